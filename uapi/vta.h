@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
+/*
+ * vta.h - the interface between /dev/vtaN, the card and userspace
+ *
+ * Part 1 is what userspace and the card share through memory: descriptors,
+ * the status, fault and stamp records. It restates docs/hardware.md ("Queues"
+ * and after), which is normative. Everything there is little-endian.
+ *
+ * Part 2 is what userspace asks of the kernel: the ioctls of /dev/vtaN.
+ *
+ * Errors mean the same in every call:
+ *   EINVAL     a malformed request: unknown flag, non-zero padding, size 0,
+ *              misaligned address
+ *   ENOENT     no such buffer or queue in this open file
+ *   EFAULT     a pointer of the caller's is bad
+ *   ENOMEM     no host memory
+ *   ENOSPC     the card's memory, contexts, queues or this context's device
+ *              addresses are spent
+ *   EEXIST     a fixed device address overlaps a buffer that is there
+ *   ETIMEDOUT  the deadline of a wait passed
+ *   EINTR      a wait was interrupted by a signal; call again
+ *   EIO        the queue has halted: read why with VTA_IOCTL_FAULT
+ *   EOPNOTSUPP this host cannot do it (it would bounce the card's DMA)
+ *   ENODEV     the card was reset or is gone; close, then open again
+ *   ENOTTY     no such ioctl
+ */
+#ifndef _UAPI_VTA_H
+#define _UAPI_VTA_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+/* ---- Part 1: memory shared with the card ------------------------------- */
+
+/* Device pages are 4 KiB and device addresses 32 bits on every host. */
+#define VTA_PAGE_SHIFT		12
+#define VTA_PAGE_SIZE		(1u << VTA_PAGE_SHIFT)
+
+/* What a descriptor asks for: bits 7:0 of vta_desc.op_flags. */
+enum vta_op {
+	VTA_OP_NOP	= 0,
+	VTA_OP_RUN	= 1,	/* run an instruction stream */
+	VTA_OP_COPY	= 2,	/* copy rows of bytes */
+	VTA_OP_FILL	= 3,	/* fill rows with a 32-bit pattern */
+	VTA_OP_SIGNAL	= 4,	/* store a 64-bit value */
+	VTA_OP_WAIT	= 5,	/* hold the queue until a value is reached */
+};
+
+#define VTA_DESC_OP_MASK	0x000000ffu
+/* Write a stamp record to stamp_addr when the descriptor completes. */
+#define VTA_DESC_STAMP		0x00000100u
+
+/*
+ * One ring entry. All reserved fields must be zero and addresses are device
+ * addresses of the queue's own context.
+ */
+struct vta_desc {
+	__le32 op_flags;	/* enum vta_op | VTA_DESC_* */
+	__le32 stamp_addr;	/* of a struct vta_stamp, 8-byte aligned; else 0 */
+	__le64 reserved;
+	union {
+		struct {
+			__le32 insn_addr;	/* 16-byte aligned */
+			__le32 insn_count;	/* 128-bit instructions */
+			__le64 cycle_limit;	/* 0: the queue's own limit */
+		} run;
+		struct {
+			__le32 dst;
+			__le32 src;
+			__le32 width;		/* bytes in a row */
+			__le32 rows;
+			__le32 dst_pitch;	/* bytes from row to row */
+			__le32 src_pitch;
+		} copy;
+		struct {
+			__le32 dst;
+			__le32 pattern;		/* least significant byte first */
+			__le32 width;		/* bytes in a row */
+			__le32 rows;
+			__le32 dst_pitch;	/* bytes from row to row */
+		} fill;
+		struct {
+			__le32 addr;		/* 8-byte aligned */
+			__le32 reserved;
+			__le64 value;
+		} sync;				/* SIGNAL and WAIT */
+		__le64 words[6];
+	};
+};
+
+/* What a queue is doing: vta_status.state. */
+enum vta_queue_state {
+	VTA_QUEUE_DISABLED	= 0,	/* not started, or stopped by the kernel */
+	VTA_QUEUE_ACTIVE	= 1,	/* takes descriptors */
+	VTA_QUEUE_HALTED	= 2,	/* stopped by a fault */
+};
+
+/*
+ * Written by the card, read by everybody. seq counts the descriptors that
+ * have completed: the n-th descriptor submitted to the queue (from 1) is done
+ * when seq >= n. seq is one aligned 64-bit store, after all effects of the
+ * descriptor; it never goes back while the queue lives.
+ */
+struct vta_status {
+	__le64 seq;
+	__le32 state;		/* enum vta_queue_state */
+	__le32 fault_reason;	/* enum vta_fault_reason, if halted */
+	__le64 time;		/* card time of the last completion, ns */
+	__le64 cycles;		/* compute cycles of all RUNs so far */
+	__le64 reserved[4];
+};
+
+/* Why a queue halted. */
+enum vta_fault_reason {
+	VTA_FAULT_NONE		= 0,
+	VTA_FAULT_PAGE		= 1,	/* device address not mapped */
+	VTA_FAULT_PERM		= 2,	/* write to a read-only page */
+	VTA_FAULT_ENTRY		= 3,	/* malformed page-table entry */
+	VTA_FAULT_DMA		= 4,	/* the host refused the access */
+	VTA_FAULT_DESC		= 5,	/* malformed descriptor */
+	VTA_FAULT_ALIGN		= 6,	/* misaligned address in a descriptor */
+	VTA_FAULT_INSN		= 7,	/* illegal instruction or operand */
+	VTA_FAULT_BOUNDS	= 8,	/* index outside a scratchpad */
+	VTA_FAULT_CYCLES	= 9,	/* cycle limit reached */
+	VTA_FAULT_DEADLOCK	= 10,	/* dependency token that never comes */
+	VTA_FAULT_DOORBELL	= 11,	/* more submitted than the ring holds */
+};
+
+/* What the faulting access was for. */
+enum vta_access {
+	VTA_ACCESS_NONE		= 0,	/* not a memory access */
+	VTA_ACCESS_RING		= 1,	/* descriptor fetch */
+	VTA_ACCESS_INSN		= 2,	/* instruction fetch */
+	VTA_ACCESS_UOP		= 3,	/* LOAD of micro-ops */
+	VTA_ACCESS_LOAD		= 4,	/* LOAD of INP, WGT, ACC */
+	VTA_ACCESS_STORE	= 5,	/* STORE */
+	VTA_ACCESS_COPY_SRC	= 6,
+	VTA_ACCESS_COPY_DST	= 7,	/* COPY and FILL */
+	VTA_ACCESS_SIGNAL	= 8,
+	VTA_ACCESS_WAIT		= 9,
+	VTA_ACCESS_STAMP	= 10,
+};
+
+#define VTA_FAULT_NO_INSN	0xffffffffu
+
+/* Written by the card when a queue halts, before the state in vta_status. */
+struct vta_fault {
+	__le32 reason;		/* enum vta_fault_reason */
+	__le32 access;		/* enum vta_access */
+	__le64 seq;		/* of the faulting descriptor, from 1 */
+	__le32 addr;		/* device address, 0 if access is NONE */
+	__le32 insn_index;	/* in the stream, or VTA_FAULT_NO_INSN */
+	__le32 insn[4];		/* that instruction, low word first */
+	__le32 queue;
+	__le32 context;
+	__le64 time;		/* card time, ns */
+	__le64 reserved;
+};
+
+/* A queue's status page: the status record, then the fault record. */
+struct vta_status_page {
+	struct vta_status status;
+	struct vta_fault fault;
+};
+
+/* Written on completion of a descriptor with VTA_DESC_STAMP, before seq. */
+struct vta_stamp {
+	__le64 start;		/* card time when an engine took it, ns */
+	__le64 end;		/* card time when it was done, ns */
+	__le64 cycles;		/* engine cycles it took */
+	__le64 seq;		/* of the descriptor */
+};
+
+/* ---- Part 2: ioctls ----------------------------------------------------- */
+
+/*
+ * Structures grow at the end and their size is part of the request: a caller
+ * with a shorter one gets the behaviour of its time, one with a longer one
+ * gets E2BIG if what the kernel does not know is not zero.
+ */
+
+#define VTA_CONTRACT_MAJOR(v)	((v) >> 16)
+#define VTA_CONTRACT_MINOR(v)	((v) & 0xffff)
+
+/**
+ * struct vta_info - what the card is (VTA_IOCTL_INFO)
+ * @contract: contract version, major << 16 | minor
+ * @abi: version of this interface, counts up with additions
+ * @features: feature bits of the card (docs/hardware.md, FEATURES)
+ * @mem_size: bytes of card memory
+ * @mem_free: bytes of card memory that nobody has
+ * @serial: serial number of the card
+ * @queues: queues of the card
+ * @contexts: contexts (open files) the card can hold
+ * @ring_order_max: log2 of the longest ring, in descriptors
+ * @clock_khz: clock of the engines: what cycles count
+ * @vectors: interrupt vectors in use
+ * @hw_ver: version of the VTA core, major << 16 | minor << 8 | patch
+ * @log_inp_width: and the following: the core's configuration by the names of
+ *                 vta_config.json; widths in log2 bits, sizes in log2 bytes
+ * @pad: zero
+ */
+struct vta_info {
+	__u32 contract;
+	__u32 abi;
+	__u64 features;
+	__u64 mem_size;
+	__u64 mem_free;
+	__u64 serial;
+	__u32 queues;
+	__u32 contexts;
+	__u32 ring_order_max;
+	__u32 clock_khz;
+	__u32 vectors;
+	__u32 hw_ver;
+	__u8 log_inp_width;
+	__u8 log_wgt_width;
+	__u8 log_acc_width;
+	__u8 log_batch;
+	__u8 log_block;
+	__u8 log_uop_buff_size;
+	__u8 log_inp_buff_size;
+	__u8 log_wgt_buff_size;
+	__u8 log_acc_buff_size;
+	__u8 pad[7];
+};
+
+/* Where a buffer lives; one of them. */
+#define VTA_BUF_HOST		0x0u
+#define VTA_BUF_CARD		0x1u
+/* Place the buffer at the device address in @addr. */
+#define VTA_BUF_FIXED		0x2u
+/* The card may read the buffer but not write it. */
+#define VTA_BUF_READONLY	0x4u
+
+/**
+ * struct vta_buf_alloc - allocate zeroed memory (VTA_IOCTL_BUF_ALLOC)
+ * @size: in: bytes, more than 0; out: rounded up to the CPU's pages
+ * @align: alignment of the device address, a power of two or 0 for a page
+ * @addr: in: with VTA_BUF_FIXED the device address, a multiple of 4 KiB and
+ *        of @align, not 0; else 0. out: the device address
+ * @mmap_offset: out: offset to mmap() the buffer at
+ * @flags: VTA_BUF_*
+ * @handle: out: names the buffer in this open file, never 0
+ *
+ * Errors: EINVAL, ENOMEM, ENOSPC, EEXIST, EOPNOTSUPP, ENODEV.
+ */
+struct vta_buf_alloc {
+	__u64 size;
+	__u64 align;
+	__u64 addr;
+	__u64 mmap_offset;
+	__u32 flags;
+	__u32 handle;
+};
+
+/**
+ * struct vta_buf_free - free a buffer (VTA_IOCTL_BUF_FREE)
+ * @handle: the buffer
+ * @pad: zero
+ *
+ * The card has lost sight of the buffer when this returns. CPU mappings of it
+ * stay usable until they are unmapped. Errors: EINVAL, ENOENT, ENODEV.
+ */
+struct vta_buf_free {
+	__u32 handle;
+	__u32 pad;
+};
+
+#define VTA_QUEUE_PRIORITY_MAX	3u
+
+/**
+ * struct vta_queue_create - make a queue and start it (VTA_IOCTL_QUEUE_CREATE)
+ * @flags: zero
+ * @priority: 0 (least) to VTA_QUEUE_PRIORITY_MAX; weight 2^priority
+ * @ring_order: log2 of the ring's length in descriptors, 0 to
+ *              vta_info.ring_order_max
+ * @queue: out: names the queue in this open file, never 0
+ * @max_cycles: upper limit for the cycles of one RUN; 0: the card's default
+ * @ring_offset: out: mmap offset of the ring (struct vta_desc[1 << order]),
+ *               read-write
+ * @status_offset: out: mmap offset of the struct vta_status_page, read-only
+ * @doorbell_offset: out: mmap offset of the doorbell, write-only in effect:
+ *                   store the low 32 bits of the number of descriptors ever
+ *                   submitted, as one little-endian 32-bit word at offset 0
+ * @ring_addr: out: device address of the ring
+ * @doorbell_size: out: bytes to map of the doorbell; the status page has the
+ *                 same size (one page of the CPU)
+ *
+ * Errors: EINVAL, ENOMEM, ENOSPC, ENODEV.
+ */
+struct vta_queue_create {
+	__u32 flags;
+	__u32 priority;
+	__u32 ring_order;
+	__u32 queue;
+	__u64 max_cycles;
+	__u64 ring_offset;
+	__u64 status_offset;
+	__u64 doorbell_offset;
+	__u32 ring_addr;
+	__u32 doorbell_size;
+};
+
+/**
+ * struct vta_queue_destroy - stop a queue and free it (VTA_IOCTL_QUEUE_DESTROY)
+ * @queue: the queue
+ * @pad: zero
+ *
+ * What runs is aborted. Waiters get ENOENT. Its mappings must not be used any
+ * more. Errors: EINVAL, ENOENT, ENODEV.
+ */
+struct vta_queue_destroy {
+	__u32 queue;
+	__u32 pad;
+};
+
+/*
+ * Do not sleep: if @seq is not reached, arm the queue so that poll() on the
+ * file returns POLLIN once it is, and fail with EAGAIN.
+ */
+#define VTA_WAIT_POLL		0x1u
+
+/* A deadline that never comes. */
+#define VTA_WAIT_FOREVER	0x7fffffffffffffffll
+
+/**
+ * struct vta_wait - wait for a descriptor (VTA_IOCTL_WAIT)
+ * @queue: the queue
+ * @flags: VTA_WAIT_*
+ * @seq: wait until this many descriptors have completed; less than 2^31 ahead
+ *       of those that have
+ * @deadline_ns: on CLOCK_MONOTONIC; one in the past only looks
+ * @done: out, also on ETIMEDOUT, EAGAIN and EIO: descriptors completed
+ *
+ * Errors: EINVAL, ENOENT, ETIMEDOUT, EAGAIN, EINTR, EIO (the queue halted
+ * before @seq), ENODEV.
+ */
+struct vta_wait {
+	__u32 queue;
+	__u32 flags;
+	__u64 seq;
+	__s64 deadline_ns;
+	__u64 done;
+};
+
+/**
+ * struct vta_queue_fault - why a queue halted (VTA_IOCTL_FAULT)
+ * @queue: in: the queue
+ * @reason: out: enum vta_fault_reason, VTA_FAULT_NONE if it has not halted
+ * @access: out: enum vta_access
+ * @addr: out: device address of the access, if it was one
+ * @seq: out: number of the faulting descriptor, from 1
+ * @insn_index: out: instruction in the stream, or VTA_FAULT_NO_INSN
+ * @pad: zero
+ * @insn: out: that instruction, low word first
+ * @time: out: card time, ns
+ *
+ * Errors: EINVAL, ENOENT, ENODEV.
+ */
+struct vta_queue_fault {
+	__u32 queue;
+	__u32 reason;
+	__u32 access;
+	__u32 addr;
+	__u64 seq;
+	__u32 insn_index;
+	__u32 pad;
+	__u32 insn[4];
+	__u64 time;
+};
+
+/*
+ * poll(): POLLIN when a sequence number asked for with VTA_WAIT_POLL has been
+ * reached (until the next VTA_IOCTL_WAIT on that queue), POLLPRI when a queue
+ * of the file has halted, POLLERR | POLLHUP when the card was reset or is gone.
+ */
+
+#define VTA_IOCTL_TYPE		0xe7
+#define VTA_IOCTL_INFO		_IOR(VTA_IOCTL_TYPE, 0x00, struct vta_info)
+#define VTA_IOCTL_BUF_ALLOC	_IOWR(VTA_IOCTL_TYPE, 0x01, struct vta_buf_alloc)
+#define VTA_IOCTL_BUF_FREE	_IOW(VTA_IOCTL_TYPE, 0x02, struct vta_buf_free)
+#define VTA_IOCTL_QUEUE_CREATE	_IOWR(VTA_IOCTL_TYPE, 0x10, struct vta_queue_create)
+#define VTA_IOCTL_QUEUE_DESTROY	_IOW(VTA_IOCTL_TYPE, 0x11, struct vta_queue_destroy)
+#define VTA_IOCTL_WAIT		_IOWR(VTA_IOCTL_TYPE, 0x12, struct vta_wait)
+#define VTA_IOCTL_FAULT		_IOWR(VTA_IOCTL_TYPE, 0x13, struct vta_queue_fault)
+
+#define VTA_ABI_VERSION		1
+
+#endif /* _UAPI_VTA_H */
