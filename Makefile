@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Every command of the project; `make help` lists them. What is built goes to
+# build/, what is fetched or takes long to make to the cache outside the tree
+# (see tools/vm/vm). The module's own build is in Kbuild.
+
+VERSION := 0.1.0
+# Which kernel the module is built for; the VM's is chosen by VM_KERNEL.
+KDIR ?= /lib/modules/$(shell uname -r)/build
+VM_KERNEL ?= host
+PREFIX ?= /usr/local
+
+VM := tools/vm/vm
+VM_KDIR = $$($(VM) kdir --kernel $(VM_KERNEL))
+VM_MODULE = build/module/$$($(VM) krelease --kernel $(VM_KERNEL))/vta.ko
+
+# What the commands need on a Debian machine, by package name.
+BUILD_PACKAGES := gcc libc6-dev pkg-config libjson-c-dev libudev-dev libpci-dev
+TEST_PACKAGES := libcmocka-dev sparse cppcheck clang-tidy shellcheck perl
+
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+.PHONY: all
+all: userspace
+	@if [ -e '$(KDIR)/Makefile' ]; then \
+		$(MAKE) --no-print-directory module; \
+	else \
+		echo "SKIP module: no kernel headers in $(KDIR)" \
+		     "(install linux-headers-$$(uname -r) or say KDIR=)"; \
+	fi
+
+include libvtadev/build.mk
+include libvtadev/ops/build.mk
+include tools/vta-emu/build.mk
+include tools/vtactl/build.mk
+include examples/digits/build.mk
+include tests/emu/build.mk
+include tests/lib/build.mk
+include tests/selftests/build.mk
+
+.PHONY: userspace
+userspace: $(LIB_SO) $(LIB_A) $(OPS_A) $(VTACTL_BIN) $(EMU_BIN) $(DIGITS_BIN)
+
+# The module is built from a copy for each kernel, so that builds for several
+# kernels do not overwrite each other and the sources stay clean.
+.PHONY: module
+module:
+	@set -e; \
+	test -e '$(KDIR)/Makefile' || { \
+		echo "no kernel headers in $(KDIR): install linux-headers-$$(uname -r) or say KDIR=" >&2; \
+		exit 1; }; \
+	release=$$($(MAKE) -s -C '$(KDIR)' kernelrelease); \
+	dir=$(CURDIR)/build/module/$$release; \
+	mkdir -p "$$dir"; \
+	cp -pru Kbuild kmod uapi "$$dir"; \
+	$(MAKE) -C '$(KDIR)' M="$$dir" W=1 modules; \
+	echo "build/module/$$release/vta.ko"
+
+.PHONY: vm-module
+vm-module:
+	@$(VM) setup --kernel $(VM_KERNEL)
+	@$(MAKE) --no-print-directory module KDIR=$(VM_KDIR)
+
+.PHONY: build-deps test-deps
+build-deps:
+	@tools/vm/deps.sh need $(BUILD_PACKAGES)
+test-deps:
+	@tools/vm/deps.sh need $(BUILD_PACKAGES) $(TEST_PACKAGES)
+
+.PHONY: demo
+demo: build-deps
+	@$(MAKE) --no-print-directory vm-module userspace
+	@examples/digits/demo.sh $(VM_MODULE)
+
+.PHONY: vm
+vm: build-deps
+	@$(MAKE) --no-print-directory vm-module userspace
+	@$(VM) shell --kernel $(VM_KERNEL) --cards $${CARDS:-1} \
+		--file $(VM_MODULE):/lib/vta.ko --file $(VTACTL_BIN):/bin/vtactl \
+		--file $(DIGITS_BIN):/bin/digits --file examples/digits/testset.bin:/share/testset.bin
+
+.PHONY: check
+check: test-deps
+	@$(MAKE) --no-print-directory vm-module userspace check-programs
+	@tests/run \
+		"static=tests/static $(VM_KDIR) $$($(VM) source)" \
+		$(foreach t,$(EMU_TESTS) $(OPS_TESTS),"emu-$(notdir $(t))=$(t)") \
+		$(foreach t,$(LIB_TESTS),"lib-$(notdir $(t))=$(t)") \
+		"vm-harness=tools/vm/test.sh" \
+		"selftests=tests/selftests/run.sh $(VM_MODULE)"
+
+.PHONY: check-programs
+check-programs: $(EMU_ASAN_BIN) $(EMU_TESTS) $(LIB_TESTS) $(OPS_TESTS) $(SELFTESTS)
+
+.PHONY: install
+install: userspace
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig \
+		$(DESTDIR)$(PREFIX)/include/vtadev
+	install -m 755 $(VTACTL_BIN) $(EMU_BIN) $(DESTDIR)$(PREFIX)/bin
+
+.PHONY: clean
+clean:
+	rm -rf build
+
+.PHONY: help
+help:
+	@echo 'make             library, tools, and the module for the running kernel or KDIR='
+	@echo 'make demo        classify handwritten digits on an emulated card in a VM'
+	@echo 'make check       all tests; V=1 shows their whole output'
+	@echo 'make vm          a shell in the VM with a card; CARDS=2 for two'
+	@echo 'make install     library and tools, below PREFIX= (/usr/local)'
+	@echo 'make clean       remove build/'
