@@ -1,0 +1,676 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * vtadev.h - work with VTA accelerator cards from userspace
+ *
+ * This header is the manual. A whole program:
+ *
+ *	struct vtadev *dev;
+ *	struct vtadev_queue *q;
+ *	struct vtadev_buf *src, *dst;
+ *	struct vta_desc d;
+ *	uint64_t seq;
+ *	int err;
+ *
+ *	err = vtadev_open(NULL, &dev);			// the first card
+ *	err = vtadev_queue_create(dev, NULL, &q);
+ *	err = vtadev_buf_alloc(dev, 4096, VTADEV_HOST, &src);
+ *	err = vtadev_buf_alloc(dev, 4096, VTADEV_CARD, &dst);
+ *	err = vtadev_buf_write(src, 0, data, 4096);
+ *	d = vtadev_desc_copy(vtadev_buf_addr(dst), vtadev_buf_addr(src), 4096);
+ *	err = vtadev_submit(q, &d, 1, &seq);		// no system call
+ *	err = vtadev_wait(q, seq, 1000000000);		// at most a second
+ *	if (err)
+ *		fprintf(stderr, "%s\n", vtadev_strerror(err));
+ *
+ * ERRORS. Functions that return int return 0 or more on success and a negative
+ * errno on failure; out parameters are then left alone. errno itself means
+ * nothing. Each errno has one cause:
+ *
+ *	-EINVAL		a malformed request (each function says what it takes)
+ *	-ENOENT		no such card, or the queue was destroyed meanwhile
+ *	-EACCES		no permission to open the card's node
+ *	-ENOMEM		no host memory
+ *	-ENOSPC		the card's memory, contexts, queues, or this context's
+ *			device addresses are spent
+ *	-EEXIST		a chosen device address overlaps a buffer
+ *	-ERANGE		an access beyond the end of a buffer
+ *	-EAGAIN		the ring has no room now: wait, then submit again
+ *	-ETIMEDOUT	a time-out passed
+ *	-EIO		the queue has halted: vtadev_fault() knows why
+ *	-EPROTO		the card says what cannot be; it, or the path to it, is
+ *			broken
+ *	-EOPNOTSUPP	this host or card cannot do that
+ *	-ENODEV		the card was reset or is gone: free everything, close,
+ *			and open again
+ *	-ENOTTY		that file is not a VTA card
+ *
+ * THREADS. There is no global state. Functions of a struct vtadev or struct
+ * vtadev_buf may be called by several threads at once, except those that free
+ * what they are given: nobody may use it meanwhile or after. One thread at a
+ * time submits to a queue (vtadev_submit(), vtadev_kick()); any others may wait
+ * for it, look at it and ask for its fault at the same time. Programs with
+ * several submitting threads give each its own queue, or hold a lock of theirs.
+ *
+ * FORK. Handles are of no use in a child process: open the card there.
+ *
+ * BLOCKING. vtadev_wait() and vtadev_sync() sleep. Functions that open, create,
+ * allocate, map, destroy, free and close make system calls that may wait for
+ * memory or, for at most some 100 ms, for the card. The others do not block.
+ *
+ * DEVICE ADDRESSES are 32 bits, belong to one struct vtadev (one context of the
+ * card), and are translated by the card. Nothing that a program puts into its
+ * queues reaches memory other than its own buffers.
+ */
+#ifndef VTADEV_H
+#define VTADEV_H
+
+#include <endian.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "vta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define VTADEV_VERSION		"0.1.0"
+
+/* The version of the library in use, as VTADEV_VERSION is of this header. */
+const char *vtadev_version(void);
+
+/**
+ * vtadev_strerror() - what an error means and what to do about it
+ * @err: what a function of this library returned, or the errno it stands for
+ *
+ * Returns a text without a full stop or line end, never NULL, that is not to be
+ * freed.
+ */
+const char *vtadev_strerror(int err);
+
+/* ---- Cards --------------------------------------------------------------- */
+
+/**
+ * struct vtadev_card - where a card is
+ * @index: the N of vtaN
+ * @node: path of the device node, as "/dev/vta0"
+ * @pci: its PCI address, as "0000:01:00.0"; empty if it cannot be told
+ */
+struct vtadev_card {
+	unsigned int index;
+	char node[64];
+	char pci[16];
+};
+
+/**
+ * vtadev_list() - find the cards that have a driver
+ * @cards: out: an array by rising index; free with vtadev_list_free(), also
+ *         when it is empty
+ *
+ * Needs no permission to open the cards. Returns how many there are, or -ENOMEM.
+ */
+int vtadev_list(struct vtadev_card **cards);
+
+/* vtadev_list_free() - free what vtadev_list() gave; NULL is allowed */
+void vtadev_list_free(struct vtadev_card *cards);
+
+/* An open card: a context of its own, with its own device addresses. */
+struct vtadev;
+
+/**
+ * vtadev_open() - open a card
+ * @which: NULL or "": the card with the lowest index; else an index ("0"), a
+ *         name ("vta0"), a path ("/dev/vta0", or any path with a slash, links
+ *         too), or a PCI address ("0000:01:00.0", "01:00.0")
+ * @dev: out: the open card
+ *
+ * Every call makes a new context. Errors: -EINVAL (@which is none of these),
+ * -ENOENT, -EACCES, -ENOSPC (all contexts are in use), -ENOMEM, -ENODEV (the
+ * card is in reset or going), -ENOTTY, -EPROTO (its configuration is not
+ * valid), and what open(2) may say else.
+ */
+int vtadev_open(const char *which, struct vtadev **dev);
+
+/**
+ * vtadev_close() - close a card
+ * @dev: the card, or NULL
+ *
+ * Buffers and queues may outlive their card's handle: the context stays until
+ * the last of them is freed as well.
+ */
+void vtadev_close(struct vtadev *dev);
+
+/**
+ * vtadev_fd() - the card's file descriptor, for poll() and epoll
+ * @dev: the card
+ *
+ * Events: POLLIN after vtadev_arm(), POLLPRI when a queue of @dev has halted,
+ * POLLERR | POLLHUP when the card was reset or is gone. The descriptor belongs
+ * to @dev: do not close it.
+ */
+int vtadev_fd(const struct vtadev *dev);
+
+#define VTADEV_FEATURE_COUNTERS	0x1ull	/* vtadev_counters() works */
+
+/**
+ * struct vtadev_info - what a card is
+ * @card: where it is
+ * @contract_major: version of docs/hardware.md that it follows
+ * @contract_minor: the same
+ * @features: VTADEV_FEATURE_*
+ * @serial: its serial number
+ * @mem_size: bytes of memory on the card
+ * @queues: queues of the card, for all users together
+ * @contexts: contexts of the card, for all users together
+ * @ring_entries_max: the longest ring, in descriptors
+ * @clock_khz: clock of the engines, which cycles count
+ * @vectors: interrupt vectors in use
+ * @hw_ver_major: version of the VTA core
+ * @hw_ver_minor: the same
+ * @hw_ver_patch: the same
+ *
+ * The core's configuration, by the names of vta_config.json:
+ * @log_inp_width: log2 of the bits of an input (and output) value
+ * @log_wgt_width: log2 of the bits of a weight
+ * @log_acc_width: log2 of the bits of an accumulator
+ * @log_batch: log2 of @batch
+ * @log_block: log2 of @block
+ * @log_uop_buff_size: log2 of the bytes of the micro-op scratchpad
+ * @log_inp_buff_size: the same of the input's
+ * @log_wgt_buff_size: the same of the weights'
+ * @log_acc_buff_size: the same of the accumulators'
+ *
+ * What follows from it. An element is what instructions count in: a matrix of
+ * values, see docs/isa.md.
+ * @batch: rows of an input element
+ * @block: columns of an input element; a weight element is @block x @block
+ * @inp_bytes: bytes of an input element (DRAM and scratchpad)
+ * @wgt_bytes: bytes of a weight element
+ * @acc_bytes: bytes of an accumulator element
+ * @out_bytes: bytes of an output element: STORE writes input-wide values
+ * @elem_bytes_max: the largest of them: a buffer aligned to it starts on a whole
+ *                  element of any kind
+ * @uop_depth: micro-ops that its scratchpad holds
+ * @inp_depth: elements that the input scratchpad holds
+ * @wgt_depth: elements that the weight scratchpad holds
+ * @acc_depth: elements that the accumulator scratchpad holds
+ * @log_uop_depth: log2 of the depths: widths of instruction and micro-op fields
+ * @log_inp_depth: the same
+ * @log_wgt_depth: the same
+ * @log_acc_depth: the same
+ */
+struct vtadev_info {
+	struct vtadev_card card;
+	uint32_t contract_major, contract_minor;
+	uint64_t features;
+	uint64_t serial;
+	uint64_t mem_size;
+	uint32_t queues;
+	uint32_t contexts;
+	uint32_t ring_entries_max;
+	uint32_t clock_khz;
+	uint32_t vectors;
+	uint8_t hw_ver_major, hw_ver_minor, hw_ver_patch;
+
+	uint8_t log_inp_width, log_wgt_width, log_acc_width;
+	uint8_t log_batch, log_block;
+	uint8_t log_uop_buff_size, log_inp_buff_size;
+	uint8_t log_wgt_buff_size, log_acc_buff_size;
+
+	uint8_t log_uop_depth, log_inp_depth, log_wgt_depth, log_acc_depth;
+	uint32_t batch, block;
+	uint32_t inp_bytes, wgt_bytes, acc_bytes, out_bytes, elem_bytes_max;
+	uint32_t uop_depth, inp_depth, wgt_depth, acc_depth;
+};
+
+/* vtadev_info() - what @dev is; valid as long as @dev, and does not change */
+const struct vtadev_info *vtadev_info(const struct vtadev *dev);
+
+/**
+ * vtadev_mem_free() - how much card memory nobody has at this moment
+ * @dev: the card
+ * @bytes: out: bytes, in one piece or not
+ *
+ * Errors: -ENODEV.
+ */
+int vtadev_mem_free(struct vtadev *dev, uint64_t *bytes);
+
+/**
+ * struct vtadev_counters - the card's debug counters (docs/hardware.md, 12)
+ *
+ * They count for all users of the card together, since its last reset of the
+ * kind that clears them. Take the difference of two readings.
+ */
+struct vtadev_counters {
+	uint64_t mmio_reads, mmio_writes;	/* register accesses */
+	uint64_t bad_accesses;			/* of them, undefined ones */
+	uint64_t doorbells;
+	uint64_t arms;
+	uint64_t interrupts;
+	uint64_t dma_read_bytes, dma_write_bytes;	/* of host memory */
+	uint64_t mem_read_bytes, mem_write_bytes;	/* of card memory */
+	uint64_t page_walks, tlb_hits, tlb_invalidations;
+	uint64_t descriptors;			/* completed */
+	uint64_t runs, copies, fills;		/* of them, by kind */
+	uint64_t copy_bytes;			/* moved by COPY and FILL */
+	uint64_t insns;				/* executed */
+	uint64_t compute_cycles, copy_cycles;	/* engine busy */
+	uint64_t gemm_uops, alu_uops;
+	uint64_t context_switches;
+	uint64_t faults;			/* queues halted */
+	uint64_t resets;
+};
+
+/**
+ * vtadev_counters() - read the card's debug counters
+ * @dev: the card
+ * @counters: out: all of them, read one after the other
+ *
+ * Reads files of sysfs: for measuring around work, not within. Errors:
+ * -EOPNOTSUPP (the card has none), -EACCES, -ENODEV.
+ */
+int vtadev_counters(struct vtadev *dev, struct vtadev_counters *counters);
+
+/* ---- Buffers ------------------------------------------------------------- */
+
+/* Memory that the card and the CPU see. */
+struct vtadev_buf;
+
+/* Where a buffer is; one of them ... */
+#define VTADEV_HOST		VTA_BUF_HOST	/* host memory, cached */
+#define VTADEV_CARD		VTA_BUF_CARD	/* the card's own memory */
+/* ... or-ed with: */
+#define VTADEV_READONLY		VTA_BUF_READONLY /* the card cannot write it */
+
+/**
+ * vtadev_buf_alloc() - allocate memory, filled with zeros
+ * @dev: the card
+ * @size: bytes, more than 0
+ * @flags: VTADEV_*
+ * @buf: out: the buffer
+ *
+ * Card memory is fast for the card and slow for the CPU to read: fill it with
+ * COPY descriptors or vtadev_buf_write(), read it back with COPY. Errors:
+ * -EINVAL, -ENOMEM, -ENOSPC, -EOPNOTSUPP, -ENODEV.
+ */
+int vtadev_buf_alloc(struct vtadev *dev, size_t size, unsigned int flags,
+		     struct vtadev_buf **buf);
+
+/**
+ * vtadev_buf_alloc_at() - the same, with a say in the device address
+ * @dev: the card
+ * @size: bytes, more than 0
+ * @flags: VTADEV_*
+ * @align: alignment of the device address, a power of two, or 0 for 4 KiB
+ * @addr: the device address, a multiple of 4 KiB and of @align, or 0 for any
+ * @buf: out: the buffer
+ *
+ * Errors: as vtadev_buf_alloc(), and -EEXIST.
+ */
+int vtadev_buf_alloc_at(struct vtadev *dev, size_t size, unsigned int flags,
+			size_t align, uint32_t addr, struct vtadev_buf **buf);
+
+/**
+ * vtadev_buf_free() - free a buffer and its CPU mapping
+ * @buf: the buffer, or NULL
+ *
+ * When this returns the card cannot reach it any more: a descriptor that still
+ * uses it faults.
+ */
+void vtadev_buf_free(struct vtadev_buf *buf);
+
+/* vtadev_buf_addr() - the device address of @buf, for descriptors */
+uint32_t vtadev_buf_addr(const struct vtadev_buf *buf);
+
+/* vtadev_buf_size() - bytes of @buf: as asked for, rounded up to whole pages */
+size_t vtadev_buf_size(const struct vtadev_buf *buf);
+
+/**
+ * vtadev_buf_map() - make a buffer visible to the CPU
+ * @buf: the buffer
+ * @ptr: out: where it is, vtadev_buf_size() bytes, readable and writable
+ *
+ * The mapping is made once and stays until the buffer is freed; later calls
+ * give the same @ptr and make no system call. Card memory is mapped
+ * write-combined: write it in order and in large pieces, avoid reading it;
+ * vtadev_submit() flushes what was written before. What the card wrote may be
+ * read once vtadev_wait(), vtadev_done() or vtadev_completed() has said that
+ * it is complete. Errors: -ENOMEM, -ENODEV.
+ */
+int vtadev_buf_map(struct vtadev_buf *buf, void **ptr);
+
+/**
+ * vtadev_buf_write() - copy into a buffer with the CPU
+ * @buf: the buffer
+ * @offset: bytes from its start
+ * @src: what to copy
+ * @len: bytes, any number, 0 too
+ *
+ * Maps @buf if it is not mapped. Errors: -ERANGE (nothing was written), and
+ * those of vtadev_buf_map().
+ */
+int vtadev_buf_write(struct vtadev_buf *buf, size_t offset, const void *src,
+		     size_t len);
+
+/**
+ * vtadev_buf_read() - copy out of a buffer with the CPU
+ * @buf: the buffer
+ * @offset: bytes from its start
+ * @dst: where to
+ * @len: bytes, any number, 0 too
+ *
+ * Errors: as vtadev_buf_write().
+ */
+int vtadev_buf_read(struct vtadev_buf *buf, size_t offset, void *dst,
+		    size_t len);
+
+/* ---- Descriptors --------------------------------------------------------- */
+
+/*
+ * A descriptor is one piece of work (docs/hardware.md, section 7). These make
+ * one; all addresses are device addresses, any byte within a buffer of the same
+ * struct vtadev. They check nothing: the card does, and a bad one halts the
+ * queue with a fault.
+ */
+
+static inline struct vta_desc vtadev_desc_op(enum vta_op op)
+{
+	struct vta_desc d;
+
+	memset(&d, 0, sizeof(d));
+	d.op_flags = htole32((uint32_t)op);
+	return d;
+}
+
+/* Nothing; takes its place in the order and can be stamped and waited for. */
+static inline struct vta_desc vtadev_desc_nop(void)
+{
+	return vtadev_desc_op(VTA_OP_NOP);
+}
+
+/*
+ * Run @insn_count instructions of 128 bits from @insn_addr, a multiple of 16.
+ * @cycle_limit: give up with fault CYCLES after so many; 0: the queue's limit.
+ */
+static inline struct vta_desc vtadev_desc_run(uint32_t insn_addr,
+					      uint32_t insn_count,
+					      uint64_t cycle_limit)
+{
+	struct vta_desc d = vtadev_desc_op(VTA_OP_RUN);
+
+	d.run.insn_addr = htole32(insn_addr);
+	d.run.insn_count = htole32(insn_count);
+	d.run.cycle_limit = htole64(cycle_limit);
+	return d;
+}
+
+/*
+ * Copy @rows rows of @width bytes; row r goes from @src + r * @src_pitch to
+ * @dst + r * @dst_pitch. Source and destination must not overlap. At most
+ * 2^32 bytes in all.
+ */
+static inline struct vta_desc vtadev_desc_copy2d(uint32_t dst,
+						 uint32_t dst_pitch,
+						 uint32_t src,
+						 uint32_t src_pitch,
+						 uint32_t width, uint32_t rows)
+{
+	struct vta_desc d = vtadev_desc_op(VTA_OP_COPY);
+
+	d.copy.dst = htole32(dst);
+	d.copy.src = htole32(src);
+	d.copy.width = htole32(width);
+	d.copy.rows = htole32(rows);
+	d.copy.dst_pitch = htole32(dst_pitch);
+	d.copy.src_pitch = htole32(src_pitch);
+	return d;
+}
+
+/* Copy @len bytes; they must not overlap. */
+static inline struct vta_desc vtadev_desc_copy(uint32_t dst, uint32_t src,
+					       uint32_t len)
+{
+	return vtadev_desc_copy2d(dst, 0, src, 0, len, 1);
+}
+
+/*
+ * Fill @rows rows of @width bytes at @dst + r * @pitch. Each row begins with
+ * the least significant byte of @pattern.
+ */
+static inline struct vta_desc vtadev_desc_fill2d(uint32_t dst, uint32_t pitch,
+						 uint32_t pattern,
+						 uint32_t width, uint32_t rows)
+{
+	struct vta_desc d = vtadev_desc_op(VTA_OP_FILL);
+
+	d.fill.dst = htole32(dst);
+	d.fill.pattern = htole32(pattern);
+	d.fill.width = htole32(width);
+	d.fill.rows = htole32(rows);
+	d.fill.dst_pitch = htole32(pitch);
+	return d;
+}
+
+/* Fill @len bytes with @pattern, least significant byte first. */
+static inline struct vta_desc vtadev_desc_fill(uint32_t dst, uint32_t pattern,
+					       uint32_t len)
+{
+	return vtadev_desc_fill2d(dst, 0, pattern, len, 1);
+}
+
+/* Store @value to the 64-bit word at @addr, a multiple of 8. */
+static inline struct vta_desc vtadev_desc_signal(uint32_t addr, uint64_t value)
+{
+	struct vta_desc d = vtadev_desc_op(VTA_OP_SIGNAL);
+
+	d.sync.addr = htole32(addr);
+	d.sync.value = htole64(value);
+	return d;
+}
+
+/*
+ * Hold the queue until the 64-bit word at @addr, a multiple of 8, is at least
+ * @value. With signal this orders queues that see the same buffer. After the
+ * CPU has changed the word: vtadev_kick().
+ */
+static inline struct vta_desc vtadev_desc_wait(uint32_t addr, uint64_t value)
+{
+	struct vta_desc d = vtadev_desc_op(VTA_OP_WAIT);
+
+	d.sync.addr = htole32(addr);
+	d.sync.value = htole64(value);
+	return d;
+}
+
+/*
+ * Ask of any descriptor that a struct vta_stamp (start and end in card time,
+ * cycles; little-endian) be written to @addr, a multiple of 8, when it
+ * completes.
+ */
+static inline void vtadev_desc_stamp(struct vta_desc *d, uint32_t addr)
+{
+	d->op_flags |= htole32(VTA_DESC_STAMP);
+	d->stamp_addr = htole32(addr);
+}
+
+/* ---- Queues -------------------------------------------------------------- */
+
+/* An in-order ring of descriptors that the card works off. */
+struct vtadev_queue;
+
+#define VTADEV_RING_ENTRIES_DEFAULT	256
+#define VTADEV_SPIN_NS_DEFAULT		10000
+
+/**
+ * struct vtadev_queue_opts - how a queue is to be; all zero: the defaults
+ * @ring_entries: descriptors that can be under way: a power of two up to
+ *                vtadev_info.ring_entries_max; 0: 256, or that if it is less
+ * @priority: 0 (least) to 3; a queue of priority p gets up to 2^p descriptors
+ *            in its turn
+ * @max_cycles: upper limit for every RUN of the queue; 0: the driver's default
+ * @spin_ns: how long vtadev_wait() looks again and again before it sleeps;
+ *           0: VTADEV_SPIN_NS_DEFAULT; negative: not at all
+ */
+struct vtadev_queue_opts {
+	uint32_t ring_entries;
+	uint32_t priority;
+	uint64_t max_cycles;
+	int32_t spin_ns;
+};
+
+/**
+ * vtadev_queue_create() - make a queue and start it
+ * @dev: the card
+ * @opts: how it is to be, or NULL for the defaults
+ * @queue: out: the queue
+ *
+ * Errors: -EINVAL, -ENOSPC (all queues are in use), -ENOMEM, -ENODEV.
+ */
+int vtadev_queue_create(struct vtadev *dev, const struct vtadev_queue_opts *opts,
+			struct vtadev_queue **queue);
+
+/**
+ * vtadev_queue_destroy() - stop a queue and free it
+ * @queue: the queue, or NULL
+ *
+ * What has not completed is given up, at once.
+ */
+void vtadev_queue_destroy(struct vtadev_queue *queue);
+
+/**
+ * vtadev_submit() - hand descriptors to the card
+ * @queue: the queue
+ * @descs: the descriptors, copied
+ * @n: how many, 1 to the length of the ring
+ * @seq: out: the sequence number of the last of them; NULL is allowed
+ *
+ * All or none are taken. Their numbers are consecutive; the first descriptor
+ * ever submitted to a queue is number 1. What the CPU wrote to buffers before
+ * is seen by them.
+ *
+ * Makes no system call, allocates nothing and takes no lock; one write crosses
+ * the bus, whatever @n. One thread at a time for each queue.
+ *
+ * Errors: -EINVAL (@n), -EAGAIN (less than @n free places in the ring), -EIO,
+ * -EPROTO, -ENODEV. A reset that comes at the same time is first seen by a
+ * later call.
+ */
+int vtadev_submit(struct vtadev_queue *queue, const struct vta_desc *descs,
+		  unsigned int n, uint64_t *seq);
+
+/**
+ * vtadev_kick() - have the card look again at a WAIT
+ * @queue: the queue
+ *
+ * For after the CPU, and not a SIGNAL, has changed the word that a WAIT
+ * descriptor watches. One thread at a time, as vtadev_submit().
+ */
+void vtadev_kick(struct vtadev_queue *queue);
+
+/* vtadev_submitted() - descriptors ever submitted: the latest number */
+uint64_t vtadev_submitted(const struct vtadev_queue *queue);
+
+/**
+ * vtadev_completed() - how far the card is
+ * @queue: the queue
+ * @seq: out: descriptors completed
+ *
+ * Makes no system call. Errors: -EPROTO, -ENODEV.
+ */
+int vtadev_completed(struct vtadev_queue *queue, uint64_t *seq);
+
+/**
+ * vtadev_done() - whether a descriptor has completed
+ * @queue: the queue
+ * @seq: its number
+ *
+ * Makes no system call. Returns 1 if it has, 0 if not yet. Errors: -EINVAL
+ * (@seq has not been submitted), -EIO (the queue halted before it), -EPROTO,
+ * -ENODEV.
+ */
+int vtadev_done(struct vtadev_queue *queue, uint64_t seq);
+
+/**
+ * vtadev_wait() - wait until a descriptor, and all before it, has completed
+ * @queue: the queue
+ * @seq: its number
+ * @timeout_ns: nanoseconds; 0 only looks; negative: as long as it takes
+ *
+ * Looks, spins for a moment (see vtadev_queue_opts), then sleeps. Goes on after
+ * signals: a program that wants to be woken by them uses vtadev_arm() and
+ * ppoll(). After -ETIMEDOUT the descriptor goes on, too: wait again or destroy
+ * the queue.
+ *
+ * Errors: -EINVAL (@seq has not been submitted), -ETIMEDOUT, -EIO (the queue
+ * halted before it), -EPROTO, -ENODEV.
+ */
+int vtadev_wait(struct vtadev_queue *queue, uint64_t seq, int64_t timeout_ns);
+
+/* vtadev_sync() - vtadev_wait() for all that has been submitted so far */
+int vtadev_sync(struct vtadev_queue *queue, int64_t timeout_ns);
+
+/**
+ * vtadev_arm() - have poll() tell when a descriptor has completed
+ * @queue: the queue
+ * @seq: its number
+ *
+ * Returns 0 if POLLIN will come up on vtadev_fd() when it has, and stay until
+ * the queue is armed or waited for again; 1 if it has already, and no event
+ * will come. One number for each queue; arming again replaces it. Errors: as
+ * vtadev_wait().
+ */
+int vtadev_arm(struct vtadev_queue *queue, uint64_t seq);
+
+/* ---- Faults -------------------------------------------------------------- */
+
+/**
+ * struct vtadev_fault - why a queue halted
+ * @reason: what was wrong; VTA_FAULT_NONE: it has not halted
+ * @access: what the access that failed was for
+ * @seq: number of the descriptor
+ * @addr: device address of that access, if it was one
+ * @insn_index: instruction in its stream, or VTA_FAULT_NO_INSN
+ * @insn: that instruction, low word first
+ * @queue: the queue's number in this context
+ * @time: card time, ns
+ */
+struct vtadev_fault {
+	enum vta_fault_reason reason;
+	enum vta_access access;
+	uint64_t seq;
+	uint32_t addr;
+	uint32_t insn_index;
+	uint32_t insn[4];
+	uint32_t queue;
+	uint64_t time;
+};
+
+/**
+ * vtadev_fault() - why a queue halted
+ * @queue: the queue
+ * @fault: out: why
+ *
+ * A halted queue stays so: destroy it and create another. Buffers and other
+ * queues are not touched. Errors: -ENODEV.
+ */
+int vtadev_fault(struct vtadev_queue *queue, struct vtadev_fault *fault);
+
+/* Enough for every text of vtadev_fault_text(). */
+#define VTADEV_FAULT_TEXT_MAX	256
+
+/**
+ * vtadev_fault_text() - say a fault in a sentence
+ * @fault: the fault
+ * @text: out: the sentence, cut off if it does not fit, always ended by 0
+ * @size: bytes at @text
+ *
+ * Returns the length of the whole sentence, as snprintf() does.
+ */
+int vtadev_fault_text(const struct vtadev_fault *fault, char *text, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* VTADEV_H */
