@@ -299,11 +299,9 @@ void pci_cfg_free(struct pci_cfg *cfg)
 
 static struct pci_state state_of(const struct pci_cfg *cfg)
 {
-	uint16_t cmd = get16(cfg, PCI_COMMAND);
-
 	return (struct pci_state) {
-		.master = cmd & PCI_COMMAND_MASTER,
-		.memory = cmd & PCI_COMMAND_MEMORY,
+		.master = pci_master(cfg),
+		.memory = pci_mem_space(cfg),
 		.power = pci_power(cfg),
 		.msi_ctrl = get16(cfg, PCI_POS_MSI + PCI_MSI_FLAGS),
 		.msix_ctrl = get16(cfg, PCI_POS_MSIX + PCI_MSIX_FLAGS),
@@ -404,8 +402,12 @@ unsigned int pci_power(const struct pci_cfg *cfg)
 
 bool pci_decodes(const struct pci_cfg *cfg)
 {
-	return (get16(cfg, PCI_COMMAND) & PCI_COMMAND_MEMORY) &&
-	       pci_power(cfg) == PCI_D0;
+	return pci_mem_space(cfg) && pci_power(cfg) == PCI_D0;
+}
+
+bool pci_mem_space(const struct pci_cfg *cfg)
+{
+	return get16(cfg, PCI_COMMAND) & PCI_COMMAND_MEMORY;
 }
 
 bool pci_master(const struct pci_cfg *cfg)

@@ -95,7 +95,8 @@ uint64_t pci_bar_addr(const struct pci_cfg *cfg, unsigned int bar);
 unsigned int pci_power(const struct pci_cfg *cfg);
 /* Memory BARs answer: Memory Space Enable is set and the card is in D0. */
 bool pci_decodes(const struct pci_cfg *cfg);
-/* Bus Master Enable alone. */
+/* Memory Space Enable and Bus Master Enable alone. */
+bool pci_mem_space(const struct pci_cfg *cfg);
 bool pci_master(const struct pci_cfg *cfg);
 /* The card may issue requests: Bus Master Enable is set and it is in D0. */
 bool pci_may_dma(const struct pci_cfg *cfg);
