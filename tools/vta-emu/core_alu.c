@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * core_alu.c - ALU's arithmetic
+ *
+ * One kernel per operation, so that none asks within its loops which it is.
+ */
+#include "core_impl.h"
+
+/* Results wrap, so they are computed unsigned. */
+static inline int32_t operate(enum core_alu_op op, int32_t a, int32_t b)
+{
+	switch (op) {
+	case CORE_ALU_MIN:
+		return a < b ? a : b;
+	case CORE_ALU_MAX:
+		return a > b ? a : b;
+	case CORE_ALU_ADD:
+		return (int32_t)((uint32_t)a + (uint32_t)b);
+	case CORE_ALU_SHR:
+		if (b >= 0)
+			return a >> (b < 32 ? b : 31);
+		return b > -32 ? (int32_t)((uint32_t)a << -b) : 0;
+	case CORE_ALU_MUL:
+		return (int32_t)((uint32_t)a * (uint32_t)b);
+	}
+	return a;
+}
+
+static inline __attribute__((always_inline))
+void run(const struct core *core, const struct core_loop_insn *loop, const struct core_uop *uop,
+	 uint32_t n, struct core_index base, enum core_alu_op op)
+{
+	size_t values = (size_t)core->batch * core->block;
+	int32_t *acc = core->acc.mem;
+	const int32_t *src;
+	int32_t *dst;
+	size_t i;
+
+	/* Source and destination are the same element, or do not overlap. */
+	for (; n; n--, uop++) {
+		dst = acc + (uop->dst + base.dst) * values;
+		if (loop->use_imm) {
+			for (i = 0; i < values; i++)
+				dst[i] = operate(op, dst[i], loop->imm);
+			continue;
+		}
+		src = acc + (uop->src + base.src) * values;
+#pragma GCC ivdep
+		for (i = 0; i < values; i++)
+			dst[i] = operate(op, dst[i], src[i]);
+	}
+}
+
+#define KERNEL(name, op)								\
+	static void name(const struct core *core, const struct core_loop_insn *loop,	\
+			 const struct core_uop *uop, uint32_t n, struct core_index base) \
+	{										\
+		run(core, loop, uop, n, base, op);					\
+	}
+
+KERNEL(alu_min, CORE_ALU_MIN)
+KERNEL(alu_max, CORE_ALU_MAX)
+KERNEL(alu_add, CORE_ALU_ADD)
+KERNEL(alu_shr, CORE_ALU_SHR)
+KERNEL(alu_mul, CORE_ALU_MUL)
+
+core_kernel_fn *core_alu_kernel(enum core_alu_op op)
+{
+	static core_kernel_fn *const kernels[] = {
+		[CORE_ALU_MIN] = alu_min,
+		[CORE_ALU_MAX] = alu_max,
+		[CORE_ALU_ADD] = alu_add,
+		[CORE_ALU_SHR] = alu_shr,
+		[CORE_ALU_MUL] = alu_mul,
+	};
+
+	return kernels[op];
+}

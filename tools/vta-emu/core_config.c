@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * core_config.c - a VTA core's configuration: vta_config.json
+ */
+#include <errno.h>
+#include <json-c/json.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core_impl.h"
+
+/* A real file has some 300 bytes. */
+#define FILE_MAX	65536
+
+const struct core_config core_config_default = {
+	.log_inp_width = 3,
+	.log_wgt_width = 3,
+	.log_acc_width = 5,
+	.log_batch = 0,
+	.log_block = 4,
+	.log_uop_buff_size = 15,
+	.log_inp_buff_size = 15,
+	.log_wgt_buff_size = 18,
+	.log_acc_buff_size = 17,
+	.hw_ver = 0x000001,
+};
+
+/* The integers, with what a single one may be; check_fields() has the rest. */
+static const struct field {
+	const char *name;
+	size_t offset;
+	unsigned int min;
+	unsigned int max;
+} fields[] = {
+#define FIELD(name, member, min, max) { name, offsetof(struct core_config, member), min, max }
+	FIELD("LOG_INP_WIDTH", log_inp_width, 1, 3),
+	FIELD("LOG_WGT_WIDTH", log_wgt_width, 1, 3),
+	FIELD("LOG_ACC_WIDTH", log_acc_width, 5, 5),
+	FIELD("LOG_BATCH", log_batch, 0, 8),
+	FIELD("LOG_BLOCK", log_block, 0, 8),
+	FIELD("LOG_UOP_BUFF_SIZE", log_uop_buff_size, 2, 24),
+	FIELD("LOG_INP_BUFF_SIZE", log_inp_buff_size, 0, 24),
+	FIELD("LOG_WGT_BUFF_SIZE", log_wgt_buff_size, 0, 24),
+	FIELD("LOG_ACC_BUFF_SIZE", log_acc_buff_size, 2, 24),
+#undef FIELD
+};
+
+#define FIELDS	(sizeof(fields) / sizeof(fields[0]))
+
+__attribute__((format(printf, 3, 4)))
+static int fail(char *err, size_t err_len, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(err, err_len, format, args);
+	va_end(args);
+	return -1;
+}
+
+static int fail_range(const struct field *f, const char *value, char *err, size_t err_len)
+{
+	if (f->min == f->max)
+		return fail(err, err_len, "%s is %s, but must be %u", f->name, value, f->min);
+	return fail(err, err_len, "%s is %s, but must be %u to %u", f->name, value, f->min, f->max);
+}
+
+static unsigned int *field_of(struct core_config *cfg, const struct field *f)
+{
+	return (unsigned int *)((char *)cfg + f->offset);
+}
+
+struct core_depths core_config_depths(const struct core_config *cfg)
+{
+	int batch = (int)cfg->log_batch;
+	int block = (int)cfg->log_block;
+
+	return (struct core_depths){
+		.uop = (int)cfg->log_uop_buff_size - 2,
+		.inp = (int)cfg->log_inp_buff_size - batch - block - (int)cfg->log_inp_width + 3,
+		.wgt = (int)cfg->log_wgt_buff_size - 2 * block - (int)cfg->log_wgt_width + 3,
+		.acc = (int)cfg->log_acc_buff_size - batch - block - (int)cfg->log_acc_width + 3,
+	};
+}
+
+static int check_depth(const char *name, int log_depth, char *err, size_t err_len)
+{
+	if (log_depth < 0)
+		return fail(err, err_len, "%s is too small for one element", name);
+	if (log_depth > 16)
+		return fail(err, err_len, "%s gives 2^%d elements, more than the 16 bits of sram_base reach",
+			    name, log_depth);
+	return 0;
+}
+
+/* Do the instructions' fields, whose widths are the depths, fit? */
+static int check_fields(const struct core_depths *d, char *err, size_t err_len)
+{
+	int src = d->acc > d->inp ? d->acc : d->inp;
+	int bits;
+
+	bits = 7 + 1 + d->uop + d->uop + 1 + 14 + 14;
+	if (bits > 64)
+		return fail(err, err_len, "LOG_UOP_BUFF_SIZE is too large: word 0 of GEMM and ALU would have %d bits",
+			    bits);
+	bits = 4 * d->acc + 3 + 1 + 16;
+	if (bits > 64)
+		return fail(err, err_len, "LOG_ACC_BUFF_SIZE is too large: word 1 of ALU would have %d bits",
+			    bits);
+	bits = 2 * (d->acc + d->inp + d->wgt);
+	if (bits > 64)
+		return fail(err, err_len, "LOG_ACC_BUFF_SIZE, LOG_INP_BUFF_SIZE and LOG_WGT_BUFF_SIZE are too large together: word 1 of GEMM would have %d bits",
+			    bits);
+	bits = d->acc + src + d->wgt;
+	if (bits > 32)
+		return fail(err, err_len, "LOG_ACC_BUFF_SIZE, LOG_INP_BUFF_SIZE and LOG_WGT_BUFF_SIZE are too large together: a micro-op would have %d bits",
+			    bits);
+	return 0;
+}
+
+int core_config_check(const struct core_config *cfg, char *err, size_t err_len)
+{
+	struct core_config copy = *cfg;
+	struct core_depths d;
+	char text[16];
+	size_t i;
+
+	for (i = 0; i < FIELDS; i++) {
+		const struct field *f = &fields[i];
+		unsigned int value = *field_of(&copy, f);
+
+		if (value < f->min || value > f->max) {
+			snprintf(text, sizeof(text), "%u", value);
+			return fail_range(f, text, err, err_len);
+		}
+	}
+	if (cfg->hw_ver > 0xffffff)
+		return fail(err, err_len, "HW_VER is 0x%x, but has three numbers of 8 bits", cfg->hw_ver);
+
+	/* Memory is addressed in elements, so they must be whole bytes. */
+	if (cfg->log_batch + cfg->log_block + cfg->log_inp_width < 3)
+		return fail(err, err_len, "LOG_INP_WIDTH, LOG_BATCH and LOG_BLOCK make an input element smaller than a byte");
+	if (2 * cfg->log_block + cfg->log_wgt_width < 3)
+		return fail(err, err_len, "LOG_WGT_WIDTH and LOG_BLOCK make a weight element smaller than a byte");
+
+	d = core_config_depths(cfg);
+	if (check_depth("LOG_UOP_BUFF_SIZE", d.uop, err, err_len) ||
+	    check_depth("LOG_INP_BUFF_SIZE", d.inp, err, err_len) ||
+	    check_depth("LOG_WGT_BUFF_SIZE", d.wgt, err, err_len) ||
+	    check_depth("LOG_ACC_BUFF_SIZE", d.acc, err, err_len))
+		return -1;
+	return check_fields(&d, err, err_len);
+}
+
+/* "1.2.3" as major << 16 | minor << 8 | patch */
+static int parse_version(const char *text, unsigned int *version)
+{
+	unsigned int parts = 0, value = 0, digits = 0;
+
+	*version = 0;
+	for (;; text++) {
+		if (*text >= '0' && *text <= '9') {
+			value = value * 10 + (unsigned int)(*text - '0');
+			if (++digits > 3 || value > 255)
+				return -1;
+			continue;
+		}
+		if (!digits || ++parts > 3)
+			return -1;
+		*version = *version << 8 | value;
+		if (!*text)
+			return parts == 3 ? 0 : -1;
+		if (*text != '.')
+			return -1;
+		value = 0;
+		digits = 0;
+	}
+}
+
+static int read_fields(json_object *root, struct core_config *cfg, char *err, size_t err_len)
+{
+	json_object *value;
+	size_t i;
+
+	if (!json_object_is_type(root, json_type_object))
+		return fail(err, err_len, "not a JSON object");
+	for (i = 0; i < FIELDS; i++) {
+		const struct field *f = &fields[i];
+		int64_t number;
+
+		if (!json_object_object_get_ex(root, f->name, &value))
+			return fail(err, err_len, "%s is missing", f->name);
+		if (!json_object_is_type(value, json_type_int))
+			return fail(err, err_len, "%s is not an integer", f->name);
+		/* Out of the range of 64 bits it comes as the nearest in it. */
+		number = json_object_get_int64(value);
+		if (number < f->min || number > f->max)
+			return fail_range(f, json_object_to_json_string(value), err, err_len);
+		*field_of(cfg, f) = (unsigned int)number;
+	}
+	if (!json_object_object_get_ex(root, "HW_VER", &value))
+		return fail(err, err_len, "HW_VER is missing");
+	if (!json_object_is_type(value, json_type_string) ||
+	    strlen(json_object_get_string(value)) != (size_t)json_object_get_string_len(value) ||
+	    parse_version(json_object_get_string(value), &cfg->hw_ver))
+		return fail(err, err_len, "HW_VER is not a string like \"0.0.1\" with numbers up to 255");
+	return 0;
+}
+
+static json_object *parse(const char *text, size_t len, char *err, size_t err_len)
+{
+	json_tokener *tok = json_tokener_new();
+	json_object *root;
+
+	if (!tok) {
+		fail(err, err_len, "out of memory");
+		return NULL;
+	}
+	/* Strict also refuses text after the object. */
+	json_tokener_set_flags(tok, JSON_TOKENER_STRICT);
+	root = json_tokener_parse_ex(tok, text, (int)len);
+	if (json_tokener_get_error(tok) != json_tokener_success) {
+		fail(err, err_len, "not JSON: %s at byte %zu",
+		     json_tokener_error_desc(json_tokener_get_error(tok)),
+		     json_tokener_get_parse_end(tok));
+		json_object_put(root);
+		root = NULL;
+	} else if (!root) {
+		fail(err, err_len, "not a JSON object");
+	}
+	json_tokener_free(tok);
+	return root;
+}
+
+int core_config_load(struct core_config *cfg, const char *path, char *err, size_t err_len)
+{
+	struct core_config read = { 0 };
+	char *text;
+	json_object *root;
+	size_t len;
+	FILE *file;
+	int ret = -1;
+
+	text = malloc(FILE_MAX + 1);
+	if (!text)
+		return fail(err, err_len, "out of memory");
+	file = fopen(path, "re");
+	if (!file) {
+		fail(err, err_len, "%s", strerror(errno));
+		goto out_text;
+	}
+	len = fread(text, 1, FILE_MAX + 1, file);
+	if (ferror(file)) {
+		fail(err, err_len, "%s", strerror(errno));
+		goto out_file;
+	}
+	if (len > FILE_MAX) {
+		fail(err, err_len, "larger than %d bytes: not a vta_config.json", FILE_MAX);
+		goto out_file;
+	}
+	/* The tokener takes the first zero byte for the end of the text. */
+	if (memchr(text, '\0', len)) {
+		fail(err, err_len, "not JSON: it has a zero byte");
+		goto out_file;
+	}
+	text[len] = '\0';
+	root = parse(text, len + 1, err, err_len);
+	if (!root)
+		goto out_file;
+	ret = read_fields(root, &read, err, err_len);
+	json_object_put(root);
+	if (!ret)
+		ret = core_config_check(&read, err, err_len);
+	if (!ret)
+		*cfg = read;
+out_file:
+	fclose(file);
+out_text:
+	free(text);
+	return ret;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * core_impl.h - what the files of the VTA core share among themselves
+ *
+ *   core_config.c  configuration: reading and checking
+ *   core.c         one core's life: scratchpads made, cleared, freed
+ *   core_run.c     a run: fetch, dispatch, tokens, order, cycles, faults
+ *   core_insn.c    decoding, and what is known before execution
+ *   core_mem.c     LOAD and STORE
+ *   core_loop.c    the loops of GEMM and ALU over their micro-ops
+ *   core_gemm.c    GEMM's arithmetic
+ *   core_alu.c     ALU's arithmetic
+ */
+#ifndef VTA_EMU_CORE_IMPL_H
+#define VTA_EMU_CORE_IMPL_H
+
+#include "core.h"
+#include "core_insn.h"
+
+/* log2 of the scratchpads' depths: the widths of the fields that index them. */
+struct core_depths {
+	int uop;
+	int inp;
+	int wgt;
+	int acc;
+};
+
+struct core_depths core_config_depths(const struct core_config *cfg);
+
+/* A micro-op as the loops use it; fields have at most 16 bits. */
+struct core_uop {
+	uint16_t dst;
+	uint16_t src;
+	uint16_t wgt;
+};
+
+/* A scratchpad. Elements are kept unpacked, in the form that is used most. */
+struct core_pad {
+	void *mem;
+	size_t elem_size;	/* bytes of an element in @mem */
+	uint32_t depth;		/* elements */
+	uint32_t used;		/* elements from here on are zero */
+};
+
+struct core_token_queue;
+struct core_module;
+
+struct core {
+	struct core_config cfg;
+	struct core_depths log;
+	uint32_t batch;
+	uint32_t block;
+	/*
+	 * GEMM multiplies two values of the inner dimension at a time (@pairs
+	 * of them; a block of 1 is filled up with a zero). So inputs are kept
+	 * as int16_t[batch][pairs][2], weights as int16_t[pairs][block][2]
+	 * with the output channel in the middle, and accumulators as
+	 * int32_t[batch][block].
+	 */
+	uint32_t pairs;
+	struct core_pad uop;
+	struct core_pad inp;
+	struct core_pad wgt;
+	struct core_pad acc;
+	uint8_t *staging;		/* what moves from or to memory at once */
+	size_t staging_size;		/* at least any memory's element */
+	core_kernel_fn *gemm;
+	enum core_order order;
+	uint64_t rng;			/* goes on from run to run */
+	struct core_module *modules;
+	struct core_token_queue *tokens;
+};
+
+/* One call of core_run(): how the modules reach memory and report. */
+struct core_run {
+	struct core *core;
+	const struct core_mem_ops *ops;
+	void *priv;
+	struct core_stats *stats;
+	struct core_fault *fault;
+};
+
+static inline bool core_run_stopped(const struct core_run *run)
+{
+	return run->ops->stop(run->priv);
+}
+
+/* Fills in the fault, but for its instruction, which core_run.c knows. */
+static inline enum core_result core_run_fault(struct core_run *run, enum vta_fault_reason reason,
+					      enum vta_access access, uint32_t addr)
+{
+	run->fault->reason = reason;
+	run->fault->access = access;
+	run->fault->addr = addr;
+	return CORE_FAULT;
+}
+
+/* core_insn.c */
+void core_insn_decode(const struct core *core, const uint32_t words[4], struct core_insn *insn);
+/* Cycles of a legal instruction, from its fields alone. */
+uint64_t core_insn_cycles(const struct core *core, const struct core_insn *insn);
+
+/* core_mem.c */
+size_t core_mem_elem_size(const struct core *core, enum core_memory type);
+/* Does every element the instruction touches lie in its scratchpad? */
+bool core_mem_fits(struct core *core, const struct core_mem_insn *mem);
+enum core_result core_mem_load(struct core_run *run, const struct core_mem_insn *mem);
+enum core_result core_mem_store(struct core_run *run, const struct core_mem_insn *mem);
+
+/* core_loop.c */
+bool core_loop_fits(struct core *core, const struct core_loop_insn *loop);
+enum core_result core_loop_run(struct core_run *run, const struct core_loop_insn *loop);
+
+/* core_gemm.c, core_alu.c */
+core_kernel_fn *core_gemm_best(const struct core *core);
+core_kernel_fn core_gemm_portable;
+core_kernel_fn core_gemm_reset;
+core_kernel_fn *core_alu_kernel(enum core_alu_op op);
+
+/* For tests: compute as on a machine without vector instructions. */
+void core_force_portable(struct core *core);
+
+/* core_run.c: the queues that a core keeps for its runs */
+int core_queues_new(struct core *core);
+void core_queues_free(struct core *core);
+
+#endif /* VTA_EMU_CORE_IMPL_H */

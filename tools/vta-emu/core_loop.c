@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * core_loop.c - the loops of GEMM and ALU over their micro-ops
+ *
+ * for i < iter_out, for j < iter_in, for u in [uop_bgn, uop_end): the kernels
+ * do the innermost one. Every index is checked before the first is used: all
+ * three parts of one grow with i, j or u's own field, so the largest sum is
+ * reached in the last iteration and nowhere exceeded.
+ */
+#include "core_impl.h"
+
+/* Values multiplied, and micro-ops, between two questions whether to stop. */
+#define STOP_VALUES	(1u << 20)
+#define STOP_UOPS	4096u
+
+/* Parts have at most 16 bits and 14 + 16 bits: no sum overflows. */
+static bool index_fits(uint32_t field, uint32_t out, uint32_t in, const struct core_pad *pad)
+{
+	return field + out + in < pad->depth;
+}
+
+bool core_loop_fits(struct core *core, const struct core_loop_insn *loop)
+{
+	const struct core_uop *uop = core->uop.mem;
+	const struct core_index *out = &loop->factor_out;
+	const struct core_index *in = &loop->factor_in;
+	uint32_t i = loop->iter_out - 1, j = loop->iter_in - 1, u;
+	struct core_index most = { 0 };
+
+	if (!core_loop_count(loop))
+		return true;
+	if (loop->uop_end > core->uop.depth)
+		return false;
+	for (u = loop->uop_bgn; u < loop->uop_end; u++) {
+		most.dst = uop[u].dst > most.dst ? uop[u].dst : most.dst;
+		most.src = uop[u].src > most.src ? uop[u].src : most.src;
+		most.wgt = uop[u].wgt > most.wgt ? uop[u].wgt : most.wgt;
+	}
+
+	if (!index_fits(most.dst, i * out->dst, j * in->dst, &core->acc))
+		return false;
+	if (loop->alu)
+		return loop->use_imm || index_fits(most.src, i * out->src, j * in->src, &core->acc);
+	return loop->reset || (index_fits(most.src, i * out->src, j * in->src, &core->inp) &&
+			       index_fits(most.wgt, i * out->wgt, j * in->wgt, &core->wgt));
+}
+
+static core_kernel_fn *kernel_of(const struct core *core, const struct core_loop_insn *loop)
+{
+	if (loop->alu)
+		return core_alu_kernel(loop->op);
+	return loop->reset ? core_gemm_reset : core->gemm;
+}
+
+static uint32_t uops_between_stops(const struct core *core, const struct core_loop_insn *loop)
+{
+	uint32_t values = core->batch * core->block;
+
+	if (!loop->alu)
+		values *= core->block;
+	values = STOP_VALUES / values;
+	if (!values)
+		return 1;
+	return values < STOP_UOPS ? values : STOP_UOPS;
+}
+
+static struct core_index index_at(const struct core_loop_insn *loop, uint32_t i, uint32_t j)
+{
+	return (struct core_index){
+		.dst = i * loop->factor_out.dst + j * loop->factor_in.dst,
+		.src = i * loop->factor_out.src + j * loop->factor_in.src,
+		.wgt = i * loop->factor_out.wgt + j * loop->factor_in.wgt,
+	};
+}
+
+enum core_result core_loop_run(struct core_run *run, const struct core_loop_insn *loop)
+{
+	struct core *core = run->core;
+	const struct core_uop *uop = core->uop.mem;
+	core_kernel_fn *kernel = kernel_of(core, loop);
+	uint32_t period = uops_between_stops(core, loop);
+	uint32_t left = period;
+	uint64_t nothing = 0;
+	uint64_t *counter = &nothing;
+	uint32_t i, j, u, n;
+
+	if (!core_loop_count(loop))
+		return CORE_DONE;
+	if (loop->alu)
+		counter = &run->stats->alu_uops;
+	else if (!loop->reset)
+		counter = &run->stats->gemm_uops;
+	core->acc.used = core->acc.depth;
+
+	for (i = 0; i < loop->iter_out; i++) {
+		for (j = 0; j < loop->iter_in; j++) {
+			struct core_index base = index_at(loop, i, j);
+
+			for (u = loop->uop_bgn; u < loop->uop_end; u += n) {
+				n = loop->uop_end - u;
+				n = n < left ? n : left;
+				kernel(core, loop, uop + u, n, base);
+				*counter += n;
+				left -= n;
+				if (left)
+					continue;
+				if (core_run_stopped(run))
+					return CORE_STOPPED;
+				left = period;
+			}
+		}
+	}
+	return CORE_DONE;
+}

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * core_mem.c - LOAD and STORE: between memory and the scratchpads
+ */
+#include <endian.h>
+#include <string.h>
+
+#include "core_impl.h"
+
+#define ADDRESS_END	(UINT64_C(1) << 32)
+
+size_t core_mem_elem_size(const struct core *core, enum core_memory type)
+{
+	size_t batch = core->batch;
+	size_t block = core->block;
+
+	switch (type) {
+	case CORE_MEM_UOP:
+		return sizeof(uint32_t);
+	case CORE_MEM_WGT:
+		return (block * block << core->cfg.log_wgt_width) / 8;
+	case CORE_MEM_INP:
+	case CORE_MEM_OUT:
+		return (batch * block << core->cfg.log_inp_width) / 8;
+	case CORE_MEM_ACC:
+		return batch * block * sizeof(int32_t);
+	case CORE_MEM_ACC_8BIT:
+		return batch * block;
+	}
+	return 0;
+}
+
+/* OUT is ACC seen by STORE. */
+static struct core_pad *pad_of(struct core *core, enum core_memory type)
+{
+	switch (type) {
+	case CORE_MEM_UOP:
+		return &core->uop;
+	case CORE_MEM_WGT:
+		return &core->wgt;
+	case CORE_MEM_INP:
+		return &core->inp;
+	default:
+		return &core->acc;
+	}
+}
+
+static enum vta_access access_of(enum core_memory type)
+{
+	return type == CORE_MEM_UOP ? VTA_ACCESS_UOP : VTA_ACCESS_LOAD;
+}
+
+bool core_mem_fits(struct core *core, const struct core_mem_insn *mem)
+{
+	uint64_t width = mem->x_pad_0 + mem->x_size + mem->x_pad_1;
+	uint64_t height = mem->y_pad_0 + mem->y_size + mem->y_pad_1;
+	uint64_t count = mem->x_size ? width * height : 0;
+
+	return !count || mem->sram_base + count <= pad_of(core, mem->type)->depth;
+}
+
+/* ---- Elements between their forms in memory and in the scratchpads -------- */
+
+/* Value @n of packed signed values of 2^@log_width bits, low bits first. */
+static inline int16_t packed(const uint8_t *from, size_t n, unsigned int log_width)
+{
+	unsigned int width = 1u << log_width;
+	unsigned int bit = (unsigned int)(n << log_width) % 8;
+
+	return (int16_t)((int8_t)(from[(n << log_width) / 8] << (8 - width - bit)) >> (8 - width));
+}
+
+static void unpack_uop(const struct core *core, uint32_t index, const uint8_t *from, uint32_t n)
+{
+	struct core_uop *to = (struct core_uop *)core->uop.mem + index;
+	int log_src = core->log.acc > core->log.inp ? core->log.acc : core->log.inp;
+	uint32_t uop;
+
+	for (; n; n--, to++, from += sizeof(uop)) {
+		memcpy(&uop, from, sizeof(uop));
+		uop = le32toh(uop);
+		to->dst = (uint16_t)(uop & ((1u << core->log.acc) - 1));
+		uop >>= core->log.acc;
+		to->src = (uint16_t)(uop & ((1u << log_src) - 1));
+		uop >>= log_src;
+		to->wgt = (uint16_t)(uop & ((1u << core->log.wgt) - 1));
+	}
+}
+
+/* Rows of values to [pairs][2] each; only a block of 1 leaves a value over. */
+static void unpack_inp(const struct core *core, uint32_t index, const uint8_t *from, uint32_t n)
+{
+	int16_t *to = (int16_t *)core->inp.mem + (size_t)index * core->batch * core->pairs * 2;
+	unsigned int log_width = core->cfg.log_inp_width;
+	size_t values = (size_t)n * core->batch * core->block;
+	size_t step = core->block == 1 ? 2 : 1;
+	size_t i;
+
+	for (i = 0; i < values; i++)
+		to[i * step] = packed(from, i, log_width);
+}
+
+/* [out][in] to [in / 2][out][2]. */
+static void unpack_wgt(const struct core *core, uint32_t index, const uint8_t *from, uint32_t n)
+{
+	int16_t *to = (int16_t *)core->wgt.mem + (size_t)index * core->pairs * core->block * 2;
+	unsigned int log_width = core->cfg.log_wgt_width;
+	size_t out, in, i = 0;
+
+	for (; n; n--, to += core->pairs * core->block * 2)
+		for (out = 0; out < core->block; out++)
+			for (in = 0; in < core->block; in++)
+				to[((in / 2) * core->block + out) * 2 + in % 2] =
+					packed(from, i++, log_width);
+}
+
+static void unpack_acc(const struct core *core, uint32_t index, const uint8_t *from, uint32_t n)
+{
+	size_t values = (size_t)n * core->batch * core->block;
+	int32_t *to = (int32_t *)core->acc.mem + (size_t)index * core->batch * core->block;
+	uint32_t raw;
+
+	for (; values; values--, from += sizeof(raw)) {
+		memcpy(&raw, from, sizeof(raw));
+		*to++ = (int32_t)le32toh(raw);
+	}
+}
+
+static void unpack_acc_8bit(const struct core *core, uint32_t index, const uint8_t *from,
+			    uint32_t n)
+{
+	size_t values = (size_t)n * core->batch * core->block;
+	int32_t *to = (int32_t *)core->acc.mem + (size_t)index * core->batch * core->block;
+
+	while (values--)
+		*to++ = (int8_t)*from++;
+}
+
+static void unpack(const struct core *core, enum core_memory type, uint32_t index,
+		   const uint8_t *from, uint32_t n)
+{
+	switch (type) {
+	case CORE_MEM_UOP:
+		return unpack_uop(core, index, from, n);
+	case CORE_MEM_WGT:
+		return unpack_wgt(core, index, from, n);
+	case CORE_MEM_INP:
+		return unpack_inp(core, index, from, n);
+	case CORE_MEM_ACC:
+		return unpack_acc(core, index, from, n);
+	case CORE_MEM_ACC_8BIT:
+		return unpack_acc_8bit(core, index, from, n);
+	case CORE_MEM_OUT:
+		break;		/* cannot be loaded */
+	}
+}
+
+/* The low bits of accumulators, packed as inputs are. */
+static void pack_out(const struct core *core, uint8_t *to, uint32_t index, uint32_t n)
+{
+	const int32_t *from = (int32_t *)core->acc.mem + (size_t)index * core->batch * core->block;
+	unsigned int log_width = core->cfg.log_inp_width;
+	unsigned int mask = (1u << (1u << log_width)) - 1;
+	size_t values = (size_t)n * core->batch * core->block;
+	size_t per_byte = 8u >> log_width;
+	size_t i, j;
+
+	for (i = 0; i < values / per_byte; i++) {
+		unsigned int byte = 0;
+
+		for (j = 0; j < per_byte; j++)
+			byte |= ((uint32_t)*from++ & mask) << (j << log_width);
+		to[i] = (uint8_t)byte;
+	}
+}
+
+/* ---- Moving ----------------------------------------------------------------- */
+
+/*
+ * Moves staged bytes from or to memory. Beyond the 32-bit address space
+ * nothing is mapped; a fault there reports the low 32 bits.
+ */
+static enum core_result move(struct core_run *run, uint64_t addr, size_t len,
+			     enum vta_access access)
+{
+	enum vta_fault_reason reason = VTA_FAULT_NONE;
+	uint8_t *buf = run->core->staging;
+	uint32_t fault_addr = 0;
+	size_t inside = 0;
+
+	if (core_run_stopped(run))
+		return CORE_STOPPED;
+
+	if (addr < ADDRESS_END)
+		inside = len < ADDRESS_END - addr ? len : (size_t)(ADDRESS_END - addr);
+	if (inside && access == VTA_ACCESS_STORE)
+		reason = run->ops->write(run->priv, (uint32_t)addr, buf, inside, access, &fault_addr);
+	else if (inside)
+		reason = run->ops->read(run->priv, (uint32_t)addr, buf, inside, access, &fault_addr);
+	if (reason != VTA_FAULT_NONE)
+		return core_run_fault(run, reason, access, fault_addr);
+	if (inside < len)
+		return core_run_fault(run, VTA_FAULT_PAGE, access, (uint32_t)(addr + inside));
+	return CORE_DONE;
+}
+
+/* @n elements in a row, in pieces that fit the staging buffer. */
+static enum core_result move_row(struct core_run *run, enum core_memory type, uint32_t sram,
+				 uint64_t dram, uint32_t n, bool store)
+{
+	struct core *core = run->core;
+	size_t size = core_mem_elem_size(core, type);
+	uint32_t most = (uint32_t)(core->staging_size / size);
+	enum core_result result = CORE_DONE;
+	uint32_t piece;
+
+	for (; n && result == CORE_DONE; n -= piece, sram += piece, dram += piece) {
+		piece = n < most ? n : most;
+		if (store)
+			pack_out(core, core->staging, sram, piece);
+		result = move(run, dram * size, piece * size,
+			      store ? VTA_ACCESS_STORE : access_of(type));
+		if (result == CORE_DONE && !store)
+			unpack(core, type, sram, core->staging, piece);
+	}
+	return result;
+}
+
+/* Zeroes @n elements from *@sram on, and steps over them. */
+static void zero(struct core_pad *pad, uint32_t *sram, uint32_t n)
+{
+	memset((char *)pad->mem + *sram * pad->elem_size, 0, n * pad->elem_size);
+	*sram += n;
+}
+
+enum core_result core_mem_load(struct core_run *run, const struct core_mem_insn *mem)
+{
+	struct core_pad *pad;
+	uint32_t width = mem->x_pad_0 + mem->x_size + mem->x_pad_1;
+	uint32_t height = mem->y_pad_0 + mem->y_size + mem->y_pad_1;
+	uint32_t sram = mem->sram_base;
+	enum core_result result = CORE_DONE;
+	uint64_t row = mem->dram_base;
+	uint32_t y;
+
+	if (!mem->x_size || !height)
+		return CORE_DONE;
+	pad = pad_of(run->core, mem->type);
+	if (pad->used < sram + width * height)
+		pad->used = sram + width * height;
+
+	zero(pad, &sram, mem->y_pad_0 * width);
+	if (width == mem->x_size && mem->x_stride == mem->x_size) {
+		result = move_row(run, mem->type, sram, row, width * mem->y_size, false);
+		sram += width * mem->y_size;
+	} else {
+		for (y = 0; y < mem->y_size && result == CORE_DONE; y++) {
+			zero(pad, &sram, mem->x_pad_0);
+			result = move_row(run, mem->type, sram, row, mem->x_size, false);
+			sram += mem->x_size;
+			zero(pad, &sram, mem->x_pad_1);
+			row += mem->x_stride;
+		}
+	}
+	if (result == CORE_DONE)
+		zero(pad, &sram, mem->y_pad_1 * width);
+	return result;
+}
+
+enum core_result core_mem_store(struct core_run *run, const struct core_mem_insn *mem)
+{
+	enum core_result result = CORE_DONE;
+	uint32_t sram = mem->sram_base;
+	uint64_t row = mem->dram_base;
+	uint32_t y;
+
+	if (!mem->x_size)
+		return CORE_DONE;
+	if (mem->x_stride == mem->x_size)
+		return move_row(run, mem->type, sram, row, mem->x_size * mem->y_size, true);
+	for (y = 0; y < mem->y_size && result == CORE_DONE; y++) {
+		result = move_row(run, mem->type, sram, row, mem->x_size, true);
+		sram += mem->x_size;
+		row += mem->x_stride;
+	}
+	return result;
+}
