@@ -4,6 +4,7 @@
  * that can be under way. Nothing here blocks but poll(): a client that sends
  * half a message, or does not read its replies, delays nobody else.
  */
+#define _GNU_SOURCE 1	/* accept4 */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>

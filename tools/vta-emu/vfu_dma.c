@@ -3,6 +3,7 @@
  * The guest memory map: an array of ranges sorted by bus address that never
  * overlap, searched by bisection.
  */
+#define _GNU_SOURCE 1	/* lock kinds */
 #include <assert.h>
 #include <endian.h>
 #include <errno.h>
