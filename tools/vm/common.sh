@@ -1,0 +1,88 @@
+# shellcheck shell=bash disable=SC2034,SC2154 # variables of the other parts
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# What every part of the VM harness uses: messages, the cache, the host's apt.
+
+cache=${VTA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/vta-pcie}
+
+say() {
+	printf 'vm: %s\n' "$*" >&2
+}
+
+# die MESSAGE: exits with $fatal, which is 1 for set-up and 125 for a run.
+fatal=1
+die() {
+	say "$*"
+	exit "$fatal"
+}
+
+need() {
+	"$here/deps.sh" need "$@" || exit "$fatal"
+}
+
+# cached NAME WHAT COMMAND...: has COMMAND fill a fresh directory (its last
+# argument), which becomes $cache/NAME whole or not at all. Of two set-ups at
+# once the second waits for the first. What an interrupted one left is swept.
+cached() {
+	local dir=$cache/$1 what=$2
+	shift 2
+
+	[ ! -e "$dir" ] || return 0
+	mkdir -p "${dir%/*}"
+	(
+		exec {lock}>"$dir.lock"
+		flock -n "$lock" || {
+			say "another set-up makes the $what: waiting for it"
+			flock "$lock"
+		}
+		[ ! -e "$dir" ] || exit 0
+		rm -rf --one-file-system "$dir.tmp"
+		mkdir "$dir.tmp"
+		say "making the $what"
+		SECONDS=0
+		# Not tested by an "if", which would switch "set -e" off inside.
+		"$@" "$dir.tmp"
+		mv -T "$dir.tmp" "$dir"
+		say "the $what is ready ($SECONDS s)"
+	) || die "cannot make the $what"
+}
+
+host_suite() {
+	local suite
+	suite=$(. /etc/os-release && echo "${VERSION_CODENAME-}")
+	[ -n "$suite" ] || die "/etc/os-release names no suite: this is not a Debian release"
+	echo "$suite"
+}
+
+# The mirror that the host's apt uses for Debian proper.
+host_mirror() {
+	local mirror
+	# shellcheck disable=SC2016 # apt expands these
+	mirror=$(apt-get indextargets --format '$(ORIGIN) $(LABEL) $(REPO_URI)' \
+		'Created-By: Packages' |
+		awk '$1 == "Debian" && $2 == "Debian" { print $3; exit }')
+	[ -n "$mirror" ] || die "apt knows no Debian mirror: run apt-get update as root"
+	echo "$mirror"
+}
+
+# depends PACKAGE REGEX: which of the package's dependencies match.
+depends() {
+	apt-cache depends --important "$1" 2>/dev/null |
+		sed -n 's/^ *Depends: //p' | grep -Ex "$2" || true
+}
+
+# fetch DIR PACKAGE...: download packages, and unpack them below DIR.
+fetch() {
+	local dir=$1 log
+	shift
+	mkdir "$dir.deb"
+	log=$dir.deb/log
+	if ! (cd "$dir.deb" && apt-get -q download "$@" >"$log" 2>&1); then
+		cat "$log" >&2
+		say "apt-get cannot download $* (are the lists old? apt-get update)"
+		return 1
+	fi
+	mkdir -p "$dir"
+	find "$dir.deb" -type f -name '*.deb' -exec dpkg-deb -x {} "$dir" \;
+	rm -rf "$dir.deb"
+}

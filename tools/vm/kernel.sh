@@ -1,0 +1,108 @@
+# shellcheck shell=bash disable=SC2034,SC2154 # variables of the other parts
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Kernels from the distribution's packages: image, modules, headers, sources.
+# $cache/kernels/SUITE holds
+#   image    what QEMU boots     release   the kernel's release string
+#   modules  /lib/modules/REL    kdir      where external modules are built
+#   root     the unpacked packages
+
+# kernel_find SEL: sets kernel_dir to the cached kernel of a suite.
+kernel_find() {
+	local suite=$1 host
+	host=$(host_suite)
+	[ "$suite" != host ] || suite=$host
+	case $suite in
+	"$host") ;;
+	bullseye|bookworm|trixie|trixie-backports)
+		die "kernel $suite: only the host's own suite ($host) can be used here" ;;
+	*)	die "kernel $suite: unknown; use host or the name of a Debian suite" ;;
+	esac
+
+	kernel_dir=$cache/kernels/$suite
+	[ -e "$kernel_dir" ] && return
+	need dpkg kmod xz-utils zstd binutils
+	cached "kernels/$suite" "kernel of Debian $suite" kernel_make "$kernel_dir"
+	need make libelf1 "$(sed -n 's/^CC *=.*\(gcc-[0-9]*\).*/\1/p' \
+		"$kernel_dir/kdir/.kernelvariables")"
+}
+
+# kernel_make FINAL DIR: fill DIR, which will be moved to FINAL.
+kernel_make() {
+	local final=$1 dir=$2 root=$2/root image headers modules release
+	image=$(depends linux-image-amd64 'linux-image-[0-9].*')
+	headers=$(depends linux-headers-amd64 'linux-headers-[0-9].*')
+	if [ -z "$image" ] || [ -z "$headers" ]; then
+		say "apt knows no linux-image-amd64: run apt-get update as root"
+		return 1
+	fi
+	# shellcheck disable=SC2046 # one word per package
+	fetch "$root" "$image" "$headers" \
+		$(depends "$headers" 'linux-headers-.*-common|linux-kbuild-.*')
+
+	release=${image#linux-image-}
+	release=${release%-unsigned}
+	modules=lib/modules/$release
+	[ -d "$root/$modules" ] || modules=usr/$modules
+	echo "$release" >"$dir/release"
+	ln -s "root/$modules" "$dir/modules"
+	ln -s "root/usr/src/linux-headers-$release" "$dir/kdir"
+	depmod -b "$root/${modules%lib/modules/*}" "$release"
+
+	# The headers' top Makefile names its other half by absolute path.
+	sed -i "s|/usr/src/|$final/root/usr/src/|" "$dir/kdir/Makefile"
+	kernel_unpack "$root/boot/vmlinuz-$release" "$dir/image"
+}
+
+# kernel_unpack BZIMAGE OUT: the ELF kernel inside, which QEMU enters by its PVH
+# note: without KVM that saves half of the boot, which goes to unpacking. A
+# kernel that has no such note stays as it is.
+kernel_unpack() {
+	local image=$1 out=$2 setup offset length unpack
+	setup=$(od -An -tu1 -j $((0x1f1)) -N1 "$image")
+	offset=$(od -An -tu4 -j $((0x248)) -N4 "$image")
+	length=$(od -An -tu4 -j $((0x24c)) -N4 "$image")
+	offset=$(((setup + 1) * 512 + offset))
+
+	case $(od -An -tx1 -j "$offset" -N4 "$image" | tr -d ' ') in
+	fd377a58) unpack=(xz -dc --single-stream) ;;
+	28b52ffd) unpack=(zstd -dc -q) ;;
+	1f8b*)	unpack=(gzip -dc) ;;
+	*)	unpack=(false) ;;
+	esac
+	# The last four bytes are the length of what is packed.
+	tail -c +$((offset + 1)) "$image" | head -c $((length - 4)) |
+		"${unpack[@]}" >"$out" 2>/dev/null || true
+	if ! readelf -n "$out" 2>/dev/null | grep -q '0x00000012'; then
+		cp "$image" "$out"
+	fi
+}
+
+# source_find: sets source_dir to the parts of the kernel's sources that the
+# project uses in place: the kselftest harness with its runner, and checkpatch.
+source_find() {
+	local suite
+	suite=$(host_suite)
+	source_dir=$cache/source/$suite
+	[ -e "$source_dir" ] && return
+	need dpkg xz-utils
+	cached "source/$suite" "excerpt of the kernel sources of Debian $suite" source_make
+}
+
+source_make() {
+	local dir=$1 package
+	package=$(depends linux-source 'linux-source-[0-9].*')
+	if [ -z "$package" ]; then
+		say "apt knows no linux-source: run apt-get update as root"
+		return 1
+	fi
+	fetch "$dir/deb" "$package"
+	tar -x -C "$dir" --strip-components=1 --wildcards \
+		-f "$dir/deb/usr/src/$package.tar.xz" \
+		'*/tools/testing/selftests/kselftest*' \
+		'*/tools/testing/selftests/run_kselftest.sh' \
+		'*/tools/testing/selftests/lib.mk' \
+		'*/scripts/checkpatch.pl' '*/scripts/spelling.txt' \
+		'*/scripts/const_structs.checkpatch'
+	rm -rf "$dir/deb"
+}

@@ -1,0 +1,434 @@
+# shellcheck shell=bash disable=SC2034,SC2054,SC2154
+# (variables of the other parts, and commas that QEMU wants)
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# One life of a virtual machine: options, files, emulators, QEMU, verdict.
+#
+# Everything of a run is in one temporary directory, $run, and every process is
+# a child of this shell which dies with it (see child), even by kill -9.
+
+# run MODE [OPTIONS] [-- COMMAND...]
+run() {
+	fatal=125
+	run_options "$@"
+	need util-linux
+	qemu_find
+	if [ -z "$image" ]; then
+		kernel_find "$kernel"
+		image=$kernel_dir/image modules=$kernel_dir/modules
+	fi
+	busybox_find
+	if [ "$accel" = auto ]; then
+		if kvm_works; then accel=kvm; else accel=tcg; fi
+	fi
+
+	run=$(mktemp -d "${TMPDIR:-/tmp}/vta-vm.XXXXXX")
+	run=$(realpath "$run")
+	# A socket's name has 107 bytes at most.
+	if [ ${#run} -gt 80 ]; then
+		rmdir "$run"
+		die "the path of the temporary directory is too long for sockets: $run"
+	fi
+	declare -gA process=()
+	trap cleanup EXIT
+	trap 'caught HUP' HUP
+	trap 'caught INT' INT
+	trap 'caught PIPE' PIPE
+	trap 'caught TERM' TERM
+
+	start_timer
+	make_initrd
+	start_emulators
+	start_qemu
+	watch
+	verdict
+}
+
+run_options() {
+	mode=$1
+	shift
+	cards=1 emulator=$here/../../build/tools/vta-emu emu_args=()
+	memory=1G cpus=2 kernel=host image='' modules='' append='' accel=auto
+	files=() module_names=() iommu=no limit='' out='' dmesg=no keep_log=''
+	command=()
+	declare -gA card_args=()
+	[ "$mode" = run ] && limit=300
+
+	while [ $# -gt 0 ]; do
+		case $1 in
+		--)	shift; command=("$@"); break ;;
+		--iommu)	iommu=yes; shift; continue ;;
+		--dmesg)	dmesg=yes; shift; continue ;;
+		--*)	[ $# -ge 2 ] || bad_usage "$1 needs a value" ;;
+		*)	bad_usage "$1: a command comes after --" ;;
+		esac
+		case $1 in
+		--cards)	cards=$2 ;;
+		--emu)		emulator=$2 ;;
+		--emu-arg)	emu_args+=("$2") ;;
+		--emu-arg-*)	number "$1" "${1#--emu-arg-}"
+				# One argument a line: they hold no line breaks.
+				card_args[${1#--emu-arg-}]+=$2$'\n' ;;
+		--mem)		memory=$2 ;;
+		--cpus)		cpus=$2 ;;
+		--kernel)	kernel=$2 ;;
+		--kernel-image)	image=$2 ;;
+		--modules)	modules=$2 ;;
+		--append)	append=$2 ;;
+		--accel)	accel=$2 ;;
+		--file)		files+=("$2") ;;
+		--module)	module_names+=("$2") ;;
+		--timeout)	limit=$2 ;;
+		--out)		out=$2 ;;
+		--keep-log)	keep_log=$2 ;;
+		*)		bad_usage "unknown option $1" ;;
+		esac
+		shift 2
+	done
+
+	number --cards "$cards"
+	number --cpus "$cpus"
+	[ -z "$limit" ] || number --timeout "$limit"
+	[[ $memory =~ ^[1-9][0-9]*[MG]$ ]] || bad_usage "--mem $memory: give it as 512M or 1G"
+	[[ $accel =~ ^(auto|kvm|tcg)$ ]] || bad_usage "--accel $accel: kvm, tcg or auto"
+	if [ "$mode" = run ]; then
+		[ ${#command[@]} -gt 0 ] || bad_usage "no command given (after --)"
+	else
+		[ ${#command[@]} -eq 0 ] || bad_usage "shell takes no command"
+	fi
+	if [ -n "$image" ]; then
+		[ -f "$image" ] || die "--kernel-image $image: no such file"
+		[ -z "$modules" ] || [ -f "$modules/modules.dep" ] ||
+			die "--modules $modules: no modules.dep there (run depmod)"
+	elif [ -n "$modules" ]; then
+		bad_usage "--modules goes with --kernel-image"
+	fi
+	if [ "$cards" -gt 0 ] && [ ! -x "$emulator" ]; then
+		die "no emulator at $emulator: build it, or name it with --emu"
+	fi
+}
+
+number() {
+	[[ $2 =~ ^(0|[1-9][0-9]{0,5})$ ]] || bad_usage "$1 $2: not a number"
+}
+
+# "${child[@]}" COMMAND... &: start a process that is killed when this one dies,
+# also if that happens before it could ask for it.
+# shellcheck disable=SC2016 # the inner shell's
+child=(setpriv --pdeathsig KILL -- sh -c '[ "$PPID" = "$0" ] && exec "$@"' "$$")
+
+start_timer() {
+	[ -n "$limit" ] || return 0
+	"${child[@]}" sleep "$limit" &
+	process[timer]=$!
+}
+
+make_initrd() {
+	local spec base
+	tree=$run/tree
+	guest_skeleton "$tree"
+	cp "$here/init" "$tree/init"
+	for spec in "${files[@]}"; do
+		if [[ $spec == *:* ]]; then
+			guest_add "${spec%:*}" "${spec##*:}"
+		else
+			guest_add "$spec" "root/$(basename "$spec")"
+		fi
+	done
+	if [ "$mode" = run ]; then
+		add_command
+		{
+			printf 'exec '
+			quote "${command[@]}"
+			echo
+		} >"$tree/vm/command"
+	fi
+	base=(virtio_pci virtio_console)
+	guest_add_modules "$modules" "${base[@]}" "${module_names[@]}"
+	printf '%s\n' "mode=$mode" "ports=$(port_count)" "out=${out:+yes}" \
+		"terminal='$(terminal_size)'" | sed 's/^out=$/out=no/' >"$tree/vm/config"
+	{
+		cat "$busybox_dir/cpio"
+		archive "$tree"
+	} >"$run/initrd"
+	rm -rf "$tree"
+	cp "$image" "$run/image"
+}
+
+# A command is what the guest has by that name, or else a file of the host.
+add_command() {
+	local name=${command[0]} path
+	if [[ $name == */* ]]; then
+		if [[ $name == /* ]] && in_guest "$name"; then
+			return
+		fi
+		path=$name
+	else
+		! in_guest "usr/bin/$name" && ! in_guest "root/$name" || return 0
+		path=$(type -P "$name") || return 0
+	fi
+	[ -f "$path" ] || return 0
+	[ -x "$path" ] || die "$path: not executable"
+	guest_add "$path" "root/${path##*/}"
+	command[0]=/root/${path##*/}
+}
+
+# Output (a virtio console in a shell), status, /out, one for each emulator.
+port_count() {
+	local n=$((cards + 1))
+	[ "$mode" != run ] || n=$((n + 1))
+	[ -z "$out" ] || n=$((n + 1))
+	echo "$n"
+}
+
+terminal_size() {
+	local size
+	if [ "$mode" = shell ] && size=$(stty size 2>/dev/null); then
+		echo "rows ${size% *} cols ${size#* }"
+	fi
+}
+
+start_emulators() {
+	local n socket extra
+	: "${UBSAN_OPTIONS:=halt_on_error=1:print_stacktrace=1}"
+	export UBSAN_OPTIONS
+	for ((n = 0; n < cards; n++)); do
+		extra=()
+		[ -z "${card_args[$n]-}" ] || mapfile -t extra <<<"${card_args[$n]%$'\n'}"
+		"${child[@]}" "$emulator" --socket "$run/card$n.sock" \
+			--control "$run/card$n.ctl" --log-level warn \
+			"${emu_args[@]}" "${extra[@]}" \
+			</dev/null >"$run/emu$n.log" 2>&1 &
+		process[emu$n]=$!
+	done
+	for ((n = 0; n < cards; n++)); do
+		for socket in "$run/card$n.sock" "$run/card$n.ctl"; do
+			until [ -S "$socket" ]; do
+				running "emu$n" || emulator_failed "$n"
+				! out_of_time || timed_out
+				pause
+			done
+		done
+	done
+}
+
+start_qemu() {
+	local n qemu=() machine=q35,memory-backend=memory,vmport=off,smbus=off,sata=off,i8042=off
+	local cmdline='console=ttyS0 panic=-1 oops=panic'
+	# Without KVM on a busy host a virtual processor may stand still for long.
+	cmdline+=' rcupdate.rcu_cpu_stall_timeout=300 watchdog_thresh=60 nmi_watchdog=0'
+	cmdline+=' workqueue.watchdog_thresh=300 hung_task_panic=0'
+	# What a short boot can do without.
+	cmdline+=' tsc=reliable no_timer_check cryptomgr.notests random.trust_cpu=on'
+
+	case $accel in
+	kvm)	qemu+=(-accel kvm -cpu host)
+		[ "$iommu" = no ] || machine+=,kernel-irqchip=split ;;
+	tcg)	qemu+=(-accel tcg,thread=multi -cpu max) ;;
+	esac
+	qemu+=(-nodefaults -no-user-config -display none -no-reboot
+		-machine "$machine" -smp "$cpus" -m "$memory"
+		-object "memory-backend-memfd,id=memory,size=$memory,share=on"
+		-kernel image -initrd initrd -serial file:kernel.log)
+	if [ "$iommu" = yes ]; then
+		qemu+=(-device intel-iommu,caching-mode=on)
+		cmdline+=' intel_iommu=on iommu.strict=1'
+	fi
+	qemu+=(-append "$cmdline${append:+ $append}")
+
+	# The guest's channels. A port's maximum is a bus's; each gets its own name.
+	qemu+=(-device virtio-serial-pci,max_ports=31)
+	if [ "$mode" = run ]; then
+		mkfifo "$run/output"
+		cat "$run/output" &
+		process[output]=$!
+		qemu+=(-chardev file,id=output,path=output
+			-device virtserialport,chardev=output,name=vm-output)
+	else
+		qemu+=(-chardev stdio,id=output,mux=on,signal=off -mon chardev=output
+			-device virtconsole,chardev=output)
+	fi
+	qemu+=(-chardev file,id=status,path=status
+		-device virtserialport,chardev=status,name=vm-status)
+	[ -z "$out" ] || qemu+=(-chardev file,id=out,path=out.tar
+		-device virtserialport,chardev=out,name=vm-out)
+	for ((n = 0; n < cards; n++)); do
+		qemu+=(-chardev "socket,id=emu$n,path=card$n.ctl"
+			-device "virtserialport,chardev=emu$n,name=vta-emu$n"
+			-device "pcie-root-port,id=port$n,bus=pcie.0,chassis=$((n + 1)),slot=$((n + 1))"
+			-device "{\"driver\":\"vfio-user-pci\",\"id\":\"card$n\",\"bus\":\"port$n\",
+				\"socket\":{\"type\":\"unix\",\"path\":\"card$n.sock\"}}")
+	done
+
+	: >"$run/kernel.log"
+	: >"$run/status"
+	if [ -n "$qemu_root" ]; then
+		qemu=("${chroot_run[@]}" "$qemu_root" "$run" qemu-system-x86_64 "${qemu[@]}")
+	else
+		# shellcheck disable=SC2016 # the inner shell's
+		qemu=(sh -c 'cd "$0" && exec "$@"' "$run" qemu-system-x86_64 "${qemu[@]}")
+	fi
+	if [ "$mode" = shell ] && [ -t 0 ]; then
+		saved_terminal=$(stty -g)
+		echo "The guest's shell: exit or Ctrl-D powers off, Ctrl-A X ends it at once."
+	fi
+	exec {terminal}<&0
+	if [ "$mode" = run ]; then
+		"${child[@]}" "${qemu[@]}" </dev/null >"$run/qemu.log" 2>&1 &
+	else
+		"${child[@]}" "${qemu[@]}" <&"$terminal" 2>"$run/qemu.log" &
+	fi
+	process[qemu]=$!
+}
+
+# running NAME: false once it has ended, with its exit status in $ended[NAME].
+declare -A ended=()
+running() {
+	[ -z "${ended[$1]-}" ] || return 1
+	if kill -0 "${process[$1]}" 2>/dev/null; then
+		return 0
+	fi
+	ended[$1]=0
+	wait "${process[$1]}" || ended[$1]=$?
+	unset "process[$1]"
+	return 1
+}
+
+out_of_time() {
+	[ -n "$limit" ] && ! running timer
+}
+
+# A moment's sleep without a process. bash's "wait -n" would do without it, but
+# forgets a child that ended before the call.
+pause() {
+	[ -n "${never-}" ] || {
+		mkfifo "$run/never"
+		exec {never}<>"$run/never"
+	}
+	read -rt 0.05 -u "$never" _ || true
+}
+
+# Until the guest is gone.
+watch() {
+	local n grace
+	while running qemu; do
+		! out_of_time || timed_out
+		for ((n = 0; n < cards; n++)); do
+			running "emu$n" && continue
+			# It may have ended because QEMU did.
+			for ((grace = 0; grace < 40; grace++)); do
+				running qemu || break 3
+				pause
+			done
+			emulator_failed "$n"
+		done
+		# Nobody reads our output any more.
+		if [ "$mode" = run ] && ! running output && [ "${ended[output]}" -ne 0 ]; then
+			caught PIPE
+		fi
+		pause
+	done
+}
+
+verdict() {
+	local n tries code
+	[ "$mode" = shell ] || [ "${ended[qemu]}" -ne 0 ] || {
+		while running output; do pause; done
+	}
+	[ -z "$keep_log" ] || tr -d '\r' <"$run/kernel.log" >"$keep_log"
+	[ "$dmesg" = no ] || log_tail 100000
+
+	if [ "${ended[qemu]}" -ne 0 ]; then
+		cat "$run/qemu.log" >&2
+		for ((n = 0; n < cards; n++)); do emulator_log "$n"; done
+		die "QEMU failed (${ended[qemu]})"
+	fi
+	complaints && die "the guest's kernel complained"
+	for ((n = 0; n < cards; n++)); do
+		! running "emu$n" || kill -TERM "${process[emu$n]}" 2>/dev/null || true
+	done
+	for ((n = 0; n < cards; n++)); do
+		for ((tries = 0; tries < 200; tries++)); do
+			running "emu$n" || break
+			pause
+		done
+		! running "emu$n" || die "the emulator of card $n does not end"
+		case ${ended[emu$n]} in
+		# It may leave the signal to its default.
+		0|143)	! grep -q 'runtime error:' "$run/emu$n.log" || emulator_failed "$n" ;;
+		*)	emulator_failed "$n" ;;
+		esac
+	done
+
+	code=$(sed -n 's/^exit \([0-9]*\)$/\1/p' "$run/status")
+	if [ -z "$code" ]; then
+		# A shell may be ended from outside at any time.
+		[ "$mode" = run ] || exit 0
+		log_tail 40
+		if grep -q '^start' "$run/status"; then
+			die "the guest went down before the command had ended"
+		fi
+		die "the guest did not boot"
+	fi
+	if [ -n "$out" ]; then
+		mkdir -p "$out"
+		tar -x --no-same-owner -C "$out" -f "$run/out.tar" ||
+			die "cannot copy the guest's /out to $out"
+	fi
+	exit "$code"
+}
+
+timed_out() {
+	local n
+	log_tail 30
+	for ((n = 0; n < cards; n++)); do emulator_log "$n"; done
+	[ -z "$keep_log" ] || tr -d '\r' <"$run/kernel.log" >"$keep_log"
+	say "time-out: not done after $limit s"
+	exit 124
+}
+
+# emulator_failed N
+emulator_failed() {
+	emulator_log "$1"
+	[ -z "$keep_log" ] || tr -d '\r' <"$run/kernel.log" >"$keep_log"
+	die "the emulator of card $1 failed (${ended[emu$1]})"
+}
+
+emulator_log() {
+	sed "s/^/emulator $1: /" "$run/emu$1.log" | tail -n 200 >&2
+}
+
+log_tail() {
+	[ -s "$run/kernel.log" ] || return 0
+	tr -d '\r' <"$run/kernel.log" | tail -n "$1" >&2
+}
+
+# Whether the kernel log has a report of something wrong, which is then shown.
+complaints() {
+	local pattern='WARNING:|BUG:|Oops:|Kernel panic|Call Trace:|UBSAN:|KASAN:|KCSAN:|KFENCE:'
+	pattern+='|general protection fault|nable to handle|blocked for more than'
+	pattern+='|detected (expedited )?stall|soft lockup|hard LOCKUP|kmemleak: [0-9]+ new|possible recursive locking'
+	pattern+='|circular locking|inconsistent lock state|INFO: trying to register non-static key'
+	pattern+='|lockdep is turned off|\[ cut here \]|vm: '
+	tr -d '\r' <"$run/kernel.log" | grep -av 'ommand line: ' >"$run/log"
+	grep -aEq "$pattern" "$run/log" || return 1
+	grep -aE -m 1 -B 5 -A 60 "$pattern" "$run/log" >&2
+}
+
+# caught SIGNAL: clean up, and die of it as if it had not been caught.
+caught() {
+	trap - EXIT
+	cleanup
+	trap - "$1"
+	kill -s "$1" "$$"
+}
+
+cleanup() {
+	trap '' HUP INT PIPE TERM
+	if [ ${#process[@]} -gt 0 ]; then
+		kill -KILL "${process[@]}" 2>/dev/null || true
+		wait "${process[@]}" 2>/dev/null || true
+	fi
+	[ -z "${saved_terminal-}" ] || stty "$saved_terminal" 2>/dev/null || true
+	rm -rf "$run"
+}
