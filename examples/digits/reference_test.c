@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * reference_test [TESTSET]: the layer table fits together, malformed test sets are
+ * refused, and the reference recognises at least 97 % of the images. Prints TAP.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "reference.h"
+#include "testset.h"
+#include "weights.h"
+
+enum {
+	MIN_IMAGES = 1000,
+	MIN_PERCENT = 97,
+	SMALL_SET = 16 + DIGITS_PIXELS + 1,	/* a set of one image */
+};
+
+static const char *testset_path = "examples/digits/testset.bin";
+
+static int load_bytes(const uint8_t *bytes, size_t size)
+{
+	char path[] = "/tmp/digits-XXXXXX";
+	struct digits_testset set = { 0 };
+	int fd = mkstemp(path);
+	int err;
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, bytes, size), size);
+	close(fd);
+	err = digits_load(path, &set);
+	unlink(path);
+	digits_unload(&set);
+	return err;
+}
+
+/* A valid set of one black image labelled 0, and a byte too many. */
+static void make_set(uint8_t set[SMALL_SET + 1])
+{
+	static const uint8_t header[16] = { 'D', 'I', 'G', '1', 1, 0, 0, 0, 28, 0, 0, 0, 28 };
+
+	memset(set, 0, SMALL_SET + 1);
+	memcpy(set, header, sizeof(header));
+}
+
+static void testset_of_wrong_length(void **state)
+{
+	uint8_t bytes[SMALL_SET + 1];
+
+	(void)state;
+	make_set(bytes);
+	assert_int_equal(load_bytes(bytes, SMALL_SET), 0);
+	assert_int_equal(load_bytes(bytes, 0), -EINVAL);
+	assert_int_equal(load_bytes(bytes, 8), -EINVAL);
+	assert_int_equal(load_bytes(bytes, SMALL_SET - 1), -EINVAL);
+	assert_int_equal(load_bytes(bytes, SMALL_SET + 1), -EINVAL);
+}
+
+static void testset_with_wrong_content(void **state)
+{
+	enum { SPOILT = 7 };
+	static const struct {
+		size_t offset;
+		uint8_t value;
+	} spoilt[SPOILT] = {
+		{ 0, 'X' },		/* magic */
+		{ 4, 0 },		/* no images */
+		{ 4, 2 },		/* more images than data */
+		{ 7, 0xff },		/* an impossible count */
+		{ 8, 29 },		/* another height */
+		{ 12, 27 },		/* another width */
+		{ SMALL_SET - 1, 10 },	/* a label above 9 */
+	};
+
+	(void)state;
+	for (int i = 0; i < SPOILT; i++) {
+		uint8_t bytes[SMALL_SET + 1];
+
+		make_set(bytes);
+		bytes[spoilt[i].offset] = spoilt[i].value;
+		assert_int_equal(load_bytes(bytes, SMALL_SET), -EINVAL);
+	}
+}
+
+static void testset_that_cannot_be_read(void **state)
+{
+	struct digits_testset set;
+
+	(void)state;
+	assert_int_equal(digits_load("/nonexistent", &set), -ENOENT);
+	assert_int_equal(digits_load("/tmp", &set), -EIO);
+}
+
+static int side_after(const struct digits_layer *l, int in)
+{
+	return (in + 2 * l->pad - l->kernel) / l->stride + 1;
+}
+
+/* Each layer's output has the size that its input gives, and is the next one's input. */
+static void layers_fit_together(void **state)
+{
+	int channels = 1, height = DIGITS_SIDE, width = DIGITS_SIDE;
+
+	(void)state;
+	for (int i = 0; i < DIGITS_LAYERS; i++) {
+		const struct digits_layer *l = &digits_layers[i];
+
+		assert_int_equal(l->in_channels, channels);
+		assert_int_equal(l->in_height, height);
+		assert_int_equal(l->in_width, width);
+		assert_int_equal(l->out_height, side_after(l, height));
+		assert_int_equal(l->out_width, side_after(l, width));
+		assert_in_range(l->shift, 1, 31);
+		channels = l->out_channels;
+		height = l->out_height;
+		width = l->out_width;
+	}
+	assert_int_equal(channels * height * width, DIGITS_CLASSES);
+}
+
+static void best_is_the_first_of_the_highest(void **state)
+{
+	const int8_t tied[DIGITS_CLASSES] = { -3, 7, 0, 7, -128, 1, 2, 7, 6, -1 };
+	const int8_t low[DIGITS_CLASSES] = { -128, -128, -128, -128, -128,
+					     -128, -128, -128, -128, -127 };
+
+	(void)state;
+	assert_int_equal(digits_best(tied), 1);
+	assert_int_equal(digits_best(low), 9);
+}
+
+static void reference_is_accurate(void **state)
+{
+	struct digits_testset set;
+	uint32_t right = 0;
+
+	(void)state;
+	assert_int_equal(digits_load(testset_path, &set), 0);
+	for (uint32_t i = 0; i < set.count; i++) {
+		int8_t scores[DIGITS_CLASSES];
+
+		digits_reference(set.images[i], scores);
+		right += digits_best(scores) == set.labels[i];
+	}
+	printf("# %u of %u images right (%.2f %%)\n", right, set.count,
+	       100.0 * right / set.count);
+	assert_true(set.count >= MIN_IMAGES);
+	assert_true((uint64_t)right * 100 >= (uint64_t)set.count * MIN_PERCENT);
+	digits_unload(&set);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(testset_of_wrong_length),
+		cmocka_unit_test(testset_with_wrong_content),
+		cmocka_unit_test(testset_that_cannot_be_read),
+		cmocka_unit_test(layers_fit_together),
+		cmocka_unit_test(best_is_the_first_of_the_highest),
+		cmocka_unit_test(reference_is_accurate),
+	};
+
+	if (argc > 1)
+		testset_path = argv[1];
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The labelled images of testset.bin; DATA.md gives the format and the source. */
+#pragma once
+
+#include <stdint.h>
+
+#include "network.h"
+
+struct digits_testset {
+	uint32_t count;
+	const uint8_t (*images)[DIGITS_PIXELS];	/* count images, row by row */
+	const uint8_t *labels;			/* count digits, 0..9 */
+	void *memory;				/* what images and labels point into */
+};
+
+/*
+ * Reads a test set. Returns 0, or a negative errno: that of opening or reading the
+ * file, -EINVAL if it is not a test set of this network's image size and exactly as
+ * long as its header says, -ENOMEM. On failure *set is untouched.
+ */
+int digits_load(const char *path, struct digits_testset *set);
+
+/* Frees what digits_load() made; the set's pointers are then NULL. */
+void digits_unload(struct digits_testset *set);
