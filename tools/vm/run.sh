@@ -409,7 +409,7 @@ complaints() {
 	pattern+='|general protection fault|nable to handle|blocked for more than'
 	pattern+='|detected (expedited )?stall|soft lockup|hard LOCKUP|kmemleak: [0-9]+ new|possible recursive locking'
 	pattern+='|circular locking|inconsistent lock state|INFO: trying to register non-static key'
-	pattern+='|lockdep is turned off|\[ cut here \]|vm: '
+	pattern+='|lockdep is turned off|\[ cut here \]|vm-init: '
 	tr -d '\r' <"$run/kernel.log" | grep -av 'ommand line: ' >"$run/log"
 	grep -aEq "$pattern" "$run/log" || return 1
 	grep -aE -m 1 -B 5 -A 60 "$pattern" "$run/log" >&2

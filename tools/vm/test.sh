@@ -1,0 +1,341 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Tests of the VM harness itself: KTAP, then the sum alone on the last line.
+# They need no emulator; a stand-in that fails shows how failures are handled.
+set -euo pipefail
+
+here=$(dirname "$(realpath "$0")")
+dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-vm-test.XXXXXX")
+trap 'rm -rf "$dir"' EXIT
+
+# The runs' temporary directories come here, where what is left is seen.
+mkdir "$dir/tmp"
+export TMPDIR=$dir/tmp
+
+passed=0 failed=0 number=0
+tests=(status command_by_signal output noise time_out panic warning silent_reboot
+	programs scripts files out modules no_emulator dying_emulator bad_usage
+	interrupt terminate hang_up kill closed_pipe shell two_at_once)
+
+# vm STATUS ARGUMENTS...: run, and expect this exit status. $out and $err hold
+# what it printed.
+vm() {
+	local expected=$1 status=0
+	shift
+	"$here/vm" "$@" >"$dir/out" 2>"$dir/err" </dev/null || status=$?
+	out=$(cat "$dir/out")
+	err=$(cat "$dir/err")
+	[ "$status" -eq "$expected" ] || fail "vm $*: status $status, not $expected"
+}
+
+guest() {
+	local expected=$1
+	shift
+	vm "$expected" run --cards 0 "$@"
+}
+
+fail() {
+	echo "# $*"
+	[ ! -s "$dir/err" ] || tail -n 20 "$dir/err" | sed 's/^/#   /'
+	exit 1
+}
+
+same() {
+	[ "$1" = "$2" ] || fail "'$1' is not '$2'"
+}
+
+# nothing_left PID: the run that was process PID left nothing behind. What it
+# started carries its temporary directory or its id in the command line.
+nothing_left() {
+	local tries
+	for ((tries = 0; tries < 40; tries++)); do
+		if ! pgrep -f "$TMPDIR/vta-vm|PPID.* $1 " >/dev/null; then break; fi
+		sleep 0.1
+	done
+	[ "$tries" -lt 40 ] || fail "processes are left: $(pgrep -af "$TMPDIR/vta-vm|PPID.* $1 ")"
+	! grep -q "$TMPDIR" /proc/self/mountinfo || fail "mounts are left"
+	! grep -q vta-pcie/qemu /proc/self/mountinfo || fail "mounts are left"
+	[ -n "${2-}" ] || same "$(ls "$TMPDIR")" ""
+}
+
+# under_way SIGNAL ARGUMENTS...: a run with SIGNAL at its default, and its
+# process group its own, as from a terminal. Waits until its command has begun.
+under_way() {
+	local signal=$1 tries
+	shift
+	: >"$dir/out"
+	setsid env --default-signal="$signal" "$here/vm" run --cards 0 "$@" -- \
+		sh -c 'echo begun; sleep 100' >"$dir/out" 2>"$dir/err" </dev/null &
+	pid=$!
+	for ((tries = 0; tries < 600; tries++)); do
+		! grep -q begun "$dir/out" || return 0
+		sleep 0.1
+	done
+	fail "the guest did not begin"
+}
+
+# ends_by SIGNAL STATUS: to the whole group, as the terminal does.
+ends_by() {
+	local status=0
+	kill -s "$1" -- "-$pid"
+	wait "$pid" || status=$?
+	same "$status" "$2"
+	nothing_left "$pid"
+}
+
+test_status() {
+	guest 0 -- true
+	same "$out$err" ""
+	guest 1 -- false
+	guest 7 -- sh -c 'exit 7'
+	guest 127 -- no-such-command
+	nothing_left 0
+}
+
+test_command_by_signal() {
+	guest 137 -- sh -c 'kill -9 $$'
+	guest 134 -- sh -c 'kill -ABRT $$'
+}
+
+test_output() {
+	# shellcheck disable=SC2016 # as it is
+	guest 0 -- printf '%s|' a 'b c' "it's" '' '$HOME' $'two\nlines' '*'
+	same "$out" "a|b c|it's||\$HOME|two"$'\n'"lines|*|"
+	# Both streams, in order, all of a large output, nothing of the kernel's.
+	guest 0 -- sh -c 'echo one; echo two >&2; cat /proc/self/fd/0; seq 100000'
+	same "$(md5sum <"$dir/out")" "$( (echo one; echo two; seq 100000) | md5sum)"
+	# What the command leaves running neither holds the run up nor adds to it.
+	guest 3 --timeout 60 -- sh -c 'sleep 1000 & setsid sleep 1000 & echo end; exit 3'
+	same "$out" end
+}
+
+test_noise() {
+	guest 0 --dmesg -- sh -c 'echo hello >/dev/kmsg; echo exit 9'
+	same "$out" "exit 9"
+	grep -q 'hello' <<<"$err" || fail "--dmesg shows no kernel log"
+	guest 0 --keep-log "$dir/log" -- true
+	grep -q 'Linux version' "$dir/log" || fail "--keep-log keeps no kernel log"
+}
+
+test_time_out() {
+	SECONDS=0
+	guest 124 --timeout 8 -- sh -c 'echo begun; sleep 100'
+	[ "$SECONDS" -lt 16 ] || fail "took $SECONDS s"
+	same "$out" begun
+	grep -q 'time-out' <<<"$err" || fail "time-out is not explained"
+	nothing_left 0
+}
+
+test_panic() {
+	guest 125 --timeout 100 -- sh -c 'echo c >/proc/sysrq-trigger; sleep 1000'
+	grep -q 'Kernel panic' <<<"$err" || fail "the panic is not shown"
+	nothing_left 0
+}
+
+test_warning() {
+	local line
+	for line in 'WARNING: CPU: 0 PID: 1 at kernel/x.c:1 x+0x1/0x2' \
+		'BUG: KASAN: slab-out-of-bounds in x+0x1/0x2' \
+		'INFO: task x:1 blocked for more than 120 seconds.' \
+		'kmemleak: 1 new suspected memory leaks (see /sys/kernel/debug/kmemleak)'; do
+		guest 125 -- sh -c "echo '$line' >/dev/kmsg"
+		grep -qF "$line" <<<"$err" || fail "the warning is not shown: $line"
+	done
+}
+
+test_silent_reboot() {
+	guest 125 -- reboot -f
+	grep -q 'before the command had ended' <<<"$err" || fail "not explained"
+}
+
+test_programs() {
+	# With its libraries, also one that nothing installed.
+	mkdir "$dir/lib"
+	echo 'int answer(void) { return 42; }' |
+		gcc -shared -fPIC -Wl,-soname,libanswer.so.1 -o "$dir/lib/libanswer.so.1" -xc -
+	gcc -o "$dir/program" -xc - -xnone "$dir/lib/libanswer.so.1" -Wl,-rpath,"$dir/lib" <<-'EOF'
+		#include <pthread.h>
+		#include <stdio.h>
+		#include <unistd.h>
+		int answer(void);
+		static void *thread(void *arg) { for (;;) pause(); return arg; }
+		int main(int argc, char **argv)
+		{
+			pthread_t t;
+			if (pthread_create(&t, NULL, thread, NULL) ||
+			    pthread_cancel(t) || pthread_join(t, NULL))
+				return 1;
+			printf("%s %d\n", argv[argc - 1], answer());
+			return 42;
+		}
+	EOF
+	guest 42 -- "$dir/program" 'the answer is'
+	same "$out" 'the answer is 42'
+	# By name, from the host's PATH.
+	guest 0 -- setarch x86_64 uname -m
+	same "$out" x86_64
+}
+
+test_scripts() {
+	printf '#!/bin/sh\necho sh "$@"\n' >"$dir/script"
+	chmod +x "$dir/script"
+	guest 0 -- "$dir/script" 1 2
+	same "$out" "sh 1 2"
+	# shellcheck disable=SC2016 # for that script
+	printf '#!/usr/bin/env bash\na=(x y)\necho "${a[1]}" "$BASH_VERSION"\n' >"$dir/script"
+	guest 0 -- "$dir/script"
+	same "$out" "y $BASH_VERSION"
+}
+
+test_files() {
+	mkdir -p "$dir/data/sub"
+	echo one >"$dir/data/a b"
+	echo two >"$dir/data/sub/c"
+	guest 0 --file "$dir/data:/srv/data" --file "$dir/data/sub/c" -- \
+		cat '/srv/data/a b' /srv/data/sub/c c
+	same "$out" $'one\ntwo\ntwo'
+	guest 125 --file "$dir/nothing" -- true
+	grep -q 'no such file' <<<"$err" || fail "a missing file is not explained"
+}
+
+test_out() {
+	guest 5 --out "$dir/got" -- \
+		sh -c 'mkdir /out/sub; seq 200000 >/out/sub/numbers; echo x >/out/x; exit 5'
+	same "$(md5sum <"$dir/got/sub/numbers")" "$(seq 200000 | md5sum)"
+	same "$(ls "$dir/got")" $'sub\nx'
+}
+
+test_modules() {
+	guest 0 --module vfio-pci -- sh -c 'cat /proc/modules | cut -d" " -f1'
+	grep -qx vfio_pci <<<"$out" || fail "vfio_pci is not loaded"
+	guest 125 --module no-such-module -- true
+	grep -q 'no module no-such-module' <<<"$err" || fail "not explained"
+	nothing_left 0
+}
+
+test_no_emulator() {
+	vm 125 run --emu "$dir/no-emulator" -- true
+	grep -q "no emulator at $dir/no-emulator" <<<"$err" || fail "not explained"
+}
+
+test_dying_emulator() {
+	printf '#!/bin/sh\necho "bad luck" >&2\nexit 3\n' >"$dir/emulator"
+	chmod +x "$dir/emulator"
+	SECONDS=0
+	vm 125 run --emu "$dir/emulator" -- true
+	[ "$SECONDS" -lt 8 ] || fail "took $SECONDS s"
+	grep -q 'emulator 0: bad luck' <<<"$err" || fail "its words are not shown"
+	grep -q 'failed (3)' <<<"$err" || fail "its status is not shown"
+	nothing_left 0
+}
+
+test_bad_usage() {
+	vm 2
+	vm 2 run
+	vm 2 run --cards x -- true
+	vm 2 run --cards
+	vm 2 run --no-such-option 1 -- true
+	vm 2 run true
+	vm 2 shell -- true
+	vm 1 kdir --kernel no-such-suite
+	vm 125 run --cards 0 --kernel-image "$dir/none" -- true
+	vm 0 help
+}
+
+test_interrupt() {
+	under_way INT
+	ends_by INT 130
+}
+
+test_terminate() {
+	under_way TERM
+	ends_by TERM 143
+}
+
+test_hang_up() {
+	under_way HUP
+	ends_by HUP 129
+}
+
+# Nobody can clean the directory up then, but no process stays.
+test_kill() {
+	under_way TERM
+	kill -KILL "$pid"
+	wait "$pid" || true
+	nothing_left "$pid" directory
+	rm -rf "${TMPDIR:?}"/*
+}
+
+test_closed_pipe() {
+	local both
+	SECONDS=0
+	set +e
+	env --default-signal=PIPE "$here/vm" run --cards 0 -- sh -c 'yes' 2>"$dir/err" |
+		head -n 1 >"$dir/out"
+	both=("${PIPESTATUS[@]}")
+	set -e
+	same "${both[0]}" 141
+	[ "$SECONDS" -lt 60 ] || fail "took $SECONDS s"
+	nothing_left 0
+}
+
+# On a terminal of its own; keys that come before the prompt would be lost.
+test_shell() {
+	local tries=0 status=0 script
+	mkfifo "$dir/keys"
+	script -qec "stty rows 33 cols 101; '$here/vm' shell --cards 0" /dev/null \
+		<"$dir/keys" >"$dir/screen" 2>"$dir/err" &
+	script=$!
+	exec {keys}>"$dir/keys"
+	until grep -q '~ #' "$dir/screen"; do
+		tries=$((tries + 1))
+		[ "$tries" -lt 600 ] || fail "no prompt: $(cat "$dir/screen")"
+		sleep 0.1
+	done
+	printf 'stty size; tty; sleep 1000\n' >&"$keys"
+	sleep 1
+	# Ctrl-C is for the guest.
+	printf '\003exit 6\n' >&"$keys"
+	wait "$script" || status=$?
+	grep -q '33 101' "$dir/screen" || fail "no size of terminal: $(cat "$dir/screen")"
+	grep -q '/dev/hvc0' "$dir/screen" || fail "no terminal: $(cat "$dir/screen")"
+	same "$status" 6
+	nothing_left 0
+}
+
+test_two_at_once() {
+	local one two status
+	"$here/vm" run --cards 0 -- sh -c 'sleep 2; echo one; exit 1' >"$dir/one" 2>&1 &
+	one=$!
+	"$here/vm" run --cards 0 -- sh -c 'sleep 2; echo two; exit 2' >"$dir/two" 2>&1 &
+	two=$!
+	status=0; wait "$one" || status=$?; same "$status" 1
+	status=0; wait "$two" || status=$?; same "$status" 2
+	same "$(cat "$dir/one" "$dir/two")" $'one\ntwo'
+	nothing_left 0
+}
+
+"$here/deps.sh" need gcc libc6-dev procps bsdutils
+"$here/vm" setup
+
+echo "TAP version 13"
+[ $# -eq 0 ] || tests=("$@")
+echo "1..${#tests[@]}"
+for test in "${tests[@]}"; do
+	number=$((number + 1))
+	# In a process of its own, where "set -e" holds.
+	set +e
+	(set -e; "test_$test")
+	status=$?
+	set -e
+	if [ "$status" -eq 0 ]; then
+		passed=$((passed + 1))
+		echo "ok $number $test"
+	else
+		failed=$((failed + 1))
+		echo "not ok $number $test"
+	fi
+done
+echo "$passed passed, $failed failed, 0 skipped"
+[ "$failed" -eq 0 ]
