@@ -93,9 +93,9 @@ const char *vtadev_strerror(int err);
 
 /**
  * struct vtadev_card - where a card is
- * @index: the N of vtaN
+ * @index: the N of vtaN; UINT_MAX if sysfs does not tell
  * @node: path of the device node, as "/dev/vta0"
- * @pci: its PCI address, as "0000:01:00.0"; empty if it cannot be told
+ * @pci: its PCI address, as "0000:01:00.0"; empty if sysfs does not tell
  */
 struct vtadev_card {
 	unsigned int index;
@@ -323,7 +323,7 @@ void vtadev_buf_free(struct vtadev_buf *buf);
 /* vtadev_buf_addr() - the device address of @buf, for descriptors */
 uint32_t vtadev_buf_addr(const struct vtadev_buf *buf);
 
-/* vtadev_buf_size() - bytes of @buf: as asked for, rounded up to whole pages */
+/* vtadev_buf_size() - bytes of @buf, as asked for */
 size_t vtadev_buf_size(const struct vtadev_buf *buf);
 
 /**

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# libvtadev, shared and static. Programs of this tree compile with
+# $(LIB_CPPFLAGS) and link $(LIB_A) $(LIB_LIBS).
+
+LIB_DIR := build/lib
+LIB_SONAME := libvtadev.so.0
+LIB_SO := $(LIB_DIR)/libvtadev.so.$(VERSION)
+LIB_A := $(LIB_DIR)/libvtadev.a
+LIB_PC := $(LIB_DIR)/pkgconfig/vtadev.pc
+
+LIB_SRCS := $(addprefix libvtadev/, \
+	buf.c card.c counters.c dev.c error.c fault.c info.c queue.c status.c wait.c)
+LIB_HEADERS := libvtadev/vtadev.h uapi/vta.h
+LIB_OBJS := $(LIB_SRCS:libvtadev/%.c=$(LIB_DIR)/obj/%.o)
+LIB_MAP := libvtadev/libvtadev.map
+
+LIB_CPPFLAGS := -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Iuapi -Ilibvtadev
+LIB_WARNINGS := -std=gnu11 -Wall -Wextra -Wshadow -Werror
+LIB_CFLAGS := $(LIB_WARNINGS) -O2 -g -fPIC
+LIB_LIBS := -ludev
+
+$(LIB_DIR)/obj/%.o: libvtadev/%.c
+	@mkdir -p $(@D)
+	$(CC) $(LIB_CPPFLAGS) $(CPPFLAGS) $(LIB_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(LIB_A): $(LIB_OBJS)
+	rm -f $@
+	$(AR) rcs $@ $^
+
+# Beside it the names that programs load and link by.
+$(LIB_SO): $(LIB_OBJS) $(LIB_MAP) $(LIB_PC)
+	$(CC) -shared -Wl,-soname,$(LIB_SONAME) -Wl,--version-script=$(LIB_MAP) \
+		-Wl,-z,defs,-z,relro,-z,now $(LDFLAGS) -o $@ $(LIB_OBJS) $(LIB_LIBS)
+	ln -sf $(@F) $(LIB_DIR)/$(LIB_SONAME)
+	ln -sf $(LIB_SONAME) $(LIB_DIR)/libvtadev.so
+
+# Depends on what the variables say, so it is made anew and replaced if it differs.
+$(LIB_PC): libvtadev/vtadev.pc.in FORCE
+	@mkdir -p $(@D)
+	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' $< > $@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+.PHONY: install-lib
+install-lib: $(LIB_SO) $(LIB_A) $(LIB_PC)
+	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/vtadev
+	install -m 644 $(LIB_HEADERS) $(DESTDIR)$(PREFIX)/include/vtadev
+	install -m 644 $(LIB_SO) $(LIB_A) $(DESTDIR)$(PREFIX)/lib
+	cp -P $(LIB_DIR)/$(LIB_SONAME) $(LIB_DIR)/libvtadev.so $(DESTDIR)$(PREFIX)/lib
+	install -m 644 $(LIB_PC) $(DESTDIR)$(PREFIX)/lib/pkgconfig
+
+.PHONY: FORCE
+FORCE:
+
+-include $(LIB_OBJS:.o=.d)

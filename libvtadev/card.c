@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * card.c - find cards through libudev
+ *
+ * Only sysfs is read, so this works without a udev daemon too (a container, an
+ * initramfs).
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libudev.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "card.h"
+#include "vtadev.h"
+
+#define SUBSYSTEM	"vta"
+
+/* A decimal number and nothing else. */
+static bool parse_index(const char *s, unsigned int *index)
+{
+	unsigned long value;
+	char *end;
+
+	if (!isdigit((unsigned char)*s))
+		return false;
+	errno = 0;
+	value = strtoul(s, &end, 10);
+	if (*end || errno || value >= UINT_MAX)
+		return false;
+	*index = (unsigned int)value;
+	return true;
+}
+
+/* Copy @src if it fits. */
+static bool copy_name(char *dst, size_t size, const char *src)
+{
+	size_t len = strlen(src);
+
+	if (len >= size)
+		return false;
+	memcpy(dst, src, len + 1);
+	return true;
+}
+
+/* False if @dev is not a card, or is just going away. */
+static bool describe(struct udev_device *dev, struct vtadev_card *card)
+{
+	const char *subsystem = udev_device_get_subsystem(dev);
+	const char *number = udev_device_get_sysnum(dev);
+	const char *node = udev_device_get_devnode(dev);
+	struct udev_device *pci;
+
+	memset(card, 0, sizeof(*card));
+	if (!subsystem || strcmp(subsystem, SUBSYSTEM) || !number || !node)
+		return false;
+	if (!parse_index(number, &card->index) ||
+	    !copy_name(card->node, sizeof(card->node), node))
+		return false;
+
+	pci = udev_device_get_parent_with_subsystem_devtype(dev, "pci", NULL);
+	if (pci)
+		copy_name(card->pci, sizeof(card->pci),
+			  udev_device_get_sysname(pci));
+	return true;
+}
+
+static int by_index(const void *a, const void *b)
+{
+	const struct vtadev_card *x = a, *y = b;
+
+	return (x->index > y->index) - (x->index < y->index);
+}
+
+/* Append one card. */
+static int add(struct vtadev_card **cards, size_t *count,
+	       const struct vtadev_card *card)
+{
+	struct vtadev_card *more;
+
+	more = realloc(*cards, (*count + 1) * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	more[(*count)++] = *card;
+	*cards = more;
+	return 0;
+}
+
+int vtadev_list(struct vtadev_card **cards)
+{
+	struct udev_list_entry *entry;
+	struct vtadev_card *found = NULL;
+	struct udev_enumerate *scan;
+	size_t count = 0;
+	struct udev *udev;
+	int err = -ENOMEM;
+
+	udev = udev_new();
+	if (!udev)
+		return -ENOMEM;
+	scan = udev_enumerate_new(udev);
+	if (!scan)
+		goto unref_udev;
+	if (udev_enumerate_add_match_subsystem(scan, SUBSYSTEM) < 0 ||
+	    udev_enumerate_scan_devices(scan) < 0)
+		goto unref_scan;
+
+	udev_list_entry_foreach(entry, udev_enumerate_get_list_entry(scan)) {
+		const char *path = udev_list_entry_get_name(entry);
+		struct udev_device *dev;
+		struct vtadev_card card;
+		bool good;
+
+		dev = udev_device_new_from_syspath(udev, path);
+		if (!dev)
+			continue;	/* gone since the scan */
+		good = describe(dev, &card);
+		udev_device_unref(dev);
+		if (good && add(&found, &count, &card))
+			goto unref_scan;
+	}
+
+	if (count)
+		qsort(found, count, sizeof(*found), by_index);
+	*cards = found;
+	found = NULL;
+	err = (int)count;
+
+unref_scan:
+	free(found);
+	udev_enumerate_unref(scan);
+unref_udev:
+	udev_unref(udev);
+	return err;
+}
+
+void vtadev_list_free(struct vtadev_card *cards)
+{
+	free(cards);
+}
+
+/* What the user can mean other than a path. */
+struct choice {
+	bool any;
+	const char *pci;	/* else by index */
+	unsigned int index;
+};
+
+static int parse_choice(const char *which, struct choice *choice)
+{
+	memset(choice, 0, sizeof(*choice));
+	if (!which || !*which) {
+		choice->any = true;
+		return 0;
+	}
+	if (strchr(which, ':')) {
+		choice->pci = which;
+		return 0;
+	}
+	if (!strncmp(which, SUBSYSTEM, strlen(SUBSYSTEM)))
+		which += strlen(SUBSYSTEM);
+	return parse_index(which, &choice->index) ? 0 : -EINVAL;
+}
+
+/* As lspci does, a domain of 0 may be left out. */
+static bool same_pci(const char *a, const char *b)
+{
+	static const char domain[] = "0000:";
+
+	if (!strncmp(a, domain, strlen(domain)))
+		a += strlen(domain);
+	if (!strncmp(b, domain, strlen(domain)))
+		b += strlen(domain);
+	return !strcasecmp(a, b);
+}
+
+static bool chosen(const struct choice *choice, const struct vtadev_card *card)
+{
+	if (choice->any)
+		return true;
+	if (choice->pci)
+		return same_pci(choice->pci, card->pci);
+	return choice->index == card->index;
+}
+
+int card_find(const char *which, char *node, size_t size)
+{
+	struct vtadev_card *cards;
+	struct choice choice;
+	int count, err;
+
+	if (which && strchr(which, '/'))
+		return copy_name(node, size, which) ? 0 : -EINVAL;
+	err = parse_choice(which, &choice);
+	if (err)
+		return err;
+	count = vtadev_list(&cards);
+	if (count < 0)
+		return count;
+
+	err = -ENOENT;
+	for (int i = 0; i < count; i++) {
+		if (chosen(&choice, &cards[i])) {
+			err = copy_name(node, size, cards[i].node) ? 0 : -EINVAL;
+			break;
+		}
+	}
+	vtadev_list_free(cards);
+	return err;
+}
+
+int card_of_fd(int fd, struct vtadev_card *card)
+{
+	struct udev_device *dev;
+	struct udev *udev;
+	struct stat st;
+	int dir = -1;
+
+	if (fstat(fd, &st) || !S_ISCHR(st.st_mode))
+		return -ENODEV;
+	udev = udev_new();
+	if (!udev)
+		return -ENODEV;
+	dev = udev_device_new_from_devnum(udev, 'c', st.st_rdev);
+	if (dev) {
+		if (describe(dev, card))
+			dir = open(udev_device_get_syspath(dev),
+				   O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		udev_device_unref(dev);
+	}
+	udev_unref(udev);
+	return dir < 0 ? -ENODEV : dir;
+}

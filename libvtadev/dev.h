@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dev.h - an open card
+ */
+#ifndef VTADEV_DEV_H
+#define VTADEV_DEV_H
+
+#include <stdatomic.h>
+
+#include "vtadev.h"
+
+/*
+ * Buffers and queues hold a reference, so that the file stays open until the
+ * last of them is freed, in whatever order a program frees them.
+ */
+struct vtadev {
+	int fd;
+	int sysfs;		/* the card's directory there, or -1 */
+	atomic_uint refs;
+	struct vtadev_info info;
+};
+
+struct vtadev *dev_get(struct vtadev *dev);
+void dev_put(struct vtadev *dev);
+
+/* ioctl() that goes on after signals and returns a negative errno. */
+int dev_ioctl(const struct vtadev *dev, unsigned long request, void *arg);
+
+#endif /* VTADEV_DEV_H */

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * error.c - what an errno means here, and what to do about it
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "vtadev.h"
+
+const char *vtadev_strerror(int err)
+{
+	/* The least int has no positive counterpart; as unsigned it has. */
+	unsigned int code = err < 0 ? -(unsigned int)err : (unsigned int)err;
+
+	switch (code) {
+	case 0:
+		return "success";
+	case EINVAL:
+		return "malformed request: a size, flag, address or number is not allowed";
+	case ENOENT:
+		return "no such card or queue; if there should be a card, is the vta module loaded?";
+	case EACCES:
+	case EPERM:
+		return "no permission to use the card: ask to be in the group that owns its node";
+	case EFAULT:
+		return "a pointer is bad";
+	case ENOMEM:
+		return "the host has no memory for it";
+	case ENOSPC:
+		return "the card's memory, contexts, queues or device addresses are spent: free some, or let other users finish";
+	case EEXIST:
+		return "the chosen device address overlaps another buffer";
+	case ERANGE:
+		return "the access reaches beyond the end of the buffer";
+	case EAGAIN:
+		return "the ring has no room now: wait for a descriptor to complete, then submit again";
+	case ETIMEDOUT:
+		return "the time-out passed; the work goes on";
+	case EINTR:
+		return "a signal interrupted the call: call again";
+	case EIO:
+		return "the queue has halted because of a fault: ask for the fault, then make a new queue";
+	case EPROTO:
+		return "the card reports what cannot be: it, its firmware or its slot is broken";
+	case EOPNOTSUPP:
+		return "this host or card cannot do that";
+	case ENODEV:
+		return "the card was reset or removed; close it and open it again";
+	case ENOTTY:
+		return "this file is not a VTA card";
+	case EBUSY:
+		return "the card is in use";
+	case EMFILE:
+	case ENFILE:
+		return "too many files are open";
+	default:	/* of open(2) and the like */
+		return strerror((int)code);
+	}
+}

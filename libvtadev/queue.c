@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * queue.c - create and destroy queues, and submit to them
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "arch.h"
+#include "dev.h"
+#include "queue.h"
+#include "status.h"
+
+static size_t ring_size(const struct vtadev_queue *queue)
+{
+	return queue->entries * sizeof(*queue->ring);
+}
+
+static void *map(const struct vtadev *dev, size_t size, int prot, uint64_t offset)
+{
+	void *ptr = mmap(NULL, size, prot, MAP_SHARED, dev->fd, (off_t)offset);
+
+	return ptr == MAP_FAILED ? NULL : ptr;
+}
+
+static void unmap(const volatile void *ptr, size_t size)
+{
+	if (ptr)
+		munmap((void *)ptr, size);
+}
+
+static void free_queue(struct vtadev_queue *queue)
+{
+	struct vta_queue_destroy req = { .queue = queue->handle };
+
+	/* Fails only if the card was reset; then the kernel frees on close. */
+	dev_ioctl(queue->dev, VTA_IOCTL_QUEUE_DESTROY, &req);
+	unmap(queue->doorbell, queue->page);
+	unmap(queue->status, queue->page);
+	unmap(queue->ring, ring_size(queue));
+	dev_put(queue->dev);
+	free(queue);
+}
+
+static int ring_entries(const struct vtadev *dev, uint32_t asked, uint32_t *entries)
+{
+	uint32_t most = dev->info.ring_entries_max;
+
+	if (!asked)
+		asked = most < VTADEV_RING_ENTRIES_DEFAULT ?
+			most : VTADEV_RING_ENTRIES_DEFAULT;
+	if (asked > most || asked & (asked - 1))
+		return -EINVAL;
+	*entries = asked;
+	return 0;
+}
+
+static int64_t spin_time(int32_t asked)
+{
+	if (asked < 0)
+		return 0;
+	return asked ? asked : VTADEV_SPIN_NS_DEFAULT;
+}
+
+int vtadev_queue_create(struct vtadev *dev, const struct vtadev_queue_opts *opts,
+			struct vtadev_queue **out)
+{
+	static const struct vtadev_queue_opts defaults;
+	struct vta_queue_create req = { 0 };
+	struct vtadev_queue *queue;
+	uint32_t entries;
+	int err;
+
+	if (!opts)
+		opts = &defaults;
+	err = ring_entries(dev, opts->ring_entries, &entries);
+	if (err)
+		return err;
+	queue = calloc(1, sizeof(*queue));
+	if (!queue)
+		return -ENOMEM;
+
+	req.priority = opts->priority;
+	req.ring_order = (uint32_t)__builtin_ctz(entries);
+	req.max_cycles = opts->max_cycles;
+	err = dev_ioctl(dev, VTA_IOCTL_QUEUE_CREATE, &req);
+	if (err) {
+		free(queue);
+		return err;
+	}
+
+	queue->dev = dev_get(dev);
+	queue->handle = req.queue;
+	queue->entries = entries;
+	queue->spin_ns = spin_time(opts->spin_ns);
+	queue->page = req.doorbell_size;
+	atomic_init(&queue->submitted, 0);
+	atomic_init(&queue->seen, 0);
+	queue->ring = map(dev, ring_size(queue), PROT_READ | PROT_WRITE,
+			  req.ring_offset);
+	queue->status = map(dev, queue->page, PROT_READ, req.status_offset);
+	queue->doorbell = map(dev, queue->page, PROT_READ | PROT_WRITE,
+			      req.doorbell_offset);
+	if (!queue->ring || !queue->status || !queue->doorbell) {
+		err = errno == ENODEV ? -ENODEV : -ENOMEM;
+		free_queue(queue);
+		return err;
+	}
+	*out = queue;
+	return 0;
+}
+
+void vtadev_queue_destroy(struct vtadev_queue *queue)
+{
+	if (queue)
+		free_queue(queue);
+}
+
+/* Descriptor number k, from 1, is at index (k - 1) mod entries. */
+static void copy_to_ring(struct vtadev_queue *queue, uint64_t submitted,
+			 const struct vta_desc *descs, uint32_t n)
+{
+	uint32_t index = (uint32_t)submitted & (queue->entries - 1);
+	uint32_t first = queue->entries - index;
+
+	if (first > n)
+		first = n;
+	memcpy(&queue->ring[index], descs, first * sizeof(*descs));
+	memcpy(queue->ring, descs + first, (n - first) * sizeof(*descs));
+}
+
+/* All that was written before arrives before the doorbell does. */
+static void ring_doorbell(const struct vtadev_queue *queue, uint64_t submitted)
+{
+	arch_wmb();
+	*queue->doorbell = htole32((uint32_t)submitted);
+}
+
+int vtadev_submit(struct vtadev_queue *queue, const struct vta_desc *descs,
+		  unsigned int n, uint64_t *seq)
+{
+	struct status now;
+	uint64_t submitted;
+	int err;
+
+	if (!n || n > queue->entries)
+		return -EINVAL;
+	err = status_look(queue, &now);
+	if (!err)
+		err = status_running(&now);
+	if (err)
+		return err;
+	submitted = atomic_load_explicit(&queue->submitted, memory_order_relaxed);
+	/* Cannot be negative: what was seen never exceeds what was submitted. */
+	if (n > queue->entries - (submitted - now.seq))
+		return -EAGAIN;
+
+	copy_to_ring(queue, submitted, descs, n);
+	submitted += n;
+	/* Before the doorbell: whoever sees it completed must see it submitted. */
+	atomic_store_explicit(&queue->submitted, submitted, memory_order_release);
+	ring_doorbell(queue, submitted);
+	if (seq)
+		*seq = submitted;
+	return 0;
+}
+
+void vtadev_kick(struct vtadev_queue *queue)
+{
+	ring_doorbell(queue, vtadev_submitted(queue));
+}
+
+uint64_t vtadev_submitted(const struct vtadev_queue *queue)
+{
+	return atomic_load_explicit(&queue->submitted, memory_order_acquire);
+}

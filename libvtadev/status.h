@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * status.h - what the card says of a queue, checked
+ */
+#ifndef VTADEV_STATUS_H
+#define VTADEV_STATUS_H
+
+#include <stdint.h>
+
+#include "queue.h"
+
+struct status {
+	uint64_t seq;			/* completed, at most those submitted */
+	enum vta_queue_state state;
+};
+
+/*
+ * Look at the status page. If the state is not ACTIVE, seq is final. Memory
+ * that the card wrote for descriptors up to seq can be read after this.
+ * Returns 0, or -EPROTO if the card says what cannot be.
+ */
+int status_look(struct vtadev_queue *queue, struct status *now);
+
+/* 0 if the queue takes descriptors, -EIO if halted, -ENODEV if stopped. */
+int status_running(const struct status *now);
+
+#endif /* VTADEV_STATUS_H */
