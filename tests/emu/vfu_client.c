@@ -123,7 +123,7 @@ static int recv_all(struct vfc *c, void *buf, size_t len, int *fd)
 int vfc_recv_raw(struct vfc *c, struct vfu_hdr *hdr, void *payload, size_t size,
 		 int *fd)
 {
-	size_t len;
+	size_t len = 0;
 	int got = -1;
 	int ret;
 

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A device that only remembers, behind a vfio-user server in a thread: what
+ * the tests of the transport run against.
+ */
+#ifndef VTA_TESTS_VFU_FAKE_H
+#define VTA_TESTS_VFU_FAKE_H
+
+#include <pthread.h>
+
+#include "../../tools/vta-emu/vfu.h"
+
+#define FAKE_BAR2_SIZE	(4u * 65536)
+#define FAKE_BAR4_SIZE	(1u << 20)
+#define FAKE_SERIAL	0x0123456789abcdefull
+
+/*
+ * Written by the server's thread. A test reads it after the reply to what
+ * caused the change, which orders the two.
+ */
+struct fake {
+	struct vfu *srv;
+	struct pci_cfg *pci;
+	struct vfu_config config;
+	char dir[64];
+	char path[96];
+	pthread_t thread;
+	int run_result;
+	int bar4_fd;
+	uint8_t *bar4;
+
+	uint8_t bar0[PCI_BAR0_SIZE];
+	uint64_t doorbell_off;		/* the last write to BAR2 */
+	uint64_t doorbell_val;
+	unsigned int accesses;
+	unsigned int resets[2];		/* by enum vfu_reset */
+	unsigned int masters, mems, powers;
+	bool master, mem;
+	unsigned int power;
+	unsigned int connects, disconnects;
+	unsigned int log_lines;
+};
+
+/* The device, its server on a socket, and vfu_run in a thread. */
+void fake_init(struct fake *f, unsigned int msi, unsigned int msix);
+void fake_listen(struct fake *f);
+void fake_run(struct fake *f);
+int fake_join(struct fake *f);		/* waits for vfu_run: its result */
+void fake_fini(struct fake *f);
+
+void fake_start(struct fake *f);	/* listen and run */
+void fake_stop(struct fake *f);		/* stop, join and fini */
+
+unsigned int count_fds(void);		/* open in this process */
+
+#endif
