@@ -17,16 +17,18 @@ static inline int32_t operate(enum core_alu_op op, int32_t a, int32_t b)
 	case CORE_ALU_ADD:
 		return (int32_t)((uint32_t)a + (uint32_t)b);
 	case CORE_ALU_SHR:
-		if (b >= 0)
-			return a >> (b < 32 ? b : 31);
-		return b > -32 ? (int32_t)((uint32_t)a << -b) : 0;
+		if (b < 0)
+			return b > -32 ? (int32_t)((uint32_t)a << -b) : 0;
+		if (b >= 31)
+			return a < 0 ? -1 : 0;
+		return a >> b;
 	case CORE_ALU_MUL:
 		return (int32_t)((uint32_t)a * (uint32_t)b);
 	}
 	return a;
 }
 
-static inline __attribute__((always_inline))
+static __always_inline
 void run(const struct core *core, const struct core_loop_insn *loop, const struct core_uop *uop,
 	 uint32_t n, struct core_index base, enum core_alu_op op)
 {

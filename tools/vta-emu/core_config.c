@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <json-c/json.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,18 +46,10 @@ static const struct field {
 #undef FIELD
 };
 
-#define FIELDS	(sizeof(fields) / sizeof(fields[0]))
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
-__attribute__((format(printf, 3, 4)))
-static int fail(char *err, size_t err_len, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(err, err_len, format, args);
-	va_end(args);
-	return -1;
-}
+/* A macro, so that the compiler checks the format. */
+#define fail(err, err_len, ...)	(snprintf(err, err_len, __VA_ARGS__), -1)
 
 static int fail_range(const struct field *f, const char *value, char *err, size_t err_len)
 {
@@ -90,7 +81,8 @@ static int check_depth(const char *name, int log_depth, char *err, size_t err_le
 	if (log_depth < 0)
 		return fail(err, err_len, "%s is too small for one element", name);
 	if (log_depth > 16)
-		return fail(err, err_len, "%s gives 2^%d elements, more than the 16 bits of sram_base reach",
+		return fail(err, err_len,
+			    "%s gives 2^%d elements, more than the 16 bits of sram_base reach",
 			    name, log_depth);
 	return 0;
 }
@@ -103,19 +95,23 @@ static int check_fields(const struct core_depths *d, char *err, size_t err_len)
 
 	bits = 7 + 1 + d->uop + d->uop + 1 + 14 + 14;
 	if (bits > 64)
-		return fail(err, err_len, "LOG_UOP_BUFF_SIZE is too large: word 0 of GEMM and ALU would have %d bits",
+		return fail(err, err_len,
+			    "LOG_UOP_BUFF_SIZE is too large: word 0 of GEMM and ALU would have %d bits",
 			    bits);
 	bits = 4 * d->acc + 3 + 1 + 16;
 	if (bits > 64)
-		return fail(err, err_len, "LOG_ACC_BUFF_SIZE is too large: word 1 of ALU would have %d bits",
+		return fail(err, err_len,
+			    "LOG_ACC_BUFF_SIZE is too large: word 1 of ALU would have %d bits",
 			    bits);
 	bits = 2 * (d->acc + d->inp + d->wgt);
 	if (bits > 64)
-		return fail(err, err_len, "LOG_ACC_BUFF_SIZE, LOG_INP_BUFF_SIZE and LOG_WGT_BUFF_SIZE are too large together: word 1 of GEMM would have %d bits",
+		return fail(err, err_len,
+			    "LOG_ACC_BUFF_SIZE, LOG_INP_BUFF_SIZE and LOG_WGT_BUFF_SIZE are too large together: word 1 of GEMM would have %d bits",
 			    bits);
 	bits = d->acc + src + d->wgt;
 	if (bits > 32)
-		return fail(err, err_len, "LOG_ACC_BUFF_SIZE, LOG_INP_BUFF_SIZE and LOG_WGT_BUFF_SIZE are too large together: a micro-op would have %d bits",
+		return fail(err, err_len,
+			    "LOG_ACC_BUFF_SIZE, LOG_INP_BUFF_SIZE and LOG_WGT_BUFF_SIZE are too large together: a micro-op would have %d bits",
 			    bits);
 	return 0;
 }
@@ -127,7 +123,7 @@ int core_config_check(const struct core_config *cfg, char *err, size_t err_len)
 	char text[16];
 	size_t i;
 
-	for (i = 0; i < FIELDS; i++) {
+	for (i = 0; i < ARRAY_SIZE(fields); i++) {
 		const struct field *f = &fields[i];
 		unsigned int value = *field_of(&copy, f);
 
@@ -137,13 +133,16 @@ int core_config_check(const struct core_config *cfg, char *err, size_t err_len)
 		}
 	}
 	if (cfg->hw_ver > 0xffffff)
-		return fail(err, err_len, "HW_VER is 0x%x, but has three numbers of 8 bits", cfg->hw_ver);
+		return fail(err, err_len,
+			    "HW_VER is 0x%x, but has three numbers of 8 bits", cfg->hw_ver);
 
 	/* Memory is addressed in elements, so they must be whole bytes. */
 	if (cfg->log_batch + cfg->log_block + cfg->log_inp_width < 3)
-		return fail(err, err_len, "LOG_INP_WIDTH, LOG_BATCH and LOG_BLOCK make an input element smaller than a byte");
+		return fail(err, err_len,
+			    "LOG_INP_WIDTH, LOG_BATCH and LOG_BLOCK make an input element smaller than a byte");
 	if (2 * cfg->log_block + cfg->log_wgt_width < 3)
-		return fail(err, err_len, "LOG_WGT_WIDTH and LOG_BLOCK make a weight element smaller than a byte");
+		return fail(err, err_len,
+			    "LOG_WGT_WIDTH and LOG_BLOCK make a weight element smaller than a byte");
 
 	d = core_config_depths(cfg);
 	if (check_depth("LOG_UOP_BUFF_SIZE", d.uop, err, err_len) ||
@@ -186,7 +185,7 @@ static int read_fields(json_object *root, struct core_config *cfg, char *err, si
 
 	if (!json_object_is_type(root, json_type_object))
 		return fail(err, err_len, "not a JSON object");
-	for (i = 0; i < FIELDS; i++) {
+	for (i = 0; i < ARRAY_SIZE(fields); i++) {
 		const struct field *f = &fields[i];
 		int64_t number;
 
@@ -205,7 +204,8 @@ static int read_fields(json_object *root, struct core_config *cfg, char *err, si
 	if (!json_object_is_type(value, json_type_string) ||
 	    strlen(json_object_get_string(value)) != (size_t)json_object_get_string_len(value) ||
 	    parse_version(json_object_get_string(value), &cfg->hw_ver))
-		return fail(err, err_len, "HW_VER is not a string like \"0.0.1\" with numbers up to 255");
+		return fail(err, err_len,
+			    "HW_VER is not a string like \"0.0.1\" with numbers up to 255");
 	return 0;
 }
 
@@ -215,20 +215,20 @@ static json_object *parse(const char *text, size_t len, char *err, size_t err_le
 	json_object *root;
 
 	if (!tok) {
-		fail(err, err_len, "out of memory");
+		snprintf(err, err_len, "out of memory");
 		return NULL;
 	}
 	/* Strict also refuses text after the object. */
 	json_tokener_set_flags(tok, JSON_TOKENER_STRICT);
 	root = json_tokener_parse_ex(tok, text, (int)len);
 	if (json_tokener_get_error(tok) != json_tokener_success) {
-		fail(err, err_len, "not JSON: %s at byte %zu",
-		     json_tokener_error_desc(json_tokener_get_error(tok)),
-		     json_tokener_get_parse_end(tok));
+		snprintf(err, err_len, "not JSON: %s at byte %zu",
+			 json_tokener_error_desc(json_tokener_get_error(tok)),
+			 json_tokener_get_parse_end(tok));
 		json_object_put(root);
 		root = NULL;
 	} else if (!root) {
-		fail(err, err_len, "not a JSON object");
+		snprintf(err, err_len, "not a JSON object");
 	}
 	json_tokener_free(tok);
 	return root;
@@ -248,21 +248,21 @@ int core_config_load(struct core_config *cfg, const char *path, char *err, size_
 		return fail(err, err_len, "out of memory");
 	file = fopen(path, "re");
 	if (!file) {
-		fail(err, err_len, "%s", strerror(errno));
+		snprintf(err, err_len, "%s", strerror(errno));
 		goto out_text;
 	}
 	len = fread(text, 1, FILE_MAX + 1, file);
 	if (ferror(file)) {
-		fail(err, err_len, "%s", strerror(errno));
+		snprintf(err, err_len, "%s", strerror(errno));
 		goto out_file;
 	}
 	if (len > FILE_MAX) {
-		fail(err, err_len, "larger than %d bytes: not a vta_config.json", FILE_MAX);
+		snprintf(err, err_len, "larger than %d bytes: not a vta_config.json", FILE_MAX);
 		goto out_file;
 	}
 	/* The tokener takes the first zero byte for the end of the text. */
 	if (memchr(text, '\0', len)) {
-		fail(err, err_len, "not JSON: it has a zero byte");
+		snprintf(err, err_len, "not JSON: it has a zero byte");
 		goto out_file;
 	}
 	text[len] = '\0';

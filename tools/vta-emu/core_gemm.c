@@ -11,6 +11,8 @@
 
 #include "core_impl.h"
 
+#define LANES_MAX	8u
+
 static inline const int16_t *inp_at(const struct core *core, uint32_t index)
 {
 	return (const int16_t *)core->inp.mem + (size_t)index * core->batch * core->pairs * 2;
@@ -34,21 +36,37 @@ void core_gemm_reset(const struct core *core, const struct core_loop_insn *loop,
 		memset(acc_at(core, uop->dst + base.dst), 0, core->acc.elem_size);
 }
 
-/* One row of the batch. */
-static void multiply(const struct core *core, int32_t *restrict acc, const int16_t *restrict inp,
-		     const int16_t *restrict wgt)
+/*
+ * One row of the batch, @lanes output channels at a time: with a constant few
+ * of them the compiler keeps the sums in what vector registers there are.
+ */
+static __always_inline
+void multiply(int32_t *acc, const int16_t *inp, const int16_t *wgt, uint32_t pairs,
+	      uint32_t block, uint32_t lanes)
 {
-	uint32_t pair, out;
+	const int16_t *w, *x;
+	uint32_t pair, out, i;
+	int32_t sum[LANES_MAX];
 
-	for (pair = 0; pair < core->pairs; pair++, inp += 2)
-		for (out = 0; out < core->block; out++, wgt += 2)
-			acc[out] = (int32_t)((uint32_t)acc[out] +
-					     (uint32_t)(inp[0] * wgt[0] + inp[1] * wgt[1]));
+	for (out = 0; out < block; out += lanes) {
+		for (i = 0; i < lanes; i++)
+			sum[i] = 0;
+		for (pair = 0; pair < pairs; pair++) {
+			x = inp + pair * 2;
+			w = wgt + ((size_t)pair * block + out) * 2;
+			for (i = 0; i < lanes; i++)
+				sum[i] += x[0] * w[i * 2] + x[1] * w[i * 2 + 1];
+		}
+		for (i = 0; i < lanes; i++)
+			acc[out + i] = (int32_t)((uint32_t)acc[out + i] + (uint32_t)sum[i]);
+	}
 }
 
 void core_gemm_portable(const struct core *core, const struct core_loop_insn *loop,
 			const struct core_uop *uop, uint32_t n, struct core_index base)
 {
+	uint32_t pairs = core->pairs;
+	uint32_t block = core->block;
 	uint32_t b;
 
 	(void)loop;
@@ -57,8 +75,12 @@ void core_gemm_portable(const struct core *core, const struct core_loop_insn *lo
 		const int16_t *wgt = wgt_at(core, uop->wgt + base.wgt);
 		int32_t *acc = acc_at(core, uop->dst + base.dst);
 
-		for (b = 0; b < core->batch; b++)
-			multiply(core, acc + b * core->block, inp + b * core->pairs * 2, wgt);
+		for (b = 0; b < core->batch; b++, acc += block, inp += pairs * 2) {
+			if (block % LANES_MAX)
+				multiply(acc, inp, wgt, pairs, block, 1);
+			else
+				multiply(acc, inp, wgt, pairs, block, LANES_MAX);
+		}
 	}
 }
 
@@ -69,12 +91,12 @@ void core_gemm_portable(const struct core *core, const struct core_loop_insn *lo
  * One row of the batch, @vectors * 8 output channels at a time. The weights
  * lie as VPMADDWD wants them, so no sum is taken across a vector.
  */
-static inline __attribute__((always_inline, target("avx2")))
+static __always_inline __attribute__((target("avx2")))
 void multiply_avx2(int32_t *acc, const int16_t *inp, const int16_t *wgt, uint32_t pairs,
 		   uint32_t block, int vectors)
 {
 	const __m256i *from;
-	__m256i sum[4], two;
+	__m256i sum[4], two, products;
 	uint32_t pair, out;
 	int32_t both;
 	int v;
@@ -86,9 +108,10 @@ void multiply_avx2(int32_t *acc, const int16_t *inp, const int16_t *wgt, uint32_
 			memcpy(&both, inp + pair * 2, sizeof(both));
 			two = _mm256_set1_epi32(both);
 			from = (const __m256i *)(wgt + ((size_t)pair * block + out) * 2);
-			for (v = 0; v < vectors; v++)
-				sum[v] = _mm256_add_epi32(sum[v],
-					_mm256_madd_epi16(two, _mm256_loadu_si256(from + v)));
+			for (v = 0; v < vectors; v++) {
+				products = _mm256_madd_epi16(two, _mm256_loadu_si256(from + v));
+				sum[v] = _mm256_add_epi32(sum[v], products);
+			}
 		}
 		for (v = 0; v < vectors; v++) {
 			__m256i *to = (__m256i *)(acc + out) + v;
@@ -98,7 +121,7 @@ void multiply_avx2(int32_t *acc, const int16_t *inp, const int16_t *wgt, uint32_
 	}
 }
 
-static inline __attribute__((always_inline, target("avx2")))
+static __always_inline __attribute__((target("avx2")))
 void gemm_avx2(const struct core *core, const struct core_uop *uop, uint32_t n,
 	       struct core_index base, uint32_t batch, uint32_t block, int vectors)
 {
@@ -145,7 +168,7 @@ static void gemm_avx2_32(const struct core *core, const struct core_loop_insn *l
 			 const struct core_uop *uop, uint32_t n, struct core_index base)
 {
 	(void)loop;
-	gemm_avx2(core, uop, n, base, core->batch, core->block, 4);
+	gemm_avx2(core, uop, n, base, core->batch, core->block, 16);
 }
 
 static core_kernel_fn *avx2_kernel(const struct core *core)

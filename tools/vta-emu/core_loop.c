@@ -10,7 +10,7 @@
 #include "core_impl.h"
 
 /* Values multiplied, and micro-ops, between two questions whether to stop. */
-#define STOP_VALUES	(1u << 20)
+#define STOP_VALUES	0x100000u
 #define STOP_UOPS	4096u
 
 /* Parts have at most 16 bits and 14 + 16 bits: no sum overflows. */

@@ -96,22 +96,45 @@ static void unpack_inp(const struct core *core, uint32_t index, const uint8_t *f
 	size_t step = core->block == 1 ? 2 : 1;
 	size_t i;
 
-	for (i = 0; i < values; i++)
-		to[i * step] = packed(from, i, log_width);
+	if (log_width == 3 && step == 1)
+		for (i = 0; i < values; i++)
+			to[i] = packed(from, i, 3);
+	else
+		for (i = 0; i < values; i++)
+			to[i * step] = packed(from, i, log_width);
 }
 
 /* [out][in] to [in / 2][out][2]. */
+static __always_inline
+void interleave(int16_t *to, const uint8_t *from, uint32_t block, unsigned int log_width)
+{
+	size_t out, in, i = 0;
+	int16_t pair[2];
+
+	for (out = 0; out < block; out++, to += 2) {
+		for (in = 0; in < block; in += 2, i += 2) {
+			pair[0] = packed(from, i, log_width);
+			pair[1] = packed(from, i + 1, log_width);
+			memcpy(to + in * block, pair, sizeof(pair));
+		}
+	}
+}
+
 static void unpack_wgt(const struct core *core, uint32_t index, const uint8_t *from, uint32_t n)
 {
-	int16_t *to = (int16_t *)core->wgt.mem + (size_t)index * core->pairs * core->block * 2;
+	size_t values = (size_t)core->pairs * core->block * 2;
+	int16_t *to = (int16_t *)core->wgt.mem + index * values;
 	unsigned int log_width = core->cfg.log_wgt_width;
-	size_t out, in, i = 0;
+	size_t size = core_mem_elem_size(core, CORE_MEM_WGT);
 
-	for (; n; n--, to += core->pairs * core->block * 2)
-		for (out = 0; out < core->block; out++)
-			for (in = 0; in < core->block; in++)
-				to[((in / 2) * core->block + out) * 2 + in % 2] =
-					packed(from, i++, log_width);
+	for (; n; n--, to += values, from += size) {
+		if (core->block == 1)
+			*to = packed(from, 0, log_width);
+		else if (core->block == 16 && log_width == 3)
+			interleave(to, from, 16, 3);	/* the default's, unrolled */
+		else
+			interleave(to, from, core->block, log_width);
+	}
 }
 
 static void unpack_acc(const struct core *core, uint32_t index, const uint8_t *from, uint32_t n)
@@ -131,9 +154,10 @@ static void unpack_acc_8bit(const struct core *core, uint32_t index, const uint8
 {
 	size_t values = (size_t)n * core->batch * core->block;
 	int32_t *to = (int32_t *)core->acc.mem + (size_t)index * core->batch * core->block;
+	size_t i;
 
-	while (values--)
-		*to++ = (int8_t)*from++;
+	for (i = 0; i < values; i++)
+		to[i] = packed(from, i, 3);
 }
 
 static void unpack(const struct core *core, enum core_memory type, uint32_t index,
@@ -194,9 +218,11 @@ static enum core_result move(struct core_run *run, uint64_t addr, size_t len,
 	if (addr < ADDRESS_END)
 		inside = len < ADDRESS_END - addr ? len : (size_t)(ADDRESS_END - addr);
 	if (inside && access == VTA_ACCESS_STORE)
-		reason = run->ops->write(run->priv, (uint32_t)addr, buf, inside, access, &fault_addr);
+		reason = run->ops->write(run->priv, (uint32_t)addr, buf, inside, access,
+					 &fault_addr);
 	else if (inside)
-		reason = run->ops->read(run->priv, (uint32_t)addr, buf, inside, access, &fault_addr);
+		reason = run->ops->read(run->priv, (uint32_t)addr, buf, inside, access,
+					&fault_addr);
 	if (reason != VTA_FAULT_NONE)
 		return core_run_fault(run, reason, access, fault_addr);
 	if (inside < len)

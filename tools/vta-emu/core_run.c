@@ -377,16 +377,24 @@ static uint64_t random64(struct core *core)
 	return z ^ (z >> 31);
 }
 
-/* Of the modules, those in @movable that stand first in the stream. */
-static enum core_module_id pick_oldest(struct core *core, const enum core_module_id *movable,
-				       int n)
+/*
+ * Of the modules in @mask, the one whose next instruction stands first in the
+ * stream; CORE_MODULES if there is none.
+ */
+static enum core_module_id oldest(struct core *core, unsigned int mask)
 {
-	enum core_module_id best = movable[0];
-	int i;
+	enum core_module_id best = CORE_MODULES;
+	uint32_t index = 0;
+	enum core_module_id id;
 
-	for (i = 1; i < n; i++)
-		if (first(&core->modules[movable[i]])->index < first(&core->modules[best])->index)
-			best = movable[i];
+	for (id = CORE_LOAD; id < CORE_MODULES; id++) {
+		if (!(mask & 1u << id))
+			continue;
+		if (best == CORE_MODULES || first(&core->modules[id])->index < index) {
+			best = id;
+			index = first(&core->modules[id])->index;
+		}
+	}
 	return best;
 }
 
@@ -394,61 +402,64 @@ static enum core_module_id pick_oldest(struct core *core, const enum core_module
  * One module stays chosen for a random number of instructions, short or long:
  * drawing anew for each would keep all three at about the same pace.
  */
-static enum core_module_id pick_random(struct stream *s, const enum core_module_id *movable, int n)
+static enum core_module_id pick_random(struct stream *s, unsigned int mask)
 {
 	uint64_t random;
-	int i;
 
-	for (i = 0; i < n; i++)
-		if (s->turns && movable[i] == s->turn) {
-			s->turns--;
-			return s->turn;
-		}
-	random = random64(s->run.core);
-	s->turn = movable[random % (unsigned int)n];
+	if (s->turns && mask & 1u << s->turn) {
+		s->turns--;
+		return s->turn;
+	}
+	do {
+		random = random64(s->run.core);
+		s->turn = random % CORE_MODULES;
+	} while (!(mask & 1u << s->turn));
 	s->turns = (1u << (random >> 32) % 8) - 1;
 	return s->turn;
 }
 
-/* Chooses among the modules that can move, or returns CORE_MODULES. */
+/* Chooses among the modules that can move; CORE_MODULES if there is none. */
 static enum core_module_id pick(struct stream *s)
 {
 	struct core *core = s->run.core;
-	enum core_module_id movable[CORE_MODULES];
+	unsigned int mask = 0;
 	enum core_module_id id;
-	int n = 0;
 
 	for (id = CORE_LOAD; id < CORE_MODULES; id++)
 		if (can_move(core, id))
-			movable[n++] = id;
-	if (!n)
-		return CORE_MODULES;
-	switch (core->order) {
-	case CORE_ORDER_INORDER:
-		return pick_oldest(core, movable, n);
-	case CORE_ORDER_RANDOM:
-		return pick_random(s, movable, n);
-	case CORE_ORDER_GREEDY:
-		break;
-	}
-	return movable[0];
+			mask |= 1u << id;
+	if (mask && core->order == CORE_ORDER_RANDOM)
+		return pick_random(s, mask);
+	if (core->order == CORE_ORDER_INORDER)
+		return oldest(core, mask);
+
+	for (id = CORE_LOAD; id < CORE_MODULES; id++)
+		if (mask & 1u << id)
+			break;
+	return id;
 }
 
 /* ---- The run ---------------------------------------------------------------- */
 
-/* The oldest of the instructions that wait, of which there is one. */
-static enum core_result deadlock(struct stream *s)
+/* No module can move and nothing more can be fetched. */
+static enum core_result end(struct stream *s)
 {
 	struct core *core = s->run.core;
-	enum core_module_id waiting[CORE_MODULES];
+	unsigned int mask = 0;
 	enum core_module_id id;
-	int n = 0;
 
+	if (s->fetch_faulted) {
+		*s->run.fault = s->fetch_fault;
+		return CORE_FAULT;
+	}
 	for (id = CORE_LOAD; id < CORE_MODULES; id++)
 		if (core->modules[id].count)
-			waiting[n++] = id;
+			mask |= 1u << id;
+	id = oldest(core, mask);
+	if (id == CORE_MODULES)
+		return CORE_DONE;
 	core_run_fault(&s->run, VTA_FAULT_DEADLOCK, VTA_ACCESS_NONE, 0);
-	return fault_at(s, first(&core->modules[pick_oldest(core, waiting, n)]));
+	return fault_at(s, first(&core->modules[id]));
 }
 
 enum core_result core_run(struct core *core, const struct core_mem_ops *ops, void *priv,
@@ -484,13 +495,8 @@ enum core_result core_run(struct core *core, const struct core_mem_ops *ops, voi
 				return result;
 		} else if (more_to_fetch(&s) && s.waiting < WAITING_MAX) {
 			fetch(&s);
-		} else if (s.fetch_faulted) {
-			*fault = s.fetch_fault;
-			return CORE_FAULT;
-		} else if (s.waiting) {
-			return deadlock(&s);
 		} else {
-			return CORE_DONE;
+			return end(&s);
 		}
 	}
 }
