@@ -3,6 +3,8 @@
 # libvtadev, shared and static. Programs of this tree compile with
 # $(LIB_CPPFLAGS) and link $(LIB_A) $(LIB_LIBS).
 
+OBJCOPY ?= objcopy
+
 LIB_DIR := build/lib
 LIB_SONAME := libvtadev.so.0
 LIB_SO := $(LIB_DIR)/libvtadev.so.$(VERSION)
@@ -24,9 +26,13 @@ $(LIB_DIR)/obj/%.o: libvtadev/%.c
 	@mkdir -p $(@D)
 	$(CC) $(LIB_CPPFLAGS) $(CPPFLAGS) $(LIB_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
+# One object whose only global names are the API's: static linking exports what
+# the map lets the shared library export.
 $(LIB_A): $(LIB_OBJS)
+	$(LD) -r -o $(LIB_DIR)/obj/vtadev.ro $^
+	$(OBJCOPY) --wildcard --keep-global-symbol='vtadev_*' $(LIB_DIR)/obj/vtadev.ro
 	rm -f $@
-	$(AR) rcs $@ $^
+	$(AR) rcs $@ $(LIB_DIR)/obj/vtadev.ro
 
 # Beside it the names that programs load and link by.
 $(LIB_SO): $(LIB_OBJS) $(LIB_MAP) $(LIB_PC)

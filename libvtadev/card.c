@@ -189,51 +189,81 @@ static bool chosen(const struct choice *choice, const struct vtadev_card *card)
 	return choice->index == card->index;
 }
 
-int card_find(const char *which, char *node, size_t size)
+bool card_is_path(const char *which)
+{
+	return which && strchr(which, '/');
+}
+
+static int find_choice(const char *which, struct vtadev_card *card)
 {
 	struct vtadev_card *cards;
 	struct choice choice;
 	int count, err;
 
-	if (which && strchr(which, '/'))
-		return copy_name(node, size, which) ? 0 : -EINVAL;
 	err = parse_choice(which, &choice);
 	if (err)
 		return err;
 	count = vtadev_list(&cards);
 	if (count < 0)
 		return count;
-
 	err = -ENOENT;
-	for (int i = 0; i < count; i++) {
+	for (int i = 0; i < count && err; i++) {
 		if (chosen(&choice, &cards[i])) {
-			err = copy_name(node, size, cards[i].node) ? 0 : -EINVAL;
-			break;
+			*card = cards[i];
+			err = 0;
 		}
 	}
 	vtadev_list_free(cards);
 	return err;
 }
 
-int card_of_fd(int fd, struct vtadev_card *card)
+/*
+ * The card behind a node. Returns 0 and, if @dir is given, opens its sysfs
+ * directory there; or -ENOTTY if sysfs has no such card.
+ */
+static int find_node(const struct stat *st, struct vtadev_card *card, int *dir)
 {
+	struct vtadev_card found;
 	struct udev_device *dev;
 	struct udev *udev;
+	int err = -ENOTTY;
+
+	if (!S_ISCHR(st->st_mode))
+		return -ENOTTY;
+	udev = udev_new();
+	if (!udev)
+		return -ENOMEM;
+	dev = udev_device_new_from_devnum(udev, 'c', st->st_rdev);
+	if (dev && describe(dev, &found)) {
+		*card = found;
+		err = 0;
+		if (dir)
+			*dir = open(udev_device_get_syspath(dev),
+				    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	}
+	if (dev)
+		udev_device_unref(dev);
+	udev_unref(udev);
+	return err;
+}
+
+int vtadev_find(const char *which, struct vtadev_card *card)
+{
+	struct stat st;
+
+	if (!card_is_path(which))
+		return find_choice(which, card);
+	if (stat(which, &st))
+		return -errno;
+	return find_node(&st, card, NULL);
+}
+
+int card_of_fd(int fd, struct vtadev_card *card)
+{
 	struct stat st;
 	int dir = -1;
 
-	if (fstat(fd, &st) || !S_ISCHR(st.st_mode))
+	if (fstat(fd, &st) || find_node(&st, card, &dir))
 		return -ENODEV;
-	udev = udev_new();
-	if (!udev)
-		return -ENODEV;
-	dev = udev_device_new_from_devnum(udev, 'c', st.st_rdev);
-	if (dev) {
-		if (describe(dev, card))
-			dir = open(udev_device_get_syspath(dev),
-				   O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		udev_device_unref(dev);
-	}
-	udev_unref(udev);
 	return dir < 0 ? -ENODEV : dir;
 }

@@ -5,15 +5,12 @@
 #ifndef VTADEV_CARD_H
 #define VTADEV_CARD_H
 
-#include <stddef.h>
+#include <stdbool.h>
 
 struct vtadev_card;
 
-/*
- * The node of the card that @which names, as vtadev_open() describes it, into
- * @node. Returns 0, -EINVAL, -ENOENT or -ENOMEM.
- */
-int card_find(const char *which, char *node, size_t size);
+/* Whether @which names a card by the path of its node. */
+bool card_is_path(const char *which);
 
 /*
  * Describe the card that is open as @fd. Returns a descriptor of its sysfs

@@ -60,13 +60,17 @@ static int open_node(const char *node)
 int vtadev_open(const char *which, struct vtadev **out)
 {
 	struct vta_info raw = { 0 };
-	char node[PATH_MAX];
+	struct vtadev_card card;
+	const char *node = which;
 	struct vtadev *dev;
 	int err;
 
-	err = card_find(which, node, sizeof(node));
-	if (err)
-		return err;
+	if (!card_is_path(which)) {
+		err = vtadev_find(which, &card);
+		if (err)
+			return err;
+		node = card.node;
+	}
 	dev = calloc(1, sizeof(*dev));
 	if (!dev)
 		return -ENOMEM;

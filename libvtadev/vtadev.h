@@ -115,18 +115,28 @@ int vtadev_list(struct vtadev_card **cards);
 /* vtadev_list_free() - free what vtadev_list() gave; NULL is allowed */
 void vtadev_list_free(struct vtadev_card *cards);
 
+/**
+ * vtadev_find() - find one card
+ * @which: NULL or "": the card with the lowest index; else an index ("0"), a
+ *         name ("vta0"), the path of its node ("/dev/vta0", or any path with a
+ *         slash, links too), or a PCI address ("0000:01:00.0", "01:00.0")
+ * @card: out: where it is
+ *
+ * Needs no permission to open the card. Errors: -EINVAL (@which is none of
+ * these), -ENOENT, -ENOTTY (the path is not that of a card), -ENOMEM, and what
+ * stat(2) may say else of a path.
+ */
+int vtadev_find(const char *which, struct vtadev_card *card);
+
 /* An open card: a context of its own, with its own device addresses. */
 struct vtadev;
 
 /**
  * vtadev_open() - open a card
- * @which: NULL or "": the card with the lowest index; else an index ("0"), a
- *         name ("vta0"), a path ("/dev/vta0", or any path with a slash, links
- *         too), or a PCI address ("0000:01:00.0", "01:00.0")
+ * @which: as for vtadev_find(); a path is opened as it is, sysfs or not
  * @dev: out: the open card
  *
- * Every call makes a new context. Errors: -EINVAL (@which is none of these),
- * -ENOENT, -EACCES, -ENOSPC (all contexts are in use), -ENOMEM, -ENODEV (the
+ * Every call makes a new context. Errors: -EINVAL (@which names no card), -ENOENT, -EACCES, -ENOSPC (all contexts are in use), -ENOMEM, -ENODEV (the
  * card is in reset or going), -ENOTTY, -EPROTO (its configuration is not
  * valid), and what open(2) may say else.
  */

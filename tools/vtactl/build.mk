@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# vtactl, linked to the static library so that it can be copied about.
+
+VTACTL_DIR := build/tools/obj/vtactl
+VTACTL_BIN := build/tools/vtactl
+VTACTL_OBJS := $(addprefix $(VTACTL_DIR)/, link.o main.o print.o status.o)
+VTACTL_LIBS := -lpci -ljson-c $(LIB_LIBS)
+
+$(VTACTL_DIR)/%.o: tools/vtactl/%.c
+	@mkdir -p $(@D)
+	$(CC) $(LIB_CPPFLAGS) $(CPPFLAGS) $(LIB_WARNINGS) -O2 -g $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(VTACTL_BIN): $(VTACTL_OBJS) $(LIB_A)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -o $@ $^ $(VTACTL_LIBS)
+
+-include $(VTACTL_OBJS:.o=.d)

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * link.h - a card's PCI Express link, from its configuration space
+ */
+#ifndef VTACTL_LINK_H
+#define VTACTL_LINK_H
+
+#include <stdbool.h>
+
+struct link {
+	double speed, speed_max;	/* GT/s a lane; 0 if the code is unknown */
+	unsigned int width, width_max;	/* lanes */
+};
+
+/*
+ * Of the function at @address ("0000:01:00.0"). False if it cannot be told: no
+ * PCI Express capability, or no permission to read it (Linux shows only root
+ * the capabilities).
+ */
+bool link_read(const char *address, struct link *link);
+
+#endif /* VTACTL_LINK_H */
