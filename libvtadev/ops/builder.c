@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The builder: instruction and micro-op encodings (docs/isa.md, 2 to 7). */
+#include "ops_impl.h"
+
+enum { OP_LOAD = 0, OP_STORE = 1, OP_GEMM = 2, OP_FINISH = 3, OP_ALU = 4 };
+
+int vtaops_core_init(struct vtaops_core *c)
+{
+	unsigned int src;
+
+	if (c->log_inp_width < 1 || c->log_inp_width > 3 || c->log_wgt_width < 1 ||
+	    c->log_wgt_width > 3 || c->log_acc_width != 5 || c->log_batch > 8 ||
+	    c->log_block < 1 || c->log_block > 8 || c->log_uop_buff_size > 30 ||
+	    c->log_inp_buff_size > 30 || c->log_wgt_buff_size > 30 || c->log_acc_buff_size > 30)
+		return -VTAOPS_ECORE;
+	/* An element of less than a byte has no address. */
+	if (c->log_batch + c->log_block + c->log_inp_width < 3 ||
+	    2 * c->log_block + c->log_wgt_width < 3)
+		return -VTAOPS_ECORE;
+	c->batch = 1u << c->log_batch;
+	c->block = 1u << c->log_block;
+	c->inp_bytes = 1u << (c->log_batch + c->log_block + c->log_inp_width - 3);
+	c->wgt_bytes = 1u << (2 * c->log_block + c->log_wgt_width - 3);
+	c->acc_bytes = 1u << (c->log_batch + c->log_block + c->log_acc_width - 3);
+	if (c->log_uop_buff_size < 2 || 1u << c->log_inp_buff_size < c->inp_bytes ||
+	    1u << c->log_wgt_buff_size < c->wgt_bytes || 1u << c->log_acc_buff_size < c->acc_bytes)
+		return -VTAOPS_ECORE;
+	c->log_uop_depth = c->log_uop_buff_size - 2;
+	c->log_inp_depth = c->log_inp_buff_size - (c->log_batch + c->log_block + c->log_inp_width - 3);
+	c->log_wgt_depth = c->log_wgt_buff_size - (2 * c->log_block + c->log_wgt_width - 3);
+	c->log_acc_depth = c->log_acc_buff_size - (c->log_batch + c->log_block + c->log_acc_width - 3);
+
+	src = c->log_acc_depth > c->log_inp_depth ? c->log_acc_depth : c->log_inp_depth;
+	if (c->log_acc_depth + src + c->log_wgt_depth > 32 ||
+	    8 + 2 * c->log_uop_depth + 1 + 28 > 64 ||
+	    2 * (c->log_acc_depth + c->log_inp_depth + c->log_wgt_depth) > 64 ||
+	    4 * c->log_acc_depth + 20 > 64)
+		return -VTAOPS_ECORE;
+	return 0;
+}
+
+int ops_fail(struct vtaops_builder *b, enum vtaops_error error, const char *why)
+{
+	if (!b->error) {
+		b->error = -(int)error;
+		b->why = why;
+	}
+	return b->error;
+}
+
+void vtaops_begin(struct vtaops_builder *b, const struct vtaops_core *core,
+		  struct vtaops_insn *insn, size_t insn_max,
+		  uint32_t *uop, size_t uop_max, uint32_t uop_addr)
+{
+	*b = (struct vtaops_builder) {
+		.core = core, .insn = insn, .insn_max = insn_max,
+		.uop = uop, .uop_max = uop_max, .uop_addr = uop_addr,
+	};
+	if (uop_addr % 4)
+		ops_fail(b, VTAOPS_EALIGN, "the micro-ops' address is not a multiple of 4");
+}
+
+static void emit(struct vtaops_builder *b, uint64_t word0, uint64_t word1)
+{
+	if (b->error)
+		return;
+	if (b->insn) {
+		if (b->insns >= b->insn_max) {
+			ops_fail(b, VTAOPS_ESPACE, "the storage for instructions is full");
+			return;
+		}
+		b->insn[b->insns] = (struct vtaops_insn) { { word0, word1 } };
+	}
+	b->insns++;
+}
+
+int vtaops_finish(struct vtaops_builder *b)
+{
+	emit(b, OP_FINISH, 0);
+	return b->error;
+}
+
+static void move(struct vtaops_builder *b, const struct ops_move *m, uint64_t opcode,
+		 unsigned int deps)
+{
+	emit(b, opcode | deps | (uint64_t)m->type << 7 | (uint64_t)m->sram << 10 |
+		(uint64_t)m->dram << 26,
+	     m->rows | (uint64_t)m->cols << 16 | (uint64_t)m->stride << 32 |
+		(uint64_t)m->pad_top << 48 | (uint64_t)m->pad_bottom << 52 |
+		(uint64_t)m->pad_left << 56 | (uint64_t)m->pad_right << 60);
+}
+
+void ops_load(struct vtaops_builder *b, const struct ops_move *m, unsigned int deps)
+{
+	move(b, m, OP_LOAD, deps);
+}
+
+void ops_store(struct vtaops_builder *b, const struct ops_move *m, unsigned int deps)
+{
+	move(b, m, OP_STORE, deps);
+}
+
+static uint64_t loop_word0(const struct vtaops_core *c, const struct ops_loop *l, uint64_t opcode,
+			   bool reset, unsigned int deps)
+{
+	unsigned int at = 8;
+	uint64_t word = opcode | deps | (uint64_t)reset << 7;
+
+	word |= (uint64_t)l->bgn << at;
+	at += c->log_uop_depth;
+	word |= (uint64_t)l->end << at;
+	at += c->log_uop_depth + 1;
+	return word | (uint64_t)l->iter_out << at | (uint64_t)l->iter_in << (at + 14);
+}
+
+/* A factor of a loop that is run once has no effect, and may not fit its field. */
+static uint64_t factor(uint32_t value, uint32_t iterations)
+{
+	return iterations > 1 ? value : 0;
+}
+
+void ops_gemm(struct vtaops_builder *b, const struct ops_loop *l, bool reset, unsigned int deps)
+{
+	const struct vtaops_core *c = b->core;
+	unsigned int acc = c->log_acc_depth, inp = c->log_inp_depth;
+
+	/* The weights do not move in any loop of this library. */
+	emit(b, loop_word0(c, l, OP_GEMM, reset, deps),
+	     factor(l->dst_out, l->iter_out) | factor(l->dst_in, l->iter_in) << acc |
+	     factor(l->src_out, l->iter_out) << 2 * acc |
+	     factor(l->src_in, l->iter_in) << (2 * acc + inp));
+}
+
+static uint64_t alu_word1(const struct vtaops_core *c, const struct ops_loop *l, enum ops_alu op)
+{
+	unsigned int acc = c->log_acc_depth;
+
+	return factor(l->dst_out, l->iter_out) | factor(l->dst_in, l->iter_in) << acc |
+	       factor(l->src_out, l->iter_out) << 2 * acc |
+	       factor(l->src_in, l->iter_in) << 3 * acc | (uint64_t)op << 4 * acc;
+}
+
+void ops_alu(struct vtaops_builder *b, const struct ops_loop *l, enum ops_alu op,
+	     unsigned int deps)
+{
+	emit(b, loop_word0(b->core, l, OP_ALU, false, deps), alu_word1(b->core, l, op));
+}
+
+void ops_alu_imm(struct vtaops_builder *b, const struct ops_loop *l, enum ops_alu op, int imm,
+		 unsigned int deps)
+{
+	unsigned int at = 4 * b->core->log_acc_depth + 3;
+
+	emit(b, loop_word0(b->core, l, OP_ALU, false, deps),
+	     alu_word1(b->core, l, op) | 1ull << at | (uint64_t)(uint16_t)imm << (at + 1));
+}
+
+void ops_uop(struct vtaops_builder *b, uint32_t dst, uint32_t src, uint32_t wgt)
+{
+	const struct vtaops_core *c = b->core;
+	unsigned int acc = c->log_acc_depth;
+	unsigned int inp = c->log_inp_depth > acc ? c->log_inp_depth : acc;
+
+	if (b->error)
+		return;
+	if (b->uop) {
+		if (b->uops >= b->uop_max) {
+			ops_fail(b, VTAOPS_ESPACE, "the storage for micro-ops is full");
+			return;
+		}
+		b->uop[b->uops] = dst | src << acc | (uint32_t)((uint64_t)wgt << (acc + inp));
+	}
+	b->uops++;
+}
+
+uint32_t ops_uop_load(struct vtaops_builder *b, uint32_t count)
+{
+	uint64_t first = b->uop_addr / 4 + (uint64_t)b->uops - count;
+	uint32_t sram = b->uop_sram;
+	uint32_t done = 0;
+
+	if (b->error)
+		return 0;
+	if (first + count > 1ull << 30 || sram + count > ops_depth(b->core->log_uop_depth)) {
+		ops_fail(b, VTAOPS_EFIT, "the micro-ops do not fit");
+		return 0;
+	}
+	while (done < count) {
+		uint32_t cols = min_u32(count - done, SIZE_MAX_16);
+
+		ops_load(b, &(struct ops_move) {
+			.type = MEM_UOP, .sram = sram + done, .dram = (uint32_t)first + done,
+			.rows = 1, .cols = cols, .stride = cols }, 0);
+		done += cols;
+	}
+	b->uop_sram += count;
+	return sram;
+}
+
+/* A move of nothing, for its tokens. */
+static void carry(struct vtaops_builder *b, enum ops_mem type, unsigned int deps)
+{
+	ops_load(b, &(struct ops_move) { .type = type }, deps);
+}
+
+void ops_barrier(struct vtaops_builder *b, unsigned int to_load, unsigned int to_compute)
+{
+	while (to_load--)
+		carry(b, MEM_INP, POP_NEXT);
+	while (to_compute--)
+		carry(b, MEM_ACC, POP_NEXT);
+	carry(b, MEM_ACC, PUSH_PREV);
+	carry(b, MEM_INP, POP_NEXT);
+	b->uop_sram = 0;
+}
+
+uint32_t ops_element(struct vtaops_builder *b, uint32_t addr, uint64_t elements, uint32_t bytes)
+{
+	if (addr % bytes) {
+		ops_fail(b, VTAOPS_EALIGN, "an address is not a multiple of its elements' size");
+		return 0;
+	}
+	if (elements > 1ull << 32 || addr + elements * bytes > 1ull << 32)
+		ops_fail(b, VTAOPS_EINVAL, "a tensor reaches beyond the 32-bit address space");
+	return addr / bytes;
+}
+
+int ops_check_post(struct vtaops_builder *b, const struct vtaops_post *post)
+{
+	int top = 1 << ((1 << b->core->log_inp_width) - 1);
+
+	if (post->shift > 31)
+		return ops_fail(b, VTAOPS_EINVAL, "the shift is more than 31");
+	if (post->lo > post->hi || post->lo < -top || post->hi >= top)
+		return ops_fail(b, VTAOPS_EINVAL, "the clip range is empty or beyond the output type");
+	return b->error;
+}
+
+void ops_requantise(struct vtaops_builder *b, const struct vtaops_post *post,
+		    const struct ops_loop *l, unsigned int deps)
+{
+	if (post->shift)
+		ops_alu_imm(b, l, ALU_SHR, (int)post->shift, 0);
+	ops_alu_imm(b, l, ALU_MAX, post->lo, 0);
+	ops_alu_imm(b, l, ALU_MIN, post->hi, deps);
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Element-wise operators: the compute module loads both operands as int8 into
+ * accumulators, half of them while the store module writes the other half.
+ */
+#include "ops_impl.h"
+
+static int eltwise(struct vtaops_builder *b, const struct vtaops_eltwise *op, enum ops_alu alu)
+{
+	const struct vtaops_core *c = b->core;
+	uint32_t half = ops_depth(c->log_acc_depth) / 2;
+	uint32_t size = min_u32(min_u32(half / 2, ITER_MAX), op->elements);
+	uint32_t operand[2], out, uop[2], tiles = 0;
+
+	if (c->log_inp_width != 3)
+		return ops_fail(b, VTAOPS_ECORE, "element-wise operators need a core with int8 inputs");
+	if (!op->elements || op->post.bias)
+		return ops_fail(b, VTAOPS_EINVAL, "there are no elements, or there is a bias");
+	if (ops_check_post(b, &op->post))
+		return b->error;
+	operand[0] = ops_element(b, op->a, op->elements, c->inp_bytes);
+	operand[1] = ops_element(b, op->b, op->elements, c->inp_bytes);
+	out = ops_element(b, op->out, op->elements, c->inp_bytes);
+	if (!size || c->log_uop_depth < 1)
+		ops_fail(b, VTAOPS_EFIT, "two elements do not fit half the accumulators");
+	if (b->error)
+		return b->error;
+
+	for (uint32_t i = 0; i < 2; i++)
+		ops_uop(b, i * half, i * half + size, 0);
+	uop[0] = ops_uop_load(b, 2);
+	uop[1] = uop[0] + 1;
+
+	for (uint32_t at = 0; at < op->elements && !b->error; at += size, tiles++) {
+		uint32_t n = min_u32(size, op->elements - at);
+		uint32_t sram = (tiles & 1) * half;
+		struct ops_loop loop = {
+			.bgn = uop[tiles & 1], .end = uop[tiles & 1] + 1,
+			.iter_out = 1, .iter_in = n, .dst_in = 1, .src_in = 1,
+		};
+
+		for (uint32_t i = 0; i < 2; i++)
+			ops_load(b, &(struct ops_move) {
+				.type = MEM_ACC_8BIT, .sram = sram + i * size,
+				.dram = operand[i] + at, .rows = 1, .cols = n, .stride = n,
+			}, i == 0 && tiles >= 2 ? POP_NEXT : 0);
+		ops_alu(b, &loop, alu, 0);
+		ops_requantise(b, &op->post, &loop, PUSH_NEXT);
+		ops_store(b, &(struct ops_move) {
+			.type = MEM_OUT, .sram = sram, .dram = out + at, .rows = 1, .cols = n,
+			.stride = n }, POP_PREV | PUSH_PREV);
+	}
+	ops_barrier(b, 0, min_u32(tiles, 2));
+	return b->error;
+}
+
+int vtaops_add(struct vtaops_builder *b, const struct vtaops_eltwise *op)
+{
+	return eltwise(b, op, ALU_ADD);
+}
+
+int vtaops_max(struct vtaops_builder *b, const struct vtaops_eltwise *op)
+{
+	return eltwise(b, op, ALU_MAX);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the operators' files share: emitting instructions. */
+#ifndef OPS_IMPL_H
+#define OPS_IMPL_H
+
+#include <stdbool.h>
+
+#include "vtaops.h"
+
+/* Dependency flags of an instruction, in their places in word 0. */
+enum ops_dep {
+	POP_PREV	= 1 << 3,
+	POP_NEXT	= 1 << 4,
+	PUSH_PREV	= 1 << 5,
+	PUSH_NEXT	= 1 << 6,
+};
+
+enum ops_mem {
+	MEM_UOP = 0, MEM_WGT = 1, MEM_INP = 2, MEM_ACC = 3, MEM_OUT = 4, MEM_ACC_8BIT = 5,
+};
+
+enum ops_alu {
+	ALU_MIN = 0, ALU_MAX = 1, ALU_ADD = 2, ALU_SHR = 3,
+};
+
+/* One LOAD or STORE; sizes in elements of @type. */
+struct ops_move {
+	enum ops_mem type;
+	uint32_t sram;
+	uint32_t dram;		/* element index: device address / element bytes */
+	uint32_t rows, cols, stride;
+	uint32_t pad_top, pad_bottom, pad_left, pad_right;
+};
+
+/* The loops of a GEMM or ALU over micro-ops [bgn, end). */
+struct ops_loop {
+	uint32_t bgn, end;
+	uint32_t iter_out, iter_in;
+	uint32_t dst_out, dst_in;
+	uint32_t src_out, src_in;
+};
+
+/* Fields are 14 bits wide for iterations and 16 for sizes in all cores. */
+#define ITER_MAX	((1u << 14) - 1)
+#define SIZE_MAX_16	((1u << 16) - 1)
+
+int ops_fail(struct vtaops_builder *b, enum vtaops_error error, const char *why);
+
+void ops_load(struct vtaops_builder *b, const struct ops_move *m, unsigned int deps);
+void ops_store(struct vtaops_builder *b, const struct ops_move *m, unsigned int deps);
+void ops_gemm(struct vtaops_builder *b, const struct ops_loop *l, bool reset, unsigned int deps);
+void ops_alu(struct vtaops_builder *b, const struct ops_loop *l, enum ops_alu op,
+	     unsigned int deps);
+void ops_alu_imm(struct vtaops_builder *b, const struct ops_loop *l, enum ops_alu op, int imm,
+		 unsigned int deps);
+
+/* Add a micro-op to the stream's array. */
+void ops_uop(struct vtaops_builder *b, uint32_t dst, uint32_t src, uint32_t wgt);
+/*
+ * Load the last @count micro-ops of the array into the scratchpad, behind
+ * those there; returns their first index.
+ */
+uint32_t ops_uop_load(struct vtaops_builder *b, uint32_t count);
+
+/*
+ * Take up the tokens that a pipeline left behind (@to_load for the load
+ * module, @to_compute from the store module), and let no load of what follows
+ * begin before all stores so far are done.
+ */
+void ops_barrier(struct vtaops_builder *b, unsigned int to_load, unsigned int to_compute);
+
+/* Device address to element index; fails unless [addr, addr + size) is good. */
+uint32_t ops_element(struct vtaops_builder *b, uint32_t addr, uint64_t elements, uint32_t bytes);
+
+int ops_check_post(struct vtaops_builder *b, const struct vtaops_post *post);
+/* Shift and clip; the last instruction has @deps. */
+void ops_requantise(struct vtaops_builder *b, const struct vtaops_post *post,
+		    const struct ops_loop *l, unsigned int deps);
+
+/* How much of a scratchpad LOAD and STORE can address: sram_base has 16 bits. */
+static inline uint32_t ops_depth(uint32_t log_depth)
+{
+	return 1u << (log_depth < 16 ? log_depth : 16);
+}
+
+static inline uint32_t div_up(uint32_t a, uint32_t b)
+{
+	return a / b + (a % b != 0);
+}
+
+static inline uint32_t min_u32(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+#endif /* OPS_IMPL_H */

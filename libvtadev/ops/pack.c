@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Packed layouts (vtaops.h): between row-major int8 and what the card reads. */
+#include <string.h>
+
+#include "ops_impl.h"
+
+/* Value number @at of an array of values of 2^log_width bits. */
+static void put(uint8_t *array, size_t at, unsigned int log_width, int8_t value)
+{
+	unsigned int width = 1u << log_width;
+	unsigned int shift = (unsigned int)(at << log_width & 7);
+	unsigned int mask = ((1u << width) - 1) << shift;
+	uint8_t *byte = &array[at >> (3 - log_width)];
+
+	*byte = (uint8_t)((*byte & ~mask) | (((unsigned int)value << shift) & mask));
+}
+
+static int8_t get(const uint8_t *array, size_t at, unsigned int log_width)
+{
+	unsigned int width = 1u << log_width;
+	unsigned int shift = (unsigned int)(at << log_width & 7);
+	unsigned int value = array[at >> (3 - log_width)] >> shift & ((1u << width) - 1);
+	unsigned int sign = 1u << (width - 1);
+
+	return (int8_t)((value ^ sign) - sign);
+}
+
+/* a · b · c · d · bytes, or 0 if that is nothing or more than 4 GiB. */
+static size_t product(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t bytes)
+{
+	const uint32_t factors[] = { b, c, d, bytes };
+	uint64_t size = a;
+
+	for (unsigned int i = 0; i < 4; i++) {
+		size *= factors[i];
+		if (!size || size > 1ull << 32)
+			return 0;
+	}
+	return (size_t)size;
+}
+
+size_t vtaops_act_bytes(const struct vtaops_core *c, uint32_t n, uint32_t ch, uint32_t h,
+			uint32_t w)
+{
+	return product(div_up(n, c->batch), div_up(ch, c->block), h, w, c->inp_bytes);
+}
+
+/* Where value (n, ch, y, x) of an activation stands. */
+static size_t act_at(const struct vtaops_core *c, uint32_t blocks, uint32_t h, uint32_t w,
+		     uint32_t n, uint32_t ch, uint32_t y, uint32_t x)
+{
+	size_t element = ((size_t)(n / c->batch) * blocks + ch / c->block) * h + y;
+
+	element = element * w + x;
+	return (element * c->batch + n % c->batch) * c->block + ch % c->block;
+}
+
+void vtaops_pack_act(const struct vtaops_core *c, void *dst, const int8_t *src,
+		     uint32_t n, uint32_t ch, uint32_t h, uint32_t w)
+{
+	uint32_t blocks = div_up(ch, c->block);
+
+	memset(dst, 0, vtaops_act_bytes(c, n, ch, h, w));
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t j = 0; j < ch; j++)
+			for (uint32_t y = 0; y < h; y++)
+				for (uint32_t x = 0; x < w; x++)
+					put(dst, act_at(c, blocks, h, w, i, j, y, x),
+					    c->log_inp_width, *src++);
+}
+
+void vtaops_unpack_act(const struct vtaops_core *c, int8_t *dst, const void *src,
+		       uint32_t n, uint32_t ch, uint32_t h, uint32_t w)
+{
+	uint32_t blocks = div_up(ch, c->block);
+
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t j = 0; j < ch; j++)
+			for (uint32_t y = 0; y < h; y++)
+				for (uint32_t x = 0; x < w; x++)
+					*dst++ = get(src, act_at(c, blocks, h, w, i, j, y, x),
+						     c->log_inp_width);
+}
+
+size_t vtaops_wgt_bytes(const struct vtaops_core *c, uint32_t o, uint32_t i, uint32_t kh,
+			uint32_t kw)
+{
+	return product(div_up(o, c->block), div_up(i, c->block), kh, kw, c->wgt_bytes);
+}
+
+void vtaops_pack_wgt(const struct vtaops_core *c, void *dst, const int8_t *src,
+		     uint32_t o, uint32_t in, uint32_t kh, uint32_t kw)
+{
+	uint32_t blocks = div_up(in, c->block);
+
+	memset(dst, 0, vtaops_wgt_bytes(c, o, in, kh, kw));
+	for (uint32_t j = 0; j < o; j++)
+		for (uint32_t i = 0; i < in; i++)
+			for (uint32_t y = 0; y < kh; y++)
+				for (uint32_t x = 0; x < kw; x++) {
+					size_t at = (size_t)(j / c->block) * blocks + i / c->block;
+
+					at = (at * kh + y) * kw + x;
+					at = (at * c->block + j % c->block) * c->block +
+					     i % c->block;
+					put(dst, at, c->log_wgt_width, *src++);
+				}
+}
+
+size_t vtaops_bias_bytes(const struct vtaops_core *c, uint32_t o)
+{
+	return product(div_up(o, c->block), 1, 1, 1, c->acc_bytes);
+}
+
+void vtaops_pack_bias(const struct vtaops_core *c, void *dst, const int32_t *src, uint32_t o)
+{
+	uint8_t *out = dst;
+
+	memset(out, 0, vtaops_bias_bytes(c, o));
+	for (uint32_t j = 0; j < o; j++)
+		for (uint32_t row = 0; row < c->batch; row++) {
+			size_t at = ((size_t)(j / c->block) * c->batch + row) * c->block +
+				    j % c->block;
+
+			for (unsigned int i = 0; i < 4; i++)
+				out[4 * at + i] = (uint8_t)((uint32_t)src[j] >> 8 * i);
+		}
+}

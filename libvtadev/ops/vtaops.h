@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * vtaops.h - operators for the VTA core: lowering, and data layouts
+ *
+ * A stream for the card is made in three steps: describe the core
+ * (vtaops_core_init(), with what the card reports), call the operators in
+ * order on a builder, end with vtaops_finish(). The result is an array of
+ * instructions and one of micro-ops, to be placed in memory that the card can
+ * read; a RUN descriptor executes them. Operators of one stream follow each
+ * other: each sees the results of those before it.
+ *
+ * This part needs no operating system: it allocates nothing, keeps no state
+ * but the builder's and calls nothing but memset and memcpy. Storage comes from
+ * the caller; a builder without storage counts what is needed:
+ *
+ *	vtaops_begin(&b, &core, NULL, 0, NULL, 0, 0);
+ *	... operators ...
+ *	vtaops_finish(&b);		// b.insns and b.uops are now known
+ *
+ * The counts do not depend on addresses. A builder is used by one thread at a
+ * time; different builders are independent.
+ *
+ * Packed layouts (the order of elements in memory; elements as in docs/isa.md):
+ *	activations	[N / BATCH][C / BLOCK][H][W] of [BATCH][BLOCK]
+ *	matrices	[N / BATCH][C / BLOCK] of [BATCH][BLOCK]
+ *	weights		[O / BLOCK][I / BLOCK][KH][KW] of [BLOCK][BLOCK]
+ *	bias		[O / BLOCK] of [BATCH][BLOCK], 32-bit
+ * with N, C, I and O rounded up to whole elements; what is added reads as 0.
+ */
+#ifndef VTAOPS_H
+#define VTAOPS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The core's configuration (log2, the names of vta_config.json) and sizes. */
+struct vtaops_core {
+	unsigned int log_inp_width, log_wgt_width, log_acc_width;
+	unsigned int log_batch, log_block;
+	unsigned int log_uop_buff_size, log_inp_buff_size;
+	unsigned int log_wgt_buff_size, log_acc_buff_size;
+	/* Derived by vtaops_core_init(): */
+	uint32_t batch, block;		/* values */
+	uint32_t inp_bytes;		/* of an element; of OUT too */
+	uint32_t wgt_bytes, acc_bytes;
+	uint32_t log_uop_depth, log_inp_depth, log_wgt_depth, log_acc_depth;
+};
+
+/*
+ * Errors, returned negated by the operators. A builder that has failed keeps
+ * its first error and the reason (vtaops_builder.why), and does nothing more.
+ */
+enum vtaops_error {
+	VTAOPS_EINVAL = 1,	/* a shape or parameter that means nothing */
+	VTAOPS_EALIGN,		/* address not a multiple of the element */
+	VTAOPS_EFIT,		/* no tile of it fits the core's scratchpads */
+	VTAOPS_ESPACE,		/* the storage for instructions or micro-ops */
+	VTAOPS_ECORE,		/* the core cannot do it, or its config is invalid */
+};
+
+/*
+ * Fill in the derived fields. Returns 0, or -VTAOPS_ECORE if the logarithms
+ * are not a valid configuration.
+ */
+int vtaops_core_init(struct vtaops_core *core);
+
+struct vtaops_insn {
+	uint64_t word[2];
+};
+
+struct vtaops_builder {
+	const struct vtaops_core *core;
+	struct vtaops_insn *insn;	/* storage, may be NULL */
+	uint32_t *uop;			/* storage, may be NULL */
+	size_t insn_max, uop_max;	/* its size, in instructions and micro-ops */
+	size_t insns, uops;		/* made so far */
+	uint32_t uop_addr;		/* device address of uop[0] */
+	int error;			/* 0 or an enum vtaops_error, negated */
+	const char *why;		/* a sentence, if error */
+	/* Private: */
+	uint32_t uop_sram;		/* micro-ops in the scratchpad */
+};
+
+/*
+ * Start a stream. @uop_addr is where the micro-ops will be for the card, a
+ * multiple of 4. With @insn or @uop NULL, nothing is stored there and the
+ * space is unlimited.
+ */
+void vtaops_begin(struct vtaops_builder *b, const struct vtaops_core *core,
+		  struct vtaops_insn *insn, size_t insn_max,
+		  uint32_t *uop, size_t uop_max, uint32_t uop_addr);
+
+/* End the stream: returns 0 or the builder's error. */
+int vtaops_finish(struct vtaops_builder *b);
+
+/*
+ * What happens to an accumulator before it is stored as OUT:
+ *	out = min(max((acc + bias) >> shift, lo), hi)
+ * The shift is arithmetic (it rounds down; add half to the bias to round to
+ * nearest). relu is lo = 0; lo and hi must be representable in OUT.
+ */
+struct vtaops_post {
+	uint32_t bias;		/* device address, 0 for none */
+	unsigned int shift;	/* 0 to 31 */
+	int lo, hi;		/* lo <= hi */
+};
+
+/*
+ * Dense: out[n][o] = post(sum over i of inp[n][i] * wgt[o][i]).
+ * Matrices and weights packed (KH = KW = 1).
+ */
+struct vtaops_dense {
+	uint32_t inp, wgt, out;		/* device addresses */
+	uint32_t n, in, units;		/* rows, inputs, outputs */
+	struct vtaops_post post;
+};
+
+int vtaops_dense(struct vtaops_builder *b, const struct vtaops_dense *op);
+
+/*
+ * 2-D convolution (cross-correlation, as everywhere in machine learning) with
+ * zero padding; output height (h + 2 pad_h - kh) / stride_h + 1, width likewise.
+ * Padding is less than the kernel and at most 15. Activations packed.
+ */
+struct vtaops_conv2d {
+	uint32_t inp, wgt, out;		/* device addresses */
+	uint32_t n, in, h, w;		/* input: images, channels, size */
+	uint32_t units, kh, kw;		/* output channels, kernel */
+	uint32_t stride_h, stride_w, pad_h, pad_w;
+	struct vtaops_post post;
+};
+
+int vtaops_conv2d(struct vtaops_builder *b, const struct vtaops_conv2d *op);
+uint32_t vtaops_conv2d_out_h(const struct vtaops_conv2d *op);
+uint32_t vtaops_conv2d_out_w(const struct vtaops_conv2d *op);
+
+/*
+ * Element-wise on packed data of @elements OUT elements (any layout):
+ *	add: out = min(max((a + b) >> shift, lo), hi)
+ *	max: out = min(max(max(a, b) >> shift, lo), hi)
+ * post.bias must be 0. The card reads its operands as int8: the core's INP
+ * width must be 8 bits, else -VTAOPS_ECORE.
+ */
+struct vtaops_eltwise {
+	uint32_t a, b, out;		/* device addresses */
+	uint32_t elements;
+	struct vtaops_post post;
+};
+
+int vtaops_add(struct vtaops_builder *b, const struct vtaops_eltwise *op);
+int vtaops_max(struct vtaops_builder *b, const struct vtaops_eltwise *op);
+
+/*
+ * Packing, on the host. Sizes are bytes of the packed form; sources are plain
+ * row-major int8 values, of which the low INP or WGT width is kept. Source and
+ * destination do not overlap. 0 from a size function: the shape is empty or
+ * over 4 GiB, which no card can address.
+ */
+size_t vtaops_act_bytes(const struct vtaops_core *core,
+			uint32_t n, uint32_t c, uint32_t h, uint32_t w);
+void vtaops_pack_act(const struct vtaops_core *core, void *dst, const int8_t *src,
+		     uint32_t n, uint32_t c, uint32_t h, uint32_t w);
+void vtaops_unpack_act(const struct vtaops_core *core, int8_t *dst, const void *src,
+		       uint32_t n, uint32_t c, uint32_t h, uint32_t w);
+
+size_t vtaops_wgt_bytes(const struct vtaops_core *core,
+			uint32_t o, uint32_t i, uint32_t kh, uint32_t kw);
+void vtaops_pack_wgt(const struct vtaops_core *core, void *dst, const int8_t *src,
+		     uint32_t o, uint32_t i, uint32_t kh, uint32_t kw);
+
+size_t vtaops_bias_bytes(const struct vtaops_core *core, uint32_t o);
+void vtaops_pack_bias(const struct vtaops_core *core, void *dst, const int32_t *src,
+		      uint32_t o);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* VTAOPS_H */

@@ -1,0 +1,598 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The operators on the emulator's core, against plain loops: random shapes, a
+ * number of configurations, all interleavings of the modules.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core.h"
+#include "vtaops.h"
+
+#define MEM_BASE	0x10000u
+#define MEM_SIZE	(4u << 20)
+
+struct machine {
+	struct core_config cfg;
+	struct vtaops_core core;
+	struct core *model;
+	uint8_t *mem;
+	uint32_t used;
+};
+
+static uint64_t rng_state;
+
+static uint32_t rnd(uint32_t below)
+{
+	rng_state = rng_state * 6364136223846793005ull + 1442695040888963407ull;
+	return (uint32_t)(rng_state >> 33) % below;
+}
+
+static enum vta_fault_reason mem_read(void *priv, uint32_t addr, void *buf, size_t len,
+				      enum vta_access access, uint32_t *fault_addr)
+{
+	struct machine *m = priv;
+
+	(void)access;
+	*fault_addr = addr;
+	if (addr < MEM_BASE || addr - MEM_BASE + len > MEM_SIZE)
+		return VTA_FAULT_PAGE;
+	memcpy(buf, m->mem + (addr - MEM_BASE), len);
+	return VTA_FAULT_NONE;
+}
+
+static enum vta_fault_reason mem_write(void *priv, uint32_t addr, const void *buf, size_t len,
+				       enum vta_access access, uint32_t *fault_addr)
+{
+	struct machine *m = priv;
+
+	(void)access;
+	*fault_addr = addr;
+	if (addr < MEM_BASE || addr - MEM_BASE + len > MEM_SIZE)
+		return VTA_FAULT_PAGE;
+	memcpy(m->mem + (addr - MEM_BASE), buf, len);
+	return VTA_FAULT_NONE;
+}
+
+static bool never(void *priv)
+{
+	(void)priv;
+	return false;
+}
+
+static const struct core_mem_ops mem_ops = { mem_read, mem_write, never };
+
+/* TVM's default, and others that differ in everything that may. */
+static const struct core_config configs[] = {
+	{ 3, 3, 5, 0, 4, 15, 15, 18, 17, 0x000002 },
+	{ 3, 3, 5, 0, 4, 12, 12, 15, 14, 0x000002 },
+	{ 3, 3, 5, 0, 5, 15, 16, 19, 18, 0x000002 },
+	{ 3, 3, 5, 1, 4, 14, 14, 17, 16, 0x000002 },
+	{ 3, 3, 5, 2, 3, 13, 13, 14, 15, 0x000002 },
+	{ 3, 2, 5, 0, 4, 15, 15, 17, 17, 0x000002 },
+	{ 2, 2, 5, 0, 4, 14, 13, 16, 16, 0x000002 },
+	{ 1, 1, 5, 1, 4, 14, 13, 15, 16, 0x000002 },
+};
+
+static void machine_init(struct machine *m, unsigned int config, enum core_order order)
+{
+	char err[256];
+
+	m->cfg = configs[config];
+	if (core_config_check(&m->cfg, err, sizeof(err)))
+		fail_msg("configuration %u: %s", config, err);
+	m->core = (struct vtaops_core) {
+		.log_inp_width = m->cfg.log_inp_width, .log_wgt_width = m->cfg.log_wgt_width,
+		.log_acc_width = m->cfg.log_acc_width, .log_batch = m->cfg.log_batch,
+		.log_block = m->cfg.log_block, .log_uop_buff_size = m->cfg.log_uop_buff_size,
+		.log_inp_buff_size = m->cfg.log_inp_buff_size,
+		.log_wgt_buff_size = m->cfg.log_wgt_buff_size,
+		.log_acc_buff_size = m->cfg.log_acc_buff_size,
+	};
+	assert_int_equal(vtaops_core_init(&m->core), 0);
+	m->model = core_new(&m->cfg, order, rng_state);
+	assert_non_null(m->model);
+	m->mem = calloc(1, MEM_SIZE);
+	assert_non_null(m->mem);
+	m->used = 0;
+}
+
+static void machine_fini(struct machine *m)
+{
+	core_free(m->model);
+	free(m->mem);
+}
+
+static uint32_t alloc(struct machine *m, size_t size)
+{
+	uint32_t addr = MEM_BASE + m->used;
+
+	assert_true(size > 0 && size <= MEM_SIZE - m->used);
+	m->used += (uint32_t)(size + 65535) & ~65535u;
+	return addr;
+}
+
+static void *at(struct machine *m, uint32_t addr)
+{
+	return m->mem + (addr - MEM_BASE);
+}
+
+/* Random values of 2^log_width bits. */
+static int8_t *values(size_t count, unsigned int log_width)
+{
+	int8_t *v = malloc(count);
+	int half = 1 << ((1 << log_width) - 1);
+
+	assert_non_null(v);
+	for (size_t i = 0; i < count; i++)
+		v[i] = (int8_t)((int)rnd((uint32_t)(2 * half)) - half);
+	return v;
+}
+
+static void random_post(struct machine *m, struct vtaops_post *post, uint32_t units,
+			int32_t **bias)
+{
+	int half = 1 << ((1 << m->core.log_inp_width) - 1);
+
+	*bias = calloc(units, sizeof(**bias));
+	assert_non_null(*bias);
+	post->shift = rnd(10);
+	post->lo = rnd(2) ? 0 : -half;
+	post->hi = half - 1 - (int)rnd(2);
+	post->bias = 0;
+	if (rnd(4)) {
+		for (uint32_t i = 0; i < units; i++)
+			(*bias)[i] = (int32_t)rnd(20001) - 10000;
+		post->bias = alloc(m, vtaops_bias_bytes(&m->core, units));
+		vtaops_pack_bias(&m->core, at(m, post->bias), *bias, units);
+	}
+}
+
+static int8_t apply_post(const struct vtaops_post *post, int32_t acc)
+{
+	int32_t v = acc >> post->shift;
+
+	v = v < post->lo ? post->lo : v;
+	return (int8_t)(v > post->hi ? post->hi : v);
+}
+
+typedef int (*lower_fn)(struct vtaops_builder *b, const void *op);
+
+/* Count, make, run. Returns the builder's error. */
+static int run(struct machine *m, lower_fn lower, const void *op)
+{
+	struct vtaops_builder b;
+	struct core_stats stats;
+	struct core_fault fault;
+	uint32_t insn_addr, uop_addr;
+	size_t insns, uops;
+	int err;
+
+	vtaops_begin(&b, &m->core, NULL, 0, NULL, 0, 0);
+	lower(&b, op);
+	err = vtaops_finish(&b);
+	if (err)
+		return err;
+	insns = b.insns;
+	uops = b.uops;
+	insn_addr = alloc(m, insns * sizeof(struct vtaops_insn));
+	uop_addr = alloc(m, uops * 4);
+	vtaops_begin(&b, &m->core, at(m, insn_addr), insns, at(m, uop_addr), uops, uop_addr);
+	lower(&b, op);
+	assert_int_equal(vtaops_finish(&b), 0);
+	assert_int_equal(b.insns, insns);
+	assert_int_equal(b.uops, uops);
+
+	if (core_run(m->model, &mem_ops, m, insn_addr, (uint32_t)insns, 0, &stats, &fault) !=
+	    CORE_DONE)
+		fail_msg("fault %d at instruction %u of %zu, address %#x", fault.reason,
+			 fault.insn_index, insns, fault.addr);
+	return 0;
+}
+
+static int lower_conv(struct vtaops_builder *b, const void *op)
+{
+	return vtaops_conv2d(b, op);
+}
+
+static int lower_dense(struct vtaops_builder *b, const void *op)
+{
+	return vtaops_dense(b, op);
+}
+
+static int lower_add(struct vtaops_builder *b, const void *op)
+{
+	return vtaops_add(b, op);
+}
+
+static int lower_max(struct vtaops_builder *b, const void *op)
+{
+	return vtaops_max(b, op);
+}
+
+static void conv_reference(const struct vtaops_conv2d *op, const int8_t *inp, const int8_t *wgt,
+			   const int32_t *bias, int8_t *out)
+{
+	uint32_t oh = vtaops_conv2d_out_h(op), ow = vtaops_conv2d_out_w(op);
+
+	for (uint32_t n = 0; n < op->n; n++)
+		for (uint32_t o = 0; o < op->units; o++)
+			for (uint32_t y = 0; y < oh; y++)
+				for (uint32_t x = 0; x < ow; x++) {
+					int32_t acc = bias[o];
+
+					for (uint32_t i = 0; i < op->in; i++)
+						for (uint32_t ky = 0; ky < op->kh; ky++)
+							for (uint32_t kx = 0; kx < op->kw; kx++) {
+								uint32_t iy = y * op->stride_h + ky - op->pad_h;
+								uint32_t ix = x * op->stride_w + kx - op->pad_w;
+
+								if (iy >= op->h || ix >= op->w)
+									continue;
+								acc += inp[((n * op->in + i) * op->h + iy) * op->w + ix] *
+								       wgt[((o * op->in + i) * op->kh + ky) * op->kw + kx];
+							}
+					*out++ = apply_post(&op->post, acc);
+				}
+}
+
+/* Returns whether the shape could be lowered. */
+static bool check_conv(struct machine *m, struct vtaops_conv2d *op)
+{
+	struct vtaops_core *c = &m->core;
+	uint32_t oh = vtaops_conv2d_out_h(op), ow = vtaops_conv2d_out_w(op);
+	size_t in_count = (size_t)op->n * op->in * op->h * op->w;
+	size_t out_count = (size_t)op->n * op->units * oh * ow;
+	size_t wgt_count = (size_t)op->units * op->in * op->kh * op->kw;
+	int8_t *inp = values(in_count, c->log_inp_width);
+	int8_t *wgt = values(wgt_count, c->log_wgt_width);
+	int8_t *want = malloc(out_count), *got = malloc(out_count);
+	int32_t *bias;
+	int err;
+
+	assert_true(want && got);
+	m->used = 0;
+	random_post(m, &op->post, op->units, &bias);
+	op->inp = alloc(m, vtaops_act_bytes(c, op->n, op->in, op->h, op->w));
+	op->wgt = alloc(m, vtaops_wgt_bytes(c, op->units, op->in, op->kh, op->kw));
+	op->out = alloc(m, vtaops_act_bytes(c, op->n, op->units, oh, ow));
+	vtaops_pack_act(c, at(m, op->inp), inp, op->n, op->in, op->h, op->w);
+	vtaops_pack_wgt(c, at(m, op->wgt), wgt, op->units, op->in, op->kh, op->kw);
+
+	err = run(m, lower_conv, op);
+	if (!err) {
+		conv_reference(op, inp, wgt, bias, want);
+		vtaops_unpack_act(c, got, at(m, op->out), op->n, op->units, oh, ow);
+		if (memcmp(got, want, out_count))
+			fail_msg("conv2d n=%u in=%u %ux%u units=%u k=%ux%u s=%u,%u p=%u,%u differs",
+				 op->n, op->in, op->h, op->w, op->units, op->kh, op->kw,
+				 op->stride_h, op->stride_w, op->pad_h, op->pad_w);
+	} else {
+		assert_int_equal(err, -VTAOPS_EFIT);
+	}
+	free(bias);
+	free(inp);
+	free(wgt);
+	free(want);
+	free(got);
+	return !err;
+}
+
+static void test_conv2d(void **state)
+{
+	unsigned int lowered = 0, refused = 0;
+
+	(void)state;
+	for (unsigned int i = 0; i < 480; i++) {
+		struct machine m;
+		struct vtaops_conv2d op = { 0 };
+
+		rng_state = 1000 + i;
+		machine_init(&m, i % 8, (enum core_order)(i / 8 % 3));
+		op.n = 1 + rnd(3);
+		op.in = 1 + rnd(40);
+		op.units = 1 + rnd(40);
+		op.kh = 1 + rnd(5);
+		op.kw = 1 + rnd(5);
+		op.h = op.kh + rnd(14);
+		op.w = op.kw + rnd(14);
+		op.stride_h = 1 + rnd(3);
+		op.stride_w = 1 + rnd(3);
+		op.pad_h = rnd(op.kh);
+		op.pad_w = rnd(op.kw);
+		if (check_conv(&m, &op))
+			lowered++;
+		else
+			refused++;
+		machine_fini(&m);
+	}
+	print_message("# conv2d: %u shapes bit-exact, %u refused as too large\n", lowered, refused);
+	assert_true(lowered >= 450);
+}
+
+static void test_dense(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 160; i++) {
+		struct machine m;
+		struct vtaops_dense op = { 0 };
+		/* The same as a convolution of 1 by 1, but for the layout. */
+		struct vtaops_conv2d conv = { .h = 1, .w = 1, .kh = 1, .kw = 1, .stride_h = 1,
+					      .stride_w = 1 };
+		int8_t *inp, *wgt, *want, *got;
+		int32_t *bias;
+
+		rng_state = 5000 + i;
+		machine_init(&m, i % 8, (enum core_order)(i / 8 % 3));
+		op.n = 1 + rnd(40);
+		op.in = 1 + rnd(300);
+		op.units = 1 + rnd(100);
+		inp = values((size_t)op.n * op.in, m.core.log_inp_width);
+		wgt = values((size_t)op.units * op.in, m.core.log_wgt_width);
+		want = malloc((size_t)op.n * op.units);
+		got = malloc((size_t)op.n * op.units);
+		assert_true(want && got);
+		random_post(&m, &op.post, op.units, &bias);
+		op.inp = alloc(&m, vtaops_act_bytes(&m.core, op.n, op.in, 1, 1));
+		op.wgt = alloc(&m, vtaops_wgt_bytes(&m.core, op.units, op.in, 1, 1));
+		op.out = alloc(&m, vtaops_act_bytes(&m.core, op.n, op.units, 1, 1));
+		vtaops_pack_act(&m.core, at(&m, op.inp), inp, op.n, op.in, 1, 1);
+		vtaops_pack_wgt(&m.core, at(&m, op.wgt), wgt, op.units, op.in, 1, 1);
+		assert_int_equal(run(&m, lower_dense, &op), 0);
+
+		conv.n = op.n;
+		conv.in = op.in;
+		conv.units = op.units;
+		conv.post = op.post;
+		conv_reference(&conv, inp, wgt, bias, want);
+		vtaops_unpack_act(&m.core, got, at(&m, op.out), op.n, op.units, 1, 1);
+		if (memcmp(got, want, (size_t)op.n * op.units))
+			fail_msg("dense n=%u in=%u units=%u, seed %u, differs", op.n, op.in,
+				 op.units, 5000 + i);
+		free(bias);
+		free(inp);
+		free(wgt);
+		free(want);
+		free(got);
+		machine_fini(&m);
+	}
+}
+
+static void test_eltwise(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 60; i++) {
+		struct machine m;
+		struct vtaops_eltwise op = { 0 };
+		bool add = rnd(2);
+		size_t count;
+		int8_t *a, *b, *out;
+
+		rng_state = 9000 + i;
+		machine_init(&m, i % 5, (enum core_order)(i / 5 % 3));
+		op.elements = 1 + rnd(5000);
+		count = (size_t)op.elements * m.core.inp_bytes;
+		op.post = (struct vtaops_post) { 0, rnd(3), rnd(2) ? 0 : -128, 127 };
+		a = values(count, 3);
+		b = values(count, 3);
+		op.a = alloc(&m, count);
+		op.b = alloc(&m, count);
+		op.out = alloc(&m, count);
+		memcpy(at(&m, op.a), a, count);
+		memcpy(at(&m, op.b), b, count);
+		assert_int_equal(run(&m, add ? lower_add : lower_max, &op), 0);
+		out = at(&m, op.out);
+		for (size_t j = 0; j < count; j++)
+			assert_int_equal(out[j], apply_post(&op.post, add ? a[j] + b[j] :
+							    a[j] > b[j] ? a[j] : b[j]));
+		free(a);
+		free(b);
+		machine_fini(&m);
+	}
+}
+
+/* Three layers in one stream: each must see all of the one before. */
+struct chain {
+	struct vtaops_conv2d first, second;
+	struct vtaops_eltwise sum;
+};
+
+static int lower_chain(struct vtaops_builder *b, const void *op)
+{
+	const struct chain *c = op;
+
+	vtaops_conv2d(b, &c->first);
+	vtaops_conv2d(b, &c->second);
+	return vtaops_add(b, &c->sum);
+}
+
+static void test_chain(void **state)
+{
+	enum { C = 32, H = 12, COUNT = C * H * H };
+
+	(void)state;
+	for (unsigned int i = 0; i < 12; i++) {
+		struct machine m;
+		struct vtaops_conv2d conv = {
+			.n = 1, .in = C, .h = H, .w = H, .units = C, .kh = 3, .kw = 3,
+			.stride_h = 1, .stride_w = 1, .pad_h = 1, .pad_w = 1,
+			.post = { .shift = 9, .lo = -128, .hi = 127 },
+		};
+		struct chain c = { .first = conv, .second = conv };
+		int8_t *inp, *wgt[2], *mid, *want, *got;
+		int32_t zero[C] = { 0 };
+		size_t bytes;
+
+		rng_state = 12000 + i;
+		machine_init(&m, i % 4, (enum core_order)(i / 4));
+		inp = values(COUNT, 3);
+		wgt[0] = values(C * C * 9, 3);
+		wgt[1] = values(C * C * 9, 3);
+		mid = malloc(COUNT);
+		want = malloc(COUNT);
+		got = malloc(COUNT);
+		assert_true(mid && want && got);
+		bytes = vtaops_act_bytes(&m.core, 1, C, H, H);
+		c.first.inp = alloc(&m, bytes);
+		c.first.out = alloc(&m, bytes);
+		c.second.inp = c.first.out;
+		c.second.out = alloc(&m, bytes);
+		c.first.wgt = alloc(&m, vtaops_wgt_bytes(&m.core, C, C, 3, 3));
+		c.second.wgt = alloc(&m, vtaops_wgt_bytes(&m.core, C, C, 3, 3));
+		c.sum = (struct vtaops_eltwise) {
+			.a = c.first.out, .b = c.second.out, .out = alloc(&m, bytes),
+			.elements = (uint32_t)bytes / m.core.inp_bytes,
+			.post = { .shift = 1, .lo = 0, .hi = 127 },
+		};
+		vtaops_pack_act(&m.core, at(&m, c.first.inp), inp, 1, C, H, H);
+		vtaops_pack_wgt(&m.core, at(&m, c.first.wgt), wgt[0], C, C, 3, 3);
+		vtaops_pack_wgt(&m.core, at(&m, c.second.wgt), wgt[1], C, C, 3, 3);
+		assert_int_equal(run(&m, lower_chain, &c), 0);
+
+		conv_reference(&conv, inp, wgt[0], zero, mid);
+		conv_reference(&conv, mid, wgt[1], zero, want);
+		for (int j = 0; j < COUNT; j++)
+			want[j] = apply_post(&c.sum.post, mid[j] + want[j]);
+		vtaops_unpack_act(&m.core, got, at(&m, c.sum.out), 1, C, H, H);
+		assert_memory_equal(got, want, COUNT);
+		free(inp);
+		free(wgt[0]);
+		free(wgt[1]);
+		free(mid);
+		free(want);
+		free(got);
+		machine_fini(&m);
+	}
+}
+
+static void test_pack_round_trip(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 64; i++) {
+		struct machine m;
+		uint32_t n, c, h, w;
+		int8_t *src, *dst;
+		size_t count;
+
+		rng_state = 15000 + i;
+		machine_init(&m, i % 8, CORE_ORDER_INORDER);
+		n = 1 + rnd(5);
+		c = 1 + rnd(50);
+		h = 1 + rnd(6);
+		w = 1 + rnd(6);
+		count = (size_t)n * c * h * w;
+		src = values(count, m.core.log_inp_width);
+		dst = malloc(count);
+		assert_non_null(dst);
+		vtaops_pack_act(&m.core, m.mem, src, n, c, h, w);
+		vtaops_unpack_act(&m.core, dst, m.mem, n, c, h, w);
+		assert_memory_equal(src, dst, count);
+		free(src);
+		free(dst);
+		machine_fini(&m);
+	}
+}
+
+static void expect(struct machine *m, lower_fn lower, const void *op, enum vtaops_error error)
+{
+	struct vtaops_builder b;
+
+	vtaops_begin(&b, &m->core, NULL, 0, NULL, 0, 0);
+	lower(&b, op);
+	assert_int_equal(vtaops_finish(&b), -(int)error);
+	assert_non_null(b.why);
+	assert_int_equal(b.insns == 0 || error == VTAOPS_EFIT, 1);
+}
+
+static void test_refusals(void **state)
+{
+	const struct vtaops_conv2d good = {
+		.inp = 0x10000, .wgt = 0x20000, .out = 0x30000, .n = 1, .in = 16, .h = 8, .w = 8,
+		.units = 16, .kh = 3, .kw = 3, .stride_h = 1, .stride_w = 1, .pad_h = 1, .pad_w = 1,
+		.post = { .shift = 8, .lo = -128, .hi = 127 },
+	};
+	struct vtaops_conv2d op;
+	struct vtaops_dense dense = { .inp = 0x10000, .wgt = 0x20000, .out = 0x30000 };
+	struct vtaops_eltwise e = { .a = 0x10000, .b = 0x20000, .out = 0x30000, .elements = 4,
+				    .post = { .hi = 127 } };
+	struct vtaops_core bad;
+	struct vtaops_insn insn[4];
+	struct vtaops_builder b;
+	struct machine m;
+
+	(void)state;
+	machine_init(&m, 0, CORE_ORDER_INORDER);
+#define CHECK(field, value, error) do { \
+		op = good; \
+		op.field = (value); \
+		expect(&m, lower_conv, &op, (error)); \
+	} while (0)
+	CHECK(n, 0, VTAOPS_EINVAL);
+	CHECK(in, 0, VTAOPS_EINVAL);
+	CHECK(h, 0, VTAOPS_EINVAL);
+	CHECK(units, 0xffffffff, VTAOPS_EINVAL);
+	CHECK(kw, 11, VTAOPS_EINVAL);
+	CHECK(stride_h, 0, VTAOPS_EINVAL);
+	CHECK(pad_h, 3, VTAOPS_EINVAL);
+	CHECK(post.shift, 32, VTAOPS_EINVAL);
+	CHECK(post.hi, 128, VTAOPS_EINVAL);
+	CHECK(post.lo, -129, VTAOPS_EINVAL);
+	CHECK(post.lo, 127 + 1, VTAOPS_EINVAL);
+	CHECK(inp, 0x10001, VTAOPS_EALIGN);
+	CHECK(wgt, 0x20080, VTAOPS_EALIGN);
+	CHECK(post.bias, 0x20, VTAOPS_EALIGN);
+	CHECK(out, 0xfffffff0, VTAOPS_EINVAL);
+	op = good;
+	op.h = 1u << 20;
+	op.w = 1u << 12;
+	expect(&m, lower_conv, &op, VTAOPS_EINVAL);
+	op = good;
+	op.kh = 64;
+	op.kw = 64;
+	op.h = 64;
+	op.w = 64;
+	expect(&m, lower_conv, &op, VTAOPS_EFIT);
+	expect(&m, lower_dense, &dense, VTAOPS_EINVAL);
+	e.post.bias = 64;
+	expect(&m, lower_add, &e, VTAOPS_EINVAL);
+	e.post.bias = 0;
+	e.elements = 0;
+	expect(&m, lower_max, &e, VTAOPS_EINVAL);
+
+	/* Storage too small is found, and nothing is written behind it. */
+	memset(insn, 0xaa, sizeof(insn));
+	vtaops_begin(&b, &m.core, insn, 3, NULL, 0, 0);
+	vtaops_conv2d(&b, &good);
+	assert_int_equal(vtaops_finish(&b), -VTAOPS_ESPACE);
+	assert_true(insn[3].word[0] == 0xaaaaaaaaaaaaaaaaull);
+	machine_fini(&m);
+
+	bad = (struct vtaops_core) { .log_inp_width = 4, .log_wgt_width = 3, .log_acc_width = 5 };
+	assert_int_equal(vtaops_core_init(&bad), -VTAOPS_ECORE);
+	machine_init(&m, 6, CORE_ORDER_INORDER);
+	e.elements = 4;
+	e.post.hi = 7;
+	expect(&m, lower_add, &e, VTAOPS_ECORE);
+	machine_fini(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_pack_round_trip),
+		cmocka_unit_test(test_conv2d),
+		cmocka_unit_test(test_dense),
+		cmocka_unit_test(test_eltwise),
+		cmocka_unit_test(test_chain),
+		cmocka_unit_test(test_refusals),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
