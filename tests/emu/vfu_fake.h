@@ -11,7 +11,7 @@
 #include "../../tools/vta-emu/vfu.h"
 
 #define FAKE_BAR2_SIZE	(4u * 65536)
-#define FAKE_BAR4_SIZE	(1u << 20)
+#define FAKE_BAR4_SIZE	0x100000u
 #define FAKE_SERIAL	0x0123456789abcdefull
 
 /*

@@ -36,7 +36,7 @@ struct pci_state {
 #define EXP_DEVCAP_256B			0x1u	/* Max_Payload_Size Supported */
 #define EXP_DEVCAP2_TIMEOUT_ABCD	0xfu	/* all completion timeout ranges */
 #define EXP_LNKCAP_X8			(8u << 4) /* Maximum Link Width */
-#define EXP_LNKCAP_ASPM_OPT		(1u << 22) /* ASPM Optionality Compliance */
+#define EXP_LNKCAP_ASPM_OPT		0x400000u /* ASPM Optionality Compliance */
 
 /* The uncorrectable and correctable errors that the card could report. */
 #define AER_UNCOR	(PCI_ERR_UNC_DLP | PCI_ERR_UNC_SURPDN | \
@@ -354,7 +354,7 @@ unsigned int pci_cfg_write(struct pci_cfg *cfg, size_t off, const void *buf,
 					  (src[i] & mask));
 		cfg->data[at] &= (uint8_t)~(src[i] & cfg->w1c[at]);
 		if (at == flr_byte)
-			flr = src[i] & PCI_EXP_DEVCTL_BCR_FLR >> 8;
+			flr = src[i] & (PCI_EXP_DEVCTL_BCR_FLR >> 8);
 	}
 
 	/* A write of a state that is not offered changes nothing (5.3.1). */

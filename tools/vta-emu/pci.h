@@ -59,11 +59,11 @@ struct pci_params {
 };
 
 /* What one write brought about. */
-#define PCI_EV_FLR		(1u << 0)	/* Function Level Reset was asked for and is done here */
-#define PCI_EV_MASTER		(1u << 1)	/* Bus Master Enable changed */
-#define PCI_EV_MEMORY		(1u << 2)	/* Memory Space Enable changed */
-#define PCI_EV_POWER		(1u << 3)	/* the power state changed */
-#define PCI_EV_IRQ		(1u << 4)	/* MSI or MSI-X control changed */
+#define PCI_EV_FLR		0x01u	/* a Function Level Reset was asked for, and done here */
+#define PCI_EV_MASTER		0x02u	/* Bus Master Enable changed */
+#define PCI_EV_MEMORY		0x04u	/* Memory Space Enable changed */
+#define PCI_EV_POWER		0x08u	/* the power state changed */
+#define PCI_EV_IRQ		0x10u	/* MSI or MSI-X control changed */
 
 struct pci_cfg;
 

@@ -7,7 +7,6 @@
 #define _GNU_SOURCE 1	/* accept4 */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,19 +25,12 @@
 /* The fixed entries of the poll array. */
 enum { POLL_WAKE, POLL_SOCKET, POLL_FIXED };
 
-void vfu_log(struct vfu *srv, const char *fmt, ...)
+void vfu_log(struct vfu *srv, const char *line)
 {
-	char line[256];
-	va_list ap;
-
 	if (srv->log_lines >= MAX_LOG_LINES)
 		return;
-	va_start(ap, fmt);
-	vsnprintf(line, sizeof(line), fmt, ap);
-	va_end(ap);
 	if (++srv->log_lines == MAX_LOG_LINES)
-		snprintf(line, sizeof(line),
-			 "too many errors from this client: no more are logged");
+		line = "too many errors from this client: no more are logged";
 	if (srv->ops->log)
 		srv->ops->log(srv->priv, line);
 	else
@@ -108,7 +100,7 @@ static int open_socket(struct vfu *srv, const char *path)
 
 	if (strlen(path) >= sizeof(addr.sun_path))
 		return -ENAMETOOLONG;
-	strcpy(addr.sun_path, path);
+	memcpy(addr.sun_path, path, strlen(path));	/* NUL: the rest is 0 */
 	ret = remove_stale(&addr);
 	if (ret)
 		return ret;

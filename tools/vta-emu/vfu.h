@@ -41,7 +41,7 @@
 #include "vfu_dma.h"
 
 #define VFU_MAX_FDS	16u		/* per message; QEMU's limit too */
-#define VFU_MAX_XFER	(1u << 20)	/* bytes per region read or write */
+#define VFU_MAX_XFER	1048576u	/* bytes per region read or write */
 #define VFU_MSG_MAX	(16u + 16u + VFU_MAX_XFER)
 
 struct vfu;

@@ -24,8 +24,8 @@
 #define VFU_DMA_PAGE		4096u
 #define VFU_DMA_MAX_MAPS	65535u
 
-#define VFU_DMA_READ		(1u << 0)	/* the card may read */
-#define VFU_DMA_WRITE		(1u << 1)	/* the card may write */
+#define VFU_DMA_READ		0x1u	/* the card may read */
+#define VFU_DMA_WRITE		0x2u	/* the card may write */
 
 struct vfu_dma;
 

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <json-c/json.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -211,22 +212,19 @@ static int do_dma_map(struct vfu *srv, struct msg *m)
 static int do_dma_unmap(struct vfu *srv, struct msg *m)
 {
 	struct vfu_dma_unmap_msg req;
-	int ret;
+	int ret = 0;
 
 	memcpy(&req, m->payload, sizeof(req));
-	if (req.argsz < sizeof(req))
+	if (req.argsz < sizeof(req) || (req.flags & ~VFIO_DMA_UNMAP_FLAG_ALL))
 		return -EINVAL;
-	if (req.flags == VFIO_DMA_UNMAP_FLAG_ALL) {
-		if (req.address || req.size)
-			return -EINVAL;
-		vfu_dma_unmap_all(srv->dma);
-	} else if (req.flags) {
-		return -EINVAL;
-	} else {
+	if (!req.flags)
 		ret = vfu_dma_unmap(srv->dma, req.address, req.size);
-		if (ret)
-			return ret;
-	}
+	else if (req.address || req.size)
+		ret = -EINVAL;
+	else
+		vfu_dma_unmap_all(srv->dma);
+	if (ret)
+		return ret;
 	tell_dma(srv);
 	req.argsz = sizeof(req);
 	reply_with(m, &req, sizeof(req));
@@ -608,6 +606,18 @@ static int check_frame(const struct vfu_hdr *hdr, size_t len)
 	return hdr->size == len ? 0 : -EPROTO;
 }
 
+static void log_refusal(struct vfu *srv, const struct command *cmd,
+			const struct vfu_hdr *hdr, unsigned int nfds, int err)
+{
+	char line[160];
+
+	snprintf(line, sizeof(line),
+		 "refused %s (command %u, %u bytes, %u fds): %s",
+		 cmd ? cmd->name : "message", hdr->command, hdr->size, nfds,
+		 strerror(err));
+	vfu_log(srv, line);
+}
+
 int vfu_handle(struct vfu *srv, const void *msg, size_t len, const int *fds,
 	       unsigned int nfds, struct vfu_reply *reply)
 {
@@ -638,9 +648,7 @@ int vfu_handle(struct vfu *srv, const void *msg, size_t len, const int *fds,
 	if (!m.fds_taken)
 		close_fds(fds, nfds);
 	if (ret)
-		vfu_log(srv, "refused %s (command %u, %u bytes, %u fds): %s",
-			cmd ? cmd->name : "message", hdr.command, hdr.size,
-			nfds, strerror(-ret));
+		log_refusal(srv, cmd, &hdr, nfds, -ret);
 	if (m.hangup && ret == -EPROTO)
 		return -EPROTO;
 
