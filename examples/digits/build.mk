@@ -7,3 +7,11 @@ build/examples/digits/reference_test: $(addprefix examples/digits/, \
 		reference_test.c reference.c testset.c) $(DIGITS_DATA)
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Wshadow -o $@ $(filter %.c,$^) -lcmocka
+
+DIGITS_BIN := build/examples/digits/digits
+
+$(DIGITS_BIN): $(addprefix examples/digits/,digits.c reference.c testset.c) $(DIGITS_DATA) \
+		$(LIB_HEADERS) $(OPS_HEADERS) $(OPS_A) $(LIB_A)
+	@mkdir -p $(@D)
+	$(CC) $(LIB_CPPFLAGS) -Ilibvtadev/ops $(LIB_WARNINGS) -O2 -g -o $@ $(filter %.c,$^) \
+		$(OPS_A) $(LIB_A) $(LIB_LIBS)
