@@ -10,22 +10,22 @@
 #ifndef VTADEV_ARCH_H
 #define VTADEV_ARCH_H
 
-#if defined(__x86_64__) || defined(__i386__)
-#define ARCH_WMB	"sfence"
-#define ARCH_RMB	"lfence"
-#define ARCH_RELAX	"pause"
+#if defined(__SSE2__)		/* x86 of 64 bits, and 32 bits that have these */
+#define INSN_WMB	"sfence"
+#define INSN_RMB	"lfence"
+#define INSN_RELAX	"pause"
 #elif defined(__aarch64__)
-#define ARCH_WMB	"dsb st"
-#define ARCH_RMB	"dsb ld"
-#define ARCH_RELAX	"yield"
+#define INSN_WMB	"dsb st"
+#define INSN_RMB	"dsb ld"
+#define INSN_RELAX	"yield"
 #elif defined(__riscv)
-#define ARCH_WMB	"fence ow, ow"
-#define ARCH_RMB	"fence ir, ir"
-#define ARCH_RELAX	""
+#define INSN_WMB	"fence ow, ow"
+#define INSN_RMB	"fence ir, ir"
+#define INSN_RELAX	""
 #elif defined(__powerpc__)
-#define ARCH_WMB	"sync"
-#define ARCH_RMB	"sync"
-#define ARCH_RELAX	""
+#define INSN_WMB	"sync"
+#define INSN_RMB	"sync"
+#define INSN_RELAX	""
 #else
 #error "libvtadev: add the barriers of this architecture to arch.h"
 #endif
@@ -33,19 +33,19 @@
 /* Everything written so far, card memory too, arrives before what follows. */
 static inline void arch_wmb(void)
 {
-	__asm__ __volatile__(ARCH_WMB : : : "memory");
+	__asm__ __volatile__(INSN_WMB : : : "memory");
 }
 
 /* Nothing that follows is read before what was read so far. */
 static inline void arch_rmb(void)
 {
-	__asm__ __volatile__(ARCH_RMB : : : "memory");
+	__asm__ __volatile__(INSN_RMB : : : "memory");
 }
 
 /* In a loop that waits for memory to change. */
 static inline void arch_relax(void)
 {
-	__asm__ __volatile__(ARCH_RELAX : : : "memory");
+	__asm__ __volatile__(INSN_RELAX : : : "memory");
 }
 
 #endif /* VTADEV_ARCH_H */

@@ -17,7 +17,7 @@ struct vtadev_buf {
 	off_t map_offset;
 	uint32_t addr;
 	uint32_t handle;
-	_Atomic(void *) ptr;		/* CPU mapping, NULL until asked for */
+	atomic_uintptr_t ptr;		/* CPU mapping, 0 until asked for */
 };
 
 int vtadev_buf_alloc_at(struct vtadev *dev, size_t size, unsigned int flags,
@@ -49,7 +49,7 @@ int vtadev_buf_alloc_at(struct vtadev *dev, size_t size, unsigned int flags,
 	buf->map_offset = (off_t)req.mmap_offset;
 	buf->addr = (uint32_t)req.addr;
 	buf->handle = req.handle;
-	atomic_init(&buf->ptr, NULL);
+	atomic_init(&buf->ptr, 0);
 	*out = buf;
 	return 0;
 }
@@ -63,13 +63,13 @@ int vtadev_buf_alloc(struct vtadev *dev, size_t size, unsigned int flags,
 void vtadev_buf_free(struct vtadev_buf *buf)
 {
 	struct vta_buf_free req;
-	void *ptr;
+	uintptr_t ptr;
 
 	if (!buf)
 		return;
 	ptr = atomic_load_explicit(&buf->ptr, memory_order_acquire);
 	if (ptr)
-		munmap(ptr, buf->map_size);
+		munmap((void *)ptr, buf->map_size);
 	/* Fails only if the card was reset; then the kernel frees on close. */
 	req = (struct vta_buf_free){ .handle = buf->handle };
 	dev_ioctl(buf->dev, VTA_IOCTL_BUF_FREE, &req);
@@ -87,21 +87,30 @@ size_t vtadev_buf_size(const struct vtadev_buf *buf)
 	return buf->size;
 }
 
+/* Map it unless it is mapped. NULL, and errno, if that fails. */
+static void *mapping(struct vtadev_buf *buf)
+{
+	uintptr_t there = atomic_load_explicit(&buf->ptr, memory_order_acquire);
+	void *ptr;
+
+	if (there)
+		return (void *)there;
+	ptr = mmap(NULL, buf->map_size, PROT_READ | PROT_WRITE, MAP_SHARED,
+		   buf->dev->fd, buf->map_offset);
+	if (ptr == MAP_FAILED)
+		return NULL;
+	if (atomic_compare_exchange_strong(&buf->ptr, &there, (uintptr_t)ptr))
+		return ptr;
+	munmap(ptr, buf->map_size);	/* another thread was first */
+	return (void *)there;
+}
+
 int vtadev_buf_map(struct vtadev_buf *buf, void **out)
 {
-	void *ptr = atomic_load_explicit(&buf->ptr, memory_order_acquire);
-	void *mine;
+	void *ptr = mapping(buf);
 
-	if (!ptr) {
-		mine = mmap(NULL, buf->map_size, PROT_READ | PROT_WRITE,
-			    MAP_SHARED, buf->dev->fd, buf->map_offset);
-		if (mine == MAP_FAILED)
-			return -errno;
-		if (atomic_compare_exchange_strong(&buf->ptr, &ptr, mine))
-			ptr = mine;
-		else		/* another thread was first: its mapping holds */
-			munmap(mine, buf->map_size);
-	}
+	if (!ptr)
+		return -errno;
 	*out = ptr;
 	return 0;
 }
@@ -115,29 +124,29 @@ int vtadev_buf_write(struct vtadev_buf *buf, size_t offset, const void *src,
 		     size_t len)
 {
 	void *ptr;
-	int err;
 
 	if (!in_range(buf, offset, len))
 		return -ERANGE;
 	if (!len)
 		return 0;
-	err = vtadev_buf_map(buf, &ptr);
-	if (!err)
-		memcpy((char *)ptr + offset, src, len);
-	return err;
+	ptr = mapping(buf);
+	if (!ptr)
+		return -errno;
+	memcpy((char *)ptr + offset, src, len);
+	return 0;
 }
 
 int vtadev_buf_read(struct vtadev_buf *buf, size_t offset, void *dst, size_t len)
 {
 	void *ptr;
-	int err;
 
 	if (!in_range(buf, offset, len))
 		return -ERANGE;
 	if (!len)
 		return 0;
-	err = vtadev_buf_map(buf, &ptr);
-	if (!err)
-		memcpy(dst, (const char *)ptr + offset, len);
-	return err;
+	ptr = mapping(buf);
+	if (!ptr)
+		return -errno;
+	memcpy(dst, (const char *)ptr + offset, len);
+	return 0;
 }

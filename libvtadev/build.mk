@@ -28,8 +28,8 @@ $(LIB_DIR)/obj/%.o: libvtadev/%.c
 
 # One object whose only global names are the API's: static linking exports what
 # the map lets the shared library export.
-$(LIB_A): $(LIB_OBJS)
-	$(LD) -r -o $(LIB_DIR)/obj/vtadev.ro $^
+$(LIB_A): $(LIB_OBJS) libvtadev/build.mk
+	$(LD) -r -o $(LIB_DIR)/obj/vtadev.ro $(LIB_OBJS)
 	$(OBJCOPY) --wildcard --keep-global-symbol='vtadev_*' $(LIB_DIR)/obj/vtadev.ro
 	rm -f $@
 	$(AR) rcs $@ $(LIB_DIR)/obj/vtadev.ro

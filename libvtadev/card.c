@@ -58,7 +58,7 @@ static bool describe(struct udev_device *dev, struct vtadev_card *card)
 	struct udev_device *pci;
 
 	memset(card, 0, sizeof(*card));
-	if (!subsystem || strcmp(subsystem, SUBSYSTEM) || !number || !node)
+	if (!subsystem || strcmp(subsystem, SUBSYSTEM) != 0 || !number || !node)
 		return false;
 	if (!parse_index(number, &card->index) ||
 	    !copy_name(card->node, sizeof(card->node), node))

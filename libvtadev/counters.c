@@ -34,7 +34,7 @@ static const struct {
 #undef COUNTER
 };
 
-#define COUNTERS	(sizeof(counters) / sizeof(counters[0]))
+#define COUNTERS	(sizeof(counters) / sizeof(*counters))
 
 static_assert(COUNTERS * sizeof(uint64_t) == sizeof(struct vtadev_counters),
 	      "every counter has its file");

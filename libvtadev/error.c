@@ -18,7 +18,7 @@ const char *vtadev_strerror(int err)
 	case EINVAL:
 		return "malformed request: a size, flag, address or number is not allowed";
 	case ENOENT:
-		return "no such card or queue; if there should be a card, is the vta module loaded?";
+		return "no such card or queue; is the vta module loaded?";
 	case EACCES:
 	case EPERM:
 		return "no permission to use the card: ask to be in the group that owns its node";
@@ -27,19 +27,20 @@ const char *vtadev_strerror(int err)
 	case ENOMEM:
 		return "the host has no memory for it";
 	case ENOSPC:
-		return "the card's memory, contexts, queues or device addresses are spent: free some, or let other users finish";
+		return "the card's memory, contexts, queues or device addresses are spent: "
+		       "free some, or let other users finish";
 	case EEXIST:
 		return "the chosen device address overlaps another buffer";
 	case ERANGE:
 		return "the access reaches beyond the end of the buffer";
 	case EAGAIN:
-		return "the ring has no room now: wait for a descriptor to complete, then submit again";
+		return "the ring has no room now: wait for a descriptor, then submit again";
 	case ETIMEDOUT:
 		return "the time-out passed; the work goes on";
 	case EINTR:
 		return "a signal interrupted the call: call again";
 	case EIO:
-		return "the queue has halted because of a fault: ask for the fault, then make a new queue";
+		return "the queue has halted: ask for its fault, then make a new queue";
 	case EPROTO:
 		return "the card reports what cannot be: it, its firmware or its slot is broken";
 	case EOPNOTSUPP:

@@ -108,7 +108,7 @@ static const char *reason_text(enum vta_fault_reason reason)
 {
 	switch (reason) {
 	case VTA_FAULT_DESC:
-		return "malformed descriptor: unknown operation, or a field that must be zero is not";
+		return "malformed descriptor: unknown operation, or a reserved field is not 0";
 	case VTA_FAULT_INSN:
 		return "illegal instruction or operand";
 	case VTA_FAULT_BOUNDS:

@@ -23,8 +23,8 @@ struct vtadev_queue {
 	const struct vta_status_page *status;
 	volatile uint32_t *doorbell;
 	size_t page;				/* bytes mapped of each of the two */
-	_Atomic uint64_t submitted;		/* written by the submitting thread */
-	_Atomic uint64_t seen;			/* completed, by the last look */
+	atomic_uint_least64_t submitted;	/* written by the submitting thread */
+	atomic_uint_least64_t seen;		/* completed, by the last look */
 };
 
 #endif /* VTADEV_QUEUE_H */

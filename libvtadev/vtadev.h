@@ -136,7 +136,8 @@ struct vtadev;
  * @which: as for vtadev_find(); a path is opened as it is, sysfs or not
  * @dev: out: the open card
  *
- * Every call makes a new context. Errors: -EINVAL (@which names no card), -ENOENT, -EACCES, -ENOSPC (all contexts are in use), -ENOMEM, -ENODEV (the
+ * Every call makes a new context. Errors: -EINVAL (@which is none of these),
+ * -ENOENT, -EACCES, -ENOSPC (all contexts are in use), -ENOMEM, -ENODEV (the
  * card is in reset or going), -ENOTTY, -EPROTO (its configuration is not
  * valid), and what open(2) may say else.
  */

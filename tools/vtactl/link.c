@@ -27,7 +27,7 @@ static double speed_of(unsigned int code)
 {
 	static const double speeds[] = { 0, 2.5, 5, 8, 16, 32, 64 };
 
-	return code < sizeof(speeds) / sizeof(speeds[0]) ? speeds[code] : 0;
+	return code < sizeof(speeds) / sizeof(*speeds) ? speeds[code] : 0;
 }
 
 static bool read_link(struct pci_access *access, const unsigned int at[4],

@@ -49,12 +49,14 @@ static int fail(const char *subject, const char *why)
 static int no_card(const char *which)
 {
 	if (which)
-		fprintf(stderr, "vtactl: there is no card %s; vtactl list shows those there are\n",
-			which);
+		fprintf(stderr, "vtactl: there is no card %s; vtactl list shows all\n", which);
 	else if (access("/sys/module/vta", F_OK))
-		fprintf(stderr, "vtactl: no card: the driver is not loaded; as root: modprobe vta\n");
+		fprintf(stderr, "vtactl: no card: the driver is not loaded; as root: "
+				"modprobe vta\n");
 	else
-		fprintf(stderr, "vtactl: no card: the driver is loaded but has found none; lspci -d 1234:5654 lists cards on the bus, dmesg says if the driver refused one\n");
+		fprintf(stderr, "vtactl: no card: the driver is loaded but has found none; "
+				"lspci -d 1234:5654 lists cards on the bus, dmesg says if the "
+				"driver refused one\n");
 	return NO_CARD;
 }
 
@@ -72,11 +74,13 @@ static void say_access(const struct vtadev_card *card)
 		return;
 	}
 	group = stat(card->node, &st) ? NULL : getgrgid(st.st_gid);
-	if (group && (st.st_mode & S_IRGRP) && (st.st_mode & S_IWGRP))
-		fprintf(stderr, "vtactl: you may not open %s: become a member of its group, as root: usermod -aG %s USER, then log in again\n",
+	if (group && (st.st_mode & 0060) == 0060)
+		fprintf(stderr, "vtactl: you may not open %s: become a member of its group; "
+				"as root: usermod -aG %s USER, then log in again\n",
 			card->node, group->gr_name);
 	else
-		fprintf(stderr, "vtactl: you may not open %s: its mode and group are for an administrator to change, by a udev rule\n",
+		fprintf(stderr, "vtactl: you may not open %s: its mode and group are for an "
+				"administrator to change, by a udev rule\n",
 			card->node);
 }
 
