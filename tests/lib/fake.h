@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * fake.h - a driver and card for the library's tests, in this process
+ *
+ * A memfd stands for the device node: the library opens it by its path in
+ * /proc and maps it as it maps a node; only ioctl() is replaced, by the
+ * linker's --wrap. The card does nothing by itself: a test plays it, by what it
+ * writes to the status page and by the answers it sets.
+ */
+#ifndef TESTS_LIB_FAKE_H
+#define TESTS_LIB_FAKE_H
+
+#include <stdint.h>
+
+#include "vtadev.h"
+
+struct fake {
+	int fd;
+	char path[64];
+	struct vta_info info;			/* answer to INFO */
+
+	/* The card's side of the one queue there can be. */
+	struct vta_desc *ring;
+	struct vta_status_page *status;
+	uint32_t *doorbell;
+
+	/* What the driver saw last, and how often it was called. */
+	unsigned int calls;
+	unsigned int buffers, queues;		/* alive */
+	struct vta_buf_alloc alloc;
+	struct vta_queue_create create;
+	struct vta_wait wait;
+
+	/* What it answers. */
+	int fail;				/* errno for all calls but INFO */
+	int interrupts;				/* EINTRs before the answer */
+	int wait_errno;				/* of WAIT */
+	void (*on_wait)(struct fake *fake);	/* runs in WAIT, if set */
+	struct vta_queue_fault fault;		/* answer to FAULT */
+	uint64_t bad_offset;			/* added to all mmap offsets */
+};
+
+extern struct fake fake;
+
+/* cmocka set-up and tear-down: a new fake with the default configuration. */
+int fake_setup(void **state);
+int fake_teardown(void **state);
+
+/* Open the fake; and make a queue of @entries. They assert success. */
+struct vtadev *fake_open(void);
+struct vtadev_queue *fake_queue(struct vtadev *dev, uint32_t entries);
+
+/* Play the card. */
+void fake_complete(uint64_t seq);
+void fake_state(enum vta_queue_state state);
+
+#endif /* TESTS_LIB_FAKE_H */
