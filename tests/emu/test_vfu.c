@@ -226,7 +226,8 @@ static void device_info(void **state)
 	assert_int_equal(irq.count, PCI_MSIX_MAX);
 	assert_int_equal(irq.flags, VFIO_IRQ_INFO_EVENTFD);
 	assert_int_equal(vfc_irq_info(&c, VFIO_PCI_ERR_IRQ_INDEX, &irq),
-			 -EINVAL);
+			 -EOPNOTSUPP);
+	assert_int_equal(vfc_irq_info(&c, VFIO_PCI_NUM_IRQS, &irq), -EINVAL);
 
 	assert_int_equal(vfc_call(&c, VFU_DEVICE_GET_REGION_IO_FDS, &iofds,
 				  sizeof(iofds), NULL, 0, &iofds, sizeof(iofds),

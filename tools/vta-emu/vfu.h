@@ -20,7 +20,8 @@
  *   EPROTONOSUPPORT + hang-up   a major version other than 0
  *   EPROTO              a command before VERSION, or VERSION again
  *   ENOSYS              an unknown command
- *   EOPNOTSUPP          a known command or action that this device lacks
+ *   EOPNOTSUPP          a known command, interrupt kind or action that this
+ *                       device lacks; the one refusal that is not logged
  *   EINVAL              a payload of the wrong size, argsz too small, file
  *                       descriptors missing, too many or not of the right
  *                       kind, unknown flags, an index or range outside the

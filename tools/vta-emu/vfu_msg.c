@@ -338,8 +338,10 @@ static int do_get_irq_info(struct vfu *srv, struct msg *m)
 	struct vfu_irq_info info;
 
 	memcpy(&info, m->payload, sizeof(info));
-	if (info.argsz < sizeof(info) || info.index >= NUM_IRQS)
+	if (info.argsz < sizeof(info) || info.index >= VFIO_PCI_NUM_IRQS)
 		return -EINVAL;
+	if (info.index >= NUM_IRQS)
+		return -EOPNOTSUPP;
 	info.argsz = sizeof(info);
 	info.count = irq_count(srv, info.index);
 	info.flags = info.count ? VFIO_IRQ_INFO_EVENTFD : 0;
@@ -647,7 +649,8 @@ int vfu_handle(struct vfu *srv, const void *msg, size_t len, const int *fds,
 	}
 	if (!m.fds_taken)
 		close_fds(fds, nfds);
-	if (ret)
+	/* To ask for what is not offered is no mistake: QEMU does at start. */
+	if (ret && ret != -EOPNOTSUPP)
 		log_refusal(srv, cmd, &hdr, nfds, -ret);
 	if (m.hangup && ret == -EPROTO)
 		return -EPROTO;
