@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Power, reset, time and events.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "model.h"
+
+int queue_set_next(const struct queue_set *set, unsigned int n)
+{
+	for (unsigned int i = 1; i <= VTA_QUEUES_MAX; ) {
+		unsigned int at = (n + i) % VTA_QUEUES_MAX;
+		uint64_t bits = set->bits[at / 64] >> at % 64;
+
+		if (bits & 1)
+			return (int)at;
+		i += bits ? (unsigned int)__builtin_ctzll(bits) : 64 - at % 64;
+	}
+	return -1;
+}
+
+/* ---- Time ---- */
+
+static uint64_t monotonic(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t card_time(const struct card *card)
+{
+	uint64_t ns = monotonic() - card->power_on + 1;
+
+	/* No register of a live card reads as all ones. */
+	return (uint32_t)ns == UINT32_MAX ? ns + 1 : ns;
+}
+
+/* ---- Control ---- */
+
+bool card_serving(const struct card *card)
+{
+	return card->enable && !card->fatal && !atomic_load(&card->resetting);
+}
+
+static void wake_all(struct card *card)
+{
+	for (unsigned int i = 0; i < card->config.queues; i++)
+		queue_set_add(&card->kicked, i);
+	pthread_cond_signal(&card->front_wake);
+	for (unsigned int i = 0; i < DESC_ENGINES; i++)
+		pthread_cond_signal(&card->engines[i].wake);
+	pthread_cond_broadcast(&card->bus.changed);
+}
+
+void card_set_enable(struct card *card, bool enable)
+{
+	if (card->enable == enable)
+		return;
+	card->enable = enable;
+	if (enable)
+		wake_all(card);
+}
+
+uint32_t card_status(const struct card *card)
+{
+	bool busy = card->front_queue;
+
+	for (unsigned int i = 0; i < DESC_ENGINES; i++)
+		busy |= !!card->engines[i].queue;
+	for (unsigned int i = 0; i < card->config.queues; i++)
+		busy |= card->queues[i].phase == CARD_PHASE_WAITING;
+	return (atomic_load(&card->resetting) ? 0 : REG_STATUS_READY) |
+	       (card->fatal ? REG_STATUS_FATAL : 0) | (busy ? REG_STATUS_BUSY : 0);
+}
+
+void card_set_event(struct card *card, uint32_t event, uint32_t enable)
+{
+	uint32_t gained = event & enable & ~(card->event & card->event_enable);
+
+	card->event = event;
+	card->event_enable = enable;
+	if (gained)
+		bus_irq(&card->bus, card->event_vector);
+}
+
+void card_set_fatal(struct card *card, uint32_t event)
+{
+	if (!card->fatal)
+		log_error("the host refused a write to a status page: the card gives up until it is reset");
+	card->fatal = true;
+	card_set_event(card, card->event | event | REG_EVENT_FATAL, card->event_enable);
+}
+
+void card_set_bus(struct card *card, bool on)
+{
+	pthread_mutex_lock(&card->lock);
+	bus_set(&card->bus, on);
+	pthread_mutex_unlock(&card->lock);
+}
+
+/* ---- Reset ---- */
+
+void card_begin_reset(struct card *card, bool flr)
+{
+	atomic_store(&card->resetting, true);
+	card->flr |= flr;
+	for (unsigned int i = 0; i < card->config.queues; i++) {
+		card->queues[i].armed = false;
+		atomic_store(&card->queues[i].give_up, true);
+	}
+	bus_drop_irqs(&card->bus);
+	wake_all(card);
+}
+
+static void reset_engines(struct card *card)
+{
+	for (unsigned int i = 0; i < DESC_ENGINES; i++) {
+		struct engine *engine = &card->engines[i];
+
+		engine->ready = (struct queue_set) { 0 };
+		engine->turn = VTA_QUEUES_MAX - 1;
+		engine->credit = 0;
+	}
+	card->kicked = (struct queue_set) { 0 };
+	card->front_last = VTA_QUEUES_MAX - 1;
+	card->scratch_used = false;
+}
+
+static void reset_registers(struct card *card)
+{
+	card->enable = false;
+	card->fatal = false;
+	card->event = 0;
+	card->event_enable = 0;
+	card->event_vector = 0;
+	card->tlb_invalidate = 0;
+	card->time_latch = (struct latch) { 0 };
+	for (unsigned int i = 0; i < card->config.contexts; i++) {
+		card->contexts[i] = (struct context) { 0 };
+		mmu_clear_root(&card->mmu, i);
+	}
+	for (unsigned int i = 0; i < card->config.queues; i++)
+		queue_reset(&card->queues[i]);
+}
+
+static bool engines_idle(const struct card *card)
+{
+	for (unsigned int i = 0; i < DESC_ENGINES; i++)
+		if (card->engines[i].queue)
+			return false;
+	return true;
+}
+
+void card_finish_reset(struct card *card)
+{
+	while (!engines_idle(card))
+		pthread_cond_wait(&card->engine_idle, &card->lock);
+	reset_registers(card);
+	reset_engines(card);
+	mmu_invalidate_all(&card->mmu);
+	bus_drop_irqs(&card->bus);
+	if (card->flr)
+		counters_clear(&card->counters);
+	else
+		counter_add(&card->counters, VTA_COUNTER_RESETS, 1);
+	card->flr = false;
+	card->generation++;
+	atomic_store(&card->resetting, false);
+	log_debug("reset done, generation %u", card->generation);
+}
+
+void card_reset(struct card *card)
+{
+	pthread_mutex_lock(&card->lock);
+	card_begin_reset(card, true);
+	pthread_mutex_unlock(&card->lock);
+}
+
+/* ---- Power ---- */
+
+static bool config_ok(const struct card_config *config)
+{
+	return config->queues >= 1 && config->queues <= VTA_QUEUES_MAX &&
+	       config->contexts >= 1 && config->contexts <= VTA_CONTEXTS_MAX &&
+	       config->mem_size >= CARD_MEM_MIN && config->mem_size <= CARD_MEM_MAX &&
+	       !(config->mem_size & (config->mem_size - 1)) && config->clock_khz >= 1;
+}
+
+static int make_mem(struct card *card)
+{
+	card->mem_fd = memfd_create("vta-card-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (card->mem_fd < 0)
+		return -errno;
+	if (ftruncate(card->mem_fd, (off_t)card->config.mem_size))
+		return -errno;
+	/* Who maps it cannot take it away from under the engines. */
+	if (fcntl(card->mem_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		return -errno;
+	card->mem = mmap(NULL, card->config.mem_size, PROT_READ | PROT_WRITE, MAP_SHARED,
+			 card->mem_fd, 0);
+	if (card->mem == MAP_FAILED) {
+		card->mem = NULL;
+		return -errno;
+	}
+	return 0;
+}
+
+static void free_mem(struct card *card)
+{
+	if (card->mem)
+		munmap(card->mem, card->config.mem_size);
+	if (card->mem_fd >= 0)
+		close(card->mem_fd);
+}
+
+static int init_sync(struct card *card)
+{
+	int ret = pthread_mutex_init(&card->lock, NULL);
+
+	if (!ret)
+		ret = pthread_cond_init(&card->front_wake, NULL);
+	if (!ret)
+		ret = pthread_cond_init(&card->engine_idle, NULL);
+	for (unsigned int i = 0; i < DESC_ENGINES && !ret; i++)
+		ret = pthread_cond_init(&card->engines[i].wake, NULL);
+	return -ret;
+}
+
+static void destroy_sync(struct card *card)
+{
+	for (unsigned int i = 0; i < DESC_ENGINES; i++)
+		pthread_cond_destroy(&card->engines[i].wake);
+	pthread_cond_destroy(&card->engine_idle);
+	pthread_cond_destroy(&card->front_wake);
+	pthread_mutex_destroy(&card->lock);
+}
+
+/* Ends the first n threads: the front end, then the engines. */
+static void stop_threads(struct card *card, unsigned int n)
+{
+	pthread_mutex_lock(&card->lock);
+	card->exiting = true;
+	card_begin_reset(card, true);
+	pthread_mutex_unlock(&card->lock);
+	if (n)
+		pthread_join(card->front_thread, NULL);
+	for (unsigned int i = 0; i + 1 < n; i++)
+		pthread_join(card->engines[i].thread, NULL);
+}
+
+static int start_threads(struct card *card)
+{
+	int ret = pthread_create(&card->front_thread, NULL, front_main, card);
+
+	if (ret)
+		return -ret;
+	for (unsigned int i = 0; i < DESC_ENGINES; i++) {
+		ret = pthread_create(&card->engines[i].thread, NULL, engine_main,
+				     &card->engines[i]);
+		if (ret) {
+			stop_threads(card, 1 + i);
+			return -ret;
+		}
+	}
+	return 0;
+}
+
+int card_new(struct card **out, const struct card_config *config,
+	     const struct card_ops *ops, void *priv)
+{
+	static const enum desc_unit units[DESC_ENGINES] = { DESC_COMPUTE, DESC_COPY };
+	struct card *card;
+	int ret;
+
+	if (!config_ok(config))
+		return -EINVAL;
+	card = calloc(1, sizeof(*card));
+	if (!card)
+		return -ENOMEM;
+	card->config = *config;
+	card->power_on = monotonic();
+	card->mem_fd = -1;
+	for (unsigned int i = 0; i < VTA_QUEUES_MAX; i++)
+		card->queues[i].index = i;
+	for (unsigned int i = 0; i < DESC_ENGINES; i++) {
+		card->engines[i].card = card;
+		card->engines[i].unit = units[i];
+	}
+	reset_engines(card);
+
+	ret = init_sync(card);
+	if (ret)
+		goto out_free;
+	ret = make_mem(card);
+	if (ret)
+		goto out_mem;
+	ret = bus_init(&card->bus, ops, priv, &card->counters, &card->lock);
+	if (ret)
+		goto out_mem;
+	ret = mmu_init(&card->mmu, &card->bus, &card->counters, card->mem, config->mem_size);
+	if (ret)
+		goto out_bus;
+	card->core = core_new(&config->core, config->order, config->seed);
+	if (!card->core) {
+		ret = -ENOMEM;
+		goto out_mmu;
+	}
+	ret = start_threads(card);
+	if (ret)
+		goto out_core;
+	*out = card;
+	return 0;
+
+out_core:
+	core_free(card->core);
+out_mmu:
+	mmu_destroy(&card->mmu);
+out_bus:
+	bus_destroy(&card->bus);
+out_mem:
+	free_mem(card);
+	destroy_sync(card);
+out_free:
+	free(card);
+	return ret;
+}
+
+void card_free(struct card *card)
+{
+	if (!card)
+		return;
+	stop_threads(card, 1 + DESC_ENGINES);
+	core_free(card->core);
+	mmu_destroy(&card->mmu);
+	bus_destroy(&card->bus);
+	free_mem(card);
+	destroy_sync(card);
+	free(card);
+}
+
+void *card_mem(struct card *card)
+{
+	return card->mem;
+}
+
+int card_mem_fd(struct card *card)
+{
+	return card->mem_fd;
+}
+
+/* ---- For people ---- */
+
+uint64_t card_counter(struct card *card, enum vta_counter i)
+{
+	return counter_get(&card->counters, i);
+}
+
+void card_counters_clear(struct card *card)
+{
+	counters_clear(&card->counters);
+}
+
+static int queue_in(const struct engine *engine)
+{
+	return engine->queue ? (int)engine->queue->index : -1;
+}
+
+void card_info(struct card *card, struct card_info *info)
+{
+	pthread_mutex_lock(&card->lock);
+	*info = (struct card_info) {
+		.config = card->config,
+		.ready = !atomic_load(&card->resetting),
+		.fatal = card->fatal,
+		.enabled = card->enable,
+		.bus = bus_epoch_on(bus_epoch(&card->bus)),
+		.generation = card->generation,
+		.event = card->event,
+		.time = card_time(card),
+		.compute_queue = queue_in(&card->engines[0]),
+		.copy_queue = queue_in(&card->engines[1]),
+	};
+	pthread_mutex_unlock(&card->lock);
+}
+
+void card_queue_info(struct card *card, unsigned int n, struct card_queue_info *info)
+{
+	const struct queue *q = &card->queues[n];
+
+	pthread_mutex_lock(&card->lock);
+	*info = (struct card_queue_info) {
+		.state = queue_state(q),
+		.busy = queue_busy(q),
+		.armed = q->armed,
+		.phase = q->phase,
+		.priority = q->priority,
+		.context = q->context,
+		.vector = q->vector,
+		.seq = q->seq,
+		.submitted = q->submitted,
+		.fault = q->fault.reason,
+	};
+	pthread_mutex_unlock(&card->lock);
+}
+
+bool card_context_info(struct card *card, unsigned int n, uint64_t *root)
+{
+	bool enabled;
+
+	pthread_mutex_lock(&card->lock);
+	*root = card->contexts[n].root;
+	enabled = card->contexts[n].enable;
+	pthread_mutex_unlock(&card->lock);
+	return enabled;
+}

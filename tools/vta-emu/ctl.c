@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "ctl.h"
+#include "ctl_verbs.h"
+#include "log.h"
+#include "unix_listen.h"
+
+#define CLIENTS		16
+#define LINE_MAX_LEN	1024
+
+/*
+ * A client is answered one line at a time: while an answer is on its way out,
+ * nothing more is read, so that what it can make us keep is bounded.
+ */
+struct client {
+	struct ctl *ctl;
+	int fd;			/* -1: free */
+	bool closing;		/* when the answer is out */
+	size_t in_len;
+	char in[LINE_MAX_LEN];
+	char *out;		/* NULL: none */
+	size_t out_len;
+	size_t out_pos;
+};
+
+struct ctl {
+	struct vfu *srv;
+	struct ctl_target target;
+	char *path;
+	int fd;
+	bool full;		/* not watching for further clients */
+	struct client clients[CLIENTS];
+};
+
+static void client_event(void *arg, int fd, short revents);
+static void ctl_accept(void *arg, int fd, short revents);
+
+static void client_drop(struct client *client)
+{
+	struct ctl *ctl = client->ctl;
+
+	vfu_del_fd(ctl->srv, client->fd);
+	close(client->fd);
+	free(client->out);
+	*client = (struct client) { .ctl = ctl, .fd = -1 };
+	if (ctl->full && !vfu_add_fd(ctl->srv, ctl->fd, POLLIN, ctl_accept, ctl))
+		ctl->full = false;
+}
+
+/* Writes what it can: 1 when all is out, 0 when some is left, -1 to drop. */
+static int client_flush(struct client *client)
+{
+	while (client->out_pos < client->out_len) {
+		ssize_t n = send(client->fd, client->out + client->out_pos,
+				 client->out_len - client->out_pos, MSG_NOSIGNAL);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return errno == EAGAIN ? 0 : -1;
+		client->out_pos += (size_t)n;
+	}
+	free(client->out);
+	client->out = NULL;
+	return 1;
+}
+
+static int client_reply(struct client *client, struct json_object *reply)
+{
+	const char *text = json_object_to_json_string_ext(reply, JSON_C_TO_STRING_PLAIN);
+	int len = text ? asprintf(&client->out, "%s\n", text) : -1;
+
+	json_object_put(reply);
+	if (len < 0) {
+		client->out = NULL;
+		return -1;
+	}
+	client->out_len = (size_t)len;
+	client->out_pos = 0;
+	return client_flush(client);
+}
+
+/* Answers the lines that are there, until an answer does not go out. */
+static int client_answer(struct client *client)
+{
+	int ret = 1;
+
+	while (ret > 0 && !client->closing) {
+		char *end = memchr(client->in, '\n', client->in_len);
+		size_t len;
+
+		if (!end && client->in_len < sizeof(client->in))
+			return 1;
+		if (!end) {
+			client->closing = true;
+			return client_reply(client, ctl_error("the line is too long"));
+		}
+		len = (size_t)(end - client->in) + 1;
+		*end = '\0';
+		if (strlen(client->in) + 1 < len)
+			ret = client_reply(client, ctl_error("a line of text has no NUL"));
+		else
+			ret = client_reply(client, ctl_answer(&client->ctl->target, client->in));
+		client->in_len -= len;
+		memmove(client->in, client->in + len, client->in_len);
+	}
+	return ret;
+}
+
+/* 1, or -1 when nothing more will come. */
+static int client_read(struct client *client)
+{
+	ssize_t n = recv(client->fd, client->in + client->in_len,
+			 sizeof(client->in) - client->in_len, 0);
+
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 1 : -1;
+	if (!n)
+		return -1;
+	client->in_len += (size_t)n;
+	return 1;
+}
+
+static void client_event(void *arg, int fd, short revents)
+{
+	struct client *client = arg;
+	struct ctl *ctl = client->ctl;
+	short events;
+	int ret = 1;
+
+	if (client->out)
+		ret = client_flush(client);
+	else if (revents & (POLLIN | POLLHUP | POLLERR))
+		ret = client_read(client);
+	if (ret > 0)
+		ret = client_answer(client);
+	if (ret < 0 || (client->closing && !client->out)) {
+		client_drop(client);
+		return;
+	}
+	events = client->out ? POLLOUT : POLLIN;
+	vfu_del_fd(ctl->srv, fd);
+	if (vfu_add_fd(ctl->srv, fd, events, client_event, client))
+		client_drop(client);
+}
+
+static struct client *free_client(struct ctl *ctl)
+{
+	for (unsigned int i = 0; i < CLIENTS; i++)
+		if (ctl->clients[i].fd < 0)
+			return &ctl->clients[i];
+	return NULL;
+}
+
+/* The next ones wait in the socket's queue until a client has gone. */
+static void stop_accepting(struct ctl *ctl)
+{
+	vfu_del_fd(ctl->srv, ctl->fd);
+	ctl->full = true;
+}
+
+static void ctl_accept(void *arg, int listen_fd, short revents)
+{
+	struct ctl *ctl = arg;
+	struct client *client = free_client(ctl);
+	int fd;
+
+	(void)revents;
+	if (!client) {
+		stop_accepting(ctl);
+		return;
+	}
+	fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd < 0) {
+		if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED)
+			return;
+		/* Trying again at once would spin. */
+		log_warn("control socket: %s", strerror(errno));
+		stop_accepting(ctl);
+		return;
+	}
+	client->fd = fd;
+	if (vfu_add_fd(ctl->srv, fd, POLLIN, client_event, client)) {
+		client->fd = -1;
+		close(fd);
+	}
+}
+
+int ctl_new(struct ctl **out, const char *path, struct vfu *srv, struct card *card,
+	    struct pci_cfg *pci)
+{
+	struct ctl *ctl = calloc(1, sizeof(*ctl));
+	int ret;
+
+	if (!ctl)
+		return -ENOMEM;
+	ctl->srv = srv;
+	ctl->target = (struct ctl_target) { card, pci };
+	for (unsigned int i = 0; i < CLIENTS; i++)
+		ctl->clients[i] = (struct client) { .ctl = ctl, .fd = -1 };
+	ctl->path = strdup(path);
+	ctl->fd = ctl->path ? unix_listen(path, CLIENTS) : -ENOMEM;
+	if (ctl->fd < 0) {
+		ret = ctl->fd;
+		free(ctl->path);
+		free(ctl);
+		return ret;
+	}
+	ret = vfu_add_fd(srv, ctl->fd, POLLIN, ctl_accept, ctl);
+	if (ret) {
+		/* Nothing to take out of the server's hands. */
+		ctl->full = true;
+		ctl_free(ctl);
+		return ret;
+	}
+	*out = ctl;
+	return 0;
+}
+
+void ctl_free(struct ctl *ctl)
+{
+	if (!ctl)
+		return;
+	for (unsigned int i = 0; i < CLIENTS; i++)
+		if (ctl->clients[i].fd >= 0)
+			client_drop(&ctl->clients[i]);
+	if (!ctl->full)
+		vfu_del_fd(ctl->srv, ctl->fd);
+	close(ctl->fd);
+	unlink(ctl->path);
+	free(ctl->path);
+	free(ctl);
+}

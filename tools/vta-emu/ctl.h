@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The control socket: requests of one line, answered each by one line of JSON,
+ * {"ok": true, ...} or {"ok": false, "error": "..."}. It lives in the server's
+ * thread (vfu_run) and never stops an engine.
+ */
+#ifndef VTA_EMU_CTL_H
+#define VTA_EMU_CTL_H
+
+#include "card.h"
+#include "vfu.h"
+
+struct ctl;
+
+/*
+ * Binds and listens at @path (mode 0600; a stale socket is replaced) and adds
+ * itself to @srv. 0 or a negative errno, -EADDRINUSE when somebody listens
+ * there or when what is there is no socket.
+ */
+int ctl_new(struct ctl **out, const char *path, struct vfu *srv, struct card *card,
+	    struct pci_cfg *pci);
+/* Before vfu_free(), not from within vfu_run(). */
+void ctl_free(struct ctl *ctl);
+
+#endif

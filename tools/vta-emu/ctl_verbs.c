@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <string.h>
+
+#include "counters.h"
+#include "ctl_verbs.h"
+
+#define CFG_COMMAND	0x04
+
+typedef struct json_object json;
+
+static void put_str(json *to, const char *key, const char *val)
+{
+	json_object_object_add(to, key, json_object_new_string(val));
+}
+
+static void put_num(json *to, const char *key, uint64_t val)
+{
+	json_object_object_add(to, key, json_object_new_uint64(val));
+}
+
+static void put_bool(json *to, const char *key, bool val)
+{
+	json_object_object_add(to, key, json_object_new_boolean(val));
+}
+
+/* A queue's number, or null for none. */
+static void put_queue(json *to, const char *key, int n)
+{
+	json_object_object_add(to, key, n < 0 ? NULL : json_object_new_int(n));
+}
+
+/* ---- Verbs: each adds to the reply ---- */
+
+static void do_counters(const struct ctl_target *target, json *reply)
+{
+	json *counters = json_object_new_object();
+
+	for (unsigned int i = 0; i < VTA_COUNTERS; i++)
+		put_num(counters, counter_name(i), card_counter(target->card, i));
+	json_object_object_add(reply, "counters", counters);
+}
+
+static void do_clear(const struct ctl_target *target, json *reply)
+{
+	(void)reply;
+	card_counters_clear(target->card);
+}
+
+static json *pci_state(struct pci_cfg *pci)
+{
+	json *to = json_object_new_object();
+	uint8_t command[2];
+
+	pci_cfg_read(pci, CFG_COMMAND, command, sizeof(command));
+	put_num(to, "command", command[0] | command[1] << 8);
+	put_str(to, "power", pci_power(pci) == PCI_D0 ? "D0" : "D3hot");
+	put_bool(to, "may_dma", pci_may_dma(pci));
+	put_bool(to, "msix", pci_msix_enabled(pci));
+	put_num(to, "msi", pci_msi_granted(pci));
+	return to;
+}
+
+static json *queue_state(struct card *card, unsigned int n)
+{
+	static const char *const states[] = {
+		[VTA_QUEUE_DISABLED]	= "disabled",
+		[VTA_QUEUE_ACTIVE]	= "active",
+		[VTA_QUEUE_HALTED]	= "halted",
+	};
+	static const char *const phases[] = {
+		[CARD_PHASE_IDLE]	= "idle",
+		[CARD_PHASE_READY]	= "ready",
+		[CARD_PHASE_EXECUTING]	= "executing",
+		[CARD_PHASE_WAITING]	= "waiting",
+	};
+	struct card_queue_info info;
+	json *to;
+
+	card_queue_info(card, n, &info);
+	if (info.state == VTA_QUEUE_DISABLED && !info.busy)
+		return NULL;
+	to = json_object_new_object();
+	put_num(to, "queue", n);
+	put_str(to, "state", states[info.state]);
+	put_str(to, "phase", phases[info.phase]);
+	put_bool(to, "busy", info.busy);
+	put_bool(to, "armed", info.armed);
+	put_num(to, "priority", info.priority);
+	put_num(to, "context", info.context);
+	put_num(to, "vector", info.vector);
+	put_num(to, "seq", info.seq);
+	put_num(to, "submitted", info.submitted);
+	put_num(to, "fault_reason", info.fault);
+	return to;
+}
+
+static void do_state(const struct ctl_target *target, json *reply)
+{
+	json *queues = json_object_new_array(), *contexts = json_object_new_array();
+	struct card_info info;
+
+	card_info(target->card, &info);
+	put_bool(reply, "ready", info.ready);
+	put_bool(reply, "fatal", info.fatal);
+	put_bool(reply, "enabled", info.enabled);
+	put_bool(reply, "bus", info.bus);
+	put_num(reply, "generation", info.generation);
+	put_num(reply, "event", info.event);
+	put_num(reply, "time", info.time);
+	put_queue(reply, "compute_queue", info.compute_queue);
+	put_queue(reply, "copy_queue", info.copy_queue);
+	json_object_object_add(reply, "pci", pci_state(target->pci));
+
+	/* Those that are in use. */
+	for (unsigned int i = 0; i < info.config.queues; i++) {
+		json *queue = queue_state(target->card, i);
+
+		if (queue)
+			json_object_array_add(queues, queue);
+	}
+	json_object_object_add(reply, "queues", queues);
+	for (unsigned int i = 0; i < info.config.contexts; i++) {
+		uint64_t root;
+		json *context;
+
+		if (!card_context_info(target->card, i, &root))
+			continue;
+		context = json_object_new_object();
+		put_num(context, "context", i);
+		put_num(context, "root", root);
+		json_object_array_add(contexts, context);
+	}
+	json_object_object_add(reply, "contexts", contexts);
+}
+
+static void do_help(const struct ctl_target *target, json *reply);
+
+static const struct verb {
+	const char *name;
+	const char *help;
+	void (*fn)(const struct ctl_target *target, json *reply);
+} verbs[] = {
+	{ "counters",	"all debug counters, by name", do_counters },
+	{ "clear",	"set them all to zero", do_clear },
+	{ "state",	"the card, its engines, and the queues and contexts in use", do_state },
+	{ "help",	"this", do_help },
+};
+
+#define VERBS	(sizeof(verbs) / sizeof(verbs[0]))
+
+static void do_help(const struct ctl_target *target, json *reply)
+{
+	json *help = json_object_new_object();
+
+	(void)target;
+	for (unsigned int i = 0; i < VERBS; i++)
+		put_str(help, verbs[i].name, verbs[i].help);
+	json_object_object_add(reply, "verbs", help);
+}
+
+/* ---- Requests ---- */
+
+json *ctl_error(const char *text)
+{
+	json *reply = json_object_new_object();
+
+	put_bool(reply, "ok", false);
+	put_str(reply, "error", text);
+	return reply;
+}
+
+json *ctl_answer(const struct ctl_target *target, char *line)
+{
+	static const char space[] = " \t\r";
+	char *save, *name = strtok_r(line, space, &save);
+	json *reply;
+
+	for (unsigned int i = 0; name && i < VERBS; i++) {
+		if (strcmp(name, verbs[i].name))
+			continue;
+		if (strtok_r(NULL, space, &save))
+			return ctl_error("this request takes no arguments");
+		reply = json_object_new_object();
+		put_bool(reply, "ok", true);
+		verbs[i].fn(target, reply);
+		return reply;
+	}
+	return ctl_error("no such request, try help");
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Descriptors (docs/hardware.md, section 7): what is well-formed, and who
+ * executes it.
+ */
+#ifndef VTA_EMU_DESC_H
+#define VTA_EMU_DESC_H
+
+#include <stdint.h>
+
+#include "vta.h"
+
+/* Where a descriptor is executed. */
+enum desc_unit {
+	DESC_FRONT,	/* the front end: no engine */
+	DESC_COMPUTE,
+	DESC_COPY,
+};
+
+#define DESC_ENGINES	2	/* DESC_COMPUTE and DESC_COPY */
+
+/* Why a descriptor is refused. */
+struct desc_error {
+	enum vta_fault_reason reason;
+	enum vta_access access;
+	uint32_t addr;
+};
+
+/*
+ * Checks in the contract's order. @cycles is the queue's limit, 0: none.
+ * error.reason is VTA_FAULT_NONE when the descriptor may be executed.
+ */
+struct desc_error desc_check(const struct vta_desc *desc, uint64_t cycles);
+
+/* Of a descriptor that has passed. */
+enum desc_unit desc_unit(const struct vta_desc *desc);
+
+static inline enum vta_op desc_op(const struct vta_desc *desc)
+{
+	return desc->op_flags & VTA_DESC_OP_MASK;
+}
+
+/* What rows of a copy or fill take, by definition. */
+#define DESC_COPY_CYCLES	16
+
+static inline uint64_t desc_row_cycles(uint32_t width)
+{
+	return 1 + ((uint64_t)width + 15) / 16;
+}
+
+#endif

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The front end: goes round the queues that were kicked, one descriptor each.
+ * It alone executes SIGNAL and WAIT, so that no SIGNAL can fall between a WAIT's
+ * look and its being held.
+ */
+#include "model.h"
+
+void front_kick(struct card *card, struct queue *q)
+{
+	queue_set_add(&card->kicked, q->index);
+	pthread_cond_signal(&card->front_wake);
+}
+
+static void wake_waiting(struct card *card)
+{
+	for (unsigned int i = 0; i < card->config.queues; i++) {
+		struct queue *q = &card->queues[i];
+
+		if (q->phase == CARD_PHASE_WAITING) {
+			q->look = true;
+			if (queue_wants_front(card, q))
+				front_kick(card, q);
+		}
+	}
+}
+
+static struct outcome do_signal(struct card *card, struct queue *q)
+{
+	const struct mmu_port port = card_port(card, q);
+	struct outcome outcome = OUTCOME_OK;
+
+	pthread_mutex_unlock(&card->lock);
+	outcome.ret = mmu_write64(&port, q->desc.sync.addr, q->desc.sync.value, &outcome.addr);
+	outcome.access = VTA_ACCESS_SIGNAL;
+	pthread_mutex_lock(&card->lock);
+	if (!outcome.ret)
+		wake_waiting(card);
+	return outcome;
+}
+
+/* True when the WAIT is over. */
+static bool do_wait(struct card *card, struct queue *q, struct outcome *outcome)
+{
+	const struct mmu_port port = card_port(card, q);
+	uint64_t val;
+
+	q->look = false;
+	pthread_mutex_unlock(&card->lock);
+	outcome->ret = mmu_read64(&port, q->desc.sync.addr, &val, &outcome->addr);
+	outcome->access = VTA_ACCESS_WAIT;
+	pthread_mutex_lock(&card->lock);
+	return outcome->ret || val >= q->desc.sync.value;
+}
+
+static void execute(struct card *card, struct queue *q)
+{
+	struct outcome outcome = OUTCOME_OK;
+
+	if (q->phase == CARD_PHASE_READY)
+		queue_begin(card, q);
+	q->phase = CARD_PHASE_EXECUTING;
+	card->front_queue = q;
+	switch (desc_op(&q->desc)) {
+	case VTA_OP_SIGNAL:
+		outcome = do_signal(card, q);
+		break;
+	case VTA_OP_WAIT:
+		if (!do_wait(card, q, &outcome)) {
+			q->phase = CARD_PHASE_WAITING;
+			card->front_queue = NULL;
+			return;
+		}
+		break;
+	default:
+		break;
+	}
+	queue_finish(card, q, &outcome);
+	card->front_queue = NULL;
+}
+
+/* The descriptor in hand can move on here. */
+static bool executable(const struct card *card, const struct queue *q)
+{
+	if (!queue_live(q))
+		return false;
+	if (q->phase == CARD_PHASE_WAITING)
+		return q->look && !card->fatal;
+	return q->phase == CARD_PHASE_READY && q->unit == DESC_FRONT && card_serving(card);
+}
+
+static void serve(struct card *card, struct queue *q)
+{
+	queue_own(q);
+	queue_settle(card, q);
+	queue_fetch(card, q);
+	if (executable(card, q))
+		execute(card, q);
+	queue_release(card, q);
+}
+
+void *front_main(void *arg)
+{
+	struct card *card = arg;
+
+	pthread_mutex_lock(&card->lock);
+	while (!card->exiting) {
+		int n;
+
+		if (atomic_load(&card->resetting)) {
+			card_finish_reset(card);
+			continue;
+		}
+		n = queue_set_next(&card->kicked, card->front_last);
+		if (n < 0) {
+			pthread_cond_wait(&card->front_wake, &card->lock);
+			continue;
+		}
+		queue_set_del(&card->kicked, n);
+		card->front_last = n;
+		if (queue_wants_front(card, &card->queues[n]))
+			serve(card, &card->queues[n]);
+	}
+	pthread_mutex_unlock(&card->lock);
+	return NULL;
+}

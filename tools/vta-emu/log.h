@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the emulator says about itself, on stderr, one line each.
+ */
+#ifndef VTA_EMU_LOG_H
+#define VTA_EMU_LOG_H
+
+#include <stdbool.h>
+
+enum log_level {
+	LOG_ERROR,	/* it cannot go on, or the card cannot */
+	LOG_WARN,	/* somebody should look at this */
+	LOG_INFO,	/* what happens rarely: clients, faults, resets */
+	LOG_DEBUG,
+};
+
+/* Before there are threads. */
+void log_set_level(enum log_level level);
+/* By name, as the command line has it. */
+bool log_level_parse(const char *name, enum log_level *level);
+
+void log_line(enum log_level level, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#define log_error(...)	log_line(LOG_ERROR, __VA_ARGS__)
+#define log_warn(...)	log_line(LOG_WARN, __VA_ARGS__)
+#define log_info(...)	log_line(LOG_INFO, __VA_ARGS__)
+#define log_debug(...)	log_line(LOG_DEBUG, __VA_ARGS__)
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Address translation (docs/hardware.md, section 5): contexts, page walks, the
+ * TLB, and every access that goes through them.
+ *
+ * The TLB lock is held shared from the translation of a page to the end of the
+ * access to it, and exclusively by an invalidation: when that returns, no old
+ * entry is in use. It is never held while waiting for the bus, and the card's
+ * lock is not taken inside it.
+ */
+#ifndef VTA_EMU_MMU_H
+#define VTA_EMU_MMU_H
+
+#include <errno.h>
+
+#include "bus.h"
+
+/*
+ * Direct mapped, and large enough that a stale entry really lives until it is
+ * invalidated. An entry is a page-table entry of the host with a tag in its
+ * reserved bits, so that it is read and replaced by one atomic access.
+ */
+#define MMU_TLB_PAGES	8192u
+#define MMU_TLB_TABLES	2048u
+
+struct mmu {
+	struct bus *bus;
+	struct counters *counters;
+	uint8_t *mem;
+	uint64_t mem_size;
+	/* Root of each enabled context, with bit 0 set; else 0. */
+	_Atomic uint64_t root[VTA_CONTEXTS_MAX];
+	pthread_rwlock_t lock;	/* Protects: as told above */
+	unsigned int generation;	/* of the TLB, counts invalidations */
+	_Atomic uint64_t pages[MMU_TLB_PAGES];
+	_Atomic uint64_t tables[MMU_TLB_TABLES];
+};
+
+int mmu_init(struct mmu *mmu, struct bus *bus, struct counters *counters,
+	     void *mem, uint64_t mem_size);
+void mmu_destroy(struct mmu *mmu);
+
+void mmu_set_root(struct mmu *mmu, unsigned int context, uint64_t root);
+void mmu_clear_root(struct mmu *mmu, unsigned int context);
+void mmu_invalidate(struct mmu *mmu, unsigned int context);
+void mmu_invalidate_all(struct mmu *mmu);
+
+/* Who accesses memory, and what tells it to stop. */
+struct mmu_port {
+	struct mmu *mmu;
+	const atomic_bool *give_up;
+	unsigned int context;
+};
+
+/*
+ * All accesses return 0, the reason of a fault (enum vta_fault_reason) with
+ * *fault_addr the first address that could not be accessed, or MMU_GIVEN_UP.
+ * They wait while the bus is off. Addresses are 64 bits wide because a row may
+ * reach beyond the 32-bit space, which is a fault and no wrap-around.
+ */
+#define MMU_GIVEN_UP	(-ECANCELED)
+
+int mmu_read(const struct mmu_port *port, uint64_t addr, void *buf, size_t len,
+	     uint32_t *fault_addr);
+int mmu_write(const struct mmu_port *port, uint64_t addr, const void *buf, size_t len,
+	      uint32_t *fault_addr);
+/* One access to an aligned word, never torn; the store is a release. */
+int mmu_read64(const struct mmu_port *port, uint64_t addr, uint64_t *val,
+	       uint32_t *fault_addr);
+int mmu_write64(const struct mmu_port *port, uint64_t addr, uint64_t val,
+		uint32_t *fault_addr);
+
+/*
+ * A row that is walked through in steps, with the page it is in. What was
+ * translated is kept from step to step, unless the TLB was invalidated.
+ */
+struct mmu_row {
+	uint64_t addr;
+	uint64_t page;		/* of @leaf, UINT64_MAX: none */
+	uint64_t leaf;
+	unsigned int generation;
+};
+
+static inline struct mmu_row mmu_row(uint64_t addr)
+{
+	return (struct mmu_row) { .addr = addr, .page = UINT64_MAX };
+}
+
+/*
+ * Move up to @len bytes, as far as the pages go that the rows are in, and
+ * advance the rows; *done says how many. When they fault, *at_src tells where.
+ */
+int mmu_copy_step(const struct mmu_port *port, struct mmu_row *dst, struct mmu_row *src,
+		  size_t len, size_t *done, bool *at_src, uint32_t *fault_addr);
+int mmu_fill_step(const struct mmu_port *port, struct mmu_row *dst, const void *data,
+		  size_t len, size_t *done, uint32_t *fault_addr);
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * struct card, for the files that make up the card: card.c (power, reset,
+ * events), regs.c (registers), queue.c and desc.c, front.c, engine.c (and
+ * copy.c), mmu.c, bus.c.
+ *
+ * Locks, in the order in which they are taken: card.lock; mmu.lock; whatever is
+ * behind the card_ops.
+ */
+#ifndef VTA_EMU_MODEL_H
+#define VTA_EMU_MODEL_H
+
+#include <pthread.h>
+
+#include "bus.h"
+#include "card.h"
+#include "counters.h"
+#include "latch.h"
+#include "mmu.h"
+#include "queue.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+	       "registers and records are little-endian, and so is the host");
+
+/* A register's field, by its mask. */
+#define FIELD_UNIT(mask)	((mask) & -(mask))
+#define FIELD_GET(mask, reg)	(((reg) & (mask)) / FIELD_UNIT(mask))
+#define FIELD_PREP(mask, val)	(((val) * FIELD_UNIT(mask)) & (mask))
+
+/* One bit for each queue. */
+struct queue_set {
+	uint64_t bits[VTA_QUEUES_MAX / 64];
+};
+
+/* An engine serves one unit's descriptors; everything but thread: card.lock. */
+struct engine {
+	struct card *card;
+	enum desc_unit unit;
+	pthread_t thread;
+	pthread_cond_t wake;
+	struct queue *queue;	/* being served */
+	struct queue_set ready;	/* whose next descriptor is for this engine */
+	unsigned int turn;	/* the queue whose turn it is in the round */
+	unsigned int credit;	/* descriptors it may still have in this round */
+};
+
+struct context {
+	uint64_t root;
+	bool enable;
+};
+
+struct card {
+	struct card_config config;
+	uint64_t power_on;	/* CLOCK_MONOTONIC, ns */
+	struct counters counters;
+	struct bus bus;
+	struct mmu mmu;
+	void *mem;
+	int mem_fd;
+
+	pthread_mutex_t lock;	/* Protects: all below, queues, engines */
+	bool exiting;
+
+	/* Reset: begun by a register or card_reset(), done by the front end. */
+	atomic_bool resetting;	/* written with the lock, read without */
+	bool flr;		/* a reset that clears counters is among them */
+	pthread_cond_t engine_idle;
+	uint32_t generation;
+
+	/* Registers. */
+	bool enable;
+	bool fatal;
+	uint32_t event;
+	uint32_t event_enable;
+	uint32_t event_vector;
+	uint32_t tlb_invalidate;
+	struct latch time_latch;
+	struct latch counter_latch[VTA_COUNTERS];
+	struct context contexts[VTA_CONTEXTS_MAX];
+
+	struct queue queues[VTA_QUEUES_MAX];
+
+	pthread_t front_thread;
+	pthread_cond_t front_wake;
+	struct queue_set kicked;	/* the front end is to look at */
+	unsigned int front_last;
+	struct queue *front_queue;	/* whose descriptor it executes */
+
+	struct engine engines[DESC_ENGINES];
+	struct core *core;	/* the compute engine's alone */
+	/* Whose data the scratchpads hold: the engine's while it is at work. */
+	bool scratch_used;
+	unsigned int scratch_context;
+};
+
+/* Nanoseconds since power came on; neither 0 nor with a low half of all ones. */
+uint64_t card_time(const struct card *card);
+
+/* With the lock held: */
+void card_begin_reset(struct card *card, bool flr);
+/* The front end's part of it: waits for the engines to let go. */
+void card_finish_reset(struct card *card);
+/* Descriptors are begun: enabled, not in reset, not fatal. */
+bool card_serving(const struct card *card);
+/* STATUS as it reads. */
+uint32_t card_status(const struct card *card);
+/* Sets bits of EVENT, or changes EVENT_ENABLE; sends what is due. */
+void card_set_event(struct card *card, uint32_t event, uint32_t enable);
+/* The card gives up: it could not write a status page. @event goes with it. */
+void card_set_fatal(struct card *card, uint32_t event);
+/* Serves queues or no longer does. */
+void card_set_enable(struct card *card, bool enable);
+
+static inline struct mmu_port card_port(struct card *card, const struct queue *q)
+{
+	return (struct mmu_port) {
+		.mmu = &card->mmu,
+		.give_up = &q->give_up,
+		.context = q->context,
+	};
+}
+
+/* ---- sets of queues ---- */
+
+static inline void queue_set_add(struct queue_set *set, unsigned int n)
+{
+	set->bits[n / 64] |= 1ull << n % 64;
+}
+
+static inline void queue_set_del(struct queue_set *set, unsigned int n)
+{
+	set->bits[n / 64] &= ~(1ull << n % 64);
+}
+
+static inline bool queue_set_has(const struct queue_set *set, unsigned int n)
+{
+	return set->bits[n / 64] >> n % 64 & 1;
+}
+
+/* The first member after n, going round (n itself comes last); -1: none. */
+int queue_set_next(const struct queue_set *set, unsigned int n);
+
+/* ---- front.c ---- */
+
+void *front_main(void *card);
+/* With the lock held: have the front end look at a queue. */
+void front_kick(struct card *card, struct queue *q);
+
+/* ---- engine.c, copy.c ---- */
+
+void *engine_main(void *engine);
+/* With the lock held: the queue's descriptor is ready for its engine, or no longer. */
+void engine_offer(struct card *card, const struct queue *q);
+void engine_withdraw(struct card *card, const struct queue *q);
+
+struct outcome copy_execute(struct card *card, const struct queue *q);
+struct outcome fill_execute(struct card *card, const struct queue *q);
+
+#endif

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "opt.h"
+#include "pci.h"
+#include "vta.h"
+
+#ifndef VTA_EMU_VERSION
+#define VTA_EMU_VERSION "unknown"
+#endif
+
+#define MEM_DEFAULT		(256ull << 20)
+#define QUEUES_DEFAULT		64
+#define CLOCK_KHZ_DEFAULT	100000
+#define SERIAL_DEFAULT		1
+
+static const char usage[] =
+"Usage: vta-emu --socket PATH [options]\n"
+"An emulated VTA card that serves one vfio-user client, as QEMU's vfio-user-pci.\n"
+"\n"
+"  --socket PATH      unix socket to serve the card on\n"
+"  --control PATH     unix socket for one-line requests: help, counters, clear, state\n"
+"  --stay             serve the next client when one is gone, instead of ending\n"
+"\n"
+"The card:\n"
+"  --config FILE      the core's configuration, a vta_config.json as TVM writes it\n"
+"  --mem SIZE         card memory, a power of two from 1M to 1024G (256M)\n"
+"  --queues N         1 to 256 (64)\n"
+"  --contexts N       1 to 256 (as many as queues)\n"
+"  --msix N           MSI-X vectors, 0 to 257, 0 for none (one more than queues)\n"
+"  --msi N            MSI messages, a power of two up to 32, or 0 for none (32)\n"
+"  --clock-khz N      clock of the engines, what cycles count (100000)\n"
+"  --serial N         serial number (1)\n"
+"  --order ORDER      how the core's modules take turns: inorder, greedy, random (inorder)\n"
+"  --seed N           seed of --order random (0)\n"
+"\n"
+"  --log-level LEVEL  error, warn, info or debug (warn)\n"
+"  --counters         print the debug counters at the end\n"
+"  --help, --version\n"
+"\n"
+"Numbers may be hexadecimal with 0x, sizes may end in K, M or G.\n";
+
+static bool bad(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+static bool bad(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	fputs("vta-emu: ", stderr);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+	va_end(ap);
+	return false;
+}
+
+/* A whole number with nothing but @suffixes behind it; false otherwise. */
+static bool parse(const char *arg, const char *suffixes, uint64_t *val)
+{
+	unsigned int shift = 0;
+	const char *suffix;
+	char *end;
+
+	if (arg[0] < '0' || arg[0] > '9')
+		return false;
+	errno = 0;
+	*val = strtoull(arg, &end, 0);
+	if (errno)
+		return false;
+	if (*end) {
+		suffix = strchr(suffixes, *end);
+		if (!suffix || end[1])
+			return false;
+		shift = 10 * (unsigned int)(suffix - suffixes + 1);
+	}
+	if (*val << shift >> shift != *val)
+		return false;
+	*val <<= shift;
+	return true;
+}
+
+static bool number(const char *name, const char *arg, uint64_t min, uint64_t max, uint64_t *val)
+{
+	if (parse(arg, "", val) && *val >= min && *val <= max)
+		return true;
+	return bad("--%s wants a number from %llu to %llu, not '%s'", name,
+		   (unsigned long long)min, (unsigned long long)max, arg);
+}
+
+static bool is_power_of_two(uint64_t val)
+{
+	return val && !(val & (val - 1));
+}
+
+static bool parse_mem(struct options *opt, const char *arg)
+{
+	uint64_t size;
+
+	if (!parse(arg, "KMG", &size) || !is_power_of_two(size) || size < CARD_MEM_MIN ||
+	    size > CARD_MEM_MAX)
+		return bad("--mem wants a power of two from 1M to 1024G, not '%s'", arg);
+	opt->card.mem_size = size;
+	return true;
+}
+
+static bool parse_msi(struct options *opt, const char *arg)
+{
+	uint64_t val;
+
+	if (!parse(arg, "", &val) || val > PCI_MSI_MAX || (val && !is_power_of_two(val)))
+		return bad("--msi wants 0 or a power of two up to %u, not '%s'", PCI_MSI_MAX, arg);
+	opt->msi = (unsigned int)val;
+	return true;
+}
+
+static bool parse_order(struct options *opt, const char *arg)
+{
+	if (!strcmp(arg, "inorder"))
+		opt->card.order = CORE_ORDER_INORDER;
+	else if (!strcmp(arg, "greedy"))
+		opt->card.order = CORE_ORDER_GREEDY;
+	else if (!strcmp(arg, "random"))
+		opt->card.order = CORE_ORDER_RANDOM;
+	else
+		return bad("--order wants inorder, greedy or random, not '%s'", arg);
+	return true;
+}
+
+static bool parse_config(struct options *opt, const char *arg)
+{
+	char err[256];
+
+	if (core_config_load(&opt->card.core, arg, err, sizeof(err)))
+		return bad("--config %s: %s", arg, err);
+	return true;
+}
+
+enum {
+	OPT_SOCKET = 1, OPT_CONTROL, OPT_CONFIG, OPT_MEM, OPT_QUEUES, OPT_CONTEXTS, OPT_MSIX,
+	OPT_MSI, OPT_ORDER, OPT_SEED, OPT_SERIAL, OPT_CLOCK_KHZ, OPT_LOG_LEVEL, OPT_COUNTERS,
+	OPT_STAY, OPT_HELP, OPT_VERSION,
+};
+
+static const struct option longopts[] = {
+	{ "socket",	required_argument, NULL, OPT_SOCKET },
+	{ "control",	required_argument, NULL, OPT_CONTROL },
+	{ "config",	required_argument, NULL, OPT_CONFIG },
+	{ "mem",	required_argument, NULL, OPT_MEM },
+	{ "queues",	required_argument, NULL, OPT_QUEUES },
+	{ "contexts",	required_argument, NULL, OPT_CONTEXTS },
+	{ "msix",	required_argument, NULL, OPT_MSIX },
+	{ "msi",	required_argument, NULL, OPT_MSI },
+	{ "order",	required_argument, NULL, OPT_ORDER },
+	{ "seed",	required_argument, NULL, OPT_SEED },
+	{ "serial",	required_argument, NULL, OPT_SERIAL },
+	{ "clock-khz",	required_argument, NULL, OPT_CLOCK_KHZ },
+	{ "log-level",	required_argument, NULL, OPT_LOG_LEVEL },
+	{ "counters",	no_argument, NULL, OPT_COUNTERS },
+	{ "stay",	no_argument, NULL, OPT_STAY },
+	{ "help",	no_argument, NULL, OPT_HELP },
+	{ "version",	no_argument, NULL, OPT_VERSION },
+	{ 0 },
+};
+
+/* What one option says; *msix stays as it is when not told. */
+static bool take(struct options *opt, int option, const char *arg, bool *msix_given)
+{
+	uint64_t val = 0;
+	bool ok = true;
+
+	switch (option) {
+	case OPT_SOCKET:
+		opt->socket = arg;
+		break;
+	case OPT_CONTROL:
+		opt->control = arg;
+		break;
+	case OPT_CONFIG:
+		ok = parse_config(opt, arg);
+		break;
+	case OPT_MEM:
+		ok = parse_mem(opt, arg);
+		break;
+	case OPT_QUEUES:
+		ok = number("queues", arg, 1, VTA_QUEUES_MAX, &val);
+		opt->card.queues = (unsigned int)val;
+		break;
+	case OPT_CONTEXTS:
+		ok = number("contexts", arg, 1, VTA_CONTEXTS_MAX, &val);
+		opt->card.contexts = (unsigned int)val;
+		break;
+	case OPT_MSIX:
+		ok = number("msix", arg, 0, PCI_MSIX_MAX, &val);
+		opt->msix = (unsigned int)val;
+		*msix_given = true;
+		break;
+	case OPT_MSI:
+		ok = parse_msi(opt, arg);
+		break;
+	case OPT_ORDER:
+		ok = parse_order(opt, arg);
+		break;
+	case OPT_SEED:
+		ok = number("seed", arg, 0, UINT64_MAX, &opt->card.seed);
+		break;
+	case OPT_SERIAL:
+		ok = number("serial", arg, 0, UINT64_MAX, &opt->card.serial);
+		break;
+	case OPT_CLOCK_KHZ:
+		/* All ones would read as a card that is gone. */
+		ok = number("clock-khz", arg, 1, UINT32_MAX - 1, &val);
+		opt->card.clock_khz = (uint32_t)val;
+		break;
+	case OPT_LOG_LEVEL:
+		ok = log_level_parse(arg, &opt->log_level) ||
+		     bad("--log-level wants error, warn, info or debug, not '%s'", arg);
+		break;
+	case OPT_COUNTERS:
+		opt->counters = true;
+		break;
+	case OPT_STAY:
+		opt->stay = true;
+		break;
+	default:
+		fputs("Try 'vta-emu --help'.\n", stderr);
+		ok = false;
+		break;
+	}
+	return ok;
+}
+
+enum opt_result opt_parse(struct options *opt, int argc, char **argv)
+{
+	bool msix_given = false;
+	int option;
+
+	*opt = (struct options) {
+		.card = {
+			.core = core_config_default,
+			.mem_size = MEM_DEFAULT,
+			.queues = QUEUES_DEFAULT,
+			.serial = SERIAL_DEFAULT,
+			.clock_khz = CLOCK_KHZ_DEFAULT,
+		},
+		.msi = PCI_MSI_MAX,
+		.log_level = LOG_WARN,
+	};
+	while ((option = getopt_long(argc, argv, "", longopts, NULL)) != -1) {
+		if (option == OPT_HELP || option == OPT_VERSION) {
+			fputs(option == OPT_HELP ? usage : "vta-emu " VTA_EMU_VERSION "\n",
+			      stdout);
+			return OPT_EXIT;
+		}
+		if (!take(opt, option, optarg, &msix_given))
+			return OPT_BAD;
+	}
+	if (optind < argc) {
+		bad("'%s' is not an option", argv[optind]);
+		return OPT_BAD;
+	}
+	if (!opt->socket) {
+		bad("--socket PATH is required; try 'vta-emu --help'");
+		return OPT_BAD;
+	}
+	if (!opt->card.contexts)
+		opt->card.contexts = opt->card.queues;
+	if (!msix_given)
+		opt->msix = opt->card.queues + 1;
+	if (!opt->msix && !opt->msi) {
+		bad("--msix 0 and --msi 0 leave the card without interrupts; give it one of them");
+		return OPT_BAD;
+	}
+	return OPT_RUN;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The emulator's command line.
+ */
+#ifndef VTA_EMU_OPT_H
+#define VTA_EMU_OPT_H
+
+#include "card.h"
+#include "log.h"
+
+struct options {
+	const char *socket;
+	const char *control;	/* NULL: none */
+	struct card_config card;
+	unsigned int msix;	/* 0: no MSI-X */
+	unsigned int msi;	/* 0: no MSI */
+	enum log_level log_level;
+	bool counters;
+	bool stay;
+};
+
+enum opt_result {
+	OPT_RUN,
+	OPT_EXIT,	/* --help, --version: printed */
+	OPT_BAD,	/* said on stderr what is wrong */
+};
+
+enum opt_result opt_parse(struct options *opt, int argc, char **argv);
+
+#endif

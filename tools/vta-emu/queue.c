@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <assert.h>
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "log.h"
+#include "model.h"
+
+static_assert(sizeof(struct vta_status_page) == VTA_STATUS_ALIGN, "it never crosses a page");
+
+/* A fault was found whose record is not written yet. */
+static bool fault_due(const struct queue *q)
+{
+	return q->state == VTA_QUEUE_ACTIVE && q->fault.reason;
+}
+
+static uint64_t waiting(const struct queue *q)
+{
+	uint64_t n = q->submitted - q->seq;
+
+	/* A doorbell may have taken back what was begun meanwhile. */
+	return (int64_t)n > 0 ? n : 0;
+}
+
+bool queue_live(const struct queue *q)
+{
+	return q->state == VTA_QUEUE_ACTIVE && !q->stopping && !fault_due(q);
+}
+
+bool queue_busy(const struct queue *q)
+{
+	return q->owned || q->unwritten || q->stopping || fault_due(q) ||
+	       q->phase != CARD_PHASE_IDLE || (q->state == VTA_QUEUE_ACTIVE && waiting(q));
+}
+
+enum vta_queue_state queue_state(const struct queue *q)
+{
+	return q->unwritten ? VTA_QUEUE_DISABLED : q->state;
+}
+
+bool queue_settable(const struct queue *q)
+{
+	return q->state == VTA_QUEUE_DISABLED && !queue_busy(q);
+}
+
+bool queue_wants_front(struct card *card, const struct queue *q)
+{
+	if (q->owned)
+		return false;
+	if (q->unwritten || q->stopping || fault_due(q))
+		return true;
+	if (q->state != VTA_QUEUE_ACTIVE)
+		return false;
+	switch (q->phase) {
+	case CARD_PHASE_IDLE:
+		return card_serving(card) && waiting(q);
+	case CARD_PHASE_READY:
+		return card_serving(card) && q->unit == DESC_FRONT;
+	case CARD_PHASE_WAITING:
+		/* It has been begun, so it may end even if no more are taken. */
+		return q->look && !card->fatal;
+	default:
+		return false;
+	}
+}
+
+void queue_own(struct queue *q)
+{
+	q->owned = true;
+}
+
+void queue_release(struct card *card, struct queue *q)
+{
+	q->owned = false;
+	if (q->phase == CARD_PHASE_READY && q->unit != DESC_FRONT && queue_live(q))
+		engine_offer(card, q);
+	if (queue_wants_front(card, q))
+		front_kick(card, q);
+}
+
+void queue_reset(struct queue *q)
+{
+	unsigned int index = q->index;
+
+	*q = (struct queue) { .index = index };
+}
+
+/* ---- Records ---- */
+
+/* Each writes one record, or returns -EPERM while the bus is off. */
+typedef int (*record_fn)(struct card *card, struct queue *q);
+
+static int put_state(struct card *card, const struct queue *q, enum vta_queue_state state,
+		     enum vta_fault_reason reason)
+{
+	/* One store for both words: nobody sees HALTED without its reason. */
+	return bus_write64(&card->bus, q->status + offsetof(struct vta_status, state),
+			   (uint64_t)reason << 32 | state);
+}
+
+static int put_start(struct card *card, struct queue *q)
+{
+	struct vta_status_page page = {
+		.status.state = VTA_QUEUE_ACTIVE,
+		.status.time = card_time(card),
+	};
+	const size_t skip = sizeof(page.status.seq);
+	int ret;
+
+	ret = bus_write(&card->bus, q->status + skip, (const uint8_t *)&page + skip,
+			sizeof(page) - skip);
+	return ret ?: bus_write64(&card->bus, q->status, q->seq);
+}
+
+static int put_done(struct card *card, struct queue *q)
+{
+	const uint64_t words[2] = { card_time(card), q->cycles_done };
+	int ret;
+
+	static_assert(offsetof(struct vta_status, cycles) ==
+		      offsetof(struct vta_status, time) + sizeof(words[0]), "written as one");
+	ret = bus_write(&card->bus, q->status + offsetof(struct vta_status, time), words,
+			sizeof(words));
+	return ret ?: bus_write64(&card->bus, q->status, q->seq + 1);
+}
+
+static int put_halt(struct card *card, struct queue *q)
+{
+	int ret;
+
+	ret = bus_write(&card->bus, q->status + offsetof(struct vta_status_page, fault),
+			&q->fault, sizeof(q->fault));
+	return ret ?: put_state(card, q, VTA_QUEUE_HALTED, q->fault.reason);
+}
+
+static int put_stop(struct card *card, struct queue *q)
+{
+	return put_state(card, q, VTA_QUEUE_DISABLED, VTA_FAULT_NONE);
+}
+
+/* 0, the host's refusal, or MMU_GIVEN_UP. */
+static int put_record(struct card *card, struct queue *q, record_fn put,
+		      const atomic_bool *give_up)
+{
+	unsigned int refused = 0;
+
+	while (bus_wait_locked(&card->bus, refused, give_up)) {
+		int ret;
+
+		refused = bus_epoch(&card->bus);
+		ret = put(card, q);
+		if (ret != -EPERM)
+			return ret;
+	}
+	return MMU_GIVEN_UP;
+}
+
+/* ---- Halting ---- */
+
+static void queue_fault(struct card *card, struct queue *q, enum vta_fault_reason reason,
+			const struct outcome *outcome)
+{
+	q->fault = (struct vta_fault) {
+		.reason = reason,
+		.access = outcome->access,
+		.seq = q->seq + 1,
+		.addr = outcome->addr,
+		.insn_index = outcome->insn_index,
+		.queue = q->index,
+		.context = q->context,
+		.time = card_time(card),
+	};
+	memcpy(q->fault.insn, outcome->insn, sizeof(q->fault.insn));
+	q->armed = false;
+	engine_withdraw(card, q);
+}
+
+static void queue_halted(struct card *card, struct queue *q)
+{
+	log_info("queue %u of context %u halted at descriptor %llu: reason %u, access %u, address %#x, instruction %d",
+		 q->index, q->context, (unsigned long long)q->fault.seq, q->fault.reason,
+		 q->fault.access, q->fault.addr, (int)q->fault.insn_index);
+	q->state = VTA_QUEUE_HALTED;
+	q->unwritten = false;
+	q->armed = false;
+	q->phase = CARD_PHASE_IDLE;
+	atomic_store(&q->give_up, false);
+	counter_add(&card->counters, VTA_COUNTER_FAULTS, 1);
+}
+
+/* There is nowhere to report a fault: the host refused the status page. */
+static void queue_lost(struct card *card, struct queue *q)
+{
+	if (!q->fault.reason)
+		queue_fault(card, q, VTA_FAULT_DMA, &OUTCOME_OK);
+	queue_halted(card, q);
+	card_set_fatal(card, REG_EVENT_FAULT);
+}
+
+void queue_settle(struct card *card, struct queue *q)
+{
+	int ret;
+
+	if (q->unwritten) {
+		ret = put_record(card, q, put_start, &card->resetting);
+		if (ret == MMU_GIVEN_UP)
+			return;
+		q->unwritten = false;
+		if (ret)
+			queue_lost(card, q);
+	}
+	if (fault_due(q)) {
+		ret = put_record(card, q, put_halt, &card->resetting);
+		if (ret == MMU_GIVEN_UP)
+			return;
+		if (ret) {
+			queue_lost(card, q);
+		} else {
+			queue_halted(card, q);
+			card_set_event(card, card->event | REG_EVENT_FAULT, card->event_enable);
+		}
+	}
+	if (q->stopping) {
+		ret = put_record(card, q, put_stop, &card->resetting);
+		if (ret == MMU_GIVEN_UP)
+			return;
+		if (ret)
+			card_set_fatal(card, 0);
+		q->state = VTA_QUEUE_DISABLED;
+		q->stopping = false;
+		q->phase = CARD_PHASE_IDLE;
+		q->fault.reason = VTA_FAULT_NONE;
+		atomic_store(&q->give_up, false);
+	}
+}
+
+/* ---- Register writes ---- */
+
+static void queue_stop(struct card *card, struct queue *q, bool abort)
+{
+	q->enable = false;
+	if (q->state == VTA_QUEUE_DISABLED)
+		return;
+	q->stopping = true;
+	q->armed = false;
+	if (abort) {
+		atomic_store(&q->give_up, true);
+		pthread_cond_broadcast(&card->bus.changed);
+	}
+	engine_withdraw(card, q);
+	if (queue_wants_front(card, q))
+		front_kick(card, q);
+}
+
+static bool startable(const struct card *card, const struct queue *q)
+{
+	return q->context < card->config.contexts && card->contexts[q->context].enable &&
+	       q->ring_order <= CARD_RING_ORDER_MAX && !(q->ring_addr % VTA_PAGE_SIZE) &&
+	       !(q->status % VTA_STATUS_ALIGN);
+}
+
+static void queue_start(struct card *card, struct queue *q)
+{
+	int ret;
+
+	q->enable = true;
+	q->state = VTA_QUEUE_ACTIVE;
+	q->seq = q->start;
+	q->submitted = q->start;
+	q->cycles_done = 0;
+	q->armed = false;
+	memset(&q->fault, 0, sizeof(q->fault));
+
+	ret = bus_epoch_on(bus_epoch(&card->bus)) ? put_start(card, q) : -EPERM;
+	if (ret == -EPERM) {
+		q->unwritten = true;
+		front_kick(card, q);
+	} else if (ret) {
+		queue_lost(card, q);
+	}
+}
+
+bool queue_ctrl(struct card *card, struct queue *q, uint32_t val)
+{
+	q->priority = FIELD_GET(REG_QUEUE_CTRL_PRIORITY, val);
+	if (val & REG_QUEUE_CTRL_ABORT || !(val & REG_QUEUE_CTRL_ENABLE)) {
+		queue_stop(card, q, val & REG_QUEUE_CTRL_ABORT);
+		return true;
+	}
+	if (!queue_settable(q))
+		return true;
+	if (!startable(card, q))
+		return false;
+	queue_start(card, q);
+	return true;
+}
+
+bool queue_doorbell(struct card *card, struct queue *q, uint32_t val)
+{
+	uint32_t count = val - (uint32_t)q->seq;
+
+	if (!queue_live(q))
+		return false;
+	counter_add(&card->counters, VTA_COUNTER_DOORBELLS, 1);
+	if (count > 1u << q->ring_order) {
+		queue_fault(card, q, VTA_FAULT_DOORBELL, &OUTCOME_OK);
+		atomic_store(&q->give_up, true);
+		pthread_cond_broadcast(&card->bus.changed);
+	} else {
+		q->submitted = q->seq + count;
+		q->look = true;
+	}
+	if (queue_wants_front(card, q))
+		front_kick(card, q);
+	return true;
+}
+
+/* Numbers are compared modulo 2^32, half of them ahead and half behind. */
+static bool reached(const struct queue *q, uint32_t number)
+{
+	return (uint32_t)q->seq - number < 1u << 31;
+}
+
+void queue_arm(struct card *card, struct queue *q, uint32_t val)
+{
+	if (!queue_live(q))
+		return;
+	counter_add(&card->counters, VTA_COUNTER_ARMS, 1);
+	q->arm = val;
+	q->armed = !reached(q, val);
+	if (!q->armed)
+		bus_irq(&card->bus, q->vector);
+}
+
+/* ---- A descriptor's way ---- */
+
+void queue_fetch(struct card *card, struct queue *q)
+{
+	const struct mmu_port port = card_port(card, q);
+	uint64_t index = q->seq & ((1ull << q->ring_order) - 1);
+	uint64_t addr = q->ring_addr + index * sizeof(q->desc);
+	struct outcome outcome = OUTCOME_OK;
+	struct vta_desc desc;
+	struct desc_error error;
+
+	if (!queue_live(q) || q->phase != CARD_PHASE_IDLE || !waiting(q) || !card_serving(card))
+		return;
+	pthread_mutex_unlock(&card->lock);
+	outcome.ret = mmu_read(&port, addr, &desc, sizeof(desc), &outcome.addr);
+	pthread_mutex_lock(&card->lock);
+
+	if (atomic_load(&q->give_up))
+		return;
+	if (outcome.ret) {
+		outcome.access = VTA_ACCESS_RING;
+		queue_fault(card, q, outcome.ret, &outcome);
+		return;
+	}
+	error = desc_check(&desc, q->cycles);
+	if (error.reason) {
+		outcome.access = error.access;
+		outcome.addr = error.addr;
+		queue_fault(card, q, error.reason, &outcome);
+		return;
+	}
+	q->desc = desc;
+	q->unit = desc_unit(&desc);
+	q->phase = CARD_PHASE_READY;
+}
+
+void queue_begin(struct card *card, struct queue *q)
+{
+	q->begin = card_time(card);
+}
+
+static void put_stamp(struct card *card, const struct queue *q, struct outcome *outcome)
+{
+	const struct mmu_port port = card_port(card, q);
+	const struct vta_stamp stamp = {
+		.start = q->begin,
+		.end = card_time(card),
+		.cycles = outcome->cycles,
+		.seq = q->seq + 1,
+	};
+
+	outcome->ret = mmu_write(&port, q->desc.stamp_addr, &stamp, sizeof(stamp),
+				 &outcome->addr);
+	outcome->access = VTA_ACCESS_STAMP;
+}
+
+static void count_done(struct card *card, const struct queue *q)
+{
+	struct counters *counters = &card->counters;
+
+	counter_add(counters, VTA_COUNTER_DESCRIPTORS, 1);
+	switch (desc_op(&q->desc)) {
+	case VTA_OP_RUN:
+		counter_add(counters, VTA_COUNTER_RUNS, 1);
+		break;
+	case VTA_OP_COPY:
+		counter_add(counters, VTA_COUNTER_COPIES, 1);
+		counter_add(counters, VTA_COUNTER_COPY_BYTES,
+			    (uint64_t)q->desc.copy.width * q->desc.copy.rows);
+		break;
+	case VTA_OP_FILL:
+		counter_add(counters, VTA_COUNTER_FILLS, 1);
+		counter_add(counters, VTA_COUNTER_COPY_BYTES,
+			    (uint64_t)q->desc.fill.width * q->desc.fill.rows);
+		break;
+	default:
+		break;
+	}
+}
+
+static void queue_complete(struct card *card, struct queue *q, uint64_t cycles)
+{
+	int ret;
+
+	if (desc_op(&q->desc) == VTA_OP_RUN)
+		q->cycles_done += cycles;
+	ret = put_record(card, q, put_done, &q->give_up);
+	if (ret == MMU_GIVEN_UP)
+		return;
+	if (ret) {
+		queue_lost(card, q);
+		return;
+	}
+	count_done(card, q);
+	q->seq++;
+	if (q->armed && reached(q, q->arm)) {
+		q->armed = false;
+		bus_irq(&card->bus, q->vector);
+	}
+}
+
+void queue_finish(struct card *card, struct queue *q, const struct outcome *outcome)
+{
+	struct outcome done = *outcome;
+
+	if (!done.ret && q->desc.op_flags & VTA_DESC_STAMP) {
+		pthread_mutex_unlock(&card->lock);
+		put_stamp(card, q, &done);
+		pthread_mutex_lock(&card->lock);
+	}
+	if (!atomic_load(&q->give_up)) {
+		if (done.ret)
+			queue_fault(card, q, done.ret, &done);
+		else
+			queue_complete(card, q, done.cycles);
+	}
+	q->phase = CARD_PHASE_IDLE;
+}

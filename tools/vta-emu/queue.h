@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Queues (docs/hardware.md, sections 6 to 9): their registers, state and
+ * records, and the way of one descriptor through them.
+ *
+ * A queue is protected by the card's lock. One thread at a time, the front end
+ * or an engine, *owns* it: only the owner reads its ring, executes its
+ * descriptor and writes its records, and it keeps the queue while the lock is
+ * dropped for that. Everybody else only notes what they want (submitted,
+ * stopping, a fault due, give_up) and kicks the front end.
+ */
+#ifndef VTA_EMU_QUEUE_H
+#define VTA_EMU_QUEUE_H
+
+#include <stdatomic.h>
+
+#include "card.h"
+#include "desc.h"
+#include "latch.h"
+#include "vta.h"
+
+struct card;
+
+struct queue {
+	unsigned int index;
+
+	/* Registers as written. */
+	bool enable;
+	unsigned int priority;
+	uint32_t context;
+	uint32_t ring_order;
+	uint32_t ring_addr;
+	uint32_t vector;
+	uint64_t status;
+	uint64_t cycles;
+	uint64_t start;
+	struct latch seq_latch;
+
+	enum vta_queue_state state;
+	bool unwritten;		/* started, but the status page does not say so */
+	bool stopping;		/* ENABLE was cleared; to be DISABLED */
+	bool owned;
+	enum card_phase phase;
+	uint64_t seq;
+	uint64_t submitted;
+	uint64_t cycles_done;
+	bool armed;
+	uint32_t arm;
+	bool look;		/* a WAIT is to look at its word again */
+
+	struct vta_desc desc;	/* in hand, unless phase is IDLE */
+	enum desc_unit unit;
+	uint64_t begin;		/* card time when its execution began */
+	struct vta_fault fault;	/* due, or written if HALTED; reason 0: none */
+
+	/* The descriptor in hand is to be dropped. Set with the lock, read without. */
+	atomic_bool give_up;
+};
+
+/* How the execution of a descriptor went. */
+struct outcome {
+	int ret;		/* 0, enum vta_fault_reason or MMU_GIVEN_UP */
+	enum vta_access access;
+	uint32_t addr;
+	uint32_t insn_index;
+	uint32_t insn[4];
+	uint64_t cycles;
+};
+
+#define OUTCOME_OK	((struct outcome) { .insn_index = VTA_FAULT_NO_INSN })
+
+/* All with the card's lock held. */
+
+/* Accepts doorbells and ARM: ACTIVE, and nothing on its way to change that. */
+bool queue_live(const struct queue *q);
+bool queue_busy(const struct queue *q);
+/* The registers that describe the queue can be written. */
+bool queue_settable(const struct queue *q);
+/* What STATE 3:0 says. */
+enum vta_queue_state queue_state(const struct queue *q);
+
+/* Register writes. False: to be counted as a bad access. */
+bool queue_ctrl(struct card *card, struct queue *q, uint32_t val);
+bool queue_doorbell(struct card *card, struct queue *q, uint32_t val);
+void queue_arm(struct card *card, struct queue *q, uint32_t val);
+
+/* To reset values. Nobody owns the queue. */
+void queue_reset(struct queue *q);
+
+/* The front end has something to do for the queue now. */
+bool queue_wants_front(struct card *card, const struct queue *q);
+
+/*
+ * Ownership. queue_release hands a descriptor that is READY to its engine, and
+ * kicks the front end if there is something to do for it.
+ */
+void queue_own(struct queue *q);
+void queue_release(struct card *card, struct queue *q);
+
+/*
+ * For the owner. They drop the lock to access memory, and wait for the bus.
+ *
+ * queue_settle writes the records that are due: start, fault, stop.
+ * queue_fetch reads and checks the next descriptor if there is one: then the
+ * phase is READY, or a fault is due.
+ * queue_finish ends the descriptor in hand: completes it, or makes the fault
+ * due, or drops it when it was given up.
+ *
+ * queue_begin notes that execution begins now.
+ */
+void queue_begin(struct card *card, struct queue *q);
+void queue_settle(struct card *card, struct queue *q);
+void queue_fetch(struct card *card, struct queue *q);
+void queue_finish(struct card *card, struct queue *q, const struct outcome *outcome);
+
+#endif

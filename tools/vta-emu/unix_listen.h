@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef VTA_EMU_UNIX_LISTEN_H
+#define VTA_EMU_UNIX_LISTEN_H
+
+/*
+ * A non-blocking unix stream socket (mode 0600) that listens at @path. A socket
+ * there that nobody listens on is replaced, anything else is not. Returns the
+ * descriptor, -ENAMETOOLONG, -EADDRINUSE, or another negative errno.
+ */
+int unix_listen(const char *path, int backlog);
+
+#endif
