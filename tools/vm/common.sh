@@ -29,22 +29,29 @@ cached() {
 
 	[ ! -e "$dir" ] || return 0
 	mkdir -p "${dir%/*}"
+	# A subshell that is not part of a condition, where "set -e" holds, so
+	# that any failure ends it here.
 	(
+		trap 'say "cannot make the $what"; exit "$fatal"' EXIT
 		exec {lock}>"$dir.lock"
 		flock -n "$lock" || {
 			say "another set-up makes the $what: waiting for it"
 			flock "$lock"
 		}
-		[ ! -e "$dir" ] || exit 0
-		rm -rf --one-file-system "$dir.tmp"
-		mkdir "$dir.tmp"
-		say "making the $what"
-		SECONDS=0
-		# Not tested by an "if", which would switch "set -e" off inside.
-		"$@" "$dir.tmp"
-		mv -T "$dir.tmp" "$dir"
-		say "the $what is ready ($SECONDS s)"
-	) || die "cannot make the $what"
+		if [ ! -e "$dir" ]; then
+			rm -rf --one-file-system "$dir.tmp"
+			mkdir "$dir.tmp"
+			say "making the $what"
+			SECONDS=0
+			# Old package lists name files that a mirror has no more. A
+			# list that cannot be had may not matter here.
+			"$here/deps.sh" update || true
+			"$@" "$dir.tmp"
+			mv -T "$dir.tmp" "$dir"
+			say "the $what is ready ($SECONDS s)"
+		fi
+		trap - EXIT
+	)
 }
 
 host_suite() {
@@ -73,7 +80,7 @@ depends() {
 
 # fetch DIR PACKAGE...: download packages, and unpack them below DIR.
 fetch() {
-	local dir=$1 log
+	local dir=$1 log deb
 	shift
 	mkdir "$dir.deb"
 	log=$dir.deb/log
@@ -83,6 +90,8 @@ fetch() {
 		return 1
 	fi
 	mkdir -p "$dir"
-	find "$dir.deb" -type f -name '*.deb' -exec dpkg-deb -x {} "$dir" \;
+	for deb in "$dir.deb"/*.deb; do
+		dpkg-deb -x "$deb" "$dir"
+	done
 	rm -rf "$dir.deb"
 }

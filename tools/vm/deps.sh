@@ -3,10 +3,26 @@
 #
 # deps.sh need PACKAGE...: make sure that Debian packages are installed.
 # Root gets them installed; anyone else is told which are missing (exit 1).
+# deps.sh update: renew apt's lists, which only root can do.
 set -euo pipefail
 
 installed() {
-	[ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+	[ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ] ||
+		provided "$1"
+}
+
+# Some libraries are renamed in later releases, and provide their old name.
+provided() {
+	dpkg-query -W -f '${db:Status-Status}, ${Provides}\n' |
+		awk -F ', ' -v name="$1" '
+			$1 == "installed" {
+				for (i = 2; i <= NF; i++) {
+					sub(/ .*/, "", $i)
+					if ($i == name)
+						found = 1
+				}
+			}
+			END { exit !found }'
 }
 
 # apt is quiet unless it fails: then all that it said is shown.
@@ -42,9 +58,23 @@ need() {
 	}
 }
 
-if [ "${1-}" != need ] || [ $# -lt 2 ]; then
-	echo "usage: deps.sh need PACKAGE..." >&2
+usage() {
+	echo "usage: deps.sh need PACKAGE... | deps.sh update" >&2
 	exit 2
-fi
-shift
-need "$@"
+}
+
+verb=${1-}
+[ $# -eq 0 ] || shift
+case $verb in
+need)
+	[ $# -gt 0 ] || usage
+	need "$@"
+	;;
+update)
+	[ $# -eq 0 ] || usage
+	[ "$(id -u)" -ne 0 ] || apt update
+	;;
+*)
+	usage
+	;;
+esac

@@ -8,7 +8,7 @@
 busybox_find() {
 	busybox_dir=$cache/busybox
 	[ -e "$busybox_dir" ] && return
-	need busybox-static cpio
+	need busybox-static
 	cached busybox "guest's busybox" busybox_make
 }
 

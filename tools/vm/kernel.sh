@@ -23,6 +23,10 @@ kernel_find() {
 	[ -e "$kernel_dir" ] && return
 	need dpkg kmod xz-utils zstd binutils
 	cached "kernels/$suite" "kernel of Debian $suite" kernel_make "$kernel_dir"
+}
+
+# kernel_tools: what building a module in the kernel's kdir takes.
+kernel_tools() {
 	need make libelf1 "$(sed -n 's/^CC *=.*\(gcc-[0-9]*\).*/\1/p' \
 		"$kernel_dir/kdir/.kernelvariables")"
 }

@@ -39,12 +39,12 @@ qemu_make() {
 		--customize-hook='chroot "$1" apt-get -q -y -t trixie-backports \
 			install qemu-system-x86 >&2' \
 		--customize-hook='rm -rf "$1"/var/lib/apt/lists/* "$1"/var/cache/apt/*' \
-		trixie - "$mirror" 2>"$dir.log" |
+		trixie - "$mirror" 2>"$dir/log" |
 		tar -x -C "$dir" --no-same-owner --exclude='./dev/*' || {
-		tail -n 30 "$dir.log" >&2
+		tail -n 30 "$dir/log" >&2
 		return 1
 	}
-	rm -f "$dir.log"
+	rm -f "$dir/log"
 	"${chroot_run[@]}" "$dir" /usr qemu-system-x86_64 -device help 2>&1 |
 		grep '"vfio-user-pci"' >/dev/null || {
 		say "the QEMU of trixie-backports has no vfio-user-pci"

@@ -11,7 +11,7 @@
 run() {
 	fatal=125
 	run_options "$@"
-	need util-linux
+	need util-linux cpio
 	qemu_find
 	if [ -z "$image" ]; then
 		kernel_find "$kernel"
@@ -282,17 +282,16 @@ start_qemu() {
 }
 
 # running NAME: false once it has ended, with its exit status in $ended[NAME].
+# What bash says of children that a signal ended is not for the user.
 declare -A ended=()
 running() {
 	[ -z "${ended[$1]-}" ] || return 1
-	if kill -0 "${process[$1]}" 2>/dev/null; then
-		return 0
-	fi
+	! kill -0 "${process[$1]}" || return 0
 	ended[$1]=0
 	wait "${process[$1]}" || ended[$1]=$?
 	unset "process[$1]"
 	return 1
-}
+} 2>/dev/null
 
 out_of_time() {
 	[ -n "$limit" ] && ! running timer
@@ -335,7 +334,6 @@ verdict() {
 	[ "$mode" = shell ] || [ "${ended[qemu]}" -ne 0 ] || {
 		while running output; do pause; done
 	}
-	[ -z "$keep_log" ] || tr -d '\r' <"$run/kernel.log" >"$keep_log"
 	[ "$dmesg" = no ] || log_tail 100000
 
 	if [ "${ended[qemu]}" -ne 0 ]; then
@@ -380,9 +378,8 @@ verdict() {
 
 timed_out() {
 	local n
-	log_tail 30
+	complaints || log_tail 30
 	for ((n = 0; n < cards; n++)); do emulator_log "$n"; done
-	[ -z "$keep_log" ] || tr -d '\r' <"$run/kernel.log" >"$keep_log"
 	say "time-out: not done after $limit s"
 	exit 124
 }
@@ -390,7 +387,6 @@ timed_out() {
 # emulator_failed N
 emulator_failed() {
 	emulator_log "$1"
-	[ -z "$keep_log" ] || tr -d '\r' <"$run/kernel.log" >"$keep_log"
 	die "the emulator of card $1 failed (${ended[emu$1]})"
 }
 
@@ -428,6 +424,9 @@ cleanup() {
 	if [ ${#process[@]} -gt 0 ]; then
 		kill -KILL "${process[@]}" 2>/dev/null || true
 		wait "${process[@]}" 2>/dev/null || true
+	fi
+	if [ -n "$keep_log" ] && [ -e "$run/kernel.log" ]; then
+		tr -d '\r' <"$run/kernel.log" >"$keep_log" || true
 	fi
 	[ -z "${saved_terminal-}" ] || stty "$saved_terminal" 2>/dev/null || true
 	rm -rf "$run"

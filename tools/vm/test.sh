@@ -15,7 +15,7 @@ export TMPDIR=$dir/tmp
 
 passed=0 failed=0 number=0
 tests=(status command_by_signal output noise time_out panic warning silent_reboot
-	programs scripts files out modules no_emulator dying_emulator bad_usage
+	programs scripts files out modules own_kernel no_emulator dying_emulator bad_usage
 	interrupt terminate hang_up kill closed_pipe shell two_at_once)
 
 # vm STATUS ARGUMENTS...: run, and expect this exit status. $out and $err hold
@@ -212,6 +212,16 @@ test_modules() {
 	guest 125 --module no-such-module -- true
 	grep -q 'no module no-such-module' <<<"$err" || fail "not explained"
 	nothing_left 0
+}
+
+test_own_kernel() {
+	local release kernel
+	release=$("$here/vm" krelease)
+	kernel=$(realpath "$("$here/vm" kdir)/../../..")
+	# Packed, as a distribution has it.
+	guest 0 --kernel-image "$kernel/boot/vmlinuz-$release" \
+		--modules "$kernel/lib/modules/$release" --module vfio-pci -- uname -r
+	same "$out" "$release"
 }
 
 test_no_emulator() {
