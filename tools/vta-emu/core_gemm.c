@@ -87,6 +87,8 @@ void core_gemm_portable(const struct core *core, const struct core_loop_insn *lo
 #ifdef __x86_64__
 #include <immintrin.h>
 
+#define VECTORS_MAX	4
+
 /*
  * One row of the batch, @vectors * 8 output channels at a time. The weights
  * lie as VPMADDWD wants them, so no sum is taken across a vector.
@@ -96,7 +98,7 @@ void multiply_avx2(int32_t *acc, const int16_t *inp, const int16_t *wgt, uint32_
 		   uint32_t block, int vectors)
 {
 	const __m256i *from;
-	__m256i sum[4], two, products;
+	__m256i sum[VECTORS_MAX], two, products;
 	uint32_t pair, out;
 	int32_t both;
 	int v;
@@ -168,7 +170,7 @@ static void gemm_avx2_32(const struct core *core, const struct core_loop_insn *l
 			 const struct core_uop *uop, uint32_t n, struct core_index base)
 {
 	(void)loop;
-	gemm_avx2(core, uop, n, base, core->batch, core->block, 16);
+	gemm_avx2(core, uop, n, base, core->batch, core->block, VECTORS_MAX);
 }
 
 static core_kernel_fn *avx2_kernel(const struct core *core)
