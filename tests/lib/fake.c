@@ -34,7 +34,7 @@ static int buf_alloc(struct vta_buf_alloc *req)
 {
 	fake.alloc = *req;
 	if (!req->size || req->size > BUFFER_BYTES)
-		return EINVAL;
+		return -EINVAL;
 	req->size = (req->size + PAGE - 1) & ~(uint64_t)(PAGE - 1);
 	if (!(req->flags & VTA_BUF_FIXED))
 		req->addr = BUFFER_ADDR;
@@ -47,7 +47,7 @@ static int buf_alloc(struct vta_buf_alloc *req)
 static int buf_free(const struct vta_buf_free *req)
 {
 	if (req->handle != HANDLE || req->pad)
-		return EINVAL;
+		return -EINVAL;
 	fake.buffers--;
 	return 0;
 }
@@ -56,7 +56,7 @@ static int queue_create(struct vta_queue_create *req)
 {
 	fake.create = *req;
 	if (req->priority > VTA_QUEUE_PRIORITY_MAX || req->flags)
-		return EINVAL;
+		return -EINVAL;
 	req->queue = QUEUE;
 	req->ring_offset = RING_AT + fake.bad_offset;
 	req->status_offset = STATUS_AT + fake.bad_offset;
@@ -73,7 +73,7 @@ static int queue_create(struct vta_queue_create *req)
 static int queue_destroy(const struct vta_queue_destroy *req)
 {
 	if (req->queue != QUEUE || req->pad)
-		return ENOENT;
+		return -ENOENT;
 	fake.queues--;
 	return 0;
 }
@@ -83,7 +83,7 @@ static int wait_for(struct vta_wait *req)
 	fake.wait = *req;
 	if (fake.on_wait)
 		fake.on_wait(&fake);
-	return fake.wait_errno;
+	return -fake.wait_errno;
 }
 
 static int answer(unsigned long request, void *arg)
@@ -93,7 +93,7 @@ static int answer(unsigned long request, void *arg)
 		return 0;
 	}
 	if (fake.fail)
-		return fake.fail;
+		return -fake.fail;
 	switch (request) {
 	case VTA_IOCTL_BUF_ALLOC:
 		return buf_alloc(arg);
@@ -109,7 +109,7 @@ static int answer(unsigned long request, void *arg)
 		*(struct vta_queue_fault *)arg = fake.fault;
 		return 0;
 	default:
-		return ENOTTY;
+		return -ENOTTY;
 	}
 }
 
@@ -119,14 +119,14 @@ int __wrap_ioctl(int fd, unsigned long request, void *arg)
 
 	assert_true(fd >= 0);
 	fake.calls++;
-	err = EINTR;
+	err = -EINTR;
 	if (fake.interrupts)
 		fake.interrupts--;
 	else
 		err = answer(request, arg);
 	if (!err)
 		return 0;
-	errno = err;
+	errno = -err;
 	return -1;
 }
 

@@ -52,41 +52,52 @@ static void fault_texts(void **state)
 		  "queue 2 has not halted" },
 		{ { .reason = VTA_FAULT_PAGE, .access = VTA_ACCESS_LOAD, .queue = 2, .seq = 17,
 		    .addr = 0x12345000, IN_STREAM(42, 0xfffffff8) },
-		  "queue 2, descriptor 17, instruction 42 (LOAD): loading from device address 0x12345000, which is not mapped" },
+		  "queue 2, descriptor 17, instruction 42 (LOAD): loading from device address 0x12345000, "
+		  "which is not mapped" },
 		{ { .reason = VTA_FAULT_PERM, .access = VTA_ACCESS_STORE, .queue = 1, .seq = 1,
 		    .addr = 0x1000, IN_STREAM(0, 1) },
-		  "queue 1, descriptor 1, instruction 0 (STORE): storing to device address 0x00001000, which is read-only for the card" },
+		  "queue 1, descriptor 1, instruction 0 (STORE): storing to device address 0x00001000, "
+		  "which is read-only for the card" },
 		{ { .reason = VTA_FAULT_ENTRY, .access = VTA_ACCESS_COPY_SRC, .queue = 1,
 		    .seq = 1ull << 40, .addr = 0xffffffff, NO_STREAM },
-		  "queue 1, descriptor 1099511627776: copying from device address 0xffffffff, whose page-table entry is malformed" },
+		  "queue 1, descriptor 1099511627776: copying from device address 0xffffffff, "
+		  "whose page-table entry is malformed" },
 		{ { .reason = VTA_FAULT_DMA, .access = VTA_ACCESS_RING, .queue = 1, .seq = 3,
 		    .addr = 0x2000, NO_STREAM },
-		  "queue 1, descriptor 3: fetching the descriptor from device address 0x00002000, which the host refused" },
+		  "queue 1, descriptor 3: fetching the descriptor from device address 0x00002000, "
+		  "which the host refused" },
 		{ { .reason = VTA_FAULT_DESC, .queue = 1, .seq = 3, NO_STREAM },
-		  "queue 1, descriptor 3: malformed descriptor: unknown operation, or a reserved field is not 0" },
+		  "queue 1, descriptor 3: "
+		  "malformed descriptor: unknown operation, or a reserved field is not 0" },
 		{ { .reason = VTA_FAULT_ALIGN, .access = VTA_ACCESS_SIGNAL, .queue = 1, .seq = 3,
 		    .addr = 0x2001, NO_STREAM },
-		  "queue 1, descriptor 3: signalling to device address 0x00002001, which is misaligned" },
+		  "queue 1, descriptor 3: signalling to device address 0x00002001, "
+		  "which is misaligned" },
 		{ { .reason = VTA_FAULT_INSN, .queue = 1, .seq = 3, IN_STREAM(9, 7) },
-		  "queue 1, descriptor 3, instruction 9 (unknown): illegal instruction or operand" },
+		  "queue 1, descriptor 3, instruction 9 (unknown): "
+		  "illegal instruction or operand" },
 		{ { .reason = VTA_FAULT_BOUNDS, .queue = 1, .seq = 3, IN_STREAM(9, 2) },
-		  "queue 1, descriptor 3, instruction 9 (GEMM): an index is outside of its scratchpad" },
+		  "queue 1, descriptor 3, instruction 9 (GEMM): "
+		  "an index is outside of its scratchpad" },
 		{ { .reason = VTA_FAULT_CYCLES, .queue = 1, .seq = 3, IN_STREAM(9, 4) },
 		  "queue 1, descriptor 3, instruction 9 (ALU): the cycle limit was reached" },
 		{ { .reason = VTA_FAULT_DEADLOCK, .queue = 1, .seq = 3, IN_STREAM(9, 3) },
-		  "queue 1, descriptor 3, instruction 9 (FINISH): deadlock: an instruction waits for a dependency token that never comes" },
+		  "queue 1, descriptor 3, instruction 9 (FINISH): "
+		  "deadlock: an instruction waits for a dependency token that never comes" },
 		{ { .reason = VTA_FAULT_DOORBELL, .queue = 1, .seq = 3, NO_STREAM },
 		  "queue 1: more descriptors were submitted than the ring holds" },
 		/* fetching failed: what is in insn is no instruction */
 		{ { .reason = VTA_FAULT_PAGE, .access = VTA_ACCESS_INSN, .queue = 1, .seq = 3,
 		    .addr = 0x3000, IN_STREAM(4, 0) },
-		  "queue 1, descriptor 3, instruction 4: fetching instructions from device address 0x00003000, which is not mapped" },
+		  "queue 1, descriptor 3, instruction 4: fetching instructions from device address 0x00003000, "
+		  "which is not mapped" },
 		/* a card that lies */
 		{ { .reason = (enum vta_fault_reason)4000000000u, .queue = 1, .seq = 3, NO_STREAM },
 		  "queue 1, descriptor 3: unknown reason 4000000000" },
 		{ { .reason = VTA_FAULT_PAGE, .access = (enum vta_access)77, .queue = 1, .seq = 3,
 		    .addr = 0x3000, NO_STREAM },
-		  "queue 1, descriptor 3: unknown access to device address 0x00003000, which is not mapped" },
+		  "queue 1, descriptor 3: unknown access to device address 0x00003000, "
+		  "which is not mapped" },
 	};
 	char text[VTADEV_FAULT_TEXT_MAX];
 
@@ -144,7 +155,7 @@ static void assert_desc(struct vta_desc d, const uint32_t words[16])
 		assert_int_equal(le32toh(got[i]), words[i]);
 }
 
-#define WORDS(...) ((const uint32_t[16]){ __VA_ARGS__ })
+#define WORDS(...) ((const uint32_t[16]) { __VA_ARGS__ })
 
 /* The layout of docs/hardware.md, section 7, word by word. */
 static void descriptors(void **state)

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Tests of the library and vtactl without a VM, sanitized. vtactl.sh tests what
+# reads sysfs, against a made-up one.
+
+LIB_TEST_DIR := build/tests/lib
+LIB_TEST_BINS := $(addprefix $(LIB_TEST_DIR)/, \
+	test_buf test_open test_submit test_text test_wait)
+LIB_TESTS := $(LIB_TEST_BINS) $(LIB_TEST_DIR)/test_vtactl
+
+LIB_TEST_LIB_OBJS := $(LIB_SRCS:libvtadev/%.c=$(LIB_TEST_DIR)/obj/lib/%.o)
+LIB_TEST_OBJS := $(LIB_TEST_LIB_OBJS) $(LIB_TEST_DIR)/obj/fake.o
+LIB_TEST_CFLAGS := $(LIB_CPPFLAGS) -Itests/lib $(LIB_WARNINGS) -O1 -g \
+	-fsanitize=address,undefined -fno-sanitize-recover=all
+
+$(LIB_TEST_DIR)/obj/lib/%.o: libvtadev/%.c
+	@mkdir -p $(@D)
+	$(CC) $(LIB_TEST_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(LIB_TEST_DIR)/obj/%.o: tests/lib/%.c
+	@mkdir -p $(@D)
+	$(CC) $(LIB_TEST_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(LIB_TEST_BINS): $(LIB_TEST_DIR)/%: $(LIB_TEST_DIR)/obj/%.o $(LIB_TEST_OBJS)
+	$(CC) -fsanitize=address,undefined -Wl,--wrap=ioctl -o $@ $^ -lcmocka -pthread $(LIB_LIBS)
+
+# Linked to the sanitizer's static runtime: a shared one wants to be loaded
+# before the library that umockdev preloads.
+LIB_TEST_VTACTL := $(LIB_TEST_DIR)/vtactl
+LIB_TEST_VTACTL_OBJS := $(VTACTL_OBJS:$(VTACTL_DIR)/%=$(LIB_TEST_DIR)/obj/vtactl/%)
+
+$(LIB_TEST_DIR)/obj/vtactl/%.o: tools/vtactl/%.c
+	@mkdir -p $(@D)
+	$(CC) $(LIB_TEST_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(LIB_TEST_VTACTL): $(LIB_TEST_VTACTL_OBJS) $(LIB_TEST_LIB_OBJS)
+	$(CC) -fsanitize=address,undefined -static-libasan -static-libubsan -o $@ $^ $(VTACTL_LIBS)
+
+$(LIB_TEST_DIR)/test_vtactl: tests/lib/test_vtactl.sh $(LIB_TEST_VTACTL)
+	@mkdir -p $(@D)
+	install -m 755 $< $@
+
+-include $(LIB_TEST_OBJS:.o=.d) $(LIB_TEST_VTACTL_OBJS:.o=.d) \
+	$(LIB_TEST_BINS:$(LIB_TEST_DIR)/%=$(LIB_TEST_DIR)/obj/%.d)

@@ -1,0 +1,233 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# vtactl (sanitized) against a made-up sysfs, which umockdev puts before the
+# real one. Prints TAP.
+#
+# The program is the one beside it: build/tests/lib/vtactl.
+set -u
+
+vtactl=$(dirname "$(realpath "$0")")/vtactl
+
+if ! command -v umockdev-run > /dev/null; then
+	echo "1..0 # SKIP umockdev is not installed"
+	exit 0
+fi
+# A directory that a user without rights can reach too.
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+chmod 755 "$tmp"
+cp "$vtactl" "$tmp/vtactl"
+
+n=0
+failed=0
+# result STATUS NAME: one TAP line, with what the command said if it failed
+result() {
+	n=$((n + 1))
+	if [ "$1" -eq 0 ]; then
+		echo "ok $n $2"
+	else
+		failed=1
+		echo "not ok $n $2"
+		sed 's/^/# /' "$tmp/out" "$tmp/err"
+	fi
+}
+
+# with MACHINE COMMAND...: run it there; sets $status, leaves $tmp/out and err
+with() {
+	local machine=$1
+	shift
+	status=0
+	umockdev-run --device "$tmp/$machine" -- "$@" > "$tmp/out" 2> "$tmp/err" || status=$?
+}
+
+# A configuration space: header, then at 0x40 the PCI Express capability of a
+# link at 8 GT/s x4 that could do 16 GT/s x16.
+config_space() {
+	printf '34125456%08x' 0 | head -c 8
+	printf '00001000'			# status: has capabilities
+	printf '%088d' 0			# to 0x34
+	printf '40%022d' 0			# capabilities at 0x40
+	printf '1000%020d' 0			# to 0x4c
+	printf '04010000'			# LNKCAP: speed 4, width 16
+	printf '00004300'			# LNKCTL; LNKSTA: speed 3, width 4
+	printf '%0344d' 0
+}
+
+# card INDEX FUNCTION CONFIG-SPACE
+card() {
+	cat <<-END
+	P: /devices/pci0000:00/$2
+	E: SUBSYSTEM=pci
+	A: vendor=0x1234\n
+	A: device=0x5654\n
+	H: config=$3
+
+	P: /devices/pci0000:00/$2/vta/vta$1
+	N: vta$1
+	E: SUBSYSTEM=vta
+	E: DEVNAME=/dev/vta$1
+	A: dev=240:$1\n
+	E: MAJOR=240
+	E: MINOR=$1
+	L: device=../..
+	A: contract=1.0\n
+	A: hw_ver=0.0.1\n
+	A: serial=0x0123456789abcdef\n
+	A: generation=3\n
+	A: clock_khz=100000\n
+	A: vectors=9\n
+	A: mem_size=67108864\n
+	A: mem_free=66060288\n
+	A: queues=64\n
+	A: queues_used=2\n
+	A: contexts=16\n
+	A: contexts_used=1\n
+	A: config/log_batch=0\n
+	A: config/log_block=4\n
+	A: counters/doorbells=18446744073709551615\n
+	A: counters/runs=5\n
+
+	END
+}
+
+: > "$tmp/none"
+card 0 0000:00:05.0 "$(config_space)" > "$tmp/one"
+{
+	card 10 0000:00:07.0 "$(config_space)"
+	card 2 0000:00:06.0 "$(config_space)"
+} > "$tmp/two"
+# What a user without rights sees of a configuration space: 64 bytes.
+card 0 0000:00:05.0 "$(config_space | head -c 128)" > "$tmp/short"
+# A card whose registers and files have gone bad.
+sed -e 's/^A: mem_size=.*/A: mem_size=lots\\n/' -e 's/^A: queues=.*/A: queues=-1\\n/' \
+	-e 's/^A: vectors=.*/A: vectors=99999999999999999999\\n/' \
+	-e 's/^A: contract=.*/A: contract="\\n/' -e '/counters/d' "$tmp/one" > "$tmp/bad"
+
+says() { grep -qF -- "$1" "$tmp/$2"; }
+
+# json EXPRESSION: of the array a that was printed, in Python
+json() {
+	python3 -c 'import json, sys
+a = json.load(open(sys.argv[1]))
+sys.exit(not eval("(" + sys.argv[2] + ")"))' "$tmp/out" "$1"
+}
+
+echo "TAP version 13"
+
+for command in list status; do
+	with none "$tmp/vtactl" $command
+	[ $status -eq 3 ] && [ ! -s "$tmp/out" ] && says 'modprobe vta' err
+	result $? "$command: without the driver says to load it, exits 3"
+done
+
+with none "$tmp/vtactl" status vta0
+[ $status -eq 3 ] && says 'no card vta0' err
+result $? "status vta0: without one exits 3"
+
+with one "$tmp/vtactl" list
+[ $status -eq 0 ] && [ "$(cat "$tmp/out")" = "vta0  /dev/vta0  0000:00:05.0" ]
+result $? "list: one card"
+
+with two "$tmp/vtactl" list
+[ $status -eq 0 ] && [ "$(cut -d' ' -f1 "$tmp/out" | tr '\n' ' ')" = "vta2 vta10 " ]
+result $? "list: two cards by number"
+
+with two "$tmp/vtactl" list --json
+[ $status -eq 0 ] && json '[c["index"] for c in a] == [2, 10] and a[0] ==
+	{"index": 2, "node": "/dev/vta2", "pci": "0000:00:06.0"}'
+result $? "list --json"
+
+with one "$tmp/vtactl" status
+[ $status -eq 0 ] && says '63 MiB free of 64 MiB' out && says '2 used of 64' out &&
+	says '1 used of 16' out && says '0000:00:05.0' out &&
+	says '8 GT/s x4 of at most 16 GT/s x16' out && says 'version 0.0.1 at 100000 kHz' out &&
+	says '0x0123456789abcdef' out && grep -qE '^    doorbells +18446744073709551615$' "$tmp/out"
+result $? "status: text"
+
+with one "$tmp/vtactl" status 0 --json
+[ $status -eq 0 ] && json 'a == [{
+	"index": 0, "node": "/dev/vta0", "accessible": True,
+	"pci": {"address": "0000:00:05.0", "vendor": "0x1234", "device": "0x5654",
+		"link": {"now": {"gts": 8, "width": 4}, "max": {"gts": 16, "width": 16}}},
+	"contract": "1.0", "hw_ver": "0.0.1", "serial": "0x0123456789abcdef",
+	"generation": 3, "clock_khz": 100000, "vectors": 9,
+	"memory": {"size": 67108864, "free": 66060288},
+	"queues": {"total": 64, "used": 2}, "contexts": {"total": 16, "used": 1},
+	"config": {"log_batch": 0, "log_block": 4},
+	"counters": {"doorbells": 2**64 - 1, "runs": 5}}]'
+result $? "status --json: all there is"
+
+for name in 10 vta10 /dev/vta10 0000:00:07.0 00:07.0; do
+	with two "$tmp/vtactl" status "$name" --json
+	[ $status -eq 0 ] && json '[c["index"] for c in a] == [10]'
+	result $? "status $name: picks the card"
+done
+
+with two "$tmp/vtactl" status 1
+[ $status -eq 3 ]
+result $? "status 1: is not the second card but vta1"
+
+with short "$tmp/vtactl" status --json
+[ $status -eq 0 ] && json 'a[0]["pci"]["link"] is None' && [ ! -s "$tmp/err" ]
+result $? "status: no link without the right to read it, and no complaint"
+
+with bad "$tmp/vtactl" status --json
+[ $status -eq 0 ] && json 'a[0]["memory"]["size"] is None and a[0]["queues"]["total"] is None
+	and a[0]["vectors"] is None and a[0]["counters"] is None and a[0]["contract"] == "\""'
+result $? "status: garbage is null, and quoted"
+
+with bad "$tmp/vtactl" status
+[ $status -eq 0 ] && says 'free of unknown' out
+result $? "status: garbage as text"
+
+# denied MODE: run as another user, whose node has that mode
+denied() {
+	status=0
+	# shellcheck disable=SC2016
+	setpriv --reuid=65534 --regid=65534 --clear-groups \
+		umockdev-run --device "$tmp/one" -- \
+		sh -c 'chmod '"$1"' "$UMOCKDEV_DIR/dev/vta0" && exec "$1" status' \
+		sh "$tmp/vtactl" > "$tmp/out" 2> "$tmp/err" || status=$?
+}
+
+if [ "$(id -u)" -eq 0 ]; then
+	denied 0060
+	[ $status -eq 0 ] && says "usermod -aG $(getent group 65534 | cut -d: -f1)" err &&
+		says 'not for you to open' out
+	result $? "status: without permission names the group"
+	denied 0000
+	[ $status -eq 0 ] && says 'udev rule' err
+	result $? "status: without permission for any group asks for a rule"
+else
+	for name in "names the group" "asks for a rule"; do
+		n=$((n + 1))
+		echo "ok $n status: without permission $name # SKIP needs root"
+	done
+fi
+
+for args in "" "frob" "list 1" "status 0 1" "status card" "status 0x1" "--frob"; do
+	# shellcheck disable=SC2086
+	with one "$tmp/vtactl" $args
+	[ $status -eq 2 ] && [ -s "$tmp/err" ] && [ ! -s "$tmp/out" ]
+	result $? "wrong usage exits 2: '$args'"
+done
+
+with one "$tmp/vtactl" status /dev/null
+[ $status -eq 1 ] && says 'not a VTA card' err
+result $? "status /dev/null: not a card, exits 1"
+
+with one sh -c "$tmp/vtactl list > /dev/full"
+[ $status -eq 1 ]
+result $? "list: output that cannot be written exits 1"
+
+with one "$tmp/vtactl" --help
+[ $status -eq 0 ] && says 'usage: vtactl list' out && says 'Exit status' out
+result $? "--help"
+
+with one "$tmp/vtactl" --version
+[ $status -eq 0 ] && grep -qE '^vtactl [0-9]+\.[0-9]+\.[0-9]+$' "$tmp/out"
+result $? "--version"
+
+echo "1..$n"
+exit $failed
