@@ -7,7 +7,7 @@
 
 #include "core_machine.h"
 
-const struct core_index none;
+const struct core_index no_index;
 
 static enum vta_fault_reason mem_read(void *priv, uint32_t addr, void *buf, size_t len,
 				      enum vta_access access, uint32_t *fault_addr)
@@ -46,7 +46,7 @@ static bool mem_stop(void *priv)
 	return m->stop_after && m->asked > m->stop_after;
 }
 
-static const struct core_mem_ops mem_ops = { mem_read, mem_write, mem_stop };
+const struct core_mem_ops mem_ops = { mem_read, mem_write, mem_stop };
 
 struct machine *machine_new(const struct core_config *cfg, enum core_order order)
 {
@@ -131,7 +131,7 @@ uint64_t alu_word(struct core_index out, struct core_index in, uint64_t op, bool
 	       (uint64_t)(uint16_t)imm << 48;
 }
 
-uint32_t uop(uint32_t dst, uint32_t src, uint32_t wgt)
+uint32_t uop_word(uint32_t dst, uint32_t src, uint32_t wgt)
 {
 	return dst | src << 11 | wgt << 22;
 }
@@ -145,14 +145,14 @@ enum core_result run_limited(struct machine *m, uint64_t cycles)
 	return result;
 }
 
-enum core_result run(struct machine *m)
+enum core_result run_program(struct machine *m)
 {
 	return run_limited(m, 0);
 }
 
 void run_ok(struct machine *m)
 {
-	enum core_result result = run(m);
+	enum core_result result = run_program(m);
 
 	if (result != CORE_DONE)
 		fail_msg("result %d, reason %d at instruction %u", result, m->fault.reason,
@@ -161,7 +161,7 @@ void run_ok(struct machine *m)
 
 void run_faults(struct machine *m, enum vta_fault_reason reason, uint32_t index)
 {
-	assert_int_equal(run(m), CORE_FAULT);
+	assert_int_equal(run_program(m), CORE_FAULT);
 	assert_int_equal(m->fault.reason, reason);
 	assert_int_equal(m->fault.insn_index, index);
 }
@@ -186,7 +186,7 @@ void load_uops(struct machine *m, const uint32_t *uops, uint32_t n)
 	run_ok(m);
 }
 
-int32_t acc(const struct machine *m, uint32_t element, uint32_t lane)
+int32_t acc_lane(const struct machine *m, uint32_t element, uint32_t lane)
 {
 	return ((const int32_t *)m->core->acc.mem)[element * 16 + lane];
 }

@@ -24,11 +24,11 @@
 #define RESULT		0x200000u	/* and write */
 
 /* Bits of an instruction's word 0. */
-#define POP_PREV	(1u << 3)
-#define POP_NEXT	(1u << 4)
-#define PUSH_PREV	(1u << 5)
-#define PUSH_NEXT	(1u << 6)
-#define GEMM_RESET	(1u << 7)
+#define POP_PREV	0x08u
+#define POP_NEXT	0x10u
+#define PUSH_PREV	0x20u
+#define PUSH_NEXT	0x40u
+#define GEMM_RESET	0x80u
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
@@ -42,6 +42,9 @@ struct machine {
 	uint64_t stop_after;	/* that many; 0: never */
 	uint8_t mem[MEM_SIZE];
 };
+
+/* A machine's memory as core_run() wants it. */
+extern const struct core_mem_ops mem_ops;
 
 struct machine *machine_new(const struct core_config *cfg, enum core_order order);
 void machine_free(struct machine *m);
@@ -64,22 +67,22 @@ void emit_mem(struct machine *m, uint64_t op, uint64_t type, uint64_t sram, uint
 void emit_row(struct machine *m, uint64_t op, uint64_t type, uint64_t sram, uint64_t dram,
 	      uint64_t x);
 
-extern const struct core_index none;
+extern const struct core_index no_index;
 
 uint64_t loop_word(uint64_t op, uint64_t bgn, uint64_t end, uint64_t out, uint64_t in);
 uint64_t gemm_word(struct core_index out, struct core_index in);
 uint64_t alu_word(struct core_index out, struct core_index in, uint64_t op, bool use_imm, int imm);
-uint32_t uop(uint32_t dst, uint32_t src, uint32_t wgt);
+uint32_t uop_word(uint32_t dst, uint32_t src, uint32_t wgt);
 
 /* These run the program and begin a new one. */
 enum core_result run_limited(struct machine *m, uint64_t cycles);
-enum core_result run(struct machine *m);
+enum core_result run_program(struct machine *m);
 void run_ok(struct machine *m);
 void run_faults(struct machine *m, enum vta_fault_reason reason, uint32_t index);
 
 /* Accumulators from 0 on: one value for all 16 lanes of each. */
 void load_acc(struct machine *m, const int32_t *values, uint32_t n);
 void load_uops(struct machine *m, const uint32_t *uops, uint32_t n);
-int32_t acc(const struct machine *m, uint32_t element, uint32_t lane);
+int32_t acc_lane(const struct machine *m, uint32_t element, uint32_t lane);
 
 #endif /* TESTS_EMU_CORE_MACHINE_H */

@@ -49,10 +49,10 @@ static void load_pads_every_side(void **state)
 	emit_mem(m, CORE_OP_LOAD, CORE_MEM_ACC, 5, DATA / 64, (struct rows){
 		 .y = 2, .x = 3, .stride = 4, .y0 = 1, .y1 = 2, .x0 = 1, .x1 = 2 });
 	run_ok(m);
-	assert_int_equal(acc(m, 4, 15), -1);
-	assert_int_equal(acc(m, 35, 0), -1);
+	assert_int_equal(acc_lane(m, 4, 15), -1);
+	assert_int_equal(acc_lane(m, 35, 0), -1);
 	for (i = 0; i < 30; i++)
-		assert_int_equal(acc(m, 5 + i, i % 16), want[i]);
+		assert_int_equal(acc_lane(m, 5 + i, i % 16), want[i]);
 }
 
 static void load_without_rows_pads(void **state)
@@ -66,7 +66,7 @@ static void load_without_rows_pads(void **state)
 		 (struct rows){ .x = 2, .y0 = 1, .y1 = 1, .x0 = 1 });
 	run_ok(m);
 	for (i = 0; i < 8; i++)
-		assert_int_equal(acc(m, i, 3), i == 0 || i == 7);
+		assert_int_equal(acc_lane(m, i, 3), i == 0 || i == 7);
 
 	/* Without columns not even pads are written. */
 	load_acc(m, ones, 8);
@@ -74,7 +74,7 @@ static void load_without_rows_pads(void **state)
 		 (struct rows){ .y = 2, .y0 = 1, .y1 = 1, .x0 = 1, .x1 = 1 });
 	run_ok(m);
 	for (i = 0; i < 8; i++)
-		assert_int_equal(acc(m, i, 3), 1);
+		assert_int_equal(acc_lane(m, i, 3), 1);
 }
 
 static void strides_may_overlap(void **state)
@@ -85,9 +85,9 @@ static void strides_may_overlap(void **state)
 	load_acc(m, values, 4);
 	emit_mem(m, CORE_OP_LOAD, CORE_MEM_ACC, 4, DATA / 64, (struct rows){ .y = 3, .x = 2 });
 	run_ok(m);
-	assert_int_equal(acc(m, 4, 0), 10);
-	assert_int_equal(acc(m, 8, 0), 10);
-	assert_int_equal(acc(m, 9, 0), 11);
+	assert_int_equal(acc_lane(m, 4, 0), 10);
+	assert_int_equal(acc_lane(m, 8, 0), 10);
+	assert_int_equal(acc_lane(m, 9, 0), 11);
 
 	/* Elements 0 to 3 to rows at 0 and 1: the last row wins. */
 	emit_mem(m, CORE_OP_STORE, CORE_MEM_OUT, 0, RESULT / 16,
@@ -108,9 +108,9 @@ static void load_acc_8bit_extends(void **state)
 		m->mem[DATA + i] = (uint8_t)(i < 16 ? i : 256 - i);
 	emit_row(m, CORE_OP_LOAD, CORE_MEM_ACC_8BIT, 3, DATA / 16, 2);
 	run_ok(m);
-	assert_int_equal(acc(m, 3, 15), 15);
-	assert_int_equal(acc(m, 4, 0), -16);
-	assert_int_equal(acc(m, 4, 15), -31);
+	assert_int_equal(acc_lane(m, 3, 15), 15);
+	assert_int_equal(acc_lane(m, 4, 0), -16);
+	assert_int_equal(acc_lane(m, 4, 15), -31);
 }
 
 static void bounds_of_scratchpads(void **state)
@@ -235,20 +235,20 @@ static void gemm_multiplies(void **state)
 	run_ok(m);
 	assert_int_equal(m->stats.gemm_uops, 4);
 	for (o = 0; o < 16; o++) {
-		assert_int_equal(acc(m, 0, o), -5 * (int32_t)o);
-		assert_int_equal(acc(m, 1, o), o);
-		assert_int_equal(acc(m, 2, o), 8 * 128);	/* the k - 8 sum to -8 */
-		assert_int_equal(acc(m, 3, o), 16 * -128);
+		assert_int_equal(acc_lane(m, 0, o), -5 * (int32_t)o);
+		assert_int_equal(acc_lane(m, 1, o), o);
+		assert_int_equal(acc_lane(m, 2, o), 8 * 128);	/* the k - 8 sum to -8 */
+		assert_int_equal(acc_lane(m, 3, o), 16 * -128);
 	}
 	/* Again, it adds; with reset, it clears, and its other indices are free. */
 	emit(m, loop_word(CORE_OP_GEMM, 0, 1, 2, 2), gemm_word(out, in));
 	emit(m, loop_word(CORE_OP_GEMM, 0, 1, 3, 1) | GEMM_RESET,
-	     gemm_word((struct core_index){ .dst = 1, .src = 2047, .wgt = 1023 }, none));
+	     gemm_word((struct core_index){ .dst = 1, .src = 2047, .wgt = 1023 }, no_index));
 	run_ok(m);
 	assert_int_equal(m->stats.gemm_uops, 4);
-	assert_int_equal(acc(m, 0, 3), 0);
-	assert_int_equal(acc(m, 2, 3), 0);
-	assert_int_equal(acc(m, 3, 3), 2 * 16 * -128);
+	assert_int_equal(acc_lane(m, 0, 3), 0);
+	assert_int_equal(acc_lane(m, 2, 3), 0);
+	assert_int_equal(acc_lane(m, 3, 3), 2 * 16 * -128);
 }
 
 static void gemm_wraps(void **state)
@@ -262,13 +262,13 @@ static void gemm_wraps(void **state)
 	load_acc(m, least, 1);
 	emit(m, loop_word(CORE_OP_GEMM, 0, 1, 1, 1), 0);
 	run_ok(m);
-	assert_int_equal(acc(m, 0, 5), INT32_MIN + (int64_t)16 * -128 + (INT64_C(1) << 32));
+	assert_int_equal(acc_lane(m, 0, 5), INT32_MIN + (int64_t)16 * -128 + (INT64_C(1) << 32));
 }
 
 static void gemm_checks_indices(void **state)
 {
 	struct machine *m = *state;
-	const uint32_t uops[] = { uop(2047, 0, 0), uop(0, 2047, 0), uop(0, 0, 1023) };
+	const uint32_t uops[] = { uop_word(2047, 0, 0), uop_word(0, 2047, 0), uop_word(0, 0, 1023) };
 	static const struct core_index one[] = { { .dst = 1 }, { .src = 1 }, { .wgt = 1 } };
 	uint32_t i;
 
@@ -276,12 +276,12 @@ static void gemm_checks_indices(void **state)
 	for (i = 0; i < 3; i++) {
 		emit(m, loop_word(CORE_OP_GEMM, i, i + 1, 1, 1), gemm_word(one[i], one[i]));
 		run_ok(m);
-		emit(m, loop_word(CORE_OP_GEMM, i, i + 1, 2, 1), gemm_word(one[i], none));
+		emit(m, loop_word(CORE_OP_GEMM, i, i + 1, 2, 1), gemm_word(one[i], no_index));
 		run_faults(m, VTA_FAULT_BOUNDS, 0);
-		emit(m, loop_word(CORE_OP_GEMM, i, i + 1, 1, 2), gemm_word(none, one[i]));
+		emit(m, loop_word(CORE_OP_GEMM, i, i + 1, 1, 2), gemm_word(no_index, one[i]));
 		run_faults(m, VTA_FAULT_BOUNDS, 0);
 		emit(m, loop_word(CORE_OP_GEMM, i, i + 1, 1, 2) | GEMM_RESET,
-		     gemm_word(none, one[i]));
+		     gemm_word(no_index, one[i]));
 		if (i)
 			run_ok(m);
 		else
@@ -387,12 +387,12 @@ static int32_t alu(struct machine *m, uint64_t op, int32_t a, int32_t b, bool us
 	const int32_t values[] = { a, b };
 
 	load_acc(m, values, 2);
-	emit(m, loop_word(CORE_OP_ALU, 0, 1, 1, 1), alu_word(none, none, op, use_imm, b));
+	emit(m, loop_word(CORE_OP_ALU, 0, 1, 1, 1), alu_word(no_index, no_index, op, use_imm, b));
 	run_ok(m);
 	assert_int_equal(m->stats.alu_uops, 1);
-	assert_int_equal(acc(m, 0, 0), acc(m, 0, 15));
-	assert_int_equal(acc(m, 1, 7), b);
-	return acc(m, 0, 0);
+	assert_int_equal(acc_lane(m, 0, 0), acc_lane(m, 0, 15));
+	assert_int_equal(acc_lane(m, 1, 7), b);
+	return acc_lane(m, 0, 0);
 }
 
 static void alu_operations(void **state)
@@ -418,7 +418,7 @@ static void alu_operations(void **state)
 		{ CORE_ALU_SHR, -3, -32, 0 },
 		{ CORE_ALU_SHR, -3, -32768, 0 },
 	};
-	const uint32_t uops[] = { uop(0, 1, 0) };
+	const uint32_t uops[] = { uop_word(0, 1, 0) };
 	uint32_t i;
 
 	load_uops(m, uops, 1);
@@ -431,7 +431,7 @@ static void alu_operations(void **state)
 	assert_int_equal(alu(m, CORE_ALU_SHR, -5, INT32_MIN, false), 0);
 	assert_int_equal(alu(m, CORE_ALU_MUL, 65536, 65537, false), 65536);
 	for (i = CORE_ALU_MUL + 1; i < 8; i++) {
-		emit(m, loop_word(CORE_OP_ALU, 0, 0, 0, 0), alu_word(none, none, i, true, 0));
+		emit(m, loop_word(CORE_OP_ALU, 0, 0, 0, 0), alu_word(no_index, no_index, i, true, 0));
 		run_faults(m, VTA_FAULT_INSN, 0);
 	}
 }
@@ -440,32 +440,32 @@ static void alu_is_in_sequence(void **state)
 {
 	struct machine *m = *state;
 	static const int32_t values[] = { 1, 0, 0, 0 };
-	const uint32_t uops[] = { uop(1, 0, 0), uop(1, 1, 0) };
+	const uint32_t uops[] = { uop_word(1, 0, 0), uop_word(1, 1, 0) };
 	static const struct core_index one = { .dst = 1, .src = 1 };
 
 	/* acc[i + 1] += acc[i], then doubled: each sees the one before. */
 	load_uops(m, uops, 2);
 	load_acc(m, values, 4);
-	emit(m, loop_word(CORE_OP_ALU, 0, 2, 1, 3), alu_word(none, one, CORE_ALU_ADD, false, 0));
+	emit(m, loop_word(CORE_OP_ALU, 0, 2, 1, 3), alu_word(no_index, one, CORE_ALU_ADD, false, 0));
 	run_ok(m);
-	assert_int_equal(acc(m, 0, 9), 1);
-	assert_int_equal(acc(m, 1, 9), 2);
-	assert_int_equal(acc(m, 2, 9), 4);
-	assert_int_equal(acc(m, 3, 9), 8);
+	assert_int_equal(acc_lane(m, 0, 9), 1);
+	assert_int_equal(acc_lane(m, 1, 9), 2);
+	assert_int_equal(acc_lane(m, 2, 9), 4);
+	assert_int_equal(acc_lane(m, 3, 9), 8);
 }
 
 static void alu_checks_indices(void **state)
 {
 	struct machine *m = *state;
-	const uint32_t uops[] = { uop(0, 2047, 0), uop(2047, 0, 0) };
+	const uint32_t uops[] = { uop_word(0, 2047, 0), uop_word(2047, 0, 0) };
 	static const struct core_index one = { .dst = 1, .src = 1 };
 
 	load_uops(m, uops, 2);
-	emit(m, loop_word(CORE_OP_ALU, 0, 1, 2, 1), alu_word(one, none, CORE_ALU_ADD, false, 0));
+	emit(m, loop_word(CORE_OP_ALU, 0, 1, 2, 1), alu_word(one, no_index, CORE_ALU_ADD, false, 0));
 	run_faults(m, VTA_FAULT_BOUNDS, 0);
-	emit(m, loop_word(CORE_OP_ALU, 0, 1, 2, 1), alu_word(one, none, CORE_ALU_ADD, true, 0));
+	emit(m, loop_word(CORE_OP_ALU, 0, 1, 2, 1), alu_word(one, no_index, CORE_ALU_ADD, true, 0));
 	run_ok(m);
-	emit(m, loop_word(CORE_OP_ALU, 0, 2, 1, 2), alu_word(none, one, CORE_ALU_ADD, true, 0));
+	emit(m, loop_word(CORE_OP_ALU, 0, 2, 1, 2), alu_word(no_index, one, CORE_ALU_ADD, true, 0));
 	run_faults(m, VTA_FAULT_BOUNDS, 0);
 }
 

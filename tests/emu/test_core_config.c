@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * test_core_config.c - reading and checking of vta_config.json
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "core.h"
+
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+
+static const char *const names[] = {
+	"LOG_INP_WIDTH", "LOG_WGT_WIDTH", "LOG_ACC_WIDTH", "LOG_BATCH", "LOG_BLOCK",
+	"LOG_UOP_BUFF_SIZE", "LOG_INP_BUFF_SIZE", "LOG_WGT_BUFF_SIZE", "LOG_ACC_BUFF_SIZE",
+	"HW_VER",
+};
+
+static const char *const defaults[] = {
+	"3", "3", "5", "0", "4", "15", "15", "18", "17", "\"0.0.1\"",
+};
+
+static int load(struct core_config *cfg, const char *text, size_t len, char *err, size_t err_len)
+{
+	char path[] = "/tmp/vta-test-XXXXXX";
+	int fd = mkstemp(path);
+	int ret;
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, len), (ssize_t)len);
+	close(fd);
+	ret = core_config_load(cfg, path, err, err_len);
+	unlink(path);
+	return ret;
+}
+
+/* A file with the defaults but for @name, which is @value, or missing if NULL. */
+static int load_with(struct core_config *cfg, const char *name, const char *value, char *err,
+		     size_t err_len)
+{
+	char text[1024] = "{ \"TARGET\" : \"sim\"";
+	const char *v;
+	size_t i, at;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		v = strcmp(names[i], name) ? defaults[i] : value;
+		at = strlen(text);
+		if (v)
+			snprintf(text + at, sizeof(text) - at, ",\n  \"%s\" : %s", names[i], v);
+	}
+	at = strlen(text);
+	snprintf(text + at, sizeof(text) - at, ",\n  \"ACC_DEP_DISTANCE\" : [3]\n}\n");
+	return load(cfg, text, strlen(text), err, err_len);
+}
+
+static void tvm_file_is_read(void **state)
+{
+	struct core_config cfg;
+	char err[256] = "";
+
+	(void)state;
+	if (load_with(&cfg, "", NULL, err, sizeof(err)))
+		fail_msg("%s", err);
+	assert_memory_equal(&cfg, &core_config_default, sizeof(cfg));
+	assert_int_equal(load_with(&cfg, "HW_VER", "\"1.20.255\"", err, sizeof(err)), 0);
+	assert_int_equal(cfg.hw_ver, 0x0114ff);
+	assert_int_equal(load_with(&cfg, "LOG_WGT_WIDTH", "1", err, sizeof(err)), -1);
+	assert_int_equal(load_with(&cfg, "LOG_WGT_BUFF_SIZE", "16", err, sizeof(err)), 0);
+	assert_int_equal(cfg.log_wgt_buff_size, 16);
+}
+
+static void faulty_fields_are_named(void **state)
+{
+	static const char *const ints[] = {
+		NULL, "\"4\"", "4.0", "true", "null", "-1", "25", "99999999999999999999", "[]",
+	};
+	static const char *const versions[] = {
+		NULL, "1", "\"\"", "\"1.0\"", "\"1.0.0.0\"", "\"1.0.256\"", "\"1.0.\"", "\"1..0\"",
+		"\"1.0.0 \"", "\"+1.0.0\"", "\"0001.0.0\"", "\"1.0.0\\u0000\"",
+	};
+	struct core_config cfg = core_config_default;
+	char err[256];
+	size_t i, j;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(names) - 1; i++) {
+		for (j = 0; j < ARRAY_SIZE(ints); j++) {
+			assert_int_equal(load_with(&cfg, names[i], ints[j], err, sizeof(err)), -1);
+			assert_non_null(strstr(err, names[i]));
+		}
+	}
+	for (j = 0; j < ARRAY_SIZE(versions); j++) {
+		assert_int_equal(load_with(&cfg, "HW_VER", versions[j], err, sizeof(err)), -1);
+		assert_non_null(strstr(err, "HW_VER"));
+	}
+	/* What was there before is untouched. */
+	assert_memory_equal(&cfg, &core_config_default, sizeof(cfg));
+}
+
+static void what_is_no_json_object(void **state)
+{
+	static const char *const texts[] = { "", "{", "[]", "null", "3", "{} x", "{\"a\":}" };
+	static char big[70000];
+	struct core_config cfg;
+	char err[256];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(texts); i++) {
+		err[0] = '\0';
+		assert_int_equal(load(&cfg, texts[i], strlen(texts[i]), err, sizeof(err)), -1);
+		assert_non_null(strstr(err, "JSON"));
+	}
+	assert_int_equal(load(&cfg, "{}\0", 3, err, sizeof(err)), -1);
+	assert_non_null(strstr(err, "zero byte"));
+	memset(big, ' ', sizeof(big));
+	assert_int_equal(load(&cfg, big, sizeof(big), err, sizeof(err)), -1);
+	assert_non_null(strstr(err, "larger"));
+	memset(big, '[', 60000);
+	assert_int_equal(load(&cfg, big, 60000, err, sizeof(err)), -1);
+	assert_int_equal(core_config_load(&cfg, "/", err, sizeof(err)), -1);
+	assert_int_equal(core_config_load(&cfg, "/nonexistent", err, sizeof(err)), -1);
+	assert_string_equal(err, "No such file or directory");
+}
+
+/* Each is one step beyond a limit. */
+static void limits_of_the_instructions(void **state)
+{
+	static const struct {
+		struct core_config cfg;
+		const char *says;
+	} cases[] = {
+		{ { 3, 3, 5, 0, 4, 16, 15, 18, 17, 1 }, "LOG_UOP_BUFF_SIZE" },
+		{ { 3, 3, 5, 0, 4, 15, 15, 17, 18, 1 }, "word 1 of ALU" },
+		{ { 3, 3, 5, 0, 4, 15, 14, 19, 17, 1 }, "micro-op" },
+		{ { 3, 3, 5, 0, 4, 15, 15, 19, 17, 1 }, "word 1 of GEMM" },
+		{ { 3, 3, 5, 0, 4, 15, 21, 8, 6, 1 }, "LOG_INP_BUFF_SIZE gives" },
+		{ { 3, 3, 5, 0, 4, 15, 3, 18, 17, 1 }, "LOG_INP_BUFF_SIZE is too small" },
+		{ { 3, 3, 5, 0, 4, 15, 15, 7, 17, 1 }, "LOG_WGT_BUFF_SIZE is too small" },
+		{ { 3, 3, 5, 2, 4, 15, 15, 18, 7, 1 }, "LOG_ACC_BUFF_SIZE is too small" },
+		{ { 2, 3, 5, 0, 0, 15, 8, 8, 8, 1 }, "smaller than a byte" },
+		{ { 3, 1, 5, 0, 0, 15, 8, 8, 8, 1 }, "smaller than a byte" },
+		{ { 3, 3, 4, 0, 4, 15, 15, 18, 17, 1 }, "LOG_ACC_WIDTH is 4, but must be 5" },
+		{ { 3, 3, 5, 0, 4, 15, 15, 18, 17, 0x1000000 }, "HW_VER" },
+	};
+	struct core_config least = { 3, 3, 5, 0, 0, 2, 0, 0, 2, 0 };
+	char err[256];
+	size_t i;
+
+	(void)state;
+	assert_int_equal(core_config_check(&core_config_default, err, sizeof(err)), 0);
+	assert_int_equal(core_config_check(&least, err, sizeof(err)), 0);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		err[0] = '\0';
+		assert_int_equal(core_config_check(&cases[i].cfg, err, sizeof(err)), -1);
+		if (!strstr(err, cases[i].says))
+			fail_msg("case %zu: %s", i, err);
+	}
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tvm_file_is_read),
+		cmocka_unit_test(faulty_fields_are_named),
+		cmocka_unit_test(what_is_no_json_object),
+		cmocka_unit_test(limits_of_the_instructions),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
