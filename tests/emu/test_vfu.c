@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The vfio-user protocol: negotiation, what the device says of itself, messages
- * that must be refused, and clients that come, go and misbehave.
+ * The vfio-user protocol: negotiation, what the device says of itself, and
+ * clients that come, go and misbehave. What must be refused: test_vfu_refuse.c.
  */
 #define _GNU_SOURCE 1	/* memfd_create */
 #include <errno.h>
@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -28,46 +27,11 @@
 
 #define RECONNECTS	1000
 
-static struct fake fake;
-
 static int setup(void **state)
 {
 	(void)state;
-	fake_init(&fake, 1, PCI_MSIX_MAX);
-	fake_start(&fake);
+	fake_serve(1, PCI_MSIX_MAX);
 	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	fake_stop(&fake);
-	return 0;
-}
-
-/* A server that was refused something still serves the next client. */
-static void assert_alive(void)
-{
-	struct vfc c;
-
-	assert_int_equal(vfc_connect(&c, fake.path), 0);
-	assert_int_equal(vfc_cfg_read16(&c, PCI_VENDOR_ID), PCI_VTA_VENDOR);
-	vfc_close(&c);
-}
-
-/*
- * Descriptors open in this process, server and client, with a fresh client
- * connected: by then the server has put the one before behind it.
- */
-static unsigned int fds_in_session(void)
-{
-	unsigned int n;
-	struct vfc c;
-
-	assert_int_equal(vfc_connect(&c, fake.path), 0);
-	n = count_fds();
-	vfc_close(&c);
-	return n;
 }
 
 /* Negotiation */
@@ -177,7 +141,7 @@ static void negotiate_refused(void **state)
 				  NULL, 0, NULL), -EPROTONOSUPPORT);
 	assert_true(vfc_hung_up(&c));
 	vfc_close(&c);
-	assert_alive();
+	fake_alive();
 }
 
 /* A client that takes no descriptors is not given a region to map. */
@@ -309,180 +273,7 @@ static void region_sparse(void **state)
 	fake_stop(&f);
 }
 
-/* Messages to refuse */
-
-/* A command with any payload and descriptors. */
-struct bad {
-	const char *what;
-	uint16_t command;
-	uint32_t words[10];
-	size_t len;
-	unsigned int nfds;
-	int want;
-};
-
-static const struct bad bad_messages[] = {
-	{ "unknown", 99, { 0 }, 0, 0, ENOSYS },
-	{ "unknown 0", 0, { 0 }, 0, 0, ENOSYS },
-	{ "dirty pages", 14, { 0 }, 0, 0, ENOSYS },
-	{ "feature", VFU_DEVICE_FEATURE, { 0 }, 8, 0, EOPNOTSUPP },
-	{ "dma read", VFU_DMA_READ_CMD, { 0 }, 16, 0, EOPNOTSUPP },
-	{ "info short", VFU_DEVICE_GET_INFO, { 16 }, 12, 0, EINVAL },
-	{ "info long", VFU_DEVICE_GET_INFO, { 16 }, 20, 0, EINVAL },
-	{ "info argsz", VFU_DEVICE_GET_INFO, { 15 }, 16, 0, EINVAL },
-	{ "info fd", VFU_DEVICE_GET_INFO, { 16 }, 16, 1, EINVAL },
-	{ "region argsz", VFU_DEVICE_GET_REGION_INFO, { 31 }, 32, 0, EINVAL },
-	{ "region index", VFU_DEVICE_GET_REGION_INFO, { 32, 0, 9 }, 32, 0,
-	  EINVAL },
-	{ "region index -1", VFU_DEVICE_GET_REGION_INFO, { 32, 0, ~0u }, 32, 0,
-	  EINVAL },
-	{ "io fds index", VFU_DEVICE_GET_REGION_IO_FDS, { 16, 0, 1 }, 16, 0,
-	  EINVAL },
-	{ "irq argsz", VFU_DEVICE_GET_IRQ_INFO, { 0 }, 16, 0, EINVAL },
-	{ "reset payload", VFU_DEVICE_RESET, { 0 }, 4, 0, EINVAL },
-	{ "reset fds", VFU_DEVICE_RESET, { 0 }, 0, 2, EINVAL },
-	/* SET_IRQS: argsz, flags, index, start, count; 0x24 is EVENTFD */
-	{ "irqs argsz", VFU_DEVICE_SET_IRQS, { 24, 0x24, 2, 0, 1 }, 20, 1,
-	  EINVAL },
-	{ "irqs two data", VFU_DEVICE_SET_IRQS, { 20, 0x25, 2, 0, 1 }, 20, 1,
-	  EINVAL },
-	{ "irqs no data", VFU_DEVICE_SET_IRQS, { 20, 0x20, 2, 0, 1 }, 20, 0,
-	  EINVAL },
-	{ "irqs two actions", VFU_DEVICE_SET_IRQS, { 20, 0x34, 2, 0, 1 }, 20, 1,
-	  EINVAL },
-	{ "irqs flag", VFU_DEVICE_SET_IRQS, { 20, 0x64, 2, 0, 1 }, 20, 1,
-	  EINVAL },
-	{ "irqs mask", VFU_DEVICE_SET_IRQS, { 20, 0x09, 2, 0, 1 }, 20, 0,
-	  EOPNOTSUPP },
-	{ "irqs index", VFU_DEVICE_SET_IRQS, { 20, 0x24, 3, 0, 1 }, 20, 1,
-	  EINVAL },
-	{ "irqs intx", VFU_DEVICE_SET_IRQS, { 20, 0x24, 0, 0, 1 }, 20, 1,
-	  EINVAL },
-	{ "irqs start", VFU_DEVICE_SET_IRQS, { 20, 0x24, 2, 257, 1 }, 20, 1,
-	  EINVAL },
-	{ "irqs wrap", VFU_DEVICE_SET_IRQS, { 20, 0x24, 2, ~0u, 2 }, 20, 2,
-	  EINVAL },
-	{ "irqs few fds", VFU_DEVICE_SET_IRQS, { 20, 0x24, 2, 0, 3 }, 20, 2,
-	  EINVAL },
-	{ "irqs many fds", VFU_DEVICE_SET_IRQS, { 20, 0x24, 2, 0, 1 }, 20, 2,
-	  EINVAL },
-	{ "irqs 17 fds", VFU_DEVICE_SET_IRQS, { 20, 0x24, 2, 0, 17 }, 20, 17,
-	  EINVAL },
-	{ "irqs 253 fds", VFU_DEVICE_SET_IRQS, { 20, 0x24, 2, 0, 253 }, 20,
-	  253, EINVAL },
-	{ "irqs none fds", VFU_DEVICE_SET_IRQS, { 20, 0x21, 2, 0, 1 }, 20, 1,
-	  EINVAL },
-	{ "irqs none start", VFU_DEVICE_SET_IRQS, { 20, 0x21, 2, 1, 0 }, 20, 0,
-	  EINVAL },
-	{ "irqs bools", VFU_DEVICE_SET_IRQS, { 24, 0x22, 2, 0, 5 }, 24, 0,
-	  EINVAL },
-	{ "irqs not eventfd", VFU_DEVICE_SET_IRQS, { 20, 0x24, 2, 0, 1 }, 20, 1,
-	  EINVAL },
-	/* REGION_READ, WRITE: offset, offset, region, count, data */
-	{ "read index", VFU_REGION_READ, { 0, 0, 9, 4 }, 16, 0, EINVAL },
-	{ "read index -1", VFU_REGION_READ, { 0, 0, ~0u, 4 }, 16, 0, EINVAL },
-	{ "read absent", VFU_REGION_READ, { 0, 0, 1, 4 }, 16, 0, EINVAL },
-	{ "read none", VFU_REGION_READ, { 0, 0, 0, 0 }, 16, 0, EINVAL },
-	{ "read end", VFU_REGION_READ, { 0xfffd, 0, 0, 4 }, 16, 0, EINVAL },
-	{ "read beyond", VFU_REGION_READ, { 0x10001, 0, 0, 4 }, 16, 0, EINVAL },
-	{ "read wrap", VFU_REGION_READ, { ~3u, ~0u, 0, 8 }, 16, 0, EINVAL },
-	{ "read config", VFU_REGION_READ, { 4096, 0, 7, 1 }, 16, 0, EINVAL },
-	{ "read large", VFU_REGION_READ, { 0, 0, 4, 1048577 }, 16, 0, EINVAL },
-	{ "read short", VFU_REGION_READ, { 0, 0, 0, 4 }, 12, 0, EINVAL },
-	{ "read long", VFU_REGION_READ, { 0, 0, 0, 4 }, 20, 0, EINVAL },
-	{ "write count", VFU_REGION_WRITE, { 0, 0, 0, 8, 1 }, 20, 0, EINVAL },
-	{ "write less", VFU_REGION_WRITE, { 0, 0, 0, 2, 1 }, 20, 0, EINVAL },
-	{ "write wrap", VFU_REGION_WRITE, { ~0u, ~0u, 0, 4, 1 }, 20, 0,
-	  EINVAL },
-	{ "write fd", VFU_REGION_WRITE, { 0, 0, 0, 4, 1 }, 20, 1, EINVAL },
-	/* WRITE_MULTI: wr_cnt, wr_cnt, then offset, offset, region, count */
-	{ "multi short", VFU_REGION_WRITE_MULTI, { 2, 0 }, 32, 0, EINVAL },
-	{ "multi count", VFU_REGION_WRITE_MULTI, { 1, 0, 0, 0, 0, 9 }, 32, 0,
-	  EINVAL },
-	{ "multi wrap", VFU_REGION_WRITE_MULTI, { 0xaaaaaaac, 0xaaaaaaaa }, 32,
-	  0, EINVAL },
-	/* DMA_MAP: argsz, flags, offset x2, address x2, size x2 */
-	{ "map argsz", VFU_DMA_MAP, { 31, 3, 0, 0, 0, 0, 4096 }, 32, 0,
-	  EINVAL },
-	{ "map flags", VFU_DMA_MAP, { 32, 7, 0, 0, 0, 0, 4096 }, 32, 0,
-	  EINVAL },
-	{ "map no access", VFU_DMA_MAP, { 32, 0, 0, 0, 0, 0, 4096 }, 32, 0,
-	  EINVAL },
-	{ "map two fds", VFU_DMA_MAP, { 32, 3, 0, 0, 0, 0, 4096 }, 32, 2,
-	  EINVAL },
-	{ "map not a file", VFU_DMA_MAP, { 32, 3, 0, 0, 0, 0, 4096 }, 32, 1,
-	  EINVAL },
-	{ "unmap argsz", VFU_DMA_UNMAP, { 23, 0, 0, 0, 4096 }, 24, 0, EINVAL },
-	{ "unmap flags", VFU_DMA_UNMAP, { 24, 1, 0, 0, 4096 }, 24, 0, EINVAL },
-	{ "unmap none", VFU_DMA_UNMAP, { 24, 0, 0, 0, 0 }, 24, 0, EINVAL },
-	{ "unmap all of some", VFU_DMA_UNMAP, { 24, 2, 0, 0, 4096 }, 24, 0,
-	  EINVAL },
-};
-
-static void refuse_malformed(void **state)
-{
-	unsigned int before = fds_in_session();
-	int fds[253], pipe_fd[2];
-	struct vfc c;
-	size_t i;
-
-	(void)state;
-	assert_int_equal(pipe(pipe_fd), 0);
-	for (i = 0; i < 253; i++)
-		fds[i] = pipe_fd[1];
-	assert_int_equal(vfc_connect(&c, fake.path), 0);
-	fake.accesses = 0;
-	for (i = 0; i < sizeof(bad_messages) / sizeof(*bad_messages); i++) {
-		const struct bad *b = &bad_messages[i];
-		int ret = vfc_call(&c, b->command, b->words, b->len, fds,
-				   b->nfds, NULL, 0, NULL);
-
-		if (ret != -b->want)
-			fail_msg("%s: %d, want %d", b->what, ret, -b->want);
-		/* Each on its own: nothing of it lingers. */
-		assert_int_equal(vfc_cfg_read16(&c, PCI_VENDOR_ID),
-				 PCI_VTA_VENDOR);
-	}
-	assert_int_equal(fake.accesses, 0);
-	assert_int_equal(vfu_dma_count(vfu_get_dma(fake.srv)), 0);
-	/* An error is worth a line, a flood is not. */
-	assert_true(fake.log_lines <= 32);
-	vfc_close(&c);
-	close(pipe_fd[0]);
-	close(pipe_fd[1]);
-	assert_int_equal(fds_in_session(), before);
-}
-
-static void lose_framing(void **state)
-{
-	static const struct vfu_hdr hdrs[] = {
-		{ .command = VFU_DEVICE_RESET, .size = 15 },
-		{ .command = VFU_DEVICE_RESET, .size = 0 },
-		{ .command = VFU_DEVICE_RESET, .size = 16, .flags = 1 },
-		{ .command = VFU_DEVICE_RESET, .size = 16, .flags = 0xf },
-	};
-	struct vfu_hdr big = { .command = VFU_REGION_WRITE,
-			       .size = VFU_MSG_MAX + 1 };
-	struct vfc c;
-	size_t i;
-
-	(void)state;
-	for (i = 0; i < sizeof(hdrs) / sizeof(*hdrs); i++) {
-		assert_int_equal(vfc_connect(&c, fake.path), 0);
-		assert_int_equal(vfc_send_raw(&c, &hdrs[i], sizeof(hdrs[i]),
-					      NULL, 0), 0);
-		assert_true(vfc_hung_up(&c));
-		vfc_close(&c);
-	}
-	assert_int_equal(vfc_connect(&c, fake.path), 0);
-	assert_int_equal(vfc_send_raw(&c, &big, sizeof(big), NULL, 0), 0);
-	assert_int_equal(vfc_recv_raw(&c, &big, NULL, 0, NULL), 0);
-	assert_int_equal(big.flags, VFU_F_REPLY | VFU_F_ERROR);
-	assert_int_equal(big.error, EMSGSIZE);
-	assert_true(vfc_hung_up(&c));
-	vfc_close(&c);
-	assert_alive();
-}
+/* Kinds of writes */
 
 static void no_reply(void **state)
 {
@@ -549,7 +340,7 @@ static void write_multi(void **state)
 static void disconnect_in_message(void **state)
 {
 	const struct vfu_hdr hdr = { .command = VFU_REGION_WRITE, .size = 100 };
-	unsigned int before = fds_in_session();
+	unsigned int before = fake_fds();
 	size_t cut;
 
 	(void)state;
@@ -562,7 +353,7 @@ static void disconnect_in_message(void **state)
 		vfc_close(&c);
 		close(fd);
 	}
-	assert_int_equal(fds_in_session(), before);
+	assert_int_equal(fake_fds(), before);
 }
 
 /* A message in single bytes is as good as one in one piece. */
@@ -597,7 +388,7 @@ static void reconnects_leak_nothing(void **state)
 	struct vfc c;
 
 	(void)state;
-	before = fds_in_session();
+	before = fake_fds();
 	connects = fake.connects;
 	for (i = 0; i < RECONNECTS; i++) {
 		vfc_open(&c, fake.path, 0x100000, 65536);
@@ -608,7 +399,7 @@ static void reconnects_leak_nothing(void **state)
 	assert_int_equal(fake.disconnects, fake.connects - 1);
 	assert_int_equal(vfu_dma_count(vfu_get_dma(fake.srv)), 0);
 	vfc_close(&c);
-	assert_int_equal(fds_in_session(), before);
+	assert_int_equal(fake_fds(), before);
 }
 
 static void second_client_waits(void **state)
@@ -693,7 +484,7 @@ static void idle_is_idle(void **state)
 					      NULL, 0), 0);
 	assert_true(goes_to_sleep(fake.thread));
 	vfc_close(&c);
-	assert_alive();
+	fake_alive();
 }
 
 /* Passes on what comes in; asserting is for the test's own thread. */
@@ -800,7 +591,7 @@ static void handle_without_socket(void **state)
 }
 
 /* A server for each, so that one failure stays one. */
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, fake_close)
 
 int main(void)
 {
@@ -812,8 +603,6 @@ int main(void)
 		TEST(device_info),
 		TEST(region_info),
 		TEST(region_sparse),
-		TEST(refuse_malformed),
-		TEST(lose_framing),
 		TEST(no_reply),
 		TEST(write_multi),
 		TEST(disconnect_in_message),

@@ -189,7 +189,7 @@ int vfc_call(struct vfc *c, enum vfu_command cmd, const void *payload,
 
 /* The connection */
 
-static void init(struct vfc *c)
+void vfc_init(struct vfc *c)
 {
 	unsigned int i;
 
@@ -205,7 +205,7 @@ int vfc_connect_raw(struct vfc *c, const char *path)
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	int tries;
 
-	init(c);
+	vfc_init(c);
 	if (strlen(path) >= sizeof(addr.sun_path))
 		return -ENAMETOOLONG;
 	strcpy(addr.sun_path, path);
@@ -280,7 +280,7 @@ void vfc_close(struct vfc *c)
 		close(c->ram_fd);
 	if (c->bar4)
 		munmap(c->bar4, c->bar4_size);
-	init(c);
+	vfc_init(c);
 }
 
 /* Regions */

@@ -44,6 +44,8 @@ struct vfc {
 	int irq[VFC_MAX_IRQS];
 };
 
+/* Nothing yet: for one that may be closed without having been connected. */
+void vfc_init(struct vfc *c);
 /*
  * Connects (waiting up to VFC_TIMEOUT_MS for the socket to appear) and
  * negotiates. vfc_close may be called on any client, also one that failed.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #define _GNU_SOURCE 1	/* memfd_create */
 #include <dirent.h>
+#include <linux/pci_regs.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,6 +13,9 @@
 #include <cmocka.h>
 
 #include "vfu_fake.h"
+
+struct fake fake;
+struct vfc client;
 
 static int fake_access(void *priv, unsigned int bar, uint64_t off, void *buf,
 		       size_t len, bool write)
@@ -174,7 +178,7 @@ void fake_stop(struct fake *f)
 	fake_fini(f);
 }
 
-unsigned int count_fds(void)
+static unsigned int count_fds(void)
 {
 	DIR *d = opendir("/proc/self/fd");
 	unsigned int n = 0;
@@ -183,5 +187,46 @@ unsigned int count_fds(void)
 	while (readdir(d))
 		n++;
 	closedir(d);
+	return n;
+}
+
+void fake_serve(unsigned int msi, unsigned int msix)
+{
+	fake_init(&fake, msi, msix);
+	fake_start(&fake);
+	vfc_init(&client);
+}
+
+void fake_open(unsigned int msi, unsigned int msix)
+{
+	fake_serve(msi, msix);
+	assert_int_equal(vfc_connect(&client, fake.path), 0);
+}
+
+int fake_close(void **state)
+{
+	(void)state;
+	vfc_close(&client);
+	fake_stop(&fake);
+	return 0;
+}
+
+void fake_alive(void)
+{
+	struct vfc c;
+
+	assert_int_equal(vfc_connect(&c, fake.path), 0);
+	assert_int_equal(vfc_cfg_read16(&c, PCI_VENDOR_ID), PCI_VTA_VENDOR);
+	vfc_close(&c);
+}
+
+unsigned int fake_fds(void)
+{
+	unsigned int n;
+	struct vfc c;
+
+	assert_int_equal(vfc_connect(&c, fake.path), 0);
+	n = count_fds();
+	vfc_close(&c);
 	return n;
 }

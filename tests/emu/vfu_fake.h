@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include "../../tools/vta-emu/vfu.h"
+#include "vfu_client.h"
 
 #define FAKE_BAR2_SIZE	(4u * 65536)
 #define FAKE_BAR4_SIZE	0x100000u
@@ -51,6 +52,23 @@ void fake_fini(struct fake *f);
 void fake_start(struct fake *f);	/* listen and run */
 void fake_stop(struct fake *f);		/* stop, join and fini */
 
-unsigned int count_fds(void);		/* open in this process */
+/*
+ * The one that most tests run against, a new one for each so that a failure
+ * stays one: fake_serve starts it, fake_open connects the client too, and
+ * fake_close is a cmocka teardown for both.
+ */
+extern struct fake fake;
+extern struct vfc client;
+void fake_serve(unsigned int msi, unsigned int msix);
+void fake_open(unsigned int msi, unsigned int msix);
+int fake_close(void **state);
+
+/* A server that was refused something still serves the next client. */
+void fake_alive(void);
+/*
+ * Descriptors open in this process, server and client, with a fresh client
+ * connected: by then the server has put the one before behind it.
+ */
+unsigned int fake_fds(void);
 
 #endif

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Guest memory: what the client maps is what the card reaches, and nothing else.
+ */
+#include <errno.h>
+#include <linux/pci_regs.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "vfu_client.h"
+#include "vfu_fake.h"
+
+#define RAM		0x40000000ull
+#define RAM_SIZE	0x100000u
+#define RW		(VFIO_DMA_MAP_FLAG_READ | VFIO_DMA_MAP_FLAG_WRITE)
+
+static struct vfc *const c = &client;
+
+static int setup(void **state)
+{
+	(void)state;
+	fake_open(0, 1);
+	return 0;
+}
+
+static struct vfu_dma *dma(void)
+{
+	return vfu_get_dma(fake.srv);
+}
+
+static void open_ram(void)
+{
+	vfc_command(c, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER, 0);
+	assert_int_equal(vfc_ram(c, RAM, RAM_SIZE), 0);
+}
+
+static void dma_access(void **state)
+{
+	uint8_t buf[10000], back[10000];
+	uint64_t val;
+	size_t i;
+
+	(void)state;
+	open_ram();
+	for (i = 0; i < sizeof(buf); i++)
+		buf[i] = (uint8_t)(i * 7);
+	assert_int_equal(vfu_dma_write(dma(), RAM + 123, buf, sizeof(buf)), 0);
+	assert_memory_equal(vfc_ptr(c, RAM + 123, sizeof(buf)), buf,
+			    sizeof(buf));
+	assert_int_equal(vfu_dma_read(dma(), RAM + 123, back, sizeof(back)), 0);
+	assert_memory_equal(back, buf, sizeof(buf));
+
+	assert_int_equal(vfu_dma_write64(dma(), RAM + 8, 0x0807060504030201),
+			 0);
+	assert_memory_equal(vfc_ptr(c, RAM + 8, 8),
+			    "\x01\x02\x03\x04\x05\x06\x07\x08", 8);
+	assert_int_equal(vfu_dma_read64(dma(), RAM + 8, &val), 0);
+	assert_true(val == 0x0807060504030201);
+	assert_int_equal(vfu_dma_write64(dma(), RAM + 4, 1), -EINVAL);
+	assert_int_equal(vfu_dma_faults(dma()), 0);
+}
+
+static void dma_refused(void **state)
+{
+	uint64_t val = 7;
+	uint8_t buf[32];
+
+	(void)state;
+	open_ram();
+	assert_int_equal(vfu_dma_read(dma(), RAM - 1, buf, 1), -EFAULT);
+	assert_int_equal(vfu_dma_read(dma(), RAM + RAM_SIZE, buf, 1), -EFAULT);
+	/* Half in, half out: nothing is written. */
+	memset(buf, 0xee, sizeof(buf));
+	assert_int_equal(vfu_dma_write(dma(), RAM + RAM_SIZE - 16, buf, 32),
+			 -EFAULT);
+	assert_int_equal(*(uint8_t *)vfc_ptr(c, RAM + RAM_SIZE - 16, 1), 0);
+	assert_int_equal(vfu_dma_read(dma(), ~0ull - 7, buf, 32), -EFAULT);
+	assert_int_equal(vfu_dma_read64(dma(), 0, &val), -EFAULT);
+	assert_int_equal(val, 7);
+
+	/* Read only, and known but not shared. */
+	assert_int_equal(vfc_dma_map(c, 0x1000, 4096, VFIO_DMA_MAP_FLAG_READ,
+				     c->ram_fd, 0), 0);
+	assert_int_equal(vfc_dma_map(c, 0x2000, 4096, RW, -1, 0), 0);
+	assert_int_equal(vfu_dma_read(dma(), 0x1000, buf, 16), 0);
+	assert_int_equal(vfu_dma_write(dma(), 0x1000, buf, 16), -EACCES);
+	assert_int_equal(vfu_dma_read(dma(), 0x2000, buf, 16), -EFAULT);
+	assert_int_equal(vfu_dma_faults(dma()), 7);
+}
+
+static void dma_gate(void **state)
+{
+	uint64_t val;
+
+	(void)state;
+	open_ram();
+	assert_int_equal(vfu_dma_read64(dma(), RAM, &val), 0);
+	vfc_command(c, 0, PCI_COMMAND_MASTER);
+	assert_int_equal(vfu_dma_read64(dma(), RAM, &val), -EPERM);
+	vfc_command(c, PCI_COMMAND_MASTER, 0);
+	assert_int_equal(vfu_dma_read64(dma(), RAM, &val), 0);
+	vfc_cfg_write16(c, PCI_POS_PM + PCI_PM_CTRL, PCI_D3HOT);
+	assert_int_equal(vfu_dma_read64(dma(), RAM, &val), -EPERM);
+	vfc_cfg_write16(c, PCI_POS_PM + PCI_PM_CTRL, PCI_D0);
+	assert_int_equal(vfu_dma_read64(dma(), RAM, &val), 0);
+	vfc_flr(c);
+	assert_int_equal(vfu_dma_read64(dma(), RAM, &val), -EPERM);
+}
+
+/* Pages of a file in any order, as a guest's IOMMU maps them. */
+static void dma_scattered(void **state)
+{
+	uint8_t buf[3 * 4096];
+	size_t run = sizeof(buf);
+	uint8_t *ptr;
+	int i, err;
+
+	(void)state;
+	open_ram();
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(vfc_dma_map(c, 0x10000 + i * 0x1000ull, 4096,
+					     RW, c->ram_fd,
+					     (2 - i) * 0x1000ull), 0);
+		memset(c->ram + i * 4096, 'a' + i, 4096);
+	}
+	assert_int_equal(vfu_dma_read(dma(), 0x10000, buf, sizeof(buf)), 0);
+	assert_int_equal(buf[0], 'c');
+	assert_int_equal(buf[4096], 'b');
+	assert_int_equal(buf[3 * 4096 - 1], 'a');
+	vfu_dma_begin(dma());
+	ptr = vfu_dma_at(dma(), 0x10ff0, &run, VFU_DMA_READ, &err);
+	assert_non_null(ptr);
+	assert_int_equal(run, 16);
+	assert_int_equal(*ptr, 'c');
+	assert_null(vfu_dma_at(dma(), 0x13000, &run, VFU_DMA_READ, &err));
+	assert_int_equal(err, -EFAULT);
+	vfu_dma_end(dma());
+
+	/* One unmap over all of them, and holes besides. */
+	assert_int_equal(vfc_dma_unmap(c, 0x8000, 0x10000, 0), 0);
+	assert_int_equal(vfu_dma_count(dma()), 1);
+	assert_int_equal(vfu_dma_read(dma(), 0x11000, buf, 1), -EFAULT);
+}
+
+static void dma_map_refused(void **state)
+{
+	static const struct {
+		uint64_t iova, size, offset;
+		int want;
+	} t[] = {
+		{ RAM, 4096, 0, -EEXIST },
+		{ RAM + RAM_SIZE - 4096, 4096, 0, -EEXIST },
+		{ RAM - 4096, 8192, 0, -EEXIST },
+		{ RAM + 4096, 4096, 0, -EEXIST },
+		{ RAM - 4096, RAM_SIZE, 0, -EEXIST },
+		{ 0, 0, 0, -EINVAL },
+		{ 0, 100, 0, -EINVAL },
+		{ 100, 4096, 0, -EINVAL },
+		{ 0, 4096, 8, -EINVAL },
+		{ ~0xfffull, 8192, 0, -EINVAL },
+		{ 0x1000, ~0xfffull, 0, -EEXIST },
+		{ 0, RAM_SIZE + 4096, 0, -EINVAL },
+		{ 0, 4096, RAM_SIZE, -EINVAL },
+		{ 0, 4096, ~0xfffull, -EINVAL },
+		{ 0, 8192, ~0xfffull, -EINVAL },
+		{ RAM - 4096, 4096, 0, 0 },
+		{ RAM + RAM_SIZE, 4096, RAM_SIZE - 4096, 0 },
+		{ ~0xfffull, 4096, 0, 0 },
+	};
+	size_t i;
+
+	(void)state;
+	open_ram();
+	for (i = 0; i < sizeof(t) / sizeof(*t); i++) {
+		int ret = vfc_dma_map(c, t[i].iova, t[i].size, RW, c->ram_fd,
+				      t[i].offset);
+
+		if (ret != t[i].want)
+			fail_msg("map %zu: %d, want %d", i, ret, t[i].want);
+	}
+	assert_int_equal(vfu_dma_count(dma()), 4);
+}
+
+static void dma_unmap(void **state)
+{
+	(void)state;
+	/* What never was mapped is unmapped without complaint. */
+	assert_int_equal(vfc_dma_unmap(c, 0x5000, 0x1000, 0), 0);
+	assert_int_equal(vfc_dma_unmap(c, 0, 0, VFIO_DMA_UNMAP_FLAG_ALL), 0);
+	open_ram();
+	/* Bounds within a range would leave half of it. */
+	assert_int_equal(vfc_dma_unmap(c, RAM, 4096, 0), -EINVAL);
+	assert_int_equal(vfc_dma_unmap(c, RAM + 4096, RAM_SIZE, 0), -EINVAL);
+	assert_int_equal(vfc_dma_unmap(c, RAM, ~0ull - 1, 0), -EINVAL);
+	assert_int_equal(vfu_dma_count(dma()), 1);
+	assert_int_equal(vfc_dma_unmap(c, RAM, RAM_SIZE, 0), 0);
+	assert_int_equal(vfu_dma_count(dma()), 0);
+	assert_int_equal(vfc_dma_map(c, RAM, RAM_SIZE, RW, c->ram_fd, 0), 0);
+	assert_int_equal(vfc_dma_unmap(c, 0, 0, VFIO_DMA_UNMAP_FLAG_ALL), 0);
+	assert_int_equal(vfu_dma_count(dma()), 0);
+}
+
+struct engine {
+	pthread_t thread;
+	atomic_bool stop;
+	unsigned long done;
+	unsigned long refused;
+};
+
+static void *engine_main(void *arg)
+{
+	struct engine *e = arg;
+	uint64_t n = 0;
+
+	while (!atomic_load(&e->stop)) {
+		if (vfu_dma_write64(dma(), RAM, ++n))
+			e->refused++;
+		else
+			e->done++;
+	}
+	return NULL;
+}
+
+/* When an unmap is answered, no store through the old mapping follows. */
+static void dma_unmap_is_a_fence(void **state)
+{
+	struct engine e[2] = { 0 };
+	uint64_t *word;
+	int i, k;
+
+	(void)state;
+	open_ram();
+	word = vfc_ptr(c, RAM, 8);
+	for (i = 0; i < 2; i++)
+		assert_int_equal(pthread_create(&e[i].thread, NULL, engine_main,
+						&e[i]), 0);
+	for (i = 0; i < 200; i++) {
+		assert_int_equal(vfc_dma_unmap(c, RAM, RAM_SIZE, 0), 0);
+		__atomic_store_n(word, ~0ull, __ATOMIC_SEQ_CST);
+		for (k = 0; k < 100; k++)
+			sched_yield();
+		assert_true(__atomic_load_n(word, __ATOMIC_SEQ_CST) == ~0ull);
+		assert_int_equal(vfc_dma_map(c, RAM, RAM_SIZE, RW, c->ram_fd,
+					     0), 0);
+		/* The same for the gate. */
+		vfc_command(c, 0, PCI_COMMAND_MASTER);
+		__atomic_store_n(word, ~0ull, __ATOMIC_SEQ_CST);
+		sched_yield();
+		assert_true(__atomic_load_n(word, __ATOMIC_SEQ_CST) == ~0ull);
+		vfc_command(c, PCI_COMMAND_MASTER, 0);
+	}
+	for (i = 0; i < 2; i++) {
+		atomic_store(&e[i].stop, true);
+		pthread_join(e[i].thread, NULL);
+		assert_true(e[i].done && e[i].refused);
+	}
+	assert_int_equal(vfu_dma_faults(dma()), e[0].refused + e[1].refused);
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, fake_close)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(dma_access),
+		TEST(dma_refused),
+		TEST(dma_gate),
+		TEST(dma_scattered),
+		TEST(dma_map_refused),
+		TEST(dma_unmap),
+		TEST(dma_unmap_is_a_fence),
+	};
+
+	return cmocka_run_group_tests_name("vfu_dma", tests, NULL, NULL);
+}
