@@ -302,7 +302,7 @@ static double seconds(void)
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 static void progress(uint32_t done, uint32_t all)

@@ -6,7 +6,7 @@ enum { OP_LOAD = 0, OP_STORE = 1, OP_GEMM = 2, OP_FINISH = 3, OP_ALU = 4 };
 
 int vtaops_core_init(struct vtaops_core *c)
 {
-	unsigned int src;
+	unsigned int log_inp, log_wgt, log_acc, src;
 
 	if (c->log_inp_width < 1 || c->log_inp_width > 3 || c->log_wgt_width < 1 ||
 	    c->log_wgt_width > 3 || c->log_acc_width != 5 || c->log_batch > 8 ||
@@ -19,16 +19,19 @@ int vtaops_core_init(struct vtaops_core *c)
 		return -VTAOPS_ECORE;
 	c->batch = 1u << c->log_batch;
 	c->block = 1u << c->log_block;
-	c->inp_bytes = 1u << (c->log_batch + c->log_block + c->log_inp_width - 3);
-	c->wgt_bytes = 1u << (2 * c->log_block + c->log_wgt_width - 3);
-	c->acc_bytes = 1u << (c->log_batch + c->log_block + c->log_acc_width - 3);
+	log_inp = c->log_batch + c->log_block + c->log_inp_width - 3;
+	log_wgt = 2 * c->log_block + c->log_wgt_width - 3;
+	log_acc = c->log_batch + c->log_block + c->log_acc_width - 3;
+	c->inp_bytes = 1u << log_inp;
+	c->wgt_bytes = 1u << log_wgt;
+	c->acc_bytes = 1u << log_acc;
 	if (c->log_uop_buff_size < 2 || 1u << c->log_inp_buff_size < c->inp_bytes ||
 	    1u << c->log_wgt_buff_size < c->wgt_bytes || 1u << c->log_acc_buff_size < c->acc_bytes)
 		return -VTAOPS_ECORE;
 	c->log_uop_depth = c->log_uop_buff_size - 2;
-	c->log_inp_depth = c->log_inp_buff_size - (c->log_batch + c->log_block + c->log_inp_width - 3);
-	c->log_wgt_depth = c->log_wgt_buff_size - (2 * c->log_block + c->log_wgt_width - 3);
-	c->log_acc_depth = c->log_acc_buff_size - (c->log_batch + c->log_block + c->log_acc_width - 3);
+	c->log_inp_depth = c->log_inp_buff_size - log_inp;
+	c->log_wgt_depth = c->log_wgt_buff_size - log_wgt;
+	c->log_acc_depth = c->log_acc_buff_size - log_acc;
 
 	src = c->log_acc_depth > c->log_inp_depth ? c->log_acc_depth : c->log_inp_depth;
 	if (c->log_acc_depth + src + c->log_wgt_depth > 32 ||
@@ -232,7 +235,7 @@ int ops_check_post(struct vtaops_builder *b, const struct vtaops_post *post)
 	if (post->shift > 31)
 		return ops_fail(b, VTAOPS_EINVAL, "the shift is more than 31");
 	if (post->lo > post->hi || post->lo < -top || post->hi >= top)
-		return ops_fail(b, VTAOPS_EINVAL, "the clip range is empty or beyond the output type");
+		return ops_fail(b, VTAOPS_EINVAL, "the clip range is empty or beyond OUT");
 	return b->error;
 }
 

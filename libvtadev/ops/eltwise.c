@@ -13,7 +13,7 @@ static int eltwise(struct vtaops_builder *b, const struct vtaops_eltwise *op, en
 	uint32_t operand[2], out, uop[2], tiles = 0;
 
 	if (c->log_inp_width != 3)
-		return ops_fail(b, VTAOPS_ECORE, "element-wise operators need a core with int8 inputs");
+		return ops_fail(b, VTAOPS_ECORE, "element-wise needs a core with int8 inputs");
 	if (!op->elements || op->post.bias)
 		return ops_fail(b, VTAOPS_EINVAL, "there are no elements, or there is a bias");
 	if (ops_check_post(b, &op->post))

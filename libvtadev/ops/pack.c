@@ -39,88 +39,88 @@ static size_t product(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t b
 	return (size_t)size;
 }
 
-size_t vtaops_act_bytes(const struct vtaops_core *c, uint32_t n, uint32_t ch, uint32_t h,
+size_t vtaops_act_bytes(const struct vtaops_core *core, uint32_t n, uint32_t c, uint32_t h,
 			uint32_t w)
 {
-	return product(div_up(n, c->batch), div_up(ch, c->block), h, w, c->inp_bytes);
+	return product(div_up(n, core->batch), div_up(c, core->block), h, w, core->inp_bytes);
 }
 
-/* Where value (n, ch, y, x) of an activation stands. */
-static size_t act_at(const struct vtaops_core *c, uint32_t blocks, uint32_t h, uint32_t w,
-		     uint32_t n, uint32_t ch, uint32_t y, uint32_t x)
+/* Where value (n, c, y, x) of an activation stands. */
+static size_t act_at(const struct vtaops_core *core, uint32_t blocks, uint32_t h, uint32_t w,
+		     uint32_t n, uint32_t c, uint32_t y, uint32_t x)
 {
-	size_t element = ((size_t)(n / c->batch) * blocks + ch / c->block) * h + y;
+	size_t element = ((size_t)(n / core->batch) * blocks + c / core->block) * h + y;
 
 	element = element * w + x;
-	return (element * c->batch + n % c->batch) * c->block + ch % c->block;
+	return (element * core->batch + n % core->batch) * core->block + c % core->block;
 }
 
-void vtaops_pack_act(const struct vtaops_core *c, void *dst, const int8_t *src,
-		     uint32_t n, uint32_t ch, uint32_t h, uint32_t w)
+void vtaops_pack_act(const struct vtaops_core *core, void *dst, const int8_t *src,
+		     uint32_t n, uint32_t c, uint32_t h, uint32_t w)
 {
-	uint32_t blocks = div_up(ch, c->block);
+	uint32_t blocks = div_up(c, core->block);
 
-	memset(dst, 0, vtaops_act_bytes(c, n, ch, h, w));
+	memset(dst, 0, vtaops_act_bytes(core, n, c, h, w));
 	for (uint32_t i = 0; i < n; i++)
-		for (uint32_t j = 0; j < ch; j++)
+		for (uint32_t j = 0; j < c; j++)
 			for (uint32_t y = 0; y < h; y++)
 				for (uint32_t x = 0; x < w; x++)
-					put(dst, act_at(c, blocks, h, w, i, j, y, x),
-					    c->log_inp_width, *src++);
+					put(dst, act_at(core, blocks, h, w, i, j, y, x),
+					    core->log_inp_width, *src++);
 }
 
-void vtaops_unpack_act(const struct vtaops_core *c, int8_t *dst, const void *src,
-		       uint32_t n, uint32_t ch, uint32_t h, uint32_t w)
+void vtaops_unpack_act(const struct vtaops_core *core, int8_t *dst, const void *src,
+		       uint32_t n, uint32_t c, uint32_t h, uint32_t w)
 {
-	uint32_t blocks = div_up(ch, c->block);
+	uint32_t blocks = div_up(c, core->block);
 
 	for (uint32_t i = 0; i < n; i++)
-		for (uint32_t j = 0; j < ch; j++)
+		for (uint32_t j = 0; j < c; j++)
 			for (uint32_t y = 0; y < h; y++)
 				for (uint32_t x = 0; x < w; x++)
-					*dst++ = get(src, act_at(c, blocks, h, w, i, j, y, x),
-						     c->log_inp_width);
+					*dst++ = get(src, act_at(core, blocks, h, w, i, j, y, x),
+						     core->log_inp_width);
 }
 
-size_t vtaops_wgt_bytes(const struct vtaops_core *c, uint32_t o, uint32_t i, uint32_t kh,
+size_t vtaops_wgt_bytes(const struct vtaops_core *core, uint32_t o, uint32_t i, uint32_t kh,
 			uint32_t kw)
 {
-	return product(div_up(o, c->block), div_up(i, c->block), kh, kw, c->wgt_bytes);
+	return product(div_up(o, core->block), div_up(i, core->block), kh, kw, core->wgt_bytes);
 }
 
-void vtaops_pack_wgt(const struct vtaops_core *c, void *dst, const int8_t *src,
+void vtaops_pack_wgt(const struct vtaops_core *core, void *dst, const int8_t *src,
 		     uint32_t o, uint32_t in, uint32_t kh, uint32_t kw)
 {
-	uint32_t blocks = div_up(in, c->block);
+	uint32_t blocks = div_up(in, core->block);
 
-	memset(dst, 0, vtaops_wgt_bytes(c, o, in, kh, kw));
+	memset(dst, 0, vtaops_wgt_bytes(core, o, in, kh, kw));
 	for (uint32_t j = 0; j < o; j++)
 		for (uint32_t i = 0; i < in; i++)
 			for (uint32_t y = 0; y < kh; y++)
 				for (uint32_t x = 0; x < kw; x++) {
-					size_t at = (size_t)(j / c->block) * blocks + i / c->block;
+					size_t at = (size_t)(j / core->block) * blocks + i / core->block;
 
 					at = (at * kh + y) * kw + x;
-					at = (at * c->block + j % c->block) * c->block +
-					     i % c->block;
-					put(dst, at, c->log_wgt_width, *src++);
+					at = (at * core->block + j % core->block) * core->block +
+					     i % core->block;
+					put(dst, at, core->log_wgt_width, *src++);
 				}
 }
 
-size_t vtaops_bias_bytes(const struct vtaops_core *c, uint32_t o)
+size_t vtaops_bias_bytes(const struct vtaops_core *core, uint32_t o)
 {
-	return product(div_up(o, c->block), 1, 1, 1, c->acc_bytes);
+	return product(div_up(o, core->block), 1, 1, 1, core->acc_bytes);
 }
 
-void vtaops_pack_bias(const struct vtaops_core *c, void *dst, const int32_t *src, uint32_t o)
+void vtaops_pack_bias(const struct vtaops_core *core, void *dst, const int32_t *src, uint32_t o)
 {
 	uint8_t *out = dst;
 
-	memset(out, 0, vtaops_bias_bytes(c, o));
+	memset(out, 0, vtaops_bias_bytes(core, o));
 	for (uint32_t j = 0; j < o; j++)
-		for (uint32_t row = 0; row < c->batch; row++) {
-			size_t at = ((size_t)(j / c->block) * c->batch + row) * c->block +
-				    j % c->block;
+		for (uint32_t row = 0; row < core->batch; row++) {
+			size_t at = ((size_t)(j / core->block) * core->batch + row) * core->block +
+				    j % core->block;
 
 			for (unsigned int i = 0; i < 4; i++)
 				out[4 * at + i] = (uint8_t)((uint32_t)src[j] >> 8 * i);

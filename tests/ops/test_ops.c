@@ -217,30 +217,40 @@ static int lower_max(struct vtaops_builder *b, const void *op)
 	return vtaops_max(b, op);
 }
 
+/* One input value, 0 where the padding is. */
+static int32_t input(const struct vtaops_conv2d *op, const int8_t *plane, uint32_t y, uint32_t x)
+{
+	y -= op->pad_h;
+	x -= op->pad_w;
+	return y < op->h && x < op->w ? plane[y * op->w + x] : 0;
+}
+
+static int32_t conv_sum(const struct vtaops_conv2d *op, const int8_t *image, const int8_t *wgt,
+			uint32_t y, uint32_t x)
+{
+	int32_t acc = 0;
+
+	for (uint32_t i = 0; i < op->in; i++, image += op->h * op->w)
+		for (uint32_t ky = 0; ky < op->kh; ky++)
+			for (uint32_t kx = 0; kx < op->kw; kx++)
+				acc += *wgt++ * input(op, image, y * op->stride_h + ky,
+						      x * op->stride_w + kx);
+	return acc;
+}
+
 static void conv_reference(const struct vtaops_conv2d *op, const int8_t *inp, const int8_t *wgt,
 			   const int32_t *bias, int8_t *out)
 {
 	uint32_t oh = vtaops_conv2d_out_h(op), ow = vtaops_conv2d_out_w(op);
+	size_t image = (size_t)op->in * op->h * op->w, kernel = (size_t)op->in * op->kh * op->kw;
 
 	for (uint32_t n = 0; n < op->n; n++)
 		for (uint32_t o = 0; o < op->units; o++)
 			for (uint32_t y = 0; y < oh; y++)
-				for (uint32_t x = 0; x < ow; x++) {
-					int32_t acc = bias[o];
-
-					for (uint32_t i = 0; i < op->in; i++)
-						for (uint32_t ky = 0; ky < op->kh; ky++)
-							for (uint32_t kx = 0; kx < op->kw; kx++) {
-								uint32_t iy = y * op->stride_h + ky - op->pad_h;
-								uint32_t ix = x * op->stride_w + kx - op->pad_w;
-
-								if (iy >= op->h || ix >= op->w)
-									continue;
-								acc += inp[((n * op->in + i) * op->h + iy) * op->w + ix] *
-								       wgt[((o * op->in + i) * op->kh + ky) * op->kw + kx];
-							}
-					*out++ = apply_post(&op->post, acc);
-				}
+				for (uint32_t x = 0; x < ow; x++)
+					*out++ = apply_post(&op->post, bias[o] +
+							    conv_sum(op, inp + n * image,
+								     wgt + o * kernel, y, x));
 }
 
 /* Returns whether the shape could be lowered. */
