@@ -23,7 +23,7 @@
 struct client {
 	struct ctl *ctl;
 	int fd;			/* -1: free */
-	bool closing;		/* when the answer is out */
+	bool skipping;		/* what is left of a line that was too long */
 	size_t in_len;
 	char in[LINE_MAX_LEN];
 	char *out;		/* NULL: none */
@@ -93,24 +93,22 @@ static int client_answer(struct client *client)
 {
 	int ret = 1;
 
-	while (ret > 0 && !client->closing) {
-		char *end = memchr(client->in, '\n', client->in_len);
-		size_t len;
+	while (ret > 0 && client->in_len) {
+		const char *end = memchr(client->in, '\n', client->in_len);
+		size_t len = end ? (size_t)(end - client->in) + 1 : client->in_len;
+		char line[LINE_MAX_LEN];
 
-		if (!end && client->in_len < sizeof(client->in))
-			return 1;
-		if (!end) {
-			client->closing = true;
-			return client_reply(client, ctl_error("the line is too long"));
-		}
-		len = (size_t)(end - client->in) + 1;
-		*end = '\0';
-		if (strlen(client->in) + 1 < len)
-			ret = client_reply(client, ctl_error("a line of text has no NUL"));
-		else
-			ret = client_reply(client, ctl_answer(&client->ctl->target, client->in));
+		if (!end && !client->skipping && len < sizeof(client->in))
+			break;	/* the rest is to come */
+		memcpy(line, client->in, len);
+		line[len - 1] = '\0';
 		client->in_len -= len;
 		memmove(client->in, client->in + len, client->in_len);
+		if (!client->skipping)
+			ret = client_reply(client, end ?
+					   ctl_answer(&client->ctl->target, line) :
+					   ctl_error("the line is too long"));
+		client->skipping = !end;
 	}
 	return ret;
 }
@@ -142,7 +140,7 @@ static void client_event(void *arg, int fd, short revents)
 		ret = client_read(client);
 	if (ret > 0)
 		ret = client_answer(client);
-	if (ret < 0 || (client->closing && !client->out)) {
+	if (ret < 0) {
 		client_drop(client);
 		return;
 	}

@@ -1,0 +1,586 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The card's registers (docs/hardware.md, sections 1 to 6): values, access
+ * rules, what is undefined; and the emulator around it.
+ */
+#include <fcntl.h>
+#include <linux/pci_regs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "card_rig.h"
+
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+
+static void sleep_ms(unsigned int ms)
+{
+	nanosleep(&(struct timespec) { .tv_nsec = ms * 1000000l }, NULL);
+}
+
+/* ---- Identity ---- */
+
+static void discovery(void **state)
+{
+	struct rig *r = *state;
+
+	assert_int_equal(rig_get(r, REG_MAGIC), REG_MAGIC_VALUE);
+	assert_int_equal(rig_get(r, REG_CONTRACT), 0x00010000);
+	assert_int_equal(rig_get64(r, REG_FEATURES_LO), REG_FEATURES_COUNTERS);
+	assert_int_equal(rig_get(r, REG_QUEUES), 8);
+	assert_int_equal(rig_get(r, REG_CONTEXTS), 8);
+	assert_int_equal(rig_get64(r, REG_MEM_SIZE_LO), RIG_MEM_SIZE);
+	assert_int_equal(rig_get(r, REG_DOORBELL_SHIFT), RIG_DB_SHIFT);
+	assert_in_range(rig_get(r, REG_RING_ORDER_MAX), 1, VTA_RING_ORDER_LIMIT);
+	assert_int_equal(rig_get(r, REG_CLOCK_KHZ), 100000);
+	/* TVM's default configuration. */
+	assert_int_equal(rig_get(r, REG_CONFIG0), 0x00040533);
+	assert_int_equal(rig_get(r, REG_CONFIG1), 0x11120f0f);
+	assert_int_equal(r->c.bar4_size, RIG_MEM_SIZE);
+}
+
+static void discovery_as_told(void **state)
+{
+	static const char *const args[] = {
+		"--queues", "3", "--contexts", "5", "--mem", "1M", "--serial",
+		"0x1122334455667788", "--clock-khz", "250000", "--config",
+		"tests/emu/configs/inp4_wgt4.json", "--msix", "2", NULL
+	};
+	struct vfu_region_info info;
+	struct rig rig, *r = &rig;
+	uint16_t dsn;
+
+	(void)state;
+	rig_start(r, args);
+	assert_int_equal(rig_get(r, REG_QUEUES), 3);
+	assert_int_equal(rig_get(r, REG_CONTEXTS), 5);
+	assert_int_equal(rig_get64(r, REG_MEM_SIZE_LO), 1u << 20);
+	assert_int_equal(rig_get(r, REG_CLOCK_KHZ), 250000);
+	assert_int_equal(rig_get(r, REG_CONFIG0) & 0xff, 0x22);
+	assert_true(rig_get64(r, REG_SERIAL_LO) == 0x1122334455667788);
+	dsn = vfc_find_ext_cap(&r->c, PCI_EXT_CAP_ID_DSN);
+	assert_true(dsn);
+	assert_int_equal(vfc_cfg_read32(&r->c, dsn + 4), 0x55667788);
+	assert_int_equal(vfc_cfg_read32(&r->c, dsn + 8), 0x11223344);
+	/* Three doorbells in a power of two. */
+	assert_int_equal(vfc_region_info(&r->c, VTA_BAR_DOORBELLS, &info, NULL), 0);
+	assert_int_equal(info.size, 4u << RIG_DB_SHIFT);
+	assert_int_equal(vfc_region_info(&r->c, VTA_BAR_REGS, &info, NULL), 0);
+	assert_int_equal(info.size, VTA_REGS_SIZE);
+	assert_int_equal(r->c.nr_irqs, 2);
+	/* Queues and contexts that are not there. */
+	rig_clear_counters(r);
+	rig_set(r, REG_QUEUE_CONTEXT(3), 1);
+	rig_set(r, REG_CONTEXT_ROOT_HI(5), 1);
+	assert_int_equal(rig_get(r, REG_QUEUE_CONTEXT(3)), 0);
+	assert_int_equal(rig_get(r, REG_CONTEXT_ROOT_HI(5)), 0);
+	assert_int_equal(rig_counter(r, VTA_COUNTER_BAD_ACCESSES), 4);
+	rig_stop(r);
+}
+
+/* ---- Every register ---- */
+
+enum rule { RO, RW, W };
+
+struct reg {
+	const char *name;
+	uint32_t off;
+	enum rule rule;
+	uint32_t reset;
+	uint32_t mask;		/* bits that keep what is written */
+};
+
+#define ALL	0xffffffffu
+
+static const struct reg regs[] = {
+	{ "MAGIC", REG_MAGIC, RO, REG_MAGIC_VALUE, 0 },
+	{ "CONTRACT", REG_CONTRACT, RO, 0x00010000, 0 },
+	{ "FEATURES_LO", REG_FEATURES_LO, RO, 1, 0 },
+	{ "FEATURES_HI", REG_FEATURES_HI, RO, 0, 0 },
+	{ "QUEUES", REG_QUEUES, RO, 8, 0 },
+	{ "CONTEXTS", REG_CONTEXTS, RO, 8, 0 },
+	{ "MEM_SIZE_LO", REG_MEM_SIZE_LO, RO, RIG_MEM_SIZE, 0 },
+	{ "MEM_SIZE_HI", REG_MEM_SIZE_HI, RO, 0, 0 },
+	{ "DOORBELL_SHIFT", REG_DOORBELL_SHIFT, RO, RIG_DB_SHIFT, 0 },
+	{ "CLOCK_KHZ", REG_CLOCK_KHZ, RO, 100000, 0 },
+	{ "CONFIG0", REG_CONFIG0, RO, 0x00040533, 0 },
+	{ "CONFIG1", REG_CONFIG1, RO, 0x11120f0f, 0 },
+	{ "SERIAL_LO", REG_SERIAL_LO, RO, 1, 0 },
+	{ "SERIAL_HI", REG_SERIAL_HI, RO, 0, 0 },
+	{ "CONTROL", REG_CONTROL, RW, 0, REG_CONTROL_ENABLE },
+	{ "STATUS", REG_STATUS, RO, REG_STATUS_READY, 0 },
+	{ "EVENT", REG_EVENT, RO, 0, 0 },	/* RW1C, nothing set */
+	{ "EVENT_ENABLE", REG_EVENT_ENABLE, RW, 0, REG_EVENT_ALL },
+	{ "EVENT_VECTOR", REG_EVENT_VECTOR, RW, 0, ALL },
+	{ "TLB_INVALIDATE", REG_TLB_INVALIDATE, RW, 0, 0x400000ff },
+	{ "CONTEXT_ROOT_LO", REG_CONTEXT_ROOT_LO(7), RW, 0, 0xffffc000 },
+	{ "CONTEXT_ROOT_HI", REG_CONTEXT_ROOT_HI(7), RW, 0, ALL },
+	{ "CONTEXT_CTRL", REG_CONTEXT_CTRL(7), RW, 0, REG_CONTEXT_CTRL_ENABLE },
+	/* ENABLE is refused as its context is not enabled. */
+	{ "QUEUE_CTRL", REG_QUEUE_CTRL(7), RW, 0, REG_QUEUE_CTRL_PRIORITY },
+	{ "QUEUE_STATE", REG_QUEUE_STATE(7), RO, 0, 0 },
+	{ "QUEUE_CONTEXT", REG_QUEUE_CONTEXT(7), RW, 0, ALL },
+	{ "QUEUE_RING_ORDER", REG_QUEUE_RING_ORDER(7), RW, 0, ALL },
+	{ "QUEUE_RING_ADDR", REG_QUEUE_RING_ADDR(7), RW, 0, ALL },
+	{ "QUEUE_VECTOR", REG_QUEUE_VECTOR(7), RW, 0, ALL },
+	{ "QUEUE_STATUS_LO", REG_QUEUE_STATUS_LO(7), RW, 0, ALL },
+	{ "QUEUE_STATUS_HI", REG_QUEUE_STATUS_HI(7), RW, 0, ALL },
+	{ "QUEUE_CYCLES_LO", REG_QUEUE_CYCLES_LO(7), RW, 0, ALL },
+	{ "QUEUE_CYCLES_HI", REG_QUEUE_CYCLES_HI(7), RW, 0, ALL },
+	{ "QUEUE_START_LO", REG_QUEUE_START_LO(7), RW, 0, ALL },
+	{ "QUEUE_START_HI", REG_QUEUE_START_HI(7), RW, 0, ALL },
+	{ "QUEUE_ARM", REG_QUEUE_ARM(7), W, 0, 0 },
+	{ "QUEUE_SEQ_LO", REG_QUEUE_SEQ_LO(7), RO, 0, 0 },
+	{ "QUEUE_SEQ_HI", REG_QUEUE_SEQ_HI(7), RO, 0, 0 },
+	{ "COUNTER_CTRL", REG_COUNTER_CTRL, W, 0, 0 },
+};
+
+static void check_reg(struct rig *r, const struct reg *reg, uint32_t write)
+{
+	uint32_t want = (reg->rule == RW ? write & reg->mask : reg->reset), got;
+
+	/* RESET and COUNTER_CTRL would do more than this test is about. */
+	if (reg->off == REG_CONTROL)
+		write &= ~REG_CONTROL_RESET;
+	rig_set(r, reg->off, write);
+	got = rig_get(r, reg->off);
+	if (got != want)
+		fail_msg("%s: wrote %#x, read %#x, not %#x", reg->name, write, got, want);
+}
+
+static void reset_values(void **state)
+{
+	struct rig *r = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(regs); i++) {
+		uint32_t got = rig_get(r, regs[i].off);
+
+		if (got != regs[i].reset)
+			fail_msg("%s: %#x after reset, not %#x", regs[i].name, got, regs[i].reset);
+	}
+}
+
+static void access_rules(void **state)
+{
+	struct rig *r = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(regs); i++) {
+		check_reg(r, &regs[i], 0xa5a5a5a4);
+		check_reg(r, &regs[i], 0x5a5a5a58);
+		check_reg(r, &regs[i], 0);
+	}
+	/* None of these is a bad access. */
+	assert_int_equal(rig_counter(r, VTA_COUNTER_BAD_ACCESSES), 0);
+	rig_set(r, REG_QUEUE_CTRL(7), REG_QUEUE_CTRL_ENABLE);
+	assert_int_equal(rig_get(r, REG_QUEUE_CTRL(7)), 0);
+	assert_int_equal(rig_counter(r, VTA_COUNTER_BAD_ACCESSES), 1);
+}
+
+static void soft_reset_values(void **state)
+{
+	struct rig *r = *state;
+	uint32_t generation = rig_get(r, REG_GENERATION);
+
+	for (size_t i = 0; i < ARRAY_SIZE(regs); i++)
+		if (regs[i].off != REG_CONTROL)
+			rig_set(r, regs[i].off, 0x5a5a5a59);
+	rig_set(r, REG_CONTROL, REG_CONTROL_RESET | REG_CONTROL_ENABLE);
+	rig_ready(r);
+	assert_int_equal(rig_get(r, REG_GENERATION), generation + 1);
+	reset_values(state);
+}
+
+static bool is_defined(uint32_t off)
+{
+	uint32_t card[] = { 0x10c, 0x118, 0x124, 0x140 };
+
+	if (off < 0x40 || (off >= 0x100 && off <= card[1]) || (off & ~4u) == 0x120 ||
+	    off == card[3])
+		return true;
+	if (off >= REG_CONTEXT(0) && off < REG_CONTEXT(8))
+		return off % 16 != 12;
+	if (off >= REG_QUEUE(0) && off < REG_QUEUE(8))
+		return off % 64 != 0x3c;
+	return false;
+}
+
+static void undefined_offsets(void **state)
+{
+	struct rig *r = *state;
+	unsigned int count = 0;
+
+	/* Without the MSI-X table and pending bits, and the counters. */
+	for (uint32_t off = 0; off < VTA_REGS_SIZE; off += 4) {
+		if (is_defined(off) || (off >= VTA_MSIX_TABLE && off < 0xd000))
+			continue;
+		rig_set(r, off, 0xffffffff);
+		if (rig_get(r, off))
+			fail_msg("offset %#x is %#x", off, rig_get(r, off));
+		count += 2;
+		/* All of them would take long: every one near registers, some beyond. */
+		if (off >= 0x200 && off % 0x400 == 0x80)
+			off += 0x300;
+	}
+	assert_true(count > 200);
+	assert_int_equal(rig_counter(r, VTA_COUNTER_BAD_ACCESSES), count);
+	assert_int_equal(rig_counter(r, VTA_COUNTER_MMIO_READS), count / 2);
+	assert_int_equal(rig_counter(r, VTA_COUNTER_MMIO_WRITES), count / 2);
+	/* Those among the counters are not counted. */
+	rig_set(r, REG_COUNTER_CTRL + 4, 1);
+	assert_int_equal(rig_get(r, REG_COUNTER_CTRL + 4), 0);
+	assert_int_equal(rig_get(r, REG_COUNTER(VTA_COUNTERS)), 0);
+	assert_int_equal(rig_get(r, 0xcffc), 0);
+	assert_int_equal(rig_counter(r, VTA_COUNTER_BAD_ACCESSES), count);
+}
+
+static void widths(void **state)
+{
+	static const struct { uint32_t off; size_t len; } bad[] = {
+		{ REG_MAGIC, 1 }, { REG_MAGIC, 2 }, { REG_MAGIC, 3 }, { REG_MAGIC + 1, 4 },
+		{ REG_MAGIC + 2, 4 }, { REG_CONTRACT, 8 }, { REG_MAGIC + 1, 8 }, { REG_MAGIC, 16 },
+		{ REG_MAGIC, 5 }, { REG_MAGIC, 4096 },
+	};
+	struct rig *r = *state;
+	uint8_t buf[4096], zero[4096] = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		memset(buf, 0xff, sizeof(buf));
+		assert_int_equal(vfc_read(&r->c, VTA_BAR_REGS, bad[i].off, buf, bad[i].len), 0);
+		assert_memory_equal(buf, zero, bad[i].len);
+	}
+	assert_int_equal(rig_counter(r, VTA_COUNTER_BAD_ACCESSES), ARRAY_SIZE(bad));
+	assert_int_equal(rig_counter(r, VTA_COUNTER_MMIO_READS), ARRAY_SIZE(bad));
+
+	memset(buf, 0xff, sizeof(buf));
+	rig_clear_counters(r);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_int_equal(vfc_write(&r->c, VTA_BAR_REGS,
+					   REG_EVENT_ENABLE + bad[i].off, buf, bad[i].len), 0);
+	assert_int_equal(rig_get(r, REG_EVENT_ENABLE), 0);
+	assert_int_equal(rig_get(r, REG_EVENT_VECTOR), REG_EVENT_VECTOR & 7 ? 0 : 0xffffffff);
+}
+
+static void wide_accesses(void **state)
+{
+	struct rig *r = *state;
+	uint64_t val;
+
+	val = vfc_bar_read64(&r->c, VTA_BAR_REGS, REG_MAGIC);
+	assert_true(val == (0x00010000ull << 32 | REG_MAGIC_VALUE));
+	vfc_bar_write64(&r->c, VTA_BAR_REGS, REG_CONTEXT_ROOT_LO(2), 0x123456789abcdef0);
+	assert_true(rig_get64(r, REG_CONTEXT_ROOT_LO(2)) == 0x123456789abcc000);
+	/* The lower half first: ROOT_HI of an enabled context is not written. */
+	assert_int_equal(rig_counter(r, VTA_COUNTER_MMIO_READS), 3);
+	assert_int_equal(rig_counter(r, VTA_COUNTER_MMIO_WRITES), 1);
+	assert_int_equal(rig_counter(r, VTA_COUNTER_BAD_ACCESSES), 0);
+	/* One half is defined: it counts as one access, and a bad one. */
+	vfc_bar_write64(&r->c, VTA_BAR_REGS, REG_CONTEXT_CTRL(2), 0xffffffff00000001);
+	val = vfc_bar_read64(&r->c, VTA_BAR_REGS, REG_CONTEXT_CTRL(2));
+	assert_true(val == REG_CONTEXT_CTRL_ENABLE);
+	assert_int_equal(rig_counter(r, VTA_COUNTER_BAD_ACCESSES), 2);
+	assert_int_equal(rig_counter(r, VTA_COUNTER_MMIO_READS), 4);
+	rig_set64(r, REG_CONTEXT_ROOT_LO(2), 0);
+	assert_true(rig_get64(r, REG_CONTEXT_ROOT_LO(2)) == 0x123456789abcc000);
+	rig_set(r, REG_CONTEXT_CTRL(2), 0);
+	rig_set64(r, REG_CONTEXT_ROOT_LO(2), 0);
+	assert_true(rig_get64(r, REG_CONTEXT_ROOT_LO(2)) == 0);
+}
+
+/* ---- Time ---- */
+
+static void time_goes_on(void **state)
+{
+	struct rig *r = *state;
+	uint64_t a = rig_get64(r, REG_TIME_LO), b;
+	uint32_t beat = rig_get(r, REG_HEARTBEAT);
+
+	sleep_ms(20);
+	b = rig_get64(r, REG_TIME_LO);
+	assert_in_range(b - a, 20000000, 20000000000);
+	assert_true(rig_get(r, REG_HEARTBEAT) - beat >= 2);
+	/* TIME is writable nowhere. */
+	rig_set64(r, REG_TIME_LO, 0);
+	assert_true(rig_get64(r, REG_TIME_LO) > b);
+}
+
+static void time_latches(void **state)
+{
+	struct rig *r = *state;
+	uint64_t wide = vfc_bar_read64(&r->c, VTA_BAR_REGS, REG_TIME_LO);
+	uint64_t later = rig_get64(r, REG_TIME_LO);
+
+	assert_true(later > wide);
+	assert_in_range(later - wide, 1, 20000000000);
+}
+
+/* The high half stays with the low half that was read. */
+static void seq_latches(void **state)
+{
+	struct rig *r = *state;
+	struct rig_queue q;
+
+	rig_context(r, 1);
+	rig_queue(r, &q, 3, 1, 4);
+	rig_queue_start(&q, 0x4ffffffff);
+	assert_int_equal(rig_get(r, REG_QUEUE_SEQ_LO(3)), 0xffffffff);
+	rig_do(&q, rig_nop());
+	assert_int_equal(rig_get(r, REG_QUEUE_SEQ_HI(3)), 4);
+	assert_int_equal(rig_get(r, REG_QUEUE_SEQ_HI(3)), 5);
+	assert_true(rig_get64(r, REG_QUEUE_SEQ_LO(3)) == 0x500000000);
+}
+
+/* ---- Doorbells' BAR ---- */
+
+static void doorbell_accesses(void **state)
+{
+	struct rig *r = *state;
+	uint64_t wide = ~0ull;
+	struct rig_queue q;
+
+	rig_context(r, 0);
+	rig_queue(r, &q, 2, 0, 4);
+	rig_queue_start(&q, 0);
+	rig_put(&q, rig_nop());
+	rig_clear_counters(r);
+	/* A read, a queue that is not active, other offsets, other widths. */
+	assert_int_equal(vfc_bar_read32(&r->c, VTA_BAR_DOORBELLS, 2u << RIG_DB_SHIFT), 0);
+	rig_doorbell(r, 3, 1);
+	vfc_bar_write32(&r->c, VTA_BAR_DOORBELLS, (2u << RIG_DB_SHIFT) + 4, 1);
+	vfc_bar_write64(&r->c, VTA_BAR_DOORBELLS, 2u << RIG_DB_SHIFT, 1);
+	assert_int_equal(vfc_write(&r->c, VTA_BAR_DOORBELLS, 2u << RIG_DB_SHIFT, &wide, 1), 0);
+	assert_int_equal(vfc_write(&r->c, VTA_BAR_DOORBELLS, 2u << RIG_DB_SHIFT, &wide, 2), 0);
+	assert_int_equal(rig_counter(r, VTA_COUNTER_MMIO_READS), 1);
+	assert_int_equal(rig_counter(r, VTA_COUNTER_MMIO_WRITES), 5);
+	assert_int_equal(rig_counter(r, VTA_COUNTER_BAD_ACCESSES), 6);
+	assert_int_equal(rig_counter(r, VTA_COUNTER_DOORBELLS), 0);
+	assert_int_equal(rig_state(&q), VTA_QUEUE_ACTIVE);
+	assert_int_equal(rig_seq(&q), 0);
+	rig_submit(&q);
+	rig_wait_seq(&q, 1);
+	assert_int_equal(rig_counter(r, VTA_COUNTER_DOORBELLS), 1);
+	assert_int_equal(rig_counter(r, VTA_COUNTER_BAD_ACCESSES), 6);
+}
+
+/* ---- Queue settings ---- */
+
+static void settings_are_kept_while_active(void **state)
+{
+	static const uint32_t offs[] = {
+		REG_QUEUE_CONTEXT(1), REG_QUEUE_RING_ORDER(1), REG_QUEUE_RING_ADDR(1),
+		REG_QUEUE_VECTOR(1), REG_QUEUE_STATUS_LO(1), REG_QUEUE_STATUS_HI(1),
+		REG_QUEUE_CYCLES_LO(1), REG_QUEUE_CYCLES_HI(1), REG_QUEUE_START_LO(1),
+		REG_QUEUE_START_HI(1),
+	};
+	struct rig *r = *state;
+	struct rig_queue q;
+
+	rig_context(r, 0);
+	rig_queue(r, &q, 1, 0, 4);
+	rig_queue_start(&q, 7);
+	for (size_t i = 0; i < ARRAY_SIZE(offs); i++) {
+		uint32_t was = rig_get(r, offs[i]);
+
+		rig_set(r, offs[i], ~was);
+		assert_int_equal(rig_get(r, offs[i]), was);
+	}
+	/* PRIORITY is not one of them; writing ENABLE again changes nothing. */
+	rig_set(r, REG_QUEUE_CTRL(1), 0x300 | REG_QUEUE_CTRL_ENABLE);
+	assert_int_equal(rig_get(r, REG_QUEUE_CTRL(1)), 0x301);
+	assert_int_equal(rig_get(r, REG_QUEUE_STATE(1)), VTA_QUEUE_ACTIVE);
+	rig_do(&q, rig_nop());
+	rig_queue_stop(&q, false);
+	assert_int_equal(rig_get(r, REG_QUEUE_CTRL(1)), 0);
+	rig_set(r, REG_QUEUE_VECTOR(1), 5);
+	assert_int_equal(rig_get(r, REG_QUEUE_VECTOR(1)), 5);
+}
+
+static void start_is_refused(void **state)
+{
+	static const struct { uint32_t off, val; } bad[] = {
+		{ REG_QUEUE_CONTEXT(0), 8 }, { REG_QUEUE_CONTEXT(0), 0xffffffff },
+		{ REG_QUEUE_CONTEXT(0), 3 },	/* not enabled */
+		{ REG_QUEUE_RING_ORDER(0), VTA_RING_ORDER_LIMIT + 1 },
+		{ REG_QUEUE_RING_ORDER(0), 0xffffffff },
+		{ REG_QUEUE_RING_ADDR(0), RIG_RING(0) + 64 },
+		{ REG_QUEUE_STATUS_LO(0), 64 },
+	};
+	struct rig *r = *state;
+	struct rig_queue q;
+
+	rig_context(r, 0);
+	rig_queue(r, &q, 0, 0, 4);
+	rig_clear_counters(r);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		uint32_t was = rig_get(r, bad[i].off);
+
+		rig_set(r, bad[i].off, bad[i].val);
+		rig_set(r, REG_QUEUE_CTRL(0), REG_QUEUE_CTRL_ENABLE);
+		assert_int_equal(rig_get(r, REG_QUEUE_CTRL(0)), 0);
+		assert_int_equal(rig_get(r, REG_QUEUE_STATE(0)), VTA_QUEUE_DISABLED);
+		assert_int_equal(rig_counter(r, VTA_COUNTER_BAD_ACCESSES), i + 1);
+		assert_int_equal(q.page->status.state, 0);
+		rig_set(r, bad[i].off, was);
+	}
+	rig_queue_start(&q, 0);
+	rig_do(&q, rig_nop());
+}
+
+/* ---- The emulator ---- */
+
+static void bar4_is_card_memory(void **state)
+{
+	struct rig *r = *state;
+	struct rig_queue q;
+	uint8_t *page;
+
+	rig_context(r, 0);
+	rig_queue(r, &q, 0, 0, 4);
+	page = rig_map_pages(r, 0, 0x10000, 1);
+	rig_map(r, 0, 0x20000, RIG_MEM_SIZE - 4096, RIG_RW | RIG_CARD);
+	rig_queue_start(&q, 0);
+	memset(page, 0x5a, 4096);
+	rig_do(&q, rig_copy(0x20000, 0x10000, 4096));
+	assert_memory_equal(r->c.bar4 + RIG_MEM_SIZE - 4096, page, 4096);
+	memset(r->c.bar4 + RIG_MEM_SIZE - 4096, 0xa5, 4096);
+	rig_do(&q, rig_copy(0x10000, 0x20000, 4096));
+	assert_memory_equal(r->c.bar4 + RIG_MEM_SIZE - 4096, page, 4096);
+	assert_int_equal(page[4095], 0xa5);
+	/* The same memory by messages. */
+	assert_int_equal(vfc_bar_read32(&r->c, VTA_BAR_MEM, RIG_MEM_SIZE - 4), 0xa5a5a5a5);
+}
+
+static unsigned long cpu_ticks(pid_t pid)
+{
+	unsigned long user, sys;
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%*d %*s %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu",
+				&user, &sys), 2);
+	fclose(f);
+	return user + sys;
+}
+
+static void idle_takes_no_cpu(void **state)
+{
+	struct rig *r = *state;
+	struct rig_queue q;
+	unsigned long before;
+
+	/* Idle with a queue that waits and one that has nothing to do. */
+	rig_context(r, 0);
+	rig_queue(r, &q, 0, 0, 4);
+	rig_map_pages(r, 0, 0x10000, 1);
+	rig_queue_start(&q, 0);
+	rig_do(&q, rig_fill(0x10000, 0, 4096));
+	rig_put(&q, rig_wait(0x10000, 1));
+	rig_submit(&q);
+	sleep_ms(50);
+	before = cpu_ticks(r->pid);
+	sleep_ms(300);
+	sleep_ms(300);
+	assert_int_equal(cpu_ticks(r->pid), before);
+	rig_set(r, REG_QUEUE_CTRL(0), 0);
+}
+
+static void control_socket(void **state)
+{
+	struct rig *r = *state;
+	static char answer[1 << 16];
+	struct rig_queue q;
+	char line[2048];
+
+	rig_context(r, 2);
+	rig_queue(r, &q, 5, 2, 4);
+	rig_queue_start(&q, 10);
+	rig_do(&q, rig_nop());
+	rig_control(r, "counters\n", answer, sizeof(answer));
+	assert_non_null(strstr(answer, "\"ok\":true"));
+	assert_non_null(strstr(answer, "\"descriptors\":1,"));
+	rig_control(r, "state\r\n", answer, sizeof(answer));
+	assert_non_null(strstr(answer, "\"queue\":5,\"state\":\"active\""));
+	assert_non_null(strstr(answer, "\"seq\":11,"));
+	assert_non_null(strstr(answer, "\"contexts\":[{\"context\":2,"));
+	assert_non_null(strstr(answer, "\"may_dma\":true"));
+	/* Several in one go, with bad ones among them. */
+	rig_control(r, "clear\n\nbogus\nclear now\ncounters\nnot ended", answer, sizeof(answer));
+	assert_non_null(strstr(answer, "\"descriptors\":0,"));
+	assert_non_null(strstr(answer, "{\"ok\":true}\n{\"ok\":false"));
+	assert_int_equal(rig_counter(r, VTA_COUNTER_DESCRIPTORS), 0);
+	memset(line, 'x', sizeof(line) - 1);
+	line[sizeof(line) - 1] = '\0';
+	rig_control(r, line, answer, sizeof(answer));
+	assert_non_null(strstr(answer, "too long"));
+	rig_control(r, "help\n", answer, sizeof(answer));
+	assert_non_null(strstr(answer, "counters"));
+}
+
+static int run_status(const char *args)
+{
+	const char *path = getenv("VTA_EMU");
+	char cmd[512];
+	int ret;
+
+	snprintf(cmd, sizeof(cmd), "%s %s >/dev/null 2>&1", path ? path : "build/asan/vta-emu",
+		 args);
+	ret = system(cmd);
+	return WIFEXITED(ret) ? WEXITSTATUS(ret) : -1;
+}
+
+static void bad_options(void **state)
+{
+	static const char *const bad[] = {
+		"", "--socket", "--socket x --queues 0", "--socket x --queues 257",
+		"--socket x --queues 1x", "--socket x --queues ''", "--socket x --queues -1",
+		"--socket x --contexts 0", "--socket x --mem 3M", "--socket x --mem 512K",
+		"--socket x --mem 1X", "--socket x --mem 99999999999999999999",
+		"--socket x --mem 16777216T", "--socket x --msix 258", "--socket x --msi 3",
+		"--socket x --msi 64", "--socket x --msi 0 --msix 0", "--socket x --order fast",
+		"--socket x --clock-khz 0", "--socket x --log-level loud", "--socket x stray",
+		"--socket x --config /nonexistent", "--socket x --config /dev/null", "--bogus",
+		"--socket x --seed 0x1ffffffffffffffff",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		if (run_status(bad[i]) != 2)
+			fail_msg("'%s' ends with %d", bad[i], run_status(bad[i]));
+	assert_int_equal(run_status("--help"), 0);
+	assert_int_equal(run_status("--version"), 0);
+	/* Not an option's fault. */
+	assert_int_equal(run_status("--socket /nonexistent/socket"), 1);
+}
+
+#define REGS_TEST(fn)	cmocka_unit_test_setup_teardown(fn, rig_setup, rig_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		REGS_TEST(discovery),
+		cmocka_unit_test(discovery_as_told),
+		REGS_TEST(reset_values),
+		REGS_TEST(access_rules),
+		REGS_TEST(soft_reset_values),
+		REGS_TEST(undefined_offsets),
+		REGS_TEST(widths),
+		REGS_TEST(wide_accesses),
+		REGS_TEST(time_goes_on),
+		REGS_TEST(time_latches),
+		REGS_TEST(seq_latches),
+		REGS_TEST(doorbell_accesses),
+		REGS_TEST(settings_are_kept_while_active),
+		REGS_TEST(start_is_refused),
+		REGS_TEST(bar4_is_card_memory),
+		REGS_TEST(idle_takes_no_cpu),
+		REGS_TEST(control_socket),
+		cmocka_unit_test(bad_options),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
