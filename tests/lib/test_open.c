@@ -108,6 +108,12 @@ static void configurations_that_cannot_be(void **state)
 		((uint8_t *)&fake.info)[bad[i].offset] = bad[i].value;
 		assert_int_equal(vtadev_open(fake.path, &dev), -EPROTO);
 	}
+
+	/* The factors of ALU do not fit its second word; micro-ops do. */
+	fake.info = good;
+	fake.info.log_wgt_buff_size = 15;
+	fake.info.log_acc_buff_size = 18;
+	assert_int_equal(vtadev_open(fake.path, &dev), -EPROTO);
 	assert_null(dev);
 }
 
