@@ -124,6 +124,9 @@ enum vta_fault_reason {
 	VTA_FAULT_CYCLES	= 9,	/* cycle limit reached */
 	VTA_FAULT_DEADLOCK	= 10,	/* dependency token that never comes */
 	VTA_FAULT_DOORBELL	= 11,	/* more submitted than the ring holds */
+
+	/* From the kernel only: what the card wrote for the queue cannot be. */
+	VTA_FAULT_CARD		= 256,
 };
 
 /* What the faulting access was for. */

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * vta_bo.h - buffers
+ */
+#ifndef VTA_BO_H
+#define VTA_BO_H
+
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mm_types.h>
+#include <linux/types.h>
+
+#include "vta_host.h"
+#include "vta.h"
+
+struct gen_pool;
+struct vta_ctx;
+
+/* In vta_bo.flags beside VTA_BUF_*. */
+#define VTA_BO_KERNEL	0x80000000u	/* made for a queue: not the user's to free */
+#define VTA_BO_STATUS	0x40000000u	/* has no device address; users only read */
+
+/**
+ * struct vta_bo - a buffer
+ * @ref: held by the context's table and by CPU mappings
+ * @ctx: the context (constant)
+ * @size: bytes, a multiple of the CPU's page (constant)
+ * @flags: VTA_BUF_* | VTA_BO_* (constant)
+ * @pgoff: where it can be mmap()ed, in pages: its place in the context's table,
+ *         and the user's handle (constant)
+ * @addr: its device address; 0 if it has none, or has lost it. The rest is
+ *        protected by vta_ctx.lock
+ * @host: host memory
+ * @offset: in card memory, if @flags has VTA_BUF_CARD
+ * @has_memory: @host or @offset is the buffer's
+ * @node: in vta_ctx.bo_list, from publishing until the last reference goes
+ */
+struct vta_bo {
+	struct kref ref;
+	struct vta_ctx *ctx;
+	u64 size;
+	u32 flags;
+	u32 pgoff;
+	u64 addr;
+	struct vta_host host;
+	u64 offset;
+	bool has_memory;
+	struct list_head node;
+};
+
+/* Ioctls. */
+int vta_bo_alloc(struct vta_ctx *ctx, struct vta_buf_alloc *arg);
+int vta_bo_free(struct vta_ctx *ctx, struct vta_buf_free *arg);
+
+/*
+ * A buffer with zeroed memory that nobody can see yet. @addr: the device
+ * address, or 0 for any multiple of @align; with VTA_BO_STATUS, there is none
+ * and @pgoff of the buffer is the caller's to set.
+ */
+struct vta_bo *vta_bo_create(struct vta_ctx *ctx, u64 size, u32 flags, u64 align, u64 addr);
+
+/* Drops what was created and not published. */
+void vta_bo_discard(struct vta_bo *bo);
+
+/* ---- The following are called under vta_ctx.lock ---- */
+
+/*
+ * Shows the buffer to the card and puts it into the context's table, which has
+ * the only reference then. If that fails, the buffer is gone too.
+ */
+int vta_bo_publish(struct vta_bo *bo);
+
+/*
+ * The other way round. If that fails, the card may still touch the buffer, and
+ * nothing of it has been given back.
+ */
+int vta_bo_withdraw(struct vta_bo *bo);
+
+/* Takes all that a buffer has; the card is known to be still. */
+void vta_bo_drop(struct vta_bo *bo);
+
+void vta_bo_put(struct vta_bo *bo);
+int vta_bo_mmap(struct vta_bo *bo, struct vm_area_struct *vma);
+
+/* ---- Pools: card memory of the card, device addresses of a context ---- */
+
+struct gen_pool *vta_mem_pool_create(u64 size);
+struct gen_pool *vta_addr_pool_create(void);
+
+#endif /* VTA_BO_H */

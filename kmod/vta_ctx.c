@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * vta_ctx.c - contexts: what an open file has of the card
+ */
+#include <linux/fs.h>
+#include <linux/genalloc.h>
+#include <linux/mm.h>
+#include <linux/poll.h>
+#include <linux/slab.h>
+
+#include "vta_bo.h"
+#include "vta_ctx.h"
+#include "vta_device.h"
+#include "vta_queue.h"
+#include "vta_reset.h"
+#include "vta_trace.h"
+
+/* Under vta_device.lock: the card is not being reset. */
+static int vta_ctx_attach(struct vta_ctx *ctx)
+{
+	struct vta_device *vdev = ctx->vdev;
+	int ret;
+
+	lockdep_assert_held(&vdev->lock);
+
+	if (vdev->gone)
+		return -ENODEV;
+	ret = vta_mmu_init(&ctx->mmu, vdev);
+	if (ret)
+		return ret;
+	vta_mmu_enable(&ctx->mmu);
+	list_add_tail(&ctx->node, &vdev->ctxs);
+	vdev->nr_ctxs++;
+	return 0;
+}
+
+struct vta_ctx *vta_ctx_open(struct vta_device *vdev, struct file *file)
+{
+	struct vta_ctx *ctx;
+	int ret;
+
+	ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
+	if (!ctx)
+		return ERR_PTR(-ENOMEM);
+	ctx->addr_pool = vta_addr_pool_create();
+	if (!ctx->addr_pool) {
+		kfree(ctx);
+		return ERR_PTR(-ENOMEM);
+	}
+	ctx->vdev = vdev;
+	ctx->file = file;
+	ctx->tgid = task_tgid_nr(current);
+	get_task_comm(ctx->comm, current);
+	init_waitqueue_head(&ctx->poll_wq);
+	mutex_init(&ctx->lock);
+	xa_init(&ctx->bos);
+	INIT_LIST_HEAD(&ctx->bo_list);
+	xa_init(&ctx->queues);
+
+	mutex_lock(&vdev->lock);
+	ret = vta_ctx_attach(ctx);
+	mutex_unlock(&vdev->lock);
+	if (ret) {
+		mutex_destroy(&ctx->lock);
+		gen_pool_destroy(ctx->addr_pool);
+		kfree(ctx);
+		return ERR_PTR(ret);
+	}
+	trace_vta_ctx_open(ctx);
+	return ctx;
+}
+
+/* Makes the card forget the context. If it does not, it must be reset. */
+static int vta_ctx_stop(struct vta_ctx *ctx)
+{
+	struct vta_queue *q;
+	unsigned long handle;
+	int ret = 0;
+
+	mutex_lock(&ctx->lock);
+	if (ctx->dead)
+		goto out;
+
+	/* All are told before the first is waited for. */
+	xa_for_each(&ctx->queues, handle, q) {
+		vta_queue_revoke(q, -ENODEV);
+		vta_queue_abort(q);
+	}
+	xa_for_each(&ctx->queues, handle, q) {
+		ret = vta_queue_quiesce(q);
+		if (ret)
+			goto out;
+	}
+	ret = vta_mmu_disable(&ctx->mmu);
+	if (!ret)
+		ctx->dead = true;
+out:
+	mutex_unlock(&ctx->lock);
+	return ret;
+}
+
+void vta_ctx_close(struct vta_ctx *ctx)
+{
+	struct vta_device *vdev = ctx->vdev;
+
+	trace_vta_ctx_close(ctx);
+
+	mutex_lock(&vdev->lock);
+	if (vta_ctx_stop(ctx))
+		vta_card_recover(vdev);
+	vta_ctx_drop(ctx);
+	list_del(&ctx->node);
+	vdev->nr_ctxs--;
+	mutex_unlock(&vdev->lock);
+
+	if (ctx->blank)
+		__free_page(ctx->blank);
+	xa_destroy(&ctx->queues);
+	xa_destroy(&ctx->bos);
+	gen_pool_destroy(ctx->addr_pool);
+	mutex_destroy(&ctx->lock);
+	kfree(ctx);
+}
+
+void vta_ctx_revoke(struct vta_ctx *ctx)
+{
+	struct vta_queue *q;
+	unsigned long handle;
+
+	lockdep_assert_held(&ctx->vdev->lock);
+
+	mutex_lock(&ctx->lock);
+	ctx->dead = true;
+	xa_for_each(&ctx->queues, handle, q)
+		vta_queue_revoke(q, -ENODEV);
+	mutex_unlock(&ctx->lock);
+
+	wake_up_poll(&ctx->poll_wq, EPOLLERR | EPOLLHUP);
+	/* All of the file's mappings, and those of others that share its inode. */
+	unmap_mapping_range(ctx->file->f_mapping, 0, 0, 1);
+}
+
+void vta_ctx_drop(struct vta_ctx *ctx)
+{
+	struct vta_queue *q;
+	struct vta_bo *bo;
+	unsigned long index;
+
+	lockdep_assert_held(&ctx->vdev->lock);
+
+	mutex_lock(&ctx->lock);
+	if (!ctx->mmu.l1)	/* has been dropped */
+		goto out;
+	xa_for_each(&ctx->queues, index, q)
+		vta_queue_free(q);
+	list_for_each_entry(bo, &ctx->bo_list, node)
+		vta_bo_drop(bo);
+	xa_for_each(&ctx->bos, index, bo) {
+		xa_erase(&ctx->bos, index);
+		vta_bo_put(bo);
+	}
+	vta_mmu_fini(&ctx->mmu);
+out:
+	mutex_unlock(&ctx->lock);
+}
+
+vm_fault_t vta_ctx_fault_blank(struct vta_ctx *ctx, struct vm_fault *vmf)
+{
+	struct vm_area_struct *vma = vmf->vma;
+
+	lockdep_assert_held(&ctx->lock);
+
+	if (!ctx->blank)
+		ctx->blank = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	if (!ctx->blank)
+		return VM_FAULT_OOM;
+	/* Ordinary memory, whatever the mapping was of. */
+	return vmf_insert_pfn_prot(vma, vmf->address, page_to_pfn(ctx->blank),
+				   vm_get_page_prot(vma->vm_flags));
+}

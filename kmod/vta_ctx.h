@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * vta_ctx.h - contexts: what an open file has of the card
+ */
+#ifndef VTA_CTX_H
+#define VTA_CTX_H
+
+#include <linux/list.h>
+#include <linux/mm_types.h>
+#include <linux/mutex.h>
+#include <linux/sched.h>
+#include <linux/types.h>
+#include <linux/wait.h>
+#include <linux/xarray.h>
+
+#include "vta_mmu.h"
+
+struct file;
+struct gen_pool;
+struct page;
+struct vta_device;
+
+/**
+ * struct vta_ctx - a context
+ * @vdev: the card
+ * @file: the open file, which holds the context and not the other way round
+ * @node: in vta_device.ctxs
+ * @tgid: who opened it, for messages
+ * @comm: the same
+ * @poll_wq: where poll() waits
+ * @addr_pool: free device addresses
+ * @lock: Protects: all below, and that the card may be used for this context:
+ *        who holds it and finds @dead false may touch registers, map DMA and
+ *        publish memory. Never held while touching a user's memory: page
+ *        faults on CPU mappings take it
+ * @dead: the card has been taken away; every call gets ENODEV
+ * @mmu: device address space
+ * @bos: what can be mmap()ed of memory, struct vta_bo by page offset
+ * @bo_list: all buffers, also those that only CPU mappings hold
+ * @queues: struct vta_queue by handle
+ * @nr_queues: how many
+ * @host_bytes: host memory in buffers
+ * @card_bytes: card memory in buffers
+ * @blank: what mappings show that have lost what they showed
+ *
+ * A context has either all it needs of the card or nothing: vta_ctx_drop()
+ * takes it, at the latest when the file is closed.
+ */
+struct vta_ctx {
+	struct vta_device *vdev;
+	struct file *file;
+	struct list_head node;
+	pid_t tgid;
+	char comm[TASK_COMM_LEN];
+	wait_queue_head_t poll_wq;
+	struct gen_pool *addr_pool;
+
+	struct mutex lock;
+	bool dead;
+	struct vta_mmu mmu;
+	struct xarray bos;
+	struct list_head bo_list;
+	struct xarray queues;
+	unsigned int nr_queues;
+	u64 host_bytes;
+	u64 card_bytes;
+	struct page *blank;
+};
+
+struct vta_ctx *vta_ctx_open(struct vta_device *vdev, struct file *file);
+void vta_ctx_close(struct vta_ctx *ctx);
+
+/*
+ * Takes the card away, under vta_device.lock. First everybody is sent home;
+ * when the card is still, its memory is freed.
+ */
+void vta_ctx_revoke(struct vta_ctx *ctx);
+void vta_ctx_drop(struct vta_ctx *ctx);
+
+/*
+ * Resolves a page fault with a page of zeroes of the context's own, under
+ * vta_ctx.lock: a mapping that has lost what it showed is harmless, not fatal.
+ */
+vm_fault_t vta_ctx_fault_blank(struct vta_ctx *ctx, struct vm_fault *vmf);
+
+#endif /* VTA_CTX_H */

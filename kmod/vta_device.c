@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * vta_device.c - the card: its memory in the kernel, and what it says it is
+ */
+#include <linux/bitfield.h>
+#include <linux/genalloc.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+
+#include "vta_bo.h"
+#include "vta_device.h"
+#include "vta_drv.h"
+#include "vta_reset.h"
+#include "vta.h"
+
+/* Minor numbers; one is free again when the last file of its card is closed. */
+static DEFINE_IDA(vta_minors);
+
+static void vta_device_release(struct device *dev)
+{
+	struct vta_device *vdev = to_vta_device(dev);
+
+	if (vdev->mem_pool)
+		gen_pool_destroy(vdev->mem_pool);
+	ida_destroy(&vdev->queue_ids);
+	ida_destroy(&vdev->ctx_ids);
+	ida_free(&vta_minors, MINOR(dev->devt));
+	mutex_destroy(&vdev->tlb_lock);
+	mutex_destroy(&vdev->lock);
+	kfree(vdev->vectors);
+	kfree(vdev);
+}
+
+/* The caller drops the only reference with put_device(). */
+struct vta_device *vta_device_create(struct pci_dev *pdev, dev_t base)
+{
+	struct vta_device *vdev;
+	int minor, ret;
+
+	vdev = kzalloc(sizeof(*vdev), GFP_KERNEL);
+	if (!vdev)
+		return ERR_PTR(-ENOMEM);
+
+	minor = ida_alloc_max(&vta_minors, VTA_MINORS - 1, GFP_KERNEL);
+	if (minor < 0) {
+		kfree(vdev);
+		return ERR_PTR(minor);
+	}
+
+	vdev->pdev = pdev;
+	mutex_init(&vdev->lock);
+	mutex_init(&vdev->tlb_lock);
+	INIT_LIST_HEAD(&vdev->ctxs);
+	INIT_WORK(&vdev->reset_work, vta_reset_work);
+	ida_init(&vdev->queue_ids);
+	ida_init(&vdev->ctx_ids);
+
+	device_initialize(&vdev->dev);
+	vdev->dev.class = &vta_class;
+	vdev->dev.parent = &pdev->dev;
+	vdev->dev.devt = MKDEV(MAJOR(base), MINOR(base) + minor);
+	vdev->dev.release = vta_device_release;
+	ret = dev_set_name(&vdev->dev, "vta%d", minor);
+	if (ret) {
+		put_device(&vdev->dev);
+		return ERR_PTR(ret);
+	}
+	return vdev;
+}
+
+static bool vta_in_range(struct vta_device *vdev, const char *name, u64 val, u64 min, u64 max)
+{
+	if (val >= min && val <= max)
+		return true;
+	dev_err(&vdev->pdev->dev,
+		"the card says %s = %llu, which must be %llu to %llu: the card's firmware is broken\n",
+		name, val, min, max);
+	return false;
+}
+
+/* docs/isa.md, "Configuration": widths, and no negative element or depth. */
+static bool vta_config_valid(struct vta_device *vdev)
+{
+	const struct vta_caps *caps = &vdev->caps;
+	int inp = FIELD_GET(REG_CONFIG0_LOG_INP_WIDTH, caps->config0);
+	int wgt = FIELD_GET(REG_CONFIG0_LOG_WGT_WIDTH, caps->config0);
+	int acc = FIELD_GET(REG_CONFIG0_LOG_ACC_WIDTH, caps->config0);
+	int batch = FIELD_GET(REG_CONFIG0_LOG_BATCH, caps->config0);
+	int block = FIELD_GET(REG_CONFIG0_LOG_BLOCK, caps->config0);
+	int log_inp, log_wgt, log_acc;	/* bytes of an element */
+
+	if (!vta_in_range(vdev, "LOG_INP_WIDTH", inp, 1, 3) ||
+	    !vta_in_range(vdev, "LOG_WGT_WIDTH", wgt, 1, 3) ||
+	    !vta_in_range(vdev, "LOG_ACC_WIDTH", acc, 5, 5) ||
+	    !vta_in_range(vdev, "LOG_BATCH", batch, 0, 8) ||
+	    !vta_in_range(vdev, "LOG_BLOCK", block, 1, 8))
+		return false;
+
+	log_inp = batch + block + inp - 3;
+	log_wgt = 2 * block + wgt - 3;
+	log_acc = batch + block + acc - 3;
+	if (log_inp < 0 || log_wgt < 0) {
+		dev_err(&vdev->pdev->dev,
+			"the card's configuration has elements of less than a byte: the card's firmware is broken\n");
+		return false;
+	}
+
+	return vta_in_range(vdev, "LOG_UOP_BUFF_SIZE",
+			    FIELD_GET(REG_CONFIG1_LOG_UOP_BUFF_SIZE, caps->config1), 2, 32) &&
+	       vta_in_range(vdev, "LOG_INP_BUFF_SIZE",
+			    FIELD_GET(REG_CONFIG1_LOG_INP_BUFF_SIZE, caps->config1), log_inp, 32) &&
+	       vta_in_range(vdev, "LOG_WGT_BUFF_SIZE",
+			    FIELD_GET(REG_CONFIG1_LOG_WGT_BUFF_SIZE, caps->config1), log_wgt, 32) &&
+	       vta_in_range(vdev, "LOG_ACC_BUFF_SIZE",
+			    FIELD_GET(REG_CONFIG1_LOG_ACC_BUFF_SIZE, caps->config1), log_acc, 32);
+}
+
+static bool vta_caps_valid(struct vta_device *vdev)
+{
+	const struct vta_caps *caps = &vdev->caps;
+	struct pci_dev *pdev = vdev->pdev;
+
+	if (!vta_in_range(vdev, "QUEUES", caps->queues, 1, VTA_QUEUES_MAX) ||
+	    !vta_in_range(vdev, "CONTEXTS", caps->contexts, 1, VTA_CONTEXTS_MAX) ||
+	    !vta_in_range(vdev, "RING_ORDER_MAX", caps->ring_order_max, 1, VTA_RING_ORDER_LIMIT) ||
+	    !vta_in_range(vdev, "DOORBELL_SHIFT", caps->doorbell_shift,
+			  VTA_DOORBELL_SHIFT_MIN, VTA_DOORBELL_SHIFT_LIMIT) ||
+	    !vta_in_range(vdev, "CLOCK_KHZ", caps->clock_khz, 1, U32_MAX - 1) ||
+	    !vta_in_range(vdev, "MEM_SIZE", caps->mem_size, SZ_1M, BIT_ULL(51)) ||
+	    !vta_config_valid(vdev))
+		return false;
+
+	if (caps->mem_size != pci_resource_len(pdev, VTA_BAR_MEM)) {
+		dev_err(&pdev->dev,
+			"the card has %llu bytes of memory but BAR%d shows %llu: the card's firmware is broken\n",
+			caps->mem_size, VTA_BAR_MEM,
+			(u64)pci_resource_len(pdev, VTA_BAR_MEM));
+		return false;
+	}
+	if (pci_resource_len(pdev, VTA_BAR_DOORBELLS) < (u64)caps->queues << caps->doorbell_shift) {
+		dev_err(&pdev->dev,
+			"BAR%d has no room for %u doorbells: the card's firmware is broken\n",
+			VTA_BAR_DOORBELLS, caps->queues);
+		return false;
+	}
+	/* A page mapped into a process must not hold another's doorbell. */
+	if (PAGE_SHIFT > caps->doorbell_shift) {
+		dev_err(&pdev->dev,
+			"doorbells are %lu bytes apart, less than this kernel's pages of %lu: use a kernel with smaller pages or a card with a wider stride\n",
+			BIT(caps->doorbell_shift), PAGE_SIZE);
+		return false;
+	}
+	return true;
+}
+
+/*
+ * Makes sure that this is a card of the contract, brings it to a known state,
+ * whatever has been done with it before, and reads what it can do.
+ */
+int vta_device_identify(struct vta_device *vdev)
+{
+	struct vta_caps *caps = &vdev->caps;
+	struct device *dev = &vdev->pdev->dev;
+	u32 magic;
+	int ret;
+
+	magic = vta_read(vdev, REG_MAGIC);
+	if (vta_is_dead(magic)) {
+		dev_err(dev, "the card does not answer: power it off and on, check its seat and firmware\n");
+		return -ENODEV;
+	}
+	ret = vta_card_wait_ready(vdev);
+	if (ret) {
+		dev_err(dev, "the card is not ready within %d ms: power it off and on\n",
+			VTA_READY_MS);
+		return ret;
+	}
+	magic = vta_read(vdev, REG_MAGIC);
+	if (magic != REG_MAGIC_VALUE) {
+		dev_err(dev, "not a VTA card: magic number is %#x, not %#x\n",
+			magic, REG_MAGIC_VALUE);
+		return -ENODEV;
+	}
+	caps->contract = vta_read(vdev, REG_CONTRACT);
+	if (FIELD_GET(REG_CONTRACT_MAJOR, caps->contract) != 1) {
+		dev_err(dev, "the card follows contract %u.%u, this driver version 1: update the older one\n",
+			VTA_CONTRACT_MAJOR(caps->contract), VTA_CONTRACT_MINOR(caps->contract));
+		return -ENODEV;
+	}
+
+	ret = vta_card_reset(vdev);
+	if (ret) {
+		dev_err(dev, "the card cannot be reset (%d): power it off and on\n", ret);
+		return ret;
+	}
+
+	caps->features = vta_read64(vdev, REG_FEATURES_LO);
+	caps->queues = vta_read(vdev, REG_QUEUES);
+	caps->contexts = vta_read(vdev, REG_CONTEXTS);
+	caps->mem_size = vta_read64(vdev, REG_MEM_SIZE_LO);
+	caps->doorbell_shift = vta_read(vdev, REG_DOORBELL_SHIFT);
+	caps->ring_order_max = vta_read(vdev, REG_RING_ORDER_MAX);
+	caps->clock_khz = vta_read(vdev, REG_CLOCK_KHZ);
+	caps->hw_ver = vta_read(vdev, REG_HW_VER);
+	caps->config0 = vta_read(vdev, REG_CONFIG0);
+	caps->config1 = vta_read(vdev, REG_CONFIG1);
+	caps->serial = vta_read64(vdev, REG_SERIAL_LO);
+
+	return vta_caps_valid(vdev) ? 0 : -ENODEV;
+}
+
+static int vta_claim_bar(struct vta_device *vdev, int bar)
+{
+	struct pci_dev *pdev = vdev->pdev;
+
+	if (devm_request_mem_region(&pdev->dev, pci_resource_start(pdev, bar),
+				    pci_resource_len(pdev, bar), dev_name(&vdev->dev)))
+		return 0;
+	dev_err(&pdev->dev, "BAR%d is in use by somebody else: see /proc/iomem\n", bar);
+	return -EBUSY;
+}
+
+/*
+ * Claims doorbells and card memory. The latter stays mapped as a whole: it is
+ * cleared through this mapping, which also makes x86 map it write-combined
+ * for users.
+ */
+int vta_device_map(struct vta_device *vdev)
+{
+	struct pci_dev *pdev = vdev->pdev;
+	int ret;
+
+	ret = vta_claim_bar(vdev, VTA_BAR_DOORBELLS);
+	if (ret)
+		return ret;
+	vdev->doorbell_phys = pci_resource_start(pdev, VTA_BAR_DOORBELLS);
+
+	ret = vta_claim_bar(vdev, VTA_BAR_MEM);
+	if (ret)
+		return ret;
+	vdev->mem_phys = pci_resource_start(pdev, VTA_BAR_MEM);
+	vdev->mem = devm_ioremap_wc(&pdev->dev, vdev->mem_phys, vdev->caps.mem_size);
+	if (!vdev->mem) {
+		dev_err(&pdev->dev, "cannot map %llu bytes of card memory\n", vdev->caps.mem_size);
+		return -ENOMEM;
+	}
+
+	vdev->mem_pool = vta_mem_pool_create(vdev->caps.mem_size);
+	return vdev->mem_pool ? 0 : -ENOMEM;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * vta_device.h - the card
+ */
+#ifndef VTA_DEVICE_H
+#define VTA_DEVICE_H
+
+#include <linux/atomic.h>
+#include <linux/cdev.h>
+#include <linux/device.h>
+#include <linux/idr.h>
+#include <linux/io.h>
+#include <linux/mutex.h>
+#include <linux/pci.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+
+#include "vta_regs.h"
+
+struct gen_pool;
+struct vta_vector;
+
+/**
+ * struct vta_caps - what the card says it is
+ *
+ * Read once at probe and checked against the contract; nothing of it is ever
+ * read again. Names are those of the registers (docs/hardware.md, section 3).
+ */
+struct vta_caps {
+	u32 contract;
+	u64 features;
+	u64 mem_size;
+	u64 serial;
+	u32 queues;
+	u32 contexts;
+	u32 ring_order_max;
+	u32 doorbell_shift;
+	u32 clock_khz;
+	u32 hw_ver;
+	u32 config0;
+	u32 config1;
+};
+
+/**
+ * struct vta_device - one card
+ *
+ * Lifetime. The memory belongs to @dev's reference count. The PCI driver holds
+ * one reference from probe to remove; @cdev is a child of @dev, so each open
+ * file holds one until after its release. Open cannot race removal: it takes
+ * @lock and finds @gone.
+ *
+ * The card itself (@pdev, @regs, @mem, interrupts, DMA) may be used only
+ * between probe and remove. Each user is stopped before: contexts and all they
+ * own are revoked, under the lock of each (vta_ctx.h); sysfs files end with
+ * @dev's registration; interrupt handlers are freed; @reset_work is cancelled.
+ *
+ * Lock order, outermost first:
+ *
+ *	vta_device.lock > vta_ctx.lock > vta_device.tlb_lock
+ *	                  vta_ctx.lock > vta_vector.lock > vta_ctx.poll_wq.lock
+ *	      mmap_lock > vta_ctx.lock
+ *
+ * so a user's memory must not be touched under any of them.
+ */
+struct vta_device {
+	struct device dev;
+	struct cdev cdev;
+	struct pci_dev *pdev;
+	void __iomem *regs;
+	void __iomem *mem;		/* all card memory, write-combined */
+	phys_addr_t mem_phys;
+	phys_addr_t doorbell_phys;
+	struct vta_caps caps;
+	struct gen_pool *mem_pool;	/* card memory, see vta_bo.c */
+	struct vta_vector *vectors;
+	unsigned int nr_vectors;
+	atomic_t events;		/* REG_EVENT bits seen, not yet handled */
+	struct ida queue_ids;
+	struct ida ctx_ids;
+	atomic_t nr_queues;
+	struct work_struct reset_work;
+	bool reset_wanted;
+	struct mutex tlb_lock;		/* Protects: REG_TLB_INVALIDATE */
+	/*
+	 * Protects: everything below. Held during opening and closing of files
+	 * and all through a reset, so that they wait for each other.
+	 */
+	struct mutex lock;
+	struct list_head ctxs;
+	unsigned int nr_ctxs;
+	unsigned int generation;	/* resets since probe */
+	bool gone;			/* no way back: opening fails */
+};
+
+static inline struct vta_device *to_vta_device(struct device *dev)
+{
+	return container_of(dev, struct vta_device, dev);
+}
+
+static inline u32 vta_read(struct vta_device *vdev, u32 reg)
+{
+	return readl(vdev->regs + reg);
+}
+
+static inline void vta_write(struct vta_device *vdev, u32 reg, u32 val)
+{
+	writel(val, vdev->regs + reg);
+}
+
+/* 64-bit registers: reading the low half latches the high one where it must. */
+static inline u64 vta_read64(struct vta_device *vdev, u32 reg_lo)
+{
+	u32 lo = vta_read(vdev, reg_lo);
+
+	return lo | (u64)vta_read(vdev, reg_lo + 4) << 32;
+}
+
+static inline void vta_write64(struct vta_device *vdev, u32 reg_lo, u64 val)
+{
+	vta_write(vdev, reg_lo, lower_32_bits(val));
+	vta_write(vdev, reg_lo + 4, upper_32_bits(val));
+}
+
+/* No register of a live card reads as all ones (docs/hardware.md, section 2). */
+static inline bool vta_is_dead(u32 val)
+{
+	return val == U32_MAX;
+}
+
+#define VTA_MINORS	256
+
+struct vta_device *vta_device_create(struct pci_dev *pdev, dev_t base);
+int vta_device_identify(struct vta_device *vdev);
+int vta_device_map(struct vta_device *vdev);
+
+#endif /* VTA_DEVICE_H */

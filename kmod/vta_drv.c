@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * vta_drv.c - the module, and the PCI driver: how a card comes and goes
+ */
+#include <linux/dma-mapping.h>
+#include <linux/module.h>
+#include <linux/pci.h>
+
+#include "vta_device.h"
+#include "vta_drv.h"
+#include "vta_irq.h"
+#include "vta_reset.h"
+
+#define CREATE_TRACE_POINTS
+#include "vta_trace.h"
+
+unsigned int vta_max_job_ms = 10000;
+module_param_named(max_job_ms, vta_max_job_ms, uint, 0644);
+MODULE_PARM_DESC(max_job_ms,
+		 "Longest time one descriptor of a new queue may take, in ms (default 10000, 0: no limit)");
+
+static dev_t vta_devt;
+
+struct class vta_class = {
+	.name = "vta",
+	.dev_groups = vta_groups,
+};
+
+/* Registers are looked at before anything else is claimed. */
+static int vta_map_regs(struct vta_device *vdev)
+{
+	struct pci_dev *pdev = vdev->pdev;
+	static const int bars[] = { VTA_BAR_REGS, VTA_BAR_DOORBELLS, VTA_BAR_MEM };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(bars); i++) {
+		if (!(pci_resource_flags(pdev, bars[i]) & IORESOURCE_MEM) ||
+		    !pci_resource_len(pdev, bars[i])) {
+			dev_err(&pdev->dev,
+				"BAR%d has no address: not a VTA card, or the firmware of this machine gave it no room (look for \"above 4G decoding\")\n",
+				bars[i]);
+			return -ENODEV;
+		}
+	}
+	if (pci_resource_len(pdev, VTA_BAR_REGS) < VTA_REGS_SIZE) {
+		dev_err(&pdev->dev, "BAR%d is too small: not a VTA card\n", VTA_BAR_REGS);
+		return -ENODEV;
+	}
+
+	vdev->regs = devm_ioremap_resource(&pdev->dev, &pdev->resource[VTA_BAR_REGS]);
+	return PTR_ERR_OR_ZERO(vdev->regs);
+}
+
+static int vta_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+{
+	struct vta_device *vdev;
+	int ret;
+
+	vdev = vta_device_create(pdev, vta_devt);
+	if (IS_ERR(vdev))
+		return PTR_ERR(vdev);
+
+	ret = pcim_enable_device(pdev);
+	if (ret) {
+		dev_err(&pdev->dev, "cannot enable the PCI function (%d)\n", ret);
+		goto err_put;
+	}
+	/* Somebody may have left it on: no DMA before the card has been reset. */
+	pci_clear_master(pdev);
+
+	/* Page-table entries hold 52 bits. */
+	ret = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(52));
+	if (ret) {
+		dev_err(&pdev->dev, "this host cannot give the card 64-bit DMA (%d)\n", ret);
+		goto err_put;
+	}
+	dma_set_max_seg_size(&pdev->dev, UINT_MAX);
+
+	ret = vta_map_regs(vdev);
+	if (ret)
+		goto err_put;
+	ret = vta_device_identify(vdev);
+	if (ret)
+		goto err_put;
+	ret = vta_device_map(vdev);
+	if (ret)
+		goto err_put;
+
+	ret = vta_irq_init(vdev);
+	if (ret)
+		goto err_put;
+	pci_set_drvdata(pdev, vdev);
+	pci_set_master(pdev);
+	vta_card_start(vdev);
+
+	cdev_init(&vdev->cdev, &vta_fops);
+	vdev->cdev.owner = THIS_MODULE;
+	ret = cdev_device_add(&vdev->cdev, &vdev->dev);
+	if (ret) {
+		dev_err(&pdev->dev, "cannot make %s (%d)\n", dev_name(&vdev->dev), ret);
+		goto err_stop;
+	}
+	dev_info(&vdev->dev, "%llu MiB, %u queues, %u contexts, %u interrupt vectors at %s\n",
+		 vdev->caps.mem_size >> 20, vdev->caps.queues, vdev->caps.contexts,
+		 vdev->nr_vectors, pci_name(pdev));
+	return 0;
+
+err_stop:
+	vta_card_reset(vdev);
+	pci_clear_master(pdev);
+	vta_irq_fini(vdev);
+err_put:
+	put_device(&vdev->dev);
+	return ret;
+}
+
+static void vta_remove(struct pci_dev *pdev)
+{
+	struct vta_device *vdev = pci_get_drvdata(pdev);
+
+	mutex_lock(&vdev->lock);
+	vdev->gone = true;
+	mutex_unlock(&vdev->lock);
+
+	cdev_device_del(&vdev->cdev, &vdev->dev);
+	cancel_work_sync(&vdev->reset_work);
+	vta_card_retire(vdev);
+	vta_irq_fini(vdev);
+	put_device(&vdev->dev);
+}
+
+static const struct pci_device_id vta_ids[] = {
+	{ PCI_DEVICE(VTA_PCI_VENDOR, VTA_PCI_DEVICE) },
+	{ }
+};
+MODULE_DEVICE_TABLE(pci, vta_ids);
+
+static struct pci_driver vta_driver = {
+	.name = "vta",
+	.id_table = vta_ids,
+	.probe = vta_probe,
+	.remove = vta_remove,
+};
+
+static int __init vta_init(void)
+{
+	int ret;
+
+	ret = alloc_chrdev_region(&vta_devt, 0, VTA_MINORS, "vta");
+	if (ret)
+		return ret;
+	ret = class_register(&vta_class);
+	if (ret)
+		goto err_region;
+	ret = pci_register_driver(&vta_driver);
+	if (ret)
+		goto err_class;
+	return 0;
+
+err_class:
+	class_unregister(&vta_class);
+err_region:
+	unregister_chrdev_region(vta_devt, VTA_MINORS);
+	return ret;
+}
+module_init(vta_init);
+
+static void __exit vta_exit(void)
+{
+	pci_unregister_driver(&vta_driver);
+	class_unregister(&vta_class);
+	unregister_chrdev_region(vta_devt, VTA_MINORS);
+}
+module_exit(vta_exit);
+
+MODULE_DESCRIPTION("VTA tensor accelerator on PCI Express");
+MODULE_AUTHOR("The vta-pcie authors");
+MODULE_LICENSE("GPL");
+MODULE_VERSION("0.1.0");

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * vta_drv.h - what the whole module has once
+ */
+#ifndef VTA_DRV_H
+#define VTA_DRV_H
+
+#include <linux/device.h>
+#include <linux/fs.h>
+
+extern struct class vta_class;
+extern const struct file_operations vta_fops;
+extern const struct attribute_group *vta_groups[];
+extern unsigned int vta_max_job_ms;
+
+#endif /* VTA_DRV_H */

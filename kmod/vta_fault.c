@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * vta_fault.c - why a queue halted
+ *
+ * The card's fault record (docs/hardware.md, section 8) is copied once, checked
+ * and then believed. A queue's fault never changes once it is there.
+ */
+#include <linux/string.h>
+
+#include "vta_ctx.h"
+#include "vta_device.h"
+#include "vta_fault.h"
+#include "vta_queue.h"
+#include "vta_trace.h"
+
+static const char *vta_fault_reason_text(u32 reason)
+{
+	static const char * const texts[] = {
+		[VTA_FAULT_PAGE] = "address not mapped",
+		[VTA_FAULT_PERM] = "write to read-only memory",
+		[VTA_FAULT_ENTRY] = "malformed page-table entry",
+		[VTA_FAULT_DMA] = "the host refused the access",
+		[VTA_FAULT_DESC] = "malformed descriptor",
+		[VTA_FAULT_ALIGN] = "misaligned address",
+		[VTA_FAULT_INSN] = "illegal instruction",
+		[VTA_FAULT_BOUNDS] = "index outside a scratchpad",
+		[VTA_FAULT_CYCLES] = "cycle limit reached",
+		[VTA_FAULT_DEADLOCK] = "dependency deadlock",
+		[VTA_FAULT_DOORBELL] = "more submitted than the ring holds",
+	};
+
+	return reason < ARRAY_SIZE(texts) ? texts[reason] : "the card's records make no sense";
+}
+
+static const char *vta_fault_access_text(u32 access)
+{
+	static const char * const texts[] = {
+		[VTA_ACCESS_NONE] = "no access",
+		[VTA_ACCESS_RING] = "descriptor fetch",
+		[VTA_ACCESS_INSN] = "instruction fetch",
+		[VTA_ACCESS_UOP] = "micro-op load",
+		[VTA_ACCESS_LOAD] = "load",
+		[VTA_ACCESS_STORE] = "store",
+		[VTA_ACCESS_COPY_SRC] = "copy source",
+		[VTA_ACCESS_COPY_DST] = "copy or fill destination",
+		[VTA_ACCESS_SIGNAL] = "signal",
+		[VTA_ACCESS_WAIT] = "wait",
+		[VTA_ACCESS_STAMP] = "stamp",
+	};
+
+	return texts[access];
+}
+
+static void vta_fault_report(struct vta_queue *q)
+{
+	const struct vta_queue_fault *fault = &q->fault;
+	struct vta_ctx *ctx = q->ctx;
+
+	trace_vta_queue_fault(q);
+	dev_warn_ratelimited(&ctx->vdev->dev,
+			     "queue %u of %s[%d] halted: %s; descriptor %llu, instruction %d, %s at %#010x\n",
+			     q->id, ctx->comm, ctx->tgid, vta_fault_reason_text(fault->reason),
+			     fault->seq, (int)fault->insn_index,
+			     vta_fault_access_text(fault->access), fault->addr);
+}
+
+void vta_fault_none(struct vta_queue *q)
+{
+	q->fault = (struct vta_queue_fault) {
+		.reason = VTA_FAULT_NONE,
+		.access = VTA_ACCESS_NONE,
+		.insn_index = VTA_FAULT_NO_INSN,
+	};
+}
+
+void vta_fault_invent(struct vta_queue *q)
+{
+	vta_fault_none(q);
+	q->fault.reason = VTA_FAULT_CARD;
+	q->fault.seq = q->seq + 1;
+	vta_fault_report(q);
+}
+
+void vta_fault_take(struct vta_queue *q)
+{
+	const struct vta_fault *rec = &q->record->fault;
+	struct vta_queue_fault *fault = &q->fault;
+	unsigned int i;
+
+	dma_rmb();	/* it was written before the state */
+	fault->reason = le32_to_cpu(READ_ONCE(rec->reason));
+	fault->access = le32_to_cpu(READ_ONCE(rec->access));
+	fault->addr = le32_to_cpu(READ_ONCE(rec->addr));
+	fault->seq = le64_to_cpu(READ_ONCE(rec->seq));
+	fault->insn_index = le32_to_cpu(READ_ONCE(rec->insn_index));
+	for (i = 0; i < ARRAY_SIZE(fault->insn); i++)
+		fault->insn[i] = le32_to_cpu(READ_ONCE(rec->insn[i]));
+	fault->time = le64_to_cpu(READ_ONCE(rec->time));
+
+	if (fault->reason < VTA_FAULT_PAGE || fault->reason > VTA_FAULT_DOORBELL ||
+	    fault->access > VTA_ACCESS_STAMP || fault->seq != q->seq + 1 ||
+	    le32_to_cpu(READ_ONCE(rec->queue)) != q->id ||
+	    le32_to_cpu(READ_ONCE(rec->context)) != q->ctx->mmu.id) {
+		vta_fault_invent(q);
+		return;
+	}
+	vta_fault_report(q);
+}

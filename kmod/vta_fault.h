@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * vta_fault.h - why a queue halted
+ */
+#ifndef VTA_FAULT_H
+#define VTA_FAULT_H
+
+struct vta_queue;
+
+/* What a queue's fault says before there is one. */
+void vta_fault_none(struct vta_queue *q);
+
+/*
+ * Both fill vta_queue.fault and tell trace and kernel log; under the vector's
+ * lock. The first takes the card's word, the second is for a card whose records
+ * make no sense.
+ */
+void vta_fault_take(struct vta_queue *q);
+void vta_fault_invent(struct vta_queue *q);
+
+#endif /* VTA_FAULT_H */

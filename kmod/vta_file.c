@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * vta_file.c - /dev/vtaN: the calls a process can make
+ *
+ * uapi/vta.h says what each does. Here they are taken apart and checked for
+ * form; what they mean is the business of contexts, buffers and queues.
+ */
+#include <linux/bitfield.h>
+#include <linux/fs.h>
+#include <linux/genalloc.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/nospec.h>
+#include <linux/poll.h>
+#include <linux/seq_file.h>
+#include <linux/uaccess.h>
+
+#include "vta_bo.h"
+#include "vta_compat.h"
+#include "vta_ctx.h"
+#include "vta_device.h"
+#include "vta_drv.h"
+#include "vta_queue.h"
+#include "vta_wait.h"
+#include "vta.h"
+
+/* What card and processes were built with: these never change. */
+static_assert(sizeof(struct vta_desc) == 64);
+static_assert(sizeof(struct vta_status) == 64);
+static_assert(sizeof(struct vta_fault) == 64);
+static_assert(sizeof(struct vta_status_page) == VTA_STATUS_ALIGN);
+static_assert(sizeof(struct vta_stamp) == 32);
+/* These may grow at the end. */
+static_assert(sizeof(struct vta_info) == 80);
+static_assert(sizeof(struct vta_buf_alloc) == 40);
+static_assert(sizeof(struct vta_buf_free) == 8);
+static_assert(sizeof(struct vta_queue_create) == 56);
+static_assert(sizeof(struct vta_queue_destroy) == 8);
+static_assert(sizeof(struct vta_wait) == 32);
+static_assert(sizeof(struct vta_queue_fault) == 56);
+
+union vta_arg {
+	struct vta_info info;
+	struct vta_buf_alloc buf_alloc;
+	struct vta_buf_free buf_free;
+	struct vta_queue_create queue_create;
+	struct vta_queue_destroy queue_destroy;
+	struct vta_wait wait;
+	struct vta_queue_fault fault;
+};
+
+/**
+ * struct vta_ioctl - how a request is passed
+ * @cmd: the request as of today
+ * @min: size of its structure when it was new
+ * @out_always: what goes out is of use when the call fails, too
+ */
+struct vta_ioctl {
+	unsigned int cmd;
+	unsigned int min;
+	bool out_always;
+};
+
+static const struct vta_ioctl vta_ioctls[] = {
+	[_IOC_NR(VTA_IOCTL_INFO)] = {
+		VTA_IOCTL_INFO, offsetofend(struct vta_info, pad) },
+	[_IOC_NR(VTA_IOCTL_BUF_ALLOC)] = {
+		VTA_IOCTL_BUF_ALLOC, offsetofend(struct vta_buf_alloc, handle) },
+	[_IOC_NR(VTA_IOCTL_BUF_FREE)] = {
+		VTA_IOCTL_BUF_FREE, offsetofend(struct vta_buf_free, pad) },
+	[_IOC_NR(VTA_IOCTL_QUEUE_CREATE)] = {
+		VTA_IOCTL_QUEUE_CREATE, offsetofend(struct vta_queue_create, doorbell_size) },
+	[_IOC_NR(VTA_IOCTL_QUEUE_DESTROY)] = {
+		VTA_IOCTL_QUEUE_DESTROY, offsetofend(struct vta_queue_destroy, pad) },
+	[_IOC_NR(VTA_IOCTL_WAIT)] = {
+		VTA_IOCTL_WAIT, offsetofend(struct vta_wait, done), true },
+	[_IOC_NR(VTA_IOCTL_FAULT)] = {
+		VTA_IOCTL_FAULT, offsetofend(struct vta_queue_fault, time) },
+};
+
+static int vta_file_info(struct vta_ctx *ctx, struct vta_info *info)
+{
+	struct vta_device *vdev = ctx->vdev;
+	const struct vta_caps *caps = &vdev->caps;
+
+	*info = (struct vta_info) {
+		.contract = caps->contract,
+		.abi = VTA_ABI_VERSION,
+		.features = caps->features,
+		.mem_size = caps->mem_size,
+		.mem_free = gen_pool_avail(vdev->mem_pool),
+		.serial = caps->serial,
+		.queues = caps->queues,
+		.contexts = caps->contexts,
+		.ring_order_max = caps->ring_order_max,
+		.clock_khz = caps->clock_khz,
+		.vectors = vdev->nr_vectors,
+		.hw_ver = caps->hw_ver,
+		.log_inp_width = FIELD_GET(REG_CONFIG0_LOG_INP_WIDTH, caps->config0),
+		.log_wgt_width = FIELD_GET(REG_CONFIG0_LOG_WGT_WIDTH, caps->config0),
+		.log_acc_width = FIELD_GET(REG_CONFIG0_LOG_ACC_WIDTH, caps->config0),
+		.log_batch = FIELD_GET(REG_CONFIG0_LOG_BATCH, caps->config0),
+		.log_block = FIELD_GET(REG_CONFIG0_LOG_BLOCK, caps->config0),
+		.log_uop_buff_size = FIELD_GET(REG_CONFIG1_LOG_UOP_BUFF_SIZE, caps->config1),
+		.log_inp_buff_size = FIELD_GET(REG_CONFIG1_LOG_INP_BUFF_SIZE, caps->config1),
+		.log_wgt_buff_size = FIELD_GET(REG_CONFIG1_LOG_WGT_BUFF_SIZE, caps->config1),
+		.log_acc_buff_size = FIELD_GET(REG_CONFIG1_LOG_ACC_BUFF_SIZE, caps->config1),
+	};
+	return 0;
+}
+
+static int vta_file_call(struct vta_ctx *ctx, unsigned int nr, union vta_arg *arg)
+{
+	switch (nr) {
+	case _IOC_NR(VTA_IOCTL_INFO):
+		return vta_file_info(ctx, &arg->info);
+	case _IOC_NR(VTA_IOCTL_BUF_ALLOC):
+		return vta_bo_alloc(ctx, &arg->buf_alloc);
+	case _IOC_NR(VTA_IOCTL_BUF_FREE):
+		return vta_bo_free(ctx, &arg->buf_free);
+	case _IOC_NR(VTA_IOCTL_QUEUE_CREATE):
+		return vta_queue_create(ctx, &arg->queue_create);
+	case _IOC_NR(VTA_IOCTL_QUEUE_DESTROY):
+		return vta_queue_destroy(ctx, &arg->queue_destroy);
+	case _IOC_NR(VTA_IOCTL_WAIT):
+		return vta_wait(ctx, &arg->wait);
+	case _IOC_NR(VTA_IOCTL_FAULT):
+		return vta_wait_fault(ctx, &arg->fault);
+	default:
+		return -ENOTTY;
+	}
+}
+
+/*
+ * Structures are copied in and out once, by the size the caller says. A caller
+ * newer than the kernel may send what the kernel does not know if it is zero,
+ * and gets zeroes for it.
+ */
+static long vta_ioctl(struct file *file, unsigned int cmd, unsigned long user)
+{
+	struct vta_ctx *ctx = file->private_data;
+	unsigned int nr = _IOC_NR(cmd);
+	size_t size = _IOC_SIZE(cmd);
+	void __user *uarg = (void __user *)user;
+	const struct vta_ioctl *ioctl;
+	union vta_arg arg = {};
+	size_t ksize;
+	int ret;
+
+	/* Every call on a file that has lost the card says so. */
+	if (READ_ONCE(ctx->dead))
+		return -ENODEV;
+
+	if (nr >= ARRAY_SIZE(vta_ioctls))
+		return -ENOTTY;
+	nr = array_index_nospec(nr, ARRAY_SIZE(vta_ioctls));
+	ioctl = &vta_ioctls[nr];
+	if (!ioctl->cmd || (cmd ^ ioctl->cmd) & ~IOCSIZE_MASK)
+		return -ENOTTY;
+	if (size < ioctl->min)
+		return -EINVAL;
+	ksize = _IOC_SIZE(ioctl->cmd);
+
+	if (cmd & IOC_IN) {
+		ret = copy_struct_from_user(&arg, ksize, uarg, size);
+		if (ret)
+			return ret;
+	}
+
+	ret = vta_file_call(ctx, nr, &arg);
+
+	if (cmd & IOC_OUT && (!ret || ioctl->out_always)) {
+		if (copy_to_user(uarg, &arg, min(size, ksize)) ||
+		    (size > ksize && clear_user(uarg + ksize, size - ksize)))
+			return -EFAULT;
+	}
+	return ret;
+}
+
+static int vta_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	struct vta_ctx *ctx = file->private_data;
+	struct vta_bo *bo;
+	int ret;
+
+	if (READ_ONCE(ctx->dead))
+		return -ENODEV;
+	if (!(vma->vm_flags & VM_SHARED))
+		return -EINVAL;
+	if (vma->vm_flags & VM_EXEC)
+		return -EACCES;
+	vm_flags_clear(vma, VM_MAYEXEC);
+	vm_flags_set(vma, VM_IO | VM_PFNMAP | VM_DONTEXPAND | VM_DONTDUMP);
+
+	mutex_lock(&ctx->lock);
+	bo = xa_load(&ctx->bos, vma->vm_pgoff);
+	if (ctx->dead)
+		ret = -ENODEV;
+	else if (bo)
+		ret = vta_bo_mmap(bo, vma);
+	else
+		ret = vta_queue_mmap(ctx, vma);
+	mutex_unlock(&ctx->lock);
+	return ret;
+}
+
+static __poll_t vta_poll(struct file *file, poll_table *wait)
+{
+	struct vta_ctx *ctx = file->private_data;
+	struct vta_queue *q;
+	unsigned long handle;
+	__poll_t mask = 0;
+
+	poll_wait(file, &ctx->poll_wq, wait);
+
+	mutex_lock(&ctx->lock);
+	if (ctx->dead)
+		mask = EPOLLERR | EPOLLHUP;
+	else
+		xa_for_each(&ctx->queues, handle, q)
+			mask |= vta_wait_poll(q);
+	mutex_unlock(&ctx->lock);
+	return mask;
+}
+
+static int vta_open(struct inode *inode, struct file *file)
+{
+	struct vta_device *vdev = container_of(inode->i_cdev, struct vta_device, cdev);
+	struct vta_ctx *ctx;
+
+	ctx = vta_ctx_open(vdev, file);
+	if (IS_ERR(ctx))
+		return PTR_ERR(ctx);
+	file->private_data = ctx;
+	return nonseekable_open(inode, file);
+}
+
+static int vta_release(struct inode *inode, struct file *file)
+{
+	vta_ctx_close(file->private_data);
+	return 0;
+}
+
+static void vta_show_fdinfo(struct seq_file *m, struct file *file)
+{
+	struct vta_ctx *ctx = file->private_data;
+
+	mutex_lock(&ctx->lock);
+	seq_printf(m, "vta-card:\t%s\n", dev_name(&ctx->vdev->dev));
+	seq_printf(m, "vta-context:\t%u\n", ctx->mmu.id);
+	seq_printf(m, "vta-host-bytes:\t%llu\n", ctx->host_bytes);
+	seq_printf(m, "vta-card-bytes:\t%llu\n", ctx->card_bytes);
+	seq_printf(m, "vta-queues:\t%u\n", ctx->nr_queues);
+	mutex_unlock(&ctx->lock);
+}
+
+const struct file_operations vta_fops = {
+	.owner = THIS_MODULE,
+	.open = vta_open,
+	.release = vta_release,
+	.unlocked_ioctl = vta_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+	.mmap = vta_mmap,
+	.poll = vta_poll,
+	.show_fdinfo = vta_show_fdinfo,
+};

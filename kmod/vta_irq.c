@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * vta_irq.c - interrupt vectors
+ *
+ * Completions are found in memory: the handler reads no register for them. It
+ * reads EVENT on the card's own vector alone, and leaves what it says to the
+ * thread.
+ */
+#include <linux/interrupt.h>
+#include <linux/pci.h>
+#include <linux/slab.h>
+
+#include "vta_device.h"
+#include "vta_irq.h"
+#include "vta_reset.h"
+#include "vta_wait.h"
+
+/*
+ * The event is cleared before anybody looks at what happened, so that what
+ * happens later interrupts again.
+ */
+static bool vta_irq_take_events(struct vta_device *vdev)
+{
+	u32 events = vta_read(vdev, REG_EVENT);
+
+	if (!events)
+		return false;
+	if (!vta_is_dead(events))
+		vta_write(vdev, REG_EVENT, events);
+	atomic_or(events, &vdev->events);
+	return true;
+}
+
+/*
+ * Always IRQ_HANDLED: the one who waited may be gone by now, and the kernel
+ * turns off interrupts that too often turn out to be nobody's.
+ */
+static irqreturn_t vta_irq(int irq, void *data)
+{
+	struct vta_vector *vector = data;
+
+	vta_wait_interrupt(vector);
+	if (vector->nr == VTA_EVENT_VECTOR && vta_irq_take_events(vector->vdev))
+		return IRQ_WAKE_THREAD;
+	return IRQ_HANDLED;
+}
+
+static irqreturn_t vta_irq_thread(int irq, void *data)
+{
+	struct vta_vector *vector = data;
+	struct vta_device *vdev = vector->vdev;
+	u32 events = atomic_xchg(&vdev->events, 0);
+	unsigned int i;
+
+	if (vta_is_dead(events)) {
+		vta_card_lost(vdev, "does not answer");
+		return IRQ_HANDLED;
+	}
+	if (events & REG_EVENT_FATAL)
+		vta_card_lost(vdev, "has given up");
+	if (events & REG_EVENT_FAULT) {
+		for (i = 0; i < vdev->nr_vectors; i++)
+			vta_wait_find_halted(&vdev->vectors[i]);
+	}
+	return IRQ_HANDLED;
+}
+
+struct vta_vector *vta_irq_vector(struct vta_device *vdev, unsigned int queue)
+{
+	if (vdev->nr_vectors == 1)
+		return &vdev->vectors[VTA_EVENT_VECTOR];
+	return &vdev->vectors[1 + queue % (vdev->nr_vectors - 1)];
+}
+
+static int vta_irq_request(struct vta_vector *vector, unsigned int nr, struct vta_device *vdev)
+{
+	vector->vdev = vdev;
+	vector->nr = nr;
+	spin_lock_init(&vector->lock);
+	INIT_LIST_HEAD(&vector->queues);
+	INIT_LIST_HEAD(&vector->waiting);
+	if (nr == VTA_EVENT_VECTOR)
+		snprintf(vector->name, sizeof(vector->name), "%s-card", dev_name(&vdev->dev));
+	else
+		snprintf(vector->name, sizeof(vector->name), "%s-%u", dev_name(&vdev->dev), nr);
+
+	return pci_request_irq(vdev->pdev, nr, vta_irq,
+			       nr == VTA_EVENT_VECTOR ? vta_irq_thread : NULL,
+			       vector, "%s", vector->name);
+}
+
+static void vta_irq_free(struct vta_device *vdev, unsigned int nr)
+{
+	while (nr--)
+		pci_free_irq(vdev->pdev, nr, &vdev->vectors[nr]);
+	pci_free_irq_vectors(vdev->pdev);
+}
+
+int vta_irq_init(struct vta_device *vdev)
+{
+	struct pci_dev *pdev = vdev->pdev;
+	unsigned int i;
+	int nr, ret;
+
+	nr = pci_alloc_irq_vectors(pdev, 1, vdev->caps.queues + 1, PCI_IRQ_MSIX | PCI_IRQ_MSI);
+	if (nr < 0) {
+		dev_err(&pdev->dev,
+			"no interrupt vector, neither MSI-X nor MSI (%d): enable MSI on this host (is pci=nomsi given?)\n",
+			nr);
+		return nr;
+	}
+	vdev->vectors = kcalloc(nr, sizeof(*vdev->vectors), GFP_KERNEL);
+	if (!vdev->vectors) {
+		vta_irq_free(vdev, 0);
+		return -ENOMEM;
+	}
+	vdev->nr_vectors = nr;
+
+	for (i = 0; i < nr; i++) {
+		ret = vta_irq_request(&vdev->vectors[i], i, vdev);
+		if (ret) {
+			dev_err(&pdev->dev, "cannot have interrupt %u of %d (%d)\n", i, nr, ret);
+			vta_irq_free(vdev, i);
+			return ret;
+		}
+	}
+	return 0;
+}
+
+void vta_irq_fini(struct vta_device *vdev)
+{
+	vta_irq_free(vdev, vdev->nr_vectors);
+}
+
+/* Returns when no handler runs any more. */
+void vta_irq_disable(struct vta_device *vdev)
+{
+	unsigned int i;
+
+	for (i = 0; i < vdev->nr_vectors; i++)
+		disable_irq(pci_irq_vector(vdev->pdev, i));
+	atomic_set(&vdev->events, 0);
+}
+
+void vta_irq_enable(struct vta_device *vdev)
+{
+	unsigned int i;
+
+	for (i = 0; i < vdev->nr_vectors; i++)
+		enable_irq(pci_irq_vector(vdev->pdev, i));
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * vta_irq.h - interrupt vectors
+ *
+ * The first vector is the card's own: faults and failure. The others are the
+ * queues', shared when there are fewer than queues. A host that gives only one
+ * has it shared by all.
+ */
+#ifndef VTA_IRQ_H
+#define VTA_IRQ_H
+
+#include <linux/list.h>
+#include <linux/spinlock.h>
+
+struct vta_device;
+
+#define VTA_EVENT_VECTOR	0
+
+/**
+ * struct vta_vector - an interrupt vector, and the queues that use it
+ * @vdev: the card
+ * @nr: its number
+ * @name: in /proc/interrupts
+ * @lock: Protects: the lists, and what vta_queue.h says; taken in interrupts
+ * @queues: all running queues (vta_queue.vector_node)
+ * @waiting: those that somebody waits for (vta_queue.wait_node)
+ */
+struct vta_vector {
+	struct vta_device *vdev;
+	unsigned int nr;
+	char name[24];
+	spinlock_t lock;
+	struct list_head queues;
+	struct list_head waiting;
+};
+
+int vta_irq_init(struct vta_device *vdev);
+void vta_irq_fini(struct vta_device *vdev);
+void vta_irq_disable(struct vta_device *vdev);
+void vta_irq_enable(struct vta_device *vdev);
+struct vta_vector *vta_irq_vector(struct vta_device *vdev, unsigned int queue);
+
+#endif /* VTA_IRQ_H */

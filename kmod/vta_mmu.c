@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * vta_mmu.c - the page table through which the card sees a context's memory
+ *
+ * docs/hardware.md, section 5. The card keeps valid entries, but never invalid
+ * ones: mapping needs no invalidation, unmapping needs one, whatever its size,
+ * before the memory or a table may be used for anything else.
+ *
+ * A second-level table exists as long as it has a valid entry.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/iopoll.h>
+#include <linux/pci.h>
+#include <linux/slab.h>
+
+#include "vta_device.h"
+#include "vta_mmu.h"
+#include "vta_reset.h"
+
+#define VTA_L1_BYTES	(VTA_L1_ENTRIES * sizeof(__le64))
+#define VTA_L2_BYTES	(VTA_L2_ENTRIES * sizeof(__le64))
+
+/*
+ * An invalidation waits for accesses under way. The contract gives it no time;
+ * no access takes longer than the card takes to be ready after a reset.
+ */
+#define VTA_INVALIDATE_MS	VTA_READY_MS
+
+/**
+ * struct vta_table - a second-level table
+ * @entries: what the card reads
+ * @bus: its bus address
+ * @used: valid entries
+ * @node: in vta_mmu.stale
+ */
+struct vta_table {
+	__le64 *entries;
+	dma_addr_t bus;
+	unsigned int used;
+	struct list_head node;
+};
+
+/* The card reads entries as 64-bit words. */
+static void vta_mmu_set(__le64 *entry, u64 val)
+{
+	WRITE_ONCE(*entry, cpu_to_le64(val));
+}
+
+static u64 vta_mmu_get(const __le64 *entry)
+{
+	return le64_to_cpu(READ_ONCE(*entry));
+}
+
+static void vta_table_free(struct vta_mmu *mmu, struct vta_table *table)
+{
+	dma_free_coherent(&mmu->vdev->pdev->dev, VTA_L2_BYTES, table->entries, table->bus);
+	kfree(table);
+}
+
+/* The table for a first-level entry, made if it is not there. */
+static struct vta_table *vta_mmu_table(struct vta_mmu *mmu, unsigned int index)
+{
+	struct vta_table *table = xa_load(&mmu->tables, index);
+
+	if (table)
+		return table;
+
+	table = kzalloc(sizeof(*table), GFP_KERNEL);
+	if (!table)
+		return NULL;
+	table->entries = dma_alloc_coherent(&mmu->vdev->pdev->dev, VTA_L2_BYTES, &table->bus,
+					    GFP_KERNEL);
+	if (!table->entries)
+		goto err_free;
+	if (xa_err(xa_store(&mmu->tables, index, table, GFP_KERNEL)))
+		goto err_dma;
+
+	dma_wmb();	/* the card must not see the table before its zeroes */
+	vta_mmu_set(&mmu->l1[index], table->bus | VTA_PTE_VALID);
+	return table;
+
+err_dma:
+	dma_free_coherent(&mmu->vdev->pdev->dev, VTA_L2_BYTES, table->entries, table->bus);
+err_free:
+	kfree(table);
+	return NULL;
+}
+
+int vta_mmu_map(struct vta_mmu *mmu, u64 addr, u64 bus, u64 len, u64 flags)
+{
+	u64 end = addr + len;
+
+	while (addr < end) {
+		unsigned int index = addr >> VTA_L1_SHIFT;
+		struct vta_table *table;
+		u64 step;
+
+		if (IS_ALIGNED(addr | bus, VTA_L1_SIZE) && end - addr >= VTA_L1_SIZE) {
+			vta_mmu_set(&mmu->l1[index], bus | flags | VTA_PTE_BLOCK | VTA_PTE_VALID);
+			step = VTA_L1_SIZE;
+		} else {
+			table = vta_mmu_table(mmu, index);
+			if (!table)
+				return -ENOMEM;
+			vta_mmu_set(&table->entries[(addr >> VTA_L2_SHIFT) % VTA_L2_ENTRIES],
+				    bus | flags | VTA_PTE_VALID);
+			table->used++;
+			step = VTA_L2_SIZE;
+		}
+		addr += step;
+		bus += step;
+	}
+	return 0;
+}
+
+static int vta_mmu_invalidate(struct vta_mmu *mmu)
+{
+	struct vta_device *vdev = mmu->vdev;
+	u32 val;
+	int ret;
+
+	mutex_lock(&vdev->tlb_lock);
+	/* The register write comes after all entries: writel() sees to that. */
+	vta_write(vdev, REG_TLB_INVALIDATE, mmu->id);
+	ret = readl_poll_timeout(vdev->regs + REG_TLB_INVALIDATE, val,
+				 !(val & REG_TLB_INVALIDATE_BUSY) || vta_is_dead(val),
+				 50, VTA_INVALIDATE_MS * 1000);
+	mutex_unlock(&vdev->tlb_lock);
+
+	if (ret || vta_is_dead(val)) {
+		vta_card_lost(vdev, "does not let go of memory");
+		return -ENODEV;
+	}
+	return 0;
+}
+
+/* Clears entries of one table, from one address to another. */
+static void vta_mmu_clear(struct vta_mmu *mmu, struct vta_table *table, u64 addr, u64 end)
+{
+	unsigned int index = addr >> VTA_L1_SHIFT;
+	__le64 *entry;
+
+	for (; addr < end; addr += VTA_L2_SIZE) {
+		entry = &table->entries[(addr >> VTA_L2_SHIFT) % VTA_L2_ENTRIES];
+		if (vta_mmu_get(entry) & VTA_PTE_VALID) {
+			vta_mmu_set(entry, 0);
+			table->used--;
+		}
+	}
+	if (!table->used) {
+		vta_mmu_set(&mmu->l1[index], 0);
+		xa_erase(&mmu->tables, index);
+		list_add(&table->node, &mmu->stale);
+	}
+}
+
+int vta_mmu_unmap(struct vta_mmu *mmu, u64 addr, u64 len)
+{
+	struct vta_table *table, *tmp;
+	u64 end = addr + len;
+	u64 next;
+	int ret;
+
+	for (; addr < end; addr = next) {
+		next = min(ALIGN(addr + 1, VTA_L1_SIZE), end);
+		table = xa_load(&mmu->tables, addr >> VTA_L1_SHIFT);
+		if (table)
+			vta_mmu_clear(mmu, table, addr, next);
+		else	/* a block, or nothing */
+			vta_mmu_set(&mmu->l1[addr >> VTA_L1_SHIFT], 0);
+	}
+
+	ret = vta_mmu_invalidate(mmu);
+	if (ret)
+		return ret;
+	list_for_each_entry_safe(table, tmp, &mmu->stale, node) {
+		list_del(&table->node);
+		vta_table_free(mmu, table);
+	}
+	return 0;
+}
+
+void vta_mmu_enable(struct vta_mmu *mmu)
+{
+	vta_write64(mmu->vdev, REG_CONTEXT_ROOT_LO(mmu->id), mmu->l1_bus);
+	vta_write(mmu->vdev, REG_CONTEXT_CTRL(mmu->id), REG_CONTEXT_CTRL_ENABLE);
+}
+
+int vta_mmu_disable(struct vta_mmu *mmu)
+{
+	vta_write(mmu->vdev, REG_CONTEXT_CTRL(mmu->id), 0);
+	return vta_mmu_invalidate(mmu);
+}
+
+int vta_mmu_init(struct vta_mmu *mmu, struct vta_device *vdev)
+{
+	struct device *dev = &vdev->pdev->dev;
+	int id;
+
+	id = ida_alloc_max(&vdev->ctx_ids, vdev->caps.contexts - 1, GFP_KERNEL);
+	if (id < 0)
+		return id;
+	/* Coherent memory is aligned to its size. */
+	mmu->l1 = dma_alloc_coherent(dev, VTA_L1_BYTES, &mmu->l1_bus, GFP_KERNEL);
+	if (!mmu->l1) {
+		ida_free(&vdev->ctx_ids, id);
+		return -ENOMEM;
+	}
+	mmu->vdev = vdev;
+	mmu->id = id;
+	xa_init(&mmu->tables);
+	INIT_LIST_HEAD(&mmu->stale);
+	return 0;
+}
+
+void vta_mmu_fini(struct vta_mmu *mmu)
+{
+	struct vta_table *table, *tmp;
+	unsigned long index;
+
+	xa_for_each(&mmu->tables, index, table)
+		vta_table_free(mmu, table);
+	xa_destroy(&mmu->tables);
+	list_for_each_entry_safe(table, tmp, &mmu->stale, node)
+		vta_table_free(mmu, table);
+	dma_free_coherent(&mmu->vdev->pdev->dev, VTA_L1_BYTES, mmu->l1, mmu->l1_bus);
+	mmu->l1 = NULL;
+	ida_free(&mmu->vdev->ctx_ids, mmu->id);
+}

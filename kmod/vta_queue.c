@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * vta_queue.c - queues of the card in the hands of a context
+ *
+ * docs/hardware.md, section 6. Ring and status page are buffers of the context
+ * (vta_bo.c); descriptors and doorbell are the user's business, and never pass
+ * through here.
+ */
+#include <linux/bitfield.h>
+#include <linux/fs.h>
+#include <linux/iopoll.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "vta_bo.h"
+#include "vta_compat.h"
+#include "vta_ctx.h"
+#include "vta_device.h"
+#include "vta_drv.h"
+#include "vta_fault.h"
+#include "vta_irq.h"
+#include "vta_queue.h"
+#include "vta_reset.h"
+#include "vta_trace.h"
+#include "vta_wait.h"
+
+/*
+ * The contract's time is for the card alone; this is for a host that is busy.
+ * It is only ever spent on a card that will be reset.
+ */
+#define VTA_QUEUE_WAIT_MS	(10 * VTA_ABORT_MS)
+
+/* mmap offsets above device addresses: status page and doorbell of each queue. */
+#define VTA_QUEUE_PGOFF(id)	((VTA_ADDR_END >> PAGE_SHIFT) + 2 * (id))
+#define VTA_STATUS_PGOFF(id)	(VTA_QUEUE_PGOFF(id) + 0)
+#define VTA_DOORBELL_PGOFF(id)	(VTA_QUEUE_PGOFF(id) + 1)
+
+static u32 vta_queue_handle(const struct vta_queue *q)
+{
+	return q->id + 1;
+}
+
+static void vta_queue_release(struct kref *ref)
+{
+	kfree(container_of(ref, struct vta_queue, ref));
+}
+
+void vta_queue_put(struct vta_queue *q)
+{
+	kref_put(&q->ref, vta_queue_release);
+}
+
+struct vta_queue *vta_queue_get(struct vta_ctx *ctx, u32 handle)
+{
+	struct vta_queue *q;
+
+	mutex_lock(&ctx->lock);
+	q = xa_load(&ctx->queues, handle);
+	if (ctx->dead)
+		q = ERR_PTR(-ENODEV);
+	else if (!q || q->stopped)
+		q = ERR_PTR(-ENOENT);
+	else
+		kref_get(&q->ref);
+	mutex_unlock(&ctx->lock);
+	return q;
+}
+
+/* The limit of the user or of the administrator, whichever is less; 0 is none. */
+static u64 vta_queue_cycles(struct vta_ctx *ctx, u64 max_cycles)
+{
+	u64 limit = (u64)READ_ONCE(vta_max_job_ms) * ctx->vdev->caps.clock_khz;
+
+	if (!limit || !max_cycles)
+		return limit | max_cycles;
+	return min(limit, max_cycles);
+}
+
+void vta_queue_abort(struct vta_queue *q)
+{
+	vta_write(q->ctx->vdev, REG_QUEUE_CTRL(q->id), REG_QUEUE_CTRL_ABORT);
+}
+
+int vta_queue_quiesce(struct vta_queue *q)
+{
+	struct vta_device *vdev = q->ctx->vdev;
+	u32 state;
+	int ret;
+
+	ret = readl_poll_timeout(vdev->regs + REG_QUEUE_STATE(q->id), state,
+				 state == VTA_QUEUE_DISABLED || vta_is_dead(state),
+				 50, VTA_QUEUE_WAIT_MS * 1000);
+	if (ret || vta_is_dead(state)) {
+		vta_card_lost(vdev, "does not stop a queue");
+		return -ENODEV;
+	}
+	return 0;
+}
+
+static int vta_queue_start(struct vta_queue *q, const struct vta_queue_create *arg)
+{
+	struct vta_ctx *ctx = q->ctx;
+	struct vta_device *vdev = ctx->vdev;
+	u32 state;
+	int ret;
+
+	vta_write(vdev, REG_QUEUE_CONTEXT(q->id), ctx->mmu.id);
+	vta_write(vdev, REG_QUEUE_RING_ORDER(q->id), arg->ring_order);
+	vta_write(vdev, REG_QUEUE_RING_ADDR(q->id), q->ring->addr);
+	vta_write(vdev, REG_QUEUE_VECTOR(q->id), q->vector->nr);
+	vta_write64(vdev, REG_QUEUE_STATUS_LO(q->id), sg_dma_address(q->status->host.sgt.sgl));
+	vta_write64(vdev, REG_QUEUE_CYCLES_LO(q->id), vta_queue_cycles(ctx, arg->max_cycles));
+	vta_write64(vdev, REG_QUEUE_START_LO(q->id), 0);
+	vta_write(vdev, REG_QUEUE_CTRL(q->id), REG_QUEUE_CTRL_ENABLE |
+		  FIELD_PREP(REG_QUEUE_CTRL_PRIORITY, arg->priority));
+
+	/* When STATE says so, the status page does too. */
+	ret = readl_poll_timeout(vdev->regs + REG_QUEUE_STATE(q->id), state,
+				 FIELD_GET(REG_QUEUE_STATE_STATE, state) == VTA_QUEUE_ACTIVE ||
+				 vta_is_dead(state), 50, VTA_QUEUE_WAIT_MS * 1000);
+	if (ret || vta_is_dead(state)) {
+		vta_card_lost(vdev, "does not start a queue");
+		return -ENODEV;
+	}
+	vta_wait_start(q);
+	return 0;
+}
+
+void vta_queue_revoke(struct vta_queue *q, int error)
+{
+	struct vta_ctx *ctx = q->ctx;
+
+	lockdep_assert_held(&ctx->lock);
+
+	if (q->stopped)
+		return;
+	q->stopped = true;
+	vta_wait_stop(q, error);
+	/* The doorbell will be another queue's. Faults find that it is lost. */
+	unmap_mapping_range(ctx->file->f_mapping,
+			    (loff_t)VTA_DOORBELL_PGOFF(q->id) << PAGE_SHIFT, PAGE_SIZE, 1);
+}
+
+/* Gives the number back; the card does not know the queue. */
+static void vta_queue_forget(struct vta_queue *q)
+{
+	struct vta_device *vdev = q->ctx->vdev;
+
+	ida_free(&vdev->queue_ids, q->id);
+	atomic_dec(&vdev->nr_queues);
+	vta_queue_put(q);
+}
+
+void vta_queue_free(struct vta_queue *q)
+{
+	struct vta_ctx *ctx = q->ctx;
+
+	lockdep_assert_held(&ctx->lock);
+
+	xa_erase(&ctx->queues, vta_queue_handle(q));
+	ctx->nr_queues--;
+	vta_queue_forget(q);
+}
+
+/* A queue that has its number and its memory, and that nobody knows yet. */
+static struct vta_queue *vta_queue_make(struct vta_ctx *ctx, unsigned int ring_order)
+{
+	struct vta_device *vdev = ctx->vdev;
+	struct vta_queue *q;
+	int ret;
+
+	q = kzalloc(sizeof(*q), GFP_KERNEL_ACCOUNT);
+	if (!q)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&q->ref);
+	q->ctx = ctx;
+	INIT_LIST_HEAD(&q->vector_node);
+	INIT_LIST_HEAD(&q->wait_node);
+	INIT_LIST_HEAD(&q->waiters);
+	vta_fault_none(q);
+
+	q->ring = vta_bo_create(ctx, PAGE_ALIGN(sizeof(struct vta_desc) << ring_order),
+				VTA_BUF_HOST | VTA_BUF_READONLY | VTA_BO_KERNEL, PAGE_SIZE, 0);
+	if (IS_ERR(q->ring)) {
+		ret = PTR_ERR(q->ring);
+		goto err_free;
+	}
+	q->status = vta_bo_create(ctx, PAGE_SIZE, VTA_BUF_HOST | VTA_BO_KERNEL | VTA_BO_STATUS,
+				  0, 0);
+	if (IS_ERR(q->status)) {
+		ret = PTR_ERR(q->status);
+		goto err_ring;
+	}
+	q->record = page_address(q->status->host.pages[0]);
+
+	ret = ida_alloc_max(&vdev->queue_ids, vdev->caps.queues - 1, GFP_KERNEL);
+	if (ret < 0)
+		goto err_status;
+	q->id = ret;
+	q->status->pgoff = VTA_STATUS_PGOFF(q->id);
+	q->vector = vta_irq_vector(vdev, q->id);
+	atomic_inc(&vdev->nr_queues);
+	return q;
+
+err_status:
+	vta_bo_discard(q->status);
+err_ring:
+	vta_bo_discard(q->ring);
+err_free:
+	vta_queue_put(q);
+	return ERR_PTR(ret);
+}
+
+/* Gives the queue to card and user; what it has is the context's then. */
+static int vta_queue_publish(struct vta_queue *q, const struct vta_queue_create *arg)
+{
+	struct vta_ctx *ctx = q->ctx;
+	int ret;
+
+	lockdep_assert_held(&ctx->lock);
+
+	ret = vta_bo_publish(q->ring);
+	if (ret) {
+		vta_bo_put(q->status);
+		return ret;
+	}
+	ret = vta_bo_publish(q->status);
+	if (ret)
+		goto err_ring;
+	ret = xa_insert(&ctx->queues, vta_queue_handle(q), q, GFP_KERNEL_ACCOUNT);
+	if (ret)
+		goto err_status;
+	ctx->nr_queues++;
+	return 0;
+
+err_status:
+	vta_bo_withdraw(q->status);
+err_ring:
+	vta_bo_withdraw(q->ring);
+	return ret;
+}
+
+int vta_queue_create(struct vta_ctx *ctx, struct vta_queue_create *arg)
+{
+	struct vta_queue *q;
+	int ret;
+
+	if (arg->flags || arg->priority > VTA_QUEUE_PRIORITY_MAX ||
+	    arg->ring_order > ctx->vdev->caps.ring_order_max)
+		return -EINVAL;
+
+	q = vta_queue_make(ctx, arg->ring_order);
+	if (IS_ERR(q))
+		return PTR_ERR(q);
+
+	mutex_lock(&ctx->lock);
+	ret = vta_queue_publish(q, arg);
+	if (ret) {
+		vta_queue_forget(q);
+		goto out;
+	}
+	/* A card that fails here will be reset, which frees the queue. */
+	ret = vta_queue_start(q, arg);
+	if (ret)
+		goto out;
+	trace_vta_queue_create(q);
+	arg->queue = vta_queue_handle(q);
+	arg->ring_offset = (u64)q->ring->pgoff << PAGE_SHIFT;
+	arg->status_offset = (u64)VTA_STATUS_PGOFF(q->id) << PAGE_SHIFT;
+	arg->doorbell_offset = (u64)VTA_DOORBELL_PGOFF(q->id) << PAGE_SHIFT;
+	arg->ring_addr = q->ring->addr;
+	arg->doorbell_size = PAGE_SIZE;
+out:
+	mutex_unlock(&ctx->lock);
+	return ret;
+}
+
+int vta_queue_destroy(struct vta_ctx *ctx, struct vta_queue_destroy *arg)
+{
+	struct vta_queue *q;
+	int ret;
+
+	if (arg->pad)
+		return -EINVAL;
+
+	mutex_lock(&ctx->lock);
+	q = xa_load(&ctx->queues, arg->queue);
+	if (ctx->dead) {
+		ret = -ENODEV;
+		goto out;
+	}
+	if (!q || q->stopped) {
+		ret = -ENOENT;
+		goto out;
+	}
+
+	trace_vta_queue_destroy(q);
+	vta_queue_revoke(q, -ENOENT);
+	vta_queue_abort(q);
+	/* If the card does not let go, its reset will free the queue. */
+	ret = vta_queue_quiesce(q);
+	if (!ret)
+		ret = vta_bo_withdraw(q->ring);
+	if (!ret)
+		ret = vta_bo_withdraw(q->status);
+	if (!ret)
+		vta_queue_free(q);
+out:
+	mutex_unlock(&ctx->lock);
+	return ret;
+}
+
+/* ---- The doorbell in a process ---- */
+
+static vm_fault_t vta_doorbell_fault(struct vm_fault *vmf)
+{
+	struct vta_queue *q = vmf->vma->vm_private_data;
+	struct vta_device *vdev = q->ctx->vdev;
+	phys_addr_t phys = vdev->doorbell_phys + ((u64)q->id << vdev->caps.doorbell_shift);
+	vm_fault_t ret;
+
+	mutex_lock(&q->ctx->lock);
+	if (q->stopped)
+		ret = vta_ctx_fault_blank(q->ctx, vmf);
+	else
+		ret = vmf_insert_pfn(vmf->vma, vmf->address, PHYS_PFN(phys));
+	mutex_unlock(&q->ctx->lock);
+	return ret;
+}
+
+static void vta_doorbell_open(struct vm_area_struct *vma)
+{
+	struct vta_queue *q = vma->vm_private_data;
+
+	kref_get(&q->ref);
+}
+
+static void vta_doorbell_close(struct vm_area_struct *vma)
+{
+	vta_queue_put(vma->vm_private_data);
+}
+
+static const struct vm_operations_struct vta_doorbell_vm_ops = {
+	.open = vta_doorbell_open,
+	.close = vta_doorbell_close,
+	.fault = vta_doorbell_fault,
+};
+
+int vta_queue_mmap(struct vta_ctx *ctx, struct vm_area_struct *vma)
+{
+	unsigned long id = (vma->vm_pgoff - VTA_DOORBELL_PGOFF(0)) / 2;
+	struct vta_queue *q;
+
+	lockdep_assert_held(&ctx->lock);
+
+	if (vma->vm_pgoff != VTA_DOORBELL_PGOFF(id) ||
+	    vma->vm_end - vma->vm_start != PAGE_SIZE)
+		return -EINVAL;
+	q = xa_load(&ctx->queues, id + 1);
+	if (!q || q->stopped)
+		return -EINVAL;
+
+	/* A child that rings by mistake would be hard to find. */
+	vm_flags_set(vma, VM_DONTCOPY);
+	vma->vm_page_prot = pgprot_decrypted(pgprot_noncached(vma->vm_page_prot));
+	kref_get(&q->ref);
+	vma->vm_private_data = q;
+	vma->vm_ops = &vta_doorbell_vm_ops;
+	return 0;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * vta_queue.h - queues of the card in the hands of a context
+ */
+#ifndef VTA_QUEUE_H
+#define VTA_QUEUE_H
+
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mm_types.h>
+#include <linux/types.h>
+
+#include "vta.h"
+
+struct vta_bo;
+struct vta_ctx;
+struct vta_vector;
+
+/* What became of VTA_WAIT_POLL: vta_queue.poll. */
+enum vta_poll {
+	VTA_POLL_NONE,		/* nothing asked */
+	VTA_POLL_ASKED,		/* not reached yet */
+	VTA_POLL_REACHED,	/* poll() says POLLIN */
+};
+
+/**
+ * struct vta_queue - a queue
+ * @ref: held by the context's table, by waits, and by mappings of the doorbell
+ * @ctx: the context; outlives the queue, since all holders hold the file
+ * @id: number of the card's queue; the user knows it as id + 1
+ * @ring: the ring; user writes, card reads
+ * @status: the status page; card writes, user reads
+ * @record: the same page, as the kernel reads it
+ * @stopped: under vta_ctx.lock: the doorbell is not the queue's any more
+ * @vector: where completions interrupt; the rest is protected by its lock
+ * @vector_node: in vta_vector.queues, from start to stop
+ * @wait_node: in vta_vector.waiting, while there are @waiters or @poll is asked
+ * @waiters: struct vta_waiter, in no order
+ * @error: why there is no waiting: 0, or ENOENT or ENODEV after the stop
+ * @seq: the last sequence number seen; never goes back
+ * @halted: the queue has halted, @fault says why
+ * @armed: @arm_seq was written to ARM and has not been reached yet
+ * @arm_seq: see @armed
+ * @poll: see enum vta_poll
+ * @poll_seq: what VTA_WAIT_POLL asked for
+ * @fault: checked copy of the card's fault record
+ */
+struct vta_queue {
+	struct kref ref;
+	struct vta_ctx *ctx;
+	unsigned int id;
+	struct vta_bo *ring;
+	struct vta_bo *status;
+	const struct vta_status_page *record;
+	bool stopped;
+
+	struct vta_vector *vector;
+	struct list_head vector_node;
+	struct list_head wait_node;
+	struct list_head waiters;
+	int error;
+	u64 seq;
+	bool halted;
+	bool armed;
+	u64 arm_seq;
+	enum vta_poll poll;
+	u64 poll_seq;
+	struct vta_queue_fault fault;
+};
+
+/* Ioctls. */
+int vta_queue_create(struct vta_ctx *ctx, struct vta_queue_create *arg);
+int vta_queue_destroy(struct vta_ctx *ctx, struct vta_queue_destroy *arg);
+
+/* The queue of that name with a reference, or an error. */
+struct vta_queue *vta_queue_get(struct vta_ctx *ctx, u32 handle);
+void vta_queue_put(struct vta_queue *q);
+
+/*
+ * Steps of the end, under vta_ctx.lock: nobody waits and no doorbell reaches
+ * it; the card is told to stop; the card has stopped; all it had is free.
+ */
+void vta_queue_revoke(struct vta_queue *q, int error);
+void vta_queue_abort(struct vta_queue *q);
+int vta_queue_quiesce(struct vta_queue *q);
+void vta_queue_free(struct vta_queue *q);
+
+/* Maps a doorbell, under vta_ctx.lock. */
+int vta_queue_mmap(struct vta_ctx *ctx, struct vm_area_struct *vma);
+
+#endif /* VTA_QUEUE_H */

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * vta_reset.h - starting, resetting and giving up the card
+ */
+#ifndef VTA_RESET_H
+#define VTA_RESET_H
+
+#include <linux/workqueue.h>
+
+struct vta_device;
+
+int vta_card_wait_ready(struct vta_device *vdev);
+int vta_card_reset(struct vta_device *vdev);
+void vta_card_start(struct vta_device *vdev);
+
+/* Asks for a reset; from any context. Why is said in the kernel log. */
+void vta_card_lost(struct vta_device *vdev, const char *why);
+void vta_reset_work(struct work_struct *work);
+
+/* Under vta_device.lock. */
+void vta_card_recover(struct vta_device *vdev);
+
+/* Takes everything from everybody, for good. */
+void vta_card_retire(struct vta_device *vdev);
+
+#endif /* VTA_RESET_H */

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * vta_sysfs.c - /sys/class/vta/vtaN: what the card is and what is in use
+ *
+ * One value a file. config/ has the names of TVM's vta_config.json, counters/
+ * those of the card's debug counters (docs/hardware.md, section 12) and is there
+ * if the card has them.
+ */
+#include <linux/bitfield.h>
+#include <linux/device.h>
+#include <linux/genalloc.h>
+#include <linux/sysfs.h>
+
+#include "vta_device.h"
+#include "vta_drv.h"
+#include "vta.h"
+
+#define VTA_ATTR(_name, _format, ...)						\
+static ssize_t _name##_show(struct device *dev, struct device_attribute *attr,	\
+			    char *buf)						\
+{										\
+	struct vta_device *vdev = to_vta_device(dev);				\
+										\
+	return sysfs_emit(buf, _format "\n", __VA_ARGS__);			\
+}										\
+static DEVICE_ATTR_RO(_name)
+
+VTA_ATTR(contract, "%u.%u", VTA_CONTRACT_MAJOR(vdev->caps.contract),
+	 VTA_CONTRACT_MINOR(vdev->caps.contract));
+VTA_ATTR(hw_ver, "%u.%u.%u", vdev->caps.hw_ver >> 16 & 0xff, vdev->caps.hw_ver >> 8 & 0xff,
+	 vdev->caps.hw_ver & 0xff);
+VTA_ATTR(serial, "%016llx", vdev->caps.serial);
+VTA_ATTR(clock_khz, "%u", vdev->caps.clock_khz);
+VTA_ATTR(mem_size, "%llu", vdev->caps.mem_size);
+VTA_ATTR(mem_free, "%zu", gen_pool_avail(vdev->mem_pool));
+VTA_ATTR(queues, "%u", vdev->caps.queues);
+VTA_ATTR(queues_used, "%d", atomic_read(&vdev->nr_queues));
+VTA_ATTR(contexts, "%u", vdev->caps.contexts);
+VTA_ATTR(contexts_used, "%u", READ_ONCE(vdev->nr_ctxs));
+VTA_ATTR(vectors, "%u", vdev->nr_vectors);
+VTA_ATTR(generation, "%u", READ_ONCE(vdev->generation));
+
+static struct attribute *vta_attrs[] = {
+	&dev_attr_contract.attr,
+	&dev_attr_hw_ver.attr,
+	&dev_attr_serial.attr,
+	&dev_attr_clock_khz.attr,
+	&dev_attr_mem_size.attr,
+	&dev_attr_mem_free.attr,
+	&dev_attr_queues.attr,
+	&dev_attr_queues_used.attr,
+	&dev_attr_contexts.attr,
+	&dev_attr_contexts_used.attr,
+	&dev_attr_vectors.attr,
+	&dev_attr_generation.attr,
+	NULL
+};
+
+static const struct attribute_group vta_group = {
+	.attrs = vta_attrs,
+};
+
+#define VTA_CONFIG_ATTR(_name, _reg)						\
+	VTA_ATTR(_name, "%u",							\
+		 (u32)FIELD_GET(REG_CONFIG##_reg##_##_name, vdev->caps.config##_reg))
+
+VTA_CONFIG_ATTR(LOG_INP_WIDTH, 0);
+VTA_CONFIG_ATTR(LOG_WGT_WIDTH, 0);
+VTA_CONFIG_ATTR(LOG_ACC_WIDTH, 0);
+VTA_CONFIG_ATTR(LOG_BATCH, 0);
+VTA_CONFIG_ATTR(LOG_BLOCK, 0);
+VTA_CONFIG_ATTR(LOG_UOP_BUFF_SIZE, 1);
+VTA_CONFIG_ATTR(LOG_INP_BUFF_SIZE, 1);
+VTA_CONFIG_ATTR(LOG_WGT_BUFF_SIZE, 1);
+VTA_CONFIG_ATTR(LOG_ACC_BUFF_SIZE, 1);
+
+static struct attribute *vta_config_attrs[] = {
+	&dev_attr_LOG_INP_WIDTH.attr,
+	&dev_attr_LOG_WGT_WIDTH.attr,
+	&dev_attr_LOG_ACC_WIDTH.attr,
+	&dev_attr_LOG_BATCH.attr,
+	&dev_attr_LOG_BLOCK.attr,
+	&dev_attr_LOG_UOP_BUFF_SIZE.attr,
+	&dev_attr_LOG_INP_BUFF_SIZE.attr,
+	&dev_attr_LOG_WGT_BUFF_SIZE.attr,
+	&dev_attr_LOG_ACC_BUFF_SIZE.attr,
+	NULL
+};
+
+static const struct attribute_group vta_config_group = {
+	.name = "config",
+	.attrs = vta_config_attrs,
+};
+
+/* A counter is two registers that are read one after the other, hence the lock. */
+static ssize_t vta_counter_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct dev_ext_attribute *counter = container_of(attr, struct dev_ext_attribute, attr);
+	struct vta_device *vdev = to_vta_device(dev);
+	u64 val = 0;
+	int ret = 0;
+
+	mutex_lock(&vdev->lock);
+	if (vdev->gone)
+		ret = -ENODEV;
+	else
+		val = vta_read64(vdev, REG_COUNTER((unsigned long)counter->var));
+	mutex_unlock(&vdev->lock);
+	return ret ? ret : sysfs_emit(buf, "%llu\n", val);
+}
+
+#define VTA_COUNTER_ATTR(_name, _NAME)						\
+	static struct dev_ext_attribute vta_counter_##_name = {			\
+		__ATTR(_name, 0444, vta_counter_show, NULL),			\
+		(void *)VTA_COUNTER_##_NAME					\
+	}
+
+VTA_COUNTER_ATTR(mmio_reads, MMIO_READS);
+VTA_COUNTER_ATTR(mmio_writes, MMIO_WRITES);
+VTA_COUNTER_ATTR(bad_accesses, BAD_ACCESSES);
+VTA_COUNTER_ATTR(doorbells, DOORBELLS);
+VTA_COUNTER_ATTR(arms, ARMS);
+VTA_COUNTER_ATTR(interrupts, INTERRUPTS);
+VTA_COUNTER_ATTR(dma_read_bytes, DMA_READ_BYTES);
+VTA_COUNTER_ATTR(dma_write_bytes, DMA_WRITE_BYTES);
+VTA_COUNTER_ATTR(mem_read_bytes, MEM_READ_BYTES);
+VTA_COUNTER_ATTR(mem_write_bytes, MEM_WRITE_BYTES);
+VTA_COUNTER_ATTR(page_walks, PAGE_WALKS);
+VTA_COUNTER_ATTR(tlb_hits, TLB_HITS);
+VTA_COUNTER_ATTR(tlb_invalidations, TLB_INVALIDATIONS);
+VTA_COUNTER_ATTR(descriptors, DESCRIPTORS);
+VTA_COUNTER_ATTR(runs, RUNS);
+VTA_COUNTER_ATTR(copies, COPIES);
+VTA_COUNTER_ATTR(fills, FILLS);
+VTA_COUNTER_ATTR(copy_bytes, COPY_BYTES);
+VTA_COUNTER_ATTR(insns, INSNS);
+VTA_COUNTER_ATTR(compute_cycles, COMPUTE_CYCLES);
+VTA_COUNTER_ATTR(copy_cycles, COPY_CYCLES);
+VTA_COUNTER_ATTR(gemm_uops, GEMM_UOPS);
+VTA_COUNTER_ATTR(alu_uops, ALU_UOPS);
+VTA_COUNTER_ATTR(context_switches, CONTEXT_SWITCHES);
+VTA_COUNTER_ATTR(faults, FAULTS);
+VTA_COUNTER_ATTR(resets, RESETS);
+
+static struct attribute *vta_counter_attrs[] = {
+	&vta_counter_mmio_reads.attr.attr,
+	&vta_counter_mmio_writes.attr.attr,
+	&vta_counter_bad_accesses.attr.attr,
+	&vta_counter_doorbells.attr.attr,
+	&vta_counter_arms.attr.attr,
+	&vta_counter_interrupts.attr.attr,
+	&vta_counter_dma_read_bytes.attr.attr,
+	&vta_counter_dma_write_bytes.attr.attr,
+	&vta_counter_mem_read_bytes.attr.attr,
+	&vta_counter_mem_write_bytes.attr.attr,
+	&vta_counter_page_walks.attr.attr,
+	&vta_counter_tlb_hits.attr.attr,
+	&vta_counter_tlb_invalidations.attr.attr,
+	&vta_counter_descriptors.attr.attr,
+	&vta_counter_runs.attr.attr,
+	&vta_counter_copies.attr.attr,
+	&vta_counter_fills.attr.attr,
+	&vta_counter_copy_bytes.attr.attr,
+	&vta_counter_insns.attr.attr,
+	&vta_counter_compute_cycles.attr.attr,
+	&vta_counter_copy_cycles.attr.attr,
+	&vta_counter_gemm_uops.attr.attr,
+	&vta_counter_alu_uops.attr.attr,
+	&vta_counter_context_switches.attr.attr,
+	&vta_counter_faults.attr.attr,
+	&vta_counter_resets.attr.attr,
+	NULL
+};
+static_assert(ARRAY_SIZE(vta_counter_attrs) == VTA_COUNTERS + 1);
+
+static umode_t vta_counter_visible(struct kobject *kobj, struct attribute *attr, int n)
+{
+	struct vta_device *vdev = to_vta_device(kobj_to_dev(kobj));
+
+	return vdev->caps.features & REG_FEATURES_COUNTERS ? attr->mode : 0;
+}
+
+static const struct attribute_group vta_counter_group = {
+	.name = "counters",
+	.is_visible = vta_counter_visible,
+	.attrs = vta_counter_attrs,
+};
+
+const struct attribute_group *vta_groups[] = {
+	&vta_group,
+	&vta_config_group,
+	&vta_counter_group,
+	NULL
+};

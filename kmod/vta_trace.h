@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * vta_trace.h - tracepoints: what a person wants to see of the driver
+ */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM vta
+
+#if !defined(VTA_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define VTA_TRACE_H
+
+#include <linux/tracepoint.h>
+
+#include "vta_bo.h"
+#include "vta_ctx.h"
+#include "vta_device.h"
+#include "vta_queue.h"
+
+DECLARE_EVENT_CLASS(vta_ctx,
+	TP_PROTO(const struct vta_ctx *ctx),
+	TP_ARGS(ctx),
+	TP_STRUCT__entry(
+		__field(int, card)
+		__field(u32, ctx)
+		__field(pid_t, tgid)
+	),
+	TP_fast_assign(
+		__entry->card = MINOR(ctx->vdev->dev.devt);
+		__entry->ctx = ctx->mmu.id;
+		__entry->tgid = ctx->tgid;
+	),
+	TP_printk("vta%d context=%u tgid=%d", __entry->card, __entry->ctx, __entry->tgid)
+);
+
+DEFINE_EVENT(vta_ctx, vta_ctx_open,
+	TP_PROTO(const struct vta_ctx *ctx),
+	TP_ARGS(ctx)
+);
+
+DEFINE_EVENT(vta_ctx, vta_ctx_close,
+	TP_PROTO(const struct vta_ctx *ctx),
+	TP_ARGS(ctx)
+);
+
+DECLARE_EVENT_CLASS(vta_buf,
+	TP_PROTO(const struct vta_bo *bo),
+	TP_ARGS(bo),
+	TP_STRUCT__entry(
+		__field(int, card)
+		__field(u32, ctx)
+		__field(u32, flags)
+		__field(u64, addr)
+		__field(u64, size)
+	),
+	TP_fast_assign(
+		__entry->card = MINOR(bo->ctx->vdev->dev.devt);
+		__entry->ctx = bo->ctx->mmu.id;
+		__entry->flags = bo->flags;
+		__entry->addr = bo->addr;
+		__entry->size = bo->size;
+	),
+	TP_printk("vta%d context=%u addr=%#010llx size=%llu flags=%#x",
+		  __entry->card, __entry->ctx, __entry->addr, __entry->size, __entry->flags)
+);
+
+DEFINE_EVENT(vta_buf, vta_buf_alloc,
+	TP_PROTO(const struct vta_bo *bo),
+	TP_ARGS(bo)
+);
+
+DEFINE_EVENT(vta_buf, vta_buf_free,
+	TP_PROTO(const struct vta_bo *bo),
+	TP_ARGS(bo)
+);
+
+DECLARE_EVENT_CLASS(vta_queue,
+	TP_PROTO(const struct vta_queue *q),
+	TP_ARGS(q),
+	TP_STRUCT__entry(
+		__field(int, card)
+		__field(u32, ctx)
+		__field(u32, queue)
+	),
+	TP_fast_assign(
+		__entry->card = MINOR(q->ctx->vdev->dev.devt);
+		__entry->ctx = q->ctx->mmu.id;
+		__entry->queue = q->id;
+	),
+	TP_printk("vta%d context=%u queue=%u", __entry->card, __entry->ctx, __entry->queue)
+);
+
+DEFINE_EVENT(vta_queue, vta_queue_create,
+	TP_PROTO(const struct vta_queue *q),
+	TP_ARGS(q)
+);
+
+DEFINE_EVENT(vta_queue, vta_queue_destroy,
+	TP_PROTO(const struct vta_queue *q),
+	TP_ARGS(q)
+);
+
+TRACE_EVENT(vta_queue_fault,
+	TP_PROTO(const struct vta_queue *q),
+	TP_ARGS(q),
+	TP_STRUCT__entry(
+		__field(int, card)
+		__field(u32, ctx)
+		__field(u32, queue)
+		__field(u32, reason)
+		__field(u32, access)
+		__field(u32, addr)
+		__field(u32, insn_index)
+		__field(u64, seq)
+	),
+	TP_fast_assign(
+		__entry->card = MINOR(q->ctx->vdev->dev.devt);
+		__entry->ctx = q->ctx->mmu.id;
+		__entry->queue = q->id;
+		__entry->reason = q->fault.reason;
+		__entry->access = q->fault.access;
+		__entry->addr = q->fault.addr;
+		__entry->insn_index = q->fault.insn_index;
+		__entry->seq = q->fault.seq;
+	),
+	TP_printk("vta%d context=%u queue=%u reason=%u access=%u addr=%#010x seq=%llu insn=%d",
+		  __entry->card, __entry->ctx, __entry->queue, __entry->reason, __entry->access,
+		  __entry->addr, __entry->seq, (int)__entry->insn_index)
+);
+
+TRACE_EVENT(vta_wait_begin,
+	TP_PROTO(const struct vta_queue *q, u64 seq),
+	TP_ARGS(q, seq),
+	TP_STRUCT__entry(
+		__field(int, card)
+		__field(u32, queue)
+		__field(u64, seq)
+	),
+	TP_fast_assign(
+		__entry->card = MINOR(q->ctx->vdev->dev.devt);
+		__entry->queue = q->id;
+		__entry->seq = seq;
+	),
+	TP_printk("vta%d queue=%u seq=%llu", __entry->card, __entry->queue, __entry->seq)
+);
+
+TRACE_EVENT(vta_wait_end,
+	TP_PROTO(const struct vta_queue *q, u64 seq, u64 done, int ret),
+	TP_ARGS(q, seq, done, ret),
+	TP_STRUCT__entry(
+		__field(int, card)
+		__field(u32, queue)
+		__field(u64, seq)
+		__field(u64, done)
+		__field(int, ret)
+	),
+	TP_fast_assign(
+		__entry->card = MINOR(q->ctx->vdev->dev.devt);
+		__entry->queue = q->id;
+		__entry->seq = seq;
+		__entry->done = done;
+		__entry->ret = ret;
+	),
+	TP_printk("vta%d queue=%u seq=%llu done=%llu ret=%d",
+		  __entry->card, __entry->queue, __entry->seq, __entry->done, __entry->ret)
+);
+
+#endif /* VTA_TRACE_H */
+
+#undef TRACE_INCLUDE_PATH
+#define TRACE_INCLUDE_PATH .
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_FILE vta_trace
+#include <trace/define_trace.h>
