@@ -307,3 +307,9 @@ uint32_t gen_insn_addr(const struct gen *gen)
 {
 	return gen->base + INSN_OFFSET;
 }
+
+void gen_put_insns(const struct gen_stream *stream, uint8_t *memory)
+{
+	for (uint32_t i = 0; i < stream->count; i++)
+		insn_to_bytes(stream->insns[i], memory + INSN_OFFSET + 16 * i);
+}

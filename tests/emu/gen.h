@@ -35,6 +35,7 @@ struct gen_stream {
 struct gen_expect {
 	enum vta_fault_reason reason;
 	enum vta_access access;
+	uint32_t addr;		/* the first byte that is not there, or 0 */
 	uint32_t insn_index;
 	const char *what;
 };
@@ -51,8 +52,9 @@ const uint8_t *gen_image(const struct gen *gen);
 uint32_t gen_image_size(const struct gen *gen);
 uint32_t gen_base_for_top(const struct core_config *cfg);	/* the base that does end there */
 
-/* Where a stream's instructions are to be put, inside that memory. */
+/* Where a stream's instructions are, inside that memory; put them there. */
 uint32_t gen_insn_addr(const struct gen *gen);
+void gen_put_insns(const struct gen_stream *stream, uint8_t *memory);
 
 /* A valid stream of some 1 to 200 instructions. */
 void gen_valid(struct gen *gen, struct gen_stream *stream);

@@ -21,6 +21,7 @@ static void expect(struct bad *bad, enum vta_fault_reason reason, enum vta_acces
 {
 	bad->expect.reason = reason;
 	bad->expect.access = access;
+	bad->expect.addr = 0;
 	bad->expect.what = what;
 }
 
@@ -42,7 +43,7 @@ static bool bad_load_memory(struct gen *gen, struct bad *bad)
 	struct gen_op op = gen_op_load(gen, INSN_INP, gen_whole(gen, INSN_INP));
 
 	op.move.memory = memories[gen_below(gen, 3)];
-	bad->module = op.module;
+	bad->module = GEN_COMPUTE;
 	bad->insn = gen_encode(gen, &op);
 	expect(bad, VTA_FAULT_INSN, VTA_ACCESS_NONE, "LOAD of no such memory");
 	return true;
@@ -156,6 +157,8 @@ static bool bad_index(struct gen *gen, struct bad *bad)
 		.opcode = INSN_GEMM,
 		.uop_bgn = uop,
 		.uop_end = uop + 1 + gen_below(gen, gen->depth[INSN_UOP] - uop),
+		.iter_out = 1,
+		.iter_in = 1,
 		.junk = gen_junk(gen),
 	};
 	max = gen_uop_max(gen, l->uop_bgn, l->uop_end);
@@ -167,8 +170,6 @@ static bool bad_index(struct gen *gen, struct bad *bad)
 	case 1:
 		found = max.src >= gen->depth[INSN_INP] ||
 			overshoot(gen, l, gen->depth[INSN_INP], max.src, &l->src_out, &l->src_in);
-		if (max.src >= gen->depth[INSN_INP])
-			l->iter_out = l->iter_in = 1;
 		break;
 	case 2:
 		found = max.src < gen->depth[INSN_INP] &&
@@ -186,7 +187,6 @@ static bool bad_index(struct gen *gen, struct bad *bad)
 			found = overshoot(gen, l, gen->depth[INSN_ACC], max.src,
 					  &l->src_out, &l->src_in);
 		} else {
-			l->iter_out = l->iter_in = 1;
 			found = true;
 		}
 		break;
@@ -238,6 +238,7 @@ static bool bad_address(struct gen *gen, struct bad *bad)
 	bad->insn = gen_encode(gen, &op);
 	expect(bad, VTA_FAULT_PAGE, memory == INSN_OUT ? VTA_ACCESS_STORE :
 	       memory == INSN_UOP ? VTA_ACCESS_UOP : VTA_ACCESS_LOAD, "memory address");
+	bad->expect.addr = (uint32_t)(dram == end - span + 1 ? end * bytes : dram * bytes);
 	return true;
 }
 
@@ -248,7 +249,7 @@ static bool (*const kinds[])(struct gen *gen, struct bad *bad) = {
 	bad_sram, bad_sram, bad_uop_range, bad_index, bad_index, bad_address, bad_address,
 };
 
-#define KINDS	(sizeof(kinds) / sizeof(kinds[0]))
+#define KINDS	(sizeof(kinds) / sizeof(*kinds))
 
 /*
  * A token nobody pushes, popped by the last instruction of its module. FINISH
@@ -265,7 +266,7 @@ static void end_starving(struct gen *gen, struct gen_expect *expected)
 		{ GEN_STORE, GEN_COMPUTE, INSN_POP_NEXT },
 		{ GEN_COMPUTE, GEN_STORE, INSN_POP_PREV },
 	};
-	unsigned int i = gen_below(gen, sizeof(pops) / sizeof(pops[0]));
+	unsigned int i = gen_below(gen, sizeof(pops) / sizeof(*pops));
 	const struct gen_queue *q = &gen->order->queue[pops[i].from][pops[i].to];
 	struct gen_op op;
 	struct insn insn;
@@ -282,6 +283,7 @@ static void end_starving(struct gen *gen, struct gen_expect *expected)
 	gen_end(gen);
 	expected->reason = VTA_FAULT_DEADLOCK;
 	expected->access = VTA_ACCESS_NONE;
+	expected->addr = 0;
 	expected->what = "token that is never pushed";
 }
 

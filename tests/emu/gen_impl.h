@@ -170,4 +170,10 @@ uint32_t gen_emit(struct gen *gen, const struct gen_op *op, unsigned int flags);
 uint32_t gen_emit_raw(struct gen *gen, enum gen_module module, struct insn insn,
 		      unsigned int flags);
 
+/*
+ * Interleave the modules' instructions anew; each module's keep their order,
+ * so nothing changes but when they are fetched. FINISH stays the last.
+ */
+void gen_order_mix(struct gen *gen);
+
 #endif /* TESTS_EMU_GEN_IMPL_H */

@@ -97,16 +97,16 @@ struct gen_op gen_op_load(struct gen *gen, enum insn_memory memory, struct gen_w
 		m->y_pad_1 = least(gen_below(gen, FIELD_PAD + 1), m->y_size);
 		m->y_size -= m->y_pad_1;
 	} else if (gen_chance(gen, 2)) {
-		m->y_size = rows = 0;
+		m->y_size = 0;
+		rows = 0;
 	}
 
 	m->sram_base = upto(gen, depth - row * rows);
 	if (memory == INSN_UOP && depth - row * rows > UOPS_NEAR && gen_chance(gen, 80))
 		m->sram_base = gen_below(gen, UOPS_NEAR);
-	/* Without rows nothing is indexed, but keep clear of the end even so. */
-	if (m->sram_base == depth)
-		m->sram_base--;
 	m->sram_base += to.first;
+	if (rows == 0)		/* Nothing is indexed. */
+		m->sram_base = (uint32_t)gen_bits(gen) & FIELD_16;
 	place_in_memory(gen, m);
 	return op;
 }
@@ -236,7 +236,7 @@ static int16_t choose_imm(struct gen *gen)
 
 	switch (gen_below(gen, 3)) {
 	case 0:
-		return corners[gen_below(gen, sizeof(corners) / sizeof(corners[0]))];
+		return corners[gen_below(gen, sizeof(corners) / sizeof(*corners))];
 	case 1:
 		return (int16_t)((int)gen_below(gen, 81) - 40);
 	default:
@@ -274,28 +274,23 @@ struct gen_op gen_op_alu(struct gen *gen)
 /* LOAD or STORE of no columns: everything else about it is random. */
 static struct gen_op no_columns(struct gen *gen, enum gen_module module)
 {
-	static const enum insn_memory loads[] = { INSN_INP, INSN_WGT };
-	static const enum insn_memory computes[] = { INSN_UOP, INSN_ACC, INSN_ACC_8BIT };
 	struct gen_op op = { .module = module };
-	struct insn_move *m = &op.move;
 
-	*m = (struct insn_move){
+	op.move = (struct insn_move){
 		.opcode = module == GEN_STORE ? INSN_STORE : INSN_LOAD,
 		.sram_base = (uint32_t)gen_bits(gen) & FIELD_16,
 		.dram_base = (uint32_t)gen_bits(gen),
 		.y_size = (uint32_t)gen_bits(gen) & FIELD_16,
 		.x_stride = (uint32_t)gen_bits(gen) & FIELD_16,
+		.y_pad_0 = gen_below(gen, FIELD_PAD + 1),
+		.y_pad_1 = gen_below(gen, FIELD_PAD + 1),
+		.x_pad_0 = gen_below(gen, FIELD_PAD + 1),
+		.x_pad_1 = gen_below(gen, FIELD_PAD + 1),
 		.junk = gen_junk(gen),
 	};
-	if (module == GEN_STORE) {
-		m->memory = gen_below(gen, 8);
-		return op;
-	}
-	m->memory = module == GEN_LOAD ? loads[gen_below(gen, 2)] : computes[gen_below(gen, 3)];
-	m->y_pad_0 = gen_below(gen, FIELD_PAD + 1);
-	m->y_pad_1 = gen_below(gen, FIELD_PAD + 1);
-	m->x_pad_0 = gen_below(gen, FIELD_PAD + 1);
-	m->x_pad_1 = gen_below(gen, FIELD_PAD + 1);
+	do {
+		op.move.memory = gen_below(gen, 8);
+	} while (module != GEN_STORE && module_of_load(op.move.memory) != module);
 	return op;
 }
 

@@ -24,7 +24,7 @@ void gen_begin(struct gen *gen, struct gen_stream *stream)
 
 	memset(stream, 0, sizeof(*stream));
 	gen->stream = stream;
-	gen->style = styles[gen_below(gen, sizeof(styles) / sizeof(styles[0]))];
+	gen->style = styles[gen_below(gen, sizeof(styles) / sizeof(*styles))];
 	gen->budget = 1ull << (BUDGET_MIN + gen_below(gen, BUDGET_KINDS));
 	gen_order_begin(gen);
 }
@@ -51,7 +51,7 @@ static void prepare(struct gen *gen)
 {
 	static const enum insn_memory memories[] = { INSN_UOP, INSN_INP, INSN_WGT, INSN_ACC };
 
-	for (unsigned int i = 0; i < sizeof(memories) / sizeof(memories[0]); i++) {
+	for (unsigned int i = 0; i < sizeof(memories) / sizeof(*memories); i++) {
 		if (gen_chance(gen, 60)) {
 			struct gen_op op = gen_op_load(gen, memories[i],
 						       gen_whole(gen, memories[i]));
@@ -146,6 +146,8 @@ void gen_valid(struct gen *gen, struct gen_stream *stream)
 		run_threads(gen, gen_scaled(gen, count));
 	gen_grow(gen, count);
 	gen_end(gen);
+	if (gen_chance(gen, 30))
+		gen_order_mix(gen);
 }
 
 /* ---- Dumps --------------------------------------------------------------- */

@@ -17,7 +17,6 @@
 
 #include "gen_impl.h"
 
-/* In front of load and behind store there is nothing: no flag. */
 static const unsigned int pop_flag[GEN_MODULES][GEN_MODULES] = {
 	[GEN_LOAD] = { [GEN_COMPUTE] = INSN_POP_NEXT },
 	[GEN_COMPUTE] = { [GEN_LOAD] = INSN_POP_PREV, [GEN_STORE] = INSN_POP_NEXT },
@@ -75,8 +74,10 @@ void gen_order_begin(struct gen *gen)
 	memset(o->count, 0, sizeof(o->count));
 	for (int m = 0; m < GEN_MODULES; m++) {
 		memset(o->clock[m][0], 0, sizeof(o->clock[m][0]));
-		for (int n = 0; n < GEN_MODULES; n++)
-			o->queue[m][n].pushed = o->queue[m][n].popped = 0;
+		for (int n = 0; n < GEN_MODULES; n++) {
+			o->queue[m][n].pushed = 0;
+			o->queue[m][n].popped = 0;
+		}
 		for (int s = 0; s < GEN_SPACES; s++) {
 			memset(o->read[s][m], 0, units(gen, s) * sizeof(uint16_t));
 			memset(o->write[s][m], 0, units(gen, s) * sizeof(uint16_t));
@@ -198,6 +199,12 @@ static void touch_op(struct walk *w, const struct gen_op *op)
 
 /* ---- Tokens -------------------------------------------------------------- */
 
+/* What stands for a neighbour that is not there: ignored. */
+static const unsigned int no_flag[GEN_MODULES] = {
+	[GEN_LOAD] = INSN_POP_PREV | INSN_PUSH_PREV,
+	[GEN_STORE] = INSN_POP_NEXT | INSN_PUSH_NEXT,
+};
+
 /* What module @m knows at its end to be done of module @of. */
 static unsigned int known(const struct gen_order *o, enum gen_module m, enum gen_module of)
 {
@@ -232,6 +239,8 @@ static uint32_t append(struct gen *gen, enum gen_module m, struct insn insn, uns
 		if (flags & push_flag[m][x])
 			to->push[to->pushed++] = (uint16_t)pos;
 	}
+	if (gen_chance(gen, 10))
+		insn.word[0] |= no_flag[m];
 	insn.word[0] |= flags;
 	gen->stream->insns[index] = insn;
 	return index;
@@ -356,4 +365,24 @@ uint32_t gen_emit_raw(struct gen *gen, enum gen_module module, struct insn insn,
 	unsigned int need[GEN_MODULES] = { 0 };
 
 	return emit(gen, module, insn, need, flags);
+}
+
+void gen_order_mix(struct gen *gen)
+{
+	struct gen_stream *stream = gen->stream;
+	struct gen_order *o = gen->order;
+	struct insn *old = gen_must(malloc(sizeof(stream->insns)));
+	unsigned int next[GEN_MODULES] = { 1, 1, 1 };
+	uint32_t count = stream->live;
+
+	memcpy(old, stream->insns, sizeof(stream->insns));
+	if (count && (old[count - 1].word[0] & 7) == INSN_FINISH)
+		count--;
+	for (uint32_t i = 0; i < count;) {
+		enum gen_module m = gen_below(gen, GEN_MODULES);
+
+		if (next[m] <= o->count[m] && o->index[m][next[m]] < count)
+			stream->insns[i++] = old[o->index[m][next[m]++]];
+	}
+	free(old);
 }

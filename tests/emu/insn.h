@@ -39,10 +39,10 @@ enum insn_alu_opcode {
 };
 
 /* Dependency flags, in place in word 0. */
-#define INSN_POP_PREV	(1u << 3)
-#define INSN_POP_NEXT	(1u << 4)
-#define INSN_PUSH_PREV	(1u << 5)
-#define INSN_PUSH_NEXT	(1u << 6)
+#define INSN_POP_PREV	0x08u
+#define INSN_POP_NEXT	0x10u
+#define INSN_PUSH_PREV	0x20u
+#define INSN_PUSH_NEXT	0x40u
 
 struct insn {
 	uint64_t word[2];

@@ -152,14 +152,18 @@ static bool run_load(struct run *run, const struct insn *insn)
 	struct move m = decode_move(insn);
 	struct ref_pad *pad = load_pad(run->ref, m.memory_type);
 	enum vta_access access = m.memory_type == MEM_UOP ? VTA_ACCESS_UOP : VTA_ACCESS_LOAD;
-	unsigned int width = m.memory_type == MEM_ACC_8BIT ? 8 : pad->width;
-	uint64_t element_bytes = pad->values * width / 8;
 	uint32_t rows = m.y_pad_0 + m.y_size + m.y_pad_1;
 	uint32_t columns = m.x_pad_0 + m.x_size + m.x_pad_1;
+	uint64_t element_bytes;
+	unsigned int width;
 
 	if (m.x_size == 0)
 		return true;
+	if (!pad)
+		return fail(run, insn, VTA_FAULT_INSN, VTA_ACCESS_NONE);
 
+	width = m.memory_type == MEM_ACC_8BIT ? 8 : pad->width;
+	element_bytes = pad->values * width / 8;
 	for (uint32_t y = 0; y < rows; y++) {
 		for (uint32_t x = 0; x < columns; x++) {
 			uint32_t index = m.sram_base + y * columns + x;
@@ -179,7 +183,8 @@ static bool run_load(struct run *run, const struct insn *insn)
 					return fail(run, insn, VTA_FAULT_PAGE, access);
 			}
 			for (uint32_t n = 0; n < pad->values; n++)
-				pad->v[index * pad->values + n] = src ? get_value(src, n, width) : 0;
+				pad->v[index * pad->values + n] =
+					src ? get_value(src, n, width) : 0;
 		}
 	}
 	return true;
@@ -192,11 +197,9 @@ static bool run_store(struct run *run, const struct insn *insn)
 	unsigned int width = run->ref->inp.width;
 	uint64_t element_bytes = acc->values * width / 8;
 
-	if (m.y_pad_0 || m.y_pad_1 || m.x_pad_0 || m.x_pad_1)
-		return fail(run, insn, VTA_FAULT_INSN, VTA_ACCESS_NONE);
 	if (m.x_size == 0)
 		return true;
-	if (m.y_size != 0 && m.memory_type != MEM_OUT)
+	if (m.y_pad_0 || m.y_pad_1 || m.x_pad_0 || m.x_pad_1 || m.memory_type != MEM_OUT)
 		return fail(run, insn, VTA_FAULT_INSN, VTA_ACCESS_NONE);
 
 	for (uint32_t y = 0; y < m.y_size; y++) {
@@ -420,10 +423,7 @@ static int module_of(const struct insn *insn)
 	case OP_LOAD:
 		if (memory_type == MEM_INP || memory_type == MEM_WGT)
 			return REF_LOAD;
-		if (memory_type == MEM_UOP || memory_type == MEM_ACC ||
-		    memory_type == MEM_ACC_8BIT)
-			return REF_COMPUTE;
-		return -1;
+		return REF_COMPUTE;
 	case OP_STORE:
 		return REF_STORE;
 	case OP_GEMM:
@@ -544,6 +544,7 @@ bool ref_run(struct ref *ref, const struct ref_mem *mem, uint32_t insn_addr,
 		return true;
 	if (insn_addr % 16) {
 		fault->reason = VTA_FAULT_ALIGN;
+		fault->access = VTA_ACCESS_INSN;
 		fault->insn_index = VTA_FAULT_NO_INSN;
 		return false;
 	}
