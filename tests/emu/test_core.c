@@ -268,7 +268,9 @@ static void gemm_wraps(void **state)
 static void gemm_checks_indices(void **state)
 {
 	struct machine *m = *state;
-	const uint32_t uops[] = { uop_word(2047, 0, 0), uop_word(0, 2047, 0), uop_word(0, 0, 1023) };
+	const uint32_t uops[] = {
+		uop_word(2047, 0, 0), uop_word(0, 2047, 0), uop_word(0, 0, 1023),
+	};
 	static const struct core_index one[] = { { .dst = 1 }, { .src = 1 }, { .wgt = 1 } };
 	uint32_t i;
 
@@ -431,7 +433,8 @@ static void alu_operations(void **state)
 	assert_int_equal(alu(m, CORE_ALU_SHR, -5, INT32_MIN, false), 0);
 	assert_int_equal(alu(m, CORE_ALU_MUL, 65536, 65537, false), 65536);
 	for (i = CORE_ALU_MUL + 1; i < 8; i++) {
-		emit(m, loop_word(CORE_OP_ALU, 0, 0, 0, 0), alu_word(no_index, no_index, i, true, 0));
+		emit(m, loop_word(CORE_OP_ALU, 0, 0, 0, 0),
+		     alu_word(no_index, no_index, i, true, 0));
 		run_faults(m, VTA_FAULT_INSN, 0);
 	}
 }
@@ -446,7 +449,8 @@ static void alu_is_in_sequence(void **state)
 	/* acc[i + 1] += acc[i], then doubled: each sees the one before. */
 	load_uops(m, uops, 2);
 	load_acc(m, values, 4);
-	emit(m, loop_word(CORE_OP_ALU, 0, 2, 1, 3), alu_word(no_index, one, CORE_ALU_ADD, false, 0));
+	emit(m, loop_word(CORE_OP_ALU, 0, 2, 1, 3),
+	     alu_word(no_index, one, CORE_ALU_ADD, false, 0));
 	run_ok(m);
 	assert_int_equal(acc_lane(m, 0, 9), 1);
 	assert_int_equal(acc_lane(m, 1, 9), 2);
@@ -461,7 +465,8 @@ static void alu_checks_indices(void **state)
 	static const struct core_index one = { .dst = 1, .src = 1 };
 
 	load_uops(m, uops, 2);
-	emit(m, loop_word(CORE_OP_ALU, 0, 1, 2, 1), alu_word(one, no_index, CORE_ALU_ADD, false, 0));
+	emit(m, loop_word(CORE_OP_ALU, 0, 1, 2, 1),
+	     alu_word(one, no_index, CORE_ALU_ADD, false, 0));
 	run_faults(m, VTA_FAULT_BOUNDS, 0);
 	emit(m, loop_word(CORE_OP_ALU, 0, 1, 2, 1), alu_word(one, no_index, CORE_ALU_ADD, true, 0));
 	run_ok(m);

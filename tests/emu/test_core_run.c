@@ -408,7 +408,8 @@ static void emit_measured(struct machine *m)
 	emit(m, loop_word(CORE_OP_ALU, 0, 2, 2, 1),
 	     alu_word(no_index, no_index, CORE_ALU_ADD, false, 0));
 	/* 66 + 8 + 4 = 78 */
-	emit(m, loop_word(CORE_OP_ALU, 0, 2, 2, 1), alu_word(no_index, no_index, CORE_ALU_ADD, true, 0));
+	emit(m, loop_word(CORE_OP_ALU, 0, 2, 2, 1),
+	     alu_word(no_index, no_index, CORE_ALU_ADD, true, 0));
 	/* 38 + 32 + 2 * (2 + 2) + 11 = 89: 3 rows of 5 elements, 4 of them data */
 	emit_mem(m, CORE_OP_LOAD, CORE_MEM_INP, 0, DATA / 16, (struct rows){
 		 .y = 2, .x = 2, .stride = 9, .y0 = 1, .x0 = 1, .x1 = 2 });
