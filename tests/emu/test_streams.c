@@ -262,10 +262,10 @@ static void check_invalid(struct rig *rig, const struct gen_expect *expect)
 			rig_fail(rig, "%s: no fault: %s", order_names[o], expect->what);
 		if (fault->reason != expect->reason || fault->access != expect->access ||
 		    fault->insn_index != expect->insn_index || fault->addr != expect->addr)
-			rig_fail(rig, "%s: fault %d, access %d, address 0x%x at %u, not %d, %d, "
-				 "0x%x at %u: %s", order_names[o], fault->reason, fault->access,
-				 fault->addr, fault->insn_index, expect->reason, expect->access,
-				 expect->addr, expect->insn_index, expect->what);
+			rig_fail(rig, "%s: fault %d of access %d to 0x%x at %u, not %d %d 0x%x %u: %s",
+				 order_names[o], fault->reason, fault->access, fault->addr,
+				 fault->insn_index, expect->reason, expect->access, expect->addr,
+				 expect->insn_index, expect->what);
 		compare_insn(rig, o);
 	}
 }
@@ -455,8 +455,8 @@ static void test_empty_and_misaligned(void **state)
 static void test_enough(void **state)
 {
 	(void)state;
-	print_message("%u valid and %u invalid streams over %u configurations, each under %d "
-		      "orders\n", valid_streams, invalid_streams, configs.count, ORDERS);
+	print_message("%u valid and %u invalid streams, %u configurations, %d orders\n",
+		      valid_streams, invalid_streams, configs.count, ORDERS);
 	if (getenv("VTA_STREAMS"))
 		skip();
 	assert_true(valid_streams >= 2100);
