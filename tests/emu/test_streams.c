@@ -262,7 +262,7 @@ static void check_invalid(struct rig *rig, const struct gen_expect *expect)
 			rig_fail(rig, "%s: no fault: %s", order_names[o], expect->what);
 		if (fault->reason != expect->reason || fault->access != expect->access ||
 		    fault->insn_index != expect->insn_index || fault->addr != expect->addr)
-			rig_fail(rig, "%s: fault %d of access %d to 0x%x at %u, not %d %d 0x%x %u: %s",
+			rig_fail(rig, "%s: fault %d, %d, 0x%x at %u, not %d, %d, 0x%x at %u: %s",
 				 order_names[o], fault->reason, fault->access, fault->addr,
 				 fault->insn_index, expect->reason, expect->access, expect->addr,
 				 expect->insn_index, expect->what);
