@@ -258,6 +258,7 @@ void rig_queue(struct rig *r, struct rig_queue *q, unsigned int n, unsigned int 
 {
 	const unsigned int bytes = sizeof(struct vta_desc) << order;
 	unsigned int pages = (bytes + VTA_PAGE_SIZE - 1) / VTA_PAGE_SIZE;
+	bool again = *rig_l2(r, context, RIG_RING(n));
 
 	*q = (struct rig_queue) {
 		.r = r,
@@ -267,6 +268,8 @@ void rig_queue(struct rig *r, struct rig_queue *q, unsigned int n, unsigned int 
 		.ring_addr = RIG_RING(n),
 	};
 	q->ring = rig_map_pages(r, context, q->ring_addr, pages);
+	if (again)
+		rig_invalidate(r, context);
 	/* Not at the start of a page: it need not be. */
 	q->status_bus = rig_pages(r, 1) + VTA_STATUS_ALIGN;
 	q->page = rig_at(r, q->status_bus);

@@ -1,0 +1,613 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Queues and descriptors (docs/hardware.md, sections 6 and 7): operations,
+ * completion, stamps, stopping, scheduling.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "card_prog.h"
+#include "card_rig.h"
+
+/* Device addresses of every context here. */
+#define DATA	0x00100000u	/* guest memory, 16 pages */
+#define CARD	0x00200000u	/* card memory, one block */
+#define CODE	0x00500000u	/* guest memory, 1 page */
+#define SCRATCH	0x00600000u	/* guest memory, 1 page: words and stamps */
+#define PAGES	16
+
+struct bench {
+	struct rig *r;
+	uint8_t *data;
+	void *code;
+	uint64_t *words;
+};
+
+static struct bench bench(struct rig *r, unsigned int context)
+{
+	struct bench b = { .r = r };
+
+	rig_context(r, context);
+	b.data = rig_map_pages(r, context, DATA, PAGES);
+	rig_map_block(r, context, CARD, 2u << 20, RIG_RW | RIG_CARD);
+	b.code = rig_map_pages(r, context, CODE, 1);
+	b.words = rig_map_pages(r, context, SCRATCH, 1);
+	return b;
+}
+
+static void fill_random(uint8_t *p, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		p[i] = (uint8_t)rand();
+}
+
+/* ---- Operations ---- */
+
+static void nop_completes(void **state)
+{
+	struct rig *r = *state;
+	struct rig_queue q;
+
+	bench(r, 0);
+	rig_queue(r, &q, 0, 0, 3);
+	rig_queue_start(&q, 0);
+	for (int i = 0; i < 40; i++)
+		rig_do(&q, rig_nop());
+	assert_int_equal(rig_get64(r, REG_QUEUE_SEQ_LO(0)), 40);
+	assert_true(q.page->status.time > 0);
+	assert_int_equal(q.page->status.cycles, 0);
+	assert_int_equal(q.page->status.fault_reason, 0);
+}
+
+static void ring_can_be_full(void **state)
+{
+	struct rig *r = *state;
+	struct rig_queue q;
+
+	bench(r, 0);
+	rig_queue(r, &q, 0, 0, 6);
+	rig_queue_start(&q, 5);
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < 64; i++)
+			rig_put(&q, rig_nop());
+		rig_submit(&q);
+		rig_wait_seq(&q, q.submitted);
+	}
+	assert_int_equal(rig_seq(&q), 5 + 3 * 64);
+	/* A ring of one descriptor is a ring. */
+	rig_queue(r, &q, 1, 0, 0);
+	rig_queue_start(&q, 0);
+	rig_do(&q, rig_nop());
+	rig_do(&q, rig_nop());
+}
+
+static void sequence_wraps(void **state)
+{
+	struct rig *r = *state;
+	struct rig_queue q;
+
+	bench(r, 0);
+	rig_queue(r, &q, 0, 0, 4);
+	rig_queue_start(&q, 0xfffffffa);
+	for (int i = 0; i < 12; i++)
+		rig_put(&q, rig_nop());
+	rig_submit(&q);
+	rig_wait_seq(&q, 0x100000006);
+	assert_true(rig_get64(r, REG_QUEUE_SEQ_LO(0)) == 0x100000006);
+	rig_queue_stop(&q, false);
+	/* And the whole of it. */
+	rig_queue_start(&q, UINT64_MAX - 2);
+	for (int i = 0; i < 5; i++)
+		rig_put(&q, rig_nop());
+	rig_submit(&q);
+	rig_wait_seq(&q, 2);
+	assert_int_equal(rig_seq(&q), 2);
+}
+
+struct rows {
+	uint32_t dst, src, width, rows, dst_pitch, src_pitch;
+};
+
+static void check_copy(struct rig_queue *q, uint8_t *data, uint8_t *want, struct rows c)
+{
+	struct vta_desc desc = {
+		.op_flags = VTA_OP_COPY,
+		.copy = { DATA + c.dst, DATA + c.src, c.width, c.rows, c.dst_pitch, c.src_pitch },
+	};
+
+	fill_random(data, PAGES * 4096);
+	memcpy(want, data, PAGES * 4096);
+	for (uint32_t i = 0; i < c.rows; i++)
+		memcpy(want + c.dst + i * c.dst_pitch, data + c.src + i * c.src_pitch, c.width);
+	rig_do(q, desc);
+	assert_memory_equal(data, want, PAGES * 4096);
+}
+
+static void copies(void **state)
+{
+	static const struct rows cases[] = {
+		{ 0x8000, 0, 1, 1, 0, 0 }, { 0x8001, 0x7, 4093, 1, 0, 0 },
+		{ 0x8ffd, 0x1, 9001, 1, 0, 0 }, { 0x8000, 0, 0x8000, 1, 0, 0 },
+		{ 0x8000, 0x10, 7, 100, 9, 31 }, { 0x8ff0, 0xff8, 33, 60, 33, 64 },
+		{ 0x8000, 0, 5000, 3, 5003, 5001 }, { 0x8000, 0, 64, 8, 64, 0 },
+		{ 0x8000, 0, 64, 8, 0, 0 }, { 0x8000, 0, 0, 5, 0, 0 }, { 0x8000, 0, 5, 0, 0, 0 },
+	};
+	struct rig *r = *state;
+	struct bench b = bench(r, 0);
+	uint8_t *want = malloc(PAGES * 4096);
+	struct rig_queue q;
+
+	assert_non_null(want);
+	rig_queue(r, &q, 0, 0, 4);
+	rig_queue_start(&q, 0);
+	srand(1);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		check_copy(&q, b.data, want, cases[i]);
+	for (int i = 0; i < 60; i++) {
+		struct rows c = {
+			.width = rand() % 1000, .rows = rand() % 20, .src = rand() % 4000,
+			.dst = 0x8000 + rand() % 4000,
+		};
+
+		c.src_pitch = rand() % 1300;
+		c.dst_pitch = c.width + rand() % 300;
+		check_copy(&q, b.data, want, c);
+	}
+	free(want);
+}
+
+static void copies_in_card_memory(void **state)
+{
+	struct rig *r = *state;
+	struct bench b = bench(r, 0);
+	uint8_t *card = r->c.bar4 + (2u << 20);
+	struct rig_queue q;
+
+	rig_queue(r, &q, 0, 0, 4);
+	rig_queue_start(&q, 0);
+	srand(2);
+	fill_random(b.data, 20000);
+	rig_do(&q, rig_copy(CARD + 0x12345, DATA + 3, 19990));
+	assert_memory_equal(card + 0x12345, b.data + 3, 19990);
+	rig_do(&q, rig_copy(CARD + 0x1f0001, CARD + 0x12346, 19980));
+	assert_memory_equal(card + 0x1f0001, b.data + 4, 19980);
+	memset(b.data, 0, 20000);
+	rig_do(&q, rig_copy(DATA + 4, CARD + 0x1f0001, 19980));
+	assert_memory_equal(card + 0x1f0001, b.data + 4, 19980);
+	assert_int_equal(b.data[3] | b.data[4 + 19980], 0);
+}
+
+static void fills(void **state)
+{
+	struct rig *r = *state;
+	struct bench b = bench(r, 0);
+	struct rig_queue q;
+	struct vta_desc desc = {
+		.op_flags = VTA_OP_FILL,
+		.fill = { .dst = DATA + 1, .pattern = 0x44332211, .width = 4103, .rows = 3,
+			  .dst_pitch = 5001 },
+	};
+
+	rig_queue(r, &q, 0, 0, 4);
+	rig_queue_start(&q, 0);
+	rig_do(&q, desc);
+	for (uint32_t i = 0; i < 4 * 5001; i++) {
+		uint32_t at = i ? (i - 1) % 5001 : 5000, row = i ? (i - 1) / 5001 : 0;
+		uint8_t want = row < 3 && at < 4103 ? 0x11 * (1 + at % 4) : 0;
+
+		if (b.data[i] != want)
+			fail_msg("byte %u is %#x, not %#x", i, b.data[i], want);
+	}
+}
+
+static void stamps(void **state)
+{
+	struct rig *r = *state;
+	struct bench b = bench(r, 0);
+	volatile struct vta_stamp *stamp = (void *)b.words;
+	struct rig_queue q;
+	uint64_t before, after;
+
+	rig_queue(r, &q, 0, 0, 4);
+	rig_queue_start(&q, 41);
+	before = rig_get64(r, REG_TIME_LO);
+	rig_do(&q, rig_stamped(rig_nop(), SCRATCH));
+	rig_do(&q, rig_stamped(rig_copy(DATA, DATA + 4096, 1000), SCRATCH + 32));
+	/* Across a page's end. */
+	rig_do(&q, rig_stamped(rig_fill(DATA, 1, 16), DATA + 4096 - 8));
+	after = rig_get64(r, REG_TIME_LO);
+	assert_int_equal(stamp[0].seq, 42);
+	assert_int_equal(stamp[0].cycles, 0);
+	assert_int_equal(stamp[1].seq, 43);
+	/* 16 cycles and 1 + 1000 / 16 for the row. */
+	assert_int_equal(stamp[1].cycles, 16 + 1 + 63);
+	assert_true(before < stamp[0].start && stamp[0].start <= stamp[0].end);
+	assert_true(stamp[0].end < stamp[1].start && stamp[1].start < stamp[1].end);
+	assert_true(stamp[1].end < after);
+	memcpy((void *)stamp, b.data + 4096 - 8, sizeof(*stamp));
+	assert_int_equal(stamp[0].cycles, 16 + 1 + 1);
+	assert_int_equal(stamp[0].seq, 44);
+	assert_true(q.page->status.time > stamp[0].end && q.page->status.time < after);
+}
+
+/* ---- RUN ---- */
+
+/* Loads acc[0..1] from DATA in one RUN; a later one stores them. */
+static uint32_t put_load(struct bench *b)
+{
+	struct prog p = prog_at(b->code);
+
+	prog_load(&p, INSN_ACC, 0, DATA, 2, 0);
+	prog_finish(&p, 0);
+	return p.count;
+}
+
+static uint32_t put_store(struct bench *b)
+{
+	struct prog p = prog_at((uint8_t *)b->code + 1024);
+
+	prog_store(&p, 0, DATA + 4096, 2, 0);
+	prog_finish(&p, 0);
+	return p.count;
+}
+
+static void run_executes(void **state)
+{
+	struct rig *r = *state;
+	struct bench b = bench(r, 0);
+	struct prog p = prog_at(b.code);
+	int32_t *acc = (int32_t *)b.data;
+	volatile struct vta_stamp *stamp = (void *)b.words;
+	struct rig_queue q;
+
+	for (int i = 0; i < 16; i++)
+		acc[i] = i * 10;
+	prog_load(&p, INSN_ACC, 0, DATA, 1, 0);
+	prog_add_imm(&p, 5, INSN_PUSH_NEXT);
+	prog_store(&p, 0, CARD + 0x100, 1, INSN_POP_PREV | INSN_PUSH_PREV);
+	prog_finish(&p, INSN_POP_NEXT);
+	rig_queue(r, &q, 0, 0, 4);
+	rig_queue_start(&q, 0);
+	rig_do(&q, rig_stamped(rig_run(CODE, p.count), SCRATCH));
+	for (int i = 0; i < 16; i++)
+		assert_int_equal(r->c.bar4[(2u << 20) + 0x100 + i], (uint8_t)(i * 10 + 5));
+	assert_true(stamp->cycles > 0);
+	assert_int_equal(q.page->status.cycles, stamp->cycles);
+	assert_int_equal(rig_counter(r, VTA_COUNTER_COMPUTE_CYCLES), stamp->cycles);
+	assert_int_equal(rig_counter(r, VTA_COUNTER_INSNS), 4);
+	rig_do(&q, rig_run(CODE, p.count));
+	assert_int_equal(q.page->status.cycles, 2 * stamp->cycles);
+	/* No instructions: done at once, from any aligned address. */
+	rig_do(&q, rig_stamped(rig_run(0xfffffff0, 0), SCRATCH));
+	assert_int_equal(stamp->cycles, 0);
+	assert_int_equal(stamp->seq, 3);
+	assert_int_equal(rig_counter(r, VTA_COUNTER_RUNS), 3);
+}
+
+static void scratchpads_stay_in_a_context(void **state)
+{
+	struct rig *r = *state;
+	struct bench b = bench(r, 0), other = bench(r, 1);
+	struct rig_queue q, same, foreign;
+	uint32_t load, store;
+
+	rig_queue(r, &q, 0, 0, 4);
+	rig_queue(r, &same, 1, 0, 4);
+	rig_queue(r, &foreign, 2, 1, 4);
+	rig_queue_start(&q, 0);
+	rig_queue_start(&same, 0);
+	rig_queue_start(&foreign, 0);
+	memset(b.data, 0x77, 128);
+	load = put_load(&b);
+	store = put_store(&b);
+	put_store(&other);
+	memset(other.data + 4096, 0xee, 64);
+
+	/* From one RUN to the next, also from another queue of the context. */
+	rig_do(&q, rig_run(CODE, load));
+	rig_do(&same, rig_run(CODE + 1024, store));
+	assert_int_equal(b.data[4096], 0x77);
+	assert_int_equal(b.data[4096 + 31], 0x77);
+	assert_int_equal(rig_counter(r, VTA_COUNTER_CONTEXT_SWITCHES), 0);
+
+	/* Another context finds zeros, and so does this one afterwards. */
+	rig_do(&foreign, rig_run(CODE + 1024, store));
+	assert_int_equal(other.data[4096], 0);
+	assert_int_equal(other.data[4096 + 31], 0);
+	assert_int_equal(other.data[4096 + 32], 0xee);
+	assert_int_equal(rig_counter(r, VTA_COUNTER_CONTEXT_SWITCHES), 1);
+	rig_do(&q, rig_run(CODE + 1024, store));
+	assert_int_equal(b.data[4096], 0);
+	assert_int_equal(rig_counter(r, VTA_COUNTER_CONTEXT_SWITCHES), 2);
+
+	/* An empty stream is no context switch. */
+	rig_do(&q, rig_run(CODE, load));
+	rig_do(&foreign, rig_run(CODE, 0));
+	rig_do(&q, rig_run(CODE + 1024, store));
+	assert_int_equal(b.data[4096], 0x77);
+	assert_int_equal(rig_counter(r, VTA_COUNTER_CONTEXT_SWITCHES), 2);
+}
+
+/* ---- Stopping ---- */
+
+/* A descriptor that keeps its engine busy until it is given up. */
+static struct vta_desc endless_run(struct bench *b)
+{
+	struct prog p = prog_at(b->code);
+
+	prog_busy(&p);
+	return rig_run(CODE, p.count);
+}
+
+static struct vta_desc endless_fill(void)
+{
+	return (struct vta_desc) {
+		.op_flags = VTA_OP_FILL,
+		.fill = { .dst = DATA, .pattern = 0, .width = 1, .rows = UINT32_MAX },
+	};
+}
+
+static void await_busy(struct rig *r)
+{
+	rig_await(r, REG_STATUS, REG_STATUS_BUSY, REG_STATUS_BUSY);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static void check_abort(struct rig *r, struct rig_queue *q, struct vta_desc desc)
+{
+	uint64_t seq = rig_seq(q), begin;
+
+	rig_put(q, desc);
+	rig_put(q, rig_nop());
+	rig_submit(q);
+	await_busy(r);
+	rig_set(r, REG_QUEUE_ARM(q->n), (uint32_t)seq + 1);
+	begin = now_ns();
+	rig_queue_stop(q, true);
+	/* The contract's bound, on a busy machine and with sanitizers. */
+	assert_in_range(now_ns() - begin, 0, VTA_ABORT_MS * 1000000ull);
+	assert_int_equal(rig_get(r, REG_QUEUE_CTRL(q->n)), 0);
+	assert_int_equal(rig_seq(q), seq);
+	assert_int_equal(rig_get64(r, REG_QUEUE_SEQ_LO(q->n)), seq);
+	assert_int_equal(vfc_irq_wait(&r->c, RIG_VECTOR(q->n), RIG_NEVER), 0);
+	assert_int_equal(rig_get(r, REG_STATUS), REG_STATUS_READY);
+	rig_queue_start(q, seq);
+	rig_do(q, rig_nop());
+}
+
+static void abort_gives_up(void **state)
+{
+	struct rig *r = *state;
+	struct bench b = bench(r, 0);
+	struct rig_queue q;
+
+	rig_queue(r, &q, 0, 0, 4);
+	rig_queue_start(&q, 100);
+	check_abort(r, &q, endless_run(&b));
+	check_abort(r, &q, endless_fill());
+	check_abort(r, &q, rig_wait(SCRATCH, 1));
+	/* One that is idle, or never started. */
+	rig_queue_stop(&q, true);
+	rig_set(r, REG_QUEUE_CTRL(1), REG_QUEUE_CTRL_ABORT);
+	assert_int_equal(rig_get(r, REG_QUEUE_STATE(1)), VTA_QUEUE_DISABLED);
+}
+
+static void others_go_on_during_abort(void **state)
+{
+	struct rig *r = *state;
+	struct bench b = bench(r, 0);
+	struct rig_queue victim, q;
+
+	rig_queue(r, &victim, 0, 0, 4);
+	rig_queue(r, &q, 1, 0, 4);
+	rig_queue_start(&victim, 0);
+	rig_queue_start(&q, 0);
+	rig_put(&victim, endless_run(&b));
+	rig_submit(&victim);
+	/* The copy engine and the front end work meanwhile. */
+	rig_do(&q, rig_copy(DATA, CARD, 4096));
+	rig_do(&q, rig_nop());
+	/* This one waits for the engine and is dropped from its line. */
+	rig_put(&q, rig_run(CODE, 1));
+	rig_submit(&q);
+	rig_queue_stop(&q, false);
+	assert_int_equal(rig_seq(&q), 2);
+	rig_queue_start(&q, 0);
+	rig_put(&q, rig_run(CODE + 2048, put_store(&b)));
+	memcpy((uint8_t *)b.code + 2048, (uint8_t *)b.code + 1024, 64);
+	rig_submit(&q);
+	rig_queue_stop(&victim, true);
+	rig_wait_seq(&q, 1);
+}
+
+static void disable_finishes(void **state)
+{
+	struct rig *r = *state;
+	struct rig_queue q;
+
+	bench(r, 0);
+	rig_queue(r, &q, 0, 0, 4);
+	rig_queue_start(&q, 0);
+	/* Long enough to be seen: 64 MiB. */
+	rig_put(&q, (struct vta_desc) {
+		.op_flags = VTA_OP_FILL,
+		.fill = { .dst = DATA, .pattern = 1, .width = 65536, .rows = 1024 },
+	});
+	rig_put(&q, rig_nop());
+	rig_submit(&q);
+	await_busy(r);
+	rig_queue_stop(&q, false);
+	/* The one was finished, the other not begun. */
+	assert_int_equal(rig_seq(&q), 1);
+	assert_int_equal(rig_counter(r, VTA_COUNTER_FILLS), 1);
+	/* A WAIT is given up by this too. */
+	rig_queue_start(&q, 1);
+	rig_put(&q, rig_wait(SCRATCH, 1));
+	rig_submit(&q);
+	rig_queue_stop(&q, false);
+	assert_int_equal(rig_seq(&q), 1);
+}
+
+static void card_disable_holds(void **state)
+{
+	struct rig *r = *state;
+	struct bench b = bench(r, 0);
+	struct rig_queue q, w;
+
+	rig_queue(r, &q, 0, 0, 4);
+	rig_queue(r, &w, 1, 0, 4);
+	rig_queue_start(&q, 0);
+	rig_queue_start(&w, 0);
+	rig_put(&w, rig_wait(SCRATCH, 1));
+	rig_put(&w, rig_nop());
+	rig_submit(&w);
+	await_busy(r);
+	rig_set(r, REG_CONTROL, 0);
+	for (int i = 0; i < 3; i++)
+		rig_put(&q, i == 1 ? rig_fill(DATA, 1, 4) : rig_nop());
+	rig_submit(&q);
+	/* What had been begun can end. */
+	b.words[0] = 1;
+	rig_submit(&w);
+	rig_wait_seq(&w, 1);
+	nanosleep(&(struct timespec) { .tv_nsec = RIG_NEVER * 1000000 }, NULL);
+	assert_int_equal(rig_seq(&q), 0);
+	assert_int_equal(rig_seq(&w), 1);
+	rig_set(r, REG_CONTROL, REG_CONTROL_ENABLE);
+	rig_wait_seq(&q, 3);
+	rig_wait_seq(&w, 2);
+}
+
+/* ---- Scheduling ---- */
+
+#define JOBS	16
+
+/* The order in which queues of priorities p were served, by their stamps. */
+static void check_rounds(struct rig *r, const unsigned int *p, const char *want, bool runs)
+{
+	struct rig_queue q[3], holder;
+	struct vta_stamp *stamps[3];
+	char order[3 * JOBS + 1] = "";
+
+	rig_queue(r, &holder, 7, 0, 4);
+	rig_queue_start(&holder, 0);
+	/* Holds the engine until all have a descriptor that waits for it. */
+	rig_put(&holder, runs ? rig_run(CODE, 1) : endless_fill());
+	rig_submit(&holder);
+	await_busy(r);
+	for (unsigned int i = 0; i < 3; i++) {
+		rig_queue(r, &q[i], i, 0, 5);
+		rig_queue_start(&q[i], 0);
+		rig_set(r, REG_QUEUE_CTRL(i), REG_QUEUE_CTRL_ENABLE | p[i] << 8);
+		stamps[i] = rig_map_pages(r, 0, 0x01000000 + i * 4096, 1);
+		rig_invalidate(r, 0);
+		for (unsigned int k = 0; k < JOBS; k++)
+			rig_put(&q[i], rig_stamped(runs ? rig_run(CODE + 1024, 1) :
+							  rig_fill(DATA + i, 0, 1),
+						   0x01000000 + i * 4096 + k * 32));
+		rig_submit(&q[i]);
+	}
+	/* Their first descriptors have been read when a queue behind them has gone on. */
+	rig_queue(r, &q[0], 6, 0, 4);
+	rig_queue_start(&q[0], 0);
+	rig_do(&q[0], rig_nop());
+	rig_queue_stop(&holder, true);
+	for (unsigned int i = 0; i < 3; i++) {
+		rig_await(r, REG_QUEUE_SEQ_LO(i), 0xffffffff, JOBS);
+		rig_set(r, REG_QUEUE_CTRL(i), 0);
+		rig_await(r, REG_QUEUE_STATE(i), 0x1f, 0);
+	}
+	rig_queue_stop(&q[0], false);
+	for (unsigned int n = 0, at[3] = { 0 }; n < 3 * JOBS; n++) {
+		unsigned int first = 3;
+
+		for (unsigned int i = 0; i < 3; i++)
+			if (at[i] < JOBS && (first == 3 || stamps[i][at[i]].start <
+							   stamps[first][at[first]].start))
+				first = i;
+		at[first]++;
+		order[n] = (char)('0' + first);
+	}
+	order[strlen(want)] = '\0';
+	assert_string_equal(order, want);
+}
+
+static void rounds(struct rig *r, bool runs)
+{
+	struct bench b = bench(r, 0);
+	struct prog p = prog_at(b.code), finish = prog_at((uint8_t *)b.code + 1024);
+
+	prog_busy(&p);
+	prog_finish(&finish, 0);
+	check_rounds(r, (unsigned int[]) { 0, 0, 0 }, "012012012012012012012012", runs);
+	check_rounds(r, (unsigned int[]) { 1, 0, 2 }, "0012222001222200122220012222001001001001", runs);
+	check_rounds(r, (unsigned int[]) { 0, 3, 0 }, "01111111120111111112020202", runs);
+}
+
+static void copy_engine_rounds(void **state)
+{
+	rounds(*state, false);
+}
+
+static void compute_engine_rounds(void **state)
+{
+	rounds(*state, true);
+}
+
+/* Each engine works while the other does. */
+static void engines_work_together(void **state)
+{
+	struct rig *r = *state;
+	struct bench b = bench(r, 0);
+	struct rig_queue q[4];
+	static char answer[1 << 16];
+
+	for (unsigned int i = 0; i < 4; i++) {
+		rig_queue(r, &q[i], i, 0, 4);
+		rig_queue_start(&q[i], 0);
+	}
+	rig_put(&q[0], endless_run(&b));
+	rig_submit(&q[0]);
+	rig_put(&q[1], endless_fill());
+	rig_submit(&q[1]);
+	rig_do(&q[2], rig_signal(SCRATCH, 1));
+	rig_do(&q[3], rig_wait(SCRATCH, 1));
+	rig_control(r, "state\n", answer, sizeof(answer));
+	assert_non_null(strstr(answer, "\"compute_queue\":0,\"copy_queue\":1"));
+	rig_queue_stop(&q[0], true);
+	rig_queue_stop(&q[1], true);
+}
+
+#define QUEUE_TEST(fn)	cmocka_unit_test_setup_teardown(fn, rig_setup, rig_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		QUEUE_TEST(nop_completes),
+		QUEUE_TEST(ring_can_be_full),
+		QUEUE_TEST(sequence_wraps),
+		QUEUE_TEST(copies),
+		QUEUE_TEST(copies_in_card_memory),
+		QUEUE_TEST(fills),
+		QUEUE_TEST(stamps),
+		QUEUE_TEST(run_executes),
+		QUEUE_TEST(scratchpads_stay_in_a_context),
+		QUEUE_TEST(abort_gives_up),
+		QUEUE_TEST(others_go_on_during_abort),
+		QUEUE_TEST(disable_finishes),
+		QUEUE_TEST(card_disable_holds),
+		QUEUE_TEST(copy_engine_rounds),
+		QUEUE_TEST(compute_engine_rounds),
+		QUEUE_TEST(engines_work_together),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
