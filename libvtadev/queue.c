@@ -98,6 +98,7 @@ int vtadev_queue_create(struct vtadev *dev, const struct vtadev_queue_opts *opts
 	queue->page = req.doorbell_size;
 	atomic_init(&queue->submitted, 0);
 	atomic_init(&queue->seen, 0);
+	atomic_init(&queue->armed, 0);
 	queue->ring = map(dev, ring_size(queue), PROT_READ | PROT_WRITE,
 			  req.ring_offset);
 	queue->status = map(dev, queue->page, PROT_READ, req.status_offset);

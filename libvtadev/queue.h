@@ -25,6 +25,7 @@ struct vtadev_queue {
 	size_t page;				/* bytes mapped of each of the two */
 	atomic_uint_least64_t submitted;	/* written by the submitting thread */
 	atomic_uint_least64_t seen;		/* completed, by the last look */
+	atomic_uint_least64_t armed;		/* poll() is to tell of it, or 0 */
 };
 
 #endif /* VTADEV_QUEUE_H */

@@ -627,9 +627,9 @@ int vtadev_sync(struct vtadev_queue *queue, int64_t timeout_ns);
  * @seq: its number
  *
  * Returns 0 if POLLIN will come up on vtadev_fd() when it has, and stay until
- * the queue is armed or waited for again; 1 if it has already, and no event
- * will come. One number for each queue; arming again replaces it. Errors: as
- * vtadev_wait().
+ * this or vtadev_wait() is called for the queue and succeeds; 1 if it has
+ * already, and no event will come. One number for each queue; arming again
+ * replaces it. Errors: as vtadev_wait().
  */
 int vtadev_arm(struct vtadev_queue *queue, uint64_t seq);
 

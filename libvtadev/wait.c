@@ -90,6 +90,20 @@ static int sleep_until(struct vtadev_queue *queue, uint64_t seq, int64_t deadlin
 	return dev_ioctl(queue->dev, VTA_IOCTL_WAIT, &req);
 }
 
+/*
+ * POLLIN stays until the kernel is asked about the queue again. Who has seen
+ * the number that was armed without asking has to do so for that alone.
+ */
+static void drop_event(struct vtadev_queue *queue)
+{
+	uint64_t armed = atomic_load(&queue->armed);
+
+	if (!armed || vtadev_done(queue, armed) != 1)
+		return;
+	sleep_until(queue, armed, 0);
+	atomic_compare_exchange_strong(&queue->armed, &armed, 0);
+}
+
 /* From vtadev_done() after the kernel has said that @seq is reached. */
 static int confirmed(int done)
 {
@@ -98,7 +112,7 @@ static int confirmed(int done)
 	return done ? done : -EPROTO;
 }
 
-int vtadev_wait(struct vtadev_queue *queue, uint64_t seq, int64_t timeout_ns)
+static int wait_for(struct vtadev_queue *queue, uint64_t seq, int64_t timeout_ns)
 {
 	int64_t deadline, end;
 	int ret;
@@ -118,6 +132,15 @@ int vtadev_wait(struct vtadev_queue *queue, uint64_t seq, int64_t timeout_ns)
 	return ret ? ret : confirmed(vtadev_done(queue, seq));
 }
 
+int vtadev_wait(struct vtadev_queue *queue, uint64_t seq, int64_t timeout_ns)
+{
+	int ret = wait_for(queue, seq, timeout_ns);
+
+	if (!ret)
+		drop_event(queue);
+	return ret;
+}
+
 int vtadev_sync(struct vtadev_queue *queue, int64_t timeout_ns)
 {
 	return vtadev_wait(queue, vtadev_submitted(queue), timeout_ns);
@@ -132,12 +155,16 @@ int vtadev_arm(struct vtadev_queue *queue, uint64_t seq)
 	};
 	int ret;
 
+	drop_event(queue);
 	ret = vtadev_done(queue, seq);
 	if (ret)
 		return ret;
+	/* Before the kernel knows, for others who wait meanwhile. */
+	atomic_store(&queue->armed, seq);
 	ret = dev_ioctl(queue->dev, VTA_IOCTL_WAIT, &req);
 	if (ret == -EAGAIN)
 		return 0;
+	atomic_store(&queue->armed, 0);
 	if (ret)
 		return ret;
 	ret = confirmed(vtadev_done(queue, seq));

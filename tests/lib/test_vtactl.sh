@@ -73,7 +73,7 @@ card() {
 	L: device=../..
 	A: contract=1.0\n
 	A: hw_ver=0.0.1\n
-	A: serial=0x0123456789abcdef\n
+	A: serial=0123456789abcdef\n
 	A: generation=3\n
 	A: clock_khz=100000\n
 	A: vectors=9\n
@@ -83,8 +83,8 @@ card() {
 	A: queues_used=2\n
 	A: contexts=16\n
 	A: contexts_used=1\n
-	A: config/log_batch=0\n
-	A: config/log_block=4\n
+	A: config/LOG_BATCH=0\n
+	A: config/LOG_BLOCK=4\n
 	A: counters/doorbells=18446744073709551615\n
 	A: counters/runs=5\n
 
@@ -142,7 +142,7 @@ with one "$tmp/vtactl" status
 [ $status -eq 0 ] && says '63 MiB free of 64 MiB' out && says '2 used of 64' out &&
 	says '1 used of 16' out && says '0000:00:05.0' out &&
 	says '8 GT/s x4 of at most 16 GT/s x16' out && says 'version 0.0.1 at 100000 kHz' out &&
-	says '0x0123456789abcdef' out && grep -qE '^    doorbells +18446744073709551615$' "$tmp/out"
+	says '0123456789abcdef' out && grep -qE '^    doorbells +18446744073709551615$' "$tmp/out"
 result $? "status: text"
 
 with one "$tmp/vtactl" status 0 --json
@@ -150,11 +150,11 @@ with one "$tmp/vtactl" status 0 --json
 	"index": 0, "node": "/dev/vta0", "accessible": True,
 	"pci": {"address": "0000:00:05.0", "vendor": "0x1234", "device": "0x5654",
 		"link": {"now": {"gts": 8, "width": 4}, "max": {"gts": 16, "width": 16}}},
-	"contract": "1.0", "hw_ver": "0.0.1", "serial": "0x0123456789abcdef",
+	"contract": "1.0", "hw_ver": "0.0.1", "serial": "0123456789abcdef",
 	"generation": 3, "clock_khz": 100000, "vectors": 9,
 	"memory": {"size": 67108864, "free": 66060288},
 	"queues": {"total": 64, "used": 2}, "contexts": {"total": 16, "used": 1},
-	"config": {"log_batch": 0, "log_block": 4},
+	"config": {"LOG_BATCH": 0, "LOG_BLOCK": 4},
 	"counters": {"doorbells": 2**64 - 1, "runs": 5}}]'
 result $? "status --json: all there is"
 

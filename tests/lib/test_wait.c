@@ -173,6 +173,36 @@ static void arm(void **state)
 	assert_int_equal(fake.calls, 0);
 }
 
+/* POLLIN would stay up if nobody asked the kernel again. */
+static void event_is_dropped(void **state)
+{
+	(void)state;
+	fake.wait_errno = EAGAIN;
+	assert_int_equal(vtadev_arm(q, 3), 0);
+	fake.wait_errno = 0;
+	fake.calls = 0;
+
+	fake_complete(2);
+	assert_int_equal(vtadev_wait(q, 2, -1), 0);
+	assert_int_equal(fake.calls, 0);	/* number 3 stays armed */
+	fake_complete(3);
+	assert_int_equal(vtadev_wait(q, 1, -1), 0);
+	assert_int_equal(fake.calls, 1);
+	assert_int_equal(fake.wait.flags, 0);
+	assert_int_equal(fake.wait.seq, 3);
+	assert_int_equal(vtadev_wait(q, 3, -1), 0);
+	assert_int_equal(fake.calls, 1);	/* once is enough */
+
+	fake.wait_errno = EAGAIN;
+	assert_int_equal(vtadev_arm(q, 4), 0);
+	fake.wait_errno = 0;
+	fake.calls = 0;
+	fake_complete(4);
+	assert_int_equal(vtadev_arm(q, 4), 1);
+	assert_int_equal(fake.calls, 1);
+	assert_int_equal(fake.wait.flags, 0);
+}
+
 static void fault_record(void **state)
 {
 	struct vtadev_fault fault;
@@ -285,6 +315,7 @@ int main(void)
 		TEST(wild_number_while_waiting),
 		TEST(sync_waits_for_all),
 		TEST(arm),
+		TEST(event_is_dropped),
 		TEST(fault_record),
 		TEST(spins_first),
 		TEST(looked_at_while_submitted_to),
