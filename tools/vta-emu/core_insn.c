@@ -23,8 +23,6 @@
  * It depends on the stream alone, not on memory, tokens that were left over,
  * or the order in which the emulator happens to take the modules.
  */
-#include <endian.h>
-
 #include "core_impl.h"
 
 #define MEM_LATENCY	32
