@@ -10,7 +10,8 @@
 #ifndef VTADEV_ARCH_H
 #define VTADEV_ARCH_H
 
-#if defined(__SSE2__)		/* x86 of 64 bits, and 32 bits that have these */
+/* Also 32-bit x86, if it has the instructions. */
+#if defined(__x86_64__) || defined(__SSE2__)
 #define INSN_WMB	"sfence"
 #define INSN_RMB	"lfence"
 #define INSN_RELAX	"pause"

@@ -35,7 +35,7 @@ $(LIB_A): $(LIB_OBJS) libvtadev/build.mk
 	$(AR) rcs $@ $(LIB_DIR)/obj/vtadev.ro
 
 # Beside it the names that programs load and link by.
-$(LIB_SO): $(LIB_OBJS) $(LIB_MAP) $(LIB_PC)
+$(LIB_SO): $(LIB_OBJS) $(LIB_MAP) | $(LIB_PC)
 	$(CC) -shared -Wl,-soname,$(LIB_SONAME) -Wl,--version-script=$(LIB_MAP) \
 		-Wl,-z,defs,-z,relro,-z,now $(LDFLAGS) -o $@ $(LIB_OBJS) $(LIB_LIBS)
 	ln -sf $(@F) $(LIB_DIR)/$(LIB_SONAME)
