@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The kernel's tests: programs for the guest, run by run.sh in VMs. The
+# kselftest harness comes from the distribution's kernel sources (vm source).
+
+SELFTEST_DIR := build/tests/selftests
+SELFTEST_HARNESS = $$($(VM) source)/tools/testing/selftests
+
+SELFTEST_NAMES := vta_basic vta_open vta_buf vta_queue
+SELFTESTS := $(SELFTEST_NAMES:%=$(SELFTEST_DIR)/%)
+
+SELFTEST_SHARED := $(SELFTEST_DIR)/obj/vta_selftest.o $(SELFTEST_DIR)/obj/vta_insn.o
+SELFTEST_OBJS := $(SELFTEST_NAMES:%=$(SELFTEST_DIR)/obj/%.o)
+SELFTEST_CFLAGS := -std=gnu11 -Wall -Wextra -Werror -O2 -g
+
+$(SELFTEST_DIR)/obj/%.o: tests/selftests/%.c
+	@mkdir -p $(@D)
+	$(CC) $(LIB_CPPFLAGS) -isystem $(SELFTEST_HARNESS) $(SELFTEST_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(SELFTESTS): $(SELFTEST_DIR)/%: $(SELFTEST_DIR)/obj/%.o $(SELFTEST_SHARED)
+	$(CC) -pthread -o $@ $^ $(SELFTEST_LIBS)
+
+-include $(SELFTEST_SHARED:.o=.d) $(SELFTEST_OBJS:.o=.d)

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * vta_basic - what must work on every card, whatever its vectors, queues,
+ * contexts, memory and core; the only test that runs on all of them
+ *
+ *	vta_basic [SERIAL]	the card with that serial number
+ */
+#include <errno.h>
+#include <glob.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <kselftest_harness.h>
+
+#include "vta_insn.h"
+#include "vta_selftest.h"
+
+FIXTURE(basic) {
+	int fd;
+	struct vta_info info;
+	struct queue q;
+};
+
+FIXTURE_SETUP(basic)
+{
+	self->fd = card_open();
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, card_ioctl(self->fd, VTA_IOCTL_INFO, &self->info));
+	ASSERT_EQ(0, queue_open(self->fd, &self->q, NULL));
+}
+
+FIXTURE_TEARDOWN(basic)
+{
+	queue_close(&self->q);
+	close(self->fd);
+}
+
+TEST_F(basic, info_is_as_sysfs_says)
+{
+	const struct vta_info *info = &self->info;
+
+	EXPECT_EQ(1, VTA_CONTRACT_MAJOR(info->contract));
+	EXPECT_EQ(VTA_ABI_VERSION, info->abi);
+	EXPECT_EQ(info->mem_size, card_attr("mem_size"));
+	EXPECT_EQ(info->mem_free, card_attr("mem_free"));
+	EXPECT_EQ(info->serial, card_serial());
+	EXPECT_EQ(info->queues, card_attr("queues"));
+	EXPECT_EQ(info->contexts, card_attr("contexts"));
+	EXPECT_EQ(info->clock_khz, card_attr("clock_khz"));
+	EXPECT_EQ(info->vectors, card_attr("vectors"));
+	EXPECT_EQ(info->log_inp_width, card_attr("config/LOG_INP_WIDTH"));
+	EXPECT_EQ(info->log_wgt_width, card_attr("config/LOG_WGT_WIDTH"));
+	EXPECT_EQ(info->log_acc_width, card_attr("config/LOG_ACC_WIDTH"));
+	EXPECT_EQ(info->log_batch, card_attr("config/LOG_BATCH"));
+	EXPECT_EQ(info->log_block, card_attr("config/LOG_BLOCK"));
+	EXPECT_EQ(info->log_uop_buff_size, card_attr("config/LOG_UOP_BUFF_SIZE"));
+	EXPECT_EQ(info->log_inp_buff_size, card_attr("config/LOG_INP_BUFF_SIZE"));
+	EXPECT_EQ(info->log_wgt_buff_size, card_attr("config/LOG_WGT_BUFF_SIZE"));
+	EXPECT_EQ(info->log_acc_buff_size, card_attr("config/LOG_ACC_BUFF_SIZE"));
+	EXPECT_EQ(1, card_attr("queues_used"));
+	EXPECT_EQ(1, card_attr("contexts_used"));
+}
+
+TEST_F(basic, copies_to_the_card_and_back)
+{
+	const size_t len = 100000;
+	struct mem src, card, dst;
+	uint8_t *bytes;
+	size_t i;
+
+	ASSERT_EQ(0, mem_alloc(self->fd, &src, len, VTA_BUF_HOST, 0));
+	ASSERT_EQ(0, mem_alloc(self->fd, &card, len, VTA_BUF_CARD, 0));
+	ASSERT_EQ(0, mem_alloc(self->fd, &dst, len, VTA_BUF_HOST, 0));
+	bytes = src.ptr;
+	for (i = 0; i < len; i++)
+		bytes[i] = (uint8_t)(i * 167 + (i >> 8));
+
+	ASSERT_EQ(0, queue_do(&self->q, desc_copy(card.addr, src.addr, len)));
+	EXPECT_EQ(0, memcmp(src.ptr, card.ptr, len));
+	ASSERT_EQ(0, queue_do(&self->q, desc_copy(dst.addr, card.addr, len)));
+	EXPECT_EQ(0, memcmp(src.ptr, dst.ptr, len));
+}
+
+TEST_F(basic, sleeping_wait_takes_one_arm_and_one_interrupt)
+{
+	uint64_t arms, interrupts, doorbells;
+	struct vta_desc desc;
+	struct waiter w;
+	struct mem word;
+
+	ASSERT_EQ(0, mem_alloc(self->fd, &word, 4096, VTA_BUF_HOST, 0));
+	arms = card_counter("arms");
+	interrupts = card_counter("interrupts");
+	doorbells = card_counter("doorbells");
+
+	desc = desc_wait(word.addr, 1);
+	queue_submit(&self->q, &desc, 1);
+	ASSERT_EQ(0, waiter_start(&w, &self->q, 1, PATIENCE_MS));
+	EXPECT_EQ(arms + 1, card_counter_reaches("arms", arms + 1));
+	EXPECT_EQ(0, queue_seq(&self->q));
+	EXPECT_EQ(interrupts, card_counter("interrupts"));
+
+	*(volatile uint64_t *)word.ptr = htole64(1);
+	queue_kick(&self->q);
+	EXPECT_EQ(0, waiter_join(&w));
+	EXPECT_EQ(1, w.done);
+	EXPECT_EQ(arms + 1, card_counter("arms"));
+	EXPECT_EQ(interrupts + 1, card_counter("interrupts"));
+	EXPECT_EQ(doorbells + 2, card_counter("doorbells"));
+}
+
+TEST_F(basic, fault_reaches_waiter_and_poll)
+{
+	struct pollfd pfd = { .fd = self->fd, .events = POLLIN | POLLPRI };
+	struct vta_queue_fault fault;
+	struct vta_desc descs[2];
+	struct waiter w;
+	struct mem word;
+	uint64_t arms;
+
+	ASSERT_EQ(0, mem_alloc(self->fd, &word, 4096, VTA_BUF_HOST, 0));
+	arms = card_counter("arms");
+	EXPECT_EQ(0, poll(&pfd, 1, 0));
+
+	descs[0] = desc_wait(word.addr, 1);
+	descs[1] = desc_fill(0, 0, 4);
+	queue_submit(&self->q, descs, 2);
+	ASSERT_EQ(0, waiter_start(&w, &self->q, 2, PATIENCE_MS));
+	EXPECT_EQ(arms + 1, card_counter_reaches("arms", arms + 1));
+	*(volatile uint64_t *)word.ptr = htole64(1);
+	queue_kick(&self->q);
+
+	EXPECT_EQ(-EIO, waiter_join(&w));
+	EXPECT_EQ(1, w.done);
+	EXPECT_EQ(1, poll(&pfd, 1, PATIENCE_MS));
+	EXPECT_EQ(POLLPRI, pfd.revents);
+	ASSERT_EQ(0, queue_fault(&self->q, &fault));
+	EXPECT_EQ(VTA_FAULT_PAGE, fault.reason);
+	EXPECT_EQ(VTA_ACCESS_COPY_DST, fault.access);
+	EXPECT_EQ(2, fault.seq);
+}
+
+TEST_F(basic, every_queue_works_then_none_is_left)
+{
+	unsigned int n = self->info.queues, i;
+	struct vta_queue_create create = { .ring_order = 1 };
+	struct waiter *waiters = calloc(n, sizeof(*waiters));
+	struct queue *queues = calloc(n, sizeof(*queues));
+	struct vta_desc desc;
+	struct queue extra;
+	struct mem word;
+	uint64_t arms;
+
+	ASSERT_EQ(0, mem_alloc(self->fd, &word, 4096, VTA_BUF_HOST, 0));
+	queues[0] = self->q;
+	for (i = 1; i < n; i++)
+		ASSERT_EQ(0, queue_open(self->fd, &queues[i], &create));
+	EXPECT_EQ(-ENOSPC, queue_open(self->fd, &extra, &create));
+	EXPECT_EQ(n, card_attr("queues_used"));
+
+	/* All sleep at once, whoever shares a vector with whom. */
+	arms = card_counter("arms");
+	desc = desc_wait(word.addr, 1);
+	for (i = 0; i < n; i++) {
+		queue_submit(&queues[i], &desc, 1);
+		ASSERT_EQ(0, waiter_start(&waiters[i], &queues[i], 1, PATIENCE_MS));
+	}
+	EXPECT_EQ(arms + n, card_counter_reaches("arms", arms + n));
+	*(volatile uint64_t *)word.ptr = htole64(1);
+	for (i = n; i-- > 0;)
+		queue_kick(&queues[i]);
+	for (i = 0; i < n; i++)
+		EXPECT_EQ(0, waiter_join(&waiters[i]));
+
+	for (i = 1; i < n; i++)
+		EXPECT_EQ(0, queue_close(&queues[i]));
+	EXPECT_EQ(1, card_attr("queues_used"));
+}
+
+/* ---- out = clip((bias + inp x wgt^T) >> 2), rows of one batch each ---- */
+
+enum { ROWS = 3, COLS = 4, INNER = 2, SHIFT = 2, CLIP = 90 };
+
+/* Any numbers will do; they come in the order of memory. */
+static int8_t number(unsigned int i)
+{
+	return (int8_t)((i * 7919 + 13) % 251 - 125) / 8;
+}
+
+static unsigned int gemm_stream(const struct core *c, struct insn *insn, uint32_t inp,
+				uint32_t wgt, uint32_t bias, uint32_t uops, uint32_t out)
+{
+	/* For each row and column of elements, the sum over INNER micro-ops. */
+	struct loops gemm = {
+		.uop_end = INNER, .outer = ROWS, .inner = COLS,
+		.dst = { COLS, 1 }, .src = { INNER, 0 }, .wgt = { 0, INNER },
+	};
+	/* Micro-op 0 again: it names accumulator 0. */
+	struct loops alu = {
+		.uop_end = 1, .outer = ROWS, .inner = COLS, .dst = { COLS, 1 },
+	};
+	unsigned int n = 0;
+
+	insn[n++] = insn_mem(OPCODE_LOAD, 0, MEM_UOP, 0, uops / 4, 1, INNER);
+	insn[n++] = insn_mem(OPCODE_LOAD, 0, MEM_ACC, 0, bias / c->acc_bytes, 1, ROWS * COLS);
+	insn[n++] = insn_mem(OPCODE_LOAD, 0, MEM_INP, 0, inp / c->inp_bytes, ROWS, INNER);
+	insn[n++] = insn_mem(OPCODE_LOAD, PUSH_NEXT, MEM_WGT, 0, wgt / c->wgt_bytes,
+			     1, COLS * INNER);
+	insn[n++] = insn_gemm(c, POP_PREV, 0, &gemm);
+	insn[n++] = insn_alu(c, 0, ALU_SHR, SHIFT, &alu);
+	insn[n++] = insn_alu(c, 0, ALU_MIN, CLIP, &alu);
+	insn[n++] = insn_alu(c, PUSH_NEXT, ALU_MAX, -CLIP, &alu);
+	insn[n++] = insn_mem(OPCODE_STORE, POP_PREV | PUSH_PREV, MEM_OUT, 0,
+			     out / c->inp_bytes, ROWS, COLS);
+	insn[n++] = insn_finish(POP_NEXT);
+	return n;
+}
+
+/* The same by plain loops: element (row, col), value (b, o). */
+static int8_t gemm_value(const struct core *c, const int8_t *inp, const int8_t *wgt,
+			 const int32_t *bias, unsigned int row, unsigned int col,
+			 unsigned int b, unsigned int o)
+{
+	int32_t sum = bias[((row * COLS + col) * c->batch + b) * c->block + o];
+	unsigned int k, i;
+
+	for (k = 0; k < INNER; k++)
+		for (i = 0; i < c->block; i++)
+			sum += inp[((row * INNER + k) * c->batch + b) * c->block + i] *
+			       wgt[((col * INNER + k) * c->block + o) * c->block + i];
+	sum >>= SHIFT;
+	if (sum > CLIP)
+		sum = CLIP;
+	return (int8_t)(sum < -CLIP ? -CLIP : sum);
+}
+
+TEST_F(basic, gemm_is_as_plain_loops_say)
+{
+	struct core c = core_of(&self->info);
+	struct mem inp, wgt, bias, uops, code, out;
+	unsigned int i, k, row, col, b, o, n;
+	unsigned int wrong = 0, at = 0;
+	uint32_t *words;
+
+	if (self->info.log_inp_width != 3 || self->info.log_wgt_width != 3)
+		SKIP(return, "the core's values are not int8");
+
+	ASSERT_EQ(0, mem_alloc(self->fd, &inp, ROWS * INNER * c.inp_bytes, VTA_BUF_HOST, 0));
+	ASSERT_EQ(0, mem_alloc(self->fd, &wgt, COLS * INNER * c.wgt_bytes, VTA_BUF_CARD, 0));
+	ASSERT_EQ(0, mem_alloc(self->fd, &bias, ROWS * COLS * c.acc_bytes, VTA_BUF_HOST, 0));
+	ASSERT_EQ(0, mem_alloc(self->fd, &out, ROWS * COLS * c.inp_bytes, VTA_BUF_HOST, 0));
+	ASSERT_EQ(0, mem_alloc(self->fd, &uops, 4096, VTA_BUF_HOST | VTA_BUF_READONLY, 0));
+	ASSERT_EQ(0, mem_alloc(self->fd, &code, 4096, VTA_BUF_HOST | VTA_BUF_READONLY, 0));
+
+	for (i = 0; i < ROWS * INNER * c.inp_bytes; i++)
+		((int8_t *)inp.ptr)[i] = number(i);
+	for (i = 0; i < COLS * INNER * c.wgt_bytes; i++)
+		((int8_t *)wgt.ptr)[i] = number(i + 1000);
+	for (i = 0; i < ROWS * COLS * c.acc_bytes / 4; i++)
+		((int32_t *)bias.ptr)[i] = number(i + 77) * 3;
+	words = uops.ptr;
+	for (k = 0; k < INNER; k++)
+		words[k] = uop(&c, 0, k, k);
+	n = gemm_stream(&c, code.ptr, inp.addr, wgt.addr, bias.addr, uops.addr, out.addr);
+	ASSERT_EQ(0, queue_do(&self->q, desc_run(code.addr, n, 0)));
+
+	for (row = 0; row < ROWS; row++)
+		for (col = 0; col < COLS; col++)
+			for (b = 0; b < c.batch; b++)
+				for (o = 0; o < c.block; o++, at++)
+					wrong += ((int8_t *)out.ptr)[at] !=
+						 gemm_value(&c, inp.ptr, wgt.ptr, bias.ptr,
+							    row, col, b, o);
+	EXPECT_EQ(0, wrong);
+	EXPECT_LT(0, le64toh(self->q.status->status.cycles));
+}
+
+/* Makes the card with that serial number the one under test. */
+static int choose(const char *serial)
+{
+	glob_t nodes;
+	size_t i;
+
+	if (glob("/dev/vta*", 0, NULL, &nodes))
+		return -ENOENT;
+	for (i = 0; i < nodes.gl_pathc; i++) {
+		setenv("VTA_NODE", nodes.gl_pathv[i], 1);
+		if (card_serial() == strtoull(serial, NULL, 0))
+			return 0;
+	}
+	return -ENOENT;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1 && choose(argv[1]))
+		ksft_exit_fail_msg("no card has the serial number %s\n", argv[1]);
+	return test_harness_run(argc, argv);
+}

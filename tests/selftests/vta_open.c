@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * vta_open - open files: contexts of their own, and as many as the card has
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include <kselftest_harness.h>
+
+#include "vta_selftest.h"
+
+FIXTURE(open) {
+	struct usage before;
+};
+
+FIXTURE_SETUP(open)
+{
+	self->before = card_usage();
+}
+
+/* Whatever a test did, nothing stays. */
+FIXTURE_TEARDOWN(open)
+{
+	struct usage now = card_usage();
+
+	EXPECT_TRUE(usage_equal(&self->before, &now));
+}
+
+TEST_F(open, info_then_close)
+{
+	struct vta_info info;
+	int fd = card_open();
+
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(self->before.contexts + 1, card_usage().contexts);
+	ASSERT_EQ(0, card_ioctl(fd, VTA_IOCTL_INFO, &info));
+	EXPECT_EQ(1, VTA_CONTRACT_MAJOR(info.contract));
+	EXPECT_LT(0, info.queues);
+	EXPECT_LT(0, info.contexts);
+	EXPECT_LT(0, info.ring_order_max);
+	EXPECT_LT(0, info.clock_khz);
+	EXPECT_LT(0, info.vectors);
+	EXPECT_LE(info.mem_free, info.mem_size);
+	EXPECT_EQ(0, info.pad[0] | info.pad[6]);
+	EXPECT_EQ(0, close(fd));
+}
+
+TEST_F(open, read_only_and_write_only)
+{
+	static const int modes[] = { O_RDONLY, O_WRONLY };
+	struct vta_info info;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(modes); i++) {
+		int fd = open(card_node(), modes[i]);
+
+		ASSERT_LE(0, fd);
+		EXPECT_EQ(0, card_ioctl(fd, VTA_IOCTL_INFO, &info));
+		close(fd);
+	}
+}
+
+TEST_F(open, no_read_no_write_no_seek)
+{
+	int fd = card_open();
+	char byte = 0;
+
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(-1, read(fd, &byte, 1));
+	EXPECT_EQ(EINVAL, errno);
+	EXPECT_EQ(-1, write(fd, &byte, 1));
+	EXPECT_EQ(EINVAL, errno);
+	EXPECT_EQ(-1, lseek(fd, 1, SEEK_SET));
+	EXPECT_EQ(ESPIPE, errno);
+	close(fd);
+}
+
+TEST_F(open, contexts_have_addresses_of_their_own)
+{
+	struct mem a, b;
+	int fds[2];
+
+	fds[0] = card_open();
+	fds[1] = card_open();
+	ASSERT_LE(0, fds[0]);
+	ASSERT_LE(0, fds[1]);
+	ASSERT_EQ(0, mem_alloc(fds[0], &a, 4096, VTA_BUF_HOST, 0x10000000));
+	ASSERT_EQ(0, mem_alloc(fds[1], &b, 4096, VTA_BUF_HOST, 0x10000000));
+	*(volatile int *)a.ptr = 1;
+	*(volatile int *)b.ptr = 2;
+	EXPECT_EQ(1, *(volatile int *)a.ptr);
+	close(fds[0]);
+	close(fds[1]);
+	munmap(a.ptr, a.size);
+	munmap(b.ptr, b.size);
+}
+
+/* One context writes and reads its own memory only, at the same address. */
+TEST_F(open, contexts_do_not_see_each_other)
+{
+	struct mem mine, other, out;
+	struct queue q;
+	int fds[2];
+
+	fds[0] = card_open();
+	fds[1] = card_open();
+	ASSERT_EQ(0, mem_alloc(fds[0], &mine, 4096, VTA_BUF_CARD, 0x10000000));
+	ASSERT_EQ(0, mem_alloc(fds[1], &other, 4096, VTA_BUF_CARD, 0x10000000));
+	ASSERT_EQ(0, mem_alloc(fds[0], &out, 4096, VTA_BUF_HOST, 0x20000000));
+	ASSERT_EQ(0, queue_open(fds[0], &q, NULL));
+	*(volatile uint32_t *)other.ptr = 0x55555555;
+
+	EXPECT_EQ(0, queue_do(&q, desc_fill(0x10000000, 0x11223344, 4096)));
+	EXPECT_EQ(0, queue_do(&q, desc_copy(out.addr, 0x10000000, 4096)));
+	EXPECT_EQ(0x11223344, *(volatile uint32_t *)out.ptr);
+	EXPECT_EQ(0x55555555, *(volatile uint32_t *)other.ptr);
+
+	/* What only the other has is not there. */
+	ASSERT_EQ(0, mem_free(&mine));
+	EXPECT_EQ(-EIO, queue_do(&q, desc_copy(out.addr, 0x10000000, 4096)));
+	queue_unmap(&q);
+	munmap(out.ptr, out.size);
+	munmap(other.ptr, other.size);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+TEST_F(open, all_contexts_then_none)
+{
+	unsigned int n = (unsigned int)card_attr("contexts"), i;
+	int *fds = calloc(n, sizeof(*fds));
+
+	for (i = 0; i < n - self->before.contexts; i++) {
+		fds[i] = card_open();
+		ASSERT_LE(0, fds[i]);
+	}
+	EXPECT_EQ(n, card_usage().contexts);
+	EXPECT_EQ(-ENOSPC, card_open());
+	close(fds[0]);
+	fds[0] = card_open();
+	EXPECT_LE(0, fds[0]);
+	while (i--)
+		close(fds[i]);
+}
+
+static int info_of(void *arg)
+{
+	struct vta_info info;
+
+	return -card_ioctl(*(int *)arg, VTA_IOCTL_INFO, &info);
+}
+
+TEST_F(open, fork_shares_the_file)
+{
+	struct queue q;
+	int fd = card_open();
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, queue_open(fd, &q, NULL));
+	EXPECT_EQ(0, in_child(info_of, &fd));
+	/* The child's end, with all its mappings, takes nothing away. */
+	EXPECT_EQ(0, queue_do(&q, desc_op(VTA_OP_NOP)));
+	EXPECT_EQ(self->before.contexts + 1, card_usage().contexts);
+	EXPECT_EQ(0, queue_close(&q));
+	close(fd);
+}
+
+static int send_fd(int socket, int fd)
+{
+	char control[CMSG_SPACE(sizeof(int))] = { 0 };
+	struct iovec iov = { "", 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = control, .msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
+
+	cmsg->cmsg_level = SOL_SOCKET;
+	cmsg->cmsg_type = SCM_RIGHTS;
+	cmsg->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(cmsg), &fd, sizeof(fd));
+	return sendmsg(socket, &msg, 0) == 1 ? 0 : -errno;
+}
+
+static int receive_fd(int socket)
+{
+	char control[CMSG_SPACE(sizeof(int))];
+	char byte;
+	struct iovec iov = { &byte, 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = control, .msg_controllen = sizeof(control),
+	};
+	int fd;
+
+	if (recvmsg(socket, &msg, 0) != 1 || !CMSG_FIRSTHDR(&msg))
+		return -1;
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
+	return fd;
+}
+
+/* Gets an open card by a socket and has it fill the buffer at 0x10000000. */
+static int work_for_another(void *arg)
+{
+	int *sockets = arg;
+	struct queue q;
+	int fd;
+
+	close(sockets[0]);
+	fd = receive_fd(sockets[1]);
+	if (fd < 0 || queue_open(fd, &q, NULL))
+		return 1;
+	return queue_do(&q, desc_fill(0x10000000, 0xabababab, 4096)) ? 2 : 0;
+}
+
+/* The receiver has the same context, also when the sender has closed it. */
+TEST_F(open, passed_over_a_socket)
+{
+	int sockets[2], fd, status;
+	struct mem mem;
+	pid_t pid;
+
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, sockets));
+	pid = fork();
+	if (!pid)
+		_exit(work_for_another(sockets));
+	fd = card_open();
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, mem_alloc(fd, &mem, 4096, VTA_BUF_HOST, 0x10000000));
+	ASSERT_EQ(0, send_fd(sockets[0], fd));
+	close(fd);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(0xabababab, *(volatile uint32_t *)mem.ptr);
+	munmap(mem.ptr, mem.size);
+}
+
+TEST_F(open, poll_says_nothing)
+{
+	struct pollfd pfd = { .events = POLLIN | POLLOUT | POLLPRI };
+
+	pfd.fd = card_open();
+	ASSERT_LE(0, pfd.fd);
+	EXPECT_EQ(0, poll(&pfd, 1, 10));
+	close(pfd.fd);
+}
+
+TEST_F(open, fdinfo_tells_what_it_holds)
+{
+	char path[64], line[128];
+	unsigned int queues = 0;
+	unsigned long card = 0;
+	struct queue q;
+	struct mem mem;
+	int fd = card_open();
+	FILE *file;
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, mem_alloc(fd, &mem, 12288, VTA_BUF_CARD, 0));
+	ASSERT_EQ(0, queue_open(fd, &q, NULL));
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	file = fopen(path, "r");
+	ASSERT_NE(NULL, file);
+	while (fgets(line, sizeof(line), file)) {
+		sscanf(line, "vta-card-bytes: %lu", &card);
+		sscanf(line, "vta-queues: %u", &queues);
+	}
+	fclose(file);
+	EXPECT_EQ(12288, card);
+	EXPECT_EQ(1, queues);
+	queue_unmap(&q);
+	munmap(mem.ptr, mem.size);
+	close(fd);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "vta_selftest.h"
+
+/* ---- the card ---- */
+
+const char *card_node(void)
+{
+	const char *node = getenv("VTA_NODE");
+
+	return node ? node : "/dev/vta0";
+}
+
+static const char *card_name(void)
+{
+	return strrchr(card_node(), '/') + 1;
+}
+
+int card_open(void)
+{
+	int fd = open(card_node(), O_RDWR | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int card_ioctl(int fd, unsigned long request, void *arg)
+{
+	return ioctl(fd, request, arg) ? -errno : 0;
+}
+
+static uint64_t card_number(const char *name, int base)
+{
+	char path[128];
+	char text[32];
+	ssize_t len;
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/class/vta/%s/%s", card_name(), name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return UINT64_MAX;
+	len = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (len <= 0)
+		return UINT64_MAX;
+	text[len] = '\0';
+	return strtoull(text, NULL, base);
+}
+
+uint64_t card_attr(const char *name)
+{
+	return card_number(name, 10);
+}
+
+uint64_t card_serial(void)
+{
+	return card_number("serial", 16);
+}
+
+uint64_t card_counter(const char *name)
+{
+	char attr[64];
+
+	snprintf(attr, sizeof(attr), "counters/%s", name);
+	return card_attr(attr);
+}
+
+uint64_t card_counter_reaches(const char *name, uint64_t value)
+{
+	int64_t end = now_ns() + PATIENCE_MS * 1000000ll;
+	uint64_t is = card_counter(name);
+
+	while (is < value && now_ns() < end) {
+		sleep_ms(2);
+		is = card_counter(name);
+	}
+	return is;
+}
+
+struct usage card_usage(void)
+{
+	return (struct usage) {
+		.queues = card_attr("queues_used"),
+		.contexts = card_attr("contexts_used"),
+		.mem_free = card_attr("mem_free"),
+	};
+}
+
+bool usage_equal(const struct usage *a, const struct usage *b)
+{
+	return a->queues == b->queues && a->contexts == b->contexts &&
+	       a->mem_free == b->mem_free;
+}
+
+int card_pci_address(char *address, size_t size)
+{
+	char link[64], path[256];
+	ssize_t len;
+
+	snprintf(link, sizeof(link), "/sys/class/vta/%s/device", card_name());
+	len = readlink(link, path, sizeof(path) - 1);
+	if (len < 0)
+		return -errno;
+	path[len] = '\0';
+	snprintf(address, size, "%s", strrchr(path, '/') + 1);
+	return 0;
+}
+
+int file_write(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? -1 : write(fd, text, strlen(text));
+	int err = len < 0 ? -errno : 0;
+
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+int in_child(int (*child)(void *arg), void *arg)
+{
+	int status;
+	pid_t pid;
+
+	pid = fork();
+	if (pid < 0)
+		return -errno;
+	if (!pid)
+		_exit(child(arg));
+	if (waitpid(pid, &status, 0) != pid)
+		return -errno;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -EINTR;
+}
+
+int64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ll + now.tv_nsec;
+}
+
+void sleep_ms(unsigned int ms)
+{
+	usleep(ms * 1000);
+}
+
+/* ---- buffers ---- */
+
+int mem_alloc(int fd, struct mem *mem, size_t size, uint32_t flags, uint32_t addr)
+{
+	struct vta_buf_alloc req = {
+		.size = size,
+		.addr = addr,
+		.flags = flags | (addr ? VTA_BUF_FIXED : 0),
+	};
+	int err = card_ioctl(fd, VTA_IOCTL_BUF_ALLOC, &req);
+
+	if (err)
+		return err;
+	*mem = (struct mem) {
+		.fd = fd,
+		.handle = req.handle,
+		.addr = (uint32_t)req.addr,
+		.size = req.size,
+		.offset = req.mmap_offset,
+	};
+	mem->ptr = mmap(NULL, mem->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+			(off_t)req.mmap_offset);
+	return mem->ptr == MAP_FAILED ? -errno : 0;
+}
+
+int mem_free(struct mem *mem)
+{
+	struct vta_buf_free req = { .handle = mem->handle };
+	int err = card_ioctl(mem->fd, VTA_IOCTL_BUF_FREE, &req);
+
+	munmap(mem->ptr, mem->size);
+	mem->ptr = NULL;
+	return err;
+}
+
+/* ---- queues ---- */
+
+static size_t ring_size(const struct queue *q)
+{
+	return q->entries * sizeof(struct vta_desc);
+}
+
+int queue_open(int fd, struct queue *q, const struct vta_queue_create *create)
+{
+	int err;
+
+	memset(q, 0, sizeof(*q));
+	q->fd = fd;
+	if (create)
+		q->create = *create;
+	else
+		q->create.ring_order = 6;
+	err = card_ioctl(fd, VTA_IOCTL_QUEUE_CREATE, &q->create);
+	if (err)
+		return err;
+	q->id = q->create.queue;
+	q->entries = 1u << q->create.ring_order;
+	q->page = q->create.doorbell_size;
+	q->ring = mmap(NULL, ring_size(q), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		       (off_t)q->create.ring_offset);
+	q->status = mmap(NULL, q->page, PROT_READ, MAP_SHARED, fd,
+			 (off_t)q->create.status_offset);
+	q->doorbell = mmap(NULL, q->page, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+			   (off_t)q->create.doorbell_offset);
+	if (q->ring == MAP_FAILED || (void *)q->status == MAP_FAILED ||
+	    (void *)q->doorbell == MAP_FAILED)
+		return -errno;
+	return 0;
+}
+
+void queue_unmap(struct queue *q)
+{
+	munmap(q->ring, ring_size(q));
+	munmap((void *)q->status, q->page);
+	munmap((void *)q->doorbell, q->page);
+}
+
+int queue_close(struct queue *q)
+{
+	struct vta_queue_destroy req = { .queue = q->id };
+	int err = card_ioctl(q->fd, VTA_IOCTL_QUEUE_DESTROY, &req);
+
+	queue_unmap(q);
+	return err;
+}
+
+void queue_ring(struct queue *q, uint32_t value)
+{
+	/* Also drains what was written to card memory, write-combined. */
+	__sync_synchronize();
+	*q->doorbell = htole32(value);
+}
+
+void queue_kick(struct queue *q)
+{
+	queue_ring(q, (uint32_t)q->submitted);
+}
+
+uint64_t queue_submit(struct queue *q, const struct vta_desc *descs, unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		q->ring[(q->submitted + i) & (q->entries - 1)] = descs[i];
+	q->submitted += n;
+	queue_kick(q);
+	return q->submitted;
+}
+
+uint64_t queue_seq(const struct queue *q)
+{
+	return le64toh(q->status->status.seq);
+}
+
+int queue_wait(const struct queue *q, uint64_t seq, int ms, uint64_t *done)
+{
+	struct vta_wait req = {
+		.queue = q->id,
+		.seq = seq,
+		.deadline_ns = ms < 0 ? VTA_WAIT_FOREVER : now_ns() + ms * 1000000ll,
+	};
+	int err = card_ioctl(q->fd, VTA_IOCTL_WAIT, &req);
+
+	if (done)
+		*done = req.done;
+	return err;
+}
+
+int queue_do(struct queue *q, struct vta_desc desc)
+{
+	return queue_wait(q, queue_submit(q, &desc, 1), PATIENCE_MS, NULL);
+}
+
+int queue_fault(const struct queue *q, struct vta_queue_fault *fault)
+{
+	memset(fault, 0, sizeof(*fault));
+	fault->queue = q->id;
+	return card_ioctl(q->fd, VTA_IOCTL_FAULT, fault);
+}
+
+static void *waiter_run(void *arg)
+{
+	struct waiter *w = arg;
+
+	w->ret = queue_wait(w->q, w->seq, w->ms, &w->done);
+	return NULL;
+}
+
+int waiter_start(struct waiter *w, const struct queue *q, uint64_t seq, int ms)
+{
+	w->q = q;
+	w->seq = seq;
+	w->ms = ms;
+	return -pthread_create(&w->thread, NULL, waiter_run, w);
+}
+
+int waiter_join(struct waiter *w)
+{
+	int err = pthread_join(w->thread, NULL);
+
+	return err ? -err : w->ret;
+}
+
+/* ---- descriptors ---- */
+
+struct vta_desc desc_op(enum vta_op op)
+{
+	struct vta_desc d;
+
+	memset(&d, 0, sizeof(d));
+	d.op_flags = htole32(op);
+	return d;
+}
+
+struct vta_desc desc_copy2d(uint32_t dst, uint32_t dst_pitch, uint32_t src,
+			    uint32_t src_pitch, uint32_t width, uint32_t rows)
+{
+	struct vta_desc d = desc_op(VTA_OP_COPY);
+
+	d.copy.dst = htole32(dst);
+	d.copy.src = htole32(src);
+	d.copy.width = htole32(width);
+	d.copy.rows = htole32(rows);
+	d.copy.dst_pitch = htole32(dst_pitch);
+	d.copy.src_pitch = htole32(src_pitch);
+	return d;
+}
+
+struct vta_desc desc_copy(uint32_t dst, uint32_t src, uint32_t len)
+{
+	return desc_copy2d(dst, 0, src, 0, len, 1);
+}
+
+struct vta_desc desc_fill2d(uint32_t dst, uint32_t pitch, uint32_t pattern,
+			    uint32_t width, uint32_t rows)
+{
+	struct vta_desc d = desc_op(VTA_OP_FILL);
+
+	d.fill.dst = htole32(dst);
+	d.fill.pattern = htole32(pattern);
+	d.fill.width = htole32(width);
+	d.fill.rows = htole32(rows);
+	d.fill.dst_pitch = htole32(pitch);
+	return d;
+}
+
+struct vta_desc desc_fill(uint32_t dst, uint32_t pattern, uint32_t len)
+{
+	return desc_fill2d(dst, 0, pattern, len, 1);
+}
+
+static struct vta_desc desc_sync(enum vta_op op, uint32_t addr, uint64_t value)
+{
+	struct vta_desc d = desc_op(op);
+
+	d.sync.addr = htole32(addr);
+	d.sync.value = htole64(value);
+	return d;
+}
+
+struct vta_desc desc_signal(uint32_t addr, uint64_t value)
+{
+	return desc_sync(VTA_OP_SIGNAL, addr, value);
+}
+
+struct vta_desc desc_wait(uint32_t addr, uint64_t value)
+{
+	return desc_sync(VTA_OP_WAIT, addr, value);
+}
+
+struct vta_desc desc_run(uint32_t addr, uint32_t count, uint64_t cycles)
+{
+	struct vta_desc d = desc_op(VTA_OP_RUN);
+
+	d.run.insn_addr = htole32(addr);
+	d.run.insn_count = htole32(count);
+	d.run.cycle_limit = htole64(cycles);
+	return d;
+}
+
+struct vta_desc desc_stamp(struct vta_desc desc, uint32_t addr)
+{
+	desc.op_flags |= htole32(VTA_DESC_STAMP);
+	desc.stamp_addr = htole32(addr);
+	return desc;
+}

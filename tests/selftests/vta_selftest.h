@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * vta_selftest.h - what the tests share: /dev/vtaN by its bare ioctls
+ *
+ * Nothing here goes through libvtadev, so that the interface itself is tested.
+ * Functions return 0 or a value on success and a negative errno on failure.
+ */
+#ifndef VTA_SELFTEST_H
+#define VTA_SELFTEST_H
+
+#include <endian.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vta.h"
+
+/* Longer than anything takes, also under emulation on a busy machine. */
+#define PATIENCE_MS	20000
+
+/* ---- the card ---- */
+
+/* The node under test: VTA_NODE of the environment, or /dev/vta0. */
+const char *card_node(void);
+int card_open(void);
+int card_ioctl(int fd, unsigned long request, void *arg);
+
+/* Numbers from sysfs; UINT64_MAX if there is no such file. */
+uint64_t card_attr(const char *name);
+uint64_t card_serial(void);
+uint64_t card_counter(const char *name);
+/* Waits until it is @value at least, and returns what it is then or at the end. */
+uint64_t card_counter_reaches(const char *name, uint64_t value);
+
+/* What a card has given away, to be the same before and after. */
+struct usage {
+	uint64_t queues;
+	uint64_t contexts;
+	uint64_t mem_free;
+};
+
+struct usage card_usage(void);
+bool usage_equal(const struct usage *a, const struct usage *b);
+
+/* Address of the card under test, as 0000:01:00.0. */
+int card_pci_address(char *address, size_t size);
+int file_write(const char *path, const char *text);
+
+/* Runs @child in a process and returns what it returned, 0 to 255, or -EINTR. */
+int in_child(int (*child)(void *arg), void *arg);
+
+int64_t now_ns(void);
+void sleep_ms(unsigned int ms);
+
+/* ---- buffers ---- */
+
+struct mem {
+	int fd;
+	uint32_t handle;
+	uint32_t addr;
+	size_t size;
+	uint64_t offset;
+	void *ptr;
+};
+
+/* Allocates and maps. @addr: where, or 0 for anywhere. */
+int mem_alloc(int fd, struct mem *mem, size_t size, uint32_t flags, uint32_t addr);
+int mem_free(struct mem *mem);
+
+/* ---- queues ---- */
+
+struct queue {
+	int fd;
+	uint32_t id;
+	uint32_t entries;
+	uint32_t page;
+	uint64_t submitted;
+	struct vta_queue_create create;
+	struct vta_desc *ring;
+	const volatile struct vta_status_page *status;
+	volatile uint32_t *doorbell;
+};
+
+/* Creates a queue as @create says (NULL: 64 descriptors) and maps all of it. */
+int queue_open(int fd, struct queue *q, const struct vta_queue_create *create);
+void queue_unmap(struct queue *q);
+int queue_close(struct queue *q);
+
+/* Puts descriptors into the ring, which must have room; rings the doorbell. */
+uint64_t queue_submit(struct queue *q, const struct vta_desc *descs, unsigned int n);
+void queue_kick(struct queue *q);
+void queue_ring(struct queue *q, uint32_t value);
+uint64_t queue_seq(const struct queue *q);
+
+/* @ms from now; negative: as long as it takes. @done may be NULL. */
+int queue_wait(const struct queue *q, uint64_t seq, int ms, uint64_t *done);
+/* Submits one and waits. */
+int queue_do(struct queue *q, struct vta_desc desc);
+int queue_fault(const struct queue *q, struct vta_queue_fault *fault);
+
+/* A wait in a thread of its own. */
+struct waiter {
+	pthread_t thread;
+	const struct queue *q;
+	uint64_t seq;
+	int ms;
+	int ret;
+	uint64_t done;
+};
+
+int waiter_start(struct waiter *w, const struct queue *q, uint64_t seq, int ms);
+/* Returns what the wait did. */
+int waiter_join(struct waiter *w);
+
+/* ---- descriptors ---- */
+
+struct vta_desc desc_op(enum vta_op op);
+struct vta_desc desc_copy(uint32_t dst, uint32_t src, uint32_t len);
+struct vta_desc desc_copy2d(uint32_t dst, uint32_t dst_pitch, uint32_t src,
+			    uint32_t src_pitch, uint32_t width, uint32_t rows);
+struct vta_desc desc_fill(uint32_t dst, uint32_t pattern, uint32_t len);
+struct vta_desc desc_fill2d(uint32_t dst, uint32_t pitch, uint32_t pattern,
+			    uint32_t width, uint32_t rows);
+struct vta_desc desc_signal(uint32_t addr, uint64_t value);
+struct vta_desc desc_wait(uint32_t addr, uint64_t value);
+struct vta_desc desc_run(uint32_t addr, uint32_t count, uint64_t cycles);
+struct vta_desc desc_stamp(struct vta_desc desc, uint32_t addr);
+
+#endif /* VTA_SELFTEST_H */
