@@ -50,7 +50,7 @@ module:
 	test -e '$(KDIR)/Makefile' || { \
 		echo "no kernel headers in $(KDIR): install linux-headers-$$(uname -r) or say KDIR=" >&2; \
 		exit 1; }; \
-	release=$$($(MAKE) -s -C '$(KDIR)' kernelrelease); \
+	release=$$(sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' '$(KDIR)/include/generated/utsrelease.h'); \
 	dir=$(CURDIR)/build/module/$$release; \
 	mkdir -p "$$dir"; \
 	cp -pru Kbuild kmod uapi "$$dir"; \
