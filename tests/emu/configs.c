@@ -32,6 +32,9 @@ void configs_load(struct configs *configs)
 		const char *path = found.gl_pathv[i], *name = strrchr(path, '/') + 1;
 		char err[256];
 
+		if (strlen(path) >= sizeof(configs->path[i]))
+			refuse(path, "too long a path");
+		strcpy(configs->path[i], path);
 		if (core_config_load(&configs->cfg[i], path, err, sizeof(err)))
 			refuse(path, err);
 		snprintf(configs->name[i], sizeof(configs->name[i]), "%.*s",

@@ -11,6 +11,7 @@ struct configs {
 	unsigned int count;
 	struct core_config cfg[CONFIGS_MAX];
 	char name[CONFIGS_MAX][32];
+	char path[CONFIGS_MAX][256];
 };
 
 /*
