@@ -580,7 +580,12 @@ static void engines_work_together(void **state)
 	rig_submit(&q[1]);
 	rig_do(&q[2], rig_signal(SCRATCH, 1));
 	rig_do(&q[3], rig_wait(SCRATCH, 1));
-	rig_control(r, "state\n", answer, sizeof(answer));
+	/* They begin when their threads get to it. */
+	for (int tries = 0; tries < 1000; tries++) {
+		rig_control(r, "state\n", answer, sizeof(answer));
+		if (strstr(answer, "\"compute_queue\":0,\"copy_queue\":1"))
+			break;
+	}
 	assert_non_null(strstr(answer, "\"compute_queue\":0,\"copy_queue\":1"));
 	rig_queue_stop(&q[0], true);
 	rig_queue_stop(&q[1], true);
