@@ -30,8 +30,9 @@ trap 'rm -rf "$dir"' EXIT
 
 # A directory as "make install" of the kernel's selftests would leave it.
 source=$("$vm" source)/tools/testing/selftests
-mkdir -p "$dir/kselftest/vta"
-cp -r "$source/kselftest" "$source/run_kselftest.sh" "$dir/kselftest/"
+mkdir -p "$dir/kselftest/kselftest" "$dir/kselftest/vta"
+cp "$source/run_kselftest.sh" "$dir/kselftest/"
+cp "$source/kselftest/runner.sh" "$dir/kselftest/kselftest/"
 find "$built" -maxdepth 1 -type f -perm /111 -exec cp -t "$dir/kselftest/vta/" {} +
 cp "$here"/*.sh "$here/settings" "$dir/kselftest/vta/"
 
