@@ -318,7 +318,7 @@ static vm_fault_t vta_bo_fault(struct vm_fault *vmf)
 	vm_fault_t ret;
 
 	mutex_lock(&bo->ctx->lock);
-	if (!bo->has_memory) {
+	if (bo->ctx->dead) {	/* the memory is about to go, or has gone */
 		ret = vta_ctx_fault_blank(bo->ctx, vmf);
 		goto out;
 	}

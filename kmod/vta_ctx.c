@@ -93,7 +93,7 @@ static int vta_ctx_stop(struct vta_ctx *ctx)
 	}
 	ret = vta_mmu_disable(&ctx->mmu);
 	if (!ret)
-		ctx->dead = true;
+		WRITE_ONCE(ctx->dead, true);
 out:
 	mutex_unlock(&ctx->lock);
 	return ret;
@@ -130,14 +130,17 @@ void vta_ctx_revoke(struct vta_ctx *ctx)
 	lockdep_assert_held(&ctx->vdev->lock);
 
 	mutex_lock(&ctx->lock);
-	ctx->dead = true;
+	/*
+	 * All mappings of the file, and of others that share its inode. Page
+	 * faults wait for the lock; when the first call fails, nobody sees the
+	 * card any more.
+	 */
+	unmap_mapping_range(ctx->file->f_mapping, 0, 0, 1);
+	WRITE_ONCE(ctx->dead, true);
 	xa_for_each(&ctx->queues, handle, q)
 		vta_queue_revoke(q, -ENODEV);
 	mutex_unlock(&ctx->lock);
-
 	wake_up_poll(&ctx->poll_wq, EPOLLERR | EPOLLHUP);
-	/* All of the file's mappings, and those of others that share its inode. */
-	unmap_mapping_range(ctx->file->f_mapping, 0, 0, 1);
 }
 
 void vta_ctx_drop(struct vta_ctx *ctx)

@@ -140,6 +140,7 @@ static struct pci_driver vta_driver = {
 	.id_table = vta_ids,
 	.probe = vta_probe,
 	.remove = vta_remove,
+	.err_handler = &vta_reset_handlers,
 };
 
 static int __init vta_init(void)

@@ -57,10 +57,10 @@ void vta_card_start(struct vta_device *vdev)
 	vta_write(vdev, REG_CONTROL, REG_CONTROL_ENABLE);
 }
 
-void vta_card_recover(struct vta_device *vdev)
+/* Everybody is sent home, and nothing more is heard of the card. */
+static void vta_reset_begin(struct vta_device *vdev)
 {
 	struct vta_ctx *ctx;
-	int ret;
 
 	lockdep_assert_held(&vdev->lock);
 
@@ -68,25 +68,38 @@ void vta_card_recover(struct vta_device *vdev)
 		vta_ctx_revoke(ctx);
 	/* Who could ask for a reset of the card as it was has been stopped. */
 	WRITE_ONCE(vdev->reset_wanted, false);
-
 	vta_irq_disable(vdev);
-	ret = vta_card_reset(vdev);
+}
+
+/* The card is still, or must be made so: @ret says if it has been reset. */
+static void vta_reset_end(struct vta_device *vdev, int ret)
+{
+	struct vta_ctx *ctx;
+
+	lockdep_assert_held(&vdev->lock);
+
 	if (ret)
 		pci_clear_master(vdev->pdev);
 	list_for_each_entry(ctx, &vdev->ctxs, node)
 		vta_ctx_drop(ctx);
-	if (!ret)
+	vdev->gone = ret;
+	if (!ret) {
+		vdev->generation++;
 		vta_card_start(vdev);
+	}
 	vta_irq_enable(vdev);
 
-	if (ret) {
-		vdev->gone = true;
-		dev_err(&vdev->dev, "cannot be reset (%d), given up: power the card off and on, then bind the driver again\n",
+	if (ret)
+		dev_err(&vdev->dev, "cannot be reset (%d), given up: power it off and on, then bind the driver again\n",
 			ret);
-		return;
-	}
-	vdev->generation++;
-	dev_warn(&vdev->dev, "was reset; files opened before must be opened again\n");
+	else
+		dev_warn(&vdev->dev, "was reset; files opened before must be opened again\n");
+}
+
+void vta_card_recover(struct vta_device *vdev)
+{
+	vta_reset_begin(vdev);
+	vta_reset_end(vdev, vta_card_reset(vdev));
 }
 
 void vta_reset_work(struct work_struct *work)
@@ -112,15 +125,37 @@ void vta_card_retire(struct vta_device *vdev)
 	int ret;
 
 	mutex_lock(&vdev->lock);
-	list_for_each_entry(ctx, &vdev->ctxs, node)
-		vta_ctx_revoke(ctx);
-	vta_irq_disable(vdev);
+	vta_reset_begin(vdev);
 	ret = vta_card_reset(vdev);
 	if (ret)
 		dev_warn(&vdev->dev, "gone, or cannot be reset (%d)\n", ret);
 	pci_clear_master(vdev->pdev);
 	list_for_each_entry(ctx, &vdev->ctxs, node)
 		vta_ctx_drop(ctx);
-	vta_irq_enable(vdev);
 	mutex_unlock(&vdev->lock);
 }
+
+/*
+ * Somebody else resets the function: sysfs, or the PCI core. The lock is held
+ * from one call to the other, as through any reset.
+ */
+static void vta_reset_prepare(struct pci_dev *pdev)
+{
+	struct vta_device *vdev = pci_get_drvdata(pdev);
+
+	mutex_lock(&vdev->lock);
+	vta_reset_begin(vdev);
+}
+
+static void vta_reset_done(struct pci_dev *pdev)
+{
+	struct vta_device *vdev = pci_get_drvdata(pdev);
+
+	vta_reset_end(vdev, vta_card_wait_ready(vdev));
+	mutex_unlock(&vdev->lock);
+}
+
+const struct pci_error_handlers vta_reset_handlers = {
+	.reset_prepare = vta_reset_prepare,
+	.reset_done = vta_reset_done,
+};

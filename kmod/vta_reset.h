@@ -5,9 +5,13 @@
 #ifndef VTA_RESET_H
 #define VTA_RESET_H
 
+#include <linux/pci.h>
 #include <linux/workqueue.h>
 
 struct vta_device;
+
+/* For resets that others start. */
+extern const struct pci_error_handlers vta_reset_handlers;
 
 int vta_card_wait_ready(struct vta_device *vdev);
 int vta_card_reset(struct vta_device *vdev);
