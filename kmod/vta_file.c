@@ -185,7 +185,7 @@ static int vta_mmap(struct file *file, struct vm_area_struct *vma)
 
 	if (READ_ONCE(ctx->dead))
 		return -ENODEV;
-	if (!(vma->vm_flags & VM_SHARED))
+	if (!(vma->vm_flags & VM_MAYSHARE))
 		return -EINVAL;
 	if (vma->vm_flags & VM_EXEC)
 		return -EACCES;

@@ -291,7 +291,7 @@ int vta_wait(struct vta_ctx *ctx, struct vta_wait *arg)
 				ret = -EAGAIN;
 			else
 				q->poll = VTA_POLL_NONE;
-		} else if (arg->deadline_ns <= ktime_get_ns()) {
+		} else if (arg->deadline_ns <= (s64)ktime_get_ns()) {
 			ret = -ETIMEDOUT;
 		}
 	}
