@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The debug counters (docs/hardware.md, section 12), to the last one, for jobs
+ * small enough to count by hand.
+ */
+#include <string.h>
+
+#include "card_prog.h"
+#include "card_rig.h"
+
+#define DATA	0x00100000u	/* guest memory, 4 pages */
+#define CODE	0x00200000u	/* guest memory, 1 page */
+#define CARD	0x00400000u	/* card memory, one block */
+
+/* Bytes of a descriptor, of an entry, and of what a completion writes. */
+#define DESC	64
+#define ENTRY	8
+#define DONE	24
+
+struct bench {
+	struct rig *r;
+	struct rig_queue q;
+	uint8_t *data;
+	void *code;
+};
+
+static void bench(struct bench *b, struct rig *r)
+{
+	*b = (struct bench) { .r = r };
+	rig_context(r, 0);
+	b->data = rig_map_pages(r, 0, DATA, 4);
+	b->code = rig_map_pages(r, 0, CODE, 1);
+	rig_map_block(r, 0, CARD, 0, RIG_RW | RIG_CARD);
+	rig_queue(r, &b->q, 0, 0, 4);
+	rig_queue_start(&b->q, 0);
+	/* The ring's page is in the TLB from now on. */
+	rig_do(&b->q, rig_nop());
+	rig_clear_counters(r);
+}
+
+struct counts {
+	uint64_t n[VTA_COUNTERS];
+};
+
+/* All counters at once, and that nothing else was counted. */
+static void expect(struct bench *b, const struct counts *want)
+{
+	for (unsigned int i = 0; i < VTA_COUNTERS; i++) {
+		uint64_t got = rig_counter(b->r, i);
+
+		if (got != want->n[i])
+			fail_msg("counter %u is %llu, not %llu", i, (unsigned long long)got,
+				 (unsigned long long)want->n[i]);
+	}
+	rig_clear_counters(b->r);
+}
+
+#define C(name)	[VTA_COUNTER_##name]
+#define EXPECT(b, ...)	expect(b, &(struct counts) { .n = { __VA_ARGS__ } })
+
+static void start_and_stop(void **state)
+{
+	struct rig *r = *state;
+	struct bench b;
+
+	bench(&b, r);
+	rig_set(r, REG_QUEUE_CTRL(0), 0);
+	while (*(volatile uint32_t *)&b.q.page->status.state != VTA_QUEUE_DISABLED)
+		;
+	/* State and reason, in one word. */
+	EXPECT(&b, C(MMIO_WRITES) = 1, C(DMA_WRITE_BYTES) = 8);
+	rig_set(r, REG_QUEUE_CTRL(0), REG_QUEUE_CTRL_ENABLE);
+	EXPECT(&b, C(MMIO_WRITES) = 1, C(DMA_WRITE_BYTES) = 128);
+	(void)rig_get(r, REG_STATUS);
+	(void)rig_get(r, 0xf0);
+	EXPECT(&b, C(MMIO_READS) = 2, C(BAD_ACCESSES) = 1);
+}
+
+static void nop(void **state)
+{
+	struct bench b;
+
+	bench(&b, *state);
+	rig_do(&b.q, rig_nop());
+	EXPECT(&b, C(MMIO_WRITES) = 1, C(DOORBELLS) = 1, C(DMA_READ_BYTES) = DESC,
+	       C(DMA_WRITE_BYTES) = DONE, C(TLB_HITS) = 1, C(DESCRIPTORS) = 1);
+}
+
+static void walks_and_hits(void **state)
+{
+	struct bench b;
+
+	bench(&b, *state);
+	/* A first access reads both levels. */
+	rig_do(&b.q, rig_signal(DATA, 1));
+	EXPECT(&b, C(MMIO_WRITES) = 1, C(DOORBELLS) = 1, C(DMA_READ_BYTES) = DESC + 2 * ENTRY,
+	       C(DMA_WRITE_BYTES) = 8 + DONE, C(TLB_HITS) = 1, C(PAGE_WALKS) = 1,
+	       C(DESCRIPTORS) = 1);
+	/* The next page needs the second level only. */
+	rig_do(&b.q, rig_signal(DATA + 4096, 1));
+	EXPECT(&b, C(MMIO_WRITES) = 1, C(DOORBELLS) = 1, C(DMA_READ_BYTES) = DESC + ENTRY,
+	       C(DMA_WRITE_BYTES) = 8 + DONE, C(TLB_HITS) = 1, C(PAGE_WALKS) = 1,
+	       C(DESCRIPTORS) = 1);
+	/* Both are in the TLB now. */
+	rig_do(&b.q, rig_signal(DATA + 4096, 1));
+	EXPECT(&b, C(MMIO_WRITES) = 1, C(DOORBELLS) = 1, C(DMA_READ_BYTES) = DESC,
+	       C(DMA_WRITE_BYTES) = 8 + DONE, C(TLB_HITS) = 2, C(DESCRIPTORS) = 1);
+	/* A block is one entry. */
+	rig_do(&b.q, rig_signal(CARD + 0x12340, 1));
+	EXPECT(&b, C(MMIO_WRITES) = 1, C(DOORBELLS) = 1, C(DMA_READ_BYTES) = DESC + ENTRY,
+	       C(DMA_WRITE_BYTES) = DONE, C(MEM_WRITE_BYTES) = 8, C(TLB_HITS) = 1,
+	       C(PAGE_WALKS) = 1, C(DESCRIPTORS) = 1);
+	/* Dropped, all of it is read again: ring, then word. */
+	rig_set(b.r, REG_TLB_INVALIDATE, 0);
+	rig_do(&b.q, rig_wait(DATA, 1));
+	EXPECT(&b, C(MMIO_WRITES) = 2, C(DOORBELLS) = 1,
+	       C(DMA_READ_BYTES) = DESC + 4 * ENTRY + 8, C(DMA_WRITE_BYTES) = DONE,
+	       C(PAGE_WALKS) = 2, C(TLB_INVALIDATIONS) = 1, C(DESCRIPTORS) = 1);
+}
+
+static void copy(void **state)
+{
+	struct bench b;
+
+	bench(&b, *state);
+	rig_do(&b.q, rig_fill(DATA, 0, 4 * 4096));
+	/* Four pages, of which the first needs two entries. */
+	EXPECT(&b, C(MMIO_WRITES) = 1, C(DOORBELLS) = 1, C(DMA_READ_BYTES) = DESC + 5 * ENTRY,
+	       C(DMA_WRITE_BYTES) = 4 * 4096 + DONE, C(TLB_HITS) = 1, C(PAGE_WALKS) = 4,
+	       C(DESCRIPTORS) = 1, C(FILLS) = 1, C(COPY_BYTES) = 4 * 4096,
+	       C(COPY_CYCLES) = 16 + 1 + 1024);
+	/*
+	 * Three rows, each of two pages at both its ends, where the pages end
+	 * at different bytes. The block takes one walk, then hits.
+	 */
+	rig_do(&b.q, (struct vta_desc) {
+		.op_flags = VTA_OP_COPY,
+		.copy = { CARD + 2000, DATA, 5000, 3, 8192, 4096 },
+	});
+	EXPECT(&b, C(MMIO_WRITES) = 1, C(DOORBELLS) = 1,
+	       C(DMA_READ_BYTES) = DESC + ENTRY + 15000, C(DMA_WRITE_BYTES) = DONE,
+	       C(MEM_WRITE_BYTES) = 15000, C(TLB_HITS) = 1 + 6 + 5, C(PAGE_WALKS) = 1,
+	       C(DESCRIPTORS) = 1, C(COPIES) = 1, C(COPY_BYTES) = 15000,
+	       C(COPY_CYCLES) = 16 + 3 * (1 + 313));
+	/* Within card memory, with a stamp in host memory. */
+	rig_do(&b.q, rig_stamped(rig_copy(CARD, CARD + 8192, 100), DATA));
+	EXPECT(&b, C(MMIO_WRITES) = 1, C(DOORBELLS) = 1, C(DMA_READ_BYTES) = DESC,
+	       C(DMA_WRITE_BYTES) = 32 + DONE, C(MEM_READ_BYTES) = 100, C(MEM_WRITE_BYTES) = 100,
+	       C(TLB_HITS) = 1 + 2 + 1, C(DESCRIPTORS) = 1, C(COPIES) = 1, C(COPY_BYTES) = 100,
+	       C(COPY_CYCLES) = 16 + 1 + 7);
+	/* Nothing to move is still a copy. */
+	rig_do(&b.q, rig_copy(0, 0, 0));
+	EXPECT(&b, C(MMIO_WRITES) = 1, C(DOORBELLS) = 1, C(DMA_READ_BYTES) = DESC,
+	       C(DMA_WRITE_BYTES) = DONE, C(TLB_HITS) = 1, C(DESCRIPTORS) = 1, C(COPIES) = 1,
+	       C(COPY_CYCLES) = 17);
+}
+
+static void run(void **state)
+{
+	volatile struct vta_stamp *stamp;
+	struct bench b;
+	struct prog p;
+
+	bench(&b, *state);
+	p = prog_at(b.code);
+	prog_load(&p, INSN_ACC, 0, DATA, 2, 0);
+	prog_add_imm(&p, 5, INSN_PUSH_NEXT);
+	prog_store(&p, 0, CARD, 2, INSN_POP_PREV | INSN_PUSH_PREV);
+	prog_add(&p, insn_loop(&core_config_default, &(struct insn_loop) {
+		.opcode = INSN_GEMM, .uop_end = 1, .iter_out = 3, .iter_in = 4, .dst_in = 1,
+	}));
+	prog_finish(&p, INSN_POP_NEXT);
+	stamp = (void *)(b.data + 4096);
+	rig_do(&b.q, rig_stamped(rig_run(CODE, p.count), DATA + 4096));
+	/* Walks for stream, data, card and stamp: each is one access. */
+	EXPECT(&b, C(MMIO_WRITES) = 1, C(DOORBELLS) = 1,
+	       C(DMA_READ_BYTES) = DESC + 5 * 16 + 2 * 64 + 6 * ENTRY,
+	       C(DMA_WRITE_BYTES) = 32 + DONE, C(MEM_WRITE_BYTES) = 32, C(PAGE_WALKS) = 4,
+	       C(TLB_HITS) = 1, C(DESCRIPTORS) = 1, C(RUNS) = 1, C(INSNS) = 5,
+	       C(COMPUTE_CYCLES) = stamp->cycles, C(GEMM_UOPS) = 12, C(ALU_UOPS) = 1);
+}
+
+static void arming_and_faults(void **state)
+{
+	struct bench b;
+
+	bench(&b, *state);
+	rig_set(b.r, REG_QUEUE_ARM(0), 0);
+	rig_set(b.r, REG_QUEUE_ARM(0), 2);
+	rig_set(b.r, REG_QUEUE_ARM(1), 0);	/* not active */
+	rig_do(&b.q, rig_nop());
+	EXPECT(&b, C(MMIO_WRITES) = 4, C(DOORBELLS) = 1, C(ARMS) = 2, C(INTERRUPTS) = 2,
+	       C(DMA_READ_BYTES) = DESC, C(DMA_WRITE_BYTES) = DONE, C(TLB_HITS) = 1,
+	       C(DESCRIPTORS) = 1);
+	rig_put(&b.q, rig_fill(0, 0, 1));
+	rig_submit(&b.q);
+	while (*(volatile uint32_t *)&b.q.page->status.state != VTA_QUEUE_HALTED)
+		;
+	/* Page 0 takes no translation. The cycles are those before the first row. */
+	EXPECT(&b, C(MMIO_WRITES) = 1, C(DOORBELLS) = 1, C(DMA_READ_BYTES) = DESC,
+	       C(DMA_WRITE_BYTES) = 64 + 8, C(TLB_HITS) = 1, C(COPY_CYCLES) = 16, C(FAULTS) = 1);
+	rig_submit(&b.q);
+	EXPECT(&b, C(MMIO_WRITES) = 1, C(BAD_ACCESSES) = 1);
+}
+
+/* Reading the low half keeps the high one; a wide read counts as one access. */
+static void reading(void **state)
+{
+	struct rig *r = *state;
+	struct bench b;
+
+	bench(&b, r);
+	for (int i = 0; i < 3; i++)
+		(void)vfc_bar_read64(&r->c, VTA_BAR_REGS, REG_TIME_LO);
+	assert_int_equal(rig_get(r, REG_COUNTER(VTA_COUNTER_MMIO_READS)), 3);
+	assert_int_equal(rig_get(r, REG_COUNTER(VTA_COUNTER_MMIO_READS) + 4), 0);
+	/* They can be cleared, not written. */
+	rig_set64(r, REG_COUNTER(VTA_COUNTER_MMIO_READS), 99);
+	rig_set(r, REG_COUNTER_CTRL, ~REG_COUNTER_CTRL_CLEAR);
+	EXPECT(&b, C(MMIO_READS) = 3);
+	assert_int_equal(rig_get(r, REG_COUNTER_CTRL), 0);
+}
+
+#define COUNTERS_TEST(fn)	cmocka_unit_test_setup_teardown(fn, rig_setup, rig_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		COUNTERS_TEST(start_and_stop),
+		COUNTERS_TEST(nop),
+		COUNTERS_TEST(walks_and_hits),
+		COUNTERS_TEST(copy),
+		COUNTERS_TEST(run),
+		COUNTERS_TEST(arming_and_faults),
+		COUNTERS_TEST(reading),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
