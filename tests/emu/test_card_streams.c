@@ -107,8 +107,8 @@ static void map_block(struct cards *c, int o, unsigned int context)
 
 static void start(struct cards *c, int o)
 {
-	const char *args[] = { "--config", configs.path[c->config], "--order", orders[o],
-			       "--seed", "1", "--queues", "8", "--mem", "8M", NULL };
+	const char * const args[] = { "--config", configs.path[c->config], "--order", orders[o],
+				      "--seed", "1", "--queues", "8", "--mem", "8M", NULL };
 
 	rig_start(&c->rig[o], args);
 	c->started++;
