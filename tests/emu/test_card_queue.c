@@ -329,6 +329,33 @@ static void scratchpads_stay_in_a_context(void **state)
 	assert_int_equal(rig_counter(r, VTA_COUNTER_CONTEXT_SWITCHES), 2);
 }
 
+/* The next owner of a context's number is somebody else. */
+static void scratchpads_end_with_a_context(void **state)
+{
+	struct rig *r = *state;
+	struct bench b = bench(r, 0);
+	struct rig_queue q;
+	uint32_t load, store;
+
+	rig_queue(r, &q, 0, 0, 4);
+	rig_queue_start(&q, 0);
+	memset(b.data, 0x77, 128);
+	load = put_load(&b);
+	store = put_store(&b);
+	rig_do(&q, rig_run(CODE, load));
+	rig_set(r, REG_CONTEXT_CTRL(0), 0);
+	rig_set(r, REG_CONTEXT_CTRL(0), REG_CONTEXT_CTRL_ENABLE);
+	rig_do(&q, rig_run(CODE + 1024, store));
+	assert_int_equal(b.data[4096], 0);
+	assert_int_equal(rig_counter(r, VTA_COUNTER_CONTEXT_SWITCHES), 1);
+
+	/* Enabling what is enabled changes nothing. */
+	rig_do(&q, rig_run(CODE, load));
+	rig_set(r, REG_CONTEXT_CTRL(0), REG_CONTEXT_CTRL_ENABLE);
+	rig_do(&q, rig_run(CODE + 1024, store));
+	assert_int_equal(b.data[4096], 0x77);
+}
+
 /* ---- Stopping ---- */
 
 /* A descriptor that keeps its engine busy until it is given up. */
@@ -605,6 +632,7 @@ int main(void)
 		QUEUE_TEST(stamps),
 		QUEUE_TEST(run_executes),
 		QUEUE_TEST(scratchpads_stay_in_a_context),
+		QUEUE_TEST(scratchpads_end_with_a_context),
 		QUEUE_TEST(abort_gives_up),
 		QUEUE_TEST(others_go_on_during_abort),
 		QUEUE_TEST(disable_finishes),

@@ -79,16 +79,22 @@ static const struct core_mem_ops core_ops = {
 	.stop = core_stop,
 };
 
-/* No context ever sees in the scratchpads what another has left there. */
+/*
+ * No context ever sees in the scratchpads what another has left there, nor one
+ * that had its number before.
+ */
 static void enter_context(struct card *card, unsigned int context)
 {
-	if (card->scratch_used && card->scratch_context == context)
+	unsigned int life = atomic_load(&card->contexts[context].lives);
+
+	if (card->scratch_used && card->scratch_context == context && card->scratch_life == life)
 		return;
 	if (card->scratch_used)
 		counter_add(&card->counters, VTA_COUNTER_CONTEXT_SWITCHES, 1);
 	core_clear(card->core);
 	card->scratch_used = true;
 	card->scratch_context = context;
+	card->scratch_life = life;
 }
 
 /* The smaller limit, of those that are not 0. */

@@ -47,6 +47,7 @@ struct engine {
 struct context {
 	uint64_t root;
 	bool enable;
+	_Atomic unsigned int lives;	/* how often it was enabled */
 };
 
 struct card {
@@ -91,6 +92,7 @@ struct card {
 	/* Whose data the scratchpads hold: the engine's while it is at work. */
 	bool scratch_used;
 	unsigned int scratch_context;
+	unsigned int scratch_life;
 };
 
 /* Nanoseconds since power came on; neither 0 nor with a low half of all ones. */

@@ -288,6 +288,8 @@ static bool write_context(struct card *card, unsigned int n, uint64_t off, uint3
 			set_high(&context->root, val);
 		return true;
 	case REG_CONTEXT_CTRL(0) - REG_CONTEXT(0):
+		if (!context->enable && (val & REG_CONTEXT_CTRL_ENABLE))
+			atomic_fetch_add(&context->lives, 1);
 		context->enable = val & REG_CONTEXT_CTRL_ENABLE;
 		if (context->enable)
 			mmu_set_root(&card->mmu, n, context->root);
