@@ -16,7 +16,7 @@ VM_MODULE = build/module/$$($(VM) krelease --kernel $(VM_KERNEL))/vta.ko
 
 # What the commands need on a Debian machine, by package name.
 BUILD_PACKAGES := gcc libc6-dev pkg-config libjson-c-dev libudev-dev libpci-dev
-TEST_PACKAGES := libcmocka-dev sparse cppcheck clang-tidy shellcheck perl
+TEST_PACKAGES := libcmocka-dev umockdev python3 sparse cppcheck clang-tidy shellcheck perl
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -87,17 +87,20 @@ check: test-deps
 		"static=tests/static $(VM_KDIR) $$($(VM) source)" \
 		$(foreach t,$(EMU_TESTS) $(OPS_TESTS),"emu-$(notdir $(t))=$(t)") \
 		$(foreach t,$(LIB_TESTS),"lib-$(notdir $(t))=$(t)") \
+		$(foreach t,$(DIGITS_TESTS),"digits-$(notdir $(t))=$(t)") \
 		"vm-harness=tools/vm/test.sh" \
 		"selftests=tests/selftests/run.sh $(VM_MODULE)"
 
 .PHONY: check-programs
-check-programs: $(EMU_ASAN_BIN) $(EMU_TESTS) $(LIB_TESTS) $(OPS_TESTS) $(SELFTESTS)
+check-programs: $(EMU_ASAN_BIN) $(EMU_TESTS) $(LIB_TESTS) $(OPS_TESTS) \
+		$(DIGITS_TESTS) $(SELFTESTS)
 
 .PHONY: install
-install: userspace
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig \
-		$(DESTDIR)$(PREFIX)/include/vtadev
+install: userspace install-lib
+	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(VTACTL_BIN) $(EMU_BIN) $(DESTDIR)$(PREFIX)/bin
+	install -m 644 $(OPS_A) $(DESTDIR)$(PREFIX)/lib
+	install -m 644 $(OPS_HEADERS) $(DESTDIR)$(PREFIX)/include/vtadev
 
 .PHONY: clean
 clean:
