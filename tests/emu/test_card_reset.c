@@ -93,7 +93,7 @@ static void bus_master_holds_work(void **state)
 	/* Some tens of thousands of rows, so that it is in the midst of them. */
 	rig_put(&b.copy, (struct vta_desc) {
 		.op_flags = VTA_OP_FILL,
-		.fill = { .dst = DATA, .pattern = 0x31313131, .width = 1, .rows = 200000 },
+		.fill = { .dst = DATA + 512, .pattern = 0x31313131, .width = 1, .rows = 200000 },
 	});
 	rig_submit(&b.copy);
 	while (!(written = rig_counter(r, VTA_COUNTER_DMA_WRITE_BYTES)))
@@ -109,10 +109,10 @@ static void bus_master_holds_work(void **state)
 	pause_ms(RIG_NEVER);
 	written = rig_counter(r, VTA_COUNTER_DMA_WRITE_BYTES);
 	assert_true(written < 200000 + 3 * 128 + 24);
-	b.data[0] = 0xaa;
+	b.data[512] = 0xaa;
 	pause_ms(RIG_NEVER);
 	assert_int_equal(rig_counter(r, VTA_COUNTER_DMA_WRITE_BYTES), written);
-	assert_int_equal(b.data[0], 0xaa);
+	assert_int_equal(b.data[512], 0xaa);
 	assert_int_equal(rig_seq(&b.copy) | rig_seq(&b.front) | rig_seq(&b.compute), 0);
 	assert_int_equal(rig_get(r, REG_QUEUE_STATE(1)), VTA_QUEUE_ACTIVE | REG_QUEUE_STATE_BUSY);
 	/* And on again: everything ends as if nothing had been. */
