@@ -13,9 +13,12 @@
  *              misaligned address
  *   ENOENT     no such buffer or queue in this open file
  *   EFAULT     a pointer of the caller's is bad
- *   ENOMEM     no host memory
+ *   EACCES     memory that the caller may not write is to be written
+ *   ENOMEM     no host memory, or RLIMIT_MEMLOCK is spent
  *   ENOSPC     the card's memory, contexts, queues or this context's device
  *              addresses are spent
+ *   EDQUOT     the caller's user has as much card memory, or as many queues, as
+ *              one user may (module parameters max_user_mem, max_user_queues)
  *   EEXIST     a fixed device address overlaps a buffer that is there
  *   ETIMEDOUT  the deadline of a wait passed
  *   EINTR      a wait was interrupted by a signal; call again
@@ -270,6 +273,80 @@ struct vta_buf_free {
 	__u32 pad;
 };
 
+/**
+ * struct vta_buf_pin - make the caller's memory a buffer (VTA_IOCTL_BUF_PIN)
+ * @user_addr: where it starts: any address of the caller's, ordinary memory or
+ *             a shared mapping of a file, huge pages too
+ * @size: bytes, more than 0
+ * @align: alignment of the device address of the first page, a power of two, or
+ *         0 for a page
+ * @addr: in: with VTA_BUF_FIXED the device address of the CPU page in which
+ *        @user_addr is; else 0. out: the device address of the first byte
+ * @flags: VTA_BUF_FIXED, VTA_BUF_READONLY; without READONLY the memory must be
+ *         writable to the caller
+ * @handle: out: names the buffer, for VTA_IOCTL_BUF_FREE
+ *
+ * The pages stay in memory, are counted against RLIMIT_MEMLOCK, and are the
+ * card's until the buffer is freed, whatever becomes of the mapping. The card
+ * sees whole pages: those of the first and the last byte, too. After fork() the
+ * buffer goes on with the parent's pages. There is nothing to mmap().
+ *
+ * Errors: EINVAL, EFAULT, EACCES, ENOMEM, ENOSPC, EEXIST, EOPNOTSUPP, ENODEV.
+ */
+struct vta_buf_pin {
+	__u64 user_addr;
+	__u64 size;
+	__u64 align;
+	__u64 addr;
+	__u32 flags;
+	__u32 handle;
+};
+
+/**
+ * struct vta_buf_export - make a buffer a dma-buf (VTA_IOCTL_BUF_EXPORT)
+ * @handle: a buffer made by VTA_IOCTL_BUF_ALLOC
+ * @flags: O_CLOEXEC, and O_RDWR to let others write it
+ * @fd: out: file descriptor of the dma-buf
+ * @pad: zero
+ *
+ * The memory lives until the buffer is freed and the last descriptor of the
+ * dma-buf is closed. A dma-buf of card memory can be imported only by contexts
+ * of the same card. Errors: EINVAL, ENOENT, EACCES (O_RDWR of a READONLY
+ * buffer), ENOMEM, EMFILE, EOPNOTSUPP (pinned or imported buffers), ENODEV.
+ */
+struct vta_buf_export {
+	__u32 handle;
+	__u32 flags;
+	__s32 fd;
+	__u32 pad;
+};
+
+/**
+ * struct vta_buf_import - make a dma-buf a buffer (VTA_IOCTL_BUF_IMPORT)
+ * @fd: the dma-buf, of this driver or another
+ * @flags: VTA_BUF_FIXED, VTA_BUF_READONLY; VTA_BUF_CARD is set on return if it
+ *         is card memory
+ * @size: out: bytes
+ * @align: as in struct vta_buf_alloc
+ * @addr: as in struct vta_buf_alloc
+ * @handle: out: names the buffer, for VTA_IOCTL_BUF_FREE
+ * @pad: zero
+ *
+ * CPU mappings are made by mmap() of the dma-buf itself. Errors: EINVAL, EBADF,
+ * EACCES (a dma-buf that may only be read, without VTA_BUF_READONLY), ENOMEM,
+ * ENOSPC, EEXIST, EOPNOTSUPP (card memory of another card; memory that the
+ * card cannot reach directly), ENODEV.
+ */
+struct vta_buf_import {
+	__s32 fd;
+	__u32 flags;
+	__u64 size;
+	__u64 align;
+	__u64 addr;
+	__u32 handle;
+	__u32 pad;
+};
+
 #define VTA_QUEUE_PRIORITY_MAX	3u
 
 /**
@@ -383,6 +460,9 @@ struct vta_queue_fault {
 #define VTA_IOCTL_INFO		_IOR(VTA_IOCTL_TYPE, 0x00, struct vta_info)
 #define VTA_IOCTL_BUF_ALLOC	_IOWR(VTA_IOCTL_TYPE, 0x01, struct vta_buf_alloc)
 #define VTA_IOCTL_BUF_FREE	_IOW(VTA_IOCTL_TYPE, 0x02, struct vta_buf_free)
+#define VTA_IOCTL_BUF_PIN	_IOWR(VTA_IOCTL_TYPE, 0x03, struct vta_buf_pin)
+#define VTA_IOCTL_BUF_EXPORT	_IOWR(VTA_IOCTL_TYPE, 0x04, struct vta_buf_export)
+#define VTA_IOCTL_BUF_IMPORT	_IOWR(VTA_IOCTL_TYPE, 0x05, struct vta_buf_import)
 #define VTA_IOCTL_QUEUE_CREATE	_IOWR(VTA_IOCTL_TYPE, 0x10, struct vta_queue_create)
 #define VTA_IOCTL_QUEUE_DESTROY	_IOW(VTA_IOCTL_TYPE, 0x11, struct vta_queue_destroy)
 #define VTA_IOCTL_WAIT		_IOWR(VTA_IOCTL_TYPE, 0x12, struct vta_wait)
