@@ -18,9 +18,12 @@ FIXTURE(buf) {
 	int fd;
 };
 
+/* Also that the tests before, which ended with everything open, left nothing. */
 FIXTURE_SETUP(buf)
 {
 	self->before = card_usage();
+	ASSERT_EQ(card_attr("mem_size"), self->before.mem_free);
+	ASSERT_EQ(0, self->before.contexts);
 	self->fd = card_open();
 	ASSERT_LE(0, self->fd);
 }

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * vta_fault - every fault that a process can cause: the right record for it,
+ * and nothing at all for everybody else
+ *
+ * ENTRY and DMA cannot be had from here: page tables and bus addresses are the
+ * kernel's.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+
+#include <kselftest_harness.h>
+
+#include "vta_insn.h"
+#include "vta_selftest.h"
+
+/* Where things are in the context, so that descriptors can be written down. */
+#define RW	0x10000000u
+#define RO	0x20000000u
+#define CODE	0x30000000u
+#define HOLE	0x40000000u
+#define SIZE	0x10000u
+
+/* Writes a stream, whose instruction 1 is the bad one; returns its length. */
+typedef unsigned int (*stream_fn)(const struct core *core, struct insn *code);
+
+FIXTURE_VARIANT(fault) {
+	uint32_t desc[16];
+	stream_fn stream;	/* instead: a RUN of that */
+	uint64_t limit;		/* of cycles */
+	uint32_t reason;
+	uint32_t access;
+	uint32_t addr;
+};
+
+FIXTURE(fault) {
+	int fd;
+	struct core core;
+	struct queue q;
+	struct mem rw, ro, code;
+	struct vta_desc bad;
+};
+
+FIXTURE_SETUP(fault)
+{
+	struct vta_info info;
+	uint32_t words[16];
+	unsigned int i;
+
+	self->fd = card_open();
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, card_ioctl(self->fd, VTA_IOCTL_INFO, &info));
+	self->core = core_of(&info);
+	ASSERT_EQ(0, queue_open(self->fd, &self->q, NULL));
+	ASSERT_EQ(0, mem_alloc(self->fd, &self->rw, SIZE, VTA_BUF_HOST, RW));
+	ASSERT_EQ(0, mem_alloc(self->fd, &self->ro, SIZE, VTA_BUF_READONLY, RO));
+	ASSERT_EQ(0, mem_alloc(self->fd, &self->code, SIZE, VTA_BUF_READONLY, CODE));
+	for (i = 0; i < 16; i++)
+		words[i] = htole32(variant->desc[i]);
+	memcpy(&self->bad, words, sizeof(self->bad));
+	if (variant->stream) {
+		i = variant->stream(&self->core, self->code.ptr);
+		self->bad = desc_run(CODE, i, variant->limit);
+	}
+}
+
+FIXTURE_TEARDOWN(fault)
+{
+	close(self->fd);
+}
+
+/* ---- descriptors ---- */
+
+/* Descriptors word by word (docs/hardware.md, 7), to be malformed at will. */
+#define COPY(_dst, _src, _width)						\
+	{ [0] = VTA_OP_COPY, [4] = _dst, [5] = _src, [6] = _width, [7] = 1 }
+#define FILL(_dst, _width)							\
+	{ [0] = VTA_OP_FILL, [4] = _dst, [6] = _width, [7] = 1 }
+#define SYNC(_op, _addr, _value)						\
+	{ [0] = _op, [4] = _addr, [6] = _value }
+#define STAMP(_addr)								\
+	{ [0] = VTA_OP_NOP | VTA_DESC_STAMP, [1] = _addr }
+#define RUN(_addr, _count)							\
+	{ [0] = VTA_OP_RUN, [4] = _addr, [5] = _count }
+
+#define FAULT(_name, _reason, _access, _addr, ...)				\
+	FIXTURE_VARIANT_ADD(fault, _name) {					\
+		.desc = __VA_ARGS__,						\
+		.reason = VTA_FAULT_##_reason,					\
+		.access = VTA_ACCESS_##_access,					\
+		.addr = _addr,							\
+	}
+
+FAULT(page_copy_src, PAGE, COPY_SRC, HOLE, COPY(RW, HOLE, 16));
+FAULT(page_copy_dst, PAGE, COPY_DST, HOLE, COPY(HOLE, RW, 16));
+FAULT(page_fill, PAGE, COPY_DST, HOLE, FILL(HOLE, 16));
+FAULT(page_signal, PAGE, SIGNAL, HOLE, SYNC(VTA_OP_SIGNAL, HOLE, 1));
+FAULT(page_wait, PAGE, WAIT, HOLE, SYNC(VTA_OP_WAIT, HOLE, 1));
+FAULT(page_stamp, PAGE, STAMP, HOLE, STAMP(HOLE));
+FAULT(page_insn, PAGE, INSN, HOLE, RUN(HOLE, 1));
+FAULT(page_zero, PAGE, COPY_SRC, 0, COPY(RW, 0, 4));
+FAULT(page_zero_end, PAGE, COPY_DST, 0xffc, FILL(0xffc, 4));
+FAULT(page_before_buffer, PAGE, COPY_SRC, RW - 4, COPY(RW + 64, RW - 4, 8));
+FAULT(page_behind_buffer, PAGE, COPY_DST, RW + SIZE, FILL(RW + SIZE - 4, 8));
+FAULT(page_last_byte, PAGE, COPY_SRC, 0xffffffff, COPY(RW, 0xffffffff, 1));
+
+FAULT(perm_copy, PERM, COPY_DST, RO + 5, COPY(RO + 5, RW, 16));
+FAULT(perm_fill, PERM, COPY_DST, RO, FILL(RO, 16));
+FAULT(perm_signal, PERM, SIGNAL, RO + 8, SYNC(VTA_OP_SIGNAL, RO + 8, 1));
+FAULT(perm_stamp, PERM, STAMP, RO, STAMP(RO));
+
+FAULT(desc_unknown_op, DESC, NONE, 0, { 6 });
+FAULT(desc_last_op, DESC, NONE, 0, { 255 });
+FAULT(desc_unknown_flag, DESC, NONE, 0, { 0x200 });
+FAULT(desc_high_flag, DESC, NONE, 0, { 0x80000000 });
+FAULT(desc_reserved_low, DESC, NONE, 0, { [2] = 1 });
+FAULT(desc_reserved_high, DESC, NONE, 0, { [3] = 0x80000000 });
+FAULT(desc_stamp_addr_without_stamp, DESC, NONE, 0, { [1] = RW });
+FAULT(desc_nop_operand, DESC, NONE, 0, { [4] = 1 });
+FAULT(desc_nop_tail, DESC, NONE, 0, { [15] = 0x80000000 });
+FAULT(desc_run_tail, DESC, NONE, 0, { VTA_OP_RUN, [8] = 1 });
+FAULT(desc_copy_tail, DESC, NONE, 0, { VTA_OP_COPY, [10] = 1 });
+FAULT(desc_fill_tail, DESC, NONE, 0, { VTA_OP_FILL, [9] = 1 });
+FAULT(desc_signal_reserved, DESC, NONE, 0, { VTA_OP_SIGNAL, [4] = RW, [5] = 1 });
+FAULT(desc_wait_tail, DESC, NONE, 0, { VTA_OP_WAIT, [4] = RW, [8] = 1 });
+FAULT(desc_copy_too_much, DESC, NONE, 0, { VTA_OP_COPY, [4] = RW, RO, 0x10001, 0x10000 });
+FAULT(desc_fill_too_much, DESC, NONE, 0, { VTA_OP_FILL, [4] = RW, 0, ~0u, ~0u });
+
+FAULT(align_run, ALIGN, INSN, CODE + 8, RUN(CODE + 8, 1));
+FAULT(align_signal, ALIGN, SIGNAL, RW + 4, SYNC(VTA_OP_SIGNAL, RW + 4, 1));
+FAULT(align_wait, ALIGN, WAIT, RW + 1, SYNC(VTA_OP_WAIT, RW + 1, 0));
+FAULT(align_stamp, ALIGN, STAMP, RW + 4, STAMP(RW + 4));
+
+/* ---- instructions ---- */
+
+#define FAULT_STREAM(_name, _reason, _access, _addr, _limit, ...)		\
+	static unsigned int stream_##_name(const struct core *c, struct insn *code)	\
+	{									\
+		(void)c;							\
+		code[0] = insn_mem(OPCODE_LOAD, 0, MEM_UOP, 0, 0, 1, 0);	\
+		code[1] = __VA_ARGS__;						\
+		return 2;							\
+	}									\
+	FIXTURE_VARIANT_ADD(fault, _name) {					\
+		.stream = stream_##_name,					\
+		.limit = _limit,						\
+		.reason = VTA_FAULT_##_reason,					\
+		.access = VTA_ACCESS_##_access,					\
+		.addr = _addr,							\
+	}
+
+/* Micro-op 0 is zero: it names the first element of everything. */
+#define LOOPS(_uops, _outer, _inner, ...)					\
+	(&(struct loops) { .uop_end = _uops, .outer = _outer, .inner = _inner, ##__VA_ARGS__ })
+
+FAULT_STREAM(page_uop_load, PAGE, UOP, HOLE, 0,
+	     insn_mem(OPCODE_LOAD, 0, MEM_UOP, 0, HOLE / 4, 1, 8));
+FAULT_STREAM(page_inp_load, PAGE, LOAD, HOLE, 0,
+	     insn_mem(OPCODE_LOAD, 0, MEM_INP, 0, HOLE / c->inp_bytes, 1, 1));
+FAULT_STREAM(page_wgt_load, PAGE, LOAD, HOLE, 0,
+	     insn_mem(OPCODE_LOAD, 0, MEM_WGT, 0, HOLE / c->wgt_bytes, 1, 1));
+FAULT_STREAM(page_acc_load, PAGE, LOAD, RW + SIZE, 0,
+	     insn_mem(OPCODE_LOAD, 0, MEM_ACC, 0, (RW + SIZE) / c->acc_bytes - 1, 1, 2));
+FAULT_STREAM(page_store, PAGE, STORE, HOLE, 0,
+	     insn_mem(OPCODE_STORE, 0, MEM_OUT, 0, HOLE / c->inp_bytes, 1, 1));
+/* Byte address 2^32 and RW: must not wrap round to RW. */
+FAULT_STREAM(page_load_beyond_4g, PAGE, LOAD, RW, 0,
+	     insn_mem(OPCODE_LOAD, 0, MEM_WGT, 0,
+		      (uint32_t)(((1ull << 32) + RW) / c->wgt_bytes), 1, 1));
+FAULT_STREAM(perm_store, PERM, STORE, RO, 0,
+	     insn_mem(OPCODE_STORE, 0, MEM_OUT, 0, RO / c->inp_bytes, 1, 1));
+
+FAULT_STREAM(insn_opcode_5, INSN, NONE, 0, 0, (struct insn) { { htole64(5) } });
+FAULT_STREAM(insn_opcode_7, INSN, NONE, 0, 0, (struct insn) { { htole64(7) } });
+FAULT_STREAM(insn_alu_opcode, INSN, NONE, 0, 0, insn_alu(c, 0, 5, 0, LOOPS(1, 1, 1)));
+FAULT_STREAM(insn_load_of_out, INSN, NONE, 0, 0,
+	     insn_mem(OPCODE_LOAD, 0, MEM_OUT, 0, RW / c->inp_bytes, 1, 1));
+FAULT_STREAM(insn_load_of_type_7, INSN, NONE, 0, 0,
+	     insn_mem(OPCODE_LOAD, 0, 7, 0, RW / c->inp_bytes, 1, 1));
+FAULT_STREAM(insn_store_of_acc, INSN, NONE, 0, 0,
+	     insn_mem(OPCODE_STORE, 0, MEM_ACC, 0, RW / c->acc_bytes, 1, 1));
+
+FAULT_STREAM(bounds_inp_load, BOUNDS, NONE, 0, 0,
+	     insn_mem(OPCODE_LOAD, 0, MEM_INP, 1u << c->log_inp_depth, RW / c->inp_bytes, 1, 1));
+FAULT_STREAM(bounds_wgt_load, BOUNDS, NONE, 0, 0,
+	     insn_mem(OPCODE_LOAD, 0, MEM_WGT, (1u << c->log_wgt_depth) - 1,
+		      RW / c->wgt_bytes, 1, 2));
+FAULT_STREAM(bounds_store, BOUNDS, NONE, 0, 0,
+	     insn_mem(OPCODE_STORE, 0, MEM_OUT, 0xffff, RW / c->inp_bytes, 1, 1));
+FAULT_STREAM(bounds_gemm_dst, BOUNDS, NONE, 0, 0,
+	     insn_gemm(c, 0, 1, LOOPS(1, 3, 1, .dst = { 1u << (c->log_acc_depth - 1) })));
+FAULT_STREAM(bounds_gemm_src, BOUNDS, NONE, 0, 0,
+	     insn_gemm(c, 0, 0, LOOPS(1, 1, 3, .src = { 0, 1u << (c->log_inp_depth - 1) })));
+FAULT_STREAM(bounds_gemm_wgt, BOUNDS, NONE, 0, 0,
+	     insn_gemm(c, 0, 0, LOOPS(1, 1, 3, .wgt = { 0, 1u << (c->log_wgt_depth - 1) })));
+FAULT_STREAM(bounds_alu_dst, BOUNDS, NONE, 0, 0,
+	     insn_alu(c, 0, ALU_ADD, 1, LOOPS(1, 9999, 1, .dst = { 1 })));
+FAULT_STREAM(bounds_uop, BOUNDS, NONE, 0, 0,
+	     insn_gemm(c, 0, 1, LOOPS((1u << c->log_uop_depth) + 1, 1, 1)));
+
+FAULT_STREAM(cycles, CYCLES, NONE, 0, 100,
+	     insn_gemm(c, 0, 1, LOOPS(1, 1000, 1000)));
+FAULT_STREAM(deadlock_load, DEADLOCK, NONE, 0, 0,
+	     insn_mem(OPCODE_LOAD, POP_NEXT, MEM_INP, 0, RW / c->inp_bytes, 1, 1));
+FAULT_STREAM(deadlock_gemm, DEADLOCK, NONE, 0, 0, insn_gemm(c, POP_PREV, 1, LOOPS(1, 1, 1)));
+FAULT_STREAM(deadlock_store, DEADLOCK, NONE, 0, 0,
+	     insn_mem(OPCODE_STORE, POP_PREV, MEM_OUT, 0, RW / c->inp_bytes, 1, 1));
+
+/* ---- what a fault does ---- */
+
+/* The waiter, poll(), the status page and the ioctl all say the same. */
+TEST_F(fault, is_reported)
+{
+	struct pollfd pfd = { .fd = self->fd, .events = POLLIN | POLLPRI };
+	const volatile struct vta_status_page *page = self->q.status;
+	struct vta_desc descs[] = { desc_op(VTA_OP_NOP), self->bad, desc_op(VTA_OP_NOP) };
+	uint64_t faults = card_counter("faults");
+	struct vta_queue_fault fault;
+	uint64_t done = 99;
+	unsigned int i;
+
+	queue_submit(&self->q, descs, 3);
+	EXPECT_EQ(0, queue_wait(&self->q, 1, PATIENCE_MS, NULL));
+	EXPECT_EQ(-EIO, queue_wait(&self->q, 3, PATIENCE_MS, &done));
+	EXPECT_EQ(1, done);
+	EXPECT_EQ(-EIO, queue_wait(&self->q, 2, 0, NULL));
+	EXPECT_EQ(0, queue_wait(&self->q, 1, 0, NULL));
+	EXPECT_EQ(1, poll(&pfd, 1, PATIENCE_MS));
+	EXPECT_EQ(POLLPRI, pfd.revents);
+	EXPECT_EQ(faults + 1, card_counter("faults"));
+
+	ASSERT_EQ(0, queue_fault(&self->q, &fault));
+	EXPECT_EQ(self->q.id, fault.queue);
+	EXPECT_EQ(variant->reason, fault.reason);
+	EXPECT_EQ(variant->access, fault.access);
+	EXPECT_EQ(2, fault.seq);
+	EXPECT_EQ(0, fault.pad);
+	EXPECT_NE(0, fault.time);
+	EXPECT_EQ(variant->addr, fault.addr);
+	if (variant->stream) {
+		EXPECT_EQ(1, fault.insn_index);
+		EXPECT_EQ(0, memcmp(fault.insn, (struct insn *)self->code.ptr + 1, 16));
+	} else if (variant->reason == VTA_FAULT_PAGE && variant->access == VTA_ACCESS_INSN) {
+		EXPECT_EQ(0, fault.insn_index);
+	} else {
+		EXPECT_EQ(VTA_FAULT_NO_INSN, fault.insn_index);
+	}
+
+	EXPECT_EQ(1, le64toh(page->status.seq));
+	EXPECT_EQ(VTA_QUEUE_HALTED, le32toh(page->status.state));
+	EXPECT_EQ(fault.reason, le32toh(page->status.fault_reason));
+	EXPECT_EQ(fault.reason, le32toh(page->fault.reason));
+	EXPECT_EQ(fault.access, le32toh(page->fault.access));
+	EXPECT_EQ(fault.seq, le64toh(page->fault.seq));
+	EXPECT_EQ(fault.addr, le32toh(page->fault.addr));
+	EXPECT_EQ(fault.insn_index, le32toh(page->fault.insn_index));
+	EXPECT_EQ(fault.time, le64toh(page->fault.time));
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(fault.insn[i], le32toh(page->fault.insn[i]));
+}
+
+FIXTURE(halted) {
+	int fd;
+	struct queue q;
+	struct mem mem;
+};
+
+FIXTURE_SETUP(halted)
+{
+	self->fd = card_open();
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, queue_open(self->fd, &self->q, NULL));
+	ASSERT_EQ(0, mem_alloc(self->fd, &self->mem, 4096, VTA_BUF_HOST, 0));
+}
+
+FIXTURE_TEARDOWN(halted)
+{
+	close(self->fd);
+}
+
+TEST_F(halted, by_more_than_the_ring_holds)
+{
+	struct vta_queue_fault fault;
+
+	EXPECT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));
+	queue_ring(&self->q, (uint32_t)self->q.submitted + self->q.entries + 1);
+	EXPECT_EQ(-EIO, queue_wait(&self->q, 2, PATIENCE_MS, NULL));
+	ASSERT_EQ(0, queue_fault(&self->q, &fault));
+	EXPECT_EQ(VTA_FAULT_DOORBELL, fault.reason);
+	EXPECT_EQ(VTA_ACCESS_NONE, fault.access);
+	EXPECT_EQ(2, fault.seq);
+}
+
+TEST_F(halted, by_a_doorbell_that_goes_back)
+{
+	struct vta_queue_fault fault;
+
+	EXPECT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));
+	EXPECT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));
+	queue_ring(&self->q, 1);
+	EXPECT_EQ(-EIO, queue_wait(&self->q, 3, PATIENCE_MS, NULL));
+	ASSERT_EQ(0, queue_fault(&self->q, &fault));
+	EXPECT_EQ(VTA_FAULT_DOORBELL, fault.reason);
+}
+
+static int other_process(void *arg)
+{
+	struct queue q;
+	struct mem mem;
+	int fd = card_open();
+	unsigned int i;
+
+	(void)arg;
+	if (fd < 0 || queue_open(fd, &q, NULL) || mem_alloc(fd, &mem, 4096, VTA_BUF_CARD, 0))
+		return 1;
+	for (i = 0; i < 300; i++)
+		if (queue_do(&q, desc_fill(mem.addr, i, 4096)) || *(uint32_t *)mem.ptr != i)
+			return 2;
+	return 0;
+}
+
+/* Faults one after the other, while others compute and wait. */
+TEST_F(halted, nobody_else_notices)
+{
+	struct pollfd pfd = { .events = POLLPRI };
+	struct queue mine, doomed;
+	int status, other = card_open();
+	unsigned int i;
+	pid_t pid;
+
+	ASSERT_LE(0, other);
+	ASSERT_EQ(0, queue_open(self->fd, &mine, NULL));
+	pid = fork();
+	if (!pid)
+		_exit(other_process(NULL));
+	for (i = 0; i < 50; i++) {
+		ASSERT_EQ(0, queue_open(other, &doomed, NULL));
+		ASSERT_EQ(-EIO, queue_do(&doomed, desc_fill(HOLE, 0, 1)));
+		ASSERT_EQ(0, queue_do(&mine, desc_fill(self->mem.addr, i, 4)));
+		ASSERT_EQ(i, *(volatile uint32_t *)self->mem.ptr);
+		ASSERT_EQ(0, queue_close(&doomed));
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	pfd.fd = self->fd;
+	EXPECT_EQ(0, poll(&pfd, 1, 0));
+	close(other);
+}
+
+TEST_F(halted, queue_can_be_replaced)
+{
+	struct pollfd pfd = { .fd = self->fd, .events = POLLPRI };
+	struct vta_queue_fault fault;
+
+	EXPECT_EQ(-EIO, queue_do(&self->q, desc_fill(HOLE, 0, 1)));
+	EXPECT_EQ(1, poll(&pfd, 1, PATIENCE_MS));
+	ASSERT_EQ(0, queue_close(&self->q));
+	EXPECT_EQ(0, poll(&pfd, 1, 0));
+	ASSERT_EQ(0, queue_open(self->fd, &self->q, NULL));
+	EXPECT_EQ(0, queue_seq(&self->q));
+	ASSERT_EQ(0, queue_fault(&self->q, &fault));
+	EXPECT_EQ(VTA_FAULT_NONE, fault.reason);
+	EXPECT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));
+}
+
+TEST_F(halted, every_waiter_hears_of_it)
+{
+	enum { WAITERS = 5 };
+	struct vta_desc descs[2] = { desc_wait(self->mem.addr, 1), desc_fill(HOLE, 0, 1) };
+	uint64_t arms = card_counter("arms");
+	struct waiter w[WAITERS];
+	unsigned int i;
+
+	queue_submit(&self->q, descs, 2);
+	for (i = 0; i < WAITERS; i++)
+		ASSERT_EQ(0, waiter_start(&w[i], &self->q, 2 + i, PATIENCE_MS));
+	EXPECT_LE(arms + 1, card_counter_reaches("arms", arms + 1));
+	*(volatile uint64_t *)self->mem.ptr = htole64(1);
+	queue_kick(&self->q);
+	for (i = 0; i < WAITERS; i++) {
+		EXPECT_EQ(-EIO, waiter_join(&w[i]));
+		EXPECT_EQ(1, w[i].done);
+	}
+}
+
+/* A halted queue takes nothing more, whatever is rung. */
+TEST_F(halted, stays_halted)
+{
+	struct vta_desc nop = desc_op(VTA_OP_NOP);
+
+	EXPECT_EQ(-EIO, queue_do(&self->q, desc_fill(HOLE, 0, 1)));
+	queue_submit(&self->q, &nop, 1);
+	EXPECT_EQ(-EIO, queue_wait(&self->q, 1, 50, NULL));
+	EXPECT_EQ(0, queue_seq(&self->q));
+}
+
+TEST_HARNESS_MAIN
