@@ -89,7 +89,8 @@ check: test-deps
 		$(foreach t,$(LIB_TESTS),"lib-$(notdir $(t))=$(t)") \
 		$(foreach t,$(DIGITS_TESTS),"digits-$(notdir $(t))=$(t)") \
 		"vm-harness=tools/vm/test.sh" \
-		"selftests=tests/selftests/run.sh $(VM_MODULE)"
+		"selftests=tests/selftests/run.sh $(VM_MODULE)" \
+		"demo=tests/demo/run.sh $(VM_MODULE)"
 
 .PHONY: check-programs
 check-programs: $(EMU_ASAN_BIN) $(EMU_TESTS) $(LIB_TESTS) $(OPS_TESTS) \
