@@ -6,7 +6,7 @@
 SELFTEST_DIR := build/tests/selftests
 SELFTEST_HARNESS = $$($(VM) source)/tools/testing/selftests
 
-SELFTEST_NAMES := vta_basic vta_open vta_buf vta_queue vta_run vta_wait vta_fault vta_close
+SELFTEST_NAMES := vta_basic vta_open vta_buf vta_queue vta_run vta_wait vta_fault vta_close vta_uapi vta_unbind vta_cards
 SELFTESTS := $(SELFTEST_NAMES:%=$(SELFTEST_DIR)/%)
 
 SELFTEST_SHARED := $(SELFTEST_DIR)/obj/vta_selftest.o $(SELFTEST_DIR)/obj/vta_insn.o

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * vta_cards - two cards in one machine, /dev/vta0 and /dev/vta1, at once
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include <kselftest_harness.h>
+
+#include "vta_selftest.h"
+
+FIXTURE(cards) {
+	int fd[2];
+	struct vta_info info[2];
+	struct queue q[2];
+	struct mem mem[2];
+};
+
+static void choose(unsigned int n)
+{
+	setenv("VTA_NODE", n ? "/dev/vta1" : "/dev/vta0", 1);
+}
+
+FIXTURE_SETUP(cards)
+{
+	unsigned int i;
+
+	if (access("/dev/vta1", F_OK))
+		SKIP(return, "there is only one card");
+	for (i = 0; i < 2; i++) {
+		choose(i);
+		self->fd[i] = card_open();
+		ASSERT_LE(0, self->fd[i]);
+		ASSERT_EQ(0, card_ioctl(self->fd[i], VTA_IOCTL_INFO, &self->info[i]));
+		ASSERT_EQ(0, queue_open(self->fd[i], &self->q[i], NULL));
+		ASSERT_EQ(0, mem_alloc(self->fd[i], &self->mem[i], 65536, VTA_BUF_CARD,
+				       0x10000000));
+	}
+}
+
+FIXTURE_TEARDOWN(cards)
+{
+	close(self->fd[0]);
+	close(self->fd[1]);
+}
+
+TEST_F(cards, are_told_apart)
+{
+	char address[2][32];
+	unsigned int i;
+
+	if (access("/dev/vta1", F_OK))
+		return;
+	EXPECT_NE(self->info[0].serial, self->info[1].serial);
+	for (i = 0; i < 2; i++) {
+		choose(i);
+		EXPECT_EQ(self->info[i].serial, card_serial());
+		EXPECT_EQ(0, card_pci_address(address[i], sizeof(address[i])));
+	}
+	EXPECT_STRNE(address[0], address[1]);
+}
+
+static void *fill(void *arg)
+{
+	struct queue *q = arg;
+	unsigned int i;
+
+	for (i = 1; i <= 200; i++)
+		if (queue_do(q, desc_fill(0x10000000, i * 0x01010101u, 65536)))
+			return arg;
+	return NULL;
+}
+
+TEST_F(cards, work_at_the_same_time)
+{
+	pthread_t threads[2];
+	unsigned int i;
+	void *failed;
+
+	if (access("/dev/vta1", F_OK))
+		return;
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, pthread_create(&threads[i], NULL, fill, &self->q[i]));
+	for (i = 0; i < 2; i++) {
+		pthread_join(threads[i], &failed);
+		EXPECT_EQ(NULL, failed);
+		EXPECT_EQ(200, *(volatile uint8_t *)self->mem[i].ptr);
+	}
+}
+
+TEST_F(cards, fault_of_one_is_not_the_others)
+{
+	struct vta_queue_fault fault;
+
+	if (access("/dev/vta1", F_OK))
+		return;
+	EXPECT_EQ(-EIO, queue_do(&self->q[0], desc_fill(0, 0, 1)));
+	EXPECT_EQ(0, queue_do(&self->q[1], desc_fill(self->mem[1].addr, 3, 4)));
+	ASSERT_EQ(0, queue_fault(&self->q[1], &fault));
+	EXPECT_EQ(VTA_FAULT_NONE, fault.reason);
+}
+
+TEST_F(cards, unbound_one_leaves_the_other)
+{
+	char address[32];
+
+	if (access("/dev/vta1", F_OK))
+		return;
+	choose(1);
+	ASSERT_EQ(0, card_pci_address(address, sizeof(address)));
+	ASSERT_EQ(0, file_write("/sys/bus/pci/drivers/vta/unbind", address));
+	EXPECT_EQ(-ENODEV, queue_wait(&self->q[1], 0, 0, NULL));
+	EXPECT_EQ(0, queue_do(&self->q[0], desc_fill(self->mem[0].addr, 4, 4)));
+	EXPECT_EQ(4, *(volatile uint32_t *)self->mem[0].ptr);
+	/* The number is free again with the last of the old one. */
+	queue_unmap(&self->q[1]);
+	munmap(self->mem[1].ptr, self->mem[1].size);
+	close(self->fd[1]);
+	ASSERT_EQ(0, file_write("/sys/bus/pci/drivers/vta/bind", address));
+	self->fd[1] = card_open();
+	EXPECT_LE(0, self->fd[1]);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * vta_unbind - the driver is taken from the card, the card is reset, the module
+ * is unloaded: under whatever goes on
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+
+#include <kselftest_harness.h>
+
+#include "vta_selftest.h"
+
+#define DRIVER	"/sys/bus/pci/drivers/vta/"
+#define MODULE	"/lib/vta.ko"
+
+/* Makes the node that this PCI function has now the one under test. */
+static int find_node(const char *address)
+{
+	char pattern[128], node[32];
+	glob_t found;
+
+	snprintf(pattern, sizeof(pattern), "/sys/bus/pci/devices/%s/vta/vta*", address);
+	if (glob(pattern, 0, NULL, &found))
+		return -ENOENT;
+	snprintf(node, sizeof(node), "/dev/%s", strrchr(found.gl_pathv[0], '/') + 1);
+	globfree(&found);
+	return setenv("VTA_NODE", node, 1);
+}
+
+static int unbind(const char *address)
+{
+	return file_write(DRIVER "unbind", address);
+}
+
+static int bind(const char *address)
+{
+	int err = file_write(DRIVER "bind", address);
+
+	return err ? err : find_node(address);
+}
+
+FIXTURE(unbind) {
+	char address[32];
+	char node[32];
+	int fd;
+	struct queue q;
+	struct mem host, card;
+};
+
+/* Gives back all that holds the card's old life, once. */
+static void let_go(FIXTURE_DATA(unbind) *self)
+{
+	if (self->fd < 0)
+		return;
+	queue_unmap(&self->q);
+	munmap(self->host.ptr, self->host.size);
+	munmap(self->card.ptr, self->card.size);
+	close(self->fd);
+	self->fd = -1;
+}
+
+FIXTURE_SETUP(unbind)
+{
+	ASSERT_EQ(0, card_pci_address(self->address, sizeof(self->address)));
+	snprintf(self->node, sizeof(self->node), "%s", card_node());
+	self->fd = card_open();
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, queue_open(self->fd, &self->q, NULL));
+	ASSERT_EQ(0, mem_alloc(self->fd, &self->host, 65536, VTA_BUF_HOST, 0));
+	ASSERT_EQ(0, mem_alloc(self->fd, &self->card, 65536, VTA_BUF_CARD, 0));
+	ASSERT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));
+	*(volatile int *)self->host.ptr = 42;
+	*(volatile int *)self->card.ptr = 42;
+}
+
+/* The card works for who opens it anew, and nothing of the old is missing. */
+FIXTURE_TEARDOWN(unbind)
+{
+	struct usage now;
+	struct queue q;
+	int fd;
+
+	let_go(self);
+	/* While the old file was there, a new node had another number. */
+	unbind(self->address);
+	ASSERT_EQ(0, bind(self->address));
+	EXPECT_STREQ(self->node, card_node());
+	fd = card_open();
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, queue_open(fd, &q, NULL));
+	EXPECT_EQ(0, queue_do(&q, desc_op(VTA_OP_NOP)));
+	queue_close(&q);
+	close(fd);
+	now = card_usage();
+	EXPECT_EQ(0, now.queues);
+	EXPECT_EQ(0, now.contexts);
+	EXPECT_EQ(card_attr("mem_size"), now.mem_free);
+}
+
+TEST_F(unbind, every_call_says_enodev)
+{
+	struct vta_queue_destroy destroy = { .queue = self->q.id };
+	struct vta_buf_free release = { .handle = self->host.handle };
+	struct vta_buf_alloc alloc = { .size = 4096 };
+	struct vta_queue_create create = { 0 };
+	struct vta_queue_fault fault;
+	struct vta_info info;
+
+	ASSERT_EQ(0, unbind(self->address));
+	EXPECT_EQ(-ENODEV, card_ioctl(self->fd, VTA_IOCTL_INFO, &info));
+	EXPECT_EQ(-ENODEV, card_ioctl(self->fd, VTA_IOCTL_BUF_ALLOC, &alloc));
+	EXPECT_EQ(-ENODEV, card_ioctl(self->fd, VTA_IOCTL_BUF_FREE, &release));
+	EXPECT_EQ(-ENODEV, card_ioctl(self->fd, VTA_IOCTL_QUEUE_CREATE, &create));
+	EXPECT_EQ(-ENODEV, card_ioctl(self->fd, VTA_IOCTL_QUEUE_DESTROY, &destroy));
+	EXPECT_EQ(-ENODEV, queue_wait(&self->q, 0, 0, NULL));
+	EXPECT_EQ(-ENODEV, queue_wait(&self->q, 2, -1, NULL));
+	EXPECT_EQ(-ENODEV, queue_fault(&self->q, &fault));
+	EXPECT_EQ(MAP_FAILED, mmap(NULL, 4096, PROT_READ, MAP_SHARED, self->fd,
+				   (off_t)self->host.offset));
+	EXPECT_EQ(ENODEV, errno);
+	/* Bound again, an old file is still an old file. */
+	ASSERT_EQ(0, bind(self->address));
+	EXPECT_EQ(-ENODEV, card_ioctl(self->fd, VTA_IOCTL_INFO, &info));
+}
+
+TEST_F(unbind, node_goes_and_comes)
+{
+	ASSERT_EQ(0, unbind(self->address));
+	EXPECT_GT(0, card_open());
+	EXPECT_EQ(-1, access(card_node(), F_OK));
+	ASSERT_EQ(0, bind(self->address));
+	EXPECT_EQ(0, access(card_node(), F_OK));
+}
+
+TEST_F(unbind, waiter_gets_enodev)
+{
+	struct vta_desc desc = desc_wait(self->host.addr, UINT64_MAX);
+	uint64_t arms = card_counter("arms");
+	struct waiter w;
+
+	queue_submit(&self->q, &desc, 1);
+	ASSERT_EQ(0, waiter_start(&w, &self->q, 2, -1));
+	EXPECT_EQ(arms + 1, card_counter_reaches("arms", arms + 1));
+	ASSERT_EQ(0, unbind(self->address));
+	EXPECT_EQ(-ENODEV, waiter_join(&w));
+}
+
+TEST_F(unbind, poll_gets_err_and_hup)
+{
+	struct pollfd pfd = { .fd = self->fd, .events = POLLIN | POLLPRI };
+
+	EXPECT_EQ(0, poll(&pfd, 1, 0));
+	ASSERT_EQ(0, unbind(self->address));
+	EXPECT_EQ(1, poll(&pfd, 1, PATIENCE_MS));
+	EXPECT_EQ(POLLERR | POLLHUP, pfd.revents);
+}
+
+static void *unbind_later(void *arg)
+{
+	sleep_ms(100);
+	unbind(arg);
+	return NULL;
+}
+
+TEST_F(unbind, poll_wakes_up)
+{
+	struct pollfd pfd = { .fd = self->fd, .events = POLLIN };
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, unbind_later, self->address);
+	EXPECT_EQ(1, poll(&pfd, 1, PATIENCE_MS));
+	EXPECT_EQ(POLLERR | POLLHUP, pfd.revents);
+	pthread_join(thread, NULL);
+}
+
+/* Every mapping can be read and written, touched before or not; none kills. */
+TEST_F(unbind, mappings_are_harmless)
+{
+	volatile uint8_t *host = self->host.ptr, *card = self->card.ptr;
+	struct vta_desc nop = desc_op(VTA_OP_NOP);
+	unsigned int i;
+
+	ASSERT_EQ(0, unbind(self->address));
+	for (i = 0; i < 65536; i += 4096) {
+		(void)host[i];
+		(void)card[i];
+		host[i] = 1;
+		card[i] = 2;
+	}
+	queue_submit(&self->q, &nop, 1);
+	(void)queue_seq(&self->q);
+	(void)*self->q.doorbell;
+
+	/* Nor do they reach the card when it works for others. */
+	ASSERT_EQ(0, bind(self->address));
+	queue_submit(&self->q, &nop, 1);
+	host[0] = 3;
+	card[0] = 4;
+}
+
+/* What a mapping shows afterwards is nobody else's. */
+TEST_F(unbind, mappings_do_not_show_the_next_user)
+{
+	struct mem mem[2];
+	int fd;
+
+	ASSERT_EQ(0, unbind(self->address));
+	ASSERT_EQ(0, bind(self->address));
+	fd = card_open();
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, mem_alloc(fd, &mem[0], 65536, VTA_BUF_CARD, 0));
+	ASSERT_EQ(0, mem_alloc(fd, &mem[1], 65536, VTA_BUF_HOST, 0));
+	memset(mem[0].ptr, 0x5a, mem[0].size);
+	memset(mem[1].ptr, 0x5a, mem[1].size);
+	EXPECT_NE(0x5a, *(volatile uint8_t *)self->card.ptr);
+	EXPECT_NE(0x5a, *(volatile uint8_t *)self->host.ptr);
+	*(volatile uint8_t *)self->card.ptr = 1;
+	EXPECT_EQ(0x5a, *(volatile uint8_t *)mem[0].ptr);
+	ASSERT_EQ(0, mem_free(&mem[0]));
+	ASSERT_EQ(0, mem_free(&mem[1]));
+	close(fd);
+}
+
+TEST_F(unbind, old_file_and_new_card_side_by_side)
+{
+	struct queue q;
+	struct mem mem;
+	int fd;
+
+	ASSERT_EQ(0, unbind(self->address));
+	ASSERT_EQ(0, bind(self->address));
+	fd = card_open();
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, queue_open(fd, &q, NULL));
+	ASSERT_EQ(0, mem_alloc(fd, &mem, 4096, VTA_BUF_CARD, 0));
+	EXPECT_EQ(0, queue_do(&q, desc_fill(mem.addr, 7, 4096)));
+	/* The end of the old one does nothing to the new. */
+	let_go(self);
+	EXPECT_EQ(0, queue_do(&q, desc_fill(mem.addr, 8, 4096)));
+	EXPECT_EQ(8, *(volatile uint32_t *)mem.ptr);
+	mem_free(&mem);
+	queue_close(&q);
+	close(fd);
+}
+
+/* Works until the card is gone, again and again, until killed. */
+static void work_for_ever(void)
+{
+	for (;;) {
+		struct queue q;
+		struct mem mem;
+		int fd = card_open();
+
+		if (fd < 0) {
+			sleep_ms(1);
+			continue;
+		}
+		if (!queue_open(fd, &q, NULL) &&
+		    !mem_alloc(fd, &mem, 1 << 20, VTA_BUF_CARD, 0)) {
+			while (!queue_do(&q, desc_fill(mem.addr, 1, 1 << 20)))
+				;
+			munmap(mem.ptr, mem.size);
+			queue_unmap(&q);
+		}
+		close(fd);
+	}
+}
+
+TEST_F_TIMEOUT(unbind, twenty_times_under_load, 90)
+{
+	pid_t pids[4];
+	unsigned int i;
+
+	let_go(self);
+	for (i = 0; i < ARRAY_SIZE(pids); i++) {
+		pids[i] = fork();
+		if (!pids[i])
+			work_for_ever();
+	}
+	for (i = 0; i < 20; i++) {
+		sleep_ms(20 + 7 * (i % 5));
+		EXPECT_EQ(0, unbind(self->address));
+		EXPECT_EQ(0, bind(self->address));
+	}
+	for (i = 0; i < ARRAY_SIZE(pids); i++)
+		kill(pids[i], SIGKILL);
+	for (i = 0; i < ARRAY_SIZE(pids); i++)
+		waitpid(pids[i], NULL, 0);
+	EXPECT_EQ(0, card_usage().contexts);
+}
+
+/* ---- the card is reset by somebody else ---- */
+
+static int reset(const char *address)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/reset", address);
+	return file_write(path, "1");
+}
+
+TEST_F(unbind, function_level_reset_is_enodev_for_who_was_there)
+{
+	struct vta_desc desc = desc_wait(self->host.addr, UINT64_MAX);
+	struct pollfd pfd = { .fd = self->fd, .events = POLLIN };
+	uint64_t generation = card_attr("generation");
+	uint64_t arms = card_counter("arms");
+	struct waiter w;
+
+	queue_submit(&self->q, &desc, 1);
+	ASSERT_EQ(0, waiter_start(&w, &self->q, 2, -1));
+	EXPECT_EQ(arms + 1, card_counter_reaches("arms", arms + 1));
+	ASSERT_EQ(0, reset(self->address));
+	EXPECT_EQ(-ENODEV, waiter_join(&w));
+	EXPECT_EQ(-ENODEV, queue_wait(&self->q, 0, 0, NULL));
+	EXPECT_EQ(1, poll(&pfd, 1, 0));
+	EXPECT_EQ(POLLERR | POLLHUP, pfd.revents);
+	*(volatile uint8_t *)self->card.ptr = 1;
+	queue_kick(&self->q);
+	EXPECT_LT(generation, card_attr("generation"));
+}
+
+/* ---- the module ---- */
+
+static int remove_module(void)
+{
+	return syscall(SYS_delete_module, "vta", O_NONBLOCK) ? -errno : 0;
+}
+
+static int insert_module(const char *address)
+{
+	int fd = open(MODULE, O_RDONLY | O_CLOEXEC);
+	int err = syscall(SYS_finit_module, fd, "", 0) ? -errno : 0;
+
+	close(fd);
+	return err ? err : find_node(address);
+}
+
+TEST_F(unbind, module_in_use_stays)
+{
+	EXPECT_EQ(-EAGAIN, remove_module());
+	EXPECT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));
+	/* An old file of an unbound card needs the module's code, too. */
+	ASSERT_EQ(0, unbind(self->address));
+	EXPECT_EQ(-EAGAIN, remove_module());
+	/* And so does a mapping. */
+	close(self->fd);
+	EXPECT_EQ(-EAGAIN, remove_module());
+	let_go(self);
+	EXPECT_EQ(0, remove_module());
+	ASSERT_EQ(0, insert_module(self->address));
+}
+
+TEST_F(unbind, module_unloaded_and_loaded_again)
+{
+	unsigned int i;
+
+	let_go(self);
+	for (i = 0; i < 5; i++) {
+		ASSERT_EQ(0, remove_module());
+		EXPECT_EQ(-1, access("/sys/class/vta", F_OK));
+		ASSERT_EQ(0, insert_module(self->address));
+	}
+}
+
+TEST_HARNESS_MAIN
