@@ -325,7 +325,7 @@ void rig_wait_seq(struct rig_queue *q, uint64_t seq)
 
 	while ((int64_t)(rig_seq(q) - seq) < 0) {
 		if (q->page->status.state == VTA_QUEUE_HALTED)
-			fail_msg("queue %u halted at %llu: reason %u, access %u, address %#x, instruction %d",
+			fail_msg("queue %u halted at %llu: reason %u, access %u at %#x, insn %d",
 				 q->n, (unsigned long long)q->page->fault.seq,
 				 q->page->fault.reason, q->page->fault.access, q->page->fault.addr,
 				 (int)q->page->fault.insn_index);

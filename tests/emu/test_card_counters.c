@@ -38,25 +38,31 @@ static void bench(struct bench *b, struct rig *r)
 	rig_clear_counters(r);
 }
 
-struct counts {
-	uint64_t n[VTA_COUNTERS];
+struct count {
+	enum vta_counter counter;
+	uint64_t val;
 };
 
-/* All counters at once, and that nothing else was counted. */
-static void expect(struct bench *b, const struct counts *want)
+/* All counters at once: those named, up to VTA_COUNTERS, and zeros. */
+static void expect(struct bench *b, const struct count *counts)
 {
+	uint64_t want[VTA_COUNTERS] = { 0 };
+
+	for (; counts->counter < VTA_COUNTERS; counts++)
+		want[counts->counter] = counts->val;
 	for (unsigned int i = 0; i < VTA_COUNTERS; i++) {
 		uint64_t got = rig_counter(b->r, i);
 
-		if (got != want->n[i])
+		if (got != want[i])
 			fail_msg("counter %u is %llu, not %llu", i, (unsigned long long)got,
-				 (unsigned long long)want->n[i]);
+				 (unsigned long long)want[i]);
 	}
 	rig_clear_counters(b->r);
 }
 
-#define C(name)	[VTA_COUNTER_##name]
-#define EXPECT(b, ...)	expect(b, &(struct counts) { .n = { __VA_ARGS__ } })
+#define N(name, val)	((struct count) { VTA_COUNTER_##name, (val) })
+#define EXPECT(b, ...)	\
+	expect(b, (const struct count[]) { __VA_ARGS__, { VTA_COUNTERS, 0 } })
 
 static void start_and_stop(void **state)
 {
@@ -68,12 +74,12 @@ static void start_and_stop(void **state)
 	while (*(volatile uint32_t *)&b.q.page->status.state != VTA_QUEUE_DISABLED)
 		;
 	/* State and reason, in one word. */
-	EXPECT(&b, C(MMIO_WRITES) = 1, C(DMA_WRITE_BYTES) = 8);
+	EXPECT(&b, N(MMIO_WRITES, 1), N(DMA_WRITE_BYTES, 8));
 	rig_set(r, REG_QUEUE_CTRL(0), REG_QUEUE_CTRL_ENABLE);
-	EXPECT(&b, C(MMIO_WRITES) = 1, C(DMA_WRITE_BYTES) = 128);
+	EXPECT(&b, N(MMIO_WRITES, 1), N(DMA_WRITE_BYTES, 128));
 	(void)rig_get(r, REG_STATUS);
 	(void)rig_get(r, 0xf0);
-	EXPECT(&b, C(MMIO_READS) = 2, C(BAD_ACCESSES) = 1);
+	EXPECT(&b, N(MMIO_READS, 2), N(BAD_ACCESSES, 1));
 }
 
 static void nop(void **state)
@@ -82,8 +88,8 @@ static void nop(void **state)
 
 	bench(&b, *state);
 	rig_do(&b.q, rig_nop());
-	EXPECT(&b, C(MMIO_WRITES) = 1, C(DOORBELLS) = 1, C(DMA_READ_BYTES) = DESC,
-	       C(DMA_WRITE_BYTES) = DONE, C(TLB_HITS) = 1, C(DESCRIPTORS) = 1);
+	EXPECT(&b, N(MMIO_WRITES, 1), N(DOORBELLS, 1), N(DMA_READ_BYTES, DESC),
+	       N(DMA_WRITE_BYTES, DONE), N(TLB_HITS, 1), N(DESCRIPTORS, 1));
 }
 
 static void walks_and_hits(void **state)
@@ -93,29 +99,29 @@ static void walks_and_hits(void **state)
 	bench(&b, *state);
 	/* A first access reads both levels. */
 	rig_do(&b.q, rig_signal(DATA, 1));
-	EXPECT(&b, C(MMIO_WRITES) = 1, C(DOORBELLS) = 1, C(DMA_READ_BYTES) = DESC + 2 * ENTRY,
-	       C(DMA_WRITE_BYTES) = 8 + DONE, C(TLB_HITS) = 1, C(PAGE_WALKS) = 1,
-	       C(DESCRIPTORS) = 1);
+	EXPECT(&b, N(MMIO_WRITES, 1), N(DOORBELLS, 1), N(DMA_READ_BYTES, DESC + 2 * ENTRY),
+	       N(DMA_WRITE_BYTES, 8 + DONE), N(TLB_HITS, 1), N(PAGE_WALKS, 1),
+	       N(DESCRIPTORS, 1));
 	/* The next page needs the second level only. */
 	rig_do(&b.q, rig_signal(DATA + 4096, 1));
-	EXPECT(&b, C(MMIO_WRITES) = 1, C(DOORBELLS) = 1, C(DMA_READ_BYTES) = DESC + ENTRY,
-	       C(DMA_WRITE_BYTES) = 8 + DONE, C(TLB_HITS) = 1, C(PAGE_WALKS) = 1,
-	       C(DESCRIPTORS) = 1);
+	EXPECT(&b, N(MMIO_WRITES, 1), N(DOORBELLS, 1), N(DMA_READ_BYTES, DESC + ENTRY),
+	       N(DMA_WRITE_BYTES, 8 + DONE), N(TLB_HITS, 1), N(PAGE_WALKS, 1),
+	       N(DESCRIPTORS, 1));
 	/* Both are in the TLB now. */
 	rig_do(&b.q, rig_signal(DATA + 4096, 1));
-	EXPECT(&b, C(MMIO_WRITES) = 1, C(DOORBELLS) = 1, C(DMA_READ_BYTES) = DESC,
-	       C(DMA_WRITE_BYTES) = 8 + DONE, C(TLB_HITS) = 2, C(DESCRIPTORS) = 1);
+	EXPECT(&b, N(MMIO_WRITES, 1), N(DOORBELLS, 1), N(DMA_READ_BYTES, DESC),
+	       N(DMA_WRITE_BYTES, 8 + DONE), N(TLB_HITS, 2), N(DESCRIPTORS, 1));
 	/* A block is one entry. */
 	rig_do(&b.q, rig_signal(CARD + 0x12340, 1));
-	EXPECT(&b, C(MMIO_WRITES) = 1, C(DOORBELLS) = 1, C(DMA_READ_BYTES) = DESC + ENTRY,
-	       C(DMA_WRITE_BYTES) = DONE, C(MEM_WRITE_BYTES) = 8, C(TLB_HITS) = 1,
-	       C(PAGE_WALKS) = 1, C(DESCRIPTORS) = 1);
+	EXPECT(&b, N(MMIO_WRITES, 1), N(DOORBELLS, 1), N(DMA_READ_BYTES, DESC + ENTRY),
+	       N(DMA_WRITE_BYTES, DONE), N(MEM_WRITE_BYTES, 8), N(TLB_HITS, 1),
+	       N(PAGE_WALKS, 1), N(DESCRIPTORS, 1));
 	/* Dropped, all of it is read again: ring, then word. */
 	rig_set(b.r, REG_TLB_INVALIDATE, 0);
 	rig_do(&b.q, rig_wait(DATA, 1));
-	EXPECT(&b, C(MMIO_WRITES) = 2, C(DOORBELLS) = 1,
-	       C(DMA_READ_BYTES) = DESC + 4 * ENTRY + 8, C(DMA_WRITE_BYTES) = DONE,
-	       C(PAGE_WALKS) = 2, C(TLB_INVALIDATIONS) = 1, C(DESCRIPTORS) = 1);
+	EXPECT(&b, N(MMIO_WRITES, 2), N(DOORBELLS, 1),
+	       N(DMA_READ_BYTES, DESC + 4 * ENTRY + 8), N(DMA_WRITE_BYTES, DONE),
+	       N(PAGE_WALKS, 2), N(TLB_INVALIDATIONS, 1), N(DESCRIPTORS, 1));
 }
 
 static void copy(void **state)
@@ -125,10 +131,10 @@ static void copy(void **state)
 	bench(&b, *state);
 	rig_do(&b.q, rig_fill(DATA, 0, 4 * 4096));
 	/* Four pages, of which the first needs two entries. */
-	EXPECT(&b, C(MMIO_WRITES) = 1, C(DOORBELLS) = 1, C(DMA_READ_BYTES) = DESC + 5 * ENTRY,
-	       C(DMA_WRITE_BYTES) = 4 * 4096 + DONE, C(TLB_HITS) = 1, C(PAGE_WALKS) = 4,
-	       C(DESCRIPTORS) = 1, C(FILLS) = 1, C(COPY_BYTES) = 4 * 4096,
-	       C(COPY_CYCLES) = 16 + 1 + 1024);
+	EXPECT(&b, N(MMIO_WRITES, 1), N(DOORBELLS, 1), N(DMA_READ_BYTES, DESC + 5 * ENTRY),
+	       N(DMA_WRITE_BYTES, 4 * 4096 + DONE), N(TLB_HITS, 1), N(PAGE_WALKS, 4),
+	       N(DESCRIPTORS, 1), N(FILLS, 1), N(COPY_BYTES, 4 * 4096),
+	       N(COPY_CYCLES, 16 + 1 + 1024));
 	/*
 	 * Three rows, each of two pages at both its ends, where the pages end
 	 * at different bytes. The block takes one walk, then hits.
@@ -137,22 +143,22 @@ static void copy(void **state)
 		.op_flags = VTA_OP_COPY,
 		.copy = { CARD + 2000, DATA, 5000, 3, 8192, 4096 },
 	});
-	EXPECT(&b, C(MMIO_WRITES) = 1, C(DOORBELLS) = 1,
-	       C(DMA_READ_BYTES) = DESC + ENTRY + 15000, C(DMA_WRITE_BYTES) = DONE,
-	       C(MEM_WRITE_BYTES) = 15000, C(TLB_HITS) = 1 + 6 + 5, C(PAGE_WALKS) = 1,
-	       C(DESCRIPTORS) = 1, C(COPIES) = 1, C(COPY_BYTES) = 15000,
-	       C(COPY_CYCLES) = 16 + 3 * (1 + 313));
+	EXPECT(&b, N(MMIO_WRITES, 1), N(DOORBELLS, 1),
+	       N(DMA_READ_BYTES, DESC + ENTRY + 15000), N(DMA_WRITE_BYTES, DONE),
+	       N(MEM_WRITE_BYTES, 15000), N(TLB_HITS, 1 + 6 + 5), N(PAGE_WALKS, 1),
+	       N(DESCRIPTORS, 1), N(COPIES, 1), N(COPY_BYTES, 15000),
+	       N(COPY_CYCLES, 16 + 3 * (1 + 313)));
 	/* Within card memory, with a stamp in host memory. */
 	rig_do(&b.q, rig_stamped(rig_copy(CARD, CARD + 8192, 100), DATA));
-	EXPECT(&b, C(MMIO_WRITES) = 1, C(DOORBELLS) = 1, C(DMA_READ_BYTES) = DESC,
-	       C(DMA_WRITE_BYTES) = 32 + DONE, C(MEM_READ_BYTES) = 100, C(MEM_WRITE_BYTES) = 100,
-	       C(TLB_HITS) = 1 + 2 + 1, C(DESCRIPTORS) = 1, C(COPIES) = 1, C(COPY_BYTES) = 100,
-	       C(COPY_CYCLES) = 16 + 1 + 7);
+	EXPECT(&b, N(MMIO_WRITES, 1), N(DOORBELLS, 1), N(DMA_READ_BYTES, DESC),
+	       N(DMA_WRITE_BYTES, 32 + DONE), N(MEM_READ_BYTES, 100), N(MEM_WRITE_BYTES, 100),
+	       N(TLB_HITS, 1 + 2 + 1), N(DESCRIPTORS, 1), N(COPIES, 1), N(COPY_BYTES, 100),
+	       N(COPY_CYCLES, 16 + 1 + 7));
 	/* Nothing to move is still a copy. */
 	rig_do(&b.q, rig_copy(0, 0, 0));
-	EXPECT(&b, C(MMIO_WRITES) = 1, C(DOORBELLS) = 1, C(DMA_READ_BYTES) = DESC,
-	       C(DMA_WRITE_BYTES) = DONE, C(TLB_HITS) = 1, C(DESCRIPTORS) = 1, C(COPIES) = 1,
-	       C(COPY_CYCLES) = 17);
+	EXPECT(&b, N(MMIO_WRITES, 1), N(DOORBELLS, 1), N(DMA_READ_BYTES, DESC),
+	       N(DMA_WRITE_BYTES, DONE), N(TLB_HITS, 1), N(DESCRIPTORS, 1), N(COPIES, 1),
+	       N(COPY_CYCLES, 17));
 }
 
 static void run(void **state)
@@ -173,11 +179,11 @@ static void run(void **state)
 	stamp = (void *)(b.data + 4096);
 	rig_do(&b.q, rig_stamped(rig_run(CODE, p.count), DATA + 4096));
 	/* Walks for stream, data, card and stamp: each is one access. */
-	EXPECT(&b, C(MMIO_WRITES) = 1, C(DOORBELLS) = 1,
-	       C(DMA_READ_BYTES) = DESC + 5 * 16 + 2 * 64 + 6 * ENTRY,
-	       C(DMA_WRITE_BYTES) = 32 + DONE, C(MEM_WRITE_BYTES) = 32, C(PAGE_WALKS) = 4,
-	       C(TLB_HITS) = 1, C(DESCRIPTORS) = 1, C(RUNS) = 1, C(INSNS) = 5,
-	       C(COMPUTE_CYCLES) = stamp->cycles, C(GEMM_UOPS) = 12, C(ALU_UOPS) = 1);
+	EXPECT(&b, N(MMIO_WRITES, 1), N(DOORBELLS, 1),
+	       N(DMA_READ_BYTES, DESC + 5 * 16 + 2 * 64 + 6 * ENTRY),
+	       N(DMA_WRITE_BYTES, 32 + DONE), N(MEM_WRITE_BYTES, 32), N(PAGE_WALKS, 4),
+	       N(TLB_HITS, 1), N(DESCRIPTORS, 1), N(RUNS, 1), N(INSNS, 5),
+	       N(COMPUTE_CYCLES, stamp->cycles), N(GEMM_UOPS, 12), N(ALU_UOPS, 1));
 }
 
 static void arming_and_faults(void **state)
@@ -189,18 +195,18 @@ static void arming_and_faults(void **state)
 	rig_set(b.r, REG_QUEUE_ARM(0), 2);
 	rig_set(b.r, REG_QUEUE_ARM(1), 0);	/* not active */
 	rig_do(&b.q, rig_nop());
-	EXPECT(&b, C(MMIO_WRITES) = 4, C(DOORBELLS) = 1, C(ARMS) = 2, C(INTERRUPTS) = 2,
-	       C(DMA_READ_BYTES) = DESC, C(DMA_WRITE_BYTES) = DONE, C(TLB_HITS) = 1,
-	       C(DESCRIPTORS) = 1);
+	EXPECT(&b, N(MMIO_WRITES, 4), N(DOORBELLS, 1), N(ARMS, 2), N(INTERRUPTS, 2),
+	       N(DMA_READ_BYTES, DESC), N(DMA_WRITE_BYTES, DONE), N(TLB_HITS, 1),
+	       N(DESCRIPTORS, 1));
 	rig_put(&b.q, rig_fill(0, 0, 1));
 	rig_submit(&b.q);
 	while (*(volatile uint32_t *)&b.q.page->status.state != VTA_QUEUE_HALTED)
 		;
 	/* Page 0 takes no translation. The cycles are those before the first row. */
-	EXPECT(&b, C(MMIO_WRITES) = 1, C(DOORBELLS) = 1, C(DMA_READ_BYTES) = DESC,
-	       C(DMA_WRITE_BYTES) = 64 + 8, C(TLB_HITS) = 1, C(COPY_CYCLES) = 16, C(FAULTS) = 1);
+	EXPECT(&b, N(MMIO_WRITES, 1), N(DOORBELLS, 1), N(DMA_READ_BYTES, DESC),
+	       N(DMA_WRITE_BYTES, 64 + 8), N(TLB_HITS, 1), N(COPY_CYCLES, 16), N(FAULTS, 1));
 	rig_submit(&b.q);
-	EXPECT(&b, C(MMIO_WRITES) = 1, C(BAD_ACCESSES) = 1);
+	EXPECT(&b, N(MMIO_WRITES, 1), N(BAD_ACCESSES, 1));
 }
 
 /* Reading the low half keeps the high one; a wide read counts as one access. */
@@ -217,7 +223,7 @@ static void reading(void **state)
 	/* They can be cleared, not written. */
 	rig_set64(r, REG_COUNTER(VTA_COUNTER_MMIO_READS), 99);
 	rig_set(r, REG_COUNTER_CTRL, ~REG_COUNTER_CTRL_CLEAR);
-	EXPECT(&b, C(MMIO_READS) = 3);
+	EXPECT(&b, N(MMIO_READS, 3));
 	assert_int_equal(rig_get(r, REG_COUNTER_CTRL), 0);
 }
 

@@ -592,7 +592,8 @@ static void rounds(struct rig *r, bool runs)
 	prog_busy(&p);
 	prog_finish(&finish, 0);
 	check_rounds(r, (unsigned int[]) { 0, 0, 0 }, "012012012012012012012012", runs);
-	check_rounds(r, (unsigned int[]) { 1, 0, 2 }, "0012222001222200122220012222001001001001", runs);
+	check_rounds(r, (unsigned int[]) { 1, 0, 2 }, "0012222001222200122220012222001001001001",
+		     runs);
 	check_rounds(r, (unsigned int[]) { 0, 3, 0 }, "01111111120111111112020202", runs);
 }
 

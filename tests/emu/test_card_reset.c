@@ -244,7 +244,6 @@ static void memory_decoding_off(void **state)
 static void assert_reset(struct bench *b, uint32_t generation)
 {
 	struct rig *r = b->r;
-	uint8_t seen;
 
 	rig_ready(r);
 	assert_int_equal(rig_get(r, REG_GENERATION), generation);
@@ -260,9 +259,9 @@ static void assert_reset(struct bench *b, uint32_t generation)
 		assert_int_equal(rig_get64(r, REG_QUEUE_SEQ_LO(i)), 0);
 	}
 	/* No DMA of before happens, and status pages are left as they were. */
-	b->data[0] = seen = 0x99;
+	b->data[0] = 0x99;
 	pause_ms(RIG_NEVER);
-	assert_int_equal(b->data[0], seen);
+	assert_int_equal(b->data[0], 0x99);
 	assert_int_equal(b->copy.page->status.state, VTA_QUEUE_ACTIVE);
 }
 

@@ -62,7 +62,7 @@ void bus_set(struct bus *bus, bool on)
 	pthread_cond_broadcast(&bus->changed);
 }
 
-bool bus_wait_locked(struct bus *bus, unsigned int refused, const atomic_bool *give_up)
+bool bus_wait_locked(struct bus *bus, const atomic_bool *give_up, unsigned int refused)
 {
 	for (;;) {
 		unsigned int epoch = bus_epoch(bus);
@@ -75,7 +75,7 @@ bool bus_wait_locked(struct bus *bus, unsigned int refused, const atomic_bool *g
 	}
 }
 
-bool bus_wait(struct bus *bus, unsigned int refused, const atomic_bool *give_up)
+bool bus_wait(struct bus *bus, const atomic_bool *give_up, unsigned int refused)
 {
 	unsigned int epoch = bus_epoch(bus);
 	bool ok;
@@ -85,7 +85,7 @@ bool bus_wait(struct bus *bus, unsigned int refused, const atomic_bool *give_up)
 	if (bus_epoch_on(epoch) && epoch != refused)
 		return true;
 	pthread_mutex_lock(bus->lock);
-	ok = bus_wait_locked(bus, refused, give_up);
+	ok = bus_wait_locked(bus, give_up, refused);
 	pthread_mutex_unlock(bus->lock);
 	return ok;
 }

@@ -36,6 +36,14 @@ void bus_set(struct bus *bus, bool on);
 void bus_irq(struct bus *bus, uint32_t vector);
 void bus_drop_irqs(struct bus *bus);
 
+/*
+ * Waits until the bus is on in another epoch than @refused (0: in any). False
+ * when *give_up became true instead. The _locked one is called with the lock
+ * held, which it drops while it waits.
+ */
+bool bus_wait(struct bus *bus, const atomic_bool *give_up, unsigned int refused);
+bool bus_wait_locked(struct bus *bus, const atomic_bool *give_up, unsigned int refused);
+
 static inline unsigned int bus_epoch(struct bus *bus)
 {
 	return atomic_load(&bus->epoch);
@@ -45,14 +53,6 @@ static inline bool bus_epoch_on(unsigned int epoch)
 {
 	return epoch & 1;
 }
-
-/*
- * Waits until the bus is on in another epoch than @refused (0: in any). False
- * when *give_up became true instead. The _locked one is called with the lock
- * held, which it drops while it waits.
- */
-bool bus_wait(struct bus *bus, unsigned int refused, const atomic_bool *give_up);
-bool bus_wait_locked(struct bus *bus, unsigned int refused, const atomic_bool *give_up);
 
 /* As the card_ops, counting what was moved. Never wait. */
 int bus_read(struct bus *bus, uint64_t addr, void *buf, size_t len);

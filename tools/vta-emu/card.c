@@ -95,7 +95,7 @@ void card_set_event(struct card *card, uint32_t event, uint32_t enable)
 void card_set_fatal(struct card *card, uint32_t event)
 {
 	if (!card->fatal)
-		log_error("the host refused a write to a status page: the card gives up until it is reset");
+		log_error("the host refused a status page: the card gives up until it is reset");
 	card->fatal = true;
 	card_set_event(card, card->event | event | REG_EVENT_FATAL, card->event_enable);
 }

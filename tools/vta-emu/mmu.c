@@ -287,7 +287,7 @@ static int do_step(const struct mmu_port *port, step_fn fn, void *arg)
 		unsigned int epoch;
 		int ret;
 
-		if (!bus_wait(mmu->bus, refused, port->give_up))
+		if (!bus_wait(mmu->bus, port->give_up, refused))
 			return MMU_GIVEN_UP;
 		epoch = bus_epoch(mmu->bus);
 		if (!bus_epoch_on(epoch))

@@ -28,10 +28,11 @@ struct mmu {
 	struct counters *counters;
 	uint8_t *mem;
 	uint64_t mem_size;
-	/* Root of each enabled context, with bit 0 set; else 0. */
-	_Atomic uint64_t root[VTA_CONTEXTS_MAX];
 	pthread_rwlock_t lock;	/* Protects: as told above */
 	unsigned int generation;	/* of the TLB, counts invalidations */
+
+	/* Root of each enabled context, with bit 0 set; else 0. */
+	_Atomic uint64_t root[VTA_CONTEXTS_MAX];
 	_Atomic uint64_t pages[MMU_TLB_PAGES];
 	_Atomic uint64_t tables[MMU_TLB_TABLES];
 };

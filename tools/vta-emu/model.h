@@ -23,9 +23,15 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 	       "registers and records are little-endian, and so is the host");
 
 /* A register's field, by its mask. */
-#define FIELD_UNIT(mask)	((mask) & -(mask))
-#define FIELD_GET(mask, reg)	(((reg) & (mask)) / FIELD_UNIT(mask))
-#define FIELD_PREP(mask, val)	(((val) * FIELD_UNIT(mask)) & (mask))
+static inline uint32_t field_get(uint32_t mask, uint32_t reg)
+{
+	return (reg & mask) >> __builtin_ctz(mask);
+}
+
+static inline uint32_t field_put(uint32_t mask, uint32_t val)
+{
+	return val << __builtin_ctz(mask) & mask;
+}
 
 /* One bit for each queue. */
 struct queue_set {
@@ -47,7 +53,7 @@ struct engine {
 struct context {
 	uint64_t root;
 	bool enable;
-	_Atomic unsigned int lives;	/* how often it was enabled */
+	atomic_uint lives;	/* how often it was enabled; read without the lock */
 };
 
 struct card {

@@ -84,7 +84,8 @@ static bool parse(const char *arg, const char *suffixes, uint64_t *val)
 	return true;
 }
 
-static bool number(const char *name, const char *arg, uint64_t min, uint64_t max, uint64_t *val)
+static bool parse_number(const char *name, const char *arg, uint64_t min, uint64_t max,
+			 uint64_t *val)
 {
 	if (parse(arg, "", val) && *val >= min && *val <= max)
 		return true;
@@ -187,15 +188,15 @@ static bool take(struct options *opt, int option, const char *arg, bool *msix_gi
 		ok = parse_mem(opt, arg);
 		break;
 	case OPT_QUEUES:
-		ok = number("queues", arg, 1, VTA_QUEUES_MAX, &val);
+		ok = parse_number("queues", arg, 1, VTA_QUEUES_MAX, &val);
 		opt->card.queues = (unsigned int)val;
 		break;
 	case OPT_CONTEXTS:
-		ok = number("contexts", arg, 1, VTA_CONTEXTS_MAX, &val);
+		ok = parse_number("contexts", arg, 1, VTA_CONTEXTS_MAX, &val);
 		opt->card.contexts = (unsigned int)val;
 		break;
 	case OPT_MSIX:
-		ok = number("msix", arg, 0, PCI_MSIX_MAX, &val);
+		ok = parse_number("msix", arg, 0, PCI_MSIX_MAX, &val);
 		opt->msix = (unsigned int)val;
 		*msix_given = true;
 		break;
@@ -206,14 +207,14 @@ static bool take(struct options *opt, int option, const char *arg, bool *msix_gi
 		ok = parse_order(opt, arg);
 		break;
 	case OPT_SEED:
-		ok = number("seed", arg, 0, UINT64_MAX, &opt->card.seed);
+		ok = parse_number("seed", arg, 0, UINT64_MAX, &opt->card.seed);
 		break;
 	case OPT_SERIAL:
-		ok = number("serial", arg, 0, UINT64_MAX, &opt->card.serial);
+		ok = parse_number("serial", arg, 0, UINT64_MAX, &opt->card.serial);
 		break;
 	case OPT_CLOCK_KHZ:
 		/* All ones would read as a card that is gone. */
-		ok = number("clock-khz", arg, 1, UINT32_MAX - 1, &val);
+		ok = parse_number("clock-khz", arg, 1, UINT32_MAX - 1, &val);
 		opt->card.clock_khz = (uint32_t)val;
 		break;
 	case OPT_LOG_LEVEL:

@@ -145,7 +145,7 @@ static int put_record(struct card *card, struct queue *q, record_fn put,
 {
 	unsigned int refused = 0;
 
-	while (bus_wait_locked(&card->bus, refused, give_up)) {
+	while (bus_wait_locked(&card->bus, give_up, refused)) {
 		int ret;
 
 		refused = bus_epoch(&card->bus);
@@ -283,7 +283,7 @@ static void queue_start(struct card *card, struct queue *q)
 
 bool queue_ctrl(struct card *card, struct queue *q, uint32_t val)
 {
-	q->priority = FIELD_GET(REG_QUEUE_CTRL_PRIORITY, val);
+	q->priority = field_get(REG_QUEUE_CTRL_PRIORITY, val);
 	if (val & REG_QUEUE_CTRL_ABORT || !(val & REG_QUEUE_CTRL_ENABLE)) {
 		queue_stop(card, q, val & REG_QUEUE_CTRL_ABORT);
 		return true;

@@ -29,19 +29,19 @@ static void set_high(uint64_t *reg, uint32_t val)
 
 static uint32_t config0(const struct core_config *core)
 {
-	return FIELD_PREP(REG_CONFIG0_LOG_INP_WIDTH, core->log_inp_width) |
-	       FIELD_PREP(REG_CONFIG0_LOG_WGT_WIDTH, core->log_wgt_width) |
-	       FIELD_PREP(REG_CONFIG0_LOG_ACC_WIDTH, core->log_acc_width) |
-	       FIELD_PREP(REG_CONFIG0_LOG_BATCH, core->log_batch) |
-	       FIELD_PREP(REG_CONFIG0_LOG_BLOCK, core->log_block);
+	return field_put(REG_CONFIG0_LOG_INP_WIDTH, core->log_inp_width) |
+	       field_put(REG_CONFIG0_LOG_WGT_WIDTH, core->log_wgt_width) |
+	       field_put(REG_CONFIG0_LOG_ACC_WIDTH, core->log_acc_width) |
+	       field_put(REG_CONFIG0_LOG_BATCH, core->log_batch) |
+	       field_put(REG_CONFIG0_LOG_BLOCK, core->log_block);
 }
 
 static uint32_t config1(const struct core_config *core)
 {
-	return FIELD_PREP(REG_CONFIG1_LOG_UOP_BUFF_SIZE, core->log_uop_buff_size) |
-	       FIELD_PREP(REG_CONFIG1_LOG_INP_BUFF_SIZE, core->log_inp_buff_size) |
-	       FIELD_PREP(REG_CONFIG1_LOG_WGT_BUFF_SIZE, core->log_wgt_buff_size) |
-	       FIELD_PREP(REG_CONFIG1_LOG_ACC_BUFF_SIZE, core->log_acc_buff_size);
+	return field_put(REG_CONFIG1_LOG_UOP_BUFF_SIZE, core->log_uop_buff_size) |
+	       field_put(REG_CONFIG1_LOG_INP_BUFF_SIZE, core->log_inp_buff_size) |
+	       field_put(REG_CONFIG1_LOG_WGT_BUFF_SIZE, core->log_wgt_buff_size) |
+	       field_put(REG_CONFIG1_LOG_ACC_BUFF_SIZE, core->log_acc_buff_size);
 }
 
 /* Moves each millisecond, and is never all ones. */
@@ -59,7 +59,7 @@ static bool read_card(struct card *card, uint64_t off, uint32_t *val)
 		*val = REG_MAGIC_VALUE;
 		return true;
 	case REG_CONTRACT:
-		*val = FIELD_PREP(REG_CONTRACT_MAJOR, 1);
+		*val = field_put(REG_CONTRACT_MAJOR, 1);
 		return true;
 	case REG_FEATURES_LO:
 		*val = REG_FEATURES_COUNTERS;
@@ -161,10 +161,10 @@ static bool read_queue(struct queue *q, uint64_t off, uint32_t *val)
 	switch (off) {
 	case REG_QUEUE_CTRL(0) - REG_QUEUE(0):
 		*val = (q->enable ? REG_QUEUE_CTRL_ENABLE : 0) |
-		       FIELD_PREP(REG_QUEUE_CTRL_PRIORITY, q->priority);
+		       field_put(REG_QUEUE_CTRL_PRIORITY, q->priority);
 		return true;
 	case REG_QUEUE_STATE(0) - REG_QUEUE(0):
-		*val = FIELD_PREP(REG_QUEUE_STATE_STATE, queue_state(q)) |
+		*val = field_put(REG_QUEUE_STATE_STATE, queue_state(q)) |
 		       (queue_busy(q) ? REG_QUEUE_STATE_BUSY : 0);
 		return true;
 	case REG_QUEUE_CONTEXT(0) - REG_QUEUE(0):
@@ -232,7 +232,7 @@ static bool read_counter(struct card *card, uint64_t off, uint32_t *val)
 
 static void write_tlb_invalidate(struct card *card, uint32_t val)
 {
-	unsigned int context = FIELD_GET(REG_TLB_INVALIDATE_CONTEXT, val);
+	unsigned int context = field_get(REG_TLB_INVALIDATE_CONTEXT, val);
 
 	card->tlb_invalidate = val & (REG_TLB_INVALIDATE_CONTEXT | REG_TLB_INVALIDATE_ALL);
 	counter_add(&card->counters, VTA_COUNTER_TLB_INVALIDATIONS, 1);

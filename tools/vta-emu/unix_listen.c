@@ -43,7 +43,7 @@ int unix_listen(const char *path, int backlog)
 
 	if (strlen(path) >= sizeof(addr.sun_path))
 		return -ENAMETOOLONG;
-	strcpy(addr.sun_path, path);
+	memcpy(addr.sun_path, path, strlen(path) + 1);
 	ret = remove_stale(&addr);
 	if (ret)
 		return ret;
