@@ -238,6 +238,7 @@ static int vta_bo_map(struct vta_bo *bo)
 
 int vta_bo_publish(struct vta_bo *bo)
 {
+	enum dma_data_direction dir = DMA_BIDIRECTIONAL;
 	struct vta_ctx *ctx = bo->ctx;
 	int ret;
 
@@ -257,9 +258,10 @@ int vta_bo_publish(struct vta_bo *bo)
 	else
 		ctx->host_bytes += bo->size;
 
+	if (bo->flags & VTA_BUF_READONLY)
+		dir = DMA_TO_DEVICE;
 	if (!(bo->flags & VTA_BUF_CARD))
-		ret = vta_host_map(&bo->host, ctx->vdev,
-				   bo->flags & VTA_BUF_READONLY ? DMA_TO_DEVICE : DMA_BIDIRECTIONAL);
+		ret = vta_host_map(&bo->host, ctx->vdev, dir);
 	if (!ret && bo->addr)
 		ret = vta_bo_map(bo);
 	if (ret) {

@@ -55,7 +55,7 @@ struct vta_ctx {
 	wait_queue_head_t poll_wq;
 	struct gen_pool *addr_pool;
 
-	struct mutex lock;
+	struct mutex lock; /* Protects: see above */
 	bool dead;
 	struct vta_mmu mmu;
 	struct xarray bos;

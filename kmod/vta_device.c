@@ -144,7 +144,7 @@ static bool vta_caps_valid(struct vta_device *vdev)
 		return false;
 	}
 	/* A page mapped into a process must not hold another's doorbell. */
-	if (PAGE_SHIFT > caps->doorbell_shift) {
+	if (caps->doorbell_shift < PAGE_SHIFT) {
 		dev_err(&pdev->dev,
 			"doorbells are %lu bytes apart, less than this kernel's pages of %lu: use a kernel with smaller pages or a card with a wider stride\n",
 			BIT(caps->doorbell_shift), PAGE_SIZE);

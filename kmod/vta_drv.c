@@ -14,6 +14,11 @@
 #define CREATE_TRACE_POINTS
 #include "vta_trace.h"
 
+/* Sequence numbers and page-table entries are 64-bit words, read and written whole. */
+#ifndef CONFIG_64BIT
+#error "VTA cards need a 64-bit host"
+#endif
+
 unsigned int vta_max_job_ms = 10000;
 module_param_named(max_job_ms, vta_max_job_ms, uint, 0644);
 MODULE_PARM_DESC(max_job_ms,
@@ -106,9 +111,9 @@ static int vta_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	return 0;
 
 err_stop:
-	vta_card_reset(vdev);
-	pci_clear_master(pdev);
+	vta_card_retire(vdev);
 	vta_irq_fini(vdev);
+	cancel_work_sync(&vdev->reset_work);
 err_put:
 	put_device(&vdev->dev);
 	return ret;
@@ -118,14 +123,11 @@ static void vta_remove(struct pci_dev *pdev)
 {
 	struct vta_device *vdev = pci_get_drvdata(pdev);
 
-	mutex_lock(&vdev->lock);
-	vdev->gone = true;
-	mutex_unlock(&vdev->lock);
-
 	cdev_device_del(&vdev->cdev, &vdev->dev);
-	cancel_work_sync(&vdev->reset_work);
 	vta_card_retire(vdev);
 	vta_irq_fini(vdev);
+	/* Last, when nobody is left who could ask for a reset. */
+	cancel_work_sync(&vdev->reset_work);
 	put_device(&vdev->dev);
 }
 

@@ -23,7 +23,7 @@
 #include "vta_host.h"
 #include "vta_mmu.h"
 
-#define VTA_CHUNK_ORDER	(VTA_L1_SHIFT > PAGE_SHIFT ? VTA_L1_SHIFT - PAGE_SHIFT : 0)
+#define VTA_CHUNK_ORDER	(VTA_L1_SHIFT - PAGE_SHIFT)
 
 /* Never the OOM killer: a user asks for much, and the user is told no. */
 #define VTA_PAGE_GFP	(GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
@@ -120,15 +120,15 @@ int vta_host_map(struct vta_host *host, struct vta_device *vdev, enum dma_data_d
 		return ret;
 	host->dir = dir;
 	ret = dma_map_sgtable(dev, &host->sgt, dir, 0);
-	if (ret) {
-		sg_free_table(&host->sgt);
-		if (ret == -ENOMEM)
-			return ret;
-	} else if (vta_host_is_direct(host, dev)) {
+	if (!ret && vta_host_is_direct(host, dev))
 		return 0;
-	} else {
+
+	if (ret)
+		sg_free_table(&host->sgt);
+	else
 		vta_host_unmap(host, vdev);
-	}
+	if (ret == -ENOMEM)
+		return ret;
 	dev_err_ratelimited(&vdev->dev,
 			    "this host would copy what card and processes share: boot without swiotlb=force or memory encryption, or with an IOMMU\n");
 	return -EOPNOTSUPP;

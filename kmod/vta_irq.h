@@ -29,7 +29,7 @@ struct vta_vector {
 	struct vta_device *vdev;
 	unsigned int nr;
 	char name[24];
-	spinlock_t lock;
+	spinlock_t lock; /* Protects: see above */
 	struct list_head queues;
 	struct list_head waiting;
 };

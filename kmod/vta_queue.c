@@ -81,6 +81,7 @@ void vta_queue_abort(struct vta_queue *q)
 	vta_write(q->ctx->vdev, REG_QUEUE_CTRL(q->id), REG_QUEUE_CTRL_ABORT);
 }
 
+/* Stopped is: state DISABLED, and not BUSY. */
 int vta_queue_quiesce(struct vta_queue *q)
 {
 	struct vta_device *vdev = q->ctx->vdev;
@@ -88,8 +89,8 @@ int vta_queue_quiesce(struct vta_queue *q)
 	int ret;
 
 	ret = readl_poll_timeout(vdev->regs + REG_QUEUE_STATE(q->id), state,
-				 state == VTA_QUEUE_DISABLED || vta_is_dead(state),
-				 50, VTA_QUEUE_WAIT_MS * 1000);
+				 !(state & (REG_QUEUE_STATE_STATE | REG_QUEUE_STATE_BUSY)) ||
+				 vta_is_dead(state), 50, VTA_QUEUE_WAIT_MS * 1000);
 	if (ret || vta_is_dead(state)) {
 		vta_card_lost(vdev, "does not stop a queue");
 		return -ENODEV;

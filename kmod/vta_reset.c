@@ -82,18 +82,16 @@ static void vta_reset_end(struct vta_device *vdev, int ret)
 		pci_clear_master(vdev->pdev);
 	list_for_each_entry(ctx, &vdev->ctxs, node)
 		vta_ctx_drop(ctx);
-	vdev->gone = ret;
-	if (!ret) {
-		vdev->generation++;
-		vta_card_start(vdev);
-	}
-	vta_irq_enable(vdev);
-
-	if (ret)
+	if (ret) {
+		vdev->gone = true;
 		dev_err(&vdev->dev, "cannot be reset (%d), given up: power it off and on, then bind the driver again\n",
 			ret);
-	else
+	} else {
+		vdev->generation++;
+		vta_card_start(vdev);
 		dev_warn(&vdev->dev, "was reset; files opened before must be opened again\n");
+	}
+	vta_irq_enable(vdev);
 }
 
 void vta_card_recover(struct vta_device *vdev)
@@ -125,6 +123,7 @@ void vta_card_retire(struct vta_device *vdev)
 	int ret;
 
 	mutex_lock(&vdev->lock);
+	vdev->gone = true;
 	vta_reset_begin(vdev);
 	ret = vta_card_reset(vdev);
 	if (ret)
@@ -151,7 +150,12 @@ static void vta_reset_done(struct pci_dev *pdev)
 {
 	struct vta_device *vdev = pci_get_drvdata(pdev);
 
-	vta_reset_end(vdev, vta_card_wait_ready(vdev));
+	int ret = vta_card_wait_ready(vdev);
+
+	/* This may have helped a card that had been given up. */
+	if (!ret)
+		vdev->gone = false;
+	vta_reset_end(vdev, ret);
 	mutex_unlock(&vdev->lock);
 }
 

@@ -171,6 +171,7 @@ static struct attribute *vta_counter_attrs[] = {
 	&vta_counter_resets.attr.attr,
 	NULL
 };
+
 static_assert(ARRAY_SIZE(vta_counter_attrs) == VTA_COUNTERS + 1);
 
 static umode_t vta_counter_visible(struct kobject *kobj, struct attribute *attr, int n)

@@ -241,10 +241,12 @@ struct vta_info {
 
 /**
  * struct vta_buf_alloc - allocate zeroed memory (VTA_IOCTL_BUF_ALLOC)
- * @size: in: bytes, more than 0; out: rounded up to the CPU's pages
- * @align: alignment of the device address, a power of two or 0 for a page
- * @addr: in: with VTA_BUF_FIXED the device address, a multiple of 4 KiB and
- *        of @align, not 0; else 0. out: the device address
+ * @size: in: bytes, more than 0, less than 4 GiB; out: rounded up to the CPU's
+ *        pages
+ * @align: alignment of the device address, a power of two up to 1 GiB; or 0 for
+ *         a page of the CPU
+ * @addr: in: with VTA_BUF_FIXED the device address, a multiple of the CPU's
+ *        page and of @align, not 0; else 0. out: the device address
  * @mmap_offset: out: offset to mmap() the buffer at
  * @flags: VTA_BUF_*
  * @handle: out: names the buffer in this open file, never 0
@@ -358,7 +360,7 @@ struct vta_buf_import {
  * @queue: out: names the queue in this open file, never 0
  * @max_cycles: upper limit for the cycles of one RUN; 0: the card's default
  * @ring_offset: out: mmap offset of the ring (struct vta_desc[1 << order]),
- *               read-write
+ *               read-write; the card only reads it
  * @status_offset: out: mmap offset of the struct vta_status_page, read-only
  * @doorbell_offset: out: mmap offset of the doorbell, write-only in effect:
  *                   store the low 32 bits of the number of descriptors ever
@@ -367,7 +369,7 @@ struct vta_buf_import {
  * @doorbell_size: out: bytes to map of the doorbell; the status page has the
  *                 same size (one page of the CPU)
  *
- * Errors: EINVAL, ENOMEM, ENOSPC, ENODEV.
+ * Errors: EINVAL, ENOMEM, ENOSPC, EOPNOTSUPP, ENODEV.
  */
 struct vta_queue_create {
 	__u32 flags;
@@ -387,8 +389,9 @@ struct vta_queue_create {
  * @queue: the queue
  * @pad: zero
  *
- * What runs is aborted. Waiters get ENOENT. Its mappings must not be used any
- * more. Errors: EINVAL, ENOENT, ENODEV.
+ * What runs is aborted. Waiters get ENOENT. Its mappings are harmless: ring and
+ * status page keep what they had, the doorbell becomes memory without effect.
+ * Errors: EINVAL, ENOENT, ENODEV.
  */
 struct vta_queue_destroy {
 	__u32 queue;
@@ -454,6 +457,20 @@ struct vta_queue_fault {
  * poll(): POLLIN when a sequence number asked for with VTA_WAIT_POLL has been
  * reached (until the next VTA_IOCTL_WAIT on that queue), POLLPRI when a queue
  * of the file has halted, POLLERR | POLLHUP when the card was reset or is gone.
+ */
+
+/*
+ * mmap(): MAP_SHARED, at the offset of a buffer, ring, status page or doorbell,
+ * for all of it or a part from its start. Errors: EINVAL (nothing there, or
+ * longer than what is, or MAP_PRIVATE), EACCES (PROT_EXEC; PROT_WRITE of a
+ * status page, then or by mprotect()), ENODEV.
+ *
+ * A child inherits all mappings but doorbells. Mappings keep the file open. A
+ * mapped buffer cannot be handed to calls that pin memory (O_DIRECT).
+ *
+ * When the card was reset or is gone, no mapping faults: all show memory of
+ * zeroes that is private to the open file, in which what is written has no
+ * effect. So a status page shows VTA_QUEUE_DISABLED then.
  */
 
 #define VTA_IOCTL_TYPE		0xe7
