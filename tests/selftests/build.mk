@@ -6,7 +6,8 @@
 SELFTEST_DIR := build/tests/selftests
 SELFTEST_HARNESS = $$($(VM) source)/tools/testing/selftests
 
-SELFTEST_NAMES := vta_basic vta_open vta_buf vta_queue vta_run vta_wait vta_fault vta_close vta_uapi vta_unbind vta_cards
+SELFTEST_NAMES := vta_basic vta_open vta_buf vta_queue vta_run vta_wait vta_fault \
+	vta_close vta_uapi vta_trace vta_lib vta_ctl vta_cards vta_unbind
 SELFTESTS := $(SELFTEST_NAMES:%=$(SELFTEST_DIR)/%)
 
 SELFTEST_SHARED := $(SELFTEST_DIR)/obj/vta_selftest.o $(SELFTEST_DIR)/obj/vta_insn.o
@@ -19,5 +20,10 @@ $(SELFTEST_DIR)/obj/%.o: tests/selftests/%.c
 
 $(SELFTESTS): $(SELFTEST_DIR)/%: $(SELFTEST_DIR)/obj/%.o $(SELFTEST_SHARED)
 	$(CC) -pthread -o $@ $^ $(SELFTEST_LIBS)
+
+# The library is tested as a user would have it, the rest goes without it.
+$(SELFTEST_DIR)/vta_lib: $(LIB_A)
+$(SELFTEST_DIR)/vta_lib: SELFTEST_LIBS := $(LIB_LIBS)
+$(SELFTEST_DIR)/vta_ctl: SELFTEST_LIBS := -ljson-c
 
 -include $(SELFTEST_SHARED:.o=.d) $(SELFTEST_OBJS:.o=.d)

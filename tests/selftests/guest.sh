@@ -4,9 +4,9 @@
 # In the guest: load the module and run tests by the kselftest runner, which
 # lives in the directory above.
 #
-#   guest.sh TEST[.VARIANT=ARGUMENT]...
+#   guest.sh TEST | TEST.VARIANT=ARGUMENT | TEST=ARGUMENT ...
 #
-# A test with a variant is run under that name with the argument.
+# A test with a variant is run under that name.
 set -eu
 
 top=$(realpath "$(dirname "$0")/..")

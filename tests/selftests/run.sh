@@ -23,7 +23,7 @@ fi
 module=$(realpath "$1")
 shift
 boots=("$@")
-[ $# -gt 0 ] || boots=(main)
+[ $# -gt 0 ] || boots=(main variants iommu)
 
 dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-selftests.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
@@ -53,17 +53,63 @@ boot() {
 		"${options[@]}" -- /root/kselftest/vta/guest.sh "$@" || status=1
 }
 
+# The first card is what tests take if they do not say otherwise.
 boot_main() {
-	local tests=(vta_basic)
+	local tests=(vta_basic vta_open vta_buf vta_queue vta_run vta_wait vta_fault vta_close
+		vta_uapi vta_trace vta_lib vta_ctl vta_cards vta_refused.sh=0000:02:00.0 vta_unbind)
 	[ -z "${TESTS-}" ] || read -ra tests <<<"$TESTS"
-	boot main --cards 2 --emu-arg-0 --serial=1 --emu-arg-1 --serial=2 \
-		--emu-arg-1 --queues=4 --emu-arg-1 --contexts=3 --timeout 200 -- "${tests[@]}"
+	boot main --timeout 200 --cards 2 --emu-arg-0 --serial=1 \
+		--emu-arg-1 --serial=2 --emu-arg-1 --queues=4 --emu-arg-1 --contexts=3 -- "${tests[@]}"
+}
+
+# A card of each kind, named by its serial number.
+boot_variants() {
+	local options=() tests=() args number=0
+	local cards=(
+		"msix2 --msix=2 --msi=0"
+		"msix1 --msix=1 --msi=0"
+		"msi32 --msix=0 --msi=32"
+		"msi1 --msix=0 --msi=1"
+		"queues1 --queues=1"
+		"contexts3 --contexts=3 --msix=5"
+		"core --config=$dir/vta_config.json --order=greedy"
+		"mem1m --mem=1M --order=random"
+	)
+	cat >"$dir/vta_config.json" <<-'EOF'
+		{
+		  "TARGET": "sim", "HW_VER": "0.0.2",
+		  "LOG_INP_WIDTH": 3, "LOG_WGT_WIDTH": 3, "LOG_ACC_WIDTH": 5,
+		  "LOG_BATCH": 1, "LOG_BLOCK": 3,
+		  "LOG_UOP_BUFF_SIZE": 12, "LOG_INP_BUFF_SIZE": 13,
+		  "LOG_WGT_BUFF_SIZE": 14, "LOG_ACC_BUFF_SIZE": 15
+		}
+	EOF
+	for card in "${cards[@]}"; do
+		read -ra args <<<"$card"
+		tests+=("vta_basic.${args[0]}=$((number + 1))")
+		args[0]=--serial=$((number + 1))
+		for arg in "${args[@]}"; do options+=("--emu-arg-$number" "$arg"); done
+		number=$((number + 1))
+	done
+	# All on one vector is where wake-ups could get lost.
+	tests+=("vta_wait.msix1=2" "vta_fault.msix1=2" "vta_wait.msi1=4" "vta_open.contexts3=6"
+		"vta_fault.core=7" "vta_buf.mem1m=8"
+		"vta_vectors.sh=2:msix 1:msix 1:msi 1:msi 2:msix 5:msix 65:msix 65:msix")
+	boot variants --timeout 200 --cards "${#cards[@]}" "${options[@]}" -- "${tests[@]}"
+}
+
+# Every access of the card to what the driver has not mapped would be a fault.
+boot_iommu() {
+	boot iommu --timeout 200 --iommu -- vta_basic vta_buf vta_queue vta_run vta_close vta_unbind \
+		vta_iommu.sh
 }
 
 for name in "${boots[@]}"; do
 	case $name in
-	main)	boot_main ;;
-	*)	echo "run.sh: no boot $name" >&2; exit 2 ;;
+	main)		boot_main ;;
+	variants)	boot_variants ;;
+	iommu)		boot_iommu ;;
+	*)		echo "run.sh: no boot $name" >&2; exit 2 ;;
 	esac
 done
 exit "$status"

@@ -2,11 +2,8 @@
 /*
  * vta_basic - what must work on every card, whatever its vectors, queues,
  * contexts, memory and core; the only test that runs on all of them
- *
- *	vta_basic [SERIAL]	the card with that serial number
  */
 #include <errno.h>
-#include <glob.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -276,25 +273,4 @@ TEST_F(basic, gemm_is_as_plain_loops_say)
 	EXPECT_LT(0, le64toh(self->q.status->status.cycles));
 }
 
-/* Makes the card with that serial number the one under test. */
-static int choose(const char *serial)
-{
-	glob_t nodes;
-	size_t i;
-
-	if (glob("/dev/vta*", 0, NULL, &nodes))
-		return -ENOENT;
-	for (i = 0; i < nodes.gl_pathc; i++) {
-		setenv("VTA_NODE", nodes.gl_pathv[i], 1);
-		if (card_serial() == strtoull(serial, NULL, 0))
-			return 0;
-	}
-	return -ENOENT;
-}
-
-int main(int argc, char **argv)
-{
-	if (argc > 1 && choose(argv[1]))
-		ksft_exit_fail_msg("no card has the serial number %s\n", argv[1]);
-	return test_harness_run(argc, argv);
-}
+VTA_HARNESS_MAIN

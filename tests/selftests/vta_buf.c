@@ -466,6 +466,8 @@ TEST_F(buf, large_buffers_are_whole)
 	struct queue q;
 	unsigned int i;
 
+	if (self->before.mem_free < sizes[3])
+		SKIP(return, "the card has too little memory");
 	ASSERT_EQ(0, queue_open(self->fd, &q, NULL));
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		struct mem host, card;
@@ -501,4 +503,4 @@ TEST_F(buf, readonly_is_for_the_card_only)
 	EXPECT_EQ(5, *(volatile uint32_t *)mem.ptr);
 }
 
-TEST_HARNESS_MAIN
+VTA_HARNESS_MAIN

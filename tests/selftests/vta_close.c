@@ -235,4 +235,4 @@ TEST_F(close, others_go_on)
 	close(fd);
 }
 
-TEST_HARNESS_MAIN
+VTA_HARNESS_MAIN

@@ -395,4 +395,4 @@ TEST_F(halted, stays_halted)
 	EXPECT_EQ(0, queue_seq(&self->q));
 }
 
-TEST_HARNESS_MAIN
+VTA_HARNESS_MAIN

@@ -276,4 +276,4 @@ TEST_F(open, fdinfo_tells_what_it_holds)
 	close(fd);
 }
 
-TEST_HARNESS_MAIN
+VTA_HARNESS_MAIN

@@ -355,4 +355,4 @@ TEST_F(queue, max_cycles_ends_a_copy)
 	EXPECT_EQ(1, *(volatile uint8_t *)mem.ptr);
 }
 
-TEST_HARNESS_MAIN
+VTA_HARNESS_MAIN

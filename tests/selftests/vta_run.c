@@ -337,4 +337,4 @@ TEST_F(run, queues_work_side_by_side)
 	}
 }
 
-TEST_HARNESS_MAIN
+VTA_HARNESS_MAIN

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +66,23 @@ uint64_t card_attr(const char *name)
 uint64_t card_serial(void)
 {
 	return card_number("serial", 16);
+}
+
+int card_choose(const char *serial)
+{
+	int err = -ENOENT;
+	glob_t nodes;
+	size_t i;
+
+	if (glob("/dev/vta*", 0, NULL, &nodes))
+		return err;
+	for (i = 0; i < nodes.gl_pathc && err; i++) {
+		setenv("VTA_NODE", nodes.gl_pathv[i], 1);
+		if (card_serial() == strtoull(serial, NULL, 0))
+			err = 0;
+	}
+	globfree(&nodes);
+	return err;
 }
 
 uint64_t card_counter(const char *name)

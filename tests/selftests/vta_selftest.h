@@ -23,6 +23,8 @@
 
 /* The node under test: VTA_NODE of the environment, or /dev/vta0. */
 const char *card_node(void);
+/* Makes the card with that serial number the one under test. */
+int card_choose(const char *serial);
 int card_open(void);
 int card_ioctl(int fd, unsigned long request, void *arg);
 
@@ -126,5 +128,14 @@ struct vta_desc desc_signal(uint32_t addr, uint64_t value);
 struct vta_desc desc_wait(uint32_t addr, uint64_t value);
 struct vta_desc desc_run(uint32_t addr, uint32_t count, uint64_t cycles);
 struct vta_desc desc_stamp(struct vta_desc desc, uint32_t addr);
+
+/* Instead of TEST_HARNESS_MAIN: an argument names a card by its serial number. */
+#define VTA_HARNESS_MAIN							\
+int main(int argc, char **argv)							\
+{										\
+	if (argc > 1 && card_choose(argv[1]))					\
+		ksft_exit_fail_msg("no card has the serial number %s\n", argv[1]);	\
+	return test_harness_run(argc, argv);					\
+}
 
 #endif /* VTA_SELFTEST_H */

@@ -424,4 +424,4 @@ TEST_F(wait, poll_of_two_queues)
 	EXPECT_EQ(0, poll(&pfd, 1, 0));
 }
 
-TEST_HARNESS_MAIN
+VTA_HARNESS_MAIN

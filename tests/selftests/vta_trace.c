@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * vta_trace - tracepoints: each is there, fires once for what it is named after,
+ * and says what happened
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include <kselftest_harness.h>
+
+#include "vta_selftest.h"
+
+#define TRACING	"/sys/kernel/tracing/"
+
+/* Lines of the trace that have both texts; the first goes to @line. */
+static unsigned int lines(const char *event, const char *text, char *line, size_t size)
+{
+	FILE *file = fopen(TRACING "trace", "r");
+	unsigned int count = 0;
+	char buf[512], name[64];
+
+	if (!file)
+		return 0;
+	snprintf(name, sizeof(name), "%s:", event);
+	while (fgets(buf, sizeof(buf), file)) {
+		if (!strstr(buf, name) || !strstr(buf, text))
+			continue;
+		if (!count++ && line)
+			snprintf(line, size, "%s", buf);
+	}
+	fclose(file);
+	return count;
+}
+
+FIXTURE(trace) {
+	int fd;
+};
+
+FIXTURE_SETUP(trace)
+{
+	ASSERT_EQ(0, file_write(TRACING "events/vta/enable", "1")) {
+		TH_LOG("the module has no tracepoints, or the kernel no tracing");
+	}
+	ASSERT_EQ(0, truncate(TRACING "trace", 0));
+	ASSERT_EQ(0, file_write(TRACING "tracing_on", "1"));
+	self->fd = card_open();
+	ASSERT_LE(0, self->fd);
+}
+
+FIXTURE_TEARDOWN(trace)
+{
+	if (self->fd >= 0)
+		close(self->fd);
+	file_write(TRACING "events/vta/enable", "0");
+}
+
+TEST_F(trace, context)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "tgid=%d", getpid());
+	close(self->fd);
+	self->fd = -1;
+	EXPECT_EQ(1, lines("vta_ctx_open", text, NULL, 0));
+	EXPECT_EQ(1, lines("vta_ctx_close", text, NULL, 0));
+}
+
+TEST_F(trace, buffer)
+{
+	struct mem mem;
+
+	ASSERT_EQ(0, mem_alloc(self->fd, &mem, 12288, VTA_BUF_CARD, 0x12340000));
+	EXPECT_EQ(1, lines("vta_buf_alloc", "addr=0x12340000 size=12288", NULL, 0));
+	EXPECT_EQ(0, lines("vta_buf_free", "addr=0x12340000", NULL, 0));
+	ASSERT_EQ(0, mem_free(&mem));
+	EXPECT_EQ(1, lines("vta_buf_free", "addr=0x12340000 size=12288", NULL, 0));
+}
+
+TEST_F(trace, queue_and_wait)
+{
+	struct queue q;
+
+	ASSERT_EQ(0, queue_open(self->fd, &q, NULL));
+	EXPECT_EQ(1, lines("vta_queue_create", "queue=", NULL, 0));
+	EXPECT_EQ(0, queue_do(&q, desc_op(VTA_OP_NOP)));
+	EXPECT_EQ(1, lines("vta_wait_begin", "seq=1", NULL, 0));
+	EXPECT_EQ(1, lines("vta_wait_end", "seq=1 done=1 ret=0", NULL, 0));
+	EXPECT_EQ(0, lines("vta_queue_destroy", "queue=", NULL, 0));
+	EXPECT_EQ(0, queue_close(&q));
+	EXPECT_EQ(1, lines("vta_queue_destroy", "queue=", NULL, 0));
+}
+
+TEST_F(trace, fault)
+{
+	char line[512], text[64];
+	struct queue q;
+
+	ASSERT_EQ(0, queue_open(self->fd, &q, NULL));
+	EXPECT_EQ(-EIO, queue_do(&q, desc_fill(0x40000000, 0, 4)));
+	snprintf(text, sizeof(text), "reason=%u access=%u addr=0x40000000 seq=1",
+		 VTA_FAULT_PAGE, VTA_ACCESS_COPY_DST);
+	EXPECT_EQ(1, lines("vta_queue_fault", text, line, sizeof(line)));
+	snprintf(text, sizeof(text), "ret=%d", -EIO);
+	EXPECT_EQ(1, lines("vta_wait_end", text, NULL, 0));
+}
+
+TEST_HARNESS_MAIN
