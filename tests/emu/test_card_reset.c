@@ -83,7 +83,7 @@ static void bus_on(struct rig *r)
 	vfc_command(&r->c, PCI_COMMAND_MASTER, 0);
 }
 
-#define ROWS	4000000
+#define ROWS	1000000
 
 static void bus_master_holds_work(void **state)
 {

@@ -367,6 +367,38 @@ static void msi_does_too(void **state)
 	assert_int_equal(rig_counter(r, VTA_COUNTER_INTERRUPTS), 1);
 }
 
+/* Every queue of the largest card, each with a context and a vector of its own. */
+static void all_queues(void **state)
+{
+	static const char *const args[] = { "--queues", "256", "--mem", "8M", NULL };
+	static struct rig_queue q[VTA_QUEUES_MAX];
+	struct rig rig, *r = &rig;
+
+	(void)state;
+	rig_start(r, args);
+	assert_int_equal(r->c.nr_irqs, VTA_QUEUES_MAX + 1);
+	for (unsigned int i = 0; i < VTA_QUEUES_MAX; i++) {
+		rig_context(r, i);
+		rig_queue(r, &q[i], i, i, 4);
+		rig_queue_start(&q[i], 0);
+		rig_map(r, i, DATA, 0, RIG_RW | RIG_CARD);
+	}
+	/* A chain: each waits for the one before it, and the last is rung first. */
+	for (unsigned int i = VTA_QUEUES_MAX; i-- > 0;) {
+		rig_put(&q[i], rig_wait(DATA, i));
+		rig_put(&q[i], rig_signal(DATA, i + 1));
+		rig_set(r, REG_QUEUE_ARM(i), 2);
+		rig_submit(&q[i]);
+	}
+	for (unsigned int i = 0; i < VTA_QUEUES_MAX; i++) {
+		assert_int_equal(irqs(r, RIG_VECTOR(i)), 1);
+		assert_int_equal(rig_seq(&q[i]), 2);
+	}
+	assert_int_equal(*(uint64_t *)r->c.bar4, VTA_QUEUES_MAX);
+	assert_int_equal(rig_counter(r, VTA_COUNTER_INTERRUPTS), VTA_QUEUES_MAX);
+	rig_stop(r);
+}
+
 /* ---- Events ---- */
 
 static void events(void **state)
@@ -420,6 +452,7 @@ int main(void)
 		SYNC_TEST(arm_wraps),
 		SYNC_TEST(vectors_are_shared),
 		cmocka_unit_test_setup_teardown(msi_does_too, rig_setup_msi, rig_teardown),
+		cmocka_unit_test(all_queues),
 		SYNC_TEST(events),
 	};
 
