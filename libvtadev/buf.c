@@ -3,22 +3,14 @@
  * buf.c - memory that the card and the CPU see
  */
 #include <errno.h>
-#include <stdbool.h>
+#include <linux/dma-buf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include "buf.h"
 #include "dev.h"
-
-struct vtadev_buf {
-	struct vtadev *dev;
-	size_t size;			/* as asked for */
-	size_t map_size;		/* whole pages */
-	off_t map_offset;
-	uint32_t addr;
-	uint32_t handle;
-	atomic_uintptr_t ptr;		/* CPU mapping, 0 until asked for */
-};
 
 int vtadev_buf_alloc_at(struct vtadev *dev, size_t size, unsigned int flags,
 			size_t align, uint32_t addr, struct vtadev_buf **out)
@@ -47,6 +39,8 @@ int vtadev_buf_alloc_at(struct vtadev *dev, size_t size, unsigned int flags,
 	buf->size = size;
 	buf->map_size = (size_t)req.size;
 	buf->map_offset = (off_t)req.mmap_offset;
+	buf->map_fd = dev->fd;
+	buf->flags = flags;
 	buf->addr = (uint32_t)req.addr;
 	buf->handle = req.handle;
 	atomic_init(&buf->ptr, 0);
@@ -60,6 +54,39 @@ int vtadev_buf_alloc(struct vtadev *dev, size_t size, unsigned int flags,
 	return vtadev_buf_alloc_at(dev, size, flags, 0, 0, out);
 }
 
+int vtadev_buf_pin(struct vtadev *dev, void *ptr, size_t size, unsigned int flags,
+		   struct vtadev_buf **out)
+{
+	struct vta_buf_pin req = {
+		.user_addr = (uintptr_t)ptr,
+		.size = size,
+		.flags = flags,
+	};
+	struct vtadev_buf *buf;
+	int err;
+
+	if (flags & ~VTADEV_READONLY)
+		return -EINVAL;
+	buf = calloc(1, sizeof(*buf));
+	if (!buf)
+		return -ENOMEM;
+	err = dev_ioctl(dev, VTA_IOCTL_BUF_PIN, &req);
+	if (err) {
+		free(buf);
+		return err;
+	}
+
+	buf->dev = dev_get(dev);
+	buf->size = size;
+	buf->map_fd = -1;
+	buf->flags = flags;
+	buf->addr = (uint32_t)req.addr;
+	buf->handle = req.handle;
+	atomic_init(&buf->ptr, (uintptr_t)ptr);
+	*out = buf;
+	return 0;
+}
+
 void vtadev_buf_free(struct vtadev_buf *buf)
 {
 	struct vta_buf_free req;
@@ -68,11 +95,13 @@ void vtadev_buf_free(struct vtadev_buf *buf)
 	if (!buf)
 		return;
 	ptr = atomic_load_explicit(&buf->ptr, memory_order_acquire);
-	if (ptr)
+	if (ptr && buf->map_size)
 		munmap((void *)ptr, buf->map_size);
 	/* Fails only if the card was reset; then the kernel frees on close. */
 	req = (struct vta_buf_free){ .handle = buf->handle };
 	dev_ioctl(buf->dev, VTA_IOCTL_BUF_FREE, &req);
+	if (buf->imported)
+		close(buf->map_fd);
 	dev_put(buf->dev);
 	free(buf);
 }
@@ -87,66 +116,70 @@ size_t vtadev_buf_size(const struct vtadev_buf *buf)
 	return buf->size;
 }
 
-/* Map it unless it is mapped. NULL, and errno, if that fails. */
-static void *mapping(struct vtadev_buf *buf)
-{
-	uintptr_t there = atomic_load_explicit(&buf->ptr, memory_order_acquire);
-	void *ptr;
-
-	if (there)
-		return (void *)there;
-	ptr = mmap(NULL, buf->map_size, PROT_READ | PROT_WRITE, MAP_SHARED,
-		   buf->dev->fd, buf->map_offset);
-	if (ptr == MAP_FAILED)
-		return NULL;
-	if (atomic_compare_exchange_strong(&buf->ptr, &there, (uintptr_t)ptr))
-		return ptr;
-	munmap(ptr, buf->map_size);	/* another thread was first */
-	return (void *)there;
-}
-
 int vtadev_buf_map(struct vtadev_buf *buf, void **out)
 {
-	void *ptr = mapping(buf);
+	uintptr_t there = atomic_load_explicit(&buf->ptr, memory_order_acquire);
+	int prot = buf->cpu_readonly ? PROT_READ : PROT_READ | PROT_WRITE;
+	void *ptr;
 
-	if (!ptr)
-		return -errno;
-	*out = ptr;
+	if (!there) {
+		ptr = mmap(NULL, buf->map_size, prot, MAP_SHARED, buf->map_fd,
+			   buf->map_offset);
+		if (ptr == MAP_FAILED)
+			return -errno;
+		if (atomic_compare_exchange_strong(&buf->ptr, &there, (uintptr_t)ptr))
+			there = (uintptr_t)ptr;
+		else	/* another thread was first */
+			munmap(ptr, buf->map_size);
+	}
+	*out = (void *)there;
 	return 0;
 }
 
-static bool in_range(const struct vtadev_buf *buf, size_t offset, size_t len)
+bool buf_in_range(const struct vtadev_buf *buf, size_t offset, size_t len)
 {
 	return offset <= buf->size && len <= buf->size - offset;
+}
+
+/* Map @buf and say that the CPU will access it. */
+static int begin(struct vtadev_buf *buf, uint64_t access, void **ptr)
+{
+	int err = vtadev_buf_map(buf, ptr);
+
+	return err ? err : dmabuf_sync(buf, DMA_BUF_SYNC_START | access);
 }
 
 int vtadev_buf_write(struct vtadev_buf *buf, size_t offset, const void *src,
 		     size_t len)
 {
-	void *ptr;
+	void *ptr = NULL;
+	int err;
 
-	if (!in_range(buf, offset, len))
+	if (!buf_in_range(buf, offset, len))
 		return -ERANGE;
+	if (buf->cpu_readonly)
+		return -EACCES;
 	if (!len)
 		return 0;
-	ptr = mapping(buf);
-	if (!ptr)
-		return -errno;
+	err = begin(buf, DMA_BUF_SYNC_WRITE, &ptr);
+	if (err)
+		return err;
 	memcpy((char *)ptr + offset, src, len);
-	return 0;
+	return dmabuf_sync(buf, DMA_BUF_SYNC_END | DMA_BUF_SYNC_WRITE);
 }
 
 int vtadev_buf_read(struct vtadev_buf *buf, size_t offset, void *dst, size_t len)
 {
-	void *ptr;
+	void *ptr = NULL;
+	int err;
 
-	if (!in_range(buf, offset, len))
+	if (!buf_in_range(buf, offset, len))
 		return -ERANGE;
 	if (!len)
 		return 0;
-	ptr = mapping(buf);
-	if (!ptr)
-		return -errno;
+	err = begin(buf, DMA_BUF_SYNC_READ, &ptr);
+	if (err)
+		return err;
 	memcpy(dst, (const char *)ptr + offset, len);
-	return 0;
+	return dmabuf_sync(buf, DMA_BUF_SYNC_END | DMA_BUF_SYNC_READ);
 }

@@ -12,8 +12,9 @@ LIB_A := $(LIB_DIR)/libvtadev.a
 LIB_PC := $(LIB_DIR)/pkgconfig/vtadev.pc
 
 LIB_SRCS := $(addprefix libvtadev/, \
-	buf.c card.c counters.c dev.c error.c fault.c info.c queue.c status.c wait.c)
-LIB_HEADERS := libvtadev/vtadev.h uapi/vta.h
+	buf.c card.c copy.c counters.c dev.c dmabuf.c error.c fault.c info.c queue.c \
+	status.c transfer.c wait.c)
+LIB_HEADERS := libvtadev/vtadev.h libvtadev/vtadev_desc.h uapi/vta.h
 LIB_OBJS := $(LIB_SRCS:libvtadev/%.c=$(LIB_DIR)/obj/%.o)
 LIB_MAP := libvtadev/libvtadev.map
 

@@ -21,14 +21,21 @@ const char *vtadev_strerror(int err)
 		return "no such card or queue; is the vta module loaded?";
 	case EACCES:
 	case EPERM:
-		return "no permission to use the card: ask to be in the group that owns its node";
+		return "no permission: to use the card, ask to be in the group that owns its "
+		       "node; memory that may only be read cannot be written";
 	case EFAULT:
-		return "a pointer is bad";
+		return "no memory at that address, or none that can be pinned";
+	case EBADF:
+		return "the file descriptor is not one of a dma-buf";
 	case ENOMEM:
-		return "the host has no memory for it";
+		return "the host has no memory for it, or the limit of locked memory is "
+		       "reached (ulimit -l)";
 	case ENOSPC:
 		return "the card's memory, contexts, queues or device addresses are spent: "
 		       "free some, or let other users finish";
+	case EDQUOT:
+		return "this user has as much of the card as one user may: free some, or ask "
+		       "for more (parameters of the vta module)";
 	case EEXIST:
 		return "the chosen device address overlaps another buffer";
 	case ERANGE:

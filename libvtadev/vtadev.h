@@ -28,10 +28,16 @@
  *
  *	-EINVAL		a malformed request (each function says what it takes)
  *	-ENOENT		no such card, or the queue was destroyed meanwhile
- *	-EACCES		no permission to open the card's node
- *	-ENOMEM		no host memory
+ *	-EACCES		no permission to open the card's node; memory that may only
+ *			be read is to be written
+ *	-EFAULT		there is no memory at that address of the program
+ *	-EBADF		not a descriptor of a dma-buf
+ *	-EMFILE		too many files are open
+ *	-ENOMEM		no host memory, or RLIMIT_MEMLOCK is spent
  *	-ENOSPC		the card's memory, contexts, queues, or this context's
  *			device addresses are spent
+ *	-EDQUOT		this user has as much card memory, or as many queues, as one
+ *			user may
  *	-EEXIST		a chosen device address overlaps a buffer
  *	-ERANGE		an access beyond the end of a buffer
  *	-EAGAIN		the ring has no room now: wait, then submit again
@@ -47,15 +53,21 @@
  * THREADS. There is no global state. Functions of a struct vtadev or struct
  * vtadev_buf may be called by several threads at once, except those that free
  * what they are given: nobody may use it meanwhile or after. One thread at a
- * time submits to a queue (vtadev_submit(), vtadev_kick()); any others may wait
- * for it, look at it and ask for its fault at the same time. Programs with
- * several submitting threads give each its own queue, or hold a lock of theirs.
+ * time submits to a queue (vtadev_submit(), vtadev_kick(), copies, fills,
+ * vtadev_upload() and vtadev_download()); any others may wait for it, look at it
+ * and ask for its fault at the same time. Programs with several submitting
+ * threads give each its own queue, or hold a lock of theirs.
  *
- * FORK. Handles are of no use in a child process: open the card there.
+ * FORK. Handles are of no use in a child process: open the card there. Pinned
+ * memory stays the parent's.
  *
- * BLOCKING. vtadev_wait() and vtadev_sync() sleep. Functions that open, create,
- * allocate, map, destroy, free and close make system calls that may wait for
- * memory or, for at most some 100 ms, for the card. The others do not block.
+ * BLOCKING. vtadev_wait(), vtadev_sync(), vtadev_upload() and vtadev_download()
+ * sleep until the card is as far. Functions that open, create, allocate, pin,
+ * import, export, map, destroy, free and close make system calls that may wait
+ * for memory or, for at most some 100 ms, for the card; so do the first
+ * vtadev_buf_read() or vtadev_buf_write() of a buffer, which map it, and each of
+ * an imported one. The others do not block: submitting, copies and fills of
+ * buffers, looking, faults, and what tells of a handle.
  *
  * DEVICE ADDRESSES are 32 bits, belong to one struct vtadev (one context of the
  * card), and are translated by the card. Nothing that a program puts into its
@@ -64,12 +76,11 @@
 #ifndef VTADEV_H
 #define VTADEV_H
 
-#include <endian.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "vta.h"
+#include "vtadev_desc.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -285,7 +296,10 @@ int vtadev_counters(struct vtadev *dev, struct vtadev_counters *counters);
 
 /* ---- Buffers ------------------------------------------------------------- */
 
-/* Memory that the card and the CPU see. */
+/*
+ * Memory that the card and the CPU see: allocated, the program's own that was
+ * pinned, or a dma-buf that was imported. All functions take all kinds.
+ */
 struct vtadev_buf;
 
 /* Where a buffer is; one of them ... */
@@ -301,9 +315,9 @@ struct vtadev_buf;
  * @flags: VTADEV_*
  * @buf: out: the buffer
  *
- * Card memory is fast for the card and slow for the CPU to read: fill it with
- * COPY descriptors or vtadev_buf_write(), read it back with COPY. Errors:
- * -EINVAL, -ENOMEM, -ENOSPC, -EOPNOTSUPP, -ENODEV.
+ * Card memory is fast for the card and slow for the CPU to read: use
+ * vtadev_upload() and vtadev_download(), or copies. Errors: -EINVAL, -ENOMEM,
+ * -ENOSPC, -EDQUOT, -EOPNOTSUPP, -ENODEV.
  */
 int vtadev_buf_alloc(struct vtadev *dev, size_t size, unsigned int flags,
 		     struct vtadev_buf **buf);
@@ -323,31 +337,80 @@ int vtadev_buf_alloc_at(struct vtadev *dev, size_t size, unsigned int flags,
 			size_t align, uint32_t addr, struct vtadev_buf **buf);
 
 /**
+ * vtadev_buf_pin() - make memory of the program a buffer, without a copy
+ * @dev: the card
+ * @ptr: where it starts, any address: heap, stack, a mapped file, huge pages
+ * @size: bytes, more than 0
+ * @flags: 0, or VTADEV_READONLY, without which the program must be able to write
+ *         the memory
+ * @buf: out: the buffer
+ *
+ * The pages stay in memory and count against RLIMIT_MEMLOCK until the buffer is
+ * freed. Free it before the memory: after munmap(2) or free(3) the card goes on
+ * with the old pages, whatever is at @ptr then. The card sees the whole pages
+ * that the first and the last byte are in. Errors: -EINVAL, -EFAULT (also memory
+ * that cannot be pinned), -EACCES, -ENOMEM, -ENOSPC, -EOPNOTSUPP, -ENODEV.
+ */
+int vtadev_buf_pin(struct vtadev *dev, void *ptr, size_t size, unsigned int flags,
+		   struct vtadev_buf **buf);
+
+/**
+ * vtadev_buf_export() - make a buffer a dma-buf, for others to import
+ * @buf: a buffer that was allocated
+ * @flags: 0, or VTADEV_READONLY: others may only read it
+ * @fd: out: a descriptor, close-on-exec, that is the caller's to close
+ *
+ * The memory lives until the buffer is freed and nobody has the dma-buf. Card
+ * memory can be imported by contexts of the same card only. Errors: -EINVAL,
+ * -EACCES (@buf is VTADEV_READONLY and @flags is not), -ENOMEM, -EMFILE,
+ * -EOPNOTSUPP (a pinned or imported buffer), -ENODEV.
+ */
+int vtadev_buf_export(struct vtadev_buf *buf, unsigned int flags, int *fd);
+
+/**
+ * vtadev_buf_import() - make a dma-buf a buffer
+ * @dev: the card
+ * @fd: descriptor of a dma-buf, of a card or of any other device; it stays the
+ *      caller's and may be closed when this returns
+ * @flags: 0, or VTADEV_READONLY, without which the dma-buf must be writable
+ * @buf: out: the buffer
+ *
+ * Errors: -EINVAL, -EBADF, -EACCES, -EMFILE, -ENOMEM, -ENOSPC, -EOPNOTSUPP (card
+ * memory of another card, or memory that the card cannot reach), -ENODEV.
+ */
+int vtadev_buf_import(struct vtadev *dev, int fd, unsigned int flags,
+		      struct vtadev_buf **buf);
+
+/**
  * vtadev_buf_free() - free a buffer and its CPU mapping
  * @buf: the buffer, or NULL
  *
  * When this returns the card cannot reach it any more: a descriptor that still
- * uses it faults.
+ * uses it faults. Of pinned memory and dma-bufs the memory itself stays.
  */
 void vtadev_buf_free(struct vtadev_buf *buf);
 
-/* vtadev_buf_addr() - the device address of @buf, for descriptors */
+/* vtadev_buf_addr() - the device address of the first byte of @buf */
 uint32_t vtadev_buf_addr(const struct vtadev_buf *buf);
 
-/* vtadev_buf_size() - bytes of @buf, as asked for */
+/* vtadev_buf_size() - bytes of @buf, as asked for, or of the dma-buf */
 size_t vtadev_buf_size(const struct vtadev_buf *buf);
 
 /**
  * vtadev_buf_map() - make a buffer visible to the CPU
  * @buf: the buffer
- * @ptr: out: where it is, vtadev_buf_size() bytes, readable and writable
+ * @ptr: out: where it is, vtadev_buf_size() bytes, readable and writable (but a
+ *       dma-buf that was exported for reading, which is readable only)
  *
  * The mapping is made once and stays until the buffer is freed; later calls
- * give the same @ptr and make no system call. Card memory is mapped
- * write-combined: write it in order and in large pieces, avoid reading it;
- * vtadev_submit() flushes what was written before. What the card wrote may be
- * read once vtadev_wait(), vtadev_done() or vtadev_completed() has said that
- * it is complete. Errors: -ENOMEM, -ENODEV.
+ * give the same @ptr and make no system call. Pinned memory is where it was.
+ * Card memory is mapped write-combined: write it in order and in large pieces,
+ * avoid reading it; vtadev_submit() flushes what was written before. What the
+ * card wrote may be read once vtadev_wait(), vtadev_done() or vtadev_completed()
+ * has said that it is complete. Accesses to a dma-buf of another device go
+ * between two DMA_BUF_IOCTL_SYNC of the kernel's on its descriptor, as always.
+ *
+ * Errors: -ENOMEM, -ENODEV, and of a dma-buf what mmap(2) may say else.
  */
 int vtadev_buf_map(struct vtadev_buf *buf, void **ptr);
 
@@ -358,8 +421,10 @@ int vtadev_buf_map(struct vtadev_buf *buf, void **ptr);
  * @src: what to copy
  * @len: bytes, any number, 0 too
  *
- * Maps @buf if it is not mapped. Errors: -ERANGE (nothing was written), and
- * those of vtadev_buf_map().
+ * At once, whatever queues do: what still uses these bytes must have completed.
+ * Maps @buf if it is not mapped; does what a dma-buf needs around it. Errors:
+ * -ERANGE (nothing was written), -EACCES (a dma-buf for reading), and those of
+ * vtadev_buf_map().
  */
 int vtadev_buf_write(struct vtadev_buf *buf, size_t offset, const void *src,
 		     size_t len);
@@ -376,135 +441,6 @@ int vtadev_buf_write(struct vtadev_buf *buf, size_t offset, const void *src,
 int vtadev_buf_read(struct vtadev_buf *buf, size_t offset, void *dst,
 		    size_t len);
 
-/* ---- Descriptors --------------------------------------------------------- */
-
-/*
- * A descriptor is one piece of work (docs/hardware.md, section 7). These make
- * one; all addresses are device addresses, any byte within a buffer of the same
- * struct vtadev. They check nothing: the card does, and a bad one halts the
- * queue with a fault.
- */
-
-static inline struct vta_desc vtadev_desc_op(enum vta_op op)
-{
-	struct vta_desc d;
-
-	memset(&d, 0, sizeof(d));
-	d.op_flags = htole32((uint32_t)op);
-	return d;
-}
-
-/* Nothing; takes its place in the order and can be stamped and waited for. */
-static inline struct vta_desc vtadev_desc_nop(void)
-{
-	return vtadev_desc_op(VTA_OP_NOP);
-}
-
-/*
- * Run @insn_count instructions of 128 bits from @insn_addr, a multiple of 16.
- * @cycle_limit: give up with fault CYCLES after so many; 0: the queue's limit.
- */
-static inline struct vta_desc vtadev_desc_run(uint32_t insn_addr,
-					      uint32_t insn_count,
-					      uint64_t cycle_limit)
-{
-	struct vta_desc d = vtadev_desc_op(VTA_OP_RUN);
-
-	d.run.insn_addr = htole32(insn_addr);
-	d.run.insn_count = htole32(insn_count);
-	d.run.cycle_limit = htole64(cycle_limit);
-	return d;
-}
-
-/*
- * Copy @rows rows of @width bytes; row r goes from @src + r * @src_pitch to
- * @dst + r * @dst_pitch. Source and destination must not overlap. At most
- * 2^32 bytes in all.
- */
-static inline struct vta_desc vtadev_desc_copy2d(uint32_t dst,
-						 uint32_t dst_pitch,
-						 uint32_t src,
-						 uint32_t src_pitch,
-						 uint32_t width, uint32_t rows)
-{
-	struct vta_desc d = vtadev_desc_op(VTA_OP_COPY);
-
-	d.copy.dst = htole32(dst);
-	d.copy.src = htole32(src);
-	d.copy.width = htole32(width);
-	d.copy.rows = htole32(rows);
-	d.copy.dst_pitch = htole32(dst_pitch);
-	d.copy.src_pitch = htole32(src_pitch);
-	return d;
-}
-
-/* Copy @len bytes; they must not overlap. */
-static inline struct vta_desc vtadev_desc_copy(uint32_t dst, uint32_t src,
-					       uint32_t len)
-{
-	return vtadev_desc_copy2d(dst, 0, src, 0, len, 1);
-}
-
-/*
- * Fill @rows rows of @width bytes at @dst + r * @pitch. Each row begins with
- * the least significant byte of @pattern.
- */
-static inline struct vta_desc vtadev_desc_fill2d(uint32_t dst, uint32_t pitch,
-						 uint32_t pattern,
-						 uint32_t width, uint32_t rows)
-{
-	struct vta_desc d = vtadev_desc_op(VTA_OP_FILL);
-
-	d.fill.dst = htole32(dst);
-	d.fill.pattern = htole32(pattern);
-	d.fill.width = htole32(width);
-	d.fill.rows = htole32(rows);
-	d.fill.dst_pitch = htole32(pitch);
-	return d;
-}
-
-/* Fill @len bytes with @pattern, least significant byte first. */
-static inline struct vta_desc vtadev_desc_fill(uint32_t dst, uint32_t pattern,
-					       uint32_t len)
-{
-	return vtadev_desc_fill2d(dst, 0, pattern, len, 1);
-}
-
-/* Store @value to the 64-bit word at @addr, a multiple of 8. */
-static inline struct vta_desc vtadev_desc_signal(uint32_t addr, uint64_t value)
-{
-	struct vta_desc d = vtadev_desc_op(VTA_OP_SIGNAL);
-
-	d.sync.addr = htole32(addr);
-	d.sync.value = htole64(value);
-	return d;
-}
-
-/*
- * Hold the queue until the 64-bit word at @addr, a multiple of 8, is at least
- * @value. With signal this orders queues that see the same buffer. After the
- * CPU has changed the word: vtadev_kick().
- */
-static inline struct vta_desc vtadev_desc_wait(uint32_t addr, uint64_t value)
-{
-	struct vta_desc d = vtadev_desc_op(VTA_OP_WAIT);
-
-	d.sync.addr = htole32(addr);
-	d.sync.value = htole64(value);
-	return d;
-}
-
-/*
- * Ask of any descriptor that a struct vta_stamp (start and end in card time,
- * cycles; little-endian) be written to @addr, a multiple of 8, when it
- * completes.
- */
-static inline void vtadev_desc_stamp(struct vta_desc *d, uint32_t addr)
-{
-	d->op_flags |= htole32(VTA_DESC_STAMP);
-	d->stamp_addr = htole32(addr);
-}
-
 /* ---- Queues -------------------------------------------------------------- */
 
 /* An in-order ring of descriptors that the card works off. */
@@ -512,6 +448,15 @@ struct vtadev_queue;
 
 #define VTADEV_RING_ENTRIES_DEFAULT	256
 #define VTADEV_SPIN_NS_DEFAULT		10000
+
+/*
+ * From how many bytes on it pays to pin a program's memory and have the card
+ * copy, into or out of its own memory and for buffers in host memory. How they
+ * were measured, and when to choose others, is in docs/memory.md.
+ */
+#define VTADEV_COPY_MIN_TO_CARD		((size_t)1 << 20)
+#define VTADEV_COPY_MIN_FROM_CARD	((size_t)1 << 20)
+#define VTADEV_COPY_MIN_HOST		((size_t)1 << 20)
 
 /**
  * struct vtadev_queue_opts - how a queue is to be; all zero: the defaults
@@ -522,12 +467,15 @@ struct vtadev_queue;
  * @max_cycles: upper limit for every RUN of the queue; 0: the driver's default
  * @spin_ns: how long vtadev_wait() looks again and again before it sleeps;
  *           0: VTADEV_SPIN_NS_DEFAULT; negative: not at all
+ * @copy_min: from how many bytes on vtadev_upload() and vtadev_download() have
+ *            the card copy; 0: VTADEV_COPY_MIN_*; SIZE_MAX: never
  */
 struct vtadev_queue_opts {
 	uint32_t ring_entries;
 	uint32_t priority;
 	uint64_t max_cycles;
 	int32_t spin_ns;
+	size_t copy_min;
 };
 
 /**
@@ -552,7 +500,7 @@ void vtadev_queue_destroy(struct vtadev_queue *queue);
 /**
  * vtadev_submit() - hand descriptors to the card
  * @queue: the queue
- * @descs: the descriptors, copied
+ * @descs: the descriptors (see vtadev_desc.h), copied
  * @n: how many, 1 to the length of the ring
  * @seq: out: the sequence number of the last of them; NULL is allowed
  *
@@ -632,6 +580,112 @@ int vtadev_sync(struct vtadev_queue *queue, int64_t timeout_ns);
  * replaces it. Errors: as vtadev_wait().
  */
 int vtadev_arm(struct vtadev_queue *queue, uint64_t seq);
+
+/* ---- Copies -------------------------------------------------------------- */
+
+/**
+ * struct vtadev_rows - where rows of bytes are
+ * @buf: in which buffer
+ * @offset: of the first row, in bytes
+ * @pitch: bytes from the start of a row to that of the next; with one row
+ *         anything
+ */
+struct vtadev_rows {
+	struct vtadev_buf *buf;
+	size_t offset;
+	size_t pitch;
+};
+
+/**
+ * vtadev_copy2d() - have the card copy rows from buffer to buffer
+ * @queue: the queue
+ * @dst: where to; the pitch is at least @width
+ * @src: where from; any pitch, 0 too
+ * @width: bytes of a row
+ * @rows: how many; with @width or @rows 0 nothing is copied
+ * @seq: out: its sequence number; NULL is allowed
+ *
+ * One descriptor, as of vtadev_submit(): it comes after what was submitted
+ * before, has happened when @seq has completed, and the buffers must live until
+ * then. Not checked is whether different buffers have the same memory.
+ *
+ * Errors: -EINVAL (@dst's pitch, a buffer of another struct vtadev, or rows that
+ * overlap in one buffer; with different pitches, those that lie between each
+ * other too), -ERANGE, -EACCES (@dst is VTADEV_READONLY), and those of
+ * vtadev_submit().
+ */
+int vtadev_copy2d(struct vtadev_queue *queue, const struct vtadev_rows *dst,
+		  const struct vtadev_rows *src, size_t width, size_t rows,
+		  uint64_t *seq);
+
+/* vtadev_copy() - the same with @len bytes in one piece */
+static inline int vtadev_copy(struct vtadev_queue *queue,
+			      struct vtadev_buf *dst, size_t dst_offset,
+			      struct vtadev_buf *src, size_t src_offset,
+			      size_t len, uint64_t *seq)
+{
+	struct vtadev_rows to = { dst, dst_offset, 0 };
+	struct vtadev_rows from = { src, src_offset, 0 };
+
+	return vtadev_copy2d(queue, &to, &from, len, 1, seq);
+}
+
+/**
+ * vtadev_fill2d() - have the card fill rows of a buffer
+ * @queue: the queue
+ * @dst: where; the pitch is at least @width
+ * @pattern: each row begins with its least significant byte
+ * @width: bytes of a row, any number
+ * @rows: how many
+ * @seq: out: its sequence number; NULL is allowed
+ *
+ * As vtadev_copy2d().
+ */
+int vtadev_fill2d(struct vtadev_queue *queue, const struct vtadev_rows *dst,
+		  uint32_t pattern, size_t width, size_t rows, uint64_t *seq);
+
+/* vtadev_fill() - the same with @len bytes in one piece */
+static inline int vtadev_fill(struct vtadev_queue *queue, struct vtadev_buf *dst,
+			      size_t offset, uint32_t pattern, size_t len,
+			      uint64_t *seq)
+{
+	struct vtadev_rows to = { dst, offset, 0 };
+
+	return vtadev_fill2d(queue, &to, pattern, len, 1, seq);
+}
+
+/**
+ * vtadev_upload() - copy from the program's memory to a buffer, now
+ * @queue: a queue of the same struct vtadev
+ * @buf: the buffer
+ * @offset: bytes from its start
+ * @src: any memory of the program that is not @buf's
+ * @len: bytes, any number, 0 too
+ *
+ * Waits, as long as it takes, for what was submitted to @queue before, then
+ * copies: with the CPU, or with the card straight from @src, pinned for that
+ * long, if it is at least vtadev_queue_opts.copy_min. What cannot be pinned is
+ * copied by the CPU. Submits to @queue: one thread at a time.
+ *
+ * Errors: -EINVAL (@buf is of another struct vtadev), -ERANGE, those of
+ * vtadev_wait() but -ETIMEDOUT, and those of vtadev_buf_write(). But for the
+ * first two, part of it may have been copied.
+ */
+int vtadev_upload(struct vtadev_queue *queue, struct vtadev_buf *buf,
+		  size_t offset, const void *src, size_t len);
+
+/**
+ * vtadev_download() - copy from a buffer to the program's memory, now
+ * @queue: a queue of the same struct vtadev
+ * @buf: the buffer
+ * @offset: bytes from its start
+ * @dst: any memory of the program that is not @buf's
+ * @len: bytes, any number, 0 too
+ *
+ * As vtadev_upload(), the other way.
+ */
+int vtadev_download(struct vtadev_queue *queue, struct vtadev_buf *buf,
+		    size_t offset, void *dst, size_t len);
 
 /* ---- Faults -------------------------------------------------------------- */
 

@@ -5,7 +5,8 @@
 
 LIB_TEST_DIR := build/tests/lib
 LIB_TEST_BINS := $(addprefix $(LIB_TEST_DIR)/, \
-	test_buf test_open test_submit test_text test_wait)
+	test_buf test_copy test_open test_share test_submit test_text test_transfer \
+	test_wait)
 LIB_TESTS := $(LIB_TEST_BINS) $(LIB_TEST_DIR)/test_vtactl
 
 LIB_TEST_LIB_OBJS := $(LIB_SRCS:libvtadev/%.c=$(LIB_TEST_DIR)/obj/lib/%.o)

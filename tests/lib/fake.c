@@ -3,6 +3,7 @@
  * fake.c - answers ioctls as the driver does
  */
 #include <errno.h>
+#include <linux/dma-buf.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -25,6 +26,10 @@
 #define QUEUE		7u
 #define HANDLE		3u
 #define BUFFER_ADDR	0x00200000u
+#define PIN_HANDLE	4u
+#define PIN_ADDR	0x00600000u
+#define IMPORT_HANDLE	5u
+#define IMPORT_ADDR	0x00a00000u
 
 struct fake fake;
 
@@ -44,12 +49,54 @@ static int buf_alloc(struct vta_buf_alloc *req)
 	return 0;
 }
 
+static int buf_pin(struct vta_buf_pin *req)
+{
+	fake.pin = *req;
+	if (fake.fail_pin && !fake.pins)
+		return -fake.fail_pin;
+	if (fake.pins)
+		fake.pins--;
+	req->addr = PIN_ADDR + req->user_addr % VTA_PAGE_SIZE;
+	req->handle = PIN_HANDLE;
+	fake.buffers++;
+	return 0;
+}
+
+static int buf_export(struct vta_buf_export *req)
+{
+	fake.export = *req;
+	if (req->handle != HANDLE)
+		return -EOPNOTSUPP;
+	req->fd = dup(fake.fd);
+	return 0;
+}
+
+static int buf_import(struct vta_buf_import *req)
+{
+	fake.import = *req;
+	req->size = fake.import_size;
+	req->flags |= fake.import_flags;
+	req->addr = IMPORT_ADDR;
+	req->handle = IMPORT_HANDLE;
+	fake.buffers++;
+	return 0;
+}
+
 static int buf_free(const struct vta_buf_free *req)
 {
-	if (req->handle != HANDLE || req->pad)
+	if (req->handle < HANDLE || req->handle > IMPORT_HANDLE || req->pad)
 		return -EINVAL;
+	if (fake.on_free)
+		fake.on_free(&fake);
 	fake.buffers--;
 	return 0;
+}
+
+static int sync_dmabuf(const struct dma_buf_sync *req)
+{
+	assert_true(fake.nr_syncs < sizeof(fake.syncs) / sizeof(*fake.syncs));
+	fake.syncs[fake.nr_syncs++] = req->flags;
+	return -fake.fail_sync;
 }
 
 static int queue_create(struct vta_queue_create *req)
@@ -97,6 +144,14 @@ static int answer(unsigned long request, void *arg)
 	switch (request) {
 	case VTA_IOCTL_BUF_ALLOC:
 		return buf_alloc(arg);
+	case VTA_IOCTL_BUF_PIN:
+		return buf_pin(arg);
+	case VTA_IOCTL_BUF_EXPORT:
+		return buf_export(arg);
+	case VTA_IOCTL_BUF_IMPORT:
+		return buf_import(arg);
+	case DMA_BUF_IOCTL_SYNC:
+		return sync_dmabuf(arg);
 	case VTA_IOCTL_BUF_FREE:
 		return buf_free(arg);
 	case VTA_IOCTL_QUEUE_CREATE:

@@ -28,14 +28,25 @@ struct fake {
 	unsigned int calls;
 	unsigned int buffers, queues;		/* alive */
 	struct vta_buf_alloc alloc;
+	struct vta_buf_pin pin;
+	struct vta_buf_export export;
+	struct vta_buf_import import;
+	uint64_t syncs[8];			/* flags of DMA_BUF_IOCTL_SYNC */
+	unsigned int nr_syncs;
 	struct vta_queue_create create;
 	struct vta_wait wait;
 
 	/* What it answers. */
 	int fail;				/* errno for all calls but INFO */
+	int fail_pin;				/* errno of PIN */
+	unsigned int pins;			/* that work before it */
+	int fail_sync;				/* errno of DMA_BUF_IOCTL_SYNC */
+	uint64_t import_size;			/* answer to IMPORT */
+	uint32_t import_flags;			/* added to it */
 	int interrupts;				/* EINTRs before the answer */
 	int wait_errno;				/* of WAIT */
 	void (*on_wait)(struct fake *fake);	/* runs in WAIT, if set */
+	void (*on_free)(struct fake *fake);	/* runs in BUF_FREE, if set */
 	struct vta_queue_fault fault;		/* answer to FAULT */
 	uint64_t bad_offset;			/* added to all mmap offsets */
 };

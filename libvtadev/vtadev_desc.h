@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * vtadev_desc.h - make descriptors; included by vtadev.h
+ *
+ * A descriptor is one piece of work (docs/hardware.md, section 7). These make
+ * one; all addresses are device addresses, any byte within a buffer of the same
+ * struct vtadev. They check nothing: the card does, and a bad one halts the
+ * queue with a fault.
+ */
+#ifndef VTADEV_DESC_H
+#define VTADEV_DESC_H
+
+#include <endian.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "vta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+static inline struct vta_desc vtadev_desc_op(enum vta_op op)
+{
+	struct vta_desc d;
+
+	memset(&d, 0, sizeof(d));
+	d.op_flags = htole32((uint32_t)op);
+	return d;
+}
+
+/* Nothing; takes its place in the order and can be stamped and waited for. */
+static inline struct vta_desc vtadev_desc_nop(void)
+{
+	return vtadev_desc_op(VTA_OP_NOP);
+}
+
+/*
+ * Run @insn_count instructions of 128 bits from @insn_addr, a multiple of 16.
+ * @cycle_limit: give up with fault CYCLES after so many; 0: the queue's limit.
+ */
+static inline struct vta_desc vtadev_desc_run(uint32_t insn_addr,
+					      uint32_t insn_count,
+					      uint64_t cycle_limit)
+{
+	struct vta_desc d = vtadev_desc_op(VTA_OP_RUN);
+
+	d.run.insn_addr = htole32(insn_addr);
+	d.run.insn_count = htole32(insn_count);
+	d.run.cycle_limit = htole64(cycle_limit);
+	return d;
+}
+
+/*
+ * Copy @rows rows of @width bytes; row r goes from @src + r * @src_pitch to
+ * @dst + r * @dst_pitch. Source and destination must not overlap. At most
+ * 2^32 bytes in all.
+ */
+static inline struct vta_desc vtadev_desc_copy2d(uint32_t dst,
+						 uint32_t dst_pitch,
+						 uint32_t src,
+						 uint32_t src_pitch,
+						 uint32_t width, uint32_t rows)
+{
+	struct vta_desc d = vtadev_desc_op(VTA_OP_COPY);
+
+	d.copy.dst = htole32(dst);
+	d.copy.src = htole32(src);
+	d.copy.width = htole32(width);
+	d.copy.rows = htole32(rows);
+	d.copy.dst_pitch = htole32(dst_pitch);
+	d.copy.src_pitch = htole32(src_pitch);
+	return d;
+}
+
+/* Copy @len bytes; they must not overlap. */
+static inline struct vta_desc vtadev_desc_copy(uint32_t dst, uint32_t src,
+					       uint32_t len)
+{
+	return vtadev_desc_copy2d(dst, 0, src, 0, len, 1);
+}
+
+/*
+ * Fill @rows rows of @width bytes at @dst + r * @pitch. Each row begins with
+ * the least significant byte of @pattern.
+ */
+static inline struct vta_desc vtadev_desc_fill2d(uint32_t dst, uint32_t pitch,
+						 uint32_t pattern,
+						 uint32_t width, uint32_t rows)
+{
+	struct vta_desc d = vtadev_desc_op(VTA_OP_FILL);
+
+	d.fill.dst = htole32(dst);
+	d.fill.pattern = htole32(pattern);
+	d.fill.width = htole32(width);
+	d.fill.rows = htole32(rows);
+	d.fill.dst_pitch = htole32(pitch);
+	return d;
+}
+
+/* Fill @len bytes with @pattern, least significant byte first. */
+static inline struct vta_desc vtadev_desc_fill(uint32_t dst, uint32_t pattern,
+					       uint32_t len)
+{
+	return vtadev_desc_fill2d(dst, 0, pattern, len, 1);
+}
+
+/* Store @value to the 64-bit word at @addr, a multiple of 8. */
+static inline struct vta_desc vtadev_desc_signal(uint32_t addr, uint64_t value)
+{
+	struct vta_desc d = vtadev_desc_op(VTA_OP_SIGNAL);
+
+	d.sync.addr = htole32(addr);
+	d.sync.value = htole64(value);
+	return d;
+}
+
+/*
+ * Hold the queue until the 64-bit word at @addr, a multiple of 8, is at least
+ * @value. With signal this orders queues that see the same buffer. After the
+ * CPU has changed the word: vtadev_kick().
+ */
+static inline struct vta_desc vtadev_desc_wait(uint32_t addr, uint64_t value)
+{
+	struct vta_desc d = vtadev_desc_op(VTA_OP_WAIT);
+
+	d.sync.addr = htole32(addr);
+	d.sync.value = htole64(value);
+	return d;
+}
+
+/*
+ * Ask of any descriptor that a struct vta_stamp (start and end in card time,
+ * cycles; little-endian) be written to @addr, a multiple of 8, when it
+ * completes.
+ */
+static inline void vtadev_desc_stamp(struct vta_desc *d, uint32_t addr)
+{
+	d->op_flags |= htole32(VTA_DESC_STAMP);
+	d->stamp_addr = htole32(addr);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* VTADEV_DESC_H */

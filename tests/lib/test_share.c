@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * test_share.c - pinned memory and dma-bufs
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/dma-buf.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "fake.h"
+#include "test.h"
+
+#define SIZE	0x10000u
+
+static struct vtadev *dev;
+static int dmabuf;	/* a memfd */
+
+static int setup(void **state)
+{
+	fake_setup(state);
+	dev = fake_open();
+	dmabuf = memfd_create("dmabuf", MFD_CLOEXEC);
+	assert_true(dmabuf >= 0);
+	assert_int_equal(ftruncate(dmabuf, SIZE), 0);
+	fake.import_size = SIZE;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	fake.fail = 0;
+	close(dmabuf);
+	vtadev_close(dev);
+	return fake_teardown(state);
+}
+
+static struct vtadev_buf *import(int fd, unsigned int flags)
+{
+	struct vtadev_buf *buf = NULL;
+
+	assert_int_equal(vtadev_buf_import(dev, fd, flags, &buf), 0);
+	return buf;
+}
+
+static void assert_syncs(uint64_t access)
+{
+	assert_int_equal(fake.nr_syncs, 2);
+	assert_int_equal(fake.syncs[0], DMA_BUF_SYNC_START | access);
+	assert_int_equal(fake.syncs[1], DMA_BUF_SYNC_END | access);
+	fake.nr_syncs = 0;
+}
+
+static void pinned_memory_is_where_it_was(void **state)
+{
+	char memory[300], back[300];
+	struct vtadev_buf *buf;
+	void *ptr;
+
+	(void)state;
+	memset(memory, 7, sizeof(memory));
+	assert_int_equal(vtadev_buf_pin(dev, memory + 1, 299, VTADEV_READONLY, &buf), 0);
+	assert_true(fake.pin.user_addr == (uintptr_t)memory + 1);
+	assert_int_equal(fake.pin.size, 299);
+	assert_int_equal(fake.pin.align, 0);
+	assert_int_equal(fake.pin.addr, 0);
+	assert_int_equal(fake.pin.flags, VTA_BUF_READONLY);
+	assert_int_equal(vtadev_buf_size(buf), 299);
+	assert_int_equal(vtadev_buf_addr(buf) % VTA_PAGE_SIZE,
+			 ((uintptr_t)memory + 1) % VTA_PAGE_SIZE);
+
+	assert_int_equal(vtadev_buf_map(buf, &ptr), 0);
+	assert_ptr_equal(ptr, memory + 1);
+	assert_int_equal(vtadev_buf_write(buf, 298, "x", 1), 0);
+	assert_int_equal(memory[299], 'x');
+	assert_int_equal(vtadev_buf_write(buf, 299, "x", 1), -ERANGE);
+	assert_int_equal(vtadev_buf_read(buf, 0, back, 299), 0);
+	assert_memory_equal(back, memory + 1, 299);
+	assert_int_equal(fake.nr_syncs, 0);
+	vtadev_buf_free(buf);
+	assert_int_equal(memory[0], 7);		/* still mapped */
+	assert_int_equal(fake.buffers, 0);
+}
+
+static void refusals_of_pin(void **state)
+{
+	static const int errors[] = {
+		EINVAL, EFAULT, EACCES, ENOMEM, ENOSPC, EOPNOTSUPP, ENODEV,
+	};
+	struct vtadev_buf *buf = NULL;
+	char byte;
+
+	(void)state;
+	fake.calls = 0;
+	assert_int_equal(vtadev_buf_pin(dev, &byte, 1, VTADEV_CARD, &buf), -EINVAL);
+	assert_int_equal(vtadev_buf_pin(dev, &byte, 1, VTA_BUF_FIXED, &buf), -EINVAL);
+	assert_int_equal(fake.calls, 0);
+	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
+		fake.fail = errors[i];
+		assert_int_equal(vtadev_buf_pin(dev, &byte, 1, 0, &buf), -errors[i]);
+	}
+	assert_null(buf);
+}
+
+static void what_an_export_asks_for(void **state)
+{
+	struct vtadev_buf *buf;
+	int fd = -1;
+
+	(void)state;
+	assert_int_equal(vtadev_buf_alloc(dev, SIZE, VTADEV_HOST, &buf), 0);
+	assert_int_equal(vtadev_buf_export(buf, 0, &fd), 0);
+	assert_int_equal(fake.export.flags, O_RDWR | O_CLOEXEC);
+	assert_int_equal(fake.export.handle, 3);
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(vtadev_buf_export(buf, VTADEV_READONLY, &fd), 0);
+	assert_int_equal(fake.export.flags, O_RDONLY | O_CLOEXEC);
+	close(fd);
+
+	fd = -1;
+	fake.calls = 0;
+	assert_int_equal(vtadev_buf_export(buf, VTADEV_CARD, &fd), -EINVAL);
+	assert_int_equal(vtadev_buf_export(buf, O_CLOEXEC, &fd), -EINVAL);
+	assert_int_equal(fake.calls, 0);
+	fake.fail = EACCES;
+	assert_int_equal(vtadev_buf_export(buf, 0, &fd), -EACCES);
+	assert_int_equal(fd, -1);
+	fake.fail = 0;
+	vtadev_buf_free(buf);
+}
+
+static void imports_map_the_dmabuf(void **state)
+{
+	struct vtadev_buf *buf = import(dmabuf, 0);
+	char *theirs = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, dmabuf, 0);
+	char back[4];
+	void *ptr;
+
+	(void)state;
+	assert_ptr_not_equal(theirs, MAP_FAILED);
+	assert_int_equal(fake.import.flags, 0);
+	assert_int_equal(vtadev_buf_size(buf), SIZE);
+	assert_int_equal(vtadev_buf_write(buf, SIZE - 4, "four", 4), 0);
+	assert_syncs(DMA_BUF_SYNC_WRITE);
+	assert_memory_equal(theirs + SIZE - 4, "four", 4);
+	memcpy(theirs, "ours", 4);
+	assert_int_equal(vtadev_buf_read(buf, 0, back, 4), 0);
+	assert_syncs(DMA_BUF_SYNC_READ);
+	assert_memory_equal(back, "ours", 4);
+	assert_int_equal(vtadev_buf_map(buf, &ptr), 0);
+	assert_memory_equal(ptr, "ours", 4);
+	/* Nothing is moved, nothing is said. */
+	assert_int_equal(vtadev_buf_read(buf, 0, back, 0), 0);
+	assert_int_equal(vtadev_buf_read(buf, SIZE, back, 1), -ERANGE);
+	assert_int_equal(fake.nr_syncs, 0);
+	vtadev_buf_free(buf);
+	munmap(theirs, SIZE);
+}
+
+/* The buffer has a descriptor of its own, and closes that one. */
+static void importers_may_close_their_descriptor(void **state)
+{
+	int fd = dup(dmabuf), own;
+	struct vtadev_buf *buf;
+
+	(void)state;
+	buf = import(fd, 0);
+	own = fake.import.fd;
+	assert_int_not_equal(own, fd);
+	assert_int_equal(fcntl(own, F_GETFD), FD_CLOEXEC);
+	close(fd);
+	assert_int_equal(vtadev_buf_write(buf, 0, "x", 1), 0);
+	vtadev_buf_free(buf);
+	assert_int_equal(fcntl(own, F_GETFD), -1);
+}
+
+static void dmabufs_for_reading(void **state)
+{
+	char path[64], byte;
+	struct vtadev_buf *buf;
+	int fd;
+
+	(void)state;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", dmabuf);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	buf = import(fd, VTADEV_READONLY);
+	assert_int_equal(fake.import.flags, VTA_BUF_READONLY);
+	assert_int_equal(vtadev_buf_read(buf, 0, &byte, 1), 0);
+	assert_int_equal(vtadev_buf_write(buf, 0, &byte, 1), -EACCES);
+	assert_int_equal(vtadev_buf_write(buf, SIZE, &byte, 1), -ERANGE);
+	vtadev_buf_free(buf);
+	close(fd);
+}
+
+static void refusals_of_import(void **state)
+{
+	static const int errors[] = {
+		EINVAL, EBADF, EACCES, ENOMEM, ENOSPC, EOPNOTSUPP, ENODEV,
+	};
+	struct vtadev_buf *buf = NULL;
+	int next = dup(dmabuf);
+
+	(void)state;
+	close(next);
+	fake.calls = 0;
+	assert_int_equal(vtadev_buf_import(dev, dmabuf, VTADEV_CARD, &buf), -EINVAL);
+	assert_int_equal(vtadev_buf_import(dev, -1, 0, &buf), -EBADF);
+	assert_int_equal(fake.calls, 0);
+	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
+		fake.fail = errors[i];
+		assert_int_equal(vtadev_buf_import(dev, dmabuf, 0, &buf), -errors[i]);
+	}
+	assert_null(buf);
+	fake.fail = 0;
+	/* No descriptor is left over. */
+	assert_int_equal(fcntl(next, F_GETFD), -1);
+}
+
+static void syncs_go_on_after_signals_and_may_fail(void **state)
+{
+	struct vtadev_buf *buf = import(dmabuf, 0);
+	char byte = 1;
+
+	(void)state;
+	fake.interrupts = 3;
+	assert_int_equal(vtadev_buf_write(buf, 0, &byte, 1), 0);
+	assert_syncs(DMA_BUF_SYNC_WRITE);
+	fake.fail_sync = EIO;
+	byte = 2;
+	assert_int_equal(vtadev_buf_write(buf, 0, &byte, 1), -EIO);
+	fake.fail_sync = 0;
+	assert_int_equal(vtadev_buf_read(buf, 0, &byte, 1), 0);
+	assert_int_equal(byte, 1);
+	vtadev_buf_free(buf);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(pinned_memory_is_where_it_was),
+		TEST(refusals_of_pin),
+		TEST(what_an_export_asks_for),
+		TEST(imports_map_the_dmabuf),
+		TEST(importers_may_close_their_descriptor),
+		TEST(dmabufs_for_reading),
+		TEST(refusals_of_import),
+		TEST(syncs_go_on_after_signals_and_may_fail),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

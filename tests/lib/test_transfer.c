@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * test_transfer.c - upload and download: who copies, in which order, and what
+ * is left when something fails
+ *
+ * The fake card copies when the library waits, as the real one may.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "fake.h"
+#include "test.h"
+
+#define ENTRIES		4u
+#define COPY_MIN	100u
+#define SIZE		0x100000u
+#define PIECE		(4u << 20)
+#define HUGE		(2 * PIECE + 5)
+
+static struct vtadev *dev;
+static struct vtadev_queue *q;
+static struct vtadev_buf *buf;
+static uint64_t done;		/* by the card */
+static unsigned int frees_too_early;
+
+/* Let the card go on by a descriptor: the library must come back for more. */
+static void step(struct fake *f)
+{
+	if (done < f->wait.seq)
+		done = f->wait.seq;
+	fake_complete(done);
+}
+
+/* Memory must not be unpinned before the card is done with it. */
+static void check_free(struct fake *f)
+{
+	(void)f;
+	frees_too_early += done < vtadev_submitted(q);
+}
+
+static struct vtadev_queue *queue(size_t copy_min)
+{
+	struct vtadev_queue_opts opts = {
+		.ring_entries = ENTRIES, .spin_ns = -1, .copy_min = copy_min,
+	};
+	struct vtadev_queue *queue = NULL;
+
+	assert_int_equal(vtadev_queue_create(dev, &opts, &queue), 0);
+	done = 0;
+	return queue;
+}
+
+static int setup(void **state)
+{
+	fake_setup(state);
+	dev = fake_open();
+	q = queue(COPY_MIN);
+	assert_int_equal(vtadev_buf_alloc(dev, SIZE, VTADEV_HOST, &buf), 0);
+	fake.on_wait = step;
+	fake.on_free = check_free;
+	frees_too_early = 0;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	fake.fail = 0;
+	fake.on_free = NULL;
+	vtadev_buf_free(buf);
+	vtadev_queue_destroy(q);
+	vtadev_close(dev);
+	return fake_teardown(state) || frees_too_early;
+}
+
+static const struct vta_desc *latest(void)
+{
+	return &fake.ring[(vtadev_submitted(q) - 1) % ENTRIES];
+}
+
+static void little_is_copied_by_the_cpu(void **state)
+{
+	char bytes[COPY_MIN - 1], back[COPY_MIN - 1] = { 0 };
+
+	(void)state;
+	memset(bytes, 5, sizeof(bytes));
+	assert_int_equal(vtadev_upload(q, buf, SIZE - sizeof(bytes), bytes, sizeof(bytes)), 0);
+	assert_int_equal(vtadev_download(q, buf, SIZE - sizeof(back), back, sizeof(back)), 0);
+	assert_memory_equal(bytes, back, sizeof(back));
+	assert_int_equal(vtadev_submitted(q), 0);
+	assert_int_equal(fake.pin.size, 0);
+}
+
+/* Either way, behind what the queue has to do. */
+static void the_cpu_waits_for_the_queue(void **state)
+{
+	char byte = 1;
+
+	(void)state;
+	assert_int_equal(vtadev_fill(q, buf, 0, 0, 8, NULL), 0);
+	assert_int_equal(vtadev_download(q, buf, 0, &byte, 1), 0);
+	assert_int_equal(fake.wait.seq, 1);
+	assert_int_equal(done, 1);
+	assert_int_equal(byte, 0);
+	assert_int_equal(vtadev_fill(q, buf, 0, 0, 8, NULL), 0);
+	assert_int_equal(vtadev_upload(q, buf, 0, NULL, 0), 0);
+	assert_int_equal(done, 2);
+}
+
+static void much_is_copied_by_the_card(void **state)
+{
+	char bytes[COPY_MIN + 8] = { 0 };
+	struct vta_desc want;
+
+	(void)state;
+	assert_int_equal(vtadev_upload(q, buf, 40, bytes + 1, COPY_MIN), 0);
+	assert_true(fake.pin.user_addr == (uintptr_t)bytes + 1);
+	assert_int_equal(fake.pin.size, COPY_MIN);
+	assert_int_equal(fake.pin.flags, VTA_BUF_READONLY);	/* const memory will do */
+	want = vtadev_desc_copy(vtadev_buf_addr(buf) + 40,
+				0x600000 + ((uintptr_t)bytes + 1) % VTA_PAGE_SIZE, COPY_MIN);
+	assert_memory_equal(latest(), &want, sizeof(want));
+	assert_int_equal(done, 1);
+	assert_int_equal(fake.buffers, 1);
+
+	assert_int_equal(vtadev_download(q, buf, 50, bytes + 2, COPY_MIN), 0);
+	assert_int_equal(fake.pin.flags, 0);
+	want = vtadev_desc_copy(0x600000 + ((uintptr_t)bytes + 2) % VTA_PAGE_SIZE,
+				vtadev_buf_addr(buf) + 50, COPY_MIN);
+	assert_memory_equal(latest(), &want, sizeof(want));
+	assert_int_equal(done, 2);
+	assert_int_equal(fake.buffers, 1);
+}
+
+static void room_in_the_ring_is_waited_for(void **state)
+{
+	char bytes[COPY_MIN] = { 0 };
+
+	(void)state;
+	for (unsigned int i = 0; i < ENTRIES; i++)
+		assert_int_equal(vtadev_fill(q, buf, 0, 0, 8, NULL), 0);
+	assert_int_equal(vtadev_upload(q, buf, 0, bytes, sizeof(bytes)), 0);
+	assert_int_equal(vtadev_submitted(q), ENTRIES + 1);
+	assert_int_equal(done, ENTRIES + 1);
+}
+
+static struct vtadev_buf *import_huge(void)
+{
+	int fd = memfd_create("dmabuf", MFD_CLOEXEC);
+	struct vtadev_buf *huge = NULL;
+
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, HUGE), 0);
+	fake.import_size = HUGE;
+	assert_int_equal(vtadev_buf_import(dev, fd, 0, &huge), 0);
+	close(fd);
+	return huge;
+}
+
+static void pieces(void **state)
+{
+	struct vtadev_buf *huge = import_huge();
+	char *bytes = malloc(HUGE);
+	struct vta_desc want;
+
+	(void)state;
+	assert_non_null(bytes);
+	assert_int_equal(vtadev_download(q, huge, 0, bytes, HUGE), 0);
+	assert_int_equal(done, 3);
+	assert_int_equal(fake.pin.size, 5);
+	assert_true(fake.pin.user_addr == (uintptr_t)bytes + 2 * PIECE);
+	for (unsigned int i = 0; i < 3; i++) {
+		want = vtadev_desc_copy(0x600000 + (uintptr_t)bytes % VTA_PAGE_SIZE,
+					vtadev_buf_addr(huge) + i * PIECE, i < 2 ? PIECE : 5);
+		assert_memory_equal(&fake.ring[i], &want, sizeof(want));
+	}
+	vtadev_buf_free(huge);
+	free(bytes);
+}
+
+/* The CPU does what cannot be pinned: all of it, or what is left. */
+static void what_cannot_be_pinned(void **state)
+{
+	static const int errors[] = { EFAULT, ENOMEM, ENOSPC, EOPNOTSUPP, EACCES };
+	char bytes[COPY_MIN], back[COPY_MIN];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
+		fake.fail_pin = errors[i];
+		memset(bytes, (int)i + 1, sizeof(bytes));
+		assert_int_equal(vtadev_upload(q, buf, 9, bytes, sizeof(bytes)), 0);
+		assert_int_equal(vtadev_download(q, buf, 9, back, sizeof(back)), 0);
+		assert_memory_equal(bytes, back, sizeof(bytes));
+	}
+	assert_int_equal(vtadev_submitted(q), 0);
+	fake.fail_pin = ENODEV;
+	assert_int_equal(vtadev_upload(q, buf, 9, bytes, sizeof(bytes)), -ENODEV);
+}
+
+static void what_is_left_is_not_copied_twice(void **state)
+{
+	struct vtadev_buf *huge = import_huge();
+	char *bytes = malloc(HUGE);
+	void *ptr;
+
+	(void)state;
+	assert_non_null(bytes);
+	memset(bytes, 9, HUGE);
+	fake.pins = 1;
+	fake.fail_pin = ENOMEM;
+	assert_int_equal(vtadev_upload(q, huge, 1, bytes, HUGE - 1), 0);
+	assert_int_equal(done, 1);
+	assert_int_equal(vtadev_buf_map(huge, &ptr), 0);
+	/* The fake card has not copied its part. */
+	assert_int_equal(((char *)ptr)[PIECE], 0);
+	assert_int_equal(((char *)ptr)[PIECE + 1], 9);
+	assert_int_equal(((char *)ptr)[HUGE - 1], 9);
+	vtadev_buf_free(huge);
+	free(bytes);
+}
+
+static void buffers_for_reading(void **state)
+{
+	struct vtadev_buf *fixed = NULL;
+	char bytes[COPY_MIN] = { 1 };
+
+	(void)state;
+	assert_int_equal(vtadev_buf_alloc(dev, SIZE, VTADEV_READONLY, &fixed), 0);
+	assert_int_equal(vtadev_upload(q, fixed, 0, bytes, sizeof(bytes)), 0);
+	assert_int_equal(vtadev_submitted(q), 0);	/* the card may not */
+	assert_int_equal(vtadev_download(q, fixed, 0, bytes, sizeof(bytes)), 0);
+	assert_int_equal(vtadev_submitted(q), 1);
+	vtadev_buf_free(fixed);
+}
+
+static void refusals(void **state)
+{
+	struct vtadev *other = fake_open();
+	struct vtadev_buf *theirs = NULL;
+	char byte = 1;
+
+	(void)state;
+	assert_int_equal(vtadev_buf_alloc(other, SIZE, VTADEV_HOST, &theirs), 0);
+	assert_int_equal(vtadev_upload(q, theirs, 0, &byte, 1), -EINVAL);
+	assert_int_equal(vtadev_download(q, theirs, 0, &byte, 1), -EINVAL);
+	assert_int_equal(vtadev_upload(q, buf, SIZE, &byte, 1), -ERANGE);
+	assert_int_equal(vtadev_upload(q, buf, SIZE + 1, &byte, 0), -ERANGE);
+	assert_int_equal(vtadev_download(q, buf, 1, &byte, SIZE), -ERANGE);
+	assert_int_equal(vtadev_download(q, buf, SIZE_MAX, &byte, 2), -ERANGE);
+	vtadev_buf_free(theirs);
+	vtadev_close(other);
+}
+
+static void halt(struct fake *f)
+{
+	(void)f;
+	fake_state(VTA_QUEUE_HALTED);
+	done = vtadev_submitted(q);	/* a halted queue touches nothing */
+}
+
+static void halts(void **state)
+{
+	char bytes[COPY_MIN] = { 0 };
+
+	(void)state;
+	fake.on_wait = halt;
+	fake.wait_errno = EIO;
+	assert_int_equal(vtadev_upload(q, buf, 0, bytes, sizeof(bytes)), -EIO);
+	assert_int_equal(fake.buffers, 1);
+	/* The CPU does not go where the card could not. */
+	bytes[0] = 7;
+	assert_int_equal(vtadev_fill(q, buf, 0, 0, 8, NULL), -EIO);
+	assert_int_equal(vtadev_download(q, buf, 0, bytes, sizeof(bytes)), -EIO);
+	assert_int_equal(bytes[0], 7);
+	fake.wait_errno = 0;
+}
+
+/* Who copies @len bytes by default. */
+static void assert_by_card(struct vtadev_buf *to, size_t len, char *bytes, int up, int down)
+{
+	uint64_t before = vtadev_submitted(q);
+
+	assert_int_equal(vtadev_upload(q, to, 0, bytes, len), 0);
+	assert_int_equal(vtadev_submitted(q) - before, up);
+	before = vtadev_submitted(q);
+	assert_int_equal(vtadev_download(q, to, 0, bytes, len), 0);
+	assert_int_equal(vtadev_submitted(q) - before, down);
+}
+
+static void defaults_and_never(void **state)
+{
+	const size_t to = VTADEV_COPY_MIN_TO_CARD, from = VTADEV_COPY_MIN_FROM_CARD;
+	struct vtadev_buf *card = NULL;
+	char *bytes = calloc(1, SIZE);
+
+	(void)state;
+	assert_non_null(bytes);
+	assert_true(to <= SIZE && from <= SIZE);
+	assert_int_equal(vtadev_buf_alloc(dev, SIZE, VTADEV_CARD, &card), 0);
+	vtadev_queue_destroy(q);
+	q = queue(0);
+	assert_by_card(card, to, bytes, 1, to >= from);
+	assert_by_card(card, to - 1, bytes, 0, to - 1 >= from);
+	assert_by_card(card, from, bytes, from >= to, 1);
+	assert_by_card(card, from - 1, bytes, from - 1 >= to, 0);
+	assert_by_card(buf, VTADEV_COPY_MIN_HOST - 1, bytes, 0, 0);
+	vtadev_queue_destroy(q);
+	q = queue(SIZE_MAX);
+	assert_by_card(card, SIZE, bytes, 0, 0);
+	vtadev_buf_free(card);
+	free(bytes);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(little_is_copied_by_the_cpu),
+		TEST(the_cpu_waits_for_the_queue),
+		TEST(much_is_copied_by_the_card),
+		TEST(room_in_the_ring_is_waited_for),
+		TEST(pieces),
+		TEST(what_cannot_be_pinned),
+		TEST(what_is_left_is_not_copied_twice),
+		TEST(buffers_for_reading),
+		TEST(refusals),
+		TEST(halts),
+		TEST(defaults_and_never),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
