@@ -449,7 +449,7 @@ int vtaops_conv2d(struct vtaops_builder *b, const struct vtaops_conv2d *op)
 	    !dim_ok(op->stride_w))
 		return ops_fail(b, VTAOPS_EINVAL, "a dimension is 0 or more than 2^20");
 	if (op->pad_h >= op->kh || op->pad_w >= op->kw || op->pad_h > 15 || op->pad_w > 15)
-		return ops_fail(b, VTAOPS_EINVAL, "the padding is over 15, or not below the kernel");
+		return ops_fail(b, VTAOPS_EINVAL, "the padding is over 15 or not below the kernel");
 	if (op->kh > op->h + 2 * op->pad_h || op->kw > op->w + 2 * op->pad_w)
 		return ops_fail(b, VTAOPS_EINVAL, "the kernel is larger than the padded input");
 	if (op->w > SIZE_MAX_16)

@@ -88,6 +88,16 @@ size_t vtaops_wgt_bytes(const struct vtaops_core *core, uint32_t o, uint32_t i, 
 	return product(div_up(o, core->block), div_up(i, core->block), kh, kw, core->wgt_bytes);
 }
 
+/* Where value (o, i, y, x) of the weights stands. */
+static size_t wgt_at(const struct vtaops_core *core, uint32_t blocks, uint32_t kh, uint32_t kw,
+		     uint32_t o, uint32_t i, uint32_t y, uint32_t x)
+{
+	size_t element = ((size_t)(o / core->block) * blocks + i / core->block) * kh + y;
+
+	element = element * kw + x;
+	return (element * core->block + o % core->block) * core->block + i % core->block;
+}
+
 void vtaops_pack_wgt(const struct vtaops_core *core, void *dst, const int8_t *src,
 		     uint32_t o, uint32_t in, uint32_t kh, uint32_t kw)
 {
@@ -97,14 +107,9 @@ void vtaops_pack_wgt(const struct vtaops_core *core, void *dst, const int8_t *sr
 	for (uint32_t j = 0; j < o; j++)
 		for (uint32_t i = 0; i < in; i++)
 			for (uint32_t y = 0; y < kh; y++)
-				for (uint32_t x = 0; x < kw; x++) {
-					size_t at = (size_t)(j / core->block) * blocks + i / core->block;
-
-					at = (at * kh + y) * kw + x;
-					at = (at * core->block + j % core->block) * core->block +
-					     i % core->block;
-					put(dst, at, core->log_wgt_width, *src++);
-				}
+				for (uint32_t x = 0; x < kw; x++)
+					put(dst, wgt_at(core, blocks, kh, kw, j, i, y, x),
+					    core->log_wgt_width, *src++);
 }
 
 size_t vtaops_bias_bytes(const struct vtaops_core *core, uint32_t o)
