@@ -7,7 +7,7 @@ SELFTEST_DIR := build/tests/selftests
 SELFTEST_HARNESS = $$($(VM) source)/tools/testing/selftests
 
 SELFTEST_NAMES := vta_basic vta_open vta_buf vta_queue vta_run vta_wait vta_fault \
-	vta_close vta_uapi vta_trace vta_lib vta_ctl vta_cards vta_unbind
+	vta_close vta_stress vta_uapi vta_trace vta_lib vta_ctl vta_cards vta_unbind
 SELFTESTS := $(SELFTEST_NAMES:%=$(SELFTEST_DIR)/%)
 
 SELFTEST_SHARED := $(SELFTEST_DIR)/obj/vta_selftest.o $(SELFTEST_DIR)/obj/vta_insn.o

@@ -56,7 +56,7 @@ boot() {
 # The first card is what tests take if they do not say otherwise.
 boot_main() {
 	local tests=(vta_basic vta_open vta_buf vta_queue vta_run vta_wait vta_fault vta_close
-		vta_uapi vta_trace vta_lib vta_ctl vta_cards vta_refused.sh=0000:02:00.0 vta_unbind)
+		vta_stress vta_uapi vta_trace vta_lib vta_ctl vta_cards vta_refused.sh=0000:02:00.0 vta_unbind)
 	[ -z "${TESTS-}" ] || read -ra tests <<<"$TESTS"
 	boot main --timeout 200 --cards 2 --emu-arg-0 --serial=1 \
 		--emu-arg-1 --serial=2 --emu-arg-1 --queues=4 --emu-arg-1 --contexts=3 -- "${tests[@]}"
@@ -92,7 +92,7 @@ boot_variants() {
 		number=$((number + 1))
 	done
 	# All on one vector is where wake-ups could get lost.
-	tests+=("vta_wait.msix1=2" "vta_fault.msix1=2" "vta_wait.msi1=4" "vta_open.contexts3=6"
+	tests+=("vta_wait.msix1=2" "vta_fault.msix1=2" "vta_wait.msi1=4" "vta_stress.msi1=4" "vta_open.contexts3=6"
 		"vta_fault.core=7" "vta_buf.mem1m=8"
 		"vta_vectors.sh=2:msix 1:msix 1:msi 1:msi 2:msix 5:msix 65:msix 65:msix")
 	boot variants --timeout 200 --cards "${#cards[@]}" "${options[@]}" -- "${tests[@]}"

@@ -273,4 +273,7 @@ TEST_F(basic, gemm_is_as_plain_loops_say)
 	EXPECT_LT(0, le64toh(self->q.status->status.cycles));
 }
 
-VTA_HARNESS_MAIN
+int main(int argc, char **argv)
+{
+	return harness_main(argc, argv);
+}

@@ -10,8 +10,8 @@
 
 #include "vta_selftest.h"
 
-#define MIB		(1ull << 20)
-#define ADDR_END	(1ull << 32)
+#define MIB		0x100000ull
+#define ADDR_END	0x100000000ull
 
 FIXTURE(buf) {
 	struct usage before;
@@ -503,4 +503,7 @@ TEST_F(buf, readonly_is_for_the_card_only)
 	EXPECT_EQ(5, *(volatile uint32_t *)mem.ptr);
 }
 
-VTA_HARNESS_MAIN
+int main(int argc, char **argv)
+{
+	return harness_main(argc, argv);
+}

@@ -235,4 +235,7 @@ TEST_F(close, others_go_on)
 	close(fd);
 }
 
-VTA_HARNESS_MAIN
+int main(int argc, char **argv)
+{
+	return harness_main(argc, argv);
+}

@@ -84,53 +84,85 @@ FIXTURE_TEARDOWN(fault)
 #define RUN(_addr, _count)							\
 	{ [0] = VTA_OP_RUN, [4] = _addr, [5] = _count }
 
-#define FAULT(_name, _reason, _access, _addr, ...)				\
-	FIXTURE_VARIANT_ADD(fault, _name) {					\
-		.desc = __VA_ARGS__,						\
-		.reason = VTA_FAULT_##_reason,					\
-		.access = VTA_ACCESS_##_access,					\
-		.addr = _addr,							\
-	}
+#define FAULT(_reason, _access, _addr, ...)					\
+	{ .desc = __VA_ARGS__, .reason = VTA_FAULT_##_reason,			\
+	  .access = VTA_ACCESS_##_access, .addr = _addr }
 
-FAULT(page_copy_src, PAGE, COPY_SRC, HOLE, COPY(RW, HOLE, 16));
-FAULT(page_copy_dst, PAGE, COPY_DST, HOLE, COPY(HOLE, RW, 16));
-FAULT(page_fill, PAGE, COPY_DST, HOLE, FILL(HOLE, 16));
-FAULT(page_signal, PAGE, SIGNAL, HOLE, SYNC(VTA_OP_SIGNAL, HOLE, 1));
-FAULT(page_wait, PAGE, WAIT, HOLE, SYNC(VTA_OP_WAIT, HOLE, 1));
-FAULT(page_stamp, PAGE, STAMP, HOLE, STAMP(HOLE));
-FAULT(page_insn, PAGE, INSN, HOLE, RUN(HOLE, 1));
-FAULT(page_zero, PAGE, COPY_SRC, 0, COPY(RW, 0, 4));
-FAULT(page_zero_end, PAGE, COPY_DST, 0xffc, FILL(0xffc, 4));
-FAULT(page_before_buffer, PAGE, COPY_SRC, RW - 4, COPY(RW + 64, RW - 4, 8));
-FAULT(page_behind_buffer, PAGE, COPY_DST, RW + SIZE, FILL(RW + SIZE - 4, 8));
-FAULT(page_last_byte, PAGE, COPY_SRC, 0xffffffff, COPY(RW, 0xffffffff, 1));
+FIXTURE_VARIANT_ADD(fault, page_copy_src)
+	FAULT(PAGE, COPY_SRC, HOLE, COPY(RW, HOLE, 16));
+FIXTURE_VARIANT_ADD(fault, page_copy_dst)
+	FAULT(PAGE, COPY_DST, HOLE, COPY(HOLE, RW, 16));
+FIXTURE_VARIANT_ADD(fault, page_fill)
+	FAULT(PAGE, COPY_DST, HOLE, FILL(HOLE, 16));
+FIXTURE_VARIANT_ADD(fault, page_signal)
+	FAULT(PAGE, SIGNAL, HOLE, SYNC(VTA_OP_SIGNAL, HOLE, 1));
+FIXTURE_VARIANT_ADD(fault, page_wait)
+	FAULT(PAGE, WAIT, HOLE, SYNC(VTA_OP_WAIT, HOLE, 1));
+FIXTURE_VARIANT_ADD(fault, page_stamp)
+	FAULT(PAGE, STAMP, HOLE, STAMP(HOLE));
+FIXTURE_VARIANT_ADD(fault, page_insn)
+	FAULT(PAGE, INSN, HOLE, RUN(HOLE, 1));
+FIXTURE_VARIANT_ADD(fault, page_zero)
+	FAULT(PAGE, COPY_SRC, 0, COPY(RW, 0, 4));
+FIXTURE_VARIANT_ADD(fault, page_zero_end)
+	FAULT(PAGE, COPY_DST, 0xffc, FILL(0xffc, 4));
+FIXTURE_VARIANT_ADD(fault, page_before_buffer)
+	FAULT(PAGE, COPY_SRC, RW - 4, COPY(RW + 64, RW - 4, 8));
+FIXTURE_VARIANT_ADD(fault, page_behind_buffer)
+	FAULT(PAGE, COPY_DST, RW + SIZE, FILL(RW + SIZE - 4, 8));
+FIXTURE_VARIANT_ADD(fault, page_last_byte)
+	FAULT(PAGE, COPY_SRC, 0xffffffff, COPY(RW, 0xffffffff, 1));
 
-FAULT(perm_copy, PERM, COPY_DST, RO + 5, COPY(RO + 5, RW, 16));
-FAULT(perm_fill, PERM, COPY_DST, RO, FILL(RO, 16));
-FAULT(perm_signal, PERM, SIGNAL, RO + 8, SYNC(VTA_OP_SIGNAL, RO + 8, 1));
-FAULT(perm_stamp, PERM, STAMP, RO, STAMP(RO));
+FIXTURE_VARIANT_ADD(fault, perm_copy)
+	FAULT(PERM, COPY_DST, RO + 5, COPY(RO + 5, RW, 16));
+FIXTURE_VARIANT_ADD(fault, perm_fill)
+	FAULT(PERM, COPY_DST, RO, FILL(RO, 16));
+FIXTURE_VARIANT_ADD(fault, perm_signal)
+	FAULT(PERM, SIGNAL, RO + 8, SYNC(VTA_OP_SIGNAL, RO + 8, 1));
+FIXTURE_VARIANT_ADD(fault, perm_stamp)
+	FAULT(PERM, STAMP, RO, STAMP(RO));
 
-FAULT(desc_unknown_op, DESC, NONE, 0, { 6 });
-FAULT(desc_last_op, DESC, NONE, 0, { 255 });
-FAULT(desc_unknown_flag, DESC, NONE, 0, { 0x200 });
-FAULT(desc_high_flag, DESC, NONE, 0, { 0x80000000 });
-FAULT(desc_reserved_low, DESC, NONE, 0, { [2] = 1 });
-FAULT(desc_reserved_high, DESC, NONE, 0, { [3] = 0x80000000 });
-FAULT(desc_stamp_addr_without_stamp, DESC, NONE, 0, { [1] = RW });
-FAULT(desc_nop_operand, DESC, NONE, 0, { [4] = 1 });
-FAULT(desc_nop_tail, DESC, NONE, 0, { [15] = 0x80000000 });
-FAULT(desc_run_tail, DESC, NONE, 0, { VTA_OP_RUN, [8] = 1 });
-FAULT(desc_copy_tail, DESC, NONE, 0, { VTA_OP_COPY, [10] = 1 });
-FAULT(desc_fill_tail, DESC, NONE, 0, { VTA_OP_FILL, [9] = 1 });
-FAULT(desc_signal_reserved, DESC, NONE, 0, { VTA_OP_SIGNAL, [4] = RW, [5] = 1 });
-FAULT(desc_wait_tail, DESC, NONE, 0, { VTA_OP_WAIT, [4] = RW, [8] = 1 });
-FAULT(desc_copy_too_much, DESC, NONE, 0, { VTA_OP_COPY, [4] = RW, RO, 0x10001, 0x10000 });
-FAULT(desc_fill_too_much, DESC, NONE, 0, { VTA_OP_FILL, [4] = RW, 0, ~0u, ~0u });
+FIXTURE_VARIANT_ADD(fault, desc_unknown_op)
+	FAULT(DESC, NONE, 0, { 6 });
+FIXTURE_VARIANT_ADD(fault, desc_last_op)
+	FAULT(DESC, NONE, 0, { 255 });
+FIXTURE_VARIANT_ADD(fault, desc_unknown_flag)
+	FAULT(DESC, NONE, 0, { 0x200 });
+FIXTURE_VARIANT_ADD(fault, desc_high_flag)
+	FAULT(DESC, NONE, 0, { 0x80000000 });
+FIXTURE_VARIANT_ADD(fault, desc_reserved_low)
+	FAULT(DESC, NONE, 0, { [2] = 1 });
+FIXTURE_VARIANT_ADD(fault, desc_reserved_high)
+	FAULT(DESC, NONE, 0, { [3] = 0x80000000 });
+FIXTURE_VARIANT_ADD(fault, desc_stamp_addr_without_stamp)
+	FAULT(DESC, NONE, 0, { [1] = RW });
+FIXTURE_VARIANT_ADD(fault, desc_nop_operand)
+	FAULT(DESC, NONE, 0, { [4] = 1 });
+FIXTURE_VARIANT_ADD(fault, desc_nop_tail)
+	FAULT(DESC, NONE, 0, { [15] = 0x80000000 });
+FIXTURE_VARIANT_ADD(fault, desc_run_tail)
+	FAULT(DESC, NONE, 0, { VTA_OP_RUN, [8] = 1 });
+FIXTURE_VARIANT_ADD(fault, desc_copy_tail)
+	FAULT(DESC, NONE, 0, { VTA_OP_COPY, [10] = 1 });
+FIXTURE_VARIANT_ADD(fault, desc_fill_tail)
+	FAULT(DESC, NONE, 0, { VTA_OP_FILL, [9] = 1 });
+FIXTURE_VARIANT_ADD(fault, desc_signal_reserved)
+	FAULT(DESC, NONE, 0, { VTA_OP_SIGNAL, [4] = RW, [5] = 1 });
+FIXTURE_VARIANT_ADD(fault, desc_wait_tail)
+	FAULT(DESC, NONE, 0, { VTA_OP_WAIT, [4] = RW, [8] = 1 });
+FIXTURE_VARIANT_ADD(fault, desc_copy_too_much)
+	FAULT(DESC, NONE, 0, { VTA_OP_COPY, [4] = RW, RO, 0x10001, 0x10000 });
+FIXTURE_VARIANT_ADD(fault, desc_fill_too_much)
+	FAULT(DESC, NONE, 0, { VTA_OP_FILL, [4] = RW, 0, ~0u, ~0u });
 
-FAULT(align_run, ALIGN, INSN, CODE + 8, RUN(CODE + 8, 1));
-FAULT(align_signal, ALIGN, SIGNAL, RW + 4, SYNC(VTA_OP_SIGNAL, RW + 4, 1));
-FAULT(align_wait, ALIGN, WAIT, RW + 1, SYNC(VTA_OP_WAIT, RW + 1, 0));
-FAULT(align_stamp, ALIGN, STAMP, RW + 4, STAMP(RW + 4));
+FIXTURE_VARIANT_ADD(fault, align_run)
+	FAULT(ALIGN, INSN, CODE + 8, RUN(CODE + 8, 1));
+FIXTURE_VARIANT_ADD(fault, align_signal)
+	FAULT(ALIGN, SIGNAL, RW + 4, SYNC(VTA_OP_SIGNAL, RW + 4, 1));
+FIXTURE_VARIANT_ADD(fault, align_wait)
+	FAULT(ALIGN, WAIT, RW + 1, SYNC(VTA_OP_WAIT, RW + 1, 0));
+FIXTURE_VARIANT_ADD(fault, align_stamp)
+	FAULT(ALIGN, STAMP, RW + 4, STAMP(RW + 4));
 
 /* ---- instructions ---- */
 
@@ -395,4 +427,7 @@ TEST_F(halted, stays_halted)
 	EXPECT_EQ(0, queue_seq(&self->q));
 }
 
-VTA_HARNESS_MAIN
+int main(int argc, char **argv)
+{
+	return harness_main(argc, argv);
+}

@@ -35,7 +35,7 @@ FIXTURE_TEARDOWN(lib)
 TEST_F(lib, opens_by_every_name)
 {
 	const struct vtadev_card *card = &vtadev_info(self->dev)->card;
-	const char *names[] = { "", "0", "vta0", "/dev/vta0", card->pci, card->pci + 5 };
+	const char *const names[] = { "", "0", "vta0", "/dev/vta0", card->pci, card->pci + 5 };
 	struct vtadev *dev;
 	unsigned int i;
 

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -248,32 +249,40 @@ TEST_F(open, poll_says_nothing)
 	close(pfd.fd);
 }
 
+/* The number behind @name in /proc/self/fdinfo/@fd. */
+static unsigned long held_by(int fd, const char *name)
+{
+	unsigned long value = ULONG_MAX;
+	char path[64], line[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	file = fopen(path, "r");
+	while (file && fgets(line, sizeof(line), file))
+		if (!strncmp(line, name, strlen(name)))
+			value = strtoul(line + strlen(name), NULL, 10);
+	fclose(file);
+	return value;
+}
+
 TEST_F(open, fdinfo_tells_what_it_holds)
 {
-	char path[64], line[128];
-	unsigned int queues = 0;
-	unsigned long card = 0;
 	struct queue q;
 	struct mem mem;
 	int fd = card_open();
-	FILE *file;
 
 	ASSERT_LE(0, fd);
+	EXPECT_EQ(0, held_by(fd, "vta-card-bytes:"));
 	ASSERT_EQ(0, mem_alloc(fd, &mem, 12288, VTA_BUF_CARD, 0));
 	ASSERT_EQ(0, queue_open(fd, &q, NULL));
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-	file = fopen(path, "r");
-	ASSERT_NE(NULL, file);
-	while (fgets(line, sizeof(line), file)) {
-		sscanf(line, "vta-card-bytes: %lu", &card);
-		sscanf(line, "vta-queues: %u", &queues);
-	}
-	fclose(file);
-	EXPECT_EQ(12288, card);
-	EXPECT_EQ(1, queues);
+	EXPECT_EQ(12288, held_by(fd, "vta-card-bytes:"));
+	EXPECT_EQ(1, held_by(fd, "vta-queues:"));
 	queue_unmap(&q);
 	munmap(mem.ptr, mem.size);
 	close(fd);
 }
 
-VTA_HARNESS_MAIN
+int main(int argc, char **argv)
+{
+	return harness_main(argc, argv);
+}

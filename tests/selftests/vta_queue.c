@@ -355,4 +355,7 @@ TEST_F(queue, max_cycles_ends_a_copy)
 	EXPECT_EQ(1, *(volatile uint8_t *)mem.ptr);
 }
 
-VTA_HARNESS_MAIN
+int main(int argc, char **argv)
+{
+	return harness_main(argc, argv);
+}

@@ -77,9 +77,11 @@ TEST_F(run, copy_between_all_kinds_of_memory)
 			for (i = 0; i < ARRAY_SIZE(lengths); i++) {
 				uint32_t src = 4093 + i, dst = 40001 + 3 * i;
 
-				ASSERT_EQ(0, queue_do(&self->q, desc_copy(
-					mems[to]->addr + dst, mems[from]->addr + src,
-					lengths[i])));
+				struct vta_desc desc;
+
+				desc = desc_copy(mems[to]->addr + dst, mems[from]->addr + src,
+						 lengths[i]);
+				ASSERT_EQ(0, queue_do(&self->q, desc));
 				EXPECT_EQ(0, memcmp((uint8_t *)mems[to]->ptr + dst,
 						    (uint8_t *)mems[from]->ptr + src,
 						    lengths[i]));
@@ -337,4 +339,7 @@ TEST_F(run, queues_work_side_by_side)
 	}
 }
 
-VTA_HARNESS_MAIN
+int main(int argc, char **argv)
+{
+	return harness_main(argc, argv);
+}

@@ -13,8 +13,7 @@
 
 /* The same for 32-bit callers, whose 64-bit words are aligned to 4. */
 #define ALIGNED(_type, _field) \
-	_Static_assert(offsetof(struct _type, _field) % 8 == 0 && \
-		       sizeof(struct _type) % 8 == 0, #_type "." #_field)
+	_Static_assert(!(offsetof(struct _type, _field) % 8), #_type "." #_field)
 ALIGNED(vta_desc, reserved);
 ALIGNED(vta_desc, words);
 ALIGNED(vta_status, seq);

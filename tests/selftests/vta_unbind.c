@@ -53,7 +53,7 @@ FIXTURE(unbind) {
 };
 
 /* Gives back all that holds the card's old life, once. */
-static void let_go(FIXTURE_DATA(unbind) *self)
+static void let_go(struct _test_data_unbind *self)
 {
 	if (self->fd < 0)
 		return;
@@ -296,7 +296,7 @@ TEST_F_TIMEOUT(unbind, twenty_times_under_load, 90)
 
 /* ---- the card is reset by somebody else ---- */
 
-static int reset(const char *address)
+static int reset_function(const char *address)
 {
 	char path[128];
 
@@ -315,7 +315,7 @@ TEST_F(unbind, function_level_reset_is_enodev_for_who_was_there)
 	queue_submit(&self->q, &desc, 1);
 	ASSERT_EQ(0, waiter_start(&w, &self->q, 2, -1));
 	EXPECT_EQ(arms + 1, card_counter_reaches("arms", arms + 1));
-	ASSERT_EQ(0, reset(self->address));
+	ASSERT_EQ(0, reset_function(self->address));
 	EXPECT_EQ(-ENODEV, waiter_join(&w));
 	EXPECT_EQ(-ENODEV, queue_wait(&self->q, 0, 0, NULL));
 	EXPECT_EQ(1, poll(&pfd, 1, 0));

@@ -424,4 +424,7 @@ TEST_F(wait, poll_of_two_queues)
 	EXPECT_EQ(0, poll(&pfd, 1, 0));
 }
 
-VTA_HARNESS_MAIN
+int main(int argc, char **argv)
+{
+	return harness_main(argc, argv);
+}

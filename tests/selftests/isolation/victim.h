@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * victim.h - a process with secrets in memory of every kind, that computes
+ *
+ * Everything about it is known to the attacker, except the secrets. It compares
+ * its secrets and its results all the time, and stops at the first difference.
+ */
+#ifndef VTA_VICTIM_H
+#define VTA_VICTIM_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define SECRET_BYTES	0x4000u
+#define HOARD_BYTES	0x100000u
+
+/* What is in all scratchpads after each of its RUNs, byte by byte. */
+#define VICTIM_SCRATCH	0x11
+
+/* Where its secrets are, in its own context. */
+#define VICTIM_HOST	0x51000000u
+#define VICTIM_CARD	0x52000000u
+#define VICTIM_PINNED	0x53000000u
+
+enum victim_order {
+	VICTIM_COMPUTE,
+	VICTIM_HOARD,	/* take HOARD_BYTES of new host and card memory for secrets */
+	VICTIM_DROP,	/* free it, secrets and all */
+	VICTIM_STOP,
+};
+
+/* Shared with the victim. */
+struct victim_view {
+	uint32_t host_handle, card_handle, queue;
+	uint32_t ring_addr;
+	bool has_pinned;
+	uint64_t host_offset, card_offset;
+	uint64_t ring_offset, status_offset, doorbell_offset;
+	_Atomic uint32_t order, done;
+	_Atomic uint64_t jobs;
+	char complaint[128];
+};
+
+struct victim {
+	pid_t pid;
+	struct victim_view *view;
+};
+
+/* Returns when it has computed something; it runs as user @uid. */
+int victim_start(struct victim *v, uid_t uid);
+/* Returns when it has done so. */
+int victim_order(struct victim *v, enum victim_order order);
+/* Returns when it has finished that many jobs from now on, or -ETIMEDOUT. */
+int victim_progress(struct victim *v, unsigned int jobs);
+/* "intact", or what was not. */
+const char *victim_stop(struct victim *v);
+
+/* How many words of the secret there are; bytes that are not 0. */
+unsigned int secrets_in(const void *mem, size_t size);
+size_t nonzero_in(const void *mem, size_t size);
+
+#endif /* VTA_VICTIM_H */
