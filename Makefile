@@ -83,12 +83,12 @@ vm: build-deps
 .PHONY: check
 check: test-deps
 	@$(MAKE) --no-print-directory vm-module userspace check-programs
-	@tests/run \
+	@tests/run -j 2 \
 		"static=tests/static $(VM_KDIR) $$($(VM) source)" \
+		"vm-harness=tools/vm/test.sh" \
 		$(foreach t,$(EMU_TESTS) $(OPS_TESTS),"emu-$(notdir $(t))=$(t)") \
 		$(foreach t,$(LIB_TESTS),"lib-$(notdir $(t))=$(t)") \
 		$(foreach t,$(DIGITS_TESTS),"digits-$(notdir $(t))=$(t)") \
-		"vm-harness=tools/vm/test.sh" \
 		"selftests=tests/selftests/run.sh $(VM_MODULE)" \
 		"demo=tests/demo/run.sh $(VM_MODULE)"
 
