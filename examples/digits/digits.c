@@ -2,12 +2,14 @@
 /*
  * Classify handwritten digits on a VTA card.
  *
- *	digits [-d CARD] [-b BATCH] [-r ROUNDS] TESTSET
+ *	digits [-d CARD] [-b BATCH] [-r ROUNDS] [-p] TESTSET
  *
  * All layers run on the card. At the start they are compiled into instruction
  * streams, and these and the weights are copied to card memory. Then, for each
  * batch: one submission of six descriptors (images in, four layers, scores out)
  * and one wait. Every score is compared with the CPU's (reference.c).
+ *
+ * -p shows a progress bar although the output is no terminal.
  *
  * Exit status: 0 if all scores are equal, 1 if not or on any error, 2 for a
  * wrong command line.
@@ -310,8 +312,6 @@ static void progress(uint32_t done, uint32_t all)
 	enum { WIDTH = 40 };
 	unsigned int full = (unsigned int)((uint64_t)done * WIDTH / all);
 
-	if (!isatty(STDOUT_FILENO))
-		return;
 	printf("\r[%.*s%*s] %u/%u", full, "########################################",
 	       (int)(WIDTH - full), "", done, all);
 	if (done == all)
@@ -326,7 +326,7 @@ struct tally {
 };
 
 static bool classify(struct net *net, const struct digits_testset *set, uint32_t rounds,
-		     struct tally *tally)
+		     bool bar, struct tally *tally)
 {
 	int8_t *values = malloc((size_t)net->batch * DIGITS_PIXELS);
 	int8_t (*scores)[DIGITS_CLASSES] = malloc(net->batch * sizeof(*scores));
@@ -351,7 +351,8 @@ static bool classify(struct net *net, const struct digits_testset *set, uint32_t
 		if (ok)
 			tally->images += count;
 		i += count;
-		progress(i, rounds * set->count);
+		if (bar)
+			progress(i, rounds * set->count);
 	}
 	free(values);
 	free(scores);
@@ -401,21 +402,23 @@ int main(int argc, char **argv)
 	struct tally tally = { 0 };
 	struct net net = { 0 };
 	const char *card = NULL;
-	bool ok, counted;
+	bool bar = isatty(STDOUT_FILENO), ok, counted;
 	int opt, err;
 
-	while ((opt = getopt(argc, argv, "d:b:r:")) != -1) {
+	while ((opt = getopt(argc, argv, "d:b:r:p")) != -1) {
 		if (opt == 'd')
 			card = optarg;
 		else if (opt == 'b')
 			batch = number(optarg, BATCH_MAX);
 		else if (opt == 'r')
 			rounds = number(optarg, 1000);
+		else if (opt == 'p')
+			bar = true;
 		else
 			batch = 0;
 	}
 	if (!batch || !rounds || optind != argc - 1) {
-		fprintf(stderr, "usage: digits [-d CARD] [-b BATCH, 1 to %d] [-r ROUNDS] TESTSET\n",
+		fprintf(stderr, "usage: digits [-d CARD] [-b BATCH, 1 to %d] [-r ROUNDS] [-p] TESTSET\n",
 			BATCH_MAX);
 		return 2;
 	}
@@ -432,7 +435,7 @@ int main(int argc, char **argv)
 		       vtadev_info(net.dev)->card.node, set.count);
 		fflush(stdout);
 		counted = !vtadev_counters(net.dev, &from);
-		ok = classify(&net, &set, rounds, &tally);
+		ok = classify(&net, &set, rounds, bar, &tally);
 		counted = ok && counted && !vtadev_counters(net.dev, &to);
 		if (ok) {
 			report(&net, &tally, counted ? &from : NULL, &to);
