@@ -60,4 +60,20 @@ int bus_write(struct bus *bus, uint64_t addr, const void *buf, size_t len);
 int bus_read64(struct bus *bus, uint64_t addr, uint64_t *val);
 int bus_write64(struct bus *bus, uint64_t addr, uint64_t val);
 
+/* Direct access, as the card_ops; what was moved is the caller's to count. */
+static inline void bus_begin(struct bus *bus)
+{
+	bus->ops->begin(bus->priv);
+}
+
+static inline void *bus_at(struct bus *bus, uint64_t addr, size_t *len, bool write, int *err)
+{
+	return bus->ops->at(bus->priv, addr, len, write, err);
+}
+
+static inline void bus_end(struct bus *bus)
+{
+	bus->ops->end(bus->priv);
+}
+
 #endif

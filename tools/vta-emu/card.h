@@ -45,6 +45,11 @@ struct card_config {
  * refusal. A refused access has moved nothing. The 64-bit ones are aligned and
  * never torn, the store is a release, the load an acquire.
  *
+ * Between begin and end the memory that at returns can be accessed directly: *len
+ * bytes, at most what *len was. NULL, and *err as above, if that is not even one.
+ * Others wait meanwhile, so it must not take long, and none of the other
+ * functions may be called.
+ *
  * irq returns 0 when the message was sent, -EPERM as above, or another negative
  * errno when the function has not been given this vector.
  */
@@ -53,6 +58,9 @@ struct card_ops {
 	int (*write)(void *priv, uint64_t addr, const void *buf, size_t len);
 	int (*read64)(void *priv, uint64_t addr, uint64_t *val);
 	int (*write64)(void *priv, uint64_t addr, uint64_t val);
+	void (*begin)(void *priv);
+	void *(*at)(void *priv, uint64_t addr, size_t *len, bool write, int *err);
+	void (*end)(void *priv);
 	int (*irq)(void *priv, unsigned int vector);
 };
 

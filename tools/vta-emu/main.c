@@ -59,6 +59,27 @@ static int host_write64(void *priv, uint64_t addr, uint64_t val)
 	return vfu_dma_write64(emu->dma, addr, val);
 }
 
+static void host_begin(void *priv)
+{
+	const struct emu *emu = priv;
+
+	vfu_dma_begin(emu->dma);
+}
+
+static void *host_at(void *priv, uint64_t addr, size_t *len, bool write, int *err)
+{
+	const struct emu *emu = priv;
+
+	return vfu_dma_at(emu->dma, addr, len, write ? VFU_DMA_WRITE : VFU_DMA_READ, err);
+}
+
+static void host_end(void *priv)
+{
+	const struct emu *emu = priv;
+
+	vfu_dma_end(emu->dma);
+}
+
 static int host_irq(void *priv, unsigned int vector)
 {
 	const struct emu *emu = priv;
@@ -77,6 +98,9 @@ static const struct card_ops host_ops = {
 	.write = host_write,
 	.read64 = host_read64,
 	.write64 = host_write64,
+	.begin = host_begin,
+	.at = host_at,
+	.end = host_end,
 	.irq = host_irq,
 };
 

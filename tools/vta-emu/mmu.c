@@ -85,7 +85,7 @@ static _Atomic uint64_t *table_slot(struct mmu *mmu, unsigned int context, uint6
 }
 
 /* The entry in the slot if it is the tag's, else 0. */
-static uint64_t slot_get(_Atomic uint64_t *slot, uint64_t tag)
+static uint64_t slot_get(const _Atomic uint64_t *slot, uint64_t tag)
 {
 	uint64_t entry = atomic_load_explicit(slot, memory_order_relaxed);
 
@@ -186,6 +186,25 @@ static int walk_table(struct mmu *mmu, unsigned int context, uint64_t addr, uint
 	return ret;
 }
 
+static uint64_t block_leaf(uint64_t entry, uint64_t addr)
+{
+	return entry | (addr & VTA_PTE_ADDR & ~VTA_PTE_BLOCK_ADDR);
+}
+
+/* The leaf entry of the page at addr if the TLB has it, else 0. */
+static uint64_t tlb_leaf(struct mmu *mmu, unsigned int context, uint64_t addr)
+{
+	uint64_t tag, entry;
+	const _Atomic uint64_t *slot = page_slot(mmu, context, addr, &tag);
+
+	entry = slot_get(slot, tag);
+	if (entry)
+		return entry;
+	slot = table_slot(mmu, context, addr, &tag);
+	entry = slot_get(slot, tag);
+	return entry & VTA_PTE_BLOCK ? block_leaf(entry, addr) : 0;
+}
+
 static int walk(struct mmu *mmu, unsigned int context, uint64_t addr, uint64_t *leaf,
 		bool *walked)
 {
@@ -193,14 +212,14 @@ static int walk(struct mmu *mmu, unsigned int context, uint64_t addr, uint64_t *
 	_Atomic uint64_t *slot = page_slot(mmu, context, addr, &tag);
 	int ret;
 
-	*leaf = slot_get(slot, tag);
+	*leaf = tlb_leaf(mmu, context, addr);
 	if (*leaf)
 		return 0;
 	ret = walk_table(mmu, context, addr, &entry, walked);
 	if (ret)
 		return ret;
 	if (entry & VTA_PTE_BLOCK) {
-		*leaf = entry | (addr & VTA_PTE_ADDR & ~VTA_PTE_BLOCK_ADDR);
+		*leaf = block_leaf(entry, addr);
 		return 0;
 	}
 	*walked = true;
@@ -424,99 +443,231 @@ int mmu_write64(const struct mmu_port *port, uint64_t addr, uint64_t val, uint32
 
 /* ---- Rows ---- */
 
-static int row_translate(const struct mmu_port *port, struct mmu_row *row, bool write)
+/* What moves in one step: an invalidation waits for that long. */
+#define MOVE_MAX	(512u << 10)
+
+/*
+ * Goes on with the run as far as @end while the pages follow each other, and
+ * are in the TLB: what has to be walked for is translated when its turn comes.
+ */
+static void row_extend(const struct mmu_port *port, struct mmu_row *row, uint64_t end)
 {
-	uint64_t page = row->addr >> VTA_PAGE_SHIFT;
+	const uint64_t flags = ~VTA_PTE_ADDR;
+
+	while (row->run + row->run_len < end) {
+		uint64_t addr = row->run + row->run_len, len = VTA_PAGE_SIZE;
+		uint64_t leaf = addr >> 32 ? 0 : tlb_leaf(port->mmu, port->context, addr);
+
+		if ((leaf & flags) != (row->leaf & flags) ||
+		    (leaf & VTA_PTE_ADDR) != (row->leaf & VTA_PTE_ADDR) + row->run_len)
+			break;
+		if (leaf & VTA_PTE_BLOCK) {	/* its other pages as well */
+			len = (1u << VTA_L1_SHIFT) - (addr & ((1u << VTA_L1_SHIFT) - 1));
+			if (len > end - addr)
+				len = (end - addr + VTA_PAGE_SIZE - 1) & -(uint64_t)VTA_PAGE_SIZE;
+		}
+		row->run_len += len;
+		row->hits += len / VTA_PAGE_SIZE;
+	}
+}
+
+static void row_begin(const struct mmu_port *port, struct mmu_row *row, uint64_t leaf,
+		      size_t len)
+{
+	row->run = row->addr & -(uint64_t)VTA_PAGE_SIZE;
+	row->run_len = VTA_PAGE_SIZE;
+	row->leaf = leaf;
+	row->generation = port->mmu->generation;
+	row_extend(port, row, row->addr + len);
+}
+
+static size_t left_in_run(const struct mmu_row *row, size_t len)
+{
+	size_t left = row->run + row->run_len - row->addr;
+
+	return len < left ? len : left;
+}
+
+/*
+ * Puts the row into a run if the TLB is enough for that; *len becomes what is
+ * left of the run, if that is less.
+ */
+static bool row_hit(const struct mmu_port *port, struct mmu_row *row, bool write, size_t *len)
+{
+	struct mmu *mmu = port->mmu;
+	uint64_t leaf;
+
+	if (row->addr - row->run >= row->run_len || row->generation != mmu->generation) {
+		row->run_len = 0;
+		leaf = row->addr >> 32 ? 0 : tlb_leaf(mmu, port->context, row->addr);
+		if (!leaf || (write && !(leaf & VTA_PTE_WRITE)))
+			return false;
+		row->hits++;
+		row_begin(port, row, leaf, *len);
+	}
+	*len = left_in_run(row, *len);
+	return true;
+}
+
+/* The same, with a walk or a fault if need be. */
+static int row_translate(const struct mmu_port *port, struct mmu_row *row, bool write,
+			 size_t *len)
+{
+	uint64_t leaf;
 	int ret;
 
-	if (row->page == page && row->generation == port->mmu->generation)
+	if (row_hit(port, row, write, len))
 		return 0;
-	row->page = UINT64_MAX;
-	ret = translate(port, row->addr, write, &row->leaf);
+	ret = translate(port, row->addr, write, &leaf);
 	if (ret)
 		return ret;
-	row->page = page;
-	row->generation = port->mmu->generation;
+	row_begin(port, row, leaf, *len);
+	*len = left_in_run(row, *len);
 	return 0;
+}
+
+/* The row's memory, with the bus begun; *len becomes what can be accessed there. */
+static void *row_at(struct mmu *mmu, const struct mmu_row *row, bool write, size_t *len, int *ret)
+{
+	uint64_t addr = (row->leaf & VTA_PTE_ADDR) + (row->addr - row->run);
+	void *ptr;
+	int err;
+
+	*ret = 0;
+	if (row->leaf & VTA_PTE_CARD)
+		return mmu->mem + addr;
+	ptr = bus_at(mmu->bus, addr, len, write, &err);
+	if (!ptr)
+		*ret = dma_result(err);
+	return ptr;
+}
+
+static void row_moved(struct mmu_row *row, size_t len)
+{
+	row->addr += len;
+	if (row->leaf & VTA_PTE_CARD)
+		row->card_bytes += len;
+	else
+		row->host_bytes += len;
+}
+
+static void count(struct mmu *mmu, enum vta_counter counter, uint64_t *n)
+{
+	if (*n)
+		counter_add(mmu->counters, counter, *n);
+	*n = 0;
+}
+
+/* Counting takes as long as copying half a page, so it is done once a step. */
+static void row_count(struct mmu *mmu, struct mmu_row *row, bool write)
+{
+	count(mmu, VTA_COUNTER_TLB_HITS, &row->hits);
+	count(mmu, write ? VTA_COUNTER_DMA_WRITE_BYTES : VTA_COUNTER_DMA_READ_BYTES,
+	      &row->host_bytes);
+	count(mmu, write ? VTA_COUNTER_MEM_WRITE_BYTES : VTA_COUNTER_MEM_READ_BYTES,
+	      &row->card_bytes);
 }
 
 struct move {
 	struct mmu_row *dst;
-	struct mmu_row *src;	/* or: */
-	const void *data;
-	size_t len;		/* in: at most; out: moved */
+	struct mmu_row *src;	/* NULL: */
+	const void *data;	/* as much as can move */
+	size_t len;		/* at most */
+	size_t done;
 	bool at_src;
 };
 
-static int copy_step(const struct mmu_port *port, void *arg)
+/* Moves @len bytes, or less, between rows that are in runs as long. */
+static int move_run(struct mmu *mmu, struct move *move, size_t len)
 {
-	struct mmu *mmu = port->mmu;
-	struct move *move = arg;
-	struct mmu_row *dst = move->dst, *src = move->src;
-	size_t n = left_in_page(dst->addr, left_in_page(src->addr, move->len));
-	uint8_t bounce[VTA_PAGE_SIZE];
+	const void *src = move->data;
+	void *dst;
 	int ret;
 
-	move->at_src = true;
-	ret = row_translate(port, src, false);
+	if (move->src) {
+		move->at_src = true;
+		src = row_at(mmu, move->src, false, &len, &ret);
+		if (ret)
+			return ret;
+		move->at_src = false;
+	}
+	dst = row_at(mmu, move->dst, true, &len, &ret);
 	if (ret)
 		return ret;
-	move->at_src = false;
-	ret = row_translate(port, dst, true);
+	/* They may overlap, whatever their device addresses are. */
+	memmove(dst, src, len);
+	if (move->src)
+		row_moved(move->src, len);
+	row_moved(move->dst, len);
+	move->done += len;
+	return 0;
+}
+
+/* Goes on from run to run as far as the TLB is enough: no walks with the bus begun. */
+static int move_begun(const struct mmu_port *port, struct move *move, size_t len)
+{
+	int ret;
+
+	do {
+		ret = move_run(port->mmu, move, len);
+		len = move->len - move->done;
+	} while (!ret && len && (!move->src || row_hit(port, move->src, false, &len)) &&
+		 row_hit(port, move->dst, true, &len));
+	/* What cannot be accessed is found again when its turn comes. */
+	return move->done ? 0 : ret;
+}
+
+static int move_translated(const struct mmu_port *port, struct move *move)
+{
+	size_t len = move->len;
+	int ret;
+
+	if (move->src) {
+		move->at_src = true;
+		ret = row_translate(port, move->src, false, &len);
+		if (ret)
+			return ret;
+		move->at_src = false;
+	}
+	ret = row_translate(port, move->dst, true, &len);
 	if (ret)
 		return ret;
-	move->at_src = true;
-	ret = leaf_read(mmu, src->leaf, src->addr, bounce, n);
-	if (ret)
-		return ret;
-	move->at_src = false;
-	ret = leaf_write(mmu, dst->leaf, dst->addr, bounce, n);
-	if (!ret)
-		move->len = n;
+	bus_begin(port->mmu->bus);
+	ret = move_begun(port, move, len);
+	bus_end(port->mmu->bus);
 	return ret;
 }
 
-static int fill_step(const struct mmu_port *port, void *arg)
+static int move_step(const struct mmu_port *port, void *arg)
 {
 	struct move *move = arg;
-	struct mmu_row *dst = move->dst;
-	size_t n = left_in_page(dst->addr, move->len);
-	int ret;
+	int ret = move_translated(port, move);
 
-	ret = row_translate(port, dst, true);
-	if (!ret)
-		ret = leaf_write(port->mmu, dst->leaf, dst->addr, move->data, n);
-	if (!ret)
-		move->len = n;
+	if (move->src)
+		row_count(port->mmu, move->src, false);
+	row_count(port->mmu, move->dst, true);
 	return ret;
 }
 
 int mmu_copy_step(const struct mmu_port *port, struct mmu_row *dst, struct mmu_row *src,
 		  size_t len, size_t *done, bool *at_src, uint32_t *fault_addr)
 {
-	struct move move = { .dst = dst, .src = src, .len = len };
-	int ret = do_step(port, copy_step, &move);
+	struct move move = { .dst = dst, .src = src, .len = len < MOVE_MAX ? len : MOVE_MAX };
+	int ret = do_step(port, move_step, &move);
 
 	*at_src = move.at_src;
 	*fault_addr = (uint32_t)(move.at_src ? src->addr : dst->addr);
-	if (ret)
-		return ret;
-	dst->addr += move.len;
-	src->addr += move.len;
-	*done = move.len;
-	return 0;
+	*done = move.done;
+	return ret;
 }
 
 int mmu_fill_step(const struct mmu_port *port, struct mmu_row *dst, const void *data,
 		  size_t len, size_t *done, uint32_t *fault_addr)
 {
-	struct move move = { .dst = dst, .data = data, .len = len };
-	int ret = do_step(port, fill_step, &move);
+	struct move move = { .dst = dst, .data = data, .len = left_in_page(0, len) };
+	int ret = do_step(port, move_step, &move);
 
 	*fault_addr = (uint32_t)dst->addr;
-	if (ret)
-		return ret;
-	dst->addr += move.len;
-	*done = move.len;
-	return 0;
+	*done = move.done;
+	return ret;
 }

@@ -72,27 +72,34 @@ int mmu_write64(const struct mmu_port *port, uint64_t addr, uint64_t val,
 		uint32_t *fault_addr);
 
 /*
- * A row that is walked through in steps, with the page it is in. What was
- * translated is kept from step to step, unless the TLB was invalidated.
+ * A row that is walked through in steps, with the run it is in: pages that
+ * follow each other in memory too. What was translated is kept from step to
+ * step, unless the TLB was invalidated.
  */
 struct mmu_row {
 	uint64_t addr;
-	uint64_t page;		/* of @leaf, UINT64_MAX: none */
-	uint64_t leaf;
+	uint64_t run;		/* first address of the run ... */
+	uint64_t run_len;	/* ... its bytes, 0: none ... */
+	uint64_t leaf;		/* ... and its first page's entry */
 	unsigned int generation;
+	uint64_t hits;		/* in the TLB, and bytes moved: not yet counted */
+	uint64_t host_bytes;
+	uint64_t card_bytes;
 };
 
 static inline struct mmu_row mmu_row(uint64_t addr)
 {
-	return (struct mmu_row) { .addr = addr, .page = UINT64_MAX };
+	return (struct mmu_row) { .addr = addr };
 }
 
 /*
- * Move up to @len bytes, as far as the pages go that the rows are in, and
- * advance the rows; *done says how many. When they fault, *at_src tells where.
+ * Move up to @len bytes, as far as it goes without keeping an invalidation
+ * waiting, and advance the rows; *done says how many. When they fault, *at_src
+ * tells where.
  */
 int mmu_copy_step(const struct mmu_port *port, struct mmu_row *dst, struct mmu_row *src,
 		  size_t len, size_t *done, bool *at_src, uint32_t *fault_addr);
+/* @data is at least a page, or @len bytes. */
 int mmu_fill_step(const struct mmu_port *port, struct mmu_row *dst, const void *data,
 		  size_t len, size_t *done, uint32_t *fault_addr);
 

@@ -73,7 +73,7 @@ int vfu_dma_read64(struct vfu_dma *dma, uint64_t iova, uint64_t *val);
 
 /*
  * Direct access. Between begin and end the pointers of vfu_dma_at stay valid
- * and unmapping waits, so keep it short: about one page of work. Any number of
+ * and unmapping waits, so keep it short: about a MiB of work. Any number of
  * pointers (a source and a destination) may be taken in one such section.
  *
  * vfu_dma_at returns the memory at iova and sets *len to the bytes that follow
