@@ -519,6 +519,12 @@ static void control_socket(void **state)
 	assert_non_null(strstr(answer, "too long"));
 	rig_control(r, "help\n", answer, sizeof(answer));
 	assert_non_null(strstr(answer, "counters"));
+	rig_control(r, "memcpy 4096\n", answer, sizeof(answer));
+	assert_non_null(strstr(answer, "{\"ok\":true,\"least_ns\":"));
+	assert_non_null(strstr(answer, "\"median_ns\":"));
+	rig_control(r, "memcpy\nmemcpy 0\nmemcpy -1\nmemcpy 67108865\nmemcpy 1 1\nmemcpy x\n",
+		    answer, sizeof(answer));
+	assert_null(strstr(answer, "true"));
 }
 
 static int run_status(const char *args)

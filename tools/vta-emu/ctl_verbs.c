@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <stdlib.h>
 #include <string.h>
 
 #include "counters.h"
 #include "ctl_verbs.h"
+#include "memcpy_time.h"
 
 #define CFG_COMMAND	0x04
 
@@ -29,19 +31,21 @@ static void put_queue(json *to, const char *key, int n)
 	json_object_object_add(to, key, n < 0 ? NULL : json_object_new_int(n));
 }
 
-/* ---- Verbs: each adds to the reply ---- */
+/* ---- Verbs: each adds to the reply; arg is empty if the verb takes none ---- */
 
-static void do_counters(const struct ctl_target *target, json *reply)
+static void do_counters(const struct ctl_target *target, const char *arg, json *reply)
 {
 	json *counters = json_object_new_object();
 
+	(void)arg;
 	for (unsigned int i = 0; i < VTA_COUNTERS; i++)
 		put_num(counters, counter_name(i), card_counter(target->card, i));
 	json_object_object_add(reply, "counters", counters);
 }
 
-static void do_clear(const struct ctl_target *target, json *reply)
+static void do_clear(const struct ctl_target *target, const char *arg, json *reply)
 {
+	(void)arg;
 	(void)reply;
 	card_counters_clear(target->card);
 }
@@ -94,11 +98,12 @@ static json *queue_state(struct card *card, unsigned int n)
 	return to;
 }
 
-static void do_state(const struct ctl_target *target, json *reply)
+static void do_state(const struct ctl_target *target, const char *arg, json *reply)
 {
 	json *queues = json_object_new_array(), *contexts = json_object_new_array();
 	struct card_info info;
 
+	(void)arg;
 	card_info(target->card, &info);
 	put_bool(reply, "ready", info.ready);
 	put_bool(reply, "fatal", info.fatal);
@@ -133,26 +138,58 @@ static void do_state(const struct ctl_target *target, json *reply)
 	json_object_object_add(reply, "contexts", contexts);
 }
 
-static void do_help(const struct ctl_target *target, json *reply);
+static void fail(json *reply, const char *text)
+{
+	put_bool(reply, "ok", false);
+	put_str(reply, "error", text);
+}
+
+static void put_times(json *reply, double least, double median)
+{
+	json_object_object_add(reply, "least_ns", json_object_new_double(least));
+	json_object_object_add(reply, "median_ns", json_object_new_double(median));
+}
+
+/* Keeps the server's thread, and with it register accesses, waiting. */
+static void do_memcpy(const struct ctl_target *target, const char *arg, json *reply)
+{
+	unsigned long bytes;
+	double least, median;
+	char *end;
+
+	(void)target;
+	bytes = strtoul(arg, &end, 10);
+	if (*arg < '0' || *arg > '9' || *end || !bytes || bytes > MEMCPY_TIME_MAX)
+		fail(reply, "memcpy wants a number of bytes from 1 to 67108864");
+	else if (memcpy_time(bytes, &least, &median))
+		fail(reply, "no memory");
+	else
+		put_times(reply, least, median);
+}
+
+static void do_help(const struct ctl_target *target, const char *arg, json *reply);
 
 static const struct verb {
 	const char *name;
 	const char *help;
-	void (*fn)(const struct ctl_target *target, json *reply);
+	void (*fn)(const struct ctl_target *target, const char *arg, json *reply);
+	bool has_arg;
 } verbs[] = {
-	{ "counters",	"all debug counters, by name", do_counters },
-	{ "clear",	"set them all to zero", do_clear },
-	{ "state",	"the card, its engines, and the queues and contexts in use", do_state },
-	{ "help",	"this", do_help },
+	{ "counters",	"all debug counters, by name", do_counters, false },
+	{ "clear",	"set them all to zero", do_clear, false },
+	{ "state",	"the card, its engines, and the queues and contexts in use", do_state, false },
+	{ "memcpy",	"BYTES: how many ns a memcpy of so many takes the emulator", do_memcpy, true },
+	{ "help",	"this", do_help, false },
 };
 
 #define VERBS	(sizeof(verbs) / sizeof(verbs[0]))
 
-static void do_help(const struct ctl_target *target, json *reply)
+static void do_help(const struct ctl_target *target, const char *arg, json *reply)
 {
 	json *help = json_object_new_object();
 
 	(void)target;
+	(void)arg;
 	for (unsigned int i = 0; i < VERBS; i++)
 		put_str(help, verbs[i].name, verbs[i].help);
 	json_object_object_add(reply, "verbs", help);
@@ -173,16 +210,21 @@ json *ctl_answer(const struct ctl_target *target, char *line)
 {
 	static const char space[] = " \t\r";
 	char *save, *name = strtok_r(line, space, &save);
+	const char *arg;
 	json *reply;
 
 	for (unsigned int i = 0; name && i < VERBS; i++) {
 		if (strcmp(name, verbs[i].name))
 			continue;
+		arg = verbs[i].has_arg ? strtok_r(NULL, space, &save) : "";
+		if (!arg)
+			return ctl_error("this request takes an argument");
 		if (strtok_r(NULL, space, &save))
-			return ctl_error("this request takes no arguments");
+			return ctl_error(verbs[i].has_arg ? "this request takes one argument" :
+							    "this request takes no arguments");
 		reply = json_object_new_object();
 		put_bool(reply, "ok", true);
-		verbs[i].fn(target, reply);
+		verbs[i].fn(target, arg, reply);
 		return reply;
 	}
 	return ctl_error("no such request, try help");

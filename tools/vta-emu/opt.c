@@ -24,7 +24,7 @@ static const char usage[] =
 "An emulated VTA card that serves one vfio-user client, as QEMU's vfio-user-pci.\n"
 "\n"
 "  --socket PATH      unix socket to serve the card on\n"
-"  --control PATH     unix socket for one-line requests: help, counters, clear, state\n"
+"  --control PATH     unix socket for one-line requests, try help\n"
 "  --stay             serve the next client when one is gone, instead of ending\n"
 "\n"
 "The card:\n"

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What copying costs this process, for benchmarks to compare the card with.
+ */
+#ifndef VTA_EMU_MEMCPY_TIME_H
+#define VTA_EMU_MEMCPY_TIME_H
+
+#include <stddef.h>
+
+#define MEMCPY_TIME_MAX	(64u << 20)
+
+/*
+ * Nanoseconds of one memcpy() of 1 to MEMCPY_TIME_MAX bytes in the calling
+ * thread: the least and the median of several measurements. Others on the
+ * machine make it slower, nothing makes it faster. Returns 0 or -ENOMEM.
+ */
+int memcpy_time(size_t bytes, double *least, double *median);
+
+#endif
