@@ -141,18 +141,21 @@ bool buf_in_range(const struct vtadev_buf *buf, size_t offset, size_t len)
 	return offset <= buf->size && len <= buf->size - offset;
 }
 
-/* Map @buf and say that the CPU will access it. */
-static int begin(struct vtadev_buf *buf, uint64_t access, void **ptr)
+/* Map @buf and say that the CPU will access it. NULL, and *err, if that fails. */
+static char *begin(struct vtadev_buf *buf, uint64_t access, int *err)
 {
-	int err = vtadev_buf_map(buf, ptr);
+	void *ptr = NULL;
 
-	return err ? err : dmabuf_sync(buf, DMA_BUF_SYNC_START | access);
+	*err = vtadev_buf_map(buf, &ptr);
+	if (!*err)
+		*err = dmabuf_sync(buf, DMA_BUF_SYNC_START | access);
+	return *err ? NULL : ptr;
 }
 
 int vtadev_buf_write(struct vtadev_buf *buf, size_t offset, const void *src,
 		     size_t len)
 {
-	void *ptr = NULL;
+	char *ptr;
 	int err;
 
 	if (!buf_in_range(buf, offset, len))
@@ -161,25 +164,25 @@ int vtadev_buf_write(struct vtadev_buf *buf, size_t offset, const void *src,
 		return -EACCES;
 	if (!len)
 		return 0;
-	err = begin(buf, DMA_BUF_SYNC_WRITE, &ptr);
-	if (err)
+	ptr = begin(buf, DMA_BUF_SYNC_WRITE, &err);
+	if (!ptr)
 		return err;
-	memcpy((char *)ptr + offset, src, len);
+	memcpy(ptr + offset, src, len);
 	return dmabuf_sync(buf, DMA_BUF_SYNC_END | DMA_BUF_SYNC_WRITE);
 }
 
 int vtadev_buf_read(struct vtadev_buf *buf, size_t offset, void *dst, size_t len)
 {
-	void *ptr = NULL;
+	char *ptr;
 	int err;
 
 	if (!buf_in_range(buf, offset, len))
 		return -ERANGE;
 	if (!len)
 		return 0;
-	err = begin(buf, DMA_BUF_SYNC_READ, &ptr);
-	if (err)
+	ptr = begin(buf, DMA_BUF_SYNC_READ, &err);
+	if (!ptr)
 		return err;
-	memcpy(dst, (const char *)ptr + offset, len);
+	memcpy(dst, ptr + offset, len);
 	return dmabuf_sync(buf, DMA_BUF_SYNC_END | DMA_BUF_SYNC_READ);
 }

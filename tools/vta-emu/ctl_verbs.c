@@ -177,8 +177,8 @@ static const struct verb {
 } verbs[] = {
 	{ "counters",	"all debug counters, by name", do_counters, false },
 	{ "clear",	"set them all to zero", do_clear, false },
-	{ "state",	"the card, its engines, and the queues and contexts in use", do_state, false },
-	{ "memcpy",	"BYTES: how many ns a memcpy of so many takes the emulator", do_memcpy, true },
+	{ "state",	"the card, its engines, the queues and contexts in use", do_state, false },
+	{ "memcpy",	"BYTES: how many ns such a memcpy takes the emulator", do_memcpy, true },
 	{ "help",	"this", do_help, false },
 };
 
