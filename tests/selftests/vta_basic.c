@@ -109,7 +109,6 @@ TEST_F(basic, sleeping_wait_takes_one_arm_and_one_interrupt)
 
 TEST_F(basic, fault_reaches_waiter_and_poll)
 {
-	struct pollfd pfd = { .fd = self->fd, .events = POLLIN | POLLPRI };
 	struct vta_queue_fault fault;
 	struct vta_desc descs[2];
 	struct waiter w;
@@ -118,7 +117,7 @@ TEST_F(basic, fault_reaches_waiter_and_poll)
 
 	ASSERT_EQ(0, mem_alloc(self->fd, &word, 4096, VTA_BUF_HOST, 0));
 	arms = card_counter("arms");
-	EXPECT_EQ(0, poll(&pfd, 1, 0));
+	EXPECT_EQ(0, card_poll(self->fd, 0));
 
 	descs[0] = desc_wait(word.addr, 1);
 	descs[1] = desc_fill(0, 0, 4);
@@ -130,8 +129,7 @@ TEST_F(basic, fault_reaches_waiter_and_poll)
 
 	EXPECT_EQ(-EIO, waiter_join(&w));
 	EXPECT_EQ(1, w.done);
-	EXPECT_EQ(1, poll(&pfd, 1, PATIENCE_MS));
-	EXPECT_EQ(POLLPRI, pfd.revents);
+	EXPECT_EQ(POLLPRI, card_poll(self->fd, PATIENCE_MS));
 	ASSERT_EQ(0, queue_fault(&self->q, &fault));
 	EXPECT_EQ(VTA_FAULT_PAGE, fault.reason);
 	EXPECT_EQ(VTA_ACCESS_COPY_DST, fault.access);

@@ -244,7 +244,6 @@ FAULT_STREAM(deadlock_store, DEADLOCK, NONE, 0, 0,
 /* The waiter, poll(), the status page and the ioctl all say the same. */
 TEST_F(fault, is_reported)
 {
-	struct pollfd pfd = { .fd = self->fd, .events = POLLIN | POLLPRI };
 	const volatile struct vta_status_page *page = self->q.status;
 	struct vta_desc descs[] = { desc_op(VTA_OP_NOP), self->bad, desc_op(VTA_OP_NOP) };
 	uint64_t faults = card_counter("faults");
@@ -258,8 +257,7 @@ TEST_F(fault, is_reported)
 	EXPECT_EQ(1, done);
 	EXPECT_EQ(-EIO, queue_wait(&self->q, 2, 0, NULL));
 	EXPECT_EQ(0, queue_wait(&self->q, 1, 0, NULL));
-	EXPECT_EQ(1, poll(&pfd, 1, PATIENCE_MS));
-	EXPECT_EQ(POLLPRI, pfd.revents);
+	EXPECT_EQ(POLLPRI, card_poll(self->fd, PATIENCE_MS));
 	EXPECT_EQ(faults + 1, card_counter("faults"));
 
 	ASSERT_EQ(0, queue_fault(&self->q, &fault));
@@ -355,7 +353,6 @@ static int other_process(void *arg)
 /* Faults one after the other, while others compute and wait. */
 TEST_F(halted, nobody_else_notices)
 {
-	struct pollfd pfd = { .events = POLLPRI };
 	struct queue mine, doomed;
 	int status, other = card_open();
 	unsigned int i;
@@ -375,20 +372,18 @@ TEST_F(halted, nobody_else_notices)
 	}
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
-	pfd.fd = self->fd;
-	EXPECT_EQ(0, poll(&pfd, 1, 0));
+	EXPECT_EQ(0, card_poll(self->fd, 0));
 	close(other);
 }
 
 TEST_F(halted, queue_can_be_replaced)
 {
-	struct pollfd pfd = { .fd = self->fd, .events = POLLPRI };
 	struct vta_queue_fault fault;
 
 	EXPECT_EQ(-EIO, queue_do(&self->q, desc_fill(HOLE, 0, 1)));
-	EXPECT_EQ(1, poll(&pfd, 1, PATIENCE_MS));
+	EXPECT_EQ(POLLPRI, card_poll(self->fd, PATIENCE_MS));
 	ASSERT_EQ(0, queue_close(&self->q));
-	EXPECT_EQ(0, poll(&pfd, 1, 0));
+	EXPECT_EQ(0, card_poll(self->fd, 0));
 	ASSERT_EQ(0, queue_open(self->fd, &self->q, NULL));
 	EXPECT_EQ(0, queue_seq(&self->q));
 	ASSERT_EQ(0, queue_fault(&self->q, &fault));
@@ -414,6 +409,27 @@ TEST_F(halted, every_waiter_hears_of_it)
 		EXPECT_EQ(-EIO, waiter_join(&w[i]));
 		EXPECT_EQ(1, w[i].done);
 	}
+}
+
+static void *fault_later(void *arg)
+{
+	struct vta_desc desc = desc_fill(HOLE, 0, 1);
+
+	sleep_ms(50);
+	queue_submit(arg, &desc, 1);
+	return NULL;
+}
+
+/* Nobody waits for the queue: the card's event alone wakes poll(). */
+TEST_F(halted, poll_sleeps_until_then)
+{
+	uint64_t interrupts = card_counter("interrupts");
+	pthread_t thread;
+
+	ASSERT_EQ(0, pthread_create(&thread, NULL, fault_later, &self->q));
+	EXPECT_EQ(POLLPRI, card_poll(self->fd, PATIENCE_MS));
+	pthread_join(thread, NULL);
+	EXPECT_EQ(interrupts + 1, card_counter("interrupts"));
 }
 
 /* A halted queue takes nothing more, whatever is rung. */

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,16 @@ int card_open(void)
 int card_ioctl(int fd, unsigned long request, void *arg)
 {
 	return ioctl(fd, request, arg) ? -errno : 0;
+}
+
+int card_poll(int fd, int ms)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLIN | POLLPRI };
+	int64_t end = now_ns() + ms * 1000000ll;
+
+	if (poll(&pfd, 1, ms) != 1 || (ms && now_ns() >= end))
+		return 0;
+	return pfd.revents;
 }
 
 static uint64_t card_number(const char *name, int base)
@@ -298,6 +309,8 @@ int queue_wait(const struct queue *q, uint64_t seq, int ms, uint64_t *done)
 
 	if (done)
 		*done = req.done;
+	if (!err && ms >= 1000 && now_ns() >= req.deadline_ns)
+		return -ETIME;
 	return err;
 }
 

@@ -28,6 +28,13 @@ int card_choose(const char *serial);
 int card_open(void);
 int card_ioctl(int fd, unsigned long request, void *arg);
 
+/*
+ * The events of poll(), of POLLIN, POLLPRI and what cannot be masked. 0 also if
+ * @ms were over before: the kernel looks once more then, and finds what it
+ * should have told.
+ */
+int card_poll(int fd, int ms);
+
 /* Numbers from sysfs; UINT64_MAX if there is no such file. */
 uint64_t card_attr(const char *name);
 uint64_t card_serial(void);
@@ -95,7 +102,11 @@ void queue_kick(struct queue *q);
 void queue_ring(struct queue *q, uint32_t value);
 uint64_t queue_seq(const struct queue *q);
 
-/* @ms from now; negative: as long as it takes. @done may be NULL. */
+/*
+ * @ms from now; negative: as long as it takes. @done may be NULL. -ETIME if
+ * the wait succeeded only after @ms, which were a second or more: its wake-up
+ * was lost, and the kernel found at the end what it should have told.
+ */
 int queue_wait(const struct queue *q, uint64_t seq, int ms, uint64_t *done);
 /* Submits one and waits. */
 int queue_do(struct queue *q, struct vta_desc desc);

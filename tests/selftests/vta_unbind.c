@@ -152,12 +152,9 @@ TEST_F(unbind, waiter_gets_enodev)
 
 TEST_F(unbind, poll_gets_err_and_hup)
 {
-	struct pollfd pfd = { .fd = self->fd, .events = POLLIN | POLLPRI };
-
-	EXPECT_EQ(0, poll(&pfd, 1, 0));
+	EXPECT_EQ(0, card_poll(self->fd, 0));
 	ASSERT_EQ(0, unbind(self->address));
-	EXPECT_EQ(1, poll(&pfd, 1, PATIENCE_MS));
-	EXPECT_EQ(POLLERR | POLLHUP, pfd.revents);
+	EXPECT_EQ(POLLERR | POLLHUP, card_poll(self->fd, PATIENCE_MS));
 }
 
 static void *unbind_later(void *arg)
@@ -169,12 +166,10 @@ static void *unbind_later(void *arg)
 
 TEST_F(unbind, poll_wakes_up)
 {
-	struct pollfd pfd = { .fd = self->fd, .events = POLLIN };
 	pthread_t thread;
 
 	pthread_create(&thread, NULL, unbind_later, self->address);
-	EXPECT_EQ(1, poll(&pfd, 1, PATIENCE_MS));
-	EXPECT_EQ(POLLERR | POLLHUP, pfd.revents);
+	EXPECT_EQ(POLLERR | POLLHUP, card_poll(self->fd, PATIENCE_MS));
 	pthread_join(thread, NULL);
 }
 
@@ -307,7 +302,6 @@ static int reset_function(const char *address)
 TEST_F(unbind, function_level_reset_is_enodev_for_who_was_there)
 {
 	struct vta_desc desc = desc_wait(self->host.addr, UINT64_MAX);
-	struct pollfd pfd = { .fd = self->fd, .events = POLLIN };
 	uint64_t generation = card_attr("generation");
 	uint64_t arms = card_counter("arms");
 	struct waiter w;
@@ -318,8 +312,7 @@ TEST_F(unbind, function_level_reset_is_enodev_for_who_was_there)
 	ASSERT_EQ(0, reset_function(self->address));
 	EXPECT_EQ(-ENODEV, waiter_join(&w));
 	EXPECT_EQ(-ENODEV, queue_wait(&self->q, 0, 0, NULL));
-	EXPECT_EQ(1, poll(&pfd, 1, 0));
-	EXPECT_EQ(POLLERR | POLLHUP, pfd.revents);
+	EXPECT_EQ(POLLERR | POLLHUP, card_poll(self->fd, 0));
 	*(volatile uint8_t *)self->card.ptr = 1;
 	queue_kick(&self->q);
 	EXPECT_LT(generation, card_attr("generation"));
