@@ -3,7 +3,7 @@
 #
 # vta_iommu: the last test of a boot with an IOMMU, which saw all that the card
 # did before: it was in the way, and refused nothing.
-# shellcheck disable=SC2317 # functions are called by name
+# shellcheck source-path=SCRIPTDIR disable=SC2317 # functions are called by name
 set -u
 . "$(dirname "$0")/ktap.sh"
 

@@ -7,7 +7,7 @@
 #   vta_refused.sh ADDRESS	of the card, which is not to be vta0
 #
 # The cause is a PCI function that may have no message-signalled interrupts.
-# shellcheck disable=SC2317 # functions are called by name
+# shellcheck source-path=SCRIPTDIR disable=SC2317 # functions are called by name
 set -u
 . "$(dirname "$0")/ktap.sh"
 

@@ -6,7 +6,7 @@
 #   vta_vectors.sh NUMBER:KIND...	of vta0 and on: how many, msi or msix
 #
 # Without interrupt remapping a PC gives only one MSI, whatever is on offer.
-# shellcheck disable=SC2317 # functions are called by name
+# shellcheck source-path=SCRIPTDIR disable=SC2317 # functions are called by name
 set -u
 . "$(dirname "$0")/ktap.sh"
 
