@@ -132,6 +132,27 @@ static int vta_file_call(struct vta_ctx *ctx, unsigned int nr, union vta_arg *ar
 }
 
 /*
+ * Takes back what a call has made and cannot tell the caller of. Who guesses the
+ * handle meanwhile, and uses it, loses it: it is the same file.
+ */
+static void vta_file_undo(struct vta_ctx *ctx, unsigned int nr, const union vta_arg *arg)
+{
+	struct vta_queue_destroy queue = {};
+	struct vta_buf_free buf = {};
+
+	switch (nr) {
+	case _IOC_NR(VTA_IOCTL_BUF_ALLOC):
+		buf.handle = arg->buf_alloc.handle;
+		vta_bo_free(ctx, &buf);
+		break;
+	case _IOC_NR(VTA_IOCTL_QUEUE_CREATE):
+		queue.queue = arg->queue_create.queue;
+		vta_queue_destroy(ctx, &queue);
+		break;
+	}
+}
+
+/*
  * Structures are copied in and out once, by the size the caller says. A caller
  * newer than the kernel may send what the kernel does not know if it is zero,
  * and gets zeroes for it.
@@ -171,8 +192,11 @@ static long vta_ioctl(struct file *file, unsigned int cmd, unsigned long user)
 
 	if (cmd & IOC_OUT && (!ret || ioctl->out_always)) {
 		if (copy_to_user(uarg, &arg, min(size, ksize)) ||
-		    (size > ksize && clear_user(uarg + ksize, size - ksize)))
+		    (size > ksize && clear_user(uarg + ksize, size - ksize))) {
+			if (!ret)
+				vta_file_undo(ctx, nr, &arg);
 			return -EFAULT;
+		}
 	}
 	return ret;
 }

@@ -12,7 +12,7 @@
  *   EINVAL     a malformed request: unknown flag, non-zero padding, size 0,
  *              misaligned address
  *   ENOENT     no such buffer or queue in this open file
- *   EFAULT     a pointer of the caller's is bad
+ *   EFAULT     a pointer of the caller's is bad; nothing has been made
  *   EACCES     memory that the caller may not write is to be written
  *   ENOMEM     no host memory, or RLIMIT_MEMLOCK is spent
  *   ENOSPC     the card's memory, contexts, queues or this context's device
