@@ -18,6 +18,9 @@ VM_MODULE = build/module/$$($(VM) krelease --kernel $(VM_KERNEL))/vta.ko
 BUILD_PACKAGES := gcc libc6-dev pkg-config libjson-c-dev libudev-dev libpci-dev
 TEST_PACKAGES := libcmocka-dev umockdev python3 sparse cppcheck clang-tidy shellcheck perl
 
+# The commands that end in a result say what they build in one line; V=1 in all.
+QUIETLY = $(MAKE) --no-print-directory $(if $(V),,-s)
+
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
@@ -54,13 +57,13 @@ module:
 	dir=$(CURDIR)/build/module/$$release; \
 	mkdir -p "$$dir"; \
 	cp -pru Kbuild kmod uapi "$$dir"; \
-	$(MAKE) -C '$(KDIR)' M="$$dir" W=1 modules; \
+	$(MAKE) $(if $(V),,-s) -C '$(KDIR)' M="$$dir" W=1 modules; \
 	echo "build/module/$$release/vta.ko"
 
 .PHONY: vm-module
 vm-module:
 	@$(VM) setup --kernel $(VM_KERNEL)
-	@$(MAKE) --no-print-directory module KDIR=$(VM_KDIR)
+	@$(QUIETLY) module KDIR=$(VM_KDIR)
 
 .PHONY: build-deps test-deps
 build-deps:
@@ -70,19 +73,21 @@ test-deps:
 
 .PHONY: demo
 demo: build-deps
-	@$(MAKE) --no-print-directory vm-module userspace
+	@echo 'building the module, the library, the tools and the emulated card'
+	@$(QUIETLY) vm-module userspace
 	@examples/digits/demo.sh $(VM_MODULE)
 
 .PHONY: vm
 vm: build-deps
-	@$(MAKE) --no-print-directory vm-module userspace
+	@$(QUIETLY) vm-module userspace
 	@$(VM) shell --kernel $(VM_KERNEL) --cards $${CARDS:-1} \
 		--file $(VM_MODULE):/lib/vta.ko --file $(VTACTL_BIN):/bin/vtactl \
 		--file $(DIGITS_BIN):/bin/digits --file examples/digits/testset.bin:/share/testset.bin
 
 .PHONY: check
 check: test-deps
-	@$(MAKE) --no-print-directory vm-module userspace check-programs
+	@echo 'building everything, and the tests'
+	@$(QUIETLY) vm-module userspace check-programs
 	@tests/run -j 2 \
 		"static=tests/static $(VM_KDIR) $$($(VM) source)" \
 		"vm-harness=tools/vm/test.sh" \
