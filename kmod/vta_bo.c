@@ -348,7 +348,12 @@ static void vta_bo_vm_open(struct vm_area_struct *vma)
 
 static void vta_bo_vm_close(struct vm_area_struct *vma)
 {
-	vta_bo_discard(vma->vm_private_data);
+	struct vta_bo *bo = vma->vm_private_data;
+	struct vta_ctx *ctx = bo->ctx;
+
+	mutex_lock(&ctx->lock);
+	vta_bo_put(bo);
+	mutex_unlock(&ctx->lock);
 }
 
 static const struct vm_operations_struct vta_bo_vm_ops = {
