@@ -8,18 +8,29 @@ SELFTEST_HARNESS = $$($(VM) source)/tools/testing/selftests
 
 SELFTEST_NAMES := vta_basic vta_open vta_buf vta_queue vta_run vta_wait vta_fault \
 	vta_close vta_stress vta_uapi vta_trace vta_lib vta_ctl vta_cards vta_unbind
-SELFTESTS := $(SELFTEST_NAMES:%=$(SELFTEST_DIR)/%)
+# Attacks, each with a victim: tests/selftests/isolation.
+ISOLATION_NAMES := iso_address iso_stale iso_residue iso_mapping iso_doorbell iso_call \
+	iso_race iso_flood
+ISOLATION_TESTS := $(ISOLATION_NAMES:%=$(SELFTEST_DIR)/%)
+SELFTESTS := $(SELFTEST_NAMES:%=$(SELFTEST_DIR)/%) $(ISOLATION_TESTS)
 
 SELFTEST_SHARED := $(SELFTEST_DIR)/obj/vta_selftest.o $(SELFTEST_DIR)/obj/vta_insn.o
-SELFTEST_OBJS := $(SELFTEST_NAMES:%=$(SELFTEST_DIR)/obj/%.o)
+ISOLATION_SHARED := $(SELFTEST_DIR)/obj/isolation/wall.o $(SELFTEST_DIR)/obj/isolation/victim.o
+SELFTEST_OBJS := $(SELFTEST_NAMES:%=$(SELFTEST_DIR)/obj/%.o) $(ISOLATION_SHARED) \
+	$(ISOLATION_NAMES:%=$(SELFTEST_DIR)/obj/isolation/%.o)
 SELFTEST_CFLAGS := -std=gnu11 -Wall -Wextra -Werror -O2 -g
 
 $(SELFTEST_DIR)/obj/%.o: tests/selftests/%.c
 	@mkdir -p $(@D)
 	$(CC) $(LIB_CPPFLAGS) -isystem $(SELFTEST_HARNESS) $(SELFTEST_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(SELFTESTS): $(SELFTEST_DIR)/%: $(SELFTEST_DIR)/obj/%.o $(SELFTEST_SHARED)
+$(filter-out $(ISOLATION_TESTS),$(SELFTESTS)): $(SELFTEST_DIR)/%: $(SELFTEST_DIR)/obj/%.o \
+		$(SELFTEST_SHARED)
 	$(CC) -pthread -o $@ $^ $(SELFTEST_LIBS)
+
+$(ISOLATION_TESTS): $(SELFTEST_DIR)/%: $(SELFTEST_DIR)/obj/isolation/%.o $(ISOLATION_SHARED) \
+		$(SELFTEST_SHARED)
+	$(CC) -pthread -o $@ $^
 
 # The library is tested as a user would have it, the rest goes without it.
 $(SELFTEST_DIR)/vta_lib: $(LIB_A)

@@ -6,9 +6,9 @@
 #
 #   tests/selftests/run.sh VTA.KO [BOOT...]
 #
-# BOOT is main, variants or iommu; all of them if none is given. VM_KERNEL says
-# which kernel, as tools/vm/vm --kernel. TESTS="vta_wait ..." runs only these in
-# the main boot.
+# BOOT is main, variants, iommu or isolation; all of them if none is given.
+# VM_KERNEL says which kernel, as tools/vm/vm --kernel. TESTS="vta_wait ..." runs
+# only these in the boots main and isolation.
 set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
@@ -17,13 +17,13 @@ vm=$top/tools/vm/vm
 built=$top/build/tests/selftests
 
 if [ $# -lt 1 ] || [ ! -f "$1" ]; then
-	sed -n '4,12s/^# \{0,1\}//p' "$0" >&2
+	sed -n '4,11s/^# \{0,1\}//p' "$0" >&2
 	exit 2
 fi
 module=$(realpath "$1")
 shift
 boots=("$@")
-[ $# -gt 0 ] || boots=(main variants iommu)
+[ $# -gt 0 ] || boots=(main variants iommu isolation)
 
 dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-selftests.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
@@ -104,11 +104,20 @@ boot_iommu() {
 		vta_iommu.sh
 }
 
+# Attacks on a victim that computes.
+boot_isolation() {
+	local tests=(iso_address iso_stale iso_residue iso_mapping iso_doorbell iso_call iso_race
+		iso_flood)
+	[ -z "${TESTS-}" ] || read -ra tests <<<"$TESTS"
+	boot isolation --timeout 200 -- "${tests[@]}"
+}
+
 for name in "${boots[@]}"; do
 	case $name in
 	main)		boot_main ;;
 	variants)	boot_variants ;;
 	iommu)		boot_iommu ;;
+	isolation)	boot_isolation ;;
 	*)		echo "run.sh: no boot $name" >&2; exit 2 ;;
 	esac
 done

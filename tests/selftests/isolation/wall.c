@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "wall.h"
@@ -34,7 +34,8 @@ static int make_node(struct wall *w)
 static int drop_privileges(void)
 {
 	if (setgroups(0, NULL) || setresgid(ATTACKER_UID, ATTACKER_UID, ATTACKER_UID) ||
-	    setresuid(ATTACKER_UID, ATTACKER_UID, ATTACKER_UID))
+	    setresuid(ATTACKER_UID, ATTACKER_UID, ATTACKER_UID) ||
+	    prctl(PR_SET_DUMPABLE, 1))	/* or /proc/self would be root's */
 		return -errno;
 	return 0;
 }

@@ -1,0 +1,516 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * iso_address - everything that the card can be told to read, write, fetch or
+ * wait for, aimed at what is not the attacker's
+ */
+#include <kselftest_harness.h>
+
+#include "wall.h"
+
+/* The last page of device addresses. */
+#define LAST	0xfffff000u
+
+FIXTURE(address) {
+	struct wall wall;
+};
+
+/* What an access is: the rest reads, and is made by a descriptor itself. */
+enum { WRITES = 1, IN_STREAM = 2 };
+
+/* A descriptor that makes @access to @addr. */
+typedef struct vta_desc (*aim_fn)(struct wall *w, uint64_t addr);
+
+FIXTURE_VARIANT(address) {
+	aim_fn aim;
+	aim_fn across;		/* from a little below 2^32 to beyond it */
+	uint32_t access;
+	uint32_t misaligned;	/* by how much it can be, or 0 */
+	unsigned int kind;
+};
+
+FIXTURE_SETUP(address)
+{
+	ASSERT_EQ(0, wall_up(&self->wall));
+}
+
+FIXTURE_TEARDOWN(address)
+{
+	EXPECT_STREQ("intact", wall_down(&self->wall));
+}
+
+/* ---- aims ---- */
+
+static struct vta_desc aim_copy_src(struct wall *w, uint64_t addr)
+{
+	return desc_copy(w->rw.addr, addr, 4096);
+}
+
+static struct vta_desc aim_copy_dst(struct wall *w, uint64_t addr)
+{
+	return desc_copy(addr, w->rw.addr, 4096);
+}
+
+static struct vta_desc aim_fill(struct wall *w, uint64_t addr)
+{
+	(void)w;
+	return desc_fill(addr, 0xdddddddd, 4096);
+}
+
+static struct vta_desc aim_signal(struct wall *w, uint64_t addr)
+{
+	(void)w;
+	return desc_signal(addr, 0xdddddddddddddddd);
+}
+
+/* Fulfilled at once, whatever is there. */
+static struct vta_desc aim_wait(struct wall *w, uint64_t addr)
+{
+	(void)w;
+	return desc_wait(addr, 0);
+}
+
+static struct vta_desc aim_stamp(struct wall *w, uint64_t addr)
+{
+	(void)w;
+	return desc_stamp(desc_op(VTA_OP_NOP), addr);
+}
+
+static struct vta_desc aim_insn(struct wall *w, uint64_t addr)
+{
+	(void)w;
+	return desc_run(addr, 256, 0);
+}
+
+static struct vta_desc aim_uop(struct wall *w, uint64_t addr)
+{
+	return wall_stream(w, insn_mem(OPCODE_LOAD, 0, MEM_UOP, 0, addr / 4, 1, 1024));
+}
+
+static struct vta_desc aim_inp(struct wall *w, uint64_t addr)
+{
+	return wall_stream(w, insn_mem(OPCODE_LOAD, 0, MEM_INP, 0,
+				       addr / w->core.inp_bytes, 1, 256));
+}
+
+static struct vta_desc aim_wgt(struct wall *w, uint64_t addr)
+{
+	return wall_stream(w, insn_mem(OPCODE_LOAD, 0, MEM_WGT, 0,
+				       addr / w->core.wgt_bytes, 1, 16));
+}
+
+static struct vta_desc aim_acc(struct wall *w, uint64_t addr)
+{
+	return wall_stream(w, insn_mem(OPCODE_LOAD, 0, MEM_ACC, 0,
+				       addr / w->core.acc_bytes, 1, 64));
+}
+
+static struct vta_desc aim_acc_8bit(struct wall *w, uint64_t addr)
+{
+	return wall_stream(w, insn_mem(OPCODE_LOAD, 0, MEM_ACC_8BIT, 0,
+				       addr / (w->core.acc_bytes / 4), 1, 256));
+}
+
+static struct vta_desc aim_store(struct wall *w, uint64_t addr)
+{
+	return wall_stream(w, insn_mem(OPCODE_STORE, 0, MEM_OUT, 0,
+				       addr / w->core.inp_bytes, 1, 256));
+}
+
+/* What is too long for one page, of the same size, is cut by the second one. */
+static struct vta_desc across_copy_src(struct wall *w, uint64_t addr)
+{
+	return desc_copy(w->rw.addr, addr, 8192);
+}
+
+static struct vta_desc across_copy_dst(struct wall *w, uint64_t addr)
+{
+	return desc_copy(addr, w->rw.addr, 8192);
+}
+
+/* Row by row, the last one beyond. */
+static struct vta_desc across_fill(struct wall *w, uint64_t addr)
+{
+	(void)w;
+	return desc_fill2d(addr, 2048, 0xdddddddd, 16, 3);
+}
+
+static struct vta_desc across_stamp(struct wall *w, uint64_t addr)
+{
+	return aim_stamp(w, addr + 4096 - 16);
+}
+
+static struct vta_desc across_insn(struct wall *w, uint64_t addr)
+{
+	(void)w;
+	return desc_run(addr + 4096 - 16, 2, 0);
+}
+
+static struct vta_desc across_uop(struct wall *w, uint64_t addr)
+{
+	return wall_stream(w, insn_mem(OPCODE_LOAD, 0, MEM_UOP, 0, addr / 4, 2, 1024));
+}
+
+static struct vta_desc across_inp(struct wall *w, uint64_t addr)
+{
+	return wall_stream(w, insn_mem(OPCODE_LOAD, 0, MEM_INP, 0,
+				       addr / w->core.inp_bytes, 2, 256));
+}
+
+static struct vta_desc across_wgt(struct wall *w, uint64_t addr)
+{
+	return wall_stream(w, insn_mem(OPCODE_LOAD, 0, MEM_WGT, 0,
+				       addr / w->core.wgt_bytes, 2, 16));
+}
+
+static struct vta_desc across_acc(struct wall *w, uint64_t addr)
+{
+	return wall_stream(w, insn_mem(OPCODE_LOAD, 0, MEM_ACC, 0,
+				       addr / w->core.acc_bytes, 2, 64));
+}
+
+static struct vta_desc across_acc_8bit(struct wall *w, uint64_t addr)
+{
+	return wall_stream(w, insn_mem(OPCODE_LOAD, 0, MEM_ACC_8BIT, 0,
+				       addr / (w->core.acc_bytes / 4), 2, 256));
+}
+
+static struct vta_desc across_store(struct wall *w, uint64_t addr)
+{
+	return wall_stream(w, insn_mem(OPCODE_STORE, 0, MEM_OUT, 0,
+				       addr / w->core.inp_bytes, 2, 256));
+}
+
+#define AIM(_name, _ACCESS, _across, _misaligned, _kind)			\
+	FIXTURE_VARIANT_ADD(address, _name) {					\
+		.aim = aim_##_name,						\
+		.access = VTA_ACCESS_##_ACCESS,					\
+		.across = _across,						\
+		.misaligned = _misaligned,					\
+		.kind = _kind,							\
+	}
+
+AIM(copy_src, COPY_SRC, across_copy_src, 0, 0);
+AIM(copy_dst, COPY_DST, across_copy_dst, 0, WRITES);
+AIM(fill, COPY_DST, across_fill, 0, WRITES);
+AIM(signal, SIGNAL, NULL, 4, WRITES);
+AIM(wait, WAIT, NULL, 1, 0);
+AIM(stamp, STAMP, across_stamp, 4, WRITES);
+AIM(insn, INSN, across_insn, 8, 0);
+AIM(uop, UOP, across_uop, 0, IN_STREAM);
+AIM(inp, LOAD, across_inp, 0, IN_STREAM);
+AIM(wgt, LOAD, across_wgt, 0, IN_STREAM);
+AIM(acc, LOAD, across_acc, 0, IN_STREAM);
+AIM(acc_8bit, LOAD, across_acc_8bit, 0, IN_STREAM);
+AIM(store, STORE, across_store, 0, WRITES | IN_STREAM);
+
+/* ---- attacks ---- */
+
+struct aimed {
+	struct wall *w;
+	aim_fn fn;
+	uint32_t access;
+	bool in_stream;
+};
+
+/* One shot, which must fault for @reason at @fault_addr, and a new queue. */
+static const char *shoot(const struct aimed *a, uint64_t addr, uint32_t reason,
+			 uint32_t fault_addr)
+{
+	/* A fetch that faults is the fault of the instruction that was not got. */
+	const struct blame blame = {
+		reason, a->access, fault_addr,
+		a->in_stream || (a->access == VTA_ACCESS_INSN && reason == VTA_FAULT_PAGE),
+	};
+	const char *verdict = wall_attack(a->w->fd, &a->w->q, a->fn(a->w, addr), &blame);
+
+	return wall_new_queue(a->w) ? "no new queue" : verdict;
+}
+
+#define AIMED(_fn)								\
+	(&(struct aimed) { &self->wall, _fn, variant->access, variant->kind & IN_STREAM })
+
+#define EXPECT_BLAMED(_fn, _addr, _reason, _fault_addr)				\
+	EXPECT_STREQ("blamed", shoot(AIMED(_fn), _addr, VTA_FAULT_##_reason, _fault_addr))
+
+/* It would work, were the address right: reading what it may read, and so on. */
+TEST_F(address, of_its_own)
+{
+	struct wall *w = &self->wall;
+	uint32_t ring = w->q.create.ring_addr;
+
+	EXPECT_EQ(0, queue_do(&w->q, variant->aim(w, OWN_RW)));
+	memset(w->ro.ptr, 0, OWN_SIZE);
+	if (!(variant->kind & WRITES)) {
+		EXPECT_EQ(0, queue_do(&w->q, variant->aim(w, OWN_RO)));
+		return;
+	}
+	EXPECT_BLAMED(variant->aim, OWN_RO, PERM, OWN_RO);
+	EXPECT_BLAMED(variant->aim, OWN_RO + 8192, PERM, OWN_RO + 8192);
+	/* The card's TLB knows it, but for reading. */
+	ASSERT_EQ(0, queue_do(&w->q, desc_copy(OWN_RW, OWN_RO, OWN_SIZE)));
+	EXPECT_BLAMED(variant->aim, OWN_RO, PERM, OWN_RO);
+	EXPECT_EQ(0, nonzero_in(w->ro.ptr, OWN_SIZE));
+	/* Its own ring is for reading, too. */
+	ASSERT_EQ(ring, w->q.create.ring_addr);
+	EXPECT_BLAMED(variant->aim, ring, PERM, ring);
+}
+
+TEST_F(address, unmapped)
+{
+	static const uint32_t addrs[] = {
+		HOLE, OWN_RW - 4096, OWN_RW + OWN_SIZE, 0x7ffff000, 0x80000000, LAST, 0, 2048,
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(addrs); i++)
+		EXPECT_BLAMED(variant->aim, addrs[i], PAGE, addrs[i]);
+}
+
+/* What it was told by the victim: every address that means something there. */
+TEST_F(address, of_the_victim)
+{
+	const struct victim_view *view = self->wall.victim.view;
+	const uint32_t addrs[] = {
+		VICTIM_HOST, VICTIM_HOST + 4096, VICTIM_CARD, VICTIM_PINNED, view->ring_addr,
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(addrs); i++) {
+		uint32_t addr = addrs[i];
+
+		/* Rings lie where the kernel likes, so the attacker's may lie there, too. */
+		if (addr == self->wall.q.create.ring_addr)
+			continue;
+		EXPECT_BLAMED(variant->aim, addr, PAGE, addr);
+	}
+	EXPECT_EQ(0, secrets_in(self->wall.rw.ptr, OWN_SIZE));
+}
+
+/* The card has just used what is freed then. */
+TEST_F(address, freed)
+{
+	static const uint32_t kinds[] = { VTA_BUF_HOST, VTA_BUF_CARD };
+	struct wall *w = &self->wall;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		struct mem mem;
+
+		ASSERT_EQ(0, mem_alloc(w->fd, &mem, OWN_SIZE, kinds[i], HOLE));
+		ASSERT_EQ(0, queue_do(&w->q, desc_fill(mem.addr, 0, OWN_SIZE)));
+		ASSERT_EQ(0, queue_do(&w->q, desc_copy(w->rw.addr, mem.addr, OWN_SIZE)));
+		ASSERT_EQ(0, mem_free(&mem));
+		EXPECT_BLAMED(variant->aim, HOLE, PAGE, HOLE);
+		EXPECT_BLAMED(variant->aim, HOLE + OWN_SIZE - 4096, PAGE, HOLE + OWN_SIZE - 4096);
+	}
+}
+
+/* From the last page to what would be page 0. */
+static void beyond_the_last_byte(struct __test_metadata *_metadata, struct wall *w,
+				 const struct aimed *across)
+{
+	struct mem last;
+
+	ASSERT_EQ(0, mem_alloc(w->fd, &last, 4096, VTA_BUF_HOST, LAST));
+	memset(last.ptr, 0, 4096);	/* instructions that do nothing: x_size is 0 */
+	if (across->access != VTA_ACCESS_INSN) {
+		EXPECT_STREQ("blamed", shoot(across, LAST, VTA_FAULT_PAGE, 0));
+		return;
+	}
+	/* The first instruction is executed, the second is not to be had. */
+	EXPECT_EQ(-EIO, queue_do(&w->q, across->fn(w, LAST)));
+	EXPECT_EQ(1, le32toh(w->q.status->fault.insn_index));
+	EXPECT_EQ(VTA_FAULT_PAGE, le32toh(w->q.status->fault.reason));
+	EXPECT_EQ(0, le32toh(w->q.status->fault.addr));
+	ASSERT_EQ(0, wall_new_queue(w));
+}
+
+/* Elements count up to 2^32, too; their bytes do not come round to low addresses. */
+static void wraps_around(struct __test_metadata *_metadata, struct wall *w,
+			 const struct aimed *aimed)
+{
+	static const uint32_t addrs[] = { OWN_RW, VICTIM_HOST, VICTIM_CARD };
+	unsigned int i;
+
+	memset(w->rw.ptr, 0x77, OWN_SIZE);
+	for (i = 0; i < ARRAY_SIZE(addrs); i++)
+		EXPECT_STREQ("blamed", shoot(aimed, (1ull << 32) + addrs[i], VTA_FAULT_PAGE,
+					     addrs[i]));
+	for (i = 0; i < OWN_SIZE; i++)
+		ASSERT_EQ(0x77, ((uint8_t *)w->rw.ptr)[i]);
+}
+
+/* Whatever is wrong with an address of that kind, beside being someone else's. */
+TEST_F(address, malformed)
+{
+	static const uint32_t addrs[] = { OWN_RW, VICTIM_HOST, HOLE };
+	uint32_t by = variant->misaligned;
+	unsigned int i;
+
+	for (i = 0; by && i < ARRAY_SIZE(addrs); i++)
+		EXPECT_BLAMED(variant->aim, addrs[i] + by, ALIGN, addrs[i] + by);
+	if (variant->across)
+		beyond_the_last_byte(_metadata, &self->wall, AIMED(variant->across));
+	if (variant->kind & IN_STREAM)
+		wraps_around(_metadata, &self->wall, AIMED(variant->aim));
+}
+
+/* ---- pitches ---- */
+
+FIXTURE(pitch) {
+	struct wall wall;
+};
+
+FIXTURE_SETUP(pitch)
+{
+	ASSERT_EQ(0, wall_up(&self->wall));
+}
+
+FIXTURE_TEARDOWN(pitch)
+{
+	EXPECT_STREQ("intact", wall_down(&self->wall));
+}
+
+/* The second row is where the sum of address and pitch wraps to. */
+TEST_F(pitch, wraps_around)
+{
+	static const struct {
+		uint32_t dst_pitch, src_pitch, access;
+	} rows[] = {
+		{ 0, OWN_RW - OWN_RO, VTA_ACCESS_COPY_SRC },
+		{ VICTIM_HOST - OWN_RW, 0, VTA_ACCESS_COPY_DST },
+		{ 0, VICTIM_CARD - OWN_RO, VTA_ACCESS_COPY_SRC },
+	};
+	struct wall *w = &self->wall;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		uint32_t dst = OWN_RW + rows[i].dst_pitch, src = OWN_RO + rows[i].src_pitch;
+		const struct blame blame = {
+			.reason = VTA_FAULT_PAGE,
+			.access = rows[i].access,
+			.addr = rows[i].access == VTA_ACCESS_COPY_SRC ? src : dst,
+		};
+
+		EXPECT_STREQ("blamed", wall_attack(w->fd, &w->q,
+						   desc_copy2d(OWN_RW, rows[i].dst_pitch, OWN_RO,
+							       rows[i].src_pitch, 64, 2),
+						   &blame));
+		ASSERT_EQ(0, wall_new_queue(w));
+	}
+	EXPECT_EQ(0, secrets_in(w->rw.ptr, OWN_SIZE));
+}
+
+/* Row after row, until the first that is not the attacker's. */
+TEST_F(pitch, walks_off_the_end)
+{
+	const struct blame blame = {
+		.reason = VTA_FAULT_PAGE,
+		.access = VTA_ACCESS_COPY_DST,
+		.addr = OWN_RW + OWN_SIZE,
+	};
+	struct wall *w = &self->wall;
+
+	EXPECT_STREQ("blamed", wall_attack(w->fd, &w->q,
+					   desc_fill2d(OWN_RW, 4096, 0x11111111, 8, 1 << 20),
+					   &blame));
+}
+
+/* ---- ring pointers ---- */
+
+FIXTURE(ring) {
+	struct wall wall;
+};
+
+FIXTURE_SETUP(ring)
+{
+	ASSERT_EQ(0, wall_up(&self->wall));
+}
+
+FIXTURE_TEARDOWN(ring)
+{
+	EXPECT_STREQ("intact", wall_down(&self->wall));
+}
+
+/* What the kernel returns, it does not take. */
+TEST_F(ring, cannot_be_chosen)
+{
+	struct vta_queue_create create = {
+		.ring_order = 6,
+		.queue = self->wall.victim.view->queue,
+		.ring_addr = VICTIM_HOST,
+		.ring_offset = self->wall.victim.view->ring_offset,
+		.status_offset = self->wall.victim.view->status_offset,
+		.doorbell_offset = self->wall.victim.view->doorbell_offset,
+		.doorbell_size = 1 << 20,
+	};
+	struct queue q;
+
+	ASSERT_EQ(0, queue_open(self->wall.fd, &q, &create));
+	EXPECT_NE(VICTIM_HOST, q.create.ring_addr);
+	EXPECT_NE(self->wall.victim.view->queue, q.create.queue);
+	EXPECT_NE(self->wall.victim.view->status_offset, q.create.status_offset);
+	EXPECT_NE(self->wall.victim.view->doorbell_offset, q.create.doorbell_offset);
+	EXPECT_EQ(sysconf(_SC_PAGESIZE), q.create.doorbell_size);
+	EXPECT_EQ(0, queue_do(&q, desc_op(VTA_OP_NOP)));
+}
+
+/* Nor freed, nor covered by something else. */
+TEST_F(ring, cannot_be_replaced)
+{
+	const struct vta_queue_create *create = &self->wall.q.create;
+	struct vta_buf_alloc alloc = {
+		.size = 4096,
+		.addr = create->ring_addr,
+		.flags = VTA_BUF_FIXED,
+	};
+	struct vta_buf_free ring = { .handle = (uint32_t)(create->ring_offset >> 12) };
+	struct vta_buf_free status = { .handle = (uint32_t)(create->status_offset >> 12) };
+	struct vta_buf_free doorbell = { .handle = (uint32_t)(create->doorbell_offset >> 12) };
+	int fd = self->wall.fd;
+
+	EXPECT_EQ(-EEXIST, card_ioctl(fd, VTA_IOCTL_BUF_ALLOC, &alloc));
+	EXPECT_EQ(-ENOENT, card_ioctl(fd, VTA_IOCTL_BUF_FREE, &ring));
+	EXPECT_EQ(-ENOENT, card_ioctl(fd, VTA_IOCTL_BUF_FREE, &status));
+	EXPECT_EQ(-ENOENT, card_ioctl(fd, VTA_IOCTL_BUF_FREE, &doorbell));
+	EXPECT_EQ(0, queue_do(&self->wall.q, desc_op(VTA_OP_NOP)));
+}
+
+/* Longer than the ring is, by the doorbell: every number that is too much. */
+TEST_F(ring, index_beyond_its_end)
+{
+	static const uint32_t beyond[] = { 65, 66, 128, 0x7fffffff, 0x80000000, 0xffffffff };
+	struct wall *w = &self->wall;
+	struct vta_queue_fault fault;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(beyond); i++) {
+		ASSERT_EQ(0, queue_do(&w->q, desc_op(VTA_OP_NOP)));
+		queue_ring(&w->q, 1 + beyond[i]);
+		EXPECT_EQ(-EIO, queue_wait(&w->q, 2, PATIENCE_MS, NULL));
+		ASSERT_EQ(0, queue_fault(&w->q, &fault));
+		EXPECT_EQ(VTA_FAULT_DOORBELL, fault.reason);
+		EXPECT_EQ(VTA_ACCESS_NONE, fault.access);
+		EXPECT_EQ(2, fault.seq);
+		EXPECT_EQ(1, queue_seq(&w->q));
+		ASSERT_EQ(0, wall_new_queue(w));
+	}
+}
+
+/* All of a ring of one descriptor's page is readable, but only one is taken. */
+TEST_F(ring, of_one_descriptor)
+{
+	struct vta_queue_create create = { .ring_order = 0 };
+	struct wall *w = &self->wall;
+	struct queue q;
+	unsigned int i;
+
+	ASSERT_EQ(0, queue_open(w->fd, &q, &create));
+	for (i = 1; i < 64; i++)
+		q.ring[i] = desc_fill(VICTIM_HOST, 0, 4096);
+	for (i = 0; i < 64; i++)
+		EXPECT_EQ(0, queue_do(&q, desc_op(VTA_OP_NOP)));
+	EXPECT_EQ(64, queue_seq(&q));
+}
+
+TEST_HARNESS_MAIN

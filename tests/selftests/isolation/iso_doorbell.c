@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * iso_doorbell - ringing for others: by what is beside a doorbell, and by a
+ * doorbell that has changed hands
+ */
+#include <errno.h>
+#include <sys/mman.h>
+
+#include <kselftest_harness.h>
+
+#include "wall.h"
+
+FIXTURE(doorbell) {
+	struct wall wall;
+};
+
+FIXTURE_SETUP(doorbell)
+{
+	ASSERT_EQ(0, wall_up(&self->wall));
+}
+
+FIXTURE_TEARDOWN(doorbell)
+{
+	EXPECT_STREQ("intact", wall_down(&self->wall));
+}
+
+/* All of the page but the first word: no effect, and the card counts it as bad. */
+TEST_F(doorbell, rest_of_its_page)
+{
+	struct wall *w = &self->wall;
+	unsigned int words = w->q.page / sizeof(uint32_t), i;
+	uint64_t bad = card_counter("bad_accesses");
+
+	for (i = 1; i < words; i++)
+		w->q.doorbell[i] = htole32(1);
+	EXPECT_EQ(bad + words - 1, card_counter("bad_accesses"));
+	EXPECT_EQ(0, queue_seq(&w->q));
+	EXPECT_EQ(VTA_QUEUE_ACTIVE, le32toh(w->q.status->status.state));
+	EXPECT_EQ(0, queue_do(&w->q, desc_op(VTA_OP_NOP)));
+	EXPECT_EQ(1, queue_seq(&w->q));
+}
+
+TEST_F(doorbell, of_other_widths)
+{
+	struct wall *w = &self->wall;
+	volatile uint8_t *bytes = (volatile uint8_t *)w->q.doorbell;
+
+	bytes[0] = 1;
+	bytes[1] = 0xff;
+	*(volatile uint16_t *)bytes = 0xffff;
+	*(volatile uint16_t *)(bytes + 2) = 0xffff;
+	EXPECT_EQ(0, queue_do(&w->q, desc_op(VTA_OP_NOP)));
+	EXPECT_EQ(1, queue_seq(&w->q));
+}
+
+TEST_F(doorbell, tells_nothing)
+{
+	struct wall *w = &self->wall;
+	unsigned int i;
+
+	ASSERT_EQ(0, queue_do(&w->q, desc_op(VTA_OP_NOP)));
+	for (i = 0; i < 8; i++)
+		EXPECT_EQ(0, w->q.doorbell[i]);
+	EXPECT_EQ(0, w->q.doorbell[w->q.page / 4 - 1]);
+}
+
+/* The queue that has its number now must not hear it, nor be seen by the old pages. */
+static void ring_old(struct __test_metadata *_metadata, struct queue *old,
+		     volatile uint32_t *doorbells[], unsigned int n, uint32_t id)
+{
+	struct vta_queue_create create = { .ring_order = 2 };
+	int other = card_open();
+	struct queue q;
+	unsigned int i;
+
+	ASSERT_LE(0, other);
+	ASSERT_EQ(0, queue_open(other, &q, &create));
+	ASSERT_EQ(id, q.id);
+	for (i = 0; i < 4; i++)
+		q.ring[i] = desc_op(VTA_OP_NOP);
+	for (i = 0; i < n; i++) {
+		*doorbells[i] = htole32(1);
+		*doorbells[i] = htole32(0x80000000);
+	}
+	/* Had it heard of 2^31 descriptors, it would have halted; of one, be at 2. */
+	EXPECT_EQ(0, queue_do(&q, desc_op(VTA_OP_NOP)));
+	EXPECT_EQ(1, queue_seq(&q));
+	EXPECT_EQ(VTA_QUEUE_ACTIVE, le32toh(q.status->status.state));
+	if (old)
+		EXPECT_EQ(2, queue_seq(old));
+	queue_unmap(&q);
+	close(other);
+}
+
+TEST_F(doorbell, of_a_queue_that_was)
+{
+	struct wall *w = &self->wall;
+	struct queue *q = &w->q;
+	struct vta_queue_destroy destroy = { .queue = q->id };
+	volatile uint32_t *doorbells[4];
+	void *place;
+
+	/* A second mapping, one that moves, and one that was never touched. */
+	doorbells[0] = q->doorbell;
+	for (unsigned int i = 1; i < 4; i++) {
+		doorbells[i] = mmap(NULL, q->page, PROT_READ | PROT_WRITE, MAP_SHARED, w->fd,
+				    (off_t)q->create.doorbell_offset);
+		ASSERT_NE(MAP_FAILED, (void *)doorbells[i]);
+	}
+	place = mmap(NULL, q->page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	*doorbells[1] = htole32(0);
+	*doorbells[2] = htole32(0);
+	doorbells[2] = mremap((void *)doorbells[2], q->page, q->page,
+			      MREMAP_MAYMOVE | MREMAP_FIXED, place);
+	ASSERT_EQ(place, (void *)doorbells[2]);
+
+	ASSERT_EQ(0, queue_do(q, desc_op(VTA_OP_NOP)));
+	ASSERT_EQ(0, queue_do(q, desc_op(VTA_OP_NOP)));
+	ASSERT_EQ(0, card_ioctl(w->fd, VTA_IOCTL_QUEUE_DESTROY, &destroy));
+	ring_old(_metadata, q, doorbells, 4, q->id);
+	queue_unmap(q);
+}
+
+/* close() alone takes nothing away: what is mapped holds the file. */
+TEST_F(doorbell, of_a_file_that_was_closed)
+{
+	struct vta_desc nop = desc_op(VTA_OP_NOP);
+	struct queue q, q2;
+	int fd = card_open(), other = card_open();
+
+	ASSERT_LE(0, fd);
+	ASSERT_LE(0, other);
+	ASSERT_EQ(0, queue_open(fd, &q, NULL));
+	close(fd);
+	ASSERT_EQ(0, queue_open(other, &q2, NULL));
+	EXPECT_NE(q.id, q2.id);
+	queue_submit(&q, &nop, 1);
+	ASSERT_EQ(0, queue_do(&q2, desc_op(VTA_OP_NOP)));
+	EXPECT_EQ(1, queue_seq(&q2));
+	queue_unmap(&q);
+	close(other);
+}
+
+/* A thread rings all the time, while the number goes from file to file. */
+struct ringer {
+	pthread_t thread;
+	volatile uint32_t *doorbell;
+	_Atomic bool stop;
+};
+
+static void *ring_on(void *arg)
+{
+	struct ringer *ringer = arg;
+
+	while (!ringer->stop)
+		*ringer->doorbell = htole32(0x80000000);
+	return NULL;
+}
+
+TEST_F(doorbell, while_it_is_taken_away)
+{
+	struct wall *w = &self->wall;
+	uint32_t id = w->q.id;
+	unsigned int round;
+
+	for (round = 0; round < 10; round++) {
+		struct vta_queue_destroy destroy = { .queue = id };
+		struct ringer ringer = { .doorbell = w->q.doorbell };
+
+		ASSERT_EQ(0, pthread_create(&ringer.thread, NULL, ring_on, &ringer));
+		sleep_ms(2);
+		ASSERT_EQ(0, card_ioctl(w->fd, VTA_IOCTL_QUEUE_DESTROY, &destroy));
+		ring_old(_metadata, NULL, NULL, 0, id);
+		ringer.stop = true;
+		ASSERT_EQ(0, pthread_join(ringer.thread, NULL));
+		queue_unmap(&w->q);
+		ASSERT_EQ(0, queue_open(w->fd, &w->q, NULL));
+		ASSERT_EQ(id, w->q.id);
+	}
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * iso_flood - taking all there is, and never letting go: the victim goes on
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include <kselftest_harness.h>
+
+#include "wall.h"
+
+/* What the victim gets done meanwhile. */
+#define JOBS	20
+
+FIXTURE(flood) {
+	struct wall wall;
+	struct usage usage;
+};
+
+FIXTURE_SETUP(flood)
+{
+	ASSERT_EQ(0, wall_up(&self->wall));
+	self->usage = card_usage();
+}
+
+FIXTURE_TEARDOWN(flood)
+{
+	struct usage now = card_usage();
+
+	EXPECT_TRUE(usage_equal(&self->usage, &now));
+	EXPECT_STREQ("intact", wall_down(&self->wall));
+}
+
+/* ---- threads that do the same again and again ---- */
+
+struct flooder {
+	pthread_t thread;
+	struct wall *w;
+	struct queue q;
+	int (*step)(struct flooder *f);
+	uint64_t steps;
+	int err;
+	_Atomic bool stop;
+};
+
+static void *flooder_run(void *arg)
+{
+	struct flooder *f = arg;
+
+	while (!f->stop && !f->err) {
+		f->err = f->step(f);
+		f->steps++;
+	}
+	return NULL;
+}
+
+enum { FLOODERS = 3 };
+
+/* They begin; the victim makes progress; they end, without an error of their own. */
+static void flood(struct __test_metadata *_metadata, struct wall *w,
+		  int (*step)(struct flooder *f))
+{
+	struct vta_queue_create create = {
+		.ring_order = 6,
+		.priority = VTA_QUEUE_PRIORITY_MAX,
+	};
+	struct flooder f[FLOODERS];
+	unsigned int i;
+
+	for (i = 0; i < FLOODERS; i++) {
+		f[i] = (struct flooder) { .w = w, .step = step };
+		ASSERT_EQ(0, queue_open(w->fd, &f[i].q, &create));
+		ASSERT_EQ(0, pthread_create(&f[i].thread, NULL, flooder_run, &f[i]));
+	}
+	EXPECT_EQ(0, victim_progress(&w->victim, JOBS));
+	for (i = 0; i < FLOODERS; i++)
+		f[i].stop = true;
+	for (i = 0; i < FLOODERS; i++) {
+		ASSERT_EQ(0, pthread_join(f[i].thread, NULL));
+		EXPECT_EQ(0, f[i].err);
+		EXPECT_LT(0, f[i].steps);
+		EXPECT_EQ(0, queue_close(&f[i].q));
+	}
+}
+
+/* Fills the ring as soon as there is room, with work for every engine. */
+static int step_descriptors(struct flooder *f)
+{
+	struct queue *q = &f->q;
+	struct vta_desc descs[] = {
+		desc_copy(OWN_RW, OWN_RW + OWN_SIZE / 2, OWN_SIZE / 2),
+		desc_fill(OWN_RW, 1, OWN_SIZE),
+		desc_op(VTA_OP_NOP),
+		desc_run(OWN_CODE, 256, 0),
+		desc_stamp(desc_signal(OWN_RW, 1), OWN_RW + 64),
+	};
+
+	while (q->submitted + ARRAY_SIZE(descs) - queue_seq(q) > q->entries)
+		if (le32toh(q->status->status.state) != VTA_QUEUE_ACTIVE)
+			return -EIO;
+	queue_submit(q, descs, ARRAY_SIZE(descs));
+	return 0;
+}
+
+TEST_F(flood, of_descriptors)
+{
+	flood(_metadata, &self->wall, step_descriptors);
+}
+
+static int step_doorbells(struct flooder *f)
+{
+	queue_kick(&f->q);
+	return 0;
+}
+
+TEST_F(flood, of_doorbells)
+{
+	flood(_metadata, &self->wall, step_doorbells);
+}
+
+/* Each arms the card, interrupts and wakes. */
+static int step_waits(struct flooder *f)
+{
+	int err = queue_do(&f->q, desc_op(VTA_OP_NOP));
+
+	if (err)
+		return err;
+	err = queue_wait(&f->q, f->q.submitted + 1, 1, NULL);
+	return err == -ETIMEDOUT ? 0 : -EPROTO;
+}
+
+TEST_F(flood, of_waits)
+{
+	flood(_metadata, &self->wall, step_waits);
+}
+
+static int step_faults(struct flooder *f)
+{
+	struct queue q;
+	int err = queue_open(f->w->fd, &q, NULL);
+
+	if (err)
+		return err;
+	err = queue_do(&q, desc_fill(HOLE, 0, 1));
+	return queue_close(&q) ?: err == -EIO ? 0 : -EPROTO;
+}
+
+TEST_F(flood, of_faults)
+{
+	flood(_metadata, &self->wall, step_faults);
+}
+
+/* The card drops its TLB each time. */
+static int step_buffers(struct flooder *f)
+{
+	struct mem mem;
+	int err = mem_alloc(f->w->fd, &mem, OWN_SIZE, f->steps & 1 ? VTA_BUF_CARD : 0, 0);
+
+	return err ?: mem_free(&mem);
+}
+
+TEST_F(flood, of_buffers)
+{
+	flood(_metadata, &self->wall, step_buffers);
+}
+
+static int step_contexts(struct flooder *f)
+{
+	int fd = card_open();
+
+	(void)f;
+	return fd < 0 ? fd : close(fd);
+}
+
+TEST_F(flood, of_contexts)
+{
+	flood(_metadata, &self->wall, step_contexts);
+}
+
+/* ---- all there is ---- */
+
+static bool spent(int err)
+{
+	return err == -ENOSPC || err == -EDQUOT;
+}
+
+TEST_F(flood, all_queues_are_taken)
+{
+	struct vta_queue_create create = { .ring_order = 0 };
+	struct wall *w = &self->wall;
+	int fd = card_open(), ret;
+	unsigned int n = 0;
+
+	ASSERT_LE(0, fd);
+	while (!(ret = card_ioctl(fd, VTA_IOCTL_QUEUE_CREATE, &create)) && n <= w->info.queues)
+		n++;
+	EXPECT_TRUE(spent(ret));
+	EXPECT_LT(0, n);
+	EXPECT_EQ(0, victim_progress(&w->victim, JOBS));
+	close(fd);
+}
+
+TEST_F(flood, all_contexts_are_taken)
+{
+	struct wall *w = &self->wall;
+	int fds[257], ret;
+	unsigned int n = 0;
+
+	while ((ret = card_open()) >= 0 && n < ARRAY_SIZE(fds))
+		fds[n++] = ret;
+	EXPECT_TRUE(spent(ret));
+	EXPECT_LT(0, n);
+	EXPECT_EQ(0, victim_progress(&w->victim, JOBS));
+	while (n)
+		close(fds[--n]);
+}
+
+TEST_F(flood, all_card_memory_is_taken)
+{
+	struct wall *w = &self->wall;
+	struct vta_buf_alloc req;
+	int fd = card_open();
+	uint64_t size;
+	int ret = 0;
+
+	ASSERT_LE(0, fd);
+	for (size = w->info.mem_size / 4; size >= 4096; size /= 2) {
+		do {
+			req = (struct vta_buf_alloc) { .size = size, .flags = VTA_BUF_CARD };
+			ret = card_ioctl(fd, VTA_IOCTL_BUF_ALLOC, &req);
+		} while (!ret);
+		ASSERT_TRUE(spent(ret));
+	}
+	EXPECT_EQ(0, victim_progress(&w->victim, JOBS));
+	close(fd);
+}
+
+/* ---- jobs that do not want to end ---- */
+
+static struct vta_desc long_copy(struct wall *w)
+{
+	(void)w;
+	return desc_copy2d(OWN_RW, 0, OWN_RW + OWN_SIZE / 2, 0, OWN_SIZE / 2, 100000);
+}
+
+static struct vta_desc long_copy_of_bytes(struct wall *w)
+{
+	(void)w;
+	return desc_copy2d(OWN_RW, 0, OWN_RW + 1, 0, 1, 200000000);
+}
+
+static struct vta_desc long_fill(struct wall *w)
+{
+	(void)w;
+	return desc_fill2d(OWN_RW, 0, 7, 16, 200000000);
+}
+
+static struct vta_desc long_gemm(struct wall *w)
+{
+	struct loops loops = { .uop_end = 1, .outer = 16383, .inner = 16383 };
+
+	return wall_stream(w, insn_gemm(&w->core, 0, 0, &loops));
+}
+
+static struct vta_desc long_alu(struct wall *w)
+{
+	struct loops loops = { .uop_end = 1, .outer = 16383, .inner = 16383 };
+
+	return wall_stream(w, insn_alu(&w->core, 0, ALU_ADD, 1, &loops));
+}
+
+/* Many instructions, each as much as one can be. */
+static struct vta_desc long_stream(struct wall *w)
+{
+	const struct core *c = &w->core;
+	struct insn *code = w->code.ptr;
+	unsigned int n = OWN_SIZE / sizeof(*code), i;
+
+	for (i = 0; i < n; i++)
+		code[i] = insn_mem(i & 1 ? OPCODE_LOAD : OPCODE_STORE, 0, i & 1 ? MEM_INP : MEM_OUT,
+				   0, OWN_RW / c->inp_bytes, 1, 1u << c->log_inp_depth);
+	return desc_run(OWN_CODE, n, 0);
+}
+
+/* Rows without end: x_size 0, or the same row again and again. */
+static struct vta_desc long_rows(struct wall *w)
+{
+	struct insn *code = w->code.ptr;
+	unsigned int n = OWN_SIZE / sizeof(*code), i;
+
+	for (i = 0; i < n; i++)
+		code[i] = insn_mem(OPCODE_LOAD, 0, MEM_UOP, 0, OWN_RW / 4, i & 1 ? 65535 : 4096,
+				   i & 1 ? 0 : 1);
+	return desc_run(OWN_CODE, n, 0);
+}
+
+static struct vta_desc long_wait(struct wall *w)
+{
+	(void)w;
+	return desc_wait(OWN_RW, UINT64_MAX);
+}
+
+static struct vta_desc (* const long_jobs[])(struct wall *w) = {
+	long_copy, long_copy_of_bytes, long_fill, long_gemm, long_alu, long_stream, long_rows,
+	long_wait,
+};
+
+/* The card gives each up when it is told to, and need not be reset for it. */
+TEST_F(flood, jobs_without_end_are_aborted)
+{
+	struct wall *w = &self->wall;
+	unsigned int i, k;
+
+	for (i = 0; i < ARRAY_SIZE(long_jobs); i++) {
+		struct vta_desc desc = long_jobs[i](w);
+		struct mem mem;
+
+		for (k = 0; k < w->q.entries; k++)
+			w->q.ring[k] = desc;
+		w->q.submitted = w->q.entries;
+		queue_kick(&w->q);
+		sleep_ms(20);
+		/* The TLB can be invalidated meanwhile, for this context and others. */
+		ASSERT_EQ(0, mem_alloc(w->fd, &mem, 4096, VTA_BUF_HOST, 0));
+		ASSERT_EQ(0, mem_free(&mem));
+		ASSERT_EQ(0, wall_new_queue(w)) {
+			TH_LOG("job %u", i);
+		}
+		ASSERT_EQ(0, victim_progress(&w->victim, 1));
+	}
+}
+
+/* More cycles than a queue has: it is the card that ends them. */
+TEST_F(flood, jobs_without_end_reach_their_limit)
+{
+	struct vta_queue_create create = { .ring_order = 0, .max_cycles = 100000 };
+	struct wall *w = &self->wall;
+	struct queue q;
+	unsigned int i;
+
+	/* All but the last, which uses no engine. */
+	for (i = 0; i < ARRAY_SIZE(long_jobs) - 1; i++) {
+		struct vta_queue_fault fault;
+
+		ASSERT_EQ(0, queue_open(w->fd, &q, &create));
+		EXPECT_EQ(-EIO, queue_do(&q, long_jobs[i](w)));
+		ASSERT_EQ(0, queue_fault(&q, &fault));
+		EXPECT_EQ(VTA_FAULT_CYCLES, fault.reason);
+		EXPECT_EQ(VTA_ACCESS_NONE, fault.access);
+		ASSERT_EQ(0, queue_close(&q));
+	}
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * iso_residue - what others have left behind: in new memory of every kind, and
+ * in the card's scratchpads
+ */
+#include <stdlib.h>
+
+#include <kselftest_harness.h>
+
+#include "wall.h"
+
+FIXTURE(residue) {
+	struct wall wall;
+};
+
+FIXTURE_SETUP(residue)
+{
+	ASSERT_EQ(0, wall_up(&self->wall));
+}
+
+FIXTURE_TEARDOWN(residue)
+{
+	EXPECT_STREQ("intact", wall_down(&self->wall));
+}
+
+/* ---- memory ---- */
+
+/* The victim has just freed memory full of secrets. */
+static int litter(struct wall *w)
+{
+	return victim_order(&w->victim, VICTIM_HOARD) ?: victim_order(&w->victim, VICTIM_DROP);
+}
+
+TEST_F(residue, new_memory_as_the_process_sees_it)
+{
+	static const uint32_t kinds[] = { VTA_BUF_HOST, VTA_BUF_CARD };
+	static const size_t sizes[] = { 1, 65536, HOARD_BYTES, 4 * HOARD_BYTES + 1 };
+	struct wall *w = &self->wall;
+	unsigned int i, k;
+
+	for (k = 0; k < ARRAY_SIZE(kinds); k++) {
+		for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+			struct mem mem;
+
+			ASSERT_EQ(0, litter(w));
+			ASSERT_EQ(0, mem_alloc(w->fd, &mem, sizes[i], kinds[k], 0));
+			EXPECT_EQ(0, nonzero_in(mem.ptr, mem.size));
+			memset(mem.ptr, 0xee, mem.size);
+			ASSERT_EQ(0, mem_free(&mem));
+		}
+	}
+}
+
+/* It comes with none of the process's own accesses, which could be what clears it. */
+TEST_F(residue, new_memory_as_the_card_sees_it)
+{
+	static const uint32_t kinds[] = { VTA_BUF_HOST, VTA_BUF_CARD };
+	struct wall *w = &self->wall;
+	struct mem mem, out;
+	unsigned int k;
+
+	ASSERT_EQ(0, mem_alloc(w->fd, &out, HOARD_BYTES, VTA_BUF_HOST, 0));
+	for (k = 0; k < ARRAY_SIZE(kinds); k++) {
+		ASSERT_EQ(0, litter(w));
+		ASSERT_EQ(0, mem_alloc(w->fd, &mem, HOARD_BYTES, kinds[k], 0));
+		memset(out.ptr, 0xee, HOARD_BYTES);
+		ASSERT_EQ(0, queue_do(&w->q, desc_copy(out.addr, mem.addr, HOARD_BYTES)));
+		EXPECT_EQ(0, nonzero_in(out.ptr, HOARD_BYTES));
+		ASSERT_EQ(0, mem_free(&mem));
+	}
+}
+
+/* Nothing beside the records (docs/hardware.md, 6): the rest of the page is zero. */
+TEST_F(residue, ring_and_status_page_of_a_new_queue)
+{
+	struct wall *w = &self->wall;
+	unsigned int order;
+
+	for (order = 0; order <= w->info.ring_order_max; order += 3) {
+		struct vta_queue_create create = { .ring_order = order };
+		size_t ring = sizeof(struct vta_desc) << order;
+		struct vta_status status;
+		struct queue q;
+
+		ASSERT_EQ(0, litter(w));
+		ASSERT_EQ(0, queue_open(w->fd, &q, &create));
+		EXPECT_EQ(0, nonzero_in(q.ring, ring < q.page ? q.page : ring));
+		EXPECT_EQ(0, nonzero_in((uint8_t *)q.status + sizeof(struct vta_status),
+					q.page - sizeof(struct vta_status)));
+		memcpy(&status, (void *)q.status, sizeof(status));
+		EXPECT_EQ(VTA_QUEUE_ACTIVE, le32toh(status.state));
+		status.state = 0;
+		status.time = 0;
+		EXPECT_EQ(0, nonzero_in(&status, sizeof(status)));
+		memset(q.ring, 0xee, ring < q.page ? q.page : ring);
+		ASSERT_EQ(0, queue_close(&q));
+	}
+}
+
+/* ---- scratchpads ---- */
+
+#define ELEMS(_log)	(1u << (_log))
+
+/* Stores all accumulators; returns the number of instructions. */
+static unsigned int store(const struct core *c, struct insn *code, unsigned int tokens,
+			  uint32_t out)
+{
+	code[0] = insn_mem(OPCODE_STORE, tokens, MEM_OUT, 0, out / c->inp_bytes,
+			   1, ELEMS(c->log_acc_depth));
+	return 1;
+}
+
+#define SPY_DATA	65536u
+
+/* An attacker's context: everything to see the scratchpads with. */
+struct spy {
+	int fd;
+	struct queue q;
+	struct mem code, data, out;
+	const struct core *c;
+};
+
+static int spy_open(struct spy *spy, const struct core *c)
+{
+	spy->c = c;
+	spy->fd = card_open();
+	if (spy->fd < 0)
+		return spy->fd;
+	return queue_open(spy->fd, &spy->q, NULL) ?:
+	       mem_alloc(spy->fd, &spy->code, 4096, VTA_BUF_HOST, 0) ?:
+	       mem_alloc(spy->fd, &spy->data, SPY_DATA, VTA_BUF_HOST, 0) ?:
+	       mem_alloc(spy->fd, &spy->out, ELEMS(c->log_acc_depth) * c->inp_bytes,
+			 VTA_BUF_HOST, 0);
+}
+
+static void spy_close(struct spy *spy)
+{
+	munmap(spy->code.ptr, spy->code.size);
+	munmap(spy->data.ptr, spy->data.size);
+	munmap(spy->out.ptr, spy->out.size);
+	queue_unmap(&spy->q);
+	close(spy->fd);
+}
+
+/* Writes a stream that shows one scratchpad in @out; returns its length. */
+typedef unsigned int (*look_fn)(struct spy *spy);
+
+static unsigned int look_acc(struct spy *spy)
+{
+	return store(spy->c, spy->code.ptr, 0, spy->out.addr);
+}
+
+/* The second half of the data is zero: a micro-op of the first elements. */
+static unsigned int multiply(struct spy *spy, struct insn *code, const struct loops *loops)
+{
+	code[0] = insn_mem(OPCODE_LOAD, 0, MEM_UOP, 0, (spy->data.addr + SPY_DATA / 2) / 4, 1, 1);
+	code[1] = insn_gemm(spy->c, POP_PREV | PUSH_NEXT, 0, loops);
+	return 2 + store(spy->c, code + 2, POP_PREV, spy->out.addr);
+}
+
+/* acc[i] += inp[i] x the unit matrix. */
+static unsigned int look_inp(struct spy *spy)
+{
+	const struct core *c = spy->c;
+	unsigned int n = ELEMS(c->log_inp_depth < c->log_acc_depth ? c->log_inp_depth :
+								      c->log_acc_depth);
+	struct loops loops = { .uop_end = 1, .outer = n, .inner = 1, .dst = { 1 }, .src = { 1 } };
+	struct insn *code = spy->code.ptr;
+	uint8_t *unit = spy->data.ptr;
+	unsigned int i;
+
+	memset(spy->data.ptr, 0, spy->data.size);
+	for (i = 0; i < c->block; i++)
+		unit[i * c->block + i] = 1;
+	code[0] = insn_mem(OPCODE_LOAD, PUSH_NEXT, MEM_WGT, 0, spy->data.addr / c->wgt_bytes, 1, 1);
+	return 1 + multiply(spy, code + 1, &loops);
+}
+
+/* acc[i] += the first column of wgt[i]. */
+static unsigned int look_wgt(struct spy *spy)
+{
+	const struct core *c = spy->c;
+	unsigned int n = ELEMS(c->log_wgt_depth < c->log_acc_depth ? c->log_wgt_depth :
+								      c->log_acc_depth);
+	struct loops loops = { .uop_end = 1, .outer = n, .inner = 1, .dst = { 1 }, .wgt = { 1 } };
+	struct insn *code = spy->code.ptr;
+
+	memset(spy->data.ptr, 0, spy->data.size);
+	*(uint8_t *)spy->data.ptr = 1;
+	code[0] = insn_mem(OPCODE_LOAD, PUSH_NEXT, MEM_INP, 0, spy->data.addr / c->inp_bytes, 1, 1);
+	return 1 + multiply(spy, code + 1, &loops);
+}
+
+/*
+ * acc[uop[i].dst] += 256 / uops for some of the micro-ops: all in accumulator 0, a
+ * multiple of 256, unless one of them is not 0.
+ */
+static unsigned int look_uop(struct spy *spy)
+{
+	const struct core *c = spy->c;
+	unsigned int n = ELEMS(c->log_uop_depth) < 256 ? ELEMS(c->log_uop_depth) : 256;
+	struct loops loops = { .uop_end = n, .outer = 1, .inner = 1 };
+	struct insn *code = spy->code.ptr;
+
+	code[0] = insn_alu(c, PUSH_NEXT, ALU_ADD, 256 / n, &loops);
+	return 1 + store(c, code + 1, POP_PREV, spy->out.addr);
+}
+
+static const struct {
+	const char *name;
+	look_fn look;
+} looks[] = {
+	{ "acc", look_acc }, { "inp", look_inp }, { "wgt", look_wgt }, { "uop", look_uop },
+};
+
+/* Bytes that are not 0 in a scratchpad, as far as the spy can tell; -1: it cannot. */
+static int spy_look(struct spy *spy, look_fn look)
+{
+	unsigned int n = look(spy);
+
+	memset(spy->out.ptr, 0xee, spy->out.size);
+	if (queue_do(&spy->q, desc_run(spy->code.addr, n, 0)))
+		return -1;
+	return (int)nonzero_in(spy->out.ptr, spy->out.size);
+}
+
+/* Fills all scratchpads as the victim does. */
+static int spy_soil(struct spy *spy)
+{
+	const struct core *c = spy->c;
+	struct insn *code = spy->code.ptr;
+	uint32_t data = spy->data.addr;
+
+	memset(spy->data.ptr, VICTIM_SCRATCH, spy->data.size);
+	code[0] = insn_mem(OPCODE_LOAD, 0, MEM_UOP, 0, data / 4, 1, 256);
+	code[1] = insn_mem(OPCODE_LOAD, 0, MEM_ACC, 0, data / c->acc_bytes, 1, 64);
+	code[2] = insn_mem(OPCODE_LOAD, 0, MEM_INP, 0, data / c->inp_bytes, 1, 64);
+	code[3] = insn_mem(OPCODE_LOAD, 0, MEM_WGT, 0, data / c->wgt_bytes, 1, 64);
+	return queue_do(&spy->q, desc_run(spy->code.addr, 4, 0));
+}
+
+/* The spy sees what is in each scratchpad, when it is its own. */
+TEST_F(residue, spy_is_not_blind)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(looks); i++) {
+		struct spy spy;
+		unsigned int tries = 0;
+		int seen;
+
+		/* The victim may come in between. */
+		ASSERT_EQ(0, spy_open(&spy, &self->wall.core));
+		do {
+			ASSERT_EQ(0, spy_soil(&spy));
+			seen = spy_look(&spy, looks[i].look);
+		} while (!seen && ++tries < 100);
+		EXPECT_LT(0, seen) {
+			TH_LOG("of %s", looks[i].name);
+		}
+		spy_close(&spy);
+	}
+}
+
+/* Each time the victim has run in between. */
+TEST_F(residue, scratchpads_after_the_victim)
+{
+	unsigned int round, i;
+	struct spy spy;
+
+	ASSERT_EQ(0, spy_open(&spy, &self->wall.core));
+	for (round = 0; round < 5; round++) {
+		for (i = 0; i < ARRAY_SIZE(looks); i++) {
+			ASSERT_EQ(0, victim_progress(&self->wall.victim, 1));
+			EXPECT_EQ(0, spy_look(&spy, looks[i].look)) {
+				TH_LOG("in %s", looks[i].name);
+			}
+		}
+	}
+	spy_close(&spy);
+}
+
+/* Who had the number before is somebody else. */
+TEST_F(residue, scratchpads_of_a_context_of_the_same_number)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(looks); i++) {
+		struct holding before;
+		struct spy spy;
+
+		ASSERT_EQ(0, spy_open(&spy, &self->wall.core));
+		before = holding_of(spy.fd);
+		ASSERT_EQ(0, spy_soil(&spy));
+		spy_close(&spy);
+		ASSERT_EQ(0, spy_open(&spy, &self->wall.core));
+		ASSERT_EQ(before.context, holding_of(spy.fd).context);
+		EXPECT_EQ(0, spy_look(&spy, looks[i].look)) {
+			TH_LOG("in %s", looks[i].name);
+		}
+		spy_close(&spy);
+	}
+}
+
+/* A RUN that is given up, or faults, leaves nothing to others either. */
+TEST_F(residue, scratchpads_after_a_fault)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(looks); i++) {
+		struct spy a, b;
+
+		ASSERT_EQ(0, spy_open(&a, &self->wall.core));
+		ASSERT_EQ(0, spy_open(&b, &self->wall.core));
+		ASSERT_EQ(0, spy_soil(&a));
+		EXPECT_EQ(-EIO, queue_do(&a.q, desc_run(HOLE, 1, 0)));
+		EXPECT_EQ(0, spy_look(&b, looks[i].look)) {
+			TH_LOG("in %s", looks[i].name);
+		}
+		spy_close(&a);
+		spy_close(&b);
+	}
+}
+
+TEST_HARNESS_MAIN
