@@ -10,18 +10,23 @@
 #include <linux/mm_types.h>
 #include <linux/types.h>
 
-#include "vta_host.h"
+#include "vta_mmu.h"
 #include "vta.h"
 
-struct gen_pool;
+struct dma_buf_attachment;
+struct sg_table;
 struct vta_ctx;
+struct vta_mem;
+
+#define VTA_BO_SIZE_MAX	(VTA_ADDR_END - PAGE_SIZE)
 
 /* In vta_bo.flags beside VTA_BUF_*. */
 #define VTA_BO_KERNEL	0x80000000u	/* made for a queue: not the user's to free */
 #define VTA_BO_STATUS	0x40000000u	/* has no device address; users only read */
+#define VTA_BO_BORROWED	0x20000000u	/* memory of others: no mmap(), no export */
 
 /**
- * struct vta_bo - a buffer
+ * struct vta_bo - a buffer: memory with a place in a context
  * @ref: held by the context's table and by CPU mappings
  * @ctx: the context (constant)
  * @size: bytes, a multiple of the CPU's page (constant)
@@ -30,9 +35,9 @@ struct vta_ctx;
  *         and the user's handle (constant)
  * @addr: its device address; 0 if it has none, or has lost it. The rest is
  *        protected by vta_ctx.lock
- * @host: host memory
- * @offset: in card memory, if @flags has VTA_BUF_CARD
- * @has_memory: @host or @offset is the buffer's
+ * @mem: its memory, NULL if it has lost it
+ * @sgt: bus addresses of host memory while the card may reach it, else NULL
+ * @attach: if that is memory of another driver
  * @node: in vta_ctx.bo_list, from publishing until the last reference goes
  */
 struct vta_bo {
@@ -42,9 +47,9 @@ struct vta_bo {
 	u32 flags;
 	u32 pgoff;
 	u64 addr;
-	struct vta_host host;
-	u64 offset;
-	bool has_memory;
+	struct vta_mem *mem;
+	struct sg_table *sgt;
+	struct dma_buf_attachment *attach;
 	struct list_head node;
 };
 
@@ -52,12 +57,17 @@ struct vta_bo {
 int vta_bo_alloc(struct vta_ctx *ctx, struct vta_buf_alloc *arg);
 int vta_bo_free(struct vta_ctx *ctx, struct vta_buf_free *arg);
 
+/* Whether a user may ask for this place. */
+bool vta_bo_place_valid(u64 size, u32 flags, u64 align, u64 addr);
+
 /*
- * A buffer with zeroed memory that nobody can see yet. @addr: the device
- * address, or 0 for any multiple of @align; with VTA_BO_STATUS, there is none
- * and @pgoff of the buffer is the caller's to set.
+ * A buffer that nobody can see yet; takes over the caller's reference to @mem,
+ * also if it fails. @addr: the device address, or 0 for any multiple of @align,
+ * or of a page if that is 0; with VTA_BO_STATUS, there is none and @pgoff of the
+ * buffer is the caller's to set.
  */
-struct vta_bo *vta_bo_create(struct vta_ctx *ctx, u64 size, u32 flags, u64 align, u64 addr);
+struct vta_bo *vta_bo_create(struct vta_ctx *ctx, struct vta_mem *mem, u32 flags, u64 align,
+			     u64 addr);
 
 /* Drops what was created and not published. */
 void vta_bo_discard(struct vta_bo *bo);
@@ -82,9 +92,7 @@ void vta_bo_drop(struct vta_bo *bo);
 void vta_bo_put(struct vta_bo *bo);
 int vta_bo_mmap(struct vta_bo *bo, struct vm_area_struct *vma);
 
-/* ---- Pools: card memory of the card, device addresses of a context ---- */
-
-struct gen_pool *vta_mem_pool_create(u64 size);
-struct gen_pool *vta_addr_pool_create(void);
+/* The buffer of that name, or an error. */
+struct vta_bo *vta_bo_find(struct vta_ctx *ctx, u32 handle);
 
 #endif /* VTA_BO_H */

@@ -8,7 +8,9 @@
 #ifndef VTA_COMPAT_H
 #define VTA_COMPAT_H
 
+#include <linux/dma-buf.h>
 #include <linux/mm.h>
+#include <linux/module.h>
 
 #ifndef VTA_HAVE_VM_FLAGS_SET	/* before 6.3 */
 static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
@@ -20,6 +22,64 @@ static inline void vm_flags_clear(struct vm_area_struct *vma, vm_flags_t flags)
 {
 	vma->vm_flags &= ~flags;
 }
+#endif
+
+/* Whether nobody cleans the page but by writing it to swap, if that. */
+static inline bool vta_page_is_swap_backed(struct page *page)
+{
+#ifdef VTA_HAVE_FOLIO_SWAPBACKED	/* tested of folios only */
+	struct folio *folio = page_folio(page);
+
+	return folio_test_anon(folio) || folio_test_swapbacked(folio) ||
+	       folio_test_hugetlb(folio);
+#else
+	return PageAnon(page) || PageSwapBacked(page) || PageHuge(page);
+#endif
+}
+
+/*
+ * What to ask for beside FOLL_LONGTERM to pin up to @nr pages for reading. A page
+ * that will be copied on the next write to it must be copied now, or the process
+ * will write to one page and the card read another. Kernels that keep FOLL_* in
+ * mm_types.h (since 6.3) do that themselves; before, one has to pretend to write.
+ */
+static inline unsigned int vta_pin_read_flags(unsigned long addr, unsigned long *nr)
+{
+	unsigned int flags = 0;
+#ifndef VTA_HAVE_FOLL_LONGTERM
+	struct vm_area_struct *vma;
+
+	mmap_read_lock(current->mm);
+	vma = find_vma(current->mm, addr);
+	if (vma && vma->vm_start <= addr) {
+		*nr = min(*nr, (vma->vm_end - addr) >> PAGE_SHIFT);
+		if ((vma->vm_flags & (VM_SHARED | VM_MAYWRITE)) == VM_MAYWRITE)
+			flags = FOLL_WRITE | FOLL_FORCE;
+	}
+	mmap_read_unlock(current->mm);
+#endif
+	return flags;
+}
+
+#ifndef VTA_HAVE_MAP_ATTACHMENT_UNLOCKED	/* before 6.2 */
+static inline struct sg_table *
+dma_buf_map_attachment_unlocked(struct dma_buf_attachment *attach, enum dma_data_direction dir)
+{
+	return dma_buf_map_attachment(attach, dir);
+}
+
+static inline void
+dma_buf_unmap_attachment_unlocked(struct dma_buf_attachment *attach, struct sg_table *sgt,
+				  enum dma_data_direction dir)
+{
+	dma_buf_unmap_attachment(attach, sgt, dir);
+}
+#endif
+
+#ifdef VTA_HAVE_IMPORT_NS_STRING	/* since 6.13 */
+#define VTA_IMPORT_NS(ns)	MODULE_IMPORT_NS(#ns)
+#else
+#define VTA_IMPORT_NS(ns)	MODULE_IMPORT_NS(ns)
 #endif
 
 #endif /* VTA_COMPAT_H */

@@ -2,6 +2,7 @@
 /*
  * vta_ctx.c - contexts: what an open file has of the card
  */
+#include <linux/capability.h>
 #include <linux/fs.h>
 #include <linux/genalloc.h>
 #include <linux/mm.h>
@@ -11,9 +12,11 @@
 #include "vta_bo.h"
 #include "vta_ctx.h"
 #include "vta_device.h"
+#include "vta_pool.h"
 #include "vta_queue.h"
 #include "vta_reset.h"
 #include "vta_trace.h"
+#include "vta_user.h"
 
 /* Under vta_device.lock: the card is not being reset. */
 static int vta_ctx_attach(struct vta_ctx *ctx)
@@ -42,11 +45,17 @@ struct vta_ctx *vta_ctx_open(struct vta_device *vdev, struct file *file)
 	ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
 	if (!ctx)
 		return ERR_PTR(-ENOMEM);
-	ctx->addr_pool = vta_addr_pool_create();
+	ctx->addr_pool = vta_pool_create_addrs();
 	if (!ctx->addr_pool) {
-		kfree(ctx);
-		return ERR_PTR(-ENOMEM);
+		ret = -ENOMEM;
+		goto err_free;
 	}
+	ctx->user = vta_user_get(vdev);
+	if (IS_ERR(ctx->user)) {
+		ret = PTR_ERR(ctx->user);
+		goto err_pool;
+	}
+	ctx->exempt = capable(CAP_SYS_RESOURCE);
 	ctx->vdev = vdev;
 	ctx->file = file;
 	ctx->tgid = task_tgid_nr(current);
@@ -60,14 +69,19 @@ struct vta_ctx *vta_ctx_open(struct vta_device *vdev, struct file *file)
 	mutex_lock(&vdev->lock);
 	ret = vta_ctx_attach(ctx);
 	mutex_unlock(&vdev->lock);
-	if (ret) {
-		mutex_destroy(&ctx->lock);
-		gen_pool_destroy(ctx->addr_pool);
-		kfree(ctx);
-		return ERR_PTR(ret);
-	}
+	if (ret)
+		goto err_user;
 	trace_vta_ctx_open(ctx);
 	return ctx;
+
+err_user:
+	mutex_destroy(&ctx->lock);
+	vta_user_put(vdev, ctx->user);
+err_pool:
+	gen_pool_destroy(ctx->addr_pool);
+err_free:
+	kfree(ctx);
+	return ERR_PTR(ret);
 }
 
 /* Makes the card forget the context. If it does not, it must be reset. */
@@ -119,6 +133,7 @@ void vta_ctx_close(struct vta_ctx *ctx)
 	xa_destroy(&ctx->bos);
 	gen_pool_destroy(ctx->addr_pool);
 	mutex_destroy(&ctx->lock);
+	vta_user_put(vdev, ctx->user);
 	kfree(ctx);
 }
 
@@ -165,19 +180,4 @@ void vta_ctx_drop(struct vta_ctx *ctx)
 	vta_mmu_fini(&ctx->mmu);
 out:
 	mutex_unlock(&ctx->lock);
-}
-
-vm_fault_t vta_ctx_fault_blank(struct vta_ctx *ctx, struct vm_fault *vmf)
-{
-	struct vm_area_struct *vma = vmf->vma;
-
-	lockdep_assert_held(&ctx->lock);
-
-	if (!ctx->blank)
-		ctx->blank = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
-	if (!ctx->blank)
-		return VM_FAULT_OOM;
-	/* Ordinary memory, whatever the mapping was of. */
-	return vmf_insert_pfn_prot(vma, vmf->address, page_to_pfn(ctx->blank),
-				   vm_get_page_prot(vma->vm_flags));
 }

@@ -19,6 +19,7 @@ struct file;
 struct gen_pool;
 struct page;
 struct vta_device;
+struct vta_user;
 
 /**
  * struct vta_ctx - a context
@@ -27,6 +28,8 @@ struct vta_device;
  * @node: in vta_device.ctxs
  * @tgid: who opened it, for messages
  * @comm: the same
+ * @user: who it is counted against
+ * @exempt: no limit of what one user may have applies
  * @poll_wq: where poll() waits
  * @addr_pool: free device addresses
  * @lock: Protects: all below, and that the card may be used for this context:
@@ -41,7 +44,9 @@ struct vta_device;
  * @nr_queues: how many
  * @host_bytes: host memory in buffers
  * @card_bytes: card memory in buffers
- * @blank: what mappings show that have lost what they showed
+ * @pinned_bytes: memory of processes in buffers
+ * @imported_bytes: memory of dma-bufs in buffers
+ * @blank: what mappings of the file show that have lost what they showed
  *
  * A context has either all it needs of the card or nothing: vta_ctx_drop()
  * takes it, at the latest when the file is closed.
@@ -52,6 +57,8 @@ struct vta_ctx {
 	struct list_head node;
 	pid_t tgid;
 	char comm[TASK_COMM_LEN];
+	struct vta_user *user;
+	bool exempt;
 	wait_queue_head_t poll_wq;
 	struct gen_pool *addr_pool;
 
@@ -64,6 +71,8 @@ struct vta_ctx {
 	unsigned int nr_queues;
 	u64 host_bytes;
 	u64 card_bytes;
+	u64 pinned_bytes;
+	u64 imported_bytes;
 	struct page *blank;
 };
 
@@ -76,11 +85,5 @@ void vta_ctx_close(struct vta_ctx *ctx);
  */
 void vta_ctx_revoke(struct vta_ctx *ctx);
 void vta_ctx_drop(struct vta_ctx *ctx);
-
-/*
- * Resolves a page fault with a page of zeroes of the context's own, under
- * vta_ctx.lock: a mapping that has lost what it showed is harmless, not fatal.
- */
-vm_fault_t vta_ctx_fault_blank(struct vta_ctx *ctx, struct vm_fault *vmf);
 
 #endif /* VTA_CTX_H */

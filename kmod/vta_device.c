@@ -7,9 +7,9 @@
 #include <linux/sizes.h>
 #include <linux/slab.h>
 
-#include "vta_bo.h"
 #include "vta_device.h"
 #include "vta_drv.h"
+#include "vta_pool.h"
 #include "vta_reset.h"
 #include "vta.h"
 
@@ -25,6 +25,7 @@ static void vta_device_release(struct device *dev)
 	ida_destroy(&vdev->queue_ids);
 	ida_destroy(&vdev->ctx_ids);
 	ida_free(&vta_minors, MINOR(dev->devt));
+	mutex_destroy(&vdev->exports_lock);
 	mutex_destroy(&vdev->tlb_lock);
 	mutex_destroy(&vdev->lock);
 	kfree(vdev->vectors);
@@ -50,6 +51,10 @@ struct vta_device *vta_device_create(struct pci_dev *pdev, dev_t base)
 	vdev->pdev = pdev;
 	mutex_init(&vdev->lock);
 	mutex_init(&vdev->tlb_lock);
+	spin_lock_init(&vdev->users_lock);
+	INIT_LIST_HEAD(&vdev->users);
+	mutex_init(&vdev->exports_lock);
+	INIT_LIST_HEAD(&vdev->exports);
 	INIT_LIST_HEAD(&vdev->ctxs);
 	INIT_WORK(&vdev->reset_work, vta_reset_work);
 	ida_init(&vdev->queue_ids);
@@ -245,6 +250,6 @@ int vta_device_map(struct vta_device *vdev)
 		return -ENOMEM;
 	}
 
-	vdev->mem_pool = vta_mem_pool_create(vdev->caps.mem_size);
+	vdev->mem_pool = vta_pool_create_mem(vdev->caps.mem_size);
 	return vdev->mem_pool ? 0 : -ENOMEM;
 }

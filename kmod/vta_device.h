@@ -46,7 +46,8 @@ struct vta_caps {
  *
  * Lifetime. The memory belongs to @dev's reference count. The PCI driver holds
  * one reference from probe to remove; @cdev is a child of @dev, so each open
- * file holds one until after its release. Open cannot race removal: it takes
+ * file holds one until after its release; memory made for the card holds one,
+ * which dma-bufs can keep for longer than files. Open cannot race removal: it takes
  * @lock and finds @gone.
  *
  * The card itself (@pdev, @regs, @mem, interrupts, DMA) may be used only
@@ -58,6 +59,8 @@ struct vta_caps {
  *
  *	vta_device.lock > vta_ctx.lock > vta_device.tlb_lock
  *	                  vta_ctx.lock > vta_vector.lock > vta_ctx.poll_wq.lock
+ *	                  vta_ctx.lock > vta_device.exports_lock
+ *	                  vta_ctx.lock > a dma-buf's reservation lock
  *	      mmap_lock > vta_ctx.lock
  *
  * so a user's memory must not be touched under any of them.
@@ -71,7 +74,10 @@ struct vta_device {
 	phys_addr_t mem_phys;
 	phys_addr_t doorbell_phys;
 	struct vta_caps caps;
-	struct gen_pool *mem_pool;	/* card memory, see vta_bo.c */
+	struct gen_pool *mem_pool;	/* card memory, see vta_pool.c */
+	atomic64_t host_bytes;		/* host memory in buffers, for sysfs */
+	atomic64_t pinned_bytes;	/* memory of processes in buffers */
+	atomic64_t table_bytes;		/* page tables */
 	struct vta_vector *vectors;
 	unsigned int nr_vectors;
 	atomic_t events;		/* REG_EVENT bits seen, not yet handled */
@@ -81,6 +87,10 @@ struct vta_device {
 	struct work_struct reset_work;
 	bool reset_wanted;
 	struct mutex tlb_lock;		/* Protects: REG_TLB_INVALIDATE */
+	spinlock_t users_lock;		/* Protects: @users and what is in it */
+	struct list_head users;		/* struct vta_user */
+	struct mutex exports_lock;	/* Protects: @exports, and what vta_mem.h says */
+	struct list_head exports;	/* struct vta_export */
 	/*
 	 * Protects: everything below. Held during opening and closing of files
 	 * and all through a reset, so that they wait for each other.

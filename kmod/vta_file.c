@@ -6,6 +6,7 @@
  * form; what they mean is the business of contexts, buffers and queues.
  */
 #include <linux/bitfield.h>
+#include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/genalloc.h>
 #include <linux/mm.h>
@@ -20,6 +21,10 @@
 #include "vta_ctx.h"
 #include "vta_device.h"
 #include "vta_drv.h"
+#include "vta_export.h"
+#include "vta_import.h"
+#include "vta_mem.h"
+#include "vta_pin.h"
 #include "vta_queue.h"
 #include "vta_wait.h"
 #include "vta.h"
@@ -34,6 +39,9 @@ static_assert(sizeof(struct vta_stamp) == 32);
 static_assert(sizeof(struct vta_info) == 80);
 static_assert(sizeof(struct vta_buf_alloc) == 40);
 static_assert(sizeof(struct vta_buf_free) == 8);
+static_assert(sizeof(struct vta_buf_pin) == 40);
+static_assert(sizeof(struct vta_buf_export) == 16);
+static_assert(sizeof(struct vta_buf_import) == 40);
 static_assert(sizeof(struct vta_queue_create) == 56);
 static_assert(sizeof(struct vta_queue_destroy) == 8);
 static_assert(sizeof(struct vta_wait) == 32);
@@ -43,6 +51,9 @@ union vta_arg {
 	struct vta_info info;
 	struct vta_buf_alloc buf_alloc;
 	struct vta_buf_free buf_free;
+	struct vta_buf_pin buf_pin;
+	struct vta_buf_export buf_export;
+	struct vta_buf_import buf_import;
 	struct vta_queue_create queue_create;
 	struct vta_queue_destroy queue_destroy;
 	struct vta_wait wait;
@@ -68,6 +79,12 @@ static const struct vta_ioctl vta_ioctls[] = {
 		VTA_IOCTL_BUF_ALLOC, offsetofend(struct vta_buf_alloc, handle) },
 	[_IOC_NR(VTA_IOCTL_BUF_FREE)] = {
 		VTA_IOCTL_BUF_FREE, offsetofend(struct vta_buf_free, pad) },
+	[_IOC_NR(VTA_IOCTL_BUF_PIN)] = {
+		VTA_IOCTL_BUF_PIN, offsetofend(struct vta_buf_pin, handle) },
+	[_IOC_NR(VTA_IOCTL_BUF_EXPORT)] = {
+		VTA_IOCTL_BUF_EXPORT, offsetofend(struct vta_buf_export, pad) },
+	[_IOC_NR(VTA_IOCTL_BUF_IMPORT)] = {
+		VTA_IOCTL_BUF_IMPORT, offsetofend(struct vta_buf_import, pad) },
 	[_IOC_NR(VTA_IOCTL_QUEUE_CREATE)] = {
 		VTA_IOCTL_QUEUE_CREATE, offsetofend(struct vta_queue_create, doorbell_size) },
 	[_IOC_NR(VTA_IOCTL_QUEUE_DESTROY)] = {
@@ -109,7 +126,9 @@ static int vta_file_info(struct vta_ctx *ctx, struct vta_info *info)
 	return 0;
 }
 
-static int vta_file_call(struct vta_ctx *ctx, unsigned int nr, union vta_arg *arg)
+/* @made: a file that is to become the descriptor in the answer */
+static int vta_file_call(struct vta_ctx *ctx, unsigned int nr, union vta_arg *arg,
+			 struct file **made)
 {
 	switch (nr) {
 	case _IOC_NR(VTA_IOCTL_INFO):
@@ -118,6 +137,12 @@ static int vta_file_call(struct vta_ctx *ctx, unsigned int nr, union vta_arg *ar
 		return vta_bo_alloc(ctx, &arg->buf_alloc);
 	case _IOC_NR(VTA_IOCTL_BUF_FREE):
 		return vta_bo_free(ctx, &arg->buf_free);
+	case _IOC_NR(VTA_IOCTL_BUF_PIN):
+		return vta_pin(ctx, &arg->buf_pin);
+	case _IOC_NR(VTA_IOCTL_BUF_EXPORT):
+		return vta_export(ctx, &arg->buf_export, made);
+	case _IOC_NR(VTA_IOCTL_BUF_IMPORT):
+		return vta_import(ctx, &arg->buf_import);
 	case _IOC_NR(VTA_IOCTL_QUEUE_CREATE):
 		return vta_queue_create(ctx, &arg->queue_create);
 	case _IOC_NR(VTA_IOCTL_QUEUE_DESTROY):
@@ -135,7 +160,8 @@ static int vta_file_call(struct vta_ctx *ctx, unsigned int nr, union vta_arg *ar
  * Takes back what a call has made and cannot tell the caller of. Who guesses the
  * handle meanwhile, and uses it, loses it: it is the same file.
  */
-static void vta_file_undo(struct vta_ctx *ctx, unsigned int nr, const union vta_arg *arg)
+static void vta_file_undo(struct vta_ctx *ctx, unsigned int nr, const union vta_arg *arg,
+			  struct file *made)
 {
 	struct vta_queue_destroy queue = {};
 	struct vta_buf_free buf = {};
@@ -144,6 +170,18 @@ static void vta_file_undo(struct vta_ctx *ctx, unsigned int nr, const union vta_
 	case _IOC_NR(VTA_IOCTL_BUF_ALLOC):
 		buf.handle = arg->buf_alloc.handle;
 		vta_bo_free(ctx, &buf);
+		break;
+	case _IOC_NR(VTA_IOCTL_BUF_PIN):
+		buf.handle = arg->buf_pin.handle;
+		vta_bo_free(ctx, &buf);
+		break;
+	case _IOC_NR(VTA_IOCTL_BUF_IMPORT):
+		buf.handle = arg->buf_import.handle;
+		vta_bo_free(ctx, &buf);
+		break;
+	case _IOC_NR(VTA_IOCTL_BUF_EXPORT):
+		put_unused_fd(arg->buf_export.fd);
+		fput(made);
 		break;
 	case _IOC_NR(VTA_IOCTL_QUEUE_CREATE):
 		queue.queue = arg->queue_create.queue;
@@ -164,6 +202,7 @@ static long vta_ioctl(struct file *file, unsigned int cmd, unsigned long user)
 	size_t size = _IOC_SIZE(cmd);
 	void __user *uarg = (void __user *)user;
 	const struct vta_ioctl *ioctl;
+	struct file *made = NULL;
 	union vta_arg arg = {};
 	size_t ksize;
 	int ret;
@@ -188,16 +227,18 @@ static long vta_ioctl(struct file *file, unsigned int cmd, unsigned long user)
 			return ret;
 	}
 
-	ret = vta_file_call(ctx, nr, &arg);
+	ret = vta_file_call(ctx, nr, &arg, &made);
 
 	if (cmd & IOC_OUT && (!ret || ioctl->out_always)) {
 		if (copy_to_user(uarg, &arg, min(size, ksize)) ||
 		    (size > ksize && clear_user(uarg + ksize, size - ksize))) {
 			if (!ret)
-				vta_file_undo(ctx, nr, &arg);
+				vta_file_undo(ctx, nr, &arg, made);
 			return -EFAULT;
 		}
 	}
+	if (made)
+		fd_install(arg.buf_export.fd, made);
 	return ret;
 }
 
@@ -209,12 +250,9 @@ static int vta_mmap(struct file *file, struct vm_area_struct *vma)
 
 	if (READ_ONCE(ctx->dead))
 		return -ENODEV;
-	if (!(vma->vm_flags & VM_MAYSHARE))
-		return -EINVAL;
-	if (vma->vm_flags & VM_EXEC)
-		return -EACCES;
-	vm_flags_clear(vma, VM_MAYEXEC);
-	vm_flags_set(vma, VM_IO | VM_PFNMAP | VM_DONTEXPAND | VM_DONTDUMP);
+	ret = vta_vma_init(vma);
+	if (ret)
+		return ret;
 
 	mutex_lock(&ctx->lock);
 	bo = xa_load(&ctx->bos, vma->vm_pgoff);
@@ -274,6 +312,8 @@ static void vta_show_fdinfo(struct seq_file *m, struct file *file)
 	seq_printf(m, "vta-context:\t%u\n", ctx->mmu.id);
 	seq_printf(m, "vta-host-bytes:\t%llu\n", ctx->host_bytes);
 	seq_printf(m, "vta-card-bytes:\t%llu\n", ctx->card_bytes);
+	seq_printf(m, "vta-pinned-bytes:\t%llu\n", ctx->pinned_bytes);
+	seq_printf(m, "vta-imported-bytes:\t%llu\n", ctx->imported_bytes);
 	seq_printf(m, "vta-queues:\t%u\n", ctx->nr_queues);
 	mutex_unlock(&ctx->lock);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_host.c - host memory that the card can reach
+ * vta_host.c - pages of host memory, and showing them to a device
  *
  * The pages are scattered; only the card's view of them is contiguous. They
  * come in chunks of 2 MiB while those are to be had cheaply, for the sake of
@@ -15,17 +15,20 @@
 #include <linux/dma-mapping.h>
 #include <linux/iommu.h>
 #include <linux/mm.h>
-#include <linux/pci.h>
+#include <linux/scatterlist.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
-#include "vta_device.h"
 #include "vta_host.h"
 #include "vta_mmu.h"
 
 #define VTA_CHUNK_ORDER	(VTA_L1_SHIFT - PAGE_SHIFT)
 
-/* Never the OOM killer: a user asks for much, and the user is told no. */
+/*
+ * Never the OOM killer: a user asks for much, and the user is told no. Tables
+ * that grow with the pages are asked for in the same way.
+ */
+#define VTA_TABLE_GFP	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 #define VTA_PAGE_GFP	(GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 #define VTA_CHUNK_GFP	(GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NORETRY | __GFP_NOWARN)
 
@@ -43,19 +46,26 @@ static int vta_host_grow(struct vta_host *host, gfp_t gfp, unsigned int order)
 	return 0;
 }
 
+int vta_host_init(struct vta_host *host, u64 size)
+{
+	host->pages = kvcalloc(size >> PAGE_SHIFT, sizeof(*host->pages), VTA_TABLE_GFP);
+	host->nr = 0;
+	return host->pages ? 0 : -ENOMEM;
+}
+
 int vta_host_alloc(struct vta_host *host, u64 size)
 {
 	unsigned long total = size >> PAGE_SHIFT;
 	bool chunks = true;
-	int ret = 0;
+	int ret;
 
-	/* Do not drive the machine to the wall to find that it does not fit. */
-	if ((long)total > si_mem_available())
+	/*
+	 * Do not drive the machine to the wall to find that it does not fit,
+	 * with the tables, which take up to 48 bytes a page.
+	 */
+	if ((long)(total + total / 64) > si_mem_available())
 		return -ENOMEM;
-	host->pages = kvcalloc(total, sizeof(*host->pages), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (!host->pages)
-		return -ENOMEM;
-
+	ret = vta_host_init(host, size);
 	while (host->nr < total && !ret) {
 		if (chunks && total - host->nr >= BIT(VTA_CHUNK_ORDER))
 			chunks = !vta_host_grow(host, VTA_CHUNK_GFP, VTA_CHUNK_ORDER);
@@ -93,7 +103,8 @@ static phys_addr_t vta_bus_to_phys(struct device *dev, dma_addr_t bus)
 }
 
 /* Pages are bounced piece by piece, so each piece is looked at. */
-static bool vta_host_is_direct(struct vta_host *host, struct device *dev)
+static bool vta_host_is_direct(const struct vta_host *host, struct sg_table *sgt,
+			       struct device *dev)
 {
 	struct scatterlist *sg;
 	unsigned long page = 0;
@@ -101,7 +112,7 @@ static bool vta_host_is_direct(struct vta_host *host, struct device *dev)
 
 	if (!dev_is_dma_coherent(dev))
 		return false;
-	for_each_sgtable_dma_sg(&host->sgt, sg, i) {
+	for_each_sgtable_dma_sg(sgt, sg, i) {
 		if (vta_bus_to_phys(dev, sg_dma_address(sg)) != page_to_phys(host->pages[page]))
 			return false;
 		page += sg_dma_len(sg) >> PAGE_SHIFT;
@@ -109,35 +120,42 @@ static bool vta_host_is_direct(struct vta_host *host, struct device *dev)
 	return true;
 }
 
-int vta_host_map(struct vta_host *host, struct vta_device *vdev, enum dma_data_direction dir)
+struct sg_table *vta_host_map(const struct vta_host *host, struct device *dev,
+			      enum dma_data_direction dir)
 {
-	struct device *dev = &vdev->pdev->dev;
+	struct sg_table *sgt;
 	int ret;
 
-	ret = sg_alloc_table_from_pages(&host->sgt, host->pages, host->nr, 0,
-					(u64)host->nr << PAGE_SHIFT, GFP_KERNEL_ACCOUNT);
+	sgt = kzalloc(sizeof(*sgt), GFP_KERNEL_ACCOUNT);
+	if (!sgt)
+		return ERR_PTR(-ENOMEM);
+	ret = sg_alloc_table_from_pages(sgt, host->pages, host->nr, 0,
+					(u64)host->nr << PAGE_SHIFT, VTA_TABLE_GFP);
 	if (ret)
-		return ret;
-	host->dir = dir;
-	ret = dma_map_sgtable(dev, &host->sgt, dir, 0);
-	if (!ret && vta_host_is_direct(host, dev))
-		return 0;
+		goto err_free;
+	ret = dma_map_sgtable(dev, sgt, dir, 0);
+	if (ret) {
+		/* Only too much for bounce buffers says anything else. */
+		if (ret != -ENOMEM)
+			ret = -EOPNOTSUPP;
+		goto err_table;
+	}
+	if (!vta_host_is_direct(host, sgt, dev)) {
+		vta_host_unmap(sgt, dev, dir);
+		return ERR_PTR(-EOPNOTSUPP);
+	}
+	return sgt;
 
-	if (ret)
-		sg_free_table(&host->sgt);
-	else
-		vta_host_unmap(host, vdev);
-	if (ret == -ENOMEM)
-		return ret;
-	dev_err_ratelimited(&vdev->dev,
-			    "this host would copy what card and processes share: boot without swiotlb=force or memory encryption, or with an IOMMU\n");
-	return -EOPNOTSUPP;
+err_table:
+	sg_free_table(sgt);
+err_free:
+	kfree(sgt);
+	return ERR_PTR(ret);
 }
 
-void vta_host_unmap(struct vta_host *host, struct vta_device *vdev)
+void vta_host_unmap(struct sg_table *sgt, struct device *dev, enum dma_data_direction dir)
 {
-	if (!host->sgt.sgl)
-		return;
-	dma_unmap_sgtable(&vdev->pdev->dev, &host->sgt, host->dir, 0);
-	sg_free_table(&host->sgt);
+	dma_unmap_sgtable(dev, sgt, dir, 0);
+	sg_free_table(sgt);
+	kfree(sgt);
 }

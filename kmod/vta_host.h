@@ -1,37 +1,39 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * vta_host.h - host memory that the card can reach
+ * vta_host.h - pages of host memory, and showing them to a device
  */
 #ifndef VTA_HOST_H
 #define VTA_HOST_H
 
 #include <linux/dma-direction.h>
-#include <linux/scatterlist.h>
 #include <linux/types.h>
 
-struct vta_device;
+struct device;
 struct page;
+struct sg_table;
 
 /**
- * struct vta_host - pages, and their bus addresses while they are mapped
- * @pages: zeroed pages, as many as @nr; each can be mapped into a process
+ * struct vta_host - pages of host memory
+ * @pages: the pages, which need not be neighbours
  * @nr: how many
- * @sgt: what the card is to see of them, in order; empty if not mapped
- * @dir: how it was mapped
  */
 struct vta_host {
 	struct page **pages;
 	unsigned long nr;
-	struct sg_table sgt;
-	enum dma_data_direction dir;
 };
 
+/* Room for the pages of @size bytes; none are there yet. */
+int vta_host_init(struct vta_host *host, u64 size);
+/* Zeroed pages; each can be mapped into a process. */
 int vta_host_alloc(struct vta_host *host, u64 size);
 void vta_host_free(struct vta_host *host);
 
-/* -EOPNOTSUPP if this machine would copy what the card reads and writes. */
-int vta_host_map(struct vta_host *host, struct vta_device *vdev, enum dma_data_direction dir);
-/* Does nothing if it is not mapped. */
-void vta_host_unmap(struct vta_host *host, struct vta_device *vdev);
+/*
+ * What a device is to see of the pages, in order. ERR_PTR(-EOPNOTSUPP) if this
+ * machine would copy what the device reads and writes.
+ */
+struct sg_table *vta_host_map(const struct vta_host *host, struct device *dev,
+			      enum dma_data_direction dir);
+void vta_host_unmap(struct sg_table *sgt, struct device *dev, enum dma_data_direction dir);
 
 #endif /* VTA_HOST_H */

@@ -51,9 +51,26 @@ static u64 vta_mmu_get(const __le64 *entry)
 	return le64_to_cpu(READ_ONCE(*entry));
 }
 
+/* Zeroed memory for a table. */
+static __le64 *vta_mmu_alloc(struct vta_device *vdev, size_t size, dma_addr_t *bus)
+{
+	__le64 *entries = dma_alloc_coherent(&vdev->pdev->dev, size, bus,
+					     GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+
+	if (entries)
+		atomic64_add(size, &vdev->table_bytes);
+	return entries;
+}
+
+static void vta_mmu_free(struct vta_device *vdev, size_t size, __le64 *entries, dma_addr_t bus)
+{
+	dma_free_coherent(&vdev->pdev->dev, size, entries, bus);
+	atomic64_sub(size, &vdev->table_bytes);
+}
+
 static void vta_table_free(struct vta_mmu *mmu, struct vta_table *table)
 {
-	dma_free_coherent(&mmu->vdev->pdev->dev, VTA_L2_BYTES, table->entries, table->bus);
+	vta_mmu_free(mmu->vdev, VTA_L2_BYTES, table->entries, table->bus);
 	kfree(table);
 }
 
@@ -65,25 +82,22 @@ static struct vta_table *vta_mmu_table(struct vta_mmu *mmu, unsigned int index)
 	if (table)
 		return table;
 
-	table = kzalloc(sizeof(*table), GFP_KERNEL);
+	table = kzalloc(sizeof(*table), GFP_KERNEL_ACCOUNT);
 	if (!table)
 		return NULL;
-	table->entries = dma_alloc_coherent(&mmu->vdev->pdev->dev, VTA_L2_BYTES, &table->bus,
-					    GFP_KERNEL);
-	if (!table->entries)
-		goto err_free;
-	if (xa_err(xa_store(&mmu->tables, index, table, GFP_KERNEL)))
-		goto err_dma;
+	table->entries = vta_mmu_alloc(mmu->vdev, VTA_L2_BYTES, &table->bus);
+	if (!table->entries) {
+		kfree(table);
+		return NULL;
+	}
+	if (xa_err(xa_store(&mmu->tables, index, table, GFP_KERNEL_ACCOUNT))) {
+		vta_table_free(mmu, table);
+		return NULL;
+	}
 
 	dma_wmb();	/* the card must not see the table before its zeroes */
 	vta_mmu_set(&mmu->l1[index], table->bus | VTA_PTE_VALID);
 	return table;
-
-err_dma:
-	dma_free_coherent(&mmu->vdev->pdev->dev, VTA_L2_BYTES, table->entries, table->bus);
-err_free:
-	kfree(table);
-	return NULL;
 }
 
 int vta_mmu_map(struct vta_mmu *mmu, u64 addr, u64 bus, u64 len, u64 flags)
@@ -109,6 +123,8 @@ int vta_mmu_map(struct vta_mmu *mmu, u64 addr, u64 bus, u64 len, u64 flags)
 		}
 		addr += step;
 		bus += step;
+		if (IS_ALIGNED(addr, VTA_L1_SIZE))	/* GiBs of pages take their time */
+			cond_resched();
 	}
 	return 0;
 }
@@ -168,6 +184,7 @@ int vta_mmu_unmap(struct vta_mmu *mmu, u64 addr, u64 len)
 			vta_mmu_clear(mmu, table, addr, next);
 		else	/* a block, or nothing */
 			vta_mmu_set(&mmu->l1[addr >> VTA_L1_SHIFT], 0);
+		cond_resched();
 	}
 
 	ret = vta_mmu_invalidate(mmu);
@@ -194,14 +211,13 @@ int vta_mmu_disable(struct vta_mmu *mmu)
 
 int vta_mmu_init(struct vta_mmu *mmu, struct vta_device *vdev)
 {
-	struct device *dev = &vdev->pdev->dev;
 	int id;
 
 	id = ida_alloc_max(&vdev->ctx_ids, vdev->caps.contexts - 1, GFP_KERNEL);
 	if (id < 0)
 		return id;
 	/* Coherent memory is aligned to its size. */
-	mmu->l1 = dma_alloc_coherent(dev, VTA_L1_BYTES, &mmu->l1_bus, GFP_KERNEL);
+	mmu->l1 = vta_mmu_alloc(vdev, VTA_L1_BYTES, &mmu->l1_bus);
 	if (!mmu->l1) {
 		ida_free(&vdev->ctx_ids, id);
 		return -ENOMEM;
@@ -223,7 +239,7 @@ void vta_mmu_fini(struct vta_mmu *mmu)
 	xa_destroy(&mmu->tables);
 	list_for_each_entry_safe(table, tmp, &mmu->stale, node)
 		vta_table_free(mmu, table);
-	dma_free_coherent(&mmu->vdev->pdev->dev, VTA_L1_BYTES, mmu->l1, mmu->l1_bus);
+	vta_mmu_free(mmu->vdev, VTA_L1_BYTES, mmu->l1, mmu->l1_bus);
 	mmu->l1 = NULL;
 	ida_free(&mmu->vdev->ctx_ids, mmu->id);
 }

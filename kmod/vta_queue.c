@@ -10,6 +10,7 @@
 #include <linux/fs.h>
 #include <linux/iopoll.h>
 #include <linux/mm.h>
+#include <linux/scatterlist.h>
 #include <linux/slab.h>
 
 #include "vta_bo.h"
@@ -19,9 +20,11 @@
 #include "vta_drv.h"
 #include "vta_fault.h"
 #include "vta_irq.h"
+#include "vta_mem.h"
 #include "vta_queue.h"
 #include "vta_reset.h"
 #include "vta_trace.h"
+#include "vta_user.h"
 #include "vta_wait.h"
 
 /*
@@ -109,7 +112,7 @@ static int vta_queue_start(struct vta_queue *q, const struct vta_queue_create *a
 	vta_write(vdev, REG_QUEUE_RING_ORDER(q->id), arg->ring_order);
 	vta_write(vdev, REG_QUEUE_RING_ADDR(q->id), q->ring->addr);
 	vta_write(vdev, REG_QUEUE_VECTOR(q->id), q->vector->nr);
-	vta_write64(vdev, REG_QUEUE_STATUS_LO(q->id), sg_dma_address(q->status->host.sgt.sgl));
+	vta_write64(vdev, REG_QUEUE_STATUS_LO(q->id), sg_dma_address(q->status->sgt->sgl));
 	vta_write64(vdev, REG_QUEUE_CYCLES_LO(q->id), vta_queue_cycles(ctx, arg->max_cycles));
 	vta_write64(vdev, REG_QUEUE_START_LO(q->id), 0);
 	vta_write(vdev, REG_QUEUE_CTRL(q->id), REG_QUEUE_CTRL_ENABLE |
@@ -148,6 +151,7 @@ static void vta_queue_forget(struct vta_queue *q)
 	struct vta_device *vdev = q->ctx->vdev;
 
 	ida_free(&vdev->queue_ids, q->id);
+	vta_user_uncharge_queue(vdev, q->ctx->user);
 	atomic_dec(&vdev->nr_queues);
 	vta_queue_put(q);
 }
@@ -161,6 +165,15 @@ void vta_queue_free(struct vta_queue *q)
 	xa_erase(&ctx->queues, vta_queue_handle(q));
 	ctx->nr_queues--;
 	vta_queue_forget(q);
+}
+
+static struct vta_bo *vta_queue_bo(struct vta_ctx *ctx, u64 size, u32 flags)
+{
+	struct vta_mem *mem = vta_mem_alloc(ctx, VTA_MEM_HOST, size);
+
+	if (IS_ERR(mem))
+		return ERR_CAST(mem);
+	return vta_bo_create(ctx, mem, VTA_BUF_HOST | VTA_BO_KERNEL | flags, 0, 0);
 }
 
 /* A queue that has its number and its memory, and that nobody knows yet. */
@@ -180,29 +193,33 @@ static struct vta_queue *vta_queue_make(struct vta_ctx *ctx, unsigned int ring_o
 	INIT_LIST_HEAD(&q->waiters);
 	vta_fault_none(q);
 
-	q->ring = vta_bo_create(ctx, PAGE_ALIGN(sizeof(struct vta_desc) << ring_order),
-				VTA_BUF_HOST | VTA_BUF_READONLY | VTA_BO_KERNEL, PAGE_SIZE, 0);
+	q->ring = vta_queue_bo(ctx, PAGE_ALIGN(sizeof(struct vta_desc) << ring_order),
+			       VTA_BUF_READONLY);
 	if (IS_ERR(q->ring)) {
 		ret = PTR_ERR(q->ring);
 		goto err_free;
 	}
-	q->status = vta_bo_create(ctx, PAGE_SIZE, VTA_BUF_HOST | VTA_BO_KERNEL | VTA_BO_STATUS,
-				  0, 0);
+	q->status = vta_queue_bo(ctx, PAGE_SIZE, VTA_BO_STATUS);
 	if (IS_ERR(q->status)) {
 		ret = PTR_ERR(q->status);
 		goto err_ring;
 	}
-	q->record = page_address(q->status->host.pages[0]);
+	q->record = page_address(q->status->mem->host.pages[0]);
 
+	ret = vta_user_charge_queue(vdev, ctx->user, ctx->exempt);
+	if (ret)
+		goto err_status;
 	ret = ida_alloc_max(&vdev->queue_ids, vdev->caps.queues - 1, GFP_KERNEL);
 	if (ret < 0)
-		goto err_status;
+		goto err_user;
 	q->id = ret;
 	q->status->pgoff = VTA_STATUS_PGOFF(q->id);
 	q->vector = vta_irq_vector(vdev, q->id);
 	atomic_inc(&vdev->nr_queues);
 	return q;
 
+err_user:
+	vta_user_uncharge_queue(vdev, ctx->user);
 err_status:
 	vta_bo_discard(q->status);
 err_ring:
@@ -322,7 +339,7 @@ static vm_fault_t vta_doorbell_fault(struct vm_fault *vmf)
 
 	mutex_lock(&q->ctx->lock);
 	if (q->stopped)
-		ret = vta_ctx_fault_blank(q->ctx, vmf);
+		ret = vta_mem_fault_blank(&q->ctx->blank, vmf);
 	else
 		ret = vmf_insert_pfn(vmf->vma, vmf->address, PHYS_PFN(phys));
 	mutex_unlock(&q->ctx->lock);

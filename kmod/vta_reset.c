@@ -16,6 +16,7 @@
 
 #include "vta_ctx.h"
 #include "vta_device.h"
+#include "vta_export.h"
 #include "vta_irq.h"
 #include "vta_reset.h"
 
@@ -66,6 +67,7 @@ static void vta_reset_begin(struct vta_device *vdev)
 
 	list_for_each_entry(ctx, &vdev->ctxs, node)
 		vta_ctx_revoke(ctx);
+	vta_export_revoke(vdev);
 	/* Who could ask for a reset of the card as it was has been stopped. */
 	WRITE_ONCE(vdev->reset_wanted, false);
 	vta_irq_disable(vdev);

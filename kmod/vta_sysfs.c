@@ -31,8 +31,15 @@ VTA_ATTR(hw_ver, "%u.%u.%u", vdev->caps.hw_ver >> 16 & 0xff, vdev->caps.hw_ver >
 	 vdev->caps.hw_ver & 0xff);
 VTA_ATTR(serial, "%016llx", vdev->caps.serial);
 VTA_ATTR(clock_khz, "%u", vdev->caps.clock_khz);
+/* Card memory: all of it, and what neither buffers nor dma-bufs have. */
 VTA_ATTR(mem_size, "%llu", vdev->caps.mem_size);
 VTA_ATTR(mem_free, "%zu", gen_pool_avail(vdev->mem_pool));
+/* Host memory in buffers, rings and status pages, with what dma-bufs keep. */
+VTA_ATTR(host_bytes, "%lld", atomic64_read(&vdev->host_bytes));
+/* Memory of processes that is pinned. */
+VTA_ATTR(pinned_bytes, "%lld", atomic64_read(&vdev->pinned_bytes));
+/* Host memory in the page tables of all contexts. */
+VTA_ATTR(page_table_bytes, "%lld", atomic64_read(&vdev->table_bytes));
 VTA_ATTR(queues, "%u", vdev->caps.queues);
 VTA_ATTR(queues_used, "%d", atomic_read(&vdev->nr_queues));
 VTA_ATTR(contexts, "%u", vdev->caps.contexts);
@@ -47,6 +54,9 @@ static struct attribute *vta_attrs[] = {
 	&dev_attr_clock_khz.attr,
 	&dev_attr_mem_size.attr,
 	&dev_attr_mem_free.attr,
+	&dev_attr_host_bytes.attr,
+	&dev_attr_pinned_bytes.attr,
+	&dev_attr_page_table_bytes.attr,
 	&dev_attr_queues.attr,
 	&dev_attr_queues_used.attr,
 	&dev_attr_contexts.attr,

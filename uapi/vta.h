@@ -251,7 +251,7 @@ struct vta_info {
  * @flags: VTA_BUF_*
  * @handle: out: names the buffer in this open file, never 0
  *
- * Errors: EINVAL, ENOMEM, ENOSPC, EEXIST, EOPNOTSUPP, ENODEV.
+ * Errors: EINVAL, ENOMEM, ENOSPC, EDQUOT, EEXIST, EOPNOTSUPP, ENODEV.
  */
 struct vta_buf_alloc {
 	__u64 size;
@@ -277,8 +277,9 @@ struct vta_buf_free {
 
 /**
  * struct vta_buf_pin - make the caller's memory a buffer (VTA_IOCTL_BUF_PIN)
- * @user_addr: where it starts: any address of the caller's, ordinary memory or
- *             a shared mapping of a file, huge pages too
+ * @user_addr: where it starts: any address of the caller's ordinary memory, of
+ *             a mapping of a file, of huge pages; not of what a driver maps, such
+ *             as this one's buffers
  * @size: bytes, more than 0
  * @align: alignment of the device address of the first page, a power of two, or
  *         0 for a page
@@ -288,12 +289,16 @@ struct vta_buf_free {
  *         writable to the caller
  * @handle: out: names the buffer, for VTA_IOCTL_BUF_FREE
  *
- * The pages stay in memory, are counted against RLIMIT_MEMLOCK, and are the
- * card's until the buffer is freed, whatever becomes of the mapping. The card
- * sees whole pages: those of the first and the last byte, too. After fork() the
- * buffer goes on with the parent's pages. There is nothing to mmap().
+ * The pages stay in memory, are counted against RLIMIT_MEMLOCK (VmPin in
+ * /proc/PID/status, each time they are pinned), and are the card's until the
+ * buffer is freed, whatever becomes of the mapping. The card sees whole pages:
+ * those of the first and the last byte, too. After fork() the buffer goes on with
+ * the parent's pages. There is nothing to mmap().
  *
- * Errors: EINVAL, EFAULT, EACCES, ENOMEM, ENOSPC, EEXIST, EOPNOTSUPP, ENODEV.
+ * Errors: EINVAL, EFAULT (nothing is mapped there, or a driver's memory), EACCES
+ * (the caller may not write it, and READONLY is not set), ENOMEM, ENOSPC, EEXIST,
+ * EINTR, EOPNOTSUPP (also for a shared mapping of a file on a disk without
+ * READONLY: the file system would not see the card's writes), ENODEV.
  */
 struct vta_buf_pin {
 	__u64 user_addr;
@@ -313,7 +318,8 @@ struct vta_buf_pin {
  *
  * The memory lives until the buffer is freed and the last descriptor of the
  * dma-buf is closed. A dma-buf of card memory can be imported only by contexts
- * of the same card. Errors: EINVAL, ENOENT, EACCES (O_RDWR of a READONLY
+ * of the same card, and is lost when that is reset: importing it fails, and CPU
+ * mappings show zeroes. Errors: EINVAL, ENOENT, EACCES (O_RDWR of a READONLY
  * buffer), ENOMEM, EMFILE, EOPNOTSUPP (pinned or imported buffers), ENODEV.
  */
 struct vta_buf_export {
@@ -335,9 +341,10 @@ struct vta_buf_export {
  * @pad: zero
  *
  * CPU mappings are made by mmap() of the dma-buf itself. Errors: EINVAL, EBADF,
- * EACCES (a dma-buf that may only be read, without VTA_BUF_READONLY), ENOMEM,
- * ENOSPC, EEXIST, EOPNOTSUPP (card memory of another card; memory that the
- * card cannot reach directly), ENODEV.
+ * EACCES (a dma-buf that may only be read, without VTA_BUF_READONLY), ENOENT
+ * (card memory that was lost in a reset), ENOMEM, ENOSPC, EEXIST, EOPNOTSUPP
+ * (card memory of another card; memory that the card cannot reach directly),
+ * ENODEV.
  */
 struct vta_buf_import {
 	__s32 fd;
@@ -369,7 +376,7 @@ struct vta_buf_import {
  * @doorbell_size: out: bytes to map of the doorbell; the status page has the
  *                 same size (one page of the CPU)
  *
- * Errors: EINVAL, ENOMEM, ENOSPC, EOPNOTSUPP, ENODEV.
+ * Errors: EINVAL, ENOMEM, ENOSPC, EDQUOT, EOPNOTSUPP, ENODEV.
  */
 struct vta_queue_create {
 	__u32 flags;

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * vta_export.c - dma-bufs made of buffers
+ *
+ * A dma-buf is of memory (vta_mem.c) and knows nothing of contexts. Pages of the
+ * host go to any device, and stay whatever becomes of the card. Card memory goes
+ * only to contexts of its card, which find it by vta_export_mem(), and is lost
+ * when the card is reset.
+ *
+ * CPU and devices are coherent or are refused, so there is nothing to be done
+ * around CPU accesses.
+ */
+#include <linux/dma-buf.h>
+#include <linux/fcntl.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "vta_bo.h"
+#include "vta_compat.h"
+#include "vta_ctx.h"
+#include "vta_device.h"
+#include "vta_export.h"
+#include "vta_mem.h"
+
+VTA_IMPORT_NS(DMA_BUF);
+
+/**
+ * struct vta_export - a dma-buf; constant
+ * @mem: its memory
+ * @inode: the dma-buf's, held: its file may go while it is in the list
+ * @node: in vta_device.exports
+ */
+struct vta_export {
+	struct vta_mem *mem;
+	struct inode *inode;
+	struct list_head node;
+};
+
+static int vta_export_attach(struct dma_buf *dmabuf, struct dma_buf_attachment *attach)
+{
+	struct vta_export *export = dmabuf->priv;
+
+	return export->mem->kind == VTA_MEM_CARD ? -EOPNOTSUPP : 0;
+}
+
+static struct sg_table *vta_export_map(struct dma_buf_attachment *attach,
+				       enum dma_data_direction dir)
+{
+	struct vta_export *export = attach->dmabuf->priv;
+
+	if (dir != DMA_TO_DEVICE && !(attach->dmabuf->file->f_mode & FMODE_WRITE))
+		return ERR_PTR(-EACCES);
+	return vta_host_map(&export->mem->host, attach->dev, dir);
+}
+
+static void vta_export_unmap(struct dma_buf_attachment *attach, struct sg_table *sgt,
+			     enum dma_data_direction dir)
+{
+	vta_host_unmap(sgt, attach->dev, dir);
+}
+
+static vm_fault_t vta_export_fault(struct vm_fault *vmf)
+{
+	struct vta_mem *mem = vmf->vma->vm_private_data;
+	struct vta_device *vdev = mem->vdev;
+	vm_fault_t ret;
+
+	if (mem->kind == VTA_MEM_HOST)
+		return vta_mem_fault(mem, vmf, 0);
+
+	mutex_lock(&vdev->exports_lock);
+	if (mem->lost)
+		ret = vta_mem_fault_blank(&mem->blank, vmf);
+	else
+		ret = vta_mem_fault(mem, vmf, 0);
+	mutex_unlock(&vdev->exports_lock);
+	return ret;
+}
+
+static const struct vm_operations_struct vta_export_vm_ops = {
+	.fault = vta_export_fault,
+};
+
+/* The mapping holds the dma-buf, and the dma-buf the memory. */
+static int vta_export_mmap(struct dma_buf *dmabuf, struct vm_area_struct *vma)
+{
+	struct vta_export *export = dmabuf->priv;
+	int ret = vta_vma_init(vma);
+
+	if (ret)
+		return ret;
+	vta_mem_mmap(export->mem, vma);
+	vma->vm_private_data = export->mem;
+	vma->vm_ops = &vta_export_vm_ops;
+	return 0;
+}
+
+static void vta_export_release(struct dma_buf *dmabuf)
+{
+	struct vta_export *export = dmabuf->priv;
+	struct vta_device *vdev = export->mem->vdev;
+
+	mutex_lock(&vdev->exports_lock);
+	list_del(&export->node);
+	mutex_unlock(&vdev->exports_lock);
+	iput(export->inode);
+	vta_mem_put(export->mem);
+	kfree(export);
+}
+
+static const struct dma_buf_ops vta_export_ops = {
+	.attach = vta_export_attach,
+	.map_dma_buf = vta_export_map,
+	.unmap_dma_buf = vta_export_unmap,
+	.mmap = vta_export_mmap,
+	.release = vta_export_release,
+};
+
+struct vta_mem *vta_export_mem(struct dma_buf *dmabuf)
+{
+	struct vta_export *export = dmabuf->priv;
+
+	return dmabuf->ops == &vta_export_ops ? export->mem : NULL;
+}
+
+void vta_export_revoke(struct vta_device *vdev)
+{
+	struct vta_export *export;
+
+	lockdep_assert_held(&vdev->lock);
+
+	mutex_lock(&vdev->exports_lock);
+	list_for_each_entry(export, &vdev->exports, node) {
+		if (export->mem->kind != VTA_MEM_CARD)
+			continue;
+		WRITE_ONCE(export->mem->lost, true);
+		unmap_mapping_range(export->inode->i_mapping, 0, 0, 1);
+	}
+	mutex_unlock(&vdev->exports_lock);
+}
+
+/* Takes over the caller's reference to @mem, if it succeeds. */
+static struct dma_buf *vta_export_make(struct vta_mem *mem, u32 flags)
+{
+	DEFINE_DMA_BUF_EXPORT_INFO(info);
+	struct vta_export *export;
+	struct dma_buf *dmabuf;
+
+	export = kzalloc(sizeof(*export), GFP_KERNEL_ACCOUNT);
+	if (!export)
+		return ERR_PTR(-ENOMEM);
+	info.ops = &vta_export_ops;
+	info.size = mem->size;
+	info.flags = flags;
+	info.priv = export;
+	export->mem = mem;
+	dmabuf = dma_buf_export(&info);
+	if (IS_ERR(dmabuf)) {
+		kfree(export);
+		return dmabuf;
+	}
+	export->inode = file_inode(dmabuf->file);
+	ihold(export->inode);
+	mutex_lock(&mem->vdev->exports_lock);
+	list_add_tail(&export->node, &mem->vdev->exports);
+	mutex_unlock(&mem->vdev->exports_lock);
+	return dmabuf;
+}
+
+/*
+ * Under vta_ctx.lock: while the context is alive, vta_export_revoke() is still
+ * to come.
+ */
+static struct dma_buf *vta_export_bo(struct vta_ctx *ctx, u32 handle, u32 flags)
+{
+	struct vta_bo *bo = vta_bo_find(ctx, handle);
+	struct dma_buf *dmabuf;
+
+	if (IS_ERR(bo))
+		return ERR_CAST(bo);
+	if (bo->flags & VTA_BO_BORROWED)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (bo->flags & VTA_BUF_READONLY && flags & O_RDWR)
+		return ERR_PTR(-EACCES);
+	dmabuf = vta_export_make(vta_mem_get(bo->mem), flags);
+	if (IS_ERR(dmabuf))
+		vta_mem_put(bo->mem);
+	return dmabuf;
+}
+
+int vta_export(struct vta_ctx *ctx, struct vta_buf_export *arg, struct file **file)
+{
+	struct dma_buf *dmabuf;
+	int fd;
+
+	if (arg->flags & ~(O_CLOEXEC | O_RDWR) || arg->pad)
+		return -EINVAL;
+	fd = get_unused_fd_flags(arg->flags & O_CLOEXEC);
+	if (fd < 0)
+		return fd;
+
+	mutex_lock(&ctx->lock);
+	dmabuf = vta_export_bo(ctx, arg->handle, arg->flags);
+	mutex_unlock(&ctx->lock);
+	if (IS_ERR(dmabuf)) {
+		put_unused_fd(fd);
+		return PTR_ERR(dmabuf);
+	}
+	arg->fd = fd;
+	*file = dmabuf->file;
+	return 0;
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * vta_import.c - dma-bufs of whoever, as buffers
+ *
+ * Memory of this driver is taken as it is, and mapped for this card as a buffer
+ * of its own would be. For that of others the exporter makes bus addresses, which
+ * are good until they are given back: when the buffer is freed or the card goes.
+ */
+#include <linux/dma-buf.h>
+#include <linux/dma-map-ops.h>
+#include <linux/dma-mapping.h>
+#include <linux/file.h>
+#include <linux/iommu.h>
+#include <linux/scatterlist.h>
+
+#include "vta_bo.h"
+#include "vta_compat.h"
+#include "vta_ctx.h"
+#include "vta_device.h"
+#include "vta_export.h"
+#include "vta_import.h"
+#include "vta_mem.h"
+#include "vta_mmu.h"
+
+/* Addresses that a page-table entry can hold. */
+#define VTA_BUS_END	BIT_ULL(52)
+
+/*
+ * What pages are behind the addresses is the exporter's secret. With an IOMMU,
+ * whole pages are never bounced; without, addresses of bounce buffers are known
+ * by having to be synchronised.
+ */
+static bool vta_import_is_direct(struct sg_table *sgt, struct device *dev, u64 size)
+{
+	struct iommu_domain *domain = iommu_get_domain_for_dev(dev);
+	bool translated = domain && domain->type & __IOMMU_DOMAIN_PAGING;
+	struct scatterlist *sg;
+	unsigned int i;
+	u64 total = 0;
+
+	if (!dev_is_dma_coherent(dev))
+		return false;
+	for_each_sgtable_dma_sg(sgt, sg, i) {
+		u64 addr = sg_dma_address(sg);
+		u64 len = sg_dma_len(sg);
+
+		if (!IS_ALIGNED(addr | len, VTA_L2_SIZE) || addr > VTA_BUS_END - len)
+			return false;
+		if (!translated && dma_need_sync(dev, addr))
+			return false;
+		total += len;
+	}
+	return total >= size;
+}
+
+struct sg_table *vta_import_map(const struct vta_mem *mem, struct device *dev,
+				enum dma_data_direction dir, struct dma_buf_attachment **attach)
+{
+	struct sg_table *sgt;
+	int ret;
+
+	*attach = dma_buf_attach(mem->dmabuf, dev);
+	if (IS_ERR(*attach)) {
+		ret = PTR_ERR(*attach);
+		goto err;
+	}
+	sgt = dma_buf_map_attachment_unlocked(*attach, dir);
+	if (IS_ERR(sgt)) {
+		ret = PTR_ERR(sgt);
+		goto err_detach;
+	}
+	if (!vta_import_is_direct(sgt, dev, mem->size)) {
+		ret = -EOPNOTSUPP;
+		goto err_unmap;
+	}
+	return sgt;
+
+err_unmap:
+	dma_buf_unmap_attachment_unlocked(*attach, sgt, dir);
+err_detach:
+	dma_buf_detach(mem->dmabuf, *attach);
+err:
+	/* Exporters have many ways to say that it cannot be done. */
+	return ERR_PTR(ret == -ENOMEM || ret == -EINTR ? ret : -EOPNOTSUPP);
+}
+
+void vta_import_unmap(const struct vta_mem *mem, struct dma_buf_attachment *attach,
+		      struct sg_table *sgt, enum dma_data_direction dir)
+{
+	dma_buf_unmap_attachment_unlocked(attach, sgt, dir);
+	dma_buf_detach(mem->dmabuf, attach);
+}
+
+/* Takes over the caller's reference to @dmabuf, if it succeeds. */
+static struct vta_mem *vta_import_foreign(struct vta_device *vdev, struct dma_buf *dmabuf)
+{
+	struct vta_mem *mem;
+
+	if (dmabuf->size > VTA_BO_SIZE_MAX)
+		return ERR_PTR(-ENOSPC);
+	if (!dmabuf->size || !PAGE_ALIGNED(dmabuf->size))
+		return ERR_PTR(-EOPNOTSUPP);
+	mem = vta_mem_init(vdev, VTA_MEM_FOREIGN, dmabuf->size);
+	if (!IS_ERR(mem))
+		mem->dmabuf = dmabuf;
+	return mem;
+}
+
+/* The memory of a dma-buf, with a reference. */
+static struct vta_mem *vta_import_mem(struct vta_device *vdev, int fd, bool write)
+{
+	struct dma_buf *dmabuf = dma_buf_get(fd);
+	struct vta_mem *mem;
+
+	if (IS_ERR(dmabuf))
+		return ERR_CAST(dmabuf);
+	if (write && !(dmabuf->file->f_mode & FMODE_WRITE)) {
+		mem = ERR_PTR(-EACCES);
+		goto out;
+	}
+	mem = vta_export_mem(dmabuf);
+	if (!mem) {
+		mem = vta_import_foreign(vdev, dmabuf);
+		if (!IS_ERR(mem))
+			return mem;
+	} else if (mem->kind == VTA_MEM_CARD && mem->vdev != vdev) {
+		mem = ERR_PTR(-EOPNOTSUPP);
+	} else {
+		vta_mem_get(mem);
+	}
+out:
+	dma_buf_put(dmabuf);
+	return mem;
+}
+
+int vta_import(struct vta_ctx *ctx, struct vta_buf_import *arg)
+{
+	u32 flags = arg->flags | VTA_BO_BORROWED;
+	struct vta_mem *mem;
+	struct vta_bo *bo;
+	int ret;
+
+	if (arg->flags & ~(VTA_BUF_FIXED | VTA_BUF_READONLY) || arg->pad)
+		return -EINVAL;
+	/* The form is checked before it is known how much it is. */
+	if (!vta_bo_place_valid(PAGE_SIZE, arg->flags, arg->align, arg->addr))
+		return -EINVAL;
+
+	mem = vta_import_mem(ctx->vdev, arg->fd, !(arg->flags & VTA_BUF_READONLY));
+	if (IS_ERR(mem))
+		return PTR_ERR(mem);
+	if (!vta_bo_place_valid(mem->size, arg->flags, arg->align, arg->addr)) {
+		vta_mem_put(mem);
+		return -EINVAL;
+	}
+	if (mem->kind == VTA_MEM_CARD)
+		flags |= VTA_BUF_CARD;
+	bo = vta_bo_create(ctx, mem, flags, arg->align, arg->addr);
+	if (IS_ERR(bo))
+		return PTR_ERR(bo);
+
+	arg->size = bo->size;
+	arg->addr = bo->addr;
+	arg->handle = bo->pgoff;
+	arg->flags |= flags & VTA_BUF_CARD;
+
+	mutex_lock(&ctx->lock);
+	ret = vta_bo_publish(bo);
+	mutex_unlock(&ctx->lock);
+	return ret;
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * vta_mem.c - memory, of whatever kind, that buffers show to the card
+ *
+ * Who frees memory? Whoever drops the last reference: a buffer (vta_bo.c) has
+ * one until the card cannot reach it any more and no CPU mapping of the buffer
+ * is left; a dma-buf made of it (vta_export.c) has one until the last of its
+ * descriptors, mappings and importers has gone. So memory goes on when the
+ * process that made it has ended, and is never freed while a card can reach it.
+ */
+#include <linux/dma-buf.h>
+#include <linux/io.h>
+#include <linux/mm.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+
+#include "vta_compat.h"
+#include "vta_ctx.h"
+#include "vta_device.h"
+#include "vta_mem.h"
+#include "vta_pin.h"
+#include "vta_pool.h"
+#include "vta_user.h"
+
+/* A CPU page fault maps this much, if it is there. */
+#define VTA_FAULT_AROUND	SZ_2M
+
+/* Clearing card memory gives others a chance in between. */
+#define VTA_CLEAR_STEP	SZ_1M
+
+struct vta_mem *vta_mem_init(struct vta_device *vdev, enum vta_mem_kind kind, u64 size)
+{
+	struct vta_mem *mem = kzalloc(sizeof(*mem), GFP_KERNEL_ACCOUNT);
+
+	if (!mem)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&mem->ref);
+	mem->kind = kind;
+	mem->vdev = vdev;
+	mem->size = size;
+	get_device(&vdev->dev);
+	return mem;
+}
+
+static int vta_mem_alloc_host(struct vta_mem *mem)
+{
+	int ret = vta_host_alloc(&mem->host, mem->size);
+
+	if (!ret)
+		atomic64_add(mem->size, &mem->vdev->host_bytes);
+	return ret;
+}
+
+static int vta_mem_alloc_card(struct vta_mem *mem, struct vta_ctx *ctx)
+{
+	struct vta_device *vdev = mem->vdev;
+	int ret;
+
+	ret = vta_user_charge_mem(vdev, ctx->user, mem->size, ctx->exempt);
+	if (ret)
+		return ret;
+	ret = vta_pool_alloc_mem(vdev->mem_pool, mem->size, &mem->offset);
+	if (ret) {
+		vta_user_uncharge_mem(vdev, ctx->user, mem->size);
+		return ret;
+	}
+	mem->user = ctx->user;
+	return 0;
+}
+
+/* What its last user left in card memory is nobody's business. */
+static int vta_mem_clear(struct vta_mem *mem, struct vta_ctx *ctx)
+{
+	u64 done, step;
+
+	for (done = 0; done < mem->size; done += step) {
+		step = min_t(u64, mem->size - done, VTA_CLEAR_STEP);
+		mutex_lock(&ctx->lock);
+		if (ctx->dead) {
+			mutex_unlock(&ctx->lock);
+			return -ENODEV;
+		}
+		memset_io(mem->vdev->mem + mem->offset + done, 0, step);
+		mutex_unlock(&ctx->lock);
+		cond_resched();
+	}
+	wmb();	/* out of the write-combining buffers, before the card is told */
+	return 0;
+}
+
+struct vta_mem *vta_mem_alloc(struct vta_ctx *ctx, enum vta_mem_kind kind, u64 size)
+{
+	struct vta_mem *mem = vta_mem_init(ctx->vdev, kind, size);
+	int ret;
+
+	if (IS_ERR(mem))
+		return mem;
+	if (kind == VTA_MEM_HOST)
+		ret = vta_mem_alloc_host(mem);
+	else
+		ret = vta_mem_alloc_card(mem, ctx);
+	if (ret) {
+		vta_mem_discard(mem);
+		return ERR_PTR(ret);
+	}
+	if (kind == VTA_MEM_CARD) {
+		ret = vta_mem_clear(mem, ctx);
+		if (ret) {
+			vta_mem_put(mem);
+			return ERR_PTR(ret);
+		}
+	}
+	return mem;
+}
+
+void vta_mem_discard(struct vta_mem *mem)
+{
+	put_device(&mem->vdev->dev);
+	kfree(mem);
+}
+
+static void vta_mem_release(struct kref *ref)
+{
+	struct vta_mem *mem = container_of(ref, struct vta_mem, ref);
+	struct vta_device *vdev = mem->vdev;
+
+	switch (mem->kind) {
+	case VTA_MEM_HOST:
+		vta_host_free(&mem->host);
+		atomic64_sub(mem->size, &vdev->host_bytes);
+		break;
+	case VTA_MEM_CARD:
+		vta_pool_free_mem(vdev->mem_pool, mem->offset, mem->size);
+		vta_user_uncharge_mem(vdev, mem->user, mem->size);
+		if (mem->blank)
+			__free_page(mem->blank);
+		break;
+	case VTA_MEM_PINNED:
+		vta_pin_release(mem);
+		break;
+	case VTA_MEM_FOREIGN:
+		dma_buf_put(mem->dmabuf);
+		break;
+	}
+	vta_mem_discard(mem);
+}
+
+struct vta_mem *vta_mem_get(struct vta_mem *mem)
+{
+	kref_get(&mem->ref);
+	return mem;
+}
+
+void vta_mem_put(struct vta_mem *mem)
+{
+	kref_put(&mem->ref, vta_mem_release);
+}
+
+/* ---- CPU mappings ---- */
+
+int vta_vma_init(struct vm_area_struct *vma)
+{
+	if (!(vma->vm_flags & VM_MAYSHARE))
+		return -EINVAL;
+	if (vma->vm_flags & VM_EXEC)
+		return -EACCES;
+	vm_flags_clear(vma, VM_MAYEXEC);
+	vm_flags_set(vma, VM_IO | VM_PFNMAP | VM_DONTEXPAND | VM_DONTDUMP);
+	return 0;
+}
+
+void vta_mem_mmap(const struct vta_mem *mem, struct vm_area_struct *vma)
+{
+	if (mem->kind == VTA_MEM_CARD)
+		vma->vm_page_prot = pgprot_decrypted(pgprot_writecombine(vma->vm_page_prot));
+}
+
+static unsigned long vta_mem_pfn(const struct vta_mem *mem, unsigned long page)
+{
+	if (mem->kind == VTA_MEM_CARD)
+		return PHYS_PFN(mem->vdev->mem_phys + mem->offset) + page;
+	return page_to_pfn(mem->host.pages[page]);
+}
+
+vm_fault_t vta_mem_fault(const struct vta_mem *mem, struct vm_fault *vmf, unsigned long first)
+{
+	struct vm_area_struct *vma = vmf->vma;
+	unsigned long hit = vmf->address & PAGE_MASK;
+	unsigned long addr, end;
+	vm_fault_t ret;
+
+	ret = vmf_insert_pfn(vma, hit, vta_mem_pfn(mem, vmf->pgoff - first));
+	addr = max(ALIGN_DOWN(hit, VTA_FAULT_AROUND), vma->vm_start);
+	end = min(ALIGN_DOWN(hit, VTA_FAULT_AROUND) + VTA_FAULT_AROUND, vma->vm_end);
+	for (; addr < end && ret == VM_FAULT_NOPAGE; addr += PAGE_SIZE) {
+		unsigned long pgoff = vma->vm_pgoff + ((addr - vma->vm_start) >> PAGE_SHIFT);
+
+		if (addr != hit)
+			ret = vmf_insert_pfn(vma, addr, vta_mem_pfn(mem, pgoff - first));
+	}
+	return ret;
+}
+
+vm_fault_t vta_mem_fault_blank(struct page **blank, struct vm_fault *vmf)
+{
+	struct vm_area_struct *vma = vmf->vma;
+
+	if (!*blank)
+		*blank = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	if (!*blank)
+		return VM_FAULT_OOM;
+	/* Ordinary memory, whatever the mapping was of. */
+	return vmf_insert_pfn_prot(vma, vmf->address, page_to_pfn(*blank),
+				   vm_get_page_prot(vma->vm_flags));
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * vta_mem.h - memory, of whatever kind, that buffers show to the card
+ */
+#ifndef VTA_MEM_H
+#define VTA_MEM_H
+
+#include <linux/kref.h>
+#include <linux/mm_types.h>
+#include <linux/types.h>
+
+#include "vta_host.h"
+
+struct dma_buf;
+struct vta_ctx;
+struct vta_device;
+struct vta_user;
+
+enum vta_mem_kind {
+	VTA_MEM_HOST,		/* pages of our own */
+	VTA_MEM_CARD,		/* a piece of the card's memory */
+	VTA_MEM_PINNED,		/* pages of a process */
+	VTA_MEM_FOREIGN,	/* a dma-buf of another driver */
+};
+
+/**
+ * struct vta_mem - memory; all but @lost, @blank and @ref is constant
+ * @ref: held by buffers and by exported dma-bufs
+ * @kind: which of the following there are
+ * @vdev: the card it was made for, of which its structure stays
+ * @size: bytes, a multiple of the CPU's page
+ * @skew: where in a large page of the card's it starts best
+ * @host: HOST, PINNED: the pages
+ * @mm: PINNED: the process whose RLIMIT_MEMLOCK it is counted against
+ * @dirty: PINNED: the card may write it
+ * @dmabuf: FOREIGN: the dma-buf
+ * @offset: CARD: where
+ * @user: CARD: who has it
+ * @lost: CARD: the card has been reset or is gone; vta_device.exports_lock
+ * @blank: CARD: what mappings of a dma-buf show then; vta_device.exports_lock
+ */
+struct vta_mem {
+	struct kref ref;
+	enum vta_mem_kind kind;
+	struct vta_device *vdev;
+	u64 size;
+	u64 skew;
+	struct vta_host host;
+	struct mm_struct *mm;
+	bool dirty;
+	struct dma_buf *dmabuf;
+	u64 offset;
+	struct vta_user *user;
+	bool lost;
+	struct page *blank;
+};
+
+/* Zeroed memory, of the host or of the card. */
+struct vta_mem *vta_mem_alloc(struct vta_ctx *ctx, enum vta_mem_kind kind, u64 size);
+
+/* The start of one: to be filled in, or discarded. */
+struct vta_mem *vta_mem_init(struct vta_device *vdev, enum vta_mem_kind kind, u64 size);
+void vta_mem_discard(struct vta_mem *mem);
+
+struct vta_mem *vta_mem_get(struct vta_mem *mem);
+void vta_mem_put(struct vta_mem *mem);
+
+/* ---- CPU mappings ---- */
+
+/* What all mappings of the driver have in common. */
+int vta_vma_init(struct vm_area_struct *vma);
+
+/* How HOST and CARD memory is cached. */
+void vta_mem_mmap(const struct vta_mem *mem, struct vm_area_struct *vma);
+
+/* Resolves a page fault; @first is the page offset of the first page. */
+vm_fault_t vta_mem_fault(const struct vta_mem *mem, struct vm_fault *vmf, unsigned long first);
+
+/*
+ * Resolves it with a page of zeroes, made when it is first needed: a mapping
+ * that has lost what it showed is harmless, not fatal.
+ */
+vm_fault_t vta_mem_fault_blank(struct page **blank, struct vm_fault *vmf);
+
+#endif /* VTA_MEM_H */

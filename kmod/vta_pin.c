@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * vta_pin.c - memory of a process, pinned for the card
+ *
+ * Documentation/core-api/pin_user_pages.rst, case 2: long-term pins. They are
+ * counted in mm->pinned_vm ("VmPin" in /proc/PID/status) against RLIMIT_MEMLOCK.
+ *
+ * Shared pages of a file that its file system cleans are pinned for reading only.
+ * The file system would not know of what is written after cleaning one, which is
+ * why the kernel itself has refused it since 6.5. And pages are given back under
+ * locks that other users wait for: marking a page dirty waits for its lock, which
+ * a file system like FUSE may hold for as long as a user likes.
+ */
+#include <linux/capability.h>
+#include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "vta_bo.h"
+#include "vta_compat.h"
+#include "vta_ctx.h"
+#include "vta_device.h"
+#include "vta_mem.h"
+#include "vta_mmu.h"
+#include "vta_pin.h"
+
+/* So many pages are pinned and given back between two looks at signals. */
+#define VTA_PIN_BATCH	1024ul
+
+static int vta_pin_charge(struct vta_mem *mem)
+{
+	unsigned long nr = mem->size >> PAGE_SHIFT;
+	s64 limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+
+	mem->mm = current->mm;
+	if (atomic64_add_return(nr, &mem->mm->pinned_vm) > limit && !capable(CAP_IPC_LOCK)) {
+		atomic64_sub(nr, &mem->mm->pinned_vm);
+		return -ENOMEM;
+	}
+	mmgrab(mem->mm);
+	atomic64_add(mem->size, &mem->vdev->pinned_bytes);
+	return 0;
+}
+
+static void vta_pin_uncharge(struct vta_mem *mem)
+{
+	atomic64_sub(mem->size, &mem->vdev->pinned_bytes);
+	atomic64_sub(mem->size >> PAGE_SHIFT, &mem->mm->pinned_vm);
+	mmdrop(mem->mm);
+}
+
+static void vta_pin_unpin(struct vta_mem *mem)
+{
+	struct vta_host *host = &mem->host;
+	unsigned long i;
+
+	for (i = 0; i < host->nr; i += VTA_PIN_BATCH) {
+		unpin_user_pages_dirty_lock(host->pages + i, min(host->nr - i, VTA_PIN_BATCH),
+					    mem->dirty);
+		cond_resched();
+	}
+	kvfree(host->pages);
+	host->pages = NULL;
+	host->nr = 0;
+}
+
+void vta_pin_release(struct vta_mem *mem)
+{
+	vta_pin_unpin(mem);
+	vta_pin_uncharge(mem);
+}
+
+/* The kernel has refused to pin a page with @ret: what would a person say? */
+static int vta_pin_error(unsigned long addr, bool write, int ret)
+{
+	struct mm_struct *mm = current->mm;
+	struct vm_area_struct *vma;
+
+	if (ret != -EFAULT)
+		return ret;
+	mmap_read_lock(mm);
+	vma = find_vma(mm, addr);
+	if (vma && vma->vm_start <= addr && !(vma->vm_flags & (VM_IO | VM_PFNMAP))) {
+		if (!(vma->vm_flags & (write ? VM_WRITE : VM_READ)))
+			ret = -EACCES;
+		else if (write && vma->vm_file && vma->vm_flags & VM_SHARED)
+			ret = -EOPNOTSUPP;
+	}
+	mmap_read_unlock(mm);
+	return ret;
+}
+
+/* Pins what is at @addr, and some of what follows. */
+static int vta_pin_some(struct vta_mem *mem, unsigned long addr)
+{
+	struct vta_host *host = &mem->host;
+	unsigned long nr = min((unsigned long)(mem->size >> PAGE_SHIFT) - host->nr, VTA_PIN_BATCH);
+	unsigned int flags = FOLL_LONGTERM;
+	int i, got;
+
+	if (mem->dirty)
+		flags |= FOLL_WRITE;
+	else
+		flags |= vta_pin_read_flags(addr, &nr);
+	got = pin_user_pages_fast(addr, nr, flags, host->pages + host->nr);
+	if (got <= 0)
+		return vta_pin_error(addr, mem->dirty, got ? got : -EFAULT);
+
+	for (i = 0; i < got && mem->dirty; i++) {
+		if (vta_page_is_swap_backed(host->pages[host->nr + i]))
+			continue;
+		/* Not dirtied: nobody has written them yet, nor waits for them. */
+		unpin_user_pages(host->pages + host->nr, got);
+		return -EOPNOTSUPP;
+	}
+	host->nr += got;
+	return 0;
+}
+
+static struct vta_mem *vta_pin_mem(struct vta_device *vdev, unsigned long start, u64 size,
+				   bool write)
+{
+	struct vta_mem *mem = vta_mem_init(vdev, VTA_MEM_PINNED, size);
+	int ret;
+
+	if (IS_ERR(mem))
+		return mem;
+	/* Large pages of the process have their places in its addresses. */
+	mem->skew = start & (VTA_L1_SIZE - 1);
+	mem->dirty = write;
+	ret = vta_pin_charge(mem);
+	if (ret)
+		goto err_discard;
+	ret = vta_host_init(&mem->host, size);
+	while (!ret && mem->host.nr < size >> PAGE_SHIFT) {
+		ret = vta_pin_some(mem, start + (mem->host.nr << PAGE_SHIFT));
+		if (!ret && fatal_signal_pending(current))
+			ret = -EINTR;
+		cond_resched();
+	}
+	if (ret)
+		goto err_put;
+	return mem;
+
+err_put:
+	vta_mem_put(mem);
+	return ERR_PTR(ret);
+err_discard:
+	vta_mem_discard(mem);
+	return ERR_PTR(ret);
+}
+
+int vta_pin(struct vta_ctx *ctx, struct vta_buf_pin *arg)
+{
+	unsigned long start = untagged_addr((unsigned long)arg->user_addr);
+	unsigned int offset = offset_in_page(start);
+	struct vta_mem *mem;
+	struct vta_bo *bo;
+	u64 size, end;
+	int ret;
+
+	if (arg->flags & ~(VTA_BUF_FIXED | VTA_BUF_READONLY) || !arg->size ||
+	    arg->size > VTA_BO_SIZE_MAX || check_add_overflow((u64)start, arg->size, &end))
+		return -EINVAL;
+	size = PAGE_ALIGN(offset + arg->size);
+	if (size > VTA_BO_SIZE_MAX || !vta_bo_place_valid(size, arg->flags, arg->align, arg->addr))
+		return -EINVAL;
+
+	mem = vta_pin_mem(ctx->vdev, start - offset, size, !(arg->flags & VTA_BUF_READONLY));
+	if (IS_ERR(mem))
+		return PTR_ERR(mem);
+	bo = vta_bo_create(ctx, mem, arg->flags | VTA_BO_BORROWED, arg->align, arg->addr);
+	if (IS_ERR(bo))
+		return PTR_ERR(bo);
+
+	arg->addr = bo->addr + offset;
+	arg->handle = bo->pgoff;
+
+	mutex_lock(&ctx->lock);
+	ret = vta_bo_publish(bo);
+	mutex_unlock(&ctx->lock);
+	return ret;
+}
