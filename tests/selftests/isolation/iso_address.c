@@ -180,28 +180,57 @@ static struct vta_desc across_store(struct wall *w, uint64_t addr)
 				       addr / w->core.inp_bytes, 2, 256));
 }
 
-#define AIM(_name, _ACCESS, _across, _misaligned, _kind)			\
-	FIXTURE_VARIANT_ADD(address, _name) {					\
-		.aim = aim_##_name,						\
-		.access = VTA_ACCESS_##_ACCESS,					\
-		.across = _across,						\
-		.misaligned = _misaligned,					\
-		.kind = _kind,							\
-	}
+FIXTURE_VARIANT_ADD(address, copy_src) {
+	aim_copy_src, across_copy_src, VTA_ACCESS_COPY_SRC, 0, 0
+};
 
-AIM(copy_src, COPY_SRC, across_copy_src, 0, 0);
-AIM(copy_dst, COPY_DST, across_copy_dst, 0, WRITES);
-AIM(fill, COPY_DST, across_fill, 0, WRITES);
-AIM(signal, SIGNAL, NULL, 4, WRITES);
-AIM(wait, WAIT, NULL, 1, 0);
-AIM(stamp, STAMP, across_stamp, 4, WRITES);
-AIM(insn, INSN, across_insn, 8, 0);
-AIM(uop, UOP, across_uop, 0, IN_STREAM);
-AIM(inp, LOAD, across_inp, 0, IN_STREAM);
-AIM(wgt, LOAD, across_wgt, 0, IN_STREAM);
-AIM(acc, LOAD, across_acc, 0, IN_STREAM);
-AIM(acc_8bit, LOAD, across_acc_8bit, 0, IN_STREAM);
-AIM(store, STORE, across_store, 0, WRITES | IN_STREAM);
+FIXTURE_VARIANT_ADD(address, copy_dst) {
+	aim_copy_dst, across_copy_dst, VTA_ACCESS_COPY_DST, 0, WRITES
+};
+
+FIXTURE_VARIANT_ADD(address, fill) {
+	aim_fill, across_fill, VTA_ACCESS_COPY_DST, 0, WRITES
+};
+
+FIXTURE_VARIANT_ADD(address, signal) {
+	aim_signal, NULL, VTA_ACCESS_SIGNAL, 4, WRITES
+};
+
+FIXTURE_VARIANT_ADD(address, wait) {
+	aim_wait, NULL, VTA_ACCESS_WAIT, 1, 0
+};
+
+FIXTURE_VARIANT_ADD(address, stamp) {
+	aim_stamp, across_stamp, VTA_ACCESS_STAMP, 4, WRITES
+};
+
+FIXTURE_VARIANT_ADD(address, insn) {
+	aim_insn, across_insn, VTA_ACCESS_INSN, 8, 0
+};
+
+FIXTURE_VARIANT_ADD(address, uop) {
+	aim_uop, across_uop, VTA_ACCESS_UOP, 0, IN_STREAM
+};
+
+FIXTURE_VARIANT_ADD(address, inp) {
+	aim_inp, across_inp, VTA_ACCESS_LOAD, 0, IN_STREAM
+};
+
+FIXTURE_VARIANT_ADD(address, wgt) {
+	aim_wgt, across_wgt, VTA_ACCESS_LOAD, 0, IN_STREAM
+};
+
+FIXTURE_VARIANT_ADD(address, acc) {
+	aim_acc, across_acc, VTA_ACCESS_LOAD, 0, IN_STREAM
+};
+
+FIXTURE_VARIANT_ADD(address, acc_8bit) {
+	aim_acc_8bit, across_acc_8bit, VTA_ACCESS_LOAD, 0, IN_STREAM
+};
+
+FIXTURE_VARIANT_ADD(address, store) {
+	aim_store, across_store, VTA_ACCESS_STORE, 0, WRITES | IN_STREAM
+};
 
 /* ---- attacks ---- */
 
