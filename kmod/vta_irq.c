@@ -59,6 +59,11 @@ static irqreturn_t vta_irq_thread(int irq, void *data)
 	if (events & REG_EVENT_FATAL)
 		vta_card_lost(vdev, "has given up");
 	if (events & REG_EVENT_FAULT) {
+		/*
+		 * A queue that halts before the clearing write arrives does not
+		 * interrupt. Reading back makes sure that its record is there.
+		 */
+		vta_read(vdev, REG_EVENT);
 		for (i = 0; i < vdev->nr_vectors; i++)
 			vta_wait_find_halted(&vdev->vectors[i]);
 	}
