@@ -68,9 +68,9 @@ static void vta_reset_begin(struct vta_device *vdev)
 	list_for_each_entry(ctx, &vdev->ctxs, node)
 		vta_ctx_revoke(ctx);
 	vta_export_revoke(vdev);
+	vta_irq_disable(vdev);
 	/* Who could ask for a reset of the card as it was has been stopped. */
 	WRITE_ONCE(vdev->reset_wanted, false);
-	vta_irq_disable(vdev);
 }
 
 /* The card is still, or must be made so: @ret says if it has been reset. */
@@ -90,8 +90,9 @@ static void vta_reset_end(struct vta_device *vdev, int ret)
 			ret);
 	} else {
 		vdev->generation++;
+		pci_set_master(vdev->pdev);	/* a card given up had lost it */
 		vta_card_start(vdev);
-		dev_warn(&vdev->dev, "was reset; files opened before must be opened again\n");
+		dev_warn_ratelimited(&vdev->dev, "was reset; files opened before must be opened again\n");
 	}
 	vta_irq_enable(vdev);
 }
@@ -151,8 +152,11 @@ static void vta_reset_prepare(struct pci_dev *pdev)
 static void vta_reset_done(struct pci_dev *pdev)
 {
 	struct vta_device *vdev = pci_get_drvdata(pdev);
-
 	int ret = vta_card_wait_ready(vdev);
+
+	/* Memory is about to be freed, so do not take others' word for it. */
+	if (!ret)
+		ret = vta_card_reset(vdev);
 
 	/* This may have helped a card that had been given up. */
 	if (!ret)
