@@ -53,7 +53,8 @@ static inline unsigned int vta_pin_read_flags(unsigned long addr, unsigned long 
 	vma = find_vma(current->mm, addr);
 	if (vma && vma->vm_start <= addr) {
 		*nr = min(*nr, (vma->vm_end - addr) >> PAGE_SHIFT);
-		if ((vma->vm_flags & (VM_SHARED | VM_MAYWRITE)) == VM_MAYWRITE)
+		if ((vma->vm_flags & (VM_SHARED | VM_MAYWRITE | VM_READ)) ==
+		    (VM_MAYWRITE | VM_READ))
 			flags = FOLL_WRITE | FOLL_FORCE;
 	}
 	mmap_read_unlock(current->mm);
