@@ -26,7 +26,7 @@ const char *vtadev_strerror(int err)
 	case EFAULT:
 		return "no memory at that address, or none that can be pinned";
 	case EBADF:
-		return "the file descriptor is not one of a dma-buf";
+		return "that is not an open file descriptor";
 	case ENOMEM:
 		return "the host has no memory for it, or the limit of locked memory is "
 		       "reached (ulimit -l)";

@@ -95,7 +95,7 @@ int vtadev_queue_create(struct vtadev *dev, const struct vtadev_queue_opts *opts
 	queue->handle = req.queue;
 	queue->entries = entries;
 	queue->spin_ns = spin_time(opts->spin_ns);
-	queue->copy_min = opts->copy_min;
+	queue->copy_min = opts->copy_min ? opts->copy_min : VTADEV_COPY_MIN_DEFAULT;
 	queue->page = req.doorbell_size;
 	atomic_init(&queue->submitted, 0);
 	atomic_init(&queue->seen, 0);

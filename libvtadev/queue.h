@@ -19,7 +19,7 @@ struct vtadev_queue {
 	uint32_t handle;
 	uint32_t entries;			/* a power of two */
 	int64_t spin_ns;
-	size_t copy_min;			/* 0: the defaults */
+	size_t copy_min;			/* transfers by the card, from here on */
 	struct vta_desc *ring;
 	const struct vta_status_page *status;
 	volatile uint32_t *doorbell;

@@ -23,16 +23,6 @@ struct transfer {
 	bool upload;
 };
 
-/* From how many bytes on the card copies. */
-static size_t copy_min(const struct transfer *t)
-{
-	if (t->queue->copy_min)
-		return t->queue->copy_min;
-	if (t->buf->flags & VTADEV_CARD)
-		return t->upload ? VTADEV_COPY_MIN_TO_CARD : VTADEV_COPY_MIN_FROM_CARD;
-	return VTADEV_COPY_MIN_HOST;
-}
-
 /* The card cannot write what it may only read, but the CPU can. */
 static bool card_may(const struct transfer *t)
 {
@@ -107,7 +97,7 @@ static int transfer(const struct transfer *t)
 		return -EINVAL;
 	if (!buf_in_range(t->buf, t->offset, t->len))
 		return -ERANGE;
-	if (t->len >= copy_min(t) && card_may(t)) {
+	if (t->len >= t->queue->copy_min && card_may(t)) {
 		err = by_card(t, &done);
 		if (err)
 			return err;

@@ -31,7 +31,7 @@
  *	-EACCES		no permission to open the card's node; memory that may only
  *			be read is to be written
  *	-EFAULT		there is no memory at that address of the program
- *	-EBADF		not a descriptor of a dma-buf
+ *	-EBADF		not an open file descriptor
  *	-EMFILE		too many files are open
  *	-ENOMEM		no host memory, or RLIMIT_MEMLOCK is spent
  *	-ENOSPC		the card's memory, contexts, queues, or this context's
@@ -375,8 +375,9 @@ int vtadev_buf_export(struct vtadev_buf *buf, unsigned int flags, int *fd);
  * @flags: 0, or VTADEV_READONLY, without which the dma-buf must be writable
  * @buf: out: the buffer
  *
- * Errors: -EINVAL, -EBADF, -EACCES, -EMFILE, -ENOMEM, -ENOSPC, -EOPNOTSUPP (card
- * memory of another card, or memory that the card cannot reach), -ENODEV.
+ * Errors: -EINVAL (also a file that is not a dma-buf), -EBADF, -EACCES, -EMFILE,
+ * -ENOMEM, -ENOSPC, -EOPNOTSUPP (card memory of another card, or memory that the
+ * card cannot reach), -ENODEV.
  */
 int vtadev_buf_import(struct vtadev *dev, int fd, unsigned int flags,
 		      struct vtadev_buf **buf);
@@ -451,12 +452,9 @@ struct vtadev_queue;
 
 /*
  * From how many bytes on it pays to pin a program's memory and have the card
- * copy, into or out of its own memory and for buffers in host memory. How they
- * were measured, and when to choose others, is in docs/memory.md.
+ * copy. How it was measured, and when to choose another, is in docs/memory.md.
  */
-#define VTADEV_COPY_MIN_TO_CARD		((size_t)1 << 20)
-#define VTADEV_COPY_MIN_FROM_CARD	((size_t)1 << 20)
-#define VTADEV_COPY_MIN_HOST		((size_t)1 << 20)
+#define VTADEV_COPY_MIN_DEFAULT		((size_t)512 << 10)
 
 /**
  * struct vtadev_queue_opts - how a queue is to be; all zero: the defaults
@@ -468,7 +466,7 @@ struct vtadev_queue;
  * @spin_ns: how long vtadev_wait() looks again and again before it sleeps;
  *           0: VTADEV_SPIN_NS_DEFAULT; negative: not at all
  * @copy_min: from how many bytes on vtadev_upload() and vtadev_download() have
- *            the card copy; 0: VTADEV_COPY_MIN_*; SIZE_MAX: never
+ *            the card copy; 0: VTADEV_COPY_MIN_DEFAULT; SIZE_MAX: never
  */
 struct vtadev_queue_opts {
 	uint32_t ring_entries;
