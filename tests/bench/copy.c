@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * copy.c - how fast the card copies, and the library's transfers
+ *
+ * The yardstick is a memcpy of as many bytes by the emulator itself: a ratio of 1
+ * is as fast as this machine copies. Copies by the card are timed by the card,
+ * over a batch that was submitted by one doorbell; transfers by the program, each
+ * from call to return. All of them take turns, so that what else the machine does
+ * slows them alike, and the least of each is compared.
+ */
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "bench.h"
+
+#define BATCH_MAX	128u
+#define BATCH_MIN	4u
+#define BATCH_BYTES	(64 * MIB)
+#define ROUNDS		5u
+#define REPEATS		3u	/* in a round */
+
+static const size_t sizes[] = {
+	64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10,
+	1 * MIB, 4 * MIB, 16 * MIB, 64 * MIB,
+};
+
+#define SIZES		(sizeof(sizes) / sizeof(*sizes))
+#define LARGEST		(64 * MIB)
+
+struct setup {
+	struct bench *bench;
+	struct vtadev_buf *host, *card, *card2, *pinned, *stamps;
+	char *user;
+	FILE *dat;
+};
+
+struct job {
+	const struct setup *setup;
+	struct vtadev_buf *dst, *src;
+	size_t bytes;
+	int upload;
+};
+
+/* ns of one copy, as the card sees a batch of them. */
+static double card_copies(void *arg)
+{
+	const struct job *job = arg;
+	struct vtadev_queue *queue = job->setup->bench->queue;
+	struct vtadev_buf *stamps = job->setup->stamps;
+	struct vta_desc descs[BATCH_MAX];
+	struct vta_stamp stamp[2];
+	size_t n = BATCH_BYTES / job->bytes;
+	uint64_t seq;
+
+	if (n < BATCH_MIN)
+		n = BATCH_MIN;
+	if (n > BATCH_MAX)
+		n = BATCH_MAX;
+	for (size_t i = 0; i < n; i++)
+		descs[i] = vtadev_desc_copy(vtadev_buf_addr(job->dst), vtadev_buf_addr(job->src),
+					    (uint32_t)job->bytes);
+	vtadev_desc_stamp(&descs[0], vtadev_buf_addr(stamps));
+	vtadev_desc_stamp(&descs[n - 1], vtadev_buf_addr(stamps) + sizeof(stamp[0]));
+	must(vtadev_submit(queue, descs, (unsigned int)n, &seq), "submitting copies");
+	must(vtadev_wait(queue, seq, -1), "waiting for copies");
+	must(vtadev_buf_read(stamps, 0, stamp, sizeof(stamp)), "reading stamps");
+	return (double)(le64toh(stamp[1].end) - le64toh(stamp[0].start)) / (double)n;
+}
+
+static double transfer(void *arg)
+{
+	const struct job *job = arg;
+	const struct setup *s = job->setup;
+	double start = now_ns();
+
+	if (job->upload)
+		must(vtadev_upload(s->bench->queue, s->card, 0, s->user, job->bytes), "upload");
+	else
+		must(vtadev_download(s->bench->queue, s->card, 0, s->user, job->bytes), "download");
+	return now_ns() - start;
+}
+
+static double field(struct json_object *of, const char *name)
+{
+	struct json_object *value;
+
+	must(json_object_object_get_ex(of, name, &value) ? 0 : -1, "the emulator's answer");
+	return json_object_get_double(value);
+}
+
+static struct times memcpy_times(size_t bytes)
+{
+	struct json_object *answer;
+	struct times times;
+	char request[64];
+
+	snprintf(request, sizeof(request), "memcpy %zu", bytes);
+	answer = emulator_ask(request);
+	times = (struct times) { field(answer, "least_ns"), field(answer, "median_ns") };
+	json_object_put(answer);
+	return times;
+}
+
+enum { COLUMNS = 7 };
+
+static const struct column {
+	const char *direction;
+	const char *way;
+} columns[COLUMNS] = {
+	{ "host_to_card", "coherent" }, { "host_to_card", "pinned" },
+	{ "host_to_card", "library" }, { "card_to_host", "coherent" },
+	{ "card_to_host", "pinned" }, { "card_to_host", "library" },
+	{ "card_to_card", "card" },
+};
+
+/* Returns 0 for what cannot be measured here. */
+static int column_times(const struct setup *s, unsigned int column, size_t bytes,
+			struct times *times)
+{
+	struct vtadev_buf *host = columns[column].way[0] == 'p' ? s->pinned : s->host;
+	struct job job = { .setup = s, .bytes = bytes, .upload = column < 3 };
+
+	if (columns[column].way[0] == 'l') {
+		*times = times_of(transfer, &job, REPEATS);
+		return 1;
+	}
+	if (!host)
+		return 0;
+	job.dst = column < 3 ? s->card : column < 6 ? host : s->card2;
+	job.src = column < 3 ? host : s->card;
+	*times = times_of(card_copies, &job, REPEATS);
+	return 1;
+}
+
+/* The median of medians will do. */
+struct rounds {
+	struct times times[ROUNDS];
+	int have;
+};
+
+static int by_median(const void *a, const void *b)
+{
+	double x = ((const struct times *)a)->median, y = ((const struct times *)b)->median;
+
+	return (x > y) - (x < y);
+}
+
+static struct times sum_up(struct rounds *rounds)
+{
+	struct times sum;
+
+	qsort(rounds->times, ROUNDS, sizeof(rounds->times[0]), by_median);
+	sum = rounds->times[ROUNDS / 2];
+	for (unsigned int i = 0; i < ROUNDS; i++)
+		if (rounds->times[i].least < sum.least)
+			sum.least = rounds->times[i].least;
+	return sum;
+}
+
+static void one_size(const struct setup *s, size_t bytes, struct json_object *list)
+{
+	struct json_object *entry = json_object_new_object(), *to, *way;
+	struct rounds memcpys, rounds[COLUMNS];
+	struct times yardstick;
+
+	for (unsigned int r = 0; r < ROUNDS; r++) {
+		memcpys.times[r] = memcpy_times(bytes);
+		for (unsigned int i = 0; i < COLUMNS; i++)
+			rounds[i].have = column_times(s, i, bytes, &rounds[i].times[r]);
+	}
+	yardstick = sum_up(&memcpys);
+
+	json_object_object_add(entry, "bytes", json_object_new_int64((int64_t)bytes));
+	json_object_object_add(entry, "memcpy", json_times(yardstick));
+	printf("%8s %8.2f", size_text(bytes), (double)bytes / yardstick.least);
+	fprintf(s->dat, "%zu", bytes);
+	for (unsigned int i = 0; i < COLUMNS; i++) {
+		struct times times = { 0 };
+		double ratio = 0;
+
+		if (rounds[i].have) {
+			times = sum_up(&rounds[i]);
+			ratio = yardstick.least / times.least;
+		}
+		if (!json_object_object_get_ex(entry, columns[i].direction, &to))
+			to = json_sub(entry, columns[i].direction);
+		if (rounds[i].have) {
+			way = json_times(times);
+			json_num(way, "ratio", ratio);
+			json_object_object_add(to, columns[i].way, way);
+			printf(" %9.3f", ratio);
+			fprintf(s->dat, " %.4f", ratio);
+		} else {
+			json_object_object_add(to, columns[i].way, NULL);
+			printf(" %9s", "SKIP");
+			fprintf(s->dat, " NaN");
+		}
+	}
+	printf("\n");
+	fflush(stdout);
+	fprintf(s->dat, "\n");
+	json_object_array_add(list, entry);
+}
+
+static void make(struct setup *s)
+{
+	struct vtadev *dev = s->bench->dev;
+	char path[256];
+	int err;
+
+	must(vtadev_buf_alloc(dev, LARGEST, VTADEV_HOST, &s->host), "host memory");
+	must(vtadev_buf_alloc(dev, LARGEST, VTADEV_CARD, &s->card), "card memory");
+	must(vtadev_buf_alloc(dev, LARGEST, VTADEV_CARD, &s->card2), "card memory");
+	must(vtadev_buf_alloc(dev, 64, VTADEV_HOST, &s->stamps), "memory for stamps");
+	s->user = touched(LARGEST, 0);
+	err = vtadev_buf_pin(dev, s->user, LARGEST, 0, &s->pinned);
+	if (err)
+		printf("SKIP pinned memory: %s\n", vtadev_strerror(err));
+	snprintf(path, sizeof(path), "%s/memory.dat", s->bench->out);
+	s->dat = must_ptr(fopen(path, "w"), path);
+	fprintf(s->dat, "bytes");
+	for (unsigned int i = 0; i < COLUMNS; i++)
+		fprintf(s->dat, " %s/%s", columns[i].direction, columns[i].way);
+	fprintf(s->dat, "\n");
+}
+
+void bench_copy(struct bench *bench)
+{
+	struct json_object *list = json_object_new_array();
+	struct setup s = { .bench = bench };
+
+	make(&s);
+	printf("\nCopies: speed as a ratio to the emulator's memcpy (least of %u runs)\n",
+	       ROUNDS * REPEATS);
+	printf("%17s %29s %29s %9s\n", "memcpy", "------- host to card -------",
+	       "------- card to host -------", "card to");
+	printf("%8s %8s %9s %9s %9s %9s %9s %9s %9s\n", "bytes", "GB/s", "coherent", "pinned",
+	       "library", "coherent", "pinned", "library", "card");
+	for (size_t i = 0; i < SIZES; i++)
+		one_size(&s, sizes[i], list);
+	json_object_object_add(bench->results, "copy", list);
+
+	fclose(s.dat);
+	vtadev_buf_free(s.pinned);
+	vtadev_buf_free(s.host);
+	vtadev_buf_free(s.card);
+	vtadev_buf_free(s.card2);
+	vtadev_buf_free(s.stamps);
+	munmap(s.user, LARGEST);
+}
