@@ -444,7 +444,7 @@ int mmu_write64(const struct mmu_port *port, uint64_t addr, uint64_t val, uint32
 /* ---- Rows ---- */
 
 /* What moves in one step: an invalidation waits for that long. */
-#define MOVE_MAX	(512u << 10)
+#define MOVE_MAX	(1u << 20)
 
 /*
  * Goes on with the run as far as @end while the pages follow each other, and
@@ -531,14 +531,12 @@ static void *row_at(struct mmu *mmu, const struct mmu_row *row, bool write, size
 {
 	uint64_t addr = (row->leaf & VTA_PTE_ADDR) + (row->addr - row->run);
 	void *ptr;
-	int err;
 
 	*ret = 0;
 	if (row->leaf & VTA_PTE_CARD)
 		return mmu->mem + addr;
-	ptr = bus_at(mmu->bus, addr, len, write, &err);
-	if (!ptr)
-		*ret = dma_result(err);
+	ptr = bus_at(mmu->bus, addr, len, write, ret);
+	*ret = dma_result(*ret);
 	return ptr;
 }
 
