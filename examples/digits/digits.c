@@ -418,7 +418,8 @@ int main(int argc, char **argv)
 			batch = 0;
 	}
 	if (!batch || !rounds || optind != argc - 1) {
-		fprintf(stderr, "usage: digits [-d CARD] [-b BATCH, 1 to %d] [-r ROUNDS] [-p] TESTSET\n",
+		fprintf(stderr,
+			"usage: digits [-d CARD] [-b BATCH (1-%d)] [-r ROUNDS] [-p] TESTSET\n",
 			BATCH_MAX);
 		return 2;
 	}
