@@ -127,7 +127,7 @@ static void vta_wait_update(struct vta_queue *q)
 	if (q->poll == VTA_POLL_ASKED) {
 		if (q->seq >= q->poll_seq) {
 			q->poll = VTA_POLL_REACHED;
-			wake_up_poll(&q->ctx->poll_wq, EPOLLIN);
+			wake_up_poll(&q->ctx->poll_wq, EPOLLIN | EPOLLRDNORM);
 		} else if (q->halted) {
 			q->poll = VTA_POLL_NONE;
 		}

@@ -374,6 +374,23 @@ TEST_F(wait, poll_sleeps_until_then)
 	pthread_join(thread, NULL);
 }
 
+/* Some say POLLIN by another name. */
+TEST_F(wait, poll_for_normal_data_alone)
+{
+	struct pollfd pfd = { .fd = self->fd, .events = POLLRDNORM };
+	int64_t end = now_ns() + PATIENCE_MS * 1000000ll;
+	pthread_t thread;
+
+	gate(&self->q, &self->mem, 1);
+	EXPECT_EQ(-EAGAIN, wait_flags(&self->q, 1, VTA_WAIT_POLL, NULL));
+	*self->word = htole64(1);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, open_later, &self->q));
+	EXPECT_EQ(1, poll(&pfd, 1, PATIENCE_MS));
+	EXPECT_GT(end, now_ns());
+	EXPECT_EQ(POLLRDNORM, pfd.revents);
+	pthread_join(thread, NULL);
+}
+
 TEST_F(wait, poll_asked_again_replaces)
 {
 	gate(&self->q, &self->mem, 1);
