@@ -204,12 +204,19 @@ vm_fault_t vta_mem_fault(const struct vta_mem *mem, struct vm_fault *vmf, unsign
 vm_fault_t vta_mem_fault_blank(struct page **blank, struct vm_fault *vmf)
 {
 	struct vm_area_struct *vma = vmf->vma;
+	struct page *page;
 
-	if (!*blank)
-		*blank = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
-	if (!*blank)
-		return VM_FAULT_OOM;
+	/* Who can only read, as a status page, sees what nobody can write. */
+	if (!(vma->vm_flags & VM_MAYWRITE)) {
+		page = ZERO_PAGE(vmf->address);
+	} else {
+		if (!*blank)
+			*blank = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+		if (!*blank)
+			return VM_FAULT_OOM;
+		page = *blank;
+	}
 	/* Ordinary memory, whatever the mapping was of. */
-	return vmf_insert_pfn_prot(vma, vmf->address, page_to_pfn(*blank),
+	return vmf_insert_pfn_prot(vma, vmf->address, page_to_pfn(page),
 				   vm_get_page_prot(vma->vm_flags));
 }

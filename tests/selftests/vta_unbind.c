@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <linux/pci_regs.h>
 
 #include <kselftest_harness.h>
 
@@ -188,7 +189,9 @@ TEST_F(unbind, mappings_are_harmless)
 		card[i] = 2;
 	}
 	queue_submit(&self->q, &nop, 1);
-	(void)queue_seq(&self->q);
+	/* What was written above does not show where nobody may write. */
+	EXPECT_EQ(0, queue_seq(&self->q));
+	EXPECT_EQ(VTA_QUEUE_DISABLED, le32toh(self->q.status->status.state));
 	(void)*self->q.doorbell;
 
 	/* Nor do they reach the card when it works for others. */
@@ -316,6 +319,49 @@ TEST_F(unbind, function_level_reset_is_enodev_for_who_was_there)
 	*(volatile uint8_t *)self->card.ptr = 1;
 	queue_kick(&self->q);
 	EXPECT_LT(generation, card_attr("generation"));
+}
+
+/* D0 or D3hot by the power management capability, behind the kernel's back. */
+static int set_power_state(const char *address, uint8_t state)
+{
+	uint8_t config[256], at;
+	char path[128];
+	int fd, ret = -ENOENT;
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/config", address);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (pread(fd, config, sizeof(config), 0) != sizeof(config)) {
+		close(fd);
+		return -EIO;
+	}
+	for (at = config[PCI_CAPABILITY_LIST]; at >= 64; at = config[at + PCI_CAP_LIST_NEXT]) {
+		if (config[at] == PCI_CAP_ID_PM)
+			ret = pwrite(fd, &state, 1, at + PCI_PM_CTRL) == 1 ? 0 : -errno;
+	}
+	close(fd);
+	return ret;
+}
+
+/* A card that could not be reset had lost bus mastering. */
+TEST_F(unbind, function_level_reset_helps_a_card_given_up)
+{
+	struct queue q;
+	int fd;
+
+	ASSERT_EQ(0, set_power_state(self->address, 3));
+	EXPECT_EQ(-ENODEV, queue_open(self->fd, &q, NULL));
+	EXPECT_EQ(POLLERR | POLLHUP, card_poll(self->fd, PATIENCE_MS));
+	EXPECT_EQ(-ENODEV, card_open());
+	ASSERT_EQ(0, set_power_state(self->address, 0));
+	ASSERT_EQ(0, reset_function(self->address));
+	fd = card_open();
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, queue_open(fd, &q, NULL));
+	EXPECT_EQ(0, queue_do(&q, desc_op(VTA_OP_NOP)));
+	queue_close(&q);
+	close(fd);
+	/* Not the card that the old file was of. */
+	EXPECT_EQ(-ENODEV, queue_wait(&self->q, 0, 0, NULL));
 }
 
 /* ---- the module ---- */
