@@ -99,7 +99,10 @@ static phys_addr_t vta_bus_to_phys(struct device *dev, dma_addr_t bus)
 {
 	struct iommu_domain *domain = iommu_get_domain_for_dev(dev);
 
-	return domain ? iommu_iova_to_phys(domain, bus) : dma_to_phys(dev, bus);
+	/* A domain that passes through may not know of any address. */
+	if (domain && domain->type & __IOMMU_DOMAIN_PAGING)
+		return iommu_iova_to_phys(domain, bus);
+	return dma_to_phys(dev, bus);
 }
 
 /* Pages are bounced piece by piece, so each piece is looked at. */
