@@ -41,6 +41,7 @@ include examples/digits/build.mk
 include tests/emu/build.mk
 include tests/lib/build.mk
 include tests/selftests/build.mk
+include tests/bench/build.mk
 
 .PHONY: userspace
 userspace: $(LIB_SO) $(LIB_A) $(OPS_A) $(VTACTL_BIN) $(EMU_BIN) $(DIGITS_BIN)
@@ -101,6 +102,12 @@ check: test-deps
 check-programs: $(EMU_ASAN_BIN) $(EMU_TESTS) $(LIB_TESTS) $(OPS_TESTS) \
 		$(DIGITS_TESTS) $(SELFTESTS)
 
+.PHONY: bench
+bench: build-deps
+	@echo 'building everything, and the benchmarks'
+	@$(QUIETLY) vm-module userspace $(BENCH_BINS)
+	@tests/bench/run.sh $(VM_MODULE)
+
 .PHONY: install
 install: userspace install-lib
 	install -d $(DESTDIR)$(PREFIX)/bin
@@ -117,6 +124,7 @@ help:
 	@echo 'make             library, tools, and the module for the running kernel or KDIR='
 	@echo 'make demo        classify handwritten digits on an emulated card in a VM'
 	@echo 'make check       all tests; V=1 shows their whole output'
+	@echo 'make bench       copies and mappings measured; build/bench.json, build/*.svg'
 	@echo 'make vm          a shell in the VM with a card; CARDS=2 for two'
 	@echo 'make install     library and tools, below PREFIX= (/usr/local)'
 	@echo 'make clean       remove build/'
