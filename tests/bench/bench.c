@@ -50,16 +50,25 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+void sample(struct samples *samples, double ns)
+{
+	if (samples->count < SAMPLES_MAX)
+		samples->ns[samples->count++] = ns;
+}
+
+struct times times_in(struct samples *samples)
+{
+	qsort(samples->ns, samples->count, sizeof(samples->ns[0]), by_value);
+	return (struct times) { samples->ns[0], samples->ns[samples->count / 2] };
+}
+
 struct times times_of(double (*fn)(void *arg), void *arg, unsigned int count)
 {
-	double ns[TIMES_MAX];
+	struct samples samples = { .count = 0 };
 
-	if (count > TIMES_MAX)
-		count = TIMES_MAX;
 	for (unsigned int i = 0; i < count; i++)
-		ns[i] = fn(arg);
-	qsort(ns, count, sizeof(*ns), by_value);
-	return (struct times) { ns[0], ns[count / 2] };
+		sample(&samples, fn(arg));
+	return times_in(&samples);
 }
 
 static size_t read_line(int fd, char *line, size_t size)

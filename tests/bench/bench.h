@@ -43,8 +43,17 @@ struct times {
 	double median;
 };
 
-/* Calls fn(arg), which returns ns, so many times (at most TIMES_MAX). */
-#define TIMES_MAX	64
+/* What was measured so far; more than fits is dropped. */
+#define SAMPLES_MAX	1024
+struct samples {
+	double ns[SAMPLES_MAX];
+	unsigned int count;
+};
+
+void sample(struct samples *samples, double ns);
+struct times times_in(struct samples *samples);
+
+/* Calls fn(arg), which returns ns, so many times. */
 struct times times_of(double (*fn)(void *arg), void *arg, unsigned int count);
 
 /* The emulator's answer to a request; to be put. */

@@ -33,7 +33,7 @@ static double transfer(void *arg)
 	return now_ns() - start;
 }
 
-static struct vtadev_queue *queue(struct bench *bench, size_t copy_min)
+static struct vtadev_queue *make_queue(struct bench *bench, size_t copy_min)
 {
 	const struct vtadev_queue_opts opts = { .copy_min = copy_min };
 	struct vtadev_queue *queue;
@@ -45,7 +45,7 @@ static struct vtadev_queue *queue(struct bench *bench, size_t copy_min)
 static void one_kind(struct bench *bench, struct way *way, const char *name,
 		     struct json_object *to)
 {
-	struct vtadev_queue *cpu = queue(bench, SIZE_MAX), *card = queue(bench, 1);
+	struct vtadev_queue *cpu = make_queue(bench, SIZE_MAX), *card = make_queue(bench, 1);
 	struct json_object *list = json_object_new_array();
 	size_t from = 0;
 

@@ -3,12 +3,11 @@
  * copy.c - how fast the card copies, and the library's transfers
  *
  * The yardstick is a memcpy of as many bytes by the emulator itself: a ratio of 1
- * is as fast as this machine copies. Copies by the card are timed by the card,
- * over a batch that was submitted by one doorbell; transfers by the program, each
- * from call to return. All of them take turns, so that what else the machine does
+ * is as fast as this machine copies. Copies by the card are timed by the card, in
+ * batches that are submitted by one doorbell; transfers by the program, each from
+ * call to return. All of them take turns, so that what else the machine does
  * slows them alike, and the least of each is compared.
  */
-#include <stdlib.h>
 #include <sys/mman.h>
 
 #include "bench.h"
@@ -16,6 +15,8 @@
 #define BATCH_MAX	128u
 #define BATCH_MIN	4u
 #define BATCH_BYTES	(64 * MIB)
+/* Copies from this size on are timed one by one, as the emulator's memcpy. */
+#define ALONE		MIB
 #define ROUNDS		5u
 #define REPEATS		3u	/* in a round */
 
@@ -41,35 +42,50 @@ struct job {
 	int upload;
 };
 
-/* ns of one copy, as the card sees a batch of them. */
-static double card_copies(void *arg)
+static size_t batch(size_t bytes)
 {
-	const struct job *job = arg;
-	struct vtadev_queue *queue = job->setup->bench->queue;
-	struct vtadev_buf *stamps = job->setup->stamps;
-	struct vta_desc descs[BATCH_MAX];
-	struct vta_stamp stamp[2];
-	size_t n = BATCH_BYTES / job->bytes;
-	uint64_t seq;
+	size_t n = BATCH_BYTES / bytes;
 
 	if (n < BATCH_MIN)
-		n = BATCH_MIN;
-	if (n > BATCH_MAX)
-		n = BATCH_MAX;
-	for (size_t i = 0; i < n; i++)
-		descs[i] = vtadev_desc_copy(vtadev_buf_addr(job->dst), vtadev_buf_addr(job->src),
-					    (uint32_t)job->bytes);
-	vtadev_desc_stamp(&descs[0], vtadev_buf_addr(stamps));
-	vtadev_desc_stamp(&descs[n - 1], vtadev_buf_addr(stamps) + sizeof(stamp[0]));
-	must(vtadev_submit(queue, descs, (unsigned int)n, &seq), "submitting copies");
-	must(vtadev_wait(queue, seq, -1), "waiting for copies");
-	must(vtadev_buf_read(stamps, 0, stamp, sizeof(stamp)), "reading stamps");
-	return (double)(le64toh(stamp[1].end) - le64toh(stamp[0].start)) / (double)n;
+		return BATCH_MIN;
+	return n < BATCH_MAX ? n : BATCH_MAX;
 }
 
-static double transfer(void *arg)
+static double end_of(const struct vta_stamp *stamp)
 {
-	const struct job *job = arg;
+	return (double)le64toh(stamp->end);
+}
+
+/*
+ * As the yardstick: what is timed at once is a copy, or as many small ones as
+ * are a batch. From end to end, so that all a descriptor takes is in it. A
+ * batch's first copy is not timed: it brings memory into caches, where the
+ * yardstick's is too.
+ */
+static void card_copies(const struct job *job, struct samples *samples)
+{
+	struct vtadev_queue *queue = job->setup->bench->queue;
+	struct vtadev_buf *stamps = job->setup->stamps;
+	struct vta_stamp stamp[1 + BATCH_MAX];
+	struct vta_desc descs[1 + BATCH_MAX];
+	size_t n = batch(job->bytes), step = job->bytes < ALONE ? n : 1;
+	uint64_t seq;
+
+	for (size_t i = 0; i <= n; i++)
+		descs[i] = vtadev_desc_copy(vtadev_buf_addr(job->dst), vtadev_buf_addr(job->src),
+					    (uint32_t)job->bytes);
+	for (size_t i = 0; i <= n; i += step)
+		vtadev_desc_stamp(&descs[i], vtadev_buf_addr(stamps) +
+				  (uint32_t)(i * sizeof(*stamp)));
+	must(vtadev_submit(queue, descs, (unsigned int)n + 1, &seq), "submitting copies");
+	must(vtadev_wait(queue, seq, -1), "waiting for copies");
+	must(vtadev_buf_read(stamps, 0, stamp, sizeof(stamp)), "reading stamps");
+	for (size_t i = step; i <= n; i += step)
+		sample(samples, (end_of(&stamp[i]) - end_of(&stamp[i - step])) / (double)step);
+}
+
+static double transfer(const struct job *job)
+{
 	const struct setup *s = job->setup;
 	double start = now_ns();
 
@@ -113,62 +129,43 @@ static const struct column {
 	{ "card_to_card", "card" },
 };
 
-/* Returns 0 for what cannot be measured here. */
-static int column_times(const struct setup *s, unsigned int column, size_t bytes,
-			struct times *times)
+/* Adds nothing for what cannot be measured here. */
+static void column_times(const struct setup *s, unsigned int column, size_t bytes,
+			 struct samples *samples)
 {
 	struct vtadev_buf *host = columns[column].way[0] == 'p' ? s->pinned : s->host;
 	struct job job = { .setup = s, .bytes = bytes, .upload = column < 3 };
 
-	if (columns[column].way[0] == 'l') {
-		*times = times_of(transfer, &job, REPEATS);
-		return 1;
-	}
-	if (!host)
-		return 0;
 	job.dst = column < 3 ? s->card : column < 6 ? host : s->card2;
 	job.src = column < 3 ? host : s->card;
-	*times = times_of(card_copies, &job, REPEATS);
-	return 1;
-}
-
-/* The median of medians will do. */
-struct rounds {
-	struct times times[ROUNDS];
-	int have;
-};
-
-static int by_median(const void *a, const void *b)
-{
-	double x = ((const struct times *)a)->median, y = ((const struct times *)b)->median;
-
-	return (x > y) - (x < y);
-}
-
-static struct times sum_up(struct rounds *rounds)
-{
-	struct times sum;
-
-	qsort(rounds->times, ROUNDS, sizeof(rounds->times[0]), by_median);
-	sum = rounds->times[ROUNDS / 2];
-	for (unsigned int i = 0; i < ROUNDS; i++)
-		if (rounds->times[i].least < sum.least)
-			sum.least = rounds->times[i].least;
-	return sum;
+	for (unsigned int i = 0; i < REPEATS; i++) {
+		if (columns[column].way[0] == 'l')
+			sample(samples, transfer(&job));
+		else if (host)
+			card_copies(&job, samples);
+	}
 }
 
 static void one_size(const struct setup *s, size_t bytes, struct json_object *list)
 {
 	struct json_object *entry = json_object_new_object(), *to, *way;
-	struct rounds memcpys, rounds[COLUMNS];
+	static struct samples memcpys, medians, columns_ns[COLUMNS];
 	struct times yardstick;
 
+	memcpys.count = 0;
+	medians.count = 0;
+	for (unsigned int i = 0; i < COLUMNS; i++)
+		columns_ns[i].count = 0;
 	for (unsigned int r = 0; r < ROUNDS; r++) {
-		memcpys.times[r] = memcpy_times(bytes);
+		struct times times = memcpy_times(bytes);
+
+		sample(&memcpys, times.least);
+		sample(&medians, times.median);
 		for (unsigned int i = 0; i < COLUMNS; i++)
-			rounds[i].have = column_times(s, i, bytes, &rounds[i].times[r]);
+			column_times(s, i, bytes, &columns_ns[i]);
 	}
-	yardstick = sum_up(&memcpys);
+	yardstick.least = times_in(&memcpys).least;
+	yardstick.median = times_in(&medians).median;
 
 	json_object_object_add(entry, "bytes", json_object_new_int64((int64_t)bytes));
 	json_object_object_add(entry, "memcpy", json_times(yardstick));
@@ -178,13 +175,13 @@ static void one_size(const struct setup *s, size_t bytes, struct json_object *li
 		struct times times = { 0 };
 		double ratio = 0;
 
-		if (rounds[i].have) {
-			times = sum_up(&rounds[i]);
+		if (columns_ns[i].count) {
+			times = times_in(&columns_ns[i]);
 			ratio = yardstick.least / times.least;
 		}
 		if (!json_object_object_get_ex(entry, columns[i].direction, &to))
 			to = json_sub(entry, columns[i].direction);
-		if (rounds[i].have) {
+		if (columns_ns[i].count) {
 			way = json_times(times);
 			json_num(way, "ratio", ratio);
 			json_object_object_add(to, columns[i].way, way);
@@ -211,7 +208,8 @@ static void make(struct setup *s)
 	must(vtadev_buf_alloc(dev, LARGEST, VTADEV_HOST, &s->host), "host memory");
 	must(vtadev_buf_alloc(dev, LARGEST, VTADEV_CARD, &s->card), "card memory");
 	must(vtadev_buf_alloc(dev, LARGEST, VTADEV_CARD, &s->card2), "card memory");
-	must(vtadev_buf_alloc(dev, 64, VTADEV_HOST, &s->stamps), "memory for stamps");
+	must(vtadev_buf_alloc(dev, (1 + BATCH_MAX) * sizeof(struct vta_stamp), VTADEV_HOST,
+			      &s->stamps), "memory for stamps");
 	s->user = touched(LARGEST, 0);
 	err = vtadev_buf_pin(dev, s->user, LARGEST, 0, &s->pinned);
 	if (err)
@@ -230,8 +228,7 @@ void bench_copy(struct bench *bench)
 	struct setup s = { .bench = bench };
 
 	make(&s);
-	printf("\nCopies: speed as a ratio to the emulator's memcpy (least of %u runs)\n",
-	       ROUNDS * REPEATS);
+	printf("\nCopies: speed as a ratio to the emulator's memcpy (least times)\n");
 	printf("%17s %29s %29s %9s\n", "memcpy", "------- host to card -------",
 	       "------- card to host -------", "card to");
 	printf("%8s %8s %9s %9s %9s %9s %9s %9s %9s\n", "bytes", "GB/s", "coherent", "pinned",
