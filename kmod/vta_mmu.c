@@ -20,11 +20,8 @@
 #define VTA_L1_BYTES	(VTA_L1_ENTRIES * sizeof(__le64))
 #define VTA_L2_BYTES	(VTA_L2_ENTRIES * sizeof(__le64))
 
-/*
- * An invalidation waits for accesses under way. The contract gives it no time;
- * no access takes longer than the card takes to be ready after a reset.
- */
-#define VTA_INVALIDATE_MS	VTA_READY_MS
+/* The contract's time is for the card alone; this is for a host that is busy. */
+#define VTA_INVALIDATE_WAIT_MS	(2 * VTA_INVALIDATE_MS)
 
 /**
  * struct vta_table - a second-level table
@@ -140,7 +137,7 @@ static int vta_mmu_invalidate(struct vta_mmu *mmu)
 	vta_write(vdev, REG_TLB_INVALIDATE, mmu->id);
 	ret = readl_poll_timeout(vdev->regs + REG_TLB_INVALIDATE, val,
 				 !(val & REG_TLB_INVALIDATE_BUSY) || vta_is_dead(val),
-				 50, VTA_INVALIDATE_MS * 1000);
+				 50, VTA_INVALIDATE_WAIT_MS * 1000);
 	mutex_unlock(&vdev->tlb_lock);
 
 	if (ret || vta_is_dead(val)) {

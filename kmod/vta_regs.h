@@ -94,6 +94,7 @@
 #define REG_TLB_INVALIDATE_CONTEXT	0x000000ff
 #define REG_TLB_INVALIDATE_ALL		0x40000000
 #define REG_TLB_INVALIDATE_BUSY		0x80000000
+#define VTA_INVALIDATE_MS		1000	/* from the write to not BUSY */
 
 #define REG_CONTEXT(n)			(0x1000 + 16 * (n))
 #define REG_CONTEXT_ROOT_LO(n)		(REG_CONTEXT(n) + 0x0)
