@@ -104,12 +104,13 @@ boot_iommu() {
 		vta_iommu.sh
 }
 
-# Attacks on a victim that computes.
+# Attacks on a victim that computes. The kernel clears no memory that it is not
+# asked to clear.
 boot_isolation() {
 	local tests=(iso_address iso_stale iso_residue iso_mapping iso_doorbell iso_call iso_race
 		iso_flood)
 	[ -z "${TESTS-}" ] || read -ra tests <<<"$TESTS"
-	boot isolation --timeout 200 -- "${tests[@]}"
+	boot isolation --timeout 200 --append init_on_alloc=0 -- "${tests[@]}"
 }
 
 for name in "${boots[@]}"; do

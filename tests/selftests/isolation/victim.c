@@ -262,7 +262,10 @@ static void live(struct victim_view *view)
 	while (getppid() == parent) {
 		enum victim_order order = view->order;
 
-		compute(&self);
+		if (order == VICTIM_REST)
+			sleep_ms(1);
+		else
+			compute(&self);
 		if (order == VICTIM_HOARD && view->done != order)
 			hoard(&self);
 		else if (order == VICTIM_DROP && view->done != order)
@@ -285,12 +288,13 @@ static int gone(const struct victim *v)
 	return info.si_pid ? -ESRCH : 0;
 }
 
-int victim_progress(struct victim *v, unsigned int jobs)
+/* Gives up if the victim has ended (-ESRCH), and after a time. */
+static int wait_for(const struct victim *v, bool (*reached)(const struct victim *v, uint64_t goal),
+		    uint64_t goal)
 {
 	int64_t end = now_ns() + PATIENCE_MS * 1000000ll;
-	uint64_t goal = v->view->jobs + jobs;
 
-	while (v->view->jobs < goal) {
+	while (!reached(v, goal)) {
 		int err = gone(v);
 
 		if (err)
@@ -300,6 +304,21 @@ int victim_progress(struct victim *v, unsigned int jobs)
 		sleep_ms(1);
 	}
 	return 0;
+}
+
+static bool has_finished(const struct victim *v, uint64_t jobs)
+{
+	return v->view->jobs >= jobs;
+}
+
+static bool has_obeyed(const struct victim *v, uint64_t order)
+{
+	return v->view->done == order;
+}
+
+int victim_progress(struct victim *v, unsigned int jobs)
+{
+	return wait_for(v, has_finished, v->view->jobs + jobs);
 }
 
 int victim_start(struct victim *v, uid_t uid)
@@ -322,16 +341,15 @@ int victim_start(struct victim *v, uid_t uid)
 
 int victim_order(struct victim *v, enum victim_order order)
 {
-	int err = 0;
+	int err;
 
 	/* One after the other: the same order again is a new one. */
 	v->view->order = VICTIM_COMPUTE;
-	while (!err && v->view->done != VICTIM_COMPUTE)
-		err = victim_progress(v, 1);
+	err = wait_for(v, has_obeyed, VICTIM_COMPUTE);
+	if (err)
+		return err;
 	v->view->order = order;
-	while (!err && v->view->done != order)
-		err = victim_progress(v, 1);
-	return err;
+	return wait_for(v, has_obeyed, order);
 }
 
 const char *victim_stop(struct victim *v)

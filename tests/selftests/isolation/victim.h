@@ -28,6 +28,7 @@ enum victim_order {
 	VICTIM_COMPUTE,
 	VICTIM_HOARD,	/* take HOARD_BYTES of new host and card memory for secrets */
 	VICTIM_DROP,	/* free it, secrets and all */
+	VICTIM_REST,	/* leave the card alone, until the next order */
 	VICTIM_STOP,
 };
 
