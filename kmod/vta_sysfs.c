@@ -116,6 +116,8 @@ static ssize_t vta_counter_show(struct device *dev, struct device_attribute *att
 	else
 		val = vta_read64(vdev, REG_COUNTER((unsigned long)counter->var));
 	mutex_unlock(&vdev->lock);
+	if (val == U64_MAX)	/* nobody answered, nothing was counted */
+		ret = -ENODEV;
 	return ret ? ret : sysfs_emit(buf, "%llu\n", val);
 }
 
