@@ -168,6 +168,8 @@ int vta_pin(struct vta_ctx *ctx, struct vta_buf_pin *arg)
 	size = PAGE_ALIGN(offset + arg->size);
 	if (size > VTA_BO_SIZE_MAX || !vta_bo_place_valid(size, arg->flags, arg->align, arg->addr))
 		return -EINVAL;
+	if (!access_ok((void __user *)(start - offset), size))
+		return -EFAULT;
 
 	mem = vta_pin_mem(ctx->vdev, start - offset, size, !(arg->flags & VTA_BUF_READONLY));
 	if (IS_ERR(mem))
