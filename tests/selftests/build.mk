@@ -11,13 +11,13 @@ SELFTEST_NAMES := vta_basic vta_open vta_buf vta_queue vta_run vta_wait vta_faul
 	vta_pin vta_dmabuf
 # Attacks, each with a victim: tests/selftests/isolation.
 ISOLATION_NAMES := iso_address iso_stale iso_residue iso_mapping iso_doorbell iso_call \
-	iso_race iso_flood
+	iso_stream iso_race iso_share iso_flood
 ISOLATION_TESTS := $(ISOLATION_NAMES:%=$(SELFTEST_DIR)/%)
 SELFTESTS := $(SELFTEST_NAMES:%=$(SELFTEST_DIR)/%) $(ISOLATION_TESTS)
 
 SELFTEST_SHARED := $(SELFTEST_DIR)/obj/vta_selftest.o $(SELFTEST_DIR)/obj/vta_insn.o \
 	$(SELFTEST_DIR)/obj/vta_kinds.o $(SELFTEST_DIR)/obj/vta_foreign.o
-ISOLATION_SHARED := $(SELFTEST_DIR)/obj/isolation/wall.o $(SELFTEST_DIR)/obj/isolation/victim.o
+ISOLATION_SHARED := $(patsubst %,$(SELFTEST_DIR)/obj/isolation/%.o,wall victim writer)
 SELFTEST_OBJS := $(SELFTEST_NAMES:%=$(SELFTEST_DIR)/obj/%.o) $(ISOLATION_SHARED) \
 	$(ISOLATION_NAMES:%=$(SELFTEST_DIR)/obj/isolation/%.o)
 SELFTEST_CFLAGS := -std=gnu11 -Wall -Wextra -Werror -O2 -g

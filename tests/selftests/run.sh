@@ -107,8 +107,8 @@ boot_iommu() {
 # Attacks on a victim that computes. The kernel clears no memory that it is not
 # asked to clear.
 boot_isolation() {
-	local tests=(iso_address iso_stale iso_residue iso_mapping iso_doorbell iso_call iso_race
-		iso_flood)
+	local tests=(iso_address iso_stale iso_residue iso_mapping iso_doorbell iso_call iso_stream
+		iso_race iso_share iso_flood)
 	[ -z "${TESTS-}" ] || read -ra tests <<<"$TESTS"
 	boot isolation --timeout 200 --append init_on_alloc=0 -- "${tests[@]}"
 }

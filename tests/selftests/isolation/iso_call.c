@@ -31,19 +31,13 @@ FIXTURE_TEARDOWN(call)
 	EXPECT_STREQ("intact", wall_down(&self->wall));
 }
 
-static bool same(const struct holding *a, const struct holding *b)
-{
-	return a->context == b->context && a->host_bytes == b->host_bytes &&
-	       a->card_bytes == b->card_bytes && a->queues == b->queues;
-}
-
 /* The attacker has what it had, and nobody has lost anything. */
 #define EXPECT_NOTHING_TAKEN()							\
 	do {									\
 		struct holding _now = holding_of(self->wall.fd);		\
 		struct usage _usage = card_usage();				\
 										\
-		EXPECT_TRUE(same(&self->before, &_now));			\
+		EXPECT_TRUE(holding_equal(&self->before, &_now));			\
 		EXPECT_TRUE(usage_equal(&self->usage, &_usage));		\
 	} while (0)
 

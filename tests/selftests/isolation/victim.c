@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -119,6 +120,20 @@ static void pin_secret(struct self *self)
 	self->view->has_pinned = !err;
 }
 
+/* A dma-buf of a secret, as the victim would give to friends. */
+static void export_secret(struct self *self)
+{
+	struct vta_buf_export req = {
+		.handle = self->secrets.card.handle,
+		.flags = O_RDWR | O_CLOEXEC,
+	};
+	int err = card_ioctl(self->fd, VTA_IOCTL_BUF_EXPORT, &req);
+
+	if (err && err != -ENOTTY)
+		complain(self, "cannot export: %s", strerror(-err));
+	self->view->dma_buf = err ? -1 : req.fd;
+}
+
 static void set_up(struct self *self)
 {
 	struct victim_view *view = self->view;
@@ -143,6 +158,7 @@ static void set_up(struct self *self)
 	secret_write(self->secrets.card.ptr, SECRET_BYTES, 2);
 	memset(self->fodder.ptr, VICTIM_SCRATCH, self->fodder.size);
 	pin_secret(self);
+	export_secret(self);
 
 	view->host_handle = self->secrets.host.handle;
 	view->card_handle = self->secrets.card.handle;

@@ -37,6 +37,7 @@ struct victim_view {
 	uint32_t host_handle, card_handle, queue;
 	uint32_t ring_addr;
 	bool has_pinned;
+	int dma_buf;	/* of its secret in card memory; -1 if there is none */
 	uint64_t host_offset, card_offset;
 	uint64_t ring_offset, status_offset, doorbell_offset;
 	_Atomic uint32_t order, done;

@@ -94,25 +94,40 @@ int wall_new_queue(struct wall *w)
 
 struct holding holding_of(int fd)
 {
-	struct holding h = { UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX };
-	static const char * const names[] = {
-		"vta-context:", "vta-host-bytes:", "vta-card-bytes:", "vta-queues:",
+	struct holding h = { 0 };
+	const struct {
+		const char *name;
+		uint64_t *value;
+	} lines[] = {
+		{ "vta-context:", &h.context },
+		{ "vta-host-bytes:", &h.host_bytes },
+		{ "vta-card-bytes:", &h.card_bytes },
+		{ "vta-pinned-bytes:", &h.pinned_bytes },
+		{ "vta-imported-bytes:", &h.imported_bytes },
+		{ "vta-queues:", &h.queues },
 	};
-	uint64_t *values[] = { &h.context, &h.host_bytes, &h.card_bytes, &h.queues };
 	char path[64], line[128];
 	unsigned int i;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
 	f = fopen(path, "re");
-	if (!f)
-		return h;
-	while (fgets(line, sizeof(line), f))
-		for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-			if (!strncmp(line, names[i], strlen(names[i])))
-				*values[i] = strtoull(line + strlen(names[i]), NULL, 10);
-	fclose(f);
+	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		*lines[i].value = UINT64_MAX;
+	while (f && fgets(line, sizeof(line), f))
+		for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+			if (!strncmp(line, lines[i].name, strlen(lines[i].name)))
+				*lines[i].value = strtoull(line + strlen(lines[i].name), NULL, 10);
+	if (f)
+		fclose(f);
 	return h;
+}
+
+bool holding_equal(const struct holding *a, const struct holding *b)
+{
+	return a->context == b->context && a->host_bytes == b->host_bytes &&
+	       a->card_bytes == b->card_bytes && a->pinned_bytes == b->pinned_bytes &&
+	       a->imported_bytes == b->imported_bytes && a->queues == b->queues;
 }
 
 struct vta_desc wall_stream(struct wall *w, struct insn insn)

@@ -41,10 +41,11 @@ int wall_new_queue(struct wall *w);
 
 /* What an open file has, from its fdinfo. */
 struct holding {
-	uint64_t context, host_bytes, card_bytes, queues;
+	uint64_t context, host_bytes, card_bytes, pinned_bytes, imported_bytes, queues;
 };
 
 struct holding holding_of(int fd);
+bool holding_equal(const struct holding *a, const struct holding *b);
 
 struct blame {
 	uint32_t reason, access, addr;
