@@ -56,7 +56,7 @@ boot() {
 # The first card is what tests take if they do not say otherwise.
 boot_main() {
 	local tests=(vta_basic vta_open vta_buf vta_queue vta_run vta_wait vta_fault vta_close
-		vta_stress vta_uapi vta_trace vta_lib vta_ctl vta_cards vta_pin vta_dmabuf vta_refused.sh=0000:02:00.0 vta_unbind)
+		vta_stress vta_uapi vta_trace vta_lib vta_ctl vta_cards vta_pin vta_dmabuf vta_limits vta_refused.sh=0000:02:00.0 vta_unbind)
 	[ -z "${TESTS-}" ] || read -ra tests <<<"$TESTS"
 	boot main --timeout 200 --module vgem --cards 2 --emu-arg-0 --serial=1 \
 		--emu-arg-1 --serial=2 --emu-arg-1 --queues=4 --emu-arg-1 --contexts=3 -- "${tests[@]}"

@@ -10,6 +10,15 @@
 #include "vta_selftest.h"
 #include "vta_kinds.h"
 
+bool child_holds(bool good, const char *what, const char *file, int line)
+{
+	if (!good) {
+		printf("# %s:%d: does not hold: %s\n", file, line, what);
+		fflush(stdout);
+	}
+	return good;
+}
+
 int buf_pin(int fd, void *ptr, uint64_t size, uint32_t flags, struct vta_buf_pin *req)
 {
 	*req = (struct vta_buf_pin) {

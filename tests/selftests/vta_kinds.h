@@ -6,12 +6,17 @@
 #ifndef VTA_KINDS_H
 #define VTA_KINDS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "vta.h"
 
 #define MIB		(1ull << 20)
+
+/* For what runs in_child(): says what does not hold, and where. */
+#define HOLDS(what)	child_holds(what, #what, __FILE__, __LINE__)
+bool child_holds(bool good, const char *what, const char *file, int line);
 
 /* A user that is nobody: no capabilities, nothing of its own. */
 #define NOBODY		65534

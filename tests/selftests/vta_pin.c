@@ -457,7 +457,6 @@ TEST_F(pin, not_to_be_mapped_or_exported)
 
 /* ---- who pays ---- */
 
-/* Returns 0, or the line of what went wrong. */
 static int spend_the_limit(void *arg)
 {
 	const struct rlimit limit = { MIB, MIB };
@@ -465,19 +464,21 @@ static int spend_the_limit(void *arg)
 	int fd = *(int *)arg;
 	struct vta_buf_pin req, more;
 
-	if (setrlimit(RLIMIT_MEMLOCK, &limit) || become(NOBODY))
-		return __LINE__;
-	if (buf_pin(fd, ptr, MIB + 1, 0, &req) != -ENOMEM)
-		return __LINE__;
-	if (buf_pin(fd, ptr, MIB, 0, &req) || proc_number("status", "VmPin") != 1024)
-		return __LINE__;
+	if (!HOLDS(!setrlimit(RLIMIT_MEMLOCK, &limit) && !become(NOBODY)))
+		return 1;
+	if (!HOLDS(buf_pin(fd, ptr, MIB + 1, 0, &req) == -ENOMEM))
+		return 1;
+	if (!HOLDS(!buf_pin(fd, ptr, MIB, 0, &req)))
+		return 1;
+	if (!HOLDS(proc_number("status", "VmPin") == 1024))
+		return 1;
 	/* The same pages again are pinned again. */
-	if (buf_pin(fd, ptr, 1, 0, &more) != -ENOMEM)
-		return __LINE__;
-	if (buf_release(fd, req.handle) || proc_number("status", "VmPin") != 0)
-		return __LINE__;
-	if (buf_pin(fd, ptr + 5, MIB - PAGE, 0, &req) || buf_release(fd, req.handle))
-		return __LINE__;
+	if (!HOLDS(buf_pin(fd, ptr, 1, 0, &more) == -ENOMEM))
+		return 1;
+	if (!HOLDS(!buf_release(fd, req.handle) && !proc_number("status", "VmPin")))
+		return 1;
+	if (!HOLDS(!buf_pin(fd, ptr + 5, MIB - PAGE, 0, &req) && !buf_release(fd, req.handle)))
+		return 1;
 	return 0;
 }
 

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * vta_limits - what one user may have of a card, however many files, processes
+ * and user namespaces it takes
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <kselftest_harness.h>
+
+#include "vta_selftest.h"
+#include "vta_kinds.h"
+
+#define PARAMETERS	"/sys/module/vta/parameters/"
+#define SOMEBODY	1000
+
+FIXTURE(limits) {
+	struct usage before;
+	uint64_t mem, queues;	/* of the card, in all */
+};
+
+FIXTURE_SETUP(limits)
+{
+	self->before = card_usage();
+	self->mem = card_attr("mem_size");
+	self->queues = card_attr("queues");
+	ASSERT_EQ(0, chmod(card_node(), 0666));
+	ASSERT_EQ(0, file_write(PARAMETERS "max_user_mem", "75"));
+	ASSERT_EQ(0, file_write(PARAMETERS "max_user_queues", "75"));
+}
+
+FIXTURE_TEARDOWN(limits)
+{
+	struct usage after = card_usage();
+
+	EXPECT_TRUE(usage_equal(&self->before, &after));
+	EXPECT_EQ(0, chmod(card_node(), 0600));
+	EXPECT_EQ(0, file_write(PARAMETERS "max_user_mem", "75"));
+	EXPECT_EQ(0, file_write(PARAMETERS "max_user_queues", "75"));
+}
+
+static int take(int fd, uint64_t size, uint32_t *handle)
+{
+	struct vta_buf_alloc req = { .size = size, .flags = VTA_BUF_CARD };
+	int err = card_ioctl(fd, VTA_IOCTL_BUF_ALLOC, &req);
+
+	if (handle)
+		*handle = req.handle;
+	return err;
+}
+
+static int take_queue(int fd, uint32_t *id)
+{
+	struct vta_queue_create req = {};
+	int err = card_ioctl(fd, VTA_IOCTL_QUEUE_CREATE, &req);
+
+	if (id)
+		*id = req.queue;
+	return err;
+}
+
+static int take_a_page(void *arg)
+{
+	int fd;
+
+	if (!HOLDS(!become(*(unsigned int *)arg)))
+		return 1;
+	fd = card_open();
+	if (!HOLDS(fd >= 0))
+		return 1;
+	if (!HOLDS(!take(fd, 4096, NULL) && !take_queue(fd, NULL)))
+		return 1;
+	return 0;
+}
+
+/* Children that try to have a bit more while their parent has all it may. */
+static int is_refused(void *arg)
+{
+	int fd = card_open();
+
+	(void)arg;
+	if (!HOLDS(fd >= 0))
+		return 1;
+	if (!HOLDS(take(fd, 4096, NULL) == -EDQUOT))
+		return 1;
+	if (!HOLDS(take_queue(fd, NULL) == -EDQUOT))
+		return 1;
+	return 0;
+}
+
+/* All the memory and the queues that a user may have. */
+static int take_all(int fd, uint64_t mem, uint64_t queues, uint32_t *handle, uint32_t *queue)
+{
+	if (!HOLDS(!take(fd, mem - 4096, NULL)))
+		return 1;
+	if (!HOLDS(!take(fd, 4096, handle)))
+		return 1;
+	if (!HOLDS(take(fd, 4096, NULL) == -EDQUOT))
+		return 1;
+	if (!HOLDS(ctx_number(fd, "vta-card-bytes") == mem))
+		return 1;
+	for (; queues; queues--) {
+		if (!HOLDS(!take_queue(fd, queue)))
+			return 1;
+	}
+	if (!HOLDS(take_queue(fd, NULL) == -EDQUOT))
+		return 1;
+	return 0;
+}
+
+static int spend_all(void *arg)
+{
+	const struct _test_data_limits *self = arg;
+	uint64_t mem = self->mem * 75 / 100 & ~4095ull;
+	uint64_t queues = self->queues * 75 / 100;
+	struct vta_queue_destroy destroy = {};
+	uint32_t handle = 0;
+	int fd;
+
+	if (!HOLDS(!become(NOBODY)))
+		return 1;
+	fd = card_open();
+	if (!HOLDS(fd >= 0))
+		return 1;
+	if (!HOLDS(take(fd, mem + 4096, NULL) == -EDQUOT))
+		return 1;
+	if (!HOLDS(!take_all(fd, mem, queues, &handle, &destroy.queue)))
+		return 1;
+	if (!HOLDS(ctx_number(fd, "vta-queues") == queues))
+		return 1;
+
+	/* Not in another file, not in another process. */
+	if (!HOLDS(!is_refused(NULL)))
+		return 1;
+	if (!HOLDS(!in_child(is_refused, NULL)))
+		return 1;
+
+	/* What is given back can be had again. */
+	if (!HOLDS(!buf_release(fd, handle) && !take(fd, 4096, &handle)))
+		return 1;
+	if (!HOLDS(take(fd, 4096, NULL) == -EDQUOT))
+		return 1;
+	if (!HOLDS(!card_ioctl(fd, VTA_IOCTL_QUEUE_DESTROY, &destroy)))
+		return 1;
+	if (!HOLDS(!take_queue(fd, NULL) && take_queue(fd, NULL) == -EDQUOT))
+		return 1;
+	close(fd);
+	fd = card_open();
+	if (!HOLDS(!take(fd, mem, NULL) && !take_queue(fd, NULL)))
+		return 1;
+	return 0;
+}
+
+TEST_F(limits, of_memory_and_queues)
+{
+	EXPECT_EQ(0, in_child(spend_all, self));
+}
+
+/* Runs @with while NOBODY has all it may. */
+static int while_all_is_spent(const struct _test_data_limits *self, int (*with)(void *), void *arg)
+{
+	uint64_t mem = self->mem * 75 / 100 & ~4095ull;
+	uint32_t handle = 0, queue;
+	int ready[2], done[2], status;
+	pid_t child;
+	char byte = 0;
+	int ret;
+
+	if (pipe(ready) || pipe(done))
+		return -errno;
+	child = fork();
+	if (!child) {
+		int fd;
+
+		close(done[1]);
+		if (become(NOBODY))
+			_exit(1);
+		fd = card_open();
+		if (fd < 0 || take(fd, mem, &handle))
+			_exit(1);
+		while (!take_queue(fd, &queue))
+			;
+		if (write(ready[1], &byte, 1) != 1 || read(done[0], &byte, 1))
+			_exit(1);
+		_exit(0);
+	}
+	close(ready[1]);
+	close(done[0]);
+	ret = read(ready[0], &byte, 1) == 1 ? with(arg) : -EPIPE;
+	close(ready[0]);
+	close(done[1]);
+	waitpid(child, &status, 0);
+	return ret ? ret : status;
+}
+
+static int as_somebody(void *arg)
+{
+	unsigned int uid = SOMEBODY;
+
+	(void)arg;
+	return in_child(take_a_page, &uid);
+}
+
+TEST_F(limits, of_one_user_leave_the_others_theirs)
+{
+	EXPECT_EQ(0, while_all_is_spent(self, as_somebody, NULL));
+}
+
+static int as_nobody_again(void *arg)
+{
+	(void)arg;
+	if (!HOLDS(!become(NOBODY)))
+		return 1;
+	return is_refused(NULL);
+}
+
+static int in_another_process(void *arg)
+{
+	return in_child(as_nobody_again, arg);
+}
+
+TEST_F(limits, hold_for_all_processes_of_a_user)
+{
+	EXPECT_EQ(0, while_all_is_spent(self, in_another_process, NULL));
+}
+
+/* A user with a namespace can be anybody and can do anything, in there. */
+static int as_another_in_a_namespace(void *arg)
+{
+	int *maps = arg;
+	char byte = 0;
+
+	if (!HOLDS(!become(NOBODY)))
+		return 1;
+	/* Until there are maps, the process can write none itself. */
+	if (!HOLDS(!unshare(CLONE_NEWUSER)))
+		return 1;
+	if (!HOLDS(write(maps[1], &byte, 1) == 1 && read(maps[2], &byte, 1) == 1))
+		return 1;
+	if (!HOLDS(!setgid(7) && !setuid(7)))
+		return 1;
+	if (!HOLDS(getuid() == 7))
+		return 1;
+	return is_refused(NULL);
+}
+
+static int in_a_namespace(void *arg)
+{
+	int there[2], back[2], maps[3], status;
+	char byte = 0, path[64];
+	pid_t child;
+
+	(void)arg;
+	if (!HOLDS(!pipe(there) && !pipe(back)))
+		return 1;
+	maps[1] = there[1];
+	maps[2] = back[0];
+	child = fork();
+	if (!child)
+		_exit(as_another_in_a_namespace(maps));
+	close(there[1]);
+	if (!HOLDS(read(there[0], &byte, 1) == 1))
+		return 1;
+	snprintf(path, sizeof(path), "/proc/%d/uid_map", child);
+	if (!HOLDS(!file_write(path, "0 100000 1000")))
+		return 1;
+	snprintf(path, sizeof(path), "/proc/%d/gid_map", child);
+	if (!HOLDS(!file_write(path, "0 100000 1000")))
+		return 1;
+	if (!HOLDS(write(back[1], &byte, 1) == 1))
+		return 1;
+	waitpid(child, &status, 0);
+	close(there[0]);
+	close(back[0]);
+	close(back[1]);
+	return status;
+}
+
+TEST_F(limits, hold_in_user_namespaces)
+{
+	EXPECT_EQ(0, while_all_is_spent(self, in_a_namespace, NULL));
+}
+
+/* Memory that only a dma-buf keeps is still its maker's. */
+static int keep_by_dmabuf(void *arg)
+{
+	const struct _test_data_limits *self = arg;
+	uint64_t mem = self->mem * 75 / 100 & ~4095ull;
+	uint32_t handle = 0;
+	int fd, dmabuf;
+
+	if (!HOLDS(!become(NOBODY)))
+		return 1;
+	fd = card_open();
+	if (!HOLDS(fd >= 0 && !take(fd, mem, &handle)))
+		return 1;
+	dmabuf = buf_export(fd, handle, O_CLOEXEC);
+	if (!HOLDS(dmabuf >= 0))
+		return 1;
+	close(fd);
+	fd = card_open();
+	if (!HOLDS(take(fd, 4096, NULL) == -EDQUOT))
+		return 1;
+	close(dmabuf);
+	if (!HOLDS(!take(fd, mem, NULL)))
+		return 1;
+	return 0;
+}
+
+TEST_F(limits, count_what_dmabufs_keep)
+{
+	EXPECT_EQ(0, in_child(keep_by_dmabuf, self));
+}
+
+TEST_F(limits, do_not_hold_for_who_is_exempt)
+{
+	int fd = card_open();
+	uint64_t n;
+
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(0, take(fd, self->mem, NULL));
+	EXPECT_EQ(-ENOSPC, take(fd, 4096, NULL));
+	for (n = 0; n < self->queues; n++)
+		ASSERT_EQ(0, take_queue(fd, NULL));
+	EXPECT_EQ(-ENOSPC, take_queue(fd, NULL));
+	close(fd);
+}
+
+struct allowed {
+	uint64_t mem, queues;
+};
+
+static int take_what_is_allowed(void *arg)
+{
+	struct allowed *allowed = arg;
+	uint64_t queues;
+	int fd;
+
+	if (!HOLDS(!become(NOBODY)))
+		return 1;
+	fd = card_open();
+	if (!HOLDS(fd >= 0))
+		return 1;
+	if (!HOLDS(!allowed->mem || !take(fd, allowed->mem, NULL)))
+		return 1;
+	if (!HOLDS(take(fd, 4096, NULL) == -EDQUOT))
+		return 1;
+	for (queues = 0; queues < allowed->queues; queues++) {
+		if (!HOLDS(!take_queue(fd, NULL)))
+			return 1;
+	}
+	if (!HOLDS(take_queue(fd, NULL) == -EDQUOT))
+		return 1;
+	return 0;
+}
+
+TEST_F(limits, can_be_changed)
+{
+	struct allowed none = { 0, 1 }, half = { self->mem / 2, self->queues / 2 };
+
+	ASSERT_EQ(0, file_write(PARAMETERS "max_user_mem", "0"));
+	ASSERT_EQ(0, file_write(PARAMETERS "max_user_queues", "0"));
+	EXPECT_EQ(0, in_child(take_what_is_allowed, &none));
+	ASSERT_EQ(0, file_write(PARAMETERS "max_user_mem", "50"));
+	ASSERT_EQ(0, file_write(PARAMETERS "max_user_queues", "50"));
+	EXPECT_EQ(0, in_child(take_what_is_allowed, &half));
+}
+
+TEST_HARNESS_MAIN
