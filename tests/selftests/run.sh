@@ -6,7 +6,7 @@
 #
 #   tests/selftests/run.sh VTA.KO [BOOT...]
 #
-# BOOT is main, variants, iommu or isolation; all of them if none is given.
+# BOOT is main, variants, iommu, memory or isolation; all of them if none is given.
 # VM_KERNEL says which kernel, as tools/vm/vm --kernel. TESTS="vta_wait ..." runs
 # only these in the boots main and isolation.
 set -euo pipefail
@@ -23,7 +23,7 @@ fi
 module=$(realpath "$1")
 shift
 boots=("$@")
-[ $# -gt 0 ] || boots=(main variants iommu isolation)
+[ $# -gt 0 ] || boots=(main variants iommu memory isolation)
 
 dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-selftests.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
@@ -56,9 +56,9 @@ boot() {
 # The first card is what tests take if they do not say otherwise.
 boot_main() {
 	local tests=(vta_basic vta_open vta_buf vta_queue vta_run vta_wait vta_fault vta_close
-		vta_stress vta_uapi vta_trace vta_lib vta_ctl vta_cards vta_pin vta_dmabuf vta_limits vta_refused.sh=0000:02:00.0 vta_unbind)
+		vta_stress vta_uapi vta_trace vta_lib vta_ctl vta_cards vta_refused.sh=0000:02:00.0 vta_unbind)
 	[ -z "${TESTS-}" ] || read -ra tests <<<"$TESTS"
-	boot main --timeout 200 --module vgem --cards 2 --emu-arg-0 --serial=1 \
+	boot main --timeout 200 --cards 2 --emu-arg-0 --serial=1 \
 		--emu-arg-1 --serial=2 --emu-arg-1 --queues=4 --emu-arg-1 --contexts=3 -- "${tests[@]}"
 }
 
@@ -104,6 +104,15 @@ boot_iommu() {
 		vta_iommu.sh
 }
 
+# Memory of every kind, with a driver that it can be shared with.
+boot_memory() {
+	local tests=(vta_pin vta_dmabuf vta_limits vta_fragment)
+	[ -z "${TESTS-}" ] || read -ra tests <<<"$TESTS"
+	boot memory --timeout 300 --cards 2 --emu-arg-0 --mem=16M --module vgem -- "${tests[@]}"
+	boot large --timeout 200 --mem 6G -- vta_large
+	boot bounce --timeout 100 --module vgem --append swiotlb=force -- vta_bounce
+}
+
 # Attacks on a victim that computes. The kernel clears no memory that it is not
 # asked to clear.
 boot_isolation() {
@@ -118,6 +127,7 @@ for name in "${boots[@]}"; do
 	main)		boot_main ;;
 	variants)	boot_variants ;;
 	iommu)		boot_iommu ;;
+	memory)		boot_memory ;;
 	isolation)	boot_isolation ;;
 	*)		echo "run.sh: no boot $name" >&2; exit 2 ;;
 	esac
