@@ -150,7 +150,7 @@ static int vta_bo_map_dma(struct vta_bo *bo)
 	struct sg_table *sgt;
 
 	if (bo->mem->kind == VTA_MEM_CARD)
-		return bo->mem->lost ? -ENOENT : 0;
+		return READ_ONCE(bo->mem->lost) ? -ENOENT : 0;
 	if (bo->mem->kind == VTA_MEM_FOREIGN)
 		sgt = vta_import_map(bo->mem, dev, vta_bo_dir(bo), &bo->attach);
 	else

@@ -100,8 +100,8 @@ boot_variants() {
 
 # Every access of the card to what the driver has not mapped would be a fault.
 boot_iommu() {
-	boot iommu --timeout 200 --iommu -- vta_basic vta_buf vta_queue vta_run vta_close vta_unbind \
-		vta_iommu.sh
+	boot iommu --timeout 200 --iommu --module vgem -- vta_basic vta_buf vta_queue vta_run \
+		vta_close vta_pin vta_dmabuf vta_unbind vta_iommu.sh
 }
 
 # Memory of every kind, with a driver that it can be shared with.
