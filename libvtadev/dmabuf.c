@@ -36,9 +36,14 @@ static int access_mode(int fd)
 	return mode < 0 ? -errno : mode & O_ACCMODE;
 }
 
-static int import(struct vtadev *dev, struct vtadev_buf *buf)
+static int import(struct vtadev *dev, size_t align, uint32_t addr, struct vtadev_buf *buf)
 {
-	struct vta_buf_import req = { .fd = buf->map_fd, .flags = buf->flags };
+	struct vta_buf_import req = {
+		.fd = buf->map_fd,
+		.flags = buf->flags | (addr ? VTA_BUF_FIXED : 0),
+		.align = align,
+		.addr = addr,
+	};
 	int mode, err;
 
 	mode = access_mode(buf->map_fd);
@@ -59,8 +64,8 @@ static int import(struct vtadev *dev, struct vtadev_buf *buf)
 	return 0;
 }
 
-int vtadev_buf_import(struct vtadev *dev, int fd, unsigned int flags,
-		      struct vtadev_buf **out)
+int vtadev_buf_import_at(struct vtadev *dev, int fd, unsigned int flags, size_t align,
+			 uint32_t addr, struct vtadev_buf **out)
 {
 	struct vtadev_buf *buf;
 	int err;
@@ -77,7 +82,7 @@ int vtadev_buf_import(struct vtadev *dev, int fd, unsigned int flags,
 		free(buf);
 		return err;
 	}
-	err = import(dev, buf);
+	err = import(dev, align, addr, buf);
 	if (err) {
 		close(buf->map_fd);
 		free(buf);
@@ -85,6 +90,12 @@ int vtadev_buf_import(struct vtadev *dev, int fd, unsigned int flags,
 	}
 	*out = buf;
 	return 0;
+}
+
+int vtadev_buf_import(struct vtadev *dev, int fd, unsigned int flags,
+		      struct vtadev_buf **out)
+{
+	return vtadev_buf_import_at(dev, fd, flags, 0, 0, out);
 }
 
 int dmabuf_sync(const struct vtadev_buf *buf, uint64_t flags)

@@ -383,6 +383,20 @@ int vtadev_buf_import(struct vtadev *dev, int fd, unsigned int flags,
 		      struct vtadev_buf **buf);
 
 /**
+ * vtadev_buf_import_at() - the same, with a say in the device address
+ * @dev: the card
+ * @fd: descriptor of a dma-buf
+ * @flags: 0, or VTADEV_READONLY
+ * @align: alignment of the device address, a power of two, or 0 for 4 KiB
+ * @addr: the device address, a multiple of 4 KiB and of @align, or 0 for any
+ * @buf: out: the buffer
+ *
+ * Errors: as vtadev_buf_import(), and -EEXIST.
+ */
+int vtadev_buf_import_at(struct vtadev *dev, int fd, unsigned int flags,
+			 size_t align, uint32_t addr, struct vtadev_buf **buf);
+
+/**
  * vtadev_buf_free() - free a buffer and its CPU mapping
  * @buf: the buffer, or NULL
  *

@@ -196,6 +196,22 @@ static void dmabufs_for_reading(void **state)
 	close(fd);
 }
 
+static void imports_may_choose_their_address(void **state)
+{
+	struct vtadev_buf *buf = NULL;
+
+	(void)state;
+	assert_int_equal(vtadev_buf_import_at(dev, dmabuf, 0, 0x2000, 0x40000000, &buf), 0);
+	assert_int_equal(fake.import.flags, VTA_BUF_FIXED);
+	assert_int_equal(fake.import.align, 0x2000);
+	vtadev_buf_free(buf);
+	assert_int_equal(vtadev_buf_import_at(dev, dmabuf, VTADEV_READONLY, 0x2000, 0, &buf), 0);
+	assert_int_equal(fake.import.flags, VTA_BUF_READONLY);
+	vtadev_buf_free(buf);
+	fake.fail = EEXIST;
+	assert_int_equal(vtadev_buf_import_at(dev, dmabuf, 0, 0, 0x1000, &buf), -EEXIST);
+}
+
 static void refusals_of_import(void **state)
 {
 	static const int errors[] = {
@@ -248,6 +264,7 @@ int main(void)
 		TEST(imports_map_the_dmabuf),
 		TEST(importers_may_close_their_descriptor),
 		TEST(dmabufs_for_reading),
+		TEST(imports_may_choose_their_address),
 		TEST(refusals_of_import),
 		TEST(syncs_go_on_after_signals_and_may_fail),
 	};
