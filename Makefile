@@ -16,7 +16,7 @@ VM_MODULE = build/module/$$($(VM) krelease --kernel $(VM_KERNEL))/vta.ko
 
 # What the commands need on a Debian machine, by package name.
 BUILD_PACKAGES := gcc libc6-dev pkg-config libjson-c-dev libudev-dev libpci-dev
-TEST_PACKAGES := libcmocka-dev umockdev python3 sparse cppcheck clang-tidy shellcheck perl
+TEST_PACKAGES := libcmocka-dev umockdev python3 sparse cppcheck clang-tidy shellcheck perl gnuplot-nox
 
 # The commands that end in a result say what they build in one line; V=1 in all.
 QUIETLY = $(MAKE) --no-print-directory $(if $(V),,-s)
@@ -96,17 +96,18 @@ check: test-deps
 		$(foreach t,$(LIB_TESTS),"lib-$(notdir $(t))=$(t)") \
 		$(foreach t,$(DIGITS_TESTS),"digits-$(notdir $(t))=$(t)") \
 		"selftests=tests/selftests/run.sh $(VM_MODULE)" \
+		"bench=tests/bench/run.sh --quick $(PARTS) $(VM_MODULE)" \
 		"demo=tests/demo/run.sh $(VM_MODULE)"
 
 .PHONY: check-programs
 check-programs: $(EMU_ASAN_BIN) $(EMU_TESTS) $(LIB_TESTS) $(OPS_TESTS) \
-		$(DIGITS_TESTS) $(SELFTESTS)
+		$(DIGITS_TESTS) $(SELFTESTS) $(BENCH_BINS)
 
 .PHONY: bench
 bench: build-deps
 	@echo 'building everything, and the benchmarks'
 	@$(QUIETLY) vm-module userspace $(BENCH_BINS)
-	@tests/bench/run.sh $(VM_MODULE)
+	@tests/bench/run.sh $(PARTS) $(VM_MODULE)
 
 .PHONY: install
 install: userspace install-lib
@@ -124,7 +125,7 @@ help:
 	@echo 'make             library, tools, and the module for the running kernel or KDIR='
 	@echo 'make demo        classify handwritten digits on an emulated card in a VM'
 	@echo 'make check       all tests; V=1 shows their whole output'
-	@echo 'make bench       copies and mappings measured; build/bench.json, build/*.svg'
+	@echo 'make bench       measure; PARTS=memory,... only those; build/bench.json, build/*.svg'
 	@echo 'make vm          a shell in the VM with a card; CARDS=2 for two'
 	@echo 'make install     library and tools, below PREFIX= (/usr/local)'
 	@echo 'make clean       remove build/'

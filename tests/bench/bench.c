@@ -8,12 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "bench.h"
 
-#define CONTROL	"/dev/virtio-ports/vta-emu0"
+#define CONTROL		"/dev/virtio-ports/vta-emu%u"
+#define CARDS_MAX	4
 
 static _Noreturn void die(const char *what, const char *why)
 {
@@ -34,6 +37,92 @@ void *must_ptr(void *ptr, const char *what)
 		die(what, strerror(errno));
 	return ptr;
 }
+
+/* ---- A part and its results ---- */
+
+static void tell_run(struct bench *bench, char **facts)
+{
+	struct json_object *run = json_sub(bench->results, "run");
+	struct utsname name;
+	char kernel[160];
+
+	uname(&name);
+	snprintf(kernel, sizeof(kernel), "%s %s", name.sysname, name.release);
+	json_text(run, "kernel", kernel);
+	printf("kernel   %s\n", kernel);
+	for (; *facts; facts++) {
+		char *value = strchr(*facts, '=');
+
+		if (!value)
+			continue;
+		*value++ = '\0';
+		json_text(run, *facts, value);
+		printf("%-8s %s\n", *facts, value);
+		if (!strcmp(*facts, "quick"))
+			bench->quick = !strcmp(value, "yes");
+	}
+}
+
+void bench_begin(struct bench *bench, const char *part, int argc, char **argv)
+{
+	char path[256];
+
+	if (argc < 2) {
+		fprintf(stderr, "usage: %s OUT [NAME=VALUE]...\n", part);
+		exit(2);
+	}
+	*bench = (struct bench) { .part = part, .out = argv[1] };
+	bench->results = json_object_new_object();
+	printf("==== %s\n", part);
+	tell_run(bench, argv + 2);
+	json_object_object_add(bench->results, "targets", json_object_new_array());
+	snprintf(path, sizeof(path), "%s/%s.dat", bench->out, part);
+	bench->dat = must_ptr(fopen(path, "w"), path);
+}
+
+void bench_open(struct bench *bench)
+{
+	const struct rlimit all = { RLIM_INFINITY, RLIM_INFINITY };
+
+	setrlimit(RLIMIT_MEMLOCK, &all);
+	must(vtadev_open(NULL, &bench->dev), "opening the card");
+	must(vtadev_queue_create(bench->dev, NULL, &bench->queue), "making a queue");
+}
+
+void bench_end(struct bench *bench)
+{
+	char path[256];
+
+	vtadev_queue_destroy(bench->queue);
+	vtadev_close(bench->dev);
+	snprintf(path, sizeof(path), "%s/%s.json", bench->out, bench->part);
+	if (json_object_to_file_ext(path, bench->results, JSON_C_TO_STRING_PRETTY) < 0 ||
+	    fclose(bench->dat))
+		die(path, "cannot write");
+	json_object_put(bench->results);
+	printf("\n");
+	fflush(stdout);
+}
+
+void bench_target(struct bench *bench, const char *what, double value, enum aim aim,
+		  double limit)
+{
+	bool met = aim == AT_LEAST ? value >= limit : value <= limit;
+	const char *name = aim == AT_LEAST ? "at_least" : "at_most";
+	struct json_object *target = json_object_new_object(), *targets;
+
+	json_text(target, "what", what);
+	json_num(target, "value", value);
+	json_num(target, name, limit);
+	json_object_object_add(target, "met", json_object_new_boolean(met));
+	json_object_object_get_ex(bench->results, "targets", &targets);
+	json_object_array_add(targets, target);
+	printf("%s %s: %.4g (%s %.4g)\n", met ? "met   " : "missed", what, value,
+	       aim == AT_LEAST ? "at least" : "at most", limit);
+	fflush(stdout);
+}
+
+/* ---- Time ---- */
 
 double now_ns(void)
 {
@@ -71,7 +160,9 @@ struct times times_of(double (*fn)(void *arg), void *arg, unsigned int count)
 	return times_in(&samples);
 }
 
-static size_t read_line(int fd, char *line, size_t size)
+/* ---- The emulator ---- */
+
+static void read_line(int fd, char *line, size_t size)
 {
 	size_t len = 0;
 
@@ -79,34 +170,93 @@ static size_t read_line(int fd, char *line, size_t size)
 		ssize_t n = read(fd, line + len, size - 1 - len);
 
 		if (n < 0 && errno != EINTR)
-			die(CONTROL, strerror(errno));
+			die("control socket", strerror(errno));
 		if (!n)
-			die(CONTROL, "the emulator hung up");
+			die("control socket", "the emulator hung up");
 		len += n > 0 ? (size_t)n : 0;
 	}
 	line[len] = '\0';
-	return len;
 }
 
-struct json_object *emulator_ask(const char *request)
+struct json_object *emulator_ask(unsigned int n, const char *request)
 {
+	static int fds[CARDS_MAX] = { -1, -1, -1, -1 };
 	struct json_object *answer, *ok;
 	static char line[1 << 16];
-	static int fd = -1;
+	char path[64];
 
-	if (fd < 0)
-		fd = open(CONTROL, O_RDWR | O_CLOEXEC);
-	if (fd < 0)
-		die(CONTROL, strerror(errno));
+	snprintf(path, sizeof(path), CONTROL, n);
+	if (n >= CARDS_MAX)
+		die(path, "more cards than the bench knows");
+	if (fds[n] < 0)
+		fds[n] = open(path, O_RDWR | O_CLOEXEC);
+	if (fds[n] < 0)
+		die(path, strerror(errno));
 	snprintf(line, sizeof(line), "%s\n", request);
-	if (write(fd, line, strlen(line)) != (ssize_t)strlen(line))
-		die(CONTROL, "cannot write a request");
-	read_line(fd, line, sizeof(line));
+	if (write(fds[n], line, strlen(line)) != (ssize_t)strlen(line))
+		die(path, "cannot write a request");
+	read_line(fds[n], line, sizeof(line));
 	answer = json_tokener_parse(line);
 	if (!json_object_object_get_ex(answer, "ok", &ok) || !json_object_get_boolean(ok))
 		die(request, line);
 	return answer;
 }
+
+static double count_of(struct json_object *counters, const char *name)
+{
+	struct json_object *value;
+
+	if (!json_object_object_get_ex(counters, name, &value))
+		die(name, "the emulator has no such counter");
+	return json_object_get_double(value);
+}
+
+struct counts counts_now(unsigned int n)
+{
+	struct json_object *answer = emulator_ask(n, "counters"), *counters;
+	struct counts now;
+
+	json_object_object_get_ex(answer, "counters", &counters);
+	now = (struct counts) {
+		.mmio_reads = count_of(counters, "mmio_reads"),
+		.mmio_writes = count_of(counters, "mmio_writes"),
+		.doorbells = count_of(counters, "doorbells"),
+		.arms = count_of(counters, "arms"),
+		.interrupts = count_of(counters, "interrupts"),
+		.descriptors = count_of(counters, "descriptors"),
+		.compute_cycles = count_of(counters, "compute_cycles"),
+	};
+	json_object_put(answer);
+	return now;
+}
+
+struct counts counts_each(const struct counts *before, const struct counts *after,
+			  double launches)
+{
+	return (struct counts) {
+		.mmio_reads = (after->mmio_reads - before->mmio_reads) / launches,
+		.mmio_writes = (after->mmio_writes - before->mmio_writes) / launches,
+		.doorbells = (after->doorbells - before->doorbells) / launches,
+		.arms = (after->arms - before->arms) / launches,
+		.interrupts = (after->interrupts - before->interrupts) / launches,
+		.descriptors = (after->descriptors - before->descriptors) / launches,
+		.compute_cycles = (after->compute_cycles - before->compute_cycles) / launches,
+	};
+}
+
+struct json_object *json_counts(const struct counts *counts)
+{
+	struct json_object *to = json_object_new_object();
+
+	json_num(to, "mmio_reads", counts->mmio_reads);
+	json_num(to, "mmio_writes", counts->mmio_writes);
+	json_num(to, "doorbells", counts->doorbells);
+	json_num(to, "arms", counts->arms);
+	json_num(to, "interrupts", counts->interrupts);
+	return to;
+}
+
+/* ---- The rest ---- */
 
 char *touched(size_t bytes, int huge)
 {
@@ -145,6 +295,11 @@ struct json_object *json_sub(struct json_object *to, const char *name)
 void json_num(struct json_object *to, const char *name, double value)
 {
 	json_object_object_add(to, name, json_object_new_double(value));
+}
+
+void json_text(struct json_object *to, const char *name, const char *text)
+{
+	json_object_object_add(to, name, json_object_new_string(text));
 }
 
 const char *size_text(size_t bytes)

@@ -2,13 +2,21 @@
 /*
  * bench.h - what the benchmarks share: the card, time, results, the emulator
  *
- * Whatever fails ends the program with a line that says what, so that nothing
- * is printed that was not measured.
+ * A part of the bench is a program that prints a table and leaves its results in
+ * OUT/PART.json, and what its chart shows in OUT/PART.dat:
+ *
+ *	PART OUT [NAME=VALUE]...
+ *
+ * What the run was made on comes as NAME=VALUE and goes into the results;
+ * quick=yes asks for as little as shows that the part works. Whatever fails
+ * ends the program with a line that says what, so that nothing is printed that
+ * was not measured. docs/bench.md says how to add a part.
  */
 #ifndef TESTS_BENCH_H
 #define TESTS_BENCH_H
 
 #include <json-c/json.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,18 +26,42 @@
 #define MIB		((size_t)1 << 20)
 
 /**
- * struct bench - one run
- * @dev: the card
- * @queue: a queue of it, with the library's defaults
+ * struct bench - one part in one run
+ * @part: its name
  * @out: directory for files
+ * @quick: only show that it works
+ * @dev: the card, after bench_open()
+ * @queue: a queue of it, with the library's defaults
  * @results: becomes the JSON file
+ * @dat: what the chart shows, columns by white space
  */
 struct bench {
+	const char *part;
+	const char *out;
+	bool quick;
 	struct vtadev *dev;
 	struct vtadev_queue *queue;
-	const char *out;
 	struct json_object *results;
+	FILE *dat;
 };
+
+/* Reads the arguments, says what the run is made on, and starts the results. */
+void bench_begin(struct bench *bench, const char *part, int argc, char **argv);
+/* Opens the first card, with a queue. */
+void bench_open(struct bench *bench);
+/* Closes what is open, and writes the results. */
+void bench_end(struct bench *bench);
+
+/* How often to do what is done @n times. */
+static inline unsigned int bench_times(const struct bench *bench, unsigned int n)
+{
+	return bench->quick ? 1 : n;
+}
+
+/* What is aimed at: says whether @value meets it. It is never an error. */
+enum aim { AT_LEAST, AT_MOST };
+void bench_target(struct bench *bench, const char *what, double value, enum aim aim,
+		  double limit);
 
 /* Ends the program if @err is negative. */
 void must(int err, const char *what);
@@ -56,8 +88,21 @@ struct times times_in(struct samples *samples);
 /* Calls fn(arg), which returns ns, so many times. */
 struct times times_of(double (*fn)(void *arg), void *arg, unsigned int count);
 
-/* The emulator's answer to a request; to be put. */
-struct json_object *emulator_ask(const char *request);
+/* The answer of card @n's emulator to a request; to be put. */
+struct json_object *emulator_ask(unsigned int n, const char *request);
+
+/* What crossed the bus, by the card's own counters. */
+struct counts {
+	double mmio_reads, mmio_writes;		/* doorbells and arms too */
+	double doorbells, arms, interrupts;
+	double descriptors, compute_cycles;
+};
+
+struct counts counts_now(unsigned int n);
+/* @after - @before, for each of @launches. */
+struct counts counts_each(const struct counts *before, const struct counts *after,
+			  double launches);
+struct json_object *json_counts(const struct counts *counts);
 
 /* Memory of the program that has pages; munmap() gives it back. */
 char *touched(size_t bytes, int huge);
@@ -66,14 +111,9 @@ char *touched(size_t bytes, int huge);
 struct json_object *json_times(struct times times);
 struct json_object *json_sub(struct json_object *to, const char *name);
 void json_num(struct json_object *to, const char *name, double value);
+void json_text(struct json_object *to, const char *name, const char *text);
 
 /* "64 B", "16 KiB", "4 MiB": a static text. */
 const char *size_text(size_t bytes);
-
-/* The benchmarks of memory. Each prints a table and adds to the results. */
-void bench_copy(struct bench *bench);
-void bench_choice(struct bench *bench);
-void bench_map(struct bench *bench);
-void bench_walks(struct bench *bench);
 
 #endif /* TESTS_BENCH_H */

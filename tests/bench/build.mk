@@ -1,18 +1,36 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Benchmarks: programs for the guest, run by run.sh in the VM.
+# Benchmarks: parts, each a program by its name, for the guest or for the host.
+# run.sh runs them and puts their results together; docs/bench.md says how to
+# add one.
 
 BENCH_DIR := build/tests/bench
-BENCH_BINS := $(BENCH_DIR)/memory
+BENCH_GUEST := memory
+BENCH_HOST :=
 
-BENCH_SRCS := $(addprefix tests/bench/,bench.c choice.c copy.c map.c memory.c)
-BENCH_OBJS := $(BENCH_SRCS:tests/bench/%.c=$(BENCH_DIR)/obj/%.o)
+# What each is made of, besides PART.c and bench.c.
+BENCH_memory := choice.c copy.c map.c
+
+BENCH_GUEST_BINS := $(BENCH_GUEST:%=$(BENCH_DIR)/guest/%)
+BENCH_HOST_BINS := $(BENCH_HOST:%=$(BENCH_DIR)/host/%)
+BENCH_BINS := $(BENCH_GUEST_BINS) $(BENCH_HOST_BINS)
+
+# Which to run: make bench PARTS=floor,scale
+PARTS := $(shell echo $(BENCH_GUEST) $(BENCH_HOST) | tr ' ' ,)
 
 $(BENCH_DIR)/obj/%.o: tests/bench/%.c
 	@mkdir -p $(@D)
-	$(CC) $(LIB_CPPFLAGS) -Itests/bench $(LIB_WARNINGS) -O2 -g -MMD -MP -c -o $@ $<
+	$(CC) $(LIB_CPPFLAGS) -Ikmod -Ilibvtadev/ops -Itools/vta-emu -Itests/bench \
+		$(LIB_WARNINGS) -O2 -g -MMD -MP -c -o $@ $<
 
-$(BENCH_DIR)/memory: $(BENCH_OBJS) $(LIB_A)
-	$(CC) -o $@ $(BENCH_OBJS) $(LIB_A) $(LIB_LIBS) -ljson-c
+# $(call bench-part,PLACE,PART): how to link one
+define bench-part
+$(BENCH_DIR)/$1/$2: $(patsubst %.c,$(BENCH_DIR)/obj/%.o,bench.c $2.c $(BENCH_$2)) \
+		$(BENCH_LIBS_$2) $(OPS_A) $(LIB_A)
+	@mkdir -p $$(@D)
+	$$(CC) -pthread -o $$@ $$^ $(LIB_LIBS) -ljson-c
+endef
+$(foreach part,$(BENCH_GUEST),$(eval $(call bench-part,guest,$(part))))
+$(foreach part,$(BENCH_HOST),$(eval $(call bench-part,host,$(part))))
 
--include $(BENCH_OBJS:.o=.d)
+-include $(wildcard $(BENCH_DIR)/obj/*.d)

@@ -7,10 +7,11 @@
  */
 #include <sys/mman.h>
 
-#include "bench.h"
+#include "memory.h"
 
 #define SMALLEST	((size_t)4 << 10)
 #define LARGEST		(16 * MIB)
+#define LARGEST_QUICK	((size_t)8 << 10)
 #define REPEATS		15u
 
 struct way {
@@ -20,6 +21,11 @@ struct way {
 	size_t bytes;
 	int upload;
 };
+
+static size_t largest(const struct bench *bench)
+{
+	return bench->quick ? LARGEST_QUICK : LARGEST;
+}
 
 static double transfer(void *arg)
 {
@@ -50,14 +56,14 @@ static void one_kind(struct bench *bench, struct way *way, const char *name,
 	size_t from = 0;
 
 	printf("%-18s", name);
-	for (way->bytes = SMALLEST; way->bytes <= LARGEST; way->bytes *= 2) {
+	for (way->bytes = SMALLEST; way->bytes <= largest(bench); way->bytes *= 2) {
 		struct json_object *entry = json_object_new_object();
 		struct times by_cpu, by_card;
 
 		way->queue = cpu;
-		by_cpu = times_of(transfer, way, REPEATS);
+		by_cpu = times_of(transfer, way, bench_times(bench, REPEATS));
 		way->queue = card;
-		by_card = times_of(transfer, way, REPEATS);
+		by_card = times_of(transfer, way, bench_times(bench, REPEATS));
 		json_object_object_add(entry, "bytes", json_object_new_int64((int64_t)way->bytes));
 		json_object_object_add(entry, "cpu", json_times(by_cpu));
 		json_object_object_add(entry, "card", json_times(by_card));
@@ -97,7 +103,7 @@ void bench_choice(struct bench *bench)
 	must(vtadev_buf_alloc(bench->dev, LARGEST, VTADEV_HOST, &host), "host memory");
 
 	printf("%-18s", "");
-	for (size_t bytes = SMALLEST; bytes <= LARGEST; bytes *= 2)
+	for (size_t bytes = SMALLEST; bytes <= largest(bench); bytes *= 2)
 		printf(" %6zu", bytes >> 10);
 	printf(" KiB; card pays from\n");
 	way.buf = card;

@@ -10,7 +10,7 @@
  */
 #include <sys/mman.h>
 
-#include "bench.h"
+#include "memory.h"
 
 #define BATCH_MAX	128u
 #define BATCH_MIN	4u
@@ -26,13 +26,13 @@ static const size_t sizes[] = {
 };
 
 #define SIZES		(sizeof(sizes) / sizeof(*sizes))
+#define SIZES_QUICK	3
 #define LARGEST		(64 * MIB)
 
 struct setup {
 	struct bench *bench;
 	struct vtadev_buf *host, *card, *card2, *pinned, *stamps;
 	char *user;
-	FILE *dat;
 };
 
 struct job {
@@ -111,7 +111,7 @@ static struct times memcpy_times(size_t bytes)
 	char request[64];
 
 	snprintf(request, sizeof(request), "memcpy %zu", bytes);
-	answer = emulator_ask(request);
+	answer = emulator_ask(0, request);
 	times = (struct times) { field(answer, "least_ns"), field(answer, "median_ns") };
 	json_object_put(answer);
 	return times;
@@ -156,7 +156,7 @@ static void one_size(const struct setup *s, size_t bytes, struct json_object *li
 	medians.count = 0;
 	for (unsigned int i = 0; i < COLUMNS; i++)
 		columns_ns[i].count = 0;
-	for (unsigned int r = 0; r < ROUNDS; r++) {
+	for (unsigned int r = 0; r < bench_times(s->bench, ROUNDS); r++) {
 		struct times times = memcpy_times(bytes);
 
 		sample(&memcpys, times.least);
@@ -170,7 +170,7 @@ static void one_size(const struct setup *s, size_t bytes, struct json_object *li
 	json_object_object_add(entry, "bytes", json_object_new_int64((int64_t)bytes));
 	json_object_object_add(entry, "memcpy", json_times(yardstick));
 	printf("%8s %8.2f", size_text(bytes), (double)bytes / yardstick.least);
-	fprintf(s->dat, "%zu", bytes);
+	fprintf(s->bench->dat, "%zu", bytes);
 	for (unsigned int i = 0; i < COLUMNS; i++) {
 		struct times times = { 0 };
 		double ratio = 0;
@@ -186,23 +186,22 @@ static void one_size(const struct setup *s, size_t bytes, struct json_object *li
 			json_num(way, "ratio", ratio);
 			json_object_object_add(to, columns[i].way, way);
 			printf(" %9.3f", ratio);
-			fprintf(s->dat, " %.4f", ratio);
+			fprintf(s->bench->dat, " %.4f", ratio);
 		} else {
 			json_object_object_add(to, columns[i].way, NULL);
 			printf(" %9s", "SKIP");
-			fprintf(s->dat, " NaN");
+			fprintf(s->bench->dat, " NaN");
 		}
 	}
 	printf("\n");
 	fflush(stdout);
-	fprintf(s->dat, "\n");
+	fprintf(s->bench->dat, "\n");
 	json_object_array_add(list, entry);
 }
 
 static void make(struct setup *s)
 {
 	struct vtadev *dev = s->bench->dev;
-	char path[256];
 	int err;
 
 	must(vtadev_buf_alloc(dev, LARGEST, VTADEV_HOST, &s->host), "host memory");
@@ -214,12 +213,10 @@ static void make(struct setup *s)
 	err = vtadev_buf_pin(dev, s->user, LARGEST, 0, &s->pinned);
 	if (err)
 		printf("SKIP pinned memory: %s\n", vtadev_strerror(err));
-	snprintf(path, sizeof(path), "%s/memory.dat", s->bench->out);
-	s->dat = must_ptr(fopen(path, "w"), path);
-	fprintf(s->dat, "bytes");
+	fprintf(s->bench->dat, "bytes");
 	for (unsigned int i = 0; i < COLUMNS; i++)
-		fprintf(s->dat, " %s/%s", columns[i].direction, columns[i].way);
-	fprintf(s->dat, "\n");
+		fprintf(s->bench->dat, " %s/%s", columns[i].direction, columns[i].way);
+	fprintf(s->bench->dat, "\n");
 }
 
 void bench_copy(struct bench *bench)
@@ -233,11 +230,10 @@ void bench_copy(struct bench *bench)
 	       "------- card to host -------", "card to");
 	printf("%8s %8s %9s %9s %9s %9s %9s %9s %9s\n", "bytes", "GB/s", "coherent", "pinned",
 	       "library", "coherent", "pinned", "library", "card");
-	for (size_t i = 0; i < SIZES; i++)
+	for (size_t i = 0; i < (bench->quick ? SIZES_QUICK : SIZES); i++)
 		one_size(&s, sizes[i], list);
 	json_object_object_add(bench->results, "copy", list);
 
-	fclose(s.dat);
 	vtadev_buf_free(s.pinned);
 	vtadev_buf_free(s.host);
 	vtadev_buf_free(s.card);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "bench.h"
+#include "memory.h"
 
 #define REPEATS		9u
 #define WALK_BYTES	(8 * MIB)
@@ -95,7 +95,7 @@ static void one_cost(struct bench *bench, const struct cost *cost, struct json_o
 	struct job job = { .bench = bench, .source = cost->source };
 
 	printf("%-28s", cost->name);
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+	for (size_t i = 0; i < (bench->quick ? 1 : sizeof(sizes) / sizeof(*sizes)); i++) {
 		struct json_object *entry = json_object_new_object();
 		struct times times;
 		int err;
@@ -112,7 +112,7 @@ static void one_cost(struct bench *bench, const struct cost *cost, struct json_o
 					       json_object_new_string(vtadev_strerror(err)));
 		} else {
 			vtadev_buf_free(job.buf);
-			times = times_of(cost->fn, &job, REPEATS);
+			times = times_of(cost->fn, &job, bench_times(bench, REPEATS));
 			json_object_object_add(entry, "time", json_times(times));
 			json_num(entry, "least_ns_per_mib",
 				 times.least * (double)MIB / (double)job.bytes);

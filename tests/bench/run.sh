@@ -1,25 +1,57 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Run the benchmarks on an emulated card in a virtual machine.
+# Run the benchmarks: parts in a virtual machine with emulated cards, and parts
+# on the host.
 #
-#   tests/bench/run.sh VTA.KO
+#   tests/bench/run.sh [--quick] PART[,PART]... VTA.KO [MODULE.KO]...
 #
-# Prints tables; leaves build/bench.json and build/bench-memory.svg. VM_KERNEL
-# says which kernel, as tools/vm/vm --kernel. The emulator is the one without
-# sanitizers. Numbers of different runs are not to be compared with each other.
+# Prints tables; leaves build/bench.json and a chart build/bench-PART.svg for each
+# part that has one. Further modules are for single parts, which load them.
+# VM_KERNEL says which kernel, as tools/vm/vm --kernel. The emulator is the one
+# without sanitizers. Numbers of different runs are not to be compared with each
+# other. With --quick, it is only tried whether the parts work: prints TAP, leaves
+# nothing.
 set -euo pipefail
 
 top=$(realpath "$(dirname "$0")/../..")
 vm=$top/tools/vm/vm
+programs=$top/build/tests/bench
 
-if [ $# -ne 1 ] || [ ! -f "$1" ]; then
-	sed -n '4,10s/^# \{0,1\}//p' "$0" >&2
+usage() {
+	sed -n '6,16s/^# \{0,1\}//p' "$0" >&2
 	exit 2
+}
+
+quick=
+if [ "${1-}" = --quick ]; then
+	quick=yes
+	shift
 fi
-module=$(realpath "$1")
+[ $# -ge 2 ] || usage
+IFS=, read -ra parts <<<"$1"
+shift
+files=()
+for module; do
+	[ -f "$module" ] || usage
+	files+=(--file "$(realpath "$module"):/lib/${module##*/}")
+done
+guest=() host=()
+for part in "${parts[@]}"; do
+	if [ -x "$programs/guest/$part" ]; then
+		guest+=("$part")
+		files+=(--file "$programs/guest/$part:/bench/$part")
+	elif [ -x "$programs/host/$part" ]; then
+		host+=("$part")
+	else
+		echo "bench: no part $part; there are: $(
+			cd "$programs" && echo guest/* host/* | sed 's/[a-z]*[/]//g')" >&2
+		exit 2
+	fi
+done
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/vta-bench.XXXXXX")
 trap 'rm -rf "$tmp"' EXIT
+mkdir "$tmp/out"
 "$top/tools/vm/deps.sh" need gnuplot-nox
 
 # What the VM will be made of: by the harness's own parts, in a subshell.
@@ -41,27 +73,100 @@ facts=$(
 )
 mapfile -t facts <<<"$facts"
 accel=${facts[2]#accel=}
+[ -z "$quick" ] || facts+=(quick=yes)
 
 # QEMU without KVM executes "rep movsb" byte by byte, which no processor does.
 # The guest's memcpy is told not to use it.
 tunables=
 if [ "$accel" = tcg ]; then
 	tunables=glibc.cpu.hwcaps=-ERMS,-FSRM
-	facts+=("tunables=$tunables")
 fi
 
-# shellcheck disable=SC2016 # the guest's shell expands them
-"$vm" run --kernel "${VM_KERNEL:-host}" --accel "$accel" --mem 1G --timeout 580 \
-	--out "$tmp/out" --file "$module:/lib/vta.ko" \
-	--file "$top/build/tests/bench/memory:/bin/memory" \
-	-- sh -ec 'insmod /lib/vta.ko; GLIBC_TUNABLES=$0 exec memory /out "$@"' \
-	"$tunables" "${facts[@]}"
+in_guest() {
+	# Two cards: what a driver does is compared with what can be done.
+	# iomem=relaxed lets a program map registers that a driver has claimed.
+	"$vm" run --kernel "${VM_KERNEL:-host}" --accel "$accel" --mem 1G --cards 2 \
+		--timeout 3600 --append iomem=relaxed --out "$tmp/out" "${files[@]}" \
+		-- "$top/tests/bench/guest.sh" "$tunables" "${guest[*]}" "${facts[@]}" \
+		"${tunables:+tunables=$tunables}"
+}
 
-gnuplot -e "data='$tmp/out/memory.dat'; chart='$tmp/memory.svg'; run='$(
-	printf '%s; ' "${facts[@]}" | tr -d "'\\\\" | sed 's/; $//')'" \
-	"$top/tests/bench/memory.gp"
+on_host() {
+	for part in "${host[@]}"; do
+		"$programs/host/$part" "$tmp/out" "${facts[0]}" ${quick:+quick=yes} || return
+	done
+}
+
+charts() {
+	for part in "${parts[@]}"; do
+		[ -f "$top/tests/bench/$part.gp" ] || continue
+		gnuplot -e "data='$tmp/out/$part.dat'; chart='$tmp/bench-$part.svg'; run='$(
+			printf '%s; ' "${facts[@]}" | tr -d "'\\\\" | sed 's/; $//')'" \
+			"$top/tests/bench/$part.gp" || return
+	done
+}
+
+# {"PART": its results, ...}
+results() {
+	local comma=''
+
+	echo '{'
+	for part in "${parts[@]}"; do
+		printf '%s"%s": ' "$comma" "$part"
+		cat "$tmp/out/$part.json" || return
+		comma=,
+	done
+	echo '}'
+}
+
+# try NAME COMMAND...: one result of TAP
+tries=0
+try() {
+	tries=$((tries + 1))
+	if "${@:2}" >"$tmp/log" 2>&1; then
+		echo "ok $tries $1"
+	else
+		echo "not ok $tries $1"
+		sed 's/^/# /' "$tmp/log"
+	fi
+}
+
+all_there() {
+	python3 - "$tmp/bench.json" "${parts[@]}" <<-'EOF'
+		import json, sys
+		results = json.load(open(sys.argv[1]))
+		assert list(results) == sys.argv[2:]
+		for part in results.values():
+		    assert part["run"]["machine"] and part["run"]["kernel"]
+		    assert all(type(t["met"]) is bool for t in part["targets"])
+		    assert len(part) > 2, "a part without results"
+	EOF
+}
+
+if [ -n "$quick" ]; then
+	echo "TAP version 13"
+	[ ${#guest[@]} -eq 0 ] || try "parts in the guest: ${guest[*]}" in_guest
+	[ ${#host[@]} -eq 0 ] || try "parts on the host: ${host[*]}" on_host
+	try "charts" charts
+	try "results are written" results
+	cp "$tmp/log" "$tmp/bench.json"
+	try "results are whole" all_there
+	echo "1..$tries"
+	exit 0
+fi
+
+[ ${#guest[@]} -eq 0 ] || in_guest
+[ ${#host[@]} -eq 0 ] || on_host
+charts
+results >"$tmp/bench.json"
 mkdir -p "$top/build"
-mv "$tmp/out/memory.json" "$top/build/bench.json"
-mv "$tmp/memory.svg" "$top/build/bench-memory.svg"
+mv "$tmp/bench.json" "$top/build/bench.json"
 echo
-echo "bench: OK: build/bench.json, build/bench-memory.svg"
+for chart in "$tmp"/bench-*.svg; do
+	[ -e "$chart" ] || continue
+	mv "$chart" "$top/build/"
+	echo "chart: build/${chart##*/}"
+done
+met=$(grep -c '"met": *true' "$top/build/bench.json" || :)
+missed=$(grep -c '"met": *false' "$top/build/bench.json" || :)
+echo "bench: OK: build/bench.json; $met targets met, $missed missed"
