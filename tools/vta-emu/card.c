@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "log.h"
@@ -28,20 +27,20 @@ int queue_set_next(const struct queue_set *set, unsigned int n)
 
 /* ---- Time ---- */
 
-static uint64_t monotonic(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 uint64_t card_time(const struct card *card)
 {
-	uint64_t ns = monotonic() - card->power_on + 1;
+	uint64_t ns = clock_now(&card->clock);
 
 	/* No register of a live card reads as all ones. */
 	return (uint32_t)ns == UINT32_MAX ? ns + 1 : ns;
+}
+
+void card_release_clock(struct card *card)
+{
+	clock_release(&card->clock);
+	/* Whoever waits for a time can tell now when that will be. */
+	if (clock_modelled(&card->clock) && !clock_held(&card->clock))
+		pthread_cond_broadcast(&card->bus.changed);
 }
 
 /* ---- Control ---- */
@@ -55,9 +54,9 @@ static void wake_all(struct card *card)
 {
 	for (unsigned int i = 0; i < card->config.queues; i++)
 		queue_set_add(&card->kicked, i);
-	pthread_cond_signal(&card->front_wake);
+	front_wake(card);
 	for (unsigned int i = 0; i < DESC_ENGINES; i++)
-		pthread_cond_signal(&card->engines[i].wake);
+		engine_wake(&card->engines[i]);
 	pthread_cond_broadcast(&card->bus.changed);
 }
 
@@ -287,7 +286,8 @@ int card_new(struct card **out, const struct card_config *config,
 	if (!card)
 		return -ENOMEM;
 	card->config = *config;
-	card->power_on = monotonic();
+	card->power_on = host_now();
+	clock_init(&card->clock, config->slowness);
 	card->mem_fd = -1;
 	for (unsigned int i = 0; i < VTA_QUEUES_MAX; i++)
 		card->queues[i].index = i;

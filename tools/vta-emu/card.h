@@ -34,6 +34,7 @@ struct card_config {
 	unsigned int contexts;
 	uint64_t serial;
 	uint32_t clock_khz;
+	unsigned int slowness;	/* of modelled time, see clock.h; 0: real time */
 };
 
 /*

@@ -2,9 +2,30 @@
 /*
  * The two engines: a thread each that takes the queues' descriptors in turn.
  */
+#define _GNU_SOURCE
+#include <time.h>
+
 #include "model.h"
 
 /* ---- Arbitration ---- */
+
+void engine_wake(struct engine *engine)
+{
+	if (!engine->awake) {
+		engine->awake = true;
+		clock_hold(&engine->card->clock);
+	}
+	pthread_cond_signal(&engine->wake);
+}
+
+static void engine_sleep(struct engine *engine)
+{
+	if (engine->awake) {
+		engine->awake = false;
+		card_release_clock(engine->card);
+	}
+	pthread_cond_wait(&engine->wake, &engine->card->lock);
+}
 
 void engine_offer(struct card *card, const struct queue *q)
 {
@@ -13,7 +34,7 @@ void engine_offer(struct card *card, const struct queue *q)
 
 		if (engine->unit == q->unit) {
 			queue_set_add(&engine->ready, q->index);
-			pthread_cond_signal(&engine->wake);
+			engine_wake(engine);
 		}
 	}
 }
@@ -152,6 +173,37 @@ static struct outcome execute(struct card *card, const struct queue *q)
 	}
 }
 
+/*
+ * In modelled time: until the descriptor's end, or until it is given up. No
+ * sleep in real time, where it has ended when it has been executed.
+ */
+static void spend(struct engine *engine, const struct queue *q, uint64_t cycles)
+{
+	struct card *card = engine->card;
+	uint64_t *due = &card->clock.due[engine - card->engines];
+	uint64_t end = q->begin + clock_duration(&card->clock, cycles, card->config.clock_khz);
+
+	if (!clock_modelled(&card->clock))
+		return;
+	*due = end;
+	card_release_clock(card);
+	while (clock_now(&card->clock) < end && !atomic_load(&q->give_up)) {
+		uint64_t at = clock_to_host(&card->clock, end);
+		const struct timespec ts = {
+			.tv_sec = (time_t)(at / 1000000000),
+			.tv_nsec = (long)(at % 1000000000),
+		};
+
+		if (clock_held(&card->clock))
+			pthread_cond_wait(&card->bus.changed, &card->lock);
+		else
+			pthread_cond_clockwait(&card->bus.changed, &card->lock, CLOCK_MONOTONIC,
+					       &ts);
+	}
+	clock_hold(&card->clock);
+	*due = UINT64_MAX;
+}
+
 static void serve(struct engine *engine, struct queue *q)
 {
 	struct card *card = engine->card;
@@ -164,6 +216,7 @@ static void serve(struct engine *engine, struct queue *q)
 	pthread_mutex_unlock(&card->lock);
 	outcome = execute(card, q);
 	pthread_mutex_lock(&card->lock);
+	spend(engine, q, outcome.cycles);
 	queue_finish(card, q, &outcome);
 	/*
 	 * The next descriptor is read here and not by the front end, so that
@@ -187,7 +240,7 @@ void *engine_main(void *arg)
 		if (q)
 			serve(engine, q);
 		else
-			pthread_cond_wait(&engine->wake, &card->lock);
+			engine_sleep(engine);
 	}
 	pthread_mutex_unlock(&card->lock);
 	return NULL;

@@ -6,10 +6,28 @@
  */
 #include "model.h"
 
+void front_wake(struct card *card)
+{
+	if (!card->front_awake) {
+		card->front_awake = true;
+		clock_hold(&card->clock);
+	}
+	pthread_cond_signal(&card->front_wake);
+}
+
+static void front_sleep(struct card *card)
+{
+	if (card->front_awake) {
+		card->front_awake = false;
+		card_release_clock(card);
+	}
+	pthread_cond_wait(&card->front_wake, &card->lock);
+}
+
 void front_kick(struct card *card, struct queue *q)
 {
 	queue_set_add(&card->kicked, q->index);
-	pthread_cond_signal(&card->front_wake);
+	front_wake(card);
 }
 
 static void wake_waiting(struct card *card)
@@ -113,7 +131,7 @@ void *front_main(void *arg)
 		}
 		n = queue_set_next(&card->kicked, card->front_last);
 		if (n < 0) {
-			pthread_cond_wait(&card->front_wake, &card->lock);
+			front_sleep(card);
 			continue;
 		}
 		queue_set_del(&card->kicked, n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * struct card, for the files that make up the card: card.c (power, reset,
- * events), regs.c (registers), queue.c and desc.c, front.c, engine.c (and
+ * events), clock.c, regs.c (registers), queue.c and desc.c, front.c, engine.c (and
  * copy.c), mmu.c, bus.c.
  *
  * Locks, in the order in which they are taken: card.lock; mmu.lock; whatever is
@@ -14,6 +14,7 @@
 
 #include "bus.h"
 #include "card.h"
+#include "clock.h"
 #include "counters.h"
 #include "latch.h"
 #include "mmu.h"
@@ -44,6 +45,7 @@ struct engine {
 	enum desc_unit unit;
 	pthread_t thread;
 	pthread_cond_t wake;
+	bool awake;		/* has work or is about to look: holds the clock */
 	struct queue *queue;	/* being served */
 	struct queue_set ready;	/* whose next descriptor is for this engine */
 	unsigned int turn;	/* the queue whose turn it is in the round */
@@ -58,7 +60,7 @@ struct context {
 
 struct card {
 	struct card_config config;
-	uint64_t power_on;	/* CLOCK_MONOTONIC, ns */
+	uint64_t power_on;	/* by the host's clock */
 	struct counters counters;
 	struct bus bus;
 	struct mmu mmu;
@@ -67,6 +69,7 @@ struct card {
 
 	pthread_mutex_t lock;	/* Protects: all below, queues, engines */
 	bool exiting;
+	struct clock clock;
 
 	/* Reset: begun by a register or card_reset(), done by the front end. */
 	atomic_bool resetting;	/* written with the lock, read without */
@@ -89,6 +92,7 @@ struct card {
 
 	pthread_t front_thread;
 	pthread_cond_t front_wake;
+	bool front_awake;	/* as an engine's */
 	struct queue_set kicked;	/* the front end is to look at */
 	unsigned int front_last;
 	struct queue *front_queue;	/* whose descriptor it executes */
@@ -101,10 +105,11 @@ struct card {
 	unsigned int scratch_life;
 };
 
-/* Nanoseconds since power came on; neither 0 nor with a low half of all ones. */
-uint64_t card_time(const struct card *card);
-
 /* With the lock held: */
+
+/* TIME: neither 0 nor with a low half of all ones. */
+uint64_t card_time(const struct card *card);
+void card_release_clock(struct card *card);
 void card_begin_reset(struct card *card, bool flr);
 /* The front end's part of it: waits for the engines to let go. */
 void card_finish_reset(struct card *card);
@@ -151,13 +156,16 @@ int queue_set_next(const struct queue_set *set, unsigned int n);
 /* ---- front.c ---- */
 
 void *front_main(void *card);
-/* With the lock held: have the front end look at a queue. */
+/* With the lock held: have the front end look at a queue, or at what else there is. */
+void front_wake(struct card *card);
 void front_kick(struct card *card, struct queue *q);
 
 /* ---- engine.c, copy.c ---- */
 
 void *engine_main(void *engine);
-/* With the lock held: the queue's descriptor is ready for its engine, or no longer. */
+/* With the lock held: */
+void engine_wake(struct engine *engine);
+/* The queue's descriptor is ready for its engine, or no longer. */
 void engine_offer(struct card *card, const struct queue *q);
 void engine_withdraw(struct card *card, const struct queue *q);
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "opt.h"
 #include "pci.h"
 #include "vta.h"
@@ -38,6 +39,9 @@ static const char usage[] =
 "  --serial N         serial number (1)\n"
 "  --order ORDER      how the core's modules take turns: inorder, greedy, random (inorder)\n"
 "  --seed N           seed of --order random (0)\n"
+"  --time TIME        real: a descriptor takes what it takes the emulator (real);\n"
+"                     model: its cycles at the clock; model:N: and card time\n"
+"                     passes N times slower than the host's, N up to 1000000\n"
 "\n"
 "  --log-level LEVEL  error, warn, info or debug (warn)\n"
 "  --counters         print the debug counters at the end\n"
@@ -132,6 +136,27 @@ static bool parse_order(struct options *opt, const char *arg)
 	return true;
 }
 
+static bool parse_time(struct options *opt, const char *arg)
+{
+	static const char scaled[] = "model:";
+	const size_t len = sizeof(scaled) - 1;
+	uint64_t slowness = 1;
+	bool ok = true;
+
+	if (!strcmp(arg, "real"))
+		slowness = 0;
+	else if (!strncmp(arg, scaled, len))
+		ok = parse(arg + len, "", &slowness) && slowness >= 1 &&
+		     slowness <= CLOCK_SLOWNESS_MAX;
+	else
+		ok = !strcmp(arg, "model");
+	if (!ok)
+		return bad("--time wants real, model or model:N with N from 1 to %u, not '%s'",
+			   CLOCK_SLOWNESS_MAX, arg);
+	opt->card.slowness = (unsigned int)slowness;
+	return true;
+}
+
 static bool parse_config(struct options *opt, const char *arg)
 {
 	char err[256];
@@ -144,7 +169,7 @@ static bool parse_config(struct options *opt, const char *arg)
 enum {
 	OPT_SOCKET = 1, OPT_CONTROL, OPT_CONFIG, OPT_MEM, OPT_QUEUES, OPT_CONTEXTS, OPT_MSIX,
 	OPT_MSI, OPT_ORDER, OPT_SEED, OPT_SERIAL, OPT_CLOCK_KHZ, OPT_LOG_LEVEL, OPT_COUNTERS,
-	OPT_STAY, OPT_HELP, OPT_VERSION,
+	OPT_STAY, OPT_TIME, OPT_HELP, OPT_VERSION,
 };
 
 static const struct option longopts[] = {
@@ -158,6 +183,7 @@ static const struct option longopts[] = {
 	{ "msi",	required_argument, NULL, OPT_MSI },
 	{ "order",	required_argument, NULL, OPT_ORDER },
 	{ "seed",	required_argument, NULL, OPT_SEED },
+	{ "time",	required_argument, NULL, OPT_TIME },
 	{ "serial",	required_argument, NULL, OPT_SERIAL },
 	{ "clock-khz",	required_argument, NULL, OPT_CLOCK_KHZ },
 	{ "log-level",	required_argument, NULL, OPT_LOG_LEVEL },
@@ -208,6 +234,9 @@ static bool take(struct options *opt, int option, const char *arg, bool *msix_gi
 		break;
 	case OPT_SEED:
 		ok = parse_number("seed", arg, 0, UINT64_MAX, &opt->card.seed);
+		break;
+	case OPT_TIME:
+		ok = parse_time(opt, arg);
 		break;
 	case OPT_SERIAL:
 		ok = parse_number("serial", arg, 0, UINT64_MAX, &opt->card.serial);

@@ -384,8 +384,10 @@ static void put_stamp(struct card *card, const struct queue *q, struct outcome *
 		.seq = q->seq + 1,
 	};
 
+	pthread_mutex_unlock(&card->lock);
 	outcome->ret = mmu_write(&port, q->desc.stamp_addr, &stamp, sizeof(stamp),
 				 &outcome->addr);
+	pthread_mutex_lock(&card->lock);
 	outcome->access = VTA_ACCESS_STAMP;
 }
 
@@ -438,11 +440,8 @@ void queue_finish(struct card *card, struct queue *q, const struct outcome *outc
 {
 	struct outcome done = *outcome;
 
-	if (!done.ret && q->desc.op_flags & VTA_DESC_STAMP) {
-		pthread_mutex_unlock(&card->lock);
+	if (!done.ret && q->desc.op_flags & VTA_DESC_STAMP)
 		put_stamp(card, q, &done);
-		pthread_mutex_lock(&card->lock);
-	}
 	if (!atomic_load(&q->give_up)) {
 		if (done.ret)
 			queue_fault(card, q, done.ret, &done);
