@@ -11,6 +11,7 @@
 #include "vta_drv.h"
 #include "vta_pool.h"
 #include "vta_reset.h"
+#include "vta_user.h"
 #include "vta.h"
 
 /* Minor numbers; one is free again when the last file of its card is closed. */
@@ -22,6 +23,7 @@ static void vta_device_release(struct device *dev)
 
 	if (vdev->mem_pool)
 		gen_pool_destroy(vdev->mem_pool);
+	vta_user_forget_all(vdev);
 	ida_destroy(&vdev->queue_ids);
 	ida_destroy(&vdev->ctx_ids);
 	ida_free(&vta_minors, MINOR(dev->devt));

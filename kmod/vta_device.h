@@ -84,6 +84,7 @@ struct vta_device {
 	struct ida queue_ids;
 	struct ida ctx_ids;
 	atomic_t nr_queues;
+	atomic_t throttled;		/* calls that waited for faults to be forgotten */
 	struct work_struct reset_work;
 	bool reset_wanted;
 	struct mutex tlb_lock;		/* Protects: REG_TLB_INVALIDATE */

@@ -12,6 +12,7 @@
 #include "vta_fault.h"
 #include "vta_queue.h"
 #include "vta_trace.h"
+#include "vta_user.h"
 
 static const char *vta_fault_reason_text(u32 reason)
 {
@@ -57,6 +58,7 @@ static void vta_fault_report(struct vta_queue *q)
 	struct vta_ctx *ctx = q->ctx;
 
 	trace_vta_queue_fault(q);
+	vta_user_charge_fault(ctx->user);
 	dev_warn_ratelimited(&ctx->vdev->dev,
 			     "queue %u of %s[%d] halted: %s; descriptor %llu, instruction %d, %s at %#010x\n",
 			     q->id, ctx->comm, ctx->tgid, vta_fault_reason_text(fault->reason),

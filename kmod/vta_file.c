@@ -46,6 +46,7 @@ static_assert(sizeof(struct vta_queue_create) == 56);
 static_assert(sizeof(struct vta_queue_destroy) == 8);
 static_assert(sizeof(struct vta_wait) == 32);
 static_assert(sizeof(struct vta_queue_fault) == 56);
+static_assert(sizeof(struct vta_queue_recover) == 16);
 
 union vta_arg {
 	struct vta_info info;
@@ -58,6 +59,7 @@ union vta_arg {
 	struct vta_queue_destroy queue_destroy;
 	struct vta_wait wait;
 	struct vta_queue_fault fault;
+	struct vta_queue_recover queue_recover;
 };
 
 /**
@@ -93,6 +95,8 @@ static const struct vta_ioctl vta_ioctls[] = {
 		VTA_IOCTL_WAIT, offsetofend(struct vta_wait, done), true },
 	[_IOC_NR(VTA_IOCTL_FAULT)] = {
 		VTA_IOCTL_FAULT, offsetofend(struct vta_queue_fault, time) },
+	[_IOC_NR(VTA_IOCTL_QUEUE_RECOVER)] = {
+		VTA_IOCTL_QUEUE_RECOVER, offsetofend(struct vta_queue_recover, seq) },
 };
 
 static int vta_file_info(struct vta_ctx *ctx, struct vta_info *info)
@@ -151,6 +155,8 @@ static int vta_file_call(struct vta_ctx *ctx, unsigned int nr, union vta_arg *ar
 		return vta_wait(ctx, &arg->wait);
 	case _IOC_NR(VTA_IOCTL_FAULT):
 		return vta_wait_fault(ctx, &arg->fault);
+	case _IOC_NR(VTA_IOCTL_QUEUE_RECOVER):
+		return vta_queue_recover(ctx, &arg->queue_recover);
 	default:
 		return -ENOTTY;
 	}

@@ -101,7 +101,8 @@ int vta_queue_quiesce(struct vta_queue *q)
 	return 0;
 }
 
-static int vta_queue_start(struct vta_queue *q, const struct vta_queue_create *arg)
+/* The card goes on behind descriptor @seq. */
+static int vta_queue_start(struct vta_queue *q, u64 seq)
 {
 	struct vta_ctx *ctx = q->ctx;
 	struct vta_device *vdev = ctx->vdev;
@@ -109,14 +110,14 @@ static int vta_queue_start(struct vta_queue *q, const struct vta_queue_create *a
 	int ret;
 
 	vta_write(vdev, REG_QUEUE_CONTEXT(q->id), ctx->mmu.id);
-	vta_write(vdev, REG_QUEUE_RING_ORDER(q->id), arg->ring_order);
+	vta_write(vdev, REG_QUEUE_RING_ORDER(q->id), q->ring_order);
 	vta_write(vdev, REG_QUEUE_RING_ADDR(q->id), q->ring->addr);
 	vta_write(vdev, REG_QUEUE_VECTOR(q->id), q->vector->nr);
 	vta_write64(vdev, REG_QUEUE_STATUS_LO(q->id), sg_dma_address(q->status->sgt->sgl));
-	vta_write64(vdev, REG_QUEUE_CYCLES_LO(q->id), vta_queue_cycles(ctx, arg->max_cycles));
-	vta_write64(vdev, REG_QUEUE_START_LO(q->id), 0);
+	vta_write64(vdev, REG_QUEUE_CYCLES_LO(q->id), q->cycles);
+	vta_write64(vdev, REG_QUEUE_START_LO(q->id), seq);
 	vta_write(vdev, REG_QUEUE_CTRL(q->id), REG_QUEUE_CTRL_ENABLE |
-		  FIELD_PREP(REG_QUEUE_CTRL_PRIORITY, arg->priority));
+		  FIELD_PREP(REG_QUEUE_CTRL_PRIORITY, q->priority));
 
 	/* When STATE says so, the status page does too. */
 	ret = readl_poll_timeout(vdev->regs + REG_QUEUE_STATE(q->id), state,
@@ -126,7 +127,6 @@ static int vta_queue_start(struct vta_queue *q, const struct vta_queue_create *a
 		vta_card_lost(vdev, "does not start a queue");
 		return -ENODEV;
 	}
-	vta_wait_start(q);
 	return 0;
 }
 
@@ -177,7 +177,7 @@ static struct vta_bo *vta_queue_bo(struct vta_ctx *ctx, u64 size, u32 flags)
 }
 
 /* A queue that has its number and its memory, and that nobody knows yet. */
-static struct vta_queue *vta_queue_make(struct vta_ctx *ctx, unsigned int ring_order)
+static struct vta_queue *vta_queue_make(struct vta_ctx *ctx, const struct vta_queue_create *arg)
 {
 	struct vta_device *vdev = ctx->vdev;
 	struct vta_queue *q;
@@ -188,12 +188,15 @@ static struct vta_queue *vta_queue_make(struct vta_ctx *ctx, unsigned int ring_o
 		return ERR_PTR(-ENOMEM);
 	kref_init(&q->ref);
 	q->ctx = ctx;
+	q->ring_order = arg->ring_order;
+	q->priority = arg->priority;
+	q->cycles = vta_queue_cycles(ctx, arg->max_cycles);
 	INIT_LIST_HEAD(&q->vector_node);
 	INIT_LIST_HEAD(&q->wait_node);
 	INIT_LIST_HEAD(&q->waiters);
 	vta_fault_none(q);
 
-	q->ring = vta_queue_bo(ctx, PAGE_ALIGN(sizeof(struct vta_desc) << ring_order),
+	q->ring = vta_queue_bo(ctx, PAGE_ALIGN(sizeof(struct vta_desc) << q->ring_order),
 			       VTA_BUF_READONLY);
 	if (IS_ERR(q->ring)) {
 		ret = PTR_ERR(q->ring);
@@ -230,7 +233,7 @@ err_free:
 }
 
 /* Gives the queue to card and user; what it has is the context's then. */
-static int vta_queue_publish(struct vta_queue *q, const struct vta_queue_create *arg)
+static int vta_queue_publish(struct vta_queue *q)
 {
 	struct vta_ctx *ctx = q->ctx;
 	int ret;
@@ -267,20 +270,24 @@ int vta_queue_create(struct vta_ctx *ctx, struct vta_queue_create *arg)
 	    arg->ring_order > ctx->vdev->caps.ring_order_max)
 		return -EINVAL;
 
-	q = vta_queue_make(ctx, arg->ring_order);
+	ret = vta_user_wait_faults(ctx->vdev, ctx->user);
+	if (ret)
+		return ret;
+	q = vta_queue_make(ctx, arg);
 	if (IS_ERR(q))
 		return PTR_ERR(q);
 
 	mutex_lock(&ctx->lock);
-	ret = vta_queue_publish(q, arg);
+	ret = vta_queue_publish(q);
 	if (ret) {
 		vta_queue_forget(q);
 		goto out;
 	}
 	/* A card that fails here will be reset, which frees the queue. */
-	ret = vta_queue_start(q, arg);
+	ret = vta_queue_start(q, 0);
 	if (ret)
 		goto out;
+	vta_wait_start(q);
 	trace_vta_queue_create(q);
 	arg->queue = vta_queue_handle(q);
 	arg->ring_offset = (u64)q->ring->pgoff << PAGE_SHIFT;
@@ -323,6 +330,46 @@ int vta_queue_destroy(struct vta_ctx *ctx, struct vta_queue_destroy *arg)
 		ret = vta_bo_withdraw(q->status);
 	if (!ret)
 		vta_queue_free(q);
+out:
+	mutex_unlock(&ctx->lock);
+	return ret;
+}
+
+/*
+ * The halted queue is stopped and started again; ring, status page and doorbell
+ * stay where they are. What is in the ring behind the fault is forgotten by the
+ * card, until a doorbell says that it is there.
+ */
+int vta_queue_recover(struct vta_ctx *ctx, struct vta_queue_recover *arg)
+{
+	struct vta_queue *q;
+	int ret;
+
+	if (arg->flags)
+		return -EINVAL;
+	ret = vta_user_wait_faults(ctx->vdev, ctx->user);
+	if (ret)
+		return ret;
+
+	mutex_lock(&ctx->lock);
+	q = xa_load(&ctx->queues, arg->queue);
+	if (ctx->dead)
+		ret = -ENODEV;
+	else if (!q || q->stopped)
+		ret = -ENOENT;
+	else
+		ret = vta_wait_halted(q, &arg->seq);
+	if (ret)
+		goto out;
+
+	vta_queue_abort(q);
+	ret = vta_queue_quiesce(q);
+	if (!ret)
+		ret = vta_queue_start(q, arg->seq);
+	if (ret)
+		goto out;
+	vta_wait_restart(q, arg->seq);
+	trace_vta_queue_recover(q);
 out:
 	mutex_unlock(&ctx->lock);
 	return ret;

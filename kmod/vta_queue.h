@@ -31,6 +31,9 @@ enum vta_poll {
  * @ring: the ring; user writes, card reads
  * @status: the status page; card writes, user reads
  * @record: the same page, as the kernel reads it
+ * @ring_order: log2 of the ring's descriptors
+ * @priority: as asked for
+ * @cycles: limit for one descriptor, 0 is none
  * @stopped: under vta_ctx.lock: the doorbell is not the queue's any more
  * @vector: where completions interrupt; the rest is protected by its lock
  * @vector_node: in vta_vector.queues, from start to stop
@@ -52,6 +55,9 @@ struct vta_queue {
 	struct vta_bo *ring;
 	struct vta_bo *status;
 	const struct vta_status_page *record;
+	u32 ring_order;
+	u32 priority;
+	u64 cycles;
 	bool stopped;
 
 	struct vta_vector *vector;
@@ -71,6 +77,7 @@ struct vta_queue {
 /* Ioctls. */
 int vta_queue_create(struct vta_ctx *ctx, struct vta_queue_create *arg);
 int vta_queue_destroy(struct vta_ctx *ctx, struct vta_queue_destroy *arg);
+int vta_queue_recover(struct vta_ctx *ctx, struct vta_queue_recover *arg);
 
 /* The queue of that name with a reference, or an error. */
 struct vta_queue *vta_queue_get(struct vta_ctx *ctx, u32 handle);

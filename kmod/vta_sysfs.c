@@ -47,6 +47,9 @@ VTA_ATTR(contexts_used, "%u", READ_ONCE(vdev->nr_ctxs));
 VTA_ATTR(vectors, "%u", vdev->nr_vectors);
 VTA_ATTR(generation, "%u", READ_ONCE(vdev->generation));
 
+/* Calls that had to wait because their user's queues fault too often. */
+VTA_ATTR(throttled, "%d", atomic_read(&vdev->throttled));
+
 static struct attribute *vta_attrs[] = {
 	&dev_attr_contract.attr,
 	&dev_attr_hw_ver.attr,
@@ -63,6 +66,7 @@ static struct attribute *vta_attrs[] = {
 	&dev_attr_contexts_used.attr,
 	&dev_attr_vectors.attr,
 	&dev_attr_generation.attr,
+	&dev_attr_throttled.attr,
 	NULL
 };
 

@@ -98,6 +98,11 @@ DEFINE_EVENT(vta_queue, vta_queue_destroy,
 	TP_ARGS(q)
 );
 
+DEFINE_EVENT(vta_queue, vta_queue_recover,
+	TP_PROTO(const struct vta_queue *q),
+	TP_ARGS(q)
+);
+
 TRACE_EVENT(vta_queue_fault,
 	TP_PROTO(const struct vta_queue *q),
 	TP_ARGS(q),

@@ -6,6 +6,8 @@
  * Host memory is not counted here: memory cgroups and RLIMIT_MEMLOCK do that.
  */
 #include <linux/cred.h>
+#include <linux/delay.h>
+#include <linux/ktime.h>
 #include <linux/minmax.h>
 #include <linux/moduleparam.h>
 #include <linux/slab.h>
@@ -24,6 +26,11 @@ module_param_named(max_user_queues, vta_max_user_queues, uint, 0644);
 MODULE_PARM_DESC(max_user_queues,
 		 "Most that one user may have of a card's queues, in percent, but at least one (default 75); CAP_SYS_RESOURCE is exempt");
 
+static unsigned int vta_max_user_faults = 100;
+module_param_named(max_user_faults, vta_max_user_faults, uint, 0644);
+MODULE_PARM_DESC(max_user_faults,
+		 "Most faults of queues that one user may cause in a second before making and recovering queues waits (default 100, 0: no limit)");
+
 /*
  * Who makes a user namespace can be many users in it, so what counts is who
  * made it.
@@ -38,6 +45,33 @@ static kuid_t vta_user_uid(void)
 	return uid;
 }
 
+/* Nobody has the user, and the faults are long ago; under users_lock. */
+static bool vta_user_is_idle(const struct vta_user *user)
+{
+	return !user->refs && atomic64_read(&user->faults_until) <= (s64)ktime_get_ns();
+}
+
+/* Closing and opening again does not make faults forgotten. */
+static void vta_user_forget_idle(struct vta_device *vdev)
+{
+	struct vta_user *user, *next;
+
+	list_for_each_entry_safe(user, next, &vdev->users, node) {
+		if (!vta_user_is_idle(user))
+			continue;
+		list_del(&user->node);
+		kfree(user);
+	}
+}
+
+void vta_user_forget_all(struct vta_device *vdev)
+{
+	struct vta_user *user, *next;
+
+	list_for_each_entry_safe(user, next, &vdev->users, node)
+		kfree(user);
+}
+
 struct vta_user *vta_user_get(struct vta_device *vdev)
 {
 	kuid_t uid = vta_user_uid();
@@ -50,6 +84,7 @@ struct vta_user *vta_user_get(struct vta_device *vdev)
 	new->refs = 1;
 
 	spin_lock(&vdev->users_lock);
+	vta_user_forget_idle(vdev);
 	list_for_each_entry(user, &vdev->users, node) {
 		if (uid_eq(user->uid, uid)) {
 			user->refs++;
@@ -67,15 +102,10 @@ out:
 
 void vta_user_put(struct vta_device *vdev, struct vta_user *user)
 {
-	bool last;
-
 	spin_lock(&vdev->users_lock);
-	last = !--user->refs;
-	if (last)
-		list_del(&user->node);
+	user->refs--;
+	vta_user_forget_idle(vdev);
 	spin_unlock(&vdev->users_lock);
-	if (last)
-		kfree(user);
 }
 
 int vta_user_charge_mem(struct vta_device *vdev, struct vta_user *user, u64 size, bool exempt)
@@ -122,4 +152,40 @@ void vta_user_uncharge_queue(struct vta_device *vdev, struct vta_user *user)
 	spin_lock(&vdev->users_lock);
 	user->queues--;
 	spin_unlock(&vdev->users_lock);
+}
+
+void vta_user_charge_fault(struct vta_user *user)
+{
+	unsigned int rate = READ_ONCE(vta_max_user_faults);
+	s64 old, new;
+
+	if (!rate)
+		return;
+	old = atomic64_read(&user->faults_until);
+	do {
+		new = max_t(s64, old, ktime_get_ns()) + NSEC_PER_SEC / rate;
+	} while (!atomic64_try_cmpxchg(&user->faults_until, &old, new));
+}
+
+/* A second's worth of faults is free. */
+static s64 vta_user_faults_ahead_ns(const struct vta_user *user)
+{
+	if (!READ_ONCE(vta_max_user_faults))
+		return 0;
+	return atomic64_read(&user->faults_until) - (s64)ktime_get_ns() - NSEC_PER_SEC;
+}
+
+int vta_user_wait_faults(struct vta_device *vdev, struct vta_user *user)
+{
+	s64 ahead = vta_user_faults_ahead_ns(user);
+
+	if (ahead <= 0)
+		return 0;
+	atomic_inc(&vdev->throttled);
+	for (; ahead > 0; ahead = vta_user_faults_ahead_ns(user)) {
+		/* The limit may be lifted meanwhile. */
+		if (msleep_interruptible(min_t(s64, ahead / NSEC_PER_MSEC + 1, 100)))
+			return -ERESTARTSYS;
+	}
+	return 0;
 }

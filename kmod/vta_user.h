@@ -5,6 +5,7 @@
 #ifndef VTA_USER_H
 #define VTA_USER_H
 
+#include <linux/atomic.h>
 #include <linux/list.h>
 #include <linux/types.h>
 #include <linux/uidgid.h>
@@ -15,9 +16,12 @@ struct vta_device;
  * struct vta_user - a user of a card; protected by vta_device.users_lock
  * @node: in vta_device.users
  * @uid: who (constant)
- * @refs: held by contexts and by card memory
+ * @refs: held by contexts and by card memory; without any, the user is remembered
+ *        as long as the faults are
  * @mem: bytes of card memory
  * @queues: queues of the card
+ * @faults_until: when all faults so far would have happened at the rate allowed,
+ *                in ns of CLOCK_MONOTONIC; changed without the lock
  */
 struct vta_user {
 	struct list_head node;
@@ -25,11 +29,21 @@ struct vta_user {
 	unsigned int refs;
 	u64 mem;
 	unsigned int queues;
+	atomic64_t faults_until;
 };
 
 /* The caller's user. */
 struct vta_user *vta_user_get(struct vta_device *vdev);
 void vta_user_put(struct vta_device *vdev, struct vta_user *user);
+/* When nobody is left who uses the card. */
+void vta_user_forget_all(struct vta_device *vdev);
+
+/*
+ * A queue of the user's has halted; from any context. Who has too many of those
+ * waits before the next queue: -ERESTARTSYS if interrupted.
+ */
+void vta_user_charge_fault(struct vta_user *user);
+int vta_user_wait_faults(struct vta_device *vdev, struct vta_user *user);
 
 /* -EDQUOT if that is more than a user may have; @exempt may have all there is. */
 int vta_user_charge_mem(struct vta_device *vdev, struct vta_user *user, u64 size, bool exempt);

@@ -179,6 +179,30 @@ void vta_wait_stop(struct vta_queue *q, int error)
 	spin_unlock_irq(&q->vector->lock);
 }
 
+int vta_wait_halted(struct vta_queue *q, u64 *seq)
+{
+	int ret = -EBUSY;
+
+	spin_lock_irq(&q->vector->lock);
+	vta_wait_update(q);
+	if (q->halted) {
+		*seq = q->fault.reason == VTA_FAULT_DOORBELL ? q->seq : q->fault.seq;
+		ret = 0;
+	}
+	spin_unlock_irq(&q->vector->lock);
+	return ret;
+}
+
+void vta_wait_restart(struct vta_queue *q, u64 seq)
+{
+	spin_lock_irq(&q->vector->lock);
+	q->seq = seq;
+	q->halted = false;
+	q->armed = false;
+	vta_fault_none(q);
+	spin_unlock_irq(&q->vector->lock);
+}
+
 __poll_t vta_wait_poll(struct vta_queue *q)
 {
 	__poll_t mask = 0;

@@ -24,6 +24,14 @@ __poll_t vta_wait_poll(struct vta_queue *q);
 void vta_wait_start(struct vta_queue *q);
 void vta_wait_stop(struct vta_queue *q, int error);
 
+/*
+ * Where a halted queue can go on: behind the descriptor that faulted, or behind
+ * the last one that completed if none did. -EBUSY if it has not halted.
+ */
+int vta_wait_halted(struct vta_queue *q, u64 *seq);
+/* It has been started again, behind @seq. */
+void vta_wait_restart(struct vta_queue *q, u64 seq);
+
 /* Wakes who has what they wait for on the vector; any context. */
 void vta_wait_interrupt(struct vta_vector *vector);
 /* Finds queues on the vector that have halted; not in interrupts. */

@@ -47,7 +47,7 @@ const char *vtadev_strerror(int err)
 	case EINTR:
 		return "a signal interrupted the call: call again";
 	case EIO:
-		return "the queue has halted: ask for its fault, then make a new queue";
+		return "the queue has halted: ask for its fault, then recover it";
 	case EPROTO:
 		return "the card reports what cannot be: it, its firmware or its slot is broken";
 	case EOPNOTSUPP:
@@ -57,7 +57,7 @@ const char *vtadev_strerror(int err)
 	case ENOTTY:
 		return "this file is not a VTA card";
 	case EBUSY:
-		return "the card is in use";
+		return "the queue has not halted: there is nothing to recover from";
 	case EMFILE:
 	case ENFILE:
 		return "too many files are open";

@@ -38,6 +38,7 @@
  *			device addresses are spent
  *	-EDQUOT		this user has as much card memory, or as many queues, as one
  *			user may
+ *	-EBUSY		the queue has not halted
  *	-EEXIST		a chosen device address overlaps a buffer
  *	-ERANGE		an access beyond the end of a buffer
  *	-EAGAIN		the ring has no room now: wait, then submit again
@@ -728,10 +729,27 @@ struct vtadev_fault {
  * @queue: the queue
  * @fault: out: why
  *
- * A halted queue stays so: destroy it and create another. Buffers and other
- * queues are not touched. Errors: -ENODEV.
+ * A halted queue stays so until vtadev_recover(). Buffers and other queues are
+ * not touched. Errors: -ENODEV.
  */
 int vtadev_fault(struct vtadev_queue *queue, struct vtadev_fault *fault);
+
+/**
+ * vtadev_recover() - have a halted queue go on
+ * @queue: the queue
+ *
+ * Call it as a submitting thread does. The descriptor that faulted counts as
+ * completed, though it is not, and what was submitted behind it is forgotten:
+ * vtadev_completed() and vtadev_submitted() are its number, or that of the last
+ * descriptor that completed if none faulted (VTA_FAULT_DOORBELL). The next one
+ * submitted has the number after that. Who still waits for a number beyond gets
+ * -EINVAL, or what has that number now.
+ *
+ * A user whose queues fault too often waits here, and in vtadev_queue_create()
+ * (the module's parameter max_user_faults). Errors: -EBUSY (it has not halted),
+ * -ENODEV.
+ */
+int vtadev_recover(struct vtadev_queue *queue);
 
 /* Enough for every text of vtadev_fault_text(). */
 #define VTADEV_FAULT_TEXT_MAX	256

@@ -19,6 +19,7 @@
  *              addresses are spent
  *   EDQUOT     the caller's user has as much card memory, or as many queues, as
  *              one user may (module parameters max_user_mem, max_user_queues)
+ *   EBUSY      the queue has not halted
  *   EEXIST     a fixed device address overlaps a buffer that is there
  *   ETIMEDOUT  the deadline of a wait passed
  *   EINTR      a wait was interrupted by a signal; call again
@@ -376,7 +377,8 @@ struct vta_buf_import {
  * @doorbell_size: out: bytes to map of the doorbell; the status page has the
  *                 same size (one page of the CPU)
  *
- * Errors: EINVAL, ENOMEM, ENOSPC, EDQUOT, EOPNOTSUPP, ENODEV.
+ * Errors: EINVAL, ENOMEM, ENOSPC, EDQUOT, EOPNOTSUPP, EINTR (see struct
+ * vta_queue_recover), ENODEV.
  */
 struct vta_queue_create {
 	__u32 flags;
@@ -403,6 +405,29 @@ struct vta_queue_create {
 struct vta_queue_destroy {
 	__u32 queue;
 	__u32 pad;
+};
+
+/**
+ * struct vta_queue_recover - have a halted queue go on (VTA_IOCTL_QUEUE_RECOVER)
+ * @queue: the queue
+ * @flags: zero
+ * @seq: out: descriptors that count as completed from now on
+ *
+ * The queue goes on behind the descriptor that faulted, which counts as completed
+ * though it is not; with VTA_FAULT_DOORBELL, where no descriptor faulted, behind
+ * the last that completed. The mappings stay and show the queue ACTIVE, with no
+ * fault. What was submitted behind @seq has not been executed and is not
+ * submitted any more: to have it executed as it stands in the ring, write the
+ * former number to the doorbell; or put other descriptors there, from @seq + 1.
+ *
+ * A user whose queues fault more often than the module's parameter max_user_faults
+ * says (so many in a second) waits here, and in VTA_IOCTL_QUEUE_CREATE, until the
+ * rate is met again. Errors: EINVAL, ENOENT, EBUSY, EINTR, ENODEV.
+ */
+struct vta_queue_recover {
+	__u32 queue;
+	__u32 flags;
+	__u64 seq;
 };
 
 /*
@@ -491,6 +516,7 @@ struct vta_queue_fault {
 #define VTA_IOCTL_QUEUE_DESTROY	_IOW(VTA_IOCTL_TYPE, 0x11, struct vta_queue_destroy)
 #define VTA_IOCTL_WAIT		_IOWR(VTA_IOCTL_TYPE, 0x12, struct vta_wait)
 #define VTA_IOCTL_FAULT		_IOWR(VTA_IOCTL_TYPE, 0x13, struct vta_queue_fault)
+#define VTA_IOCTL_QUEUE_RECOVER	_IOWR(VTA_IOCTL_TYPE, 0x16, struct vta_queue_recover)
 
 #define VTA_ABI_VERSION		1
 

@@ -221,6 +221,28 @@ TEST_F(lib, fault_is_told_in_words)
 	EXPECT_EQ(-EIO, vtadev_submit(self->queue, &desc, 1, NULL));
 }
 
+TEST_F(lib, queue_recovers)
+{
+	struct vta_desc descs[3] = {
+		vtadev_desc_nop(), vtadev_desc_fill(0x40000000, 0, 4), vtadev_desc_nop(),
+	};
+	struct vtadev_fault fault;
+	uint64_t seq;
+
+	EXPECT_EQ(-EBUSY, vtadev_recover(self->queue));
+	ASSERT_EQ(0, vtadev_submit(self->queue, descs, 3, &seq));
+	EXPECT_EQ(-EIO, vtadev_wait(self->queue, seq, 10 * SECOND));
+	ASSERT_EQ(0, vtadev_recover(self->queue));
+	EXPECT_EQ(2, vtadev_submitted(self->queue));
+	EXPECT_EQ(0, vtadev_completed(self->queue, &seq));
+	EXPECT_EQ(2, seq);
+	ASSERT_EQ(0, vtadev_fault(self->queue, &fault));
+	EXPECT_EQ(VTA_FAULT_NONE, fault.reason);
+	EXPECT_EQ(0, vtadev_submit(self->queue, descs, 1, &seq));
+	EXPECT_EQ(3, seq);
+	EXPECT_EQ(0, vtadev_wait(self->queue, seq, 10 * SECOND));
+}
+
 TEST_F(lib, memory_is_spent_and_comes_back)
 {
 	uint64_t before, now;

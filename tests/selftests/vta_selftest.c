@@ -326,6 +326,16 @@ int queue_fault(const struct queue *q, struct vta_queue_fault *fault)
 	return card_ioctl(q->fd, VTA_IOCTL_FAULT, fault);
 }
 
+int queue_recover(struct queue *q)
+{
+	struct vta_queue_recover arg = { .queue = q->id };
+	int err = card_ioctl(q->fd, VTA_IOCTL_QUEUE_RECOVER, &arg);
+
+	if (!err)
+		q->submitted = arg.seq;
+	return err;
+}
+
 static void *waiter_run(void *arg)
 {
 	struct waiter *w = arg;

@@ -32,6 +32,7 @@ ALIGNED(vta_wait, seq);
 ALIGNED(vta_wait, done);
 ALIGNED(vta_queue_fault, seq);
 ALIGNED(vta_queue_fault, time);
+ALIGNED(vta_queue_recover, seq);
 
 /* A request that succeeds as it is, with room behind it. */
 union request {
@@ -42,6 +43,7 @@ union request {
 	struct vta_queue_destroy queue_destroy;
 	struct vta_wait wait;
 	struct vta_queue_fault fault;
+	struct vta_queue_recover queue_recover;
 	uint8_t bytes[4096];
 };
 
@@ -64,6 +66,7 @@ FIXTURE_VARIANT_ADD(uapi, queue_create) { .cmd = VTA_IOCTL_QUEUE_CREATE };
 FIXTURE_VARIANT_ADD(uapi, queue_destroy) { .cmd = VTA_IOCTL_QUEUE_DESTROY };
 FIXTURE_VARIANT_ADD(uapi, wait) { .cmd = VTA_IOCTL_WAIT };
 FIXTURE_VARIANT_ADD(uapi, fault) { .cmd = VTA_IOCTL_FAULT };
+FIXTURE_VARIANT_ADD(uapi, queue_recover) { .cmd = VTA_IOCTL_QUEUE_RECOVER };
 
 FIXTURE_SETUP(uapi)
 {
@@ -87,6 +90,10 @@ FIXTURE_SETUP(uapi)
 		break;
 	case VTA_IOCTL_FAULT:
 		self->req.fault.queue = self->q.id;
+		break;
+	case VTA_IOCTL_QUEUE_RECOVER:
+		self->req.queue_recover.queue = self->q.id;
+		ASSERT_EQ(-EIO, queue_do(&self->q, desc_op(VTA_OP_WAIT)));
 		break;
 	default:
 		break;
@@ -237,7 +244,7 @@ TEST_F(uapi, by_a_32_bit_call)
 
 TEST(unknown_requests_are_enotty)
 {
-	static const unsigned int numbers[] = { 0x0f, 0x14, 0x20, 0x7f, 0xff };
+	static const unsigned int numbers[] = { 0x0f, 0x1f, 0x20, 0x7f, 0xff };
 	union request req = { 0 };
 	int fd = card_open();
 	unsigned int i;
