@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "model.h"
+#include "stream_copy.h"
 
 static void count_cycles(struct card *card, uint32_t width, uint32_t rows,
 			 struct outcome *outcome)
@@ -21,10 +22,11 @@ static struct mmu_row row_at(uint32_t addr, uint32_t row, uint32_t pitch)
 }
 
 static int copy_row(const struct mmu_port *port, struct mmu_row dst, struct mmu_row src,
-		    uint32_t width, struct outcome *outcome)
+		    uint32_t width, bool stream, struct outcome *outcome)
 {
 	size_t done;
 
+	dst.stream = stream;
 	for (uint32_t left = width; left; left -= done) {
 		bool at_src;
 		int ret = mmu_copy_step(port, &dst, &src, left, &done, &at_src, &outcome->addr);
@@ -41,13 +43,16 @@ struct outcome copy_execute(struct card *card, const struct queue *q)
 	const struct mmu_port port = card_port(card, q);
 	struct outcome outcome = OUTCOME_OK;
 	const uint32_t width = q->desc.copy.width, rows = q->desc.copy.rows;
+	/* Short rows leave most of their lines to be finished by the next one. */
+	const bool stream = width >= VTA_PAGE_SIZE &&
+			    (uint64_t)width * rows >= STREAM_COPY_MIN;
 	uint32_t r = width ? 0 : rows;
 
 	for (; r < rows && !outcome.ret; r += !outcome.ret)
 		outcome.ret = copy_row(&port,
 				       row_at(q->desc.copy.dst, r, q->desc.copy.dst_pitch),
 				       row_at(q->desc.copy.src, r, q->desc.copy.src_pitch),
-				       width, &outcome);
+				       width, stream, &outcome);
 	count_cycles(card, width, r, &outcome);
 	return outcome;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "mmu.h"
+#include "stream_copy.h"
 #include "vta.h"
 
 /*
@@ -593,7 +594,10 @@ static int move_run(struct mmu *mmu, struct move *move, size_t len)
 	if (ret)
 		return ret;
 	/* They may overlap, whatever their device addresses are. */
-	memmove(dst, src, len);
+	if (move->dst->stream)
+		stream_copy(dst, src, len);
+	else
+		memmove(dst, src, len);
 	if (move->src)
 		row_moved(move->src, len);
 	row_moved(move->dst, len);
@@ -632,6 +636,8 @@ static int move_translated(const struct mmu_port *port, struct move *move)
 		return ret;
 	bus_begin(port->mmu->bus);
 	ret = move_begun(port, move, len);
+	if (move->dst->stream)
+		stream_copy_end();
 	bus_end(port->mmu->bus);
 	return ret;
 }

@@ -78,6 +78,7 @@ int mmu_write64(const struct mmu_port *port, uint64_t addr, uint64_t val,
  */
 struct mmu_row {
 	uint64_t addr;
+	bool stream;		/* written past the caches */
 	uint64_t run;		/* first address of the run ... */
 	uint64_t run_len;	/* ... its bytes, 0: none ... */
 	uint64_t leaf;		/* ... and its first page's entry */
