@@ -31,8 +31,8 @@ static const size_t sizes[] = {
 
 struct setup {
 	struct bench *bench;
-	struct vtadev_buf *host, *card, *card2, *pinned, *stamps;
-	char *user;
+	struct vtadev_buf *host, *card, *card2, *pinned, *scattered, *stamps;
+	char *user, *pages;
 };
 
 struct job {
@@ -104,95 +104,162 @@ static double field(struct json_object *of, const char *name)
 	return json_object_get_double(value);
 }
 
-static struct times memcpy_times(size_t bytes)
+static struct times asked_times(const char *request)
 {
-	struct json_object *answer;
-	struct times times;
-	char request[64];
+	struct json_object *answer = emulator_ask(0, request);
+	struct times times = { field(answer, "least_ns"), field(answer, "median_ns") };
 
-	snprintf(request, sizeof(request), "memcpy %zu", bytes);
-	answer = emulator_ask(0, request);
-	times = (struct times) { field(answer, "least_ns"), field(answer, "median_ns") };
 	json_object_put(answer);
 	return times;
 }
 
-enum { COLUMNS = 7 };
+static struct times memcpy_times(size_t bytes)
+{
+	char request[64];
+
+	snprintf(request, sizeof(request), "memcpy %zu", bytes);
+	return asked_times(request);
+}
+
+/* The card's number of the context that the only queue is in. */
+static int context_nr(void)
+{
+	struct json_object *answer = emulator_ask(0, "state"), *queues, *context;
+	int nr;
+
+	must(json_object_object_get_ex(answer, "queues", &queues) &&
+	     json_object_array_length(queues) == 1 &&
+	     json_object_object_get_ex(json_object_array_get_idx(queues, 0), "context", &context) ?
+	     0 : -1, "the emulator's answer");
+	nr = json_object_get_int(context);
+	json_object_put(answer);
+	return nr;
+}
+
+static struct times same_bytes_times(const struct job *job)
+{
+	char request[96];
+
+	snprintf(request, sizeof(request), "memcpy-of %d,%x,%x,%zu", context_nr(),
+		 vtadev_buf_addr(job->dst), vtadev_buf_addr(job->src), job->bytes);
+	return asked_times(request);
+}
+
+enum { COLUMNS = 9 };
 
 static const struct column {
 	const char *direction;
 	const char *way;
 } columns[COLUMNS] = {
 	{ "host_to_card", "coherent" }, { "host_to_card", "pinned" },
-	{ "host_to_card", "library" }, { "card_to_host", "coherent" },
-	{ "card_to_host", "pinned" }, { "card_to_host", "library" },
+	{ "host_to_card", "scattered" }, { "host_to_card", "library" },
+	{ "card_to_host", "coherent" }, { "card_to_host", "pinned" },
+	{ "card_to_host", "scattered" }, { "card_to_host", "library" },
 	{ "card_to_card", "card" },
 };
 
+#define TO_CARD(column)	((column) < 4)
+
+static int is_scattered(unsigned int column)
+{
+	return columns[column].way[0] == 's';
+}
+
+static struct job column_job(const struct setup *s, unsigned int column, size_t bytes)
+{
+	struct vtadev_buf *host = is_scattered(column) ? s->scattered :
+				  columns[column].way[0] == 'p' ? s->pinned : s->host;
+	struct job job = { .setup = s, .bytes = bytes, .upload = TO_CARD(column) };
+
+	job.dst = TO_CARD(column) ? s->card : column + 1 < COLUMNS ? host : s->card2;
+	job.src = TO_CARD(column) ? host : s->card;
+	return job;
+}
+
 /* Adds nothing for what cannot be measured here. */
 static void column_times(const struct setup *s, unsigned int column, size_t bytes,
-			 struct samples *samples)
+			 struct samples *samples, struct samples *same)
 {
-	struct vtadev_buf *host = columns[column].way[0] == 'p' ? s->pinned : s->host;
-	struct job job = { .setup = s, .bytes = bytes, .upload = column < 3 };
+	struct job job = column_job(s, column, bytes);
 
-	job.dst = column < 3 ? s->card : column < 6 ? host : s->card2;
-	job.src = column < 3 ? host : s->card;
+	if (!job.dst || !job.src)
+		return;
+	if (is_scattered(column))
+		sample(same, same_bytes_times(&job).least);
 	for (unsigned int i = 0; i < REPEATS; i++) {
 		if (columns[column].way[0] == 'l')
 			sample(samples, transfer(&job));
-		else if (host)
+		else
 			card_copies(&job, samples);
 	}
 }
 
+/* As in the heading. */
+static int width(unsigned int column)
+{
+	static const int widths[] = { 8, 6, 9, 6, 8, 6, 9, 6, 7 };
+
+	return widths[column];
+}
+
+/* One column of a row; the ratios are printed, and go into the results. */
+static void tell(const struct setup *s, struct json_object *entry, unsigned int column,
+		 struct times yardstick, struct samples *samples, struct samples *same)
+{
+	struct json_object *to, *way;
+	struct times times;
+
+	if (!json_object_object_get_ex(entry, columns[column].direction, &to))
+		to = json_sub(entry, columns[column].direction);
+	if (!samples->count) {
+		json_object_object_add(to, columns[column].way, NULL);
+		printf(is_scattered(column) ? " %*s (%5s)" : " %*s", width(column), "SKIP", "SKIP");
+		fprintf(s->bench->dat, is_scattered(column) ? " NaN NaN" : " NaN");
+		return;
+	}
+	times = times_in(samples);
+	way = json_times(times);
+	json_num(way, "ratio", yardstick.least / times.least);
+	printf(" %*.3f", width(column), yardstick.least / times.least);
+	fprintf(s->bench->dat, " %.4f", yardstick.least / times.least);
+	if (is_scattered(column)) {
+		double ratio = times_in(same).least / times.least;
+
+		json_object_object_add(way, "memcpy_of_same_pages", json_times(times_in(same)));
+		json_num(way, "ratio_to_same_pages", ratio);
+		printf(" (%.3f)", ratio);
+		fprintf(s->bench->dat, " %.4f", ratio);
+	}
+	json_object_object_add(to, columns[column].way, way);
+}
+
 static void one_size(const struct setup *s, size_t bytes, struct json_object *list)
 {
-	struct json_object *entry = json_object_new_object(), *to, *way;
-	static struct samples memcpys, medians, columns_ns[COLUMNS];
+	static struct samples memcpys, medians, columns_ns[COLUMNS], same[COLUMNS];
+	struct json_object *entry = json_object_new_object();
 	struct times yardstick;
 
 	memcpys.count = 0;
 	medians.count = 0;
 	for (unsigned int i = 0; i < COLUMNS; i++)
-		columns_ns[i].count = 0;
+		columns_ns[i].count = same[i].count = 0;
 	for (unsigned int r = 0; r < bench_times(s->bench, ROUNDS); r++) {
 		struct times times = memcpy_times(bytes);
 
 		sample(&memcpys, times.least);
 		sample(&medians, times.median);
 		for (unsigned int i = 0; i < COLUMNS; i++)
-			column_times(s, i, bytes, &columns_ns[i]);
+			column_times(s, i, bytes, &columns_ns[i], &same[i]);
 	}
 	yardstick.least = times_in(&memcpys).least;
 	yardstick.median = times_in(&medians).median;
 
 	json_object_object_add(entry, "bytes", json_object_new_int64((int64_t)bytes));
 	json_object_object_add(entry, "memcpy", json_times(yardstick));
-	printf("%8s %8.2f", size_text(bytes), (double)bytes / yardstick.least);
+	printf("%8s %6.2f", size_text(bytes), (double)bytes / yardstick.least);
 	fprintf(s->bench->dat, "%zu", bytes);
-	for (unsigned int i = 0; i < COLUMNS; i++) {
-		struct times times = { 0 };
-		double ratio = 0;
-
-		if (columns_ns[i].count) {
-			times = times_in(&columns_ns[i]);
-			ratio = yardstick.least / times.least;
-		}
-		if (!json_object_object_get_ex(entry, columns[i].direction, &to))
-			to = json_sub(entry, columns[i].direction);
-		if (columns_ns[i].count) {
-			way = json_times(times);
-			json_num(way, "ratio", ratio);
-			json_object_object_add(to, columns[i].way, way);
-			printf(" %9.3f", ratio);
-			fprintf(s->bench->dat, " %.4f", ratio);
-		} else {
-			json_object_object_add(to, columns[i].way, NULL);
-			printf(" %9s", "SKIP");
-			fprintf(s->bench->dat, " NaN");
-		}
-	}
+	for (unsigned int i = 0; i < COLUMNS; i++)
+		tell(s, entry, i, yardstick, &columns_ns[i], &same[i]);
 	printf("\n");
 	fflush(stdout);
 	fprintf(s->bench->dat, "\n");
@@ -209,13 +276,19 @@ static void make(struct setup *s)
 	must(vtadev_buf_alloc(dev, LARGEST, VTADEV_CARD, &s->card2), "card memory");
 	must(vtadev_buf_alloc(dev, (1 + BATCH_MAX) * sizeof(struct vta_stamp), VTADEV_HOST,
 			      &s->stamps), "memory for stamps");
-	s->user = touched(LARGEST, 0);
+	s->user = touched(LARGEST, 1);
+	s->pages = touched(LARGEST, 0);
 	err = vtadev_buf_pin(dev, s->user, LARGEST, 0, &s->pinned);
+	if (!err)
+		err = vtadev_buf_pin(dev, s->pages, LARGEST, 0, &s->scattered);
 	if (err)
 		printf("SKIP pinned memory: %s\n", vtadev_strerror(err));
 	fprintf(s->bench->dat, "bytes");
-	for (unsigned int i = 0; i < COLUMNS; i++)
+	for (unsigned int i = 0; i < COLUMNS; i++) {
 		fprintf(s->bench->dat, " %s/%s", columns[i].direction, columns[i].way);
+		if (is_scattered(i))
+			fprintf(s->bench->dat, " %s/scattered,same-pages", columns[i].direction);
+	}
 	fprintf(s->bench->dat, "\n");
 }
 
@@ -226,18 +299,23 @@ void bench_copy(struct bench *bench)
 
 	make(&s);
 	printf("\nCopies: speed as a ratio to the emulator's memcpy (least times)\n");
-	printf("%17s %29s %29s %9s\n", "memcpy", "------- host to card -------",
-	       "------- card to host -------", "card to");
-	printf("%8s %8s %9s %9s %9s %9s %9s %9s %9s\n", "bytes", "GB/s", "coherent", "pinned",
-	       "library", "coherent", "pinned", "library", "card");
+	printf("%15s %39s %39s %7s\n", "memcpy", "------------- host to card ------------",
+	       "------------- card to host ------------", "card to");
+	printf("%8s %6s", "bytes", "GB/s");
+	for (int i = 0; i < 2; i++)
+		printf(" %8s %6s %9s (%5s) %6s", "coherent", "pinned", "scattered", "same",
+		       "library");
+	printf(" %7s\n", "card");
 	for (size_t i = 0; i < (bench->quick ? SIZES_QUICK : SIZES); i++)
 		one_size(&s, sizes[i], list);
 	json_object_object_add(bench->results, "copy", list);
 
 	vtadev_buf_free(s.pinned);
+	vtadev_buf_free(s.scattered);
 	vtadev_buf_free(s.host);
 	vtadev_buf_free(s.card);
 	vtadev_buf_free(s.card2);
 	vtadev_buf_free(s.stamps);
 	munmap(s.user, LARGEST);
+	munmap(s.pages, LARGEST);
 }

@@ -18,11 +18,14 @@ set yrange [0.001:3]
 set grid
 set key bottom right
 
+# Columns 5 and 10 compare with a memcpy of the same pages.
 plot data using 1:2 with linespoints lc 1 pt 7 title "host to card, coherent", \
 	data using 1:3 with linespoints lc 2 pt 7 title "host to card, pinned", \
-	data using 1:4 with linespoints lc 3 pt 7 title "host to card, library", \
-	data using 1:5 with linespoints lc 1 dt 2 pt 6 title "card to host, coherent", \
-	data using 1:6 with linespoints lc 2 dt 2 pt 6 title "card to host, pinned", \
-	data using 1:7 with linespoints lc 3 dt 2 pt 6 title "card to host, library", \
-	data using 1:8 with linespoints lc 4 pt 5 title "card to card", \
+	data using 1:4 with linespoints lc 5 pt 7 title "host to card, pinned, scattered", \
+	data using 1:6 with linespoints lc 3 pt 7 title "host to card, library", \
+	data using 1:7 with linespoints lc 1 dt 2 pt 6 title "card to host, coherent", \
+	data using 1:8 with linespoints lc 2 dt 2 pt 6 title "card to host, pinned", \
+	data using 1:9 with linespoints lc 5 dt 2 pt 6 title "card to host, pinned, scattered", \
+	data using 1:11 with linespoints lc 3 dt 2 pt 6 title "card to host, library", \
+	data using 1:12 with linespoints lc 4 pt 5 title "card to card", \
 	0.95 with lines lc rgb "gray" dt 3 title "0.95"

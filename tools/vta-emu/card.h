@@ -140,4 +140,17 @@ void card_queue_info(struct card *card, unsigned int n, struct card_queue_info *
 /* The context's root, or false when it is not enabled. n below config.contexts. */
 bool card_context_info(struct card *card, unsigned int n, uint64_t *root);
 
+/*
+ * Where the bytes of a COPY would be, in this process, without moving them;
+ * walks and hits count. Returns how many pieces they are, or 0 if it would
+ * fault, the bus is off, or they are more than @max. For the thread that turns
+ * the bus on and off, and until it unmaps a DMA region.
+ */
+struct card_copy {
+	uint32_t context, dst, src, bytes;
+};
+struct mmu_piece;
+size_t card_copy_pieces(struct card *card, const struct card_copy *copy,
+			struct mmu_piece *pieces, size_t max);
+
 #endif

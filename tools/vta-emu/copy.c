@@ -94,3 +94,22 @@ struct outcome fill_execute(struct card *card, const struct queue *q)
 	count_cycles(card, width, r, &outcome);
 	return outcome;
 }
+
+size_t card_copy_pieces(struct card *card, const struct card_copy *copy,
+			struct mmu_piece *pieces, size_t max)
+{
+	static const atomic_bool never;
+	const struct mmu_port port = {
+		.mmu = &card->mmu, .give_up = &never, .context = copy->context,
+	};
+	struct mmu_row dst = mmu_row(copy->dst), src = mmu_row(copy->src);
+	uint32_t left = copy->bytes;
+	size_t n = 0;
+
+	if (!bus_epoch_on(bus_epoch(&card->bus)))
+		return 0;
+	for (; left && n < max; left -= (uint32_t)pieces[n++].len)
+		if (mmu_piece(&port, &dst, &src, left, &pieces[n]))
+			return 0;
+	return left ? 0 : n;
+}

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,6 +169,39 @@ static void do_memcpy(const struct ctl_target *target, const char *arg, json *re
 		put_times(reply, least, median);
 }
 
+/* The same with the very bytes that a COPY moves. */
+static void do_memcpy_of(const struct ctl_target *target, const char *arg, json *reply)
+{
+	/* Rows of pages that begin in the midst of one, on both sides. */
+	const size_t max = 2 * (MEMCPY_TIME_MAX / VTA_PAGE_SIZE + 1);
+	struct mmu_piece *pieces;
+	struct card_copy copy;
+	double least, median;
+	size_t count;
+	char more;
+
+	if (sscanf(arg, "%" SCNu32 ",%" SCNx32 ",%" SCNx32 ",%" SCNu32 "%c", &copy.context,
+		   &copy.dst, &copy.src, &copy.bytes, &more) != 4 ||
+	    copy.context >= VTA_CONTEXTS_MAX || !copy.bytes || copy.bytes > MEMCPY_TIME_MAX) {
+		fail(reply, "memcpy-of wants CONTEXT,DST,SRC,BYTES, bytes from 1 to 67108864");
+		return;
+	}
+	pieces = calloc(max, sizeof(*pieces));
+	if (!pieces) {
+		fail(reply, "no memory");
+		return;
+	}
+	count = card_copy_pieces(target->card, &copy, pieces, max);
+	if (count) {
+		memcpy_pieces_time(pieces, count, copy.bytes, &least, &median);
+		put_times(reply, least, median);
+		put_num(reply, "pieces", count);
+	} else {
+		fail(reply, "such a copy would fault, or bus mastering is off");
+	}
+	free(pieces);
+}
+
 static void do_help(const struct ctl_target *target, const char *arg, json *reply);
 
 static const struct verb {
@@ -179,6 +214,8 @@ static const struct verb {
 	{ "clear",	"set them all to zero", do_clear, false },
 	{ "state",	"the card, its engines, the queues and contexts in use", do_state, false },
 	{ "memcpy",	"BYTES: how many ns such a memcpy takes the emulator", do_memcpy, true },
+	{ "memcpy-of",	"CONTEXT,DST,SRC,BYTES: the same of the bytes that a COPY would move",
+			do_memcpy_of, true },
 	{ "help",	"this", do_help, false },
 };
 

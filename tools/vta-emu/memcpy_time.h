@@ -7,6 +7,8 @@
 
 #include <stddef.h>
 
+#include "mmu.h"
+
 #define MEMCPY_TIME_MAX	(64u << 20)
 
 /*
@@ -15,5 +17,9 @@
  * machine make it slower, nothing makes it faster. Returns 0 or -ENOMEM.
  */
 int memcpy_time(size_t bytes, double *least, double *median);
+
+/* The same of memory that is there, piece by piece, @bytes together. */
+void memcpy_pieces_time(const struct mmu_piece *pieces, size_t count, size_t bytes,
+			double *least, double *median);
 
 #endif

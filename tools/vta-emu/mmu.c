@@ -574,6 +574,7 @@ struct move {
 	size_t len;		/* at most */
 	size_t done;
 	bool at_src;
+	struct mmu_piece *piece;	/* not moved: told of */
 };
 
 /* Moves @len bytes, or less, between rows that are in runs as long. */
@@ -594,7 +595,9 @@ static int move_run(struct mmu *mmu, struct move *move, size_t len)
 	if (ret)
 		return ret;
 	/* They may overlap, whatever their device addresses are. */
-	if (move->dst->stream)
+	if (move->piece)
+		*move->piece = (struct mmu_piece) { dst, src, len };
+	else if (move->dst->stream)
 		stream_copy(dst, src, len);
 	else
 		memmove(dst, src, len);
@@ -613,14 +616,15 @@ static int move_begun(const struct mmu_port *port, struct move *move, size_t len
 	do {
 		ret = move_run(port->mmu, move, len);
 		len = move->len - move->done;
-	} while (!ret && len && (!move->src || row_hit(port, move->src, false, &len)) &&
+	} while (!ret && len && !move->piece && (!move->src || row_hit(port, move->src, false, &len)) &&
 		 row_hit(port, move->dst, true, &len));
 	/* What cannot be accessed is found again when its turn comes. */
 	return move->done ? 0 : ret;
 }
 
-static int move_translated(const struct mmu_port *port, struct move *move)
+static int move_translated(const struct mmu_port *port, void *arg)
 {
+	struct move *move = arg;
 	size_t len = move->len;
 	int ret;
 
@@ -663,6 +667,14 @@ int mmu_copy_step(const struct mmu_port *port, struct mmu_row *dst, struct mmu_r
 	*fault_addr = (uint32_t)(move.at_src ? src->addr : dst->addr);
 	*done = move.done;
 	return ret;
+}
+
+int mmu_piece(const struct mmu_port *port, struct mmu_row *dst, struct mmu_row *src,
+	      size_t len, struct mmu_piece *piece)
+{
+	struct move move = { .dst = dst, .src = src, .len = len, .piece = piece };
+
+	return do_step(port, move_translated, &move);
 }
 
 int mmu_fill_step(const struct mmu_port *port, struct mmu_row *dst, const void *data,

@@ -100,6 +100,18 @@ static inline struct mmu_row mmu_row(uint64_t addr)
  */
 int mmu_copy_step(const struct mmu_port *port, struct mmu_row *dst, struct mmu_row *src,
 		  size_t len, size_t *done, bool *at_src, uint32_t *fault_addr);
+/*
+ * Where the next bytes of such a copy are, up to @len, in this process; advances
+ * the rows as if they had moved. They may be there for as long as no DMA region
+ * is unmapped.
+ */
+struct mmu_piece {
+	void *dst;
+	const void *src;
+	size_t len;
+};
+int mmu_piece(const struct mmu_port *port, struct mmu_row *dst, struct mmu_row *src,
+	      size_t len, struct mmu_piece *piece);
 /* @data is at least a page, or @len bytes. */
 int mmu_fill_step(const struct mmu_port *port, struct mmu_row *dst, const void *data,
 		  size_t len, size_t *done, uint32_t *fault_addr);
