@@ -525,6 +525,19 @@ static void control_socket(void **state)
 	rig_control(r, "memcpy\nmemcpy 0\nmemcpy -1\nmemcpy 67108865\nmemcpy 1 1\nmemcpy x\n",
 		    answer, sizeof(answer));
 	assert_null(strstr(answer, "true"));
+	/* Two pages that do not follow each other; in another context there is nothing. */
+	rig_map_pages(r, 2, 0x200000, 1);
+	rig_pages(r, 1);
+	rig_map_pages(r, 2, 0x201000, 1);
+	rig_map_pages(r, 2, 0x400000, 2);
+	rig_control(r, "memcpy-of 2,400000,200000,8192\n", answer, sizeof(answer));
+	assert_non_null(strstr(answer, "{\"ok\":true,\"least_ns\":"));
+	assert_non_null(strstr(answer, "\"pieces\":2}"));
+	rig_control(r, "memcpy-of 2,400000,200000,8193\nmemcpy-of 3,400000,200000,8192\n"
+		    "memcpy-of 256,400000,200000,4096\nmemcpy-of 2,400000,200000,0\n"
+		    "memcpy-of 2,400000,200000,67108865\nmemcpy-of 2,400000,200000\n"
+		    "memcpy-of 2,400000,200000,4096,\nmemcpy-of x\n", answer, sizeof(answer));
+	assert_null(strstr(answer, "true"));
 }
 
 static int run_status(const char *args)
