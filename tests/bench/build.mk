@@ -6,10 +6,12 @@
 
 BENCH_DIR := build/tests/bench
 BENCH_GUEST := memory
-BENCH_HOST :=
+BENCH_HOST := emulator
 
 # What each is made of, besides PART.c and bench.c.
 BENCH_memory := choice.c copy.c map.c
+BENCH_emulator := scalar.c
+BENCH_LIBS_emulator := $(patsubst tools/vta-emu/%.c,build/tools/vta-emu.obj/%.o,$(wildcard tools/vta-emu/core*.c))
 
 BENCH_GUEST_BINS := $(BENCH_GUEST:%=$(BENCH_DIR)/guest/%)
 BENCH_HOST_BINS := $(BENCH_HOST:%=$(BENCH_DIR)/host/%)
