@@ -5,11 +5,12 @@
 # add one.
 
 BENCH_DIR := build/tests/bench
-BENCH_GUEST := memory
+BENCH_GUEST := memory busy
 BENCH_HOST := emulator
 
 # What each is made of, besides PART.c and bench.c.
 BENCH_memory := choice.c copy.c map.c
+BENCH_busy := job.c
 BENCH_emulator := scalar.c
 BENCH_LIBS_emulator := $(patsubst tools/vta-emu/%.c,build/tools/vta-emu.obj/%.o,$(wildcard tools/vta-emu/core*.c))
 

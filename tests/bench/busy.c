@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * busy.c - how busy a program keeps the card
+ *
+ * A program has so many jobs under way (the depth) and submits another one as
+ * soon as the oldest has completed. The share is the time in which the engine
+ * was at a job, over the time from the start of the first to the end of the
+ * last, both by the card's stamps. So what another load on the machine does to
+ * a job's own duration does not count, and what lies between jobs does.
+ */
+#include <endian.h>
+#include <stdlib.h>
+
+#include "bench.h"
+#include "job.h"
+
+#define RUN_NS		2e8	/* of jobs in one measurement */
+#define JOBS_MIN	20u
+#define JOBS_MAX	1000u
+#define ROUNDS		5u
+
+static const double durations_us[] = { 10, 30, 100, 300, 1000, 3000, 10000 };
+static const unsigned int depths[] = { 1, 2, 8 };
+
+#define DURATIONS	(sizeof(durations_us) / sizeof(*durations_us))
+#define DEPTHS		(sizeof(depths) / sizeof(*depths))
+
+struct setup {
+	struct bench *bench;
+	struct vtadev_buf *stamps;
+	double uops_per_ns;
+};
+
+static void submit(struct setup *s, struct job *job, unsigned int i)
+{
+	vtadev_desc_stamp(&job->desc, vtadev_buf_addr(s->stamps) +
+			  i * (uint32_t)sizeof(struct vta_stamp));
+	must(vtadev_submit(s->bench->queue, &job->desc, 1, NULL), "submitting a job");
+}
+
+/* The share, and what a job really took. */
+static double share(struct setup *s, struct job *job, unsigned int jobs, unsigned int depth,
+		    double *job_ns)
+{
+	static struct vta_stamp stamp[JOBS_MAX];
+	uint64_t first = vtadev_submitted(s->bench->queue);
+	double busy = 0, span;
+	unsigned int i = 0;
+
+	while (i < depth)
+		submit(s, job, i++);
+	for (unsigned int done = 1; done <= jobs; done++) {
+		must(vtadev_wait(s->bench->queue, first + done, -1), "waiting for a job");
+		if (i < jobs)
+			submit(s, job, i++);
+	}
+	must(vtadev_buf_read(s->stamps, 0, stamp, jobs * sizeof(*stamp)), "reading stamps");
+	for (i = 0; i < jobs; i++)
+		busy += (double)(le64toh(stamp[i].end) - le64toh(stamp[i].start));
+	span = (double)(le64toh(stamp[jobs - 1].end) - le64toh(stamp[0].start));
+	*job_ns = busy / jobs;
+	return busy / span;
+}
+
+static void one_duration(struct setup *s, double us, struct json_object *list)
+{
+	struct samples shares[DEPTHS] = { 0 }, took[DEPTHS] = { 0 };
+	struct json_object *entry = json_object_new_object();
+	double jobs = RUN_NS / (us * 1e3), job_ns;
+	struct counts before, after, counts;
+	struct job job;
+	char what[80];
+
+	jobs = jobs < JOBS_MIN ? JOBS_MIN : jobs > JOBS_MAX ? JOBS_MAX : jobs;
+	job_make(s->bench->dev, (uint64_t)(us * 1e3 * s->uops_per_ns), &job);
+	for (unsigned int r = 0; r < bench_times(s->bench, ROUNDS); r++) {
+		for (unsigned int d = 0; d < DEPTHS; d++) {
+			sample(&shares[d], share(s, &job, (unsigned int)jobs, depths[d], &job_ns));
+			sample(&took[d], job_ns);
+		}
+	}
+	json_num(entry, "asked_us", us);
+	fprintf(s->bench->dat, "%g", us);
+	printf("%8.0f", us);
+	for (unsigned int d = 0; d < DEPTHS; d++) {
+		double median = times_in(&shares[d]).median;
+		struct json_object *to = json_object_new_object();
+
+		before = counts_now(0);
+		share(s, &job, (unsigned int)jobs, depths[d], &job_ns);
+		after = counts_now(0);
+		counts = counts_each(&before, &after, jobs);
+		json_num(to, "share", median);
+		json_num(to, "job_us", times_in(&took[d]).median / 1e3);
+		json_object_object_add(to, "each_job", json_counts(&counts));
+		snprintf(what, sizeof(what), "depth_%u", depths[d]);
+		json_object_object_add(entry, what, to);
+		fprintf(s->bench->dat, " %.5f", median);
+		printf(" %8.4f %9.1f %5.2f", median, times_in(&took[d]).median / 1e3,
+		       counts.interrupts);
+	}
+	fprintf(s->bench->dat, "\n");
+	printf("\n");
+	json_object_array_add(list, entry);
+	job_free(&job);
+	if (us < 100)
+		return;
+	snprintf(what, sizeof(what), "busy at depth 2, jobs of %.0f us", us);
+	bench_target(s->bench, what, times_in(&shares[1]).median, AT_LEAST, 0.99);
+}
+
+int main(int argc, char **argv)
+{
+	struct json_object *list = json_object_new_array();
+	struct setup s = { 0 };
+	struct bench bench;
+
+	bench_begin(&bench, "busy", argc, argv);
+	bench_open(&bench);
+	s.bench = &bench;
+	must(vtadev_buf_alloc(bench.dev, JOBS_MAX * sizeof(struct vta_stamp), VTADEV_HOST,
+			      &s.stamps), "memory for stamps");
+	s.uops_per_ns = job_uops_per_ns(bench.dev, bench.queue);
+	printf("\nUtilisation: share of time in which the card computes, by jobs under way;\n"
+	       "what a job took on the card (us), interrupts for each\n");
+	printf("%8s %24s %24s %24s\n", "job, us", "------- depth 1 -------",
+	       "------- depth 2 -------", "------- depth 8 -------");
+	for (size_t i = 0; i < (bench.quick ? 3 : DURATIONS); i++)
+		one_duration(&s, durations_us[i], list);
+	json_object_object_add(bench.results, "busy", list);
+	vtadev_buf_free(s.stamps);
+	bench_end(&bench);
+	return 0;
+}

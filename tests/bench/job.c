@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <endian.h>
+#include <errno.h>
+
+#include "job.h"
+
+#define OPCODE_GEMM	2u
+#define OPCODE_FINISH	3u
+/* Micro-ops of a GEMM's innermost loop, and the most rounds of the others. */
+#define UOPS		32u
+#define ITER_MAX	16383u
+#define CALIBRATE	200000u
+#define REPEATS		9u
+
+/* docs/isa.md: fields follow each other from bit 7, their widths by depth. */
+static uint64_t gemm_word(const struct vtadev_info *info, uint64_t outer, uint64_t inner)
+{
+	unsigned int end = 7 + 1 + info->log_uop_depth;
+	unsigned int iter = end + info->log_uop_depth + 1;
+
+	return OPCODE_GEMM | (uint64_t)UOPS << end | outer << iter | inner << (iter + 14);
+}
+
+void job_make(struct vtadev *dev, uint64_t uops, struct job *job)
+{
+	uint64_t rounds = (uops + UOPS - 1) / UOPS;
+	uint64_t outer = rounds / ITER_MAX + 1, inner = (rounds + outer - 1) / outer;
+	uint64_t words[4] = { htole64(gemm_word(vtadev_info(dev), outer, inner)), 0,
+			      htole64(OPCODE_FINISH), 0 };
+
+	if (outer > ITER_MAX)
+		must(-EINVAL, "a job of that many micro-ops");
+	must(vtadev_buf_alloc(dev, sizeof(words), VTADEV_HOST, &job->stream), "a stream");
+	must(vtadev_buf_write(job->stream, 0, words, sizeof(words)), "writing a stream");
+	job->insns = 2;
+	job->uops = outer * inner * UOPS;
+	job->desc = vtadev_desc_run(vtadev_buf_addr(job->stream), job->insns, 0);
+}
+
+void job_free(struct job *job)
+{
+	vtadev_buf_free(job->stream);
+}
+
+double job_uops_per_ns(struct vtadev *dev, struct vtadev_queue *queue)
+{
+	struct vtadev_buf *stamps;
+	struct samples samples = { .count = 0 };
+	struct vta_stamp stamp;
+	struct job job;
+	uint64_t seq;
+
+	job_make(dev, CALIBRATE, &job);
+	must(vtadev_buf_alloc(dev, sizeof(stamp), VTADEV_HOST, &stamps), "memory for stamps");
+	vtadev_desc_stamp(&job.desc, vtadev_buf_addr(stamps));
+	for (unsigned int i = 0; i < REPEATS; i++) {
+		must(vtadev_submit(queue, &job.desc, 1, &seq), "submitting");
+		must(vtadev_wait(queue, seq, -1), "waiting");
+		must(vtadev_buf_read(stamps, 0, &stamp, sizeof(stamp)), "reading a stamp");
+		sample(&samples, (double)(le64toh(stamp.end) - le64toh(stamp.start)));
+	}
+	vtadev_buf_free(stamps);
+	job_free(&job);
+	return (double)job.uops / times_in(&samples).median;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * job.h - work for the compute engine that takes as long as is asked for
+ *
+ * A job is a RUN of one GEMM on scratchpads that read as zero, so it loads and
+ * stores nothing: its time is the engine's alone.
+ */
+#ifndef TESTS_BENCH_JOB_H
+#define TESTS_BENCH_JOB_H
+
+#include "bench.h"
+
+struct job {
+	struct vtadev_buf *stream;
+	uint32_t insns;
+	uint64_t uops;		/* rounded up from those asked for */
+	struct vta_desc desc;
+};
+
+void job_make(struct vtadev *dev, uint64_t uops, struct job *job);
+void job_free(struct job *job);
+
+/* How many micro-ops take a ns, by the card's stamps. */
+double job_uops_per_ns(struct vtadev *dev, struct vtadev_queue *queue);
+
+#endif /* TESTS_BENCH_JOB_H */
