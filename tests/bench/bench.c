@@ -82,19 +82,33 @@ void bench_begin(struct bench *bench, const char *part, int argc, char **argv)
 
 void bench_open(struct bench *bench)
 {
+	bench_open_card(bench, CARD);
+}
+
+void bench_open_card(struct bench *bench, unsigned int n)
+{
 	const struct rlimit all = { RLIM_INFINITY, RLIM_INFINITY };
+	char which[16];
 
 	setrlimit(RLIMIT_MEMLOCK, &all);
-	must(vtadev_open(NULL, &bench->dev), "opening the card");
+	snprintf(which, sizeof(which), "%u", n);
+	must(vtadev_open(which, &bench->dev), "opening the card");
 	must(vtadev_queue_create(bench->dev, NULL, &bench->queue), "making a queue");
+}
+
+void bench_close(struct bench *bench)
+{
+	vtadev_queue_destroy(bench->queue);
+	vtadev_close(bench->dev);
+	bench->queue = NULL;
+	bench->dev = NULL;
 }
 
 void bench_end(struct bench *bench)
 {
 	char path[256];
 
-	vtadev_queue_destroy(bench->queue);
-	vtadev_close(bench->dev);
+	bench_close(bench);
 	snprintf(path, sizeof(path), "%s/%s.json", bench->out, bench->part);
 	if (json_object_to_file_ext(path, bench->results, JSON_C_TO_STRING_PRETTY) < 0 ||
 	    fclose(bench->dat))

@@ -47,8 +47,17 @@ struct bench {
 
 /* Reads the arguments, says what the run is made on, and starts the results. */
 void bench_begin(struct bench *bench, const char *part, int argc, char **argv);
-/* Opens the first card, with a queue. */
+/*
+ * The cards of a run: two in real time, and one in modelled time (docs/testing.md),
+ * on which work lasts its cycles, and whose time passes more slowly than the
+ * host's by the factor "slowness" among the facts of the run.
+ */
+enum { CARD, CARD_OTHER, CARD_MODELLED };
+
+/* Opens CARD, with a queue; or another one. */
 void bench_open(struct bench *bench);
+void bench_open_card(struct bench *bench, unsigned int n);
+void bench_close(struct bench *bench);
 /* Closes what is open, and writes the results. */
 void bench_end(struct bench *bench);
 
