@@ -9,6 +9,7 @@
 #define VTA_COMPAT_H
 
 #include <linux/dma-buf.h>
+#include <linux/eventfd.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 
@@ -76,6 +77,15 @@ dma_buf_unmap_attachment_unlocked(struct dma_buf_attachment *attach, struct sg_t
 	dma_buf_unmap_attachment(attach, sgt, dir);
 }
 #endif
+
+static inline void vta_eventfd_signal(struct eventfd_ctx *ctx)
+{
+#ifdef VTA_HAVE_EVENTFD_SIGNAL_ONE	/* since 6.8 */
+	eventfd_signal(ctx);
+#else
+	eventfd_signal(ctx, 1);
+#endif
+}
 
 #ifdef VTA_HAVE_IMPORT_NS_STRING	/* since 6.13 */
 #define VTA_IMPORT_NS(ns)	MODULE_IMPORT_NS(#ns)

@@ -26,6 +26,7 @@
 #include "vta_mem.h"
 #include "vta_pin.h"
 #include "vta_queue.h"
+#include "vta_sleep.h"
 #include "vta_wait.h"
 #include "vta.h"
 
@@ -35,6 +36,7 @@ static_assert(sizeof(struct vta_status) == 64);
 static_assert(sizeof(struct vta_fault) == 64);
 static_assert(sizeof(struct vta_status_page) == VTA_STATUS_ALIGN);
 static_assert(sizeof(struct vta_stamp) == 32);
+static_assert(sizeof(struct vta_fence) == 16);
 /* These may grow at the end. */
 static_assert(sizeof(struct vta_info) == 80);
 static_assert(sizeof(struct vta_buf_alloc) == 40);
@@ -47,6 +49,8 @@ static_assert(sizeof(struct vta_queue_destroy) == 8);
 static_assert(sizeof(struct vta_wait) == 32);
 static_assert(sizeof(struct vta_queue_fault) == 56);
 static_assert(sizeof(struct vta_queue_recover) == 16);
+static_assert(sizeof(struct vta_queue_event) == 16);
+static_assert(sizeof(struct vta_wait_many) == 32);
 
 union vta_arg {
 	struct vta_info info;
@@ -60,6 +64,8 @@ union vta_arg {
 	struct vta_wait wait;
 	struct vta_queue_fault fault;
 	struct vta_queue_recover queue_recover;
+	struct vta_queue_event event;
+	struct vta_wait_many wait_many;
 };
 
 /**
@@ -97,6 +103,10 @@ static const struct vta_ioctl vta_ioctls[] = {
 		VTA_IOCTL_FAULT, offsetofend(struct vta_queue_fault, time) },
 	[_IOC_NR(VTA_IOCTL_QUEUE_RECOVER)] = {
 		VTA_IOCTL_QUEUE_RECOVER, offsetofend(struct vta_queue_recover, seq) },
+	[_IOC_NR(VTA_IOCTL_QUEUE_EVENT)] = {
+		VTA_IOCTL_QUEUE_EVENT, offsetofend(struct vta_queue_event, pad) },
+	[_IOC_NR(VTA_IOCTL_WAIT_MANY)] = {
+		VTA_IOCTL_WAIT_MANY, offsetofend(struct vta_wait_many, index), true },
 };
 
 static int vta_file_info(struct vta_ctx *ctx, struct vta_info *info)
@@ -152,11 +162,15 @@ static int vta_file_call(struct vta_ctx *ctx, unsigned int nr, union vta_arg *ar
 	case _IOC_NR(VTA_IOCTL_QUEUE_DESTROY):
 		return vta_queue_destroy(ctx, &arg->queue_destroy);
 	case _IOC_NR(VTA_IOCTL_WAIT):
-		return vta_wait(ctx, &arg->wait);
+		return vta_sleep(ctx, &arg->wait);
 	case _IOC_NR(VTA_IOCTL_FAULT):
 		return vta_wait_fault(ctx, &arg->fault);
 	case _IOC_NR(VTA_IOCTL_QUEUE_RECOVER):
 		return vta_queue_recover(ctx, &arg->queue_recover);
+	case _IOC_NR(VTA_IOCTL_QUEUE_EVENT):
+		return vta_wait_event(ctx, &arg->event);
+	case _IOC_NR(VTA_IOCTL_WAIT_MANY):
+		return vta_sleep_many(ctx, &arg->wait_many);
 	default:
 		return -ENOTTY;
 	}

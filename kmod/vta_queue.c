@@ -25,7 +25,6 @@
 #include "vta_reset.h"
 #include "vta_trace.h"
 #include "vta_user.h"
-#include "vta_wait.h"
 
 /*
  * The contract's time is for the card alone; this is for a host that is busy.
@@ -193,7 +192,7 @@ static struct vta_queue *vta_queue_make(struct vta_ctx *ctx, const struct vta_qu
 	q->cycles = vta_queue_cycles(ctx, arg->max_cycles);
 	INIT_LIST_HEAD(&q->vector_node);
 	INIT_LIST_HEAD(&q->wait_node);
-	INIT_LIST_HEAD(&q->waiters);
+	q->waiters = RB_ROOT_CACHED;
 	vta_fault_none(q);
 
 	q->ring = vta_queue_bo(ctx, PAGE_ALIGN(sizeof(struct vta_desc) << q->ring_order),

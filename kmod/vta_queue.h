@@ -11,17 +11,12 @@
 #include <linux/types.h>
 
 #include "vta.h"
+#include "vta_wait.h"
 
+struct eventfd_ctx;
 struct vta_bo;
 struct vta_ctx;
 struct vta_vector;
-
-/* What became of VTA_WAIT_POLL: vta_queue.poll. */
-enum vta_poll {
-	VTA_POLL_NONE,		/* nothing asked */
-	VTA_POLL_ASKED,		/* not reached yet */
-	VTA_POLL_REACHED,	/* poll() says POLLIN */
-};
 
 /**
  * struct vta_queue - a queue
@@ -37,15 +32,16 @@ enum vta_poll {
  * @stopped: under vta_ctx.lock: the doorbell is not the queue's any more
  * @vector: where completions interrupt; the rest is protected by its lock
  * @vector_node: in vta_vector.queues, from start to stop
- * @wait_node: in vta_vector.waiting, while there are @waiters or @poll is asked
- * @waiters: struct vta_waiter, in no order
+ * @wait_node: in vta_vector.waiting, while there are @waiters
+ * @waiters: struct vta_waiter, by number
  * @error: why there is no waiting: 0, or ENOENT or ENODEV after the stop
  * @seq: the last sequence number seen; never goes back
  * @halted: the queue has halted, @fault says why
  * @armed: @arm_seq was written to ARM and has not been reached yet
  * @arm_seq: see @armed
- * @poll: see enum vta_poll
- * @poll_seq: what VTA_WAIT_POLL asked for
+ * @poller: in @waiters for VTA_WAIT_POLL
+ * @poll_reached: what that asked for has come: poll() says POLLIN
+ * @event: the eventfd that is told instead, or NULL
  * @fault: checked copy of the card's fault record
  */
 struct vta_queue {
@@ -63,14 +59,15 @@ struct vta_queue {
 	struct vta_vector *vector;
 	struct list_head vector_node;
 	struct list_head wait_node;
-	struct list_head waiters;
+	struct rb_root_cached waiters;
 	int error;
 	u64 seq;
 	bool halted;
 	bool armed;
 	u64 arm_seq;
-	enum vta_poll poll;
-	u64 poll_seq;
+	struct vta_waiter poller;
+	bool poll_reached;
+	struct eventfd_ctx *event;
 	struct vta_queue_fault fault;
 };
 

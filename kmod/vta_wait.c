@@ -1,47 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_wait.c - waiting for sequence numbers
+ * vta_wait.c - who waits for a queue's sequence numbers, and who is told
  *
  * The card interrupts when a queue reaches the number written to its ARM
- * register, or at once if it has. Of all that wait for a queue the lowest
- * number is armed; the interrupt wakes those who have what they wait for, and
- * arms the next. No wake-up is lost: whoever waits is in the list before ARM is
- * written, and looks at the records again afterwards, for ARM of a queue that
- * has halted does nothing.
+ * register, or at once if it has. All that wait for a queue are in a tree by
+ * number, and the lowest is armed; the interrupt takes those who have what they
+ * wait for from its left end, touches no others, and arms the next. No wake-up
+ * is lost: whoever waits is in the tree before ARM is written, and the records
+ * are looked at again afterwards, for ARM of a queue that has halted does
+ * nothing.
  *
  * The records are read under the vector's lock, so that what is believed of a
  * queue never goes back.
  */
-#include <linux/hrtimer.h>
-#include <linux/ktime.h>
-#include <linux/sched/signal.h>
+#include <linux/eventfd.h>
 
+#include "vta_compat.h"
 #include "vta_ctx.h"
 #include "vta_device.h"
 #include "vta_fault.h"
 #include "vta_irq.h"
 #include "vta_queue.h"
-#include "vta_trace.h"
 #include "vta_wait.h"
 
 /* ARM compares 32 bits (docs/hardware.md, section 9). */
 #define VTA_WAIT_AHEAD	BIT_ULL(31)
-
-/**
- * struct vta_waiter - a thread that waits, on its own stack
- * @node: in vta_queue.waiters while @pending
- * @task: the thread
- * @seq: what it waits for
- * @pending: cleared by who wakes it, after @ret was set
- * @ret: how the wait ended
- */
-struct vta_waiter {
-	struct list_head node;
-	struct task_struct *task;
-	u64 seq;
-	bool pending;
-	int ret;
-};
 
 /*
  * Reads the queue's records. The state comes first: if it says that the queue
@@ -76,64 +59,99 @@ static void vta_wait_look(struct vta_queue *q)
 		q->armed = false;
 }
 
-static void vta_waiter_wake(struct vta_waiter *waiter, int ret)
+/* The waiter comes to its end. It may be gone when @wake has returned. */
+static void vta_waiter_end(struct vta_waiter *waiter, int ret)
 {
-	struct task_struct *task = waiter->task;
-
-	list_del(&waiter->node);
+	waiter->pending = false;
 	waiter->ret = ret;
-	/* The waiter takes the lock before it leaves, so task stays. */
-	WRITE_ONCE(waiter->pending, false);
-	wake_up_process(task);
+	waiter->wake(waiter);
+}
+
+static void vta_waiter_insert(struct vta_queue *q, struct vta_waiter *waiter)
+{
+	struct rb_node **link = &q->waiters.rb_root.rb_node, *parent = NULL;
+	bool leftmost = true;
+
+	while (*link) {
+		parent = *link;
+		if (waiter->seq < rb_entry(parent, struct vta_waiter, node)->seq) {
+			link = &parent->rb_left;
+		} else {	/* who came first is told first */
+			link = &parent->rb_right;
+			leftmost = false;
+		}
+	}
+	rb_link_node(&waiter->node, parent, link);
+	rb_insert_color_cached(&waiter->node, &q->waiters, leftmost);
+	waiter->pending = true;
+}
+
+static struct vta_waiter *vta_waiter_first(struct vta_queue *q)
+{
+	return rb_entry_safe(rb_first_cached(&q->waiters), struct vta_waiter, node);
+}
+
+static void vta_waiter_erase(struct vta_queue *q, struct vta_waiter *waiter)
+{
+	rb_erase_cached(&waiter->node, &q->waiters);
+	waiter->pending = false;
+	if (RB_EMPTY_ROOT(&q->waiters.rb_root))
+		list_del_init(&q->wait_node);
 }
 
 /* Arms the queue for what comes next, if anybody waits. */
 static void vta_wait_arm(struct vta_queue *q)
 {
-	u64 next = U64_MAX;
-	struct vta_waiter *waiter;
+	struct vta_waiter *next = vta_waiter_first(q);
 
-	list_for_each_entry(waiter, &q->waiters, node)
-		next = min(next, waiter->seq);
-	if (q->poll == VTA_POLL_ASKED)
-		next = min(next, q->poll_seq);
-	if (next == U64_MAX) {
-		list_del_init(&q->wait_node);
+	if (!next)
 		return;
-	}
-
 	if (list_empty(&q->wait_node))
 		list_add_tail(&q->wait_node, &q->vector->waiting);
-	if (!q->armed || q->arm_seq != next) {
+	if (!q->armed || q->arm_seq != next->seq) {
 		q->armed = true;
-		q->arm_seq = next;
-		vta_write(q->ctx->vdev, REG_QUEUE_ARM(q->id), lower_32_bits(next));
+		q->arm_seq = next->seq;
+		vta_write(q->ctx->vdev, REG_QUEUE_ARM(q->id), lower_32_bits(next->seq));
 	}
+}
+
+/* What there is to say to who waits for a number: -EINPROGRESS if nothing yet. */
+static int vta_wait_result(const struct vta_queue *q, u64 seq)
+{
+	if (q->error)
+		return q->error;
+	if (q->seq >= seq)
+		return 0;
+	if (q->halted)
+		return -EIO;
+	return -EINPROGRESS;
+}
+
+static void vta_wait_signal(struct vta_queue *q)
+{
+	if (q->event)
+		vta_eventfd_signal(q->event);
 }
 
 static void vta_wait_update(struct vta_queue *q)
 {
-	struct vta_waiter *waiter, *next;
 	bool was_halted = q->halted;
+	struct vta_waiter *waiter;
 
 	vta_wait_look(q);
 
-	list_for_each_entry_safe(waiter, next, &q->waiters, node) {
-		if (q->seq >= waiter->seq)
-			vta_waiter_wake(waiter, 0);
-		else if (q->halted)
-			vta_waiter_wake(waiter, -EIO);
+	while ((waiter = vta_waiter_first(q))) {
+		int ret = vta_wait_result(q, waiter->seq);
+
+		if (ret == -EINPROGRESS)
+			break;
+		vta_waiter_erase(q, waiter);
+		vta_waiter_end(waiter, ret);
 	}
-	if (q->poll == VTA_POLL_ASKED) {
-		if (q->seq >= q->poll_seq) {
-			q->poll = VTA_POLL_REACHED;
-			wake_up_poll(&q->ctx->poll_wq, EPOLLIN | EPOLLRDNORM);
-		} else if (q->halted) {
-			q->poll = VTA_POLL_NONE;
-		}
-	}
-	if (q->halted && !was_halted)
+	if (q->halted && !was_halted) {
 		wake_up_poll(&q->ctx->poll_wq, EPOLLPRI);
+		vta_wait_signal(q);
+	}
 	vta_wait_arm(q);
 }
 
@@ -158,6 +176,150 @@ void vta_wait_find_halted(struct vta_vector *vector)
 	spin_unlock_irq(&vector->lock);
 }
 
+int vta_wait_check(struct vta_queue *q, u64 seq, u64 *done)
+{
+	int ret;
+
+	spin_lock_irq(&q->vector->lock);
+	vta_wait_update(q);
+	q->poll_reached = false;
+	ret = vta_wait_result(q, seq);
+	if (ret == -EINPROGRESS && seq - q->seq >= VTA_WAIT_AHEAD)
+		ret = -EINVAL;
+	*done = q->seq;
+	spin_unlock_irq(&q->vector->lock);
+	return ret;
+}
+
+static void vta_wait_insert(struct vta_queue *q, struct vta_waiter *waiter)
+{
+	int ret = vta_wait_result(q, waiter->seq);
+
+	lockdep_assert_held(&q->vector->lock);
+
+	if (ret != -EINPROGRESS) {
+		vta_waiter_end(waiter, ret);
+		return;
+	}
+	vta_waiter_insert(q, waiter);
+	vta_wait_arm(q);
+	vta_wait_update(q);
+}
+
+void vta_wait_add(struct vta_queue *q, struct vta_waiter *waiter)
+{
+	spin_lock_irq(&q->vector->lock);
+	vta_wait_insert(q, waiter);
+	spin_unlock_irq(&q->vector->lock);
+}
+
+int vta_wait_remove(struct vta_queue *q, struct vta_waiter *waiter, u64 *done)
+{
+	spin_lock_irq(&q->vector->lock);
+	if (waiter->pending)	/* look once more: it may just have come */
+		vta_wait_update(q);
+	if (waiter->pending)
+		vta_waiter_erase(q, waiter);
+	*done = q->seq;
+	spin_unlock_irq(&q->vector->lock);
+	return waiter->ret;
+}
+
+/* ---- poll() and eventfds ---- */
+
+/* A halt is told by itself: vta_wait_update(). */
+static void vta_poller_wake(struct vta_waiter *waiter)
+{
+	struct vta_queue *q = container_of(waiter, struct vta_queue, poller);
+
+	if (waiter->ret)
+		return;
+	if (q->event) {
+		vta_wait_signal(q);
+	} else {
+		q->poll_reached = true;
+		wake_up_poll(&q->ctx->poll_wq, EPOLLIN | EPOLLRDNORM);
+	}
+}
+
+/* The caller is told by what the call returns. */
+static void vta_poller_asking(struct vta_waiter *waiter)
+{
+}
+
+int vta_wait_ask(struct vta_queue *q, u64 seq, u64 *done)
+{
+	struct vta_waiter *poller = &q->poller;
+	int ret;
+
+	spin_lock_irq(&q->vector->lock);
+	if (poller->pending)
+		vta_waiter_erase(q, poller);
+	poller->seq = seq;
+	poller->wake = vta_poller_asking;
+	vta_wait_insert(q, poller);
+	if (poller->pending) {
+		poller->wake = vta_poller_wake;
+		ret = -EAGAIN;
+	} else {
+		ret = poller->ret;
+	}
+	*done = q->seq;
+	spin_unlock_irq(&q->vector->lock);
+	return ret;
+}
+
+__poll_t vta_wait_poll(struct vta_queue *q)
+{
+	__poll_t mask = 0;
+
+	spin_lock_irq(&q->vector->lock);
+	vta_wait_update(q);
+	if (q->poll_reached)
+		mask |= EPOLLIN | EPOLLRDNORM;
+	if (q->halted)
+		mask |= EPOLLPRI;
+	spin_unlock_irq(&q->vector->lock);
+	return mask;
+}
+
+int vta_wait_event(struct vta_ctx *ctx, struct vta_queue_event *arg)
+{
+	struct eventfd_ctx *event = NULL;
+	struct vta_queue *q;
+	int ret;
+
+	if (arg->flags || arg->pad || arg->fd < -1)
+		return -EINVAL;
+	if (arg->fd >= 0) {
+		event = eventfd_ctx_fdget(arg->fd);
+		if (IS_ERR(event))
+			return PTR_ERR(event);
+	}
+	q = vta_queue_get(ctx, arg->queue);
+	if (IS_ERR(q)) {
+		ret = PTR_ERR(q);
+		goto out;
+	}
+
+	spin_lock_irq(&q->vector->lock);
+	ret = q->error;
+	if (!ret) {
+		swap(q->event, event);
+		if (q->halted)	/* who comes late is told, too */
+			vta_wait_signal(q);
+		vta_wait_update(q);
+	}
+	spin_unlock_irq(&q->vector->lock);
+	vta_queue_put(q);
+out:
+	if (event)
+		eventfd_ctx_put(event);
+	return ret;
+}
+
+/* ---- The life of a queue ---- */
+
 void vta_wait_start(struct vta_queue *q)
 {
 	spin_lock_irq(&q->vector->lock);
@@ -167,16 +329,22 @@ void vta_wait_start(struct vta_queue *q)
 
 void vta_wait_stop(struct vta_queue *q, int error)
 {
-	struct vta_waiter *waiter, *next;
+	struct eventfd_ctx *event = NULL;
+	struct vta_waiter *waiter;
 
 	spin_lock_irq(&q->vector->lock);
 	q->error = error;
-	q->poll = VTA_POLL_NONE;
+	q->poll_reached = false;
 	list_del_init(&q->vector_node);
-	list_del_init(&q->wait_node);
-	list_for_each_entry_safe(waiter, next, &q->waiters, node)
-		vta_waiter_wake(waiter, error);
+	while ((waiter = vta_waiter_first(q))) {
+		vta_waiter_erase(q, waiter);
+		vta_waiter_end(waiter, error);
+	}
+	vta_wait_signal(q);
+	swap(q->event, event);
 	spin_unlock_irq(&q->vector->lock);
+	if (event)
+		eventfd_ctx_put(event);
 }
 
 int vta_wait_halted(struct vta_queue *q, u64 *seq)
@@ -201,135 +369,6 @@ void vta_wait_restart(struct vta_queue *q, u64 seq)
 	q->armed = false;
 	vta_fault_none(q);
 	spin_unlock_irq(&q->vector->lock);
-}
-
-__poll_t vta_wait_poll(struct vta_queue *q)
-{
-	__poll_t mask = 0;
-
-	spin_lock_irq(&q->vector->lock);
-	vta_wait_update(q);
-	if (q->poll == VTA_POLL_REACHED)
-		mask |= EPOLLIN | EPOLLRDNORM;
-	if (q->halted)
-		mask |= EPOLLPRI;
-	spin_unlock_irq(&q->vector->lock);
-	return mask;
-}
-
-/* Is there an answer without waiting? -EINPROGRESS if not. */
-static int vta_wait_result(struct vta_queue *q, u64 seq)
-{
-	if (q->error)
-		return q->error;
-	if (q->seq >= seq)
-		return 0;
-	if (q->halted)
-		return -EIO;
-	return -EINPROGRESS;
-}
-
-static int vta_wait_sleep(struct vta_waiter *waiter, s64 deadline_ns)
-{
-	ktime_t deadline = ns_to_ktime(deadline_ns);
-	int ret = 0;
-
-	for (;;) {
-		set_current_state(TASK_INTERRUPTIBLE);
-		if (!READ_ONCE(waiter->pending))
-			break;
-		if (signal_pending(current)) {
-			ret = -ERESTARTSYS;
-			break;
-		}
-		if (!schedule_hrtimeout_range(deadline_ns == VTA_WAIT_FOREVER ? NULL : &deadline,
-					      current->timer_slack_ns, HRTIMER_MODE_ABS)) {
-			ret = -ETIMEDOUT;
-			break;
-		}
-	}
-	__set_current_state(TASK_RUNNING);
-	return ret;
-}
-
-static int vta_wait_until(struct vta_queue *q, u64 seq, s64 deadline_ns)
-{
-	struct vta_waiter waiter = { .task = current, .seq = seq, .pending = true };
-	int ret;
-
-	spin_lock_irq(&q->vector->lock);
-	ret = vta_wait_result(q, seq);
-	if (ret == -EINPROGRESS) {
-		list_add_tail(&waiter.node, &q->waiters);
-		vta_wait_arm(q);
-		vta_wait_update(q);
-	}
-	spin_unlock_irq(&q->vector->lock);
-	if (ret != -EINPROGRESS)
-		return ret;
-
-	ret = vta_wait_sleep(&waiter, deadline_ns);
-
-	spin_lock_irq(&q->vector->lock);
-	if (waiter.pending)	/* look once more: it may just have come */
-		vta_wait_update(q);
-	if (waiter.pending) {
-		list_del(&waiter.node);
-		if (list_empty(&q->waiters) && q->poll != VTA_POLL_ASKED)
-			list_del_init(&q->wait_node);
-	} else {
-		ret = waiter.ret;
-	}
-	spin_unlock_irq(&q->vector->lock);
-	return ret;
-}
-
-int vta_wait(struct vta_ctx *ctx, struct vta_wait *arg)
-{
-	struct vta_queue *q;
-	int ret;
-
-	arg->done = 0;
-	if (arg->flags & ~VTA_WAIT_POLL)
-		return -EINVAL;
-	q = vta_queue_get(ctx, arg->queue);
-	if (IS_ERR(q))
-		return PTR_ERR(q);
-
-	trace_vta_wait_begin(q, arg->seq);
-	spin_lock_irq(&q->vector->lock);
-	vta_wait_update(q);
-	if (q->poll == VTA_POLL_REACHED)
-		q->poll = VTA_POLL_NONE;
-	ret = vta_wait_result(q, arg->seq);
-	if (ret == -EINPROGRESS) {
-		if (arg->seq - q->seq >= VTA_WAIT_AHEAD) {
-			ret = -EINVAL;
-		} else if (arg->flags & VTA_WAIT_POLL) {
-			q->poll = VTA_POLL_ASKED;
-			q->poll_seq = arg->seq;
-			vta_wait_arm(q);
-			vta_wait_update(q);
-			ret = vta_wait_result(q, arg->seq);
-			if (ret == -EINPROGRESS)
-				ret = -EAGAIN;
-			else
-				q->poll = VTA_POLL_NONE;
-		} else if (arg->deadline_ns <= (s64)ktime_get_ns()) {
-			ret = -ETIMEDOUT;
-		}
-	}
-	spin_unlock_irq(&q->vector->lock);
-
-	if (ret == -EINPROGRESS)
-		ret = vta_wait_until(q, arg->seq, arg->deadline_ns);
-
-	spin_lock_irq(&q->vector->lock);
-	arg->done = q->seq;
-	spin_unlock_irq(&q->vector->lock);
-	trace_vta_wait_end(q, arg->seq, arg->done, ret);
-	vta_queue_put(q);
-	return ret;
 }
 
 int vta_wait_fault(struct vta_ctx *ctx, struct vta_queue_fault *arg)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * vta_wait.h - waiting for sequence numbers
+ * vta_wait.h - who waits for a queue's sequence numbers, and who is told
  */
 #ifndef VTA_WAIT_H
 #define VTA_WAIT_H
 
 #include <linux/poll.h>
+#include <linux/rbtree.h>
+#include <linux/types.h>
 
 #include "vta.h"
 
@@ -13,12 +15,41 @@ struct vta_ctx;
 struct vta_queue;
 struct vta_vector;
 
-/* Ioctls. */
-int vta_wait(struct vta_ctx *ctx, struct vta_wait *arg);
-int vta_wait_fault(struct vta_ctx *ctx, struct vta_queue_fault *arg);
+/**
+ * struct vta_waiter - one that waits for a number of a queue
+ * @node: in vta_queue.waiters while @pending; all under vta_vector.lock
+ * @seq: what it waits for (constant)
+ * @pending: it still does
+ * @ret: afterwards: 0, or why @seq will not be reached
+ * @wake: is called once, with the lock held and @ret set; not if the waiter is
+ *        removed before
+ */
+struct vta_waiter {
+	struct rb_node node;
+	u64 seq;
+	bool pending;
+	int ret;
+	void (*wake)(struct vta_waiter *waiter);
+};
 
+/*
+ * Is there an answer without waiting? -EINPROGRESS if not, -EINVAL if @seq
+ * cannot be waited for. @done: descriptors completed.
+ */
+int vta_wait_check(struct vta_queue *q, u64 seq, u64 *done);
+/* Waits: @waiter is woken, perhaps before this returns, or must be removed. */
+void vta_wait_add(struct vta_queue *q, struct vta_waiter *waiter);
+/* Does not wait any more. Returns what the waiter's @ret is then. */
+int vta_wait_remove(struct vta_queue *q, struct vta_waiter *waiter, u64 *done);
+
+/* VTA_WAIT_POLL: an answer, or -EAGAIN if poll() or the eventfd will tell. */
+int vta_wait_ask(struct vta_queue *q, u64 seq, u64 *done);
 /* POLLIN and POLLPRI of one queue. */
 __poll_t vta_wait_poll(struct vta_queue *q);
+
+/* Ioctls. */
+int vta_wait_event(struct vta_ctx *ctx, struct vta_queue_event *arg);
+int vta_wait_fault(struct vta_ctx *ctx, struct vta_queue_fault *arg);
 
 /* A queue has been started; it is being stopped, and why. */
 void vta_wait_start(struct vta_queue *q);
@@ -32,7 +63,7 @@ int vta_wait_halted(struct vta_queue *q, u64 *seq);
 /* It has been started again, behind @seq. */
 void vta_wait_restart(struct vta_queue *q, u64 seq);
 
-/* Wakes who has what they wait for on the vector; any context. */
+/* Tells those that have what they wait for on the vector; any context. */
 void vta_wait_interrupt(struct vta_vector *vector);
 /* Finds queues on the vector that have halted; not in interrupts. */
 void vta_wait_find_halted(struct vta_vector *vector);

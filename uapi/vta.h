@@ -23,6 +23,8 @@
  *   EEXIST     a fixed device address overlaps a buffer that is there
  *   ETIMEDOUT  the deadline of a wait passed
  *   EINTR      a wait was interrupted by a signal; call again
+ *   ECANCELED  a wait was cancelled by its eventfd
+ *   EBADF      a file descriptor that is not open
  *   EIO        the queue has halted: read why with VTA_IOCTL_FAULT
  *   EOPNOTSUPP this host cannot do it (it would bounce the card's DMA)
  *   ENODEV     the card was reset or is gone; close, then open again
@@ -341,11 +343,11 @@ struct vta_buf_export {
  * @handle: out: names the buffer, for VTA_IOCTL_BUF_FREE
  * @pad: zero
  *
- * CPU mappings are made by mmap() of the dma-buf itself. Errors: EINVAL, EBADF,
- * EACCES (a dma-buf that may only be read, without VTA_BUF_READONLY), ENOENT
- * (card memory that was lost in a reset), ENOMEM, ENOSPC, EEXIST, EOPNOTSUPP
- * (card memory of another card; memory that the card cannot reach directly),
- * ENODEV.
+ * CPU mappings are made by mmap() of the dma-buf itself. Errors: EINVAL (also a
+ * file that is not a dma-buf), EBADF (@fd is not open), EACCES (a dma-buf that may
+ * only be read, without VTA_BUF_READONLY), ENOENT (card memory that was lost in a
+ * reset), ENOMEM, ENOSPC, EEXIST, EOPNOTSUPP (card memory of another card; memory
+ * that the card cannot reach directly), ENODEV.
  */
 struct vta_buf_import {
 	__s32 fd;
@@ -366,7 +368,8 @@ struct vta_buf_import {
  * @ring_order: log2 of the ring's length in descriptors, 0 to
  *              vta_info.ring_order_max
  * @queue: out: names the queue in this open file, never 0
- * @max_cycles: upper limit for the cycles of one RUN; 0: the card's default
+ * @max_cycles: upper limit for the cycles of one RUN, COPY or FILL; 0: the driver's
+ *              default (module parameter max_job_ms), which also limits any other
  * @ring_offset: out: mmap offset of the ring (struct vta_desc[1 << order]),
  *               read-write; the card only reads it
  * @status_offset: out: mmap offset of the struct vta_status_page, read-only
@@ -431,8 +434,10 @@ struct vta_queue_recover {
 };
 
 /*
- * Do not sleep: if @seq is not reached, arm the queue so that poll() on the
- * file returns POLLIN once it is, and fail with EAGAIN.
+ * Do not sleep: if @seq is not reached, have poll() on the file return POLLIN
+ * once it is, or the queue's eventfd signalled if it has one (struct
+ * vta_queue_event), and fail with EAGAIN. One number for each queue: asking again
+ * replaces it.
  */
 #define VTA_WAIT_POLL		0x1u
 
@@ -457,6 +462,85 @@ struct vta_wait {
 	__u64 seq;
 	__s64 deadline_ns;
 	__u64 done;
+};
+
+/**
+ * struct vta_fence - a number of a queue
+ * @fd: the open file that the queue is of: any card's
+ * @queue: the queue
+ * @seq: as in struct vta_wait
+ */
+struct vta_fence {
+	__s32 fd;
+	__u32 queue;
+	__u64 seq;
+};
+
+/* The most that one call waits for. */
+#define VTA_FENCES_MAX		256u
+
+/* Until one of the fences is reached, and not all of them. */
+#define VTA_WAIT_ANY		0x1u
+/* There is a @cancel_fd. */
+#define VTA_WAIT_CANCEL		0x2u
+
+/**
+ * struct vta_wait_many - wait for all or any of several fences
+ *                        (VTA_IOCTL_WAIT_MANY)
+ * @fences: pointer to an array of struct vta_fence; a queue may be in it more
+ *          than once
+ * @count: how many, 1 to VTA_FENCES_MAX
+ * @flags: VTA_WAIT_ANY, VTA_WAIT_CANCEL
+ * @deadline_ns: as in struct vta_wait
+ * @cancel_fd: an eventfd: while it can be read (somebody has written to it) the
+ *             call does not sleep. It is not read, so that it ends all waits it
+ *             is given to, until the caller reads it. Without VTA_WAIT_CANCEL: 0
+ * @index: out: which fence was reached, with VTA_WAIT_ANY the first that was; or
+ *         which one the error is of, if it is of one. Else 0
+ *
+ * May be called on any open file of a card that was not reset. The thread is
+ * woken once. Fences that are reached count before errors with VTA_WAIT_ANY, and
+ * both before ECANCELED, EINTR and ETIMEDOUT, which change nothing for the queues:
+ * call again. A file that is closed meanwhile stays open for as long as the call.
+ *
+ * Errors: EINVAL, EFAULT, ENOMEM, ETIMEDOUT, ECANCELED, EINTR, and of a fence:
+ * EBADF, EINVAL (a file that is not a card's, or a number that is too far ahead),
+ * ENOENT, EIO (the queue halted before @seq), ENODEV (its card was reset). With
+ * VTA_WAIT_ANY an error of one fence ends the wait, too: call again without it.
+ * @cancel_fd: EBADF, EINVAL (not an eventfd).
+ */
+struct vta_wait_many {
+	__u64 fences;
+	__u32 count;
+	__u32 flags;
+	__s64 deadline_ns;
+	__s32 cancel_fd;
+	__u32 index;
+};
+
+/**
+ * struct vta_queue_event - give a queue an eventfd (VTA_IOCTL_QUEUE_EVENT)
+ * @queue: the queue
+ * @fd: the eventfd, in place of the one before; -1: none
+ * @flags: zero
+ * @pad: zero
+ *
+ * 1 is added to it when the number asked for with VTA_WAIT_POLL is reached,
+ * once, and poll() on the device file does not say POLLIN for the queue then;
+ * when the queue halts, or at once if it has; and when the queue ends: is
+ * destroyed, or loses the card. Each tells that it pays to look, not what has
+ * happened. One eventfd may be given to several queues, of several cards.
+ *
+ * The queue holds the eventfd, whatever becomes of @fd, until another takes its
+ * place or the queue ends. It does not hold the card's file.
+ *
+ * Errors: EINVAL (also a file that is not an eventfd), EBADF, ENOENT, ENODEV.
+ */
+struct vta_queue_event {
+	__u32 queue;
+	__s32 fd;
+	__u32 flags;
+	__u32 pad;
 };
 
 /**
@@ -516,8 +600,10 @@ struct vta_queue_fault {
 #define VTA_IOCTL_QUEUE_DESTROY	_IOW(VTA_IOCTL_TYPE, 0x11, struct vta_queue_destroy)
 #define VTA_IOCTL_WAIT		_IOWR(VTA_IOCTL_TYPE, 0x12, struct vta_wait)
 #define VTA_IOCTL_FAULT		_IOWR(VTA_IOCTL_TYPE, 0x13, struct vta_queue_fault)
+#define VTA_IOCTL_QUEUE_EVENT	_IOW(VTA_IOCTL_TYPE, 0x14, struct vta_queue_event)
+#define VTA_IOCTL_WAIT_MANY	_IOWR(VTA_IOCTL_TYPE, 0x15, struct vta_wait_many)
 #define VTA_IOCTL_QUEUE_RECOVER	_IOWR(VTA_IOCTL_TYPE, 0x16, struct vta_queue_recover)
 
-#define VTA_ABI_VERSION		1
+#define VTA_ABI_VERSION		2
 
 #endif /* _UAPI_VTA_H */
