@@ -30,6 +30,10 @@ ALIGNED(vta_queue_create, ring_offset);
 ALIGNED(vta_queue_destroy, queue);
 ALIGNED(vta_wait, seq);
 ALIGNED(vta_wait, done);
+ALIGNED(vta_queue_event, queue);
+ALIGNED(vta_wait_many, fences);
+ALIGNED(vta_wait_many, deadline_ns);
+ALIGNED(vta_fence, seq);
 ALIGNED(vta_queue_fault, seq);
 ALIGNED(vta_queue_fault, time);
 ALIGNED(vta_queue_recover, seq);
@@ -44,6 +48,8 @@ union request {
 	struct vta_wait wait;
 	struct vta_queue_fault fault;
 	struct vta_queue_recover queue_recover;
+	struct vta_queue_event event;
+	struct vta_wait_many wait_many;
 	uint8_t bytes[4096];
 };
 
@@ -56,6 +62,7 @@ FIXTURE(uapi) {
 	struct queue q;
 	struct mem mem;
 	size_t size;
+	struct vta_fence fence;
 	union request req;
 };
 
@@ -67,6 +74,8 @@ FIXTURE_VARIANT_ADD(uapi, queue_destroy) { .cmd = VTA_IOCTL_QUEUE_DESTROY };
 FIXTURE_VARIANT_ADD(uapi, wait) { .cmd = VTA_IOCTL_WAIT };
 FIXTURE_VARIANT_ADD(uapi, fault) { .cmd = VTA_IOCTL_FAULT };
 FIXTURE_VARIANT_ADD(uapi, queue_recover) { .cmd = VTA_IOCTL_QUEUE_RECOVER };
+FIXTURE_VARIANT_ADD(uapi, queue_event) { .cmd = VTA_IOCTL_QUEUE_EVENT };
+FIXTURE_VARIANT_ADD(uapi, wait_many) { .cmd = VTA_IOCTL_WAIT_MANY };
 
 FIXTURE_SETUP(uapi)
 {
@@ -94,6 +103,17 @@ FIXTURE_SETUP(uapi)
 	case VTA_IOCTL_QUEUE_RECOVER:
 		self->req.queue_recover.queue = self->q.id;
 		ASSERT_EQ(-EIO, queue_do(&self->q, desc_op(VTA_OP_WAIT)));
+		break;
+	case VTA_IOCTL_QUEUE_EVENT:
+		self->req.event.queue = self->q.id;
+		self->req.event.fd = -1;
+		break;
+	case VTA_IOCTL_WAIT_MANY:
+		self->fence.fd = self->fd;
+		self->fence.queue = self->q.id;
+		self->req.wait_many.fences = (uintptr_t)&self->fence;
+		self->req.wait_many.count = 1;
+		self->req.wait_many.index = 7;
 		break;
 	default:
 		break;
@@ -292,7 +312,10 @@ TEST(random_requests)
 	ASSERT_LE(0, fd);
 	srandom(1);
 	for (i = 0; i < 20000; i++) {
-		static const unsigned int numbers[] = { 0, 1, 2, 0x10, 0x11, 0x12, 0x13 };
+		static const unsigned int numbers[] = {
+			0, 1, 2, 0x10, 0x11, 0x12, 0x13, 0x14, 0x15,
+		};
+		unsigned int nr = numbers[i % ARRAY_SIZE(numbers)];
 		union request req = { 0 };
 
 		for (n = 0; n < 64; n++)
@@ -300,10 +323,11 @@ TEST(random_requests)
 				req.bytes[n] = (uint8_t)random();
 		/* Not to spend all of the host's memory, nor to wait for long. */
 		req.buf_alloc.size &= 0xfffff;
-		if (numbers[i % 7] == 0x12)
+		if (nr == 0x12)
 			req.wait.deadline_ns = 0;
-		card_ioctl(fd, _IOC(1 + random() % 3, VTA_IOCTL_TYPE, numbers[i % 7],
-				    random() % 96), &req);
+		if (nr == 0x15)
+			req.wait_many.deadline_ns = 0;
+		card_ioctl(fd, _IOC(1 + random() % 3, VTA_IOCTL_TYPE, nr, random() % 96), &req);
 	}
 	close(fd);
 	fd = card_open();
