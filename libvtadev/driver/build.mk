@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# libvta_driver, shared and static: the C interface of VTA runtimes. Programs of
+# this tree link $(DRIVER_A) before $(LIB_A).
+
+DRIVER_DIR := build/driver
+DRIVER_SONAME := libvta_driver.so.0
+DRIVER_SO := $(LIB_DIR)/libvta_driver.so.$(VERSION)
+DRIVER_A := $(LIB_DIR)/libvta_driver.a
+DRIVER_PC := $(LIB_DIR)/pkgconfig/vta_driver.pc
+DRIVER_MAP := libvtadev/driver/libvta_driver.map
+
+DRIVER_SRCS := $(addprefix libvtadev/driver/, device.c memory.c report.c space.c stream.c uops.c)
+DRIVER_HEADERS := libvtadev/driver/vta/driver.h libvtadev/driver/vta/driver_async.h
+DRIVER_OBJS := $(DRIVER_SRCS:libvtadev/driver/%.c=$(DRIVER_DIR)/%.o)
+DRIVER_CPPFLAGS := $(LIB_CPPFLAGS) -Ilibvtadev/driver
+
+$(DRIVER_DIR)/%.o: libvtadev/driver/%.c
+	@mkdir -p $(@D)
+	$(CC) $(DRIVER_CPPFLAGS) $(CPPFLAGS) $(LIB_CFLAGS) -pthread $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# As $(LIB_A): no names but the interface's.
+$(DRIVER_A): $(DRIVER_OBJS)
+	@mkdir -p $(@D)
+	$(LD) -r -o $(DRIVER_DIR)/driver.ro $(DRIVER_OBJS)
+	$(OBJCOPY) --wildcard --keep-global-symbol='VTA*' $(DRIVER_DIR)/driver.ro
+	rm -f $@
+	$(AR) rcs $@ $(DRIVER_DIR)/driver.ro
+
+$(DRIVER_SO): $(DRIVER_OBJS) $(DRIVER_MAP) $(LIB_SO) | $(DRIVER_PC)
+	$(CC) -shared -Wl,-soname,$(DRIVER_SONAME) -Wl,--version-script=$(DRIVER_MAP) \
+		-Wl,-z,defs,-z,relro,-z,now $(LDFLAGS) -o $@ $(DRIVER_OBJS) $(LIB_SO) -pthread
+	ln -sf $(@F) $(LIB_DIR)/$(DRIVER_SONAME)
+	ln -sf $(DRIVER_SONAME) $(LIB_DIR)/libvta_driver.so
+
+$(DRIVER_PC): libvtadev/driver/vta_driver.pc.in FORCE
+	@mkdir -p $(@D)
+	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' $< > $@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+.PHONY: install-driver
+install-driver: $(DRIVER_SO) $(DRIVER_A) $(DRIVER_PC)
+	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/vtadev/vta
+	install -m 644 $(DRIVER_HEADERS) $(DESTDIR)$(PREFIX)/include/vtadev/vta
+	install -m 644 $(DRIVER_SO) $(DRIVER_A) $(DESTDIR)$(PREFIX)/lib
+	cp -P $(LIB_DIR)/$(DRIVER_SONAME) $(LIB_DIR)/libvta_driver.so $(DESTDIR)$(PREFIX)/lib
+	install -m 644 $(DRIVER_PC) $(DESTDIR)$(PREFIX)/lib/pkgconfig
+
+-include $(DRIVER_OBJS:.o=.d)

@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * device.c - handles, and the runs of each
+ *
+ * A handle is known by its place in the list of all handles: what is not there
+ * is no handle. Who uses one has a reference, and it stays in the list as long as
+ * anybody has, also when another thread frees it meanwhile. A handle's lock is
+ * taken before the space is entered, and no lock is held with the list's.
+ *
+ * A queue is of the card as it was opened at a time (the space's generation) and
+ * is made anew after a reset, and after a fault.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "device.h"
+#include "report.h"
+#include "space.h"
+#include "stream.h"
+#include "uops.h"
+#include "vta/driver.h"
+#include "vta/driver_async.h"
+
+enum result { DONE = 0, TIMEOUT = 1, FAILED = 2 };
+
+#define INSN_BYTES	sizeof(struct insn)
+/* Between looking and using, a card can be reset once more; not for ever. */
+#define TRIES		3
+
+struct device {
+	struct device *next;		/* devices_lock */
+	unsigned int refs;		/* devices_lock */
+	bool freed;			/* devices_lock */
+	atomic_bool async;		/* written with @lock held */
+
+	pthread_mutex_t lock;		/* Protects: all that follows */
+	struct vtadev_queue *queue;	/* NULL: to be made */
+	unsigned int generation;	/* of @queue and @staging */
+	struct staging staging;
+	struct uops uops;
+	bool pending;			/* @queue was given what nobody has waited for */
+	enum result result;		/* of runs since the last synchronisation */
+};
+
+/* A stream to run, as VTADeviceRun() has it. */
+struct work {
+	uint32_t addr;
+	uint32_t count;
+	uint32_t cycles;
+};
+
+static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;	/* Protects: devices */
+static struct device *devices;
+/* Asynchronous handles: while there are none, nobody looks for them. */
+static atomic_uint nr_async;
+
+/* ---- The list ---- */
+
+static struct device *device_get(const void *handle)
+{
+	struct device *d;
+
+	pthread_mutex_lock(&devices_lock);
+	for (d = devices; d && d != handle; d = d->next)
+		;
+	if (d && d->freed)
+		d = NULL;
+	if (d)
+		d->refs++;
+	pthread_mutex_unlock(&devices_lock);
+	return d;
+}
+
+/* Drops a reference; with the last one, it leaves the list. */
+static bool device_unlink(struct device *d)
+{
+	struct device **at;
+	bool last;
+
+	pthread_mutex_lock(&devices_lock);
+	last = !--d->refs;
+	if (last) {
+		for (at = &devices; *at != d; at = &(*at)->next)
+			;
+		*at = d->next;
+	}
+	pthread_mutex_unlock(&devices_lock);
+	return last;
+}
+
+static void forget_queue(struct device *d)
+{
+	vtadev_queue_destroy(d->queue);
+	d->queue = NULL;
+	d->pending = false;
+	staging_free(&d->staging);
+}
+
+static void device_put(struct device *d)
+{
+	if (!device_unlink(d))
+		return;
+	forget_queue(d);
+	uops_destroy(&d->uops);
+	pthread_mutex_destroy(&d->lock);
+	free(d);
+	space_drop();
+}
+
+static void device_add(struct device *d)
+{
+	pthread_mutex_lock(&devices_lock);
+	d->next = devices;
+	devices = d;
+	pthread_mutex_unlock(&devices_lock);
+}
+
+/* From now on it is no handle; the caller has a reference. */
+static void device_retire(struct device *d)
+{
+	pthread_mutex_lock(&devices_lock);
+	if (!d->freed)
+		d->refs--;	/* that of VTADeviceAlloc(), and not the last */
+	d->freed = true;
+	pthread_mutex_unlock(&devices_lock);
+}
+
+/* ---- Ends of runs ---- */
+
+static void report_fault(const struct vtadev_fault *fault)
+{
+	char text[VTADEV_FAULT_TEXT_MAX];
+
+	vtadev_fault_text(fault, text, sizeof(text));
+	report("VTADeviceRun: %s", text);
+}
+
+/* What -EIO means. */
+static enum result result_of_fault(struct device *d)
+{
+	struct vtadev_fault fault;
+
+	if (vtadev_fault(d->queue, &fault)) {
+		report("VTADeviceRun: %s", vtadev_strerror(-EIO));
+		return FAILED;
+	}
+	report_fault(&fault);
+	return fault.reason == VTA_FAULT_CYCLES ? TIMEOUT : FAILED;
+}
+
+/* A run that was given to the card has ended with @err. */
+static void ended(struct device *d, int err)
+{
+	enum result result = FAILED;
+
+	if (!err)
+		return;
+	if (err == -EIO)
+		result = result_of_fault(d);
+	else if (err == -ENODEV)
+		report("VTADeviceRun: the card was reset or removed: the run is lost");
+	else if (err != -EFAULT)	/* which has been reported */
+		report("VTADeviceRun: %s", space_strerror(err));
+	if (d->result == DONE)
+		d->result = result;
+	forget_queue(d);
+}
+
+/* Wait for all that the card was given. */
+static void finish(struct device *d)
+{
+	if (!d->pending)
+		return;
+	ended(d, vtadev_sync(d->queue, -1));
+	d->pending = false;
+}
+
+static enum result take_result(struct device *d)
+{
+	enum result result = d->result;
+
+	d->result = DONE;
+	return result;
+}
+
+/* ---- Runs ---- */
+
+/* The stream, if all of it is in memory of ours. In the space. */
+static const struct insn *find_stream(const struct work *w)
+{
+	const struct mem *mem = space_find_addr(w->addr);
+
+	if (w->addr % INSN_BYTES)
+		report("VTADeviceRun: stream at 0x%08x: not a multiple of %zu", w->addr,
+		       INSN_BYTES);
+	else if (!mem)
+		report("VTADeviceRun: stream at 0x%08x: not in memory of VTAMemAlloc", w->addr);
+	else if (w->count > (mem->size - (w->addr - mem->addr)) / INSN_BYTES)
+		report("VTADeviceRun: %u instructions at 0x%08x reach beyond their memory",
+		       w->count, w->addr);
+	else
+		return (const struct insn *)(mem->ptr + (w->addr - mem->addr));
+	return NULL;
+}
+
+/* The queue of the card as it is open now. In the space. */
+static int have_queue(struct device *d, struct vtadev *dev, unsigned int generation)
+{
+	if (d->queue && d->generation == generation)
+		return 0;
+	if (d->pending)
+		return -ENODEV;		/* lost with the card as it was open then */
+	forget_queue(d);
+	d->generation = generation;
+	return vtadev_queue_create(dev, NULL, &d->queue);
+}
+
+/* Give the stream to the card. In the space. */
+static int submit(struct device *d, struct vtadev *dev, const struct work *w,
+		  const struct insn *stream)
+{
+	struct vta_desc desc = vtadev_desc_run(w->addr, w->count, w->cycles);
+	uint64_t seq;
+	int err = 0;
+
+	if (d->uops.count) {
+		/* What the last one that needed it still runs from. */
+		if (d->staging.seq)
+			err = vtadev_wait(d->queue, d->staging.seq, -1);
+		if (!err)
+			err = stream_build(&d->staging, dev, &d->uops, stream, w->count, &desc);
+	}
+	if (!err)
+		err = vtadev_submit(d->queue, &desc, 1, &seq);
+	if (err)
+		return err;
+	if (d->uops.count)
+		d->staging.seq = seq;
+	d->pending = true;
+	return 0;
+}
+
+/* What the stream takes from before, once for each run. False: it was refused. */
+static bool look_at(struct device *d, const struct work *w)
+{
+	const struct insn *stream;
+	unsigned int generation;
+
+	space_enter(&generation);
+	stream = find_stream(w);
+	if (stream)
+		uops_follow(&d->uops, stream, w->count);
+	space_leave();
+	return stream;
+}
+
+static int try_run(struct device *d, const struct work *w, unsigned int *generation)
+{
+	struct vtadev *dev = space_enter(generation);
+	const struct insn *stream = find_stream(w);
+	int err = -EFAULT;	/* freed since it was looked at */
+
+	if (stream) {
+		err = have_queue(d, dev, *generation);
+		if (!err)
+			err = submit(d, dev, w, stream);
+	}
+	space_leave();
+	return err;
+}
+
+/* Until there is room for one more. */
+static int make_room(struct device *d)
+{
+	uint64_t seq;
+	int err = vtadev_completed(d->queue, &seq);
+
+	return err ? err : vtadev_wait(d->queue, seq + 1, -1);
+}
+
+/* After a failure: 0 if it is worth another try. */
+static int help(struct device *d, int err, unsigned int generation)
+{
+	if (err == -EAGAIN)
+		return make_room(d);
+	/* What the card was given before is lost: that is to be told first. */
+	if (err == -ENODEV && !d->pending)
+		return space_recover(generation);
+	return err;
+}
+
+static void start(struct device *d, const struct work *w)
+{
+	unsigned int generation;
+	int err = -EFAULT, help_err;
+
+	if (!look_at(d, w)) {
+		d->result = FAILED;
+		return;
+	}
+	for (int i = 0; i < TRIES; i++) {
+		err = try_run(d, w, &generation);
+		if (!err)
+			return;
+		help_err = help(d, err, generation);
+		if (help_err) {
+			err = help_err;
+			break;
+		}
+	}
+	ended(d, err);
+}
+
+static enum result run_stream(struct device *d, const struct work *w)
+{
+	if (d->result != DONE)
+		return DONE;	/* of an asynchronous handle: it will be told */
+	if (!w->cycles) {
+		report("VTADeviceRun: nothing can be run in 0 cycles");
+		d->result = TIMEOUT;
+	} else {
+		start(d, w);
+	}
+	if (d->async)
+		return DONE;
+	finish(d);
+	return take_result(d);
+}
+
+static void set_async(struct device *d, bool async)
+{
+	if (async && !d->async)
+		atomic_fetch_add(&nr_async, 1);
+	else if (!async && d->async)
+		atomic_fetch_sub(&nr_async, 1);
+	d->async = async;
+}
+
+/* ---- The calls ---- */
+
+VTADeviceHandle VTADeviceAlloc(void)
+{
+	struct device *d = calloc(1, sizeof(*d));
+	unsigned int generation;
+	struct vtadev *dev;
+	int err = -ENOMEM;
+
+	if (!d)
+		goto err;
+	err = space_hold();
+	if (err)
+		goto err_free;
+	dev = space_enter(&generation);
+	err = uops_init(&d->uops, vtadev_info(dev)->log_uop_depth);
+	space_leave();
+	if (err)
+		goto err_drop;
+	d->refs = 1;
+	pthread_mutex_init(&d->lock, NULL);
+	device_add(d);
+	return d;
+
+err_drop:
+	space_drop();
+err_free:
+	free(d);
+err:
+	report("%s: %s", __func__, vtadev_strerror(err));
+	return NULL;
+}
+
+void VTADeviceFree(VTADeviceHandle handle)
+{
+	struct device *d;
+
+	if (!handle)
+		return;
+	d = device_get(handle);
+	if (!d) {
+		report("%s: %p is not a handle, or was freed before", __func__, handle);
+		return;
+	}
+	pthread_mutex_lock(&d->lock);
+	finish(d);
+	set_async(d, false);
+	pthread_mutex_unlock(&d->lock);
+	device_retire(d);
+	device_put(d);
+}
+
+int VTADeviceRun(VTADeviceHandle handle, vta_phy_addr_t insn_phy_addr, uint32_t insn_count,
+		 uint32_t wait_cycles)
+{
+	const struct work w = { insn_phy_addr, insn_count, wait_cycles };
+	struct device *d = device_get(handle);
+	enum result result;
+
+	if (!d) {
+		report("%s: %p is not a handle", __func__, handle);
+		return FAILED;
+	}
+	if (!insn_count) {
+		device_put(d);
+		return DONE;
+	}
+	pthread_mutex_lock(&d->lock);
+	result = run_stream(d, &w);
+	pthread_mutex_unlock(&d->lock);
+	device_put(d);
+	return result;
+}
+
+int VTADeviceSetAsync(VTADeviceHandle handle, int async)
+{
+	struct device *d = device_get(handle);
+	enum result result;
+
+	if (!d) {
+		report("%s: %p is not a handle", __func__, handle);
+		return FAILED;
+	}
+	pthread_mutex_lock(&d->lock);
+	finish(d);
+	result = take_result(d);
+	set_async(d, async);
+	pthread_mutex_unlock(&d->lock);
+	device_put(d);
+	return result;
+}
+
+int VTADeviceSync(VTADeviceHandle handle)
+{
+	struct device *d = device_get(handle);
+	enum result result;
+
+	if (!d) {
+		report("%s: %p is not a handle", __func__, handle);
+		return FAILED;
+	}
+	pthread_mutex_lock(&d->lock);
+	finish(d);
+	result = take_result(d);
+	pthread_mutex_unlock(&d->lock);
+	device_put(d);
+	return result;
+}
+
+/* The handle behind @d in the list, @d put; NULL at the end. */
+static struct device *device_next(struct device *d)
+{
+	struct device *next;
+
+	pthread_mutex_lock(&devices_lock);
+	next = d ? d->next : devices;
+	if (next)
+		next->refs++;
+	pthread_mutex_unlock(&devices_lock);
+	if (d)
+		device_put(d);
+	return next;
+}
+
+void devices_drain(void)
+{
+	struct device *d;
+
+	if (!atomic_load(&nr_async))
+		return;
+	for (d = device_next(NULL); d; d = device_next(d)) {
+		if (!d->async)
+			continue;
+		pthread_mutex_lock(&d->lock);
+		finish(d);
+		pthread_mutex_unlock(&d->lock);
+	}
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * memory.c - the calls of vta/driver.h that are about memory
+ */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "device.h"
+#include "report.h"
+#include "space.h"
+#include "vta/driver.h"
+
+void *VTAMemAlloc(size_t size, int cached)
+{
+	void *ptr;
+	int err;
+
+	(void)cached;
+	err = space_alloc(size, &ptr);
+	if (!err)
+		return ptr;
+	report("%s: %zu bytes: %s", __func__, size, space_strerror(err));
+	return NULL;
+}
+
+void VTAMemFree(void *buf)
+{
+	if (!buf)
+		return;
+	devices_drain();
+	if (space_free(buf))
+		report("%s: %p is not what VTAMemAlloc gave, or was freed before", __func__, buf);
+}
+
+vta_phy_addr_t VTAMemGetPhyAddr(void *buf)
+{
+	const struct mem *mem;
+	unsigned int generation;
+	uint32_t addr = 0;
+
+	space_enter(&generation);
+	mem = space_find_ptr(buf);
+	if (mem)
+		addr = mem->addr + (uint32_t)((char *)buf - mem->ptr);
+	space_leave();
+	if (!mem)
+		report("%s: %p is not in memory of VTAMemAlloc", __func__, buf);
+	return addr;
+}
+
+/* Whether @size bytes from @ptr on are ours, and @other is anything at all. */
+static bool can_copy(const char *call, const void *ptr, const void *other, size_t size)
+{
+	const struct mem *mem = space_find_ptr(ptr);
+
+	if (!mem)
+		report("%s: %p is not in memory of VTAMemAlloc", call, ptr);
+	else if (size > mem->size - (size_t)((char *)ptr - mem->ptr))
+		report("%s: %zu bytes at %p reach beyond the %zu bytes of VTAMemAlloc at %p",
+		       call, size, ptr, mem->size, (void *)mem->ptr);
+	else if (!other)
+		report("%s: the program's memory is NULL", call);
+	else
+		return true;
+	return false;
+}
+
+void VTAMemCopyFromHost(void *dst, const void *src, size_t size)
+{
+	unsigned int generation;
+
+	if (!size)
+		return;
+	devices_drain();
+	/* While it copies, the memory cannot be freed. */
+	space_enter(&generation);
+	if (can_copy("VTAMemCopyFromHost", dst, src, size))
+		memmove(dst, src, size);
+	space_leave();
+}
+
+void VTAMemCopyToHost(void *dst, const void *src, size_t size)
+{
+	unsigned int generation;
+
+	if (!size)
+		return;
+	devices_drain();
+	space_enter(&generation);
+	if (can_copy("VTAMemCopyToHost", src, dst, size))
+		memmove(dst, src, size);
+	space_leave();
+}
+
+void VTAFlushCache(void *vir_addr, vta_phy_addr_t phy_addr, int size)
+{
+	(void)vir_addr;
+	(void)phy_addr;
+	(void)size;
+	atomic_thread_fence(memory_order_seq_cst);
+}
+
+void VTAInvalidateCache(void *vir_addr, vta_phy_addr_t phy_addr, int size)
+{
+	(void)vir_addr;
+	(void)phy_addr;
+	(void)size;
+	atomic_thread_fence(memory_order_seq_cst);
+}
+
+void VTAProgram(const char *bitstream)
+{
+	(void)bitstream;
+}

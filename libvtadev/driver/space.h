@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * space.h - the process's address space on the card, and the memory in it
+ */
+#ifndef DRIVER_SPACE_H
+#define DRIVER_SPACE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vtadev.h"
+
+/**
+ * struct mem - memory of VTAMemAlloc()
+ * @ptr: where the CPU sees it
+ * @addr: where the card does
+ * @size: bytes asked for, at least 1
+ * @buf: it, as a buffer of the card that is open now
+ * @fd: it, as a dma-buf, which survives resets; or -1
+ */
+struct mem {
+	char *ptr;
+	uint32_t addr;
+	size_t size;
+	struct vtadev_buf *buf;
+	int fd;
+};
+
+/*
+ * Enter the space to read: until space_leave(), memory stays and the card is
+ * the same. Returns the open card and, in *generation, a number that changes
+ * with it; NULL if none is open.
+ */
+struct vtadev *space_enter(unsigned int *generation);
+void space_leave(void);
+
+/* Hold the card open, or let go. -errno of vtadev_open(). */
+int space_hold(void);
+void space_drop(void);
+
+/*
+ * Call it when the card that was open in @generation has said -ENODEV: opens
+ * it again, with all memory where it was. 0, or why not. Not between enter and
+ * leave.
+ */
+int space_recover(unsigned int generation);
+
+/* vtadev_strerror(), and what -EOPNOTSUPP of this file's functions means. */
+const char *space_strerror(int err);
+
+/* Between enter and leave: the memory with that byte in it, or NULL. */
+const struct mem *space_find_ptr(const void *ptr);
+const struct mem *space_find_addr(uint32_t addr);
+
+/* Each enters by itself. *out is set on success. */
+int space_alloc(size_t size, void **out);
+int space_free(void *ptr);	/* -ENOENT: that is not the start of any memory */
+
+#endif /* DRIVER_SPACE_H */

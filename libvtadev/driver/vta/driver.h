@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * vta/driver.h - the C interface that VTA runtimes are written to
+ *
+ * libvta_driver offers it on top of libvtadev, so that a VTA runtime links to a
+ * card unchanged. The names and types are the interface's own; what the calls do
+ * on this card is written here.
+ *
+ * ONE SPACE. A process has one address space on one card, which is opened by
+ * the first call that needs it, whichever that is, and closed when the last
+ * handle and the last memory are freed. VTADEV_DEVICE says which card, as for
+ * vtadev_find() (an index, a name, a path, a PCI address); the first if it is
+ * not set. All memory belongs to all handles.
+ *
+ * THREADS. All calls may be made from several threads at once. Threads that run
+ * streams have a handle each; runs of one handle follow each other.
+ *
+ * SCRATCHPADS. Micro-ops: a stream that uses micro-ops without loading them
+ * gets those that earlier runs of the same handle left there, whoever ran in
+ * between, another handle or another process. The other scratchpads (INP, WGT,
+ * ACC) are the card's own: they keep their contents between the runs of a
+ * process until another handle runs, which may change them, or another process,
+ * after which they read as zero. Streams that load what they use depend on
+ * none of this.
+ *
+ * ERRORS. No call crashes over an address that is not the card's memory, over a
+ * free that comes twice or a size that does not fit: it does nothing, and says
+ * why on stderr; the same thing is said once only. What the program owns (the
+ * other side of a copy) must be there, as for memcpy().
+ *
+ * RESETS. Memory is kept when the card is reset, with its contents, pointers
+ * and addresses, and the next call goes on with it. The run that the reset hit
+ * fails. A process that has more than 256 pieces of memory loses them to a reset,
+ * and every run fails from then on.
+ *
+ * FORK. The child makes no calls of this interface.
+ */
+#ifndef VTA_DRIVER_H
+#define VTA_DRIVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Memory is cached and coherent, whichever of the two is asked for. */
+#define VTA_CACHED	1
+#define VTA_NOT_CACHED	0
+
+/* The least that every implementation copies at once. Here, no size is too large. */
+#define VTA_MAX_XFER	(1 << 25)
+
+/* A handle for running streams. */
+typedef void *VTADeviceHandle;
+
+/* An address of the card's: never 0. */
+typedef uint32_t vta_phy_addr_t;
+
+/* A handle, or NULL. */
+VTADeviceHandle VTADeviceAlloc(void);
+
+/* Gives back a handle, or NULL, after what it runs. Memory stays. */
+void VTADeviceFree(VTADeviceHandle handle);
+
+/**
+ * VTADeviceRun() - run an instruction stream, and wait until it is done
+ * @handle: from VTADeviceAlloc()
+ * @insn_phy_addr: where it starts, a multiple of 16, in memory of VTAMemAlloc()
+ * @insn_count: instructions of 128 bits, all in that memory
+ * @wait_cycles: how many cycles of the card (docs/isa.md, section 9) it may take
+ *
+ * Returns 0 when it is done, 1 when it took more than @wait_cycles, 2 if it
+ * failed. After 1 and 2 the handle works on; what the stream wrote so far stays.
+ */
+int VTADeviceRun(VTADeviceHandle handle, vta_phy_addr_t insn_phy_addr,
+		 uint32_t insn_count, uint32_t wait_cycles);
+
+/**
+ * VTAMemAlloc() - allocate memory that the CPU and the card see
+ * @size: bytes; 0 gives memory of which nothing may be used
+ * @cached: VTA_CACHED or VTA_NOT_CACHED
+ *
+ * Returns NULL if there is none; otherwise zeroes, readable and writable through
+ * the pointer, at a device address that is a multiple of the largest element.
+ */
+void *VTAMemAlloc(size_t size, int cached);
+
+/* Frees what VTAMemAlloc() gave, or NULL. */
+void VTAMemFree(void *buf);
+
+/* The address of any byte of VTAMemAlloc()'s memory; 0 for any other. */
+vta_phy_addr_t VTAMemGetPhyAddr(void *buf);
+
+/* Copy any number of bytes into, or out of, memory of VTAMemAlloc(). */
+void VTAMemCopyFromHost(void *dst, const void *src, size_t size);
+void VTAMemCopyToHost(void *dst, const void *src, size_t size);
+
+/* Memory is coherent: these order the CPU's accesses, and do nothing else. */
+void VTAFlushCache(void *vir_addr, vta_phy_addr_t phy_addr, int size);
+void VTAInvalidateCache(void *vir_addr, vta_phy_addr_t phy_addr, int size);
+
+/* The card comes programmed: does nothing. */
+void VTAProgram(const char *bitstream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* VTA_DRIVER_H */
