@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Tests of libvta_driver. On a card: contract and trouble, which run.sh takes to
+# the VM, linked to the shared library as a runtime would be.
+
+RUNTIME_TEST_DIR := build/tests/runtime
+RUNTIME_VM_TESTS := $(RUNTIME_TEST_DIR)/contract $(RUNTIME_TEST_DIR)/trouble
+RUNTIME_TEST_SHARED := $(addprefix $(RUNTIME_TEST_DIR)/obj/,runtime.o rig.o vta_insn.o)
+RUNTIME_TEST_CFLAGS := -D_GNU_SOURCE -Iuapi -Ilibvtadev -Ilibvtadev/driver -Itests/selftests \
+	-Itests/runtime -std=gnu11 -Wall -Wextra -Wshadow -Werror -O2 -g -pthread
+
+$(RUNTIME_TEST_DIR)/obj/%.o: tests/runtime/%.c
+	@mkdir -p $(@D)
+	$(CC) $(RUNTIME_TEST_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(RUNTIME_TEST_DIR)/obj/vta_insn.o: tests/selftests/vta_insn.c
+	@mkdir -p $(@D)
+	$(CC) $(RUNTIME_TEST_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(RUNTIME_VM_TESTS): $(RUNTIME_TEST_DIR)/%: $(RUNTIME_TEST_DIR)/obj/%.o $(RUNTIME_TEST_SHARED) \
+		$(DRIVER_SO)
+	$(CC) -pthread -o $@ $(filter %.o,$^) -L$(LIB_DIR) -lvta_driver -lcmocka \
+		-Wl,-rpath-link,$(LIB_DIR) \
+		-Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../../lib'
+
+-include $(RUNTIME_TEST_SHARED:.o=.d) \
+	$(RUNTIME_VM_TESTS:$(RUNTIME_TEST_DIR)/%=$(RUNTIME_TEST_DIR)/obj/%.d)

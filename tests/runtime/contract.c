@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * contract.c - what vta/driver.h promises, on a card
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "rig.h"
+
+#define INTERLEAVED	12	/* runs of each thread or process */
+#define THREADS		4
+
+static struct vta_info info;
+
+/* ---- Memory ---- */
+
+static void memory_comes_before_the_device_and_goes_after_it(void **state)
+{
+	unsigned long contexts = card_value(0, "contexts_used");
+	struct operands o;
+	struct rt_queue q;
+
+	(void)state;
+	assert_true(rt_open(&q, &info));
+	operands_make(&o, &q.core, 1);
+	rt_push_product(&q, &o.product, RT_BACKWARD);
+	assert_int_equal(rt_run(&q, RT_FOREVER), 0);
+	assert_true(operands_check(&o, &q.core, RT_BACKWARD));
+	VTADeviceFree(q.device);
+	assert_int_equal(card_value(0, "contexts_used"), contexts + 1);
+	assert_true(VTAMemGetPhyAddr(q.insns) == q.insns_addr);
+	q.device = NULL;
+	rt_close(&q);
+	operands_free(&o);
+	assert_int_equal(card_value(0, "contexts_used"), contexts);
+}
+
+static void the_device_may_come_first(void **state)
+{
+	VTADeviceHandle device = VTADeviceAlloc();
+	void *mem;
+
+	(void)state;
+	assert_non_null(device);
+	mem = VTAMemAlloc(100, VTA_CACHED);
+	assert_non_null(mem);
+	VTAMemFree(mem);
+	VTADeviceFree(device);
+	VTADeviceFree(NULL);
+	VTAMemFree(NULL);
+	VTAProgram("no such file");
+}
+
+static void addresses_fit_and_are_aligned(void **state)
+{
+	enum { N = 24 };
+	struct core core = core_of(&info);
+	uint32_t largest = core.wgt_bytes > core.acc_bytes ? core.wgt_bytes : core.acc_bytes;
+	char *mem[N];
+	uint64_t addr[N], size[N];
+
+	(void)state;
+	for (unsigned int i = 0; i < N; i++) {
+		size[i] = i % 8 == 7 ? RT_BUFFER : 1 + i * 777;
+		mem[i] = VTAMemAlloc(size[i], (int)(i & 1));
+		assert_non_null(mem[i]);
+		addr[i] = VTAMemGetPhyAddr(mem[i]);
+		assert_true(addr[i]);
+		assert_int_equal(addr[i] % largest, 0);
+		assert_true(addr[i] + size[i] <= 1ull << 32);
+		assert_int_equal(mem[i][0], 0);
+		assert_int_equal(mem[i][size[i] - 1], 0);
+		for (unsigned int j = 0; j < i; j++)
+			assert_true(addr[j] + size[j] <= addr[i] || addr[i] + size[i] <= addr[j]);
+	}
+	for (unsigned int i = 0; i < N; i++) {
+		assert_int_equal(VTAMemGetPhyAddr(mem[i] + size[i] / 2), addr[i] + size[i] / 2);
+		assert_int_equal(VTAMemGetPhyAddr(mem[i] + size[i] - 1), addr[i] + size[i] - 1);
+		VTAMemFree(mem[i]);
+	}
+}
+
+static void copies_take_interior_pointers_and_any_size(void **state)
+{
+	const size_t size = VTA_MAX_XFER + 12345;
+	char *mem = VTAMemAlloc(size, VTA_CACHED), *from = malloc(size), *to = calloc(1, size);
+
+	(void)state;
+	assert_true(mem && from && to);
+	for (size_t i = 0; i < size; i++)
+		from[i] = (char)(i * 11 + (i >> 9));
+	VTAMemCopyFromHost(mem, from, size);
+	VTAMemCopyToHost(to, mem, size);
+	assert_memory_equal(from, to, size);
+
+	VTAMemCopyFromHost(mem + 1001, "xyz", 3);
+	VTAMemCopyFromHost(mem + 2000, "w", 0);
+	VTAMemCopyFromHost(NULL, NULL, 0);
+	VTAMemCopyToHost(to, mem + 999, 7);
+	assert_memory_equal(to + 2, "xyz", 3);
+	assert_int_equal(to[0], from[999]);
+	assert_int_equal(mem[2000], from[2000]);
+	VTAMemFree(mem);
+	free(from);
+	free(to);
+}
+
+/* ---- Runs ---- */
+
+static void pointers_are_seen_by_the_card_without_copies(void **state)
+{
+	struct operands o;
+	struct rt_queue q;
+
+	(void)state;
+	assert_true(rt_open(&q, &info));
+	operands_make(&o, &q.core, 2);
+	for (unsigned int i = 0; i < 5; i++) {
+		o.inp[i] = (int8_t)(o.inp[i] + 1);
+		o.wgt[3 * i] = (int8_t)i;
+		rt_push_product(&q, &o.product, RT_FORWARD);
+		assert_int_equal(rt_run(&q, RT_FOREVER), 0);
+		assert_true(operands_check(&o, &q.core, RT_FORWARD));
+	}
+	operands_free(&o);
+	rt_close(&q);
+}
+
+static void micro_ops_stay_cached_from_run_to_run(void **state)
+{
+	struct operands o;
+	struct rt_queue q;
+
+	(void)state;
+	assert_true(rt_open(&q, &info));
+	operands_make(&o, &q.core, 3);
+	for (unsigned int i = 0; i < 3 * RT_KERNELS; i++) {
+		rt_push_product(&q, &o.product, i % RT_KERNELS);
+		assert_int_equal(rt_run(&q, RT_FOREVER), 0);
+		assert_true(operands_check(&o, &q.core, i % RT_KERNELS));
+	}
+	assert_int_equal(q.loads, RT_KERNELS);
+	operands_free(&o);
+	rt_close(&q);
+}
+
+/* Each has loaded its micro-ops to where the others have theirs. */
+static void micro_ops_stay_cached_whichever_handle_ran(void **state)
+{
+	static const enum rt_kernel places[] = { RT_FORWARD, RT_BACKWARD, RT_HALVES };
+	struct rt_queue q[2];
+	struct operands o;
+
+	(void)state;
+	assert_true(rt_open(&q[0], &info));
+	assert_true(rt_open(&q[1], &info));
+	operands_make(&o, &q[0].core, 4);
+	rt_push_product(&q[0], &o.product, RT_BACKWARD);
+	assert_int_equal(rt_run(&q[0], RT_FOREVER), 0);
+	assert_true(operands_check(&o, &q[0].core, RT_BACKWARD));
+
+	/* The other fills the scratchpad with micro-ops that do nothing good. */
+	for (unsigned int i = 0; i < 1u << q[1].core.log_uop_depth; i++)
+		rt_push_uop(&q[1], uop(&q[1].core, i % RT_ROWS, 0, 0));
+	rt_push(&q[1], insn_mem(OPCODE_LOAD, 0, MEM_UOP, 0, q[1].uops_addr / 4, 1,
+				1u << q[1].core.log_uop_depth));
+	assert_int_equal(rt_run(&q[1], RT_FOREVER), 0);
+
+	for (unsigned int i = 0; i < 3; i++) {
+		rt_push_product(&q[0], &o.product, places[i]);
+		assert_int_equal(rt_run(&q[0], RT_FOREVER), 0);
+		assert_true(operands_check(&o, &q[0].core, places[i]));
+	}
+	assert_int_equal(q[0].loads, 3);
+	operands_free(&o);
+	rt_close(&q[0]);
+	rt_close(&q[1]);
+}
+
+/* Uses a kernel, then loads another to the same place, twice the same stream. */
+static void a_stream_gets_what_was_there_before_it(void **state)
+{
+	struct loops loops = { .outer = 1, .inner = 1 };
+	struct operands o;
+	struct rt_queue q;
+
+	(void)state;
+	assert_true(rt_open(&q, &info));
+	operands_make(&o, &q.core, 5);
+	loops.uop_begin = rt_place(&q, RT_FORWARD);
+	loops.uop_end = loops.uop_begin + RT_ROWS;
+	rt_push_product(&q, &o.product, RT_FORWARD);
+	assert_int_equal(rt_run(&q, RT_FOREVER), 0);
+	assert_true(operands_check(&o, &q.core, RT_FORWARD));
+
+	rt_push_product(&q, &o.product, RT_FORWARD);
+	for (unsigned int i = 0; i < RT_ROWS; i++)
+		rt_push_uop(&q, uop(&q.core, i, RT_ROWS - 1 - i, 0));
+	rt_push(&q, insn_mem(OPCODE_LOAD, 0, MEM_UOP, loops.uop_begin, q.uops_addr / 4, 1,
+			     RT_ROWS));
+	rt_push(&q, insn_gemm(&q.core, 0, 1, &loops));
+	assert_int_equal(rt_run(&q, RT_FOREVER), 0);
+	assert_true(operands_check(&o, &q.core, RT_FORWARD));
+
+	/* What is there now is the second kernel, where the first was. */
+	rt_push_product(&q, &o.product, RT_FORWARD);
+	assert_int_equal(rt_run(&q, RT_FOREVER), 0);
+	assert_true(operands_check(&o, &q.core, RT_BACKWARD));
+	operands_free(&o);
+	rt_close(&q);
+}
+
+static void scratchpads_are_kept_between_runs(void **state)
+{
+	struct loops loops = { .outer = 1, .inner = 1 };
+	struct operands o;
+	struct rt_queue q;
+
+	(void)state;
+	assert_true(rt_open(&q, &info));
+	operands_make(&o, &q.core, 6);
+	loops.uop_begin = rt_place(&q, RT_FORWARD);
+	loops.uop_end = loops.uop_begin + RT_ROWS;
+	/* One run loads ... */
+	rt_push_product(&q, &o.product, RT_FORWARD);
+	assert_int_equal(rt_run(&q, RT_FOREVER), 0);
+	assert_true(operands_check(&o, &q.core, RT_FORWARD));
+	/* ... one computes again from what is in INP and WGT ... */
+	rt_push(&q, insn_gemm(&q.core, 0, 1, &loops));
+	rt_push(&q, insn_gemm(&q.core, 0, 0, &loops));
+	assert_int_equal(rt_run(&q, RT_FOREVER), 0);
+	/* ... and one stores what that left in ACC. */
+	rt_push(&q, insn_mem(OPCODE_STORE, 0, MEM_OUT, 0, o.product.out / q.core.inp_bytes, 1,
+			     RT_ROWS));
+	assert_int_equal(rt_run(&q, RT_FOREVER), 0);
+	assert_true(operands_check(&o, &q.core, RT_FORWARD));
+	operands_free(&o);
+	rt_close(&q);
+}
+
+/* ---- Threads and processes ---- */
+
+struct shared {
+	struct operands o[THREADS];
+	unsigned int index;
+	bool right;
+};
+
+/* Its own queue, operands that were made by another thread. */
+static void *compute(void *arg)
+{
+	struct shared *s = arg;
+	struct rt_queue *q = rt_thread_queue(&info);
+
+	s->right = q;
+	for (unsigned int i = 0; s->right && i < INTERLEAVED; i++) {
+		enum rt_kernel kernel = (s->index + i) % RT_KERNELS;
+
+		rt_push_product(q, &s->o[s->index].product, kernel);
+		s->right = !rt_run(q, RT_FOREVER) &&
+			   operands_check(&s->o[s->index], &q->core, kernel);
+	}
+	s->right = s->right && q->loads == RT_KERNELS;
+	rt_thread_close();
+	return NULL;
+}
+
+static void threads_have_handles_of_their_own_in_one_space(void **state)
+{
+	struct core core = core_of(&info);
+	struct shared s[THREADS];
+	pthread_t threads[THREADS];
+
+	(void)state;
+	for (unsigned int i = 0; i < THREADS; i++) {
+		operands_make(&s[0].o[i], &core, 10 + i);
+		s[i].index = i;
+	}
+	for (unsigned int i = 1; i < THREADS; i++)
+		memcpy(s[i].o, s[0].o, sizeof(s[0].o));
+	for (unsigned int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, compute, &s[i]), 0);
+	for (unsigned int i = 0; i < THREADS; i++) {
+		pthread_join(threads[i], NULL);
+		assert_true(s[i].right);
+		operands_free(&s[0].o[i]);
+	}
+}
+
+static void *compute_on(void *arg)
+{
+	struct rt_queue *q = arg;
+	bool right = true;
+	struct operands o;
+
+	operands_make(&o, &q->core, 30);
+	for (unsigned int i = 0; right && i < INTERLEAVED; i++) {
+		struct insn finish = insn_finish(0);
+		vta_phy_addr_t addr;
+		struct insn *stream = VTAMemAlloc(sizeof(finish), VTA_CACHED);
+
+		addr = VTAMemGetPhyAddr(stream);
+		VTAMemCopyFromHost(stream, &finish, sizeof(finish));
+		right = VTADeviceRun(q->device, addr, 1, RT_FOREVER) == 0;
+		VTAMemFree(stream);
+	}
+	operands_free(&o);
+	return right ? q : NULL;
+}
+
+static void one_handle_may_be_used_by_several_threads(void **state)
+{
+	pthread_t threads[THREADS];
+	struct rt_queue q;
+	void *right;
+
+	(void)state;
+	assert_true(rt_open(&q, &info));
+	for (unsigned int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, compute_on, &q), 0);
+	for (unsigned int i = 0; i < THREADS; i++) {
+		pthread_join(threads[i], &right);
+		assert_ptr_equal(right, &q);
+	}
+	rt_close(&q);
+}
+
+/* In a process of its own: run a cached kernel whenever told to. */
+static int neighbour(int commands, int answers)
+{
+	struct operands o;
+	struct rt_queue q;
+	char kernel, right = 1;
+
+	if (!rt_open(&q, &info))
+		return 1;
+	operands_make(&o, &q.core, 40);
+	while (read(commands, &kernel, 1) == 1) {
+		rt_push_product(&q, &o.product, kernel);
+		right = !rt_run(&q, RT_FOREVER) && operands_check(&o, &q.core, kernel);
+		if (write(answers, &right, 1) != 1)
+			return 1;
+	}
+	operands_free(&o);
+	rt_close(&q);
+	return 0;
+}
+
+/* The card clears its scratchpads each time another process's turn comes. */
+static void micro_ops_stay_cached_whichever_process_ran(void **state)
+{
+	int commands[2], answers[2], status;
+	struct operands o;
+	struct rt_queue q;
+	char right;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe(commands), 0);
+	assert_int_equal(pipe(answers), 0);
+	pid = fork();
+	if (!pid) {
+		close(commands[1]);
+		_exit(neighbour(commands[0], answers[1]));
+	}
+	assert_true(rt_open(&q, &info));
+	operands_make(&o, &q.core, 50);
+	for (unsigned int i = 0; i < INTERLEAVED; i++) {
+		char other = (char)(i / 3 % RT_KERNELS);
+
+		rt_push_product(&q, &o.product, i % RT_KERNELS);
+		assert_int_equal(rt_run(&q, RT_FOREVER), 0);
+		assert_true(operands_check(&o, &q.core, i % RT_KERNELS));
+		assert_int_equal(write(commands[1], &other, 1), 1);
+		assert_int_equal(read(answers[0], &right, 1), 1);
+		assert_true(right);
+	}
+	assert_int_equal(q.loads, RT_KERNELS);
+	operands_free(&o);
+	rt_close(&q);
+	close(commands[1]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+/* ---- Which card ---- */
+
+/* In a child: whether the card of that name is the one that gets a context. */
+static int opens(const char *name, unsigned int card)
+{
+	unsigned long before = card_value(card, "contexts_used");
+	void *mem;
+
+	setenv("VTADEV_DEVICE", name, 1);
+	mem = VTAMemAlloc(1, VTA_CACHED);
+	if (!mem)
+		return 2;
+	return card_value(card, "contexts_used") == before + 1 ? 0 : 1;
+}
+
+static int in_child(const char *name, unsigned int card)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		_exit(opens(name, card));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void the_environment_says_which_card(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child("", 0), 0);
+	assert_int_equal(in_child("0", 0), 0);
+	assert_int_equal(in_child("vta1", 1), 0);
+	assert_int_equal(in_child("/dev/vta1", 1), 0);
+	assert_int_equal(in_child("0", 1), 1);
+	assert_int_equal(in_child("vta7", 0), 2);
+	assert_int_equal(in_child("nonsense", 0), 2);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	info = rt_info(0);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(memory_comes_before_the_device_and_goes_after_it),
+		cmocka_unit_test(the_device_may_come_first),
+		cmocka_unit_test(addresses_fit_and_are_aligned),
+		cmocka_unit_test(copies_take_interior_pointers_and_any_size),
+		cmocka_unit_test(pointers_are_seen_by_the_card_without_copies),
+		cmocka_unit_test(micro_ops_stay_cached_from_run_to_run),
+		cmocka_unit_test(micro_ops_stay_cached_whichever_handle_ran),
+		cmocka_unit_test(a_stream_gets_what_was_there_before_it),
+		cmocka_unit_test(scratchpads_are_kept_between_runs),
+		cmocka_unit_test(threads_have_handles_of_their_own_in_one_space),
+		cmocka_unit_test(one_handle_may_be_used_by_several_threads),
+		cmocka_unit_test(micro_ops_stay_cached_whichever_process_ran),
+		cmocka_unit_test(the_environment_says_which_card),
+	};
+
+	return cmocka_run_group_tests(tests, setup, NULL);
+}

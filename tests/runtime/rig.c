@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * rig.c - what the tests of libvta_driver on a card share
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "rig.h"
+
+static int caught = -1, real_stderr = -1;
+
+void catch_begin(void)
+{
+	fflush(stderr);
+	caught = memfd_create("stderr", MFD_CLOEXEC);
+	real_stderr = dup(STDERR_FILENO);
+	assert_true(caught >= 0 && real_stderr >= 0);
+	assert_true(dup2(caught, STDERR_FILENO) >= 0);
+}
+
+char *catch_end(void)
+{
+	off_t size;
+	char *text;
+
+	fflush(stderr);
+	dup2(real_stderr, STDERR_FILENO);
+	close(real_stderr);
+	size = lseek(caught, 0, SEEK_END);
+	text = calloc(1, (size_t)size + 1);
+	assert_non_null(text);
+	assert_int_equal(pread(caught, text, (size_t)size, 0), size);
+	close(caught);
+	return text;
+}
+
+unsigned int times_in(const char *text, const char *what)
+{
+	unsigned int n = 0;
+
+	for (; (text = strstr(text, what)); text += strlen(what))
+		n++;
+	return n;
+}
+
+unsigned long card_value(unsigned int card, const char *name)
+{
+	unsigned long value = 0;
+	char path[96];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/class/vta/vta%u/%s", card, name);
+	file = fopen(path, "r");
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%lu", &value), 1);
+	fclose(file);
+	return value;
+}
+
+void card_reset(void)
+{
+	int fd = open("/sys/class/vta/vta0/device/reset", O_WRONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "1", 1), 1);
+	close(fd);
+}
+
+static void *make(size_t bytes, vta_phy_addr_t *addr)
+{
+	void *ptr = VTAMemAlloc(bytes, VTA_CACHED);
+
+	assert_non_null(ptr);
+	*addr = VTAMemGetPhyAddr(ptr);
+	assert_true(*addr);
+	return ptr;
+}
+
+void operands_make(struct operands *o, const struct core *core, unsigned int seed)
+{
+	size_t rows = (size_t)RT_ROWS * core->block, matrix = (size_t)core->block * core->block;
+
+	o->inp = make(rows, &o->product.inp);
+	o->wgt = make(matrix, &o->product.wgt);
+	o->out = make(rows, &o->product.out);
+	o->expected = malloc(rows);
+	assert_non_null(o->expected);
+	o->out_bytes = rows;
+	for (size_t i = 0; i < rows; i++)
+		o->inp[i] = (int8_t)(i * 7 + seed * 13 + (i >> 4));
+	for (size_t i = 0; i < matrix; i++)
+		o->wgt[i] = (int8_t)(i * 5 + seed * 3 + (i >> 3));
+}
+
+void operands_free(struct operands *o)
+{
+	VTAMemFree(o->inp);
+	VTAMemFree(o->wgt);
+	VTAMemFree(o->out);
+	free(o->expected);
+}
+
+bool operands_check(struct operands *o, const struct core *core, enum rt_kernel kernel)
+{
+	bool same;
+
+	rt_expect(core, o->inp, o->wgt, o->expected, kernel);
+	same = !memcmp(o->out, o->expected, o->out_bytes);
+	memset(o->out, 0, o->out_bytes);
+	return same;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * rig.h - what the tests of libvta_driver on a card share
+ */
+#ifndef TESTS_RUNTIME_RIG_H
+#define TESTS_RUNTIME_RIG_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "runtime.h"
+
+/* What stderr says from catch_begin() on; the text is the caller's to free. */
+void catch_begin(void);
+char *catch_end(void);
+/* How often @what is in @text. */
+unsigned int times_in(const char *text, const char *what);
+
+/* A file of a card in sysfs, as a number. */
+unsigned long card_value(unsigned int card, const char *name);
+/* A function level reset of the first card, as an administrator asks for it. */
+void card_reset(void);
+
+/* Operands and result of one product, with a pattern that depends on @seed. */
+struct operands {
+	int8_t *inp, *wgt, *out;	/* VTAMemAlloc() */
+	struct rt_product product;
+	int8_t *expected;
+	size_t out_bytes;
+};
+
+void operands_make(struct operands *o, const struct core *core, unsigned int seed);
+void operands_free(struct operands *o);
+/* Whether out is what @kernel makes of inp and wgt; then out is cleared. */
+bool operands_check(struct operands *o, const struct core *core, enum rt_kernel kernel);
+
+#endif /* TESTS_RUNTIME_RIG_H */

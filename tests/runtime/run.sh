@@ -1,0 +1,19 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# What runtimes and generated programs use, in the VM on emulated cards:
+# libvta_driver, and the examples of the paths in docs/retargeting.md.
+#
+#   tests/runtime/run.sh VTA.KO [PROGRAM...]
+#
+# PROGRAM is contract or trouble; all of them if none is given.
+set -eu
+cd "$(dirname "$0")/../.."
+module=$1
+shift
+[ $# -gt 0 ] || set -- contract trouble
+exec tools/vm/vm run --kernel "${VM_KERNEL:-host}" --emu build/asan/vta-emu --cards 2 \
+	--timeout 240 --file "$module":/lib/vta.ko \
+	--file build/tests/runtime/contract:/bin/contract \
+	--file build/tests/runtime/trouble:/bin/trouble \
+	-- tests/runtime/guest.sh "$@"

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * runtime.c - a small runtime, used as those of compilers are
+ */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime.h"
+
+static uint8_t attribute(unsigned int card, const char *name)
+{
+	char path[96];
+	unsigned int value = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/class/vta/vta%u/config/%s", card, name);
+	file = fopen(path, "r");
+	if (!file || fscanf(file, "%u", &value) != 1) {
+		fprintf(stderr, "%s: cannot be read\n", path);
+		exit(1);
+	}
+	fclose(file);
+	return (uint8_t)value;
+}
+
+struct vta_info rt_info(unsigned int card)
+{
+	return (struct vta_info) {
+		.log_inp_width = attribute(card, "LOG_INP_WIDTH"),
+		.log_wgt_width = attribute(card, "LOG_WGT_WIDTH"),
+		.log_acc_width = attribute(card, "LOG_ACC_WIDTH"),
+		.log_batch = attribute(card, "LOG_BATCH"),
+		.log_block = attribute(card, "LOG_BLOCK"),
+		.log_uop_buff_size = attribute(card, "LOG_UOP_BUFF_SIZE"),
+		.log_inp_buff_size = attribute(card, "LOG_INP_BUFF_SIZE"),
+		.log_wgt_buff_size = attribute(card, "LOG_WGT_BUFF_SIZE"),
+		.log_acc_buff_size = attribute(card, "LOG_ACC_BUFF_SIZE"),
+	};
+}
+
+static atomic_uint opened;
+
+bool rt_open(struct rt_queue *q, const struct vta_info *info)
+{
+	memset(q, 0, sizeof(*q));
+	q->core = core_of(info);
+	q->layout = atomic_fetch_add(&opened, 1);
+	q->insns = VTAMemAlloc(RT_BUFFER, VTA_NOT_CACHED);
+	q->uops = VTAMemAlloc(RT_BUFFER, VTA_CACHED);
+	if (!q->insns || !q->uops)
+		return false;
+	q->insns_addr = VTAMemGetPhyAddr(q->insns);
+	q->uops_addr = VTAMemGetPhyAddr(q->uops);
+	q->device = VTADeviceAlloc();
+	return q->insns_addr && q->uops_addr && q->device;
+}
+
+void rt_close(struct rt_queue *q)
+{
+	VTADeviceFree(q->device);
+	VTAMemFree(q->insns);
+	VTAMemFree(q->uops);
+	memset(q, 0, sizeof(*q));
+}
+
+static _Thread_local struct rt_queue thread_queue;
+
+struct rt_queue *rt_thread_queue(const struct vta_info *info)
+{
+	if (!thread_queue.device && !rt_open(&thread_queue, info))
+		return NULL;
+	return &thread_queue;
+}
+
+void rt_thread_close(void)
+{
+	rt_close(&thread_queue);
+}
+
+void rt_push(struct rt_queue *q, struct insn insn)
+{
+	/* Through the pointer; the rest of the buffer keeps what was there. */
+	q->insns[q->nr_insns++] = insn;
+}
+
+uint32_t rt_push_uop(struct rt_queue *q, uint32_t uop)
+{
+	VTAMemCopyFromHost(&q->uops[q->nr_uops], &uop, sizeof(uop));
+	return q->nr_uops++;
+}
+
+/* Which row of inp becomes row @i of out. */
+static unsigned int source(enum rt_kernel kernel, unsigned int i)
+{
+	switch (kernel) {
+	case RT_BACKWARD:
+		return RT_ROWS - 1 - i;
+	case RT_HALVES:
+		return (i + RT_ROWS / 2) % RT_ROWS;
+	default:
+		return i;
+	}
+}
+
+uint32_t rt_place(const struct rt_queue *q, enum rt_kernel kernel)
+{
+	return (kernel + q->layout) % RT_KERNELS * RT_ROWS;
+}
+
+/* Each kernel stays where it is. */
+static void push_kernel(struct rt_queue *q, enum rt_kernel kernel)
+{
+	uint32_t first = q->nr_uops;
+
+	if (q->cached[kernel])
+		return;
+	for (unsigned int i = 0; i < RT_ROWS; i++)
+		rt_push_uop(q, uop(&q->core, i, source(kernel, i), 0));
+	rt_push(q, insn_mem(OPCODE_LOAD, 0, MEM_UOP, rt_place(q, kernel),
+			    q->uops_addr / sizeof(uint32_t) + first, 1, RT_ROWS));
+	q->cached[kernel] = true;
+	q->loads++;
+}
+
+void rt_push_product(struct rt_queue *q, const struct rt_product *p, enum rt_kernel kernel)
+{
+	const struct core *core = &q->core;
+	struct loops loops = {
+		.uop_begin = rt_place(q, kernel), .uop_end = rt_place(q, kernel) + RT_ROWS,
+		.outer = 1, .inner = 1,
+	};
+
+	push_kernel(q, kernel);
+	rt_push(q, insn_gemm(core, 0, 1, &loops));
+	rt_push(q, insn_mem(OPCODE_LOAD, 0, MEM_WGT, 0, p->wgt / core->wgt_bytes, 1, 1));
+	rt_push(q, insn_mem(OPCODE_LOAD, PUSH_NEXT, MEM_INP, 0, p->inp / core->inp_bytes, 1,
+			    RT_ROWS));
+	/* To load: it may go on; to store: it may begin. */
+	rt_push(q, insn_gemm(core, POP_PREV | PUSH_PREV | PUSH_NEXT, 0, &loops));
+	rt_push(q, insn_mem(OPCODE_STORE, POP_PREV | PUSH_PREV, MEM_OUT, 0,
+			    p->out / core->inp_bytes, 1, RT_ROWS));
+	/* Nothing is loaded, but both tokens are taken up before what follows. */
+	rt_push(q, insn_mem(OPCODE_LOAD, POP_NEXT, MEM_INP, 0, 0, 0, 0));
+	rt_push(q, insn_mem(OPCODE_LOAD, POP_NEXT, MEM_UOP, 0, 0, 0, 0));
+}
+
+int rt_run(struct rt_queue *q, uint32_t wait_cycles)
+{
+	struct insn finish = insn_finish(0);
+	int ret;
+
+	/* Bits that FINISH does not use are whatever was there. */
+	finish.word[0] |= 0xdeadbeefcafe0000u;
+	finish.word[1] = 0x0123456789abcdefu;
+	rt_push(q, finish);
+	VTAFlushCache(q->insns, q->insns_addr, (int)(q->nr_insns * sizeof(*q->insns)));
+	ret = VTADeviceRun(q->device, q->insns_addr, q->nr_insns, wait_cycles);
+	q->nr_insns = 0;
+	q->nr_uops = 0;
+	return ret;
+}
+
+void rt_expect(const struct core *core, const int8_t *inp, const int8_t *wgt, int8_t *out,
+	       enum rt_kernel kernel)
+{
+	for (unsigned int i = 0; i < RT_ROWS; i++) {
+		const int8_t *row = inp + source(kernel, i) * core->block;
+
+		for (unsigned int o = 0; o < core->block; o++) {
+			int32_t sum = 0;
+
+			for (unsigned int k = 0; k < core->block; k++)
+				sum += row[k] * wgt[o * core->block + k];
+			out[i * core->block + o] = (int8_t)sum;
+		}
+	}
+}

@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * trouble.c - libvta_driver on a card when something is wrong: bad calls, bad
+ * streams, limits, resets; and the runs that nobody waits for
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "rig.h"
+#include "vta/driver_async.h"
+
+static struct vta_info info;
+static struct rt_queue q;
+static struct operands o;
+
+static int setup_queue(void **state)
+{
+	(void)state;
+	assert_true(rt_open(&q, &info));
+	operands_make(&o, &q.core, 1);
+	return 0;
+}
+
+static int teardown_queue(void **state)
+{
+	(void)state;
+	operands_free(&o);
+	rt_close(&q);
+	return 0;
+}
+
+static void assert_works(enum rt_kernel kernel)
+{
+	rt_push_product(&q, &o.product, kernel);
+	assert_int_equal(rt_run(&q, RT_FOREVER), 0);
+	assert_true(operands_check(&o, &q.core, kernel));
+}
+
+/* What stderr says of it must have one line in all, with @cause in it. */
+static void assert_said_once(char *text, const char *cause)
+{
+	if (times_in(text, "\n") != 1 || times_in(text, cause) != 1)
+		fail_msg("wanted one line with \"%s\", got \"%s\"", cause, text);
+	free(text);
+}
+
+/* ---- Bad calls ---- */
+
+static void bad_frees_are_said_once(void **state)
+{
+	void *mem = VTAMemAlloc(10000, VTA_CACHED), *heap = malloc(16);
+
+	(void)state;
+	catch_begin();
+	VTAMemFree((char *)mem + 1);
+	VTAMemFree((char *)mem + 1);
+	assert_said_once(catch_end(), "VTAMemFree: ");
+	VTAMemFree(mem);
+	catch_begin();
+	VTAMemFree(mem);
+	VTAMemFree(mem);
+	assert_said_once(catch_end(), "freed before");
+	catch_begin();
+	VTAMemFree(heap);
+	VTAMemFree(heap);
+	assert_said_once(catch_end(), "VTAMemFree: ");
+	free(heap);
+}
+
+static void bad_handles_are_said_once(void **state)
+{
+	VTADeviceHandle device = VTADeviceAlloc();
+
+	(void)state;
+	VTADeviceFree(device);
+	catch_begin();
+	VTADeviceFree(device);
+	VTADeviceFree(device);
+	assert_said_once(catch_end(), "VTADeviceFree: ");
+	catch_begin();
+	assert_int_equal(VTADeviceRun(device, q.insns_addr, 1, 1), 2);
+	assert_int_equal(VTADeviceRun(device, q.insns_addr, 0, 1), 2);
+	assert_said_once(catch_end(), "not a handle");
+	catch_begin();
+	assert_int_equal(VTADeviceRun(NULL, q.insns_addr, 1, 1), 2);
+	assert_said_once(catch_end(), "not a handle");
+	catch_begin();
+	assert_int_equal(VTADeviceSync(device), 2);
+	assert_said_once(catch_end(), "VTADeviceSync: ");
+	catch_begin();
+	assert_int_equal(VTADeviceSetAsync(device, 1), 2);
+	assert_said_once(catch_end(), "VTADeviceSetAsync: ");
+}
+
+static void bad_copies_touch_nothing(void **state)
+{
+	char *mem = VTAMemAlloc(100, VTA_CACHED), host[200] = "untouched";
+
+	(void)state;
+	catch_begin();
+	VTAMemCopyFromHost(mem + 50, host, 51);
+	VTAMemCopyFromHost(mem + 50, host, 51);
+	assert_said_once(catch_end(), "reach beyond the 100 bytes");
+	assert_int_equal(mem[50], 0);
+	catch_begin();
+	VTAMemCopyToHost(host, mem, SIZE_MAX);
+	assert_said_once(catch_end(), "reach beyond");
+	catch_begin();
+	VTAMemCopyToHost(host, host + 100, 10);
+	assert_said_once(catch_end(), "not in memory of VTAMemAlloc");
+	catch_begin();
+	VTAMemCopyToHost(NULL, mem, 10);
+	assert_said_once(catch_end(), "NULL");
+	catch_begin();
+	VTAMemCopyFromHost(NULL, host, 10);
+	assert_said_once(catch_end(), "VTAMemCopyFromHost: ");
+	assert_string_equal(host, "untouched");
+	VTAMemFree(mem);
+}
+
+static void bad_addresses_are_0(void **state)
+{
+	char *mem = VTAMemAlloc(4096, VTA_CACHED);
+
+	(void)state;
+	catch_begin();
+	assert_int_equal(VTAMemGetPhyAddr(NULL), 0);
+	assert_said_once(catch_end(), "VTAMemGetPhyAddr: ");
+	catch_begin();
+	assert_int_equal(VTAMemGetPhyAddr(&mem), 0);
+	assert_int_equal(VTAMemGetPhyAddr(&mem), 0);
+	assert_said_once(catch_end(), "VTAMemGetPhyAddr: ");
+	VTAMemFree(mem);
+}
+
+static void sizes_from_nothing_to_too_much(void **state)
+{
+	void *nothing = VTAMemAlloc(0, VTA_CACHED), *more = VTAMemAlloc(0, VTA_CACHED);
+
+	(void)state;
+	assert_true(nothing && more && nothing != more);
+	assert_true(VTAMemGetPhyAddr(nothing) != VTAMemGetPhyAddr(more));
+	VTAMemFree(nothing);
+	VTAMemFree(more);
+	catch_begin();
+	assert_null(VTAMemAlloc(1ull << 32, VTA_CACHED));
+	assert_null(VTAMemAlloc(1ull << 32, VTA_CACHED));
+	assert_said_once(catch_end(), "VTAMemAlloc: 4294967296 bytes");
+	catch_begin();
+	assert_null(VTAMemAlloc(SIZE_MAX, VTA_CACHED));
+	assert_said_once(catch_end(), "VTAMemAlloc: ");
+}
+
+/* ---- Bad streams ---- */
+
+static void bad_places_of_streams(void **state)
+{
+	(void)state;
+	catch_begin();
+	assert_int_equal(VTADeviceRun(q.device, 0, 1, RT_FOREVER), 2);
+	assert_said_once(catch_end(), "not in memory");
+	catch_begin();
+	assert_int_equal(VTADeviceRun(q.device, q.insns_addr + 8, 1, RT_FOREVER), 2);
+	assert_said_once(catch_end(), "multiple of 16");
+	catch_begin();
+	assert_int_equal(VTADeviceRun(q.device, q.insns_addr, RT_BUFFER / 16 + 1, RT_FOREVER), 2);
+	assert_int_equal(VTADeviceRun(q.device, q.insns_addr, RT_BUFFER / 16 + 1, RT_FOREVER), 2);
+	assert_said_once(catch_end(), "reach beyond");
+	catch_begin();
+	assert_int_equal(VTADeviceRun(q.device, q.insns_addr + 16, 0xffffffff, RT_FOREVER), 2);
+	assert_said_once(catch_end(), "reach beyond");
+	assert_int_equal(VTADeviceRun(q.device, 0, 0, 0), 0);
+	assert_works(RT_BACKWARD);
+}
+
+static void faults_are_said_and_the_handle_works_on(void **state)
+{
+	(void)state;
+	assert_works(RT_HALVES);
+	catch_begin();
+	rt_push(&q, insn_mem(OPCODE_LOAD, 0, MEM_INP, 0, 0xf0000000u / q.core.inp_bytes, 1, 1));
+	assert_int_equal(rt_run(&q, RT_FOREVER), 2);
+	assert_said_once(catch_end(), "which is not mapped");
+	catch_begin();
+	rt_push(&q, insn_mem(OPCODE_LOAD, POP_NEXT, MEM_INP, 0, 0, 0, 0));
+	assert_int_equal(rt_run(&q, RT_FOREVER), 2);
+	assert_said_once(catch_end(), "deadlock");
+	catch_begin();
+	rt_push(&q, (struct insn) { { 7, 0 } });
+	assert_int_equal(rt_run(&q, RT_FOREVER), 2);
+	assert_said_once(catch_end(), "illegal instruction");
+	/* The kernel that was loaded before all this is there still. */
+	assert_works(RT_HALVES);
+	assert_int_equal(q.loads, 1);
+}
+
+/* Some ten thousand cycles, by a loop over one micro-op. */
+static void push_long(unsigned int outer)
+{
+	struct loops loops = { .uop_begin = 100, .uop_end = 101, .outer = outer, .inner = 10000 };
+
+	rt_push(&q, insn_mem(OPCODE_LOAD, 0, MEM_UOP, 100,
+			     q.uops_addr / 4 + rt_push_uop(&q, uop(&q.core, 0, 0, 0)), 1, 1));
+	rt_push(&q, insn_gemm(&q.core, 0, 1, &loops));
+}
+
+static void wait_cycles_are_a_limit(void **state)
+{
+	(void)state;
+	push_long(1);
+	assert_int_equal(rt_run(&q, 11000), 0);
+	catch_begin();
+	push_long(1);
+	assert_int_equal(rt_run(&q, 9000), 1);
+	push_long(1);
+	assert_int_equal(rt_run(&q, 0), 1);
+	free(catch_end());
+	push_long(1);
+	assert_int_equal(rt_run(&q, 1u << 31), 0);
+	assert_works(RT_FORWARD);
+}
+
+/* ---- Resets ---- */
+
+static void memory_and_micro_ops_survive_a_reset(void **state)
+{
+	unsigned long generation = card_value(0, "generation");
+
+	(void)state;
+	assert_works(RT_BACKWARD);
+	strcpy((char *)q.uops + 70000, "kept");
+	card_reset();
+	assert_true(card_value(0, "generation") > generation);
+	assert_works(RT_BACKWARD);
+	assert_int_equal(q.loads, 1);
+	assert_int_equal(VTAMemGetPhyAddr(q.insns), q.insns_addr);
+	assert_string_equal((char *)q.uops + 70000, "kept");
+	card_reset();
+	VTAMemFree(VTAMemAlloc(10, VTA_CACHED));
+	assert_works(RT_BACKWARD);
+	assert_int_equal(card_value(0, "contexts_used"), 1);
+}
+
+static void a_run_that_a_reset_hits_fails(void **state)
+{
+	(void)state;
+	assert_int_equal(VTADeviceSetAsync(q.device, 1), 0);
+	/* Takes the card seconds at its best. */
+	push_long(16000);
+	assert_int_equal(rt_run(&q, RT_FOREVER), 0);
+	catch_begin();
+	card_reset();
+	assert_int_equal(VTADeviceSync(q.device), 2);
+	assert_said_once(catch_end(), "reset");
+	assert_int_equal(VTADeviceSetAsync(q.device, 0), 0);
+	assert_works(RT_FORWARD);
+}
+
+static void too_much_to_keep_is_said(void **state)
+{
+	enum { N = 300 };
+	void *mem[N];
+
+	(void)state;
+	for (unsigned int i = 0; i < N; i++) {
+		mem[i] = VTAMemAlloc(4096, VTA_CACHED);
+		assert_non_null(mem[i]);
+	}
+	assert_works(RT_FORWARD);
+	card_reset();
+	catch_begin();
+	rt_push_product(&q, &o.product, RT_FORWARD);
+	assert_int_equal(rt_run(&q, RT_FOREVER), 2);
+	rt_push_product(&q, &o.product, RT_FORWARD);
+	assert_int_equal(rt_run(&q, RT_FOREVER), 2);
+	assert_said_once(catch_end(), "too many pieces");
+	/* Without harm to who touches it. */
+	memset(mem[N - 1], 1, 4096);
+	for (unsigned int i = 0; i < N; i++)
+		VTAMemFree(mem[i]);
+	assert_works(RT_FORWARD);
+}
+
+/* ---- Runs that nobody waits for ---- */
+
+/* A stream at the start of a buffer of its own: out[0] = out[0] * 3 + add. */
+struct step {
+	struct insn *insns;
+	uint32_t *uop;
+	vta_phy_addr_t addr;
+	uint32_t count;
+};
+
+static void step_make(struct step *s, vta_phy_addr_t value, int add)
+{
+	struct loops loops = { .uop_begin = 0, .uop_end = 1, .outer = 1, .inner = 1 };
+	const struct core *core = &q.core;
+
+	s->insns = VTAMemAlloc(4096, VTA_CACHED);
+	assert_non_null(s->insns);
+	s->addr = VTAMemGetPhyAddr(s->insns);
+	s->uop = (uint32_t *)((char *)s->insns + 2048);
+	*s->uop = uop(core, 0, 0, 0);
+	s->insns[0] = insn_mem(OPCODE_LOAD, 0, MEM_UOP, 0, (s->addr + 2048) / 4, 1, 1);
+	s->insns[1] = insn_mem(OPCODE_LOAD, 0, MEM_ACC_8BIT, 0, value / core->inp_bytes, 1, 1);
+	s->insns[2] = insn_alu(core, 0, ALU_MUL, 3, &loops);
+	s->insns[3] = insn_alu(core, PUSH_NEXT, ALU_ADD, add, &loops);
+	s->insns[4] = insn_mem(OPCODE_STORE, POP_PREV, MEM_OUT, 0, value / core->inp_bytes, 1, 1);
+	s->insns[5] = insn_finish(0);
+	s->count = 6;
+}
+
+static int step_run(const struct step *s)
+{
+	return VTADeviceRun(q.device, s->addr, s->count, RT_FOREVER);
+}
+
+#define STEPS	700	/* more than a ring holds */
+
+static void asynchronous_runs_keep_their_order(void **state)
+{
+	struct step steps[2];
+	int8_t expected = 1, got;
+
+	(void)state;
+	step_make(&steps[0], o.product.out, 5);
+	step_make(&steps[1], o.product.out, -7);
+	assert_int_equal(VTADeviceSetAsync(q.device, 1), 0);
+	o.out[0] = 1;
+	for (unsigned int i = 0; i < STEPS; i++) {
+		unsigned int which = i * i % 7 & 1;
+
+		assert_int_equal(step_run(&steps[which]), 0);
+		expected = (int8_t)(expected * 3 + (which ? -7 : 5));
+	}
+	assert_int_equal(VTADeviceSync(q.device), 0);
+	assert_int_equal(o.out[0], expected);
+
+	/* Copies and frees wait. */
+	for (unsigned int i = 0; i < 100; i++) {
+		assert_int_equal(step_run(&steps[0]), 0);
+		expected = (int8_t)(expected * 3 + 5);
+	}
+	VTAMemCopyToHost(&got, o.out, 1);
+	assert_int_equal(got, expected);
+	for (unsigned int i = 0; i < 100; i++) {
+		assert_int_equal(step_run(&steps[1]), 0);
+		expected = (int8_t)(expected * 3 - 7);
+	}
+	VTAMemFree(steps[1].insns);
+	assert_int_equal(VTADeviceSetAsync(q.device, 0), 0);
+	assert_int_equal(o.out[0], expected);
+	assert_int_equal(step_run(&steps[0]), 0);
+	assert_int_equal(o.out[0], (int8_t)(expected * 3 + 5));
+	VTAMemFree(steps[0].insns);
+}
+
+/* All of them need what an earlier one loaded, and copies of them are made. */
+static void asynchronous_runs_get_their_micro_ops(void **state)
+{
+	struct step step;
+	int8_t expected = 1;
+
+	(void)state;
+	step_make(&step, o.product.out, 5);
+	o.out[0] = 1;
+	assert_int_equal(step_run(&step), 0);
+	step.insns[0] = step.insns[1];
+	assert_int_equal(VTADeviceSetAsync(q.device, 1), 0);
+	for (unsigned int i = 0; i < 50; i++)
+		assert_int_equal(step_run(&step), 0);
+	assert_int_equal(VTADeviceSync(q.device), 0);
+	for (unsigned int i = 0; i < 51; i++)
+		expected = (int8_t)(expected * 3 + 5);
+	assert_int_equal(o.out[0], expected);
+	assert_int_equal(VTADeviceSetAsync(q.device, 0), 0);
+	VTAMemFree(step.insns);
+}
+
+static void asynchronous_errors_come_with_the_synchronisation(void **state)
+{
+	struct step good, bad;
+	int8_t at_failure;
+
+	(void)state;
+	step_make(&good, o.product.out, 1);
+	step_make(&bad, o.product.out, 1);
+	bad.insns[1] = (struct insn) { { 5, 0 } };
+	assert_int_equal(VTADeviceSetAsync(q.device, 1), 0);
+	o.out[0] = 1;
+	catch_begin();
+	assert_int_equal(step_run(&good), 0);
+	assert_int_equal(step_run(&bad), 0);
+	for (unsigned int i = 0; i < 20; i++)
+		assert_int_equal(step_run(&good), 0);
+	assert_int_equal(VTADeviceSync(q.device), 2);
+	assert_said_once(catch_end(), "illegal instruction");
+	assert_int_equal(o.out[0], 4);
+	assert_int_equal(VTADeviceSync(q.device), 0);
+
+	/* A copy waits, but does not take the error away. */
+	catch_begin();
+	assert_int_equal(VTADeviceRun(q.device, good.addr, good.count, 3), 0);
+	VTAMemCopyToHost(&at_failure, o.out, 1);
+	assert_int_equal(at_failure, 4);
+	assert_int_equal(step_run(&good), 0);
+	assert_int_equal(VTADeviceSync(q.device), 1);
+	assert_said_once(catch_end(), "cycle limit");
+	assert_int_equal(o.out[0], 4);
+
+	assert_int_equal(step_run(&good), 0);
+	assert_int_equal(VTADeviceSetAsync(q.device, 0), 0);
+	assert_int_equal(o.out[0], 13);
+	VTAMemFree(good.insns);
+	VTAMemFree(bad.insns);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	info = rt_info(0);
+	return 0;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup_queue, teardown_queue)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(bad_frees_are_said_once),
+		TEST(bad_handles_are_said_once),
+		TEST(bad_copies_touch_nothing),
+		TEST(bad_addresses_are_0),
+		TEST(sizes_from_nothing_to_too_much),
+		TEST(bad_places_of_streams),
+		TEST(faults_are_said_and_the_handle_works_on),
+		TEST(wait_cycles_are_a_limit),
+		TEST(memory_and_micro_ops_survive_a_reset),
+		TEST(a_run_that_a_reset_hits_fails),
+		TEST(too_much_to_keep_is_said),
+		TEST(asynchronous_runs_keep_their_order),
+		TEST(asynchronous_runs_get_their_micro_ops),
+		TEST(asynchronous_errors_come_with_the_synchronisation),
+	};
+
+	return cmocka_run_group_tests(tests, setup, NULL);
+}
