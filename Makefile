@@ -35,16 +35,18 @@ all: userspace
 
 include libvtadev/build.mk
 include libvtadev/ops/build.mk
+include libvtadev/driver/build.mk
 include tools/vta-emu/build.mk
 include tools/vtactl/build.mk
 include examples/digits/build.mk
 include tests/emu/build.mk
 include tests/lib/build.mk
 include tests/selftests/build.mk
+include tests/runtime/build.mk
 include tests/bench/build.mk
 
 .PHONY: userspace
-userspace: $(LIB_SO) $(LIB_A) $(OPS_A) $(VTACTL_BIN) $(EMU_BIN) $(DIGITS_BIN)
+userspace: $(LIB_SO) $(LIB_A) $(OPS_A) $(DRIVER_SO) $(DRIVER_A) $(VTACTL_BIN) $(EMU_BIN) $(DIGITS_BIN)
 
 # The module is built from a copy for each kernel, so that builds for several
 # kernels do not overwrite each other and the sources stay clean.
@@ -97,11 +99,13 @@ check: test-deps
 		$(foreach t,$(DIGITS_TESTS),"digits-$(notdir $(t))=$(t)") \
 		"selftests=tests/selftests/run.sh $(VM_MODULE)" \
 		"bench=tests/bench/run.sh --quick $(PARTS) $(VM_MODULE)" \
+		"runtime=tests/runtime/run.sh $(VM_MODULE)" \
 		"demo=tests/demo/run.sh $(VM_MODULE)"
 
 .PHONY: check-programs
 check-programs: $(EMU_ASAN_BIN) $(EMU_TESTS) $(LIB_TESTS) $(OPS_TESTS) \
-		$(DIGITS_TESTS) $(SELFTESTS) $(BENCH_BINS)
+		$(DIGITS_TESTS) $(SELFTESTS) $(BENCH_BINS) \
+		$(RUNTIME_VM_TESTS)
 
 .PHONY: bench
 bench: build-deps
@@ -110,7 +114,7 @@ bench: build-deps
 	@tests/bench/run.sh $(PARTS) $(VM_MODULE)
 
 .PHONY: install
-install: userspace install-lib
+install: userspace install-lib install-driver
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(VTACTL_BIN) $(EMU_BIN) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(OPS_A) $(DESTDIR)$(PREFIX)/lib
