@@ -82,7 +82,7 @@ void bench_begin(struct bench *bench, const char *part, int argc, char **argv)
 
 void bench_open(struct bench *bench)
 {
-	bench_open_card(bench, CARD);
+	bench_open_card(bench, BENCH_CARD);
 }
 
 void bench_open_card(struct bench *bench, unsigned int n)

@@ -52,9 +52,9 @@ void bench_begin(struct bench *bench, const char *part, int argc, char **argv);
  * on which work lasts its cycles, and whose time passes more slowly than the
  * host's by the factor "slowness" among the facts of the run.
  */
-enum { CARD, CARD_OTHER, CARD_MODELLED };
+enum { BENCH_CARD, BENCH_OTHER, BENCH_MODELLED };
 
-/* Opens CARD, with a queue; or another one. */
+/* Opens BENCH_CARD, with a queue; or another one. */
 void bench_open(struct bench *bench);
 void bench_open_card(struct bench *bench, unsigned int n);
 void bench_close(struct bench *bench);

@@ -85,7 +85,7 @@ static void one_duration(struct setup *s, double us, struct json_object *list)
 		}
 	}
 	json_num(entry, "asked_us", us);
-	if (s->card == CARD_MODELLED)
+	if (s->card == BENCH_MODELLED)
 		fprintf(s->bench->dat, "%g", us);
 	printf("%8.0f", us);
 	for (unsigned int d = 0; d < DEPTHS; d++) {
@@ -101,17 +101,17 @@ static void one_duration(struct setup *s, double us, struct json_object *list)
 		json_object_object_add(to, "each_job", json_counts(&counts));
 		snprintf(what, sizeof(what), "depth_%u", depths[d]);
 		json_object_object_add(entry, what, to);
-		if (s->card == CARD_MODELLED)
+		if (s->card == BENCH_MODELLED)
 			fprintf(s->bench->dat, " %.5f", median);
 		printf(" %8.4f %9.1f %5.2f", median, times_in(&took[d]).median / 1e3,
 		       counts.interrupts);
 	}
-	if (s->card == CARD_MODELLED)
+	if (s->card == BENCH_MODELLED)
 		fprintf(s->bench->dat, "\n");
 	printf("\n");
 	json_object_array_add(list, entry);
 	job_free(&job);
-	if (us < 100 || s->card != CARD_MODELLED)
+	if (us < 100 || s->card != BENCH_MODELLED)
 		return;
 	snprintf(what, sizeof(what), "busy at depth 2, jobs of %.0f us", us);
 	bench_target(s->bench, what, times_in(&shares[1]).median, AT_LEAST, 0.99);
@@ -126,7 +126,7 @@ static void one_card(struct bench *bench, unsigned int card, const char *name)
 	must(vtadev_buf_alloc(bench->dev, JOBS_MAX * sizeof(struct vta_stamp), VTADEV_HOST,
 			      &s.stamps), "memory for stamps");
 	/* A micro-op is a cycle of the model's. */
-	s.uops_per_ns = card == CARD_MODELLED ? vtadev_info(bench->dev)->clock_khz / 1e6 :
+	s.uops_per_ns = card == BENCH_MODELLED ? vtadev_info(bench->dev)->clock_khz / 1e6 :
 						job_uops_per_ns(bench->dev, bench->queue);
 	printf("\nUtilisation in %s time: share of time in which the card computes, by jobs\n"
 	       "under way; what a job took on the card (us), interrupts for each\n", name);
@@ -144,8 +144,8 @@ int main(int argc, char **argv)
 	struct bench bench;
 
 	bench_begin(&bench, "busy", argc, argv);
-	one_card(&bench, CARD, "real");
-	one_card(&bench, CARD_MODELLED, "modelled");
+	one_card(&bench, BENCH_CARD, "real");
+	one_card(&bench, BENCH_MODELLED, "modelled");
 	bench_end(&bench);
 	return 0;
 }
