@@ -10,6 +10,7 @@ root=$1 dir=$2
 shift 2
 mount --bind "$dir" "$root/mnt"
 mount --rbind /dev "$root/dev"
+mount --rbind /proc "$root/proc"
 # shellcheck disable=SC2016 # for the inner shell
 exec setpriv --pdeathsig KILL -- chroot "$root" /bin/sh -c '
 	[ "$PPID" = "$0" ] || exit 1

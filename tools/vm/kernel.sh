@@ -1,39 +1,57 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # variables of the other parts
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Kernels from the distribution's packages: image, modules, headers, sources.
-# $cache/kernels/SUITE holds
-#   image    what QEMU boots     release   the kernel's release string
-#   modules  /lib/modules/REL    kdir      where external modules are built
-#   root     the unpacked packages
+# Kernels from the distribution's packages. A kernel's directory holds
+#   image    what QEMU boots       release   the kernel's release string
+#   modules  /lib/modules/RELEASE
+# The host's kernel is built for with the host's compiler; its directory,
+# $cache/kernels/SUITE, also holds
+#   root     the unpacked packages, with the headers
+#   kdir     where external modules are built
+# Any other is in $cache/suites/SUITE:
+#   root     Debian of that suite, with its compiler, two kernels with their
+#            headers, and dkms
+#   RELEASE  the directory of one of the kernels
 
-# kernel_find SEL: sets kernel_dir to the cached kernel of a suite.
+# kernel_find SEL: sets kernel_dir, and kernel_root to the root in which modules
+# for the kernel are built, empty for the host's.
 kernel_find() {
-	local suite=$1 host
-	host=$(host_suite)
-	[ "$suite" != host ] || suite=$host
-	case $suite in
-	"$host") ;;
-	bullseye|bookworm|trixie|trixie-backports)
-		die "kernel $suite: only the host's own suite ($host) can be used here" ;;
-	*)	die "kernel $suite: unknown; use host or the name of a Debian suite" ;;
-	esac
-
-	kernel_dir=$cache/kernels/$suite
-	[ -e "$kernel_dir" ] && return
+	local suite
+	if [ "$1" != host ]; then
+		suite_find "${1%%:*}"
+		suite_kernel "$(cut -s -d: -f2 <<<"$1")"
+		return
+	fi
+	suite=$(host_suite)
+	kernel_dir=$cache/kernels/$suite kernel_root=
+	[ ! -e "$kernel_dir" ] || return 0
 	need dpkg kmod xz-utils zstd binutils
 	cached "kernels/$suite" "kernel of Debian $suite" kernel_make "$kernel_dir"
 }
 
-# kernel_tools: what building a module in the kernel's kdir takes.
+# kernel_tools: what building a module in the host kernel's kdir takes.
 kernel_tools() {
 	need make libelf1 "$(sed -n 's/^CC *=.*\(gcc-[0-9]*\).*/\1/p' \
 		"$kernel_dir/kdir/.kernelvariables")"
 }
 
+# kernel_build DIR ARGUMENT...: make the external module in DIR.
+kernel_build() {
+	local dir=$1 release
+	shift
+	if [ -z "$kernel_root" ]; then
+		kernel_tools
+		make -C "$kernel_dir/kdir" M="$(realpath "$dir")" "$@"
+	else
+		release=$(cat "$kernel_dir/release")
+		"${chroot_run[@]}" "$kernel_root" "$dir" \
+			make -C "/lib/modules/$release/build" M=/mnt "$@"
+	fi
+}
+
 # kernel_make FINAL DIR: fill DIR, which will be moved to FINAL.
 kernel_make() {
-	local final=$1 dir=$2 root=$2/root image headers modules release
+	local final=$1 dir=$2 root=$2/root image headers release
 	image=$(depends linux-image-amd64 'linux-image-[0-9].*')
 	headers=$(depends linux-headers-amd64 'linux-headers-[0-9].*')
 	if [ -z "$image" ] || [ -z "$headers" ]; then
@@ -46,16 +64,23 @@ kernel_make() {
 
 	release=${image#linux-image-}
 	release=${release%-unsigned}
-	modules=lib/modules/$release
-	[ -d "$root/$modules" ] || modules=usr/$modules
-	echo "$release" >"$dir/release"
-	ln -s "root/$modules" "$dir/modules"
+	kernel_fill "$dir" root "$release"
 	ln -s "root/usr/src/linux-headers-$release" "$dir/kdir"
-	depmod -b "$root/${modules%lib/modules/*}" "$release"
+	depmod -b "$(realpath "$dir/modules/../../..")" "$release"
 
 	# The headers' top Makefile names its other half by absolute path.
 	sed -i "s|/usr/src/|$final/root/usr/src/|" "$dir/kdir/Makefile"
-	kernel_unpack "$root/boot/vmlinuz-$release" "$dir/image"
+}
+
+# kernel_fill DIR ROOT RELEASE: what every kernel's directory has. ROOT is where
+# its packages are, as seen from DIR.
+kernel_fill() {
+	local dir=$1 root=$2 release=$3 modules=lib/modules/$3
+	mkdir -p "$dir"
+	[ -d "$dir/$root/$modules" ] || modules=usr/$modules
+	echo "$release" >"$dir/release"
+	ln -s "$root/$modules" "$dir/modules"
+	kernel_unpack "$dir/$root/boot/vmlinuz-$release" "$dir/image"
 }
 
 # kernel_unpack BZIMAGE OUT: the ELF kernel inside, which QEMU enters by its PVH

@@ -331,7 +331,10 @@ test_bad_usage() {
 	vm 2 run --no-such-option 1 -- true
 	vm 2 run true
 	vm 2 shell -- true
-	vm 1 kdir --kernel no-such-suite
+	vm 1 krelease --kernel no-such-suite
+	vm 2 krelease --no-such-option
+	vm 2 kdir --kernel host
+	vm 2 kbuild "$dir"
 	vm 125 run --cards 0 --kernel-image "$dir/none" -- true
 	vm 0 help
 }

@@ -1,0 +1,68 @@
+# shellcheck shell=bash disable=SC2016,SC2034,SC2154 # the roots' shells, and variables of other parts
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Debian in a root directory, for what the host's own release does not have.
+
+# root_make DIR SUITE SCRIPT [ARGUMENT...]: make a root of the suite in DIR and
+# have its shell run SCRIPT in it, to install what the root is for. A suite of
+# backports is its release with backports preferred in everything.
+root_make() {
+	local dir=$1 suite=$2 script=$3 mirror proxy
+	shift 3
+	mirror=$(host_mirror)
+	proxy=$(apt-config dump --format '%v' Acquire::http::Proxy)
+	mkdir -p "$dir"
+	# Through a tar, so that all files belong to whoever owns the cache, and
+	# in a mount namespace, so that no interruption leaves mounts behind.
+	# A mirror may be a frozen one: Valid-Until is not checked.
+	namespaced mmdebstrap --quiet --variant=apt \
+		--aptopt='Acquire::Check-Valid-Until "false"' \
+		--aptopt='Acquire::Retries "3"' \
+		${proxy:+"--aptopt=Acquire::http::Proxy \"$proxy\""} \
+		--aptopt='APT::Install-Recommends "false"' \
+		--dpkgopt=force-unsafe-io \
+		--dpkgopt='path-exclude=/usr/share/doc/*' \
+		--dpkgopt='path-exclude=/usr/share/man/*' \
+		--dpkgopt='path-exclude=/usr/share/locale/*' \
+		--customize-hook="$(root_hook "$suite" "$mirror" "$script" "$@")" \
+		--customize-hook='rm -rf "$1"/var/lib/apt/lists/* "$1"/var/cache/apt/*' \
+		"${suite%-backports}" - "$mirror" 2>"$dir/log" |
+		tar -x -C "$dir" --no-same-owner --exclude='./dev/*' || {
+		tail -n 30 "$dir/log" >&2
+		return 1
+	}
+	rm -f "$dir/log"
+}
+
+# The commands that make the one suite out of the other, and run the script.
+root_hook() {
+	local suite=$1 mirror=$2
+	shift 2
+	if [ "$suite" != "${suite%-backports}" ]; then
+		echo "echo 'deb $mirror $suite main' >\"\$1/etc/apt/sources.list.d/backports.list\""
+		echo "echo 'APT::Default-Release \"$suite\";' >\"\$1/etc/apt/apt.conf.d/backports\""
+		echo 'chroot "$1" apt-get -q update >&2'
+	fi
+	printf 'chroot "$1" sh -euc %s >&2\n' "$(quote "$1" sh "${@:2}")"
+}
+
+# Root needs a mount namespace only; mmdebstrap makes its own for others.
+namespaced() {
+	if [ "$(id -u)" -eq 0 ]; then
+		unshare --mount "$@"
+	else
+		"$@"
+	fi
+}
+
+# root_need: what making and entering a root takes.
+root_need() {
+	need mmdebstrap
+	[ "$(id -u)" -eq 0 ] || need uidmap
+}
+
+# "${chroot_run[@]}" ROOT DIR COMMAND...: see chroot.sh. The mounts are in a
+# namespace that ends with the command, so they cannot outlive it.
+chroot_run=(unshare --mount "$here/chroot.sh")
+[ "$(id -u)" -eq 0 ] ||
+	chroot_run=(unshare --user --map-root-user --mount "$here/chroot.sh")
