@@ -11,8 +11,12 @@ VM_KERNEL ?= host
 PREFIX ?= /usr/local
 
 VM := tools/vm/vm
-VM_KDIR = $$($(VM) kdir --kernel $(VM_KERNEL))
-VM_MODULE = build/module/$$($(VM) krelease --kernel $(VM_KERNEL))/vta.ko
+VM_KDIR = $$($(VM) kdir)
+VM_MODULE = $(call vm-module-of,$(VM_KERNEL))
+# $(call vm-module-of,KERNEL)
+vm-module-of = build/module/$$($(VM) krelease --kernel $(1))/vta.ko
+# A kernel that has udmabuf, which others' memory comes from. The host's may not.
+UDMABUF_KERNEL := trixie
 
 # What the commands need on a Debian machine, by package name.
 BUILD_PACKAGES := gcc libc6-dev pkg-config libjson-c-dev libudev-dev libpci-dev
@@ -50,6 +54,9 @@ userspace: $(LIB_SO) $(LIB_A) $(OPS_A) $(DRIVER_SO) $(DRIVER_A) $(VTACTL_BIN) $(
 
 # The module is built from a copy for each kernel, so that builds for several
 # kernels do not overwrite each other and the sources stay clean.
+# $(call module-copy,RELEASE): sets dir in the shell
+module-copy = dir='$(CURDIR)'/build/module/$(1); mkdir -p "$$dir"; cp -pru Kbuild kmod uapi "$$dir"
+
 .PHONY: module
 module:
 	@set -e; \
@@ -57,16 +64,18 @@ module:
 		echo "no kernel headers in $(KDIR): install linux-headers-$$(uname -r) or say KDIR=" >&2; \
 		exit 1; }; \
 	release=$$(sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' '$(KDIR)/include/generated/utsrelease.h'); \
-	dir=$(CURDIR)/build/module/$$release; \
-	mkdir -p "$$dir"; \
-	cp -pru Kbuild kmod uapi "$$dir"; \
+	$(call module-copy,$$release); \
 	$(MAKE) $(if $(V),,-s) -C '$(KDIR)' M="$$dir" W=1 modules; \
 	echo "build/module/$$release/vta.ko"
 
+# Kernels of other suites have compilers of their own, which the harness knows.
 .PHONY: vm-module
 vm-module:
-	@$(VM) setup --kernel $(VM_KERNEL)
-	@$(QUIETLY) module KDIR=$(VM_KDIR)
+	@set -e; \
+	$(VM) setup --kernel $(VM_KERNEL); \
+	$(call module-copy,$$($(VM) krelease --kernel $(VM_KERNEL))); \
+	$(VM) kbuild "$$dir" --kernel $(VM_KERNEL) $(if $(V),,-s) W=1 modules; \
+	echo "$${dir#$(CURDIR)/}/vta.ko"
 
 .PHONY: build-deps test-deps
 build-deps:
@@ -91,6 +100,7 @@ vm: build-deps
 check: test-deps
 	@echo 'building everything, and the tests'
 	@$(QUIETLY) vm-module userspace check-programs
+	@$(QUIETLY) vm-module VM_KERNEL=$(UDMABUF_KERNEL)
 	@tests/run -j 2 \
 		"static=tests/static $(VM_KDIR) $$($(VM) source)" \
 		"vm-harness=tools/vm/test.sh" \
@@ -100,6 +110,8 @@ check: test-deps
 		"selftests=tests/selftests/run.sh $(VM_MODULE)" \
 		"bench=tests/bench/run.sh --quick $(PARTS) $(VM_MODULE)" \
 		"runtime=tests/runtime/run.sh $(VM_MODULE)" \
+		"selftests-$(UDMABUF_KERNEL)=VM_KERNEL=$(UDMABUF_KERNEL) tests/selftests/run.sh \
+			$(call vm-module-of,$(UDMABUF_KERNEL)) dmabuf" \
 		"demo=tests/demo/run.sh $(VM_MODULE)"
 
 .PHONY: check-programs

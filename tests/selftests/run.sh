@@ -7,6 +7,7 @@
 #   tests/selftests/run.sh VTA.KO [BOOT...]
 #
 # BOOT is main, variants, iommu, memory or isolation; all of them if none is given.
+# Or dmabuf, the part of memory that needs a kernel with udmabuf to be complete.
 # VM_KERNEL says which kernel, as tools/vm/vm --kernel. TESTS="vta_wait ..." runs
 # only these in the boots main and isolation.
 set -euo pipefail
@@ -17,7 +18,7 @@ vm=$top/tools/vm/vm
 built=$top/build/tests/selftests
 
 if [ $# -lt 1 ] || [ ! -f "$1" ]; then
-	sed -n '4,11s/^# \{0,1\}//p' "$0" >&2
+	sed -n '4,12s/^# \{0,1\}//p' "$0" >&2
 	exit 2
 fi
 module=$(realpath "$1")
@@ -113,6 +114,10 @@ boot_memory() {
 	boot bounce --timeout 100 --module vgem --append swiotlb=force -- vta_bounce
 }
 
+boot_dmabuf() {
+	boot dmabuf --timeout 200 --cards 2 --module vgem -- vta_dmabuf
+}
+
 # Attacks on a victim that computes. The kernel clears no memory that it is not
 # asked to clear.
 boot_isolation() {
@@ -128,6 +133,7 @@ for name in "${boots[@]}"; do
 	variants)	boot_variants ;;
 	iommu)		boot_iommu ;;
 	memory)		boot_memory ;;
+	dmabuf)		boot_dmabuf ;;
 	isolation)	boot_isolation ;;
 	*)		echo "run.sh: no boot $name" >&2; exit 2 ;;
 	esac
