@@ -11,6 +11,7 @@
 
 #include "buf.h"
 #include "dev.h"
+#include "trace.h"
 
 int vtadev_buf_alloc_at(struct vtadev *dev, size_t size, unsigned int flags,
 			size_t align, uint32_t addr, struct vtadev_buf **out)
@@ -44,6 +45,7 @@ int vtadev_buf_alloc_at(struct vtadev *dev, size_t size, unsigned int flags,
 	buf->addr = (uint32_t)req.addr;
 	buf->handle = req.handle;
 	atomic_init(&buf->ptr, 0);
+	buf->traced = trace_wanted() && trace_buf_add(buf);
 	*out = buf;
 	return 0;
 }
@@ -83,6 +85,7 @@ int vtadev_buf_pin(struct vtadev *dev, void *ptr, size_t size, unsigned int flag
 	buf->addr = (uint32_t)req.addr;
 	buf->handle = req.handle;
 	atomic_init(&buf->ptr, (uintptr_t)ptr);
+	buf->traced = trace_wanted() && trace_buf_add(buf);
 	*out = buf;
 	return 0;
 }
@@ -94,6 +97,8 @@ void vtadev_buf_free(struct vtadev_buf *buf)
 
 	if (!buf)
 		return;
+	if (buf->traced)
+		trace_buf_del(buf);
 	ptr = atomic_load_explicit(&buf->ptr, memory_order_acquire);
 	if (ptr && buf->map_size)
 		munmap((void *)ptr, buf->map_size);

@@ -25,6 +25,7 @@ struct vtadev_buf {
 	int map_fd;
 	unsigned int flags;		/* VTADEV_* */
 	bool imported;
+	bool traced;			/* known to the trace */
 	bool cpu_readonly;		/* the dma-buf may only be read */
 	uint32_t addr;
 	uint32_t handle;

@@ -12,6 +12,7 @@
 #include "dev.h"
 #include "queue.h"
 #include "status.h"
+#include "trace.h"
 
 static size_t ring_size(const struct vtadev_queue *queue)
 {
@@ -110,14 +111,18 @@ int vtadev_queue_create(struct vtadev *dev, const struct vtadev_queue_opts *opts
 		free_queue(queue);
 		return err;
 	}
+	queue->trace = trace_open(queue);
 	*out = queue;
 	return 0;
 }
 
 void vtadev_queue_destroy(struct vtadev_queue *queue)
 {
-	if (queue)
-		free_queue(queue);
+	if (!queue)
+		return;
+	if (queue->trace)
+		trace_close(queue->trace);
+	free_queue(queue);
 }
 
 /* Descriptor number k, from 1, is at index (k - 1) mod entries. */
@@ -160,6 +165,8 @@ int vtadev_submit(struct vtadev_queue *queue, const struct vta_desc *descs,
 		return -EAGAIN;
 
 	copy_to_ring(queue, submitted, descs, n);
+	if (__builtin_expect(!!queue->trace, 0))
+		trace_submit(queue->trace, submitted, n, now.seq);
 	submitted += n;
 	/* Before the doorbell: whoever sees it completed must see it submitted. */
 	atomic_store_explicit(&queue->submitted, submitted, memory_order_release);

@@ -23,6 +23,7 @@ struct vtadev_queue {
 	struct vta_desc *ring;
 	const struct vta_status_page *status;
 	volatile uint32_t *doorbell;
+	struct trace *trace;			/* NULL: not traced */
 	size_t page;				/* bytes mapped of each of the two */
 	atomic_uint_least64_t submitted;	/* written by the submitting thread */
 	atomic_uint_least64_t seen;		/* completed, by the last look */

@@ -51,7 +51,8 @@
  *			and open again
  *	-ENOTTY		that file is not a VTA card
  *
- * THREADS. There is no global state. Functions of a struct vtadev or struct
+ * THREADS. There is no global state (but a trace, if the environment asks for
+ * one by VTADEV_TRACE: docs/tracing.md). Functions of a struct vtadev or struct
  * vtadev_buf may be called by several threads at once, except those that free
  * what they are given: nobody may use it meanwhile or after. One thread at a
  * time submits to a queue (vtadev_submit(), vtadev_kick(), copies, fills,

@@ -205,6 +205,7 @@ int fake_setup(void **state)
 	fake.ring = map_at(RING_AT, RING_BYTES);
 	fake.status = map_at(STATUS_AT, PAGE);
 	fake.doorbell = map_at(DOORBELL_AT, PAGE);
+	fake.memory = map_at(BUFFER_AT, BUFFER_BYTES);
 	fake.info = (struct vta_info){
 		.contract = 0x00010000,
 		.abi = VTA_ABI_VERSION,
@@ -237,6 +238,7 @@ int fake_teardown(void **state)
 	munmap(fake.ring, RING_BYTES);
 	munmap(fake.status, PAGE);
 	munmap(fake.doorbell, PAGE);
+	munmap(fake.memory, BUFFER_BYTES);
 	close(fake.fd);
 	return fake.buffers || fake.queues;	/* a leak fails the test */
 }

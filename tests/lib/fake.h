@@ -23,6 +23,7 @@ struct fake {
 	struct vta_desc *ring;
 	struct vta_status_page *status;
 	uint32_t *doorbell;
+	void *memory;				/* of the one buffer there can be */
 
 	/* What the driver saw last, and how often it was called. */
 	unsigned int calls;
