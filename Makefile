@@ -43,6 +43,7 @@ include libvtadev/driver/build.mk
 include tools/vta-emu/build.mk
 include tools/vtactl/build.mk
 include examples/digits/build.mk
+include udev/build.mk
 include tests/emu/build.mk
 include tests/lib/build.mk
 include tests/selftests/build.mk
@@ -112,10 +113,11 @@ check: test-deps
 		"runtime=tests/runtime/run.sh $(VM_MODULE)" \
 		"selftests-$(UDMABUF_KERNEL)=VM_KERNEL=$(UDMABUF_KERNEL) tests/selftests/run.sh \
 			$(call vm-module-of,$(UDMABUF_KERNEL)) dmabuf" \
+		"udev=tests/udev/run.sh $(VM_MODULE) $(UDEV_RULES) $(UDEV_GROUP)" \
 		"demo=tests/demo/run.sh $(VM_MODULE)"
 
 .PHONY: check-programs
-check-programs: $(EMU_ASAN_BIN) $(EMU_TESTS) $(LIB_TESTS) $(OPS_TESTS) \
+check-programs: $(EMU_ASAN_BIN) $(UDEV_RULES) $(EMU_TESTS) $(LIB_TESTS) $(OPS_TESTS) \
 		$(DIGITS_TESTS) $(SELFTESTS) $(BENCH_BINS) \
 		$(RUNTIME_VM_TESTS)
 
@@ -126,7 +128,7 @@ bench: build-deps
 	@tests/bench/run.sh $(PARTS) $(VM_MODULE)
 
 .PHONY: install
-install: userspace install-lib install-driver
+install: userspace install-lib install-driver install-udev
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(VTACTL_BIN) $(EMU_BIN) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(OPS_A) $(DESTDIR)$(PREFIX)/lib

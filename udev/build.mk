@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Rules for the nodes. They belong to the group render, as those of other
+# accelerators; a system without it gets a group of its own, vta, by
+# udev/vta.sysusers.
+
+UDEV_GROUP ?= $(shell getent group render >/dev/null && echo render || echo vta)
+UDEV_RULES := build/udev/60-vta.rules
+UDEV_DIR ?= /lib/udev/rules.d
+SYSUSERS_DIR ?= /usr/lib/sysusers.d
+
+$(UDEV_RULES): udev/60-vta.rules.in FORCE
+	@mkdir -p $(@D)
+	@sed 's|@GROUP@|$(UDEV_GROUP)|' $< > $@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+.PHONY: install-udev
+install-udev: $(UDEV_RULES)
+	install -d $(DESTDIR)$(UDEV_DIR) $(DESTDIR)$(SYSUSERS_DIR)
+	install -m 644 $(UDEV_RULES) $(DESTDIR)$(UDEV_DIR)
+	if [ '$(UDEV_GROUP)' = vta ]; then \
+		install -m 644 udev/vta.sysusers $(DESTDIR)$(SYSUSERS_DIR)/vta.conf; fi
