@@ -4,12 +4,13 @@
 #include "bus.h"
 
 int bus_init(struct bus *bus, const struct card_ops *ops, void *priv,
-	     struct counters *counters, pthread_mutex_t *lock)
+	     struct counters *counters, struct inject *inject, pthread_mutex_t *lock)
 {
 	*bus = (struct bus) {
 		.ops = ops,
 		.priv = priv,
 		.counters = counters,
+		.inject = inject,
 		.lock = lock,
 	};
 	return -pthread_cond_init(&bus->changed, NULL);
@@ -20,18 +21,25 @@ void bus_destroy(struct bus *bus)
 	pthread_cond_destroy(&bus->changed);
 }
 
-void bus_irq(struct bus *bus, uint32_t vector)
+static void bus_irq_once(struct bus *bus, uint32_t vector)
 {
 	int ret = -EPERM;
 
-	if (vector >= CARD_VECTORS_MAX)
-		return;
 	if (bus_epoch_on(bus_epoch(bus)))
 		ret = bus->ops->irq(bus->priv, vector);
 	if (ret == -EPERM)
 		bus->pending[vector / 64] |= 1ull << vector % 64;
 	else if (!ret)
 		counter_add(bus->counters, VTA_COUNTER_INTERRUPTS, 1);
+}
+
+void bus_irq(struct bus *bus, uint32_t vector)
+{
+	if (vector >= CARD_VECTORS_MAX || inject_take(bus->inject, INJECT_IRQ_LOST))
+		return;
+	bus_irq_once(bus, vector);
+	if (inject_take(bus->inject, INJECT_IRQ_TWICE))
+		bus_irq_once(bus, vector);
 }
 
 void bus_drop_irqs(struct bus *bus)
@@ -47,7 +55,7 @@ static void bus_send_pending(struct bus *bus)
 
 		if (bus->pending[v / 64] & bit) {
 			bus->pending[v / 64] &= ~bit;
-			bus_irq(bus, v);
+			bus_irq_once(bus, v);
 		}
 	}
 }
@@ -99,24 +107,32 @@ static int bus_count(struct bus *bus, int ret, enum vta_counter counter, size_t 
 
 int bus_read(struct bus *bus, uint64_t addr, void *buf, size_t len)
 {
+	if (inject_take(bus->inject, INJECT_DMA_ABORT))
+		return -EIO;
 	return bus_count(bus, bus->ops->read(bus->priv, addr, buf, len),
 			 VTA_COUNTER_DMA_READ_BYTES, len);
 }
 
 int bus_write(struct bus *bus, uint64_t addr, const void *buf, size_t len)
 {
+	if (inject_take(bus->inject, INJECT_DMA_ABORT))
+		return -EIO;
 	return bus_count(bus, bus->ops->write(bus->priv, addr, buf, len),
 			 VTA_COUNTER_DMA_WRITE_BYTES, len);
 }
 
 int bus_read64(struct bus *bus, uint64_t addr, uint64_t *val)
 {
+	if (inject_take(bus->inject, INJECT_DMA_ABORT))
+		return -EIO;
 	return bus_count(bus, bus->ops->read64(bus->priv, addr, val),
 			 VTA_COUNTER_DMA_READ_BYTES, sizeof(*val));
 }
 
 int bus_write64(struct bus *bus, uint64_t addr, uint64_t val)
 {
+	if (inject_take(bus->inject, INJECT_DMA_ABORT))
+		return -EIO;
 	return bus_count(bus, bus->ops->write64(bus->priv, addr, val),
 			 VTA_COUNTER_DMA_WRITE_BYTES, sizeof(val));
 }

@@ -11,16 +11,19 @@
 #ifndef VTA_EMU_BUS_H
 #define VTA_EMU_BUS_H
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
 #include "card.h"
 #include "counters.h"
+#include "inject.h"
 
 struct bus {
 	const struct card_ops *ops;
 	void *priv;
 	struct counters *counters;
+	struct inject *inject;
 	pthread_mutex_t *lock;	/* the card's; protects what follows */
 	pthread_cond_t changed;	/* the epoch, or somebody's give_up */
 	atomic_uint epoch;	/* written with the lock, read without */
@@ -28,7 +31,7 @@ struct bus {
 };
 
 int bus_init(struct bus *bus, const struct card_ops *ops, void *priv,
-	     struct counters *counters, pthread_mutex_t *lock);
+	     struct counters *counters, struct inject *inject, pthread_mutex_t *lock);
 void bus_destroy(struct bus *bus);
 
 /* With the lock held. */
@@ -68,6 +71,10 @@ static inline void bus_begin(struct bus *bus)
 
 static inline void *bus_at(struct bus *bus, uint64_t addr, size_t *len, bool write, int *err)
 {
+	if (inject_take(bus->inject, INJECT_DMA_ABORT)) {
+		*err = -EIO;
+		return NULL;
+	}
 	return bus->ops->at(bus->priv, addr, len, write, err);
 }
 

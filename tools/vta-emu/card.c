@@ -47,10 +47,11 @@ void card_release_clock(struct card *card)
 
 bool card_serving(const struct card *card)
 {
-	return card->enable && !card->fatal && !atomic_load(&card->resetting);
+	return card->enable && !card->fatal && !atomic_load(&card->resetting) &&
+	       !inject_on(&card->inject, INJECT_HANG_ALL);
 }
 
-static void wake_all(struct card *card)
+void card_wake(struct card *card)
 {
 	for (unsigned int i = 0; i < card->config.queues; i++)
 		queue_set_add(&card->kicked, i);
@@ -66,7 +67,7 @@ void card_set_enable(struct card *card, bool enable)
 		return;
 	card->enable = enable;
 	if (enable)
-		wake_all(card);
+		card_wake(card);
 }
 
 uint32_t card_status(const struct card *card)
@@ -111,13 +112,14 @@ void card_set_bus(struct card *card, bool on)
 void card_begin_reset(struct card *card, bool flr)
 {
 	atomic_store(&card->resetting, true);
+	card->stuck = inject_take(&card->inject, flr ? INJECT_FLR_STUCK : INJECT_RESET_STUCK);
 	card->flr |= flr;
 	for (unsigned int i = 0; i < card->config.queues; i++) {
 		card->queues[i].armed = false;
 		atomic_store(&card->queues[i].give_up, true);
 	}
 	bus_drop_irqs(&card->bus);
-	wake_all(card);
+	card_wake(card);
 }
 
 static void reset_engines(struct card *card)
@@ -163,6 +165,12 @@ void card_finish_reset(struct card *card)
 {
 	while (!engines_idle(card))
 		pthread_cond_wait(&card->engine_idle, &card->lock);
+	inject_reset(&card->inject);
+	if (inject_take(&card->inject, INJECT_RESET_SLOW)) {
+		pthread_mutex_unlock(&card->lock);
+		inject_sleep_ms(&card->inject, INJECT_RESET_SLOW);
+		pthread_mutex_lock(&card->lock);
+	}
 	reset_registers(card);
 	reset_engines(card);
 	mmu_invalidate_all(&card->mmu);
@@ -172,7 +180,8 @@ void card_finish_reset(struct card *card)
 	else
 		counter_add(&card->counters, VTA_COUNTER_RESETS, 1);
 	card->flr = false;
-	card->generation++;
+	if (!inject_take(&card->inject, INJECT_GENERATION_SAME))
+		card->generation++;
 	atomic_store(&card->resetting, false);
 	log_debug("reset done, generation %u", card->generation);
 }
@@ -303,7 +312,8 @@ int card_new(struct card **out, const struct card_config *config,
 	ret = make_mem(card);
 	if (ret)
 		goto out_mem;
-	ret = bus_init(&card->bus, ops, priv, &card->counters, &card->lock);
+	ret = bus_init(&card->bus, ops, priv, &card->counters, &card->inject,
+		       &card->lock);
 	if (ret)
 		goto out_mem;
 	ret = mmu_init(&card->mmu, &card->bus, &card->counters, card->mem, config->mem_size);
@@ -338,6 +348,7 @@ void card_free(struct card *card)
 {
 	if (!card)
 		return;
+	inject_clear(card);
 	stop_threads(card, 1 + DESC_ENGINES);
 	core_free(card->core);
 	mmu_destroy(&card->mmu);
@@ -355,6 +366,11 @@ void *card_mem(struct card *card)
 int card_mem_fd(struct card *card)
 {
 	return card->mem_fd;
+}
+
+struct inject *card_inject(struct card *card)
+{
+	return &card->inject;
 }
 
 /* ---- For people ---- */

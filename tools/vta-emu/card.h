@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "core.h"
+#include "inject.h"
 #include "vta_regs.h"
 
 #define CARD_DOORBELL_SHIFT	16
@@ -95,6 +96,9 @@ void card_set_bus(struct card *card, bool on);
 
 /* Function Level Reset or hot reset. It begins here; STATUS.READY ends it. */
 void card_reset(struct card *card);
+
+/* What the card is to do wrong (inject.h). */
+struct inject *card_inject(struct card *card);
 
 /* ---- for people: what the card is doing ---- */
 

@@ -201,7 +201,7 @@ int ctl_new(struct ctl **out, const char *path, struct vfu *srv, struct card *ca
 	if (!ctl)
 		return -ENOMEM;
 	ctl->srv = srv;
-	ctl->target = (struct ctl_target) { card, pci };
+	ctl->target = (struct ctl_target) { card, pci, srv };
 	for (unsigned int i = 0; i < CLIENTS; i++)
 		ctl->clients[i] = (struct client) { .ctl = ctl, .fd = -1 };
 	ctl->path = strdup(path);

@@ -33,21 +33,21 @@ static void put_queue(json *to, const char *key, int n)
 	json_object_object_add(to, key, n < 0 ? NULL : json_object_new_int(n));
 }
 
-/* ---- Verbs: each adds to the reply; arg is empty if the verb takes none ---- */
+/* ---- Verbs: each adds to the reply; args end with NULL ---- */
 
-static void do_counters(const struct ctl_target *target, const char *arg, json *reply)
+static void do_counters(const struct ctl_target *target, char **args, json *reply)
 {
 	json *counters = json_object_new_object();
 
-	(void)arg;
+	(void)args;
 	for (unsigned int i = 0; i < VTA_COUNTERS; i++)
 		put_num(counters, counter_name(i), card_counter(target->card, i));
 	json_object_object_add(reply, "counters", counters);
 }
 
-static void do_clear(const struct ctl_target *target, const char *arg, json *reply)
+static void do_clear(const struct ctl_target *target, char **args, json *reply)
 {
-	(void)arg;
+	(void)args;
 	(void)reply;
 	card_counters_clear(target->card);
 }
@@ -100,12 +100,12 @@ static json *queue_state(struct card *card, unsigned int n)
 	return to;
 }
 
-static void do_state(const struct ctl_target *target, const char *arg, json *reply)
+static void do_state(const struct ctl_target *target, char **args, json *reply)
 {
 	json *queues = json_object_new_array(), *contexts = json_object_new_array();
 	struct card_info info;
 
-	(void)arg;
+	(void)args;
 	card_info(target->card, &info);
 	put_bool(reply, "ready", info.ready);
 	put_bool(reply, "fatal", info.fatal);
@@ -153,15 +153,15 @@ static void put_times(json *reply, double least, double median)
 }
 
 /* Keeps the server's thread, and with it register accesses, waiting. */
-static void do_memcpy(const struct ctl_target *target, const char *arg, json *reply)
+static void do_memcpy(const struct ctl_target *target, char **args, json *reply)
 {
 	unsigned long bytes;
 	double least, median;
 	char *end;
 
 	(void)target;
-	bytes = strtoul(arg, &end, 10);
-	if (*arg < '0' || *arg > '9' || *end || !bytes || bytes > MEMCPY_TIME_MAX)
+	bytes = strtoul(args[0], &end, 10);
+	if (*args[0] < '0' || *args[0] > '9' || *end || !bytes || bytes > MEMCPY_TIME_MAX)
 		fail(reply, "memcpy wants a number of bytes from 1 to 67108864");
 	else if (memcpy_time(bytes, &least, &median))
 		fail(reply, "no memory");
@@ -170,7 +170,7 @@ static void do_memcpy(const struct ctl_target *target, const char *arg, json *re
 }
 
 /* The same with the very bytes that a COPY moves. */
-static void do_memcpy_of(const struct ctl_target *target, const char *arg, json *reply)
+static void do_memcpy_of(const struct ctl_target *target, char **args, json *reply)
 {
 	/* Rows of pages that begin in the midst of one, on both sides. */
 	const size_t max = 2 * (MEMCPY_TIME_MAX / VTA_PAGE_SIZE + 1);
@@ -180,7 +180,7 @@ static void do_memcpy_of(const struct ctl_target *target, const char *arg, json 
 	size_t count;
 	char more;
 
-	if (sscanf(arg, "%" SCNu32 ",%" SCNx32 ",%" SCNx32 ",%" SCNu32 "%c", &copy.context,
+	if (sscanf(args[0], "%" SCNu32 ",%" SCNx32 ",%" SCNx32 ",%" SCNu32 "%c", &copy.context,
 		   &copy.dst, &copy.src, &copy.bytes, &more) != 4 ||
 	    copy.context >= VTA_CONTEXTS_MAX || !copy.bytes || copy.bytes > MEMCPY_TIME_MAX) {
 		fail(reply, "memcpy-of wants CONTEXT,DST,SRC,BYTES, bytes from 1 to 67108864");
@@ -202,31 +202,94 @@ static void do_memcpy_of(const struct ctl_target *target, const char *arg, json 
 	free(pieces);
 }
 
-static void do_help(const struct ctl_target *target, const char *arg, json *reply);
+static void put_injected(json *injected, const struct inject *inject, enum inject_kind kind)
+{
+	const uint64_t count = atomic_load(&inject->kinds[kind].count);
+	json *to;
+
+	if (!inject_on(inject, kind) && !count)
+		return;
+	to = json_object_new_object();
+	put_bool(to, "on", inject_on(inject, kind));
+	put_num(to, "count", count);
+	json_object_object_add(injected, inject_name(kind), to);
+}
+
+static void do_injected(const struct ctl_target *target, char **args, json *reply)
+{
+	json *injected = json_object_new_object();
+
+	(void)args;
+	for (unsigned int i = 0; i < INJECT_KINDS; i++)
+		put_injected(injected, card_inject(target->card), i);
+	json_object_object_add(reply, "injected", injected);
+}
+
+static void do_kinds(const struct ctl_target *target, char **args, json *reply)
+{
+	json *to = json_object_new_object();
+
+	(void)target;
+	(void)args;
+	for (unsigned int i = 0; i < INJECT_KINDS; i++)
+		put_str(to, inject_name(i), inject_help(i));
+	json_object_object_add(reply, "kinds", to);
+}
+
+static void do_inject(const struct ctl_target *target, char **args, json *reply)
+{
+	struct inject_order order;
+	const char *error;
+
+	if (!strcmp(args[0], "clear") && !args[1]) {
+		inject_clear(target->card);
+		vfu_set_absence(target->srv, PCI_PRESENT);
+		return;
+	}
+	error = inject_parse(&order, args[0], args[1]);
+	if (error) {
+		fail(reply, error);
+		return;
+	}
+	inject_start(target->card, &order);
+	if (order.kind == INJECT_GONE)
+		vfu_set_absence(target->srv, PCI_ABSENT);
+	else if (order.kind == INJECT_CONFIG_GONE)
+		vfu_set_absence(target->srv, PCI_NO_CONFIG);
+}
+
+static void do_help(const struct ctl_target *target, char **args, json *reply);
+
+#define ARGS_MAX	2
 
 static const struct verb {
 	const char *name;
 	const char *help;
-	void (*fn)(const struct ctl_target *target, const char *arg, json *reply);
-	bool has_arg;
+	void (*fn)(const struct ctl_target *target, char **args, json *reply);
+	unsigned int args_min;
+	unsigned int args_max;
 } verbs[] = {
-	{ "counters",	"all debug counters, by name", do_counters, false },
-	{ "clear",	"set them all to zero", do_clear, false },
-	{ "state",	"the card, its engines, the queues and contexts in use", do_state, false },
-	{ "memcpy",	"BYTES: how many ns such a memcpy takes the emulator", do_memcpy, true },
+	{ "counters",	"all debug counters, by name", do_counters, 0, 0 },
+	{ "clear",	"set them all to zero", do_clear, 0, 0 },
+	{ "state",	"the card, its engines, the queues and contexts in use", do_state, 0, 0 },
+	{ "memcpy",	"BYTES: how many ns such a memcpy takes the emulator", do_memcpy, 1, 1 },
 	{ "memcpy-of",	"CONTEXT,DST,SRC,BYTES: the same of the bytes that a COPY would move",
-			do_memcpy_of, true },
-	{ "help",	"this", do_help, false },
+	  do_memcpy_of, 1, 1 },
+	{ "inject",	"KIND[=VALUE][@QUEUE][+SKIP] [TIMES]: break the contract so; or clear",
+	  do_inject, 1, 2 },
+	{ "kinds",	"what can be injected", do_kinds, 0, 0 },
+	{ "injected",	"what is on, and how often it has happened", do_injected, 0, 0 },
+	{ "help",	"this", do_help, 0, 0 },
 };
 
 #define VERBS	(sizeof(verbs) / sizeof(verbs[0]))
 
-static void do_help(const struct ctl_target *target, const char *arg, json *reply)
+static void do_help(const struct ctl_target *target, char **args, json *reply)
 {
 	json *help = json_object_new_object();
 
 	(void)target;
-	(void)arg;
+	(void)args;
 	for (unsigned int i = 0; i < VERBS; i++)
 		put_str(help, verbs[i].name, verbs[i].help);
 	json_object_object_add(reply, "verbs", help);
@@ -243,25 +306,48 @@ json *ctl_error(const char *text)
 	return reply;
 }
 
+/* How many there are; ARGS_MAX + 1 means too many. */
+static unsigned int split(char **args, char **save)
+{
+	unsigned int n = 0;
+
+	while (n <= ARGS_MAX) {
+		args[n] = strtok_r(NULL, " \t\r", save);
+		if (!args[n])
+			break;
+		n++;
+	}
+	return n;
+}
+
+static const char *check_args(const struct verb *verb, unsigned int n)
+{
+	if (n < verb->args_min)
+		return "this request takes an argument";
+	if (n <= verb->args_max)
+		return NULL;
+	if (verb->args_max > 1)
+		return "this request takes fewer arguments";
+	return verb->args_max ? "this request takes one argument" :
+				"this request takes no arguments";
+}
+
 json *ctl_answer(const struct ctl_target *target, char *line)
 {
-	static const char space[] = " \t\r";
-	char *save, *name = strtok_r(line, space, &save);
-	const char *arg;
+	char *save, *name = strtok_r(line, " \t\r", &save);
+	char *args[ARGS_MAX + 2] = { NULL };
+	const char *error;
 	json *reply;
 
 	for (unsigned int i = 0; name && i < VERBS; i++) {
 		if (strcmp(name, verbs[i].name))
 			continue;
-		arg = verbs[i].has_arg ? strtok_r(NULL, space, &save) : "";
-		if (!arg)
-			return ctl_error("this request takes an argument");
-		if (strtok_r(NULL, space, &save))
-			return ctl_error(verbs[i].has_arg ? "this request takes one argument" :
-							    "this request takes no arguments");
+		error = check_args(&verbs[i], split(args, &save));
+		if (error)
+			return ctl_error(error);
 		reply = json_object_new_object();
 		put_bool(reply, "ok", true);
-		verbs[i].fn(target, arg, reply);
+		verbs[i].fn(target, args, reply);
 		return reply;
 	}
 	return ctl_error("no such request, try help");

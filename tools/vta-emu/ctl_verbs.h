@@ -8,11 +8,12 @@
 #include <json-c/json.h>
 
 #include "card.h"
-#include "pci.h"
+#include "vfu.h"
 
 struct ctl_target {
 	struct card *card;
 	struct pci_cfg *pci;
+	struct vfu *srv;
 };
 
 /* @line is modified. Never NULL but when memory is short; the caller's to put. */

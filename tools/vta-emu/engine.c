@@ -204,6 +204,18 @@ static void spend(struct engine *engine, const struct queue *q, uint64_t cycles)
 	*due = UINT64_MAX;
 }
 
+/* The engine was told not to finish what it has. */
+static bool held(const struct engine *engine, const struct queue *q)
+{
+	const struct inject *inject = &engine->card->inject;
+
+	if (engine->card->exiting || atomic_load(&q->give_up))
+		return false;
+	return inject_on(inject, INJECT_HANG_ALL) ||
+	       inject_on(inject, engine->unit == DESC_COMPUTE ? INJECT_HANG_COMPUTE :
+								INJECT_HANG_COPY);
+}
+
 static void serve(struct engine *engine, struct queue *q)
 {
 	struct card *card = engine->card;
@@ -213,7 +225,11 @@ static void serve(struct engine *engine, struct queue *q)
 	engine->queue = q;
 	queue_begin(card, q);
 	q->phase = CARD_PHASE_EXECUTING;
+	while (held(engine, q))
+		pthread_cond_wait(&card->bus.changed, &card->lock);
 	pthread_mutex_unlock(&card->lock);
+	if (inject_take_queue(&card->inject, INJECT_SLOW_ENGINE, q->index))
+		inject_sleep_ms(&card->inject, INJECT_SLOW_ENGINE);
 	outcome = execute(card, q);
 	pthread_mutex_lock(&card->lock);
 	spend(engine, q, outcome.cycles);

@@ -117,6 +117,12 @@ static void serve(struct card *card, struct queue *q)
 	queue_release(card, q);
 }
 
+/* It was told to do nothing more. */
+static bool hung(const struct card *card)
+{
+	return card->stuck || inject_on(&card->inject, INJECT_HANG_ALL);
+}
+
 void *front_main(void *arg)
 {
 	struct card *card = arg;
@@ -125,11 +131,11 @@ void *front_main(void *arg)
 	while (!card->exiting) {
 		int n;
 
-		if (atomic_load(&card->resetting)) {
+		if (atomic_load(&card->resetting) && !card->stuck) {
 			card_finish_reset(card);
 			continue;
 		}
-		n = queue_set_next(&card->kicked, card->front_last);
+		n = hung(card) ? -1 : queue_set_next(&card->kicked, card->front_last);
 		if (n < 0) {
 			front_sleep(card);
 			continue;

@@ -2,7 +2,7 @@
 /*
  * struct card, for the files that make up the card: card.c (power, reset,
  * events), clock.c, regs.c (registers), queue.c and desc.c, front.c, engine.c (and
- * copy.c), mmu.c, bus.c.
+ * copy.c), mmu.c, bus.c, inject.c.
  *
  * Locks, in the order in which they are taken: card.lock; mmu.lock; whatever is
  * behind the card_ops.
@@ -16,6 +16,7 @@
 #include "card.h"
 #include "clock.h"
 #include "counters.h"
+#include "inject.h"
 #include "latch.h"
 #include "mmu.h"
 #include "queue.h"
@@ -62,6 +63,7 @@ struct card {
 	struct card_config config;
 	uint64_t power_on;	/* by the host's clock */
 	struct counters counters;
+	struct inject inject;
 	struct bus bus;
 	struct mmu mmu;
 	void *mem;
@@ -74,6 +76,7 @@ struct card {
 	/* Reset: begun by a register or card_reset(), done by the front end. */
 	atomic_bool resetting;	/* written with the lock, read without */
 	bool flr;		/* a reset that clears counters is among them */
+	bool stuck;		/* it does not end */
 	pthread_cond_t engine_idle;
 	uint32_t generation;
 
@@ -121,6 +124,8 @@ uint32_t card_status(const struct card *card);
 void card_set_event(struct card *card, uint32_t event, uint32_t enable);
 /* The card gives up: it could not write a status page. @event goes with it. */
 void card_set_fatal(struct card *card, uint32_t event);
+/* Everybody who waits looks again. */
+void card_wake(struct card *card);
 /* Serves queues or no longer does. */
 void card_set_enable(struct card *card, bool enable);
 

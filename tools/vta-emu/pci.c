@@ -18,6 +18,7 @@ struct pci_cfg {
 	uint8_t w1c[PCI_CFG_SIZE];	/* bits that writing 1 clears */
 	uint8_t sticky[PCI_CFG_SIZE];	/* bits that survive a reset */
 	uint64_t bar_size[PCI_NUM_BARS];
+	enum pci_absence absence;
 	unsigned int msi;
 	unsigned int msix;
 	uint8_t *last_cap;		/* the pointer that the next capability fills */
@@ -334,7 +335,10 @@ static void set_power(struct pci_cfg *cfg, unsigned int power)
 
 void pci_cfg_read(const struct pci_cfg *cfg, size_t off, void *buf, size_t len)
 {
-	memcpy(buf, cfg->data + off, len);
+	if (cfg->absence)
+		memset(buf, 0xff, len);
+	else
+		memcpy(buf, cfg->data + off, len);
 }
 
 unsigned int pci_cfg_write(struct pci_cfg *cfg, size_t off, const void *buf,
@@ -346,6 +350,8 @@ unsigned int pci_cfg_write(struct pci_cfg *cfg, size_t off, const void *buf,
 	bool flr = false;
 	size_t i;
 
+	if (cfg->absence)
+		return 0;
 	for (i = 0; i < len; i++) {
 		size_t at = off + i;
 		uint8_t mask = cfg->wmask[at];
@@ -400,9 +406,14 @@ unsigned int pci_power(const struct pci_cfg *cfg)
 	return get16(cfg, PCI_POS_PM + PCI_PM_CTRL) & PCI_PM_CTRL_STATE_MASK;
 }
 
+void pci_cfg_set_absence(struct pci_cfg *cfg, enum pci_absence absence)
+{
+	cfg->absence = absence;
+}
+
 bool pci_decodes(const struct pci_cfg *cfg)
 {
-	return pci_mem_space(cfg) && pci_power(cfg) == PCI_D0;
+	return pci_mem_space(cfg) && pci_power(cfg) == PCI_D0 && cfg->absence != PCI_ABSENT;
 }
 
 bool pci_mem_space(const struct pci_cfg *cfg)
@@ -417,7 +428,7 @@ bool pci_master(const struct pci_cfg *cfg)
 
 bool pci_may_dma(const struct pci_cfg *cfg)
 {
-	return pci_master(cfg) && pci_power(cfg) == PCI_D0;
+	return pci_master(cfg) && pci_power(cfg) == PCI_D0 && cfg->absence != PCI_ABSENT;
 }
 
 unsigned int pci_msi_count(const struct pci_cfg *cfg)

@@ -87,6 +87,15 @@ unsigned int pci_cfg_write(struct pci_cfg *cfg, size_t off, const void *buf,
  */
 unsigned int pci_cfg_reset(struct pci_cfg *cfg);
 
+/* For tests: what of the card does not answer. It keeps what it has. */
+enum pci_absence {
+	PCI_PRESENT,
+	PCI_NO_CONFIG,		/* config space: ones; writes are lost */
+	PCI_ABSENT,		/* nothing of it, and it asks for nothing */
+};
+
+void pci_cfg_set_absence(struct pci_cfg *cfg, enum pci_absence absence);
+
 /* Bytes of a BAR, 0 for one that does not exist (and for the high half). */
 uint64_t pci_bar_size(const struct pci_cfg *cfg, unsigned int bar);
 /* The bus address programmed into a BAR. */

@@ -113,22 +113,56 @@ static int put_start(struct card *card, struct queue *q)
 	return ret ?: bus_write64(&card->bus, q->status, q->seq);
 }
 
+/* What the status record is to say when a descriptor has completed. */
+static uint64_t told_seq(struct card *card, const struct queue *q)
+{
+	struct inject *inject = &card->inject;
+
+	if (inject_take_queue(inject, INJECT_SEQ_BACK, q->index))
+		return q->seq - inject_value(inject, INJECT_SEQ_BACK);
+	if (inject_take_queue(inject, INJECT_SEQ_JUMP, q->index))
+		return q->seq + 1 + inject_value(inject, INJECT_SEQ_JUMP);
+	return q->seq + 1;
+}
+
 static int put_done(struct card *card, struct queue *q)
 {
 	const uint64_t words[2] = { card_time(card), q->cycles_done };
 	int ret;
 
+	if (inject_take_queue(&card->inject, INJECT_STATUS_LOST, q->index))
+		return 0;
+	if (inject_take_queue(&card->inject, INJECT_STATE_WILD, q->index))
+		return put_state(card, q, inject_value(&card->inject, INJECT_STATE_WILD), 0);
+
 	static_assert(offsetof(struct vta_status, cycles) ==
 		      offsetof(struct vta_status, time) + sizeof(words[0]), "written as one");
 	ret = bus_write(&card->bus, q->status + offsetof(struct vta_status, time), words,
 			sizeof(words));
-	return ret ?: bus_write64(&card->bus, q->status, q->seq + 1);
+	return ret ?: bus_write64(&card->bus, q->status, told_seq(card, q));
+}
+
+/* Says that the queue has halted before the record says why. */
+static int put_torn(struct card *card, struct queue *q)
+{
+	int ret = put_state(card, q, VTA_QUEUE_HALTED, q->fault.reason);
+
+	pthread_mutex_unlock(&card->lock);
+	inject_sleep_ms(&card->inject, INJECT_STATUS_TORN);
+	pthread_mutex_lock(&card->lock);
+	return ret;
 }
 
 static int put_halt(struct card *card, struct queue *q)
 {
-	int ret;
+	int ret = 0;
 
+	if (inject_take_queue(&card->inject, INJECT_RECORD_WILD, q->index))
+		memset(&q->fault, 0xff, sizeof(q->fault));
+	if (inject_take_queue(&card->inject, INJECT_STATUS_TORN, q->index))
+		ret = put_torn(card, q);
+	if (ret)
+		return ret;
 	ret = bus_write(&card->bus, q->status + offsetof(struct vta_status_page, fault),
 			&q->fault, sizeof(q->fault));
 	return ret ?: put_state(card, q, VTA_QUEUE_HALTED, q->fault.reason);
@@ -239,6 +273,8 @@ void queue_settle(struct card *card, struct queue *q)
 
 static void queue_stop(struct card *card, struct queue *q, bool abort)
 {
+	if (inject_take_queue(&card->inject, INJECT_STOP_NEVER, q->index))
+		return;
 	q->enable = false;
 	if (q->state == VTA_QUEUE_DISABLED)
 		return;
@@ -292,6 +328,8 @@ bool queue_ctrl(struct card *card, struct queue *q, uint32_t val)
 		return true;
 	if (!startable(card, q))
 		return false;
+	if (inject_take_queue(&card->inject, INJECT_START_NEVER, q->index))
+		return true;
 	queue_start(card, q);
 	return true;
 }
@@ -302,6 +340,8 @@ bool queue_doorbell(struct card *card, struct queue *q, uint32_t val)
 
 	if (!queue_live(q))
 		return false;
+	if (inject_take_queue(&card->inject, INJECT_DOORBELL_LOST, q->index))
+		return true;
 	counter_add(&card->counters, VTA_COUNTER_DOORBELLS, 1);
 	if (count > 1u << q->ring_order) {
 		queue_fault(card, q, VTA_FAULT_DOORBELL, &OUTCOME_OK);
@@ -324,7 +364,7 @@ static bool reached(const struct queue *q, uint32_t number)
 
 void queue_arm(struct card *card, struct queue *q, uint32_t val)
 {
-	if (!queue_live(q))
+	if (!queue_live(q) || inject_take_queue(&card->inject, INJECT_ARM_LOST, q->index))
 		return;
 	counter_add(&card->counters, VTA_COUNTER_ARMS, 1);
 	q->arm = val;
@@ -415,12 +455,26 @@ static void count_done(struct card *card, const struct queue *q)
 	}
 }
 
+/* Interrupts, and then takes its time with what the interrupt is for. */
+static void queue_late(struct card *card, struct queue *q)
+{
+	if (q->armed && q->arm == (uint32_t)(q->seq + 1)) {
+		q->armed = false;
+		bus_irq(&card->bus, q->vector);
+	}
+	pthread_mutex_unlock(&card->lock);
+	inject_sleep_ms(&card->inject, INJECT_STATUS_LATE);
+	pthread_mutex_lock(&card->lock);
+}
+
 static void queue_complete(struct card *card, struct queue *q, uint64_t cycles)
 {
 	int ret;
 
 	if (desc_op(&q->desc) == VTA_OP_RUN)
 		q->cycles_done += cycles;
+	if (inject_take_queue(&card->inject, INJECT_STATUS_LATE, q->index))
+		queue_late(card, q);
 	ret = put_record(card, q, put_done, &q->give_up);
 	if (ret == MMU_GIVEN_UP)
 		return;
@@ -442,6 +496,8 @@ void queue_finish(struct card *card, struct queue *q, const struct outcome *outc
 
 	if (!done.ret && q->desc.op_flags & VTA_DESC_STAMP)
 		put_stamp(card, q, &done);
+	if (!done.ret && inject_take_queue(&card->inject, INJECT_FAULT, q->index))
+		done.ret = (int)inject_value(&card->inject, INJECT_FAULT);
 	if (!atomic_load(&q->give_up)) {
 		if (done.ret)
 			queue_fault(card, q, done.ret, &done);

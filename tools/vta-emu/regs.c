@@ -47,6 +47,9 @@ static uint32_t config1(const struct core_config *core)
 /* Moves each millisecond, also while card time stands still; never all ones. */
 static uint32_t heartbeat(const struct card *card)
 {
+	if (inject_on(&card->inject, INJECT_HEARTBEAT) ||
+	    inject_on(&card->inject, INJECT_HANG_ALL) || card->stuck)
+		return 1;
 	return (uint32_t)((host_now() - card->power_on) / 1000000 % UINT32_MAX);
 }
 
@@ -132,7 +135,10 @@ static bool read_card(struct card *card, uint64_t off, uint32_t *val)
 		return true;
 	case REG_TLB_INVALIDATE:
 		/* Done by the time the write returns, so never BUSY. */
-		*val = card->tlb_invalidate;
+		*val = card->tlb_invalidate |
+		       (inject_on(&card->inject, INJECT_TLB_BUSY) ||
+			inject_on(&card->inject, INJECT_HANG_ALL) ?
+			REG_TLB_INVALIDATE_BUSY : 0);
 		return true;
 	default:
 		return false;
@@ -236,6 +242,8 @@ static void write_tlb_invalidate(struct card *card, uint32_t val)
 
 	card->tlb_invalidate = val & (REG_TLB_INVALIDATE_CONTEXT | REG_TLB_INVALIDATE_ALL);
 	counter_add(&card->counters, VTA_COUNTER_TLB_INVALIDATIONS, 1);
+	if (inject_take(&card->inject, INJECT_TLB_STALE))
+		return;
 	if (val & REG_TLB_INVALIDATE_ALL)
 		mmu_invalidate_all(&card->mmu);
 	else if (context < card->config.contexts)
@@ -248,13 +256,18 @@ static bool write_card(struct card *card, uint64_t off, uint32_t val)
 
 	switch (off) {
 	case REG_CONTROL:
-		if (val & REG_CONTROL_RESET)
-			card_begin_reset(card, false);
-		else
+		if (val & REG_CONTROL_RESET) {
+			if (!inject_take(&card->inject, INJECT_RESET_IGNORED))
+				card_begin_reset(card, false);
+		} else {
 			card_set_enable(card, val & REG_CONTROL_ENABLE);
+		}
 		return true;
 	case REG_EVENT:
-		card_set_event(card, card->event & ~val, card->event_enable);
+		if (inject_take(&card->inject, INJECT_EVENT_STUCK))
+			bus_irq(&card->bus, card->event_vector);
+		else
+			card_set_event(card, card->event & ~val, card->event_enable);
 		return true;
 	case REG_EVENT_ENABLE:
 		card_set_event(card, card->event, val & REG_EVENT_ALL);
@@ -401,6 +414,9 @@ static bool write32(struct card *card, uint64_t off, uint32_t val)
 	/* Ignored, but not bad: the register is there. */
 	if (atomic_load(&card->resetting))
 		return read32(card, off, &val);
+	if (inject_on(&card->inject, INJECT_HANG_ALL) &&
+	    !(off == REG_CONTROL && val & REG_CONTROL_RESET))
+		return true;
 	if (is_context(card, off))
 		return write_context(card, (off - REG_CONTEXT(0)) / CONTEXT_SIZE,
 				     (off - REG_CONTEXT(0)) % CONTEXT_SIZE, val);
@@ -424,6 +440,7 @@ static bool access32(struct card *card, uint64_t off, uint8_t *buf, bool write)
 		return write32(card, off, val);
 	}
 	ok = read32(card, off, &val);
+	inject_register(&card->inject, off, &val);
 	memcpy(buf, &val, sizeof(val));
 	return ok;
 }
@@ -432,6 +449,14 @@ static bool access_regs(struct card *card, uint64_t off, uint8_t *buf, size_t le
 {
 	bool low, high;
 
+	if (!write && inject_take(&card->inject, INJECT_ONES)) {
+		memset(buf, 0xff, len);
+		return true;
+	}
+	if (!write && inject_take(&card->inject, INJECT_ZEROS)) {
+		memset(buf, 0, len);
+		return true;
+	}
 	if (len == sizeof(uint32_t) && !(off % sizeof(uint32_t)))
 		return access32(card, off, buf, write);
 	if (len != sizeof(uint64_t) || off % sizeof(uint64_t)) {
@@ -457,6 +482,8 @@ static bool access_doorbells(struct card *card, uint64_t off, uint8_t *buf, size
 	if (len != sizeof(val) || off & ((1u << CARD_DOORBELL_SHIFT) - 1) ||
 	    n >= card->config.queues || atomic_load(&card->resetting))
 		return false;
+	if (inject_on(&card->inject, INJECT_HANG_ALL))
+		return true;
 	memcpy(&val, buf, sizeof(val));
 	return queue_doorbell(card, &card->queues[n], val);
 }
@@ -467,6 +494,8 @@ void card_access(struct card *card, unsigned int bar, uint64_t off, void *buf,
 	bool regs = bar == VTA_BAR_REGS;
 	bool ok;
 
+	if (inject_take(&card->inject, INJECT_SLOW))
+		inject_sleep_us(&card->inject, INJECT_SLOW);
 	pthread_mutex_lock(&card->lock);
 	ok = regs ? access_regs(card, off, buf, len, write) :
 		    access_doorbells(card, off, buf, len, write);

@@ -148,6 +148,12 @@ void vfu_del_fd(struct vfu *srv, int fd);
 struct vfu_dma *vfu_get_dma(struct vfu *srv);
 
 /*
+ * For tests: makes the card deaf and dumb (pci.h), and back. One that was PCI_ABSENT
+ * comes back as from power-on. Server's thread.
+ */
+void vfu_set_absence(struct vfu *srv, enum pci_absence absence);
+
+/*
  * Interrupts. The client gives an eventfd per vector and masks vectors by
  * itself; the host's driver chooses MSI-X or MSI in config space.
  *

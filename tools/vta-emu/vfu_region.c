@@ -53,6 +53,18 @@ void vfu_device_reset(struct vfu *srv)
 	tell_reset(srv, VFU_RESET_CLIENT);
 }
 
+void vfu_set_absence(struct vfu *srv, enum pci_absence absence)
+{
+	bool was_decoding = pci_decodes(srv->pci);
+
+	pci_cfg_set_absence(srv->pci, absence);
+	sync_gates(srv, PCI_EV_MASTER | PCI_EV_POWER | PCI_EV_IRQ);
+	if (pci_decodes(srv->pci) && !was_decoding)
+		vfu_device_reset(srv);
+	else if (srv->ops->bus_master)
+		srv->ops->bus_master(srv->priv, pci_master(srv->pci));
+}
+
 static void config_write(struct vfu *srv, uint64_t offset, const void *buf,
 			 size_t count)
 {

@@ -1,0 +1,537 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Faults that the card is told to have (tools/vta-emu/inject.h): each does what
+ * it says, as often as it was told, for the queue it is for, and is over when it
+ * is cleared.
+ */
+#include <linux/pci_regs.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "card_rig.h"
+
+#define DATA	0x00100000u	/* guest memory, 2 pages */
+
+struct bench {
+	struct rig *r;
+	struct rig_queue q, other;
+	uint8_t *data;
+};
+
+static void bench(struct bench *b, struct rig *r)
+{
+	*b = (struct bench) { .r = r };
+	rig_context(r, 0);
+	b->data = rig_map_pages(r, 0, DATA, 2);
+	rig_queue(r, &b->q, 0, 0, 4);
+	rig_queue(r, &b->other, 1, 0, 4);
+	rig_queue_start(&b->q, 0);
+	rig_queue_start(&b->other, 0);
+	rig_set(r, REG_EVENT_ENABLE, REG_EVENT_ALL);
+	rig_set(r, REG_CONTROL, REG_CONTROL_ENABLE);
+}
+
+static void inject(struct rig *r, const char *what)
+{
+	char line[128], answer[256];
+
+	snprintf(line, sizeof(line), "inject %s\n", what);
+	rig_control(r, line, answer, sizeof(answer));
+	if (strcmp(answer, "{\"ok\":true}\n"))
+		fail_msg("inject %s: %s", what, answer);
+}
+
+/* How often a kind has happened, as the control socket tells. */
+static unsigned int injected(struct rig *r, const char *kind)
+{
+	char answer[4096], key[64];
+	unsigned int count = 0;
+	const char *at;
+
+	rig_control(r, "injected\n", answer, sizeof(answer));
+	snprintf(key, sizeof(key), "\"%s\":{", kind);
+	at = strstr(answer, key);
+	if (at) {
+		at = strstr(at, "\"count\":");
+		assert_int_equal(sscanf(at, "\"count\":%u", &count), 1);
+	}
+	return count;
+}
+
+static void pause_ms(long ms)
+{
+	nanosleep(&(struct timespec) { ms / 1000, ms % 1000 * 1000000 }, NULL);
+}
+
+/* Nothing comes of what was submitted, for as long as one can wait for that. */
+static void stands_still(struct rig_queue *q)
+{
+	uint64_t seq = rig_seq(q);
+
+	pause_ms(RIG_NEVER);
+	assert_int_equal(rig_seq(q), seq);
+}
+
+static struct vta_desc copy(void)
+{
+	return rig_copy(DATA, DATA + VTA_PAGE_SIZE, 64);
+}
+
+/* ---- Queues and engines ---- */
+
+static void fault_of_each_reason(void **state)
+{
+	static const char *const names[] = {
+		"page", "perm", "entry", "dma", "desc", "align", "insn", "bounds", "cycles",
+		"deadlock", "doorbell",
+	};
+	struct rig *r = *state;
+	struct bench b;
+
+	bench(&b, r);
+	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char what[32];
+
+		snprintf(what, sizeof(what), "fault=%s", names[i]);
+		inject(r, what);
+		rig_put(&b.q, rig_nop());
+		rig_submit(&b.q);
+		assert_int_equal(rig_halted(&b.q).reason, VTA_FAULT_PAGE + i);
+		rig_queue_stop(&b.q, true);
+		rig_queue_start(&b.q, 0);
+		b.q.submitted = 0;
+		rig_do(&b.q, rig_nop());
+	}
+}
+
+static void fault_for_one_queue_after_some(void **state)
+{
+	struct rig *r = *state;
+	struct bench b;
+
+	bench(&b, r);
+	inject(r, "fault=insn@1+2");
+	for (unsigned int i = 0; i < 5; i++)
+		rig_do(&b.q, rig_nop());
+	rig_do(&b.other, rig_nop());
+	rig_do(&b.other, rig_nop());
+	assert_int_equal(injected(r, "fault"), 0);
+	assert_int_equal(rig_fails(&b.other, rig_nop(), VTA_FAULT_INSN, 0, 0).seq, 3);
+	assert_int_equal(injected(r, "fault"), 1);
+	rig_do(&b.q, rig_nop());
+}
+
+static void hung_engine(void **state)
+{
+	struct rig *r = *state;
+	struct bench b;
+
+	bench(&b, r);
+	inject(r, "hang-copy");
+	rig_put(&b.q, copy());
+	rig_submit(&b.q);
+	stands_still(&b.q);
+	assert_true(rig_get(r, REG_QUEUE_STATE(0)) & REG_QUEUE_STATE_BUSY);
+	rig_do(&b.other, rig_nop());	/* needs no engine */
+	rig_queue_stop(&b.q, true);
+	/* It would hang again, if it were not for the end of it. */
+	rig_queue_start(&b.q, 0);
+	b.q.submitted = 0;
+	rig_put(&b.q, copy());
+	rig_submit(&b.q);
+	stands_still(&b.q);
+	inject(r, "clear");
+	rig_wait_seq(&b.q, 1);
+}
+
+static void hung_card(void **state)
+{
+	struct rig *r = *state;
+	struct bench b;
+	uint32_t beat;
+
+	bench(&b, r);
+	inject(r, "hang-all");
+	beat = rig_get(r, REG_HEARTBEAT);
+	rig_put(&b.q, rig_nop());
+	rig_submit(&b.q);
+	stands_still(&b.q);
+	assert_int_equal(rig_get(r, REG_HEARTBEAT), beat);
+	rig_set(r, REG_QUEUE_CTRL(0), REG_QUEUE_CTRL_ABORT);
+	rig_set(r, REG_TLB_INVALIDATE, 0);
+	pause_ms(RIG_NEVER);
+	assert_int_equal(rig_get(r, REG_QUEUE_STATE(0)) & REG_QUEUE_STATE_STATE, VTA_QUEUE_ACTIVE);
+	assert_true(rig_get(r, REG_TLB_INVALIDATE) & REG_TLB_INVALIDATE_BUSY);
+	rig_set(r, REG_CONTROL, REG_CONTROL_RESET);
+	rig_ready(r);
+	assert_int_equal(rig_get(r, REG_QUEUE_STATE(0)), VTA_QUEUE_DISABLED);
+	assert_int_not_equal(rig_get(r, REG_HEARTBEAT), beat);
+	assert_int_equal(rig_get(r, REG_TLB_INVALIDATE), 0);
+}
+
+static void start_and_stop(void **state)
+{
+	struct rig *r = *state;
+	struct bench b;
+
+	bench(&b, r);
+	inject(r, "stop-never@0");
+	rig_set(r, REG_QUEUE_CTRL(0), REG_QUEUE_CTRL_ABORT);
+	pause_ms(RIG_NEVER);
+	assert_int_equal(rig_get(r, REG_QUEUE_STATE(0)), VTA_QUEUE_ACTIVE);
+	rig_queue_stop(&b.other, true);
+	inject(r, "start-never 1");
+	rig_set(r, REG_QUEUE_CTRL(1), REG_QUEUE_CTRL_ENABLE);
+	pause_ms(RIG_NEVER);
+	assert_int_equal(rig_get(r, REG_QUEUE_STATE(1)), VTA_QUEUE_DISABLED);
+	rig_set(r, REG_QUEUE_CTRL(1), REG_QUEUE_CTRL_ENABLE);
+	assert_int_equal(rig_get(r, REG_QUEUE_STATE(1)), VTA_QUEUE_ACTIVE);
+}
+
+static void lost_doorbell_and_arm(void **state)
+{
+	struct rig *r = *state;
+	struct bench b;
+
+	bench(&b, r);
+	inject(r, "doorbell-lost 1");
+	rig_put(&b.q, rig_nop());
+	rig_submit(&b.q);
+	stands_still(&b.q);
+	rig_submit(&b.q);
+	rig_wait_seq(&b.q, 1);
+	inject(r, "arm-lost 1");
+	rig_set(r, REG_QUEUE_ARM(0), 1);
+	assert_int_equal(vfc_irq_wait(&r->c, RIG_VECTOR(0), RIG_NEVER), 0);
+	rig_set(r, REG_QUEUE_ARM(0), 1);
+	assert_int_equal(vfc_irq_wait(&r->c, RIG_VECTOR(0), RIG_SOON), 1);
+}
+
+/* ---- Records ---- */
+
+static void late_status(void **state)
+{
+	struct rig *r = *state;
+	struct bench b;
+
+	bench(&b, r);
+	inject(r, "status-late=300 1");
+	rig_set(r, REG_QUEUE_ARM(0), 1);
+	rig_put(&b.q, rig_nop());
+	rig_submit(&b.q);
+	assert_int_equal(vfc_irq_wait(&r->c, RIG_VECTOR(0), RIG_SOON), 1);
+	assert_int_equal(rig_seq(&b.q), 0);
+	rig_wait_seq(&b.q, 1);
+}
+
+static void lost_status(void **state)
+{
+	struct rig *r = *state;
+	struct bench b;
+
+	bench(&b, r);
+	inject(r, "status-lost 1");
+	rig_put(&b.q, rig_nop());
+	rig_submit(&b.q);
+	rig_await(r, REG_QUEUE_SEQ_LO(0), UINT32_MAX, 1);
+	assert_int_equal(rig_seq(&b.q), 0);
+	rig_do(&b.q, rig_nop());
+	assert_int_equal(rig_seq(&b.q), 2);
+}
+
+static void torn_halt(void **state)
+{
+	struct rig *r = *state;
+	struct bench b;
+
+	bench(&b, r);
+	inject(r, "status-torn=200");
+	inject(r, "fault=page");
+	rig_put(&b.q, rig_nop());
+	rig_submit(&b.q);
+	while (b.q.page->status.state != VTA_QUEUE_HALTED)
+		;
+	assert_int_equal(b.q.page->fault.reason, 0);
+	assert_int_equal(rig_halted(&b.q).reason, VTA_FAULT_PAGE);
+}
+
+static void wild_numbers(void **state)
+{
+	struct rig *r = *state;
+	struct bench b;
+
+	bench(&b, r);
+	rig_do(&b.q, rig_nop());
+	rig_do(&b.q, rig_nop());
+	inject(r, "seq-back=2 1");
+	rig_put(&b.q, rig_nop());
+	rig_submit(&b.q);
+	rig_await(r, REG_QUEUE_SEQ_LO(0), UINT32_MAX, 3);
+	assert_int_equal(rig_seq(&b.q), 0);
+	inject(r, "seq-jump=0x100000000 1");
+	rig_put(&b.q, rig_nop());
+	rig_submit(&b.q);
+	rig_await(r, REG_QUEUE_SEQ_LO(0), UINT32_MAX, 4);
+	assert_true(b.q.page->status.seq == 0x100000004ull);
+	inject(r, "state-wild=77 1");
+	rig_put(&b.q, rig_nop());
+	rig_submit(&b.q);
+	rig_await(r, REG_QUEUE_SEQ_LO(0), UINT32_MAX, 5);
+	assert_int_equal(b.q.page->status.state, 77);
+}
+
+static void wild_record(void **state)
+{
+	struct rig *r = *state;
+	struct bench b;
+
+	bench(&b, r);
+	inject(r, "record-wild");
+	inject(r, "fault=page");
+	rig_put(&b.q, rig_nop());
+	rig_submit(&b.q);
+	rig_await(r, REG_QUEUE_STATE(0), REG_QUEUE_STATE_STATE, VTA_QUEUE_HALTED);
+	assert_int_equal(b.q.page->fault.queue, UINT32_MAX);
+	assert_int_equal(b.q.page->fault.insn_index, UINT32_MAX);
+	assert_int_equal(b.q.page->status.fault_reason, UINT32_MAX);
+}
+
+/* ---- Interrupts ---- */
+
+static void interrupts(void **state)
+{
+	struct rig *r = *state;
+	struct bench b;
+
+	bench(&b, r);
+	inject(r, "irq-lost 1");
+	rig_set(r, REG_QUEUE_ARM(0), 0);
+	assert_int_equal(vfc_irq_wait(&r->c, RIG_VECTOR(0), RIG_NEVER), 0);
+	inject(r, "irq-twice 1");
+	rig_set(r, REG_QUEUE_ARM(0), 0);
+	assert_int_equal(vfc_irq_wait(&r->c, RIG_VECTOR(0), RIG_SOON), 2);
+	inject(r, "irq-spurious=3 5");
+	assert_int_equal(vfc_irq_wait(&r->c, 3, RIG_SOON), 5);
+	assert_int_equal(injected(r, "irq-spurious"), 5);
+}
+
+static void storm(void **state)
+{
+	struct rig *r = *state;
+	struct bench b;
+	uint64_t count = 0;
+
+	bench(&b, r);
+	inject(r, "irq-storm=2");
+	while (count < 1000)
+		count += vfc_irq_wait(&r->c, 2, RIG_SOON);
+	rig_do(&b.q, rig_nop());
+	inject(r, "clear");
+	vfc_irq_wait(&r->c, 2, 0);
+	assert_int_equal(vfc_irq_wait(&r->c, 2, RIG_NEVER), 0);
+}
+
+static void stuck_event(void **state)
+{
+	struct rig *r = *state;
+	struct bench b;
+
+	bench(&b, r);
+	inject(r, "event-stuck");
+	inject(r, "fault=page");
+	rig_put(&b.q, rig_nop());
+	rig_submit(&b.q);
+	assert_int_equal(vfc_irq_wait(&r->c, 0, RIG_SOON), 1);
+	rig_set(r, REG_EVENT, REG_EVENT_ALL);
+	assert_int_equal(rig_get(r, REG_EVENT), REG_EVENT_FAULT);
+	assert_int_equal(vfc_irq_wait(&r->c, 0, RIG_SOON), 1);
+	inject(r, "clear");
+	rig_set(r, REG_EVENT, REG_EVENT_ALL);
+	assert_int_equal(rig_get(r, REG_EVENT), 0);
+}
+
+/* ---- The bus ---- */
+
+static void refused_dma(void **state)
+{
+	struct rig *r = *state;
+	struct bench b;
+
+	bench(&b, r);
+	rig_do(&b.q, copy());
+	inject(r, "dma-abort 1");
+	rig_put(&b.q, copy());
+	rig_submit(&b.q);
+	assert_int_equal(rig_halted(&b.q).reason, VTA_FAULT_DMA);
+	inject(r, "dma-abort");
+	rig_put(&b.other, copy());
+	rig_submit(&b.other);
+	rig_await(r, REG_STATUS, REG_STATUS_FATAL, REG_STATUS_FATAL);
+}
+
+static void tlb(void **state)
+{
+	struct rig *r = *state;
+	struct bench b;
+
+	bench(&b, r);
+	rig_do(&b.q, copy());
+	*rig_l2(r, 0, DATA) = 0;
+	inject(r, "tlb-stale");
+	rig_invalidate(r, 0);
+	rig_do(&b.q, copy());		/* by what it should have forgotten */
+	inject(r, "clear");
+	inject(r, "tlb-busy");
+	rig_set(r, REG_TLB_INVALIDATE, 0);
+	assert_true(rig_get(r, REG_TLB_INVALIDATE) & REG_TLB_INVALIDATE_BUSY);
+	inject(r, "clear");
+	assert_int_equal(rig_get(r, REG_TLB_INVALIDATE), 0);
+	rig_fails(&b.q, copy(), VTA_FAULT_PAGE, VTA_ACCESS_COPY_DST, DATA);
+}
+
+static void ones_and_zeros(void **state)
+{
+	struct rig *r = *state;
+
+	inject(r, "ones+2 1");
+	assert_int_equal(rig_get(r, REG_MAGIC), REG_MAGIC_VALUE);
+	assert_int_equal(rig_get(r, REG_MAGIC), REG_MAGIC_VALUE);
+	assert_int_equal(rig_get(r, REG_MAGIC), UINT32_MAX);
+	assert_int_equal(rig_get(r, REG_MAGIC), REG_MAGIC_VALUE);
+	inject(r, "zeros");
+	assert_int_equal(rig_get(r, REG_MAGIC), 0);
+	inject(r, "clear");
+	assert_int_equal(rig_get(r, REG_MAGIC), REG_MAGIC_VALUE);
+	inject(r, "reg-magic=5");
+	assert_int_equal(rig_get(r, REG_MAGIC), 5);
+	assert_int_equal(rig_get(r, REG_CONTRACT), 0x10000);
+}
+
+static void gone(void **state)
+{
+	struct rig *r = *state;
+	struct bench b;
+
+	bench(&b, r);
+	inject(r, "config-gone");
+	assert_int_equal(vfc_cfg_read16(&r->c, PCI_VENDOR_ID), 0xffff);
+	vfc_cfg_write16(&r->c, PCI_COMMAND, 0);
+	assert_int_equal(rig_get(r, REG_MAGIC), REG_MAGIC_VALUE);
+	rig_do(&b.q, copy());
+	inject(r, "clear");
+	rig_do(&b.q, copy());
+	inject(r, "gone");
+	assert_int_equal(vfc_cfg_read16(&r->c, PCI_VENDOR_ID), 0xffff);
+	assert_int_equal(rig_get(r, REG_MAGIC), UINT32_MAX);
+	rig_put(&b.q, copy());
+	rig_submit(&b.q);
+	stands_still(&b.q);
+	inject(r, "clear");
+	/* A fresh one. */
+	assert_int_equal(vfc_cfg_read16(&r->c, PCI_VENDOR_ID), 0x1234);
+	assert_int_equal(vfc_cfg_read16(&r->c, PCI_COMMAND), 0);
+	vfc_command(&r->c, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER, 0);
+	rig_ready(r);
+	assert_int_equal(rig_get(r, REG_QUEUE_STATE(0)), VTA_QUEUE_DISABLED);
+}
+
+/* ---- Resets ---- */
+
+static void failing_resets(void **state)
+{
+	struct rig *r = *state;
+	uint32_t generation = rig_get(r, REG_GENERATION);
+
+	inject(r, "reset-ignored 1");
+	rig_set(r, REG_CONTROL, REG_CONTROL_RESET);
+	rig_ready(r);
+	assert_int_equal(rig_get(r, REG_GENERATION), generation);
+	inject(r, "reset-stuck 1");
+	rig_set(r, REG_CONTROL, REG_CONTROL_RESET);
+	pause_ms(RIG_NEVER);
+	assert_int_equal(rig_get(r, REG_STATUS) & REG_STATUS_READY, 0);
+	vfc_flr(&r->c);
+	vfc_command(&r->c, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER, 0);
+	rig_ready(r);
+	assert_int_equal(rig_get(r, REG_GENERATION), generation + 1);
+	inject(r, "flr-stuck");
+	vfc_flr(&r->c);
+	vfc_command(&r->c, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER, 0);
+	pause_ms(RIG_NEVER);
+	assert_int_equal(rig_get(r, REG_STATUS) & REG_STATUS_READY, 0);
+	inject(r, "clear");
+	rig_ready(r);
+	inject(r, "generation-same 1");
+	generation = rig_get(r, REG_GENERATION);
+	rig_set(r, REG_CONTROL, REG_CONTROL_RESET);
+	rig_ready(r);
+	assert_int_equal(rig_get(r, REG_GENERATION), generation);
+}
+
+static void whole_card(void **state)
+{
+	struct rig *r = *state;
+	uint32_t beat;
+
+	inject(r, "heartbeat");
+	beat = rig_get(r, REG_HEARTBEAT);
+	pause_ms(3 * VTA_HEARTBEAT_MS);
+	assert_int_equal(rig_get(r, REG_HEARTBEAT), beat);
+	inject(r, "fatal");
+	assert_true(rig_get(r, REG_STATUS) & REG_STATUS_FATAL);
+	assert_int_equal(rig_get(r, REG_EVENT), REG_EVENT_FATAL);
+}
+
+/* ---- The control socket ---- */
+
+static void bad_requests(void **state)
+{
+	static const char *const bad[] = {
+		"", "bogus", "fault=bogus", "fault=", "fault=page@", "fault=page@256",
+		"fault=page+x", "fault=page 0", "fault=page 1 2", "fault=page x", "ones=1",
+		"irq-storm=257", "slow=60001", "seq-back=-1", "seq-back=1x", "clear 1",
+	};
+	struct rig *r = *state;
+
+	for (unsigned int i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		char line[64], answer[256];
+
+		snprintf(line, sizeof(line), "inject %s\n", bad[i]);
+		rig_control(r, line, answer, sizeof(answer));
+		if (!strstr(answer, "\"ok\":false"))
+			fail_msg("inject %s: %s", bad[i], answer);
+	}
+	assert_int_equal(rig_get(r, REG_MAGIC), REG_MAGIC_VALUE);
+}
+
+#define TEST(fn)	cmocka_unit_test_setup_teardown(fn, rig_setup, rig_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(fault_of_each_reason),
+		TEST(fault_for_one_queue_after_some),
+		TEST(hung_engine),
+		TEST(hung_card),
+		TEST(start_and_stop),
+		TEST(lost_doorbell_and_arm),
+		TEST(late_status),
+		TEST(lost_status),
+		TEST(torn_halt),
+		TEST(wild_numbers),
+		TEST(wild_record),
+		TEST(interrupts),
+		TEST(storm),
+		TEST(stuck_event),
+		TEST(refused_dma),
+		TEST(tlb),
+		TEST(ones_and_zeros),
+		TEST(gone),
+		TEST(failing_resets),
+		TEST(whole_card),
+		TEST(bad_requests),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
