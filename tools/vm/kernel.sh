@@ -17,11 +17,17 @@
 # for the kernel are built, empty for the host's.
 kernel_find() {
 	local suite
-	if [ "$1" != host ]; then
+	case $1 in
+	host)	;;
+	debug|kcsan)
+		kernel_debug_find "$1"
+		kernel_root=
+		return ;;
+	*)
 		suite_find "${1%%:*}"
 		suite_kernel "$(cut -s -d: -f2 <<<"$1")"
-		return
-	fi
+		return ;;
+	esac
 	suite=$(host_suite)
 	kernel_dir=$cache/kernels/$suite kernel_root=
 	[ ! -e "$kernel_dir" ] || return 0
