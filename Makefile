@@ -100,7 +100,7 @@ vm: build-deps
 .PHONY: check
 check: test-deps
 	@echo 'building everything, and the tests'
-	@$(QUIETLY) vm-module userspace check-programs
+	@$(QUIETLY) vm-module userspace bench-module check-programs
 	@$(QUIETLY) vm-module VM_KERNEL=$(UDMABUF_KERNEL)
 	@tests/run -j 2 \
 		"static=tests/static $(VM_KDIR) $$($(VM) source)" \
@@ -109,7 +109,7 @@ check: test-deps
 		$(foreach t,$(LIB_TESTS),"lib-$(notdir $(t))=$(t)") \
 		$(foreach t,$(DIGITS_TESTS),"digits-$(notdir $(t))=$(t)") \
 		"selftests=tests/selftests/run.sh $(VM_MODULE)" \
-		"bench=tests/bench/run.sh --quick $(PARTS) $(VM_MODULE)" \
+		"bench=tests/bench/run.sh --quick $(PARTS) $(VM_MODULE) $(BENCH_MODULE)" \
 		"runtime=tests/runtime/run.sh $(VM_MODULE)" \
 		"selftests-$(UDMABUF_KERNEL)=VM_KERNEL=$(UDMABUF_KERNEL) tests/selftests/run.sh \
 			$(call vm-module-of,$(UDMABUF_KERNEL)) dmabuf" \
@@ -124,8 +124,8 @@ check-programs: $(EMU_ASAN_BIN) $(UDEV_RULES) $(EMU_TESTS) $(LIB_TESTS) $(OPS_TE
 .PHONY: bench
 bench: build-deps
 	@echo 'building everything, and the benchmarks'
-	@$(QUIETLY) vm-module userspace $(BENCH_BINS)
-	@tests/bench/run.sh $(PARTS) $(VM_MODULE)
+	@$(QUIETLY) vm-module userspace bench-module $(BENCH_BINS)
+	@tests/bench/run.sh $(PARTS) $(VM_MODULE) $(BENCH_MODULE)
 
 .PHONY: install
 install: userspace install-lib install-driver install-udev

@@ -85,7 +85,7 @@ struct times {
 };
 
 /* What was measured so far; more than fits is dropped. */
-#define SAMPLES_MAX	1024
+#define SAMPLES_MAX	8192
 struct samples {
 	double ns[SAMPLES_MAX];
 	unsigned int count;

@@ -5,11 +5,12 @@
 # add one.
 
 BENCH_DIR := build/tests/bench
-BENCH_GUEST := memory busy
+BENCH_GUEST := floor memory busy
 BENCH_HOST := emulator
 
 # What each is made of, besides PART.c and bench.c.
 BENCH_memory := choice.c copy.c map.c
+BENCH_floor := job.c
 BENCH_busy := job.c
 BENCH_emulator := scalar.c
 BENCH_LIBS_emulator := $(patsubst tools/vta-emu/%.c,build/tools/vta-emu.obj/%.o,$(wildcard tools/vta-emu/core*.c))
@@ -35,5 +36,16 @@ $(BENCH_DIR)/$1/$2: $(patsubst %.c,$(BENCH_DIR)/obj/%.o,bench.c $2.c $(BENCH_$2)
 endef
 $(foreach part,$(BENCH_GUEST),$(eval $(call bench-part,guest,$(part))))
 $(foreach part,$(BENCH_HOST),$(eval $(call bench-part,host,$(part))))
+
+# The bare module of the part "floor", built as the module is.
+BENCH_MODULE = build/module/$$($(VM) krelease --kernel $(VM_KERNEL))/floor/vta_floor.ko
+.PHONY: bench-module
+bench-module:
+	@$(VM) setup --kernel $(VM_KERNEL)
+	@set -e; \
+	dir=$$(realpath -m $(BENCH_MODULE)); dir=$${dir%/*}; \
+	mkdir -p "$$dir"; \
+	cp -pru tests/bench/floor_module/* kmod uapi "$$dir"; \
+	$(MAKE) $(if $(V),,-s) -C $(VM_KDIR) M="$$dir" W=1 KCFLAGS=-Werror modules
 
 -include $(wildcard $(BENCH_DIR)/obj/*.d)

@@ -248,8 +248,10 @@ static void one_size(const struct setup *s, size_t bytes, struct json_object *li
 
 	memcpys.count = 0;
 	medians.count = 0;
-	for (unsigned int i = 0; i < COLUMNS; i++)
-		columns_ns[i].count = same[i].count = 0;
+	for (unsigned int i = 0; i < COLUMNS; i++) {
+		columns_ns[i].count = 0;
+		same[i].count = 0;
+	}
 	for (unsigned int r = 0; r < bench_times(s->bench, ROUNDS); r++) {
 		struct times times = memcpy_times(bytes);
 

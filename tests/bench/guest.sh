@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# In the guest: one part after the other.
+# In the guest: one part after the other, each with the modules loaded anew.
 #
 #   guest.sh TUNABLES "PART..." [NAME=VALUE]...
 set -eu
@@ -10,7 +10,7 @@ tunables=$1
 parts=$2
 shift 2
 for part in $parts; do
-	insmod /lib/vta.ko
+	for module in /lib/vta*.ko; do insmod "$module"; done
 	GLIBC_TUNABLES=$tunables "/bench/$part" /out "$@"
-	rmmod vta
+	for module in /lib/vta*.ko; do rmmod "$module"; done
 done

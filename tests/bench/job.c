@@ -25,16 +25,20 @@ void job_make(struct vtadev *dev, uint64_t uops, struct job *job)
 {
 	uint64_t rounds = (uops + UOPS - 1) / UOPS;
 	uint64_t outer = rounds / ITER_MAX + 1, inner = (rounds + outer - 1) / outer;
-	uint64_t words[4] = { htole64(gemm_word(vtadev_info(dev), outer, inner)), 0,
-			      htole64(OPCODE_FINISH), 0 };
+	uint64_t words[2 * JOB_INSNS];
 
 	if (outer > ITER_MAX)
 		must(-EINVAL, "a job of that many micro-ops");
+	job->words[0] = gemm_word(vtadev_info(dev), outer, inner);
+	job->words[1] = 0;
+	job->words[2] = OPCODE_FINISH;
+	job->words[3] = 0;
+	for (unsigned int i = 0; i < 2 * JOB_INSNS; i++)
+		words[i] = htole64(job->words[i]);
 	must(vtadev_buf_alloc(dev, sizeof(words), VTADEV_HOST, &job->stream), "a stream");
 	must(vtadev_buf_write(job->stream, 0, words, sizeof(words)), "writing a stream");
-	job->insns = 2;
 	job->uops = outer * inner * UOPS;
-	job->desc = vtadev_desc_run(vtadev_buf_addr(job->stream), job->insns, 0);
+	job->desc = vtadev_desc_run(vtadev_buf_addr(job->stream), JOB_INSNS, 0);
 }
 
 void job_free(struct job *job)

@@ -10,9 +10,11 @@
 
 #include "bench.h"
 
+#define JOB_INSNS	2
+
 struct job {
 	struct vtadev_buf *stream;
-	uint32_t insns;
+	uint64_t words[2 * JOB_INSNS];	/* of the stream, by this machine's byte order */
 	uint64_t uops;		/* rounded up from those asked for */
 	struct vta_desc desc;
 };

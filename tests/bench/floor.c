@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * floor.c - what a launch costs, from call to return, above the least possible
+ *
+ * A descriptor is launched and waited for: by a bare module (floor_module), within the
+ * kernel, that knows nothing but the registers; and by the library, as a program
+ * does it. They have a card each, take turns, and then change cards. Both spin on
+ * the status page until a NOP is done, and both sleep until the interrupt of a job
+ * that is too long to be done before they sleep. What is compared is without the
+ * time that the descriptor itself was executed, by its stamp.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "bench.h"
+#include "floor_module/vta_floor.h"
+#include "job.h"
+
+#define ROUNDS		100u
+#define LAUNCHES	8u	/* in a round */
+#define COUNTED		VTA_FLOOR_LAUNCHES
+#define SPIN_NS		2000000000
+#define JOB_NS		2e6
+
+enum way { FLOOR_SPIN, OURS_SPIN, OURS_SHORT, FLOOR_SLEEP, OURS_SLEEP, OURS_LONG, WAYS };
+
+static const struct {
+	const char *name;
+	bool floor;
+	bool job;
+	bool sleep;
+	int32_t spin_ns;	/* ours */
+} ways[WAYS] = {
+	[FLOOR_SPIN]	= { .name = "floor_spinning", .floor = true },
+	[OURS_SPIN]	= { .name = "ours_spinning", .spin_ns = SPIN_NS },
+	[OURS_SHORT]	= { .name = "ours_by_default", .spin_ns = 0 },
+	[FLOOR_SLEEP]	= { .name = "floor_sleeping", .floor = true, .job = true, .sleep = true },
+	[OURS_SLEEP]	= { .name = "ours_sleeping", .job = true, .sleep = true, .spin_ns = -1 },
+	[OURS_LONG]	= { .name = "ours_by_default_long", .job = true, .spin_ns = 0 },
+};
+
+struct setup {
+	struct bench *bench;
+	char cards[2][16];		/* PCI addresses: BENCH_CARD, BENCH_OTHER */
+	int floor_fd;
+	struct vtadev *dev;
+	struct vtadev_queue *queues[WAYS];
+	struct job job;
+	struct vtadev_buf *stamp;
+	const struct vta_stamp *stamped;
+	double uops_per_ns;
+	struct samples took[WAYS], net[WAYS];
+	struct counts counts[WAYS];
+};
+
+/* ---- Which driver has which card ---- */
+
+static void write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		must(-errno, path);
+	close(fd);
+}
+
+static void change_driver(const char *card, const char *from, const char *to)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/drivers/%s/unbind", from);
+	write_file(path, card);
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/driver_override", card);
+	write_file(path, to);
+	snprintf(path, sizeof(path), "/sys/bus/pci/drivers/%s/bind", to);
+	write_file(path, card);
+}
+
+static int by_pci(const void *a, const void *b)
+{
+	const struct vtadev_card *x = a, *y = b;
+
+	return strcmp(x->pci, y->pci);
+}
+
+static void find_cards(struct setup *s)
+{
+	struct vtadev_card *cards;
+	int n = vtadev_list(&cards);
+
+	must(n < 2 ? -ENOENT : 0, "finding two cards");
+	qsort(cards, (size_t)n, sizeof(*cards), by_pci);
+	for (unsigned int i = 0; i < 2; i++)
+		memcpy(s->cards[i], cards[i].pci, sizeof(s->cards[i]));
+	vtadev_list_free(cards);
+}
+
+/* ---- Launches ---- */
+
+static void keep(struct setup *s, enum way w, double ns, double job_ns)
+{
+	sample(&s->took[w], ns);
+	sample(&s->net[w], ns - job_ns);
+}
+
+static void floor_launches(struct setup *s, enum way w, unsigned int launches, bool timed)
+{
+	struct vta_floor_run run = {
+		.launches = launches,
+		.flags = (ways[w].sleep ? VTA_FLOOR_SLEEP : 0) |
+			 (ways[w].job ? VTA_FLOOR_JOB : 0),
+	};
+
+	memcpy(run.insns, s->job.words, sizeof(run.insns));
+	if (ioctl(s->floor_fd, VTA_FLOOR_IOCTL_RUN, &run))
+		must(-errno, "launching by the bare module");
+	for (unsigned int i = 0; timed && i < launches; i++)
+		keep(s, w, (double)run.ns[i], (double)run.job_ns[i]);
+}
+
+static void our_launches(struct setup *s, enum way w, unsigned int launches, bool timed)
+{
+	struct vta_desc desc = ways[w].job ? s->job.desc : vtadev_desc_nop();
+
+	vtadev_desc_stamp(&desc, vtadev_buf_addr(s->stamp));
+	for (unsigned int i = 0; i < launches; i++) {
+		double start = now_ns(), ns;
+		uint64_t seq;
+
+		must(vtadev_submit(s->queues[w], &desc, 1, &seq), "submitting");
+		must(vtadev_wait(s->queues[w], seq, -1), "waiting");
+		ns = now_ns() - start;
+		if (timed)
+			keep(s, w, ns, (double)(le64toh(s->stamped->end) -
+						  le64toh(s->stamped->start)));
+	}
+}
+
+static void launches(struct setup *s, enum way w, unsigned int n, bool timed)
+{
+	if (ways[w].floor)
+		floor_launches(s, w, n, timed);
+	else
+		our_launches(s, w, n, timed);
+}
+
+/* Launches that are not timed, between two readings of the card's counters. */
+static void count(struct setup *s, enum way w, unsigned int floor_card)
+{
+	unsigned int card = ways[w].floor ? floor_card : !floor_card;
+	struct counts before = counts_now(card), after;
+
+	launches(s, w, COUNTED, false);
+	after = counts_now(card);
+	s->counts[w] = counts_each(&before, &after, COUNTED);
+}
+
+static void open_ours(struct setup *s, const char *card)
+{
+	void *ptr;
+
+	must(vtadev_open(card, &s->dev), "opening a card");
+	for (enum way w = 0; w < WAYS; w++) {
+		const struct vtadev_queue_opts opts = { .spin_ns = ways[w].spin_ns };
+
+		if (!ways[w].floor)
+			must(vtadev_queue_create(s->dev, &opts, &s->queues[w]), "making a queue");
+	}
+	must(vtadev_buf_alloc(s->dev, sizeof(*s->stamped), VTADEV_HOST, &s->stamp), "a stamp");
+	must(vtadev_buf_map(s->stamp, &ptr), "mapping a stamp");
+	s->stamped = ptr;
+	if (!s->uops_per_ns)
+		s->uops_per_ns = job_uops_per_ns(s->dev, s->queues[OURS_SPIN]);
+	job_make(s->dev, (uint64_t)(JOB_NS * s->uops_per_ns), &s->job);
+}
+
+static void close_ours(struct setup *s)
+{
+	job_free(&s->job);
+	vtadev_buf_free(s->stamp);
+	for (enum way w = 0; w < WAYS; w++)
+		vtadev_queue_destroy(s->queues[w]);
+	vtadev_close(s->dev);
+}
+
+static void with_floor_on(struct setup *s, unsigned int floor_card)
+{
+	change_driver(s->cards[floor_card], "vta", "vta_floor");
+	s->floor_fd = open("/dev/vta_floor", O_RDWR | O_CLOEXEC);
+	must(s->floor_fd < 0 ? -errno : 0, "opening /dev/vta_floor");
+	open_ours(s, s->cards[!floor_card]);
+
+	for (unsigned int r = 0; r < bench_times(s->bench, ROUNDS); r++)
+		for (enum way w = 0; w < WAYS; w++)
+			launches(s, w, LAUNCHES, true);
+	for (enum way w = 0; w < WAYS; w++)
+		count(s, w, floor_card);
+
+	close_ours(s);
+	close(s->floor_fd);
+	change_driver(s->cards[floor_card], "vta_floor", "vta");
+}
+
+/* ---- Results ---- */
+
+static void tell(struct setup *s)
+{
+	struct times took[WAYS], net[WAYS];
+
+	printf("\nA launch and its end (us, medians), in all and but for the\n"
+	       "descriptor's own time; and what crosses the bus for it\n");
+	printf("%-21s %9s %9s %7s %7s %9s %5s %10s\n", "", "in all", "net", "reads", "writes",
+	       "doorbells", "arms", "interrupts");
+	for (enum way w = 0; w < WAYS; w++) {
+		const struct counts *counts = &s->counts[w];
+		struct json_object *to;
+
+		took[w] = times_in(&s->took[w]);
+		net[w] = times_in(&s->net[w]);
+		printf("%-21s %9.1f %9.1f %7.2f %7.2f %9.2f %5.2f %10.2f\n", ways[w].name,
+		       took[w].median / 1e3, net[w].median / 1e3, counts->mmio_reads,
+		       counts->mmio_writes, counts->doorbells, counts->arms, counts->interrupts);
+		to = json_sub(s->bench->results, ways[w].name);
+		json_object_object_add(to, "in_all", json_times(took[w]));
+		json_object_object_add(to, "net", json_times(net[w]));
+		json_object_object_add(to, "each_launch", json_counts(counts));
+		fprintf(s->bench->dat, "%s %g\n", ways[w].name, net[w].median / 1e3);
+	}
+	bench_target(s->bench, "launch and wait by spinning, ours / floor",
+		     net[OURS_SPIN].median / net[FLOOR_SPIN].median, AT_MOST, 1.05);
+	bench_target(s->bench, "launch and wait by sleeping, ours / floor",
+		     net[OURS_SLEEP].median / net[FLOOR_SLEEP].median, AT_MOST, 1.15);
+}
+
+int main(int argc, char **argv)
+{
+	static struct setup s;
+	struct bench bench;
+
+	bench_begin(&bench, "floor", argc, argv);
+	s.bench = &bench;
+	find_cards(&s);
+	with_floor_on(&s, BENCH_OTHER);
+	with_floor_on(&s, BENCH_CARD);
+	tell(&s);
+	bench_end(&bench);
+	return 0;
+}
