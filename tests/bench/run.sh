@@ -61,6 +61,8 @@ facts=$(
 	fatal=1
 	# shellcheck source=tools/vm/common.sh
 	. "$here/common.sh"
+	# shellcheck source=tools/vm/root.sh
+	. "$here/root.sh"
 	# shellcheck source=tools/vm/qemu.sh
 	. "$here/qemu.sh"
 	qemu_find
@@ -68,7 +70,8 @@ facts=$(
 	[ -z "$qemu_root" ] || qemu=("${chroot_run[@]}" "$qemu_root" /usr "${qemu[@]}")
 	echo "machine=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)," \
 		"$(nproc) processors, Linux $(uname -r)"
-	echo "qemu=$("${qemu[@]}" --version | sed -n 's/^QEMU emulator version //p')"
+	version=$("${qemu[@]}" --version)
+	echo "qemu=$(sed -n 's/^QEMU emulator version //p' <<<"$version")"
 	if kvm_works; then echo accel=kvm; else echo accel=tcg; fi
 )
 mapfile -t facts <<<"$facts"
