@@ -46,6 +46,7 @@ include examples/digits/build.mk
 include udev/build.mk
 include tests/emu/build.mk
 include tests/lib/build.mk
+include tests/ops/build.mk
 include tests/selftests/build.mk
 include tests/runtime/build.mk
 include tests/bench/build.mk

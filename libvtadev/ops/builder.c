@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The builder: instruction and micro-op encodings (docs/isa.md, 2 to 7). */
-#include "ops_impl.h"
+#include "cycles.h"
 
 enum { OP_LOAD = 0, OP_STORE = 1, OP_GEMM = 2, OP_FINISH = 3, OP_ALU = 4 };
 
@@ -51,6 +51,41 @@ int ops_fail(struct vtaops_builder *b, enum vtaops_error error, const char *why)
 	return b->error;
 }
 
+static size_t say(struct vtaops_builder *b, size_t at, const char *text)
+{
+	while (*text && at + 1 < sizeof(b->text))
+		b->text[at++] = *text++;
+	b->text[at] = '\0';
+	return at;
+}
+
+static size_t say_number(struct vtaops_builder *b, size_t at, uint64_t n)
+{
+	char digits[24];
+	size_t i = sizeof(digits) - 1;
+
+	digits[i] = '\0';
+	do {
+		digits[--i] = (char)('0' + n % 10);
+		n /= 10;
+	} while (n);
+	return say(b, at, digits + i);
+}
+
+int ops_fail_fit(struct vtaops_builder *b, const char *what, uint64_t need, uint64_t have)
+{
+	size_t at;
+
+	if (b->error)
+		return b->error;
+	at = say(b, 0, what);
+	at = say(b, at, " needs ");
+	at = say_number(b, at, need);
+	at = say(b, at, ", the core has ");
+	say_number(b, at, have);
+	return ops_fail(b, VTAOPS_EFIT, b->text);
+}
+
 void vtaops_begin(struct vtaops_builder *b, const struct vtaops_core *core,
 		  struct vtaops_insn *insn, size_t insn_max,
 		  uint32_t *uop, size_t uop_max, uint32_t uop_addr)
@@ -63,51 +98,96 @@ void vtaops_begin(struct vtaops_builder *b, const struct vtaops_core *core,
 		ops_fail(b, VTAOPS_EALIGN, "the micro-ops' address is not a multiple of 4");
 }
 
-static void emit(struct vtaops_builder *b, uint64_t word0, uint64_t word1)
+void ops_wait(struct vtaops_builder *b, unsigned int pops)
+{
+	b->pops |= pops;
+}
+
+void ops_signal(struct vtaops_builder *b, unsigned int pushes)
 {
 	if (b->error)
 		return;
+	if (b->insn)
+		b->insn[b->insns - 1].word[0] |= pushes;
+	if (!ops_time_push(&b->time, pushes))
+		ops_fail(b, VTAOPS_ECORE, "an operator leaves tokens behind");
+}
+
+static void emit(struct vtaops_builder *b, enum ops_module module, uint64_t cycles,
+		 uint64_t word0, uint64_t word1)
+{
+	if (b->error)
+		return;
+	if (!ops_time_insn(&b->time, module, b->insns, cycles, b->pops)) {
+		ops_fail(b, VTAOPS_ECORE, "an operator waits for a token that never comes");
+		return;
+	}
 	if (b->insn) {
 		if (b->insns >= b->insn_max) {
 			ops_fail(b, VTAOPS_ESPACE, "the storage for instructions is full");
 			return;
 		}
-		b->insn[b->insns] = (struct vtaops_insn) { { word0, word1 } };
+		b->insn[b->insns] = (struct vtaops_insn) { { word0 | b->pops, word1 } };
 	}
+	b->pops = 0;
 	b->insns++;
+	b->cycles = ops_time_end(&b->time);
 }
 
 int vtaops_finish(struct vtaops_builder *b)
 {
-	emit(b, OP_FINISH, 0);
+	emit(b, OPS_COMPUTE, 1, OP_FINISH, 0);
 	return b->error;
 }
 
-static void move(struct vtaops_builder *b, const struct ops_move *m, uint64_t opcode,
-		 unsigned int deps)
+static uint32_t element_bytes(const struct vtaops_core *c, enum ops_mem type)
 {
-	emit(b, opcode | deps | (uint64_t)m->type << 7 | (uint64_t)m->sram << 10 |
-		(uint64_t)m->dram << 26,
+	switch (type) {
+	case MEM_UOP:
+		return 4;
+	case MEM_WGT:
+		return c->wgt_bytes;
+	case MEM_INP:
+	case MEM_OUT:
+		return c->inp_bytes;
+	case MEM_ACC:
+		return c->acc_bytes;
+	case MEM_ACC_8BIT:
+		break;
+	}
+	return c->batch * c->block;
+}
+
+static void move(struct vtaops_builder *b, enum ops_module module, const struct ops_move *m,
+		 uint64_t opcode)
+{
+	emit(b, module, ops_move_cycles(m, element_bytes(b->core, m->type)),
+	     opcode | (uint64_t)m->type << 7 | (uint64_t)m->sram << 10 | (uint64_t)m->dram << 26,
 	     m->rows | (uint64_t)m->cols << 16 | (uint64_t)m->stride << 32 |
 		(uint64_t)m->pad_top << 48 | (uint64_t)m->pad_bottom << 52 |
 		(uint64_t)m->pad_left << 56 | (uint64_t)m->pad_right << 60);
 }
 
-void ops_load(struct vtaops_builder *b, const struct ops_move *m, unsigned int deps)
+void ops_load(struct vtaops_builder *b, const struct ops_move *m)
 {
-	move(b, m, OP_LOAD, deps);
+	move(b, m->type == MEM_INP || m->type == MEM_WGT ? OPS_LOAD : OPS_COMPUTE, m, OP_LOAD);
 }
 
-void ops_store(struct vtaops_builder *b, const struct ops_move *m, unsigned int deps)
+void ops_store(struct vtaops_builder *b, const struct ops_move *m)
 {
-	move(b, m, OP_STORE, deps);
+	move(b, OPS_STORE, m, OP_STORE);
+}
+
+void ops_carry(struct vtaops_builder *b, enum ops_mem type)
+{
+	ops_load(b, &(struct ops_move) { .type = type });
 }
 
 static uint64_t loop_word0(const struct vtaops_core *c, const struct ops_loop *l, uint64_t opcode,
-			   bool reset, unsigned int deps)
+			   bool reset)
 {
 	unsigned int at = 8;
-	uint64_t word = opcode | deps | (uint64_t)reset << 7;
+	uint64_t word = opcode | (uint64_t)reset << 7;
 
 	word |= (uint64_t)l->bgn << at;
 	at += c->log_uop_depth;
@@ -122,13 +202,18 @@ static uint64_t factor(uint32_t value, uint32_t iterations)
 	return iterations > 1 ? value : 0;
 }
 
-void ops_gemm(struct vtaops_builder *b, const struct ops_loop *l, bool reset, unsigned int deps)
+static uint64_t loop_count(const struct ops_loop *l)
+{
+	return (uint64_t)l->iter_out * l->iter_in * (l->end - l->bgn);
+}
+
+void ops_gemm(struct vtaops_builder *b, const struct ops_loop *l, bool reset)
 {
 	const struct vtaops_core *c = b->core;
 	unsigned int acc = c->log_acc_depth, inp = c->log_inp_depth;
 
 	/* The weights do not move in any loop of this library. */
-	emit(b, loop_word0(c, l, OP_GEMM, reset, deps),
+	emit(b, OPS_COMPUTE, 8 + loop_count(l), loop_word0(c, l, OP_GEMM, reset),
 	     factor(l->dst_out, l->iter_out) | factor(l->dst_in, l->iter_in) << acc |
 	     factor(l->src_out, l->iter_out) << 2 * acc |
 	     factor(l->src_in, l->iter_in) << (2 * acc + inp));
@@ -143,18 +228,17 @@ static uint64_t alu_word1(const struct vtaops_core *c, const struct ops_loop *l,
 	       factor(l->src_in, l->iter_in) << 3 * acc | (uint64_t)op << 4 * acc;
 }
 
-void ops_alu(struct vtaops_builder *b, const struct ops_loop *l, enum ops_alu op,
-	     unsigned int deps)
+void ops_alu(struct vtaops_builder *b, const struct ops_loop *l, enum ops_alu op)
 {
-	emit(b, loop_word0(b->core, l, OP_ALU, false, deps), alu_word1(b->core, l, op));
+	emit(b, OPS_COMPUTE, 8 + 2 * loop_count(l), loop_word0(b->core, l, OP_ALU, false),
+	     alu_word1(b->core, l, op));
 }
 
-void ops_alu_imm(struct vtaops_builder *b, const struct ops_loop *l, enum ops_alu op, int imm,
-		 unsigned int deps)
+void ops_alu_imm(struct vtaops_builder *b, const struct ops_loop *l, enum ops_alu op, int imm)
 {
 	unsigned int at = 4 * b->core->log_acc_depth + 3;
 
-	emit(b, loop_word0(b->core, l, OP_ALU, false, deps),
+	emit(b, OPS_COMPUTE, 8 + loop_count(l), loop_word0(b->core, l, OP_ALU, false),
 	     alu_word1(b->core, l, op) | 1ull << at | (uint64_t)(uint16_t)imm << (at + 1));
 }
 
@@ -184,8 +268,13 @@ uint32_t ops_uop_load(struct vtaops_builder *b, uint32_t count)
 
 	if (b->error)
 		return 0;
-	if (first + count > 1ull << 30 || sram + count > ops_depth(b->core->log_uop_depth)) {
-		ops_fail(b, VTAOPS_EFIT, "the micro-ops do not fit");
+	if (first + count > 1ull << 30) {
+		ops_fail(b, VTAOPS_EINVAL, "the micro-ops reach beyond the 32-bit address space");
+		return 0;
+	}
+	if (sram + count > ops_depth(b->core->log_uop_depth)) {
+		ops_fail_fit(b, "a layer's micro-ops: it", sram + count,
+			     ops_depth(b->core->log_uop_depth));
 		return 0;
 	}
 	while (done < count) {
@@ -193,27 +282,27 @@ uint32_t ops_uop_load(struct vtaops_builder *b, uint32_t count)
 
 		ops_load(b, &(struct ops_move) {
 			.type = MEM_UOP, .sram = sram + done, .dram = (uint32_t)first + done,
-			.rows = 1, .cols = cols, .stride = cols }, 0);
+			.rows = 1, .cols = cols, .stride = cols });
 		done += cols;
 	}
 	b->uop_sram += count;
 	return sram;
 }
 
-/* A move of nothing, for its tokens. */
-static void carry(struct vtaops_builder *b, enum ops_mem type, unsigned int deps)
-{
-	ops_load(b, &(struct ops_move) { .type = type }, deps);
-}
-
 void ops_barrier(struct vtaops_builder *b, unsigned int to_load, unsigned int to_compute)
 {
-	while (to_load--)
-		carry(b, MEM_INP, POP_NEXT);
-	while (to_compute--)
-		carry(b, MEM_ACC, POP_NEXT);
-	carry(b, MEM_ACC, PUSH_PREV);
-	carry(b, MEM_INP, POP_NEXT);
+	while (to_load--) {
+		ops_wait(b, POP_NEXT);
+		ops_carry(b, MEM_INP);
+	}
+	while (to_compute--) {
+		ops_wait(b, POP_NEXT);
+		ops_carry(b, MEM_ACC);
+	}
+	ops_carry(b, MEM_ACC);
+	ops_signal(b, PUSH_PREV);
+	ops_wait(b, POP_NEXT);
+	ops_carry(b, MEM_INP);
 	b->uop_sram = 0;
 }
 
@@ -226,24 +315,4 @@ uint32_t ops_element(struct vtaops_builder *b, uint32_t addr, uint64_t elements,
 	if (elements > 1ull << 32 || addr + elements * bytes > 1ull << 32)
 		ops_fail(b, VTAOPS_EINVAL, "a tensor reaches beyond the 32-bit address space");
 	return addr / bytes;
-}
-
-int ops_check_post(struct vtaops_builder *b, const struct vtaops_post *post)
-{
-	int top = 1 << ((1 << b->core->log_inp_width) - 1);
-
-	if (post->shift > 31)
-		return ops_fail(b, VTAOPS_EINVAL, "the shift is more than 31");
-	if (post->lo > post->hi || post->lo < -top || post->hi >= top)
-		return ops_fail(b, VTAOPS_EINVAL, "the clip range is empty or beyond OUT");
-	return b->error;
-}
-
-void ops_requantise(struct vtaops_builder *b, const struct vtaops_post *post,
-		    const struct ops_loop *l, unsigned int deps)
-{
-	if (post->shift)
-		ops_alu_imm(b, l, ALU_SHR, (int)post->shift, 0);
-	ops_alu_imm(b, l, ALU_MAX, post->lo, 0);
-	ops_alu_imm(b, l, ALU_MIN, post->hi, deps);
 }

@@ -3,7 +3,7 @@
  * Element-wise operators: the compute module loads both operands as int8 into
  * accumulators, half of them while the store module writes the other half.
  */
-#include "ops_impl.h"
+#include "post.h"
 
 static int eltwise(struct vtaops_builder *b, const struct vtaops_eltwise *op, enum ops_alu alu)
 {
@@ -11,12 +11,13 @@ static int eltwise(struct vtaops_builder *b, const struct vtaops_eltwise *op, en
 	uint32_t half = ops_depth(c->log_acc_depth) / 2;
 	uint32_t size = min_u32(min_u32(half / 2, ITER_MAX), op->elements);
 	uint32_t operand[2], out, uop[2], tiles = 0;
+	struct ops_post post;
 
 	if (c->log_inp_width != 3)
 		return ops_fail(b, VTAOPS_ECORE, "element-wise needs a core with int8 inputs");
-	if (!op->elements || op->post.bias)
-		return ops_fail(b, VTAOPS_EINVAL, "there are no elements, or there is a bias");
-	if (ops_check_post(b, &op->post))
+	if (!op->elements || op->post.bias || op->post.muls || op->post.shifts)
+		return ops_fail(b, VTAOPS_EINVAL, "no elements, or values for channels");
+	if (ops_post_init(b, &post, &op->post, 0))
 		return b->error;
 	operand[0] = ops_element(b, op->a, op->elements, c->inp_bytes);
 	operand[1] = ops_element(b, op->b, op->elements, c->inp_bytes);
@@ -39,16 +40,20 @@ static int eltwise(struct vtaops_builder *b, const struct vtaops_eltwise *op, en
 			.iter_out = 1, .iter_in = n, .dst_in = 1, .src_in = 1,
 		};
 
+		if (tiles >= 2)
+			ops_wait(b, POP_NEXT);
 		for (uint32_t i = 0; i < 2; i++)
 			ops_load(b, &(struct ops_move) {
 				.type = MEM_ACC_8BIT, .sram = sram + i * size,
-				.dram = operand[i] + at, .rows = 1, .cols = n, .stride = n,
-			}, i == 0 && tiles >= 2 ? POP_NEXT : 0);
-		ops_alu(b, &loop, alu, 0);
-		ops_requantise(b, &op->post, &loop, PUSH_NEXT);
+				.dram = operand[i] + at, .rows = 1, .cols = n, .stride = n });
+		ops_alu(b, &loop, alu);
+		ops_post_apply(b, &post, loop.bgn, &loop);
+		ops_signal(b, PUSH_NEXT);
+		ops_wait(b, POP_PREV);
 		ops_store(b, &(struct ops_move) {
 			.type = MEM_OUT, .sram = sram, .dram = out + at, .rows = 1, .cols = n,
-			.stride = n }, POP_PREV | PUSH_PREV);
+			.stride = n });
+		ops_signal(b, PUSH_PREV);
 	}
 	ops_barrier(b, 0, min_u32(tiles, 2));
 	return b->error;

@@ -20,7 +20,7 @@ enum ops_mem {
 };
 
 enum ops_alu {
-	ALU_MIN = 0, ALU_MAX = 1, ALU_ADD = 2, ALU_SHR = 3,
+	ALU_MIN = 0, ALU_MAX = 1, ALU_ADD = 2, ALU_SHR = 3, ALU_MUL = 4,
 };
 
 /* One LOAD or STORE; sizes in elements of @type. */
@@ -40,19 +40,32 @@ struct ops_loop {
 	uint32_t src_out, src_in;
 };
 
-/* Fields are 14 bits wide for iterations and 16 for sizes in all cores. */
+/* Fields are 14 bits wide for iterations, 16 for sizes and 4 for padding in all cores. */
 #define ITER_MAX	((1u << 14) - 1)
 #define SIZE_MAX_16	((1u << 16) - 1)
+#define PAD_MAX		15u
+
+/* Larger than any useful layer, small enough that products of three fit 64 bits. */
+#define DIM_MAX		(1u << 20)
 
 int ops_fail(struct vtaops_builder *b, enum vtaops_error error, const char *why);
+/* VTAOPS_EFIT: "@what needs @need, the core has @have". */
+int ops_fail_fit(struct vtaops_builder *b, const char *what, uint64_t need, uint64_t have);
 
-void ops_load(struct vtaops_builder *b, const struct ops_move *m, unsigned int deps);
-void ops_store(struct vtaops_builder *b, const struct ops_move *m, unsigned int deps);
-void ops_gemm(struct vtaops_builder *b, const struct ops_loop *l, bool reset, unsigned int deps);
-void ops_alu(struct vtaops_builder *b, const struct ops_loop *l, enum ops_alu op,
-	     unsigned int deps);
-void ops_alu_imm(struct vtaops_builder *b, const struct ops_loop *l, enum ops_alu op, int imm,
-		 unsigned int deps);
+/*
+ * Tokens: ops_wait() before an instruction lets it pop, ops_signal() after it
+ * lets it push.
+ */
+void ops_wait(struct vtaops_builder *b, unsigned int pops);
+void ops_signal(struct vtaops_builder *b, unsigned int pushes);
+
+void ops_load(struct vtaops_builder *b, const struct ops_move *m);
+void ops_store(struct vtaops_builder *b, const struct ops_move *m);
+void ops_gemm(struct vtaops_builder *b, const struct ops_loop *l, bool reset);
+void ops_alu(struct vtaops_builder *b, const struct ops_loop *l, enum ops_alu op);
+void ops_alu_imm(struct vtaops_builder *b, const struct ops_loop *l, enum ops_alu op, int imm);
+/* A load of nothing by the module that loads @type, for its tokens. */
+void ops_carry(struct vtaops_builder *b, enum ops_mem type);
 
 /* Add a micro-op to the stream's array. */
 void ops_uop(struct vtaops_builder *b, uint32_t dst, uint32_t src, uint32_t wgt);
@@ -72,10 +85,21 @@ void ops_barrier(struct vtaops_builder *b, unsigned int to_load, unsigned int to
 /* Device address to element index; fails unless [addr, addr + size) is good. */
 uint32_t ops_element(struct vtaops_builder *b, uint32_t addr, uint64_t elements, uint32_t bytes);
 
-int ops_check_post(struct vtaops_builder *b, const struct vtaops_post *post);
-/* Shift and clip; the last instruction has @deps. */
-void ops_requantise(struct vtaops_builder *b, const struct vtaops_post *post,
-		    const struct ops_loop *l, unsigned int deps);
+/*
+ * A part of a plane of @h × @w elements, from row @y and column @x on, which
+ * may be outside: zeros are there.
+ */
+struct ops_region {
+	enum ops_mem type;
+	uint32_t sram;
+	uint32_t dram;		/* of the plane's first element */
+	uint32_t h, w;
+	int64_t y, x;
+	uint32_t rows, cols;
+};
+
+/* Load it, by the module that loads its type. */
+void ops_load_region(struct vtaops_builder *b, const struct ops_region *r);
 
 /* How much of a scratchpad LOAD and STORE can address: sram_base has 16 bits. */
 static inline uint32_t ops_depth(uint32_t log_depth)
@@ -91,6 +115,16 @@ static inline uint32_t div_up(uint32_t a, uint32_t b)
 static inline uint32_t min_u32(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
+}
+
+static inline uint64_t max_u64(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static inline bool dim_ok(uint32_t v)
+{
+	return v > 0 && v <= DIM_MAX;
 }
 
 #endif /* OPS_IMPL_H */

@@ -19,7 +19,8 @@ static int8_t get(const uint8_t *array, size_t at, unsigned int log_width)
 {
 	unsigned int width = 1u << log_width;
 	unsigned int shift = (unsigned int)(at << log_width & 7);
-	unsigned int value = array[at >> (3 - log_width)] >> shift & ((1u << width) - 1);
+	unsigned int value = (unsigned int)array[at >> (3 - log_width)] >> shift &
+			     ((1u << width) - 1);
 	unsigned int sign = 1u << (width - 1);
 
 	return (int8_t)((value ^ sign) - sign);
@@ -110,6 +111,41 @@ void vtaops_pack_wgt(const struct vtaops_core *core, void *dst, const int8_t *sr
 				for (uint32_t x = 0; x < kw; x++)
 					put(dst, wgt_at(core, blocks, kh, kw, j, i, y, x),
 					    core->log_wgt_width, *src++);
+}
+
+size_t vtaops_wgt_groups_bytes(const struct vtaops_core *core, uint32_t o, uint32_t i,
+			       uint32_t kh, uint32_t kw, uint32_t groups)
+{
+	uint32_t parts = vtaops_conv2d_parts(core, i, o, groups);
+	size_t bytes = parts ? vtaops_wgt_bytes(core, o / parts, i / parts, kh, kw) : 0;
+
+	return bytes > (1ull << 32) / (parts ? parts : 1) ? 0 : bytes * parts;
+}
+
+void vtaops_pack_wgt_groups(const struct vtaops_core *core, void *dst, const int8_t *src,
+			    uint32_t o, uint32_t in, uint32_t kh, uint32_t kw, uint32_t groups)
+{
+	uint32_t parts = vtaops_conv2d_parts(core, in, o, groups);
+	uint32_t n = groups ? groups : 1, each, blocks;
+	uint32_t group_in = in / n, group_out = o / n;
+	size_t part;
+
+	if (!parts)
+		return;
+	each = n / parts;
+	blocks = div_up(in / parts, core->block);
+	part = vtaops_wgt_bytes(core, o / parts, in / parts, kh, kw);
+	memset(dst, 0, part * parts);
+	/* Output j of a part is of its group j / group_out, whose inputs come together. */
+	for (uint32_t p = 0; p < parts; p++)
+		for (uint32_t j = 0; j < each * group_out; j++)
+			for (uint32_t i = 0; i < group_in; i++)
+				for (uint32_t y = 0; y < kh; y++)
+					for (uint32_t x = 0; x < kw; x++)
+						put((uint8_t *)dst + p * part,
+						    wgt_at(core, blocks, kh, kw, j,
+							   j / group_out * group_in + i, y, x),
+						    core->log_wgt_width, *src++);
 }
 
 size_t vtaops_bias_bytes(const struct vtaops_core *core, uint32_t o)

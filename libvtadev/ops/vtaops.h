@@ -72,6 +72,15 @@ struct vtaops_insn {
 	uint64_t word[2];
 };
 
+/* The core's clock as the stream is made; private to the library. */
+#define VTAOPS_TOKENS	8
+struct vtaops_time {
+	uint64_t end[3];			/* of each module's last instruction */
+	uint64_t pushed[4][VTAOPS_TOKENS];	/* when each waiting token was */
+	uint8_t first[4], tokens[4];
+	uint8_t last;				/* module of the last instruction */
+};
+
 struct vtaops_builder {
 	const struct vtaops_core *core;
 	struct vtaops_insn *insn;	/* storage, may be NULL */
@@ -79,10 +88,14 @@ struct vtaops_builder {
 	size_t insn_max, uop_max;	/* its size, in instructions and micro-ops */
 	size_t insns, uops;		/* made so far */
 	uint32_t uop_addr;		/* device address of uop[0] */
+	uint64_t cycles;		/* the stream so far takes: docs/isa.md, 9 */
 	int error;			/* 0 or an enum vtaops_error, negated */
-	const char *why;		/* a sentence, if error */
+	const char *why;		/* a sentence, if error; valid as the builder is */
 	/* Private: */
 	uint32_t uop_sram;		/* micro-ops in the scratchpad */
+	unsigned int pops;		/* of the next instruction */
+	struct vtaops_time time;
+	char text[120];
 };
 
 /*
@@ -99,22 +112,33 @@ int vtaops_finish(struct vtaops_builder *b);
 
 /*
  * What happens to an accumulator before it is stored as OUT:
- *	out = min(max((acc + bias) >> shift, lo), hi)
- * The shift is arithmetic (it rounds down; add half to the bias to round to
- * nearest). relu is lo = 0; lo and hi must be representable in OUT.
+ *	out = min(max((acc * mul + bias) >> shift, lo), hi)
+ * in 32 bits that wrap: the caller sees to it that they do not. The shift is
+ * arithmetic (it rounds down; add half to the bias to round to nearest). relu is
+ * lo = 0; lo and hi must be representable in OUT. mul and shift are the same
+ * for all channels; muls and shifts are vectors with a value for each, as bias
+ * is (vtaops_pack_bias()). A shift there may be negative, to the left.
  */
 struct vtaops_post {
 	uint32_t bias;		/* device address, 0 for none */
+	uint32_t muls, shifts;	/* likewise; with mul or shift 0 */
+	int mul;		/* of 16 bits; 0 stands for 1 */
 	unsigned int shift;	/* 0 to 31 */
 	int lo, hi;		/* lo <= hi */
 };
 
 /*
- * Dense: out[n][o] = post(sum over i of inp[n][i] * wgt[o][i]).
+ * The sums of a layer begin with res << res_shift if there is a residual: a
+ * tensor of the output's shape and layout (a core with int8 inputs only). The
+ * output overlaps neither the input nor the residual.
+ *
+ * Dense: acc[n][o] = res[n][o] + sum over i of inp[n][i] * wgt[o][i].
  * Matrices and weights packed (KH = KW = 1).
  */
 struct vtaops_dense {
 	uint32_t inp, wgt, out;		/* device addresses */
+	uint32_t res;			/* likewise, 0 for none */
+	unsigned int res_shift;		/* 0 to 31 */
 	uint32_t n, in, units;		/* rows, inputs, outputs */
 	struct vtaops_post post;
 };
@@ -123,20 +147,45 @@ int vtaops_dense(struct vtaops_builder *b, const struct vtaops_dense *op);
 
 /*
  * 2-D convolution (cross-correlation, as everywhere in machine learning) with
- * zero padding; output height (h + 2 pad_h - kh) / stride_h + 1, width likewise.
- * Padding is less than the kernel and at most 15. Activations packed.
+ * zero padding. Activations packed. Output height, and width likewise:
+ *	(h + 2 pad_h - (kh - 1) dil_h - 1) / stride_h + 1
+ * Padding is less than the dilated kernel's size.
+ *
+ * transposed: each input is spread over the outputs that a convolution with
+ * these parameters would make it from; weights as if for that convolution's
+ * transpose, [units][in][kh][kw]. The output's height is
+ *	(h - 1) stride_h - 2 pad_h + (kh - 1) dil_h + 1 + out_pad_h
+ * with out_pad_h below stride_h. No residual.
+ *
+ * groups: output channels of a group see the group's inputs only. Weights are
+ * [units][in / groups][kh][kw], packed by vtaops_pack_wgt_groups().
  */
 struct vtaops_conv2d {
 	uint32_t inp, wgt, out;		/* device addresses */
+	uint32_t res;			/* likewise, 0 for none */
+	unsigned int res_shift;		/* 0 to 31 */
 	uint32_t n, in, h, w;		/* input: images, channels, size */
 	uint32_t units, kh, kw;		/* output channels, kernel */
 	uint32_t stride_h, stride_w, pad_h, pad_w;
+	uint32_t dil_h, dil_w;		/* 0 stands for 1 */
+	uint32_t groups;		/* 0 stands for 1 */
+	uint32_t out_pad_h, out_pad_w;	/* of a transposed one */
+	int transposed;
 	struct vtaops_post post;
 };
 
 int vtaops_conv2d(struct vtaops_builder *b, const struct vtaops_conv2d *op);
 uint32_t vtaops_conv2d_out_h(const struct vtaops_conv2d *op);
 uint32_t vtaops_conv2d_out_w(const struct vtaops_conv2d *op);
+
+/*
+ * In how many parts of whole channel blocks the card computes a convolution
+ * with @groups: as many as there are groups if their channels are multiples of
+ * BLOCK; several groups go together, with zeros between, if not. 0 if the
+ * channels are no multiples of the groups.
+ */
+uint32_t vtaops_conv2d_parts(const struct vtaops_core *core, uint32_t in, uint32_t units,
+			     uint32_t groups);
 
 /*
  * Element-wise on packed data of @elements OUT elements (any layout):
@@ -171,6 +220,12 @@ size_t vtaops_wgt_bytes(const struct vtaops_core *core,
 			uint32_t o, uint32_t i, uint32_t kh, uint32_t kw);
 void vtaops_pack_wgt(const struct vtaops_core *core, void *dst, const int8_t *src,
 		     uint32_t o, uint32_t i, uint32_t kh, uint32_t kw);
+
+/* The same for a convolution with groups: @i inputs in all, @src [o][i / groups][kh][kw]. */
+size_t vtaops_wgt_groups_bytes(const struct vtaops_core *core, uint32_t o, uint32_t i,
+			       uint32_t kh, uint32_t kw, uint32_t groups);
+void vtaops_pack_wgt_groups(const struct vtaops_core *core, void *dst, const int8_t *src,
+			    uint32_t o, uint32_t i, uint32_t kh, uint32_t kw, uint32_t groups);
 
 size_t vtaops_bias_bytes(const struct vtaops_core *core, uint32_t o);
 void vtaops_pack_bias(const struct vtaops_core *core, void *dst, const int32_t *src,

@@ -6,7 +6,7 @@
 
 BENCH_DIR := build/tests/bench
 BENCH_GUEST := floor memory busy
-BENCH_HOST := emulator
+BENCH_HOST := emulator conv
 
 # What each is made of, besides PART.c and bench.c.
 BENCH_memory := choice.c copy.c map.c
@@ -14,6 +14,7 @@ BENCH_floor := job.c
 BENCH_busy := job.c
 BENCH_emulator := scalar.c
 BENCH_LIBS_emulator := $(patsubst tools/vta-emu/%.c,build/tools/vta-emu.obj/%.o,$(wildcard tools/vta-emu/core*.c))
+BENCH_LIBS_conv := $(OPS_BENCH_OBJS) $(BENCH_LIBS_emulator)
 
 BENCH_GUEST_BINS := $(BENCH_GUEST:%=$(BENCH_DIR)/guest/%)
 BENCH_HOST_BINS := $(BENCH_HOST:%=$(BENCH_DIR)/host/%)
@@ -24,7 +25,7 @@ PARTS := $(shell echo $(BENCH_GUEST) $(BENCH_HOST) | tr ' ' ,)
 
 $(BENCH_DIR)/obj/%.o: tests/bench/%.c
 	@mkdir -p $(@D)
-	$(CC) $(LIB_CPPFLAGS) -Ikmod -Ilibvtadev/ops -Itools/vta-emu -Itests/bench \
+	$(CC) $(LIB_CPPFLAGS) -Ikmod -Ilibvtadev/ops -Itools/vta-emu -Itests/bench -Itests/ops \
 		$(LIB_WARNINGS) -O2 -g -MMD -MP -c -o $@ $<
 
 # $(call bench-part,PLACE,PART): how to link one

@@ -13,19 +13,9 @@
 
 #include <cmocka.h>
 
-#include "core.h"
-#include "vtaops.h"
+#include "machine.h"
 
-#define MEM_BASE	0x10000u
 #define MEM_SIZE	(4u << 20)
-
-struct machine {
-	struct core_config cfg;
-	struct vtaops_core core;
-	struct core *model;
-	uint8_t *mem;
-	uint32_t used;
-};
 
 static uint64_t rng_state;
 
@@ -34,40 +24,6 @@ static uint32_t rnd(uint32_t below)
 	rng_state = rng_state * 6364136223846793005ull + 1442695040888963407ull;
 	return (uint32_t)(rng_state >> 33) % below;
 }
-
-static enum vta_fault_reason mem_read(void *priv, uint32_t addr, void *buf, size_t len,
-				      enum vta_access access, uint32_t *fault_addr)
-{
-	struct machine *m = priv;
-
-	(void)access;
-	*fault_addr = addr;
-	if (addr < MEM_BASE || addr - MEM_BASE + len > MEM_SIZE)
-		return VTA_FAULT_PAGE;
-	memcpy(buf, m->mem + (addr - MEM_BASE), len);
-	return VTA_FAULT_NONE;
-}
-
-static enum vta_fault_reason mem_write(void *priv, uint32_t addr, const void *buf, size_t len,
-				       enum vta_access access, uint32_t *fault_addr)
-{
-	struct machine *m = priv;
-
-	(void)access;
-	*fault_addr = addr;
-	if (addr < MEM_BASE || addr - MEM_BASE + len > MEM_SIZE)
-		return VTA_FAULT_PAGE;
-	memcpy(m->mem + (addr - MEM_BASE), buf, len);
-	return VTA_FAULT_NONE;
-}
-
-static bool never(void *priv)
-{
-	(void)priv;
-	return false;
-}
-
-static const struct core_mem_ops mem_ops = { mem_read, mem_write, never };
 
 /* TVM's default, and others that differ in everything that may. */
 static const struct core_config configs[] = {
@@ -81,47 +37,9 @@ static const struct core_config configs[] = {
 	{ 1, 1, 5, 1, 4, 14, 13, 15, 16, 0x000002 },
 };
 
-static void machine_init(struct machine *m, unsigned int config, enum core_order order)
+static void machine_start(struct machine *m, unsigned int config, enum core_order order)
 {
-	char err[256];
-
-	m->cfg = configs[config];
-	if (core_config_check(&m->cfg, err, sizeof(err)))
-		fail_msg("configuration %u: %s", config, err);
-	m->core = (struct vtaops_core) {
-		.log_inp_width = m->cfg.log_inp_width, .log_wgt_width = m->cfg.log_wgt_width,
-		.log_acc_width = m->cfg.log_acc_width, .log_batch = m->cfg.log_batch,
-		.log_block = m->cfg.log_block, .log_uop_buff_size = m->cfg.log_uop_buff_size,
-		.log_inp_buff_size = m->cfg.log_inp_buff_size,
-		.log_wgt_buff_size = m->cfg.log_wgt_buff_size,
-		.log_acc_buff_size = m->cfg.log_acc_buff_size,
-	};
-	assert_int_equal(vtaops_core_init(&m->core), 0);
-	m->model = core_new(&m->cfg, order, rng_state);
-	assert_non_null(m->model);
-	m->mem = calloc(1, MEM_SIZE);
-	assert_non_null(m->mem);
-	m->used = 0;
-}
-
-static void machine_fini(struct machine *m)
-{
-	core_free(m->model);
-	free(m->mem);
-}
-
-static uint32_t alloc(struct machine *m, size_t size)
-{
-	uint32_t addr = MEM_BASE + m->used;
-
-	assert_true(size > 0 && size <= MEM_SIZE - m->used);
-	m->used += (uint32_t)(size + 65535) & ~65535u;
-	return addr;
-}
-
-static void *at(struct machine *m, uint32_t addr)
-{
-	return m->mem + (addr - MEM_BASE);
+	machine_init(m, &configs[config], MEM_SIZE, order, rng_state);
 }
 
 /* Random values of 2^log_width bits. */
@@ -150,8 +68,8 @@ static void random_post(struct machine *m, struct vtaops_post *post, uint32_t un
 	if (rnd(4)) {
 		for (uint32_t i = 0; i < units; i++)
 			(*bias)[i] = (int32_t)rnd(20001) - 10000;
-		post->bias = alloc(m, vtaops_bias_bytes(&m->core, units));
-		vtaops_pack_bias(&m->core, at(m, post->bias), *bias, units);
+		post->bias = machine_alloc(m, vtaops_bias_bytes(&m->core, units));
+		vtaops_pack_bias(&m->core, machine_at(m, post->bias), *bias, units);
 	}
 }
 
@@ -163,38 +81,11 @@ static int8_t apply_post(const struct vtaops_post *post, int32_t acc)
 	return (int8_t)(v > post->hi ? post->hi : v);
 }
 
-typedef int (*lower_fn)(struct vtaops_builder *b, const void *op);
-
-/* Count, make, run. Returns the builder's error. */
 static int run(struct machine *m, lower_fn lower, const void *op)
 {
-	struct vtaops_builder b;
-	struct core_stats stats;
-	struct core_fault fault;
-	uint32_t insn_addr, uop_addr;
-	size_t insns, uops;
-	int err;
+	const char *why;
 
-	vtaops_begin(&b, &m->core, NULL, 0, NULL, 0, 0);
-	lower(&b, op);
-	err = vtaops_finish(&b);
-	if (err)
-		return err;
-	insns = b.insns;
-	uops = b.uops;
-	insn_addr = alloc(m, insns * sizeof(struct vtaops_insn));
-	uop_addr = alloc(m, uops * 4);
-	vtaops_begin(&b, &m->core, at(m, insn_addr), insns, at(m, uop_addr), uops, uop_addr);
-	lower(&b, op);
-	assert_int_equal(vtaops_finish(&b), 0);
-	assert_int_equal(b.insns, insns);
-	assert_int_equal(b.uops, uops);
-
-	if (core_run(m->model, &mem_ops, m, insn_addr, (uint32_t)insns, 0, &stats, &fault) !=
-	    CORE_DONE)
-		fail_msg("fault %d at instruction %u of %zu, address %#x", fault.reason,
-			 fault.insn_index, insns, fault.addr);
-	return 0;
+	return machine_run(m, lower, op, &why);
 }
 
 static int lower_conv(struct vtaops_builder *b, const void *op)
@@ -268,18 +159,18 @@ static bool check_conv(struct machine *m, struct vtaops_conv2d *op)
 	int err;
 
 	assert_true(want && got);
-	m->used = 0;
+	machine_reset(m);
 	random_post(m, &op->post, op->units, &bias);
-	op->inp = alloc(m, vtaops_act_bytes(c, op->n, op->in, op->h, op->w));
-	op->wgt = alloc(m, vtaops_wgt_bytes(c, op->units, op->in, op->kh, op->kw));
-	op->out = alloc(m, vtaops_act_bytes(c, op->n, op->units, oh, ow));
-	vtaops_pack_act(c, at(m, op->inp), inp, op->n, op->in, op->h, op->w);
-	vtaops_pack_wgt(c, at(m, op->wgt), wgt, op->units, op->in, op->kh, op->kw);
+	op->inp = machine_alloc(m, vtaops_act_bytes(c, op->n, op->in, op->h, op->w));
+	op->wgt = machine_alloc(m, vtaops_wgt_bytes(c, op->units, op->in, op->kh, op->kw));
+	op->out = machine_alloc(m, vtaops_act_bytes(c, op->n, op->units, oh, ow));
+	vtaops_pack_act(c, machine_at(m, op->inp), inp, op->n, op->in, op->h, op->w);
+	vtaops_pack_wgt(c, machine_at(m, op->wgt), wgt, op->units, op->in, op->kh, op->kw);
 
 	err = run(m, lower_conv, op);
 	if (!err) {
 		conv_reference(op, inp, wgt, bias, want);
-		vtaops_unpack_act(c, got, at(m, op->out), op->n, op->units, oh, ow);
+		vtaops_unpack_act(c, got, machine_at(m, op->out), op->n, op->units, oh, ow);
 		if (memcmp(got, want, out_count))
 			fail_msg("conv2d n=%u in=%u %ux%u units=%u k=%ux%u s=%u,%u p=%u,%u differs",
 				 op->n, op->in, op->h, op->w, op->units, op->kh, op->kw,
@@ -305,7 +196,7 @@ static void test_conv2d(void **state)
 		struct vtaops_conv2d op = { 0 };
 
 		rng_state = 1000 + i;
-		machine_init(&m, i % 8, (enum core_order)(i / 8 % 3));
+		machine_start(&m, i % 8, (enum core_order)(i / 8 % 3));
 		op.n = 1 + rnd(3);
 		op.in = 1 + rnd(40);
 		op.units = 1 + rnd(40);
@@ -340,7 +231,7 @@ static void test_dense(void **state)
 		int32_t *bias;
 
 		rng_state = 5000 + i;
-		machine_init(&m, i % 8, (enum core_order)(i / 8 % 3));
+		machine_start(&m, i % 8, (enum core_order)(i / 8 % 3));
 		op.n = 1 + rnd(40);
 		op.in = 1 + rnd(300);
 		op.units = 1 + rnd(100);
@@ -350,11 +241,11 @@ static void test_dense(void **state)
 		got = malloc((size_t)op.n * op.units);
 		assert_true(want && got);
 		random_post(&m, &op.post, op.units, &bias);
-		op.inp = alloc(&m, vtaops_act_bytes(&m.core, op.n, op.in, 1, 1));
-		op.wgt = alloc(&m, vtaops_wgt_bytes(&m.core, op.units, op.in, 1, 1));
-		op.out = alloc(&m, vtaops_act_bytes(&m.core, op.n, op.units, 1, 1));
-		vtaops_pack_act(&m.core, at(&m, op.inp), inp, op.n, op.in, 1, 1);
-		vtaops_pack_wgt(&m.core, at(&m, op.wgt), wgt, op.units, op.in, 1, 1);
+		op.inp = machine_alloc(&m, vtaops_act_bytes(&m.core, op.n, op.in, 1, 1));
+		op.wgt = machine_alloc(&m, vtaops_wgt_bytes(&m.core, op.units, op.in, 1, 1));
+		op.out = machine_alloc(&m, vtaops_act_bytes(&m.core, op.n, op.units, 1, 1));
+		vtaops_pack_act(&m.core, machine_at(&m, op.inp), inp, op.n, op.in, 1, 1);
+		vtaops_pack_wgt(&m.core, machine_at(&m, op.wgt), wgt, op.units, op.in, 1, 1);
 		assert_int_equal(run(&m, lower_dense, &op), 0);
 
 		conv.n = op.n;
@@ -362,7 +253,7 @@ static void test_dense(void **state)
 		conv.units = op.units;
 		conv.post = op.post;
 		conv_reference(&conv, inp, wgt, bias, want);
-		vtaops_unpack_act(&m.core, got, at(&m, op.out), op.n, op.units, 1, 1);
+		vtaops_unpack_act(&m.core, got, machine_at(&m, op.out), op.n, op.units, 1, 1);
 		if (memcmp(got, want, (size_t)op.n * op.units))
 			fail_msg("dense n=%u in=%u units=%u, seed %u, differs", op.n, op.in,
 				 op.units, 5000 + i);
@@ -386,19 +277,20 @@ static void test_eltwise(void **state)
 		int8_t *a, *b, *out;
 
 		rng_state = 9000 + i;
-		machine_init(&m, i % 5, (enum core_order)(i / 5 % 3));
+		machine_start(&m, i % 5, (enum core_order)(i / 5 % 3));
 		op.elements = 1 + rnd(5000);
 		count = (size_t)op.elements * m.core.inp_bytes;
-		op.post = (struct vtaops_post) { 0, rnd(3), rnd(2) ? 0 : -128, 127 };
+		op.post = (struct vtaops_post) { .shift = rnd(3), .lo = rnd(2) ? 0 : -128,
+						 .hi = 127 };
 		a = values(count, 3);
 		b = values(count, 3);
-		op.a = alloc(&m, count);
-		op.b = alloc(&m, count);
-		op.out = alloc(&m, count);
-		memcpy(at(&m, op.a), a, count);
-		memcpy(at(&m, op.b), b, count);
+		op.a = machine_alloc(&m, count);
+		op.b = machine_alloc(&m, count);
+		op.out = machine_alloc(&m, count);
+		memcpy(machine_at(&m, op.a), a, count);
+		memcpy(machine_at(&m, op.b), b, count);
 		assert_int_equal(run(&m, add ? lower_add : lower_max, &op), 0);
-		out = at(&m, op.out);
+		out = machine_at(&m, op.out);
 		for (size_t j = 0; j < count; j++)
 			assert_int_equal(out[j], apply_post(&op.post, add ? a[j] + b[j] :
 							    a[j] > b[j] ? a[j] : b[j]));
@@ -441,7 +333,7 @@ static void test_chain(void **state)
 		size_t bytes;
 
 		rng_state = 12000 + i;
-		machine_init(&m, i % 4, (enum core_order)(i / 4));
+		machine_start(&m, i % 4, (enum core_order)(i / 4));
 		inp = values(COUNT, 3);
 		wgt[0] = values(C * C * 9, 3);
 		wgt[1] = values(C * C * 9, 3);
@@ -450,27 +342,27 @@ static void test_chain(void **state)
 		got = malloc(COUNT);
 		assert_true(mid && want && got);
 		bytes = vtaops_act_bytes(&m.core, 1, C, H, H);
-		c.first.inp = alloc(&m, bytes);
-		c.first.out = alloc(&m, bytes);
+		c.first.inp = machine_alloc(&m, bytes);
+		c.first.out = machine_alloc(&m, bytes);
 		c.second.inp = c.first.out;
-		c.second.out = alloc(&m, bytes);
-		c.first.wgt = alloc(&m, vtaops_wgt_bytes(&m.core, C, C, 3, 3));
-		c.second.wgt = alloc(&m, vtaops_wgt_bytes(&m.core, C, C, 3, 3));
+		c.second.out = machine_alloc(&m, bytes);
+		c.first.wgt = machine_alloc(&m, vtaops_wgt_bytes(&m.core, C, C, 3, 3));
+		c.second.wgt = machine_alloc(&m, vtaops_wgt_bytes(&m.core, C, C, 3, 3));
 		c.sum = (struct vtaops_eltwise) {
-			.a = c.first.out, .b = c.second.out, .out = alloc(&m, bytes),
+			.a = c.first.out, .b = c.second.out, .out = machine_alloc(&m, bytes),
 			.elements = (uint32_t)bytes / m.core.inp_bytes,
 			.post = { .shift = 1, .lo = 0, .hi = 127 },
 		};
-		vtaops_pack_act(&m.core, at(&m, c.first.inp), inp, 1, C, H, H);
-		vtaops_pack_wgt(&m.core, at(&m, c.first.wgt), wgt[0], C, C, 3, 3);
-		vtaops_pack_wgt(&m.core, at(&m, c.second.wgt), wgt[1], C, C, 3, 3);
+		vtaops_pack_act(&m.core, machine_at(&m, c.first.inp), inp, 1, C, H, H);
+		vtaops_pack_wgt(&m.core, machine_at(&m, c.first.wgt), wgt[0], C, C, 3, 3);
+		vtaops_pack_wgt(&m.core, machine_at(&m, c.second.wgt), wgt[1], C, C, 3, 3);
 		assert_int_equal(run(&m, lower_chain, &c), 0);
 
 		conv_reference(&conv, inp, wgt[0], zero, mid);
 		conv_reference(&conv, mid, wgt[1], zero, want);
 		for (int j = 0; j < COUNT; j++)
 			want[j] = apply_post(&c.sum.post, mid[j] + want[j]);
-		vtaops_unpack_act(&m.core, got, at(&m, c.sum.out), 1, C, H, H);
+		vtaops_unpack_act(&m.core, got, machine_at(&m, c.sum.out), 1, C, H, H);
 		assert_memory_equal(got, want, COUNT);
 		free(inp);
 		free(wgt[0]);
@@ -492,7 +384,7 @@ static void test_pack_round_trip(void **state)
 		size_t count;
 
 		rng_state = 15000 + i;
-		machine_init(&m, i % 8, CORE_ORDER_INORDER);
+		machine_start(&m, i % 8, CORE_ORDER_INORDER);
 		n = 1 + rnd(5);
 		c = 1 + rnd(50);
 		h = 1 + rnd(6);
@@ -538,7 +430,7 @@ static void test_refusals(void **state)
 	struct machine m;
 
 	(void)state;
-	machine_init(&m, 0, CORE_ORDER_INORDER);
+	machine_start(&m, 0, CORE_ORDER_INORDER);
 #define CHECK(field, value, error) do { \
 		op = good; \
 		op.field = (value); \
@@ -568,6 +460,7 @@ static void test_refusals(void **state)
 	op.kw = 64;
 	op.h = 64;
 	op.w = 64;
+	op.transposed = 1;
 	expect(&m, lower_conv, &op, VTAOPS_EFIT);
 	expect(&m, lower_dense, &dense, VTAOPS_EINVAL);
 	e.post.bias = 64;
@@ -586,7 +479,7 @@ static void test_refusals(void **state)
 
 	bad = (struct vtaops_core) { .log_inp_width = 4, .log_wgt_width = 3, .log_acc_width = 5 };
 	assert_int_equal(vtaops_core_init(&bad), -VTAOPS_ECORE);
-	machine_init(&m, 6, CORE_ORDER_INORDER);
+	machine_start(&m, 6, CORE_ORDER_INORDER);
 	e.elements = 4;
 	e.post.hi = 7;
 	expect(&m, lower_add, &e, VTAOPS_ECORE);

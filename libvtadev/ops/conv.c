@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Convolutions and dense layers: what their shapes are as a struct layer. */
+#include "layer.h"
+
+/* An element takes a byte in ACC_8BIT, so OUT must too. */
+static int init_residual(struct vtaops_builder *b, struct layer *l, uint32_t res,
+			 unsigned int shift, uint64_t elements)
+{
+	if (!res)
+		return 0;
+	if (b->core->log_inp_width != 3)
+		return ops_fail(b, VTAOPS_ECORE, "a residual needs a core with int8 inputs");
+	if (shift > 31)
+		return ops_fail(b, VTAOPS_EINVAL, "the residual's shift is more than 31");
+	l->has_res = true;
+	l->res_shift = shift;
+	l->res = ops_element(b, res, elements, b->core->inp_bytes);
+	return b->error;
+}
+
+/* Do @bytes at two addresses overlap? */
+static bool overlap(uint32_t a, uint64_t a_bytes, uint32_t b, uint64_t b_bytes)
+{
+	return a < b + b_bytes && b < a + a_bytes;
+}
+
+/* a · b · c, or more than 32 bits can count if it is. */
+static uint64_t count3(uint64_t a, uint64_t b, uint64_t c)
+{
+	const uint64_t limit = 1ull << 33;
+
+	/* Each at most 2^40, none 0. */
+	if (a > limit / b || a * b > limit / c)
+		return limit;
+	return a * b * c;
+}
+
+static int lower(struct vtaops_builder *b, struct layer *l, uint32_t inp, uint32_t wgt,
+		 uint32_t out, const struct vtaops_post *post, uint32_t res, unsigned int res_shift)
+{
+	const struct vtaops_core *c = b->core;
+	uint64_t ic = (uint64_t)l->groups * l->ic, oc = (uint64_t)l->groups * l->oc;
+	uint64_t inps = count3(l->images * ic, l->y.in, l->x.in);
+	uint64_t outs = count3(l->images * oc, l->y.out, l->x.out);
+	struct tile t;
+
+	l->inp = ops_element(b, inp, inps, c->inp_bytes);
+	l->out = ops_element(b, out, outs, c->inp_bytes);
+	l->wgt = ops_element(b, wgt, count3(oc, l->ic, (uint64_t)l->y.taps * l->x.taps),
+			     c->wgt_bytes);
+	if (ops_post_init(b, &l->post, post, oc) || init_residual(b, l, res, res_shift, outs))
+		return b->error;
+	/* Some outputs are computed twice. */
+	if (overlap(inp, inps * c->inp_bytes, out, outs * c->inp_bytes) ||
+	    (res && overlap(res, outs * c->inp_bytes, out, outs * c->inp_bytes)))
+		return ops_fail(b, VTAOPS_EINVAL, "the output overlaps an input");
+	if (ops_choose_tile(b, l, &t))
+		return b->error;
+	return ops_run_layer(b, l, &t);
+}
+
+int vtaops_dense(struct vtaops_builder *b, const struct vtaops_dense *op)
+{
+	const struct vtaops_core *c = b->core;
+	const struct axis one = {
+		.in = 1, .out = 1, .all = 1, .taps = 1, .dilation = 1, .step = 1, .scale = 1,
+		.span = 1,
+	};
+	struct layer l = { .rows = true, .images = 1, .groups = 1, .y = one, .x = one };
+
+	if (!dim_ok(op->n) || !dim_ok(op->in) || !dim_ok(op->units))
+		return ops_fail(b, VTAOPS_EINVAL, "a dimension is 0 or more than 2^20");
+	if (b->error)
+		return b->error;
+	l.y.in = div_up(op->n, c->batch);
+	l.y.out = l.y.in;
+	l.y.all = l.y.in;
+	l.ic = div_up(op->in, c->block);
+	l.oc = div_up(op->units, c->block);
+	/* In memory l.ic blocks stand in a row of the matrix, not planes. */
+	if (l.ic > SIZE_MAX_16 || l.oc > SIZE_MAX_16)
+		return ops_fail_fit(b, "blocks of a matrix' row: this one",
+				    max_u64(l.ic, l.oc), SIZE_MAX_16);
+	return lower(b, &l, op->inp, op->wgt, op->out, &op->post, op->res, op->res_shift);
+}
+
+static uint32_t or_one(uint32_t v)
+{
+	return v ? v : 1;
+}
+
+static uint32_t out_size(const struct vtaops_conv2d *op, uint32_t in, uint32_t k, uint32_t dil,
+			 uint32_t stride, uint32_t pad, uint32_t more)
+{
+	uint32_t reach = (k - 1) * or_one(dil) + 1;
+
+	if (op->transposed)
+		return (in - 1) * stride + reach + more - 2 * pad;
+	return (in + 2 * pad - reach) / stride + 1;
+}
+
+uint32_t vtaops_conv2d_out_h(const struct vtaops_conv2d *op)
+{
+	return out_size(op, op->h, op->kh, op->dil_h, op->stride_h, op->pad_h, op->out_pad_h);
+}
+
+uint32_t vtaops_conv2d_out_w(const struct vtaops_conv2d *op)
+{
+	return out_size(op, op->w, op->kw, op->dil_w, op->stride_w, op->pad_w, op->out_pad_w);
+}
+
+static int init_axis(struct vtaops_builder *b, struct axis *a, const struct vtaops_conv2d *op,
+		     uint32_t in, uint32_t k, uint32_t dil, uint32_t stride, uint32_t pad,
+		     uint32_t more)
+{
+	uint64_t reach = (k - 1ull) * or_one(dil) + 1;
+
+	if (reach > DIM_MAX || pad > DIM_MAX)
+		return ops_fail(b, VTAOPS_EINVAL, "the kernel or the padding is more than 2^20");
+	if (!op->transposed && (reach > in + 2ull * pad || pad >= reach || more))
+		return ops_fail(b, VTAOPS_EINVAL,
+				"the padding is not below the kernel, or that is above the padded input");
+	if (op->transposed && (more >= stride || (in - 1ull) * stride + reach + more > DIM_MAX ||
+			       (in - 1ull) * stride + reach + more <= 2ull * pad))
+		return ops_fail(b, VTAOPS_EINVAL,
+				"the output is empty or more than 2^20, or its padding not below the stride");
+	*a = (struct axis) {
+		.in = in, .out = out_size(op, in, k, dil, stride, pad, more),
+		.taps = k, .dilation = or_one(dil), .step = 1, .scale = stride, .pad = pad,
+		.span = (uint32_t)reach,
+	};
+	a->all = a->out;
+	if (op->transposed) {
+		a->flip = true;
+		a->step = stride;
+		a->scale = 1;
+		a->pad = (uint32_t)(reach - 1) / stride;
+		a->span = a->pad + 1;
+		a->crop = pad;
+		a->all = div_up(a->crop + a->out, stride) * stride;
+	}
+	return b->error;
+}
+
+uint32_t vtaops_conv2d_parts(const struct vtaops_core *core, uint32_t in, uint32_t units,
+			     uint32_t groups)
+{
+	uint32_t n = or_one(groups);
+
+	if (in % n || units % n)
+		return 0;
+	/* As few groups as possible in one part, so that its channels are whole blocks. */
+	for (uint32_t each = 1; each < n && each <= core->block; each *= 2)
+		if (n % each == 0 && in / n * each % core->block == 0 &&
+		    units / n * each % core->block == 0)
+			return n / each;
+	return 1;
+}
+
+int vtaops_conv2d(struct vtaops_builder *b, const struct vtaops_conv2d *op)
+{
+	const struct vtaops_core *c = b->core;
+	struct layer l = { .images = div_up(op->n, c->batch) };
+
+	if (b->error)
+		return b->error;
+	if (!dim_ok(op->n) || !dim_ok(op->in) || !dim_ok(op->units) || !dim_ok(op->h) ||
+	    !dim_ok(op->w) || !dim_ok(op->kh) || !dim_ok(op->kw) || !dim_ok(op->stride_h) ||
+	    !dim_ok(op->stride_w))
+		return ops_fail(b, VTAOPS_EINVAL, "a dimension is 0 or more than 2^20");
+	if (init_axis(b, &l.y, op, op->h, op->kh, op->dil_h, op->stride_h, op->pad_h,
+		      op->out_pad_h) ||
+	    init_axis(b, &l.x, op, op->w, op->kw, op->dil_w, op->stride_w, op->pad_w,
+		      op->out_pad_w))
+		return b->error;
+	l.groups = vtaops_conv2d_parts(c, op->in, op->units, op->groups);
+	if (!l.groups)
+		return ops_fail(b, VTAOPS_EINVAL, "the channels are not a multiple of the groups");
+	if (op->transposed && op->res)
+		return ops_fail(b, VTAOPS_EINVAL, "a transposed convolution has no residual");
+	l.ic = div_up(op->in / l.groups, c->block);
+	l.oc = div_up(op->units / l.groups, c->block);
+	if (op->w > SIZE_MAX_16 || l.x.out > SIZE_MAX_16)
+		return ops_fail_fit(b, "positions in a row: this layer",
+				    op->w > l.x.out ? op->w : l.x.out, SIZE_MAX_16);
+	return lower(b, &l, op->inp, op->wgt, op->out, &op->post, op->res, op->res_shift);
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What happens to accumulators before they are stored: struct vtaops_post. */
+#include "post.h"
+
+static int out_top(const struct vtaops_core *c)
+{
+	return 1 << ((1 << c->log_inp_width) - 1);
+}
+
+int ops_post_init(struct vtaops_builder *b, struct ops_post *p, const struct vtaops_post *post,
+		  uint64_t channels)
+{
+	const uint32_t addr[VEC_KINDS] = {
+		[VEC_BIAS] = post->bias, [VEC_MUL] = post->muls, [VEC_SHIFT] = post->shifts,
+	};
+	int top = out_top(b->core);
+
+	*p = (struct ops_post) { .post = post };
+	if (post->shift > 31 || (post->shift && post->shifts))
+		return ops_fail(b, VTAOPS_EINVAL, "the shift is more than 31, or there are two");
+	if (post->mul < -32768 || post->mul > 32767 || (post->mul && post->muls))
+		return ops_fail(b, VTAOPS_EINVAL,
+				"the multiplier has more than 16 bits, or there are two");
+	if (post->lo > post->hi || post->lo < -top || post->hi >= top)
+		return ops_fail(b, VTAOPS_EINVAL, "the clip range is empty or beyond OUT");
+	for (unsigned int i = 0; i < VEC_KINDS; i++) {
+		if (!addr[i])
+			continue;
+		p->has[i] = true;
+		p->slot[i] = p->vectors++;
+		p->dram[i] = ops_element(b, addr[i], channels, b->core->acc_bytes);
+	}
+	return b->error;
+}
+
+uint32_t ops_post_uops(struct vtaops_builder *b, const struct ops_post *p, uint32_t acc,
+		       uint32_t params, uint32_t channels)
+{
+	uint32_t count = ops_post_uop_count(p);
+
+	for (uint32_t i = 0; i < count; i++)
+		ops_uop(b, acc, p->vectors ? params + i * channels : acc, 0);
+	return ops_uop_load(b, count);
+}
+
+void ops_post_load(struct vtaops_builder *b, const struct ops_post *p, uint32_t params,
+		   uint32_t first, uint32_t channels)
+{
+	for (unsigned int i = 0; i < VEC_KINDS; i++)
+		if (p->has[i])
+			ops_load(b, &(struct ops_move) {
+				.type = MEM_ACC, .sram = params + p->slot[i] * channels,
+				.dram = p->dram[i] + first,
+				.rows = 1, .cols = channels, .stride = channels });
+}
+
+static void by_channel(struct vtaops_builder *b, const struct ops_post *p, uint32_t uop,
+		       struct ops_loop loop, enum ops_vector vector, enum ops_alu op)
+{
+	loop.bgn = uop + p->slot[vector];
+	loop.end = loop.bgn + 1;
+	ops_alu(b, &loop, op);
+}
+
+void ops_post_apply(struct vtaops_builder *b, const struct ops_post *p, uint32_t uop,
+		    const struct ops_loop *loop)
+{
+	const struct vtaops_post *post = p->post;
+	struct ops_loop all = *loop;
+	int top = out_top(b->core);
+
+	all.bgn = uop;
+	all.end = uop + 1;
+	all.src_out = 0;
+	all.src_in = 0;
+	if (p->has[VEC_MUL])
+		by_channel(b, p, uop, *loop, VEC_MUL, ALU_MUL);
+	else if (post->mul && post->mul != 1)
+		ops_alu_imm(b, &all, ALU_MUL, post->mul);
+	if (p->has[VEC_BIAS])
+		by_channel(b, p, uop, *loop, VEC_BIAS, ALU_ADD);
+	if (p->has[VEC_SHIFT])
+		by_channel(b, p, uop, *loop, VEC_SHIFT, ALU_SHR);
+	else if (post->shift)
+		ops_alu_imm(b, &all, ALU_SHR, (int)post->shift);
+	if (!p->in_range || post->lo > -top)
+		ops_alu_imm(b, &all, ALU_MAX, post->lo);
+	if (!p->in_range || post->hi < top - 1)
+		ops_alu_imm(b, &all, ALU_MIN, post->hi);
+}
+
+uint64_t ops_post_cost(const struct ops_post *p, uint64_t elements)
+{
+	uint64_t each = 2 + 2ull * p->vectors + (p->post->mul != 0) + (p->post->shift != 0);
+
+	return each * elements + 40;
+}

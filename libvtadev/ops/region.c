@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Loads of a part of a plane, with zeros where it reaches over the edges. */
+#include "ops_impl.h"
+
+/* How many of @count positions from @at on are before 0, within @size, and behind. */
+struct span {
+	uint32_t before, within, behind;
+};
+
+static struct span span(int64_t at, uint32_t count, uint32_t size)
+{
+	int64_t before = at < 0 ? -at : 0, behind = at + count - size;
+	struct span s;
+
+	s.before = before < count ? (uint32_t)before : count;
+	s.behind = behind < 0 ? 0 : behind < count ? (uint32_t)behind : count;
+	s.within = s.before + s.behind < count ? count - s.before - s.behind : 0;
+	if (!s.within) {
+		s.before = count;
+		s.behind = 0;
+	}
+	return s;
+}
+
+static void zeros(struct vtaops_builder *b, enum ops_mem type, uint32_t sram, uint32_t count)
+{
+	while (count) {
+		uint32_t cols = min_u32(count, SIZE_MAX_16);
+
+		ops_load(b, &(struct ops_move) {
+			.type = type, .sram = sram, .cols = cols, .pad_top = 1 });
+		sram += cols;
+		count -= cols;
+	}
+}
+
+void ops_load_region(struct vtaops_builder *b, const struct ops_region *r)
+{
+	struct span y = span(r->y, r->rows, r->h), x = span(r->x, r->cols, r->w);
+	struct ops_move m = { .type = r->type, .sram = r->sram };
+	bool wide = x.before > PAD_MAX || x.behind > PAD_MAX;
+	bool high = y.before > PAD_MAX || y.behind > PAD_MAX;
+
+	if (!y.within || !x.within) {
+		zeros(b, r->type, r->sram, r->rows * r->cols);
+		return;
+	}
+	m.dram = r->dram + (uint32_t)(r->y + y.before) * r->w + (uint32_t)(r->x + x.before);
+	m.rows = y.within;
+	m.cols = x.within;
+	m.stride = r->w;
+	/* What the four bits of the padding do not reach is cleared beforehand. */
+	if (wide || high) {
+		zeros(b, r->type, r->sram, r->rows * r->cols);
+		m.sram += y.before * r->cols;
+	} else {
+		m.pad_top = y.before;
+		m.pad_bottom = y.behind;
+	}
+	if (!wide) {
+		m.pad_left = x.before;
+		m.pad_right = x.behind;
+		ops_load(b, &m);
+		return;
+	}
+	m.sram += x.before;
+	m.rows = 1;
+	for (uint32_t i = 0; i < y.within; i++, m.sram += r->cols, m.dram += r->w)
+		ops_load(b, &m);
+}

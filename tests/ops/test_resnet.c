@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The layers of ResNet-18 against the roofline; cycles are exact, so this is. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "resnet.h"
+
+/* Of the roofline, what every convolution of 3 x 3 must reach on TVM's default core. */
+#define RATIO	0.70
+
+static void test_roofline(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < RESNET_LAYERS; i++) {
+		const struct resnet_layer *l = &resnet_layers[i];
+		struct resnet_result r;
+
+		resnet_run(l, &core_config_default, 1, &r);
+		print_message("# %s: %.3f of the roofline\n", l->name, r.ratio);
+		assert_true(r.exact);
+		assert_true(r.gemm_uops >= r.compute);
+		assert_true(r.ratio <= 1);
+		if (l->k == 3 && r.ratio < RATIO)
+			fail_msg("%s: %.3f of the roofline", l->name, r.ratio);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_roofline),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
