@@ -31,6 +31,7 @@ static void vta_device_release(struct device *dev)
 	mutex_destroy(&vdev->tlb_lock);
 	mutex_destroy(&vdev->lock);
 	kfree(vdev->vectors);
+	kfree(vdev->config);
 	kfree(vdev);
 }
 
@@ -59,6 +60,7 @@ struct vta_device *vta_device_create(struct pci_dev *pdev, dev_t base)
 	INIT_LIST_HEAD(&vdev->exports);
 	INIT_LIST_HEAD(&vdev->ctxs);
 	INIT_WORK(&vdev->reset_work, vta_reset_work);
+	vta_watch_init(vdev);
 	ida_init(&vdev->queue_ids);
 	ida_init(&vdev->ctx_ids);
 

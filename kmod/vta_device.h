@@ -16,9 +16,19 @@
 #include <linux/workqueue.h>
 
 #include "vta_regs.h"
+#include "vta_watch.h"
 
 struct gen_pool;
 struct vta_vector;
+
+/* How a card is brought back, from the weakest means to the strongest. */
+enum vta_step {
+	VTA_STEP_ABORT,		/* of one queue, by the watchdog */
+	VTA_STEP_SOFT_RESET,
+	VTA_STEP_FUNCTION_RESET,
+	VTA_STEP_GIVE_UP,
+	VTA_STEPS
+};
 
 /**
  * struct vta_caps - what the card says it is
@@ -86,8 +96,13 @@ struct vta_device {
 	struct ida ctx_ids;
 	atomic_t nr_queues;
 	atomic_t throttled;		/* calls that waited for faults to be forgotten */
+	struct pci_saved_state *config;	/* see vta_card_save_config() */
 	struct work_struct reset_work;
 	bool reset_wanted;
+	struct vta_watch watch;
+	atomic_t steps[VTA_STEPS];	/* of recovery, taken so far */
+	atomic_t lost_interrupts;
+	atomic_t interrupt_storms;
 	struct mutex tlb_lock;		/* Protects: REG_TLB_INVALIDATE */
 	spinlock_t users_lock;		/* Protects: @users and what is in it */
 	struct list_head users;		/* struct vta_user */
@@ -101,7 +116,11 @@ struct vta_device {
 	struct list_head ctxs;
 	unsigned int nr_ctxs;
 	unsigned int generation;	/* resets since probe */
-	bool gone;			/* no way back: opening fails */
+	u32 card_generation;		/* what the card says */
+	unsigned int resets;		/* that the card needed since @resets_since */
+	unsigned long resets_since;	/* jiffies */
+	bool irqs_off;
+	bool gone;			/* given up, or removed: opening fails */
 };
 
 static inline struct vta_device *to_vta_device(struct device *dev)

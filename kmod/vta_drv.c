@@ -10,6 +10,7 @@
 #include "vta_drv.h"
 #include "vta_irq.h"
 #include "vta_reset.h"
+#include "vta_watch.h"
 
 #define CREATE_TRACE_POINTS
 #include "vta_trace.h"
@@ -97,6 +98,9 @@ static int vta_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	pci_set_drvdata(pdev, vdev);
 	pci_set_master(pdev);
 	vta_card_start(vdev);
+	ret = vta_card_save_config(vdev);
+	if (ret)
+		goto err_stop;
 
 	cdev_init(&vdev->cdev, &vta_fops);
 	vdev->cdev.owner = THIS_MODULE;
@@ -113,6 +117,7 @@ static int vta_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 err_stop:
 	vta_card_retire(vdev);
 	vta_irq_fini(vdev);
+	vta_watch_stop(vdev);
 	cancel_work_sync(&vdev->reset_work);
 err_put:
 	put_device(&vdev->dev);
@@ -126,7 +131,8 @@ static void vta_remove(struct pci_dev *pdev)
 	cdev_device_del(&vdev->cdev, &vdev->dev);
 	vta_card_retire(vdev);
 	vta_irq_fini(vdev);
-	/* Last, when nobody is left who could ask for a reset. */
+	/* Nobody waits any more; and last, nobody is left who could ask for a reset. */
+	vta_watch_stop(vdev);
 	cancel_work_sync(&vdev->reset_work);
 	put_device(&vdev->dev);
 }

@@ -30,6 +30,8 @@ static const char *vta_fault_reason_text(u32 reason)
 		[VTA_FAULT_DOORBELL] = "more submitted than the ring holds",
 	};
 
+	if (reason == VTA_FAULT_HANG)
+		return "the card hangs";
 	return reason < ARRAY_SIZE(texts) ? texts[reason] : "the card's records make no sense";
 }
 
@@ -75,10 +77,10 @@ void vta_fault_none(struct vta_queue *q)
 	};
 }
 
-void vta_fault_invent(struct vta_queue *q)
+void vta_fault_invent(struct vta_queue *q, enum vta_fault_reason reason)
 {
 	vta_fault_none(q);
-	q->fault.reason = VTA_FAULT_CARD;
+	q->fault.reason = reason;
 	q->fault.seq = q->seq + 1;
 	vta_fault_report(q);
 }
@@ -103,7 +105,7 @@ void vta_fault_take(struct vta_queue *q)
 	    fault->access > VTA_ACCESS_STAMP || fault->seq != q->seq + 1 ||
 	    le32_to_cpu(READ_ONCE(rec->queue)) != q->id ||
 	    le32_to_cpu(READ_ONCE(rec->context)) != q->ctx->mmu.id) {
-		vta_fault_invent(q);
+		vta_fault_invent(q, VTA_FAULT_CARD);
 		return;
 	}
 	vta_fault_report(q);

@@ -5,6 +5,8 @@
 #ifndef VTA_FAULT_H
 #define VTA_FAULT_H
 
+#include "vta.h"
+
 struct vta_queue;
 
 /* What a queue's fault says before there is one. */
@@ -12,10 +14,10 @@ void vta_fault_none(struct vta_queue *q);
 
 /*
  * Both fill vta_queue.fault and tell trace and kernel log; under the vector's
- * lock. The first takes the card's word, the second is for a card whose records
- * make no sense.
+ * lock. The first takes the card's word, the second is for a card that does not
+ * keep its promises.
  */
 void vta_fault_take(struct vta_queue *q);
-void vta_fault_invent(struct vta_queue *q);
+void vta_fault_invent(struct vta_queue *q, enum vta_fault_reason reason);
 
 #endif /* VTA_FAULT_H */

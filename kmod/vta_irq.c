@@ -15,6 +15,9 @@
 #include "vta_reset.h"
 #include "vta_wait.h"
 
+/* More interrupts than were asked for in one second: far more than can be late. */
+#define VTA_STORM	1000
+
 /*
  * The event is cleared before anybody looks at what happened, so that what
  * happens later interrupts again.
@@ -32,6 +35,30 @@ static bool vta_irq_take_events(struct vta_device *vdev)
 }
 
 /*
+ * Each interrupt was asked for: by writing ARM, or by a queue that halts. A card
+ * that sends many more than that does not know what it does, and would keep a
+ * processor busy for ever.
+ */
+static bool vta_irq_is_storm(struct vta_vector *vector)
+{
+	bool storm = false;
+	unsigned long flags;
+	u64 excess;
+
+	spin_lock_irqsave(&vector->lock, flags);
+	excess = ++vector->interrupts - min(vector->interrupts, vector->arms);
+	if (time_after(jiffies, vector->second + HZ)) {
+		vector->second = jiffies;
+		vector->excess_before = excess;
+	} else if (excess > vector->excess_before + VTA_STORM && !vector->cut) {
+		vector->cut = true;
+		storm = true;
+	}
+	spin_unlock_irqrestore(&vector->lock, flags);
+	return storm;
+}
+
+/*
  * Always IRQ_HANDLED: the one who waited may be gone by now, and the kernel
  * turns off interrupts that too often turn out to be nobody's.
  */
@@ -40,6 +67,12 @@ static irqreturn_t vta_irq(int irq, void *data)
 	struct vta_vector *vector = data;
 
 	vta_wait_interrupt(vector);
+	if (vta_irq_is_storm(vector)) {
+		disable_irq_nosync(irq);
+		atomic_inc(&vector->vdev->interrupt_storms);
+		vta_card_lost(vector->vdev, "interrupts without end");
+		return IRQ_HANDLED;
+	}
 	if (vector->nr == VTA_EVENT_VECTOR && vta_irq_take_events(vector->vdev))
 		return IRQ_WAKE_THREAD;
 	return IRQ_HANDLED;
@@ -50,7 +83,7 @@ static irqreturn_t vta_irq_thread(int irq, void *data)
 	struct vta_vector *vector = data;
 	struct vta_device *vdev = vector->vdev;
 	u32 events = atomic_xchg(&vdev->events, 0);
-	unsigned int i;
+	unsigned int i, halted = 0;
 
 	if (vta_is_dead(events)) {
 		vta_card_lost(vdev, "does not answer");
@@ -65,7 +98,10 @@ static irqreturn_t vta_irq_thread(int irq, void *data)
 		 */
 		vta_read(vdev, REG_EVENT);
 		for (i = 0; i < vdev->nr_vectors; i++)
-			vta_wait_find_halted(&vdev->vectors[i]);
+			halted += vta_wait_find_halted(&vdev->vectors[i]);
+		spin_lock_irq(&vector->lock);
+		vector->arms += halted;
+		spin_unlock_irq(&vector->lock);
 	}
 	return IRQ_HANDLED;
 }
@@ -137,11 +173,16 @@ void vta_irq_fini(struct vta_device *vdev)
 	vta_irq_free(vdev, vdev->nr_vectors);
 }
 
-/* Returns when no handler runs any more. */
+/* Returns when no handler runs any more. Twice is as once. */
 void vta_irq_disable(struct vta_device *vdev)
 {
 	unsigned int i;
 
+	lockdep_assert_held(&vdev->lock);
+
+	if (vdev->irqs_off)
+		return;
+	vdev->irqs_off = true;
 	for (i = 0; i < vdev->nr_vectors; i++)
 		disable_irq(pci_irq_vector(vdev->pdev, i));
 	atomic_set(&vdev->events, 0);
@@ -151,6 +192,23 @@ void vta_irq_enable(struct vta_device *vdev)
 {
 	unsigned int i;
 
-	for (i = 0; i < vdev->nr_vectors; i++)
-		enable_irq(pci_irq_vector(vdev->pdev, i));
+	lockdep_assert_held(&vdev->lock);
+
+	if (!vdev->irqs_off)
+		return;
+	vdev->irqs_off = false;
+	for (i = 0; i < vdev->nr_vectors; i++) {
+		struct vta_vector *vector = &vdev->vectors[i];
+		int irq = pci_irq_vector(vdev->pdev, i);
+
+		vector->interrupts = 0;
+		vector->arms = 0;
+		vector->excess_before = 0;
+		vector->second = jiffies;
+		if (vector->cut) {	/* that was one more */
+			vector->cut = false;
+			enable_irq(irq);
+		}
+		enable_irq(irq);
+	}
 }

@@ -24,6 +24,11 @@ struct vta_device;
  * @lock: Protects: the lists, and what vta_queue.h says; taken in interrupts
  * @queues: all running queues (vta_queue.vector_node)
  * @waiting: those that somebody waits for (vta_queue.wait_node)
+ * @interrupts: how many there were
+ * @arms: how many were asked for, or had a halted queue to tell of
+ * @second: jiffies when a second began in which there were @excess_before
+ * @excess_before: see @second
+ * @cut: it is turned off because it does not stop
  */
 struct vta_vector {
 	struct vta_device *vdev;
@@ -32,6 +37,11 @@ struct vta_vector {
 	spinlock_t lock; /* Protects: see above */
 	struct list_head queues;
 	struct list_head waiting;
+	u64 interrupts;
+	u64 arms;
+	u64 excess_before;
+	unsigned long second;
+	bool cut;
 };
 
 int vta_irq_init(struct vta_device *vdev);

@@ -8,6 +8,7 @@
  *
  * A second-level table exists as long as it has a valid entry.
  */
+#include <linux/bitfield.h>
 #include <linux/dma-mapping.h>
 #include <linux/iopoll.h>
 #include <linux/pci.h>
@@ -140,7 +141,9 @@ static int vta_mmu_invalidate(struct vta_mmu *mmu)
 				 50, VTA_INVALIDATE_WAIT_MS * 1000);
 	mutex_unlock(&vdev->tlb_lock);
 
-	if (ret || vta_is_dead(val)) {
+	/* What was written reads back, which zeroes of no card do not but for context 0. */
+	if (ret || FIELD_GET(REG_TLB_INVALIDATE_CONTEXT, val) != mmu->id ||
+	    (!mmu->id && !vta_card_is_there(vdev))) {
 		vta_card_lost(vdev, "does not let go of memory");
 		return -ENODEV;
 	}

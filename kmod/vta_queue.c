@@ -78,6 +78,22 @@ static u64 vta_queue_cycles(struct vta_ctx *ctx, u64 max_cycles)
 	return min(limit, max_cycles);
 }
 
+enum vta_op vta_queue_next_op(const struct vta_queue *q)
+{
+	u32 index = q->seq & (BIT(q->ring_order) - 1);
+	size_t offset = index * sizeof(struct vta_desc);
+	const struct vta_desc *page;
+
+	page = page_address(q->ring->mem->host.pages[offset >> PAGE_SHIFT]);
+	return le32_to_cpu(READ_ONCE(page[offset_in_page(offset) / sizeof(*page)].op_flags)) &
+	       VTA_DESC_OP_MASK;
+}
+
+u64 vta_queue_record_seq(const struct vta_queue *q)
+{
+	return le64_to_cpu(READ_ONCE(q->record->status.seq));
+}
+
 void vta_queue_abort(struct vta_queue *q)
 {
 	vta_write(q->ctx->vdev, REG_QUEUE_CTRL(q->id), REG_QUEUE_CTRL_ABORT);
@@ -93,7 +109,8 @@ int vta_queue_quiesce(struct vta_queue *q)
 	ret = readl_poll_timeout(vdev->regs + REG_QUEUE_STATE(q->id), state,
 				 !(state & (REG_QUEUE_STATE_STATE | REG_QUEUE_STATE_BUSY)) ||
 				 vta_is_dead(state), 50, VTA_QUEUE_WAIT_MS * 1000);
-	if (ret || vta_is_dead(state)) {
+	/* A card that is not there may read as all zeroes, too. */
+	if (ret || !vta_card_is_there(vdev)) {
 		vta_card_lost(vdev, "does not stop a queue");
 		return -ENODEV;
 	}
@@ -295,6 +312,22 @@ int vta_queue_create(struct vta_ctx *ctx, struct vta_queue_create *arg)
 	arg->ring_addr = q->ring->addr;
 	arg->doorbell_size = PAGE_SIZE;
 out:
+	mutex_unlock(&ctx->lock);
+	return ret;
+}
+
+int vta_queue_give_up(struct vta_queue *q)
+{
+	struct vta_ctx *ctx = q->ctx;
+	int ret = 0;
+
+	mutex_lock(&ctx->lock);
+	if (!q->stopped) {
+		vta_wait_hung(q);
+		vta_queue_abort(q);
+		ret = vta_queue_quiesce(q);
+		vta_step(ctx->vdev, VTA_STEP_ABORT, ret);
+	}
 	mutex_unlock(&ctx->lock);
 	return ret;
 }

@@ -43,6 +43,12 @@ struct vta_vector;
  * @poll_reached: what that asked for has come: poll() says POLLIN
  * @event: the eventfd that is told instead, or NULL
  * @fault: checked copy of the card's fault record
+ * @hung: the card does not get on with it, and is not asked any more
+ * @watch_seq: for vta_watch.c: @seq at its last look,
+ * @watch_halted: @halted then,
+ * @watch_moved: jiffies when either last changed,
+ * @watch_late: @arm_seq was reached then, and no interrupt had come,
+ * @watch_behind: the registers were ahead of the record then
  */
 struct vta_queue {
 	struct kref ref;
@@ -69,6 +75,13 @@ struct vta_queue {
 	bool poll_reached;
 	struct eventfd_ctx *event;
 	struct vta_queue_fault fault;
+	bool hung;
+
+	u64 watch_seq;
+	unsigned long watch_moved;
+	bool watch_halted;
+	bool watch_late;
+	bool watch_behind;
 };
 
 /* Ioctls. */
@@ -88,6 +101,13 @@ void vta_queue_revoke(struct vta_queue *q, int error);
 void vta_queue_abort(struct vta_queue *q);
 int vta_queue_quiesce(struct vta_queue *q);
 void vta_queue_free(struct vta_queue *q);
+
+/* Of the descriptor that comes next, as it stands in the ring now. */
+enum vta_op vta_queue_next_op(const struct vta_queue *q);
+u64 vta_queue_record_seq(const struct vta_queue *q);
+
+/* The card does not get on with it: as a fault, but it is the card's. */
+int vta_queue_give_up(struct vta_queue *q);
 
 /* Maps a doorbell, under vta_ctx.lock. */
 int vta_queue_mmap(struct vta_ctx *ctx, struct vm_area_struct *vma);

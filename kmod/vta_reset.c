@@ -3,15 +3,23 @@
  * vta_reset.c - starting, resetting and giving up the card
  *
  * A card that does not keep its promises (a queue that does not stop, a TLB
- * that does not answer, STATUS.FATAL) may touch memory at any time, so nothing
- * of that memory is freed until the card has been reset or cannot master the
- * bus any more. That is decided here and nowhere else: everyone else reports
- * to vta_card_lost() and keeps what it has.
+ * that does not answer, STATUS.FATAL, a heart that does not beat) may touch
+ * memory at any time, so nothing of that memory is freed until the card has been
+ * reset or cannot master the bus any more. That is decided here and nowhere else:
+ * everyone else reports to vta_card_lost() and keeps what it has.
+ *
+ * The card is brought back by the weakest means that works: soft reset, then
+ * Function Level Reset, each with its own deadline. A card that neither helps, or
+ * that needs it time and again, is given up: it loses the bus, and opening it
+ * fails until an administrator or the PCI core has reset it. (The step before
+ * these, aborting single queues, is the watchdog's: vta_watch.c.)
  *
  * A reset takes the card from every open file. They get ENODEV from then on,
  * until they are closed; opening again works.
  */
 #include <linux/iopoll.h>
+#include <linux/jiffies.h>
+#include <linux/moduleparam.h>
 #include <linux/pci.h>
 
 #include "vta_ctx.h"
@@ -19,9 +27,21 @@
 #include "vta_export.h"
 #include "vta_irq.h"
 #include "vta_reset.h"
+#include "vta_trace.h"
 
 /* How much longer than the contract says the card is given. */
 #define VTA_PATIENCE	2
+
+static unsigned int vta_max_resets = 5;
+module_param_named(max_resets, vta_max_resets, uint, 0644);
+MODULE_PARM_DESC(max_resets,
+		 "Most resets that a card may need in a minute before it is given up (default 5, 0: no limit)");
+
+/* A card, and not what bridges answer for one that is not there: ones, or zeroes. */
+bool vta_card_is_there(struct vta_device *vdev)
+{
+	return vta_read(vdev, REG_MAGIC) == REG_MAGIC_VALUE;
+}
 
 int vta_card_wait_ready(struct vta_device *vdev)
 {
@@ -48,15 +68,82 @@ int vta_card_reset(struct vta_device *vdev)
 	/* Ready, but was it reset? */
 	if (vta_read(vdev, REG_GENERATION) == generation)
 		return -EIO;
-	return 0;
+	return vta_card_is_there(vdev) ? 0 : -ENODEV;
 }
 
 void vta_card_start(struct vta_device *vdev)
 {
+	vdev->card_generation = vta_read(vdev, REG_GENERATION);
 	vta_write(vdev, REG_EVENT_VECTOR, VTA_EVENT_VECTOR);
 	vta_write(vdev, REG_EVENT_ENABLE, REG_EVENT_ALL);
 	vta_write(vdev, REG_CONTROL, REG_CONTROL_ENABLE);
 }
+
+/* ---- The steps ---- */
+
+void vta_step(struct vta_device *vdev, enum vta_step step, int ret)
+{
+	atomic_inc(&vdev->steps[step]);
+	trace_vta_recovery(vdev, step, ret);
+}
+
+static int vta_soft_reset(struct vta_device *vdev)
+{
+	/* The card takes no reset while it is in one. */
+	int ret = vta_card_wait_ready(vdev);
+
+	return ret ? ret : vta_card_reset(vdev);
+}
+
+static int vta_function_reset(struct vta_device *vdev)
+{
+	struct pci_dev *pdev = vdev->pdev;
+	u32 devcap = 0;
+	int ret;
+
+	/* The PCI core would wait for a minute for one that is not there. */
+	if (!pci_device_is_present(pdev))
+		return -ENODEV;
+	pcie_capability_read_dword(pdev, PCI_EXP_DEVCAP, &devcap);
+	if (!(devcap & PCI_EXP_DEVCAP_FLR))
+		return -EOPNOTSUPP;
+	ret = pcie_flr(pdev);
+	if (ret)
+		return ret;
+	vta_card_restore_config(vdev);
+	ret = vta_card_wait_ready(vdev);
+	if (ret)
+		return ret;
+	return vta_card_is_there(vdev) ? 0 : -ENODEV;
+}
+
+/* As weak as may be, and as strong as must be. */
+static int vta_reset_climb(struct vta_device *vdev)
+{
+	int ret = vta_soft_reset(vdev);
+
+	vta_step(vdev, VTA_STEP_SOFT_RESET, ret);
+	if (!ret)
+		return 0;
+	ret = vta_function_reset(vdev);
+	vta_step(vdev, VTA_STEP_FUNCTION_RESET, ret);
+	return ret;
+}
+
+/* Counts one, too. */
+static bool vta_reset_too_often(struct vta_device *vdev)
+{
+	unsigned int max = READ_ONCE(vta_max_resets);
+
+	if (!vdev->resets || time_after(jiffies, vdev->resets_since + 60 * HZ)) {
+		vdev->resets = 0;
+		vdev->resets_since = jiffies;
+	}
+	vdev->resets++;
+	return max && vdev->resets > max;
+}
+
+/* ---- Before and after ---- */
 
 /* Everybody is sent home, and nothing more is heard of the card. */
 static void vta_reset_begin(struct vta_device *vdev)
@@ -71,36 +158,50 @@ static void vta_reset_begin(struct vta_device *vdev)
 	vta_irq_disable(vdev);
 	/* Who could ask for a reset of the card as it was has been stopped. */
 	WRITE_ONCE(vdev->reset_wanted, false);
+	vdev->watch.still = false;
+}
+
+/* What contexts had is free. The card is still, or cannot reach memory any more. */
+static void vta_reset_drop(struct vta_device *vdev)
+{
+	struct vta_ctx *ctx;
+
+	list_for_each_entry(ctx, &vdev->ctxs, node)
+		vta_ctx_drop(ctx);
 }
 
 /* The card is still, or must be made so: @ret says if it has been reset. */
 static void vta_reset_end(struct vta_device *vdev, int ret)
 {
-	struct vta_ctx *ctx;
-
 	lockdep_assert_held(&vdev->lock);
 
 	if (ret)
 		pci_clear_master(vdev->pdev);
-	list_for_each_entry(ctx, &vdev->ctxs, node)
-		vta_ctx_drop(ctx);
+	vta_reset_drop(vdev);
 	if (ret) {
 		vdev->gone = true;
-		dev_err(&vdev->dev, "cannot be reset (%d), given up: power it off and on, then bind the driver again\n",
+		vta_step(vdev, VTA_STEP_GIVE_UP, ret);
+		dev_err(&vdev->dev, "given up (%d): reset it (vtactl reset), or power it off and on\n",
 			ret);
-	} else {
-		vdev->generation++;
-		pci_set_master(vdev->pdev);	/* a card given up had lost it */
-		vta_card_start(vdev);
-		dev_warn_ratelimited(&vdev->dev, "was reset; files opened before must be opened again\n");
+		return;
 	}
+	vdev->gone = false;
+	vdev->generation++;
+	pci_set_master(vdev->pdev);	/* a card given up had lost it */
+	vta_card_start(vdev);
 	vta_irq_enable(vdev);
+	dev_warn_ratelimited(&vdev->dev, "was reset; files opened before must be opened again\n");
 }
+
+/* ---- Who resets ---- */
 
 void vta_card_recover(struct vta_device *vdev)
 {
 	vta_reset_begin(vdev);
-	vta_reset_end(vdev, vta_card_reset(vdev));
+	if (vta_reset_too_often(vdev))
+		vta_reset_end(vdev, -ETIME);
+	else
+		vta_reset_end(vdev, vta_reset_climb(vdev));
 }
 
 void vta_reset_work(struct work_struct *work)
@@ -116,13 +217,27 @@ void vta_reset_work(struct work_struct *work)
 void vta_card_lost(struct vta_device *vdev, const char *why)
 {
 	dev_err_ratelimited(&vdev->dev, "%s: resetting the card\n", why);
+	trace_vta_card_lost(vdev, why);
 	WRITE_ONCE(vdev->reset_wanted, true);
-	schedule_work(&vdev->reset_work);
+	queue_work(system_freezable_wq, &vdev->reset_work);
+}
+
+/* By an administrator, or after an error on the bus: none that the card needed. */
+int vta_card_reset_now(struct vta_device *vdev)
+{
+	int ret;
+
+	mutex_lock(&vdev->lock);
+	vta_reset_begin(vdev);
+	ret = vta_reset_climb(vdev);
+	vdev->resets = 0;
+	vta_reset_end(vdev, ret);
+	mutex_unlock(&vdev->lock);
+	return ret;
 }
 
 void vta_card_retire(struct vta_device *vdev)
 {
-	struct vta_ctx *ctx;
 	int ret;
 
 	mutex_lock(&vdev->lock);
@@ -132,8 +247,7 @@ void vta_card_retire(struct vta_device *vdev)
 	if (ret)
 		dev_warn(&vdev->dev, "gone, or cannot be reset (%d)\n", ret);
 	pci_clear_master(vdev->pdev);
-	list_for_each_entry(ctx, &vdev->ctxs, node)
-		vta_ctx_drop(ctx);
+	vta_reset_drop(vdev);
 	mutex_unlock(&vdev->lock);
 }
 
@@ -152,20 +266,81 @@ static void vta_reset_prepare(struct pci_dev *pdev)
 static void vta_reset_done(struct pci_dev *pdev)
 {
 	struct vta_device *vdev = pci_get_drvdata(pdev);
-	int ret = vta_card_wait_ready(vdev);
 
-	/* Memory is about to be freed, so do not take others' word for it. */
-	if (!ret)
-		ret = vta_card_reset(vdev);
-
-	/* This may have helped a card that had been given up. */
-	if (!ret)
-		vdev->gone = false;
-	vta_reset_end(vdev, ret);
+	/*
+	 * Memory is about to be freed, so do not take others' word for it. This
+	 * may help a card that had been given up.
+	 */
+	vdev->resets = 0;
+	vta_reset_end(vdev, vta_reset_climb(vdev));
 	mutex_unlock(&vdev->lock);
 }
 
+/*
+ * The PCI core has found an error on the way to the card. What was under way is
+ * lost, nobody knows what, and the card may not be heard for now: everybody is
+ * sent home, and the card gets off the bus until the core says that it is over.
+ */
+static pci_ers_result_t vta_error_detected(struct pci_dev *pdev, pci_channel_state_t state)
+{
+	struct vta_device *vdev = pci_get_drvdata(pdev);
+
+	mutex_lock(&vdev->lock);
+	vta_reset_begin(vdev);
+	pci_clear_master(pdev);
+	vta_reset_drop(vdev);
+	vdev->gone = true;
+	mutex_unlock(&vdev->lock);
+	if (state == pci_channel_io_perm_failure) {
+		vta_step(vdev, VTA_STEP_GIVE_UP, -ENODEV);
+		return PCI_ERS_RESULT_DISCONNECT;
+	}
+	return PCI_ERS_RESULT_NEED_RESET;
+}
+
+static pci_ers_result_t vta_slot_reset(struct pci_dev *pdev)
+{
+	struct vta_device *vdev = pci_get_drvdata(pdev);
+	bool there;
+
+	mutex_lock(&vdev->lock);
+	vta_card_restore_config(vdev);
+	pci_clear_master(pdev);
+	there = vta_card_is_there(vdev);
+	if (!there)
+		vta_step(vdev, VTA_STEP_GIVE_UP, -ENODEV);
+	mutex_unlock(&vdev->lock);
+	return there ? PCI_ERS_RESULT_RECOVERED : PCI_ERS_RESULT_DISCONNECT;
+}
+
+static void vta_error_resume(struct pci_dev *pdev)
+{
+	vta_card_reset_now(pci_get_drvdata(pdev));
+}
+
 const struct pci_error_handlers vta_reset_handlers = {
+	.error_detected = vta_error_detected,
+	.slot_reset = vta_slot_reset,
+	.resume = vta_error_resume,
 	.reset_prepare = vta_reset_prepare,
 	.reset_done = vta_reset_done,
 };
+
+/* ---- Configuration space ---- */
+
+int vta_card_save_config(struct vta_device *vdev)
+{
+	int ret = pci_save_state(vdev->pdev);
+
+	if (ret)
+		return ret;
+	vdev->config = pci_store_saved_state(vdev->pdev);
+	return vdev->config ? 0 : -ENOMEM;
+}
+
+/* As it was when the driver had set it up. */
+void vta_card_restore_config(struct vta_device *vdev)
+{
+	pci_load_saved_state(vdev->pdev, vdev->config);
+	pci_restore_state(vdev->pdev);
+}

@@ -7,12 +7,14 @@
  * if the card has them.
  */
 #include <linux/bitfield.h>
+#include <linux/capability.h>
 #include <linux/device.h>
 #include <linux/genalloc.h>
 #include <linux/sysfs.h>
 
 #include "vta_device.h"
 #include "vta_drv.h"
+#include "vta_reset.h"
 #include "vta.h"
 
 #define VTA_ATTR(_name, _format, ...)						\
@@ -50,6 +52,27 @@ VTA_ATTR(generation, "%u", READ_ONCE(vdev->generation));
 /* Calls that had to wait because their user's queues fault too often. */
 VTA_ATTR(throttled, "%d", atomic_read(&vdev->throttled));
 
+/* Whether it can be opened. */
+VTA_ATTR(state, "%s", READ_ONCE(vdev->gone) ? "given up" : "working");
+
+/* Resets the card and takes it from everybody. */
+static ssize_t reset_store(struct device *dev, struct device_attribute *attr, const char *buf,
+			   size_t count)
+{
+	bool sure;
+	int ret;
+
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
+	ret = kstrtobool(buf, &sure);
+	if (ret)
+		return ret;
+	if (sure)
+		ret = vta_card_reset_now(to_vta_device(dev));
+	return ret ? ret : count;
+}
+static DEVICE_ATTR_WO(reset);
+
 static struct attribute *vta_attrs[] = {
 	&dev_attr_contract.attr,
 	&dev_attr_hw_ver.attr,
@@ -67,11 +90,36 @@ static struct attribute *vta_attrs[] = {
 	&dev_attr_vectors.attr,
 	&dev_attr_generation.attr,
 	&dev_attr_throttled.attr,
+	&dev_attr_state.attr,
+	&dev_attr_reset.attr,
 	NULL
 };
 
 static const struct attribute_group vta_group = {
 	.attrs = vta_attrs,
+};
+
+/* What it took to keep the card going: docs/reliability.md. */
+VTA_ATTR(queue_aborts, "%d", atomic_read(&vdev->steps[VTA_STEP_ABORT]));
+VTA_ATTR(soft_resets, "%d", atomic_read(&vdev->steps[VTA_STEP_SOFT_RESET]));
+VTA_ATTR(function_resets, "%d", atomic_read(&vdev->steps[VTA_STEP_FUNCTION_RESET]));
+VTA_ATTR(given_up, "%d", atomic_read(&vdev->steps[VTA_STEP_GIVE_UP]));
+VTA_ATTR(lost_interrupts, "%d", atomic_read(&vdev->lost_interrupts));
+VTA_ATTR(interrupt_storms, "%d", atomic_read(&vdev->interrupt_storms));
+
+static struct attribute *vta_recovery_attrs[] = {
+	&dev_attr_queue_aborts.attr,
+	&dev_attr_soft_resets.attr,
+	&dev_attr_function_resets.attr,
+	&dev_attr_given_up.attr,
+	&dev_attr_lost_interrupts.attr,
+	&dev_attr_interrupt_storms.attr,
+	NULL
+};
+
+static const struct attribute_group vta_recovery_group = {
+	.name = "recovery",
+	.attrs = vta_recovery_attrs,
 };
 
 #define VTA_CONFIG_ATTR(_name, _reg)						\
@@ -206,6 +254,7 @@ static const struct attribute_group vta_counter_group = {
 const struct attribute_group *vta_groups[] = {
 	&vta_group,
 	&vta_config_group,
+	&vta_recovery_group,
 	&vta_counter_group,
 	NULL
 };

@@ -131,6 +131,42 @@ TRACE_EVENT(vta_queue_fault,
 		  __entry->addr, __entry->seq, (int)__entry->insn_index)
 );
 
+TRACE_EVENT(vta_card_lost,
+	TP_PROTO(const struct vta_device *vdev, const char *why),
+	TP_ARGS(vdev, why),
+	TP_STRUCT__entry(
+		__field(int, card)
+		__field(const char *, why)
+	),
+	TP_fast_assign(
+		__entry->card = MINOR(vdev->dev.devt);
+		__entry->why = why;
+	),
+	TP_printk("vta%d %s", __entry->card, __entry->why)
+);
+
+TRACE_EVENT(vta_recovery,
+	TP_PROTO(const struct vta_device *vdev, enum vta_step step, int ret),
+	TP_ARGS(vdev, step, ret),
+	TP_STRUCT__entry(
+		__field(int, card)
+		__field(unsigned int, step)
+		__field(int, ret)
+	),
+	TP_fast_assign(
+		__entry->card = MINOR(vdev->dev.devt);
+		__entry->step = step;
+		__entry->ret = ret;
+	),
+	TP_printk("vta%d step=%s ret=%d", __entry->card,
+		  __print_symbolic(__entry->step,
+				   { VTA_STEP_ABORT, "queue_abort" },
+				   { VTA_STEP_SOFT_RESET, "soft_reset" },
+				   { VTA_STEP_FUNCTION_RESET, "function_reset" },
+				   { VTA_STEP_GIVE_UP, "give_up" }),
+		  __entry->ret)
+);
+
 TRACE_EVENT(vta_wait_begin,
 	TP_PROTO(const struct vta_queue *q, u64 seq),
 	TP_ARGS(q, seq),

@@ -22,6 +22,7 @@
 #include "vta_irq.h"
 #include "vta_queue.h"
 #include "vta_wait.h"
+#include "vta_watch.h"
 
 /* ARM compares 32 bits (docs/hardware.md, section 9). */
 #define VTA_WAIT_AHEAD	BIT_ULL(31)
@@ -40,6 +41,12 @@ static void vta_wait_look(struct vta_queue *q)
 
 	if (q->error || q->halted)
 		return;
+	if (q->hung) {
+		q->halted = true;
+		q->armed = false;
+		vta_fault_invent(q, VTA_FAULT_HANG);
+		return;
+	}
 
 	state = le32_to_cpu(READ_ONCE(q->record->status.state));
 	dma_rmb();
@@ -47,7 +54,7 @@ static void vta_wait_look(struct vta_queue *q)
 
 	if (seq < q->seq || (state != VTA_QUEUE_ACTIVE && state != VTA_QUEUE_HALTED)) {
 		q->halted = true;
-		vta_fault_invent(q);
+		vta_fault_invent(q, VTA_FAULT_CARD);
 	} else {
 		q->seq = seq;
 		if (state == VTA_QUEUE_HALTED) {
@@ -111,7 +118,9 @@ static void vta_wait_arm(struct vta_queue *q)
 	if (!q->armed || q->arm_seq != next->seq) {
 		q->armed = true;
 		q->arm_seq = next->seq;
+		q->vector->arms++;
 		vta_write(q->ctx->vdev, REG_QUEUE_ARM(q->id), lower_32_bits(next->seq));
+		vta_watch_start(q->ctx->vdev);
 	}
 }
 
@@ -155,6 +164,12 @@ static void vta_wait_update(struct vta_queue *q)
 	vta_wait_arm(q);
 }
 
+void vta_wait_look_again(struct vta_queue *q)
+{
+	lockdep_assert_held(&q->vector->lock);
+	vta_wait_update(q);
+}
+
 void vta_wait_interrupt(struct vta_vector *vector)
 {
 	struct vta_queue *q, *next;
@@ -166,14 +181,20 @@ void vta_wait_interrupt(struct vta_vector *vector)
 	spin_unlock_irqrestore(&vector->lock, flags);
 }
 
-void vta_wait_find_halted(struct vta_vector *vector)
+unsigned int vta_wait_find_halted(struct vta_vector *vector)
 {
+	unsigned int found = 0;
 	struct vta_queue *q;
 
 	spin_lock_irq(&vector->lock);
-	list_for_each_entry(q, &vector->queues, vector_node)
+	list_for_each_entry(q, &vector->queues, vector_node) {
+		bool was_halted = q->halted;
+
 		vta_wait_update(q);
+		found += q->halted && !was_halted;
+	}
 	spin_unlock_irq(&vector->lock);
+	return found;
 }
 
 int vta_wait_check(struct vta_queue *q, u64 seq, u64 *done)
@@ -361,11 +382,21 @@ int vta_wait_halted(struct vta_queue *q, u64 *seq)
 	return ret;
 }
 
+void vta_wait_hung(struct vta_queue *q)
+{
+	spin_lock_irq(&q->vector->lock);
+	vta_wait_look(q);	/* it may have moved after all */
+	q->hung = !q->halted;
+	vta_wait_update(q);
+	spin_unlock_irq(&q->vector->lock);
+}
+
 void vta_wait_restart(struct vta_queue *q, u64 seq)
 {
 	spin_lock_irq(&q->vector->lock);
 	q->seq = seq;
 	q->halted = false;
+	q->hung = false;
 	q->armed = false;
 	vta_fault_none(q);
 	spin_unlock_irq(&q->vector->lock);

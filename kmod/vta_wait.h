@@ -60,12 +60,16 @@ void vta_wait_stop(struct vta_queue *q, int error);
  * the last one that completed if none did. -EBUSY if it has not halted.
  */
 int vta_wait_halted(struct vta_queue *q, u64 *seq);
+/* The card does not get on with it: it has halted. */
+void vta_wait_hung(struct vta_queue *q);
 /* It has been started again, behind @seq. */
 void vta_wait_restart(struct vta_queue *q, u64 seq);
 
+/* Reads the records and tells who has what they wait for; under the vector's lock. */
+void vta_wait_look_again(struct vta_queue *q);
 /* Tells those that have what they wait for on the vector; any context. */
 void vta_wait_interrupt(struct vta_vector *vector);
-/* Finds queues on the vector that have halted; not in interrupts. */
-void vta_wait_find_halted(struct vta_vector *vector);
+/* Finds queues on the vector that have halted, and how many; not in interrupts. */
+unsigned int vta_wait_find_halted(struct vta_vector *vector);
 
 #endif /* VTA_WAIT_H */

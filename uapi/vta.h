@@ -131,8 +131,9 @@ enum vta_fault_reason {
 	VTA_FAULT_DEADLOCK	= 10,	/* dependency token that never comes */
 	VTA_FAULT_DOORBELL	= 11,	/* more submitted than the ring holds */
 
-	/* From the kernel only: what the card wrote for the queue cannot be. */
-	VTA_FAULT_CARD		= 256,
+	/* From the kernel only: */
+	VTA_FAULT_CARD		= 256,	/* what the card wrote for the queue cannot be */
+	VTA_FAULT_HANG		= 257,	/* the card does not get on; the queue was aborted */
 };
 
 /* What the faulting access was for. */
