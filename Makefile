@@ -20,7 +20,7 @@ UDMABUF_KERNEL := trixie
 
 # What the commands need on a Debian machine, by package name.
 BUILD_PACKAGES := gcc libc6-dev pkg-config libjson-c-dev libudev-dev libpci-dev
-TEST_PACKAGES := libcmocka-dev umockdev python3 sparse cppcheck clang-tidy shellcheck perl gnuplot-nox
+TEST_PACKAGES := libcmocka-dev libdlpack-dev umockdev python3 sparse cppcheck clang-tidy shellcheck perl gnuplot-nox
 
 # The commands that end in a result say what they build in one line; V=1 in all.
 QUIETLY = $(MAKE) --no-print-directory $(if $(V),,-s)
@@ -44,6 +44,7 @@ include tools/vta-emu/build.mk
 include tools/vtactl/build.mk
 include examples/digits/build.mk
 include udev/build.mk
+include examples/deviceapi/build.mk
 include tests/emu/build.mk
 include tests/lib/build.mk
 include tests/ops/build.mk
@@ -120,7 +121,7 @@ check: test-deps
 .PHONY: check-programs
 check-programs: $(EMU_ASAN_BIN) $(UDEV_RULES) $(EMU_TESTS) $(LIB_TESTS) $(OPS_TESTS) \
 		$(DIGITS_TESTS) $(SELFTESTS) $(BENCH_BINS) \
-		$(RUNTIME_VM_TESTS)
+		$(RUNTIME_VM_TESTS) $(DEVICEAPI_TEST)
 
 .PHONY: bench
 bench: build-deps

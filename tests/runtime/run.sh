@@ -6,14 +6,15 @@
 #
 #   tests/runtime/run.sh VTA.KO [PROGRAM...]
 #
-# PROGRAM is contract or trouble; all of them if none is given.
+# PROGRAM is contract, trouble or deviceapi_test; all of them if none is given.
 set -eu
 cd "$(dirname "$0")/../.."
 module=$1
 shift
-[ $# -gt 0 ] || set -- contract trouble
+[ $# -gt 0 ] || set -- contract trouble deviceapi_test
 exec tools/vm/vm run --kernel "${VM_KERNEL:-host}" --emu build/asan/vta-emu --cards 2 \
 	--timeout 240 --file "$module":/lib/vta.ko \
 	--file build/tests/runtime/contract:/bin/contract \
 	--file build/tests/runtime/trouble:/bin/trouble \
+	--file build/examples/deviceapi/deviceapi_test:/bin/deviceapi_test \
 	-- tests/runtime/guest.sh "$@"
