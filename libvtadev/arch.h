@@ -10,6 +10,8 @@
 #ifndef VTADEV_ARCH_H
 #define VTADEV_ARCH_H
 
+#include <stdint.h>
+
 /* Also 32-bit x86, if it has the instructions. */
 #if defined(__x86_64__) || defined(__SSE2__)
 #define INSN_WMB	"sfence"
@@ -47,6 +49,28 @@ static inline void arch_rmb(void)
 static inline void arch_relax(void)
 {
 	__asm__ __volatile__(INSN_RELAX : : : "memory");
+}
+
+/*
+ * A counter that runs at a constant rate, read without a system call on every
+ * host: where the kernel does not trust it as a clock, clock_gettime() is one.
+ */
+static inline uint64_t arch_ticks(void)
+{
+#if defined(__x86_64__) || defined(__SSE2__)
+	return __builtin_ia32_rdtsc();
+#else
+	uint64_t ticks;
+
+#if defined(__aarch64__)
+	__asm__ __volatile__("mrs %0, cntvct_el0" : "=r"(ticks));
+#elif defined(__riscv)
+	__asm__ __volatile__("rdtime %0" : "=r"(ticks));
+#elif defined(__powerpc__)
+	__asm__ __volatile__("mfspr %0, 268" : "=r"(ticks));
+#endif
+	return ticks;
+#endif
 }
 
 #endif /* VTADEV_ARCH_H */

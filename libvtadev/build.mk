@@ -12,8 +12,8 @@ LIB_A := $(LIB_DIR)/libvtadev.a
 LIB_PC := $(LIB_DIR)/pkgconfig/vtadev.pc
 
 LIB_SRCS := $(addprefix libvtadev/, \
-	buf.c card.c copy.c counters.c dev.c dmabuf.c error.c fault.c info.c queue.c \
-	status.c trace.c trace_file.c transfer.c wait.c)
+	buf.c card.c clock.c copy.c counters.c dev.c dmabuf.c error.c fault.c fence.c \
+	info.c queue.c spin.c status.c trace.c trace_file.c transfer.c wait.c)
 LIB_HEADERS := libvtadev/vtadev.h libvtadev/vtadev_desc.h uapi/vta.h
 LIB_OBJS := $(LIB_SRCS:libvtadev/%.c=$(LIB_DIR)/obj/%.o)
 LIB_MAP := libvtadev/libvtadev.map
@@ -21,7 +21,7 @@ LIB_MAP := libvtadev/libvtadev.map
 LIB_CPPFLAGS := -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Iuapi -Ilibvtadev
 LIB_WARNINGS := -std=gnu11 -Wall -Wextra -Wshadow -Werror
 LIB_CFLAGS := $(LIB_WARNINGS) -O2 -g -fPIC
-LIB_LIBS := -ludev
+LIB_LIBS := -ludev -pthread
 
 $(LIB_DIR)/obj/%.o: libvtadev/%.c
 	@mkdir -p $(@D)

@@ -75,6 +75,7 @@ int vtadev_open(const char *which, struct vtadev **out)
 	if (!dev)
 		return -ENOMEM;
 	atomic_init(&dev->refs, 1);
+	dev->opened = clock_mark();
 	dev->sysfs = -1;
 	dev->fd = open_node(node);
 	if (dev->fd < 0) {

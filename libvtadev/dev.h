@@ -7,6 +7,7 @@
 
 #include <stdatomic.h>
 
+#include "clock.h"
 #include "vtadev.h"
 
 /*
@@ -17,6 +18,7 @@ struct vtadev {
 	int fd;
 	int sysfs;		/* the card's directory there, or -1 */
 	atomic_uint refs;
+	struct clock_mark opened;
 	struct vtadev_info info;
 };
 

@@ -44,6 +44,8 @@ const char *vtadev_strerror(int err)
 		return "the ring has no room now: wait for a descriptor, then submit again";
 	case ETIMEDOUT:
 		return "the time-out passed; the work goes on";
+	case ECANCELED:
+		return "the wait was cancelled; the work goes on";
 	case EINTR:
 		return "a signal interrupted the call: call again";
 	case EIO:

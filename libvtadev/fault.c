@@ -30,18 +30,20 @@ int vtadev_fault(struct vtadev_queue *queue, struct vtadev_fault *fault)
 
 /*
  * The kernel starts the queue at a number that was submitted, so at every moment
- * what is seen completed is at most what is known as submitted.
+ * what is seen completed is at most what is known as submitted. Nobody submits
+ * with the old number meanwhile.
  */
 int vtadev_recover(struct vtadev_queue *queue)
 {
 	struct vta_queue_recover req = { .queue = queue->handle };
 	int err;
 
+	queue_lock(queue);
 	err = dev_ioctl(queue->dev, VTA_IOCTL_QUEUE_RECOVER, &req);
-	if (err)
-		return err;
-	atomic_store_explicit(&queue->submitted, req.seq, memory_order_release);
-	return 0;
+	if (!err)
+		atomic_store_explicit(&queue->submitted, req.seq, memory_order_release);
+	queue_unlock(queue);
+	return err;
 }
 
 /* What the card tried to do, with the device address to follow. */

@@ -42,6 +42,7 @@ static void free_queue(struct vtadev_queue *queue)
 	unmap(queue->status, queue->page);
 	unmap(queue->ring, ring_size(queue));
 	dev_put(queue->dev);
+	pthread_mutex_destroy(&queue->lock);
 	free(queue);
 }
 
@@ -76,6 +77,8 @@ int vtadev_queue_create(struct vtadev *dev, const struct vtadev_queue_opts *opts
 
 	if (!opts)
 		opts = &defaults;
+	if (opts->flags & ~(VTADEV_QUEUE_SHARED | VTADEV_QUEUE_BLOCK))
+		return -EINVAL;
 	err = ring_entries(dev, opts->ring_entries, &entries);
 	if (err)
 		return err;
@@ -95,12 +98,16 @@ int vtadev_queue_create(struct vtadev *dev, const struct vtadev_queue_opts *opts
 	queue->dev = dev_get(dev);
 	queue->handle = req.queue;
 	queue->entries = entries;
-	queue->spin_ns = spin_time(opts->spin_ns);
+	queue->shared = opts->flags & VTADEV_QUEUE_SHARED;
+	queue->block = opts->flags & VTADEV_QUEUE_BLOCK;
+	pthread_mutex_init(&queue->lock, NULL);
+	spin_init(&queue->spin, spin_time(opts->spin_ns), clock_rate(&dev->opened));
 	queue->copy_min = opts->copy_min ? opts->copy_min : VTADEV_COPY_MIN_DEFAULT;
 	queue->page = req.doorbell_size;
 	atomic_init(&queue->submitted, 0);
 	atomic_init(&queue->seen, 0);
 	atomic_init(&queue->armed, 0);
+	atomic_init(&queue->event, false);
 	queue->ring = map(dev, ring_size(queue), PROT_READ | PROT_WRITE,
 			  req.ring_offset);
 	queue->status = map(dev, queue->page, PROT_READ, req.status_offset);
@@ -145,15 +152,21 @@ static void ring_doorbell(const struct vtadev_queue *queue, uint64_t submitted)
 	*queue->doorbell = htole32((uint32_t)submitted);
 }
 
-int vtadev_submit(struct vtadev_queue *queue, const struct vta_desc *descs,
-		  unsigned int n, uint64_t *seq)
+/* What must have completed for @n to have room. */
+static uint64_t room_for(const struct vtadev_queue *queue, uint32_t n)
+{
+	uint64_t last = vtadev_submitted(queue) + n;
+
+	return last > queue->entries ? last - queue->entries : 0;
+}
+
+static int put(struct vtadev_queue *queue, const struct vta_desc *descs,
+	       uint32_t n, uint64_t *seq)
 {
 	struct status now;
 	uint64_t submitted;
 	int err;
 
-	if (!n || n > queue->entries)
-		return -EINVAL;
 	err = status_look(queue, &now);
 	if (!err)
 		err = status_running(&now);
@@ -176,9 +189,72 @@ int vtadev_submit(struct vtadev_queue *queue, const struct vta_desc *descs,
 	return 0;
 }
 
+static int try_submit(struct vtadev_queue *queue, const struct vta_desc *descs,
+		      unsigned int n, uint64_t *seq)
+{
+	int err;
+
+	if (!n || n > queue->entries)
+		return -EINVAL;
+	queue_lock(queue);
+	err = put(queue, descs, n, seq);
+	queue_unlock(queue);
+	return err;
+}
+
+/* Others may be quicker to take the room, so that it is waited for again. */
+static int submit_until(struct vtadev_queue *queue, const struct vta_desc *descs,
+			unsigned int n, int64_t deadline, uint64_t *seq)
+{
+	int64_t left = -1;
+	int err;
+
+	do {
+		if (deadline != VTA_WAIT_FOREVER) {
+			left = deadline - clock_ns();
+			if (left < 0)
+				left = 0;
+		}
+		err = queue_wait(queue, room_for(queue, n), left);
+		if (!err)
+			err = try_submit(queue, descs, n, seq);
+	} while (err == -EAGAIN);
+	return err;
+}
+
+int vtadev_submit(struct vtadev_queue *queue, const struct vta_desc *descs,
+		  unsigned int n, uint64_t *seq)
+{
+	int err = try_submit(queue, descs, n, seq);
+
+	if (err == -EAGAIN && queue->block)
+		err = submit_until(queue, descs, n, VTA_WAIT_FOREVER, seq);
+	return err;
+}
+
+int vtadev_submit_wait(struct vtadev_queue *queue, const struct vta_desc *descs,
+		       unsigned int n, int64_t timeout_ns, uint64_t *seq)
+{
+	int err = try_submit(queue, descs, n, seq);
+
+	if (err == -EAGAIN)
+		err = submit_until(queue, descs, n, clock_deadline(timeout_ns), seq);
+	return err;
+}
+
+int vtadev_wait_room(struct vtadev_queue *queue, unsigned int n, int64_t timeout_ns)
+{
+	if (!n || n > queue->entries)
+		return -EINVAL;
+	return queue_wait(queue, room_for(queue, n), timeout_ns);
+}
+
 void vtadev_kick(struct vtadev_queue *queue)
 {
+	/* A number that another thread has just exceeded would not be the same. */
+	queue_lock(queue);
 	ring_doorbell(queue, vtadev_submitted(queue));
+	queue_unlock(queue);
 }
 
 uint64_t vtadev_submitted(const struct vtadev_queue *queue)

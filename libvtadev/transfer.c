@@ -43,9 +43,7 @@ static int copy_now(struct vtadev_queue *queue, struct vtadev_buf *dst,
 			return vtadev_wait(queue, seq, -1);
 		if (err != -EAGAIN)
 			return err;
-		/* The ring is full: until its oldest descriptor is done. */
-		seq = vtadev_submitted(queue) - queue->entries + 1;
-		err = vtadev_wait(queue, seq, -1);
+		err = vtadev_wait_room(queue, 1, -1);
 		if (err)
 			return err;
 	}

@@ -43,6 +43,7 @@
  *	-ERANGE		an access beyond the end of a buffer
  *	-EAGAIN		the ring has no room now: wait, then submit again
  *	-ETIMEDOUT	a time-out passed
+ *	-ECANCELED	the wait was cancelled
  *	-EIO		the queue has halted: vtadev_fault() knows why
  *	-EPROTO		the card says what cannot be; it, or the path to it, is
  *			broken
@@ -55,16 +56,18 @@
  * one by VTADEV_TRACE: docs/tracing.md). Functions of a struct vtadev or struct
  * vtadev_buf may be called by several threads at once, except those that free
  * what they are given: nobody may use it meanwhile or after. One thread at a
- * time submits to a queue (vtadev_submit(), vtadev_kick(), copies, fills,
- * vtadev_upload() and vtadev_download()); any others may wait for it, look at it
- * and ask for its fault at the same time. Programs with several submitting
- * threads give each its own queue, or hold a lock of theirs.
+ * time submits to a queue (vtadev_submit() and its kin, vtadev_kick(), copies,
+ * fills, vtadev_upload(), vtadev_download(), vtadev_recover()); any others may wait
+ * for it, look at it and ask for its fault at the same time. Programs with several
+ * submitting threads give each its own queue, which needs no lock, or make one
+ * that is VTADEV_QUEUE_SHARED.
  *
  * FORK. Handles are of no use in a child process: open the card there. Pinned
  * memory stays the parent's.
  *
- * BLOCKING. vtadev_wait(), vtadev_sync(), vtadev_upload() and vtadev_download()
- * sleep until the card is as far. Functions that open, create, allocate, pin,
+ * BLOCKING. vtadev_wait() and its kin, vtadev_sync(), vtadev_submit_wait(),
+ * vtadev_upload(), vtadev_download(), and all that submits to a full queue that is
+ * VTADEV_QUEUE_BLOCK, sleep until the card is as far. Functions that open, create, allocate, pin,
  * import, export, map, destroy, free and close make system calls that may wait
  * for memory or, for at most some 100 ms, for the card; so do the first
  * vtadev_buf_read() or vtadev_buf_write() of a buffer, which map it, and each of
@@ -478,19 +481,44 @@ struct vtadev_queue;
  *                vtadev_info.ring_entries_max; 0: 256, or that if it is less
  * @priority: 0 (least) to 3; a queue of priority p gets up to 2^p descriptors
  *            in its turn
- * @max_cycles: upper limit for every RUN of the queue; 0: the driver's default
- * @spin_ns: how long vtadev_wait() looks again and again before it sleeps;
+ * @max_cycles: upper limit for every RUN, copy and fill of the queue; 0: the
+ *              driver's default
+ * @spin_ns: how long at most a wait looks again and again before it sleeps (below);
  *           0: VTADEV_SPIN_NS_DEFAULT; negative: not at all
+ * @flags: VTADEV_QUEUE_*
  * @copy_min: from how many bytes on vtadev_upload() and vtadev_download() have
  *            the card copy; 0: VTADEV_COPY_MIN_DEFAULT; SIZE_MAX: never
+ *
+ * A wait that looks finds out at once and costs no interrupt, but the CPU. So it
+ * looks, for @spin_ns at most, if what it waits for is expected within that time,
+ * and else sleeps right away. Expected is the time of one descriptor, as many
+ * times as are outstanding. Each wait that had to wait tells of that time: how long
+ * it took, or what by the card's clock lay between the last completion before
+ * and the last one after, if that is less; divided by the descriptors that
+ * completed meanwhile. A shorter time than known replaces it; of a longer one an
+ * eighth of the difference is added. Of the waits that would sleep right away,
+ * every 16th looks first all the same, to notice when jobs have become short.
  */
 struct vtadev_queue_opts {
 	uint32_t ring_entries;
 	uint32_t priority;
 	uint64_t max_cycles;
 	int32_t spin_ns;
+	uint32_t flags;
 	size_t copy_min;
 };
+
+/*
+ * Several threads may submit at the same time. Each call takes a lock of the
+ * queue's, which makes a system call only if another thread has it, and gets
+ * numbers of its own, without gaps. Without this flag there is no lock.
+ */
+#define VTADEV_QUEUE_SHARED	0x1u
+/*
+ * When the ring has no room, vtadev_submit(), copies and fills wait for it as
+ * long as it takes and do not return -EAGAIN.
+ */
+#define VTADEV_QUEUE_BLOCK	0x2u
 
 /**
  * vtadev_queue_create() - make a queue and start it
@@ -523,7 +551,14 @@ void vtadev_queue_destroy(struct vtadev_queue *queue);
  * is seen by them.
  *
  * Makes no system call, allocates nothing and takes no lock; one write crosses
- * the bus, whatever @n. One thread at a time for each queue.
+ * the bus, whatever @n. One thread at a time for each queue. (See
+ * VTADEV_QUEUE_SHARED and VTADEV_QUEUE_BLOCK for other queues.)
+ *
+ * It returns at once: a network's layers are submitted one after the other, and
+ * run one after the other, while the program goes on. What was submitted is never
+ * overwritten. The program and the card meet when a result is wanted
+ * (vtadev_wait(), vtadev_read_after(), vtadev_download()) or the ring is full
+ * (vtadev_wait_room(), vtadev_submit_wait(), VTADEV_QUEUE_BLOCK).
  *
  * Errors: -EINVAL (@n), -EAGAIN (less than @n free places in the ring), -EIO,
  * -EPROTO, -ENODEV. A reset that comes at the same time is first seen by a
@@ -531,6 +566,31 @@ void vtadev_queue_destroy(struct vtadev_queue *queue);
  */
 int vtadev_submit(struct vtadev_queue *queue, const struct vta_desc *descs,
 		  unsigned int n, uint64_t *seq);
+
+/**
+ * vtadev_submit_wait() - the same, and wait for room if there is none
+ * @queue: the queue
+ * @descs: the descriptors
+ * @n: how many, 1 to the length of the ring
+ * @timeout_ns: as for vtadev_wait()
+ * @seq: out: the sequence number of the last of them; NULL is allowed
+ *
+ * Only what it takes to have room is waited for. Errors: as vtadev_submit(), but
+ * -ETIMEDOUT and not -EAGAIN; nothing has been submitted then.
+ */
+int vtadev_submit_wait(struct vtadev_queue *queue, const struct vta_desc *descs,
+		       unsigned int n, int64_t timeout_ns, uint64_t *seq);
+
+/**
+ * vtadev_wait_room() - wait until descriptors find room in the ring
+ * @queue: the queue
+ * @n: how many, 1 to the length of the ring
+ * @timeout_ns: as for vtadev_wait()
+ *
+ * For after an -EAGAIN. In a shared queue another thread may be quicker to use
+ * the room. Errors: as vtadev_wait().
+ */
+int vtadev_wait_room(struct vtadev_queue *queue, unsigned int n, int64_t timeout_ns);
 
 /**
  * vtadev_kick() - have the card look again at a WAIT
@@ -570,9 +630,10 @@ int vtadev_done(struct vtadev_queue *queue, uint64_t seq);
  * @seq: its number
  * @timeout_ns: nanoseconds; 0 only looks; negative: as long as it takes
  *
- * Looks, spins for a moment (see vtadev_queue_opts), then sleeps. Goes on after
- * signals: a program that wants to be woken by them uses vtadev_arm() and
- * ppoll(). After -ETIMEDOUT the descriptor goes on, too: wait again or destroy
+ * Looks, spins for a moment (see vtadev_queue_opts), then sleeps. What is there at
+ * once or within the spin costs no system call and no interrupt; else the card
+ * interrupts once and wakes this thread. Goes on after signals: vtadev_wait_any()
+ * can be cancelled. After -ETIMEDOUT the descriptor goes on, too: wait again or destroy
  * the queue.
  *
  * Errors: -EINVAL (@seq has not been submitted), -ETIMEDOUT, -EIO (the queue
@@ -582,6 +643,70 @@ int vtadev_wait(struct vtadev_queue *queue, uint64_t seq, int64_t timeout_ns);
 
 /* vtadev_sync() - vtadev_wait() for all that has been submitted so far */
 int vtadev_sync(struct vtadev_queue *queue, int64_t timeout_ns);
+
+/* A number of a queue. */
+struct vtadev_fence {
+	struct vtadev_queue *queue;
+	uint64_t seq;
+};
+
+#define VTADEV_FENCES_MAX	VTA_FENCES_MAX
+
+/**
+ * vtadev_wait_any() - wait until any of several descriptors has completed
+ * @fences: their queues, of any cards, and numbers
+ * @n: how many, 1 to VTADEV_FENCES_MAX
+ * @timeout_ns: as for vtadev_wait()
+ * @cancel_fd: an eventfd that ends the wait, or -1
+ * @index: out: the first that has completed, or the one that an error is of, if
+ *         it is of one, else 0; NULL is allowed
+ *
+ * As vtadev_wait(): spins if one of them is expected soon, then sleeps, and is
+ * woken once. Somebody who adds to @cancel_fd (see eventfd(2)), before or
+ * meanwhile, from a thread or a signal handler, ends the wait if none has completed;
+ * it is not read, and so ends all waits it is given to until the program reads it.
+ * The queues go on after that as after a time-out.
+ *
+ * Errors: as vtadev_wait() for any of them if none has completed; -ECANCELED;
+ * -EBADF and -EINVAL also for @cancel_fd; -ENOMEM.
+ */
+int vtadev_wait_any(const struct vtadev_fence *fences, unsigned int n, int64_t timeout_ns,
+		    int cancel_fd, unsigned int *index);
+
+/**
+ * vtadev_wait_all() - wait until all of several descriptors have completed
+ * @fences: their queues, of any cards, and numbers
+ * @n: how many, 1 to VTADEV_FENCES_MAX
+ * @timeout_ns: as for vtadev_wait()
+ * @cancel_fd: an eventfd that ends the wait, or -1
+ * @index: out: the one that an error is of, if it is of one, else 0; NULL is
+ *         allowed
+ *
+ * As vtadev_wait_any(). The first error ends the wait.
+ */
+int vtadev_wait_all(const struct vtadev_fence *fences, unsigned int n, int64_t timeout_ns,
+		    int cancel_fd, unsigned int *index);
+
+/**
+ * vtadev_read_after() - copy a result out of a buffer once it is there
+ * @queue: the queue
+ * @seq: number of the descriptor that writes it, or a later one
+ * @buf: the buffer
+ * @offset: bytes from its start
+ * @dst: where to
+ * @len: bytes, any number, 0 too
+ *
+ * Waits for @seq alone and not for what was submitted after it. Errors: as
+ * vtadev_wait() and vtadev_buf_read().
+ */
+static inline int vtadev_read_after(struct vtadev_queue *queue, uint64_t seq,
+				    struct vtadev_buf *buf, size_t offset,
+				    void *dst, size_t len)
+{
+	int err = vtadev_wait(queue, seq, -1);
+
+	return err ? err : vtadev_buf_read(buf, offset, dst, len);
+}
 
 /**
  * vtadev_arm() - have poll() tell when a descriptor has completed
@@ -594,6 +719,21 @@ int vtadev_sync(struct vtadev_queue *queue, int64_t timeout_ns);
  * replaces it. Errors: as vtadev_wait().
  */
 int vtadev_arm(struct vtadev_queue *queue, uint64_t seq);
+
+/**
+ * vtadev_queue_eventfd() - have a queue tell an eventfd and not poll()
+ * @queue: the queue
+ * @fd: the eventfd, in place of the one before; -1: none
+ *
+ * 1 is added to it, once, when the number given to vtadev_arm() has completed;
+ * when the queue halts, or at once if it has; and when it is destroyed or the card
+ * lost. vtadev_fd() does not say POLLIN for this queue then. Each tells that it
+ * pays to look. The queue keeps the eventfd, even if @fd is closed. One eventfd
+ * may be given to several queues.
+ *
+ * Errors: -EINVAL (also a file that is not an eventfd), -EBADF, -ENODEV.
+ */
+int vtadev_queue_eventfd(struct vtadev_queue *queue, int fd);
 
 /* ---- Copies -------------------------------------------------------------- */
 

@@ -3,15 +3,14 @@
  * wait.c - see and wait for what a queue has completed
  */
 #include <errno.h>
-#include <time.h>
 
 #include "arch.h"
+#include "clock.h"
 #include "dev.h"
 #include "queue.h"
 #include "status.h"
 
-#define NS_PER_S	1000000000ll
-/* Looks between two readings of the clock. */
+/* Looks between two readings of the counter. */
 #define LOOKS		32
 
 int vtadev_completed(struct vtadev_queue *queue, uint64_t *seq)
@@ -43,27 +42,9 @@ int vtadev_done(struct vtadev_queue *queue, uint64_t seq)
 	return status_running(&now);
 }
 
-/* A system call only in name: the vDSO answers. */
-static int64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * NS_PER_S + ts.tv_nsec;
-}
-
-static int64_t deadline_of(int64_t timeout_ns)
-{
-	int64_t deadline;
-
-	if (timeout_ns < 0 ||
-	    __builtin_add_overflow(now_ns(), timeout_ns, &deadline))
-		return VTA_WAIT_FOREVER;
-	return deadline;
-}
-
-/* Look until @end; as vtadev_done(). */
-static int spin(struct vtadev_queue *queue, uint64_t seq, int64_t end)
+/* Look for @ns from the start; as vtadev_done(). */
+static int spin(struct vtadev_queue *queue, uint64_t seq, int64_t ns,
+		const struct spin_start *start)
 {
 	int done;
 
@@ -74,7 +55,7 @@ static int spin(struct vtadev_queue *queue, uint64_t seq, int64_t end)
 				return done;
 			arch_relax();
 		}
-	} while (now_ns() < end);
+	} while (spin_elapsed(queue, start) < ns);
 	return 0;
 }
 
@@ -94,7 +75,7 @@ static int sleep_until(struct vtadev_queue *queue, uint64_t seq, int64_t deadlin
  * POLLIN stays until the kernel is asked about the queue again. Who has seen
  * the number that was armed without asking has to do so for that alone.
  */
-static void drop_event(struct vtadev_queue *queue)
+void queue_drop_event(struct vtadev_queue *queue)
 {
 	uint64_t armed = atomic_load(&queue->armed);
 
@@ -104,40 +85,61 @@ static void drop_event(struct vtadev_queue *queue)
 	atomic_compare_exchange_strong(&queue->armed, &armed, 0);
 }
 
-/* From vtadev_done() after the kernel has said that @seq is reached. */
-static int confirmed(int done)
+int queue_confirmed(int done)
 {
 	if (done > 0)
 		return 0;
 	return done ? done : -EPROTO;
 }
 
-static int wait_for(struct vtadev_queue *queue, uint64_t seq, int64_t timeout_ns)
+/* @timeout_ns counts from the start, and the clock is read only to sleep. */
+static int spin_then_sleep(struct vtadev_queue *queue, uint64_t seq, int64_t timeout_ns,
+			   int64_t spin_ns, const struct spin_start *start)
 {
-	int64_t deadline, end;
+	int ret;
+
+	if (spin_ns) {
+		if (timeout_ns >= 0 && timeout_ns < spin_ns)
+			spin_ns = timeout_ns;
+		ret = spin(queue, seq, spin_ns, start);
+		if (ret)
+			return ret < 0 ? ret : 0;
+		if (timeout_ns >= 0) {
+			timeout_ns -= spin_elapsed(queue, start);
+			if (timeout_ns < 0)
+				timeout_ns = 0;
+		}
+	}
+	ret = sleep_until(queue, seq, clock_deadline(timeout_ns));
+	return ret ? ret : queue_confirmed(vtadev_done(queue, seq));
+}
+
+int queue_wait(struct vtadev_queue *queue, uint64_t seq, int64_t timeout_ns)
+{
+	struct spin_start start;
+	int64_t spin_ns;
 	int ret;
 
 	ret = vtadev_done(queue, seq);
 	if (ret)
 		return ret < 0 ? ret : 0;
-
-	deadline = deadline_of(timeout_ns);
-	if (queue->spin_ns && timeout_ns) {
-		end = now_ns() + queue->spin_ns;
-		ret = spin(queue, seq, end < deadline ? end : deadline);
-		if (ret)
-			return ret < 0 ? ret : 0;
+	if (!timeout_ns) {
+		ret = sleep_until(queue, seq, clock_deadline(0));
+		return ret ? ret : queue_confirmed(vtadev_done(queue, seq));
 	}
-	ret = sleep_until(queue, seq, deadline);
-	return ret ? ret : confirmed(vtadev_done(queue, seq));
+	spin_ns = spin_begin(queue, seq, &start);
+	ret = spin_then_sleep(queue, seq, timeout_ns, spin_ns, &start);
+	if (!ret)
+		spin_end(queue, &start);
+	return ret;
 }
 
 int vtadev_wait(struct vtadev_queue *queue, uint64_t seq, int64_t timeout_ns)
 {
-	int ret = wait_for(queue, seq, timeout_ns);
+	int ret = queue_wait(queue, seq, timeout_ns);
 
 	if (!ret)
-		drop_event(queue);
+		queue_drop_event(queue);
 	return ret;
 }
 
@@ -155,18 +157,31 @@ int vtadev_arm(struct vtadev_queue *queue, uint64_t seq)
 	};
 	int ret;
 
-	drop_event(queue);
+	queue_drop_event(queue);
 	ret = vtadev_done(queue, seq);
 	if (ret)
 		return ret;
 	/* Before the kernel knows, for others who wait meanwhile. */
-	atomic_store(&queue->armed, seq);
+	if (!atomic_load(&queue->event))
+		atomic_store(&queue->armed, seq);
 	ret = dev_ioctl(queue->dev, VTA_IOCTL_WAIT, &req);
 	if (ret == -EAGAIN)
 		return 0;
 	atomic_store(&queue->armed, 0);
 	if (ret)
 		return ret;
-	ret = confirmed(vtadev_done(queue, seq));
+	ret = queue_confirmed(vtadev_done(queue, seq));
 	return ret ? ret : 1;
+}
+
+int vtadev_queue_eventfd(struct vtadev_queue *queue, int fd)
+{
+	struct vta_queue_event req = { .queue = queue->handle, .fd = fd };
+	int ret;
+
+	queue_drop_event(queue);
+	ret = dev_ioctl(queue->dev, VTA_IOCTL_QUEUE_EVENT, &req);
+	if (!ret)
+		atomic_store(&queue->event, fd >= 0);
+	return ret;
 }
