@@ -5,8 +5,8 @@
 
 LIB_TEST_DIR := build/tests/lib
 LIB_TEST_BINS := $(addprefix $(LIB_TEST_DIR)/, \
-	test_buf test_copy test_open test_share test_submit test_text test_trace \
-	test_transfer test_wait)
+	test_buf test_copy test_fence test_full test_open test_share test_spin test_submit \
+	test_text test_trace test_transfer test_wait)
 LIB_TESTS := $(LIB_TEST_BINS) $(LIB_TEST_DIR)/test_vtactl
 
 LIB_TEST_LIB_OBJS := $(LIB_SRCS:libvtadev/%.c=$(LIB_TEST_DIR)/obj/lib/%.o)
@@ -23,7 +23,9 @@ $(LIB_TEST_DIR)/obj/%.o: tests/lib/%.c
 	$(CC) $(LIB_TEST_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(LIB_TEST_BINS): $(LIB_TEST_DIR)/%: $(LIB_TEST_DIR)/obj/%.o $(LIB_TEST_OBJS)
-	$(CC) -fsanitize=address,undefined -Wl,--wrap=ioctl -o $@ $^ -lcmocka -pthread -ljson-c $(LIB_LIBS)
+	$(CC) -fsanitize=address,undefined -Wl,--wrap=ioctl $(LIB_TEST_WRAP) -o $@ $^ -lcmocka -pthread -ljson-c $(LIB_LIBS)
+
+$(LIB_TEST_DIR)/test_full: LIB_TEST_WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=pthread_mutex_lock
 
 # Linked to the sanitizer's static runtime: a shared one wants to be loaded
 # before the library that umockdev preloads.

@@ -133,6 +133,19 @@ static int wait_for(struct vta_wait *req)
 	return -fake.wait_errno;
 }
 
+static int wait_many(struct vta_wait_many *req)
+{
+	const struct vta_fence *fences = (const void *)(uintptr_t)req->fences;
+
+	fake.many = *req;
+	for (unsigned int i = 0; i < req->count && i < 8; i++)
+		fake.fences[i] = fences[i];
+	if (fake.on_wait)
+		fake.on_wait(&fake);
+	req->index = fake.index;
+	return -fake.wait_errno;
+}
+
 static int answer(unsigned long request, void *arg)
 {
 	if (request == VTA_IOCTL_INFO) {
@@ -160,6 +173,11 @@ static int answer(unsigned long request, void *arg)
 		return queue_destroy(arg);
 	case VTA_IOCTL_WAIT:
 		return wait_for(arg);
+	case VTA_IOCTL_WAIT_MANY:
+		return wait_many(arg);
+	case VTA_IOCTL_QUEUE_EVENT:
+		fake.event = *(const struct vta_queue_event *)arg;
+		return 0;
 	case VTA_IOCTL_FAULT:
 		*(struct vta_queue_fault *)arg = fake.fault;
 		return 0;

@@ -36,6 +36,9 @@ struct fake {
 	unsigned int nr_syncs;
 	struct vta_queue_create create;
 	struct vta_wait wait;
+	struct vta_wait_many many;
+	struct vta_fence fences[8];		/* the first of that */
+	struct vta_queue_event event;
 
 	/* What it answers. */
 	int fail;				/* errno for all calls but INFO */
@@ -45,8 +48,9 @@ struct fake {
 	uint64_t import_size;			/* answer to IMPORT */
 	uint32_t import_flags;			/* added to it */
 	int interrupts;				/* EINTRs before the answer */
-	int wait_errno;				/* of WAIT */
-	void (*on_wait)(struct fake *fake);	/* runs in WAIT, if set */
+	int wait_errno;				/* of WAIT and WAIT_MANY */
+	unsigned int index;			/* answer to WAIT_MANY */
+	void (*on_wait)(struct fake *fake);	/* runs in both, if set */
 	void (*on_free)(struct fake *fake);	/* runs in BUF_FREE, if set */
 	struct vta_queue_fault fault;		/* answer to FAULT */
 	uint64_t bad_offset;			/* added to all mmap offsets */

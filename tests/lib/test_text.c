@@ -14,7 +14,7 @@ static void every_documented_error_has_its_own_text(void **state)
 	static const int errors[] = {
 		EINVAL, ENOENT, EACCES, ENOMEM, ENOSPC, EEXIST, ERANGE, EAGAIN,
 		ETIMEDOUT, EIO, EPROTO, EOPNOTSUPP, ENODEV, ENOTTY, EFAULT,
-		EINTR, EBUSY, EMFILE, EDQUOT, EBADF,
+		EINTR, EBUSY, EMFILE, EDQUOT, EBADF, ECANCELED,
 	};
 	size_t count = sizeof(errors) / sizeof(*errors);
 

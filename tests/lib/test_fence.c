@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * test_fence.c - any and all of several numbers; eventfds: what the kernel is
+ * asked, and when it is not
+ */
+#include <errno.h>
+
+#include "fake.h"
+#include "test.h"
+
+static struct vtadev *dev;
+static struct vtadev_queue *q;
+static struct vtadev_fence fences[3];
+
+static int setup(void **state)
+{
+	struct vta_desc descs[4];
+
+	fake_setup(state);
+	dev = fake_open();
+	q = fake_queue(dev, 8);
+	for (int i = 0; i < 4; i++)
+		descs[i] = vtadev_desc_nop();
+	assert_int_equal(vtadev_submit(q, descs, 4, NULL), 0);
+	for (unsigned int i = 0; i < 3; i++)
+		fences[i] = (struct vtadev_fence){ q, 4 - i };
+	fake.calls = 0;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	fake.fail = 0;
+	vtadev_queue_destroy(q);
+	vtadev_close(dev);
+	return fake_teardown(state);
+}
+
+static void complete_two(struct fake *f)
+{
+	(void)f;
+	fake_complete(2);
+}
+
+static void complete_all(struct fake *f)
+{
+	(void)f;
+	fake_complete(4);
+}
+
+static void already_done(void **state)
+{
+	unsigned int index = 9;
+
+	(void)state;
+	fake_complete(3);
+	assert_int_equal(vtadev_wait_any(fences, 3, -1, -1, &index), 0);
+	assert_int_equal(index, 1);
+	assert_int_equal(vtadev_wait_any(fences, 3, 0, -1, NULL), 0);
+	fake_complete(4);
+	assert_int_equal(vtadev_wait_all(fences, 3, -1, -1, &index), 0);
+	assert_int_equal(index, 0);
+	assert_int_equal(fake.calls, 0);
+}
+
+static void any_asks_the_kernel(void **state)
+{
+	unsigned int index = 9;
+
+	(void)state;
+	fake.on_wait = complete_two;
+	fake.index = 2;
+	assert_int_equal(vtadev_wait_any(fences, 3, -1, -1, &index), 0);
+	assert_int_equal(index, 2);
+	assert_int_equal(fake.calls, 1);
+	assert_int_equal(fake.many.count, 3);
+	assert_int_equal(fake.many.flags, VTA_WAIT_ANY);
+	assert_int_equal(fake.many.cancel_fd, 0);
+	assert_true(fake.many.deadline_ns == VTA_WAIT_FOREVER);
+	for (unsigned int i = 0; i < 3; i++) {
+		assert_int_equal(fake.fences[i].fd, vtadev_fd(dev));
+		assert_int_equal(fake.fences[i].queue, 7);
+		assert_int_equal(fake.fences[i].seq, 4 - i);
+	}
+}
+
+static void all_asks_the_kernel(void **state)
+{
+	(void)state;
+	fake.on_wait = complete_all;
+	assert_int_equal(vtadev_wait_all(fences, 3, 1000000, 5, NULL), 0);
+	assert_int_equal(fake.calls, 1);
+	assert_int_equal(fake.many.flags, VTA_WAIT_CANCEL);
+	assert_int_equal(fake.many.cancel_fd, 5);
+	assert_true(fake.many.deadline_ns != VTA_WAIT_FOREVER);
+}
+
+static void passes_errors_on(void **state)
+{
+	static const int errors[] = { ETIMEDOUT, ECANCELED, EIO, ENODEV, ENOENT, ENOMEM, EBADF };
+	unsigned int index;
+
+	(void)state;
+	fake.index = 1;
+	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
+		fake.wait_errno = errors[i];
+		index = 9;
+		assert_int_equal(vtadev_wait_any(fences, 3, -1, 5, &index), -errors[i]);
+		assert_int_equal(index, 1);
+		assert_int_equal(vtadev_wait_all(fences, 3, -1, 5, NULL), -errors[i]);
+	}
+}
+
+static void goes_on_after_signals(void **state)
+{
+	(void)state;
+	fake.interrupts = 2;
+	fake.on_wait = complete_all;
+	assert_int_equal(vtadev_wait_all(fences, 3, -1, -1, NULL), 0);
+	assert_int_equal(fake.calls, 3);
+}
+
+static void wrong_requests(void **state)
+{
+	unsigned int index = 9;
+
+	(void)state;
+	assert_int_equal(vtadev_wait_any(fences, 0, -1, -1, NULL), -EINVAL);
+	assert_int_equal(vtadev_wait_all(fences, VTADEV_FENCES_MAX + 1, -1, -1, NULL), -EINVAL);
+	fences[1].seq = 5;
+	assert_int_equal(vtadev_wait_any(fences, 3, -1, -1, &index), -EINVAL);
+	assert_int_equal(index, 1);
+	assert_int_equal(vtadev_wait_all(fences, 3, -1, -1, &index), -EINVAL);
+	assert_int_equal(index, 1);
+	assert_int_equal(fake.calls, 0);
+	fences[1].seq = 3;
+}
+
+static void halted(void **state)
+{
+	unsigned int index = 9;
+
+	(void)state;
+	fake_complete(2);
+	fake_state(VTA_QUEUE_HALTED);
+	assert_int_equal(vtadev_wait_any(fences, 3, -1, -1, &index), 0);
+	assert_int_equal(index, 2);
+	assert_int_equal(vtadev_wait_any(fences, 2, -1, -1, &index), -EIO);
+	assert_int_equal(index, 0);
+	assert_int_equal(vtadev_wait_all(fences, 3, -1, -1, &index), -EIO);
+	assert_int_equal(index, 0);
+	assert_int_equal(fake.calls, 0);
+}
+
+/* The kernel says done, and the page does not. */
+static void kernel_and_card_disagree(void **state)
+{
+	(void)state;
+	assert_int_equal(vtadev_wait_any(fences, 3, -1, -1, NULL), -EPROTO);
+	fake.on_wait = complete_two;
+	assert_int_equal(vtadev_wait_all(fences, 3, -1, -1, NULL), -EPROTO);
+}
+
+static void eventfd_instead_of_poll(void **state)
+{
+	(void)state;
+	assert_int_equal(vtadev_queue_eventfd(q, 12), 0);
+	assert_int_equal(fake.event.queue, 7);
+	assert_int_equal(fake.event.fd, 12);
+	fake.wait_errno = EAGAIN;
+	assert_int_equal(vtadev_arm(q, 3), 0);
+	fake.wait_errno = 0;
+	fake.calls = 0;
+
+	/* There is no POLLIN that would have to be taken back. */
+	fake_complete(3);
+	assert_int_equal(vtadev_wait(q, 3, -1), 0);
+	assert_int_equal(vtadev_wait_all(fences + 1, 2, -1, -1, NULL), 0);
+	assert_int_equal(fake.calls, 0);
+
+	assert_int_equal(vtadev_queue_eventfd(q, -1), 0);
+	assert_int_equal(fake.event.fd, -1);
+	fake.fail = EBADF;
+	assert_int_equal(vtadev_queue_eventfd(q, 99), -EBADF);
+}
+
+static void event_is_dropped(void **state)
+{
+	(void)state;
+	fake.wait_errno = EAGAIN;
+	assert_int_equal(vtadev_arm(q, 3), 0);
+	fake.wait_errno = 0;
+	fake.calls = 0;
+	fake_complete(3);
+	assert_int_equal(vtadev_wait_any(fences, 3, -1, -1, NULL), 0);
+	assert_int_equal(fake.calls, 1);
+	assert_int_equal(fake.wait.seq, 3);
+	assert_int_equal(vtadev_wait_any(fences, 3, -1, -1, NULL), 0);
+	assert_int_equal(fake.calls, 1);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(already_done),
+		TEST(any_asks_the_kernel),
+		TEST(all_asks_the_kernel),
+		TEST(passes_errors_on),
+		TEST(goes_on_after_signals),
+		TEST(wrong_requests),
+		TEST(halted),
+		TEST(kernel_and_card_disagree),
+		TEST(eventfd_instead_of_poll),
+		TEST(event_is_dropped),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
