@@ -45,6 +45,7 @@ include tools/vtactl/build.mk
 include examples/digits/build.mk
 include udev/build.mk
 include examples/deviceapi/build.mk
+include examples/byoc/build.mk
 include tests/emu/build.mk
 include tests/lib/build.mk
 include tests/ops/build.mk
@@ -121,7 +122,7 @@ check: test-deps
 .PHONY: check-programs
 check-programs: $(EMU_ASAN_BIN) $(UDEV_RULES) $(EMU_TESTS) $(LIB_TESTS) $(OPS_TESTS) \
 		$(DIGITS_TESTS) $(SELFTESTS) $(BENCH_BINS) \
-		$(RUNTIME_VM_TESTS) $(DEVICEAPI_TEST)
+		$(RUNTIME_VM_TESTS) $(DEVICEAPI_TEST) $(BYOC_BIN)
 
 .PHONY: bench
 bench: build-deps

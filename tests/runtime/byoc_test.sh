@@ -1,0 +1,28 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# In the guest: examples/byoc is exact and copies where the device changes, which
+# the card has counted too. Prints TAP.
+set -u
+
+counters=/sys/class/vta/vta0/counters
+runs=$(cat $counters/runs)
+byoc /share/testset.bin > /tmp/byoc 2>&1
+status=$?
+sed 's/^/# /' /tmp/byoc
+
+n=0
+# check NAME COMMAND...
+check() {
+	name=$1
+	shift
+	n=$((n + 1))
+	if "$@"; then echo "ok $n $name"; else echo "not ok $n $name"; status=1; fi
+}
+
+check "byoc succeeds" [ "$status" -eq 0 ]
+check "all scores equal the reference" grep -q '^scores  *exact: 2000 of 2000 ' /tmp/byoc
+check "a copy in and one out for each run" grep -q '^copies  *80 in 40 runs ' /tmp/byoc
+check "two launches for each run" [ $(($(cat $counters/runs) - runs)) -eq 80 ]
+echo "1..$n"
+exit "$status"
