@@ -5,13 +5,14 @@
 # add one.
 
 BENCH_DIR := build/tests/bench
-BENCH_GUEST := floor polling memory busy
+BENCH_GUEST := floor polling busy scale memory
 BENCH_HOST := emulator conv
 
 # What each is made of, besides PART.c and bench.c.
 BENCH_memory := choice.c copy.c map.c
 BENCH_floor := job.c
 BENCH_polling := job.c
+BENCH_scale := job.c
 BENCH_busy := job.c
 BENCH_emulator := scalar.c
 BENCH_LIBS_emulator := $(patsubst tools/vta-emu/%.c,build/tools/vta-emu.obj/%.o,$(wildcard tools/vta-emu/core*.c))

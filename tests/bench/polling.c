@@ -231,7 +231,7 @@ static double waiting_share(struct setup *s, const struct job *job, enum way way
 	return (cpu_ns() - cpu) / *wall_ns;
 }
 
-static void waiting(struct setup *s)
+static void long_wait(struct setup *s)
 {
 	double ns = s->bench->quick ? WAIT_QUICK_NS : WAIT_NS, wall, share;
 	struct json_object *to = json_sub(s->bench->results, "waiting");
@@ -276,14 +276,14 @@ int main(int argc, char **argv)
 	};
 	must(vtaops_core_init(&s.core) ? -EINVAL : 0, "the core's configuration");
 
-	printf("\nA dense layer of a network of %u (us, median), and for each layer: reads and writes\n"
-	       "of registers, interrupts\n", LAYERS);
+	printf("\nA dense layer of a network of %u (us, median), and for each layer: reads and\n"
+	       "writes of registers, interrupts\n", LAYERS);
 	printf("%-12s %30s %30s %30s\n", "", "---- launch, poll, next ----",
 	       "---- launch, wait, next ----", "-- all by one doorbell --");
 	for (size_t i = 0; i < (bench.quick ? 1 : sizeof(shapes) / sizeof(*shapes)); i++)
 		one_shape(&s, &shapes[i], list);
 	json_object_object_add(bench.results, "layers", list);
-	waiting(&s);
+	long_wait(&s);
 	bench_end(&bench);
 	return 0;
 }
