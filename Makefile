@@ -4,7 +4,7 @@
 # build/, what is fetched or takes long to make to the cache outside the tree
 # (see tools/vm/vm). The module's own build is in Kbuild.
 
-VERSION := 0.1.0
+VERSION := $(shell sed -n 's/^\#define VTA_VERSION[[:space:]]*"\(.*\)"/\1/p' uapi/vta.h)
 # Which kernel the module is built for; the VM's is chosen by VM_KERNEL.
 KDIR ?= /lib/modules/$(shell uname -r)/build
 VM_KERNEL ?= host

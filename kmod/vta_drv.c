@@ -185,4 +185,4 @@ module_exit(vta_exit);
 MODULE_DESCRIPTION("VTA tensor accelerator on PCI Express");
 MODULE_AUTHOR("The vta-pcie authors");
 MODULE_LICENSE("GPL");
-MODULE_VERSION("0.1.0");
+MODULE_VERSION(VTA_VERSION);

@@ -91,7 +91,7 @@
 extern "C" {
 #endif
 
-#define VTADEV_VERSION		"0.1.0"
+#define VTADEV_VERSION		VTA_VERSION
 
 /* The version of the library in use, as VTADEV_VERSION is of this header. */
 const char *vtadev_version(void);

@@ -36,6 +36,12 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
+/*
+ * The release of all that this header came with: driver, library and tools. It
+ * stands here alone. What a driver can do is told by its abi (vta_info), not by it.
+ */
+#define VTA_VERSION		"0.1.0"
+
 /* ---- Part 1: memory shared with the card ------------------------------- */
 
 /* Device pages are 4 KiB and device addresses 32 bits on every host. */
