@@ -134,8 +134,9 @@ struct sg_table *vta_host_map(const struct vta_host *host, struct device *dev,
 		return ERR_PTR(-ENOMEM);
 	ret = sg_alloc_table_from_pages(sgt, host->pages, host->nr, 0,
 					(u64)host->nr << PAGE_SHIFT, VTA_TABLE_GFP);
+	/* Linux before 5.15 leaves the part of the table that it could get. */
 	if (ret)
-		goto err_free;
+		goto err_table;
 	ret = dma_map_sgtable(dev, sgt, dir, 0);
 	if (ret) {
 		/* Only too much for bounce buffers says anything else. */
@@ -151,7 +152,6 @@ struct sg_table *vta_host_map(const struct vta_host *host, struct device *dev,
 
 err_table:
 	sg_free_table(sgt);
-err_free:
 	kfree(sgt);
 	return ERR_PTR(ret);
 }
