@@ -9,6 +9,7 @@ VERSION := $(shell sed -n 's/^\#define VTA_VERSION[[:space:]]*"\(.*\)"/\1/p' uap
 KDIR ?= /lib/modules/$(shell uname -r)/build
 VM_KERNEL ?= host
 PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
 
 VM := tools/vm/vm
 VM_KDIR = $$($(VM) kdir)
@@ -134,8 +135,18 @@ bench: build-deps
 install: userspace install-lib install-driver install-udev
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(VTACTL_BIN) $(EMU_BIN) $(DESTDIR)$(PREFIX)/bin
-	install -m 644 $(OPS_A) $(DESTDIR)$(PREFIX)/lib
+	install -m 644 $(OPS_A) $(DESTDIR)$(LIBDIR)
 	install -m 644 $(OPS_HEADERS) $(DESTDIR)$(PREFIX)/include/vtadev
+
+# What installing the same again would write, and directories that are empty then.
+.PHONY: uninstall
+uninstall:
+	@set -e; dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; \
+	$(QUIETLY) install DESTDIR="$$dir"; \
+	cd "$$dir"; \
+	find . ! -type d | while read -r file; do rm -fv "$(DESTDIR)/$${file#./}"; done; \
+	for name in include/vtadev/vta include/vtadev; do \
+		rmdir "$(DESTDIR)$(PREFIX)/$$name" 2>/dev/null || true; done
 
 .PHONY: clean
 clean:
@@ -148,5 +159,6 @@ help:
 	@echo 'make check       all tests; V=1 shows their whole output'
 	@echo 'make bench       measure; PARTS=memory,... only those; build/bench.json, build/*.svg'
 	@echo 'make vm          a shell in the VM with a card; CARDS=2 for two'
-	@echo 'make install     library and tools, below PREFIX= (/usr/local)'
+	@echo 'make install     library, tools and udev rules, below PREFIX= (/usr/local)'
+	@echo 'make uninstall   remove them again'
 	@echo 'make clean       remove build/'

@@ -45,16 +45,16 @@ $(LIB_SO): $(LIB_OBJS) $(LIB_MAP) | $(LIB_PC)
 # Depends on what the variables say, so it is made anew and replaced if it differs.
 $(LIB_PC): libvtadev/vtadev.pc.in FORCE
 	@mkdir -p $(@D)
-	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' $< > $@.new
+	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' $< > $@.new
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 .PHONY: install-lib
 install-lib: $(LIB_SO) $(LIB_A) $(LIB_PC)
-	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/vtadev
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/include/vtadev
 	install -m 644 $(LIB_HEADERS) $(DESTDIR)$(PREFIX)/include/vtadev
-	install -m 644 $(LIB_SO) $(LIB_A) $(DESTDIR)$(PREFIX)/lib
-	cp -P $(LIB_DIR)/$(LIB_SONAME) $(LIB_DIR)/libvtadev.so $(DESTDIR)$(PREFIX)/lib
-	install -m 644 $(LIB_PC) $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	install -m 644 $(LIB_SO) $(LIB_A) $(DESTDIR)$(LIBDIR)
+	cp -P $(LIB_DIR)/$(LIB_SONAME) $(LIB_DIR)/libvtadev.so $(DESTDIR)$(LIBDIR)
+	install -m 644 $(LIB_PC) $(DESTDIR)$(LIBDIR)/pkgconfig
 
 .PHONY: FORCE
 FORCE:

@@ -35,15 +35,15 @@ $(DRIVER_SO): $(DRIVER_OBJS) $(DRIVER_MAP) $(LIB_SO) | $(DRIVER_PC)
 
 $(DRIVER_PC): libvtadev/driver/vta_driver.pc.in FORCE
 	@mkdir -p $(@D)
-	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' $< > $@.new
+	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' $< > $@.new
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 .PHONY: install-driver
 install-driver: $(DRIVER_SO) $(DRIVER_A) $(DRIVER_PC)
-	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/vtadev/vta
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/include/vtadev/vta
 	install -m 644 $(DRIVER_HEADERS) $(DESTDIR)$(PREFIX)/include/vtadev/vta
-	install -m 644 $(DRIVER_SO) $(DRIVER_A) $(DESTDIR)$(PREFIX)/lib
-	cp -P $(LIB_DIR)/$(DRIVER_SONAME) $(LIB_DIR)/libvta_driver.so $(DESTDIR)$(PREFIX)/lib
-	install -m 644 $(DRIVER_PC) $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	install -m 644 $(DRIVER_SO) $(DRIVER_A) $(DESTDIR)$(LIBDIR)
+	cp -P $(LIB_DIR)/$(DRIVER_SONAME) $(LIB_DIR)/libvta_driver.so $(DESTDIR)$(LIBDIR)
+	install -m 644 $(DRIVER_PC) $(DESTDIR)$(LIBDIR)/pkgconfig
 
 -include $(DRIVER_OBJS:.o=.d)
