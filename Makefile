@@ -12,6 +12,8 @@ PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 
 VM := tools/vm/vm
+VM_PROGRAMS := $(addprefix tools/vm/,vm deps.sh chroot.sh init)
+VM_PARTS := $(filter-out %/test.sh $(VM_PROGRAMS),$(wildcard tools/vm/*))
 VM_KDIR = $$($(VM) kdir)
 VM_MODULE = $(call vm-module-of,$(VM_KERNEL))
 # $(call vm-module-of,KERNEL)
@@ -133,8 +135,11 @@ bench: build-deps
 
 .PHONY: install
 install: userspace install-lib install-driver install-udev
-	install -d $(DESTDIR)$(PREFIX)/bin
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/vtadev/vm
 	install -m 755 $(VTACTL_BIN) $(EMU_BIN) $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(VM_PROGRAMS) $(DESTDIR)$(PREFIX)/share/vtadev/vm
+	install -m 644 $(VM_PARTS) $(DESTDIR)$(PREFIX)/share/vtadev/vm
+	ln -sf ../share/vtadev/vm/vm $(DESTDIR)$(PREFIX)/bin/vta-vm
 	install -m 644 $(OPS_A) $(DESTDIR)$(LIBDIR)
 	install -m 644 $(OPS_HEADERS) $(DESTDIR)$(PREFIX)/include/vtadev
 
@@ -145,7 +150,7 @@ uninstall:
 	$(QUIETLY) install DESTDIR="$$dir"; \
 	cd "$$dir"; \
 	find . ! -type d | while read -r file; do rm -fv "$(DESTDIR)/$${file#./}"; done; \
-	for name in include/vtadev/vta include/vtadev; do \
+	for name in include/vtadev/vta include/vtadev share/vtadev/vm share/vtadev; do \
 		rmdir "$(DESTDIR)$(PREFIX)/$$name" 2>/dev/null || true; done
 
 .PHONY: clean

@@ -47,7 +47,10 @@ run() {
 run_options() {
 	mode=$1
 	shift
-	cards=1 emulator=${here%/tools/vm}/build/tools/vta-emu emu_args=()
+	# Of the same tree, or installed.
+	emulator=${here%/tools/vm}/build/tools/vta-emu
+	[ "${here%/tools/vm}" != "$here" ] || emulator=$(type -P vta-emu || echo vta-emu)
+	cards=1 emu_args=()
 	memory=1G cpus=2 kernel=host image='' modules='' append='' accel=auto
 	files=() module_names=() iommu=no limit='' out='' dmesg=no keep_log=''
 	command=()
