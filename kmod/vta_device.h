@@ -97,6 +97,7 @@ struct vta_device {
 	atomic_t nr_queues;
 	atomic_t throttled;		/* calls that waited for faults to be forgotten */
 	struct pci_saved_state *config;	/* see vta_card_save_config() */
+	struct device *hwmon;		/* NULL: no sensors */
 	struct work_struct reset_work;
 	bool reset_wanted;
 	struct vta_watch watch;

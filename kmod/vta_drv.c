@@ -8,6 +8,7 @@
 
 #include "vta_device.h"
 #include "vta_drv.h"
+#include "vta_hwmon.h"
 #include "vta_irq.h"
 #include "vta_reset.h"
 #include "vta_watch.h"
@@ -109,6 +110,7 @@ static int vta_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		dev_err(&pdev->dev, "cannot make %s (%d)\n", dev_name(&vdev->dev), ret);
 		goto err_stop;
 	}
+	vta_hwmon_init(vdev);
 	dev_info(&vdev->dev, "%llu MiB, %u queues, %u contexts, %u interrupt vectors at %s\n",
 		 vdev->caps.mem_size >> 20, vdev->caps.queues, vdev->caps.contexts,
 		 vdev->nr_vectors, pci_name(pdev));
@@ -128,6 +130,7 @@ static void vta_remove(struct pci_dev *pdev)
 {
 	struct vta_device *vdev = pci_get_drvdata(pdev);
 
+	vta_hwmon_fini(vdev);
 	cdev_device_del(&vdev->cdev, &vdev->dev);
 	vta_card_retire(vdev);
 	vta_irq_fini(vdev);

@@ -37,6 +37,7 @@
 #define REG_FEATURES_LO			0x008
 #define REG_FEATURES_HI			0x00c
 #define REG_FEATURES_COUNTERS		0x00000001
+#define REG_FEATURES_SENSORS		0x00000002
 #define REG_QUEUES			0x010
 #define REG_CONTEXTS			0x014
 #define REG_MEM_SIZE_LO			0x018
@@ -87,6 +88,10 @@
 
 #define VTA_READY_MS			1000	/* from reset to REG_STATUS_READY */
 #define VTA_HEARTBEAT_MS		10	/* it advances at least this often */
+
+/* With REG_FEATURES_SENSORS; 0: not known now. */
+#define REG_TEMPERATURE			0x150	/* mK */
+#define REG_POWER			0x154	/* mW */
 
 /* ---- Address translation ---- */
 

@@ -83,6 +83,31 @@ static void discovery_as_told(void **state)
 
 /* ---- Every register ---- */
 
+static void sensors(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_start(&r, (const char *const[]) { "--sensors", "318150,12500", NULL });
+	assert_int_equal(rig_get64(&r, REG_FEATURES_LO),
+			 REG_FEATURES_COUNTERS | REG_FEATURES_SENSORS);
+	rig_clear_counters(&r);
+	assert_int_equal(rig_get(&r, REG_TEMPERATURE), 318150);
+	assert_int_equal(rig_get(&r, REG_POWER), 12500);
+	rig_set(&r, REG_TEMPERATURE, 1);
+	assert_int_equal(rig_get(&r, REG_TEMPERATURE), 318150);
+	assert_int_equal(rig_counter(&r, VTA_COUNTER_BAD_ACCESSES), 0);
+	rig_stop(&r);
+
+	/* A card without has no such registers. */
+	rig_start(&r, (const char *const[]) { NULL });
+	rig_clear_counters(&r);
+	assert_int_equal(rig_get(&r, REG_TEMPERATURE), 0);
+	assert_int_equal(rig_get(&r, REG_POWER), 0);
+	assert_int_equal(rig_counter(&r, VTA_COUNTER_BAD_ACCESSES), 2);
+	rig_stop(&r);
+}
+
 enum rule { RO, RW, W };
 
 struct reg {
@@ -563,7 +588,9 @@ static void bad_options(void **state)
 		"--socket x --msi 64", "--socket x --msi 0 --msix 0", "--socket x --order fast",
 		"--socket x --clock-khz 0", "--socket x --log-level loud", "--socket x stray",
 		"--socket x --config /nonexistent", "--socket x --config /dev/null", "--bogus",
-		"--socket x --seed 0x1ffffffffffffffff",
+		"--socket x --seed 0x1ffffffffffffffff", "--socket x --sensors 300000",
+		"--socket x --sensors 0,1", "--socket x --sensors 1,0xffffffff",
+		"--socket x --sensors 1,2,3", "--socket x --sensors ,1",
 	};
 
 	(void)state;
@@ -583,6 +610,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		REGS_TEST(discovery),
 		cmocka_unit_test(discovery_as_told),
+		cmocka_unit_test(sensors),
 		REGS_TEST(reset_values),
 		REGS_TEST(access_rules),
 		REGS_TEST(soft_reset_values),

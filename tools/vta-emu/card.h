@@ -35,6 +35,8 @@ struct card_config {
 	unsigned int contexts;
 	uint64_t serial;
 	uint32_t clock_khz;
+	uint32_t temperature;	/* mK; 0: the card has no sensors */
+	uint32_t power;		/* mW */
 	unsigned int slowness;	/* of modelled time, see clock.h; 0: real time */
 };
 

@@ -37,6 +37,7 @@ static const char usage[] =
 "  --msi N            MSI messages, a power of two up to 32, or 0 for none (32)\n"
 "  --clock-khz N      clock of the engines, what cycles count (100000)\n"
 "  --serial N         serial number (1)\n"
+"  --sensors MK,MW    it has sensors, which say so many mK and mW (none)\n"
 "  --order ORDER      how the core's modules take turns: inorder, greedy, random (inorder)\n"
 "  --seed N           seed of --order random (0)\n"
 "  --time TIME        real: a descriptor takes what it takes the emulator (real);\n"
@@ -157,6 +158,26 @@ static bool parse_time(struct options *opt, const char *arg)
 	return true;
 }
 
+static bool parse_sensors(struct options *opt, const char *arg)
+{
+	uint64_t temperature, power;
+	char *comma, first[32];
+
+	snprintf(first, sizeof(first), "%s", arg);
+	comma = strchr(first, ',');
+	if (comma)
+		*comma = '\0';
+	/* All ones would read as a card that is gone. */
+	if (!comma || !parse(first, "", &temperature) || !temperature ||
+	    temperature >= UINT32_MAX || !parse(strchr(arg, ',') + 1, "", &power) ||
+	    power >= UINT32_MAX)
+		return bad("--sensors wants millikelvins and milliwatts, as 318150,12500, not '%s'",
+			   arg);
+	opt->card.temperature = (uint32_t)temperature;
+	opt->card.power = (uint32_t)power;
+	return true;
+}
+
 static bool parse_config(struct options *opt, const char *arg)
 {
 	char err[256];
@@ -169,7 +190,7 @@ static bool parse_config(struct options *opt, const char *arg)
 enum {
 	OPT_SOCKET = 1, OPT_CONTROL, OPT_CONFIG, OPT_MEM, OPT_QUEUES, OPT_CONTEXTS, OPT_MSIX,
 	OPT_MSI, OPT_ORDER, OPT_SEED, OPT_SERIAL, OPT_CLOCK_KHZ, OPT_LOG_LEVEL, OPT_COUNTERS,
-	OPT_STAY, OPT_TIME, OPT_HELP, OPT_VERSION,
+	OPT_STAY, OPT_TIME, OPT_SENSORS, OPT_HELP, OPT_VERSION,
 };
 
 static const struct option longopts[] = {
@@ -185,6 +206,7 @@ static const struct option longopts[] = {
 	{ "seed",	required_argument, NULL, OPT_SEED },
 	{ "time",	required_argument, NULL, OPT_TIME },
 	{ "serial",	required_argument, NULL, OPT_SERIAL },
+	{ "sensors",	required_argument, NULL, OPT_SENSORS },
 	{ "clock-khz",	required_argument, NULL, OPT_CLOCK_KHZ },
 	{ "log-level",	required_argument, NULL, OPT_LOG_LEVEL },
 	{ "counters",	no_argument, NULL, OPT_COUNTERS },
@@ -240,6 +262,9 @@ static bool take(struct options *opt, int option, const char *arg, bool *msix_gi
 		break;
 	case OPT_SERIAL:
 		ok = parse_number("serial", arg, 0, UINT64_MAX, &opt->card.serial);
+		break;
+	case OPT_SENSORS:
+		ok = parse_sensors(opt, arg);
 		break;
 	case OPT_CLOCK_KHZ:
 		/* All ones would read as a card that is gone. */

@@ -65,7 +65,8 @@ static bool read_card(struct card *card, uint64_t off, uint32_t *val)
 		*val = field_put(REG_CONTRACT_MAJOR, 1);
 		return true;
 	case REG_FEATURES_LO:
-		*val = REG_FEATURES_COUNTERS;
+		*val = REG_FEATURES_COUNTERS |
+		       (config->temperature ? REG_FEATURES_SENSORS : 0);
 		return true;
 	case REG_FEATURES_HI:
 		*val = 0;
@@ -133,6 +134,12 @@ static bool read_card(struct card *card, uint64_t off, uint32_t *val)
 	case REG_TIME_HI:
 		*val = latch_high(&card->time_latch, card_time(card));
 		return true;
+	case REG_TEMPERATURE:
+		*val = config->temperature;
+		return config->temperature;
+	case REG_POWER:
+		*val = config->power;
+		return config->temperature;
 	case REG_TLB_INVALIDATE:
 		/* Done by the time the write returns, so never BUSY. */
 		*val = card->tlb_invalidate |

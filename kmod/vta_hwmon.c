@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * vta_hwmon.c - temperature and power, for sensors(1)
+ */
+#include <linux/err.h>
+#include <linux/hwmon.h>
+#include <linux/units.h>
+
+#include "vta_device.h"
+#include "vta_hwmon.h"
+
+#if IS_REACHABLE(CONFIG_HWMON)
+
+static umode_t vta_hwmon_is_visible(const void *data, enum hwmon_sensor_types type, u32 attr,
+				    int channel)
+{
+	return 0444;
+}
+
+/* The lock keeps a reset away, in which registers are not to be read. */
+static int vta_hwmon_register(struct vta_device *vdev, u32 reg, u32 *val)
+{
+	int ret;
+
+	ret = mutex_lock_interruptible(&vdev->lock);
+	if (ret)
+		return ret;
+	*val = vdev->gone ? U32_MAX : vta_read(vdev, reg);
+	mutex_unlock(&vdev->lock);
+	if (vta_is_dead(*val))
+		return -ENODEV;
+	return *val ? 0 : -ENODATA;
+}
+
+static int vta_hwmon_read(struct device *dev, enum hwmon_sensor_types type, u32 attr,
+			  int channel, long *val)
+{
+	struct vta_device *vdev = dev_get_drvdata(dev);
+	u32 raw;
+	int ret;
+
+	if (type == hwmon_temp) {
+		ret = vta_hwmon_register(vdev, REG_TEMPERATURE, &raw);
+		if (!ret)
+			*val = (long)raw + ABSOLUTE_ZERO_MILLICELSIUS;
+	} else {
+		ret = vta_hwmon_register(vdev, REG_POWER, &raw);
+		if (!ret)
+			*val = (long)raw * 1000;	/* in microwatts */
+	}
+	return ret;
+}
+
+static const struct hwmon_ops vta_hwmon_ops = {
+	.is_visible = vta_hwmon_is_visible,
+	.read = vta_hwmon_read,
+};
+
+static const struct hwmon_channel_info *vta_hwmon_channels[] = {
+	HWMON_CHANNEL_INFO(temp, HWMON_T_INPUT),
+	HWMON_CHANNEL_INFO(power, HWMON_P_INPUT),
+	NULL
+};
+
+static const struct hwmon_chip_info vta_hwmon_chip = {
+	.ops = &vta_hwmon_ops,
+	.info = vta_hwmon_channels,
+};
+
+void vta_hwmon_init(struct vta_device *vdev)
+{
+	struct device *hwmon;
+
+	if (!(vdev->caps.features & REG_FEATURES_SENSORS))
+		return;
+	hwmon = hwmon_device_register_with_info(&vdev->pdev->dev, "vta", vdev, &vta_hwmon_chip,
+						NULL);
+	if (IS_ERR(hwmon))
+		dev_warn(&vdev->dev, "no sensors (%ld)\n", PTR_ERR(hwmon));
+	else
+		vdev->hwmon = hwmon;
+}
+
+void vta_hwmon_fini(struct vta_device *vdev)
+{
+	if (vdev->hwmon)
+		hwmon_device_unregister(vdev->hwmon);
+}
+
+#endif /* CONFIG_HWMON */
