@@ -7,7 +7,7 @@ LIB_TEST_DIR := build/tests/lib
 LIB_TEST_BINS := $(addprefix $(LIB_TEST_DIR)/, \
 	test_buf test_copy test_fence test_full test_open test_share test_spin test_submit \
 	test_text test_trace test_transfer test_wait)
-LIB_TESTS := $(LIB_TEST_BINS) $(LIB_TEST_DIR)/test_vtactl
+LIB_TESTS := $(LIB_TEST_BINS) $(LIB_TEST_DIR)/test_pipeline $(LIB_TEST_DIR)/test_vtactl
 
 LIB_TEST_LIB_OBJS := $(LIB_SRCS:libvtadev/%.c=$(LIB_TEST_DIR)/obj/lib/%.o)
 LIB_TEST_OBJS := $(LIB_TEST_LIB_OBJS) $(LIB_TEST_DIR)/obj/fake.o
@@ -27,6 +27,12 @@ $(LIB_TEST_BINS): $(LIB_TEST_DIR)/%: $(LIB_TEST_DIR)/obj/%.o $(LIB_TEST_OBJS)
 
 $(LIB_TEST_DIR)/test_full: LIB_TEST_WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=pthread_mutex_lock
 
+# What is built on the public functions alone, on a toy card.
+LIB_TEST_PIPELINE_OBJS := $(addprefix $(LIB_TEST_DIR)/obj/, test_pipeline.o toy.o lib/pipeline.o)
+
+$(LIB_TEST_DIR)/test_pipeline: $(LIB_TEST_PIPELINE_OBJS)
+	$(CC) -fsanitize=address,undefined -o $@ $^ -lcmocka
+
 # Linked to the sanitizer's static runtime: a shared one wants to be loaded
 # before the library that umockdev preloads.
 LIB_TEST_VTACTL := $(LIB_TEST_DIR)/vtactl
@@ -43,5 +49,5 @@ $(LIB_TEST_DIR)/test_vtactl: tests/lib/test_vtactl.sh $(LIB_TEST_VTACTL)
 	@mkdir -p $(@D)
 	install -m 755 $< $@
 
--include $(LIB_TEST_OBJS:.o=.d) $(LIB_TEST_VTACTL_OBJS:.o=.d) \
+-include $(LIB_TEST_OBJS:.o=.d) $(LIB_TEST_PIPELINE_OBJS:.o=.d) $(LIB_TEST_VTACTL_OBJS:.o=.d) \
 	$(LIB_TEST_BINS:$(LIB_TEST_DIR)/%=$(LIB_TEST_DIR)/obj/%.d)
