@@ -112,25 +112,29 @@ static void make_layers(struct setup *s, const struct shape *shape)
 	struct vtaops_insn *insns;
 	uint32_t *uops, base;
 
-	vtaops_begin(&count, &s->core, NULL, 0, NULL, 0, 0);
-	vtaops_dense(&count, &dense);
-	must(vtaops_finish(&count) ? -EINVAL : 0, "making a layer");
 	at[0] = take(s, &used, inp);
 	at[1] = take(s, &used, wgt);
 	at[2] = take(s, &used, out);
+	/* Addresses do not change what is made, but must not overlap. */
+	dense.inp = (uint32_t)at[0];
+	dense.wgt = (uint32_t)at[1];
+	dense.out = (uint32_t)at[2];
+	vtaops_begin(&count, &s->core, NULL, 0, NULL, 0, 0);
+	vtaops_dense(&count, &dense);
+	must(vtaops_finish(&count) ? -EINVAL : 0, count.why);
 	at[3] = take(s, &used, count.uops * sizeof(*uops));
 	at[4] = take(s, &used, count.insns * sizeof(*insns));
 	must(vtadev_buf_alloc(s->bench->dev, used, VTADEV_CARD, &s->data), "card memory");
 	base = vtadev_buf_addr(s->data);
-	dense.inp = base + (uint32_t)at[0];
-	dense.wgt = base + (uint32_t)at[1];
-	dense.out = base + (uint32_t)at[2];
+	dense.inp += base;
+	dense.wgt += base;
+	dense.out += base;
 
 	insns = must_ptr(calloc(count.insns, sizeof(*insns)), "memory");
 	uops = must_ptr(calloc(count.uops + 1, sizeof(*uops)), "memory");
 	vtaops_begin(&b, &s->core, insns, count.insns, uops, count.uops, base + (uint32_t)at[3]);
 	vtaops_dense(&b, &dense);
-	must(vtaops_finish(&b) ? -EINVAL : 0, "making a layer");
+	must(vtaops_finish(&b) ? -EINVAL : 0, b.why);
 	must(vtadev_buf_write(s->data, at[3], uops, b.uops * sizeof(*uops)), "writing");
 	must(vtadev_buf_write(s->data, at[4], insns, b.insns * sizeof(*insns)), "writing");
 	free(insns);

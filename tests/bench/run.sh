@@ -132,11 +132,13 @@ results() {
 
 # try NAME COMMAND...: one result of TAP
 tries=0
+failed=0
 try() {
 	tries=$((tries + 1))
 	if "${@:2}" >"$tmp/log" 2>&1; then
 		echo "ok $tries $1"
 	else
+		failed=1
 		echo "not ok $tries $1"
 		sed 's/^/# /' "$tmp/log"
 	fi
@@ -163,7 +165,7 @@ if [ -n "$quick" ]; then
 	cp "$tmp/log" "$tmp/bench.json"
 	try "results are whole" all_there
 	echo "1..$tries"
-	exit 0
+	exit "$failed"
 fi
 
 [ ${#guest[@]} -eq 0 ] || in_guest

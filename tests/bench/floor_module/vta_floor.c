@@ -17,6 +17,7 @@
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/pci.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -135,11 +136,13 @@ static long floor_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	mutex_lock(&floor->lock);
 	desc = floor_desc(floor, run);
 	for (i = 0; i < run->launches && !ret; i++) {
+		unsigned long slept = current->nvcsw;
 		u64 start = ktime_get_ns();
 
 		floor_submit(floor, &desc);
 		ret = run->flags & VTA_FLOOR_SLEEP ? floor_sleep(floor) : floor_spin(floor);
 		run->ns[i] = ktime_get_ns() - start;
+		run->slept[i] = current->nvcsw - slept;
 		run->job_ns[i] = le64_to_cpu(floor->data->stamp.end) -
 				 le64_to_cpu(floor->data->stamp.start);
 	}

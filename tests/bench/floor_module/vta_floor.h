@@ -22,6 +22,7 @@
  * @flags: VTA_FLOOR_*
  * @insns: an instruction stream
  * @ns: out: what each took, in ns
+ * @slept: out: how often the caller gave up the processor for it
  * @job_ns: out: from the start to the end of the descriptor, by its stamp
  */
 struct vta_floor_run {
@@ -29,6 +30,7 @@ struct vta_floor_run {
 	__u32 flags;
 	__u64 insns[2 * VTA_FLOOR_INSNS];
 	__u64 ns[VTA_FLOOR_LAUNCHES];
+	__u64 slept[VTA_FLOOR_LAUNCHES];
 	__u64 job_ns[VTA_FLOOR_LAUNCHES];
 };
 
