@@ -13,7 +13,7 @@ LIBDIR ?= $(PREFIX)/lib
 
 VM := tools/vm/vm
 VM_PROGRAMS := $(addprefix tools/vm/,vm deps.sh chroot.sh init)
-VM_PARTS := $(filter-out %/test.sh $(VM_PROGRAMS),$(wildcard tools/vm/*))
+VM_PARTS := $(filter-out %/test.sh %/debug $(VM_PROGRAMS),$(wildcard tools/vm/*))
 VM_KDIR = $$($(VM) kdir)
 VM_MODULE = $(call vm-module-of,$(VM_KERNEL))
 # $(call vm-module-of,KERNEL)
@@ -139,6 +139,7 @@ install: userspace install-lib install-driver install-udev
 	install -m 755 $(VTACTL_BIN) $(EMU_BIN) $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(VM_PROGRAMS) $(DESTDIR)$(PREFIX)/share/vtadev/vm
 	install -m 644 $(VM_PARTS) $(DESTDIR)$(PREFIX)/share/vtadev/vm
+	install -m 644 -Dt $(DESTDIR)$(PREFIX)/share/vtadev/vm/debug tools/vm/debug/*
 	ln -sf ../share/vtadev/vm/vm $(DESTDIR)$(PREFIX)/bin/vta-vm
 	install -m 644 $(OPS_A) $(DESTDIR)$(LIBDIR)
 	install -m 644 $(OPS_HEADERS) $(DESTDIR)$(PREFIX)/include/vtadev
@@ -150,7 +151,8 @@ uninstall:
 	$(QUIETLY) install DESTDIR="$$dir"; \
 	cd "$$dir"; \
 	find . ! -type d | while read -r file; do rm -fv "$(DESTDIR)/$${file#./}"; done; \
-	for name in include/vtadev/vta include/vtadev share/vtadev/vm share/vtadev; do \
+	for name in include/vtadev/vta include/vtadev share/vtadev/vm/debug share/vtadev/vm \
+		share/vtadev; do \
 		rmdir "$(DESTDIR)$(PREFIX)/$$name" 2>/dev/null || true; done
 
 .PHONY: clean
