@@ -117,6 +117,7 @@ check: test-deps
 		"selftests=tests/selftests/run.sh $(VM_MODULE)" \
 		"bench=tests/bench/run.sh --quick $(PARTS) $(VM_MODULE) $(BENCH_MODULE)" \
 		"runtime=tests/runtime/run.sh $(VM_MODULE)" \
+		"docs=tests/docs/samples.sh docs/retargeting.md" \
 		"selftests-$(UDMABUF_KERNEL)=VM_KERNEL=$(UDMABUF_KERNEL) tests/selftests/run.sh \
 			$(call vm-module-of,$(UDMABUF_KERNEL)) dmabuf" \
 		"udev=tests/udev/run.sh $(VM_MODULE) $(UDEV_RULES) $(UDEV_GROUP)" \
