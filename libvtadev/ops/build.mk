@@ -3,8 +3,8 @@
 # The operators, a static library that needs nothing but memset and memcpy.
 
 OPS_DIR := build/lib/ops
-OPS_SRCS := $(addprefix libvtadev/ops/,builder.c conv.c cycles.c eltwise.c gemm.c pack.c \
-	post.c region.c tile.c)
+OPS_SRCS := $(addprefix libvtadev/ops/,builder.c conv.c cycles.c eltwise.c fetch.c gemm.c pack.c \
+	post.c region.c tile.c window.c)
 OPS_OBJS := $(OPS_SRCS:libvtadev/ops/%.c=$(OPS_DIR)/%.o)
 OPS_A := build/lib/libvtaops.a
 OPS_HEADERS := libvtadev/ops/vtaops.h

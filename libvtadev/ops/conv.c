@@ -18,41 +18,24 @@ static int init_residual(struct vtaops_builder *b, struct layer *l, uint32_t res
 	return b->error;
 }
 
-/* Do @bytes at two addresses overlap? */
-static bool overlap(uint32_t a, uint64_t a_bytes, uint32_t b, uint64_t b_bytes)
-{
-	return a < b + b_bytes && b < a + a_bytes;
-}
-
-/* a · b · c, or more than 32 bits can count if it is. */
-static uint64_t count3(uint64_t a, uint64_t b, uint64_t c)
-{
-	const uint64_t limit = 1ull << 33;
-
-	/* Each at most 2^40, none 0. */
-	if (a > limit / b || a * b > limit / c)
-		return limit;
-	return a * b * c;
-}
-
 static int lower(struct vtaops_builder *b, struct layer *l, uint32_t inp, uint32_t wgt,
 		 uint32_t out, const struct vtaops_post *post, uint32_t res, unsigned int res_shift)
 {
 	const struct vtaops_core *c = b->core;
 	uint64_t ic = (uint64_t)l->groups * l->ic, oc = (uint64_t)l->groups * l->oc;
-	uint64_t inps = count3(l->images * ic, l->y.in, l->x.in);
-	uint64_t outs = count3(l->images * oc, l->y.out, l->x.out);
+	uint64_t inps = ops_count3(l->images * ic, l->y.in, l->x.in);
+	uint64_t outs = ops_count3(l->images * oc, l->y.out, l->x.out);
 	struct tile t;
 
 	l->inp = ops_element(b, inp, inps, c->inp_bytes);
 	l->out = ops_element(b, out, outs, c->inp_bytes);
-	l->wgt = ops_element(b, wgt, count3(oc, l->ic, (uint64_t)l->y.taps * l->x.taps),
+	l->wgt = ops_element(b, wgt, ops_count3(oc, l->ic, (uint64_t)l->y.taps * l->x.taps),
 			     c->wgt_bytes);
 	if (ops_post_init(b, &l->post, post, oc) || init_residual(b, l, res, res_shift, outs))
 		return b->error;
 	/* Some outputs are computed twice. */
-	if (overlap(inp, inps * c->inp_bytes, out, outs * c->inp_bytes) ||
-	    (res && overlap(res, outs * c->inp_bytes, out, outs * c->inp_bytes)))
+	if (ops_overlap(inp, inps * c->inp_bytes, out, outs * c->inp_bytes) ||
+	    (res && ops_overlap(res, outs * c->inp_bytes, out, outs * c->inp_bytes)))
 		return ops_fail(b, VTAOPS_EINVAL, "the output overlaps an input");
 	if (ops_choose_tile(b, l, &t))
 		return b->error;

@@ -122,6 +122,23 @@ static inline uint64_t max_u64(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+/* Do @bytes at two addresses overlap? */
+static inline bool ops_overlap(uint32_t a, uint64_t a_bytes, uint32_t b, uint64_t b_bytes)
+{
+	return a < b + b_bytes && b < a + a_bytes;
+}
+
+/* a · b · c, or more than 32 bits can count if it is. */
+static inline uint64_t ops_count3(uint64_t a, uint64_t b, uint64_t c)
+{
+	const uint64_t limit = 1ull << 33;
+	uint64_t n;
+
+	if (__builtin_mul_overflow(a, b, &n) || __builtin_mul_overflow(n, c, &n) || n > limit)
+		return limit;
+	return n;
+}
+
 static inline bool dim_ok(uint32_t v)
 {
 	return v > 0 && v <= DIM_MAX;

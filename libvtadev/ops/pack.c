@@ -148,22 +148,50 @@ void vtaops_pack_wgt_groups(const struct vtaops_core *core, void *dst, const int
 						    core->log_wgt_width, *src++);
 }
 
+void vtaops_pack_identity(const struct vtaops_core *core, void *dst)
+{
+	memset(dst, 0, core->wgt_bytes);
+	for (uint32_t i = 0; i < core->block; i++)
+		put(dst, (size_t)i * core->block + i, core->log_wgt_width, 1);
+}
+
 size_t vtaops_bias_bytes(const struct vtaops_core *core, uint32_t o)
 {
 	return product(div_up(o, core->block), 1, 1, 1, core->acc_bytes);
 }
 
+/* @value for channel @lane of an acc element, in all rows of the batch. */
+static void put_acc(const struct vtaops_core *core, uint8_t *element, uint32_t lane, int32_t value)
+{
+	for (uint32_t row = 0; row < core->batch; row++)
+		for (unsigned int i = 0; i < 4; i++)
+			element[4 * (row * core->block + lane) + i] =
+				(uint8_t)((uint32_t)value >> 8 * i);
+}
+
 void vtaops_pack_bias(const struct vtaops_core *core, void *dst, const int32_t *src, uint32_t o)
 {
-	uint8_t *out = dst;
-
-	memset(out, 0, vtaops_bias_bytes(core, o));
+	memset(dst, 0, vtaops_bias_bytes(core, o));
 	for (uint32_t j = 0; j < o; j++)
-		for (uint32_t row = 0; row < core->batch; row++) {
-			size_t at = ((size_t)(j / core->block) * core->batch + row) * core->block +
-				    j % core->block;
+		put_acc(core, (uint8_t *)dst + (size_t)(j / core->block) * core->acc_bytes,
+			j % core->block, src[j]);
+}
 
-			for (unsigned int i = 0; i < 4; i++)
-				out[4 * at + i] = (uint8_t)((uint32_t)src[j] >> 8 * i);
-		}
+size_t vtaops_depthwise_bytes(const struct vtaops_core *core, uint32_t c, uint32_t kh,
+			      uint32_t kw)
+{
+	return product(div_up(c, core->block), kh, kw, 1, core->acc_bytes);
+}
+
+void vtaops_pack_depthwise(const struct vtaops_core *core, void *dst, const int8_t *src,
+			   uint32_t c, uint32_t kh, uint32_t kw)
+{
+	size_t taps = (size_t)kh * kw;
+
+	memset(dst, 0, vtaops_depthwise_bytes(core, c, kh, kw));
+	for (uint32_t j = 0; j < c; j++)
+		for (size_t k = 0; k < taps; k++)
+			put_acc(core, (uint8_t *)dst +
+				((j / core->block) * taps + k) * core->acc_bytes,
+				j % core->block, *src++);
 }

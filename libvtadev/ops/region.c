@@ -48,7 +48,7 @@ void ops_load_region(struct vtaops_builder *b, const struct ops_region *r)
 	m.dram = r->dram + (uint32_t)(r->y + y.before) * r->w + (uint32_t)(r->x + x.before);
 	m.rows = y.within;
 	m.cols = x.within;
-	m.stride = r->w;
+	m.stride = y.within > 1 ? r->w : 0;
 	/* What the four bits of the padding do not reach is cleared beforehand. */
 	if (wide || high) {
 		zeros(b, r->type, r->sram, r->rows * r->cols);
@@ -65,6 +65,7 @@ void ops_load_region(struct vtaops_builder *b, const struct ops_region *r)
 	}
 	m.sram += x.before;
 	m.rows = 1;
+	m.stride = 0;
 	for (uint32_t i = 0; i < y.within; i++, m.sram += r->cols, m.dram += r->w)
 		ops_load(b, &m);
 }

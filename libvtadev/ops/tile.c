@@ -205,9 +205,11 @@ static void try_all(struct search *s, uint32_t kh, uint32_t kw, const uint8_t pa
 	bool whole = kh == l->y.taps && kw == l->x.taps;
 	uint32_t last = 0;
 
+	if (!room || !l->oc)
+		return;
 	/* Output blocks in even parts, input blocks in equal ones. */
-	for (uint32_t split = div_up(l->oc, (uint32_t)min_u32((uint32_t)room + !room, l->oc));
-	     split <= l->oc; split = t.oc > 1 ? div_up(l->oc, t.oc - 1) : l->oc + 1) {
+	for (uint32_t split = div_up(l->oc, min_u32((uint32_t)room, l->oc)); split <= l->oc;
+	     split = t.oc > 1 ? div_up(l->oc, t.oc - 1) : l->oc + 1) {
 		t.oc = div_up(l->oc, split);
 		if (t.oc == last)
 			break;

@@ -188,20 +188,60 @@ uint32_t vtaops_conv2d_parts(const struct vtaops_core *core, uint32_t in, uint32
 			     uint32_t groups);
 
 /*
- * Element-wise on packed data of @elements OUT elements (any layout):
- *	add: out = min(max((a + b) >> shift, lo), hi)
- *	max: out = min(max(max(a, b) >> shift, lo), hi)
- * post.bias must be 0. The card reads its operands as int8: the core's INP
- * width must be 8 bits, else -VTAOPS_ECORE.
+ * What follows brings int8 tensors into the accumulators by LOAD. Cores with
+ * narrower inputs do it by GEMM and need the identity as weights: the device
+ * address of one wgt element by vtaops_pack_identity(), else -VTAOPS_ECORE.
+ *
+ * Element-wise on packed data of @elements OUT elements (any layout), each
+ * operand shifted left first:
+ *	add	out = post((a << a_shift) + (b << b_shift)); mul, max, min likewise
+ *	requantise	out = post(a << a_shift)
+ * requantise is shift, multiplication by a number, relu or clip, as post says;
+ * that has no values per channel. out may be a or b.
  */
 struct vtaops_eltwise {
 	uint32_t a, b, out;		/* device addresses */
+	uint32_t identity;		/* likewise, 0 for none */
 	uint32_t elements;
+	unsigned int a_shift, b_shift;	/* 0 to 31 */
 	struct vtaops_post post;
 };
 
 int vtaops_add(struct vtaops_builder *b, const struct vtaops_eltwise *op);
+int vtaops_mul(struct vtaops_builder *b, const struct vtaops_eltwise *op);
 int vtaops_max(struct vtaops_builder *b, const struct vtaops_eltwise *op);
+int vtaops_min(struct vtaops_builder *b, const struct vtaops_eltwise *op);
+int vtaops_requantise(struct vtaops_builder *b, const struct vtaops_eltwise *op);
+
+/*
+ * Windows that move over each channel alone; activations packed, sizes as of a
+ * convolution. The output does not overlap the input.
+ *	max_pool	out = post(greatest value), padding does not count
+ *	sum_pool	out = post(sum), padding counts as 0; for an average
+ *			vtaops_average() sets post's mul and shift
+ *	depthwise	out = post(sum of wgt * inp), by ALU; a convolution with
+ *			groups = channels is faster, for BLOCK times the memory
+ */
+struct vtaops_window {
+	uint32_t inp, out;		/* device addresses */
+	uint32_t wgt;			/* of depthwise: by vtaops_pack_depthwise() */
+	uint32_t identity;		/* 0 for none */
+	uint32_t n, c, h, w;		/* input: images, channels, size */
+	uint32_t kh, kw;
+	uint32_t stride_h, stride_w, pad_h, pad_w;
+	uint32_t dil_h, dil_w;		/* 0 stands for 1 */
+	struct vtaops_post post;
+};
+
+int vtaops_max_pool(struct vtaops_builder *b, const struct vtaops_window *op);
+int vtaops_sum_pool(struct vtaops_builder *b, const struct vtaops_window *op);
+int vtaops_depthwise(struct vtaops_builder *b, const struct vtaops_window *op);
+
+/* (in + 2 pad - (k - 1) dil - 1) / stride + 1, of a good shape. */
+uint32_t vtaops_out_size(uint32_t in, uint32_t k, uint32_t dil, uint32_t stride, uint32_t pad);
+
+/* Set mul and shift to divide by @count (1 to 65536), exact to 1/16384, rounding down. */
+void vtaops_average(struct vtaops_post *post, uint32_t count);
 
 /*
  * Packing, on the host. Sizes are bytes of the packed form; sources are plain
@@ -227,6 +267,16 @@ size_t vtaops_wgt_groups_bytes(const struct vtaops_core *core, uint32_t o, uint3
 void vtaops_pack_wgt_groups(const struct vtaops_core *core, void *dst, const int8_t *src,
 			    uint32_t o, uint32_t i, uint32_t kh, uint32_t kw, uint32_t groups);
 
+/* Weights of vtaops_depthwise(): @src is [c][kh][kw], packed as 32 bits. */
+size_t vtaops_depthwise_bytes(const struct vtaops_core *core, uint32_t c, uint32_t kh,
+			      uint32_t kw);
+void vtaops_pack_depthwise(const struct vtaops_core *core, void *dst, const int8_t *src,
+			   uint32_t c, uint32_t kh, uint32_t kw);
+
+/* One wgt element (core->wgt_bytes) with ones where input and output are the same. */
+void vtaops_pack_identity(const struct vtaops_core *core, void *dst);
+
+/* bias, muls or shifts of struct vtaops_post: one value for each of @o channels. */
 size_t vtaops_bias_bytes(const struct vtaops_core *core, uint32_t o);
 void vtaops_pack_bias(const struct vtaops_core *core, void *dst, const int32_t *src,
 		      uint32_t o);

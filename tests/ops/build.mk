@@ -25,7 +25,7 @@ $(OPS_TESTS): $(OPS_TEST_DIR)/%: $(OPS_TEST_DIR)/obj/%.o $(OPS_TEST_HELPERS) \
 	$(CC) -pthread $(EMU_SANITIZE) -o $@ $^ -lcmocka $(EMU_LIBS)
 
 # What the bench's part "conv" takes from here.
-OPS_BENCH_OBJS := $(patsubst %,$(OPS_TEST_DIR)/bench/%.o,resnet machine)
+OPS_BENCH_OBJS := $(patsubst %,$(OPS_TEST_DIR)/bench/%.o,resnet emulated machine)
 
 $(OPS_TEST_DIR)/bench/%.o: tests/ops/%.c
 	@mkdir -p $(@D)

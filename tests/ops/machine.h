@@ -1,29 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A VTA core of the emulator with memory, for tests of the operators. */
+/* A VTA core with memory, for tests of the operators: the emulator's, or a card's. */
 #ifndef TESTS_OPS_MACHINE_H
 #define TESTS_OPS_MACHINE_H
 
-#include "core.h"
+#include <stddef.h>
+#include <stdint.h>
+
 #include "vtaops.h"
 
-#define MACHINE_BASE	0x10000u	/* device address of the memory */
+/* What a run did, as far as it is known. */
+struct machine_stats {
+	uint64_t cycles, gemm_uops, alu_uops;
+};
 
 struct machine {
-	struct core_config cfg;
 	struct vtaops_core core;
-	struct core *model;
 	uint8_t *mem;
+	uint32_t base;			/* device address of the memory */
 	uint32_t size, used;
-	struct core_stats stats;	/* of the last run */
-	size_t insns, uops;		/* likewise */
+	size_t insns, uops;		/* of the last run */
+	struct machine_stats stats;	/* likewise */
+	/* Runs a stream; ends the program if the card will not. */
+	void (*run)(struct machine *m, uint32_t insn_addr, uint32_t insns);
+	void *model;			/* the run function's */
 };
 
 typedef int (*lower_fn)(struct vtaops_builder *b, const void *op);
 
-/* Whatever fails ends the program with a line that says what. */
-void machine_init(struct machine *m, const struct core_config *cfg, uint32_t size,
-		  enum core_order order, uint64_t seed);
-void machine_fini(struct machine *m);
+/* Ends the program, with a line that says why. */
+void machine_die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 /* Memory for the core, a device address; machine_reset() frees all. */
 uint32_t machine_alloc(struct machine *m, size_t size);
@@ -32,8 +37,8 @@ void *machine_at(struct machine *m, uint32_t addr);
 
 /*
  * Lower twice, to count and to make, and run. Returns the builder's error, and
- * its reason in @why. That a run ends well and takes the cycles that the
- * builder says is checked here.
+ * its reason in @why. That a run takes the cycles that the builder says is
+ * checked here.
  */
 int machine_run(struct machine *m, lower_fn lower, const void *op, const char **why);
 

@@ -105,7 +105,7 @@ void resnet_run(const struct resnet_layer *layer, const struct core_config *cfg,
 	const char *why;
 	uint64_t blocks_in, blocks_out, in, out;
 
-	machine_init(&m, cfg, MEM_SIZE, CORE_ORDER_GREEDY, 1);
+	emulated_init(&m, cfg, MEM_SIZE, CORE_ORDER_GREEDY, 1);
 	c = &m.core;
 	if (!inp || !wgt || !bias)
 		abort();
@@ -144,5 +144,5 @@ void resnet_run(const struct resnet_layer *layer, const struct core_config *cfg,
 	free(inp);
 	free(wgt);
 	free(bias);
-	machine_fini(&m);
+	emulated_fini(&m);
 }

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "machine.h"
+#include "emulated.h"
 
 #define MEM_SIZE	(4u << 20)
 
@@ -39,7 +39,7 @@ static const struct core_config configs[] = {
 
 static void machine_start(struct machine *m, unsigned int config, enum core_order order)
 {
-	machine_init(m, &configs[config], MEM_SIZE, order, rng_state);
+	emulated_init(m, &configs[config], MEM_SIZE, order, rng_state);
 }
 
 /* Random values of 2^log_width bits. */
@@ -212,7 +212,7 @@ static void test_conv2d(void **state)
 			lowered++;
 		else
 			refused++;
-		machine_fini(&m);
+		emulated_fini(&m);
 	}
 	print_message("# conv2d: %u shapes bit-exact, %u refused as too large\n", lowered, refused);
 	assert_true(lowered >= 450);
@@ -262,7 +262,7 @@ static void test_dense(void **state)
 		free(wgt);
 		free(want);
 		free(got);
-		machine_fini(&m);
+		emulated_fini(&m);
 	}
 }
 
@@ -296,7 +296,7 @@ static void test_eltwise(void **state)
 							    a[j] > b[j] ? a[j] : b[j]));
 		free(a);
 		free(b);
-		machine_fini(&m);
+		emulated_fini(&m);
 	}
 }
 
@@ -370,7 +370,7 @@ static void test_chain(void **state)
 		free(mid);
 		free(want);
 		free(got);
-		machine_fini(&m);
+		emulated_fini(&m);
 	}
 }
 
@@ -398,7 +398,7 @@ static void test_pack_round_trip(void **state)
 		assert_memory_equal(src, dst, count);
 		free(src);
 		free(dst);
-		machine_fini(&m);
+		emulated_fini(&m);
 	}
 }
 
@@ -475,7 +475,7 @@ static void test_refusals(void **state)
 	vtaops_conv2d(&b, &good);
 	assert_int_equal(vtaops_finish(&b), -VTAOPS_ESPACE);
 	assert_true(insn[3].word[0] == 0xaaaaaaaaaaaaaaaaull);
-	machine_fini(&m);
+	emulated_fini(&m);
 
 	bad = (struct vtaops_core) { .log_inp_width = 4, .log_wgt_width = 3, .log_acc_width = 5 };
 	assert_int_equal(vtaops_core_init(&bad), -VTAOPS_ECORE);
@@ -483,7 +483,7 @@ static void test_refusals(void **state)
 	e.elements = 4;
 	e.post.hi = 7;
 	expect(&m, lower_add, &e, VTAOPS_ECORE);
-	machine_fini(&m);
+	emulated_fini(&m);
 }
 
 int main(void)

@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Pooling and depthwise convolution by ALU: channels do not meet, so one block
+ * of them is worked on at a time. A tile of outputs, the inputs that it needs and
+ * per-channel values stand among the accumulators, twice, so that the store
+ * module writes one tile while the next is computed.
+ *
+ * Sums, greatest values and products are made tap by tap: a micro-op for each
+ * tap, the loops over outputs; or, where a tile has fewer outputs than taps, a
+ * micro-op for each output and the loops over taps.
+ */
+#include "fetch.h"
+#include "post.h"
+
+enum kind { KIND_MAX, KIND_SUM, KIND_MAC };
+
+struct side {
+	uint32_t in, out, taps, dilation, stride, pad;
+};
+
+struct window {
+	enum kind kind;
+	uint32_t inp, wgt, out;		/* element indices */
+	uint32_t images, blocks;
+	struct side y, x;
+};
+
+struct tile {
+	uint32_t oh, ow;
+	uint32_t rows;			/* of taps in a step */
+	uint32_t ih, iw;
+	uint32_t parts;
+	bool by_output;			/* micro-ops are outputs, not taps */
+};
+
+/* Indices of micro-ops of one part. */
+struct uops {
+	uint32_t inp;			/* the inputs */
+	uint32_t post;			/* the outputs */
+	uint32_t taps;			/* output or product, input; by tap or by output */
+	uint32_t weights;		/* product, weight; by tap of the kernel */
+	uint32_t add;			/* output, product */
+	bool made;
+};
+
+struct pipe {
+	struct vtaops_builder *b;
+	const struct window *w;
+	const struct tile *t;
+	struct ops_fetch fetch;
+	struct ops_post post;
+	uint32_t tiles;
+	uint32_t weights, params;	/* accumulators */
+	uint32_t border;		/* a micro-op's place that is used again and again */
+	struct uops uops[2];
+};
+
+static uint32_t reach(const struct side *s, uint32_t outs, uint32_t taps)
+{
+	return (outs - 1) * s->stride + (taps - 1) * s->dilation + 1;
+}
+
+static uint32_t inp_at(const struct pipe *p)
+{
+	const struct tile *t = p->t;
+	uint32_t outs = t->oh * t->ow * (p->w->kind == KIND_MAC ? 2 : 1);
+
+	return p->tiles % t->parts * (t->ih * t->iw + outs);
+}
+
+static uint32_t out_at(const struct pipe *p)
+{
+	return inp_at(p) + p->t->ih * p->t->iw;
+}
+
+static uint32_t product_at(const struct pipe *p)
+{
+	return out_at(p) + p->t->oh * p->t->ow;
+}
+
+static uint32_t tap_uops(const struct pipe *p)
+{
+	const struct tile *t = p->t;
+	const struct window *w = p->w;
+	uint32_t dst = w->kind == KIND_MAC ? product_at(p) : out_at(p), rows = t->rows;
+	uint32_t cols = w->x.taps, step_y = w->y.dilation, step_x = w->x.dilation;
+
+	if (t->by_output) {
+		rows = t->oh;
+		cols = t->ow;
+		step_y = w->y.stride;
+		step_x = w->x.stride;
+	}
+	for (uint32_t y = 0; y < rows; y++)
+		for (uint32_t x = 0; x < cols; x++)
+			ops_uop(p->b, dst + (t->by_output ? y * t->ow + x : 0),
+				inp_at(p) + y * step_y * t->iw + x * step_x, 0);
+	return ops_uop_load(p->b, rows * cols);
+}
+
+static const struct uops *part_uops(struct pipe *p)
+{
+	struct uops *u = &p->uops[p->tiles % p->t->parts];
+	uint32_t taps = p->w->y.taps * p->w->x.taps;
+
+	if (u->made)
+		return u;
+	ops_uop(p->b, inp_at(p), 0, 0);
+	u->inp = ops_uop_load(p->b, 1);
+	u->post = ops_post_uops(p->b, &p->post, out_at(p), p->params, 1);
+	u->taps = tap_uops(p);
+	if (p->w->kind == KIND_MAC) {
+		for (uint32_t i = 0; i < taps; i++)
+			ops_uop(p->b, product_at(p), p->weights + i, 0);
+		u->weights = ops_uop_load(p->b, taps);
+		ops_uop(p->b, out_at(p), product_at(p), 0);
+		u->add = ops_uop_load(p->b, 1);
+	}
+	u->made = true;
+	return u;
+}
+
+/* What one tile needs of each scratchpad. */
+struct need {
+	uint64_t inp, acc, uop;
+};
+
+static struct need needs(const struct window *w, const struct tile *t, const struct ops_post *post)
+{
+	uint64_t taps = (uint64_t)w->y.taps * w->x.taps;
+	uint64_t outs = (uint64_t)t->oh * t->ow, inputs = (uint64_t)t->ih * t->iw;
+	bool mac = w->kind == KIND_MAC;
+
+	return (struct need) {
+		.inp = inputs,
+		.acc = t->parts * (inputs + outs * (mac ? 2 : 1)) + post->vectors +
+		       (mac ? taps : 0),
+		.uop = t->parts * (1 + ops_post_uop_count(post) + (mac ? taps + 1 : 0) +
+				   (t->by_output ? outs : (uint64_t)t->rows * w->x.taps)) + 1,
+	};
+}
+
+static bool fits(const struct pipe *p, struct tile *t)
+{
+	const struct vtaops_core *c = p->b->core;
+	const struct window *w = p->w;
+	struct need n;
+
+	t->ih = reach(&w->y, t->oh, t->rows);
+	t->iw = reach(&w->x, t->ow, w->x.taps);
+	t->by_output = w->kind != KIND_MAC &&
+		       (uint64_t)t->oh * t->ow < (uint64_t)t->rows * w->x.taps;
+	n = needs(w, t, &p->post);
+	return n.acc <= ops_depth(c->log_acc_depth) && n.uop <= ops_depth(c->log_uop_depth) &&
+	       n.inp <= ops_fetch_max(p->b, &p->fetch) && t->ih <= ITER_MAX && t->iw <= ITER_MAX;
+}
+
+/* The widest tile that fits, then the highest. */
+static bool find_tile(const struct pipe *p, struct tile *t)
+{
+	uint32_t width = p->w->x.out, height = p->w->y.out, ow = 0;
+
+	for (uint32_t i = 1; i <= width; i = ow > 1 ? div_up(width, ow - 1) : width + 1) {
+		ow = div_up(width, i);
+		t->ow = ow;
+		for (uint32_t j = 1; j / 2 < height; j *= 2) {
+			t->oh = div_up(height, j);
+			if (fits(p, t))
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool choose_tile(const struct pipe *p, struct tile *t)
+{
+	for (t->parts = 2; t->parts; t->parts--)
+		for (t->rows = p->w->y.taps; t->rows; t->rows /= 2)
+			if (find_tile(p, t))
+				return true;
+	return false;
+}
+
+static int fail(struct pipe *p)
+{
+	const struct vtaops_core *c = p->b->core;
+	struct tile t = { .oh = 1, .ow = 1, .rows = 1, .parts = 1 };
+	struct need n;
+
+	if (fits(p, &t))
+		return ops_fail(p->b, VTAOPS_EFIT, "no tile of the layer fits");
+	n = needs(p->w, &t, &p->post);
+	if (n.acc > ops_depth(c->log_acc_depth))
+		return ops_fail_fit(p->b, "acc elements: the smallest tile", n.acc,
+				    ops_depth(c->log_acc_depth));
+	if (n.inp > ops_fetch_max(p->b, &p->fetch))
+		return ops_fail_fit(p->b, "inp elements: the smallest tile", n.inp,
+				    ops_fetch_max(p->b, &p->fetch));
+	return ops_fail_fit(p->b, "micro-ops: the smallest tile", n.uop,
+			    ops_depth(c->log_uop_depth));
+}
+
+/* The least value for @rows × @cols of the inputs from @at on, which are 0. */
+static void cover(struct pipe *p, uint32_t at, uint32_t rows, uint32_t cols)
+{
+	const struct vtaops_core *c = p->b->core;
+
+	if (!rows || !cols)
+		return;
+	p->b->uop_sram = p->border;
+	ops_uop(p->b, inp_at(p) + at, 0, 0);
+	ops_uop_load(p->b, 1);
+	ops_alu_imm(p->b, &(struct ops_loop) {
+		.bgn = p->border, .end = p->border + 1, .iter_out = rows, .iter_in = cols,
+		.dst_out = p->t->iw, .dst_in = 1 }, ALU_MIN, -(1 << ((1 << c->log_inp_width) - 1)));
+}
+
+/* Padding is 0 where LOAD makes it, but counts as nothing for the greatest value. */
+static void cover_padding(struct pipe *p, const struct ops_region *r)
+{
+	uint32_t after = p->b->uop_sram;
+	uint32_t top = r->y < 0 ? min_u32((uint32_t)-r->y, r->rows) : 0;
+	uint32_t left = r->x < 0 ? min_u32((uint32_t)-r->x, r->cols) : 0;
+	int64_t below = r->y + r->rows - r->h, beside = r->x + r->cols - r->w;
+	uint32_t bottom = below > 0 ? min_u32((uint32_t)below, r->rows) : 0;
+	uint32_t right = beside > 0 ? min_u32((uint32_t)beside, r->cols) : 0;
+
+	cover(p, 0, top, r->cols);
+	cover(p, (r->rows - bottom) * r->cols, bottom, r->cols);
+	cover(p, 0, r->rows, left);
+	cover(p, r->cols - right, r->rows, right);
+	p->b->uop_sram = after;
+}
+
+/* The loops over a tile's outputs. */
+static struct ops_loop outputs(const struct pipe *p, uint32_t bgn, uint32_t count)
+{
+	return (struct ops_loop) {
+		.bgn = bgn, .end = bgn + count, .iter_out = p->t->oh, .iter_in = p->t->ow,
+		.dst_out = p->t->ow, .dst_in = 1,
+	};
+}
+
+/* @op with all taps of @rows rows; or with the first alone. */
+static void take_taps(struct pipe *p, const struct uops *u, enum ops_alu op, uint32_t rows,
+		      bool first)
+{
+	const struct tile *t = p->t;
+	const struct window *w = p->w;
+	struct ops_loop l = outputs(p, u->taps, first ? 1 : rows * w->x.taps);
+
+	l.src_out = w->y.stride * t->iw;
+	l.src_in = w->x.stride;
+	if (t->by_output)
+		l = (struct ops_loop) {
+			.bgn = u->taps, .end = u->taps + t->oh * t->ow,
+			.iter_out = first ? 1 : rows, .iter_in = first ? 1 : w->x.taps,
+			.src_out = w->y.dilation * t->iw, .src_in = w->x.dilation,
+		};
+	ops_alu(p->b, &l, op);
+}
+
+/* Input times weight, tap by tap; @tap is the first of the rows. */
+static void multiply(struct pipe *p, const struct uops *u, uint32_t tap, uint32_t rows)
+{
+	struct ops_loop clear = outputs(p, u->taps, 1), add = outputs(p, u->add, 1);
+
+	add.src_out = p->t->ow;
+	add.src_in = 1;
+	for (uint32_t i = 0; i < rows * p->w->x.taps; i++) {
+		struct ops_loop take = outputs(p, u->taps + i, 1);
+		struct ops_loop weigh = outputs(p, u->weights + tap + i, 1);
+
+		take.src_out = p->w->y.stride * p->t->iw;
+		take.src_in = p->w->x.stride;
+		ops_gemm(p->b, &clear, true);
+		ops_alu(p->b, &take, ALU_ADD);
+		ops_alu(p->b, &weigh, ALU_MUL);
+		ops_alu(p->b, &add, ALU_ADD);
+	}
+}
+
+static void tile(struct pipe *p, uint32_t plane, uint32_t y, uint32_t x)
+{
+	const struct tile *t = p->t;
+	const struct window *w = p->w;
+	const struct uops *u = part_uops(p);
+	struct ops_loop all = outputs(p, u->post, 1);
+
+	if (p->tiles >= t->parts)
+		ops_wait(p->b, POP_NEXT);
+	ops_gemm(p->b, &all, true);
+	for (uint32_t k = 0; k < w->y.taps; k += t->rows) {
+		uint32_t rows = min_u32(t->rows, w->y.taps - k);
+		struct ops_region r = {
+			.dram = w->inp + plane * w->y.in * w->x.in, .h = w->y.in, .w = w->x.in,
+			.y = (int64_t)y * w->y.stride - w->y.pad + k * w->y.dilation,
+			.x = (int64_t)x * w->x.stride - w->x.pad,
+			.rows = reach(&w->y, t->oh, rows), .cols = t->iw,
+		};
+
+		ops_fetch(p->b, &p->fetch, &r, inp_at(p), u->inp);
+		if (w->kind == KIND_MAC) {
+			multiply(p, u, k * w->x.taps, rows);
+			continue;
+		}
+		if (w->kind == KIND_MAX)
+			cover_padding(p, &r);
+		if (w->kind == KIND_MAX && !k)
+			take_taps(p, u, ALU_ADD, rows, true);
+		take_taps(p, u, w->kind == KIND_MAX ? ALU_MAX : ALU_ADD, rows, false);
+	}
+	ops_post_apply(p->b, &p->post, u->post, &all);
+	ops_signal(p->b, PUSH_NEXT);
+	ops_wait(p->b, POP_PREV);
+	ops_store(p->b, &(struct ops_move) {
+		.type = MEM_OUT, .sram = out_at(p),
+		.dram = w->out + (plane * w->y.out + y) * w->x.out + x,
+		.rows = t->oh, .cols = t->ow, .stride = w->x.out });
+	ops_signal(p->b, PUSH_PREV);
+	p->tiles++;
+}
+
+static int run(struct pipe *p)
+{
+	const struct window *w = p->w;
+	const struct tile *t = p->t;
+	uint32_t taps = w->kind == KIND_MAC ? w->y.taps * w->x.taps : 0;
+	uint32_t outs = t->oh * t->ow * (w->kind == KIND_MAC ? 2 : 1);
+
+	p->weights = t->parts * (t->ih * t->iw + outs);
+	p->params = p->weights + taps;
+	if (w->kind == KIND_MAX) {
+		ops_uop(p->b, 0, 0, 0);
+		p->border = ops_uop_load(p->b, 1);
+	}
+	for (uint32_t plane = 0; plane < w->images * w->blocks; plane++) {
+		uint32_t block = plane % w->blocks;
+
+		ops_post_load(p->b, &p->post, p->params, block, 1);
+		if (taps)
+			ops_load(p->b, &(struct ops_move) {
+				.type = MEM_ACC, .sram = p->weights, .dram = w->wgt + block * taps,
+				.rows = 1, .cols = taps });
+		for (uint32_t y = 0; y < w->y.out; y += t->oh)
+			for (uint32_t x = 0; x < w->x.out && !p->b->error; x += t->ow)
+				tile(p, plane, min_u32(y, w->y.out - t->oh),
+				     min_u32(x, w->x.out - t->ow));
+	}
+	ops_barrier(p->b, ops_fetch_tokens(&p->fetch), min_u32(p->tiles, t->parts));
+	return p->b->error;
+}
+
+uint32_t vtaops_out_size(uint32_t in, uint32_t k, uint32_t dil, uint32_t stride, uint32_t pad)
+{
+	return (in + 2 * pad - (k - 1) * (dil ? dil : 1) - 1) / stride + 1;
+}
+
+static int init_side(struct vtaops_builder *b, struct side *s, uint32_t in, uint32_t k,
+		     uint32_t dil, uint32_t stride, uint32_t pad)
+{
+	uint64_t size;
+
+	if (!dim_ok(in) || !dim_ok(k) || !dim_ok(stride) || dil > DIM_MAX)
+		return ops_fail(b, VTAOPS_EINVAL, "a dimension is 0 or more than 2^20");
+	size = (k - 1ull) * (dil ? dil : 1) + 1;
+	if (pad >= size || size > in + 2ull * pad || size > DIM_MAX)
+		return ops_fail(b, VTAOPS_EINVAL,
+				"the padding is not below the window, or that is above the padded input");
+	*s = (struct side) {
+		.in = in, .out = vtaops_out_size(in, k, dil, stride, pad), .taps = k,
+		.dilation = dil ? dil : 1, .stride = stride, .pad = pad,
+	};
+	return b->error;
+}
+
+static int window(struct vtaops_builder *b, const struct vtaops_window *op, enum kind kind)
+{
+	const struct vtaops_core *c = b->core;
+	struct window w = { .kind = kind };
+	struct tile t;
+	struct pipe p = { .b = b, .w = &w, .t = &t };
+	uint64_t in, out;
+
+	if (b->error)
+		return b->error;
+	if (!dim_ok(op->n) || !dim_ok(op->c))
+		return ops_fail(b, VTAOPS_EINVAL, "a dimension is 0 or more than 2^20");
+	if (init_side(b, &w.y, op->h, op->kh, op->dil_h, op->stride_h, op->pad_h) ||
+	    init_side(b, &w.x, op->w, op->kw, op->dil_w, op->stride_w, op->pad_w))
+		return b->error;
+	if (op->w > SIZE_MAX_16 || w.x.out > SIZE_MAX_16)
+		return ops_fail_fit(b, "positions in a row: this layer", op->w, SIZE_MAX_16);
+	w.images = div_up(op->n, c->batch);
+	w.blocks = div_up(op->c, c->block);
+	in = ops_count3((uint64_t)w.images * w.blocks, w.y.in, w.x.in);
+	out = ops_count3((uint64_t)w.images * w.blocks, w.y.out, w.x.out);
+	w.inp = ops_element(b, op->inp, in, c->inp_bytes);
+	w.out = ops_element(b, op->out, out, c->inp_bytes);
+	if (kind == KIND_MAC)
+		w.wgt = ops_element(b, op->wgt, ops_count3(w.blocks, w.y.taps, w.x.taps),
+				    c->acc_bytes);
+	if (ops_overlap(op->inp, in * c->inp_bytes, op->out, out * c->inp_bytes))
+		return ops_fail(b, VTAOPS_EINVAL, "the output overlaps an input");
+	if (ops_post_init(b, &p.post, &op->post, w.blocks) ||
+	    ops_fetch_init(b, &p.fetch, op->identity))
+		return b->error;
+	p.post.in_range = kind == KIND_MAX && !p.post.vectors && op->post.mul >= 0 &&
+			  op->post.mul <= 1;
+	if (!choose_tile(&p, &t))
+		return fail(&p);
+	return run(&p);
+}
+
+int vtaops_max_pool(struct vtaops_builder *b, const struct vtaops_window *op)
+{
+	return window(b, op, KIND_MAX);
+}
+
+int vtaops_sum_pool(struct vtaops_builder *b, const struct vtaops_window *op)
+{
+	return window(b, op, KIND_SUM);
+}
+
+int vtaops_depthwise(struct vtaops_builder *b, const struct vtaops_window *op)
+{
+	return window(b, op, KIND_MAC);
+}
+
+void vtaops_average(struct vtaops_post *post, uint32_t count)
+{
+	/* The sum of count values of 8 bits, times a multiplier of 15, stays below 2^31. */
+	unsigned int shift = 22;
+
+	if (!count || count > 1u << 16)
+		count = count ? 1u << 16 : 1;
+	while ((1u << shift) / count > 32767)
+		shift--;
+	post->mul = (int)(((1u << shift) + count / 2) / count);
+	post->shift = shift;
+}

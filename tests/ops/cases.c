@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cases.h"
+
+/* One case on its way: what is allocated is freed at its end. */
+struct run {
+	struct machine *m;
+	const struct vtaops_core *c;
+	uint64_t rng;
+	void *owned[16];
+	unsigned int count;
+	char *text;
+	size_t len;
+};
+
+static uint32_t rnd(struct run *r, uint32_t below)
+{
+	r->rng = r->rng * 6364136223846793005ull + 1442695040888963407ull;
+	return (uint32_t)(r->rng >> 33) % below;
+}
+
+static void *own(struct run *r, size_t bytes)
+{
+	void *p = calloc(1, bytes);
+
+	if (!p || r->count == sizeof(r->owned) / sizeof(r->owned[0]))
+		machine_die("out of memory");
+	r->owned[r->count++] = p;
+	return p;
+}
+
+static int8_t *values(struct run *r, size_t count, unsigned int log_width)
+{
+	int half = 1 << ((1 << log_width) - 1);
+	int8_t *v = own(r, count);
+
+	for (size_t i = 0; i < count; i++)
+		v[i] = (int8_t)((int)rnd(r, (uint32_t)(2 * half)) - half);
+	return v;
+}
+
+/* A shape's packed random values, and the values. */
+static int8_t *tensor(struct run *r, uint32_t *addr, uint32_t n, uint32_t c, uint32_t h, uint32_t w)
+{
+	int8_t *v = values(r, (size_t)n * c * h * w, r->c->log_inp_width);
+
+	*addr = machine_alloc(r->m, vtaops_act_bytes(r->c, n, c, h, w));
+	vtaops_pack_act(r->c, machine_at(r->m, *addr), v, n, c, h, w);
+	return v;
+}
+
+/* What post does, by channel. */
+struct post {
+	int32_t *bias, *mul, *shift;
+	int lo, hi;
+};
+
+static int32_t *vector(struct run *r, uint32_t *addr, uint32_t channels, int32_t value,
+		       int32_t from, uint32_t range)
+{
+	int32_t *v = own(r, channels * sizeof(*v));
+
+	*addr = 0;
+	for (uint32_t i = 0; i < channels; i++)
+		v[i] = range ? from + (int32_t)rnd(r, range) : value;
+	if (range) {
+		*addr = machine_alloc(r->m, vtaops_bias_bytes(r->c, channels));
+		vtaops_pack_bias(r->c, machine_at(r->m, *addr), v, channels);
+	}
+	return v;
+}
+
+static struct post random_post(struct run *r, struct vtaops_post *post, uint32_t channels)
+{
+	int half = 1 << ((1 << r->c->log_inp_width) - 1);
+	unsigned int style = rnd(r, 4);
+	struct post p;
+
+	*post = (struct vtaops_post) { .hi = half - 1 - (int)rnd(r, 2) };
+	post->lo = rnd(r, 2) ? -half : post->hi < 0 ? -half : 0;
+	post->shift = style < 2 ? rnd(r, 10) : 0;
+	post->mul = style == 1 ? (int)rnd(r, 65536) - 32768 : 0;
+	p.bias = vector(r, &post->bias, channels, 0, -10000, rnd(r, 4) ? 20001 : 0);
+	p.mul = vector(r, &post->muls, channels, post->mul ? post->mul : 1, -1000,
+		       style == 3 ? 2001 : 0);
+	p.shift = vector(r, &post->shifts, channels, (int)post->shift, -3, style >= 2 ? 20 : 0);
+	p.lo = post->lo;
+	p.hi = post->hi;
+	return p;
+}
+
+static int8_t finish(const struct post *p, uint32_t channel, uint32_t acc)
+{
+	int32_t shift = p->shift[channel], v;
+
+	acc = acc * (uint32_t)p->mul[channel] + (uint32_t)p->bias[channel];
+	v = shift < 0 ? (int32_t)(acc << -shift) : (int32_t)acc >> shift;
+	v = v < p->lo ? p->lo : v;
+	return (int8_t)(v > p->hi ? p->hi : v);
+}
+
+static uint32_t product(int8_t a, int8_t b)
+{
+	return (uint32_t)(a * b);
+}
+
+/* Run and compare with @want; a refusal must say why in numbers. */
+static enum case_result check(struct run *r, lower_fn lower, const void *op, uint32_t out,
+			      const int8_t *want, uint32_t n, uint32_t c, uint32_t h, uint32_t w)
+{
+	size_t count = (size_t)n * c * h * w, used = strlen(r->text);
+	int8_t *got = own(r, count);
+	const char *why;
+	int err = machine_run(r->m, lower, op, &why);
+
+	if (err) {
+		snprintf(r->text + used, r->len - used, ": %s", why);
+		return err == -VTAOPS_EFIT && strpbrk(why, "0123456789") ? CASE_REFUSED :
+									   CASE_WRONG;
+	}
+	vtaops_unpack_act(r->c, got, machine_at(r->m, out), n, c, h, w);
+	for (size_t i = 0; i < count; i++) {
+		if (got[i] == want[i])
+			continue;
+		snprintf(r->text + used, r->len - used, ": output %zu of %zu is %d instead of %d",
+			 i, count, got[i], want[i]);
+		return CASE_WRONG;
+	}
+	return CASE_EXACT;
+}
+
+/* ---- Convolutions ----------------------------------------------------------- */
+
+static int lower_conv(struct vtaops_builder *b, const void *op)
+{
+	return vtaops_conv2d(b, op);
+}
+
+/* Where outputs of a convolution and inputs of a transposed one meet a tap. */
+static bool meet(const struct vtaops_conv2d *op, uint32_t y, uint32_t x, uint32_t tap,
+		 uint32_t h, uint32_t w, uint32_t *at)
+{
+	uint32_t dh = op->dil_h ? op->dil_h : 1, dw = op->dil_w ? op->dil_w : 1;
+
+	y = y * op->stride_h + tap / op->kw * dh - op->pad_h;
+	x = x * op->stride_w + tap % op->kw * dw - op->pad_w;
+	*at = y * w + x;
+	return y < h && x < w;
+}
+
+/* One weight between an input plane and an output plane. */
+static void one_tap(const struct vtaops_conv2d *op, const int8_t *inp, int8_t wgt, uint32_t tap,
+		    uint32_t *acc, uint32_t oh, uint32_t ow)
+{
+	uint32_t h = op->transposed ? op->h : oh, w = op->transposed ? op->w : ow, at;
+
+	for (uint32_t y = 0; y < h; y++)
+		for (uint32_t x = 0; x < w; x++) {
+			if (op->transposed && meet(op, y, x, tap, oh, ow, &at))
+				acc[at] += product(inp[y * w + x], wgt);
+			if (!op->transposed && meet(op, y, x, tap, op->h, op->w, &at))
+				acc[y * w + x] += product(inp[at], wgt);
+		}
+}
+
+/* Every input times every weight, to where it belongs. */
+static void conv_sums(const struct vtaops_conv2d *op, const int8_t *inp, const int8_t *wgt,
+		      uint32_t *acc, uint32_t oh, uint32_t ow)
+{
+	uint32_t groups = op->groups ? op->groups : 1, in = op->in / groups;
+	uint32_t units = op->units / groups;
+
+	for (uint32_t o = 0; o < op->units; o++)
+		for (uint32_t i = 0; i < in; i++)
+			for (uint32_t tap = 0; tap < op->kh * op->kw; tap++)
+				one_tap(op, inp + (size_t)(o / units * in + i) * op->h * op->w,
+					*wgt++, tap, acc + (size_t)o * oh * ow, oh, ow);
+}
+
+static enum case_result conv(struct run *r, struct vtaops_conv2d *op, bool residual)
+{
+	uint32_t oh = vtaops_conv2d_out_h(op), ow = vtaops_conv2d_out_w(op);
+	uint32_t groups = op->groups ? op->groups : 1;
+	size_t image = (size_t)op->units * oh * ow;
+	uint32_t *acc = own(r, op->n * image * sizeof(*acc));
+	int8_t *want = own(r, op->n * image), *inp, *wgt, *res = NULL;
+	struct post post = random_post(r, &op->post, op->units);
+
+	snprintf(r->text, r->len,
+		 "conv2d n=%u in=%u %ux%u units=%u k=%ux%u s=%u,%u p=%u,%u d=%u,%u o=%u,%u groups=%u %s",
+		 op->n, op->in, op->h, op->w, op->units, op->kh, op->kw, op->stride_h, op->stride_w,
+		 op->pad_h, op->pad_w, op->dil_h, op->dil_w, op->out_pad_h, op->out_pad_w, groups,
+		 op->transposed ? "transposed" : residual ? "residual" : "");
+	inp = tensor(r, &op->inp, op->n, op->in, op->h, op->w);
+	wgt = values(r, (size_t)op->units * (op->in / groups) * op->kh * op->kw,
+		     r->c->log_wgt_width);
+	op->wgt = machine_alloc(r->m, vtaops_wgt_groups_bytes(r->c, op->units, op->in, op->kh,
+							      op->kw, groups));
+	if (groups > 1)
+		vtaops_pack_wgt_groups(r->c, machine_at(r->m, op->wgt), wgt, op->units, op->in,
+				       op->kh, op->kw, groups);
+	else
+		vtaops_pack_wgt(r->c, machine_at(r->m, op->wgt), wgt, op->units, op->in, op->kh,
+				op->kw);
+	if (residual) {
+		res = tensor(r, &op->res, op->n, op->units, oh, ow);
+		op->res_shift = rnd(r, 8);
+		for (size_t i = 0; i < op->n * image; i++)
+			acc[i] = (uint32_t)res[i] << op->res_shift;
+	}
+	op->out = machine_alloc(r->m, vtaops_act_bytes(r->c, op->n, op->units, oh, ow));
+	for (uint32_t n = 0; n < op->n; n++)
+		conv_sums(op, inp + (size_t)n * op->in * op->h * op->w, wgt, acc + n * image, oh,
+			  ow);
+	for (size_t i = 0; i < op->n * image; i++)
+		want[i] = finish(&post, (uint32_t)(i / (oh * ow) % op->units), acc[i]);
+	return check(r, lower_conv, op, op->out, want, op->n, op->units, oh, ow);
+}
+
+static enum case_result case_conv(struct run *r, enum case_kind kind)
+{
+	uint32_t big = rnd(r, 8) ? 1 : 3;
+	struct vtaops_conv2d op = {
+		.n = 1 + rnd(r, 3), .in = 1 + rnd(r, 24 * big), .units = 1 + rnd(r, 24 * big),
+		.kh = 1 + rnd(r, 4), .kw = 1 + rnd(r, 4),
+		.stride_h = 1 + rnd(r, 3), .stride_w = 1 + rnd(r, 3),
+		.dil_h = rnd(r, 3), .dil_w = rnd(r, 3),
+	};
+	uint32_t reach_h, reach_w;
+
+	if (kind == CASE_GROUPS) {
+		op.groups = 1 + rnd(r, 6);
+		op.in = op.groups * (1 + rnd(r, 10));
+		op.units = op.groups * (1 + rnd(r, 10));
+		if (!rnd(r, 3)) {
+			/* Groups of whole blocks, on some cores. */
+			op.in = op.groups * 16;
+			op.units = op.groups * 16;
+		} else if (!rnd(r, 3)) {
+			op.in = op.groups;
+			op.units = op.groups;
+		}
+	}
+	if (!rnd(r, 40))
+		op.dil_h = 17 + rnd(r, 4);	/* padding that LOAD cannot make */
+	if (!rnd(r, 40))
+		op.dil_w = 17 + rnd(r, 4);
+	reach_h = (op.kh - 1) * (op.dil_h ? op.dil_h : 1) + 1;
+	reach_w = (op.kw - 1) * (op.dil_w ? op.dil_w : 1) + 1;
+	op.transposed = kind == CASE_TRANSPOSED;
+	op.h = 1 + rnd(r, 9 * big);
+	op.w = 1 + rnd(r, 9 * big);
+	if (op.transposed) {
+		op.out_pad_h = rnd(r, op.stride_h);
+		op.out_pad_w = rnd(r, op.stride_w);
+		reach_h += (op.h - 1) * op.stride_h + op.out_pad_h;
+		reach_w += (op.w - 1) * op.stride_w + op.out_pad_w;
+		op.pad_h = rnd(r, (reach_h + 1) / 2);
+		op.pad_w = rnd(r, (reach_w + 1) / 2);
+		return conv(r, &op, false);
+	}
+	op.pad_h = rnd(r, reach_h);
+	op.pad_w = rnd(r, reach_w);
+	if (op.h + 2 * op.pad_h < reach_h)
+		op.h = reach_h;
+	if (op.w + 2 * op.pad_w < reach_w)
+		op.w = reach_w;
+	return conv(r, &op, kind == CASE_RESIDUAL && r->c->log_inp_width == 3);
+}
+
+static int lower_dense(struct vtaops_builder *b, const void *op)
+{
+	return vtaops_dense(b, op);
+}
+
+static enum case_result case_dense(struct run *r)
+{
+	struct vtaops_dense op = { .n = 1 + rnd(r, 20), .in = 1 + rnd(r, 150),
+				   .units = 1 + rnd(r, 60) };
+	int8_t *inp = tensor(r, &op.inp, op.n, op.in, 1, 1), *res = NULL;
+	int8_t *wgt = values(r, (size_t)op.units * op.in, r->c->log_wgt_width);
+	int8_t *want = own(r, (size_t)op.n * op.units);
+	struct post post = random_post(r, &op.post, op.units);
+
+	snprintf(r->text, r->len, "dense n=%u in=%u units=%u", op.n, op.in, op.units);
+	op.wgt = machine_alloc(r->m, vtaops_wgt_bytes(r->c, op.units, op.in, 1, 1));
+	vtaops_pack_wgt(r->c, machine_at(r->m, op.wgt), wgt, op.units, op.in, 1, 1);
+	if (r->c->log_inp_width == 3 && !rnd(r, 3)) {
+		res = tensor(r, &op.res, op.n, op.units, 1, 1);
+		op.res_shift = rnd(r, 8);
+	}
+	op.out = machine_alloc(r->m, vtaops_act_bytes(r->c, op.n, op.units, 1, 1));
+	for (uint32_t n = 0; n < op.n; n++)
+		for (uint32_t o = 0; o < op.units; o++) {
+			uint32_t acc = res ? (uint32_t)res[n * op.units + o] << op.res_shift : 0;
+
+			for (uint32_t i = 0; i < op.in; i++)
+				acc += product(inp[n * op.in + i], wgt[o * op.in + i]);
+			want[n * op.units + o] = finish(&post, o, acc);
+		}
+	return check(r, lower_dense, &op, op.out, want, op.n, op.units, 1, 1);
+}
+
+/* ---- Element-wise, windows -------------------------------------------------- */
+
+/* The operators that take the same structure. */
+struct choice {
+	const void *op;
+	unsigned int which;
+};
+
+static uint32_t identity(struct run *r)
+{
+	uint32_t addr;
+
+	if (r->c->log_inp_width == 3)
+		return 0;
+	addr = machine_alloc(r->m, r->c->wgt_bytes);
+	vtaops_pack_identity(r->c, machine_at(r->m, addr));
+	return addr;
+}
+
+static int lower_eltwise(struct vtaops_builder *b, const void *arg)
+{
+	static int (*const lower[])(struct vtaops_builder *b, const struct vtaops_eltwise *op) = {
+		vtaops_add, vtaops_mul, vtaops_max, vtaops_min, vtaops_requantise,
+	};
+	const struct choice *choice = arg;
+
+	return lower[choice->which](b, choice->op);
+}
+
+static enum case_result case_eltwise(struct run *r)
+{
+	static const char * const names[] = { "add", "mul", "max", "min", "requantise" };
+	struct vtaops_eltwise op = { .identity = identity(r) };
+	struct choice choice = { &op, rnd(r, 5) };
+	uint32_t n = 1 + rnd(r, 3), c = 1 + rnd(r, 60), h = 1 + rnd(r, 8), w = 1 + rnd(r, 8);
+	size_t count = (size_t)n * c * h * w;
+	int8_t *a = tensor(r, &op.a, n, c, h, w), *b = tensor(r, &op.b, n, c, h, w);
+	int8_t *want = own(r, count);
+	uint32_t top = 1u << ((1 << r->c->log_inp_width) - 1);
+	struct post post = { .lo = -(int)top, .hi = (int)top - 1 };
+	int32_t zero = 0, mul, shift;
+
+	op.post.shift = rnd(r, 4);
+	op.post.mul = rnd(r, 3) ? 0 : (int)rnd(r, 200) - 100;
+	if (rnd(r, 2)) {
+		post.lo = (int)rnd(r, top) - (int)top;
+		post.hi = (int)rnd(r, top);
+	}
+	op.post.lo = post.lo;
+	op.post.hi = post.hi;
+	op.a_shift = rnd(r, 3) ? 0 : rnd(r, 8);
+	op.b_shift = rnd(r, 3) ? 0 : rnd(r, 8);
+	mul = op.post.mul ? op.post.mul : 1;
+	shift = (int)op.post.shift;
+	post.bias = &zero;
+	post.mul = &mul;
+	post.shift = &shift;
+	op.elements = (uint32_t)(vtaops_act_bytes(r->c, n, c, h, w) / r->c->inp_bytes);
+	op.out = rnd(r, 4) ? machine_alloc(r->m, vtaops_act_bytes(r->c, n, c, h, w)) :
+		 rnd(r, 2) ? op.a : op.b;
+	snprintf(r->text, r->len, "%s elements=%u shifts=%u,%u", names[choice.which], op.elements,
+		 op.a_shift, op.b_shift);
+	for (size_t i = 0; i < count; i++) {
+		int32_t x = a[i] * (1 << op.a_shift), y = b[i] * (1 << op.b_shift);
+		int32_t v = choice.which == 0 ? x + y : choice.which == 1 ? x * y :
+			    choice.which == 2 ? (x > y ? x : y) :
+			    choice.which == 3 ? (x < y ? x : y) : x;
+
+		want[i] = finish(&post, 0, (uint32_t)v);
+	}
+	return check(r, lower_eltwise, &choice, op.out, want, n, c, h, w);
+}
+
+static int lower_window(struct vtaops_builder *b, const void *arg)
+{
+	const struct choice *choice = arg;
+
+	return choice->which == CASE_MAX_POOL ? vtaops_max_pool(b, choice->op) :
+	       choice->which == CASE_SUM_POOL ? vtaops_sum_pool(b, choice->op) :
+						vtaops_depthwise(b, choice->op);
+}
+
+/* One output, before post. */
+static uint32_t window_value(const struct vtaops_window *op, enum case_kind kind,
+			     const int8_t *plane, const int8_t *wgt, uint32_t oy, uint32_t ox)
+{
+	int32_t most = -128;
+	uint32_t dh = op->dil_h ? op->dil_h : 1, dw = op->dil_w ? op->dil_w : 1;
+	uint32_t sum = 0;
+
+	for (uint32_t ky = 0; ky < op->kh; ky++)
+		for (uint32_t kx = 0; kx < op->kw; kx++) {
+			uint32_t y = oy * op->stride_h + ky * dh - op->pad_h;
+			uint32_t x = ox * op->stride_w + kx * dw - op->pad_w;
+
+			if (y >= op->h || x >= op->w)
+				continue;
+			most = plane[y * op->w + x] > most ? plane[y * op->w + x] : most;
+			sum += product(plane[y * op->w + x],
+				       kind == CASE_DEPTHWISE ? wgt[ky * op->kw + kx] : 1);
+		}
+	return kind == CASE_MAX_POOL ? (uint32_t)most : sum;
+}
+
+static enum case_result case_window(struct run *r, enum case_kind kind)
+{
+	struct vtaops_window op = {
+		.identity = identity(r), .n = 1 + rnd(r, 2), .c = 1 + rnd(r, 40),
+		.kh = 1 + rnd(r, 4), .kw = 1 + rnd(r, 4),
+		.stride_h = 1 + rnd(r, 3), .stride_w = 1 + rnd(r, 3),
+		.dil_h = rnd(r, 3), .dil_w = rnd(r, 3),
+	};
+	struct choice choice = { &op, kind };
+	uint32_t reach_h = (op.kh - 1) * (op.dil_h ? op.dil_h : 1) + 1, oh;
+	uint32_t reach_w = (op.kw - 1) * (op.dil_w ? op.dil_w : 1) + 1, ow;
+	int8_t *inp, *wgt, *want, *at;
+	size_t plane, taps;
+	struct post post;
+
+	op.pad_h = rnd(r, reach_h);
+	op.pad_w = rnd(r, reach_w);
+	op.h = reach_h + rnd(r, 10);
+	op.w = reach_w + rnd(r, 10);
+	if (kind != CASE_DEPTHWISE && !rnd(r, 6)) {
+		/* All of a plane at once. */
+		op.kh = op.h;
+		op.kw = op.w;
+		op.pad_h = 0;
+		op.pad_w = 0;
+		op.dil_h = 0;
+		op.dil_w = 0;
+	}
+	/* A window that lies in the padding alone has no greatest value. */
+	if (kind == CASE_MAX_POOL && (op.dil_h > 1 || op.dil_w > 1)) {
+		op.pad_h = 0;
+		op.pad_w = 0;
+	}
+	plane = (size_t)op.h * op.w;
+	taps = (size_t)op.kh * op.kw;
+	oh = vtaops_out_size(op.h, op.kh, op.dil_h, op.stride_h, op.pad_h);
+	ow = vtaops_out_size(op.w, op.kw, op.dil_w, op.stride_w, op.pad_w);
+	snprintf(r->text, r->len, "%s n=%u c=%u %ux%u k=%ux%u s=%u,%u p=%u,%u d=%u,%u",
+		 case_name(kind), op.n, op.c, op.h, op.w, op.kh, op.kw, op.stride_h, op.stride_w,
+		 op.pad_h, op.pad_w, op.dil_h, op.dil_w);
+	inp = tensor(r, &op.inp, op.n, op.c, op.h, op.w);
+	wgt = values(r, (size_t)op.c * op.kh * op.kw, r->c->log_wgt_width);
+	want = own(r, (size_t)op.n * op.c * oh * ow);
+	post = random_post(r, &op.post, op.c);
+	if (kind == CASE_DEPTHWISE) {
+		op.wgt = machine_alloc(r->m, vtaops_depthwise_bytes(r->c, op.c, op.kh, op.kw));
+		vtaops_pack_depthwise(r->c, machine_at(r->m, op.wgt), wgt, op.c, op.kh, op.kw);
+	} else if (kind == CASE_MAX_POOL && rnd(r, 2)) {
+		int32_t *one = post.mul, *zero = post.bias;
+
+		for (uint32_t i = 0; i < op.c; i++) {
+			one[i] = 1;
+			zero[i] = 0;
+			post.shift[i] = 0;
+		}
+		op.post = (struct vtaops_post) { .lo = post.lo, .hi = post.hi };
+	}
+	op.out = machine_alloc(r->m, vtaops_act_bytes(r->c, op.n, op.c, oh, ow));
+	at = want;
+	for (uint32_t i = 0; i < op.n * op.c; i++)
+		for (uint32_t y = 0; y < oh; y++)
+			for (uint32_t x = 0; x < ow; x++)
+				*at++ = finish(&post, i % op.c,
+					       window_value(&op, kind, inp + i * plane,
+							    wgt + i % op.c * taps, y, x));
+	return check(r, lower_window, &choice, op.out, want, op.n, op.c, oh, ow);
+}
+
+const char *case_name(enum case_kind kind)
+{
+	static const char * const names[] = {
+		"conv2d", "conv2d with groups", "transposed conv2d", "conv2d with residual",
+		"dense", "element-wise", "max_pool", "sum_pool", "depthwise",
+	};
+
+	return names[kind];
+}
+
+enum case_result case_run(struct machine *m, enum case_kind kind, uint64_t seed, char *text,
+			  size_t len)
+{
+	struct run r = { .m = m, .c = &m->core, .rng = seed * 2 + 1, .text = text, .len = len };
+	enum case_result result;
+
+	machine_reset(m);
+	rnd(&r, 2);
+	if (kind <= CASE_RESIDUAL)
+		result = case_conv(&r, kind);
+	else if (kind == CASE_DENSE)
+		result = case_dense(&r);
+	else if (kind == CASE_ELTWISE)
+		result = case_eltwise(&r);
+	else
+		result = case_window(&r, kind);
+	while (r.count)
+		free(r.owned[--r.count]);
+	return result;
+}

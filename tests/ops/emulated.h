@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A machine of the emulator's core, without card and VM. */
+#ifndef TESTS_OPS_EMULATED_H
+#define TESTS_OPS_EMULATED_H
+
+#include "core.h"
+#include "machine.h"
+
+void emulated_init(struct machine *m, const struct core_config *cfg, uint32_t size,
+		   enum core_order order, uint64_t seed);
+void emulated_fini(struct machine *m);
+
+#endif /* TESTS_OPS_EMULATED_H */

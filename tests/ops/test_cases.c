@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Generated operators on the emulator's core, bit for bit against plain loops:
+ * all kinds, cores that differ in everything that may, all interleavings of a
+ * core's modules.
+ *
+ * VTA_SEED=n VTA_CORE=n VTA_KIND=n runs one case, as a failure says.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "cases.h"
+#include "emulated.h"
+
+#define EACH	60u	/* cases of a kind on a core */
+
+/* Widths, batch, block, then buffers: uop, inp, wgt, acc. */
+static const struct core_config cores[] = {
+	{ 3, 3, 5, 0, 4, 15, 15, 18, 17, 2 },	/* TVM's default */
+	{ 3, 3, 5, 0, 4, 12, 12, 15, 14, 2 },
+	{ 3, 3, 5, 0, 5, 15, 16, 19, 18, 2 },
+	{ 3, 3, 5, 0, 6, 15, 15, 18, 17, 2 },
+	{ 3, 3, 5, 1, 4, 14, 14, 17, 16, 2 },
+	{ 3, 3, 5, 2, 3, 13, 13, 14, 15, 2 },
+	{ 3, 2, 5, 0, 4, 15, 15, 17, 17, 2 },
+	{ 2, 2, 5, 0, 4, 14, 13, 16, 16, 2 },
+	{ 2, 3, 5, 0, 5, 13, 14, 17, 16, 2 },
+	{ 1, 1, 5, 1, 4, 14, 13, 15, 16, 2 },
+	{ 1, 2, 5, 0, 6, 15, 14, 17, 17, 2 },
+	{ 3, 3, 5, 0, 4, 8, 9, 13, 11, 2 },	/* hardly any room */
+};
+
+enum { CORES = sizeof(cores) / sizeof(cores[0]) };
+
+static unsigned int total;
+
+static void number(const char *name, unsigned int *value)
+{
+	const char *text = getenv(name);
+
+	if (text)
+		*value = (unsigned int)strtoul(text, NULL, 0);
+}
+
+static void test_kind(void **state)
+{
+	enum case_kind kind = (enum case_kind)(uintptr_t)*state;
+	unsigned int exact = 0, refused = 0, first = 0, count = EACH, only = CORES, which = kind;
+	char text[512];
+
+	number("VTA_CORE", &only);
+	number("VTA_KIND", &which);
+	if (getenv("VTA_SEED")) {
+		number("VTA_SEED", &first);
+		count = 1;
+	}
+	if (which != kind)
+		skip();
+	for (unsigned int core = 0; core < CORES; core++) {
+		if (only < CORES && core != only)
+			continue;
+		for (unsigned int order = 0; order < 3; order++) {
+			struct machine m;
+
+			emulated_init(&m, &cores[core], CASE_MEMORY, (enum core_order)order, core);
+			for (unsigned int seed = first; seed < first + count; seed++) {
+				enum case_result result;
+
+				if (seed % 3 != order)
+					continue;
+				result = case_run(&m, kind, core * 1000 + seed, text, sizeof(text));
+
+				if (result == CASE_WRONG)
+					fail_msg("VTA_KIND=%u VTA_CORE=%u VTA_SEED=%u: %s", kind,
+						 core, seed, text);
+				exact += result == CASE_EXACT;
+				refused += result == CASE_REFUSED;
+			}
+			emulated_fini(&m);
+		}
+	}
+	print_message("# %s: %u shapes bit-exact, %u refused, with the numbers\n",
+		      case_name(kind), exact, refused);
+	total += exact;
+	/* Only the last core is so small that much does not fit. */
+	assert_true(refused <= (exact + refused) / 8);
+}
+
+static void test_total(void **state)
+{
+	(void)state;
+	if (getenv("VTA_SEED") || getenv("VTA_CORE") || getenv("VTA_KIND"))
+		skip();
+	print_message("# %u cases on %d cores\n", total, CORES);
+	assert_true(total >= 5000);
+}
+
+int main(void)
+{
+	static struct CMUnitTest tests[CASE_KINDS + 1];
+
+	for (unsigned int i = 0; i < CASE_KINDS; i++)
+		tests[i] = (struct CMUnitTest) {
+			.name = case_name((enum case_kind)i), .test_func = test_kind,
+			.initial_state = (void *)(uintptr_t)i,
+		};
+	tests[CASE_KINDS] = (struct CMUnitTest)cmocka_unit_test(test_total);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
