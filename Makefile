@@ -23,7 +23,7 @@ UDMABUF_KERNEL := trixie
 
 # What the commands need on a Debian machine, by package name.
 BUILD_PACKAGES := gcc libc6-dev pkg-config libjson-c-dev libudev-dev libpci-dev
-TEST_PACKAGES := libcmocka-dev libdlpack-dev umockdev python3 sparse cppcheck clang-tidy shellcheck perl gnuplot-nox
+TEST_PACKAGES := libcmocka-dev libdlpack-dev umockdev python3 sparse cppcheck clang-tidy shellcheck perl gnuplot-nox reuse
 
 # The commands that end in a result say what they build in one line; V=1 in all.
 QUIETLY = $(MAKE) --no-print-directory $(if $(V),,-s)
