@@ -21,6 +21,12 @@ vm-module-of = build/module/$$($(VM) krelease --kernel $(1))/vta.ko
 # A kernel that has udmabuf, which others' memory comes from. The host's may not.
 UDMABUF_KERNEL := trixie
 
+# Which boots of tests/selftests/run.sh the kernels that watch themselves have.
+DEBUG_BOOTS := main variants iommu memory isolation
+KCSAN_BOOTS := main
+# What the kernels are asked to count and to trace of the module alone.
+DEBUG_KBUILD := GCOV_PROFILE=y KCOV_INSTRUMENT=y
+
 # What the commands need on a Debian machine, by package name.
 BUILD_PACKAGES := gcc libc6-dev pkg-config libjson-c-dev libudev-dev libpci-dev
 TEST_PACKAGES := libcmocka-dev libdlpack-dev umockdev python3 sparse cppcheck clang-tidy shellcheck perl gnuplot-nox reuse
@@ -53,6 +59,7 @@ include tests/emu/build.mk
 include tests/lib/build.mk
 include tests/ops/build.mk
 include tests/selftests/build.mk
+include tests/matrix/build.mk
 include tests/runtime/build.mk
 include tests/bench/build.mk
 
@@ -81,7 +88,8 @@ vm-module:
 	@set -e; \
 	$(VM) setup --kernel $(VM_KERNEL); \
 	$(call module-copy,$$($(VM) krelease --kernel $(VM_KERNEL))); \
-	$(VM) kbuild "$$dir" --kernel $(VM_KERNEL) $(if $(V),,-s) W=1 modules; \
+	$(VM) kbuild "$$dir" --kernel $(VM_KERNEL) $(if $(V),,-s) W=1 \
+		$(if $(filter debug,$(VM_KERNEL)),$(DEBUG_KBUILD)) modules; \
 	echo "$${dir#$(CURDIR)/}/vta.ko"
 
 .PHONY: build-deps test-deps
@@ -115,6 +123,7 @@ check: test-deps
 		$(foreach t,$(LIB_TESTS),"lib-$(notdir $(t))=$(t)") \
 		$(foreach t,$(DIGITS_TESTS),"digits-$(notdir $(t))=$(t)") \
 		"selftests=tests/selftests/run.sh $(VM_MODULE)" \
+		"matrix=tests/matrix/run.sh $(VM_MODULE) build/matrix-sample -e 13" \
 		"bench=tests/bench/run.sh --quick $(PARTS) $(VM_MODULE) $(BENCH_MODULE)" \
 		"runtime=tests/runtime/run.sh $(VM_MODULE)" \
 		"docs=tests/docs/samples.sh docs/retargeting.md" \
@@ -123,9 +132,24 @@ check: test-deps
 		"udev=tests/udev/run.sh $(VM_MODULE) $(UDEV_RULES) $(UDEV_GROUP)" \
 		"demo=tests/demo/run.sh $(VM_MODULE)"
 
+# The kernel's tests again, on kernels that watch: any report fails.
+.PHONY: check-debug
+check-debug: test-deps
+	@echo 'building two kernels that watch themselves if they are not in the cache (12 minutes),'
+	@echo 'the module for both, and the tests'
+	@$(QUIETLY) vm-module VM_KERNEL=debug
+	@$(QUIETLY) vm-module VM_KERNEL=kcsan
+	@$(QUIETLY) userspace check-programs
+	@tests/run -j 2 -o build/check-debug \
+		"debug-matrix=VM_KERNEL=debug tests/matrix/run.sh $(call vm-module-of,debug) build/matrix" \
+		$(foreach b,$(DEBUG_BOOTS),"debug-$(b)=VM_KERNEL=debug tests/selftests/run.sh \
+			$(call vm-module-of,debug) $(b)") \
+		$(foreach b,$(KCSAN_BOOTS),"kcsan-$(b)=VM_KERNEL=kcsan tests/selftests/run.sh \
+			$(call vm-module-of,kcsan) $(b)")
+
 .PHONY: check-programs
 check-programs: $(EMU_ASAN_BIN) $(UDEV_RULES) $(EMU_TESTS) $(LIB_TESTS) $(OPS_TESTS) \
-		$(DIGITS_TESTS) $(SELFTESTS) $(BENCH_BINS) \
+		$(DIGITS_TESTS) $(SELFTESTS) $(MATRIX_BIN) $(BENCH_BINS) \
 		$(RUNTIME_VM_TESTS) $(DEVICEAPI_TEST) $(BYOC_BIN)
 
 .PHONY: bench
@@ -165,6 +189,7 @@ help:
 	@echo 'make             library, tools, and the module for the running kernel or KDIR='
 	@echo 'make demo        classify handwritten digits on an emulated card in a VM'
 	@echo 'make check       all tests; V=1 shows their whole output'
+	@echo 'make check-debug the kernel tests on kernels with KASAN, lockdep, kmemleak, KCSAN'
 	@echo 'make bench       measure; PARTS=memory,... only those; build/bench.json, build/*.svg'
 	@echo 'make vm          a shell in the VM with a card; CARDS=2 for two'
 	@echo 'make install     library, tools and udev rules, below PREFIX= (/usr/local)'

@@ -6,6 +6,7 @@
  */
 #include <linux/pci_regs.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -32,7 +33,7 @@ static void bench(struct bench *b, struct rig *r)
 	rig_set(r, REG_CONTROL, REG_CONTROL_ENABLE);
 }
 
-static void inject(struct rig *r, const char *what)
+static void order(struct rig *r, const char *what)
 {
 	char line[128], answer[256];
 
@@ -43,7 +44,7 @@ static void inject(struct rig *r, const char *what)
 }
 
 /* How often a kind has happened, as the control socket tells. */
-static unsigned int injected(struct rig *r, const char *kind)
+static unsigned int happened(struct rig *r, const char *kind)
 {
 	char answer[4096], key[64];
 	unsigned int count = 0;
@@ -54,7 +55,7 @@ static unsigned int injected(struct rig *r, const char *kind)
 	at = strstr(answer, key);
 	if (at) {
 		at = strstr(at, "\"count\":");
-		assert_int_equal(sscanf(at, "\"count\":%u", &count), 1);
+		count = (unsigned int)strtoul(at + strlen("\"count\":"), NULL, 10);
 	}
 	return count;
 }
@@ -94,7 +95,7 @@ static void fault_of_each_reason(void **state)
 		char what[32];
 
 		snprintf(what, sizeof(what), "fault=%s", names[i]);
-		inject(r, what);
+		order(r, what);
 		rig_put(&b.q, rig_nop());
 		rig_submit(&b.q);
 		assert_int_equal(rig_halted(&b.q).reason, VTA_FAULT_PAGE + i);
@@ -111,14 +112,14 @@ static void fault_for_one_queue_after_some(void **state)
 	struct bench b;
 
 	bench(&b, r);
-	inject(r, "fault=insn@1+2");
+	order(r, "fault=insn@1+2");
 	for (unsigned int i = 0; i < 5; i++)
 		rig_do(&b.q, rig_nop());
 	rig_do(&b.other, rig_nop());
 	rig_do(&b.other, rig_nop());
-	assert_int_equal(injected(r, "fault"), 0);
+	assert_int_equal(happened(r, "fault"), 0);
 	assert_int_equal(rig_fails(&b.other, rig_nop(), VTA_FAULT_INSN, 0, 0).seq, 3);
-	assert_int_equal(injected(r, "fault"), 1);
+	assert_int_equal(happened(r, "fault"), 1);
 	rig_do(&b.q, rig_nop());
 }
 
@@ -128,7 +129,7 @@ static void hung_engine(void **state)
 	struct bench b;
 
 	bench(&b, r);
-	inject(r, "hang-copy");
+	order(r, "hang-copy");
 	rig_put(&b.q, copy());
 	rig_submit(&b.q);
 	stands_still(&b.q);
@@ -141,7 +142,7 @@ static void hung_engine(void **state)
 	rig_put(&b.q, copy());
 	rig_submit(&b.q);
 	stands_still(&b.q);
-	inject(r, "clear");
+	order(r, "clear");
 	rig_wait_seq(&b.q, 1);
 }
 
@@ -152,7 +153,7 @@ static void hung_card(void **state)
 	uint32_t beat;
 
 	bench(&b, r);
-	inject(r, "hang-all");
+	order(r, "hang-all");
 	beat = rig_get(r, REG_HEARTBEAT);
 	rig_put(&b.q, rig_nop());
 	rig_submit(&b.q);
@@ -176,12 +177,12 @@ static void start_and_stop(void **state)
 	struct bench b;
 
 	bench(&b, r);
-	inject(r, "stop-never@0");
+	order(r, "stop-never@0");
 	rig_set(r, REG_QUEUE_CTRL(0), REG_QUEUE_CTRL_ABORT);
 	pause_ms(RIG_NEVER);
 	assert_int_equal(rig_get(r, REG_QUEUE_STATE(0)), VTA_QUEUE_ACTIVE);
 	rig_queue_stop(&b.other, true);
-	inject(r, "start-never 1");
+	order(r, "start-never 1");
 	rig_set(r, REG_QUEUE_CTRL(1), REG_QUEUE_CTRL_ENABLE);
 	pause_ms(RIG_NEVER);
 	assert_int_equal(rig_get(r, REG_QUEUE_STATE(1)), VTA_QUEUE_DISABLED);
@@ -195,13 +196,13 @@ static void lost_doorbell_and_arm(void **state)
 	struct bench b;
 
 	bench(&b, r);
-	inject(r, "doorbell-lost 1");
+	order(r, "doorbell-lost 1");
 	rig_put(&b.q, rig_nop());
 	rig_submit(&b.q);
 	stands_still(&b.q);
 	rig_submit(&b.q);
 	rig_wait_seq(&b.q, 1);
-	inject(r, "arm-lost 1");
+	order(r, "arm-lost 1");
 	rig_set(r, REG_QUEUE_ARM(0), 1);
 	assert_int_equal(vfc_irq_wait(&r->c, RIG_VECTOR(0), RIG_NEVER), 0);
 	rig_set(r, REG_QUEUE_ARM(0), 1);
@@ -216,7 +217,7 @@ static void late_status(void **state)
 	struct bench b;
 
 	bench(&b, r);
-	inject(r, "status-late=300 1");
+	order(r, "status-late=300 1");
 	rig_set(r, REG_QUEUE_ARM(0), 1);
 	rig_put(&b.q, rig_nop());
 	rig_submit(&b.q);
@@ -231,7 +232,7 @@ static void lost_status(void **state)
 	struct bench b;
 
 	bench(&b, r);
-	inject(r, "status-lost 1");
+	order(r, "status-lost 1");
 	rig_put(&b.q, rig_nop());
 	rig_submit(&b.q);
 	rig_await(r, REG_QUEUE_SEQ_LO(0), UINT32_MAX, 1);
@@ -246,8 +247,8 @@ static void torn_halt(void **state)
 	struct bench b;
 
 	bench(&b, r);
-	inject(r, "status-torn=200");
-	inject(r, "fault=page");
+	order(r, "status-torn=200");
+	order(r, "fault=page");
 	rig_put(&b.q, rig_nop());
 	rig_submit(&b.q);
 	while (b.q.page->status.state != VTA_QUEUE_HALTED)
@@ -264,17 +265,17 @@ static void wild_numbers(void **state)
 	bench(&b, r);
 	rig_do(&b.q, rig_nop());
 	rig_do(&b.q, rig_nop());
-	inject(r, "seq-back=2 1");
+	order(r, "seq-back=2 1");
 	rig_put(&b.q, rig_nop());
 	rig_submit(&b.q);
 	rig_await(r, REG_QUEUE_SEQ_LO(0), UINT32_MAX, 3);
 	assert_int_equal(rig_seq(&b.q), 0);
-	inject(r, "seq-jump=0x100000000 1");
+	order(r, "seq-jump=0x100000000 1");
 	rig_put(&b.q, rig_nop());
 	rig_submit(&b.q);
 	rig_await(r, REG_QUEUE_SEQ_LO(0), UINT32_MAX, 4);
 	assert_true(b.q.page->status.seq == 0x100000004ull);
-	inject(r, "state-wild=77 1");
+	order(r, "state-wild=77 1");
 	rig_put(&b.q, rig_nop());
 	rig_submit(&b.q);
 	rig_await(r, REG_QUEUE_SEQ_LO(0), UINT32_MAX, 5);
@@ -287,8 +288,8 @@ static void wild_record(void **state)
 	struct bench b;
 
 	bench(&b, r);
-	inject(r, "record-wild");
-	inject(r, "fault=page");
+	order(r, "record-wild");
+	order(r, "fault=page");
 	rig_put(&b.q, rig_nop());
 	rig_submit(&b.q);
 	rig_await(r, REG_QUEUE_STATE(0), REG_QUEUE_STATE_STATE, VTA_QUEUE_HALTED);
@@ -305,29 +306,29 @@ static void interrupts(void **state)
 	struct bench b;
 
 	bench(&b, r);
-	inject(r, "irq-lost 1");
+	order(r, "irq-lost 1");
 	rig_set(r, REG_QUEUE_ARM(0), 0);
 	assert_int_equal(vfc_irq_wait(&r->c, RIG_VECTOR(0), RIG_NEVER), 0);
-	inject(r, "irq-twice 1");
+	order(r, "irq-twice 1");
 	rig_set(r, REG_QUEUE_ARM(0), 0);
 	assert_int_equal(vfc_irq_wait(&r->c, RIG_VECTOR(0), RIG_SOON), 2);
-	inject(r, "irq-spurious=3 5");
+	order(r, "irq-spurious=3 5");
 	assert_int_equal(vfc_irq_wait(&r->c, 3, RIG_SOON), 5);
-	assert_int_equal(injected(r, "irq-spurious"), 5);
+	assert_int_equal(happened(r, "irq-spurious"), 5);
 }
 
-static void storm(void **state)
+static void irq_storm(void **state)
 {
 	struct rig *r = *state;
 	struct bench b;
 	uint64_t count = 0;
 
 	bench(&b, r);
-	inject(r, "irq-storm=2");
+	order(r, "irq-storm=2");
 	while (count < 1000)
 		count += vfc_irq_wait(&r->c, 2, RIG_SOON);
 	rig_do(&b.q, rig_nop());
-	inject(r, "clear");
+	order(r, "clear");
 	vfc_irq_wait(&r->c, 2, 0);
 	assert_int_equal(vfc_irq_wait(&r->c, 2, RIG_NEVER), 0);
 }
@@ -338,15 +339,15 @@ static void stuck_event(void **state)
 	struct bench b;
 
 	bench(&b, r);
-	inject(r, "event-stuck");
-	inject(r, "fault=page");
+	order(r, "event-stuck");
+	order(r, "fault=page");
 	rig_put(&b.q, rig_nop());
 	rig_submit(&b.q);
 	assert_int_equal(vfc_irq_wait(&r->c, 0, RIG_SOON), 1);
 	rig_set(r, REG_EVENT, REG_EVENT_ALL);
 	assert_int_equal(rig_get(r, REG_EVENT), REG_EVENT_FAULT);
 	assert_int_equal(vfc_irq_wait(&r->c, 0, RIG_SOON), 1);
-	inject(r, "clear");
+	order(r, "clear");
 	rig_set(r, REG_EVENT, REG_EVENT_ALL);
 	assert_int_equal(rig_get(r, REG_EVENT), 0);
 }
@@ -360,17 +361,17 @@ static void refused_dma(void **state)
 
 	bench(&b, r);
 	rig_do(&b.q, copy());
-	inject(r, "dma-abort 1");
+	order(r, "dma-abort 1");
 	rig_put(&b.q, copy());
 	rig_submit(&b.q);
 	assert_int_equal(rig_halted(&b.q).reason, VTA_FAULT_DMA);
-	inject(r, "dma-abort");
+	order(r, "dma-abort");
 	rig_put(&b.other, copy());
 	rig_submit(&b.other);
 	rig_await(r, REG_STATUS, REG_STATUS_FATAL, REG_STATUS_FATAL);
 }
 
-static void tlb(void **state)
+static void tlb_kinds(void **state)
 {
 	struct rig *r = *state;
 	struct bench b;
@@ -378,14 +379,14 @@ static void tlb(void **state)
 	bench(&b, r);
 	rig_do(&b.q, copy());
 	*rig_l2(r, 0, DATA) = 0;
-	inject(r, "tlb-stale");
+	order(r, "tlb-stale");
 	rig_invalidate(r, 0);
 	rig_do(&b.q, copy());		/* by what it should have forgotten */
-	inject(r, "clear");
-	inject(r, "tlb-busy");
+	order(r, "clear");
+	order(r, "tlb-busy");
 	rig_set(r, REG_TLB_INVALIDATE, 0);
 	assert_true(rig_get(r, REG_TLB_INVALIDATE) & REG_TLB_INVALIDATE_BUSY);
-	inject(r, "clear");
+	order(r, "clear");
 	assert_int_equal(rig_get(r, REG_TLB_INVALIDATE), 0);
 	rig_fails(&b.q, copy(), VTA_FAULT_PAGE, VTA_ACCESS_COPY_DST, DATA);
 }
@@ -394,40 +395,40 @@ static void ones_and_zeros(void **state)
 {
 	struct rig *r = *state;
 
-	inject(r, "ones+2 1");
+	order(r, "ones+2 1");
 	assert_int_equal(rig_get(r, REG_MAGIC), REG_MAGIC_VALUE);
 	assert_int_equal(rig_get(r, REG_MAGIC), REG_MAGIC_VALUE);
 	assert_int_equal(rig_get(r, REG_MAGIC), UINT32_MAX);
 	assert_int_equal(rig_get(r, REG_MAGIC), REG_MAGIC_VALUE);
-	inject(r, "zeros");
+	order(r, "zeros");
 	assert_int_equal(rig_get(r, REG_MAGIC), 0);
-	inject(r, "clear");
+	order(r, "clear");
 	assert_int_equal(rig_get(r, REG_MAGIC), REG_MAGIC_VALUE);
-	inject(r, "reg-magic=5");
+	order(r, "reg-magic=5");
 	assert_int_equal(rig_get(r, REG_MAGIC), 5);
 	assert_int_equal(rig_get(r, REG_CONTRACT), 0x10000);
 }
 
-static void gone(void **state)
+static void card_gone(void **state)
 {
 	struct rig *r = *state;
 	struct bench b;
 
 	bench(&b, r);
-	inject(r, "config-gone");
+	order(r, "config-gone");
 	assert_int_equal(vfc_cfg_read16(&r->c, PCI_VENDOR_ID), 0xffff);
 	vfc_cfg_write16(&r->c, PCI_COMMAND, 0);
 	assert_int_equal(rig_get(r, REG_MAGIC), REG_MAGIC_VALUE);
 	rig_do(&b.q, copy());
-	inject(r, "clear");
+	order(r, "clear");
 	rig_do(&b.q, copy());
-	inject(r, "gone");
+	order(r, "gone");
 	assert_int_equal(vfc_cfg_read16(&r->c, PCI_VENDOR_ID), 0xffff);
 	assert_int_equal(rig_get(r, REG_MAGIC), UINT32_MAX);
 	rig_put(&b.q, copy());
 	rig_submit(&b.q);
 	stands_still(&b.q);
-	inject(r, "clear");
+	order(r, "clear");
 	/* A fresh one. */
 	assert_int_equal(vfc_cfg_read16(&r->c, PCI_VENDOR_ID), 0x1234);
 	assert_int_equal(vfc_cfg_read16(&r->c, PCI_COMMAND), 0);
@@ -443,11 +444,11 @@ static void failing_resets(void **state)
 	struct rig *r = *state;
 	uint32_t generation = rig_get(r, REG_GENERATION);
 
-	inject(r, "reset-ignored 1");
+	order(r, "reset-ignored 1");
 	rig_set(r, REG_CONTROL, REG_CONTROL_RESET);
 	rig_ready(r);
 	assert_int_equal(rig_get(r, REG_GENERATION), generation);
-	inject(r, "reset-stuck 1");
+	order(r, "reset-stuck 1");
 	rig_set(r, REG_CONTROL, REG_CONTROL_RESET);
 	pause_ms(RIG_NEVER);
 	assert_int_equal(rig_get(r, REG_STATUS) & REG_STATUS_READY, 0);
@@ -455,14 +456,14 @@ static void failing_resets(void **state)
 	vfc_command(&r->c, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER, 0);
 	rig_ready(r);
 	assert_int_equal(rig_get(r, REG_GENERATION), generation + 1);
-	inject(r, "flr-stuck");
+	order(r, "flr-stuck");
 	vfc_flr(&r->c);
 	vfc_command(&r->c, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER, 0);
 	pause_ms(RIG_NEVER);
 	assert_int_equal(rig_get(r, REG_STATUS) & REG_STATUS_READY, 0);
-	inject(r, "clear");
+	order(r, "clear");
 	rig_ready(r);
-	inject(r, "generation-same 1");
+	order(r, "generation-same 1");
 	generation = rig_get(r, REG_GENERATION);
 	rig_set(r, REG_CONTROL, REG_CONTROL_RESET);
 	rig_ready(r);
@@ -474,11 +475,11 @@ static void whole_card(void **state)
 	struct rig *r = *state;
 	uint32_t beat;
 
-	inject(r, "heartbeat");
+	order(r, "heartbeat");
 	beat = rig_get(r, REG_HEARTBEAT);
 	pause_ms(3 * VTA_HEARTBEAT_MS);
 	assert_int_equal(rig_get(r, REG_HEARTBEAT), beat);
-	inject(r, "fatal");
+	order(r, "fatal");
 	assert_true(rig_get(r, REG_STATUS) & REG_STATUS_FATAL);
 	assert_int_equal(rig_get(r, REG_EVENT), REG_EVENT_FATAL);
 }
@@ -522,12 +523,12 @@ int main(void)
 		TEST(wild_numbers),
 		TEST(wild_record),
 		TEST(interrupts),
-		TEST(storm),
+		TEST(irq_storm),
 		TEST(stuck_event),
 		TEST(refused_dma),
-		TEST(tlb),
+		TEST(tlb_kinds),
 		TEST(ones_and_zeros),
-		TEST(gone),
+		TEST(card_gone),
 		TEST(failing_resets),
 		TEST(whole_card),
 		TEST(bad_requests),

@@ -89,6 +89,10 @@ run_options() {
 		shift 2
 	done
 
+	# Kernels that watch themselves take their time.
+	case $kernel in
+	debug|kcsan)	[ -z "$limit" ] || limit=$((limit * 6)) ;;
+	esac
 	number --cards "$cards"
 	number --cpus "$cpus"
 	[ -z "$limit" ] || number --timeout "$limit"

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The fault matrix: a program for the guest, run by run.sh in a VM.
+
+MATRIX_DIR := build/tests/matrix
+MATRIX_BIN := $(MATRIX_DIR)/matrix
+MATRIX_OBJS := $(patsubst tests/matrix/%.c,$(MATRIX_DIR)/%.o,$(wildcard tests/matrix/*.c))
+
+$(MATRIX_DIR)/%.o: tests/matrix/%.c
+	@mkdir -p $(@D)
+	$(CC) $(LIB_CPPFLAGS) -Itests/selftests $(SELFTEST_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(MATRIX_BIN): $(MATRIX_OBJS) $(SELFTEST_SHARED)
+	$(CC) -pthread -o $@ $^
+
+-include $(MATRIX_OBJS:.o=.d)

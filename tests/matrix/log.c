@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "matrix.h"
+
+#define LEVEL_WARNING	4
+
+static int kmsg = -1;
+
+void log_begin(void)
+{
+	if (kmsg < 0)
+		kmsg = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	lseek(kmsg, 0, SEEK_END);
+}
+
+/* The driver's own messages; what PCI says when a card goes; how they are rationed. */
+static bool expected(const char *text)
+{
+	return !strncmp(text, "vta ", 4) || !strncmp(text, "pci ", 4) ||
+	       !strncmp(text, "pcieport ", 9) || strstr(text, "callbacks suppressed");
+}
+
+/* "LEVEL,SEQUENCE,TIME,FLAGS;TEXT\n" and more lines */
+const char *log_complaint(void)
+{
+	static char record[1024];
+	ssize_t n;
+
+	for (;;) {
+		char *text, *end;
+
+		n = read(kmsg, record, sizeof(record) - 1);
+		if (n <= 0)
+			return NULL;
+		record[n] = '\0';
+		text = strchr(record, ';');
+		if (!text)
+			continue;
+		end = strchr(++text, '\n');
+		if (end)
+			*end = '\0';
+		/* The facility is above the level; 0 is the kernel's. */
+		if (atoi(record) <= LEVEL_WARNING && !expected(text))
+			return text;
+	}
+}

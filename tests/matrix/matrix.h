@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * matrix.h - every kind of fault of the card in every state of the driver
+ *
+ * A cell is one of each. What must hold in all of them:
+ * - every call of every party ends in its time with an errno that fits
+ * - who has nothing to do with it does not notice, unless the card as a whole fails
+ * - the kernel log holds nothing but what the driver means to say
+ * - afterwards the card works again, at the latest when the driver is bound anew
+ * - nothing is left: all counters are back to zero
+ */
+#ifndef VTA_MATRIX_H
+#define VTA_MATRIX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* How far a fault reaches. */
+enum reach {
+	REACH_NOBODY,	/* calls succeed; they may take longer */
+	REACH_QUEUE,	/* that queue halts, or stands still */
+	REACH_CARD,	/* anybody may lose the card */
+};
+
+#define KIND_SPECS	3
+
+struct kind {
+	const char *name;
+	const char *specs[KIND_SPECS];	/* what is injected; %q is the victim's queue */
+	enum reach reach;
+	int work;	/* what a job of the victim's queue comes to; WORK_ANY */
+	unsigned int flags;
+};
+
+#define WORK_ANY	1
+
+#define KIND_STALLS	0x1	/* what others have waits for the end of it */
+#define KIND_UNPLUGS	0x2	/* the kernel has to find the card again */
+
+extern const struct kind kinds[];
+extern const unsigned int nr_kinds;
+
+/* ---- One cell as it goes on ---- */
+
+struct cell {
+	const struct kind *kind;
+	char result[64];	/* what the victim's calls came to */
+	char why[192];		/* what is wrong; empty: nothing */
+};
+
+struct state {
+	const char *name;
+	/* Comes into the state, has the fault injected, and sees it through. */
+	void (*run)(struct cell *cell);
+	bool no_queue;		/* that kinds for one queue could be for */
+	bool loses;		/* others lose the card, whatever the fault */
+};
+
+extern const struct state states[];
+extern const unsigned int nr_states;
+
+/* Injects the cell's fault, for this queue if it is one for a queue. */
+void cell_inject(struct cell *cell, uint32_t queue);
+/* A call came to @ret: wrong unless @allowed. */
+void cell_note(struct cell *cell, const char *call, int ret, bool allowed);
+/* Whether an errno fits what the kind of fault reaches. */
+bool cell_fits(const struct cell *cell, int ret);
+__attribute__((format(printf, 2, 3)))
+void cell_fail(struct cell *cell, const char *format, ...);
+
+/* ---- card.c: the card in sysfs, and the emulator's control socket ---- */
+
+int card_find(void);		/* once, while the driver is bound */
+bool card_bound(void);		/* and its node is the one that others use */
+int card_bind(void);
+int card_unbind(void);
+int card_pci_reset(void);
+/* Makes the kernel forget the function, and look for it. */
+int card_remove(void);
+int card_rescan(void);
+int card_suspend(void);
+/* One request to the emulator: 0, or -EIO with the answer in the log. */
+int emu_request(const char *line);
+/* A name of a counter in sysfs that is not back to where it was, or NULL. */
+const char *card_leftover(void);
+
+/* ---- log.c: what the kernel says meanwhile ---- */
+
+void log_begin(void);
+/* A line that nobody should have said, or NULL. */
+const char *log_complaint(void);
+
+/* ---- innocent.c: a process that has nothing to do with it ---- */
+
+struct innocent;
+
+struct innocent *innocent_start(void);
+uint64_t innocent_rounds(const struct innocent *innocent);
+/* What went wrong, or NULL. It may have lost the card, or been kept waiting. */
+const char *innocent_end(struct innocent *innocent, bool may_lose, bool may_stall);
+
+#endif
