@@ -56,6 +56,9 @@ struct vta_ctx *vta_ctx_open(struct vta_device *vdev, struct file *file)
 		goto err_pool;
 	}
 	ctx->exempt = capable(CAP_SYS_RESOURCE);
+	ret = vta_user_charge_ctx(vdev, ctx->user, ctx->exempt);
+	if (ret)
+		goto err_user;
 	ctx->vdev = vdev;
 	ctx->file = file;
 	ctx->tgid = task_tgid_nr(current);
@@ -70,12 +73,14 @@ struct vta_ctx *vta_ctx_open(struct vta_device *vdev, struct file *file)
 	ret = vta_ctx_attach(ctx);
 	mutex_unlock(&vdev->lock);
 	if (ret)
-		goto err_user;
+		goto err_charge;
 	trace_vta_ctx_open(ctx);
 	return ctx;
 
-err_user:
+err_charge:
 	mutex_destroy(&ctx->lock);
+	vta_user_uncharge_ctx(vdev, ctx->user);
+err_user:
 	vta_user_put(vdev, ctx->user);
 err_pool:
 	gen_pool_destroy(ctx->addr_pool);
@@ -133,6 +138,7 @@ void vta_ctx_close(struct vta_ctx *ctx)
 	xa_destroy(&ctx->bos);
 	gen_pool_destroy(ctx->addr_pool);
 	mutex_destroy(&ctx->lock);
+	vta_user_uncharge_ctx(vdev, ctx->user);
 	vta_user_put(vdev, ctx->user);
 	kfree(ctx);
 }

@@ -2,7 +2,8 @@
 /*
  * vta_user.c - what one user has of a card, over all of the user's open files
  *
- * Card memory and queues are few, so that one user must not have all of them.
+ * Card memory, queues and contexts are few, so that one user must not have all of
+ * them.
  * Host memory is not counted here: memory cgroups and RLIMIT_MEMLOCK do that.
  */
 #include <linux/cred.h>
@@ -25,6 +26,11 @@ static unsigned int vta_max_user_queues = 75;
 module_param_named(max_user_queues, vta_max_user_queues, uint, 0644);
 MODULE_PARM_DESC(max_user_queues,
 		 "Most that one user may have of a card's queues, in percent, but at least one (default 75); CAP_SYS_RESOURCE is exempt");
+
+static unsigned int vta_max_user_contexts = 75;
+module_param_named(max_user_contexts, vta_max_user_contexts, uint, 0644);
+MODULE_PARM_DESC(max_user_contexts,
+		 "Most that one user may have of a card's contexts (open files), in percent, but at least one (default 75); CAP_SYS_RESOURCE is exempt");
 
 static unsigned int vta_max_user_faults = 100;
 module_param_named(max_user_faults, vta_max_user_faults, uint, 0644);
@@ -132,26 +138,49 @@ void vta_user_uncharge_mem(struct vta_device *vdev, struct vta_user *user, u64 s
 	vta_user_put(vdev, user);
 }
 
-int vta_user_charge_queue(struct vta_device *vdev, struct vta_user *user, bool exempt)
+/* One more of those that a card has @total of. */
+static int vta_user_charge_one(struct vta_device *vdev, unsigned int *count,
+			       unsigned int total, unsigned int percent, bool exempt)
 {
-	unsigned int percent = min(READ_ONCE(vta_max_user_queues), 100u);
-	unsigned int limit = exempt ? UINT_MAX : max(vdev->caps.queues * percent / 100, 1u);
+	unsigned int limit = exempt ? UINT_MAX : max(total * min(percent, 100u) / 100, 1u);
 	int ret = -EDQUOT;
 
 	spin_lock(&vdev->users_lock);
-	if (user->queues < limit) {
-		user->queues++;
+	if (*count < limit) {
+		++*count;
 		ret = 0;
 	}
 	spin_unlock(&vdev->users_lock);
 	return ret;
 }
 
-void vta_user_uncharge_queue(struct vta_device *vdev, struct vta_user *user)
+static void vta_user_uncharge_one(struct vta_device *vdev, unsigned int *count)
 {
 	spin_lock(&vdev->users_lock);
-	user->queues--;
+	--*count;
 	spin_unlock(&vdev->users_lock);
+}
+
+int vta_user_charge_queue(struct vta_device *vdev, struct vta_user *user, bool exempt)
+{
+	return vta_user_charge_one(vdev, &user->queues, vdev->caps.queues,
+				   READ_ONCE(vta_max_user_queues), exempt);
+}
+
+void vta_user_uncharge_queue(struct vta_device *vdev, struct vta_user *user)
+{
+	vta_user_uncharge_one(vdev, &user->queues);
+}
+
+int vta_user_charge_ctx(struct vta_device *vdev, struct vta_user *user, bool exempt)
+{
+	return vta_user_charge_one(vdev, &user->ctxs, vdev->caps.contexts,
+				   READ_ONCE(vta_max_user_contexts), exempt);
+}
+
+void vta_user_uncharge_ctx(struct vta_device *vdev, struct vta_user *user)
+{
+	vta_user_uncharge_one(vdev, &user->ctxs);
 }
 
 void vta_user_charge_fault(struct vta_user *user)

@@ -20,6 +20,7 @@ struct vta_device;
  *        as long as the faults are
  * @mem: bytes of card memory
  * @queues: queues of the card
+ * @ctxs: contexts
  * @faults_until: when all faults so far would have happened at the rate allowed,
  *                in ns of CLOCK_MONOTONIC; changed without the lock
  */
@@ -29,6 +30,7 @@ struct vta_user {
 	unsigned int refs;
 	u64 mem;
 	unsigned int queues;
+	unsigned int ctxs;
 	atomic64_t faults_until;
 };
 
@@ -50,5 +52,7 @@ int vta_user_charge_mem(struct vta_device *vdev, struct vta_user *user, u64 size
 void vta_user_uncharge_mem(struct vta_device *vdev, struct vta_user *user, u64 size);
 int vta_user_charge_queue(struct vta_device *vdev, struct vta_user *user, bool exempt);
 void vta_user_uncharge_queue(struct vta_device *vdev, struct vta_user *user);
+int vta_user_charge_ctx(struct vta_device *vdev, struct vta_user *user, bool exempt);
+void vta_user_uncharge_ctx(struct vta_device *vdev, struct vta_user *user);
 
 #endif /* VTA_USER_H */

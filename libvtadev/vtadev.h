@@ -36,8 +36,8 @@
  *	-ENOMEM		no host memory, or RLIMIT_MEMLOCK is spent
  *	-ENOSPC		the card's memory, contexts, queues, or this context's
  *			device addresses are spent
- *	-EDQUOT		this user has as much card memory, or as many queues, as one
- *			user may
+ *	-EDQUOT		this user has as much card memory, or as many queues or open
+ *			cards, as one user may
  *	-EBUSY		the queue has not halted
  *	-EEXIST		a chosen device address overlaps a buffer
  *	-ERANGE		an access beyond the end of a buffer
@@ -153,8 +153,8 @@ struct vtadev;
  * @dev: out: the open card
  *
  * Every call makes a new context. Errors: -EINVAL (@which is none of these),
- * -ENOENT, -EACCES, -ENOSPC (all contexts are in use), -ENOMEM, -ENODEV (the
- * card is in reset or going), -ENOTTY, -EPROTO (its configuration is not
+ * -ENOENT, -EACCES, -ENOSPC (all contexts are in use), -EDQUOT, -ENOMEM, -ENODEV
+ * (the card is in reset or going), -ENOTTY, -EPROTO (its configuration is not
  * valid), and what open(2) may say else.
  */
 int vtadev_open(const char *which, struct vtadev **dev);

@@ -17,8 +17,9 @@
  *   ENOMEM     no host memory, or RLIMIT_MEMLOCK is spent
  *   ENOSPC     the card's memory, contexts, queues or this context's device
  *              addresses are spent
- *   EDQUOT     the caller's user has as much card memory, or as many queues, as
- *              one user may (module parameters max_user_mem, max_user_queues)
+ *   EDQUOT     the caller's user has as much card memory, or as many queues or
+ *              contexts, as one user may (module parameters max_user_mem,
+ *              max_user_queues, max_user_contexts)
  *   EBUSY      the queue has not halted
  *   EEXIST     a fixed device address overlaps a buffer that is there
  *   ETIMEDOUT  the deadline of a wait passed
@@ -193,6 +194,11 @@ struct vta_stamp {
  * Structures grow at the end and their size is part of the request: a caller
  * with a shorter one gets the behaviour of its time, one with a longer one
  * gets E2BIG if what the kernel does not know is not zero.
+ */
+
+/*
+ * open() of /dev/vtaN makes a context. Errors beyond those of any open(): ENOMEM,
+ * ENOSPC (all contexts are in use), EDQUOT, ENODEV (the card is in reset or going).
  */
 
 #define VTA_CONTRACT_MAJOR(v)	((v) >> 16)
