@@ -21,7 +21,7 @@
 
 FIXTURE(limits) {
 	struct usage before;
-	uint64_t mem, queues;	/* of the card, in all */
+	uint64_t mem, queues, contexts;	/* of the card, in all */
 };
 
 FIXTURE_SETUP(limits)
@@ -29,9 +29,11 @@ FIXTURE_SETUP(limits)
 	self->before = card_usage();
 	self->mem = card_attr("mem_size");
 	self->queues = card_attr("queues");
+	self->contexts = card_attr("contexts");
 	ASSERT_EQ(0, chmod(card_node(), 0666));
 	ASSERT_EQ(0, file_write(PARAMETERS "max_user_mem", "75"));
 	ASSERT_EQ(0, file_write(PARAMETERS "max_user_queues", "75"));
+	ASSERT_EQ(0, file_write(PARAMETERS "max_user_contexts", "75"));
 }
 
 FIXTURE_TEARDOWN(limits)
@@ -42,6 +44,7 @@ FIXTURE_TEARDOWN(limits)
 	EXPECT_EQ(0, chmod(card_node(), 0600));
 	EXPECT_EQ(0, file_write(PARAMETERS "max_user_mem", "75"));
 	EXPECT_EQ(0, file_write(PARAMETERS "max_user_queues", "75"));
+	EXPECT_EQ(0, file_write(PARAMETERS "max_user_contexts", "75"));
 }
 
 static int take(int fd, uint64_t size, uint32_t *handle)
@@ -329,6 +332,69 @@ TEST_F(limits, do_not_hold_for_who_is_exempt)
 		ASSERT_EQ(0, take_queue(fd, NULL));
 	EXPECT_EQ(-ENOSPC, take_queue(fd, NULL));
 	close(fd);
+}
+
+/* ---- contexts ---- */
+
+static int is_refused_a_context(void *arg)
+{
+	(void)arg;
+	return HOLDS(card_open() == -EDQUOT) ? 0 : 1;
+}
+
+/* @arg: how many. */
+static int open_all(void *arg)
+{
+	uint64_t n = *(uint64_t *)arg, i;
+	int fds[256];
+
+	if (!HOLDS(!become(NOBODY)))
+		return 1;
+	for (i = 0; i < n; i++) {
+		fds[i] = card_open();
+		if (!HOLDS(fds[i] >= 0))
+			return 1;
+	}
+	/* Neither here nor in another process of the user's. */
+	if (!HOLDS(!is_refused_a_context(NULL)))
+		return 1;
+	if (!HOLDS(!in_child(is_refused_a_context, NULL)))
+		return 1;
+	/* Others have theirs. */
+	if (!HOLDS(card_attr("contexts_used") == n))
+		return 1;
+	/* What is given back can be had again; a copy of a file is no context. */
+	close(fds[0]);
+	fds[0] = card_open();
+	if (!HOLDS(fds[0] >= 0 && dup(fds[0]) >= 0))
+		return 1;
+	return is_refused_a_context(NULL);
+}
+
+TEST_F(limits, of_contexts)
+{
+	uint64_t most = self->contexts * 75 / 100, half = self->contexts / 2, one = 1;
+
+	EXPECT_EQ(0, in_child(open_all, &most));
+	ASSERT_EQ(0, file_write(PARAMETERS "max_user_contexts", "50"));
+	EXPECT_EQ(0, in_child(open_all, &half));
+	ASSERT_EQ(0, file_write(PARAMETERS "max_user_contexts", "0"));
+	EXPECT_EQ(0, in_child(open_all, &one));
+}
+
+TEST_F(limits, of_contexts_do_not_hold_for_who_is_exempt)
+{
+	int fds[256];
+	uint64_t n;
+
+	ASSERT_GE(256, self->contexts);
+	for (n = 0; n < self->contexts; n++) {
+		fds[n] = card_open();
+		ASSERT_LE(0, fds[n]);
+	}
+	EXPECT_EQ(-ENOSPC, card_open());
+	while (n)
+		close(fds[--n]);
 }
 
 struct allowed {
