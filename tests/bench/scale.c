@@ -236,30 +236,25 @@ static double number_in(const char *path, const char *name)
 	return value;
 }
 
-/* What the driver says that it has for the card, and the kernel that it has. */
+/* What the driver says that it has for the card, and what objects the kernel has. */
 struct memory {
-	double host, tables, slab, used;
+	double host, tables, slab;
 };
 
 static struct memory memory_now(void)
 {
-	const char *sys = "/sys/class/vta/vta0/", *meminfo = "/proc/meminfo";
-	char path[64];
 	struct memory now;
 	FILE *refresh;
 
-	/* The kernel's counts of pages are for each processor until they are wanted. */
+	/* The kernel's counts are for each processor until somebody wants to know. */
 	refresh = fopen("/proc/sys/vm/stat_refresh", "r");
 	if (refresh) {
 		fgetc(refresh);
 		fclose(refresh);
 	}
-	snprintf(path, sizeof(path), "%shost_bytes", sys);
-	now.host = number_in(path, "");
-	snprintf(path, sizeof(path), "%spage_table_bytes", sys);
-	now.tables = number_in(path, "");
-	now.slab = 1024 * number_in(meminfo, "SUnreclaim:");
-	now.used = 1024 * (number_in(meminfo, "MemTotal:") - number_in(meminfo, "MemFree:"));
+	now.host = number_in("/sys/class/vta/vta0/host_bytes", "");
+	now.tables = number_in("/sys/class/vta/vta0/page_table_bytes", "");
+	now.slab = 1024 * number_in("/proc/meminfo", "SUnreclaim:");
 	return now;
 }
 
@@ -268,13 +263,11 @@ static void tell_memory(struct bench *bench, const char *name, const struct memo
 	struct json_object *to = json_sub(bench->results, name);
 	struct memory now = memory_now();
 
-	printf("%-12s %12.0f %12.0f %12.0f %12.0f\n", name, (now.host - before->host) / FILES,
-	       (now.tables - before->tables) / FILES, (now.slab - before->slab) / FILES,
-	       (now.used - before->used) / FILES);
+	printf("%-12s %12.0f %12.0f %12.0f\n", name, (now.host - before->host) / FILES,
+	       (now.tables - before->tables) / FILES, (now.slab - before->slab) / FILES);
 	json_num(to, "host_bytes", (now.host - before->host) / FILES);
 	json_num(to, "page_table_bytes", (now.tables - before->tables) / FILES);
 	json_num(to, "slab_bytes", (now.slab - before->slab) / FILES);
-	json_num(to, "used_bytes", (now.used - before->used) / FILES);
 }
 
 static void what_they_cost(struct bench *bench)
@@ -283,11 +276,10 @@ static void what_they_cost(struct bench *bench)
 	struct vtadev *devs[FILES];
 	struct memory before;
 
-	printf("\nBytes of memory, by the driver's own account and by the kernel's (which counts\n"
-	       "what else happens meanwhile, too); a queue has a ring of %u descriptors\n",
+	printf("\nBytes of memory, by the driver's own account and (slab) by the kernel's, which\n"
+	       "counts all that happens meanwhile; a queue has a ring of %u descriptors\n",
 	       VTADEV_RING_ENTRIES_DEFAULT);
-	printf("%-12s %12s %12s %12s %12s\n", "for each", "buffers", "page tables", "slab",
-	       "in all");
+	printf("%-12s %12s %12s %12s\n", "for each", "buffers", "page tables", "slab");
 	/* Once before, so that what stays is there. */
 	must(vtadev_open("0", &devs[0]), "opening the card");
 	must(vtadev_queue_create(devs[0], NULL, &queues[0]), "making a queue");
