@@ -11,6 +11,7 @@
 #include <linux/types.h>
 
 #include "vta.h"
+#include "vta_watch.h"
 #include "vta_wait.h"
 
 struct eventfd_ctx;
@@ -46,9 +47,11 @@ struct vta_vector;
  * @hung: the card does not get on with it, and is not asked any more
  * @watch_seq: for vta_watch.c: @seq at its last look,
  * @watch_halted: @halted then,
- * @watch_moved: jiffies when either last changed,
+ * @watch_engine: what it needed then,
  * @watch_late: @arm_seq was reached then, and no interrupt had come,
- * @watch_behind: the registers were ahead of the record then
+ * @watch_behind: the registers were ahead of the record then,
+ * @watch_busy: it has not moved, though it had something to do, since
+ * @watch_since: jiffies
  */
 struct vta_queue {
 	struct kref ref;
@@ -78,10 +81,12 @@ struct vta_queue {
 	bool hung;
 
 	u64 watch_seq;
-	unsigned long watch_moved;
+	unsigned long watch_since;
+	enum vta_engine watch_engine;
 	bool watch_halted;
 	bool watch_late;
 	bool watch_behind;
+	bool watch_busy;
 };
 
 /* Ioctls. */

@@ -158,7 +158,7 @@ static void vta_reset_begin(struct vta_device *vdev)
 	vta_irq_disable(vdev);
 	/* Who could ask for a reset of the card as it was has been stopped. */
 	WRITE_ONCE(vdev->reset_wanted, false);
-	vdev->watch.still = false;
+	vta_watch_reset(vdev);
 }
 
 /* What contexts had is free. The card is still, or cannot reach memory any more. */

@@ -398,6 +398,9 @@ void vta_wait_restart(struct vta_queue *q, u64 seq)
 	q->halted = false;
 	q->hung = false;
 	q->armed = false;
+	q->watch_seq = seq;	/* this is not the card's getting on */
+	q->watch_halted = false;
+	q->watch_busy = false;
 	vta_fault_none(q);
 	spin_unlock_irq(&q->vector->lock);
 }

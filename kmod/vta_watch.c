@@ -3,15 +3,16 @@
  * vta_watch.c - finding a card that hangs
  *
  * The watchdog looks at the card every VTA_WATCH_MS while somebody waits, and
- * ends by itself when nobody does. As long as any queue moves, that is in memory,
- * and no register is read. When nothing has moved from one look to the next it
- * asks the card: is it there, is it ready, does its heart beat, does it write what
- * its registers say? A card that fails here is lost (vta_reset.c).
+ * ends by itself when nobody does. As long as all that is waited for moves, that
+ * is in memory, and no register is read. When a queue has not moved from one look
+ * to the next it asks the card: is it there, is it ready, does its heart beat,
+ * does it write what its registers say? A card that fails here is lost
+ * (vta_reset.c).
  *
- * A card that says it is well, and yet does not move for longer than any
- * descriptor may take, hangs in an engine. Then queues are aborted, one at a
- * time, until something moves, so that who only queued behind the hang is spared
- * if it can be. If nothing moves after all, the card is lost, too.
+ * Descriptors that need an engine, while no other that needs it moves either for
+ * longer than any of them may take, hang. Then queues are aborted, one at a time,
+ * until another moves, so that who only queued behind the hang is spared if it
+ * can be. If that was of no use, the card is lost, too.
  *
  * Who waits for what was never submitted, or holds a queue by a WAIT, is no hang.
  */
@@ -63,10 +64,44 @@ static void vta_watch_queue(struct vta_queue *q)
 	vta_wait_look_again(q);
 }
 
-/* Whether anything has moved since the last call, and whether anybody waits. */
-static bool vta_watch_moves(struct vta_device *vdev, bool *waited)
+static enum vta_engine vta_watch_engine(const struct vta_queue *q)
 {
-	bool moved = false;
+	switch (vta_queue_next_op(q)) {
+	case VTA_OP_RUN:
+		return VTA_ENGINE_COMPUTE;
+	case VTA_OP_COPY:
+	case VTA_OP_FILL:
+		return VTA_ENGINE_COPY;
+	default:
+		return VTA_ENGINE_NONE;
+	}
+}
+
+/*
+ * A queue that moves has finished, at least, what was next when it was last
+ * looked at. Whether somebody waits for one that has not moved.
+ */
+static bool vta_watch_queue_stands(struct vta_watch *watch, struct vta_queue *q)
+{
+	bool moved = q->seq != q->watch_seq || q->halted != q->watch_halted;
+
+	if (moved) {
+		if (!q->hung) {	/* by itself */
+			watch->moved[q->watch_engine] = jiffies;
+			watch->aborted[q->watch_engine] = false;
+		}
+		q->watch_seq = q->seq;
+		q->watch_halted = q->halted;
+		q->watch_busy = false;
+	}
+	q->watch_engine = vta_watch_engine(q);
+	return !moved && !list_empty(&q->wait_node);
+}
+
+/* Whether any of those that are waited for stands still; and if any is. */
+static bool vta_watch_look(struct vta_device *vdev, bool *waited)
+{
+	bool stands = false;
 	unsigned int i;
 
 	*waited = false;
@@ -78,34 +113,25 @@ static bool vta_watch_moves(struct vta_device *vdev, bool *waited)
 		*waited |= !list_empty(&vector->waiting);
 		list_for_each_entry(q, &vector->queues, vector_node) {
 			vta_watch_queue(q);
-			if (q->seq == q->watch_seq && q->halted == q->watch_halted)
-				continue;
-			q->watch_seq = q->seq;
-			q->watch_halted = q->halted;
-			q->watch_moved = jiffies;
-			moved = true;
+			stands |= vta_watch_queue_stands(&vdev->watch, q);
 		}
 		spin_unlock_irq(&vector->lock);
 	}
-	return moved;
+	return stands;
 }
 
 /* ---- What the card says ---- */
 
-/* Under vta_ctx.lock. */
-static bool vta_watch_queue_is_behind(struct vta_queue *q)
+/* Under vta_ctx.lock. What registers say is in memory by then (hardware.md, 10). */
+static bool vta_watch_queue_is_behind(const struct vta_queue *q)
 {
 	u32 state = vta_read(q->ctx->vdev, REG_QUEUE_STATE(q->id));
 	u64 seq = vta_read64(q->ctx->vdev, REG_QUEUE_SEQ_LO(q->id));
-	bool behind;
 
-	/* What the registers say is in memory by now (docs/hardware.md, section 10). */
-	spin_lock_irq(&q->vector->lock);
-	vta_wait_look_again(q);
-	behind = !q->halted && (seq > q->seq ||
-				FIELD_GET(REG_QUEUE_STATE_STATE, state) != VTA_QUEUE_ACTIVE);
-	spin_unlock_irq(&q->vector->lock);
-	return behind;
+	return !q->halted && (seq > vta_queue_record_seq(q) ||
+			      (FIELD_GET(REG_QUEUE_STATE_STATE, state) == VTA_QUEUE_HALTED &&
+			       le32_to_cpu(READ_ONCE(q->record->status.state)) ==
+			       VTA_QUEUE_ACTIVE));
 }
 
 /* It has gone on, and has not said so in memory: twice, for it may be about to. */
@@ -130,99 +156,116 @@ static bool vta_watch_is_silent(struct vta_device *vdev)
 	return silent;
 }
 
-/* A queue whose descriptor is, or is to be, in an engine. */
-static bool vta_watch_needs_engine(const struct vta_queue *q)
+/* Finds those that have something in hand that is not to be waited for. */
+static void vta_watch_mark_busy(struct vta_device *vdev)
 {
-	u32 state = vta_read(q->ctx->vdev, REG_QUEUE_STATE(q->id));
-
-	return !q->halted && !q->stopped && state & REG_QUEUE_STATE_BUSY &&
-	       vta_queue_next_op(q) != VTA_OP_WAIT;
-}
-
-/*
- * The one of those that has not moved for longest, or NULL; @limit is the longest
- * time that a descriptor of any may take, in ms, or 0 if one has no limit. Under
- * vta_device.lock, by which all of them stay.
- */
-static struct vta_queue *vta_watch_find_stuck(struct vta_device *vdev, u64 *limit)
-{
-	struct vta_queue *q, *stuck = NULL;
-	bool endless = false;
 	struct vta_ctx *ctx;
+	struct vta_queue *q;
 	unsigned long handle;
+	bool busy;
 
-	*limit = 0;
 	list_for_each_entry(ctx, &vdev->ctxs, node) {
 		mutex_lock(&ctx->lock);
 		xa_for_each(&ctx->queues, handle, q) {
-			if (!vta_watch_needs_engine(q))
-				continue;
-			endless |= !q->cycles;
-			*limit = max(*limit, q->cycles / vdev->caps.clock_khz + 1);
-			if (!stuck || time_before(q->watch_moved, stuck->watch_moved))
-				stuck = q;
+			busy = !q->halted && !q->stopped && vta_queue_next_op(q) != VTA_OP_WAIT &&
+			       vta_read(vdev, REG_QUEUE_STATE(q->id)) & REG_QUEUE_STATE_BUSY;
+			if (busy && !q->watch_busy)
+				q->watch_since = jiffies;
+			q->watch_busy = busy;
 		}
 		mutex_unlock(&ctx->lock);
 	}
-	if (endless)
-		*limit = 0;
-	return stuck;
+}
+
+/*
+ * The longest that a descriptor of a busy queue may take in the engine, in jiffies;
+ * 0 if that is for ever.
+ */
+static unsigned long vta_watch_limit(struct vta_device *vdev, enum vta_engine engine)
+{
+	unsigned int hang_ms = READ_ONCE(vta_hang_ms);
+	bool endless = !hang_ms;
+	struct vta_ctx *ctx;
+	struct vta_queue *q;
+	unsigned long handle;
+	u64 cycles = 0;
+
+	list_for_each_entry(ctx, &vdev->ctxs, node) {
+		mutex_lock(&ctx->lock);
+		xa_for_each(&ctx->queues, handle, q) {
+			if (!q->watch_busy || q->watch_engine != engine)
+				continue;
+			endless |= !q->cycles;
+			cycles = max(cycles, q->cycles);
+		}
+		mutex_unlock(&ctx->lock);
+	}
+	return endless ? 0 : msecs_to_jiffies(min_t(u64, cycles / vdev->caps.clock_khz + hang_ms,
+						    INT_MAX));
+}
+
+/*
+ * One that has waited for its engine for longer than it may, and so has everyone
+ * else; the one that has for longest. Under vta_device.lock, by which it stays.
+ */
+static struct vta_queue *vta_watch_find_hung(struct vta_device *vdev, enum vta_engine engine)
+{
+	unsigned long limit = vta_watch_limit(vdev, engine);
+	struct vta_queue *q, *hung = NULL;
+	struct vta_ctx *ctx;
+	unsigned long handle;
+
+	if (!limit || time_before(jiffies, vdev->watch.moved[engine] + limit))
+		return NULL;
+	list_for_each_entry(ctx, &vdev->ctxs, node) {
+		mutex_lock(&ctx->lock);
+		xa_for_each(&ctx->queues, handle, q) {
+			if (!q->watch_busy || q->watch_engine != engine || q->halted ||
+			    time_before(jiffies, q->watch_since + limit))
+				continue;
+			if (!hung || time_before(q->watch_since, hung->watch_since))
+				hung = q;
+		}
+		mutex_unlock(&ctx->lock);
+	}
+	return hung;
 }
 
 /*
  * Aborts queues until another moves. If none does, and this was of no use, the
  * next hang will tell. One that does not stop has the card reset.
  */
-static void vta_watch_abort(struct vta_device *vdev)
+static void vta_watch_abort(struct vta_device *vdev, enum vta_engine engine)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(VTA_WATCH_ABORT_MS);
 	struct vta_watch *watch = &vdev->watch;
 	struct vta_queue *q;
 	bool waited;
-	u64 limit;
 
-	watch->aborted = true;
-	while ((q = vta_watch_find_stuck(vdev, &limit))) {
-		if (time_after(jiffies, end)) {
+	while ((q = vta_watch_find_hung(vdev, engine))) {
+		unsigned long moved = watch->moved[engine];
+
+		if (watch->aborted[engine] || time_after(jiffies, end)) {
 			vta_card_lost(vdev, "hangs");
 			return;
 		}
 		if (vta_queue_give_up(q))
 			return;
-		vta_watch_moves(vdev, &waited);	/* it has, but not by itself */
 		msleep(VTA_WATCH_MOVE_MS);
-		if (vta_watch_moves(vdev, &waited)) {
-			watch->aborted = false;
+		vta_watch_look(vdev, &waited);
+		if (watch->moved[engine] != moved)
 			return;
-		}
+		watch->aborted[engine] = !vta_watch_find_hung(vdev, engine);
 	}
 }
 
-static void vta_watch_engines(struct vta_device *vdev)
-{
-	struct vta_watch *watch = &vdev->watch;
-	unsigned int hang_ms = READ_ONCE(vta_hang_ms);
-	u64 limit;
-
-	if (!vta_watch_find_stuck(vdev, &limit) || !limit || !hang_ms) {
-		watch->since = jiffies;
-		return;
-	}
-	if (time_before(jiffies, watch->since + msecs_to_jiffies(limit + hang_ms)))
-		return;
-	watch->still = false;
-	if (watch->aborted)
-		vta_card_lost(vdev, "hangs");
-	else
-		vta_watch_abort(vdev);
-}
-
-/* Nothing has moved: why? Under vta_device.lock, so not amid a reset. */
+/* Something stands still: why? Under vta_device.lock, so not amid a reset. */
 static void vta_watch_ask(struct vta_device *vdev)
 {
 	struct vta_watch *watch = &vdev->watch;
 	u32 heartbeat = vta_read(vdev, REG_HEARTBEAT);
 	u32 status = vta_read(vdev, REG_STATUS);
+	enum vta_engine engine;
 
 	if (!vta_card_is_there(vdev)) {
 		vta_card_lost(vdev, "does not answer");
@@ -231,16 +274,16 @@ static void vta_watch_ask(struct vta_device *vdev)
 		vta_card_lost(vdev, "was reset by nobody");
 	} else if (status & REG_STATUS_FATAL) {
 		vta_card_lost(vdev, "has given up");
-	} else if (!watch->still) {
-		watch->still = true;
-		watch->since = jiffies;
-	} else if (heartbeat == watch->heartbeat) {
+	} else if (watch->still && heartbeat == watch->heartbeat) {
 		vta_card_lost(vdev, "stands still");
 	} else if (vta_watch_is_silent(vdev)) {
 		vta_card_lost(vdev, "does not write status records");
 	} else {
-		vta_watch_engines(vdev);
+		vta_watch_mark_busy(vdev);
+		for (engine = 0; engine < VTA_ENGINES; engine++)
+			vta_watch_abort(vdev, engine);
 	}
+	watch->still = true;
 	watch->heartbeat = heartbeat;
 }
 
@@ -257,24 +300,19 @@ static void vta_watch_work(struct work_struct *work)
 	struct vta_device *vdev = container_of(work, struct vta_device, watch.work.work);
 	struct vta_watch *watch = &vdev->watch;
 	bool asked = xchg(&watch->asked, false);
-	bool moved, waited;
+	bool stands, waited;
 
-	moved = vta_watch_moves(vdev, &waited);
-	if (moved) {
-		watch->still = false;
-		watch->aborted = false;
-	}
-	if (!waited && !asked) {
-		watch->still = false;
-		return;
-	}
-	if (!moved) {
+	stands = vta_watch_look(vdev, &waited);
+	if (stands) {
 		mutex_lock(&vdev->lock);
 		if (!vdev->gone)
 			vta_watch_ask(vdev);
 		mutex_unlock(&vdev->lock);
+	} else {
+		watch->still = false;
 	}
-	vta_watch_again(vdev);
+	if (waited || asked)
+		vta_watch_again(vdev);
 }
 
 void vta_watch_init(struct vta_device *vdev)
@@ -295,5 +333,10 @@ void vta_watch_stop(struct vta_device *vdev)
 {
 	cancel_delayed_work_sync(&vdev->watch.work);
 	vdev->watch.asked = false;
+}
+
+void vta_watch_reset(struct vta_device *vdev)
+{
 	vdev->watch.still = false;
+	memset(vdev->watch.aborted, 0, sizeof(vdev->watch.aborted));
 }

@@ -10,22 +10,32 @@
 
 struct vta_device;
 
+/* What a descriptor needs. */
+enum vta_engine {
+	VTA_ENGINE_NONE,	/* NOP, SIGNAL, and what is not known */
+	VTA_ENGINE_COMPUTE,
+	VTA_ENGINE_COPY,
+	VTA_ENGINES
+};
+
 /**
  * struct vta_watch - what is known of the card's getting on
  * @work: looks again
  * @asked: somebody has begun to wait since the last look
- * @still: nothing has moved from one look to the next; what follows is known
- * @since: jiffies, since when work for the engines has not moved either
- * @heartbeat: the card's, when last read
- * @aborted: queues have been aborted for it, in vain as far as is known
+ * @still: something stood still at the last look, when there was this
+ * @heartbeat: of the card
+ * @moved: jiffies when something that needed the engine was last seen to move
+ * @aborted: all that needed it has been aborted since
+ *
+ * Changed by the work, and forgotten in a reset.
  */
 struct vta_watch {
 	struct delayed_work work;
 	bool asked;
 	bool still;
-	unsigned long since;
 	u32 heartbeat;
-	bool aborted;
+	unsigned long moved[VTA_ENGINES];
+	bool aborted[VTA_ENGINES];
 };
 
 void vta_watch_init(struct vta_device *vdev);
@@ -33,5 +43,7 @@ void vta_watch_init(struct vta_device *vdev);
 void vta_watch_start(struct vta_device *vdev);
 /* When nobody can wait any more. */
 void vta_watch_stop(struct vta_device *vdev);
+/* What was known of the card is of the past. */
+void vta_watch_reset(struct vta_device *vdev);
 
 #endif /* VTA_WATCH_H */

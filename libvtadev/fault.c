@@ -137,6 +137,10 @@ static const char *reason_text(enum vta_fault_reason reason)
 		return "deadlock: an instruction waits for a dependency token that never comes";
 	case VTA_FAULT_DOORBELL:
 		return "more descriptors were submitted than the ring holds";
+	case VTA_FAULT_CARD:
+		return "what the card says of the queue cannot be: it, its firmware or its slot is broken";
+	case VTA_FAULT_HANG:
+		return "the card hung at it and was told to give it up";
 	default:
 		return NULL;
 	}

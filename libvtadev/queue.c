@@ -169,7 +169,7 @@ static int put(struct vtadev_queue *queue, const struct vta_desc *descs,
 
 	err = status_look(queue, &now);
 	if (!err)
-		err = status_running(&now);
+		err = status_running(queue, &now);
 	if (err)
 		return err;
 	submitted = atomic_load_explicit(&queue->submitted, memory_order_relaxed);

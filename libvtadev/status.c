@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "arch.h"
+#include "dev.h"
 #include "status.h"
 
 /*
@@ -46,7 +47,25 @@ int status_look(struct vtadev_queue *queue, struct status *now)
 	return 0;
 }
 
-int status_running(const struct status *now)
+/*
+ * The card was taken away, or the kernel has stopped the queue, as it does with
+ * one that hangs, or is just about to start it again. The kernel knows.
+ */
+static int status_stopped(struct vtadev_queue *queue)
+{
+	const struct vta_status *status = &queue->status->status;
+	struct vta_queue_fault fault = { .queue = queue->handle };
+
+	if (dev_ioctl(queue->dev, VTA_IOCTL_FAULT, &fault))
+		return -ENODEV;
+	if (fault.reason != VTA_FAULT_NONE)
+		return -EIO;
+	if (le32toh(__atomic_load_n(&status->state, __ATOMIC_ACQUIRE)) == VTA_QUEUE_DISABLED)
+		return -ENODEV;
+	return 0;
+}
+
+int status_running(struct vtadev_queue *queue, const struct status *now)
 {
 	switch (now->state) {
 	case VTA_QUEUE_ACTIVE:
@@ -54,6 +73,6 @@ int status_running(const struct status *now)
 	case VTA_QUEUE_HALTED:
 		return -EIO;
 	default:
-		return -ENODEV;
+		return status_stopped(queue);
 	}
 }

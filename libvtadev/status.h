@@ -21,7 +21,10 @@ struct status {
  */
 int status_look(struct vtadev_queue *queue, struct status *now);
 
-/* 0 if the queue takes descriptors, -EIO if halted, -ENODEV if stopped. */
-int status_running(const struct status *now);
+/*
+ * 0 if the queue takes descriptors, -EIO if it has halted or was stopped because
+ * the card hangs, -ENODEV if the card is not there any more.
+ */
+int status_running(struct vtadev_queue *queue, const struct status *now);
 
 #endif /* VTADEV_STATUS_H */

@@ -21,8 +21,11 @@ int vtadev_completed(struct vtadev_queue *queue, uint64_t *seq)
 	err = status_look(queue, &now);
 	if (err)
 		return err;
-	if (now.state == VTA_QUEUE_DISABLED)
-		return -ENODEV;
+	if (now.state == VTA_QUEUE_DISABLED) {
+		err = status_running(queue, &now);
+		if (err == -ENODEV)
+			return err;
+	}
 	*seq = now.seq;
 	return 0;
 }
@@ -39,7 +42,7 @@ int vtadev_done(struct vtadev_queue *queue, uint64_t seq)
 		return err;
 	if (now.seq >= seq)
 		return 1;
-	return status_running(&now);
+	return status_running(queue, &now);
 }
 
 /* Look for @ns from the start; as vtadev_done(). */

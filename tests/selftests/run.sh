@@ -6,10 +6,10 @@
 #
 #   tests/selftests/run.sh VTA.KO [BOOT...]
 #
-# BOOT is main, variants, iommu, memory or isolation; all of them if none is given.
+# BOOT is main, recovery, variants, iommu, memory or isolation; all of them if none is given.
 # Or dmabuf, the part of memory that needs a kernel with udmabuf to be complete.
 # VM_KERNEL says which kernel, as tools/vm/vm --kernel. TESTS="vta_wait ..." runs
-# only these in the boots main and isolation.
+# only these in the boots main, recovery and isolation.
 set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
@@ -24,7 +24,7 @@ fi
 module=$(realpath "$1")
 shift
 boots=("$@")
-[ $# -gt 0 ] || boots=(main variants iommu memory isolation)
+[ $# -gt 0 ] || boots=(main recovery variants iommu memory isolation)
 
 dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-selftests.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
@@ -63,6 +63,13 @@ boot_main() {
 	boot main --timeout 200 --cards 2 --emu-arg-0 --serial=1 \
 		--emu-arg-1 --serial=2 --emu-arg-1 --queues=4 --emu-arg-1 --contexts=3 \
 		--emu-arg-1 --sensors=318150,12500 -- "${tests[@]}"
+}
+
+# A card that does what it should not, and errors on its way.
+boot_recovery() {
+	local tests=(vta_hang)
+	[ -z "${TESTS-}" ] || read -ra tests <<<"$TESTS"
+	boot recovery --timeout 300 --emu-arg --serial=1 -- "${tests[@]}"
 }
 
 # A card of each kind, named by its serial number.
@@ -132,6 +139,7 @@ boot_isolation() {
 for name in "${boots[@]}"; do
 	case $name in
 	main)		boot_main ;;
+	recovery)	boot_recovery ;;
 	variants)	boot_variants ;;
 	iommu)		boot_iommu ;;
 	memory)		boot_memory ;;

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * vta_emu.h - the emulated card's control socket, as the guest has it
+ */
+#ifndef VTA_EMU_H
+#define VTA_EMU_H
+
+/*
+ * Sends one request, as "inject heartbeat", to the emulator of card 0, which is
+ * the first on the bus. 0, or a negative errno: EPROTO if it says no.
+ */
+int emu_request(const char *request);
+
+/* emu_request("inject KIND"). */
+int emu_inject(const char *kind);
+/* The card is as the contract has it again. */
+int emu_clear(void);
+
+#endif /* VTA_EMU_H */
