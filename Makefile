@@ -52,6 +52,7 @@ include libvtadev/driver/build.mk
 include tools/vta-emu/build.mk
 include tools/vtactl/build.mk
 include examples/digits/build.mk
+include examples/stream/build.mk
 include udev/build.mk
 include examples/deviceapi/build.mk
 include examples/byoc/build.mk
@@ -61,10 +62,11 @@ include tests/ops/build.mk
 include tests/selftests/build.mk
 include tests/matrix/build.mk
 include tests/runtime/build.mk
+include tests/stream/build.mk
 include tests/bench/build.mk
 
 .PHONY: userspace
-userspace: $(LIB_SO) $(LIB_A) $(OPS_A) $(DRIVER_SO) $(DRIVER_A) $(VTACTL_BIN) $(EMU_BIN) $(DIGITS_BIN)
+userspace: $(LIB_SO) $(LIB_A) $(OPS_A) $(DRIVER_SO) $(DRIVER_A) $(VTACTL_BIN) $(EMU_BIN) $(DIGITS_BIN) $(STREAM_BIN)
 
 # The module is built from a copy for each kernel, so that builds for several
 # kernels do not overwrite each other and the sources stay clean.
@@ -130,7 +132,8 @@ check: test-deps
 		"selftests-$(UDMABUF_KERNEL)=VM_KERNEL=$(UDMABUF_KERNEL) tests/selftests/run.sh \
 			$(call vm-module-of,$(UDMABUF_KERNEL)) dmabuf" \
 		"udev=tests/udev/run.sh $(VM_MODULE) $(UDEV_RULES) $(UDEV_GROUP)" \
-		"demo=tests/demo/run.sh $(VM_MODULE)"
+		"demo=tests/demo/run.sh $(VM_MODULE)" \
+		"stream=tests/stream/run.sh $(VM_MODULE)"
 
 # The kernel's tests again, on kernels that watch: any report fails.
 .PHONY: check-debug
@@ -149,7 +152,7 @@ check-debug: test-deps
 
 .PHONY: check-programs
 check-programs: $(EMU_ASAN_BIN) $(UDEV_RULES) $(EMU_TESTS) $(LIB_TESTS) $(OPS_TESTS) \
-		$(DIGITS_TESTS) $(SELFTESTS) $(MATRIX_BIN) $(BENCH_BINS) \
+		$(DIGITS_TESTS) $(STREAM_TESTS) $(SELFTESTS) $(MATRIX_BIN) $(BENCH_BINS) \
 		$(RUNTIME_VM_TESTS) $(DEVICEAPI_TEST) $(BYOC_BIN)
 
 .PHONY: bench

@@ -18,13 +18,13 @@ void engine_wake(struct engine *engine)
 	pthread_cond_signal(&engine->wake);
 }
 
-static void engine_sleep(struct engine *engine)
+static void engine_sleep(struct card *card, struct engine *engine)
 {
 	if (engine->awake) {
 		engine->awake = false;
-		card_release_clock(engine->card);
+		card_release_clock(card);
 	}
-	pthread_cond_wait(&engine->wake, &engine->card->lock);
+	pthread_cond_wait(&engine->wake, &card->lock);
 }
 
 void engine_offer(struct card *card, const struct queue *q)
@@ -256,7 +256,7 @@ void *engine_main(void *arg)
 		if (q)
 			serve(engine, q);
 		else
-			engine_sleep(engine);
+			engine_sleep(card, engine);
 	}
 	pthread_mutex_unlock(&card->lock);
 	return NULL;

@@ -4,7 +4,8 @@
 
 VTACTL_DIR := build/tools/obj/vtactl
 VTACTL_BIN := build/tools/vtactl
-VTACTL_OBJS := $(addprefix $(VTACTL_DIR)/, link.o main.o print.o status.o)
+VTACTL_OBJS := $(addprefix $(VTACTL_DIR)/, link.o main.o merge.o print.o status.o trace.o \
+	tracefs.o)
 VTACTL_LIBS := -lpci -ljson-c $(LIB_LIBS)
 
 $(VTACTL_DIR)/%.o: tools/vtactl/%.c

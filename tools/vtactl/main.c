@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "status.h"
+#include "trace.h"
 #include "vtadev.h"
 
 enum { OK = 0, ERROR = 1, USAGE = 2, NO_CARD = 3 };
@@ -24,6 +25,7 @@ static const char help[] =
 	"usage: vtactl list [--json]           cards that the driver has\n"
 	"       vtactl status [CARD] [--json]  what a card is and how it is used;\n"
 	"                                      without CARD, all of them\n"
+	"       vtactl trace ...               record a run; see vtactl trace --help\n"
 	"       vtactl --help | --version\n"
 	"\n"
 	"CARD is an index (0), a name (vta0), a node (/dev/vta0) or a PCI address\n"
@@ -190,6 +192,9 @@ int main(int argc, char **argv)
 	bool json = false;
 	int option, ret;
 
+	/* It has options of its own, and a command that has others. */
+	if (argc > 1 && !strcmp(argv[1], "trace"))
+		return trace_main(argc - 1, argv + 1);
 	while ((option = getopt_long(argc, argv, "hjV", options, NULL)) != -1) {
 		switch (option) {
 		case 'h':

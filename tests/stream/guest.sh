@@ -1,0 +1,117 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# In the guest, with a card in modelled time: batches are copied while others are
+# computed, and traces tell what happened. Prints TAP.
+# shellcheck disable=SC2317	# functions are called by check
+set -u
+
+n=0
+failed=0
+
+# check NAME COMMAND...: one result
+check() {
+	name=$1
+	shift
+	n=$((n + 1))
+	if "$@"; then
+		echo "ok $n $name"
+	else
+		echo "not ok $n $name"
+		failed=1
+	fi
+}
+
+# quietly COMMAND...: its output only if it failed
+quietly() {
+	"$@" > /tmp/quiet 2>&1 && return
+	sed 's/^/# /' /tmp/quiet
+	return 1
+}
+
+# says WORDS: the last output has a line with them
+says() { grep -q -- "$1" /tmp/out; }
+
+echo "TAP version 13"
+insmod /lib/vta.ko || exit 1
+cd /tmp || exit 1
+
+for layer in dense head add; do
+	stream -l $layer -x 1.1 > /tmp/out 2>&1
+	check "$layer: at most 1.1 times the larger of copy and compute" [ $? -eq 0 ]
+	sed 's/^/# /' /tmp/out
+	check "$layer: exact" says 'exact: 32 of 32 '
+	check "$layer: each batch is copied in while another is computed" \
+		says '^overlapped  31 of 31 '
+done
+
+# Where nothing is ahead there is nothing to overlap with.
+stream -l head -n 1 > /tmp/out 2>&1
+check "one batch takes the sum" says '^overlapped  0 of 0 '
+stream -l head -s 2 -a 2 > /tmp/out 2>&1
+check "two slots are enough to be exact" says 'exact: 32 of 32 '
+for wrong in "-l none" "-n 0" "-s 1" "-s 4 -a 3" "-x 0.5" "more"; do
+	# shellcheck disable=SC2086
+	stream $wrong > /tmp/out 2>&1
+	check "stream $wrong: says how it is used" [ $? -eq 2 ]
+done
+
+# In, run, out: 3 descriptors and 3 SIGNALs a batch; 2 WAITs, and 2 more from the
+# fourth on.
+VTADEV_TRACE=/tmp/one.json stream -n 20 > /tmp/out 2>&1
+check "traced, it works as before" says 'exact: 20 of 20 '
+check "the library's trace" quietly check_trace /tmp/one.json -q 3 -n $((20 * 8 + 17 * 2))
+
+vtactl trace -o two.json -- sh -c 'stream -n 20 & stream -l add -n 20; wait' \
+	> /tmp/out 2> /tmp/err
+check "vtactl trace runs a command" [ $? -eq 0 ]
+check "and has nothing to complain about" [ ! -s /tmp/err ]
+check "the trace of two processes and the driver" quietly check_trace two.json -q 6 \
+	-n $((2 * (20 * 8 + 17 * 2))) -e ctx_open=2 -e ctx_close=2 -e queue_create=6 \
+	-e queue_destroy=6 -e buf_alloc=+ -e queue_fault=0
+check "nothing was lost" grep -q '"driver_events_lost":0,' two.json
+check "all on one clock" grep -q '"clock":"card time"' two.json
+
+vtactl trace -o three.json -- sh -c 'exit 7' 2> /tmp/err
+check "vtactl trace ends as the command does" [ $? -eq 7 ]
+vtactl trace -o /no/such/file -- touch /tmp/run > /tmp/out 2> /tmp/err
+check "a file that cannot be written is an error" [ $? -eq 1 ]
+check "said in one line" [ "$(wc -l < /tmp/err)" -eq 1 ]
+check "and nothing is run" [ ! -e /tmp/run ]
+VTADEV_TRACE=/no/such/file stream -n 4 > /tmp/out 2> /tmp/err
+check "for the library it is a warning" says 'exact: 4 of 4 '
+check "said in one line, too" [ "$(wc -l < /tmp/err)" -eq 1 ]
+
+# recording PID: it has begun
+recording() {
+	tries=0
+	while [ "$(cat "/sys/kernel/tracing/instances/vtactl-$1/events/vta/enable" \
+			2> /dev/null)" != 1 ]; do
+		tries=$((tries + 1))
+		[ $tries -lt 100 ] || return 1
+		sleep 0.1
+	done
+}
+
+vtactl trace -o four.json > /tmp/traced 2>&1 &
+traced=$!
+recording $traced
+stream -n 2 > /tmp/out 2>&1
+kill -TERM $traced
+wait $traced
+check "until it is ended, whatever runs" [ $? -eq 0 ]
+check "queues of all programs" [ "$(grep -o '"name":"queue_create"' four.json | wc -l)" -eq 3 ]
+
+vtactl trace -o five.json -- sh -c 'trap "exit 9" TERM; while :; do sleep 0.1; done' &
+traced=$!
+recording $traced
+sleep 0.5
+kill -TERM $traced
+wait $traced
+check "who ends it ends the command" [ $? -eq 9 ]
+vtactl trace -d 1 -o six.json
+check "for a second" [ $? -eq 0 ]
+check "no instance is left" [ -z "$(ls /sys/kernel/tracing/instances)" ]
+check "the module can go" rmmod vta
+echo "1..$n"
+exit $failed

@@ -1,0 +1,16 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Overlap and traces, in the VM, on the sanitized emulator in modelled time: what
+# the stamps say does not depend on how fast this machine is.
+#
+#   tests/stream/run.sh VTA.KO
+set -eu
+cd "$(dirname "$0")/../.."
+exec tools/vm/vm run --kernel "${VM_KERNEL:-host}" --emu build/asan/vta-emu --timeout 240 \
+	--emu-arg --time=model:100 --emu-arg --clock-khz=10000 \
+	--file "$1":/lib/vta.ko \
+	--file build/examples/stream/stream:/bin/stream \
+	--file build/tools/vtactl:/bin/vtactl \
+	--file build/tests/stream/check_trace:/bin/check_trace \
+	-- tests/stream/guest.sh

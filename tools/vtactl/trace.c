@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * trace.c - record what the driver does, and the descriptors of a command
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <glob.h>
+#include <json-c/json.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "merge.h"
+#include "trace.h"
+#include "tracefs.h"
+
+enum { OK = 0, ERROR = 1, USAGE = 2 };
+
+#define OUTPUT_DEFAULT	"vta-trace.json"
+#define SECONDS_MAX	86400
+
+struct request {
+	const char *output;
+	unsigned int seconds;	/* 0: until interrupted, or the command ends */
+	char **command;		/* NULL: none */
+};
+
+static const char help[] =
+	"usage: vtactl trace [-o FILE] [-d SECONDS]          until interrupted, or so long\n"
+	"       vtactl trace [-o FILE] -- COMMAND [ARG]...   until the command ends\n"
+	"\n"
+	"Records what the driver does for all programs (contexts, buffers, queues, waits,\n"
+	"faults, resets; needs root), and when each descriptor of COMMAND ran, if it uses\n"
+	"libvtadev. FILE (" OUTPUT_DEFAULT ") is for https://ui.perfetto.dev or\n"
+	"chrome://tracing; docs/tracing.md tells what is in it.\n"
+	"\n"
+	"Exit status: that of COMMAND; without one 0 done, 1 an error, 2 wrong usage.\n";
+
+static int usage(const char *why, const char *word)
+{
+	fprintf(stderr, "vtactl: trace: %s%s; try vtactl trace --help\n", why, word);
+	return USAGE;
+}
+
+static int fail(const char *subject, int err)
+{
+	fprintf(stderr, "vtactl: trace: %s: %s\n", subject, strerror(err));
+	return ERROR;
+}
+
+/* -1 to go on, otherwise the exit status. */
+static int parse(int argc, char **argv, struct request *r)
+{
+	static const struct option options[] = {
+		{ "output", required_argument, NULL, 'o' },
+		{ "duration", required_argument, NULL, 'd' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	unsigned long seconds;
+	int option;
+	char *end;
+
+	/* "+": what follows the command is the command's. */
+	while ((option = getopt_long(argc, argv, "+o:d:h", options, NULL)) != -1) {
+		switch (option) {
+		case 'o':
+			r->output = optarg;
+			break;
+		case 'd':
+			seconds = strtoul(optarg, &end, 10);
+			if (*optarg < '0' || *optarg > '9' || *end || !seconds ||
+			    seconds > SECONDS_MAX)
+				return usage("a number of seconds from 1 to 86400, not ", optarg);
+			r->seconds = (unsigned int)seconds;
+			break;
+		case 'h':
+			fputs(help, stdout);
+			return OK;
+		default:
+			return USAGE;	/* getopt has said why */
+		}
+	}
+	if (optind < argc)
+		r->command = &argv[optind];
+	if (r->command && r->seconds)
+		return usage("-d is for recording without a command", "");
+	return -1;
+}
+
+/* ---- Recording ---- */
+
+/* What ends a recording; blocked as long as there is something to clean up. */
+static sigset_t ending;
+
+static void block_signals(void)
+{
+	sigemptyset(&ending);
+	sigaddset(&ending, SIGINT);
+	sigaddset(&ending, SIGTERM);
+	sigaddset(&ending, SIGHUP);
+	sigprocmask(SIG_BLOCK, &ending, NULL);
+}
+
+/* Sleeps until the time is over or somebody ends it. */
+static void record(unsigned int seconds)
+{
+	struct timespec time = { .tv_sec = seconds };
+
+	while (sigtimedwait(&ending, NULL, seconds ? &time : NULL) < 0 && errno == EINTR)
+		;
+}
+
+/* Who ends the recording ends the command, unless the terminal has told it. */
+static int wait_for(pid_t pid, int *status)
+{
+	sigset_t set = ending;
+
+	sigaddset(&set, SIGCHLD);
+	for (;;) {
+		pid_t done = waitpid(pid, status, WNOHANG);
+		int sig;
+
+		if (done)
+			return done < 0 ? -errno : 0;
+		sig = sigwaitinfo(&set, NULL);
+		if (sig == SIGTERM || sig == SIGHUP)
+			kill(pid, sig);
+	}
+}
+
+/* Its exit status; what it records goes to files in @dir. */
+static int run(char **command, const char *dir)
+{
+	sigset_t child, before;
+	char pattern[128];
+	int status, err;
+	pid_t pid;
+
+	snprintf(pattern, sizeof(pattern), "%s/%%p.json", dir);
+	fflush(NULL);
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &child, &before);
+	sigdelset(&before, SIGINT);
+	sigdelset(&before, SIGTERM);
+	sigdelset(&before, SIGHUP);
+	pid = fork();
+	if (pid < 0)
+		return fail("fork", errno);
+	if (!pid) {
+		sigprocmask(SIG_SETMASK, &before, NULL);
+		setenv("VTADEV_TRACE", pattern, 1);
+		execvp(command[0], command);
+		fprintf(stderr, "vtactl: trace: %s: %s\n", command[0], strerror(errno));
+		_exit(errno == ENOENT ? 127 : 126);
+	}
+	err = wait_for(pid, &status);
+	if (err)
+		return fail("waiting for the command", -err);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static void remove_dir(const char *dir)
+{
+	char pattern[128];
+	glob_t files;
+
+	snprintf(pattern, sizeof(pattern), "%s/*", dir);
+	if (!glob(pattern, 0, NULL, &files)) {
+		for (size_t i = 0; i < files.gl_pathc; i++)
+			unlink(files.gl_pathv[i]);
+		globfree(&files);
+	}
+	rmdir(dir);
+}
+
+static int write_trace(FILE *file, const char *name, struct json_object *trace)
+{
+	fputs(json_object_to_json_string_ext(trace, JSON_C_TO_STRING_NOSLASHESCAPE), file);
+	fputc('\n', file);
+	if (fflush(file) || ferror(file))
+		return fail(name, errno);
+	return OK;
+}
+
+static int trace_to(FILE *file, const struct request *r)
+{
+	char dir[] = "/tmp/vtactl-trace-XXXXXX";
+	struct json_object *events, *trace;
+	uint64_t lost = 0;
+	const char *what;
+	int err, ret = OK, written;
+
+	if (!mkdtemp(dir))
+		return fail(dir, errno);
+	block_signals();
+	err = tracefs_start(&what);
+	if (err) {
+		fprintf(stderr, "vtactl: trace: %s: %s%s\n", what, strerror(-err),
+			r->command ? "; only the command's descriptors are recorded" : "");
+		ret = r->command ? OK : ERROR;
+	}
+	if (r->command)
+		ret = run(r->command, dir);
+	else if (!err)
+		record(r->seconds);
+	events = json_object_new_array();
+	tracefs_stop(events, &lost);
+	trace = merge(events, lost, dir);
+	remove_dir(dir);
+	written = write_trace(file, r->output, trace);
+	json_object_put(trace);
+	return ret ? ret : written;
+}
+
+int trace_main(int argc, char **argv)
+{
+	struct request r = { .output = OUTPUT_DEFAULT };
+	int ret = parse(argc, argv, &r);
+	FILE *file;
+
+	if (ret >= 0)
+		return ret;
+	/* Before anything is run that would be in vain. */
+	file = fopen(r.output, "we");
+	if (!file)
+		return fail(r.output, errno);
+	ret = trace_to(file, &r);
+	if (fclose(file) && !ret)
+		ret = fail(r.output, errno);
+	return ret;
+}
