@@ -29,7 +29,8 @@ DEBUG_KBUILD := GCOV_PROFILE=y KCOV_INSTRUMENT=y
 
 # What the commands need on a Debian machine, by package name.
 BUILD_PACKAGES := gcc libc6-dev pkg-config libjson-c-dev libudev-dev libpci-dev
-TEST_PACKAGES := libcmocka-dev libdlpack-dev umockdev python3 sparse cppcheck clang-tidy shellcheck perl gnuplot-nox reuse
+TEST_PACKAGES := libcmocka-dev libdlpack-dev umockdev python3 sparse cppcheck clang-tidy shellcheck perl gnuplot-nox reuse \
+	$(MAN_PACKAGES) mandoc
 
 # The commands that end in a result say what they build in one line; V=1 in all.
 QUIETLY = $(MAKE) --no-print-directory $(if $(V),,-s)
@@ -53,6 +54,7 @@ include tools/vta-emu/build.mk
 include tools/vtactl/build.mk
 include examples/digits/build.mk
 include examples/stream/build.mk
+include docs/man/build.mk
 include udev/build.mk
 include examples/deviceapi/build.mk
 include examples/byoc/build.mk
@@ -151,7 +153,7 @@ check-debug: test-deps
 			$(call vm-module-of,kcsan) $(b)")
 
 .PHONY: check-programs
-check-programs: $(EMU_ASAN_BIN) $(UDEV_RULES) $(EMU_TESTS) $(LIB_TESTS) $(OPS_TESTS) \
+check-programs: man $(EMU_ASAN_BIN) $(UDEV_RULES) $(EMU_TESTS) $(LIB_TESTS) $(OPS_TESTS) \
 		$(DIGITS_TESTS) $(STREAM_TESTS) $(SELFTESTS) $(MATRIX_BIN) $(BENCH_BINS) \
 		$(RUNTIME_VM_TESTS) $(DEVICEAPI_TEST) $(BYOC_BIN)
 
@@ -162,7 +164,7 @@ bench: build-deps
 	@tests/bench/run.sh $(PARTS) $(VM_MODULE) $(BENCH_MODULE)
 
 .PHONY: install
-install: userspace install-lib install-driver install-udev
+install: userspace install-lib install-driver install-udev install-man
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/vtadev/vm
 	install -m 755 $(VTACTL_BIN) $(EMU_BIN) $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(VM_PROGRAMS) $(DESTDIR)$(PREFIX)/share/vtadev/vm
