@@ -7,7 +7,8 @@ LIB_TEST_DIR := build/tests/lib
 LIB_TEST_BINS := $(addprefix $(LIB_TEST_DIR)/, \
 	test_buf test_copy test_fence test_full test_open test_share test_spin test_submit \
 	test_text test_trace test_transfer test_wait)
-LIB_TESTS := $(LIB_TEST_BINS) $(LIB_TEST_DIR)/test_pipeline $(LIB_TEST_DIR)/test_vtactl
+LIB_TESTS := $(LIB_TEST_BINS) $(LIB_TEST_DIR)/test_pipeline $(LIB_TEST_DIR)/test_tracefs \
+	$(LIB_TEST_DIR)/test_vtactl
 
 LIB_TEST_LIB_OBJS := $(LIB_SRCS:libvtadev/%.c=$(LIB_TEST_DIR)/obj/lib/%.o)
 LIB_TEST_OBJS := $(LIB_TEST_LIB_OBJS) $(LIB_TEST_DIR)/obj/fake.o
@@ -45,9 +46,15 @@ $(LIB_TEST_DIR)/obj/vtactl/%.o: tools/vtactl/%.c
 $(LIB_TEST_VTACTL): $(LIB_TEST_VTACTL_OBJS) $(LIB_TEST_LIB_OBJS)
 	$(CC) -fsanitize=address,undefined -static-libasan -static-libubsan -o $@ $^ $(VTACTL_LIBS)
 
+# Of vtactl, what makes a trace of texts.
+$(LIB_TEST_DIR)/obj/test_tracefs.o: LIB_TEST_CFLAGS += -Itools/vtactl
+$(LIB_TEST_DIR)/test_tracefs: $(addprefix $(LIB_TEST_DIR)/obj/, \
+		test_tracefs.o vtactl/merge.o vtactl/tracefs.o)
+	$(CC) -fsanitize=address,undefined -o $@ $^ -lcmocka -ljson-c -lm
+
 $(LIB_TEST_DIR)/test_vtactl: tests/lib/test_vtactl.sh $(LIB_TEST_VTACTL)
 	@mkdir -p $(@D)
 	install -m 755 $< $@
 
--include $(LIB_TEST_OBJS:.o=.d) $(LIB_TEST_PIPELINE_OBJS:.o=.d) $(LIB_TEST_VTACTL_OBJS:.o=.d) \
+-include $(LIB_TEST_OBJS:.o=.d) $(LIB_TEST_PIPELINE_OBJS:.o=.d) $(LIB_TEST_VTACTL_OBJS:.o=.d) $(LIB_TEST_DIR)/obj/test_tracefs.d \
 	$(LIB_TEST_BINS:$(LIB_TEST_DIR)/%=$(LIB_TEST_DIR)/obj/%.d)

@@ -221,6 +221,46 @@ with one sh -c "$tmp/vtactl list > /dev/full"
 [ $status -eq 1 ]
 result $? "list: output that cannot be written exits 1"
 
+# vtactl trace: without tracefs, and with commands that use no card.
+for args in "-d 0" "-d x" "-d 86401" "-d 5 -- true" "--frob" "-o"; do
+	# shellcheck disable=SC2086
+	with none "$tmp/vtactl" trace $args
+	[ $status -eq 2 ] && [ -s "$tmp/err" ] && [ ! -s "$tmp/out" ]
+	result $? "trace: wrong usage exits 2: '$args'"
+done
+
+with none "$tmp/vtactl" trace -o "$tmp/trace" -- sh -c "exit 5"
+[ $status -eq 5 ] && python3 -c 'import json, sys
+t = json.load(open(sys.argv[1]))
+sys.exit(t["traceEvents"] != [] or t["otherData"]["programs"] != [])' "$tmp/trace"
+result $? "trace: of a command that does nothing is empty; ends as it does"
+
+# What follows the command is the command's.
+with none "$tmp/vtactl" trace -o "$tmp/trace" sh -c 'echo "$@"' sh -o -d --help
+[ $status -eq 0 ] && says '-o -d --help' out
+result $? "trace: passes options on"
+
+# shellcheck disable=SC2016
+with none "$tmp/vtactl" trace -o "$tmp/trace" -- sh -c 'kill -KILL $$'
+[ $status -eq 137 ]
+result $? "trace: a command that is killed"
+
+with none "$tmp/vtactl" trace -o "$tmp/trace" -- "$tmp/no-such-program"
+[ $status -eq 127 ] && says 'no-such-program' err
+result $? "trace: a command that is not there"
+
+with none "$tmp/vtactl" trace -o "$tmp/no/such" -- touch "$tmp/touched"
+[ $status -eq 1 ] && says "$tmp/no/such" err && [ ! -e "$tmp/touched" ]
+result $? "trace: a file that cannot be made exits 1, and nothing is run"
+
+with none "$tmp/vtactl" trace -o /dev/full -- true
+[ $status -eq 1 ] && says '/dev/full' err
+result $? "trace: a file that cannot be written exits 1"
+
+with none "$tmp/vtactl" trace --help
+[ $status -eq 0 ] && says 'usage: vtactl trace' out
+result $? "trace --help"
+
 with one "$tmp/vtactl" --help
 [ $status -eq 0 ] && says 'usage: vtactl list' out && says 'Exit status' out
 result $? "--help"

@@ -60,7 +60,7 @@ struct job {
 	struct vtadev_batch batch;
 };
 
-static void make_job(FIXTURE_DATA(pipeline) *self, struct job *job, unsigned int n,
+static void make_job(struct _test_data_pipeline *self, struct job *job, unsigned int n,
 		     unsigned int slot)
 {
 	uint32_t card = vtadev_buf_addr(self->slots) + slot * 2 * SIZE;
@@ -78,7 +78,7 @@ static void make_job(FIXTURE_DATA(pipeline) *self, struct job *job, unsigned int
 }
 
 /* All batches; in batch @bad, if there is one, the @stage is wrong. */
-static int stream(FIXTURE_DATA(pipeline) *self, struct vtadev_pipeline *pipe, unsigned int bad,
+static int stream(struct _test_data_pipeline *self, struct vtadev_pipeline *pipe, unsigned int bad,
 		  unsigned int stage)
 {
 	struct job job;
@@ -97,7 +97,7 @@ static int stream(FIXTURE_DATA(pipeline) *self, struct vtadev_pipeline *pipe, un
 	return err ? err : vtadev_pipeline_drain(pipe, 20 * SECOND);
 }
 
-static void check_order(struct __test_metadata *_metadata, FIXTURE_DATA(pipeline) *self)
+static void check_order(struct __test_metadata *_metadata, struct _test_data_pipeline *self)
 {
 	unsigned int n;
 

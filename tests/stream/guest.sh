@@ -62,11 +62,11 @@ VTADEV_TRACE=/tmp/one.json stream -n 20 > /tmp/out 2>&1
 check "traced, it works as before" says 'exact: 20 of 20 '
 check "the library's trace" quietly check_trace /tmp/one.json -q 3 -n $((20 * 8 + 17 * 2))
 
-vtactl trace -o two.json -- sh -c 'stream -n 20 & stream -l add -n 20; wait' \
+vtactl trace -o two.json -- sh -c 'stream -n 20 & stream -d 1 -l add -n 20; wait' \
 	> /tmp/out 2> /tmp/err
 check "vtactl trace runs a command" [ $? -eq 0 ]
 check "and has nothing to complain about" [ ! -s /tmp/err ]
-check "the trace of two processes and the driver" quietly check_trace two.json -q 6 \
+check "the trace of two processes on two cards and the driver" quietly check_trace two.json -q 6 \
 	-n $((2 * (20 * 8 + 17 * 2))) -e ctx_open=2 -e ctx_close=2 -e queue_create=6 \
 	-e queue_destroy=6 -e buf_alloc=+ -e queue_fault=0
 check "nothing was lost" grep -q '"driver_events_lost":0,' two.json

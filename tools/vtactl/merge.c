@@ -167,7 +167,8 @@ static json *load(const char *file, uint64_t *bad)
 	json *object = json_object_from_file(file);
 
 	if (!object) {
-		fprintf(stderr, "vtactl: trace: %s\n", json_util_get_last_err());
+		fprintf(stderr, "vtactl: trace: what a program has recorded cannot be read; "
+			"was it killed?\n");
 		++*bad;
 	}
 	return object;
