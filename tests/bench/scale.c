@@ -44,10 +44,12 @@ struct shared {
 struct setup {
 	struct bench *bench;
 	unsigned int card;
+	unsigned int contexts;			/* of the card */
 	struct shared *shared;
 	double uops_per_ns;
 	struct samples rates[COUNTS];		/* jobs in a second of the card's */
 	struct samples spreads[COUNTS];		/* most / least of one process */
+	struct samples busy[COUNTS];		/* share of time in which the card computed */
 	struct counts counts[COUNTS];		/* for each job */
 };
 
@@ -118,7 +120,7 @@ static void one_run(struct setup *s, unsigned int index)
 {
 	unsigned int n = processes[index], all = 0, most = 0, least = JOBS_MAX;
 	unsigned int jobs = JOBS_MAX / n < JOBS_MIN ? JOBS_MIN : JOBS_MAX / n;
-	uint64_t from = 0, to = UINT64_MAX;
+	uint64_t from = 0, to = UINT64_MAX, busy = 0;
 	pid_t pids[PROCESSES_MAX];
 	struct counts before, after;
 
@@ -151,73 +153,98 @@ static void one_run(struct setup *s, unsigned int index)
 	for (unsigned int i = 0; i < n; i++) {
 		unsigned int done = 0;
 
-		for (unsigned int j = 0; j < jobs; j++)
-			done += s->shared->stamps[i][j].end > from &&
-				s->shared->stamps[i][j].end <= to;
+		for (unsigned int j = 0; j < jobs; j++) {
+			uint64_t start = s->shared->stamps[i][j].start;
+			uint64_t end = s->shared->stamps[i][j].end;
+
+			if (start < from || end > to)
+				continue;
+			done++;
+			busy += end - start;
+		}
 		all += done;
 		most = done > most ? done : most;
 		least = done < least ? done : least;
 	}
+	sample(&s->busy[index], (double)busy / (double)(to - from));
 	sample(&s->rates[index], all * 1e9 / (double)(to - from));
 	sample(&s->spreads[index], (double)most / (least ? least : 1));
+}
+
+static void measure(struct setup *s, unsigned int sizes)
+{
+	struct bench *bench = s->bench;
+
+	s->shared = must_ptr(mmap(NULL, sizeof(*s->shared), PROT_READ | PROT_WRITE,
+				  MAP_SHARED | MAP_ANONYMOUS, -1, 0), "shared memory");
+	bench_open_card(bench, s->card);
+	s->contexts = vtadev_info(bench->dev)->contexts;
+	s->uops_per_ns = s->card == BENCH_MODELLED ?
+			 vtadev_info(bench->dev)->clock_khz / 1e6 :
+			 job_uops_per_ns(bench->dev, bench->queue);
+	/* All contexts are for the processes. */
+	bench_close(bench);
+
+	for (unsigned int r = 0; r < bench_times(bench, ROUNDS); r++)
+		for (unsigned int i = 0; i < sizes; i++)
+			if (processes[i] <= s->contexts)
+				one_run(s, i);
+	munmap(s->shared, sizeof(*s->shared));
+}
+
+static void aim_at(struct bench *bench, unsigned int n, double ratio, double spread)
+{
+	char what[80];
+
+	fprintf(bench->dat, "%u %g %g\n", n, ratio, spread);
+	snprintf(what, sizeof(what), "sum of %u processes / one alone", n);
+	bench_target(bench, what, ratio, AT_LEAST, 0.98);
+	snprintf(what, sizeof(what), "most / least of %u processes", n);
+	bench_target(bench, what, spread, AT_MOST, 1.1);
+}
+
+static struct json_object *tell(struct setup *s, unsigned int index)
+{
+	double alone = times_in(&s->rates[0]).median, rate = times_in(&s->rates[index]).median;
+	double spread = times_in(&s->spreads[index]).median;
+	double busy = times_in(&s->busy[index]).median;
+	const struct counts *counts = &s->counts[index];
+	struct json_object *to = json_object_new_object();
+
+	printf("%4u %10.1f/s %8.4f %8.4f %8.4f %8.3f %8.3f\n", processes[index], rate, rate / alone,
+	       spread, busy, counts->doorbells, counts->interrupts);
+	json_num(to, "processes", processes[index]);
+	json_num(to, "jobs_per_s", rate);
+	json_num(to, "ratio", rate / alone);
+	json_num(to, "most_by_least", spread);
+	json_num(to, "busy", busy);
+	json_object_object_add(to, "each_job", json_counts(counts));
+	if (s->card == BENCH_MODELLED)
+		aim_at(s->bench, processes[index], rate / alone, spread);
+	return to;
 }
 
 static void one_card(struct bench *bench, unsigned int card, const char *name)
 {
 	struct json_object *list = json_object_new_array();
-	unsigned int contexts, sizes = bench->quick ? 2 : COUNTS;
+	unsigned int sizes = bench->quick ? 2 : COUNTS;
 	static struct setup s;
-	double alone = 0;
-	char what[80];
 
 	memset(&s, 0, sizeof(s));
 	s.bench = bench;
 	s.card = card;
-	s.shared = must_ptr(mmap(NULL, sizeof(*s.shared), PROT_READ | PROT_WRITE,
-				 MAP_SHARED | MAP_ANONYMOUS, -1, 0), "shared memory");
-	bench_open_card(bench, card);
-	contexts = vtadev_info(bench->dev)->contexts;
-	s.uops_per_ns = card == BENCH_MODELLED ? vtadev_info(bench->dev)->clock_khz / 1e6 :
-						 job_uops_per_ns(bench->dev, bench->queue);
-	/* All contexts are for the processes. */
-	bench_close(bench);
+	measure(&s, sizes);
 
 	printf("\nProcesses on one card, in %s time: jobs of %.0f us, their rate over that of one\n"
-	       "process alone, most / least of one process, doorbells and interrupts for a job\n",
-	       name, JOB_NS / 1e3);
-	for (unsigned int r = 0; r < bench_times(bench, ROUNDS); r++)
-		for (unsigned int i = 0; i < sizes; i++)
-			if (processes[i] <= contexts)
-				one_run(&s, i);
+	       "process alone, most / least of one process, share of time in which the card\n"
+	       "computes, doorbells and interrupts for a job\n", name, JOB_NS / 1e3);
 	for (unsigned int i = 0; i < sizes; i++) {
-		struct json_object *entry = json_object_new_object();
-		double rate, spread;
-
-		if (processes[i] > contexts) {
-			printf("%4u SKIP: the card has %u contexts\n", processes[i], contexts);
-			continue;
-		}
-		rate = times_in(&s.rates[i]).median;
-		spread = times_in(&s.spreads[i]).median;
-		alone = i ? alone : rate;
-		printf("%4u %10.1f/s %8.4f %8.4f %8.3f %8.3f\n", processes[i], rate, rate / alone,
-		       spread, s.counts[i].doorbells, s.counts[i].interrupts);
-		json_num(entry, "processes", processes[i]);
-		json_num(entry, "jobs_per_s", rate);
-		json_num(entry, "ratio", rate / alone);
-		json_num(entry, "most_by_least", spread);
-		json_object_object_add(entry, "each_job", json_counts(&s.counts[i]));
-		json_object_array_add(list, entry);
-		if (card != BENCH_MODELLED)
-			continue;
-		fprintf(bench->dat, "%u %g %g\n", processes[i], rate / alone, spread);
-		snprintf(what, sizeof(what), "sum of %u processes / one alone", processes[i]);
-		bench_target(bench, what, rate / alone, AT_LEAST, 0.98);
-		snprintf(what, sizeof(what), "most / least of %u processes", processes[i]);
-		bench_target(bench, what, spread, AT_MOST, 1.1);
+		if (processes[i] <= s.contexts)
+			json_object_array_add(list, tell(&s, i));
+		else
+			printf("%4u SKIP: the card has %u contexts\n", processes[i], s.contexts);
 	}
 	json_object_object_add(bench->results, name, list);
-	munmap(s.shared, sizeof(*s.shared));
 }
 
 /* ---- Memory ---- */
