@@ -63,6 +63,6 @@ root_need() {
 
 # "${chroot_run[@]}" ROOT DIR COMMAND...: see chroot.sh. The mounts are in a
 # namespace that ends with the command, so they cannot outlive it.
-chroot_run=(unshare --mount "$here/chroot.sh")
-[ "$(id -u)" -eq 0 ] ||
-	chroot_run=(unshare --user --map-root-user --mount "$here/chroot.sh")
+userns=()
+[ "$(id -u)" -eq 0 ] || userns=(--user --map-root-user)
+chroot_run=(unshare "${userns[@]}" --mount "$here/chroot.sh")

@@ -48,11 +48,20 @@ suite_make() {
 }
 
 # In the root: the suite's newest kernel and the one before it, as upgrades and
-# downgrades take two. A guest's initramfs is made for each run, none here.
+# downgrades take two, and the package of the newest one's headers to install it
+# again. A guest's initramfs is made for each run, none here.
 suite_install='
 	export INITRD=No DEBIAN_FRONTEND=noninteractive
 	set -- $(apt-cache search --names-only "^linux-headers-[0-9].*[0-9]-amd64$" |
 		sed "s/^linux-headers-//; s/ .*//" | sort -V | tail -n 2)
 	apt-get -q -y install gcc make kmod dkms \
 		$(printf "linux-image-%s linux-headers-%s " $1 $1 $2 $2)
+	cd /usr/src
+	apt-get -q download "linux-headers-$2"
 '
+
+# suite_run DIR COMMAND...: run in the suite's root, with DIR at /mnt. Whatever
+# changes in the root is forgotten.
+suite_run() {
+	unshare "${userns[@]}" --mount "$here/scratch.sh" "$suite_dir/root" "$@"
+}
