@@ -10,9 +10,10 @@ KDIR ?= /lib/modules/$(shell uname -r)/build
 VM_KERNEL ?= host
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
+DKMS_KERNEL ?= $(shell uname -r)
 
 VM := tools/vm/vm
-VM_PROGRAMS := $(addprefix tools/vm/,vm deps.sh chroot.sh init)
+VM_PROGRAMS := $(addprefix tools/vm/,vm deps.sh chroot.sh scratch.sh init)
 VM_PARTS := $(filter-out %/test.sh %/debug $(VM_PROGRAMS),$(wildcard tools/vm/*))
 VM_KDIR = $$($(VM) kdir)
 VM_MODULE = $(call vm-module-of,$(VM_KERNEL))
@@ -152,6 +153,14 @@ check-debug: test-deps
 		$(foreach b,$(KCSAN_BOOTS),"kcsan-$(b)=VM_KERNEL=kcsan tests/selftests/run.sh \
 			$(call vm-module-of,kcsan) $(b)")
 
+# SUITES="trixie ..." for some of them.
+.PHONY: check-kernels
+check-kernels: test-deps
+	@echo 'building the tests'
+	@$(VM) setup
+	@$(QUIETLY) userspace check-programs
+	@tests/kernels/run.sh $(SUITES)
+
 .PHONY: check-programs
 check-programs: man $(EMU_ASAN_BIN) $(UDEV_RULES) $(EMU_TESTS) $(LIB_TESTS) $(OPS_TESTS) \
 		$(DIGITS_TESTS) $(STREAM_TESTS) $(SELFTESTS) $(MATRIX_BIN) $(BENCH_BINS) \
@@ -185,6 +194,30 @@ uninstall:
 		share/vtadev; do \
 		rmdir "$(DESTDIR)$(PREFIX)/$$name" 2>/dev/null || true; done
 
+# The module's sources as DKMS wants them.
+DKMS_DIR := $(DESTDIR)/usr/src/vta-$(VERSION)
+.PHONY: install-dkms-source
+install-dkms-source:
+	install -d $(DKMS_DIR)/kmod $(DKMS_DIR)/uapi
+	install -m 644 Kbuild $(DKMS_DIR)
+	install -m 644 $(wildcard kmod/*.[ch]) $(DKMS_DIR)/kmod
+	install -m 644 $(wildcard uapi/*.h) $(DKMS_DIR)/uapi
+	sed 's/#MODULE_VERSION#/$(VERSION)/' dkms.conf > $(DKMS_DIR)/dkms.conf
+
+# Built and installed for the running kernel, and for those to come.
+.PHONY: dkms-install dkms-uninstall
+dkms-install: dkms-uninstall
+	@tools/vm/deps.sh need dkms
+	@$(MAKE) --no-print-directory install-dkms-source DESTDIR=
+	dkms add -m vta -v $(VERSION)
+	dkms install -m vta -v $(VERSION) -k $(DKMS_KERNEL)
+	@echo 'vta $(VERSION) is installed for Linux $(DKMS_KERNEL): modprobe vta'
+
+dkms-uninstall:
+	@if [ -n "$$(dkms status -m vta -v $(VERSION) 2>/dev/null)" ]; then \
+		dkms remove -m vta -v $(VERSION) --all; fi
+	rm -rf /usr/src/vta-$(VERSION)
+
 .PHONY: clean
 clean:
 	rm -rf build
@@ -195,8 +228,11 @@ help:
 	@echo 'make demo        classify handwritten digits on an emulated card in a VM'
 	@echo 'make check       all tests; V=1 shows their whole output'
 	@echo 'make check-debug the kernel tests on kernels with KASAN, lockdep, kmemleak, KCSAN'
+	@echo 'make check-kernels   built, tested, installed by DKMS on Linux 5.10 to the newest'
 	@echo 'make bench       measure; PARTS=memory,... only those; build/bench.json, build/*.svg'
 	@echo 'make vm          a shell in the VM with a card; CARDS=2 for two'
 	@echo 'make install     library, tools and udev rules, below PREFIX= (/usr/local)'
 	@echo 'make uninstall   remove them again'
+	@echo 'make dkms-install    the module, rebuilt whenever a kernel is installed'
+	@echo 'make dkms-uninstall  remove it again'
 	@echo 'make clean       remove build/'

@@ -26,8 +26,10 @@ for spec; do
 done
 
 insmod /lib/vta.ko
+echo "# vta is loaded"
 "$top/run_kselftest.sh" | tee /tmp/result
 # Nobody holds it any more, and nothing of a card's is left behind.
 rmmod vta
+echo "# vta is unloaded"
 grep -q '^ok' /tmp/result
 if grep -q '^not ok' /tmp/result; then exit 1; fi

@@ -58,9 +58,9 @@ boot() {
 boot_main() {
 	local tests=(vta_basic vta_open vta_buf vta_queue vta_run vta_wait vta_fences vta_fault vta_recover vta_close
 		vta_stress vta_uapi vta_trace vta_lib vta_pipeline vta_ctl vta_cards vta_refused.sh=0000:02:00.0
-		vta_sensors.sh=0000:02:00.0,45000,12500000,0000:01:00.0 vta_unbind)
+		"vta_sensors.sh=0000:02:00.0,45000,12500000,0000:01:00.0" vta_unbind)
 	[ -z "${TESTS-}" ] || read -ra tests <<<"$TESTS"
-	boot main --timeout 200 --cards 2 --emu-arg-0 --serial=1 \
+	boot main --timeout 400 --cards 2 --emu-arg-0 --serial=1 \
 		--emu-arg-1 --serial=2 --emu-arg-1 --queues=4 --emu-arg-1 --contexts=3 \
 		--emu-arg-1 --sensors=318150,12500 -- "${tests[@]}"
 }
