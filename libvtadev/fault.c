@@ -6,6 +6,7 @@
 
 #include "dev.h"
 #include "queue.h"
+#include "trace.h"
 
 int vtadev_fault(struct vtadev_queue *queue, struct vtadev_fault *fault)
 {
@@ -39,7 +40,11 @@ int vtadev_recover(struct vtadev_queue *queue)
 	int err;
 
 	queue_lock(queue);
+	if (queue->trace)
+		trace_halted(queue->trace);
 	err = dev_ioctl(queue->dev, VTA_IOCTL_QUEUE_RECOVER, &req);
+	if (!err && queue->trace)
+		trace_recovered(queue->trace, req.seq);
 	if (!err)
 		atomic_store_explicit(&queue->submitted, req.seq, memory_order_release);
 	queue_unlock(queue);

@@ -394,18 +394,64 @@ void trace_buf_del(struct vtadev_buf *buf)
 
 /* ---- Ending ---- */
 
-/* Also what has not completed. */
-static void take_down_all(struct trace *t)
+static void add_fault(struct trace_track *track, const struct vtadev_fault *fault)
 {
+	struct vtadev_fault *faults = NULL;
+
+	if (state.room)
+		faults = reallocarray(track->faults, track->nr_faults + 1, sizeof(*faults));
+	if (!faults) {
+		track->dropped++;
+		return;
+	}
+	state.room--;
+	faults[track->nr_faults++] = *fault;
+	track->faults = faults;
+}
+
+/* What has completed, and why no more will. */
+static void look(struct trace *t)
+{
+	struct trace_track *track = t->track;
+	struct vtadev_fault fault;
 	struct status now;
 
-	if (!status_look(t->queue, &now)) {
-		take_down_to(t, now.seq);
-		if (now.state == VTA_QUEUE_HALTED && vtadev_fault(t->queue, &t->track->fault))
-			t->track->fault.reason = VTA_FAULT_NONE;
-	}
+	if (status_look(t->queue, &now))
+		return;
+	take_down_to(t, now.seq);
+	if (now.state == VTA_QUEUE_ACTIVE || vtadev_fault(t->queue, &fault) ||
+	    fault.reason == VTA_FAULT_NONE)
+		return;
+	/* Seen before, if recovering has failed. */
+	if (!track->nr_faults || track->faults[track->nr_faults - 1].time != fault.time)
+		add_fault(track, &fault);
+}
+
+static void take_down_rest(struct trace *t)
+{
 	while (t->taken < vtadev_submitted(t->queue))
 		take_down(t, ++t->taken, false, 0);
+}
+
+static void take_down_all(struct trace *t)
+{
+	look(t);
+	take_down_rest(t);
+}
+
+void trace_halted(struct trace *t)
+{
+	pthread_mutex_lock(&lock);
+	look(t);
+	pthread_mutex_unlock(&lock);
+}
+
+void trace_recovered(struct trace *t, uint64_t seq)
+{
+	pthread_mutex_lock(&lock);
+	take_down_rest(t);
+	t->taken = seq;
+	pthread_mutex_unlock(&lock);
 }
 
 static void write_file(void)

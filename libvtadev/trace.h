@@ -25,6 +25,13 @@ struct trace *trace_open(struct vtadev_queue *queue);
  */
 void trace_submit(struct trace *trace, uint64_t submitted, uint32_t n, uint64_t completed);
 
+/*
+ * Around vtadev_recover(): before, and after it has succeeded, but before what was
+ * submitted is forgotten: from number @seq on others will come.
+ */
+void trace_halted(struct trace *trace);
+void trace_recovered(struct trace *trace, uint64_t seq);
+
 /* Before the queue is stopped. The last one writes the file. */
 void trace_close(struct trace *trace);
 

@@ -141,16 +141,17 @@ static void put_event(FILE *file, const struct trace_track *t, const struct trac
 	fputs("}}", file);
 }
 
-static void put_fault(FILE *file, const struct trace_track *t)
+static void put_fault(FILE *file, const struct trace_track *t,
+		      const struct vtadev_fault *fault)
 {
 	char text[VTADEV_FAULT_TEXT_MAX];
 
-	vtadev_fault_text(&t->fault, text, sizeof(text));
+	vtadev_fault_text(fault, text, sizeof(text));
 	fputs(",\n{\"name\":\"fault\",\"cat\":\"fault\",\"ph\":\"i\",\"s\":\"p\"", file);
 	fprintf(file, ",\"pid\":%d,\"tid\":%u", (int)t->pid, TID_QUEUE(t->number));
-	put_time(file, "ts", t->fault.time);
+	put_time(file, "ts", fault->time);
 	fprintf(file, ",\"args\":{\"card\":%u,\"queue\":%u,\"seq\":%" PRIu64 ",\"text\":",
-		t->card.index, t->number, t->fault.seq);
+		t->card.index, t->number, fault->seq);
 	put_text(file, text);
 	fputs("}}", file);
 }
@@ -170,7 +171,7 @@ static void put_names(FILE *file, const struct trace_track *t)
 
 static void put_track(FILE *file, const struct trace_track *t)
 {
-	uint64_t when = t->fault.time;
+	uint64_t when = t->nr_faults ? t->faults[0].time : 0;
 
 	put_names(file, t);
 	for (const struct trace_chunk *c = t->first; c; c = c->next) {
@@ -180,8 +181,8 @@ static void put_track(FILE *file, const struct trace_track *t)
 			put_event(file, t, &c->events[i], when);
 		}
 	}
-	if (t->fault.reason != VTA_FAULT_NONE)
-		put_fault(file, t);
+	for (unsigned int i = 0; i < t->nr_faults; i++)
+		put_fault(file, t, &t->faults[i]);
 }
 
 static void put_offset(FILE *file, const char *key, int64_t offset, int64_t unknown)

@@ -38,8 +38,9 @@ struct trace_track {
 	uint32_t clock_khz;
 	struct vtadev_card card;
 	struct trace_chunk *first, *last;
-	uint64_t dropped;		/* descriptors there was no room for */
-	struct vtadev_fault fault;	/* its reason tells if there is one */
+	uint64_t dropped;		/* descriptors and faults without room */
+	struct vtadev_fault *faults;	/* each time it halted */
+	unsigned int nr_faults;
 	/* CLOCK_MONOTONIC less card time lies between these; INT64_MIN, _MAX. */
 	int64_t offset_min, offset_max;
 };

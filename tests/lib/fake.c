@@ -117,6 +117,17 @@ static int queue_create(struct vta_queue_create *req)
 	return 0;
 }
 
+static int queue_recover(struct vta_queue_recover *req)
+{
+	if (!fake.recover_seq)
+		return -EBUSY;
+	req->seq = fake.recover_seq;
+	memset(&fake.fault, 0, sizeof(fake.fault));
+	fake_complete(req->seq);
+	fake_state(VTA_QUEUE_ACTIVE);
+	return 0;
+}
+
 static int queue_destroy(const struct vta_queue_destroy *req)
 {
 	if (req->queue != QUEUE || req->pad)
@@ -171,6 +182,8 @@ static int answer(unsigned long request, void *arg)
 		return queue_create(arg);
 	case VTA_IOCTL_QUEUE_DESTROY:
 		return queue_destroy(arg);
+	case VTA_IOCTL_QUEUE_RECOVER:
+		return queue_recover(arg);
 	case VTA_IOCTL_WAIT:
 		return wait_for(arg);
 	case VTA_IOCTL_WAIT_MANY:

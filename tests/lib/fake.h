@@ -53,6 +53,7 @@ struct fake {
 	void (*on_wait)(struct fake *fake);	/* runs in both, if set */
 	void (*on_free)(struct fake *fake);	/* runs in BUF_FREE, if set */
 	struct vta_queue_fault fault;		/* answer to FAULT */
+	uint64_t recover_seq;			/* answer to QUEUE_RECOVER, if not 0 */
 	uint64_t bad_offset;			/* added to all mmap offsets */
 };
 

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -277,6 +278,58 @@ static void fault(void **state)
 	json_object_put(trace);
 }
 
+/* The third takes the number of one that was forgotten. */
+static void recovery_body(void)
+{
+	struct vtadev *dev = fake_open();
+	struct vtadev_queue *queue = fake_queue(dev, 8);
+	struct vta_desc nop = vtadev_desc_nop(), fill = vtadev_desc_fill(0, 0, 4);
+
+	CHECK(!vtadev_submit(queue, &nop, 1, NULL));
+	CHECK(vtadev_recover(queue) == -EBUSY);
+	CHECK(!vtadev_submit(queue, &fill, 1, NULL));
+	CHECK(!vtadev_submit(queue, &nop, 1, NULL));
+	play(queue, 1, 8);
+	for (unsigned int i = 0; i < 2; i++) {
+		fake.fault.reason = VTA_FAULT_PAGE;
+		fake.fault.seq = 2 + i;
+		fake.fault.time = 7000 + i;
+		fake_state(VTA_QUEUE_HALTED);
+		fake.recover_seq = 2 + i;
+		CHECK(!vtadev_recover(queue));
+		CHECK(!vtadev_submit(queue, &fill, 1, NULL));
+	}
+	play(queue, 1, 8);
+	vtadev_queue_destroy(queue);
+	vtadev_close(dev);
+}
+
+static void recovery(void **state)
+{
+	struct json_object *trace, *events;
+	unsigned int spans = 0, marks = 0, faults = 0;
+
+	(void)state;
+	in_child(recovery_body);
+	trace = load();
+	events = json_get(trace, "traceEvents");
+	for (size_t i = 0; i < json_object_array_length(events); i++) {
+		struct json_object *e = json_object_array_get_idx(events, i);
+		bool descriptor = json_get(json_args(e), "completed");
+
+		faults += !strcmp(json_str(e, "name"), "fault");
+		marks += descriptor && !strcmp(json_str(e, "ph"), "i");
+		spans += descriptor && !strcmp(json_str(e, "ph"), "X");
+	}
+	assert_int_equal(faults, 2);
+	/* 1; 2 faults and 3 is forgotten; 3 faults; 4. */
+	assert_int_equal(spans, 2);
+	assert_int_equal(marks, 3);
+	assert_span(trace, 1, "NOP", "sync", NULL, 0);
+	assert_span(trace, 4, "FILL", "copy", "bytes", 4);
+	json_object_put(trace);
+}
+
 static void memory_is_bounded_body(void)
 {
 	setenv("VTADEV_TRACE_MAX", "300", 1);
@@ -401,6 +454,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(every_descriptor_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(own_stamps, setup, teardown),
 		cmocka_unit_test_setup_teardown(fault, setup, teardown),
+		cmocka_unit_test_setup_teardown(recovery, setup, teardown),
 		cmocka_unit_test_setup_teardown(memory_is_bounded, setup, teardown),
 		cmocka_unit_test_setup_teardown(queues, setup, teardown),
 		cmocka_unit_test_setup_teardown(name_of_a_process, setup, teardown),

@@ -26,7 +26,7 @@ static struct json_object *parse(const char *line)
 
 static void marks(void **state)
 {
-	struct json_object *e = parse("          stream-123     (    120) [001] .....    12.345678: "
+	struct json_object *e = parse("        stream-123     (    120) [001] .....    12.345678: "
 				      "vta_queue_create: vta1 context=2 queue=3\n");
 
 	(void)state;
@@ -36,7 +36,7 @@ static void marks(void **state)
 	assert_string_equal(json_str(e, "ph"), "i");
 	assert_int_equal(json_num(e, "tid"), 123);
 	assert_int_equal(json_num(e, "pid"), 120);
-	assert_true(fabs(json_object_get_double(json_get(e, "ts")) - 12345678) < 1e-3);
+	assert_true(fabs(json_object_get_double(json_get(e, "ts")) - 12345678) < 0.001);
 	assert_int_equal(json_num(json_args(e), "card"), 1);
 	assert_int_equal(json_num(json_args(e), "context"), 2);
 	assert_int_equal(json_num(json_args(e), "queue"), 3);
@@ -162,7 +162,7 @@ static void assert_ts(struct json_object *trace, const char *name, double us)
 {
 	double ts = json_object_get_double(json_get(event_named(trace, name), "ts"));
 
-	assert_true(fabs(ts - us) < 1e-3);
+	assert_true(fabs(ts - us) < 0.001);
 }
 
 #define OFFSETS(card, min, max)						\
@@ -230,7 +230,7 @@ static void waits_are_spans(void **state)
 		"a-2 [0] . 4.500000: vta_wait_end: vta0 queue=1 seq=3 done=3 ret=0",
 	};
 	struct json_object *trace = merge(kernel(lines, 6), 0, dir);
-	struct json_object *events = json_get(trace, "traceEvents");
+	struct json_object *events = json_get(trace, "traceEvents"), *ret;
 	static const struct {
 		const char *phase;
 		double ts, dur;
@@ -243,11 +243,11 @@ static void waits_are_spans(void **state)
 
 		assert_string_equal(json_str(e, "name"), "wait");
 		assert_string_equal(json_str(e, "ph"), want[i].phase);
-		assert_true(fabs(json_object_get_double(json_get(e, "ts")) - want[i].ts) < 1e-3);
-		assert_true(fabs(json_object_get_double(json_get(e, "dur")) - want[i].dur) < 1e-3);
+		assert_true(fabs(json_object_get_double(json_get(e, "ts")) - want[i].ts) < 0.001);
+		assert_true(fabs(json_object_get_double(json_get(e, "dur")) - want[i].dur) < 0.001);
 	}
-	assert_int_equal(json_object_get_int64(json_get(json_args(
-			 json_object_array_get_idx(events, 1)), "ret")), -110);
+	ret = json_get(json_args(json_object_array_get_idx(events, 1)), "ret");
+	assert_int_equal(json_object_get_int64(ret), -110);
 	json_object_put(trace);
 }
 
