@@ -18,10 +18,16 @@
 #include "bench.h"
 #include "job.h"
 
-#define RUN_NS		2e7	/* of jobs in one measurement, in card time */
+/*
+ * Many short measurements: what else the machine does falls into few of them, and
+ * their median does not see it. In card time, of all jobs:
+ */
+#define RUN_NS		2e6	/* in one measurement */
+#define ROUNDS_NS	4e7	/* in all of a kind */
 #define JOBS_MIN	10u
-#define JOBS_MAX	1000u
-#define ROUNDS		3u
+#define JOBS_MAX	200u
+#define ROUNDS_MIN	3u
+#define ROUNDS_MAX	21u
 
 static const double durations_us[] = { 10, 30, 100, 300, 1000, 3000, 10000 };
 static const unsigned int depths[] = { 1, 2, 8 };
@@ -67,18 +73,23 @@ static double share(struct setup *s, struct job *job, unsigned int jobs, unsigne
 	return busy / span;
 }
 
+static double within(double value, double least, double most)
+{
+	return value < least ? least : value > most ? most : value;
+}
+
 static void one_duration(struct setup *s, double us, struct json_object *list)
 {
 	struct samples shares[DEPTHS] = { 0 }, took[DEPTHS] = { 0 };
 	struct json_object *entry = json_object_new_object();
-	double jobs = RUN_NS / (us * 1e3), job_ns;
+	double jobs = within(RUN_NS / (us * 1e3), JOBS_MIN, JOBS_MAX), job_ns;
+	double rounds = within(ROUNDS_NS / (jobs * us * 1e3), ROUNDS_MIN, ROUNDS_MAX);
 	struct counts before, after, counts;
 	struct job job;
 	char what[80];
 
-	jobs = jobs < JOBS_MIN ? JOBS_MIN : jobs > JOBS_MAX ? JOBS_MAX : jobs;
 	job_make(s->bench->dev, (uint64_t)(us * 1e3 * s->uops_per_ns), &job);
-	for (unsigned int r = 0; r < bench_times(s->bench, ROUNDS); r++) {
+	for (unsigned int r = 0; r < bench_times(s->bench, (unsigned int)rounds); r++) {
 		for (unsigned int d = 0; d < DEPTHS; d++) {
 			sample(&shares[d], share(s, &job, (unsigned int)jobs, depths[d], &job_ns));
 			sample(&took[d], job_ns);
