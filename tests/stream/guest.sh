@@ -37,19 +37,19 @@ insmod /lib/vta.ko || exit 1
 cd /tmp || exit 1
 
 for layer in dense head add; do
-	stream -l $layer -x 1.1 > /tmp/out 2>&1
+	stream -n 16 -l $layer -x 1.1 > /tmp/out 2>&1
 	check "$layer: at most 1.1 times the larger of copy and compute" [ $? -eq 0 ]
 	sed 's/^/# /' /tmp/out
-	check "$layer: exact" says 'exact: 32 of 32 '
+	check "$layer: exact" says 'exact: 16 of 16 '
 	check "$layer: each batch is copied in while another is computed" \
-		says '^overlapped  31 of 31 '
+		says '^overlapped  15 of 15 '
 done
 
 # Where nothing is ahead there is nothing to overlap with.
 stream -l head -n 1 > /tmp/out 2>&1
 check "one batch takes the sum" says '^overlapped  0 of 0 '
-stream -l head -s 2 -a 2 > /tmp/out 2>&1
-check "two slots are enough to be exact" says 'exact: 32 of 32 '
+stream -n 8 -l head -s 2 -a 2 > /tmp/out 2>&1
+check "two slots are enough to be exact" says 'exact: 8 of 8 '
 for wrong in "-l none" "-n 0" "-s 1" "-s 4 -a 3" "-x 0.5" "more"; do
 	# shellcheck disable=SC2086
 	stream $wrong > /tmp/out 2>&1
@@ -58,11 +58,11 @@ done
 
 # In, run, out: 3 descriptors and 3 SIGNALs a batch; 2 WAITs, and 2 more from the
 # fourth on.
-VTADEV_TRACE=/tmp/one.json stream -n 20 > /tmp/out 2>&1
+VTADEV_TRACE=/tmp/one.json stream -l add -n 20 > /tmp/out 2>&1
 check "traced, it works as before" says 'exact: 20 of 20 '
 check "the library's trace" quietly check_trace /tmp/one.json -q 3 -n $((20 * 8 + 17 * 2))
 
-vtactl trace -o two.json -- sh -c 'stream -n 20 & stream -d 1 -l add -n 20; wait' \
+vtactl trace -o two.json -- sh -c 'stream -l add -n 20 & stream -d 1 -l add -n 20; wait' \
 	> /tmp/out 2> /tmp/err
 check "vtactl trace runs a command" [ $? -eq 0 ]
 check "and has nothing to complain about" [ ! -s /tmp/err ]
