@@ -12,6 +12,7 @@
 #include "vta_bo.h"
 #include "vta_ctx.h"
 #include "vta_device.h"
+#include "vta_pm.h"
 #include "vta_pool.h"
 #include "vta_queue.h"
 #include "vta_reset.h"
@@ -42,9 +43,14 @@ struct vta_ctx *vta_ctx_open(struct vta_device *vdev, struct file *file)
 	struct vta_ctx *ctx;
 	int ret;
 
+	ret = vta_pm_get(vdev);
+	if (ret)
+		return ERR_PTR(ret);
 	ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
-	if (!ctx)
-		return ERR_PTR(-ENOMEM);
+	if (!ctx) {
+		ret = -ENOMEM;
+		goto err_pm;
+	}
 	ctx->addr_pool = vta_pool_create_addrs();
 	if (!ctx->addr_pool) {
 		ret = -ENOMEM;
@@ -86,6 +92,8 @@ err_pool:
 	gen_pool_destroy(ctx->addr_pool);
 err_free:
 	kfree(ctx);
+err_pm:
+	vta_pm_put(vdev);
 	return ERR_PTR(ret);
 }
 
@@ -141,6 +149,7 @@ void vta_ctx_close(struct vta_ctx *ctx)
 	vta_user_uncharge_ctx(vdev, ctx->user);
 	vta_user_put(vdev, ctx->user);
 	kfree(ctx);
+	vta_pm_put(vdev);
 }
 
 void vta_ctx_revoke(struct vta_ctx *ctx)
@@ -186,4 +195,37 @@ void vta_ctx_drop(struct vta_ctx *ctx)
 	vta_mmu_fini(&ctx->mmu);
 out:
 	mutex_unlock(&ctx->lock);
+}
+
+bool vta_ctx_is_idle(struct vta_ctx *ctx)
+{
+	struct vta_queue *q;
+	unsigned long handle;
+	bool idle = true;
+
+	mutex_lock(&ctx->lock);
+	xa_for_each(&ctx->queues, handle, q)
+		idle = idle && vta_queue_is_idle(q);
+	mutex_unlock(&ctx->lock);
+	return idle;
+}
+
+int vta_ctx_resume(struct vta_ctx *ctx)
+{
+	struct vta_queue *q;
+	unsigned long handle;
+	int ret = 0;
+
+	mutex_lock(&ctx->lock);
+	if (ctx->dead)
+		goto out;
+	vta_mmu_enable(&ctx->mmu);
+	xa_for_each(&ctx->queues, handle, q) {
+		ret = vta_queue_resume(q);
+		if (ret)
+			break;
+	}
+out:
+	mutex_unlock(&ctx->lock);
+	return ret;
 }

@@ -86,4 +86,11 @@ void vta_ctx_close(struct vta_ctx *ctx);
 void vta_ctx_revoke(struct vta_ctx *ctx);
 void vta_ctx_drop(struct vta_ctx *ctx);
 
+/*
+ * Under vta_device.lock, while the machine goes to sleep: whether the card has
+ * done all it was told to; then, when it has been reset, it is told anew.
+ */
+bool vta_ctx_is_idle(struct vta_ctx *ctx);
+int vta_ctx_resume(struct vta_ctx *ctx);
+
 #endif /* VTA_CTX_H */

@@ -19,6 +19,7 @@
 #include "vta_watch.h"
 
 struct gen_pool;
+struct vta_pm_copy;
 struct vta_vector;
 
 /* How a card is brought back, from the weakest means to the strongest. */
@@ -96,6 +97,7 @@ struct vta_device {
 	struct ida ctx_ids;
 	atomic_t nr_queues;
 	atomic_t throttled;		/* calls that waited for faults to be forgotten */
+	struct vta_pm_copy *copy;	/* of card memory, while the machine sleeps */
 	struct pci_saved_state *config;	/* see vta_card_save_config() */
 	struct device *hwmon;		/* NULL: no sensors */
 	struct work_struct reset_work;
@@ -114,6 +116,8 @@ struct vta_device {
 	 * and all through a reset, so that they wait for each other.
 	 */
 	struct mutex lock;
+	/* A class of its own: the reset of a bus takes the locks of all cards on it. */
+	struct lock_class_key lock_key;
 	struct list_head ctxs;
 	unsigned int nr_ctxs;
 	unsigned int generation;	/* resets since probe */

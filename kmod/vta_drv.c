@@ -10,6 +10,7 @@
 #include "vta_drv.h"
 #include "vta_hwmon.h"
 #include "vta_irq.h"
+#include "vta_pm.h"
 #include "vta_reset.h"
 #include "vta_watch.h"
 
@@ -114,6 +115,7 @@ static int vta_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	dev_info(&vdev->dev, "%llu MiB, %u queues, %u contexts, %u interrupt vectors at %s\n",
 		 vdev->caps.mem_size >> 20, vdev->caps.queues, vdev->caps.contexts,
 		 vdev->nr_vectors, pci_name(pdev));
+	vta_pm_begin(vdev);
 	return 0;
 
 err_stop:
@@ -131,6 +133,7 @@ static void vta_remove(struct pci_dev *pdev)
 	struct vta_device *vdev = pci_get_drvdata(pdev);
 
 	vta_hwmon_fini(vdev);
+	vta_pm_end(vdev);
 	cdev_device_del(&vdev->cdev, &vdev->dev);
 	vta_card_retire(vdev);
 	vta_irq_fini(vdev);
@@ -151,7 +154,9 @@ static struct pci_driver vta_driver = {
 	.id_table = vta_ids,
 	.probe = vta_probe,
 	.remove = vta_remove,
+	.shutdown = vta_pm_shutdown,
 	.err_handler = &vta_reset_handlers,
+	.driver.pm = &vta_pm_ops,
 };
 
 static int __init vta_init(void)

@@ -109,3 +109,33 @@ void vta_pool_free_addrs(struct gen_pool *pool, u64 addr, u64 size)
 {
 	gen_pool_free(pool, addr, size);
 }
+
+/**
+ * struct vta_used - what is taken of a pool
+ * @map: a bit for each page
+ * @pages: how many
+ */
+struct vta_used {
+	unsigned long *map;
+	unsigned long pages;
+};
+
+/* There is one chunk. */
+static void vta_pool_copy_map(struct gen_pool *pool, struct gen_pool_chunk *chunk, void *data)
+{
+	const struct vta_used *used = data;
+
+	bitmap_copy(used->map, chunk->bits, used->pages);
+}
+
+void vta_pool_used_mem(struct gen_pool *pool, unsigned long *map, unsigned long pages)
+{
+	struct vta_used used = { .map = map, .pages = pages };
+
+	gen_pool_for_each_chunk(pool, vta_pool_copy_map, &used);
+}
+
+bool vta_pool_is_free(struct gen_pool *pool)
+{
+	return gen_pool_avail(pool) == gen_pool_size(pool);
+}

@@ -30,4 +30,8 @@ int vta_pool_alloc_addrs(struct gen_pool *pool, u64 size, u64 align, u64 skew, u
 int vta_pool_take_addrs(struct gen_pool *pool, u64 size, u64 addr);
 void vta_pool_free_addrs(struct gen_pool *pool, u64 addr, u64 size);
 
+/* Sets a bit for each page of card memory that is taken; whether none is. */
+void vta_pool_used_mem(struct gen_pool *pool, unsigned long *map, unsigned long pages);
+bool vta_pool_is_free(struct gen_pool *pool);
+
 #endif /* VTA_POOL_H */

@@ -316,6 +316,26 @@ out:
 	return ret;
 }
 
+bool vta_queue_is_idle(const struct vta_queue *q)
+{
+	u32 state = vta_read(q->ctx->vdev, REG_QUEUE_STATE(q->id));
+
+	return q->stopped || q->halted || !(state & REG_QUEUE_STATE_BUSY);
+}
+
+/* A queue that has halted is started when it is recovered. */
+int vta_queue_resume(struct vta_queue *q)
+{
+	int ret;
+
+	if (q->stopped || vta_wait_finish(q))
+		return 0;
+	ret = vta_queue_start(q, q->seq);
+	if (!ret)
+		vta_wait_resume(q);
+	return ret;
+}
+
 int vta_queue_give_up(struct vta_queue *q)
 {
 	struct vta_ctx *ctx = q->ctx;

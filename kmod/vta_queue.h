@@ -111,6 +111,10 @@ void vta_queue_free(struct vta_queue *q);
 enum vta_op vta_queue_next_op(const struct vta_queue *q);
 u64 vta_queue_record_seq(const struct vta_queue *q);
 
+/* For vta_ctx_is_idle() and vta_ctx_resume(). */
+bool vta_queue_is_idle(const struct vta_queue *q);
+int vta_queue_resume(struct vta_queue *q);
+
 /* The card does not get on with it: as a fault, but it is the card's. */
 int vta_queue_give_up(struct vta_queue *q);
 

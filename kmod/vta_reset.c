@@ -26,6 +26,7 @@
 #include "vta_device.h"
 #include "vta_export.h"
 #include "vta_irq.h"
+#include "vta_pm.h"
 #include "vta_reset.h"
 #include "vta_trace.h"
 
@@ -208,10 +209,13 @@ void vta_reset_work(struct work_struct *work)
 {
 	struct vta_device *vdev = container_of(work, struct vta_device, reset_work);
 
+	if (vta_pm_get(vdev))
+		return;
 	mutex_lock(&vdev->lock);
 	if (READ_ONCE(vdev->reset_wanted) && !vdev->gone)
 		vta_card_recover(vdev);
 	mutex_unlock(&vdev->lock);
+	vta_pm_put(vdev);
 }
 
 void vta_card_lost(struct vta_device *vdev, const char *why)
@@ -227,12 +231,16 @@ int vta_card_reset_now(struct vta_device *vdev)
 {
 	int ret;
 
+	ret = vta_pm_get(vdev);
+	if (ret)
+		return ret;
 	mutex_lock(&vdev->lock);
 	vta_reset_begin(vdev);
 	ret = vta_reset_climb(vdev);
 	vdev->resets = 0;
 	vta_reset_end(vdev, ret);
 	mutex_unlock(&vdev->lock);
+	vta_pm_put(vdev);
 	return ret;
 }
 

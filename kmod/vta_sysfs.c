@@ -14,6 +14,7 @@
 
 #include "vta_device.h"
 #include "vta_drv.h"
+#include "vta_pm.h"
 #include "vta_reset.h"
 #include "vta.h"
 
@@ -160,14 +161,18 @@ static ssize_t vta_counter_show(struct device *dev, struct device_attribute *att
 	struct dev_ext_attribute *counter = container_of(attr, struct dev_ext_attribute, attr);
 	struct vta_device *vdev = to_vta_device(dev);
 	u64 val = 0;
-	int ret = 0;
+	int ret;
 
+	ret = vta_pm_get(vdev);
+	if (ret)
+		return ret;
 	mutex_lock(&vdev->lock);
 	if (vdev->gone)
 		ret = -ENODEV;
 	else
 		val = vta_read64(vdev, REG_COUNTER((unsigned long)counter->var));
 	mutex_unlock(&vdev->lock);
+	vta_pm_put(vdev);
 	if (val == U64_MAX)	/* nobody answered, nothing was counted */
 		ret = -ENODEV;
 	return ret ? ret : sysfs_emit(buf, "%llu\n", val);

@@ -391,6 +391,25 @@ void vta_wait_hung(struct vta_queue *q)
 	spin_unlock_irq(&q->vector->lock);
 }
 
+bool vta_wait_finish(struct vta_queue *q)
+{
+	bool halted;
+
+	spin_lock_irq(&q->vector->lock);
+	vta_wait_look(q);
+	halted = q->halted;
+	spin_unlock_irq(&q->vector->lock);
+	return halted;
+}
+
+void vta_wait_resume(struct vta_queue *q)
+{
+	spin_lock_irq(&q->vector->lock);
+	q->armed = false;
+	vta_wait_update(q);
+	spin_unlock_irq(&q->vector->lock);
+}
+
 void vta_wait_restart(struct vta_queue *q, u64 seq)
 {
 	spin_lock_irq(&q->vector->lock);

@@ -67,7 +67,7 @@ boot_main() {
 
 # A card that does what it should not, and errors on its way.
 boot_recovery() {
-	local tests=(vta_hang)
+	local tests=(vta_hang vta_sleep)
 	[ -z "${TESTS-}" ] || read -ra tests <<<"$TESTS"
 	boot recovery --timeout 300 --emu-arg --serial=1 -- "${tests[@]}"
 }

@@ -9,7 +9,7 @@
 
 #define PORT	"/dev/virtio-ports/vta-emu0"
 
-int emu_request(const char *request)
+int emu_tell(const char *request)
 {
 	char reply[4096];
 	size_t len = 0;
@@ -38,7 +38,7 @@ int emu_inject(const char *kind)
 	char request[128];
 
 	snprintf(request, sizeof(request), "inject %s", kind);
-	return emu_request(request);
+	return emu_tell(request);
 }
 
 int emu_clear(void)

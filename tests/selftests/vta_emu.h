@@ -9,9 +9,9 @@
  * Sends one request, as "inject heartbeat", to the emulator of card 0, which is
  * the first on the bus. 0, or a negative errno: EPROTO if it says no.
  */
-int emu_request(const char *request);
+int emu_tell(const char *request);
 
-/* emu_request("inject KIND"). */
+/* emu_tell("inject KIND"). */
 int emu_inject(const char *kind);
 /* The card is as the contract has it again. */
 int emu_clear(void);

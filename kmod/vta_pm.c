@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * vta_pm.c - the machine sleeps, hibernates and is shut down; the card does
+ *
+ * When the machine goes to sleep, processes have been stopped. What they had
+ * submitted is finished; then the card's memory that is in use is copied to the
+ * host's, and the card is reset and set up again on the way back, from what the
+ * driver knows. So contexts survive, but for what the core's scratchpads held. If
+ * the work is not finished in its time (it may wait for a process), there is a
+ * reset before, as by anything else. If the host has no memory for the copy, the
+ * machine does not go to sleep.
+ *
+ * A card that nobody has open, and nobody has memory of, may be put into D3hot at
+ * any time (runtime power management); it has nothing to lose but its registers.
+ */
+#include <linux/bitmap.h>
+#include <linux/delay.h>
+#include <linux/io.h>
+#include <linux/jiffies.h>
+#include <linux/mm.h>
+#include <linux/pci.h>
+#include <linux/pm_runtime.h>
+#include <linux/slab.h>
+
+#include "vta_ctx.h"
+#include "vta_device.h"
+#include "vta_host.h"
+#include "vta_irq.h"
+#include "vta_pm.h"
+#include "vta_pool.h"
+#include "vta_reset.h"
+
+/* What is under way is given so long to end. */
+#define VTA_PM_DRAIN_MS		5000
+/* Nobody has needed the card for so long. */
+#define VTA_PM_IDLE_MS		1000
+
+/* ---- Card memory ---- */
+
+/**
+ * struct vta_pm_copy - what the card's memory held
+ * @host: pages of the host, as many as there are set bits
+ * @used: a bit for each page of the card's memory
+ */
+struct vta_pm_copy {
+	struct vta_host host;
+	unsigned long used[];
+};
+
+static unsigned long vta_pm_pages(const struct vta_device *vdev)
+{
+	return vdev->caps.mem_size >> PAGE_SHIFT;
+}
+
+static void vta_pm_forget(struct vta_device *vdev)
+{
+	if (!vdev->copy)
+		return;
+	vta_host_free(&vdev->copy->host);
+	kvfree(vdev->copy);
+	vdev->copy = NULL;
+}
+
+/* Makes room. */
+static int vta_pm_prepare(struct vta_device *vdev)
+{
+	unsigned long pages = vta_pm_pages(vdev), used;
+	int ret;
+
+	vdev->copy = kvzalloc(struct_size(vdev->copy, used, BITS_TO_LONGS(pages)), GFP_KERNEL);
+	if (!vdev->copy)
+		return -ENOMEM;
+	vta_pool_used_mem(vdev->mem_pool, vdev->copy->used, pages);
+	used = bitmap_weight(vdev->copy->used, pages);
+	if (!used)
+		return 0;
+	ret = vta_host_alloc(&vdev->copy->host, (u64)used << PAGE_SHIFT);
+	if (ret) {
+		kvfree(vdev->copy);
+		vdev->copy = NULL;
+	}
+	return ret;
+}
+
+static void vta_pm_move(struct vta_device *vdev, bool save)
+{
+	unsigned long bit, i = 0;
+
+	for_each_set_bit(bit, vdev->copy->used, vta_pm_pages(vdev)) {
+		void __iomem *card = vdev->mem + ((u64)bit << PAGE_SHIFT);
+		void *page = page_address(vdev->copy->host.pages[i++]);
+
+		if (save)
+			memcpy_fromio(page, card, PAGE_SIZE);
+		else
+			memcpy_toio(card, page, PAGE_SIZE);
+		cond_resched();
+	}
+	wmb();	/* out of the write-combining buffers */
+}
+
+/* ---- Sleep of the machine ---- */
+
+static bool vta_pm_is_idle(struct vta_device *vdev)
+{
+	struct vta_ctx *ctx;
+	bool idle = true;
+
+	list_for_each_entry(ctx, &vdev->ctxs, node)
+		idle = idle && vta_ctx_is_idle(ctx);
+	return idle;
+}
+
+static bool vta_pm_drain(struct vta_device *vdev)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(VTA_PM_DRAIN_MS);
+
+	while (!vta_pm_is_idle(vdev)) {
+		if (time_after(jiffies, end))
+			return false;
+		msleep(10);
+	}
+	return true;
+}
+
+static int __maybe_unused vta_pm_suspend(struct device *dev)
+{
+	struct vta_device *vdev = dev_get_drvdata(dev);
+	int ret = 0;
+
+	mutex_lock(&vdev->lock);
+	if (!vdev->gone && !vta_pm_drain(vdev)) {
+		dev_warn(&vdev->dev, "is not done with its work in %d ms\n", VTA_PM_DRAIN_MS);
+		vta_card_recover(vdev);
+	}
+	if (vdev->gone)
+		goto out;
+	ret = vta_pm_prepare(vdev);
+	if (ret) {
+		dev_err(&vdev->dev, "no memory for a copy of the card's (%d): close what uses it before the machine sleeps\n",
+			ret);
+		goto out;
+	}
+	vta_write(vdev, REG_CONTROL, 0);
+	vta_irq_disable(vdev);
+	vta_pm_move(vdev, true);
+out:
+	mutex_unlock(&vdev->lock);
+	return ret;
+}
+
+/* The card as it was; what it does not remember, the driver does. */
+static int vta_pm_restore(struct vta_device *vdev)
+{
+	struct vta_ctx *ctx;
+	int ret;
+
+	pci_set_master(vdev->pdev);
+	ret = vta_card_wait_ready(vdev);
+	if (!ret)
+		ret = vta_card_reset(vdev);
+	if (ret)
+		return ret;
+	if (vta_read64(vdev, REG_SERIAL_LO) != vdev->caps.serial) {
+		dev_err(&vdev->dev, "another card has come back\n");
+		return -ENODEV;
+	}
+	vta_pm_move(vdev, false);
+	vta_card_start(vdev);
+	list_for_each_entry(ctx, &vdev->ctxs, node) {
+		ret = vta_ctx_resume(ctx);
+		if (ret)
+			return ret;
+	}
+	vta_irq_enable(vdev);
+	return 0;
+}
+
+static int __maybe_unused vta_pm_resume(struct device *dev)
+{
+	struct vta_device *vdev = dev_get_drvdata(dev);
+	int ret;
+
+	mutex_lock(&vdev->lock);
+	if (vdev->copy) {	/* it had not been given up */
+		ret = vta_pm_restore(vdev);
+		vta_pm_forget(vdev);
+		if (ret) {
+			dev_err(&vdev->dev, "does not wake up (%d): resetting the card\n", ret);
+			vta_card_recover(vdev);
+		}
+	}
+	mutex_unlock(&vdev->lock);
+	return 0;
+}
+
+void vta_pm_shutdown(struct pci_dev *pdev)
+{
+	vta_card_retire(pci_get_drvdata(pdev));
+}
+
+/* ---- Sleep of the card ---- */
+
+static int __maybe_unused vta_pm_runtime_suspend(struct device *dev)
+{
+	struct vta_device *vdev = dev_get_drvdata(dev);
+	bool busy;
+
+	mutex_lock(&vdev->lock);
+	/* A dma-buf can be mapped when no file is open. */
+	busy = vdev->nr_ctxs || !vta_pool_is_free(vdev->mem_pool);
+	if (!busy && !vdev->gone) {
+		vta_write(vdev, REG_CONTROL, 0);
+		vta_irq_disable(vdev);
+	}
+	mutex_unlock(&vdev->lock);
+	if (!busy)
+		return 0;
+	pm_runtime_mark_last_busy(dev);
+	return -EBUSY;
+}
+
+static int __maybe_unused vta_pm_runtime_resume(struct device *dev)
+{
+	struct vta_device *vdev = dev_get_drvdata(dev);
+
+	mutex_lock(&vdev->lock);
+	if (vdev->gone)
+		goto out;
+	/* D3hot keeps registers; a slot without power does not. */
+	if (vta_card_is_there(vdev) && vta_read(vdev, REG_EVENT_ENABLE) == REG_EVENT_ALL &&
+	    vta_read(vdev, REG_GENERATION) == vdev->card_generation) {
+		vta_card_start(vdev);
+		vta_irq_enable(vdev);
+	} else {
+		vta_card_recover(vdev);
+	}
+out:
+	mutex_unlock(&vdev->lock);
+	return 0;
+}
+
+const struct dev_pm_ops vta_pm_ops = {
+	SET_SYSTEM_SLEEP_PM_OPS(vta_pm_suspend, vta_pm_resume)
+	SET_RUNTIME_PM_OPS(vta_pm_runtime_suspend, vta_pm_runtime_resume, NULL)
+};
+
+/* If it does is the administrator's business: power/control is "on" at first. */
+void vta_pm_begin(struct vta_device *vdev)
+{
+	struct device *dev = &vdev->pdev->dev;
+
+	pm_runtime_set_autosuspend_delay(dev, VTA_PM_IDLE_MS);
+	pm_runtime_use_autosuspend(dev);
+	vta_pm_put(vdev);
+}
+
+void vta_pm_end(struct vta_device *vdev)
+{
+	pm_runtime_get_noresume(&vdev->pdev->dev);
+	pm_runtime_dont_use_autosuspend(&vdev->pdev->dev);
+}
+
+int vta_pm_get(struct vta_device *vdev)
+{
+	struct device *dev = &vdev->pdev->dev;
+	int ret = pm_runtime_get_sync(dev);
+
+	if (ret >= 0)
+		return 0;
+	pm_runtime_put_noidle(dev);
+	return -ENODEV;
+}
+
+void vta_pm_put(struct vta_device *vdev)
+{
+	pm_runtime_mark_last_busy(&vdev->pdev->dev);
+	pm_runtime_put_autosuspend(&vdev->pdev->dev);
+}

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * vta_sleep - the machine sleeps and hibernates, as far as the kernel tests that
+ * (pm_test), and the card sleeps when nobody needs it
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+
+#include <kselftest_harness.h>
+
+#include "vta_emu.h"
+#include "vta_selftest.h"
+
+#define CARD_SIZE	(1u << 20)
+
+FIXTURE(sleep) {
+	int fd;
+	struct queue q;
+	struct mem host, card;
+	uint64_t generation;
+};
+
+/* How the machine sleeps, and how far it goes before it wakes up again. */
+FIXTURE_VARIANT(sleep) {
+	const char *state;
+	const char *test;
+};
+
+FIXTURE_VARIANT_ADD(sleep, idle) { .state = "freeze", .test = "devices" };
+FIXTURE_VARIANT_ADD(sleep, idle_powered_down) { .state = "freeze", .test = "platform" };
+
+static bool has_word(const char *path, const char *word)
+{
+	char text[256] = "";
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t len = read(fd, text, sizeof(text) - 1);
+
+	close(fd);
+	return len > 0 && strstr(text, word);
+}
+
+static void fill_pattern(struct mem *mem, uint32_t seed)
+{
+	volatile uint32_t *words = mem->ptr;
+
+	for (size_t i = 0; i < mem->size / 4; i++)
+		words[i] = seed * 0x9e3779b9u + i;
+}
+
+static bool pattern_is_there(const struct mem *mem, uint32_t seed)
+{
+	const volatile uint32_t *words = mem->ptr;
+
+	for (size_t i = 0; i < mem->size / 4; i++)
+		if (words[i] != seed * 0x9e3779b9u + (uint32_t)i)
+			return false;
+	return true;
+}
+
+FIXTURE_SETUP(sleep)
+{
+	if (!has_word("/sys/power/state", variant->state) ||
+	    !has_word("/sys/power/pm_test", variant->test))
+		SKIP(return, "this kernel does not test %s", variant->state);
+	emu_clear();
+	file_write("/sys/module/suspend/parameters/pm_test_delay", "0");
+	ASSERT_EQ(0, file_write("/sys/power/pm_test", variant->test));
+	self->fd = card_open();
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, queue_open(self->fd, &self->q, NULL));
+	ASSERT_EQ(0, mem_alloc(self->fd, &self->host, 65536, VTA_BUF_HOST, 0));
+	ASSERT_EQ(0, mem_alloc(self->fd, &self->card, CARD_SIZE, VTA_BUF_CARD, 0));
+	fill_pattern(&self->host, 1);
+	fill_pattern(&self->card, 2);
+	ASSERT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));
+	self->generation = card_attr("generation");
+}
+
+FIXTURE_TEARDOWN(sleep)
+{
+	file_write("/sys/power/pm_test", "none");
+	emu_clear();
+	close(self->fd);
+}
+
+/* Returns when the machine is awake again. */
+static int machine_sleeps(const FIXTURE_VARIANT(sleep) *variant)
+{
+	return file_write("/sys/power/state", variant->state);
+}
+
+TEST_F(sleep, contexts_survive)
+{
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, machine_sleeps(variant));
+		EXPECT_TRUE(pattern_is_there(&self->host, 1));
+		EXPECT_TRUE(pattern_is_there(&self->card, 2));
+		EXPECT_EQ(1 + 2 * i, queue_seq(&self->q));
+		EXPECT_EQ(0, queue_do(&self->q, desc_copy(self->card.addr, self->host.addr, 64)));
+		EXPECT_EQ(0, memcmp(self->card.ptr, self->host.ptr, 64));
+		fill_pattern(&self->card, 2);
+		EXPECT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));
+	}
+	EXPECT_EQ(self->generation, card_attr("generation"));
+}
+
+TEST_F(sleep, what_was_submitted_is_done)
+{
+	struct vta_desc descs[3] = {
+		desc_fill(self->host.addr, 7, 4), desc_fill(self->host.addr + 4, 8, 4),
+		desc_fill(self->host.addr + 8, 9, 4),
+	};
+
+	ASSERT_EQ(0, emu_inject("slow-engine=100 3"));
+	queue_submit(&self->q, descs, 3);
+	ASSERT_EQ(0, machine_sleeps(variant));
+	EXPECT_EQ(4, queue_seq(&self->q));
+	EXPECT_EQ(0, queue_wait(&self->q, 4, PATIENCE_MS, NULL));
+	EXPECT_EQ(9, ((volatile uint32_t *)self->host.ptr)[2]);
+	EXPECT_EQ(self->generation, card_attr("generation"));
+}
+
+/* Nobody is there to end it. */
+TEST_F(sleep, held_queue_is_a_reset)
+{
+	struct vta_desc desc = desc_wait(self->host.addr, UINT64_MAX);
+	struct waiter w;
+
+	queue_submit(&self->q, &desc, 1);
+	ASSERT_EQ(0, waiter_start(&w, &self->q, 2, PATIENCE_MS));
+	ASSERT_EQ(0, machine_sleeps(variant));
+	EXPECT_EQ(-ENODEV, waiter_join(&w));
+	EXPECT_EQ(POLLERR | POLLHUP, card_poll(self->fd, 0));
+	EXPECT_EQ(self->generation + 1, card_attr("generation"));
+}
+
+/* Who waits goes on waiting, and the card knows of it. */
+TEST_F(sleep, waiters_survive)
+{
+	uint64_t arms = card_counter("arms");
+	struct vta_desc nop = desc_op(VTA_OP_NOP);
+	struct waiter w;
+
+	ASSERT_EQ(0, waiter_start(&w, &self->q, 2, PATIENCE_MS));
+	EXPECT_LE(arms + 1, card_counter_reaches("arms", arms + 1));
+	ASSERT_EQ(0, machine_sleeps(variant));
+	queue_submit(&self->q, &nop, 1);
+	EXPECT_EQ(0, waiter_join(&w));
+}
+
+TEST_F(sleep, halted_queue_stays_halted)
+{
+	struct vta_queue_fault fault;
+
+	ASSERT_EQ(-EIO, queue_do(&self->q, desc_fill(0x40000000, 0, 4)));
+	ASSERT_EQ(0, machine_sleeps(variant));
+	EXPECT_EQ(-EIO, queue_wait(&self->q, 2, 0, NULL));
+	ASSERT_EQ(0, queue_fault(&self->q, &fault));
+	EXPECT_EQ(VTA_FAULT_PAGE, fault.reason);
+	ASSERT_EQ(0, queue_recover(&self->q));
+	EXPECT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));
+	EXPECT_EQ(3, queue_seq(&self->q));
+}
+
+/* The kernel alone takes five seconds of it for show. */
+TEST_F_TIMEOUT(sleep, hibernation, 60)
+{
+	if (!has_word("/sys/power/state", "disk"))
+		SKIP(return, "this kernel does not hibernate");
+	ASSERT_EQ(0, file_write("/sys/power/pm_test", "devices"));
+	ASSERT_EQ(0, file_write("/sys/power/state", "disk"));
+	EXPECT_TRUE(pattern_is_there(&self->host, 1));
+	EXPECT_TRUE(pattern_is_there(&self->card, 2));
+	EXPECT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));
+	EXPECT_EQ(2, queue_seq(&self->q));
+	EXPECT_EQ(self->generation, card_attr("generation"));
+}
+
+/* It comes back in a state in which it is of no use. */
+TEST_F(sleep, card_does_not_wake_up)
+{
+	ASSERT_EQ(0, emu_inject("reset-ignored"));
+	ASSERT_EQ(0, machine_sleeps(variant));
+	EXPECT_EQ(POLLERR | POLLHUP, card_poll(self->fd, PATIENCE_MS));
+	EXPECT_EQ(-ENODEV, queue_wait(&self->q, 2, 0, NULL));
+	EXPECT_EQ(self->generation + 1, card_attr("generation"));
+}
+
+/* ---- the card sleeps ---- */
+
+static void power_file(char *path, size_t size, const char *name)
+{
+	snprintf(path, size, "/sys/class/vta/%s/device/power/%s",
+		 strrchr(card_node(), '/') + 1, name);
+}
+
+static bool card_sleeps(int ms)
+{
+	int64_t end = now_ns() + ms * 1000000ll;
+	char path[96];
+
+	power_file(path, sizeof(path), "runtime_status");
+	while (!has_word(path, "suspended")) {
+		if (now_ns() > end)
+			return false;
+		sleep_ms(10);
+	}
+	return true;
+}
+
+static int card_may_sleep(bool may)
+{
+	char path[96];
+
+	power_file(path, sizeof(path), "control");
+	return file_write(path, may ? "auto" : "on");
+}
+
+TEST(card_sleeps_when_nobody_has_it)
+{
+	uint64_t generation = card_attr("generation");
+	struct queue q;
+	int fd, i;
+
+	ASSERT_EQ(0, card_may_sleep(true));
+	for (i = 0; i < 3; i++) {
+		EXPECT_TRUE(card_sleeps(PATIENCE_MS));
+		fd = card_open();
+		ASSERT_LE(0, fd);
+		ASSERT_EQ(0, queue_open(fd, &q, NULL));
+		EXPECT_EQ(0, queue_do(&q, desc_op(VTA_OP_NOP)));
+		EXPECT_FALSE(card_sleeps(2500));
+		queue_close(&q);
+		close(fd);
+	}
+	/* Who asks for a counter wakes it up, too. */
+	EXPECT_TRUE(card_sleeps(PATIENCE_MS));
+	EXPECT_NE(UINT64_MAX, card_counter("resets"));
+	EXPECT_EQ(generation, card_attr("generation"));
+	EXPECT_EQ(0, card_may_sleep(false));
+}
+
+/* A dma-buf outlives the file, and can be looked at. */
+TEST(card_memory_keeps_it_awake)
+{
+	struct vta_buf_export arg = { .flags = O_RDWR };
+	volatile uint32_t *words;
+	struct mem mem;
+	int fd;
+
+	ASSERT_EQ(0, card_may_sleep(true));
+	fd = card_open();
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, mem_alloc(fd, &mem, 4096, VTA_BUF_CARD, 0));
+	*(volatile uint32_t *)mem.ptr = 42;
+	arg.handle = mem.handle;
+	ASSERT_EQ(0, card_ioctl(fd, VTA_IOCTL_BUF_EXPORT, &arg));
+	munmap(mem.ptr, mem.size);
+	close(fd);
+	EXPECT_FALSE(card_sleeps(2500));
+	words = mmap(NULL, 4096, PROT_READ, MAP_SHARED, arg.fd, 0);
+	ASSERT_NE(MAP_FAILED, words);
+	EXPECT_EQ(42, words[0]);
+	munmap((void *)words, 4096);
+	close(arg.fd);
+	EXPECT_TRUE(card_sleeps(PATIENCE_MS));
+	EXPECT_EQ(0, card_may_sleep(false));
+}
+
+int main(int argc, char **argv)
+{
+	return harness_main(argc, argv);
+}
