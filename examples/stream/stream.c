@@ -26,6 +26,7 @@ struct options {
 	const char *card;
 	const struct layer_kind *kind;
 	uint32_t batches, slots, ahead;
+	bool wait;			/* for each batch before the next */
 	double most;			/* of total / max(copy, compute); 0: any */
 };
 
@@ -188,6 +189,12 @@ static int fill(void *priv, uint64_t number, unsigned int slot, struct vtadev_ba
 	uint32_t host_in = vtadev_buf_addr(s->in) + (uint32_t)((number - 1) * l->in_bytes);
 	uint32_t host_out = vtadev_buf_addr(s->out) + (uint32_t)((number - 1) * l->out_bytes);
 
+	if (s->opt->wait) {
+		int err = vtadev_pipeline_drain(s->pipe, -1);
+
+		if (err)
+			return err;
+	}
 	s->descs[VTADEV_STAGE_IN] = vtadev_desc_copy(card_in, host_in, (uint32_t)l->in_bytes);
 	s->descs[VTADEV_STAGE_RUN] = vtadev_desc_run(s->insn[slot], (uint32_t)l->insns, 0);
 	s->descs[VTADEV_STAGE_OUT] = vtadev_desc_copy(host_out, card_in + (uint32_t)s->slot_in,
@@ -344,11 +351,12 @@ static void stream_close(struct stream *s)
 static int show_usage(void)
 {
 	fprintf(stderr,
-		"usage: stream [-d CARD] [-l LAYER] [-n BATCHES] [-s SLOTS] [-a AHEAD] [-x MOST]\n"
+		"usage: stream [-d CARD] [-l LAYER] [-n BATCHES] [-s SLOTS] [-a AHEAD] [-w] [-x MOST]\n"
 		"Streams batches through a layer on the card, copying while it computes.\n"
 		"  -n  batches (%u)\n"
 		"  -s  slots of card memory, 2 to %u (3)\n"
 		"  -a  batches handed to the card at a time, from SLOTS (four times SLOTS)\n"
+		"  -w  wait for each batch before the next, to see what overlap is worth\n"
 		"  -x  fail if total / max(copy, compute) is more than MOST\n"
 		"LAYER is one of:\n", BATCHES_DEFAULT, SLOTS_MAX);
 	for (const struct layer_kind *k = layer_kinds; k->name; k++)
@@ -373,7 +381,7 @@ static bool parse(int argc, char **argv, struct options *opt)
 	int option;
 	char *end;
 
-	while ((option = getopt(argc, argv, "d:l:n:s:a:x:")) != -1) {
+	while ((option = getopt(argc, argv, "d:l:n:s:a:wx:")) != -1) {
 		switch (option) {
 		case 'd':
 			opt->card = optarg;
@@ -393,6 +401,9 @@ static bool parse(int argc, char **argv, struct options *opt)
 			opt->ahead = number(optarg, 2, VTADEV_PIPELINE_AHEAD_MAX);
 			if (!opt->ahead)
 				return false;
+			break;
+		case 'w':
+			opt->wait = true;
 			break;
 		case 'x':
 			opt->most = strtod(optarg, &end);

@@ -48,6 +48,9 @@ done
 # Where nothing is ahead there is nothing to overlap with.
 stream -l head -n 1 > /tmp/out 2>&1
 check "one batch takes the sum" says '^overlapped  0 of 0 '
+stream -n 8 -l head -w -x 1.1 > /tmp/out 2>&1
+check "one after the other, it is more than 1.1 times" [ $? -eq 1 ]
+check "as nothing is copied meanwhile" says '^overlapped  0 of 7 '
 stream -n 8 -l head -s 2 -a 2 > /tmp/out 2>&1
 check "two slots are enough to be exact" says 'exact: 8 of 8 '
 for wrong in "-l none" "-n 0" "-s 1" "-s 4 -a 3" "-x 0.5" "more"; do
