@@ -31,7 +31,7 @@ DEBUG_KBUILD := GCOV_PROFILE=y KCOV_INSTRUMENT=y
 # What the commands need on a Debian machine, by package name.
 BUILD_PACKAGES := gcc libc6-dev pkg-config libjson-c-dev libudev-dev libpci-dev
 TEST_PACKAGES := libcmocka-dev libdlpack-dev umockdev python3 sparse cppcheck clang-tidy shellcheck perl gnuplot-nox reuse \
-	$(MAN_PACKAGES) mandoc
+	$(MAN_PACKAGES) mandoc gcc-riscv64-unknown-elf
 
 # The commands that end in a result say what they build in one line; V=1 in all.
 QUIETLY = $(MAKE) --no-print-directory $(if $(V),,-s)
@@ -69,7 +69,7 @@ include tests/stream/build.mk
 include tests/bench/build.mk
 
 .PHONY: userspace
-userspace: $(LIB_SO) $(LIB_A) $(OPS_A) $(DRIVER_SO) $(DRIVER_A) $(VTACTL_BIN) $(EMU_BIN) $(DIGITS_BIN) $(STREAM_BIN)
+userspace: $(LIB_SO) $(LIB_A) $(OPS_A) $(PROG_A) $(DRIVER_SO) $(DRIVER_A) $(VTACTL_BIN) $(EMU_BIN) $(DIGITS_BIN) $(STREAM_BIN)
 
 # The module is built from a copy for each kernel, so that builds for several
 # kernels do not overwrite each other and the sources stay clean.
@@ -125,6 +125,7 @@ check: test-deps
 		"static=tests/static $(VM_KDIR) $$($(VM) source)" \
 		"vm-harness=tools/vm/test.sh" \
 		$(foreach t,$(EMU_TESTS) $(OPS_TESTS),"emu-$(notdir $(t))=$(t)") \
+		"ops-bare=tests/ops/bare.sh $(OPS_SRCS)" \
 		$(foreach t,$(LIB_TESTS),"lib-$(notdir $(t))=$(t)") \
 		$(foreach t,$(DIGITS_TESTS),"digits-$(notdir $(t))=$(t)") \
 		"selftests=tests/selftests/run.sh $(VM_MODULE)" \
@@ -180,8 +181,8 @@ install: userspace install-lib install-driver install-udev install-man
 	install -m 644 $(VM_PARTS) $(DESTDIR)$(PREFIX)/share/vtadev/vm
 	install -m 644 -Dt $(DESTDIR)$(PREFIX)/share/vtadev/vm/debug tools/vm/debug/*
 	ln -sf ../share/vtadev/vm/vm $(DESTDIR)$(PREFIX)/bin/vta-vm
-	install -m 644 $(OPS_A) $(DESTDIR)$(LIBDIR)
-	install -m 644 $(OPS_HEADERS) $(DESTDIR)$(PREFIX)/include/vtadev
+	install -m 644 $(OPS_A) $(PROG_A) $(DESTDIR)$(LIBDIR)
+	install -m 644 $(OPS_HEADERS) $(PROG_HEADERS) $(DESTDIR)$(PREFIX)/include/vtadev
 
 # What installing the same again would write, and directories that are empty then.
 .PHONY: uninstall

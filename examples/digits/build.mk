@@ -15,3 +15,14 @@ $(DIGITS_BIN): $(addprefix examples/digits/,digits.c reference.c testset.c) $(DI
 	@mkdir -p $(@D)
 	$(CC) $(LIB_CPPFLAGS) -Ilibvtadev/ops $(LIB_WARNINGS) -O2 -g -o $@ $(filter %.c,$^) \
 		$(OPS_A) $(LIB_A) $(LIB_LIBS)
+
+# The same network as a program image, compiled without a card.
+DIGITS_COMPILE := build/examples/digits/digits-compile
+DIGITS_VTAP := build/examples/digits/digits.vtap
+
+$(DIGITS_COMPILE): examples/digits/compile.c $(DIGITS_DATA) $(OPS_HEADERS) $(OPS_A)
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Wshadow -Werror -Ilibvtadev/ops -o $@ $< $(OPS_A)
+
+$(DIGITS_VTAP): $(DIGITS_COMPILE)
+	$(DIGITS_COMPILE) $@

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The operators, a static library that needs nothing but memset and memcpy.
+# The operators and program images, a static library that needs nothing but
+# memset, memcpy and memcmp; and one that runs images with libvtadev.
 
 OPS_DIR := build/lib/ops
-OPS_SRCS := $(addprefix libvtadev/ops/,builder.c conv.c cycles.c eltwise.c fetch.c gemm.c pack.c \
-	post.c region.c tile.c window.c)
+OPS_SRCS := $(addprefix libvtadev/ops/, \
+	builder.c conv.c cycles.c eltwise.c fetch.c gemm.c image.c image_read.c image_write.c \
+	pack.c post.c region.c tile.c window.c)
 OPS_OBJS := $(OPS_SRCS:libvtadev/ops/%.c=$(OPS_DIR)/%.o)
 OPS_A := build/lib/libvtaops.a
-OPS_HEADERS := libvtadev/ops/vtaops.h
+OPS_HEADERS := libvtadev/ops/vtaops.h libvtadev/ops/vtaimage.h
 OPS_CFLAGS := -std=gnu11 -Wall -Wextra -Wshadow -Wconversion -Werror -O2 -g -fPIC -ffreestanding
 
 $(OPS_DIR)/%.o: libvtadev/ops/%.c
@@ -18,4 +20,16 @@ $(OPS_A): $(OPS_OBJS)
 	rm -f $@
 	$(AR) rcs $@ $^
 
+PROG_A := build/lib/libvtaprog.a
+PROG_HEADERS := libvtadev/ops/vtaprog.h
+
+build/lib/prog/vtaprog.o: libvtadev/ops/vtaprog.c
+	@mkdir -p $(@D)
+	$(CC) $(LIB_CPPFLAGS) -Ilibvtadev/ops $(CPPFLAGS) $(LIB_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(PROG_A): build/lib/prog/vtaprog.o
+	rm -f $@
+	$(AR) rcs $@ $^
+
+-include build/lib/prog/vtaprog.d
 -include $(OPS_OBJS:.o=.d)

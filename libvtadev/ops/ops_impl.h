@@ -7,6 +7,11 @@
 
 #include "vtaops.h"
 
+/* Of <string.h>, which a freestanding compiler does not have. */
+void *memset(void *dst, int value, size_t count);
+void *memcpy(void *restrict dst, const void *restrict src, size_t count);
+int memcmp(const void *a, const void *b, size_t count);
+
 /* Dependency flags of an instruction, in their places in word 0. */
 enum ops_dep {
 	POP_PREV	= 1 << 3,

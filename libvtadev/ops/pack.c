@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Packed layouts (vtaops.h): between row-major int8 and what the card reads. */
-#include <string.h>
-
 #include "ops_impl.h"
 
 /* Value number @at of an array of values of 2^log_width bits. */

@@ -10,8 +10,8 @@
  * other: each sees the results of those before it.
  *
  * This part needs no operating system: it allocates nothing, keeps no state
- * but the builder's and calls nothing but memset and memcpy. Storage comes from
- * the caller; a builder without storage counts what is needed:
+ * but the builder's and calls nothing but memset, memcpy and memcmp. Storage comes
+ * from the caller; a builder without storage counts what is needed:
  *
  *	vtaops_begin(&b, &core, NULL, 0, NULL, 0, 0);
  *	... operators ...

@@ -41,9 +41,9 @@ LIB_TEST_VTACTL_OBJS := $(VTACTL_OBJS:$(VTACTL_DIR)/%=$(LIB_TEST_DIR)/obj/vtactl
 
 $(LIB_TEST_DIR)/obj/vtactl/%.o: tools/vtactl/%.c
 	@mkdir -p $(@D)
-	$(CC) $(LIB_TEST_CFLAGS) -MMD -MP -c -o $@ $<
+	$(CC) $(LIB_TEST_CFLAGS) -Ilibvtadev/ops -MMD -MP -c -o $@ $<
 
-$(LIB_TEST_VTACTL): $(LIB_TEST_VTACTL_OBJS) $(LIB_TEST_LIB_OBJS)
+$(LIB_TEST_VTACTL): $(LIB_TEST_VTACTL_OBJS) $(LIB_TEST_LIB_OBJS) $(PROG_A) $(OPS_A)
 	$(CC) -fsanitize=address,undefined -static-libasan -static-libubsan -o $@ $^ $(VTACTL_LIBS)
 
 # Of vtactl, what makes a trace of texts.

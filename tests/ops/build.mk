@@ -7,7 +7,8 @@ OPS_TESTS := $(patsubst tests/ops/%.c,$(OPS_TEST_DIR)/%,$(wildcard tests/ops/tes
 OPS_TEST_CPPFLAGS := -Iuapi -Ilibvtadev/ops -Itools/vta-emu -Itests/ops
 OPS_TEST_CFLAGS := -std=gnu11 -Wall -Wextra -Wshadow -Werror -O2 -g
 
-OPS_TEST_SRCS := $(wildcard tests/ops/*.c)
+# bare.c is for another machine (bare.sh).
+OPS_TEST_SRCS := $(filter-out tests/ops/bare.c,$(wildcard tests/ops/*.c))
 OPS_TEST_OBJS := $(OPS_TEST_SRCS:tests/ops/%.c=$(OPS_TEST_DIR)/obj/%.o)
 OPS_TEST_LIB_OBJS := $(OPS_SRCS:libvtadev/ops/%.c=$(OPS_TEST_DIR)/obj/lib/%.o)
 OPS_TEST_HELPERS := $(filter-out $(OPS_TEST_DIR)/obj/test_%.o,$(OPS_TEST_OBJS))

@@ -45,15 +45,24 @@ static bool never(void *priv)
 
 static const struct core_mem_ops mem_ops = { mem_read, mem_write, never };
 
-static void run(struct machine *m, uint32_t insn_addr, uint32_t insns)
+int emulated_try(struct machine *m, uint32_t insn_addr, uint32_t insns, uint64_t cycles,
+		 struct core_fault *fault)
 {
 	struct core_stats stats;
+	int faulted = core_run(m->model, &mem_ops, m, insn_addr, insns, cycles, &stats, fault) !=
+		      CORE_DONE;
+
+	m->stats = (struct machine_stats) { stats.cycles, stats.gemm_uops, stats.alu_uops };
+	return faulted ? -1 : 0;
+}
+
+static void run(struct machine *m, uint32_t insn_addr, uint32_t insns)
+{
 	struct core_fault fault;
 
-	if (core_run(m->model, &mem_ops, m, insn_addr, insns, 0, &stats, &fault) != CORE_DONE)
+	if (emulated_try(m, insn_addr, insns, 0, &fault))
 		machine_die("fault %d at instruction %u of %u, address %#x", fault.reason,
 			    fault.insn_index, insns, fault.addr);
-	m->stats = (struct machine_stats) { stats.cycles, stats.gemm_uops, stats.alu_uops };
 }
 
 void emulated_init(struct machine *m, const struct core_config *cfg, uint32_t size,

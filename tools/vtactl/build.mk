@@ -4,15 +4,15 @@
 
 VTACTL_DIR := build/tools/obj/vtactl
 VTACTL_BIN := build/tools/vtactl
-VTACTL_OBJS := $(addprefix $(VTACTL_DIR)/, link.o main.o merge.o print.o status.o trace.o \
+VTACTL_OBJS := $(addprefix $(VTACTL_DIR)/, link.o main.o merge.o print.o program.o status.o trace.o \
 	tracefs.o)
 VTACTL_LIBS := -lpci -ljson-c $(LIB_LIBS)
 
 $(VTACTL_DIR)/%.o: tools/vtactl/%.c
 	@mkdir -p $(@D)
-	$(CC) $(LIB_CPPFLAGS) $(CPPFLAGS) $(LIB_WARNINGS) -O2 -g $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(CC) $(LIB_CPPFLAGS) -Ilibvtadev/ops $(CPPFLAGS) $(LIB_WARNINGS) -O2 -g $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(VTACTL_BIN): $(VTACTL_OBJS) $(LIB_A)
+$(VTACTL_BIN): $(VTACTL_OBJS) $(PROG_A) $(OPS_A) $(LIB_A)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $^ $(VTACTL_LIBS)
 

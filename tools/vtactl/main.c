@@ -2,8 +2,9 @@
 /*
  * vtactl - list VTA cards and tell their status
  *
- * Cards are not opened: everything comes from sysfs and the PCI configuration
- * space, so no permission is needed and no context of the card is used.
+ * But for running a program, cards are not opened: everything comes from sysfs
+ * and the PCI configuration space, so no permission is needed and no context of
+ * the card is used.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -15,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "program.h"
 #include "status.h"
 #include "trace.h"
 #include "vtadev.h"
@@ -26,11 +28,16 @@ static const char help[] =
 	"       vtactl status [CARD] [--json]  what a card is and how it is used;\n"
 	"                                      without CARD, all of them\n"
 	"       vtactl trace ...               record a run; see vtactl trace --help\n"
+	"       vtactl program info FILE [--json]\n"
+	"                                      what a program image (.vtap) is and needs\n"
+	"       vtactl program run FILE [--card CARD] NAME=FILE...\n"
+	"                                      run it once; NAME is an input or an output,\n"
+	"                                      FILE has its values, one byte each\n"
 	"       vtactl --help | --version\n"
 	"\n"
 	"CARD is an index (0), a name (vta0), a node (/dev/vta0) or a PCI address\n"
-	"(0000:01:00.0). No permission to open the card is needed; the link is shown\n"
-	"to root only. JSON has null for what cannot be told; both commands print an\n"
+	"(0000:01:00.0). But for running a program, no permission to open the card is\n"
+	"needed; the link is shown to root only. JSON has null for what cannot be told; both commands print an\n"
 	"array of cards.\n"
 	"\n"
 	"Exit status: 0 done, 1 an error, 2 wrong usage, 3 no card.\n";
@@ -180,23 +187,36 @@ static int with_one(command_fn *command, const char *which, bool json)
 	return command(&card, 1, json);
 }
 
+static int program_command(const char *which, char **words, int count, bool json)
+{
+	if (count == 2 && !strcmp(words[0], "info"))
+		return program_info(words[1], json);
+	if (count >= 2 && !strcmp(words[0], "run"))
+		return program_run(which, words[1], words + 2, count - 2);
+	return usage("program info FILE, or program run FILE NAME=FILE...", "");
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
+		{ "card", required_argument, NULL, 'c' },
 		{ "help", no_argument, NULL, 'h' },
 		{ "json", no_argument, NULL, 'j' },
 		{ "version", no_argument, NULL, 'V' },
 		{ 0 },
 	};
-	const char *command;
+	const char *command, *which = NULL;
 	bool json = false;
 	int option, ret;
 
 	/* It has options of its own, and a command that has others. */
 	if (argc > 1 && !strcmp(argv[1], "trace"))
 		return trace_main(argc - 1, argv + 1);
-	while ((option = getopt_long(argc, argv, "hjV", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "c:hjV", options, NULL)) != -1) {
 		switch (option) {
+		case 'c':
+			which = optarg;
+			break;
 		case 'h':
 			fputs(help, stdout);
 			return OK;
@@ -225,6 +245,8 @@ int main(int argc, char **argv)
 			return usage("too much: ", argv[2]);
 		ret = argc == 2 ? with_one(status_cards, argv[1], json) :
 				  with_all(status_cards, json);
+	} else if (!strcmp(command, "program")) {
+		ret = program_command(which, argv + 1, argc - 1, json);
 	} else {
 		return usage("no such command: ", command);
 	}

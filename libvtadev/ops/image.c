@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Program images: what making and reading one share. */
+#include "image.h"
+
+const char * const image_config_names[CONFIG_FIELDS] = {
+	"LOG_INP_WIDTH", "LOG_WGT_WIDTH", "LOG_ACC_WIDTH", "LOG_BATCH", "LOG_BLOCK",
+	"LOG_UOP_BUFF_SIZE", "LOG_INP_BUFF_SIZE", "LOG_WGT_BUFF_SIZE", "LOG_ACC_BUFF_SIZE",
+};
+
+unsigned int *image_config(struct vtaops_core *core, unsigned int i)
+{
+	unsigned int *const fields[CONFIG_FIELDS] = {
+		&core->log_inp_width, &core->log_wgt_width, &core->log_acc_width,
+		&core->log_batch, &core->log_block, &core->log_uop_buff_size,
+		&core->log_inp_buff_size, &core->log_wgt_buff_size, &core->log_acc_buff_size,
+	};
+
+	return fields[i];
+}
+
+static uint32_t crc_bytes(uint32_t crc, const uint8_t *data, size_t size)
+{
+	while (size--) {
+		crc ^= *data++;
+		for (unsigned int i = 0; i < 8; i++)
+			crc = crc >> 1 ^ (0xedb88320u & (0u - (crc & 1)));
+	}
+	return crc;
+}
+
+uint32_t image_crc(const uint8_t *data, size_t size)
+{
+	static const uint8_t zero[4];
+	uint32_t crc = crc_bytes(0xffffffffu, data, AT_CRC);
+
+	crc = crc_bytes(crc, zero, sizeof(zero));
+	return ~crc_bytes(crc, data + AT_CRC + 4, size - AT_CRC - 4);
+}
+
+uint32_t image_align(const struct vtaops_core *core)
+{
+	uint32_t align = 64;
+
+	align = core->inp_bytes > align ? core->inp_bytes : align;
+	align = core->wgt_bytes > align ? core->wgt_bytes : align;
+	return core->acc_bytes > align ? core->acc_bytes : align;
+}
+
+bool image_access(const struct vtaops_core *core, uint64_t word0, uint64_t word1,
+		  struct image_access *access)
+{
+	const uint32_t bytes[] = {
+		[MEM_UOP] = 4, [MEM_WGT] = core->wgt_bytes, [MEM_INP] = core->inp_bytes,
+		[MEM_ACC] = core->acc_bytes, [MEM_OUT] = core->inp_bytes,
+		[MEM_ACC_8BIT] = core->batch * core->block,
+	};
+	unsigned int op = word0 & 7, type = word0 >> 7 & 7;
+	uint64_t rows = word1 & 0xffff, cols = word1 >> 16 & 0xffff, stride = word1 >> 32 & 0xffff;
+
+	*access = (struct image_access) { .store = op == 1 };
+	if (op > 4)
+		return false;
+	if (op > 1 || !cols)
+		return true;
+	if (type > MEM_ACC_8BIT || (access->store ? type != MEM_OUT : type == MEM_OUT))
+		return false;
+	access->any = rows != 0;
+	access->element_bytes = bytes[type];
+	access->dram = (uint32_t)(word0 >> DRAM_SHIFT);
+	/* Rows may overlap; the last ends last. */
+	access->end = access->dram + (rows ? rows - 1 : 0) * stride + cols;
+	return true;
+}
