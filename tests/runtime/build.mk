@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Tests of libvta_driver. On a card: contract and trouble, which run.sh takes to
-# the VM, linked to the shared library as a runtime would be.
+# the VM, linked to the shared library as a runtime would be. Without: test_uops, and
+# test_exports of what is built.
 
 RUNTIME_TEST_DIR := build/tests/runtime
 RUNTIME_VM_TESTS := $(RUNTIME_TEST_DIR)/contract $(RUNTIME_TEST_DIR)/trouble
@@ -22,6 +23,18 @@ $(RUNTIME_VM_TESTS): $(RUNTIME_TEST_DIR)/%: $(RUNTIME_TEST_DIR)/obj/%.o $(RUNTIM
 	$(CC) -pthread -o $@ $(filter %.o,$^) -L$(LIB_DIR) -lvta_driver -lcmocka \
 		-Wl,-rpath-link,$(LIB_DIR) \
 		-Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../../lib'
+
+RUNTIME_TESTS := $(RUNTIME_TEST_DIR)/test_uops $(RUNTIME_TEST_DIR)/test_exports
+
+$(RUNTIME_TEST_DIR)/test_uops: tests/runtime/test_uops.c libvtadev/driver/uops.c \
+		$(wildcard libvtadev/driver/*.h)
+	@mkdir -p $(@D)
+	$(CC) $(RUNTIME_TEST_CFLAGS) -fsanitize=address,undefined -fno-sanitize-recover=all \
+		-o $@ $(filter %.c,$^) -lcmocka
+
+$(RUNTIME_TEST_DIR)/test_exports: tests/runtime/test_exports.sh $(DRIVER_SO) $(DRIVER_A)
+	@mkdir -p $(@D)
+	install -m 755 $< $@
 
 -include $(RUNTIME_TEST_SHARED:.o=.d) \
 	$(RUNTIME_VM_TESTS:$(RUNTIME_TEST_DIR)/%=$(RUNTIME_TEST_DIR)/obj/%.d)
