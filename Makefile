@@ -59,6 +59,7 @@ include docs/man/build.mk
 include udev/build.mk
 include examples/deviceapi/build.mk
 include examples/byoc/build.mk
+include examples/aot/build.mk
 include tests/emu/build.mk
 include tests/lib/build.mk
 include tests/ops/build.mk
@@ -131,6 +132,7 @@ check: test-deps
 		"selftests=tests/selftests/run.sh $(VM_MODULE)" \
 		"matrix=tests/matrix/run.sh $(VM_MODULE) build/matrix-sample -e 13" \
 		"bench=tests/bench/run.sh --quick $(PARTS) $(VM_MODULE) $(BENCH_MODULE)" \
+		$(foreach t,$(RUNTIME_TESTS),"runtime-$(notdir $(t))=$(t)") \
 		"runtime=tests/runtime/run.sh $(VM_MODULE)" \
 		"docs=tests/docs/samples.sh docs/retargeting.md" \
 		"selftests-$(UDMABUF_KERNEL)=VM_KERNEL=$(UDMABUF_KERNEL) tests/selftests/run.sh \
@@ -165,7 +167,7 @@ check-kernels: test-deps
 .PHONY: check-programs
 check-programs: man $(EMU_ASAN_BIN) $(UDEV_RULES) $(EMU_TESTS) $(LIB_TESTS) $(OPS_TESTS) \
 		$(DIGITS_TESTS) $(STREAM_TESTS) $(SELFTESTS) $(MATRIX_BIN) $(BENCH_BINS) \
-		$(RUNTIME_VM_TESTS) $(DEVICEAPI_TEST) $(BYOC_BIN)
+		$(RUNTIME_TESTS) $(RUNTIME_VM_TESTS) $(DEVICEAPI_TEST) $(BYOC_BIN) $(AOT_BIN)
 
 .PHONY: bench
 bench: build-deps

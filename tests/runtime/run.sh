@@ -6,12 +6,13 @@
 #
 #   tests/runtime/run.sh VTA.KO [PROGRAM...]
 #
-# PROGRAM is contract, trouble, deviceapi_test or byoc_test; all if none is given.
+# PROGRAM is contract, trouble, deviceapi_test, byoc_test or aot_test; all if none
+# is given.
 set -eu
 cd "$(dirname "$0")/../.."
 module=$1
 shift
-[ $# -gt 0 ] || set -- contract trouble deviceapi_test byoc_test
+[ $# -gt 0 ] || set -- contract trouble deviceapi_test byoc_test aot_test
 exec tools/vm/vm run --kernel "${VM_KERNEL:-host}" --emu build/asan/vta-emu --cards 2 \
 	--timeout 240 --file "$module":/lib/vta.ko \
 	--file build/tests/runtime/contract:/bin/contract \
@@ -19,5 +20,8 @@ exec tools/vm/vm run --kernel "${VM_KERNEL:-host}" --emu build/asan/vta-emu --ca
 	--file build/examples/deviceapi/deviceapi_test:/bin/deviceapi_test \
 	--file build/examples/byoc/byoc:/bin/byoc \
 	--file tests/runtime/byoc_test.sh:/bin/byoc_test \
+	--file build/examples/aot/aot:/bin/aot \
+	--file examples/aot/scores.bin:/share/scores.bin \
+	--file tests/runtime/aot_test.sh:/bin/aot_test \
 	--file examples/digits/testset.bin:/share/testset.bin \
 	-- tests/runtime/guest.sh "$@"
