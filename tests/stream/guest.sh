@@ -65,6 +65,11 @@ VTADEV_TRACE=/tmp/one.json stream -l add -n 20 > /tmp/out 2>&1
 check "traced, it works as before" says 'exact: 20 of 20 '
 check "the library's trace" quietly check_trace /tmp/one.json -q 3 -n $((20 * 8 + 17 * 2))
 
+VTADEV_TRACE=/tmp/threads.json threads > /tmp/out 2>&1
+check "traced, threads work" [ $? -eq 0 ]
+check "the trace of threads that share a queue" quietly check_trace /tmp/threads.json -q 5 \
+	-n "$(cat /tmp/out)"
+
 vtactl trace -o two.json -- sh -c 'stream -l add -n 20 & stream -d 1 -l add -n 20; wait' \
 	> /tmp/out 2> /tmp/err
 check "vtactl trace runs a command" [ $? -eq 0 ]

@@ -14,4 +14,5 @@ exec tools/vm/vm run --kernel "${VM_KERNEL:-host}" --emu build/asan/vta-emu --ti
 	--file build/examples/stream/stream:/bin/stream \
 	--file build/tools/vtactl:/bin/vtactl \
 	--file build/tests/stream/check_trace:/bin/check_trace \
+	--file build/tests/stream/threads:/bin/threads \
 	-- tests/stream/guest.sh
