@@ -28,7 +28,7 @@ struct device;
 /* A queue, and the word at its place in device.words. */
 struct stream {
 	struct device *device;
-	pthread_mutex_t lock;		/* Protects: submitting, @queue, @signals */
+	pthread_mutex_t lock;		/* Protects: submitting, @signals */
 	struct vtadev_queue *queue;
 	unsigned int slot;
 	uint64_t signals;		/* what the word will count in the end */
@@ -387,25 +387,24 @@ int vta_api_set_stream(DLDevice dev, vta_api_stream stream)
 	return fail(err);
 }
 
-/* A halted queue stays so: another one takes its place. */
+/* What was behind the failure is forgotten; the queue goes on. */
 static int revive(struct device *d, struct stream *s)
 {
-	struct vtadev_queue *queue;
 	struct vtadev_fault fault;
-	int err = -EIO;
+	int err;
 
-	if (!vtadev_fault(s->queue, &fault))
-		vtadev_fault_text(&fault, error, sizeof(error));
+	if (vtadev_fault(s->queue, &fault))
+		return fail(-EIO);
 	pthread_mutex_lock(&d->lock);
 	release_waiters(d);
 	pthread_mutex_lock(&s->lock);
-	if (!vtadev_queue_create(d->card, NULL, &queue)) {
-		vtadev_queue_destroy(s->queue);
-		s->queue = queue;
-	}
+	err = vtadev_recover(s->queue);
 	pthread_mutex_unlock(&s->lock);
 	pthread_mutex_unlock(&d->lock);
-	return err;
+	if (err)
+		return fail(err);
+	vtadev_fault_text(&fault, error, sizeof(error));
+	return -EIO;
 }
 
 int vta_api_stream_sync(DLDevice dev, vta_api_stream stream)

@@ -14,7 +14,7 @@ module=$1
 shift
 [ $# -gt 0 ] || set -- contract trouble deviceapi_test byoc_test aot_test
 exec tools/vm/vm run --kernel "${VM_KERNEL:-host}" --emu build/asan/vta-emu --cards 2 \
-	--timeout 240 --file "$module":/lib/vta.ko \
+	--timeout 400 --file "$module":/lib/vta.ko \
 	--file build/tests/runtime/contract:/bin/contract \
 	--file build/tests/runtime/trouble:/bin/trouble \
 	--file build/examples/deviceapi/deviceapi_test:/bin/deviceapi_test \
