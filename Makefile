@@ -133,6 +133,7 @@ check: test-deps
 		"matrix=tests/matrix/run.sh $(VM_MODULE) build/matrix-sample -e 13" \
 		"bench=tests/bench/run.sh --quick $(PARTS) $(VM_MODULE) $(BENCH_MODULE)" \
 		$(foreach t,$(RUNTIME_TESTS),"runtime-$(notdir $(t))=$(t)") \
+		"ops=tests/ops/run.sh $(VM_MODULE)" \
 		"runtime=tests/runtime/run.sh $(VM_MODULE)" \
 		"docs=tests/docs/samples.sh docs/retargeting.md" \
 		"selftests-$(UDMABUF_KERNEL)=VM_KERNEL=$(UDMABUF_KERNEL) tests/selftests/run.sh \
@@ -166,6 +167,7 @@ check-kernels: test-deps
 
 .PHONY: check-programs
 check-programs: man $(EMU_ASAN_BIN) $(UDEV_RULES) $(EMU_TESTS) $(LIB_TESTS) $(OPS_TESTS) \
+		$(OPS_VM_TESTS) $(DIGITS_COMPILE) \
 		$(DIGITS_TESTS) $(STREAM_TESTS) $(SELFTESTS) $(MATRIX_BIN) $(BENCH_BINS) \
 		$(RUNTIME_TESTS) $(RUNTIME_VM_TESTS) $(DEVICEAPI_TEST) $(BYOC_BIN) $(AOT_BIN)
 

@@ -1,0 +1,34 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The operators and program images through the driver, in a VM: on TVM's default
+# core, on one with a batch and small buffers, and on one with 4 bits.
+#
+#   tests/ops/run.sh VTA.KO
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+module=$1
+dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-ops.XXXXXX")
+trap 'rm -rf "$dir"' EXIT
+
+# config FILE WIDTHS BATCH BLOCK UOP INP WGT ACC
+config() {
+	cat >"$1" <<-EOT
+		{ "TARGET": "sim", "HW_VER": "0.0.2",
+		  "LOG_INP_WIDTH": $2, "LOG_WGT_WIDTH": $2, "LOG_ACC_WIDTH": 5,
+		  "LOG_BATCH": $3, "LOG_BLOCK": $4,
+		  "LOG_UOP_BUFF_SIZE": $5, "LOG_INP_BUFF_SIZE": $6,
+		  "LOG_WGT_BUFF_SIZE": $7, "LOG_ACC_BUFF_SIZE": $8 }
+	EOT
+}
+config "$dir/batch.json" 3 1 3 12 13 14 15
+config "$dir/int4.json" 2 0 5 13 14 17 16
+built=build/tests/ops
+build/examples/digits/digits-compile -b 10 "$dir/digits.vtap"
+"$built/digits_raw" examples/digits/testset.bin 10 "$dir/images" "$dir/scores"
+
+tools/vm/vm run --kernel "${VM_KERNEL:-host}" --emu build/asan/vta-emu --cards 3 \
+	--emu-arg-1 --config="$dir/batch.json" --emu-arg-1 --order=random \
+	--emu-arg-2 --config="$dir/int4.json" --emu-arg-2 --order=greedy \
+	--timeout 240 --file "$module:/lib/vta.ko" --file "$built/on_card:/bin/on_card" \
+	--file build/tools/vtactl:/bin/vtactl --file "$dir:/data" -- tests/ops/guest.sh
