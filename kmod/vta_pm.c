@@ -118,7 +118,7 @@ static bool vta_pm_drain(struct vta_device *vdev)
 	while (!vta_pm_is_idle(vdev)) {
 		if (time_after(jiffies, end))
 			return false;
-		msleep(10);
+		msleep(20);
 	}
 	return true;
 }

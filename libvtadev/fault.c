@@ -143,7 +143,7 @@ static const char *reason_text(enum vta_fault_reason reason)
 	case VTA_FAULT_DOORBELL:
 		return "more descriptors were submitted than the ring holds";
 	case VTA_FAULT_CARD:
-		return "what the card says of the queue cannot be: it, its firmware or its slot is broken";
+		return "what the card says of the queue cannot be: it or its slot is broken";
 	case VTA_FAULT_HANG:
 		return "the card hung at it and was told to give it up";
 	default:

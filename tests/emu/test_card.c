@@ -83,7 +83,7 @@ static void discovery_as_told(void **state)
 
 /* ---- Every register ---- */
 
-static void sensors(void **state)
+static void reads_sensors(void **state)
 {
 	struct rig r;
 
@@ -610,7 +610,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		REGS_TEST(discovery),
 		cmocka_unit_test(discovery_as_told),
-		cmocka_unit_test(sensors),
+		cmocka_unit_test(reads_sensors),
 		REGS_TEST(reset_values),
 		REGS_TEST(access_rules),
 		REGS_TEST(soft_reset_values),

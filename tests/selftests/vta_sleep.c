@@ -86,9 +86,9 @@ FIXTURE_TEARDOWN(sleep)
 }
 
 /* Returns when the machine is awake again. */
-static int machine_sleeps(const FIXTURE_VARIANT(sleep) *variant)
+static int machine_sleeps(const char *state)
 {
-	return file_write("/sys/power/state", variant->state);
+	return file_write("/sys/power/state", state);
 }
 
 TEST_F(sleep, contexts_survive)
@@ -96,7 +96,7 @@ TEST_F(sleep, contexts_survive)
 	unsigned int i;
 
 	for (i = 0; i < 3; i++) {
-		ASSERT_EQ(0, machine_sleeps(variant));
+		ASSERT_EQ(0, machine_sleeps(variant->state));
 		EXPECT_TRUE(pattern_is_there(&self->host, 1));
 		EXPECT_TRUE(pattern_is_there(&self->card, 2));
 		EXPECT_EQ(1 + 2 * i, queue_seq(&self->q));
@@ -117,7 +117,7 @@ TEST_F(sleep, what_was_submitted_is_done)
 
 	ASSERT_EQ(0, emu_inject("slow-engine=100 3"));
 	queue_submit(&self->q, descs, 3);
-	ASSERT_EQ(0, machine_sleeps(variant));
+	ASSERT_EQ(0, machine_sleeps(variant->state));
 	EXPECT_EQ(4, queue_seq(&self->q));
 	EXPECT_EQ(0, queue_wait(&self->q, 4, PATIENCE_MS, NULL));
 	EXPECT_EQ(9, ((volatile uint32_t *)self->host.ptr)[2]);
@@ -132,7 +132,7 @@ TEST_F(sleep, held_queue_is_a_reset)
 
 	queue_submit(&self->q, &desc, 1);
 	ASSERT_EQ(0, waiter_start(&w, &self->q, 2, PATIENCE_MS));
-	ASSERT_EQ(0, machine_sleeps(variant));
+	ASSERT_EQ(0, machine_sleeps(variant->state));
 	EXPECT_EQ(-ENODEV, waiter_join(&w));
 	EXPECT_EQ(POLLERR | POLLHUP, card_poll(self->fd, 0));
 	EXPECT_EQ(self->generation + 1, card_attr("generation"));
@@ -147,7 +147,7 @@ TEST_F(sleep, waiters_survive)
 
 	ASSERT_EQ(0, waiter_start(&w, &self->q, 2, PATIENCE_MS));
 	EXPECT_LE(arms + 1, card_counter_reaches("arms", arms + 1));
-	ASSERT_EQ(0, machine_sleeps(variant));
+	ASSERT_EQ(0, machine_sleeps(variant->state));
 	queue_submit(&self->q, &nop, 1);
 	EXPECT_EQ(0, waiter_join(&w));
 }
@@ -157,7 +157,7 @@ TEST_F(sleep, halted_queue_stays_halted)
 	struct vta_queue_fault fault;
 
 	ASSERT_EQ(-EIO, queue_do(&self->q, desc_fill(0x40000000, 0, 4)));
-	ASSERT_EQ(0, machine_sleeps(variant));
+	ASSERT_EQ(0, machine_sleeps(variant->state));
 	EXPECT_EQ(-EIO, queue_wait(&self->q, 2, 0, NULL));
 	ASSERT_EQ(0, queue_fault(&self->q, &fault));
 	EXPECT_EQ(VTA_FAULT_PAGE, fault.reason);
@@ -184,7 +184,7 @@ TEST_F_TIMEOUT(sleep, hibernation, 60)
 TEST_F(sleep, card_does_not_wake_up)
 {
 	ASSERT_EQ(0, emu_inject("reset-ignored"));
-	ASSERT_EQ(0, machine_sleeps(variant));
+	ASSERT_EQ(0, machine_sleeps(variant->state));
 	EXPECT_EQ(POLLERR | POLLHUP, card_poll(self->fd, PATIENCE_MS));
 	EXPECT_EQ(-ENODEV, queue_wait(&self->q, 2, 0, NULL));
 	EXPECT_EQ(self->generation + 1, card_attr("generation"));

@@ -616,7 +616,8 @@ static int move_begun(const struct mmu_port *port, struct move *move, size_t len
 	do {
 		ret = move_run(port->mmu, move, len);
 		len = move->len - move->done;
-	} while (!ret && len && !move->piece && (!move->src || row_hit(port, move->src, false, &len)) &&
+	} while (!ret && len && !move->piece &&
+		 (!move->src || row_hit(port, move->src, false, &len)) &&
 		 row_hit(port, move->dst, true, &len));
 	/* What cannot be accessed is found again when its turn comes. */
 	return move->done ? 0 : ret;
