@@ -65,5 +65,5 @@ double job_uops_per_ns(struct vtadev *dev, struct vtadev_queue *queue)
 	}
 	vtadev_buf_free(stamps);
 	job_free(&job);
-	return (double)job.uops / times_in(&samples).median;
+	return (double)job.uops / times_in(&samples).least;
 }
