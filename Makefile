@@ -63,6 +63,7 @@ include examples/aot/build.mk
 include tests/emu/build.mk
 include tests/lib/build.mk
 include tests/ops/build.mk
+include tests/fuzz/build.mk
 include tests/selftests/build.mk
 include tests/matrix/build.mk
 include tests/runtime/build.mk
@@ -127,6 +128,8 @@ check: test-deps
 		"vm-harness=tools/vm/test.sh" \
 		$(foreach t,$(EMU_TESTS) $(OPS_TESTS),"emu-$(notdir $(t))=$(t)") \
 		"ops-bare=tests/ops/bare.sh $(OPS_SRCS)" \
+		$(foreach t,$(FUZZ_TARGETS),"fuzz-$(t)=$(FUZZ_DIR)/replay-$(t) -n 8000 \
+			$(wildcard tests/fuzz/kept/$(t)/*)") \
 		$(foreach t,$(LIB_TESTS),"lib-$(notdir $(t))=$(t)") \
 		$(foreach t,$(DIGITS_TESTS),"digits-$(notdir $(t))=$(t)") \
 		"selftests=tests/selftests/run.sh $(VM_MODULE)" \
@@ -167,7 +170,7 @@ check-kernels: test-deps
 
 .PHONY: check-programs
 check-programs: man $(EMU_ASAN_BIN) $(UDEV_RULES) $(EMU_TESTS) $(LIB_TESTS) $(OPS_TESTS) \
-		$(OPS_VM_TESTS) $(DIGITS_COMPILE) \
+		$(OPS_VM_TESTS) $(FUZZ_REPLAYS) $(DIGITS_COMPILE) \
 		$(DIGITS_TESTS) $(STREAM_TESTS) $(SELFTESTS) $(MATRIX_BIN) $(BENCH_BINS) \
 		$(RUNTIME_TESTS) $(RUNTIME_VM_TESTS) $(DEVICEAPI_TEST) $(BYOC_BIN) $(AOT_BIN)
 

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * image.c - program images from anyone (docs/program-image.md)
+ *
+ * An image that is opened is placed and run: it may fault, but no address of its is
+ * outside its segments, and its model stays as it is. Each input is taken as it
+ * is, and once more with the size and the checksum that it should have.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "emulated.h"
+#include "fuzz.h"
+#include "image.h"
+#include "net.h"
+
+#define MEM_SIZE	(1u << 20)
+#define GAP		4096u		/* between the segments, of no use to the program */
+#define CYCLES_MAX	100000u
+
+static const struct core_config cores[] = {
+	{ 3, 3, 5, 0, 4, 15, 15, 18, 17, 2 },
+	{ 3, 3, 5, 2, 3, 13, 13, 14, 15, 2 },
+	{ 2, 2, 5, 0, 4, 14, 13, 16, 16, 2 },
+	{ 1, 3, 5, 0, 5, 12, 13, 15, 15, 2 },
+};
+
+static void check(bool good, const char *what)
+{
+	if (!good)
+		machine_die("%s", what);
+}
+
+static void check_tensors(const struct vtaimage *image)
+{
+	for (uint32_t i = 0; i < image->tensor_count; i++) {
+		struct vtaimage_tensor t;
+
+		vtaimage_tensor(image, i, &t);
+		check((uint64_t)t.offset + t.bytes <= image->arena_bytes, "a tensor is outside");
+		check(strnlen(t.name, sizeof(t.name)) < sizeof(t.name), "a name has no end");
+		check(vtaimage_find(image, t.name) == (int)i, "a tensor is not found");
+	}
+}
+
+/* Memory of the image's core, all of it in use. */
+static void run(struct vtaimage *image)
+{
+	const struct vtaops_core *c = &image->core;
+	const struct core_config cfg = {
+		c->log_inp_width, c->log_wgt_width, c->log_acc_width, c->log_batch, c->log_block,
+		c->log_uop_buff_size, c->log_inp_buff_size, c->log_wgt_buff_size,
+		c->log_acc_buff_size, 2,
+	};
+	uint32_t model, arena, before_arena;
+	struct core_fault fault;
+	uint8_t *before;
+	struct machine m;
+
+	if ((uint64_t)image->model_bytes + image->arena_bytes + 4 * GAP + 4ull * image->align >
+	    MEM_SIZE)
+		return;
+	emulated_init(&m, &cfg, MEM_SIZE, CORE_ORDER_GREEDY, 1);
+	machine_alloc(&m, GAP);
+	model = machine_alloc(&m, image->model_bytes);
+	machine_alloc(&m, GAP);
+	arena = machine_alloc(&m, image->arena_bytes ? image->arena_bytes : 1);
+	before_arena = arena - m.base;
+	before = malloc(before_arena);
+	check(before && !vtaimage_fits(image, &m.core), "not its own core's");
+	if (vtaimage_place(image, model, arena, machine_at(&m, model)))
+		check(model % image->align || arena % image->align, "it cannot be placed");
+	memcpy(before, m.mem, before_arena);
+	if (emulated_try(&m, model + image->insn_at, image->insn_count, CYCLES_MAX, &fault))
+		check(fault.reason != VTA_FAULT_PAGE, "the program reaches beyond its segments");
+	check(!memcmp(before, m.mem, before_arena), "the program writes outside its arena");
+	free(before);
+	emulated_fini(&m);
+}
+
+static void open_and_run(const uint8_t *data, size_t size)
+{
+	struct vtaimage image;
+
+	if (vtaimage_open(&image, data, size)) {
+		check(image.why[0] && strnlen(image.why, sizeof(image.why)) < sizeof(image.why),
+		      "a refusal without a reason");
+		return;
+	}
+	check_tensors(&image);
+	run(&image);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	uint8_t *copy;
+
+	open_and_run(data, size);
+	if (size < HEADER_BYTES)
+		return 0;
+	copy = malloc(size);
+	check(copy, "out of memory");
+	memcpy(copy, data, size);
+	put64(copy + AT_MAGIC, IMAGE_MAGIC);
+	put32(copy + AT_VERSION, IMAGE_VERSION);
+	put64(copy + AT_SIZE, size);
+	put32(copy + AT_CRC, image_crc(copy, size));
+	open_and_run(copy, size);
+	free(copy);
+	return 0;
+}
+
+uint8_t *fuzz_seed(unsigned int i, size_t *size)
+{
+	struct vtaops_core core;
+	struct machine m;
+	struct net net;
+	uint8_t *seed;
+
+	if (i >= sizeof(cores) / sizeof(cores[0]))
+		return NULL;
+	emulated_init(&m, &cores[i], GAP, CORE_ORDER_GREEDY, 1);
+	core = m.core;
+	emulated_fini(&m);
+	net_compile(&net, &core, i);
+	seed = net.image;
+	*size = net.size;
+	net.image = NULL;
+	net_free(&net);
+	return seed;
+}
