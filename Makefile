@@ -226,6 +226,24 @@ dkms-uninstall:
 		dkms remove -m vta -v $(VERSION) --all; fi
 	rm -rf /usr/src/vta-$(VERSION)
 
+# Debian packages, from a copy of the files that git knows, into build/deb.
+.PHONY: deb
+deb:
+	@tools/vm/deps.sh need $(BUILD_PACKAGES) $(MAN_PACKAGES) dpkg-dev debhelper dh-dkms lintian
+	@rm -rf build/deb; mkdir -p build/deb/vta-pcie
+	@git ls-files -co --exclude-standard | while read -r f; do [ ! -f "$$f" ] || echo "$$f"; done | \
+		tar -c -T - | tar -x -C build/deb/vta-pcie
+	@cd build/deb/vta-pcie && { dpkg-buildpackage -us -uc -b -j2 >../build.log 2>&1 || { \
+		tail -n 40 ../build.log; echo 'deb: FAILED: build/deb/build.log'; exit 1; }; }
+	@rm -rf build/deb/vta-pcie
+	@lintian --allow-root --fail-on error,warning --tag-display-limit 0 build/deb/*.changes
+	@ls build/deb/*.deb; echo 'deb: OK'
+
+# They are installed, upgraded and purged in a root of the host's suite.
+.PHONY: check-packages
+check-packages: deb
+	@tests/run "packages=tests/packages/run.sh build/deb"
+
 .PHONY: clean
 clean:
 	rm -rf build
@@ -241,6 +259,8 @@ help:
 	@echo 'make vm          a shell in the VM with a card; CARDS=2 for two'
 	@echo 'make install     library, tools and udev rules, below PREFIX= (/usr/local)'
 	@echo 'make uninstall   remove them again'
+	@echo 'make deb         Debian packages, in build/deb'
+	@echo 'make check-packages  install, upgrade and purge them in a root'
 	@echo 'make dkms-install    the module, rebuilt whenever a kernel is installed'
 	@echo 'make dkms-uninstall  remove it again'
 	@echo 'make clean       remove build/'
