@@ -30,7 +30,7 @@ DEBUG_KBUILD := GCOV_PROFILE=y KCOV_INSTRUMENT=y
 
 # What the commands need on a Debian machine, by package name.
 BUILD_PACKAGES := gcc libc6-dev pkg-config libjson-c-dev libudev-dev libpci-dev
-TEST_PACKAGES := libcmocka-dev libdlpack-dev umockdev python3 sparse cppcheck clang-tidy shellcheck perl gnuplot-nox reuse \
+TEST_PACKAGES := abigail-tools libcmocka-dev libdlpack-dev umockdev python3 sparse cppcheck clang-tidy shellcheck perl gnuplot-nox reuse \
 	$(MAN_PACKAGES) mandoc gcc-riscv64-unknown-elf
 
 # The commands that end in a result say what they build in one line; V=1 in all.
@@ -138,6 +138,7 @@ check: test-deps
 		$(foreach t,$(RUNTIME_TESTS),"runtime-$(notdir $(t))=$(t)") \
 		"ops=tests/ops/run.sh $(VM_MODULE)" \
 		"runtime=tests/runtime/run.sh $(VM_MODULE)" \
+		"abi=tests/abi/run.sh" \
 		"docs=tests/docs/samples.sh docs/retargeting.md" \
 		"selftests-$(UDMABUF_KERNEL)=VM_KERNEL=$(UDMABUF_KERNEL) tests/selftests/run.sh \
 			$(call vm-module-of,$(UDMABUF_KERNEL)) dmabuf" \
@@ -226,22 +227,36 @@ dkms-uninstall:
 		dkms remove -m vta -v $(VERSION) --all; fi
 	rm -rf /usr/src/vta-$(VERSION)
 
-# Debian packages, from a copy of the files that git knows, into build/deb.
+# $(call tree-copy,DIR): the files that git knows, as they are
+tree-copy = mkdir -p $(1); git ls-files -co --exclude-standard | \
+	while read -r f; do [ ! -f "$$f" ] || echo "$$f"; done | tar -c -T - | tar -x -C $(1)
+
+# Debian packages, into build/deb.
 .PHONY: deb
 deb:
 	@tools/vm/deps.sh need $(BUILD_PACKAGES) $(MAN_PACKAGES) dpkg-dev debhelper dh-dkms lintian
-	@rm -rf build/deb; mkdir -p build/deb/vta-pcie
-	@git ls-files -co --exclude-standard | while read -r f; do [ ! -f "$$f" ] || echo "$$f"; done | \
-		tar -c -T - | tar -x -C build/deb/vta-pcie
+	@rm -rf build/deb; $(call tree-copy,build/deb/vta-pcie)
 	@cd build/deb/vta-pcie && { dpkg-buildpackage -us -uc -b -j2 >../build.log 2>&1 || { \
 		tail -n 40 ../build.log; echo 'deb: FAILED: build/deb/build.log'; exit 1; }; }
 	@rm -rf build/deb/vta-pcie
 	@lintian --allow-root --fail-on error,warning --tag-display-limit 0 build/deb/*.changes
 	@ls build/deb/*.deb; echo 'deb: OK'
 
+# On a Debian machine rpmbuild cannot know that what the spec requires is there.
+.PHONY: rpm
+rpm:
+	@tools/vm/deps.sh need $(BUILD_PACKAGES) $(MAN_PACKAGES) rpm
+	@rm -rf build/rpm; $(call tree-copy,build/rpm/SOURCES/vta-pcie-$(VERSION))
+	@cd build/rpm/SOURCES && tar -czf vta-pcie-$(VERSION).tar.gz --remove-files vta-pcie-$(VERSION)
+	@rpmbuild -bb --define '_topdir $(CURDIR)/build/rpm' --define 'vta_version $(VERSION)' \
+		$$([ ! -e /etc/debian_version ] || echo --nodeps) rpm/vta-pcie.spec \
+		>build/rpm/build.log 2>&1 || { \
+		tail -n 40 build/rpm/build.log; echo 'rpm: FAILED: build/rpm/build.log'; exit 1; }
+	@find build/rpm/RPMS -name '*.rpm'; echo 'rpm: OK'
+
 # They are installed, upgraded and purged in a root of the host's suite.
 .PHONY: check-packages
-check-packages: deb
+check-packages: deb rpm
 	@tests/run "packages=tests/packages/run.sh build/deb"
 
 .PHONY: clean
@@ -260,7 +275,8 @@ help:
 	@echo 'make install     library, tools and udev rules, below PREFIX= (/usr/local)'
 	@echo 'make uninstall   remove them again'
 	@echo 'make deb         Debian packages, in build/deb'
-	@echo 'make check-packages  install, upgrade and purge them in a root'
+	@echo 'make rpm         RPM packages, in build/rpm'
+	@echo 'make check-packages  both, and install, upgrade and purge the first in a root'
 	@echo 'make dkms-install    the module, rebuilt whenever a kernel is installed'
 	@echo 'make dkms-uninstall  remove it again'
 	@echo 'make clean       remove build/'
