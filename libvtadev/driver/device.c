@@ -318,12 +318,7 @@ static enum result run_stream(struct device *d, const struct work *w)
 {
 	if (d->result != DONE)
 		return DONE;	/* of an asynchronous handle: it will be told */
-	if (!w->cycles) {
-		report("VTADeviceRun: nothing can be run in 0 cycles");
-		d->result = TIMEOUT;
-	} else {
-		start(d, w);
-	}
+	start(d, w);
 	if (d->async)
 		return DONE;
 	finish(d);
@@ -368,7 +363,8 @@ err_drop:
 err_free:
 	free(d);
 err:
-	report("%s: %s", __func__, vtadev_strerror(err));
+	if (err != -SPACE_SAID)
+		report("%s: %s", __func__, vtadev_strerror(err));
 	return NULL;
 }
 

@@ -21,7 +21,8 @@ void *VTAMemAlloc(size_t size, int cached)
 	err = space_alloc(size, &ptr);
 	if (!err)
 		return ptr;
-	report("%s: %zu bytes: %s", __func__, size, space_strerror(err));
+	if (err != -SPACE_SAID)
+		report("%s: %zu bytes: %s", __func__, size, space_strerror(err));
 	return NULL;
 }
 

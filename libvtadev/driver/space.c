@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "report.h"
 #include "space.h"
 
 #define DMABUFS_MAX	256
@@ -24,6 +25,8 @@
 /* A reset takes up to a second (docs/hardware.md, section 4). */
 #define OPEN_TRIES	300
 #define OPEN_PAUSE_NS	10000000
+/* Another reset may come while what the last one did is put right; not for ever. */
+#define RESETS_MAX	5
 
 /* How to find the card again: an index may be another's by then. */
 #define NAME_MAX_CARD	64
@@ -93,13 +96,42 @@ void space_leave(void)
 	pthread_rwlock_unlock(&space.lock);
 }
 
+/* A card in reset comes back soon, and one that @was_there may. */
+static int open_patiently(const char *which, bool was_there, struct vtadev **dev)
+{
+	const struct timespec pause = { .tv_nsec = OPEN_PAUSE_NS };
+	int err;
+
+	for (int i = 0; i < OPEN_TRIES; i++) {
+		err = vtadev_open(which, dev);
+		if (err != -ENODEV && !(err == -ENOENT && was_there))
+			break;
+		nanosleep(&pause, NULL);
+	}
+	return err;
+}
+
+static int open_first(void)
+{
+	const char *which = getenv("VTADEV_DEVICE");
+	int err = open_patiently(which, false, &space.dev);
+
+	if (!err)
+		return 0;
+	report("%s%s: %s", which && *which ? "VTADEV_DEVICE=" : "the first card",
+	       which ? which : "",
+	       err == -EINVAL ? "not the index, name, path or PCI address of a card" :
+	       vtadev_strerror(err));
+	return -SPACE_SAID;
+}
+
 static int hold_locked(void)
 {
 	const struct vtadev_card *card;
 	int err;
 
 	if (!space.dev) {
-		err = vtadev_open(getenv("VTADEV_DEVICE"), &space.dev);
+		err = open_first();
 		if (err)
 			return err;
 		card = &vtadev_info(space.dev)->card;
@@ -146,20 +178,6 @@ const char *space_strerror(int err)
 
 /* ---- After a reset ---- */
 
-static int open_again(struct vtadev **dev)
-{
-	const struct timespec pause = { .tv_nsec = OPEN_PAUSE_NS };
-	int err;
-
-	for (int i = 0; i < OPEN_TRIES; i++) {
-		err = vtadev_open(space.card, dev);
-		if (err != -ENODEV && err != -ENOENT)
-			break;
-		nanosleep(&pause, NULL);
-	}
-	return err;
-}
-
 struct move {
 	struct vtadev *dev;
 	int err;
@@ -196,13 +214,13 @@ static void move_mem(const void *node, VISIT which, void *arg)
 	mem->buf = buf;
 }
 
-static int recover_locked(void)
+static int recover_once(void)
 {
 	struct move move = { 0 };
 
 	twalk_r(space.by_addr, check_mem, &move);
 	if (!move.err)
-		move.err = open_again(&move.dev);
+		move.err = open_patiently(space.card, true, &move.dev);
 	if (move.err)
 		return move.err;
 	twalk_r(space.by_addr, move_mem, &move);
@@ -218,6 +236,15 @@ static int recover_locked(void)
 	space.dev = move.dev;
 	space.generation++;
 	return 0;
+}
+
+static int recover_locked(void)
+{
+	int err = -ENODEV;
+
+	for (int i = 0; err == -ENODEV && i < RESETS_MAX; i++)
+		err = recover_once();
+	return err;
 }
 
 int space_recover(unsigned int generation)
@@ -308,10 +335,11 @@ static int alloc_locked(struct mem *mem)
 	if (err)
 		return err;
 	err = make_mem(mem);
-	if (err == -ENODEV) {
+	for (int i = 0; err == -ENODEV && i < RESETS_MAX; i++) {
 		err = recover_locked();
-		if (!err)
-			err = make_mem(mem);
+		if (err)
+			break;
+		err = make_mem(mem);
 	}
 	if (err)
 		drop_locked();

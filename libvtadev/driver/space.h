@@ -5,6 +5,7 @@
 #ifndef DRIVER_SPACE_H
 #define DRIVER_SPACE_H
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,7 +35,10 @@ struct mem {
 struct vtadev *space_enter(unsigned int *generation);
 void space_leave(void);
 
-/* Hold the card open, or let go. -errno of vtadev_open(). */
+/* No card could be opened, and stderr has been told why. */
+#define SPACE_SAID	ECANCELED
+
+/* Hold the card open, or let go. 0 or -SPACE_SAID. */
 int space_hold(void);
 void space_drop(void);
 
@@ -52,7 +56,7 @@ const char *space_strerror(int err);
 const struct mem *space_find_ptr(const void *ptr);
 const struct mem *space_find_addr(uint32_t addr);
 
-/* Each enters by itself. *out is set on success. */
+/* Each enters by itself. *out is set on success. -SPACE_SAID as above. */
 int space_alloc(size_t size, void **out);
 int space_free(void *ptr);	/* -ENOENT: that is not the start of any memory */
 

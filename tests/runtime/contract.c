@@ -388,16 +388,23 @@ static void micro_ops_stay_cached_whichever_process_ran(void **state)
 
 /* ---- Which card ---- */
 
-/* In a child: whether the card of that name is the one that gets a context. */
+/*
+ * In a child: whether the card of that name is the one that gets a context. 2: there is
+ * none, which is said once, with the name.
+ */
 static int opens(const char *name, unsigned int card)
 {
 	unsigned long before = card_value(card, "contexts_used");
 	void *mem;
+	char *text;
 
 	setenv("VTADEV_DEVICE", name, 1);
+	catch_begin();
 	mem = VTAMemAlloc(1, VTA_CACHED);
+	VTADeviceAlloc();
+	text = catch_end();
 	if (!mem)
-		return 2;
+		return times_in(text, "\n") == 1 && times_in(text, name) == 1 ? 2 : 3;
 	return card_value(card, "contexts_used") == before + 1 ? 0 : 1;
 }
 
@@ -413,6 +420,40 @@ static int in_child(const char *name, unsigned int card)
 	return WEXITSTATUS(status);
 }
 
+/* In a child: whether all addresses are multiples of that card's largest element. */
+static int aligned_on(const char *name, unsigned int card)
+{
+	struct vta_info other = rt_info(card);
+	struct core core = core_of(&other);
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		bool good = true;
+
+		setenv("VTADEV_DEVICE", name, 1);
+		for (size_t size = 1; good && size < 100000; size *= 3) {
+			vta_phy_addr_t addr = VTAMemGetPhyAddr(VTAMemAlloc(size, VTA_CACHED));
+
+			good = addr && addr % core.wgt_bytes == 0 && addr % core.acc_bytes == 0;
+		}
+		_exit(good ? 0 : 1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+/* The second card's are larger than a page. */
+static void addresses_fit_every_configuration(void **state)
+{
+	struct vta_info other = rt_info(1);
+
+	(void)state;
+	assert_int_equal(core_of(&other).wgt_bytes, 16384);
+	assert_int_equal(aligned_on("0", 0), 0);
+	assert_int_equal(aligned_on("1", 1), 0);
+}
+
 static void the_environment_says_which_card(void **state)
 {
 	(void)state;
@@ -423,6 +464,7 @@ static void the_environment_says_which_card(void **state)
 	assert_int_equal(in_child("0", 1), 1);
 	assert_int_equal(in_child("vta7", 0), 2);
 	assert_int_equal(in_child("nonsense", 0), 2);
+	assert_int_equal(in_child("/dev/null", 0), 2);
 }
 
 static int setup(void **state)
@@ -447,6 +489,7 @@ int main(void)
 		cmocka_unit_test(threads_have_handles_of_their_own_in_one_space),
 		cmocka_unit_test(one_handle_may_be_used_by_several_threads),
 		cmocka_unit_test(micro_ops_stay_cached_whichever_process_ran),
+		cmocka_unit_test(addresses_fit_every_configuration),
 		cmocka_unit_test(the_environment_says_which_card),
 	};
 

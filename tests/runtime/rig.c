@@ -61,13 +61,26 @@ unsigned long card_value(unsigned int card, const char *name)
 	return value;
 }
 
-void card_reset(void)
+static void write_file(const char *path, const char *text)
 {
-	int fd = open("/sys/class/vta/vta0/device/reset", O_WRONLY | O_CLOEXEC);
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
 
 	assert_true(fd >= 0);
-	assert_int_equal(write(fd, "1", 1), 1);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 	close(fd);
+}
+
+void card_reset(void)
+{
+	write_file("/sys/class/vta/vta0/device/reset", "1");
+}
+
+void driver_write(const char *what, const char *pci)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/drivers/vta/%s", what);
+	write_file(path, pci);
 }
 
 static void *make(size_t bytes, vta_phy_addr_t *addr)

@@ -24,6 +24,8 @@ unsigned int times_in(const char *text, const char *what);
 unsigned long card_value(unsigned int card, const char *name);
 /* A function level reset of the first card, as an administrator asks for it. */
 void card_reset(void);
+/* Bind the driver to a card, or unbind it. */
+void driver_write(const char *what, const char *pci);
 
 /* Operands and result of one product, with a pattern that depends on @seed. */
 struct operands {

@@ -13,7 +13,21 @@ cd "$(dirname "$0")/../.."
 module=$1
 shift
 [ $# -gt 0 ] || set -- contract trouble deviceapi_test byoc_test aot_test
-exec tools/vm/vm run --kernel "${VM_KERNEL:-host}" --emu build/asan/vta-emu --cards 2 \
+
+# The second card has elements that are larger than a page.
+dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-runtime.XXXXXX")
+trap 'rm -rf "$dir"' EXIT
+cat > "$dir/vta_config.json" <<'EOF'
+{
+  "TARGET": "sim", "HW_VER": "0.0.2",
+  "LOG_INP_WIDTH": 3, "LOG_WGT_WIDTH": 3, "LOG_ACC_WIDTH": 5,
+  "LOG_BATCH": 0, "LOG_BLOCK": 7,
+  "LOG_UOP_BUFF_SIZE": 15, "LOG_INP_BUFF_SIZE": 15,
+  "LOG_WGT_BUFF_SIZE": 18, "LOG_ACC_BUFF_SIZE": 17
+}
+EOF
+tools/vm/vm run --kernel "${VM_KERNEL:-host}" --emu build/asan/vta-emu --cards 2 \
+	--emu-arg-1 --config="$dir/vta_config.json" \
 	--timeout 400 --file "$module":/lib/vta.ko \
 	--file build/tests/runtime/contract:/bin/contract \
 	--file build/tests/runtime/trouble:/bin/trouble \

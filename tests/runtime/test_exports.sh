@@ -46,7 +46,7 @@ dynamic() {
 
 declared > "$dir/declared"
 # The interface of VTA's runtimes, by heart.
-cat > "$dir/client.c" <<'EOF'
+cat > "$dir/interface.h" <<'EOF'
 #include <stddef.h>
 #include <stdint.h>
 void *VTADeviceAlloc(void);
@@ -60,6 +60,9 @@ void VTAMemCopyToHost(void *, const void *, size_t);
 void VTAFlushCache(void *, uint32_t, int);
 void VTAInvalidateCache(void *, uint32_t, int);
 void VTAProgram(const char *);
+EOF
+cat > "$dir/client.c" <<'EOF'
+#include "interface.h"
 int main(void)
 {
 	void *mem = VTAMemAlloc(32, 1), *device = VTADeviceAlloc();
@@ -76,12 +79,66 @@ int main(void)
 	return device ? 0 : 3;
 }
 EOF
-# Without a card it ends by itself, and says why once for each of the two calls.
+# What C++ runtimes take from the header beside the calls, and in the way they do: types,
+# constants and <stdlib.h>. With interface.h, a call of another type does not compile.
+cat > "$dir/runtime.cc" <<'EOF'
+#include <vta/driver.h>
+extern "C" {
+#include "interface.h"
+}
+#include <type_traits>
+
+static_assert(std::is_same<VTADeviceHandle, void *>::value, "handle");
+static_assert(std::is_same<vta_phy_addr_t, uint32_t>::value, "address");
+static_assert(VTA_CACHED == 1 && VTA_NOT_CACHED == 0, "caching");
+static_assert(VTA_PAGE_BITS == 12 && VTA_PAGE_BYTES == 4096, "pages");
+static_assert(VTA_MAX_XFER == EXPECTED_MAX_XFER, "transfers");
+
+template <int kMaxBytes> struct Queue {
+	Queue() : data(static_cast<char *>(VTAMemAlloc(kMaxBytes, VTA_CACHED))),
+		phy(data ? VTAMemGetPhyAddr(data) : 0) {}
+	~Queue() { VTAMemFree(data); }
+	void Barrier(size_t offset, size_t size)
+	{
+		VTAFlushCache(data + offset, phy + offset, size);
+		VTAInvalidateCache(data + offset, phy + offset, size);
+	}
+	char *data;
+	vta_phy_addr_t phy;
+};
+
+int main()
+{
+	Queue<VTA_MAX_XFER> queue;
+	VTADeviceHandle device = VTADeviceAlloc();
+
+	if (!device)
+		exit(3);
+	queue.Barrier(16, 32);
+	int timeout = VTADeviceRun(device, queue.phy, 0, 1 << 31);
+	VTADeviceFree(device);
+	return timeout;
+}
+EOF
+runtime() {
+	c++ -std=c++11 -Wall -Werror -Ilibvtadev/driver "$@" -o "$dir/runtime" \
+		"$dir/runtime.cc" -L"$lib" -lvta_driver -Wl,-rpath-link,"$lib"
+}
+# Without a card it ends by itself, and says why: once, for all calls.
 no_card() {
 	local status=0
 
-	VTADEV_DEVICE=/dev/null LD_LIBRARY_PATH=$lib "$dir/client" 2> "$dir/said" || status=$?
-	[ "$status" -eq 3 ] && [ "$(grep -c '^vta_driver: .*not a VTA card' "$dir/said")" -eq 2 ]
+	VTADEV_DEVICE=/dev/null LD_LIBRARY_PATH=$lib "$1" 2> "$dir/said" || status=$?
+	cat "$dir/said"
+	[ "$status" -eq 3 ] && [ "$(grep -c '^vta_driver: .*not a VTA card' "$dir/said")" -eq 1 ]
+}
+pkg_config() {
+	local version
+
+	version=$(sed -n 's/^#define VTA_VERSION[[:space:]]*"\(.*\)"/\1/p' uapi/vta.h)
+	export PKG_CONFIG_PATH=$lib/pkgconfig
+	pkg-config --exists --print-errors "vta_driver = $version" &&
+		pkg-config --libs vta_driver | grep -qw -- -lvta_driver
 }
 
 echo "TAP version 13"
@@ -91,6 +148,11 @@ check "it has its own soname" dynamic SONAME libvta_driver.so.0
 check "it uses libvtadev" dynamic NEEDED libvtadev.so.0
 check "a client links" cc -Wall -Werror -o "$dir/client" "$dir/client.c" -L"$lib" -lvta_driver \
 	-Wl,-rpath-link,"$lib"
-check "without a card it says so, and nothing crashes" no_card
+check "a C++ runtime compiles and links" runtime -DEXPECTED_MAX_XFER=33554432
+check "one with another VTA_MAX_XFER too" runtime -DVTA_MAX_XFER=2097152 \
+	-DEXPECTED_MAX_XFER=2097152
+check "without a card it says so, and nothing crashes" no_card "$dir/client"
+check "neither does the runtime" no_card "$dir/runtime"
+check "pkg-config knows it" pkg_config
 echo "1..$n"
 exit "$failed"

@@ -3,8 +3,12 @@
  * trouble.c - libvta_driver on a card when something is wrong: bad calls, bad
  * streams, limits, resets; and the runs that nobody waits for
  */
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "rig.h"
 #include "vta/driver_async.h"
@@ -212,11 +216,17 @@ static void wait_cycles_are_a_limit(void **state)
 	catch_begin();
 	push_long(1);
 	assert_int_equal(rt_run(&q, 9000), 1);
+	assert_said_once(catch_end(), "cycle limit");
+	assert_works(RT_FORWARD);
+	catch_begin();
 	push_long(1);
-	assert_int_equal(rt_run(&q, 0), 1);
+	assert_int_equal(rt_run(&q, 1), 1);
 	free(catch_end());
 	push_long(1);
 	assert_int_equal(rt_run(&q, 1u << 31), 0);
+	/* Programs that were written to a simulator have no limit. */
+	push_long(1);
+	assert_int_equal(rt_run(&q, 0), 0);
 	assert_works(RT_FORWARD);
 }
 
@@ -279,6 +289,91 @@ static void too_much_to_keep_is_said(void **state)
 	for (unsigned int i = 0; i < N; i++)
 		VTAMemFree(mem[i]);
 	assert_works(RT_FORWARD);
+}
+
+#define THREADS	3
+#define RESETS	4
+
+static atomic_bool stop;
+
+/* Runs are right or fail, as long as cards are reset, and are right after that. */
+static void *compute_on(void *arg)
+{
+	struct operands own;
+	struct rt_queue *mine = rt_thread_queue(&info);
+	unsigned int done = 0;
+	bool last = false;
+	int ret;
+
+	(void)arg;
+	if (!mine)
+		return "no queue";
+	operands_make(&own, &mine->core, 5);
+	while (!last || done < 20) {
+		enum rt_kernel kernel = done % RT_KERNELS;
+
+		last = stop;
+		rt_push_product(mine, &own.product, kernel);
+		ret = rt_run(mine, RT_FOREVER);
+		if (ret && (ret != 2 || last))
+			return "a run failed that no reset hit";
+		if (!ret && !operands_check(&own, &mine->core, kernel))
+			return "a wrong result";
+		done += !ret;
+	}
+	operands_free(&own);
+	rt_thread_close();
+	return NULL;
+}
+
+static void threads_survive_resets(void **state)
+{
+	pthread_t threads[THREADS];
+	const char *complaint[THREADS];
+	void *result;
+	char *said;
+
+	(void)state;
+	catch_begin();
+	atomic_store(&stop, false);
+	for (unsigned int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, compute_on, NULL), 0);
+	for (unsigned int i = 0; i < RESETS; i++) {
+		usleep(100000);
+		card_reset();
+	}
+	atomic_store(&stop, true);
+	for (unsigned int i = 0; i < THREADS; i++) {
+		pthread_join(threads[i], &result);
+		complaint[i] = result;
+	}
+	said = catch_end();
+	for (unsigned int i = 0; i < THREADS; i++)
+		if (complaint[i])
+			fail_msg("thread %u: %s; stderr: %s", i, complaint[i], said);
+	free(said);
+	assert_works(RT_BACKWARD);
+}
+
+/* By an administrator, or because the card was pulled and put back. */
+static void a_card_that_goes_may_come_back(void **state)
+{
+	char path[PATH_MAX];
+	const char *pci;
+
+	(void)state;
+	assert_non_null(realpath("/sys/class/vta/vta0/device", path));
+	pci = strrchr(path, '/') + 1;
+	assert_works(RT_BACKWARD);
+	driver_write("unbind", pci);
+	catch_begin();
+	rt_push_product(&q, &o.product, RT_BACKWARD);
+	assert_int_equal(rt_run(&q, RT_FOREVER), 2);
+	assert_said_once(catch_end(), "VTADeviceRun: ");
+	VTAMemCopyFromHost(o.inp, "still there", 11);
+	driver_write("bind", pci);
+	assert_works(RT_BACKWARD);
+	assert_int_equal(q.loads, 1);
 }
 
 /* ---- Runs that nobody waits for ---- */
@@ -438,9 +533,12 @@ int main(void)
 		TEST(memory_and_micro_ops_survive_a_reset),
 		TEST(a_run_that_a_reset_hits_fails),
 		TEST(too_much_to_keep_is_said),
+		TEST(threads_survive_resets),
 		TEST(asynchronous_runs_keep_their_order),
 		TEST(asynchronous_runs_get_their_micro_ops),
 		TEST(asynchronous_errors_come_with_the_synchronisation),
+		/* The last: it comes back as another than the first. */
+		TEST(a_card_that_goes_may_come_back),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);

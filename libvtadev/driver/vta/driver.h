@@ -35,11 +35,11 @@
  *
  * FORK. The child makes no calls of this interface.
  */
-#ifndef VTA_DRIVER_H
-#define VTA_DRIVER_H
+#ifndef VTA_DRIVER_H_
+#define VTA_DRIVER_H_
 
-#include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>		/* which runtimes do not ask for themselves */
 
 #ifdef __cplusplus
 extern "C" {
@@ -49,13 +49,22 @@ extern "C" {
 #define VTA_CACHED	1
 #define VTA_NOT_CACHED	0
 
-/* The least that every implementation copies at once. Here, no size is too large. */
+/*
+ * How large the instruction and micro-op buffers of a runtime are, which may be built
+ * with another value. It is no limit here: memory may be larger.
+ */
+#ifndef VTA_MAX_XFER
 #define VTA_MAX_XFER	(1 << 25)
+#endif
+
+/* The card's pages. Elements of a configuration may be larger. */
+#define VTA_PAGE_BITS	12
+#define VTA_PAGE_BYTES	(1 << VTA_PAGE_BITS)
 
 /* A handle for running streams. */
 typedef void *VTADeviceHandle;
 
-/* An address of the card's: never 0. */
+/* An address of the card's: never 0. It has 32 bits whatever the runtime is built for. */
 typedef uint32_t vta_phy_addr_t;
 
 /* A handle, or NULL. */
@@ -69,7 +78,8 @@ void VTADeviceFree(VTADeviceHandle handle);
  * @handle: from VTADeviceAlloc()
  * @insn_phy_addr: where it starts, a multiple of 16, in memory of VTAMemAlloc()
  * @insn_count: instructions of 128 bits, all in that memory
- * @wait_cycles: how many cycles of the card (docs/isa.md, section 9) it may take
+ * @wait_cycles: how many cycles of the card (docs/isa.md, section 9) it may take;
+ *               0, which simulators' programs say: as many as the card gives any run
  *
  * Returns 0 when it is done, 1 when it took more than @wait_cycles, 2 if it
  * failed. After 1 and 2 the handle works on; what the stream wrote so far stays.
@@ -108,4 +118,4 @@ void VTAProgram(const char *bitstream);
 }
 #endif
 
-#endif /* VTA_DRIVER_H */
+#endif /* VTA_DRIVER_H_ */
