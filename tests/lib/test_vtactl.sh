@@ -258,11 +258,11 @@ with none "$tmp/vtactl" trace -o /dev/full -- true
 result $? "trace: a file that cannot be written exits 1"
 
 with none "$tmp/vtactl" trace --help
-[ $status -eq 0 ] && says 'usage: vtactl trace' out
+[ $status -eq 0 ] && says 'Usage: vtactl trace' out
 result $? "trace --help"
 
 with one "$tmp/vtactl" --help
-[ $status -eq 0 ] && says 'usage: vtactl list' out && says 'Exit status' out
+[ $status -eq 0 ] && says 'Usage: vtactl' out && says '  list ' out && says 'Exit status' out
 result $? "--help"
 
 with one "$tmp/vtactl" --version

@@ -6,7 +6,7 @@
 #include <json-c/json.h>
 #include <stdio.h>
 
-#include "status.h"
+#include "gather.h"
 
 #define UNKNOWN	"unknown"
 
@@ -80,7 +80,7 @@ static void print_group(const char *title, struct json_object *group)
 	}
 }
 
-void status_print(struct json_object *s)
+void gather_print(struct json_object *s)
 {
 	struct json_object *memory = get(s, "memory");
 	struct json_object *queues = get(s, "queues");

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "merge.h"
-#include "trace.h"
+#include "ctl.h"
 #include "tracefs.h"
 
 enum { OK = 0, ERROR = 1, USAGE = 2 };
@@ -30,10 +30,11 @@ struct request {
 };
 
 static const char help[] =
-	"usage: vtactl trace [-o FILE] [-d SECONDS]          until interrupted, or so long\n"
-	"       vtactl trace [-o FILE] -- COMMAND [ARG]...   until the command ends\n"
+	"Usage: vtactl trace [-o FILE] [-d SECONDS]\n"
+	"  or:  vtactl trace [-o FILE] -- COMMAND [ARG]...\n"
 	"\n"
-	"Records what the driver does for all programs (contexts, buffers, queues, waits,\n"
+	"Records, until interrupted or for so many seconds or until COMMAND ends, what the\n"
+	"driver does for all programs (contexts, buffers, queues, waits,\n"
 	"faults, resets; needs root), and when each descriptor of COMMAND ran, if it uses\n"
 	"libvtadev. FILE (" OUTPUT_DEFAULT ") is for https://ui.perfetto.dev or\n"
 	"chrome://tracing; docs/tracing.md tells what is in it.\n"

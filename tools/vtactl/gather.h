@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * status.h - everything that can be told of a card without opening it
+ * gather.h - everything that can be told of a card without opening it
  */
-#ifndef VTACTL_STATUS_H
-#define VTACTL_STATUS_H
+#ifndef VTACTL_GATHER_H
+#define VTACTL_GATHER_H
 
 struct json_object;
 struct vtadev_card;
@@ -13,9 +13,9 @@ struct vtadev_card;
  * --json prints and what the text is made from. NULL if there is no memory, or
  * the card has gone.
  */
-struct json_object *status_gather(const struct vtadev_card *card);
+struct json_object *gather(const struct vtadev_card *card);
 
 /* Print it for people. */
-void status_print(struct json_object *status);
+void gather_print(struct json_object *status);
 
-#endif /* VTACTL_STATUS_H */
+#endif /* VTACTL_GATHER_H */

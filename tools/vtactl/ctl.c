@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * ctl.c - what the verbs of vtactl have in common
+ */
+#include <errno.h>
+#include <grp.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ctl.h"
+
+static const char *verb;
+
+void ctl_set_verb(const char *name)
+{
+	verb = name;
+}
+
+static void say_who(void)
+{
+	fprintf(stderr, "vtactl: %s%s", verb ? verb : "", verb ? ": " : "");
+}
+
+int ctl_usage(const char *why, const char *word)
+{
+	say_who();
+	fprintf(stderr, "%s%s; try vtactl %s%s--help\n", why, word, verb ? verb : "",
+		verb ? " " : "");
+	return CTL_USAGE;
+}
+
+int ctl_fail(const char *subject, const char *why)
+{
+	say_who();
+	fprintf(stderr, "%s%s%s\n", subject, *subject ? ": " : "", why);
+	return CTL_ERROR;
+}
+
+int ctl_error(const char *subject, int err)
+{
+	ctl_fail(subject, vtadev_strerror(err));
+	switch (-err) {
+	case EACCES:
+	case EPERM:
+		return CTL_DENIED;
+	case ENOENT:
+		return CTL_NO_CARD;
+	default:
+		return CTL_ERROR;
+	}
+}
+
+int ctl_help(const char *help)
+{
+	return fputs(help, stdout) < 0 ? CTL_ERROR : CTL_OK;
+}
+
+/* There is none, or not that one; say what to do about it. */
+static int no_card(const char *which)
+{
+	if (which)
+		fprintf(stderr, "vtactl: there is no card %s; vtactl list shows all\n", which);
+	else if (access("/sys/module/vta", F_OK))
+		fprintf(stderr, "vtactl: no card: the driver is not loaded; as root: "
+				"modprobe vta\n");
+	else
+		fprintf(stderr, "vtactl: no card: the driver is loaded but has found none; "
+				"lspci -d 1234:5654 lists cards on the bus, dmesg says if the "
+				"driver refused one\n");
+	return CTL_NO_CARD;
+}
+
+static int find_all(struct vtadev_card **cards, size_t *count)
+{
+	int found = vtadev_list(cards);
+
+	if (found < 0)
+		return ctl_error("looking for cards", found);
+	*count = (size_t)found;
+	if (found)
+		return CTL_OK;
+	vtadev_list_free(*cards);
+	return no_card(NULL);
+}
+
+static int find_one(const char *which, struct vtadev_card *card)
+{
+	int err = vtadev_find(which, card);
+
+	if (err == -ENOENT)
+		return no_card(which);
+	if (err == -EINVAL)
+		return ctl_usage("not a name of a card: ", which);
+	if (err)
+		return ctl_fail(which, vtadev_strerror(err));
+	return CTL_OK;
+}
+
+int ctl_cards(const char *which, struct vtadev_card **cards, size_t *count)
+{
+	int ret;
+
+	if (!which)
+		return find_all(cards, count);
+	*cards = calloc(1, sizeof(**cards));
+	if (!*cards)
+		return ctl_error(which, -ENOMEM);
+	*count = 1;
+	ret = find_one(which, *cards);
+	if (ret)
+		vtadev_list_free(*cards);
+	return ret;
+}
+
+int ctl_card(int argc, char **argv, struct vtadev_card *card)
+{
+	if (argc > 1)
+		return ctl_usage("too much: ", argv[1]);
+	return find_one(argc ? argv[0] : NULL, card);
+}
+
+void ctl_say_access(const struct vtadev_card *card)
+{
+	struct group *group;
+	struct stat st;
+
+	if (!access(card->node, R_OK | W_OK))
+		return;
+	if (errno != EACCES) {
+		fprintf(stderr, "vtactl: %s: %s; does udev run?\n", card->node,
+			strerror(errno));
+		return;
+	}
+	group = stat(card->node, &st) ? NULL : getgrgid(st.st_gid);
+	if (group && (st.st_mode & 0060) == 0060)
+		fprintf(stderr, "vtactl: you may not open %s: become a member of its group; "
+				"as root: usermod -aG %s USER, then log in again\n",
+			card->node, group->gr_name);
+	else
+		fprintf(stderr, "vtactl: you may not open %s: its mode and group are for an "
+				"administrator to change, by a udev rule\n",
+			card->node);
+}
+
+int ctl_print_json(struct json_object *object, bool one_line)
+{
+	int flags = JSON_C_TO_STRING_NOSLASHESCAPE |
+		    (one_line ? JSON_C_TO_STRING_PLAIN : JSON_C_TO_STRING_PRETTY);
+	int ret = puts(json_object_to_json_string_ext(object, flags)) < 0 ? CTL_ERROR : CTL_OK;
+
+	json_object_put(object);
+	return ret;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * ctl.h - what the verbs of vtactl have in common: exit status, errors, which cards
+ */
+#ifndef VTACTL_CTL_H
+#define VTACTL_CTL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "vtadev.h"
+
+/* Exit status: docs/operating.md; numbers never change their meaning. */
+enum {
+	CTL_OK		= 0,
+	CTL_ERROR	= 1,
+	CTL_USAGE	= 2,
+	CTL_NO_CARD	= 3,
+	CTL_DENIED	= 4,
+	CTL_BROKEN	= 5,	/* the card fails, or was given up */
+	CTL_BUSY	= 6,	/* somebody uses the card */
+};
+
+/* A verb: "vtactl NAME ARGUMENTS", with argv[0] its name; the exit status. */
+typedef int ctl_verb_fn(int argc, char **argv);
+
+ctl_verb_fn bench_main, dump_main, list_main, monitor_main, program_main, reset_main,
+	    status_main, test_main, top_main, trace_main;
+
+/* Errors go to stderr as sentences, after the name of the verb in hand. */
+void ctl_set_verb(const char *name);
+int ctl_usage(const char *why, const char *word);
+int ctl_fail(const char *subject, const char *why);
+/* What a call of the library returned, and what to do about it. */
+int ctl_error(const char *subject, int err);
+
+/* For "-h": help on stdout. Fails if it cannot be written. */
+int ctl_help(const char *help);
+
+/*
+ * The cards that a verb is for: the one that @which names, or with NULL all.
+ * CTL_OK and at least one, to be freed by vtadev_list_free(); or what was said is
+ * wrong, as an exit status.
+ */
+int ctl_cards(const char *which, struct vtadev_card **cards, size_t *count);
+
+/* The one that is named by the only argument left, or the first. */
+int ctl_card(int argc, char **argv, struct vtadev_card *card);
+
+/* Says on stderr who may open the card, if this user may not. */
+void ctl_say_access(const struct vtadev_card *card);
+
+struct json_object;
+/* On stdout, on one line or on many; frees it. */
+int ctl_print_json(struct json_object *object, bool one_line);
+
+#endif /* VTACTL_CTL_H */
