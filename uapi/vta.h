@@ -120,7 +120,11 @@ struct vta_status {
 	__le32 fault_reason;	/* enum vta_fault_reason, if halted */
 	__le64 time;		/* card time of the last completion, ns */
 	__le64 cycles;		/* compute cycles of all RUNs so far */
-	__le64 reserved[4];
+	/* Since the queue was started; all 0 if the card lacks feature USAGE. */
+	__le64 runs;		/* RUNs completed */
+	__le64 copies;		/* COPYs and FILLs completed */
+	__le64 run_time;	/* card time that these took in their engine, ns */
+	__le64 copy_time;
 };
 
 /* Why a queue halted. */

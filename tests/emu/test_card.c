@@ -29,7 +29,8 @@ static void discovery(void **state)
 
 	assert_int_equal(rig_get(r, REG_MAGIC), REG_MAGIC_VALUE);
 	assert_int_equal(rig_get(r, REG_CONTRACT), 0x00010000);
-	assert_int_equal(rig_get64(r, REG_FEATURES_LO), REG_FEATURES_COUNTERS);
+	assert_int_equal(rig_get64(r, REG_FEATURES_LO),
+			 REG_FEATURES_COUNTERS | REG_FEATURES_USAGE);
 	assert_int_equal(rig_get(r, REG_QUEUES), 8);
 	assert_int_equal(rig_get(r, REG_CONTEXTS), 8);
 	assert_int_equal(rig_get64(r, REG_MEM_SIZE_LO), RIG_MEM_SIZE);
@@ -90,7 +91,7 @@ static void reads_sensors(void **state)
 	(void)state;
 	rig_start(&r, (const char *const[]) { "--sensors", "318150,12500", NULL });
 	assert_int_equal(rig_get64(&r, REG_FEATURES_LO),
-			 REG_FEATURES_COUNTERS | REG_FEATURES_SENSORS);
+			 REG_FEATURES_COUNTERS | REG_FEATURES_SENSORS | REG_FEATURES_USAGE);
 	rig_clear_counters(&r);
 	assert_int_equal(rig_get(&r, REG_TEMPERATURE), 318150);
 	assert_int_equal(rig_get(&r, REG_POWER), 12500);
@@ -123,7 +124,7 @@ struct reg {
 static const struct reg regs[] = {
 	{ "MAGIC", REG_MAGIC, RO, REG_MAGIC_VALUE, 0 },
 	{ "CONTRACT", REG_CONTRACT, RO, 0x00010000, 0 },
-	{ "FEATURES_LO", REG_FEATURES_LO, RO, 1, 0 },
+	{ "FEATURES_LO", REG_FEATURES_LO, RO, 5, 0 },
 	{ "FEATURES_HI", REG_FEATURES_HI, RO, 0, 0 },
 	{ "QUEUES", REG_QUEUES, RO, 8, 0 },
 	{ "CONTEXTS", REG_CONTEXTS, RO, 8, 0 },

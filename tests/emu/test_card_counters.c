@@ -15,7 +15,7 @@
 /* Bytes of a descriptor, of an entry, and of what a completion writes. */
 #define DESC	64
 #define ENTRY	8
-#define DONE	24
+#define DONE	56
 
 struct bench {
 	struct rig *r;

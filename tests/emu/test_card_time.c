@@ -160,6 +160,12 @@ static void takes_its_cycles(void **state)
 	assert_span(s[4], at, 0);
 	assert_span(s[5], at, 17);
 	assert_int_equal(b->q[0].page->status.time, s[5]->end);
+	assert_int_equal(b->q[0].page->status.runs, 1);
+	assert_int_equal(b->q[0].page->status.copies, 3);
+	assert_int_equal(b->q[0].page->status.run_time, s[3]->end - s[3]->start);
+	assert_int_equal(b->q[0].page->status.copy_time,
+			 s[0]->end - s[0]->start + s[1]->end - s[1]->start +
+			 s[5]->end - s[5]->start);
 }
 
 static void engines_work_at_the_same_time(void **state)

@@ -127,7 +127,10 @@ static uint64_t told_seq(struct card *card, const struct queue *q)
 
 static int put_done(struct card *card, struct queue *q)
 {
-	const uint64_t words[2] = { card_time(card), q->cycles_done };
+	const struct {
+		uint64_t time, cycles;
+		struct queue_usage usage;
+	} words = { card_time(card), q->cycles_done, q->usage };
 	int ret;
 
 	if (inject_take_queue(&card->inject, INJECT_STATUS_LOST, q->index))
@@ -135,9 +138,9 @@ static int put_done(struct card *card, struct queue *q)
 	if (inject_take_queue(&card->inject, INJECT_STATE_WILD, q->index))
 		return put_state(card, q, inject_value(&card->inject, INJECT_STATE_WILD), 0);
 
-	static_assert(offsetof(struct vta_status, cycles) ==
-		      offsetof(struct vta_status, time) + sizeof(words[0]), "written as one");
-	ret = bus_write(&card->bus, q->status + offsetof(struct vta_status, time), words,
+	static_assert(offsetof(struct vta_status, time) + sizeof(words) ==
+		      sizeof(struct vta_status), "written as one");
+	ret = bus_write(&card->bus, q->status + offsetof(struct vta_status, time), &words,
 			sizeof(words));
 	return ret ?: bus_write64(&card->bus, q->status, told_seq(card, q));
 }
@@ -305,6 +308,7 @@ static void queue_start(struct card *card, struct queue *q)
 	q->seq = q->start;
 	q->submitted = q->start;
 	q->cycles_done = 0;
+	q->usage = (struct queue_usage) { 0 };
 	q->armed = false;
 	memset(&q->fault, 0, sizeof(q->fault));
 
@@ -467,12 +471,34 @@ static void queue_late(struct card *card, struct queue *q)
 	pthread_mutex_lock(&card->lock);
 }
 
+/* What the descriptor in hand has used, now that it ends. */
+static void count_usage(struct card *card, struct queue *q, uint64_t cycles)
+{
+	uint64_t time = card_time(card) - q->begin;
+
+	switch (desc_op(&q->desc)) {
+	case VTA_OP_RUN:
+		q->cycles_done += cycles;
+		q->usage.runs++;
+		break;
+	case VTA_OP_COPY:
+	case VTA_OP_FILL:
+		q->usage.copies++;
+		break;
+	default:
+		break;
+	}
+	if (q->unit == DESC_COMPUTE)
+		q->usage.run_time += time;
+	else if (q->unit == DESC_COPY)
+		q->usage.copy_time += time;
+}
+
 static void queue_complete(struct card *card, struct queue *q, uint64_t cycles)
 {
 	int ret;
 
-	if (desc_op(&q->desc) == VTA_OP_RUN)
-		q->cycles_done += cycles;
+	count_usage(card, q, cycles);
 	if (inject_take_queue(&card->inject, INJECT_STATUS_LATE, q->index))
 		queue_late(card, q);
 	ret = put_record(card, q, put_done, &q->give_up);

@@ -21,6 +21,14 @@
 
 struct card;
 
+/* What the status record says of it after time and cycles, in this order. */
+struct queue_usage {
+	uint64_t runs;
+	uint64_t copies;
+	uint64_t run_time;
+	uint64_t copy_time;
+};
+
 struct queue {
 	unsigned int index;
 
@@ -44,6 +52,7 @@ struct queue {
 	uint64_t seq;
 	uint64_t submitted;
 	uint64_t cycles_done;
+	struct queue_usage usage;
 	bool armed;
 	uint32_t arm;
 	bool look;		/* a WAIT is to look at its word again */

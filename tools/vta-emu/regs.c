@@ -65,7 +65,7 @@ static bool read_card(struct card *card, uint64_t off, uint32_t *val)
 		*val = field_put(REG_CONTRACT_MAJOR, 1);
 		return true;
 	case REG_FEATURES_LO:
-		*val = REG_FEATURES_COUNTERS |
+		*val = REG_FEATURES_COUNTERS | REG_FEATURES_USAGE |
 		       (config->temperature ? REG_FEATURES_SENSORS : 0);
 		return true;
 	case REG_FEATURES_HI:
