@@ -6,7 +6,7 @@
 OPS_DIR := build/lib/ops
 OPS_SRCS := $(addprefix libvtadev/ops/, \
 	builder.c conv.c cycles.c eltwise.c fetch.c gemm.c image.c image_read.c image_write.c \
-	pack.c post.c region.c tile.c window.c)
+	lanes.c pack.c post.c region.c tile.c window.c)
 OPS_OBJS := $(OPS_SRCS:libvtadev/ops/%.c=$(OPS_DIR)/%.o)
 OPS_A := build/lib/libvtaops.a
 OPS_HEADERS := libvtadev/ops/vtaops.h libvtadev/ops/vtaimage.h

@@ -1,28 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Packed layouts (vtaops.h): between row-major int8 and what the card reads. */
-#include "ops_impl.h"
-
-/* Value number @at of an array of values of 2^log_width bits. */
-static void put(uint8_t *array, size_t at, unsigned int log_width, int8_t value)
-{
-	unsigned int width = 1u << log_width;
-	unsigned int shift = (unsigned int)(at << log_width & 7);
-	unsigned int mask = ((1u << width) - 1) << shift;
-	uint8_t *byte = &array[at >> (3 - log_width)];
-
-	*byte = (uint8_t)((*byte & ~mask) | (((unsigned int)value << shift) & mask));
-}
-
-static int8_t get(const uint8_t *array, size_t at, unsigned int log_width)
-{
-	unsigned int width = 1u << log_width;
-	unsigned int shift = (unsigned int)(at << log_width & 7);
-	unsigned int value = (unsigned int)array[at >> (3 - log_width)] >> shift &
-			     ((1u << width) - 1);
-	unsigned int sign = 1u << (width - 1);
-
-	return (int8_t)((value ^ sign) - sign);
-}
+#include "lanes.h"
 
 /* a · b · c · d · bytes, or 0 if that is nothing or more than 4 GiB. */
 static size_t product(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t bytes)
@@ -44,41 +22,61 @@ size_t vtaops_act_bytes(const struct vtaops_core *core, uint32_t n, uint32_t c, 
 	return product(div_up(n, core->batch), div_up(c, core->block), h, w, core->inp_bytes);
 }
 
-/* Where value (n, c, y, x) of an activation stands. */
-static size_t act_at(const struct vtaops_core *core, uint32_t blocks, uint32_t h, uint32_t w,
-		     uint32_t n, uint32_t c, uint32_t y, uint32_t x)
+int vtaops_act_is_packed(const struct vtaops_core *core, uint32_t n, uint32_t c, uint32_t h,
+			 uint32_t w)
 {
-	size_t element = ((size_t)(n / core->batch) * blocks + c / core->block) * h + y;
+	return core->log_inp_width == 3 && h == 1 && w == 1 && c % core->block == 0 &&
+	       (core->batch == 1 || (c == core->block && n % core->batch == 0));
+}
 
-	element = element * w + x;
-	return (element * core->batch + n % core->batch) * core->block + c % core->block;
+/* The lanes of image @n in block @block of @blocks; positions are @plane. */
+static struct ops_lanes act_lanes(const struct vtaops_core *core, const void *packed, uint32_t n,
+				  uint32_t block, uint32_t blocks, size_t plane)
+{
+	size_t element = ((size_t)(n / core->batch) * blocks + block) * plane;
+
+	return (struct ops_lanes) {
+		.array = (uint8_t *)(uintptr_t)packed,
+		.at = (element * core->batch + n % core->batch) * core->block,
+		.step = (size_t)core->batch * core->block,
+		.count = core->block, .log_width = core->log_inp_width,
+	};
 }
 
 void vtaops_pack_act(const struct vtaops_core *core, void *dst, const int8_t *src,
 		     uint32_t n, uint32_t c, uint32_t h, uint32_t w)
 {
 	uint32_t blocks = div_up(c, core->block);
+	size_t plane = (size_t)h * w;
 
-	memset(dst, 0, vtaops_act_bytes(core, n, c, h, w));
-	for (uint32_t i = 0; i < n; i++)
-		for (uint32_t j = 0; j < c; j++)
-			for (uint32_t y = 0; y < h; y++)
-				for (uint32_t x = 0; x < w; x++)
-					put(dst, act_at(core, blocks, h, w, i, j, y, x),
-					    core->log_inp_width, *src++);
+	if (n % core->batch)
+		memset(dst, 0, vtaops_act_bytes(core, n, c, h, w));
+	for (uint32_t i = 0; i < n; i++) {
+		for (uint32_t j = 0; j < blocks; j++) {
+			struct ops_lanes lanes = act_lanes(core, dst, i, j, blocks, plane);
+			uint32_t given = min_u32(core->block, c - j * core->block);
+
+			ops_to_lanes(&lanes, src, plane, given, plane);
+			src += given * plane;
+		}
+	}
 }
 
 void vtaops_unpack_act(const struct vtaops_core *core, int8_t *dst, const void *src,
 		       uint32_t n, uint32_t c, uint32_t h, uint32_t w)
 {
 	uint32_t blocks = div_up(c, core->block);
+	size_t plane = (size_t)h * w;
 
-	for (uint32_t i = 0; i < n; i++)
-		for (uint32_t j = 0; j < c; j++)
-			for (uint32_t y = 0; y < h; y++)
-				for (uint32_t x = 0; x < w; x++)
-					*dst++ = get(src, act_at(core, blocks, h, w, i, j, y, x),
-						     core->log_inp_width);
+	for (uint32_t i = 0; i < n; i++) {
+		for (uint32_t j = 0; j < blocks; j++) {
+			struct ops_lanes lanes = act_lanes(core, src, i, j, blocks, plane);
+			uint32_t given = min_u32(core->block, c - j * core->block);
+
+			ops_from_lanes(&lanes, dst, plane, given, plane);
+			dst += given * plane;
+		}
+	}
 }
 
 size_t vtaops_wgt_bytes(const struct vtaops_core *core, uint32_t o, uint32_t i, uint32_t kh,
@@ -87,28 +85,28 @@ size_t vtaops_wgt_bytes(const struct vtaops_core *core, uint32_t o, uint32_t i, 
 	return product(div_up(o, core->block), div_up(i, core->block), kh, kw, core->wgt_bytes);
 }
 
-/* Where value (o, i, y, x) of the weights stands. */
-static size_t wgt_at(const struct vtaops_core *core, uint32_t blocks, uint32_t kh, uint32_t kw,
-		     uint32_t o, uint32_t i, uint32_t y, uint32_t x)
-{
-	size_t element = ((size_t)(o / core->block) * blocks + i / core->block) * kh + y;
-
-	element = element * kw + x;
-	return (element * core->block + o % core->block) * core->block + i % core->block;
-}
-
 void vtaops_pack_wgt(const struct vtaops_core *core, void *dst, const int8_t *src,
 		     uint32_t o, uint32_t in, uint32_t kh, uint32_t kw)
 {
-	uint32_t blocks = div_up(in, core->block);
+	size_t blocks = div_up(in, core->block), taps = (size_t)kh * kw;
 
-	memset(dst, 0, vtaops_wgt_bytes(core, o, in, kh, kw));
-	for (uint32_t j = 0; j < o; j++)
-		for (uint32_t i = 0; i < in; i++)
-			for (uint32_t y = 0; y < kh; y++)
-				for (uint32_t x = 0; x < kw; x++)
-					put(dst, wgt_at(core, blocks, kh, kw, j, i, y, x),
-					    core->log_wgt_width, *src++);
+	if (o % core->block)
+		memset(dst, 0, vtaops_wgt_bytes(core, o, in, kh, kw));
+	for (uint32_t j = 0; j < o; j++) {
+		for (uint32_t i = 0; i < in; i += core->block) {
+			size_t element = (j / core->block * blocks + i / core->block) * taps;
+			uint32_t given = min_u32(core->block, in - i);
+			struct ops_lanes lanes = {
+				.array = dst,
+				.at = (element * core->block + j % core->block) * core->block,
+				.step = (size_t)core->block * core->block,
+				.count = core->block, .log_width = core->log_wgt_width,
+			};
+
+			ops_to_lanes(&lanes, src, taps, given, taps);
+			src += given * taps;
+		}
+	}
 }
 
 size_t vtaops_wgt_groups_bytes(const struct vtaops_core *core, uint32_t o, uint32_t i,
@@ -124,33 +122,38 @@ void vtaops_pack_wgt_groups(const struct vtaops_core *core, void *dst, const int
 			    uint32_t o, uint32_t in, uint32_t kh, uint32_t kw, uint32_t groups)
 {
 	uint32_t parts = vtaops_conv2d_parts(core, in, o, groups);
-	uint32_t n = groups ? groups : 1, each, blocks;
-	uint32_t group_in = in / n, group_out = o / n;
-	size_t part;
+	uint32_t n = groups ? groups : 1, group_in = in / n, group_out = o / n;
+	size_t blocks, part, taps = (size_t)kh * kw;
 
 	if (!parts)
 		return;
-	each = n / parts;
 	blocks = div_up(in / parts, core->block);
 	part = vtaops_wgt_bytes(core, o / parts, in / parts, kh, kw);
 	memset(dst, 0, part * parts);
 	/* Output j of a part is of its group j / group_out, whose inputs come together. */
-	for (uint32_t p = 0; p < parts; p++)
-		for (uint32_t j = 0; j < each * group_out; j++)
-			for (uint32_t i = 0; i < group_in; i++)
-				for (uint32_t y = 0; y < kh; y++)
-					for (uint32_t x = 0; x < kw; x++)
-						put((uint8_t *)dst + p * part,
-						    wgt_at(core, blocks, kh, kw, j,
-							   j / group_out * group_in + i, y, x),
-						    core->log_wgt_width, *src++);
+	for (uint32_t p = 0; p < parts; p++) {
+		uint8_t *array = (uint8_t *)dst + p * part;
+
+		for (uint32_t j = 0; j < o / parts; j++) {
+			for (uint32_t i = 0; i < group_in; i++) {
+				uint32_t at = j / group_out * group_in + i;
+				size_t row = j / core->block * blocks + at / core->block;
+
+				for (size_t k = 0; k < taps; k++)
+					ops_put(array, ((row * taps + k) * core->block +
+							j % core->block) * core->block +
+						       at % core->block,
+						core->log_wgt_width, *src++);
+			}
+		}
+	}
 }
 
 void vtaops_pack_identity(const struct vtaops_core *core, void *dst)
 {
 	memset(dst, 0, core->wgt_bytes);
 	for (uint32_t i = 0; i < core->block; i++)
-		put(dst, (size_t)i * core->block + i, core->log_wgt_width, 1);
+		ops_put(dst, (size_t)i * core->block + i, core->log_wgt_width, 1);
 }
 
 size_t vtaops_bias_bytes(const struct vtaops_core *core, uint32_t o)

@@ -251,6 +251,9 @@ void vtaops_average(struct vtaops_post *post, uint32_t count);
  */
 size_t vtaops_act_bytes(const struct vtaops_core *core,
 			uint32_t n, uint32_t c, uint32_t h, uint32_t w);
+/* Is the packed form the plain one, so that packing can be left out? */
+int vtaops_act_is_packed(const struct vtaops_core *core,
+			 uint32_t n, uint32_t c, uint32_t h, uint32_t w);
 void vtaops_pack_act(const struct vtaops_core *core, void *dst, const int8_t *src,
 		     uint32_t n, uint32_t c, uint32_t h, uint32_t w);
 void vtaops_unpack_act(const struct vtaops_core *core, int8_t *dst, const void *src,
