@@ -139,7 +139,7 @@ check: test-deps
 		"ops=tests/ops/run.sh $(VM_MODULE)" \
 		"runtime=tests/runtime/run.sh $(VM_MODULE)" \
 		"abi=tests/abi/run.sh" \
-		"docs=tests/docs/samples.sh docs/retargeting.md" \
+		"docs=tests/docs/run.sh $(VM_MODULE)" \
 		"selftests-$(UDMABUF_KERNEL)=VM_KERNEL=$(UDMABUF_KERNEL) tests/selftests/run.sh \
 			$(call vm-module-of,$(UDMABUF_KERNEL)) dmabuf" \
 		"udev=tests/udev/run.sh $(VM_MODULE) $(UDEV_RULES) $(UDEV_GROUP)" \

@@ -1,0 +1,143 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Take the code blocks out of the documents, for run.sh; docs/testing.md says how a
+document marks them.
+
+    blocks.py OUT DOCUMENT...
+
+Writes OUT/c/N.c, OUT/host/N.sh and OUT/card/N.sh, N counting all blocks, and beside
+each N.name with its place in the document. Prints TAP: a result for each command that
+is run elsewhere, and one that fails for each block that is not marked, each link to a
+file that is not there, and each `make TARGET` in the text that does not exist.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ELSEWHERE = HERE / "elsewhere"
+ROOT = HERE.parent.parent
+
+# What may be in a block that is nobody's command.
+QUIET = {"text", "json", "python", "diff", "make", "ini", "desc"}
+# How the first line of commands begins, in a block that does not say what it is.
+COMMAND = re.compile(
+    r"[$#] |(\w+=\S+ )*(sudo |make\b|git |apt|dpkg|dnf|rpm|ls(mod|pci)?\b|cat |echo |cd |sh |"
+    r"insmod|rmmod|modprobe|dkms|mokutil|journalctl|dmesg|systemctl|udevadm|perf |trace-cmd|"
+    r"sensors|groups|usermod|vta|python|gcc|cc |\.?/?(build|tools|tests|examples|usr)/|\./)")
+
+
+class Tap:
+    count = failed = 0
+
+    @classmethod
+    def result(cls, ok, name):
+        cls.count += 1
+        cls.failed += not ok
+        print(f"{'ok' if ok else 'not ok'} {cls.count} {name}")
+
+
+def read_elsewhere():
+    """The table: command -> reason."""
+    table, command = {}, None
+    for line in ELSEWHERE.read_text().splitlines():
+        if not line or line.startswith("# "):
+            continue
+        if not line.startswith("\t"):
+            command = line
+            continue
+        where, _, why = line.strip().partition(": ")
+        known = where == "nowhere" or (ROOT / where).exists()
+        Tap.result(known and why, f"{ELSEWHERE.name}: {command}: {line.strip()}")
+        table[command] = line.strip()
+    return table
+
+
+def blocks(document):
+    """(line, info string, lines) of each code block; without fence, info is None."""
+    lines = document.read_text().splitlines()
+    i = 0
+    while i < len(lines):
+        fence = re.match(r"( *)```(.*)$", lines[i])
+        if fence:
+            indent, info = len(fence[1]), fence[2].strip()
+            end = next(j for j in range(i + 1, len(lines)) if lines[j].strip() == "```")
+            yield i + 1, info, [line[indent:] for line in lines[i + 1:end]]
+            i = end + 1
+        elif lines[i].startswith("    ") and i and not lines[i - 1].strip():
+            end = i
+            while end < len(lines) and (lines[end].startswith("    ") or not lines[end]):
+                end += 1
+            yield i + 1, None, [line[4:] for line in lines[i:end]]
+            i = end
+        else:
+            i += 1
+
+
+def run_here(commands, table, used, name):
+    """The lines of a script, without those that are run elsewhere."""
+    script, rest = [], False
+    for line in commands:
+        bare = " ".join(re.sub(r"(^|\s+)#\s.*$", "", line).split())
+        if bare in table:
+            used.add(bare)
+            Tap.result(True, f"{name}: {bare} (elsewhere)")
+            continue
+        rest = rest or bool(bare)
+        script.append(line)
+    return script if rest else None
+
+
+def make_targets():
+    makefiles = [ROOT / "Makefile", *ROOT.glob("*/build.mk"), *ROOT.glob("*/*/build.mk")]
+    return {target for file in makefiles
+            for rule in re.findall(r"^([\w -]+):(?!=)", file.read_text(), re.M)
+            for target in rule.split()}
+
+
+def check_text(document, targets):
+    """What the text between the blocks refers to."""
+    text = re.sub(r"^( *)```.*?^ *```$", "", (ROOT / document).read_text(), flags=re.M | re.S)
+    for link in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", text):
+        if not ((ROOT / document).parent / link).exists():
+            Tap.result(False, f"{document}: a link to {link}")
+    for target in re.findall(r"`make ([a-z][a-z-]*)(?=[ `])", text):
+        if target not in targets:
+            Tap.result(False, f"{document}: make {target}")
+
+
+def main():
+    out, documents = Path(sys.argv[1]), sys.argv[2:]
+    for kind in ("c", "host", "card"):
+        (out / kind).mkdir()
+    table, used, n = read_elsewhere(), set(), 0
+    targets = make_targets()
+    for document in documents:
+        check_text(document, targets)
+        for line, info, text in blocks(ROOT / document):
+            n += 1
+            name, words = f"{document}:{line}", (info or "").split()
+            if info is None:
+                if any(COMMAND.match(command) for command in text):
+                    Tap.result(False, f"{name}: commands in a block without a fence")
+            elif words[:1] == ["c"]:
+                text.insert(0, f'#line {line + 1} "{document}"')
+                (out / "c" / f"{n:03}.c").write_text("\n".join(text) + "\n")
+                (out / "c" / f"{n:03}.name").write_text(name + "\n")
+                (out / "c" / f"{n:03}.dirs").write_text(" ".join(words[1:]) + "\n")
+            elif info in ("sh", "sh card"):
+                script = run_here(text, table, used, name)
+                where = out / ("card" if words[1:] else "host")
+                if script:
+                    (where / f"{n:03}.sh").write_text("\n".join(script) + "\n")
+                    (where / f"{n:03}.name").write_text(name + "\n")
+            elif info not in QUIET:
+                Tap.result(False, f"{name}: a block marked '{info}'")
+    for command in table.keys() - used:
+        Tap.result(False, f"{ELSEWHERE.name}: no document has '{command}'")
+    print(f"1..{Tap.count}")
+    return 1 if Tap.failed else 0
+
+
+sys.exit(main())

@@ -1,0 +1,112 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Every code block of the documents: C is compiled and linked as a reader would do it,
+# against what `make install` installs, commands are run: in this tree, or in the VM on
+# an emulated card. docs/testing.md tells how a document says which. Prints TAP.
+#
+#   tests/docs/run.sh VTA.KO [DOCUMENT...]
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+module=$1
+shift
+documents=("$@")
+[ $# -gt 0 ] || mapfile -t documents < <(git ls-files -co --exclude-standard '*.md' |
+	while read -r f; do [ ! -f "$f" ] || echo "$f"; done)
+
+dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-docs.XXXXXX")
+trap 'rm -rf "$dir"' EXIT
+blocks=$dir/blocks
+mkdir "$blocks"
+failed=0
+n=0
+
+# result NAME COMMAND...: one TAP line; the output is shown if it failed
+result() {
+	local name=$1
+
+	shift
+	n=$((n + 1))
+	if "$@" > "$dir/log" 2>&1 < /dev/null; then
+		echo "ok $n $name"
+	else
+		failed=1
+		echo "not ok $n $name"
+		sed 's/^/# /' "$dir/log"
+	fi
+}
+# all KIND: the blocks of that kind that there are
+all() {
+	find "$blocks/$1" -name "*.$2" | sort
+}
+name() {
+	cat "${1%.*}.name"
+}
+
+# part NAME COMMAND...: nested TAP
+part() {
+	local name=$1 status=0
+
+	shift
+	n=$((n + 1))
+	"$@" > "$dir/part" 2>&1 || status=$?
+	sed 's/^/    /' "$dir/part"
+	if [ $status -eq 0 ]; then
+		echo "ok $n $name"
+	else
+		failed=1
+		echo "not ok $n $name"
+	fi
+}
+
+echo "TAP version 13"
+part "blocks say what they are" tests/docs/blocks.py "$blocks" "${documents[@]}"
+
+# Installed elsewhere than where it will be: pkg-config puts that before paths. A
+# document's own `make install` goes there too.
+export DESTDIR=$dir/root
+make -s --no-print-directory install > "$dir/install.log" 2>&1 || {
+	cat "$dir/install.log"
+	exit 1
+}
+lib=$(find "$DESTDIR" -name pkgconfig -printf '%h' -quit)
+flags() {
+	PKG_CONFIG_SYSROOT_DIR=$DESTDIR PKG_CONFIG_PATH=$lib/pkgconfig pkg-config "$@"
+}
+read -ra cflags <<< "$(flags --cflags vtadev vta_driver) -Iexamples/deviceapi"
+read -ra libs <<< "$(flags --libs vta_driver vtadev)"
+mapfile -t samples < <(all c c)
+objects=()
+for sample in "${samples[@]}"; do
+	read -ra own < "${sample%.c}.dirs" || :
+	result "$(name "$sample") compiles" cc -std=gnu11 -Wall -Wextra -Werror -O2 \
+		"${cflags[@]}" "${own[@]/#/-I}" -c -o "${sample%.c}.o" "$sample"
+	[ ${#own[@]} -gt 0 ] || objects+=("${sample%.c}.o")
+done
+# All of them together: what they call is there.
+echo 'int main(void) { return 0; }' > "$dir/main.c"
+[ ${#objects[@]} -eq 0 ] || result "${#objects[@]} samples link" cc -o "$dir/program" "$dir/main.c" \
+	"${objects[@]}" examples/deviceapi/vta_device_api.c -D_GNU_SOURCE "${cflags[@]}" \
+	"${libs[@]}" -L"$lib" -lvtaops -lm -pthread -Wl,-rpath-link,"$lib"
+
+for script in $(all host sh); do
+	result "$(name "$script") runs" timeout 300 sh -eux "$script"
+done
+
+# The tree as it is on a machine with a card, and the files that documents speak of.
+release=$(tools/vm/vm krelease --kernel "${VM_KERNEL:-host}")
+build/examples/digits/digits-compile -b 1 "$dir/digits.vtap"
+build/tests/ops/digits_raw examples/digits/testset.bin 1 "$dir/digit.raw" "$dir/scores.raw"
+[ -z "$(all card sh)" ] || part "commands on a card" tools/vm/vm run --kernel "${VM_KERNEL:-host}" \
+	--emu build/asan/vta-emu --timeout 200 --file "$module:/lib/vta.ko" \
+	--file "$module:/tree/build/module/$release/vta.ko" \
+	--file build/tools/vtactl:/bin/vtactl --file build/tools/vtactl:/tree/build/tools/vtactl \
+	--file build/examples/digits/digits:/bin/digits \
+	--file build/examples/aot/aot:/tree/build/examples/aot/aot \
+	--file examples/aot/scores.bin:/tree/examples/aot/scores.bin \
+	--file examples/digits/testset.bin:/tree/examples/digits/testset.bin \
+	--file tests/docs/program.sh:/tree/program \
+	--file "$dir/digits.vtap:/tree/digits.vtap" --file "$dir/digit.raw:/tree/digit.raw" \
+	--file "$blocks/card:/blocks" -- tests/docs/guest.sh
+echo "1..$n"
+exit "$failed"
