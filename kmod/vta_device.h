@@ -31,7 +31,7 @@ enum vta_step {
 	VTA_STEPS
 };
 
-/**
+/*
  * struct vta_caps - what the card says it is
  *
  * Read once at probe and checked against the contract; nothing of it is ever
@@ -52,7 +52,7 @@ struct vta_caps {
 	u32 config1;
 };
 
-/**
+/*
  * struct vta_device - one card
  *
  * Lifetime. The memory belongs to @dev's reference count. The PCI driver holds

@@ -265,27 +265,62 @@ int vtadev_mem_free(struct vtadev *dev, uint64_t *bytes);
 
 /**
  * struct vtadev_counters - the card's debug counters (docs/hardware.md, 12)
+ * @mmio_reads: register reads
+ * @mmio_writes: register writes
+ * @bad_accesses: of both, those of what is not defined
+ * @doorbells: of them, doorbells
+ * @arms: of them, requests for an interrupt
+ * @interrupts: interrupts sent
+ * @dma_read_bytes: bytes of host memory read
+ * @dma_write_bytes: bytes of host memory written
+ * @mem_read_bytes: bytes of card memory read by the engines
+ * @mem_write_bytes: bytes of card memory written by the engines
+ * @page_walks: translations that went through the page table
+ * @tlb_hits: translations that did not
+ * @tlb_invalidations: commands that made the card forget translations
+ * @descriptors: descriptors completed
+ * @runs: of them, RUN
+ * @copies: of them, COPY
+ * @fills: of them, FILL
+ * @copy_bytes: bytes moved by COPY and FILL
+ * @insns: instructions executed
+ * @compute_cycles: cycles in which the compute engine was busy
+ * @copy_cycles: cycles in which the copy engine was busy
+ * @gemm_uops: micro-operations of GEMM instructions
+ * @alu_uops: micro-operations of ALU instructions
+ * @context_switches: RUNs that found another context in the scratchpads
+ * @faults: queues halted
+ * @resets: resets of the card
  *
  * They count for all users of the card together, since its last reset of the
  * kind that clears them. Take the difference of two readings.
  */
 struct vtadev_counters {
-	uint64_t mmio_reads, mmio_writes;	/* register accesses */
-	uint64_t bad_accesses;			/* of them, undefined ones */
+	uint64_t mmio_reads;
+	uint64_t mmio_writes;
+	uint64_t bad_accesses;
 	uint64_t doorbells;
 	uint64_t arms;
 	uint64_t interrupts;
-	uint64_t dma_read_bytes, dma_write_bytes;	/* of host memory */
-	uint64_t mem_read_bytes, mem_write_bytes;	/* of card memory */
-	uint64_t page_walks, tlb_hits, tlb_invalidations;
-	uint64_t descriptors;			/* completed */
-	uint64_t runs, copies, fills;		/* of them, by kind */
-	uint64_t copy_bytes;			/* moved by COPY and FILL */
-	uint64_t insns;				/* executed */
-	uint64_t compute_cycles, copy_cycles;	/* engine busy */
-	uint64_t gemm_uops, alu_uops;
+	uint64_t dma_read_bytes;
+	uint64_t dma_write_bytes;
+	uint64_t mem_read_bytes;
+	uint64_t mem_write_bytes;
+	uint64_t page_walks;
+	uint64_t tlb_hits;
+	uint64_t tlb_invalidations;
+	uint64_t descriptors;
+	uint64_t runs;
+	uint64_t copies;
+	uint64_t fills;
+	uint64_t copy_bytes;
+	uint64_t insns;
+	uint64_t compute_cycles;
+	uint64_t copy_cycles;
+	uint64_t gemm_uops;
+	uint64_t alu_uops;
 	uint64_t context_switches;
-	uint64_t faults;			/* queues halted */
+	uint64_t faults;
 	uint64_t resets;
 };
 

@@ -222,8 +222,16 @@ struct vta_stamp {
  * @clock_khz: clock of the engines: what cycles count
  * @vectors: interrupt vectors in use
  * @hw_ver: version of the VTA core, major << 16 | minor << 8 | patch
- * @log_inp_width: and the following: the core's configuration by the names of
- *                 vta_config.json; widths in log2 bits, sizes in log2 bytes
+ * @log_inp_width: log2 of the bits of an input element; this and the following are
+ *                 the core's configuration by the names of vta_config.json
+ * @log_wgt_width: of a weight
+ * @log_acc_width: of an accumulator
+ * @log_batch: log2 of the rows of an input tile
+ * @log_block: log2 of the columns of an input tile
+ * @log_uop_buff_size: log2 of the bytes of the micro-op scratchpad
+ * @log_inp_buff_size: of the input scratchpad
+ * @log_wgt_buff_size: of the weight scratchpad
+ * @log_acc_buff_size: of the accumulators' scratchpad
  * @pad: zero
  */
 struct vta_info {
