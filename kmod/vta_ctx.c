@@ -19,6 +19,8 @@
 #include "vta_trace.h"
 #include "vta_user.h"
 
+static atomic64_t vta_clients;
+
 /* Under vta_device.lock: the card is not being reset. */
 static int vta_ctx_attach(struct vta_ctx *ctx)
 {
@@ -67,6 +69,7 @@ struct vta_ctx *vta_ctx_open(struct vta_device *vdev, struct file *file)
 		goto err_user;
 	ctx->vdev = vdev;
 	ctx->file = file;
+	ctx->client = atomic64_inc_return(&vta_clients);
 	ctx->tgid = task_tgid_nr(current);
 	get_task_comm(ctx->comm, current);
 	init_waitqueue_head(&ctx->poll_wq);
@@ -136,6 +139,7 @@ void vta_ctx_close(struct vta_ctx *ctx)
 	if (vta_ctx_stop(ctx))
 		vta_card_recover(vdev);
 	vta_ctx_drop(ctx);
+	vta_usage_close(ctx);
 	list_del(&ctx->node);
 	vdev->nr_ctxs--;
 	mutex_unlock(&vdev->lock);

@@ -14,6 +14,7 @@
 #include <linux/xarray.h>
 
 #include "vta_mmu.h"
+#include "vta_usage.h"
 
 struct file;
 struct gen_pool;
@@ -26,6 +27,7 @@ struct vta_user;
  * @vdev: the card
  * @file: the open file, which holds the context and not the other way round
  * @node: in vta_device.ctxs
+ * @client: a number that no other file has had since the module was loaded
  * @tgid: who opened it, for messages
  * @comm: the same
  * @user: who it is counted against
@@ -41,6 +43,7 @@ struct vta_user;
  * @bos: what can be mmap()ed of memory, struct vta_bo by page offset
  * @bo_list: all buffers, also those that only CPU mappings hold
  * @queues: struct vta_queue by handle
+ * @usage: what queues have used that have ended, or before they were started anew
  * @nr_queues: how many
  * @host_bytes: host memory in buffers
  * @card_bytes: card memory in buffers
@@ -55,6 +58,7 @@ struct vta_ctx {
 	struct vta_device *vdev;
 	struct file *file;
 	struct list_head node;
+	u64 client;
 	pid_t tgid;
 	char comm[TASK_COMM_LEN];
 	struct vta_user *user;
@@ -68,6 +72,7 @@ struct vta_ctx {
 	struct xarray bos;
 	struct list_head bo_list;
 	struct xarray queues;
+	struct vta_usage usage;
 	unsigned int nr_queues;
 	u64 host_bytes;
 	u64 card_bytes;

@@ -15,9 +15,12 @@
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
+#include "vta_history.h"
 #include "vta_regs.h"
+#include "vta_usage.h"
 #include "vta_watch.h"
 
+struct dentry;
 struct gen_pool;
 struct vta_pm_copy;
 struct vta_vector;
@@ -100,6 +103,8 @@ struct vta_device {
 	struct vta_pm_copy *copy;	/* of card memory, while the machine sleeps */
 	struct pci_saved_state *config;	/* see vta_card_save_config() */
 	struct device *hwmon;		/* NULL: no sensors */
+	struct dentry *debugfs;
+	struct vta_history history;
 	struct work_struct reset_work;
 	bool reset_wanted;
 	struct vta_watch watch;
@@ -119,6 +124,7 @@ struct vta_device {
 	/* A class of its own: the reset of a bus takes the locks of all cards on it. */
 	struct lock_class_key lock_key;
 	struct list_head ctxs;
+	struct vta_usage usage;		/* of those that have been closed */
 	unsigned int nr_ctxs;
 	unsigned int generation;	/* resets since probe */
 	u32 card_generation;		/* what the card says */

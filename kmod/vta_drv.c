@@ -6,6 +6,7 @@
 #include <linux/module.h>
 #include <linux/pci.h>
 
+#include "vta_debugfs.h"
 #include "vta_device.h"
 #include "vta_drv.h"
 #include "vta_hwmon.h"
@@ -112,6 +113,7 @@ static int vta_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		goto err_stop;
 	}
 	vta_hwmon_init(vdev);
+	vta_debugfs_add(vdev);
 	dev_info(&vdev->dev, "%llu MiB, %u queues, %u contexts, %u interrupt vectors at %s\n",
 		 vdev->caps.mem_size >> 20, vdev->caps.queues, vdev->caps.contexts,
 		 vdev->nr_vectors, pci_name(pdev));
@@ -119,6 +121,7 @@ static int vta_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	return 0;
 
 err_stop:
+	vta_history_close(vdev);
 	vta_card_retire(vdev);
 	vta_irq_fini(vdev);
 	vta_watch_stop(vdev);
@@ -133,7 +136,9 @@ static void vta_remove(struct pci_dev *pdev)
 	struct vta_device *vdev = pci_get_drvdata(pdev);
 
 	vta_hwmon_fini(vdev);
+	vta_debugfs_remove(vdev);
 	vta_pm_end(vdev);
+	vta_history_close(vdev);
 	cdev_device_del(&vdev->cdev, &vdev->dev);
 	vta_card_retire(vdev);
 	vta_irq_fini(vdev);
@@ -169,12 +174,14 @@ static int __init vta_init(void)
 	ret = class_register(&vta_class);
 	if (ret)
 		goto err_region;
+	vta_debugfs_init();
 	ret = pci_register_driver(&vta_driver);
 	if (ret)
 		goto err_class;
 	return 0;
 
 err_class:
+	vta_debugfs_exit();
 	class_unregister(&vta_class);
 err_region:
 	unregister_chrdev_region(vta_devt, VTA_MINORS);
@@ -185,6 +192,7 @@ module_init(vta_init);
 static void __exit vta_exit(void)
 {
 	pci_unregister_driver(&vta_driver);
+	vta_debugfs_exit();
 	class_unregister(&vta_class);
 	unregister_chrdev_region(vta_devt, VTA_MINORS);
 }

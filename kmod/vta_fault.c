@@ -10,6 +10,7 @@
 #include "vta_ctx.h"
 #include "vta_device.h"
 #include "vta_fault.h"
+#include "vta_history.h"
 #include "vta_queue.h"
 #include "vta_trace.h"
 #include "vta_user.h"
@@ -54,6 +55,47 @@ static const char *vta_fault_access_text(u32 access)
 	return texts[access];
 }
 
+const char *vta_fault_reason_name(u32 reason)
+{
+	static const char * const names[] = {
+		[VTA_FAULT_NONE] = "none",
+		[VTA_FAULT_PAGE] = "page",
+		[VTA_FAULT_PERM] = "perm",
+		[VTA_FAULT_ENTRY] = "entry",
+		[VTA_FAULT_DMA] = "dma",
+		[VTA_FAULT_DESC] = "desc",
+		[VTA_FAULT_ALIGN] = "align",
+		[VTA_FAULT_INSN] = "insn",
+		[VTA_FAULT_BOUNDS] = "bounds",
+		[VTA_FAULT_CYCLES] = "cycles",
+		[VTA_FAULT_DEADLOCK] = "deadlock",
+		[VTA_FAULT_DOORBELL] = "doorbell",
+	};
+
+	if (reason == VTA_FAULT_HANG)
+		return "hang";
+	return reason < ARRAY_SIZE(names) ? names[reason] : "card";
+}
+
+const char *vta_fault_access_name(u32 access)
+{
+	static const char * const names[] = {
+		[VTA_ACCESS_NONE] = "none",
+		[VTA_ACCESS_RING] = "ring",
+		[VTA_ACCESS_INSN] = "insn",
+		[VTA_ACCESS_UOP] = "uop",
+		[VTA_ACCESS_LOAD] = "load",
+		[VTA_ACCESS_STORE] = "store",
+		[VTA_ACCESS_COPY_SRC] = "copy_src",
+		[VTA_ACCESS_COPY_DST] = "copy_dst",
+		[VTA_ACCESS_SIGNAL] = "signal",
+		[VTA_ACCESS_WAIT] = "wait",
+		[VTA_ACCESS_STAMP] = "stamp",
+	};
+
+	return names[access];
+}
+
 static void vta_fault_report(struct vta_queue *q)
 {
 	const struct vta_queue_fault *fault = &q->fault;
@@ -61,6 +103,7 @@ static void vta_fault_report(struct vta_queue *q)
 
 	trace_vta_queue_fault(q);
 	vta_user_charge_fault(ctx->user);
+	vta_history_fault(q);
 	dev_warn_ratelimited(&ctx->vdev->dev,
 			     "queue %u of %s[%d] halted: %s; descriptor %llu, instruction %d, %s at %#010x\n",
 			     q->id, ctx->comm, ctx->tgid, vta_fault_reason_text(fault->reason),

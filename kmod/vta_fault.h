@@ -9,6 +9,10 @@
 
 struct vta_queue;
 
+/* In one word, for programs. */
+const char *vta_fault_reason_name(u32 reason);
+const char *vta_fault_access_name(u32 access);
+
 /* What a queue's fault says before there is one. */
 void vta_fault_none(struct vta_queue *q);
 

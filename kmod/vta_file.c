@@ -326,16 +326,34 @@ static int vta_release(struct inode *inode, struct file *file)
 static void vta_show_fdinfo(struct seq_file *m, struct file *file)
 {
 	struct vta_ctx *ctx = file->private_data;
+	struct vta_usage usage;
+	struct vta_queue *q;
+	unsigned long handle;
 
 	mutex_lock(&ctx->lock);
 	seq_printf(m, "vta-card:\t%s\n", dev_name(&ctx->vdev->dev));
+	seq_printf(m, "vta-client-id:\t%llu\n", ctx->client);
 	seq_printf(m, "vta-context:\t%u\n", ctx->mmu.id);
 	seq_printf(m, "vta-host-bytes:\t%llu\n", ctx->host_bytes);
 	seq_printf(m, "vta-card-bytes:\t%llu\n", ctx->card_bytes);
 	seq_printf(m, "vta-pinned-bytes:\t%llu\n", ctx->pinned_bytes);
 	seq_printf(m, "vta-imported-bytes:\t%llu\n", ctx->imported_bytes);
 	seq_printf(m, "vta-queues:\t%u\n", ctx->nr_queues);
+	seq_puts(m, "vta-queue-numbers:\t");
+	xa_for_each(&ctx->queues, handle, q)
+		seq_printf(m, "%u ", q->id);
+	seq_putc(m, '\n');
+	vta_usage_of_ctx(ctx, &usage);
 	mutex_unlock(&ctx->lock);
+
+	seq_printf(m, "vta-descriptors:\t%llu\n", usage.descriptors);
+	seq_printf(m, "vta-cycles-compute:\t%llu\n", usage.cycles);
+	if (!(ctx->vdev->caps.features & REG_FEATURES_USAGE))
+		return;
+	seq_printf(m, "vta-runs:\t%llu\n", usage.runs);
+	seq_printf(m, "vta-copies:\t%llu\n", usage.copies);
+	seq_printf(m, "vta-engine-compute:\t%llu ns\n", usage.run_ns);
+	seq_printf(m, "vta-engine-copy:\t%llu ns\n", usage.copy_ns);
 }
 
 const struct file_operations vta_fops = {

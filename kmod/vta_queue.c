@@ -125,6 +125,7 @@ static int vta_queue_start(struct vta_queue *q, u64 seq)
 	u32 state;
 	int ret;
 
+	vta_usage_take(q);
 	vta_write(vdev, REG_QUEUE_CONTEXT(q->id), ctx->mmu.id);
 	vta_write(vdev, REG_QUEUE_RING_ORDER(q->id), q->ring_order);
 	vta_write(vdev, REG_QUEUE_RING_ADDR(q->id), q->ring->addr);
@@ -143,6 +144,7 @@ static int vta_queue_start(struct vta_queue *q, u64 seq)
 		vta_card_lost(vdev, "does not start a queue");
 		return -ENODEV;
 	}
+	vta_usage_start(q, seq);
 	return 0;
 }
 
@@ -178,6 +180,7 @@ void vta_queue_free(struct vta_queue *q)
 
 	lockdep_assert_held(&ctx->lock);
 
+	vta_usage_take(q);
 	xa_erase(&ctx->queues, vta_queue_handle(q));
 	ctx->nr_queues--;
 	vta_queue_forget(q);
@@ -376,6 +379,7 @@ int vta_queue_destroy(struct vta_ctx *ctx, struct vta_queue_destroy *arg)
 	vta_queue_abort(q);
 	/* If the card does not let go, its reset will free the queue. */
 	ret = vta_queue_quiesce(q);
+	vta_usage_take(q);
 	if (!ret)
 		ret = vta_bo_withdraw(q->ring);
 	if (!ret)

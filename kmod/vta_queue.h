@@ -45,6 +45,8 @@ struct vta_vector;
  * @event: the eventfd that is told instead, or NULL
  * @fault: checked copy of the card's fault record
  * @hung: the card does not get on with it, and is not asked any more
+ * @usage_start: for vta_usage.c, under vta_ctx.lock: where it was started
+ * @usage_counts: the record counts what vta_ctx.usage does not have
  * @watch_seq: for vta_watch.c: @seq at its last look,
  * @watch_halted: @halted then,
  * @watch_engine: what it needed then,
@@ -79,6 +81,8 @@ struct vta_queue {
 	struct eventfd_ctx *event;
 	struct vta_queue_fault fault;
 	bool hung;
+	u64 usage_start;
+	bool usage_counts;
 
 	u64 watch_seq;
 	unsigned long watch_since;

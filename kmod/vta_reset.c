@@ -24,6 +24,7 @@
 
 #include "vta_ctx.h"
 #include "vta_device.h"
+#include "vta_dump.h"
 #include "vta_export.h"
 #include "vta_irq.h"
 #include "vta_pm.h"
@@ -86,6 +87,8 @@ void vta_step(struct vta_device *vdev, enum vta_step step, int ret)
 {
 	atomic_inc(&vdev->steps[step]);
 	trace_vta_recovery(vdev, step, ret);
+	if (step == VTA_STEP_GIVE_UP)
+		vta_history_reset(vdev, ret);
 }
 
 static int vta_soft_reset(struct vta_device *vdev)
@@ -191,6 +194,7 @@ static void vta_reset_end(struct vta_device *vdev, int ret)
 	pci_set_master(vdev->pdev);	/* a card given up had lost it */
 	vta_card_start(vdev);
 	vta_irq_enable(vdev);
+	vta_history_reset(vdev, 0);
 	dev_warn_ratelimited(&vdev->dev, "was reset; files opened before must be opened again\n");
 }
 
@@ -198,6 +202,7 @@ static void vta_reset_end(struct vta_device *vdev, int ret)
 
 void vta_card_recover(struct vta_device *vdev)
 {
+	vta_dump_leave(vdev);
 	vta_reset_begin(vdev);
 	if (vta_reset_too_often(vdev))
 		vta_reset_end(vdev, -ETIME);
@@ -222,19 +227,22 @@ void vta_card_lost(struct vta_device *vdev, const char *why)
 {
 	dev_err_ratelimited(&vdev->dev, "%s: resetting the card\n", why);
 	trace_vta_card_lost(vdev, why);
+	vta_history_why(vdev, why);
 	WRITE_ONCE(vdev->reset_wanted, true);
 	queue_work(system_freezable_wq, &vdev->reset_work);
 }
 
 /* By an administrator, or after an error on the bus: none that the card needed. */
-int vta_card_reset_now(struct vta_device *vdev)
+int vta_card_reset_now(struct vta_device *vdev, const char *why)
 {
 	int ret;
 
 	ret = vta_pm_get(vdev);
 	if (ret)
 		return ret;
+	vta_history_why(vdev, why);
 	mutex_lock(&vdev->lock);
+	vta_dump_leave(vdev);
 	vta_reset_begin(vdev);
 	ret = vta_reset_climb(vdev);
 	vdev->resets = 0;
@@ -275,6 +283,7 @@ static void vta_reset_done(struct pci_dev *pdev)
 {
 	struct vta_device *vdev = pci_get_drvdata(pdev);
 
+	vta_history_why(vdev, "the PCI function was reset");
 	/*
 	 * Memory is about to be freed, so do not take others' word for it. This
 	 * may help a card that had been given up.
@@ -323,7 +332,7 @@ static pci_ers_result_t vta_slot_reset(struct pci_dev *pdev)
 
 static void vta_error_resume(struct pci_dev *pdev)
 {
-	vta_card_reset_now(pci_get_drvdata(pdev));
+	vta_card_reset_now(pci_get_drvdata(pdev), "of an error on the bus");
 }
 
 const struct pci_error_handlers vta_reset_handlers = {

@@ -26,7 +26,7 @@ void vta_reset_work(struct work_struct *work);
 void vta_step(struct vta_device *vdev, enum vta_step step, int ret);
 
 /* Resets it at once, also if it had been given up; may sleep for seconds. */
-int vta_card_reset_now(struct vta_device *vdev);
+int vta_card_reset_now(struct vta_device *vdev, const char *why);
 
 /* Configuration space when all was set up, for after a reset of the function. */
 int vta_card_save_config(struct vta_device *vdev);

@@ -16,6 +16,8 @@
 #include "vta_drv.h"
 #include "vta_pm.h"
 #include "vta_reset.h"
+#include "vta_text.h"
+#include "vta_usage.h"
 #include "vta.h"
 
 #define VTA_ATTR(_name, _format, ...)						\
@@ -69,10 +71,32 @@ static ssize_t reset_store(struct device *dev, struct device_attribute *attr, co
 	if (ret)
 		return ret;
 	if (sure)
-		ret = vta_card_reset_now(to_vta_device(dev));
+		ret = vta_card_reset_now(to_vta_device(dev), "an administrator asked");
 	return ret ? ret : count;
 }
 static DEVICE_ATTR_WO(reset);
+
+/*
+ * The last ones, a line each: records of several values, as they were at one moment.
+ * Whose queue has faulted, and where, is not for everybody.
+ */
+static ssize_t fault_log_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct vta_text text = { .buf = buf, .size = PAGE_SIZE };
+
+	vta_history_print_faults(to_vta_device(dev), true, &text);
+	return text.len;
+}
+static DEVICE_ATTR_ADMIN_RO(fault_log);
+
+static ssize_t reset_log_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct vta_text text = { .buf = buf, .size = PAGE_SIZE };
+
+	vta_history_print_resets(to_vta_device(dev), &text);
+	return text.len;
+}
+static DEVICE_ATTR_RO(reset_log);
 
 static struct attribute *vta_attrs[] = {
 	&dev_attr_contract.attr,
@@ -93,6 +117,8 @@ static struct attribute *vta_attrs[] = {
 	&dev_attr_throttled.attr,
 	&dev_attr_state.attr,
 	&dev_attr_reset.attr,
+	&dev_attr_fault_log.attr,
+	&dev_attr_reset_log.attr,
 	NULL
 };
 
@@ -121,6 +147,52 @@ static struct attribute *vta_recovery_attrs[] = {
 static const struct attribute_group vta_recovery_group = {
 	.name = "recovery",
 	.attrs = vta_recovery_attrs,
+};
+
+/* What has been done for everybody together; from memory, the card is not asked. */
+#define VTA_USAGE_ATTR(_name, _field)						\
+static ssize_t _name##_show(struct device *dev, struct device_attribute *attr,	\
+			    char *buf)						\
+{										\
+	struct vta_device *vdev = to_vta_device(dev);				\
+	struct vta_usage usage;							\
+										\
+	mutex_lock(&vdev->lock);						\
+	vta_usage_of_card(vdev, &usage);					\
+	mutex_unlock(&vdev->lock);						\
+	return sysfs_emit(buf, "%llu\n", usage._field);				\
+}										\
+static DEVICE_ATTR_RO(_name)
+
+VTA_USAGE_ATTR(descriptors, descriptors);
+VTA_USAGE_ATTR(cycles, cycles);
+VTA_USAGE_ATTR(runs, runs);
+VTA_USAGE_ATTR(copies, copies);
+VTA_USAGE_ATTR(run_ns, run_ns);
+VTA_USAGE_ATTR(copy_ns, copy_ns);
+
+static struct attribute *vta_usage_attrs[] = {
+	&dev_attr_descriptors.attr,
+	&dev_attr_cycles.attr,
+	&dev_attr_runs.attr,
+	&dev_attr_copies.attr,
+	&dev_attr_run_ns.attr,
+	&dev_attr_copy_ns.attr,
+	NULL
+};
+
+static umode_t vta_usage_visible(struct kobject *kobj, struct attribute *attr, int n)
+{
+	struct vta_device *vdev = to_vta_device(kobj_to_dev(kobj));
+	bool always = attr == &dev_attr_descriptors.attr || attr == &dev_attr_cycles.attr;
+
+	return always || vdev->caps.features & REG_FEATURES_USAGE ? attr->mode : 0;
+}
+
+static const struct attribute_group vta_usage_group = {
+	.name = "usage",
+	.is_visible = vta_usage_visible,
+	.attrs = vta_usage_attrs,
 };
 
 #define VTA_CONFIG_ATTR(_name, _reg)						\
@@ -260,6 +332,7 @@ const struct attribute_group *vta_groups[] = {
 	&vta_group,
 	&vta_config_group,
 	&vta_recovery_group,
+	&vta_usage_group,
 	&vta_counter_group,
 	NULL
 };

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * vta_history.c - the last faults and resets of a card, and who is told
+ *
+ * Userspace is told by uevents of the card's device (docs/operating.md). Everybody
+ * may listen to those, so they say what happened and to which queue, not to
+ * whom. Faults happen in interrupts, and as often as a user likes: they are
+ * written down, and a work tells of them, so many in a while; then one event says
+ * how many were left out.
+ */
+#include <linux/ctype.h>
+#include <linux/jiffies.h>
+#include <linux/kobject.h>
+#include <linux/timekeeping.h>
+#include <linux/uidgid.h>
+
+#include "vta_ctx.h"
+#include "vta_device.h"
+#include "vta_fault.h"
+#include "vta_history.h"
+#include "vta_queue.h"
+#include "vta_text.h"
+#include "vta_user.h"
+
+/* So many faults are told in such a time. */
+#define VTA_HISTORY_BURST	8
+#define VTA_HISTORY_WINDOW	(10 * HZ)
+
+/* ---- Writing down ---- */
+
+static void vta_history_wake(struct vta_history *history)
+{
+	if (!history->closed)
+		mod_delayed_work(system_wq, &history->work, 0);
+}
+
+/* So that nobody can make up a line of ours. */
+static void vta_history_copy_name(char *to, const char *from)
+{
+	unsigned int i;
+
+	for (i = 0; i < TASK_COMM_LEN - 1 && from[i]; i++)
+		to[i] = isascii(from[i]) && isgraph(from[i]) ? from[i] : '?';
+	to[i] = '\0';
+}
+
+void vta_history_fault(const struct vta_queue *q)
+{
+	const struct vta_ctx *ctx = q->ctx;
+	struct vta_history *history = &ctx->vdev->history;
+	struct vta_past_fault *past;
+	unsigned long flags;
+
+	spin_lock_irqsave(&history->lock, flags);
+	past = &history->faults[history->nr_faults++ % VTA_HISTORY];
+	*past = (struct vta_past_fault) {
+		.time_ns = ktime_get_boottime_ns(),
+		.queue = q->id,
+		.ctx = ctx->mmu.id,
+		.tgid = ctx->tgid,
+		.uid = from_kuid(&init_user_ns, ctx->user->uid),
+		.fault = q->fault,
+	};
+	vta_history_copy_name(past->comm, ctx->comm);
+	/* Who is late is told when the time has come. */
+	if (!history->late)
+		vta_history_wake(history);
+	spin_unlock_irqrestore(&history->lock, flags);
+}
+
+void vta_history_why(struct vta_device *vdev, const char *why)
+{
+	struct vta_history *history = &vdev->history;
+	unsigned long flags;
+
+	spin_lock_irqsave(&history->lock, flags);
+	if (!history->why)
+		history->why = why;
+	spin_unlock_irqrestore(&history->lock, flags);
+}
+
+const char *vta_history_next_why(struct vta_device *vdev)
+{
+	struct vta_history *history = &vdev->history;
+	unsigned long flags;
+	const char *why;
+
+	spin_lock_irqsave(&history->lock, flags);
+	why = history->why ? : "of an error on the bus";
+	spin_unlock_irqrestore(&history->lock, flags);
+	return why;
+}
+
+void vta_history_reset(struct vta_device *vdev, int ret)
+{
+	struct vta_history *history = &vdev->history;
+	unsigned long flags;
+
+	spin_lock_irqsave(&history->lock, flags);
+	history->resets[history->nr_resets++ % VTA_HISTORY] = (struct vta_past_reset) {
+		.time_ns = ktime_get_boottime_ns(),
+		.why = history->why ? : "of an error on the bus",
+		.ret = ret,
+		.generation = READ_ONCE(vdev->generation),
+	};
+	history->why = NULL;
+	vta_history_wake(history);
+	spin_unlock_irqrestore(&history->lock, flags);
+}
+
+/* ---- Telling ---- */
+
+static void vta_history_tell(struct vta_device *vdev, char *env[])
+{
+	if (device_is_registered(&vdev->dev))
+		kobject_uevent_env(&vdev->dev.kobj, KOBJ_CHANGE, env);
+}
+
+static void vta_history_tell_fault(struct vta_device *vdev, const struct vta_past_fault *past,
+				   u64 left_out)
+{
+	char queue[24], reason[32], missed[40];
+	char *env[5] = { "VTA_EVENT=fault", queue, reason, missed, NULL };
+
+	snprintf(queue, sizeof(queue), "VTA_QUEUE=%u", past->queue);
+	snprintf(reason, sizeof(reason), "VTA_REASON=%s",
+		 vta_fault_reason_name(past->fault.reason));
+	snprintf(missed, sizeof(missed), "VTA_LEFT_OUT=%llu", left_out);
+	vta_history_tell(vdev, env);
+}
+
+static void vta_history_tell_reset(struct vta_device *vdev, const struct vta_past_reset *past)
+{
+	char why[96], generation[32], error[24];
+	char *env[5] = { past->ret ? "VTA_EVENT=lost" : "VTA_EVENT=reset", why, generation, error,
+			NULL };
+
+	snprintf(why, sizeof(why), "VTA_REASON=%s", past->why);
+	snprintf(generation, sizeof(generation), "VTA_GENERATION=%u", past->generation);
+	snprintf(error, sizeof(error), "VTA_ERROR=%d", -past->ret);
+	vta_history_tell(vdev, env);
+}
+
+/* Whether there is a reset to be told of. */
+static bool vta_history_next_reset(struct vta_history *history, struct vta_past_reset *past)
+{
+	bool found;
+
+	spin_lock_irq(&history->lock);
+	if (history->nr_resets - history->told_resets > VTA_HISTORY)
+		history->told_resets = history->nr_resets - VTA_HISTORY;
+	found = history->told_resets < history->nr_resets;
+	if (found)
+		*past = history->resets[history->told_resets++ % VTA_HISTORY];
+	spin_unlock_irq(&history->lock);
+	return found;
+}
+
+/* The same of a fault; *wait says in how many jiffies, if it is too soon for it. */
+static bool vta_history_next_fault(struct vta_history *history, struct vta_past_fault *past,
+				   u64 *left_out, unsigned long *wait)
+{
+	u64 keep = VTA_HISTORY;
+	bool found = false;
+
+	*left_out = 0;
+	*wait = 0;
+	spin_lock_irq(&history->lock);
+	if (!history->sent || time_after(jiffies, history->window + VTA_HISTORY_WINDOW)) {
+		history->window = jiffies;
+		history->sent = 0;
+		if (history->late)	/* the last one stands for all */
+			keep = 1;
+		history->late = false;
+	}
+	if (history->told_faults == history->nr_faults)
+		goto out;
+	if (history->sent == VTA_HISTORY_BURST) {
+		history->late = true;
+		*wait = history->window + VTA_HISTORY_WINDOW + 1 - jiffies;
+		goto out;
+	}
+	if (history->nr_faults - history->told_faults > keep) {
+		*left_out = history->nr_faults - keep - history->told_faults;
+		history->told_faults = history->nr_faults - keep;
+	}
+	*past = history->faults[history->told_faults++ % VTA_HISTORY];
+	history->sent++;
+	found = true;
+out:
+	spin_unlock_irq(&history->lock);
+	return found;
+}
+
+static void vta_history_work(struct work_struct *work)
+{
+	struct vta_history *history = container_of(work, struct vta_history, work.work);
+	struct vta_device *vdev = container_of(history, struct vta_device, history);
+	struct vta_past_reset reset;
+	struct vta_past_fault fault;
+	unsigned long wait;
+	u64 left_out;
+
+	while (vta_history_next_fault(history, &fault, &left_out, &wait))
+		vta_history_tell_fault(vdev, &fault, left_out);
+	while (vta_history_next_reset(history, &reset))
+		vta_history_tell_reset(vdev, &reset);
+
+	spin_lock_irq(&history->lock);
+	if (wait && !history->closed)
+		queue_delayed_work(system_wq, &history->work, wait);
+	spin_unlock_irq(&history->lock);
+}
+
+/* ---- For those who come later ---- */
+
+static void vta_history_print_time(struct vta_text *text, u64 time_ns)
+{
+	u32 ns;
+	u64 s = div_u64_rem(time_ns, NSEC_PER_SEC, &ns);
+
+	vta_print(text, "time=%llu.%09u", s, ns);
+}
+
+void vta_history_print_faults(struct vta_device *vdev, bool whom, struct vta_text *text)
+{
+	struct vta_history *history = &vdev->history;
+	struct vta_past_fault past;
+	u64 n, nr;
+
+	spin_lock_irq(&history->lock);
+	nr = history->nr_faults;
+	for (n = nr > VTA_HISTORY ? nr - VTA_HISTORY : 0; n < nr; n++) {
+		const struct vta_queue_fault *fault = &past.fault;
+
+		past = history->faults[n % VTA_HISTORY];
+		vta_history_print_time(text, past.time_ns);
+		vta_print(text, " queue=%u context=%u reason=%s access=%s addr=%#010x",
+			  past.queue, past.ctx, vta_fault_reason_name(fault->reason),
+			  vta_fault_access_name(fault->access), fault->addr);
+		vta_print(text, " seq=%llu insn=%d pid=%d", fault->seq, (int)fault->insn_index,
+			  past.tgid);
+		if (whom)
+			vta_print(text, " uid=%u comm=%s", past.uid, past.comm);
+		vta_print(text, "\n");
+	}
+	spin_unlock_irq(&history->lock);
+}
+
+void vta_history_print_resets(struct vta_device *vdev, struct vta_text *text)
+{
+	struct vta_history *history = &vdev->history;
+	struct vta_past_reset past;
+	u64 n, nr;
+
+	spin_lock_irq(&history->lock);
+	nr = history->nr_resets;
+	for (n = nr > VTA_HISTORY ? nr - VTA_HISTORY : 0; n < nr; n++) {
+		past = history->resets[n % VTA_HISTORY];
+		vta_history_print_time(text, past.time_ns);
+		vta_print(text, " result=%s error=%d generation=%u why=%s\n",
+			  past.ret ? "lost" : "reset", -past.ret, past.generation, past.why);
+	}
+	spin_unlock_irq(&history->lock);
+}
+
+/* ---- Beginning and end ---- */
+
+void vta_history_init(struct vta_device *vdev)
+{
+	spin_lock_init(&vdev->history.lock);
+	INIT_DELAYED_WORK(&vdev->history.work, vta_history_work);
+}
+
+void vta_history_close(struct vta_device *vdev)
+{
+	struct vta_history *history = &vdev->history;
+
+	spin_lock_irq(&history->lock);
+	history->closed = true;
+	spin_unlock_irq(&history->lock);
+	cancel_delayed_work_sync(&history->work);
+}

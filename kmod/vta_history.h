@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * vta_history.h - the last faults and resets of a card, and who is told
+ */
+#ifndef VTA_HISTORY_H
+#define VTA_HISTORY_H
+
+#include <linux/sched.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+
+#include "vta.h"
+
+struct vta_device;
+struct vta_queue;
+struct vta_text;
+
+#define VTA_HISTORY	16
+
+/**
+ * struct vta_past_fault - a queue that has halted
+ * @time_ns: when, on CLOCK_BOOTTIME
+ * @queue: number of the card's queue
+ * @ctx: number of the card's context
+ * @tgid: who had opened the file
+ * @uid: whose it is counted as, in the first user namespace
+ * @comm: the name of who had opened it, of printable characters
+ * @fault: why
+ */
+struct vta_past_fault {
+	u64 time_ns;
+	u32 queue;
+	u32 ctx;
+	pid_t tgid;
+	uid_t uid;
+	char comm[TASK_COMM_LEN];
+	struct vta_queue_fault fault;
+};
+
+/**
+ * struct vta_past_reset - the card was reset, or given up
+ * @time_ns: when, on CLOCK_BOOTTIME
+ * @why: in words
+ * @ret: 0, or why it was given up
+ * @generation: of the card afterwards
+ */
+struct vta_past_reset {
+	u64 time_ns;
+	const char *why;
+	int ret;
+	unsigned int generation;
+};
+
+/**
+ * struct vta_history - what has happened to a card
+ * @work: tells userspace
+ * @lock: Protects: all below; taken with interrupts off, inside any other
+ * @closed: nobody is told any more
+ * @faults: the last ones, number n at n % VTA_HISTORY
+ * @nr_faults: how many there were
+ * @told_faults: how many of them userspace has been told of, or knows it was not
+ * @resets: the same
+ * @nr_resets: the same
+ * @told_resets: the same
+ * @why: why the next reset will be
+ * @window: jiffies when @sent was 0
+ * @sent: how many faults have been told since
+ * @late: some have been left out
+ */
+struct vta_history {
+	struct delayed_work work;
+	spinlock_t lock; /* Protects: see above */
+	bool closed;
+	struct vta_past_fault faults[VTA_HISTORY];
+	u64 nr_faults;
+	u64 told_faults;
+	struct vta_past_reset resets[VTA_HISTORY];
+	u64 nr_resets;
+	u64 told_resets;
+	const char *why;
+	unsigned long window;
+	unsigned int sent;
+	bool late;
+};
+
+void vta_history_init(struct vta_device *vdev);
+/* Before the device goes away. */
+void vta_history_close(struct vta_device *vdev);
+
+/* Any context. */
+void vta_history_fault(const struct vta_queue *q);
+/* Why the card will be reset; the first that is given counts. A constant. */
+void vta_history_why(struct vta_device *vdev, const char *why);
+const char *vta_history_next_why(struct vta_device *vdev);
+/* It was reset, or with an error given up. */
+void vta_history_reset(struct vta_device *vdev, int ret);
+
+/* A line each, the oldest first. @whom: with whose they are. */
+void vta_history_print_faults(struct vta_device *vdev, bool whom, struct vta_text *text);
+void vta_history_print_resets(struct vta_device *vdev, struct vta_text *text);
+
+#endif /* VTA_HISTORY_H */

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * vta_usage.h - what has been done for an open file, and for all of a card's
+ */
+#ifndef VTA_USAGE_H
+#define VTA_USAGE_H
+
+#include <linux/types.h>
+
+struct vta_ctx;
+struct vta_device;
+struct vta_queue;
+
+/**
+ * struct vta_usage - what the card has done
+ * @descriptors: completed
+ * @cycles: compute cycles
+ * @runs: RUNs completed; this and the following with feature USAGE
+ * @copies: COPYs and FILLs completed
+ * @run_ns: time in which the compute engine executed them
+ * @copy_ns: time in which the copy engine executed them
+ *
+ * Each only grows. It is the card's word, from status records.
+ */
+struct vta_usage {
+	u64 descriptors;
+	u64 cycles;
+	u64 runs;
+	u64 copies;
+	u64 run_ns;
+	u64 copy_ns;
+};
+
+/*
+ * The queue was stopped, or will be started anew: what it has used is kept for its
+ * context. Once for each start; under vta_ctx.lock, while the record is there.
+ */
+void vta_usage_take(struct vta_queue *q);
+/* It has been started behind descriptor @seq. */
+void vta_usage_start(struct vta_queue *q, u64 seq);
+
+/* Of an open file, under vta_ctx.lock; of all of the card's, under vta_device.lock. */
+void vta_usage_of_ctx(struct vta_ctx *ctx, struct vta_usage *usage);
+void vta_usage_of_card(struct vta_device *vdev, struct vta_usage *usage);
+
+/* An open file is closed; under vta_device.lock, when it has no queues any more. */
+void vta_usage_close(struct vta_ctx *ctx);
+
+#endif /* VTA_USAGE_H */
