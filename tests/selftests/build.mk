@@ -6,7 +6,8 @@
 SELFTEST_DIR := build/tests/selftests
 SELFTEST_HARNESS = $$($(VM) source)/tools/testing/selftests
 
-SELFTEST_NAMES := vta_basic vta_open vta_buf vta_queue vta_run vta_wait vta_fences vta_fault \
+SELFTEST_NAMES := vta_basic vta_open vta_buf vta_queue vta_run vta_wait vta_fault \
+	vta_fences vta_cost vta_share \
 	vta_close vta_stress vta_uapi vta_trace vta_lib vta_pipeline vta_ctl vta_cards vta_unbind \
 	vta_pin vta_dmabuf vta_limits vta_bounce vta_large \
 	vta_fragment vta_recover vta_hang vta_sleep
@@ -36,8 +37,9 @@ $(ISOLATION_TESTS): $(SELFTEST_DIR)/%: $(SELFTEST_DIR)/obj/isolation/%.o $(ISOLA
 	$(CC) -pthread -o $@ $^
 
 # The library is tested as a user would have it, the rest goes without it.
-$(SELFTEST_DIR)/vta_lib $(SELFTEST_DIR)/vta_pipeline: $(LIB_A)
-$(SELFTEST_DIR)/vta_lib $(SELFTEST_DIR)/vta_pipeline: SELFTEST_LIBS := $(LIB_LIBS)
+SELFTEST_OF_LIB := $(addprefix $(SELFTEST_DIR)/, vta_lib vta_pipeline vta_cost)
+$(SELFTEST_OF_LIB): $(LIB_A)
+$(SELFTEST_OF_LIB): SELFTEST_LIBS := $(LIB_LIBS)
 $(SELFTEST_DIR)/vta_ctl: SELFTEST_LIBS := -ljson-c
 
 -include $(SELFTEST_SHARED:.o=.d) $(SELFTEST_OBJS:.o=.d)

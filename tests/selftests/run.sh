@@ -6,10 +6,10 @@
 #
 #   tests/selftests/run.sh VTA.KO [BOOT...]
 #
-# BOOT is main, recovery, variants, iommu, memory or isolation; all of them if none is given.
+# BOOT is main, waits, recovery, variants, iommu, memory or isolation; all of them if none is given.
 # Or dmabuf, the part of memory that needs a kernel with udmabuf to be complete.
 # VM_KERNEL says which kernel, as tools/vm/vm --kernel. TESTS="vta_wait ..." runs
-# only these in the boots main, recovery and isolation.
+# only these in the boots main, waits, recovery and isolation.
 set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
@@ -24,7 +24,7 @@ fi
 module=$(realpath "$1")
 shift
 boots=("$@")
-[ $# -gt 0 ] || boots=(main recovery variants iommu memory isolation)
+[ $# -gt 0 ] || boots=(main waits recovery variants iommu memory isolation)
 
 dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-selftests.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
@@ -56,13 +56,20 @@ boot() {
 
 # The first card is what tests take if they do not say otherwise.
 boot_main() {
-	local tests=(vta_basic vta_open vta_buf vta_queue vta_run vta_wait vta_fences vta_fault vta_recover vta_close
+	local tests=(vta_basic vta_open vta_buf vta_queue vta_run vta_wait vta_fault vta_recover vta_close
 		vta_stress vta_uapi vta_trace vta_lib vta_pipeline vta_ctl vta_cards vta_refused.sh=0000:02:00.0
 		"vta_sensors.sh=0000:02:00.0,45000,12500000,0000:01:00.0" vta_unbind)
 	[ -z "${TESTS-}" ] || read -ra tests <<<"$TESTS"
 	boot main --timeout 400 --cards 2 --emu-arg-0 --serial=1 \
 		--emu-arg-1 --serial=2 --emu-arg-1 --queues=4 --emu-arg-1 --contexts=3 \
 		--emu-arg-1 --sensors=318150,12500 -- "${tests[@]}"
+}
+
+# What waiting costs, and how a card is shared; the second card is for waits for both.
+boot_waits() {
+	local tests=(vta_fences vta_cost vta_share)
+	[ -z "${TESTS-}" ] || read -ra tests <<<"$TESTS"
+	boot waits --timeout 300 --cards 2 -- "${tests[@]}"
 }
 
 # A card that does what it should not, and errors on its way.
@@ -102,7 +109,7 @@ boot_variants() {
 		number=$((number + 1))
 	done
 	# All on one vector is where wake-ups could get lost.
-	tests+=("vta_wait.msix1=2" "vta_fault.msix1=2" "vta_wait.msi1=4" "vta_stress.msi1=4" "vta_open.contexts3=6"
+	tests+=("vta_wait.msix1=2" "vta_cost.msix1=2" "vta_fault.msix1=2" "vta_wait.msi1=4" "vta_stress.msi1=4" "vta_open.contexts3=6"
 		"vta_fault.core=7" "vta_buf.mem1m=8"
 		"vta_vectors.sh=2:msix 1:msix 1:msi 1:msi 2:msix 5:msix 65:msix 65:msix")
 	boot variants --timeout 200 --cards "${#cards[@]}" "${options[@]}" -- "${tests[@]}"
@@ -144,6 +151,7 @@ for name in "${boots[@]}"; do
 	iommu)		boot_iommu ;;
 	memory)		boot_memory ;;
 	dmabuf)		boot_dmabuf ;;
+	waits)		boot_waits ;;
 	isolation)	boot_isolation ;;
 	*)		echo "run.sh: no boot $name" >&2; exit 2 ;;
 	esac

@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * vta_cost - what a launch and a wait cost, counted: system calls, accesses to the
+ * card, interrupts, and who is woken by them
+ */
+#include <errno.h>
+#include <limits.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#include <kselftest_harness.h>
+
+#include "vta_selftest.h"
+#include "vtadev.h"
+
+#define PATIENCE_NS	(PATIENCE_MS * 1000000ll)
+
+enum { QUEUES = 8 };
+
+FIXTURE(cost) {
+	struct vtadev *dev;
+	struct vtadev_queue *q[QUEUES];
+	struct vtadev_buf *buf;
+	volatile uint64_t *words;	/* what the queues' gates wait for */
+};
+
+FIXTURE_SETUP(cost)
+{
+	struct vtadev_queue_opts opts = { .spin_ns = -1 };
+	void *ptr;
+	unsigned int i;
+
+	ASSERT_EQ(0, vtadev_open(card_node(), &self->dev));
+	ASSERT_EQ(0, vtadev_buf_alloc(self->dev, 4096, VTADEV_HOST, &self->buf));
+	ASSERT_EQ(0, vtadev_buf_map(self->buf, &ptr));
+	self->words = ptr;
+	for (i = 0; i < QUEUES; i++) {
+		struct vta_desc nop = vtadev_desc_nop();
+
+		ASSERT_EQ(0, vtadev_queue_create(self->dev, &opts, &self->q[i]));
+		/* Brings the mappings in. */
+		ASSERT_EQ(0, vtadev_submit(self->q[i], &nop, 1, NULL));
+		ASSERT_EQ(0, vtadev_sync(self->q[i], PATIENCE_NS));
+	}
+}
+
+FIXTURE_TEARDOWN(cost)
+{
+	unsigned int i;
+
+	for (i = 0; i < QUEUES; i++)
+		vtadev_queue_destroy(self->q[i]);
+	vtadev_buf_free(self->buf);
+	vtadev_close(self->dev);
+}
+
+/* A descriptor of queue @i that ends when its word is @value. */
+static uint64_t gate(struct _test_data_cost *self, unsigned int i, uint64_t value)
+{
+	struct vta_desc desc = vtadev_desc_wait(vtadev_buf_addr(self->buf) + 8 * i, value);
+	uint64_t seq = 0;
+
+	vtadev_submit(self->q[i], &desc, 1, &seq);
+	return seq;
+}
+
+static void open_gate(struct _test_data_cost *self, unsigned int i, uint64_t value)
+{
+	self->words[i] = htole64(value);
+	vtadev_kick(self->q[i]);
+}
+
+/* ---- System calls ---- */
+
+/* Any but exit_group() kills. */
+static int forbid_system_calls(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	};
+	struct sock_fprog prog = { .len = ARRAY_SIZE(code), .filter = code };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -errno;
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog) ? -errno : 0;
+}
+
+/*
+ * Batches of all lengths, each waited for; the long ones first, so that a moment in
+ * which the machine did something else makes nothing expected that is longer than
+ * the spin.
+ */
+static int launch_and_wait(void *arg)
+{
+	struct vtadev_queue_opts opts = { .ring_entries = 64, .spin_ns = INT32_MAX };
+	static struct vta_desc descs[64];
+	struct vtadev_fence fence;
+	struct vtadev *dev;
+	unsigned int i;
+
+	(void)arg;
+	for (i = 0; i < ARRAY_SIZE(descs); i++)
+		descs[i] = vtadev_desc_nop();
+	if (vtadev_open(card_node(), &dev) || vtadev_queue_create(dev, &opts, &fence.queue))
+		return 1;
+	if (forbid_system_calls())
+		return 2;
+	for (i = 64; i; i--) {
+		if (vtadev_submit(fence.queue, descs, i, &fence.seq))
+			return 3;
+		if (i & 1 ? vtadev_wait(fence.queue, fence.seq, PATIENCE_NS) :
+			    vtadev_wait_all(&fence, 1, -1, -1, NULL))
+			return 4;
+	}
+	return 0;
+}
+
+/* For what takes longer than the spin: for ever. */
+static int launch_and_sleep(void *arg)
+{
+	struct vtadev_queue_opts opts = { .spin_ns = 1000 };
+	struct vtadev_queue *queue;
+	struct vtadev_buf *buf;
+	struct vta_desc desc;
+	struct vtadev *dev;
+
+	(void)arg;
+	if (vtadev_open(card_node(), &dev) || vtadev_queue_create(dev, &opts, &queue) ||
+	    vtadev_buf_alloc(dev, 4096, VTADEV_HOST, &buf))
+		return 1;
+	desc = vtadev_desc_wait(vtadev_buf_addr(buf), 1);
+	if (forbid_system_calls())
+		return 2;
+	if (vtadev_submit(queue, &desc, 1, NULL))
+		return 3;
+	return vtadev_sync(queue, PATIENCE_NS) ? 4 : 0;
+}
+
+TEST_F(cost, no_system_call_to_launch_and_wait_within_the_spin)
+{
+	EXPECT_EQ(0, in_child(launch_and_wait, NULL));
+	/* Whether the filter would have noticed. */
+	EXPECT_EQ(-EINTR, in_child(launch_and_sleep, NULL));
+}
+
+/* ---- Accesses to the card ---- */
+
+TEST_F(cost, one_doorbell_for_a_batch_of_any_length)
+{
+	static const unsigned int lengths[] = { 1, 2, 3, 17, 100, 255, 256 };
+	static struct vta_desc descs[256];
+	struct vtadev_counters before, after;
+	unsigned int i;
+	uint64_t seq;
+
+	for (i = 0; i < ARRAY_SIZE(descs); i++)
+		descs[i] = vtadev_desc_nop();
+	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+		ASSERT_EQ(0, vtadev_counters(self->dev, &before));
+		ASSERT_EQ(0, vtadev_submit(self->q[0], descs, lengths[i], &seq));
+		while (!vtadev_done(self->q[0], seq))
+			;
+		ASSERT_EQ(0, vtadev_wait(self->q[0], seq, PATIENCE_NS));
+		ASSERT_EQ(0, vtadev_counters(self->dev, &after));
+		EXPECT_EQ(before.doorbells + 1, after.doorbells);
+		EXPECT_EQ(before.mmio_writes + 1, after.mmio_writes);
+		EXPECT_EQ(before.mmio_reads, after.mmio_reads);
+		EXPECT_EQ(before.arms, after.arms);
+		EXPECT_EQ(before.interrupts, after.interrupts);
+		EXPECT_EQ(before.descriptors + lengths[i], after.descriptors);
+	}
+}
+
+/* ---- Wake-ups ---- */
+
+static long switches(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return usage.ru_nvcsw;
+}
+
+struct sleeper {
+	pthread_t thread;
+	pid_t tid;
+	long before;
+	sem_t begins;
+	struct vtadev_fence fences[QUEUES];
+	unsigned int n;
+	int ret;
+	long slept;	/* how often the thread went to sleep */
+};
+
+static void *sleep_once(void *arg)
+{
+	struct sleeper *s = arg;
+
+	s->tid = gettid();
+	s->before = switches();
+	sem_post(&s->begins);
+	if (s->n == 1)
+		s->ret = vtadev_wait(s->fences[0].queue, s->fences[0].seq, PATIENCE_NS);
+	else
+		s->ret = vtadev_wait_all(s->fences, s->n, PATIENCE_NS, -1, NULL);
+	s->slept = switches() - s->before;
+	return NULL;
+}
+
+/* How often it has gone to sleep until now; at most LONG_MAX. */
+static long sleeper_switches(const struct sleeper *s)
+{
+	char path[64], line[128];
+	long n = LONG_MAX;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/status", s->tid);
+	f = fopen(path, "r");
+	if (!f)
+		return n;
+	while (fgets(line, sizeof(line), f))
+		sscanf(line, "voluntary_ctxt_switches: %ld", &n);
+	fclose(f);
+	return n;
+}
+
+/* Returns when the thread sleeps, and whether @arms were written until then. */
+static bool sleeper_start(struct sleeper *s, uint64_t arms)
+{
+	int64_t until = now_ns() + PATIENCE_NS;
+
+	if (sem_init(&s->begins, 0, 0) || pthread_create(&s->thread, NULL, sleep_once, s))
+		abort();
+	while (sem_wait(&s->begins))
+		;
+	while (sleeper_switches(s) == s->before && now_ns() < until)
+		sleep_ms(1);
+	return card_counter("arms") == arms;
+}
+
+TEST_F(cost, one_arm_one_interrupt_one_wakeup)
+{
+	struct vtadev_counters before, after;
+	unsigned int i;
+
+	for (i = 1; i <= 10; i++) {
+		struct sleeper s = { .n = 1 };
+
+		ASSERT_EQ(0, vtadev_counters(self->dev, &before));
+		s.fences[0] = (struct vtadev_fence) { self->q[0], gate(self, 0, i) };
+		ASSERT_TRUE(sleeper_start(&s, before.arms + 1));
+		open_gate(self, 0, i);
+		pthread_join(s.thread, NULL);
+		ASSERT_EQ(0, vtadev_counters(self->dev, &after));
+		EXPECT_EQ(0, s.ret);
+		EXPECT_EQ(1, s.slept);
+		EXPECT_EQ(before.arms + 1, after.arms);
+		EXPECT_EQ(before.interrupts + 1, after.interrupts);
+		/* The gate, the kick that opens it, and ARM. */
+		EXPECT_EQ(before.mmio_writes + 3, after.mmio_writes);
+	}
+}
+
+/* Also if all queues have one vector. */
+TEST_F(cost, interrupt_wakes_nobody_of_another_queue)
+{
+	static const unsigned int order[QUEUES] = { 3, 7, 0, 5, 1, 6, 2, 4 };
+	uint64_t arms = card_counter("arms"), interrupts = card_counter("interrupts");
+	struct sleeper s[QUEUES] = { };
+	unsigned int i;
+
+	for (i = 0; i < QUEUES; i++) {
+		s[i].n = 1;
+		s[i].fences[0] = (struct vtadev_fence) { self->q[i], gate(self, i, 1) };
+		ASSERT_TRUE(sleeper_start(&s[i], arms + i + 1));
+	}
+	for (i = 0; i < QUEUES; i++) {
+		open_gate(self, order[i], 1);
+		pthread_join(s[order[i]].thread, NULL);
+		EXPECT_EQ(0, s[order[i]].ret);
+		EXPECT_EQ(1, s[order[i]].slept);
+	}
+	EXPECT_EQ(arms + QUEUES, card_counter("arms"));
+	EXPECT_EQ(interrupts + QUEUES, card_counter("interrupts"));
+}
+
+TEST_F(cost, interrupt_wakes_nobody_who_waits_for_more)
+{
+	uint64_t arms = card_counter("arms"), interrupts = card_counter("interrupts");
+	struct sleeper s[QUEUES] = { };
+	unsigned int i;
+
+	for (i = 0; i < QUEUES; i++) {
+		s[i].n = 1;
+		s[i].fences[0] = (struct vtadev_fence) { self->q[0], gate(self, 0, i + 1) };
+	}
+	/* Each waits for less than those before, so each arms. */
+	for (i = QUEUES; i-- > 0;)
+		ASSERT_TRUE(sleeper_start(&s[i], arms + QUEUES - i));
+	for (i = 0; i < QUEUES; i++) {
+		open_gate(self, 0, i + 1);
+		pthread_join(s[i].thread, NULL);
+		EXPECT_EQ(0, s[i].ret);
+		EXPECT_EQ(1, s[i].slept);
+	}
+	/* Each interrupt but the last arms what is next. */
+	EXPECT_EQ(arms + 2 * QUEUES - 1, card_counter("arms"));
+	EXPECT_EQ(interrupts + QUEUES, card_counter("interrupts"));
+}
+
+TEST_F(cost, all_of_several_is_one_wakeup)
+{
+	uint64_t arms = card_counter("arms"), interrupts = card_counter("interrupts");
+	struct sleeper s = { .n = QUEUES };
+	unsigned int i;
+
+	for (i = 0; i < QUEUES; i++)
+		s.fences[i] = (struct vtadev_fence) { self->q[i], gate(self, i, 1) };
+	ASSERT_TRUE(sleeper_start(&s, arms + QUEUES));
+	for (i = 0; i < QUEUES; i++) {
+		open_gate(self, i, 1);
+		EXPECT_EQ(interrupts + i + 1,
+			  card_counter_reaches("interrupts", interrupts + i + 1));
+		sleep_ms(5);
+	}
+	pthread_join(s.thread, NULL);
+	EXPECT_EQ(0, s.ret);
+	EXPECT_EQ(1, s.slept);
+	EXPECT_EQ(arms + QUEUES, card_counter("arms"));
+}
+
+/* ---- Vectors ---- */
+
+enum { VECTORS = 257 };
+
+/* How often each vector of the card has interrupted; the card's own is 0. */
+static unsigned int read_vectors(uint64_t counts[VECTORS])
+{
+	const char *name = strrchr(card_node(), '/') + 1;
+	unsigned int found = 0;
+	static char line[4096];
+	FILE *f = fopen("/proc/interrupts", "r");
+
+	if (!f)
+		return 0;
+	while (fgets(line, sizeof(line), f)) {
+		char *at = strrchr(line, ' ') + 1, *word;
+		unsigned long nr;
+
+		if (strncmp(at, name, strlen(name)) || at[strlen(name)] != '-')
+			continue;
+		at += strlen(name) + 1;
+		nr = strncmp(at, "card", 4) ? strtoul(at, NULL, 10) : 0;
+		if (nr >= VECTORS)
+			continue;
+		counts[nr] = 0;
+		word = strchr(line, ':') + 1;
+		for (;;) {
+			char *end;
+			uint64_t count = strtoull(word, &end, 10);
+
+			if (end == word)
+				break;
+			counts[nr] += count;
+			word = end;
+		}
+		found++;
+	}
+	fclose(f);
+	return found;
+}
+
+TEST_F(cost, queue_interrupts_on_a_vector_of_its_own)
+{
+	static uint64_t before[VECTORS], after[VECTORS];
+	bool used[VECTORS] = { };
+	unsigned int vectors, i, v;
+
+	vectors = vtadev_info(self->dev)->vectors;
+	if (vectors <= vtadev_info(self->dev)->queues)
+		SKIP(return, "queues share vectors");
+	for (i = 0; i < QUEUES; i++) {
+		struct sleeper s = { .n = 1 };
+		uint64_t arms = card_counter("arms");
+		unsigned int changed = 0, which = 0;
+
+		ASSERT_EQ(vectors, read_vectors(before));
+		s.fences[0] = (struct vtadev_fence) { self->q[i], gate(self, i, 1) };
+		ASSERT_TRUE(sleeper_start(&s, arms + 1));
+		open_gate(self, i, 1);
+		pthread_join(s.thread, NULL);
+		ASSERT_EQ(vectors, read_vectors(after));
+		for (v = 0; v < vectors; v++) {
+			if (after[v] == before[v])
+				continue;
+			EXPECT_EQ(before[v] + 1, after[v]);
+			which = v;
+			changed++;
+		}
+		EXPECT_EQ(1, changed);
+		EXPECT_NE(0, which);
+		EXPECT_FALSE(used[which]);
+		used[which] = true;
+	}
+}
+
+/* ---- Idle ---- */
+
+static int64_t process_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return now.tv_sec * 1000000000ll + now.tv_nsec;
+}
+
+/* Longer than any period of the driver's, so that what is periodic shows. */
+TEST_F(cost, idle_card_is_left_alone)
+{
+	struct vtadev_counters before, after;
+	uint64_t vectors_before[VECTORS] = { }, vectors_after[VECTORS] = { };
+	int64_t cpu;
+
+	/* One queue is held, the others have nothing to do. Nobody waits. */
+	gate(self, 0, 1);
+	sleep_ms(50);
+	read_vectors(vectors_before);
+	ASSERT_EQ(0, vtadev_counters(self->dev, &before));
+	cpu = process_ns();
+	sleep_ms(2500);
+	cpu = process_ns() - cpu;
+	ASSERT_EQ(0, vtadev_counters(self->dev, &after));
+	read_vectors(vectors_after);
+	EXPECT_EQ(0, memcmp(&before, &after, sizeof(before)));
+	EXPECT_EQ(0, memcmp(vectors_before, vectors_after, sizeof(vectors_before)));
+	/* The sleep itself, and no thread of the library's beside. */
+	EXPECT_GT(20000000, cpu);
+}
+
+int main(int argc, char **argv)
+{
+	return harness_main(argc, argv);
+}

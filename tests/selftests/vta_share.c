@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * vta_share - many processes on one card: turns, priorities, and floods
+ *
+ * All submit first, behind a WAIT for one word that all of them have pinned, and
+ * are let go by one SIGNAL, while a long job keeps the engine busy. So all have
+ * work when that is over, and the order in which it was done, by the card's
+ * stamps, is told by counting.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <kselftest_harness.h>
+
+#include "vta_kinds.h"
+#include "vta_selftest.h"
+
+enum {
+	QUEUES_MAX = 64,
+	JOBS_MAX = 127,
+	RING_ORDER = 7,
+	JOB_BYTES = 65536,
+	LONG_ROWS = 32768,
+};
+
+/* A process: so many queues, each with so many jobs. */
+struct part {
+	unsigned int queues;
+	unsigned int priority;
+	unsigned int jobs;
+};
+
+struct shared {
+	uint64_t gate[512];	/* a page of its own */
+	uint64_t start[QUEUES_MAX][JOBS_MAX];
+	unsigned int priority[QUEUES_MAX];
+	unsigned int jobs[QUEUES_MAX];
+	unsigned int queues;
+};
+
+static struct shared *shared;
+
+/* One queue, with its stamps and what it fills. */
+struct user {
+	struct queue q;
+	struct mem mem;
+};
+
+static int user_open(int fd, struct user *u, const struct part *part)
+{
+	struct vta_queue_create create = {
+		.priority = part->priority, .ring_order = RING_ORDER,
+	};
+	int err = queue_open(fd, &u->q, &create);
+
+	return err ?: mem_alloc(fd, &u->mem, 4096 + JOB_BYTES, VTA_BUF_HOST, 0);
+}
+
+/* @first: the gate, what opens it, or what keeps the engine busy meanwhile. */
+static void user_submit(struct user *u, const struct part *part, struct vta_desc first)
+{
+	struct vta_desc descs[1 + JOBS_MAX];
+	unsigned int i;
+
+	descs[0] = first;
+	for (i = 0; i < part->jobs; i++)
+		descs[1 + i] = desc_stamp(desc_fill(u->mem.addr + 4096, i, JOB_BYTES),
+					  u->mem.addr + i * sizeof(struct vta_stamp));
+	queue_submit(&u->q, descs, 1 + part->jobs);
+}
+
+static int user_end(struct user *u, const struct part *part, unsigned int nr)
+{
+	const struct vta_stamp *stamps = u->mem.ptr;
+	unsigned int i;
+	int err = queue_wait(&u->q, u->q.submitted, PATIENCE_MS, NULL);
+
+	if (err)
+		return err;
+	for (i = 0; i < part->jobs; i++)
+		shared->start[nr][i] = le64toh(stamps[i].start);
+	return 0;
+}
+
+/* 2 GiB into the same 64 KiB. */
+static struct vta_desc long_job(const struct user *u)
+{
+	return desc_fill2d(u->mem.addr + 4096, 0, 0, JOB_BYTES, LONG_ROWS);
+}
+
+/*
+ * A process's part; its queues' numbers begin at @nr. With @ready, that is where
+ * to say that all is submitted; without, it is the last, and of its queues the
+ * first has the long job and the second opens the gate.
+ */
+static int take_part(const struct part *part, unsigned int nr, int ready)
+{
+	struct user users[QUEUES_MAX];
+	struct vta_buf_pin gate;
+	struct vta_desc first;
+	unsigned int i;
+	int fd = card_open();
+
+	if (!HOLDS(fd >= 0) ||
+	    !HOLDS(!buf_pin(fd, shared->gate, sizeof(shared->gate), 0, &gate)))
+		return 1;
+	for (i = 0; i < part->queues; i++) {
+		if (!HOLDS(!user_open(fd, &users[i], part)))
+			return 1;
+	}
+	first = desc_wait((uint32_t)gate.addr, 1);
+	for (i = ready < 0 ? 2 : 0; i < part->queues; i++)
+		user_submit(&users[i], part, first);
+	if (ready < 0) {
+		user_submit(&users[0], part, long_job(&users[0]));
+		user_submit(&users[1], part, desc_signal((uint32_t)gate.addr, 1));
+	}
+	if (ready >= 0 && !HOLDS(write(ready, "", 1) == 1))
+		return 1;
+	for (i = 0; i < part->queues; i++) {
+		if (!HOLDS(!user_end(&users[i], part, nr + i)))
+			return 1;
+	}
+	/* Mappings keep the file open. */
+	for (i = 0; i < part->queues; i++) {
+		queue_unmap(&users[i].q);
+		munmap(users[i].mem.ptr, users[i].mem.size);
+	}
+	close(fd);
+	return 0;
+}
+
+static bool is_ready(int pipe)
+{
+	struct pollfd pfd = { .fd = pipe, .events = POLLIN };
+	char byte;
+
+	return poll(&pfd, 1, PATIENCE_MS) == 1 && read(pipe, &byte, 1) == 1;
+}
+
+/* Each part by a process of its own, the last by this one. */
+static int run_parts(const struct part *parts, unsigned int n)
+{
+	unsigned int nr = 0, i, k;
+	int ready[2], status, ret = 0;
+
+	if (pipe(ready))
+		return -errno;
+	for (i = 0; i < n; i++) {
+		for (k = 0; k < parts[i].queues; k++) {
+			shared->priority[nr + k] = parts[i].priority;
+			shared->jobs[nr + k] = parts[i].jobs;
+		}
+		if (i == n - 1)
+			break;
+		if (!fork())
+			_exit(take_part(&parts[i], nr, ready[1]));
+		nr += parts[i].queues;
+	}
+	shared->queues = nr + parts[n - 1].queues;
+	for (i = 0; i < n - 1 && !ret; i++)
+		ret = is_ready(ready[0]) ? 0 : -ETIMEDOUT;
+	if (!ret)
+		ret = take_part(&parts[n - 1], nr, -1);
+	close(ready[0]);
+	close(ready[1]);
+	while (wait(&status) > 0)
+		ret = ret ?: status;
+	return ret;
+}
+
+/* How many of the queue's jobs began in between. */
+static unsigned int begun(unsigned int nr, uint64_t after, uint64_t before)
+{
+	unsigned int n = 0, i;
+
+	for (i = 0; i < shared->jobs[nr]; i++)
+		n += shared->start[nr][i] > after && shared->start[nr][i] < before;
+	return n;
+}
+
+/*
+ * From one job of queue @of, which has the least priority, to its next every other
+ * has its turn, while all have work. Returns how many such rounds there were, or
+ * -1 if one was not as it is to be.
+ */
+static int count_rounds(unsigned int of)
+{
+	uint64_t from = 0, until = UINT64_MAX;
+	unsigned int nr, i;
+	int rounds = 0;
+
+	for (nr = 0; nr < shared->queues; nr++) {
+		uint64_t last = shared->start[nr][shared->jobs[nr] - 1];
+
+		if (shared->start[nr][0] > from)
+			from = shared->start[nr][0];
+		if (last < until)
+			until = last;
+	}
+	for (i = 0; i + 1 < shared->jobs[of]; i++) {
+		uint64_t begin = shared->start[of][i], end = shared->start[of][i + 1];
+
+		if (begin < from || end > until)
+			continue;
+		rounds++;
+		for (nr = 0; nr < shared->queues; nr++) {
+			if (nr != of &&
+			    !HOLDS(begun(nr, begin, end) == 1u << shared->priority[nr]))
+				return -1;
+		}
+	}
+	return rounds;
+}
+
+FIXTURE(share) {
+	struct usage before;
+};
+
+FIXTURE_SETUP(share)
+{
+	self->before = card_usage();
+	if (card_attr("queues") < QUEUES_MAX || card_attr("contexts") < QUEUES_MAX)
+		SKIP(return, "the card is too small");
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, shared);
+}
+
+FIXTURE_TEARDOWN(share)
+{
+	struct usage after = card_usage();
+
+	EXPECT_TRUE(usage_equal(&self->before, &after));
+	munmap(shared, sizeof(*shared));
+}
+
+TEST_F(share, sixty_four_queues_take_turns)
+{
+	struct part parts[QUEUES_MAX - 1];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(parts); i++)
+		parts[i] = (struct part) { .queues = 1, .jobs = 12 };
+	parts[ARRAY_SIZE(parts) - 1].queues = 2;
+	ASSERT_EQ(0, run_parts(parts, ARRAY_SIZE(parts)));
+	for (i = 0; i < QUEUES_MAX; i += 9)
+		EXPECT_LE(9, count_rounds(i));
+}
+
+TEST_F(share, sixty_four_queues_by_their_priorities)
+{
+	struct part parts[4];
+	unsigned int p;
+
+	/* All have work for as many rounds. */
+	for (p = 0; p < 4; p++)
+		parts[p] = (struct part) { .queues = 16, .priority = p, .jobs = 12u << p };
+	ASSERT_EQ(0, run_parts(parts, 4));
+	for (p = 0; p < 16; p++)
+		EXPECT_LE(9, count_rounds(p));
+}
+
+/* The others always have work, and get no more than theirs. */
+TEST_F(share, least_priority_does_not_starve)
+{
+	struct part parts[] = {
+		{ .queues = 1, .priority = 0, .jobs = 15 },
+		{ .queues = 63, .priority = 3, .jobs = 120 },
+	};
+
+	ASSERT_EQ(0, run_parts(parts, ARRAY_SIZE(parts)));
+	EXPECT_LE(12, count_rounds(0));
+}
+
+/* However much is in a queue, it has no more turns than others. */
+TEST_F(share, flood_takes_no_more_than_its_share)
+{
+	struct part parts[] = {
+		{ .queues = 1, .jobs = 30 },
+		{ .queues = 2, .jobs = JOBS_MAX },
+	};
+
+	ASSERT_EQ(0, run_parts(parts, ARRAY_SIZE(parts)));
+	EXPECT_LE(27, count_rounds(0));
+	/* From its first job to its last, each of the others has one for one. */
+	EXPECT_GE(30, begun(1, shared->start[0][0], shared->start[0][29]));
+	EXPECT_GE(30, begun(2, shared->start[0][0], shared->start[0][29]));
+}
+
+TEST_HARNESS_MAIN
