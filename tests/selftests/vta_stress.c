@@ -130,7 +130,12 @@ static void *work(void *arg)
 	return NULL;
 }
 
-TEST(threads_of_one_file)
+FIXTURE(stress) { };
+FIXTURE_SETUP(stress) { }
+FIXTURE_TEARDOWN(stress) { }
+
+/* Some 10,000 calls, on a machine that may do other things besides. */
+TEST_F_TIMEOUT(stress, threads_of_one_file, 120)
 {
 	struct usage before = card_usage(), after;
 	struct worker workers[THREADS];
