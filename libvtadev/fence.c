@@ -131,11 +131,10 @@ static int spin_then_sleep(struct many *m, int64_t timeout_ns, int cancel_fd)
 
 	if (timeout_ns >= 0 && timeout_ns < ns)
 		ns = timeout_ns;
-	if (ns) {
-		ret = spin(m, ns, &start);
-		if (ret)
-			return ret < 0 ? ret : 0;
-	}
+	/* What has come just now is not spun for, and may be all that was missing. */
+	ret = ns ? spin(m, ns, &start) : look(m);
+	if (ret)
+		return ret < 0 ? ret : 0;
 	if (timeout_ns > 0) {
 		timeout_ns -= spin_elapsed(m->fences[0].queue, &start);
 		if (timeout_ns < 0)

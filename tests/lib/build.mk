@@ -26,6 +26,7 @@ $(LIB_TEST_DIR)/obj/%.o: tests/lib/%.c
 $(LIB_TEST_BINS): $(LIB_TEST_DIR)/%: $(LIB_TEST_DIR)/obj/%.o $(LIB_TEST_OBJS)
 	$(CC) -fsanitize=address,undefined -Wl,--wrap=ioctl $(LIB_TEST_WRAP) -o $@ $^ -lcmocka -pthread -ljson-c $(LIB_LIBS)
 
+$(LIB_TEST_DIR)/test_fence: LIB_TEST_WRAP := -Wl,--wrap=vtadev_done
 $(LIB_TEST_DIR)/test_full: LIB_TEST_WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=pthread_mutex_lock
 
 # What is built on the public functions alone, on a toy card.

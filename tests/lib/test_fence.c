@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "fake.h"
+#include "queue.h"
 #include "test.h"
 
 static struct vtadev *dev;
@@ -36,6 +37,21 @@ static int teardown(void **state)
 	return fake_teardown(state);
 }
 
+/* Looks of the library's, by the linker's --wrap, until all have completed. */
+static unsigned int looks;
+
+int __real_vtadev_done(struct vtadev_queue *queue, uint64_t seq);
+int __wrap_vtadev_done(struct vtadev_queue *queue, uint64_t seq);
+
+int __wrap_vtadev_done(struct vtadev_queue *queue, uint64_t seq)
+{
+	int done = __real_vtadev_done(queue, seq);
+
+	if (looks && !--looks)
+		fake_complete(4);
+	return done;
+}
+
 static void complete_two(struct fake *f)
 {
 	(void)f;
@@ -60,6 +76,21 @@ static void already_done(void **state)
 	fake_complete(4);
 	assert_int_equal(vtadev_wait_all(fences, 3, -1, -1, &index), 0);
 	assert_int_equal(index, 0);
+	assert_int_equal(fake.calls, 0);
+}
+
+/* Whenever they complete between the first look and going to sleep. */
+static void done_after_the_first_look(void **state)
+{
+	(void)state;
+	for (unsigned int n = 1; n <= 6; n++) {
+		fake_complete(0);
+		atomic_store(&q->seen, 0);
+		looks = n;
+		assert_int_equal(n & 1 ? vtadev_wait_any(fences, 3, -1, -1, NULL) :
+					 vtadev_wait_all(fences, 3, -1, -1, NULL), 0);
+		assert_int_equal(looks, 0);
+	}
 	assert_int_equal(fake.calls, 0);
 }
 
@@ -204,6 +235,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(already_done),
+		TEST(done_after_the_first_look),
 		TEST(any_asks_the_kernel),
 		TEST(all_asks_the_kernel),
 		TEST(passes_errors_on),
