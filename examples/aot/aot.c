@@ -186,8 +186,8 @@ static bool classify(const struct digits_testset *set, const int8_t (*want)[RESN
 	       equal == count ? "exact" : "WRONG", equal, count);
 	printf("an image     %u instructions, %" PRIu64 " cycles, in one launch\n", MODEL_INSNS,
 	       (uint64_t)MODEL_CYCLES);
-	printf("allocations  %lu after the start\n", made);
-	return equal == count && !made;
+	printf("allocations  %lu after the start, %lu before\n", made, from);
+	return equal == count && !made && from;
 }
 
 /* The scores of all images of the set; NULL, and said why, if they are not there. */
@@ -207,6 +207,18 @@ static int8_t (*load_scores(const char *path, uint32_t count))[RESNET_CLASSES]
 	return NULL;
 }
 
+/* How many of @images; 0, and said why, if that is not so. */
+static uint32_t parse_count(const char *text, uint32_t images)
+{
+	char *end;
+	unsigned long count = strtoul(text, &end, 10);
+
+	if (*text >= '1' && *text <= '9' && !*end && count <= images)
+		return (uint32_t)count;
+	fprintf(stderr, "aot: %s: not a number from 1 to %" PRIu32 "\n", text, images);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	int8_t (*want)[RESNET_CLASSES];
@@ -224,10 +236,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "aot: %s: %s\n", argv[1], err ? strerror(-err) : "no images");
 		return 1;
 	}
-	count = argc == 4 ? (uint32_t)strtoul(argv[3], NULL, 10) : set.count;
-	if (!count || count > set.count)
-		count = set.count;
-	want = load_scores(argv[2], set.count);
+	count = argc == 4 ? parse_count(argv[3], set.count) : set.count;
+	want = count ? load_scores(argv[2], set.count) : NULL;
 	if (want && start())
 		ok = classify(&set, want, count);
 	end();

@@ -20,5 +20,5 @@ $(AOT_BIN): $(addprefix examples/aot/,aot.c allocations.c) examples/digits/tests
 		$(AOT_DIR)/model.h $(AOT_HEADERS) $(LIB_HEADERS) $(LIB_A)
 	@mkdir -p $(@D)
 	$(CC) $(LIB_CPPFLAGS) -I$(AOT_DIR) -Iexamples/digits $(LIB_WARNINGS) -O2 -g \
-		-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc -o $@ $(filter %.c,$^) \
+		-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=mmap64 -o $@ $(filter %.c,$^) \
 		$(LIB_A) $(LIB_LIBS)

@@ -209,15 +209,29 @@ static int32_t compile(struct function *f)
 	return err;
 }
 
+/* What the function was made for: int8 on the card, without strides. */
+static bool is_tensor(const DLTensor *t, unsigned int channels, unsigned int height,
+		      unsigned int width)
+{
+	return t->device.device_type == module.dev.device_type &&
+	       t->device.device_id == module.dev.device_id && t->data &&
+	       t->dtype.code == kDLInt && t->dtype.bits == 8 && t->dtype.lanes == 1 &&
+	       t->ndim == 4 && !t->strides && t->shape[0] == module.batch &&
+	       t->shape[1] == channels && t->shape[2] == height && t->shape[3] == width;
+}
+
 static int32_t call(struct function *f, const DLTensor *arg, const DLTensor *out)
 {
-	uint32_t arg_addr = vta_api_address(arg->data) + (uint32_t)arg->byte_offset;
-	uint32_t out_addr = vta_api_address(out->data) + (uint32_t)out->byte_offset;
+	const struct digits_layer *from = &digits_layers[f->first];
+	const struct digits_layer *to = &digits_layers[f->first + f->layers - 1];
+	uint32_t arg_addr, out_addr;
 	int32_t err = 0;
 
-	if (arg->shape[0] != module.batch || arg->device.device_type != VTA_API_DEVICE ||
-	    out->device.device_type != VTA_API_DEVICE)
+	if (!is_tensor(arg, from->in_channels, from->in_height, from->in_width) ||
+	    !is_tensor(out, to->out_channels, to->out_height, to->out_width))
 		return -EINVAL;
+	arg_addr = vta_api_address(arg->data) + (uint32_t)arg->byte_offset;
+	out_addr = vta_api_address(out->data) + (uint32_t)out->byte_offset;
 	if (!f->code || f->arg != arg_addr || f->out != out_addr) {
 		f->arg = arg_addr;
 		f->out = out_addr;

@@ -11,8 +11,12 @@ cd "$(dirname "$0")/../.."
 module=$1
 shift
 documents=("$@")
-[ $# -gt 0 ] || mapfile -t documents < <(git ls-files -co --exclude-standard '*.md' |
-	while read -r f; do [ ! -f "$f" ] || echo "$f"; done)
+all=()
+if [ $# -eq 0 ]; then
+	all=(--all)
+	mapfile -t documents < <(git ls-files -co --exclude-standard '*.md' |
+		while read -r f; do [ ! -f "$f" ] || echo "$f"; done)
+fi
 
 dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-docs.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
@@ -60,7 +64,7 @@ part() {
 }
 
 echo "TAP version 13"
-part "blocks say what they are" tests/docs/blocks.py "$blocks" "${documents[@]}"
+part "blocks say what they are" tests/docs/blocks.py "${all[@]}" "$blocks" "${documents[@]}"
 
 # Installed elsewhere than where it will be: pkg-config puts that before paths. A
 # document's own `make install` goes there too.
@@ -98,11 +102,13 @@ release=$(tools/vm/vm krelease --kernel "${VM_KERNEL:-host}")
 build/examples/digits/digits-compile -b 1 "$dir/digits.vtap"
 build/tests/ops/digits_raw examples/digits/testset.bin 1 "$dir/digit.raw" "$dir/scores.raw"
 [ -z "$(all card sh)" ] || part "commands on a card" tools/vm/vm run --kernel "${VM_KERNEL:-host}" \
-	--emu build/asan/vta-emu --timeout 200 --file "$module:/lib/vta.ko" \
+	--timeout 300 --file "$module:/lib/vta.ko" \
 	--file "$module:/tree/build/module/$release/vta.ko" \
 	--file build/tools/vtactl:/bin/vtactl --file build/tools/vtactl:/tree/build/tools/vtactl \
 	--file build/examples/digits/digits:/bin/digits \
 	--file build/examples/aot/aot:/tree/build/examples/aot/aot \
+	--file build/examples/byoc/byoc:/tree/build/examples/byoc/byoc \
+	--file build/examples/deviceapi/deviceapi_test:/tree/build/examples/deviceapi/deviceapi_test \
 	--file examples/aot/scores.bin:/tree/examples/aot/scores.bin \
 	--file examples/digits/testset.bin:/tree/examples/digits/testset.bin \
 	--file tests/docs/program.sh:/tree/program \

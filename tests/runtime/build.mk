@@ -2,7 +2,7 @@
 #
 # Tests of libvta_driver. On a card: contract and trouble, which run.sh takes to
 # the VM, linked to the shared library as a runtime would be. Without: test_uops, and
-# test_exports of what is built.
+# test_exports of what is built, and test_resnet of what examples/aot compares with.
 
 RUNTIME_TEST_DIR := build/tests/runtime
 RUNTIME_VM_TESTS := $(RUNTIME_TEST_DIR)/contract $(RUNTIME_TEST_DIR)/trouble
@@ -24,7 +24,7 @@ $(RUNTIME_VM_TESTS): $(RUNTIME_TEST_DIR)/%: $(RUNTIME_TEST_DIR)/obj/%.o $(RUNTIM
 		-Wl,-rpath-link,$(LIB_DIR) \
 		-Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../../lib'
 
-RUNTIME_TESTS := $(RUNTIME_TEST_DIR)/test_uops $(RUNTIME_TEST_DIR)/test_exports
+RUNTIME_TESTS := $(addprefix $(RUNTIME_TEST_DIR)/,test_uops test_exports test_resnet)
 
 $(RUNTIME_TEST_DIR)/test_uops: tests/runtime/test_uops.c libvtadev/driver/uops.c \
 		$(wildcard libvtadev/driver/*.h)
@@ -35,6 +35,12 @@ $(RUNTIME_TEST_DIR)/test_uops: tests/runtime/test_uops.c libvtadev/driver/uops.c
 $(RUNTIME_TEST_DIR)/test_exports: tests/runtime/test_exports.sh $(DRIVER_SO) $(DRIVER_A)
 	@mkdir -p $(@D)
 	install -m 755 $< $@
+
+$(RUNTIME_TEST_DIR)/test_resnet: tests/runtime/test_resnet.c examples/aot/weights.c \
+		examples/digits/testset.c $(AOT_HEADERS) $(wildcard examples/aot/weights/*.h)
+	@mkdir -p $(@D)
+	$(CC) $(RUNTIME_TEST_CFLAGS) -Iexamples/aot -Iexamples/digits -O3 -o $@ \
+		$(filter %.c,$^) -lcmocka
 
 -include $(RUNTIME_TEST_SHARED:.o=.d) \
 	$(RUNTIME_VM_TESTS:$(RUNTIME_TEST_DIR)/%=$(RUNTIME_TEST_DIR)/obj/%.d)

@@ -24,5 +24,11 @@ check "byoc succeeds" [ "$status" -eq 0 ]
 check "all scores equal the reference" grep -q '^scores  *exact: 2000 of 2000 ' /tmp/byoc
 check "a copy in and one out for each run" grep -q '^copies  *80 in 40 runs ' /tmp/byoc
 check "two launches for each run" [ $(($(cat $counters/runs) - runs)) -eq 80 ]
+
+head -c 5000 /share/testset.bin > /tmp/short
+byoc > /tmp/out 2> /tmp/err
+check "without arguments it says how to use it" [ $? -eq 2 ]
+byoc /tmp/short > /tmp/out 2> /tmp/err
+check "a test set that is cut off is refused" grep -q 'byoc: /tmp/short: ' /tmp/err
 echo "1..$n"
 exit "$status"

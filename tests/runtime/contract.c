@@ -129,6 +129,42 @@ static void pointers_are_seen_by_the_card_without_copies(void **state)
 	rt_close(&q);
 }
 
+/* As long as a runtime's buffer, and longer: loads of nothing, and a product at the end. */
+static void streams_may_be_longer_than_the_largest_transfer(void **state)
+{
+	const struct insn nothing = insn_mem(OPCODE_LOAD, 0, MEM_INP, 0, 0, 0, 0);
+	const uint32_t longest = VTA_MAX_XFER / sizeof(nothing), more = 5000;
+	struct insn *own;
+	struct operands o;
+	struct rt_queue q;
+
+	(void)state;
+	assert_true(rt_open(&q, &info));
+	operands_make(&o, &q.core, 7);
+	while (q.nr_insns < longest - 64)
+		rt_push(&q, nothing);
+	rt_push_product(&q, &o.product, RT_FORWARD);
+	while (q.nr_insns < longest - 1)
+		rt_push(&q, nothing);
+	assert_int_equal(rt_run(&q, RT_FOREVER), 0);
+	assert_true(operands_check(&o, &q.core, RT_FORWARD));
+
+	/* The micro-ops are those that were loaded then. */
+	own = VTAMemAlloc((longest + more) * sizeof(*own), VTA_CACHED);
+	assert_non_null(own);
+	for (uint32_t i = 0; i < longest + more; i++)
+		own[i] = nothing;
+	rt_push_product(&q, &o.product, RT_FORWARD);
+	assert_true(q.nr_insns < more);
+	VTAMemCopyFromHost(own + longest, q.insns, q.nr_insns * sizeof(*own));
+	assert_int_equal(VTADeviceRun(q.device, VTAMemGetPhyAddr(own), longest + more,
+				      RT_FOREVER), 0);
+	assert_true(operands_check(&o, &q.core, RT_FORWARD));
+	VTAMemFree(own);
+	operands_free(&o);
+	rt_close(&q);
+}
+
 static void micro_ops_stay_cached_from_run_to_run(void **state)
 {
 	struct operands o;
@@ -482,6 +518,7 @@ int main(void)
 		cmocka_unit_test(addresses_fit_and_are_aligned),
 		cmocka_unit_test(copies_take_interior_pointers_and_any_size),
 		cmocka_unit_test(pointers_are_seen_by_the_card_without_copies),
+		cmocka_unit_test(streams_may_be_longer_than_the_largest_transfer),
 		cmocka_unit_test(micro_ops_stay_cached_from_run_to_run),
 		cmocka_unit_test(micro_ops_stay_cached_whichever_handle_ran),
 		cmocka_unit_test(a_stream_gets_what_was_there_before_it),

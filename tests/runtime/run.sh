@@ -14,7 +14,8 @@ module=$1
 shift
 [ $# -gt 0 ] || set -- contract trouble deviceapi_test byoc_test aot_test
 
-# The second card has elements that are larger than a page.
+# The first card runs the core's modules in any order that the tokens allow; the second
+# has elements that are larger than a page.
 dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-runtime.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 cat > "$dir/vta_config.json" <<'EOF'
@@ -27,7 +28,7 @@ cat > "$dir/vta_config.json" <<'EOF'
 }
 EOF
 tools/vm/vm run --kernel "${VM_KERNEL:-host}" --emu build/asan/vta-emu --cards 2 \
-	--emu-arg-1 --config="$dir/vta_config.json" \
+	--emu-arg-0 --order=random --emu-arg-1 --config="$dir/vta_config.json" \
 	--timeout 400 --file "$module":/lib/vta.ko \
 	--file build/tests/runtime/contract:/bin/contract \
 	--file build/tests/runtime/trouble:/bin/trouble \
