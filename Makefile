@@ -53,6 +53,7 @@ include libvtadev/ops/build.mk
 include libvtadev/driver/build.mk
 include tools/vta-emu/build.mk
 include tools/vtactl/build.mk
+include examples/hello/build.mk
 include examples/digits/build.mk
 include examples/stream/build.mk
 include docs/man/build.mk
@@ -173,7 +174,7 @@ check-kernels: test-deps
 check-programs: man $(EMU_ASAN_BIN) $(UDEV_RULES) $(EMU_TESTS) $(LIB_TESTS) $(OPS_TESTS) \
 		$(OPS_VM_TESTS) $(FUZZ_REPLAYS) $(DIGITS_COMPILE) \
 		$(DIGITS_TESTS) $(STREAM_TESTS) $(SELFTESTS) $(MATRIX_BIN) $(BENCH_BINS) \
-		$(RUNTIME_TESTS) $(RUNTIME_VM_TESTS) $(DEVICEAPI_TEST) $(BYOC_BIN) $(AOT_BIN)
+		$(RUNTIME_TESTS) $(RUNTIME_VM_TESTS) $(HELLO_BIN) $(DEVICEAPI_TEST) $(BYOC_BIN) $(AOT_BIN)
 
 .PHONY: bench
 bench: build-deps

@@ -106,6 +106,7 @@ build/tests/ops/digits_raw examples/digits/testset.bin 1 "$dir/digit.raw" "$dir/
 	--file "$module:/tree/build/module/$release/vta.ko" \
 	--file build/tools/vtactl:/bin/vtactl --file build/tools/vtactl:/tree/build/tools/vtactl \
 	--file build/examples/digits/digits:/bin/digits \
+	--file build/examples/hello/hello:/tree/hello \
 	--file build/examples/aot/aot:/tree/build/examples/aot/aot \
 	--file build/examples/byoc/byoc:/tree/build/examples/byoc/byoc \
 	--file build/examples/deviceapi/deviceapi_test:/tree/build/examples/deviceapi/deviceapi_test \
