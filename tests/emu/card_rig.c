@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -430,6 +431,78 @@ struct vta_fault rig_fails(struct rig_queue *q, struct vta_desc desc,
 	assert_int_equal(fault.access, access);
 	assert_int_equal(fault.addr, addr);
 	return fault;
+}
+
+/* ---- What the emulator costs ---- */
+
+static FILE *open_account(pid_t pid, const char *task, const char *name)
+{
+	char path[320];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%s/%s", (int)pid, task, name);
+	return fopen(path, "re");
+}
+
+static void add_task(struct rig_effort *sum, pid_t pid, const char *task)
+{
+	unsigned long long ns, n;
+	char line[128];
+	FILE *f = open_account(pid, task, "status");
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "voluntary_ctxt_switches: %llu", &n) == 1 ||
+		    sscanf(line, "nonvoluntary_ctxt_switches: %llu", &n) == 1)
+			sum->switches += n;
+	}
+	fclose(f);
+	f = open_account(pid, task, "schedstat");
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%llu", &ns), 1);
+	fclose(f);
+	sum->ns += ns;
+	sum->threads++;
+}
+
+struct rig_effort rig_effort(struct rig *r)
+{
+	struct rig_effort sum = { 0 };
+	const struct dirent *entry;
+	char path[64];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)r->pid);
+	dir = opendir(path);
+	assert_non_null(dir);
+	while ((entry = readdir(dir))) {
+		if (entry->d_name[0] != '.')
+			add_task(&sum, r->pid, entry->d_name);
+	}
+	closedir(dir);
+	return sum;
+}
+
+static struct rig_effort effort_after(struct rig *r, unsigned int ms)
+{
+	nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000l }, NULL);
+	return rig_effort(r);
+}
+
+void rig_is_idle(struct rig *r, unsigned int ms)
+{
+	struct rig_effort before = rig_effort(r), after = effort_after(r, RIG_NEVER);
+
+	for (unsigned int i = 0; i < RIG_SOON / RIG_NEVER && after.switches != before.switches;
+	     i++) {
+		before = after;
+		after = effort_after(r, RIG_NEVER);
+	}
+	before = after;
+	after = effort_after(r, ms);
+	assert_true(after.threads > 1 && after.switches && after.ns);
+	assert_int_equal(after.threads, before.threads);
+	assert_int_equal(after.switches, before.switches);
+	assert_int_equal(after.ns, before.ns);
 }
 
 /* ---- The control socket ---- */

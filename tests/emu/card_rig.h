@@ -127,6 +127,17 @@ struct vta_fault rig_halted(struct rig_queue *q);
 struct vta_fault rig_fails(struct rig_queue *q, struct vta_desc desc,
 			   enum vta_fault_reason reason, enum vta_access access, uint32_t addr);
 
+/* What the emulator has cost so far: all of its threads, by the kernel's accounts. */
+struct rig_effort {
+	unsigned int threads;
+	unsigned long long switches;	/* of context, of their own will or not */
+	unsigned long long ns;		/* on a processor */
+};
+
+struct rig_effort rig_effort(struct rig *r);
+/* Once all threads rest, in @ms none of them does anything: no switch, no time. */
+void rig_is_idle(struct rig *r, unsigned int ms);
+
 /* One request on the control socket and its answer. */
 void rig_control(struct rig *r, const char *request, char *answer, size_t size);
 

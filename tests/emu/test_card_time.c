@@ -275,6 +275,20 @@ static void time_passes_when_idle(void **state)
 	assert_true(after - before <= host_ns() - host);
 }
 
+/* What has no engine, and what an engine has done, need no timer. */
+static void idle_takes_no_cpu(void **state)
+{
+	struct bench *b = *state;
+
+	rig_is_idle(b->r, 500);
+	put(b, 0, rig_fill(CARD, 0, 160));
+	put(b, 0, rig_wait(GATE, 1));
+	rig_submit(&b->q[0]);
+	rig_wait_seq(&b->q[0], 1);
+	rig_is_idle(b->r, 500);
+	rig_queue_stop(&b->q[0], true);
+}
+
 static void time_passes_more_slowly(void **state)
 {
 	struct bench *b = *state;
@@ -353,6 +367,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(the_host_sees_it_take_its_time, setup_slow_clock,
 						teardown),
 		cmocka_unit_test_setup_teardown(time_passes_when_idle, setup_model, teardown),
+		cmocka_unit_test_setup_teardown(idle_takes_no_cpu, setup_model, teardown),
 		cmocka_unit_test_setup_teardown(time_passes_more_slowly, setup_scaled, teardown),
 		cmocka_unit_test_setup_teardown(abort_does_not_wait, setup_slow_clock, teardown),
 		cmocka_unit_test_setup_teardown(reset_does_not_wait, setup_slow_clock, teardown),
