@@ -7,8 +7,8 @@ LIB_TEST_DIR := build/tests/lib
 LIB_TEST_BINS := $(addprefix $(LIB_TEST_DIR)/, \
 	test_buf test_copy test_fence test_full test_open test_share test_spin test_submit \
 	test_text test_trace test_transfer test_wait)
-LIB_TESTS := $(LIB_TEST_BINS) $(LIB_TEST_DIR)/test_pipeline $(LIB_TEST_DIR)/test_tracefs \
-	$(LIB_TEST_DIR)/test_vtactl
+LIB_TESTS := $(LIB_TEST_BINS) $(LIB_TEST_DIR)/test_pipeline $(LIB_TEST_DIR)/test_threads \
+	$(LIB_TEST_DIR)/test_tracefs $(LIB_TEST_DIR)/test_vtactl
 
 LIB_TEST_LIB_OBJS := $(LIB_SRCS:libvtadev/%.c=$(LIB_TEST_DIR)/obj/lib/%.o)
 LIB_TEST_OBJS := $(LIB_TEST_LIB_OBJS) $(LIB_TEST_DIR)/obj/fake.o
@@ -28,6 +28,24 @@ $(LIB_TEST_BINS): $(LIB_TEST_DIR)/%: $(LIB_TEST_DIR)/obj/%.o $(LIB_TEST_OBJS)
 
 $(LIB_TEST_DIR)/test_fence: LIB_TEST_WRAP := -Wl,--wrap=vtadev_done
 $(LIB_TEST_DIR)/test_full: LIB_TEST_WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=pthread_mutex_lock
+
+# By the other sanitizer, all but the driver's part, which has no threads.
+LIB_TEST_THREADS_CFLAGS := $(LIB_CPPFLAGS) -Itests/lib $(LIB_WARNINGS) -O1 -g -fsanitize=thread
+LIB_TEST_THREADS_OBJS := $(LIB_SRCS:libvtadev/%.c=$(LIB_TEST_DIR)/obj/threads/lib/%.o) \
+	$(addprefix $(LIB_TEST_DIR)/obj/threads/, test_threads.o fake.o)
+
+$(LIB_TEST_DIR)/obj/threads/lib/%.o: libvtadev/%.c
+	@mkdir -p $(@D)
+	$(CC) $(LIB_TEST_THREADS_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(LIB_TEST_DIR)/obj/threads/%.o: tests/lib/%.c
+	@mkdir -p $(@D)
+	$(CC) $(LIB_TEST_THREADS_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(LIB_TEST_DIR)/obj/threads/fake.o: LIB_TEST_THREADS_CFLAGS += -fno-sanitize=thread
+
+$(LIB_TEST_DIR)/test_threads: $(LIB_TEST_THREADS_OBJS)
+	$(CC) -fsanitize=thread -Wl,--wrap=ioctl -o $@ $^ -lcmocka -pthread -ljson-c $(LIB_LIBS)
 
 # What is built on the public functions alone, on a toy card.
 LIB_TEST_PIPELINE_OBJS := $(addprefix $(LIB_TEST_DIR)/obj/, test_pipeline.o toy.o lib/pipeline.o)
@@ -57,5 +75,5 @@ $(LIB_TEST_DIR)/test_vtactl: tests/lib/test_vtactl.sh $(LIB_TEST_VTACTL)
 	@mkdir -p $(@D)
 	install -m 755 $< $@
 
--include $(LIB_TEST_OBJS:.o=.d) $(LIB_TEST_PIPELINE_OBJS:.o=.d) $(LIB_TEST_VTACTL_OBJS:.o=.d) $(LIB_TEST_DIR)/obj/test_tracefs.d \
+-include $(LIB_TEST_OBJS:.o=.d) $(LIB_TEST_THREADS_OBJS:.o=.d) $(LIB_TEST_PIPELINE_OBJS:.o=.d) $(LIB_TEST_VTACTL_OBJS:.o=.d) $(LIB_TEST_DIR)/obj/test_tracefs.d \
 	$(LIB_TEST_BINS:$(LIB_TEST_DIR)/%=$(LIB_TEST_DIR)/obj/%.d)
