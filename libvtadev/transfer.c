@@ -9,10 +9,17 @@
 #include "queue.h"
 
 /*
- * Pinned at a time. Bounds what a transfer takes of RLIMIT_MEMLOCK (8 MiB is
- * a usual one) and of the device addresses.
+ * A large transfer is made in pieces: while the card copies one, the next is pinned
+ * and the one before is given back. Small ones cost more calls, large ones leave the
+ * card idle at both ends. Two are pinned at a time, which bounds what a transfer
+ * takes of RLIMIT_MEMLOCK and of the device addresses; where that is more than
+ * there is, pieces become smaller.
  */
-#define PIECE	((size_t)4 << 20)
+#define PIECE_LEAST	((size_t)8 << 20)
+#define PIECE_MOST	((size_t)16 << 20)
+#define PIECE_MIN	((size_t)1 << 20)	/* when there is little room */
+/* Pieces end where huge pages of the program's do. */
+#define HUGE		((size_t)2 << 20)
 
 struct transfer {
 	struct vtadev_queue *queue;
@@ -29,21 +36,84 @@ static bool card_may(const struct transfer *t)
 	return !t->upload || !(t->buf->flags & VTADEV_READONLY);
 }
 
-/* Submit, when there is room, and wait. */
-static int copy_now(struct vtadev_queue *queue, struct vtadev_buf *dst,
-		    size_t dst_offset, struct vtadev_buf *src, size_t src_offset,
-		    size_t len)
-{
+/* A copy that the card has been given, and the memory pinned for it. */
+struct flight {
+	struct vtadev_buf *pin;		/* NULL: none */
 	uint64_t seq;
+};
+
+static int land(const struct transfer *t, struct flight *flight)
+{
+	int err;
+
+	if (!flight->pin)
+		return 0;
+	err = vtadev_wait(t->queue, flight->seq, -1);
+	vtadev_buf_free(flight->pin);
+	flight->pin = NULL;
+	return err;
+}
+
+static int submit(const struct transfer *t, size_t at, struct flight *flight)
+{
+	struct vtadev_buf *pin = flight->pin;
+
+	if (t->upload)
+		return vtadev_copy(t->queue, t->buf, t->offset + at, pin, 0, pin->size,
+				   &flight->seq);
+	return vtadev_copy(t->queue, pin, 0, t->buf, t->offset + at, pin->size, &flight->seq);
+}
+
+/* Submits what was pinned, when there is room; if that fails, nothing is pinned. */
+static int launch(const struct transfer *t, size_t at, struct flight *flight)
+{
+	int err = submit(t, at, flight);
+
+	while (err == -EAGAIN) {
+		err = vtadev_wait_room(t->queue, 1, -1);
+		if (!err)
+			err = submit(t, at, flight);
+	}
+	if (err) {
+		vtadev_buf_free(flight->pin);
+		flight->pin = NULL;
+	}
+	return err;
+}
+
+static size_t usual_piece(size_t len)
+{
+	if (len / 2 < PIECE_LEAST)
+		return PIECE_LEAST;
+	return len / 2 < PIECE_MOST ? len / 2 : PIECE_MOST;
+}
+
+/* Of the next piece: it ends where one of the program's pages does. */
+static size_t piece_len(const struct transfer *t, size_t at, size_t piece)
+{
+	size_t page = piece < 2 * HUGE ? VTA_PAGE_SIZE : HUGE;
+
+	if (t->len - at <= piece)
+		return t->len - at;
+	return piece - ((uintptr_t)t->ptr + at + piece) % page;
+}
+
+/* Pins the next piece; if there is no room for it, a smaller one when @last has landed. */
+static int pin(const struct transfer *t, size_t at, size_t *piece, struct flight *last,
+	       struct flight *next)
+{
 	int err;
 
 	for (;;) {
-		err = vtadev_copy(queue, dst, dst_offset, src, src_offset, len, &seq);
-		if (!err)
-			return vtadev_wait(queue, seq, -1);
-		if (err != -EAGAIN)
+		err = vtadev_buf_pin(t->queue->dev, t->ptr + at, piece_len(t, at, *piece),
+				     t->upload ? VTADEV_READONLY : 0, &next->pin);
+		if (err != -ENOMEM && err != -ENOSPC)
 			return err;
-		err = vtadev_wait_room(queue, 1, -1);
+		if (*piece <= PIECE_MIN && !last->pin)
+			return err;
+		if (*piece > PIECE_MIN)
+			*piece /= 2;
+		err = land(t, last);
 		if (err)
 			return err;
 	}
@@ -52,25 +122,31 @@ static int copy_now(struct vtadev_queue *queue, struct vtadev_buf *dst,
 /* By the card, as far as memory can be pinned: *done says how far. */
 static int by_card(const struct transfer *t, size_t *done)
 {
-	struct vtadev_buf *pin;
-	int err = 0;
+	struct flight last = { 0 };
+	size_t piece = usual_piece(t->len);
+	int err = 0, landed;
 
-	for (*done = 0; *done < t->len && !err;) {
-		size_t left = t->len - *done;
-		size_t len = left < PIECE ? left : PIECE;
+	*done = 0;
+	while (*done < t->len) {
+		struct flight next = { 0 };
 
-		err = vtadev_buf_pin(t->queue->dev, t->ptr + *done, len,
-				     t->upload ? VTADEV_READONLY : 0, &pin);
+		err = pin(t, *done, &piece, &last, &next);
+		if (err) {
+			/* What cannot be pinned is the CPU's. A halt it will see, too. */
+			err = err == -ENODEV ? err : 0;
+			break;
+		}
+		err = launch(t, *done, &next);
 		if (err)
-			return err == -ENODEV ? err : 0;
-		if (t->upload)
-			err = copy_now(t->queue, t->buf, t->offset + *done, pin, 0, len);
-		else
-			err = copy_now(t->queue, pin, 0, t->buf, t->offset + *done, len);
-		vtadev_buf_free(pin);
-		*done += len;
+			break;
+		*done += next.pin->size;
+		err = land(t, &last);
+		last = next;
+		if (err)
+			break;
 	}
-	return err;
+	landed = land(t, &last);
+	return err ? err : landed;
 }
 
 static int by_cpu(const struct transfer *t, size_t done)

@@ -26,9 +26,9 @@
 #define QUEUE		7u
 #define HANDLE		3u
 #define BUFFER_ADDR	0x00200000u
-#define PIN_HANDLE	4u
 #define PIN_ADDR	0x00600000u
 #define IMPORT_HANDLE	5u
+#define PIN_HANDLE	8u		/* and up, FAKE_PINS of them */
 #define IMPORT_ADDR	0x00a00000u
 
 struct fake fake;
@@ -51,13 +51,24 @@ static int buf_alloc(struct vta_buf_alloc *req)
 
 static int buf_pin(struct vta_buf_pin *req)
 {
+	uint64_t bytes = req->size;
+	unsigned int slot = FAKE_PINS;
+
 	fake.pin = *req;
 	if (fake.fail_pin && !fake.pins)
 		return -fake.fail_pin;
 	if (fake.pins)
 		fake.pins--;
+	for (unsigned int i = 0; i < FAKE_PINS; i++) {
+		bytes += fake.pinned[i];
+		if (!fake.pinned[i])
+			slot = i;
+	}
+	if (slot == FAKE_PINS || (fake.pin_limit && bytes > fake.pin_limit))
+		return -ENOMEM;
+	fake.pinned[slot] = req->size;
 	req->addr = PIN_ADDR + req->user_addr % VTA_PAGE_SIZE;
-	req->handle = PIN_HANDLE;
+	req->handle = PIN_HANDLE + slot;
 	fake.buffers++;
 	return 0;
 }
@@ -84,10 +95,17 @@ static int buf_import(struct vta_buf_import *req)
 
 static int buf_free(const struct vta_buf_free *req)
 {
-	if (req->handle < HANDLE || req->handle > IMPORT_HANDLE || req->pad)
+	unsigned int slot = req->handle - PIN_HANDLE;
+
+	if (req->pad)
 		return -EINVAL;
-	if (fake.on_free)
-		fake.on_free(&fake);
+	if (slot < FAKE_PINS && fake.pinned[slot]) {
+		fake.pinned[slot] = 0;
+		if (fake.on_unpin)
+			fake.on_unpin(&fake);
+	} else if (req->handle != HANDLE && req->handle != IMPORT_HANDLE) {
+		return -EINVAL;
+	}
 	fake.buffers--;
 	return 0;
 }

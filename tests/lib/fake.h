@@ -14,6 +14,8 @@
 
 #include "vtadev.h"
 
+#define FAKE_PINS	8
+
 struct fake {
 	int fd;
 	char path[64];
@@ -28,6 +30,7 @@ struct fake {
 	/* What the driver saw last, and how often it was called. */
 	unsigned int calls;
 	unsigned int buffers, queues;		/* alive */
+	uint64_t pinned[FAKE_PINS];		/* bytes of each pin, 0: free */
 	struct vta_buf_alloc alloc;
 	struct vta_buf_pin pin;
 	struct vta_buf_export export;
@@ -44,6 +47,7 @@ struct fake {
 	int fail;				/* errno for all calls but INFO */
 	int fail_pin;				/* errno of PIN */
 	unsigned int pins;			/* that work before it */
+	uint64_t pin_limit;			/* on bytes at a time, 0: none */
 	int fail_sync;				/* errno of DMA_BUF_IOCTL_SYNC */
 	uint64_t import_size;			/* answer to IMPORT */
 	uint32_t import_flags;			/* added to it */
@@ -51,7 +55,7 @@ struct fake {
 	int wait_errno;				/* of WAIT and WAIT_MANY */
 	unsigned int index;			/* answer to WAIT_MANY */
 	void (*on_wait)(struct fake *fake);	/* runs in both, if set */
-	void (*on_free)(struct fake *fake);	/* runs in BUF_FREE, if set */
+	void (*on_unpin)(struct fake *fake);	/* runs in BUF_FREE of a PIN, if set */
 	struct vta_queue_fault fault;		/* answer to FAULT */
 	uint64_t recover_seq;			/* answer to QUEUE_RECOVER, if not 0 */
 	uint64_t bad_offset;			/* added to all mmap offsets */

@@ -17,13 +17,18 @@
 #define ENTRIES		4u
 #define COPY_MIN	100u
 #define SIZE		0x100000u
-#define PIECE		(4u << 20)
+/* Of a transfer of two or less; all end where huge pages do. */
+#define PIECE		(8u << 20)
+#define LITTLE		(1u << 20)	/* the least, when there is no room for more */
+#define HUGE_PAGE	(2u << 20)
 #define HUGE		(2 * PIECE + 5)
 
 static struct vtadev *dev;
 static struct vtadev_queue *q;
 static struct vtadev_buf *buf;
 static uint64_t done;		/* by the card */
+static uint64_t freed;		/* pinned memory, of how many copies */
+static uint64_t ahead;		/* copies that the card still had then, at most */
 static unsigned int frees_too_early;
 
 /* Let the card go on by a descriptor: the library must come back for more. */
@@ -34,11 +39,14 @@ static void step(struct fake *f)
 	fake_complete(done);
 }
 
-/* Memory must not be unpinned before the card is done with it. */
-static void check_free(struct fake *f)
+/* Memory must not be unpinned before the card is done with it, in order. */
+static void check_unpin(struct fake *f)
 {
 	(void)f;
-	frees_too_early += done < vtadev_submitted(q);
+	if (freed < vtadev_submitted(q))
+		frees_too_early += done < ++freed;
+	if (ahead < vtadev_submitted(q) - freed)
+		ahead = vtadev_submitted(q) - freed;
 }
 
 static struct vtadev_queue *queue(size_t copy_min)
@@ -50,6 +58,8 @@ static struct vtadev_queue *queue(size_t copy_min)
 
 	assert_int_equal(vtadev_queue_create(dev, &opts, &queue), 0);
 	done = 0;
+	freed = 0;
+	ahead = 0;
 	return queue;
 }
 
@@ -60,7 +70,7 @@ static int setup(void **state)
 	q = queue(COPY_MIN);
 	assert_int_equal(vtadev_buf_alloc(dev, SIZE, VTADEV_HOST, &buf), 0);
 	fake.on_wait = step;
-	fake.on_free = check_free;
+	fake.on_unpin = check_unpin;
 	frees_too_early = 0;
 	return 0;
 }
@@ -68,7 +78,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	fake.fail = 0;
-	fake.on_free = NULL;
+	fake.on_unpin = NULL;
 	vtadev_buf_free(buf);
 	vtadev_queue_destroy(q);
 	vtadev_close(dev);
@@ -159,25 +169,93 @@ static struct vtadev_buf *import_huge(void)
 	return huge;
 }
 
+/* At some distance from the start of a huge page; free() @mem. */
+static char *huge_bytes(size_t offset, char **mem)
+{
+	*mem = aligned_alloc(HUGE_PAGE, 3 * PIECE);
+	assert_non_null(*mem);
+	return *mem + offset;
+}
+
+static void assert_piece(unsigned int i, const struct vtadev_buf *to, size_t at,
+			 const char *bytes, size_t len)
+{
+	struct vta_desc want = vtadev_desc_copy(0x600000 + (uintptr_t)bytes % VTA_PAGE_SIZE,
+						vtadev_buf_addr(to) + (uint32_t)at, (uint32_t)len);
+
+	assert_memory_equal(&fake.ring[i % ENTRIES], &want, sizeof(want));
+}
+
+/* The next one is pinned and given to the card before the last one is waited for. */
 static void pieces(void **state)
 {
 	struct vtadev_buf *huge = import_huge();
-	char *bytes = malloc(HUGE);
-	struct vta_desc want;
+	char *mem, *bytes = huge_bytes(0, &mem);
 
 	(void)state;
-	assert_non_null(bytes);
 	assert_int_equal(vtadev_download(q, huge, 0, bytes, HUGE), 0);
 	assert_int_equal(done, 3);
+	assert_int_equal(ahead, 1);
 	assert_int_equal(fake.pin.size, 5);
 	assert_true(fake.pin.user_addr == (uintptr_t)bytes + 2 * PIECE);
-	for (unsigned int i = 0; i < 3; i++) {
-		want = vtadev_desc_copy(0x600000 + (uintptr_t)bytes % VTA_PAGE_SIZE,
-					vtadev_buf_addr(huge) + i * PIECE, i < 2 ? PIECE : 5);
-		assert_memory_equal(&fake.ring[i], &want, sizeof(want));
-	}
+	for (unsigned int i = 0; i < 3; i++)
+		assert_piece(i, huge, (size_t)i * PIECE, bytes, i < 2 ? PIECE : 5);
 	vtadev_buf_free(huge);
-	free(bytes);
+	free(mem);
+}
+
+static void pieces_are_of_whole_huge_pages(void **state)
+{
+	struct vtadev_buf *huge = import_huge();
+	char *mem, *bytes = huge_bytes(3, &mem);
+
+	(void)state;
+	assert_int_equal(vtadev_download(q, huge, 1, bytes, HUGE - 1), 0);
+	assert_int_equal(done, 3);
+	assert_piece(0, huge, 1, bytes, PIECE - 3);
+	assert_piece(1, huge, 1 + PIECE - 3, mem, PIECE);
+	assert_piece(2, huge, 1 + 2 * PIECE - 3, mem, HUGE - 1 - (2 * PIECE - 3));
+	vtadev_buf_free(huge);
+	free(mem);
+}
+
+/* With room for one piece of the usual length: two of half of it. */
+static void little_room(void **state)
+{
+	struct vtadev_buf *huge = import_huge();
+	char *mem, *bytes = huge_bytes(0, &mem);
+
+	(void)state;
+	fake.pin_limit = PIECE + 1;
+	assert_int_equal(vtadev_download(q, huge, 0, bytes, HUGE - 5), 0);
+	assert_int_equal(done, 3);
+	assert_int_equal(ahead, 1);
+	assert_piece(0, huge, 0, bytes, PIECE);
+	assert_piece(1, huge, PIECE, bytes, PIECE / 2);
+	assert_piece(2, huge, PIECE + PIECE / 2, bytes, PIECE / 2);
+	assert_int_equal(fake.buffers, 2);
+	vtadev_buf_free(huge);
+	free(mem);
+}
+
+static void hardly_any_room(void **state)
+{
+	struct vtadev_buf *huge = import_huge();
+	char *mem, *bytes = huge_bytes(0, &mem);
+	unsigned int calls;
+
+	(void)state;
+	fake.pin_limit = LITTLE;		/* one at a time */
+	assert_int_equal(vtadev_upload(q, huge, 0, bytes, 4 * LITTLE), 0);
+	assert_int_equal(done, 4);
+	assert_int_equal(ahead, 0);
+	fake.pin_limit = LITTLE - 1;		/* the CPU does it */
+	calls = fake.calls;
+	assert_int_equal(vtadev_upload(q, huge, 0, bytes, 4 * LITTLE), 0);
+	assert_int_equal(done, 4);
+	assert_true(fake.calls - calls <= 8);
+	vtadev_buf_free(huge);
+	free(mem);
 }
 
 /* The CPU does what cannot be pinned: all of it, or what is left. */
@@ -202,11 +280,10 @@ static void what_cannot_be_pinned(void **state)
 static void what_is_left_is_not_copied_twice(void **state)
 {
 	struct vtadev_buf *huge = import_huge();
-	char *bytes = malloc(HUGE);
+	char *mem, *bytes = huge_bytes(0, &mem);
 	void *ptr;
 
 	(void)state;
-	assert_non_null(bytes);
 	memset(bytes, 9, HUGE);
 	fake.pins = 1;
 	fake.fail_pin = ENOMEM;
@@ -218,7 +295,7 @@ static void what_is_left_is_not_copied_twice(void **state)
 	assert_int_equal(((char *)ptr)[PIECE + 1], 9);
 	assert_int_equal(((char *)ptr)[HUGE - 1], 9);
 	vtadev_buf_free(huge);
-	free(bytes);
+	free(mem);
 }
 
 static void buffers_for_reading(void **state)
@@ -288,6 +365,23 @@ static void assert_by_card(struct vtadev_buf *to, size_t len, char *bytes, unsig
 	assert_int_equal(vtadev_submitted(q) - before, 2 * card);
 }
 
+/* The one that follows is unpinned, too. */
+static void halts_in_a_large_one(void **state)
+{
+	struct vtadev_buf *huge = import_huge();
+	char *mem, *bytes = huge_bytes(0, &mem);
+
+	(void)state;
+	fake.on_wait = halt;
+	fake.wait_errno = EIO;
+	assert_int_equal(vtadev_upload(q, huge, 0, bytes, HUGE), -EIO);
+	assert_int_equal(vtadev_submitted(q), 2);
+	assert_int_equal(fake.buffers, 2);
+	fake.wait_errno = 0;
+	vtadev_buf_free(huge);
+	free(mem);
+}
+
 static void defaults_and_never(void **state)
 {
 	const size_t least = VTADEV_COPY_MIN_DEFAULT;
@@ -319,11 +413,15 @@ int main(void)
 		TEST(much_is_copied_by_the_card),
 		TEST(room_in_the_ring_is_waited_for),
 		TEST(pieces),
+		TEST(pieces_are_of_whole_huge_pages),
+		TEST(little_room),
+		TEST(hardly_any_room),
 		TEST(what_cannot_be_pinned),
 		TEST(what_is_left_is_not_copied_twice),
 		TEST(buffers_for_reading),
 		TEST(refusals),
 		TEST(halts),
+		TEST(halts_in_a_large_one),
 		TEST(defaults_and_never),
 	};
 
