@@ -372,6 +372,24 @@ static void page_zero_and_the_end(void **state)
 	}, VTA_FAULT_PAGE, VTA_ACCESS_COPY_DST, 0x4000);
 }
 
+/* A step that goes on into a page elsewhere goes on within the pattern as well. */
+static void fill_across_pages_that_are_apart(void **state)
+{
+	static const uint8_t want[8] = { 0x11, 0x22, 0x33, 0x44, 0x11, 0x22, 0x33, 0x44 };
+	struct rig *r = *state;
+	uint64_t second = page_of(r, 0), first = page_of(r, 0);
+	struct bench b;
+
+	bench(&b, r);
+	rig_map(r, 0, SRC, first, RIG_RW);
+	rig_map(r, 0, SRC + 4096, second, RIG_RW);
+	/* From then on, the TLB has both. */
+	rig_do(&b.q, rig_fill(SRC, 0, 8192));
+	rig_do(&b.q, rig_fill(SRC + 4093, 0x44332211, sizeof(want)));
+	assert_memory_equal((uint8_t *)rig_at(r, first) + 4093, want, 3);
+	assert_memory_equal(rig_at(r, second), want + 3, 5);
+}
+
 #define MMU_TEST(fn)	cmocka_unit_test_setup_teardown(fn, rig_setup, rig_teardown)
 
 int main(void)
@@ -390,6 +408,7 @@ int main(void)
 		MMU_TEST(card_memory_ends),
 		MMU_TEST(host_blocks),
 		MMU_TEST(page_zero_and_the_end),
+		MMU_TEST(fill_across_pages_that_are_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

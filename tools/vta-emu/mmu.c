@@ -580,7 +580,7 @@ struct move {
 /* Moves @len bytes, or less, between rows that are in runs as long. */
 static int move_run(struct mmu *mmu, struct move *move, size_t len)
 {
-	const void *src = move->data;
+	const void *src = (const char *)move->data + move->done;
 	void *dst;
 	int ret;
 
