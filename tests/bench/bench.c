@@ -60,6 +60,8 @@ static void tell_run(struct bench *bench, char **facts)
 		printf("%-8s %s\n", *facts, value);
 		if (!strcmp(*facts, "quick"))
 			bench->quick = !strcmp(value, "yes");
+		if (!strcmp(*facts, "slowness"))
+			bench->slowness = atof(value);
 	}
 }
 
@@ -71,7 +73,7 @@ void bench_begin(struct bench *bench, const char *part, int argc, char **argv)
 		fprintf(stderr, "usage: %s OUT [NAME=VALUE]...\n", part);
 		exit(2);
 	}
-	*bench = (struct bench) { .part = part, .out = argv[1] };
+	*bench = (struct bench) { .part = part, .out = argv[1], .slowness = 1 };
 	bench->results = json_object_new_object();
 	printf("==== %s\n", part);
 	tell_run(bench, argv + 2);
@@ -272,7 +274,16 @@ struct json_object *json_counts(const struct counts *counts)
 
 /* ---- The rest ---- */
 
-char *touched(size_t bytes, int huge)
+/* A page gets memory when it is touched, and the kernel gives one after the other. */
+static void touch_scattered(char *mem, size_t bytes)
+{
+	const size_t page = 4096, pages = bytes / page;
+
+	for (size_t i = 0; i < pages; i++)
+		memset(mem + i * 0x9e3779b1 % pages * page, 1, page);
+}
+
+char *touched(size_t bytes, enum pages pages)
 {
 	/* Of huge pages only whole ones at their places. */
 	const size_t align = 2 * MIB;
@@ -284,7 +295,9 @@ char *touched(size_t bytes, int huge)
 		munmap(mem, (size_t)(start - mem));
 	if (start + bytes < mem + bytes + align)
 		munmap(start + bytes, (size_t)(mem + align - start));
-	madvise(start, bytes, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+	madvise(start, bytes, pages == HUGE_PAGES ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+	if (pages == SCATTERED_PAGES)
+		touch_scattered(start, bytes);
 	memset(start, 1, bytes);
 	return start;
 }

@@ -30,6 +30,7 @@
  * @part: its name
  * @out: directory for files
  * @quick: only show that it works
+ * @slowness: how much more slowly BENCH_MODELLED's time passes than the host's
  * @dev: the card, after bench_open()
  * @queue: a queue of it, with the library's defaults
  * @results: becomes the JSON file
@@ -39,6 +40,7 @@ struct bench {
 	const char *part;
 	const char *out;
 	bool quick;
+	double slowness;
 	struct vtadev *dev;
 	struct vtadev_queue *queue;
 	struct json_object *results;
@@ -113,8 +115,14 @@ struct counts counts_each(const struct counts *before, const struct counts *afte
 			  double launches);
 struct json_object *json_counts(const struct counts *counts);
 
-/* Memory of the program that has pages; munmap() gives it back. */
-char *touched(size_t bytes, int huge);
+/*
+ * Memory of the program that has its pages; munmap() gives it back. SCATTERED ones
+ * are small and do not follow each other, as in the heap of a system that has run
+ * for long.
+ */
+enum pages { SMALL_PAGES, HUGE_PAGES, SCATTERED_PAGES };
+
+char *touched(size_t bytes, enum pages pages);
 
 /* {"least_ns": ..., "median_ns": ...}, and an object in an object. */
 struct json_object *json_times(struct times times);

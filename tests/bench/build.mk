@@ -9,7 +9,7 @@ BENCH_GUEST := floor polling busy scale memory
 BENCH_HOST := emulator conv
 
 # What each is made of, besides PART.c and bench.c.
-BENCH_memory := choice.c copy.c map.c
+BENCH_memory := choice.c copy.c map.c transfer.c
 BENCH_floor := job.c
 BENCH_polling := job.c
 BENCH_scale := job.c

@@ -87,7 +87,7 @@ static void one_kind(struct bench *bench, struct way *way, const char *name,
 void bench_choice(struct bench *bench)
 {
 	struct json_object *to = json_sub(bench->results, "choice");
-	struct way way = { .user = touched(LARGEST, 0) };
+	struct way way = { .user = touched(LARGEST, SMALL_PAGES) };
 	struct vtadev_buf *card, *host, *pin;
 	int err;
 

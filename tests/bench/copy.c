@@ -285,8 +285,8 @@ static void make(struct setup *s)
 	must(vtadev_buf_alloc(dev, LARGEST, VTADEV_CARD, &s->card2), "card memory");
 	must(vtadev_buf_alloc(dev, (1 + BATCH_MAX) * sizeof(struct vta_stamp), VTADEV_HOST,
 			      &s->stamps), "memory for stamps");
-	s->user = touched(LARGEST, 1);
-	s->pages = touched(LARGEST, 0);
+	s->user = touched(LARGEST, HUGE_PAGES);
+	s->pages = touched(LARGEST, SCATTERED_PAGES);
 	err = vtadev_buf_pin(dev, s->user, LARGEST, 0, &s->pinned);
 	if (!err)
 		err = vtadev_buf_pin(dev, s->pages, LARGEST, 0, &s->scattered);

@@ -102,7 +102,8 @@ static void one_cost(struct bench *bench, const struct cost *cost, struct json_o
 
 		job.bytes = sizes[i];
 		job.user = cost->source >= PINNED ?
-			touched(job.bytes, cost->source == PINNED_HUGE) : NULL;
+			touched(job.bytes, cost->source == PINNED_HUGE ? HUGE_PAGES :
+									      SMALL_PAGES) : NULL;
 		err = create(&job);
 		json_object_object_add(entry, "what", json_object_new_string(cost->name));
 		json_object_object_add(entry, "bytes", json_object_new_int64((int64_t)job.bytes));
@@ -180,7 +181,7 @@ static void allocated_walks(struct bench *bench, const char *name, unsigned int 
 static void pinned_walks(struct bench *bench, const char *name, int huge,
 			 struct json_object *list)
 {
-	char *user = touched(WALK_BYTES, huge);
+	char *user = touched(WALK_BYTES, huge ? HUGE_PAGES : SMALL_PAGES);
 	struct vtadev_buf *buf;
 	int err;
 

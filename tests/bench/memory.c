@@ -14,6 +14,9 @@ int main(int argc, char **argv)
 	bench_choice(&bench);
 	bench_map(&bench);
 	bench_walks(&bench);
+	bench_close(&bench);
+	bench_open_card(&bench, BENCH_MODELLED);
+	bench_transfer(&bench);
 	bench_end(&bench);
 	return 0;
 }

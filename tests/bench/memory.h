@@ -9,6 +9,8 @@
 
 void bench_copy(struct bench *bench);
 void bench_choice(struct bench *bench);
+/* With BENCH_MODELLED opened. */
+void bench_transfer(struct bench *bench);
 void bench_map(struct bench *bench);
 void bench_walks(struct bench *bench);
 

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * transfer.c - how much of the card's speed the library's transfers leave
+ *
+ * On the card in modelled time: its engine copies at its clock, and what the library
+ * and the kernel do for a transfer (pin, submit, sleep, unpin) takes as much of that
+ * time as it would on a machine that is not emulated. A ratio of 1 is as fast as a
+ * COPY of as many bytes between memory that the card knows already, by its stamp;
+ * transfers are timed by the program, each from call to return.
+ */
+#include <endian.h>
+#include <sys/mman.h>
+
+#include "memory.h"
+
+#define LARGEST		(64 * MIB)
+#define TARGET		0.95
+#define SIZES_QUICK	1
+/* Card time in all of a kind, and how often at least. */
+#define ROUNDS_NS	3e7
+#define ROUNDS_MIN	3.0
+#define ROUNDS_MAX	40.0
+
+/* Smaller ones are the CPU's, which writes to an emulated card as fast as to memory. */
+static const size_t sizes[] = { 1 * MIB, 4 * MIB, 16 * MIB, LARGEST };
+
+#define SIZES		(sizeof(sizes) / sizeof(*sizes))
+
+enum kind { UPLOAD_HUGE, UPLOAD_PAGES, DOWNLOAD_HUGE, DOWNLOAD_PAGES, KINDS };
+
+static const struct {
+	const char *name;
+	bool upload, huge;
+} kinds[KINDS] = {
+	[UPLOAD_HUGE]		= { "upload_huge_pages", true, true },
+	[UPLOAD_PAGES]		= { "upload_4k_pages", true, false },
+	[DOWNLOAD_HUGE]		= { "download_huge_pages", false, true },
+	[DOWNLOAD_PAGES]	= { "download_4k_pages", false, false },
+};
+
+struct setup {
+	struct bench *bench;
+	struct vtadev_buf *card, *host, *stamps;
+	char *user[2];				/* in 4 KiB pages, in huge ones */
+	double worst[KINDS];			/* ratio */
+};
+
+/* By the engine alone, in card time. */
+static double copy_ns(struct setup *s, size_t bytes)
+{
+	struct vta_desc desc = vtadev_desc_copy(vtadev_buf_addr(s->card),
+						vtadev_buf_addr(s->host), (uint32_t)bytes);
+	struct vta_stamp stamp;
+	uint64_t seq;
+
+	vtadev_desc_stamp(&desc, vtadev_buf_addr(s->stamps));
+	must(vtadev_submit(s->bench->queue, &desc, 1, &seq), "submitting a copy");
+	must(vtadev_wait(s->bench->queue, seq, -1), "waiting for a copy");
+	must(vtadev_buf_read(s->stamps, 0, &stamp, sizeof(stamp)), "reading a stamp");
+	return (double)(le64toh(stamp.end) - le64toh(stamp.start));
+}
+
+static double transfer_ns(struct setup *s, enum kind kind, size_t bytes)
+{
+	char *user = s->user[kinds[kind].huge];
+	double start = now_ns();
+
+	if (kinds[kind].upload)
+		must(vtadev_upload(s->bench->queue, s->card, 0, user, bytes), "upload");
+	else
+		must(vtadev_download(s->bench->queue, s->card, 0, user, bytes), "download");
+	return (now_ns() - start) / s->bench->slowness;
+}
+
+static unsigned int rounds(const struct setup *s, double ns)
+{
+	double n = ROUNDS_NS / ns;
+
+	n = n < ROUNDS_MIN ? ROUNDS_MIN : n > ROUNDS_MAX ? ROUNDS_MAX : n;
+	return bench_times(s->bench, (unsigned int)n);
+}
+
+static void one_size(struct setup *s, size_t bytes, struct json_object *list)
+{
+	struct json_object *entry = json_object_new_object();
+	static struct samples took[KINDS];
+	double copy = copy_ns(s, bytes);
+
+	for (unsigned int k = 0; k < KINDS; k++)
+		took[k].count = 0;
+	for (unsigned int r = 0; r < rounds(s, copy); r++)
+		for (unsigned int k = 0; k < KINDS; k++)
+			sample(&took[k], transfer_ns(s, k, bytes));
+
+	json_object_object_add(entry, "bytes", json_object_new_int64((int64_t)bytes));
+	json_num(entry, "copy_ns", copy);
+	printf("%8s %10.1f", size_text(bytes), copy / 1e3);
+	for (unsigned int k = 0; k < KINDS; k++) {
+		struct times times = times_in(&took[k]);
+		struct json_object *to = json_times(times);
+		double ratio = copy / times.least;
+
+		if (!s->worst[k] || ratio < s->worst[k])
+			s->worst[k] = ratio;
+		json_num(to, "ratio", ratio);
+		json_object_object_add(entry, kinds[k].name, to);
+		printf(" %20.3f", ratio);
+	}
+	printf("\n");
+	fflush(stdout);
+	json_object_array_add(list, entry);
+}
+
+void bench_transfer(struct bench *bench)
+{
+	struct json_object *list = json_object_new_array();
+	struct setup s = { .bench = bench };
+	char what[80];
+
+	must(vtadev_buf_alloc(bench->dev, LARGEST, VTADEV_CARD, &s.card), "card memory");
+	must(vtadev_buf_alloc(bench->dev, LARGEST, VTADEV_HOST, &s.host), "host memory");
+	must(vtadev_buf_alloc(bench->dev, sizeof(struct vta_stamp), VTADEV_HOST, &s.stamps),
+	     "memory for a stamp");
+	s.user[false] = touched(LARGEST, SMALL_PAGES);
+	s.user[true] = touched(LARGEST, HUGE_PAGES);
+
+	printf("\nThe library's transfers in modelled time: speed as a ratio to a COPY alone\n"
+	       "(least times)\n%8s %10s", "bytes", "COPY, us");
+	for (unsigned int k = 0; k < KINDS; k++)
+		printf(" %20s", kinds[k].name);
+	printf("\n");
+	for (size_t i = 0; i < (bench->quick ? SIZES_QUICK : SIZES); i++)
+		one_size(&s, sizes[i], list);
+	json_object_object_add(bench->results, "transfer_modelled", list);
+	for (unsigned int k = 0; k < KINDS; k++) {
+		snprintf(what, sizeof(what), "%s: speed of a COPY from 1 MiB up, modelled time",
+			 kinds[k].name);
+		bench_target(bench, what, s.worst[k], AT_LEAST, TARGET);
+	}
+
+	munmap(s.user[false], LARGEST);
+	munmap(s.user[true], LARGEST);
+	vtadev_buf_free(s.stamps);
+	vtadev_buf_free(s.host);
+	vtadev_buf_free(s.card);
+}
