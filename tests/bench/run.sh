@@ -104,7 +104,8 @@ in_guest() {
 
 on_host() {
 	for part in "${host[@]}"; do
-		"$programs/host/$part" "$tmp/out" "${facts[0]}" ${quick:+quick=yes} || return
+		"$programs/host/$part" "$tmp/out" "${facts[0]}" "qemu=none: on the host" \
+			accel=none ${quick:+quick=yes} || return
 	done
 }
 
@@ -130,6 +131,24 @@ results() {
 	echo '}'
 }
 
+# What was aimed at and what came out, missed ones last, and how many of each.
+targets() {
+	python3 - "$top/build/bench.json" <<-'EOF'
+		import json, sys
+		met, missed = [], []
+		for part, results in json.load(open(sys.argv[1])).items():
+		    for t in results["targets"]:
+		        limit = f">= {t['at_least']:g}" if "at_least" in t else f"<= {t['at_most']:g}"
+		        line = f"{part}: {t['what']}: {t['value']:.4g} ({limit})"
+		        (met if t["met"] else missed).append(line)
+		for line in met:
+		    print("met   ", line)
+		for line in missed:
+		    print("missed", line)
+		print(f"bench: OK: build/bench.json; {len(met)} targets met, {len(missed)} missed")
+	EOF
+}
+
 # try NAME COMMAND...: one result of TAP
 tries=0
 failed=0
@@ -150,7 +169,7 @@ all_there() {
 		results = json.load(open(sys.argv[1]))
 		assert list(results) == sys.argv[2:]
 		for part in results.values():
-		    assert part["run"]["machine"] and part["run"]["kernel"]
+		    assert all(part["run"][k] for k in ("machine", "kernel", "qemu", "accel"))
 		    assert all(type(t["met"]) is bool for t in part["targets"])
 		    assert len(part) > 2, "a part without results"
 	EOF
@@ -180,6 +199,5 @@ for chart in "$tmp"/bench-*.svg; do
 	mv "$chart" "$top/build/"
 	echo "chart: build/${chart##*/}"
 done
-met=$(grep -c '"met": *true' "$top/build/bench.json" || :)
-missed=$(grep -c '"met": *false' "$top/build/bench.json" || :)
-echo "bench: OK: build/bench.json; $met targets met, $missed missed"
+echo
+targets

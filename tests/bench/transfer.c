@@ -26,7 +26,7 @@ static const size_t sizes[] = { 1 * MIB, 4 * MIB, 16 * MIB, LARGEST };
 
 #define SIZES		(sizeof(sizes) / sizeof(*sizes))
 
-enum kind { UPLOAD_HUGE, UPLOAD_PAGES, DOWNLOAD_HUGE, DOWNLOAD_PAGES, KINDS };
+enum way { UPLOAD_HUGE, UPLOAD_PAGES, DOWNLOAD_HUGE, DOWNLOAD_PAGES, KINDS };
 
 static const struct {
 	const char *name;
@@ -60,12 +60,12 @@ static double copy_ns(struct setup *s, size_t bytes)
 	return (double)(le64toh(stamp.end) - le64toh(stamp.start));
 }
 
-static double transfer_ns(struct setup *s, enum kind kind, size_t bytes)
+static double transfer_ns(struct setup *s, enum way way, size_t bytes)
 {
-	char *user = s->user[kinds[kind].huge];
+	char *user = s->user[kinds[way].huge];
 	double start = now_ns();
 
-	if (kinds[kind].upload)
+	if (kinds[way].upload)
 		must(vtadev_upload(s->bench->queue, s->card, 0, user, bytes), "upload");
 	else
 		must(vtadev_download(s->bench->queue, s->card, 0, user, bytes), "download");
