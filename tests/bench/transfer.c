@@ -60,12 +60,12 @@ static double copy_ns(struct setup *s, size_t bytes)
 	return (double)(le64toh(stamp.end) - le64toh(stamp.start));
 }
 
-static double transfer_ns(struct setup *s, enum way way, size_t bytes)
+static double transfer_ns(struct setup *s, enum way w, size_t bytes)
 {
-	char *user = s->user[kinds[way].huge];
+	char *user = s->user[kinds[w].huge];
 	double start = now_ns();
 
-	if (kinds[way].upload)
+	if (kinds[w].upload)
 		must(vtadev_upload(s->bench->queue, s->card, 0, user, bytes), "upload");
 	else
 		must(vtadev_download(s->bench->queue, s->card, 0, user, bytes), "download");
