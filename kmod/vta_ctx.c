@@ -8,6 +8,7 @@
 #include <linux/mm.h>
 #include <linux/poll.h>
 #include <linux/slab.h>
+#include <linux/wait_bit.h>
 
 #include "vta_bo.h"
 #include "vta_ctx.h"
@@ -138,11 +139,16 @@ void vta_ctx_close(struct vta_ctx *ctx)
 	mutex_lock(&vdev->lock);
 	if (vta_ctx_stop(ctx))
 		vta_card_recover(vdev);
-	vta_ctx_drop(ctx);
 	vta_usage_close(ctx);
 	list_del(&ctx->node);
 	vdev->nr_ctxs--;
+	atomic_inc(&vdev->nr_closing);
 	mutex_unlock(&vdev->lock);
+
+	/* GiBs take their time, which others need not wait for. */
+	vta_ctx_drop(ctx);
+	if (atomic_dec_and_test(&vdev->nr_closing))
+		wake_up_var(&vdev->nr_closing);
 
 	if (ctx->blank)
 		__free_page(ctx->blank);
@@ -182,8 +188,6 @@ void vta_ctx_drop(struct vta_ctx *ctx)
 	struct vta_queue *q;
 	struct vta_bo *bo;
 	unsigned long index;
-
-	lockdep_assert_held(&ctx->vdev->lock);
 
 	mutex_lock(&ctx->lock);
 	if (!ctx->mmu.l1)	/* has been dropped */

@@ -85,8 +85,8 @@ struct vta_ctx *vta_ctx_open(struct vta_device *vdev, struct file *file);
 void vta_ctx_close(struct vta_ctx *ctx);
 
 /*
- * Takes the card away, under vta_device.lock. First everybody is sent home;
- * when the card is still, its memory is freed.
+ * Takes the card away. First everybody is sent home, under vta_device.lock; when
+ * the card is still, or does not know the context any more, its memory is freed.
  */
 void vta_ctx_revoke(struct vta_ctx *ctx);
 void vta_ctx_drop(struct vta_ctx *ctx);

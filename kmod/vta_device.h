@@ -99,6 +99,7 @@ struct vta_device {
 	struct ida queue_ids;
 	struct ida ctx_ids;
 	atomic_t nr_queues;
+	atomic_t nr_closing;		/* contexts that are out of @ctxs and not yet free */
 	atomic_t throttled;		/* calls that waited for faults to be forgotten */
 	struct vta_pm_copy *copy;	/* of card memory, while the machine sleeps */
 	struct pci_saved_state *config;	/* see vta_card_save_config() */

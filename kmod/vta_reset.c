@@ -21,6 +21,7 @@
 #include <linux/jiffies.h>
 #include <linux/moduleparam.h>
 #include <linux/pci.h>
+#include <linux/wait_bit.h>
 
 #include "vta_ctx.h"
 #include "vta_device.h"
@@ -265,6 +266,8 @@ void vta_card_retire(struct vta_device *vdev)
 	pci_clear_master(vdev->pdev);
 	vta_reset_drop(vdev);
 	mutex_unlock(&vdev->lock);
+	/* They still unmap memory from the card. */
+	wait_var_event(&vdev->nr_closing, !atomic_read(&vdev->nr_closing));
 }
 
 /*

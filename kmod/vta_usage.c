@@ -94,7 +94,12 @@ void vta_usage_of_card(struct vta_device *vdev, struct vta_usage *usage)
 
 void vta_usage_close(struct vta_ctx *ctx)
 {
+	struct vta_usage usage;
+
 	lockdep_assert_held(&ctx->vdev->lock);
 
-	vta_usage_add(&ctx->vdev->usage, &ctx->usage);
+	mutex_lock(&ctx->lock);
+	vta_usage_of_ctx(ctx, &usage);
+	mutex_unlock(&ctx->lock);
+	vta_usage_add(&ctx->vdev->usage, &usage);
 }

@@ -43,7 +43,7 @@ void vta_usage_start(struct vta_queue *q, u64 seq);
 void vta_usage_of_ctx(struct vta_ctx *ctx, struct vta_usage *usage);
 void vta_usage_of_card(struct vta_device *vdev, struct vta_usage *usage);
 
-/* An open file is closed; under vta_device.lock, when it has no queues any more. */
+/* An open file is closed; under vta_device.lock, when its queues have stopped. */
 void vta_usage_close(struct vta_ctx *ctx);
 
 #endif /* VTA_USAGE_H */
