@@ -11,6 +11,7 @@
 #include <linux/dma-buf.h>
 #include <linux/io.h>
 #include <linux/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 
@@ -82,6 +83,8 @@ static int vta_mem_clear(struct vta_mem *mem, struct vta_ctx *ctx)
 		}
 		memset_io(mem->vdev->mem + mem->offset + done, 0, step);
 		mutex_unlock(&ctx->lock);
+		if (fatal_signal_pending(current))
+			return -EINTR;
 		cond_resched();
 	}
 	wmb();	/* out of the write-combining buffers, before the card is told */
