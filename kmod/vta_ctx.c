@@ -36,6 +36,7 @@ static int vta_ctx_attach(struct vta_ctx *ctx)
 	if (ret)
 		return ret;
 	vta_mmu_enable(&ctx->mmu);
+	ctx->generation = vdev->generation;
 	list_add_tail(&ctx->node, &vdev->ctxs);
 	vdev->nr_ctxs++;
 	return 0;

@@ -31,6 +31,7 @@ struct vta_user;
  * @tgid: who opened it, for messages
  * @comm: the same
  * @user: who it is counted against
+ * @generation: of the card, when it was opened
  * @exempt: no limit of what one user may have applies
  * @poll_wq: where poll() waits
  * @addr_pool: free device addresses
@@ -62,6 +63,7 @@ struct vta_ctx {
 	pid_t tgid;
 	char comm[TASK_COMM_LEN];
 	struct vta_user *user;
+	unsigned int generation;
 	bool exempt;
 	wait_queue_head_t poll_wq;
 	struct gen_pool *addr_pool;

@@ -38,7 +38,7 @@ static_assert(sizeof(struct vta_status_page) == VTA_STATUS_ALIGN);
 static_assert(sizeof(struct vta_stamp) == 32);
 static_assert(sizeof(struct vta_fence) == 16);
 /* These may grow at the end. */
-static_assert(sizeof(struct vta_info) == 80);
+static_assert(sizeof(struct vta_info) == 88);
 static_assert(sizeof(struct vta_buf_alloc) == 40);
 static_assert(sizeof(struct vta_buf_free) == 8);
 static_assert(sizeof(struct vta_buf_pin) == 40);
@@ -136,6 +136,7 @@ static int vta_file_info(struct vta_ctx *ctx, struct vta_info *info)
 		.log_inp_buff_size = FIELD_GET(REG_CONFIG1_LOG_INP_BUFF_SIZE, caps->config1),
 		.log_wgt_buff_size = FIELD_GET(REG_CONFIG1_LOG_WGT_BUFF_SIZE, caps->config1),
 		.log_acc_buff_size = FIELD_GET(REG_CONFIG1_LOG_ACC_BUFF_SIZE, caps->config1),
+		.generation = ctx->generation,
 	};
 	return 0;
 }

@@ -233,6 +233,9 @@ struct vta_stamp {
  * @log_wgt_buff_size: of the weight scratchpad
  * @log_acc_buff_size: of the accumulators' scratchpad
  * @pad: zero
+ * @generation: resets of the card since its driver was bound, when the file was
+ *              opened; the same as in sysfs as long as the file is of use
+ * @pad2: zero
  */
 struct vta_info {
 	__u32 contract;
@@ -257,6 +260,8 @@ struct vta_info {
 	__u8 log_wgt_buff_size;
 	__u8 log_acc_buff_size;
 	__u8 pad[7];
+	__u32 generation;
+	__u32 pad2;
 };
 
 /* Where a buffer lives; one of them. */
