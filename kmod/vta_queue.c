@@ -319,11 +319,11 @@ out:
 	return ret;
 }
 
+/* One that has halted is idle, too. */
 bool vta_queue_is_idle(const struct vta_queue *q)
 {
-	u32 state = vta_read(q->ctx->vdev, REG_QUEUE_STATE(q->id));
-
-	return q->stopped || q->halted || !(state & REG_QUEUE_STATE_BUSY);
+	return q->stopped ||
+	       !(vta_read(q->ctx->vdev, REG_QUEUE_STATE(q->id)) & REG_QUEUE_STATE_BUSY);
 }
 
 /* A queue that has halted is started when it is recovered. */

@@ -49,6 +49,7 @@ struct vta_vector;
  * @usage_counts: the record counts what vta_ctx.usage does not have
  * @watch_seq: for vta_watch.c: @seq at its last look,
  * @watch_halted: @halted then,
+ * @watch_stands: it had not moved then, and somebody waited,
  * @watch_engine: what it needed then,
  * @watch_late: @arm_seq was reached then, and no interrupt had come,
  * @watch_behind: the registers were ahead of the record then,
@@ -88,6 +89,7 @@ struct vta_queue {
 	unsigned long watch_since;
 	enum vta_engine watch_engine;
 	bool watch_halted;
+	bool watch_stands;
 	bool watch_late;
 	bool watch_behind;
 	bool watch_busy;

@@ -163,7 +163,6 @@ static void vta_reset_begin(struct vta_device *vdev)
 	vta_irq_disable(vdev);
 	/* Who could ask for a reset of the card as it was has been stopped. */
 	WRITE_ONCE(vdev->reset_wanted, false);
-	vta_watch_reset(vdev);
 }
 
 /* What contexts had is free. The card is still, or cannot reach memory any more. */
@@ -299,7 +298,9 @@ static void vta_reset_done(struct pci_dev *pdev)
 /*
  * The PCI core has found an error on the way to the card. What was under way is
  * lost, nobody knows what, and the card may not be heard for now: everybody is
- * sent home, and the card gets off the bus until the core says that it is over.
+ * sent home, and the card gets off the bus until the core says that it is over. If
+ * the write that takes it off does not arrive, the link is down, and nothing of the
+ * card's arrives either.
  */
 static pci_ers_result_t vta_error_detected(struct pci_dev *pdev, pci_channel_state_t state)
 {

@@ -72,6 +72,8 @@ static enum vta_engine vta_watch_engine(const struct vta_queue *q)
 	case VTA_OP_COPY:
 	case VTA_OP_FILL:
 		return VTA_ENGINE_COPY;
+	case VTA_OP_WAIT:
+		return VTA_ENGINE_HELD;
 	default:
 		return VTA_ENGINE_NONE;
 	}
@@ -93,9 +95,11 @@ static bool vta_watch_queue_stands(struct vta_watch *watch, struct vta_queue *q)
 		q->watch_seq = q->seq;
 		q->watch_halted = q->halted;
 		q->watch_busy = false;
+		q->watch_behind = false;
 	}
 	q->watch_engine = vta_watch_engine(q);
-	return !moved && !list_empty(&q->wait_node);
+	q->watch_stands = !moved && !list_empty(&q->wait_node);
+	return q->watch_stands;
 }
 
 /* Whether any of those that are waited for stands still; and if any is. */
@@ -128,10 +132,9 @@ static bool vta_watch_queue_is_behind(const struct vta_queue *q)
 	u32 state = vta_read(q->ctx->vdev, REG_QUEUE_STATE(q->id));
 	u64 seq = vta_read64(q->ctx->vdev, REG_QUEUE_SEQ_LO(q->id));
 
-	return !q->halted && (seq > vta_queue_record_seq(q) ||
-			      (FIELD_GET(REG_QUEUE_STATE_STATE, state) == VTA_QUEUE_HALTED &&
-			       le32_to_cpu(READ_ONCE(q->record->status.state)) ==
-			       VTA_QUEUE_ACTIVE));
+	return seq > vta_queue_record_seq(q) ||
+	       (FIELD_GET(REG_QUEUE_STATE_STATE, state) == VTA_QUEUE_HALTED &&
+		le32_to_cpu(READ_ONCE(q->record->status.state)) == VTA_QUEUE_ACTIVE);
 }
 
 /* It has gone on, and has not said so in memory: twice, for it may be about to. */
@@ -145,7 +148,7 @@ static bool vta_watch_is_silent(struct vta_device *vdev)
 	list_for_each_entry(ctx, &vdev->ctxs, node) {
 		mutex_lock(&ctx->lock);
 		xa_for_each(&ctx->queues, handle, q) {
-			if (q->stopped || list_empty_careful(&q->wait_node))
+			if (q->stopped || !q->watch_stands)
 				continue;
 			behind = vta_watch_queue_is_behind(q);
 			silent |= behind && q->watch_behind;
@@ -167,8 +170,7 @@ static void vta_watch_mark_busy(struct vta_device *vdev)
 	list_for_each_entry(ctx, &vdev->ctxs, node) {
 		mutex_lock(&ctx->lock);
 		xa_for_each(&ctx->queues, handle, q) {
-			busy = !q->halted && !q->stopped && vta_queue_next_op(q) != VTA_OP_WAIT &&
-			       vta_read(vdev, REG_QUEUE_STATE(q->id)) & REG_QUEUE_STATE_BUSY;
+			busy = q->watch_engine != VTA_ENGINE_HELD && !vta_queue_is_idle(q);
 			if (busy && !q->watch_busy)
 				q->watch_since = jiffies;
 			q->watch_busy = busy;
@@ -206,7 +208,8 @@ static unsigned long vta_watch_limit(struct vta_device *vdev, enum vta_engine en
 
 /*
  * One that has waited for its engine for longer than it may, and so has everyone
- * else; the one that has for longest. Under vta_device.lock, by which it stays.
+ * else; the one that has for longest, with a reference: it may be destroyed at any
+ * time, while its context stays, by vta_device.lock.
  */
 static struct vta_queue *vta_watch_find_hung(struct vta_device *vdev, enum vta_engine engine)
 {
@@ -220,11 +223,15 @@ static struct vta_queue *vta_watch_find_hung(struct vta_device *vdev, enum vta_e
 	list_for_each_entry(ctx, &vdev->ctxs, node) {
 		mutex_lock(&ctx->lock);
 		xa_for_each(&ctx->queues, handle, q) {
-			if (!q->watch_busy || q->watch_engine != engine || q->halted ||
+			if (!q->watch_busy || q->watch_engine != engine ||
 			    time_before(jiffies, q->watch_since + limit))
 				continue;
-			if (!hung || time_before(q->watch_since, hung->watch_since))
-				hung = q;
+			if (hung && !time_before(q->watch_since, hung->watch_since))
+				continue;
+			if (hung)
+				vta_queue_put(hung);
+			kref_get(&q->ref);
+			hung = q;
 		}
 		mutex_unlock(&ctx->lock);
 	}
@@ -239,24 +246,28 @@ static void vta_watch_abort(struct vta_device *vdev, enum vta_engine engine)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(VTA_WATCH_ABORT_MS);
 	struct vta_watch *watch = &vdev->watch;
+	unsigned long moved = watch->moved[engine];
+	bool waited, useless = false;
 	struct vta_queue *q;
-	bool waited;
+	int ret;
 
 	while ((q = vta_watch_find_hung(vdev, engine))) {
-		unsigned long moved = watch->moved[engine];
-
 		if (watch->aborted[engine] || time_after(jiffies, end)) {
 			vta_card_lost(vdev, "hangs");
-			return;
+			ret = -EIO;
+		} else {
+			ret = vta_queue_give_up(q);
 		}
-		if (vta_queue_give_up(q))
+		vta_queue_put(q);
+		if (ret)
 			return;
 		msleep(VTA_WATCH_MOVE_MS);
 		vta_watch_look(vdev, &waited);
 		if (watch->moved[engine] != moved)
 			return;
-		watch->aborted[engine] = !vta_watch_find_hung(vdev, engine);
+		useless = true;
 	}
+	watch->aborted[engine] |= useless;
 }
 
 /* Something stands still: why? Under vta_device.lock, so not amid a reset. */
@@ -266,6 +277,12 @@ static void vta_watch_ask(struct vta_device *vdev)
 	u32 heartbeat = vta_read(vdev, REG_HEARTBEAT);
 	u32 status = vta_read(vdev, REG_STATUS);
 	enum vta_engine engine;
+
+	if (watch->generation != vdev->generation) {	/* it has been reset meanwhile */
+		watch->generation = vdev->generation;
+		watch->still = false;
+		memset(watch->aborted, 0, sizeof(watch->aborted));
+	}
 
 	if (!vta_card_is_there(vdev)) {
 		vta_card_lost(vdev, "does not answer");
@@ -305,7 +322,8 @@ static void vta_watch_work(struct work_struct *work)
 	stands = vta_watch_look(vdev, &waited);
 	if (stands) {
 		mutex_lock(&vdev->lock);
-		if (!vdev->gone)
+		/* When nobody has it any more, it may sleep. */
+		if (!vdev->gone && vdev->nr_ctxs)
 			vta_watch_ask(vdev);
 		mutex_unlock(&vdev->lock);
 	} else {
@@ -333,10 +351,4 @@ void vta_watch_stop(struct vta_device *vdev)
 {
 	cancel_delayed_work_sync(&vdev->watch.work);
 	vdev->watch.asked = false;
-}
-
-void vta_watch_reset(struct vta_device *vdev)
-{
-	vdev->watch.still = false;
-	memset(vdev->watch.aborted, 0, sizeof(vdev->watch.aborted));
 }

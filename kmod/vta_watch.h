@@ -15,22 +15,25 @@ enum vta_engine {
 	VTA_ENGINE_NONE,	/* NOP, SIGNAL, and what is not known */
 	VTA_ENGINE_COMPUTE,
 	VTA_ENGINE_COPY,
+	VTA_ENGINE_HELD,	/* WAIT: it is not the card that is waited for */
 	VTA_ENGINES
 };
 
 /**
  * struct vta_watch - what is known of the card's getting on
  * @work: looks again
+ * @generation: of the card that all this is known of
  * @asked: somebody has begun to wait since the last look
  * @still: something stood still at the last look, when there was this
  * @heartbeat: of the card
  * @moved: jiffies when something that needed the engine was last seen to move
  * @aborted: all that needed it has been aborted since
  *
- * Changed by the work, and forgotten in a reset.
+ * Nobody but the work knows of it, but for @asked.
  */
 struct vta_watch {
 	struct delayed_work work;
+	unsigned int generation;
 	bool asked;
 	bool still;
 	u32 heartbeat;
@@ -43,7 +46,5 @@ void vta_watch_init(struct vta_device *vdev);
 void vta_watch_start(struct vta_device *vdev);
 /* When nobody can wait any more. */
 void vta_watch_stop(struct vta_device *vdev);
-/* What was known of the card is of the past. */
-void vta_watch_reset(struct vta_device *vdev);
 
 #endif /* VTA_WATCH_H */
