@@ -105,12 +105,14 @@ err_pm:
 /* Makes the card forget the context. If it does not, it must be reset. */
 static int vta_ctx_stop(struct vta_ctx *ctx)
 {
+	struct vta_device *vdev = ctx->vdev;
 	struct vta_queue *q;
 	unsigned long handle;
 	int ret = 0;
 
 	mutex_lock(&ctx->lock);
-	if (ctx->dead)
+	/* A card that sleeps does nothing, and is reset when it wakes up. */
+	if (ctx->dead || vdev->copy)
 		goto out;
 
 	/* All are told before the first is waited for. */

@@ -14,9 +14,8 @@
  * any time (runtime power management); it has nothing to lose but its registers.
  */
 #include <linux/bitmap.h>
-#include <linux/delay.h>
 #include <linux/io.h>
-#include <linux/jiffies.h>
+#include <linux/iopoll.h>
 #include <linux/mm.h>
 #include <linux/pci.h>
 #include <linux/pm_runtime.h>
@@ -111,16 +110,16 @@ static bool vta_pm_is_idle(struct vta_device *vdev)
 	return idle;
 }
 
+/*
+ * The card alone knows what has been submitted: there is no number that could be
+ * waited for by an interrupt.
+ */
 static bool vta_pm_drain(struct vta_device *vdev)
 {
-	unsigned long end = jiffies + msecs_to_jiffies(VTA_PM_DRAIN_MS);
+	bool idle;
 
-	while (!vta_pm_is_idle(vdev)) {
-		if (time_after(jiffies, end))
-			return false;
-		msleep(20);
-	}
-	return true;
+	return !read_poll_timeout(vta_pm_is_idle, idle, idle, 10000, VTA_PM_DRAIN_MS * 1000,
+				  false, vdev);
 }
 
 static int __maybe_unused vta_pm_suspend(struct device *dev)
