@@ -5,7 +5,7 @@
 VTACTL_DIR := build/tools/obj/vtactl
 VTACTL_BIN := build/tools/vtactl
 VTACTL_OBJS := $(addprefix $(VTACTL_DIR)/, ctl.o gather.o link.o list.o main.o merge.o print.o program.o \
-	program_verb.o status.o trace.o tracefs.o)
+	program_verb.o reset.o status.o trace.o tracefs.o)
 VTACTL_LIBS := -lpci -ljson-c $(LIB_LIBS)
 
 $(VTACTL_DIR)/%.o: tools/vtactl/%.c

@@ -22,6 +22,7 @@ struct verb {
 static const struct verb verbs[] = {
 	{ "list",	list_main,	"cards that the driver has" },
 	{ "status",	status_main,	"what a card is and how it is used" },
+	{ "reset",	reset_main,	"take a card from everybody and start it anew" },
 	{ "trace",	trace_main,	"record what the driver and a program do" },
 	{ "program",	program_main,	"look into a program image (.vtap), and run it" },
 };
