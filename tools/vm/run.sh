@@ -51,7 +51,7 @@ run_options() {
 	emulator=${here%/tools/vm}/build/tools/vta-emu
 	[ "${here%/tools/vm}" != "$here" ] || emulator=$(type -P vta-emu || echo vta-emu)
 	cards=1 emu_args=()
-	memory=1G cpus=2 kernel=host image='' modules='' append='' accel=auto
+	memory=1G cpus=2 kernel=host image='' modules='' append='' qemu_args=() accel=auto
 	files=() module_names=() iommu=no limit='' out='' dmesg=no keep_log=''
 	command=()
 	declare -gA card_args=()
@@ -78,6 +78,7 @@ run_options() {
 		--kernel-image)	image=$2 ;;
 		--modules)	modules=$2 ;;
 		--append)	append=$2 ;;
+		--qemu)		qemu_args+=("$2") ;;
 		--accel)	accel=$2 ;;
 		--file)		files+=("$2") ;;
 		--module)	module_names+=("$2") ;;
@@ -220,7 +221,7 @@ start_emulators() {
 }
 
 start_qemu() {
-	local n qemu=() machine=q35,memory-backend=memory,vmport=off,smbus=off,sata=off,i8042=off
+	local n qemu=("${qemu_args[@]}") machine=q35,memory-backend=memory,vmport=off,smbus=off,sata=off,i8042=off
 	local cmdline='console=ttyS0 panic=-1 oops=panic'
 	# Without KVM on a busy host a virtual processor may stand still for long.
 	cmdline+=' rcupdate.rcu_cpu_stall_timeout=300 watchdog_thresh=60 nmi_watchdog=0'
