@@ -464,11 +464,33 @@ TEST_F(hang, reset_by_an_administrator)
 	EXPECT_STEPS(0, 1, 0, 0);
 }
 
+TEST_F(hang, reset_by_vtactl)
+{
+	struct vta_info old, new;
+	struct waiter w;
+	int fd;
+
+	ASSERT_EQ(0, card_ioctl(self->fd, VTA_IOCTL_INFO, &old));
+	EXPECT_EQ(self->before.generation, old.generation);
+	ASSERT_EQ(0, hold(self, &w));
+	ASSERT_EQ(0, system("vtactl reset 0"));
+	EXPECT_EQ(-ENODEV, waiter_join(&w));
+	EXPECT_EQ(-ENODEV, lost(self));
+	EXPECT_STEPS(0, 1, 0, 0);
+	fd = card_open();
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, card_ioctl(fd, VTA_IOCTL_INFO, &new));
+	EXPECT_EQ(old.generation + 1, new.generation);
+	close(fd);
+}
+
 static int reset_as_nobody(void *arg)
 {
 	(void)arg;
 	if (setresuid(1000, 1000, 1000))
 		return 1;
+	if (system("vtactl reset 0 2>/dev/null") == 0)
+		return 3;
 	return reset_card() == -EACCES ? 0 : 2;
 }
 

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * vta_aer - errors on the way to the card (PCI Express Advanced Error Reporting)
+ *
+ * The kernel's aer_inject makes the port above the card report them.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <linux/pci_regs.h>
+
+#include <kselftest_harness.h>
+
+#include "vta_emu.h"
+#include "vta_selftest.h"
+
+/* Of drivers/pci/pcie/aer_inject.c. */
+struct aer_error_inj {
+	uint8_t bus, dev, fn;
+	uint32_t uncor_status;
+	uint32_t cor_status;
+	uint32_t header_log[4];
+	uint32_t domain;
+};
+
+static int inject(uint32_t uncor, uint32_t cor)
+{
+	struct aer_error_inj error = { .uncor_status = uncor, .cor_status = cor };
+	unsigned int domain, bus, dev, fn;
+	char address[32];
+	int fd, err = 0;
+
+	if (card_pci_address(address, sizeof(address)) ||
+	    sscanf(address, "%x:%x:%x.%x", &domain, &bus, &dev, &fn) != 4)
+		return -ENOENT;
+	error.domain = domain;
+	error.bus = bus;
+	error.dev = dev;
+	error.fn = fn;
+	fd = open("/dev/aer_inject", O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (write(fd, &error, sizeof(error)) != sizeof(error))
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+FIXTURE(aer) {
+	int fd;
+	struct queue q;
+	struct mem mem;
+	uint64_t generation;
+};
+
+/* What is not fatal leaves the link as it is. */
+FIXTURE_VARIANT(aer) {
+	uint32_t uncor;
+};
+
+FIXTURE_VARIANT_ADD(aer, fatal) { .uncor = PCI_ERR_UNC_DLP };
+FIXTURE_VARIANT_ADD(aer, not_fatal) { .uncor = PCI_ERR_UNC_COMP_TIME };
+
+FIXTURE_SETUP(aer)
+{
+	if (access("/dev/aer_inject", W_OK))
+		SKIP(return, "no aer_inject in this kernel");
+	self->fd = card_open();
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, queue_open(self->fd, &self->q, NULL));
+	ASSERT_EQ(0, mem_alloc(self->fd, &self->mem, 65536, VTA_BUF_CARD, 0));
+	self->generation = card_attr("generation");
+}
+
+FIXTURE_TEARDOWN(aer)
+{
+	emu_clear();
+	close(self->fd);
+}
+
+static void let_go(struct _test_data_aer *self)
+{
+	munmap(self->mem.ptr, self->mem.size);
+	queue_unmap(&self->q);
+	close(self->fd);
+	self->fd = -1;
+}
+
+TEST_F_TIMEOUT(aer, card_comes_back, 60)
+{
+	struct mem word;
+	struct vta_desc hold;
+	struct waiter w;
+	struct usage usage;
+	struct queue q;
+	int fd;
+
+	ASSERT_EQ(0, mem_alloc(self->fd, &word, 4096, VTA_BUF_HOST, 0));
+	hold = desc_wait(word.addr, UINT64_MAX);
+	queue_submit(&self->q, &hold, 1);
+	ASSERT_EQ(0, waiter_start(&w, &self->q, 1, PATIENCE_MS));
+	ASSERT_EQ(0, inject(variant->uncor, 0));
+	EXPECT_EQ(-ENODEV, waiter_join(&w));
+	EXPECT_EQ(POLLERR | POLLHUP, card_poll(self->fd, 0));
+	EXPECT_EQ(-ENODEV, queue_wait(&self->q, 1, 0, NULL));
+	*(volatile uint8_t *)self->mem.ptr = 1;
+	queue_kick(&self->q);
+	while (card_attr("generation") == self->generation)
+		sleep_ms(10);
+
+	fd = card_open();
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, queue_open(fd, &q, NULL));
+	EXPECT_EQ(0, queue_do(&q, desc_op(VTA_OP_NOP)));
+	ASSERT_EQ(0, queue_close(&q));
+	close(fd);
+	munmap(word.ptr, word.size);
+	let_go(self);
+	usage = card_usage();
+	EXPECT_EQ(0, usage.queues);
+	EXPECT_EQ(0, usage.contexts);
+	EXPECT_EQ(card_attr("mem_size"), usage.mem_free);
+}
+
+static int reset_card(void)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/class/vta/%s/reset", strrchr(card_node(), '/') + 1);
+	return file_write(path, "1");
+}
+
+/* The link has been reset, and nobody answers. */
+TEST_F_TIMEOUT(aer, card_does_not_come_back, 60)
+{
+	uint64_t given_up = card_attr("recovery/given_up");
+	struct queue q;
+	int fd;
+
+	ASSERT_EQ(0, emu_inject("ones"));
+	ASSERT_EQ(0, inject(PCI_ERR_UNC_DLP, 0));
+	while (card_attr("recovery/given_up") == given_up)
+		sleep_ms(10);
+	EXPECT_EQ(-ENODEV, queue_wait(&self->q, 1, 0, NULL));
+	EXPECT_EQ(POLLERR | POLLHUP, card_poll(self->fd, 0));
+	EXPECT_EQ(-ENODEV, card_open());
+	let_go(self);
+	EXPECT_EQ(card_attr("mem_size"), card_usage().mem_free);
+
+	/* Unless an administrator has seen to it. */
+	ASSERT_EQ(0, emu_clear());
+	ASSERT_EQ(0, reset_card());
+	EXPECT_EQ(self->generation + 1, card_attr("generation"));
+	fd = card_open();
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, queue_open(fd, &q, NULL));
+	EXPECT_EQ(0, queue_do(&q, desc_op(VTA_OP_NOP)));
+	queue_unmap(&q);
+	close(fd);
+}
+
+/* What the link repairs by itself is nobody's business. */
+TEST_F(aer, corrected_errors_are_nothing)
+{
+	ASSERT_EQ(0, inject(0, PCI_ERR_COR_RCVR));
+	sleep_ms(100);
+	EXPECT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));
+	EXPECT_EQ(self->generation, card_attr("generation"));
+}
+
+TEST_HARNESS_MAIN
