@@ -473,7 +473,10 @@ TEST_F(hang, reset_by_vtactl)
 	ASSERT_EQ(0, card_ioctl(self->fd, VTA_IOCTL_INFO, &old));
 	EXPECT_EQ(self->before.generation, old.generation);
 	ASSERT_EQ(0, hold(self, &w));
-	ASSERT_EQ(0, system("vtactl reset 0"));
+	/* Not from under others, unless that is meant. */
+	EXPECT_EQ(6, WEXITSTATUS(system("vtactl reset 0 2>/dev/null")));
+	EXPECT_EQ(self->before.generation, steps_now().generation);
+	ASSERT_EQ(0, system("vtactl reset --force 0"));
 	EXPECT_EQ(-ENODEV, waiter_join(&w));
 	EXPECT_EQ(-ENODEV, lost(self));
 	EXPECT_STEPS(0, 1, 0, 0);
@@ -489,7 +492,7 @@ static int reset_as_nobody(void *arg)
 	(void)arg;
 	if (setresuid(1000, 1000, 1000))
 		return 1;
-	if (system("vtactl reset 0 2>/dev/null") == 0)
+	if (WEXITSTATUS(system("vtactl reset --force 0 2>/dev/null")) != 4)
 		return 3;
 	return reset_card() == -EACCES ? 0 : 2;
 }

@@ -103,7 +103,7 @@ int reset_main(int argc, char **argv)
 	if (err)
 		return err;
 	if (!force && users_of(&card)) {
-		ctl_fail(card.node, "is in use (vtactl status shows by whom), and would be lost to them; --force resets it all the same");
+		ctl_fail(card.node, "is in use, and would be lost to who has it open; --force resets it all the same");
 		return CTL_BUSY;
 	}
 	err = reset(&card);
