@@ -67,10 +67,12 @@ static int say_error(const char *node, int err)
 		ctl_fail(node, "only root may reset a card, for it is taken from all who use it");
 		return CTL_DENIED;
 	case ENOENT:
-		ctl_fail(node, "the card was removed just now, or the driver is older than this tool");
+		ctl_fail(node,
+			 "the card was removed just now, or the driver is older than this tool");
 		return CTL_NO_CARD;
 	default:
-		ctl_fail(node, "the card did not come back and was given up: power it off and on, see dmesg");
+		ctl_fail(node,
+			 "the card did not come back and was given up: power it off and on");
 		return CTL_BROKEN;
 	}
 }
@@ -103,7 +105,8 @@ int reset_main(int argc, char **argv)
 	if (err)
 		return err;
 	if (!force && users_of(&card)) {
-		ctl_fail(card.node, "is in use, and would be lost to who has it open; --force resets it all the same");
+		ctl_fail(card.node,
+			 "is in use, and would be lost to who has it open; --force does it");
 		return CTL_BUSY;
 	}
 	err = reset(&card);
