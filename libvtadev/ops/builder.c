@@ -4,18 +4,25 @@
 
 enum { OP_LOAD = 0, OP_STORE = 1, OP_GEMM = 2, OP_FINISH = 3, OP_ALU = 4 };
 
+/* docs/isa.md, 1: sizes up to 2^24 bytes, and what 16 bits of sram_base reach. */
+static bool set_depth(uint32_t *log_depth, unsigned int log_size, unsigned int log_element)
+{
+	if (log_size > 24 || log_size < log_element || log_size - log_element > 16)
+		return false;
+	*log_depth = log_size - log_element;
+	return true;
+}
+
 int vtaops_core_init(struct vtaops_core *c)
 {
 	unsigned int log_inp, log_wgt, log_acc, src;
 
 	if (c->log_inp_width < 1 || c->log_inp_width > 3 || c->log_wgt_width < 1 ||
 	    c->log_wgt_width > 3 || c->log_acc_width != 5 || c->log_batch > 8 ||
-	    c->log_block < 1 || c->log_block > 8 || c->log_uop_buff_size > 30 ||
-	    c->log_inp_buff_size > 30 || c->log_wgt_buff_size > 30 || c->log_acc_buff_size > 30)
+	    c->log_block < 1 || c->log_block > 8)
 		return -VTAOPS_ECORE;
 	/* An element of less than a byte has no address. */
-	if (c->log_batch + c->log_block + c->log_inp_width < 3 ||
-	    2 * c->log_block + c->log_wgt_width < 3)
+	if (c->log_batch + c->log_block + c->log_inp_width < 3)
 		return -VTAOPS_ECORE;
 	c->batch = 1u << c->log_batch;
 	c->block = 1u << c->log_block;
@@ -25,13 +32,11 @@ int vtaops_core_init(struct vtaops_core *c)
 	c->inp_bytes = 1u << log_inp;
 	c->wgt_bytes = 1u << log_wgt;
 	c->acc_bytes = 1u << log_acc;
-	if (c->log_uop_buff_size < 2 || 1u << c->log_inp_buff_size < c->inp_bytes ||
-	    1u << c->log_wgt_buff_size < c->wgt_bytes || 1u << c->log_acc_buff_size < c->acc_bytes)
+	if (!set_depth(&c->log_uop_depth, c->log_uop_buff_size, 2) ||
+	    !set_depth(&c->log_inp_depth, c->log_inp_buff_size, log_inp) ||
+	    !set_depth(&c->log_wgt_depth, c->log_wgt_buff_size, log_wgt) ||
+	    !set_depth(&c->log_acc_depth, c->log_acc_buff_size, log_acc))
 		return -VTAOPS_ECORE;
-	c->log_uop_depth = c->log_uop_buff_size - 2;
-	c->log_inp_depth = c->log_inp_buff_size - log_inp;
-	c->log_wgt_depth = c->log_wgt_buff_size - log_wgt;
-	c->log_acc_depth = c->log_acc_buff_size - log_acc;
 
 	src = c->log_acc_depth > c->log_inp_depth ? c->log_acc_depth : c->log_inp_depth;
 	if (c->log_acc_depth + src + c->log_wgt_depth > 32 ||
@@ -72,17 +77,21 @@ static size_t say_number(struct vtaops_builder *b, size_t at, uint64_t n)
 	return say(b, at, digits + i);
 }
 
-int ops_fail_fit(struct vtaops_builder *b, const char *what, uint64_t need, uint64_t have)
+int ops_fail_fit(struct vtaops_builder *b, const char *what, uint64_t need, const char *of,
+		 uint64_t have)
 {
 	size_t at;
 
 	if (b->error)
 		return b->error;
 	at = say(b, 0, what);
-	at = say(b, at, " needs ");
+	at = say(b, at, " takes ");
 	at = say_number(b, at, need);
-	at = say(b, at, ", the core has ");
-	say_number(b, at, have);
+	at = say(b, at, " ");
+	at = say(b, at, of);
+	at = say(b, at, "; ");
+	at = say_number(b, at, have);
+	say(b, at, have == 1 ? " fits" : " fit");
 	return ops_fail(b, VTAOPS_EFIT, b->text);
 }
 
@@ -273,7 +282,7 @@ uint32_t ops_uop_load(struct vtaops_builder *b, uint32_t count)
 		return 0;
 	}
 	if (sram + count > ops_depth(b->core->log_uop_depth)) {
-		ops_fail_fit(b, "a layer's micro-ops: it", sram + count,
+		ops_fail_fit(b, "the layer", sram + count, "micro-ops",
 			     ops_depth(b->core->log_uop_depth));
 		return 0;
 	}

@@ -62,8 +62,8 @@ int vtaops_dense(struct vtaops_builder *b, const struct vtaops_dense *op)
 	l.oc = div_up(op->units, c->block);
 	/* In memory l.ic blocks stand in a row of the matrix, not planes. */
 	if (l.ic > SIZE_MAX_16 || l.oc > SIZE_MAX_16)
-		return ops_fail_fit(b, "blocks of a matrix' row: this one",
-				    max_u64(l.ic, l.oc), SIZE_MAX_16);
+		return ops_fail_fit(b, "a row of the matrix", max_u64(l.ic, l.oc), "blocks",
+				    SIZE_MAX_16);
 	return lower(b, &l, op->inp, op->wgt, op->out, &op->post, op->res, op->res_shift);
 }
 
@@ -164,7 +164,7 @@ int vtaops_conv2d(struct vtaops_builder *b, const struct vtaops_conv2d *op)
 	l.ic = div_up(op->in / l.groups, c->block);
 	l.oc = div_up(op->units / l.groups, c->block);
 	if (op->w > SIZE_MAX_16 || l.x.out > SIZE_MAX_16)
-		return ops_fail_fit(b, "positions in a row: this layer",
-				    op->w > l.x.out ? op->w : l.x.out, SIZE_MAX_16);
+		return ops_fail_fit(b, "a row of the layer", max_u64(op->w, l.x.out), "positions",
+				    SIZE_MAX_16);
 	return lower(b, &l, op->inp, op->wgt, op->out, &op->post, op->res, op->res_shift);
 }

@@ -66,7 +66,7 @@ static int eltwise(struct vtaops_builder *b, const struct vtaops_eltwise *op, en
 	depth = ops_depth(b->core->log_acc_depth);
 	parts = depth >= 4 && ops_depth(b->core->log_uop_depth) >= 6 ? 2 : 1;
 	if (depth < 2)
-		return ops_fail_fit(b, "acc elements: an element-wise layer", 2, depth);
+		return ops_fail_fit(b, "an element-wise layer", 2, "acc elements", depth);
 	p.size = min_u32(min_u32(depth / parts / 2, ITER_MAX), op->elements);
 	p.size = min_u32(p.size, ops_fetch_max(b, &p.fetch));
 	for (uint32_t i = 0; i < parts; i++)
@@ -119,6 +119,11 @@ int vtaops_max(struct vtaops_builder *b, const struct vtaops_eltwise *op)
 int vtaops_min(struct vtaops_builder *b, const struct vtaops_eltwise *op)
 {
 	return eltwise(b, op, ALU_MIN, 2);
+}
+
+int vtaops_shift(struct vtaops_builder *b, const struct vtaops_eltwise *op)
+{
+	return eltwise(b, op, ALU_SHR, 2);
 }
 
 int vtaops_requantise(struct vtaops_builder *b, const struct vtaops_eltwise *op)

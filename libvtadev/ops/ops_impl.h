@@ -54,8 +54,9 @@ struct ops_loop {
 #define DIM_MAX		(1u << 20)
 
 int ops_fail(struct vtaops_builder *b, enum vtaops_error error, const char *why);
-/* VTAOPS_EFIT: "@what needs @need, the core has @have". */
-int ops_fail_fit(struct vtaops_builder *b, const char *what, uint64_t need, uint64_t have);
+/* VTAOPS_EFIT: "@what takes @need @of; @have fit". */
+int ops_fail_fit(struct vtaops_builder *b, const char *what, uint64_t need, const char *of,
+		 uint64_t have);
 
 /*
  * Tokens: ops_wait() before an instruction lets it pop, ops_signal() after it
@@ -106,10 +107,9 @@ struct ops_region {
 /* Load it, by the module that loads its type. */
 void ops_load_region(struct vtaops_builder *b, const struct ops_region *r);
 
-/* How much of a scratchpad LOAD and STORE can address: sram_base has 16 bits. */
 static inline uint32_t ops_depth(uint32_t log_depth)
 {
-	return 1u << (log_depth < 16 ? log_depth : 16);
+	return 1u << log_depth;
 }
 
 static inline uint32_t div_up(uint32_t a, uint32_t b)

@@ -23,6 +23,8 @@ int ops_post_init(struct vtaops_builder *b, struct ops_post *p, const struct vta
 				"the multiplier has more than 16 bits, or there are two");
 	if (post->lo > post->hi || post->lo < -top || post->hi >= top)
 		return ops_fail(b, VTAOPS_EINVAL, "the clip range is empty or beyond OUT");
+	if (post->round && post->shifts)
+		return ops_fail(b, VTAOPS_EINVAL, "per-channel shifts do not round to the nearest");
 	for (unsigned int i = 0; i < VEC_KINDS; i++) {
 		if (!addr[i])
 			continue;
@@ -62,6 +64,19 @@ static void by_channel(struct vtaops_builder *b, const struct ops_post *p, uint3
 	ops_alu(b, &loop, op);
 }
 
+static void shift_right(struct vtaops_builder *b, const struct ops_loop *all, unsigned int shift,
+			bool round)
+{
+	/* Half of the step, or where that has more than 16 bits, half of the last one's. */
+	unsigned int last = !round || shift < 16 ? shift : 1;
+
+	if (shift > last)
+		ops_alu_imm(b, all, ALU_SHR, (int)(shift - last));
+	if (round)
+		ops_alu_imm(b, all, ALU_ADD, 1 << (last - 1));
+	ops_alu_imm(b, all, ALU_SHR, (int)last);
+}
+
 void ops_post_apply(struct vtaops_builder *b, const struct ops_post *p, uint32_t uop,
 		    const struct ops_loop *loop)
 {
@@ -82,7 +97,7 @@ void ops_post_apply(struct vtaops_builder *b, const struct ops_post *p, uint32_t
 	if (p->has[VEC_SHIFT])
 		by_channel(b, p, uop, *loop, VEC_SHIFT, ALU_SHR);
 	else if (post->shift)
-		ops_alu_imm(b, &all, ALU_SHR, (int)post->shift);
+		shift_right(b, &all, post->shift, post->round);
 	if (!p->in_range || post->lo > -top)
 		ops_alu_imm(b, &all, ALU_MAX, post->lo);
 	if (!p->in_range || post->hi < top - 1)
@@ -91,7 +106,8 @@ void ops_post_apply(struct vtaops_builder *b, const struct ops_post *p, uint32_t
 
 uint64_t ops_post_cost(const struct ops_post *p, uint64_t elements)
 {
-	uint64_t each = 2 + 2ull * p->vectors + (p->post->mul != 0) + (p->post->shift != 0);
+	uint64_t each = 2 + 2ull * p->vectors + (p->post->mul != 0) + (p->post->shift != 0) +
+			(p->post->round != 0);
 
 	return each * elements + 40;
 }

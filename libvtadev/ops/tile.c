@@ -178,15 +178,12 @@ static bool try_width(struct search *s, struct tile *t)
 static void try_channels(struct search *s, struct tile *t)
 {
 	const struct axis *x = &s->l->x;
-	uint32_t groups = x->all / x->step, last = 0;
+	uint32_t groups = x->all / x->step, even;
 
 	/* All of the width, and the largest part of it that fits. */
-	for (uint32_t split = 1; split <= groups; split++) {
-		uint32_t even = div_up(groups, split);
-
-		if (even == last)
-			continue;
-		last = even;
+	for (uint32_t split = 1; split <= groups; split = even > 1 ? div_up(groups, even - 1) :
+								     groups + 1) {
+		even = div_up(groups, split);
 		t->ow = even * x->step;
 		if (try_width(s, t) && split > 1)
 			break;
@@ -233,15 +230,23 @@ static int fail(struct vtaops_builder *b, const struct layer *l)
 	set_inputs(l, &t);
 	n = needs(l, &t);
 	if (n.inp > ops_depth(c->log_inp_depth))
-		return ops_fail_fit(b, "inp elements: the smallest tile", n.inp,
+		return ops_fail_fit(b, "the smallest tile", n.inp,
+				    "inp elements, the reach of the kernel's taps",
 				    ops_depth(c->log_inp_depth));
 	if (n.wgt > ops_depth(c->log_wgt_depth))
-		return ops_fail_fit(b, "wgt elements: the smallest tile", n.wgt,
+		return ops_fail_fit(b, "the smallest tile", n.wgt,
+				    "wgt elements, one for each of the kernel's taps",
 				    ops_depth(c->log_wgt_depth));
 	if (n.acc > ops_depth(c->log_acc_depth))
-		return ops_fail_fit(b, "acc elements: the smallest tile", n.acc,
+		return ops_fail_fit(b, "the smallest tile", n.acc,
+				    "acc elements, for outputs and each vector of per-channel values",
 				    ops_depth(c->log_acc_depth));
-	return ops_fail_fit(b, "micro-ops: the smallest tile", n.uop, ops_depth(c->log_uop_depth));
+	if (n.uop > ops_depth(c->log_uop_depth))
+		return ops_fail_fit(b, "the smallest tile", n.uop,
+				    "micro-ops, for the taps and each vector of per-channel values",
+				    ops_depth(c->log_uop_depth));
+	return ops_fail_fit(b, "the smallest tile", (uint64_t)t.oh * t.ow,
+			    "outputs, the product of the strides", ITER_MAX);
 }
 
 static uint64_t exact(const struct vtaops_builder *b, const struct layer *l, const struct tile *t)

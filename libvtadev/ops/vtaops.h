@@ -114,10 +114,11 @@ int vtaops_finish(struct vtaops_builder *b);
  * What happens to an accumulator before it is stored as OUT:
  *	out = min(max((acc * mul + bias) >> shift, lo), hi)
  * in 32 bits that wrap: the caller sees to it that they do not. The shift is
- * arithmetic (it rounds down; add half to the bias to round to nearest). relu is
+ * arithmetic: it rounds down, or to the nearest (half up) with round set. relu is
  * lo = 0; lo and hi must be representable in OUT. mul and shift are the same
  * for all channels; muls and shifts are vectors with a value for each, as bias
- * is (vtaops_pack_bias()). A shift there may be negative, to the left.
+ * is (vtaops_pack_bias()). A shift there may be negative, to the left; it does not
+ * go with round: half of the step can be added to the bias.
  */
 struct vtaops_post {
 	uint32_t bias;		/* device address, 0 for none */
@@ -125,6 +126,7 @@ struct vtaops_post {
 	int mul;		/* of 16 bits; 0 stands for 1 */
 	unsigned int shift;	/* 0 to 31 */
 	int lo, hi;		/* lo <= hi */
+	int round;
 };
 
 /*
@@ -195,8 +197,9 @@ uint32_t vtaops_conv2d_parts(const struct vtaops_core *core, uint32_t in, uint32
  * Element-wise on packed data of @elements OUT elements (any layout), each
  * operand shifted left first:
  *	add	out = post((a << a_shift) + (b << b_shift)); mul, max, min likewise
+ *	shift	out = post((a << a_shift) >> (b << b_shift)); by less than 0 to the left
  *	requantise	out = post(a << a_shift)
- * requantise is shift, multiplication by a number, relu or clip, as post says;
+ * requantise is a shift or multiplication by a number, relu or clip, as post says;
  * that has no values per channel. out may be a or b.
  */
 struct vtaops_eltwise {
@@ -211,14 +214,16 @@ int vtaops_add(struct vtaops_builder *b, const struct vtaops_eltwise *op);
 int vtaops_mul(struct vtaops_builder *b, const struct vtaops_eltwise *op);
 int vtaops_max(struct vtaops_builder *b, const struct vtaops_eltwise *op);
 int vtaops_min(struct vtaops_builder *b, const struct vtaops_eltwise *op);
+int vtaops_shift(struct vtaops_builder *b, const struct vtaops_eltwise *op);
 int vtaops_requantise(struct vtaops_builder *b, const struct vtaops_eltwise *op);
 
 /*
  * Windows that move over each channel alone; activations packed, sizes as of a
  * convolution. The output does not overlap the input.
  *	max_pool	out = post(greatest value), padding does not count
- *	sum_pool	out = post(sum), padding counts as 0; for an average
- *			vtaops_average() sets post's mul and shift
+ *	sum_pool	out = post(sum), padding counts as 0
+ *	avg_pool	out = sum / (kh * kw), rounded to the nearest, clipped as post
+ *			says, which has nothing else (see vtaops_average())
  *	depthwise	out = post(sum of wgt * inp), by ALU; a convolution with
  *			groups = channels is faster, for BLOCK times the memory
  */
@@ -235,12 +240,17 @@ struct vtaops_window {
 
 int vtaops_max_pool(struct vtaops_builder *b, const struct vtaops_window *op);
 int vtaops_sum_pool(struct vtaops_builder *b, const struct vtaops_window *op);
+int vtaops_avg_pool(struct vtaops_builder *b, const struct vtaops_window *op);
 int vtaops_depthwise(struct vtaops_builder *b, const struct vtaops_window *op);
 
 /* (in + 2 pad - (k - 1) dil - 1) / stride + 1, of a good shape. */
 uint32_t vtaops_out_size(uint32_t in, uint32_t k, uint32_t dil, uint32_t stride, uint32_t pad);
 
-/* Set mul and shift to divide by @count (1 to 65536), exact to 1/16384, rounding down. */
+/*
+ * Set mul, shift and round to divide a sum of @count values (1 to 65536) by their
+ * number: to the nearest, with an error of at most 1/256 before that for up to 512
+ * values and count / 131072 for more.
+ */
 void vtaops_average(struct vtaops_post *post, uint32_t count);
 
 /*

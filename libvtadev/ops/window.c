@@ -12,6 +12,8 @@
 #include "fetch.h"
 #include "post.h"
 
+#define AVERAGE_MAX	65536u
+
 enum kind { KIND_MAX, KIND_SUM, KIND_MAC };
 
 struct side {
@@ -140,17 +142,21 @@ static struct need needs(const struct window *w, const struct tile *t, const str
 	};
 }
 
-static bool fits(const struct pipe *p, struct tile *t)
+static void set_inputs(const struct window *w, struct tile *t)
 {
-	const struct vtaops_core *c = p->b->core;
-	const struct window *w = p->w;
-	struct need n;
-
 	t->ih = reach(&w->y, t->oh, t->rows);
 	t->iw = reach(&w->x, t->ow, w->x.taps);
 	t->by_output = w->kind != KIND_MAC &&
 		       (uint64_t)t->oh * t->ow < (uint64_t)t->rows * w->x.taps;
-	n = needs(w, t, &p->post);
+}
+
+static bool fits(const struct pipe *p, struct tile *t)
+{
+	const struct vtaops_core *c = p->b->core;
+	struct need n;
+
+	set_inputs(p->w, t);
+	n = needs(p->w, t, &p->post);
 	return n.acc <= ops_depth(c->log_acc_depth) && n.uop <= ops_depth(c->log_uop_depth) &&
 	       n.inp <= ops_fetch_max(p->b, &p->fetch) && t->ih <= ITER_MAX && t->iw <= ITER_MAX;
 }
@@ -187,16 +193,18 @@ static int fail(struct pipe *p)
 	struct tile t = { .oh = 1, .ow = 1, .rows = 1, .parts = 1 };
 	struct need n;
 
-	if (fits(p, &t))
-		return ops_fail(p->b, VTAOPS_EFIT, "no tile of the layer fits");
+	set_inputs(p->w, &t);
 	n = needs(p->w, &t, &p->post);
 	if (n.acc > ops_depth(c->log_acc_depth))
-		return ops_fail_fit(p->b, "acc elements: the smallest tile", n.acc,
+		return ops_fail_fit(p->b, "the smallest tile", n.acc,
+				    "acc elements, for a row of the window, outputs and vectors",
 				    ops_depth(c->log_acc_depth));
 	if (n.inp > ops_fetch_max(p->b, &p->fetch))
-		return ops_fail_fit(p->b, "inp elements: the smallest tile", n.inp,
+		return ops_fail_fit(p->b, "the smallest tile", n.inp,
+				    "inp elements, for a row of the window",
 				    ops_fetch_max(p->b, &p->fetch));
-	return ops_fail_fit(p->b, "micro-ops: the smallest tile", n.uop,
+	return ops_fail_fit(p->b, "the smallest tile", n.uop,
+			    "micro-ops, for a row of the window and vectors",
 			    ops_depth(c->log_uop_depth));
 }
 
@@ -390,7 +398,8 @@ static int window(struct vtaops_builder *b, const struct vtaops_window *op, enum
 	    init_side(b, &w.x, op->w, op->kw, op->dil_w, op->stride_w, op->pad_w))
 		return b->error;
 	if (op->w > SIZE_MAX_16 || w.x.out > SIZE_MAX_16)
-		return ops_fail_fit(b, "positions in a row: this layer", op->w, SIZE_MAX_16);
+		return ops_fail_fit(b, "a row of the layer", max_u64(op->w, w.x.out), "positions",
+				    SIZE_MAX_16);
 	w.images = div_up(op->n, c->batch);
 	w.blocks = div_up(op->c, c->block);
 	in = ops_count3((uint64_t)w.images * w.blocks, w.y.in, w.x.in);
@@ -422,6 +431,22 @@ int vtaops_sum_pool(struct vtaops_builder *b, const struct vtaops_window *op)
 	return window(b, op, KIND_SUM);
 }
 
+int vtaops_avg_pool(struct vtaops_builder *b, const struct vtaops_window *op)
+{
+	const struct vtaops_post *post = &op->post;
+	uint64_t count = ops_count3(op->kh, op->kw, 1);
+	struct vtaops_window sum = *op;
+
+	if (b->error)
+		return b->error;
+	if (post->bias || post->muls || post->shifts || post->mul || post->shift)
+		return ops_fail(b, VTAOPS_EINVAL, "an average takes nothing of post but lo and hi");
+	if (count > AVERAGE_MAX)
+		return ops_fail_fit(b, "the window", count, "values to average", AVERAGE_MAX);
+	vtaops_average(&sum.post, (uint32_t)count);
+	return window(b, &sum, KIND_SUM);
+}
+
 int vtaops_depthwise(struct vtaops_builder *b, const struct vtaops_window *op)
 {
 	return window(b, op, KIND_MAC);
@@ -429,13 +454,13 @@ int vtaops_depthwise(struct vtaops_builder *b, const struct vtaops_window *op)
 
 void vtaops_average(struct vtaops_post *post, uint32_t count)
 {
-	/* The sum of count values of 8 bits, times a multiplier of 15, stays below 2^31. */
-	unsigned int shift = 22;
+	/* Up to 2^7 · count, times 2^23 / count and what that is rounded by: below 2^31. */
+	unsigned int shift = 23;
 
-	if (!count || count > 1u << 16)
-		count = count ? 1u << 16 : 1;
+	count = min_u32(count ? count : 1, AVERAGE_MAX);
 	while ((1u << shift) / count > 32767)
 		shift--;
 	post->mul = (int)(((1u << shift) + count / 2) / count);
 	post->shift = shift;
+	post->round = 1;
 }

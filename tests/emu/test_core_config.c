@@ -145,12 +145,12 @@ static void limits_of_the_instructions(void **state)
 		{ { 3, 3, 5, 0, 4, 15, 3, 18, 17, 1 }, "LOG_INP_BUFF_SIZE is too small" },
 		{ { 3, 3, 5, 0, 4, 15, 15, 7, 17, 1 }, "LOG_WGT_BUFF_SIZE is too small" },
 		{ { 3, 3, 5, 2, 4, 15, 15, 18, 7, 1 }, "LOG_ACC_BUFF_SIZE is too small" },
-		{ { 2, 3, 5, 0, 0, 15, 8, 8, 8, 1 }, "smaller than a byte" },
-		{ { 3, 1, 5, 0, 0, 15, 8, 8, 8, 1 }, "smaller than a byte" },
+		{ { 1, 3, 5, 0, 1, 15, 8, 8, 8, 1 }, "smaller than a byte" },
+		{ { 3, 3, 5, 0, 0, 15, 8, 8, 8, 1 }, "LOG_BLOCK is 0, but must be 1 to 8" },
 		{ { 3, 3, 4, 0, 4, 15, 15, 18, 17, 1 }, "LOG_ACC_WIDTH is 4, but must be 5" },
 		{ { 3, 3, 5, 0, 4, 15, 15, 18, 17, 0x1000000 }, "HW_VER" },
 	};
-	struct core_config least = { 3, 3, 5, 0, 0, 2, 0, 0, 2, 0 };
+	struct core_config least = { 3, 1, 5, 0, 1, 2, 1, 0, 3, 0 };
 	char err[256];
 	size_t i;
 

@@ -113,15 +113,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 uint8_t *fuzz_seed(unsigned int i, size_t *size)
 {
 	struct vtaops_core core;
-	struct machine m;
 	struct net net;
 	uint8_t *seed;
 
 	if (i >= sizeof(cores) / sizeof(cores[0]))
 		return NULL;
-	emulated_init(&m, &cores[i], GAP, CORE_ORDER_GREEDY, 1);
-	core = m.core;
-	emulated_fini(&m);
+	core = emulated_core(&cores[i]);
+	check(!vtaops_core_init(&core), "a seed's core is not valid");
 	net_compile(&net, &core, i);
 	seed = net.image;
 	*size = net.size;

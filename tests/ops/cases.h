@@ -10,7 +10,7 @@
 
 enum case_kind {
 	CASE_CONV, CASE_GROUPS, CASE_TRANSPOSED, CASE_RESIDUAL, CASE_DENSE, CASE_ELTWISE,
-	CASE_MAX_POOL, CASE_SUM_POOL, CASE_DEPTHWISE,
+	CASE_MAX_POOL, CASE_SUM_POOL, CASE_AVG_POOL, CASE_DEPTHWISE,
 	CASE_KINDS,
 };
 
@@ -20,8 +20,9 @@ enum case_result {
 	CASE_WRONG,	/* text says what */
 };
 
-/* Memory that any case needs. */
+/* Memory that any case needs on cores of usual size, and on any core of the tests. */
 #define CASE_MEMORY	(4u << 20)
+#define CASE_MEMORY_ANY	(64u << 20)
 
 /* Run the case of @seed; @text describes it. */
 enum case_result case_run(struct machine *m, enum case_kind kind, uint64_t seed, char *text,

@@ -65,22 +65,25 @@ static void run(struct machine *m, uint32_t insn_addr, uint32_t insns)
 			    fault.insn_index, insns, fault.addr);
 }
 
+struct vtaops_core emulated_core(const struct core_config *cfg)
+{
+	return (struct vtaops_core) {
+		.log_inp_width = cfg->log_inp_width, .log_wgt_width = cfg->log_wgt_width,
+		.log_acc_width = cfg->log_acc_width, .log_batch = cfg->log_batch,
+		.log_block = cfg->log_block, .log_uop_buff_size = cfg->log_uop_buff_size,
+		.log_inp_buff_size = cfg->log_inp_buff_size,
+		.log_wgt_buff_size = cfg->log_wgt_buff_size,
+		.log_acc_buff_size = cfg->log_acc_buff_size,
+	};
+}
+
 void emulated_init(struct machine *m, const struct core_config *cfg, uint32_t size,
 		   enum core_order order, uint64_t seed)
 {
 	char err[256];
 
 	*m = (struct machine) {
-		.core = {
-			.log_inp_width = cfg->log_inp_width, .log_wgt_width = cfg->log_wgt_width,
-			.log_acc_width = cfg->log_acc_width, .log_batch = cfg->log_batch,
-			.log_block = cfg->log_block,
-			.log_uop_buff_size = cfg->log_uop_buff_size,
-			.log_inp_buff_size = cfg->log_inp_buff_size,
-			.log_wgt_buff_size = cfg->log_wgt_buff_size,
-			.log_acc_buff_size = cfg->log_acc_buff_size,
-		},
-		.base = BASE, .size = size, .run = run,
+		.core = emulated_core(cfg), .base = BASE, .size = size, .run = run,
 	};
 	if (core_config_check(cfg, err, sizeof(err)))
 		machine_die("configuration: %s", err);

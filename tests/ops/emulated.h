@@ -6,6 +6,8 @@
 #include "core.h"
 #include "machine.h"
 
+/* The logarithms, for vtaops_core_init() to check. */
+struct vtaops_core emulated_core(const struct core_config *cfg);
 void emulated_init(struct machine *m, const struct core_config *cfg, uint32_t size,
 		   enum core_order order, uint64_t seed);
 /* Run a stream that may fault: 0, or -1 with what @fault says; with a cycle limit. */

@@ -26,8 +26,10 @@ void machine_reset(struct machine *m)
 
 uint32_t machine_alloc(struct machine *m, size_t size)
 {
-	uint32_t align = m->core.wgt_bytes > m->core.acc_bytes ? m->core.wgt_bytes :
-			 m->core.acc_bytes;
+	uint32_t element = m->core.wgt_bytes > m->core.acc_bytes ? m->core.wgt_bytes :
+								   m->core.acc_bytes;
+	uint32_t align = element > sizeof(struct vtaops_insn) ? element :
+								sizeof(struct vtaops_insn);
 	uint32_t addr = (m->base + m->used + align - 1) / align * align, at = addr - m->base;
 
 	if (!size || at > m->size || size > m->size - at)

@@ -19,6 +19,7 @@
 #include "emulated.h"
 
 #define EACH	60u	/* cases of a kind on a core */
+#define ANY	300u	/* cores made up */
 
 /* Widths, batch, block, then buffers: uop, inp, wgt, acc. */
 static const struct core_config cores[] = {
@@ -92,6 +93,67 @@ static void test_kind(void **state)
 	assert_true(refused <= (exact + refused) / 8);
 }
 
+static uint32_t rnd(uint64_t *state, uint32_t below)
+{
+	*state = *state * 6364136223846793005ull + 1442695040888963407ull;
+	return (uint32_t)(*state >> 33) % below;
+}
+
+/* Any core that a card may report, its elements not too large for a test's memory. */
+static struct core_config any_core(uint64_t seed)
+{
+	uint64_t state = seed * 2 + 1;
+	struct core_config cfg;
+	unsigned int element;
+	char err[256];
+
+	do {
+		cfg = (struct core_config) {
+			.log_inp_width = 1 + rnd(&state, 3), .log_wgt_width = 1 + rnd(&state, 3),
+			.log_acc_width = 5, .log_batch = rnd(&state, 9),
+			.log_block = 1 + rnd(&state, 8), .log_uop_buff_size = 2 + rnd(&state, 14),
+		};
+		element = cfg.log_batch + cfg.log_block;
+		cfg.log_inp_buff_size = element + cfg.log_inp_width - 3 + rnd(&state, 17);
+		cfg.log_wgt_buff_size = 2 * cfg.log_block + cfg.log_wgt_width - 3 + rnd(&state, 17);
+		cfg.log_acc_buff_size = element + 2 + rnd(&state, 12);
+	} while (element > 9 || core_config_check(&cfg, err, sizeof(err)));
+	return cfg;
+}
+
+static void test_any_core(void **state)
+{
+	unsigned int exact = 0, refused = 0, first = 0, count = ANY;
+	char text[512];
+
+	(void)state;
+	if (getenv("VTA_CORE") || getenv("VTA_KIND"))
+		skip();
+	if (getenv("VTA_SEED")) {
+		number("VTA_SEED", &first);
+		count = 1;
+	}
+	for (unsigned int seed = first; seed < first + count; seed++) {
+		struct core_config cfg = any_core(seed);
+		struct machine m;
+
+		emulated_init(&m, &cfg, CASE_MEMORY_ANY, (enum core_order)(seed % 3), seed);
+		for (unsigned int kind = 0; kind < CASE_KINDS; kind++) {
+			enum case_result result = case_run(&m, (enum case_kind)kind, seed, text,
+							   sizeof(text));
+
+			if (result == CASE_WRONG)
+				fail_msg("VTA_SEED=%u, kind %u: %s", seed, kind, text);
+			exact += result == CASE_EXACT;
+			refused += result == CASE_REFUSED;
+		}
+		emulated_fini(&m);
+	}
+	print_message("# %u made-up cores: %u shapes bit-exact, %u refused\n", count, exact,
+		      refused);
+	assert_true(count == 1 || exact > refused);
+}
+
 static void test_total(void **state)
 {
 	(void)state;
@@ -103,13 +165,14 @@ static void test_total(void **state)
 
 int main(void)
 {
-	static struct CMUnitTest tests[CASE_KINDS + 1];
+	static struct CMUnitTest tests[CASE_KINDS + 2];
 
 	for (unsigned int i = 0; i < CASE_KINDS; i++)
 		tests[i] = (struct CMUnitTest) {
 			.name = case_name((enum case_kind)i), .test_func = test_kind,
 			.initial_state = (void *)(uintptr_t)i,
 		};
-	tests[CASE_KINDS] = (struct CMUnitTest)cmocka_unit_test(test_total);
+	tests[CASE_KINDS] = (struct CMUnitTest)cmocka_unit_test(test_any_core);
+	tests[CASE_KINDS + 1] = (struct CMUnitTest)cmocka_unit_test(test_total);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

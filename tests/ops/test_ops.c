@@ -447,6 +447,11 @@ static void test_refusals(void **state)
 	CHECK(post.hi, 128, VTAOPS_EINVAL);
 	CHECK(post.lo, -129, VTAOPS_EINVAL);
 	CHECK(post.lo, 127 + 1, VTAOPS_EINVAL);
+	op = good;
+	op.post.shift = 0;
+	op.post.shifts = 0x40000;
+	op.post.round = 1;
+	expect(&m, lower_conv, &op, VTAOPS_EINVAL);
 	CHECK(inp, 0x10001, VTAOPS_EALIGN);
 	CHECK(wgt, 0x20080, VTAOPS_EALIGN);
 	CHECK(post.bias, 0x20, VTAOPS_EALIGN);
@@ -486,6 +491,55 @@ static void test_refusals(void **state)
 	emulated_fini(&m);
 }
 
+/* What is a valid core is for docs/isa.md to say: library and emulator agree. */
+static void test_valid_cores(void **state)
+{
+	unsigned int valid = 0;
+	char err[256];
+
+	(void)state;
+	rng_state = 20000;
+	for (unsigned int i = 0; i < 400000; i++) {
+		struct core_config cfg = {
+			rnd(5), rnd(5), rnd(20) ? 5 : rnd(8), rnd(10), rnd(10), rnd(20), rnd(27),
+			rnd(27), rnd(20), 2,
+		};
+		struct vtaops_core core = emulated_core(&cfg);
+		bool good = !core_config_check(&cfg, err, sizeof(err));
+
+		if (good != !vtaops_core_init(&core))
+			fail_msg("core %u is %s", i, good ? "refused" : err);
+		valid += good;
+	}
+	print_message("# %u of 400000 cores are valid\n", valid);
+	assert_true(valid > 1000);
+}
+
+/* Averages by multiplication and shift, against division. */
+static void test_average(void **state)
+{
+	(void)state;
+	for (uint32_t count = 1; count <= 65536; count += count < 600 ? 1 : 61) {
+		double most = count <= 512 ? 1.0 / 256 : count / 131072.0;
+		struct vtaops_post post = { 0 };
+
+		vtaops_average(&post, count);
+		assert_true(post.mul > 0 && post.mul < 32768 && post.round);
+		for (int value = -128; value < 128; value++) {
+			/* Sums of equal values, and others between. */
+			for (uint32_t more = 0; more < 3 && value < 127; more++) {
+				int64_t sum = (int64_t)value * count + more * (count / 3);
+				int64_t exact = sum * post.mul;
+				int64_t out = (exact + (1ll << (post.shift - 1))) >> post.shift;
+				double error = (double)out - (double)sum / count;
+
+				assert_true(exact < INT32_MAX && exact >= INT32_MIN);
+				assert_true(error <= 0.5 + most && error >= -0.5 - most);
+			}
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -495,6 +549,8 @@ int main(void)
 		cmocka_unit_test(test_eltwise),
 		cmocka_unit_test(test_chain),
 		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_valid_cores),
+		cmocka_unit_test(test_average),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,7 +38,7 @@ static const struct field {
 	FIELD("LOG_WGT_WIDTH", log_wgt_width, 1, 3),
 	FIELD("LOG_ACC_WIDTH", log_acc_width, 5, 5),
 	FIELD("LOG_BATCH", log_batch, 0, 8),
-	FIELD("LOG_BLOCK", log_block, 0, 8),
+	FIELD("LOG_BLOCK", log_block, 1, 8),
 	FIELD("LOG_UOP_BUFF_SIZE", log_uop_buff_size, 2, 24),
 	FIELD("LOG_INP_BUFF_SIZE", log_inp_buff_size, 0, 24),
 	FIELD("LOG_WGT_BUFF_SIZE", log_wgt_buff_size, 0, 24),
@@ -136,13 +136,10 @@ int core_config_check(const struct core_config *cfg, char *err, size_t err_len)
 		return fail(err, err_len,
 			    "HW_VER is 0x%x, but has three numbers of 8 bits", cfg->hw_ver);
 
-	/* Memory is addressed in elements, so they must be whole bytes. */
+	/* Memory is addressed in elements, so they must be whole bytes; weights always are. */
 	if (cfg->log_batch + cfg->log_block + cfg->log_inp_width < 3)
 		return fail(err, err_len,
 			    "LOG_INP_WIDTH, LOG_BATCH and LOG_BLOCK make an input element smaller than a byte");
-	if (2 * cfg->log_block + cfg->log_wgt_width < 3)
-		return fail(err, err_len,
-			    "LOG_WGT_WIDTH and LOG_BLOCK make a weight element smaller than a byte");
 
 	d = core_config_depths(cfg);
 	if (check_depth("LOG_UOP_BUFF_SIZE", d.uop, err, err_len) ||
