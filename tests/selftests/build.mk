@@ -7,7 +7,7 @@ SELFTEST_DIR := build/tests/selftests
 SELFTEST_HARNESS = $$($(VM) source)/tools/testing/selftests
 
 SELFTEST_NAMES := vta_basic vta_open vta_buf vta_queue vta_run vta_wait vta_fault \
-	vta_fences vta_cost vta_share \
+	vta_fences vta_eventfd vta_cost vta_share \
 	vta_close vta_stress vta_uapi vta_trace vta_lib vta_pipeline vta_ctl vta_cards vta_unbind \
 	vta_pin vta_dmabuf vta_limits vta_bounce vta_large \
 	vta_fragment vta_recover vta_hang vta_sleep vta_aer
@@ -18,7 +18,8 @@ ISOLATION_TESTS := $(ISOLATION_NAMES:%=$(SELFTEST_DIR)/%)
 SELFTESTS := $(SELFTEST_NAMES:%=$(SELFTEST_DIR)/%) $(ISOLATION_TESTS)
 
 SELFTEST_SHARED := $(SELFTEST_DIR)/obj/vta_selftest.o $(SELFTEST_DIR)/obj/vta_insn.o \
-	$(SELFTEST_DIR)/obj/vta_kinds.o $(SELFTEST_DIR)/obj/vta_emu.o $(SELFTEST_DIR)/obj/vta_foreign.o
+	$(SELFTEST_DIR)/obj/vta_kinds.o $(SELFTEST_DIR)/obj/vta_emu.o $(SELFTEST_DIR)/obj/vta_foreign.o \
+	$(SELFTEST_DIR)/obj/vta_gates.o
 ISOLATION_SHARED := $(patsubst %,$(SELFTEST_DIR)/obj/isolation/%.o,wall victim writer)
 SELFTEST_OBJS := $(SELFTEST_NAMES:%=$(SELFTEST_DIR)/obj/%.o) $(ISOLATION_SHARED) \
 	$(ISOLATION_NAMES:%=$(SELFTEST_DIR)/obj/isolation/%.o)

@@ -67,7 +67,7 @@ boot_main() {
 
 # What waiting costs, and how a card is shared; the second card is for waits for both.
 boot_waits() {
-	local tests=(vta_fences vta_cost vta_share)
+	local tests=(vta_fences vta_eventfd vta_cost vta_share)
 	[ -z "${TESTS-}" ] || read -ra tests <<<"$TESTS"
 	boot waits --timeout 300 --cards 2 -- "${tests[@]}"
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * vta_fences - waiting for any or all of several numbers, of several queues,
- * files and cards; cancelling; queues that tell an eventfd
+ * files and cards; cancelling
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -15,50 +14,21 @@
 
 #include <kselftest_harness.h>
 
+#include "vta_gates.h"
 #include "vta_selftest.h"
 
-enum { QUEUES = 4 };
-
 FIXTURE(fences) {
-	int fd;
-	struct queue q[QUEUES];
-	struct mem mem;
-	volatile uint64_t *words;	/* one for each queue's gates */
-	int event;
+	struct gates g;
 };
 
 FIXTURE_SETUP(fences)
 {
-	unsigned int i;
-
-	self->fd = card_open();
-	ASSERT_LE(0, self->fd);
-	for (i = 0; i < QUEUES; i++)
-		ASSERT_EQ(0, queue_open(self->fd, &self->q[i], NULL));
-	ASSERT_EQ(0, mem_alloc(self->fd, &self->mem, 4096, VTA_BUF_HOST, 0));
-	self->words = self->mem.ptr;
-	self->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	ASSERT_LE(0, self->event);
+	ASSERT_EQ(0, gates_open(&self->g));
 }
 
 FIXTURE_TEARDOWN(fences)
 {
-	close(self->event);
-	close(self->fd);
-}
-
-/* A descriptor of queue @i that ends when its word is @value. */
-static uint64_t gate(struct _test_data_fences *self, unsigned int i, uint64_t value)
-{
-	struct vta_desc desc = desc_wait(self->mem.addr + 8 * i, value);
-
-	return queue_submit(&self->q[i], &desc, 1);
-}
-
-static void open_gate(struct _test_data_fences *self, unsigned int i, uint64_t value)
-{
-	self->words[i] = htole64(value);
-	queue_kick(&self->q[i]);
+	gates_close(&self->g);
 }
 
 static struct vta_fence fence(const struct queue *q, uint64_t seq)
@@ -109,20 +79,12 @@ static int many_join(struct many *m)
 /* Number 1 of each queue. */
 static struct many many_of(struct _test_data_fences *self, uint32_t flags)
 {
-	struct many m = { .fd = self->fd, .req = { .count = QUEUES, .flags = flags } };
+	struct many m = { .fd = self->g.fd, .req = { .count = QUEUES, .flags = flags } };
 	unsigned int i;
 
 	for (i = 0; i < QUEUES; i++)
-		m.fences[i] = fence(&self->q[i], 1);
+		m.fences[i] = fence(&self->g.q[i], 1);
 	return m;
-}
-
-static void gate_all(struct _test_data_fences *self)
-{
-	unsigned int i;
-
-	for (i = 0; i < QUEUES; i++)
-		gate(self, i, 1);
 }
 
 TEST_F(fences, reached_long_ago)
@@ -132,7 +94,7 @@ TEST_F(fences, reached_long_ago)
 	unsigned int i;
 
 	for (i = 0; i < QUEUES; i++)
-		ASSERT_EQ(0, queue_do(&self->q[i], desc_op(VTA_OP_NOP)));
+		ASSERT_EQ(0, queue_do(&self->g.q[i], desc_op(VTA_OP_NOP)));
 	arms = card_counter("arms");
 	EXPECT_EQ(0, many_wait(&m, QUEUES, 0, 0));
 	EXPECT_EQ(0, m.req.index);
@@ -146,10 +108,10 @@ TEST_F(fences, any_is_the_one_that_came)
 	struct many m = many_of(self, VTA_WAIT_ANY);
 	uint64_t arms = card_counter("arms"), interrupts = card_counter("interrupts");
 
-	gate_all(self);
+	gate_all(&self->g);
 	ASSERT_EQ(0, many_start(&m));
 	EXPECT_EQ(arms + QUEUES, card_counter_reaches("arms", arms + QUEUES));
-	open_gate(self, 2, 1);
+	open_gate(&self->g, 2, 1);
 	EXPECT_EQ(0, many_join(&m));
 	EXPECT_EQ(2, m.req.index);
 	EXPECT_EQ(interrupts + 1, card_counter("interrupts"));
@@ -165,14 +127,14 @@ TEST_F(fences, all_comes_with_the_last)
 	static const unsigned int order[] = { 3, 0, 2 };
 	unsigned int i;
 
-	gate_all(self);
+	gate_all(&self->g);
 	ASSERT_EQ(0, many_start(&m));
 	EXPECT_EQ(arms + QUEUES, card_counter_reaches("arms", arms + QUEUES));
 	for (i = 0; i < ARRAY_SIZE(order); i++)
-		open_gate(self, order[i], 1);
+		open_gate(&self->g, order[i], 1);
 	EXPECT_EQ(interrupts + 3, card_counter_reaches("interrupts", interrupts + 3));
 	EXPECT_EQ(EBUSY, pthread_tryjoin_np(m.thread, NULL));
-	open_gate(self, 1, 1);
+	open_gate(&self->g, 1, 1);
 	EXPECT_EQ(0, many_join(&m));
 	EXPECT_EQ(interrupts + 4, card_counter("interrupts"));
 }
@@ -182,9 +144,9 @@ TEST_F(fences, only_looking)
 	struct many m = many_of(self, 0);
 	uint64_t arms = card_counter("arms");
 
-	gate_all(self);
-	open_gate(self, 1, 1);
-	ASSERT_EQ(0, queue_wait(&self->q[1], 1, PATIENCE_MS, NULL));
+	gate_all(&self->g);
+	open_gate(&self->g, 1, 1);
+	ASSERT_EQ(0, queue_wait(&self->g.q[1], 1, PATIENCE_MS, NULL));
 	arms = card_counter("arms");
 	EXPECT_EQ(-ETIMEDOUT, many_wait(&m, QUEUES, 0, 0));
 	EXPECT_EQ(0, m.req.index);
@@ -199,28 +161,28 @@ TEST_F(fences, deadline_leaves_all_as_it_was)
 	int64_t start = now_ns();
 	unsigned int i;
 
-	gate_all(self);
+	gate_all(&self->g);
 	EXPECT_EQ(-ETIMEDOUT, many_wait(&m, QUEUES, 0, 50));
 	EXPECT_LE(50000000, now_ns() - start);
 	EXPECT_EQ(-ETIMEDOUT, many_wait(&m, QUEUES, VTA_WAIT_ANY, 50));
 	for (i = 0; i < QUEUES; i++)
-		open_gate(self, i, 1);
+		open_gate(&self->g, i, 1);
 	m.req.flags = 0;
 	EXPECT_EQ(0, many_wait(&m, QUEUES, 0, PATIENCE_MS));
 }
 
 TEST_F(fences, several_numbers_of_one_queue)
 {
-	struct many m = { .fd = self->fd, .req = { .count = 3 } };
+	struct many m = { .fd = self->g.fd, .req = { .count = 3 } };
 	unsigned int i;
 
 	for (i = 0; i < 3; i++) {
-		gate(self, 0, i + 1);
-		m.fences[i] = fence(&self->q[0], 3 - i);
+		gate(&self->g, 0, i + 1);
+		m.fences[i] = fence(&self->g.q[0], 3 - i);
 	}
 	ASSERT_EQ(0, many_start(&m));
 	for (i = 0; i < 3; i++)
-		open_gate(self, 0, i + 1);
+		open_gate(&self->g, 0, i + 1);
 	EXPECT_EQ(0, many_join(&m));
 	EXPECT_EQ(0, many_wait(&m, 3, VTA_WAIT_ANY, 0));
 	EXPECT_EQ(0, m.req.index);
@@ -232,7 +194,7 @@ TEST_F(fences, halt_of_one_ends_the_wait)
 	struct vta_desc bad = desc_fill(0, 0, 4);
 	unsigned int i;
 
-	gate_all(self);
+	gate_all(&self->g);
 	for (i = 0; i < ARRAY_SIZE(flags); i++) {
 		uint64_t arms = card_counter("arms");
 		struct many m = many_of(self, flags[i]);
@@ -241,22 +203,22 @@ TEST_F(fences, halt_of_one_ends_the_wait)
 		arms += i ? 1 : QUEUES;
 		ASSERT_EQ(0, many_start(&m));
 		EXPECT_EQ(arms, card_counter_reaches("arms", arms));
-		ASSERT_EQ(0, queue_close(&self->q[3]));
+		ASSERT_EQ(0, queue_close(&self->g.q[3]));
 		EXPECT_EQ(-ENOENT, many_join(&m));
 		EXPECT_EQ(3, m.req.index);
-		ASSERT_EQ(0, queue_open(self->fd, &self->q[3], NULL));
-		queue_submit(&self->q[3], &bad, 1);
+		ASSERT_EQ(0, queue_open(self->g.fd, &self->g.q[3], NULL));
+		queue_submit(&self->g.q[3], &bad, 1);
 		m = many_of(self, flags[i]);
 		ASSERT_EQ(0, many_start(&m));
 		EXPECT_EQ(-EIO, many_join(&m));
 		EXPECT_EQ(3, m.req.index);
-		ASSERT_EQ(0, queue_close(&self->q[3]));
-		ASSERT_EQ(0, queue_open(self->fd, &self->q[3], NULL));
-		gate(self, 3, 9);
+		ASSERT_EQ(0, queue_close(&self->g.q[3]));
+		ASSERT_EQ(0, queue_open(self->g.fd, &self->g.q[3], NULL));
+		gate(&self->g, 3, 9);
 	}
 	/* The others are none the worse for it. */
-	open_gate(self, 0, 1);
-	EXPECT_EQ(0, queue_wait(&self->q[0], 1, PATIENCE_MS, NULL));
+	open_gate(&self->g, 0, 1);
+	EXPECT_EQ(0, queue_wait(&self->g.q[0], 1, PATIENCE_MS, NULL));
 }
 
 TEST_F(fences, what_is_reached_counts_before_an_error)
@@ -264,13 +226,13 @@ TEST_F(fences, what_is_reached_counts_before_an_error)
 	struct vta_desc bad = desc_fill(0, 0, 4);
 	struct many m = many_of(self, 0);
 
-	gate_all(self);
-	ASSERT_EQ(0, queue_close(&self->q[0]));
-	ASSERT_EQ(0, queue_open(self->fd, &self->q[0], NULL));
-	queue_submit(&self->q[0], &bad, 1);
-	EXPECT_EQ(-EIO, queue_wait(&self->q[0], 1, PATIENCE_MS, NULL));
-	open_gate(self, 1, 1);
-	EXPECT_EQ(0, queue_wait(&self->q[1], 1, PATIENCE_MS, NULL));
+	gate_all(&self->g);
+	ASSERT_EQ(0, queue_close(&self->g.q[0]));
+	ASSERT_EQ(0, queue_open(self->g.fd, &self->g.q[0], NULL));
+	queue_submit(&self->g.q[0], &bad, 1);
+	EXPECT_EQ(-EIO, queue_wait(&self->g.q[0], 1, PATIENCE_MS, NULL));
+	open_gate(&self->g, 1, 1);
+	EXPECT_EQ(0, queue_wait(&self->g.q[1], 1, PATIENCE_MS, NULL));
 	EXPECT_EQ(0, many_wait(&m, QUEUES, VTA_WAIT_ANY, 0));
 	EXPECT_EQ(1, m.req.index);
 	m.req.flags = 0;
@@ -280,14 +242,14 @@ TEST_F(fences, what_is_reached_counts_before_an_error)
 
 TEST_F(fences, of_another_file)
 {
-	struct many m = { .fd = self->fd, .req = { .count = 2, .flags = VTA_WAIT_ANY } };
+	struct many m = { .fd = self->g.fd, .req = { .count = 2, .flags = VTA_WAIT_ANY } };
 	struct queue other;
 	int fd = card_open();
 
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, queue_open(fd, &other, NULL));
-	gate(self, 0, 1);
-	m.fences[0] = fence(&self->q[0], 1);
+	gate(&self->g, 0, 1);
+	m.fences[0] = fence(&self->g.q[0], 1);
 	m.fences[1] = fence(&other, 1);
 	EXPECT_EQ(-ETIMEDOUT, many_wait(&m, 2, 0, 20));
 	EXPECT_EQ(0, queue_do(&other, desc_op(VTA_OP_NOP)));
@@ -302,7 +264,7 @@ TEST_F(fences, of_another_file)
 /* The call holds the file, as any call does. */
 TEST_F(fences, file_closed_meanwhile)
 {
-	struct many m = { .fd = self->fd, .req = { .count = 1 } };
+	struct many m = { .fd = self->g.fd, .req = { .count = 1 } };
 	uint64_t arms = card_counter("arms");
 	struct usage before = card_usage(), after;
 	struct queue other;
@@ -327,7 +289,7 @@ TEST_F(fences, malformed_requests)
 	struct vta_fence *wide;
 	unsigned int i;
 
-	gate_all(self);
+	gate_all(&self->g);
 	m = good;
 	EXPECT_EQ(-EINVAL, many_wait(&m, 0, 0, 0));
 	m = good;
@@ -339,10 +301,10 @@ TEST_F(fences, malformed_requests)
 		ASSERT_EQ(-EINVAL, many_wait(&m, 1, 1u << i, 0));
 	}
 	m = good;
-	m.req.cancel_fd = self->event;
+	m.req.cancel_fd = self->g.event;
 	EXPECT_EQ(-EINVAL, many_wait(&m, QUEUES, 0, 0));
 	m = good;
-	m.req.cancel_fd = self->fd;
+	m.req.cancel_fd = self->g.fd;
 	EXPECT_EQ(-EINVAL, many_wait(&m, QUEUES, VTA_WAIT_CANCEL, 0));
 	m = good;
 	m.req.cancel_fd = -1;
@@ -358,7 +320,7 @@ TEST_F(fences, malformed_requests)
 		EXPECT_EQ(-ENOENT, many_wait(&m, QUEUES, 0, 0));
 		EXPECT_EQ(i, m.req.index);
 		m = good;
-		m.fences[i].fd = self->event;
+		m.fences[i].fd = self->g.event;
 		EXPECT_EQ(-EINVAL, many_wait(&m, QUEUES, 0, 0));
 		EXPECT_EQ(i, m.req.index);
 		m.fences[i].fd = -1;
@@ -370,18 +332,18 @@ TEST_F(fences, malformed_requests)
 
 	m = good;
 	m.req.count = 1;
-	EXPECT_EQ(-EFAULT, card_ioctl(self->fd, VTA_IOCTL_WAIT_MANY, &m.req));
+	EXPECT_EQ(-EFAULT, card_ioctl(self->g.fd, VTA_IOCTL_WAIT_MANY, &m.req));
 	m.req.fences = 0xffff888000000000;
-	EXPECT_EQ(-EFAULT, card_ioctl(self->fd, VTA_IOCTL_WAIT_MANY, &m.req));
+	EXPECT_EQ(-EFAULT, card_ioctl(self->g.fd, VTA_IOCTL_WAIT_MANY, &m.req));
 	/* Half of the array is there. */
 	wide = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, wide);
 	munmap((char *)wide + 4096, 4096);
 	m.req.fences = (uintptr_t)wide + 4096 - sizeof(*wide);
 	memcpy((char *)wide + 4096 - sizeof(*wide), good.fences, sizeof(*wide));
-	EXPECT_EQ(-ETIMEDOUT, card_ioctl(self->fd, VTA_IOCTL_WAIT_MANY, &m.req));
+	EXPECT_EQ(-ETIMEDOUT, card_ioctl(self->g.fd, VTA_IOCTL_WAIT_MANY, &m.req));
 	m.req.count = 2;
-	EXPECT_EQ(-EFAULT, card_ioctl(self->fd, VTA_IOCTL_WAIT_MANY, &m.req));
+	EXPECT_EQ(-EFAULT, card_ioctl(self->g.fd, VTA_IOCTL_WAIT_MANY, &m.req));
 }
 
 TEST_F(fences, as_many_as_there_may_be)
@@ -395,46 +357,23 @@ TEST_F(fences, as_many_as_there_may_be)
 	unsigned int i;
 
 	for (i = 0; i < VTA_FENCES_MAX; i++) {
-		struct queue *q = &self->q[i % QUEUES];
+		struct queue *q = &self->g.q[i % QUEUES];
 
 		fences[i] = fence(q, i < 4 * 63 ? queue_submit(q, &nop, 1) : q->submitted);
 	}
-	EXPECT_EQ(0, card_ioctl(self->fd, VTA_IOCTL_WAIT_MANY, &req));
+	EXPECT_EQ(0, card_ioctl(self->g.fd, VTA_IOCTL_WAIT_MANY, &req));
 	EXPECT_GT(req.deadline_ns, now_ns());
 }
 
 /* ---- cancelling ---- */
-
-static void tell(int event)
-{
-	uint64_t one = 1;
-
-	if (write(event, &one, sizeof(one)) != sizeof(one))
-		abort();
-}
-
-/* What the eventfd holds, which is then 0. */
-static uint64_t told(int event)
-{
-	uint64_t count;
-
-	return read(event, &count, sizeof(count)) == sizeof(count) ? count : 0;
-}
-
-static bool told_soon(int event)
-{
-	struct pollfd pfd = { .fd = event, .events = POLLIN };
-
-	return poll(&pfd, 1, PATIENCE_MS) == 1 && pfd.revents == POLLIN;
-}
 
 TEST_F(fences, cancelled_before_and_during)
 {
 	struct many m = many_of(self, VTA_WAIT_CANCEL), n;
 	uint64_t arms;
 
-	gate_all(self);
-	m.req.cancel_fd = self->event;
+	gate_all(&self->g);
+	m.req.cancel_fd = self->g.event;
 	n = m;
 	/* Nobody has yet. */
 	EXPECT_EQ(-ETIMEDOUT, many_wait(&m, QUEUES, 0, 20));
@@ -444,18 +383,18 @@ TEST_F(fences, cancelled_before_and_during)
 	/* All that is armed is armed by now, or never again. */
 	sleep_ms(50);
 	EXPECT_EQ(arms, card_counter("arms"));
-	tell(self->event);
+	tell(self->g.event);
 	EXPECT_EQ(-ECANCELED, many_join(&m));
 	EXPECT_EQ(-ECANCELED, many_join(&n));
 	EXPECT_EQ(0, m.req.index);
 	EXPECT_EQ(-ECANCELED, many_wait(&m, QUEUES, 0, -1));
 	EXPECT_EQ(-ECANCELED, many_wait(&m, QUEUES, VTA_WAIT_ANY, 0));
-	EXPECT_EQ(1, told(self->event));
+	EXPECT_EQ(1, told(self->g.event));
 	/* The queues go on. */
-	open_gate(self, 0, 1);
+	open_gate(&self->g, 0, 1);
 	EXPECT_EQ(0, many_wait(&m, QUEUES, VTA_WAIT_ANY, PATIENCE_MS));
 	EXPECT_EQ(0, m.req.index);
-	tell(self->event);
+	tell(self->g.event);
 	EXPECT_EQ(0, many_wait(&m, QUEUES, VTA_WAIT_ANY, 0));
 }
 
@@ -471,239 +410,24 @@ TEST_F(fences, signal_interrupts)
 	uint64_t arms = card_counter("arms");
 
 	sigaction(SIGUSR1, &action, NULL);
-	gate_all(self);
+	gate_all(&self->g);
 	ASSERT_EQ(0, many_start(&m));
 	EXPECT_EQ(arms + QUEUES, card_counter_reaches("arms", arms + QUEUES));
 	pthread_kill(m.thread, SIGUSR1);
 	EXPECT_EQ(-EINTR, many_join(&m));
 }
 
-/* ---- eventfds ---- */
-
-static int give(const struct queue *q, int event)
-{
-	struct vta_queue_event req = { .queue = q->id, .fd = event };
-
-	return card_ioctl(q->fd, VTA_IOCTL_QUEUE_EVENT, &req);
-}
-
-static int ask(const struct queue *q, uint64_t seq)
-{
-	struct vta_wait req = { .queue = q->id, .flags = VTA_WAIT_POLL, .seq = seq };
-
-	return card_ioctl(q->fd, VTA_IOCTL_WAIT, &req);
-}
-
-TEST_F(fences, eventfd_is_told_instead_of_poll)
-{
-	uint64_t arms = card_counter("arms"), interrupts = card_counter("interrupts");
-
-	ASSERT_EQ(0, give(&self->q[0], self->event));
-	gate(self, 0, 1);
-	EXPECT_EQ(-EAGAIN, ask(&self->q[0], 1));
-	EXPECT_EQ(0, told(self->event));
-	open_gate(self, 0, 1);
-	EXPECT_TRUE(told_soon(self->event));
-	EXPECT_EQ(1, told(self->event));
-	EXPECT_EQ(0, card_poll(self->fd, 0));
-	EXPECT_EQ(0, ask(&self->q[0], 1));
-	EXPECT_EQ(0, told(self->event));
-	EXPECT_EQ(arms + 1, card_counter("arms"));
-	EXPECT_EQ(interrupts + 1, card_counter("interrupts"));
-}
-
-TEST_F(fences, eventfd_tells_of_asked_numbers_only)
-{
-	unsigned int i;
-
-	ASSERT_EQ(0, give(&self->q[0], self->event));
-	for (i = 0; i < 20; i++)
-		ASSERT_EQ(0, queue_do(&self->q[0], desc_op(VTA_OP_NOP)));
-	EXPECT_EQ(0, told(self->event));
-}
-
-TEST_F(fences, hundreds_of_eventfd_rounds)
-{
-	struct vta_desc nop = desc_op(VTA_OP_NOP);
-	unsigned int i;
-
-	ASSERT_EQ(0, give(&self->q[0], self->event));
-	for (i = 1; i <= 300; i++) {
-		int err = ask(&self->q[0], queue_submit(&self->q[0], &nop, 1));
-
-		if (err == -EAGAIN) {
-			ASSERT_TRUE(told_soon(self->event));
-			ASSERT_EQ(1, told(self->event));
-		} else {
-			ASSERT_EQ(0, err);
-			ASSERT_EQ(0, told(self->event));
-		}
-		ASSERT_EQ(0, queue_wait(&self->q[0], i, 0, NULL));
-	}
-}
-
-TEST_F(fences, one_eventfd_for_several_queues)
-{
-	unsigned int i;
-
-	gate_all(self);
-	for (i = 0; i < QUEUES; i++) {
-		ASSERT_EQ(0, give(&self->q[i], self->event));
-		EXPECT_EQ(-EAGAIN, ask(&self->q[i], 1));
-	}
-	for (i = 0; i < QUEUES; i++) {
-		open_gate(self, i, 1);
-		EXPECT_TRUE(told_soon(self->event));
-		EXPECT_EQ(1, told(self->event));
-	}
-}
-
-TEST_F(fences, eventfd_tells_of_the_end)
-{
-	struct vta_desc bad = desc_fill(0, 0, 4);
-
-	/* A halt that nobody waits for; one that was before; and a queue's end. */
-	ASSERT_EQ(0, give(&self->q[0], self->event));
-	queue_submit(&self->q[0], &bad, 1);
-	EXPECT_TRUE(told_soon(self->event));
-	EXPECT_EQ(1, told(self->event));
-	EXPECT_EQ(-EIO, ask(&self->q[0], 1));
-	EXPECT_EQ(0, told(self->event));
-	ASSERT_EQ(0, give(&self->q[0], self->event));
-	EXPECT_EQ(1, told(self->event));
-	ASSERT_EQ(0, queue_close(&self->q[0]));
-	EXPECT_EQ(1, told(self->event));
-
-	ASSERT_EQ(0, give(&self->q[1], self->event));
-	gate(self, 1, 1);
-	EXPECT_EQ(-EAGAIN, ask(&self->q[1], 1));
-	ASSERT_EQ(0, queue_close(&self->q[1]));
-	EXPECT_EQ(1, told(self->event));
-	EXPECT_EQ(-ENOENT, give(&self->q[1], self->event));
-}
-
-TEST_F(fences, eventfd_can_be_replaced_and_taken_away)
-{
-	int other = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-
-	ASSERT_LE(0, other);
-	ASSERT_EQ(0, give(&self->q[0], self->event));
-	gate(self, 0, 1);
-	gate(self, 0, 2);
-	EXPECT_EQ(-EAGAIN, ask(&self->q[0], 1));
-	ASSERT_EQ(0, give(&self->q[0], other));
-	open_gate(self, 0, 1);
-	EXPECT_TRUE(told_soon(other));
-	EXPECT_EQ(1, told(other));
-	EXPECT_EQ(0, told(self->event));
-
-	EXPECT_EQ(-EAGAIN, ask(&self->q[0], 2));
-	ASSERT_EQ(0, give(&self->q[0], -1));
-	open_gate(self, 0, 2);
-	EXPECT_EQ(POLLIN, card_poll(self->fd, PATIENCE_MS));
-	EXPECT_EQ(0, told(other));
-	ASSERT_EQ(0, give(&self->q[0], -1));
-	close(other);
-}
-
-TEST_F(fences, eventfd_requests_that_are_wrong)
-{
-	struct vta_queue_event good = { .queue = self->q[0].id, .fd = self->event }, req;
-	int closed = eventfd(0, 0);
-
-	close(closed);
-	req = good;
-	req.flags = 1;
-	EXPECT_EQ(-EINVAL, card_ioctl(self->fd, VTA_IOCTL_QUEUE_EVENT, &req));
-	req = good;
-	req.pad = 1;
-	EXPECT_EQ(-EINVAL, card_ioctl(self->fd, VTA_IOCTL_QUEUE_EVENT, &req));
-	EXPECT_EQ(-EINVAL, give(&self->q[0], -2));
-	EXPECT_EQ(-EINVAL, give(&self->q[0], self->fd));
-	EXPECT_EQ(-EBADF, give(&self->q[0], closed));
-	req = good;
-	req.queue = 0;
-	EXPECT_EQ(-ENOENT, card_ioctl(self->fd, VTA_IOCTL_QUEUE_EVENT, &req));
-	req.queue = UINT32_MAX;
-	EXPECT_EQ(-ENOENT, card_ioctl(self->fd, VTA_IOCTL_QUEUE_EVENT, &req));
-}
-
 /* Another file's queue cannot be had by its name. */
 TEST_F(fences, queue_of_another_file_is_enoent)
 {
-	struct vta_queue_event req = { .queue = self->q[0].id, .fd = self->event };
 	struct many m = { .req = { .count = 1 } };
-	int fd = card_open();
 
-	ASSERT_LE(0, fd);
-	EXPECT_EQ(-ENOENT, card_ioctl(fd, VTA_IOCTL_QUEUE_EVENT, &req));
-	m.fd = fd;
-	m.fences[0] = fence(&self->q[0], 0);
-	m.fences[0].fd = fd;
+	m.fd = card_open();
+	ASSERT_LE(0, m.fd);
+	m.fences[0] = fence(&self->g.q[0], 0);
+	m.fences[0].fd = m.fd;
 	EXPECT_EQ(-ENOENT, many_wait(&m, 1, 0, 0));
-	close(fd);
-}
-
-/* The queue keeps the eventfd, and not its number in the table of files. */
-TEST_F(fences, eventfd_is_closed_and_duplicated)
-{
-	int copy = dup(self->event), reused;
-
-	ASSERT_LE(0, copy);
-	ASSERT_EQ(0, give(&self->q[0], copy));
-	gate(self, 0, 1);
-	EXPECT_EQ(-EAGAIN, ask(&self->q[0], 1));
-	close(copy);
-	reused = eventfd(0, EFD_NONBLOCK);
-	EXPECT_EQ(copy, reused);
-	open_gate(self, 0, 1);
-	EXPECT_TRUE(told_soon(self->event));
-	EXPECT_EQ(1, told(self->event));
-	EXPECT_EQ(0, told(reused));
-	close(reused);
-
-	/* Nobody has it any more: nothing happens. */
-	copy = eventfd(0, 0);
-	ASSERT_EQ(0, give(&self->q[1], copy));
-	gate(self, 1, 1);
-	EXPECT_EQ(-EAGAIN, ask(&self->q[1], 1));
-	close(copy);
-	open_gate(self, 1, 1);
-	EXPECT_EQ(0, queue_wait(&self->q[1], 1, PATIENCE_MS, NULL));
-}
-
-/* A child has the eventfd, as any file, and the card's file. */
-TEST_F(fences, eventfd_in_a_child)
-{
-	int status;
-	pid_t child;
-
-	ASSERT_EQ(0, give(&self->q[0], self->event));
-	gate(self, 0, 1);
-	child = fork();
-	if (!child) {
-		if (ask(&self->q[0], 1) != -EAGAIN)
-			_exit(1);
-		_exit(told_soon(self->event) && told(self->event) == 1 ? 0 : 2);
-	}
-	sleep_ms(50);
-	open_gate(self, 0, 1);
-	ASSERT_EQ(child, waitpid(child, &status, 0));
-	EXPECT_EQ(0, status);
-	EXPECT_EQ(0, told(self->event));
-}
-
-TEST_F(fences, eventfd_tells_that_the_file_was_closed)
-{
-	struct queue other;
-	int fd = card_open();
-
-	ASSERT_LE(0, fd);
-	ASSERT_EQ(0, queue_open(fd, &other, NULL));
-	ASSERT_EQ(0, give(&other, self->event));
-	queue_unmap(&other);
-	close(fd);
-	EXPECT_EQ(1, told(self->event));
+	close(m.fd);
 }
 
 /* ---- two cards, and cards that go ---- */

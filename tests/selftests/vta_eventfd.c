@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * vta_eventfd - queues that tell an eventfd, and not poll()
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <kselftest_harness.h>
+
+#include "vta_gates.h"
+#include "vta_selftest.h"
+
+FIXTURE(eventfd) {
+	struct gates g;
+};
+
+FIXTURE_SETUP(eventfd)
+{
+	ASSERT_EQ(0, gates_open(&self->g));
+}
+
+FIXTURE_TEARDOWN(eventfd)
+{
+	gates_close(&self->g);
+}
+
+static int give(const struct queue *q, int event)
+{
+	struct vta_queue_event req = { .queue = q->id, .fd = event };
+
+	return card_ioctl(q->fd, VTA_IOCTL_QUEUE_EVENT, &req);
+}
+
+static int ask(const struct queue *q, uint64_t seq)
+{
+	struct vta_wait req = { .queue = q->id, .flags = VTA_WAIT_POLL, .seq = seq };
+
+	return card_ioctl(q->fd, VTA_IOCTL_WAIT, &req);
+}
+
+TEST_F(eventfd, is_told_instead_of_poll)
+{
+	uint64_t arms = card_counter("arms"), interrupts = card_counter("interrupts");
+
+	ASSERT_EQ(0, give(&self->g.q[0], self->g.event));
+	gate(&self->g, 0, 1);
+	EXPECT_EQ(-EAGAIN, ask(&self->g.q[0], 1));
+	EXPECT_EQ(0, told(self->g.event));
+	open_gate(&self->g, 0, 1);
+	EXPECT_TRUE(told_soon(self->g.event));
+	EXPECT_EQ(1, told(self->g.event));
+	EXPECT_EQ(0, card_poll(self->g.fd, 0));
+	EXPECT_EQ(0, ask(&self->g.q[0], 1));
+	EXPECT_EQ(0, told(self->g.event));
+	EXPECT_EQ(arms + 1, card_counter("arms"));
+	EXPECT_EQ(interrupts + 1, card_counter("interrupts"));
+}
+
+TEST_F(eventfd, tells_of_asked_numbers_only)
+{
+	unsigned int i;
+
+	ASSERT_EQ(0, give(&self->g.q[0], self->g.event));
+	for (i = 0; i < 20; i++)
+		ASSERT_EQ(0, queue_do(&self->g.q[0], desc_op(VTA_OP_NOP)));
+	EXPECT_EQ(0, told(self->g.event));
+}
+
+TEST_F(eventfd, hundreds_of_eventfd_rounds)
+{
+	struct vta_desc nop = desc_op(VTA_OP_NOP);
+	unsigned int i;
+
+	ASSERT_EQ(0, give(&self->g.q[0], self->g.event));
+	for (i = 1; i <= 300; i++) {
+		int err = ask(&self->g.q[0], queue_submit(&self->g.q[0], &nop, 1));
+
+		if (err == -EAGAIN) {
+			ASSERT_TRUE(told_soon(self->g.event));
+			ASSERT_EQ(1, told(self->g.event));
+		} else {
+			ASSERT_EQ(0, err);
+			ASSERT_EQ(0, told(self->g.event));
+		}
+		ASSERT_EQ(0, queue_wait(&self->g.q[0], i, 0, NULL));
+	}
+}
+
+TEST_F(eventfd, one_eventfd_for_several_queues)
+{
+	unsigned int i;
+
+	gate_all(&self->g);
+	for (i = 0; i < QUEUES; i++) {
+		ASSERT_EQ(0, give(&self->g.q[i], self->g.event));
+		EXPECT_EQ(-EAGAIN, ask(&self->g.q[i], 1));
+	}
+	for (i = 0; i < QUEUES; i++) {
+		open_gate(&self->g, i, 1);
+		EXPECT_TRUE(told_soon(self->g.event));
+		EXPECT_EQ(1, told(self->g.event));
+	}
+}
+
+TEST_F(eventfd, tells_of_the_end)
+{
+	struct vta_desc bad = desc_fill(0, 0, 4);
+
+	/* A halt that nobody waits for; one that was before; and a queue's end. */
+	ASSERT_EQ(0, give(&self->g.q[0], self->g.event));
+	queue_submit(&self->g.q[0], &bad, 1);
+	EXPECT_TRUE(told_soon(self->g.event));
+	EXPECT_EQ(1, told(self->g.event));
+	EXPECT_EQ(-EIO, ask(&self->g.q[0], 1));
+	EXPECT_EQ(0, told(self->g.event));
+	ASSERT_EQ(0, give(&self->g.q[0], self->g.event));
+	EXPECT_EQ(1, told(self->g.event));
+	ASSERT_EQ(0, queue_close(&self->g.q[0]));
+	EXPECT_EQ(1, told(self->g.event));
+
+	ASSERT_EQ(0, give(&self->g.q[1], self->g.event));
+	gate(&self->g, 1, 1);
+	EXPECT_EQ(-EAGAIN, ask(&self->g.q[1], 1));
+	ASSERT_EQ(0, queue_close(&self->g.q[1]));
+	EXPECT_EQ(1, told(self->g.event));
+	EXPECT_EQ(-ENOENT, give(&self->g.q[1], self->g.event));
+}
+
+TEST_F(eventfd, can_be_replaced_and_taken_away)
+{
+	int other = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+
+	ASSERT_LE(0, other);
+	ASSERT_EQ(0, give(&self->g.q[0], self->g.event));
+	gate(&self->g, 0, 1);
+	gate(&self->g, 0, 2);
+	EXPECT_EQ(-EAGAIN, ask(&self->g.q[0], 1));
+	ASSERT_EQ(0, give(&self->g.q[0], other));
+	open_gate(&self->g, 0, 1);
+	EXPECT_TRUE(told_soon(other));
+	EXPECT_EQ(1, told(other));
+	EXPECT_EQ(0, told(self->g.event));
+
+	EXPECT_EQ(-EAGAIN, ask(&self->g.q[0], 2));
+	ASSERT_EQ(0, give(&self->g.q[0], -1));
+	open_gate(&self->g, 0, 2);
+	EXPECT_EQ(POLLIN, card_poll(self->g.fd, PATIENCE_MS));
+	EXPECT_EQ(0, told(other));
+	ASSERT_EQ(0, give(&self->g.q[0], -1));
+	close(other);
+}
+
+TEST_F(eventfd, requests_that_are_wrong)
+{
+	struct vta_queue_event good = { .queue = self->g.q[0].id, .fd = self->g.event }, req;
+	int closed = eventfd(0, 0);
+
+	close(closed);
+	req = good;
+	req.flags = 1;
+	EXPECT_EQ(-EINVAL, card_ioctl(self->g.fd, VTA_IOCTL_QUEUE_EVENT, &req));
+	req = good;
+	req.pad = 1;
+	EXPECT_EQ(-EINVAL, card_ioctl(self->g.fd, VTA_IOCTL_QUEUE_EVENT, &req));
+	EXPECT_EQ(-EINVAL, give(&self->g.q[0], -2));
+	EXPECT_EQ(-EINVAL, give(&self->g.q[0], self->g.fd));
+	EXPECT_EQ(-EBADF, give(&self->g.q[0], closed));
+	req = good;
+	req.queue = 0;
+	EXPECT_EQ(-ENOENT, card_ioctl(self->g.fd, VTA_IOCTL_QUEUE_EVENT, &req));
+	req.queue = UINT32_MAX;
+	EXPECT_EQ(-ENOENT, card_ioctl(self->g.fd, VTA_IOCTL_QUEUE_EVENT, &req));
+}
+
+/* Another file's queue cannot be had by its name. */
+TEST_F(eventfd, queue_of_another_file_is_enoent)
+{
+	struct vta_queue_event req = { .queue = self->g.q[0].id, .fd = self->g.event };
+	int fd = card_open();
+
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(-ENOENT, card_ioctl(fd, VTA_IOCTL_QUEUE_EVENT, &req));
+	close(fd);
+}
+
+/* The queue keeps the eventfd, and not its number in the table of files. */
+TEST_F(eventfd, is_closed_and_duplicated)
+{
+	int copy = dup(self->g.event), reused;
+
+	ASSERT_LE(0, copy);
+	ASSERT_EQ(0, give(&self->g.q[0], copy));
+	gate(&self->g, 0, 1);
+	EXPECT_EQ(-EAGAIN, ask(&self->g.q[0], 1));
+	close(copy);
+	reused = eventfd(0, EFD_NONBLOCK);
+	EXPECT_EQ(copy, reused);
+	open_gate(&self->g, 0, 1);
+	EXPECT_TRUE(told_soon(self->g.event));
+	EXPECT_EQ(1, told(self->g.event));
+	EXPECT_EQ(0, told(reused));
+	close(reused);
+
+	/* Nobody has it any more: nothing happens. */
+	copy = eventfd(0, 0);
+	ASSERT_EQ(0, give(&self->g.q[1], copy));
+	gate(&self->g, 1, 1);
+	EXPECT_EQ(-EAGAIN, ask(&self->g.q[1], 1));
+	close(copy);
+	open_gate(&self->g, 1, 1);
+	EXPECT_EQ(0, queue_wait(&self->g.q[1], 1, PATIENCE_MS, NULL));
+}
+
+/* A child has the eventfd, as any file, and the card's file. */
+TEST_F(eventfd, in_a_child)
+{
+	int status;
+	pid_t child;
+
+	ASSERT_EQ(0, give(&self->g.q[0], self->g.event));
+	gate(&self->g, 0, 1);
+	child = fork();
+	if (!child) {
+		if (ask(&self->g.q[0], 1) != -EAGAIN)
+			_exit(1);
+		_exit(told_soon(self->g.event) && told(self->g.event) == 1 ? 0 : 2);
+	}
+	sleep_ms(50);
+	open_gate(&self->g, 0, 1);
+	ASSERT_EQ(child, waitpid(child, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, told(self->g.event));
+}
+
+TEST_F(eventfd, tells_that_the_file_was_closed)
+{
+	struct queue other;
+	int fd = card_open();
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, queue_open(fd, &other, NULL));
+	ASSERT_EQ(0, give(&other, self->g.event));
+	queue_unmap(&other);
+	close(fd);
+	EXPECT_EQ(1, told(self->g.event));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * vta_gates.c - queues that are held until a test lets them go on, and eventfds
+ * that tell of it
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "vta_gates.h"
+
+int gates_open(struct gates *g)
+{
+	unsigned int i;
+	int err;
+
+	g->fd = card_open();
+	if (g->fd < 0)
+		return g->fd;
+	for (i = 0; i < QUEUES; i++) {
+		err = queue_open(g->fd, &g->q[i], NULL);
+		if (err)
+			return err;
+	}
+	err = mem_alloc(g->fd, &g->mem, 4096, VTA_BUF_HOST, 0);
+	if (err)
+		return err;
+	g->words = g->mem.ptr;
+	g->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return g->event < 0 ? -errno : 0;
+}
+
+void gates_close(struct gates *g)
+{
+	close(g->event);
+	close(g->fd);
+}
+
+uint64_t gate(struct gates *g, unsigned int i, uint64_t value)
+{
+	struct vta_desc desc = desc_wait(g->mem.addr + 8 * i, value);
+
+	return queue_submit(&g->q[i], &desc, 1);
+}
+
+void gate_all(struct gates *g)
+{
+	unsigned int i;
+
+	for (i = 0; i < QUEUES; i++)
+		gate(g, i, 1);
+}
+
+void open_gate(struct gates *g, unsigned int i, uint64_t value)
+{
+	g->words[i] = htole64(value);
+	queue_kick(&g->q[i]);
+}
+
+void tell(int event)
+{
+	uint64_t one = 1;
+
+	if (write(event, &one, sizeof(one)) != sizeof(one))
+		abort();
+}
+
+uint64_t told(int event)
+{
+	uint64_t count;
+
+	return read(event, &count, sizeof(count)) == sizeof(count) ? count : 0;
+}
+
+bool told_soon(int event)
+{
+	struct pollfd pfd = { .fd = event, .events = POLLIN };
+
+	return poll(&pfd, 1, PATIENCE_MS) == 1 && pfd.revents == POLLIN;
+}

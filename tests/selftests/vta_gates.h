@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * vta_gates.h - queues that are held until a test lets them go on, and eventfds
+ * that tell of it
+ */
+#ifndef VTA_GATES_H
+#define VTA_GATES_H
+
+#include "vta_selftest.h"
+
+enum { QUEUES = 4 };
+
+struct gates {
+	int fd;
+	struct queue q[QUEUES];
+	struct mem mem;
+	volatile uint64_t *words;	/* one for each queue's gates */
+	int event;
+};
+
+/* An open card with queues, and an eventfd of nobody's yet. */
+int gates_open(struct gates *g);
+void gates_close(struct gates *g);
+
+/* A descriptor of queue @i that ends when its word is @value. */
+uint64_t gate(struct gates *g, unsigned int i, uint64_t value);
+void gate_all(struct gates *g);		/* each queue's first, at 1 */
+void open_gate(struct gates *g, unsigned int i, uint64_t value);
+
+/* An eventfd: what it has been told, adding to it, and whether it soon is. */
+uint64_t told(int event);
+void tell(int event);
+bool told_soon(int event);
+
+#endif /* VTA_GATES_H */
