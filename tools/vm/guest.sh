@@ -4,20 +4,33 @@
 # The guest's initramfs: busybox, the kernel modules it needs, the files asked
 # for with all that they need to run, and init.
 
-# Sets busybox_dir: the root that every guest starts from, and its archive.
+# Sets busybox_dir: the root that every guest of the kernel's architecture starts
+# from, and its archive.
 busybox_find() {
-	busybox_dir=$cache/busybox
-	[ -e "$busybox_dir" ] && return
-	need busybox-static
-	cached busybox "guest's busybox" busybox_make
+	case $kernel_arch in
+	amd64)
+		busybox_dir=$cache/busybox
+		[ -e "$busybox_dir" ] && return
+		need busybox-static
+		cached busybox "guest's busybox" busybox_make "$(type -P busybox)" ;;
+	*)
+		busybox_dir=$cache/busybox-$kernel_arch
+		[ -e "$busybox_dir" ] && return
+		cached "busybox-$kernel_arch" "guest's busybox" busybox_make \
+			"$kernel_root/usr/bin/busybox" "${chroot_run[@]}" "$kernel_root" /usr \
+			"$(cross_runner "$kernel_arch")" ;;
+	esac
 }
 
+# busybox_make PROGRAM [RUNNER...] DIR
 busybox_make() {
-	local dir=$1 applet root=$1/root
+	local program=$1 dir=${*: -1} applet root
+	set -- "${@:2:$#-2}"
+	root=$dir/root
 	guest_skeleton "$root"
 	mkdir -p "$root"/{dev,proc,sys,tmp,run,etc}
-	cp "$(type -P busybox)" "$root/usr/bin/busybox"
-	for applet in $("$root/usr/bin/busybox" --list); do
+	cp "$program" "$root/usr/bin/busybox"
+	for applet in $("$@" "$([ $# -gt 0 ] && echo /usr/bin/busybox || echo "$program")" --list); do
 		[ "$applet" = busybox ] || ln -s busybox "$root/usr/bin/$applet"
 	done
 	echo 'root:x:0:0:root:/root:/bin/sh' >"$root/etc/passwd"
@@ -75,13 +88,17 @@ guest_add() {
 guest_add_libraries() {
 	local name arrow path rest out dest
 	# Fails for a static program.
-	out=$(ldd "$1" 2>/dev/null) || return 0
+	if [ -n "$sysroot" ]; then
+		out=$(cross_ldd "$sysroot" "$1")
+	else
+		out=$(ldd "$1" 2>/dev/null) || return 0
+	fi
 	while read -r name arrow path rest; do
 		if [ "$arrow" = '=>' ]; then
 			[ "$path" != not ] || die "$1: library $name not found"
 			dest=$tree/usr/lib/${name##*/}
 		elif [ "${name#/}" != "$name" ]; then
-			path=$name
+			path=$sysroot$name
 			dest=$tree/$name
 		else
 			continue
@@ -104,6 +121,8 @@ guest_add_interpreter() {
 	local line word path
 	IFS= read -r line <"$1" || true
 	[ "${line#\#!}" != "$line" ] || return 0
+	# The host's programs are not for a guest of another architecture.
+	[ "$kernel_arch" = amd64 ] || return 0
 	read -r word path _ <<<"${line#\#!}"
 	if [ "${word##*/}" = env ]; then
 		word=$path

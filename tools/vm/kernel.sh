@@ -13,10 +13,11 @@
 #            headers, and dkms
 #   RELEASE  the directory of one of the kernels
 
-# kernel_find SEL: sets kernel_dir, and kernel_root to the root in which modules
-# for the kernel are built, empty for the host's.
+# kernel_find SEL: sets kernel_dir, kernel_arch, and kernel_root to the root in which
+# modules for the kernel are built, empty for the host's.
 kernel_find() {
 	local suite
+	kernel_arch=amd64
 	case $1 in
 	host)	;;
 	debug|kcsan)
@@ -50,6 +51,8 @@ kernel_build() {
 		make -C "$kernel_dir/kdir" M="$(realpath "$dir")" "$@"
 	else
 		release=$(cat "$kernel_dir/release")
+		[ "$kernel_arch" = amd64 ] ||
+			set -- ARCH="$kernel_arch" CROSS_COMPILE="$(cross_gnu "$kernel_arch")-" "$@"
 		"${chroot_run[@]}" "$kernel_root" "$dir" \
 			make -C "/lib/modules/$release/build" M=/mnt "$@"
 	fi
@@ -86,7 +89,10 @@ kernel_fill() {
 	[ -d "$dir/$root/$modules" ] || modules=usr/$modules
 	echo "$release" >"$dir/release"
 	ln -s "$root/$modules" "$dir/modules"
-	kernel_unpack "$dir/$root/boot/vmlinuz-$release" "$dir/image"
+	case $release in
+	*-arm64*)	cp "$dir/$root/boot/vmlinuz-$release" "$dir/image" ;;
+	*)		kernel_unpack "$dir/$root/boot/vmlinuz-$release" "$dir/image" ;;
+	esac
 }
 
 # kernel_unpack BZIMAGE OUT: the ELF kernel inside, which QEMU enters by its PVH

@@ -3,23 +3,27 @@
 #
 # A QEMU that has vfio-user-pci: the host's own, or one in a root directory.
 
-# Sets qemu_root: empty when the host's QEMU will do.
+# qemu_find [ARCH]: sets qemu_program, and qemu_root: empty when the host's will do.
 qemu_find() {
-	qemu_root=
-	if command -v qemu-system-x86_64 >/dev/null &&
-	   qemu-system-x86_64 -device help 2>&1 | grep '"vfio-user-pci"' >/dev/null; then
+	local name=qemu package=qemu-system-x86
+	qemu_root= qemu_program=qemu-system-x86_64
+	case ${1-amd64} in
+	arm64)	name=qemu-arm64 package=qemu-system-arm qemu_program=qemu-system-aarch64 ;;
+	esac
+	if command -v "$qemu_program" >/dev/null &&
+	   "$qemu_program" -machine none -device help 2>&1 | grep '"vfio-user-pci"' >/dev/null; then
 		return
 	fi
-	qemu_root=$cache/qemu
+	qemu_root=$cache/$name
 	[ -e "$qemu_root" ] && return
 	root_need
-	cached qemu "QEMU root (Debian trixie, QEMU from its backports)" qemu_make
+	cached "$name" "QEMU root (Debian trixie, QEMU from its backports)" qemu_make "$package"
 }
 
 qemu_make() {
-	local dir=$1
-	root_make "$dir" trixie-backports 'apt-get -q -y install qemu-system-x86'
-	"${chroot_run[@]}" "$dir" /usr qemu-system-x86_64 -device help 2>&1 |
+	local package=$1 dir=$2
+	root_make "$dir" trixie-backports "apt-get -q -y install $package"
+	"${chroot_run[@]}" "$dir" /usr "$qemu_program" -machine none -device help 2>&1 |
 		grep '"vfio-user-pci"' >/dev/null || {
 		say "the QEMU of trixie-backports has no vfio-user-pci"
 		return 1

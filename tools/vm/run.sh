@@ -12,11 +12,13 @@ run() {
 	fatal=125
 	run_options "$@"
 	need util-linux cpio
-	qemu_find
+	kernel_arch=amd64
 	if [ -z "$image" ]; then
 		kernel_find "$kernel"
 		image=$kernel_dir/image modules=$kernel_dir/modules
 	fi
+	run_foreign
+	qemu_find "$kernel_arch"
 	busybox_find
 	if [ "$accel" = auto ]; then
 		if kvm_works; then accel=kvm; else accel=tcg; fi
@@ -44,6 +46,15 @@ run() {
 	verdict
 }
 
+# What a guest of another architecture takes, and cannot have.
+run_foreign() {
+	[ "$kernel_arch" != amd64 ] || return 0
+	[ "$iommu" = no ] || die "--iommu: not on $kernel_arch"
+	[ "$accel" != kvm ] || die "--accel kvm: not on $kernel_arch"
+	accel=tcg
+	[ -n "$sysroot" ] || sysroot=$kernel_root
+}
+
 run_options() {
 	mode=$1
 	shift
@@ -52,7 +63,7 @@ run_options() {
 	[ "${here%/tools/vm}" != "$here" ] || emulator=$(type -P vta-emu || echo vta-emu)
 	cards=1 emu_args=()
 	memory=1G cpus=2 kernel=host image='' modules='' append='' qemu_args=() accel=auto
-	files=() module_names=() iommu=no limit='' out='' dmesg=no keep_log=''
+	files=() module_names=() iommu=no limit='' out='' dmesg=no keep_log='' sysroot=''
 	command=()
 	declare -gA card_args=()
 	[ "$mode" = run ] && limit=300
@@ -81,6 +92,7 @@ run_options() {
 		--qemu)		qemu_args+=("$2") ;;
 		--accel)	accel=$2 ;;
 		--file)		files+=("$2") ;;
+		--sysroot)	sysroot=$2 ;;
 		--module)	module_names+=("$2") ;;
 		--timeout)	limit=$2 ;;
 		--out)		out=$2 ;;
@@ -221,8 +233,13 @@ start_emulators() {
 }
 
 start_qemu() {
-	local n qemu=("${qemu_args[@]}") machine=q35,memory-backend=memory,vmport=off,smbus=off,sata=off,i8042=off
-	local cmdline='console=ttyS0 panic=-1 oops=panic'
+	local n qemu=("${qemu_args[@]}") console=ttyS0 cmdline
+	local machine=q35,vmport=off,smbus=off,sata=off,i8042=off
+	if [ "$kernel_arch" = arm64 ]; then
+		machine=virt,gic-version=3 console=ttyAMA0
+	fi
+	machine+=,memory-backend=memory
+	cmdline="console=$console panic=-1 oops=panic"
 	# Without KVM on a busy host a virtual processor may stand still for long.
 	cmdline+=' rcupdate.rcu_cpu_stall_timeout=300 watchdog_thresh=60 nmi_watchdog=0'
 	cmdline+=' workqueue.watchdog_thresh=300 hung_task_panic=0'
@@ -271,10 +288,10 @@ start_qemu() {
 	: >"$run/kernel.log"
 	: >"$run/status"
 	if [ -n "$qemu_root" ]; then
-		qemu=("${chroot_run[@]}" "$qemu_root" "$run" qemu-system-x86_64 "${qemu[@]}")
+		qemu=("${chroot_run[@]}" "$qemu_root" "$run" "$qemu_program" "${qemu[@]}")
 	else
 		# shellcheck disable=SC2016 # the inner shell's
-		qemu=(sh -c 'cd "$0" && exec "$@"' "$run" qemu-system-x86_64 "${qemu[@]}")
+		qemu=(sh -c 'cd "$0" && exec "$@"' "$run" "$qemu_program" "${qemu[@]}")
 	fi
 	if [ "$mode" = shell ] && [ -t 0 ]; then
 		saved_terminal=$(stty -g)
