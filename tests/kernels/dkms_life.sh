@@ -35,9 +35,11 @@ fail() {
 	return 1
 }
 
-# The file that modprobe would load for a kernel.
+# The file that modprobe would load for a kernel. The index of a kernel that goes may
+# name a file that is gone.
 module() {
-	modinfo -k "$1" -F filename vta 2>/dev/null
+	local file
+	file=$(modinfo -k "$1" -F filename vta 2>/dev/null) && [ -e "$file" ] && echo "$file"
 }
 
 # holds KERNEL VERSION: modprobe would load this version, made for that kernel.
