@@ -170,6 +170,18 @@ check-kernels: test-deps
 	@$(QUIETLY) userspace check-programs
 	@tests/kernels/run.sh $(SUITES)
 
+# What tests/kernels/userspace.sh builds for other architectures. The tests of vtactl
+# without a card want umockdev.
+.PHONY: cross-programs
+cross-programs: userspace $(LIB_TEST_BINS) $(LIB_TEST_DIR)/test_pipeline $(LIB_TEST_DIR)/test_tracefs \
+		$(addprefix $(OPS_TEST_DIR)/,test_image test_pack) $(DIGITS_TESTS) $(SELFTESTS)
+
+# What tests/kernels/userspace.sh builds for other architectures. The tests of vtactl
+# without a card want umockdev.
+.PHONY: cross-programs
+cross-programs: userspace $(LIB_TEST_BINS) $(LIB_TEST_DIR)/test_pipeline $(LIB_TEST_DIR)/test_tracefs \
+		$(addprefix $(OPS_TEST_DIR)/,test_image test_pack) $(DIGITS_TESTS) $(SELFTESTS)
+
 .PHONY: check-programs
 check-programs: man $(EMU_ASAN_BIN) $(UDEV_RULES) $(EMU_TESTS) $(LIB_TESTS) $(OPS_TESTS) \
 		$(OPS_VM_TESTS) $(FUZZ_REPLAYS) $(DIGITS_COMPILE) \

@@ -12,8 +12,9 @@ LIB_TESTS := $(LIB_TEST_BINS) $(LIB_TEST_DIR)/test_pipeline $(LIB_TEST_DIR)/test
 
 LIB_TEST_LIB_OBJS := $(LIB_SRCS:libvtadev/%.c=$(LIB_TEST_DIR)/obj/lib/%.o)
 LIB_TEST_OBJS := $(LIB_TEST_LIB_OBJS) $(LIB_TEST_DIR)/obj/fake.o
-LIB_TEST_CFLAGS := $(LIB_CPPFLAGS) -Itests/lib $(LIB_WARNINGS) -O1 -g \
-	-fsanitize=address,undefined -fno-sanitize-recover=all
+# tests/kernels/userspace.sh goes without, where the sanitizers do not run.
+LIB_TEST_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
+LIB_TEST_CFLAGS := $(LIB_CPPFLAGS) -Itests/lib $(LIB_WARNINGS) -O1 -g $(LIB_TEST_SANITIZE)
 
 $(LIB_TEST_DIR)/obj/lib/%.o: libvtadev/%.c
 	@mkdir -p $(@D)
@@ -24,7 +25,7 @@ $(LIB_TEST_DIR)/obj/%.o: tests/lib/%.c
 	$(CC) $(LIB_TEST_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(LIB_TEST_BINS): $(LIB_TEST_DIR)/%: $(LIB_TEST_DIR)/obj/%.o $(LIB_TEST_OBJS)
-	$(CC) -fsanitize=address,undefined -Wl,--wrap=ioctl $(LIB_TEST_WRAP) -o $@ $^ -lcmocka -pthread -ljson-c $(LIB_LIBS)
+	$(CC) $(LIB_TEST_SANITIZE) -Wl,--wrap=ioctl $(LIB_TEST_WRAP) -o $@ $^ -lcmocka -pthread -ljson-c $(LIB_LIBS)
 
 $(LIB_TEST_DIR)/test_fence: LIB_TEST_WRAP := -Wl,--wrap=vtadev_done
 $(LIB_TEST_DIR)/test_full: LIB_TEST_WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=pthread_mutex_lock
@@ -51,7 +52,7 @@ $(LIB_TEST_DIR)/test_threads: $(LIB_TEST_THREADS_OBJS)
 LIB_TEST_PIPELINE_OBJS := $(addprefix $(LIB_TEST_DIR)/obj/, test_pipeline.o toy.o lib/pipeline.o)
 
 $(LIB_TEST_DIR)/test_pipeline: $(LIB_TEST_PIPELINE_OBJS)
-	$(CC) -fsanitize=address,undefined -o $@ $^ -lcmocka
+	$(CC) $(LIB_TEST_SANITIZE) -o $@ $^ -lcmocka
 
 # Linked to the sanitizer's static runtime: a shared one wants to be loaded
 # before the library that umockdev preloads.
@@ -63,13 +64,13 @@ $(LIB_TEST_DIR)/obj/vtactl/%.o: tools/vtactl/%.c
 	$(CC) $(LIB_TEST_CFLAGS) -Ilibvtadev/ops -MMD -MP -c -o $@ $<
 
 $(LIB_TEST_VTACTL): $(LIB_TEST_VTACTL_OBJS) $(LIB_TEST_LIB_OBJS) $(PROG_A) $(OPS_A)
-	$(CC) -fsanitize=address,undefined -static-libasan -static-libubsan -o $@ $^ $(VTACTL_LIBS)
+	$(CC) $(LIB_TEST_SANITIZE) -static-libasan -static-libubsan -o $@ $^ $(VTACTL_LIBS)
 
 # Of vtactl, what makes a trace of texts.
 $(LIB_TEST_DIR)/obj/test_tracefs.o: LIB_TEST_CFLAGS += -Itools/vtactl
 $(LIB_TEST_DIR)/test_tracefs: $(addprefix $(LIB_TEST_DIR)/obj/, \
 		test_tracefs.o vtactl/merge.o vtactl/tracefs.o)
-	$(CC) -fsanitize=address,undefined -o $@ $^ -lcmocka -ljson-c -lm
+	$(CC) $(LIB_TEST_SANITIZE) -o $@ $^ -lcmocka -ljson-c -lm
 
 $(LIB_TEST_DIR)/test_vtactl: tests/lib/test_vtactl.sh $(LIB_TEST_VTACTL)
 	@mkdir -p $(@D)

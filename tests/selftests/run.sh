@@ -9,16 +9,18 @@
 # BOOT is main, waits, recovery, variants, iommu, memory or isolation; all of them if none is given.
 # Or dmabuf, the part of memory that needs a kernel with udmabuf to be complete.
 # VM_KERNEL says which kernel, as tools/vm/vm --kernel. TESTS="vta_wait ..." runs
-# only these in the boots main, waits, recovery and isolation.
+# only these in the boots main, waits, recovery and isolation. CROSS=SUITE takes
+# programs that tests/kernels/userspace.sh has built for another architecture.
 set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
 top=$(realpath "$here/../..")
 vm=$top/tools/vm/vm
-built=$top/build/tests/selftests
+built=$top/build
+[ -z "${CROSS-}" ] || built=$top/build/cross/$CROSS/build
 
 if [ $# -lt 1 ] || [ ! -f "$1" ]; then
-	sed -n '4,12s/^# \{0,1\}//p' "$0" >&2
+	sed -n '4,13s/^# \{0,1\}//p' "$0" >&2
 	exit 2
 fi
 module=$(realpath "$1")
@@ -34,13 +36,24 @@ source=$("$vm" source)/tools/testing/selftests
 mkdir -p "$dir/kselftest/kselftest" "$dir/kselftest/vta"
 cp "$source/run_kselftest.sh" "$dir/kselftest/"
 cp "$source/kselftest/runner.sh" "$dir/kselftest/kselftest/"
-find "$built" -maxdepth 1 -type f -perm /111 -exec cp -t "$dir/kselftest/vta/" {} +
+find "$built/tests/selftests" -maxdepth 1 -type f -perm /111 -exec cp -t "$dir/kselftest/vta/" {} +
 cp "$here"/*.sh "$here/settings" "$dir/kselftest/vta/"
 
-# The runner asks for options that busybox's timeout does not have.
+# The runner asks for an option that busybox's timeout does not have, and the host's
+# is not for every guest.
+timeout=$(type -P timeout)
+if [ -n "${CROSS-}" ]; then
+	timeout=$dir/timeout
+	cat >"$timeout" <<-'EOF'
+		#!/bin/sh
+		[ "$1" != --foreground ] || shift
+		exec busybox timeout "$@"
+	EOF
+	chmod 755 "$timeout"
+fi
 files=(--file "$dir/kselftest:/root/kselftest" --file "$module:/lib/vta.ko"
-	--file "$(type -P timeout):/usr/bin/timeout"
-	--file "$top/build/tools/vtactl:/usr/bin/vtactl")
+	--file "$timeout:/usr/bin/timeout" --file "$built/tools/vtactl:/usr/bin/vtactl")
+[ -z "${CROSS-}" ] || files+=(--sysroot "$("$vm" root "$CROSS")")
 
 status=0
 # boot NAME VM-OPTIONS... -- TEST...
