@@ -48,7 +48,7 @@ VTA_ATTR(page_table_bytes, "%lld", atomic64_read(&vdev->table_bytes));
 VTA_ATTR(queues, "%u", vdev->caps.queues);
 VTA_ATTR(queues_used, "%d", atomic_read(&vdev->nr_queues));
 VTA_ATTR(contexts, "%u", vdev->caps.contexts);
-VTA_ATTR(contexts_used, "%u", READ_ONCE(vdev->nr_ctxs));
+VTA_ATTR(contexts_used, "%u", READ_ONCE(vdev->nr_ctxs) + atomic_read(&vdev->nr_closing));
 VTA_ATTR(vectors, "%u", vdev->nr_vectors);
 VTA_ATTR(generation, "%u", READ_ONCE(vdev->generation));
 

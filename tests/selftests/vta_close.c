@@ -3,8 +3,10 @@
  * vta_close - the end at any moment: everything comes back, others go on
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 
 #include <kselftest_harness.h>
 
@@ -39,12 +41,28 @@ FIXTURE_TEARDOWN(close)
 	close(fd);
 }
 
+/* What is closed by somebody else may take its time. */
+static bool all_comes_back(const struct usage *before)
+{
+	int64_t end = now_ns() + PATIENCE_MS * 1000000ll;
+	struct usage now = card_usage();
+
+	while (!usage_equal(before, &now) && now_ns() < end) {
+		sleep_ms(10);
+		now = card_usage();
+	}
+	return usage_equal(before, &now);
+}
+
 /* An open card with memory, and a queue that has much to do. */
 struct busy {
 	int fd;
 	struct queue copy, run, gate;
 	struct mem host, card, code;
 };
+
+/* Where the gate waits, in the page of the code: copies do not pass there. */
+#define GATE	2048
 
 /* Some hundred million micro-ops: seconds of work in each RUN. */
 static unsigned int long_stream(const struct vta_info *info, struct insn *code)
@@ -83,7 +101,7 @@ static int busy_start(struct busy *b)
 	for (i = 0; i < ARRAY_SIZE(copies); i++)
 		copies[i] = desc_copy(i & 1 ? b->host.addr : b->card.addr,
 				      i & 1 ? b->card.addr : b->host.addr, 8 << 20);
-	wait = desc_wait(b->host.addr, UINT64_MAX);
+	wait = desc_wait(b->code.addr + GATE, UINT64_MAX);
 	queue_submit(&b->run, runs, ARRAY_SIZE(runs));
 	queue_submit(&b->copy, copies, ARRAY_SIZE(copies));
 	queue_submit(&b->gate, &wait, 1);
@@ -189,6 +207,146 @@ TEST_F(close, killed_while_working_and_waiting)
 	}
 }
 
+/* ---- other ends of a process, and of its parts ---- */
+
+/* A process that works and waits until it is ended; tells by the pipe that it does. */
+static pid_t busy_child(int fds[2])
+{
+	struct waiter w;
+	struct busy b;
+	pid_t pid;
+
+	if (pipe(fds))
+		return -1;
+	pid = fork();
+	if (pid)
+		return pid;
+	if (busy_start(&b) || waiter_start(&w, &b.gate, 1, -1) || write(fds[1], "", 1) != 1)
+		_exit(1);
+	waiter_join(&w);
+	_exit(2);
+}
+
+/*
+ * The kernel tells of it at length, as if something were wrong; here that is
+ * asked for.
+ */
+TEST_F(close, killed_for_want_of_memory)
+{
+	int status, fds[2];
+	char path[64], c;
+	pid_t pid;
+
+	ASSERT_EQ(0, file_write("/proc/sys/kernel/printk", "1"));
+	pid = busy_child(fds);
+	ASSERT_LT(0, pid);
+	EXPECT_EQ(1, read(fds[0], &c, 1));
+	EXPECT_EQ(1, card_usage().contexts);
+	snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", pid);
+	EXPECT_EQ(0, file_write(path, "1000"));
+	EXPECT_EQ(0, file_write("/proc/sysrq-trigger", "f"));
+	EXPECT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_TRUE(WIFSIGNALED(status));
+	EXPECT_EQ(SIGKILL, WTERMSIG(status));
+	EXPECT_EQ(0, file_write("/proc/sys/kernel/printk", "7"));
+	close(fds[0]);
+	close(fds[1]);
+}
+
+/* The process goes on, and its card does not. */
+TEST_F(close, exec_with_everything_open)
+{
+	int status, fds[2], end[2];
+	struct busy b;
+	pid_t pid;
+	char c;
+
+	ASSERT_EQ(0, pipe2(fds, O_CLOEXEC));
+	ASSERT_EQ(0, pipe(end));
+	pid = fork();
+	if (!pid) {
+		if (busy_start(&b) || dup2(end[0], 0) || close(end[1]))
+			_exit(1);
+		execl("/bin/sh", "sh", "-c", "read end; exit 3", NULL);
+		_exit(2);
+	}
+	/* exec() closes them: the pipe, too. */
+	close(fds[1]);
+	EXPECT_EQ(0, read(fds[0], &c, 1));
+	EXPECT_TRUE(all_comes_back(&self->before));
+	EXPECT_EQ(0, waitpid(pid, &status, WNOHANG));
+	close(end[0]);
+	close(end[1]);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(3, WEXITSTATUS(status));
+	close(fds[0]);
+}
+
+static void *thread_that_ends(void *arg)
+{
+	return busy_start(arg) ? arg : NULL;
+}
+
+/* What a thread has opened is the process's: also when it was the first of all. */
+static int main_thread_ends(void *arg)
+{
+	static struct busy b;
+	struct vta_desc nop = desc_op(VTA_OP_NOP);
+	pthread_t thread;
+	struct queue q;
+	void *failed;
+
+	(void)arg;
+	if (pthread_create(&thread, NULL, thread_that_ends, &b) ||
+	    pthread_join(thread, &failed) || failed)
+		return 1;
+	if (queue_open(b.fd, &q, NULL))
+		return 2;
+	queue_submit(&q, &nop, 1);
+	if (queue_wait(&q, 1, PATIENCE_MS, NULL))
+		return 3;
+	*(volatile uint64_t *)((char *)b.code.ptr + GATE) = UINT64_MAX;
+	queue_kick(&b.gate);
+	return queue_wait(&b.gate, 1, PATIENCE_MS, NULL) ? 4 : 0;
+}
+
+TEST_F(close, thread_that_opened_it_ends)
+{
+	EXPECT_EQ(0, in_child(main_thread_ends, NULL));
+}
+
+/* Nobody has it any more but a message that nobody will read. */
+TEST_F(close, passed_to_nobody)
+{
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = { 0 };
+	struct iovec iov = { .iov_base = "", .iov_len = 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = control.bytes, .msg_controllen = sizeof(control.bytes),
+	};
+	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
+	int sockets[2];
+	struct busy b;
+
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, sockets));
+	ASSERT_EQ(0, busy_start(&b));
+	cmsg->cmsg_level = SOL_SOCKET;
+	cmsg->cmsg_type = SCM_RIGHTS;
+	cmsg->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(cmsg), &b.fd, sizeof(int));
+	ASSERT_EQ(1, sendmsg(sockets[0], &msg, 0));
+	busy_unmap(&b);
+	close(b.fd);
+	EXPECT_EQ(1, card_usage().contexts);
+	EXPECT_EQ(3, card_usage().queues);
+	close(sockets[0]);
+	close(sockets[1]);
+	EXPECT_TRUE(all_comes_back(&self->before));
+}
+
 /* A call keeps the file: the wait ends as it would have. */
 TEST_F(close, while_another_thread_waits)
 {
@@ -201,7 +359,7 @@ TEST_F(close, while_another_thread_waits)
 	ASSERT_EQ(0, waiter_start(&w, &b.gate, 1, PATIENCE_MS));
 	EXPECT_EQ(arms + 1, card_counter_reaches("arms", arms + 1));
 	close(b.fd);
-	*(volatile uint64_t *)b.host.ptr = UINT64_MAX;
+	*(volatile uint64_t *)((char *)b.code.ptr + GATE) = UINT64_MAX;
 	queue_kick(&b.gate);
 	waiter_join(&w);
 	EXPECT_EQ(0, w.ret);
