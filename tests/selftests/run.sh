@@ -6,7 +6,8 @@
 #
 #   tests/selftests/run.sh VTA.KO [BOOT...]
 #
-# BOOT is main, waits, recovery, variants, iommu, memory or isolation; all of them if none is given.
+# BOOT is main, waits, recovery, kexec, variants, iommu, memory or isolation; all of them if none
+# is given.
 # Or dmabuf, the part of memory that needs a kernel with udmabuf to be complete.
 # VM_KERNEL says which kernel, as tools/vm/vm --kernel. TESTS="vta_wait ..." runs
 # only these in the boots main, waits, recovery and isolation. CROSS=SUITE takes
@@ -26,7 +27,7 @@ fi
 module=$(realpath "$1")
 shift
 boots=("$@")
-[ $# -gt 0 ] || boots=(main waits recovery variants iommu memory isolation)
+[ $# -gt 0 ] || boots=(main waits recovery kexec variants iommu memory isolation)
 
 dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-selftests.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
@@ -64,7 +65,7 @@ boot() {
 	while [ "$1" != -- ]; do options+=("$1"); shift; done
 	shift
 	"$vm" run --kernel "${VM_KERNEL:-host}" --emu "$top/build/asan/vta-emu" "${files[@]}" \
-		"${options[@]}" -- /root/kselftest/vta/guest.sh "$@" || status=1
+		"${options[@]}" -- "/root/kselftest/vta/${script:-guest.sh}" "$@" || status=1
 }
 
 # The first card is what tests take if they do not say otherwise.
@@ -93,6 +94,12 @@ boot_recovery() {
 	boot recovery --timeout 300 --module aer_inject --emu-arg --serial=1 \
 		--qemu -global --qemu ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off \
 		-- "${tests[@]}"
+}
+
+# The machine goes on with another kernel.
+boot_kexec() {
+	script=vta_kexec.sh boot kexec --timeout 200 \
+		--file "$("$vm" kimage --kernel "${VM_KERNEL:-host}"):/root/vmlinuz" --
 }
 
 # A card of each kind, named by its serial number.
@@ -163,6 +170,7 @@ for name in "${boots[@]}"; do
 	case $name in
 	main)		boot_main ;;
 	recovery)	boot_recovery ;;
+	kexec)		boot_kexec ;;
 	variants)	boot_variants ;;
 	iommu)		boot_iommu ;;
 	memory)		boot_memory ;;

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * vta_kexec - start another kernel while the card works
+ *
+ *	vta_kexec KERNEL INITRD COMMAND-LINE
+ *
+ * Part of vta_kexec.sh. Does not return, if all is well; the command line also
+ * gets vta_resets=N, what the card counted.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <linux/reboot.h>
+
+#include "vta_selftest.h"
+
+#define COPIES	60
+
+static int fail(const char *what, int err)
+{
+	printf("# %s: %s\n", what, strerror(-err));
+	return 1;
+}
+
+/* A minute of copies from host memory to host memory. */
+static int keep_busy(struct queue *q, struct mem *mem)
+{
+	int fd = card_open();
+	int err = fd < 0 ? fd : queue_open(fd, q, NULL);
+
+	err = err ? err : mem_alloc(fd, mem, 2 << 20, VTA_BUF_HOST, 0);
+	if (err)
+		return err;
+	for (unsigned int i = 0; i < COPIES; i++) {
+		struct vta_desc desc = desc_copy2d(mem->addr, 0, mem->addr + (1 << 20), 0,
+						   1 << 20, 4095);
+
+		queue_submit(q, &desc, 1);
+	}
+	return 0;
+}
+
+static int load_kernel(char **argv)
+{
+	int kernel = open(argv[1], O_RDONLY | O_CLOEXEC);
+	int initrd = open(argv[2], O_RDONLY | O_CLOEXEC);
+	char line[4096];
+	int len;
+
+	if (kernel < 0 || initrd < 0)
+		return -errno;
+	len = snprintf(line, sizeof(line), "%s vta_resets=%" PRIu64, argv[3],
+		       card_counter("resets"));
+	return syscall(SYS_kexec_file_load, kernel, initrd, (unsigned long)len + 1, line, 0UL) ?
+	       -errno : 0;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t written;
+	struct queue q;
+	struct mem mem;
+	int err;
+
+	setbuf(stdout, NULL);
+	if (argc != 4)
+		return fail("arguments", -EINVAL);
+	err = load_kernel(argv);
+	if (err)
+		return fail("the other kernel", err);
+	err = keep_busy(&q, &mem);
+	if (err)
+		return fail("the card", err);
+	written = card_counter("dma_write_bytes");
+	if (card_counter_reaches("dma_write_bytes", written + 4096) < written + 4096)
+		return fail("the card does not work", -EIO);
+	sync();
+	syscall(SYS_reboot, LINUX_REBOOT_MAGIC1, LINUX_REBOOT_MAGIC2, LINUX_REBOOT_CMD_KEXEC, 0);
+	return fail("kexec", -errno);
+}
