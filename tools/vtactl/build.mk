@@ -4,9 +4,10 @@
 
 VTACTL_DIR := build/tools/obj/vtactl
 VTACTL_BIN := build/tools/vtactl
-VTACTL_OBJS := $(addprefix $(VTACTL_DIR)/, ctl.o gather.o link.o list.o main.o merge.o print.o program.o \
-	program_verb.o reset.o status.o trace.o tracefs.o)
-VTACTL_LIBS := -lpci -ljson-c $(LIB_LIBS)
+VTACTL_OBJS := $(addprefix $(VTACTL_DIR)/, bench.o busy.o bundle.o ctl.o dump.o files.o gather.o holders.o \
+	link.o list.o main.o merge.o monitor.o print.o program.o \
+	program_verb.o reset.o status.o test.o test_core.o test_insn.o top.o trace.o tracefs.o)
+VTACTL_LIBS := -lpci -ljson-c -lncurses -ltinfo $(LIB_LIBS)
 
 $(VTACTL_DIR)/%.o: tools/vtactl/%.c
 	@mkdir -p $(@D)

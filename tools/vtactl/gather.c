@@ -4,7 +4,6 @@
  */
 #include <ctype.h>
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <json-c/json.h>
 #include <stdbool.h>
@@ -13,49 +12,24 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "link.h"
+#include "files.h"
 #include "gather.h"
+#include "holders.h"
+#include "link.h"
 #include "vtadev.h"
-
-#define VALUE_MAX	256
-
-/* The first line of a file; false if it cannot be read. */
-static bool read_text(int dir, const char *file, char text[VALUE_MAX])
-{
-	ssize_t len;
-	int fd;
-
-	fd = openat(dir, file, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	len = read(fd, text, VALUE_MAX - 1);
-	close(fd);
-	if (len < 0)
-		return false;
-	text[len] = '\0';
-	text[strcspn(text, "\n")] = '\0';
-	return true;
-}
 
 static struct json_object *text_of(int dir, const char *file)
 {
-	char text[VALUE_MAX];
+	char text[FILES_LINE];
 
-	return read_text(dir, file, text) ? json_object_new_string(text) : NULL;
+	return files_line(dir, file, text) ? json_object_new_string(text) : NULL;
 }
 
-/* A number, decimal or with 0x; null if the file has none. */
 static struct json_object *number_of(int dir, const char *file)
 {
-	unsigned long long value;
-	char text[VALUE_MAX];
-	char *end;
+	uint64_t value;
 
-	if (!read_text(dir, file, text) || !isdigit((unsigned char)text[0]))
-		return NULL;
-	errno = 0;
-	value = strtoull(text, &end, 0);
-	return errno || *end ? NULL : json_object_new_uint64(value);
+	return files_number(dir, file, &value) ? json_object_new_uint64(value) : NULL;
 }
 
 /* All files of a directory, whatever the driver's version has there. */
@@ -104,11 +78,12 @@ static struct json_object *speed_and_width(double speed, unsigned int width)
 	return pair("gts", known, "width", json_object_new_int((int)width));
 }
 
-static struct json_object *link_of(const char *address)
+static struct json_object *link_of(int dir, const char *address)
 {
 	struct link link;
 
-	if (!link_read(address, &link))
+	/* Configuration space is for root; what the kernel tells of it is for all. */
+	if (!link_read(address, &link) && !link_read_sysfs(dir, &link))
 		return NULL;
 	return pair("now", speed_and_width(link.speed, link.width),
 		    "max", speed_and_width(link.speed_max, link.width_max));
@@ -124,18 +99,157 @@ static struct json_object *pci_of(int dir, const struct vtadev_card *card)
 	json_object_object_add(pci, "address", json_object_new_string(card->pci));
 	json_object_object_add(pci, "vendor", text_of(dir, "device/vendor"));
 	json_object_object_add(pci, "device", text_of(dir, "device/device"));
-	json_object_object_add(pci, "link", link_of(card->pci));
+	json_object_object_add(pci, "link", link_of(dir, card->pci));
 	return pci;
+}
+
+/* ---- Sensors ---- */
+
+/* A sensor of the card in thousandths or millionths of what is shown. */
+static struct json_object *sensor_of(int dir, const char *file, double unit)
+{
+	struct json_object *value = NULL;
+	struct dirent **found = NULL;
+	char path[320], text[FILES_LINE];
+	int count = scandirat(dir, "device/hwmon", &found, NULL, alphasort);
+
+	for (int i = 0; i < count; i++) {
+		snprintf(path, sizeof(path), "device/hwmon/%s/%s", found[i]->d_name, file);
+		if (found[i]->d_name[0] != '.' && files_line(dir, path, text)) {
+			double number = atof(text) / unit;
+
+			snprintf(text, sizeof(text), "%.3f", number);
+			value = json_object_new_double_s(number, text);
+		}
+		free(found[i]);
+	}
+	free(found);
+	return value;
+}
+
+/* ---- Logs ---- */
+
+/* "key=value ..." as members; "why" goes on to the end of the line. */
+static struct json_object *record_of(char *line)
+{
+	struct json_object *record = json_object_new_object();
+
+	while (*line) {
+		char *value, *end, *number;
+		long long n;
+
+		value = strchr(line, '=');
+		if (!value)
+			break;
+		*value++ = '\0';
+		end = strcmp(line, "why") ? strchr(value, ' ') : NULL;
+		if (end)
+			*end = '\0';
+		n = strtoll(value, &number, 0);
+		if (!strcmp(line, "time"))
+			json_object_object_add(record, line,
+					       json_object_new_double_s(atof(value), value));
+		else if (*value && !*number && strcmp(line, "comm"))
+			json_object_object_add(record, line, json_object_new_int64(n));
+		else
+			json_object_object_add(record, line, json_object_new_string(value));
+		line = end ? end + 1 : "";
+	}
+	return record;
+}
+
+/* Null for who may not read it. */
+static struct json_object *log_of(int dir, const char *file)
+{
+	struct json_object *array;
+	char text[8192], *line, *save;
+
+	if (files_read(dir, file, text, sizeof(text)))
+		return NULL;
+	array = json_object_new_array();
+	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+		json_object_array_add(array, record_of(line));
+	return array;
+}
+
+/* ---- Who has it ---- */
+
+static struct json_object *numbers_in(const char *text)
+{
+	struct json_object *array = json_object_new_array();
+	char *end;
+
+	for (;;) {
+		unsigned long n = strtoul(text, &end, 10);
+
+		if (end == text)
+			return array;
+		json_object_array_add(array, json_object_new_uint64(n));
+		text = end;
+	}
+}
+
+static void put(struct json_object *object, const char *name, uint64_t value)
+{
+	json_object_object_add(object, name, json_object_new_uint64(value));
+}
+
+static struct json_object *holder_of(const struct holder *h)
+{
+	struct json_object *object = json_object_new_object();
+
+	put(object, "pid", (uint64_t)h->pid);
+	put(object, "processes", h->processes);
+	put(object, "uid", h->uid);
+	json_object_object_add(object, "user", json_object_new_string(h->user));
+	json_object_object_add(object, "command", json_object_new_string(h->command));
+	put(object, "client", h->client);
+	json_object_object_add(object, "queues", numbers_in(h->queues));
+	put(object, "host_bytes", h->host_bytes);
+	put(object, "card_bytes", h->card_bytes);
+	put(object, "pinned_bytes", h->pinned_bytes);
+	put(object, "imported_bytes", h->imported_bytes);
+	put(object, "descriptors", h->descriptors);
+	if (h->has_usage) {
+		put(object, "runs", h->runs);
+		put(object, "copies", h->copies);
+		put(object, "compute_ns", h->compute_ns);
+		put(object, "copy_ns", h->copy_ns);
+	}
+	return object;
+}
+
+static struct json_object *holders_of(unsigned int card)
+{
+	struct json_object *array = json_object_new_array();
+	struct holder *holders = NULL;
+	int count = holders_find(&holders);
+
+	for (int i = 0; i < count; i++)
+		if (holders[i].card == card)
+			json_object_array_add(array, holder_of(&holders[i]));
+	free(holders);
+	return array;
+}
+
+/* ---- All of it ---- */
+
+static struct json_object *memory_of(int dir)
+{
+	struct json_object *memory = pair("size", number_of(dir, "mem_size"),
+					  "free", number_of(dir, "mem_free"));
+
+	json_object_object_add(memory, "host", number_of(dir, "host_bytes"));
+	json_object_object_add(memory, "pinned", number_of(dir, "pinned_bytes"));
+	json_object_object_add(memory, "page_tables", number_of(dir, "page_table_bytes"));
+	return memory;
 }
 
 struct json_object *gather(const struct vtadev_card *card)
 {
 	struct json_object *s;
-	char path[64];
-	int dir;
+	int dir = files_card(card->index);
 
-	snprintf(path, sizeof(path), "/sys/class/vta/vta%u", card->index);
-	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return NULL;
 	s = json_object_new_object();
@@ -147,20 +261,26 @@ struct json_object *gather(const struct vtadev_card *card)
 	json_object_object_add(s, "contract", text_of(dir, "contract"));
 	json_object_object_add(s, "hw_ver", text_of(dir, "hw_ver"));
 	json_object_object_add(s, "serial", text_of(dir, "serial"));
+	json_object_object_add(s, "state", text_of(dir, "state"));
 	json_object_object_add(s, "generation", number_of(dir, "generation"));
 	json_object_object_add(s, "clock_khz", number_of(dir, "clock_khz"));
 	json_object_object_add(s, "vectors", number_of(dir, "vectors"));
-	json_object_object_add(s, "memory",
-			       pair("size", number_of(dir, "mem_size"),
-				    "free", number_of(dir, "mem_free")));
+	json_object_object_add(s, "temperature", sensor_of(dir, "temp1_input", 1e3));
+	json_object_object_add(s, "power", sensor_of(dir, "power1_input", 1e6));
+	json_object_object_add(s, "memory", memory_of(dir));
 	json_object_object_add(s, "queues",
 			       pair("total", number_of(dir, "queues"),
 				    "used", number_of(dir, "queues_used")));
 	json_object_object_add(s, "contexts",
 			       pair("total", number_of(dir, "contexts"),
 				    "used", number_of(dir, "contexts_used")));
+	json_object_object_add(s, "holders", holders_of(card->index));
 	json_object_object_add(s, "config", numbers_of(dir, "config"));
+	json_object_object_add(s, "usage", numbers_of(dir, "usage"));
+	json_object_object_add(s, "recovery", numbers_of(dir, "recovery"));
 	json_object_object_add(s, "counters", numbers_of(dir, "counters"));
+	json_object_object_add(s, "faults", log_of(dir, "fault_log"));
+	json_object_object_add(s, "resets", log_of(dir, "reset_log"));
 	close(dir);
 	return s;
 }

@@ -5,7 +5,9 @@
 #include <pci/pci.h>
 #include <setjmp.h>
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "files.h"
 #include "link.h"
 
 /* Where libpci's error callback goes, which must not return. */
@@ -74,4 +76,33 @@ bool link_read(const char *address, struct link *link)
 	good = read_link(access, at, link);
 	pci_cleanup(access);
 	return good;
+}
+
+/* "8.0 GT/s PCIe", or "Unknown". */
+static bool read_speed(int card, const char *file, double *speed)
+{
+	char text[FILES_LINE];
+
+	if (!files_line(card, file, text))
+		return false;
+	*speed = atof(text);
+	return true;
+}
+
+static bool read_width(int card, const char *file, unsigned int *width)
+{
+	uint64_t value;
+
+	if (!files_number(card, file, &value))
+		return false;
+	*width = (unsigned int)value;
+	return true;
+}
+
+bool link_read_sysfs(int card, struct link *link)
+{
+	return read_speed(card, "device/current_link_speed", &link->speed) &&
+	       read_speed(card, "device/max_link_speed", &link->speed_max) &&
+	       read_width(card, "device/current_link_width", &link->width) &&
+	       read_width(card, "device/max_link_width", &link->width_max);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * link.h - a card's PCI Express link, from its configuration space
+ * link.h - a card's PCI Express link, from its configuration space or from sysfs
  */
 #ifndef VTACTL_LINK_H
 #define VTACTL_LINK_H
@@ -18,5 +18,8 @@ struct link {
  * the capabilities).
  */
 bool link_read(const char *address, struct link *link);
+
+/* The same by the files that everybody may read; @card is the card's directory. */
+bool link_read_sysfs(int card, struct link *link);
 
 #endif /* VTACTL_LINK_H */

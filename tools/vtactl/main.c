@@ -22,6 +22,11 @@ struct verb {
 static const struct verb verbs[] = {
 	{ "list",	list_main,	"cards that the driver has" },
 	{ "status",	status_main,	"what a card is and how it is used" },
+	{ "top",	top_main,	"what processes do with cards, live" },
+	{ "monitor",	monitor_main,	"follow faults, resets, cards that come and go" },
+	{ "test",	test_main,	"find out whether a card works" },
+	{ "bench",	bench_main,	"measure launches, waits and copies" },
+	{ "dump",	dump_main,	"make a bundle for a bug report" },
 	{ "reset",	reset_main,	"take a card from everybody and start it anew" },
 	{ "trace",	trace_main,	"record what the driver and a program do" },
 	{ "program",	program_main,	"look into a program image (.vtap), and run it" },

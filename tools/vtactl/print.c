@@ -52,7 +52,7 @@ static void print_link(struct json_object *link)
 	struct json_object *max = get(link, "max");
 
 	if (!link) {
-		printf("  link        " UNKNOWN " (only root may read it)\n");
+		printf("  link        " UNKNOWN "\n");
 		return;
 	}
 	printf("  link        %s GT/s x%s of at most %s GT/s x%s\n",
@@ -80,6 +80,88 @@ static void print_group(const char *title, struct json_object *group)
 	}
 }
 
+/* On one line if they fit. */
+static void print_queues(struct json_object *queues)
+{
+	size_t count = json_object_array_length(queues);
+
+	if (!count)
+		return;
+	printf(", queue%s", count > 1 ? "s" : "");
+	for (size_t i = 0; i < count; i++)
+		printf(" %s", json_object_get_string(json_object_array_get_idx(queues, i)));
+}
+
+static void print_holders(struct json_object *s)
+{
+	struct json_object *holders = get(s, "holders");
+	struct json_object *used = get(get(s, "contexts"), "used");
+	size_t count = holders ? json_object_array_length(holders) : 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct json_object *h = json_object_array_get_idx(holders, i);
+
+		printf("    %s[%s] of %s: ", text(h, "command"), text(h, "pid"), text(h, "user"));
+		print_bytes(get(h, "card_bytes"));
+		printf(" of the card, ");
+		print_bytes(get(h, "host_bytes"));
+		printf(" of the host");
+		print_queues(get(h, "queues"));
+		printf("\n");
+	}
+	/* Other users', or kept by mappings alone. */
+	if (used && json_object_get_uint64(used) > count)
+		printf("    %" PRIu64 " that you may not see or that have no descriptor\n",
+		       json_object_get_uint64(used) - count);
+}
+
+static void print_percent(const char *name, struct json_object *share)
+{
+	if (share)
+		printf(" %s %.0f %%", name, 100 * json_object_get_double(share));
+	else
+		printf(" %s " UNKNOWN, name);
+}
+
+static void print_utilisation(struct json_object *utilisation)
+{
+	if (!utilisation)
+		return;
+	printf("  busy       ");
+	print_percent("compute", get(utilisation, "compute"));
+	print_percent("copy", get(utilisation, "copy"));
+	printf(" over %s s\n", text(utilisation, "seconds"));
+}
+
+static void print_faults(struct json_object *faults)
+{
+	size_t count = faults ? json_object_array_length(faults) : 0;
+
+	if (!faults)
+		printf("  last faults: for root to see\n");
+	else
+		printf("  last faults%s\n", count ? "" : ": none");
+	for (size_t i = 0; i < count; i++) {
+		struct json_object *f = json_object_array_get_idx(faults, i);
+
+		printf("    at %s s queue %s of %s[%s]: %s, %s at %s, descriptor %s\n",
+		       text(f, "time"), text(f, "queue"), text(f, "comm"), text(f, "pid"),
+		       text(f, "reason"), text(f, "access"), text(f, "addr"), text(f, "seq"));
+	}
+}
+
+static void print_resets(struct json_object *resets)
+{
+	size_t count = resets ? json_object_array_length(resets) : 0;
+
+	printf("  last resets%s\n", count ? "" : ": none");
+	for (size_t i = 0; i < count; i++) {
+		struct json_object *r = json_object_array_get_idx(resets, i);
+
+		printf("    at %s s %s: %s\n", text(r, "time"), text(r, "result"), text(r, "why"));
+	}
+}
+
 void gather_print(struct json_object *s)
 {
 	struct json_object *memory = get(s, "memory");
@@ -95,16 +177,32 @@ void gather_print(struct json_object *s)
 	printf("  core        version %s at %s kHz\n", text(s, "hw_ver"),
 	       text(s, "clock_khz"));
 	printf("  serial      %s\n", text(s, "serial"));
+	printf("  state       %s\n", text(s, "state"));
 	printf("  generation  %s\n", text(s, "generation"));
 	printf("  vectors     %s\n", text(s, "vectors"));
+	if (get(s, "temperature"))
+		printf("  temperature %s C\n", text(s, "temperature"));
+	if (get(s, "power"))
+		printf("  power       %s W\n", text(s, "power"));
 	printf("  memory      ");
 	print_bytes(get(memory, "free"));
 	printf(" free of ");
 	print_bytes(get(memory, "size"));
-	printf("\n  queues      %s used of %s\n", text(queues, "used"),
+	printf("; of the host ");
+	print_bytes(get(memory, "host"));
+	printf(", pinned ");
+	print_bytes(get(memory, "pinned"));
+	printf("\n");
+	print_utilisation(get(s, "utilisation"));
+	printf("  queues      %s used of %s\n", text(queues, "used"),
 	       text(queues, "total"));
 	printf("  contexts    %s used of %s\n", text(contexts, "used"),
 	       text(contexts, "total"));
+	print_holders(s);
 	print_group("configuration", get(s, "config"));
+	print_group("usage", get(s, "usage"));
+	print_group("recovery", get(s, "recovery"));
 	print_group("counters", get(s, "counters"));
+	print_faults(get(s, "faults"));
+	print_resets(get(s, "resets"));
 }

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * bench.c - vtactl bench: what launches, waits and copies cost on this machine
+ *
+ * A few seconds, for a look at a card in its place; make bench is for the whole
+ * story. Nothing is told but what was measured: the median of as many rounds as fit.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "busy.h"
+#include "ctl.h"
+
+#define ROUNDS_MAX	1000
+#define ROUNDS_MIN	5
+#define MEASURE_NS	300000000ll
+#define WAIT_NS		(30 * 1000000000ll)
+#define SMALL		((size_t)4 << 10)
+#define LARGE		((size_t)4 << 20)
+
+static const char help[] =
+	"Usage: vtactl bench [--json] [CARD]\n"
+	"\n"
+	"Measures, in a few seconds, what a launch, a wait and copies cost: the median and the\n"
+	"best of as many rounds as fit into 0.3 s each. Others who use the card disturb it. Without\n"
+	"CARD: the first.\n"
+	"\n"
+	"  -j, --json  an object: card, and results with name, unit, median, best, rounds\n"
+	"  -h, --help  this text\n";
+
+/* What is measured with. */
+struct rig {
+	struct vtadev *dev;
+	struct vtadev_queue *look, *sleep;	/* waits that spin, and that do not */
+	struct vtadev_buf *host, *card;
+	size_t size;				/* of copies */
+};
+
+/* One round: how long it took, in ns; negative: an error of the library's. */
+typedef int64_t round_fn(struct rig *rig);
+
+static int64_t round_trip(struct vtadev_queue *queue, const struct vta_desc *desc)
+{
+	int64_t start = busy_clock_ns();
+	uint64_t seq;
+	int err = vtadev_submit(queue, desc, 1, &seq);
+
+	if (!err)
+		err = vtadev_wait(queue, seq, WAIT_NS);
+	return err ? err : busy_clock_ns() - start;
+}
+
+/* The call alone; then the card has its time. */
+static int64_t round_submit(struct rig *rig)
+{
+	const struct vta_desc nop = vtadev_desc_nop();
+	int64_t start = busy_clock_ns(), end;
+	uint64_t seq;
+	int err = vtadev_submit(rig->look, &nop, 1, &seq);
+
+	end = busy_clock_ns();
+	if (!err)
+		err = vtadev_wait(rig->look, seq, WAIT_NS);
+	return err ? err : end - start;
+}
+
+static int64_t round_look(struct rig *rig)
+{
+	const struct vta_desc nop = vtadev_desc_nop();
+
+	return round_trip(rig->look, &nop);
+}
+
+static int64_t round_sleep(struct rig *rig)
+{
+	const struct vta_desc nop = vtadev_desc_nop();
+
+	return round_trip(rig->sleep, &nop);
+}
+
+static int64_t round_to_card(struct rig *rig)
+{
+	const struct vta_desc copy = vtadev_desc_copy(vtadev_buf_addr(rig->card),
+						      vtadev_buf_addr(rig->host),
+						      (uint32_t)rig->size);
+
+	return round_trip(rig->look, &copy);
+}
+
+static int64_t round_from_card(struct rig *rig)
+{
+	const struct vta_desc copy = vtadev_desc_copy(vtadev_buf_addr(rig->host),
+						      vtadev_buf_addr(rig->card),
+						      (uint32_t)rig->size);
+
+	return round_trip(rig->look, &copy);
+}
+
+static const struct {
+	const char *name;
+	round_fn *round;
+	size_t size;		/* 0: tell the time, else bytes for each second */
+} measures[] = {
+	{ "launch, the call alone", round_submit, 0 },
+	{ "launch and wait, looking", round_look, 0 },
+	{ "launch and wait, by interrupt", round_sleep, 0 },
+	{ "copy of 4 KiB to the card", round_to_card, SMALL },
+	{ "copy of 4 KiB from the card", round_from_card, SMALL },
+	{ "copy of 4 MiB to the card", round_to_card, LARGE },
+	{ "copy of 4 MiB from the card", round_from_card, LARGE },
+};
+
+static int by_value(const void *a, const void *b)
+{
+	const int64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static void add(struct json_object *result, const char *name, double value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.3f", value);
+	json_object_object_add(result, name, json_object_new_double_s(value, text));
+}
+
+/* Microseconds, or MB/s. */
+static double shown(size_t size, int64_t ns)
+{
+	return size ? (double)size * 1e3 / (double)(ns ? ns : 1) : (double)ns / 1e3;
+}
+
+static int measure(struct rig *rig, size_t which, bool json, struct json_object *results)
+{
+	int64_t times[ROUNDS_MAX], end = busy_clock_ns() + MEASURE_NS;
+	size_t n = 0, size = measures[which].size;
+	struct json_object *result;
+
+	rig->size = size;
+	while (n < ROUNDS_MAX && (n < ROUNDS_MIN || busy_clock_ns() < end)) {
+		times[n] = measures[which].round(rig);
+		if (times[n] < 0)
+			return ctl_error(measures[which].name, (int)times[n]);
+		n++;
+	}
+	qsort(times, n, sizeof(*times), by_value);
+	if (!json)
+		printf("%-30s  %10.3f  %10.3f  %-4s  %5zu\n", measures[which].name,
+		       shown(size, times[n / 2]), shown(size, times[0]), size ? "MB/s" : "us", n);
+	result = json_object_new_object();
+	json_object_object_add(result, "name", json_object_new_string(measures[which].name));
+	json_object_object_add(result, "unit", json_object_new_string(size ? "MB/s" : "us"));
+	add(result, "median", shown(size, times[n / 2]));
+	add(result, "best", shown(size, times[0]));
+	json_object_object_add(result, "rounds", json_object_new_uint64(n));
+	json_object_array_add(results, result);
+	return CTL_OK;
+}
+
+static int rig_make(struct rig *rig)
+{
+	const struct vtadev_queue_opts look = { .spin_ns = INT32_MAX }, sleep = { .spin_ns = -1 };
+	int err;
+
+	err = vtadev_queue_create(rig->dev, &look, &rig->look);
+	if (!err)
+		err = vtadev_queue_create(rig->dev, &sleep, &rig->sleep);
+	if (!err)
+		err = vtadev_buf_alloc(rig->dev, LARGE, VTADEV_HOST, &rig->host);
+	if (!err)
+		err = vtadev_buf_alloc(rig->dev, LARGE, VTADEV_CARD, &rig->card);
+	return err;
+}
+
+static int run(const struct vtadev_card *card, bool json)
+{
+	struct json_object *object, *results;
+	struct rig rig = { 0 };
+	int ret = CTL_OK, err;
+
+	err = vtadev_open(card->node, &rig.dev);
+	if (err == -EACCES) {
+		ctl_say_access(card);
+		return CTL_DENIED;
+	}
+	if (err)
+		return ctl_error(card->node, err);
+	object = json_object_new_object();
+	results = json_object_new_array();
+	err = rig_make(&rig);
+	if (err)
+		ret = ctl_error(card->node, err);
+	else if (!json)
+		printf("%-30s  %10s  %10s  %-4s  %5s\n", card->node, "median", "best", "",
+		       "rounds");
+	for (size_t i = 0; !ret && i < sizeof(measures) / sizeof(*measures); i++)
+		ret = measure(&rig, i, json, results);
+	json_object_object_add(object, "card", json_object_new_string(card->node));
+	json_object_object_add(object, "results", results);
+	if (json && !ret)
+		ret = ctl_print_json(object, false);
+	else
+		json_object_put(object);
+	vtadev_buf_free(rig.card);
+	vtadev_buf_free(rig.host);
+	vtadev_queue_destroy(rig.sleep);
+	vtadev_queue_destroy(rig.look);
+	vtadev_close(rig.dev);
+	return ret;
+}
+
+int bench_main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "help", no_argument, NULL, 'h' },
+		{ "json", no_argument, NULL, 'j' },
+		{ 0 },
+	};
+	struct vtadev_card card;
+	bool json = false;
+	int option, ret;
+
+	while ((option = getopt_long(argc, argv, "hj", options, NULL)) != -1) {
+		switch (option) {
+		case 'h':
+			return ctl_help(help);
+		case 'j':
+			json = true;
+			break;
+		default:
+			return CTL_USAGE;	/* getopt has said why */
+		}
+	}
+	ret = ctl_card(argc - optind, argv + optind, &card);
+	return ret ? ret : run(&card, json);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * bundle.h - files that go into one archive
+ */
+#ifndef VTACTL_BUNDLE_H
+#define VTACTL_BUNDLE_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+/* A directory of our own, for the time being. */
+struct bundle {
+	char dir[64];
+};
+
+/* 0 or -errno. */
+int bundle_begin(struct bundle *bundle);
+/* A file of that name ("a" or "a/b"), to be closed by fclose(); NULL with errno set. */
+FILE *bundle_file(struct bundle *bundle, const char *name);
+/* Packs all of it into @archive, a tar, as a directory @name; 0 or -errno. */
+int bundle_pack(struct bundle *bundle, const char *name, const char *archive);
+/* Removes the directory. */
+void bundle_end(struct bundle *bundle);
+
+#endif /* VTACTL_BUNDLE_H */

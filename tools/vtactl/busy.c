@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * busy.c - how busy a card's engines are between two moments
+ */
+#include <time.h>
+#include <unistd.h>
+
+#include "busy.h"
+#include "files.h"
+
+int64_t busy_clock_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+struct busy busy_now(unsigned int index)
+{
+	struct busy busy = { .at_ns = busy_clock_ns() };
+	int dir = files_card(index);
+
+	if (dir < 0)
+		return busy;
+	busy.known = files_number(dir, "usage/run_ns", &busy.compute_ns) &&
+		     files_number(dir, "usage/copy_ns", &busy.copy_ns);
+	close(dir);
+	return busy;
+}
+
+double busy_share(uint64_t busy_ns, int64_t ns)
+{
+	if (ns <= 0)
+		return 0;
+	return busy_ns < (uint64_t)ns ? (double)busy_ns / (double)ns : 1;
+}

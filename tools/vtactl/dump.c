@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dump.c - vtactl dump: a bundle for a bug report
+ *
+ * What is in it may be published: nothing of what users have in their memory, no
+ * names of users, programs or of the machine. What cannot be read is left out, and
+ * the README in it says so.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bundle.h"
+#include "ctl.h"
+#include "files.h"
+#include "gather.h"
+#include "holders.h"
+
+#define FILE_MAX	(256 * 1024)
+#define DEPTH_MAX	2
+#define WORDS		"\n "
+
+static const char help[] =
+	"Usage: vtactl dump [--output=FILE] [CARD]\n"
+	"\n"
+	"Makes a tar file for a bug report: versions, status, sysfs, fdinfo, counters, the last\n"
+	"faults and resets, the last devcoredump, configuration space, the module's lines of the\n"
+	"kernel's log. Nothing of users' memory is in it, and no names of users, programs or of\n"
+	"the machine. Root sees more; what could not be read is listed in it. Without CARD, all\n"
+	"of them; without any, what can be told of the machine.\n"
+	"\n"
+	"  -o, --output=FILE  vta-dump.tar if not said\n"
+	"  -h, --help         this text\n";
+
+struct dump {
+	struct bundle bundle;
+	FILE *readme;
+};
+
+static FILE *begin_file(struct dump *dump, const char *name)
+{
+	char path[256];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "files/%s", name);
+	file = bundle_file(&dump->bundle, path);
+	if (!file)
+		ctl_fail(name, strerror(errno));
+	return file;
+}
+
+static void not_read(struct dump *dump, const char *what, int err)
+{
+	fprintf(dump->readme, "not there: %s: %s\n", what, strerror(-err));
+}
+
+/* ---- Names ---- */
+
+/* Drops " uid=.. comm=.." of a line, which are its last words. */
+static void drop_owner(char *line)
+{
+	char *at = strstr(line, " uid=");
+
+	if (at)
+		*at = '\0';
+}
+
+/* "queue 3 of NAME[17] halted" of the kernel's log: without NAME. */
+static void drop_name(char *line)
+{
+	char *of = strstr(line, "queue "), *bracket;
+
+	of = of ? strstr(of, " of ") : NULL;
+	bracket = of ? strstr(of, "] halted") : NULL;
+	while (bracket && bracket > of && *bracket != '[')
+		bracket--;
+	if (bracket && bracket > of + 4)
+		memmove(of + 4, bracket, strlen(bracket) + 1);
+}
+
+static void put_lines(FILE *file, char *text, void (*drop)(char *line))
+{
+	char *line, *save;
+
+	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		drop(line);
+		fprintf(file, "%s\n", line);
+	}
+}
+
+/* ---- Files of the kernel ---- */
+
+/* Copies one; @drop: what to do to each line before. */
+static void copy_file(struct dump *dump, int dir, const char *from, const char *to,
+		      void (*drop)(char *line))
+{
+	char *text = malloc(FILE_MAX);
+	FILE *file;
+	int err = text ? files_read(dir, from, text, FILE_MAX) : -ENOMEM;
+
+	if (err) {
+		not_read(dump, to, err);
+	} else {
+		file = begin_file(dump, to);
+		if (file && drop)
+			put_lines(file, text, drop);
+		else if (file)
+			fputs(text, file);
+		if (file)
+			fclose(file);
+	}
+	free(text);
+}
+
+static bool wanted(const char *name)
+{
+	static const char *const not[] = { "uevent", "reset", "remove", "rescan", "subsystem",
+					   "device", "driver", "power" };
+
+	if (name[0] == '.')
+		return false;
+	for (size_t i = 0; i < sizeof(not) / sizeof(*not); i++)
+		if (!strcmp(name, not[i]))
+			return false;
+	return true;
+}
+
+/* All files that can be read of a directory of sysfs, and those below. */
+static void copy_dir(struct dump *dump, int parent, const char *from, const char *to, int depth)
+{
+	struct dirent **found = NULL;
+	char path[256];
+	struct stat st;
+	int dir, count;
+
+	dir = openat(parent, from, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	count = dir < 0 ? -1 : scandirat(parent, from, &found, NULL, alphasort);
+	for (int i = 0; i < count; i++) {
+		const char *name = found[i]->d_name;
+
+		snprintf(path, sizeof(path), "%s/%.64s", to, name);
+		if (wanted(name) && !fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW)) {
+			if (S_ISDIR(st.st_mode) && depth < DEPTH_MAX)
+				copy_dir(dump, dir, name, path, depth + 1);
+			else if (S_ISREG(st.st_mode) && st.st_mode & 0444)
+				copy_file(dump, dir, name, path,
+					  strcmp(name, "fault_log") ? NULL : drop_owner);
+		}
+		free(found[i]);
+	}
+	free(found);
+	if (dir >= 0)
+		close(dir);
+}
+
+/* As lspci -x: for lspci -F. */
+static void put_config_space(struct dump *dump, int card, const char *address, const char *to)
+{
+	uint8_t bytes[4096];
+	FILE *file;
+	ssize_t len;
+	int fd = openat(card, "device/config", O_RDONLY | O_CLOEXEC);
+
+	len = fd < 0 ? -1 : read(fd, bytes, sizeof(bytes));
+	if (len < 0)
+		not_read(dump, to, -errno);
+	file = len < 0 ? NULL : begin_file(dump, to);
+	if (file) {
+		fprintf(file, "%s VTA card", address);
+		for (ssize_t i = 0; i < len; i++) {
+			if (i % 16 == 0)
+				fprintf(file, "\n%02zx:", (size_t)i);
+			fprintf(file, " %02x", bytes[i]);
+		}
+		fprintf(file, "\n");
+		fclose(file);
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Those that the kernel has kept of this card. */
+static void copy_coredumps(struct dump *dump, const char *address, unsigned int card)
+{
+	static const char root[] = "/sys/class/devcoredump";
+	struct dirent **found = NULL;
+	int count = scandir(root, &found, NULL, alphasort);
+	char path[320], link[256], name[192];
+	const char *last;
+	ssize_t len;
+
+	for (int i = 0; i < count; i++) {
+		snprintf(path, sizeof(path), "%s/%.64s/failing_device", root, found[i]->d_name);
+		len = readlink(path, link, sizeof(link) - 1);
+		link[len < 0 ? 0 : len] = '\0';
+		last = strrchr(link, '/');
+		if (last && !strcmp(last + 1, address)) {
+			snprintf(path, sizeof(path), "%s/%.64s/data", root, found[i]->d_name);
+			snprintf(name, sizeof(name), "vta%u/devcoredump/%.64s", card,
+				 found[i]->d_name);
+			copy_file(dump, AT_FDCWD, path, name, NULL);
+		}
+		free(found[i]);
+	}
+	free(found);
+}
+
+/* ---- A card ---- */
+
+/* Its status without names. */
+static void put_status(struct dump *dump, const struct vtadev_card *card, const char *to)
+{
+	struct json_object *status = gather(card), *array = NULL;
+	FILE *file = status ? begin_file(dump, to) : NULL;
+
+	if (file) {
+		static const char *const lists[] = { "holders", "faults" };
+
+		for (size_t k = 0; k < 2; k++) {
+			json_object_object_get_ex(status, lists[k], &array);
+			for (size_t i = 0; array && i < json_object_array_length(array); i++) {
+				struct json_object *one = json_object_array_get_idx(array, i);
+
+				json_object_object_del(one, "user");
+				json_object_object_del(one, "uid");
+				json_object_object_del(one, "command");
+				json_object_object_del(one, "comm");
+			}
+		}
+		fputs(json_object_to_json_string_ext(status, JSON_C_TO_STRING_PRETTY |
+						     JSON_C_TO_STRING_NOSLASHESCAPE), file);
+		fputc('\n', file);
+		fclose(file);
+	}
+	json_object_put(status);
+}
+
+static void put_card(struct dump *dump, const struct vtadev_card *card)
+{
+	char name[96], path[96];
+	int dir = files_card(card->index);
+
+	if (dir < 0) {
+		not_read(dump, card->node, dir);
+		return;
+	}
+	snprintf(name, sizeof(name), "vta%u/status.json", card->index);
+	put_status(dump, card, name);
+	snprintf(path, sizeof(path), "/sys/class/vta/vta%u/", card->index);
+	snprintf(name, sizeof(name), "vta%u/sysfs", card->index);
+	copy_dir(dump, AT_FDCWD, path, name, 0);
+	if (card->pci[0]) {
+		snprintf(name, sizeof(name), "vta%u/config-space.txt", card->index);
+		put_config_space(dump, dir, card->pci, name);
+		copy_coredumps(dump, card->pci, card->index);
+	}
+	snprintf(path, sizeof(path), "/sys/kernel/debug/vta/vta%u/state", card->index);
+	snprintf(name, sizeof(name), "vta%u/state.txt", card->index);
+	copy_file(dump, AT_FDCWD, path, name, NULL);
+	close(dir);
+}
+
+/* ---- The machine ---- */
+
+/* Of the kernel's command line, what has to do with PCI; who knows what else is there. */
+static void put_parameters(struct dump *dump)
+{
+	static const char *const starts[] = { "pci", "iommu", "intel_iommu", "amd_iommu",
+					      "swiotlb", "vta", "mem" };
+	FILE *file = begin_file(dump, "kernel-parameters.txt");
+	char text[4096], *word, *save;
+
+	if (!file)
+		return;
+	if (!files_read(AT_FDCWD, "/proc/cmdline", text, sizeof(text))) {
+		for (word = strtok_r(text, WORDS, &save); word; word = strtok_r(NULL, WORDS, &save))
+			for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
+				if (!strncmp(word, starts[i], strlen(starts[i]))) {
+					fprintf(file, "%s\n", word);
+					break;
+				}
+	}
+	fclose(file);
+}
+
+static void put_versions(struct dump *dump)
+{
+	FILE *file = begin_file(dump, "versions.txt");
+	struct utsname u;
+
+	if (!file)
+		return;
+	uname(&u);
+	fprintf(file, "vtactl %s\nLinux %s %s %s\n", vtadev_version(), u.release, u.version,
+		u.machine);
+	fclose(file);
+	put_parameters(dump);
+	copy_file(dump, AT_FDCWD, "/etc/os-release", "os-release.txt", NULL);
+	copy_dir(dump, AT_FDCWD, "/sys/module/vta", "module", 0);
+}
+
+/* The module's lines of the kernel's log. */
+static void put_log(struct dump *dump)
+{
+	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	FILE *file;
+	char record[8192], *text;
+	ssize_t len;
+
+	if (fd < 0) {
+		not_read(dump, "kernel-log.txt", -errno);
+		return;
+	}
+	file = begin_file(dump, "kernel-log.txt");
+	while (file && ((len = read(fd, record, sizeof(record) - 1)) > 0 || errno == EPIPE)) {
+		if (len <= 0)
+			continue;
+		record[len] = '\0';
+		text = strchr(record, ';');
+		if (!text)
+			continue;
+		text[1 + strcspn(text + 1, "\n")] = '\0';
+		if (!strstr(text, "vta"))
+			continue;
+		drop_name(text);
+		fprintf(file, "[%s] %s\n", strtok(record, ";"), text + 1);
+	}
+	if (file)
+		fclose(file);
+	close(fd);
+}
+
+/* What open files have, without whose they are. */
+static void put_holders(struct dump *dump)
+{
+	struct holder *holders = NULL;
+	int count = holders_find(&holders);
+	FILE *file = begin_file(dump, "open-files.txt");
+
+	for (int i = 0; file && i < count; i++) {
+		const struct holder *h = &holders[i];
+
+		fprintf(file, "client=%" PRIu64 " card=vta%u pid=%d processes=%u queues=%s",
+			h->client, h->card, (int)h->pid, h->processes, h->queues);
+		fprintf(file, " host_bytes=%" PRIu64 " card_bytes=%" PRIu64,
+			h->host_bytes, h->card_bytes);
+		fprintf(file, " pinned_bytes=%" PRIu64 " imported_bytes=%" PRIu64,
+			h->pinned_bytes, h->imported_bytes);
+		fprintf(file, " descriptors=%" PRIu64 " runs=%" PRIu64 " copies=%" PRIu64,
+			h->descriptors, h->runs, h->copies);
+		fprintf(file, " compute_ns=%" PRIu64 " copy_ns=%" PRIu64 "\n",
+			h->compute_ns, h->copy_ns);
+	}
+	if (file)
+		fclose(file);
+	free(holders);
+}
+
+static int fill(struct dump *dump, const char *which)
+{
+	struct vtadev_card *cards;
+	size_t count;
+	int ret;
+
+	dump->readme = begin_file(dump, "README.txt");
+	if (!dump->readme)
+		return CTL_ERROR;
+	fputs("Made by vtactl dump. Nothing of users' memory is in here, and no names of\n"
+	      "users, programs or of the machine.\n\n", dump->readme);
+	put_versions(dump);
+	put_log(dump);
+	put_holders(dump);
+	ret = ctl_cards(which, &cards, &count);
+	if (!ret) {
+		for (size_t i = 0; i < count; i++)
+			put_card(dump, &cards[i]);
+		vtadev_list_free(cards);
+	}
+	if (fclose(dump->readme))
+		return ctl_fail("README.txt", strerror(errno));
+	/* Without any card there is something to be told all the same. */
+	return ret == CTL_NO_CARD && !which ? CTL_OK : ret;
+}
+
+int dump_main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "help", no_argument, NULL, 'h' },
+		{ "output", required_argument, NULL, 'o' },
+		{ 0 },
+	};
+	const char *output = "vta-dump.tar";
+	struct dump dump;
+	int option, ret, err;
+
+	while ((option = getopt_long(argc, argv, "ho:", options, NULL)) != -1) {
+		switch (option) {
+		case 'h':
+			return ctl_help(help);
+		case 'o':
+			output = optarg;
+			break;
+		default:
+			return CTL_USAGE;	/* getopt has said why */
+		}
+	}
+	if (argc - optind > 1)
+		return ctl_usage("too much: ", argv[optind + 1]);
+	err = bundle_begin(&dump.bundle);
+	if (err)
+		return ctl_fail("a directory for the bundle", strerror(-err));
+	ret = fill(&dump, argv[optind]);
+	if (!ret) {
+		err = bundle_pack(&dump.bundle, "vta-dump", output);
+		if (err)
+			ret = ctl_fail(output, err != -ENOENT ? strerror(-err) :
+				       "no such directory, or tar is not installed");
+		else
+			printf("%s: have a look, then attach it to the bug report\n", output);
+	}
+	bundle_end(&dump.bundle);
+	return ret;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * holders.h - which processes have cards open, and what they have and do there
+ */
+#ifndef VTACTL_HOLDERS_H
+#define VTACTL_HOLDERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/**
+ * struct holder - an open file of a card
+ * @card: N of vtaN
+ * @client: the file's number; no other has the same
+ * @pid: a process that has it, that with the lowest number
+ * @processes: how many have it
+ * @uid: of that process
+ * @user: its name, or the number
+ * @command: what the process calls itself
+ * @queues: numbers of its queues, with spaces between them
+ * @nr_queues: how many
+ * @has_usage: the card counts what follows @descriptors
+ *
+ * Bytes, and what has been done since it was opened: docs/operating.md, fdinfo.
+ */
+struct holder {
+	unsigned int card;
+	uint64_t client;
+	pid_t pid;
+	unsigned int processes;
+	uid_t uid;
+	char user[33];
+	char command[17];
+	char queues[256];
+	uint64_t nr_queues;
+	uint64_t host_bytes, card_bytes, pinned_bytes, imported_bytes;
+	uint64_t descriptors;
+	bool has_usage;
+	uint64_t runs, copies, compute_ns, copy_ns;
+};
+
+/*
+ * All that this user may see: one's own, or as root everybody's. By rising number
+ * of the file; to be freed. Returns how many, or -ENOMEM.
+ */
+int holders_find(struct holder **holders);
+
+#endif /* VTACTL_HOLDERS_H */

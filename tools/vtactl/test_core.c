@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * test_core.c - every instruction of the core, against what docs/isa.md says
+ */
+#include <endian.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "test.h"
+#include "test_insn.h"
+
+#define INSNS_MAX	80
+#define ELEMENTS_MAX	4
+#define PARTS_MAX	16	/* of 2 bits each make 32 */
+
+/* A buffer whose address is a multiple of an element of any kind. */
+struct place {
+	struct vtadev_buf *buf;
+	size_t offset;
+	uint32_t addr;
+	uint8_t *data;		/* what is or was in it */
+	size_t size;
+};
+
+/**
+ * struct core_rig - what a stream works on
+ * @count: accumulators that it works on: 1 to ELEMENTS_MAX
+ * @other: the first of as many others; the same ones if there is no room
+ * @lanes: values of an accumulator
+ * @acc: what is loaded, or was expected
+ */
+struct core_rig {
+	struct card_test *t;
+	const struct vtadev_info *core;
+	unsigned int count, other, lanes;
+	struct place code, uops, inp, wgt, acc, bytes, out;
+	struct insn insns[INSNS_MAX];
+	unsigned int nr_insns;
+	int32_t *want;
+};
+
+/* ---- Values ---- */
+
+static int32_t get_value(const uint8_t *at, unsigned int log_width, size_t i)
+{
+	unsigned int width = 1u << log_width;
+	size_t bit = i * width;
+	uint32_t word;
+
+	if (width == 32) {
+		memcpy(&word, at + 4 * i, sizeof(word));
+		return (int32_t)le32toh(word);
+	}
+	word = (uint32_t)at[bit / 8] >> bit % 8;
+	return (int32_t)(word << (32 - width)) >> (32 - width);
+}
+
+static void put_random(struct card_test *t, uint8_t *at, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		at[i] = (uint8_t)test_random(t);
+}
+
+/* ---- Memory ---- */
+
+static int place_make(struct core_rig *rig, struct place *place, size_t size)
+{
+	size_t align = rig->core->elem_bytes_max;
+	int err;
+
+	err = vtadev_buf_alloc(rig->t->dev, size + align, VTADEV_HOST, &place->buf);
+	if (err)
+		return test_error(rig->t, "host memory", err);
+	place->offset = (align - vtadev_buf_addr(place->buf) % align) % align;
+	place->addr = vtadev_buf_addr(place->buf) + (uint32_t)place->offset;
+	place->size = size;
+	place->data = calloc(1, size);
+	return place->data ? 0 : test_says(rig->t, "this program has no memory left");
+}
+
+static int place_write(struct core_rig *rig, struct place *place)
+{
+	int err = vtadev_buf_write(place->buf, place->offset, place->data, place->size);
+
+	return err ? test_error(rig->t, "writing a buffer", err) : 0;
+}
+
+static void place_free(struct place *place)
+{
+	vtadev_buf_free(place->buf);
+	free(place->data);
+}
+
+static void rig_free(struct core_rig *rig)
+{
+	struct place *places[] = { &rig->code, &rig->uops, &rig->inp, &rig->wgt, &rig->acc,
+				   &rig->bytes, &rig->out };
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
+		place_free(places[i]);
+	free(rig->want);
+}
+
+static int rig_make(struct core_rig *rig, struct card_test *t)
+{
+	const struct vtadev_info *core = vtadev_info(t->dev);
+
+	*rig = (struct core_rig) { .t = t, .core = core };
+	rig->count = core->acc_depth >= 2 * ELEMENTS_MAX ? ELEMENTS_MAX :
+		     core->acc_depth >= 2 ? core->acc_depth / 2 : 1;
+	rig->other = core->acc_depth >= 2 ? rig->count : 0;
+	rig->lanes = core->batch * core->block;
+	rig->want = calloc(2 * ELEMENTS_MAX, rig->lanes * sizeof(*rig->want));
+	if (!rig->want)
+		return test_says(t, "this program has no memory left");
+	if (place_make(rig, &rig->code, sizeof(rig->insns)) || place_make(rig, &rig->uops, 4) ||
+	    place_make(rig, &rig->inp, core->inp_bytes) ||
+	    place_make(rig, &rig->wgt, core->wgt_bytes) ||
+	    place_make(rig, &rig->acc, (size_t)2 * ELEMENTS_MAX * core->acc_bytes) ||
+	    place_make(rig, &rig->bytes, (size_t)2 * ELEMENTS_MAX * rig->lanes) ||
+	    place_make(rig, &rig->out, (size_t)PARTS_MAX * ELEMENTS_MAX * core->out_bytes))
+		return -1;
+	put_random(t, rig->inp.data, rig->inp.size);
+	put_random(t, rig->wgt.data, rig->wgt.size);
+	put_random(t, rig->acc.data, rig->acc.size);
+	put_random(t, rig->bytes.data, rig->bytes.size);
+	for (size_t i = 0; i < (size_t)2 * rig->count * rig->lanes; i++)
+		rig->want[i] = get_value(rig->acc.data, 5, i);
+	return 0;
+}
+
+/* ---- Streams ---- */
+
+static void add(struct core_rig *rig, struct insn insn)
+{
+	if (rig->nr_insns < INSNS_MAX)
+		rig->insns[rig->nr_insns++] = insn;
+}
+
+static struct loop each(const struct core_rig *rig)
+{
+	return (struct loop) { .count = rig->count, .dst = 1, .src = 1 };
+}
+
+static void add_load(struct core_rig *rig, unsigned int tokens, unsigned int type,
+		     const struct place *from, unsigned int bytes, unsigned int count)
+{
+	add(rig, insn_mem(OPCODE_LOAD, tokens, type, 0, from->addr / bytes, count));
+}
+
+/*
+ * What the accumulators hold, all 32 bits: STORE takes the low ones, and the ALU
+ * brings down what comes next. The instruction before pushes a token to the store
+ * module.
+ */
+static void add_store(struct core_rig *rig)
+{
+	unsigned int width = 1u << rig->core->log_inp_width, parts = 32 / width;
+	uint32_t out = rig->out.addr / rig->core->out_bytes;
+
+	for (unsigned int i = 0; i < parts; i++) {
+		add(rig, insn_mem(OPCODE_STORE, POP_PREV | PUSH_PREV, MEM_OUT, 0,
+				  out + i * rig->count, rig->count));
+		if (i + 1 < parts)
+			add(rig, insn_alu(rig->core, POP_NEXT | PUSH_NEXT, ALU_SHR, 1, (int)width,
+					  each(rig)));
+	}
+	add(rig, insn_finish(POP_NEXT));
+}
+
+/* What was stored, put together again. */
+static int32_t stored(const struct core_rig *rig, size_t i)
+{
+	unsigned int log_width = rig->core->log_inp_width, width = 1u << log_width;
+	size_t values = (size_t)rig->count * rig->lanes;
+	uint32_t value = 0;
+
+	for (unsigned int part = 0; part < 32 / width; part++) {
+		const uint8_t *at = rig->out.data + (size_t)part * rig->count *
+				    rig->core->out_bytes;
+		uint32_t bits = (uint32_t)get_value(at, log_width, i) & ((1u << width) - 1);
+
+		if (i < values)
+			value |= bits << part * width;
+	}
+	return (int32_t)value;
+}
+
+static int run(struct core_rig *rig, const char *what)
+{
+	struct vta_desc desc;
+	int err;
+
+	memset(rig->code.data, 0, rig->code.size);
+	memcpy(rig->code.data, rig->insns, rig->nr_insns * sizeof(*rig->insns));
+	if (place_write(rig, &rig->code) || place_write(rig, &rig->uops) ||
+	    place_write(rig, &rig->inp) || place_write(rig, &rig->wgt) ||
+	    place_write(rig, &rig->acc) || place_write(rig, &rig->bytes))
+		return -1;
+	desc = vtadev_desc_run(rig->code.addr, rig->nr_insns, 0);
+	if (test_do(rig->t, what, &desc, 1))
+		return -1;
+	err = vtadev_buf_read(rig->out.buf, rig->out.offset, rig->out.data, rig->out.size);
+	if (err)
+		return test_error(rig->t, "reading the result", err);
+	for (size_t i = 0; i < (size_t)rig->count * rig->lanes; i++) {
+		if (stored(rig, i) != rig->want[i])
+			return test_says(rig->t, "%s: value %zu is %d and not %d", what, i,
+					  stored(rig, i), rig->want[i]);
+	}
+	return 0;
+}
+
+/* ---- The tests ---- */
+
+/* A product: with the accumulators as they were loaded, or as they were reset. */
+static void want_product(struct core_rig *rig, bool reset)
+{
+	const struct vtadev_info *core = rig->core;
+
+	for (unsigned int e = 0; e < rig->count; e++) {
+		for (unsigned int i = 0; i < rig->lanes; i++) {
+			unsigned int row = i / core->block, col = i % core->block;
+			int32_t *want = &rig->want[e * rig->lanes + i];
+			uint32_t sum = reset ? 0 : (uint32_t)*want;
+
+			for (unsigned int k = 0; k < core->block; k++)
+				sum += (uint32_t)(get_value(rig->inp.data, core->log_inp_width,
+							    row * core->block + k) *
+						  get_value(rig->wgt.data, core->log_wgt_width,
+							    col * core->block + k));
+			*want = (int32_t)sum;
+		}
+	}
+}
+
+static int check_gemm(struct card_test *t, bool reset)
+{
+	struct core_rig rig;
+	struct loop loop;
+	int ret = rig_make(&rig, t);
+
+	if (!ret) {
+		uint32_t uop = insn_uop(rig.core, 0, 0);
+
+		loop = (struct loop) { .count = rig.count, .dst = 1 };
+		memcpy(rig.uops.data, &uop, sizeof(uop));
+		add_load(&rig, 0, MEM_WGT, &rig.wgt, rig.core->wgt_bytes, 1);
+		add_load(&rig, PUSH_NEXT, MEM_INP, &rig.inp, rig.core->inp_bytes, 1);
+		add_load(&rig, 0, MEM_UOP, &rig.uops, 4, 1);
+		add_load(&rig, 0, MEM_ACC, &rig.acc, rig.core->acc_bytes, rig.count);
+		if (reset)
+			add(&rig, insn_gemm(rig.core, 0, 1, loop));
+		add(&rig, insn_gemm(rig.core, POP_PREV | PUSH_NEXT, 0, loop));
+		add_store(&rig);
+		want_product(&rig, reset);
+		ret = run(&rig, reset ? "GEMM with reset" : "GEMM");
+	}
+	rig_free(&rig);
+	return ret;
+}
+
+int test_core_gemm(struct card_test *t)
+{
+	return check_gemm(t, true) ? -1 : check_gemm(t, false);
+}
+
+static int32_t alu(unsigned int op, int32_t a, int32_t b)
+{
+	switch (op) {
+	case ALU_MIN:
+		return a < b ? a : b;
+	case ALU_MAX:
+		return a > b ? a : b;
+	case ALU_ADD:
+		return (int32_t)((uint32_t)a + (uint32_t)b);
+	case ALU_MUL:
+		return (int32_t)((uint32_t)a * (uint32_t)b);
+	default:
+		if (b < 0)
+			return b <= -32 ? 0 : (int32_t)((uint32_t)a << -b);
+		return a >> (b > 31 ? 31 : b);
+	}
+}
+
+static int check_alu(struct card_test *t, unsigned int op, bool use_imm, int imm)
+{
+	static const char *const names[] = { "MIN", "MAX", "ADD", "SHR", "MUL" };
+	struct core_rig rig;
+	char what[40];
+	int ret = rig_make(&rig, t);
+
+	if (!ret) {
+		uint32_t uop = insn_uop(rig.core, 0, rig.other);
+
+		memcpy(rig.uops.data, &uop, sizeof(uop));
+		add_load(&rig, 0, MEM_UOP, &rig.uops, 4, 1);
+		add_load(&rig, 0, MEM_ACC, &rig.acc, rig.core->acc_bytes, rig.other + rig.count);
+		add(&rig, insn_alu(rig.core, PUSH_NEXT, op, use_imm, imm, each(&rig)));
+		add_store(&rig);
+		for (size_t i = 0; i < (size_t)rig.count * rig.lanes; i++) {
+			size_t other = i + (size_t)rig.other * rig.lanes;
+
+			rig.want[i] = alu(op, rig.want[i], use_imm ? imm : rig.want[other]);
+		}
+		snprintf(what, sizeof(what), "ALU %s of %s", names[op],
+			 use_imm ? "an immediate" : "accumulators");
+		ret = run(&rig, what);
+	}
+	rig_free(&rig);
+	return ret;
+}
+
+int test_core_alu(struct card_test *t)
+{
+	for (unsigned int op = ALU_MIN; op <= ALU_MUL; op++)
+		if (check_alu(t, op, false, 0) ||
+		    check_alu(t, op, true, op == ALU_SHR ? 3 : 1234) ||
+		    check_alu(t, op, true, op == ALU_SHR ? -5 : -1234))
+			return -1;
+	return 0;
+}
+
+/* Bytes to accumulators, with their sign. */
+int test_core_load(struct card_test *t)
+{
+	struct core_rig rig;
+	int ret = rig_make(&rig, t);
+
+	if (!ret) {
+		uint32_t uop = insn_uop(rig.core, 0, 0);
+
+		memcpy(rig.uops.data, &uop, sizeof(uop));
+		add_load(&rig, 0, MEM_UOP, &rig.uops, 4, 1);
+		add_load(&rig, PUSH_NEXT, MEM_ACC_8BIT, &rig.bytes, rig.lanes, rig.count);
+		add_store(&rig);
+		for (size_t i = 0; i < (size_t)rig.count * rig.lanes; i++)
+			rig.want[i] = (int8_t)rig.bytes.data[i];
+		ret = run(&rig, "LOAD of bytes");
+	}
+	rig_free(&rig);
+	return ret;
+}

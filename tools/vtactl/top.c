@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * top.c - vtactl top: what processes do with cards, live
+ *
+ * Two looks at fdinfo (holders.c), and what lies between them. A process whose
+ * files one may not see is not shown, but what it does is in the card's line.
+ */
+#include <curses.h>
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "busy.h"
+#include "ctl.h"
+#include "files.h"
+#include "holders.h"
+
+#define LINE	256
+
+struct request {
+	const char *which;
+	bool batch;
+	unsigned long count;	/* of tables; 0: without end */
+	double seconds;		/* from one to the next */
+};
+
+/* All that is known at a moment. */
+struct look {
+	int64_t at_ns;
+	struct vtadev_card *cards;
+	struct busy *busy;
+	size_t nr_cards;
+	struct holder *holders;
+	int nr_holders;
+};
+
+/* What a process has done between two looks, for a second of them. */
+struct row {
+	const struct holder *h;
+	double compute, copy;	/* shares of the time */
+	double runs, copies;	/* for each second */
+};
+
+static const char help[] =
+	"Usage: vtactl top [--delay=SECONDS] [--batch] [--count=N] [CARD]\n"
+	"\n"
+	"What processes do with cards: how busy they keep the engines, memory, launches (RUNs)\n"
+	"and copies a second, queues. The busiest come first. q ends it.\n"
+	"\n"
+	"  -b, --batch          tables one after the other, for programs\n"
+	"  -d, --delay=SECONDS  from one table to the next: 0.1 to 86400 (2)\n"
+	"  -n, --count=N        end after so many tables\n"
+	"  -h, --help           this text\n"
+	"\n"
+	"Other users' processes are shown to root only; what they do is in the card's line.\n";
+
+/* ---- Looking ---- */
+
+static void forget(struct look *look)
+{
+	if (look->cards)
+		vtadev_list_free(look->cards);
+	free(look->busy);
+	free(look->holders);
+	*look = (struct look) { 0 };
+}
+
+static int look_at(const char *which, struct look *look)
+{
+	int ret;
+
+	*look = (struct look) { 0 };
+	ret = ctl_cards(which, &look->cards, &look->nr_cards);
+	if (ret) {
+		look->cards = NULL;
+		return ret;
+	}
+	look->busy = calloc(look->nr_cards, sizeof(*look->busy));
+	for (size_t i = 0; look->busy && i < look->nr_cards; i++)
+		look->busy[i] = busy_now(look->cards[i].index);
+	look->at_ns = busy_clock_ns();
+	look->nr_holders = look->busy ? holders_find(&look->holders) : -ENOMEM;
+	if (look->nr_holders < 0) {
+		ret = ctl_error("top", look->nr_holders);
+		look->nr_holders = 0;
+		forget(look);
+	}
+	return ret;
+}
+
+static const struct holder *find(const struct look *look, uint64_t client)
+{
+	for (int i = 0; i < look->nr_holders; i++)
+		if (look->holders[i].client == client)
+			return &look->holders[i];
+	return NULL;
+}
+
+static bool shown(const struct look *look, unsigned int card)
+{
+	for (size_t i = 0; i < look->nr_cards; i++)
+		if (look->cards[i].index == card)
+			return true;
+	return false;
+}
+
+/* ---- What lies between two looks ---- */
+
+static struct row row_of(const struct holder *h, const struct look *before, int64_t ns)
+{
+	static const struct holder nothing;
+	const struct holder *then = find(before, h->client);
+	double s = (double)ns / 1e9;
+
+	/* It has been opened since then. */
+	if (!then)
+		then = &nothing;
+	return (struct row) {
+		.h = h,
+		.compute = busy_share(h->compute_ns - then->compute_ns, ns),
+		.copy = busy_share(h->copy_ns - then->copy_ns, ns),
+		.runs = (double)(h->runs - then->runs) / s,
+		.copies = (double)(h->copies - then->copies) / s,
+	};
+}
+
+static int by_work(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+	double work_x = x->compute + x->copy, work_y = y->compute + y->copy;
+
+	if (work_x > work_y || work_x < work_y)
+		return work_x < work_y ? 1 : -1;
+	return (x->h->client > y->h->client) - (x->h->client < y->h->client);
+}
+
+/* Those of the cards that are looked at; to be freed. */
+static struct row *rows_of(const struct look *before, const struct look *now, size_t *count)
+{
+	struct row *rows = calloc((size_t)now->nr_holders + 1, sizeof(*rows));
+
+	*count = 0;
+	for (int i = 0; rows && i < now->nr_holders; i++)
+		if (shown(now, now->holders[i].card))
+			rows[(*count)++] = row_of(&now->holders[i], before,
+						  now->at_ns - before->at_ns);
+	if (*count)
+		qsort(rows, *count, sizeof(*rows), by_work);
+	return rows;
+}
+
+/* ---- A table ---- */
+
+/* Prints a line, to the terminal or to stdout. */
+typedef void put_fn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static const char *bytes_text(uint64_t bytes, char text[16])
+{
+	static const char units[] = "BKMGTP";
+	double value = (double)bytes;
+	unsigned int unit = 0;
+
+	while (value >= 9999.5 && units[unit + 1]) {
+		value /= 1024;
+		unit++;
+	}
+	snprintf(text, 16, "%.0f%c", value, units[unit]);
+	return text;
+}
+
+static const char *percent_text(bool known, double share, char text[16])
+{
+	if (known)
+		snprintf(text, 16, "%.1f", 100 * share);
+	else
+		snprintf(text, 16, "-");
+	return text;
+}
+
+static uint64_t number_of(int dir, const char *file)
+{
+	uint64_t value = 0;
+
+	return dir >= 0 && files_number(dir, file, &value) ? value : 0;
+}
+
+static void put_card(put_fn *put, const struct look *before, const struct look *now, size_t i)
+{
+	unsigned int index = now->cards[i].index;
+	char compute[16], copy[16], used[16], size[16], state[FILES_LINE] = "gone";
+	int dir = files_card(index);
+	uint64_t mem_size = number_of(dir, "mem_size");
+	const struct busy *then = NULL, *b = &now->busy[i];
+	double share[2] = { 0, 0 };
+	bool known;
+
+	for (size_t k = 0; k < before->nr_cards; k++)
+		if (before->cards[k].index == index)
+			then = &before->busy[k];
+	known = then && then->known && b->known;
+	if (known) {
+		share[0] = busy_share(b->compute_ns - then->compute_ns, b->at_ns - then->at_ns);
+		share[1] = busy_share(b->copy_ns - then->copy_ns, b->at_ns - then->at_ns);
+	}
+	if (dir >= 0)
+		files_line(dir, "state", state);
+	put("vta%u: compute %s %%, copy %s %%, memory %s of %s, queues %" PRIu64 " of %" PRIu64
+	    ", contexts %" PRIu64 " of %" PRIu64 ", %s", index,
+	    percent_text(known, share[0], compute), percent_text(known, share[1], copy),
+	    bytes_text(mem_size - number_of(dir, "mem_free"), used), bytes_text(mem_size, size),
+	    number_of(dir, "queues_used"), number_of(dir, "queues"),
+	    number_of(dir, "contexts_used"), number_of(dir, "contexts"), state);
+	if (dir >= 0)
+		close(dir);
+}
+
+static void put_row(put_fn *put, const struct row *row)
+{
+	const struct holder *h = row->h;
+	char compute[16], copy[16], card[16], host[16], runs[16] = "-", copies[16] = "-", name[16];
+
+	if (h->has_usage) {
+		snprintf(runs, sizeof(runs), "%.1f", row->runs);
+		snprintf(copies, sizeof(copies), "%.1f", row->copies);
+	}
+	snprintf(name, sizeof(name), "vta%u", h->card);
+	put("%7d %-12.12s %-6s %8s %6s %7s %7s %10s %10s %6" PRIu64 " %s", (int)h->pid, h->user,
+	    name, percent_text(h->has_usage, row->compute, compute),
+	    percent_text(h->has_usage, row->copy, copy), bytes_text(h->card_bytes, card),
+	    bytes_text(h->host_bytes + h->pinned_bytes + h->imported_bytes, host), runs, copies,
+	    h->nr_queues, h->command);
+}
+
+/* At most @lines of it. */
+static void put_table(put_fn *put, const struct look *before, const struct look *now, int lines)
+{
+	struct row *rows;
+	size_t count;
+
+	for (size_t i = 0; i < now->nr_cards && lines-- > 0; i++)
+		put_card(put, before, now, i);
+	if (lines-- > 0)
+		put("%7s %-12s %-6s %8s %6s %7s %7s %10s %10s %6s %s", "PID", "USER", "CARD",
+		    "COMPUTE%", "COPY%", "CARD", "HOST", "RUNS/s", "COPIES/s", "QUEUES",
+		    "COMMAND");
+	rows = rows_of(before, now, &count);
+	for (size_t i = 0; i < count && lines-- > 0; i++)
+		put_row(put, &rows[i]);
+	free(rows);
+}
+
+/* ---- For programs ---- */
+
+__attribute__((format(printf, 1, 2)))
+static void put_stdout(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	putchar('\n');
+}
+
+static void wait_until(int64_t ns)
+{
+	const struct timespec ts = { .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
+		;
+}
+
+static int run_batch(const struct request *r, struct look *before)
+{
+	unsigned long n = 0;
+	struct look now;
+	int ret = CTL_OK;
+
+	while (!ret) {
+		wait_until(before->at_ns + (int64_t)(r->seconds * 1e9));
+		ret = look_at(r->which, &now);
+		if (ret)
+			break;
+		put_table(put_stdout, before, &now, INT32_MAX);
+		putchar('\n');
+		forget(before);
+		*before = now;
+		if (fflush(stdout) || ++n == r->count)
+			break;
+	}
+	return ret;
+}
+
+/* ---- For people ---- */
+
+__attribute__((format(printf, 1, 2)))
+static void put_screen(const char *format, ...)
+{
+	char line[LINE];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	addnstr(line, COLS);
+	if (getcury(stdscr) < LINES - 1)
+		move(getcury(stdscr) + ((int)strlen(line) < COLS), 0);
+}
+
+/* Whether q was pressed before it is time again. */
+static bool pressed_q(int64_t until_ns)
+{
+	for (;;) {
+		int64_t left = until_ns - busy_clock_ns();
+
+		if (left <= 0)
+			return false;
+		timeout((int)(left / 1000000) + 1);
+		switch (getch()) {
+		case 'q':
+		case 'Q':
+			return true;
+		case KEY_RESIZE:
+			clear();
+			return false;
+		default:
+			break;
+		}
+	}
+}
+
+static int run_screen(const struct request *r, struct look *before)
+{
+	SCREEN *screen = newterm(NULL, stdout, stdin);
+	struct look now;
+	unsigned long n = 0;
+	int ret = CTL_OK;
+
+	if (!screen)
+		return ctl_fail("this terminal cannot be used", "say --batch");
+	cbreak();
+	noecho();
+	curs_set(0);
+	keypad(stdscr, TRUE);
+	while (!pressed_q(before->at_ns + (int64_t)(r->seconds * 1e9))) {
+		/* What it has to say would not be seen. */
+		ret = look_at(r->which, &now);
+		if (ret)
+			break;
+		erase();
+		move(0, 0);
+		put_table(put_screen, before, &now, LINES);
+		refresh();
+		forget(before);
+		*before = now;
+		if (++n == r->count)
+			break;
+	}
+	endwin();
+	delscreen(screen);
+	return ret;
+}
+
+/* ---- The verb ---- */
+
+/* -1 to go on, otherwise the exit status. */
+static int parse(int argc, char **argv, struct request *r)
+{
+	static const struct option options[] = {
+		{ "batch", no_argument, NULL, 'b' },
+		{ "count", required_argument, NULL, 'n' },
+		{ "delay", required_argument, NULL, 'd' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	int option;
+	char *end;
+
+	while ((option = getopt_long(argc, argv, "bd:hn:", options, NULL)) != -1) {
+		switch (option) {
+		case 'b':
+			r->batch = true;
+			break;
+		case 'd':
+			r->seconds = strtod(optarg, &end);
+			if (*end || end == optarg || !(r->seconds >= 0.1 && r->seconds <= 86400))
+				return ctl_usage("seconds are 0.1 to 86400, not ", optarg);
+			break;
+		case 'h':
+			return ctl_help(help);
+		case 'n':
+			r->count = strtoul(optarg, &end, 10);
+			if (*optarg < '0' || *optarg > '9' || *end || !r->count)
+				return ctl_usage("not a number of tables: ", optarg);
+			break;
+		default:
+			return CTL_USAGE;	/* getopt has said why */
+		}
+	}
+	if (argc - optind > 1)
+		return ctl_usage("too much: ", argv[optind + 1]);
+	r->which = argv[optind];
+	return -1;
+}
+
+int top_main(int argc, char **argv)
+{
+	struct request r = { .seconds = 2 };
+	int ret = parse(argc, argv, &r);
+	struct look before;
+
+	if (ret >= 0)
+		return ret;
+	ret = look_at(r.which, &before);
+	if (ret)
+		return ret;
+	ret = r.batch ? run_batch(&r, &before) : run_screen(&r, &before);
+	forget(&before);
+	return ret;
+}
