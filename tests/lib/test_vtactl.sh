@@ -151,11 +151,14 @@ with one "$tmp/vtactl" status 0 --json
 	"pci": {"address": "0000:00:05.0", "vendor": "0x1234", "device": "0x5654",
 		"link": {"now": {"gts": 8, "width": 4}, "max": {"gts": 16, "width": 16}}},
 	"contract": "1.0", "hw_ver": "0.0.1", "serial": "0123456789abcdef",
-	"generation": 3, "clock_khz": 100000, "vectors": 9,
-	"memory": {"size": 67108864, "free": 66060288},
+	"state": None, "generation": 3, "clock_khz": 100000, "vectors": 9,
+	"temperature": None, "power": None,
+	"memory": {"size": 67108864, "free": 66060288, "host": None, "pinned": None,
+		"page_tables": None},
 	"queues": {"total": 64, "used": 2}, "contexts": {"total": 16, "used": 1},
-	"config": {"LOG_BATCH": 0, "LOG_BLOCK": 4},
-	"counters": {"doorbells": 2**64 - 1, "runs": 5}}]'
+	"holders": [], "config": {"LOG_BATCH": 0, "LOG_BLOCK": 4}, "usage": None,
+	"recovery": None, "counters": {"doorbells": 2**64 - 1, "runs": 5},
+	"faults": None, "resets": None}]'
 result $? "status --json: all there is"
 
 for name in 10 vta10 /dev/vta10 0000:00:07.0 00:07.0; do
@@ -205,6 +208,43 @@ else
 		echo "ok $n status: without permission $name # SKIP needs root"
 	done
 fi
+
+for args in "status --watch=0" "status --count=3" "status --watch --count=x" "top -d 0" "top -n x" \
+		"top 0 1" "monitor -n 0" "monitor -t x" "test 0 1" "bench 0 1" "dump 0 1" \
+		"reset" "reset 0 1"; do
+	# shellcheck disable=SC2086
+	with one "$tmp/vtactl" $args
+	[ $status -eq 2 ] && [ -s "$tmp/err" ] && [ ! -s "$tmp/out" ]
+	result $? "wrong usage exits 2: '$args'"
+done
+
+for verb in list status top monitor test bench dump reset trace program; do
+	with none "$tmp/vtactl" $verb --help
+	[ $status -eq 0 ] && says "Usage: vtactl $verb" out && says '--help' out
+	result $? "$verb --help"
+done
+
+with one "$tmp/vtactl" monitor --timeout 1
+[ $status -eq 0 ] && says 'listening' err && [ ! -s "$tmp/out" ]
+result $? "monitor: ends in time"
+
+with two "$tmp/vtactl" top --batch --count=2 --delay=0.1
+[ $status -eq 0 ] && [ "$(grep -c '^vta2: compute - %' "$tmp/out")" -eq 2 ] &&
+	[ "$(grep -c 'PID USER' "$tmp/out")" -eq 2 ]
+result $? "top --batch: tables, without what the card does not count"
+
+TERM=no-such-terminal with one "$tmp/vtactl" top
+[ $status -eq 1 ] && says '--batch' err
+result $? "top: on a terminal that nobody knows"
+
+with one "$tmp/vtactl" dump -o "$tmp/dump.tar"
+tar -tf "$tmp/dump.tar" > "$tmp/out"
+[ $status -eq 0 ] && says 'vta-dump/vta0/config-space.txt' out && says 'vta-dump/vta0/status.json' out
+result $? "dump: is a tar file"
+
+with one "$tmp/vtactl" dump -o "$tmp/no/such"
+[ $status -eq 1 ] && says 'no such directory' err
+result $? "dump: a file that cannot be made"
 
 for args in "" "frob" "list 1" "status 0 1" "status card" "status 0x1" "--frob"; do
 	# shellcheck disable=SC2086

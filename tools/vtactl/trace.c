@@ -39,6 +39,10 @@ static const char help[] =
 	"libvtadev. FILE (" OUTPUT_DEFAULT ") is for https://ui.perfetto.dev or\n"
 	"chrome://tracing; docs/tracing.md tells what is in it.\n"
 	"\n"
+	"  -d, --duration=SECONDS  for so long: 1 to 86400\n"
+	"  -o, --output=FILE       where to\n"
+	"  -h, --help              this text\n"
+	"\n"
 	"Exit status: that of COMMAND; without one 0 done, 1 an error, 2 wrong usage.\n";
 
 static int usage(const char *why, const char *word)
