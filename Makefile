@@ -29,7 +29,7 @@ KCSAN_BOOTS := main
 DEBUG_KBUILD := GCOV_PROFILE=y KCOV_INSTRUMENT=y
 
 # What the commands need on a Debian machine, by package name.
-BUILD_PACKAGES := gcc libc6-dev pkg-config libjson-c-dev libudev-dev libpci-dev
+BUILD_PACKAGES := gcc libc6-dev pkg-config libjson-c-dev libudev-dev libpci-dev libncurses-dev
 TEST_PACKAGES := abigail-tools libcmocka-dev libdlpack-dev umockdev python3 sparse cppcheck clang-tidy shellcheck perl gnuplot-nox reuse \
 	$(MAN_PACKAGES) mandoc gcc-riscv64-unknown-elf
 
