@@ -55,7 +55,8 @@ const char *vtadev_strerror(int err)
 	case EOPNOTSUPP:
 		return "this host or card cannot do that";
 	case ENODEV:
-		return "the card was reset or removed; close it and open it again";
+		return "the card was reset, given up or removed: close it and open it again; "
+		       "vtactl status tells if it works";
 	case ENOTTY:
 		return "this file is not a VTA card";
 	case EBUSY:

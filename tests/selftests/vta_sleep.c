@@ -30,6 +30,7 @@ FIXTURE_VARIANT(sleep) {
 
 FIXTURE_VARIANT_ADD(sleep, idle) { .state = "freeze", .test = "devices" };
 FIXTURE_VARIANT_ADD(sleep, idle_powered_down) { .state = "freeze", .test = "platform" };
+FIXTURE_VARIANT_ADD(sleep, memory) { .state = "mem", .test = "core" };
 
 static bool has_word(const char *path, const char *word)
 {
