@@ -8,8 +8,8 @@ document marks them.
 Writes OUT/c/N.c, OUT/host/N.sh and OUT/card/N.sh, N counting all blocks, and beside
 each N.name with its place in the document. Prints TAP: a result for each command that
 is run elsewhere, and one that fails for each block that is not marked, each link to a
-file that is not there, and each `make TARGET` in the text that does not exist; with --all, also for each line of
-the table of commands that are run elsewhere which no document has.
+file that is not there, and each `make TARGET` in the text that does not exist; with
+--all, also for each command of the table that no document has.
 """
 
 import re
@@ -79,7 +79,7 @@ def blocks(document):
 def run_here(commands, table, used, name):
     """The lines of a script, without those that are run elsewhere."""
     script, rest = [], False
-    for line in commands:
+    for line in "\n".join(commands).replace("\\\n", " ").splitlines():
         bare = " ".join(re.sub(r"(^|\s+)#\s.*$", "", line).split())
         if bare in table:
             used.add(bare)
