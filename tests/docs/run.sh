@@ -11,9 +11,9 @@ cd "$(dirname "$0")/../.."
 module=$1
 shift
 documents=("$@")
-all=()
+whole=()
 if [ $# -eq 0 ]; then
-	all=(--all)
+	whole=(--all)
 	mapfile -t documents < <(git ls-files -co --exclude-standard '*.md' |
 		while read -r f; do [ ! -f "$f" ] || echo "$f"; done)
 fi
@@ -64,7 +64,7 @@ part() {
 }
 
 echo "TAP version 13"
-part "blocks say what they are" tests/docs/blocks.py "${all[@]}" "$blocks" "${documents[@]}"
+part "blocks say what they are" tests/docs/blocks.py "${whole[@]}" "$blocks" "${documents[@]}"
 
 # Installed elsewhere than where it will be: pkg-config puts that before paths. A
 # document's own `make install` goes there too.
