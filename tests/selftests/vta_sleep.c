@@ -15,11 +15,16 @@
 
 #define CARD_SIZE	(1u << 20)
 
-FIXTURE(sleep) {
+/* A card that knows something. */
+struct worker {
 	int fd;
 	struct queue q;
 	struct mem host, card;
 	uint64_t generation;
+};
+
+FIXTURE(sleep) {
+	struct worker w;
 };
 
 /* How the machine sleeps, and how far it goes before it wakes up again. */
@@ -60,30 +65,41 @@ static bool pattern_is_there(const struct mem *mem, uint32_t seed)
 	return true;
 }
 
+static int worker_begin(struct worker *w)
+{
+	int err;
+
+	w->fd = card_open();
+	err = w->fd < 0 ? w->fd : queue_open(w->fd, &w->q, NULL);
+	err = err ? err : mem_alloc(w->fd, &w->host, 65536, VTA_BUF_HOST, 0);
+	err = err ? err : mem_alloc(w->fd, &w->card, CARD_SIZE, VTA_BUF_CARD, 0);
+	if (err)
+		return err;
+	fill_pattern(&w->host, 1);
+	fill_pattern(&w->card, 2);
+	w->generation = card_attr("generation");
+	return queue_do(&w->q, desc_op(VTA_OP_NOP));
+}
+
 FIXTURE_SETUP(sleep)
 {
 	if (!has_word("/sys/power/state", variant->state) ||
 	    !has_word("/sys/power/pm_test", variant->test))
 		SKIP(return, "this kernel does not test %s", variant->state);
 	emu_clear();
+	/* One after the other, as in no other minute. */
+	file_write("/sys/module/vta/parameters/max_resets", "0");
 	file_write("/sys/module/suspend/parameters/pm_test_delay", "0");
 	ASSERT_EQ(0, file_write("/sys/power/pm_test", variant->test));
-	self->fd = card_open();
-	ASSERT_LE(0, self->fd);
-	ASSERT_EQ(0, queue_open(self->fd, &self->q, NULL));
-	ASSERT_EQ(0, mem_alloc(self->fd, &self->host, 65536, VTA_BUF_HOST, 0));
-	ASSERT_EQ(0, mem_alloc(self->fd, &self->card, CARD_SIZE, VTA_BUF_CARD, 0));
-	fill_pattern(&self->host, 1);
-	fill_pattern(&self->card, 2);
-	ASSERT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));
-	self->generation = card_attr("generation");
+	ASSERT_EQ(0, worker_begin(&self->w));
 }
 
 FIXTURE_TEARDOWN(sleep)
 {
 	file_write("/sys/power/pm_test", "none");
+	file_write("/sys/module/vta/parameters/max_resets", "5");
 	emu_clear();
-	close(self->fd);
+	close(self->w.fd);
 }
 
 /* Returns when the machine is awake again. */
@@ -98,45 +114,46 @@ TEST_F(sleep, contexts_survive)
 
 	for (i = 0; i < 3; i++) {
 		ASSERT_EQ(0, machine_sleeps(variant->state));
-		EXPECT_TRUE(pattern_is_there(&self->host, 1));
-		EXPECT_TRUE(pattern_is_there(&self->card, 2));
-		EXPECT_EQ(1 + 2 * i, queue_seq(&self->q));
-		EXPECT_EQ(0, queue_do(&self->q, desc_copy(self->card.addr, self->host.addr, 64)));
-		EXPECT_EQ(0, memcmp(self->card.ptr, self->host.ptr, 64));
-		fill_pattern(&self->card, 2);
-		EXPECT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));
+		EXPECT_TRUE(pattern_is_there(&self->w.host, 1));
+		EXPECT_TRUE(pattern_is_there(&self->w.card, 2));
+		EXPECT_EQ(1 + 2 * i, queue_seq(&self->w.q));
+		EXPECT_EQ(0, queue_do(&self->w.q, desc_copy(self->w.card.addr,
+							    self->w.host.addr, 64)));
+		EXPECT_EQ(0, memcmp(self->w.card.ptr, self->w.host.ptr, 64));
+		fill_pattern(&self->w.card, 2);
+		EXPECT_EQ(0, queue_do(&self->w.q, desc_op(VTA_OP_NOP)));
 	}
-	EXPECT_EQ(self->generation, card_attr("generation"));
+	EXPECT_EQ(self->w.generation, card_attr("generation"));
 }
 
 TEST_F(sleep, what_was_submitted_is_done)
 {
 	struct vta_desc descs[3] = {
-		desc_fill(self->host.addr, 7, 4), desc_fill(self->host.addr + 4, 8, 4),
-		desc_fill(self->host.addr + 8, 9, 4),
+		desc_fill(self->w.host.addr, 7, 4), desc_fill(self->w.host.addr + 4, 8, 4),
+		desc_fill(self->w.host.addr + 8, 9, 4),
 	};
 
 	ASSERT_EQ(0, emu_inject("slow-engine=100 3"));
-	queue_submit(&self->q, descs, 3);
+	queue_submit(&self->w.q, descs, 3);
 	ASSERT_EQ(0, machine_sleeps(variant->state));
-	EXPECT_EQ(4, queue_seq(&self->q));
-	EXPECT_EQ(0, queue_wait(&self->q, 4, PATIENCE_MS, NULL));
-	EXPECT_EQ(9, ((volatile uint32_t *)self->host.ptr)[2]);
-	EXPECT_EQ(self->generation, card_attr("generation"));
+	EXPECT_EQ(4, queue_seq(&self->w.q));
+	EXPECT_EQ(0, queue_wait(&self->w.q, 4, PATIENCE_MS, NULL));
+	EXPECT_EQ(9, ((volatile uint32_t *)self->w.host.ptr)[2]);
+	EXPECT_EQ(self->w.generation, card_attr("generation"));
 }
 
 /* Nobody is there to end it. */
 TEST_F(sleep, held_queue_is_a_reset)
 {
-	struct vta_desc desc = desc_wait(self->host.addr, UINT64_MAX);
+	struct vta_desc desc = desc_wait(self->w.host.addr, UINT64_MAX);
 	struct waiter w;
 
-	queue_submit(&self->q, &desc, 1);
-	ASSERT_EQ(0, waiter_start(&w, &self->q, 2, PATIENCE_MS));
+	queue_submit(&self->w.q, &desc, 1);
+	ASSERT_EQ(0, waiter_start(&w, &self->w.q, 2, PATIENCE_MS));
 	ASSERT_EQ(0, machine_sleeps(variant->state));
 	EXPECT_EQ(-ENODEV, waiter_join(&w));
-	EXPECT_EQ(POLLERR | POLLHUP, card_poll(self->fd, 0));
-	EXPECT_EQ(self->generation + 1, card_attr("generation"));
+	EXPECT_EQ(POLLERR | POLLHUP, card_poll(self->w.fd, 0));
+	EXPECT_EQ(self->w.generation + 1, card_attr("generation"));
 }
 
 /* Who waits goes on waiting, and the card knows of it. */
@@ -146,10 +163,10 @@ TEST_F(sleep, waiters_survive)
 	struct vta_desc nop = desc_op(VTA_OP_NOP);
 	struct waiter w;
 
-	ASSERT_EQ(0, waiter_start(&w, &self->q, 2, PATIENCE_MS));
+	ASSERT_EQ(0, waiter_start(&w, &self->w.q, 2, PATIENCE_MS));
 	EXPECT_LE(arms + 1, card_counter_reaches("arms", arms + 1));
 	ASSERT_EQ(0, machine_sleeps(variant->state));
-	queue_submit(&self->q, &nop, 1);
+	queue_submit(&self->w.q, &nop, 1);
 	EXPECT_EQ(0, waiter_join(&w));
 }
 
@@ -157,28 +174,14 @@ TEST_F(sleep, halted_queue_stays_halted)
 {
 	struct vta_queue_fault fault;
 
-	ASSERT_EQ(-EIO, queue_do(&self->q, desc_fill(0x40000000, 0, 4)));
+	ASSERT_EQ(-EIO, queue_do(&self->w.q, desc_fill(0x40000000, 0, 4)));
 	ASSERT_EQ(0, machine_sleeps(variant->state));
-	EXPECT_EQ(-EIO, queue_wait(&self->q, 2, 0, NULL));
-	ASSERT_EQ(0, queue_fault(&self->q, &fault));
+	EXPECT_EQ(-EIO, queue_wait(&self->w.q, 2, 0, NULL));
+	ASSERT_EQ(0, queue_fault(&self->w.q, &fault));
 	EXPECT_EQ(VTA_FAULT_PAGE, fault.reason);
-	ASSERT_EQ(0, queue_recover(&self->q));
-	EXPECT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));
-	EXPECT_EQ(3, queue_seq(&self->q));
-}
-
-/* The kernel alone takes five seconds of it for show. */
-TEST_F_TIMEOUT(sleep, hibernation, 60)
-{
-	if (!has_word("/sys/power/state", "disk"))
-		SKIP(return, "this kernel does not hibernate");
-	ASSERT_EQ(0, file_write("/sys/power/pm_test", "devices"));
-	ASSERT_EQ(0, file_write("/sys/power/state", "disk"));
-	EXPECT_TRUE(pattern_is_there(&self->host, 1));
-	EXPECT_TRUE(pattern_is_there(&self->card, 2));
-	EXPECT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));
-	EXPECT_EQ(2, queue_seq(&self->q));
-	EXPECT_EQ(self->generation, card_attr("generation"));
+	ASSERT_EQ(0, queue_recover(&self->w.q));
+	EXPECT_EQ(0, queue_do(&self->w.q, desc_op(VTA_OP_NOP)));
+	EXPECT_EQ(3, queue_seq(&self->w.q));
 }
 
 /* It comes back in a state in which it is of no use. */
@@ -186,9 +189,40 @@ TEST_F(sleep, card_does_not_wake_up)
 {
 	ASSERT_EQ(0, emu_inject("reset-ignored"));
 	ASSERT_EQ(0, machine_sleeps(variant->state));
-	EXPECT_EQ(POLLERR | POLLHUP, card_poll(self->fd, PATIENCE_MS));
-	EXPECT_EQ(-ENODEV, queue_wait(&self->q, 2, 0, NULL));
-	EXPECT_EQ(self->generation + 1, card_attr("generation"));
+	EXPECT_EQ(POLLERR | POLLHUP, card_poll(self->w.fd, PATIENCE_MS));
+	EXPECT_EQ(-ENODEV, queue_wait(&self->w.q, 2, 0, NULL));
+	EXPECT_EQ(self->w.generation + 1, card_attr("generation"));
+}
+
+/* ---- the machine hibernates ---- */
+
+FIXTURE(hibernation) {
+	struct worker w;
+};
+
+FIXTURE_SETUP(hibernation)
+{
+	if (!has_word("/sys/power/state", "disk"))
+		SKIP(return, "this kernel does not hibernate");
+	ASSERT_EQ(0, file_write("/sys/power/pm_test", "devices"));
+	ASSERT_EQ(0, worker_begin(&self->w));
+}
+
+FIXTURE_TEARDOWN(hibernation)
+{
+	file_write("/sys/power/pm_test", "none");
+	close(self->w.fd);
+}
+
+/* The kernel alone takes five seconds of it for show. */
+TEST_F_TIMEOUT(hibernation, contexts_survive, 150)
+{
+	ASSERT_EQ(0, machine_sleeps("disk"));
+	EXPECT_TRUE(pattern_is_there(&self->w.host, 1));
+	EXPECT_TRUE(pattern_is_there(&self->w.card, 2));
+	EXPECT_EQ(0, queue_do(&self->w.q, desc_op(VTA_OP_NOP)));
+	EXPECT_EQ(2, queue_seq(&self->w.q));
+	EXPECT_EQ(self->w.generation, card_attr("generation"));
 }
 
 /* ---- the card sleeps ---- */
