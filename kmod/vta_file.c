@@ -296,13 +296,12 @@ static __poll_t vta_poll(struct file *file, poll_table *wait)
 
 	poll_wait(file, &ctx->poll_wq, wait);
 
-	mutex_lock(&ctx->lock);
-	if (ctx->dead)
-		mask = EPOLLERR | EPOLLHUP;
-	else
-		xa_for_each(&ctx->queues, handle, q)
-			mask |= vta_wait_poll(q);
-	mutex_unlock(&ctx->lock);
+	if (READ_ONCE(ctx->dead))
+		return EPOLLERR | EPOLLHUP;
+	xa_lock(&ctx->queues);
+	xa_for_each(&ctx->queues, handle, q)
+		mask |= vta_wait_poll(q);
+	xa_unlock(&ctx->queues);
 	return mask;
 }
 

@@ -52,20 +52,22 @@ void vta_queue_put(struct vta_queue *q)
 	kref_put(&q->ref, vta_queue_release);
 }
 
+/*
+ * Not under vta_ctx.lock: who waits for a queue does not wait for another's end.
+ * One that has not been started, or is being stopped, says so: vta_queue.error.
+ */
 struct vta_queue *vta_queue_get(struct vta_ctx *ctx, u32 handle)
 {
 	struct vta_queue *q;
 
-	mutex_lock(&ctx->lock);
+	xa_lock(&ctx->queues);
 	q = xa_load(&ctx->queues, handle);
-	if (ctx->dead)
-		q = ERR_PTR(-ENODEV);
-	else if (!q || q->stopped)
-		q = ERR_PTR(-ENOENT);
-	else
+	if (q)
 		kref_get(&q->ref);
-	mutex_unlock(&ctx->lock);
-	return q;
+	xa_unlock(&ctx->queues);
+	if (q)
+		return q;
+	return ERR_PTR(READ_ONCE(ctx->dead) ? -ENODEV : -ENOENT);
 }
 
 /* The limit of the user or of the administrator, whichever is less; 0 is none. */
@@ -213,6 +215,7 @@ static struct vta_queue *vta_queue_make(struct vta_ctx *ctx, const struct vta_qu
 	INIT_LIST_HEAD(&q->vector_node);
 	INIT_LIST_HEAD(&q->wait_node);
 	q->waiters = RB_ROOT_CACHED;
+	q->error = -ENOENT;
 	vta_fault_none(q);
 
 	q->ring = vta_queue_bo(ctx, PAGE_ALIGN(sizeof(struct vta_desc) << q->ring_order),

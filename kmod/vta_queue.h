@@ -35,7 +35,8 @@ struct vta_vector;
  * @vector_node: in vta_vector.queues, from start to stop
  * @wait_node: in vta_vector.waiting, while there are @waiters
  * @waiters: struct vta_waiter, by number
- * @error: why there is no waiting: 0, or ENOENT or ENODEV after the stop
+ * @error: why there is no waiting: 0, or ENOENT before the start, ENOENT or ENODEV
+ *         after the stop
  * @seq: the last sequence number seen; never goes back
  * @halted: the queue has halted, @fault says why
  * @armed: @arm_seq was written to ARM and has not been reached yet
@@ -100,7 +101,7 @@ int vta_queue_create(struct vta_ctx *ctx, struct vta_queue_create *arg);
 int vta_queue_destroy(struct vta_ctx *ctx, struct vta_queue_destroy *arg);
 int vta_queue_recover(struct vta_ctx *ctx, struct vta_queue_recover *arg);
 
-/* The queue of that name with a reference, or an error. */
+/* The queue of that name with a reference, in whatever state, or an error. */
 struct vta_queue *vta_queue_get(struct vta_ctx *ctx, u32 handle);
 void vta_queue_put(struct vta_queue *q);
 

@@ -344,6 +344,7 @@ out:
 void vta_wait_start(struct vta_queue *q)
 {
 	spin_lock_irq(&q->vector->lock);
+	q->error = 0;
 	list_add_tail(&q->vector_node, &q->vector->queues);
 	spin_unlock_irq(&q->vector->lock);
 }
@@ -428,6 +429,7 @@ int vta_wait_fault(struct vta_ctx *ctx, struct vta_queue_fault *arg)
 {
 	u32 handle = arg->queue;
 	struct vta_queue *q;
+	int ret;
 
 	if (arg->pad)
 		return -EINVAL;
@@ -437,9 +439,11 @@ int vta_wait_fault(struct vta_ctx *ctx, struct vta_queue_fault *arg)
 
 	spin_lock_irq(&q->vector->lock);
 	vta_wait_update(q);
-	*arg = q->fault;
+	ret = q->error;
+	if (!ret)
+		*arg = q->fault;
 	spin_unlock_irq(&q->vector->lock);
 	arg->queue = handle;
 	vta_queue_put(q);
-	return 0;
+	return ret;
 }

@@ -456,6 +456,42 @@ TEST_F(hang, nobody_waits)
 }
 
 /* A queue that is held by its owner is no hang. */
+static void *end_queue(void *arg)
+{
+	struct queue *q = arg;
+	struct vta_queue_destroy req = { .queue = q->id };
+
+	return (void *)(intptr_t)card_ioctl(q->fd, VTA_IOCTL_QUEUE_DESTROY, &req);
+}
+
+/* While another thread ends a queue, which takes a second, others can be waited for. */
+TEST_F(hang, queue_ends_slowly)
+{
+	struct queue other;
+	unsigned int waits = 0, polls = 0;
+	pthread_t thread;
+	void *ret;
+
+	ASSERT_EQ(0, queue_open(self->fd, &other, NULL));
+	ASSERT_EQ(0, emu_inject("hang-copy"));
+	ASSERT_EQ(0, emu_inject("stop-never"));
+	other.ring[0] = desc_fill(self->mem.addr, 7, 4);
+	queue_ring(&other, 1);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, end_queue, &other));
+	sleep_ms(100);
+	while (pthread_tryjoin_np(thread, &ret) == EBUSY) {
+		if (queue_wait(&self->q, 1, 1, NULL) == -ETIMEDOUT)
+			waits++;
+		if (!card_poll(self->fd, 1))
+			polls++;
+	}
+	EXPECT_EQ(-ENODEV, (int)(intptr_t)ret);
+	EXPECT_LE(2, waits);
+	EXPECT_LE(2, polls);
+	queue_unmap(&other);
+	EXPECT_STEPS(0, 1, 0, 0);
+}
+
 TEST_F(hang, queue_is_held)
 {
 	struct waiter w;
