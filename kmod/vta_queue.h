@@ -116,6 +116,7 @@ void vta_queue_free(struct vta_queue *q);
 
 /* Of the descriptor that comes next, as it stands in the ring now. */
 enum vta_op vta_queue_next_op(const struct vta_queue *q);
+/* What the card says it has completed. */
 u64 vta_queue_record_seq(const struct vta_queue *q);
 
 /* For vta_ctx_is_idle() and vta_ctx_resume(). */

@@ -50,7 +50,7 @@ static void vta_wait_look(struct vta_queue *q)
 
 	state = le32_to_cpu(READ_ONCE(q->record->status.state));
 	dma_rmb();
-	seq = le64_to_cpu(READ_ONCE(q->record->status.seq));
+	seq = vta_queue_record_seq(q);
 
 	if (seq < q->seq || (state != VTA_QUEUE_ACTIVE && state != VTA_QUEUE_HALTED)) {
 		q->halted = true;
