@@ -43,8 +43,8 @@ int64_t spin_begin(struct vtadev_queue *queue, uint64_t seq, struct spin_start *
 	start->card_ns = card_ns(queue);
 	if (!spin->max_ns)
 		return 0;
-	/* At most 2^16 descriptors are under way. */
-	expected *= seq - start->seq;
+	/* Nothing, if another thread has just seen it; else at most 2^16 descriptors. */
+	expected *= start->seq < seq ? seq - start->seq : 0;
 	if (expected > (uint64_t)spin->max_ns &&
 	    atomic_fetch_add_explicit(&spin->skipped, 1, memory_order_relaxed) < PROBE - 1)
 		return 0;

@@ -147,6 +147,18 @@ static void every_sixteenth_looks_again(void **state)
 	}
 }
 
+/* Between this thread's look and its decision another thread saw more. */
+static void what_others_have_seen_is_there(void **state)
+{
+	struct spin_start start;
+
+	(void)state;
+	wait_took(5, 5000000);
+	assert_int_equal(would_spin(1), 0);
+	assert_int_equal(spin_begin(q, 5, &start), SPIN_NS);
+	assert_int_equal(spin_begin(q, 3, &start), SPIN_NS);
+}
+
 static void lessons_that_make_no_sense(void **state)
 {
 	struct spin_start start;
@@ -261,6 +273,7 @@ int main(void)
 		TEST(less_of_two_clocks_counts),
 		TEST(shorter_counts_at_once_longer_by_an_eighth),
 		TEST(every_sixteenth_looks_again),
+		TEST(what_others_have_seen_is_there),
 		TEST(lessons_that_make_no_sense),
 		TEST(never_means_never),
 		TEST(counter_runs_as_the_clock_does),
