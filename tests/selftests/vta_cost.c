@@ -338,6 +338,56 @@ TEST_F(cost, all_of_several_is_one_wakeup)
 	EXPECT_EQ(arms + QUEUES, card_counter("arms"));
 }
 
+/* By the library, with a queue and a gate on the first card that is not ours. */
+TEST_F(cost, all_of_two_cards_is_one_wakeup)
+{
+	struct vtadev_counters before[2], after[2];
+	struct vtadev_queue_opts opts = { .spin_ns = -1 };
+	struct sleeper s = { .n = 2 };
+	struct vtadev_card *cards;
+	struct vtadev *dev = NULL;
+	struct vtadev_queue *queue;
+	struct vtadev_buf *buf;
+	struct vta_desc desc;
+	unsigned int index;
+	uint64_t one = htole64(1);
+	int i, n;
+
+	n = vtadev_list(&cards);
+	for (i = 0; i < n && !dev; i++) {
+		if (strcmp(cards[i].node, card_node()))
+			ASSERT_EQ(0, vtadev_open(cards[i].node, &dev));
+	}
+	vtadev_list_free(cards);
+	if (!dev)
+		SKIP(return, "there is only one card");
+	ASSERT_EQ(0, vtadev_queue_create(dev, &opts, &queue));
+	ASSERT_EQ(0, vtadev_buf_alloc(dev, 4096, VTADEV_HOST, &buf));
+	desc = vtadev_desc_wait(vtadev_buf_addr(buf), 1);
+	ASSERT_EQ(0, vtadev_submit(queue, &desc, 1, NULL));
+	s.fences[0] = (struct vtadev_fence) { self->q[0], gate(self, 0, 1) };
+	s.fences[1] = (struct vtadev_fence) { queue, 1 };
+	EXPECT_EQ(-ETIMEDOUT, vtadev_wait_any(s.fences, 2, 0, -1, NULL));
+
+	ASSERT_EQ(0, vtadev_counters(self->dev, &before[0]));
+	ASSERT_EQ(0, vtadev_counters(dev, &before[1]));
+	ASSERT_TRUE(sleeper_start(&s, before[0].arms + 1));
+	open_gate(self, 0, 1);
+	EXPECT_EQ(0, vtadev_wait_any(s.fences, 2, PATIENCE_NS, -1, &index));
+	EXPECT_EQ(0, index);
+	ASSERT_EQ(0, vtadev_buf_write(buf, 0, &one, sizeof(one)));
+	vtadev_kick(queue);
+	pthread_join(s.thread, NULL);
+	EXPECT_EQ(0, s.ret);
+	EXPECT_EQ(1, s.slept);
+	ASSERT_EQ(0, vtadev_counters(dev, &after[1]));
+	EXPECT_EQ(before[1].arms + 1, after[1].arms);
+	EXPECT_EQ(before[1].interrupts + 1, after[1].interrupts);
+	vtadev_queue_destroy(queue);
+	vtadev_buf_free(buf);
+	vtadev_close(dev);
+}
+
 /* ---- Vectors ---- */
 
 enum { VECTORS = 257 };
