@@ -75,11 +75,14 @@ static uint32_t or_one(uint32_t v)
 static uint32_t out_size(const struct vtaops_conv2d *op, uint32_t in, uint32_t k, uint32_t dil,
 			 uint32_t stride, uint32_t pad, uint32_t more)
 {
-	uint32_t reach = (k - 1) * or_one(dil) + 1;
+	uint64_t most = (in - 1ull) * stride + (k - 1ull) * or_one(dil) + 1 + more;
 
-	if (op->transposed)
-		return (in - 1) * stride + reach + more - 2 * pad;
-	return (in + 2 * pad - reach) / stride + 1;
+	if (!op->transposed)
+		return vtaops_out_size(in, k, dil, stride, pad);
+	if (!dim_ok(in) || !dim_ok(k) || !dim_ok(stride) || dil > DIM_MAX ||
+	    most <= 2ull * pad || most - 2ull * pad > DIM_MAX)
+		return 0;
+	return (uint32_t)(most - 2ull * pad);
 }
 
 uint32_t vtaops_conv2d_out_h(const struct vtaops_conv2d *op)

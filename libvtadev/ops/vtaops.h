@@ -177,6 +177,8 @@ struct vtaops_conv2d {
 };
 
 int vtaops_conv2d(struct vtaops_builder *b, const struct vtaops_conv2d *op);
+
+/* 0 of a shape that has no outputs. */
 uint32_t vtaops_conv2d_out_h(const struct vtaops_conv2d *op);
 uint32_t vtaops_conv2d_out_w(const struct vtaops_conv2d *op);
 
@@ -243,7 +245,7 @@ int vtaops_sum_pool(struct vtaops_builder *b, const struct vtaops_window *op);
 int vtaops_avg_pool(struct vtaops_builder *b, const struct vtaops_window *op);
 int vtaops_depthwise(struct vtaops_builder *b, const struct vtaops_window *op);
 
-/* (in + 2 pad - (k - 1) dil - 1) / stride + 1, of a good shape. */
+/* (in + 2 pad - (k - 1) dil - 1) / stride + 1; 0 of a shape that has no outputs. */
 uint32_t vtaops_out_size(uint32_t in, uint32_t k, uint32_t dil, uint32_t stride, uint32_t pad);
 
 /*

@@ -14,7 +14,7 @@ struct vtaprog {
 	struct vtadev_buf *host;		/* inputs and outputs, one behind the other */
 	uint8_t *map;
 	struct vtaimage_tensor *tensors;
-	size_t *at;				/* where each is in @host */
+	uint32_t *at;				/* where each is in @host */
 	uint32_t count;
 	struct vta_desc *work;			/* a run */
 	unsigned int descs;
@@ -70,7 +70,7 @@ static int load_model(struct vtadev *dev, struct vtaprog *prog, const struct vta
 /* The tensors' places with the host, and the descriptors of a run. */
 static int make_tensors(struct vtadev *dev, struct vtaprog *prog, const struct vtaimage *image)
 {
-	size_t total = 0;
+	uint64_t total = 0;
 	uint32_t host, card, i;
 	void *map;
 	int err;
@@ -83,12 +83,15 @@ static int make_tensors(struct vtadev *dev, struct vtaprog *prog, const struct v
 	prog->count = image->tensor_count;
 	for (i = 0; i < prog->count; i++) {
 		vtaimage_tensor(image, i, &prog->tensors[i]);
-		prog->at[i] = total;
+		prog->at[i] = (uint32_t)total;
 		if (prog->tensors[i].role != VTAIMAGE_INTERNAL)
-			total += ((size_t)prog->tensors[i].bytes + 63) & ~(size_t)63;
+			total += ((uint64_t)prog->tensors[i].bytes + 63) & ~63ull;
+		/* Tensors may share the arena, but have a place each with the host. */
+		if (total > UINT32_MAX)
+			return -ENOSPC;
 	}
 	if (total) {
-		err = vtadev_buf_alloc(dev, total, VTADEV_HOST, &prog->host);
+		err = vtadev_buf_alloc(dev, (size_t)total, VTADEV_HOST, &prog->host);
 		if (!err)
 			err = vtadev_buf_map(prog->host, &map);
 		if (err)
@@ -102,7 +105,7 @@ static int make_tensors(struct vtadev *dev, struct vtaprog *prog, const struct v
 
 		if (t->role == VTAIMAGE_INPUT)
 			prog->work[prog->descs++] =
-				vtadev_desc_copy(card + t->offset, host + (uint32_t)prog->at[i],
+				vtadev_desc_copy(card + t->offset, host + prog->at[i],
 						 t->bytes);
 	}
 	prog->work[prog->descs++] = vtadev_desc_run(vtadev_buf_addr(prog->model) + image->insn_at,
@@ -112,7 +115,7 @@ static int make_tensors(struct vtadev *dev, struct vtaprog *prog, const struct v
 
 		if (t->role == VTAIMAGE_OUTPUT)
 			prog->work[prog->descs++] =
-				vtadev_desc_copy(host + (uint32_t)prog->at[i], card + t->offset,
+				vtadev_desc_copy(host + prog->at[i], card + t->offset,
 						 t->bytes);
 	}
 	return 0;

@@ -361,7 +361,12 @@ static int run(struct pipe *p)
 
 uint32_t vtaops_out_size(uint32_t in, uint32_t k, uint32_t dil, uint32_t stride, uint32_t pad)
 {
-	return (in + 2 * pad - (k - 1) * (dil ? dil : 1) - 1) / stride + 1;
+	uint64_t padded = in + 2ull * pad, size = (k - 1ull) * (dil ? dil : 1) + 1;
+
+	if (!dim_ok(in) || !dim_ok(k) || !dim_ok(stride) || dil > DIM_MAX || pad > DIM_MAX ||
+	    padded < size)
+		return 0;
+	return (uint32_t)((padded - size) / stride + 1);
 }
 
 static int init_side(struct vtaops_builder *b, struct side *s, uint32_t in, uint32_t k,

@@ -60,5 +60,37 @@ head -c 100000 $vtap >/tmp/cut.vtap
 refused "a file that is cut off is refused" "cut off" vtactl program info /tmp/cut.vtap
 refused "a file that is no image is refused" "not a program image" \
 	vtactl program run /data/images image=/data/images
+refused "an image of a later version is refused" "version 2, this library knows 1" \
+	vtactl program info /data/version.vtap
+refused "a damaged image is refused" "checksum is wrong" \
+	vtactl program run /data/checksum.vtap image=/data/images
+refused "a program that reaches beyond its segments is refused" "reaches what it may not" \
+	vtactl program run /data/reach.vtap image=/data/images
+refused "a program that faults is told with its fault" "token" \
+	vtactl program run /data/deadlock.vtap image=/data/images
+vtactl program run $vtap image=/data/images scores=/tmp/again && cmp /tmp/again /data/scores
+result $? "the card runs the next program after a fault"
+
+# counter NAME: what card 0 has counted
+counter() {
+	echo counters >&3
+	read -r line <&3
+	echo "$line" | sed "s/.*\"$1\": *\([0-9]*\).*/\1/"
+}
+exec 3<>/dev/virtio-ports/vta-emu0
+bells=$(counter doorbells)
+descs=$(counter descriptors)
+vtactl program run $vtap image=/data/images scores=/tmp/again
+# The upload; then input, launch and output in one batch.
+[ "$(($(counter doorbells) - bells))" -eq 2 ] && [ "$(($(counter descriptors) - descs))" -eq 4 ]
+result $? "loading is one upload, running is one batch"
+exec 3>&-
+
+refused "a card that is not there is named" "9: " vtactl program run --card 9 $vtap image=/data/images
+rmmod vta
+refused "no card at all is said" "opening the first card: " \
+	vtactl program run $vtap image=/data/images
+vtactl program info $vtap >/dev/null
+result $? "info needs no card"
 echo "1..$n"
 exit $fails

@@ -25,6 +25,7 @@ config "$dir/batch.json" 3 1 3 12 13 14 15
 config "$dir/int4.json" 2 0 5 13 14 17 16
 built=build/tests/ops
 build/examples/digits/digits-compile -b 10 "$dir/digits.vtap"
+"$built/broken" "$dir/digits.vtap" "$dir"
 "$built/digits_raw" examples/digits/testset.bin 10 "$dir/images" "$dir/scores"
 
 tools/vm/vm run --kernel "${VM_KERNEL:-host}" --emu build/asan/vta-emu --cards 3 \

@@ -35,11 +35,10 @@ static uint8_t *read_file(const char *path, size_t *size)
 		used += fread(data + used, 1, room - used, file);
 		if (used < room)
 			break;
+		errno = EFBIG;
 		more = room < FILE_MAX ? realloc(data, room *= 2) : NULL;
-		if (!more) {
+		if (!more)
 			free(data);
-			errno = EFBIG;
-		}
 		data = more;
 	}
 	if (data && ferror(file)) {
@@ -202,18 +201,25 @@ static int check_assigns(const struct vtaimage *image, char **assigns, int count
 	return 0;
 }
 
+/* At most 2^32: an image has 1 GiB of them, four in a byte. */
+static uint64_t values_of(const struct vtaimage_tensor *t)
+{
+	return (uint64_t)t->n * t->c * t->h * t->w;
+}
+
 static int put_input(const struct vtaops_core *core, const struct vtaimage_tensor *t,
 		     const char *path, void *packed)
 {
-	size_t size, want = (size_t)t->n * t->c * t->h * t->w;
+	uint64_t want = values_of(t);
+	size_t size;
 	uint8_t *data = read_file(path, &size);
 	int ret = 0;
 
 	if (!data)
 		return fail(path, strerror(errno));
 	if (size != want) {
-		fprintf(stderr, "vtactl: %s: has %zu bytes, input %s has %zu values\n", path, size,
-			t->name, want);
+		fprintf(stderr, "vtactl: %s: has %zu bytes, input %s has %" PRIu64 " values\n",
+			path, size, t->name, want);
 		ret = 1;
 	} else {
 		vtaops_pack_act(core, packed, (const int8_t *)data, t->n, t->c, t->h, t->w);
@@ -225,13 +231,13 @@ static int put_input(const struct vtaops_core *core, const struct vtaimage_tenso
 static int get_output(const struct vtaops_core *core, const struct vtaimage_tensor *t,
 		      const char *path, const void *packed)
 {
-	size_t count = (size_t)t->n * t->c * t->h * t->w;
-	int8_t *values = malloc(count);
+	size_t count = (size_t)values_of(t);
+	int8_t *values = values_of(t) <= FILE_MAX ? malloc(count) : NULL;
 	FILE *file;
 	int ret = 0;
 
 	if (!values)
-		return fail(path, strerror(ENOMEM));
+		return fail(path, strerror(values_of(t) <= FILE_MAX ? ENOMEM : EFBIG));
 	vtaops_unpack_act(core, values, packed, t->n, t->c, t->h, t->w);
 	file = fopen(path, "wbe");
 	if (!file || fwrite(values, 1, count, file) != count)
