@@ -12,11 +12,16 @@
 
 #include <stdint.h>
 
-/* Also 32-bit x86, if it has the instructions. */
 #if defined(__x86_64__) || defined(__SSE2__)
 #define INSN_WMB	"sfence"
 #define INSN_RMB	"lfence"
 #define INSN_RELAX	"pause"
+#define HAVE_RDTSC
+#elif defined(__i386__)	/* may be built for processors that lack these: a locked write is both */
+#define INSN_WMB	"lock; addl $0, 0(%%esp)"
+#define INSN_RMB	"lock; addl $0, 0(%%esp)"
+#define INSN_RELAX	"rep; nop"
+#define HAVE_RDTSC
 #elif defined(__aarch64__)
 #define INSN_WMB	"dsb st"
 #define INSN_RMB	"dsb ld"
@@ -36,13 +41,13 @@
 /* Everything written so far, card memory too, arrives before what follows. */
 static inline void arch_wmb(void)
 {
-	__asm__ __volatile__(INSN_WMB : : : "memory");
+	__asm__ __volatile__(INSN_WMB : : : "memory", "cc");
 }
 
 /* Nothing that follows is read before what was read so far. */
 static inline void arch_rmb(void)
 {
-	__asm__ __volatile__(INSN_RMB : : : "memory");
+	__asm__ __volatile__(INSN_RMB : : : "memory", "cc");
 }
 
 /* In a loop that waits for memory to change. */
@@ -57,7 +62,7 @@ static inline void arch_relax(void)
  */
 static inline uint64_t arch_ticks(void)
 {
-#if defined(__x86_64__) || defined(__SSE2__)
+#ifdef HAVE_RDTSC
 	return __builtin_ia32_rdtsc();
 #else
 	uint64_t ticks;

@@ -28,10 +28,12 @@ $(LIB_DIR)/obj/%.o: libvtadev/%.c
 	$(CC) $(LIB_CPPFLAGS) $(CPPFLAGS) $(LIB_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # One object whose only global names are the API's: static linking exports what
-# the map lets the shared library export.
+# the map lets the shared library export. And pieces of code that compilers for
+# 32-bit x86 put into every object, of which the linker keeps one.
 $(LIB_A): $(LIB_OBJS) libvtadev/build.mk
 	$(LD) -r -o $(LIB_DIR)/obj/vtadev.ro $(LIB_OBJS)
-	$(OBJCOPY) --wildcard --keep-global-symbol='vtadev_*' $(LIB_DIR)/obj/vtadev.ro
+	$(OBJCOPY) --wildcard --keep-global-symbol='vtadev_*' \
+		--keep-global-symbol='__x86.get_pc_thunk.*' $(LIB_DIR)/obj/vtadev.ro
 	rm -f $@
 	$(AR) rcs $@ $(LIB_DIR)/obj/vtadev.ro
 

@@ -23,7 +23,8 @@ $(DRIVER_DIR)/%.o: libvtadev/driver/%.c
 $(DRIVER_A): $(DRIVER_OBJS)
 	@mkdir -p $(@D)
 	$(LD) -r -o $(DRIVER_DIR)/driver.ro $(DRIVER_OBJS)
-	$(OBJCOPY) --wildcard --keep-global-symbol='VTA*' $(DRIVER_DIR)/driver.ro
+	$(OBJCOPY) --wildcard --keep-global-symbol='VTA*' \
+		--keep-global-symbol='__x86.get_pc_thunk.*' $(DRIVER_DIR)/driver.ro
 	rm -f $@
 	$(AR) rcs $@ $(DRIVER_DIR)/driver.ro
 
