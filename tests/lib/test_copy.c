@@ -127,7 +127,7 @@ static void bounds(void **state)
 	assert_refused(0, 100, 1, 100, 100, 10, -ERANGE);
 	assert_refused(0, 1, 0, 1, 1, 1001, -ERANGE);
 	/* What would wrap around. */
-	assert_refused(0, (size_t)1 << 63, 0, 0, 1, 3, -ERANGE);
+	assert_refused(0, SIZE_MAX / 2 + 1, 0, 0, 1, 3, -ERANGE);
 	assert_refused(0, 100, 0, SIZE_MAX, 100, 3, -ERANGE);
 	assert_refused(0, 1, 0, 1, 1, SIZE_MAX, -ERANGE);
 	assert_refused(0, SIZE_MAX, 0, 0, SIZE_MAX, 2, -ERANGE);

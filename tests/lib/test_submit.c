@@ -247,7 +247,7 @@ static void fast_path_has_no_system_call(void **state)
 		bool good = true;
 
 		if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT))
-			_exit(2);
+			_exit(NO_SECCOMP);
 		for (uint64_t i = 1; i <= 100; i++) {
 			struct vta_desc d = vtadev_desc_nop();
 
@@ -262,6 +262,8 @@ static void fast_path_has_no_system_call(void **state)
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == NO_SECCOMP)
+		skip();
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
