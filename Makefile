@@ -71,8 +71,10 @@ include tests/runtime/build.mk
 include tests/stream/build.mk
 include tests/bench/build.mk
 
+USERSPACE := $(LIB_SO) $(LIB_A) $(OPS_A) $(PROG_A) $(DRIVER_SO) $(DRIVER_A) $(VTACTL_BIN) $(EMU_BIN) \
+	$(DIGITS_BIN) $(STREAM_BIN)
 .PHONY: userspace
-userspace: $(LIB_SO) $(LIB_A) $(OPS_A) $(PROG_A) $(DRIVER_SO) $(DRIVER_A) $(VTACTL_BIN) $(EMU_BIN) $(DIGITS_BIN) $(STREAM_BIN)
+userspace: $(USERSPACE)
 
 # The module is built from a copy for each kernel, so that builds for several
 # kernels do not overwrite each other and the sources stay clean.
@@ -167,20 +169,18 @@ check-debug: test-deps
 check-kernels: test-deps
 	@echo 'building the tests'
 	@$(VM) setup
-	@$(QUIETLY) userspace check-programs
+	@$(QUIETLY) vm-module userspace check-programs
 	@tests/kernels/run.sh $(SUITES)
 
-# What tests/kernels/userspace.sh builds for other architectures. The tests of vtactl
+# What tests/kernels/userspace.sh builds for other architectures: the emulator for
+# those of 64 bits, and the attacks, which know their addresses. The tests of vtactl
 # without a card want umockdev.
-.PHONY: cross-programs
-cross-programs: userspace $(LIB_TEST_BINS) $(LIB_TEST_DIR)/test_pipeline $(LIB_TEST_DIR)/test_tracefs \
-		$(addprefix $(OPS_TEST_DIR)/,test_image test_pack) $(DIGITS_TESTS) $(SELFTESTS)
-
-# What tests/kernels/userspace.sh builds for other architectures. The tests of vtactl
-# without a card want umockdev.
-.PHONY: cross-programs
-cross-programs: userspace $(LIB_TEST_BINS) $(LIB_TEST_DIR)/test_pipeline $(LIB_TEST_DIR)/test_tracefs \
-		$(addprefix $(OPS_TEST_DIR)/,test_image test_pack) $(DIGITS_TESTS) $(SELFTESTS)
+.PHONY: cross-programs cross-programs-32
+cross-programs: cross-programs-32 userspace $(addprefix $(OPS_TEST_DIR)/,test_image test_pack) \
+		$(ISOLATION_TESTS)
+cross-programs-32: $(filter-out $(EMU_BIN),$(USERSPACE)) $(LIB_TEST_BINS) \
+		$(LIB_TEST_DIR)/test_pipeline $(LIB_TEST_DIR)/test_tracefs $(DIGITS_TESTS) \
+		$(filter-out $(ISOLATION_TESTS),$(SELFTESTS))
 
 .PHONY: check-programs
 check-programs: man $(EMU_ASAN_BIN) $(UDEV_RULES) $(EMU_TESTS) $(LIB_TESTS) $(OPS_TESTS) \

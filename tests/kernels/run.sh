@@ -8,7 +8,10 @@
 #   tests/kernels/run.sh [SUITE...]
 #
 # All suites if none is given. Both kernels of a suite are built for; the older one
-# is booted only if it is of another series (7.2 and 7.3).
+# is booted only if it is of another series (7.2 and 7.3). SUITE-arm64: built across
+# for arm64, library and tools too, and booted in the suites that $programs_of knows.
+# SUITE-i386: 32-bit library, tools and tests, these on the host's kernel in the VM.
+# "signing" is no suite: what is signed, and refused, on the host's kernel.
 set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
@@ -58,27 +61,29 @@ build() {
 	built=ok
 }
 
-# try SUITE RELEASE: sets loaded, tests and unloaded.
+# try KERNEL RELEASE NAME BOOT...: sets loaded, tests and unloaded. $cross and $only
+# are run.sh's CROSS and TESTS.
+cross='' only=''
 try() {
-	local log=$out/selftests-$2.log line passed bad skipped
-	say "$2: booting, loading, testing, unloading"
-	VM_KERNEL=$1:$2 tests/run -o "$out" \
-		"selftests-$2=tests/selftests/run.sh build/module/$2/vta.ko main" \
-		>"$out/sum-$2" || true
-	cat "$out/sum-$2"
+	local log=$out/selftests-$3.log line passed bad skipped
+	say "$3: booting, loading, testing, unloading"
+	VM_KERNEL=$1 CROSS=$cross TESTS=$only tests/run -o "$out" \
+		"selftests-$3=tests/selftests/run.sh build/module/$2/vta.ko ${*:4}" \
+		>"$out/sum-$3" || true
+	cat "$out/sum-$3"
 	loaded=FAILED unloaded=FAILED
 	! grep -q '^# vta is loaded' "$log" || loaded=ok
 	! grep -q '^# vta is unloaded' "$log" || unloaded=ok
-	line=$(tail -n 1 "$out/sum-$2")
+	line=$(tail -n 1 "$out/sum-$3")
 	read -r passed _ bad _ skipped _ <<<"$line"
 	tests="$passed/$bad/$skipped"
 	if [ "$bad" -ne 0 ] || [ "$loaded$unloaded" != okok ]; then
-		failure "$log" "$2: selftests"
+		failure "$log" "$3: selftests"
 	fi
 }
 
 row() {
-	printf '%-24s %-11s %-7s %-7s %-22s %-7s %s\n' "$@" >>"$out/table"
+	printf '%-32s %-11s %-7s %-7s %-22s %-7s %s\n' "$@" >>"$out/table"
 	rows=$((rows + 1))
 }
 
@@ -99,25 +104,90 @@ suite() {
 		build "$1" "$release"
 		if [ "$built" = ok ] && { [ "$release" = "$newest" ] ||
 				[ "$(series "$release")" != "$(series "$newest")" ]; }; then
-			try "$1" "$release"
+			try "$1:$release" "$release" "$release" main waits
 		fi
 		row "$release" "$(compiler "build/module/$release/vta.ko")" "$built" "$loaded" \
 			"$tests" "$unloaded" "$dkms"
 	done
 }
 
-[ $# -gt 0 ] || mapfile -t suites < <("$vm" suites)
+# What does not ask for pages of 4 KiB, nor for more than a smaller system has.
+basics="vta_basic vta_open vta_run vta_wait vta_queue vta_fault vta_close vta_lib vta_ctl"
+# Where a suite's guests have their programs from: the C library that they were built
+# for comes with them.
+programs_of() {
+	case $1 in
+	trixie-arm64|trixie-backports-arm64)	echo trixie-backports-arm64 ;;
+	esac
+}
+
+# programs SUITE: the library, the tools and their tests, built and run, once.
+programs() {
+	local log=$out/programs-$1.log result=ok count built=FAILED
+	case " $programs " in *" $1 "*) return ;; esac
+	programs+=" $1"
+	say "$1: library and tools"
+	tests/run -o "$out" "programs-$1=$here/userspace.sh $1" >"$out/sum-$1" || result=FAILED
+	cat "$out/sum-$1"
+	[ "$result" = ok ] || failure "$log" "$1: library and tools"
+	! grep -q '^ok 1 ' "$log" || built=ok
+	count=$(tail -n 1 "$out/sum-$1" | sed 's/\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped/\1\/\2\/\3/')
+	row "programs, $1" "$(compiler "build/cross/$1/build/tools/vtactl")" "$built" - "$count" - -
+}
+programs=
+
+suite_arm64() {
+	local releases release built loaded tests unloaded cross only=$basics
+	mapfile -t releases < <("$vm" releases "$1")
+	cross=$(programs_of "$1")
+	[ -z "$cross" ] || programs "$cross"
+	for release in "${releases[@]}"; do
+		loaded=- tests=- unloaded=-
+		build "$1" "$release"
+		if [ "$built" = ok ] && [ -n "$cross" ]; then
+			try "$1:$release" "$release" "$release" main
+		fi
+		row "$release" "$(compiler "build/module/$release/vta.ko")" "$built" "$loaded" \
+			"$tests" "$unloaded" -
+	done
+}
+
+# On the host's kernel, whose module the 32-bit programs find.
+suite_i386() {
+	local release loaded tests unloaded cross=$1 only="$basics vta_buf vta_uapi vta_recover"
+	programs "$1"
+	release=$("$vm" krelease)
+	try host "$release" "$release-$1" main
+	row "$release, 32-bit" "$(compiler "build/module/$release/vta.ko")" ok "$loaded" \
+		"$tests" "$unloaded" -
+}
+
+signing() {
+	local log=$out/signing.log result=ok
+	say "signing"
+	tests/run -o "$out" "signing=$here/signing.sh build/module/$("$vm" krelease)/vta.ko" \
+		>"$out/sum-signing" || result=FAILED
+	cat "$out/sum-signing"
+	[ "$result" = ok ] || failure "$log" "signing"
+}
+
+[ $# -gt 0 ] || mapfile -t suites < <("$vm" suites; "$vm" suites arm64; "$vm" suites i386; echo signing)
 [ $# -eq 0 ] || suites=("$@")
 row kernel compiler build load passed/failed/skipped unload dkms
 for name in "${suites[@]}"; do
-	suite "$name"
+	case $name in
+	*-arm64)	suite_arm64 "$name" ;;
+	*-i386)		suite_i386 "$name" ;;
+	signing)	signing ;;
+	*)		suite "$name" ;;
+	esac
 done
 
 echo
 cat "$out/table"
 echo
 if [ "$failed" -eq 0 ]; then
-	echo "check-kernels: passed on $((rows - 1)) kernels"
+	echo "check-kernels: passed, $((rows - 1)) rows"
 else
 	echo "check-kernels: FAILED: $failed of the steps above"
 	exit 1

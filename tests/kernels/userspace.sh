@@ -18,8 +18,11 @@ suite=$1
 vm=$top/tools/vm/vm
 dir=$top/build/cross/$suite
 case $suite in
-*-arm64)	gnu=aarch64-linux-gnu runner=qemu-aarch64 machine=AArch64 ;;
-*-i386)		gnu=i686-linux-gnu runner=env machine='Intel 80386' ;;
+*-arm64)	gnu=aarch64-linux-gnu runner=qemu-aarch64 machine=AArch64 flags=''
+		what=cross-programs ;;
+# gcc likes to tell that it once laid out atomics differently.
+*-i386)		gnu=i686-linux-gnu runner=env machine='Intel 80386' flags=' -Wno-psabi'
+		what=cross-programs-32 ;;
 *)		echo "$suite: neither -arm64 nor -i386" >&2; exit 2 ;;
 esac
 
@@ -49,10 +52,15 @@ in_root() {
 	"$vm" in "$suite" "$dir" "$@"
 }
 
+# What of a test could not be tried, by name.
+skips() {
+	sed -n 's/^\[  SKIPPED \] /, not /p' "$log" | grep -v 'tests:' | sort -u | tr -d '\n'
+}
+
 echo "TAP version 13"
 status=0
-in_root make -s -j2 CC="$gnu-gcc" LD="$gnu-ld" AR="$gnu-ar" OBJCOPY="$gnu-objcopy" \
-	LIB_TEST_SANITIZE= EMU_SANITIZE= SELFTEST_HARNESS=kselftest cross-programs \
+in_root make -s -j2 CC="$gnu-gcc$flags" LD="$gnu-ld" AR="$gnu-ar" OBJCOPY="$gnu-objcopy" \
+	LIB_TEST_SANITIZE= EMU_SANITIZE= SELFTEST_HARNESS=kselftest "$what" \
 	>"$log" 2>&1 || status=$?
 [ ! -s "$log" ] || status=1
 result "$status" "library, tools and tests are built for $suite without a warning" "$log"
@@ -78,7 +86,7 @@ for test in "$dir"/build/tests/lib/test_* "$dir"/build/tests/ops/test_* \
 	in_root "$runner" "${test#"$dir/"}" >"$log" 2>&1 </dev/null || status=$?
 	# cmocka's own line, so that a test that ran nothing is not one that passed.
 	grep -E '^\[ +PASSED +\] [1-9][0-9]* test|^ok [1-9]' "$log" >/dev/null || status=1
-	result "$status" "${test##*/}: $(grep -cE '^(\[ +OK +\]|ok [0-9])' "$log") tests" "$log"
+	result "$status" "${test##*/}: $(grep -cE '^(\[ +OK +\]|ok [0-9])' "$log") tests$(skips)" "$log"
 done
 
 # No card in the root: the tool says so and what to do.
@@ -86,8 +94,10 @@ status=0
 in_root "$runner" build/tools/vtactl list >"$log" 2>&1 </dev/null || status=$?
 grep -qi 'card' "$log" || status=99
 result "$((status == 99))" "vtactl starts, and finds no card" "$log"
-in_root "$runner" build/tools/vta-emu --help >"$log" 2>&1 </dev/null && status=0 || status=$?
-result "$status" "vta-emu starts" "$log"
+if [ "$what" = cross-programs ]; then
+	in_root "$runner" build/tools/vta-emu --help >"$log" 2>&1 </dev/null && status=0 || status=$?
+	result "$status" "vta-emu starts" "$log"
+fi
 
 echo "1..$number"
 exit "$failed"
