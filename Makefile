@@ -69,6 +69,7 @@ include tests/selftests/build.mk
 include tests/matrix/build.mk
 include tests/runtime/build.mk
 include tests/stream/build.mk
+include tests/vtactl/build.mk
 include tests/bench/build.mk
 
 USERSPACE := $(LIB_SO) $(LIB_A) $(OPS_A) $(PROG_A) $(DRIVER_SO) $(DRIVER_A) $(VTACTL_BIN) $(EMU_BIN) \
@@ -147,7 +148,10 @@ check: test-deps
 			$(call vm-module-of,$(UDMABUF_KERNEL)) dmabuf" \
 		"udev=tests/udev/run.sh $(VM_MODULE) $(UDEV_RULES) $(UDEV_GROUP)" \
 		"demo=tests/demo/run.sh $(VM_MODULE)" \
-		"stream=tests/stream/run.sh $(VM_MODULE)"
+		"stream=tests/stream/run.sh $(VM_MODULE)" \
+		"vtactl=tests/vtactl/run.sh $(VM_MODULE)" \
+		"vtactl-messages=tests/vtactl/messages.py" \
+		"vtactl-completion=tests/vtactl/completion.sh $(CURDIR)/$(VTACTL_BIN)"
 
 # The kernel's tests again, on kernels that watch: any report fails.
 .PHONY: check-debug
@@ -185,7 +189,7 @@ cross-programs-32: $(filter-out $(EMU_BIN),$(USERSPACE)) $(LIB_TEST_BINS) \
 .PHONY: check-programs
 check-programs: man $(EMU_ASAN_BIN) $(UDEV_RULES) $(EMU_TESTS) $(LIB_TESTS) $(OPS_TESTS) \
 		$(OPS_VM_TESTS) $(FUZZ_REPLAYS) $(DIGITS_COMPILE) \
-		$(DIGITS_TESTS) $(STREAM_TESTS) $(SELFTESTS) $(MATRIX_BIN) $(BENCH_BINS) \
+		$(DIGITS_TESTS) $(STREAM_TESTS) $(VTACTL_TESTS) $(SELFTESTS) $(MATRIX_BIN) $(BENCH_BINS) \
 		$(RUNTIME_TESTS) $(RUNTIME_VM_TESTS) $(HELLO_BIN) $(DEVICEAPI_TEST) $(BYOC_BIN) $(AOT_BIN)
 
 .PHONY: bench
@@ -195,7 +199,7 @@ bench: build-deps
 	@tests/bench/run.sh $(PARTS) $(VM_MODULE) $(BENCH_MODULE)
 
 .PHONY: install
-install: userspace install-lib install-driver install-udev install-man
+install: userspace install-lib install-driver install-udev install-completion install-man
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/vtadev/vm
 	install -m 755 $(VTACTL_BIN) $(EMU_BIN) $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(VM_PROGRAMS) $(DESTDIR)$(PREFIX)/share/vtadev/vm

@@ -18,7 +18,7 @@ help-to-man = help2man --no-info --section=1 --version-string='$(1) $(VERSION)' 
 
 $(MAN_DIR)/man1/vtactl.1: $(VTACTL_BIN) docs/man/vtactl.h2m
 	@mkdir -p $(@D)
-	$(call help-to-man,vtactl,--help,look after VTA accelerator cards,$<)
+	$(call help-to-man,vtactl,--help-all,look after VTA accelerator cards,$<)
 
 $(MAN_DIR)/man1/vta-emu.1: $(EMU_BIN) docs/man/vta-emu.h2m
 	@mkdir -p $(@D)

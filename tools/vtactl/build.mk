@@ -18,3 +18,11 @@ $(VTACTL_BIN): $(VTACTL_OBJS) $(PROG_A) $(OPS_A) $(LIB_A)
 	$(CC) $(LDFLAGS) -o $@ $^ $(VTACTL_LIBS)
 
 -include $(VTACTL_OBJS:.o=.d)
+
+ZSH_DIR ?= $(PREFIX)/share/zsh/site-functions
+
+.PHONY: install-completion
+install-completion:
+	install -m 644 -D tools/vtactl/completion/vtactl.bash \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/vtactl
+	install -m 644 -D tools/vtactl/completion/_vtactl $(DESTDIR)$(ZSH_DIR)/_vtactl

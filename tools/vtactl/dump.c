@@ -423,9 +423,10 @@ int dump_main(int argc, char **argv)
 	ret = fill(&dump, argv[optind]);
 	if (!ret) {
 		err = bundle_pack(&dump.bundle, "vta-dump", output);
-		if (err)
-			ret = ctl_fail(output, err != -ENOENT ? strerror(-err) :
-				       "no such directory, or tar is not installed");
+		if (err == -ENOENT)
+			ret = ctl_fail(output, "no such directory, or tar is not installed");
+		else if (err)
+			ret = ctl_fail(output, strerror(-err));
 		else
 			printf("%s: have a look, then attach it to the bug report\n", output);
 	}

@@ -74,7 +74,7 @@ static int help_all(void)
 		char name[16], option[] = "--help";
 
 		snprintf(name, sizeof(name), "%s", verbs[i].name);
-		printf("\n%s\n", verbs[i].name);
+		printf("\nvtactl %s:\n", verbs[i].name);
 		optind = 0;
 		verbs[i].main(2, (char *[]){ name, option, NULL });
 	}

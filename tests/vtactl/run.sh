@@ -1,0 +1,18 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# vtactl and what it looks at, in the VM: no card, one, several, faulted, given up
+# and gone; and the documents against what is there.
+#
+#   tests/vtactl/run.sh VTA.KO
+set -eu
+cd "$(dirname "$0")/../.."
+exec tools/vm/vm run --kernel "${VM_KERNEL:-host}" --emu build/asan/vta-emu --timeout 240 --cards 2 \
+	--emu-arg-0 --serial=0xa --emu-arg-0 --sensors=318150,12500 \
+	--emu-arg-1 --serial=0xb --emu-arg-1 --queues=4 \
+	--file "$1":/lib/vta.ko \
+	--file build/tools/vtactl:/bin/vtactl \
+	--file build/tests/vtactl/worker:/bin/worker \
+	--file "$(command -v setpriv)" \
+	--file docs/sysfs-abi.md:/docs/sysfs-abi.md --file docs/operating.md:/docs/operating.md \
+	-- tests/vtactl/guest.sh
