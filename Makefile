@@ -23,7 +23,7 @@ vm-module-of = build/module/$$($(VM) krelease --kernel $(1))/vta.ko
 UDMABUF_KERNEL := trixie
 
 # Which boots of tests/selftests/run.sh the kernels that watch themselves have.
-DEBUG_BOOTS := main variants iommu memory isolation
+DEBUG_BOOTS := main recovery variants iommu memory isolation failnth
 KCSAN_BOOTS := main
 # What the kernels are asked to count and to trace of the module alone.
 DEBUG_KBUILD := GCOV_PROFILE=y KCOV_INSTRUMENT=y

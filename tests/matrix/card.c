@@ -11,7 +11,6 @@
 #include "vta_selftest.h"
 
 #define DRIVER	"/sys/bus/pci/drivers/vta/"
-#define CONTROL	"/dev/virtio-ports/vta-emu0"
 
 static char address[32];
 
@@ -74,31 +73,6 @@ int card_suspend(void)
 	int err = file_write("/sys/power/pm_test", "devices");
 
 	return err ? err : file_write("/sys/power/state", "freeze");
-}
-
-/* The port is opened once: it may be by one at a time. */
-int emu_request(const char *line)
-{
-	static int port = -1;
-	char answer[4096];
-	size_t got = 0;
-
-	if (port < 0)
-		port = open(CONTROL, O_RDWR | O_CLOEXEC);
-	if (port < 0 || write(port, line, strlen(line)) < 0 || write(port, "\n", 1) < 0)
-		return -errno;
-	do {
-		ssize_t n = read(port, answer + got, sizeof(answer) - 1 - got);
-
-		if (n <= 0)
-			return -EIO;
-		got += (size_t)n;
-	} while (answer[got - 1] != '\n' && got < sizeof(answer) - 1);
-	answer[got] = '\0';
-	if (strstr(answer, "\"ok\":true"))
-		return 0;
-	printf("# %s: %s", line, answer);
-	return -EIO;
 }
 
 const char *card_leftover(void)

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "matrix.h"
+#include "vta_emu.h"
 #include "vta_selftest.h"
 
 #define SETTLE_MS	5000
@@ -55,18 +56,18 @@ bool cell_fits(const struct cell *cell, int ret)
 	}
 }
 
-/* "fault=page@%q 1" becomes "inject fault=page@3 1": handles count from 1. */
+/* "fault=page@%q 1" becomes "fault=page@3 1": handles count from 1. */
 static void order(struct cell *cell, const char *spec, uint32_t queue)
 {
 	const char *mark = strstr(spec, "%q");
 	char line[96];
 
 	if (mark)
-		snprintf(line, sizeof(line), "inject %.*s%u%s", (int)(mark - spec), spec,
+		snprintf(line, sizeof(line), "%.*s%u%s", (int)(mark - spec), spec,
 			 queue - 1, mark + 2);
 	else
-		snprintf(line, sizeof(line), "inject %s", spec);
-	if (emu_request(line))
+		snprintf(line, sizeof(line), "%s", spec);
+	if (emu_inject(line))
 		cell_fail(cell, "the emulator refuses: %s", line);
 }
 
@@ -81,7 +82,12 @@ void cell_inject(struct cell *cell, uint32_t queue)
 /* A kind for one queue says nothing of a state in which there is none. */
 static bool has_cell(const struct state *state, const struct kind *kind)
 {
-	return !state->no_queue || !strstr(kind->specs[0], "%q");
+	unsigned int i;
+
+	for (i = 0; i < KIND_SPECS && kind->specs[i]; i++)
+		if (state->no_queue && strstr(kind->specs[i], "%q"))
+			return false;
+	return true;
 }
 
 /* ---- Afterwards ---- */
@@ -125,7 +131,7 @@ static const char *come_back(struct cell *cell, const struct state *state)
 
 	if ((kind->flags & KIND_UNPLUGS) && card_remove())
 		cell_fail(cell, "the function cannot be removed");
-	if (emu_request("inject clear"))
+	if (emu_clear())
 		cell_fail(cell, "the emulator cannot be put right");
 	if (kind->flags & KIND_UNPLUGS) {
 		card_rescan();

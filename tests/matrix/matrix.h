@@ -68,7 +68,7 @@ bool cell_fits(const struct cell *cell, int ret);
 __attribute__((format(printf, 2, 3)))
 void cell_fail(struct cell *cell, const char *format, ...);
 
-/* ---- card.c: the card in sysfs, and the emulator's control socket ---- */
+/* ---- card.c: the card in sysfs ---- */
 
 int card_find(void);		/* once, while the driver is bound */
 bool card_bound(void);		/* and its node is the one that others use */
@@ -79,8 +79,6 @@ int card_pci_reset(void);
 int card_remove(void);
 int card_rescan(void);
 int card_suspend(void);
-/* One request to the emulator: 0, or -EIO with the answer in the log. */
-int emu_request(const char *line);
 /* A name of a counter in sysfs that is not back to where it was, or NULL. */
 const char *card_leftover(void);
 

@@ -22,7 +22,7 @@ shift 2
 mkdir -p "$out"
 status=0
 "$top/tools/vm/vm" run --kernel "${VM_KERNEL:-host}" --emu "$top/build/asan/vta-emu" \
-	--append 'suspend.pm_test_delay=0' --timeout 1800 --file "$module:/lib/vta.ko" \
+	--emu-arg --mem=16M --append suspend.pm_test_delay=0 --timeout 1800 --file "$module:/lib/vta.ko" \
 	--file "$top/build/tests/matrix/matrix:/root/matrix" \
 	-- sh -c 'insmod /lib/vta.ko && ./matrix "$@" && rmmod vta' matrix "$@" |
 	tee "$out/matrix.log" || status=1

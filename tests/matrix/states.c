@@ -139,7 +139,9 @@ static void probing(struct cell *cell)
 	if (!strncmp(cell->kind->name, "reg-", 4))
 		cell_note(cell, "bind", err, err == -ENODEV);
 	else
-		cell_note(cell, "bind", err, cell_fits(cell, err));
+		/* A configuration space that cannot be is EINVAL to PCI. */
+		cell_note(cell, "bind", err, cell_fits(cell, err) ||
+			  (err == -EINVAL && cell->kind->flags & KIND_UNPLUGS));
 }
 
 static void idle(struct cell *cell)

@@ -8,7 +8,8 @@
 #
 # BOOT is main, waits, recovery, kexec, variants, iommu, memory or isolation; all of them if none
 # is given.
-# Or dmabuf, the part of memory that needs a kernel with udmabuf to be complete.
+# Or dmabuf, the part of memory that needs a kernel with udmabuf to be complete; or failnth,
+# for one that can make allocations fail.
 # VM_KERNEL says which kernel, as tools/vm/vm --kernel. TESTS="vta_wait ..." runs
 # only these in the boots main, waits, recovery and isolation. CROSS=SUITE takes
 # programs that tests/kernels/userspace.sh has built for another architecture.
@@ -39,6 +40,9 @@ cp "$source/run_kselftest.sh" "$dir/kselftest/"
 cp "$source/kselftest/runner.sh" "$dir/kselftest/kselftest/"
 find "$built/tests/selftests" -maxdepth 1 -type f -perm /111 -exec cp -t "$dir/kselftest/vta/" {} +
 cp "$here"/*.sh "$here/settings" "$dir/kselftest/vta/"
+case ${VM_KERNEL-} in
+debug|kcsan)	echo timeout=3000 >"$dir/kselftest/vta/settings" ;;
+esac
 
 # The runner asks for an option that busybox's timeout does not have, and the host's
 # is not for every guest.
@@ -157,6 +161,11 @@ boot_dmabuf() {
 	boot dmabuf --timeout 200 --cards 2 --module vgem -- vta_dmabuf
 }
 
+# Allocations that fail, one by one; few queues and vectors have few.
+boot_failnth() {
+	boot failnth --timeout 600 --emu-arg --queues=2 --emu-arg --msix=2 --emu-arg --mem=1M -- vta_failnth
+}
+
 # Attacks on a victim that computes. The kernel clears no memory that it is not
 # asked to clear.
 boot_isolation() {
@@ -177,6 +186,7 @@ for name in "${boots[@]}"; do
 	dmabuf)		boot_dmabuf ;;
 	waits)		boot_waits ;;
 	isolation)	boot_isolation ;;
+	failnth)	boot_failnth ;;
 	*)		echo "run.sh: no boot $name" >&2; exit 2 ;;
 	esac
 done

@@ -431,7 +431,11 @@ complaints() {
 	pattern+='|detected (expedited )?stall|soft lockup|hard LOCKUP|kmemleak: [0-9]+ new|possible recursive locking'
 	pattern+='|circular locking|inconsistent lock state|INFO: trying to register non-static key'
 	pattern+='|lockdep is turned off|\[ cut here \]|vm-init: '
-	tr -d '\r' <"$run/kernel.log" | grep -av 'ommand line: ' >"$run/log"
+	# That there was no memory is no fault, whatever trace comes with it.
+	tr -d '\r' <"$run/kernel.log" | grep -av 'ommand line: ' | awk '
+		/vmalloc error: |page allocation failure: / { skip = 1 }
+		!skip
+		/<\/TASK>/ { skip = 0 }' >"$run/log"
 	grep -aEq "$pattern" "$run/log" || return 1
 	grep -aE -m 1 -B 5 -A 60 "$pattern" "$run/log" >&2
 }

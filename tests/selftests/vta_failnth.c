@@ -1,0 +1,510 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * vta_failnth - every allocation and every access to the caller's memory fails
+ * once, in every call, in probing and in loading the module
+ *
+ * The kernel's fail-nth makes the n-th of them fail in this thread. For each call
+ * n goes up from 1 until the call needs fewer. It either succeeds, since there was
+ * another way, or fails with the errno of that, and then nothing of it is left.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include <kselftest_harness.h>
+
+#include "vta_selftest.h"
+
+#define DRIVER		"/sys/bus/pci/drivers/vta/"
+#define MODULE		"/lib/vta.ko"
+#define NTH		"/proc/thread-self/fail-nth"
+/* No call needs as many. */
+#define NTH_MAX		20000
+
+/* ---- The kernel's side ---- */
+
+/* Also what may sleep, of any size; and no trace in the log for each. */
+static int setup_faults(void)
+{
+	static const char *const settings[][2] = {
+		{ "failslab/ignore-gfp-wait", "N" },
+		{ "failslab/verbose", "0" },
+		{ "fail_page_alloc/ignore-gfp-wait", "N" },
+		{ "fail_page_alloc/ignore-gfp-highmem", "N" },
+		{ "fail_page_alloc/min-order", "0" },
+		{ "fail_page_alloc/verbose", "0" },
+		{ "fail_usercopy/verbose", "0" },
+	};
+	char path[96];
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < sizeof(settings) / sizeof(settings[0]) && !err; i++) {
+		snprintf(path, sizeof(path), "/sys/kernel/debug/%s", settings[i][0]);
+		err = file_write(path, settings[i][1]);
+	}
+	return err;
+}
+
+static int nth_fd = -1;
+
+static void arm(unsigned int n)
+{
+	char text[16];
+	int len = snprintf(text, sizeof(text), "%u", n);
+
+	if (pwrite(nth_fd, text, (size_t)len, 0) != len)
+		abort();
+}
+
+/* Whether it has failed: the rest is 0 then. Reading may be what fails. */
+static bool disarm(void)
+{
+	char text[16] = "";
+	bool failed = pread(nth_fd, text, sizeof(text) - 1, 0) > 0 && !atoi(text);
+
+	arm(0);
+	return failed;
+}
+
+/* ---- What is tried: each leaves nothing behind ---- */
+
+FIXTURE(failnth) {
+	char address[32];
+	int fd;
+	struct queue q;
+	struct mem host, card;
+	void *memory;
+	struct usage before;
+};
+
+struct step {
+	int ret;
+	uint32_t handle;	/* of what has been made, if it succeeded; or: */
+	int fd;
+	void *ptr;
+};
+
+typedef void (*step_fn)(struct _test_data_failnth *self, struct step *step);
+
+static bool fits(int ret)
+{
+	return !ret || ret == -ENOMEM || ret == -EFAULT;
+}
+
+/* Returns how often it could be made to fail; negative if something is wrong. */
+static int sweep(struct _test_data_failnth *self, step_fn act, step_fn undo)
+{
+	unsigned int n;
+
+	for (n = 1; n < NTH_MAX; n++) {
+		struct step step = { .fd = -1 };
+		struct usage now;
+		bool failed;
+
+		arm(n);
+		act(self, &step);
+		failed = disarm();
+		if (!step.ret && undo)
+			undo(self, &step);
+		now = card_usage();
+		if (!usage_equal(&self->before, &now)) {
+			printf("# the %u-th failure leaves something behind\n", n);
+			return -1;
+		}
+		if (!fits(step.ret) || (!failed && step.ret)) {
+			printf("# the %u-th failure comes to errno %d\n", n, -step.ret);
+			return -1;
+		}
+		if (!failed)
+			return (int)n - 1;
+	}
+	return -1;
+}
+
+FIXTURE_SETUP(failnth)
+{
+	if (access(NTH, W_OK))
+		SKIP(return, "this kernel cannot make allocations fail");
+	ASSERT_EQ(0, setup_faults());
+	nth_fd = open(NTH, O_RDWR | O_CLOEXEC);
+	ASSERT_LE(0, nth_fd);
+	ASSERT_EQ(0, card_pci_address(self->address, sizeof(self->address)));
+	self->fd = card_open();
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, queue_open(self->fd, &self->q, NULL));
+	ASSERT_EQ(0, mem_alloc(self->fd, &self->host, 65536, VTA_BUF_HOST, 0));
+	ASSERT_EQ(0, mem_alloc(self->fd, &self->card, 65536, VTA_BUF_CARD, 0));
+	self->memory = aligned_alloc(4096, 65536);
+	ASSERT_NE(NULL, self->memory);
+	memset(self->memory, 1, 65536);
+	self->before = card_usage();
+}
+
+FIXTURE_TEARDOWN(failnth)
+{
+	int fd;
+
+	if (nth_fd < 0)
+		return;
+	arm(0);
+	close(nth_fd);
+	queue_unmap(&self->q);
+	close(self->fd);
+	free(self->memory);
+	/* It works, and everything is there. */
+	fd = card_open();
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, queue_open(fd, &self->q, NULL));
+	EXPECT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));
+	EXPECT_EQ(0, queue_close(&self->q));
+	close(fd);
+}
+
+/* ---- Calls ---- */
+
+static void do_open(struct _test_data_failnth *self, struct step *step)
+{
+	(void)self;
+	step->fd = card_open();
+	step->ret = step->fd < 0 ? step->fd : 0;
+}
+
+static void do_close(struct _test_data_failnth *self, struct step *step)
+{
+	(void)self;
+	close(step->fd);
+}
+
+TEST_F_TIMEOUT(failnth, open, 600)
+{
+	EXPECT_LT(5, sweep(self, do_open, do_close));
+}
+
+static void do_info(struct _test_data_failnth *self, struct step *step)
+{
+	struct vta_info info;
+
+	step->ret = card_ioctl(self->fd, VTA_IOCTL_INFO, &info);
+}
+
+TEST_F_TIMEOUT(failnth, info, 600)
+{
+	EXPECT_LE(1, sweep(self, do_info, NULL));
+}
+
+static void do_alloc(struct _test_data_failnth *self, struct step *step, uint64_t size,
+		     uint32_t flags)
+{
+	struct vta_buf_alloc req = { .size = size, .flags = flags };
+
+	step->ret = card_ioctl(self->fd, VTA_IOCTL_BUF_ALLOC, &req);
+	step->handle = req.handle;
+}
+
+static void do_alloc_host(struct _test_data_failnth *self, struct step *step)
+{
+	do_alloc(self, step, 64 << 10, VTA_BUF_HOST);
+}
+
+static void do_alloc_large(struct _test_data_failnth *self, struct step *step)
+{
+	do_alloc(self, step, 4 << 20, VTA_BUF_HOST);
+}
+
+static void do_alloc_card(struct _test_data_failnth *self, struct step *step)
+{
+	do_alloc(self, step, 64 << 10, VTA_BUF_CARD);
+}
+
+static void do_free(struct _test_data_failnth *self, struct step *step)
+{
+	struct vta_buf_free req = { .handle = step->handle };
+
+	if (card_ioctl(self->fd, VTA_IOCTL_BUF_FREE, &req))
+		abort();
+}
+
+TEST_F_TIMEOUT(failnth, alloc_host, 600)
+{
+	EXPECT_LT(5, sweep(self, do_alloc_host, do_free));
+}
+
+TEST_F_TIMEOUT(failnth, alloc_large, 600)
+{
+	EXPECT_LT(5, sweep(self, do_alloc_large, do_free));
+}
+
+TEST_F_TIMEOUT(failnth, alloc_card, 600)
+{
+	EXPECT_LT(3, sweep(self, do_alloc_card, do_free));
+}
+
+/* Of a buffer that there is not: who could not be heard frees nothing. */
+static void do_free_none(struct _test_data_failnth *self, struct step *step)
+{
+	struct vta_buf_free req = { .handle = UINT32_MAX };
+
+	step->ret = card_ioctl(self->fd, VTA_IOCTL_BUF_FREE, &req);
+	if (step->ret == -ENOENT)
+		step->ret = 0;
+}
+
+TEST_F_TIMEOUT(failnth, free, 600)
+{
+	EXPECT_LE(1, sweep(self, do_free_none, NULL));
+}
+
+static void do_pin(struct _test_data_failnth *self, struct step *step)
+{
+	struct vta_buf_pin req = { .user_addr = (uintptr_t)self->memory, .size = 65536 };
+
+	step->ret = card_ioctl(self->fd, VTA_IOCTL_BUF_PIN, &req);
+	step->handle = req.handle;
+}
+
+TEST_F_TIMEOUT(failnth, pin, 600)
+{
+	EXPECT_LT(5, sweep(self, do_pin, do_free));
+}
+
+static void do_export(struct _test_data_failnth *self, struct step *step)
+{
+	struct vta_buf_export req = { .handle = self->host.handle, .flags = O_RDWR | O_CLOEXEC };
+
+	step->ret = card_ioctl(self->fd, VTA_IOCTL_BUF_EXPORT, &req);
+	step->fd = req.fd;
+}
+
+TEST_F_TIMEOUT(failnth, export, 600)
+{
+	EXPECT_LT(5, sweep(self, do_export, do_close));
+}
+
+static int shared = -1;
+
+static void do_import(struct _test_data_failnth *self, struct step *step)
+{
+	struct vta_buf_import req = { .fd = shared };
+
+	step->ret = card_ioctl(self->fd, VTA_IOCTL_BUF_IMPORT, &req);
+	step->handle = req.handle;
+}
+
+TEST_F_TIMEOUT(failnth, import, 600)
+{
+	struct step step = { .fd = -1 };
+
+	do_export(self, &step);
+	ASSERT_EQ(0, step.ret);
+	shared = step.fd;
+	EXPECT_LT(3, sweep(self, do_import, do_free));
+	close(shared);
+}
+
+static void do_create(struct _test_data_failnth *self, struct step *step)
+{
+	struct vta_queue_create req = { .ring_order = 8 };
+
+	step->ret = card_ioctl(self->fd, VTA_IOCTL_QUEUE_CREATE, &req);
+	step->handle = req.queue;
+}
+
+static void do_destroy(struct _test_data_failnth *self, struct step *step)
+{
+	struct vta_queue_destroy req = { .queue = step->handle };
+
+	if (card_ioctl(self->fd, VTA_IOCTL_QUEUE_DESTROY, &req))
+		abort();
+}
+
+TEST_F_TIMEOUT(failnth, queue_create, 600)
+{
+	EXPECT_LT(10, sweep(self, do_create, do_destroy));
+}
+
+static void do_wait(struct _test_data_failnth *self, struct step *step)
+{
+	step->ret = queue_wait(&self->q, 0, 0, NULL);
+}
+
+TEST_F_TIMEOUT(failnth, wait, 600)
+{
+	EXPECT_LE(2, sweep(self, do_wait, NULL));
+}
+
+static void do_wait_many(struct _test_data_failnth *self, struct step *step)
+{
+	struct vta_fence fences[8];
+	struct vta_wait_many req = { .fences = (uintptr_t)fences, .count = 8 };
+	unsigned int i;
+
+	for (i = 0; i < 8; i++)
+		fences[i] = (struct vta_fence) { .fd = self->fd, .queue = self->q.id };
+	step->ret = card_ioctl(self->fd, VTA_IOCTL_WAIT_MANY, &req);
+}
+
+TEST_F_TIMEOUT(failnth, wait_many, 600)
+{
+	EXPECT_LE(2, sweep(self, do_wait_many, NULL));
+}
+
+static int event = -1;
+
+static void do_event(struct _test_data_failnth *self, struct step *step)
+{
+	struct vta_queue_event req = { .queue = self->q.id, .fd = event };
+
+	step->ret = card_ioctl(self->fd, VTA_IOCTL_QUEUE_EVENT, &req);
+}
+
+TEST_F_TIMEOUT(failnth, queue_event, 600)
+{
+	event = eventfd(0, EFD_CLOEXEC);
+	ASSERT_LE(0, event);
+	EXPECT_LE(1, sweep(self, do_event, NULL));
+	close(event);
+}
+
+static void do_fault(struct _test_data_failnth *self, struct step *step)
+{
+	struct vta_queue_fault fault;
+
+	step->ret = queue_fault(&self->q, &fault);
+}
+
+TEST_F_TIMEOUT(failnth, fault, 600)
+{
+	EXPECT_LE(2, sweep(self, do_fault, NULL));
+}
+
+static void do_map(struct _test_data_failnth *self, const struct mem *mem, struct step *step)
+{
+	step->ptr = mmap(NULL, mem->size, PROT_READ | PROT_WRITE, MAP_SHARED, self->fd,
+			 (off_t)mem->offset);
+	step->ret = step->ptr == MAP_FAILED ? -errno : 0;
+	/* Faults are tried again until there is memory. */
+	if (!step->ret)
+		*(volatile int *)step->ptr = 1;
+}
+
+static void do_map_host(struct _test_data_failnth *self, struct step *step)
+{
+	do_map(self, &self->host, step);
+}
+
+static void do_map_card(struct _test_data_failnth *self, struct step *step)
+{
+	do_map(self, &self->card, step);
+}
+
+static void do_unmap(struct _test_data_failnth *self, struct step *step)
+{
+	munmap(step->ptr, self->host.size);
+}
+
+TEST_F_TIMEOUT(failnth, map_host, 600)
+{
+	EXPECT_LE(1, sweep(self, do_map_host, do_unmap));
+}
+
+TEST_F_TIMEOUT(failnth, map_card, 600)
+{
+	EXPECT_LE(1, sweep(self, do_map_card, do_unmap));
+}
+
+/* ---- The whole card ---- */
+
+static void let_go(struct _test_data_failnth *self)
+{
+	queue_unmap(&self->q);
+	munmap(self->host.ptr, self->host.size);
+	munmap(self->card.ptr, self->card.size);
+	close(self->fd);
+	self->fd = -1;
+}
+
+static bool bound(const char *address)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/vta", address);
+	return !access(path, F_OK);
+}
+
+/*
+ * Interrupts that cannot be had are ENOSPC to PCI; without room for its number
+ * the function stays unbound without an errno.
+ */
+TEST_F_TIMEOUT(failnth, probe, 3600)
+{
+	unsigned int n, injected = 0;
+	bool failed = true;
+
+	let_go(self);
+	for (n = 1; failed && n < NTH_MAX; n++) {
+		int err;
+
+		ASSERT_EQ(0, file_write(DRIVER "unbind", self->address));
+		arm(n);
+		err = file_write(DRIVER "bind", self->address);
+		failed = disarm();
+		injected += failed;
+		EXPECT_TRUE(!err || err == -ENOMEM || err == -EFAULT || err == -ENOSPC ||
+			    err == -EINVAL || err == -ENODEV)
+			TH_LOG("the %u-th failure comes to errno %d", n, -err);
+		EXPECT_EQ(!err, bound(self->address))
+			TH_LOG("the %u-th failure", n);
+		if (!bound(self->address))
+			ASSERT_EQ(0, file_write(DRIVER "bind", self->address));
+		EXPECT_EQ(card_attr("mem_size"), card_attr("mem_free"));
+		EXPECT_EQ(0, card_attr("host_bytes"));
+	}
+	TH_LOG("%u failures", injected);
+	EXPECT_LT(20, injected);
+}
+
+static int load(void)
+{
+	int fd = open(MODULE, O_RDONLY | O_CLOEXEC);
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	err = syscall(SYS_finit_module, fd, "", 0) ? -errno : 0;
+	close(fd);
+	return err;
+}
+
+/* Loading works without a card, so what probing needs has been seen above. */
+TEST_F_TIMEOUT(failnth, load, 3600)
+{
+	unsigned int n, injected = 0;
+	bool failed = true;
+
+	let_go(self);
+	ASSERT_EQ(0, syscall(SYS_delete_module, "vta", 0));
+	for (n = 1; failed && n < NTH_MAX; n++) {
+		int err;
+
+		arm(n);
+		err = load();
+		failed = disarm();
+		injected += failed;
+		EXPECT_TRUE(!err || err == -ENOMEM || err == -EFAULT)
+			TH_LOG("the %u-th failure comes to errno %d", n, -err);
+		if (!err)
+			ASSERT_EQ(0, syscall(SYS_delete_module, "vta", 0));
+	}
+	TH_LOG("%u failures", injected);
+	EXPECT_LT(50, injected);
+	ASSERT_EQ(0, load());
+	ASSERT_TRUE(bound(self->address));
+}
+
+TEST_HARNESS_MAIN
