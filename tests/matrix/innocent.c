@@ -58,8 +58,7 @@ static void work_end(struct work *w)
 {
 	if (w->fd < 0)
 		return;
-	if (w->q.doorbell)
-		queue_unmap(&w->q);
+	queue_unmap(&w->q);	/* as much as there is of it */
 	if (w->from.ptr)
 		munmap(w->from.ptr, SIZE);
 	if (w->to.ptr)

@@ -30,11 +30,11 @@ const struct kind kinds[] = {
 	{ "doorbell-lost", { "doorbell-lost@%q 1" }, REACH_QUEUE, WORK_ANY, 0 },
 	{ "arm-lost", { "arm-lost@%q" }, REACH_QUEUE, WORK_ANY, 0 },
 
-	{ "status-late", { "status-late=200@%q 1" }, REACH_NOBODY, 0, KIND_STALLS },
+	{ "status-late", { "status-late=200@%q 1" }, REACH_QUEUE, WORK_ANY, KIND_STALLS },
 	{ "status-lost", { "status-lost@%q 1" }, REACH_QUEUE, WORK_ANY, 0 },
 	{ "status-torn", { "status-torn=100@%q", "fault=page@%q" },
 	  REACH_QUEUE, -EIO, KIND_STALLS },
-	{ "seq-back", { "seq-back=5@%q 1" }, REACH_QUEUE, -EIO, 0 },
+	{ "seq-back", { "seq-back=5@%q 1" }, REACH_QUEUE, WORK_ANY, 0 },
 	{ "seq-jump", { "seq-jump@%q 1" }, REACH_QUEUE, WORK_ANY, 0 },
 	{ "state-wild", { "state-wild@%q 1" }, REACH_QUEUE, -EIO, 0 },
 	{ "record-wild", { "record-wild@%q", "fault=page@%q" }, REACH_QUEUE, -EIO, 0 },

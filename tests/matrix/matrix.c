@@ -103,10 +103,9 @@ static int try_card(void)
 	if (fd < 0)
 		return fd;
 	err = queue_open(fd, &q, NULL);
-	if (!err) {
+	if (!err)
 		err = queue_do(&q, desc_op(VTA_OP_NOP));
-		queue_unmap(&q);
-	}
+	queue_unmap(&q);	/* it may be lost halfway */
 	close(fd);
 	return err;
 }

@@ -6,13 +6,14 @@
 #
 #   tests/matrix/run.sh VTA.KO OUT [ARGUMENTS OF MATRIX]
 #
-# VM_KERNEL says which kernel, as tools/vm/vm --kernel.
+# VM_KERNEL says which kernel, as tools/vm/vm --kernel; COVERAGE=DIR is as in
+# tests/selftests/run.sh.
 set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
 top=$(realpath "$here/../..")
 if [ $# -lt 2 ] || [ ! -f "$1" ]; then
-	sed -n '4,9s/^# \{0,1\}//p' "$0" >&2
+	sed -n '4,10s/^# \{0,1\}//p' "$0" >&2
 	exit 2
 fi
 module=$(realpath "$1")
@@ -20,9 +21,12 @@ out=$2
 shift 2
 
 mkdir -p "$out"
+options=()
+[ -z "${COVERAGE-}" ] || options+=(--out "$COVERAGE/matrix")
 status=0
 "$top/tools/vm/vm" run --kernel "${VM_KERNEL:-host}" --emu "$top/build/asan/vta-emu" \
-	--emu-arg --mem=16M --append suspend.pm_test_delay=0 --timeout 1800 --file "$module:/lib/vta.ko" \
+	"${options[@]}" --emu-arg --mem=16M --append suspend.pm_test_delay=0 --timeout 1800 \
+	--file "$module:/lib/vta.ko" \
 	--file "$top/build/tests/matrix/matrix:/root/matrix" \
 	-- sh -c 'insmod /lib/vta.ko && ./matrix "$@" && rmmod vta' matrix "$@" |
 	tee "$out/matrix.log" || status=1

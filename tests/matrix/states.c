@@ -50,8 +50,7 @@ static void unmap(struct mem *mem)
 
 static void victim_close(struct victim *v)
 {
-	if (v->q.doorbell)
-		queue_unmap(&v->q);
+	queue_unmap(&v->q);	/* as much as there is of it */
 	unmap(&v->host);
 	unmap(&v->card);
 	unmap(&v->code);
@@ -238,6 +237,8 @@ static void submitting(struct cell *cell)
 		queue_submit(&other, &nop, 1);
 		err = queue_close(&other);
 		cell_note(cell, "destroy", err, cell_fits(cell, err));
+	} else {
+		queue_unmap(&other);	/* it may be lost halfway */
 	}
 	finish(cell, &v);
 	victim_close(&v);
@@ -252,9 +253,8 @@ static void running(struct cell *cell)
 		return;
 	desc = run(&v);
 	queue_submit(&v.q, &desc, 1);
-	queue_submit(&v.q, &desc, 1);
 	cell_inject(cell, v.q.id);
-	finish(cell, &v);
+	work(cell, &v, desc);	/* the first may be over by now */
 	victim_close(&v);
 }
 
@@ -296,7 +296,7 @@ static void copying(struct cell *cell)
 	for (i = 0; i < 8; i++)
 		queue_submit(&v.q, &desc, 1);
 	cell_inject(cell, v.q.id);
-	finish(cell, &v);
+	work(cell, &v, desc);	/* the others may be over by now */
 	victim_close(&v);
 }
 

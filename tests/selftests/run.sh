@@ -9,7 +9,8 @@
 # BOOT is main, waits, recovery, kexec, variants, iommu, memory or isolation; all of them if none
 # is given.
 # Or dmabuf, the part of memory that needs a kernel with udmabuf to be complete; or failnth,
-# for one that can make allocations fail.
+# for one that can make allocations fail. With COVERAGE=DIR, each boot
+# leaves there what it executed of a module that counts.
 # VM_KERNEL says which kernel, as tools/vm/vm --kernel. TESTS="vta_wait ..." runs
 # only these in the boots main, waits, recovery and isolation. CROSS=SUITE takes
 # programs that tests/kernels/userspace.sh has built for another architecture.
@@ -22,7 +23,7 @@ built=$top/build
 [ -z "${CROSS-}" ] || built=$top/build/cross/$CROSS/build
 
 if [ $# -lt 1 ] || [ ! -f "$1" ]; then
-	sed -n '4,13s/^# \{0,1\}//p' "$0" >&2
+	sed -n '4,14s/^# \{0,1\}//p' "$0" >&2
 	exit 2
 fi
 module=$(realpath "$1")
@@ -65,6 +66,7 @@ status=0
 boot() {
 	local options=()
 	echo "# boot: $1"
+	[ -z "${COVERAGE-}" ] || options+=(--out "$COVERAGE/$1")
 	shift
 	while [ "$1" != -- ]; do options+=("$1"); shift; done
 	shift
