@@ -409,6 +409,30 @@ static void ones_and_zeros(void **state)
 	assert_int_equal(rig_get(r, REG_CONTRACT), 0x10000);
 }
 
+static void garbage_follows_from_its_seed(void **state)
+{
+	struct rig *r = *state;
+	uint32_t first[16];
+	unsigned int i, same = 0;
+
+	order(r, "garbage=7 16");
+	for (i = 0; i < 16; i++)
+		first[i] = rig_get(r, REG_MAGIC);
+	assert_int_equal(rig_get(r, REG_MAGIC), REG_MAGIC_VALUE);
+	order(r, "garbage=7");
+	for (i = 0; i < 16; i++) {
+		assert_int_equal(rig_get(r, REG_MAGIC), first[i]);
+		same += first[i] == REG_MAGIC_VALUE;
+	}
+	assert_in_range(same, 0, 2);
+	order(r, "garbage=8");
+	for (i = 0, same = 0; i < 16; i++)
+		same += rig_get(r, REG_MAGIC) == first[i];
+	assert_in_range(same, 0, 8);
+	order(r, "clear");
+	assert_int_equal(rig_get(r, REG_MAGIC), REG_MAGIC_VALUE);
+}
+
 static void card_gone(void **state)
 {
 	struct rig *r = *state;
@@ -528,6 +552,7 @@ int main(void)
 		TEST(refused_dma),
 		TEST(tlb_kinds),
 		TEST(ones_and_zeros),
+		TEST(garbage_follows_from_its_seed),
 		TEST(card_gone),
 		TEST(failing_resets),
 		TEST(whole_card),

@@ -75,6 +75,9 @@ static const struct kind kinds[INJECT_KINDS] = {
 	[INJECT_TLB_STALE] = { "tlb-stale", "invalidations drop nothing" },
 	[INJECT_ONES] = { "ones", "registers read as ones" },
 	[INJECT_ZEROS] = { "zeros", "registers read as 0" },
+	[INJECT_GARBAGE] = { "garbage",
+		"=SEED (1): registers read as anything, which follows from the seed",
+		A_NUMBER, 1 },
 	[INJECT_SLOW] = { "slow", "=US (1000): a register access takes so much longer",
 		A_TIME, 1000 },
 	[INJECT_GONE] = { "gone", "the card has been pulled out; clearing puts a fresh one in" },
@@ -177,6 +180,40 @@ void inject_sleep_ms(const struct inject *inject, enum inject_kind kind)
 void inject_sleep_us(const struct inject *inject, enum inject_kind kind)
 {
 	sleep_ns(inject_value(inject, kind) * 1000);
+}
+
+/* splitmix64 */
+static uint64_t mix(uint64_t n)
+{
+	n += 0x9e3779b97f4a7c15ull;
+	n = (n ^ n >> 30) * 0xbf58476d1ce4e5b9ull;
+	n = (n ^ n >> 27) * 0x94d049bb133111ebull;
+	return n ^ n >> 31;
+}
+
+/* What is nearly right goes farther than what is all wrong. */
+void inject_garbage(struct inject *inject, uint32_t *val)
+{
+	static const uint32_t edges[] = { 0, 1, 0x7fffffff, 0x80000000, 0xffffffff };
+	const struct injection *injection = &inject->kinds[INJECT_GARBAGE];
+	uint64_t random = mix(inject_value(inject, INJECT_GARBAGE) * 0x10001 +
+			      atomic_load(&injection->count));
+	uint32_t high = (uint32_t)(random >> 32);
+
+	switch (random % 4) {
+	case 0:
+		*val ^= 1u << (high % 32);
+		break;
+	case 1:
+		*val = edges[high % (sizeof(edges) / sizeof(edges[0]))];
+		break;
+	case 2:
+		*val += high % 17 - 8;
+		break;
+	default:
+		*val = high;
+		break;
+	}
 }
 
 bool inject_register(struct inject *inject, uint64_t off, uint32_t *val)

@@ -49,6 +49,7 @@ enum inject_kind {
 	INJECT_TLB_STALE,
 	INJECT_ONES,
 	INJECT_ZEROS,
+	INJECT_GARBAGE,
 	INJECT_SLOW,
 	INJECT_GONE,
 	INJECT_CONFIG_GONE,
@@ -127,6 +128,9 @@ static inline uint64_t inject_value(const struct inject *inject, enum inject_kin
 /* Sleeps for as many ms or us as the kind's value says. */
 void inject_sleep_ms(const struct inject *inject, enum inject_kind kind);
 void inject_sleep_us(const struct inject *inject, enum inject_kind kind);
+
+/* What any register reads as instead of *val. */
+void inject_garbage(struct inject *inject, uint32_t *val);
 
 /* The register at @off reads as *val instead. */
 bool inject_register(struct inject *inject, uint64_t off, uint32_t *val);

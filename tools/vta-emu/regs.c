@@ -448,6 +448,8 @@ static bool access32(struct card *card, uint64_t off, uint8_t *buf, bool write)
 	}
 	ok = read32(card, off, &val);
 	inject_register(&card->inject, off, &val);
+	if (inject_take(&card->inject, INJECT_GARBAGE))
+		inject_garbage(&card->inject, &val);
 	memcpy(buf, &val, sizeof(val));
 	return ok;
 }
