@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A process of its own that fills and copies memory, and looks at what it got.
+ * A process of its own that fills and copies memory and computes with it, and looks
+ * at what it got.
  * When it loses the card it opens it anew, as any program would.
  */
 #include <errno.h>
@@ -13,10 +14,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "matrix.h"
+#include "innocent.h"
+#include "card.h"
+#include "vta_insn.h"
 #include "vta_selftest.h"
 
 #define SIZE	8192u
+#define UOPS	2048u	/* where in the code */
+#define ADDEND	5
 /* One that waits longer has been kept waiting. */
 #define WAIT_MS	1500
 #define END_MS	60000
@@ -35,8 +40,35 @@ struct innocent {
 struct work {
 	int fd;
 	struct queue q;
-	struct mem from, to;
+	struct mem from, to, code, out;
+	unsigned int insns, results;
 };
+
+/* Each 32-bit number of @from, plus ADDEND, into a byte of @out. */
+static int work_prepare(struct work *w)
+{
+	struct loops loops = { .uop_end = 1, .outer = 1, .dst = { 0, 1 } };
+	struct insn *insn = w->code.ptr;
+	struct vta_info info;
+	struct core core;
+	int err = card_ioctl(w->fd, VTA_IOCTL_INFO, &info);
+
+	if (err)
+		return err;
+	core = core_of(&info);
+	loops.inner = SIZE / core.acc_bytes;
+	w->results = loops.inner * core.inp_bytes;
+	*(uint32_t *)((char *)w->code.ptr + UOPS) = uop(&core, 0, 0, 0);
+	insn[0] = insn_mem(OPCODE_LOAD, 0, MEM_UOP, 0, (w->code.addr + UOPS) / 4, 1, 1);
+	insn[1] = insn_mem(OPCODE_LOAD, 0, MEM_ACC, 0, w->from.addr / core.acc_bytes, 1,
+			   loops.inner);
+	insn[2] = insn_alu(&core, PUSH_NEXT, ALU_ADD, ADDEND, &loops);
+	insn[3] = insn_mem(OPCODE_STORE, POP_PREV | PUSH_PREV, MEM_OUT, 0,
+			   w->out.addr / core.inp_bytes, 1, loops.inner);
+	insn[4] = insn_finish(POP_NEXT);
+	w->insns = 5;
+	return 0;
+}
 
 static int work_begin(struct work *w)
 {
@@ -51,7 +83,16 @@ static int work_begin(struct work *w)
 		return w->fd == -ENOENT || w->fd == -ENXIO ? -ENODEV : w->fd;
 	err = queue_open(w->fd, &w->q, NULL);
 	err = err ? err : mem_alloc(w->fd, &w->from, SIZE, VTA_BUF_HOST, 0);
-	return err ? err : mem_alloc(w->fd, &w->to, SIZE, VTA_BUF_CARD, 0);
+	err = err ? err : mem_alloc(w->fd, &w->to, SIZE, VTA_BUF_CARD, 0);
+	err = err ? err : mem_alloc(w->fd, &w->code, 4096, VTA_BUF_HOST, 0);
+	err = err ? err : mem_alloc(w->fd, &w->out, SIZE, VTA_BUF_HOST, 0);
+	return err ? err : work_prepare(w);
+}
+
+static void unmap(struct mem *mem)
+{
+	if (mem->ptr && mem->ptr != MAP_FAILED)
+		munmap(mem->ptr, mem->size);
 }
 
 static void work_end(struct work *w)
@@ -59,10 +100,10 @@ static void work_end(struct work *w)
 	if (w->fd < 0)
 		return;
 	queue_unmap(&w->q);	/* as much as there is of it */
-	if (w->from.ptr)
-		munmap(w->from.ptr, SIZE);
-	if (w->to.ptr)
-		munmap(w->to.ptr, SIZE);
+	unmap(&w->from);
+	unmap(&w->to);
+	unmap(&w->code);
+	unmap(&w->out);
 	close(w->fd);
 	w->fd = -1;
 }
@@ -74,9 +115,13 @@ static int work_do(struct work *w, struct innocent *self, uint32_t pattern)
 		desc_fill(w->from.addr, pattern, SIZE),
 		desc_copy(w->to.addr, w->from.addr, SIZE),
 		desc_copy(w->from.addr, w->to.addr, SIZE),
+		desc_run(w->code.addr, w->insns, 0),
 	};
-	uint64_t seq = queue_submit(&w->q, descs, 3);
+	uint64_t seq = queue_submit(&w->q, descs, 4);
+	const volatile uint8_t *out = w->out.ptr;
+	const uint8_t sum = (uint8_t)(pattern + ADDEND);
 	uint32_t first, last;
+	bool added;
 	unsigned int tries = 2;		/* then it is lost, as far as a program can tell */
 	int err;
 
@@ -91,8 +136,9 @@ static int work_do(struct work *w, struct innocent *self, uint32_t pattern)
 		return err;
 	first = *(volatile uint32_t *)w->from.ptr;
 	last = ((volatile uint32_t *)w->from.ptr)[SIZE / 4 - 1];
+	added = out[0] == sum && out[w->results - 1] == sum;
 	err = queue_wait(&w->q, seq, 0, NULL);
-	if (!err && (first != pattern || last != pattern))
+	if (!err && (first != pattern || last != pattern || !added))
 		self->corrupt = true;
 	return err;
 }

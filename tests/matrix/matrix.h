@@ -15,6 +15,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "card.h"
+#include "innocent.h"
+#include "log.h"
+
 /* How far a fault reaches. */
 enum reach {
 	REACH_NOBODY,	/* calls succeed; they may take longer */
@@ -67,34 +71,5 @@ void cell_note(struct cell *cell, const char *call, int ret, bool allowed);
 bool cell_fits(const struct cell *cell, int ret);
 __attribute__((format(printf, 2, 3)))
 void cell_fail(struct cell *cell, const char *format, ...);
-
-/* ---- card.c: the card in sysfs ---- */
-
-int card_find(void);		/* once, while the driver is bound */
-bool card_bound(void);		/* and its node is the one that others use */
-int card_bind(void);
-int card_unbind(void);
-int card_pci_reset(void);
-/* Makes the kernel forget the function, and look for it. */
-int card_remove(void);
-int card_rescan(void);
-int card_suspend(void);
-/* A name of a counter in sysfs that is not back to where it was, or NULL. */
-const char *card_leftover(void);
-
-/* ---- log.c: what the kernel says meanwhile ---- */
-
-void log_begin(void);
-/* A line that nobody should have said, or NULL. */
-const char *log_complaint(void);
-
-/* ---- innocent.c: a process that has nothing to do with it ---- */
-
-struct innocent;
-
-struct innocent *innocent_start(void);
-uint64_t innocent_rounds(const struct innocent *innocent);
-/* What went wrong, or NULL. It may have lost the card, or been kept waiting. */
-const char *innocent_end(struct innocent *innocent, bool may_lose, bool may_stall);
 
 #endif

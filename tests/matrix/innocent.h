@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* innocent.h - a process that has nothing to do with what is done to the card */
+#ifndef VTA_MATRIX_INNOCENT_H
+#define VTA_MATRIX_INNOCENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct innocent;
+
+struct innocent *innocent_start(void);
+uint64_t innocent_rounds(const struct innocent *innocent);
+/* What went wrong, or NULL. It may have lost the card, or been kept waiting. */
+const char *innocent_end(struct innocent *innocent, bool may_lose, bool may_stall);
+
+#endif
