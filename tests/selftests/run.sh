@@ -165,7 +165,7 @@ boot_dmabuf() {
 
 # Allocations that fail, one by one; few queues and vectors have few.
 boot_failnth() {
-	boot failnth --timeout 600 --emu-arg --queues=2 --emu-arg --msix=2 --emu-arg --mem=1M -- vta_failnth
+	boot failnth --timeout 600 --append slab_nomerge --emu-arg --queues=2 --emu-arg --msix=2 --emu-arg --mem=1M -- vta_failnth
 }
 
 # Attacks on a victim that computes. The kernel clears no memory that it is not
