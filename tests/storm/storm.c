@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * storm - the card is taken away and brought back again and again while processes
+ * compute and verify
+ *
+ *   storm [-n CYCLES] [-t SECONDS] [-f]
+ *
+ * A cycle unbinds and binds the driver, resets the card, and pulls it out and puts it
+ * in again; between these every process must get something done. Ends after so many
+ * cycles (10), or once the time is over. -f: in each cycle the card also breaks in
+ * one of the ways of the fault matrix, and every tenth the machine sleeps. Prints TAP.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "matrix.h"
+#include "vta_emu.h"
+#include "vta_selftest.h"
+
+#define PROCESSES	4u
+#define SETTLE_MS	30000
+#define FAULT_MS	100
+#define REPORT_MS	60000
+
+static struct innocent *processes[PROCESSES];
+static char why[192];
+
+/* What came first matters. */
+static bool fail(const char *what, const char *more)
+{
+	if (!why[0])
+		snprintf(why, sizeof(why), "%s%s", what, more ? more : "");
+	return false;
+}
+
+/* ---- What is done to the card ---- */
+
+static bool rebind(unsigned int cycle)
+{
+	(void)cycle;
+	if (card_unbind())
+		return fail("the driver cannot be unbound", NULL);
+	return !card_bind() || fail("the driver cannot be bound", NULL);
+}
+
+static bool reset_card(unsigned int cycle)
+{
+	(void)cycle;
+	return !card_pci_reset() || fail("the card cannot be reset", NULL);
+}
+
+/* Half of the times the kernel learns of it before the card is gone, as it should. */
+static bool replug(unsigned int cycle)
+{
+	bool surprise = cycle & 1;
+
+	if (surprise && emu_inject("gone"))
+		return fail("the emulator refuses", NULL);
+	if (card_remove())
+		return fail("the card cannot be removed", NULL);
+	if (!surprise && emu_inject("gone"))
+		return fail("the emulator refuses", NULL);
+	if (emu_clear())
+		return fail("the emulator refuses", NULL);
+	card_rescan();
+	return true;
+}
+
+static bool doze(unsigned int cycle)
+{
+	return cycle % 10 || !card_suspend() || fail("the machine does not sleep", NULL);
+}
+
+/* %q is the queue that somebody else may have. */
+static bool spoil(unsigned int cycle)
+{
+	const struct kind *kind = &kinds[cycle % nr_kinds];
+	unsigned int i;
+	char line[96];
+
+	for (i = 0; i < KIND_SPECS && kind->specs[i]; i++) {
+		const char *mark = strstr(kind->specs[i], "@%q");
+
+		snprintf(line, sizeof(line), "%.*s%s",
+			 mark ? (int)(mark - kind->specs[i]) : (int)sizeof(line),
+			 kind->specs[i], mark ? mark + 3 : "");
+		if (emu_inject(line))
+			return fail("the emulator refuses: ", line);
+	}
+	sleep_ms(FAULT_MS);
+	if ((kind->flags & KIND_UNPLUGS) && card_remove())
+		return fail("the card cannot be removed", NULL);
+	if (emu_clear())
+		return fail("the emulator refuses", NULL);
+	if (kind->flags & KIND_UNPLUGS)
+		card_rescan();
+	else
+		rebind(cycle);	/* it may have been given up, rightly */
+	return true;
+}
+
+/* ---- And what comes of it ---- */
+
+static bool all_go_on(void)
+{
+	int64_t end = now_ns() + SETTLE_MS * 1000000ll;
+	uint64_t rounds[PROCESSES];
+	unsigned int i;
+
+	for (i = 0; i < PROCESSES; i++)
+		rounds[i] = innocent_rounds(processes[i]) + 1;
+	for (i = 0; i < PROCESSES; i++)
+		while (innocent_rounds(processes[i]) < rounds[i]) {
+			if (now_ns() > end)
+				return fail("a process does not go on", NULL);
+			sleep_ms(2);
+		}
+	return true;
+}
+
+static bool log_is_clean(void)
+{
+	const char *line = log_complaint();
+
+	return !line || fail("the kernel says: ", line);
+}
+
+struct step {
+	const char *name;
+	bool (*act)(unsigned int cycle);
+	bool faulty;
+};
+
+static const struct step steps[] = {
+	{ "unbind and bind", rebind, false },
+	{ "reset", reset_card, false },
+	{ "unplug and replug", replug, false },
+	{ "break", spoil, true },
+	{ "sleep", doze, true },
+};
+
+#define NR_STEPS	(sizeof(steps) / sizeof(steps[0]))
+
+static bool cycle_once(unsigned int cycle, bool faulty)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_STEPS; i++) {
+		if (steps[i].faulty && !faulty)
+			continue;
+		if (steps[i].act(cycle) && all_go_on() && log_is_clean())
+			continue;
+		printf("# cycle %u, %s%s%s: %s\n", cycle, steps[i].name,
+		       steps[i].act == spoil ? " " : "",
+		       steps[i].act == spoil ? kinds[cycle % nr_kinds].name : "", why);
+		return false;
+	}
+	return true;
+}
+
+static uint64_t all_rounds(void)
+{
+	uint64_t sum = 0;
+	unsigned int i;
+
+	for (i = 0; i < PROCESSES; i++)
+		sum += innocent_rounds(processes[i]);
+	return sum;
+}
+
+static unsigned int run(unsigned int cycles, unsigned int seconds, bool faulty)
+{
+	int64_t begin = now_ns(), end = begin + seconds * 1000000000ll, told = begin;
+	unsigned int n;
+
+	for (n = 0; seconds ? now_ns() < end : n < cycles; n++) {
+		if (!cycle_once(n, faulty))
+			break;
+		if (now_ns() - told < REPORT_MS * 1000000ll)
+			continue;
+		told = now_ns();
+		printf("# %u cycles, %llu rounds of work, %lld s\n", n + 1,
+		       (unsigned long long)all_rounds(), (long long)(told - begin) / 1000000000);
+		fflush(stdout);
+	}
+	return n;
+}
+
+static void end_all(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < PROCESSES; i++) {
+		const char *wrong = innocent_end(processes[i], true, true);
+
+		if (wrong)
+			fail(wrong, NULL);
+	}
+}
+
+static void nothing_left(void)
+{
+	int64_t end = now_ns() + SETTLE_MS * 1000000ll;
+	const char *left;
+
+	while ((left = card_leftover()) && now_ns() < end)
+		sleep_ms(5);
+	if (left)
+		fail(left, " is not back to where it was");
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int cycles = 10, seconds = 0, done, i;
+	uint64_t rounds;
+	bool faulty = false;
+	int opt;
+
+	while ((opt = getopt(argc, argv, "n:t:f")) != -1) {
+		switch (opt) {
+		case 'n':
+			cycles = (unsigned int)atoi(optarg);
+			break;
+		case 't':
+			seconds = (unsigned int)atoi(optarg);
+			break;
+		case 'f':
+			faulty = true;
+			break;
+		default:
+			return 2;
+		}
+	}
+	if (card_find() || !card_bound()) {
+		printf("Bail out! no card\n");
+		return 1;
+	}
+	log_begin();
+	for (i = 0; i < PROCESSES; i++) {
+		processes[i] = innocent_start();
+		if (!processes[i])
+			return 2;
+	}
+	printf("TAP version 13\n1..2\n");
+	done = run(cycles, seconds, faulty);
+	rounds = all_rounds();
+	printf("%sok 1 %u cycles, in which %u processes did %llu rounds of work\n",
+	       why[0] ? "not " : "", done, PROCESSES, (unsigned long long)rounds);
+	why[0] = '\0';
+	end_all();
+	nothing_left();
+	log_is_clean();
+	printf("%sok 2 what they computed is right, all counters are back to zero%s%s\n",
+	       why[0] ? "not " : "", why[0] ? ": " : "", why);
+	return why[0] || (!seconds && done < cycles);
+}
