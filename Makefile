@@ -27,10 +27,24 @@ DEBUG_BOOTS := main recovery variants iommu memory isolation failnth
 KCSAN_BOOTS := main
 # What the kernels are asked to count and to trace of the module alone.
 DEBUG_KBUILD := GCOV_PROFILE=y KCOV_INSTRUMENT=y
+# What of it their boots must execute at least, in percent of lines and branches.
+COVERAGE_LEAST := 90 80
+
+# Operations of make fuzz, as many for libFuzzer's programs and for calls;
+# make fuzz OPS=10000000 for many. And the shares of make check, which has calls on a
+# kernel without coverage.
+OPS := 1000000
+CHECK_OPS := 1000000
+CHECK_CALLS := 100000
+CHECK_CARD := 3000
+# Cycles of make storm and of make check, and seconds of make soak.
+STORM_CYCLES := 1000
+CHECK_STORM := 20
+SOAK_SECONDS := 1800
 
 # What the commands need on a Debian machine, by package name.
 BUILD_PACKAGES := gcc libc6-dev pkg-config libjson-c-dev libudev-dev libpci-dev libncurses-dev
-TEST_PACKAGES := abigail-tools libcmocka-dev libdlpack-dev umockdev python3 sparse cppcheck clang-tidy shellcheck perl gnuplot-nox reuse \
+TEST_PACKAGES := abigail-tools clang libclang-rt-dev libcmocka-dev libdlpack-dev umockdev python3 sparse cppcheck clang-tidy shellcheck perl gnuplot-nox reuse \
 	$(MAN_PACKAGES) mandoc gcc-riscv64-unknown-elf
 
 # The commands that end in a result say what they build in one line; V=1 in all.
@@ -64,9 +78,10 @@ include examples/aot/build.mk
 include tests/emu/build.mk
 include tests/lib/build.mk
 include tests/ops/build.mk
-include tests/fuzz/build.mk
 include tests/selftests/build.mk
 include tests/matrix/build.mk
+include tests/fuzz/build.mk
+include tests/storm/build.mk
 include tests/runtime/build.mk
 include tests/stream/build.mk
 include tests/vtactl/build.mk
@@ -138,6 +153,10 @@ check: test-deps
 		$(foreach t,$(DIGITS_TESTS),"digits-$(notdir $(t))=$(t)") \
 		"selftests=tests/selftests/run.sh $(VM_MODULE)" \
 		"matrix=tests/matrix/run.sh $(VM_MODULE) build/matrix-sample -e 13" \
+		"storm=tests/storm/run.sh $(VM_MODULE) -n $(CHECK_STORM)" \
+		$(call libfuzzer,$(CHECK_OPS),$(PARSER_BINS)) \
+		"fuzz-calls=tests/fuzz/run.sh $(VM_MODULE) build/fuzz/check-calls calls -n $(CHECK_CALLS)" \
+		"fuzz-card=tests/fuzz/run.sh $(VM_MODULE) build/fuzz/check-card card -n $(CHECK_CARD)" \
 		"bench=tests/bench/run.sh --quick $(PARTS) $(VM_MODULE) $(BENCH_MODULE)" \
 		$(foreach t,$(RUNTIME_TESTS),"runtime-$(notdir $(t))=$(t)") \
 		"ops=tests/ops/run.sh $(VM_MODULE)" \
@@ -153,7 +172,8 @@ check: test-deps
 		"vtactl-messages=tests/vtactl/messages.py" \
 		"vtactl-completion=tests/vtactl/completion.sh $(CURDIR)/$(VTACTL_BIN)"
 
-# The kernel's tests again, on kernels that watch: any report fails.
+# The kernel's tests again, on kernels that watch: any report fails, and so does
+# code of the module that nothing has executed.
 .PHONY: check-debug
 check-debug: test-deps
 	@echo 'building two kernels that watch themselves if they are not in the cache (12 minutes),'
@@ -161,12 +181,40 @@ check-debug: test-deps
 	@$(QUIETLY) vm-module VM_KERNEL=debug
 	@$(QUIETLY) vm-module VM_KERNEL=kcsan
 	@$(QUIETLY) userspace check-programs
-	@tests/run -j 2 -o build/check-debug \
+	@rm -rf build/coverage; mkdir -p build/coverage
+	@export COVERAGE='$(CURDIR)'/build/coverage; code=0; \
+	tests/run -j 2 -o build/check-debug \
 		"debug-matrix=VM_KERNEL=debug tests/matrix/run.sh $(call vm-module-of,debug) build/matrix" \
 		$(foreach b,$(DEBUG_BOOTS),"debug-$(b)=VM_KERNEL=debug tests/selftests/run.sh \
 			$(call vm-module-of,debug) $(b)") \
-		$(foreach b,$(KCSAN_BOOTS),"kcsan-$(b)=VM_KERNEL=kcsan tests/selftests/run.sh \
-			$(call vm-module-of,kcsan) $(b)")
+		"debug-storm=VM_KERNEL=debug tests/storm/run.sh $(call vm-module-of,debug) \
+			-f -n $(CHECK_STORM)" \
+		$(foreach w,calls card,"debug-fuzz-$(w)=VM_KERNEL=debug tests/fuzz/run.sh \
+			$(call vm-module-of,debug) build/fuzz/$(w) $(w) -n $(CHECK_CARD)") \
+		$(foreach b,$(KCSAN_BOOTS),"kcsan-$(b)=COVERAGE= VM_KERNEL=kcsan tests/selftests/run.sh \
+			$(call vm-module-of,kcsan) $(b)") || code=1; \
+	tests/run -o build/check-debug "coverage=tests/coverage/report.py \
+		$$(dirname $(call vm-module-of,debug)) build/coverage $(COVERAGE_LEAST)" && exit $$code
+
+# On the kernel with KASAN, led by its coverage; and what has no need of a kernel.
+.PHONY: fuzz
+fuzz: test-deps
+	@echo 'building the kernel that watches itself if it is not in the cache (6 minutes),'
+	@echo 'the module for it, and the fuzzers'
+	@$(QUIETLY) vm-module VM_KERNEL=debug
+	@$(QUIETLY) userspace $(EMU_ASAN_BIN) $(FUZZ_CALLS) $(FUZZ_BINS) $(FUZZ_REPLAYS) $(PARSER_BINS)
+	@tests/run -j 2 -o build/fuzz \
+		$(foreach w,calls card,"$(w)=VM_KERNEL=debug FUZZ_TIMEOUT=36000 tests/fuzz/run.sh \
+			$(call vm-module-of,debug) build/fuzz/$(w) $(w) \
+			-n $$(( $(OPS) / $(if $(filter card,$(w)),50,1) ))") \
+		$(call libfuzzer,$(OPS),$(PARSER_BINS) $(FUZZ_BINS))
+
+.PHONY: storm soak
+storm soak: test-deps
+	@echo 'building everything, and the storm'
+	@$(QUIETLY) vm-module userspace $(EMU_ASAN_BIN) $(STORM_BIN)
+	@V=1 STORM_TIMEOUT=36000 tests/run "$@=tests/storm/run.sh $(VM_MODULE) \
+		$(if $(filter soak,$@),-f -t $(SOAK_SECONDS),-n $(STORM_CYCLES))"
 
 # SUITES="trixie ..." for some of them.
 .PHONY: check-kernels
@@ -189,7 +237,8 @@ cross-programs-32: $(filter-out $(EMU_BIN),$(USERSPACE)) $(LIB_TEST_BINS) \
 .PHONY: check-programs
 check-programs: man $(EMU_ASAN_BIN) $(UDEV_RULES) $(EMU_TESTS) $(LIB_TESTS) $(OPS_TESTS) \
 		$(OPS_VM_TESTS) $(FUZZ_REPLAYS) $(DIGITS_COMPILE) \
-		$(DIGITS_TESTS) $(STREAM_TESTS) $(VTACTL_TESTS) $(SELFTESTS) $(MATRIX_BIN) $(BENCH_BINS) \
+		$(DIGITS_TESTS) $(STREAM_TESTS) $(VTACTL_TESTS) $(SELFTESTS) $(MATRIX_BIN) \
+		$(PARSER_BINS) $(FUZZ_CALLS) $(STORM_BIN) $(BENCH_BINS) \
 		$(RUNTIME_TESTS) $(RUNTIME_VM_TESTS) $(HELLO_BIN) $(DEVICEAPI_TEST) $(BYOC_BIN) $(AOT_BIN)
 
 .PHONY: bench
@@ -286,6 +335,9 @@ help:
 	@echo 'make demo        classify handwritten digits on an emulated card in a VM'
 	@echo 'make check       all tests; V=1 shows their whole output'
 	@echo 'make check-debug the kernel tests on kernels with KASAN, lockdep, kmemleak, KCSAN'
+	@echo 'make fuzz        random calls, cards and inputs, led by coverage; OPS=10000000 for many'
+	@echo 'make storm       the card taken away and brought back 1,000 times; STORM_CYCLES='
+	@echo 'make soak        all at once for 30 minutes; SOAK_SECONDS='
 	@echo 'make check-kernels   built, tested, installed by DKMS on Linux 5.10 to the newest'
 	@echo 'make bench       measure; PARTS=memory,... only those; build/bench.json, build/*.svg'
 	@echo 'make vm          a shell in the VM with a card; CARDS=2 for two'

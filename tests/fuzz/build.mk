@@ -2,6 +2,8 @@
 #
 # Fuzz targets: build/tests/fuzz/NAME for libFuzzer, by clang; and
 # build/tests/fuzz/replay-NAME, which runs kept inputs and a fixed share of mutants.
+# Those of parsers/ are for libFuzzer alone. calls/ is a program for the guest, run by
+# run.sh in a VM.
 
 FUZZ_DIR := build/tests/fuzz
 FUZZ_TARGETS := image
@@ -31,3 +33,52 @@ $(FUZZ_BINS): $(FUZZ_DIR)/%: tests/fuzz/%.c $$(FUZZ_SRCS_%)
 	$(FUZZ_CC) $(FUZZ_CPPFLAGS) -std=gnu11 $(FUZZ_CFLAGS) -pthread -o $@ $^ $(EMU_LIBS)
 
 -include $(wildcard $(FUZZ_DIR)/obj/*.d)
+
+# ---- parsers: one a file, from objects of clang's that they share ----
+
+PARSER_NAMES := $(patsubst tests/fuzz/parsers/%.c,%,$(wildcard tests/fuzz/parsers/*.c))
+PARSER_BINS := $(PARSER_NAMES:%=$(FUZZ_DIR)/parse-%)
+# Of warnings the compiler that builds them has the say.
+PARSER_CFLAGS := -std=gnu11 -w -O1 -g -fno-omit-frame-pointer \
+	-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+
+# What each of them is made of, beside the file of its name.
+PARSER_SRCS_vfu := $(filter tools/vta-emu/vfu%.c tools/vta-emu/pci.c tools/vta-emu/unix_listen.c,$(EMU_SRCS))
+PARSER_SRCS_insn := $(filter tools/vta-emu/core%.c tools/vta-emu/desc.c,$(EMU_SRCS)) tests/emu/flat.c
+PARSER_SRCS_config := $(filter-out tools/vta-emu/main.c,$(EMU_SRCS))
+PARSER_SRCS_text := $(LIB_SRCS) tools/vtactl/tracefs.c
+
+$(FUZZ_DIR)/clang/%.o: %.c
+	@mkdir -p $(@D)
+	$(FUZZ_CC) $(PARSER_CFLAGS) -Itests/emu $(EMU_CPPFLAGS) $(LIB_CPPFLAGS) -Itools/vtactl \
+		-MMD -MP -c -o $@ $<
+
+define parser
+$(FUZZ_DIR)/parse-$(1): $(patsubst %.c,$(FUZZ_DIR)/clang/%.o,tests/fuzz/parsers/$(1).c $(PARSER_SRCS_$(1)))
+	$$(FUZZ_CC) -pthread -fsanitize=fuzzer,address,undefined -o $$@ $$^ -ljson-c -ludev
+endef
+$(foreach name,$(PARSER_NAMES),$(eval $(call parser,$(name))))
+
+# What each does of all operations, in percent; an image takes as long as many texts.
+FUZZ_SHARE_vfu := 25
+FUZZ_SHARE_insn := 15
+FUZZ_SHARE_config := 25
+FUZZ_SHARE_text := 35
+FUZZ_SHARE_image := 2
+# $(call libfuzzer,OPERATIONS,PROGRAM...): for tests/run
+libfuzzer = $(foreach p,$(2),$(call libfuzzer-one,$(1),$(p),$(patsubst parse-%,%,$(notdir $(p)))))
+libfuzzer-one = "fuzz-$(3)=tests/fuzz/libfuzzer.sh $(2) build/fuzz/$(3) $$(( $(1) / 100 * $(FUZZ_SHARE_$(3)) ))"
+
+# ---- calls ----
+
+FUZZ_CALLS := $(FUZZ_DIR)/calls/fuzz
+FUZZ_CALLS_OBJS := $(patsubst tests/fuzz/calls/%.c,$(FUZZ_DIR)/calls/%.o,$(wildcard tests/fuzz/calls/*.c))
+
+$(FUZZ_DIR)/calls/%.o: tests/fuzz/calls/%.c
+	@mkdir -p $(@D)
+	$(CC) -Itests/matrix -Itests/selftests $(LIB_CPPFLAGS) $(SELFTEST_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(FUZZ_CALLS): $(FUZZ_CALLS_OBJS) $(MATRIX_DIR)/card.o $(MATRIX_DIR)/log.o $(SELFTEST_SHARED)
+	$(CC) -pthread -o $@ $^
+
+-include $(FUZZ_CALLS_OBJS:.o=.d) $(shell find $(FUZZ_DIR)/clang -name '*.d' 2>/dev/null)

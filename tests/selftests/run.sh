@@ -23,7 +23,7 @@ built=$top/build
 [ -z "${CROSS-}" ] || built=$top/build/cross/$CROSS/build
 
 if [ $# -lt 1 ] || [ ! -f "$1" ]; then
-	sed -n '4,14s/^# \{0,1\}//p' "$0" >&2
+	sed -n '4,16s/^# \{0,1\}//p' "$0" >&2
 	exit 2
 fi
 module=$(realpath "$1")

@@ -63,7 +63,7 @@ run_options() {
 	[ "${here%/tools/vm}" != "$here" ] || emulator=$(type -P vta-emu || echo vta-emu)
 	cards=1 emu_args=()
 	memory=1G cpus=2 kernel=host image='' modules='' append='' qemu_args=() accel=auto
-	files=() module_names=() iommu=no limit='' out='' dmesg=no keep_log='' sysroot=''
+	files=() module_names=() iommu=no oops=panic limit='' out='' dmesg=no keep_log='' sysroot=''
 	command=()
 	declare -gA card_args=()
 	[ "$mode" = run ] && limit=300
@@ -72,6 +72,7 @@ run_options() {
 		case $1 in
 		--)	shift; command=("$@"); break ;;
 		--iommu)	iommu=yes; shift; continue ;;
+		--oops-ends-task)	oops=; shift; continue ;;
 		--dmesg)	dmesg=yes; shift; continue ;;
 		--*)	[ $# -ge 2 ] || bad_usage "$1 needs a value" ;;
 		*)	bad_usage "$1: a command comes after --" ;;
@@ -239,7 +240,7 @@ start_qemu() {
 		machine=virt,gic-version=3 console=ttyAMA0
 	fi
 	machine+=,memory-backend=memory
-	cmdline="console=$console panic=-1 oops=panic"
+	cmdline="console=$console panic=-1${oops:+ oops=$oops}"
 	# Without KVM on a busy host a virtual processor may stand still for long.
 	cmdline+=' rcupdate.rcu_cpu_stall_timeout=300 watchdog_thresh=60 nmi_watchdog=0'
 	cmdline+=' workqueue.watchdog_thresh=300 hung_task_panic=0'

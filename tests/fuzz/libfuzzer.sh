@@ -1,0 +1,36 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Run one of libFuzzer's programs, first on what has been kept. Prints TAP. What it
+# finds is in OUT/corpus, what it fails on in OUT/crashes.
+#
+#   tests/fuzz/libfuzzer.sh PROGRAM OUT RUNS
+#
+# A target that has seeds to start from has a program replay-NAME beside it.
+set -euo pipefail
+
+if [ $# -ne 3 ] || [ ! -x "$1" ]; then
+	sed -n '4,9s/^# \{0,1\}//p' "$0" >&2
+	exit 2
+fi
+program=$1 out=$2 runs=$3
+name=${program##*/}
+kept=$(dirname "$(realpath "$0")")/corpus/${name#parse-}
+seeds=${program%/*}/replay-$name
+mkdir -p "$out/corpus" "$out/crashes"
+dirs=("$out/corpus")
+[ ! -x "$seeds" ] || "$seeds" -w "$out/corpus"
+[ ! -d "$kept" ] || dirs+=("$kept")
+
+echo "TAP version 13"
+echo "1..1"
+log=$out/log
+if "$program" -runs="$runs" -timeout=60 -rss_limit_mb=4096 -print_final_stats=1 \
+		-artifact_prefix="$out/crashes/" "${dirs[@]}" >"$log" 2>&1; then
+	echo "ok 1 $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") executions," \
+		"$(sed -n 's/.* ft: \([0-9]*\).*/\1/p' "$log" | tail -n 1) features"
+else
+	tail -n 60 "$log" | sed 's/^/# /'
+	echo "not ok 1 crashed: see $out/crashes"
+	exit 1
+fi
