@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/klog.h>
 #include <sys/socket.h>
 
 #include <kselftest_harness.h>
@@ -227,6 +228,9 @@ static pid_t busy_child(int fds[2])
 	_exit(2);
 }
 
+/* See syslog(2). */
+#define CONSOLE_LEVEL	8
+
 /*
  * The kernel tells of it at length, as if something were wrong; here that is
  * asked for.
@@ -237,7 +241,7 @@ TEST_F(close, killed_for_want_of_memory)
 	char path[64], c;
 	pid_t pid;
 
-	ASSERT_EQ(0, file_write("/proc/sys/kernel/printk", "1"));
+	ASSERT_EQ(0, klogctl(CONSOLE_LEVEL, NULL, 1));
 	pid = busy_child(fds);
 	ASSERT_LT(0, pid);
 	EXPECT_EQ(1, read(fds[0], &c, 1));
@@ -248,7 +252,7 @@ TEST_F(close, killed_for_want_of_memory)
 	EXPECT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_TRUE(WIFSIGNALED(status));
 	EXPECT_EQ(SIGKILL, WTERMSIG(status));
-	EXPECT_EQ(0, file_write("/proc/sys/kernel/printk", "7"));
+	EXPECT_EQ(0, klogctl(CONSOLE_LEVEL, NULL, 7));
 	close(fds[0]);
 	close(fds[1]);
 }
