@@ -23,6 +23,7 @@
 
 #include "vta_ctx.h"
 #include "vta_device.h"
+#include "vta_history.h"
 #include "vta_host.h"
 #include "vta_irq.h"
 #include "vta_pm.h"
@@ -130,6 +131,7 @@ static int __maybe_unused vta_pm_suspend(struct device *dev)
 	mutex_lock(&vdev->lock);
 	if (!vdev->gone && !vta_pm_drain(vdev)) {
 		dev_warn(&vdev->dev, "is not done with its work in %d ms\n", VTA_PM_DRAIN_MS);
+		vta_history_why(vdev, "was not done with its work when the machine went to sleep");
 		vta_card_recover(vdev);
 	}
 	if (vdev->gone)
@@ -186,6 +188,7 @@ static int __maybe_unused vta_pm_resume(struct device *dev)
 		vta_pm_forget(vdev);
 		if (ret) {
 			dev_err(&vdev->dev, "does not wake up (%d): resetting the card\n", ret);
+			vta_history_why(vdev, "did not wake up");
 			vta_card_recover(vdev);
 		}
 	}
@@ -232,6 +235,7 @@ static int __maybe_unused vta_pm_runtime_resume(struct device *dev)
 		vta_card_start(vdev);
 		vta_irq_enable(vdev);
 	} else {
+		vta_history_why(vdev, "did not wake up");
 		vta_card_recover(vdev);
 	}
 out:
