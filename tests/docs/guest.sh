@@ -1,14 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# In the guest: each script of /blocks, in /tree, as root on a machine with a card. The
-# module is loaded, but for those that load it themselves. Prints TAP.
+# In the guest: the C of the documents, then each script of /blocks, in /tree, as root on
+# a machine with a card. The module is loaded, but for those that load it themselves.
+# Prints TAP.
 set -u
 
 cd /tree || exit 1
 n=0
 status=0
+insmod /lib/vta.ko
+CMOCKA_MESSAGE_OUTPUT=TAP samples || status=1
 for script in /blocks/*.sh; do
+	[ -e "$script" ] || continue
 	n=$((n + 1))
 	[ ! -e /sys/module/vta ] || rmmod vta
 	echo 'inject clear' > /dev/virtio-ports/vta-emu0

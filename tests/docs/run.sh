@@ -87,11 +87,16 @@ for sample in "${samples[@]}"; do
 		"${cflags[@]}" "${own[@]/#/-I}" -c -o "${sample%.c}.o" "$sample"
 	[ ${#own[@]} -gt 0 ] || objects+=("${sample%.c}.o")
 done
-# All of them together: what they call is there.
-echo 'int main(void) { return 0; }' > "$dir/main.c"
-[ ${#objects[@]} -eq 0 ] || result "${#objects[@]} samples link" cc -o "$dir/program" "$dir/main.c" \
+# All of them together: what they call is there. With all documents, samples.c calls
+# them, on the card.
+main=tests/docs/samples.c
+if [ ${#whole[@]} -eq 0 ]; then
+	main=$dir/main.c
+	echo 'int main(void) { return 0; }' > "$main"
+fi
+result "${#objects[@]} samples link" cc -o "$dir/samples" "$main" \
 	"${objects[@]}" examples/deviceapi/vta_device_api.c -D_GNU_SOURCE "${cflags[@]}" \
-	"${libs[@]}" -L"$lib" -lvtaops -lm -pthread -Wl,-rpath-link,"$lib"
+	"${libs[@]}" -L"$lib" -lvtaops -lcmocka -lm -pthread -Wl,-rpath,"$lib"
 
 for script in $(all host sh); do
 	result "$(name "$script") runs" timeout 300 sh -eux "$script"
@@ -101,7 +106,7 @@ done
 release=$(tools/vm/vm krelease --kernel "${VM_KERNEL:-host}")
 build/examples/digits/digits-compile -b 1 "$dir/digits.vtap"
 build/tests/ops/digits_raw examples/digits/testset.bin 1 "$dir/digit.raw" "$dir/scores.raw"
-[ -z "$(all card sh)" ] || part "commands on a card" tools/vm/vm run --kernel "${VM_KERNEL:-host}" \
+part "on a card" tools/vm/vm run --kernel "${VM_KERNEL:-host}" \
 	--timeout 300 --file "$module:/lib/vta.ko" \
 	--file "$module:/tree/build/module/$release/vta.ko" \
 	--file build/tools/vtactl:/bin/vtactl --file build/tools/vtactl:/tree/build/tools/vtactl \
@@ -114,6 +119,6 @@ build/tests/ops/digits_raw examples/digits/testset.bin 1 "$dir/digit.raw" "$dir/
 	--file examples/digits/testset.bin:/tree/examples/digits/testset.bin \
 	--file tests/docs/program.sh:/tree/program \
 	--file "$dir/digits.vtap:/tree/digits.vtap" --file "$dir/digit.raw:/tree/digit.raw" \
-	--file "$blocks/card:/blocks" -- tests/docs/guest.sh
+	--file "$dir/samples:/bin/samples" --file "$blocks/card:/blocks" -- tests/docs/guest.sh
 echo "1..$n"
 exit "$failed"
