@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "ctl.h"
+#include "holders.h"
 
 static const char help[] =
 	"Usage: vtactl reset [--force] CARD\n"
@@ -17,9 +18,9 @@ static const char help[] =
 	"Take the card from all who use it and start it anew: by a soft reset or, if that does\n"
 	"not help, by a Function Level Reset. Brings back a card that was given up. Every file\n"
 	"that is open has lost the card then, and what was in its memory; programs must open it\n"
-	"again. Returns when the card works. For root only.\n"
+	"again. Returns when the card works. For root only. At a terminal, it asks before.\n"
 	"\n"
-	"  -f, --force  also if somebody uses it\n"
+	"  -f, --force  also if somebody uses it, and without asking\n"
 	"  -h, --help   this text\n";
 
 static int open_attr(const struct vtadev_card *card, const char *name, int flags)
@@ -44,6 +45,39 @@ static unsigned long users_of(const struct vtadev_card *card)
 		text[0] = '\0';
 	close(fd);
 	return strtoul(text, NULL, 10);
+}
+
+/* On stderr, with those that cannot be told: of namespaces that are not to be seen. */
+static int say_users(const struct vtadev_card *card, unsigned long users)
+{
+	struct holder *holders;
+	int count = holders_find(&holders);
+
+	ctl_fail(card->node,
+		 "is in use, and would be lost to who has it open; --force does it");
+	for (int i = 0; i < count; i++) {
+		const struct holder *h = &holders[i];
+
+		if (h->card != card->index)
+			continue;
+		fprintf(stderr, "  process %d (%s) of %s\n", (int)h->pid, h->command, h->user);
+		users -= users > 0;
+	}
+	if (users)
+		fprintf(stderr, "  and %lu that cannot be told\n", users);
+	if (count >= 0)
+		free(holders);
+	return CTL_BUSY;
+}
+
+static bool is_meant(const struct vtadev_card *card)
+{
+	char answer[16];
+
+	if (!isatty(STDIN_FILENO))
+		return true;
+	fprintf(stderr, "Reset %s (%s)? [y/N] ", card->node, card->pci);
+	return fgets(answer, sizeof(answer), stdin) && (*answer == 'y' || *answer == 'Y');
 }
 
 static int reset(const struct vtadev_card *card)
@@ -85,8 +119,9 @@ int reset_main(int argc, char **argv)
 		{ 0 },
 	};
 	struct vtadev_card card;
+	unsigned long users;
 	bool force = false;
-	int option, err;
+	int option, err, fd;
 
 	while ((option = getopt_long(argc, argv, "fh", options, NULL)) != -1) {
 		switch (option) {
@@ -104,11 +139,16 @@ int reset_main(int argc, char **argv)
 	err = ctl_card(argc - optind, argv + optind, &card);
 	if (err)
 		return err;
-	if (!force && users_of(&card)) {
-		ctl_fail(card.node,
-			 "is in use, and would be lost to who has it open; --force does it");
-		return CTL_BUSY;
-	}
+	/* Who may not is told so before being asked. */
+	fd = open_attr(&card, "reset", O_WRONLY);
+	if (fd < 0)
+		return say_error(card.node, fd);
+	close(fd);
+	users = users_of(&card);
+	if (!force && users)
+		return say_users(&card, users);
+	if (!force && !is_meant(&card))
+		return ctl_fail(card.node, "has not been reset");
 	err = reset(&card);
 	return err ? say_error(card.node, err) : CTL_OK;
 }
