@@ -18,7 +18,7 @@ DOCUMENT = "docs/troubleshooting.md"
 
 LITERAL = r'"(?:[^"\\]|\\.)*"'
 # Literals that follow each other are one; comments and macros are not looked into.
-LITERALS = rf"({LITERAL}(?:\s*{LITERAL})*)"
+LITERALS = rf"({LITERAL}(?:\s*(?:PRI\w+\s*)?{LITERAL})*)"
 CONVERSION = re.compile(r"%[-+ #0]*[\d*]*(?:\.[\d*]+)?(?:hh|h|ll|l|z)?[a-zA-Z]")
 
 KERNEL = [
@@ -26,13 +26,13 @@ KERNEL = [
     (re.compile(rf"\bvta_card_lost\([^\",]+,\s*{LITERALS}"), "{}: resetting the card"),
 ]
 VTACTL = [
-    (re.compile(rf"\b(?:ctl_fail|fail|test_says)\([^;]*?,\s*{LITERALS}\s*[,)]"), "{}"),
+    (re.compile(rf"\b(?:ctl_fail|fail|test_says|test_note)\([^;]*?,\s*{LITERALS}\s*[,)]"), "{}"),
     (re.compile(rf"\bfprintf\(stderr,\s*{LITERALS}"), "{}"),
 ]
 
 
 def text_of(literals):
-    words = re.findall(LITERAL, literals)
+    words = re.findall(LITERAL, re.sub(r'%"\s*PRI\w+\s*"', "…", literals))
     text = "".join(word[1:-1] for word in words)
     text = text.replace('\\"', '"').replace("\\n", "")
     return CONVERSION.sub("…", text)

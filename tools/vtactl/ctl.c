@@ -96,7 +96,7 @@ static int find_one(const char *which, struct vtadev_card *card)
 	if (err == -EINVAL)
 		return ctl_usage("not a name of a card: ", which);
 	if (err)
-		return ctl_fail(which, vtadev_strerror(err));
+		return ctl_fail(which ? which : "the first card", vtadev_strerror(err));
 	return CTL_OK;
 }
 
@@ -108,7 +108,7 @@ int ctl_cards(const char *which, struct vtadev_card **cards, size_t *count)
 		return find_all(cards, count);
 	*cards = calloc(1, sizeof(**cards));
 	if (!*cards)
-		return ctl_error(which, -ENOMEM);
+		return ctl_error("looking for cards", -ENOMEM);
 	*count = 1;
 	ret = find_one(which, *cards);
 	if (ret)

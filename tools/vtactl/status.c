@@ -137,10 +137,13 @@ static int look(const struct request *r)
 
 /* ---- The verb ---- */
 
+/* NULL is none, too. */
 static bool parse_number(const char *text, double min, double max, double *value)
 {
 	char *end;
 
+	if (!text)
+		return false;
 	*value = strtod(text, &end);
 	return end != text && !*end && *value >= min && *value <= max;
 }

@@ -29,11 +29,15 @@ struct card_test {
 /* A part: 0, or -1 and @why. */
 typedef int card_test_fn(struct card_test *t);
 
-/* Says why: -1. */
-int test_says(struct card_test *t, const char *format, ...)
+/* Notes why. */
+void test_note(struct card_test *t, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* The same, of what the library has returned for @what; of a fault, which. */
-int test_error(struct card_test *t, const char *what, int err);
+void test_note_error(struct card_test *t, const char *what, int err);
+
+/* Both, for who returns at once. */
+#define test_says(t, ...)		(test_note(t, __VA_ARGS__), -1)
+#define test_error(t, what, err)	(test_note_error(t, what, err), -1)
 
 uint32_t test_random(struct card_test *t);
 

@@ -95,11 +95,13 @@ static void place_free(struct place *place)
 
 static void rig_free(struct core_rig *rig)
 {
-	struct place *places[] = { &rig->code, &rig->uops, &rig->inp, &rig->wgt, &rig->acc,
-				   &rig->bytes, &rig->out };
-
-	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
-		place_free(places[i]);
+	place_free(&rig->code);
+	place_free(&rig->uops);
+	place_free(&rig->inp);
+	place_free(&rig->wgt);
+	place_free(&rig->acc);
+	place_free(&rig->bytes);
+	place_free(&rig->out);
 	free(rig->want);
 }
 
@@ -139,6 +141,15 @@ static void add(struct core_rig *rig, struct insn insn)
 		rig->insns[rig->nr_insns++] = insn;
 }
 
+/* The only one: accumulator 0, and what stands at @src. */
+static void put_uop(struct core_rig *rig, unsigned int src)
+{
+	uint32_t uop = insn_uop(rig->core, 0, src);
+
+	if (rig->uops.data)
+		memcpy(rig->uops.data, &uop, sizeof(uop));
+}
+
 static struct loop each(const struct core_rig *rig)
 {
 	return (struct loop) { .count = rig->count, .dst = 1, .src = 1 };
@@ -175,15 +186,15 @@ static int32_t stored(const struct core_rig *rig, size_t i)
 {
 	unsigned int log_width = rig->core->log_inp_width, width = 1u << log_width;
 	size_t values = (size_t)rig->count * rig->lanes;
-	uint32_t value = 0;
+	uint32_t value = 0, mask = UINT32_MAX >> (32 - width);
 
 	for (unsigned int part = 0; part < 32 / width; part++) {
 		const uint8_t *at = rig->out.data + (size_t)part * rig->count *
 				    rig->core->out_bytes;
-		uint32_t bits = (uint32_t)get_value(at, log_width, i) & ((1u << width) - 1);
+		uint32_t bits = (uint32_t)get_value(at, log_width, i);
 
 		if (i < values)
-			value |= bits << part * width;
+			value |= (bits & mask) << part * width;
 	}
 	return (int32_t)value;
 }
@@ -243,10 +254,8 @@ static int check_gemm(struct card_test *t, bool reset)
 	int ret = rig_make(&rig, t);
 
 	if (!ret) {
-		uint32_t uop = insn_uop(rig.core, 0, 0);
-
 		loop = (struct loop) { .count = rig.count, .dst = 1 };
-		memcpy(rig.uops.data, &uop, sizeof(uop));
+		put_uop(&rig, 0);
 		add_load(&rig, 0, MEM_WGT, &rig.wgt, rig.core->wgt_bytes, 1);
 		add_load(&rig, PUSH_NEXT, MEM_INP, &rig.inp, rig.core->inp_bytes, 1);
 		add_load(&rig, 0, MEM_UOP, &rig.uops, 4, 1);
@@ -293,9 +302,7 @@ static int check_alu(struct card_test *t, unsigned int op, bool use_imm, int imm
 	int ret = rig_make(&rig, t);
 
 	if (!ret) {
-		uint32_t uop = insn_uop(rig.core, 0, rig.other);
-
-		memcpy(rig.uops.data, &uop, sizeof(uop));
+		put_uop(&rig, rig.other);
 		add_load(&rig, 0, MEM_UOP, &rig.uops, 4, 1);
 		add_load(&rig, 0, MEM_ACC, &rig.acc, rig.core->acc_bytes, rig.other + rig.count);
 		add(&rig, insn_alu(rig.core, PUSH_NEXT, op, use_imm, imm, each(&rig)));
@@ -330,14 +337,12 @@ int test_core_load(struct card_test *t)
 	int ret = rig_make(&rig, t);
 
 	if (!ret) {
-		uint32_t uop = insn_uop(rig.core, 0, 0);
-
-		memcpy(rig.uops.data, &uop, sizeof(uop));
+		put_uop(&rig, 0);
 		add_load(&rig, 0, MEM_UOP, &rig.uops, 4, 1);
 		add_load(&rig, PUSH_NEXT, MEM_ACC_8BIT, &rig.bytes, rig.lanes, rig.count);
 		add_store(&rig);
 		for (size_t i = 0; i < (size_t)rig.count * rig.lanes; i++)
-			rig.want[i] = (int8_t)rig.bytes.data[i];
+			rig.want[i] = get_value(rig.bytes.data, 3, i);
 		ret = run(&rig, "LOAD of bytes");
 	}
 	rig_free(&rig);
