@@ -147,8 +147,8 @@ check: test-deps
 		"vm-harness=tools/vm/test.sh" \
 		$(foreach t,$(EMU_TESTS) $(OPS_TESTS),"emu-$(notdir $(t))=$(t)") \
 		"ops-bare=tests/ops/bare.sh $(OPS_SRCS)" \
-		$(foreach t,$(FUZZ_TARGETS),"fuzz-$(t)=$(FUZZ_DIR)/replay-$(t) -n 8000 \
-			$(wildcard tests/fuzz/kept/$(t)/*)") \
+		$(foreach t,$(FUZZ_TARGETS),"fuzz-$(t)=$(FUZZ_DIR)/replay-$(t) -n 3000 \
+			$(wildcard tests/fuzz/corpus/$(t)/*)") \
 		$(foreach t,$(LIB_TESTS),"lib-$(notdir $(t))=$(t)") \
 		$(foreach t,$(DIGITS_TESTS),"digits-$(notdir $(t))=$(t)") \
 		"selftests=tests/selftests/run.sh $(VM_MODULE)" \

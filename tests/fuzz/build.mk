@@ -6,7 +6,7 @@
 # run.sh in a VM.
 
 FUZZ_DIR := build/tests/fuzz
-FUZZ_TARGETS := image
+FUZZ_TARGETS := image lower
 FUZZ_REPLAYS := $(FUZZ_TARGETS:%=$(FUZZ_DIR)/replay-%)
 FUZZ_BINS := $(FUZZ_TARGETS:%=$(FUZZ_DIR)/%)
 FUZZ_CC := clang
@@ -17,6 +17,8 @@ FUZZ_SRCS_image := $(addprefix tests/ops/,emulated.c machine.c net.c) $(OPS_SRCS
 	$(filter-out %/main.c,$(EMU_SRCS))
 FUZZ_OBJS_image := $(addprefix $(OPS_TEST_DIR)/obj/,emulated.o machine.o net.o) \
 	$(OPS_TEST_LIB_OBJS) $(EMU_ASAN_LIB)
+FUZZ_SRCS_lower := $(FUZZ_SRCS_image)
+FUZZ_OBJS_lower := $(FUZZ_OBJS_image)
 FUZZ_CPPFLAGS := $(EMU_CPPFLAGS) $(OPS_TEST_CPPFLAGS) -Itests/fuzz
 
 $(FUZZ_DIR)/obj/%.o: tests/fuzz/%.c
@@ -59,12 +61,14 @@ $(FUZZ_DIR)/parse-$(1): $(patsubst %.c,$(FUZZ_DIR)/clang/%.o,tests/fuzz/parsers/
 endef
 $(foreach name,$(PARSER_NAMES),$(eval $(call parser,$(name))))
 
-# What each does of all operations, in percent; an image takes as long as many texts.
+# What each does of all operations, in percent; what runs on the core takes as long as
+# many texts.
 FUZZ_SHARE_vfu := 25
 FUZZ_SHARE_insn := 15
 FUZZ_SHARE_config := 25
 FUZZ_SHARE_text := 35
 FUZZ_SHARE_image := 2
+FUZZ_SHARE_lower := 1
 # $(call libfuzzer,OPERATIONS,PROGRAM...): for tests/run
 libfuzzer = $(foreach p,$(2),$(call libfuzzer-one,$(1),$(p),$(patsubst parse-%,%,$(notdir $(p)))))
 libfuzzer-one = "fuzz-$(3)=tests/fuzz/libfuzzer.sh $(2) build/fuzz/$(3) $$(( $(1) / 100 * $(FUZZ_SHARE_$(3)) ))"
