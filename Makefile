@@ -23,8 +23,8 @@ vm-module-of = build/module/$$($(VM) krelease --kernel $(1))/vta.ko
 UDMABUF_KERNEL := trixie
 
 # Which boots of tests/selftests/run.sh the kernels that watch themselves have.
-DEBUG_BOOTS := main recovery variants iommu memory isolation failnth
-KCSAN_BOOTS := main
+DEBUG_BOOTS := main waits recovery variants iommu memory isolation failnth
+KCSAN_BOOTS := main waits
 # What the kernels are asked to count and to trace of the module alone.
 DEBUG_KBUILD := GCOV_PROFILE=y KCOV_INSTRUMENT=y
 # What of it their boots must execute at least, in percent of lines and branches.
