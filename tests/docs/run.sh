@@ -107,7 +107,7 @@ release=$(tools/vm/vm krelease --kernel "${VM_KERNEL:-host}")
 build/examples/digits/digits-compile -b 1 "$dir/digits.vtap"
 build/tests/ops/digits_raw examples/digits/testset.bin 1 "$dir/digit.raw" "$dir/scores.raw"
 part "on a card" tools/vm/vm run --kernel "${VM_KERNEL:-host}" \
-	--timeout 300 --file "$module:/lib/vta.ko" \
+	--timeout 600 --file "$module:/lib/vta.ko" \
 	--file "$module:/tree/build/module/$release/vta.ko" \
 	--file build/tools/vtactl:/bin/vtactl --file build/tools/vtactl:/tree/build/tools/vtactl \
 	--file build/examples/digits/digits:/bin/digits \
