@@ -128,10 +128,15 @@ static int vta_reset_climb(struct vta_device *vdev)
 	int ret = vta_soft_reset(vdev);
 
 	vta_step(vdev, VTA_STEP_SOFT_RESET, ret);
-	if (!ret)
-		return 0;
-	ret = vta_function_reset(vdev);
-	vta_step(vdev, VTA_STEP_FUNCTION_RESET, ret);
+	if (ret) {
+		ret = vta_function_reset(vdev);
+		vta_step(vdev, VTA_STEP_FUNCTION_RESET, ret);
+	}
+	/* All that is known of it is of the card that was bound. */
+	if (!ret && vta_read64(vdev, REG_SERIAL_LO) != vdev->caps.serial) {
+		dev_err(&vdev->dev, "another card has come back: unbind the driver from it, and bind it again\n");
+		return -ENODEV;
+	}
 	return ret;
 }
 

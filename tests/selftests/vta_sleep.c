@@ -194,6 +194,31 @@ TEST_F(sleep, card_does_not_wake_up)
 	EXPECT_EQ(self->w.generation + 1, card_attr("generation"));
 }
 
+static int reset_card(void)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/class/vta/%s/reset", strrchr(card_node(), '/') + 1);
+	return file_write(path, "1");
+}
+
+/* Somebody has been at the slot. Nothing that is known is of this card. */
+TEST_F(sleep, another_card_wakes_up)
+{
+	int fd;
+
+	ASSERT_EQ(0, emu_inject("reg-serial=77"));
+	ASSERT_EQ(0, machine_sleeps(variant->state));
+	EXPECT_EQ(POLLERR | POLLHUP, card_poll(self->w.fd, PATIENCE_MS));
+	EXPECT_EQ(-ENODEV, card_open());
+	EXPECT_EQ(-ENODEV, reset_card());
+	ASSERT_EQ(0, emu_clear());
+	EXPECT_EQ(0, reset_card());
+	fd = card_open();
+	EXPECT_LE(0, fd);
+	close(fd);
+}
+
 /* ---- the machine hibernates ---- */
 
 FIXTURE(hibernation) {

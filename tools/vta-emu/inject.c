@@ -110,6 +110,7 @@ static const struct kind kinds[INJECT_KINDS] = {
 	[INJECT_REG_STATUS] = { "reg-status", "", A_NUMBER, .reg = REG_STATUS },
 	[INJECT_REG_EVENT] = { "reg-event", "", A_NUMBER, .reg = REG_EVENT },
 	[INJECT_REG_GENERATION] = { "reg-generation", "", A_NUMBER, .reg = REG_GENERATION },
+	[INJECT_REG_SERIAL] = { "reg-serial", "", A_NUMBER, .reg = REG_SERIAL_LO },
 };
 
 static const char *const reasons[] = {
