@@ -63,7 +63,7 @@ run_options() {
 	[ "${here%/tools/vm}" != "$here" ] || emulator=$(type -P vta-emu || echo vta-emu)
 	cards=1 emu_args=()
 	memory=1G cpus=2 kernel=host image='' modules='' append='' qemu_args=() accel=auto
-	files=() module_names=() iommu=no oops=panic limit='' out='' dmesg=no keep_log='' sysroot=''
+	files=() module_names=() iommu=no oops=panic tolerated='' limit='' out='' dmesg=no keep_log='' sysroot=''
 	command=()
 	declare -gA card_args=()
 	[ "$mode" = run ] && limit=300
@@ -98,6 +98,7 @@ run_options() {
 		--timeout)	limit=$2 ;;
 		--out)		out=$2 ;;
 		--keep-log)	keep_log=$2 ;;
+		--tolerate)	tolerated=$2 ;;
 		*)		bad_usage "unknown option $1" ;;
 		esac
 		shift 2
@@ -433,10 +434,25 @@ complaints() {
 	pattern+='|circular locking|inconsistent lock state|INFO: trying to register non-static key'
 	pattern+='|lockdep is turned off|\[ cut here \]|vm-init: '
 	# That there was no memory is no fault, whatever trace comes with it.
-	tr -d '\r' <"$run/kernel.log" | grep -av 'ommand line: ' | awk '
+	# A warning is held back until it is known whose it is: who tolerates none
+	# wants to see it as it comes.
+	tr -d '\r' <"$run/kernel.log" | grep -av 'ommand line: ' | awk -v tolerated="${tolerated-}" '
 		/vmalloc error: |page allocation failure: / { skip = 1 }
+		tolerated && /\[ cut here \]/ { holding = 1; held = ""; drop = 0 }
+		holding {
+			held = held $0 "\n"
+			if ($0 ~ "WARNING: .* at (" tolerated ")[+]")
+				drop = 1
+			if (/\[ end trace /) {
+				if (!drop)
+					printf "%s", held
+				holding = 0
+			}
+			next
+		}
 		!skip
-		/<\/TASK>/ { skip = 0 }' >"$run/log"
+		/<\/TASK>/ { skip = 0 }
+		END { if (holding) printf "%s", held }' >"$run/log"
 	grep -aEq "$pattern" "$run/log" || return 1
 	grep -aE -m 1 -B 5 -A 60 "$pattern" "$run/log" >&2
 }

@@ -17,7 +17,7 @@ emulator=${here%/tools/vm}/build/tools/vta-emu
 passed=0 failed=0 skipped=0 number=0
 # The status of a test that cannot be made here, as kselftest has it.
 skip=4
-tests=(status command_by_signal output noise time_out panic warning complaints
+tests=(status command_by_signal output noise time_out panic warning complaints tolerated
 	silent_reboot programs scripts files out modules own_kernel no_emulator
 	dying_emulator cards killed_emulator bad_usage
 	interrupt terminate hang_up kill closed_pipe shell two_at_once)
@@ -185,6 +185,29 @@ test_complaints() {
 		vta: loading out-of-tree module taints kernel.
 		vta: module verification failed: signature and/or required key missing - tainting kernel
 	EOF
+}
+
+# Only a warning at that function, and nothing beside it.
+test_tolerated() {
+	local what
+	# shellcheck source=run.sh
+	. "$here/run.sh"
+	run=$dir
+	for what in expected_here other; do
+		printf '%s\n' '[ 1.0] ------------[ cut here ]------------' \
+			"[ 1.0] WARNING: CPU: 0 PID: 1 at $what+0x1/0x2" '[ 1.0] Call Trace:' \
+			'[ 1.0] ---[ end trace 0 ]---' '[ 1.0] all is well'
+	done >"$dir/both.log"
+	head -n 5 "$dir/both.log" >"$dir/kernel.log"
+	tolerated='expected_.*'
+	! complaints 2>/dev/null || fail "not tolerated"
+	tolerated=expected
+	complaints 2>/dev/null || fail "a part of a name is tolerated"
+	tolerated='expected_.*'
+	cp "$dir/both.log" "$dir/kernel.log"
+	complaints 2>/dev/null || fail "tolerates what it should not"
+	head -n 3 "$dir/both.log" >"$dir/kernel.log"
+	complaints 2>/dev/null || fail "tolerates what has no end"
 }
 
 test_silent_reboot() {
