@@ -43,7 +43,7 @@ struct vta_user;
  * @mmu: device address space
  * @bos: what can be mmap()ed of memory, struct vta_bo by page offset
  * @bo_list: all buffers, also those that only CPU mappings hold
- * @queues: struct vta_queue by handle
+ * @queues: struct vta_queue by handle; found under its own lock alone, too
  * @usage: what queues have used that have ended, or before they were started anew
  * @nr_queues: how many
  * @host_bytes: host memory in buffers

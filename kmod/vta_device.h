@@ -72,7 +72,8 @@ struct vta_caps {
  * Lock order, outermost first:
  *
  *	vta_device.lock > vta_ctx.lock > vta_device.tlb_lock
- *	                  vta_ctx.lock > vta_vector.lock > vta_ctx.poll_wq.lock,
+ *	                  vta_ctx.lock > that of vta_ctx.queues > vta_vector.lock
+ *	                                 vta_vector.lock > vta_ctx.poll_wq.lock,
  *	                                                   an eventfd's lock
  *	                  vta_ctx.lock > vta_device.exports_lock
  *	                  vta_ctx.lock > a dma-buf's reservation lock
