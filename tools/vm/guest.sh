@@ -121,8 +121,8 @@ guest_add_interpreter() {
 	local line word path
 	IFS= read -r line <"$1" || true
 	[ "${line#\#!}" != "$line" ] || return 0
-	# The host's programs are not for a guest of another architecture.
-	[ "$kernel_arch" = amd64 ] || return 0
+	# The host's programs want the host's libraries.
+	[ -z "$sysroot" ] || return 0
 	read -r word path _ <<<"${line#\#!}"
 	if [ "${word##*/}" = env ]; then
 		word=$path
