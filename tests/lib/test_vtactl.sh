@@ -237,6 +237,10 @@ TERM=no-such-terminal with one "$tmp/vtactl" top
 [ $status -eq 1 ] && says '--batch' err
 result $? "top: on a terminal that nobody knows"
 
+TERM=xterm with two script -qec "$tmp/vtactl top -n 2 -d 0.1" /dev/null
+[ $status -eq 0 ] && says 'vta10: compute' out && says 'COMMAND' out
+result $? "top: on a terminal"
+
 with one "$tmp/vtactl" dump -o "$tmp/dump.tar"
 tar -tf "$tmp/dump.tar" > "$tmp/out"
 [ $status -eq 0 ] && says 'vta-dump/vta0/config-space.txt' out && says 'vta-dump/vta0/status.json' out

@@ -157,6 +157,8 @@ check "status: no permission is needed, and is offered" exits 0 'usermod -aG ren
 check "status: other users' processes are not for everybody" silent worker
 check "status: but that there is one" says '^    1 that you may not see'
 check "status: nor faults" says '^  last faults: for root to see$'
+nobody vtactl monitor --timeout 1
+check "monitor: no permission is needed" exits 0 listening
 nobody vtactl test
 check "test: without permission exits 4, and says which group" exits 4 'usermod -aG render'
 nobody vtactl bench
@@ -213,6 +215,17 @@ check "monitor: and does not flood" [ "$(wc -l </tmp/monitor)" -le 20 ]
 monitor_end
 ctl status --json
 check "status: as many faults as there is room for, the rest counted" [ "$(grep -c '"reason": *"page"' /tmp/out)" -eq 16 ]
+
+# A queue that was started anew has counted before, too; what faulted has not completed.
+start recovered worker vta0 recovered
+ctl status --json 0
+check "status: usage goes on after a fault: runs" says '"runs": *2\b'
+check "status: copies" says '"copies": *1\b'
+check "status: descriptors" says '"descriptors": *3\b'
+stop recovered
+before=$(cat /sys/class/vta/vta0/usage/runs)
+worker vta0 hold </dev/null >/dev/null
+check "usage: of the card, with those that are gone" [ "$(cat /sys/class/vta/vta0/usage/runs)" -eq $((before + 3)) ]
 
 # ---- A card that fails ----
 
@@ -282,10 +295,15 @@ check "status: after a reset it works again" exits 0
 # What is there below a card: files of ours, not those that every device has.
 (cd /sys/class/vta/vta0/ && find . -type f) | sed 's@^\./@@' |
 	grep -vE '^(uevent|dev|power/.*)$' | sort >/tmp/out
-sed -n 's@^What:[[:space:]]*/sys/class/vta/vtaN/@@p' /docs/sysfs-abi.md | sort >/tmp/err
+sed -n 's@^What:[[:space:]]*/sys/class/vta/vtaN/@@p' /docs/sysfs-abi.md | sort >/tmp/all
+grep -v '^device/' /tmp/all >/tmp/err
 diff /tmp/err /tmp/out >/tmp/diff
 check "sysfs: as documented, all of it and no more" [ ! -s /tmp/diff ]
 sed 's/^/# /' /tmp/diff
+(cd /sys/class/vta/vta0/device/hwmon/hwmon*/ && find . -maxdepth 1 -type f) |
+	sed 's@^\./@device/hwmon/hwmonM/@' | grep -v uevent | sort >/tmp/out
+grep '^device/' /tmp/all >/tmp/err
+check "hwmon: as documented, all of it and no more" cmp -s /tmp/out /tmp/err
 (cd /sys/module/vta/parameters && ls) | sort >/tmp/out
 sed -n 's@^What:[[:space:]]*/sys/module/vta/parameters/@@p' /docs/sysfs-abi.md | sort >/tmp/err
 diff /tmp/err /tmp/out >/tmp/diff

@@ -5,6 +5,7 @@
  *	worker CARD hold		3 RUNs, 5 COPYs, 2 NOPs, 1 MiB of the card; until stdin ends
  *	worker CARD busy		COPYs and RUNs without a pause, until stdin ends
  *	worker CARD fault N		N faults, one after the other
+ *	worker CARD recovered		2 RUNs, a fault, 1 COPY; until stdin ends
  *
  * Says "ready" when there is something to see.
  */
@@ -62,19 +63,24 @@ static int stdin_ended(void)
 	return poll(&fd, 1, 0) != 0;
 }
 
-static void hold(void)
+static void wait_for_stdin(void)
 {
 	char c;
 
+	puts("ready");
+	while (read(STDIN_FILENO, &c, 1) > 0)
+		;
+}
+
+static void hold(void)
+{
 	for (int i = 0; i < 3; i++)
 		check("RUN", do_it(run()));
 	for (int i = 0; i < 5; i++)
 		check("COPY", do_it(copy(4096)));
 	for (int i = 0; i < 2; i++)
 		check("NOP", do_it(vtadev_desc_nop()));
-	puts("ready");
-	while (read(STDIN_FILENO, &c, 1) > 0)
-		;
+	wait_for_stdin();
 }
 
 static void busy(void)
@@ -88,12 +94,20 @@ static void busy(void)
 
 static void make_faults(int times)
 {
-	puts("ready");
 	while (times--) {
 		if (do_it(vtadev_desc_run(0x10, 1, 0)) != -EIO)
 			check("a mistake that was none", -EPROTO);
 		check("recover", vtadev_recover(queue));
 	}
+}
+
+static void recovered(void)
+{
+	for (int i = 0; i < 2; i++)
+		check("RUN", do_it(run()));
+	make_faults(1);
+	check("COPY", do_it(copy(4096)));
+	wait_for_stdin();
 }
 
 int main(int argc, char **argv)
@@ -111,6 +125,8 @@ int main(int argc, char **argv)
 		busy();
 	else if (!strcmp(argv[2], "fault") && argc == 4)
 		make_faults(atoi(argv[3]));
+	else if (!strcmp(argv[2], "recovered"))
+		recovered();
 	else
 		return 2;
 	return 0;

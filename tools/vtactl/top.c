@@ -51,7 +51,7 @@ static const char help[] =
 	"Usage: vtactl top [--delay=SECONDS] [--batch] [--count=N] [CARD]\n"
 	"\n"
 	"What processes do with cards: how busy they keep the engines, memory, launches (RUNs)\n"
-	"and copies a second, queues. The busiest come first. q ends it.\n"
+	"and copies a second, queues (QUE). The busiest come first. q ends it.\n"
 	"\n"
 	"  -b, --batch          tables one after the other, for programs\n"
 	"  -d, --delay=SECONDS  from one table to the next: 0.1 to 86400 (2)\n"
@@ -230,7 +230,7 @@ static void put_row(put_fn *put, const struct row *row)
 		snprintf(copies, sizeof(copies), "%.1f", row->copies);
 	}
 	snprintf(name, sizeof(name), "vta%u", h->card);
-	put("%7d %-12.12s %-6s %8s %6s %7s %7s %10s %10s %6" PRIu64 " %s", (int)h->pid, h->user,
+	put("%7d %-8.8s %-5s %5s %5s %6s %6s %8s %8s %3" PRIu64 " %s", (int)h->pid, h->user,
 	    name, percent_text(h->has_usage, row->compute, compute),
 	    percent_text(h->has_usage, row->copy, copy), bytes_text(h->card_bytes, card),
 	    bytes_text(h->host_bytes + h->pinned_bytes + h->imported_bytes, host), runs, copies,
@@ -246,9 +246,8 @@ static void put_table(put_fn *put, const struct look *before, const struct look 
 	for (size_t i = 0; i < now->nr_cards && lines-- > 0; i++)
 		put_card(put, before, now, i);
 	if (lines-- > 0)
-		put("%7s %-12s %-6s %8s %6s %7s %7s %10s %10s %6s %s", "PID", "USER", "CARD",
-		    "COMPUTE%", "COPY%", "CARD", "HOST", "RUNS/s", "COPIES/s", "QUEUES",
-		    "COMMAND");
+		put("%7s %-8s %-5s %5s %5s %6s %6s %8s %8s %3s %s", "PID", "USER", "CARD", "COMP%",
+		    "COPY%", "MEMORY", "HOST", "RUNS/s", "COPIES/s", "QUE", "COMMAND");
 	rows = rows_of(before, now, &count);
 	for (size_t i = 0; i < count && lines-- > 0; i++)
 		put_row(put, &rows[i]);
