@@ -48,6 +48,7 @@ static int inject(uint32_t uncor, uint32_t cor)
 }
 
 FIXTURE(aer) {
+	const char *missing;	/* what the kernel does not have */
 	int fd;
 	struct queue q;
 	struct mem mem;
@@ -65,9 +66,9 @@ FIXTURE_VARIANT_ADD(aer, not_fatal) { .uncor = PCI_ERR_UNC_COMP_TIME };
 FIXTURE_SETUP(aer)
 {
 	if (access("/dev/aer_inject", W_OK))
-		SKIP(return, "no aer_inject in this kernel");
-	if (inject(0, PCI_ERR_COR_RCVR) == -EPROTONOSUPPORT)
-		SKIP(return, "this kernel does not see the card's AER capability");
+		self->missing = "aer_inject";
+	else if (inject(0, PCI_ERR_COR_RCVR) == -EPROTONOSUPPORT)
+		self->missing = "extended configuration space";
 	self->fd = card_open();
 	ASSERT_LE(0, self->fd);
 	ASSERT_EQ(0, queue_open(self->fd, &self->q, NULL));
@@ -75,6 +76,7 @@ FIXTURE_SETUP(aer)
 	self->generation = card_attr("generation");
 }
 
+/* Older harnesses go on to the test when its fixture skips it: the tests do. */
 FIXTURE_TEARDOWN(aer)
 {
 	emu_clear();
@@ -98,6 +100,8 @@ TEST_F_TIMEOUT(aer, card_comes_back, 60)
 	struct queue q;
 	int fd;
 
+	if (self->missing)
+		SKIP(return, "this kernel has no %s", self->missing);
 	ASSERT_EQ(0, mem_alloc(self->fd, &word, 4096, VTA_BUF_HOST, 0));
 	hold = desc_wait(word.addr, UINT64_MAX);
 	queue_submit(&self->q, &hold, 1);
@@ -140,6 +144,8 @@ TEST_F_TIMEOUT(aer, card_does_not_come_back, 60)
 	struct queue q;
 	int fd;
 
+	if (self->missing)
+		SKIP(return, "this kernel has no %s", self->missing);
 	ASSERT_EQ(0, emu_inject("ones"));
 	ASSERT_EQ(0, inject(PCI_ERR_UNC_DLP, 0));
 	while (card_attr("recovery/given_up") == given_up)
@@ -165,6 +171,8 @@ TEST_F_TIMEOUT(aer, card_does_not_come_back, 60)
 /* What the link repairs by itself is nobody's business. */
 TEST_F(aer, corrected_errors_are_nothing)
 {
+	if (self->missing)
+		SKIP(return, "this kernel has no %s", self->missing);
 	ASSERT_EQ(0, inject(0, PCI_ERR_COR_RCVR));
 	sleep_ms(100);
 	EXPECT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));

@@ -525,13 +525,13 @@ TEST_F(hang, reset_by_vtactl)
 
 	ASSERT_EQ(0, card_ioctl(self->fd, VTA_IOCTL_INFO, &old));
 	EXPECT_EQ(self->before.generation, old.generation);
-	ASSERT_EQ(0, hold(self, &w));
 	/* Not from under others, unless that is meant. */
 	snprintf(who, sizeof(who), "vtactl reset 0 2>&1 | grep -q 'process %d (vta_hang) of'",
 		 getpid());
 	EXPECT_EQ(0, system(who));
 	EXPECT_EQ(6, WEXITSTATUS(system("vtactl reset 0 2>/dev/null")));
 	EXPECT_EQ(self->before.generation, steps_now().generation);
+	ASSERT_EQ(0, hold(self, &w));
 	ASSERT_EQ(0, system("vtactl reset --force 0"));
 	EXPECT_EQ(-ENODEV, waiter_join(&w));
 	EXPECT_EQ(-ENODEV, lost(self));

@@ -24,6 +24,7 @@ struct worker {
 };
 
 FIXTURE(sleep) {
+	bool possible;
 	struct worker w;
 };
 
@@ -83,9 +84,11 @@ static int worker_begin(struct worker *w)
 
 FIXTURE_SETUP(sleep)
 {
+	self->w.fd = -1;
 	if (!has_word("/sys/power/state", variant->state) ||
 	    !has_word("/sys/power/pm_test", variant->test))
-		SKIP(return, "this kernel does not test %s", variant->state);
+		return;
+	self->possible = true;
 	emu_clear();
 	/* One after the other, as in no other minute. */
 	file_write("/sys/module/vta/parameters/max_resets", "0");
@@ -94,6 +97,7 @@ FIXTURE_SETUP(sleep)
 	ASSERT_EQ(0, worker_begin(&self->w));
 }
 
+/* Older harnesses go on to the test when its fixture skips it: the tests do. */
 FIXTURE_TEARDOWN(sleep)
 {
 	file_write("/sys/power/pm_test", "none");
@@ -112,6 +116,8 @@ TEST_F(sleep, contexts_survive)
 {
 	unsigned int i;
 
+	if (!self->possible)
+		SKIP(return, "this kernel does not test %s", variant->state);
 	for (i = 0; i < 3; i++) {
 		ASSERT_EQ(0, machine_sleeps(variant->state));
 		EXPECT_TRUE(pattern_is_there(&self->w.host, 1));
@@ -133,6 +139,8 @@ TEST_F(sleep, what_was_submitted_is_done)
 		desc_fill(self->w.host.addr + 8, 9, 4),
 	};
 
+	if (!self->possible)
+		SKIP(return, "this kernel does not test %s", variant->state);
 	ASSERT_EQ(0, emu_inject("slow-engine=100 3"));
 	queue_submit(&self->w.q, descs, 3);
 	ASSERT_EQ(0, machine_sleeps(variant->state));
@@ -148,6 +156,8 @@ TEST_F(sleep, held_queue_is_a_reset)
 	struct vta_desc desc = desc_wait(self->w.host.addr, UINT64_MAX);
 	struct waiter w;
 
+	if (!self->possible)
+		SKIP(return, "this kernel does not test %s", variant->state);
 	queue_submit(&self->w.q, &desc, 1);
 	ASSERT_EQ(0, waiter_start(&w, &self->w.q, 2, PATIENCE_MS));
 	ASSERT_EQ(0, machine_sleeps(variant->state));
@@ -163,6 +173,8 @@ TEST_F(sleep, waiters_survive)
 	struct vta_desc nop = desc_op(VTA_OP_NOP);
 	struct waiter w;
 
+	if (!self->possible)
+		SKIP(return, "this kernel does not test %s", variant->state);
 	ASSERT_EQ(0, waiter_start(&w, &self->w.q, 2, PATIENCE_MS));
 	EXPECT_LE(arms + 1, card_counter_reaches("arms", arms + 1));
 	ASSERT_EQ(0, machine_sleeps(variant->state));
@@ -174,6 +186,8 @@ TEST_F(sleep, halted_queue_stays_halted)
 {
 	struct vta_queue_fault fault;
 
+	if (!self->possible)
+		SKIP(return, "this kernel does not test %s", variant->state);
 	ASSERT_EQ(-EIO, queue_do(&self->w.q, desc_fill(0x40000000, 0, 4)));
 	ASSERT_EQ(0, machine_sleeps(variant->state));
 	EXPECT_EQ(-EIO, queue_wait(&self->w.q, 2, 0, NULL));
@@ -187,6 +201,8 @@ TEST_F(sleep, halted_queue_stays_halted)
 /* It comes back in a state in which it is of no use. */
 TEST_F(sleep, card_does_not_wake_up)
 {
+	if (!self->possible)
+		SKIP(return, "this kernel does not test %s", variant->state);
 	ASSERT_EQ(0, emu_inject("reset-ignored"));
 	ASSERT_EQ(0, machine_sleeps(variant->state));
 	EXPECT_EQ(POLLERR | POLLHUP, card_poll(self->w.fd, PATIENCE_MS));
@@ -207,6 +223,8 @@ TEST_F(sleep, another_card_wakes_up)
 {
 	int fd;
 
+	if (!self->possible)
+		SKIP(return, "this kernel does not test %s", variant->state);
 	ASSERT_EQ(0, emu_inject("reg-serial=77"));
 	ASSERT_EQ(0, machine_sleeps(variant->state));
 	EXPECT_EQ(POLLERR | POLLHUP, card_poll(self->w.fd, PATIENCE_MS));
@@ -222,13 +240,16 @@ TEST_F(sleep, another_card_wakes_up)
 /* ---- the machine hibernates ---- */
 
 FIXTURE(hibernation) {
+	bool possible;
 	struct worker w;
 };
 
 FIXTURE_SETUP(hibernation)
 {
+	self->w.fd = -1;
 	if (!has_word("/sys/power/state", "disk"))
-		SKIP(return, "this kernel does not hibernate");
+		return;
+	self->possible = true;
 	ASSERT_EQ(0, file_write("/sys/power/pm_test", "devices"));
 	ASSERT_EQ(0, worker_begin(&self->w));
 }
@@ -242,6 +263,8 @@ FIXTURE_TEARDOWN(hibernation)
 /* The kernel alone takes five seconds of it for show. */
 TEST_F_TIMEOUT(hibernation, contexts_survive, 150)
 {
+	if (!self->possible)
+		SKIP(return, "this kernel does not hibernate");
 	ASSERT_EQ(0, machine_sleeps("disk"));
 	EXPECT_TRUE(pattern_is_there(&self->w.host, 1));
 	EXPECT_TRUE(pattern_is_there(&self->w.card, 2));
