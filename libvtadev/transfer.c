@@ -99,8 +99,8 @@ static size_t piece_len(const struct transfer *t, size_t at, size_t piece)
 }
 
 /* Pins the next piece; if there is no room for it, a smaller one when @last has landed. */
-static int pin(const struct transfer *t, size_t at, size_t *piece, struct flight *last,
-	       struct flight *next)
+static int pin_piece(const struct transfer *t, size_t at, size_t *piece, struct flight *last,
+		     struct flight *next)
 {
 	int err;
 
@@ -130,7 +130,7 @@ static int by_card(const struct transfer *t, size_t *done)
 	while (*done < t->len) {
 		struct flight next = { 0 };
 
-		err = pin(t, *done, &piece, &last, &next);
+		err = pin_piece(t, *done, &piece, &last, &next);
 		if (err) {
 			/* What cannot be pinned is the CPU's. A halt it will see, too. */
 			err = err == -ENODEV ? err : 0;
