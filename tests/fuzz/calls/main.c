@@ -27,9 +27,13 @@
 #include "vta_selftest.h"
 
 #define NOBODY		65534
-/* Who has executed nothing for so long is stuck. */
-#define STUCK_MS	300000
-#define SETTLE_MS	20000
+/*
+ * Times are counted in turns of sleeping: a guest's clock may jump when a busy host
+ * lets its processors wait. Who has executed nothing for so long is stuck.
+ */
+#define TURN_MS		100
+#define STUCK_TURNS	3000
+#define SETTLE_TURNS	200
 #define DEATHS_MAX	20
 #define REPORT_MS	30000
 
@@ -160,7 +164,7 @@ static void show_stack(pid_t pid)
 
 struct watch {
 	uint64_t progs[WORKERS_MAX];
-	int64_t moved[WORKERS_MAX];
+	unsigned int idle[WORKERS_MAX];		/* turns */
 	unsigned int lives[WORKERS_MAX];
 	unsigned int running, deaths;
 	const char *wrong;
@@ -169,7 +173,6 @@ struct watch {
 static void look_after(struct watch *w, unsigned int i)
 {
 	struct worker *worker = &pool->workers[i];
-	int64_t now = now_ns();
 	int status;
 
 	if (!worker->pid)
@@ -190,8 +193,8 @@ static void look_after(struct watch *w, unsigned int i)
 	}
 	if (worker->progs != w->progs[i]) {
 		w->progs[i] = worker->progs;
-		w->moved[i] = now;
-	} else if (now - w->moved[i] > STUCK_MS * 1000000ll) {
+		w->idle[i] = 0;
+	} else if (++w->idle[i] > STUCK_TURNS) {
 		w->wrong = "a worker is stuck";
 		show_stack(worker->pid);
 	}
@@ -204,12 +207,10 @@ static void watch_all(struct watch *w)
 	unsigned int i;
 
 	w->running = opts.workers;
-	for (i = 0; i < opts.workers; i++) {
-		w->moved[i] = begin;
+	for (i = 0; i < opts.workers; i++)
 		start(i, 0);
-	}
 	while (w->running && !w->wrong) {
-		sleep_ms(100);
+		sleep_ms(TURN_MS);
 		for (i = 0; i < opts.workers && !w->wrong; i++)
 			look_after(w, i);
 		line = log_complaint();
@@ -257,7 +258,7 @@ static bool try_card(void)
 /* As it is, or once the driver has been bound again. */
 static bool works(void)
 {
-	int64_t end = now_ns() + SETTLE_MS * 1000000ll;
+	unsigned int turns = 0;
 
 	if (pool->breaks) {
 		emu_clear();
@@ -265,20 +266,20 @@ static bool works(void)
 		card_bind();
 	}
 	while (!try_card()) {
-		if (now_ns() > end)
+		if (++turns > SETTLE_TURNS)
 			return false;
-		sleep_ms(50);
+		sleep_ms(TURN_MS);
 	}
 	return true;
 }
 
 static bool nothing_left(void)
 {
-	int64_t end = now_ns() + SETTLE_MS * 1000000ll;
+	unsigned int turns = 0;
 	const char *left;
 
-	while ((left = card_leftover()) && now_ns() < end)
-		sleep_ms(20);
+	while ((left = card_leftover()) && ++turns < SETTLE_TURNS)
+		sleep_ms(TURN_MS);
 	if (left)
 		printf("# %s is not back to where it was\n", left);
 	return !left;
