@@ -64,9 +64,9 @@ $(foreach name,$(PARSER_NAMES),$(eval $(call parser,$(name))))
 # What each does of all operations, in percent; what runs on the core takes as long as
 # many texts.
 FUZZ_SHARE_vfu := 25
-FUZZ_SHARE_insn := 15
+FUZZ_SHARE_insn := 5
 FUZZ_SHARE_config := 25
-FUZZ_SHARE_text := 35
+FUZZ_SHARE_text := 45
 FUZZ_SHARE_image := 2
 FUZZ_SHARE_lower := 1
 # $(call libfuzzer,OPERATIONS,PROGRAM...): for tests/run
