@@ -269,7 +269,7 @@ static void work_for_ever(void)
 	}
 }
 
-TEST_F_TIMEOUT(unbind, twenty_times_under_load, 90)
+TEST_F_TIMEOUT(unbind, twenty_times_under_load, 300)
 {
 	pid_t pids[4];
 	unsigned int i;
