@@ -119,8 +119,10 @@ check "list: two cards" [ "$(cat /tmp/out)" = "vta0  /dev/vta0  $pci0
 vta1  /dev/vta1  $pci1" ]
 ctl status
 check "status: both, and works" exits 0
-check "status: temperature" says '^  temperature 45.000 C$'
-check "status: power" says '^  power       12.500 W$'
+if [ -d /sys/class/hwmon ]; then
+	check "status: temperature" says '^  temperature 45.000 C$'
+	check "status: power" says '^  power       12.500 W$'
+fi
 check "status: nobody is busy" says '^  busy        compute 0 % copy 0 % over 0\.[0-9]+ s$'
 check "status: nothing has happened" says '^  last faults: none$'
 check "status: link" says '^  link        [0-9.]+ GT/s x[0-9]+ of at most [0-9.]+ GT/s x[0-9]+$'
@@ -303,7 +305,8 @@ sed 's/^/# /' /tmp/diff
 (cd /sys/class/vta/vta0/device/hwmon/hwmon*/ && find . -maxdepth 1 -type f) |
 	sed 's@^\./@device/hwmon/hwmonM/@' | grep -v uevent | sort >/tmp/out
 grep '^device/' /tmp/all >/tmp/err
-check "hwmon: as documented, all of it and no more" cmp -s /tmp/out /tmp/err
+[ ! -d /sys/class/hwmon ] ||
+	check "hwmon: as documented, all of it and no more" cmp -s /tmp/out /tmp/err
 (cd /sys/module/vta/parameters && ls) | sort >/tmp/out
 sed -n 's@^What:[[:space:]]*/sys/module/vta/parameters/@@p' /docs/sysfs-abi.md | sort >/tmp/err
 diff /tmp/err /tmp/out >/tmp/diff
