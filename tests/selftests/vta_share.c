@@ -10,6 +10,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -78,11 +79,17 @@ static void user_submit(struct user *u, const struct part *part, const struct vt
 static int user_end(struct user *u, const struct part *part, unsigned int nr)
 {
 	const struct vta_stamp *stamps = u->mem.ptr;
+	struct vta_queue_fault fault = { };
 	unsigned int i;
 	int err = queue_wait(&u->q, u->q.submitted, PATIENCE_MS, NULL);
 
-	if (err)
+	if (err) {
+		queue_fault(&u->q, &fault);
+		fprintf(stderr, "# queue %u: error %d, number %llu of %llu, fault %u\n", nr, err,
+			(unsigned long long)queue_seq(&u->q),
+			(unsigned long long)u->q.submitted, fault.reason);
 		return err;
+	}
 	for (i = 0; i < part->jobs; i++)
 		shared->start[nr][i] = le64toh(stamps[i].start);
 	return 0;
@@ -249,7 +256,7 @@ FIXTURE_TEARDOWN(share)
 	munmap(shared, sizeof(*shared));
 }
 
-TEST_F(share, sixty_four_queues_take_turns)
+TEST_F_TIMEOUT(share, sixty_four_queues_take_turns, 100)
 {
 	struct part parts[QUEUES_MAX - 1];
 	unsigned int i;
@@ -262,7 +269,7 @@ TEST_F(share, sixty_four_queues_take_turns)
 		EXPECT_LE(9, count_rounds(i));
 }
 
-TEST_F(share, sixty_four_queues_by_their_priorities)
+TEST_F_TIMEOUT(share, sixty_four_queues_by_their_priorities, 100)
 {
 	struct part parts[4];
 	unsigned int p;
@@ -276,7 +283,7 @@ TEST_F(share, sixty_four_queues_by_their_priorities)
 }
 
 /* The others always have work, and get no more than theirs. */
-TEST_F(share, least_priority_does_not_starve)
+TEST_F_TIMEOUT(share, least_priority_does_not_starve, 100)
 {
 	struct part parts[] = {
 		{ .queues = 1, .priority = 0, .jobs = 15 },
@@ -288,7 +295,7 @@ TEST_F(share, least_priority_does_not_starve)
 }
 
 /* However much is in a queue, it has no more turns than others. */
-TEST_F(share, flood_takes_no_more_than_its_share)
+TEST_F_TIMEOUT(share, flood_takes_no_more_than_its_share, 100)
 {
 	struct part parts[] = {
 		{ .queues = 1, .jobs = 30 },
