@@ -123,7 +123,7 @@ if [ -d /sys/class/hwmon ]; then
 	check "status: temperature" says '^  temperature 45.000 C$'
 	check "status: power" says '^  power       12.500 W$'
 fi
-check "status: nobody is busy" says '^  busy        compute 0 % copy 0 % over 0\.[0-9]+ s$'
+check "status: nobody is busy" says '^  busy        compute 0 % copy 0 % over [0-9.]+ s$'
 check "status: nothing has happened" says '^  last faults: none$'
 check "status: link" says '^  link        [0-9.]+ GT/s x[0-9]+ of at most [0-9.]+ GT/s x[0-9]+$'
 ctl status --json 1
