@@ -18,14 +18,15 @@ result() {
 		echo "not ok $n $2"
 	fi
 }
-# refused WHAT TEXT COMMAND...: it fails with 1, and says why
+# refused WHAT TEXT COMMAND...: it fails with $expect, and says why
+expect=1
 refused() {
 	what=$1
 	text=$2
 	shift 2
 	"$@" >/tmp/out 2>/tmp/err
 	status=$?
-	if [ $status -eq 1 ] && grep -q "$text" /tmp/err; then
+	if [ $status -eq $expect ] && grep -q "$text" /tmp/err; then
 		result 0 "$what"
 	else
 		sed "s/^/# $status: /" /tmp/err
@@ -86,9 +87,10 @@ vtactl program run $vtap image=/data/images scores=/tmp/again
 result $? "loading is one upload, running is one batch"
 exec 3>&-
 
-refused "a card that is not there is named" "9: " vtactl program run --card 9 $vtap image=/data/images
+expect=3
+refused "a card that is not there is named" "no card 9; " vtactl program run --card 9 $vtap image=/data/images
 rmmod vta
-refused "no card at all is said" "opening the first card: " \
+refused "no card at all is said" "no card: the driver is not loaded" \
 	vtactl program run $vtap image=/data/images
 vtactl program info $vtap >/dev/null
 result $? "info needs no card"

@@ -181,15 +181,11 @@ static int run(const struct vtadev_card *card, bool json)
 {
 	struct json_object *object, *results;
 	struct rig rig = { 0 };
-	int ret = CTL_OK, err;
+	int ret, err;
 
-	err = vtadev_open(card->node, &rig.dev);
-	if (err == -EACCES) {
-		ctl_say_access(card);
-		return CTL_DENIED;
-	}
-	if (err)
-		return ctl_error(card->node, err);
+	ret = ctl_open(card, &rig.dev);
+	if (ret)
+		return ret;
 	object = json_object_new_object();
 	results = json_object_new_array();
 	err = rig_make(&rig);

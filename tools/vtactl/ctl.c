@@ -146,6 +146,20 @@ void ctl_say_access(const struct vtadev_card *card)
 			card->node);
 }
 
+int ctl_open(const struct vtadev_card *card, struct vtadev **dev)
+{
+	int err = vtadev_open(card->node, dev);
+
+	if (err == -EACCES) {
+		ctl_say_access(card);
+		return CTL_DENIED;
+	}
+	if (!err)
+		return CTL_OK;
+	ctl_error(card->node, err);
+	return err == -ENODEV || err == -EPROTO ? CTL_BROKEN : CTL_ERROR;
+}
+
 int ctl_print_json(struct json_object *object, bool one_line)
 {
 	int flags = JSON_C_TO_STRING_NOSLASHESCAPE |

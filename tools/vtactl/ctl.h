@@ -50,6 +50,9 @@ int ctl_card(int argc, char **argv, struct vtadev_card *card);
 /* Says on stderr who may open the card, if this user may not. */
 void ctl_say_access(const struct vtadev_card *card);
 
+/* Opens the card; or says why that cannot be, as an exit status. */
+int ctl_open(const struct vtadev_card *card, struct vtadev **dev);
+
 struct json_object;
 /* On stdout, on one line or on many; frees it. */
 int ctl_print_json(struct json_object *object, bool one_line);

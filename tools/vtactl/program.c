@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ctl.h"
 #include "program.h"
 #include "vtaprog.h"
 
@@ -302,23 +303,28 @@ static int run_on(struct vtadev *dev, const char *path, const uint8_t *data, siz
 
 int program_run(const char *which, const char *path, char **assigns, int count)
 {
+	struct vtadev_card *cards;
 	struct vtaimage image;
 	struct vtadev *dev;
-	size_t size;
+	size_t size, nr_cards;
 	uint8_t *data = read_image(path, &size, &image);
-	int ret = 1, err;
+	int ret;
 
 	if (!data)
-		return 1;
-	if (!check_assigns(&image, assigns, count)) {
-		err = vtadev_open(which, &dev);
-		if (err)
-			fail(which ? which : "opening the first card", vtadev_strerror(err));
-		else
-			ret = run_on(dev, path, data, size, &image, assigns, count);
-		if (!err)
-			vtadev_close(dev);
-	}
+		return CTL_ERROR;
+	ret = check_assigns(&image, assigns, count);
+	if (ret)
+		goto out;
+	ret = ctl_cards(which, &cards, &nr_cards);
+	if (ret)
+		goto out;
+	ret = ctl_open(&cards[0], &dev);
+	vtadev_list_free(cards);
+	if (ret)
+		goto out;
+	ret = run_on(dev, path, data, size, &image, assigns, count);
+	vtadev_close(dev);
+out:
 	free(data);
 	return ret;
 }

@@ -369,15 +369,9 @@ static int run(const struct vtadev_card *card, bool json)
 	struct card_test t = { .random = 0x2545f4914f6cdd1d };
 	int ret, err;
 
-	err = vtadev_open(card->node, &t.dev);
-	if (err == -EACCES) {
-		ctl_say_access(card);
-		return CTL_DENIED;
-	}
-	if (err) {
-		ctl_error(card->node, err);
-		return err == -ENODEV || err == -EPROTO ? CTL_BROKEN : CTL_ERROR;
-	}
+	ret = ctl_open(card, &t.dev);
+	if (ret)
+		return ret;
 	err = vtadev_queue_create(t.dev, &opts, &t.queue);
 	if (err) {
 		ret = ctl_error(card->node, err);
