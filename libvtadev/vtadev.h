@@ -93,7 +93,7 @@ extern "C" {
 
 #define VTADEV_VERSION		VTA_VERSION
 
-/* The version of the library in use, as VTADEV_VERSION is of this header. */
+/* vtadev_version() - the library in use, as VTADEV_VERSION is this header */
 const char *vtadev_version(void);
 
 /**

@@ -65,6 +65,7 @@ facts=$(
 	. "$here/root.sh"
 	# shellcheck source=tools/vm/qemu.sh
 	. "$here/qemu.sh"
+	# shellcheck disable=SC2119 # of this machine
 	qemu_find
 	qemu=(qemu-system-x86_64)
 	[ -z "$qemu_root" ] || qemu=("${chroot_run[@]}" "$qemu_root" /usr "${qemu[@]}")

@@ -144,14 +144,15 @@ static int test_memory(struct card_test *t)
 			break;
 		err = 0;
 	}
-	if (err)
+	if (err) {
 		test_note_error(t, "memory", err);
-	else if (!words || !card)
+	} else if (!words || !card) {
 		test_note(t, "no memory is free: try again when less of it is used");
-	else
+	} else {
 		ret = 0;
-	for (size_t i = 0; !ret && i < sizeof(patterns) / sizeof(*patterns); i++)
-		ret = check_memory(t, card, (size_t)size, host, words, patterns[i]);
+		for (size_t i = 0; !ret && i < sizeof(patterns) / sizeof(*patterns); i++)
+			ret = check_memory(t, card, (size_t)size, host, words, patterns[i]);
+	}
 	vtadev_buf_free(card);
 	vtadev_buf_free(host);
 	free(words);
