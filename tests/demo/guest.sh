@@ -67,7 +67,7 @@ check "rmmod says that the module is in use" in_use
 echo "$card" > $driver/unbind
 wait $c
 check "unbinding ends the demo with an error" [ $? -eq 1 ]
-check "which says that the card is gone" grep -qi 'card was reset or' /tmp/error
+check "which says that the card is gone" grep -qi 'card was reset, ' /tmp/error
 sed 's/^/# /' /tmp/error
 check "the node is gone" [ ! -e /dev/vta0 ]
 echo "$card" > $driver/bind
