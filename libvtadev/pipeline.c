@@ -146,6 +146,9 @@ static int wait_room(struct vtadev_pipeline *p, unsigned int stage)
 	ret = vtadev_completed(p->queues[stage], &completed);
 	if (ret)
 		return ret;
+	/* It may have worked off all of it since the ring was full. */
+	if (completed == vtadev_submitted(p->queues[stage]))
+		return 0;
 	fences[n++] = (struct vtadev_fence) { p->queues[stage], completed + 1 };
 	for (unsigned int i = 0; i < p->stages; i++) {
 		uint64_t all = vtadev_submitted(p->queues[i]);

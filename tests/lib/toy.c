@@ -145,12 +145,17 @@ int vtadev_buf_write(struct vtadev_buf *buf, size_t offset, const void *src, siz
 	return 0;
 }
 
+/* Any number of steps could have been made by the time somebody looks. */
+static void move_on(void)
+{
+	for (unsigned int steps = toy_random(4); steps; steps--)
+		toy_step();
+}
+
 int vtadev_submit(struct vtadev_queue *q, const struct vta_desc *descs, unsigned int n,
 		  uint64_t *seq)
 {
-	/* Any number of steps could have been made by now. */
-	for (unsigned int steps = toy_random(4); steps; steps--)
-		toy_step();
+	move_on();
 	if (!n || n > q->entries)
 		return -EINVAL;
 	if (q->halted)
@@ -172,6 +177,7 @@ uint64_t vtadev_submitted(const struct vtadev_queue *q)
 
 int vtadev_completed(struct vtadev_queue *q, uint64_t *seq)
 {
+	move_on();
 	*seq = q->completed;
 	return 0;
 }
