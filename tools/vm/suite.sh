@@ -95,9 +95,9 @@ suite_install_cross='
 	cd /tmp/kernels
 	for release in "$newest" "$newest-16k"; do
 		apt-cache show "linux-headers-$release:arm64" >/dev/null 2>&1 || continue
-		apt-get -q -y install $(apt-cache depends --important "linux-headers-$release:arm64" |
-			sed -n "s/^ *Depends: \(linux-headers-[^:]*-common\|linux-kbuild-[^:]*\).*/\1/p")
 		apt-get -q download "linux-image-$release:arm64" "linux-headers-$release:arm64"
+		apt-get -q -y install $(dpkg-deb -f "linux-headers-${release}_"*.deb Depends | tr , "\n" |
+			sed -n "s/^ *\(linux-headers-[^ ]*-common\|linux-kbuild-[^ ]*\).*/\1/p")
 	done
 	for package in *.deb; do
 		dpkg-deb --fsys-tarfile "$package" | tar -x -C / --keep-directory-symlink
