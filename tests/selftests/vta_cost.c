@@ -438,17 +438,23 @@ TEST_F(cost, queue_interrupts_on_a_vector_of_its_own)
 	vectors = vtadev_info(self->dev)->vectors;
 	if (vectors <= vtadev_info(self->dev)->queues)
 		SKIP(return, "queues share vectors");
-	for (i = 0; i < QUEUES; i++) {
+	/*
+	 * Whoever asks for an interrupt and then sees that it needs none, as when the
+	 * queues were made, gets it late: with the first round all of those are here.
+	 */
+	for (i = 0; i < 2 * QUEUES; i++) {
+		unsigned int q = i % QUEUES, changed = 0, which = 0;
+		uint64_t arms = card_counter("arms"), value = 1 + i / QUEUES;
 		struct sleeper s = { .n = 1 };
-		uint64_t arms = card_counter("arms");
-		unsigned int changed = 0, which = 0;
 
 		ASSERT_EQ(vectors, read_vectors(before));
-		s.fences[0] = (struct vtadev_fence) { self->q[i], gate(self, i, 1) };
+		s.fences[0] = (struct vtadev_fence) { self->q[q], gate(self, q, value) };
 		ASSERT_TRUE(sleeper_start(&s, arms + 1));
-		open_gate(self, i, 1);
+		open_gate(self, q, value);
 		pthread_join(s.thread, NULL);
 		ASSERT_EQ(vectors, read_vectors(after));
+		if (i < QUEUES)
+			continue;
 		for (v = 0; v < vectors; v++) {
 			if (after[v] == before[v])
 				continue;

@@ -84,7 +84,7 @@ suite_install_cross='
 	export INITRD=No DEBIAN_FRONTEND=noninteractive
 	dpkg --add-architecture "$1"
 	apt-get -q update
-	apt-get -q -y install gcc make kmod "gcc-$2" \
+	apt-get -q -y install gcc make perl kmod "gcc-$2" \
 		$(printf "%s:$1 " libc6-dev libjson-c-dev libudev-dev libpci-dev \
 			libncurses-dev libcmocka-dev)
 	[ "$1" = arm64 ] || exit 0
