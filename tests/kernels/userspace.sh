@@ -58,6 +58,8 @@ skips() {
 }
 
 echo "TAP version 13"
+# If it has to be made, that says so, which is no warning.
+"$vm" root "$suite" >/dev/null
 status=0
 in_root make -s -j2 CC="$gnu-gcc$flags" LD="$gnu-ld" AR="$gnu-ar" OBJCOPY="$gnu-objcopy" \
 	LIB_TEST_SANITIZE= EMU_SANITIZE= SELFTEST_HARNESS=kselftest "$what" \

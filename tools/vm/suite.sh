@@ -93,11 +93,16 @@ suite_install_cross='
 		sed "s/^linux-headers-//; s/ .*//" | sort -V | tail -n 1)
 	mkdir /tmp/kernels
 	cd /tmp/kernels
+	parts() {
+		dpkg-deb -f "$1_"*.deb Depends | tr , "\n" | sed -n "s/^ *\(linux-\($2\)-[^ ]*\).*/\1/p"
+	}
 	for release in "$newest" "$newest-16k"; do
 		apt-cache show "linux-headers-$release:arm64" >/dev/null 2>&1 || continue
 		apt-get -q download "linux-image-$release:arm64" "linux-headers-$release:arm64"
-		apt-get -q -y install $(dpkg-deb -f "linux-headers-${release}_"*.deb Depends | tr , "\n" |
-			sed -n "s/^ *\(linux-headers-[^ ]*-common\|linux-kbuild-[^ ]*\).*/\1/p")
+		apt-get -q -y install $(parts "linux-headers-$release" "headers\|kbuild")
+		for part in $(parts "linux-image-$release" "binary\|modules"); do
+			apt-get -q download "$part:arm64"
+		done
 	done
 	for package in *.deb; do
 		dpkg-deb --fsys-tarfile "$package" | tar -x -C / --keep-directory-symlink
