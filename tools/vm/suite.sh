@@ -108,7 +108,11 @@ suite_install_cross='
 		dpkg-deb --fsys-tarfile "$package" | tar -x -C / --keep-directory-symlink
 	done
 	rm -r /tmp/kernels
-	for release in /lib/modules/*; do depmod "${release##*/}"; done
+	for modules in /lib/modules/*; do
+		depmod "${modules##*/}"
+		# Where its package would copy it when it is configured.
+		[ ! -e "$modules/vmlinuz" ] || cp "$modules/vmlinuz" "/boot/vmlinuz-${modules##*/}"
+	done
 '
 
 # suite_run DIR COMMAND...: run in the suite's root, with DIR at /mnt. Whatever
