@@ -100,7 +100,7 @@ suite_install_cross='
 		apt-cache show "linux-headers-$release:arm64" >/dev/null 2>&1 || continue
 		apt-get -q download "linux-image-$release:arm64" "linux-headers-$release:arm64"
 		apt-get -q -y install $(parts "linux-headers-$release" "headers\|kbuild")
-		for part in $(parts "linux-image-$release" "binary\|modules"); do
+		for part in $(parts "linux-image-$release" "base\|binary\|modules"); do
 			apt-get -q download "$part:arm64"
 		done
 	done
