@@ -33,6 +33,11 @@ result() {
 	fi
 }
 
+# umockdev-run sets this while a thread of its own reads the environment. A variable
+# that is there already is changed in place; a new one would move all of them, and the
+# thread would now and then read what has been freed.
+export UMOCKDEV_DIR=
+
 # with MACHINE COMMAND...: run it there; sets $status, leaves $tmp/out and err
 with() {
 	local machine=$1
