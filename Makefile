@@ -118,6 +118,14 @@ vm-module:
 		$(if $(filter debug,$(VM_KERNEL)),$(DEBUG_KBUILD)) modules; \
 	echo "$${dir#$(CURDIR)/}/vta.ko"
 
+# Never loaded: how many branches it has by itself, without those of UBSAN.
+COVERAGE_PLAIN := build/coverage-plain
+.PHONY: coverage-plain
+coverage-plain:
+	@mkdir -p $(COVERAGE_PLAIN); cp -pru Kbuild kmod uapi $(COVERAGE_PLAIN)
+	@$(VM) kbuild '$(CURDIR)/$(COVERAGE_PLAIN)' --kernel debug $(if $(V),,-s) \
+		$(DEBUG_KBUILD) UBSAN_SANITIZE=n modules
+
 .PHONY: build-deps test-deps
 build-deps:
 	@tools/vm/deps.sh need $(BUILD_PACKAGES)
@@ -180,6 +188,7 @@ check-debug: test-deps
 	@echo 'the module for both, and the tests'
 	@$(QUIETLY) vm-module VM_KERNEL=debug
 	@$(QUIETLY) vm-module VM_KERNEL=kcsan
+	@$(QUIETLY) coverage-plain
 	@$(QUIETLY) userspace check-programs
 	@rm -rf build/coverage; mkdir -p build/coverage
 	@export COVERAGE='$(CURDIR)'/build/coverage; code=0; \
@@ -194,7 +203,8 @@ check-debug: test-deps
 		$(foreach b,$(KCSAN_BOOTS),"kcsan-$(b)=COVERAGE= VM_KERNEL=kcsan tests/selftests/run.sh \
 			$(call vm-module-of,kcsan) $(b)") || code=1; \
 	tests/run -o build/check-debug "coverage=tests/coverage/report.py \
-		$$(dirname $(call vm-module-of,debug)) build/coverage $(COVERAGE_LEAST)" && exit $$code
+		$$(dirname $(call vm-module-of,debug)) $(COVERAGE_PLAIN) build/coverage \
+		$(COVERAGE_LEAST)" && exit $$code
 
 # On the kernel with KASAN, led by its coverage; and what has no need of a kernel.
 .PHONY: fuzz
