@@ -19,12 +19,6 @@
 #define FILE_MAX	((size_t)1 << 31)
 #define RUN_NS		(600 * 1000000000ll)
 
-static int fail(const char *subject, const char *why)
-{
-	fprintf(stderr, "vtactl: %s: %s\n", subject, why);
-	return 1;
-}
-
 /* All of a file, to be freed; NULL with errno set. */
 static uint8_t *read_file(const char *path, size_t *size)
 {
@@ -58,11 +52,11 @@ static uint8_t *read_image(const char *path, size_t *size, struct vtaimage *imag
 	uint8_t *data = read_file(path, size);
 
 	if (!data) {
-		fail(path, strerror(errno));
+		ctl_fail(path, strerror(errno));
 		return NULL;
 	}
 	if (vtaimage_open(image, data, *size)) {
-		fail(path, image->why);
+		ctl_fail(path, image->why);
 		free(data);
 		return NULL;
 	}
@@ -192,12 +186,12 @@ static int check_assigns(const struct vtaimage *image, char **assigns, int count
 		if (at >= 0)
 			vtaimage_tensor(image, (uint32_t)at, &t);
 		if (at < 0 || t.role == VTAIMAGE_INTERNAL)
-			return fail(assigns[i], "not NAME=FILE of an input or output");
+			return ctl_fail(assigns[i], "not NAME=FILE of an input or output");
 	}
 	for (uint32_t i = 0; i < image->tensor_count; i++) {
 		vtaimage_tensor(image, i, &t);
 		if (t.role == VTAIMAGE_INPUT && !file_of(t.name, assigns, count))
-			return fail(t.name, "this input needs a file: NAME=FILE");
+			return ctl_fail(t.name, "this input needs a file: NAME=FILE");
 	}
 	return 0;
 }
@@ -217,7 +211,7 @@ static int put_input(const struct vtaops_core *core, const struct vtaimage_tenso
 	int ret = 0;
 
 	if (!data)
-		return fail(path, strerror(errno));
+		return ctl_fail(path, strerror(errno));
 	if (size != want) {
 		fprintf(stderr, "vtactl: %s: has %zu bytes, input %s has %" PRIu64 " values\n",
 			path, size, t->name, want);
@@ -238,13 +232,13 @@ static int get_output(const struct vtaops_core *core, const struct vtaimage_tens
 	int ret = 0;
 
 	if (!values)
-		return fail(path, strerror(values_of(t) <= FILE_MAX ? ENOMEM : EFBIG));
+		return ctl_fail(path, strerror(values_of(t) <= FILE_MAX ? ENOMEM : EFBIG));
 	vtaops_unpack_act(core, values, packed, t->n, t->c, t->h, t->w);
 	file = fopen(path, "wbe");
 	if (!file || fwrite(values, 1, count, file) != count)
-		ret = fail(path, strerror(errno));
+		ret = ctl_fail(path, strerror(errno));
 	if (file && fclose(file) && !ret)
-		ret = fail(path, strerror(errno));
+		ret = ctl_fail(path, strerror(errno));
 	free(values);
 	return ret;
 }
@@ -279,8 +273,8 @@ static int run_on(struct vtadev *dev, const char *path, const uint8_t *data, siz
 
 	err = vtadev_queue_create(dev, NULL, &queue);
 	if (err)
-		return fail("making a queue", vtadev_strerror(err));
-	ret = vtaprog_load(dev, queue, data, size, &prog, why) ? fail(path, why) : 0;
+		return ctl_fail("making a queue", vtadev_strerror(err));
+	ret = vtaprog_load(dev, queue, data, size, &prog, why) ? ctl_fail(path, why) : 0;
 	if (!ret)
 		ret = transfer(prog, &image->core, VTAIMAGE_INPUT, assigns, count);
 	if (!ret) {
@@ -288,10 +282,10 @@ static int run_on(struct vtadev *dev, const char *path, const uint8_t *data, siz
 		if (!err)
 			err = vtadev_wait(queue, seq, RUN_NS);
 		if (err)
-			ret = fail(path, vtadev_strerror(err));
+			ret = ctl_fail(path, vtadev_strerror(err));
 		if (err == -EIO && !vtadev_fault(queue, &fault)) {
 			vtadev_fault_text(&fault, text, sizeof(text));
-			fail(path, text);
+			ctl_fail(path, text);
 		}
 	}
 	if (!ret)

@@ -18,8 +18,6 @@
 #include "ctl.h"
 #include "tracefs.h"
 
-enum { OK = 0, ERROR = 1, USAGE = 2 };
-
 #define OUTPUT_DEFAULT	"vta-trace.json"
 #define SECONDS_MAX	86400
 
@@ -45,18 +43,6 @@ static const char help[] =
 	"\n"
 	"Exit status: that of COMMAND; without one 0 done, 1 an error, 2 wrong usage.\n";
 
-static int usage(const char *why, const char *word)
-{
-	fprintf(stderr, "vtactl: trace: %s%s; try vtactl trace --help\n", why, word);
-	return USAGE;
-}
-
-static int fail(const char *subject, int err)
-{
-	fprintf(stderr, "vtactl: trace: %s: %s\n", subject, strerror(err));
-	return ERROR;
-}
-
 /* -1 to go on, otherwise the exit status. */
 static int parse(int argc, char **argv, struct request *r)
 {
@@ -80,20 +66,20 @@ static int parse(int argc, char **argv, struct request *r)
 			seconds = strtoul(optarg, &end, 10);
 			if (*optarg < '0' || *optarg > '9' || *end || !seconds ||
 			    seconds > SECONDS_MAX)
-				return usage("a number of seconds from 1 to 86400, not ", optarg);
+				return ctl_usage("a number of seconds from 1 to 86400, not ",
+						 optarg);
 			r->seconds = (unsigned int)seconds;
 			break;
 		case 'h':
-			fputs(help, stdout);
-			return OK;
+			return ctl_help(help);
 		default:
-			return USAGE;	/* getopt has said why */
+			return CTL_USAGE;	/* getopt has said why */
 		}
 	}
 	if (optind < argc)
 		r->command = &argv[optind];
 	if (r->command && r->seconds)
-		return usage("-d is for recording without a command", "");
+		return ctl_usage("-d is for recording without a command", "");
 	return -1;
 }
 
@@ -156,17 +142,18 @@ static int run(char **command, const char *dir)
 	sigdelset(&before, SIGHUP);
 	pid = fork();
 	if (pid < 0)
-		return fail("fork", errno);
+		return ctl_fail("fork", strerror(errno));
 	if (!pid) {
 		sigprocmask(SIG_SETMASK, &before, NULL);
 		setenv("VTADEV_TRACE", pattern, 1);
 		execvp(command[0], command);
-		fprintf(stderr, "vtactl: trace: %s: %s\n", command[0], strerror(errno));
-		_exit(errno == ENOENT ? 127 : 126);
+		err = errno;
+		ctl_fail(command[0], strerror(err));
+		_exit(err == ENOENT ? 127 : 126);
 	}
 	err = wait_for(pid, &status);
 	if (err)
-		return fail("waiting for the command", -err);
+		return ctl_fail("waiting for the command", strerror(-err));
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
@@ -189,8 +176,8 @@ static int write_trace(FILE *file, const char *name, struct json_object *trace)
 	fputs(json_object_to_json_string_ext(trace, JSON_C_TO_STRING_NOSLASHESCAPE), file);
 	fputc('\n', file);
 	if (fflush(file) || ferror(file))
-		return fail(name, errno);
-	return OK;
+		return ctl_fail(name, strerror(errno));
+	return CTL_OK;
 }
 
 static int trace_to(FILE *file, const struct request *r)
@@ -199,16 +186,16 @@ static int trace_to(FILE *file, const struct request *r)
 	struct json_object *events, *trace;
 	uint64_t lost = 0;
 	const char *what;
-	int err, ret = OK, written;
+	int err, ret = CTL_OK, written;
 
 	if (!mkdtemp(dir))
-		return fail(dir, errno);
+		return ctl_fail(dir, strerror(errno));
 	block_signals();
 	err = tracefs_start(&what);
 	if (err) {
 		fprintf(stderr, "vtactl: trace: %s: %s%s\n", what, strerror(-err),
 			r->command ? "; only the command's descriptors are recorded" : "");
-		ret = r->command ? OK : ERROR;
+		ret = r->command ? CTL_OK : CTL_ERROR;
 	}
 	if (r->command)
 		ret = run(r->command, dir);
@@ -234,9 +221,9 @@ int trace_main(int argc, char **argv)
 	/* Before anything is run that would be in vain. */
 	file = fopen(r.output, "we");
 	if (!file)
-		return fail(r.output, errno);
+		return ctl_fail(r.output, strerror(errno));
 	ret = trace_to(file, &r);
 	if (fclose(file) && !ret)
-		ret = fail(r.output, errno);
+		ret = ctl_fail(r.output, strerror(errno));
 	return ret;
 }
