@@ -186,6 +186,35 @@ void vta_ctx_revoke(struct vta_ctx *ctx)
 	wake_up_poll(&ctx->poll_wq, EPOLLERR | EPOLLHUP);
 }
 
+void vta_ctx_tell(struct vta_ctx *ctx, enum vta_fate fate, enum vta_cause cause)
+{
+	lockdep_assert_held(&ctx->vdev->lock);
+
+	mutex_lock(&ctx->lock);
+	if (ctx->lost.fate == VTA_FATE_NONE || ctx->lost.fate == VTA_FATE_PENDING)
+		ctx->lost = (struct vta_lost) { .fate = fate, .cause = cause };
+	mutex_unlock(&ctx->lock);
+}
+
+/* A call may have failed before the reset that it asked for. */
+int vta_ctx_lost(struct vta_ctx *ctx, struct vta_lost *lost)
+{
+	struct vta_device *vdev = ctx->vdev;
+	int ret;
+
+	ret = mutex_lock_killable(&vdev->lock);
+	if (ret)
+		return ret;
+	*lost = ctx->lost;
+	if (!ctx->dead && READ_ONCE(vdev->reset_wanted))
+		*lost = (struct vta_lost) {
+			.fate = VTA_FATE_PENDING,
+			.cause = VTA_CAUSE_CARD,
+		};
+	mutex_unlock(&vdev->lock);
+	return 0;
+}
+
 void vta_ctx_drop(struct vta_ctx *ctx)
 {
 	struct vta_queue *q;

@@ -15,6 +15,7 @@
 
 #include "vta_mmu.h"
 #include "vta_usage.h"
+#include "vta.h"
 
 struct file;
 struct gen_pool;
@@ -35,6 +36,7 @@ struct vta_user;
  * @exempt: no limit of what one user may have applies
  * @poll_wq: where poll() waits
  * @addr_pool: free device addresses
+ * @lost: what has become of the card; written under vta_device.lock and @lock
  * @lock: Protects: all below, and that the card may be used for this context:
  *        who holds it and finds @dead false may touch registers, map DMA and
  *        publish memory. Never held while touching a user's memory: page
@@ -67,6 +69,7 @@ struct vta_ctx {
 	bool exempt;
 	wait_queue_head_t poll_wq;
 	struct gen_pool *addr_pool;
+	struct vta_lost lost;
 
 	struct mutex lock; /* Protects: see above */
 	bool dead;
@@ -92,6 +95,9 @@ void vta_ctx_close(struct vta_ctx *ctx);
  */
 void vta_ctx_revoke(struct vta_ctx *ctx);
 void vta_ctx_drop(struct vta_ctx *ctx);
+/* Then, under vta_device.lock, they are told why; what was said before stays. */
+void vta_ctx_tell(struct vta_ctx *ctx, enum vta_fate fate, enum vta_cause cause);
+int vta_ctx_lost(struct vta_ctx *ctx, struct vta_lost *lost);
 
 /*
  * Under vta_device.lock, while the machine goes to sleep: whether the card has

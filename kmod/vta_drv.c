@@ -122,7 +122,7 @@ static int vta_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 
 err_stop:
 	vta_history_close(vdev);
-	vta_card_retire(vdev);
+	vta_card_retire(vdev, VTA_CAUSE_UNBOUND);
 	vta_irq_fini(vdev);
 	vta_watch_stop(vdev);
 	cancel_work_sync(&vdev->reset_work);
@@ -140,7 +140,7 @@ static void vta_remove(struct pci_dev *pdev)
 	vta_pm_end(vdev);
 	vta_history_close(vdev);
 	cdev_device_del(&vdev->cdev, &vdev->dev);
-	vta_card_retire(vdev);
+	vta_card_retire(vdev, VTA_CAUSE_UNBOUND);
 	vta_irq_fini(vdev);
 	/* Nobody waits any more; and last, nobody is left who could ask for a reset. */
 	vta_watch_stop(vdev);

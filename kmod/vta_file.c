@@ -39,6 +39,7 @@ static_assert(sizeof(struct vta_stamp) == 32);
 static_assert(sizeof(struct vta_fence) == 16);
 /* These may grow at the end. */
 static_assert(sizeof(struct vta_info) == 88);
+static_assert(sizeof(struct vta_lost) == 8);
 static_assert(sizeof(struct vta_buf_alloc) == 40);
 static_assert(sizeof(struct vta_buf_free) == 8);
 static_assert(sizeof(struct vta_buf_pin) == 40);
@@ -54,6 +55,7 @@ static_assert(sizeof(struct vta_wait_many) == 32);
 
 union vta_arg {
 	struct vta_info info;
+	struct vta_lost lost;
 	struct vta_buf_alloc buf_alloc;
 	struct vta_buf_free buf_free;
 	struct vta_buf_pin buf_pin;
@@ -83,6 +85,8 @@ struct vta_ioctl {
 static const struct vta_ioctl vta_ioctls[] = {
 	[_IOC_NR(VTA_IOCTL_INFO)] = {
 		VTA_IOCTL_INFO, offsetofend(struct vta_info, pad) },
+	[_IOC_NR(VTA_IOCTL_LOST)] = {
+		VTA_IOCTL_LOST, offsetofend(struct vta_lost, cause) },
 	[_IOC_NR(VTA_IOCTL_BUF_ALLOC)] = {
 		VTA_IOCTL_BUF_ALLOC, offsetofend(struct vta_buf_alloc, handle) },
 	[_IOC_NR(VTA_IOCTL_BUF_FREE)] = {
@@ -148,6 +152,8 @@ static int vta_file_call(struct vta_ctx *ctx, unsigned int nr, union vta_arg *ar
 	switch (nr) {
 	case _IOC_NR(VTA_IOCTL_INFO):
 		return vta_file_info(ctx, &arg->info);
+	case _IOC_NR(VTA_IOCTL_LOST):
+		return vta_ctx_lost(ctx, &arg->lost);
 	case _IOC_NR(VTA_IOCTL_BUF_ALLOC):
 		return vta_bo_alloc(ctx, &arg->buf_alloc);
 	case _IOC_NR(VTA_IOCTL_BUF_FREE):
@@ -228,8 +234,8 @@ static long vta_ioctl(struct file *file, unsigned int cmd, unsigned long user)
 	size_t ksize;
 	int ret;
 
-	/* Every call on a file that has lost the card says so. */
-	if (READ_ONCE(ctx->dead))
+	/* Every call on a file that has lost the card says so; but one, which says why. */
+	if (READ_ONCE(ctx->dead) && nr != _IOC_NR(VTA_IOCTL_LOST))
 		return -ENODEV;
 
 	if (nr >= ARRAY_SIZE(vta_ioctls))
@@ -323,6 +329,31 @@ static int vta_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
+static void vta_show_lost(struct seq_file *m, const struct vta_lost *lost)
+{
+	static const char * const fates[] = {
+		[VTA_FATE_NONE] = "no",
+		[VTA_FATE_PENDING] = "pending",
+		[VTA_FATE_RESET] = "reset",
+		[VTA_FATE_GIVEN_UP] = "given-up",
+		[VTA_FATE_REMOVED] = "removed",
+	};
+	static const char * const causes[] = {
+		[VTA_CAUSE_NONE] = "",
+		[VTA_CAUSE_CARD] = " card",
+		[VTA_CAUSE_ADMIN] = " admin",
+		[VTA_CAUSE_FUNCTION] = " function",
+		[VTA_CAUSE_BUS] = " bus",
+		[VTA_CAUSE_SLEEP] = " sleep",
+		[VTA_CAUSE_WAKE] = " wake",
+		[VTA_CAUSE_UNBOUND] = " unbound",
+		[VTA_CAUSE_UNPLUGGED] = " unplugged",
+		[VTA_CAUSE_SHUTDOWN] = " shutdown",
+	};
+
+	seq_printf(m, "vta-lost:\t%s%s\n", fates[lost->fate], causes[lost->cause]);
+}
+
 static void vta_show_fdinfo(struct seq_file *m, struct file *file)
 {
 	struct vta_ctx *ctx = file->private_data;
@@ -334,6 +365,7 @@ static void vta_show_fdinfo(struct seq_file *m, struct file *file)
 	seq_printf(m, "vta-card:\t%s\n", dev_name(&ctx->vdev->dev));
 	seq_printf(m, "vta-client-id:\t%llu\n", ctx->client);
 	seq_printf(m, "vta-context:\t%u\n", ctx->mmu.id);
+	vta_show_lost(m, &ctx->lost);
 	seq_printf(m, "vta-host-bytes:\t%llu\n", ctx->host_bytes);
 	seq_printf(m, "vta-card-bytes:\t%llu\n", ctx->card_bytes);
 	seq_printf(m, "vta-pinned-bytes:\t%llu\n", ctx->pinned_bytes);

@@ -68,14 +68,16 @@ void vta_history_fault(const struct vta_queue *q)
 	spin_unlock_irqrestore(&history->lock, flags);
 }
 
-void vta_history_why(struct vta_device *vdev, const char *why)
+void vta_history_why(struct vta_device *vdev, enum vta_cause cause, const char *why)
 {
 	struct vta_history *history = &vdev->history;
 	unsigned long flags;
 
 	spin_lock_irqsave(&history->lock, flags);
-	if (!history->why)
+	if (!history->why) {
 		history->why = why;
+		history->cause = cause;
+	}
 	spin_unlock_irqrestore(&history->lock, flags);
 }
 
@@ -89,6 +91,18 @@ const char *vta_history_next_why(struct vta_device *vdev)
 	why = history->why ? : "of an error on the bus";
 	spin_unlock_irqrestore(&history->lock, flags);
 	return why;
+}
+
+enum vta_cause vta_history_next_cause(struct vta_device *vdev)
+{
+	struct vta_history *history = &vdev->history;
+	enum vta_cause cause;
+	unsigned long flags;
+
+	spin_lock_irqsave(&history->lock, flags);
+	cause = history->why ? history->cause : VTA_CAUSE_BUS;
+	spin_unlock_irqrestore(&history->lock, flags);
+	return cause;
 }
 
 void vta_history_reset(struct vta_device *vdev, int ret)

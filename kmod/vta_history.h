@@ -63,7 +63,8 @@ struct vta_past_reset {
  * @resets: the same
  * @nr_resets: the same
  * @told_resets: the same
- * @why: why the next reset will be
+ * @why: why the next reset will be, or NULL
+ * @cause: the same, for the processes that lose the card by it
  * @window: jiffies when @sent was 0
  * @sent: how many faults have been told since
  * @late: some have been left out
@@ -79,6 +80,7 @@ struct vta_history {
 	u64 nr_resets;
 	u64 told_resets;
 	const char *why;
+	enum vta_cause cause;
 	unsigned long window;
 	unsigned int sent;
 	bool late;
@@ -91,8 +93,9 @@ void vta_history_close(struct vta_device *vdev);
 /* Any context. */
 void vta_history_fault(const struct vta_queue *q);
 /* Why the card will be reset; the first that is given counts. A constant. */
-void vta_history_why(struct vta_device *vdev, const char *why);
+void vta_history_why(struct vta_device *vdev, enum vta_cause cause, const char *why);
 const char *vta_history_next_why(struct vta_device *vdev);
+enum vta_cause vta_history_next_cause(struct vta_device *vdev);
 /* It was reset, or with an error given up. */
 void vta_history_reset(struct vta_device *vdev, int ret);
 

@@ -131,7 +131,8 @@ static int __maybe_unused vta_pm_suspend(struct device *dev)
 	mutex_lock(&vdev->lock);
 	if (!vdev->gone && !vta_pm_drain(vdev)) {
 		dev_warn(&vdev->dev, "is not done with its work in %d ms\n", VTA_PM_DRAIN_MS);
-		vta_history_why(vdev, "was not done with its work when the machine went to sleep");
+		vta_history_why(vdev, VTA_CAUSE_SLEEP,
+				"was not done with its work when the machine went to sleep");
 		vta_card_recover(vdev);
 	}
 	if (vdev->gone)
@@ -188,7 +189,7 @@ static int __maybe_unused vta_pm_resume(struct device *dev)
 		vta_pm_forget(vdev);
 		if (ret) {
 			dev_err(&vdev->dev, "does not wake up (%d): resetting the card\n", ret);
-			vta_history_why(vdev, "did not wake up");
+			vta_history_why(vdev, VTA_CAUSE_WAKE, "did not wake up");
 			vta_card_recover(vdev);
 		}
 	}
@@ -198,7 +199,7 @@ static int __maybe_unused vta_pm_resume(struct device *dev)
 
 void vta_pm_shutdown(struct pci_dev *pdev)
 {
-	vta_card_retire(pci_get_drvdata(pdev));
+	vta_card_retire(pci_get_drvdata(pdev), VTA_CAUSE_SHUTDOWN);
 }
 
 /* ---- Sleep of the card ---- */
@@ -235,7 +236,7 @@ static int __maybe_unused vta_pm_runtime_resume(struct device *dev)
 		vta_card_start(vdev);
 		vta_irq_enable(vdev);
 	} else {
-		vta_history_why(vdev, "did not wake up");
+		vta_history_why(vdev, VTA_CAUSE_WAKE, "did not wake up");
 		vta_card_recover(vdev);
 	}
 out:

@@ -179,11 +179,22 @@ static void vta_reset_drop(struct vta_device *vdev)
 		vta_ctx_drop(ctx);
 }
 
+/* What those are told who have just lost it. */
+static void vta_reset_tell(struct vta_device *vdev, enum vta_fate fate, enum vta_cause cause)
+{
+	struct vta_ctx *ctx;
+
+	list_for_each_entry(ctx, &vdev->ctxs, node)
+		vta_ctx_tell(ctx, fate, cause);
+}
+
 /* The card is still, or must be made so: @ret says if it has been reset. */
 static void vta_reset_end(struct vta_device *vdev, int ret)
 {
 	lockdep_assert_held(&vdev->lock);
 
+	vta_reset_tell(vdev, ret ? VTA_FATE_GIVEN_UP : VTA_FATE_RESET,
+		       vta_history_next_cause(vdev));
 	if (ret)
 		pci_clear_master(vdev->pdev);
 	vta_reset_drop(vdev);
@@ -232,20 +243,20 @@ void vta_card_lost(struct vta_device *vdev, const char *why)
 {
 	dev_err_ratelimited(&vdev->dev, "%s: resetting the card\n", why);
 	trace_vta_card_lost(vdev, why);
-	vta_history_why(vdev, why);
+	vta_history_why(vdev, VTA_CAUSE_CARD, why);
 	WRITE_ONCE(vdev->reset_wanted, true);
 	queue_work(system_freezable_wq, &vdev->reset_work);
 }
 
 /* By an administrator, or after an error on the bus: none that the card needed. */
-int vta_card_reset_now(struct vta_device *vdev, const char *why)
+int vta_card_reset_now(struct vta_device *vdev, enum vta_cause cause, const char *why)
 {
 	int ret;
 
 	ret = vta_pm_get(vdev);
 	if (ret)
 		return ret;
-	vta_history_why(vdev, why);
+	vta_history_why(vdev, cause, why);
 	mutex_lock(&vdev->lock);
 	vta_dump_leave(vdev);
 	vta_reset_begin(vdev);
@@ -257,7 +268,7 @@ int vta_card_reset_now(struct vta_device *vdev, const char *why)
 	return ret;
 }
 
-void vta_card_retire(struct vta_device *vdev)
+void vta_card_retire(struct vta_device *vdev, enum vta_cause cause)
 {
 	int ret;
 
@@ -268,6 +279,8 @@ void vta_card_retire(struct vta_device *vdev)
 	if (ret)
 		dev_warn(&vdev->dev, "gone, or cannot be reset (%d)\n", ret);
 	pci_clear_master(vdev->pdev);
+	vta_reset_tell(vdev, VTA_FATE_REMOVED,
+		       vta_card_is_there(vdev) ? cause : VTA_CAUSE_UNPLUGGED);
 	vta_reset_drop(vdev);
 	mutex_unlock(&vdev->lock);
 	/* They still unmap memory from the card. */
@@ -290,7 +303,7 @@ static void vta_reset_done(struct pci_dev *pdev)
 {
 	struct vta_device *vdev = pci_get_drvdata(pdev);
 
-	vta_history_why(vdev, "the PCI function was reset");
+	vta_history_why(vdev, VTA_CAUSE_FUNCTION, "the PCI function was reset");
 	/*
 	 * Memory is about to be freed, so do not take others' word for it. This
 	 * may help a card that had been given up.
@@ -310,14 +323,16 @@ static void vta_reset_done(struct pci_dev *pdev)
 static pci_ers_result_t vta_error_detected(struct pci_dev *pdev, pci_channel_state_t state)
 {
 	struct vta_device *vdev = pci_get_drvdata(pdev);
+	bool dead = state == pci_channel_io_perm_failure;
 
 	mutex_lock(&vdev->lock);
 	vta_reset_begin(vdev);
 	pci_clear_master(pdev);
+	vta_reset_tell(vdev, dead ? VTA_FATE_GIVEN_UP : VTA_FATE_PENDING, VTA_CAUSE_BUS);
 	vta_reset_drop(vdev);
 	vdev->gone = true;
 	mutex_unlock(&vdev->lock);
-	if (state == pci_channel_io_perm_failure) {
+	if (dead) {
 		vta_step(vdev, VTA_STEP_GIVE_UP, -ENODEV);
 		return PCI_ERS_RESULT_DISCONNECT;
 	}
@@ -333,15 +348,17 @@ static pci_ers_result_t vta_slot_reset(struct pci_dev *pdev)
 	vta_card_restore_config(vdev);
 	pci_clear_master(pdev);
 	there = vta_card_is_there(vdev);
-	if (!there)
+	if (!there) {
+		vta_reset_tell(vdev, VTA_FATE_GIVEN_UP, VTA_CAUSE_BUS);
 		vta_step(vdev, VTA_STEP_GIVE_UP, -ENODEV);
+	}
 	mutex_unlock(&vdev->lock);
 	return there ? PCI_ERS_RESULT_RECOVERED : PCI_ERS_RESULT_DISCONNECT;
 }
 
 static void vta_error_resume(struct pci_dev *pdev)
 {
-	vta_card_reset_now(pci_get_drvdata(pdev), "of an error on the bus");
+	vta_card_reset_now(pci_get_drvdata(pdev), VTA_CAUSE_BUS, "of an error on the bus");
 }
 
 const struct pci_error_handlers vta_reset_handlers = {

@@ -26,7 +26,7 @@ void vta_reset_work(struct work_struct *work);
 void vta_step(struct vta_device *vdev, enum vta_step step, int ret);
 
 /* Resets it at once, also if it had been given up; may sleep for seconds. */
-int vta_card_reset_now(struct vta_device *vdev, const char *why);
+int vta_card_reset_now(struct vta_device *vdev, enum vta_cause cause, const char *why);
 
 /* Configuration space when all was set up, for after a reset of the function. */
 int vta_card_save_config(struct vta_device *vdev);
@@ -35,7 +35,7 @@ void vta_card_restore_config(struct vta_device *vdev);
 /* Under vta_device.lock. */
 void vta_card_recover(struct vta_device *vdev);
 
-/* Takes everything from everybody, for good. */
-void vta_card_retire(struct vta_device *vdev);
+/* Takes everything from everybody, for good. @cause: unless the card is gone. */
+void vta_card_retire(struct vta_device *vdev, enum vta_cause cause);
 
 #endif /* VTA_RESET_H */

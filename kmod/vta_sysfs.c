@@ -71,7 +71,8 @@ static ssize_t reset_store(struct device *dev, struct device_attribute *attr, co
 	if (ret)
 		return ret;
 	if (sure)
-		ret = vta_card_reset_now(to_vta_device(dev), "an administrator asked");
+		ret = vta_card_reset_now(to_vta_device(dev), VTA_CAUSE_ADMIN,
+					 "an administrator asked");
 	return ret ? ret : count;
 }
 static DEVICE_ATTR_WO(reset);

@@ -87,6 +87,7 @@ int vtadev_open(const char *which, struct vtadev **out)
 	err = dev_ioctl(dev, VTA_IOCTL_INFO, &raw);
 	if (!err)
 		err = info_derive(&raw, &dev->info);
+	dev->abi = raw.abi;
 	if (err) {
 		dev_put(dev);
 		return err;

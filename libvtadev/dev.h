@@ -17,6 +17,7 @@
 struct vtadev {
 	int fd;
 	int sysfs;		/* the card's directory there, or -1 */
+	uint32_t abi;		/* version of the driver's interface */
 	atomic_uint refs;
 	struct clock_mark opened;
 	struct vtadev_info info;

@@ -48,8 +48,8 @@
  *	-EPROTO		the card says what cannot be; it, or the path to it, is
  *			broken
  *	-EOPNOTSUPP	this host or card cannot do that
- *	-ENODEV		the card was reset or is gone: free everything, close,
- *			and open again
+ *	-ENODEV		the card was reset or is gone: vtadev_lost() knows which and
+ *			why; free everything, close, and open again
  *	-ENOTTY		that file is not a VTA card
  *
  * THREADS. There is no global state (but a trace, if the environment asks for
@@ -71,8 +71,8 @@
  * import, export, map, destroy, free and close make system calls that may wait
  * for memory or, for at most some 100 ms, for the card; so do the first
  * vtadev_buf_read() or vtadev_buf_write() of a buffer, which map it, and each of
- * an imported one. The others do not block: submitting, copies and fills of
- * buffers, looking, faults, and what tells of a handle.
+ * an imported one. vtadev_lost() waits for a reset to end. The others do not block:
+ * submitting, copies and fills of buffers, looking, faults, and what tells of a handle.
  *
  * DEVICE ADDRESSES are 32 bits, belong to one struct vtadev (one context of the
  * card), and are translated by the card. Nothing that a program puts into its
@@ -939,6 +939,44 @@ int vtadev_recover(struct vtadev_queue *queue);
  * Returns the length of the whole sentence, as snprintf() does.
  */
 int vtadev_fault_text(const struct vtadev_fault *fault, char *text, size_t size);
+
+/**
+ * struct vtadev_lost - why an open card was lost
+ * @fate: VTA_FATE_*, what has become of it: VTA_FATE_RESET (it works for who opens
+ *        it again), VTA_FATE_GIVEN_UP (it does not), VTA_FATE_REMOVED (it has no
+ *        driver any more), VTA_FATE_PENDING (nobody knows yet), VTA_FATE_NONE (it
+ *        was not lost). Later drivers may have more
+ * @cause: VTA_CAUSE_*, what took it away: the card's own failure, an administrator,
+ *         an error on the bus, the machine's sleep ... Later drivers may have more
+ */
+struct vtadev_lost {
+	enum vta_fate fate;
+	enum vta_cause cause;
+};
+
+/**
+ * vtadev_lost() - why calls return -ENODEV
+ * @dev: the card
+ * @lost: out: why
+ *
+ * Waits for a reset to be over, for seconds at most. What it says of @dev does not
+ * change any more once the card is lost, but from VTA_FATE_PENDING. Errors:
+ * -EOPNOTSUPP (the driver is older than this and does not tell).
+ */
+int vtadev_lost(struct vtadev *dev, struct vtadev_lost *lost);
+
+/* Enough for every text of vtadev_lost_text(). */
+#define VTADEV_LOST_TEXT_MAX	192
+
+/**
+ * vtadev_lost_text() - say why a card was lost, and what to do about it
+ * @lost: why
+ * @text: out: the sentence, cut off if it does not fit, always ended by 0
+ * @size: bytes at @text
+ *
+ * Returns the length of the whole sentence, as snprintf() does.
+ */
+int vtadev_lost_text(const struct vtadev_lost *lost, char *text, size_t size);
 
 #ifdef __cplusplus
 }

@@ -28,7 +28,8 @@
  *   EBADF      a file descriptor that is not open
  *   EIO        the queue has halted: read why with VTA_IOCTL_FAULT
  *   EOPNOTSUPP this host cannot do it (it would bounce the card's DMA)
- *   ENODEV     the card was reset or is gone; close, then open again
+ *   ENODEV     the card was reset or is gone: VTA_IOCTL_LOST tells which; close,
+ *              then open again
  *   ENOTTY     no such ioctl
  */
 #ifndef _UAPI_VTA_H
@@ -262,6 +263,45 @@ struct vta_info {
 	__u8 pad[7];
 	__u32 generation;
 	__u32 pad2;
+};
+
+/* What has become of the card, for a file that was open: vta_lost.fate. */
+enum vta_fate {
+	VTA_FATE_NONE		= 0,	/* the file has its card */
+	VTA_FATE_PENDING	= 1,	/* it has lost it; how that ends is not known yet */
+	VTA_FATE_RESET		= 2,	/* the card was reset, and works for who opens it */
+	VTA_FATE_GIVEN_UP	= 3,	/* no reset helped, or was needed too often */
+	VTA_FATE_REMOVED	= 4,	/* the driver let go of the card */
+};
+
+/* What took the card away: vta_lost.cause. */
+enum vta_cause {
+	VTA_CAUSE_NONE		= 0,	/* nothing has */
+	VTA_CAUSE_CARD		= 1,	/* it failed; the kernel log says how */
+	VTA_CAUSE_ADMIN		= 2,	/* an administrator reset it */
+	VTA_CAUSE_FUNCTION	= 3,	/* its PCI function was reset, alone or with its bus */
+	VTA_CAUSE_BUS		= 4,	/* an error on the bus that leads to it */
+	VTA_CAUSE_SLEEP		= 5,	/* it was not done when the machine went to sleep */
+	VTA_CAUSE_WAKE		= 6,	/* it did not wake up */
+	VTA_CAUSE_UNBOUND	= 7,	/* the driver was unbound from it; it is still there */
+	VTA_CAUSE_UNPLUGGED	= 8,	/* it does not answer: pulled out, or without power */
+	VTA_CAUSE_SHUTDOWN	= 9,	/* the machine goes down */
+};
+
+/**
+ * struct vta_lost - why calls say ENODEV (VTA_IOCTL_LOST)
+ * @fate: out: enum vta_fate
+ * @cause: out: enum vta_cause; what came first, if several things did
+ *
+ * The one call that works on a file which has lost its card. It waits for a reset
+ * to be over, for seconds at most; PENDING are errors on the bus, and a reset that
+ * has not begun. What took the card away stays true for the file, whatever
+ * happens to the card later. Values may be added. Errors: EINTR (only by a signal
+ * that ends the process).
+ */
+struct vta_lost {
+	__u32 fate;
+	__u32 cause;
 };
 
 /* Where a buffer lives; one of them. */
@@ -626,6 +666,7 @@ struct vta_queue_fault {
 #define VTA_IOCTL_BUF_PIN	_IOWR(VTA_IOCTL_TYPE, 0x03, struct vta_buf_pin)
 #define VTA_IOCTL_BUF_EXPORT	_IOWR(VTA_IOCTL_TYPE, 0x04, struct vta_buf_export)
 #define VTA_IOCTL_BUF_IMPORT	_IOWR(VTA_IOCTL_TYPE, 0x05, struct vta_buf_import)
+#define VTA_IOCTL_LOST		_IOR(VTA_IOCTL_TYPE, 0x06, struct vta_lost)
 #define VTA_IOCTL_QUEUE_CREATE	_IOWR(VTA_IOCTL_TYPE, 0x10, struct vta_queue_create)
 #define VTA_IOCTL_QUEUE_DESTROY	_IOW(VTA_IOCTL_TYPE, 0x11, struct vta_queue_destroy)
 #define VTA_IOCTL_WAIT		_IOWR(VTA_IOCTL_TYPE, 0x12, struct vta_wait)
@@ -634,6 +675,6 @@ struct vta_queue_fault {
 #define VTA_IOCTL_WAIT_MANY	_IOWR(VTA_IOCTL_TYPE, 0x15, struct vta_wait_many)
 #define VTA_IOCTL_QUEUE_RECOVER	_IOWR(VTA_IOCTL_TYPE, 0x16, struct vta_queue_recover)
 
-#define VTA_ABI_VERSION		2
+#define VTA_ABI_VERSION		3
 
 #endif /* _UAPI_VTA_H */

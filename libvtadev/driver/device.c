@@ -151,6 +151,14 @@ static enum result result_of_fault(struct device *d)
 	return fault.reason == VTA_FAULT_CYCLES ? TIMEOUT : FAILED;
 }
 
+static void report_lost(const struct device *d)
+{
+	char text[VTADEV_LOST_TEXT_MAX];
+
+	space_lost_text(d->generation, text, sizeof(text));
+	report("VTADeviceRun: the run is lost: %s", text);
+}
+
 /* A run that was given to the card has ended with @err. */
 static void ended(struct device *d, int err)
 {
@@ -161,7 +169,7 @@ static void ended(struct device *d, int err)
 	if (err == -EIO)
 		result = result_of_fault(d);
 	else if (err == -ENODEV)
-		report("VTADeviceRun: the card was reset or removed: the run is lost");
+		report_lost(d);
 	else if (err != -EFAULT)	/* which has been reported */
 		report("VTADeviceRun: %s", space_strerror(err));
 	if (d->result == DONE)

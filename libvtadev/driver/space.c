@@ -176,6 +176,18 @@ const char *space_strerror(int err)
 	return vtadev_strerror(err);
 }
 
+void space_lost_text(unsigned int generation, char *text, size_t size)
+{
+	struct vtadev_lost lost;
+
+	pthread_rwlock_rdlock(&space.lock);
+	if (space.dev && space.generation == generation && !vtadev_lost(space.dev, &lost))
+		vtadev_lost_text(&lost, text, size);
+	else	/* another thread has opened it again */
+		snprintf(text, size, "the card was reset or removed");
+	pthread_rwlock_unlock(&space.lock);
+}
+
 /* ---- After a reset ---- */
 
 struct move {

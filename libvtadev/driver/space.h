@@ -52,6 +52,9 @@ int space_recover(unsigned int generation);
 /* vtadev_strerror(), and what -EOPNOTSUPP of this file's functions means. */
 const char *space_strerror(int err);
 
+/* Why the card that was open in @generation was lost. Not between enter and leave. */
+void space_lost_text(unsigned int generation, char *text, size_t size);
+
 /* Between enter and leave: the memory with that byte in it, or NULL. */
 const struct mem *space_find_ptr(const void *ptr);
 const struct mem *space_find_addr(uint32_t addr);

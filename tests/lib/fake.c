@@ -181,6 +181,10 @@ static int answer(unsigned long request, void *arg)
 		*(struct vta_info *)arg = fake.info;
 		return 0;
 	}
+	if (request == VTA_IOCTL_LOST) {
+		*(struct vta_lost *)arg = fake.lost;
+		return 0;
+	}
 	if (fake.fail)
 		return -fake.fail;
 	switch (request) {

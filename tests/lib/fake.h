@@ -57,6 +57,7 @@ struct fake {
 	void (*on_wait)(struct fake *fake);	/* runs in both, if set */
 	void (*on_unpin)(struct fake *fake);	/* runs in BUF_FREE of a PIN, if set */
 	struct vta_queue_fault fault;		/* answer to FAULT */
+	struct vta_lost lost;			/* answer to LOST, which nothing lets fail */
 	uint64_t recover_seq;			/* answer to QUEUE_RECOVER, if not 0 */
 	uint64_t bad_offset;			/* added to all mmap offsets */
 };

@@ -231,6 +231,35 @@ static void counters(void **state)
 	vtadev_close(dev);
 }
 
+static void loss_is_told(void **state)
+{
+	struct vtadev *dev = fake_open();
+	struct vtadev_lost lost;
+
+	(void)state;
+	fake.fail = ENODEV;
+	fake.lost = (struct vta_lost){ .fate = VTA_FATE_RESET, .cause = VTA_CAUSE_BUS };
+	assert_int_equal(vtadev_lost(dev, &lost), 0);
+	assert_int_equal(lost.fate, VTA_FATE_RESET);
+	assert_int_equal(lost.cause, VTA_CAUSE_BUS);
+	vtadev_close(dev);
+}
+
+/* They say ENODEV to it as to all calls, which must not be taken for an answer. */
+static void drivers_before_do_not_tell(void **state)
+{
+	struct vtadev_lost lost;
+	struct vtadev *dev;
+
+	(void)state;
+	fake.info.abi = 2;
+	dev = fake_open();
+	fake.calls = 0;
+	assert_int_equal(vtadev_lost(dev, &lost), -EOPNOTSUPP);
+	assert_int_equal(fake.calls, 0);
+	vtadev_close(dev);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fake_setup, fake_teardown)
@@ -241,6 +270,8 @@ int main(void)
 		TEST(names_of_no_card),
 		TEST(version_is_that_of_the_header),
 		TEST(counters),
+		TEST(loss_is_told),
+		TEST(drivers_before_do_not_tell),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -133,6 +133,40 @@ static void every_fault_fits(void **state)
 	}
 }
 
+static const char *lost_text(unsigned int fate, unsigned int cause, char *text)
+{
+	struct vtadev_lost lost = { .fate = fate, .cause = cause };
+
+	assert_true(vtadev_lost_text(&lost, text, VTADEV_LOST_TEXT_MAX) < VTADEV_LOST_TEXT_MAX);
+	return text;
+}
+
+/* By what it says what happened, and what to do: no two are the same. */
+static void every_loss_has_its_own_text(void **state)
+{
+	char text[VTADEV_LOST_TEXT_MAX], other[VTADEV_LOST_TEXT_MAX];
+	unsigned int fate, cause, before;
+
+	(void)state;
+	for (fate = VTA_FATE_PENDING; fate <= VTA_FATE_REMOVED; fate++) {
+		for (cause = VTA_CAUSE_CARD; cause <= VTA_CAUSE_SHUTDOWN; cause++) {
+			lost_text(fate, cause, text);
+			assert_null(strstr(text, "does not know"));
+			assert_null(strchr(text, '\n'));
+			assert_true(text[strlen(text) - 1] != '.');
+			for (before = VTA_CAUSE_CARD; before < cause; before++)
+				assert_string_not_equal(text, lost_text(fate, before, other));
+			for (before = VTA_FATE_PENDING; before < fate; before++)
+				assert_string_not_equal(text, lost_text(before, cause, other));
+		}
+	}
+	assert_string_equal(lost_text(VTA_FATE_NONE, VTA_CAUSE_NONE, text),
+			    "the card was not lost");
+	/* A driver that knows more. */
+	assert_non_null(strstr(lost_text(VTA_FATE_RESET, 77, text), "does not know why"));
+	assert_non_null(strstr(lost_text(77, VTA_CAUSE_ADMIN, text), "try to open it"));
+}
+
 static void short_buffers_are_cut_off(void **state)
 {
 	struct vtadev_fault fault = { .reason = VTA_FAULT_NONE, .queue = 5 };
@@ -190,6 +224,7 @@ int main(void)
 		cmocka_unit_test(other_errors_have_the_system_s),
 		cmocka_unit_test(fault_texts),
 		cmocka_unit_test(every_fault_fits),
+		cmocka_unit_test(every_loss_has_its_own_text),
 		cmocka_unit_test(short_buffers_are_cut_off),
 		cmocka_unit_test(descriptors),
 	};

@@ -112,8 +112,8 @@ TEST_F_TIMEOUT(aer, card_comes_back, 60)
 	EXPECT_EQ(-ENODEV, queue_wait(&self->q, 1, 0, NULL));
 	*(volatile uint8_t *)self->mem.ptr = 1;
 	queue_kick(&self->q);
-	while (card_attr("generation") == self->generation)
-		sleep_ms(10);
+	EXPECT_EQ(LOST(VTA_FATE_RESET, VTA_CAUSE_BUS), card_lost(self->fd));
+	EXPECT_EQ(self->generation + 1, card_attr("generation"));
 
 	fd = card_open();
 	ASSERT_LE(0, fd);
@@ -153,6 +153,7 @@ TEST_F_TIMEOUT(aer, card_does_not_come_back, 60)
 	EXPECT_EQ(-ENODEV, queue_wait(&self->q, 1, 0, NULL));
 	EXPECT_EQ(POLLERR | POLLHUP, card_poll(self->fd, 0));
 	EXPECT_EQ(-ENODEV, card_open());
+	EXPECT_EQ(LOST(VTA_FATE_GIVEN_UP, VTA_CAUSE_BUS), card_lost(self->fd));
 	let_go(self);
 	EXPECT_EQ(card_attr("mem_size"), card_usage().mem_free);
 

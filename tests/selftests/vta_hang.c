@@ -162,6 +162,7 @@ TEST_F(hang, heart_stands_still)
 	ASSERT_EQ(0, hold(self, &w));
 	EXPECT_EQ(-ENODEV, waiter_join(&w));
 	EXPECT_EQ(-ENODEV, lost(self));
+	EXPECT_EQ(LOST(VTA_FATE_RESET, VTA_CAUSE_CARD), card_lost(self->fd));
 	EXPECT_STEPS(0, 1, 0, 0);
 	EXPECT_FALSE(given_up());
 }
@@ -174,6 +175,7 @@ TEST_F(hang, nothing_but_ones)
 	ASSERT_EQ(0, emu_inject("ones"));
 	EXPECT_EQ(-ENODEV, waiter_join(&w));
 	EXPECT_EQ(-ENODEV, lost(self));
+	EXPECT_EQ(LOST(VTA_FATE_GIVEN_UP, VTA_CAUSE_CARD), card_lost(self->fd));
 	EXPECT_STEPS(0, 1, 1, 1);
 }
 
@@ -193,6 +195,8 @@ TEST_F(hang, zeroes_stop_no_queue)
 {
 	ASSERT_EQ(0, emu_inject("zeros"));
 	EXPECT_EQ(-ENODEV, queue_close(&self->q));
+	/* Known before the reset is over, or has begun. */
+	EXPECT_EQ(LOST(VTA_FATE_GIVEN_UP, VTA_CAUSE_CARD), card_lost(self->fd));
 	EXPECT_STEPS(0, 1, 1, 1);
 	EXPECT_EQ(-ENODEV, lost(self));
 }
@@ -311,6 +315,7 @@ TEST_F(hang, everything_hangs)
 {
 	ASSERT_EQ(0, emu_inject("hang-all"));
 	EXPECT_EQ(-ENODEV, queue_do(&self->q, desc_fill(self->mem.addr, 7, 4)));
+	EXPECT_EQ(LOST(VTA_FATE_RESET, VTA_CAUSE_CARD), card_lost(self->fd));
 	EXPECT_STEPS(0, 1, 0, 0);
 }
 
@@ -336,6 +341,7 @@ TEST_F(hang, no_reset_helps)
 	ASSERT_EQ(0, hold(self, &w));
 	EXPECT_EQ(-ENODEV, waiter_join(&w));
 	EXPECT_STEPS(0, 1, 1, 1);
+	EXPECT_EQ(LOST(VTA_FATE_GIVEN_UP, VTA_CAUSE_CARD), card_lost(self->fd));
 	/* An administrator who tries too early is told so. */
 	EXPECT_GT(0, reset_card());
 	EXPECT_TRUE(given_up());
@@ -512,6 +518,7 @@ TEST_F(hang, reset_by_an_administrator)
 	ASSERT_EQ(0, reset_card());
 	EXPECT_EQ(-ENODEV, waiter_join(&w));
 	EXPECT_EQ(-ENODEV, lost(self));
+	EXPECT_EQ(LOST(VTA_FATE_RESET, VTA_CAUSE_ADMIN), card_lost(self->fd));
 	EXPECT_EQ(self->before.generation + 1, steps_now().generation);
 	EXPECT_STEPS(0, 1, 0, 0);
 }
@@ -557,6 +564,7 @@ TEST_F(hang, reset_by_nobody)
 {
 	EXPECT_EQ(0, in_child(reset_as_nobody, NULL));
 	EXPECT_EQ(self->before.generation, steps_now().generation);
+	EXPECT_EQ(LOST(VTA_FATE_NONE, VTA_CAUSE_NONE), card_lost(self->fd));
 	EXPECT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));
 }
 

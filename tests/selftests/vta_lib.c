@@ -221,6 +221,28 @@ TEST_F(lib, fault_is_told_in_words)
 	EXPECT_EQ(-EIO, vtadev_submit(self->queue, &desc, 1, NULL));
 }
 
+/* Each way to lose a card has its own words; the errno is the same. */
+TEST_F(lib, loss_is_told_in_words)
+{
+	char reset[VTADEV_LOST_TEXT_MAX], command[96];
+	const char *name = strrchr(vtadev_info(self->dev)->card.node, '/') + 1;
+	struct vtadev_lost lost;
+	uint64_t bytes;
+
+	ASSERT_EQ(0, vtadev_lost(self->dev, &lost));
+	EXPECT_EQ(VTA_FATE_NONE, lost.fate);
+	snprintf(command, sizeof(command), "echo 1 >/sys/class/vta/%s/reset", name);
+	ASSERT_EQ(0, system(command));
+	EXPECT_EQ(-ENODEV, vtadev_mem_free(self->dev, &bytes));
+	ASSERT_EQ(0, vtadev_lost(self->dev, &lost));
+	EXPECT_EQ(VTA_FATE_RESET, lost.fate);
+	EXPECT_EQ(VTA_CAUSE_ADMIN, lost.cause);
+	vtadev_lost_text(&lost, reset, sizeof(reset));
+	EXPECT_STREQ("an administrator asked for a reset of the card; it was reset: "
+		     "close it and open it again",
+		     reset);
+}
+
 TEST_F(lib, queue_recovers)
 {
 	struct vta_desc descs[3] = {

@@ -40,6 +40,21 @@ int card_ioctl(int fd, unsigned long request, void *arg)
 	return ioctl(fd, request, arg) ? -errno : 0;
 }
 
+int card_lost(int fd)
+{
+	int64_t end = now_ns() + PATIENCE_MS * 1000000ll;
+	struct vta_lost lost;
+	int err;
+
+	do {
+		err = card_ioctl(fd, VTA_IOCTL_LOST, &lost);
+		if (err || lost.fate != VTA_FATE_PENDING)
+			break;
+		sleep_ms(2);
+	} while (now_ns() < end);
+	return err ? err : (int)LOST(lost.fate, lost.cause);
+}
+
 int card_poll(int fd, int ms)
 {
 	struct pollfd pfd = { .fd = fd, .events = POLLIN | POLLPRI };

@@ -35,6 +35,13 @@ int card_ioctl(int fd, unsigned long request, void *arg);
  */
 int card_poll(int fd, int ms);
 
+/*
+ * Why the file has lost its card, once it is known: LOST(VTA_FATE_RESET,
+ * VTA_CAUSE_ADMIN); 0 if it has not.
+ */
+#define LOST(fate, cause)	((fate) << 8 | (cause))
+int card_lost(int fd);
+
 /* Numbers from sysfs; UINT64_MAX if there is no such file. */
 uint64_t card_attr(const char *name);
 uint64_t card_serial(void);

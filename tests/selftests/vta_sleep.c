@@ -163,6 +163,7 @@ TEST_F(sleep, held_queue_is_a_reset)
 	ASSERT_EQ(0, machine_sleeps(variant->state));
 	EXPECT_EQ(-ENODEV, waiter_join(&w));
 	EXPECT_EQ(POLLERR | POLLHUP, card_poll(self->w.fd, 0));
+	EXPECT_EQ(LOST(VTA_FATE_RESET, VTA_CAUSE_SLEEP), card_lost(self->w.fd));
 	EXPECT_EQ(self->w.generation + 1, card_attr("generation"));
 }
 
@@ -207,6 +208,7 @@ TEST_F(sleep, card_does_not_wake_up)
 	ASSERT_EQ(0, machine_sleeps(variant->state));
 	EXPECT_EQ(POLLERR | POLLHUP, card_poll(self->w.fd, PATIENCE_MS));
 	EXPECT_EQ(-ENODEV, queue_wait(&self->w.q, 2, 0, NULL));
+	EXPECT_EQ(LOST(VTA_FATE_RESET, VTA_CAUSE_WAKE), card_lost(self->w.fd));
 	EXPECT_EQ(self->w.generation + 1, card_attr("generation"));
 }
 
@@ -229,6 +231,7 @@ TEST_F(sleep, another_card_wakes_up)
 	ASSERT_EQ(0, machine_sleeps(variant->state));
 	EXPECT_EQ(POLLERR | POLLHUP, card_poll(self->w.fd, PATIENCE_MS));
 	EXPECT_EQ(-ENODEV, card_open());
+	EXPECT_EQ(LOST(VTA_FATE_GIVEN_UP, VTA_CAUSE_WAKE), card_lost(self->w.fd));
 	EXPECT_EQ(-ENODEV, reset_card());
 	ASSERT_EQ(0, emu_clear());
 	EXPECT_EQ(0, reset_card());

@@ -23,6 +23,7 @@ ALIGNED(vta_fault, time);
 ALIGNED(vta_stamp, start);
 ALIGNED(vta_info, features);
 ALIGNED(vta_info, serial);
+ALIGNED(vta_lost, fate);
 ALIGNED(vta_buf_alloc, size);
 ALIGNED(vta_buf_free, handle);
 ALIGNED(vta_queue_create, max_cycles);
@@ -41,6 +42,7 @@ ALIGNED(vta_queue_recover, seq);
 /* A request that succeeds as it is, with room behind it. */
 union request {
 	struct vta_info info;
+	struct vta_lost lost;
 	struct vta_buf_alloc buf_alloc;
 	struct vta_buf_free buf_free;
 	struct vta_queue_create queue_create;
@@ -67,6 +69,7 @@ FIXTURE(uapi) {
 };
 
 FIXTURE_VARIANT_ADD(uapi, info) { .cmd = VTA_IOCTL_INFO };
+FIXTURE_VARIANT_ADD(uapi, lost) { .cmd = VTA_IOCTL_LOST };
 FIXTURE_VARIANT_ADD(uapi, buf_alloc) { .cmd = VTA_IOCTL_BUF_ALLOC };
 FIXTURE_VARIANT_ADD(uapi, buf_free) { .cmd = VTA_IOCTL_BUF_FREE };
 FIXTURE_VARIANT_ADD(uapi, queue_create) { .cmd = VTA_IOCTL_QUEUE_CREATE };
@@ -317,7 +320,7 @@ TEST(random_requests)
 	srandom(1);
 	for (i = 0; i < 20000; i++) {
 		static const unsigned int numbers[] = {
-			0, 1, 2, 0x10, 0x11, 0x12, 0x13, 0x14, 0x15,
+			0, 1, 2, 6, 0x10, 0x11, 0x12, 0x13, 0x14, 0x15,
 		};
 		unsigned int nr = numbers[i % ARRAY_SIZE(numbers)];
 		union request req = { 0 };

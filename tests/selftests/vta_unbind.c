@@ -112,6 +112,7 @@ TEST_F(unbind, every_call_says_enodev)
 	struct vta_queue_fault fault;
 	struct vta_info info;
 
+	EXPECT_EQ(LOST(VTA_FATE_NONE, VTA_CAUSE_NONE), card_lost(self->fd));
 	ASSERT_EQ(0, unbind(self->address));
 	EXPECT_EQ(-ENODEV, card_ioctl(self->fd, VTA_IOCTL_INFO, &info));
 	EXPECT_EQ(-ENODEV, card_ioctl(self->fd, VTA_IOCTL_BUF_ALLOC, &alloc));
@@ -124,9 +125,12 @@ TEST_F(unbind, every_call_says_enodev)
 	EXPECT_EQ(MAP_FAILED, mmap(NULL, 4096, PROT_READ, MAP_SHARED, self->fd,
 				   (off_t)self->host.offset));
 	EXPECT_EQ(ENODEV, errno);
+	/* But for one, which says why. */
+	EXPECT_EQ(LOST(VTA_FATE_REMOVED, VTA_CAUSE_UNBOUND), card_lost(self->fd));
 	/* Bound again, an old file is still an old file. */
 	ASSERT_EQ(0, bind(self->address));
 	EXPECT_EQ(-ENODEV, card_ioctl(self->fd, VTA_IOCTL_INFO, &info));
+	EXPECT_EQ(LOST(VTA_FATE_REMOVED, VTA_CAUSE_UNBOUND), card_lost(self->fd));
 }
 
 TEST_F(unbind, node_goes_and_comes)
@@ -319,6 +323,7 @@ TEST_F(unbind, function_level_reset_is_enodev_for_who_was_there)
 	*(volatile uint8_t *)self->card.ptr = 1;
 	queue_kick(&self->q);
 	EXPECT_LT(generation, card_attr("generation"));
+	EXPECT_EQ(LOST(VTA_FATE_RESET, VTA_CAUSE_FUNCTION), card_lost(self->fd));
 }
 
 /* D0 or D3hot by the power management capability, behind the kernel's back. */
@@ -355,6 +360,7 @@ TEST_F(unbind, function_level_reset_helps_a_card_given_up)
 	ASSERT_EQ(1, poll(&given_up, 1, PATIENCE_MS));
 	EXPECT_EQ(POLLERR | POLLHUP, given_up.revents);
 	EXPECT_EQ(-ENODEV, card_open());
+	EXPECT_EQ(LOST(VTA_FATE_GIVEN_UP, VTA_CAUSE_CARD), card_lost(self->fd));
 	ASSERT_EQ(0, set_power_state(self->address, 0));
 	ASSERT_EQ(0, reset_function(self->address));
 	fd = card_open();
@@ -363,8 +369,9 @@ TEST_F(unbind, function_level_reset_helps_a_card_given_up)
 	EXPECT_EQ(0, queue_do(&q, desc_op(VTA_OP_NOP)));
 	queue_close(&q);
 	close(fd);
-	/* Not the card that the old file was of. */
+	/* Not the card that the old file was of, nor does that hear of what came later. */
 	EXPECT_EQ(-ENODEV, queue_wait(&self->q, 0, 0, NULL));
+	EXPECT_EQ(LOST(VTA_FATE_GIVEN_UP, VTA_CAUSE_CARD), card_lost(self->fd));
 }
 
 /* ---- the module ---- */
@@ -488,6 +495,7 @@ TEST_F(unbind, unplugged_with_everything_and_plugged_in)
 	ASSERT_EQ(0, unplug(self->address));
 	EXPECT_EQ(-ENODEV, waiter_join(&w));
 	EXPECT_EQ(POLLERR | POLLHUP, card_poll(self->fd, 0));
+	EXPECT_EQ(LOST(VTA_FATE_REMOVED, VTA_CAUSE_UNBOUND), card_lost(self->fd));
 	/* Pages stay with who has them, card memory is lost, processes get theirs back. */
 	EXPECT_EQ(42, host[0]);
 	EXPECT_EQ(0, card[0]);

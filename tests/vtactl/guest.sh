@@ -247,6 +247,9 @@ check "monitor: a reset, and why" soon says "$reset" /tmp/monitor
 ctl status 0
 check "status: the last resets" says '^    at [0-9.]+ s reset: an administrator asked$'
 check "status: it works" exits 0
+check "status: who still has it as it was" says "^    worker\[$job_pid\] of root: 0 B of the card, .*, has lost the card \(reset admin\)$"
+ctl status --json 0
+check "status --json: the same" says '"lost": *"reset admin"'
 if [ -d /sys/class/devcoredump ]; then
 	cat /sys/class/devcoredump/devcd*/data >/tmp/out
 	check "devcoredump: of a reset" says '^because an administrator asked$'
@@ -273,6 +276,10 @@ grep -rlE 'worker|"root"|comm=|uid=' /tmp/dump >/tmp/out
 check "dump: no names of programs or users" silent .
 check "dump: only its owner may read it" [ "$(stat -c %a /tmp/card.tar)" = 600 ]
 stop hold
+inject status-lost
+ctl test
+check "test: a card that is lost meanwhile, and why" says 'FAILS: .*: the card failed .*; it was reset: '
+inject clear
 
 # ---- Given up ----
 

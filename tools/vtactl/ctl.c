@@ -54,6 +54,16 @@ int ctl_error(const char *subject, int err)
 	}
 }
 
+const char *ctl_why(struct vtadev *dev, int err, char text[VTADEV_LOST_TEXT_MAX])
+{
+	struct vtadev_lost lost;
+
+	if (err != -ENODEV || vtadev_lost(dev, &lost) || lost.fate == VTA_FATE_NONE)
+		return vtadev_strerror(err);
+	vtadev_lost_text(&lost, text, VTADEV_LOST_TEXT_MAX);
+	return text;
+}
+
 int ctl_help(const char *help)
 {
 	return fputs(help, stdout) < 0 ? CTL_ERROR : CTL_OK;

@@ -34,6 +34,9 @@ int ctl_fail(const char *subject, const char *why);
 /* What a call of the library returned, and what to do about it. */
 int ctl_error(const char *subject, int err);
 
+/* The same of a call on an open card, as a sentence: why it was lost, if it was. */
+const char *ctl_why(struct vtadev *dev, int err, char text[VTADEV_LOST_TEXT_MAX]);
+
 /* For "-h": help on stdout. Fails if it cannot be written. */
 int ctl_help(const char *help);
 

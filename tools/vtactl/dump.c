@@ -359,8 +359,8 @@ static void put_holders(struct dump *dump)
 			h->pinned_bytes, h->imported_bytes);
 		fprintf(file, " descriptors=%" PRIu64 " runs=%" PRIu64 " copies=%" PRIu64,
 			h->descriptors, h->runs, h->copies);
-		fprintf(file, " compute_ns=%" PRIu64 " copy_ns=%" PRIu64 "\n",
-			h->compute_ns, h->copy_ns);
+		fprintf(file, " compute_ns=%" PRIu64 " copy_ns=%" PRIu64 " lost=%s\n",
+			h->compute_ns, h->copy_ns, h->lost);
 	}
 	if (file)
 		fclose(file);

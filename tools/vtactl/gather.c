@@ -205,6 +205,8 @@ static struct json_object *holder_of(const struct holder *h)
 	json_object_object_add(object, "command", json_object_new_string(h->command));
 	put(object, "client", h->client);
 	json_object_object_add(object, "queues", numbers_in(h->queues));
+	if (*h->lost)
+		json_object_object_add(object, "lost", json_object_new_string(h->lost));
 	put(object, "host_bytes", h->host_bytes);
 	put(object, "card_bytes", h->card_bytes);
 	put(object, "pinned_bytes", h->pinned_bytes);

@@ -52,6 +52,8 @@ static void take_line(struct holder *h, const char *key, const char *value)
 		h->has_usage = true;
 	else if (!strcmp(key, "vta-queue-numbers"))
 		snprintf(h->queues, sizeof(h->queues), "%s", value);
+	else if (!strcmp(key, "vta-lost") && strcmp(value, "no"))
+		snprintf(h->lost, sizeof(h->lost), "%s", value);
 }
 
 /* False if it is no card's. */
@@ -81,7 +83,7 @@ static bool parse(char *text, struct holder *h)
 
 static bool read_file_of(int process, const char *number, struct holder *h)
 {
-	char path[64], text[4096];
+	char path[288], text[4096];
 	struct stat st;
 
 	snprintf(path, sizeof(path), "fd/%s", number);

@@ -21,6 +21,7 @@
  * @command: what the process calls itself
  * @queues: numbers of its queues, with spaces between them
  * @nr_queues: how many
+ * @lost: what took the card away from it and what became of that; empty if nothing
  * @has_usage: the card counts what follows @descriptors
  *
  * Bytes, and what has been done since it was opened: docs/operating.md, fdinfo.
@@ -34,6 +35,7 @@ struct holder {
 	char user[33];
 	char command[17];
 	char queues[256];
+	char lost[32];
 	uint64_t nr_queues;
 	uint64_t host_bytes, card_bytes, pinned_bytes, imported_bytes;
 	uint64_t descriptors;

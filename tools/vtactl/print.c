@@ -107,6 +107,8 @@ static void print_holders(struct json_object *s)
 		print_bytes(get(h, "host_bytes"));
 		printf(" of the host");
 		print_queues(get(h, "queues"));
+		if (get(h, "lost"))
+			printf(", has lost the card (%s)", text(h, "lost"));
 		printf("\n");
 	}
 	/* Other users', or kept by mappings alone. */

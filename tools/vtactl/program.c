@@ -282,7 +282,7 @@ static int run_on(struct vtadev *dev, const char *path, const uint8_t *data, siz
 		if (!err)
 			err = vtadev_wait(queue, seq, RUN_NS);
 		if (err)
-			ret = ctl_fail(path, vtadev_strerror(err));
+			ret = ctl_fail(path, ctl_why(dev, err, text));
 		if (err == -EIO && !vtadev_fault(queue, &fault)) {
 			vtadev_fault_text(&fault, text, sizeof(text));
 			ctl_fail(path, text);

@@ -54,14 +54,14 @@ void test_note(struct card_test *t, const char *format, ...)
 void test_note_error(struct card_test *t, const char *what, int err)
 {
 	struct vtadev_fault fault;
-	char text[192];
+	char text[VTADEV_FAULT_TEXT_MAX];
 
 	if (err == -EIO && !vtadev_fault(t->queue, &fault)) {
 		vtadev_fault_text(&fault, text, sizeof(text));
 		vtadev_recover(t->queue);
 		test_note(t, "%s: %s", what, text);
 	} else {
-		test_note(t, "%s: %s", what, vtadev_strerror(err));
+		test_note(t, "%s: %s", what, ctl_why(t->dev, err, text));
 	}
 }
 
