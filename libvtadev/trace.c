@@ -47,13 +47,14 @@ struct known_buf {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;	/* Protects: all below */
+static pthread_once_t at_fork = PTHREAD_ONCE_INIT;
 static struct {
-	pid_t pid;
+	pid_t pid;			/* whose trace it is */
 	char *path;			/* NULL: nothing is traced */
 	uint64_t room;			/* descriptors yet to be kept */
 	unsigned int queues;		/* ever traced */
 	unsigned int untraced;
-	struct trace *live;
+	struct trace *live;		/* a parent's queues, too */
 	struct trace_track *tracks;	/* the latest first */
 	struct known_buf *bufs;
 	bool unwritten;
@@ -78,11 +79,33 @@ static int64_t monotonic(void)
 
 /* ---- Beginning ---- */
 
+/*
+ * No other thread has the lock when the process is copied: a child that just ends
+ * takes it, too.
+ */
+static void before_fork(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+static void after_fork(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+static void follow_forks(void)
+{
+	pthread_atfork(before_fork, after_fork, after_fork);
+}
+
 bool trace_wanted(void)
 {
 	const char *path = secure_getenv("VTADEV_TRACE");
 
-	return path && *path;
+	if (!path || !*path)
+		return false;
+	pthread_once(&at_fork, follow_forks);
+	return true;
 }
 
 /* %p becomes the process's id, %% a percent sign. */
@@ -463,6 +486,21 @@ static void write_file(void)
 	state.unwritten = false;
 }
 
+/* Those of a parent process it takes down itself. */
+static bool is_own(const struct trace *t)
+{
+	return t->track->pid == getpid();
+}
+
+static bool any_own(void)
+{
+	const struct trace *t = state.live;
+
+	while (t && !is_own(t))
+		t = t->next;
+	return t;
+}
+
 void trace_close(struct trace *t)
 {
 	struct trace **link;
@@ -471,10 +509,9 @@ void trace_close(struct trace *t)
 	for (link = &state.live; *link != t; link = &(*link)->next)
 		;
 	*link = t->next;
-	/* Of a parent process: it takes it down itself. */
-	if (t->track->pid == getpid()) {
+	if (is_own(t)) {
 		take_down_all(t);
-		if (!state.live)
+		if (!any_own())
 			write_file();
 	}
 	pthread_mutex_unlock(&lock);
@@ -487,7 +524,8 @@ static __attribute__((destructor)) void at_exit(void)
 	pthread_mutex_lock(&lock);
 	if (state.path && state.unwritten && state.pid == getpid()) {
 		for (struct trace *t = state.live; t; t = t->next)
-			take_down_all(t);
+			if (is_own(t))
+				take_down_all(t);
 		write_file();
 	}
 	pthread_mutex_unlock(&lock);

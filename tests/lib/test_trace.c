@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -395,6 +396,93 @@ static void name_of_a_process(void **state)
 	in_child(name_of_a_process_body);
 }
 
+/* A child's trace is its own, and whole, though its parent's queue goes on. */
+static void child_of_a_traced_one_body(void)
+{
+	struct vta_desc nop = vtadev_desc_nop();
+	struct vtadev *dev = fake_open();
+	struct vtadev_queue *queue = fake_queue(dev, 8);
+	int status;
+	pid_t pid;
+
+	CHECK(!vtadev_submit(queue, &nop, 1, NULL));
+	pid = fork();
+	if (!pid) {
+		all_operations_body();
+		_exit(0);	/* as children do that have nothing to clean up */
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && !status);
+	_exit(0);
+}
+
+static void child_of_a_traced_one(void **state)
+{
+	struct json_object *trace;
+
+	(void)state;
+	in_child(child_of_a_traced_one_body);
+	trace = load();
+	assert_int_equal(other(trace, "descriptors"), 7);
+	assert_span(trace, 7, "RUN", "sync", "insns", 0);
+	json_object_put(trace);
+}
+
+/* Writes to a pipe that nobody reads yet, and so is in the midst of it for a while. */
+static void *begin_trace(void *arg)
+{
+	return fake_queue(arg, 8);
+}
+
+static void *read_pipe(void *arg)
+{
+	char text[4096];
+	int fd;
+
+	usleep(200000);
+	fd = open(path, O_RDONLY);
+	CHECK(fd >= 0);
+	while (read(fd, text, sizeof(text)) > 0)
+		;
+	close(fd);
+	return arg;
+}
+
+/* What threads have that are not in the child is no leak of it. */
+static int forked_beside_threads;
+
+int __lsan_is_turned_off(void);
+int __lsan_is_turned_off(void)
+{
+	return forked_beside_threads;
+}
+
+static void fork_while_tracing_body(void)
+{
+	struct vtadev *dev = fake_open();
+	pthread_t tracer, reader;
+	int status;
+	pid_t pid;
+
+	CHECK(!mkfifo(path, 0600));
+	CHECK(!pthread_create(&tracer, NULL, begin_trace, dev));
+	usleep(50000);
+	CHECK(!pthread_create(&reader, NULL, read_pipe, NULL));
+	pid = fork();
+	if (!pid) {
+		alarm(10);
+		forked_beside_threads = 1;
+		exit(0);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && !status);
+	_exit(0);
+}
+
+static void fork_while_tracing(void **state)
+{
+	(void)state;
+	in_child(fork_while_tracing_body);
+}
+
 static void untraced_body(void)
 {
 	struct vtadev *dev = fake_open();
@@ -458,6 +546,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(memory_is_bounded, setup, teardown),
 		cmocka_unit_test_setup_teardown(queues, setup, teardown),
 		cmocka_unit_test_setup_teardown(name_of_a_process, setup, teardown),
+		cmocka_unit_test_setup_teardown(child_of_a_traced_one, setup, teardown),
+		cmocka_unit_test_setup_teardown(fork_while_tracing, setup, teardown),
 		cmocka_unit_test_setup_teardown(unwritable, setup, teardown),
 		cmocka_unit_test_setup_teardown(off, setup, teardown),
 	};
