@@ -44,6 +44,16 @@ struct vtadev_pipeline {
 
 /* ---- Making ---- */
 
+/* Who waits for room looks at all queues, so no queue waits for it alone. */
+static int make_queue(struct vtadev *dev, const struct vtadev_queue_opts *asked,
+		      struct vtadev_queue **queue)
+{
+	struct vtadev_queue_opts opts = *asked;
+
+	opts.flags &= ~VTADEV_QUEUE_BLOCK;
+	return vtadev_queue_create(dev, &opts, queue);
+}
+
 static int check_opts(const struct vtadev_pipeline_opts *opts, struct vtadev_pipeline *p)
 {
 	p->depth = opts->depth ? opts->depth : VTADEV_PIPELINE_DEPTH_DEFAULT;
@@ -78,7 +88,7 @@ int vtadev_pipeline_create(struct vtadev *dev, const struct vtadev_pipeline_opts
 	if (!err)
 		err = vtadev_buf_write(p->words, 0, zero, sizeof(zero));
 	for (unsigned int i = 0; i < p->stages && !err; i++)
-		err = vtadev_queue_create(dev, &opts->queues[i], &p->queues[i]);
+		err = make_queue(dev, &opts->queues[i], &p->queues[i]);
 	if (err) {
 		vtadev_pipeline_destroy(p);
 		return err;

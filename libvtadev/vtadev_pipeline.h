@@ -64,7 +64,8 @@ enum vtadev_stage {
  * @stages: 3, or 2 for a pipeline without copies out; 0: 3
  * @queues: how the stages' queues are to be. Rings of any length do; the CPU is
  *          not needed while batches are under way that fit: two or three more
- *          descriptors for each stage than those of the batch
+ *          descriptors for each stage than those of the batch. VTADEV_QUEUE_BLOCK
+ *          changes nothing: a pipeline waits for room in any case
  */
 struct vtadev_pipeline_opts {
 	unsigned int depth;

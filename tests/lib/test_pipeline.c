@@ -264,8 +264,10 @@ static void fault_ends_every_wait(void **state)
 		toy.seed += i;
 		model.bad_stage = toy_random(3);
 		model.bad_batch = 1 + toy_random(20);
-		for (unsigned int q = 0; q < VTADEV_STAGES; q++)
+		for (unsigned int q = 0; q < VTADEV_STAGES; q++) {
 			opts.queues[q].ring_entries = 1u << toy_random(6);
+			opts.queues[q].flags = toy_random(2) ? VTADEV_QUEUE_BLOCK : 0;
+		}
 		p = make(&opts);
 		assert_int_equal(stream(p, 1, 20, 3, 3) ?: vtadev_pipeline_drain(p, -1), -EIO);
 		/* And it stays so. */

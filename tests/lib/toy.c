@@ -17,7 +17,7 @@ struct vtadev_queue {
 	uint32_t entries;
 	struct vta_desc ring[ENTRIES_MAX];
 	uint64_t submitted, completed;
-	bool halted;
+	bool halted, block;
 };
 
 struct vtadev_buf {
@@ -96,6 +96,7 @@ int vtadev_queue_create(struct vtadev *dev, const struct vtadev_queue_opts *opts
 	q = calloc(1, sizeof(*q));
 	assert_non_null(q);
 	q->entries = opts->ring_entries ? opts->ring_entries : ENTRIES_MAX;
+	q->block = opts->flags & VTADEV_QUEUE_BLOCK;
 	q->index = toy.queues++;
 	queues[q->index] = q;
 	*out = q;
@@ -158,10 +159,14 @@ int vtadev_submit(struct vtadev_queue *q, const struct vta_desc *descs, unsigned
 	move_on();
 	if (!n || n > q->entries)
 		return -EINVAL;
+	while (!q->halted && n > q->entries - (q->submitted - q->completed)) {
+		if (!q->block)
+			return -EAGAIN;
+		if (!toy_step())
+			return -EDEADLK;
+	}
 	if (q->halted)
 		return -EIO;
-	if (n > q->entries - (q->submitted - q->completed))
-		return -EAGAIN;
 	for (unsigned int i = 0; i < n; i++)
 		q->ring[q->submitted++ % q->entries] = descs[i];
 	toy.doorbells++;

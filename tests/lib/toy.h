@@ -4,8 +4,8 @@
  * them
  *
  * Queues move on one descriptor at a time, in an order that a seed chooses,
- * when somebody submits or waits. If nothing can move, a wait for more returns
- * -EDEADLK. Memory is one buffer.
+ * when somebody submits or waits. If nothing can move, a wait for more, or for
+ * room, returns -EDEADLK. Memory is one buffer.
  */
 #ifndef TESTS_LIB_TOY_H
 #define TESTS_LIB_TOY_H
