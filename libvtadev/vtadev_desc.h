@@ -20,12 +20,21 @@
 extern "C" {
 #endif
 
+/* As htole32() and htole64(), which a compiler that is told -std=c11 does not see. */
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define vtadev_le32(value)	__builtin_bswap32(value)
+#define vtadev_le64(value)	__builtin_bswap64(value)
+#else
+#define vtadev_le32(value)	(value)
+#define vtadev_le64(value)	(value)
+#endif
+
 static inline struct vta_desc vtadev_desc_op(enum vta_op op)
 {
 	struct vta_desc d;
 
 	memset(&d, 0, sizeof(d));
-	d.op_flags = htole32((uint32_t)op);
+	d.op_flags = vtadev_le32((uint32_t)op);
 	return d;
 }
 
@@ -45,9 +54,9 @@ static inline struct vta_desc vtadev_desc_run(uint32_t insn_addr,
 {
 	struct vta_desc d = vtadev_desc_op(VTA_OP_RUN);
 
-	d.run.insn_addr = htole32(insn_addr);
-	d.run.insn_count = htole32(insn_count);
-	d.run.cycle_limit = htole64(cycle_limit);
+	d.run.insn_addr = vtadev_le32(insn_addr);
+	d.run.insn_count = vtadev_le32(insn_count);
+	d.run.cycle_limit = vtadev_le64(cycle_limit);
 	return d;
 }
 
@@ -64,12 +73,12 @@ static inline struct vta_desc vtadev_desc_copy2d(uint32_t dst,
 {
 	struct vta_desc d = vtadev_desc_op(VTA_OP_COPY);
 
-	d.copy.dst = htole32(dst);
-	d.copy.src = htole32(src);
-	d.copy.width = htole32(width);
-	d.copy.rows = htole32(rows);
-	d.copy.dst_pitch = htole32(dst_pitch);
-	d.copy.src_pitch = htole32(src_pitch);
+	d.copy.dst = vtadev_le32(dst);
+	d.copy.src = vtadev_le32(src);
+	d.copy.width = vtadev_le32(width);
+	d.copy.rows = vtadev_le32(rows);
+	d.copy.dst_pitch = vtadev_le32(dst_pitch);
+	d.copy.src_pitch = vtadev_le32(src_pitch);
 	return d;
 }
 
@@ -90,11 +99,11 @@ static inline struct vta_desc vtadev_desc_fill2d(uint32_t dst, uint32_t pitch,
 {
 	struct vta_desc d = vtadev_desc_op(VTA_OP_FILL);
 
-	d.fill.dst = htole32(dst);
-	d.fill.pattern = htole32(pattern);
-	d.fill.width = htole32(width);
-	d.fill.rows = htole32(rows);
-	d.fill.dst_pitch = htole32(pitch);
+	d.fill.dst = vtadev_le32(dst);
+	d.fill.pattern = vtadev_le32(pattern);
+	d.fill.width = vtadev_le32(width);
+	d.fill.rows = vtadev_le32(rows);
+	d.fill.dst_pitch = vtadev_le32(pitch);
 	return d;
 }
 
@@ -110,8 +119,8 @@ static inline struct vta_desc vtadev_desc_signal(uint32_t addr, uint64_t value)
 {
 	struct vta_desc d = vtadev_desc_op(VTA_OP_SIGNAL);
 
-	d.sync.addr = htole32(addr);
-	d.sync.value = htole64(value);
+	d.sync.addr = vtadev_le32(addr);
+	d.sync.value = vtadev_le64(value);
 	return d;
 }
 
@@ -124,8 +133,8 @@ static inline struct vta_desc vtadev_desc_wait(uint32_t addr, uint64_t value)
 {
 	struct vta_desc d = vtadev_desc_op(VTA_OP_WAIT);
 
-	d.sync.addr = htole32(addr);
-	d.sync.value = htole64(value);
+	d.sync.addr = vtadev_le32(addr);
+	d.sync.value = vtadev_le64(value);
 	return d;
 }
 
@@ -136,8 +145,8 @@ static inline struct vta_desc vtadev_desc_wait(uint32_t addr, uint64_t value)
  */
 static inline void vtadev_desc_stamp(struct vta_desc *d, uint32_t addr)
 {
-	d->op_flags |= htole32(VTA_DESC_STAMP);
-	d->stamp_addr = htole32(addr);
+	d->op_flags |= vtadev_le32(VTA_DESC_STAMP);
+	d->stamp_addr = vtadev_le32(addr);
 }
 
 #ifdef __cplusplus

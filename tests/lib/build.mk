@@ -7,7 +7,8 @@ LIB_TEST_DIR := build/tests/lib
 LIB_TEST_BINS := $(addprefix $(LIB_TEST_DIR)/, \
 	test_buf test_copy test_fence test_full test_open test_share test_spin test_submit \
 	test_text test_trace test_transfer test_wait)
-LIB_TESTS := $(LIB_TEST_BINS) $(LIB_TEST_DIR)/test_pipeline $(LIB_TEST_DIR)/test_threads \
+LIB_TESTS := $(LIB_TEST_BINS) $(LIB_TEST_DIR)/test_headers $(LIB_TEST_DIR)/test_pipeline \
+	$(LIB_TEST_DIR)/test_threads \
 	$(LIB_TEST_DIR)/test_tracefs $(LIB_TEST_DIR)/test_vtactl
 
 LIB_TEST_LIB_OBJS := $(LIB_SRCS:libvtadev/%.c=$(LIB_TEST_DIR)/obj/lib/%.o)
@@ -48,6 +49,15 @@ $(LIB_TEST_DIR)/obj/threads/fake.o: LIB_TEST_THREADS_CFLAGS += -fno-sanitize=thr
 $(LIB_TEST_DIR)/test_threads: $(LIB_TEST_THREADS_OBJS)
 	$(CC) -fsanitize=thread -Wl,--wrap=ioctl -o $@ $^ -lcmocka -pthread -ljson-c $(LIB_LIBS)
 
+# As a program that knows nothing but the standard and the headers.
+LIB_TEST_STRICT := -std=c11 -pedantic-errors -Wall -Wextra -Wshadow -Wcast-qual -Werror \
+	-Iuapi -Ilibvtadev -Ilibvtadev/ops -Ilibvtadev/driver
+
+$(LIB_TEST_DIR)/test_headers: tests/lib/test_headers.c $(LIB_A)
+	@mkdir -p $(@D)
+	$(CC) $(LIB_TEST_STRICT) -MMD -MP -MF $(LIB_TEST_DIR)/obj/test_headers.d -o $@ $< \
+		$(LIB_A) $(LIB_LIBS)
+
 # What is built on the public functions alone, on a toy card.
 LIB_TEST_PIPELINE_OBJS := $(addprefix $(LIB_TEST_DIR)/obj/, test_pipeline.o toy.o lib/pipeline.o)
 
@@ -77,4 +87,5 @@ $(LIB_TEST_DIR)/test_vtactl: tests/lib/test_vtactl.sh $(LIB_TEST_VTACTL)
 	install -m 755 $< $@
 
 -include $(LIB_TEST_OBJS:.o=.d) $(LIB_TEST_THREADS_OBJS:.o=.d) $(LIB_TEST_PIPELINE_OBJS:.o=.d) $(LIB_TEST_VTACTL_OBJS:.o=.d) $(LIB_TEST_DIR)/obj/test_tracefs.d \
+	$(LIB_TEST_DIR)/obj/test_headers.d \
 	$(LIB_TEST_BINS:$(LIB_TEST_DIR)/%=$(LIB_TEST_DIR)/obj/%.d)
