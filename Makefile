@@ -198,6 +198,7 @@ check-debug: test-deps
 			$(call vm-module-of,debug) $(b)") \
 		"debug-storm=VM_KERNEL=debug tests/storm/run.sh $(call vm-module-of,debug) \
 			-f -n $(CHECK_STORM)" \
+		"debug-vtactl=VM_KERNEL=debug tests/vtactl/run.sh $(call vm-module-of,debug)" \
 		$(foreach w,calls card,"debug-fuzz-$(w)=VM_KERNEL=debug tests/fuzz/run.sh \
 			$(call vm-module-of,debug) build/fuzz/$(w) $(w) -n $(CHECK_CARD)") \
 		$(foreach b,$(KCSAN_BOOTS),"kcsan-$(b)=COVERAGE= VM_KERNEL=kcsan tests/selftests/run.sh \

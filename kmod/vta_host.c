@@ -32,6 +32,12 @@
 #define VTA_PAGE_GFP	(GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 #define VTA_CHUNK_GFP	(GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NORETRY | __GFP_NOWARN)
 
+/*
+ * There is nothing to be synchronised. And memory may be mapped several times at once: a
+ * process may pin a page twice, and have it written by both.
+ */
+#define VTA_DMA_ATTRS	DMA_ATTR_SKIP_CPU_SYNC
+
 /* Adds 2^order pages. */
 static int vta_host_grow(struct vta_host *host, gfp_t gfp, unsigned int order)
 {
@@ -137,7 +143,7 @@ struct sg_table *vta_host_map(const struct vta_host *host, struct device *dev,
 	/* Linux before 5.15 leaves the part of the table that it could get. */
 	if (ret)
 		goto err_table;
-	ret = dma_map_sgtable(dev, sgt, dir, 0);
+	ret = dma_map_sgtable(dev, sgt, dir, VTA_DMA_ATTRS);
 	if (ret) {
 		/* Only too much for bounce buffers says anything else. */
 		if (ret != -ENOMEM)
@@ -158,7 +164,7 @@ err_table:
 
 void vta_host_unmap(struct sg_table *sgt, struct device *dev, enum dma_data_direction dir)
 {
-	dma_unmap_sgtable(dev, sgt, dir, 0);
+	dma_unmap_sgtable(dev, sgt, dir, VTA_DMA_ATTRS);
 	sg_free_table(sgt);
 	kfree(sgt);
 }

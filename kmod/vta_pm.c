@@ -54,8 +54,6 @@ static unsigned long vta_pm_pages(const struct vta_device *vdev)
 
 static void vta_pm_forget(struct vta_device *vdev)
 {
-	if (!vdev->copy)
-		return;
 	vta_host_free(&vdev->copy->host);
 	kvfree(vdev->copy);
 	vdev->copy = NULL;

@@ -91,28 +91,10 @@ enum vta_op vta_queue_next_op(const struct vta_queue *q)
 	       VTA_DESC_OP_MASK;
 }
 
-/*
- * The card stores it at once. Who reads it in two halves may read them from before
- * and after the upper one has changed, and then reads the lower one, which does not
- * come that far a second time, again.
- */
+/* The card stores it at once. */
 u64 vta_queue_record_seq(const struct vta_queue *q)
 {
-	const __le32 *halves = (const __le32 *)&q->record->status.seq;
-	u32 low, high, again;
-
-	if (IS_ENABLED(CONFIG_64BIT))
-		return le64_to_cpu(READ_ONCE(q->record->status.seq));
-	high = le32_to_cpu(READ_ONCE(halves[1]));
-	dma_rmb();
-	low = le32_to_cpu(READ_ONCE(halves[0]));
-	dma_rmb();
-	again = le32_to_cpu(READ_ONCE(halves[1]));
-	if (again != high) {
-		dma_rmb();
-		low = le32_to_cpu(READ_ONCE(halves[0]));
-	}
-	return (u64)again << 32 | low;
+	return le64_to_cpu(READ_ONCE(q->record->status.seq));
 }
 
 void vta_queue_abort(struct vta_queue *q)

@@ -19,6 +19,7 @@
 
 #include <kselftest_harness.h>
 
+#include "vta_foreign.h"
 #include "vta_selftest.h"
 
 #define DRIVER		"/sys/bus/pci/drivers/vta/"
@@ -329,6 +330,37 @@ TEST_F_TIMEOUT(failnth, import, 600)
 	close(shared);
 }
 
+/* Pages that are another driver's to map. */
+TEST_F_TIMEOUT(failnth, import_foreign, 600)
+{
+	shared = foreign_export(FOREIGN_UDMABUF, 65536);
+	if (shared == -ENODEV)
+		SKIP(return, "no udmabuf");
+	ASSERT_LE(0, shared);
+	EXPECT_LT(3, sweep(self, do_import, do_free));
+	close(shared);
+}
+
+/* And ours to map for another. */
+static void do_attach(struct _test_data_failnth *self, struct step *step)
+{
+	(void)self;
+	step->ret = foreign_attach(shared);
+}
+
+TEST_F_TIMEOUT(failnth, attach, 600)
+{
+	struct step step = { .fd = -1 };
+
+	do_export(self, &step);
+	ASSERT_EQ(0, step.ret);
+	shared = step.fd;
+	if (foreign_attach(shared) == -ENODEV)
+		SKIP(close(shared); return, "no vgem");
+	EXPECT_LT(5, sweep(self, do_attach, NULL));
+	close(shared);
+}
+
 static void do_create(struct _test_data_failnth *self, struct step *step)
 {
 	struct vta_queue_create req = { .ring_order = 8 };
@@ -440,6 +472,42 @@ TEST_F_TIMEOUT(failnth, map_card, 600)
 	EXPECT_LE(1, sweep(self, do_map_card, do_unmap));
 }
 
+/* ---- Files of the kernel's ---- */
+
+static void do_read_file(const char *path, struct step *step)
+{
+	char text[256];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	step->ret = fd < 0 || read(fd, text, sizeof(text)) < 0 ? -errno : 0;
+	if (fd >= 0)
+		close(fd);
+}
+
+static void do_state(struct _test_data_failnth *self, struct step *step)
+{
+	(void)self;
+	do_read_file("/sys/kernel/debug/vta/vta0/state", step);
+}
+
+TEST_F_TIMEOUT(failnth, state, 600)
+{
+	EXPECT_LT(5, sweep(self, do_state, NULL));
+}
+
+static void do_fdinfo(struct _test_data_failnth *self, struct step *step)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", self->fd);
+	do_read_file(path, step);
+}
+
+TEST_F_TIMEOUT(failnth, fdinfo, 600)
+{
+	EXPECT_LE(1, sweep(self, do_fdinfo, NULL));
+}
+
 /* ---- The whole card ---- */
 
 static void let_go(struct _test_data_failnth *self)
@@ -449,6 +517,25 @@ static void let_go(struct _test_data_failnth *self)
 	munmap(self->card.ptr, self->card.size);
 	close(self->fd);
 	self->fd = -1;
+}
+
+static void do_reset(struct _test_data_failnth *self, struct step *step)
+{
+	(void)self;
+	step->ret = file_write("/sys/class/vta/vta0/reset", "1");
+}
+
+/* With nothing to say why, or nobody to say it to, it is reset all the same. */
+TEST_F_TIMEOUT(failnth, reset, 600)
+{
+	uint64_t before = card_attr("generation");
+	int failures;
+
+	let_go(self);
+	self->before = card_usage();
+	failures = sweep(self, do_reset, NULL);
+	EXPECT_LT(3, failures);
+	EXPECT_LT(before, card_attr("generation"));
 }
 
 static bool bound(const char *address)

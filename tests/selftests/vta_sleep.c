@@ -240,6 +240,55 @@ TEST_F(sleep, another_card_wakes_up)
 	close(fd);
 }
 
+/* Its queues do not start again, so it is reset, and then has none. */
+TEST_F(sleep, queue_does_not_start_again)
+{
+	if (!self->possible)
+		SKIP(return, "this kernel does not test %s", variant->state);
+	ASSERT_EQ(0, emu_inject("start-never"));
+	ASSERT_EQ(0, machine_sleeps(variant->state));
+	EXPECT_EQ(POLLERR | POLLHUP, card_poll(self->w.fd, PATIENCE_MS));
+	EXPECT_EQ(-ENODEV, queue_wait(&self->w.q, 2, 0, NULL));
+	EXPECT_EQ(self->w.generation + 1, card_attr("generation"));
+}
+
+/* There is nothing to be saved of it, and nobody waits for it. */
+TEST_F(sleep, card_given_up_stays_so)
+{
+	if (!self->possible)
+		SKIP(return, "this kernel does not test %s", variant->state);
+	ASSERT_EQ(0, emu_inject("ones"));
+	ASSERT_EQ(-ENODEV, reset_card());
+	ASSERT_EQ(0, machine_sleeps(variant->state));
+	EXPECT_EQ(-ENODEV, card_open());
+	ASSERT_EQ(0, emu_clear());
+	EXPECT_EQ(-ENODEV, card_open());
+	EXPECT_EQ(0, reset_card());
+	EXPECT_EQ(self->w.generation + 1, card_attr("generation"));
+}
+
+/* The machine stays awake, and everything goes on. */
+TEST_F(sleep, no_memory_for_what_the_card_holds)
+{
+	struct vta_buf_alloc card = { .size = card_attr("mem_free"), .flags = VTA_BUF_CARD };
+	struct vta_buf_alloc host = { .size = card.size / 4 };
+	int err;
+
+	if (!self->possible)
+		SKIP(return, "this kernel does not test %s", variant->state);
+	ASSERT_EQ(0, card_ioctl(self->w.fd, VTA_IOCTL_BUF_ALLOC, &card));
+	do {
+		struct vta_buf_alloc more = host;
+
+		err = card_ioctl(self->w.fd, VTA_IOCTL_BUF_ALLOC, &more);
+	} while (!err);
+	ASSERT_EQ(-ENOMEM, err);
+	EXPECT_EQ(-ENOMEM, machine_sleeps(variant->state));
+	EXPECT_EQ(0, queue_do(&self->w.q, desc_op(VTA_OP_NOP)));
+	EXPECT_TRUE(pattern_is_there(&self->w.card, 2));
+	EXPECT_EQ(self->w.generation, card_attr("generation"));
+}
+
 /* ---- the machine hibernates ---- */
 
 FIXTURE(hibernation) {
@@ -354,6 +403,49 @@ TEST(card_memory_keeps_it_awake)
 	munmap((void *)words, 4096);
 	close(arg.fd);
 	EXPECT_TRUE(card_sleeps(PATIENCE_MS));
+	EXPECT_EQ(0, card_may_sleep(false));
+}
+
+/* As a card does whose slot has been without power. */
+TEST(card_does_not_wake_up_as_it_was)
+{
+	uint64_t generation = card_attr("generation");
+	struct queue q;
+	int fd;
+
+	ASSERT_EQ(0, card_may_sleep(true));
+	EXPECT_TRUE(card_sleeps(PATIENCE_MS));
+	ASSERT_EQ(0, emu_inject("reg-generation=77 1"));
+	fd = card_open();
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(generation + 1, card_attr("generation"));
+	ASSERT_EQ(0, queue_open(fd, &q, NULL));
+	EXPECT_EQ(0, queue_do(&q, desc_op(VTA_OP_NOP)));
+	queue_close(&q);
+	close(fd);
+	EXPECT_EQ(0, card_may_sleep(false));
+}
+
+/* It is given up as it should wake, may sleep as it is, and comes back when told to. */
+TEST(card_does_not_wake_up_at_all)
+{
+	uint64_t given_up = card_attr("recovery/given_up");
+	int fd;
+
+	ASSERT_EQ(0, card_may_sleep(true));
+	EXPECT_TRUE(card_sleeps(PATIENCE_MS));
+	ASSERT_EQ(0, emu_inject("ones"));
+	EXPECT_EQ(-ENODEV, card_open());
+	EXPECT_EQ(given_up + 1, card_attr("recovery/given_up"));
+	EXPECT_TRUE(card_sleeps(PATIENCE_MS));
+	EXPECT_EQ(-ENODEV, card_open());
+	EXPECT_EQ(UINT64_MAX, card_counter("resets"));
+	EXPECT_EQ(given_up + 1, card_attr("recovery/given_up"));
+	ASSERT_EQ(0, emu_clear());
+	EXPECT_EQ(0, reset_card());
+	fd = card_open();
+	EXPECT_LE(0, fd);
+	close(fd);
 	EXPECT_EQ(0, card_may_sleep(false));
 }
 

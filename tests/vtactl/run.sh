@@ -5,12 +5,18 @@
 # and gone; and the documents against what is there.
 #
 #   tests/vtactl/run.sh VTA.KO
+#
+# VM_KERNEL says which kernel, as tools/vm/vm --kernel; COVERAGE=DIR is as in
+# tests/selftests/run.sh.
 set -eu
+module=$1
 cd "$(dirname "$0")/../.."
-exec tools/vm/vm run --kernel "${VM_KERNEL:-host}" --emu build/asan/vta-emu --timeout 240 --cards 2 \
+set --
+[ -z "${COVERAGE-}" ] || set -- --out "$COVERAGE/vtactl"
+exec tools/vm/vm run --kernel "${VM_KERNEL:-host}" --emu build/asan/vta-emu --timeout 240 --cards 2 "$@" \
 	--emu-arg-0 --serial=0xa --emu-arg-0 --sensors=318150,12500 \
 	--emu-arg-1 --serial=0xb --emu-arg-1 --queues=4 \
-	--file "$1":/lib/vta.ko \
+	--file "$module":/lib/vta.ko \
 	--file build/tools/vtactl:/bin/vtactl \
 	--file build/tests/vtactl/worker:/bin/worker \
 	--file "$(command -v setpriv)" \

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * vta_probe - a card that says of itself what cannot be, or nothing, is not bound: the
+ * errno and the kernel's log say why, and once the cause is gone it works
+ *
+ * The card is told to lie through the emulator's control socket, so this runs on
+ * card 0 alone, which is to have vta-emu's default core.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/klog.h>
+
+#include <kselftest_harness.h>
+
+#include "vta_emu.h"
+#include "vta_selftest.h"
+
+#define DRIVER	"/sys/bus/pci/drivers/vta/"
+
+/* Of the core: batch 1, blocks of 16, 8 and 32 bits; then its scratchpads. */
+#define CONFIG0	0x40533
+#define CONFIG1	0x11120f0f
+
+/* How often the kernel has said so. */
+static unsigned int times_said(const char *what)
+{
+	static char log[1 << 20];
+	int len = klogctl(3 /* SYSLOG_ACTION_READ_ALL */, log, sizeof(log) - 1);
+	unsigned int times = 0;
+	const char *at = log;
+
+	log[len > 0 ? len : 0] = '\0';
+	while ((at = strstr(at, what))) {
+		times++;
+		at += strlen(what);
+	}
+	return times;
+}
+
+FIXTURE(probe) {
+	char address[32];
+};
+
+FIXTURE_SETUP(probe)
+{
+	ASSERT_EQ(0, emu_clear());
+	ASSERT_EQ(0, card_pci_address(self->address, sizeof(self->address)));
+}
+
+/* It is a card again, of which nothing is missing. */
+FIXTURE_TEARDOWN(probe)
+{
+	struct usage usage;
+	struct queue q;
+	int fd;
+
+	EXPECT_EQ(0, emu_clear());
+	if (access(card_node(), F_OK))
+		ASSERT_EQ(0, file_write(DRIVER "bind", self->address));
+	fd = card_open();
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, queue_open(fd, &q, NULL));
+	EXPECT_EQ(0, queue_do(&q, desc_op(VTA_OP_NOP)));
+	queue_close(&q);
+	close(fd);
+	usage = card_usage();
+	EXPECT_EQ(0, usage.queues);
+	EXPECT_EQ(0, usage.contexts);
+	EXPECT_EQ(card_attr("mem_size"), usage.mem_free);
+}
+
+struct lie {
+	const char *kind;
+	const char *said;
+	int err;		/* PCI makes nothing of ENODEV but that */
+};
+
+static const struct lie lies[] = {
+	{ "ones", "the card does not answer", -ENODEV },
+	{ "reg-magic=0x12345678", "not a VTA card: magic number is 0x12345678", -ENODEV },
+	{ "reg-contract=0x20000", "the card follows contract 2.0, this driver version 1", -ENODEV },
+	{ "reg-status=0", "the card is not ready within 1000 ms", -ETIMEDOUT },
+	{ "reg-status=0xffffffff", "the card is not ready within 1000 ms", -ENODEV },
+
+	{ "reset-ignored", "the card cannot be reset (-5)", -EIO },
+	{ "generation-same", "the card cannot be reset (-5)", -EIO },
+	{ "reset-stuck", "the card cannot be reset (-110)", -ETIMEDOUT },
+	{ "reg-generation=0xffffffff", "the card cannot be reset (-19)", -ENODEV },
+	/* It is looked at twice before. */
+	{ "reg-magic=0+2", "the card cannot be reset (-19)", -ENODEV },
+
+	{ "reg-queues=0", "the card says QUEUES = 0, which must be 1 to 256", -ENODEV },
+	{ "reg-queues=257", "the card says QUEUES = 257", -ENODEV },
+	{ "reg-contexts=0", "the card says CONTEXTS = 0", -ENODEV },
+	{ "reg-contexts=257", "the card says CONTEXTS = 257", -ENODEV },
+	{ "reg-ring-order-max=0", "the card says RING_ORDER_MAX = 0", -ENODEV },
+	{ "reg-ring-order-max=17", "the card says RING_ORDER_MAX = 17", -ENODEV },
+	{ "reg-doorbell-shift=11", "the card says DOORBELL_SHIFT = 11", -ENODEV },
+	{ "reg-doorbell-shift=21", "the card says DOORBELL_SHIFT = 21", -ENODEV },
+	{ "reg-clock-khz=0", "the card says CLOCK_KHZ = 0", -ENODEV },
+	{ "reg-clock-khz=0xffffffff", "the card says CLOCK_KHZ = 4294967295", -ENODEV },
+	{ "reg-mem-size=4096", "the card says MEM_SIZE = 4096", -ENODEV },
+	{ "reg-mem-size=0x100000", "the card has 1048576 bytes of memory but BAR4 shows", -ENODEV },
+	{ "reg-doorbell-shift=20", "BAR2 has no room for 64 doorbells", -ENODEV },
+	{ "reg-queues=256", "BAR2 has no room for 256 doorbells", -ENODEV },
+
+	{ "reg-config0=0x40530", "the card says LOG_INP_WIDTH = 0, which must be 1 to 3", -ENODEV },
+	{ "reg-config0=0x40543", "the card says LOG_WGT_WIDTH = 4", -ENODEV },
+	{ "reg-config0=0x40433", "the card says LOG_ACC_WIDTH = 4", -ENODEV },
+	{ "reg-config0=0x49533", "the card says LOG_BATCH = 9", -ENODEV },
+	{ "reg-config0=0x533", "the card says LOG_BLOCK = 0", -ENODEV },
+	{ "reg-config0=0x10531", "the card's configuration has elements of less than a byte",
+		-ENODEV },
+	{ "reg-config1=0x11120f01", "the card says LOG_UOP_BUFF_SIZE = 1", -ENODEV },
+	{ "reg-config1=0x1112030f", "the card says LOG_INP_BUFF_SIZE = 3", -ENODEV },
+	{ "reg-config1=0x11070f0f", "the card says LOG_WGT_BUFF_SIZE = 7", -ENODEV },
+	{ "reg-config1=0x05120f0f", "the card says LOG_ACC_BUFF_SIZE = 5", -ENODEV },
+	{ "reg-config1=0x11122f0f", "the card says LOG_INP_BUFF_SIZE = 47", -ENODEV },
+};
+
+TEST_F_TIMEOUT(probe, card_that_lies_is_not_bound, 240)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(lies); i++) {
+		const struct lie *lie = &lies[i];
+		unsigned int before = times_said(lie->said);
+
+		ASSERT_EQ(0, file_write(DRIVER "unbind", self->address));
+		ASSERT_EQ(0, emu_inject(lie->kind));
+		EXPECT_EQ(lie->err, file_write(DRIVER "bind", self->address)) {
+			TH_LOG("%s", lie->kind);
+		}
+		EXPECT_EQ(before + 1, times_said(lie->said)) {
+			TH_LOG("%s", lie->kind);
+		}
+		EXPECT_NE(0, access(card_node(), F_OK));
+		ASSERT_EQ(0, emu_clear());
+		ASSERT_EQ(0, file_write(DRIVER "bind", self->address));
+		ASSERT_EQ(0, access(card_node(), F_OK));
+	}
+}
+
+/* What the lies above are made of is the truth. */
+TEST_F(probe, truth_is_believed)
+{
+	char kinds[2][32];
+
+	snprintf(kinds[0], sizeof(kinds[0]), "reg-config0=%#x", CONFIG0);
+	snprintf(kinds[1], sizeof(kinds[1]), "reg-config1=%#x", CONFIG1);
+	ASSERT_EQ(0, file_write(DRIVER "unbind", self->address));
+	ASSERT_EQ(0, emu_inject(kinds[0]));
+	ASSERT_EQ(0, emu_inject(kinds[1]));
+	EXPECT_EQ(0, file_write(DRIVER "bind", self->address));
+	EXPECT_EQ(4, card_attr("config/LOG_BLOCK"));
+	EXPECT_EQ(17, card_attr("config/LOG_ACC_BUFF_SIZE"));
+}
+
+/* Somebody says that another function is a card: the host's bridge has no memory. */
+TEST_F(probe, other_functions_are_refused)
+{
+	static const char bridge[] = "/sys/bus/pci/devices/0000:00:00.0/driver_override";
+	static const char said[] = "BAR0 has no address: not a VTA card";
+	unsigned int before = times_said(said);
+
+	ASSERT_EQ(0, file_write(bridge, "vta"));
+	EXPECT_EQ(-ENODEV, file_write(DRIVER "bind", "0000:00:00.0"));
+	EXPECT_EQ(before + 1, times_said(said));
+	EXPECT_EQ(0, file_write(bridge, "\n"));
+}
+
+int main(int argc, char **argv)
+{
+	return harness_main(argc, argv);
+}
