@@ -237,6 +237,21 @@ check "test: a card that fails exits 5" exits 5
 check "test: and says how" says 'FAILS: .*llegal instruction'
 inject clear
 
+# sensor NAME: what it says, or the error
+sensor() { cat /sys/class/vta/vta0/device/hwmon/hwmon*/"$1" >/tmp/out 2>/tmp/err; }
+if [ -d /sys/class/hwmon ]; then
+	inject zeros
+	! sensor temp1_input
+	check "sensors: what the card does not know is no value" says 'No data available' /tmp/err
+	inject clear
+	inject ones
+	! sensor power1_input
+	check "sensors: a card that does not answer has none" says 'No such device' /tmp/err
+	inject clear
+	sensor power1_input
+	check "sensors: and has them again" says '^12500000$'
+fi
+
 # ---- Resets ----
 
 monitor --json
@@ -294,6 +309,12 @@ ctl test 0
 check "test: a card that was given up exits 5" exits 5
 ctl top -b -n 1 -d 0.2
 check "top: says that it was given up" says '^vta0: .* given up$'
+if [ -d /sys/class/hwmon ]; then
+	! sensor temp1_input
+	check "sensors: a card that was given up has none" says 'No such device' /tmp/err
+fi
+! cat /sys/class/vta/vta0/counters/mmio_reads >/tmp/out 2>/tmp/err
+check "counters: a card that was given up has none" says 'No such device' /tmp/err
 inject clear
 echo 1 >/sys/class/vta/vta0/reset
 ctl status 0
