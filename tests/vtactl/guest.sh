@@ -275,6 +275,7 @@ if [ -d /sys/class/devcoredump ]; then
 	nobody cat /sys/class/devcoredump/devcd1/data
 	check "devcoredump: for root" [ "$status" -ne 0 ]
 fi
+echo '<4>vta-worker[1]: the kernel on a program whose name begins so' >/dev/kmsg
 ctl dump -o /tmp/card.tar 0
 check "dump: is made" exits 0
 mkdir -p /tmp/dump

@@ -310,6 +310,12 @@ static void put_versions(struct dump *dump)
 	copy_dir(dump, AT_FDCWD, "/sys/module/vta", "module", 0);
 }
 
+/* Lines of the module, and where it is in a trace; not of programs of such a name. */
+static bool is_of_module(const char *line)
+{
+	return !strncmp(line, "vta ", 4) || !strncmp(line, "vta:", 4) || strstr(line, "[vta]");
+}
+
 /* The module's lines of the kernel's log. */
 static void put_log(struct dump *dump)
 {
@@ -331,7 +337,7 @@ static void put_log(struct dump *dump)
 		if (!text)
 			continue;
 		text[1 + strcspn(text + 1, "\n")] = '\0';
-		if (!strstr(text, "vta"))
+		if (!is_of_module(text + 1))
 			continue;
 		drop_name(text);
 		fprintf(file, "[%s] %s\n", strtok(record, ";"), text + 1);

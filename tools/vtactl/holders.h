@@ -19,7 +19,7 @@
  * @uid: of that process
  * @user: its name, or the number
  * @command: what the process calls itself
- * @queues: numbers of its queues, with spaces between them
+ * @queues: numbers of its queues, of which a card has at most 256, with spaces between them
  * @nr_queues: how many
  * @lost: what took the card away from it and what became of that; empty if nothing
  * @has_usage: the card counts what follows @descriptors
@@ -34,7 +34,7 @@ struct holder {
 	uid_t uid;
 	char user[33];
 	char command[17];
-	char queues[256];
+	char queues[1024];
 	char lost[32];
 	uint64_t nr_queues;
 	uint64_t host_bytes, card_bytes, pinned_bytes, imported_bytes;
