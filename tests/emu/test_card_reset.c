@@ -153,11 +153,13 @@ static void queue_starts_without_bus(void **state)
 {
 	struct rig *r = *state;
 	struct bench b;
+	uint64_t bad;
 
 	bench(&b, r);
 	rig_queue_stop(&b.front, false);
 	bus_off(r);
-	/* Not ACTIVE before its status page says so, but nothing is lost. */
+	bad = rig_counter(r, VTA_COUNTER_BAD_ACCESSES);
+	/* Not ACTIVE before its status page says so, and so takes nothing. */
 	rig_set64(r, REG_QUEUE_START_LO(2), 70);
 	rig_set(r, REG_QUEUE_CTRL(2), REG_QUEUE_CTRL_ENABLE);
 	assert_int_equal(rig_get(r, REG_QUEUE_STATE(2)),
@@ -167,7 +169,13 @@ static void queue_starts_without_bus(void **state)
 	rig_doorbell(r, 2, 71);
 	pause_ms(RIG_NEVER);
 	assert_int_equal(b.front.page->status.state, VTA_QUEUE_DISABLED);
+	assert_int_equal(rig_counter(r, VTA_COUNTER_BAD_ACCESSES), bad + 1);
 	bus_on(r);
+	rig_await(r, REG_QUEUE_STATE(2), 0x1f, VTA_QUEUE_ACTIVE);
+	assert_int_equal(vfc_irq_wait(&r->c, RIG_VECTOR(2), RIG_NEVER), 0);
+	assert_int_equal(rig_seq(&b.front), 70);
+	rig_set(r, REG_QUEUE_ARM(2), 71);
+	rig_doorbell(r, 2, 71);
 	assert_int_equal(vfc_irq_wait(&r->c, RIG_VECTOR(2), RIG_SOON), 1);
 	assert_int_equal(rig_seq(&b.front), 71);
 	assert_int_equal(rig_get(r, REG_QUEUE_STATE(2)), VTA_QUEUE_ACTIVE);

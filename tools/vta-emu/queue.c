@@ -25,7 +25,7 @@ static uint64_t waiting(const struct queue *q)
 
 bool queue_live(const struct queue *q)
 {
-	return q->state == VTA_QUEUE_ACTIVE && !q->stopping && !fault_due(q);
+	return queue_state(q) == VTA_QUEUE_ACTIVE && !q->stopping && !fault_due(q);
 }
 
 bool queue_busy(const struct queue *q)
