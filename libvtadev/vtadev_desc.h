@@ -29,6 +29,8 @@ extern "C" {
 #define vtadev_le64(value)	(value)
 #endif
 
+/* ---- Descriptors --------------------------------------------------------- */
+
 static inline struct vta_desc vtadev_desc_op(enum vta_op op)
 {
 	struct vta_desc d;

@@ -19,6 +19,7 @@ COMMENT = re.compile(r"/\*(?P<text>.*?)\*/", re.S)
 PART = re.compile(r"^\s*-{4} (?P<name>.+?) -+\s*$")
 HEAD = re.compile(r"^(?:struct\s+)?(?P<name>\w+)(?:\(\))? - (?P<what>.*)$", re.S)
 SECTION = re.compile(r"^([A-Z][A-Z ]+)\. (.*)$")
+CALLED = re.compile(r"(\w+)\(")
 DECLARED = re.compile(r"^(?:#define\s+|struct\s+|enum\s+)?(\w+)")
 
 
@@ -124,7 +125,9 @@ class Item:
             self.what = join_tail(head[0])
             self.body = match.group("what")[len(head[0]):].strip("\n")
         else:
-            self.name = DECLARED.match(self.declaration).group(1)
+            declared = CALLED.search(self.declaration) if self.function else \
+                DECLARED.match(self.declaration)
+            self.name = declared.group(1)
             self.what, self.body = "", comment
 
     def title(self):
