@@ -139,11 +139,14 @@ static int vta_queue_start(struct vta_queue *q, u64 seq)
 	vta_write(vdev, REG_QUEUE_CTRL(q->id), REG_QUEUE_CTRL_ENABLE |
 		  FIELD_PREP(REG_QUEUE_CTRL_PRIORITY, q->priority));
 
-	/* When STATE says so, the status page does too. */
+	/*
+	 * When STATE says so, the status page does too. The user, who can ring the
+	 * doorbell all the time, may have made it halt again before anybody looks.
+	 */
 	ret = readl_poll_timeout(vdev->regs + REG_QUEUE_STATE(q->id), state,
-				 FIELD_GET(REG_QUEUE_STATE_STATE, state) == VTA_QUEUE_ACTIVE ||
-				 vta_is_dead(state), 50, VTA_QUEUE_WAIT_MS * 1000);
-	if (ret || vta_is_dead(state)) {
+				 FIELD_GET(REG_QUEUE_STATE_STATE, state) != VTA_QUEUE_DISABLED,
+				 50, VTA_QUEUE_WAIT_MS * 1000);
+	if (ret || FIELD_GET(REG_QUEUE_STATE_STATE, state) > VTA_QUEUE_HALTED) {
 		vta_card_lost(vdev, "does not start a queue");
 		return -ENODEV;
 	}

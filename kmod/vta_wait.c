@@ -386,7 +386,7 @@ int vta_wait_halted(struct vta_queue *q, u64 *seq)
 void vta_wait_hung(struct vta_queue *q)
 {
 	spin_lock_irq(&q->vector->lock);
-	vta_wait_look(q);	/* it may have moved after all */
+	vta_wait_update(q);	/* it may have moved after all */
 	q->hung = !q->halted;
 	vta_wait_update(q);
 	spin_unlock_irq(&q->vector->lock);
@@ -397,7 +397,7 @@ bool vta_wait_finish(struct vta_queue *q)
 	bool halted;
 
 	spin_lock_irq(&q->vector->lock);
-	vta_wait_look(q);
+	vta_wait_update(q);
 	halted = q->halted;
 	spin_unlock_irq(&q->vector->lock);
 	return halted;
@@ -422,6 +422,7 @@ void vta_wait_restart(struct vta_queue *q, u64 seq)
 	q->watch_halted = false;
 	q->watch_busy = false;
 	vta_fault_none(q);
+	vta_wait_update(q);	/* it may have halted again, and told nobody who knew */
 	spin_unlock_irq(&q->vector->lock);
 }
 

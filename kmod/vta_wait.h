@@ -62,7 +62,7 @@ void vta_wait_stop(struct vta_queue *q, int error);
 int vta_wait_halted(struct vta_queue *q, u64 *seq);
 /* The card does not get on with it: it has halted. */
 void vta_wait_hung(struct vta_queue *q);
-/* The card says no more of it: looks for the last time, and whether it has halted. */
+/* The card says no more of it: tells for the last time, and whether it has halted. */
 bool vta_wait_finish(struct vta_queue *q);
 /* It goes on from there, on a card that has forgotten who waits. */
 void vta_wait_resume(struct vta_queue *q);

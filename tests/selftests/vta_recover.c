@@ -204,6 +204,46 @@ TEST_F(recover, two_threads_at_once)
 	}
 }
 
+/* More than any ring holds, whatever has been submitted. */
+#define TOO_MANY	0x80000000u
+
+struct ringer {
+	struct queue *q;
+	bool done;
+};
+
+static void *ring_too_many(void *arg)
+{
+	struct ringer *ringer = arg;
+
+	while (!__atomic_load_n(&ringer->done, __ATOMIC_RELAXED))
+		queue_ring(ringer->q, TOO_MANY);
+	return NULL;
+}
+
+/* A queue that halts as soon as it goes on has gone on: that is not the card's fault. */
+TEST_F(recover, halts_at_once)
+{
+	struct ringer ringer = { .q = &self->q };
+	uint64_t generation = card_attr("generation");
+	pthread_t thread;
+	unsigned int i;
+
+	ASSERT_EQ(0, pthread_create(&thread, NULL, ring_too_many, &ringer));
+	for (i = 0; i < 100; i++) {
+		ASSERT_EQ(-EIO, queue_wait(&self->q, 1, PATIENCE_MS, NULL));
+		EXPECT_EQ(POLLPRI, card_poll(self->fd, PATIENCE_MS));
+		ASSERT_EQ(0, queue_recover(&self->q));
+	}
+	__atomic_store_n(&ringer.done, true, __ATOMIC_RELAXED);
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	queue_ring(&self->q, TOO_MANY);
+	ASSERT_EQ(-EIO, queue_wait(&self->q, 1, PATIENCE_MS, NULL));
+	ASSERT_EQ(0, queue_recover(&self->q));
+	EXPECT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));
+	EXPECT_EQ(generation, card_attr("generation"));
+}
+
 /* ---- the rate of faults ---- */
 
 static int fault_and_recover(struct queue *q, unsigned int times)
