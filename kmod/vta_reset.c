@@ -275,7 +275,8 @@ void vta_card_retire(struct vta_device *vdev, enum vta_cause cause)
 	mutex_lock(&vdev->lock);
 	vdev->gone = true;
 	vta_reset_begin(vdev);
-	ret = vta_card_reset(vdev);
+	/* Pulled out, it is not asked: each read would have to time out. */
+	ret = pci_channel_offline(vdev->pdev) ? -ENODEV : vta_card_reset(vdev);
 	if (ret)
 		dev_warn(&vdev->dev, "gone, or cannot be reset (%d)\n", ret);
 	pci_clear_master(vdev->pdev);

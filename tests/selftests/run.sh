@@ -6,7 +6,7 @@
 #
 #   tests/selftests/run.sh VTA.KO [BOOT...]
 #
-# BOOT is main, waits, recovery, kexec, variants, iommu, memory or isolation; all of them if none
+# BOOT is main, waits, recovery, plug, kexec, variants, iommu, memory or isolation; all of them if none
 # is given.
 # Or dmabuf, the part of memory that needs a kernel with udmabuf to be complete; or failnth,
 # for one that can make allocations fail. With COVERAGE=DIR, each boot
@@ -29,7 +29,7 @@ fi
 module=$(realpath "$1")
 shift
 boots=("$@")
-[ $# -gt 0 ] || boots=(main waits recovery kexec variants iommu memory isolation)
+[ $# -gt 0 ] || boots=(main waits recovery plug kexec variants iommu memory isolation)
 
 dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-selftests.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
@@ -100,6 +100,13 @@ boot_recovery() {
 	boot recovery --timeout 300 --module aer_inject --emu-arg --serial=1 \
 		--qemu -global --qemu ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off \
 		-- "${tests[@]}"
+}
+
+# The slot's power goes off and on, and somebody is there again. QEMU fails when it takes a
+# card with MSI-X out of a machine.
+boot_plug() {
+	boot plug --timeout 200 --monitor --emu-arg --stay --emu-arg --serial=1 --emu-arg --msix=0 \
+		--qemu -global --qemu ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off -- vta_plug
 }
 
 # The machine goes on with another kernel.
@@ -185,6 +192,7 @@ for name in "${boots[@]}"; do
 	case $name in
 	main)		boot_main ;;
 	recovery)	boot_recovery ;;
+	plug)		boot_plug ;;
 	kexec)		boot_kexec ;;
 	variants)	boot_variants ;;
 	iommu)		boot_iommu ;;

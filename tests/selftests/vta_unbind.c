@@ -7,13 +7,13 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <linux/pci_regs.h>
 
 #include <kselftest_harness.h>
 
+#include "vta_holder.h"
 #include "vta_selftest.h"
 
 #define DRIVER	"/sys/bus/pci/drivers/vta/"
@@ -250,29 +250,6 @@ TEST_F(unbind, old_file_and_new_card_side_by_side)
 	close(fd);
 }
 
-/* Works until the card is gone, again and again, until killed. */
-static void work_for_ever(void)
-{
-	for (;;) {
-		struct queue q;
-		struct mem mem;
-		int fd = card_open();
-
-		if (fd < 0) {
-			sleep_ms(1);
-			continue;
-		}
-		if (!queue_open(fd, &q, NULL) &&
-		    !mem_alloc(fd, &mem, 1 << 20, VTA_BUF_CARD, 0)) {
-			while (!queue_do(&q, desc_fill(mem.addr, 1, 1 << 20)))
-				;
-			munmap(mem.ptr, mem.size);
-			queue_unmap(&q);
-		}
-		close(fd);
-	}
-}
-
 TEST_F_TIMEOUT(unbind, twenty_times_under_load, 300)
 {
 	pid_t pids[4];
@@ -280,9 +257,8 @@ TEST_F_TIMEOUT(unbind, twenty_times_under_load, 300)
 
 	let_go(self);
 	for (i = 0; i < ARRAY_SIZE(pids); i++) {
-		pids[i] = fork();
-		if (!pids[i])
-			work_for_ever();
+		pids[i] = worker_start();
+		ASSERT_LT(0, pids[i]);
 	}
 	for (i = 0; i < 20; i++) {
 		sleep_ms(20 + 7 * (i % 5));
@@ -290,9 +266,7 @@ TEST_F_TIMEOUT(unbind, twenty_times_under_load, 300)
 		EXPECT_EQ(0, bind(self->address));
 	}
 	for (i = 0; i < ARRAY_SIZE(pids); i++)
-		kill(pids[i], SIGKILL);
-	for (i = 0; i < ARRAY_SIZE(pids); i++)
-		waitpid(pids[i], NULL, 0);
+		EXPECT_EQ(0, worker_stop(pids[i]));
 	EXPECT_EQ(0, card_usage().contexts);
 }
 
@@ -417,29 +391,7 @@ TEST_F(unbind, module_unloaded_and_loaded_again)
 	}
 }
 
-/* ---- memory that outlives the card ---- */
-
-static int export_buf(int fd, const struct mem *mem)
-{
-	struct vta_buf_export arg = { .handle = mem->handle, .flags = O_RDWR | O_CLOEXEC };
-	int err = card_ioctl(fd, VTA_IOCTL_BUF_EXPORT, &arg);
-
-	return err ? err : arg.fd;
-}
-
-/* Pinned pages of this process, in kB, or -1. */
-static long pinned_kb(void)
-{
-	FILE *file = fopen("/proc/self/status", "r");
-	char line[128];
-	long kb = -1;
-
-	while (file && fgets(line, sizeof(line), file))
-		sscanf(line, "VmPin: %ld kB", &kb);
-	if (file)
-		fclose(file);
-	return kb;
-}
+/* ---- the function goes from the bus and comes again ---- */
 
 static int unplug(const char *address)
 {
@@ -459,60 +411,19 @@ static int plug(const char *address)
 	return err ? err : find_node(address);
 }
 
-/*
- * The function goes from the bus and comes again, with all there is outstanding.
- * The last test: the module will know the cards in another order.
- */
+/* With all there is outstanding. The last test: the module will know the cards in another order. */
 TEST_F(unbind, unplugged_with_everything_and_plugged_in)
 {
-	struct vta_desc desc = desc_wait(self->host.addr, UINT64_MAX);
-	struct vta_buf_pin pin = { .size = 65536 };
-	uint64_t arms = card_counter("arms");
-	long pinned = pinned_kb();
-	volatile uint32_t *host, *card;
-	int host_fd, card_fd;
-	struct waiter w;
-	void *own;
+	struct holder h;
 
-	own = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	ASSERT_NE(MAP_FAILED, own);
-	pin.user_addr = (uintptr_t)own;
-	ASSERT_EQ(0, card_ioctl(self->fd, VTA_IOCTL_BUF_PIN, &pin));
-	EXPECT_EQ(pinned + 64, pinned_kb());
-	host_fd = export_buf(self->fd, &self->host);
-	card_fd = export_buf(self->fd, &self->card);
-	ASSERT_LE(0, host_fd);
-	ASSERT_LE(0, card_fd);
-	host = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_SHARED, host_fd, 0);
-	card = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_SHARED, card_fd, 0);
-	ASSERT_NE(MAP_FAILED, host);
-	ASSERT_NE(MAP_FAILED, card);
-	EXPECT_EQ(42, card[0]);
-	queue_submit(&self->q, &desc, 1);
-	ASSERT_EQ(0, waiter_start(&w, &self->q, 2, -1));
-	EXPECT_EQ(arms + 1, card_counter_reaches("arms", arms + 1));
-
-	ASSERT_EQ(0, unplug(self->address));
-	EXPECT_EQ(-ENODEV, waiter_join(&w));
-	EXPECT_EQ(POLLERR | POLLHUP, card_poll(self->fd, 0));
-	EXPECT_EQ(LOST(VTA_FATE_REMOVED, VTA_CAUSE_UNBOUND), card_lost(self->fd));
-	/* Pages stay with who has them, card memory is lost, processes get theirs back. */
-	EXPECT_EQ(42, host[0]);
-	EXPECT_EQ(0, card[0]);
-	card[1] = 7;
-	EXPECT_EQ(pinned, pinned_kb());
-	memset(own, 1, 65536);
-
-	ASSERT_EQ(0, plug(self->address));
-	EXPECT_EQ(42, host[0]);
-	EXPECT_NE(0, card_usage().mem_free);
 	let_go(self);
-	EXPECT_EQ(42, host[0]);
-	munmap((void *)host, 65536);
-	munmap((void *)card, 65536);
-	close(host_fd);
-	close(card_fd);
-	munmap(own, 65536);
+	ASSERT_EQ(0, holder_begin(&h));
+	ASSERT_EQ(0, unplug(self->address));
+	EXPECT_STREQ("", holder_loses(&h));
+	EXPECT_EQ(LOST(VTA_FATE_REMOVED, VTA_CAUSE_UNBOUND), card_lost(h.fd));
+	ASSERT_EQ(0, plug(self->address));
+	EXPECT_NE(0, card_usage().mem_free);
+	EXPECT_STREQ("", holder_ends(&h));
 }
 
 TEST_HARNESS_MAIN

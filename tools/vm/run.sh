@@ -63,7 +63,7 @@ run_options() {
 	[ "${here%/tools/vm}" != "$here" ] || emulator=$(type -P vta-emu || echo vta-emu)
 	cards=1 emu_args=()
 	memory=1G cpus=2 kernel=host image='' modules='' append='' qemu_args=() accel=auto
-	files=() module_names=() iommu=no oops=panic tolerated='' limit='' out='' dmesg=no keep_log='' sysroot=''
+	files=() module_names=() iommu=no monitor=no one_slot=no oops=panic tolerated='' limit='' out='' dmesg=no keep_log='' sysroot=''
 	command=()
 	declare -gA card_args=()
 	[ "$mode" = run ] && limit=300
@@ -72,6 +72,8 @@ run_options() {
 		case $1 in
 		--)	shift; command=("$@"); break ;;
 		--iommu)	iommu=yes; shift; continue ;;
+		--monitor)	monitor=yes; shift; continue ;;
+		--one-slot)	one_slot=yes; shift; continue ;;
 		--oops-ends-task)	oops=; shift; continue ;;
 		--dmesg)	dmesg=yes; shift; continue ;;
 		--*)	[ $# -ge 2 ] || bad_usage "$1 needs a value" ;;
@@ -195,11 +197,12 @@ add_command() {
 	command[0]=/root/${path##*/}
 }
 
-# Output (a virtio console in a shell), status, /out, one for each emulator.
+# Output (a virtio console in a shell), status, /out, monitor, one for each emulator.
 port_count() {
 	local n=$((cards + 1))
 	[ "$mode" != run ] || n=$((n + 1))
 	[ -z "$out" ] || n=$((n + 1))
+	[ "$monitor" = no ] || n=$((n + 1))
 	echo "$n"
 }
 
@@ -235,7 +238,7 @@ start_emulators() {
 }
 
 start_qemu() {
-	local n qemu=("${qemu_args[@]}") console=ttyS0 cmdline
+	local n port place qemu=("${qemu_args[@]}") console=ttyS0 cmdline
 	local machine=q35,vmport=off,smbus=off,sata=off,i8042=off
 	if [ "$kernel_arch" = arm64 ]; then
 		machine=virt,gic-version=3 console=ttyAMA0
@@ -279,11 +282,21 @@ start_qemu() {
 		-device virtserialport,chardev=status,name=vm-status)
 	[ -z "$out" ] || qemu+=(-chardev file,id=out,path=out.tar
 		-device virtserialport,chardev=out,name=vm-out)
+	# Two ends of one channel: the monitor's, and what the guest sees of it.
+	[ "$monitor" = no ] || qemu+=(-chardev socket,id=monitor,path=monitor.sock,server=on,wait=off
+		-mon chardev=monitor,mode=control
+		-chardev socket,id=vm-monitor,path=monitor.sock
+		-device virtserialport,chardev=vm-monitor,name=vm-monitor)
 	for ((n = 0; n < cards; n++)); do
 		qemu+=(-chardev "socket,id=emu$n,path=card$n.ctl"
-			-device "virtserialport,chardev=emu$n,name=vta-emu$n"
-			-device "pcie-root-port,id=port$n,bus=pcie.0,chassis=$((n + 1)),slot=$((n + 1))"
-			-device "{\"driver\":\"vfio-user-pci\",\"id\":\"card$n\",\"bus\":\"port$n\",
+			-device "virtserialport,chardev=emu$n,name=vta-emu$n")
+		port=port$n place=
+		if [ "$one_slot" = yes ]; then
+			port=port0 place="\"addr\":\"0.$n\",\"multifunction\":true,"
+		fi
+		[ "$port" != "port$n" ] || qemu+=(-device
+			"pcie-root-port,id=$port,bus=pcie.0,chassis=$((n + 1)),slot=$((n + 1))")
+		qemu+=(-device "{\"driver\":\"vfio-user-pci\",\"id\":\"card$n\",\"bus\":\"$port\",$place
 				\"socket\":{\"type\":\"unix\",\"path\":\"card$n.sock\"}}")
 	done
 

@@ -19,7 +19,7 @@ passed=0 failed=0 skipped=0 number=0
 skip=4
 tests=(status command_by_signal output noise time_out panic warning complaints tolerated
 	silent_reboot programs scripts files out modules own_kernel no_emulator
-	dying_emulator cards killed_emulator bad_usage
+	dying_emulator cards one_slot monitor killed_emulator bad_usage
 	interrupt terminate hang_up kill closed_pipe shell two_at_once)
 
 # vm STATUS ARGUMENTS...: run, and expect this exit status. $out and $err hold
@@ -329,6 +329,22 @@ test_cards() {
 	same "$(tr '\n' ' ' <<<"$out")" \
 		'0x1234 0x5654 0x1234 0x5654 {"ok":true, {"ok":true, '
 	nothing_left
+}
+
+test_one_slot() {
+	emulator
+	vm 0 run --cards 2 --one-slot -- sh -c 'cd /sys/bus/pci/devices && echo 0000:01:*'
+	same "$out" '0000:01:00.0 0000:01:00.1'
+}
+
+test_monitor() {
+	# shellcheck disable=SC2016 # for the guest's shell
+	guest 0 --monitor -- sh -c '
+		exec 3<>/dev/virtio-ports/vm-monitor
+		head -n 1 <&3 | cut -c1-6
+		echo "{ \"execute\": \"qmp_capabilities\" }" >&3
+		head -n 1 <&3 | cut -c1-12'
+	same "$out" $'{"QMP"\n{"return": {'
 }
 
 test_killed_emulator() {

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * vta_holder.h - who loses most by losing a card: one of everything outstanding; and
+ * processes that compute for as long as there is a card
+ */
+#ifndef VTA_HOLDER_H
+#define VTA_HOLDER_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "vta_selftest.h"
+
+struct holder {
+	int fd;
+	struct queue q;			/* held by a WAIT, and somebody waits for it */
+	struct waiter waiter;
+	struct mem host, card;
+	int host_fd, card_fd;		/* dma-bufs of these */
+	volatile uint32_t *host_map, *card_map;
+	void *own;			/* pinned */
+	long pinned_kb;			/* before that */
+};
+
+/* Opens the card and takes one of everything. */
+int holder_begin(struct holder *h);
+
+/*
+ * The card has gone from under it: what of the promises for that case is not so, or
+ * "". Waits for who waited.
+ */
+const char *holder_loses(struct holder *h);
+
+/* What outlives the card, and its coming back. "", too. Gives back all. */
+const char *holder_ends(struct holder *h);
+
+/* A process that fills memory of whatever card there is, for ever. */
+pid_t worker_start(void);
+/* 0 if it had gone on until now, and ends as it is told. */
+int worker_stop(pid_t pid);
+
+#endif /* VTA_HOLDER_H */

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * vta_plug - the card is taken from its slot and put back, by the machine itself, under
+ * whatever goes on: with notice, as by the button at the slot, and without
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <linux/pci_regs.h>
+
+#include <kselftest_harness.h>
+
+#include "vta_holder.h"
+#include "vta_qemu.h"
+
+#define CARD	"{ \"id\": \"card0\" }"
+#define PLUG	"{ \"driver\": \"vfio-user-pci\", \"id\": \"card0\", \"bus\": \"port0\", " \
+		"\"socket\": { \"type\": \"unix\", \"path\": \"card0.sock\" } }"
+/* Its name may be another after each time. */
+#define SERIAL	"1"
+#define WORKERS	2
+
+/* No power, and no light. */
+#define SLOT_OFF	(PCI_EXP_SLTCTL_PWR_OFF | PCI_EXP_SLTCTL_PIC)
+
+FIXTURE(plug) {
+	char port[128];		/* above the card: its directory in sysfs */
+	char card[192];
+	struct holder h;
+	pid_t workers[WORKERS];
+};
+
+static bool soon(bool (*is_so)(const void *arg), const void *arg)
+{
+	int64_t end = now_ns() + 2 * PATIENCE_MS * 1000000ll;
+
+	while (!is_so(arg) && now_ns() < end)
+		sleep_ms(10);
+	return is_so(arg);
+}
+
+/* Reads or writes the register Slot Control of a port. */
+static int slot_control(const char *port, uint16_t *value, bool write)
+{
+	uint8_t config[256], at;
+	uint16_t word = htole16(*value);
+	char path[160];
+	int fd, ret = -ENOENT;
+
+	snprintf(path, sizeof(path), "%s/config", port);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (pread(fd, config, sizeof(config), 0) != sizeof(config)) {
+		close(fd);
+		return -EIO;
+	}
+	for (at = config[PCI_CAPABILITY_LIST]; at >= 64; at = config[at + PCI_CAP_LIST_NEXT]) {
+		if (config[at] != PCI_CAP_ID_EXP)
+			continue;
+		at += PCI_EXP_SLTCTL;
+		ret = write ? pwrite(fd, &word, 2, at) : pread(fd, &word, 2, at);
+		ret = ret == 2 ? 0 : -EIO;
+		*value = le16toh(word);
+		break;
+	}
+	close(fd);
+	return ret;
+}
+
+static bool is_off(const void *port)
+{
+	uint16_t control = 0;
+
+	return !slot_control(port, &control, false) && (control & SLOT_OFF) == SLOT_OFF;
+}
+
+static bool is_away(const void *path)
+{
+	return access(path, F_OK);
+}
+
+/* What was there before must have gone, and its name with it. */
+static bool is_plugged(const void *arg)
+{
+	static bool done;
+
+	(void)arg;
+	done = done || !qemu_tell("device_add", PLUG);
+	return done;
+}
+
+/* The card, under whatever name, works for who opens it. */
+static bool is_back(const void *arg)
+{
+	struct queue q;
+	int fd, err;
+
+	(void)arg;
+	if (card_choose(SERIAL))
+		return false;
+	fd = card_open();
+	if (fd < 0)
+		return false;
+	err = queue_open(fd, &q, NULL);
+	if (!err) {
+		err = queue_do(&q, desc_op(VTA_OP_NOP));
+		queue_unmap(&q);
+	}
+	close(fd);
+	return !err;
+}
+
+static bool is_unused(const void *arg)
+{
+	struct usage now = card_usage();
+
+	(void)arg;
+	return !now.queues && !now.contexts && now.mem_free == card_attr("mem_size");
+}
+
+FIXTURE_SETUP(plug)
+{
+	char address[32], path[64];
+
+	if (!qemu_is_there())
+		return;
+	ASSERT_EQ(0, card_choose(SERIAL));
+	ASSERT_EQ(0, card_pci_address(address, sizeof(address)));
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/..", address);
+	ASSERT_NE(NULL, realpath(path, self->port));
+	snprintf(self->card, sizeof(self->card), "%s/%s", self->port, address);
+	for (unsigned int i = 0; i < WORKERS; i++) {
+		self->workers[i] = worker_start();
+		ASSERT_LT(0, self->workers[i]);
+	}
+	ASSERT_EQ(0, holder_begin(&self->h));
+}
+
+FIXTURE_TEARDOWN(plug)
+{
+}
+
+/* The card is put back while the old file is open, and works. */
+static void put_back(struct __test_metadata *_metadata, struct _test_data_plug *self)
+{
+	EXPECT_STREQ("", holder_loses(&self->h));
+	ASSERT_TRUE(soon(is_off, self->port));
+	ASSERT_TRUE(soon(is_plugged, NULL));
+	ASSERT_TRUE(soon(is_back, NULL));
+	EXPECT_STREQ("", holder_ends(&self->h));
+	for (unsigned int i = 0; i < WORKERS; i++)
+		EXPECT_EQ(0, worker_stop(self->workers[i]));
+	EXPECT_TRUE(soon(is_unused, NULL));
+}
+
+/* The kernel is asked, ends what there is, and switches the slot off. */
+TEST_F_TIMEOUT(plug, with_notice, 120)
+{
+	if (!qemu_is_there())
+		SKIP(return, "no monitor of the machine: tools/vm/vm run --monitor");
+	ASSERT_EQ(0, qemu_tell("device_del", CARD));
+	ASSERT_TRUE(soon(is_away, self->card));
+	EXPECT_EQ(LOST(VTA_FATE_REMOVED, VTA_CAUSE_UNBOUND), card_lost(self->h.fd));
+	put_back(_metadata, self);
+}
+
+/*
+ * The machine takes the card out when the slot's power goes off. The port does so behind
+ * the kernel's back, and has its power back before it may tell: all that the kernel gets
+ * to see is a link that is down and nobody who answers, as when a card is pulled.
+ */
+static int pull(const char *port)
+{
+	uint16_t control;
+	int err;
+
+	err = slot_control(port, &control, false);
+	control = (control | SLOT_OFF) & ~PCI_EXP_SLTCTL_HPIE;
+	err = err ? err : slot_control(port, &control, true);
+	control = (control & ~SLOT_OFF) | PCI_EXP_SLTCTL_PWR_IND_ON | PCI_EXP_SLTCTL_HPIE;
+	return err ? err : slot_control(port, &control, true);
+}
+
+TEST_F_TIMEOUT(plug, without_notice, 120)
+{
+	if (!qemu_is_there())
+		SKIP(return, "no monitor of the machine: tools/vm/vm run --monitor");
+	ASSERT_EQ(0, pull(self->port));
+	ASSERT_TRUE(soon(is_away, self->card));
+	EXPECT_EQ(LOST(VTA_FATE_REMOVED, VTA_CAUSE_UNPLUGGED), card_lost(self->h.fd));
+	put_back(_metadata, self);
+}
+
+TEST_HARNESS_MAIN
