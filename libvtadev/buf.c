@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "arch.h"
 #include "buf.h"
 #include "dev.h"
 #include "trace.h"
@@ -173,6 +174,9 @@ int vtadev_buf_write(struct vtadev_buf *buf, size_t offset, const void *src,
 	if (!ptr)
 		return err;
 	memcpy(ptr + offset, src, len);
+	/* The thread that submits may be another: it cannot flush this one's writes. */
+	if (buf->flags & VTADEV_CARD)
+		arch_wmb();
 	return dmabuf_sync(buf, DMA_BUF_SYNC_END | DMA_BUF_SYNC_WRITE);
 }
 

@@ -460,7 +460,7 @@ size_t vtadev_buf_size(const struct vtadev_buf *buf);
  * The mapping is made once and stays until the buffer is freed; later calls
  * give the same @ptr and make no system call. Pinned memory is where it was.
  * Card memory is mapped write-combined: write it in order and in large pieces,
- * avoid reading it; vtadev_submit() flushes what was written before. What the
+ * avoid reading it; vtadev_submit() flushes what its thread has written. What the
  * card wrote may be read once vtadev_wait(), vtadev_done() or vtadev_completed()
  * has said that it is complete. Accesses to a dma-buf of another device go
  * between two DMA_BUF_IOCTL_SYNC of the kernel's on its descriptor, as always.
@@ -477,7 +477,8 @@ int vtadev_buf_map(struct vtadev_buf *buf, void **ptr);
  * @len: bytes, any number, 0 too
  *
  * At once, whatever queues do: what still uses these bytes must have completed.
- * Maps @buf if it is not mapped; does what a dma-buf needs around it. Errors:
+ * Maps @buf if it is not mapped; does what a dma-buf needs around it. Descriptors
+ * that any thread submits after it see what was written. Errors:
  * -ERANGE (nothing was written), -EACCES (a dma-buf for reading), and those of
  * vtadev_buf_map().
  */
