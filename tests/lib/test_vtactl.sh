@@ -189,6 +189,16 @@ with bad "$tmp/vtactl" status
 [ $status -eq 0 ] && says 'free of unknown' out
 result $? "status: garbage as text"
 
+# Another card comes in the place of one that was looked at a second ago.
+sed '/^A: counters.doorbells/a\
+A: usage/run_ns=9000000000\\n\
+A: usage/copy_ns=9000000000\\n' "$tmp/one" > "$tmp/used"
+# shellcheck disable=SC2016
+with used sh -c '"$1" top -b -n 1 -d 1 & sleep 0.3
+	echo 1000 > "$UMOCKDEV_DIR/sys/class/vta/vta0/usage/run_ns"; wait' sh "$tmp/vtactl"
+says 'vta0: compute 0.0 %, copy 0.0 %' out
+result $? "top: a count that begins anew"
+
 # denied MODE: run as another user, whose node has that mode
 denied() {
 	status=0

@@ -21,6 +21,15 @@ struct busy busy_now(unsigned int index);
 int64_t busy_clock_ns(void);
 
 /*
+ * How much a count has grown. One that is less than before has begun anew: another
+ * card has the number, or the module was loaded again.
+ */
+static inline uint64_t busy_grown(uint64_t now, uint64_t then)
+{
+	return now < then ? now : now - then;
+}
+
+/*
  * The share of @ns in which something was executed for @busy_ns, 0 to 1. Descriptors
  * count when they end, with all of their time: one that began long ago may count for
  * more than there was.

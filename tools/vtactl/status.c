@@ -57,8 +57,8 @@ static void add_busy(struct json_object *status, const struct busy *before)
 	if (!before->known || !now.known)
 		return;
 	ns = now.at_ns - before->at_ns;
-	compute = busy_share(now.compute_ns - before->compute_ns, ns);
-	copy = busy_share(now.copy_ns - before->copy_ns, ns);
+	compute = busy_share(busy_grown(now.compute_ns, before->compute_ns), ns);
+	copy = busy_share(busy_grown(now.copy_ns, before->copy_ns), ns);
 	object = json_object_new_object();
 	json_object_object_add(object, "compute", json_object_new_double(compute));
 	json_object_object_add(object, "copy", json_object_new_double(copy));

@@ -123,10 +123,10 @@ static struct row row_of(const struct holder *h, const struct look *before, int6
 		then = &nothing;
 	return (struct row) {
 		.h = h,
-		.compute = busy_share(h->compute_ns - then->compute_ns, ns),
-		.copy = busy_share(h->copy_ns - then->copy_ns, ns),
-		.runs = (double)(h->runs - then->runs) / s,
-		.copies = (double)(h->copies - then->copies) / s,
+		.compute = busy_share(busy_grown(h->compute_ns, then->compute_ns), ns),
+		.copy = busy_share(busy_grown(h->copy_ns, then->copy_ns), ns),
+		.runs = (double)busy_grown(h->runs, then->runs) / s,
+		.copies = (double)busy_grown(h->copies, then->copies) / s,
 	};
 }
 
@@ -205,8 +205,10 @@ static void put_card(put_fn *put, const struct look *before, const struct look *
 			then = &before->busy[k];
 	known = then && then->known && b->known;
 	if (known) {
-		share[0] = busy_share(b->compute_ns - then->compute_ns, b->at_ns - then->at_ns);
-		share[1] = busy_share(b->copy_ns - then->copy_ns, b->at_ns - then->at_ns);
+		int64_t ns = b->at_ns - then->at_ns;
+
+		share[0] = busy_share(busy_grown(b->compute_ns, then->compute_ns), ns);
+		share[1] = busy_share(busy_grown(b->copy_ns, then->copy_ns), ns);
 	}
 	if (dir >= 0)
 		files_line(dir, "state", state);
