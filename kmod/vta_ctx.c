@@ -111,15 +111,18 @@ static int vta_ctx_stop(struct vta_ctx *ctx)
 	int ret = 0;
 
 	mutex_lock(&ctx->lock);
+	if (ctx->dead)
+		goto out;
+
+	xa_for_each(&ctx->queues, handle, q)
+		vta_queue_revoke(q, -ENODEV);
 	/* A card that sleeps does nothing, and is reset when it wakes up. */
-	if (ctx->dead || vdev->copy)
+	if (vdev->copy)
 		goto out;
 
 	/* All are told before the first is waited for. */
-	xa_for_each(&ctx->queues, handle, q) {
-		vta_queue_revoke(q, -ENODEV);
+	xa_for_each(&ctx->queues, handle, q)
 		vta_queue_abort(q);
-	}
 	xa_for_each(&ctx->queues, handle, q) {
 		ret = vta_queue_quiesce(q);
 		if (ret)
