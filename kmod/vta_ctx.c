@@ -19,6 +19,7 @@
 #include "vta_reset.h"
 #include "vta_trace.h"
 #include "vta_user.h"
+#include "vta_wait.h"
 
 static atomic64_t vta_clients;
 
@@ -127,6 +128,7 @@ static int vta_ctx_stop(struct vta_ctx *ctx)
 		ret = vta_queue_quiesce(q);
 		if (ret)
 			goto out;
+		vta_wait_stopped(q);
 	}
 	ret = vta_mmu_disable(&ctx->mmu);
 	if (!ret)

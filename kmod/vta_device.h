@@ -97,6 +97,7 @@ struct vta_device {
 	struct vta_vector *vectors;
 	unsigned int nr_vectors;
 	atomic_t events;		/* REG_EVENT bits seen, not yet handled */
+	atomic64_t halts;		/* of queues, each worth an interrupt: vta_irq.c */
 	struct ida queue_ids;
 	struct ida ctx_ids;
 	atomic_t nr_queues;

@@ -102,6 +102,7 @@ static void vta_fault_report(struct vta_queue *q)
 	struct vta_ctx *ctx = q->ctx;
 
 	trace_vta_queue_fault(q);
+	atomic64_inc(&ctx->vdev->halts);
 	vta_user_charge_fault(ctx->user);
 	vta_history_fault(q);
 	dev_warn_ratelimited(&ctx->vdev->dev,

@@ -43,10 +43,14 @@ static bool vta_irq_is_storm(struct vta_vector *vector)
 {
 	bool storm = false;
 	unsigned long flags;
-	u64 excess;
+	u64 asked, excess;
 
 	spin_lock_irqsave(&vector->lock, flags);
-	excess = ++vector->interrupts - min(vector->interrupts, vector->arms);
+	vector->interrupts++;
+	asked = vector->arms;
+	if (vector->nr == VTA_EVENT_VECTOR)
+		asked += atomic64_read(&vector->vdev->halts);
+	excess = vector->interrupts - min(vector->interrupts, asked);
 	if (time_after(jiffies, vector->second + HZ)) {
 		vector->second = jiffies;
 		vector->excess_before = excess;
@@ -83,7 +87,7 @@ static irqreturn_t vta_irq_thread(int irq, void *data)
 	struct vta_vector *vector = data;
 	struct vta_device *vdev = vector->vdev;
 	u32 events = atomic_xchg(&vdev->events, 0);
-	unsigned int i, halted = 0;
+	unsigned int i;
 
 	if (vta_is_dead(events)) {
 		vta_card_lost(vdev, "does not answer");
@@ -98,10 +102,7 @@ static irqreturn_t vta_irq_thread(int irq, void *data)
 		 */
 		vta_read(vdev, REG_EVENT);
 		for (i = 0; i < vdev->nr_vectors; i++)
-			halted += vta_wait_find_halted(&vdev->vectors[i]);
-		spin_lock_irq(&vector->lock);
-		vector->arms += halted;
-		spin_unlock_irq(&vector->lock);
+			vta_wait_find_halted(&vdev->vectors[i]);
 	}
 	return IRQ_HANDLED;
 }
@@ -197,6 +198,7 @@ void vta_irq_enable(struct vta_device *vdev)
 	if (!vdev->irqs_off)
 		return;
 	vdev->irqs_off = false;
+	atomic64_set(&vdev->halts, 0);
 	for (i = 0; i < vdev->nr_vectors; i++) {
 		struct vta_vector *vector = &vdev->vectors[i];
 		int irq = pci_irq_vector(vdev->pdev, i);

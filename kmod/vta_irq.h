@@ -25,7 +25,7 @@ struct vta_device;
  * @queues: all running queues (vta_queue.vector_node)
  * @waiting: those that somebody waits for (vta_queue.wait_node)
  * @interrupts: how many there were
- * @arms: how many were asked for, or had a halted queue to tell of
+ * @arms: how many were asked for by ARM
  * @second: jiffies when a second began in which there were @excess_before
  * @excess_before: see @second
  * @cut: it is turned off because it does not stop

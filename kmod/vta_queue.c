@@ -387,8 +387,10 @@ int vta_queue_destroy(struct vta_ctx *ctx, struct vta_queue_destroy *arg)
 	/* If the card does not let go, its reset will free the queue. */
 	ret = vta_queue_quiesce(q);
 	vta_usage_take(q);
-	if (!ret)
+	if (!ret) {
+		vta_wait_stopped(q);
 		ret = vta_bo_withdraw(q->ring);
+	}
 	if (!ret)
 		ret = vta_bo_withdraw(q->status);
 	if (!ret)

@@ -181,20 +181,14 @@ void vta_wait_interrupt(struct vta_vector *vector)
 	spin_unlock_irqrestore(&vector->lock, flags);
 }
 
-unsigned int vta_wait_find_halted(struct vta_vector *vector)
+void vta_wait_find_halted(struct vta_vector *vector)
 {
-	unsigned int found = 0;
 	struct vta_queue *q;
 
 	spin_lock_irq(&vector->lock);
-	list_for_each_entry(q, &vector->queues, vector_node) {
-		bool was_halted = q->halted;
-
+	list_for_each_entry(q, &vector->queues, vector_node)
 		vta_wait_update(q);
-		found += q->halted && !was_halted;
-	}
 	spin_unlock_irq(&vector->lock);
-	return found;
 }
 
 int vta_wait_check(struct vta_queue *q, u64 seq, u64 *done)
@@ -367,6 +361,21 @@ void vta_wait_stop(struct vta_queue *q, int error)
 	spin_unlock_irq(&q->vector->lock);
 	if (event)
 		eventfd_ctx_put(event);
+}
+
+/*
+ * It may have halted when nobody looked any more. That is a fault like any other,
+ * of which the record tells until the next start.
+ */
+void vta_wait_stopped(struct vta_queue *q)
+{
+	spin_lock_irq(&q->vector->lock);
+	if (!q->halted && READ_ONCE(q->record->fault.reason)) {
+		q->seq = max(q->seq, vta_queue_record_seq(q));
+		q->halted = true;
+		vta_fault_take(q);
+	}
+	spin_unlock_irq(&q->vector->lock);
 }
 
 int vta_wait_halted(struct vta_queue *q, u64 *seq)

@@ -51,9 +51,10 @@ __poll_t vta_wait_poll(struct vta_queue *q);
 int vta_wait_event(struct vta_ctx *ctx, struct vta_queue_event *arg);
 int vta_wait_fault(struct vta_ctx *ctx, struct vta_queue_fault *arg);
 
-/* A queue has been started; it is being stopped, and why. */
+/* A queue has been started; it is being stopped, and why; it has stopped. */
 void vta_wait_start(struct vta_queue *q);
 void vta_wait_stop(struct vta_queue *q, int error);
+void vta_wait_stopped(struct vta_queue *q);
 
 /*
  * Where a halted queue can go on: behind the descriptor that faulted, or behind
@@ -73,7 +74,7 @@ void vta_wait_restart(struct vta_queue *q, u64 seq);
 void vta_wait_look_again(struct vta_queue *q);
 /* Tells those that have what they wait for on the vector; any context. */
 void vta_wait_interrupt(struct vta_vector *vector);
-/* Finds queues on the vector that have halted, and how many; not in interrupts. */
-unsigned int vta_wait_find_halted(struct vta_vector *vector);
+/* Finds queues on the vector that have halted; not in interrupts. */
+void vta_wait_find_halted(struct vta_vector *vector);
 
 #endif /* VTA_WAIT_H */

@@ -286,6 +286,41 @@ TEST_F(recover, too_many_faults_wait)
 	EXPECT_EQ(throttled + 1, card_attr("throttled"));
 }
 
+/* Nor does it help to end the queue before anybody has looked at it. */
+TEST_F(recover, faults_of_ended_queues_count)
+{
+	struct vta_queue_destroy end;
+	uint64_t throttled;
+	struct queue q;
+	unsigned int i;
+	int fd;
+
+	/* Ten are free. */
+	ASSERT_EQ(0, file_write(LIMIT, "10"));
+	throttled = card_attr("throttled");
+	for (i = 0; i < 20; i++) {
+		ASSERT_EQ(0, queue_open(self->fd, &q, NULL));
+		end.queue = q.id;
+		end.pad = 0;
+		queue_ring(&q, TOO_MANY);
+		ASSERT_EQ(0, card_ioctl(self->fd, VTA_IOCTL_QUEUE_DESTROY, &end));
+		queue_unmap(&q);
+	}
+	EXPECT_LE(throttled + 5, card_attr("throttled"));
+
+	/* The last one has waited, so the next does not but for these. */
+	throttled = card_attr("throttled");
+	for (i = 0; i < 20; i++) {
+		fd = card_open();
+		ASSERT_LE(0, fd);
+		ASSERT_EQ(0, queue_open(fd, &q, NULL));
+		queue_ring(&q, TOO_MANY);
+		queue_unmap(&q);
+		close(fd);
+	}
+	EXPECT_LE(throttled + 5, card_attr("throttled"));
+}
+
 static int innocent(void *arg)
 {
 	struct queue q;
