@@ -166,6 +166,26 @@ static void illegal_opcodes_fault(void **state)
 	in_every_order(illegal_opcodes);
 }
 
+/* Padding; by the store module, whatever token the instruction would wait for. */
+static void illegal_store(struct machine *m)
+{
+	const uint64_t pop_prev = 1 << 3;
+
+	emit_compute(m, 0);
+	emit(m, CORE_OP_STORE | pop_prev | CORE_MEM_OUT << 7, 1 | 1 << 16 | UINT64_C(1) << 48);
+	run_faults(m, VTA_FAULT_INSN, 1);
+	/* Not before what stands before it there, which waits for ever. */
+	emit(m, CORE_OP_STORE | pop_prev, 0);
+	emit(m, CORE_OP_STORE | CORE_MEM_OUT << 7, 1 | 1 << 16 | UINT64_C(1) << 48);
+	run_faults(m, VTA_FAULT_DEADLOCK, 0);
+}
+
+static void illegal_stores_fault(void **state)
+{
+	(void)state;
+	in_every_order(illegal_store);
+}
+
 /* ---- Tokens ----------------------------------------------------------------- */
 
 static void deadlocks(struct machine *m)
@@ -502,6 +522,7 @@ int main(void)
 		cmocka_unit_test(finish_waits_for_all),
 		cmocka_unit_test(fetch_faults_come_last),
 		cmocka_unit_test(illegal_opcodes_fault),
+		cmocka_unit_test(illegal_stores_fault),
 		cmocka_unit_test(deadlock_is_reported),
 		cmocka_unit_test(tokens_pass),
 		cmocka_unit_test(tokens_left_over_are_dropped),
