@@ -330,6 +330,9 @@ static bool pressed_q(int64_t until_ns)
 		case KEY_RESIZE:
 			clear();
 			return false;
+		case ERR:	/* it is time, or nobody is there to press */
+			wait_until(until_ns);
+			return false;
 		default:
 			break;
 		}
