@@ -340,6 +340,10 @@ static pci_ers_result_t vta_error_detected(struct pci_dev *pdev, pci_channel_sta
 	return PCI_ERS_RESULT_NEED_RESET;
 }
 
+/*
+ * A card that did not come back is given up when the core says that it is over. It is
+ * none of the core's business before: that would give up all others on the bus with it.
+ */
 static pci_ers_result_t vta_slot_reset(struct pci_dev *pdev)
 {
 	struct vta_device *vdev = pci_get_drvdata(pdev);
@@ -349,12 +353,8 @@ static pci_ers_result_t vta_slot_reset(struct pci_dev *pdev)
 	vta_card_restore_config(vdev);
 	pci_clear_master(pdev);
 	there = vta_card_is_there(vdev);
-	if (!there) {
-		vta_reset_tell(vdev, VTA_FATE_GIVEN_UP, VTA_CAUSE_BUS);
-		vta_step(vdev, VTA_STEP_GIVE_UP, -ENODEV);
-	}
 	mutex_unlock(&vdev->lock);
-	return there ? PCI_ERS_RESULT_RECOVERED : PCI_ERS_RESULT_DISCONNECT;
+	return there ? PCI_ERS_RESULT_RECOVERED : PCI_ERS_RESULT_NONE;
 }
 
 static void vta_error_resume(struct pci_dev *pdev)

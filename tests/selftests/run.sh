@@ -6,8 +6,8 @@
 #
 #   tests/selftests/run.sh VTA.KO [BOOT...]
 #
-# BOOT is main, waits, recovery, plug, kexec, variants, iommu, memory or isolation; all of them if none
-# is given.
+# BOOT is main, waits, recovery, bus, plug, kexec, variants, iommu, memory or isolation; all of
+# them if none is given.
 # Or dmabuf, the part of memory that needs a kernel with udmabuf to be complete; or failnth,
 # for one that can make allocations fail. With COVERAGE=DIR, each boot
 # leaves there what it executed of a module that counts.
@@ -29,7 +29,7 @@ fi
 module=$(realpath "$1")
 shift
 boots=("$@")
-[ $# -gt 0 ] || boots=(main waits recovery plug kexec variants iommu memory isolation)
+[ $# -gt 0 ] || boots=(main waits recovery bus plug kexec variants iommu memory isolation)
 
 dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-selftests.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
@@ -100,6 +100,13 @@ boot_recovery() {
 	boot recovery --timeout 300 --module aer_inject --emu-arg --serial=1 \
 		--qemu -global --qemu ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off \
 		-- "${tests[@]}"
+}
+
+# Two cards that are functions of one device in one slot.
+boot_bus() {
+	boot bus --timeout 200 --module aer_inject --cards 2 --one-slot \
+		--emu-arg-0 --serial=1 --emu-arg-1 --serial=2 \
+		--qemu -global --qemu ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off -- vta_bus
 }
 
 # The slot's power goes off and on, and somebody is there again. QEMU fails when it takes a
@@ -192,6 +199,7 @@ for name in "${boots[@]}"; do
 	case $name in
 	main)		boot_main ;;
 	recovery)	boot_recovery ;;
+	bus)		boot_bus ;;
 	plug)		boot_plug ;;
 	kexec)		boot_kexec ;;
 	variants)	boot_variants ;;

@@ -5,7 +5,6 @@
  * The kernel's aer_inject makes the port above the card report them.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <linux/pci_regs.h>
@@ -13,39 +12,8 @@
 #include <kselftest_harness.h>
 
 #include "vta_emu.h"
+#include "vta_inject.h"
 #include "vta_selftest.h"
-
-/* Of drivers/pci/pcie/aer_inject.c. */
-struct aer_error_inj {
-	uint8_t bus, dev, fn;
-	uint32_t uncor_status;
-	uint32_t cor_status;
-	uint32_t header_log[4];
-	uint32_t domain;
-};
-
-static int inject(uint32_t uncor, uint32_t cor)
-{
-	struct aer_error_inj error = { .uncor_status = uncor, .cor_status = cor };
-	unsigned int domain, bus, dev, fn;
-	char address[32];
-	int fd, err = 0;
-
-	if (card_pci_address(address, sizeof(address)) ||
-	    sscanf(address, "%x:%x:%x.%x", &domain, &bus, &dev, &fn) != 4)
-		return -ENOENT;
-	error.domain = domain;
-	error.bus = bus;
-	error.dev = dev;
-	error.fn = fn;
-	fd = open("/dev/aer_inject", O_RDWR | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	if (write(fd, &error, sizeof(error)) != sizeof(error))
-		err = -errno;
-	close(fd);
-	return err;
-}
 
 FIXTURE(aer) {
 	const char *missing;	/* what the kernel does not have */
@@ -65,10 +33,7 @@ FIXTURE_VARIANT_ADD(aer, not_fatal) { .uncor = PCI_ERR_UNC_COMP_TIME };
 
 FIXTURE_SETUP(aer)
 {
-	if (access("/dev/aer_inject", W_OK))
-		self->missing = "aer_inject";
-	else if (inject(0, PCI_ERR_COR_RCVR) == -EPROTONOSUPPORT)
-		self->missing = "extended configuration space";
+	self->missing = bus_error_needs();
 	self->fd = card_open();
 	ASSERT_LE(0, self->fd);
 	ASSERT_EQ(0, queue_open(self->fd, &self->q, NULL));
@@ -106,7 +71,7 @@ TEST_F_TIMEOUT(aer, card_comes_back, 60)
 	hold = desc_wait(word.addr, UINT64_MAX);
 	queue_submit(&self->q, &hold, 1);
 	ASSERT_EQ(0, waiter_start(&w, &self->q, 1, PATIENCE_MS));
-	ASSERT_EQ(0, inject(variant->uncor, 0));
+	ASSERT_EQ(0, bus_error(variant->uncor, 0));
 	EXPECT_EQ(-ENODEV, waiter_join(&w));
 	EXPECT_EQ(POLLERR | POLLHUP, card_poll(self->fd, 0));
 	EXPECT_EQ(-ENODEV, queue_wait(&self->q, 1, 0, NULL));
@@ -147,7 +112,7 @@ TEST_F_TIMEOUT(aer, card_does_not_come_back, 60)
 	if (self->missing)
 		SKIP(return, "this kernel has no %s", self->missing);
 	ASSERT_EQ(0, emu_inject("ones"));
-	ASSERT_EQ(0, inject(PCI_ERR_UNC_DLP, 0));
+	ASSERT_EQ(0, bus_error(PCI_ERR_UNC_DLP, 0));
 	while (card_attr("recovery/given_up") == given_up)
 		sleep_ms(10);
 	EXPECT_EQ(-ENODEV, queue_wait(&self->q, 1, 0, NULL));
@@ -174,7 +139,7 @@ TEST_F(aer, corrected_errors_are_nothing)
 {
 	if (self->missing)
 		SKIP(return, "this kernel has no %s", self->missing);
-	ASSERT_EQ(0, inject(0, PCI_ERR_COR_RCVR));
+	ASSERT_EQ(0, bus_error(0, PCI_ERR_COR_RCVR));
 	sleep_ms(100);
 	EXPECT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));
 	EXPECT_EQ(self->generation, card_attr("generation"));

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * vta_bus - two cards on one bus, which share what happens to it, and nothing else
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <linux/pci_regs.h>
+
+#include <kselftest_harness.h>
+
+#include "vta_emu.h"
+#include "vta_inject.h"
+#include "vta_selftest.h"
+
+#define CARDS	2
+
+struct side {
+	int fd;
+	struct queue q;
+	struct mem word;
+	struct waiter waiter;
+	uint64_t generation;
+};
+
+FIXTURE(bus) {
+	struct side side[CARDS];
+	char port[128];		/* above both: its directory in sysfs */
+};
+
+/* By their serial numbers; the first is on the bus before the second. */
+static void choose(unsigned int n)
+{
+	card_choose(n ? "2" : "1");
+}
+
+FIXTURE_SETUP(bus)
+{
+	char address[32], path[64];
+
+	for (unsigned int n = 0; n < CARDS; n++) {
+		struct side *side = &self->side[n];
+		struct vta_desc desc;
+
+		choose(n);
+		side->generation = card_attr("generation");
+		side->fd = card_open();
+		ASSERT_LE(0, side->fd);
+		ASSERT_EQ(0, queue_open(side->fd, &side->q, NULL));
+		ASSERT_EQ(0, mem_alloc(side->fd, &side->word, 4096, VTA_BUF_HOST, 0));
+		desc = desc_wait(side->word.addr, UINT64_MAX);
+		queue_submit(&side->q, &desc, 1);
+		ASSERT_EQ(0, waiter_start(&side->waiter, &side->q, 1, PATIENCE_MS));
+	}
+	ASSERT_EQ(0, card_pci_address(address, sizeof(address)));
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/..", address);
+	ASSERT_NE(NULL, realpath(path, self->port));
+}
+
+FIXTURE_TEARDOWN(bus)
+{
+	struct usage usage;
+
+	EXPECT_EQ(0, emu_clear());
+	for (unsigned int n = 0; n < CARDS; n++) {
+		struct side *side = &self->side[n];
+
+		munmap(side->word.ptr, side->word.size);
+		queue_unmap(&side->q);
+		close(side->fd);
+		choose(n);
+		usage = card_usage();
+		EXPECT_EQ(0, usage.queues);
+		EXPECT_EQ(0, usage.contexts);
+		EXPECT_EQ(card_attr("mem_size"), usage.mem_free);
+	}
+}
+
+/* Whoever had the card open has lost it, and knows why. Returns LOST(). */
+static int loses(struct side *side)
+{
+	int err = waiter_join(&side->waiter);
+
+	if (err != -ENODEV || card_poll(side->fd, 0) != (POLLERR | POLLHUP))
+		return err;
+	*(volatile uint64_t *)side->word.ptr = UINT64_MAX;
+	queue_kick(&side->q);
+	return card_lost(side->fd);
+}
+
+/* Who waits goes on to wait, until what is waited for comes. */
+static int notices_nothing(struct side *side)
+{
+	*(volatile uint64_t *)side->word.ptr = UINT64_MAX;
+	queue_kick(&side->q);
+	return waiter_join(&side->waiter);
+}
+
+static int works(unsigned int n)
+{
+	struct queue q;
+	int fd, err;
+
+	choose(n);
+	fd = card_open();
+	if (fd < 0)
+		return fd;
+	err = queue_open(fd, &q, NULL);
+	if (!err) {
+		err = queue_do(&q, desc_op(VTA_OP_NOP));
+		queue_unmap(&q);
+	}
+	close(fd);
+	return err;
+}
+
+static uint64_t generation(unsigned int n)
+{
+	choose(n);
+	return card_attr("generation");
+}
+
+static int reset_function(unsigned int n)
+{
+	char address[32], path[96];
+
+	choose(n);
+	if (card_pci_address(address, sizeof(address)))
+		return -ENOENT;
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/reset", address);
+	return file_write(path, "1");
+}
+
+TEST_F_TIMEOUT(bus, reset_of_one_is_not_the_others, 60)
+{
+	ASSERT_EQ(0, reset_function(1));
+	EXPECT_EQ(LOST(VTA_FATE_RESET, VTA_CAUSE_FUNCTION), loses(&self->side[1]));
+	EXPECT_EQ(0, works(1));
+	EXPECT_EQ(LOST(VTA_FATE_NONE, VTA_CAUSE_NONE), card_lost(self->side[0].fd));
+	EXPECT_EQ(0, notices_nothing(&self->side[0]));
+	EXPECT_EQ(self->side[0].generation, generation(0));
+}
+
+/* An error that one of them reports, or the port, is an error of the bus. */
+TEST_F_TIMEOUT(bus, error_is_everybody_s, 60)
+{
+	const char *missing = bus_error_needs();
+
+	if (missing)
+		SKIP(return, "this kernel has no %s", missing);
+	choose(0);
+	ASSERT_EQ(0, bus_error(PCI_ERR_UNC_DLP, 0));
+	for (unsigned int n = 0; n < CARDS; n++) {
+		EXPECT_EQ(LOST(VTA_FATE_RESET, VTA_CAUSE_BUS), loses(&self->side[n]));
+		EXPECT_EQ(self->side[n].generation + 1, generation(n));
+		EXPECT_EQ(0, works(n));
+	}
+}
+
+static int reset_card(unsigned int n)
+{
+	char path[64];
+
+	choose(n);
+	snprintf(path, sizeof(path), "/sys/class/vta/%s/reset", strrchr(card_node(), '/') + 1);
+	return file_write(path, "1");
+}
+
+/* The other is not to suffer for it. */
+TEST_F_TIMEOUT(bus, one_does_not_come_back_from_an_error, 60)
+{
+	const char *missing = bus_error_needs();
+
+	if (missing)
+		SKIP(return, "this kernel has no %s", missing);
+	choose(0);
+	ASSERT_EQ(0, emu_inject("ones"));
+	ASSERT_EQ(0, bus_error(PCI_ERR_UNC_DLP, 0));
+	EXPECT_EQ(LOST(VTA_FATE_RESET, VTA_CAUSE_BUS), loses(&self->side[1]));
+	EXPECT_EQ(0, works(1));
+	/* The watchdog may have been the first to see it. */
+	EXPECT_EQ(VTA_FATE_GIVEN_UP, loses(&self->side[0]) >> 8);
+	EXPECT_EQ(-ENODEV, works(0));
+	ASSERT_EQ(0, emu_clear());
+	ASSERT_EQ(0, reset_card(0));
+	EXPECT_EQ(0, works(0));
+}
+
+/* By the PCI core, which tells both drivers before and after. */
+TEST_F_TIMEOUT(bus, reset_is_everybody_s, 60)
+{
+	char path[160];
+
+	snprintf(path, sizeof(path), "%s/reset_subordinate", self->port);
+	if (access(path, W_OK))
+		SKIP(return, "this kernel resets no bus for an administrator");
+	ASSERT_EQ(0, file_write(path, "1"));
+	for (unsigned int n = 0; n < CARDS; n++) {
+		EXPECT_EQ(LOST(VTA_FATE_RESET, VTA_CAUSE_FUNCTION), loses(&self->side[n]));
+		EXPECT_EQ(self->side[n].generation + 1, generation(n));
+		EXPECT_EQ(0, works(n));
+	}
+}
+
+/* By the port's register, as debuggers do; nobody is told. */
+static int reset_behind_everybody_s_back(const char *port)
+{
+	uint16_t control, reset;
+	char path[160];
+	int fd, err = 0;
+
+	snprintf(path, sizeof(path), "%s/config", port);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (pread(fd, &control, 2, PCI_BRIDGE_CONTROL) != 2)
+		err = -EIO;
+	reset = control | htole16(PCI_BRIDGE_CTL_BUS_RESET);
+	if (!err && pwrite(fd, &reset, 2, PCI_BRIDGE_CONTROL) != 2)
+		err = -EIO;
+	sleep_ms(2);
+	if (!err && pwrite(fd, &control, 2, PCI_BRIDGE_CONTROL) != 2)
+		err = -EIO;
+	close(fd);
+	return err;
+}
+
+/* They have forgotten their addresses, too: a reset of the function brings them back. */
+TEST_F_TIMEOUT(bus, reset_that_nobody_is_told_of, 60)
+{
+	ASSERT_EQ(0, reset_behind_everybody_s_back(self->port));
+	for (unsigned int n = 0; n < CARDS; n++) {
+		EXPECT_EQ(LOST(VTA_FATE_RESET, VTA_CAUSE_CARD), loses(&self->side[n]));
+		EXPECT_EQ(0, works(n));
+	}
+}
+
+TEST_HARNESS_MAIN
