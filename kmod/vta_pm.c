@@ -208,8 +208,8 @@ static int __maybe_unused vta_pm_runtime_suspend(struct device *dev)
 	bool busy;
 
 	mutex_lock(&vdev->lock);
-	/* A dma-buf can be mapped when no file is open. */
-	busy = vdev->nr_ctxs || !vta_pool_is_free(vdev->mem_pool);
+	/* An open file keeps the card awake; a dma-buf can be mapped when none is. */
+	busy = !vta_pool_is_free(vdev->mem_pool);
 	if (!busy && !vdev->gone) {
 		vta_write(vdev, REG_CONTROL, 0);
 		vta_irq_disable(vdev);

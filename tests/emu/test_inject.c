@@ -298,6 +298,38 @@ static void wild_record(void **state)
 	assert_int_equal(b.q.page->status.fault_reason, UINT32_MAX);
 }
 
+/* The sequence number alone, which is two words. */
+static void wild_words(void **state)
+{
+	struct rig *r = *state;
+	struct bench b;
+
+	bench(&b, r);
+	order(r, "record-wild=0xc");
+	order(r, "fault=page");
+	rig_put(&b.q, rig_nop());
+	rig_submit(&b.q);
+	rig_await(r, REG_QUEUE_STATE(0), REG_QUEUE_STATE_STATE, VTA_QUEUE_HALTED);
+	assert_int_equal(b.q.page->fault.reason, VTA_FAULT_PAGE);
+	assert_true(b.q.page->fault.seq == UINT64_MAX);
+	assert_int_equal(b.q.page->fault.queue, 0);
+}
+
+static void halt_that_is_not_told(void **state)
+{
+	struct rig *r = *state;
+	struct bench b;
+
+	bench(&b, r);
+	order(r, "halt-lost");
+	order(r, "fault=page");
+	rig_put(&b.q, rig_nop());
+	rig_submit(&b.q);
+	rig_await(r, REG_QUEUE_STATE(0), REG_QUEUE_STATE_STATE, VTA_QUEUE_HALTED);
+	assert_int_equal(b.q.page->status.state, VTA_QUEUE_ACTIVE);
+	assert_int_equal(b.q.page->fault.reason, 0);
+}
+
 /* ---- Interrupts ---- */
 
 static void interrupts(void **state)
@@ -546,6 +578,8 @@ int main(void)
 		TEST(torn_halt),
 		TEST(wild_numbers),
 		TEST(wild_record),
+		TEST(wild_words),
+		TEST(halt_that_is_not_told),
 		TEST(interrupts),
 		TEST(irq_storm),
 		TEST(stuck_event),

@@ -95,7 +95,7 @@ boot_waits() {
 # A card that does what it should not, and errors on its way. The kernel must see the
 # link to the card, as on a server: slots are PCI Express's business and not ACPI's.
 boot_recovery() {
-	local tests=(vta_probe vta_hang vta_sleep vta_aer)
+	local tests=(vta_probe vta_hang vta_watch vta_sleep vta_aer)
 	[ -z "${TESTS-}" ] || read -ra tests <<<"$TESTS"
 	boot recovery --timeout 300 --module aer_inject --emu-arg --serial=1 \
 		--qemu -global --qemu ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off \

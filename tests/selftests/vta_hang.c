@@ -10,149 +10,12 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <linux/capability.h>
+#include <sys/syscall.h>
 
 #include <kselftest_harness.h>
 
-#include "vta_emu.h"
-#include "vta_selftest.h"
-
-#define PARAMETERS	"/sys/module/vta/parameters/"
-
-/* What recovery has counted. */
-struct steps {
-	uint64_t aborts, soft, function, given_up, lost, storms, generation;
-};
-
-static struct steps steps_now(void)
-{
-	return (struct steps) {
-		.aborts = card_attr("recovery/queue_aborts"),
-		.soft = card_attr("recovery/soft_resets"),
-		.function = card_attr("recovery/function_resets"),
-		.given_up = card_attr("recovery/given_up"),
-		.lost = card_attr("recovery/lost_interrupts"),
-		.storms = card_attr("recovery/interrupt_storms"),
-		.generation = card_attr("generation"),
-	};
-}
-
-/* Who has the card hears of a reset before it is done. */
-static struct steps steps_then(const struct steps *before, unsigned int resets)
-{
-	int64_t end = now_ns() + PATIENCE_MS * 1000000ll;
-	struct steps now = steps_now();
-
-	while (resets && now.generation == before->generation &&
-	       now.given_up == before->given_up && now_ns() < end) {
-		sleep_ms(2);
-		now = steps_now();
-	}
-	/* They were read one after the other, before it was done. */
-	return steps_now();
-}
-
-#define EXPECT_STEPS(_aborts, _soft, _function, _given_up) do {			\
-	struct steps now = steps_then(&self->before, _soft);			\
-										\
-	EXPECT_EQ(self->before.aborts + (_aborts), now.aborts);			\
-	EXPECT_EQ(self->before.soft + (_soft), now.soft);			\
-	EXPECT_EQ(self->before.function + (_function), now.function);		\
-	EXPECT_EQ(self->before.given_up + (_given_up), now.given_up);		\
-} while (0)
-
-static bool given_up(void)
-{
-	char path[64], text[16] = "";
-	int fd;
-
-	snprintf(path, sizeof(path), "/sys/class/vta/%s/state", strrchr(card_node(), '/') + 1);
-	fd = open(path, O_RDONLY);
-	if (read(fd, text, sizeof(text) - 1) < 0)
-		text[0] = '\0';
-	close(fd);
-	return !strcmp(text, "given up\n");
-}
-
-static int reset_card(void)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/sys/class/vta/%s/reset", strrchr(card_node(), '/') + 1);
-	return file_write(path, "1");
-}
-
-FIXTURE(hang) {
-	int fd;
-	struct queue q;
-	struct mem mem;
-	struct steps before;
-};
-
-FIXTURE_SETUP(hang)
-{
-	ASSERT_EQ(0, emu_clear());
-	ASSERT_EQ(0, file_write(PARAMETERS "max_job_ms", "100"));
-	ASSERT_EQ(0, file_write(PARAMETERS "hang_ms", "1000"));
-	ASSERT_EQ(0, file_write(PARAMETERS "max_resets", "0"));
-	self->fd = card_open();
-	ASSERT_LE(0, self->fd);
-	ASSERT_EQ(0, queue_open(self->fd, &self->q, NULL));
-	ASSERT_EQ(0, mem_alloc(self->fd, &self->mem, 4096, VTA_BUF_HOST, 0));
-	self->before = steps_now();
-}
-
-/* Whatever it was, the card works for who opens it, and nobody is missed. */
-FIXTURE_TEARDOWN(hang)
-{
-	struct usage usage;
-	struct queue q;
-	int fd;
-
-	EXPECT_EQ(0, emu_clear());
-	munmap(self->mem.ptr, self->mem.size);
-	queue_unmap(&self->q);
-	close(self->fd);
-	if (given_up()) {
-		EXPECT_EQ(-ENODEV, card_open());
-		EXPECT_EQ(0, reset_card());
-	}
-	fd = card_open();
-	ASSERT_LE(0, fd);
-	ASSERT_EQ(0, queue_open(fd, &q, NULL));
-	EXPECT_EQ(0, queue_do(&q, desc_op(VTA_OP_NOP)));
-	queue_close(&q);
-	close(fd);
-	usage = card_usage();
-	EXPECT_EQ(0, usage.queues);
-	EXPECT_EQ(0, usage.contexts);
-	EXPECT_EQ(card_attr("mem_size"), usage.mem_free);
-	file_write(PARAMETERS "max_job_ms", "10000");
-	file_write(PARAMETERS "hang_ms", "10000");
-	file_write(PARAMETERS "max_resets", "5");
-}
-
-static uint32_t word(const struct mem *mem)
-{
-	return *(volatile uint32_t *)mem->ptr;
-}
-
-/* Waits for what does not come; the card is all right as far as that goes. */
-static int hold(struct _test_data_hang *self, struct waiter *w)
-{
-	struct vta_desc desc = desc_wait(self->mem.addr, UINT64_MAX);
-
-	queue_submit(&self->q, &desc, 1);
-	return waiter_start(w, &self->q, 1, PATIENCE_MS);
-}
-
-/* The end of a life of the card for who has it open. */
-static int lost(struct _test_data_hang *self)
-{
-	struct vta_info info;
-
-	return card_poll(self->fd, 0) == (POLLERR | POLLHUP) ?
-	       card_ioctl(self->fd, VTA_IOCTL_INFO, &info) : 0;
-}
+#include "vta_hang.h"
 
 TEST_F(hang, heart_stands_still)
 {
@@ -209,6 +72,51 @@ TEST_F(hang, zeroes_let_no_memory_go)
 	ASSERT_EQ(0, emu_inject("zeros"));
 	EXPECT_EQ(-ENODEV, mem_free(&mem));
 	EXPECT_STEPS(0, 1, 1, 1);
+}
+
+/* Of a context whose number is not what a bridge says, too. */
+TEST_F(hang, zeroes_let_no_memory_of_others_go)
+{
+	struct mem mem;
+	int other = card_open();
+
+	ASSERT_LE(0, other);
+	ASSERT_EQ(0, mem_alloc(other, &mem, 65536, VTA_BUF_HOST, 0));
+	ASSERT_EQ(0, emu_inject("zeros"));
+	EXPECT_EQ(-ENODEV, mem_free(&mem));
+	EXPECT_STEPS(0, 1, 1, 1);
+	close(other);
+}
+
+TEST_F(hang, memory_is_not_let_go)
+{
+	struct mem mem;
+
+	ASSERT_EQ(0, mem_alloc(self->fd, &mem, 65536, VTA_BUF_HOST, 0));
+	ASSERT_EQ(0, emu_inject("tlb-busy"));
+	EXPECT_EQ(-ENODEV, mem_free(&mem));
+	EXPECT_STEPS(0, 1, 0, 0);
+	EXPECT_EQ(-ENODEV, lost(self));
+}
+
+static const char * const no_starts[] = { "start-never", "ones" };
+
+TEST_F(hang, queue_does_not_start)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(no_starts); i++) {
+		struct steps before = steps_now();
+		struct vta_queue_create create = { .ring_order = 4 };
+		int fd = card_open();
+
+		ASSERT_LE(0, fd);
+		ASSERT_EQ(0, emu_inject(no_starts[i]));
+		EXPECT_EQ(-ENODEV, card_ioctl(fd, VTA_IOCTL_QUEUE_CREATE, &create));
+		EXPECT_EQ(before.soft + 1, steps_then(&before, 1).soft);
+		ASSERT_EQ(0, emu_clear());
+		close(fd);
+	}
 }
 
 TEST_F(hang, gives_up_by_itself)
@@ -442,6 +350,31 @@ TEST_F(hang, fault_record_that_cannot_be)
 	EXPECT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));
 }
 
+/* Words of the record: reason, access, number of the descriptor, queue, context. */
+static const unsigned int wild_words[] = { 1 << 0, 1 << 1, 1 << 2, 1 << 10, 1 << 11 };
+
+TEST_F(hang, fault_record_of_something_else)
+{
+	struct vta_queue_fault fault;
+	unsigned int i;
+	char kind[32];
+
+	for (i = 0; i < ARRAY_SIZE(wild_words); i++) {
+		snprintf(kind, sizeof(kind), "record-wild=%u", wild_words[i]);
+		ASSERT_EQ(0, emu_inject(kind));
+		EXPECT_EQ(-EIO, queue_do(&self->q, desc_fill(0x40000000, 0, 4)));
+		ASSERT_EQ(0, queue_fault(&self->q, &fault));
+		EXPECT_EQ(VTA_FAULT_CARD, fault.reason) {
+			TH_LOG("%s", kind);
+		}
+		EXPECT_EQ(queue_seq(&self->q) + 1, fault.seq);
+		ASSERT_EQ(0, emu_clear());
+		ASSERT_EQ(0, queue_recover(&self->q));
+		ASSERT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));
+	}
+	EXPECT_STEPS(0, 0, 0, 0);
+}
+
 /* The watchdog has an end, and reads nothing of an idle card. */
 TEST_F(hang, nobody_waits)
 {
@@ -558,6 +491,30 @@ static int reset_as_nobody(void *arg)
 	if (WEXITSTATUS(system("vtactl reset --force 0 2>/dev/null")) != 4)
 		return 3;
 	return reset_card() == -EACCES ? 0 : 2;
+}
+
+/* Root of a container, say. */
+static int reset_without_capabilities(void *arg)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = { 0 };
+
+	(void)arg;
+	if (syscall(SYS_capset, &header, data))
+		return 1;
+	return reset_card() == -EPERM ? 0 : 2;
+}
+
+TEST_F(hang, reset_wants_a_yes)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/class/vta/%s/reset", strrchr(card_node(), '/') + 1);
+	EXPECT_EQ(-EINVAL, file_write(path, "maybe"));
+	EXPECT_EQ(0, file_write(path, "0"));
+	EXPECT_EQ(0, in_child(reset_without_capabilities, NULL));
+	EXPECT_EQ(self->before.generation, steps_now().generation);
+	EXPECT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));
 }
 
 TEST_F(hang, reset_by_nobody)

@@ -15,6 +15,7 @@
 #include <kselftest_harness.h>
 
 #include "vta_emu.h"
+#include "vta_kinds.h"
 #include "vta_selftest.h"
 
 #define DRIVER	"/sys/bus/pci/drivers/vta/"
@@ -154,6 +155,45 @@ TEST_F(probe, truth_is_believed)
 	EXPECT_EQ(0, file_write(DRIVER "bind", self->address));
 	EXPECT_EQ(4, card_attr("config/LOG_BLOCK"));
 	EXPECT_EQ(17, card_attr("config/LOG_ACC_BUFF_SIZE"));
+}
+
+/* What a card may have, and need not. */
+TEST_F(probe, card_without_features)
+{
+	struct queue q;
+	int fd;
+
+	ASSERT_EQ(0, file_write(DRIVER "unbind", self->address));
+	ASSERT_EQ(0, emu_inject("reg-features=0"));
+	ASSERT_EQ(0, file_write(DRIVER "bind", self->address));
+	ASSERT_EQ(0, emu_clear());
+	EXPECT_EQ(UINT64_MAX, card_counter("descriptors"));
+	EXPECT_EQ(UINT64_MAX, card_attr("usage/runs"));
+	fd = card_open();
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, queue_open(fd, &q, NULL));
+	EXPECT_EQ(0, queue_do(&q, desc_op(VTA_OP_NOP)));
+	EXPECT_EQ(1, card_attr("usage/descriptors"));
+	EXPECT_EQ(1, ctx_number(fd, "vta-descriptors"));
+	EXPECT_EQ(UINT64_MAX, ctx_number(fd, "vta-runs"));
+	/* With the driver's last words about it. */
+	EXPECT_EQ(0, card_reset());
+	queue_unmap(&q);
+	close(fd);
+	ASSERT_EQ(0, file_write(DRIVER "unbind", self->address));
+	ASSERT_EQ(0, file_write(DRIVER "bind", self->address));
+	EXPECT_NE(UINT64_MAX, card_counter("descriptors"));
+}
+
+/* It cannot be told to be quiet, so it is taken off the bus. */
+TEST_F(probe, card_that_is_dead_is_unbound)
+{
+	static const char said[] = "gone, or cannot be reset (-19)";
+	unsigned int before = times_said(said);
+
+	ASSERT_EQ(0, emu_inject("ones"));
+	ASSERT_EQ(0, file_write(DRIVER "unbind", self->address));
+	EXPECT_EQ(before + 1, times_said(said));
 }
 
 /* Somebody says that another function is a card: the host's bridge has no memory. */

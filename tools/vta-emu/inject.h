@@ -35,6 +35,7 @@ enum inject_kind {
 	INJECT_SEQ_JUMP,
 	INJECT_STATE_WILD,
 	INJECT_RECORD_WILD,
+	INJECT_HALT_LOST,
 
 	/* Interrupts. */
 	INJECT_IRQ_LOST,
@@ -66,6 +67,7 @@ enum inject_kind {
 	/* Registers that read as VALUE: one kind each, see inject_register(). */
 	INJECT_REG_MAGIC,
 	INJECT_REG_CONTRACT,
+	INJECT_REG_FEATURES,
 	INJECT_REG_QUEUES,
 	INJECT_REG_CONTEXTS,
 	INJECT_REG_MEM_SIZE,

@@ -156,12 +156,24 @@ static int put_torn(struct card *card, struct queue *q)
 	return ret;
 }
 
+static void make_wild(struct vta_fault *fault, uint64_t words)
+{
+	const uint32_t ones = UINT32_MAX;
+	size_t i;
+
+	for (i = 0; i < sizeof(*fault) / sizeof(ones); i++)
+		if (words >> i & 1)
+			memcpy((char *)fault + i * sizeof(ones), &ones, sizeof(ones));
+}
+
 static int put_halt(struct card *card, struct queue *q)
 {
 	int ret = 0;
 
+	if (inject_take_queue(&card->inject, INJECT_HALT_LOST, q->index))
+		return 0;
 	if (inject_take_queue(&card->inject, INJECT_RECORD_WILD, q->index))
-		memset(&q->fault, 0xff, sizeof(q->fault));
+		make_wild(&q->fault, inject_value(&card->inject, INJECT_RECORD_WILD));
 	if (inject_take_queue(&card->inject, INJECT_STATUS_TORN, q->index))
 		ret = put_torn(card, q);
 	if (ret)

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * vta_hang.h - what vta_hang and vta_watch share: a card that is told to misbehave
+ * through the emulator's control socket, and what recovery has counted
+ *
+ * To be included behind kselftest_harness.h.
+ */
+#ifndef VTA_HANG_H
+#define VTA_HANG_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+
+#include "vta_emu.h"
+#include "vta_selftest.h"
+
+#define PARAMETERS	"/sys/module/vta/parameters/"
+
+/* What recovery has counted. */
+struct steps {
+	uint64_t aborts, soft, function, given_up, lost, storms, generation;
+};
+
+static inline struct steps steps_now(void)
+{
+	return (struct steps) {
+		.aborts = card_attr("recovery/queue_aborts"),
+		.soft = card_attr("recovery/soft_resets"),
+		.function = card_attr("recovery/function_resets"),
+		.given_up = card_attr("recovery/given_up"),
+		.lost = card_attr("recovery/lost_interrupts"),
+		.storms = card_attr("recovery/interrupt_storms"),
+		.generation = card_attr("generation"),
+	};
+}
+
+/* Who has the card hears of a reset before it is done. */
+static inline struct steps steps_then(const struct steps *before, unsigned int resets)
+{
+	int64_t end = now_ns() + PATIENCE_MS * 1000000ll;
+	struct steps now = steps_now();
+
+	while (resets && now.generation == before->generation &&
+	       now.given_up == before->given_up && now_ns() < end) {
+		sleep_ms(2);
+		now = steps_now();
+	}
+	/* They were read one after the other, before it was done. */
+	return steps_now();
+}
+
+#define EXPECT_STEPS(_aborts, _soft, _function, _given_up) do {			\
+	struct steps now = steps_then(&self->before, _soft);			\
+										\
+	EXPECT_EQ(self->before.aborts + (_aborts), now.aborts);			\
+	EXPECT_EQ(self->before.soft + (_soft), now.soft);			\
+	EXPECT_EQ(self->before.function + (_function), now.function);		\
+	EXPECT_EQ(self->before.given_up + (_given_up), now.given_up);		\
+} while (0)
+
+static inline bool given_up(void)
+{
+	char path[64], text[16] = "";
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/class/vta/%s/state", strrchr(card_node(), '/') + 1);
+	fd = open(path, O_RDONLY);
+	if (read(fd, text, sizeof(text) - 1) < 0)
+		text[0] = '\0';
+	close(fd);
+	return !strcmp(text, "given up\n");
+}
+
+static inline int reset_card(void)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/class/vta/%s/reset", strrchr(card_node(), '/') + 1);
+	return file_write(path, "1");
+}
+
+FIXTURE(hang) {
+	int fd;
+	struct queue q;
+	struct mem mem;
+	struct steps before;
+};
+
+FIXTURE_SETUP(hang)
+{
+	ASSERT_EQ(0, emu_clear());
+	ASSERT_EQ(0, file_write(PARAMETERS "max_job_ms", "100"));
+	ASSERT_EQ(0, file_write(PARAMETERS "hang_ms", "1000"));
+	ASSERT_EQ(0, file_write(PARAMETERS "max_resets", "0"));
+	self->fd = card_open();
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, queue_open(self->fd, &self->q, NULL));
+	ASSERT_EQ(0, mem_alloc(self->fd, &self->mem, 4096, VTA_BUF_HOST, 0));
+	self->before = steps_now();
+}
+
+/* Whatever it was, the card works for who opens it, and nobody is missed. */
+FIXTURE_TEARDOWN(hang)
+{
+	struct usage usage;
+	struct queue q;
+	int fd;
+
+	EXPECT_EQ(0, emu_clear());
+	munmap(self->mem.ptr, self->mem.size);
+	queue_unmap(&self->q);
+	close(self->fd);
+	if (given_up()) {
+		EXPECT_EQ(-ENODEV, card_open());
+		EXPECT_EQ(0, reset_card());
+	}
+	fd = card_open();
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, queue_open(fd, &q, NULL));
+	EXPECT_EQ(0, queue_do(&q, desc_op(VTA_OP_NOP)));
+	queue_close(&q);
+	close(fd);
+	usage = card_usage();
+	EXPECT_EQ(0, usage.queues);
+	EXPECT_EQ(0, usage.contexts);
+	EXPECT_EQ(card_attr("mem_size"), usage.mem_free);
+	file_write(PARAMETERS "max_job_ms", "10000");
+	file_write(PARAMETERS "hang_ms", "10000");
+	file_write(PARAMETERS "max_resets", "5");
+}
+
+static inline uint32_t word(const struct mem *mem)
+{
+	return *(volatile uint32_t *)mem->ptr;
+}
+
+/* Waits for what does not come; the card is all right as far as that goes. */
+static inline int hold(struct _test_data_hang *self, struct waiter *w)
+{
+	struct vta_desc desc = desc_wait(self->mem.addr, UINT64_MAX);
+
+	queue_submit(&self->q, &desc, 1);
+	return waiter_start(w, &self->q, 1, PATIENCE_MS);
+}
+
+/* The end of a life of the card for who has it open. */
+static inline int lost(struct _test_data_hang *self)
+{
+	struct vta_info info;
+
+	return card_poll(self->fd, 0) == (POLLERR | POLLHUP) ?
+	       card_ioctl(self->fd, VTA_IOCTL_INFO, &info) : 0;
+}
+
+#endif /* VTA_HANG_H */

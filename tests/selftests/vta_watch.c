@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * vta_watch - what the watchdog alone finds of a card that is waited for in vain, and
+ * how it chooses when more than one queue hangs
+ *
+ * The card is told to misbehave, as in vta_hang, so this runs on card 0 alone.
+ */
+#include <kselftest_harness.h>
+
+#include "vta_hang.h"
+
+/* ---- What the watchdog alone finds ---- */
+
+TEST_F(hang, halt_that_is_not_told)
+{
+	ASSERT_EQ(0, emu_inject("halt-lost"));
+	EXPECT_EQ(-ENODEV, queue_do(&self->q, desc_fill(0x40000000, 0, 4)));
+	EXPECT_STEPS(0, 1, 0, 0);
+}
+
+/* It has said so by an interrupt that did not come. */
+TEST_F(hang, gives_up_unheard)
+{
+	struct waiter w;
+
+	ASSERT_EQ(0, hold(self, &w));
+	ASSERT_EQ(0, emu_inject("irq-lost"));
+	ASSERT_EQ(0, emu_inject("fatal"));
+	EXPECT_EQ(-ENODEV, waiter_join(&w));
+	EXPECT_STEPS(0, 1, 0, 0);
+}
+
+/* Who asks for READY or for GENERATION once is told so. */
+static const char * const resets_by_nobody[] = { "reg-status=0 1", "reg-generation=77 1" };
+
+TEST_F(hang, reset_by_nobody_at_all)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(resets_by_nobody); i++) {
+		struct steps before = steps_now();
+		struct mem mem;
+		struct waiter w;
+		struct queue q;
+		int fd = card_open();
+
+		ASSERT_LE(0, fd);
+		ASSERT_EQ(0, queue_open(fd, &q, NULL));
+		ASSERT_EQ(0, mem_alloc(fd, &mem, 4096, VTA_BUF_HOST, 0));
+		queue_submit(&q, (struct vta_desc []) { desc_wait(mem.addr, UINT64_MAX) }, 1);
+		ASSERT_EQ(0, waiter_start(&w, &q, 1, PATIENCE_MS));
+		ASSERT_EQ(0, emu_inject(resets_by_nobody[i]));
+		EXPECT_EQ(-ENODEV, waiter_join(&w)) {
+			TH_LOG("%s", resets_by_nobody[i]);
+		}
+		EXPECT_EQ(before.soft + 1, steps_then(&before, 1).soft);
+		munmap(mem.ptr, mem.size);
+		queue_unmap(&q);
+		close(fd);
+	}
+	EXPECT_FALSE(given_up());
+}
+
+/* Another answers in its place, and no reset brings it back. */
+TEST_F(hang, somebody_else_answers)
+{
+	struct waiter w;
+
+	ASSERT_EQ(0, hold(self, &w));
+	ASSERT_EQ(0, emu_inject("reg-magic=0x12345678"));
+	EXPECT_EQ(-ENODEV, waiter_join(&w));
+	EXPECT_STEPS(0, 1, 1, 1);
+}
+
+/*
+ * A function that is not on the bus any more is not waited for. What was written to its
+ * configuration meanwhile has not arrived, so the PCI core is to bring it back.
+ */
+TEST_F(hang, nothing_to_be_reset)
+{
+	char reset[96];
+	struct waiter w;
+
+	ASSERT_EQ(0, hold(self, &w));
+	ASSERT_EQ(0, emu_inject("ones"));
+	ASSERT_EQ(0, emu_inject("config-gone"));
+	EXPECT_EQ(-ENODEV, waiter_join(&w));
+	EXPECT_STEPS(0, 1, 1, 1);
+	ASSERT_EQ(0, emu_clear());
+	snprintf(reset, sizeof(reset), "/sys/class/vta/%s/device/reset",
+		 strrchr(card_node(), '/') + 1);
+	EXPECT_EQ(0, file_write(reset, "1"));
+	EXPECT_FALSE(given_up());
+}
+
+/* An interrupt that was still on its way. */
+TEST_F(hang, interrupt_of_a_card_that_is_gone)
+{
+	ASSERT_EQ(0, emu_inject("reg-event=0xffffffff 1"));
+	ASSERT_EQ(0, emu_inject("irq-spurious=0 1"));
+	EXPECT_STEPS(0, 1, 0, 0);
+	EXPECT_EQ(-ENODEV, lost(self));
+}
+
+/* ---- More than one ---- */
+
+/* Which queue has faulted as the N-th before now, by its number on the card. */
+static int faulted(unsigned int n)
+{
+	char path[64], line[512];
+	int queues[16], count = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/class/vta/%s/fault_log",
+		 strrchr(card_node(), '/') + 1);
+	file = fopen(path, "re");
+	while (file && count < (int)ARRAY_SIZE(queues) && fgets(line, sizeof(line), file))
+		count += sscanf(line, "time=%*s queue=%d", &queues[count]) == 1;
+	if (file)
+		fclose(file);
+	return count > (int)n ? queues[count - 1 - n] : -1;
+}
+
+/*
+ * Who has waited for the engine for longest is in it, whatever the order of queues. They
+ * begin to wait between two looks of the watchdog, and both for longer than they may.
+ */
+TEST_F(hang, longest_is_aborted_first)
+{
+	struct vta_desc fill = desc_fill(self->mem.addr, 7, 4);
+	struct waiter first, second;
+	struct queue other, *q[2];
+	unsigned int i;
+
+	ASSERT_EQ(0, queue_open(self->fd, &other, NULL));
+	for (i = 0; i < 2; i++) {
+		q[0] = i ? &self->q : &other;
+		q[1] = i ? &other : &self->q;
+		ASSERT_EQ(0, file_write(PARAMETERS "hang_ms", "0"));
+		ASSERT_EQ(0, emu_inject("hang-copy"));
+		queue_submit(q[0], &fill, 1);
+		ASSERT_EQ(0, waiter_start(&first, q[0], q[0]->submitted, PATIENCE_MS));
+		sleep_ms(2500);
+		queue_submit(q[1], &fill, 1);
+		ASSERT_EQ(0, waiter_start(&second, q[1], q[1]->submitted, PATIENCE_MS));
+		sleep_ms(2500);
+		ASSERT_EQ(0, file_write(PARAMETERS "hang_ms", "100"));
+		EXPECT_EQ(-EIO, waiter_join(&first));
+		EXPECT_EQ(-EIO, waiter_join(&second));
+		EXPECT_EQ((int)q[0]->id - 1, faulted(1));
+		EXPECT_EQ((int)q[1]->id - 1, faulted(0));
+		ASSERT_EQ(0, emu_clear());
+		ASSERT_EQ(0, queue_recover(q[0]));
+		ASSERT_EQ(0, queue_recover(q[1]));
+		/* Seen to move, it has not hung in vain. */
+		ASSERT_EQ(0, queue_do(q[0], fill));
+		ASSERT_EQ(0, queue_do(q[1], fill));
+	}
+	queue_unmap(&other);
+	EXPECT_STEPS(4, 0, 0, 0);
+}
+
+/* Nobody is to wait for each of many to be aborted in vain. */
+TEST_F(hang, too_many_hang)
+{
+	struct vta_desc fill = desc_fill(self->mem.addr, 7, 4);
+	struct waiter waiters[40];
+	struct queue queues[ARRAY_SIZE(waiters)];
+	unsigned int i, aborted = 0;
+
+	for (i = 0; i < ARRAY_SIZE(queues); i++)
+		ASSERT_EQ(0, queue_open(self->fd, &queues[i], NULL));
+	ASSERT_EQ(0, emu_inject("hang-copy"));
+	for (i = 0; i < ARRAY_SIZE(queues); i++) {
+		queue_submit(&queues[i], &fill, 1);
+		ASSERT_EQ(0, waiter_start(&waiters[i], &queues[i], 1, PATIENCE_MS));
+	}
+	for (i = 0; i < ARRAY_SIZE(queues); i++) {
+		int err = waiter_join(&waiters[i]);
+
+		EXPECT_TRUE(err == -EIO || err == -ENODEV);
+		aborted += err == -EIO;
+		queue_unmap(&queues[i]);
+	}
+	EXPECT_LT(0, aborted);
+	EXPECT_GT(ARRAY_SIZE(queues), aborted);
+	EXPECT_EQ(self->before.aborts + aborted, steps_then(&self->before, 1).aborts);
+	EXPECT_EQ(self->before.soft + 1, steps_now().soft);
+}
+
+/* If the administrator says so, nothing is ever said to hang. */
+TEST_F(hang, never_by_order)
+{
+	struct waiter w;
+
+	ASSERT_EQ(0, file_write(PARAMETERS "hang_ms", "0"));
+	ASSERT_EQ(0, emu_inject("hang-copy"));
+	queue_submit(&self->q, (struct vta_desc []) { desc_fill(self->mem.addr, 7, 4) }, 1);
+	ASSERT_EQ(0, waiter_start(&w, &self->q, 1, PATIENCE_MS));
+	sleep_ms(5000);
+	EXPECT_STEPS(0, 0, 0, 0);
+	ASSERT_EQ(0, file_write(PARAMETERS "hang_ms", "1000"));
+	EXPECT_EQ(-EIO, waiter_join(&w));
+	EXPECT_STEPS(1, 0, 0, 0);
+}
+
+int main(int argc, char **argv)
+{
+	return harness_main(argc, argv);
+}
