@@ -269,7 +269,7 @@ install: userspace install-lib install-driver install-udev install-completion in
 	install -m 644 $(OPS_A) $(PROG_A) $(DESTDIR)$(LIBDIR)
 	install -m 644 $(OPS_HEADERS) $(PROG_HEADERS) $(DESTDIR)$(PREFIX)/include/vtadev
 	@# Programs find a new library by the linker's cache.
-	[ -n "$(DESTDIR)" ] || [ "$$(id -u)" -ne 0 ] || PATH="$$PATH:/usr/sbin:/sbin" ldconfig
+	-[ -n "$(DESTDIR)" ] || [ "$$(id -u)" -ne 0 ] || PATH="$$PATH:/usr/sbin:/sbin" ldconfig
 
 # What installing the same again would write, and directories that are empty then.
 .PHONY: uninstall
