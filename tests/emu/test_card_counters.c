@@ -3,7 +3,9 @@
  * The debug counters (docs/hardware.md, section 12), to the last one, for jobs
  * small enough to count by hand.
  */
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "card_prog.h"
 #include "card_rig.h"
@@ -227,6 +229,35 @@ static void reading(void **state)
 	assert_int_equal(rig_get(r, REG_COUNTER_CTRL), 0);
 }
 
+/* What --counters prints is what the client leaves behind. */
+static void printed_at_the_end(void **state)
+{
+	static const char *const args[] = { "--queues", "8", "--mem", "8M", "--counters", NULL };
+	char name[] = "/tmp/vta-counters-XXXXXX", text[4096];
+	int file = mkstemp(name), out = dup(STDOUT_FILENO);
+	struct bench b;
+	struct rig r;
+	ssize_t len;
+
+	(void)state;
+	assert_true(file >= 0 && out >= 0);
+	assert_int_equal(dup2(file, STDOUT_FILENO), STDOUT_FILENO);
+	rig_start(&r, args);
+	assert_int_equal(dup2(out, STDOUT_FILENO), STDOUT_FILENO);
+	close(out);
+	bench(&b, &r);
+	rig_do(&b.q, rig_nop());
+	rig_do(&b.q, rig_nop());
+	rig_stop(&r);
+	len = pread(file, text, sizeof(text) - 1, 0);
+	assert_true(len > 0);
+	text[len] = '\0';
+	assert_non_null(strstr(text, "\ndescriptors 2\n"));
+	assert_non_null(strstr(text, "\nfaults 0\n"));
+	close(file);
+	unlink(name);
+}
+
 #define COUNTERS_TEST(fn)	cmocka_unit_test_setup_teardown(fn, rig_setup, rig_teardown)
 
 int main(void)
@@ -239,6 +270,7 @@ int main(void)
 		COUNTERS_TEST(run),
 		COUNTERS_TEST(arming_and_faults),
 		COUNTERS_TEST(reading),
+		cmocka_unit_test(printed_at_the_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

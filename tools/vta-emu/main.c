@@ -27,6 +27,8 @@ struct emu {
 	struct vfu *srv;
 	struct vfu_dma *dma;
 	struct ctl *ctl;
+	bool left;			/* the last client has; what it left: */
+	uint64_t counters[VTA_COUNTERS];
 };
 
 /* ---- The card's way to the host ---- */
@@ -143,17 +145,23 @@ static void on_power(void *priv, unsigned int state)
 
 static void on_connected(void *priv)
 {
+	struct emu *emu = priv;
+
 	log_info("a client has come");
-	follow_bus(priv);
+	emu->left = false;
+	follow_bus(emu);
 }
 
-/* The host is gone: the card stops what it was doing for it. */
+/* The host is gone: the card stops what it was doing for it. That clears counters. */
 static void on_disconnected(void *priv)
 {
-	const struct emu *emu = priv;
+	struct emu *emu = priv;
 
 	log_info("the client has gone");
 	card_set_bus(emu->card, false);
+	for (unsigned int i = 0; i < VTA_COUNTERS; i++)
+		emu->counters[i] = card_counter(emu->card, i);
+	emu->left = true;
 	card_reset(emu->card);
 }
 
@@ -269,10 +277,11 @@ static int fail(const char *what, int err)
 	return 1;
 }
 
-static void print_counters(struct card *card)
+static void print_counters(const struct emu *emu)
 {
 	for (unsigned int i = 0; i < VTA_COUNTERS; i++)
-		printf("%s %" PRIu64 "\n", counter_name(i), card_counter(card, i));
+		printf("%s %" PRIu64 "\n", counter_name(i),
+		       emu->left ? emu->counters[i] : card_counter(emu->card, i));
 }
 
 static int run(struct emu *emu, const struct options *opt)
@@ -297,7 +306,7 @@ static int run(struct emu *emu, const struct options *opt)
 	if (ret)
 		return fail(opt->socket, ret);
 	if (opt->counters)
-		print_counters(emu->card);
+		print_counters(emu);
 	return 0;
 }
 
