@@ -197,6 +197,11 @@ uint64_t innocent_rounds(const struct innocent *self)
 	return self->rounds;
 }
 
+bool innocent_corrupt(struct innocent *self)
+{
+	return atomic_exchange(&self->corrupt, false);
+}
+
 static bool reaped(pid_t pid)
 {
 	int64_t end = now_ns() + END_MS * 1000000ll;

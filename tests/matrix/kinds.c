@@ -35,7 +35,7 @@ const struct kind kinds[] = {
 	{ "status-torn", { "status-torn=100@%q", "fault=page@%q" },
 	  REACH_QUEUE, -EIO, KIND_STALLS },
 	{ "seq-back", { "seq-back=5@%q 1" }, REACH_QUEUE, WORK_ANY, 0 },
-	{ "seq-jump", { "seq-jump@%q 1" }, REACH_QUEUE, WORK_ANY, 0 },
+	{ "seq-jump", { "seq-jump@%q 1" }, REACH_QUEUE, WORK_ANY, KIND_EARLY },
 	{ "state-wild", { "state-wild@%q 1" }, REACH_QUEUE, -EIO, 0 },
 	{ "record-wild", { "record-wild@%q", "fault=page@%q" }, REACH_QUEUE, -EIO, 0 },
 
