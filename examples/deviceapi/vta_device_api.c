@@ -552,11 +552,18 @@ static int copy_on_device(struct stream *s, const struct space *from, size_t fro
 static int copy_with_host(struct stream *s, const struct space *space, size_t offset,
 			  void *host, size_t nbytes, bool in)
 {
-	int err = stream_wait(s, false);
+	int err;
 
-	if (err)
-		return err;
-	pthread_mutex_lock(&s->lock);
+	for (;;) {
+		err = stream_wait(s, false);
+		if (err)
+			return err;
+		pthread_mutex_lock(&s->lock);
+		if (vtadev_done(s->queue, vtadev_submitted(s->queue)) == 1)
+			break;
+		/* With the lock, nobody could release a WAIT that has come meanwhile. */
+		pthread_mutex_unlock(&s->lock);
+	}
 	if (in)
 		err = vtadev_upload(s->queue, space->buf, offset, host, nbytes);
 	else
