@@ -23,6 +23,7 @@
 #include "vta_selftest.h"
 
 #define DRIVER		"/sys/bus/pci/drivers/vta/"
+#define AUTOPROBE	"/sys/bus/pci/drivers_autoprobe"
 #define MODULE		"/lib/vta.ko"
 #define NTH		"/proc/thread-self/fail-nth"
 /* No call needs as many. */
@@ -592,8 +593,8 @@ static int load(void)
 }
 
 /*
- * Loading works without a card, so what probing needs has been seen above. EINVAL is
- * the kernel's own, of what it does with a module's parts before it is asked.
+ * Without probing, whose failures have been seen above. EINVAL is the kernel's own, of
+ * what it does with a module's parts before it is asked.
  */
 TEST_F_TIMEOUT(failnth, load, 3600)
 {
@@ -602,6 +603,7 @@ TEST_F_TIMEOUT(failnth, load, 3600)
 
 	let_go(self);
 	ASSERT_EQ(0, syscall(SYS_delete_module, "vta", 0));
+	ASSERT_EQ(0, file_write(AUTOPROBE, "0"));
 	for (n = 1; failed && n < NTH_MAX; n++) {
 		int err;
 
@@ -616,6 +618,7 @@ TEST_F_TIMEOUT(failnth, load, 3600)
 	}
 	TH_LOG("%u failures", injected);
 	EXPECT_LT(50, injected);
+	ASSERT_EQ(0, file_write(AUTOPROBE, "1"));
 	ASSERT_EQ(0, load());
 	ASSERT_TRUE(bound(self->address));
 }
