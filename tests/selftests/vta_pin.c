@@ -530,6 +530,25 @@ TEST_F(pin, reset_gives_the_pages_back)
 	munmap(ptr, MIB);
 }
 
+/* What is pinned is memory as any other: for somebody else, and for oneself. */
+TEST_F(pin, same_memory_again)
+{
+	uint8_t *ptr = map_memory(MIB);
+	struct vta_buf_pin all, part;
+
+	ASSERT_EQ(0, buf_pin(self->fd, ptr, MIB, 0, &all));
+	ASSERT_EQ(0, buf_pin(self->fd, ptr + 5 * PAGE, 3 * PAGE, 0, &part));
+	EXPECT_NE(all.addr + 5 * PAGE, part.addr);
+	EXPECT_TRUE(is_shared(&self->q, &self->mem, ptr, (uint32_t)all.addr, MIB));
+	EXPECT_TRUE(is_shared(&self->q, &self->mem, ptr + 5 * PAGE, (uint32_t)part.addr,
+			      3 * PAGE));
+	EXPECT_EQ(0, buf_release(self->fd, all.handle));
+	EXPECT_TRUE(is_shared(&self->q, &self->mem, ptr + 5 * PAGE, (uint32_t)part.addr,
+			      3 * PAGE));
+	EXPECT_EQ(0, buf_release(self->fd, part.handle));
+	munmap(ptr, MIB);
+}
+
 /* ---- cost ---- */
 
 /* One invalidation for each buffer, whatever its size. */
