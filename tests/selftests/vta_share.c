@@ -2,13 +2,14 @@
 /*
  * vta_share - many processes on one card: turns, priorities, and floods
  *
- * All submit first, behind a WAIT for one word that all of them have pinned, and
+ * All submit first, behind a WAIT for one word of the card's that they share, and
  * are let go by one SIGNAL, while a long job keeps the engine busy. One doorbell
  * starts both, so that no processor can be late. So all have work when the long job
  * is over, and the order in which it was done, by the card's stamps, is told by
  * counting.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +38,6 @@ struct part {
 };
 
 struct shared {
-	uint64_t gate[512];	/* a page of its own: the gate, and what begins it all */
 	uint64_t start[QUEUES_MAX][JOBS_MAX];
 	unsigned int priority[QUEUES_MAX];
 	unsigned int jobs[QUEUES_MAX];
@@ -45,6 +45,8 @@ struct shared {
 };
 
 static struct shared *shared;
+/* A dma-buf of card memory: the gate, and what begins it all. */
+static int gate_fd = -1;
 
 /* One queue, with its stamps and what it fills. */
 struct user {
@@ -109,13 +111,12 @@ static struct vta_desc long_job(const struct user *u)
 static int take_part(const struct part *part, unsigned int nr, int ready)
 {
 	struct user users[QUEUES_MAX];
-	struct vta_buf_pin gate;
+	struct vta_buf_import gate;
 	struct vta_desc wait;
 	unsigned int i;
 	int fd = card_open();
 
-	if (!HOLDS(fd >= 0) ||
-	    !HOLDS(!buf_pin(fd, shared->gate, sizeof(shared->gate), 0, &gate)))
+	if (!HOLDS(fd >= 0) || !HOLDS(!buf_import(fd, gate_fd, 0, &gate)))
 		return 1;
 	for (i = 0; i < part->queues; i++) {
 		if (!HOLDS(!user_open(fd, &users[i], part)))
@@ -240,18 +241,31 @@ FIXTURE(share) {
 
 FIXTURE_SETUP(share)
 {
+	struct mem gate;
+	int fd;
+
 	self->before = card_usage();
 	if (card_attr("queues") < QUEUES_MAX || card_attr("contexts") < QUEUES_MAX)
 		SKIP(return, "the card is too small");
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, shared);
+	fd = card_open();
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, mem_alloc(fd, &gate, 4096, VTA_BUF_CARD, 0));
+	gate_fd = buf_export(fd, gate.handle, O_RDWR | O_CLOEXEC);
+	ASSERT_LE(0, gate_fd);
+	/* The dma-buf keeps it. */
+	munmap(gate.ptr, gate.size);
+	close(fd);
 }
 
 FIXTURE_TEARDOWN(share)
 {
-	struct usage after = card_usage();
+	struct usage after;
 
+	close(gate_fd);
+	after = card_usage();
 	EXPECT_TRUE(usage_equal(&self->before, &after));
 	munmap(shared, sizeof(*shared));
 }
