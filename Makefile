@@ -22,9 +22,11 @@ vm-module-of = build/module/$$($(VM) krelease --kernel $(1))/vta.ko
 # A kernel that has udmabuf, which others' memory comes from. The host's may not.
 UDMABUF_KERNEL := trixie
 
-# Which boots of tests/selftests/run.sh the kernels that watch themselves have.
+# Which boots of tests/selftests/run.sh the kernels that watch themselves have, and in
+# how many parts the matrix: each waits for most of its time.
 DEBUG_BOOTS := main waits recovery variants iommu memory isolation failnth
 KCSAN_BOOTS := main waits
+DEBUG_MATRIX := 0 1 2 3
 # What the kernels are asked to count and to trace of the module alone.
 DEBUG_KBUILD := GCOV_PROFILE=y KCOV_INSTRUMENT=y
 # What of it their boots must execute at least, in percent of lines and branches.
@@ -193,7 +195,9 @@ check-debug: test-deps
 	@rm -rf build/coverage; mkdir -p build/coverage
 	@export COVERAGE='$(CURDIR)'/build/coverage; code=0; \
 	tests/run -j 2 -o build/check-debug \
-		"debug-matrix=VM_KERNEL=debug tests/matrix/run.sh $(call vm-module-of,debug) build/matrix" \
+		$(foreach n,$(DEBUG_MATRIX),"debug-matrix-$(n)=VM_KERNEL=debug tests/matrix/run.sh \
+			$(call vm-module-of,debug) build/matrix/$(n) \
+			-e $(words $(DEBUG_MATRIX)) -o $(n)") \
 		$(foreach b,$(DEBUG_BOOTS),"debug-$(b)=VM_KERNEL=debug tests/selftests/run.sh \
 			$(call vm-module-of,debug) $(b)") \
 		"debug-storm=VM_KERNEL=debug tests/storm/run.sh $(call vm-module-of,debug) \
@@ -203,6 +207,7 @@ check-debug: test-deps
 			$(call vm-module-of,debug) build/fuzz/$(w) $(w) -n $(CHECK_CARD)") \
 		$(foreach b,$(KCSAN_BOOTS),"kcsan-$(b)=COVERAGE= VM_KERNEL=kcsan tests/selftests/run.sh \
 			$(call vm-module-of,kcsan) $(b)") || code=1; \
+	tests/matrix/report.py build/matrix $(foreach n,$(DEBUG_MATRIX),build/matrix/$(n)/matrix.log); \
 	tests/run -o build/check-debug "coverage=tests/coverage/report.py \
 		$$(dirname $(call vm-module-of,debug)) $(COVERAGE_PLAIN) build/coverage \
 		$(COVERAGE_LEAST)" && exit $$code

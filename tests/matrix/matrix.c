@@ -2,10 +2,11 @@
 /*
  * matrix - the cells, one by one, as KTAP
  *
- *   matrix [-e N] [-s STATE] [-k KIND]
+ *   matrix [-e N] [-o K] [-s STATE] [-k KIND]
  *
- * -e: only every N-th cell; -s, -k: only of this state or kind. A line "# cell ..."
- * before each result is for report.py.
+ * -e: only every N-th cell, -o: of these those that the K-th (0) is among; -s, -k: only
+ * of this state or kind. The lines "# states ...", "# kinds ..." and, before each
+ * result, "# cell ..." are for report.py.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -204,7 +205,7 @@ static const char *run_cell(struct cell *cell, const struct state *state)
 struct choice {
 	const char *state;
 	const char *kind;
-	unsigned int every;
+	unsigned int every, offset;
 };
 
 static bool chosen(const struct choice *choice, unsigned int s, unsigned int k)
@@ -214,7 +215,7 @@ static bool chosen(const struct choice *choice, unsigned int s, unsigned int k)
 	if (choice->kind && strcmp(choice->kind, kinds[k].name))
 		return false;
 	/* Diagonals, so that a sample has all states and all kinds. */
-	return has_cell(&states[s], &kinds[k]) && (s + k) % choice->every == 0;
+	return has_cell(&states[s], &kinds[k]) && (s + k) % choice->every == choice->offset;
 }
 
 static unsigned int count(const struct choice *choice)
@@ -225,6 +226,19 @@ static unsigned int count(const struct choice *choice)
 		for (k = 0; k < nr_kinds; k++)
 			n += chosen(choice, s, k);
 	return n;
+}
+
+static void print_names(void)
+{
+	unsigned int i;
+
+	printf("# states");
+	for (i = 0; i < nr_states; i++)
+		printf(" %s", states[i].name);
+	printf("\n# kinds");
+	for (i = 0; i < nr_kinds; i++)
+		printf(" %s", kinds[i].name);
+	printf("\n");
 }
 
 static bool do_cell(unsigned int n, unsigned int s, unsigned int k)
@@ -248,10 +262,13 @@ int main(int argc, char **argv)
 	unsigned int s, k, n = 0, failed = 0;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "e:s:k:")) != -1) {
+	while ((opt = getopt(argc, argv, "e:o:s:k:")) != -1) {
 		switch (opt) {
 		case 'e':
 			choice.every = (unsigned int)atoi(optarg);
+			break;
+		case 'o':
+			choice.offset = (unsigned int)atoi(optarg);
 			break;
 		case 's':
 			choice.state = optarg;
@@ -263,13 +280,14 @@ int main(int argc, char **argv)
 			return 2;
 		}
 	}
-	if (!choice.every || optind != argc)
+	if (choice.offset >= choice.every || optind != argc)
 		return 2;
 	if (card_find() || !card_bound()) {
 		printf("Bail out! no card\n");
 		return 1;
 	}
 	printf("TAP version 13\n1..%u\n", count(&choice));
+	print_names();
 	for (s = 0; s < nr_states; s++)
 		for (k = 0; k < nr_kinds; k++)
 			if (chosen(&choice, s, k))

@@ -1,18 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The fault matrix as a table: report.py LOG OUT writes OUT/matrix.txt and .html."""
+"""The fault matrix as a table: report.py OUT LOG... writes OUT/matrix.txt and .html."""
 
 import html
 import os
 import sys
 
 
-def read(path):
-    """{state: {kind: cell}}, in the order in which they were run."""
-    table, cell, why = {}, None, ""
+def read(path, names, table):
+    """Adds to {state: {kind: cell}}, and to names what the log lists as states and kinds."""
+    cell, why = None, ""
     with open(path, encoding="utf-8", errors="replace") as log:
         for line in log:
-            if line.startswith("# cell "):
+            if line.startswith(("# states ", "# kinds ")):
+                what, *listed = line.split()[1:]
+                names[what] = listed
+            elif line.startswith("# cell "):
                 cell = line.split()[2:]
                 why = ""
             elif cell and line.startswith("# "):
@@ -24,7 +27,6 @@ def read(path):
                     "ms": int(ms), "why": why,
                 }
                 cell = None
-    return table
 
 
 SIGNS = {"works": "+", "rebind": "b", "replug": "p"}
@@ -91,10 +93,13 @@ def write_html(table, kinds, path):
 
 
 def main():
-    table = read(sys.argv[1])
-    kinds = list(dict.fromkeys(kind for row in table.values() for kind in row))
-    write_text(table, kinds, os.path.join(sys.argv[2], "matrix.txt"))
-    write_html(table, kinds, os.path.join(sys.argv[2], "matrix.html"))
+    names, found = {"states": [], "kinds": []}, {}
+    for path in sys.argv[2:]:
+        read(path, names, found)
+    table = {state: found[state] for state in names["states"] if state in found}
+    kinds = [kind for kind in names["kinds"] if any(kind in row for row in table.values())]
+    write_text(table, kinds, os.path.join(sys.argv[1], "matrix.txt"))
+    write_html(table, kinds, os.path.join(sys.argv[1], "matrix.html"))
     print("# " + summary(table))
 
 
