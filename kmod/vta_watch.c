@@ -12,7 +12,9 @@
  * Descriptors that need an engine, while no other that needs it moves either for
  * longer than any of them may take, hang. Then queues are aborted, one at a time,
  * until another moves, so that who only queued behind the hang is spared if it
- * can be. If that was of no use, the card is lost, too.
+ * can be. If that was of no use, the card is lost, too. But what a queue needs is
+ * read from its ring, where its owner can write what is not so: one user's queues
+ * alone do not cost others the card.
  *
  * Who waits for what was never submitted, or holds a queue by a WAIT, is no hang.
  */
@@ -29,6 +31,7 @@
 #include "vta_mem.h"
 #include "vta_queue.h"
 #include "vta_reset.h"
+#include "vta_user.h"
 #include "vta_wait.h"
 #include "vta_watch.h"
 
@@ -238,6 +241,33 @@ static struct vta_queue *vta_watch_find_hung(struct vta_device *vdev, enum vta_e
 	return hung;
 }
 
+/* It was aborted, and nothing else moved. */
+static void vta_watch_blame(struct vta_watch *watch, enum vta_engine engine, kuid_t uid)
+{
+	if (!watch->aborted[engine])
+		watch->aborted_of[engine] = uid;
+	else if (!uid_eq(watch->aborted_of[engine], uid))
+		watch->aborted_of[engine] = INVALID_UID;
+	watch->aborted[engine] = true;
+}
+
+/* One more hang of that user's: is it the card's? */
+static bool vta_watch_is_believed(struct vta_device *vdev, enum vta_engine engine, kuid_t uid)
+{
+	struct vta_watch *watch = &vdev->watch;
+	struct vta_ctx *ctx;
+
+	if (!watch->aborted[engine])
+		return false;
+	if (!uid_eq(watch->aborted_of[engine], uid))
+		return true;
+	list_for_each_entry(ctx, &vdev->ctxs, node) {
+		if (!uid_eq(ctx->user->uid, uid))
+			return false;
+	}
+	return true;
+}
+
 /*
  * Aborts queues until another moves. If none does, and this was of no use, the
  * next hang will tell. One that does not stop has the card reset.
@@ -247,16 +277,19 @@ static void vta_watch_abort(struct vta_device *vdev, enum vta_engine engine)
 	unsigned long end = jiffies + msecs_to_jiffies(VTA_WATCH_ABORT_MS);
 	struct vta_watch *watch = &vdev->watch;
 	unsigned long moved = watch->moved[engine];
-	bool waited, useless = false;
+	bool again = watch->aborted[engine], late, waited;
 	struct vta_queue *q;
+	kuid_t uid;
 	int ret;
 
 	while ((q = vta_watch_find_hung(vdev, engine))) {
-		if (watch->aborted[engine] || time_after(jiffies, end)) {
+		uid = q->ctx->user->uid;
+		late = time_after(jiffies, end);
+		if ((again || late) && vta_watch_is_believed(vdev, engine, uid)) {
 			vta_card_lost(vdev, "hangs");
 			ret = -EIO;
-		} else {
-			ret = vta_queue_give_up(q);
+		} else {	/* what is left can wait for the next look */
+			ret = late ? -EAGAIN : vta_queue_give_up(q);
 		}
 		vta_queue_put(q);
 		if (ret)
@@ -265,9 +298,8 @@ static void vta_watch_abort(struct vta_device *vdev, enum vta_engine engine)
 		vta_watch_look(vdev, &waited);
 		if (watch->moved[engine] != moved)
 			return;
-		useless = true;
+		vta_watch_blame(watch, engine, uid);
 	}
-	watch->aborted[engine] |= useless;
 }
 
 /* Something stands still: why? Under vta_device.lock, so not amid a reset. */

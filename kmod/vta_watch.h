@@ -6,6 +6,7 @@
 #define VTA_WATCH_H
 
 #include <linux/types.h>
+#include <linux/uidgid.h>
 #include <linux/workqueue.h>
 
 struct vta_device;
@@ -27,7 +28,8 @@ enum vta_engine {
  * @still: something stood still at the last look, when there was this
  * @heartbeat: of the card
  * @moved: jiffies when something that needed the engine was last seen to move
- * @aborted: all that needed it has been aborted since
+ * @aborted: something that needed it has been aborted since, and nothing moved
+ * @aborted_of: whose that was; INVALID_UID: it was several users'
  *
  * Nobody but the work knows of it, but for @asked.
  */
@@ -39,6 +41,7 @@ struct vta_watch {
 	u32 heartbeat;
 	unsigned long moved[VTA_ENGINES];
 	bool aborted[VTA_ENGINES];
+	kuid_t aborted_of[VTA_ENGINES];
 };
 
 void vta_watch_init(struct vta_device *vdev);

@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <linux/capability.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include <kselftest_harness.h>
@@ -208,6 +209,45 @@ TEST_F(hang, engine_hangs_again)
 	EXPECT_EQ(-ENODEV, queue_do(&self->q, desc_fill(self->mem.addr, 7, 4)));
 	EXPECT_STEPS(1, 1, 0, 0);
 	EXPECT_FALSE(given_up());
+}
+
+/* Its queue is held by a WAIT; what the ring says of it is written by itself. */
+static int hangs_by_its_own_word(void *arg)
+{
+	struct vta_desc hold;
+	struct queue q;
+	struct mem mem;
+	int fd;
+
+	(void)arg;
+	if (setresuid(1000, 1000, 1000))
+		return 1;
+	fd = card_open();
+	if (fd < 0 || queue_open(fd, &q, NULL) || mem_alloc(fd, &mem, 4096, VTA_BUF_HOST, 0))
+		return 2;
+	hold = desc_wait(mem.addr, UINT64_MAX);
+	for (int i = 0; i < 3; i++) {
+		uint64_t last = queue_submit(&q, &hold, 1);
+
+		sleep_ms(100);	/* by now the card has read it */
+		q.ring[(last - 1) % q.entries] = desc_run(mem.addr, 1, 0);
+		if (queue_wait(&q, last, PATIENCE_MS, NULL) != -EIO)
+			return 3;
+		if (queue_recover(&q))
+			return 4;
+	}
+	return 0;
+}
+
+/* So one user cannot make up a hang that costs others the card. */
+TEST_F(hang, nobody_else_says_so)
+{
+	ASSERT_EQ(0, chmod(card_node(), 0666));
+	EXPECT_EQ(0, in_child(hangs_by_its_own_word, NULL));
+	EXPECT_EQ(0, chmod(card_node(), 0600));
+	EXPECT_EQ(0, lost(self));
+	EXPECT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));
+	EXPECT_STEPS(3, 0, 0, 0);
 }
 
 TEST_F(hang, queue_does_not_stop)
