@@ -6,8 +6,8 @@
 #
 #   tests/selftests/run.sh VTA.KO [BOOT...]
 #
-# BOOT is main, waits, recovery, bus, plug, kexec, variants, iommu, memory or isolation; all of
-# them if none is given.
+# BOOT is main, waits, recovery, bus, plug, kexec, reboot, variants, iommu, memory or
+# isolation; all of them if none is given.
 # Or dmabuf, the part of memory that needs a kernel with udmabuf to be complete; or failnth,
 # for one that can make allocations fail. With COVERAGE=DIR, each boot
 # leaves there what it executed of a module that counts.
@@ -29,7 +29,7 @@ fi
 module=$(realpath "$1")
 shift
 boots=("$@")
-[ $# -gt 0 ] || boots=(main waits recovery bus plug kexec variants iommu memory isolation)
+[ $# -gt 0 ] || boots=(main waits recovery bus plug kexec reboot variants iommu memory isolation)
 
 dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-selftests.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
@@ -122,6 +122,22 @@ boot_kexec() {
 		--file "$("$vm" kimage --kernel "${VM_KERNEL:-host}"):/root/vmlinuz" --
 }
 
+# The machine is rebooted, which ends QEMU; the emulator tells what it saw.
+boot_reboot() {
+	echo "# boot: reboot"
+	cat >"$dir/emu" <<-EOF
+		#!/bin/sh
+		exec "$top/build/asan/vta-emu" "\$@" --log-level debug >"$dir/emu.log" 2>&1
+	EOF
+	chmod 755 "$dir/emu"
+	"$vm" run --kernel "${VM_KERNEL:-host}" --emu "$dir/emu" "${files[@]}" --timeout 100 -- \
+		sh -c 'insmod /lib/vta.ko; exec /root/kselftest/vta/vta_kexec' >"$dir/vm.log" 2>&1 || :
+	"$here/vta_reboot.sh" "$dir/vm.log" "$dir/emu.log" || {
+		status=1
+		sed 's/^/# /' "$dir/vm.log" "$dir/emu.log"
+	}
+}
+
 # A card of each kind, named by its serial number.
 boot_variants() {
 	local options=() tests=() args number=0
@@ -202,6 +218,7 @@ for name in "${boots[@]}"; do
 	bus)		boot_bus ;;
 	plug)		boot_plug ;;
 	kexec)		boot_kexec ;;
+	reboot)		boot_reboot ;;
 	variants)	boot_variants ;;
 	iommu)		boot_iommu ;;
 	memory)		boot_memory ;;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_kexec - start another kernel while the card works
+ * vta_kexec - start another kernel, or the machine anew, while the card works
  *
  *	vta_kexec KERNEL INITRD COMMAND-LINE
+ *	vta_kexec
  *
- * Part of vta_kexec.sh. Does not return, if all is well; the command line also
- * gets vta_resets=N, what the card counted.
+ * Part of vta_kexec.sh, and of vta_reboot.sh. Does not return, if all is well; the
+ * command line also gets vta_resets=N, what the card counted.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -66,15 +67,16 @@ static int load_kernel(char **argv)
 
 int main(int argc, char **argv)
 {
+	const bool reboot = argc == 1;
 	uint64_t written;
 	struct queue q;
 	struct mem mem;
 	int err;
 
 	setbuf(stdout, NULL);
-	if (argc != 4)
+	if (!reboot && argc != 4)
 		return fail("arguments", -EINVAL);
-	err = load_kernel(argv);
+	err = reboot ? 0 : load_kernel(argv);
 	if (err)
 		return fail("the other kernel", err);
 	err = keep_busy(&q, &mem);
@@ -84,6 +86,7 @@ int main(int argc, char **argv)
 	if (card_counter_reaches("dma_write_bytes", written + 4096) < written + 4096)
 		return fail("the card does not work", -EIO);
 	sync();
-	syscall(SYS_reboot, LINUX_REBOOT_MAGIC1, LINUX_REBOOT_MAGIC2, LINUX_REBOOT_CMD_KEXEC, 0);
-	return fail("kexec", -errno);
+	syscall(SYS_reboot, LINUX_REBOOT_MAGIC1, LINUX_REBOOT_MAGIC2,
+		reboot ? LINUX_REBOOT_CMD_RESTART : LINUX_REBOOT_CMD_KEXEC, 0);
+	return fail("the kernel's end", -errno);
 }

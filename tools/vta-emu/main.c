@@ -133,8 +133,11 @@ static void on_reset(void *priv, enum vfu_reset why)
 
 static void on_bus_master(void *priv, bool on)
 {
-	(void)on;
-	follow_bus(priv);
+	const struct emu *emu = priv;
+
+	follow_bus(emu);
+	log_debug("bus mastering %s, %" PRIu64 " bytes written so far", on ? "on" : "off",
+		  card_counter(emu->card, VTA_COUNTER_DMA_WRITE_BYTES));
 }
 
 static void on_power(void *priv, unsigned int state)
@@ -157,7 +160,8 @@ static void on_disconnected(void *priv)
 {
 	struct emu *emu = priv;
 
-	log_info("the client has gone");
+	log_info("the client has gone, %" PRIu64 " bytes written so far",
+		 card_counter(emu->card, VTA_COUNTER_DMA_WRITE_BYTES));
 	card_set_bus(emu->card, false);
 	for (unsigned int i = 0; i < VTA_COUNTERS; i++)
 		emu->counters[i] = card_counter(emu->card, i);

@@ -1,0 +1,55 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# vta_reboot: on the host, what became of a card that was copying when its machine was
+# rebooted; KTAP.
+#
+#   vta_reboot.sh LOG-OF-VM LOG-OF-EMULATOR
+#
+# The emulator's log is that of --log-level debug.
+# shellcheck source-path=SCRIPTDIR disable=SC2317 # functions are called by name
+set -u
+. "$(dirname "$0")/ktap.sh"
+vm=$1 emu=$2
+
+# As opposed to an end by a complaint of the kernel's, or a time-out.
+machine_reboots() {
+	grep -q 'the guest went down before the command had ended' "$vm"
+}
+
+# What the card had written when it was last let onto the bus, or taken off: "on N"; and
+# when QEMU ended.
+bus() {
+	sed -n 's/.*bus mastering \([a-z]*\), \([0-9]*\) bytes .*/\1 \2/p' "$emu" | tail -n 1
+}
+
+at_the_end() {
+	sed -n 's/.*the client has gone, \([0-9]*\) bytes .*/\1/p' "$emu"
+}
+
+# 60 copies of 4 GiB were before it.
+was_in_the_middle() {
+	written=$(bus)
+	[ "${written#* }" -ge 4096 ] && [ "${written#* }" -lt 64000000000 ]
+}
+
+lost_the_bus() {
+	[ "$(bus | cut -d' ' -f1)" = off ]
+}
+
+# Once, while it still could have gone on.
+was_reset() {
+	[ "$(sed -n '/has gone/q; /mastering on/,/mastering off/p' "$emu" | grep -c 'reset done')" -eq 1 ]
+}
+
+wrote_nothing_more() {
+	[ "$(bus)" = "off $(at_the_end)" ]
+}
+
+ktap_plan 5
+ktap_result machine_reboots machine_reboots
+ktap_result was_in_the_middle was_in_the_middle
+ktap_result lost_the_bus lost_the_bus
+ktap_result was_reset was_reset
+ktap_result wrote_nothing_more wrote_nothing_more
+ktap_exit
