@@ -199,6 +199,30 @@ with used sh -c '"$1" top -b -n 1 -d 1 & sleep 0.3
 says 'vta0: compute 0.0 %, copy 0.0 %' out
 result $? "top: a count that begins anew"
 
+# While it asks, another card comes in the place of the one that was meant.
+sed -e 's/^A: contexts_used=.*/A: contexts_used=0\\n/' -e '/^A: vectors/a\
+A: reset=0\\n' "$tmp/one" > "$tmp/unused"
+cat > "$tmp/ask.py" <<-'END'
+	import os, pty, sys
+
+	attr = os.environ["UMOCKDEV_DIR"] + "/sys/class/vta/vta0/reset"
+	pid, fd = pty.fork()
+	if not pid:
+	    os.execv(sys.argv[1], [sys.argv[1], "reset", "0"])
+	said = b""
+	while not said.endswith(b"[y/N] "):
+	    said += os.read(fd, 100)
+	os.rename(attr, attr + ".gone")
+	with open(attr, "w") as file:
+	    file.write("another card")
+	os.write(fd, b"y\n")
+	os.waitpid(pid, 0)
+	print(open(attr).read())
+END
+with unused python3 "$tmp/ask.py" "$tmp/vtactl"
+says 'another card' out
+result $? "reset: the card that it has asked about, and no other"
+
 # denied MODE: run as another user, whose node has that mode
 denied() {
 	status=0

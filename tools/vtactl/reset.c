@@ -80,17 +80,18 @@ static bool is_meant(const struct vtadev_card *card)
 	return fgets(answer, sizeof(answer), stdin) && (*answer == 'y' || *answer == 'Y');
 }
 
-static int reset(const struct vtadev_card *card)
+static int reset(const struct vtadev_card *card, int fd)
 {
-	int fd = open_attr(card, "reset", O_WRONLY);
-	int err = 0;
+	int err, now;
 
-	if (fd < 0)
-		return fd;
-	if (write(fd, "1", 1) != 1)
-		err = -errno;
-	close(fd);
-	return err;
+	if (write(fd, "1", 1) == 1)
+		return 0;
+	err = -errno;
+	/* Is it the card that does not come back, or has its file gone with it? */
+	now = open_attr(card, "reset", O_WRONLY);
+	if (now >= 0)
+		close(now);
+	return err == -ENODEV && now == -ENOENT ? now : err;
 }
 
 static int say_error(const char *node, int err)
@@ -111,6 +112,23 @@ static int say_error(const char *node, int err)
 	}
 }
 
+static int ask_and_reset(const struct vtadev_card *card, int fd, bool force)
+{
+	unsigned long users = users_of(card);
+	int err;
+
+	if (!force && !users) {
+		if (!is_meant(card))
+			return ctl_fail(card->node, "has not been reset");
+		/* Somebody may have come meanwhile. */
+		users = users_of(card);
+	}
+	if (!force && users)
+		return say_users(card, users);
+	err = reset(card, fd);
+	return err ? say_error(card->node, err) : CTL_OK;
+}
+
 int reset_main(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -119,9 +137,8 @@ int reset_main(int argc, char **argv)
 		{ 0 },
 	};
 	struct vtadev_card card;
-	unsigned long users;
 	bool force = false;
-	int option, err, fd;
+	int option, ret, fd;
 
 	while ((option = getopt_long(argc, argv, "fh", options, NULL)) != -1) {
 		switch (option) {
@@ -136,19 +153,17 @@ int reset_main(int argc, char **argv)
 	}
 	if (optind == argc)
 		return ctl_usage("which card", "");
-	err = ctl_card(argc - optind, argv + optind, &card);
-	if (err)
-		return err;
-	/* Who may not is told so before being asked. */
+	ret = ctl_card(argc - optind, argv + optind, &card);
+	if (ret)
+		return ret;
+	/*
+	 * Who may not is told so before being asked. And it is this card that is reset
+	 * in the end, and not one that has its number by then.
+	 */
 	fd = open_attr(&card, "reset", O_WRONLY);
 	if (fd < 0)
 		return say_error(card.node, fd);
+	ret = ask_and_reset(&card, fd, force);
 	close(fd);
-	users = users_of(&card);
-	if (!force && users)
-		return say_users(&card, users);
-	if (!force && !is_meant(&card))
-		return ctl_fail(card.node, "has not been reset");
-	err = reset(&card);
-	return err ? say_error(card.node, err) : CTL_OK;
+	return ret;
 }
