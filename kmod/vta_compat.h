@@ -12,6 +12,7 @@
 #include <linux/eventfd.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/scatterlist.h>
 
 #ifndef VTA_HAVE_VM_FLAGS_SET	/* before 6.3 */
 static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
@@ -75,6 +76,17 @@ dma_buf_unmap_attachment_unlocked(struct dma_buf_attachment *attach, struct sg_t
 				  enum dma_data_direction dir)
 {
 	dma_buf_unmap_attachment(attach, sgt, dir);
+}
+#endif
+
+#ifndef VTA_HAVE_SG_ALLOC_SEGMENT	/* before 5.15 */
+static inline int
+sg_alloc_table_from_pages_segment(struct sg_table *sgt, struct page **pages, unsigned int nr,
+				  unsigned int offset, unsigned long size,
+				  unsigned int max_segment, gfp_t gfp)
+{
+	return PTR_ERR_OR_ZERO(__sg_alloc_table_from_pages(sgt, pages, nr, offset, size,
+							   max_segment, NULL, 0, gfp));
 }
 #endif
 

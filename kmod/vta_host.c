@@ -19,6 +19,7 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
+#include "vta_compat.h"
 #include "vta_host.h"
 #include "vta_mmu.h"
 
@@ -138,8 +139,10 @@ struct sg_table *vta_host_map(const struct vta_host *host, struct device *dev,
 	sgt = kzalloc(sizeof(*sgt), GFP_KERNEL_ACCOUNT);
 	if (!sgt)
 		return ERR_PTR(-ENOMEM);
-	ret = sg_alloc_table_from_pages(sgt, host->pages, host->nr, 0,
-					(u64)host->nr << PAGE_SHIFT, VTA_TABLE_GFP);
+	ret = sg_alloc_table_from_pages_segment(sgt, host->pages, host->nr, 0,
+						(u64)host->nr << PAGE_SHIFT,
+						ALIGN_DOWN(dma_get_max_seg_size(dev), PAGE_SIZE),
+						VTA_TABLE_GFP);
 	/* Linux before 5.15 leaves the part of the table that it could get. */
 	if (ret)
 		goto err_table;
