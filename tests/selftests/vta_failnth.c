@@ -269,6 +269,22 @@ TEST_F_TIMEOUT(failnth, alloc_card, 600)
 	EXPECT_LT(3, sweep(self, do_alloc_card, do_free));
 }
 
+/* Where there is no table yet. */
+static void do_alloc_far(struct _test_data_failnth *self, struct step *step)
+{
+	struct vta_buf_alloc req = {
+		.size = 4096, .flags = VTA_BUF_FIXED, .addr = 0x40000000,
+	};
+
+	step->ret = card_ioctl(self->fd, VTA_IOCTL_BUF_ALLOC, &req);
+	step->handle = req.handle;
+}
+
+TEST_F_TIMEOUT(failnth, alloc_far, 600)
+{
+	EXPECT_LT(5, sweep(self, do_alloc_far, do_free));
+}
+
 /* Of a buffer that there is not: who could not be heard frees nothing. */
 static void do_free_none(struct _test_data_failnth *self, struct step *step)
 {
@@ -391,6 +407,19 @@ static void do_wait(struct _test_data_failnth *self, struct step *step)
 TEST_F_TIMEOUT(failnth, wait, 600)
 {
 	EXPECT_LE(2, sweep(self, do_wait, NULL));
+}
+
+/* What it came to is worth more than that the number could not be told. */
+static void do_wait_in_vain(struct _test_data_failnth *self, struct step *step)
+{
+	step->ret = queue_wait(&self->q, 1, 0, NULL);
+	if (step->ret == -ETIMEDOUT)
+		step->ret = 0;
+}
+
+TEST_F_TIMEOUT(failnth, wait_in_vain, 600)
+{
+	EXPECT_LE(2, sweep(self, do_wait_in_vain, NULL));
 }
 
 static void do_wait_many(struct _test_data_failnth *self, struct step *step)

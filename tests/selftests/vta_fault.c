@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 
 #include <kselftest_harness.h>
 
@@ -374,6 +375,37 @@ TEST_F(halted, nobody_else_notices)
 	EXPECT_EQ(0, status);
 	EXPECT_EQ(0, card_poll(self->fd, 0));
 	close(other);
+}
+
+static int fault_by_another_name(void *arg)
+{
+	struct queue q;
+	int fd;
+
+	(void)arg;
+	if (prctl(PR_SET_NAME, "a b\tc\377=\ndefghi", 0, 0, 0))
+		return 1;
+	fd = card_open();
+	return fd < 0 || queue_open(fd, &q, NULL) || queue_do(&q, desc_fill(HOLE, 0, 1)) != -EIO;
+}
+
+/* Nobody makes up a record, or a word of one, by a name of a program. */
+TEST_F(halted, name_is_one_word)
+{
+	char path[64], line[512], last[512] = "";
+	FILE *log;
+
+	ASSERT_EQ(0, in_child(fault_by_another_name, NULL));
+	snprintf(path, sizeof(path), "/sys/class/vta/%s/fault_log",
+		 strrchr(card_node(), '/') + 1);
+	log = fopen(path, "re");
+	ASSERT_NE(NULL, log);
+	while (fgets(line, sizeof(line), log))
+		memcpy(last, line, sizeof(last));
+	fclose(log);
+	EXPECT_NE(NULL, strstr(last, " comm=a?b?c?=?defghi\n")) {
+		TH_LOG("%s", last);
+	}
 }
 
 TEST_F(halted, queue_can_be_replaced)

@@ -230,6 +230,22 @@ TEST_F(uapi, other_direction_or_type_is_enotty)
 				      &self->req));
 }
 
+/* What is longer is answered with zeroes, which must have somewhere to go. */
+TEST_F(uapi, longer_than_can_be_written)
+{
+	char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			   -1, 0);
+	bool answers = _IOC_DIR(variant->cmd) & _IOC_READ;
+	void *req = pages + 4096 - self->size;
+
+	ASSERT_NE(MAP_FAILED, pages);
+	memcpy(req, &self->req, self->size);
+	ASSERT_EQ(0, mprotect(pages + 4096, 4096, PROT_READ));
+	EXPECT_EQ(answers ? -EFAULT : 0,
+		  card_ioctl(self->fd, with_size(variant->cmd, self->size + 8), req));
+	munmap(pages, 8192);
+}
+
 #ifdef __x86_64__
 static long ioctl32(int fd, unsigned int cmd, void *arg)
 {
