@@ -199,6 +199,31 @@ with used sh -c '"$1" top -b -n 1 -d 1 & sleep 0.3
 says 'vta0: compute 0.0 %, copy 0.0 %' out
 result $? "top: a count that begins anew"
 
+# The card goes while a terminal shows it: why it ends is told when that shows text again.
+cat > "$tmp/gone.py" <<-'END'
+	import os, pty, shutil, sys
+
+	pid, fd = pty.fork()
+	if not pid:
+	    os.environ["TERM"] = "xterm"
+	    os.execv(sys.argv[1], [sys.argv[1], "top", "-d", "0.2", "vta0"])
+	said = b""
+	while b"PID" not in said:
+	    said += os.read(fd, 4096)
+	os.unlink(os.environ["UMOCKDEV_DIR"] + "/sys/class/vta/vta0")
+	shutil.rmtree(os.environ["UMOCKDEV_DIR"] + "/sys/devices")
+	try:
+	    while True:
+	        said += os.read(fd, 4096)
+	except OSError:
+	    pass
+	status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+	print(status, said[said.rindex(b"\033[?1049l"):].decode())
+END
+with one python3 "$tmp/gone.py" "$tmp/vtactl"
+says 'there is no card vta0' out && grep -q '^3 ' "$tmp/out"
+result $? "top: says why it ends"
+
 # While it asks, another card comes in the place of the one that was meant.
 sed -e 's/^A: contexts_used=.*/A: contexts_used=0\\n/' -e '/^A: vectors/a\
 A: reset=0\\n' "$tmp/one" > "$tmp/unused"

@@ -353,7 +353,6 @@ static int run_screen(const struct request *r, struct look *before)
 	curs_set(0);
 	keypad(stdscr, TRUE);
 	while (!pressed_q(before->at_ns + (int64_t)(r->seconds * 1e9))) {
-		/* What it has to say would not be seen. */
 		ret = look_at(r->which, &now);
 		if (ret)
 			break;
@@ -368,6 +367,9 @@ static int run_screen(const struct request *r, struct look *before)
 	}
 	endwin();
 	delscreen(screen);
+	/* Now what it had to say can be seen. */
+	if (ret && !look_at(r->which, &now))
+		forget(&now);
 	return ret;
 }
 
