@@ -102,6 +102,7 @@ int vta_mmu_map(struct vta_mmu *mmu, u64 addr, u64 bus, u64 len, u64 flags)
 {
 	u64 end = addr + len;
 
+	dma_wmb();	/* a queue that runs must not see pages before their zeroes */
 	while (addr < end) {
 		unsigned int index = addr >> VTA_L1_SHIFT;
 		struct vta_table *table;
