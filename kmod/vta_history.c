@@ -31,7 +31,7 @@
 static void vta_history_wake(struct vta_history *history)
 {
 	if (!history->closed)
-		mod_delayed_work(system_wq, &history->work, 0);
+		mod_delayed_work(system_freezable_wq, &history->work, 0);
 }
 
 /* So that nobody can make up a line of ours. */
@@ -174,14 +174,15 @@ static bool vta_history_next_reset(struct vta_history *history, struct vta_past_
 static bool vta_history_next_fault(struct vta_history *history, struct vta_past_fault *past,
 				   u64 *left_out, unsigned long *wait)
 {
+	unsigned long now = jiffies;
 	u64 keep = VTA_HISTORY;
 	bool found = false;
 
 	*left_out = 0;
 	*wait = 0;
 	spin_lock_irq(&history->lock);
-	if (!history->sent || time_after(jiffies, history->window + VTA_HISTORY_WINDOW)) {
-		history->window = jiffies;
+	if (!history->sent || time_after(now, history->window + VTA_HISTORY_WINDOW)) {
+		history->window = now;
 		history->sent = 0;
 		if (history->late)	/* the last one stands for all */
 			keep = 1;
@@ -191,7 +192,7 @@ static bool vta_history_next_fault(struct vta_history *history, struct vta_past_
 		goto out;
 	if (history->sent == VTA_HISTORY_BURST) {
 		history->late = true;
-		*wait = history->window + VTA_HISTORY_WINDOW + 1 - jiffies;
+		*wait = history->window + VTA_HISTORY_WINDOW + 1 - now;
 		goto out;
 	}
 	if (history->nr_faults - history->told_faults > keep) {
@@ -222,7 +223,7 @@ static void vta_history_work(struct work_struct *work)
 
 	spin_lock_irq(&history->lock);
 	if (wait && !history->closed)
-		queue_delayed_work(system_wq, &history->work, wait);
+		queue_delayed_work(system_freezable_wq, &history->work, wait);
 	spin_unlock_irq(&history->lock);
 }
 
