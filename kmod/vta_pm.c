@@ -165,7 +165,8 @@ static int vta_pm_restore(struct vta_device *vdev)
 		dev_err(&vdev->dev, "another card has come back\n");
 		return -ENODEV;
 	}
-	vta_pm_move(vdev, false);
+	if (vdev->copy)
+		vta_pm_move(vdev, false);
 	vta_card_start(vdev);
 	list_for_each_entry(ctx, &vdev->ctxs, node) {
 		ret = vta_ctx_resume(ctx);
@@ -228,12 +229,15 @@ static int __maybe_unused vta_pm_runtime_resume(struct device *dev)
 	mutex_lock(&vdev->lock);
 	if (vdev->gone)
 		goto out;
-	/* D3hot keeps registers; a slot without power does not. */
+	/*
+	 * D3hot keeps registers; a slot without power does not. Nobody has lost
+	 * anything by that, nor did the card need it.
+	 */
 	if (vta_card_is_there(vdev) && vta_read(vdev, REG_EVENT_ENABLE) == REG_EVENT_ALL &&
 	    vta_read(vdev, REG_GENERATION) == vdev->card_generation) {
 		vta_card_start(vdev);
 		vta_irq_enable(vdev);
-	} else {
+	} else if (vta_pm_restore(vdev)) {
 		vta_history_why(vdev, VTA_CAUSE_WAKE, "did not wake up");
 		vta_card_recover(vdev);
 	}
