@@ -30,7 +30,6 @@ static void vta_device_release(struct device *dev)
 	mutex_destroy(&vdev->exports_lock);
 	mutex_destroy(&vdev->tlb_lock);
 	mutex_destroy(&vdev->lock);
-	lockdep_unregister_key(&vdev->lock_key);
 	pci_dev_put(vdev->pdev);
 	kfree(vdev->vectors);
 	kfree(vdev->config);
@@ -54,9 +53,7 @@ struct vta_device *vta_device_create(struct pci_dev *pdev, dev_t base)
 	}
 
 	vdev->pdev = pci_dev_get(pdev);
-	lockdep_register_key(&vdev->lock_key);
 	mutex_init(&vdev->lock);
-	lockdep_set_class(&vdev->lock, &vdev->lock_key);
 	mutex_init(&vdev->tlb_lock);
 	spin_lock_init(&vdev->users_lock);
 	INIT_LIST_HEAD(&vdev->users);

@@ -121,11 +121,10 @@ struct vta_device {
 	struct list_head exports;	/* struct vta_export */
 	/*
 	 * Protects: everything below. Held during opening and closing of files
-	 * and all through a reset, so that they wait for each other.
+	 * and all through a reset of this driver's, so that they wait for each other.
+	 * While the PCI core resets the card, it is @gone.
 	 */
 	struct mutex lock;
-	/* A class of its own: the reset of a bus takes the locks of all cards on it. */
-	struct lock_class_key lock_key;
 	struct list_head ctxs;
 	struct vta_usage usage;		/* of those that have been closed */
 	unsigned int nr_ctxs;
@@ -134,7 +133,7 @@ struct vta_device {
 	unsigned int resets;		/* that the card needed since @resets_since */
 	unsigned long resets_since;	/* jiffies */
 	bool irqs_off;
-	bool gone;			/* given up, or removed: opening fails */
+	bool gone;			/* given up, removed, or the PCI core's: opening fails */
 };
 
 static inline struct vta_device *to_vta_device(struct device *dev)

@@ -248,7 +248,7 @@ void vta_card_lost(struct vta_device *vdev, const char *why)
 	queue_work(system_freezable_wq, &vdev->reset_work);
 }
 
-/* By an administrator, or after an error on the bus: none that the card needed. */
+/* By an administrator, or after somebody else's: none that the card needed. */
 int vta_card_reset_now(struct vta_device *vdev, enum vta_cause cause, const char *why)
 {
 	int ret;
@@ -258,7 +258,8 @@ int vta_card_reset_now(struct vta_device *vdev, enum vta_cause cause, const char
 		return ret;
 	vta_history_why(vdev, cause, why);
 	mutex_lock(&vdev->lock);
-	vta_dump_leave(vdev);
+	if (!vdev->gone)
+		vta_dump_leave(vdev);
 	vta_reset_begin(vdev);
 	ret = vta_reset_climb(vdev);
 	vdev->resets = 0;
@@ -289,54 +290,53 @@ void vta_card_retire(struct vta_device *vdev, enum vta_cause cause)
 }
 
 /*
- * Somebody else resets the function: sysfs, or the PCI core. The lock is held
- * from one call to the other, as through any reset.
+ * The card is out of our hands: everybody is sent home, and it gets off the bus, so that
+ * their memory can go. The PCI core takes a lock of its own between the calls that come
+ * now, and inside them, so ours cannot be held from one to the other.
  */
-static void vta_reset_prepare(struct pci_dev *pdev)
+static void vta_reset_lend(struct vta_device *vdev, enum vta_fate fate, enum vta_cause cause)
 {
-	struct vta_device *vdev = pci_get_drvdata(pdev);
-
 	mutex_lock(&vdev->lock);
 	vta_reset_begin(vdev);
+	pci_clear_master(vdev->pdev);
+	vta_reset_tell(vdev, fate, cause);
+	vta_reset_drop(vdev);
+	vdev->gone = true;
+	mutex_unlock(&vdev->lock);
 }
 
+/* Somebody else resets the function: sysfs, or the PCI core. */
+static void vta_reset_prepare(struct pci_dev *pdev)
+{
+	vta_reset_lend(pci_get_drvdata(pdev), VTA_FATE_PENDING, VTA_CAUSE_FUNCTION);
+}
+
+/*
+ * Files are about to be opened again, so do not take others' word for it. This may help
+ * a card that had been given up.
+ */
 static void vta_reset_done(struct pci_dev *pdev)
 {
-	struct vta_device *vdev = pci_get_drvdata(pdev);
-
-	vta_history_why(vdev, VTA_CAUSE_FUNCTION, "the PCI function was reset");
-	/*
-	 * Memory is about to be freed, so do not take others' word for it. This
-	 * may help a card that had been given up.
-	 */
-	vdev->resets = 0;
-	vta_reset_end(vdev, vta_reset_climb(vdev));
-	mutex_unlock(&vdev->lock);
+	vta_card_reset_now(pci_get_drvdata(pdev), VTA_CAUSE_FUNCTION,
+			   "the PCI function was reset");
 }
 
 /*
  * The PCI core has found an error on the way to the card. What was under way is
- * lost, nobody knows what, and the card may not be heard for now: everybody is
- * sent home, and the card gets off the bus until the core says that it is over. If
- * the write that takes it off does not arrive, the link is down, and nothing of the
- * card's arrives either.
+ * lost, nobody knows what, and the card may not be heard until the core says that it
+ * is over. If the write that takes it off the bus does not arrive, the link is down, and
+ * nothing of the card's arrives either.
  */
 static pci_ers_result_t vta_error_detected(struct pci_dev *pdev, pci_channel_state_t state)
 {
 	struct vta_device *vdev = pci_get_drvdata(pdev);
-	bool dead = state == pci_channel_io_perm_failure;
 
-	mutex_lock(&vdev->lock);
-	vta_reset_begin(vdev);
-	pci_clear_master(pdev);
-	vta_reset_tell(vdev, dead ? VTA_FATE_GIVEN_UP : VTA_FATE_PENDING, VTA_CAUSE_BUS);
-	vta_reset_drop(vdev);
-	vdev->gone = true;
-	mutex_unlock(&vdev->lock);
-	if (dead) {
+	if (state == pci_channel_io_perm_failure) {
+		vta_reset_lend(vdev, VTA_FATE_GIVEN_UP, VTA_CAUSE_BUS);
 		vta_step(vdev, VTA_STEP_GIVE_UP, -ENODEV);
 		return PCI_ERS_RESULT_DISCONNECT;
 	}
+	vta_reset_lend(vdev, VTA_FATE_PENDING, VTA_CAUSE_BUS);
 	return PCI_ERS_RESULT_NEED_RESET;
 }
 

@@ -8,8 +8,10 @@
  */
 #include <linux/bitfield.h>
 #include <linux/capability.h>
+#include <linux/delay.h>
 #include <linux/device.h>
 #include <linux/genalloc.h>
+#include <linux/sched/signal.h>
 #include <linux/sysfs.h>
 
 #include "vta_device.h"
@@ -70,9 +72,15 @@ static ssize_t reset_store(struct device *dev, struct device_attribute *attr, co
 	ret = kstrtobool(buf, &sure);
 	if (ret)
 		return ret;
-	if (sure)
-		ret = vta_card_reset_now(to_vta_device(dev), VTA_CAUSE_ADMIN,
-					 "an administrator asked");
+	if (!sure)
+		return count;
+	/* Not while the PCI core has it in hands, nor while it waits for us to be removed. */
+	if (!device_trylock(dev->parent)) {
+		msleep(20);
+		return restart_syscall();
+	}
+	ret = vta_card_reset_now(to_vta_device(dev), VTA_CAUSE_ADMIN, "an administrator asked");
+	device_unlock(dev->parent);
 	return ret ? ret : count;
 }
 static DEVICE_ATTR_WO(reset);

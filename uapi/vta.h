@@ -294,8 +294,8 @@ enum vta_cause {
  * @cause: out: enum vta_cause; what came first, if several things did
  *
  * The one call that works on a file which has lost its card. It waits for a reset
- * to be over, for seconds at most; PENDING are errors on the bus, and a reset that
- * has not begun. What took the card away stays true for the file, whatever
+ * to be over, for seconds at most; PENDING are resets and errors that the PCI core sees
+ * to, and a reset that has not begun. What took the card away stays true for the file, whatever
  * happens to the card later. Values may be added. Errors: EINTR (only by a signal
  * that ends the process).
  */

@@ -208,6 +208,91 @@ TEST_F(close, killed_while_working_and_waiting)
 	}
 }
 
+/* ---- card memory that is being cleared ---- */
+
+#define LEFT	0x5ca1ab1eu
+
+/* In the last word of all card memory, by a user who has gone. */
+static int leave_word(uint64_t size)
+{
+	struct vta_buf_alloc alloc = { .size = size, .flags = VTA_BUF_CARD };
+	int fd = card_open();
+	struct queue q;
+	int err;
+
+	if (fd < 0)
+		return fd;
+	err = card_ioctl(fd, VTA_IOCTL_BUF_ALLOC, &alloc);
+	err = err ? err : queue_open(fd, &q, NULL);
+	if (!err) {
+		err = queue_do(&q, desc_fill((uint32_t)(alloc.addr + size - 4), LEFT, 4));
+		queue_unmap(&q);
+	}
+	close(fd);
+	return err;
+}
+
+/* Behind the back of the driver, which would show nobody what others have left. */
+static int read_word(uint64_t size, uint32_t *word)
+{
+	char address[32], path[96];
+	const uint8_t *page = MAP_FAILED;
+	int fd, err;
+
+	err = card_pci_address(address, sizeof(address));
+	err = err ? err : file_write("/sys/bus/pci/drivers/vta/unbind", address);
+	if (err)
+		return err;
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/resource4", address);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		page = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, (off_t)size - 4096);
+	if (page != MAP_FAILED) {
+		*word = le32toh(*(const volatile uint32_t *)(page + 4092));
+		munmap((void *)page, 4096);
+	} else {
+		err = -errno;
+	}
+	close(fd);
+	return file_write("/sys/bus/pci/drivers/vta/bind", address) ? -EIO : err;
+}
+
+/* A process that allocates all, and is killed as soon as it has begun. Its status. */
+static int kill_who_clears(uint64_t size)
+{
+	struct vta_buf_alloc alloc = { .size = size, .flags = VTA_BUF_CARD };
+	pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		_exit(card_ioctl(card_open(), VTA_IOCTL_BUF_ALLOC, &alloc) ? 1 : 0);
+	while (card_usage().mem_free == size && !waitpid(pid, &status, WNOHANG))
+		;
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	return status;
+}
+
+/* On a busy machine the signal may come late, but not each time. */
+TEST_F_TIMEOUT(close, killed_while_memory_is_cleared, 120)
+{
+	uint64_t size = self->before.mem_free;
+	uint32_t word = 0;
+
+	for (unsigned int tries = 0; tries < 10 && word != LEFT; tries++) {
+		int status;
+
+		ASSERT_EQ(0, leave_word(size));
+		ASSERT_TRUE(all_comes_back(&self->before));
+		status = kill_who_clears(size);
+		ASSERT_TRUE(all_comes_back(&self->before));
+		ASSERT_EQ(0, read_word(size, &word));
+		EXPECT_TRUE(WIFSIGNALED(status) || !word);
+	}
+	/* What has not been cleared is not for the next one to see. */
+	EXPECT_EQ(LEFT, word);
+}
+
 /* ---- other ends of a process, and of its parts ---- */
 
 /* A process that works and waits until it is ended; tells by the pipe that it does. */
