@@ -24,7 +24,7 @@ UDMABUF_KERNEL := trixie
 
 # Which boots of tests/selftests/run.sh the kernels that watch themselves have, and in
 # how many parts the matrix: each waits for most of its time.
-DEBUG_BOOTS := main waits recovery variants iommu memory isolation failnth
+DEBUG_BOOTS := main waits recovery bus variants iommu memory isolation failnth
 KCSAN_BOOTS := main waits
 DEBUG_MATRIX := 0 1 2 3
 # What the kernels are asked to count and to trace of the module alone.

@@ -222,6 +222,18 @@ TEST_F_TIMEOUT(failnth, info, 600)
 	EXPECT_LE(1, sweep(self, do_info, NULL));
 }
 
+static void do_lost(struct _test_data_failnth *self, struct step *step)
+{
+	struct vta_lost lost;
+
+	step->ret = card_ioctl(self->fd, VTA_IOCTL_LOST, &lost);
+}
+
+TEST_F_TIMEOUT(failnth, lost, 600)
+{
+	EXPECT_LE(1, sweep(self, do_lost, NULL));
+}
+
 static void do_alloc(struct _test_data_failnth *self, struct step *step, uint64_t size,
 		     uint32_t flags)
 {

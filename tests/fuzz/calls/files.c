@@ -55,9 +55,12 @@ void op_dup(struct state *s, const struct op *op)
 void op_info(struct state *s, const struct op *op)
 {
 	struct vta_info info;
+	struct vta_lost lost;
 
 	memset(&info, (int)op->e, sizeof(info));
+	memset(&lost, (int)op->e, sizeof(lost));
 	call(s, op, the_file(s, op)->fd, VTA_IOCTL_INFO, &info);
+	call(s, op, the_file(s, op)->fd, VTA_IOCTL_LOST, &lost);
 }
 
 /* Any bytes for any call there may be. */

@@ -210,12 +210,13 @@ struct request {
 	} arg;
 };
 
-enum { REQUESTS = 11 };
+enum { REQUESTS = 12 };
 
 static void fill_requests(const struct wall *w, struct request *r)
 {
 	const struct request all[REQUESTS] = {
 		{ "INFO", VTA_IOCTL_INFO, { { 0 } } },
+		{ "LOST", VTA_IOCTL_LOST, { { 0 } } },
 		{ "BUF_ALLOC", VTA_IOCTL_BUF_ALLOC, { .alloc = { .size = 8192 } } },
 		{ "BUF_ALLOC of card memory", VTA_IOCTL_BUF_ALLOC,
 		  { .alloc = { .size = 8192, .flags = VTA_BUF_CARD } } },
