@@ -61,7 +61,8 @@ class Source:
             there = plain[number]
             if number in self.conditions and there:
                 hit = sum(1 for count in branches.values() if count)
-                yield number, max(0, hit - (len(branches) - there) // 2), there
+                watched = max(0, len(branches) - there) // 2
+                yield number, max(0, min(hit - watched, there)), there
 
 
 def gcov(build, boot=None):
