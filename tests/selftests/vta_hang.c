@@ -305,11 +305,12 @@ TEST_F(hang, records_are_not_written)
 /* Who waits hears of it late, but does. */
 TEST_F(hang, interrupt_is_lost)
 {
+	uint64_t arms = card_counter("arms");
 	struct waiter w;
 
 	ASSERT_EQ(0, emu_inject("irq-lost"));
 	ASSERT_EQ(0, hold(self, &w));
-	sleep_ms(100);
+	EXPECT_EQ(arms + 1, card_counter_reaches("arms", arms + 1));
 	*(volatile uint64_t *)self->mem.ptr = UINT64_MAX;
 	queue_kick(&self->q);
 	EXPECT_EQ(0, waiter_join(&w));
