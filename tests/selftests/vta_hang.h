@@ -91,6 +91,8 @@ FIXTURE(hang) {
 FIXTURE_SETUP(hang)
 {
 	ASSERT_EQ(0, emu_clear());
+	/* That an engine has hung before is forgotten. */
+	ASSERT_EQ(0, reset_card());
 	ASSERT_EQ(0, file_write(PARAMETERS "max_job_ms", "100"));
 	ASSERT_EQ(0, file_write(PARAMETERS "hang_ms", "1000"));
 	ASSERT_EQ(0, file_write(PARAMETERS "max_resets", "0"));
