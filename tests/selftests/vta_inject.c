@@ -23,8 +23,9 @@ int bus_error(uint32_t uncorrectable, uint32_t correctable)
 {
 	struct aer_error_inj error = { .uncor_status = uncorrectable, .cor_status = correctable };
 	unsigned int domain, bus, dev, fn;
+	int64_t end = now_ns() + PATIENCE_MS * 1000000ll;
 	char address[32];
-	int fd, err = 0;
+	int fd, err;
 
 	if (card_pci_address(address, sizeof(address)) ||
 	    sscanf(address, "%x:%x:%x.%x", &domain, &bus, &dev, &fn) != 4)
@@ -36,8 +37,12 @@ int bus_error(uint32_t uncorrectable, uint32_t correctable)
 	fd = open(NODE, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	if (write(fd, &error, sizeof(error)) != sizeof(error))
-		err = -errno;
+	/* The port's interrupt for the one before may still be on its way. */
+	do {
+		err = write(fd, &error, sizeof(error)) == sizeof(error) ? 0 : -errno;
+		if (err == -EBUSY)
+			sleep_ms(10);
+	} while (err == -EBUSY && now_ns() < end);
 	close(fd);
 	return err;
 }
