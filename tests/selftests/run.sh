@@ -23,7 +23,7 @@ built=$top/build
 [ -z "${CROSS-}" ] || built=$top/build/cross/$CROSS/build
 
 if [ $# -lt 1 ] || [ ! -f "$1" ]; then
-	sed -n '4,16s/^# \{0,1\}//p' "$0" >&2
+	sed -n '4,17s/^# \{0,1\}//p' "$0" >&2
 	exit 2
 fi
 module=$(realpath "$1")
@@ -130,7 +130,7 @@ boot_reboot() {
 		exec "$top/build/asan/vta-emu" "\$@" --log-level debug >"$dir/emu.log" 2>&1
 	EOF
 	chmod 755 "$dir/emu"
-	"$vm" run --kernel "${VM_KERNEL:-host}" --emu "$dir/emu" "${files[@]}" --timeout 100 -- \
+	"$vm" run --kernel "${VM_KERNEL:-host}" --emu "$dir/emu" "${files[@]}" --timeout 200 -- \
 		sh -c 'insmod /lib/vta.ko; exec /root/kselftest/vta/vta_kexec' >"$dir/vm.log" 2>&1 || :
 	"$here/vta_reboot.sh" "$dir/vm.log" "$dir/emu.log" || {
 		status=1
