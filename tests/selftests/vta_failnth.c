@@ -370,26 +370,6 @@ TEST_F_TIMEOUT(failnth, import_foreign, 600)
 	close(shared);
 }
 
-/* And ours to map for another. */
-static void do_attach(struct _test_data_failnth *self, struct step *step)
-{
-	(void)self;
-	step->ret = foreign_attach(shared);
-}
-
-TEST_F_TIMEOUT(failnth, attach, 600)
-{
-	struct step step = { .fd = -1 };
-
-	do_export(self, &step);
-	ASSERT_EQ(0, step.ret);
-	shared = step.fd;
-	if (foreign_attach(shared) == -ENODEV)
-		SKIP(close(shared); return, "no vgem");
-	EXPECT_LT(5, sweep(self, do_attach, NULL));
-	close(shared);
-}
-
 static void do_create(struct _test_data_failnth *self, struct step *step)
 {
 	struct vta_queue_create req = { .ring_order = 8 };
