@@ -975,7 +975,8 @@ int vtadev_lost(struct vtadev *dev, struct vtadev_lost *lost);
  * @text: out: the sentence, cut off if it does not fit, always ended by 0
  * @size: bytes at @text
  *
- * Returns the length of the whole sentence, as snprintf() does.
+ * "WHY; WHAT TO DO", with no semicolon in WHY. Returns the length of the whole sentence, as
+ * snprintf() does.
  */
 int vtadev_lost_text(const struct vtadev_lost *lost, char *text, size_t size);
 

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -186,6 +187,8 @@ void space_lost_text(unsigned int generation, char *text, size_t size)
 	else	/* another thread has opened it again */
 		snprintf(text, size, "the card was reset or removed");
 	pthread_rwlock_unlock(&space.lock);
+	/* Why; what to do about it is ours to do: the next run opens it again. */
+	text[strcspn(text, ";")] = '\0';
 }
 
 /* ---- After a reset ---- */

@@ -20,14 +20,22 @@ static const unsigned char signal_bytes[sizeof(struct vta_desc)] = {
 	[0x18] = 0xef, 0xcd, 0xab, 0x89, 0x67, 0x45, 0x23, 0x01,
 };
 
+static int check(int number, const char *name, int right)
+{
+	printf("%sok %d %s\n", right ? "" : "not ", number, name);
+	return !right;
+}
+
 int main(void)
 {
 	struct vta_desc desc = vtadev_desc_signal(0x0abcdef0, 0x0123456789abcdef);
+	int failed;
 
 	vtadev_desc_stamp(&desc, 0x12345678);
-	if (memcmp(&desc, signal_bytes, sizeof(desc))) {
-		fprintf(stderr, "a SIGNAL has other bytes\n");
-		return 1;
-	}
-	return strcmp(vtadev_version(), VTADEV_VERSION) != 0;
+	printf("1..2\n");
+	failed = check(1, "the bytes of a SIGNAL",
+		       !memcmp(&desc, signal_bytes, sizeof(desc)));
+	failed |= check(2, "headers and library are of one version",
+			!strcmp(vtadev_version(), VTADEV_VERSION));
+	return failed;
 }

@@ -154,6 +154,9 @@ static void every_loss_has_its_own_text(void **state)
 			assert_null(strstr(text, "does not know"));
 			assert_null(strchr(text, '\n'));
 			assert_true(text[strlen(text) - 1] != '.');
+			/* Up to there it is why, the same whatever became of it. */
+			lost_text(VTA_FATE_RESET, cause, other);
+			assert_memory_equal(text, other, strcspn(other, ";") + 2);
 			for (before = VTA_CAUSE_CARD; before < cause; before++)
 				assert_string_not_equal(text, lost_text(fate, before, other));
 			for (before = VTA_FATE_PENDING; before < fate; before++)
