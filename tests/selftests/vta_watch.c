@@ -140,7 +140,7 @@ TEST_F(hang, longest_is_aborted_first)
 		ASSERT_EQ(0, emu_inject("hang-copy"));
 		queue_submit(q[0], &fill, 1);
 		ASSERT_EQ(0, waiter_start(&first, q[0], q[0]->submitted, PATIENCE_MS));
-		sleep_ms(2500);
+		sleep_ms(4500);	/* a busy machine may be late to look */
 		queue_submit(q[1], &fill, 1);
 		ASSERT_EQ(0, waiter_start(&second, q[1], q[1]->submitted, PATIENCE_MS));
 		sleep_ms(2500);
