@@ -25,7 +25,7 @@ UDMABUF_KERNEL := trixie
 # Which boots of tests/selftests/run.sh the kernels that watch themselves have, and in
 # how many parts the matrix: each waits for most of its time.
 DEBUG_BOOTS := main waits recovery bus variants iommu memory isolation failnth
-KCSAN_BOOTS := main waits
+KCSAN_BOOTS := main waits recovery bus memory isolation
 DEBUG_MATRIX := 0 1 2 3
 # What the kernels are asked to count and to trace of the module alone.
 DEBUG_KBUILD := GCOV_PROFILE=y KCOV_INSTRUMENT=y
@@ -206,7 +206,10 @@ check-debug: test-deps
 		$(foreach w,calls card,"debug-fuzz-$(w)=VM_KERNEL=debug tests/fuzz/run.sh \
 			$(call vm-module-of,debug) build/fuzz/$(w) $(w) -n $(CHECK_CARD)") \
 		$(foreach b,$(KCSAN_BOOTS),"kcsan-$(b)=COVERAGE= VM_KERNEL=kcsan tests/selftests/run.sh \
-			$(call vm-module-of,kcsan) $(b)") || code=1; \
+			$(call vm-module-of,kcsan) $(b)") \
+		$(foreach n,$(DEBUG_MATRIX),"kcsan-matrix-$(n)=COVERAGE= VM_KERNEL=kcsan \
+			tests/matrix/run.sh $(call vm-module-of,kcsan) build/matrix-kcsan/$(n) \
+			-e $(words $(DEBUG_MATRIX)) -o $(n)") || code=1; \
 	tests/matrix/report.py build/matrix $(foreach n,$(DEBUG_MATRIX),build/matrix/$(n)/matrix.log); \
 	tests/run -o build/check-debug "coverage=tests/coverage/report.py \
 		$$(dirname $(call vm-module-of,debug)) $(COVERAGE_PLAIN) build/coverage \
