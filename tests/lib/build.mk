@@ -54,7 +54,7 @@ LIB_TEST_STRICT := -std=c11 -pedantic-errors -Wall -Wextra -Wshadow -Wcast-qual 
 	-Iuapi -Ilibvtadev -Ilibvtadev/ops -Ilibvtadev/driver
 
 $(LIB_TEST_DIR)/test_headers: tests/lib/test_headers.c $(LIB_A)
-	@mkdir -p $(@D)
+	@mkdir -p $(LIB_TEST_DIR)/obj
 	$(CC) $(LIB_TEST_STRICT) -MMD -MP -MF $(LIB_TEST_DIR)/obj/test_headers.d -o $@ $< \
 		$(LIB_A) $(LIB_LIBS)
 
