@@ -196,8 +196,10 @@ void vta_ctx_tell(struct vta_ctx *ctx, enum vta_fate fate, enum vta_cause cause)
 	lockdep_assert_held(&ctx->vdev->lock);
 
 	mutex_lock(&ctx->lock);
+	if (ctx->lost.fate == VTA_FATE_NONE)
+		ctx->lost.cause = cause;
 	if (ctx->lost.fate == VTA_FATE_NONE || ctx->lost.fate == VTA_FATE_PENDING)
-		ctx->lost = (struct vta_lost) { .fate = fate, .cause = cause };
+		ctx->lost.fate = fate;
 	mutex_unlock(&ctx->lock);
 }
 

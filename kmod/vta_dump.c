@@ -163,11 +163,12 @@ void vta_dump_print(struct vta_device *vdev, const char *why, struct vta_text *t
 void vta_dump_leave(struct vta_device *vdev)
 {
 	struct vta_text text = { .size = VTA_DUMP_SIZE };
+	enum vta_cause cause;
 
 	text.buf = vmalloc(VTA_DUMP_SIZE);
 	if (!text.buf)	/* then without */
 		return;
-	vta_dump_print(vdev, vta_history_next_why(vdev), &text);
+	vta_dump_print(vdev, vta_history_next_why(vdev, &cause), &text);
 	/* It may outlive this module: so it is of the PCI device, not of ours. */
 	dev_coredumpv(&vdev->pdev->dev, text.buf, text.len, GFP_KERNEL);
 }

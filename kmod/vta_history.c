@@ -26,6 +26,8 @@
 #define VTA_HISTORY_BURST	8
 #define VTA_HISTORY_WINDOW	(10 * HZ)
 
+#define VTA_WHY_UNKNOWN		"failed again, amid the reset before"
+
 /* ---- Writing down ---- */
 
 static void vta_history_wake(struct vta_history *history)
@@ -81,28 +83,17 @@ void vta_history_why(struct vta_device *vdev, enum vta_cause cause, const char *
 	spin_unlock_irqrestore(&history->lock, flags);
 }
 
-const char *vta_history_next_why(struct vta_device *vdev)
+const char *vta_history_next_why(struct vta_device *vdev, enum vta_cause *cause)
 {
 	struct vta_history *history = &vdev->history;
 	unsigned long flags;
 	const char *why;
 
 	spin_lock_irqsave(&history->lock, flags);
-	why = history->why ? : "of an error on the bus";
+	why = history->why ? : VTA_WHY_UNKNOWN;
+	*cause = history->why ? history->cause : VTA_CAUSE_CARD;
 	spin_unlock_irqrestore(&history->lock, flags);
 	return why;
-}
-
-enum vta_cause vta_history_next_cause(struct vta_device *vdev)
-{
-	struct vta_history *history = &vdev->history;
-	enum vta_cause cause;
-	unsigned long flags;
-
-	spin_lock_irqsave(&history->lock, flags);
-	cause = history->why ? history->cause : VTA_CAUSE_BUS;
-	spin_unlock_irqrestore(&history->lock, flags);
-	return cause;
 }
 
 void vta_history_reset(struct vta_device *vdev, int ret)
@@ -113,7 +104,7 @@ void vta_history_reset(struct vta_device *vdev, int ret)
 	spin_lock_irqsave(&history->lock, flags);
 	history->resets[history->nr_resets++ % VTA_HISTORY] = (struct vta_past_reset) {
 		.time_ns = ktime_get_boottime_ns(),
-		.why = history->why ? : "of an error on the bus",
+		.why = history->why ? : VTA_WHY_UNKNOWN,
 		.ret = ret,
 		.generation = READ_ONCE(vdev->generation),
 	};

@@ -94,8 +94,7 @@ void vta_history_close(struct vta_device *vdev);
 void vta_history_fault(const struct vta_queue *q);
 /* Why the card will be reset; the first that is given counts. A constant. */
 void vta_history_why(struct vta_device *vdev, enum vta_cause cause, const char *why);
-const char *vta_history_next_why(struct vta_device *vdev);
-enum vta_cause vta_history_next_cause(struct vta_device *vdev);
+const char *vta_history_next_why(struct vta_device *vdev, enum vta_cause *cause);
 /* It was reset, or with an error given up. */
 void vta_history_reset(struct vta_device *vdev, int ret);
 

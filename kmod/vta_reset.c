@@ -191,10 +191,12 @@ static void vta_reset_tell(struct vta_device *vdev, enum vta_fate fate, enum vta
 /* The card is still, or must be made so: @ret says if it has been reset. */
 static void vta_reset_end(struct vta_device *vdev, int ret)
 {
+	enum vta_cause cause;
+
 	lockdep_assert_held(&vdev->lock);
 
-	vta_reset_tell(vdev, ret ? VTA_FATE_GIVEN_UP : VTA_FATE_RESET,
-		       vta_history_next_cause(vdev));
+	vta_history_next_why(vdev, &cause);
+	vta_reset_tell(vdev, ret ? VTA_FATE_GIVEN_UP : VTA_FATE_RESET, cause);
 	if (ret)
 		pci_clear_master(vdev->pdev);
 	vta_reset_drop(vdev);
@@ -294,8 +296,10 @@ void vta_card_retire(struct vta_device *vdev, enum vta_cause cause)
  * their memory can go. The PCI core takes a lock of its own between the calls that come
  * now, and inside them, so ours cannot be held from one to the other.
  */
-static void vta_reset_lend(struct vta_device *vdev, enum vta_fate fate, enum vta_cause cause)
+static void vta_reset_lend(struct vta_device *vdev, enum vta_fate fate, enum vta_cause cause,
+			   const char *why)
 {
+	vta_history_why(vdev, cause, why);
 	mutex_lock(&vdev->lock);
 	vta_reset_begin(vdev);
 	pci_clear_master(vdev->pdev);
@@ -305,10 +309,14 @@ static void vta_reset_lend(struct vta_device *vdev, enum vta_fate fate, enum vta
 	mutex_unlock(&vdev->lock);
 }
 
+static const char vta_why_function[] = "the PCI function was reset";
+static const char vta_why_bus[] = "of an error on the bus";
+
 /* Somebody else resets the function: sysfs, or the PCI core. */
 static void vta_reset_prepare(struct pci_dev *pdev)
 {
-	vta_reset_lend(pci_get_drvdata(pdev), VTA_FATE_PENDING, VTA_CAUSE_FUNCTION);
+	vta_reset_lend(pci_get_drvdata(pdev), VTA_FATE_PENDING, VTA_CAUSE_FUNCTION,
+		       vta_why_function);
 }
 
 /*
@@ -317,8 +325,7 @@ static void vta_reset_prepare(struct pci_dev *pdev)
  */
 static void vta_reset_done(struct pci_dev *pdev)
 {
-	vta_card_reset_now(pci_get_drvdata(pdev), VTA_CAUSE_FUNCTION,
-			   "the PCI function was reset");
+	vta_card_reset_now(pci_get_drvdata(pdev), VTA_CAUSE_FUNCTION, vta_why_function);
 }
 
 /*
@@ -332,11 +339,11 @@ static pci_ers_result_t vta_error_detected(struct pci_dev *pdev, pci_channel_sta
 	struct vta_device *vdev = pci_get_drvdata(pdev);
 
 	if (state == pci_channel_io_perm_failure) {
-		vta_reset_lend(vdev, VTA_FATE_GIVEN_UP, VTA_CAUSE_BUS);
+		vta_reset_lend(vdev, VTA_FATE_GIVEN_UP, VTA_CAUSE_BUS, vta_why_bus);
 		vta_step(vdev, VTA_STEP_GIVE_UP, -ENODEV);
 		return PCI_ERS_RESULT_DISCONNECT;
 	}
-	vta_reset_lend(vdev, VTA_FATE_PENDING, VTA_CAUSE_BUS);
+	vta_reset_lend(vdev, VTA_FATE_PENDING, VTA_CAUSE_BUS, vta_why_bus);
 	return PCI_ERS_RESULT_NEED_RESET;
 }
 
@@ -359,7 +366,7 @@ static pci_ers_result_t vta_slot_reset(struct pci_dev *pdev)
 
 static void vta_error_resume(struct pci_dev *pdev)
 {
-	vta_card_reset_now(pci_get_drvdata(pdev), VTA_CAUSE_BUS, "of an error on the bus");
+	vta_card_reset_now(pci_get_drvdata(pdev), VTA_CAUSE_BUS, vta_why_bus);
 }
 
 const struct pci_error_handlers vta_reset_handlers = {
