@@ -71,7 +71,12 @@ boot() {
 	while [ "$1" != -- ]; do options+=("$1"); shift; done
 	shift
 	"$vm" run --kernel "${VM_KERNEL:-host}" --emu "$top/build/asan/vta-emu" "${files[@]}" \
-		"${options[@]}" -- "/root/kselftest/vta/${script:-guest.sh}" "$@" || status=1
+		--keep-log "$dir/kernel.log" "${options[@]}" -- \
+		"/root/kselftest/vta/${script:-guest.sh}" "$@" || {
+		status=1
+		echo '# the end of the kernel log:'
+		tail -n 100 "$dir/kernel.log" | sed 's/^/# /'
+	}
 }
 
 # The first card is what tests take if they do not say otherwise.
