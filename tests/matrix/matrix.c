@@ -93,31 +93,13 @@ static bool has_cell(const struct state *state, const struct kind *kind)
 
 /* ---- Afterwards ---- */
 
-static int try_card(void)
-{
-	struct queue q;
-	int fd, err;
-
-	if (!card_bound())
-		return -ENODEV;
-	fd = card_open();
-	if (fd < 0)
-		return fd;
-	err = queue_open(fd, &q, NULL);
-	if (!err)
-		err = queue_do(&q, desc_op(VTA_OP_NOP));
-	queue_unmap(&q);	/* it may be lost halfway */
-	close(fd);
-	return err;
-}
-
 /* A reset may be under way still. */
 static bool card_works(unsigned int ms)
 {
 	int64_t end = now_ns() + ms * 1000000ll;
 
 	do {
-		if (!try_card())
+		if (card_bound() && !card_try())
 			return true;
 		sleep_ms(10);
 	} while (now_ns() < end);

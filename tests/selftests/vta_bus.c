@@ -99,20 +99,8 @@ static int notices_nothing(struct side *side)
 
 static int works(unsigned int n)
 {
-	struct queue q;
-	int fd, err;
-
 	choose(n);
-	fd = card_open();
-	if (fd < 0)
-		return fd;
-	err = queue_open(fd, &q, NULL);
-	if (!err) {
-		err = queue_do(&q, desc_op(VTA_OP_NOP));
-		queue_unmap(&q);
-	}
-	close(fd);
-	return err;
+	return card_try();
 }
 
 static uint64_t generation(unsigned int n)
@@ -123,13 +111,8 @@ static uint64_t generation(unsigned int n)
 
 static int reset_function(unsigned int n)
 {
-	char address[32], path[96];
-
 	choose(n);
-	if (card_pci_address(address, sizeof(address)))
-		return -ENOENT;
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/reset", address);
-	return file_write(path, "1");
+	return card_reset_function();
 }
 
 TEST_F_TIMEOUT(bus, reset_of_one_is_not_the_others, 60)

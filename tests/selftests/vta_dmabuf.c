@@ -275,7 +275,7 @@ TEST_F(share, after_a_reset)
 	ASSERT_NE(MAP_FAILED, ptr);
 	scribble(ptr, 1);
 	ASSERT_EQ(0, buf_import(self->b, dmabuf, 0, &req));
-	ASSERT_EQ(0, card_reset());
+	ASSERT_EQ(0, card_reset_function());
 
 	EXPECT_EQ(-ENODEV, buf_import(self->b, dmabuf, 0, &req));
 	fd = card_open();
@@ -512,7 +512,7 @@ TEST_F(foreign, is_given_back_on_reset)
 	if (self->dmabuf < 0)
 		SKIP(return, "this kernel has no such driver");
 	ASSERT_EQ(0, buf_import(self->fd, self->dmabuf, 0, &req));
-	ASSERT_EQ(0, card_reset());
+	ASSERT_EQ(0, card_reset_function());
 	scribble(self->ptr, 1);
 	EXPECT_TRUE(is_scribbled(self->ptr, 1));
 	EXPECT_EQ(-ENODEV, buf_release(self->fd, req.handle));

@@ -138,7 +138,7 @@ TEST_F(hang, too_many_resets)
 
 	ASSERT_EQ(0, file_write(PARAMETERS "max_resets", "3"));
 	/* By hand, it starts to count anew. */
-	ASSERT_EQ(0, reset_card());
+	ASSERT_EQ(0, card_reset());
 	for (i = 1; i <= 3; i++) {
 		ASSERT_EQ(0, emu_inject("fatal"));
 		while (card_attr("generation") != self->before.generation + 1 + i)
@@ -291,7 +291,7 @@ TEST_F(hang, no_reset_helps)
 	EXPECT_STEPS(0, 1, 1, 1);
 	EXPECT_EQ(LOST(VTA_FATE_GIVEN_UP, VTA_CAUSE_CARD), card_lost(self->fd));
 	/* An administrator who tries too early is told so. */
-	EXPECT_GT(0, reset_card());
+	EXPECT_GT(0, card_reset());
 	EXPECT_TRUE(given_up());
 }
 
@@ -489,7 +489,7 @@ TEST_F(hang, reset_by_an_administrator)
 	struct waiter w;
 
 	ASSERT_EQ(0, hold(self, &w));
-	ASSERT_EQ(0, reset_card());
+	ASSERT_EQ(0, card_reset());
 	EXPECT_EQ(-ENODEV, waiter_join(&w));
 	EXPECT_EQ(-ENODEV, lost(self));
 	EXPECT_EQ(LOST(VTA_FATE_RESET, VTA_CAUSE_ADMIN), card_lost(self->fd));
@@ -531,7 +531,7 @@ static int reset_as_nobody(void *arg)
 		return 1;
 	if (WEXITSTATUS(system("vtactl reset --force 0 2>/dev/null")) != 4)
 		return 3;
-	return reset_card() == -EACCES ? 0 : 2;
+	return card_reset() == -EACCES ? 0 : 2;
 }
 
 /* Root of a container, say. */
@@ -543,7 +543,7 @@ static int reset_without_capabilities(void *arg)
 	(void)arg;
 	if (syscall(SYS_capset, &header, data))
 		return 1;
-	return reset_card() == -EPERM ? 0 : 2;
+	return card_reset() == -EPERM ? 0 : 2;
 }
 
 TEST_F(hang, reset_wants_a_yes)

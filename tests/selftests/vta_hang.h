@@ -73,14 +73,6 @@ static inline bool given_up(void)
 	return !strcmp(text, "given up\n");
 }
 
-static inline int reset_card(void)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/sys/class/vta/%s/reset", strrchr(card_node(), '/') + 1);
-	return file_write(path, "1");
-}
-
 FIXTURE(hang) {
 	int fd;
 	struct queue q;
@@ -92,7 +84,7 @@ FIXTURE_SETUP(hang)
 {
 	ASSERT_EQ(0, emu_clear());
 	/* That an engine has hung before is forgotten. */
-	ASSERT_EQ(0, reset_card());
+	ASSERT_EQ(0, card_reset());
 	ASSERT_EQ(0, file_write(PARAMETERS "max_job_ms", "100"));
 	ASSERT_EQ(0, file_write(PARAMETERS "hang_ms", "1000"));
 	ASSERT_EQ(0, file_write(PARAMETERS "max_resets", "0"));
@@ -107,8 +99,6 @@ FIXTURE_SETUP(hang)
 FIXTURE_TEARDOWN(hang)
 {
 	struct usage usage;
-	struct queue q;
-	int fd;
 
 	EXPECT_EQ(0, emu_clear());
 	munmap(self->mem.ptr, self->mem.size);
@@ -116,14 +106,9 @@ FIXTURE_TEARDOWN(hang)
 	close(self->fd);
 	if (given_up()) {
 		EXPECT_EQ(-ENODEV, card_open());
-		EXPECT_EQ(0, reset_card());
+		EXPECT_EQ(0, card_reset());
 	}
-	fd = card_open();
-	ASSERT_LE(0, fd);
-	ASSERT_EQ(0, queue_open(fd, &q, NULL));
-	EXPECT_EQ(0, queue_do(&q, desc_op(VTA_OP_NOP)));
-	queue_close(&q);
-	close(fd);
+	ASSERT_EQ(0, card_try());
 	usage = card_usage();
 	EXPECT_EQ(0, usage.queues);
 	EXPECT_EQ(0, usage.contexts);

@@ -81,17 +81,6 @@ uint64_t proc_number(const char *file, const char *name)
 	return number_in(path, name);
 }
 
-int card_reset(void)
-{
-	char address[32], path[96];
-	int err = card_pci_address(address, sizeof(address));
-
-	if (err)
-		return err;
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/reset", address);
-	return file_write(path, "1");
-}
-
 int become(unsigned int uid)
 {
 	if (setgroups(0, NULL) || setgid(uid) || setuid(uid))

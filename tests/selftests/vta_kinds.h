@@ -32,9 +32,6 @@ uint64_t ctx_number(int fd, const char *name);
 /* A number of a file in /proc/self, often in kB. */
 uint64_t proc_number(const char *file, const char *name);
 
-/* Resets the card under test from outside. */
-int card_reset(void);
-
 /* Becomes @uid for good, without capabilities. */
 int become(unsigned int uid);
 

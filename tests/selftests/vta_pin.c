@@ -523,7 +523,7 @@ TEST_F(pin, reset_gives_the_pages_back)
 	struct vta_buf_pin req;
 
 	ASSERT_EQ(0, buf_pin(self->fd, ptr, MIB, 0, &req));
-	ASSERT_EQ(0, card_reset());
+	ASSERT_EQ(0, card_reset_function());
 	EXPECT_EQ(0, card_attr("pinned_bytes"));
 	EXPECT_EQ(self->pinned, proc_number("status", "VmPin"));
 	EXPECT_EQ(-ENODEV, buf_pin(self->fd, ptr, MIB, 0, &req));

@@ -93,22 +93,8 @@ static bool is_plugged(const void *arg)
 /* The card, under whatever name, works for who opens it. */
 static bool is_back(const void *arg)
 {
-	struct queue q;
-	int fd, err;
-
 	(void)arg;
-	if (card_choose(SERIAL))
-		return false;
-	fd = card_open();
-	if (fd < 0)
-		return false;
-	err = queue_open(fd, &q, NULL);
-	if (!err) {
-		err = queue_do(&q, desc_op(VTA_OP_NOP));
-		queue_unmap(&q);
-	}
-	close(fd);
-	return !err;
+	return !card_choose(SERIAL) && !card_try();
 }
 
 static bool is_unused(const void *arg)

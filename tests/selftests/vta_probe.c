@@ -54,18 +54,11 @@ FIXTURE_SETUP(probe)
 FIXTURE_TEARDOWN(probe)
 {
 	struct usage usage;
-	struct queue q;
-	int fd;
 
 	EXPECT_EQ(0, emu_clear());
 	if (access(card_node(), F_OK))
 		ASSERT_EQ(0, file_write(DRIVER "bind", self->address));
-	fd = card_open();
-	ASSERT_LE(0, fd);
-	ASSERT_EQ(0, queue_open(fd, &q, NULL));
-	EXPECT_EQ(0, queue_do(&q, desc_op(VTA_OP_NOP)));
-	queue_close(&q);
-	close(fd);
+	ASSERT_EQ(0, card_try());
 	usage = card_usage();
 	EXPECT_EQ(0, usage.queues);
 	EXPECT_EQ(0, usage.contexts);
@@ -177,7 +170,7 @@ TEST_F(probe, card_without_features)
 	EXPECT_EQ(1, ctx_number(fd, "vta-descriptors"));
 	EXPECT_EQ(UINT64_MAX, ctx_number(fd, "vta-runs"));
 	/* With the driver's last words about it. */
-	EXPECT_EQ(0, card_reset());
+	EXPECT_EQ(0, card_reset_function());
 	queue_unmap(&q);
 	close(fd);
 	ASSERT_EQ(0, file_write(DRIVER "unbind", self->address));

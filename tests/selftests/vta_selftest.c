@@ -146,6 +146,40 @@ bool usage_equal(const struct usage *a, const struct usage *b)
 	       a->mem_free == b->mem_free;
 }
 
+int card_try(void)
+{
+	struct queue q;
+	int fd, err;
+
+	fd = card_open();
+	if (fd < 0)
+		return fd;
+	err = queue_open(fd, &q, NULL);
+	if (!err)
+		err = queue_do(&q, desc_op(VTA_OP_NOP));
+	queue_unmap(&q);	/* it may be lost halfway */
+	close(fd);
+	return err;
+}
+
+static int reset_by(const char *file)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/class/vta/%s/%s", card_name(), file);
+	return file_write(path, "1");
+}
+
+int card_reset(void)
+{
+	return reset_by("reset");
+}
+
+int card_reset_function(void)
+{
+	return reset_by("device/reset");
+}
+
 int card_pci_address(char *address, size_t size)
 {
 	char link[64], path[256];

@@ -59,6 +59,12 @@ struct usage {
 struct usage card_usage(void);
 bool usage_equal(const struct usage *a, const struct usage *b);
 
+/* 0 if who opens the card now gets a queue and a descriptor done. */
+int card_try(void);
+/* Resets it as an administrator does, or behind the driver's back as a PCI function. */
+int card_reset(void);
+int card_reset_function(void);
+
 /* Address of the card under test, as 0000:01:00.0. */
 int card_pci_address(char *address, size_t size);
 int file_write(const char *path, const char *text);

@@ -216,14 +216,6 @@ TEST_F(sleep, card_does_not_wake_up)
 	EXPECT_EQ(self->w.generation + 1, card_attr("generation"));
 }
 
-static int reset_card(void)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/sys/class/vta/%s/reset", strrchr(card_node(), '/') + 1);
-	return file_write(path, "1");
-}
-
 /* Somebody has been at the slot. Nothing that is known is of this card. */
 TEST_F(sleep, another_card_wakes_up)
 {
@@ -236,9 +228,9 @@ TEST_F(sleep, another_card_wakes_up)
 	EXPECT_EQ(POLLERR | POLLHUP, card_poll(self->w.fd, PATIENCE_MS));
 	EXPECT_EQ(-ENODEV, card_open());
 	EXPECT_EQ(LOST(VTA_FATE_GIVEN_UP, VTA_CAUSE_WAKE), card_lost(self->w.fd));
-	EXPECT_EQ(-ENODEV, reset_card());
+	EXPECT_EQ(-ENODEV, card_reset());
 	ASSERT_EQ(0, emu_clear());
-	EXPECT_EQ(0, reset_card());
+	EXPECT_EQ(0, card_reset());
 	fd = card_open();
 	EXPECT_LE(0, fd);
 	close(fd);
@@ -262,12 +254,12 @@ TEST_F(sleep, card_given_up_stays_so)
 	if (!self->possible)
 		SKIP(return, "this kernel does not test %s", variant->state);
 	ASSERT_EQ(0, emu_inject("ones"));
-	ASSERT_EQ(-ENODEV, reset_card());
+	ASSERT_EQ(-ENODEV, card_reset());
 	ASSERT_EQ(0, machine_sleeps(variant->state));
 	EXPECT_EQ(-ENODEV, card_open());
 	ASSERT_EQ(0, emu_clear());
 	EXPECT_EQ(-ENODEV, card_open());
-	EXPECT_EQ(0, reset_card());
+	EXPECT_EQ(0, card_reset());
 	EXPECT_EQ(self->w.generation + 1, card_attr("generation"));
 }
 
@@ -418,19 +410,13 @@ TEST(card_does_not_wake_up_as_it_was)
 {
 	uint64_t generation = card_attr("generation");
 	uint64_t resets = card_attr("recovery/soft_resets");
-	struct queue q;
-	int fd, i;
+	int i;
 
 	ASSERT_EQ(0, card_may_sleep(true));
 	for (i = 0; i < 7; i++) {
 		EXPECT_TRUE(card_sleeps(PATIENCE_MS));
 		ASSERT_EQ(0, emu_inject("reg-generation=77 1"));
-		fd = card_open();
-		ASSERT_LE(0, fd);
-		ASSERT_EQ(0, queue_open(fd, &q, NULL));
-		EXPECT_EQ(0, queue_do(&q, desc_op(VTA_OP_NOP)));
-		queue_close(&q);
-		close(fd);
+		EXPECT_EQ(0, card_try());
 	}
 	EXPECT_EQ(generation, card_attr("generation"));
 	EXPECT_EQ(resets, card_attr("recovery/soft_resets"));
@@ -453,7 +439,7 @@ TEST(card_does_not_wake_up_at_all)
 	EXPECT_EQ(UINT64_MAX, card_counter("resets"));
 	EXPECT_EQ(given_up + 1, card_attr("recovery/given_up"));
 	ASSERT_EQ(0, emu_clear());
-	EXPECT_EQ(0, reset_card());
+	EXPECT_EQ(0, card_reset());
 	fd = card_open();
 	EXPECT_LE(0, fd);
 	close(fd);

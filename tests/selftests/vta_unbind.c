@@ -83,20 +83,13 @@ FIXTURE_SETUP(unbind)
 FIXTURE_TEARDOWN(unbind)
 {
 	struct usage now;
-	struct queue q;
-	int fd;
 
 	let_go(self);
 	/* While the old file was there, a new node had another number. */
 	unbind(self->address);
 	ASSERT_EQ(0, bind(self->address));
 	EXPECT_STREQ(self->node, card_node());
-	fd = card_open();
-	ASSERT_LE(0, fd);
-	ASSERT_EQ(0, queue_open(fd, &q, NULL));
-	EXPECT_EQ(0, queue_do(&q, desc_op(VTA_OP_NOP)));
-	queue_close(&q);
-	close(fd);
+	ASSERT_EQ(0, card_try());
 	now = card_usage();
 	EXPECT_EQ(0, now.queues);
 	EXPECT_EQ(0, now.contexts);
@@ -272,14 +265,6 @@ TEST_F_TIMEOUT(unbind, twenty_times_under_load, 300)
 
 /* ---- the card is reset by somebody else ---- */
 
-static int reset_function(const char *address)
-{
-	char path[128];
-
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/reset", address);
-	return file_write(path, "1");
-}
-
 TEST_F(unbind, function_level_reset_is_enodev_for_who_was_there)
 {
 	struct vta_desc desc = desc_wait(self->host.addr, UINT64_MAX);
@@ -290,7 +275,7 @@ TEST_F(unbind, function_level_reset_is_enodev_for_who_was_there)
 	queue_submit(&self->q, &desc, 1);
 	ASSERT_EQ(0, waiter_start(&w, &self->q, 2, -1));
 	EXPECT_EQ(arms + 1, card_counter_reaches("arms", arms + 1));
-	ASSERT_EQ(0, reset_function(self->address));
+	ASSERT_EQ(0, card_reset_function());
 	EXPECT_EQ(-ENODEV, waiter_join(&w));
 	EXPECT_EQ(-ENODEV, queue_wait(&self->q, 0, 0, NULL));
 	EXPECT_EQ(POLLERR | POLLHUP, card_poll(self->fd, 0));
@@ -327,7 +312,6 @@ TEST_F(unbind, function_level_reset_helps_a_card_given_up)
 	/* For nothing but its end: on the way there, its queue may be seen halted. */
 	struct pollfd given_up = { .fd = self->fd };
 	struct queue q;
-	int fd;
 
 	ASSERT_EQ(0, set_power_state(self->address, 3));
 	EXPECT_EQ(-ENODEV, queue_open(self->fd, &q, NULL));
@@ -336,13 +320,8 @@ TEST_F(unbind, function_level_reset_helps_a_card_given_up)
 	EXPECT_EQ(-ENODEV, card_open());
 	EXPECT_EQ(LOST(VTA_FATE_GIVEN_UP, VTA_CAUSE_CARD), card_lost(self->fd));
 	ASSERT_EQ(0, set_power_state(self->address, 0));
-	ASSERT_EQ(0, reset_function(self->address));
-	fd = card_open();
-	ASSERT_LE(0, fd);
-	ASSERT_EQ(0, queue_open(fd, &q, NULL));
-	EXPECT_EQ(0, queue_do(&q, desc_op(VTA_OP_NOP)));
-	queue_close(&q);
-	close(fd);
+	ASSERT_EQ(0, card_reset_function());
+	ASSERT_EQ(0, card_try());
 	/* Not the card that the old file was of, nor does that hear of what came later. */
 	EXPECT_EQ(-ENODEV, queue_wait(&self->q, 0, 0, NULL));
 	EXPECT_EQ(LOST(VTA_FATE_GIVEN_UP, VTA_CAUSE_CARD), card_lost(self->fd));

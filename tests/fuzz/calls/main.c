@@ -236,25 +236,6 @@ static void watch_all(struct watch *w)
 
 /* ---- Afterwards ---- */
 
-static bool try_card(void)
-{
-	struct queue q;
-	int fd, err;
-
-	if (!card_bound())
-		return false;
-	fd = card_open();
-	if (fd < 0)
-		return false;
-	err = queue_open(fd, &q, NULL);
-	if (!err) {
-		err = queue_do(&q, desc_op(VTA_OP_NOP));
-		queue_unmap(&q);
-	}
-	close(fd);
-	return !err;
-}
-
 /* As it is, or once the driver has been bound again. */
 static bool works(void)
 {
@@ -265,7 +246,7 @@ static bool works(void)
 		card_unbind();
 		card_bind();
 	}
-	while (!try_card()) {
+	while (!card_bound() || card_try()) {
 		if (++turns > SETTLE_TURNS)
 			return false;
 		sleep_ms(TURN_MS);
