@@ -280,20 +280,11 @@ static int try_run(struct device *d, const struct work *w, unsigned int *generat
 	return err;
 }
 
-/* Until there is room for one more. */
-static int make_room(struct device *d)
-{
-	uint64_t seq;
-	int err = vtadev_completed(d->queue, &seq);
-
-	return err ? err : vtadev_wait(d->queue, seq + 1, -1);
-}
-
 /* After a failure: 0 if it is worth another try. */
 static int help(struct device *d, int err, unsigned int generation)
 {
 	if (err == -EAGAIN)
-		return make_room(d);
+		return vtadev_wait_room(d->queue, 1, -1);
 	/* What the card was given before is lost: that is to be told first. */
 	if (err == -ENODEV && !d->pending)
 		return space_recover(generation);

@@ -78,8 +78,10 @@ static int buf_export(struct vta_buf_export *req)
 	fake.export = *req;
 	if (req->handle != HANDLE)
 		return -EOPNOTSUPP;
-	req->fd = dup(fake.fd);
-	return 0;
+	req->fd = memfd_create("dmabuf", MFD_CLOEXEC);
+	if (req->fd < 0)
+		return -errno;
+	return ftruncate(req->fd, BUFFER_BYTES) ? -errno : 0;
 }
 
 static int buf_import(struct vta_buf_import *req)

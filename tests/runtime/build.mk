@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Tests of libvta_driver. On a card: contract and trouble, which run.sh takes to
-# the VM, linked to the shared library as a runtime would be. Without: test_uops, and
-# test_exports of what is built, and test_resnet of what examples/aot compares with.
+# the VM, linked to the shared library as a runtime would be. Without: test_uops,
+# test_device on the card that tests/lib plays, test_exports of what is built, and
+# test_resnet of what examples/aot compares with.
 
 RUNTIME_TEST_DIR := build/tests/runtime
 RUNTIME_VM_TESTS := $(RUNTIME_TEST_DIR)/contract $(RUNTIME_TEST_DIR)/trouble
@@ -24,13 +25,19 @@ $(RUNTIME_VM_TESTS): $(RUNTIME_TEST_DIR)/%: $(RUNTIME_TEST_DIR)/obj/%.o $(RUNTIM
 		-Wl,-rpath-link,$(LIB_DIR) \
 		-Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../../lib'
 
-RUNTIME_TESTS := $(addprefix $(RUNTIME_TEST_DIR)/,test_uops test_exports test_resnet)
+RUNTIME_TESTS := $(addprefix $(RUNTIME_TEST_DIR)/,test_uops test_device test_exports test_resnet)
 
 $(RUNTIME_TEST_DIR)/test_uops: tests/runtime/test_uops.c libvtadev/driver/uops.c \
 		$(wildcard libvtadev/driver/*.h)
 	@mkdir -p $(@D)
 	$(CC) $(RUNTIME_TEST_CFLAGS) -fsanitize=address,undefined -fno-sanitize-recover=all \
 		-o $@ $(filter %.c,$^) -lcmocka
+
+$(RUNTIME_TEST_DIR)/test_device: tests/runtime/test_device.c $(DRIVER_SRCS) $(LIB_TEST_OBJS) \
+		$(wildcard libvtadev/driver/*.h libvtadev/driver/vta/*.h) tests/lib/fake.h
+	@mkdir -p $(@D)
+	$(CC) $(RUNTIME_TEST_CFLAGS) -Itests/lib $(LIB_TEST_SANITIZE) \
+		-Wl,--wrap=ioctl,--wrap=vtadev_submit -o $@ $(filter %.c %.o,$^) -lcmocka $(LIB_LIBS)
 
 $(RUNTIME_TEST_DIR)/test_exports: tests/runtime/test_exports.sh $(DRIVER_SO) $(DRIVER_A)
 	@mkdir -p $(@D)

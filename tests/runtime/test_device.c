@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * test_device.c - libvta_driver on the card that tests/lib/fake.c plays: what only
+ * a card that moves at the right moment shows
+ */
+#include <endian.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "fake.h"
+#include "test.h"
+#include "uops.h"
+#include "vta/driver.h"
+#include "vta/driver_async.h"
+
+#define RING_ORDER	2
+#define ENTRIES		(1u << RING_ORDER)
+
+static bool quick;	/* the card is done with all as soon as its ring is full */
+
+int __real_vtadev_submit(struct vtadev_queue *queue, const struct vta_desc *descs,
+			 unsigned int n, uint64_t *seq);
+int __wrap_vtadev_submit(struct vtadev_queue *queue, const struct vta_desc *descs,
+			 unsigned int n, uint64_t *seq);
+
+int __wrap_vtadev_submit(struct vtadev_queue *queue, const struct vta_desc *descs,
+			 unsigned int n, uint64_t *seq)
+{
+	int err = __real_vtadev_submit(queue, descs, n, seq);
+
+	if (quick && err == -EAGAIN)
+		fake_complete(vtadev_submitted(queue));
+	return err;
+}
+
+/* The card is as far as somebody waits for it to be. */
+static void complete(struct fake *f)
+{
+	fake_complete(f->wait.seq);
+}
+
+static int setup(void **state)
+{
+	fake_setup(state);
+	fake.info.ring_order_max = RING_ORDER;
+	fake.on_wait = complete;
+	quick = false;
+	return setenv("VTADEV_DEVICE", fake.path, 1);
+}
+
+/* How many runs the card has got when @n were made, each of which found its place. */
+static uint32_t runs(unsigned int n)
+{
+	VTADeviceHandle device = VTADeviceAlloc();
+	struct insn *stream = VTAMemAlloc(4096, VTA_CACHED);
+	uint32_t doorbell;
+
+	assert_non_null(device);
+	assert_non_null(stream);
+	stream->word[0] = htole64(3);	/* FINISH */
+	assert_int_equal(VTADeviceSetAsync(device, 1), 0);
+	for (unsigned int i = 0; i < n; i++)
+		assert_int_equal(VTADeviceRun(device, VTAMemGetPhyAddr(stream), 1, 0), 0);
+	assert_int_equal(VTADeviceSync(device), 0);
+	doorbell = le32toh(*fake.doorbell);
+	VTAMemFree(stream);
+	VTADeviceFree(device);
+	return doorbell;
+}
+
+static void a_full_ring_is_waited_for(void **state)
+{
+	(void)state;
+	assert_int_equal(runs(3 * ENTRIES), 3 * ENTRIES);
+}
+
+/* Between a submit that finds no room and the wait for some. */
+static void a_full_ring_may_be_empty_at_once(void **state)
+{
+	(void)state;
+	quick = true;
+	assert_int_equal(runs(3 * ENTRIES), 3 * ENTRIES);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, fake_teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(a_full_ring_is_waited_for),
+		TEST(a_full_ring_may_be_empty_at_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
