@@ -98,7 +98,12 @@ static size_t piece_len(const struct transfer *t, size_t at, size_t piece)
 	return piece - ((uintptr_t)t->ptr + at + piece) % page;
 }
 
-/* Pins the next piece; if there is no room for it, a smaller one when @last has landed. */
+/*
+ * Pins the next piece; if there is no room for it, a smaller one when @last has landed.
+ * What cannot be pinned is no error, and the CPU's: then next->pin is NULL. That @last
+ * did not land is one: somebody else may have recovered the queue since, and then
+ * nothing tells of it any more.
+ */
 static int pin_piece(const struct transfer *t, size_t at, size_t *piece, struct flight *last,
 		     struct flight *next)
 {
@@ -107,10 +112,12 @@ static int pin_piece(const struct transfer *t, size_t at, size_t *piece, struct 
 	for (;;) {
 		err = vtadev_buf_pin(t->queue->dev, t->ptr + at, piece_len(t, at, *piece),
 				     t->upload ? VTADEV_READONLY : 0, &next->pin);
+		if (!err || err == -ENODEV)
+			return err;
 		if (err != -ENOMEM && err != -ENOSPC)
-			return err;
+			return 0;
 		if (*piece <= PIECE_MIN && !last->pin)
-			return err;
+			return 0;
 		if (*piece > PIECE_MIN)
 			*piece /= 2;
 		err = land(t, last);
@@ -131,11 +138,8 @@ static int by_card(const struct transfer *t, size_t *done)
 		struct flight next = { 0 };
 
 		err = pin_piece(t, *done, &piece, &last, &next);
-		if (err) {
-			/* What cannot be pinned is the CPU's. A halt it will see, too. */
-			err = err == -ENODEV ? err : 0;
+		if (err || !next.pin)
 			break;
-		}
 		err = launch(t, *done, &next);
 		if (err)
 			break;

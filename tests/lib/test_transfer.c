@@ -382,6 +382,31 @@ static void halts_in_a_large_one(void **state)
 	free(mem);
 }
 
+/*
+ * The wait for the last piece fails, though a later one will not, by what the card
+ * says then: its bytes are missing.
+ */
+static void halts_that_others_recover(void **state)
+{
+	static const int errors[] = { EIO, EINVAL };
+	struct vtadev_buf *huge = import_huge();
+	char *mem, *bytes = huge_bytes(0, &mem);
+
+	(void)state;
+	fake.fail_pin = ENOMEM;
+	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
+		fake.pins = 1;
+		fake.wait_errno = errors[i];
+		assert_int_equal(vtadev_upload(q, huge, 0, bytes, HUGE), -errors[i]);
+		assert_int_equal(vtadev_sync(q, -1), 0);
+		assert_int_equal(done, i + 1);
+		assert_int_equal(fake.buffers, 2);
+		fake.wait_errno = 0;
+	}
+	vtadev_buf_free(huge);
+	free(mem);
+}
+
 static void defaults_and_never(void **state)
 {
 	const size_t least = VTADEV_COPY_MIN_DEFAULT;
@@ -422,6 +447,7 @@ int main(void)
 		TEST(refusals),
 		TEST(halts),
 		TEST(halts_in_a_large_one),
+		TEST(halts_that_others_recover),
 		TEST(defaults_and_never),
 	};
 
