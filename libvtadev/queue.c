@@ -257,6 +257,11 @@ void vtadev_kick(struct vtadev_queue *queue)
 	queue_unlock(queue);
 }
 
+uint32_t vtadev_queue_entries(const struct vtadev_queue *queue)
+{
+	return queue->entries;
+}
+
 uint64_t vtadev_submitted(const struct vtadev_queue *queue)
 {
 	return atomic_load_explicit(&queue->submitted, memory_order_acquire);

@@ -637,6 +637,9 @@ int vtadev_wait_room(struct vtadev_queue *queue, unsigned int n, int64_t timeout
  */
 void vtadev_kick(struct vtadev_queue *queue);
 
+/* vtadev_queue_entries() - descriptors that the queue's ring holds */
+uint32_t vtadev_queue_entries(const struct vtadev_queue *queue);
+
 /* vtadev_submitted() - descriptors ever submitted: the latest number */
 uint64_t vtadev_submitted(const struct vtadev_queue *queue);
 

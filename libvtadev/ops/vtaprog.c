@@ -41,6 +41,26 @@ static int said(int err, char *why, const char *what)
 	return err;
 }
 
+/* A run is one batch: see vtaprog_submit(). */
+static int fits_ring(const struct vtadev_queue *queue, const struct vtaimage *image,
+		     char why[VTAPROG_WHY_MAX])
+{
+	uint32_t entries = vtadev_queue_entries(queue), descs = 1, needed = 1;
+	struct vtaimage_tensor tensor;
+
+	for (uint32_t i = 0; i < image->tensor_count; i++) {
+		vtaimage_tensor(image, i, &tensor);
+		descs += tensor.role != VTAIMAGE_INTERNAL;
+	}
+	if (descs <= entries)
+		return 0;
+	while (needed < descs)
+		needed *= 2;
+	snprintf(why, VTAPROG_WHY_MAX, "a run is %u descriptors, the queue's ring holds %u: "
+		 "make it with ring_entries = %u or more", descs, entries, needed);
+	return -ENOSPC;
+}
+
 static int load_model(struct vtadev *dev, struct vtaprog *prog, const struct vtaimage *image)
 {
 	struct vtadev_buf *staging;
@@ -140,6 +160,9 @@ int vtaprog_load(struct vtadev *dev, struct vtadev_queue *queue, const void *dat
 		snprintf(why, VTAPROG_WHY_MAX, "%s", image.why);
 		return -ENOEXEC;
 	}
+	err = fits_ring(queue, &image, why);
+	if (err)
+		return err;
 	prog = calloc(1, sizeof(*prog));
 	if (!prog)
 		return said(-ENOMEM, why, "the program");

@@ -30,15 +30,16 @@ int vtaprog_core(const struct vtadev *dev, struct vtaops_core *core);
 /**
  * vtaprog_load() - bring an image onto a card
  * @dev: the card
- * @queue: of it; idle, as the upload is waited for
+ * @queue: of it; idle, as the upload is waited for, and with a ring that holds a
+ *         run: a descriptor for each input and output, and one more
  * @image: the file's bytes; not needed afterwards
  * @size: how many
  * @prog: out: the program
- * @why: out: what is wrong with the image, if that is what is
+ * @why: out: what is wrong
  *
  * Errors: -EINVAL (no good image), -ENOEXEC (for a card with another
- * configuration), and what allocating, uploading and waiting may return; @why has
- * a sentence in each case.
+ * configuration), -ENOSPC (the queue's ring is too short), and what allocating,
+ * uploading and waiting may return; @why has a sentence in each case.
  */
 int vtaprog_load(struct vtadev *dev, struct vtadev_queue *queue, const void *image, size_t size,
 		 struct vtaprog **prog, char why[VTAPROG_WHY_MAX]);

@@ -5,8 +5,8 @@
 
 LIB_TEST_DIR := build/tests/lib
 LIB_TEST_BINS := $(addprefix $(LIB_TEST_DIR)/, \
-	test_buf test_copy test_fence test_full test_open test_share test_spin test_submit \
-	test_text test_trace test_transfer test_wait)
+	test_buf test_copy test_fence test_full test_open test_prog test_share test_spin \
+	test_submit test_text test_trace test_transfer test_wait)
 LIB_TESTS := $(LIB_TEST_BINS) $(LIB_TEST_DIR)/test_headers $(LIB_TEST_DIR)/test_pipeline \
 	$(LIB_TEST_DIR)/test_threads \
 	$(LIB_TEST_DIR)/test_tracefs $(LIB_TEST_DIR)/test_vtactl
@@ -30,6 +30,10 @@ $(LIB_TEST_BINS): $(LIB_TEST_DIR)/%: $(LIB_TEST_DIR)/obj/%.o $(LIB_TEST_OBJS)
 
 $(LIB_TEST_DIR)/test_fence: LIB_TEST_WRAP := -Wl,--wrap=vtadev_done
 $(LIB_TEST_DIR)/test_full: LIB_TEST_WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=pthread_mutex_lock
+
+# What runs program images.
+$(LIB_TEST_DIR)/obj/test_prog.o: LIB_TEST_CFLAGS += -Ilibvtadev/ops
+$(LIB_TEST_DIR)/test_prog: $(PROG_A) $(OPS_A)
 
 # By the other sanitizer, all but the driver's part, which has no threads.
 LIB_TEST_THREADS_CFLAGS := $(LIB_CPPFLAGS) -Itests/lib $(LIB_WARNINGS) -O1 -g -fsanitize=thread

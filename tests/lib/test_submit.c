@@ -275,6 +275,7 @@ static void create_with_defaults(void **state)
 	vtadev_queue_destroy(q);
 	assert_int_equal(vtadev_queue_create(dev, NULL, &other), 0);
 	assert_int_equal(fake.create.ring_order, 8);
+	assert_int_equal(vtadev_queue_entries(other), 256);
 	assert_int_equal(fake.create.priority, 0);
 	assert_int_equal(fake.create.max_cycles, 0);
 	vtadev_queue_destroy(other);
