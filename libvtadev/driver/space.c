@@ -21,7 +21,8 @@
 #include "report.h"
 #include "space.h"
 
-#define DMABUFS_MAX	256
+/* After a reset each takes two descriptors: the dma-buf's, and its buffer's own. */
+#define DMABUFS_MAX	128
 
 /* A reset takes up to a second (docs/hardware.md, section 4). */
 #define OPEN_TRIES	300

@@ -42,7 +42,7 @@ static int buf_alloc(struct vta_buf_alloc *req)
 		return -EINVAL;
 	req->size = (req->size + PAGE - 1) & ~(uint64_t)(PAGE - 1);
 	if (!(req->flags & VTA_BUF_FIXED))
-		req->addr = BUFFER_ADDR;
+		req->addr = BUFFER_ADDR + fake.buffers * (uint64_t)fake.apart;
 	req->mmap_offset = BUFFER_AT + fake.bad_offset;
 	req->handle = HANDLE;
 	fake.buffers++;

@@ -49,6 +49,7 @@ struct fake {
 	unsigned int pins;			/* that work before it */
 	uint64_t pin_limit;			/* on bytes at a time, 0: none */
 	int fail_sync;				/* errno of DMA_BUF_IOCTL_SYNC */
+	uint32_t apart;				/* buffers' addresses, 0: all have one */
 	uint64_t import_size;			/* answer to IMPORT */
 	uint32_t import_flags;			/* added to it */
 	int interrupts;				/* EINTRs before the answer */

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * test_device.c - libvta_driver on the card that tests/lib/fake.c plays: what only
- * a card that moves at the right moment shows
+ * a card that moves at the right moment shows, and what is counted here only
  */
+#include <dirent.h>
 #include <endian.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "fake.h"
+#include "space.h"
 #include "test.h"
 #include "uops.h"
 #include "vta/driver.h"
@@ -16,6 +19,9 @@
 
 #define RING_ORDER	2
 #define ENTRIES		(1u << RING_ORDER)
+#define MEM_BYTES	4096u
+/* A quarter of what a process has if nobody asks for more; and the card, twice. */
+#define FILES		(256u + 8)
 
 static bool quick;	/* the card is done with all as soon as its ring is full */
 
@@ -53,7 +59,7 @@ static int setup(void **state)
 static uint32_t runs(unsigned int n)
 {
 	VTADeviceHandle device = VTADeviceAlloc();
-	struct insn *stream = VTAMemAlloc(4096, VTA_CACHED);
+	struct insn *stream = VTAMemAlloc(MEM_BYTES, VTA_CACHED);
 	uint32_t doorbell;
 
 	assert_non_null(device);
@@ -83,12 +89,65 @@ static void a_full_ring_may_be_empty_at_once(void **state)
 	assert_int_equal(runs(3 * ENTRIES), 3 * ENTRIES);
 }
 
+static unsigned int open_files(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	unsigned int n = 0;
+
+	assert_non_null(dir);
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
+}
+
+static int reset(void)
+{
+	unsigned int generation;
+
+	space_enter(&generation);
+	space_leave();
+	return space_recover(generation);
+}
+
+/* However much memory there is that a reset must not take, and however many resets. */
+static void descriptors_are_left_to_the_program(void **state)
+{
+	unsigned int before = open_files(), n = 0, files;
+	struct rlimit all, few;
+	void *mem[FILES];
+
+	(void)state;
+	fake.apart = MEM_BYTES;
+	fake.import_size = MEM_BYTES;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &all), 0);
+	few = (struct rlimit){ before + FILES, all.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	do {
+		files = open_files();
+		assert_true(n < FILES);
+		mem[n] = VTAMemAlloc(MEM_BYTES, VTA_CACHED);
+		assert_non_null(mem[n++]);
+	} while (open_files() > files);
+	/* The last one has no descriptor: with it, nothing would be kept. */
+	assert_int_equal(reset(), -EOPNOTSUPP);
+	VTAMemFree(mem[--n]);
+	assert_true(n >= 100);
+	for (unsigned int i = 0; i < 3; i++)
+		assert_int_equal(reset(), 0);
+	while (n)
+		VTAMemFree(mem[--n]);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &all), 0);
+	assert_int_equal(open_files(), before);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, fake_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(a_full_ring_is_waited_for),
 		TEST(a_full_ring_may_be_empty_at_once),
+		TEST(descriptors_are_left_to_the_program),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

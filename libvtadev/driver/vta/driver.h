@@ -30,7 +30,7 @@
  *
  * RESETS. Memory is kept when the card is reset, with its contents, pointers
  * and addresses, and the next call goes on with it. The run that the reset hit
- * fails. A process that has more than 256 pieces of memory loses them to a reset,
+ * fails. A process that has more than 128 pieces of memory loses them to a reset,
  * and every run fails from then on.
  *
  * FORK. The child makes no calls of this interface.
