@@ -27,7 +27,8 @@
  * nothing. Each errno has one cause:
  *
  *	-EINVAL		a malformed request (each function says what it takes)
- *	-ENOENT		no such card, or the queue was destroyed meanwhile
+ *	-ENOENT		no such card, or the queue was destroyed meanwhile; a dma-buf's
+ *			card memory was lost in a reset
  *	-EACCES		no permission to open the card's node; memory that may only
  *			be read is to be written
  *	-EFAULT		there is no memory at that address of the program
@@ -62,17 +63,22 @@
  * submitting threads give each its own queue, which needs no lock, or make one
  * that is VTADEV_QUEUE_SHARED.
  *
- * FORK. Handles are of no use in a child process: open the card there. Pinned
- * memory stays the parent's.
+ * FORK. Handles are of no use in a child process: open the card there. Free no
+ * buffer and destroy no queue in it: the parent would lose them. vtadev_close() does
+ * the parent no harm. Pinned memory stays the parent's. The card's memory, queues and
+ * context that it had are in use until the child, too, has ended or called execve(2).
  *
  * BLOCKING. vtadev_wait() and its kin, vtadev_sync(), vtadev_submit_wait(),
  * vtadev_upload(), vtadev_download(), and all that submits to a full queue that is
  * VTADEV_QUEUE_BLOCK, sleep until the card is as far. Functions that open, create, allocate, pin,
- * import, export, map, destroy, free and close make system calls that may wait
+ * import, export, map, recover, destroy, free and close make system calls that may wait
  * for memory or, for at most some 100 ms, for the card; so do the first
  * vtadev_buf_read() or vtadev_buf_write() of a buffer, which map it, and each of
- * an imported one. vtadev_lost() waits for a reset to end. The others do not block:
- * submitting, copies and fills of buffers, looking, faults, and what tells of a handle.
+ * an imported one. vtadev_recover() and vtadev_queue_create() sleep as long as it
+ * takes if the user's queues fault too often. vtadev_lost() waits for a reset to end.
+ * The others do not block, but for the lock of a shared queue, which vtadev_recover()
+ * holds: submitting, copies and fills of buffers, looking, faults, and what tells of a
+ * handle.
  *
  * DEVICE ADDRESSES are 32 bits, belong to one struct vtadev (one context of the
  * card), and are translated by the card. Nothing that a program puts into its
@@ -416,8 +422,8 @@ int vtadev_buf_export(struct vtadev_buf *buf, unsigned int flags, int *fd);
  * @buf: out: the buffer
  *
  * Errors: -EINVAL (also a file that is not a dma-buf), -EBADF, -EACCES, -EMFILE,
- * -ENOMEM, -ENOSPC, -EOPNOTSUPP (card memory of another card, or memory that the
- * card cannot reach), -ENODEV.
+ * -ENOENT (card memory that was lost in a reset), -ENOMEM, -ENOSPC, -EOPNOTSUPP
+ * (card memory of another card, or memory that the card cannot reach), -ENODEV.
  */
 int vtadev_buf_import(struct vtadev *dev, int fd, unsigned int flags,
 		      struct vtadev_buf **buf);
@@ -562,7 +568,8 @@ struct vtadev_queue_opts {
  * @opts: how it is to be, or NULL for the defaults
  * @queue: out: the queue
  *
- * Errors: -EINVAL, -ENOSPC (all queues are in use), -ENOMEM, -ENODEV.
+ * Errors: -EINVAL, -ENOSPC (all queues are in use), -EDQUOT, -ENOMEM, -EOPNOTSUPP
+ * (the card cannot reach this host's memory directly), -ENODEV.
  */
 int vtadev_queue_create(struct vtadev *dev, const struct vtadev_queue_opts *opts,
 			struct vtadev_queue **queue);
@@ -862,7 +869,8 @@ static inline int vtadev_fill(struct vtadev_queue *queue, struct vtadev_buf *dst
  *
  * Errors: -EINVAL (@buf is of another struct vtadev), -ERANGE, those of
  * vtadev_wait() but -ETIMEDOUT, and those of vtadev_buf_write(). But for the
- * first two, part of it may have been copied.
+ * first two, part of it may have been copied. In a shared queue that another
+ * thread recovers meanwhile, it may be part without an error: see vtadev_recover().
  */
 int vtadev_upload(struct vtadev_queue *queue, struct vtadev_buf *buf,
 		  size_t offset, const void *src, size_t len);
@@ -923,7 +931,9 @@ int vtadev_fault(struct vtadev_queue *queue, struct vtadev_fault *fault);
  * vtadev_completed() and vtadev_submitted() are its number, or that of the last
  * descriptor that completed if none faulted (VTA_FAULT_DOORBELL). The next one
  * submitted has the number after that. Who still waits for a number beyond gets
- * -EINVAL, or what has that number now.
+ * -EINVAL, or what has that number now. That goes for a vtadev_upload() or
+ * vtadev_download() of another thread in a shared queue, too: one that was under way
+ * may return 0 though bytes are missing. Recover such a queue when there is none.
  *
  * A user whose queues fault too often waits here, and in vtadev_queue_create()
  * (the module's parameter max_user_faults). Errors: -EBUSY (it has not halted),
