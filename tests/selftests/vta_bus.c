@@ -143,11 +143,8 @@ TEST_F_TIMEOUT(bus, error_is_everybody_s, 60)
 
 static int reset_card(unsigned int n)
 {
-	char path[64];
-
 	choose(n);
-	snprintf(path, sizeof(path), "/sys/class/vta/%s/reset", strrchr(card_node(), '/') + 1);
-	return file_write(path, "1");
+	return card_reset();
 }
 
 /* The other is not to suffer for it. */

@@ -395,7 +395,7 @@ enum { VECTORS = 257 };
 /* How often each vector of the card has interrupted; the card's own is 0. */
 static unsigned int read_vectors(uint64_t counts[VECTORS])
 {
-	const char *name = strrchr(card_node(), '/') + 1;
+	const char *name = card_name();
 	unsigned int found = 0;
 	static char line[4096];
 	FILE *f = fopen("/proc/interrupts", "r");

@@ -544,7 +544,7 @@ static void let_go(struct _test_data_failnth *self)
 static void do_reset(struct _test_data_failnth *self, struct step *step)
 {
 	(void)self;
-	step->ret = file_write("/sys/class/vta/vta0/reset", "1");
+	step->ret = card_reset();
 }
 
 /* With nothing to say why, or nobody to say it to, it is reset all the same. */

@@ -396,8 +396,7 @@ TEST_F(halted, name_is_one_word)
 	FILE *log;
 
 	ASSERT_EQ(0, in_child(fault_by_another_name, NULL));
-	snprintf(path, sizeof(path), "/sys/class/vta/%s/fault_log",
-		 strrchr(card_node(), '/') + 1);
+	snprintf(path, sizeof(path), "/sys/class/vta/%s/fault_log", card_name());
 	log = fopen(path, "re");
 	ASSERT_NE(NULL, log);
 	while (fgets(line, sizeof(line), log))

@@ -521,15 +521,13 @@ TEST_F(two, card_that_is_reset_ends_the_wait)
 {
 	struct vta_queue_event give_event = { .queue = self->q[1].id, .fd = self->event };
 	struct many all = many_of_two(self, 0), any = many_of_two(self, VTA_WAIT_ANY);
-	char path[128];
 
 	ASSERT_EQ(0, card_ioctl(self->fd[1], VTA_IOCTL_QUEUE_EVENT, &give_event));
 	ASSERT_EQ(0, many_start(&all));
 	ASSERT_EQ(0, many_start(&any));
 	sleep_ms(20);
 	choose(1);
-	snprintf(path, sizeof(path), "/sys/class/vta/vta1/device/reset");
-	ASSERT_EQ(0, file_write(path, "1"));
+	ASSERT_EQ(0, card_reset_function());
 	EXPECT_EQ(-ENODEV, many_join(&all));
 	EXPECT_EQ(1, all.req.index);
 	EXPECT_EQ(-ENODEV, many_join(&any));

@@ -550,7 +550,7 @@ TEST_F(hang, reset_wants_a_yes)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "/sys/class/vta/%s/reset", strrchr(card_node(), '/') + 1);
+	snprintf(path, sizeof(path), "/sys/class/vta/%s/reset", card_name());
 	EXPECT_EQ(-EINVAL, file_write(path, "maybe"));
 	EXPECT_EQ(0, file_write(path, "0"));
 	EXPECT_EQ(0, in_child(reset_without_capabilities, NULL));

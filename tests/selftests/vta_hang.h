@@ -65,7 +65,7 @@ static inline bool given_up(void)
 	char path[64], text[16] = "";
 	int fd;
 
-	snprintf(path, sizeof(path), "/sys/class/vta/%s/state", strrchr(card_node(), '/') + 1);
+	snprintf(path, sizeof(path), "/sys/class/vta/%s/state", card_name());
 	fd = open(path, O_RDONLY);
 	if (read(fd, text, sizeof(text) - 1) < 0)
 		text[0] = '\0';

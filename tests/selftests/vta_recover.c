@@ -296,8 +296,7 @@ static unsigned int faults_of(pid_t pid)
 	ssize_t len;
 	int fd;
 
-	snprintf(path, sizeof(path), "/sys/class/vta/%s/fault_log",
-		 strrchr(card_node(), '/') + 1);
+	snprintf(path, sizeof(path), "/sys/class/vta/%s/fault_log", card_name());
 	snprintf(whose, sizeof(whose), " pid=%d uid=", pid);
 	fd = open(path, O_RDONLY);
 	len = read(fd, log, sizeof(log) - 1);

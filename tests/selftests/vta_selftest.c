@@ -23,7 +23,7 @@ const char *card_node(void)
 	return node ? node : "/dev/vta0";
 }
 
-static const char *card_name(void)
+const char *card_name(void)
 {
 	return strrchr(card_node(), '/') + 1;
 }

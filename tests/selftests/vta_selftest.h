@@ -23,6 +23,8 @@
 
 /* The node under test: VTA_NODE of the environment, or /dev/vta0. */
 const char *card_node(void);
+/* Its name in sysfs: vta0. */
+const char *card_name(void);
 /* Makes the card with that serial number the one under test. */
 int card_choose(const char *serial);
 int card_open(void);

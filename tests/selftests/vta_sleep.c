@@ -325,8 +325,7 @@ TEST_F_TIMEOUT(hibernation, contexts_survive, 150)
 
 static void power_file(char *path, size_t size, const char *name)
 {
-	snprintf(path, size, "/sys/class/vta/%s/device/power/%s",
-		 strrchr(card_node(), '/') + 1, name);
+	snprintf(path, size, "/sys/class/vta/%s/device/power/%s", card_name(), name);
 }
 
 static bool card_sleeps(int ms)

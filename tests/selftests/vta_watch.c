@@ -78,7 +78,6 @@ TEST_F(hang, somebody_else_answers)
  */
 TEST_F(hang, nothing_to_be_reset)
 {
-	char reset[96];
 	struct waiter w;
 
 	ASSERT_EQ(0, hold(self, &w));
@@ -87,9 +86,7 @@ TEST_F(hang, nothing_to_be_reset)
 	EXPECT_EQ(-ENODEV, waiter_join(&w));
 	EXPECT_STEPS(0, 1, 1, 1);
 	ASSERT_EQ(0, emu_clear());
-	snprintf(reset, sizeof(reset), "/sys/class/vta/%s/device/reset",
-		 strrchr(card_node(), '/') + 1);
-	EXPECT_EQ(0, file_write(reset, "1"));
+	EXPECT_EQ(0, card_reset_function());
 	EXPECT_FALSE(given_up());
 }
 
@@ -111,8 +108,7 @@ static int faulted(unsigned int n)
 	int queues[16], count = 0;
 	FILE *file;
 
-	snprintf(path, sizeof(path), "/sys/class/vta/%s/fault_log",
-		 strrchr(card_node(), '/') + 1);
+	snprintf(path, sizeof(path), "/sys/class/vta/%s/fault_log", card_name());
 	file = fopen(path, "re");
 	while (file && count < (int)ARRAY_SIZE(queues) && fgets(line, sizeof(line), file))
 		count += sscanf(line, "time=%*s queue=%d", &queues[count]) == 1;

@@ -90,8 +90,7 @@ void op_read(struct state *s, const struct op *op)
 		snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
 	else
 		snprintf(path, sizeof(path), "/sys/class/vta/%s/%s",
-			 strrchr(card_node(), '/') + 1,
-			 names[op->d % ARRAY_LEN(names)]);
+			 card_name(), names[op->d % ARRAY_LEN(names)]);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
