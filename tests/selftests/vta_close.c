@@ -235,6 +235,7 @@ static int leave_word(uint64_t size)
 /* Behind the back of the driver, which would show nobody what others have left. */
 static int read_word(uint64_t size, uint32_t *word)
 {
+	size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
 	char address[32], path[96];
 	const uint8_t *page = MAP_FAILED;
 	int fd, err;
@@ -246,10 +247,10 @@ static int read_word(uint64_t size, uint32_t *word)
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/resource4", address);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)
-		page = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, (off_t)size - 4096);
+		page = mmap(NULL, page_size, PROT_READ, MAP_SHARED, fd, (off_t)(size - page_size));
 	if (page != MAP_FAILED) {
-		*word = le32toh(*(const volatile uint32_t *)(page + 4092));
-		munmap((void *)page, 4096);
+		*word = le32toh(*(const volatile uint32_t *)(page + page_size - 4));
+		munmap((void *)page, page_size);
 	} else {
 		err = -errno;
 	}
