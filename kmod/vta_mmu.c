@@ -142,8 +142,11 @@ static int vta_mmu_invalidate(struct vta_mmu *mmu)
 				 50, VTA_INVALIDATE_WAIT_MS * 1000);
 	mutex_unlock(&vdev->tlb_lock);
 
-	/* What was written reads back, which zeroes of no card do not but for context 0. */
-	if (ret || FIELD_GET(REG_TLB_INVALIDATE_CONTEXT, val) != mmu->id ||
+	/*
+	 * What was written reads back, which zeroes and ones of no card do not, but for
+	 * contexts 0 and 255.
+	 */
+	if (ret || vta_is_dead(val) || FIELD_GET(REG_TLB_INVALIDATE_CONTEXT, val) != mmu->id ||
 	    (!mmu->id && !vta_card_is_there(vdev))) {
 		vta_card_lost(vdev, "does not let go of memory");
 		return -ENODEV;
