@@ -95,13 +95,18 @@ static int vta_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (ret)
 		goto err_put;
 
+	/* A card that gives up at once is reset when all of this is done. */
+	mutex_lock(&vdev->lock);
 	ret = vta_irq_init(vdev);
-	if (ret)
-		goto err_put;
+	if (ret) {
+		mutex_unlock(&vdev->lock);
+		goto err_work;
+	}
 	pci_set_drvdata(pdev, vdev);
 	pci_set_master(pdev);
 	vta_card_start(vdev);
 	ret = vta_card_save_config(vdev);
+	mutex_unlock(&vdev->lock);
 	if (ret)
 		goto err_stop;
 
@@ -125,6 +130,7 @@ err_stop:
 	vta_card_retire(vdev, VTA_CAUSE_UNBOUND);
 	vta_irq_fini(vdev);
 	vta_watch_stop(vdev);
+err_work:
 	cancel_work_sync(&vdev->reset_work);
 err_put:
 	put_device(&vdev->dev);

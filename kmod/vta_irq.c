@@ -114,7 +114,8 @@ struct vta_vector *vta_irq_vector(struct vta_device *vdev, unsigned int queue)
 	return &vdev->vectors[1 + queue % (vdev->nr_vectors - 1)];
 }
 
-static int vta_irq_request(struct vta_vector *vector, unsigned int nr, struct vta_device *vdev)
+static void vta_irq_init_vector(struct vta_vector *vector, unsigned int nr,
+				struct vta_device *vdev)
 {
 	vector->vdev = vdev;
 	vector->nr = nr;
@@ -125,9 +126,12 @@ static int vta_irq_request(struct vta_vector *vector, unsigned int nr, struct vt
 		snprintf(vector->name, sizeof(vector->name), "%s-card", dev_name(&vdev->dev));
 	else
 		snprintf(vector->name, sizeof(vector->name), "%s-%u", dev_name(&vdev->dev), nr);
+}
 
-	return pci_request_irq(vdev->pdev, nr, vta_irq,
-			       nr == VTA_EVENT_VECTOR ? vta_irq_thread : NULL,
+static int vta_irq_request(struct vta_vector *vector)
+{
+	return pci_request_irq(vector->vdev->pdev, vector->nr, vta_irq,
+			       vector->nr == VTA_EVENT_VECTOR ? vta_irq_thread : NULL,
 			       vector, "%s", vector->name);
 }
 
@@ -144,6 +148,8 @@ int vta_irq_init(struct vta_device *vdev)
 	unsigned int i;
 	int nr, ret;
 
+	lockdep_assert_held(&vdev->lock);
+
 	nr = pci_alloc_irq_vectors(pdev, 1, vdev->caps.queues + 1, PCI_IRQ_MSIX | PCI_IRQ_MSI);
 	if (nr < 0) {
 		dev_err(&pdev->dev,
@@ -157,9 +163,12 @@ int vta_irq_init(struct vta_device *vdev)
 		return -ENOMEM;
 	}
 	vdev->nr_vectors = nr;
+	/* The first may interrupt at once, and then all are looked at. */
+	for (i = 0; i < nr; i++)
+		vta_irq_init_vector(&vdev->vectors[i], i, vdev);
 
 	for (i = 0; i < nr; i++) {
-		ret = vta_irq_request(&vdev->vectors[i], i, vdev);
+		ret = vta_irq_request(&vdev->vectors[i]);
 		if (ret) {
 			dev_err(&pdev->dev, "cannot have interrupt %u of %d (%d)\n", i, nr, ret);
 			vta_irq_free(vdev, i);
