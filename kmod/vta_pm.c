@@ -52,8 +52,10 @@ static unsigned long vta_pm_pages(const struct vta_device *vdev)
 	return vdev->caps.mem_size >> PAGE_SHIFT;
 }
 
-static void vta_pm_forget(struct vta_device *vdev)
+void vta_pm_forget(struct vta_device *vdev)
 {
+	if (!vdev->copy)
+		return;
 	vta_host_free(&vdev->copy->host);
 	kvfree(vdev->copy);
 	vdev->copy = NULL;
@@ -183,15 +185,16 @@ static int __maybe_unused vta_pm_resume(struct device *dev)
 	int ret;
 
 	mutex_lock(&vdev->lock);
-	if (vdev->copy) {	/* it had not been given up */
+	/* Without a copy it had been given up; the PCI core may have it in hand since. */
+	if (vdev->copy && !vdev->gone) {
 		ret = vta_pm_restore(vdev);
-		vta_pm_forget(vdev);
 		if (ret) {
 			dev_err(&vdev->dev, "does not wake up (%d): resetting the card\n", ret);
 			vta_history_why(vdev, VTA_CAUSE_WAKE, "did not wake up");
 			vta_card_recover(vdev);
 		}
 	}
+	vta_pm_forget(vdev);
 	mutex_unlock(&vdev->lock);
 	return 0;
 }

@@ -286,6 +286,7 @@ void vta_card_retire(struct vta_device *vdev, enum vta_cause cause)
 	vta_reset_tell(vdev, VTA_FATE_REMOVED,
 		       vta_card_is_there(vdev) ? cause : VTA_CAUSE_UNPLUGGED);
 	vta_reset_drop(vdev);
+	vta_pm_forget(vdev);	/* pulled out while the machine slept */
 	mutex_unlock(&vdev->lock);
 	/* They still unmap memory from the card. */
 	wait_var_event(&vdev->nr_closing, !atomic_read(&vdev->nr_closing));
