@@ -3,6 +3,7 @@
  * vta_ctx.c - contexts: what an open file has of the card
  */
 #include <linux/capability.h>
+#include <linux/ctype.h>
 #include <linux/fs.h>
 #include <linux/genalloc.h>
 #include <linux/mm.h>
@@ -43,6 +44,18 @@ static int vta_ctx_attach(struct vta_ctx *ctx)
 	return 0;
 }
 
+/* As a word: nobody makes up a line of ours by a name. */
+static void vta_ctx_name(struct vta_ctx *ctx)
+{
+	char *at;
+
+	get_task_comm(ctx->comm, current);
+	for (at = ctx->comm; *at; at++) {
+		if (!isascii(*at) || !isgraph(*at))
+			*at = '?';
+	}
+}
+
 struct vta_ctx *vta_ctx_open(struct vta_device *vdev, struct file *file)
 {
 	struct vta_ctx *ctx;
@@ -74,7 +87,7 @@ struct vta_ctx *vta_ctx_open(struct vta_device *vdev, struct file *file)
 	ctx->file = file;
 	ctx->client = atomic64_inc_return(&vta_clients);
 	ctx->tgid = task_tgid_nr(current);
-	get_task_comm(ctx->comm, current);
+	vta_ctx_name(ctx);
 	init_waitqueue_head(&ctx->poll_wq);
 	mutex_init(&ctx->lock);
 	xa_init(&ctx->bos);
@@ -164,7 +177,6 @@ void vta_ctx_close(struct vta_ctx *ctx)
 	xa_destroy(&ctx->bos);
 	gen_pool_destroy(ctx->addr_pool);
 	mutex_destroy(&ctx->lock);
-	vta_user_uncharge_ctx(vdev, ctx->user);
 	vta_user_put(vdev, ctx->user);
 	kfree(ctx);
 	vta_pm_put(vdev);
@@ -240,6 +252,8 @@ void vta_ctx_drop(struct vta_ctx *ctx)
 		vta_bo_put(bo);
 	}
 	vta_mmu_fini(&ctx->mmu);
+	/* Who has lost the card may open it again before closing. */
+	vta_user_uncharge_ctx(ctx->vdev, ctx->user);
 out:
 	mutex_unlock(&ctx->lock);
 }

@@ -30,7 +30,7 @@ struct vta_user;
  * @node: in vta_device.ctxs
  * @client: a number that no other file has had since the module was loaded
  * @tgid: who opened it, for messages
- * @comm: the same
+ * @comm: the same, without what is no part of a word
  * @user: who it is counted against
  * @generation: of the card, when it was opened
  * @exempt: no limit of what one user may have applies

@@ -8,7 +8,6 @@
  * written down, and a work tells of them, so many in a while; then one event says
  * how many were left out.
  */
-#include <linux/ctype.h>
 #include <linux/jiffies.h>
 #include <linux/kobject.h>
 #include <linux/timekeeping.h>
@@ -36,16 +35,6 @@ static void vta_history_wake(struct vta_history *history)
 		mod_delayed_work(system_freezable_wq, &history->work, 0);
 }
 
-/* So that nobody can make up a line of ours. */
-static void vta_history_copy_name(char *to, const char *from)
-{
-	unsigned int i;
-
-	for (i = 0; i < TASK_COMM_LEN - 1 && from[i]; i++)
-		to[i] = isascii(from[i]) && isgraph(from[i]) ? from[i] : '?';
-	to[i] = '\0';
-}
-
 void vta_history_fault(const struct vta_queue *q)
 {
 	const struct vta_ctx *ctx = q->ctx;
@@ -63,7 +52,7 @@ void vta_history_fault(const struct vta_queue *q)
 		.uid = from_kuid(&init_user_ns, ctx->user->uid),
 		.fault = q->fault,
 	};
-	vta_history_copy_name(past->comm, ctx->comm);
+	memcpy(past->comm, ctx->comm, sizeof(past->comm));
 	/* Who is late is told when the time has come. */
 	if (!history->late)
 		vta_history_wake(history);

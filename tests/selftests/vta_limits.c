@@ -382,6 +382,58 @@ TEST_F(limits, of_contexts)
 	EXPECT_EQ(0, in_child(open_all, &one));
 }
 
+/* Those whose card was reset count no more, though they are open. @full: tell when. */
+static int open_again(uint64_t n, int full)
+{
+	struct vta_info info;
+	int fds[2][256];
+	uint64_t i;
+
+	if (!HOLDS(!become(NOBODY)))
+		return 1;
+	for (i = 0; i < n; i++) {
+		fds[0][i] = card_open();
+		if (!HOLDS(fds[0][i] >= 0))
+			return 1;
+	}
+	if (!HOLDS(!is_refused_a_context(NULL)))
+		return 1;
+	if (!HOLDS(write(full, "", 1) == 1))
+		return 1;
+	while (card_ioctl(fds[0][0], VTA_IOCTL_INFO, &info) != -ENODEV || card_lost(fds[0][0]) < 0)
+		sleep_ms(5);
+	for (i = 0; i < n; i++) {
+		fds[1][i] = card_open();
+		if (!HOLDS(fds[1][i] >= 0))
+			return 1;
+	}
+	if (!HOLDS(!is_refused_a_context(NULL)))
+		return 1;
+	/* Closing them gives nothing back a second time. */
+	for (i = 0; i < n; i++)
+		close(fds[0][i]);
+	return is_refused_a_context(NULL);
+}
+
+TEST_F(limits, of_contexts_after_a_reset)
+{
+	uint64_t most = self->contexts * 75 / 100;
+	int status, full[2];
+	char byte;
+	pid_t pid;
+
+	ASSERT_EQ(0, pipe(full));
+	pid = fork();
+	if (!pid)
+		_exit(open_again(most, full[1]));
+	close(full[1]);
+	EXPECT_EQ(1, read(full[0], &byte, 1));
+	close(full[0]);
+	EXPECT_EQ(0, card_reset());
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+}
+
 TEST_F(limits, of_contexts_do_not_hold_for_who_is_exempt)
 {
 	int fds[256];
