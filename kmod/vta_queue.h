@@ -35,6 +35,7 @@ struct vta_vector;
  * @vector_node: in vta_vector.queues, from start to stop
  * @wait_node: in vta_vector.waiting, while there are @waiters
  * @waiters: struct vta_waiter, by number
+ * @nr_waiters: how many
  * @error: why there is no waiting: 0, or ENOENT before the start, ENOENT or ENODEV
  *         after the stop
  * @seq: the last sequence number seen; never goes back
@@ -52,7 +53,10 @@ struct vta_vector;
  * @watch_halted: @halted then,
  * @watch_stands: it had not moved then, and somebody waited,
  * @watch_engine: what it needed then,
- * @watch_late: @arm_seq was reached then, and no interrupt had come,
+ * @watch_late: this @arm_seq was reached then, and no interrupt had come, or 0,
+ * @watch_cycles: what the card had counted in the record then of RUNs,
+ * @watch_copies: and of copies,
+ * @watch_active: it had something in hand then,
  * @watch_behind: the registers were ahead of the record then,
  * @watch_busy: it has not moved, though it had something to do, since
  * @watch_since: jiffies
@@ -73,6 +77,7 @@ struct vta_queue {
 	struct list_head vector_node;
 	struct list_head wait_node;
 	struct rb_root_cached waiters;
+	unsigned int nr_waiters;
 	int error;
 	u64 seq;
 	bool halted;
@@ -90,8 +95,11 @@ struct vta_queue {
 	unsigned long watch_since;
 	enum vta_engine watch_engine;
 	bool watch_halted;
+	u64 watch_late;
+	u64 watch_cycles;
+	u64 watch_copies;
 	bool watch_stands;
-	bool watch_late;
+	bool watch_active;
 	bool watch_behind;
 	bool watch_busy;
 };

@@ -169,7 +169,7 @@ int vta_sleep(struct vta_ctx *ctx, struct vta_wait *arg)
 		return PTR_ERR(q);
 
 	trace_vta_wait_begin(q, arg->seq);
-	ret = vta_wait_check(q, arg->seq, &arg->done);
+	ret = vta_wait_check(q, arg->seq, &arg->done, true);
 	if (ret != -EINPROGRESS)
 		goto out;
 	if (arg->flags & VTA_WAIT_POLL) {
@@ -317,7 +317,7 @@ static void vta_sleeps_check(struct vta_sleeps *sleeps)
 	for (i = 0; i < sleeps->nr; i++) {
 		struct vta_sleep *sleep = &sleeps->each[i];
 
-		sleep->waiter.ret = vta_wait_check(sleep->q, sleep->waiter.seq, &done);
+		sleep->waiter.ret = vta_wait_check(sleep->q, sleep->waiter.seq, &done, false);
 	}
 }
 

@@ -27,6 +27,9 @@
 /* ARM compares 32 bits (docs/hardware.md, section 9). */
 #define VTA_WAIT_AHEAD	BIT_ULL(31)
 
+/* Most that wait for one queue at a time (uapi/vta.h, struct vta_wait). */
+#define VTA_WAITERS_MAX	1024
+
 /*
  * Reads the queue's records. The state comes first: if it says that the queue
  * has halted, seq is final. Neither is trusted: what cannot be halts the queue,
@@ -91,6 +94,7 @@ static void vta_waiter_insert(struct vta_queue *q, struct vta_waiter *waiter)
 	rb_link_node(&waiter->node, parent, link);
 	rb_insert_color_cached(&waiter->node, &q->waiters, leftmost);
 	waiter->pending = true;
+	q->nr_waiters++;
 }
 
 static struct vta_waiter *vta_waiter_first(struct vta_queue *q)
@@ -102,6 +106,7 @@ static void vta_waiter_erase(struct vta_queue *q, struct vta_waiter *waiter)
 {
 	rb_erase_cached(&waiter->node, &q->waiters);
 	waiter->pending = false;
+	q->nr_waiters--;
 	if (RB_EMPTY_ROOT(&q->waiters.rb_root))
 		list_del_init(&q->wait_node);
 }
@@ -191,13 +196,14 @@ void vta_wait_find_halted(struct vta_vector *vector)
 	spin_unlock_irq(&vector->lock);
 }
 
-int vta_wait_check(struct vta_queue *q, u64 seq, u64 *done)
+int vta_wait_check(struct vta_queue *q, u64 seq, u64 *done, bool seen)
 {
 	int ret;
 
 	spin_lock_irq(&q->vector->lock);
 	vta_wait_update(q);
-	q->poll_reached = false;
+	if (seen)
+		q->poll_reached = false;
 	ret = vta_wait_result(q, seq);
 	if (ret == -EINPROGRESS && seq - q->seq >= VTA_WAIT_AHEAD)
 		ret = -EINVAL;
@@ -212,6 +218,9 @@ static void vta_wait_insert(struct vta_queue *q, struct vta_waiter *waiter)
 
 	lockdep_assert_held(&q->vector->lock);
 
+	/* One interrupt ends them all. */
+	if (ret == -EINPROGRESS && q->nr_waiters >= VTA_WAITERS_MAX)
+		ret = -ENOMEM;
 	if (ret != -EINPROGRESS) {
 		vta_waiter_end(waiter, ret);
 		return;
@@ -386,6 +395,9 @@ int vta_wait_halted(struct vta_queue *q, u64 *seq)
 	vta_wait_update(q);
 	if (q->halted) {
 		*seq = q->fault.reason == VTA_FAULT_DOORBELL ? q->seq : q->fault.seq;
+		/* It may have got on after all, before it was stopped. */
+		if (q->hung)
+			*seq = max(*seq, vta_queue_record_seq(q));
 		ret = 0;
 	}
 	spin_unlock_irq(&q->vector->lock);
@@ -416,6 +428,7 @@ void vta_wait_resume(struct vta_queue *q)
 {
 	spin_lock_irq(&q->vector->lock);
 	q->armed = false;
+	vta_watch_started(q);
 	vta_wait_update(q);
 	spin_unlock_irq(&q->vector->lock);
 }
@@ -430,6 +443,7 @@ void vta_wait_restart(struct vta_queue *q, u64 seq)
 	q->watch_seq = seq;	/* this is not the card's getting on */
 	q->watch_halted = false;
 	q->watch_busy = false;
+	vta_watch_started(q);
 	vta_fault_none(q);
 	vta_wait_update(q);	/* it may have halted again, and told nobody who knew */
 	spin_unlock_irq(&q->vector->lock);

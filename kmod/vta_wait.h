@@ -34,10 +34,13 @@ struct vta_waiter {
 
 /*
  * Is there an answer without waiting? -EINPROGRESS if not, -EINVAL if @seq
- * cannot be waited for. @done: descriptors completed.
+ * cannot be waited for. @done: descriptors completed. @seen: POLLIN has been.
  */
-int vta_wait_check(struct vta_queue *q, u64 seq, u64 *done);
-/* Waits: @waiter is woken, perhaps before this returns, or must be removed. */
+int vta_wait_check(struct vta_queue *q, u64 seq, u64 *done, bool seen);
+/*
+ * Waits: @waiter is woken, perhaps before this returns, or must be removed. With
+ * -ENOMEM if too many wait.
+ */
 void vta_wait_add(struct vta_queue *q, struct vta_waiter *waiter);
 /* Does not wait any more. Returns what the waiter's @ret is then. */
 int vta_wait_remove(struct vta_queue *q, struct vta_waiter *waiter, u64 *done);

@@ -14,7 +14,8 @@
  * until another moves, so that who only queued behind the hang is spared if it
  * can be. If that was of no use, the card is lost, too. But what a queue needs is
  * read from its ring, where its owner can write what is not so: one user's queues
- * alone do not cost others the card.
+ * alone do not cost others the card. That an engine moves is read from what the card
+ * writes.
  *
  * Who waits for what was never submitted, or holds a queue by a WAIT, is no hang.
  */
@@ -57,16 +58,17 @@ static void vta_watch_queue(struct vta_queue *q)
 {
 	bool reached = q->armed && vta_queue_record_seq(q) >= q->arm_seq;
 
-	if (reached && !q->watch_late) {
-		q->watch_late = true;
+	if (reached && q->watch_late != q->arm_seq) {
+		q->watch_late = q->arm_seq;
 		return;
 	}
 	if (reached)
 		atomic_inc(&q->ctx->vdev->lost_interrupts);
-	q->watch_late = false;
+	q->watch_late = 0;
 	vta_wait_look_again(q);
 }
 
+/* What its owner says in the ring that it needs next. */
 static enum vta_engine vta_watch_engine(const struct vta_queue *q)
 {
 	switch (vta_queue_next_op(q)) {
@@ -82,19 +84,78 @@ static enum vta_engine vta_watch_engine(const struct vta_queue *q)
 	}
 }
 
+/* In which engine the card found what a queue has halted for. */
+static enum vta_engine vta_watch_fault_engine(const struct vta_queue_fault *fault)
+{
+	if (fault->reason == VTA_FAULT_ALIGN)
+		return VTA_ENGINE_NONE;	/* before it took one */
+	switch (fault->access) {
+	case VTA_ACCESS_INSN:
+	case VTA_ACCESS_UOP:
+	case VTA_ACCESS_LOAD:
+	case VTA_ACCESS_STORE:
+		return VTA_ENGINE_COMPUTE;
+	case VTA_ACCESS_COPY_SRC:
+	case VTA_ACCESS_COPY_DST:
+		return VTA_ENGINE_COPY;
+	}
+	return fault->insn_index == VTA_FAULT_NO_INSN ? VTA_ENGINE_NONE : VTA_ENGINE_COMPUTE;
+}
+
+static bool vta_watch_knows_copies(const struct vta_device *vdev)
+{
+	return vdev->caps.features & REG_FEATURES_USAGE;
+}
+
+static void vta_watch_credit(struct vta_watch *watch, enum vta_engine engine)
+{
+	watch->moved[engine] = jiffies;
+	watch->aborted[engine] = false;
+}
+
 /*
- * A queue that moves has finished, at least, what was next when it was last
- * looked at. Whether somebody waits for one that has not moved.
+ * A queue has moved by itself. Which engine has served it is the card's to say, and
+ * not the ring's, where one could hide what one has, or make it up. Of copies, a card
+ * without feature USAGE does not say it.
  */
+static void vta_watch_moved(struct vta_watch *watch, struct vta_queue *q)
+{
+	const struct vta_status *rec = &q->record->status;
+	u64 cycles, copies;
+
+	dma_rmb();	/* they were written before seq */
+	cycles = le64_to_cpu(READ_ONCE(rec->cycles));
+	copies = le64_to_cpu(READ_ONCE(rec->copies));
+
+	if (cycles != q->watch_cycles)
+		vta_watch_credit(watch, VTA_ENGINE_COMPUTE);
+	if (vta_watch_knows_copies(q->ctx->vdev) ? copies != q->watch_copies :
+						   q->watch_engine == VTA_ENGINE_COPY)
+		vta_watch_credit(watch, VTA_ENGINE_COPY);
+	if (q->watch_engine == VTA_ENGINE_NONE)
+		vta_watch_credit(watch, VTA_ENGINE_NONE);
+	if (q->halted)
+		vta_watch_credit(watch, vta_watch_fault_engine(&q->fault));
+	q->watch_cycles = cycles;
+	q->watch_copies = copies;
+}
+
+void vta_watch_started(struct vta_queue *q)
+{
+	lockdep_assert_held(&q->vector->lock);
+
+	q->watch_cycles = 0;
+	q->watch_copies = 0;
+}
+
+/* Whether somebody waits for one that has not moved since it was last looked at. */
 static bool vta_watch_queue_stands(struct vta_watch *watch, struct vta_queue *q)
 {
 	bool moved = q->seq != q->watch_seq || q->halted != q->watch_halted;
 
 	if (moved) {
-		if (!q->hung) {	/* by itself */
-			watch->moved[q->watch_engine] = jiffies;
-			watch->aborted[q->watch_engine] = false;
-		}
+		if (!q->hung)
+			vta_watch_moved(watch, q);
 		q->watch_seq = q->seq;
 		q->watch_halted = q->halted;
 		q->watch_busy = false;
@@ -173,7 +234,8 @@ static void vta_watch_mark_busy(struct vta_device *vdev)
 	list_for_each_entry(ctx, &vdev->ctxs, node) {
 		mutex_lock(&ctx->lock);
 		xa_for_each(&ctx->queues, handle, q) {
-			busy = q->watch_engine != VTA_ENGINE_HELD && !vta_queue_is_idle(q);
+			q->watch_active = !vta_queue_is_idle(q);
+			busy = q->watch_active && q->watch_engine != VTA_ENGINE_HELD;
 			if (busy && !q->watch_busy)
 				q->watch_since = jiffies;
 			q->watch_busy = busy;
@@ -183,8 +245,8 @@ static void vta_watch_mark_busy(struct vta_device *vdev)
 }
 
 /*
- * The longest that a descriptor of a busy queue may take in the engine, in jiffies;
- * 0 if that is for ever.
+ * The longest that a descriptor may take in the engine, in jiffies; 0 if that is for
+ * ever. Whatever its ring shows, each queue that has something in hand may be in there.
  */
 static unsigned long vta_watch_limit(struct vta_device *vdev, enum vta_engine engine)
 {
@@ -198,9 +260,9 @@ static unsigned long vta_watch_limit(struct vta_device *vdev, enum vta_engine en
 	list_for_each_entry(ctx, &vdev->ctxs, node) {
 		mutex_lock(&ctx->lock);
 		xa_for_each(&ctx->queues, handle, q) {
-			if (!q->watch_busy || q->watch_engine != engine)
+			if (!q->watch_active)
 				continue;
-			endless |= !q->cycles;
+			endless |= !q->cycles && q->watch_busy && q->watch_engine == engine;
 			cycles = max(cycles, q->cycles);
 		}
 		mutex_unlock(&ctx->lock);
@@ -259,8 +321,9 @@ static bool vta_watch_is_believed(struct vta_device *vdev, enum vta_engine engin
 
 	if (!watch->aborted[engine])
 		return false;
+	/* Who waits for copies may do so behind what another hides. */
 	if (!uid_eq(watch->aborted_of[engine], uid))
-		return true;
+		return engine != VTA_ENGINE_COPY || vta_watch_knows_copies(vdev);
 	list_for_each_entry(ctx, &vdev->ctxs, node) {
 		if (!uid_eq(ctx->user->uid, uid))
 			return false;

@@ -10,6 +10,7 @@
 #include <linux/workqueue.h>
 
 struct vta_device;
+struct vta_queue;
 
 /* What a descriptor needs. */
 enum vta_engine {
@@ -44,6 +45,8 @@ struct vta_watch {
 	kuid_t aborted_of[VTA_ENGINES];
 };
 
+/* Under vta_vector.lock: the card counts from 0 again what it does for the queue. */
+void vta_watch_started(struct vta_queue *q);
 void vta_watch_init(struct vta_device *vdev);
 /* Somebody waits; any context. */
 void vta_watch_start(struct vta_device *vdev);

@@ -524,7 +524,7 @@ struct vta_queue_recover {
  * @done: out, also on ETIMEDOUT, EAGAIN and EIO: descriptors completed
  *
  * Errors: EINVAL, ENOENT, ETIMEDOUT, EAGAIN, EINTR, EIO (the queue halted
- * before @seq), ENODEV.
+ * before @seq), ENOMEM (1,024 wait for the queue already), ENODEV.
  */
 struct vta_wait {
 	__u32 queue;
@@ -575,7 +575,8 @@ struct vta_fence {
  *
  * Errors: EINVAL, EFAULT, ENOMEM, ETIMEDOUT, ECANCELED, EINTR, and of a fence:
  * EBADF, EINVAL (a file that is not a card's, or a number that is too far ahead),
- * ENOENT, EIO (the queue halted before @seq), ENODEV (its card was reset). With
+ * ENOENT, EIO (the queue halted before @seq), ENOMEM (1,024 fences and waits are for
+ * the queue already), ENODEV (its card was reset). With
  * VTA_WAIT_ANY an error of one fence ends the wait, too: call again without it.
  * @cancel_fd: EBADF, EINVAL (not an eventfd).
  */

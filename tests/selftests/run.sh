@@ -102,7 +102,7 @@ boot_waits() {
 boot_recovery() {
 	local tests=(vta_probe vta_hang vta_watch vta_sleep vta_aer)
 	[ -z "${TESTS-}" ] || read -ra tests <<<"$TESTS"
-	boot recovery --timeout 400 --module aer_inject --emu-arg --serial=1 \
+	boot recovery --timeout 400 --module aer_inject --emu-arg --serial=1 --emu-arg --contexts=256 \
 		--qemu -global --qemu ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off \
 		-- "${tests[@]}"
 }

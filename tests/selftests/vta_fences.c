@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -40,13 +41,14 @@ struct many {
 	pthread_t thread;
 	int fd;
 	struct vta_fence fences[QUEUES];
+	const struct vta_fence *all;	/* if not those */
 	struct vta_wait_many req;
 	int ret;
 };
 
 static int many_wait(struct many *m, unsigned int count, uint32_t flags, int ms)
 {
-	m->req.fences = (uintptr_t)m->fences;
+	m->req.fences = (uintptr_t)(m->all ? m->all : m->fences);
 	m->req.count = count;
 	m->req.flags |= flags;
 	m->req.deadline_ns = ms < 0 ? VTA_WAIT_FOREVER : now_ns() + ms * 1000000ll;
@@ -418,6 +420,55 @@ TEST_F(fences, signal_interrupts)
 }
 
 /* Another file's queue cannot be had by its name. */
+/* One interrupt is not to end any number of waits. */
+TEST_F(fences, too_many_for_one_queue)
+{
+	struct vta_fence each[VTA_FENCES_MAX];
+	struct many many[4], one_more;
+	unsigned int i;
+
+	gate(&self->g, 0, 1);
+	for (i = 0; i < ARRAY_SIZE(each); i++)
+		each[i] = fence(&self->g.q[0], 1);
+	for (i = 0; i < ARRAY_SIZE(many); i++) {
+		many[i] = (struct many) {
+			.fd = self->g.fd, .all = each, .req.count = ARRAY_SIZE(each),
+		};
+		ASSERT_EQ(0, many_start(&many[i]));
+	}
+	/* Nobody tells when they are all in. */
+	do {
+		sleep_ms(10);
+	} while (queue_wait(&self->g.q[0], 1, 10, NULL) == -ETIMEDOUT);
+	EXPECT_EQ(-ENOMEM, queue_wait(&self->g.q[0], 1, PATIENCE_MS, NULL));
+	one_more = many_of(self, 0);
+	EXPECT_EQ(-ENOMEM, many_wait(&one_more, QUEUES, 0, PATIENCE_MS));
+	EXPECT_EQ(0, one_more.req.index);
+	/* Other queues have room, and this one has when those are told. */
+	EXPECT_EQ(-ETIMEDOUT, queue_wait(&self->g.q[1], 1, 10, NULL));
+	open_gate(&self->g, 0, 1);
+	for (i = 0; i < ARRAY_SIZE(many); i++)
+		EXPECT_EQ(0, many_join(&many[i]));
+	EXPECT_EQ(-ETIMEDOUT, queue_wait(&self->g.q[0], 2, 10, NULL));
+}
+
+/* What poll() has to say is for who has asked for it. */
+TEST_F(fences, pollin_stays)
+{
+	struct vta_wait ask = {
+		.queue = self->g.q[0].id, .seq = 1, .flags = VTA_WAIT_POLL,
+		.deadline_ns = VTA_WAIT_FOREVER,
+	};
+	struct many m = many_of(self, VTA_WAIT_ANY);
+
+	gate(&self->g, 0, 1);
+	ASSERT_EQ(-EAGAIN, card_ioctl(self->g.fd, VTA_IOCTL_WAIT, &ask));
+	open_gate(&self->g, 0, 1);
+	EXPECT_EQ(POLLIN, card_poll(self->g.fd, PATIENCE_MS));
+	EXPECT_EQ(0, many_wait(&m, QUEUES, 0, 0));
+	EXPECT_EQ(POLLIN, card_poll(self->g.fd, 0));
+}
+
 TEST_F(fences, queue_of_another_file_is_enoent)
 {
 	struct many m = { .req = { .count = 1 } };

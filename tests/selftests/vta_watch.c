@@ -5,9 +5,15 @@
  *
  * The card is told to misbehave, as in vta_hang, so this runs on card 0 alone.
  */
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
 #include <kselftest_harness.h>
 
 #include "vta_hang.h"
+#include "vta_insn.h"
+#include "vta_kinds.h"
 
 /* ---- What the watchdog alone finds ---- */
 
@@ -99,6 +105,31 @@ TEST_F(hang, interrupt_of_a_card_that_is_gone)
 	EXPECT_EQ(-ENODEV, lost(self));
 }
 
+/* What a TLB has let go of reads back as the context's number, and ones read as 255. */
+TEST_F(hang, ones_do_not_let_go_of_memory)
+{
+	struct mem mem = { 0 };
+	int fds[256], last = -1;
+	unsigned int n;
+
+	if (card_attr("contexts") < ARRAY_SIZE(fds))
+		SKIP(return, "the card has too few contexts");
+	for (n = 0; n < ARRAY_SIZE(fds) - 1; n++) {
+		fds[n] = card_open();
+		ASSERT_LE(0, fds[n]);
+		if (ctx_number(fds[n], "vta-context") == 255)
+			last = fds[n];
+	}
+	ASSERT_LE(0, last);
+	ASSERT_EQ(0, mem_alloc(last, &mem, 4096, VTA_BUF_HOST, 0));
+	ASSERT_EQ(0, emu_inject("ones"));
+	mem_free(&mem);
+	EXPECT_EQ(LOST(VTA_FATE_GIVEN_UP, VTA_CAUSE_CARD), card_lost(self->fd));
+	EXPECT_STEPS(0, 1, 1, 1);
+	while (n)
+		close(fds[--n]);
+}
+
 /* ---- More than one ---- */
 
 /* Which queue has faulted as the N-th before now, by its number on the card. */
@@ -154,6 +185,97 @@ TEST_F(hang, longest_is_aborted_first)
 	}
 	queue_unmap(&other);
 	EXPECT_STEPS(4, 0, 0, 0);
+}
+
+/* A user's own card, with a stream that ends at once. */
+static int users_queue(struct queue *q, struct vta_desc *run)
+{
+	struct mem mem;
+	int fd;
+
+	if (setresuid(1000, 1000, 1000))
+		return 1;
+	fd = card_open();
+	if (fd < 0 || queue_open(fd, q, NULL) || mem_alloc(fd, &mem, 4096, VTA_BUF_HOST, 0))
+		return 2;
+	*(struct insn *)mem.ptr = insn_finish(0);
+	*run = desc_run(mem.addr, 1, 0);
+	return 0;
+}
+
+/* In the ring it is none, when the card has read it. */
+static int hides_what_it_runs(void *arg)
+{
+	struct vta_desc run;
+	struct queue q;
+	int err = users_queue(&q, &run);
+
+	(void)arg;
+	if (err)
+		return err;
+	queue_submit(&q, &run, 1);
+	sleep_ms(100);
+	q.ring[0] = desc_op(VTA_OP_NOP);
+	return queue_wait(&q, 1, PATIENCE_MS, NULL) ? 3 : 0;
+}
+
+/* It takes no longer than it may, so who waits behind it does not hang. */
+TEST_F_TIMEOUT(hang, nobody_suffers_for_what_is_hidden, 60)
+{
+	struct vta_desc run;
+	int status;
+	pid_t pid;
+
+	ASSERT_EQ(0, chmod(card_node(), 0666));
+	ASSERT_EQ(0, file_write(PARAMETERS "max_job_ms", "8000"));
+	ASSERT_EQ(0, emu_inject("slow-engine=6000 1"));
+	pid = fork();
+	if (!pid)
+		_exit(hides_what_it_runs(NULL));
+	sleep_ms(500);
+	*(struct insn *)self->mem.ptr = insn_finish(0);
+	run = desc_run(self->mem.addr, 1, 0);
+	EXPECT_EQ(0, queue_do(&self->q, run));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, chmod(card_node(), 0600));
+	EXPECT_STEPS(0, 0, 0, 0);
+}
+
+/* Each time somebody looks, what is next in the ring needs the engine. */
+static int makes_up_that_it_runs(void *arg)
+{
+	struct vta_desc run;
+	struct queue q;
+	int err = users_queue(&q, &run);
+
+	(void)arg;
+	while (!err) {
+		q.ring[(q.submitted + 1) % q.entries] = run;
+		err = queue_do(&q, desc_op(VTA_OP_NOP)) ? 3 : 0;
+		sleep_ms(50);
+	}
+	return err;
+}
+
+/* So it hides from nobody that the engine hangs. */
+TEST_F_TIMEOUT(hang, nothing_moves_that_is_made_up, 60)
+{
+	struct vta_desc run;
+	pid_t pid;
+
+	ASSERT_EQ(0, chmod(card_node(), 0666));
+	ASSERT_EQ(0, emu_inject("hang-compute"));
+	pid = fork();
+	if (!pid)
+		_exit(makes_up_that_it_runs(NULL));
+	*(struct insn *)self->mem.ptr = insn_finish(0);
+	run = desc_run(self->mem.addr, 1, 0);
+	EXPECT_EQ(-EIO, queue_do(&self->q, run));
+	EXPECT_EQ(0, kill(pid, SIGKILL));
+	ASSERT_EQ(pid, waitpid(pid, NULL, 0));
+	EXPECT_EQ(0, chmod(card_node(), 0600));
+	EXPECT_STEPS(1, 0, 0, 0);
 }
 
 /* Nobody is to wait for each of many to be aborted in vain. */
