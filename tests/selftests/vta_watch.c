@@ -222,6 +222,7 @@ static int hides_what_it_runs(void *arg)
 /* It takes no longer than it may, so who waits behind it does not hang. */
 TEST_F_TIMEOUT(hang, nobody_suffers_for_what_is_hidden, 60)
 {
+	uint64_t doorbells = card_counter("doorbells");
 	struct vta_desc run;
 	int status;
 	pid_t pid;
@@ -232,7 +233,8 @@ TEST_F_TIMEOUT(hang, nobody_suffers_for_what_is_hidden, 60)
 	pid = fork();
 	if (!pid)
 		_exit(hides_what_it_runs(NULL));
-	sleep_ms(500);
+	EXPECT_EQ(doorbells + 1, card_counter_reaches("doorbells", doorbells + 1));
+	sleep_ms(100);	/* by then it is what the engine has */
 	*(struct insn *)self->mem.ptr = insn_finish(0);
 	run = desc_run(self->mem.addr, 1, 0);
 	EXPECT_EQ(0, queue_do(&self->q, run));
