@@ -683,7 +683,7 @@ int vtadev_done(struct vtadev_queue *queue, uint64_t seq);
  * the queue.
  *
  * Errors: -EINVAL (@seq has not been submitted), -ETIMEDOUT, -EIO (the queue
- * halted before it), -EPROTO, -ENODEV.
+ * halted before it), -ENOMEM (1,024 wait for the queue already), -EPROTO, -ENODEV.
  */
 int vtadev_wait(struct vtadev_queue *queue, uint64_t seq, int64_t timeout_ns);
 
