@@ -419,7 +419,6 @@ TEST_F(fences, signal_interrupts)
 	EXPECT_EQ(-EINTR, many_join(&m));
 }
 
-/* Another file's queue cannot be had by its name. */
 /* Until there is room for all of them. */
 static void *many_insist(void *arg)
 {
@@ -480,6 +479,7 @@ TEST_F(fences, pollin_stays)
 	EXPECT_EQ(POLLIN, card_poll(self->g.fd, 0));
 }
 
+/* Another file's queue cannot be had by its name. */
 TEST_F(fences, queue_of_another_file_is_enoent)
 {
 	struct many m = { .req = { .count = 1 } };

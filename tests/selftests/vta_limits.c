@@ -342,22 +342,26 @@ static int is_refused_a_context(void *arg)
 	return HOLDS(card_open() == -EDQUOT) ? 0 : 1;
 }
 
-/* @arg: how many. */
-static int open_all(void *arg)
+/* So many, and no more. */
+static int open_most(int *fds, uint64_t n)
 {
-	uint64_t n = *(uint64_t *)arg, i;
-	int fds[256];
-
-	if (!HOLDS(!become(NOBODY)))
-		return 1;
-	for (i = 0; i < n; i++) {
+	for (uint64_t i = 0; i < n; i++) {
 		fds[i] = card_open();
 		if (!HOLDS(fds[i] >= 0))
 			return 1;
 	}
-	/* Neither here nor in another process of the user's. */
-	if (!HOLDS(!is_refused_a_context(NULL)))
+	return is_refused_a_context(NULL);
+}
+
+/* @arg: how many. */
+static int open_all(void *arg)
+{
+	uint64_t n = *(uint64_t *)arg;
+	int fds[256];
+
+	if (!HOLDS(!become(NOBODY)) || open_most(fds, n))
 		return 1;
+	/* Nor in another process of the user's. */
 	if (!HOLDS(!in_child(is_refused_a_context, NULL)))
 		return 1;
 	/* Others have theirs. */
@@ -387,30 +391,17 @@ static int open_again(uint64_t n, int full)
 {
 	struct vta_info info;
 	int fds[2][256];
-	uint64_t i;
 
-	if (!HOLDS(!become(NOBODY)))
-		return 1;
-	for (i = 0; i < n; i++) {
-		fds[0][i] = card_open();
-		if (!HOLDS(fds[0][i] >= 0))
-			return 1;
-	}
-	if (!HOLDS(!is_refused_a_context(NULL)))
+	if (!HOLDS(!become(NOBODY)) || open_most(fds[0], n))
 		return 1;
 	if (!HOLDS(write(full, "", 1) == 1))
 		return 1;
 	while (card_ioctl(fds[0][0], VTA_IOCTL_INFO, &info) != -ENODEV || card_lost(fds[0][0]) < 0)
 		sleep_ms(5);
-	for (i = 0; i < n; i++) {
-		fds[1][i] = card_open();
-		if (!HOLDS(fds[1][i] >= 0))
-			return 1;
-	}
-	if (!HOLDS(!is_refused_a_context(NULL)))
+	if (open_most(fds[1], n))
 		return 1;
 	/* Closing them gives nothing back a second time. */
-	for (i = 0; i < n; i++)
+	for (uint64_t i = 0; i < n; i++)
 		close(fds[0][i]);
 	return is_refused_a_context(NULL);
 }

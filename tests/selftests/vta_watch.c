@@ -187,7 +187,7 @@ TEST_F(hang, longest_is_aborted_first)
 	EXPECT_STEPS(4, 0, 0, 0);
 }
 
-/* A user's own card, with a stream that ends at once. */
+/* As one user of several, with a stream that ends at once. */
 static int users_queue(struct queue *q, struct vta_desc *run)
 {
 	struct mem mem;
@@ -204,13 +204,12 @@ static int users_queue(struct queue *q, struct vta_desc *run)
 }
 
 /* In the ring it is none, when the card has read it. */
-static int hides_what_it_runs(void *arg)
+static int hides_what_it_runs(void)
 {
 	struct vta_desc run;
 	struct queue q;
 	int err = users_queue(&q, &run);
 
-	(void)arg;
 	if (err)
 		return err;
 	queue_submit(&q, &run, 1);
@@ -232,7 +231,7 @@ TEST_F_TIMEOUT(hang, nobody_suffers_for_what_is_hidden, 60)
 	ASSERT_EQ(0, emu_inject("slow-engine=6000 1"));
 	pid = fork();
 	if (!pid)
-		_exit(hides_what_it_runs(NULL));
+		_exit(hides_what_it_runs());
 	EXPECT_EQ(doorbells + 1, card_counter_reaches("doorbells", doorbells + 1));
 	sleep_ms(100);	/* by then it is what the engine has */
 	*(struct insn *)self->mem.ptr = insn_finish(0);
@@ -245,13 +244,12 @@ TEST_F_TIMEOUT(hang, nobody_suffers_for_what_is_hidden, 60)
 }
 
 /* Each time somebody looks, what is next in the ring needs the engine. */
-static int makes_up_that_it_runs(void *arg)
+static int makes_up_that_it_runs(void)
 {
 	struct vta_desc run;
 	struct queue q;
 	int err = users_queue(&q, &run);
 
-	(void)arg;
 	while (!err) {
 		q.ring[(q.submitted + 1) % q.entries] = run;
 		err = queue_do(&q, desc_op(VTA_OP_NOP)) ? 3 : 0;
@@ -270,7 +268,7 @@ TEST_F_TIMEOUT(hang, nothing_moves_that_is_made_up, 60)
 	ASSERT_EQ(0, emu_inject("hang-compute"));
 	pid = fork();
 	if (!pid)
-		_exit(makes_up_that_it_runs(NULL));
+		_exit(makes_up_that_it_runs());
 	*(struct insn *)self->mem.ptr = insn_finish(0);
 	run = desc_run(self->mem.addr, 1, 0);
 	EXPECT_EQ(-EIO, queue_do(&self->q, run));
