@@ -130,14 +130,19 @@ TEST_F_TIMEOUT(large, pinned_memory, 600)
 	munmap(ptr, LARGE);
 }
 
-/* Page walks of a fill of memory in blocks, and of the same in pages. */
+/*
+ * Page walks of a fill of memory in blocks, and of as much in pages. In each 2 MiB of the
+ * latter the same pages come twice, for pages of their own may lie in a row by chance.
+ */
 TEST_F(large, blocks_save_walks)
 {
-	const uint32_t size = 64 * MIB;
+	const uint32_t size = 64 * MIB, piece = BLOCK / 2;
 	uint64_t walks[2];
 	struct vta_buf_pin pinned;
 	struct mem host;
-	void *ptr;
+	uint32_t at;
+	uint8_t *ptr;
+	int file;
 
 	ASSERT_EQ(0, mem_alloc(self->fd, &host, size, VTA_BUF_HOST, 0));
 	walks[0] = card_counter("page_walks");
@@ -145,15 +150,21 @@ TEST_F(large, blocks_save_walks)
 	walks[0] = card_counter("page_walks") - walks[0];
 	ASSERT_EQ(0, mem_free(&host));
 
-	ptr = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	file = memfd_create("pages", 0);
+	ASSERT_LE(0, file);
+	ASSERT_EQ(0, ftruncate(file, piece));
+	ptr = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, ptr);
-	madvise(ptr, size, MADV_NOHUGEPAGE);
+	for (at = 0; at < size; at += piece)
+		ASSERT_EQ(ptr + at, mmap(ptr + at, piece, PROT_READ | PROT_WRITE,
+					 MAP_SHARED | MAP_FIXED, file, 0));
 	ASSERT_EQ(0, buf_pin(self->fd, ptr, size, 0, &pinned));
 	walks[1] = card_counter("page_walks");
 	ASSERT_EQ(0, queue_do(&self->q, desc_fill((uint32_t)pinned.addr, 1, size)));
 	walks[1] = card_counter("page_walks") - walks[1];
 	ASSERT_EQ(0, buf_release(self->fd, pinned.handle));
 	munmap(ptr, size);
+	close(file);
 
 	TH_LOG("64 MiB: %llu walks in blocks, %llu in pages", (unsigned long long)walks[0],
 	       (unsigned long long)walks[1]);
