@@ -7,6 +7,7 @@
  * thread.
  */
 #include <linux/interrupt.h>
+#include <linux/moduleparam.h>
 #include <linux/pci.h>
 #include <linux/slab.h>
 
@@ -15,8 +16,11 @@
 #include "vta_reset.h"
 #include "vta_wait.h"
 
-/* More interrupts than were asked for in one second: far more than can be late. */
-#define VTA_STORM	1000
+/* Far more than can be late. */
+static unsigned int vta_max_excess_irqs = 1000;
+module_param_named(max_excess_irqs, vta_max_excess_irqs, uint, 0644);
+MODULE_PARM_DESC(max_excess_irqs,
+		 "Most interrupts that nobody asked for on one vector in a second before the card is reset (default 1000, 0: no limit)");
 
 /*
  * The event is cleared before anybody looks at what happened, so that what
@@ -41,6 +45,7 @@ static bool vta_irq_take_events(struct vta_device *vdev)
  */
 static bool vta_irq_is_storm(struct vta_vector *vector)
 {
+	unsigned int limit = READ_ONCE(vta_max_excess_irqs);
 	bool storm = false;
 	unsigned long flags;
 	u64 asked, excess;
@@ -54,7 +59,7 @@ static bool vta_irq_is_storm(struct vta_vector *vector)
 	if (time_after(jiffies, vector->second + HZ)) {
 		vector->second = jiffies;
 		vector->excess_before = excess;
-	} else if (excess > vector->excess_before + VTA_STORM && !vector->cut) {
+	} else if (limit && excess > vector->excess_before + limit && !vector->cut) {
 		vector->cut = true;
 		storm = true;
 	}

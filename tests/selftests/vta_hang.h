@@ -116,6 +116,7 @@ FIXTURE_TEARDOWN(hang)
 	file_write(PARAMETERS "max_job_ms", "10000");
 	file_write(PARAMETERS "hang_ms", "10000");
 	file_write(PARAMETERS "max_resets", "5");
+	file_write(PARAMETERS "max_excess_irqs", "1000");
 }
 
 static inline uint32_t word(const struct mem *mem)
