@@ -24,7 +24,7 @@ UDMABUF_KERNEL := trixie
 
 # Which boots of tests/selftests/run.sh the kernels that watch themselves have, and in
 # how many parts the matrix: each waits for most of its time.
-DEBUG_BOOTS := main waits recovery bus variants iommu memory isolation failnth
+DEBUG_BOOTS := main waits recovery bus paused variants iommu memory isolation failnth
 KCSAN_BOOTS := main waits recovery bus memory isolation
 DEBUG_MATRIX := 0 1 2 3
 # What the kernels are asked to count and to trace of the module alone.
@@ -222,7 +222,7 @@ fuzz: test-deps
 	@echo 'the module for it, and the fuzzers'
 	@$(QUIETLY) vm-module VM_KERNEL=debug
 	@$(QUIETLY) userspace $(EMU_ASAN_BIN) $(FUZZ_CALLS) $(FUZZ_BINS) $(FUZZ_REPLAYS) $(PARSER_BINS)
-	@tests/run -j 2 -o build/fuzz \
+	@VTA_SEED=$${VTA_SEED:-0} tests/run -j 2 -o build/fuzz \
 		$(foreach w,calls card,"$(w)=VM_KERNEL=debug FUZZ_TIMEOUT=36000 tests/fuzz/run.sh \
 			$(call vm-module-of,debug) build/fuzz/$(w) $(w) \
 			-n $$(( $(OPS) / $(if $(filter card,$(w)),50,1) ))") \

@@ -171,6 +171,22 @@ static inline bool vta_is_dead(u32 val)
 	return val == U32_MAX;
 }
 
+/*
+ * As readl_poll_timeout(), but in two halves: when a machine that stood still goes on (a
+ * guest that was not run), its time is over at once, and the card has not had it.
+ */
+#define vta_read_poll(vdev, reg, val, cond, sleep_us, timeout_ms)				\
+({											\
+	unsigned int _left = 2;								\
+	int _ret;									\
+											\
+	do {										\
+		_ret = readl_poll_timeout((vdev)->regs + (reg), val, cond, sleep_us,	\
+					  (timeout_ms) * 500);				\
+	} while (_ret && --_left);							\
+	_ret;										\
+})
+
 #define VTA_MINORS	256
 
 struct vta_device *vta_device_create(struct pci_dev *pdev, dev_t base);

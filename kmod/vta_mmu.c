@@ -22,7 +22,7 @@
 #define VTA_L2_BYTES	(VTA_L2_ENTRIES * sizeof(__le64))
 
 /* The contract's time is for the card alone; this is for a host that is busy. */
-#define VTA_INVALIDATE_WAIT_MS	(2 * VTA_INVALIDATE_MS)
+#define VTA_INVALIDATE_WAIT_MS	(3 * VTA_INVALIDATE_MS)
 
 /**
  * struct vta_table - a second-level table
@@ -137,9 +137,9 @@ static int vta_mmu_invalidate(struct vta_mmu *mmu)
 	mutex_lock(&vdev->tlb_lock);
 	/* The register write comes after all entries: writel() sees to that. */
 	vta_write(vdev, REG_TLB_INVALIDATE, mmu->id);
-	ret = readl_poll_timeout(vdev->regs + REG_TLB_INVALIDATE, val,
-				 !(val & REG_TLB_INVALIDATE_BUSY) || vta_is_dead(val),
-				 50, VTA_INVALIDATE_WAIT_MS * 1000);
+	ret = vta_read_poll(vdev, REG_TLB_INVALIDATE, val,
+			    !(val & REG_TLB_INVALIDATE_BUSY) || vta_is_dead(val),
+			    50, VTA_INVALIDATE_WAIT_MS);
 	mutex_unlock(&vdev->tlb_lock);
 
 	/*

@@ -30,7 +30,7 @@
  * The contract's time is for the card alone; this is for a host that is busy.
  * It is only ever spent on a card that will be reset.
  */
-#define VTA_QUEUE_WAIT_MS	(10 * VTA_ABORT_MS)
+#define VTA_QUEUE_WAIT_MS	(30 * VTA_ABORT_MS)
 
 /* mmap offsets above device addresses: status page and doorbell of each queue. */
 #define VTA_QUEUE_PGOFF(id)	((VTA_ADDR_END >> PAGE_SHIFT) + 2 * (id))
@@ -109,9 +109,9 @@ int vta_queue_quiesce(struct vta_queue *q)
 	u32 state;
 	int ret;
 
-	ret = readl_poll_timeout(vdev->regs + REG_QUEUE_STATE(q->id), state,
-				 !(state & (REG_QUEUE_STATE_STATE | REG_QUEUE_STATE_BUSY)) ||
-				 vta_is_dead(state), 50, VTA_QUEUE_WAIT_MS * 1000);
+	ret = vta_read_poll(vdev, REG_QUEUE_STATE(q->id), state,
+			    !(state & (REG_QUEUE_STATE_STATE | REG_QUEUE_STATE_BUSY)) ||
+			    vta_is_dead(state), 50, VTA_QUEUE_WAIT_MS);
 	/* A card that is not there may read as all zeroes, too. */
 	if (ret || !vta_card_is_there(vdev)) {
 		vta_card_lost(vdev, "does not stop a queue");
@@ -143,9 +143,9 @@ static int vta_queue_start(struct vta_queue *q, u64 seq)
 	 * When STATE says so, the status page does too. The user, who can ring the
 	 * doorbell all the time, may have made it halt again before anybody looks.
 	 */
-	ret = readl_poll_timeout(vdev->regs + REG_QUEUE_STATE(q->id), state,
-				 FIELD_GET(REG_QUEUE_STATE_STATE, state) != VTA_QUEUE_DISABLED,
-				 50, VTA_QUEUE_WAIT_MS * 1000);
+	ret = vta_read_poll(vdev, REG_QUEUE_STATE(q->id), state,
+			    FIELD_GET(REG_QUEUE_STATE_STATE, state) != VTA_QUEUE_DISABLED,
+			    50, VTA_QUEUE_WAIT_MS);
 	if (ret || FIELD_GET(REG_QUEUE_STATE_STATE, state) > VTA_QUEUE_HALTED) {
 		vta_card_lost(vdev, "does not start a queue");
 		return -ENODEV;

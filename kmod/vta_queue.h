@@ -59,7 +59,7 @@ struct vta_vector;
  * @watch_active: it had something in hand then,
  * @watch_behind: the registers were ahead of the record then,
  * @watch_busy: it has not moved, though it had something to do, since
- * @watch_since: jiffies
+ * @watch_since: this &vta_watch.time
  */
 struct vta_queue {
 	struct kref ref;

@@ -51,8 +51,8 @@ int vta_card_wait_ready(struct vta_device *vdev)
 	u32 status;
 	int ret;
 
-	ret = readl_poll_timeout(vdev->regs + REG_STATUS, status, status & REG_STATUS_READY,
-				 1000, VTA_PATIENCE * VTA_READY_MS * 1000);
+	ret = vta_read_poll(vdev, REG_STATUS, status, status & REG_STATUS_READY,
+			    1000, VTA_PATIENCE * VTA_READY_MS);
 	return vta_is_dead(status) ? -ENODEV : ret;
 }
 

@@ -38,10 +38,10 @@
 
 /* From one look to the next. */
 #define VTA_WATCH_MS		1000
-/* All aborts for one hang together. */
-#define VTA_WATCH_ABORT_MS	2000
 /* What is left takes this long at most to be seen moving after an abort. */
 #define VTA_WATCH_MOVE_MS	100
+/* Most aborts for one hang: two seconds. */
+#define VTA_WATCH_ABORTS	20
 
 static unsigned int vta_hang_ms = 10000;
 module_param_named(hang_ms, vta_hang_ms, uint, 0644);
@@ -109,7 +109,7 @@ static bool vta_watch_knows_copies(const struct vta_device *vdev)
 
 static void vta_watch_credit(struct vta_watch *watch, enum vta_engine engine)
 {
-	watch->moved[engine] = jiffies;
+	watch->moved[engine] = watch->time;
 	watch->aborted[engine] = false;
 }
 
@@ -237,7 +237,7 @@ static void vta_watch_mark_busy(struct vta_device *vdev)
 			q->watch_active = !vta_queue_is_idle(q);
 			busy = q->watch_active && q->watch_engine != VTA_ENGINE_HELD;
 			if (busy && !q->watch_busy)
-				q->watch_since = jiffies;
+				q->watch_since = vdev->watch.time;
 			q->watch_busy = busy;
 		}
 		mutex_unlock(&ctx->lock);
@@ -278,18 +278,18 @@ static unsigned long vta_watch_limit(struct vta_device *vdev, enum vta_engine en
  */
 static struct vta_queue *vta_watch_find_hung(struct vta_device *vdev, enum vta_engine engine)
 {
-	unsigned long limit = vta_watch_limit(vdev, engine);
+	unsigned long limit = vta_watch_limit(vdev, engine), now = vdev->watch.time;
 	struct vta_queue *q, *hung = NULL;
 	struct vta_ctx *ctx;
 	unsigned long handle;
 
-	if (!limit || time_before(jiffies, vdev->watch.moved[engine] + limit))
+	if (!limit || time_before(now, vdev->watch.moved[engine] + limit))
 		return NULL;
 	list_for_each_entry(ctx, &vdev->ctxs, node) {
 		mutex_lock(&ctx->lock);
 		xa_for_each(&ctx->queues, handle, q) {
 			if (!q->watch_busy || q->watch_engine != engine ||
-			    time_before(jiffies, q->watch_since + limit))
+			    time_before(now, q->watch_since + limit))
 				continue;
 			if (hung && !time_before(q->watch_since, hung->watch_since))
 				continue;
@@ -337,17 +337,17 @@ static bool vta_watch_is_believed(struct vta_device *vdev, enum vta_engine engin
  */
 static void vta_watch_abort(struct vta_device *vdev, enum vta_engine engine)
 {
-	unsigned long end = jiffies + msecs_to_jiffies(VTA_WATCH_ABORT_MS);
 	struct vta_watch *watch = &vdev->watch;
 	unsigned long moved = watch->moved[engine];
 	bool again = watch->aborted[engine], late, waited;
+	unsigned int aborts = 0;
 	struct vta_queue *q;
 	kuid_t uid;
 	int ret;
 
 	while ((q = vta_watch_find_hung(vdev, engine))) {
 		uid = q->ctx->user->uid;
-		late = time_after(jiffies, end);
+		late = aborts++ == VTA_WATCH_ABORTS;
 		if ((again || late) && vta_watch_is_believed(vdev, engine, uid)) {
 			vta_card_lost(vdev, "hangs");
 			ret = -EIO;
@@ -414,6 +414,12 @@ static void vta_watch_work(struct work_struct *work)
 	bool asked = xchg(&watch->asked, false);
 	bool stands, waited;
 
+	/*
+	 * From one look to the next passes a period, and little more. More has passed where
+	 * nobody waited, or for a machine that stood still, and maybe the card with it.
+	 */
+	watch->time += min(jiffies - watch->looked, 2 * msecs_to_jiffies(VTA_WATCH_MS));
+	watch->looked = jiffies;
 	stands = vta_watch_look(vdev, &waited);
 	if (stands) {
 		mutex_lock(&vdev->lock);

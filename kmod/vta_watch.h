@@ -24,11 +24,13 @@ enum vta_engine {
 /**
  * struct vta_watch - what is known of the card's getting on
  * @work: looks again
+ * @looked: jiffies at the last look
+ * @time: jiffies in which it was looked
  * @generation: of the card that all this is known of
  * @asked: somebody has begun to wait since the last look
  * @still: something stood still at the last look, when there was this
  * @heartbeat: of the card
- * @moved: jiffies when something that needed the engine was last seen to move
+ * @moved: @time when something that needed the engine was last seen to move
  * @aborted: something that needed it has been aborted since, and nothing moved
  * @aborted_of: whose that was; INVALID_UID: it was several users'
  *
@@ -36,6 +38,8 @@ enum vta_engine {
  */
 struct vta_watch {
 	struct delayed_work work;
+	unsigned long looked;
+	unsigned long time;
 	unsigned int generation;
 	bool asked;
 	bool still;

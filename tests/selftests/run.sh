@@ -6,8 +6,8 @@
 #
 #   tests/selftests/run.sh VTA.KO [BOOT...]
 #
-# BOOT is main, waits, recovery, bus, plug, kexec, reboot, variants, iommu, memory or
-# isolation; all of them if none is given.
+# BOOT is main, waits, recovery, bus, plug, kexec, reboot, paused, variants, iommu, memory
+# or isolation; all of them if none is given.
 # Or dmabuf, the part of memory that needs a kernel with udmabuf to be complete; or failnth,
 # for one that can make allocations fail. With COVERAGE=DIR, each boot
 # leaves there what it executed of a module that counts.
@@ -29,7 +29,7 @@ fi
 module=$(realpath "$1")
 shift
 boots=("$@")
-[ $# -gt 0 ] || boots=(main waits recovery bus plug kexec reboot variants iommu memory isolation)
+[ $# -gt 0 ] || boots=(main waits recovery bus plug kexec reboot paused variants iommu memory isolation)
 
 dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-selftests.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
@@ -94,7 +94,7 @@ boot_main() {
 boot_waits() {
 	local tests=(vta_fences vta_eventfd vta_cost vta_share)
 	[ -z "${TESTS-}" ] || read -ra tests <<<"$TESTS"
-	boot waits --timeout 300 --cards 2 -- "${tests[@]}"
+	boot waits --timeout 400 --cards 2 -- "${tests[@]}"
 }
 
 # A card that does what it should not, and errors on its way. The kernel must see the
@@ -109,7 +109,7 @@ boot_recovery() {
 
 # Two cards that are functions of one device in one slot.
 boot_bus() {
-	boot bus --timeout 200 --module aer_inject --cards 2 --one-slot \
+	boot bus --timeout 400 --module aer_inject --cards 2 --one-slot \
 		--emu-arg-0 --serial=1 --emu-arg-1 --serial=2 \
 		--qemu -global --qemu ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off -- vta_bus
 }
@@ -117,13 +117,13 @@ boot_bus() {
 # The slot's power goes off and on, and somebody is there again. QEMU fails when it takes a
 # card with MSI-X out of a machine.
 boot_plug() {
-	boot plug --timeout 200 --monitor --emu-arg --stay --emu-arg --serial=1 --emu-arg --msix=0 \
+	boot plug --timeout 400 --monitor --emu-arg --stay --emu-arg --serial=1 --emu-arg --msix=0 \
 		--qemu -global --qemu ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off -- vta_plug
 }
 
 # The machine goes on with another kernel.
 boot_kexec() {
-	script=vta_kexec.sh boot kexec --timeout 200 \
+	script=vta_kexec.sh boot kexec --timeout 400 \
 		--file "$("$vm" kimage --kernel "${VM_KERNEL:-host}"):/root/vmlinuz" --
 }
 
@@ -135,12 +135,37 @@ boot_reboot() {
 		exec "$top/build/asan/vta-emu" "\$@" --log-level debug >"$dir/emu.log" 2>&1
 	EOF
 	chmod 755 "$dir/emu"
-	"$vm" run --kernel "${VM_KERNEL:-host}" --emu "$dir/emu" "${files[@]}" --timeout 200 -- \
+	"$vm" run --kernel "${VM_KERNEL:-host}" --emu "$dir/emu" "${files[@]}" --timeout 400 -- \
 		sh -c 'insmod /lib/vta.ko; exec /root/kselftest/vta/vta_kexec' >"$dir/vm.log" 2>&1 || :
 	"$here/vta_reboot.sh" "$dir/vm.log" "$dir/emu.log" || {
 		status=1
 		sed 's/^/# /' "$dir/vm.log" "$dir/emu.log"
 	}
+}
+
+# The machine and its card stand still for longer than any descriptor may take.
+boot_paused() {
+	local tries=0 log=$dir/paused.log
+	echo "# boot: paused"
+	: >"$log"
+	setsid "$vm" run --kernel "${VM_KERNEL:-host}" --emu "$top/build/asan/vta-emu" \
+		"${files[@]}" --timeout 400 --keep-log "$dir/kernel.log" -- \
+		sh -c 'insmod /lib/vta.ko; exec /root/kselftest/vta/vta_paused' >"$log" 2>&1 &
+	paused=$!
+	trap 'kill -CONT -- "-$paused"; kill -TERM -- "-$paused"; wait "$paused"; exit 1' \
+		INT TERM HUP
+	until grep -q 'may stand still now' "$log" || [ "$tries" -ge 4000 ] ||
+			! kill -0 "$paused" 2>/dev/null; do
+		tries=$((tries + 1))
+		sleep 0.1
+	done
+	if kill -STOP -- "-$paused" 2>/dev/null; then
+		sleep 12
+		kill -CONT -- "-$paused"
+	fi
+	wait "$paused" || status=1
+	trap - INT TERM HUP
+	cat "$log"
 }
 
 # A card of each kind, named by its serial number.
@@ -176,12 +201,12 @@ boot_variants() {
 	tests+=("vta_wait.msix1=2" "vta_cost.msix1=2" "vta_fault.msix1=2" "vta_wait.msi1=4" "vta_stress.msi1=4" "vta_open.contexts3=6"
 		"vta_fault.core=7" "vta_buf.mem1m=8"
 		"vta_vectors.sh=2:msix 1:msix 1:msi 1:msi 2:msix 5:msix 65:msix 65:msix")
-	boot variants --timeout 200 --cards "${#cards[@]}" "${options[@]}" -- "${tests[@]}"
+	boot variants --timeout 400 --cards "${#cards[@]}" "${options[@]}" -- "${tests[@]}"
 }
 
 # Every access of the card to what the driver has not mapped would be a fault.
 boot_iommu() {
-	boot iommu --timeout 200 --iommu --module vgem -- vta_basic vta_buf vta_queue vta_run \
+	boot iommu --timeout 400 --iommu --module vgem -- vta_basic vta_buf vta_queue vta_run \
 		vta_close vta_pin vta_dmabuf vta_unbind vta_iommu.sh
 }
 
@@ -189,13 +214,13 @@ boot_iommu() {
 boot_memory() {
 	local tests=(vta_pin vta_dmabuf vta_limits vta_fragment)
 	[ -z "${TESTS-}" ] || read -ra tests <<<"$TESTS"
-	boot memory --timeout 300 --cards 2 --emu-arg-0 --mem=16M --module vgem -- "${tests[@]}"
-	boot large --timeout 200 --mem 6G -- vta_large
-	boot bounce --timeout 100 --module vgem --append swiotlb=force -- vta_bounce
+	boot memory --timeout 400 --cards 2 --emu-arg-0 --mem=16M --module vgem -- "${tests[@]}"
+	boot large --timeout 400 --mem 6G -- vta_large
+	boot bounce --timeout 400 --module vgem --append swiotlb=force -- vta_bounce
 }
 
 boot_dmabuf() {
-	boot dmabuf --timeout 200 --cards 2 --module vgem -- vta_dmabuf
+	boot dmabuf --timeout 400 --cards 2 --module vgem -- vta_dmabuf
 }
 
 # Allocations that fail, one by one; few queues and vectors have few. Of the kernel's
@@ -213,7 +238,7 @@ boot_isolation() {
 	local tests=(iso_address iso_stale iso_residue iso_mapping iso_doorbell iso_call iso_stream
 		iso_race iso_share iso_flood)
 	[ -z "${TESTS-}" ] || read -ra tests <<<"$TESTS"
-	boot isolation --timeout 200 --append init_on_alloc=0 -- "${tests[@]}"
+	boot isolation --timeout 400 --append init_on_alloc=0 -- "${tests[@]}"
 }
 
 for name in "${boots[@]}"; do
@@ -224,6 +249,7 @@ for name in "${boots[@]}"; do
 	plug)		boot_plug ;;
 	kexec)		boot_kexec ;;
 	reboot)		boot_reboot ;;
+	paused)		boot_paused ;;
 	variants)	boot_variants ;;
 	iommu)		boot_iommu ;;
 	memory)		boot_memory ;;
