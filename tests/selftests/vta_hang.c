@@ -215,6 +215,7 @@ TEST_F(hang, engine_hangs_again)
 static int hangs_by_its_own_word(void *arg)
 {
 	struct vta_desc hold;
+	uint64_t read;
 	struct queue q;
 	struct mem mem;
 	int fd;
@@ -227,9 +228,12 @@ static int hangs_by_its_own_word(void *arg)
 		return 2;
 	hold = desc_wait(mem.addr, UINT64_MAX);
 	for (int i = 0; i < 3; i++) {
-		uint64_t last = queue_submit(&q, &hold, 1);
+		uint64_t last;
 
-		sleep_ms(100);	/* by now the card has read it */
+		read = card_counter("dma_read_bytes") + sizeof(hold);
+		last = queue_submit(&q, &hold, 1);
+		if (card_counter_reaches("dma_read_bytes", read) < read)
+			return 5;
 		q.ring[(last - 1) % q.entries] = desc_run(mem.addr, 1, 0);
 		if (queue_wait(&q, last, PATIENCE_MS, NULL) != -EIO)
 			return 3;
@@ -322,13 +326,16 @@ TEST_F(hang, interrupts_without_end)
 {
 	struct waiter w;
 
+	/* As many in a second as every machine can take. */
+	ASSERT_EQ(0, file_write(PARAMETERS "max_excess_irqs", "20"));
 	ASSERT_EQ(0, hold(self, &w));
 	ASSERT_EQ(0, emu_inject("irq-storm"));
 	EXPECT_EQ(-ENODEV, waiter_join(&w));
 	ASSERT_EQ(0, emu_clear());
-	while (card_attr("generation") == self->before.generation)
-		sleep_ms(2);
+	EXPECT_LT(self->before.generation, steps_then(&self->before, 1).generation);
 	EXPECT_LE(self->before.storms + 1, steps_now().storms);
+	/* There may have been another since: its reset is not to come later. */
+	ASSERT_EQ(0, card_reset());
 }
 
 /*
@@ -444,32 +451,50 @@ static void *end_queue(void *arg)
 	return (void *)(intptr_t)card_ioctl(q->fd, VTA_IOCTL_QUEUE_DESTROY, &req);
 }
 
-/* While another thread ends a queue, which takes a second, others can be waited for. */
+/* While another thread ends a queue, which takes seconds, others can be waited for. */
 TEST_F(hang, queue_ends_slowly)
 {
-	struct queue other;
-	unsigned int waits = 0, polls = 0;
+	unsigned int waits = 0, polls = 0, tries;
+	struct queue q, other;
+	struct steps before;
 	pthread_t thread;
+	struct mem mem;
 	void *ret;
+	int fd;
 
-	ASSERT_EQ(0, queue_open(self->fd, &other, NULL));
-	ASSERT_EQ(0, emu_inject("hang-copy"));
-	ASSERT_EQ(0, emu_inject("stop-never"));
-	other.ring[0] = desc_fill(self->mem.addr, 7, 4);
-	queue_ring(&other, 1);
-	ASSERT_EQ(0, pthread_create(&thread, NULL, end_queue, &other));
-	sleep_ms(100);
-	while (pthread_tryjoin_np(thread, &ret) == EBUSY) {
-		if (queue_wait(&self->q, 1, 1, NULL) == -ETIMEDOUT)
-			waits++;
-		if (!card_poll(self->fd, 1))
-			polls++;
+	/* A machine that stands still meanwhile sees none, but not each time. */
+	for (tries = 0; tries < 5 && (waits < 2 || polls < 2); tries++) {
+		before = steps_now();
+		waits = 0;
+		polls = 0;
+		fd = card_open();
+		ASSERT_LE(0, fd);
+		ASSERT_EQ(0, queue_open(fd, &q, NULL));
+		ASSERT_EQ(0, queue_open(fd, &other, NULL));
+		ASSERT_EQ(0, mem_alloc(fd, &mem, 4096, VTA_BUF_HOST, 0));
+		ASSERT_EQ(0, emu_inject("hang-copy"));
+		ASSERT_EQ(0, emu_inject("stop-never"));
+		other.ring[0] = desc_fill(mem.addr, 7, 4);
+		queue_ring(&other, 1);
+		ASSERT_EQ(0, pthread_create(&thread, NULL, end_queue, &other));
+		sleep_ms(100);
+		while (pthread_tryjoin_np(thread, &ret) == EBUSY) {
+			if (queue_wait(&q, 1, 1, NULL) == -ETIMEDOUT)
+				waits++;
+			if (!card_poll(fd, 1))
+				polls++;
+		}
+		EXPECT_EQ(-ENODEV, (int)(intptr_t)ret);
+		EXPECT_EQ(before.soft + 1, steps_then(&before, 1).soft);
+		ASSERT_EQ(0, emu_clear());
+		munmap(mem.ptr, mem.size);
+		queue_unmap(&q);
+		queue_unmap(&other);
+		close(fd);
 	}
-	EXPECT_EQ(-ENODEV, (int)(intptr_t)ret);
 	EXPECT_LE(2, waits);
 	EXPECT_LE(2, polls);
-	queue_unmap(&other);
-	EXPECT_STEPS(0, 1, 0, 0);
+	EXPECT_STEPS(0, tries, 0, 0);
 }
 
 TEST_F(hang, queue_is_held)

@@ -30,7 +30,7 @@ at_the_end() {
 # 60 copies of 4 GiB were before it.
 was_in_the_middle() {
 	written=$(bus)
-	[ "${written#* }" -ge 4096 ] && [ "${written#* }" -lt 64000000000 ]
+	[ "${written#* }" -ge 4096 ] && [ "${written#* }" -lt $((60 << 32)) ]
 }
 
 lost_the_bus() {

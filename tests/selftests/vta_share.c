@@ -83,7 +83,7 @@ static int user_end(struct user *u, const struct part *part, unsigned int nr)
 	const struct vta_stamp *stamps = u->mem.ptr;
 	struct vta_queue_fault fault = { };
 	unsigned int i;
-	int err = queue_wait(&u->q, u->q.submitted, PATIENCE_MS, NULL);
+	int err = queue_wait(&u->q, u->q.submitted, 4 * PATIENCE_MS, NULL);
 
 	if (err) {
 		queue_fault(&u->q, &fault);
@@ -270,7 +270,7 @@ FIXTURE_TEARDOWN(share)
 	munmap(shared, sizeof(*shared));
 }
 
-TEST_F_TIMEOUT(share, sixty_four_queues_take_turns, 100)
+TEST_F_TIMEOUT(share, sixty_four_queues_take_turns, 180)
 {
 	struct part parts[QUEUES_MAX - 1];
 	unsigned int i;
@@ -283,7 +283,7 @@ TEST_F_TIMEOUT(share, sixty_four_queues_take_turns, 100)
 		EXPECT_LE(9, count_rounds(i));
 }
 
-TEST_F_TIMEOUT(share, sixty_four_queues_by_their_priorities, 100)
+TEST_F_TIMEOUT(share, sixty_four_queues_by_their_priorities, 180)
 {
 	struct part parts[4];
 	unsigned int p;
@@ -297,7 +297,7 @@ TEST_F_TIMEOUT(share, sixty_four_queues_by_their_priorities, 100)
 }
 
 /* The others always have work, and get no more than theirs. */
-TEST_F_TIMEOUT(share, least_priority_does_not_starve, 100)
+TEST_F_TIMEOUT(share, least_priority_does_not_starve, 180)
 {
 	struct part parts[] = {
 		{ .queues = 1, .priority = 0, .jobs = 15 },
@@ -309,7 +309,7 @@ TEST_F_TIMEOUT(share, least_priority_does_not_starve, 100)
 }
 
 /* However much is in a queue, it has no more turns than others. */
-TEST_F_TIMEOUT(share, flood_takes_no_more_than_its_share, 100)
+TEST_F_TIMEOUT(share, flood_takes_no_more_than_its_share, 180)
 {
 	struct part parts[] = {
 		{ .queues = 1, .jobs = 30 },

@@ -209,11 +209,14 @@ static int hides_what_it_runs(void)
 	struct vta_desc run;
 	struct queue q;
 	int err = users_queue(&q, &run);
+	uint64_t read;
 
 	if (err)
 		return err;
+	read = card_counter("dma_read_bytes") + sizeof(run);
 	queue_submit(&q, &run, 1);
-	sleep_ms(100);
+	if (card_counter_reaches("dma_read_bytes", read) < read)
+		return 5;
 	q.ring[0] = desc_op(VTA_OP_NOP);
 	return queue_wait(&q, 1, PATIENCE_MS, NULL) ? 3 : 0;
 }
@@ -228,7 +231,7 @@ TEST_F_TIMEOUT(hang, nobody_suffers_for_what_is_hidden, 60)
 
 	ASSERT_EQ(0, chmod(card_node(), 0666));
 	ASSERT_EQ(0, file_write(PARAMETERS "max_job_ms", "8000"));
-	ASSERT_EQ(0, emu_inject("slow-engine=6000 1"));
+	ASSERT_EQ(0, emu_inject("slow-engine=6000@1 1"));
 	pid = fork();
 	if (!pid)
 		_exit(hides_what_it_runs());

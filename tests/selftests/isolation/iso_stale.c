@@ -10,6 +10,7 @@
 #include "wall.h"
 
 #define SIZE	HOARD_BYTES
+#define ROWS	128	/* the same again and again: each copy takes long */
 #define POISON	0xbad0bad0bad0bad0ull
 
 FIXTURE(stale) {
@@ -157,8 +158,8 @@ static void hammer(struct queue *q, const struct mem *mem, const struct mem *out
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(descs); i++)
-		descs[i] = write ? desc_copy(mem->addr, out->addr, SIZE) :
-				   desc_copy(out->addr, mem->addr, SIZE);
+		descs[i] = write ? desc_copy2d(mem->addr, 0, out->addr, 0, SIZE, ROWS) :
+				   desc_copy2d(out->addr, 0, mem->addr, 0, SIZE, ROWS);
 	queue_submit(q, descs, ARRAY_SIZE(descs));
 }
 
