@@ -216,7 +216,12 @@ static bool reaped(pid_t pid)
 	return false;
 }
 
-const char *innocent_end(struct innocent *self, bool may_lose, bool may_stall)
+bool innocent_stalled(const struct innocent *self)
+{
+	return self->stalled;
+}
+
+const char *innocent_end(struct innocent *self, bool may_lose)
 {
 	static char why[128];
 	const char *ret = why;
@@ -233,9 +238,6 @@ const char *innocent_end(struct innocent *self, bool may_lose, bool may_stall)
 		snprintf(why, sizeof(why), "the innocent's queue halted %u times", self->halted);
 	} else if (self->lost && !may_lose) {
 		snprintf(why, sizeof(why), "the innocent lost the card %u times", self->lost);
-	} else if (self->stalled && !may_stall && !may_lose) {
-		snprintf(why, sizeof(why), "the innocent was kept waiting %u times",
-			 self->stalled);
 	} else {
 		ret = NULL;
 	}

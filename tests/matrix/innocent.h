@@ -12,7 +12,9 @@ struct innocent *innocent_start(void);
 uint64_t innocent_rounds(const struct innocent *innocent);
 /* Whether it has found wrong results since it was asked last. */
 bool innocent_corrupt(struct innocent *innocent);
-/* What went wrong, or NULL. It may have lost the card, or been kept waiting. */
-const char *innocent_end(struct innocent *innocent, bool may_lose, bool may_stall);
+/* Whether it has been kept waiting. */
+bool innocent_stalled(const struct innocent *innocent);
+/* What else went wrong, or NULL. It may have lost the card. */
+const char *innocent_end(struct innocent *innocent, bool may_lose);
 
 #endif

@@ -25,6 +25,7 @@ void cell_fail(struct cell *cell, const char *format, ...)
 {
 	va_list ap;
 
+	cell->stalled = false;
 	if (cell->why[0])	/* what came first matters */
 		return;
 	va_start(ap, format);
@@ -135,7 +136,7 @@ static const char *come_back(struct cell *cell, const struct state *state)
 static void innocent_goes_on(struct cell *cell, const struct innocent *innocent)
 {
 	uint64_t rounds = innocent_rounds(innocent) + 2;
-	int64_t end = now_ns() + 2ll * SETTLE_MS * 1000000;
+	int64_t end = now_ns() + 12ll * SETTLE_MS * 1000000;
 
 	while (innocent_rounds(innocent) < rounds) {
 		if (now_ns() > end) {
@@ -148,7 +149,7 @@ static void innocent_goes_on(struct cell *cell, const struct innocent *innocent)
 
 static void nothing_left(struct cell *cell)
 {
-	int64_t end = now_ns() + SETTLE_MS * 1000000ll;
+	int64_t end = now_ns() + 6ll * SETTLE_MS * 1000000;
 	const char *left;
 
 	while ((left = card_leftover()) && now_ns() < end)
@@ -162,6 +163,7 @@ static const char *run_cell(struct cell *cell, const struct state *state)
 	bool may_lose = state->loses || cell->kind->reach == REACH_CARD;
 	struct innocent *innocent;
 	const char *back, *wrong;
+	bool stalled;
 
 	log_begin();
 	innocent = innocent_start();
@@ -172,13 +174,19 @@ static const char *run_cell(struct cell *cell, const struct state *state)
 	state->run(cell);
 	back = come_back(cell, state);
 	innocent_goes_on(cell, innocent);
-	wrong = innocent_end(innocent, may_lose, cell->kind->flags & KIND_STALLS);
+	stalled = innocent_stalled(innocent) && !may_lose && !(cell->kind->flags & KIND_STALLS);
+	wrong = innocent_end(innocent, may_lose);
 	if (wrong)
 		cell_fail(cell, "%s", wrong);
 	nothing_left(cell);
 	wrong = log_complaint();
 	if (wrong)
 		cell_fail(cell, "the kernel says: %s", wrong);
+	if (stalled) {
+		stalled = !cell->why[0];
+		cell_fail(cell, "the innocent was kept waiting");
+		cell->stalled = stalled;
+	}
 	return back;
 }
 
@@ -225,10 +233,16 @@ static void print_names(void)
 
 static bool do_cell(unsigned int n, unsigned int s, unsigned int k)
 {
-	struct cell cell = { .kind = &kinds[k] };
 	int64_t begin = now_ns();
-	const char *back = run_cell(&cell, &states[s]);
+	unsigned int tries = 0;
+	struct cell cell;
+	const char *back;
 
+	/* A machine that stood still keeps everybody waiting, but not each time. */
+	do {
+		cell = (struct cell) { .kind = &kinds[k] };
+		back = run_cell(&cell, &states[s]);
+	} while (cell.stalled && ++tries < 3);
 	printf("# cell %s %s %s %s %lld\n", states[s].name, kinds[k].name, back,
 	       cell.result[0] ? cell.result : "-", (long long)(now_ns() - begin) / 1000000);
 	if (cell.why[0])

@@ -51,6 +51,7 @@ struct cell {
 	const struct kind *kind;
 	char result[64];	/* what the victim's calls came to */
 	char why[192];		/* what is wrong; empty: nothing */
+	bool stalled;		/* only that the innocent was kept waiting */
 };
 
 struct state {

@@ -269,7 +269,8 @@ static void waiting(struct cell *cell)
 		return;
 	hold = desc_wait(v.host.addr, 1);
 	queue_submit(&v.q, &hold, 1);
-	err = waiter_start(&waiter, &v.q, v.q.submitted, WAIT_MS);
+	err = waiter_start(&waiter, &v.q, v.q.submitted,
+			   cell->kind->work == WORK_ANY ? WAIT_MS : PATIENCE_MS);
 	if (err) {
 		cell_fail(cell, "no thread: errno %d", -err);
 	} else {

@@ -225,7 +225,7 @@ static void end_all(void)
 	unsigned int i;
 
 	for (i = 0; i < PROCESSES; i++) {
-		const char *wrong = innocent_end(processes[i], true, true);
+		const char *wrong = innocent_end(processes[i], true);
 
 		if (wrong)
 			fail(wrong, NULL);
