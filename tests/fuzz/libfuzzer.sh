@@ -6,6 +6,7 @@
 #
 #   tests/fuzz/libfuzzer.sh PROGRAM OUT RUNS
 #
+# VTA_SEED=0 takes another seed each time; by default it is always the same.
 # A target that has seeds to start from has a program replay-NAME beside it.
 set -euo pipefail
 
@@ -25,7 +26,7 @@ dirs=("$out/corpus")
 echo "TAP version 13"
 echo "1..1"
 log=$out/log
-if "$program" -runs="$runs" -timeout=60 -rss_limit_mb=4096 -print_final_stats=1 \
+if "$program" -runs="$runs" -seed="${VTA_SEED:-1}" -timeout=60 -rss_limit_mb=4096 -print_final_stats=1 \
 		-artifact_prefix="$out/crashes/" "${dirs[@]}" >"$log" 2>&1; then
 	echo "ok 1 $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") executions," \
 		"$(sed -n 's/.* ft: \([0-9]*\).*/\1/p' "$log" | tail -n 1) features"

@@ -125,12 +125,26 @@ void keep_fd(struct state *s, int fd)
 void keep_map(struct state *s, void *ptr, size_t size)
 {
 	struct fuzz_map *map = &s->maps[s->nr_maps++ % MAPS];
-	uintptr_t old = atomic_exchange(&map->ptr, 0);
 
-	if (old)
-		munmap((void *)old, map->size);
+	if (!own_map(map)) {
+		munmap(ptr, size);
+		return;
+	}
+	if (map->ptr)
+		munmap((void *)map->ptr, map->size);
+	map->ptr = (uintptr_t)ptr;
 	map->size = size;
-	atomic_store(&map->ptr, (uintptr_t)ptr);
+	disown_map(map);
+}
+
+bool own_map(struct fuzz_map *map)
+{
+	return !atomic_flag_test_and_set(&map->owned);
+}
+
+void disown_map(struct fuzz_map *map)
+{
+	atomic_flag_clear(&map->owned);
 }
 
 int call(struct state *s, const struct op *op, int fd, unsigned long cmd, void *arg)

@@ -50,17 +50,19 @@ static struct fuzz_map *the_map(struct state *s, const struct op *op)
 void op_unmap(struct state *s, const struct op *op)
 {
 	struct fuzz_map *map = the_map(s, op);
-	size_t half = map->size / 2 & ~0xfffull;
-	uintptr_t ptr;
+	size_t half;
 
+	if (!own_map(map))
+		return;
+	half = map->size / 2 & ~0xfffull;
 	if (op->c & 1 && half && map->ptr) {
 		munmap((char *)map->ptr + half, map->size - half);
 		map->size = half;
-		return;
+	} else if (map->ptr) {
+		munmap((void *)map->ptr, map->size);
+		map->ptr = 0;
 	}
-	ptr = atomic_exchange(&map->ptr, 0);
-	if (ptr)
-		munmap((void *)ptr, map->size);
+	disown_map(map);
 }
 
 struct touch {
@@ -80,13 +82,15 @@ static void touch(void *arg)
 static void touch_map(struct state *s, const struct op *op)
 {
 	struct fuzz_map *map = the_map(s, op);
-	uintptr_t ptr = map->ptr;
 	struct touch t = { .op = op };
 
-	if (!ptr || map->size < 4)
+	if (!own_map(map))
 		return;
-	t.at = (volatile uint32_t *)(ptr + (op->d % map->size & ~3ull));
-	daring(touch, &t);
+	if (map->ptr && map->size >= 4) {
+		t.at = (volatile uint32_t *)(map->ptr + (op->d % map->size & ~3ull));
+		daring(touch, &t);
+	}
+	disown_map(map);
 }
 
 void op_touch(struct state *s, const struct op *op)
@@ -101,11 +105,13 @@ void op_protect(struct state *s, const struct op *op)
 		MADV_DONTDUMP, MADV_FREE, MADV_POPULATE_READ, MADV_POPULATE_WRITE,
 	};
 	struct fuzz_map *map = the_map(s, op);
-	void *ptr = (void *)map->ptr, *moved;
+	size_t more = (op->d & 1) * 4096;
+	void *ptr, *moved;
 
-	if (!ptr)
+	if (!own_map(map))
 		return;
-	switch (op->c % 4) {
+	ptr = (void *)map->ptr;
+	switch (ptr ? op->c % 4 : 4) {
 	case 0:
 		mprotect(ptr, map->size, (int)(op->d & (PROT_READ | PROT_WRITE | PROT_EXEC)));
 		break;
@@ -115,17 +121,15 @@ void op_protect(struct state *s, const struct op *op)
 	case 2:
 		madvise(ptr, map->size, advices[op->d % ARRAY_LEN(advices)]);
 		break;
-	default:
-		if (!atomic_exchange(&map->ptr, 0))
-			break;
-		moved = mremap(ptr, map->size, map->size + (op->d & 1) * 4096,
-			       MREMAP_MAYMOVE);
+	case 3:
+		moved = mremap(ptr, map->size, map->size + more, MREMAP_MAYMOVE);
 		if (moved == MAP_FAILED)
-			munmap(ptr, map->size);
-		else
-			keep_map(s, moved, map->size + (op->d & 1) * 4096);
+			break;
+		map->ptr = (uintptr_t)moved;
+		map->size += more;
 		break;
 	}
+	disown_map(map);
 }
 
 /* A child has what is inherited, uses it and goes. Takes long, so not too often. */

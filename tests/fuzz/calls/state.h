@@ -41,7 +41,8 @@ struct fuzz_file {
 };
 
 struct fuzz_map {
-	_Atomic uintptr_t ptr;	/* 0: none */
+	atomic_flag owned;	/* by one of the threads: see own_map() */
+	uintptr_t ptr;		/* 0: none */
 	size_t size;
 };
 
@@ -66,6 +67,12 @@ int the_fd(const struct state *s, uint32_t n);
 uint64_t the_size(uint8_t choice, uint64_t raw);
 void keep_fd(struct state *s, int fd);
 void keep_map(struct state *s, void *ptr, size_t size);
+/*
+ * Only who owns a mapping uses, changes or ends it: what is unmapped twice, or further
+ * than it goes, is another's memory. Never waits, for the owner may be no more in a child.
+ */
+bool own_map(struct fuzz_map *map);
+void disown_map(struct fuzz_map *map);
 /* Runs @fn, which may fault on what it touches. */
 void daring(void (*fn)(void *arg), void *arg);
 /* Whether this is the thread that signals wake. */
