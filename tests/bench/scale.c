@@ -116,7 +116,8 @@ static void reap(const pid_t *pids, unsigned int n)
 	}
 }
 
-static void one_run(struct setup *s, unsigned int index)
+/* Whether they ran at the same time: one may be held up for as long as all work takes. */
+static bool one_run(struct setup *s, unsigned int index)
 {
 	unsigned int n = processes[index], all = 0, most = 0, least = JOBS_MAX;
 	unsigned int jobs = JOBS_MAX / n < JOBS_MIN ? JOBS_MIN : JOBS_MAX / n;
@@ -141,7 +142,6 @@ static void one_run(struct setup *s, unsigned int index)
 	atomic_store(&s->shared->go, true);
 	reap(pids, n);
 	after = counts_now(s->card);
-	s->counts[index] = counts_each(&before, &after, (double)n * jobs);
 
 	for (unsigned int i = 0; i < n; i++) {
 		if (s->shared->stamps[i][0].start > from)
@@ -149,7 +149,9 @@ static void one_run(struct setup *s, unsigned int index)
 		if (s->shared->stamps[i][jobs - 1].end < to)
 			to = s->shared->stamps[i][jobs - 1].end;
 	}
-	must(from < to ? 0 : -ERANGE, "the processes did not run at the same time");
+	if (from >= to)
+		return false;
+	s->counts[index] = counts_each(&before, &after, (double)n * jobs);
 	for (unsigned int i = 0; i < n; i++) {
 		unsigned int done = 0;
 
@@ -169,6 +171,7 @@ static void one_run(struct setup *s, unsigned int index)
 	sample(&s->busy[index], (double)busy / (double)(to - from));
 	sample(&s->rates[index], all * 1e9 / (double)(to - from));
 	sample(&s->spreads[index], (double)most / (least ? least : 1));
+	return true;
 }
 
 static void measure(struct setup *s, unsigned int sizes)
@@ -187,8 +190,8 @@ static void measure(struct setup *s, unsigned int sizes)
 
 	for (unsigned int r = 0; r < bench_times(bench, ROUNDS); r++)
 		for (unsigned int i = 0; i < sizes; i++)
-			if (processes[i] <= s->contexts)
-				one_run(s, i);
+			for (unsigned int t = 0; processes[i] <= s->contexts && !one_run(s, i); t++)
+				must(t < 9 ? 0 : -ERANGE, "processes never ran at the same time");
 	munmap(s->shared, sizeof(*s->shared));
 }
 

@@ -6,7 +6,7 @@
 #   tests/demo/run.sh VTA.KO
 set -eu
 cd "$(dirname "$0")/../.."
-exec tools/vm/vm run --kernel "${VM_KERNEL:-host}" --emu build/asan/vta-emu --timeout 240 \
+exec tools/vm/vm run --kernel "${VM_KERNEL:-host}" --emu build/asan/vta-emu --timeout 400 \
 	--file "$1":/lib/vta.ko \
 	--file build/examples/digits/digits:/bin/digits \
 	--file examples/digits/testset.bin:/share/testset.bin \

@@ -446,11 +446,13 @@ static FILE *open_account(pid_t pid, const char *task, const char *name)
 static void add_task(struct rig_effort *sum, pid_t pid, const char *task)
 {
 	unsigned long long ns, n;
-	char line[128];
+	char line[128], what;
 	FILE *f = open_account(pid, task, "status");
 
 	assert_non_null(f);
 	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "State: %c", &what) == 1 && what != 'S')
+			sum->awake++;
 		if (sscanf(line, "voluntary_ctxt_switches: %llu", &n) == 1 ||
 		    sscanf(line, "nonvoluntary_ctxt_switches: %llu", &n) == 1)
 			sum->switches += n;
@@ -492,8 +494,9 @@ void rig_is_idle(struct rig *r, unsigned int ms)
 {
 	struct rig_effort before = rig_effort(r), after = effort_after(r, RIG_NEVER);
 
-	for (unsigned int i = 0; i < RIG_SOON / RIG_NEVER && after.switches != before.switches;
-	     i++) {
+	/* One that is to run and has no processor for it does not switch, either. */
+	for (unsigned int i = 0; i < RIG_SOON / RIG_NEVER &&
+	     (after.awake || after.switches != before.switches); i++) {
 		before = after;
 		after = effort_after(r, RIG_NEVER);
 	}

@@ -28,7 +28,7 @@
 #define RIG_MEM_SIZE	(8u << 20)	/* of the card, unless told otherwise */
 #define RIG_DB_SHIFT	16
 
-#define RIG_SOON	5000	/* ms: it will come, even on a busy machine */
+#define RIG_SOON	30000	/* ms: it will come, even on a busy machine */
 #define RIG_NEVER	40	/* ms: it will not */
 
 struct rig {
@@ -130,6 +130,7 @@ struct vta_fault rig_fails(struct rig_queue *q, struct vta_desc desc,
 /* What the emulator has cost so far: all of its threads, by the kernel's accounts. */
 struct rig_effort {
 	unsigned int threads;
+	unsigned int awake;		/* threads: running, or waiting for a processor */
 	unsigned long long switches;	/* of context, of their own will or not */
 	unsigned long long ns;		/* on a processor */
 };

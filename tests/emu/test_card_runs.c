@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "card_rig.h"
 
@@ -30,7 +29,7 @@ static void seed(void)
 {
 	const char *given = getenv("VTA_SEED");
 
-	rng = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL);
+	rng = given ? strtoull(given, NULL, 0) : 1;
 	print_message("VTA_SEED=%llu\n", (unsigned long long)rng);
 }
 

@@ -266,7 +266,7 @@ static void time_passes_when_idle(void **state)
 	uint64_t before, after, host;
 
 	/* Until the card's threads have come to rest, too. */
-	rest();
+	rig_is_idle(b->r, RIG_NEVER);
 	host = host_ns();
 	before = rig_get64(b->r, REG_TIME_LO);
 	rest();

@@ -217,7 +217,7 @@ static void late_status(void **state)
 	struct bench b;
 
 	bench(&b, r);
-	order(r, "status-late=300 1");
+	order(r, "status-late=2000 1");
 	rig_set(r, REG_QUEUE_ARM(0), 1);
 	rig_put(&b.q, rig_nop());
 	rig_submit(&b.q);
@@ -247,7 +247,7 @@ static void torn_halt(void **state)
 	struct bench b;
 
 	bench(&b, r);
-	order(r, "status-torn=200");
+	order(r, "status-torn=2000");
 	order(r, "fault=page");
 	rig_put(&b.q, rig_nop());
 	rig_submit(&b.q);

@@ -19,7 +19,7 @@
 #include "../../tools/vta-emu/pci.h"
 #include "../../tools/vta-emu/vfu_proto.h"
 
-#define VFC_TIMEOUT_MS	10000
+#define VFC_TIMEOUT_MS	30000
 #define VFC_MAX_IRQS	PCI_MSIX_MAX
 #define VFC_BAR(n)	((uint32_t)(n))
 #define VFC_CONFIG	VFIO_PCI_CONFIG_REGION_INDEX

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "test.h"
 #include "toy.h"
@@ -457,7 +456,7 @@ int main(void)
 		TEST(stage_that_is_not_there),
 	};
 
-	first_seed = seed ? strtoull(seed, NULL, 0) : (uint64_t)time(NULL);
+	first_seed = seed ? strtoull(seed, NULL, 0) : 1;
 	printf("VTA_SEED=%llu\n", (unsigned long long)first_seed);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

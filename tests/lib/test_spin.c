@@ -118,7 +118,8 @@ static void less_of_two_clocks_counts(void **state)
 	(void)state;
 	wait_took(1, 3600000000000);
 	job = atomic_load(&q->spin.job_ns);
-	assert_in_range(job, 2000000, 1000000000);
+	/* The rate of the clock is known to 1 %. */
+	assert_in_range(job, 1900000, 1000000000);
 	wait_took(1, 7000);
 	assert_in_range(atomic_load(&q->spin.job_ns), 7000, 7001);
 }

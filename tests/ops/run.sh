@@ -31,5 +31,5 @@ build/examples/digits/digits-compile -b 10 "$dir/digits.vtap"
 tools/vm/vm run --kernel "${VM_KERNEL:-host}" --emu build/asan/vta-emu --cards 3 \
 	--emu-arg-1 --config="$dir/batch.json" --emu-arg-1 --order=random \
 	--emu-arg-2 --config="$dir/int4.json" --emu-arg-2 --order=greedy \
-	--timeout 240 --file "$module:/lib/vta.ko" --file "$built/on_card:/bin/on_card" \
+	--timeout 400 --file "$module:/lib/vta.ko" --file "$built/on_card:/bin/on_card" \
 	--file build/tools/vtactl:/bin/vtactl --file "$dir:/data" -- tests/ops/guest.sh

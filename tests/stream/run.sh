@@ -8,7 +8,7 @@
 #   tests/stream/run.sh VTA.KO
 set -eu
 cd "$(dirname "$0")/../.."
-exec tools/vm/vm run --kernel "${VM_KERNEL:-host}" --emu build/asan/vta-emu --timeout 240 --cards 2 \
+exec tools/vm/vm run --kernel "${VM_KERNEL:-host}" --emu build/asan/vta-emu --timeout 400 --cards 2 \
 	--emu-arg --time=model:400 --emu-arg --clock-khz=10000 \
 	--file "$1":/lib/vta.ko \
 	--file build/examples/stream/stream:/bin/stream \

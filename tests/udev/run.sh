@@ -17,7 +17,7 @@ tools/vm/deps.sh need udev
 udevd=/lib/systemd/systemd-udevd
 [ -x "$udevd" ] || udevd=/usr/lib/systemd/systemd-udevd
 
-exec tools/vm/vm run --kernel "${VM_KERNEL:-host}" --emu build/asan/vta-emu --timeout 120 \
+exec tools/vm/vm run --kernel "${VM_KERNEL:-host}" --emu build/asan/vta-emu --timeout 400 \
 	--cards 2 --emu-arg-0 --serial=0 --emu-arg-1 --serial=0x1234abcd \
 	--file "$module:/lib/vta.ko" --file "$rules:/lib/udev/rules.d/60-vta.rules" \
 	--file "$udevd:/lib/systemd/systemd-udevd" --file "$(type -P udevadm):/usr/bin/udevadm" \

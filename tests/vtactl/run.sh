@@ -13,7 +13,7 @@ module=$1
 cd "$(dirname "$0")/../.."
 set --
 [ -z "${COVERAGE-}" ] || set -- --out "$COVERAGE/vtactl"
-exec tools/vm/vm run --kernel "${VM_KERNEL:-host}" --emu build/asan/vta-emu --timeout 240 --cards 2 "$@" \
+exec tools/vm/vm run --kernel "${VM_KERNEL:-host}" --emu build/asan/vta-emu --timeout 400 --cards 2 "$@" \
 	--emu-arg-0 --serial=0xa --emu-arg-0 --sensors=318150,12500 \
 	--emu-arg-1 --serial=0xb --emu-arg-1 --queues=4 \
 	--file "$module":/lib/vta.ko \

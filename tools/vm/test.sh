@@ -60,7 +60,7 @@ no_process() {
 	local tries=0
 	while env -u TMPDIR grep -qzsxF "TMPDIR=$TMPDIR" /proc/[0-9]*/environ; do
 		tries=$((tries + 1))
-		[ "$tries" -lt 40 ] || fail "processes are left:" \
+		[ "$tries" -lt 600 ] || fail "processes are left:" \
 			"$(env -u TMPDIR grep -lzsxF "TMPDIR=$TMPDIR" /proc/[0-9]*/environ)"
 		sleep 0.1
 	done
@@ -74,9 +74,9 @@ under_way() {
 	shift
 	: >"$dir/out"
 	setsid env --default-signal="$signal" "$here/vm" run --cards 0 "$@" -- \
-		sh -c 'echo begun; sleep 100' >"$dir/out" 2>"$dir/err" </dev/null &
+		sh -c 'echo begun; sleep 1000' >"$dir/out" 2>"$dir/err" </dev/null &
 	pid=$!
-	for ((tries = 0; tries < 600; tries++)); do
+	for ((tries = 0; tries < 3000; tries++)); do
 		! grep -q begun "$dir/out" || return 0
 		sleep 0.1
 	done
@@ -127,9 +127,14 @@ test_noise() {
 }
 
 test_time_out() {
-	SECONDS=0
-	guest 124 --timeout 8 -- sh -c 'echo begun; sleep 100'
-	[ "$SECONDS" -lt 16 ] || fail "took $SECONDS s"
+	local limit
+	# On a busy machine a guest takes long to begin.
+	for limit in 8 30 120; do
+		SECONDS=0
+		guest 124 --timeout "$limit" -- sh -c 'echo begun; sleep 1000'
+		[ "$SECONDS" -lt $((limit + 60)) ] || fail "took $SECONDS s"
+		[ "$out" != begun ] || break
+	done
 	same "$out" begun
 	grep -q 'time-out' <<<"$err" || fail "time-out is not explained"
 	nothing_left
@@ -300,7 +305,7 @@ test_dying_emulator() {
 	chmod +x "$dir/emulator"
 	SECONDS=0
 	vm 125 run --emu "$dir/emulator" -- true
-	[ "$SECONDS" -lt 8 ] || fail "took $SECONDS s"
+	[ "$SECONDS" -lt 60 ] || fail "took $SECONDS s"
 	grep -q 'emulator 0: bad luck' <<<"$err" || fail "its words are not shown"
 	grep -q 'failed (3)' <<<"$err" || fail "its status is not shown"
 	nothing_left
@@ -357,7 +362,7 @@ test_killed_emulator() {
 	status=0
 	wait "$pid" || status=$?
 	same "$status" 125
-	[ "$SECONDS" -lt 10 ] || fail "took $SECONDS s"
+	[ "$SECONDS" -lt 60 ] || fail "took $SECONDS s"
 	grep -q 'emulator of card 0 failed (137)' "$dir/err" || fail "not explained"
 	nothing_left
 }
@@ -411,7 +416,7 @@ test_closed_pipe() {
 	both=("${PIPESTATUS[@]}")
 	set -e
 	same "${both[0]}" 141
-	[ "$SECONDS" -lt 60 ] || fail "took $SECONDS s"
+	[ "$SECONDS" -lt 300 ] || fail "took $SECONDS s"
 	nothing_left
 }
 
@@ -428,8 +433,13 @@ test_shell() {
 		[ "$tries" -lt 600 ] || fail "no prompt: $(cat "$dir/screen")"
 		sleep 0.1
 	done
-	printf 'stty size; tty; sleep 1000\n' >&"$keys"
-	sleep 1
+	printf 'stty size; tty; echo be""gun; sleep 1000\n' >&"$keys"
+	tries=0
+	until grep -q '^begun' "$dir/screen"; do
+		tries=$((tries + 1))
+		[ "$tries" -lt 600 ] || fail "nothing is run: $(cat "$dir/screen")"
+		sleep 0.1
+	done
 	# Ctrl-C is for the guest.
 	printf '\003exit 6\n' >&"$keys"
 	wait "$script" || status=$?
