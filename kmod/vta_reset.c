@@ -33,7 +33,7 @@
 #include "vta_trace.h"
 
 /* How much longer than the contract says the card is given. */
-#define VTA_PATIENCE	2
+#define VTA_PATIENCE	3
 
 static unsigned int vta_max_resets = 5;
 module_param_named(max_resets, vta_max_resets, uint, 0644);

@@ -40,7 +40,7 @@
 #define VTA_WATCH_MS		1000
 /* What is left takes this long at most to be seen moving after an abort. */
 #define VTA_WATCH_MOVE_MS	100
-/* Most aborts for one hang: two seconds. */
+/* Most aborts for one hang: two seconds, and what stopping takes. */
 #define VTA_WATCH_ABORTS	20
 
 static unsigned int vta_hang_ms = 10000;
@@ -346,6 +346,10 @@ static void vta_watch_abort(struct vta_device *vdev, enum vta_engine engine)
 	int ret;
 
 	while ((q = vta_watch_find_hung(vdev, engine))) {
+		if (READ_ONCE(vdev->reset_wanted)) {
+			vta_queue_put(q);
+			return;
+		}
 		uid = q->ctx->user->uid;
 		late = aborts++ == VTA_WATCH_ABORTS;
 		if ((again || late) && vta_watch_is_believed(vdev, engine, uid)) {
@@ -412,14 +416,15 @@ static void vta_watch_work(struct work_struct *work)
 	struct vta_device *vdev = container_of(work, struct vta_device, watch.work.work);
 	struct vta_watch *watch = &vdev->watch;
 	bool asked = xchg(&watch->asked, false);
+	unsigned long now = jiffies;
 	bool stands, waited;
 
 	/*
 	 * From one look to the next passes a period, and little more. More has passed where
 	 * nobody waited, or for a machine that stood still, and maybe the card with it.
 	 */
-	watch->time += min(jiffies - watch->looked, 2 * msecs_to_jiffies(VTA_WATCH_MS));
-	watch->looked = jiffies;
+	watch->time += min(now - watch->looked, 2 * msecs_to_jiffies(VTA_WATCH_MS));
+	watch->looked = now;
 	stands = vta_watch_look(vdev, &waited);
 	if (stands) {
 		mutex_lock(&vdev->lock);
