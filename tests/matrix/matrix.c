@@ -242,6 +242,8 @@ static bool do_cell(unsigned int n, unsigned int s, unsigned int k)
 	do {
 		cell = (struct cell) { .kind = &kinds[k] };
 		back = run_cell(&cell, &states[s]);
+		if (cell.stalled)
+			printf("# %s.%s: %s\n", states[s].name, kinds[k].name, cell.why);
 	} while (cell.stalled && ++tries < 3);
 	printf("# cell %s %s %s %s %lld\n", states[s].name, kinds[k].name, back,
 	       cell.result[0] ? cell.result : "-", (long long)(now_ns() - begin) / 1000000);

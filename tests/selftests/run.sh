@@ -148,11 +148,11 @@ boot_paused() {
 	local tries=0 log=$dir/paused.log
 	echo "# boot: paused"
 	: >"$log"
-	setsid "$vm" run --kernel "${VM_KERNEL:-host}" --emu "$top/build/asan/vta-emu" \
-		"${files[@]}" --timeout 400 --keep-log "$dir/kernel.log" -- \
+	setsid setpriv --pdeathsig KILL -- "$vm" run --kernel "${VM_KERNEL:-host}" \
+		--emu "$top/build/asan/vta-emu" "${files[@]}" --timeout 400 --keep-log "$dir/kernel.log" -- \
 		sh -c 'insmod /lib/vta.ko; exec /root/kselftest/vta/vta_paused' >"$log" 2>&1 &
 	paused=$!
-	trap 'kill -CONT -- "-$paused"; kill -TERM -- "-$paused"; wait "$paused"; exit 1' \
+	trap 'kill -CONT -- "-$paused" || :; kill -TERM -- "-$paused" || :; wait "$paused"; exit 1' \
 		INT TERM HUP
 	until grep -q 'may stand still now' "$log" || [ "$tries" -ge 4000 ] ||
 			! kill -0 "$paused" 2>/dev/null; do
@@ -163,7 +163,11 @@ boot_paused() {
 		sleep 12
 		kill -CONT -- "-$paused"
 	fi
-	wait "$paused" || status=1
+	wait "$paused" || {
+		status=1
+		echo '# the end of the kernel log:'
+		tail -n 100 "$dir/kernel.log" | sed 's/^/# /'
+	}
 	trap - INT TERM HUP
 	cat "$log"
 }
