@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -83,7 +84,8 @@ uint64_t proc_number(const char *file, const char *name)
 
 int become(unsigned int uid)
 {
-	if (setgroups(0, NULL) || setgid(uid) || setuid(uid))
+	if (setgroups(0, NULL) || setgid(uid) || setuid(uid) ||
+	    prctl(PR_SET_DUMPABLE, 1))	/* or /proc/self would be root's */
 		return -errno;
 	return 0;
 }

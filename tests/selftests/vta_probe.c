@@ -124,7 +124,9 @@ TEST_F_TIMEOUT(probe, card_that_lies_is_not_bound, 240)
 		unsigned int before = times_said(lie->said);
 
 		ASSERT_EQ(0, emu_inject(lie->kind));
-		EXPECT_EQ(lie->err, file_write(DRIVER "bind", self->address)) {
+		/* Older kernels say the same whatever a probe came to. */
+		EXPECT_EQ(kernel_is_before(5, 14) ? -ENODEV : lie->err,
+			  file_write(DRIVER "bind", self->address)) {
 			TH_LOG("%s", lie->kind);
 		}
 		EXPECT_EQ(before + 1, times_said(lie->said)) {

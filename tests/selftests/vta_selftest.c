@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -203,6 +204,16 @@ int file_write(const char *path, const char *text)
 	if (fd >= 0)
 		close(fd);
 	return err;
+}
+
+bool kernel_is_before(unsigned int major, unsigned int minor)
+{
+	unsigned int is_major = 0, is_minor = 0;
+	struct utsname name;
+
+	if (!uname(&name))
+		sscanf(name.release, "%u.%u", &is_major, &is_minor);
+	return is_major < major || (is_major == major && is_minor < minor);
 }
 
 int in_child(int (*child)(void *arg), void *arg)

@@ -71,6 +71,9 @@ int card_reset_function(void);
 int card_pci_address(char *address, size_t size);
 int file_write(const char *path, const char *text);
 
+/* Whether the kernel that runs is older than that. */
+bool kernel_is_before(unsigned int major, unsigned int minor);
+
 /* Runs @child in a process and returns what it returned, 0 to 255, or -EINTR. */
 int in_child(int (*child)(void *arg), void *arg);
 

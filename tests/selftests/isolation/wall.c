@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,9 +32,15 @@ static int make_node(struct wall *w)
 	return 0;
 }
 
+/* What a user may pin by default since Linux 5.16. */
+#define MEMLOCK_BYTES	(8u << 20)
+
 static int drop_privileges(void)
 {
-	if (setgroups(0, NULL) || setresgid(ATTACKER_UID, ATTACKER_UID, ATTACKER_UID) ||
+	const struct rlimit limit = { MEMLOCK_BYTES, MEMLOCK_BYTES };
+
+	if (setrlimit(RLIMIT_MEMLOCK, &limit) || setgroups(0, NULL) ||
+	    setresgid(ATTACKER_UID, ATTACKER_UID, ATTACKER_UID) ||
 	    setresuid(ATTACKER_UID, ATTACKER_UID, ATTACKER_UID) ||
 	    prctl(PR_SET_DUMPABLE, 1))	/* or /proc/self would be root's */
 		return -errno;
