@@ -46,8 +46,9 @@ SOAK_SECONDS := 1800
 
 # What the commands need on a Debian machine, by package name.
 BUILD_PACKAGES := gcc libc6-dev pkg-config libjson-c-dev libudev-dev libpci-dev libncurses-dev
-TEST_PACKAGES := abigail-tools clang libclang-rt-dev libcmocka-dev libdlpack-dev umockdev python3 sparse cppcheck clang-tidy shellcheck perl gnuplot-nox reuse \
-	$(MAN_PACKAGES) mandoc gcc-riscv64-unknown-elf
+TEST_PACKAGES = $(MAN_PACKAGES) abigail-tools bsdutils clang clang-tidy cppcheck gcc-riscv64-unknown-elf \
+	gnuplot-nox libclang-rt-dev libcmocka-dev libdlpack-dev mandoc perl procps python3 reuse \
+	shellcheck sparse udev umockdev zsh
 
 # The commands that end in a result say what they build in one line; V=1 in all.
 QUIETLY = $(MAKE) --no-print-directory $(if $(V),,-s)
@@ -128,11 +129,19 @@ coverage-plain:
 	@$(VM) kbuild '$(CURDIR)/$(COVERAGE_PLAIN)' --kernel debug $(if $(V),,-s) \
 		$(DEBUG_KBUILD) UBSAN_SANITIZE=n modules
 
-.PHONY: build-deps test-deps
+# All that is missing is named at once, before anything is made.
+# $(call need,PACKAGES,KERNELS): with what the VM takes for these kernels
+need = @set -e; \
+	for_vm=$$(for kernel in $(2); do $(VM) packages --kernel $$kernel || exit; done); \
+	tools/vm/deps.sh need $(1) $$for_vm
+
+.PHONY: build-deps test-deps debug-deps
 build-deps:
-	@tools/vm/deps.sh need $(BUILD_PACKAGES)
+	$(call need,$(BUILD_PACKAGES),$(VM_KERNEL))
 test-deps:
-	@tools/vm/deps.sh need $(BUILD_PACKAGES) $(TEST_PACKAGES)
+	$(call need,$(BUILD_PACKAGES) $(TEST_PACKAGES),$(VM_KERNEL) $(UDMABUF_KERNEL))
+debug-deps:
+	$(call need,$(BUILD_PACKAGES) $(TEST_PACKAGES),$(VM_KERNEL) debug kcsan)
 
 .PHONY: demo
 demo: build-deps
@@ -185,7 +194,7 @@ check: test-deps
 # The kernel's tests again, on kernels that watch: any report fails, and so does
 # code of the module that nothing has executed.
 .PHONY: check-debug
-check-debug: test-deps
+check-debug: debug-deps
 	@echo 'building two kernels that watch themselves if they are not in the cache (12 minutes),'
 	@echo 'the module for both, and the tests'
 	@$(QUIETLY) vm-module VM_KERNEL=debug
@@ -217,7 +226,7 @@ check-debug: test-deps
 
 # On the kernel with KASAN, led by its coverage; and what has no need of a kernel.
 .PHONY: fuzz
-fuzz: test-deps
+fuzz: debug-deps
 	@echo 'building the kernel that watches itself if it is not in the cache (6 minutes),'
 	@echo 'the module for it, and the fuzzers'
 	@$(QUIETLY) vm-module VM_KERNEL=debug

@@ -3,6 +3,9 @@
 #
 # What every part of the VM harness uses: messages, the cache, the host's apt.
 
+# chroot and depmod are in directories that only root has in PATH.
+PATH=$PATH:/usr/sbin:/sbin
+
 cache=${VTA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/vta-pcie}
 
 say() {
@@ -16,18 +19,25 @@ die() {
 	exit "$fatal"
 }
 
+# need PACKAGE...: have them installed; with $naming set, name them instead.
+naming=
 need() {
+	if [ -n "$naming" ]; then
+		printf '%s\n' "$@"
+		return
+	fi
 	"$here/deps.sh" need "$@" || exit "$fatal"
 }
 
 # cached NAME WHAT COMMAND...: has COMMAND fill a fresh directory (its last
 # argument), which becomes $cache/NAME whole or not at all. Of two set-ups at
-# once the second waits for the first. What an interrupted one left is swept.
+# once the second waits for the first. What an interrupted one left is swept. With
+# $naming set nothing is made.
 cached() {
 	local dir=$cache/$1 what=$2
 	shift 2
 
-	[ ! -e "$dir" ] || return 0
+	[ ! -e "$dir" ] && [ -z "$naming" ] || return 0
 	mkdir -p "${dir%/*}"
 	# A subshell that is not part of a condition, where "set -e" holds, so
 	# that any failure ends it here.

@@ -41,12 +41,12 @@ apt() {
 need() {
 	local package missing=()
 
-	for package; do
+	for package in $(printf '%s\n' "$@" | sort -u); do
 		installed "$package" || missing+=("$package")
 	done
 	[ ${#missing[@]} -gt 0 ] || return 0
 	if [ "$(id -u)" -ne 0 ]; then
-		echo "deps: missing packages; install them as root with:" >&2
+		echo "deps: packages are missing; install them as root with:" >&2
 		echo "  apt-get install --no-install-recommends ${missing[*]}" >&2
 		return 1
 	fi

@@ -36,10 +36,12 @@ kernel_find() {
 	cached "kernels/$suite" "kernel of Debian $suite" kernel_make "$kernel_dir"
 }
 
-# kernel_tools: what building a module in the host kernel's kdir takes.
+# kernel_tools: what building a module in the host kernel's kdir takes. A suite's
+# kernels are built by its own gcc.
 kernel_tools() {
-	need make libelf1 "$(sed -n 's/^CC *=.*\(gcc-[0-9]*\).*/\1/p' \
-		"$kernel_dir/kdir/.kernelvariables")"
+	local variables=$kernel_dir/kdir/.kernelvariables compiler=gcc
+	[ ! -e "$variables" ] || compiler=$(sed -n 's/^CC *=.*\(gcc-[0-9]*\).*/\1/p' "$variables")
+	need make libelf1 "${compiler:-gcc}"
 }
 
 # kernel_build DIR ARGUMENT...: make the external module in DIR.

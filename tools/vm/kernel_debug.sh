@@ -16,7 +16,7 @@ kernel_debug_find() {
 	kernel_dir=$cache/kernels/$name-${hash:0:12}
 	[ -e "$kernel_dir" ] && return
 	need dpkg xz-utils make gcc libc6-dev bc bison flex libelf-dev cpio kmod binutils
-	say "the kernel $name is built once, which takes 6 minutes on two processors"
+	[ -n "$naming" ] || say "the kernel $name is built once, which takes 6 minutes on two processors"
 	cached "kernels/${kernel_dir##*/}" "kernel $name from $package" \
 		kernel_debug_make "$config" "$package"
 }
@@ -26,7 +26,7 @@ kernel_debug_source() {
 	local package
 	package=$(apt-cache pkgnames linux-source- | grep -Ex 'linux-source-[0-9.]+' |
 		sort -V | tail -n 1)
-	[ -n "$package" ] || die "apt knows no linux-source: run apt-get update as root"
+	[ -n "$package$naming" ] || die "apt knows no linux-source: run apt-get update as root"
 	echo "$package"
 }
 

@@ -37,6 +37,9 @@ suite_releases() {
 # kernel whose release begins so, or the one whose release it is.
 suite_kernel() {
 	local release newest=
+	kernel_root=$suite_dir/root
+	kernel_arch=$suite_arch
+	[ -z "$naming" ] || return 0
 	[ -e "$suite_dir/releases" ] || die "no kernels in this suite: use another kernel"
 	while read -r release; do
 		[[ $release != "$1"* ]] || newest=$release
@@ -44,8 +47,6 @@ suite_kernel() {
 	done < <(suite_releases)
 	[ -n "$newest" ] || die "no kernel $1 in this suite: it has $(suite_releases | paste -sd' ')"
 	kernel_dir=$suite_dir/$newest
-	kernel_root=$suite_dir/root
-	kernel_arch=$suite_arch
 }
 
 suite_make() {

@@ -17,7 +17,7 @@ emulator=${here%/tools/vm}/build/tools/vta-emu
 passed=0 failed=0 skipped=0 number=0
 # The status of a test that cannot be made here, as kselftest has it.
 skip=4
-tests=(status command_by_signal output noise time_out panic warning complaints tolerated
+tests=(packages missing_packages users_path status command_by_signal output noise time_out panic warning complaints tolerated
 	silent_reboot programs scripts files out modules own_kernel no_emulator
 	dying_emulator cards one_slot monitor killed_emulator bad_usage
 	interrupt terminate hang_up kill closed_pipe shell two_at_once)
@@ -90,6 +90,55 @@ ends_by() {
 	wait "$pid" || status=$?
 	same "$status" "$2"
 	nothing_left
+}
+
+# as_user COMMAND...: as an ordinary user, with such a user's PATH
+as_user() {
+	local user=()
+	[ "$(id -u)" -ne 0 ] || user=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+	"${user[@]}" env PATH=/usr/local/bin:/usr/bin:/bin "$@"
+}
+
+test_packages() {
+	# The source tree may be where another user cannot read.
+	mkdir "$dir/vm"
+	cp -r "$here"/* "$dir/vm/"
+	chmod -R a+rX "$dir/vm" "$dir"
+	named host kmod busybox-static gcc
+	named trixie zstd mmdebstrap uidmap
+	[ ! -e "$dir/none" ] || fail "something was made"
+	# What is in the cache needs no packages to make it.
+	vm 0 packages
+	! grep -qx busybox-static "$dir/out" || fail "names busybox-static although it is cached"
+	vm 2 packages host
+}
+
+# named KERNEL PACKAGE...: with nothing in the cache these are named, once each
+named() {
+	as_user VTA_CACHE="$dir/none" "$dir/vm/vm" packages --kernel "$1" >"$dir/out" 2>"$dir/err" ||
+		fail "vm packages --kernel $1: status $?"
+	shift
+	for package; do
+		grep -qx "$package" "$dir/out" || fail "$package is not among: $(cat "$dir/out")"
+	done
+	same "$(sort "$dir/out" | uniq -d)$(cat "$dir/err")" ""
+}
+
+test_missing_packages() {
+	local status=0
+	cp "$here/deps.sh" "$dir/deps.sh"
+	chmod -R a+rX "$dir"
+	as_user "$dir/deps.sh" need no-such-b dpkg no-such-a no-such-b >"$dir/out" 2>"$dir/err" ||
+		status=$?
+	same "$status" 1
+	same "$(grep -c . "$dir/err")" 2
+	same "$(sed -n 's/^  apt-get install --no-install-recommends //p' "$dir/err")" \
+		"no-such-a no-such-b"
+}
+
+test_users_path() {
+	PATH=/usr/local/bin:/usr/bin:/bin guest 0 -- true
+	same "$out$err" ""
 }
 
 test_status() {
