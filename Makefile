@@ -70,6 +70,7 @@ include libvtadev/ops/build.mk
 include libvtadev/driver/build.mk
 include tools/vta-emu/build.mk
 include tools/vtactl/build.mk
+include tools/vtac/build.mk
 include examples/hello/build.mk
 include examples/digits/build.mk
 include examples/stream/build.mk
@@ -362,6 +363,7 @@ clean:
 .PHONY: help
 help:
 	@echo 'make             library, tools, and the module for the running kernel or KDIR='
+	@echo 'make vtac        the compiler: trained networks in, programs for the card out'
 	@echo 'make demo        classify handwritten digits on an emulated card in a VM'
 	@echo 'make check       all tests; V=1 shows their whole output'
 	@echo 'make check-debug the kernel tests on kernels with KASAN, lockdep, kmemleak, KCSAN'

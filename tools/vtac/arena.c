@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A graph's memory: blocks that are freed together, bounded; and its error. */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph_impl.h"
+
+#define BLOCK_BYTES	(256u << 10)
+#define ALIGNMENT	64u
+
+struct vtac_block {
+	struct vtac_block *next;
+	size_t used, size;
+	_Alignas(ALIGNMENT) unsigned char data[];
+};
+
+static struct vtac_block *block_new(struct vtac_arena *a, size_t size)
+{
+	struct vtac_block *b = aligned_alloc(ALIGNMENT, sizeof(*b) + size);
+
+	if (!b)
+		return NULL;
+	memset(b, 0, sizeof(*b) + size);
+	b->size = size;
+	b->next = a->blocks;
+	a->blocks = b;
+	return b;
+}
+
+/* Large ones get a block of their own, behind the first, which goes on being filled. */
+static void *alloc_large(struct vtac_arena *a, size_t size)
+{
+	struct vtac_block *first = a->blocks;
+	struct vtac_block *b = block_new(a, size);
+
+	if (!b)
+		return NULL;
+	b->used = size;
+	if (first) {
+		a->blocks = first;
+		b->next = first->next;
+		first->next = b;
+	}
+	return b->data;
+}
+
+void *vtac_alloc(struct vtac_graph *g, uint64_t n, size_t size)
+{
+	struct vtac_arena *a = &g->arena;
+	struct vtac_block *b = a->blocks;
+	uint64_t bytes;
+	void *p;
+
+	if (__builtin_mul_overflow(n, (uint64_t)size, &bytes) || bytes > a->limit - a->used ||
+	    a->limit - a->used - bytes < ALIGNMENT) {
+		vtac_fail(g, NULL, "The model takes more than its limit of %llu MiB of memory.",
+			  (unsigned long long)(a->limit >> 20));
+		return NULL;
+	}
+	bytes = bytes >= 4096 ? (bytes + ALIGNMENT - 1) & ~(uint64_t)(ALIGNMENT - 1) :
+		(bytes + 15) & ~(uint64_t)15;
+	if (bytes >= BLOCK_BYTES / 4) {
+		p = alloc_large(a, bytes);
+	} else {
+		if (!b || b->size - b->used < bytes)
+			b = block_new(a, BLOCK_BYTES);
+		p = b ? b->data + b->used : NULL;
+		if (b)
+			b->used += bytes;
+	}
+	if (!p) {
+		vtac_fail(g, NULL, "Out of memory.");
+		return NULL;
+	}
+	a->used += bytes;
+	return p;
+}
+
+void arena_free(struct vtac_arena *a)
+{
+	struct vtac_block *next;
+
+	for (struct vtac_block *b = a->blocks; b; b = next) {
+		next = b->next;
+		free(b);
+	}
+	a->blocks = NULL;
+}
+
+const char *vtac_text(struct vtac_graph *g, const char *format, ...)
+{
+	va_list args;
+	char *text;
+	int len;
+
+	va_start(args, format);
+	len = vsnprintf(NULL, 0, format, args);
+	va_end(args);
+	text = len < 0 ? NULL : vtac_alloc(g, (uint64_t)len + 1, 1);
+	if (!text)
+		return NULL;
+	va_start(args, format);
+	vsnprintf(text, (size_t)len + 1, format, args);
+	va_end(args);
+	return text;
+}
+
+int vtac_fail(struct vtac_graph *g, const struct vtac_node *node, const char *format, ...)
+{
+	char *text = g->error.text;
+	size_t max = sizeof(g->error.text);
+	int at = 0;
+	va_list args;
+
+	if (text[0])
+		return -1;
+	if (node)
+		at = snprintf(text, max, "%.120s (%.40s): ", node->name,
+			      node->file_op ? node->file_op : vtac_op_name(node->op));
+	va_start(args, format);
+	vsnprintf(text + at, max - (size_t)at, format, args);
+	va_end(args);
+	return -1;
+}
+
+int array_grow(struct vtac_graph *g, void **items, unsigned int n, unsigned int *max, size_t size)
+{
+	unsigned int more = *max ? *max * 2 : 4;
+	void *p;
+
+	if (n < *max)
+		return 0;
+	p = vtac_alloc(g, more, size);
+	if (!p)
+		return -1;
+	if (n)
+		memcpy(p, *items, n * size);
+	*items = p;
+	*max = more;
+	return 0;
+}

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * graph.h - the compiler's representation of a network
+ *
+ * A graph is nodes in an order in which each comes after its inputs' producers, and
+ * tensors between them. Passes (passes.h) change it in place; each leaves a graph that
+ * vtac_graph_check() accepts.
+ *
+ * Memory. Graph, nodes, tensors, names and constants live in the graph's arena until
+ * vtac_graph_free(). Nothing is freed alone. The arena is bounded: an allocation over
+ * the limit fails, so that no file can take the machine's memory.
+ *
+ * Errors. A function that can fail returns 0 or -1, and a pointer or NULL; the reason
+ * is a sentence in graph->error, which names the node. The first error stays.
+ *
+ * Threads. A graph belongs to one thread at a time. There is no global state.
+ */
+#ifndef VTAC_GRAPH_H
+#define VTAC_GRAPH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define VTAC_RANK_MAX		8
+#define VTAC_MEMORY_LIMIT	(4ull << 30)	/* bytes of an arena, if not said otherwise */
+
+enum vtac_dtype { VTAC_F32, VTAC_I8, VTAC_U8, VTAC_I32, VTAC_I64, VTAC_BOOL, VTAC_DTYPES };
+enum vtac_device { VTAC_CPU, VTAC_CARD };
+
+/* PLAIN is row-major, [N][C][H][W] for pictures; PACKED is the card's (vtaops.h). */
+enum vtac_layout { VTAC_PLAIN, VTAC_PACKED };
+
+/*
+ * Operators. Comments give the inputs; [x] may be NULL. Activations of 4 dimensions are
+ * N, C, H, W. What the file says by constant inputs (the shape of a Reshape, the pads of
+ * a Pad, the limits of a Clip) is in the attributes once vtac_pass_shape() is done, and
+ * the inputs are gone.
+ */
+enum vtac_op {
+	/* With an output stage (struct vtac_node.act, .post), fused by vtac_pass_fuse() */
+	VTAC_CONV,		/* x, w [out][in / groups][kh][kw], [bias], [residual] */
+	VTAC_CONV_TRANSPOSE,	/* x, w [in][out / groups][kh][kw], [bias] */
+	VTAC_GEMM,		/* x [m][k], w, [c], [residual]: see struct vtac_gemm */
+	VTAC_ADD,		/* a, b: as numpy broadcasts, like all with a, b */
+	VTAC_MUL, VTAC_SUB, VTAC_DIV, VTAC_MAX, VTAC_MIN,	/* a, b */
+	VTAC_MAX_POOL, VTAC_AVG_POOL,		/* x; a global one has the kernel h x w */
+	/* One value at a time */
+	VTAC_CLIP,		/* x; Relu is a clip from 0 to infinity */
+	VTAC_LEAKY_RELU, VTAC_HARD_SIGMOID, VTAC_HARD_SWISH, VTAC_SIGMOID,	/* x */
+	/* Others that compute */
+	VTAC_MATMUL,		/* a, b: the last two dimensions, the others broadcast */
+	VTAC_BATCH_NORM,	/* x, scale, bias, mean, variance: [C] each */
+	VTAC_SOFTMAX, VTAC_REDUCE_MEAN,		/* x */
+	VTAC_RESIZE,		/* x */
+	/* Those that move values */
+	VTAC_CONCAT,		/* any number */
+	VTAC_SPLIT,		/* x; any number of outputs */
+	VTAC_SLICE, VTAC_PAD, VTAC_TRANSPOSE, VTAC_DEPTH_TO_SPACE,	/* x */
+	VTAC_RESHAPE,		/* x; Flatten, Squeeze, Unsqueeze too: the same values */
+	VTAC_IDENTITY,		/* x */
+	/* Quantisation as the file says it: QLinearConv is dequantise, conv, quantise */
+	VTAC_QUANTIZE,		/* x, scale, [zero point] */
+	VTAC_DEQUANTIZE,	/* x, scale, [zero point] */
+	/* Made by passes: */
+	VTAC_COPY,		/* x: to another device or layout */
+	/* Arithmetic on shapes: gone after vtac_pass_fold(), or an error */
+	VTAC_CAST, VTAC_SHAPE, VTAC_GATHER, VTAC_CONSTANT_OF_SHAPE, VTAC_EXPAND,
+	VTAC_REDUCE_PROD, VTAC_FLOOR, VTAC_CEIL, VTAC_SQRT, VTAC_EQUAL, VTAC_WHERE,
+	VTAC_OPS
+};
+
+/* Two-dimensional windows: [0] is height, [1] width. */
+struct vtac_window {
+	int64_t kernel[2], stride[2], dilation[2];
+	int64_t pad[4];		/* top, left, bottom, right */
+	bool ceil;		/* a window that is partly outside counts (pools) */
+	bool count_pad;		/* VTAC_AVG_POOL: padding counts as 0 in the mean */
+};
+
+struct vtac_conv {
+	struct vtac_window window;
+	int64_t groups;
+	int64_t out_pad[2];	/* VTAC_CONV_TRANSPOSE */
+};
+
+/* y = alpha * x * w + beta * c. After fuse: trans_w, w [n][k], c [n], alpha = beta = 1. */
+struct vtac_gemm {
+	bool trans_x, trans_w;
+	float alpha, beta;
+};
+
+enum vtac_resize_mode { VTAC_NEAREST, VTAC_LINEAR };
+enum vtac_resize_coord {
+	VTAC_HALF_PIXEL, VTAC_PYTORCH_HALF_PIXEL, VTAC_ASYMMETRIC, VTAC_ALIGN_CORNERS,
+};
+enum vtac_resize_round {
+	VTAC_ROUND_PREFER_FLOOR, VTAC_ROUND_PREFER_CEIL, VTAC_ROUND_FLOOR, VTAC_ROUND_CEIL,
+};
+struct vtac_resize {
+	enum vtac_resize_mode mode;
+	enum vtac_resize_coord coord;
+	enum vtac_resize_round round;
+	float scale[VTAC_RANK_MAX];	/* output / input of each dimension */
+};
+
+enum vtac_pad_mode { VTAC_PAD_CONSTANT, VTAC_PAD_REFLECT, VTAC_PAD_EDGE };
+struct vtac_pad {
+	enum vtac_pad_mode mode;
+	float value;
+	int64_t before[VTAC_RANK_MAX], after[VTAC_RANK_MAX];	/* negative: cut off */
+};
+
+struct vtac_slice {
+	int64_t start[VTAC_RANK_MAX], step[VTAC_RANK_MAX];	/* of each dimension */
+};
+
+union vtac_attr {
+	struct vtac_conv conv;
+	struct vtac_window pool;
+	struct vtac_gemm gemm;
+	struct { float lo, hi; } clip;			/* infinities: no limit */
+	struct { float alpha, beta; } unary;		/* LEAKY_RELU, HARD_SIGMOID */
+	struct { float epsilon; } batch_norm;
+	struct { int axis; } axis;			/* SOFTMAX, CONCAT, SPLIT, GATHER, ... */
+	struct { int axis; bool flat; } softmax;	/* flat: over all from axis on */
+	struct { int64_t axes; bool keep; } reduce;	/* axes: bit i for dimension i */
+	struct { int perm[VTAC_RANK_MAX]; } transpose;
+	struct { int64_t block; bool crd; } depth_to_space;
+	struct { enum vtac_dtype to; } cast;
+	struct vtac_resize resize;
+	struct vtac_pad pad;
+	struct vtac_slice slice;
+};
+
+/* What follows the sum of a node with an output stage. */
+enum vtac_act { VTAC_ACT_NONE, VTAC_ACT_CLIP, VTAC_ACT_LEAKY };
+struct vtac_activation {
+	enum vtac_act kind;
+	float lo, hi;		/* CLIP */
+	float alpha;		/* LEAKY: the factor of negative values */
+};
+
+/*
+ * The output stage in integers, filled in by quantise; as struct vtaops_post:
+ *	out = clamp((acc * mul + bias) >> shift, lo, hi), acc from residual << res_shift
+ * mul and shift have one value, or one for each output channel if per_channel.
+ */
+struct vtac_post {
+	const int32_t *bias;	/* [channels], or NULL */
+	const int32_t *mul, *shift;
+	bool per_channel;
+	int32_t lo, hi;
+	unsigned int res_shift;		/* CONV, GEMM: of the residual */
+	unsigned int a_shift, b_shift;	/* ADD and its like: of a and b */
+};
+
+/* real = scale * (integer - zero); n is 1, or the size of dimension axis. */
+struct vtac_quant {
+	const float *scale;	/* NULL: not quantised */
+	const int32_t *zero;	/* NULL: 0; as many as scales */
+	int64_t n;
+	int axis;
+	enum vtac_dtype type;	/* of the integer: I8, U8 or I32 */
+	bool given;		/* by the file, not by calibration */
+};
+
+struct vtac_node;
+
+struct vtac_tensor {
+	unsigned int id;
+	const char *name;	/* unique in the graph */
+	enum vtac_dtype dtype;
+	int rank;		/* -1: not known yet */
+	int64_t dims[VTAC_RANK_MAX];	/* each >= 0; -1 in a graph input: not known yet */
+	const void *data;	/* of a constant, PLAIN, little-endian; or NULL */
+	struct vtac_node *producer;	/* NULL of a constant or graph input */
+	struct vtac_node **users;	/* one entry for each input slot that it fills */
+	unsigned int n_users, max_users;
+	struct vtac_quant quant;
+	enum vtac_device device;
+	enum vtac_layout layout;
+	int64_t offset;		/* in its device's arena; -1: none yet */
+	struct vtac_tensor *home;	/* this tensor is a part of home's memory, or NULL */
+	int64_t home_offset;	/* bytes */
+};
+
+struct vtac_node {
+	unsigned int id;	/* its place in the order, after vtac_graph_sweep() */
+	const char *name;	/* as in the file, or made of the output's name; unique */
+	const char *file_op;	/* the operator's name in the file */
+	enum vtac_op op;
+	struct vtac_tensor **in, **out;
+	unsigned int n_in, n_out;
+	union vtac_attr attr;
+	struct vtac_activation act;
+	struct vtac_post post;
+	enum vtac_device device;
+	const char *why;	/* the reason it is not on the card, or NULL */
+	int region;		/* number of the card region, in order; -1: none */
+	uint64_t cycles;	/* the card takes, estimated or exact; 0: not known */
+	bool dead;		/* removed, until vtac_graph_sweep() */
+};
+
+struct vtac_error {
+	char text[400];		/* a sentence; "" if there is none */
+};
+
+struct vtac_arena {
+	struct vtac_block *blocks;
+	uint64_t used, limit;	/* bytes */
+};
+
+struct vtac_graph {
+	const char *name;
+	struct vtac_node **nodes;	/* in order */
+	struct vtac_tensor **tensors;	/* those of constants and graph inputs too */
+	struct vtac_tensor **inputs, **outputs;
+	unsigned int n_nodes, max_nodes, n_tensors, max_tensors;
+	unsigned int n_inputs, max_inputs, n_outputs, max_outputs;
+	unsigned int next_id;
+	struct vtac_arena arena;
+	struct vtac_names *names;
+	struct vtac_error error;
+};
+
+/* ---- making and changing graphs ---- */
+
+/* @limit: bytes, 0 for VTAC_MEMORY_LIMIT. NULL if there is no memory at all. */
+struct vtac_graph *vtac_graph_new(uint64_t limit);
+void vtac_graph_free(struct vtac_graph *g);
+
+/* Zeroed memory of the arena, aligned to 64 bytes if large; n * size is checked. */
+void *vtac_alloc(struct vtac_graph *g, uint64_t n, size_t size);
+const char *vtac_text(struct vtac_graph *g, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Note an error; returns -1. Text: "NODE: sentence", or the sentence alone. */
+int vtac_fail(struct vtac_graph *g, const struct vtac_node *node, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* A name that exists gets a number; NULL makes one up. rank is -1. */
+struct vtac_tensor *vtac_tensor_new(struct vtac_graph *g, const char *name,
+				    enum vtac_dtype dtype);
+/* With a shape. @dims may be NULL if @rank is 0. */
+struct vtac_tensor *vtac_tensor_shaped(struct vtac_graph *g, const char *name,
+				       enum vtac_dtype dtype, int rank, const int64_t *dims);
+/* A constant: @data is copied if @copy, else it is the arena's. */
+struct vtac_tensor *vtac_tensor_const(struct vtac_graph *g, const char *name,
+				      enum vtac_dtype dtype, int rank, const int64_t *dims,
+				      const void *data, bool copy);
+struct vtac_tensor *vtac_tensor_find(const struct vtac_graph *g, const char *name);
+int vtac_graph_input(struct vtac_graph *g, struct vtac_tensor *t);
+int vtac_graph_output(struct vtac_graph *g, struct vtac_tensor *t);
+
+/* A node at the end of the order, inputs and outputs still NULL. */
+struct vtac_node *vtac_node_new(struct vtac_graph *g, enum vtac_op op, const char *name,
+				unsigned int n_in, unsigned int n_out);
+/* Both keep users and producers; @t may be NULL. */
+int vtac_node_set_in(struct vtac_graph *g, struct vtac_node *node, unsigned int i,
+		     struct vtac_tensor *t);
+void vtac_node_set_out(struct vtac_node *node, unsigned int i, struct vtac_tensor *t);
+/* More (the new ones NULL) or fewer input slots. */
+int vtac_node_resize_in(struct vtac_graph *g, struct vtac_node *node, unsigned int n_in);
+/* Take a node out: its inputs lose a user, its outputs their producer. */
+void vtac_node_remove(struct vtac_node *node);
+/* All users of @from, and the graph's outputs, take @to instead. */
+int vtac_tensor_replace(struct vtac_graph *g, struct vtac_tensor *from,
+			struct vtac_tensor *to);
+
+/*
+ * Drop what no output of the graph needs, and put nodes in order: the same graph always
+ * in the same order, which is the one they had as far as that is possible. Fails if
+ * there is a cycle.
+ */
+int vtac_graph_sweep(struct vtac_graph *g);
+/* What all passes rely on: order, users, producers, shapes' ranges. */
+int vtac_graph_check(struct vtac_graph *g);
+
+/* ---- questions ---- */
+
+size_t vtac_dtype_size(enum vtac_dtype dtype);
+const char *vtac_dtype_name(enum vtac_dtype dtype);
+const char *vtac_op_name(enum vtac_op op);
+/* Values in a tensor; -1 if the shape is not known. Never overflows: shapes are checked. */
+int64_t vtac_elements(const struct vtac_tensor *t);
+/* Of PLAIN values; -1 likewise. */
+int64_t vtac_bytes(const struct vtac_tensor *t);
+/* Set the shape: fails if a dimension is negative or it has over 2^40 values. */
+int vtac_set_shape(struct vtac_graph *g, const struct vtac_node *node, struct vtac_tensor *t,
+		   int rank, const int64_t *dims);
+bool vtac_same_shape(const struct vtac_tensor *a, const struct vtac_tensor *b);
+bool vtac_is_output(const struct vtac_graph *g, const struct vtac_tensor *t);
+/* The only user, if there is exactly one and @t is no output of the graph; else NULL. */
+struct vtac_node *vtac_only_user(const struct vtac_graph *g, const struct vtac_tensor *t);
+/* "1x3x224x224" */
+const char *vtac_shape_text(const struct vtac_tensor *t, char buf[static 128]);
+
+/* ---- dumps: complete and deterministic ---- */
+
+void vtac_dump_text(const struct vtac_graph *g, FILE *f);
+void vtac_dump_dot(const struct vtac_graph *g, FILE *f);
+
+#endif /* VTAC_GRAPH_H */

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * passes.h - what the compiler does to a graph, in order (passes.c has the table)
+ *
+ * A pass is int vtac_pass_NAME(graph, options): 0, or -1 with graph->error. One pass,
+ * one file. `vtac compile --dump-after=NAME` prints the graph after any of them.
+ */
+#ifndef VTAC_PASSES_H
+#define VTAC_PASSES_H
+
+#include "graph.h"
+#include "vtaops.h"
+
+/* A graph input's shape, given by the user. */
+struct vtac_shape_option {
+	const char *input;	/* NULL: the only one */
+	int rank;
+	int64_t dims[VTAC_RANK_MAX];
+};
+
+/* How long work gets on: @done of @total; called from the compiler's thread. */
+typedef void (*vtac_progress)(void *priv, const char *what, uint64_t done, uint64_t total);
+
+struct vtac_options {
+	struct vtaops_core core;	/* by vtaops_core_init() */
+	bool no_card;			/* everything on the CPU */
+	const struct vtac_shape_option *shapes;
+	unsigned int n_shapes;
+	const char *const *cpu;		/* names of nodes that the user keeps off the card */
+	unsigned int n_cpu;
+	const char *card_from, *card_to;	/* only from this node to that one, or NULL */
+	bool no_prune;
+	vtac_progress progress;		/* or NULL */
+	void *progress_priv;
+};
+
+typedef int (*vtac_pass_fn)(struct vtac_graph *g, const struct vtac_options *opt);
+
+struct vtac_pass {
+	const char *name, *what;
+	vtac_pass_fn run;
+};
+
+/* In order, ended by a NULL name. */
+extern const struct vtac_pass vtac_passes[];
+const struct vtac_pass *vtac_pass_find(const char *name);
+
+/* onnx.c: read a model. External data is looked for below the file's directory. */
+int vtac_read_onnx(struct vtac_graph *g, const char *path);
+
+int vtac_pass_shape(struct vtac_graph *g, const struct vtac_options *opt);	/* and folds */
+int vtac_pass_fuse(struct vtac_graph *g, const struct vtac_options *opt);
+int vtac_pass_annotate(struct vtac_graph *g, const struct vtac_options *opt);
+int vtac_pass_propagate(struct vtac_graph *g, const struct vtac_options *opt);
+int vtac_pass_prune(struct vtac_graph *g, const struct vtac_options *opt);
+int vtac_pass_copies(struct vtac_graph *g, const struct vtac_options *opt);
+int vtac_pass_layout(struct vtac_graph *g, const struct vtac_options *opt);
+
+/*
+ * interp_float.c: run a graph in float. Values are given and taken by tensor: called
+ * for each graph input before, and for each tensor after it has been computed.
+ */
+struct vtac_interp {
+	/* Fill @data (vtac_bytes() of it): 0, or -1. */
+	int (*input)(void *priv, const struct vtac_tensor *t, void *data);
+	/* See a computed tensor; only valid during the call. NULL: none. */
+	void (*tensor)(void *priv, const struct vtac_tensor *t, const void *data);
+	void *priv;
+};
+
+int vtac_interp_float(struct vtac_graph *g, const struct vtac_interp *io);
+
+#endif /* VTAC_PASSES_H */
