@@ -1,0 +1,194 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+sets.py NAME [FOLDER...] --out CACHE
+
+The images of a model, as its input takes them: NAME-calib.npy to calibrate with,
+NAME-test.npy to measure with (float32, [N][C][H][W]; no picture is in both), and
+NAME-test.labels, a line for each image: the classes that are right, by commas, or "-" if
+only agreement with float is measured. The same on every machine.
+"""
+import argparse
+import json
+import os
+import struct
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def save(out, name, calib, test, labels):
+    for what, images in (("calib", calib), ("test", test)):
+        array = np.ascontiguousarray(np.stack(images), dtype="<f4")
+        np.save(os.path.join(out, f"{name}-{what}.npy"), array)
+        print(f"models: {name}-{what}.npy: {'x'.join(map(str, array.shape))}")
+    with open(os.path.join(out, f"{name}-test.labels"), "w", encoding="ascii") as f:
+        f.writelines(f"{label}\n" for label in labels)
+
+
+def idx(path):
+    with open(path, "rb") as f:
+        data = f.read()
+    dims = struct.unpack_from(f">{data[3]}I", data, 4)
+    return np.frombuffer(data, np.uint8, offset=4 + 4 * data[3]).reshape(dims)
+
+
+def mnist(out, folders):
+    train = idx(os.path.join(folders[0], "train-images-idx3-ubyte"))[:64]
+    test = idx(os.path.join(folders[0], "t10k-images-idx3-ubyte"))
+    labels = idx(os.path.join(folders[0], "t10k-labels-idx1-ubyte"))
+    save(out, "mnist", train[:, None] / 255.0, test[:, None] / 255.0, labels)
+
+
+FONTS = ["DejaVuSans.ttf", "DejaVuSans-Bold.ttf", "DejaVuSerif.ttf", "DejaVuSansMono.ttf",
+         "DejaVuSerif-Bold.ttf", "DejaVuSansMono-Bold.ttf"]
+WORDS = """Total amount invoice street number please order delivery 2026 station north window
+account paper black kitchen 4711 receipt return bread window garden quality English market
+payment before tomorrow 1984 Friday winter travel hotel reception library museum ticket""".split()
+
+
+def text_line(rng, turned):
+    """A line of text, 48 high and up to 192 wide, as the detector would cut it out."""
+    font = ImageFont.truetype(FONTS[rng.integers(len(FONTS))], int(rng.integers(26, 38)))
+    text = " ".join(WORDS[i] for i in rng.integers(len(WORDS), size=rng.integers(1, 3)))
+    left, top, right, bottom = font.getbbox(text)
+    ink, paper = rng.integers(0, 90, 3), rng.integers(170, 256, 3)
+    margin = int(rng.integers(2, 7))
+    image = Image.new("RGB", (right - left + 2 * margin, bottom - top + 2 * margin),
+                      tuple(int(v) for v in paper))
+    ImageDraw.Draw(image).text((margin - left, margin - top), text, font=font,
+                               fill=tuple(int(v) for v in ink))
+    if turned:
+        image = image.transpose(Image.Transpose.ROTATE_180)
+    width = min(192, max(1, round(image.width * 48 / image.height)))
+    pixels = np.asarray(image.resize((width, 48), Image.Resampling.BILINEAR), np.float32)
+    pixels = np.clip(pixels + rng.normal(0, 4, pixels.shape), 0, 255)
+    array = np.zeros((3, 48, 192), np.float32)
+    array[:, :, :width] = ((pixels / 255 - 0.5) / 0.5).transpose(2, 0, 1)
+    return array
+
+
+def ppocr(out, _folders):
+    rng = np.random.default_rng(14)
+    lines = [text_line(rng, i % 2) for i in range(248)]
+    save(out, "ppocr", lines[:48], lines[48:], [i % 2 for i in range(48, 248)])
+
+
+def on_white(path, size):
+    """A picture as a square on white."""
+    image = Image.open(path).convert("RGBA")
+    side = max(image.size)
+    square = Image.new("RGBA", (side, side), (255, 255, 255, 255))
+    square.alpha_composite(image, ((side - image.width) // 2, (side - image.height) // 2))
+    return square.convert("RGB").resize((size, size), Image.Resampling.BICUBIC)
+
+
+def stamp_labels():
+    with open(os.path.join(HERE, "stamps.txt"), encoding="ascii") as f:
+        return dict(line.split() for line in f if not line.startswith("#"))
+
+
+def other_stamps(folder, labelled, count):
+    """Photograph-like pictures without a label, spread over the collection."""
+    found = []
+    for path, dirs, files in os.walk(folder):
+        dirs.sort()
+        for name in sorted(files):
+            key = os.path.relpath(os.path.join(path, name[:-4]), folder)
+            if name.endswith(".png") and key not in labelled and "cartoon" not in key and \
+                    key.split("/")[0] in ("animals", "food", "household", "hobbies", "plants",
+                                          "vehicles", "sports", "clothes", "space"):
+                found.append(os.path.join(path, name))
+    return [found[i * len(found) // count] for i in range(count)]
+
+
+def cifar(folder, batch, count):
+    rows = np.asarray(Image.open(os.path.join(folder, batch)).convert("RGB"))[:count]
+    for row in rows:
+        yield Image.fromarray(row.reshape(32, 32, 3)).resize((224, 224), Image.Resampling.BICUBIC)
+
+
+def imagenet(image):
+    """As Keras' ResNet50 was trained: BGR without its mean."""
+    bgr = np.asarray(image, np.float32)[:, :, ::-1] - np.float32([103.939, 116.779, 123.68])
+    return bgr.transpose(2, 0, 1)
+
+
+def resnet50(out, folders):
+    stamps, cifar10 = folders
+    labelled = stamp_labels()
+    calib = [on_white(p, 224) for p in other_stamps(stamps, labelled, 36)]
+    calib += list(cifar(cifar10, "data_batch_1.png", 12))
+    photos = os.path.join(out, "resnet50-photos")
+    os.makedirs(photos, exist_ok=True)
+    test, labels = [], []
+    for key, classes in labelled.items():
+        picture = on_white(os.path.join(stamps, key + ".png"), 224)
+        picture.save(os.path.join(photos, os.path.basename(key) + ".png"))
+        test.append(picture)
+        labels.append(classes)
+    extra = list(cifar(cifar10, "test_batch.png", 100))
+    save(out, "resnet50", [imagenet(i) for i in calib], [imagenet(i) for i in test + extra],
+         labels + ["-"] * len(extra))
+    with open(os.path.join(out, "resnet50-labels.txt"), "w", encoding="utf-8") as f, \
+            open(os.path.join(out, "resnet50-labels.json"), encoding="utf-8") as names:
+        f.writelines(f"{name}\n" for name in json.load(names).values())
+
+
+def mobilenetv2(out, folders):
+    labelled = stamp_labels()
+    pictures = other_stamps(folders[0], labelled, 88)
+    arrays = [(np.asarray(on_white(p, 224), np.float32) / 127.5 - 1).transpose(2, 0, 1)
+              for p in pictures]
+    calib = [a for i, a in enumerate(arrays) if i % 11 < 6]
+    test = [a for i, a in enumerate(arrays) if i % 11 >= 6]
+    save(out, "mobilenetv2", calib, test, ["-"] * len(test))
+
+
+PHOTOGRAPHS = ["astronaut.png", "coffee.png", "chelsea.png", "rocket.jpg", "motorcycle_left.png",
+               "brick.png", "gravel.png", "retina.jpg"]
+
+
+def crops(folder, name, count):
+    """Parts of 128 x 128 of a photograph, spread over it."""
+    image = Image.open(os.path.join(folder, name)).convert("RGB")
+    if name == "retina.jpg":
+        image = image.resize((470, 470), Image.Resampling.BICUBIC)
+    for i in range(count):
+        x = (image.width - 128) * (2 * i + 1) // (2 * count)
+        y = (image.height - 128) * ((3 * i + 1) % count) // count
+        yield image.crop((x, y, x + 128, y + 128))
+
+
+def planes(image):
+    return np.asarray(image, np.float32).transpose(2, 0, 1)
+
+
+def esrgan(out, folders):
+    """Half-size pictures to be doubled; the truth beside them, for PSNR."""
+    large = [c for name in PHOTOGRAPHS for c in crops(folders[0], name, 6)]
+    small = [planes(i.resize((64, 64), Image.Resampling.BICUBIC)) for i in large]
+    calib = [s for i, s in enumerate(small) if i % 3 == 0]
+    test = [i for i in range(len(small)) if i % 3]
+    save(out, "esrgan", calib, [small[i] for i in test], ["-"] * len(test))
+    np.save(os.path.join(out, "esrgan-truth.npy"),
+            np.ascontiguousarray(np.stack([planes(large[i]) for i in test]), dtype="<f4"))
+
+
+SETS = {"mnist": mnist, "ppocr": ppocr, "resnet50": resnet50, "mobilenetv2": mobilenetv2,
+        "esrgan": esrgan}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("name", choices=SETS)
+    parser.add_argument("folders", nargs="*")
+    parser.add_argument("--out", required=True)
+    args = parser.parse_args()
+    SETS[args.name](args.out, args.folders)
+
+
+if __name__ == "__main__":
+    main()
