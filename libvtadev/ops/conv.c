@@ -73,12 +73,12 @@ static uint32_t or_one(uint32_t v)
 }
 
 static uint32_t out_size(const struct vtaops_conv2d *op, uint32_t in, uint32_t k, uint32_t dil,
-			 uint32_t stride, uint32_t pad, uint32_t more)
+			 uint32_t stride, uint32_t pad, uint32_t more, int32_t end)
 {
 	uint64_t most = (in - 1ull) * stride + (k - 1ull) * or_one(dil) + 1 + more;
 
 	if (!op->transposed)
-		return vtaops_out_size(in, k, dil, stride, pad);
+		return ops_out_size(in, k, dil, stride, pad, end);
 	if (!dim_ok(in) || !dim_ok(k) || !dim_ok(stride) || dil > DIM_MAX ||
 	    most <= 2ull * pad || most - 2ull * pad > DIM_MAX)
 		return 0;
@@ -87,31 +87,33 @@ static uint32_t out_size(const struct vtaops_conv2d *op, uint32_t in, uint32_t k
 
 uint32_t vtaops_conv2d_out_h(const struct vtaops_conv2d *op)
 {
-	return out_size(op, op->h, op->kh, op->dil_h, op->stride_h, op->pad_h, op->out_pad_h);
+	return out_size(op, op->h, op->kh, op->dil_h, op->stride_h, op->pad_h, op->out_pad_h,
+			op->end_h);
 }
 
 uint32_t vtaops_conv2d_out_w(const struct vtaops_conv2d *op)
 {
-	return out_size(op, op->w, op->kw, op->dil_w, op->stride_w, op->pad_w, op->out_pad_w);
+	return out_size(op, op->w, op->kw, op->dil_w, op->stride_w, op->pad_w, op->out_pad_w,
+			op->end_w);
 }
 
 static int init_axis(struct vtaops_builder *b, struct axis *a, const struct vtaops_conv2d *op,
 		     uint32_t in, uint32_t k, uint32_t dil, uint32_t stride, uint32_t pad,
-		     uint32_t more)
+		     uint32_t more, int32_t end)
 {
 	uint64_t reach = (k - 1ull) * or_one(dil) + 1;
 
 	if (reach > DIM_MAX || pad > DIM_MAX)
 		return ops_fail(b, VTAOPS_EINVAL, "the kernel or the padding is more than 2^20");
-	if (!op->transposed && (reach > in + 2ull * pad || pad >= reach || more))
+	if (!op->transposed && (!ops_pads_ok(in, reach, pad, end) || more))
 		return ops_fail(b, VTAOPS_EINVAL,
 				"the padding is not below the kernel, or that is above the padded input");
-	if (op->transposed && (more >= stride || (in - 1ull) * stride + reach + more > DIM_MAX ||
+	if (op->transposed && (end || more >= stride || (in - 1ull) * stride + reach + more > DIM_MAX ||
 			       (in - 1ull) * stride + reach + more <= 2ull * pad))
 		return ops_fail(b, VTAOPS_EINVAL,
 				"the output is empty or more than 2^20, or its padding not below the stride");
 	*a = (struct axis) {
-		.in = in, .out = out_size(op, in, k, dil, stride, pad, more),
+		.in = in, .out = out_size(op, in, k, dil, stride, pad, more, end),
 		.taps = k, .dilation = or_one(dil), .step = 1, .scale = stride, .pad = pad,
 		.span = (uint32_t)reach,
 	};
@@ -155,9 +157,9 @@ int vtaops_conv2d(struct vtaops_builder *b, const struct vtaops_conv2d *op)
 	    !dim_ok(op->stride_w))
 		return ops_fail(b, VTAOPS_EINVAL, "a dimension is 0 or more than 2^20");
 	if (init_axis(b, &l.y, op, op->h, op->kh, op->dil_h, op->stride_h, op->pad_h,
-		      op->out_pad_h) ||
+		      op->out_pad_h, op->end_h) ||
 	    init_axis(b, &l.x, op, op->w, op->kw, op->dil_w, op->stride_w, op->pad_w,
-		      op->out_pad_w))
+		      op->out_pad_w, op->end_w))
 		return b->error;
 	l.groups = vtaops_conv2d_parts(c, op->in, op->units, op->groups);
 	if (!l.groups)

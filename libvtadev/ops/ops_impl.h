@@ -144,6 +144,19 @@ static inline uint64_t ops_count3(uint64_t a, uint64_t b, uint64_t c)
 	return n;
 }
 
+/* Is padding of @pad before and @pad + @end behind less than the window's @reach? */
+static inline bool ops_pads_ok(uint32_t in, uint64_t reach, uint32_t pad, int32_t end)
+{
+	int64_t behind = (int64_t)pad + end;
+
+	return pad < reach && behind >= 0 && (uint64_t)behind < reach &&
+	       reach <= in + (uint64_t)pad + (uint64_t)behind;
+}
+
+/* vtaops_out_size(), with @end more rows of padding behind. */
+uint32_t ops_out_size(uint32_t in, uint32_t k, uint32_t dil, uint32_t stride, uint32_t pad,
+		      int32_t end);
+
 static inline bool dim_ok(uint32_t v)
 {
 	return v > 0 && v <= DIM_MAX;

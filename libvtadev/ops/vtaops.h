@@ -150,12 +150,13 @@ int vtaops_dense(struct vtaops_builder *b, const struct vtaops_dense *op);
 /*
  * 2-D convolution (cross-correlation, as everywhere in machine learning) with
  * zero padding. Activations packed. Output height, and width likewise:
- *	(h + 2 pad_h - (kh - 1) dil_h - 1) / stride_h + 1
- * Padding is less than the dilated kernel's size.
+ *	(h + 2 pad_h + end_h - (kh - 1) dil_h - 1) / stride_h + 1
+ * There are pad_h rows of padding above the input and pad_h + end_h below it; each is
+ * less than the dilated kernel's size and not negative.
  *
  * transposed: each input is spread over the outputs that a convolution with
  * these parameters would make it from; weights as if for that convolution's
- * transpose, [units][in][kh][kw]. The output's height is
+ * transpose, [units][in][kh][kw]; end_h and end_w are 0. The output's height is
  *	(h - 1) stride_h - 2 pad_h + (kh - 1) dil_h + 1 + out_pad_h
  * with out_pad_h below stride_h. No residual.
  *
@@ -169,6 +170,7 @@ struct vtaops_conv2d {
 	uint32_t n, in, h, w;		/* input: images, channels, size */
 	uint32_t units, kh, kw;		/* output channels, kernel */
 	uint32_t stride_h, stride_w, pad_h, pad_w;
+	int32_t end_h, end_w;		/* more padding behind than before */
 	uint32_t dil_h, dil_w;		/* 0 stands for 1 */
 	uint32_t groups;		/* 0 stands for 1 */
 	uint32_t out_pad_h, out_pad_w;	/* of a transposed one */
@@ -236,6 +238,7 @@ struct vtaops_window {
 	uint32_t n, c, h, w;		/* input: images, channels, size */
 	uint32_t kh, kw;
 	uint32_t stride_h, stride_w, pad_h, pad_w;
+	int32_t end_h, end_w;		/* more padding behind than before */
 	uint32_t dil_h, dil_w;		/* 0 stands for 1 */
 	struct vtaops_post post;
 };
@@ -244,6 +247,10 @@ int vtaops_max_pool(struct vtaops_builder *b, const struct vtaops_window *op);
 int vtaops_sum_pool(struct vtaops_builder *b, const struct vtaops_window *op);
 int vtaops_avg_pool(struct vtaops_builder *b, const struct vtaops_window *op);
 int vtaops_depthwise(struct vtaops_builder *b, const struct vtaops_window *op);
+
+/* 0 of a shape that has no outputs. */
+uint32_t vtaops_window_out_h(const struct vtaops_window *op);
+uint32_t vtaops_window_out_w(const struct vtaops_window *op);
 
 /* (in + 2 pad - (k - 1) dil - 1) / stride + 1; 0 of a shape that has no outputs. */
 uint32_t vtaops_out_size(uint32_t in, uint32_t k, uint32_t dil, uint32_t stride, uint32_t pad);

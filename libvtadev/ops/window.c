@@ -359,29 +359,46 @@ static int run(struct pipe *p)
 	return p->b->error;
 }
 
-uint32_t vtaops_out_size(uint32_t in, uint32_t k, uint32_t dil, uint32_t stride, uint32_t pad)
+uint32_t ops_out_size(uint32_t in, uint32_t k, uint32_t dil, uint32_t stride, uint32_t pad,
+		      int32_t end)
 {
-	uint64_t padded = in + 2ull * pad, size = (k - 1ull) * (dil ? dil : 1) + 1;
+	int64_t padded = (int64_t)in + 2 * (int64_t)pad + end;
+	uint64_t size = (k - 1ull) * (dil ? dil : 1) + 1;
 
 	if (!dim_ok(in) || !dim_ok(k) || !dim_ok(stride) || dil > DIM_MAX || pad > DIM_MAX ||
-	    padded < size)
+	    padded < 0 || (uint64_t)padded < size)
 		return 0;
-	return (uint32_t)((padded - size) / stride + 1);
+	return (uint32_t)(((uint64_t)padded - size) / stride + 1);
+}
+
+uint32_t vtaops_out_size(uint32_t in, uint32_t k, uint32_t dil, uint32_t stride, uint32_t pad)
+{
+	return ops_out_size(in, k, dil, stride, pad, 0);
+}
+
+uint32_t vtaops_window_out_h(const struct vtaops_window *op)
+{
+	return ops_out_size(op->h, op->kh, op->dil_h, op->stride_h, op->pad_h, op->end_h);
+}
+
+uint32_t vtaops_window_out_w(const struct vtaops_window *op)
+{
+	return ops_out_size(op->w, op->kw, op->dil_w, op->stride_w, op->pad_w, op->end_w);
 }
 
 static int init_side(struct vtaops_builder *b, struct side *s, uint32_t in, uint32_t k,
-		     uint32_t dil, uint32_t stride, uint32_t pad)
+		     uint32_t dil, uint32_t stride, uint32_t pad, int32_t end)
 {
 	uint64_t size;
 
 	if (!dim_ok(in) || !dim_ok(k) || !dim_ok(stride) || dil > DIM_MAX)
 		return ops_fail(b, VTAOPS_EINVAL, "a dimension is 0 or more than 2^20");
 	size = (k - 1ull) * (dil ? dil : 1) + 1;
-	if (pad >= size || size > in + 2ull * pad || size > DIM_MAX)
+	if (!ops_pads_ok(in, size, pad, end) || size > DIM_MAX)
 		return ops_fail(b, VTAOPS_EINVAL,
 				"the padding is not below the window, or that is above the padded input");
 	*s = (struct side) {
-		.in = in, .out = vtaops_out_size(in, k, dil, stride, pad), .taps = k,
+		.in = in, .out = ops_out_size(in, k, dil, stride, pad, end), .taps = k,
 		.dilation = dil ? dil : 1, .stride = stride, .pad = pad,
 	};
 	return b->error;
@@ -399,8 +416,10 @@ static int window(struct vtaops_builder *b, const struct vtaops_window *op, enum
 		return b->error;
 	if (!dim_ok(op->n) || !dim_ok(op->c))
 		return ops_fail(b, VTAOPS_EINVAL, "a dimension is 0 or more than 2^20");
-	if (init_side(b, &w.y, op->h, op->kh, op->dil_h, op->stride_h, op->pad_h) ||
-	    init_side(b, &w.x, op->w, op->kw, op->dil_w, op->stride_w, op->pad_w))
+	if (init_side(b, &w.y, op->h, op->kh, op->dil_h, op->stride_h, op->pad_h,
+		      op->end_h) ||
+	    init_side(b, &w.x, op->w, op->kw, op->dil_w, op->stride_w, op->pad_w,
+		      op->end_w))
 		return b->error;
 	if (op->w > SIZE_MAX_16 || w.x.out > SIZE_MAX_16)
 		return ops_fail_fit(b, "a row of the layer", max_u64(op->w, w.x.out), "positions",

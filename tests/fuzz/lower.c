@@ -141,6 +141,10 @@ static void conv(struct machine *m, struct input *in, struct vtaops_conv2d *op, 
 		op->out_pad_h = number(in, 0, 3);
 		op->out_pad_w = number(in, 0, 3);
 	}
+	if (has & 16) {
+		op->end_h = (int32_t)number(in, 0, 8) - 4;
+		op->end_w = (int32_t)number(in, 0, 8) - 4;
+	}
 	oh = vtaops_conv2d_out_h(op);
 	ow = vtaops_conv2d_out_w(op);
 	op->inp = place(m, vtaops_act_bytes(c, op->n, op->in, op->h, op->w), fate);
@@ -202,8 +206,12 @@ static void window(struct machine *m, struct input *in, struct vtaops_window *op
 		.pad_h = number(in, 0, 4), .pad_w = number(in, 0, 4), .dil_h = number(in, 0, 3),
 		.dil_w = number(in, 0, 3), .identity = place(m, c->wgt_bytes, fate),
 	};
-	oh = vtaops_out_size(op->h, op->kh, op->dil_h, op->stride_h, op->pad_h);
-	ow = vtaops_out_size(op->w, op->kw, op->dil_w, op->stride_w, op->pad_w);
+	if (take(in, 1) & 1) {
+		op->end_h = (int32_t)number(in, 0, 8) - 4;
+		op->end_w = (int32_t)number(in, 0, 8) - 4;
+	}
+	oh = vtaops_window_out_h(op);
+	ow = vtaops_window_out_w(op);
 	op->inp = place(m, vtaops_act_bytes(c, op->n, op->c, op->h, op->w), fate);
 	if (depthwise)
 		op->wgt = place(m, vtaops_depthwise_bytes(c, op->c, op->kh, op->kw), fate);

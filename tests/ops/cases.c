@@ -206,9 +206,10 @@ static enum case_result conv(struct run *r, struct vtaops_conv2d *op, bool resid
 	struct post post = random_post(r, &op->post, op->units);
 
 	snprintf(r->text, r->len,
-		 "conv2d n=%u in=%u %ux%u units=%u k=%ux%u s=%u,%u p=%u,%u d=%u,%u o=%u,%u groups=%u %s",
+		 "conv2d n=%u in=%u %ux%u units=%u k=%ux%u s=%u,%u p=%u,%u+%d,%d d=%u,%u o=%u,%u groups=%u %s",
 		 op->n, op->in, op->h, op->w, op->units, op->kh, op->kw, op->stride_h, op->stride_w,
-		 op->pad_h, op->pad_w, op->dil_h, op->dil_w, op->out_pad_h, op->out_pad_w, groups,
+		 op->pad_h, op->pad_w, op->end_h, op->end_w, op->dil_h, op->dil_w, op->out_pad_h,
+		 op->out_pad_w, groups,
 		 op->transposed ? "transposed" : residual ? "residual" : "");
 	inp = tensor(r, &op->inp, op->n, op->in, op->h, op->w);
 	wgt = values(r, (size_t)op->units * (op->in / groups) * op->kh * op->kw,
@@ -234,6 +235,12 @@ static enum case_result conv(struct run *r, struct vtaops_conv2d *op, bool resid
 	for (size_t i = 0; i < op->n * image; i++)
 		want[i] = finish(&post, (uint32_t)(i / (oh * ow) % op->units), acc[i]);
 	return check(r, lower_conv, op, op->out, want, op->n, op->units, oh, ow);
+}
+
+/* As much padding behind as before, or any other. */
+static int32_t random_end(struct run *r, uint32_t pad, uint32_t reach)
+{
+	return rnd(r, 2) ? 0 : (int32_t)rnd(r, reach) - (int32_t)pad;
 }
 
 static enum case_result case_conv(struct run *r, enum case_kind kind)
@@ -280,9 +287,11 @@ static enum case_result case_conv(struct run *r, enum case_kind kind)
 	}
 	op.pad_h = rnd(r, reach_h);
 	op.pad_w = rnd(r, reach_w);
-	if (op.h + 2 * op.pad_h < reach_h)
+	op.end_h = random_end(r, op.pad_h, reach_h);
+	op.end_w = random_end(r, op.pad_w, reach_w);
+	if (op.h + 2 * op.pad_h + (uint32_t)op.end_h < reach_h)
 		op.h = reach_h;
-	if (op.w + 2 * op.pad_w < reach_w)
+	if (op.w + 2 * op.pad_w + (uint32_t)op.end_w < reach_w)
 		op.w = reach_w;
 	return conv(r, &op, kind == CASE_RESIDUAL && r->c->log_inp_width == 3);
 }
@@ -454,6 +463,8 @@ static enum case_result case_window(struct run *r, enum case_kind kind)
 
 	op.pad_h = rnd(r, reach_h);
 	op.pad_w = rnd(r, reach_w);
+	op.end_h = random_end(r, op.pad_h, reach_h);
+	op.end_w = random_end(r, op.pad_w, reach_w);
 	op.h = reach_h + rnd(r, 10);
 	op.w = reach_w + rnd(r, 10);
 	if (kind != CASE_DEPTHWISE && !rnd(r, 6)) {
@@ -462,6 +473,8 @@ static enum case_result case_window(struct run *r, enum case_kind kind)
 		op.kw = op.w;
 		op.pad_h = 0;
 		op.pad_w = 0;
+		op.end_h = 0;
+		op.end_w = 0;
 		op.dil_h = 0;
 		op.dil_w = 0;
 	}
@@ -469,14 +482,16 @@ static enum case_result case_window(struct run *r, enum case_kind kind)
 	if (kind == CASE_MAX_POOL && (op.dil_h > 1 || op.dil_w > 1)) {
 		op.pad_h = 0;
 		op.pad_w = 0;
+		op.end_h = 0;
+		op.end_w = 0;
 	}
 	plane = (size_t)op.h * op.w;
 	taps = (size_t)op.kh * op.kw;
-	oh = vtaops_out_size(op.h, op.kh, op.dil_h, op.stride_h, op.pad_h);
-	ow = vtaops_out_size(op.w, op.kw, op.dil_w, op.stride_w, op.pad_w);
-	snprintf(r->text, r->len, "%s n=%u c=%u %ux%u k=%ux%u s=%u,%u p=%u,%u d=%u,%u",
+	oh = vtaops_window_out_h(&op);
+	ow = vtaops_window_out_w(&op);
+	snprintf(r->text, r->len, "%s n=%u c=%u %ux%u k=%ux%u s=%u,%u p=%u,%u+%d,%d d=%u,%u",
 		 case_name(kind), op.n, op.c, op.h, op.w, op.kh, op.kw, op.stride_h, op.stride_w,
-		 op.pad_h, op.pad_w, op.dil_h, op.dil_w);
+		 op.pad_h, op.pad_w, op.end_h, op.end_w, op.dil_h, op.dil_w);
 	inp = tensor(r, &op.inp, op.n, op.c, op.h, op.w);
 	wgt = values(r, (size_t)op.c * op.kh * op.kw, r->c->log_wgt_width);
 	want = own(r, (size_t)op.n * op.c * oh * ow);

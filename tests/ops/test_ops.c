@@ -443,6 +443,8 @@ static void test_refusals(void **state)
 	CHECK(kw, 11, VTAOPS_EINVAL);
 	CHECK(stride_h, 0, VTAOPS_EINVAL);
 	CHECK(pad_h, 3, VTAOPS_EINVAL);
+	CHECK(end_h, 2, VTAOPS_EINVAL);
+	CHECK(end_w, -2, VTAOPS_EINVAL);
 	CHECK(post.shift, 32, VTAOPS_EINVAL);
 	CHECK(post.hi, 128, VTAOPS_EINVAL);
 	CHECK(post.lo, -129, VTAOPS_EINVAL);
