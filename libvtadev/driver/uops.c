@@ -16,7 +16,7 @@
 #include "uops.h"
 
 /* docs/isa.md, sections 2 to 6. */
-enum { OPCODE_LOAD = 0, OPCODE_GEMM = 2, OPCODE_FINISH = 3, OPCODE_ALU = 4 };
+enum { OPCODE_LOAD = 0, OPCODE_GEMM = 2, OPCODE_ALU = 4 };
 enum { MEM_UOP = 0 };
 
 #define UOP_BYTES	4u
@@ -155,8 +155,6 @@ void uops_follow(struct uops *u, const struct insn *stream, uint32_t count)
 		uint64_t w0 = le64toh(stream[i].word[0]), w1 = le64toh(stream[i].word[1]);
 		uint32_t opcode = field(w0, 0, 3);
 
-		if (opcode == OPCODE_FINISH)
-			break;
 		if (opcode == OPCODE_LOAD && field(w0, 7, 3) == MEM_UOP)
 			follow_load(u, w0, w1);
 		else if (opcode == OPCODE_GEMM || opcode == OPCODE_ALU)

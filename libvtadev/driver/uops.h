@@ -39,8 +39,8 @@ struct insn {
 };
 
 /*
- * Follow a stream from its start to FINISH or its end, within the space: loads
- * are read from the memory they will be made from.
+ * Follow a stream from its start to its end, within the space: loads are read
+ * from the memory they will be made from.
  */
 void uops_follow(struct uops *u, const struct insn *stream, uint32_t count);
 

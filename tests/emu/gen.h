@@ -27,8 +27,7 @@ struct gen;
 
 struct gen_stream {
 	struct insn insns[GEN_INSNS_MAX];
-	uint32_t count;		/* instructions, also those after FINISH */
-	uint32_t live;		/* up to FINISH */
+	uint32_t count;
 };
 
 /* What an invalid stream must end in. */

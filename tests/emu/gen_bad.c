@@ -308,10 +308,10 @@ void gen_invalid(struct gen *gen, struct gen_stream *stream, struct gen_expect *
 
 bool gen_drop_push(struct gen *gen, struct gen_stream *stream)
 {
-	uint32_t start = stream->live ? gen_below(gen, stream->live) : 0;
+	uint32_t start = stream->count ? gen_below(gen, stream->count) : 0;
 
-	for (uint32_t n = 0; n < stream->live; n++) {
-		uint64_t *word = &stream->insns[(start + n) % stream->live].word[0];
+	for (uint32_t n = 0; n < stream->count; n++) {
+		uint64_t *word = &stream->insns[(start + n) % stream->count].word[0];
 		uint64_t pushes = *word & (INSN_PUSH_PREV | INSN_PUSH_NEXT);
 
 		if (pushes) {

@@ -172,7 +172,7 @@ uint32_t gen_emit_raw(struct gen *gen, enum gen_module module, struct insn insn,
 
 /*
  * Interleave the modules' instructions anew; each module's keep their order,
- * so nothing changes but when they are fetched. FINISH stays the last.
+ * so nothing changes but when they are fetched.
  */
 void gen_order_mix(struct gen *gen);
 

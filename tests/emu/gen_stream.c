@@ -29,19 +29,15 @@ void gen_begin(struct gen *gen, struct gen_stream *stream)
 	gen_order_begin(gen);
 }
 
+static void emit_finish(struct gen *gen)
+{
+	gen_emit_raw(gen, GEN_COMPUTE, insn_finish(0, gen_junk(gen)), 0);
+}
+
 void gen_end(struct gen *gen)
 {
-	struct gen_stream *stream = gen->stream;
-
-	if (gen_chance(gen, 60)) {
-		gen_emit_raw(gen, GEN_COMPUTE, insn_finish(0, gen_junk(gen)), 0);
-		stream->live = stream->count;
-		/* Never fetched, so anything goes. */
-		for (uint32_t n = gen_below(gen, 4); n > 0; n--)
-			stream->insns[stream->count++] = gen_junk(gen);
-	} else {
-		stream->live = stream->count;
-	}
+	if (gen_chance(gen, 60))
+		emit_finish(gen);
 }
 
 /* ---- Random streams ------------------------------------------------------ */
@@ -132,6 +128,9 @@ void gen_grow(struct gen *gen, uint32_t count)
 		struct gen_op op = gen_op_any(gen);
 
 		gen_emit(gen, &op, 0);
+		/* The stream goes on behind it. */
+		if (gen_chance(gen, 3))
+			emit_finish(gen);
 	}
 }
 

@@ -373,15 +373,12 @@ void gen_order_mix(struct gen *gen)
 	struct gen_order *o = gen->order;
 	struct insn *old = gen_must(malloc(sizeof(stream->insns)));
 	unsigned int next[GEN_MODULES] = { 1, 1, 1 };
-	uint32_t count = stream->live;
 
 	memcpy(old, stream->insns, sizeof(stream->insns));
-	if (count && (old[count - 1].word[0] & 7) == INSN_FINISH)
-		count--;
-	for (uint32_t i = 0; i < count;) {
+	for (uint32_t i = 0; i < stream->count;) {
 		enum gen_module m = gen_below(gen, GEN_MODULES);
 
-		if (next[m] <= o->count[m] && o->index[m][next[m]] < count)
+		if (next[m] <= o->count[m])
 			stream->insns[i++] = old[o->index[m][next[m]++]];
 	}
 	free(old);

@@ -434,7 +434,7 @@ static int module_of(const struct insn *insn)
 	return -1;
 }
 
-/* Fetch up to FINISH or the count, each instruction to its module's queue. */
+/* Fetch all of the count, each instruction to its module's queue. */
 static bool dispatch(struct run *run, uint32_t insn_addr, uint32_t insn_count,
 		     struct queue queues[REF_MODULES])
 {
@@ -451,8 +451,6 @@ static bool dispatch(struct run *run, uint32_t insn_addr, uint32_t insn_count,
 		if (module < 0)
 			return fail(run, &insn, VTA_FAULT_INSN, VTA_ACCESS_NONE);
 		queues[module].insns[queues[module].count++] = insn;
-		if (bits(insn.word[0], 0, 3) == OP_FINISH)
-			break;
 	}
 	return true;
 }
@@ -468,7 +466,7 @@ static bool execute(struct run *run, const struct insn *insn)
 		return run_loop(run, insn, true);
 	case OP_ALU:
 		return run_loop(run, insn, false);
-	default:	/* FINISH: dispatch() stopped behind it */
+	default:	/* FINISH has no effect */
 		return true;
 	}
 }

@@ -83,28 +83,38 @@ static void each_is_fetched_once(void **state)
 	in_every_order(fetched_once);
 }
 
-/* The last instructions of memory: FINISH is one, behind it nothing is mapped. */
-static void nothing_behind_finish(struct machine *m)
+/* What a runtime hands over that appends to a stream which has failed: old FINISH new FINISH. */
+static void goes_on_behind_finish(struct machine *m)
 {
+	static const int32_t value = 77;
 	uint32_t at = MEM_SIZE - 2 * CORE_INSN_SIZE;
 
-	put32(m, at, CORE_OP_LOAD);
-	put32(m, at + 16, CORE_OP_FINISH);
-	put32(m, at + 20, 0xdeadbeef);		/* reserved bits mean nothing */
-	put32(m, at + 24, 0xdeadbeef);
-	assert_int_equal(run_at(m, at, 100), CORE_DONE);
-	assert_int_equal(m->stats.insns, 2);
+	load_acc(m, &value, 1);
+	m->mem[RESULT] = 0;
+	emit(m, CORE_OP_FINISH | PUSH_NEXT, UINT64_MAX);	/* reserved bits mean nothing */
+	emit_row(m, CORE_OP_STORE | POP_PREV | PUSH_PREV, CORE_MEM_OUT, 0, RESULT / 16, 1);
+	emit(m, CORE_OP_FINISH | POP_NEXT, 0);
+	run_ok(m);
+	assert_int_equal(m->stats.insns, 3);
+	assert_int_equal(m->mem[RESULT], 77);
 
 	emit(m, CORE_OP_FINISH, 0);
 	emit(m, 7, 0);
-	run_ok(m);
-	assert_int_equal(m->stats.insns, 1);
+	run_faults(m, VTA_FAULT_INSN, 1);
+
+	/* At the end of memory: the count goes on, so fetching does. */
+	put32(m, at, CORE_OP_LOAD);
+	put32(m, at + 16, CORE_OP_FINISH);
+	assert_int_equal(run_at(m, at, 2), CORE_DONE);
+	assert_int_equal(run_at(m, at, 3), CORE_FAULT);
+	assert_int_equal(m->fault.reason, VTA_FAULT_PAGE);
+	assert_int_equal(m->fault.insn_index, 2);
 }
 
-static void finish_ends_the_stream(void **state)
+static void the_count_ends_a_stream(void **state)
 {
 	(void)state;
-	in_every_order(nothing_behind_finish);
+	in_every_order(goes_on_behind_finish);
 }
 
 /* Other modules complete what they have when compute reaches FINISH. */
@@ -518,7 +528,7 @@ int main(void)
 		TEST(empty_stream),
 		TEST(misaligned_stream),
 		cmocka_unit_test(each_is_fetched_once),
-		cmocka_unit_test(finish_ends_the_stream),
+		cmocka_unit_test(the_count_ends_a_stream),
 		cmocka_unit_test(finish_waits_for_all),
 		cmocka_unit_test(fetch_faults_come_last),
 		cmocka_unit_test(illegal_opcodes_fault),

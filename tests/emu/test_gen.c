@@ -113,7 +113,7 @@ static void test_tokens_matter(void **state)
 		bool race = false;
 
 		gen_valid(gen, &stream);
-		for (uint32_t i = 0; i < stream.live; i++)
+		for (uint32_t i = 0; i < stream.count; i++)
 			stream.insns[i].word[0] &= ~(uint64_t)(INSN_POP_PREV | INSN_POP_NEXT);
 		for (uint64_t s = 0; s < SCHEDULES; s++) {
 			machine_init(&m[s], gen, &configs.cfg[0]);
@@ -122,7 +122,7 @@ static void test_tokens_matter(void **state)
 		}
 		for (uint64_t s = 0; s < SCHEDULES; s++)
 			machine_free(&m[s]);
-		if (stream.live >= 30) {
+		if (stream.count >= 30) {
 			long_ones++;
 			races += race;
 		}
@@ -190,11 +190,11 @@ static void test_coverage(void **state)
 	(void)state;
 	for (int n = 0; n < 200; n++) {
 		gen_valid(gen, &stream);
-		if (stream.live < shortest)
-			shortest = stream.live;
-		if (stream.live > longest)
-			longest = stream.live;
-		for (uint32_t i = 0; i < stream.live; i++) {
+		if (stream.count < shortest)
+			shortest = stream.count;
+		if (stream.count > longest)
+			longest = stream.count;
+		for (uint32_t i = 0; i < stream.count; i++) {
 			uint64_t w0 = stream.insns[i].word[0], w1 = stream.insns[i].word[1];
 			uint32_t y_size = w1 & 0xffff, x_size = w1 >> 16 & 0xffff;
 			uint32_t x_stride = w1 >> 32 & 0xffff;

@@ -185,11 +185,15 @@ static void test_finish(void **state)
 
 	set_uop(b, 0, 0, 0, 0);
 	add(b, insn_finish(0, (struct insn){ { 0, 0 } }));
-	add(b, (struct insn){ { 7, 0 } });
 	ADD_LOOP(b, .opcode = INSN_ALU, .uop_end = 1, .iter_out = 1, .iter_in = 1,
 		 .alu_opcode = INSN_ADD, .use_imm = true, .imm = 1);
+	add(b, insn_finish(0, (struct insn){ { 0, 0 } }));
 	run_done(b);
-	assert_acc(b, 0, 0);
+	assert_acc(b, 0, 1);
+
+	add(b, insn_finish(0, (struct insn){ { 0, 0 } }));
+	add(b, (struct insn){ { 7, 0 } });
+	run_fault(b, VTA_FAULT_INSN, VTA_ACCESS_NONE, 1);
 }
 
 /* Load and store finish what they have even if compute is at FINISH. */
@@ -222,7 +226,9 @@ static void test_counts_and_addresses_of_streams(void **state)
 	assert_int_equal(b->fault.access, VTA_ACCESS_INSN);
 
 	insn_to_bytes(insn_finish(0, (struct insn){ { 0, 0 } }), b->mem.bytes + SIZE - 16);
-	assert_true(ref_run(&b->ref, &b->mem, BASE + SIZE - 16, 100, 0, &b->fault));
+	assert_true(ref_run(&b->ref, &b->mem, BASE + SIZE - 16, 1, 0, &b->fault));
+	assert_false(ref_run(&b->ref, &b->mem, BASE + SIZE - 16, 100, 0, &b->fault));
+	assert_int_equal(b->fault.insn_index, 1);
 	add_loop(b, gemm_once(0, 0));
 	memcpy(b->mem.bytes + SIZE - 16, b->mem.bytes, 16);
 	assert_false(ref_run(&b->ref, &b->mem, BASE + SIZE - 16, 2, 0, &b->fault));

@@ -191,9 +191,9 @@ static void compare_stats(struct rig *rig, int o, unsigned int round)
 		rig_fail(rig, "%s, stream %u: cycles %" PRIu64 " (in order: %" PRIu64
 			 "), instructions %" PRIu64 " (%" PRIu64 ")", order_names[o], round,
 			 b->cycles, a->cycles, b->insns, a->insns);
-	if (b->insns != rig->stream.live)
+	if (b->insns != rig->stream.count)
 		rig_fail(rig, "%s, stream %u: %" PRIu64 " instructions executed, not %u",
-			 order_names[o], round, b->insns, rig->stream.live);
+			 order_names[o], round, b->insns, rig->stream.count);
 	if (b->cycles < b->load_cycles || b->cycles < b->compute_cycles ||
 	    b->cycles < b->store_cycles)
 		rig_fail(rig, "%s, stream %u: a module was busy for longer than the run",
@@ -372,7 +372,7 @@ static void test_stop(void **state)
 
 			assert_int_equal(run_core(rig, o, 0), CORE_DONE);
 			asked = rig->mem[o].stops;
-			assert_true(asked + 1 >= rig->stream.live);
+			assert_true(asked + 1 >= rig->stream.count);
 			for (uint64_t after = 1; after <= asked; after += 1 + asked / 4) {
 				rig_rewind(rig);
 				rig->mem[o].stop_after = after;
@@ -403,7 +403,6 @@ static void test_stop_in_loop(void **state)
 		loop.opcode = opcodes[i];
 		rig->stream.insns[0] = insn_loop(&configs.cfg[*config], &loop);
 		rig->stream.count = 1;
-		rig->stream.live = 1;
 		for (int o = 0; o < ORDERS; o++) {
 			rig->mem[o].stop_after = 4;
 			assert_int_equal(run_core(rig, o, 0), CORE_STOPPED);
@@ -427,14 +426,14 @@ static void test_missing_tokens_show(void **state)
 		struct gen_stream *stream = &rig->stream;
 
 		gen_valid(rig->gen, stream);
-		for (uint32_t i = 0; i < stream->live; i++)
+		for (uint32_t i = 0; i < stream->count; i++)
 			stream->insns[i].word[0] &= ~(uint64_t)(INSN_POP_PREV | INSN_POP_NEXT);
-		for (int o = 0; o < ORDERS && stream->live > 50; o++) {
+		for (int o = 0; o < ORDERS && stream->count > 50; o++) {
 			assert_int_equal(run_core(rig, o, 0), CORE_DONE);
 			differ[o] += !!memcmp(rig->mem[0].bytes, rig->mem[o].bytes,
 					      rig->mem[0].size);
 		}
-		tries += stream->live > 50;
+		tries += stream->count > 50;
 		rig_free(rig);
 	}
 	assert_in_range(differ[1], tries / 4, tries);

@@ -230,6 +230,82 @@ static void wait_cycles_are_a_limit(void **state)
 	assert_works(RT_FORWARD);
 }
 
+/* ---- Failed runs that the program catches ---- */
+
+/* As TVM's runtime: after a run that failed it keeps what is queued, FINISH included. */
+static void keep_queue(uint32_t insns, uint32_t uops)
+{
+	q.nr_insns = insns;
+	q.nr_uops = uops;
+}
+
+/* Runs what is queued, which fails with @expected, and keeps it. */
+static void run_fails(uint32_t wait_cycles, int expected)
+{
+	uint32_t insns = q.nr_insns + 1, uops = q.nr_uops;
+
+	catch_begin();
+	assert_int_equal(rt_run(&q, wait_cycles), expected);
+	free(catch_end());
+	keep_queue(insns, uops);
+}
+
+/* Appends another product: old ... FINISH new ... FINISH. Both are computed. */
+static void appended_run_computes_all(void)
+{
+	struct operands more;
+
+	operands_make(&more, &q.core, 9);
+	memset(o.out, 0, o.out_bytes);
+	rt_push_product(&q, &more.product, RT_BACKWARD);
+	assert_int_equal(rt_run(&q, RT_FOREVER), 0);
+	assert_true(operands_check(&o, &q.core, RT_FORWARD));
+	assert_true(operands_check(&more, &q.core, RT_BACKWARD));
+	operands_free(&more);
+}
+
+static void what_is_appended_after_a_time_out_is_run(void **state)
+{
+	(void)state;
+	rt_push_product(&q, &o.product, RT_FORWARD);
+	push_long(1);
+	run_fails(9000, 1);
+	appended_run_computes_all();
+}
+
+static void what_is_appended_after_a_fault_is_run(void **state)
+{
+	(void)state;
+	rt_push(&q, insn_mem(OPCODE_LOAD, 0, MEM_INP, 0, 0xf0000000u / q.core.inp_bytes, 1, 1));
+	rt_push_product(&q, &o.product, RT_FORWARD);
+	run_fails(RT_FOREVER, 2);
+	/* The program has found its mistake. */
+	q.insns[0] = insn_mem(OPCODE_LOAD, 0, MEM_INP, 0, 0, 0, 0);
+	appended_run_computes_all();
+}
+
+static void what_is_appended_after_a_reset_is_run(void **state)
+{
+	uint32_t insns, uops;
+
+	(void)state;
+	assert_int_equal(VTADeviceSetAsync(q.device, 1), 0);
+	rt_push_product(&q, &o.product, RT_FORWARD);
+	push_long(16000);
+	insns = q.nr_insns + 1;
+	uops = q.nr_uops;
+	assert_int_equal(rt_run(&q, RT_FOREVER), 0);
+	catch_begin();
+	card_reset();
+	assert_int_equal(VTADeviceSync(q.device), 2);
+	free(catch_end());
+	assert_int_equal(VTADeviceSetAsync(q.device, 0), 0);
+	keep_queue(insns, uops);
+	/* Not for seconds again: in the place of its loop, before FINISH. */
+	q.insns[insns - 2] = insn_mem(OPCODE_LOAD, 0, MEM_INP, 0, 0, 0, 0);
+	appended_run_computes_all();
+}
+
 /* ---- Resets ---- */
 
 static void memory_and_micro_ops_survive_a_reset(void **state)
@@ -530,8 +606,11 @@ int main(void)
 		TEST(bad_places_of_streams),
 		TEST(faults_are_said_and_the_handle_works_on),
 		TEST(wait_cycles_are_a_limit),
+		TEST(what_is_appended_after_a_time_out_is_run),
+		TEST(what_is_appended_after_a_fault_is_run),
 		TEST(memory_and_micro_ops_survive_a_reset),
 		TEST(a_run_that_a_reset_hits_fails),
+		TEST(what_is_appended_after_a_reset_is_run),
 		TEST(too_much_to_keep_is_said),
 		TEST(threads_survive_resets),
 		TEST(asynchronous_runs_keep_their_order),

@@ -252,16 +252,18 @@ TEST_F(run, empty_stream_completes)
 	EXPECT_EQ(runs + 1, card_counter("runs"));
 }
 
-/* FINISH ends the stream: what is behind it is not even fetched. */
-TEST_F(run, nothing_runs_behind_finish)
+/* FINISH does not end a stream: what the count has behind it is executed. */
+TEST_F(run, the_count_ends_a_stream)
 {
 	struct insn *code = self->host.ptr;
 	uint64_t insns = card_counter("insns");
 
 	memset(self->host.ptr, 0xff, SIZE);
 	code[0] = insn_finish(0);
-	EXPECT_EQ(0, queue_do(&self->q, desc_run(self->host.addr, 100, 0)));
-	EXPECT_EQ(insns + 1, card_counter("insns"));
+	code[1] = insn_finish(0);
+	EXPECT_EQ(0, queue_do(&self->q, desc_run(self->host.addr, 2, 0)));
+	EXPECT_EQ(insns + 2, card_counter("insns"));
+	EXPECT_EQ(-EIO, queue_do(&self->q, desc_run(self->host.addr, 3, 0)));
 }
 
 /* RUNs of one context share the scratchpads; another context's see zeroes. */

@@ -141,13 +141,6 @@ enum core_module_id core_insn_module(const uint32_t words[4])
 	return CORE_COMPUTE;
 }
 
-bool core_insn_finishes(const uint32_t words[4])
-{
-	struct fields w0 = { word_of(words, 0) };
-
-	return next(&w0, 3) == CORE_OP_FINISH;
-}
-
 static uint64_t mem_cycles(const struct core *core, const struct core_mem_insn *mem)
 {
 	uint64_t bytes = mem->x_size * (uint64_t)core_mem_elem_size(core, mem->type);

@@ -92,9 +92,6 @@ struct core_insn {
 	};
 };
 
-/* Does the stream end here? */
-bool core_insn_finishes(const uint32_t words[4]);
-
 /* Which module an instruction goes to; compute reports the illegal ones. */
 enum core_module_id core_insn_module(const uint32_t words[4]);
 

@@ -158,14 +158,9 @@ static void dispatch(struct stream *s, const uint32_t words[4])
 	memcpy(cmd->words, words, sizeof(cmd->words));
 	cmd->index = s->fetched++;
 	s->waiting++;
-	if (core_insn_finishes(words))
-		s->count = s->fetched;
 }
 
-/*
- * Fetches up to the end of a page and no further, so that it cannot fault on
- * memory behind a FINISH that the instructions before it do not share.
- */
+/* Fetches up to the end of a page: that is there as a whole, or not at all. */
 static void fetch(struct stream *s)
 {
 	struct core_run *run = &s->run;
@@ -196,8 +191,7 @@ static void fetch(struct stream *s)
 		return;
 	}
 
-	/* A FINISH among them ends the stream. */
-	for (i = 0; i < n && more_to_fetch(s); i++) {
+	for (i = 0; i < n; i++) {
 		for (j = 0; j < 4; j++)
 			words[i][j] = le32toh(words[i][j]);
 		dispatch(s, words[i]);
