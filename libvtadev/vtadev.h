@@ -261,6 +261,23 @@ struct vtadev_info {
 const struct vtadev_info *vtadev_info(const struct vtadev *dev);
 
 /**
+ * vtadev_tvm_fields() - whether TVM's headers lay instructions out as the card does
+ * @log_uop_depth: of struct vtadev_info
+ * @log_acc_depth: of struct vtadev_info
+ *
+ * TVM's hw_spec.h has bit-fields: where the first word of GEMM and ALU has room left for
+ * the field that docs/isa.md has at the start of the second, the compiler puts it there.
+ *
+ * Returns 0 if it does so with this configuration: programs that were compiled with
+ * that header do not run on the card. 1 otherwise.
+ */
+static inline int vtadev_tvm_fields(unsigned int log_uop_depth, unsigned int log_acc_depth)
+{
+	/* Opcode and tokens, reset, begin and end of the micro-ops, two counts of 14 bits. */
+	return 7 + 1 + log_uop_depth + log_uop_depth + 1 + 14 + 14 + log_acc_depth > 64;
+}
+
+/**
  * vtadev_mem_free() - how much card memory nobody has at this moment
  * @dev: the card
  * @bytes: out: bytes, in one piece or not

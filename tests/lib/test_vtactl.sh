@@ -161,10 +161,36 @@ with one "$tmp/vtactl" status 0 --json
 	"memory": {"size": 67108864, "free": 66060288, "host": None, "pinned": None,
 		"page_tables": None},
 	"queues": {"total": 64, "used": 2}, "contexts": {"total": 16, "used": 1},
-	"holders": [], "config": {"LOG_BATCH": 0, "LOG_BLOCK": 4}, "usage": None,
+	"holders": [], "config": {"LOG_BATCH": 0, "LOG_BLOCK": 4}, "tvm": None, "usage": None,
 	"recovery": None, "counters": {"doorbells": 2**64 - 1, "runs": 5},
 	"faults": None, "resets": None}]'
 result $? "status --json: all there is"
+
+# with_core LOG_UOP_BUFF_SIZE LOG_ACC_BUFF_SIZE COMMAND...: one card with such a core
+with_core() {
+	sed "/^A: config.LOG_BLOCK/a\\
+A: config/LOG_ACC_WIDTH=5\\\\n\\
+A: config/LOG_UOP_BUFF_SIZE=$1\\\\n\\
+A: config/LOG_ACC_BUFF_SIZE=$2\\\\n" "$tmp/one" > "$tmp/core"
+	shift 2
+	with core "$@"
+}
+while read -r uop acc usable; do
+	with_core "$uop" "$acc" "$tmp/vtactl" status --json
+	[ $status -eq 0 ] && json "a[0]['tvm'] is $usable"
+	result $? "status --json: a core of $uop, $acc: TVM's headers fit: $usable"
+done <<-END
+	15 17 True
+	11 17 True
+	10 17 False
+	5 8 False
+END
+with_core 10 17 "$tmp/vtactl" status
+says 'TVM         cannot use this core' out
+result $? "status: names a core that TVM's headers lay out otherwise"
+with_core 11 17 "$tmp/vtactl" status
+! says TVM out
+result $? "status: has no word about others"
 
 for name in 10 vta10 /dev/vta10 0000:00:07.0 00:07.0; do
 	with two "$tmp/vtactl" status "$name" --json

@@ -234,6 +234,31 @@ static struct json_object *holders_of(unsigned int card)
 	return array;
 }
 
+/* ---- The core ---- */
+
+static int config_of(struct json_object *config, const char *name)
+{
+	struct json_object *value = NULL;
+
+	if (config)
+		json_object_object_get_ex(config, name, &value);
+	return value ? json_object_get_int(value) : -1;
+}
+
+/* Whether VTA's runtime can use the core (docs/isa.md, 10); NULL if that cannot be told. */
+static struct json_object *tvm_of(struct json_object *config)
+{
+	int batch = config_of(config, "LOG_BATCH"), block = config_of(config, "LOG_BLOCK");
+	int width = config_of(config, "LOG_ACC_WIDTH");
+	int uop_depth = config_of(config, "LOG_UOP_BUFF_SIZE") - 2;
+	int acc_depth = config_of(config, "LOG_ACC_BUFF_SIZE") - batch - block - width + 3;
+
+	if (batch < 0 || block < 0 || width < 0 || uop_depth < 0 || acc_depth < 0)
+		return NULL;
+	return json_object_new_boolean(vtadev_tvm_fields((unsigned int)uop_depth,
+							 (unsigned int)acc_depth));
+}
+
 /* ---- All of it ---- */
 
 static struct json_object *memory_of(int dir)
@@ -249,7 +274,7 @@ static struct json_object *memory_of(int dir)
 
 struct json_object *gather(const struct vtadev_card *card)
 {
-	struct json_object *s;
+	struct json_object *s, *config;
 	int dir = files_card(card->index);
 
 	if (dir < 0)
@@ -277,7 +302,9 @@ struct json_object *gather(const struct vtadev_card *card)
 			       pair("total", number_of(dir, "contexts"),
 				    "used", number_of(dir, "contexts_used")));
 	json_object_object_add(s, "holders", holders_of(card->index));
-	json_object_object_add(s, "config", numbers_of(dir, "config"));
+	config = numbers_of(dir, "config");
+	json_object_object_add(s, "config", config);
+	json_object_object_add(s, "tvm", tvm_of(config));
 	json_object_object_add(s, "usage", numbers_of(dir, "usage"));
 	json_object_object_add(s, "recovery", numbers_of(dir, "recovery"));
 	json_object_object_add(s, "counters", numbers_of(dir, "counters"));

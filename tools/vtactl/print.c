@@ -164,6 +164,14 @@ static void print_resets(struct json_object *resets)
 	}
 }
 
+/* What is as usual is not worth a line. */
+static void print_tvm(struct json_object *tvm)
+{
+	if (tvm && !json_object_get_boolean(tvm))
+		printf("  TVM         cannot use this core: "
+		       "its headers lay out GEMM and ALU otherwise (docs/isa.md, section 10)\n");
+}
+
 void gather_print(struct json_object *s)
 {
 	struct json_object *memory = get(s, "memory");
@@ -201,6 +209,7 @@ void gather_print(struct json_object *s)
 	printf("  contexts    %s used of %s\n", text(contexts, "used"),
 	       text(contexts, "total"));
 	print_holders(s);
+	print_tvm(get(s, "tvm"));
 	print_group("configuration", get(s, "config"));
 	print_group("usage", get(s, "usage"));
 	print_group("recovery", get(s, "recovery"));
