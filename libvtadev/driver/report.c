@@ -1,57 +1,138 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * report.c - say on stderr what went wrong, once
+ * report.c - say on stderr what went wrong, and not too often
  */
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "report.h"
 
 #define TEXT_MAX	384
-#define SAID_MAX	64
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;	/* Protects: said, nr_said */
-static uint64_t said[SAID_MAX];
-static unsigned int nr_said;
+/**
+ * struct said - a sentence that was said
+ * @hash: of its text; 0: none
+ * @at: when it was said last
+ * @again: how often it would have been said since
+ */
+struct said {
+	uint64_t hash;
+	int64_t at;
+	unsigned long again;
+};
 
-/* FNV-1a. */
+static struct {
+	pthread_mutex_t lock;		/* Protects: all of it */
+	struct said said[REPORT_MOST];
+	int64_t span_from;
+	unsigned int in_span;		/* sentences since then */
+	unsigned long left_out;		/* sentences since then that were too many */
+} state = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static int64_t seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
+}
+
+/* FNV-1a; never 0. */
 static uint64_t hash(const char *text)
 {
 	uint64_t h = 0xcbf29ce484222325u;
 
 	for (; *text; text++)
 		h = (h ^ (unsigned char)*text) * 0x100000001b3u;
-	return h;
+	return h ? h : 1;
 }
 
-static bool is_new(uint64_t h)
+/* The sentence's entry, or the one that was said the longest time ago. */
+static struct said *find(uint64_t h)
 {
-	for (unsigned int i = 0; i < nr_said; i++)
-		if (said[i] == h)
-			return false;
-	return nr_said < SAID_MAX;
+	struct said *oldest = &state.said[0];
+
+	for (unsigned int i = 0; i < REPORT_MOST; i++) {
+		if (state.said[i].hash == h)
+			return &state.said[i];
+		if (!state.said[i].hash || (oldest->hash && state.said[i].at < oldest->at))
+			oldest = &state.said[i];
+	}
+	return oldest;
+}
+
+static void say_left_out(void)
+{
+	if (state.left_out)
+		fprintf(stderr, "vta_driver: %lu more messages were left out\n", state.left_out);
+	state.left_out = 0;
+}
+
+/* Whether it is one too many. */
+static bool too_many(int64_t now)
+{
+	if (now - state.span_from >= REPORT_SPAN_S || !state.in_span) {
+		say_left_out();
+		state.span_from = now;
+		state.in_span = 0;
+	}
+	if (state.in_span == REPORT_MOST) {
+		state.left_out++;
+		return true;
+	}
+	state.in_span++;
+	return false;
+}
+
+static void say(const char *text, unsigned long again)
+{
+	if (again)
+		fprintf(stderr, "vta_driver: %s (and %lu times since this was said last)\n", text,
+			again);
+	else
+		fprintf(stderr, "vta_driver: %s\n", text);
+	if (state.in_span == REPORT_MOST)
+		fprintf(stderr, "vta_driver: more messages are left out for some seconds\n");
+}
+
+static void report_locked(const char *text)
+{
+	uint64_t h = hash(text);
+	int64_t now = seconds();
+	struct said *said = find(h);
+	bool known = said->hash == h;
+
+	if (known && now - said->at < REPORT_AGAIN_S) {
+		said->again++;
+		return;
+	}
+	if (too_many(now))
+		return;
+	say(text, known ? said->again : 0);
+	*said = (struct said) { .hash = h, .at = now };
 }
 
 void report(const char *format, ...)
 {
 	char text[TEXT_MAX];
 	va_list args;
-	uint64_t h;
 
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	h = hash(text);
 
-	pthread_mutex_lock(&lock);
-	if (is_new(h)) {
-		said[nr_said++] = h;
-		fprintf(stderr, "vta_driver: %s\n", text);
-		if (nr_said == SAID_MAX)
-			fprintf(stderr, "vta_driver: no more errors will be shown\n");
-	}
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_lock(&state.lock);
+	report_locked(text);
+	pthread_mutex_unlock(&state.lock);
+}
+
+__attribute__((destructor)) static void report_end(void)
+{
+	pthread_mutex_lock(&state.lock);
+	say_left_out();
+	pthread_mutex_unlock(&state.lock);
 }

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * report.h - say on stderr what went wrong, once
+ * report.h - say on stderr what went wrong, and not too often
  */
 #ifndef DRIVER_REPORT_H
 #define DRIVER_REPORT_H
 
 /*
- * A sentence without line end. What was said before is not said again, and
- * after many different ones nothing is.
+ * A sentence without line end. The same sentence is said once in REPORT_AGAIN_S at most,
+ * with how often it came since, and no more than REPORT_MOST different ones in
+ * REPORT_SPAN_S. How many were too many is said before the next one that is not, or
+ * when the program ends.
  */
 void report(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#define REPORT_AGAIN_S	60
+#define REPORT_SPAN_S	10
+#define REPORT_MOST	64u
 
 #endif /* DRIVER_REPORT_H */

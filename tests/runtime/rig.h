@@ -12,13 +12,8 @@
 
 #include <cmocka.h>
 
+#include "catch.h"
 #include "runtime.h"
-
-/* What stderr says from catch_begin() on; the text is the caller's to free. */
-void catch_begin(void);
-char *catch_end(void);
-/* How often @what is in @text. */
-unsigned int times_in(const char *text, const char *what);
 
 /* A file of a card in sysfs, as a number. */
 unsigned long card_value(unsigned int card, const char *name);
