@@ -35,6 +35,7 @@ struct device {
 	unsigned int refs;		/* devices_lock */
 	bool freed;			/* devices_lock */
 	atomic_bool async;		/* written with @lock held */
+	atomic_bool copy_failed;	/* since the last run */
 
 	pthread_mutex_t lock;		/* Protects: all that follows */
 	struct vtadev_queue *queue;	/* NULL: to be made */
@@ -52,8 +53,10 @@ struct work {
 	uint32_t cycles;
 };
 
-static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;	/* Protects: devices */
+/* Protects: devices, early_copy_failed */
+static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct device *devices;
+static bool early_copy_failed;		/* while there was no handle */
 /* Asynchronous handles: while there are none, nobody looks for them. */
 static atomic_uint nr_async;
 
@@ -115,6 +118,18 @@ static void device_add(struct device *d)
 	pthread_mutex_lock(&devices_lock);
 	d->next = devices;
 	devices = d;
+	d->copy_failed = early_copy_failed;
+	early_copy_failed = false;
+	pthread_mutex_unlock(&devices_lock);
+}
+
+void devices_copy_failed(void)
+{
+	pthread_mutex_lock(&devices_lock);
+	for (struct device *d = devices; d; d = d->next)
+		d->copy_failed = true;
+	if (!devices)
+		early_copy_failed = true;
 	pthread_mutex_unlock(&devices_lock);
 }
 
@@ -174,7 +189,13 @@ static void ended(struct device *d, int err)
 		report("VTADeviceRun: %s", space_strerror(err));
 	if (d->result == DONE)
 		d->result = result;
-	forget_queue(d);
+	if (err == -EFAULT)
+		return;		/* the card has not seen that run */
+	/* A halted queue stays the handle's: another process might take the last one. */
+	if (err != -EIO || vtadev_recover(d->queue))
+		forget_queue(d);
+	d->staging.seq = 0;	/* completed or forgotten: neither is waited for */
+	d->pending = false;
 }
 
 /* Wait for all that the card was given. */
@@ -296,6 +317,11 @@ static void start(struct device *d, const struct work *w)
 	unsigned int generation;
 	int err = -EFAULT, help_err;
 
+	if (atomic_exchange(&d->copy_failed, false)) {
+		report("VTADeviceRun: not run: a copy to or from VTAMemAlloc's memory has failed");
+		d->result = FAILED;
+		return;
+	}
 	if (!look_at(d, w)) {
 		d->result = FAILED;
 		return;
@@ -335,11 +361,48 @@ static void set_async(struct device *d, bool async)
 
 /* ---- The calls ---- */
 
+/* Whether VTA's headers make streams for this core. */
+static int check_core(const struct vtadev_info *info)
+{
+	if (vtadev_tvm_fields(info->log_uop_depth, info->log_acc_depth))
+		return 0;
+	report("VTADeviceAlloc: %s: with LOG_UOP_BUFF_SIZE=%u, VTA's headers lay out GEMM and ALU "
+	       "otherwise than the card reads them (docs/isa.md, section 10): "
+	       "use a card of another configuration, or libvtadev",
+	       info->card.node, info->log_uop_buff_size);
+	return -SPACE_SAID;
+}
+
+/* In the space. */
+static int try_set_up(struct device *d, struct vtadev *dev, unsigned int generation)
+{
+	int err = check_core(vtadev_info(dev));
+
+	if (!err && !d->uops.now)
+		err = uops_init(&d->uops, vtadev_info(dev)->log_uop_depth);
+	return err ? err : have_queue(d, dev, generation);
+}
+
+/* What the handle needs for its runs, at once: later there may be none left. */
+static int set_up(struct device *d)
+{
+	unsigned int generation;
+	struct vtadev *dev;
+	int err = -ENODEV;
+
+	for (int i = 0; err == -ENODEV && i < TRIES; i++) {
+		dev = space_enter(&generation);
+		err = try_set_up(d, dev, generation);
+		space_leave();
+		if (err == -ENODEV && space_recover(generation))
+			break;
+	}
+	return err;
+}
+
 VTADeviceHandle VTADeviceAlloc(void)
 {
 	struct device *d = calloc(1, sizeof(*d));
-	unsigned int generation;
-	struct vtadev *dev;
 	int err = -ENOMEM;
 
 	if (!d)
@@ -347,9 +410,7 @@ VTADeviceHandle VTADeviceAlloc(void)
 	err = space_hold();
 	if (err)
 		goto err_free;
-	dev = space_enter(&generation);
-	err = uops_init(&d->uops, vtadev_info(dev)->log_uop_depth);
-	space_leave();
+	err = set_up(d);
 	if (err)
 		goto err_drop;
 	d->refs = 1;
@@ -358,12 +419,14 @@ VTADeviceHandle VTADeviceAlloc(void)
 	return d;
 
 err_drop:
+	forget_queue(d);
+	uops_destroy(&d->uops);
 	space_drop();
 err_free:
 	free(d);
 err:
 	if (err != -SPACE_SAID)
-		report("%s: %s", __func__, vtadev_strerror(err));
+		report("%s: no queue for another handle: %s", __func__, space_strerror(err));
 	return NULL;
 }
 

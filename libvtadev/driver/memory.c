@@ -68,31 +68,35 @@ static bool can_copy(const char *call, const void *ptr, const void *other, size_
 	return false;
 }
 
-void VTAMemCopyFromHost(void *dst, const void *src, size_t size)
+/* @mem is VTAMemAlloc()'s, @other anything at all; @to_mem says which way. */
+static void copy(const char *call, void *mem, void *other, size_t size, bool to_mem)
 {
 	unsigned int generation;
+	bool can;
 
 	if (!size)
 		return;
 	devices_drain();
 	/* While it copies, the memory cannot be freed. */
 	space_enter(&generation);
-	if (can_copy("VTAMemCopyFromHost", dst, src, size))
-		memmove(dst, src, size);
+	can = can_copy(call, mem, other, size);
+	if (can && to_mem)
+		memmove(mem, other, size);
+	else if (can)
+		memmove(other, mem, size);
 	space_leave();
+	if (!can)
+		devices_copy_failed();
+}
+
+void VTAMemCopyFromHost(void *dst, const void *src, size_t size)
+{
+	copy(__func__, dst, (void *)src, size, true);
 }
 
 void VTAMemCopyToHost(void *dst, const void *src, size_t size)
 {
-	unsigned int generation;
-
-	if (!size)
-		return;
-	devices_drain();
-	space_enter(&generation);
-	if (can_copy("VTAMemCopyToHost", src, dst, size))
-		memmove(dst, src, size);
-	space_leave();
+	copy(__func__, (void *)src, dst, size, false);
 }
 
 void VTAFlushCache(void *vir_addr, vta_phy_addr_t phy_addr, int size)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
+#include "catch.h"
 #include "fake.h"
 #include "space.h"
 #include "test.h"
@@ -141,6 +142,29 @@ static void descriptors_are_left_to_the_program(void **state)
 	assert_int_equal(open_files(), before);
 }
 
+/* Streams that VTA's headers made would mean something else to it. */
+static void cores_that_are_laid_out_otherwise_are_refused(void **state)
+{
+	VTADeviceHandle device;
+	char *text;
+
+	(void)state;
+	fake.info.log_uop_buff_size = 10;
+	fake.info.log_acc_buff_size = 17;
+	catch_begin();
+	device = VTADeviceAlloc();
+	text = catch_end();
+	assert_int_equal(times_in(text, "LOG_UOP_BUFF_SIZE=10"), 1);
+	free(text);
+	assert_null(device);
+	assert_int_equal(fake.queues, 0);
+
+	fake.info.log_uop_buff_size = 11;
+	device = VTADeviceAlloc();
+	assert_non_null(device);
+	VTADeviceFree(device);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, fake_teardown)
@@ -148,6 +172,7 @@ int main(void)
 		TEST(a_full_ring_is_waited_for),
 		TEST(a_full_ring_may_be_empty_at_once),
 		TEST(descriptors_are_left_to_the_program),
+		TEST(cores_that_are_laid_out_otherwise_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

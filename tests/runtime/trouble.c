@@ -122,6 +122,83 @@ static void bad_copies_touch_nothing(void **state)
 	VTAMemFree(mem);
 }
 
+/* Otherwise the run would compute with what was there before. */
+static void a_failed_copy_fails_the_next_run(void **state)
+{
+	char host[200] = "";
+	struct rt_queue other;
+
+	(void)state;
+	assert_true(rt_open(&other, &info));
+	catch_begin();
+	VTAMemCopyFromHost(o.inp, host, SIZE_MAX);
+	free(catch_end());
+	catch_begin();
+	rt_push_product(&q, &o.product, RT_FORWARD);
+	assert_int_equal(rt_run(&q, RT_FOREVER), 2);
+	assert_said_once(catch_end(), "a copy to or from VTAMemAlloc's memory has failed");
+	/* Of each handle: whose operand it was is not known. */
+	rt_push_product(&other, &o.product, RT_FORWARD);
+	assert_int_equal(rt_run(&other, RT_FOREVER), 2);
+	/* Neither has loaded its kernel. */
+	q.cached[RT_FORWARD] = false;
+	other.cached[RT_FORWARD] = false;
+	assert_works(RT_FORWARD);
+	rt_push_product(&other, &o.product, RT_FORWARD);
+	assert_int_equal(rt_run(&other, RT_FOREVER), 0);
+	assert_true(operands_check(&o, &other.core, RT_FORWARD));
+	rt_close(&other);
+}
+
+/* Data may be there before the first handle. */
+static void a_failed_copy_before_the_handle_fails_its_run(void **state)
+{
+	(void)state;
+	VTADeviceFree(q.device);
+	catch_begin();
+	VTAMemCopyFromHost(o.inp, NULL, 10);
+	free(catch_end());
+	q.device = VTADeviceAlloc();
+	assert_non_null(q.device);
+	q.cached[RT_FORWARD] = false;
+	rt_push_product(&q, &o.product, RT_FORWARD);
+	assert_int_equal(rt_run(&q, RT_FOREVER), 2);
+	q.cached[RT_FORWARD] = false;
+	assert_works(RT_FORWARD);
+}
+
+/* A faulted handle keeps its queue, though there is no other. */
+static void handles_have_queues_of_their_own(void **state)
+{
+	VTADeviceHandle handles[256];
+	unsigned int n = 0;
+
+	(void)state;
+	rt_push(&q, insn_finish(0));
+	catch_begin();
+	do
+		handles[n] = VTADeviceAlloc();
+	while (handles[n] && ++n < 256);
+	assert_said_once(catch_end(), "VTADeviceAlloc: no queue for another handle");
+	assert_int_equal(n + 1, card_value(0, "queues"));
+	for (unsigned int i = 0; i < n; i++)
+		assert_int_equal(VTADeviceRun(handles[i], q.insns_addr, 1, RT_FOREVER), 0);
+	q.nr_insns = 0;
+
+	catch_begin();
+	rt_push(&q, (struct insn) { { 7, 0 } });
+	assert_int_equal(rt_run(&q, RT_FOREVER), 2);
+	assert_null(VTADeviceAlloc());
+	free(catch_end());
+	assert_works(RT_FORWARD);
+
+	VTADeviceFree(handles[--n]);
+	handles[n] = VTADeviceAlloc();
+	assert_non_null(handles[n++]);
+	while (n)
+		VTADeviceFree(handles[--n]);
+}
+
 static void bad_addresses_are_0(void **state)
 {
 	char *mem = VTAMemAlloc(4096, VTA_CACHED);
@@ -601,6 +678,9 @@ int main(void)
 		TEST(bad_frees_are_said_once),
 		TEST(bad_handles_are_said_once),
 		TEST(bad_copies_touch_nothing),
+		TEST(a_failed_copy_fails_the_next_run),
+		TEST(a_failed_copy_before_the_handle_fails_its_run),
+		TEST(handles_have_queues_of_their_own),
 		TEST(bad_addresses_are_0),
 		TEST(sizes_from_nothing_to_too_much),
 		TEST(bad_places_of_streams),

@@ -25,8 +25,15 @@
  *
  * ERRORS. No call crashes over an address that is not the card's memory, over a
  * free that comes twice or a size that does not fit: it does nothing, and says
- * why on stderr; the same thing is said once only. What the program owns (the
- * other side of a copy) must be there, as for memcpy().
+ * why on stderr. A copy that was not made also makes the next run of each handle
+ * fail, so that nothing is computed from what is there instead. The same sentence
+ * is said once in a minute at most, and no more than 64 in ten seconds; how many were left
+ * out is said then. What the program owns (the other side of a copy) must be
+ * there, as for memcpy().
+ *
+ * QUEUES. Each handle has a queue of the card from VTADeviceAlloc() to
+ * VTADeviceFree(). The card has so many, and gives one user a share of them
+ * (the module's parameter max_user_queues).
  *
  * RESETS. Memory is kept when the card is reset, with its contents, pointers
  * and addresses, and the next call goes on with it. The run that the reset hit
@@ -67,7 +74,10 @@ typedef void *VTADeviceHandle;
 /* An address of the card's: never 0. It has 32 bits whatever the runtime is built for. */
 typedef uint32_t vta_phy_addr_t;
 
-/* A handle, or NULL. */
+/*
+ * A handle; or NULL, if there is no card, no queue of it is left, or its configuration
+ * is one that VTA's headers lay instructions out for otherwise (docs/isa.md, section 10).
+ */
 VTADeviceHandle VTADeviceAlloc(void);
 
 /* Gives back a handle, or NULL, after what it runs. Memory stays. */
