@@ -160,8 +160,7 @@ vm: build-deps
 .PHONY: check
 check: test-deps
 	@echo 'building everything, and the tests'
-	@$(QUIETLY) vm-module userspace bench-module check-programs
-	@$(QUIETLY) vm-module VM_KERNEL=$(UDMABUF_KERNEL)
+	@$(QUIETLY) check-build
 	@tests/run -j 2 \
 		"static=tests/static $(VM_KDIR) $$($(VM) source)" \
 		"vm-harness=tools/vm/test.sh" \
@@ -191,6 +190,18 @@ check: test-deps
 		"vtactl=tests/vtactl/run.sh $(VM_MODULE)" \
 		"vtactl-messages=tests/vtactl/messages.py" \
 		"vtactl-completion=tests/vtactl/completion.sh $(CURDIR)/$(VTACTL_BIN)"
+
+# All that make check builds.
+.PHONY: check-build
+check-build:
+	@$(QUIETLY) vm-module userspace bench-module check-programs
+	@$(QUIETLY) vm-module VM_KERNEL=$(UDMABUF_KERNEL)
+
+# The README's commands on a machine that has nothing. STEPS="user-demo ..." for some.
+SUITE := bookworm
+.PHONY: check-fresh
+check-fresh:
+	@tests/run "fresh-$(SUITE)=tests/fresh/run.sh $(SUITE) $(STEPS)"
 
 # The kernel's tests again, on kernels that watch: any report fails, and so does
 # code of the module that nothing has executed.
@@ -371,6 +382,7 @@ help:
 	@echo 'make storm       the card taken away and brought back 1,000 times; STORM_CYCLES='
 	@echo 'make soak        all at once for 30 minutes; SOAK_SECONDS='
 	@echo 'make check-kernels   built, tested, installed by DKMS on Linux 5.10 to the newest'
+	@echo 'make check-fresh the first two in a Debian that has nothing; SUITE=trixie, STEPS='
 	@echo 'make bench       measure; PARTS=memory,... only those; build/bench.json, build/*.svg'
 	@echo 'make vm          a shell in the VM with a card; CARDS=2 for two'
 	@echo 'make install     library, tools and udev rules, below PREFIX= (/usr/local)'

@@ -11,7 +11,7 @@
 run() {
 	fatal=125
 	run_options "$@"
-	need util-linux cpio
+	need util-linux mount cpio
 	kernel_arch=amd64
 	if [ -z "$image" ]; then
 		kernel_find "$kernel"

@@ -1,0 +1,54 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# unread.sh DAY PACKAGE...: print those of the packages of which nothing was read since
+# the times of access of all files were set to DAY. A package that has nothing but
+# documentation stands for those that it depends on; one that is of the same source as
+# the package, for the package. Says why and fails if reading leaves no trace here.
+set -eu
+day=$1
+shift
+
+was_read() {
+	[ "$(find "$@" -maxdepth 0 \( -type f -o -type l \) -newerat "$day 1 hour" \
+		-printf x -quit 2>/dev/null)" = x ]
+}
+
+# files PACKAGE
+files() {
+	dpkg-query -L "$1" 2>/dev/null | grep -v '^/usr/share/\(doc\|man\|lintian\|bug\)' |
+		while read -r file; do [ -d "$file" ] && [ ! -L "$file" ] || echo "$file"; done
+}
+
+source_of() {
+	dpkg-query -W -f '${source:Package}\n' "$1" 2>/dev/null | head -n 1
+}
+
+# depends PACKAGE
+depends() {
+	dpkg-query -W -f '${Depends}\n' "$1" | sed 's/[,|]/\n/g' | sed 's/(.*//; s/:any//; s/ //g'
+}
+
+used() {
+	local package=$1 own other
+	mapfile -t own < <(files "$package")
+	[ ${#own[@]} -eq 0 ] || ! was_read "${own[@]}" || return 0
+	for other in $(depends "$package"); do
+		[ ${#own[@]} -eq 0 ] || [ "$(source_of "$other")" = "$(source_of "$package")" ] || continue
+		mapfile -t own < <(files "$other")
+		[ ${#own[@]} -eq 0 ] || ! was_read "${own[@]}" || return 0
+	done
+	return 1
+}
+
+probe=$(mktemp)
+echo >"$probe"
+touch -a -d "$day" "$probe"
+cat "$probe" >/dev/null
+if ! was_read "$probe"; then
+	echo 'the file system keeps no times of access'
+	exit 1
+fi
+for package; do
+	used "$package" || echo "$package"
+done | paste -sd' '
