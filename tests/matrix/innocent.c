@@ -199,6 +199,12 @@ uint64_t innocent_rounds(const struct innocent *self)
 	return self->rounds;
 }
 
+uint64_t innocent_next(const struct innocent *self)
+{
+	/* The first of the two may be over on the card, and not counted yet. */
+	return self->rounds + 2;
+}
+
 bool innocent_corrupt(struct innocent *self)
 {
 	return atomic_exchange(&self->corrupt, false);

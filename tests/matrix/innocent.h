@@ -10,6 +10,8 @@ struct innocent;
 
 struct innocent *innocent_start(void);
 uint64_t innocent_rounds(const struct innocent *innocent);
+/* The rounds there will be when one that begins after this call has ended. */
+uint64_t innocent_next(const struct innocent *innocent);
 /* Whether it has found wrong results since it was asked last. */
 bool innocent_corrupt(struct innocent *innocent);
 /* Whether it has been kept waiting. */

@@ -135,7 +135,7 @@ static const char *come_back(struct cell *cell, const struct state *state)
 
 static void innocent_goes_on(struct cell *cell, const struct innocent *innocent)
 {
-	uint64_t rounds = innocent_rounds(innocent) + 2;
+	uint64_t rounds = innocent_next(innocent);
 	int64_t end = now_ns() + 12ll * SETTLE_MS * 1000000;
 
 	while (innocent_rounds(innocent) < rounds) {

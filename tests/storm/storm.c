@@ -127,7 +127,7 @@ static bool all_go_on(void)
 	unsigned int i;
 
 	for (i = 0; i < PROCESSES; i++)
-		rounds[i] = innocent_rounds(processes[i]) + 1;
+		rounds[i] = innocent_next(processes[i]);
 	for (i = 0; i < PROCESSES; i++)
 		while (innocent_rounds(processes[i]) < rounds[i]) {
 			if (now_ns() > end)

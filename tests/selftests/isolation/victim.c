@@ -238,6 +238,7 @@ static void compute(struct self *self)
 		descs[3] = desc_copy(to + 2 * SECRET_BYTES, VICTIM_PINNED, SECRET_BYTES);
 	memset(self->result.ptr, 0, RESULT * self->core.inp_bytes);
 	memset(self->copies.ptr, 0, self->copies.size);
+	self->view->begun = job;
 	queue_submit(&self->q, descs, sizeof(descs) / sizeof(descs[0]));
 	CHECK(self, queue_wait(&self->q, self->q.submitted, PATIENCE_MS, NULL));
 	if (queue_seq(&self->q) != self->q.submitted)
@@ -334,11 +335,13 @@ static bool has_obeyed(const struct victim *v, uint64_t order)
 
 int victim_progress(struct victim *v, unsigned int jobs)
 {
+	uint64_t begun = v->view->begun;
+	unsigned int i;
 	int err = 0;
 
 	/* One by one: each has its own time. */
-	while (jobs-- && !err)
-		err = wait_for(v, has_finished, v->view->jobs + 1);
+	for (i = 1; i <= jobs && !err; i++)
+		err = wait_for(v, has_finished, begun + i);
 	return err;
 }
 

@@ -41,7 +41,7 @@ struct victim_view {
 	uint64_t host_offset, card_offset;
 	uint64_t ring_offset, status_offset, doorbell_offset;
 	_Atomic uint32_t order, done;
-	_Atomic uint64_t jobs;
+	_Atomic uint64_t begun, jobs;	/* the last job submitted; jobs verified */
 	char complaint[128];
 };
 
@@ -54,7 +54,10 @@ struct victim {
 int victim_start(struct victim *v, uid_t uid);
 /* Returns when it has done so. */
 int victim_order(struct victim *v, enum victim_order order);
-/* Returns when it has finished that many jobs from now on, or -ETIMEDOUT. */
+/*
+ * Returns when the victim has finished that many jobs that it submitted after the call, or
+ * -ETIMEDOUT. A job that is in flight at the call, or over but not verified, does not count.
+ */
 int victim_progress(struct victim *v, unsigned int jobs);
 /* "intact", or what was not. */
 const char *victim_stop(struct victim *v);
