@@ -157,8 +157,8 @@ def parse(path):
     text = Path(path).read_text()
     title, parts = None, []
     for match in COMMENT.finditer(text):
-        if text[text.rfind("\n", 0, match.start()) + 1:match.start()].strip():
-            continue        # behind code
+        if match.start() and text[match.start() - 1] != "\n":
+            continue        # behind code, or in a function
         comment = strip_stars(match.group("text"))
         part = PART.match(comment)
         if comment.startswith("SPDX"):
