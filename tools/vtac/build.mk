@@ -8,14 +8,28 @@ VTAC_PACKAGES := protobuf-c-compiler libprotobuf-c-dev libonnx-dev
 VTAC_DIR := build/tools/obj/vtac
 VTAC_A := build/tools/libvtac.a
 VTAC_SRCS := $(addprefix tools/vtac/, \
-	arena.c dump.c graph.c names.c sweep.c)
-VTAC_OBJS := $(VTAC_SRCS:tools/vtac/%.c=$(VTAC_DIR)/%.o)
-VTAC_CPPFLAGS := -Itools/vtac -Ilibvtadev/ops -I$(VTAC_DIR) -D_GNU_SOURCE
+	arena.c dump.c eval.c fold.c graph.c interp_float.c kernel.c kernel_move.c names.c onnx.c onnx_attr.c onnx_ops.c onnx_quant.c onnx_tensor.c \
+	onnx_window.c onnx_wire.c shape.c shape_move.c shape_window.c sweep.c)
+VTAC_OBJS := $(VTAC_SRCS:tools/vtac/%.c=$(VTAC_DIR)/%.o) $(VTAC_DIR)/onnx.pb-c.o
+VTAC_CPPFLAGS := -Itools/vtac -Ilibvtadev/ops -Ilibvtadev/ops/cpu -I$(VTAC_DIR) -D_GNU_SOURCE
 VTAC_CFLAGS := -std=c11 -Wall -Wextra -Wshadow -Werror -O2 -g -fPIC
 
 $(VTAC_DIR)/%.o: tools/vtac/%.c
 	@mkdir -p $(@D)
 	$(CC) $(VTAC_CPPFLAGS) $(CPPFLAGS) $(VTAC_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# The schema is Debian's libonnx-dev's.
+ONNX_PROTO := /usr/include/onnx/onnx.proto
+$(VTAC_DIR)/onnx.pb-c.c: $(ONNX_PROTO)
+	@mkdir -p $(@D)
+	protoc-c --c_out=$(@D) -I$(dir $(ONNX_PROTO)) $(notdir $(ONNX_PROTO))
+
+$(VTAC_DIR)/onnx.pb-c.o: $(VTAC_DIR)/onnx.pb-c.c
+	$(CC) $(CPPFLAGS) -std=c11 -O2 -g -fPIC $(CFLAGS) -c -o $@ $<
+
+$(VTAC_DIR)/onnx.pb-c.h: $(VTAC_DIR)/onnx.pb-c.c ;
+$(addprefix $(VTAC_DIR)/,$(notdir $(patsubst %.c,%.o,$(wildcard tools/vtac/onnx*.c)))): \
+	$(VTAC_DIR)/onnx.pb-c.h
 
 $(VTAC_A): $(VTAC_OBJS)
 	rm -f $@

@@ -87,7 +87,7 @@ static void print_attr(FILE *f, const struct vtac_node *node)
 		break;
 	case VTAC_REDUCE_MEAN:
 	case VTAC_REDUCE_PROD:
-		fprintf(f, " axes 0x%" PRIx64 " keep %d", a->reduce.axes, a->reduce.keep);
+		fprintf(f, " axes 0x%x keep %d", a->reduce.axes, a->reduce.keep);
 		break;
 	case VTAC_TRANSPOSE:
 		fputs(" perm", f);

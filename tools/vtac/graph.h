@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * graph.h - the compiler's representation of a network
+ * The compiler's representation of a network
  *
  * A graph is nodes in an order in which each comes after its inputs' producers, and
  * tensors between them. Passes (passes.h) change it in place; each leaves a graph that
@@ -71,10 +71,15 @@ enum vtac_op {
 	VTAC_OPS
 };
 
-/* Two-dimensional windows: [0] is height, [1] width. */
+/*
+ * Two-dimensional windows: [0] is height, [1] width. Once shapes are known, the kernel
+ * is (a file may leave it out: 0), and pads are explicit.
+ */
+enum vtac_auto_pad { VTAC_PAD_EXPLICIT, VTAC_PAD_SAME_UPPER, VTAC_PAD_SAME_LOWER };
 struct vtac_window {
 	int64_t kernel[2], stride[2], dilation[2];
 	int64_t pad[4];		/* top, left, bottom, right */
+	enum vtac_auto_pad auto_pad;
 	bool ceil;		/* a window that is partly outside counts (pools) */
 	bool count_pad;		/* VTAC_AVG_POOL: padding counts as 0 in the mean */
 };
@@ -83,12 +88,21 @@ struct vtac_conv {
 	struct vtac_window window;
 	int64_t groups;
 	int64_t out_pad[2];	/* VTAC_CONV_TRANSPOSE */
+	int64_t out_shape[2];	/* likewise, as the file asks for it; 0: not given */
 };
 
 /* y = alpha * x * w + beta * c. After fuse: trans_w, w [n][k], c [n], alpha = beta = 1. */
 struct vtac_gemm {
 	bool trans_x, trans_w;
 	float alpha, beta;
+};
+
+/* What the file calls it, and what of it is not in a constant input. Gone with shapes. */
+enum vtac_reshape_kind { VTAC_TO_SHAPE, VTAC_FLATTEN, VTAC_SQUEEZE, VTAC_UNSQUEEZE };
+struct vtac_reshape {
+	enum vtac_reshape_kind kind;
+	int axis;		/* FLATTEN */
+	bool allow_zero;	/* TO_SHAPE: 0 is a size, not the input's size */
 };
 
 enum vtac_resize_mode { VTAC_NEAREST, VTAC_LINEAR };
@@ -125,10 +139,12 @@ union vtac_attr {
 	struct { float epsilon; } batch_norm;
 	struct { int axis; } axis;			/* SOFTMAX, CONCAT, SPLIT, GATHER, ... */
 	struct { int axis; bool flat; } softmax;	/* flat: over all from axis on */
-	struct { int64_t axes; bool keep; } reduce;	/* axes: bit i for dimension i */
+	struct { uint32_t axes; bool keep; } reduce;	/* axes: bit i for dimension i */
+	struct vtac_reshape reshape;
 	struct { int perm[VTAC_RANK_MAX]; } transpose;
 	struct { int64_t block; bool crd; } depth_to_space;
 	struct { enum vtac_dtype to; } cast;
+	struct { int64_t start, end; } shape;
 	struct vtac_resize resize;
 	struct vtac_pad pad;
 	struct vtac_slice slice;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * passes.h - what the compiler does to a graph, in order (passes.c has the table)
+ * What the compiler does to a graph, in order (passes.c has the table)
  *
  * A pass is int vtac_pass_NAME(graph, options): 0, or -1 with graph->error. One pass,
  * one file. `vtac compile --dump-after=NAME` prints the graph after any of them.
@@ -9,6 +9,7 @@
 #define VTAC_PASSES_H
 
 #include "graph.h"
+#include "interp.h"
 #include "vtaops.h"
 
 /* A graph input's shape, given by the user. */
@@ -47,6 +48,8 @@ const struct vtac_pass *vtac_pass_find(const char *name);
 
 /* onnx.c: read a model. External data is looked for below the file's directory. */
 int vtac_read_onnx(struct vtac_graph *g, const char *path);
+/* The same from memory; @dir is where external data is, NULL: there is none. */
+int vtac_read_onnx_memory(struct vtac_graph *g, const void *data, size_t len, const char *dir);
 
 int vtac_pass_shape(struct vtac_graph *g, const struct vtac_options *opt);	/* and folds */
 int vtac_pass_fuse(struct vtac_graph *g, const struct vtac_options *opt);
@@ -56,18 +59,7 @@ int vtac_pass_prune(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_copies(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_layout(struct vtac_graph *g, const struct vtac_options *opt);
 
-/*
- * interp_float.c: run a graph in float. Values are given and taken by tensor: called
- * for each graph input before, and for each tensor after it has been computed.
- */
-struct vtac_interp {
-	/* Fill @data (vtac_bytes() of it): 0, or -1. */
-	int (*input)(void *priv, const struct vtac_tensor *t, void *data);
-	/* See a computed tensor; only valid during the call. NULL: none. */
-	void (*tensor)(void *priv, const struct vtac_tensor *t, const void *data);
-	void *priv;
-};
-
-int vtac_interp_float(struct vtac_graph *g, const struct vtac_interp *io);
+/* fold.c: compute a node whose inputs are constant now; its outputs become constants. */
+int vtac_fold_node(struct vtac_graph *g, struct vtac_node *node);
 
 #endif /* VTAC_PASSES_H */

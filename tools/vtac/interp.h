@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Run a graph in float, on the CPU's kernels
+ *
+ * What a network is said to compute: quantisation is measured against it. Tensors with
+ * a quantisation given by the file (vtac_quant.given) take its values only.
+ */
+#ifndef VTAC_INTERP_H
+#define VTAC_INTERP_H
+
+#include "graph.h"
+
+/* Values are given and taken by tensor. */
+struct vtac_interp {
+	/* Fill @data (vtac_bytes() of it) for a graph input: 0, or -1. */
+	int (*input)(void *priv, const struct vtac_tensor *t, void *data);
+	/* See a tensor, input or computed; only valid during the call. NULL: none. */
+	void (*tensor)(void *priv, const struct vtac_tensor *t, const void *data);
+	/* After each node: @done of @total. NULL: none. */
+	void (*progress)(void *priv, unsigned int done, unsigned int total);
+	void *priv;
+};
+
+/* A graph made ready to run any number of times, as long as nothing changes it. */
+struct vtac_float;
+struct vtac_float *vtac_float_new(struct vtac_graph *g);
+int vtac_float_run(struct vtac_float *f, const struct vtac_interp *io);
+void vtac_float_free(struct vtac_float *f);
+
+/* The three of them, once. */
+int vtac_interp_float(struct vtac_graph *g, const struct vtac_interp *io);
+
+/* Compute a node whose inputs are constant into memory for each output. */
+int vtac_run_constant(struct vtac_graph *g, struct vtac_node *node, void *const *out);
+
+#endif /* VTAC_INTERP_H */

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Run a graph in float. A tensor's memory lives from its producer to its last user. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "interp.h"
+#include "kernel.h"
+
+struct step {
+	const struct vtac_node *node;
+	struct vtac_call *calls;
+	unsigned int n_calls;
+};
+
+struct vtac_float {
+	struct vtac_graph *g;
+	struct step *steps;
+	void **values;		/* by tensor id */
+	unsigned int *left;	/* uses of it that are to come, likewise */
+	void *scratch;
+	size_t scratch_bytes;
+};
+
+/* ---- one node ---- */
+
+static int bind(struct vtac_graph *g, struct step *s, const struct vtac_node *node)
+{
+	s->node = node;
+	return vtac_is_eval(node) ? 0 : vtac_calls(g, node, &s->calls, &s->n_calls);
+}
+
+static size_t scratch_of(const struct step *s)
+{
+	size_t bytes = 0;
+
+	for (unsigned int i = 0; i < s->n_calls; i++)
+		if (s->calls[i].need.scratch > bytes)
+			bytes = s->calls[i].need.scratch;
+	return bytes;
+}
+
+static void *value(void *const *values, const struct vtac_tensor *t)
+{
+	return t->data ? (void *)(uintptr_t)t->data : values[t->id];
+}
+
+static void run_calls(const struct step *s, void *const *values, void *scratch)
+{
+	for (unsigned int i = 0; i < s->n_calls; i++) {
+		const struct vtac_call *c = &s->calls[i];
+		void *io[VTACPU_OPERANDS_MAX] = { NULL };
+
+		for (unsigned int k = 0; k < c->need.operands; k++)
+			io[k] = c->io[k] ? value(values, c->io[k]) : NULL;
+		vtacpu_run(c->kernel, &c->p, io, scratch);
+	}
+}
+
+static int run_eval(struct vtac_graph *g, const struct vtac_node *node, void *const *values)
+{
+	const void *in[3] = { NULL };
+
+	for (unsigned int i = 0; i < node->n_in && i < 3; i++)
+		in[i] = node->in[i] ? value(values, node->in[i]) : NULL;
+	return vtac_eval(g, node, in, value(values, node->out[0]));
+}
+
+static void *scratch_new(size_t bytes)
+{
+	return aligned_alloc(64, (bytes + 127) & ~(size_t)63);
+}
+
+int vtac_run_constant(struct vtac_graph *g, struct vtac_node *node, void *const *out)
+{
+	struct step s = { 0 };
+	void *scratch;
+	int err;
+
+	/* With data its outputs are found as constants are. */
+	for (unsigned int i = 0; i < node->n_out; i++)
+		if (node->out[i])
+			node->out[i]->data = out[i];
+	if (bind(g, &s, node))
+		return -1;
+	scratch = scratch_new(scratch_of(&s));
+	if (!scratch)
+		return vtac_fail(g, node, "Out of memory.");
+	err = vtac_is_eval(node) ? run_eval(g, node, NULL) : 0;
+	if (!err)
+		run_calls(&s, NULL, scratch);
+	free(scratch);
+	return err;
+}
+
+/* ---- a graph ---- */
+
+struct vtac_float *vtac_float_new(struct vtac_graph *g)
+{
+	struct vtac_float *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return NULL;
+	f->g = g;
+	f->steps = calloc(g->n_nodes + 1u, sizeof(*f->steps));
+	f->values = calloc(g->next_id + 1u, sizeof(*f->values));
+	f->left = calloc(g->next_id + 1u, sizeof(*f->left));
+	if (!f->steps || !f->values || !f->left) {
+		vtac_fail(g, NULL, "Out of memory.");
+		goto fail;
+	}
+	for (unsigned int i = 0; i < g->n_nodes; i++) {
+		if (bind(g, &f->steps[i], g->nodes[i]))
+			goto fail;
+		if (scratch_of(&f->steps[i]) > f->scratch_bytes)
+			f->scratch_bytes = scratch_of(&f->steps[i]);
+	}
+	f->scratch = scratch_new(f->scratch_bytes);
+	if (f->scratch)
+		return f;
+	vtac_fail(g, NULL, "Out of memory.");
+fail:
+	vtac_float_free(f);
+	return NULL;
+}
+
+static void free_values(struct vtac_float *f)
+{
+	for (unsigned int i = 0; f->values && i < f->g->next_id; i++) {
+		free(f->values[i]);
+		f->values[i] = NULL;
+	}
+}
+
+void vtac_float_free(struct vtac_float *f)
+{
+	if (!f)
+		return;
+	free_values(f);
+	free(f->steps);
+	free(f->values);
+	free(f->left);
+	free(f->scratch);
+	free(f);
+}
+
+static int make_value(struct vtac_float *f, const struct vtac_tensor *t)
+{
+	size_t bytes = ((size_t)vtac_bytes(t) + 127) & ~(size_t)63;
+
+	f->values[t->id] = (uint64_t)vtac_bytes(t) > f->g->arena.limit ? NULL :
+		aligned_alloc(64, bytes);
+	f->left[t->id] = t->n_users;
+	if (!f->values[t->id])
+		return vtac_fail(f->g, t->producer, "No memory for its output %.120s.", t->name);
+	return 0;
+}
+
+/* Values that the file's quantisation has: round to them, as the model's author meant. */
+static void round_given(const struct vtac_tensor *t, float *v)
+{
+	const struct vtac_quant *q = &t->quant;
+	float lo = q->type == VTAC_U8 ? 0 : -128, hi = q->type == VTAC_U8 ? 255 : 127;
+	int64_t inner = 1, n = vtac_elements(t);
+
+	if (!q->given || t->dtype != VTAC_F32 || q->type == VTAC_I32)
+		return;
+	for (int i = q->axis + 1; i < t->rank; i++)
+		inner *= t->dims[i];
+	for (int64_t i = 0; i < n; i++) {
+		int64_t k = q->n > 1 ? i / inner % q->n : 0;
+		float zero = q->zero ? (float)q->zero[k] : 0;
+		float r = rintf(v[i] / q->scale[k]) + zero;
+
+		v[i] = ((r < lo ? lo : r > hi ? hi : r) - zero) * q->scale[k];
+	}
+}
+
+static void show(struct vtac_float *f, const struct vtac_interp *io, const struct vtac_tensor *t)
+{
+	if (io->tensor)
+		io->tensor(io->priv, t, value(f->values, t));
+	if (!t->n_users && !t->data) {
+		free(f->values[t->id]);
+		f->values[t->id] = NULL;
+	}
+}
+
+static void drop_inputs(struct vtac_float *f, const struct vtac_node *node)
+{
+	for (unsigned int i = 0; i < node->n_in; i++) {
+		const struct vtac_tensor *t = node->in[i];
+
+		if (!t || t->data || --f->left[t->id])
+			continue;
+		free(f->values[t->id]);
+		f->values[t->id] = NULL;
+	}
+}
+
+static int run_node(struct vtac_float *f, const struct step *s, const struct vtac_interp *io)
+{
+	const struct vtac_node *node = s->node;
+
+	for (unsigned int i = 0; i < node->n_out; i++)
+		if (node->out[i] && make_value(f, node->out[i]))
+			return -1;
+	if (vtac_is_eval(node) && run_eval(f->g, node, f->values))
+		return -1;
+	run_calls(s, f->values, f->scratch);
+	for (unsigned int i = 0; i < node->n_out; i++) {
+		if (!node->out[i])
+			continue;
+		round_given(node->out[i], f->values[node->out[i]->id]);
+		show(f, io, node->out[i]);
+	}
+	drop_inputs(f, node);
+	return 0;
+}
+
+static int give_inputs(struct vtac_float *f, const struct vtac_interp *io)
+{
+	for (unsigned int i = 0; i < f->g->n_inputs; i++) {
+		const struct vtac_tensor *t = f->g->inputs[i];
+
+		if (make_value(f, t))
+			return -1;
+		if (io->input(io->priv, t, f->values[t->id]))
+			return vtac_fail(f->g, NULL, "No values for input %.120s.", t->name);
+		round_given(t, f->values[t->id]);
+		show(f, io, t);
+	}
+	return 0;
+}
+
+int vtac_float_run(struct vtac_float *f, const struct vtac_interp *io)
+{
+	int err = give_inputs(f, io);
+
+	for (unsigned int i = 0; i < f->g->n_nodes && !err; i++) {
+		err = run_node(f, &f->steps[i], io);
+		if (io->progress)
+			io->progress(io->priv, i + 1, f->g->n_nodes);
+	}
+	/* Outputs of the graph that are constants have no producer to show them. */
+	for (unsigned int i = 0; i < f->g->n_outputs && !err; i++)
+		if (f->g->outputs[i]->data)
+			show(f, io, f->g->outputs[i]);
+	free_values(f);
+	return err;
+}
+
+int vtac_interp_float(struct vtac_graph *g, const struct vtac_interp *io)
+{
+	struct vtac_float *f = vtac_float_new(g);
+	int err = f ? vtac_float_run(f, io) : -1;
+
+	vtac_float_free(f);
+	return err;
+}

@@ -1,0 +1,534 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Nodes as calls of the CPU's kernels, in float: those that compute. */
+#include <math.h>
+#include <string.h>
+
+#include "kernel_impl.h"
+
+/* ---- parts that several share ---- */
+
+struct vtacpu_act kernel_act(const struct vtac_node *node)
+{
+	struct vtacpu_act act = { .kind = VTACPU_ACT_NONE };
+
+	if (node->act.kind == VTAC_ACT_CLIP)
+		act = (struct vtacpu_act){ VTACPU_ACT_CLIP, node->act.lo, node->act.hi };
+	else if (node->act.kind == VTAC_ACT_LEAKY)
+		act = (struct vtacpu_act){ VTACPU_ACT_LEAKY, node->act.alpha, 0 };
+	return act;
+}
+
+struct vtac_call *kernel_call(struct vtac_call *call, enum vtacpu_kernel kernel)
+{
+	memset(call, 0, sizeof(*call));
+	call->kernel = kernel;
+	return call;
+}
+
+const struct vtac_tensor *kernel_in(const struct vtac_node *node, unsigned int i)
+{
+	return i < node->n_in ? node->in[i] : NULL;
+}
+
+/* Values of @t from one place to the next in dimension @d of @rank; 0 where it repeats. */
+static uint32_t stride_of(const struct vtac_tensor *t, int rank, int d)
+{
+	int own = d - (rank - t->rank);
+	int64_t stride = 1;
+
+	if (own < 0 || t->dims[own] == 1)
+		return 0;
+	for (int i = own + 1; i < t->rank; i++)
+		stride *= t->dims[i];
+	return (uint32_t)stride;
+}
+
+/* ---- windows ---- */
+
+static struct vtacpu_window conv_window(const struct vtac_node *node)
+{
+	const struct vtac_tensor *x = node->in[0], *y = node->out[0];
+	const struct vtac_window *w = &node->attr.conv.window;
+
+	return (struct vtacpu_window){
+		.n = (uint32_t)x->dims[0],
+		.ic = (uint32_t)x->dims[1], .ih = (uint32_t)x->dims[2], .iw = (uint32_t)x->dims[3],
+		.oc = (uint32_t)y->dims[1], .oh = (uint32_t)y->dims[2], .ow = (uint32_t)y->dims[3],
+		.kh = (uint32_t)w->kernel[0], .kw = (uint32_t)w->kernel[1],
+		.stride_h = (uint32_t)w->stride[0], .stride_w = (uint32_t)w->stride[1],
+		.pad_top = (int32_t)w->pad[0], .pad_left = (int32_t)w->pad[1],
+		.dil_h = (uint32_t)w->dilation[0], .dil_w = (uint32_t)w->dilation[1],
+		.groups = (uint32_t)node->attr.conv.groups,
+		.transposed = node->op == VTAC_CONV_TRANSPOSE,
+	};
+}
+
+/*
+ * ONNX has weights of transposed convolutions as [in][out / groups], the kernels as
+ * [out][in / groups]. They are constants; others are not supported.
+ */
+static const struct vtac_tensor *turned_weights(struct vtac_graph *g, const struct vtac_node *node)
+{
+	const struct vtac_tensor *w = node->in[1];
+	int64_t groups = node->attr.conv.groups, in = w->dims[0] / groups, out = w->dims[1];
+	int64_t kernel = w->dims[2] * w->dims[3];
+	struct vtac_tensor *t = vtac_alloc(g, 1, sizeof(*t));
+	float *data = vtac_alloc(g, (uint64_t)vtac_elements(w), sizeof(*data));
+
+	if (!t || !data)
+		return NULL;
+	if (!w->data) {
+		vtac_fail(g, node, "Its weights are not constant.");
+		return NULL;
+	}
+	for (int64_t k = 0; k < groups; k++)
+		for (int64_t i = 0; i < in; i++)
+			for (int64_t o = 0; o < out; o++)
+				memcpy(data + ((k * out + o) * in + i) * kernel,
+				       (const float *)w->data + ((k * in + i) * out + o) * kernel,
+				       (size_t)kernel * sizeof(*data));
+	*t = *w;
+	t->dims[0] = groups * out;
+	t->dims[1] = in;
+	t->data = data;
+	return t;
+}
+
+static int conv_calls(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		      unsigned int *n)
+{
+	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_CONV_F32);
+
+	c->p.conv.win = conv_window(node);
+	c->p.conv.act = kernel_act(node);
+	c->p.conv.has_bias = kernel_in(node, 2) != NULL;
+	c->p.conv.has_res = kernel_in(node, 3) != NULL;
+	c->io[0] = node->in[0];
+	c->io[1] = node->op == VTAC_CONV ? node->in[1] : turned_weights(g, node);
+	c->io[2] = kernel_in(node, 2);
+	c->io[3] = kernel_in(node, 3);
+	c->io[4] = node->out[0];
+	return c->io[1] ? 0 : -1;
+}
+
+static int pool_calls(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		      unsigned int *n)
+{
+	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_POOL_F32);
+	const struct vtac_tensor *x = node->in[0], *y = node->out[0];
+	const struct vtac_window *w = &node->attr.pool;
+
+	(void)g;
+	c->p.pool.pool = (struct vtacpu_pool){
+		.kind = node->op == VTAC_MAX_POOL ? VTACPU_POOL_MAX :
+			w->count_pad ? VTACPU_POOL_AVG_PAD : VTACPU_POOL_AVG,
+		.n = (uint32_t)x->dims[0], .c = (uint32_t)x->dims[1],
+		.ih = (uint32_t)x->dims[2], .iw = (uint32_t)x->dims[3],
+		.oh = (uint32_t)y->dims[2], .ow = (uint32_t)y->dims[3],
+		.kh = (uint32_t)w->kernel[0], .kw = (uint32_t)w->kernel[1],
+		.stride_h = (uint32_t)w->stride[0], .stride_w = (uint32_t)w->stride[1],
+		.pad_top = (uint32_t)w->pad[0], .pad_left = (uint32_t)w->pad[1],
+		.pad_bottom = (uint32_t)w->pad[2], .pad_right = (uint32_t)w->pad[3],
+		.dil_h = (uint32_t)w->dilation[0], .dil_w = (uint32_t)w->dilation[1],
+	};
+	c->p.pool.act = kernel_act(node);
+	c->io[0] = x;
+	c->io[1] = y;
+	return 0;
+}
+
+/* ---- matrices ---- */
+
+static int gemm_calls(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		      unsigned int *n)
+{
+	struct vtac_call *call = kernel_call(&calls[(*n)++], VTACPU_GEMM_F32);
+	const struct vtac_tensor *x = node->in[0], *w = node->in[1], *c = kernel_in(node, 2);
+	const struct vtac_gemm *a = &node->attr.gemm;
+	struct vtacpu_matrices *m = &call->p.gemm.mat;
+
+	if (kernel_in(node, 3))
+		return vtac_fail(g, node, "A residual of a matrix product is not supported.");
+	*m = (struct vtacpu_matrices){
+		.batch = { 1, 1, 1 },
+		.m = (uint32_t)node->out[0]->dims[0], .n = (uint32_t)node->out[0]->dims[1],
+		.k = (uint32_t)x->dims[!a->trans_x],
+		.a_row = a->trans_x ? 1 : (uint32_t)x->dims[1],
+		.a_col = a->trans_x ? (uint32_t)x->dims[1] : 1,
+		.b_row = a->trans_w ? 1 : (uint32_t)w->dims[1],
+		.b_col = a->trans_w ? (uint32_t)w->dims[1] : 1,
+	};
+	if (c) {
+		m->c_row = stride_of(c, 2, 0);
+		m->c_col = stride_of(c, 2, 1);
+		call->p.gemm.has_c = 1;
+	}
+	call->p.gemm.alpha = a->alpha;
+	call->p.gemm.beta = a->beta;
+	call->p.gemm.act = kernel_act(node);
+	call->io[0] = x;
+	call->io[1] = w;
+	call->io[2] = c;
+	call->io[3] = node->out[0];
+	return 0;
+}
+
+static int matmul_calls(struct vtac_graph *g, const struct vtac_node *node,
+			struct vtac_call *calls, unsigned int *n)
+{
+	struct vtac_call *call = kernel_call(&calls[(*n)++], VTACPU_GEMM_F32);
+	const struct vtac_tensor *a = node->in[0], *b = node->in[1], *y = node->out[0];
+	struct vtacpu_matrices *m = &call->p.gemm.mat;
+	int rank = y->rank;
+
+	if (rank > 5)
+		return vtac_fail(g, node, "Products of matrices with %d dimensions are not supported.",
+				 rank);
+	m->m = (uint32_t)y->dims[rank - 2];
+	m->n = (uint32_t)y->dims[rank - 1];
+	m->k = (uint32_t)a->dims[a->rank - 1];
+	m->a_row = m->k;
+	m->a_col = 1;
+	m->b_row = m->n;
+	m->b_col = 1;
+	for (int i = 0; i < 3; i++) {
+		int d = rank - 5 + i;
+
+		m->batch[i] = d < 0 ? 1 : (uint32_t)y->dims[d];
+		m->a_batch[i] = d < 0 ? 0 : stride_of(a, rank, d);
+		m->b_batch[i] = d < 0 ? 0 : stride_of(b, rank, d);
+	}
+	call->p.gemm.alpha = 1;
+	call->p.gemm.act = kernel_act(node);
+	call->io[0] = a;
+	call->io[1] = b;
+	call->io[3] = y;
+	return 0;
+}
+
+/* ---- value by value ---- */
+
+static int binary_calls(struct vtac_graph *g, const struct vtac_node *node,
+			struct vtac_call *calls, unsigned int *n)
+{
+	static const enum vtacpu_binary_op ops[VTAC_OPS] = {
+		[VTAC_ADD] = VTACPU_ADD, [VTAC_SUB] = VTACPU_SUB, [VTAC_MUL] = VTACPU_MUL,
+		[VTAC_MAX] = VTACPU_MAX, [VTAC_MIN] = VTACPU_MIN, [VTAC_DIV] = VTACPU_DIV,
+	};
+	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_BINARY_F32);
+	struct vtacpu_broadcast *cast = &c->p.binary.cast;
+	const struct vtac_tensor *y = node->out[0];
+
+	(void)g;
+	cast->op = ops[node->op];
+	cast->rank = (uint32_t)y->rank;
+	for (int i = 0; i < y->rank; i++) {
+		cast->dims[i] = (uint32_t)y->dims[i];
+		cast->a_stride[i] = stride_of(node->in[0], y->rank, i);
+		cast->b_stride[i] = stride_of(node->in[1], y->rank, i);
+	}
+	c->p.binary.act = kernel_act(node);
+	c->io[0] = node->in[0];
+	c->io[1] = node->in[1];
+	c->io[2] = y;
+	return 0;
+}
+
+static struct vtacpu_act unary_act(const struct vtac_node *node)
+{
+	const union vtac_attr *a = &node->attr;
+
+	switch (node->op) {
+	case VTAC_CLIP:
+		return (struct vtacpu_act){ VTACPU_ACT_CLIP, a->clip.lo, a->clip.hi };
+	case VTAC_LEAKY_RELU:
+		return (struct vtacpu_act){ VTACPU_ACT_LEAKY, a->unary.alpha, 0 };
+	case VTAC_HARD_SIGMOID:
+		return (struct vtacpu_act){ VTACPU_ACT_HARD_SIGMOID, a->unary.alpha,
+					    a->unary.beta };
+	case VTAC_HARD_SWISH:
+		return (struct vtacpu_act){ VTACPU_ACT_HARD_SWISH, 0, 0 };
+	case VTAC_SIGMOID:
+		return (struct vtacpu_act){ VTACPU_ACT_SIGMOID, 0, 0 };
+	case VTAC_SQRT:
+		return (struct vtacpu_act){ VTACPU_ACT_SQRT, 0, 0 };
+	case VTAC_FLOOR:
+		return (struct vtacpu_act){ VTACPU_ACT_FLOOR, 0, 0 };
+	default:
+		return (struct vtacpu_act){ VTACPU_ACT_CEIL, 0, 0 };
+	}
+}
+
+static int unary_calls(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		       unsigned int *n)
+{
+	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_UNARY_F32);
+
+	(void)g;
+	c->p.unary.count = (uint32_t)vtac_elements(node->out[0]);
+	c->p.unary.act = unary_act(node);
+	c->io[0] = node->in[0];
+	c->io[1] = node->out[0];
+	return 0;
+}
+
+/* ---- along an axis ---- */
+
+/* Products of the dimensions before and from @axis on. */
+static void around(const struct vtac_tensor *t, int axis, uint32_t *outer, uint32_t *inner)
+{
+	*outer = 1;
+	*inner = 1;
+	for (int i = 0; i < t->rank; i++) {
+		if (i < axis)
+			*outer *= (uint32_t)t->dims[i];
+		else if (i > axis)
+			*inner *= (uint32_t)t->dims[i];
+	}
+}
+
+static int batch_norm_calls(struct vtac_graph *g, const struct vtac_node *node,
+			    struct vtac_call *calls, unsigned int *n)
+{
+	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_BATCH_NORM_F32);
+	struct vtacpu_batch_norm_f32 *p = &c->p.batch_norm;
+
+	(void)g;
+	around(node->in[0], 1, &p->n, &p->plane);
+	p->c = (uint32_t)node->in[0]->dims[1];
+	p->epsilon = node->attr.batch_norm.epsilon;
+	p->act = kernel_act(node);
+	for (unsigned int i = 0; i < 5; i++)
+		c->io[i] = node->in[i];
+	c->io[5] = node->out[0];
+	return 0;
+}
+
+static int softmax_calls(struct vtac_graph *g, const struct vtac_node *node,
+			 struct vtac_call *calls, unsigned int *n)
+{
+	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_SOFTMAX_F32);
+	struct vtacpu_softmax_f32 *p = &c->p.softmax;
+	const struct vtac_tensor *x = node->in[0];
+	int axis = node->attr.softmax.axis;
+
+	(void)g;
+	around(x, axis, &p->outer, &p->inner);
+	p->count = (uint32_t)x->dims[axis];
+	if (node->attr.softmax.flat) {
+		p->count *= p->inner;
+		p->inner = 1;
+	}
+	c->io[0] = x;
+	c->io[1] = node->out[0];
+	return 0;
+}
+
+static int reduce_calls(struct vtac_graph *g, const struct vtac_node *node,
+			struct vtac_call *calls, unsigned int *n)
+{
+	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_REDUCE_F32);
+	struct vtacpu_reduce_f32 *p = &c->p.reduce;
+	const struct vtac_tensor *x = node->in[0];
+
+	(void)g;
+	p->op = VTACPU_REDUCE_MEAN;
+	p->rank = (uint32_t)x->rank;
+	p->axes = node->attr.reduce.axes;
+	for (int i = 0; i < x->rank; i++)
+		p->dims[i] = (uint32_t)x->dims[i];
+	c->io[0] = x;
+	c->io[1] = node->out[0];
+	return 0;
+}
+
+/* ---- quantisation ---- */
+
+/* Zero points as the kernels take them: int32. */
+static const struct vtac_tensor *wide_zero(struct vtac_graph *g, const struct vtac_node *node)
+{
+	const struct vtac_tensor *z = node->in[2];
+	int64_t n = vtac_elements(z);
+	struct vtac_tensor *t = vtac_alloc(g, 1, sizeof(*t));
+	int32_t *data = vtac_alloc(g, (uint64_t)n, sizeof(*data));
+
+	if (!t || !data)
+		return NULL;
+	if (!z->data) {
+		vtac_fail(g, node, "Its zero point is not constant.");
+		return NULL;
+	}
+	for (int64_t i = 0; i < n; i++)
+		data[i] = z->dtype == VTAC_I32 ? ((const int32_t *)z->data)[i] :
+			z->dtype == VTAC_I8 ? ((const int8_t *)z->data)[i] :
+			((const uint8_t *)z->data)[i];
+	*t = *z;
+	t->dtype = VTAC_I32;
+	t->data = data;
+	return t;
+}
+
+static uint32_t type_of(enum vtac_dtype dtype)
+{
+	static const uint32_t types[VTAC_DTYPES] = {
+		VTACPU_F32, VTACPU_I8, VTACPU_U8, VTACPU_I32, VTACPU_I64, VTACPU_BOOL,
+	};
+
+	return types[dtype];
+}
+
+static int quant_operands(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *c)
+{
+	c->io[0] = node->in[0];
+	c->io[1] = node->in[1];
+	c->io[2] = node->in[2] ? wide_zero(g, node) : NULL;
+	c->io[3] = node->out[0];
+	return node->in[2] && !c->io[2] ? -1 : 0;
+}
+
+static void quant_shape(const struct vtac_node *node, uint32_t *outer, uint32_t *channels,
+			uint32_t *inner)
+{
+	const struct vtac_tensor *x = node->in[0];
+
+	*channels = (uint32_t)vtac_elements(node->in[1]);
+	if (*channels == 1) {
+		*outer = 1;
+		*inner = (uint32_t)vtac_elements(x);
+	} else {
+		around(x, node->attr.axis.axis, outer, inner);
+	}
+}
+
+static int quantize_calls(struct vtac_graph *g, const struct vtac_node *node,
+			  struct vtac_call *calls, unsigned int *n)
+{
+	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_QUANTISE);
+	struct vtacpu_quantise *p = &c->p.quantise;
+	bool is_signed = node->out[0]->dtype == VTAC_I8;
+
+	quant_shape(node, &p->outer, &p->channels, &p->inner);
+	p->type = type_of(node->out[0]->dtype);
+	p->has_zero = node->in[2] != NULL;
+	p->lo = is_signed ? -128 : 0;
+	p->hi = is_signed ? 127 : 255;
+	return quant_operands(g, node, c);
+}
+
+static int dequantize_calls(struct vtac_graph *g, const struct vtac_node *node,
+			    struct vtac_call *calls, unsigned int *n)
+{
+	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_DEQUANTISE);
+	struct vtacpu_dequantise *p = &c->p.dequantise;
+
+	quant_shape(node, &p->outer, &p->channels, &p->inner);
+	p->type = type_of(node->in[0]->dtype);
+	p->has_zero = node->in[2] != NULL;
+	return quant_operands(g, node, c);
+}
+
+static int resize_calls(struct vtac_graph *g, const struct vtac_node *node,
+			struct vtac_call *calls, unsigned int *n)
+{
+	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_RESIZE);
+	const struct vtac_tensor *x = node->in[0], *y = node->out[0];
+	const struct vtac_resize *r = &node->attr.resize;
+	uint32_t inner;
+
+	if (x->rank != 4 || x->dims[0] != y->dims[0] || x->dims[1] != y->dims[1])
+		return vtac_fail(g, node, "Only height and width of pictures can be resized.");
+	/* Enumerations have the same order here and there. */
+	c->p.resize = (struct vtacpu_resize){
+		.type = type_of(x->dtype),
+		.ih = (uint32_t)x->dims[2], .iw = (uint32_t)x->dims[3],
+		.oh = (uint32_t)y->dims[2], .ow = (uint32_t)y->dims[3],
+		.mode = r->mode, .coord = r->coord, .round = r->round,
+		.scale_h = r->scale[2], .scale_w = r->scale[3],
+	};
+	around(x, 2, &c->p.resize.planes, &inner);
+	c->io[0] = x;
+	c->io[1] = y;
+	return 0;
+}
+
+/* ---- all of them ---- */
+
+struct binding {
+	kernel_fn fn;
+	bool any_type;		/* else floats alone */
+};
+
+static const struct binding bindings[VTAC_OPS] = {
+	[VTAC_CONV] = { conv_calls, false }, [VTAC_CONV_TRANSPOSE] = { conv_calls, false },
+	[VTAC_GEMM] = { gemm_calls, false }, [VTAC_MATMUL] = { matmul_calls, false },
+	[VTAC_ADD] = { binary_calls, false }, [VTAC_SUB] = { binary_calls, false },
+	[VTAC_MUL] = { binary_calls, false }, [VTAC_DIV] = { binary_calls, false },
+	[VTAC_MAX] = { binary_calls, false }, [VTAC_MIN] = { binary_calls, false },
+	[VTAC_MAX_POOL] = { pool_calls, false }, [VTAC_AVG_POOL] = { pool_calls, false },
+	[VTAC_CLIP] = { unary_calls, false }, [VTAC_LEAKY_RELU] = { unary_calls, false },
+	[VTAC_HARD_SIGMOID] = { unary_calls, false }, [VTAC_HARD_SWISH] = { unary_calls, false },
+	[VTAC_SIGMOID] = { unary_calls, false }, [VTAC_SQRT] = { unary_calls, false },
+	[VTAC_FLOOR] = { unary_calls, false }, [VTAC_CEIL] = { unary_calls, false },
+	[VTAC_BATCH_NORM] = { batch_norm_calls, false },
+	[VTAC_SOFTMAX] = { softmax_calls, false }, [VTAC_REDUCE_MEAN] = { reduce_calls, false },
+	[VTAC_RESIZE] = { resize_calls, true },
+	[VTAC_QUANTIZE] = { quantize_calls, true }, [VTAC_DEQUANTIZE] = { dequantize_calls, true },
+	[VTAC_CONCAT] = { kernel_concat, true }, [VTAC_SPLIT] = { kernel_split, true },
+	[VTAC_SLICE] = { kernel_slice, true }, [VTAC_PAD] = { kernel_pad, true },
+	[VTAC_TRANSPOSE] = { kernel_transpose, true },
+	[VTAC_DEPTH_TO_SPACE] = { kernel_depth_to_space, true },
+	[VTAC_RESHAPE] = { kernel_copy, true }, [VTAC_IDENTITY] = { kernel_copy, true },
+	[VTAC_COPY] = { kernel_copy, true },
+};
+
+static int check_types(struct vtac_graph *g, const struct vtac_node *node, bool any_type)
+{
+	for (unsigned int i = 0; i < node->n_in; i++) {
+		const struct vtac_tensor *t = node->in[i];
+
+		if (t && !any_type && t->dtype != VTAC_F32)
+			return vtac_fail(g, node, "Its input %.120s is %s; only floats are supported.",
+					 t->name, vtac_dtype_name(t->dtype));
+		if (t && vtac_bytes(t) > (int64_t)VTACPU_BYTES_MAX)
+			return vtac_fail(g, node, "Its input %.120s is over 2 GiB.", t->name);
+	}
+	for (unsigned int i = 0; i < node->n_out; i++)
+		if (node->out[i] && vtac_bytes(node->out[i]) > (int64_t)VTACPU_BYTES_MAX)
+			return vtac_fail(g, node, "Its output is over 2 GiB.");
+	return 0;
+}
+
+static bool all_empty(const struct vtac_node *node)
+{
+	for (unsigned int i = 0; i < node->n_out; i++)
+		if (node->out[i] && vtac_elements(node->out[i]))
+			return false;
+	return true;
+}
+
+int vtac_calls(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call **calls,
+	       unsigned int *n_calls)
+{
+	const struct binding *b = &bindings[node->op];
+	unsigned int max = node->n_in > node->n_out ? node->n_in : node->n_out;
+
+	*n_calls = 0;
+	if (!b->fn)
+		return vtac_fail(g, node, "It depends on the model's input values; it must be constant.");
+	if (check_types(g, node, b->any_type))
+		return -1;
+	*calls = vtac_alloc(g, max, sizeof(**calls));
+	if (!*calls)
+		return -1;
+	if (all_empty(node))
+		return 0;
+	if (b->fn(g, node, *calls, n_calls))
+		return -1;
+	for (unsigned int i = 0; i < *n_calls; i++) {
+		struct vtac_call *c = &(*calls)[i];
+
+		if (vtacpu_need(c->kernel, &c->p, &c->need))
+			return vtac_fail(g, node, "No kernel for the CPU can do it: %s.", c->need.why);
+	}
+	return 0;
+}

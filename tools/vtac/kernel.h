@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * From a node to the calls of vtacpu.h that compute it in float
+ *
+ * The float interpreter makes them, and so does what lowers a node to the CPU. Most
+ * nodes are one call; a Concat is one for each part.
+ */
+#ifndef VTAC_KERNEL_H
+#define VTAC_KERNEL_H
+
+#include "graph.h"
+#include "vtacpu.h"
+
+union vtac_params {
+	struct vtacpu_conv_f32 conv;
+	struct vtacpu_gemm_f32 gemm;
+	struct vtacpu_pool_f32 pool;
+	struct vtacpu_binary_f32 binary;
+	struct vtacpu_unary_f32 unary;
+	struct vtacpu_batch_norm_f32 batch_norm;
+	struct vtacpu_softmax_f32 softmax;
+	struct vtacpu_reduce_f32 reduce;
+	struct vtacpu_resize resize;
+	struct vtacpu_move move;
+	struct vtacpu_pad pad;
+	struct vtacpu_quantise quantise;
+	struct vtacpu_dequantise dequantise;
+};
+
+struct vtac_call {
+	enum vtacpu_kernel kernel;
+	union vtac_params p;
+	struct vtacpu_need need;	/* checked */
+	/* Operands; the last is the output. Constants may be in no graph: made for the call. */
+	const struct vtac_tensor *io[VTACPU_OPERANDS_MAX];
+};
+
+/*
+ * The calls that compute @node, in the graph's arena. None (0 of them) if its outputs
+ * are empty. An error names what of the node no kernel can do.
+ */
+int vtac_calls(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call **calls,
+	       unsigned int *n_calls);
+
+/* Is it arithmetic on shapes, or on integers, which only eval.c can do? */
+bool vtac_is_eval(const struct vtac_node *node);
+/* Compute such a node, slowly: data of each input and output. */
+int vtac_eval(struct vtac_graph *g, const struct vtac_node *node, const void *const *in,
+	      void *out);
+
+#endif /* VTAC_KERNEL_H */

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the files that make calls of kernels share. */
+#ifndef VTAC_KERNEL_IMPL_H
+#define VTAC_KERNEL_IMPL_H
+
+#include "kernel.h"
+
+/* Append calls; @calls has room for as many as the node has inputs or outputs. */
+typedef int (*kernel_fn)(struct vtac_graph *g, const struct vtac_node *node,
+			 struct vtac_call *calls, unsigned int *n);
+
+struct vtacpu_act kernel_act(const struct vtac_node *node);
+struct vtac_call *kernel_call(struct vtac_call *call, enum vtacpu_kernel kernel);
+const struct vtac_tensor *kernel_in(const struct vtac_node *node, unsigned int i);
+
+/* kernel_move.c */
+int kernel_concat(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		  unsigned int *n);
+int kernel_split(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		 unsigned int *n);
+int kernel_slice(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		 unsigned int *n);
+int kernel_pad(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+	       unsigned int *n);
+int kernel_transpose(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		     unsigned int *n);
+int kernel_depth_to_space(struct vtac_graph *g, const struct vtac_node *node,
+			  struct vtac_call *calls, unsigned int *n);
+int kernel_copy(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		unsigned int *n);
+
+#endif /* VTAC_KERNEL_IMPL_H */

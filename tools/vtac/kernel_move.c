@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Nodes as calls of the CPU's kernels: those that move values, of any type. */
+#include <string.h>
+
+#include "kernel_impl.h"
+
+static uint32_t value_bytes(const struct vtac_node *node)
+{
+	return (uint32_t)vtac_dtype_size(node->in[0]->dtype);
+}
+
+/* The kernel wants at least one dimension. */
+static uint32_t dims_of(const struct vtac_tensor *t, uint32_t *dims)
+{
+	dims[0] = 1;
+	for (int i = 0; i < t->rank; i++)
+		dims[i] = (uint32_t)t->dims[i];
+	return t->rank ? (uint32_t)t->rank : 1;
+}
+
+static struct vtac_call *move_call(struct vtac_call *calls, unsigned int *n,
+				   struct vtacpu_move move, const struct vtac_tensor *x,
+				   const struct vtac_tensor *y)
+{
+	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_MOVE);
+
+	c->p.move = move;
+	c->io[0] = x;
+	c->io[1] = y;
+	return c;
+}
+
+int kernel_concat(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		  unsigned int *n)
+{
+	uint32_t axis = (uint32_t)node->attr.axis.axis, at = 0, dims[VTAC_RANK_MAX];
+
+	(void)g;
+	for (unsigned int i = 0; i < node->n_in; i++) {
+		const struct vtac_tensor *x = node->in[i];
+		uint32_t rank = dims_of(x, dims);
+
+		if (vtac_elements(x))
+			move_call(calls, n,
+				  vtacpu_concat_part(value_bytes(node), rank, dims, axis, at,
+						     (uint32_t)node->out[0]->dims[axis]),
+				  x, node->out[0]);
+		at += dims[axis];
+	}
+	return 0;
+}
+
+int kernel_split(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		 unsigned int *n)
+{
+	uint32_t dims[VTAC_RANK_MAX], out[VTAC_RANK_MAX], rank = dims_of(node->in[0], dims);
+	int32_t start[VTAC_RANK_MAX] = { 0 }, step[VTAC_RANK_MAX];
+	int axis = node->attr.axis.axis;
+
+	(void)g;
+	for (int i = 0; i < VTAC_RANK_MAX; i++)
+		step[i] = 1;
+	for (unsigned int i = 0; i < node->n_out; i++) {
+		dims_of(node->out[i], out);
+		if (vtac_elements(node->out[i]))
+			move_call(calls, n, vtacpu_slice(value_bytes(node), rank, dims, out, start,
+							 step), node->in[0], node->out[i]);
+		start[axis] += (int32_t)out[axis];
+	}
+	return 0;
+}
+
+int kernel_slice(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		 unsigned int *n)
+{
+	uint32_t dims[VTAC_RANK_MAX], out[VTAC_RANK_MAX], rank = dims_of(node->in[0], dims);
+	int32_t start[VTAC_RANK_MAX] = { 0 }, step[VTAC_RANK_MAX] = { 1 };
+
+	(void)g;
+	dims_of(node->out[0], out);
+	for (int i = 0; i < node->in[0]->rank; i++) {
+		start[i] = (int32_t)node->attr.slice.start[i];
+		/* One value is one value, however far the next would be. */
+		step[i] = out[i] > 1 ? (int32_t)node->attr.slice.step[i] : 1;
+	}
+	move_call(calls, n, vtacpu_slice(value_bytes(node), rank, dims, out, start, step),
+		  node->in[0], node->out[0]);
+	return 0;
+}
+
+/* The bits of the number that is padded with. */
+static void pad_bits(const struct vtac_node *node, uint32_t bits[2])
+{
+	float value = node->attr.pad.value;
+	int64_t integer;
+
+	bits[0] = 0;
+	bits[1] = 0;
+	if (node->in[0]->dtype == VTAC_F32) {
+		memcpy(bits, &value, sizeof(value));
+		return;
+	}
+	integer = value >= -9e18f && value <= 9e18f ? (int64_t)value : 0;
+	bits[0] = (uint32_t)integer;
+	bits[1] = (uint32_t)((uint64_t)integer >> 32);
+}
+
+int kernel_pad(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+	       unsigned int *n)
+{
+	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_PAD);
+	struct vtacpu_pad *p = &c->p.pad;
+
+	(void)g;
+	p->bytes = value_bytes(node);
+	p->mode = node->attr.pad.mode;
+	p->rank = dims_of(node->in[0], p->dims);
+	dims_of(node->out[0], p->out);
+	for (int i = 0; i < node->in[0]->rank; i++)
+		p->before[i] = (int32_t)node->attr.pad.before[i];
+	pad_bits(node, p->value);
+	c->io[0] = node->in[0];
+	c->io[1] = node->out[0];
+	return 0;
+}
+
+int kernel_transpose(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		     unsigned int *n)
+{
+	uint32_t dims[VTAC_RANK_MAX], perm[VTAC_RANK_MAX] = { 0 };
+	uint32_t rank = dims_of(node->in[0], dims);
+
+	(void)g;
+	for (int i = 0; i < node->in[0]->rank; i++)
+		perm[i] = (uint32_t)node->attr.transpose.perm[i];
+	move_call(calls, n, vtacpu_transpose(value_bytes(node), rank, dims, perm), node->in[0],
+		  node->out[0]);
+	return 0;
+}
+
+int kernel_depth_to_space(struct vtac_graph *g, const struct vtac_node *node,
+			  struct vtac_call *calls, unsigned int *n)
+{
+	const struct vtac_tensor *x = node->in[0];
+
+	(void)g;
+	move_call(calls, n,
+		  vtacpu_depth_to_space(value_bytes(node), (uint32_t)x->dims[0],
+					(uint32_t)x->dims[1], (uint32_t)x->dims[2],
+					(uint32_t)x->dims[3],
+					(uint32_t)node->attr.depth_to_space.block,
+					node->attr.depth_to_space.crd), x, node->out[0]);
+	return 0;
+}
+
+/* The same values in the same order. */
+int kernel_copy(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		unsigned int *n)
+{
+	uint32_t count = (uint32_t)vtac_elements(node->in[0]);
+	static const uint32_t same[] = { 0 };
+
+	(void)g;
+	move_call(calls, n, vtacpu_transpose(value_bytes(node), 1, &count, same), node->in[0],
+		  node->out[0]);
+	return 0;
+}

@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Operators of a file that are no windows and no quantisation. */
+#include <math.h>
+#include <string.h>
+
+#include "onnx_impl.h"
+
+/* Attributes that say nothing to a compiler of inference. */
+static void ignore_attr(struct onnx_node *n, const char *name)
+{
+	onnx_attr(n, name);
+}
+
+struct vtac_node *onnx_make(struct onnx_node *n, enum vtac_op op, unsigned int n_in)
+{
+	struct vtac_node *node = vtac_node_new(n->g, op, n->stub.name, n_in,
+					       n->n_out ? n->n_out : 1);
+
+	if (!node)
+		return NULL;
+	node->file_op = n->stub.file_op;
+	for (unsigned int i = 0; i < n_in && i < n->n_in; i++)
+		if (vtac_node_set_in(n->g, node, i, n->in[i]))
+			return NULL;
+	for (unsigned int i = 0; i < n->n_out; i++)
+		if (n->out[i])
+			vtac_node_set_out(node, i, n->out[i]);
+	return node;
+}
+
+struct vtac_node *onnx_between(struct onnx_node *n, enum vtac_op op, unsigned int n_in)
+{
+	const char *name = vtac_text(n->g, "%s.%s", n->stub.name, vtac_op_name(op));
+	struct vtac_node *node = name ? vtac_node_new(n->g, op, name, n_in, 1) : NULL;
+	struct vtac_tensor *t = node ? vtac_tensor_new(n->g, name, VTAC_F32) : NULL;
+
+	if (!t)
+		return NULL;
+	node->file_op = n->stub.file_op;
+	vtac_node_set_out(node, 0, t);
+	return node;
+}
+
+/* As many inputs as the file gives. */
+static struct vtac_node *make_all(struct onnx_node *n, enum vtac_op op)
+{
+	return onnx_make(n, op, n->n_in);
+}
+
+#define SIMPLE(function, op) \
+	static int function(struct onnx_node *n) \
+	{ \
+		return make_all(n, op) ? 0 : -1; \
+	}
+
+SIMPLE(read_sub, VTAC_SUB)
+SIMPLE(read_div, VTAC_DIV)
+SIMPLE(read_matmul, VTAC_MATMUL)
+SIMPLE(read_sigmoid, VTAC_SIGMOID)
+SIMPLE(read_hard_swish, VTAC_HARD_SWISH)
+SIMPLE(read_identity, VTAC_IDENTITY)
+SIMPLE(read_expand, VTAC_EXPAND)
+SIMPLE(read_floor, VTAC_FLOOR)
+SIMPLE(read_ceil, VTAC_CEIL)
+SIMPLE(read_sqrt, VTAC_SQRT)
+SIMPLE(read_equal, VTAC_EQUAL)
+SIMPLE(read_where, VTAC_WHERE)
+
+/* Any number of operands: ((a op b) op c) ... */
+static int read_chain(struct onnx_node *n, enum vtac_op op)
+{
+	struct vtac_tensor *left = n->in[0];
+	struct vtac_node *node;
+
+	if (n->n_in == 1)
+		return onnx_make(n, VTAC_IDENTITY, 1) ? 0 : -1;
+	for (unsigned int i = 1; i + 1 < n->n_in; i++) {
+		node = onnx_between(n, op, 2);
+		if (!node || vtac_node_set_in(n->g, node, 0, left) ||
+		    vtac_node_set_in(n->g, node, 1, n->in[i]))
+			return -1;
+		left = node->out[0];
+	}
+	node = onnx_make(n, op, 2);
+	if (!node || vtac_node_set_in(n->g, node, 0, left))
+		return -1;
+	return vtac_node_set_in(n->g, node, 1, n->in[n->n_in - 1]);
+}
+
+static int read_add(struct onnx_node *n)
+{
+	return read_chain(n, VTAC_ADD);
+}
+
+static int read_mul(struct onnx_node *n)
+{
+	return read_chain(n, VTAC_MUL);
+}
+
+static int read_max(struct onnx_node *n)
+{
+	return read_chain(n, VTAC_MAX);
+}
+
+static int read_min(struct onnx_node *n)
+{
+	return read_chain(n, VTAC_MIN);
+}
+
+static int read_relu(struct onnx_node *n)
+{
+	struct vtac_node *node = make_all(n, VTAC_CLIP);
+
+	if (node) {
+		node->attr.clip.lo = 0;
+		node->attr.clip.hi = INFINITY;
+	}
+	return node ? 0 : -1;
+}
+
+/* The limits are attributes up to opset 10, inputs from 11 on. */
+static int read_clip(struct onnx_node *n)
+{
+	struct vtac_node *node = make_all(n, VTAC_CLIP);
+
+	if (!node || onnx_attr_float(n, "min", -INFINITY, &node->attr.clip.lo))
+		return -1;
+	return onnx_attr_float(n, "max", INFINITY, &node->attr.clip.hi);
+}
+
+static int read_leaky_relu(struct onnx_node *n)
+{
+	struct vtac_node *node = make_all(n, VTAC_LEAKY_RELU);
+
+	return node ? onnx_attr_float(n, "alpha", 0.01f, &node->attr.unary.alpha) : -1;
+}
+
+static int read_hard_sigmoid(struct onnx_node *n)
+{
+	struct vtac_node *node = make_all(n, VTAC_HARD_SIGMOID);
+
+	if (!node || onnx_attr_float(n, "alpha", 0.2f, &node->attr.unary.alpha))
+		return -1;
+	return onnx_attr_float(n, "beta", 0.5f, &node->attr.unary.beta);
+}
+
+static int read_axis(struct onnx_node *n, int64_t def, int *axis)
+{
+	int64_t value;
+
+	if (onnx_attr_int(n, "axis", def, &value))
+		return -1;
+	if (value < -VTAC_RANK_MAX || value > VTAC_RANK_MAX)
+		return onnx_fail(n, "Its axis is %lld.", (long long)value);
+	*axis = (int)value;
+	return 0;
+}
+
+static int read_softmax(struct onnx_node *n)
+{
+	struct vtac_node *node = make_all(n, VTAC_SOFTMAX);
+
+	if (!node)
+		return -1;
+	node->attr.softmax.flat = n->r->opset < 13;
+	return read_axis(n, node->attr.softmax.flat ? 1 : -1, &node->attr.softmax.axis);
+}
+
+static int read_concat(struct onnx_node *n)
+{
+	struct vtac_node *node = make_all(n, VTAC_CONCAT);
+
+	if (!onnx_attr(n, "axis"))
+		return onnx_fail(n, "It has no axis.");
+	return node ? read_axis(n, 0, &node->attr.axis.axis) : -1;
+}
+
+static int read_gather(struct onnx_node *n)
+{
+	struct vtac_node *node = make_all(n, VTAC_GATHER);
+
+	return node ? read_axis(n, 0, &node->attr.axis.axis) : -1;
+}
+
+/* The input @i, or what older files have as an attribute in its place. */
+static int read_in_or_attr(struct onnx_node *n, struct vtac_node *node, unsigned int i,
+			   const char *name)
+{
+	struct vtac_tensor *t;
+
+	if (onnx_attr_const(n, name, &t))
+		return -1;
+	if (!t)
+		return 0;
+	if (node->in[i])
+		return onnx_fail(n, "It has %s twice.", name);
+	return vtac_node_set_in(n->g, node, i, t);
+}
+
+static int read_split(struct onnx_node *n)
+{
+	struct vtac_node *node = onnx_make(n, VTAC_SPLIT, 2);
+
+	for (unsigned int i = 0; i < n->n_out; i++)
+		if (!n->out[i])
+			return onnx_fail(n, "Its output %u has no name.", i);
+	if (!node || read_axis(n, 0, &node->attr.axis.axis))
+		return -1;
+	return read_in_or_attr(n, node, 1, "split");
+}
+
+static int read_slice(struct onnx_node *n)
+{
+	struct vtac_node *node = onnx_make(n, VTAC_SLICE, 5);
+
+	if (!node || read_in_or_attr(n, node, 1, "starts") ||
+	    read_in_or_attr(n, node, 2, "ends") || read_in_or_attr(n, node, 3, "axes"))
+		return -1;
+	if (!node->in[1] || !node->in[2])
+		return onnx_fail(n, "It does not say where it starts and ends.");
+	return 0;
+}
+
+static int read_pad(struct onnx_node *n)
+{
+	static const char *const modes[] = { "constant", "reflect", "edge", NULL };
+	struct vtac_node *node = onnx_make(n, VTAC_PAD, 3);
+	int mode;
+
+	if (!node || onnx_attr_word(n, "mode", modes, 0, &mode) ||
+	    read_in_or_attr(n, node, 1, "pads") ||
+	    onnx_attr_float(n, "value", 0, &node->attr.pad.value))
+		return -1;
+	if (!node->in[1])
+		return onnx_fail(n, "It does not say how much.");
+	node->attr.pad.mode = (enum vtac_pad_mode)mode;
+	return 0;
+}
+
+static struct vtac_node *make_reshape(struct onnx_node *n, enum vtac_reshape_kind kind)
+{
+	struct vtac_node *node = onnx_make(n, VTAC_RESHAPE, 2);
+
+	if (node)
+		node->attr.reshape.kind = kind;
+	return node;
+}
+
+static int read_reshape(struct onnx_node *n)
+{
+	struct vtac_node *node = make_reshape(n, VTAC_TO_SHAPE);
+	int64_t zero;
+
+	if (!node || onnx_attr_int(n, "allowzero", 0, &zero))
+		return -1;
+	node->attr.reshape.allow_zero = zero;
+	return 0;
+}
+
+static int read_flatten(struct onnx_node *n)
+{
+	struct vtac_node *node = make_reshape(n, VTAC_FLATTEN);
+
+	return node ? read_axis(n, 1, &node->attr.reshape.axis) : -1;
+}
+
+static int read_squeeze(struct onnx_node *n)
+{
+	struct vtac_node *node = make_reshape(n, VTAC_SQUEEZE);
+
+	return node ? read_in_or_attr(n, node, 1, "axes") : -1;
+}
+
+static int read_unsqueeze(struct onnx_node *n)
+{
+	struct vtac_node *node = make_reshape(n, VTAC_UNSQUEEZE);
+
+	if (!node || read_in_or_attr(n, node, 1, "axes"))
+		return -1;
+	return node->in[1] ? 0 : onnx_fail(n, "It has no axes.");
+}
+
+static int read_transpose(struct onnx_node *n)
+{
+	struct vtac_node *node = make_all(n, VTAC_TRANSPOSE);
+	const Onnx__AttributeProto *a = onnx_attr(n, "perm");
+
+	if (!node)
+		return -1;
+	if (a && a->n_ints > VTAC_RANK_MAX)
+		return onnx_fail(n, "Its perm has %zu dimensions.", a->n_ints);
+	/* Without perm the order is reversed: -1 stands for that until shapes are known. */
+	for (size_t i = 0; i < VTAC_RANK_MAX; i++)
+		node->attr.transpose.perm[i] = a && i < a->n_ints && a->ints[i] >= 0 &&
+			a->ints[i] < VTAC_RANK_MAX ? (int)a->ints[i] : -1;
+	return 0;
+}
+
+static int read_reduce(struct onnx_node *n, enum vtac_op op)
+{
+	struct vtac_node *node = onnx_make(n, op, 2);
+	int64_t keep;
+
+	if (!node || onnx_attr_int(n, "keepdims", 1, &keep))
+		return -1;
+	node->attr.reduce.keep = keep;
+	return read_in_or_attr(n, node, 1, "axes");
+}
+
+static int read_reduce_mean(struct onnx_node *n)
+{
+	return read_reduce(n, VTAC_REDUCE_MEAN);
+}
+
+static int read_reduce_prod(struct onnx_node *n)
+{
+	return read_reduce(n, VTAC_REDUCE_PROD);
+}
+
+static int read_depth_to_space(struct onnx_node *n)
+{
+	static const char *const modes[] = { "DCR", "CRD", NULL };
+	struct vtac_node *node = make_all(n, VTAC_DEPTH_TO_SPACE);
+	int mode;
+
+	if (!node || onnx_attr_word(n, "mode", modes, 0, &mode) ||
+	    onnx_attr_int(n, "blocksize", 0, &node->attr.depth_to_space.block))
+		return -1;
+	node->attr.depth_to_space.crd = mode;
+	return 0;
+}
+
+static int read_gemm(struct onnx_node *n)
+{
+	struct vtac_node *node = onnx_make(n, VTAC_GEMM, 3);
+	int64_t trans_x, trans_w;
+
+	if (!node || onnx_attr_float(n, "alpha", 1, &node->attr.gemm.alpha) ||
+	    onnx_attr_float(n, "beta", 1, &node->attr.gemm.beta) ||
+	    onnx_attr_int(n, "transA", 0, &trans_x) || onnx_attr_int(n, "transB", 0, &trans_w))
+		return -1;
+	node->attr.gemm.trans_x = trans_x;
+	node->attr.gemm.trans_w = trans_w;
+	return 0;
+}
+
+static int read_batch_norm(struct onnx_node *n)
+{
+	struct vtac_node *node = onnx_make(n, VTAC_BATCH_NORM, 5);
+	int64_t training, spatial;
+
+	if (!node || onnx_attr_float(n, "epsilon", 1e-5f, &node->attr.batch_norm.epsilon) ||
+	    onnx_attr_int(n, "training_mode", 0, &training) ||
+	    onnx_attr_int(n, "spatial", 1, &spatial))
+		return -1;
+	ignore_attr(n, "momentum");
+	if (training || !spatial)
+		return onnx_fail(n, "It is in training mode, or of an old form that is not supported.");
+	return 0;
+}
+
+/* Dropout does nothing in inference; its mask is not computed. */
+static int read_dropout(struct onnx_node *n)
+{
+	ignore_attr(n, "ratio");
+	ignore_attr(n, "seed");
+	return onnx_make(n, VTAC_IDENTITY, 1) ? 0 : -1;
+}
+
+static int fill_constant(struct onnx_node *n, struct vtac_tensor *t)
+{
+	static const char *const names[] = { "value_float", "value_floats", "value_int",
+					     "value_ints" };
+	struct vtac_tensor *value = NULL;
+
+	for (unsigned int i = 0; i < 4 && !value; i++)
+		if (onnx_attr_const(n, names[i], &value))
+			return -1;
+	if (!value)
+		return onnx_fail(n, "It has no value that is supported.");
+	t->dtype = value->dtype;
+	t->data = value->data;
+	return vtac_set_shape(n->g, &n->stub, t, value->rank, value->dims);
+}
+
+static int read_constant(struct onnx_node *n)
+{
+	const Onnx__AttributeProto *a = onnx_attr(n, "value");
+
+	if (!n->n_out || !n->out[0])
+		return onnx_fail(n, "It has no output.");
+	if (n->out[0]->producer)
+		return onnx_fail(n, "Its output %.120s is computed by another node too.",
+				 n->out[0]->name);
+	return a && a->t ? onnx_tensor_fill(n->r, n->out[0], a->t) : fill_constant(n, n->out[0]);
+}
+
+static int read_constant_of_shape(struct onnx_node *n)
+{
+	struct vtac_node *node = onnx_make(n, VTAC_CONSTANT_OF_SHAPE, 2);
+	const Onnx__AttributeProto *a = onnx_attr(n, "value");
+	struct vtac_tensor *t = node ? vtac_tensor_new(n->g, "value", VTAC_F32) : NULL;
+	static const float zero;
+
+	if (!t)
+		return -1;
+	if (a && a->t) {
+		if (onnx_tensor_fill(n->r, t, a->t))
+			return -1;
+	} else {
+		t->rank = 0;
+		t->data = &zero;
+	}
+	if (vtac_elements(t) != 1)
+		return onnx_fail(n, "Its value is not one number.");
+	return vtac_node_set_in(n->g, node, 1, t);
+}
+
+static int read_cast(struct onnx_node *n)
+{
+	struct vtac_node *node = make_all(n, VTAC_CAST);
+	int64_t to;
+	int dtype;
+
+	if (!node || onnx_attr_int(n, "to", 0, &to))
+		return -1;
+	dtype = to > 0 && to < 64 ? onnx_dtype((int32_t)to) : -1;
+	if (dtype < 0)
+		return onnx_fail(n, "It casts to the unsupported type %lld.", (long long)to);
+	node->attr.cast.to = (enum vtac_dtype)dtype;
+	return 0;
+}
+
+static int read_shape(struct onnx_node *n)
+{
+	struct vtac_node *node = make_all(n, VTAC_SHAPE);
+
+	if (!node || onnx_attr_int(n, "start", 0, &node->attr.shape.start))
+		return -1;
+	return onnx_attr_int(n, "end", INT64_MAX, &node->attr.shape.end);
+}
+
+const struct onnx_op onnx_ops[] = {
+	{ "Add", 2, 2, 1, read_add },
+	{ "BatchNormalization", 5, 5, 5, read_batch_norm },
+	{ "Cast", 1, 1, 1, read_cast },
+	{ "Ceil", 1, 1, 1, read_ceil },
+	{ "Clip", 1, 3, 1, read_clip },
+	{ "Concat", 1, UINT32_MAX, 1, read_concat },
+	{ "Constant", 0, 0, 1, read_constant },
+	{ "ConstantOfShape", 1, 1, 1, read_constant_of_shape },
+	{ "DepthToSpace", 1, 1, 1, read_depth_to_space },
+	{ "Div", 2, 2, 1, read_div },
+	{ "Dropout", 1, 3, 2, read_dropout },
+	{ "Equal", 2, 2, 1, read_equal },
+	{ "Expand", 2, 2, 1, read_expand },
+	{ "Flatten", 1, 1, 1, read_flatten },
+	{ "Floor", 1, 1, 1, read_floor },
+	{ "Gather", 2, 2, 1, read_gather },
+	{ "Gemm", 2, 3, 1, read_gemm },
+	{ "HardSigmoid", 1, 1, 1, read_hard_sigmoid },
+	{ "HardSwish", 1, 1, 1, read_hard_swish },
+	{ "Identity", 1, 1, 1, read_identity },
+	{ "LeakyRelu", 1, 1, 1, read_leaky_relu },
+	{ "MatMul", 2, 2, 1, read_matmul },
+	{ "Max", 1, UINT32_MAX, 1, read_max },
+	{ "Min", 1, UINT32_MAX, 1, read_min },
+	{ "Mul", 2, 2, 1, read_mul },
+	{ "Pad", 1, 3, 1, read_pad },
+	{ "ReduceMean", 1, 1, 1, read_reduce_mean },
+	{ "ReduceProd", 1, 1, 1, read_reduce_prod },
+	{ "Relu", 1, 1, 1, read_relu },
+	{ "Reshape", 2, 2, 1, read_reshape },
+	{ "Shape", 1, 1, 1, read_shape },
+	{ "Sigmoid", 1, 1, 1, read_sigmoid },
+	{ "Slice", 1, 5, 1, read_slice },
+	{ "Softmax", 1, 1, 1, read_softmax },
+	{ "Split", 1, 2, UINT32_MAX, read_split },
+	{ "Sqrt", 1, 1, 1, read_sqrt },
+	{ "Squeeze", 1, 2, 1, read_squeeze },
+	{ "Sub", 2, 2, 1, read_sub },
+	{ "Sum", 1, UINT32_MAX, 1, read_add },
+	{ "Transpose", 1, 1, 1, read_transpose },
+	{ "Unsqueeze", 1, 2, 1, read_unsqueeze },
+	{ "Where", 3, 3, 1, read_where },
+	{ NULL, 0, 0, 0, NULL },
+};

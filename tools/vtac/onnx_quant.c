@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Quantised operators of a file. All become one form: dequantise, the operator in
+ * float, quantise. Later passes know that form alone.
+ */
+#include "onnx_impl.h"
+
+static int read_quant(struct onnx_node *n, enum vtac_op op)
+{
+	struct vtac_node *node = onnx_make(n, op, 3);
+	int64_t axis;
+
+	if (!node || onnx_attr_int(n, "axis", 1, &axis))
+		return -1;
+	if (axis < -VTAC_RANK_MAX || axis >= VTAC_RANK_MAX)
+		return onnx_fail(n, "Its axis is %lld.", (long long)axis);
+	node->attr.axis.axis = (int)axis;
+	return 0;
+}
+
+static int read_quantize(struct onnx_node *n)
+{
+	return read_quant(n, VTAC_QUANTIZE);
+}
+
+static int read_dequantize(struct onnx_node *n)
+{
+	return read_quant(n, VTAC_DEQUANTIZE);
+}
+
+/* @x in float. Per-channel scales are along @axis. */
+static struct vtac_tensor *dequantize(struct onnx_node *n, struct vtac_tensor *x,
+				      struct vtac_tensor *scale, struct vtac_tensor *zero,
+				      int axis)
+{
+	struct vtac_node *node = onnx_between(n, VTAC_DEQUANTIZE, 3);
+
+	if (!node || vtac_node_set_in(n->g, node, 0, x) ||
+	    vtac_node_set_in(n->g, node, 1, scale) || vtac_node_set_in(n->g, node, 2, zero))
+		return NULL;
+	node->attr.axis.axis = axis;
+	return node->out[0];
+}
+
+static struct vtac_tensor *product(struct onnx_node *n, struct vtac_tensor *a,
+				   struct vtac_tensor *b)
+{
+	struct vtac_node *node = onnx_between(n, VTAC_MUL, 2);
+
+	if (!node || vtac_node_set_in(n->g, node, 0, a) || vtac_node_set_in(n->g, node, 1, b))
+		return NULL;
+	return node->out[0];
+}
+
+static struct vtac_tensor *one(struct onnx_node *n)
+{
+	static const float value = 1;
+
+	return vtac_tensor_const(n->g, "one", VTAC_F32, 0, NULL, &value, false);
+}
+
+/* The operator in float on the first inputs @x and @w, and the node that ends it. */
+static struct vtac_node *between(struct onnx_node *n, enum vtac_op op, unsigned int n_in,
+				 struct vtac_tensor *x, struct vtac_tensor *w)
+{
+	struct vtac_node *node = x && w ? onnx_between(n, op, n_in) : NULL;
+
+	if (!node || vtac_node_set_in(n->g, node, 0, x) || vtac_node_set_in(n->g, node, 1, w))
+		return NULL;
+	return node;
+}
+
+static int conv_attrs(struct onnx_node *n, struct vtac_node *node)
+{
+	static const char *const auto_pads[] = { "NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID",
+						 NULL };
+	struct vtac_conv *c = &node->attr.conv;
+	int kind;
+
+	c->window = (struct vtac_window){ .stride = { 1, 1 }, .dilation = { 1, 1 } };
+	if (onnx_attr_ints(n, "kernel_shape", c->window.kernel, 2) ||
+	    onnx_attr_ints(n, "strides", c->window.stride, 2) ||
+	    onnx_attr_ints(n, "dilations", c->window.dilation, 2) ||
+	    onnx_attr_ints(n, "pads", c->window.pad, 4) ||
+	    onnx_attr_word(n, "auto_pad", auto_pads, 0, &kind))
+		return -1;
+	if (kind == 1 || kind == 2)
+		c->window.auto_pad = kind == 1 ? VTAC_PAD_SAME_UPPER : VTAC_PAD_SAME_LOWER;
+	return onnx_attr_int(n, "group", 1, &c->groups);
+}
+
+/* out = quantise(@node's output) with the file's scale and zero point */
+static int end_quantized(struct onnx_node *n, const struct vtac_node *node,
+			 struct vtac_tensor *scale, struct vtac_tensor *zero)
+{
+	struct vtac_node *end = onnx_make(n, VTAC_QUANTIZE, 0);
+
+	if (!end || vtac_node_resize_in(n->g, end, 3))
+		return -1;
+	end->attr.axis.axis = 1;
+	return vtac_node_set_in(n->g, end, 0, node->out[0]) ||
+	       vtac_node_set_in(n->g, end, 1, scale) || vtac_node_set_in(n->g, end, 2, zero) ?
+		-1 : 0;
+}
+
+/* x, its scale and zero point, w, likewise, y's, likewise, [bias in the sums' scale] */
+static int read_qlinear_conv(struct onnx_node *n)
+{
+	struct vtac_tensor **in = n->in, *scale, *bias;
+	struct vtac_node *conv = between(n, VTAC_CONV, 3, dequantize(n, in[0], in[1], in[2], 1),
+					 dequantize(n, in[3], in[4], in[5], 0));
+
+	if (!conv || conv_attrs(n, conv))
+		return -1;
+	if (n->n_in > 8 && in[8]) {
+		scale = product(n, in[1], in[4]);
+		bias = scale ? dequantize(n, in[8], scale, NULL, 0) : NULL;
+		if (!bias || vtac_node_set_in(n->g, conv, 2, bias))
+			return -1;
+	}
+	return end_quantized(n, conv, in[6], in[7]);
+}
+
+static int read_qlinear_matmul(struct onnx_node *n)
+{
+	struct vtac_tensor **in = n->in;
+	struct vtac_node *node = between(n, VTAC_MATMUL, 2,
+					 dequantize(n, in[0], in[1], in[2], -2),
+					 dequantize(n, in[3], in[4], in[5], -1));
+
+	return node ? end_quantized(n, node, in[6], in[7]) : -1;
+}
+
+static int end_integer(struct onnx_node *n, const struct vtac_node *node)
+{
+	struct vtac_node *end = onnx_make(n, VTAC_CAST, 0);
+
+	if (!end || vtac_node_resize_in(n->g, end, 1))
+		return -1;
+	end->attr.cast.to = VTAC_I32;
+	return vtac_node_set_in(n->g, end, 0, node->out[0]);
+}
+
+static struct vtac_node *integer(struct onnx_node *n, enum vtac_op op, unsigned int n_in,
+				 int w_axis)
+{
+	struct vtac_tensor *unit = one(n);
+
+	if (!unit)
+		return NULL;
+	return between(n, op, n_in,
+		       dequantize(n, n->in[0], unit, n->n_in > 2 ? n->in[2] : NULL, -2),
+		       dequantize(n, n->in[1], unit, n->n_in > 3 ? n->in[3] : NULL, w_axis));
+}
+
+static int read_conv_integer(struct onnx_node *n)
+{
+	struct vtac_node *conv = integer(n, VTAC_CONV, 3, 0);
+
+	return conv && !conv_attrs(n, conv) ? end_integer(n, conv) : -1;
+}
+
+static int read_matmul_integer(struct onnx_node *n)
+{
+	struct vtac_node *node = integer(n, VTAC_MATMUL, 2, -1);
+
+	return node ? end_integer(n, node) : -1;
+}
+
+const struct onnx_op onnx_quant_ops[] = {
+	{ "ConvInteger", 2, 4, 1, read_conv_integer },
+	{ "DequantizeLinear", 2, 3, 1, read_dequantize },
+	{ "MatMulInteger", 2, 4, 1, read_matmul_integer },
+	{ "QLinearConv", 8, 9, 1, read_qlinear_conv },
+	{ "QLinearMatMul", 8, 8, 1, read_qlinear_matmul },
+	{ "QuantizeLinear", 2, 3, 1, read_quantize },
+	{ NULL, 0, 0, 0, NULL },
+};

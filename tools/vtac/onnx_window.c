@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Operators of a file that look at pictures through a window, and those that resize them. */
+#include <string.h>
+
+#include "onnx_impl.h"
+
+static int read_window(struct onnx_node *n, struct vtac_window *w)
+{
+	static const char *const auto_pads[] = { "NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID",
+						 NULL };
+	int64_t pads[4] = { 0 };	/* all begins, then all ends */
+	int kind;
+
+	*w = (struct vtac_window){ .stride = { 1, 1 }, .dilation = { 1, 1 } };
+	if (onnx_attr_ints(n, "kernel_shape", w->kernel, 2) ||
+	    onnx_attr_ints(n, "strides", w->stride, 2) ||
+	    onnx_attr_ints(n, "dilations", w->dilation, 2) ||
+	    onnx_attr_ints(n, "pads", pads, 4) ||
+	    onnx_attr_word(n, "auto_pad", auto_pads, 0, &kind))
+		return -1;
+	if (kind == 0)
+		memcpy(w->pad, pads, sizeof(pads));
+	w->auto_pad = kind == 1 ? VTAC_PAD_SAME_UPPER : kind == 2 ? VTAC_PAD_SAME_LOWER :
+		VTAC_PAD_EXPLICIT;
+	return 0;
+}
+
+static int read_conv(struct onnx_node *n)
+{
+	struct vtac_node *node = onnx_make(n, VTAC_CONV, 3);
+
+	if (!node || read_window(n, &node->attr.conv.window))
+		return -1;
+	return onnx_attr_int(n, "group", 1, &node->attr.conv.groups);
+}
+
+static int read_conv_transpose(struct onnx_node *n)
+{
+	struct vtac_node *node = onnx_make(n, VTAC_CONV_TRANSPOSE, 3);
+
+	if (!node || read_window(n, &node->attr.conv.window) ||
+	    onnx_attr_ints(n, "output_padding", node->attr.conv.out_pad, 2) ||
+	    onnx_attr_ints(n, "output_shape", node->attr.conv.out_shape, 2))
+		return -1;
+	return onnx_attr_int(n, "group", 1, &node->attr.conv.groups);
+}
+
+static int read_pool(struct onnx_node *n, enum vtac_op op)
+{
+	struct vtac_node *node = onnx_make(n, op, 1);
+	int64_t ceil, count = 0, order = 0;
+
+	if (!node || read_window(n, &node->attr.pool) || onnx_attr_int(n, "ceil_mode", 0, &ceil))
+		return -1;
+	if (op == VTAC_AVG_POOL && onnx_attr_int(n, "count_include_pad", 0, &count))
+		return -1;
+	if (op == VTAC_MAX_POOL && onnx_attr_int(n, "storage_order", 0, &order))
+		return -1;
+	if (!node->attr.pool.kernel[0] || !node->attr.pool.kernel[1])
+		return onnx_fail(n, "Its kernel has no size.");
+	node->attr.pool.ceil = ceil;
+	node->attr.pool.count_pad = count;
+	return 0;
+}
+
+static int read_max_pool(struct onnx_node *n)
+{
+	return read_pool(n, VTAC_MAX_POOL);
+}
+
+static int read_avg_pool(struct onnx_node *n)
+{
+	return read_pool(n, VTAC_AVG_POOL);
+}
+
+/* The kernel is all of the picture: 0 until its size is known. */
+static int read_global_pool(struct onnx_node *n, enum vtac_op op)
+{
+	struct vtac_node *node = onnx_make(n, op, 1);
+
+	if (!node)
+		return -1;
+	node->attr.pool = (struct vtac_window){ .stride = { 1, 1 }, .dilation = { 1, 1 } };
+	return 0;
+}
+
+static int read_global_avg_pool(struct onnx_node *n)
+{
+	return read_global_pool(n, VTAC_AVG_POOL);
+}
+
+static int read_global_max_pool(struct onnx_node *n)
+{
+	return read_global_pool(n, VTAC_MAX_POOL);
+}
+
+/*
+ * Inputs of the graph's node: x, scales, sizes. Opset 10 has no sizes and no way to say
+ * where coordinates are; the region of interest is for a mode that is not supported.
+ */
+static int read_resize(struct onnx_node *n)
+{
+	static const char *const modes[] = { "nearest", "linear", NULL };
+	static const char *const coords[] = { "half_pixel", "pytorch_half_pixel", "asymmetric",
+					      "align_corners", NULL };
+	static const char *const rounds[] = { "round_prefer_floor", "round_prefer_ceil", "floor",
+					      "ceil", NULL };
+	bool old = n->r->opset < 11;
+	struct vtac_node *node = onnx_make(n, VTAC_RESIZE, 3);
+	int mode, coord, round;
+	float number;
+
+	if (!node || onnx_attr_word(n, "mode", modes, 0, &mode) ||
+	    onnx_attr_word(n, "coordinate_transformation_mode", coords, old ? 2 : 0, &coord) ||
+	    onnx_attr_word(n, "nearest_mode", rounds, old ? 2 : 0, &round) ||
+	    onnx_attr_float(n, "cubic_coeff_a", 0, &number) ||
+	    onnx_attr_float(n, "extrapolation_value", 0, &number))
+		return -1;
+	onnx_attr(n, "exclude_outside");
+	node->attr.resize = (struct vtac_resize){
+		.mode = (enum vtac_resize_mode)mode, .coord = (enum vtac_resize_coord)coord,
+		.round = (enum vtac_resize_round)round,
+	};
+	if (old)
+		return 0;
+	return vtac_node_set_in(n->g, node, 1, n->n_in > 2 ? n->in[2] : NULL) ||
+	       vtac_node_set_in(n->g, node, 2, n->n_in > 3 ? n->in[3] : NULL);
+}
+
+/* What Resize was called before opset 10. */
+static int read_upsample(struct onnx_node *n)
+{
+	static const char *const modes[] = { "nearest", "linear", NULL };
+	struct vtac_node *node = onnx_make(n, VTAC_RESIZE, 3);
+	struct vtac_tensor *scales;
+	int mode;
+
+	if (!node || onnx_attr_word(n, "mode", modes, 0, &mode) ||
+	    onnx_attr_const(n, "scales", &scales))
+		return -1;
+	node->attr.resize = (struct vtac_resize){
+		.mode = (enum vtac_resize_mode)mode, .coord = VTAC_ASYMMETRIC,
+		.round = VTAC_ROUND_FLOOR,
+	};
+	return scales ? vtac_node_set_in(n->g, node, 1, scales) : 0;
+}
+
+const struct onnx_op onnx_window_ops[] = {
+	{ "AveragePool", 1, 1, 1, read_avg_pool },
+	{ "Conv", 2, 3, 1, read_conv },
+	{ "ConvTranspose", 2, 3, 1, read_conv_transpose },
+	{ "GlobalAveragePool", 1, 1, 1, read_global_avg_pool },
+	{ "GlobalMaxPool", 1, 1, 1, read_global_max_pool },
+	{ "MaxPool", 1, 1, 2, read_max_pool },
+	{ "Resize", 1, 4, 1, read_resize },
+	{ "Upsample", 1, 2, 1, read_upsample },
+	{ NULL, 0, 0, 0, NULL },
+};

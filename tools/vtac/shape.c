@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Shapes and types of a node's outputs from its inputs'. What the file says by constant
+ * inputs moves to the attributes here.
+ */
+#include <string.h>
+
+#include "shape_impl.h"
+
+int shape_out(struct vtac_graph *g, struct vtac_node *node, int rank, const int64_t *dims)
+{
+	node->out[0]->dtype = node->in[0]->dtype;
+	return vtac_set_shape(g, node, node->out[0], rank, dims);
+}
+
+int shape_axis(struct vtac_graph *g, const struct vtac_node *node, int axis, int rank, int *index)
+{
+	*index = axis < 0 ? axis + rank : axis;
+	if (*index < 0 || *index >= rank)
+		return vtac_fail(g, node, "Its axis %d is not one of %d dimensions.", axis, rank);
+	return 0;
+}
+
+int shape_ints(struct vtac_graph *g, const struct vtac_node *node, unsigned int i,
+	       int64_t *values, int max)
+{
+	const struct vtac_tensor *t = i < node->n_in ? node->in[i] : NULL;
+
+	if (!t)
+		return -1;
+	if (!t->data) {
+		vtac_fail(g, node, "Its input %.120s depends on the model's input values; it must be constant.",
+			  t->name);
+		return -2;
+	}
+	if (t->rank > 1 || vtac_elements(t) > max ||
+	    (t->dtype != VTAC_I64 && t->dtype != VTAC_I32)) {
+		vtac_fail(g, node, "Its input %.120s is not a list of at most %d integers.", t->name,
+			  max);
+		return -2;
+	}
+	for (int64_t k = 0; k < vtac_elements(t); k++)
+		values[k] = t->dtype == VTAC_I64 ? ((const int64_t *)t->data)[k] :
+			((const int32_t *)t->data)[k];
+	return (int)vtac_elements(t);
+}
+
+int shape_broadcast(struct vtac_graph *g, const struct vtac_node *node, int *rank, int64_t *dims,
+		    const struct vtac_tensor *b)
+{
+	int n = *rank > b->rank ? *rank : b->rank;
+	int64_t out[VTAC_RANK_MAX];
+
+	for (int i = 0; i < n; i++) {
+		int64_t x = i < n - *rank ? 1 : dims[i - (n - *rank)];
+		int64_t y = i < n - b->rank ? 1 : b->dims[i - (n - b->rank)];
+
+		if (x != y && x != 1 && y != 1)
+			return vtac_fail(g, node, "Its inputs' shapes do not fit: %lld and %lld in dimension %d.",
+					 (long long)x, (long long)y, i);
+		out[i] = x == 1 ? y : x;
+	}
+	memcpy(dims, out, (size_t)n * sizeof(dims[0]));
+	*rank = n;
+	return 0;
+}
+
+static int shape_same(struct vtac_graph *g, struct vtac_node *node)
+{
+	return shape_out(g, node, node->in[0]->rank, node->in[0]->dims);
+}
+
+static int shape_binary(struct vtac_graph *g, struct vtac_node *node)
+{
+	int64_t dims[VTAC_RANK_MAX];
+	int rank = node->in[0]->rank;
+
+	if (node->in[0]->dtype != node->in[1]->dtype)
+		return vtac_fail(g, node, "Its inputs have different types: %s and %s.",
+				 vtac_dtype_name(node->in[0]->dtype),
+				 vtac_dtype_name(node->in[1]->dtype));
+	memcpy(dims, node->in[0]->dims, sizeof(dims));
+	if (shape_broadcast(g, node, &rank, dims, node->in[1]))
+		return -1;
+	return shape_out(g, node, rank, dims);
+}
+
+static int shape_equal(struct vtac_graph *g, struct vtac_node *node)
+{
+	if (shape_binary(g, node))
+		return -1;
+	node->out[0]->dtype = VTAC_BOOL;
+	return 0;
+}
+
+static int shape_where(struct vtac_graph *g, struct vtac_node *node)
+{
+	int64_t dims[VTAC_RANK_MAX];
+	int rank = node->in[0]->rank;
+
+	if (node->in[0]->dtype != VTAC_BOOL || node->in[1]->dtype != node->in[2]->dtype)
+		return vtac_fail(g, node, "Its inputs' types do not fit.");
+	memcpy(dims, node->in[0]->dims, sizeof(dims));
+	if (shape_broadcast(g, node, &rank, dims, node->in[1]) ||
+	    shape_broadcast(g, node, &rank, dims, node->in[2]))
+		return -1;
+	node->out[0]->dtype = node->in[1]->dtype;
+	return vtac_set_shape(g, node, node->out[0], rank, dims);
+}
+
+static int clip_limit(struct vtac_graph *g, const struct vtac_node *node, unsigned int i, float *v)
+{
+	const struct vtac_tensor *t = i < node->n_in ? node->in[i] : NULL;
+
+	if (!t)
+		return 0;
+	if (!t->data || t->dtype != VTAC_F32 || vtac_elements(t) != 1)
+		return vtac_fail(g, node, "Its limit %.120s is not one constant float.", t->name);
+	*v = *(const float *)t->data;
+	return 0;
+}
+
+static int shape_clip(struct vtac_graph *g, struct vtac_node *node)
+{
+	if (clip_limit(g, node, 1, &node->attr.clip.lo) ||
+	    clip_limit(g, node, 2, &node->attr.clip.hi) || vtac_node_resize_in(g, node, 1))
+		return -1;
+	return shape_same(g, node);
+}
+
+static int shape_gemm(struct vtac_graph *g, struct vtac_node *node)
+{
+	const struct vtac_tensor *x = node->in[0], *w = node->in[1];
+	const struct vtac_tensor *c = node->n_in > 2 ? node->in[2] : NULL;
+	const struct vtac_gemm *a = &node->attr.gemm;
+	int64_t dims[VTAC_RANK_MAX];
+	int rank = 2;
+
+	if (x->rank != 2 || w->rank != 2)
+		return vtac_fail(g, node, "Its inputs are no matrices.");
+	if (x->dims[!a->trans_x] != w->dims[a->trans_w])
+		return vtac_fail(g, node, "Its matrices do not fit: %lld and %lld.",
+				 (long long)x->dims[!a->trans_x], (long long)w->dims[a->trans_w]);
+	dims[0] = x->dims[a->trans_x];
+	dims[1] = w->dims[!a->trans_w];
+	if (shape_out(g, node, 2, dims))
+		return -1;
+	if (c && (shape_broadcast(g, node, &rank, dims, c) || rank != 2 ||
+		  dims[0] != node->out[0]->dims[0] || dims[1] != node->out[0]->dims[1]))
+		return vtac_fail(g, node, "What it adds has another shape than its product.");
+	return 0;
+}
+
+static int shape_matmul(struct vtac_graph *g, struct vtac_node *node)
+{
+	const struct vtac_tensor *a = node->in[0];
+	struct vtac_tensor b = *node->in[1];
+	int64_t dims[VTAC_RANK_MAX];
+	int rank;
+
+	if (a->rank < 2 || b.rank < 2)
+		return vtac_fail(g, node, "Vectors are not supported: its inputs have %d and %d dimensions.",
+				 a->rank, b.rank);
+	if (a->dims[a->rank - 1] != b.dims[b.rank - 2])
+		return vtac_fail(g, node, "Its matrices do not fit: %lld and %lld.",
+				 (long long)a->dims[a->rank - 1], (long long)b.dims[b.rank - 2]);
+	rank = a->rank - 2;
+	memcpy(dims, a->dims, sizeof(dims));
+	b.rank -= 2;
+	if (shape_broadcast(g, node, &rank, dims, &b))
+		return -1;
+	dims[rank] = a->dims[a->rank - 2];
+	dims[rank + 1] = b.dims[b.rank + 1];
+	return shape_out(g, node, rank + 2, dims);
+}
+
+static int shape_batch_norm(struct vtac_graph *g, struct vtac_node *node)
+{
+	const struct vtac_tensor *x = node->in[0];
+
+	if (x->rank < 2)
+		return vtac_fail(g, node, "Its input has %d dimensions.", x->rank);
+	for (unsigned int i = 1; i < 5; i++)
+		if (node->in[i]->rank != 1 || node->in[i]->dims[0] != x->dims[1])
+			return vtac_fail(g, node, "Its input %.120s is not one value for each of %lld channels.",
+					 node->in[i]->name, (long long)x->dims[1]);
+	return shape_same(g, node);
+}
+
+static int shape_softmax(struct vtac_graph *g, struct vtac_node *node)
+{
+	int axis;
+
+	if (shape_axis(g, node, node->attr.softmax.axis, node->in[0]->rank, &axis))
+		return -1;
+	node->attr.softmax.axis = axis;
+	return shape_same(g, node);
+}
+
+static int shape_reduce(struct vtac_graph *g, struct vtac_node *node)
+{
+	const struct vtac_tensor *x = node->in[0];
+	int64_t v[VTAC_RANK_MAX], dims[VTAC_RANK_MAX];
+	uint32_t axes = 0;
+	int n, axis, rank = 0;
+
+	if (node->n_in > 1) {
+		n = shape_ints(g, node, 1, v, VTAC_RANK_MAX);
+		if (n == -2)
+			return -1;
+		for (int i = 0; i < n; i++) {
+			if (v[i] < -VTAC_RANK_MAX || v[i] > VTAC_RANK_MAX ||
+			    shape_axis(g, node, (int)v[i], x->rank, &axis))
+				return vtac_fail(g, node, "Its axes are out of range.");
+			axes |= 1u << axis;
+		}
+		node->attr.reduce.axes = n > 0 ? axes : (1u << x->rank) - 1;
+		if (vtac_node_resize_in(g, node, 1))
+			return -1;
+	}
+	for (int i = 0; i < x->rank; i++) {
+		if (!(node->attr.reduce.axes >> i & 1))
+			dims[rank++] = x->dims[i];
+		else if (node->attr.reduce.keep)
+			dims[rank++] = 1;
+	}
+	return shape_out(g, node, rank, dims);
+}
+
+static int shape_cast(struct vtac_graph *g, struct vtac_node *node)
+{
+	if (shape_same(g, node))
+		return -1;
+	node->out[0]->dtype = node->attr.cast.to;
+	return 0;
+}
+
+/* The scale is one number, or one for each place along the axis. */
+static int check_scale(struct vtac_graph *g, struct vtac_node *node)
+{
+	const struct vtac_tensor *x = node->in[0], *s = node->in[1], *z = node->in[2];
+	int64_t n = vtac_elements(s);
+	int axis;
+
+	if (s->dtype != VTAC_F32 || s->rank > 1 || (z && vtac_elements(z) != n))
+		return vtac_fail(g, node, "Its scale and zero point do not fit.");
+	if (n == 1 && (s->rank == 0 || !x->rank || node->attr.axis.axis >= x->rank))
+		return 0;
+	if (shape_axis(g, node, node->attr.axis.axis, x->rank, &axis))
+		return -1;
+	node->attr.axis.axis = axis;
+	if (n != 1 && n != x->dims[axis])
+		return vtac_fail(g, node, "It has %lld scales for %lld channels.", (long long)n,
+				 (long long)x->dims[axis]);
+	return 0;
+}
+
+static int shape_quantize(struct vtac_graph *g, struct vtac_node *node)
+{
+	enum vtac_dtype type = node->in[2] ? node->in[2]->dtype : VTAC_U8;
+
+	if (node->in[0]->dtype != VTAC_F32 || (type != VTAC_U8 && type != VTAC_I8))
+		return vtac_fail(g, node, "It does not make int8 or uint8 of floats.");
+	if (check_scale(g, node) || shape_same(g, node))
+		return -1;
+	node->out[0]->dtype = type;
+	return 0;
+}
+
+static int shape_dequantize(struct vtac_graph *g, struct vtac_node *node)
+{
+	enum vtac_dtype type = node->in[0]->dtype;
+
+	if ((type != VTAC_U8 && type != VTAC_I8 && type != VTAC_I32) ||
+	    (node->in[2] && node->in[2]->dtype != type))
+		return vtac_fail(g, node, "Its input is no int8, uint8 or int32, or its zero point is of another type.");
+	if (check_scale(g, node) || shape_same(g, node))
+		return -1;
+	node->out[0]->dtype = VTAC_F32;
+	return 0;
+}
+
+static const shape_fn shape_fns[VTAC_OPS] = {
+	[VTAC_CONV] = shape_conv, [VTAC_CONV_TRANSPOSE] = shape_conv_transpose,
+	[VTAC_GEMM] = shape_gemm, [VTAC_ADD] = shape_binary, [VTAC_MUL] = shape_binary,
+	[VTAC_SUB] = shape_binary, [VTAC_DIV] = shape_binary, [VTAC_MAX] = shape_binary,
+	[VTAC_MIN] = shape_binary, [VTAC_MAX_POOL] = shape_pool, [VTAC_AVG_POOL] = shape_pool,
+	[VTAC_CLIP] = shape_clip, [VTAC_MATMUL] = shape_matmul,
+	[VTAC_BATCH_NORM] = shape_batch_norm, [VTAC_SOFTMAX] = shape_softmax,
+	[VTAC_REDUCE_MEAN] = shape_reduce, [VTAC_REDUCE_PROD] = shape_reduce,
+	[VTAC_RESIZE] = shape_resize, [VTAC_CONCAT] = shape_concat,
+	[VTAC_SPLIT] = shape_split, [VTAC_SLICE] = shape_slice, [VTAC_PAD] = shape_pad,
+	[VTAC_TRANSPOSE] = shape_transpose, [VTAC_DEPTH_TO_SPACE] = shape_depth_to_space,
+	[VTAC_RESHAPE] = shape_reshape, [VTAC_QUANTIZE] = shape_quantize,
+	[VTAC_DEQUANTIZE] = shape_dequantize, [VTAC_CAST] = shape_cast,
+	[VTAC_SHAPE] = shape_shape, [VTAC_GATHER] = shape_gather,
+	[VTAC_CONSTANT_OF_SHAPE] = shape_constant_of_shape, [VTAC_EXPAND] = shape_expand,
+	[VTAC_EQUAL] = shape_equal, [VTAC_WHERE] = shape_where,
+};
+
+int vtac_shape_node(struct vtac_graph *g, struct vtac_node *node)
+{
+	shape_fn fn = shape_fns[node->op] ? shape_fns[node->op] : shape_same;
+
+	for (unsigned int i = 0; i < node->n_in; i++)
+		if (node->in[i] && vtac_elements(node->in[i]) < 0)
+			return vtac_fail(g, node, "The shape of its input %.120s is not known.",
+					 node->in[i]->name);
+	return fn(g, node);
+}

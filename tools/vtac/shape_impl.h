@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the files of shape inference share. */
+#ifndef VTAC_SHAPE_IMPL_H
+#define VTAC_SHAPE_IMPL_H
+
+#include "graph.h"
+
+/* Limits of what a window may be, which keep all arithmetic far from 64 bits' end. */
+#define SHAPE_PARAM_MAX	65535
+
+typedef int (*shape_fn)(struct vtac_graph *g, struct vtac_node *node);
+
+/* Check and set a shape of output 0, with the type of input 0. */
+int shape_out(struct vtac_graph *g, struct vtac_node *node, int rank, const int64_t *dims);
+/* An axis of the file as an index: 0 to rank - 1. */
+int shape_axis(struct vtac_graph *g, const struct vtac_node *node, int axis, int rank, int *index);
+/*
+ * The integers of input @i, which must be a constant of one dimension at most: their
+ * number, -1 if there is no such input, -2 and an error.
+ */
+int shape_ints(struct vtac_graph *g, const struct vtac_node *node, unsigned int i,
+	       int64_t *values, int max);
+/* The shape that numpy broadcasts @a and @b to. */
+int shape_broadcast(struct vtac_graph *g, const struct vtac_node *node, int *rank, int64_t *dims,
+		    const struct vtac_tensor *b);
+
+/* shape_window.c */
+int shape_conv(struct vtac_graph *g, struct vtac_node *node);
+int shape_conv_transpose(struct vtac_graph *g, struct vtac_node *node);
+int shape_pool(struct vtac_graph *g, struct vtac_node *node);
+int shape_resize(struct vtac_graph *g, struct vtac_node *node);
+int shape_depth_to_space(struct vtac_graph *g, struct vtac_node *node);
+
+/* shape_move.c */
+int shape_concat(struct vtac_graph *g, struct vtac_node *node);
+int shape_split(struct vtac_graph *g, struct vtac_node *node);
+int shape_slice(struct vtac_graph *g, struct vtac_node *node);
+int shape_pad(struct vtac_graph *g, struct vtac_node *node);
+int shape_transpose(struct vtac_graph *g, struct vtac_node *node);
+int shape_reshape(struct vtac_graph *g, struct vtac_node *node);
+int shape_gather(struct vtac_graph *g, struct vtac_node *node);
+int shape_expand(struct vtac_graph *g, struct vtac_node *node);
+int shape_constant_of_shape(struct vtac_graph *g, struct vtac_node *node);
+int shape_shape(struct vtac_graph *g, struct vtac_node *node);
+
+/* Does a Slice take all of its input, in order? */
+bool vtac_slice_is_whole(const struct vtac_node *node);
+
+/* shape.c: shapes and types of a node's outputs from its inputs'. */
+int vtac_shape_node(struct vtac_graph *g, struct vtac_node *node);
+
+#endif /* VTAC_SHAPE_IMPL_H */

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Shapes of what looks through windows, and of resized pictures. */
+#include <math.h>
+
+#include "shape_impl.h"
+
+static int check_picture(struct vtac_graph *g, const struct vtac_node *node)
+{
+	const struct vtac_tensor *x = node->in[0];
+
+	if (x->rank != 4)
+		return vtac_fail(g, node, "Its input has %d dimensions; pictures have 4.", x->rank);
+	for (int i = 0; i < 4; i++)
+		if (x->dims[i] < 1 || x->dims[i] > INT32_MAX)
+			return vtac_fail(g, node, "Its input has the size %lld in dimension %d.",
+					 (long long)x->dims[i], i);
+	return 0;
+}
+
+static bool in_range(int64_t value, int64_t lo)
+{
+	return value >= lo && value <= SHAPE_PARAM_MAX;
+}
+
+static int check_window(struct vtac_graph *g, const struct vtac_node *node,
+			const struct vtac_window *w)
+{
+	for (int i = 0; i < 2; i++)
+		if (!in_range(w->kernel[i], 1) || !in_range(w->stride[i], 1) ||
+		    !in_range(w->dilation[i], 1) || !in_range(w->pad[i], 0) ||
+		    !in_range(w->pad[i + 2], 0))
+			return vtac_fail(g, node, "Its kernel, strides, dilations or pads are out of range.");
+	return 0;
+}
+
+static int64_t extent(const struct vtac_window *w, int i)
+{
+	return (w->kernel[i] - 1) * w->dilation[i] + 1;
+}
+
+/* Pads that make the output as large as input / stride; the odd one is after or before. */
+static void resolve_auto_pad(struct vtac_window *w, const struct vtac_tensor *x)
+{
+	if (w->auto_pad == VTAC_PAD_EXPLICIT)
+		return;
+	for (int i = 0; i < 2; i++) {
+		int64_t out = (x->dims[2 + i] - 1) / w->stride[i] + 1;
+		int64_t total = (out - 1) * w->stride[i] + extent(w, i) - x->dims[2 + i];
+
+		total = total > 0 ? total : 0;
+		w->pad[i] = w->auto_pad == VTAC_PAD_SAME_UPPER ? total / 2 : total - total / 2;
+		w->pad[i + 2] = total - w->pad[i];
+	}
+	w->auto_pad = VTAC_PAD_EXPLICIT;
+}
+
+static int64_t window_out(const struct vtac_window *w, int64_t in, int i)
+{
+	int64_t room = in + w->pad[i] + w->pad[i + 2] - extent(w, i);
+	int64_t out;
+
+	if (room < 0)
+		return 0;
+	out = (room + (w->ceil ? w->stride[i] - 1 : 0)) / w->stride[i] + 1;
+	/* A window that begins behind the picture is none. */
+	if (w->ceil && (out - 1) * w->stride[i] >= in + w->pad[i])
+		out--;
+	return out;
+}
+
+static int set_windows(struct vtac_graph *g, struct vtac_node *node, const struct vtac_window *w,
+		       int64_t channels)
+{
+	const struct vtac_tensor *x = node->in[0];
+	int64_t dims[4] = { x->dims[0], channels, window_out(w, x->dims[2], 0),
+			    window_out(w, x->dims[3], 1) };
+
+	if (!dims[2] || !dims[3])
+		return vtac_fail(g, node, "Its kernel is larger than its padded input.");
+	return shape_out(g, node, 4, dims);
+}
+
+static int check_bias(struct vtac_graph *g, const struct vtac_node *node, int64_t channels)
+{
+	const struct vtac_tensor *b = node->n_in > 2 ? node->in[2] : NULL;
+
+	if (b && (b->rank != 1 || b->dims[0] != channels))
+		return vtac_fail(g, node, "Its bias does not have one value for each of %lld channels.",
+				 (long long)channels);
+	return 0;
+}
+
+/* The kernel's size is the weights', whatever the file says beside. */
+static int check_weights(struct vtac_graph *g, struct vtac_node *node)
+{
+	const struct vtac_tensor *w = node->in[1];
+	struct vtac_conv *c = &node->attr.conv;
+
+	if (check_picture(g, node))
+		return -1;
+	if (w->rank != 4)
+		return vtac_fail(g, node, "Its weights have %d dimensions instead of 4.", w->rank);
+	for (int i = 0; i < 2; i++) {
+		if (c->window.kernel[i] && c->window.kernel[i] != w->dims[2 + i])
+			return vtac_fail(g, node, "Its kernel has another size than its weights.");
+		c->window.kernel[i] = w->dims[2 + i];
+	}
+	if (c->groups < 1 || c->groups > INT32_MAX || !w->dims[0] || !w->dims[1])
+		return vtac_fail(g, node, "It has %lld groups.", (long long)c->groups);
+	return check_window(g, node, &c->window);
+}
+
+int shape_conv(struct vtac_graph *g, struct vtac_node *node)
+{
+	const struct vtac_tensor *x = node->in[0], *w = node->in[1];
+	struct vtac_conv *c = &node->attr.conv;
+
+	if (check_weights(g, node) || check_bias(g, node, w->dims[0]))
+		return -1;
+	if (x->dims[1] % c->groups || w->dims[1] != x->dims[1] / c->groups ||
+	    w->dims[0] % c->groups)
+		return vtac_fail(g, node, "Its weights are for %lld channels in %lld groups, its input has %lld.",
+				 (long long)w->dims[1], (long long)c->groups,
+				 (long long)x->dims[1]);
+	resolve_auto_pad(&c->window, x);
+	return set_windows(g, node, &c->window, w->dims[0]);
+}
+
+/* What is left over of the largest output goes to pads; what lacks, to out_pad. */
+static void resolve_transposed(struct vtac_conv *c, const struct vtac_tensor *x)
+{
+	struct vtac_window *w = &c->window;
+
+	for (int i = 0; i < 2; i++) {
+		int64_t full = (x->dims[2 + i] - 1) * w->stride[i] + extent(w, i) + c->out_pad[i];
+		int64_t want = c->out_shape[i] ? c->out_shape[i] :
+			w->auto_pad != VTAC_PAD_EXPLICIT ? x->dims[2 + i] * w->stride[i] : 0;
+
+		if (!want)
+			continue;
+		if (full < want)
+			c->out_pad[i] += want - full;
+		full = full > want ? full - want : 0;
+		w->pad[i] = w->auto_pad == VTAC_PAD_SAME_UPPER ? full / 2 : full - full / 2;
+		w->pad[i + 2] = full - w->pad[i];
+		c->out_shape[i] = 0;
+	}
+	w->auto_pad = VTAC_PAD_EXPLICIT;
+}
+
+int shape_conv_transpose(struct vtac_graph *g, struct vtac_node *node)
+{
+	const struct vtac_tensor *x = node->in[0], *w = node->in[1];
+	struct vtac_conv *c = &node->attr.conv;
+	int64_t dims[4];
+
+	if (check_weights(g, node))
+		return -1;
+	if (w->dims[0] != x->dims[1] || x->dims[1] % c->groups)
+		return vtac_fail(g, node, "Its weights are for %lld channels, its input has %lld.",
+				 (long long)w->dims[0], (long long)x->dims[1]);
+	for (int i = 0; i < 2; i++)
+		if (!in_range(c->out_pad[i], 0) || c->out_shape[i] < 0 ||
+		    c->out_shape[i] > INT32_MAX)
+			return vtac_fail(g, node, "Its output's padding or shape is out of range.");
+	resolve_transposed(c, x);
+	dims[0] = x->dims[0];
+	if (__builtin_mul_overflow(w->dims[1], c->groups, &dims[1]) ||
+	    check_bias(g, node, dims[1]))
+		return vtac_fail(g, node, "It has too many channels.");
+	for (int i = 0; i < 2; i++) {
+		dims[2 + i] = (x->dims[2 + i] - 1) * c->window.stride[i] + extent(&c->window, i) +
+			c->out_pad[i] - c->window.pad[i] - c->window.pad[i + 2];
+		if (dims[2 + i] < 1)
+			return vtac_fail(g, node, "Its pads leave nothing of its output.");
+	}
+	return shape_out(g, node, 4, dims);
+}
+
+int shape_pool(struct vtac_graph *g, struct vtac_node *node)
+{
+	struct vtac_window *w = &node->attr.pool;
+	const struct vtac_tensor *x = node->in[0];
+
+	if (check_picture(g, node))
+		return -1;
+	for (int i = 0; i < 2; i++)
+		if (!w->kernel[i])
+			w->kernel[i] = x->dims[2 + i];
+	if (check_window(g, node, w))
+		return -1;
+	resolve_auto_pad(w, x);
+	for (int i = 0; i < 4; i++)
+		if (w->pad[i] >= extent(w, i % 2))
+			return vtac_fail(g, node, "Its pads are as large as its kernel.");
+	return set_windows(g, node, w, x->dims[1]);
+}
+
+/* ---- pictures of another size ---- */
+
+static int resize_scales(struct vtac_graph *g, struct vtac_node *node, int64_t *dims)
+{
+	const struct vtac_tensor *x = node->in[0], *s = node->in[1];
+	const float *scale = s->data;
+
+	if (s->dtype != VTAC_F32 || !s->data || vtac_elements(s) != x->rank)
+		return vtac_fail(g, node, "Its scales are not constant, or not one for each dimension.");
+	for (int i = 0; i < x->rank; i++) {
+		double size = floor((double)x->dims[i] * (double)scale[i]);
+
+		if (!(scale[i] > 0) || !(size >= 1) || size > INT32_MAX)
+			return vtac_fail(g, node, "Its scale %g makes dimension %d empty or too large.",
+					 (double)scale[i], i);
+		dims[i] = (int64_t)size;
+		node->attr.resize.scale[i] = scale[i];
+	}
+	return 0;
+}
+
+static int resize_sizes(struct vtac_graph *g, struct vtac_node *node, int64_t *dims)
+{
+	const struct vtac_tensor *x = node->in[0];
+	int n = shape_ints(g, node, 2, dims, VTAC_RANK_MAX);
+
+	if (n == -2)
+		return -1;
+	if (n != x->rank)
+		return vtac_fail(g, node, "It has neither scales nor sizes for each dimension.");
+	for (int i = 0; i < n; i++) {
+		if (dims[i] < 1 || dims[i] > INT32_MAX || x->dims[i] < 1)
+			return vtac_fail(g, node, "Its sizes are empty or too large.");
+		node->attr.resize.scale[i] = (float)dims[i] / (float)x->dims[i];
+	}
+	return 0;
+}
+
+int shape_resize(struct vtac_graph *g, struct vtac_node *node)
+{
+	const struct vtac_tensor *x = node->in[0];
+	int64_t dims[VTAC_RANK_MAX];
+	bool sizes = node->n_in > 2 && node->in[2];
+	bool scales = node->n_in > 1 && node->in[1] && vtac_elements(node->in[1]);
+
+	if (node->n_in > 1) {
+		if (!scales && !sizes)
+			return vtac_fail(g, node, "It has neither scales nor sizes.");
+		if (sizes ? resize_sizes(g, node, dims) : resize_scales(g, node, dims))
+			return -1;
+		if (vtac_node_resize_in(g, node, 1))
+			return -1;
+		return shape_out(g, node, x->rank, dims);
+	}
+	return 0;
+}
+
+int shape_depth_to_space(struct vtac_graph *g, struct vtac_node *node)
+{
+	const struct vtac_tensor *x = node->in[0];
+	int64_t b = node->attr.depth_to_space.block;
+	int64_t dims[4];
+
+	if (check_picture(g, node))
+		return -1;
+	if (!in_range(b, 1) || x->dims[1] % (b * b))
+		return vtac_fail(g, node, "Its %lld channels are no multiple of its block's %lld squared.",
+				 (long long)x->dims[1], (long long)b);
+	dims[0] = x->dims[0];
+	dims[1] = x->dims[1] / (b * b);
+	dims[2] = x->dims[2] * b;
+	dims[3] = x->dims[3] * b;
+	return shape_out(g, node, 4, dims);
+}
