@@ -193,9 +193,10 @@ int vta_device_identify(struct vta_device *vdev)
 		return -ENODEV;
 	}
 	caps->contract = vta_read(vdev, REG_CONTRACT);
-	if (FIELD_GET(REG_CONTRACT_MAJOR, caps->contract) != 1) {
-		dev_err(dev, "the card follows contract %u.%u, this driver version 1: update the older one\n",
-			VTA_CONTRACT_MAJOR(caps->contract), VTA_CONTRACT_MINOR(caps->contract));
+	if (FIELD_GET(REG_CONTRACT_MAJOR, caps->contract) != VTA_CONTRACT) {
+		dev_err(dev, "the card follows contract %u.%u, this driver version %u: update the older one\n",
+			VTA_CONTRACT_MAJOR(caps->contract), VTA_CONTRACT_MINOR(caps->contract),
+			VTA_CONTRACT);
 		return -ENODEV;
 	}
 

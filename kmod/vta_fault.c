@@ -29,6 +29,7 @@ static const char *vta_fault_reason_text(u32 reason)
 		[VTA_FAULT_CYCLES] = "cycle limit reached",
 		[VTA_FAULT_DEADLOCK] = "dependency deadlock",
 		[VTA_FAULT_DOORBELL] = "more submitted than the ring holds",
+		[VTA_FAULT_TIME] = "time limit reached",
 	};
 
 	if (reason == VTA_FAULT_HANG)
@@ -70,6 +71,7 @@ const char *vta_fault_reason_name(u32 reason)
 		[VTA_FAULT_CYCLES] = "cycles",
 		[VTA_FAULT_DEADLOCK] = "deadlock",
 		[VTA_FAULT_DOORBELL] = "doorbell",
+		[VTA_FAULT_TIME] = "time",
 	};
 
 	if (reason == VTA_FAULT_HANG)
@@ -145,7 +147,7 @@ void vta_fault_take(struct vta_queue *q)
 		fault->insn[i] = le32_to_cpu(READ_ONCE(rec->insn[i]));
 	fault->time = le64_to_cpu(READ_ONCE(rec->time));
 
-	if (fault->reason < VTA_FAULT_PAGE || fault->reason > VTA_FAULT_DOORBELL ||
+	if (fault->reason < VTA_FAULT_PAGE || fault->reason > VTA_FAULT_TIME ||
 	    fault->access > VTA_ACCESS_STAMP || fault->seq != q->seq + 1 ||
 	    le32_to_cpu(READ_ONCE(rec->queue)) != q->id ||
 	    le32_to_cpu(READ_ONCE(rec->context)) != q->ctx->mmu.id) {

@@ -380,8 +380,6 @@ static void vta_show_fdinfo(struct seq_file *m, struct file *file)
 
 	seq_printf(m, "vta-descriptors:\t%llu\n", usage.descriptors);
 	seq_printf(m, "vta-cycles-compute:\t%llu\n", usage.cycles);
-	if (!(ctx->vdev->caps.features & REG_FEATURES_USAGE))
-		return;
 	seq_printf(m, "vta-runs:\t%llu\n", usage.runs);
 	seq_printf(m, "vta-copies:\t%llu\n", usage.copies);
 	seq_printf(m, "vta-engine-compute:\t%llu ns\n", usage.run_ns);

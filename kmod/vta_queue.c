@@ -135,7 +135,10 @@ static int vta_queue_start(struct vta_queue *q, u64 seq)
 	vta_write(vdev, REG_QUEUE_VECTOR(q->id), q->vector->nr);
 	vta_write64(vdev, REG_QUEUE_STATUS_LO(q->id), sg_dma_address(q->status->sgt->sgl));
 	vta_write64(vdev, REG_QUEUE_CYCLES_LO(q->id), q->cycles);
+	vta_write64(vdev, REG_QUEUE_TIME_LIMIT_LO(q->id), 0);
+	vta_write(vdev, REG_QUEUE_GROUP(q->id), 0);
 	vta_write64(vdev, REG_QUEUE_START_LO(q->id), seq);
+	vta_write(vdev, REG_QUEUE_SUBMITTED(q->id), lower_32_bits(seq));
 	vta_write(vdev, REG_QUEUE_CTRL(q->id), REG_QUEUE_CTRL_ENABLE |
 		  FIELD_PREP(REG_QUEUE_CTRL_PRIORITY, q->priority));
 

@@ -24,8 +24,8 @@
 #define VTA_BAR_MEM			4
 
 #define VTA_REGS_SIZE			0x10000
-#define VTA_MSIX_TABLE			0x8000
-#define VTA_MSIX_PBA			0xb000
+#define VTA_MSIX_TABLE			0x4000
+#define VTA_MSIX_PBA			0x6000
 
 /* ---- Identity and discovery ---- */
 
@@ -34,11 +34,11 @@
 #define REG_CONTRACT			0x004
 #define REG_CONTRACT_MAJOR		0xffff0000
 #define REG_CONTRACT_MINOR		0x0000ffff
+#define VTA_CONTRACT			2	/* the major version of this file */
 #define REG_FEATURES_LO			0x008
 #define REG_FEATURES_HI			0x00c
 #define REG_FEATURES_COUNTERS		0x00000001
 #define REG_FEATURES_SENSORS		0x00000002
-#define REG_FEATURES_USAGE		0x00000004
 #define REG_QUEUES			0x010
 #define REG_CONTEXTS			0x014
 #define REG_MEM_SIZE_LO			0x018
@@ -94,6 +94,22 @@
 #define REG_TEMPERATURE			0x150	/* mK */
 #define REG_POWER			0x154	/* mW */
 
+/* ---- Engines: all but MOVES change only when MOVES does ---- */
+
+#define VTA_COMPUTE_ENGINE		0
+#define VTA_COPY_ENGINE			1
+#define VTA_NR_ENGINES			2
+
+#define REG_ENGINE(e)			(0x200 + 32 * (e))
+#define REG_ENGINE_MOVES(e)		(REG_ENGINE(e) + 0x00)
+#define REG_ENGINE_MOVES_BUSY		0x00000001	/* it executes a descriptor */
+#define REG_ENGINE_MOVES_MAX		0x7fffffff	/* 0 is next */
+#define REG_ENGINE_QUEUE(e)		(REG_ENGINE(e) + 0x04)
+#define REG_ENGINE_SEQ_LO(e)		(REG_ENGINE(e) + 0x08)
+#define REG_ENGINE_SEQ_HI(e)		(REG_ENGINE(e) + 0x0c)
+#define REG_ENGINE_SINCE_LO(e)		(REG_ENGINE(e) + 0x10)	/* card time */
+#define REG_ENGINE_SINCE_HI(e)		(REG_ENGINE(e) + 0x14)
+
 /* ---- Address translation ---- */
 
 #define REG_TLB_INVALIDATE		0x140
@@ -110,7 +126,7 @@
 
 /* ---- Queues ---- */
 
-#define REG_QUEUE(n)			(0x4000 + 64 * (n))
+#define REG_QUEUE(n)			(0x8000 + 128 * (n))
 #define REG_QUEUE_CTRL(n)		(REG_QUEUE(n) + 0x00)
 #define REG_QUEUE_CTRL_ENABLE		0x00000001
 #define REG_QUEUE_CTRL_ABORT		0x00000002
@@ -118,6 +134,7 @@
 #define REG_QUEUE_STATE(n)		(REG_QUEUE(n) + 0x04)
 #define REG_QUEUE_STATE_STATE		0x0000000f	/* enum vta_queue_state */
 #define REG_QUEUE_STATE_BUSY		0x00000010
+#define REG_QUEUE_STATE_HAND		0x00000700	/* enum vta_hand */
 #define REG_QUEUE_CONTEXT(n)		(REG_QUEUE(n) + 0x08)
 #define REG_QUEUE_RING_ORDER(n)		(REG_QUEUE(n) + 0x0c)
 #define REG_QUEUE_RING_ADDR(n)		(REG_QUEUE(n) + 0x10)
@@ -132,8 +149,31 @@
 #define REG_QUEUE_SEQ_LO(n)		(REG_QUEUE(n) + 0x34)	/* latches SEQ_HI */
 #define REG_QUEUE_SEQ_HI(n)		(REG_QUEUE(n) + 0x38)
 
+#define REG_QUEUE_SUBMITTED(n)		(REG_QUEUE(n) + 0x3c)	/* as the doorbell */
+#define REG_QUEUE_TIME_LIMIT_LO(n)	(REG_QUEUE(n) + 0x40)	/* ns; 0: none */
+#define REG_QUEUE_TIME_LIMIT_HI(n)	(REG_QUEUE(n) + 0x44)
+#define REG_QUEUE_GROUP(n)		(REG_QUEUE(n) + 0x48)
+
+/* What a queue has in hand. */
+enum vta_hand {
+	VTA_HAND_NONE		= 0,	/* with BUSY: reads a descriptor, or writes a record */
+	VTA_HAND_FOR_COMPUTE	= 1,	/* waits for the compute engine */
+	VTA_HAND_FOR_COPY	= 2,
+	VTA_HAND_IN_COMPUTE	= 3,	/* the compute engine executes it */
+	VTA_HAND_IN_COPY	= 4,
+	VTA_HAND_SHORT		= 5,	/* NOP, SIGNAL, empty RUN, a WAIT that looks */
+	VTA_HAND_HELD		= 6,	/* a WAIT that is not satisfied */
+};
+
 #define VTA_ABORT_MS			100	/* from ABORT to not BUSY */
+#define VTA_TIME_LIMIT_MS		100	/* from TIME_LIMIT's end to a free engine */
 #define VTA_STATUS_ALIGN		128	/* sizeof(struct vta_status_page) */
+
+/* ---- Groups of queues, as many as contexts ---- */
+
+#define REG_GROUP_WEIGHT(g)		(0x3000 + 4 * (g))
+#define VTA_GROUP_WEIGHT_MAX		255
+#define VTA_GROUP_QUANTUM_NS		(1 << 20)	/* a turn's credit at weight 1 */
 
 /* ---- Page tables ---- */
 
@@ -150,9 +190,9 @@
 
 /* ---- Debug counters: 64 bits each, reading the low half latches the high */
 
-#define REG_COUNTER_CTRL		0xc000
+#define REG_COUNTER_CTRL		0x7000
 #define REG_COUNTER_CTRL_CLEAR		0x00000001
-#define REG_COUNTER(n)			(0xc008 + 8 * (n))
+#define REG_COUNTER(n)			(0x7008 + 8 * (n))
 
 enum vta_counter {
 	VTA_COUNTER_MMIO_READS		= 0,

@@ -190,17 +190,8 @@ static struct attribute *vta_usage_attrs[] = {
 	NULL
 };
 
-static umode_t vta_usage_visible(struct kobject *kobj, struct attribute *attr, int n)
-{
-	struct vta_device *vdev = to_vta_device(kobj_to_dev(kobj));
-	bool always = attr == &dev_attr_descriptors.attr || attr == &dev_attr_cycles.attr;
-
-	return always || vdev->caps.features & REG_FEATURES_USAGE ? attr->mode : 0;
-}
-
 static const struct attribute_group vta_usage_group = {
 	.name = "usage",
-	.is_visible = vta_usage_visible,
 	.attrs = vta_usage_attrs,
 };
 

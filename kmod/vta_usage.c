@@ -29,13 +29,11 @@ static void vta_usage_of_queue(struct vta_queue *q, struct vta_usage *usage)
 	*usage = (struct vta_usage) {
 		.descriptors = le64_to_cpu(READ_ONCE(rec->seq)) - q->usage_start,
 		.cycles = le64_to_cpu(READ_ONCE(rec->cycles)),
+		.runs = le64_to_cpu(READ_ONCE(rec->runs)),
+		.copies = le64_to_cpu(READ_ONCE(rec->copies)),
+		.run_ns = le64_to_cpu(READ_ONCE(rec->run_time)),
+		.copy_ns = le64_to_cpu(READ_ONCE(rec->copy_time)),
 	};
-	if (!(q->ctx->vdev->caps.features & REG_FEATURES_USAGE))
-		return;
-	usage->runs = le64_to_cpu(READ_ONCE(rec->runs));
-	usage->copies = le64_to_cpu(READ_ONCE(rec->copies));
-	usage->run_ns = le64_to_cpu(READ_ONCE(rec->run_time));
-	usage->copy_ns = le64_to_cpu(READ_ONCE(rec->copy_time));
 }
 
 void vta_usage_take(struct vta_queue *q)

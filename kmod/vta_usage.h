@@ -15,7 +15,7 @@ struct vta_queue;
  * struct vta_usage - what the card has done
  * @descriptors: completed
  * @cycles: compute cycles
- * @runs: RUNs completed; this and the following with feature USAGE
+ * @runs: RUNs completed
  * @copies: COPYs and FILLs completed
  * @run_ns: time in which the compute engine executed them
  * @copy_ns: time in which the copy engine executed them

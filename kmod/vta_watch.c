@@ -102,11 +102,6 @@ static enum vta_engine vta_watch_fault_engine(const struct vta_queue_fault *faul
 	return fault->insn_index == VTA_FAULT_NO_INSN ? VTA_ENGINE_NONE : VTA_ENGINE_COMPUTE;
 }
 
-static bool vta_watch_knows_copies(const struct vta_device *vdev)
-{
-	return vdev->caps.features & REG_FEATURES_USAGE;
-}
-
 static void vta_watch_credit(struct vta_watch *watch, enum vta_engine engine)
 {
 	watch->moved[engine] = watch->time;
@@ -115,8 +110,7 @@ static void vta_watch_credit(struct vta_watch *watch, enum vta_engine engine)
 
 /*
  * A queue has moved by itself. Which engine has served it is the card's to say, and
- * not the ring's, where one could hide what one has, or make it up. Of copies, a card
- * without feature USAGE does not say it.
+ * not the ring's, where one could hide what one has, or make it up.
  */
 static void vta_watch_moved(struct vta_watch *watch, struct vta_queue *q)
 {
@@ -129,8 +123,7 @@ static void vta_watch_moved(struct vta_watch *watch, struct vta_queue *q)
 
 	if (cycles != q->watch_cycles)
 		vta_watch_credit(watch, VTA_ENGINE_COMPUTE);
-	if (vta_watch_knows_copies(q->ctx->vdev) ? copies != q->watch_copies :
-						   q->watch_engine == VTA_ENGINE_COPY)
+	if (copies != q->watch_copies)
 		vta_watch_credit(watch, VTA_ENGINE_COPY);
 	if (q->watch_engine == VTA_ENGINE_NONE)
 		vta_watch_credit(watch, VTA_ENGINE_NONE);
@@ -321,9 +314,8 @@ static bool vta_watch_is_believed(struct vta_device *vdev, enum vta_engine engin
 
 	if (!watch->aborted[engine])
 		return false;
-	/* Who waits for copies may do so behind what another hides. */
 	if (!uid_eq(watch->aborted_of[engine], uid))
-		return engine != VTA_ENGINE_COPY || vta_watch_knows_copies(vdev);
+		return true;
 	list_for_each_entry(ctx, &vdev->ctxs, node) {
 		if (!uid_eq(ctx->user->uid, uid))
 			return false;

@@ -142,6 +142,8 @@ static const char *reason_text(enum vta_fault_reason reason)
 		return "deadlock: an instruction waits for a dependency token that never comes";
 	case VTA_FAULT_DOORBELL:
 		return "more descriptors were submitted than the ring holds";
+	case VTA_FAULT_TIME:
+		return "the time limit was reached";
 	case VTA_FAULT_CARD:
 		return "what the card says of the queue cannot be: it or its slot is broken";
 	case VTA_FAULT_HANG:

@@ -121,7 +121,7 @@ struct vta_status {
 	__le32 fault_reason;	/* enum vta_fault_reason, if halted */
 	__le64 time;		/* card time of the last completion, ns */
 	__le64 cycles;		/* compute cycles of all RUNs so far */
-	/* Since the queue was started; all 0 if the card lacks feature USAGE. */
+	/* Since the queue was started. */
 	__le64 runs;		/* RUNs completed */
 	__le64 copies;		/* COPYs and FILLs completed */
 	__le64 run_time;	/* card time that these took in their engine, ns */
@@ -142,6 +142,7 @@ enum vta_fault_reason {
 	VTA_FAULT_CYCLES	= 9,	/* cycle limit reached */
 	VTA_FAULT_DEADLOCK	= 10,	/* dependency token that never comes */
 	VTA_FAULT_DOORBELL	= 11,	/* more submitted than the ring holds */
+	VTA_FAULT_TIME		= 12,	/* time limit reached */
 
 	/* From the kernel only: */
 	VTA_FAULT_CARD		= 256,	/* what the card wrote for the queue cannot be */

@@ -28,9 +28,8 @@ static void discovery(void **state)
 	struct rig *r = *state;
 
 	assert_int_equal(rig_get(r, REG_MAGIC), REG_MAGIC_VALUE);
-	assert_int_equal(rig_get(r, REG_CONTRACT), 0x00010000);
-	assert_int_equal(rig_get64(r, REG_FEATURES_LO),
-			 REG_FEATURES_COUNTERS | REG_FEATURES_USAGE);
+	assert_int_equal(rig_get(r, REG_CONTRACT), 0x00020000);
+	assert_int_equal(rig_get64(r, REG_FEATURES_LO), REG_FEATURES_COUNTERS);
 	assert_int_equal(rig_get(r, REG_QUEUES), 8);
 	assert_int_equal(rig_get(r, REG_CONTEXTS), 8);
 	assert_int_equal(rig_get64(r, REG_MEM_SIZE_LO), RIG_MEM_SIZE);
@@ -91,7 +90,7 @@ static void reads_sensors(void **state)
 	(void)state;
 	rig_start(&r, (const char *const[]) { "--sensors", "318150,12500", NULL });
 	assert_int_equal(rig_get64(&r, REG_FEATURES_LO),
-			 REG_FEATURES_COUNTERS | REG_FEATURES_SENSORS | REG_FEATURES_USAGE);
+			 REG_FEATURES_COUNTERS | REG_FEATURES_SENSORS);
 	rig_clear_counters(&r);
 	assert_int_equal(rig_get(&r, REG_TEMPERATURE), 318150);
 	assert_int_equal(rig_get(&r, REG_POWER), 12500);
@@ -123,8 +122,8 @@ struct reg {
 
 static const struct reg regs[] = {
 	{ "MAGIC", REG_MAGIC, RO, REG_MAGIC_VALUE, 0 },
-	{ "CONTRACT", REG_CONTRACT, RO, 0x00010000, 0 },
-	{ "FEATURES_LO", REG_FEATURES_LO, RO, 5, 0 },
+	{ "CONTRACT", REG_CONTRACT, RO, 0x00020000, 0 },
+	{ "FEATURES_LO", REG_FEATURES_LO, RO, 1, 0 },
 	{ "FEATURES_HI", REG_FEATURES_HI, RO, 0, 0 },
 	{ "QUEUES", REG_QUEUES, RO, 8, 0 },
 	{ "CONTEXTS", REG_CONTEXTS, RO, 8, 0 },
@@ -141,6 +140,12 @@ static const struct reg regs[] = {
 	{ "EVENT", REG_EVENT, RO, 0, 0 },	/* RW1C, nothing set */
 	{ "EVENT_ENABLE", REG_EVENT_ENABLE, RW, 0, REG_EVENT_ALL },
 	{ "EVENT_VECTOR", REG_EVENT_VECTOR, RW, 0, ALL },
+	{ "ENGINE_MOVES", REG_ENGINE_MOVES(1), RO, 0, 0 },
+	{ "ENGINE_QUEUE", REG_ENGINE_QUEUE(1), RO, 0, 0 },
+	{ "ENGINE_SEQ_LO", REG_ENGINE_SEQ_LO(1), RO, 0, 0 },
+	{ "ENGINE_SEQ_HI", REG_ENGINE_SEQ_HI(1), RO, 0, 0 },
+	{ "ENGINE_SINCE_LO", REG_ENGINE_SINCE_LO(1), RO, 0, 0 },
+	{ "ENGINE_SINCE_HI", REG_ENGINE_SINCE_HI(1), RO, 0, 0 },
 	{ "TLB_INVALIDATE", REG_TLB_INVALIDATE, RW, 0, 0x400000ff },
 	{ "CONTEXT_ROOT_LO", REG_CONTEXT_ROOT_LO(7), RW, 0, 0xffffc000 },
 	{ "CONTEXT_ROOT_HI", REG_CONTEXT_ROOT_HI(7), RW, 0, ALL },
@@ -161,6 +166,10 @@ static const struct reg regs[] = {
 	{ "QUEUE_ARM", REG_QUEUE_ARM(7), W, 0, 0 },
 	{ "QUEUE_SEQ_LO", REG_QUEUE_SEQ_LO(7), RO, 0, 0 },
 	{ "QUEUE_SEQ_HI", REG_QUEUE_SEQ_HI(7), RO, 0, 0 },
+	{ "QUEUE_SUBMITTED", REG_QUEUE_SUBMITTED(7), RW, 0, ALL },
+	{ "QUEUE_TIME_LIMIT_LO", REG_QUEUE_TIME_LIMIT_LO(7), RW, 0, ALL },
+	{ "QUEUE_TIME_LIMIT_HI", REG_QUEUE_TIME_LIMIT_HI(7), RW, 0, ALL },
+	{ "QUEUE_GROUP", REG_QUEUE_GROUP(7), RW, 0, ALL },
 	{ "COUNTER_CTRL", REG_COUNTER_CTRL, W, 0, 0 },
 };
 
@@ -226,10 +235,14 @@ static bool is_defined(uint32_t off)
 	if (off < 0x40 || (off >= 0x100 && off <= card[1]) || (off & ~4u) == 0x120 ||
 	    off == card[3])
 		return true;
+	if (off >= REG_ENGINE(0) && off < REG_ENGINE(VTA_NR_ENGINES))
+		return off % 32 < 0x18;
+	if (off >= REG_GROUP_WEIGHT(0) && off < REG_GROUP_WEIGHT(8))
+		return true;
 	if (off >= REG_CONTEXT(0) && off < REG_CONTEXT(8))
 		return off % 16 != 12;
 	if (off >= REG_QUEUE(0) && off < REG_QUEUE(8))
-		return off % 64 != 0x3c;
+		return off % 128 < 0x4c;
 	return false;
 }
 
@@ -240,14 +253,14 @@ static void undefined_offsets(void **state)
 
 	/* Without the MSI-X table and pending bits, and the counters. */
 	for (uint32_t off = 0; off < VTA_REGS_SIZE; off += 4) {
-		if (is_defined(off) || (off >= VTA_MSIX_TABLE && off < 0xd000))
+		if (is_defined(off) || (off >= VTA_MSIX_TABLE && off < REG_COUNTER_CTRL + 0x1000))
 			continue;
 		rig_set(r, off, 0xffffffff);
 		if (rig_get(r, off))
 			fail_msg("offset %#x is %#x", off, rig_get(r, off));
 		count += 2;
 		/* All of them would take long: every one near registers, some beyond. */
-		if (off >= 0x200 && off % 0x400 == 0x80)
+		if (off >= 0x240 && off % 0x400 == 0x80)
 			off += 0x300;
 	}
 	assert_true(count > 200);
@@ -258,7 +271,7 @@ static void undefined_offsets(void **state)
 	rig_set(r, REG_COUNTER_CTRL + 4, 1);
 	assert_int_equal(rig_get(r, REG_COUNTER_CTRL + 4), 0);
 	assert_int_equal(rig_get(r, REG_COUNTER(VTA_COUNTERS)), 0);
-	assert_int_equal(rig_get(r, 0xcffc), 0);
+	assert_int_equal(rig_get(r, REG_COUNTER_CTRL + 0xffc), 0);
 	assert_int_equal(rig_counter(r, VTA_COUNTER_BAD_ACCESSES), count);
 }
 
@@ -295,7 +308,7 @@ static void wide_accesses(void **state)
 	uint64_t val;
 
 	val = vfc_bar_read64(&r->c, VTA_BAR_REGS, REG_MAGIC);
-	assert_true(val == (0x00010000ull << 32 | REG_MAGIC_VALUE));
+	assert_true(val == (0x00020000ull << 32 | REG_MAGIC_VALUE));
 	vfc_bar_write64(&r->c, VTA_BAR_REGS, REG_CONTEXT_ROOT_LO(2), 0x123456789abcdef0);
 	assert_true(rig_get64(r, REG_CONTEXT_ROOT_LO(2)) == 0x123456789abcc000);
 	/* The lower half first: ROOT_HI of an enabled context is not written. */
@@ -371,23 +384,28 @@ static void doorbell_accesses(void **state)
 	rig_queue_start(&q, 0);
 	rig_put(&q, rig_nop());
 	rig_clear_counters(r);
-	/* A read, a queue that is not active, other offsets, other widths. */
-	assert_int_equal(vfc_bar_read32(&r->c, VTA_BAR_DOORBELLS, 2u << RIG_DB_SHIFT), 0);
+	/* A queue that is not active: it is not lost, and not bad. */
 	rig_doorbell(r, 3, 1);
+	assert_int_equal(rig_get(r, REG_QUEUE_SUBMITTED(3)), 1);
+	assert_int_equal(rig_counter(r, VTA_COUNTER_DOORBELLS), 1);
+	assert_int_equal(rig_counter(r, VTA_COUNTER_BAD_ACCESSES), 0);
+	rig_clear_counters(r);
+	/* A read, other offsets, other widths. */
+	assert_int_equal(vfc_bar_read32(&r->c, VTA_BAR_DOORBELLS, 2u << RIG_DB_SHIFT), 0);
 	vfc_bar_write32(&r->c, VTA_BAR_DOORBELLS, (2u << RIG_DB_SHIFT) + 4, 1);
 	vfc_bar_write64(&r->c, VTA_BAR_DOORBELLS, 2u << RIG_DB_SHIFT, 1);
 	assert_int_equal(vfc_write(&r->c, VTA_BAR_DOORBELLS, 2u << RIG_DB_SHIFT, &wide, 1), 0);
 	assert_int_equal(vfc_write(&r->c, VTA_BAR_DOORBELLS, 2u << RIG_DB_SHIFT, &wide, 2), 0);
 	assert_int_equal(rig_counter(r, VTA_COUNTER_MMIO_READS), 1);
-	assert_int_equal(rig_counter(r, VTA_COUNTER_MMIO_WRITES), 5);
-	assert_int_equal(rig_counter(r, VTA_COUNTER_BAD_ACCESSES), 6);
+	assert_int_equal(rig_counter(r, VTA_COUNTER_MMIO_WRITES), 4);
+	assert_int_equal(rig_counter(r, VTA_COUNTER_BAD_ACCESSES), 5);
 	assert_int_equal(rig_counter(r, VTA_COUNTER_DOORBELLS), 0);
 	assert_int_equal(rig_state(&q), VTA_QUEUE_ACTIVE);
 	assert_int_equal(rig_seq(&q), 0);
 	rig_submit(&q);
 	rig_wait_seq(&q, 1);
 	assert_int_equal(rig_counter(r, VTA_COUNTER_DOORBELLS), 1);
-	assert_int_equal(rig_counter(r, VTA_COUNTER_BAD_ACCESSES), 6);
+	assert_int_equal(rig_counter(r, VTA_COUNTER_BAD_ACCESSES), 5);
 }
 
 /* ---- Queue settings ---- */

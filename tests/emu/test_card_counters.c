@@ -77,8 +77,9 @@ static void start_and_stop(void **state)
 		;
 	/* State and reason, in one word. */
 	EXPECT(&b, N(MMIO_WRITES, 1), N(DMA_WRITE_BYTES, 8));
+	rig_set(r, REG_QUEUE_SUBMITTED(0), 0);
 	rig_set(r, REG_QUEUE_CTRL(0), REG_QUEUE_CTRL_ENABLE);
-	EXPECT(&b, N(MMIO_WRITES, 1), N(DMA_WRITE_BYTES, 128));
+	EXPECT(&b, N(MMIO_WRITES, 2), N(DMA_WRITE_BYTES, 128));
 	(void)rig_get(r, REG_STATUS);
 	(void)rig_get(r, 0xf0);
 	EXPECT(&b, N(MMIO_READS, 2), N(BAD_ACCESSES, 1));

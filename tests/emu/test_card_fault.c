@@ -240,6 +240,7 @@ static void ring_faults(void **state)
 	rig_queue(r, &b.q, 5, 3, 7);
 	b.q.submitted = 126;
 	rig_set64(r, REG_QUEUE_START_LO(5), 126);
+	rig_set(r, REG_QUEUE_SUBMITTED(5), 126);
 	rig_set(r, REG_QUEUE_CTRL(5), REG_QUEUE_CTRL_ENABLE);
 	*rig_l2(r, 3, RIG_RING(5) + 4096) = 0;
 	rig_invalidate(r, 3);

@@ -68,7 +68,8 @@ static void wait_compares(void **state)
 	rig_put(&q, rig_wait(DATA, 0x0000000200000000));
 	rig_submit(&q);
 	assert_waits(&q, 4);
-	assert_int_equal(rig_get(r, REG_QUEUE_STATE(0)), VTA_QUEUE_ACTIVE | REG_QUEUE_STATE_BUSY);
+	assert_int_equal(rig_get(r, REG_QUEUE_STATE(0)), VTA_QUEUE_ACTIVE | REG_QUEUE_STATE_BUSY |
+			 VTA_HAND_HELD << 8);
 	assert_int_equal(rig_get(r, REG_STATUS) & REG_STATUS_BUSY, REG_STATUS_BUSY);
 	/* The doorbell with the same value has it look again. */
 	rig_submit(&q);

@@ -438,7 +438,7 @@ static void ones_and_zeros(void **state)
 	assert_int_equal(rig_get(r, REG_MAGIC), REG_MAGIC_VALUE);
 	order(r, "reg-magic=5");
 	assert_int_equal(rig_get(r, REG_MAGIC), 5);
-	assert_int_equal(rig_get(r, REG_CONTRACT), 0x10000);
+	assert_int_equal(rig_get(r, REG_CONTRACT), VTA_CONTRACT << 16);
 }
 
 static void garbage_follows_from_its_seed(void **state)

@@ -63,8 +63,8 @@ static void cfg_capabilities(void **state)
 	assert_int_equal(vfc_cfg_read16(c, msi + PCI_MSI_FLAGS),
 			 PCI_MSI_FLAGS_64BIT | 2 << 1);
 	assert_int_equal(vfc_cfg_read16(c, msix + PCI_MSIX_FLAGS), 63);
-	assert_int_equal(vfc_cfg_read32(c, msix + PCI_MSIX_TABLE), 0x8000);
-	assert_int_equal(vfc_cfg_read32(c, msix + PCI_MSIX_PBA), 0xb000);
+	assert_int_equal(vfc_cfg_read32(c, msix + PCI_MSIX_TABLE), PCI_VTA_MSIX_TABLE);
+	assert_int_equal(vfc_cfg_read32(c, msix + PCI_MSIX_PBA), PCI_VTA_MSIX_PBA);
 	assert_int_equal(vfc_cfg_read16(c, exp + PCI_EXP_FLAGS), 2);
 	assert_true(vfc_cfg_read32(c, exp + PCI_EXP_DEVCAP) &
 		    PCI_EXP_DEVCAP_FLR);
@@ -88,10 +88,10 @@ static void cfg_without_interrupts(void **state)
 	assert_int_equal(info.count, 0);
 	/* Neither is there a table in BAR0: the device has it all. */
 	vfc_command(c, PCI_COMMAND_MEMORY, 0);
-	vfc_bar_write32(c, 0, 0x8000, 0x11223344);
-	vfc_bar_write32(c, 0, 0xb000, 0x55667788);
-	assert_int_equal(fake.bar0[0x8000], 0x44);
-	assert_int_equal(fake.bar0[0xb000], 0x88);
+	vfc_bar_write32(c, 0, PCI_VTA_MSIX_TABLE, 0x11223344);
+	vfc_bar_write32(c, 0, PCI_VTA_MSIX_PBA, 0x55667788);
+	assert_int_equal(fake.bar0[PCI_VTA_MSIX_TABLE], 0x44);
+	assert_int_equal(fake.bar0[PCI_VTA_MSIX_PBA], 0x88);
 }
 
 /* Refused parameters: every limit, from both sides. */
@@ -323,24 +323,24 @@ static void bar0_msix_window(void **state)
 	(void)state;
 	vfc_command(c, PCI_COMMAND_MEMORY, 0);
 	/* All entries are masked after reset. */
-	assert_int_equal(vfc_bar_read32(c, 0, 0x8000 + 12), 1);
-	assert_int_equal(vfc_bar_read32(c, 0, 0x8000 + 63 * 16 + 12), 1);
+	assert_int_equal(vfc_bar_read32(c, 0, PCI_VTA_MSIX_TABLE + 12), 1);
+	assert_int_equal(vfc_bar_read32(c, 0, PCI_VTA_MSIX_TABLE + 63 * 16 + 12), 1);
 	memset(out, 0xa5, len);
 	memset(in, 0, len);
-	assert_int_equal(vfc_write(c, VFC_BAR(0), 0x8000 - 16, out, len), 0);
-	assert_int_equal(vfc_read(c, VFC_BAR(0), 0x8000 - 16, in, len), 0);
+	assert_int_equal(vfc_write(c, VFC_BAR(0), PCI_VTA_MSIX_TABLE - 16, out, len), 0);
+	assert_int_equal(vfc_read(c, VFC_BAR(0), PCI_VTA_MSIX_TABLE - 16, in, len), 0);
 	assert_memory_equal(in, out, len);
 	assert_int_equal(fake.accesses, 4);
-	assert_int_equal(fake.bar0[0x7fff], 0xa5);
-	assert_int_equal(fake.bar0[0x8000], 0);
-	assert_int_equal(fake.bar0[0x8400], 0xa5);
+	assert_int_equal(fake.bar0[PCI_VTA_MSIX_TABLE - 1], 0xa5);
+	assert_int_equal(fake.bar0[PCI_VTA_MSIX_TABLE], 0);
+	assert_int_equal(fake.bar0[PCI_VTA_MSIX_TABLE + 64 * PCI_VTA_MSIX_ENTRY], 0xa5);
 	vfc_flr(c);
 	vfc_command(c, PCI_COMMAND_MEMORY, 0);
-	assert_int_equal(vfc_bar_read32(c, 0, 0x8000), 0);
-	assert_int_equal(vfc_bar_read32(c, 0, 0x8000 + 12), 1);
+	assert_int_equal(vfc_bar_read32(c, 0, PCI_VTA_MSIX_TABLE), 0);
+	assert_int_equal(vfc_bar_read32(c, 0, PCI_VTA_MSIX_TABLE + 12), 1);
 	/* The pending bits cannot be written. */
-	vfc_bar_write32(c, 0, 0xb000, ~0u);
-	assert_int_equal(vfc_bar_read32(c, 0, 0xb000), 0);
+	vfc_bar_write32(c, 0, PCI_VTA_MSIX_PBA, ~0u);
+	assert_int_equal(vfc_bar_read32(c, 0, PCI_VTA_MSIX_PBA), 0);
 }
 
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, fake_close)

@@ -86,6 +86,8 @@ static void fault_texts(void **state)
 		  "deadlock: an instruction waits for a dependency token that never comes" },
 		{ { .reason = VTA_FAULT_DOORBELL, .queue = 1, .seq = 3, NO_STREAM },
 		  "queue 1: more descriptors were submitted than the ring holds" },
+		{ { .reason = VTA_FAULT_TIME, .queue = 1, .seq = 3, NO_STREAM },
+		  "queue 1, descriptor 3: the time limit was reached" },
 		/* fetching failed: what is in insn is no instruction */
 		{ { .reason = VTA_FAULT_PAGE, .access = VTA_ACCESS_INSN, .queue = 1, .seq = 3,
 		    .addr = 0x3000, IN_STREAM(4, 0) },
@@ -116,7 +118,7 @@ static void every_fault_fits(void **state)
 	char text[VTADEV_FAULT_TEXT_MAX];
 
 	(void)state;
-	for (unsigned int reason = 1; reason <= VTA_FAULT_DOORBELL; reason++) {
+	for (unsigned int reason = 1; reason <= VTA_FAULT_TIME; reason++) {
 		for (unsigned int access = 0; access <= VTA_ACCESS_STAMP; access++) {
 			struct vtadev_fault fault = {
 				.reason = reason, .access = access,

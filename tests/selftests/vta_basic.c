@@ -37,7 +37,7 @@ TEST_F(basic, info_is_as_sysfs_says)
 {
 	const struct vta_info *info = &self->info;
 
-	EXPECT_EQ(1, VTA_CONTRACT_MAJOR(info->contract));
+	EXPECT_EQ(2, VTA_CONTRACT_MAJOR(info->contract));
 	EXPECT_EQ(VTA_ABI_VERSION, info->abi);
 	EXPECT_EQ(info->mem_size, card_attr("mem_size"));
 	EXPECT_EQ(info->mem_free, card_attr("mem_free"));

@@ -12,19 +12,6 @@
 #include "log.h"
 #include "model.h"
 
-int queue_set_next(const struct queue_set *set, unsigned int n)
-{
-	for (unsigned int i = 1; i <= VTA_QUEUES_MAX; ) {
-		unsigned int at = (n + i) % VTA_QUEUES_MAX;
-		uint64_t bits = set->bits[at / 64] >> at % 64;
-
-		if (bits & 1)
-			return (int)at;
-		i += bits ? (unsigned int)__builtin_ctzll(bits) : 64 - at % 64;
-	}
-	return -1;
-}
-
 /* ---- Time ---- */
 
 uint64_t card_time(const struct card *card)
@@ -82,13 +69,19 @@ uint32_t card_status(const struct card *card)
 	       (card->fatal ? REG_STATUS_FATAL : 0) | (busy ? REG_STATUS_BUSY : 0);
 }
 
-void card_set_event(struct card *card, uint32_t event, uint32_t enable)
+void card_set_event(struct card *card, uint32_t event)
 {
-	uint32_t gained = event & enable & ~(card->event & card->event_enable);
+	uint32_t gained = event & ~card->event & card->event_enable;
 
 	card->event = event;
-	card->event_enable = enable;
 	if (gained)
+		bus_irq(&card->bus, card->event_vector);
+}
+
+void card_enable_events(struct card *card, uint32_t enable)
+{
+	card->event_enable = enable;
+	if (card->event & enable)
 		bus_irq(&card->bus, card->event_vector);
 }
 
@@ -97,7 +90,7 @@ void card_set_fatal(struct card *card, uint32_t event)
 	if (!card->fatal)
 		log_error("the host refused a status page: the card gives up until it is reset");
 	card->fatal = true;
-	card_set_event(card, card->event | event | REG_EVENT_FATAL, card->event_enable);
+	card_set_event(card, card->event | event | REG_EVENT_FATAL);
 }
 
 void card_set_bus(struct card *card, bool on)
@@ -105,6 +98,13 @@ void card_set_bus(struct card *card, bool on)
 	pthread_mutex_lock(&card->lock);
 	bus_set(&card->bus, on);
 	pthread_mutex_unlock(&card->lock);
+}
+
+void card_set_weight(struct card *card, unsigned int group, unsigned int weight)
+{
+	card->weights[group] = weight ? (uint8_t)weight : 1;
+	for (unsigned int i = 0; i < DESC_ENGINES; i++)
+		arbiter_set_weight(&card->engines[i].arbiter, group, card->weights[group]);
 }
 
 /* ---- Reset ---- */
@@ -124,13 +124,10 @@ void card_begin_reset(struct card *card, bool flr)
 
 static void reset_engines(struct card *card)
 {
-	for (unsigned int i = 0; i < DESC_ENGINES; i++) {
-		struct engine *engine = &card->engines[i];
-
-		engine->ready = (struct queue_set) { 0 };
-		engine->turn = VTA_QUEUES_MAX - 1;
-		engine->credit = 0;
-	}
+	for (unsigned int i = 0; i < DESC_ENGINES; i++)
+		engine_reset(&card->engines[i]);
+	for (unsigned int i = 0; i < card->config.contexts; i++)
+		card->weights[i] = 1;
 	card->kicked = (struct queue_set) { 0 };
 	card->front_last = VTA_QUEUES_MAX - 1;
 	card->scratch_used = false;
@@ -238,6 +235,8 @@ static int init_sync(struct card *card)
 		ret = pthread_cond_init(&card->front_wake, NULL);
 	if (!ret)
 		ret = pthread_cond_init(&card->engine_idle, NULL);
+	if (!ret)
+		ret = pthread_cond_init(&card->limiter.wake, NULL);
 	for (unsigned int i = 0; i < DESC_ENGINES && !ret; i++)
 		ret = pthread_cond_init(&card->engines[i].wake, NULL);
 	return -ret;
@@ -247,35 +246,50 @@ static void destroy_sync(struct card *card)
 {
 	for (unsigned int i = 0; i < DESC_ENGINES; i++)
 		pthread_cond_destroy(&card->engines[i].wake);
+	pthread_cond_destroy(&card->limiter.wake);
 	pthread_cond_destroy(&card->engine_idle);
 	pthread_cond_destroy(&card->front_wake);
 	pthread_mutex_destroy(&card->lock);
 }
 
-/* Ends the first n threads: the front end, then the engines. */
+/* The front end, the limiter, the engines. */
+static const unsigned int threads = 2 + DESC_ENGINES;
+
+static pthread_t *thread_at(struct card *card, unsigned int i)
+{
+	if (!i)
+		return &card->front_thread;
+	return i == 1 ? &card->limiter.thread : &card->engines[i - 2].thread;
+}
+
+/* Ends the first n threads. */
 static void stop_threads(struct card *card, unsigned int n)
 {
 	pthread_mutex_lock(&card->lock);
 	card->exiting = true;
 	card_begin_reset(card, true);
+	pthread_cond_signal(&card->limiter.wake);
 	pthread_mutex_unlock(&card->lock);
-	if (n)
-		pthread_join(card->front_thread, NULL);
-	for (unsigned int i = 0; i + 1 < n; i++)
-		pthread_join(card->engines[i].thread, NULL);
+	for (unsigned int i = 0; i < n; i++)
+		pthread_join(*thread_at(card, i), NULL);
+}
+
+static int start_thread(struct card *card, unsigned int i)
+{
+	if (!i)
+		return pthread_create(thread_at(card, i), NULL, front_main, card);
+	if (i == 1)
+		return pthread_create(thread_at(card, i), NULL, limiter_main, card);
+	return pthread_create(thread_at(card, i), NULL, engine_main, &card->engines[i - 2]);
 }
 
 static int start_threads(struct card *card)
 {
-	int ret = pthread_create(&card->front_thread, NULL, front_main, card);
+	for (unsigned int i = 0; i < threads; i++) {
+		int ret = start_thread(card, i);
 
-	if (ret)
-		return -ret;
-	for (unsigned int i = 0; i < DESC_ENGINES; i++) {
-		ret = pthread_create(&card->engines[i].thread, NULL, engine_main,
-				     &card->engines[i]);
 		if (ret) {
-			stop_threads(card, 1 + i);
+			stop_threads(card, i);
 			return -ret;
 		}
 	}
@@ -349,7 +363,7 @@ void card_free(struct card *card)
 	if (!card)
 		return;
 	inject_clear(card);
-	stop_threads(card, 1 + DESC_ENGINES);
+	stop_threads(card, threads);
 	core_free(card->core);
 	mmu_destroy(&card->mmu);
 	bus_destroy(&card->bus);
@@ -420,6 +434,7 @@ void card_queue_info(struct card *card, unsigned int n, struct card_queue_info *
 		.phase = q->phase,
 		.priority = q->priority,
 		.context = q->context,
+		.group = q->group,
 		.vector = q->vector,
 		.seq = q->seq,
 		.submitted = q->submitted,

@@ -4,9 +4,9 @@
  * It knows nothing of what carries its register accesses, DMA and interrupts:
  * whoever makes a card gives it struct card_ops.
  *
- * Threads. A card has three of its own: the front end (reads descriptors,
+ * Threads. A card has four of its own: the front end (reads descriptors,
  * executes those that need no engine, writes what a queue's state asks for),
- * the compute engine and the copy engine. Functions here may be called from
+ * the compute engine, the copy engine, and the limiter (ends what takes too long). Functions here may be called from
  * any thread but those, one at a time or not, and never wait for an engine.
  */
 #ifndef VTA_EMU_CARD_H
@@ -121,6 +121,7 @@ struct card_queue_info {
 	enum card_phase phase;
 	unsigned int priority;
 	unsigned int context;
+	unsigned int group;
 	uint32_t vector;
 	uint64_t seq;
 	uint64_t submitted;

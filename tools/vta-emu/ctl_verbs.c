@@ -93,6 +93,7 @@ static json *queue_state(struct card *card, unsigned int n)
 	put_bool(to, "armed", info.armed);
 	put_num(to, "priority", info.priority);
 	put_num(to, "context", info.context);
+	put_num(to, "group", info.group);
 	put_num(to, "vector", info.vector);
 	put_num(to, "seq", info.seq);
 	put_num(to, "submitted", info.submitted);

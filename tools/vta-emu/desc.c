@@ -100,10 +100,14 @@ struct desc_error desc_check(const struct vta_desc *desc, uint64_t cycles)
 	error = check_align(desc);
 	if (error.reason)
 		return error;
-	if (cycles && is_copy(desc) &&
-	    DESC_COPY_CYCLES + desc->copy.rows * desc_row_cycles(desc->copy.width) > cycles)
+	if (cycles && is_copy(desc) && desc_copy_cycles(desc) > cycles)
 		error.reason = VTA_FAULT_CYCLES;
 	return error;
+}
+
+uint64_t desc_copy_cycles(const struct vta_desc *desc)
+{
+	return DESC_COPY_CYCLES + desc->copy.rows * desc_row_cycles(desc->copy.width);
 }
 
 enum desc_unit desc_unit(const struct vta_desc *desc)

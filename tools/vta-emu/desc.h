@@ -48,4 +48,7 @@ static inline uint64_t desc_row_cycles(uint32_t width)
 	return 1 + ((uint64_t)width + 15) / 16;
 }
 
+/* What a COPY or FILL takes. */
+uint64_t desc_copy_cycles(const struct vta_desc *desc);
+
 #endif

@@ -33,7 +33,7 @@ void engine_offer(struct card *card, const struct queue *q)
 		struct engine *engine = &card->engines[i];
 
 		if (engine->unit == q->unit) {
-			queue_set_add(&engine->ready, q->index);
+			arbiter_add(&engine->arbiter, q->group, q->index);
 			engine_wake(engine);
 		}
 	}
@@ -42,27 +42,56 @@ void engine_offer(struct card *card, const struct queue *q)
 void engine_withdraw(struct card *card, const struct queue *q)
 {
 	for (unsigned int i = 0; i < DESC_ENGINES; i++)
-		queue_set_del(&card->engines[i].ready, q->index);
+		arbiter_del(&card->engines[i].arbiter, q->group, q->index);
 }
 
-/* In a round by queue number, a queue of priority p has up to 2^p descriptors. */
+void engine_reset(struct engine *engine)
+{
+	arbiter_reset(&engine->arbiter, engine->card->config.contexts);
+	engine->idle = false;
+	engine->moves = 0;
+	engine->last = 0;
+	engine->seq = 0;
+	engine->since = 0;
+}
+
+/* It has begun the descriptor in hand, or ended it. */
+static void move(struct engine *engine, const struct queue *q, uint64_t when)
+{
+	engine->moves = (engine->moves + 1) & REG_ENGINE_MOVES_MAX;
+	engine->last = q->index;
+	engine->seq = q->number;
+	engine->since = when;
+}
+
+/* Time passes for the groups while there is nothing to choose from, too. */
+static void pass_idle_time(struct engine *engine, bool idle)
+{
+	uint64_t now = card_time(engine->card);
+
+	if (!engine->idle)
+		engine->idle_since = now;
+	else if (!idle)
+		arbiter_idle(&engine->arbiter, now - engine->idle_since);
+	engine->idle = idle;
+}
+
+static unsigned int priority_of(const void *card, unsigned int queue)
+{
+	return ((const struct card *)card)->queues[queue].priority;
+}
+
 static struct queue *pick(struct engine *engine)
 {
 	struct card *card = engine->card;
+	bool none = !card_serving(card) || queue_set_empty(&engine->arbiter.ready);
+	unsigned int group;
 
-	if (!card_serving(card))
+	pass_idle_time(engine, none);
+	if (none)
 		return NULL;
-	if (!engine->credit || !queue_set_has(&engine->ready, engine->turn)) {
-		int n = queue_set_next(&engine->ready, engine->turn);
-
-		if (n < 0)
-			return NULL;
-		engine->turn = n;
-		engine->credit = 1u << card->queues[n].priority;
-	}
-	engine->credit--;
-	queue_set_del(&engine->ready, engine->turn);
-	return &card->queues[engine->turn];
+	group = (unsigned int)arbiter_choose(&engine->arbiter);
+	return &card->queues[arbiter_take(&engine->arbiter, group, priority_of, card)];
 }
 
 /* ---- RUN ---- */
@@ -119,15 +148,32 @@ static void enter_context(struct card *card, unsigned int context)
 }
 
 /* The smaller limit, of those that are not 0. */
-static uint64_t cycle_limit(uint64_t a, uint64_t b)
+static uint64_t smaller(uint64_t a, uint64_t b)
 {
 	if (!a || !b)
 		return a | b;
 	return a < b ? a : b;
 }
 
-static struct outcome run_execute(struct card *card, const struct queue *q)
+/*
+ * In modelled time: the most cycles that end within TIME_LIMIT, UINT64_MAX if any
+ * do. So nothing is executed that faults TIME, or no further than to that point.
+ */
+static uint64_t limit_cycles(struct card *card, const struct queue *q)
 {
+	const uint32_t khz = card->config.clock_khz;
+	unsigned __int128 cycles = (unsigned __int128)q->time_limit * khz / 1000000;
+
+	if (!clock_modelled(&card->clock) || !q->time_limit || cycles >= UINT64_MAX)
+		return UINT64_MAX;
+	if (inject_take_queue(&card->inject, INJECT_LIMIT_NEVER, q->index))
+		return UINT64_MAX;
+	return (uint64_t)cycles;
+}
+
+static struct outcome run_execute(struct card *card, const struct queue *q, uint64_t most)
+{
+	uint64_t limit = smaller(q->desc.run.cycle_limit, q->cycles);
 	struct mmu_port port = card_port(card, q);
 	struct outcome outcome = OUTCOME_OK;
 	struct core_stats stats = { 0 };
@@ -135,11 +181,14 @@ static struct outcome run_execute(struct card *card, const struct queue *q)
 
 	enter_context(card, q->context);
 	switch (core_run(card->core, &core_ops, &port, q->desc.run.insn_addr,
-			 q->desc.run.insn_count, cycle_limit(q->desc.run.cycle_limit, q->cycles),
-			 &stats, &fault)) {
+			 q->desc.run.insn_count, smaller(limit, most + !most), &stats, &fault)) {
 	case CORE_DONE:
 		break;
 	case CORE_FAULT:
+		if (fault.reason == VTA_FAULT_CYCLES && (!limit || most < limit)) {
+			outcome.ret = VTA_FAULT_TIME;
+			break;
+		}
 		outcome.ret = fault.reason;
 		outcome.access = fault.access;
 		outcome.addr = fault.addr;
@@ -163,28 +212,32 @@ static struct outcome run_execute(struct card *card, const struct queue *q)
 
 static struct outcome execute(struct card *card, const struct queue *q)
 {
-	switch (desc_op(&q->desc)) {
-	case VTA_OP_RUN:
-		return run_execute(card, q);
-	case VTA_OP_COPY:
-		return copy_execute(card, q);
-	default:
-		return fill_execute(card, q);
-	}
+	uint64_t most = limit_cycles(card, q);
+
+	if (q->unit == DESC_COMPUTE)
+		return run_execute(card, q, most);
+	if (desc_copy_cycles(&q->desc) > most)
+		return (struct outcome) {
+			.ret = VTA_FAULT_TIME,
+			.insn_index = VTA_FAULT_NO_INSN,
+		};
+	return desc_op(&q->desc) == VTA_OP_COPY ? copy_execute(card, q) : fill_execute(card, q);
 }
 
 /*
  * In modelled time: until the descriptor's end, or until it is given up. No
  * sleep in real time, where it has ended when it has been executed.
  */
-static void spend(struct engine *engine, const struct queue *q, uint64_t cycles)
+static void spend(struct engine *engine, const struct queue *q, const struct outcome *outcome)
 {
 	struct card *card = engine->card;
 	uint64_t *due = &card->clock.due[engine - card->engines];
-	uint64_t end = q->begin + clock_duration(&card->clock, cycles, card->config.clock_khz);
+	uint64_t end = q->begin;
 
 	if (!clock_modelled(&card->clock))
 		return;
+	end += outcome->ret == VTA_FAULT_TIME ? q->time_limit :
+	       clock_duration(&card->clock, outcome->cycles, card->config.clock_khz);
 	*due = end;
 	card_release_clock(card);
 	while (clock_now(&card->clock) < end && !atomic_load(&q->give_up)) {
@@ -216,6 +269,17 @@ static bool held(const struct engine *engine, const struct queue *q)
 								INJECT_HANG_COPY);
 }
 
+/* Time passes meanwhile. */
+static void hang(struct engine *engine, const struct queue *q)
+{
+	if (!held(engine, q))
+		return;
+	card_release_clock(engine->card);
+	while (held(engine, q))
+		pthread_cond_wait(&engine->card->bus.changed, &engine->card->lock);
+	clock_hold(&engine->card->clock);
+}
+
 static void serve(struct engine *engine, struct queue *q)
 {
 	struct card *card = engine->card;
@@ -224,16 +288,21 @@ static void serve(struct engine *engine, struct queue *q)
 	queue_own(q);
 	engine->queue = q;
 	queue_begin(card, q);
+	move(engine, q, q->begin);
 	q->phase = CARD_PHASE_EXECUTING;
-	while (held(engine, q))
-		pthread_cond_wait(&card->bus.changed, &card->lock);
+	hang(engine, q);
+	limit_begin(engine, q->time_limit);
 	pthread_mutex_unlock(&card->lock);
 	if (inject_take_queue(&card->inject, INJECT_SLOW_ENGINE, q->index))
 		inject_sleep_ms(&card->inject, INJECT_SLOW_ENGINE);
 	outcome = execute(card, q);
 	pthread_mutex_lock(&card->lock);
-	spend(engine, q, outcome.cycles);
+	if (limit_end(engine))
+		queue_time_out(card, q, &outcome);
+	spend(engine, q, &outcome);
 	queue_finish(card, q, &outcome);
+	arbiter_charge(&engine->arbiter, q->group, q->took);
+	move(engine, q, card_time(card));
 	/*
 	 * The next descriptor is read here and not by the front end, so that
 	 * it takes part in the arbitration that comes now.

@@ -41,6 +41,7 @@ static const struct kind kinds[INJECT_KINDS] = {
 	[INJECT_START_NEVER] = { "start-never", "queues do not start" },
 	[INJECT_STOP_NEVER] = { "stop-never",
 		"queues do not stop; a reset ends it", .cured = true },
+	[INJECT_LIMIT_NEVER] = { "limit-never", "time limits do not end a descriptor" },
 	[INJECT_DOORBELL_LOST] = { "doorbell-lost", "doorbells are not heard" },
 	[INJECT_ARM_LOST] = { "arm-lost", "queues are not armed" },
 
@@ -129,6 +130,7 @@ static const char *const reasons[] = {
 	[VTA_FAULT_CYCLES]	= "cycles",
 	[VTA_FAULT_DEADLOCK]	= "deadlock",
 	[VTA_FAULT_DOORBELL]	= "doorbell",
+	[VTA_FAULT_TIME]	= "time",
 };
 
 #define REASONS	(sizeof(reasons) / sizeof(reasons[0]))

@@ -2,7 +2,7 @@
 /*
  * struct card, for the files that make up the card: card.c (power, reset,
  * events), clock.c, regs.c (registers), queue.c and desc.c, front.c, engine.c (and
- * copy.c), mmu.c, bus.c, inject.c.
+ * copy.c), mmu.c, bus.c, inject.c; arbiter.c, limit.c.
  *
  * Locks, in the order in which they are taken: card.lock; mmu.lock; whatever is
  * behind the card_ops.
@@ -12,14 +12,17 @@
 
 #include <pthread.h>
 
+#include "arbiter.h"
 #include "bus.h"
 #include "card.h"
 #include "clock.h"
 #include "counters.h"
 #include "inject.h"
 #include "latch.h"
+#include "limit.h"
 #include "mmu.h"
 #include "queue.h"
+#include "queue_set.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 	       "registers and records are little-endian, and so is the host");
@@ -35,11 +38,6 @@ static inline uint32_t field_put(uint32_t mask, uint32_t val)
 	return val << __builtin_ctz(mask) & mask;
 }
 
-/* One bit for each queue. */
-struct queue_set {
-	uint64_t bits[VTA_QUEUES_MAX / 64];
-};
-
 /* An engine serves one unit's descriptors; everything but thread: card.lock. */
 struct engine {
 	struct card *card;
@@ -48,9 +46,16 @@ struct engine {
 	pthread_cond_t wake;
 	bool awake;		/* has work or is about to look: holds the clock */
 	struct queue *queue;	/* being served */
-	struct queue_set ready;	/* whose next descriptor is for this engine */
-	unsigned int turn;	/* the queue whose turn it is in the round */
-	unsigned int credit;	/* descriptors it may still have in this round */
+	struct arbiter arbiter;
+	bool idle;		/* had nothing to choose from, since idle_since */
+	uint64_t idle_since;
+	struct limit limit;
+
+	/* Registers. */
+	uint32_t moves;
+	uint32_t last;		/* queue */
+	uint64_t seq;
+	uint64_t since;
 };
 
 struct context {
@@ -101,6 +106,8 @@ struct card {
 	struct queue *front_queue;	/* whose descriptor it executes */
 
 	struct engine engines[DESC_ENGINES];
+	struct limiter limiter;
+	uint8_t weights[VTA_CONTEXTS_MAX];	/* of groups */
 	struct core *core;	/* the compute engine's alone */
 	/* Whose data the scratchpads hold: the engine's while it is at work. */
 	bool scratch_used;
@@ -120,8 +127,11 @@ void card_finish_reset(struct card *card);
 bool card_serving(const struct card *card);
 /* STATUS as it reads. */
 uint32_t card_status(const struct card *card);
-/* Sets bits of EVENT, or changes EVENT_ENABLE; sends what is due. */
-void card_set_event(struct card *card, uint32_t event, uint32_t enable);
+/* Sets or clears bits of EVENT; sends what is due. */
+void card_set_event(struct card *card, uint32_t event);
+/* Writes EVENT_ENABLE; sends what is due, again. */
+void card_enable_events(struct card *card, uint32_t enable);
+void card_set_weight(struct card *card, unsigned int group, unsigned int weight);
 /* The card gives up: it could not write a status page. @event goes with it. */
 void card_set_fatal(struct card *card, uint32_t event);
 /* Everybody who waits looks again. */
@@ -138,26 +148,6 @@ static inline struct mmu_port card_port(struct card *card, const struct queue *q
 	};
 }
 
-/* ---- sets of queues ---- */
-
-static inline void queue_set_add(struct queue_set *set, unsigned int n)
-{
-	set->bits[n / 64] |= 1ull << n % 64;
-}
-
-static inline void queue_set_del(struct queue_set *set, unsigned int n)
-{
-	set->bits[n / 64] &= ~(1ull << n % 64);
-}
-
-static inline bool queue_set_has(const struct queue_set *set, unsigned int n)
-{
-	return set->bits[n / 64] >> n % 64 & 1;
-}
-
-/* The first member after n, going round (n itself comes last); -1: none. */
-int queue_set_next(const struct queue_set *set, unsigned int n);
-
 /* ---- front.c ---- */
 
 void *front_main(void *card);
@@ -173,6 +163,7 @@ void engine_wake(struct engine *engine);
 /* The queue's descriptor is ready for its engine, or no longer. */
 void engine_offer(struct card *card, const struct queue *q);
 void engine_withdraw(struct card *card, const struct queue *q);
+void engine_reset(struct engine *engine);
 
 struct outcome copy_execute(struct card *card, const struct queue *q);
 struct outcome fill_execute(struct card *card, const struct queue *q);

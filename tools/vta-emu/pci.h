@@ -38,8 +38,8 @@
 #define PCI_POS_DSN		0x150
 
 /* The MSI-X table and pending-bit array lie in BAR0. */
-#define PCI_VTA_MSIX_TABLE	0x8000
-#define PCI_VTA_MSIX_PBA	0xb000
+#define PCI_VTA_MSIX_TABLE	0x4000
+#define PCI_VTA_MSIX_PBA	0x6000
 #define PCI_VTA_MSIX_ENTRY	16
 #define PCI_MSIX_MAX		257
 #define PCI_MSI_MAX		32

@@ -39,6 +39,31 @@ enum vta_queue_state queue_state(const struct queue *q)
 	return q->unwritten ? VTA_QUEUE_DISABLED : q->state;
 }
 
+enum vta_hand queue_hand(const struct queue *q)
+{
+	static const enum vta_hand waits[] = {
+		[DESC_FRONT]	= VTA_HAND_SHORT,
+		[DESC_COMPUTE]	= VTA_HAND_FOR_COMPUTE,
+		[DESC_COPY]	= VTA_HAND_FOR_COPY,
+	};
+	static const enum vta_hand executes[] = {
+		[DESC_FRONT]	= VTA_HAND_SHORT,
+		[DESC_COMPUTE]	= VTA_HAND_IN_COMPUTE,
+		[DESC_COPY]	= VTA_HAND_IN_COPY,
+	};
+
+	switch (q->phase) {
+	case CARD_PHASE_READY:
+		return waits[q->unit];
+	case CARD_PHASE_EXECUTING:
+		return executes[q->unit];
+	case CARD_PHASE_WAITING:
+		return VTA_HAND_HELD;
+	default:
+		return VTA_HAND_NONE;
+	}
+}
+
 bool queue_settable(const struct queue *q)
 {
 	return q->state == VTA_QUEUE_DISABLED && !queue_busy(q);
@@ -234,6 +259,7 @@ static void queue_halted(struct card *card, struct queue *q)
 	q->unwritten = false;
 	q->armed = false;
 	q->phase = CARD_PHASE_IDLE;
+	q->dropped = false;
 	atomic_store(&q->give_up, false);
 	counter_add(&card->counters, VTA_COUNTER_FAULTS, 1);
 }
@@ -247,6 +273,23 @@ static void queue_lost(struct card *card, struct queue *q)
 	card_set_fatal(card, REG_EVENT_FAULT);
 }
 
+/* Before it could be executed, or while it is. */
+static void queue_drop(struct card *card, struct queue *q)
+{
+	q->dropped = true;
+	atomic_store(&q->give_up, true);
+	pthread_cond_broadcast(&card->bus.changed);
+}
+
+/* More may be submitted than the ring holds. */
+static void check_submitted(struct card *card, struct queue *q)
+{
+	if (waiting(q) <= 1ull << q->ring_order)
+		return;
+	queue_fault(card, q, VTA_FAULT_DOORBELL, &OUTCOME_OK);
+	queue_drop(card, q);
+}
+
 void queue_settle(struct card *card, struct queue *q)
 {
 	int ret;
@@ -258,6 +301,8 @@ void queue_settle(struct card *card, struct queue *q)
 		q->unwritten = false;
 		if (ret)
 			queue_lost(card, q);
+		else
+			check_submitted(card, q);
 	}
 	if (fault_due(q)) {
 		ret = put_record(card, q, put_halt, &card->resetting);
@@ -267,7 +312,7 @@ void queue_settle(struct card *card, struct queue *q)
 			queue_lost(card, q);
 		} else {
 			queue_halted(card, q);
-			card_set_event(card, card->event | REG_EVENT_FAULT, card->event_enable);
+			card_set_event(card, card->event | REG_EVENT_FAULT);
 		}
 	}
 	if (q->stopping) {
@@ -280,6 +325,7 @@ void queue_settle(struct card *card, struct queue *q)
 		q->stopping = false;
 		q->phase = CARD_PHASE_IDLE;
 		q->fault.reason = VTA_FAULT_NONE;
+		q->dropped = false;
 		atomic_store(&q->give_up, false);
 	}
 }
@@ -295,10 +341,8 @@ static void queue_stop(struct card *card, struct queue *q, bool abort)
 		return;
 	q->stopping = true;
 	q->armed = false;
-	if (abort) {
-		atomic_store(&q->give_up, true);
-		pthread_cond_broadcast(&card->bus.changed);
-	}
+	if (abort)
+		queue_drop(card, q);
 	engine_withdraw(card, q);
 	if (queue_wants_front(card, q))
 		front_kick(card, q);
@@ -307,6 +351,7 @@ static void queue_stop(struct card *card, struct queue *q, bool abort)
 static bool startable(const struct card *card, const struct queue *q)
 {
 	return q->context < card->config.contexts && card->contexts[q->context].enable &&
+	       q->group < card->config.contexts &&
 	       q->ring_order <= CARD_RING_ORDER_MAX && !(q->ring_addr % VTA_PAGE_SIZE) &&
 	       !(q->status % VTA_STATUS_ALIGN);
 }
@@ -317,8 +362,8 @@ static void queue_start(struct card *card, struct queue *q)
 
 	q->enable = true;
 	q->state = VTA_QUEUE_ACTIVE;
+	q->submitted = q->start + (uint32_t)(q->submitted - q->start);
 	q->seq = q->start;
-	q->submitted = q->start;
 	q->cycles_done = 0;
 	q->usage = (struct queue_usage) { 0 };
 	q->armed = false;
@@ -330,6 +375,10 @@ static void queue_start(struct card *card, struct queue *q)
 		front_kick(card, q);
 	} else if (ret) {
 		queue_lost(card, q);
+	} else {
+		check_submitted(card, q);
+		if (queue_wants_front(card, q))
+			front_kick(card, q);
 	}
 }
 
@@ -350,25 +399,27 @@ bool queue_ctrl(struct card *card, struct queue *q, uint32_t val)
 	return true;
 }
 
+void queue_submit(struct card *card, struct queue *q, uint32_t val)
+{
+	if (q->state == VTA_QUEUE_HALTED || fault_due(q))
+		return;
+	q->submitted = q->seq + (uint32_t)(val - q->seq);
+	if (!queue_live(q))
+		return;
+	check_submitted(card, q);
+	q->look = true;
+	if (queue_wants_front(card, q))
+		front_kick(card, q);
+}
+
 bool queue_doorbell(struct card *card, struct queue *q, uint32_t val)
 {
-	uint32_t count = val - (uint32_t)q->seq;
-
-	if (!queue_live(q))
+	if (q->state == VTA_QUEUE_HALTED || fault_due(q))
 		return false;
 	if (inject_take_queue(&card->inject, INJECT_DOORBELL_LOST, q->index))
 		return true;
 	counter_add(&card->counters, VTA_COUNTER_DOORBELLS, 1);
-	if (count > 1u << q->ring_order) {
-		queue_fault(card, q, VTA_FAULT_DOORBELL, &OUTCOME_OK);
-		atomic_store(&q->give_up, true);
-		pthread_cond_broadcast(&card->bus.changed);
-	} else {
-		q->submitted = q->seq + count;
-		q->look = true;
-	}
-	if (queue_wants_front(card, q))
-		front_kick(card, q);
+	queue_submit(card, q, val);
 	return true;
 }
 
@@ -428,6 +479,19 @@ void queue_fetch(struct card *card, struct queue *q)
 void queue_begin(struct card *card, struct queue *q)
 {
 	q->begin = card_time(card);
+	q->number = q->seq + 1;
+}
+
+void queue_time_out(struct card *card, struct queue *q, struct outcome *outcome)
+{
+	if (q->dropped || atomic_load(&card->resetting))
+		return;
+	atomic_store(&q->give_up, false);
+	*outcome = (struct outcome) {
+		.ret = VTA_FAULT_TIME,
+		.insn_index = VTA_FAULT_NO_INSN,
+		.cycles = outcome->cycles,
+	};
 }
 
 static void put_stamp(struct card *card, const struct queue *q, struct outcome *outcome)
@@ -484,10 +548,8 @@ static void queue_late(struct card *card, struct queue *q)
 }
 
 /* What the descriptor in hand has used, now that it ends. */
-static void count_usage(struct card *card, struct queue *q, uint64_t cycles)
+static void count_usage(struct queue *q, uint64_t cycles)
 {
-	uint64_t time = card_time(card) - q->begin;
-
 	switch (desc_op(&q->desc)) {
 	case VTA_OP_RUN:
 		q->cycles_done += cycles;
@@ -501,16 +563,16 @@ static void count_usage(struct card *card, struct queue *q, uint64_t cycles)
 		break;
 	}
 	if (q->unit == DESC_COMPUTE)
-		q->usage.run_time += time;
+		q->usage.run_time += q->took;
 	else if (q->unit == DESC_COPY)
-		q->usage.copy_time += time;
+		q->usage.copy_time += q->took;
 }
 
 static void queue_complete(struct card *card, struct queue *q, uint64_t cycles)
 {
 	int ret;
 
-	count_usage(card, q, cycles);
+	count_usage(q, cycles);
 	if (inject_take_queue(&card->inject, INJECT_STATUS_LATE, q->index))
 		queue_late(card, q);
 	ret = put_record(card, q, put_done, &q->give_up);
@@ -522,6 +584,8 @@ static void queue_complete(struct card *card, struct queue *q, uint64_t cycles)
 	}
 	count_done(card, q);
 	q->seq++;
+	if (!waiting(q))	/* a doorbell may have taken it back */
+		q->submitted = q->seq;
 	if (q->armed && reached(q, q->arm)) {
 		q->armed = false;
 		bus_irq(&card->bus, q->vector);
@@ -534,6 +598,7 @@ void queue_finish(struct card *card, struct queue *q, const struct outcome *outc
 
 	if (!done.ret && q->desc.op_flags & VTA_DESC_STAMP)
 		put_stamp(card, q, &done);
+	q->took = card_time(card) - q->begin;
 	if (!done.ret && inject_take_queue(&card->inject, INJECT_FAULT, q->index))
 		done.ret = (int)inject_value(&card->inject, INJECT_FAULT);
 	if (!atomic_load(&q->give_up)) {

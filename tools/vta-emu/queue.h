@@ -41,6 +41,8 @@ struct queue {
 	uint32_t vector;
 	uint64_t status;
 	uint64_t cycles;
+	uint64_t time_limit;
+	uint32_t group;
 	uint64_t start;
 	struct latch seq_latch;
 
@@ -50,7 +52,7 @@ struct queue {
 	bool owned;
 	enum card_phase phase;
 	uint64_t seq;
-	uint64_t submitted;
+	uint64_t submitted;	/* as many are waiting as it is ahead of seq */
 	uint64_t cycles_done;
 	struct queue_usage usage;
 	bool armed;
@@ -59,7 +61,10 @@ struct queue {
 
 	struct vta_desc desc;	/* in hand, unless phase is IDLE */
 	enum desc_unit unit;
-	uint64_t begin;		/* card time when its execution began */
+	uint64_t number;	/* of it, once it has begun */
+	uint64_t begin;		/* card time when its execution began, */
+	uint64_t took;		/* and ns of it that it took */
+	bool dropped;		/* it is not to be completed, nor to fault */
 	struct vta_fault fault;	/* due, or written if HALTED; reason 0: none */
 
 	/* The descriptor in hand is to be dropped. Set with the lock, read without. */
@@ -85,12 +90,14 @@ bool queue_live(const struct queue *q);
 bool queue_busy(const struct queue *q);
 /* The registers that describe the queue can be written. */
 bool queue_settable(const struct queue *q);
-/* What STATE 3:0 says. */
+/* What STATE says. */
 enum vta_queue_state queue_state(const struct queue *q);
+enum vta_hand queue_hand(const struct queue *q);
 
 /* Register writes. False: to be counted as a bad access. */
 bool queue_ctrl(struct card *card, struct queue *q, uint32_t val);
 bool queue_doorbell(struct card *card, struct queue *q, uint32_t val);
+void queue_submit(struct card *card, struct queue *q, uint32_t val);
 void queue_arm(struct card *card, struct queue *q, uint32_t val);
 
 /* To reset values. Nobody owns the queue. */
@@ -115,9 +122,11 @@ void queue_release(struct card *card, struct queue *q);
  * queue_finish ends the descriptor in hand: completes it, or makes the fault
  * due, or drops it when it was given up.
  *
- * queue_begin notes that execution begins now.
+ * queue_begin notes that execution begins now. queue_time_out has the descriptor
+ * in hand, which was given up, fault TIME, unless something else gave it up, too.
  */
 void queue_begin(struct card *card, struct queue *q);
+void queue_time_out(struct card *card, struct queue *q, struct outcome *outcome);
 void queue_settle(struct card *card, struct queue *q);
 void queue_fetch(struct card *card, struct queue *q);
 void queue_finish(struct card *card, struct queue *q, const struct outcome *outcome);

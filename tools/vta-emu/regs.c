@@ -62,10 +62,10 @@ static bool read_card(struct card *card, uint64_t off, uint32_t *val)
 		*val = REG_MAGIC_VALUE;
 		return true;
 	case REG_CONTRACT:
-		*val = field_put(REG_CONTRACT_MAJOR, 1);
+		*val = field_put(REG_CONTRACT_MAJOR, VTA_CONTRACT);
 		return true;
 	case REG_FEATURES_LO:
-		*val = REG_FEATURES_COUNTERS | REG_FEATURES_USAGE |
+		*val = REG_FEATURES_COUNTERS |
 		       (config->temperature ? REG_FEATURES_SENSORS : 0);
 		return true;
 	case REG_FEATURES_HI:
@@ -178,7 +178,8 @@ static bool read_queue(struct queue *q, uint64_t off, uint32_t *val)
 		return true;
 	case REG_QUEUE_STATE(0) - REG_QUEUE(0):
 		*val = field_put(REG_QUEUE_STATE_STATE, queue_state(q)) |
-		       (queue_busy(q) ? REG_QUEUE_STATE_BUSY : 0);
+		       (queue_busy(q) ? REG_QUEUE_STATE_BUSY : 0) |
+		       field_put(REG_QUEUE_STATE_HAND, queue_hand(q));
 		return true;
 	case REG_QUEUE_CONTEXT(0) - REG_QUEUE(0):
 		*val = q->context;
@@ -218,6 +219,44 @@ static bool read_queue(struct queue *q, uint64_t off, uint32_t *val)
 		return true;
 	case REG_QUEUE_SEQ_HI(0) - REG_QUEUE(0):
 		*val = latch_high(&q->seq_latch, q->seq);
+		return true;
+	case REG_QUEUE_SUBMITTED(0) - REG_QUEUE(0):
+		*val = BITS_LOW(q->submitted);
+		return true;
+	case REG_QUEUE_TIME_LIMIT_LO(0) - REG_QUEUE(0):
+		*val = BITS_LOW(q->time_limit);
+		return true;
+	case REG_QUEUE_TIME_LIMIT_HI(0) - REG_QUEUE(0):
+		*val = BITS_HIGH(q->time_limit);
+		return true;
+	case REG_QUEUE_GROUP(0) - REG_QUEUE(0):
+		*val = q->group;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool read_engine(const struct engine *engine, uint64_t off, uint32_t *val)
+{
+	switch (off) {
+	case REG_ENGINE_MOVES(0) - REG_ENGINE(0):
+		*val = engine->moves;
+		return true;
+	case REG_ENGINE_QUEUE(0) - REG_ENGINE(0):
+		*val = engine->last;
+		return true;
+	case REG_ENGINE_SEQ_LO(0) - REG_ENGINE(0):
+		*val = BITS_LOW(engine->seq);
+		return true;
+	case REG_ENGINE_SEQ_HI(0) - REG_ENGINE(0):
+		*val = BITS_HIGH(engine->seq);
+		return true;
+	case REG_ENGINE_SINCE_LO(0) - REG_ENGINE(0):
+		*val = BITS_LOW(engine->since);
+		return true;
+	case REG_ENGINE_SINCE_HI(0) - REG_ENGINE(0):
+		*val = BITS_HIGH(engine->since);
 		return true;
 	default:
 		return false;
@@ -274,10 +313,10 @@ static bool write_card(struct card *card, uint64_t off, uint32_t val)
 		if (inject_take(&card->inject, INJECT_EVENT_STUCK))
 			bus_irq(&card->bus, card->event_vector);
 		else
-			card_set_event(card, card->event & ~val, card->event_enable);
+			card_set_event(card, card->event & ~val);
 		return true;
 	case REG_EVENT_ENABLE:
-		card_set_event(card, card->event, val & REG_EVENT_ALL);
+		card_enable_events(card, val & REG_EVENT_ALL);
 		return true;
 	case REG_EVENT_VECTOR:
 		card->event_vector = val;
@@ -355,6 +394,15 @@ static void write_queue_setting(struct queue *q, uint64_t off, uint32_t val)
 	case REG_QUEUE_START_HI(0) - REG_QUEUE(0):
 		set_high(&q->start, val);
 		break;
+	case REG_QUEUE_TIME_LIMIT_LO(0) - REG_QUEUE(0):
+		set_low(&q->time_limit, val);
+		break;
+	case REG_QUEUE_TIME_LIMIT_HI(0) - REG_QUEUE(0):
+		set_high(&q->time_limit, val);
+		break;
+	case REG_QUEUE_GROUP(0) - REG_QUEUE(0):
+		q->group = val;
+		break;
 	}
 }
 
@@ -366,12 +414,13 @@ static bool write_queue(struct card *card, struct queue *q, uint64_t off, uint32
 	case REG_QUEUE_ARM(0) - REG_QUEUE(0):
 		queue_arm(card, q, val);
 		return true;
-	case REG_QUEUE(1) - REG_QUEUE(0) - sizeof(uint32_t):
-		return false;
+	case REG_QUEUE_SUBMITTED(0) - REG_QUEUE(0):
+		queue_submit(card, q, val);
+		return true;
 	default:
 		if (queue_settable(q))
 			write_queue_setting(q, off, val);
-		return true;
+		return read_queue(q, off, &val);
 	}
 }
 
@@ -394,11 +443,23 @@ static bool is_queue(const struct card *card, uint64_t off)
 	return off >= REG_QUEUE(0) && off < REG_QUEUE(card->config.queues);
 }
 
+static bool is_engine(uint64_t off)
+{
+	return off >= REG_ENGINE(0) && off < REG_ENGINE(VTA_NR_ENGINES);
+}
+
+static bool is_group(const struct card *card, uint64_t off)
+{
+	return off >= REG_GROUP_WEIGHT(0) && off < REG_GROUP_WEIGHT(card->config.contexts);
+}
+
 static bool is_counter(uint64_t off)
 {
 	return off >= COUNTERS_BASE && off < COUNTERS_END;
 }
 
+#define ENGINE_SIZE	(REG_ENGINE(1) - REG_ENGINE(0))
+#define GROUP_SIZE	(REG_GROUP_WEIGHT(1) - REG_GROUP_WEIGHT(0))
 #define CONTEXT_SIZE	(REG_CONTEXT(1) - REG_CONTEXT(0))
 #define QUEUE_SIZE	(REG_QUEUE(1) - REG_QUEUE(0))
 
@@ -411,6 +472,13 @@ static bool read32(struct card *card, uint64_t off, uint32_t *val)
 	if (is_queue(card, off))
 		return read_queue(&card->queues[(off - REG_QUEUE(0)) / QUEUE_SIZE],
 				  (off - REG_QUEUE(0)) % QUEUE_SIZE, val);
+	if (is_engine(off))
+		return read_engine(&card->engines[(off - REG_ENGINE(0)) / ENGINE_SIZE],
+				   (off - REG_ENGINE(0)) % ENGINE_SIZE, val);
+	if (is_group(card, off)) {
+		*val = card->weights[(off - REG_GROUP_WEIGHT(0)) / GROUP_SIZE];
+		return true;
+	}
 	if (is_counter(off))
 		return read_counter(card, off, val);
 	return read_card(card, off, val);
@@ -430,6 +498,13 @@ static bool write32(struct card *card, uint64_t off, uint32_t val)
 	if (is_queue(card, off))
 		return write_queue(card, &card->queues[(off - REG_QUEUE(0)) / QUEUE_SIZE],
 				   (off - REG_QUEUE(0)) % QUEUE_SIZE, val);
+	if (is_engine(off))
+		return read32(card, off, &val);
+	if (is_group(card, off)) {
+		card_set_weight(card, (unsigned int)(off - REG_GROUP_WEIGHT(0)) / GROUP_SIZE,
+				val & VTA_GROUP_WEIGHT_MAX);
+		return true;
+	}
 	if (is_counter(off))
 		return write_counter(card, off, val);
 	return write_card(card, off, val);

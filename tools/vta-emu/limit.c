@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#define _GNU_SOURCE
+#include <time.h>
+
+#include "model.h"
+
+/* It does not look more often than that. */
+#define LOOK_NS		100000
+
+static uint64_t ns_of(const struct timespec *ts)
+{
+	return (uint64_t)ts->tv_sec * 1000000000 + (uint64_t)ts->tv_nsec;
+}
+
+static uint64_t thread_ns(pthread_t thread)
+{
+	struct timespec ts = { 0 };
+	clockid_t clock;
+
+	if (!pthread_getcpuclockid(thread, &clock))
+		clock_gettime(clock, &ts);
+	return ns_of(&ts);
+}
+
+void limit_begin(struct engine *engine, uint64_t ns)
+{
+	struct limiter *limiter = &engine->card->limiter;
+	uint64_t now = host_now();
+
+	engine->limit = (struct limit) { 0 };
+	if (!ns || clock_modelled(&engine->card->clock))
+		return;
+	engine->limit = (struct limit) {
+		.on = true,
+		.ns = ns,
+		.begin = thread_ns(pthread_self()),
+	};
+	/* Most often it will look earlier, for a descriptor that has ended since. */
+	if (ns < limiter->due - now) {
+		limiter->due = now + ns;
+		pthread_cond_signal(&limiter->wake);
+	}
+}
+
+bool limit_end(struct engine *engine)
+{
+	engine->limit.on = false;
+	return engine->limit.over;
+}
+
+/* Returns in how many ns it may be over. */
+static uint64_t look(struct card *card, struct engine *engine)
+{
+	struct limit *limit = &engine->limit;
+	uint64_t used, left;
+
+	if (!limit->on || limit->over)
+		return UINT64_MAX;
+	used = thread_ns(engine->thread) - limit->begin;
+	if (used < limit->ns) {
+		left = limit->ns - used;
+		return left > LOOK_NS ? left : LOOK_NS;
+	}
+	if (inject_take_queue(&card->inject, INJECT_LIMIT_NEVER, engine->queue->index)) {
+		limit->on = false;
+		return UINT64_MAX;
+	}
+	limit->over = true;
+	atomic_store(&engine->queue->give_up, true);
+	pthread_cond_broadcast(&card->bus.changed);
+	return UINT64_MAX;
+}
+
+static void wait_until(struct card *card, uint64_t due)
+{
+	const struct timespec ts = {
+		.tv_sec = (time_t)(due / 1000000000),
+		.tv_nsec = (long)(due % 1000000000),
+	};
+
+	if (due > INT64_MAX)
+		pthread_cond_wait(&card->limiter.wake, &card->lock);
+	else
+		pthread_cond_clockwait(&card->limiter.wake, &card->lock, CLOCK_MONOTONIC, &ts);
+}
+
+void *limiter_main(void *arg)
+{
+	struct card *card = arg;
+
+	pthread_mutex_lock(&card->lock);
+	while (!card->exiting) {
+		uint64_t left = UINT64_MAX, now;
+
+		for (unsigned int i = 0; i < DESC_ENGINES; i++) {
+			uint64_t ns = look(card, &card->engines[i]);
+
+			left = ns < left ? ns : left;
+		}
+		now = host_now();
+		card->limiter.due = left < UINT64_MAX - now ? now + left : UINT64_MAX;
+		wait_until(card, card->limiter.due);
+	}
+	pthread_mutex_unlock(&card->lock);
+	return NULL;
+}
