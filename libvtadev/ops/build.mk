@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The operators and program images, a static library that needs nothing but
-# memset, memcpy and memcmp; and one that runs images with libvtadev.
+# The operators, for the card and for the CPU, and program images: a static library that
+# needs nothing but memset, memcpy and memcmp; and one that runs images with libvtadev.
 
 OPS_DIR := build/lib/ops
 OPS_SRCS := $(addprefix libvtadev/ops/, \
 	builder.c conv.c cycles.c eltwise.c fetch.c gemm.c image.c image_read.c image_write.c \
-	lanes.c pack.c post.c region.c tile.c window.c)
+	lanes.c pack.c post.c region.c tile.c window.c) \
+	$(addprefix libvtadev/ops/cpu/, \
+	conv_f32.c conv_i8.c eltwise.c gemm.c math.c move.c need.c norm.c pool.c post.c \
+	quantise.c resize.c run.c sums.c window.c)
 OPS_OBJS := $(OPS_SRCS:libvtadev/ops/%.c=$(OPS_DIR)/%.o)
 OPS_A := build/lib/libvtaops.a
-OPS_HEADERS := libvtadev/ops/vtaops.h libvtadev/ops/vtaimage.h
-OPS_CFLAGS := -std=gnu11 -Wall -Wextra -Wshadow -Wconversion -Werror -O2 -g -fPIC -ffreestanding
+OPS_HEADERS := libvtadev/ops/vtaops.h libvtadev/ops/vtaimage.h libvtadev/ops/cpu/vtacpu.h
+OPS_CFLAGS := -std=gnu11 -Wall -Wextra -Wshadow -Wconversion -Werror -O2 -g -fPIC -ffreestanding \
+	-ffunction-sections -ffp-contract=off
+# Loops that the compiler vectorises. Floats are never contracted: the same bits everywhere.
+$(OPS_DIR)/cpu/%.o: OPS_CFLAGS += -O3
 
 $(OPS_DIR)/%.o: libvtadev/ops/%.c
 	@mkdir -p $(@D)

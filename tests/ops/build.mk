@@ -24,7 +24,7 @@ $(OPS_TEST_DIR)/obj/lib/%.o: libvtadev/ops/%.c
 
 $(OPS_TESTS): $(OPS_TEST_DIR)/%: $(OPS_TEST_DIR)/obj/%.o $(OPS_TEST_HELPERS) \
 		$(OPS_TEST_LIB_OBJS) $(EMU_ASAN_LIB)
-	$(CC) -pthread $(EMU_SANITIZE) -o $@ $^ -lcmocka $(EMU_LIBS)
+	$(CC) -pthread $(EMU_SANITIZE) -o $@ $^ -lcmocka -lm $(EMU_LIBS)
 
 # What the bench's part "conv" takes from here, and what the VM does: not sanitized.
 OPS_BENCH_OBJS := $(patsubst %,$(OPS_TEST_DIR)/bench/%.o,resnet emulated machine)

@@ -393,6 +393,7 @@ struct vtacpu_need {
 	uint64_t bytes[VTACPU_OPERANDS_MAX];	/* of each; 0: left out */
 	uint32_t value[VTACPU_OPERANDS_MAX];	/* bytes of a value: the alignment */
 	uint64_t scratch;			/* bytes */
+	uint64_t work;				/* multiplications, or values moved: roughly */
 	uint32_t partial;			/* 1: only a part of the output is written */
 	const char *why;			/* after an error: a sentence, a constant */
 };

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the kernels' files share: checking, activations, the integer output stage. */
+#ifndef CPU_IMPL_H
+#define CPU_IMPL_H
+
+#include <stdbool.h>
+
+#include "vtacpu.h"
+
+/* Of <string.h>, which a freestanding compiler does not have. */
+void *memset(void *dst, int value, size_t count);
+void *memcpy(void *restrict dst, const void *restrict src, size_t count);
+/* A freestanding compiler calls these even for a few bytes, unless it is asked by name. */
+#define memcpy(dst, src, count) __builtin_memcpy(dst, src, count)
+#define memset(dst, value, count) __builtin_memset(dst, value, count)
+
+/* Strides, dilations and pads; so that positions fit 64 bits whatever the sizes are. */
+#define STEP_MAX	(1u << 20)
+/* The most that a dimension is. */
+#define COUNT_MAX	(1u << 31)
+
+static inline uint32_t min_u32(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline size_t up8(size_t n)
+{
+	return (n + 7) & ~(size_t)7;
+}
+
+/* ---- checking: need.c ---- */
+
+static inline int cpu_bad(struct vtacpu_need *need, const char *why)
+{
+	need->why = why;
+	return -1;
+}
+
+/* The product, or UINT64_MAX if it is more. */
+uint64_t cpu_mul(uint64_t a, uint64_t b);
+/* Each of the @rank dimensions from 1 to COUNT_MAX; their product, 0 if not. */
+uint64_t cpu_count(const uint32_t *dims, uint32_t rank);
+/* Operand @need->operands is @count values of @value bytes. */
+int cpu_operand(struct vtacpu_need *need, uint64_t count, uint32_t value);
+/* The same if @has, else an operand that is left out. */
+int cpu_operand_if(struct vtacpu_need *need, bool has, uint64_t count, uint32_t value);
+int cpu_scratch(struct vtacpu_need *need, uint64_t bytes);
+int cpu_act_ok(struct vtacpu_need *need, const struct vtacpu_act *act);
+/* A flag that is 0 or 1. */
+int cpu_flag_ok(struct vtacpu_need *need, uint32_t flag);
+/* Checks it, and adds its vectors as operands. */
+int cpu_post_need(struct vtacpu_need *need, const struct vtacpu_post *post, bool y_unsigned,
+		  uint64_t channels);
+
+int cpu_conv_f32_need(const struct vtacpu_conv_f32 *p, struct vtacpu_need *need);
+int cpu_conv_i8_need(const struct vtacpu_conv_i8 *p, struct vtacpu_need *need);
+int cpu_gemm_f32_need(const struct vtacpu_gemm_f32 *p, struct vtacpu_need *need);
+int cpu_gemm_i8_need(const struct vtacpu_gemm_i8 *p, struct vtacpu_need *need);
+int cpu_pool_f32_need(const struct vtacpu_pool_f32 *p, struct vtacpu_need *need);
+int cpu_pool_i8_need(const struct vtacpu_pool_i8 *p, struct vtacpu_need *need);
+int cpu_binary_f32_need(const struct vtacpu_binary_f32 *p, struct vtacpu_need *need);
+int cpu_binary_i8_need(const struct vtacpu_binary_i8 *p, struct vtacpu_need *need);
+int cpu_unary_f32_need(const struct vtacpu_unary_f32 *p, struct vtacpu_need *need);
+int cpu_rescale_i8_need(const struct vtacpu_rescale_i8 *p, struct vtacpu_need *need);
+int cpu_table_i8_need(const struct vtacpu_table_i8 *p, struct vtacpu_need *need);
+int cpu_batch_norm_f32_need(const struct vtacpu_batch_norm_f32 *p, struct vtacpu_need *need);
+int cpu_softmax_f32_need(const struct vtacpu_softmax_f32 *p, struct vtacpu_need *need);
+int cpu_reduce_f32_need(const struct vtacpu_reduce_f32 *p, struct vtacpu_need *need);
+int cpu_resize_need(const struct vtacpu_resize *p, struct vtacpu_need *need);
+int cpu_move_need(const struct vtacpu_move *p, struct vtacpu_need *need);
+int cpu_pad_need(const struct vtacpu_pad *p, struct vtacpu_need *need);
+int cpu_quantise_need(const struct vtacpu_quantise *p, struct vtacpu_need *need);
+int cpu_dequantise_need(const struct vtacpu_dequantise *p, struct vtacpu_need *need);
+int cpu_pack_need(const struct vtacpu_pack *p, struct vtacpu_need *need);
+int cpu_unpack_need(const struct vtacpu_pack *p, struct vtacpu_need *need);
+
+/* ---- arithmetic: math.c ---- */
+
+float cpu_exp(float x);
+float cpu_sqrt(float x);	/* NaN of what is below 0 */
+float cpu_floor(float x);
+float cpu_ceil(float x);
+float cpu_round(float x);	/* to the nearest, half to even */
+
+/* act() of @n values, in place. */
+void cpu_act(const struct vtacpu_act *act, float *y, size_t n);
+
+/* ---- the integer output stage: post.c ---- */
+
+struct cpu_post {
+	const struct vtacpu_post *post;
+	const int32_t *bias, *muls, *shifts;	/* or NULL */
+	bool is_unsigned;			/* what it writes */
+};
+
+/* The vectors are io[0] to io[2]. */
+static inline struct cpu_post cpu_post(const struct vtacpu_post *post, void *const *io,
+				       bool is_unsigned)
+{
+	return (struct cpu_post) { post, io[0], io[1], io[2], is_unsigned };
+}
+
+/* y[i] = post(acc[i]), all of one channel. */
+void cpu_post_row(const struct cpu_post *p, uint32_t channel, const int32_t *acc, void *y,
+		  size_t n);
+/* y[i] = post(acc[i]) of channel first + i. */
+void cpu_post_channels(const struct cpu_post *p, uint32_t first, const int32_t *acc, void *y,
+		       size_t n);
+
+/* ---- sums ---- */
+
+/* A value of 8 bits, less @zero. */
+static inline int16_t cpu_value(const void *x, size_t at, bool is_unsigned, int32_t zero)
+{
+	int32_t v = is_unsigned ? ((const uint8_t *)x)[at] : ((const int8_t *)x)[at];
+
+	return (int16_t)(v - zero);
+}
+
+/*
+ * out[r * 8 + c] = start[r] + sum over l of a[r * a_row + l * a_col] * panel[l * 8 + c],
+ * r < 6, of which @rows are in a; the others are some number. start may be NULL.
+ */
+#define MAC_ROWS	6
+#define MAC_COLS	8
+void cpu_mac_f32(float out[MAC_ROWS * MAC_COLS], const float *start, const float *a,
+		 size_t a_row, size_t a_col, uint32_t rows, const float *panel, size_t k);
+
+/*
+ * out[r * 4 + c] = sum over l of a[r * k + l] * b[c * k + l], r < 2, c < 4; k a
+ * multiple of 8.
+ */
+#define DOT_ROWS	2
+#define DOT_COLS	4
+void cpu_dot_i16(int32_t out[DOT_ROWS * DOT_COLS], const int16_t *a, const int16_t *b,
+		 size_t k);
+
+#endif /* CPU_IMPL_H */

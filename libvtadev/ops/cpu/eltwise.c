@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Value by value: of two operands with broadcasting, and of one. */
+#include "cpu_impl.h"
+
+static int broadcast_need(const struct vtacpu_broadcast *c, struct vtacpu_need *need,
+			  uint32_t value)
+{
+	uint64_t count = cpu_count(c->dims, c->rank), a = 1, b = 1;
+
+	if (c->rank > VTACPU_RANK_MAX || !count)
+		return cpu_bad(need, "a size is 0, or too large");
+	for (uint32_t i = 0; i < c->rank; i++) {
+		uint64_t most = c->dims[i] - 1ull;
+
+		if (c->a_stride[i] > COUNT_MAX || c->b_stride[i] > COUNT_MAX)
+			return cpu_bad(need, "a stride is too large");
+		/* No more than 8 products of 62 bits; saturated, they stay too large. */
+		a = cpu_mul(most, c->a_stride[i]) > VTACPU_BYTES_MAX ? UINT64_MAX / 2 :
+		    a + most * c->a_stride[i];
+		b = cpu_mul(most, c->b_stride[i]) > VTACPU_BYTES_MAX ? UINT64_MAX / 2 :
+		    b + most * c->b_stride[i];
+		if (a > VTACPU_BYTES_MAX || b > VTACPU_BYTES_MAX)
+			return cpu_bad(need, "an operand is larger than 2 GiB");
+	}
+	need->work = count;
+	return cpu_operand(need, a, value) || cpu_operand(need, b, value) ? -1 : 0;
+}
+
+int cpu_binary_f32_need(const struct vtacpu_binary_f32 *p, struct vtacpu_need *need)
+{
+	if (p->cast.op >= VTACPU_BINARY_OPS)
+		return cpu_bad(need, "no such operator");
+	if (broadcast_need(&p->cast, need, 4) ||
+	    cpu_operand(need, cpu_count(p->cast.dims, p->cast.rank), 4))
+		return -1;
+	return cpu_act_ok(need, &p->act);
+}
+
+int cpu_binary_i8_need(const struct vtacpu_binary_i8 *p, struct vtacpu_need *need)
+{
+	if (p->cast.op >= VTACPU_DIV || p->post.vectors)
+		return cpu_bad(need, "no such operator of bytes, or values for channels");
+	/* It has no vectors, so no operands of them. */
+	if (broadcast_need(&p->cast, need, 1))
+		return -1;
+	if (cpu_post_need(need, &p->post, false, 1))
+		return -1;
+	need->operands = 2;
+	return cpu_operand(need, cpu_count(p->cast.dims, p->cast.rank), 1);
+}
+
+/* The dimensions before the last, of which a row is the last. */
+struct rows {
+	const struct vtacpu_broadcast *c;
+	uint32_t at[VTACPU_RANK_MAX];
+	size_t a, b;
+};
+
+static void next_row(struct rows *r)
+{
+	for (uint32_t i = r->c->rank > 1 ? r->c->rank - 1 : 0; i--;) {
+		r->a += r->c->a_stride[i];
+		r->b += r->c->b_stride[i];
+		if (++r->at[i] < r->c->dims[i])
+			return;
+		r->a -= (size_t)r->c->dims[i] * r->c->a_stride[i];
+		r->b -= (size_t)r->c->dims[i] * r->c->b_stride[i];
+		r->at[i] = 0;
+	}
+}
+
+static uint32_t row_length(const struct vtacpu_broadcast *c)
+{
+	return c->rank ? c->dims[c->rank - 1] : 1;
+}
+
+static inline __attribute__((always_inline))
+float float_of(uint32_t op, float a, float b)
+{
+	switch (op) {
+	case VTACPU_ADD:
+		return a + b;
+	case VTACPU_SUB:
+		return a - b;
+	case VTACPU_MUL:
+		return a * b;
+	case VTACPU_MAX:
+		return a > b ? a : b;
+	case VTACPU_MIN:
+		return a < b ? a : b;
+	default:
+		return a / b;
+	}
+}
+
+static inline __attribute__((always_inline))
+void float_row(uint32_t op, float *y, const float *a, size_t as, const float *b, size_t bs,
+	       uint32_t n)
+{
+	/* The frequent strides have a loop each that the compiler vectorises. */
+	if (as == 1 && bs == 1)
+		for (uint32_t i = 0; i < n; i++)
+			y[i] = float_of(op, a[i], b[i]);
+	else if (as == 1 && bs == 0)
+		for (uint32_t i = 0; i < n; i++)
+			y[i] = float_of(op, a[i], b[0]);
+	else
+		for (uint32_t i = 0; i < n; i++)
+			y[i] = float_of(op, a[i * as], b[i * bs]);
+}
+
+void vtacpu_binary_f32(const struct vtacpu_binary_f32 *p, void *const *io, void *scratch)
+{
+	const struct vtacpu_broadcast *c = &p->cast;
+	uint32_t n = row_length(c), last = c->rank ? c->rank - 1 : 0;
+	size_t as = c->rank ? c->a_stride[last] : 0, bs = c->rank ? c->b_stride[last] : 0;
+	size_t rows = (size_t)cpu_count(c->dims, c->rank) / n;
+	struct rows r = { .c = c };
+	float *y = io[2];
+
+	(void)scratch;
+	for (size_t i = 0; i < rows; i++, y += n, next_row(&r)) {
+		const float *a = (const float *)io[0] + r.a, *b = (const float *)io[1] + r.b;
+
+		switch (c->op) {
+		case VTACPU_ADD:
+			float_row(VTACPU_ADD, y, a, as, b, bs, n);
+			break;
+		case VTACPU_SUB:
+			float_row(VTACPU_SUB, y, a, as, b, bs, n);
+			break;
+		case VTACPU_MUL:
+			float_row(VTACPU_MUL, y, a, as, b, bs, n);
+			break;
+		default:
+			float_row(c->op, y, a, as, b, bs, n);
+		}
+		cpu_act(&p->act, y, n);
+	}
+}
+
+/* In 32 bits that wrap. */
+static inline int32_t int_of(uint32_t op, uint32_t a, uint32_t b)
+{
+	switch (op) {
+	case VTACPU_ADD:
+		return (int32_t)(a + b);
+	case VTACPU_SUB:
+		return (int32_t)(a - b);
+	case VTACPU_MUL:
+		return (int32_t)(a * b);
+	case VTACPU_MAX:
+		return (int32_t)a > (int32_t)b ? (int32_t)a : (int32_t)b;
+	default:
+		return (int32_t)a < (int32_t)b ? (int32_t)a : (int32_t)b;
+	}
+}
+
+#define CHUNK	256u		/* sums at a time, on the stack */
+
+void vtacpu_binary_i8(const struct vtacpu_binary_i8 *p, void *const *io, void *scratch)
+{
+	void *const none[3] = { NULL };
+	struct cpu_post post = cpu_post(&p->post, none, false);
+	const struct vtacpu_broadcast *c = &p->cast;
+	uint32_t n = row_length(c), last = c->rank ? c->rank - 1 : 0;
+	size_t as = c->rank ? c->a_stride[last] : 0, bs = c->rank ? c->b_stride[last] : 0;
+	size_t rows = (size_t)cpu_count(c->dims, c->rank) / n;
+	struct rows r = { .c = c };
+	int8_t *y = io[2];
+
+	(void)scratch;
+	for (size_t i = 0; i < rows; i++, y += n, next_row(&r)) {
+		const int8_t *a = (const int8_t *)io[0] + r.a, *b = (const int8_t *)io[1] + r.b;
+
+		for (uint32_t at = 0; at < n; at += CHUNK) {
+			uint32_t some = min_u32(CHUNK, n - at);
+			int32_t acc[CHUNK];
+
+			for (uint32_t j = 0; j < some; j++)
+				acc[j] = int_of(c->op,
+						(uint32_t)a[(at + j) * as] * (uint32_t)p->a_mul,
+						(uint32_t)b[(at + j) * bs] * (uint32_t)p->b_mul);
+			cpu_post_row(&post, 0, acc, y + at, some);
+		}
+	}
+}
+
+int cpu_unary_f32_need(const struct vtacpu_unary_f32 *p, struct vtacpu_need *need)
+{
+	if (!p->count)
+		return cpu_bad(need, "a size is 0, or too large");
+	need->work = p->count;
+	return cpu_operand(need, p->count, 4) || cpu_operand(need, p->count, 4) ||
+	       cpu_act_ok(need, &p->act) ? -1 : 0;
+}
+
+void vtacpu_unary_f32(const struct vtacpu_unary_f32 *p, void *const *io, void *scratch)
+{
+	(void)scratch;
+	if (io[0] != io[1])
+		memcpy(io[1], io[0], p->count * sizeof(float));
+	cpu_act(&p->act, io[1], p->count);
+}
+
+int cpu_rescale_i8_need(const struct vtacpu_rescale_i8 *p, struct vtacpu_need *need)
+{
+	const uint32_t dims[] = { p->outer, p->channels, p->inner };
+	uint64_t count = cpu_count(dims, 3);
+
+	if (!count)
+		return cpu_bad(need, "a size is 0, or too large");
+	if ((p->x_type != VTACPU_I8 && p->x_type != VTACPU_U8 && p->x_type != VTACPU_I32) ||
+	    (p->y_type != VTACPU_I8 && p->y_type != VTACPU_U8))
+		return cpu_bad(need, "a type is not one that can be rescaled");
+	need->work = count;
+	return cpu_operand(need, count, vtacpu_type_bytes(p->x_type)) ||
+	       cpu_post_need(need, &p->post, p->y_type == VTACPU_U8, p->channels) ||
+	       cpu_operand(need, count, 1) ? -1 : 0;
+}
+
+static int32_t value_of(const void *x, size_t at, uint32_t type)
+{
+	return type == VTACPU_I32 ? ((const int32_t *)x)[at] :
+	       cpu_value(x, at, type == VTACPU_U8, 0);
+}
+
+void vtacpu_rescale_i8(const struct vtacpu_rescale_i8 *p, void *const *io, void *scratch)
+{
+	struct cpu_post post = cpu_post(&p->post, io + 1, p->y_type == VTACPU_U8);
+	size_t at = 0;
+
+	(void)scratch;
+	for (size_t i = 0; i < (size_t)p->outer * p->channels; i++) {
+		for (uint32_t done = 0, n; done < p->inner; done += n, at += n) {
+			int32_t acc[CHUNK];
+
+			n = min_u32(CHUNK, p->inner - done);
+			for (uint32_t j = 0; j < n; j++)
+				acc[j] = value_of(io[0], at + j, p->x_type);
+			cpu_post_row(&post, (uint32_t)(i % p->channels), acc,
+				     (uint8_t *)io[4] + at, n);
+		}
+	}
+}
+
+int cpu_table_i8_need(const struct vtacpu_table_i8 *p, struct vtacpu_need *need)
+{
+	if (!p->count)
+		return cpu_bad(need, "a size is 0, or too large");
+	need->work = p->count;
+	return cpu_operand(need, p->count, 1) || cpu_operand(need, 256, 1) ||
+	       cpu_operand(need, p->count, 1) ? -1 : 0;
+}
+
+void vtacpu_table_i8(const struct vtacpu_table_i8 *p, void *const *io, void *scratch)
+{
+	const uint8_t *x = io[0], *table = io[1];
+	uint8_t *y = io[2];
+
+	(void)scratch;
+	for (uint32_t i = 0; i < p->count; i++)
+		y[i] = table[x[i]];
+}

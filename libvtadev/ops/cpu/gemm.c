@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Matrix products, of floats and of bytes; operands are where their strides say. */
+#include "cpu_impl.h"
+
+#define STRIP	32u		/* rows of bytes at a time */
+
+/* Values up to the last that an operand with these strides has. */
+static uint64_t reach(const uint32_t *batch, const uint32_t *stride, uint32_t rows, uint32_t row,
+		      uint32_t cols, uint32_t col)
+{
+	uint64_t last = (rows - 1ull) * row + (cols - 1ull) * col;
+
+	for (unsigned int i = 0; i < 3; i++)
+		last += (batch[i] - 1ull) * stride[i];
+	return last + 1;
+}
+
+struct counts {
+	uint64_t a, b, c, y;
+};
+
+static int matrices_need(const struct vtacpu_matrices *m, struct vtacpu_need *need,
+			 struct counts *n)
+{
+	const uint32_t dims[] = { m->batch[0], m->batch[1], m->batch[2], m->m, m->n };
+
+	n->y = cpu_count(dims, 5);
+	if (!n->y || !m->k || m->k > COUNT_MAX)
+		return cpu_bad(need, "a size is 0, or too large");
+	for (unsigned int i = 0; i < 3; i++)
+		if (m->a_batch[i] > COUNT_MAX || m->b_batch[i] > COUNT_MAX ||
+		    m->c_batch[i] > COUNT_MAX)
+			return cpu_bad(need, "a stride is too large");
+	if (m->a_row > COUNT_MAX || m->a_col > COUNT_MAX || m->b_row > COUNT_MAX ||
+	    m->b_col > COUNT_MAX || m->c_row > COUNT_MAX || m->c_col > COUNT_MAX)
+		return cpu_bad(need, "a stride is too large");
+	/* Five products of 62 bits: no more than 64. */
+	n->a = reach(m->batch, m->a_batch, m->m, m->a_row, m->k, m->a_col);
+	n->b = reach(m->batch, m->b_batch, m->k, m->b_row, m->n, m->b_col);
+	n->c = reach(m->batch, m->c_batch, m->m, m->c_row, m->n, m->c_col);
+	need->work = cpu_mul(n->y, m->k);
+	return 0;
+}
+
+int cpu_gemm_f32_need(const struct vtacpu_gemm_f32 *p, struct vtacpu_need *need)
+{
+	struct counts n;
+
+	if (matrices_need(&p->mat, need, &n) || cpu_flag_ok(need, p->has_c) ||
+	    cpu_operand(need, n.a, 4) || cpu_operand(need, n.b, 4) ||
+	    cpu_operand_if(need, p->has_c, n.c, 4) || cpu_operand(need, n.y, 4) ||
+	    cpu_act_ok(need, &p->act))
+		return -1;
+	return cpu_scratch(need, cpu_mul(p->mat.k, MAC_COLS * sizeof(float)));
+}
+
+static uint64_t padded(uint64_t k)
+{
+	return (k + 7) & ~7ull;
+}
+
+int cpu_gemm_i8_need(const struct vtacpu_gemm_i8 *p, struct vtacpu_need *need)
+{
+	struct counts n;
+
+	if (matrices_need(&p->mat, need, &n) || cpu_flag_ok(need, p->has_c) ||
+	    cpu_flag_ok(need, p->a_unsigned) || cpu_flag_ok(need, p->b_unsigned) ||
+	    cpu_flag_ok(need, p->y_unsigned) || cpu_operand(need, n.a, 1) ||
+	    cpu_operand(need, n.b, 1) || cpu_operand_if(need, p->has_c, n.c, 1) ||
+	    cpu_post_need(need, &p->post, p->y_unsigned, p->mat.n) || cpu_operand(need, n.y, 1))
+		return -1;
+	if (p->a_zero < -128 || p->a_zero > 255 || p->b_zero < -128 || p->b_zero > 255 ||
+	    p->res_shift > 31)
+		return cpu_bad(need, "a zero point is no value of 8 bits, or a shift above 31");
+	return cpu_scratch(need, cpu_mul(2 * padded(p->mat.k), padded(p->mat.n) + STRIP));
+}
+
+/* Where matrix number @i of the batch begins. */
+static size_t batch_at(const uint32_t *batch, const uint32_t *stride, size_t i)
+{
+	size_t inner = i % batch[2], middle = i / batch[2] % batch[1];
+
+	return inner * stride[2] + middle * stride[1] + i / batch[2] / batch[1] * stride[0];
+}
+
+static size_t batches(const struct vtacpu_matrices *m)
+{
+	return (size_t)m->batch[0] * m->batch[1] * m->batch[2];
+}
+
+/* Columns [@j, @j + @n) of b as a panel of 8. */
+static void fill_panel(const struct vtacpu_matrices *m, float *panel, const float *b, uint32_t j,
+		       uint32_t n)
+{
+	b += (size_t)j * m->b_col;
+	for (uint32_t l = 0; l < m->k; l++, b += m->b_row, panel += MAC_COLS)
+		for (uint32_t c = 0; c < MAC_COLS; c++)
+			panel[c] = c < n ? b[(size_t)c * m->b_col] : 0;
+}
+
+/* Columns of row @i: scale, add c, activate. */
+static void finish_row(const struct vtacpu_gemm_f32 *p, const float *sums, const float *c, float *y,
+		       uint32_t n)
+{
+	for (uint32_t j = 0; j < n; j++)
+		y[j] = p->alpha * sums[j];
+	for (uint32_t j = 0; c && j < n; j++)
+		y[j] += p->beta * c[(size_t)j * p->mat.c_col];
+	cpu_act(&p->act, y, n);
+}
+
+static void product(const struct vtacpu_gemm_f32 *p, const float *a, const float *b,
+		    const float *c, float *y, float *panel)
+{
+	const struct vtacpu_matrices *m = &p->mat;
+
+	for (uint32_t j = 0; j < m->n; j += MAC_COLS) {
+		uint32_t cols = min_u32(MAC_COLS, m->n - j);
+
+		fill_panel(m, panel, b, j, cols);
+		for (uint32_t i = 0; i < m->m; i += MAC_ROWS) {
+			uint32_t rows = min_u32(MAC_ROWS, m->m - i);
+			float sums[MAC_ROWS * MAC_COLS];
+
+			cpu_mac_f32(sums, NULL, a + (size_t)i * m->a_row, m->a_row, m->a_col, rows,
+				    panel, m->k);
+			for (size_t r = 0; r < rows; r++)
+				finish_row(p, sums + r * MAC_COLS,
+					   c ? c + (i + r) * m->c_row + (size_t)j * m->c_col :
+					       NULL,
+					   y + (i + r) * m->n + j, cols);
+		}
+	}
+}
+
+void vtacpu_gemm_f32(const struct vtacpu_gemm_f32 *p, void *const *io, void *scratch)
+{
+	const struct vtacpu_matrices *m = &p->mat;
+	const float *a = io[0], *b = io[1], *c = io[2];
+	float *y = io[3];
+
+	for (size_t i = 0; i < batches(m); i++)
+		product(p, a + batch_at(m->batch, m->a_batch, i),
+			b + batch_at(m->batch, m->b_batch, i),
+			c ? c + batch_at(m->batch, m->c_batch, i) : NULL,
+			y + i * m->m * m->n, scratch);
+}
+
+/* @rows rows of @k values, with zeros behind them and rows of zeros up to @all. */
+static void widen(int16_t *dst, size_t width, const uint8_t *src, uint32_t rows, uint32_t all,
+		  size_t row, uint32_t k, size_t col, bool is_unsigned, int32_t zero)
+{
+	for (uint32_t i = 0; i < all; i++, dst += width) {
+		size_t l = 0;
+
+		for (; i < rows && l < k; l++)
+			dst[l] = cpu_value(src, i * row + l * col, is_unsigned, zero);
+		memset(dst + l, 0, (width - l) * sizeof(*dst));
+	}
+}
+
+/* The sums of one row, of which the row's outputs are made. */
+static void finish_bytes(const struct vtacpu_gemm_i8 *p, void *const *io, uint32_t j,
+			 int32_t *acc, size_t c_at, size_t y_at, uint32_t n)
+{
+	struct cpu_post post = cpu_post(&p->post, io + 3, p->y_unsigned);
+	const int8_t *c = io[2];
+
+	for (uint32_t i = 0; c && i < n; i++)
+		acc[i] = (int32_t)((uint32_t)acc[i] +
+				   ((uint32_t)c[c_at + (size_t)i * p->mat.c_col] << p->res_shift));
+	cpu_post_channels(&post, j, acc, (uint8_t *)io[6] + y_at, n);
+}
+
+/* Rows [@i, @i + @rows) of one product; a and b are 16 bits wide. */
+static void run_strip(const struct vtacpu_gemm_i8 *p, void *const *io, const int16_t *a,
+		      const int16_t *b, uint32_t i, uint32_t rows, size_t c_at, size_t y_at)
+{
+	const struct vtacpu_matrices *m = &p->mat;
+	size_t k = up8(m->k);
+
+	for (uint32_t r = 0; r < rows; r += DOT_ROWS) {
+		for (uint32_t j = 0; j < m->n; j += DOT_COLS) {
+			uint32_t n = min_u32(DOT_COLS, m->n - j);
+			int32_t sums[DOT_ROWS * DOT_COLS];
+
+			cpu_dot_i16(sums, a + r * k, b + j * k, k);
+			for (size_t at = 0; at < DOT_ROWS && r + at < rows; at++)
+				finish_bytes(p, io, j, sums + at * DOT_COLS,
+					     c_at + (i + r + at) * m->c_row + (size_t)j * m->c_col,
+					     y_at + (i + r + at) * m->n + j, n);
+		}
+	}
+}
+
+void vtacpu_gemm_i8(const struct vtacpu_gemm_i8 *p, void *const *io, void *scratch)
+{
+	const struct vtacpu_matrices *m = &p->mat;
+	uint32_t all = (m->n + 7) & ~7u;
+	size_t k = up8(m->k);
+	int16_t *b = scratch, *a = b + all * k;
+
+	for (size_t batch = 0; batch < batches(m); batch++) {
+		size_t a_at = batch_at(m->batch, m->a_batch, batch);
+
+		widen(b, k, (const uint8_t *)io[1] + batch_at(m->batch, m->b_batch, batch), m->n,
+		      all, m->b_col, m->k, m->b_row, p->b_unsigned, p->b_zero);
+		for (uint32_t i = 0; i < m->m; i += STRIP) {
+			uint32_t rows = min_u32(STRIP, m->m - i);
+
+			widen(a, k, (const uint8_t *)io[0] + a_at + (size_t)i * m->a_row, rows,
+			      (rows + 1) & ~1u, m->a_row, m->k, m->a_col, p->a_unsigned,
+			      p->a_zero);
+			run_strip(p, io, a, b, i, rows, batch_at(m->batch, m->c_batch, batch),
+				  batch * m->m * m->n);
+		}
+	}
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Between float and integers, and between the plain layout and the card's. */
+#include "../vtaops.h"
+#include "cpu_impl.h"
+
+static int affine_need(struct vtacpu_need *need, const uint32_t dims[3], uint32_t x_value,
+		       uint32_t y_value, uint32_t has_zero)
+{
+	uint64_t count = cpu_count(dims, 3);
+
+	if (!count)
+		return cpu_bad(need, "a size is 0, or too large");
+	need->work = count;
+	return cpu_flag_ok(need, has_zero) || cpu_operand(need, count, x_value) ||
+	       cpu_operand(need, dims[1], 4) || cpu_operand_if(need, has_zero, dims[1], 4) ||
+	       cpu_operand(need, count, y_value) ? -1 : 0;
+}
+
+int cpu_quantise_need(const struct vtacpu_quantise *p, struct vtacpu_need *need)
+{
+	const uint32_t dims[] = { p->outer, p->channels, p->inner };
+	int32_t least = p->type == VTACPU_U8 ? 0 : -128, most = least + 255;
+
+	if (p->type != VTACPU_I8 && p->type != VTACPU_U8)
+		return cpu_bad(need, "a type is not one to quantise to");
+	if (p->lo > p->hi || p->lo < least || p->hi > most)
+		return cpu_bad(need, "the limits are not within the type");
+	return affine_need(need, dims, 4, 1, p->has_zero);
+}
+
+void vtacpu_quantise(const struct vtacpu_quantise *p, void *const *io, void *scratch)
+{
+	const float *x = io[0], *scales = io[1];
+	const int32_t *zeros = io[2];
+	uint8_t *y = io[3];
+
+	(void)scratch;
+	for (size_t i = 0; i < (size_t)p->outer * p->channels; i++) {
+		float scale = scales[i % p->channels];
+		/* The zero point is no fraction: limits less it are exact, in double. */
+		double zero = zeros ? zeros[i % p->channels] : 0;
+		double lo = p->lo - zero, hi = p->hi - zero;
+
+		for (uint32_t j = 0; j < p->inner; j++) {
+			double v = (double)cpu_round(*x++ / scale);
+
+			v = v > lo ? v : lo;
+			v = v < hi ? v : hi;
+			*y++ = (uint8_t)(int32_t)(v + zero);
+		}
+	}
+}
+
+int cpu_dequantise_need(const struct vtacpu_dequantise *p, struct vtacpu_need *need)
+{
+	const uint32_t dims[] = { p->outer, p->channels, p->inner };
+
+	if (p->type != VTACPU_I8 && p->type != VTACPU_U8 && p->type != VTACPU_I32)
+		return cpu_bad(need, "a type is not one to dequantise");
+	return affine_need(need, dims, vtacpu_type_bytes(p->type), 4, p->has_zero);
+}
+
+void vtacpu_dequantise(const struct vtacpu_dequantise *p, void *const *io, void *scratch)
+{
+	const float *scales = io[1];
+	const int32_t *zeros = io[2];
+	float *y = io[3];
+	size_t at = 0;
+
+	(void)scratch;
+	for (size_t i = 0; i < (size_t)p->outer * p->channels; i++) {
+		float scale = scales[i % p->channels];
+		int64_t zero = zeros ? zeros[i % p->channels] : 0;
+
+		for (uint32_t j = 0; j < p->inner; j++, at++) {
+			int64_t v = p->type == VTACPU_I32 ? ((const int32_t *)io[0])[at] :
+				    cpu_value(io[0], at, p->type == VTACPU_U8, 0);
+
+			y[at] = (float)(v - zero) * scale;
+		}
+	}
+}
+
+/* As much of a core as packing needs. */
+static bool pack_core(const struct vtacpu_pack *p, struct vtaops_core *core)
+{
+	*core = (struct vtaops_core) { .log_inp_width = p->log_inp_width,
+				       .log_batch = p->log_batch, .log_block = p->log_block };
+	if (p->log_inp_width < 1 || p->log_inp_width > 3 || p->log_batch > 8 ||
+	    p->log_block < 1 || p->log_block > 8 ||
+	    p->log_batch + p->log_block + p->log_inp_width < 3)
+		return false;
+	core->batch = 1u << p->log_batch;
+	core->block = 1u << p->log_block;
+	core->inp_bytes = 1u << (p->log_batch + p->log_block + p->log_inp_width - 3);
+	return true;
+}
+
+static int pack_need(const struct vtacpu_pack *p, struct vtacpu_need *need, bool unpack)
+{
+	const uint32_t dims[] = { p->n, p->c, p->h, p->w };
+	uint64_t plain = cpu_count(dims, 4), packed;
+	struct vtaops_core core;
+
+	if (!pack_core(p, &core))
+		return cpu_bad(need, "the configuration of the core is not a valid one");
+	if (!plain)
+		return cpu_bad(need, "a size is 0, or too large");
+	packed = vtaops_act_bytes(&core, p->n, p->c, p->h, p->w);
+	if (!packed)
+		return cpu_bad(need, "an operand is larger than 2 GiB");
+	need->work = plain;
+	return cpu_operand(need, unpack ? packed : plain, 1) ||
+	       cpu_operand(need, unpack ? plain : packed, 1) ? -1 : 0;
+}
+
+int cpu_pack_need(const struct vtacpu_pack *p, struct vtacpu_need *need)
+{
+	return pack_need(p, need, false);
+}
+
+int cpu_unpack_need(const struct vtacpu_pack *p, struct vtacpu_need *need)
+{
+	return pack_need(p, need, true);
+}
+
+void vtacpu_pack(const struct vtacpu_pack *p, void *const *io, void *scratch)
+{
+	struct vtaops_core core;
+
+	(void)scratch;
+	if (pack_core(p, &core))
+		vtaops_pack_act(&core, io[1], io[0], p->n, p->c, p->h, p->w);
+}
+
+void vtacpu_unpack(const struct vtacpu_pack *p, void *const *io, void *scratch)
+{
+	struct vtaops_core core;
+
+	(void)scratch;
+	if (pack_core(p, &core))
+		vtaops_unpack_act(&core, io[1], io[0], p->n, p->c, p->h, p->w);
+}

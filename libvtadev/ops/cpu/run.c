@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+/* All kernels alike, by their numbers. */
+#include "cpu_impl.h"
+
+struct kernel {
+	const char *name;
+	size_t bytes;		/* of the parameters */
+	int (*need)(const void *params, struct vtacpu_need *need);
+	void (*run)(const void *params, void *const *io, void *scratch);
+};
+
+/* The two functions of a kernel, with parameters of any type. */
+#define KERNEL(name)								\
+static int need_##name(const void *params, struct vtacpu_need *need)		\
+{										\
+	return cpu_##name##_need(params, need);					\
+}										\
+										\
+static void run_##name(const void *params, void *const *io, void *scratch)	\
+{										\
+	vtacpu_##name(params, io, scratch);					\
+}
+
+KERNEL(conv_f32)
+KERNEL(conv_i8)
+KERNEL(gemm_f32)
+KERNEL(gemm_i8)
+KERNEL(pool_f32)
+KERNEL(pool_i8)
+KERNEL(binary_f32)
+KERNEL(binary_i8)
+KERNEL(unary_f32)
+KERNEL(rescale_i8)
+KERNEL(table_i8)
+KERNEL(batch_norm_f32)
+KERNEL(softmax_f32)
+KERNEL(reduce_f32)
+KERNEL(resize)
+KERNEL(move)
+KERNEL(pad)
+KERNEL(quantise)
+KERNEL(dequantise)
+KERNEL(pack)
+KERNEL(unpack)
+
+#define ENTRY(name, params) { #name, sizeof(struct vtacpu_##params), need_##name, run_##name }
+
+static const struct kernel kernels[VTACPU_KERNELS] = {
+	[VTACPU_CONV_F32] = ENTRY(conv_f32, conv_f32),
+	[VTACPU_CONV_I8] = ENTRY(conv_i8, conv_i8),
+	[VTACPU_GEMM_F32] = ENTRY(gemm_f32, gemm_f32),
+	[VTACPU_GEMM_I8] = ENTRY(gemm_i8, gemm_i8),
+	[VTACPU_POOL_F32] = ENTRY(pool_f32, pool_f32),
+	[VTACPU_POOL_I8] = ENTRY(pool_i8, pool_i8),
+	[VTACPU_BINARY_F32] = ENTRY(binary_f32, binary_f32),
+	[VTACPU_BINARY_I8] = ENTRY(binary_i8, binary_i8),
+	[VTACPU_UNARY_F32] = ENTRY(unary_f32, unary_f32),
+	[VTACPU_RESCALE_I8] = ENTRY(rescale_i8, rescale_i8),
+	[VTACPU_TABLE_I8] = ENTRY(table_i8, table_i8),
+	[VTACPU_BATCH_NORM_F32] = ENTRY(batch_norm_f32, batch_norm_f32),
+	[VTACPU_SOFTMAX_F32] = ENTRY(softmax_f32, softmax_f32),
+	[VTACPU_REDUCE_F32] = ENTRY(reduce_f32, reduce_f32),
+	[VTACPU_RESIZE] = ENTRY(resize, resize),
+	[VTACPU_MOVE] = ENTRY(move, move),
+	[VTACPU_PAD] = ENTRY(pad, pad),
+	[VTACPU_QUANTISE] = ENTRY(quantise, quantise),
+	[VTACPU_DEQUANTISE] = ENTRY(dequantise, dequantise),
+	[VTACPU_PACK] = ENTRY(pack, pack),
+	[VTACPU_UNPACK] = ENTRY(unpack, pack),
+};
+
+const char *vtacpu_kernel_name(uint32_t kernel)
+{
+	return kernel < VTACPU_KERNELS ? kernels[kernel].name : NULL;
+}
+
+size_t vtacpu_params_bytes(uint32_t kernel)
+{
+	return kernel < VTACPU_KERNELS ? kernels[kernel].bytes : 0;
+}
+
+int vtacpu_need(uint32_t kernel, const void *params, struct vtacpu_need *need)
+{
+	*need = (struct vtacpu_need) { .why = NULL };
+	if (!vtacpu_kernel_name(kernel))
+		return cpu_bad(need, "no such kernel");
+	return kernels[kernel].need(params, need);
+}
+
+void vtacpu_run(uint32_t kernel, const void *params, void *const *io, void *scratch)
+{
+	kernels[kernel].run(params, io, scratch);
+}
