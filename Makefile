@@ -46,7 +46,7 @@ SOAK_SECONDS := 1800
 
 # What the commands need on a Debian machine, by package name.
 BUILD_PACKAGES := gcc libc6-dev pkg-config libjson-c-dev libudev-dev libpci-dev libncurses-dev
-TEST_PACKAGES = $(MAN_PACKAGES) abigail-tools bsdutils clang clang-tidy cppcheck gcc-riscv64-unknown-elf \
+TEST_PACKAGES = $(MAN_PACKAGES) $(VTAC_PACKAGES) libonnx-testdata abigail-tools bsdutils clang clang-tidy cppcheck gcc-riscv64-unknown-elf \
 	gnuplot-nox libclang-rt-dev libcmocka-dev libdlpack-dev mandoc perl procps python3 reuse \
 	shellcheck sparse udev umockdev zsh
 
@@ -90,6 +90,7 @@ include tests/runtime/build.mk
 include tests/stream/build.mk
 include tests/vtactl/build.mk
 include tests/bench/build.mk
+include tests/vtac/build.mk
 
 USERSPACE := $(LIB_SO) $(LIB_A) $(OPS_A) $(PROG_A) $(DRIVER_SO) $(DRIVER_A) $(VTACTL_BIN) $(EMU_BIN) \
 	$(DIGITS_BIN) $(STREAM_BIN)
@@ -179,6 +180,8 @@ check: test-deps
 		"bench=tests/bench/run.sh --quick $(PARTS) $(VM_MODULE) $(BENCH_MODULE)" \
 		$(foreach t,$(RUNTIME_TESTS),"runtime-$(notdir $(t))=$(t)") \
 		"ops=tests/ops/run.sh $(VM_MODULE)" \
+		"vtac-nodes=$(ONNX_NODES) $(ONNX_NODES_DATA) tests/vtac/onnx_nodes.list" \
+		$(foreach t,$(VTAC_TESTS),"vtac-$(notdir $(t))=$(t)") \
 		"runtime=tests/runtime/run.sh $(VM_MODULE)" \
 		"abi=tests/abi/run.sh" \
 		"docs=tests/docs/run.sh $(VM_MODULE)" \
@@ -278,7 +281,7 @@ cross-programs-32: $(filter-out $(EMU_BIN),$(USERSPACE)) $(LIB_TEST_BINS) \
 check-programs: man $(EMU_ASAN_BIN) $(UDEV_RULES) $(EMU_TESTS) $(LIB_TESTS) $(OPS_TESTS) \
 		$(OPS_VM_TESTS) $(FUZZ_REPLAYS) $(DIGITS_COMPILE) \
 		$(DIGITS_TESTS) $(STREAM_TESTS) $(VTACTL_TESTS) $(SELFTESTS) $(MATRIX_BIN) \
-		$(PARSER_BINS) $(FUZZ_CALLS) $(STORM_BIN) $(BENCH_BINS) \
+		$(VTAC_TEST_BINS) $(PARSER_BINS) $(FUZZ_CALLS) $(STORM_BIN) $(BENCH_BINS) \
 		$(RUNTIME_TESTS) $(RUNTIME_VM_TESTS) $(HELLO_BIN) $(DEVICEAPI_TEST) $(BYOC_BIN) $(AOT_BIN)
 
 .PHONY: bench

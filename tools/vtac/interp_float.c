@@ -40,9 +40,12 @@ static size_t scratch_of(const struct step *s)
 	return bytes;
 }
 
+/* Of a Shape that is folded, the input has no values. */
 static void *value(void *const *values, const struct vtac_tensor *t)
 {
-	return t->data ? (void *)(uintptr_t)t->data : values[t->id];
+	if (t->data)
+		return (void *)(uintptr_t)t->data;
+	return values ? values[t->id] : NULL;
 }
 
 static void run_calls(const struct step *s, void *const *values, void *scratch)

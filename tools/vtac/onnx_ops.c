@@ -362,8 +362,13 @@ static int read_batch_norm(struct onnx_node *n)
 /* Dropout does nothing in inference; its mask is not computed. */
 static int read_dropout(struct onnx_node *n)
 {
+	const struct vtac_tensor *training = n->n_in > 2 ? n->in[2] : NULL;
+
 	ignore_attr(n, "ratio");
 	ignore_attr(n, "seed");
+	if (training && !(training->data && training->dtype == VTAC_BOOL &&
+			  vtac_elements(training) == 1 && !*(const bool *)training->data))
+		return onnx_fail(n, "It is, or may be, in training mode.");
 	return onnx_make(n, VTAC_IDENTITY, 1) ? 0 : -1;
 }
 
@@ -424,7 +429,8 @@ static int read_cast(struct onnx_node *n)
 
 	if (!node || onnx_attr_int(n, "to", 0, &to))
 		return -1;
-	dtype = to > 0 && to < 64 ? onnx_dtype((int32_t)to) : -1;
+	/* To halves it would have to round. */
+	dtype = to > 0 && to < 64 && to != 10 ? onnx_dtype((int32_t)to) : -1;
 	if (dtype < 0)
 		return onnx_fail(n, "It casts to the unsupported type %lld.", (long long)to);
 	node->attr.cast.to = (enum vtac_dtype)dtype;

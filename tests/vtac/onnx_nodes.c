@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * ONNX's own tests of operators (libonnx-testdata): each model through the reader, shape
+ * inference and the float interpreter, its outputs against those of the package.
+ *
+ *	onnx_nodes DIRECTORY LIST
+ *
+ * LIST names the tests that must pass, and those after a "!" whose data is known to be
+ * wrong. Any other may be unsupported, which is an error with a sentence, but never
+ * wrong. Tolerance: 1e-5 + 1e-4 |expected|; integers exact.
+ *
+ * A model of one node has its parameters (the shape of a Reshape) as inputs. Three ways
+ * are tried: only the first input varies, all vary, none does (then all is folded).
+ */
+#include <dirent.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "onnx_impl.h"
+#include "passes.h"
+
+enum way { FIRST_VARIES, ALL_VARY, NONE_VARIES, WAYS };
+enum result { PASSED, UNSUPPORTED, WRONG, NO_DATA };
+
+struct run {
+	const char *dir;
+	struct vtac_graph *g;
+	struct vtac_tensor **given;	/* values for the inputs, in order */
+	struct vtac_tensor **names;	/* the inputs that they are for */
+	unsigned int n;
+	bool bad;			/* an output is not as expected */
+	unsigned int seen;
+	struct vtac_tensor **outputs;
+};
+
+static void *slurp(const char *path, size_t *len)
+{
+	FILE *f = fopen(path, "rb");
+	char *data = NULL;
+	size_t n, at = 0;
+
+	if (!f)
+		return NULL;
+	do {
+		data = realloc(data, at + 65536);
+		n = fread(data + at, 1, 65536, f);
+		at += n;
+	} while (n);
+	fclose(f);
+	*len = at;
+	return data;
+}
+
+/* input_I.pb or output_I.pb as a constant of the graph; NULL: there is none like that. */
+static struct vtac_tensor *load(struct run *r, const char *kind, unsigned int i)
+{
+	struct onnx_reader reader = { .g = r->g };
+	struct vtac_tensor *t = NULL;
+	Onnx__TensorProto *p;
+	char path[1024];
+	size_t len;
+	void *data;
+
+	snprintf(path, sizeof(path), "%s/test_data_set_0/%s_%u.pb", r->dir, kind, i);
+	data = slurp(path, &len);
+	p = data ? onnx__tensor_proto__unpack(NULL, len, data) : NULL;
+	if (p)
+		t = vtac_tensor_new(r->g, kind, VTAC_F32);
+	if (t && onnx_tensor_fill(&reader, t, p))
+		t = NULL;
+	if (p)
+		onnx__tensor_proto__free_unpacked(p, NULL);
+	free(data);
+	return t;
+}
+
+static bool load_inputs(struct run *r)
+{
+	r->n = r->g->n_inputs;
+	r->names = calloc(r->n + 1, sizeof(*r->names));
+	r->given = calloc(r->n + 1, sizeof(*r->given));
+	for (unsigned int i = 0; i < r->n; i++) {
+		r->names[i] = r->g->inputs[i];
+		r->given[i] = load(r, "input", i);
+		if (!r->given[i])
+			return false;
+	}
+	return true;
+}
+
+/* Inputs that do not vary become constants. */
+static void fix_inputs(struct run *r, enum way way)
+{
+	unsigned int kept = 0;
+
+	for (unsigned int i = 0; i < r->n; i++) {
+		struct vtac_tensor *t = r->names[i];
+
+		t->dtype = r->given[i]->dtype;
+		t->rank = r->given[i]->rank;
+		memcpy(t->dims, r->given[i]->dims, sizeof(t->dims));
+		if (way == ALL_VARY || (way == FIRST_VARIES && i == 0))
+			r->g->inputs[kept++] = t;
+		else
+			t->data = r->given[i]->data;
+	}
+	r->g->n_inputs = kept;
+}
+
+static int give(void *priv, const struct vtac_tensor *t, void *data)
+{
+	struct run *r = priv;
+
+	for (unsigned int i = 0; i < r->n; i++)
+		if (r->names[i] == t) {
+			memcpy(data, r->given[i]->data, (size_t)vtac_bytes(t));
+			return 0;
+		}
+	return -1;
+}
+
+static bool is_close(const struct vtac_tensor *want, const void *data)
+{
+	const float *a = data, *b = want->data;
+
+	if (want->dtype != VTAC_F32)
+		return !memcmp(data, want->data, (size_t)vtac_bytes(want));
+	for (int64_t i = 0; i < vtac_elements(want); i++) {
+		double off = fabs((double)a[i] - (double)b[i]);
+
+		if (!(off <= 1e-5 + 1e-4 * fabs((double)b[i])) && a[i] != b[i] &&
+		    !(isnan(a[i]) && isnan(b[i])))
+			return false;
+	}
+	return true;
+}
+
+static void look(void *priv, const struct vtac_tensor *t, const void *data)
+{
+	struct run *r = priv;
+
+	for (unsigned int i = 0; i < r->g->n_outputs; i++) {
+		struct vtac_tensor *want = r->outputs[i];
+
+		if (r->g->outputs[i] != t)
+			continue;
+		r->seen++;
+		if (!want || want->dtype != t->dtype || !vtac_same_shape(want, t) ||
+		    !is_close(want, data))
+			r->bad = true;
+	}
+}
+
+static enum result run_graph(struct run *r, enum way way)
+{
+	struct vtac_interp io = { .input = give, .tensor = look, .priv = r };
+	struct vtac_options opt = { 0 };
+
+	r->outputs = calloc(r->g->n_outputs + 1, sizeof(*r->outputs));
+	for (unsigned int i = 0; i < r->g->n_outputs; i++)
+		r->outputs[i] = load(r, "output", i);
+	fix_inputs(r, way);
+	if (vtac_pass_shape(r->g, &opt) || vtac_interp_float(r->g, &io))
+		return UNSUPPORTED;
+	/* An output that is an input too is shown once. */
+	return r->bad || r->seen < r->g->n_outputs ? WRONG : PASSED;
+}
+
+/* Operators that have not changed since have models of opsets before 7: read as 7. */
+static int read_model(struct run *r)
+{
+	Onnx__ModelProto *m = NULL;
+	uint8_t *data, *packed;
+	char path[1024];
+	size_t len;
+	int err = -1;
+
+	snprintf(path, sizeof(path), "%s/model.onnx", r->dir);
+	data = slurp(path, &len);
+	if (data)
+		m = onnx__model_proto__unpack(NULL, len, data);
+	if (!m || !m->n_opset_import || m->opset_import[0]->version >= 7 ||
+	    m->opset_import[0]->version < 1) {
+		err = vtac_read_onnx(r->g, path);
+	} else {
+		m->opset_import[0]->version = 7;
+		packed = malloc(onnx__model_proto__get_packed_size(m));
+		len = onnx__model_proto__pack(m, packed);
+		err = vtac_read_onnx_memory(r->g, packed, len, NULL);
+		free(packed);
+	}
+	if (m)
+		onnx__model_proto__free_unpacked(m, NULL);
+	free(data);
+	return err;
+}
+
+static enum result run_way(const char *dir, enum way way, char *why, size_t len)
+{
+	struct run r = { .dir = dir, .g = vtac_graph_new(64 << 20) };
+	enum result result = UNSUPPORTED;
+
+	if (!read_model(&r))
+		result = load_inputs(&r) ? run_graph(&r, way) : NO_DATA;
+	if (result == UNSUPPORTED)
+		snprintf(why, len, "%s", r.g->error.text);
+	/* An error has a sentence. */
+	if (result == UNSUPPORTED && !r.g->error.text[0])
+		result = WRONG;
+	free(r.names);
+	free(r.given);
+	free(r.outputs);
+	vtac_graph_free(r.g);
+	return result;
+}
+
+static enum result run_test(const char *dir, char *why, size_t len)
+{
+	enum result best = NO_DATA;
+
+	for (int way = 0; way < WAYS; way++) {
+		enum result result = run_way(dir, (enum way)way, why, len);
+
+		if (result == WRONG)
+			return WRONG;
+		if (result < best)
+			best = result;
+	}
+	return best;
+}
+
+/* Names of LIST; ended by NULL. */
+static char **read_list(const char *path)
+{
+	size_t len = 0, n = 0;
+	char *text = slurp(path, &len);
+	char **names = calloc(len + 1, sizeof(*names));
+
+	if (!text)
+		return names;
+	text[len ? len - 1 : 0] = 0;
+	for (char *name = strtok(text, "\n"); name; name = strtok(NULL, "\n"))
+		if (name[0] != '#')
+			names[n++] = name;
+	return names;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int counts[4] = { 0 }, missing = 0, n_names = 0, n_known = 0;
+	struct dirent **entries;
+	char **must;
+	int n;
+
+	if (argc != 3)
+		return 2;
+	n = scandir(argv[1], &entries, NULL, alphasort);
+	if (n < 0) {
+		printf("SKIP: no tests of operators in %s (package libonnx-testdata)\n", argv[1]);
+		return 0;
+	}
+	must = read_list(argv[2]);
+	for (unsigned int k = 0; must[k]; k++)
+		n_names += must[k][0] != '!';
+	for (int i = 0; i < n; i++) {
+		const char *name = entries[i]->d_name;
+		char dir[800], why[512] = "";
+		bool wanted = false, known = false;
+		enum result result;
+
+		if (strncmp(name, "test_", 5))
+			continue;
+		snprintf(dir, sizeof(dir), "%s/%s", argv[1], name);
+		result = run_test(dir, why, sizeof(why));
+		for (unsigned int k = 0; must[k]; k++) {
+			wanted = wanted || !strcmp(must[k], name);
+			known = known || (must[k][0] == '!' && !strcmp(must[k] + 1, name));
+		}
+		if (known) {
+			n_known++;
+			continue;
+		}
+		counts[result]++;
+		if (result == WRONG || (wanted && result != PASSED)) {
+			printf("not ok %s: %s\n", name, result == WRONG ? "wrong" : why);
+			missing += wanted;
+		} else if (getenv("V")) {
+			printf("%s %s %s\n", result == PASSED ? "passed" : "unsupported", name, why);
+		}
+	}
+	printf("%s: %u passed (%u of %u that must), %u unsupported, %u without tensors, %u wrong, %u with wrong data\n",
+	       counts[WRONG] || missing ? "FAILED" : "ok", counts[PASSED], n_names - missing,
+	       n_names, counts[UNSUPPORTED], counts[NO_DATA], counts[WRONG], n_known);
+	return counts[WRONG] || missing ? 1 : 0;
+}

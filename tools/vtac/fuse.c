@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The pass `fuse`: fewer, larger nodes. Constants move into weights and biases, pads into
+ * windows, activations and residuals into the output stage of what computes their input,
+ * and the file's quantisation from nodes to tensors.
+ *
+ * Rules are tried on all nodes in order until none changes anything. Each makes the graph
+ * smaller, or a node into one that no rule makes back, so that ends.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "fuse_impl.h"
+#include "passes.h"
+
+int fuse_take(struct vtac_node *first, struct vtac_node *last)
+{
+	struct vtac_tensor *y = last->out[0];
+
+	vtac_node_remove(last);
+	vtac_node_set_out(first, 0, y);
+	return 1;
+}
+
+struct vtac_node *fuse_from(const struct vtac_graph *g, const struct vtac_tensor *t,
+			    enum vtac_op op)
+{
+	struct vtac_node *node = t ? t->producer : NULL;
+
+	if (!node || node->op != op || t->quant.given || !vtac_only_user(g, t))
+		return NULL;
+	return node;
+}
+
+bool fuse_is_const(const struct vtac_tensor *t)
+{
+	return t && t->data && t->dtype == VTAC_F32;
+}
+
+bool fuse_number(const struct vtac_tensor *t, float *value)
+{
+	if (!fuse_is_const(t) || vtac_elements(t) != 1)
+		return false;
+	*value = *(const float *)t->data;
+	return true;
+}
+
+float *fuse_copy(struct vtac_graph *g, const struct vtac_tensor *t, struct vtac_tensor **copy)
+{
+	float *data = vtac_alloc(g, (uint64_t)vtac_elements(t) + 1, sizeof(*data));
+
+	if (!data)
+		return NULL;
+	*copy = vtac_tensor_const(g, t->name, VTAC_F32, t->rank, t->dims, data, false);
+	return *copy ? data : NULL;
+}
+
+/* ---- activations ---- */
+
+static bool has_stage(const struct vtac_node *node)
+{
+	switch (node->op) {
+	case VTAC_CONV:
+	case VTAC_CONV_TRANSPOSE:
+	case VTAC_GEMM:
+	case VTAC_ADD:
+	case VTAC_MUL:
+	case VTAC_SUB:
+	case VTAC_MAX:
+	case VTAC_MIN:
+	case VTAC_MAX_POOL:
+	case VTAC_AVG_POOL:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Limits within limits. */
+static bool join_clips(struct vtac_activation *act, float lo, float hi)
+{
+	if (act->kind == VTAC_ACT_NONE)
+		*act = (struct vtac_activation){ .kind = VTAC_ACT_CLIP, .lo = lo, .hi = hi };
+	else if (act->kind != VTAC_ACT_CLIP || act->lo > hi || act->hi < lo)
+		return false;
+	act->lo = fmaxf(act->lo, lo);
+	act->hi = fminf(act->hi, hi);
+	return true;
+}
+
+static int fuse_activation(struct vtac_graph *g, struct vtac_node *node)
+{
+	struct vtac_node *from = node->in[0]->producer;
+
+	if ((node->op != VTAC_CLIP && node->op != VTAC_LEAKY_RELU) || !from || !has_stage(from) ||
+	    !fuse_from(g, node->in[0], from->op) || node->in[0]->dtype != VTAC_F32)
+		return 0;
+	if (node->op == VTAC_CLIP) {
+		if (!(node->attr.clip.lo <= node->attr.clip.hi) ||
+		    !join_clips(&from->act, node->attr.clip.lo, node->attr.clip.hi))
+			return 0;
+	} else {
+		if (from->act.kind != VTAC_ACT_NONE)
+			return 0;
+		from->act = (struct vtac_activation){ .kind = VTAC_ACT_LEAKY,
+						      .alpha = node->attr.unary.alpha };
+	}
+	return fuse_take(from, node);
+}
+
+/* ---- residuals ---- */
+
+static struct vtac_node *residual_conv(const struct vtac_graph *g, const struct vtac_tensor *t)
+{
+	struct vtac_node *conv = fuse_from(g, t, VTAC_CONV);
+
+	if (!conv || conv->act.kind != VTAC_ACT_NONE || (conv->n_in > 3 && conv->in[3]))
+		return NULL;
+	return conv;
+}
+
+/* Of two convolutions the later takes the other's output. */
+static int fuse_residual(struct vtac_graph *g, struct vtac_node *node)
+{
+	struct vtac_node *a, *b;
+	struct vtac_tensor *other;
+
+	if (node->op != VTAC_ADD || !vtac_same_shape(node->in[0], node->in[1]) ||
+	    node->in[0] == node->in[1])
+		return 0;
+	a = residual_conv(g, node->in[0]);
+	b = residual_conv(g, node->in[1]);
+	if (a && b && b->id > a->id)
+		a = NULL;
+	other = a ? node->in[1] : node->in[0];
+	a = a ? a : b;
+	if (!a)
+		return 0;
+	if (vtac_node_resize_in(g, a, 4) || vtac_node_set_in(g, a, 3, other))
+		return -1;
+	a->act = node->act;
+	return fuse_take(a, node);
+}
+
+/* ---- all rules ---- */
+
+/* What the file says of integers comes first: later rules change values. */
+static const fuse_rule quant_rules[] = { fuse_weights, fuse_quant, NULL };
+static const fuse_rule rules[] = {
+	fuse_reshapes, fuse_transposes, fuse_mean, fuse_matmul, fuse_gemm, fuse_pad,
+	fuse_batch_norm, fuse_channel_mul, fuse_channel_add, fuse_hard_swish, fuse_activation,
+	NULL,
+};
+/* When nothing else can be done: a convolution takes its bias and scale first. */
+static const fuse_rule last_rules[] = { fuse_lone_batch_norm, fuse_residual, fuse_activation,
+					NULL };
+
+static int apply(struct vtac_graph *g, const fuse_rule *list, bool *changed)
+{
+	for (unsigned int i = 0; i < g->n_nodes; i++)
+		for (const fuse_rule *rule = list; *rule && !g->nodes[i]->dead; rule++) {
+			int done = (*rule)(g, g->nodes[i]);
+
+			if (done < 0)
+				return -1;
+			*changed = *changed || done;
+		}
+	return 0;
+}
+
+static int exhaust(struct vtac_graph *g, const fuse_rule *list)
+{
+	bool changed = true;
+
+	while (changed) {
+		changed = false;
+		if (apply(g, list, &changed) || vtac_graph_sweep(g))
+			return -1;
+	}
+	return 0;
+}
+
+int vtac_pass_fuse(struct vtac_graph *g, const struct vtac_options *opt)
+{
+	(void)opt;
+	return exhaust(g, quant_rules) || exhaust(g, rules) || exhaust(g, last_rules) ? -1 : 0;
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Fusion: quantisation that the file gives moves from nodes to tensors. A constant that
+ * is dequantised becomes floats that know their integers' scales; what is quantised and
+ * dequantised again keeps the floats and takes the integers' values alone.
+ */
+#include <string.h>
+
+#include "fuse_impl.h"
+#include "passes.h"
+
+/* The node's constant scales as a tensor has them: 1, 0 if they are not constant, -1. */
+static int read_quant(struct vtac_graph *g, const struct vtac_node *node, enum vtac_dtype type,
+		      struct vtac_quant *q)
+{
+	const struct vtac_tensor *s = node->in[1], *z = node->in[2];
+	int32_t *zero;
+
+	if (!fuse_is_const(s) || (z && !z->data))
+		return 0;
+	*q = (struct vtac_quant){
+		.scale = s->data, .n = vtac_elements(s), .type = type, .given = true,
+		.axis = vtac_elements(s) == 1 ? 0 : node->attr.axis.axis,
+	};
+	for (int64_t i = 0; i < q->n; i++)
+		if (!(q->scale[i] > 0))
+			return vtac_fail(g, node, "Its scale %g is not positive.",
+					 (double)q->scale[i]);
+	if (!z)
+		return 1;
+	zero = vtac_alloc(g, (uint64_t)q->n, sizeof(*zero));
+	if (!zero)
+		return -1;
+	for (int64_t i = 0; i < q->n; i++)
+		zero[i] = z->dtype == VTAC_I8 ? ((const int8_t *)z->data)[i] :
+			z->dtype == VTAC_U8 ? ((const uint8_t *)z->data)[i] :
+			((const int32_t *)z->data)[i];
+	q->zero = zero;
+	return 1;
+}
+
+/* A constant's scales are its own: the same floats are found again by them. */
+int fuse_weights(struct vtac_graph *g, struct vtac_node *node)
+{
+	struct vtac_tensor *y = node->out[0];
+	struct vtac_quant q;
+	int known;
+
+	if (node->op != VTAC_DEQUANTIZE || !node->in[0]->data)
+		return 0;
+	known = read_quant(g, node, node->in[0]->dtype, &q);
+	if (known <= 0)
+		return known;
+	if (vtac_fold_node(g, node))
+		return -1;
+	y->quant = q;
+	return 1;
+}
+
+static bool same_quant(const struct vtac_quant *a, const struct vtac_quant *b)
+{
+	if (a->n != b->n || a->axis != b->axis || a->type != b->type)
+		return false;
+	for (int64_t i = 0; i < a->n; i++)
+		if (a->scale[i] != b->scale[i] ||
+		    (a->zero ? a->zero[i] : 0) != (b->zero ? b->zero[i] : 0))
+			return false;
+	return true;
+}
+
+/* Dequantisations of @q's output that undo it. */
+static unsigned int count_undone(const struct vtac_tensor *q)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < q->n_users; i++)
+		n += q->users[i]->op == VTAC_DEQUANTIZE;
+	return n;
+}
+
+/* A tensor of its own for the values that @x has after rounding, if others use x as it is. */
+static struct vtac_tensor *rounded(struct vtac_graph *g, struct vtac_node *quantize)
+{
+	struct vtac_tensor *x = quantize->in[0], *t;
+	struct vtac_node *node;
+
+	if (!x->quant.scale && !x->data && x->n_users == 1 && !vtac_is_output(g, x))
+		return x;
+	node = vtac_node_new(g, VTAC_IDENTITY, quantize->name, 1, 1);
+	t = node ? vtac_tensor_shaped(g, x->name, VTAC_F32, x->rank, x->dims) : NULL;
+	if (!t || vtac_node_set_in(g, node, 0, x))
+		return NULL;
+	node->file_op = quantize->file_op;
+	vtac_node_set_out(node, 0, t);
+	return t;
+}
+
+/* The graph's output is @y: then it is x's producer that writes it. */
+static int undo_output(struct vtac_graph *g, struct vtac_node *dequantize, struct vtac_tensor *x)
+{
+	struct vtac_tensor *y = dequantize->out[0];
+	struct vtac_node *from = x->producer;
+
+	if (!from)
+		return 0;
+	vtac_node_remove(dequantize);
+	y->quant = x->quant;
+	for (unsigned int i = 0; i < from->n_out; i++)
+		if (from->out[i] == x)
+			vtac_node_set_out(from, i, y);
+	return vtac_tensor_replace(g, x, y) ? -1 : 1;
+}
+
+/* On the dequantisation, so that each of several that undo one is seen. */
+int fuse_quant(struct vtac_graph *g, struct vtac_node *node)
+{
+	struct vtac_node *quantize = node->op == VTAC_DEQUANTIZE ? node->in[0]->producer : NULL;
+	struct vtac_quant q, d;
+	struct vtac_tensor *x;
+	int known;
+
+	if (!quantize || quantize->op != VTAC_QUANTIZE)
+		return 0;
+	known = read_quant(g, quantize, quantize->out[0]->dtype, &q);
+	if (known > 0)
+		known = read_quant(g, node, node->in[0]->dtype, &d);
+	if (known <= 0)
+		return known;
+	if (!same_quant(&q, &d))
+		return 0;
+	/* One tensor for all dequantisations of it. */
+	x = rounded(g, quantize);
+	if (!x)
+		return -1;
+	x->quant = q;
+	if (vtac_is_output(g, node->out[0]) && count_undone(node->in[0]) == 1 &&
+	    node->in[0]->n_users == 1)
+		return undo_output(g, node, x);
+	for (unsigned int i = 0; i < quantize->out[0]->n_users;) {
+		struct vtac_node *user = quantize->out[0]->users[i];
+
+		if (user != node && (user->op != VTAC_DEQUANTIZE || user->in[1] != node->in[1] ||
+				     user->in[2] != node->in[2])) {
+			i++;
+			continue;
+		}
+		if (vtac_is_output(g, user->out[0])) {
+			user->op = VTAC_IDENTITY;
+			if (vtac_node_set_in(g, user, 0, x) || vtac_node_resize_in(g, user, 1))
+				return -1;
+			continue;
+		}
+		if (vtac_tensor_replace(g, user->out[0], x))
+			return -1;
+		vtac_node_remove(user);
+	}
+	return 1;
+}
