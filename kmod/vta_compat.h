@@ -105,4 +105,11 @@ static inline void vta_eventfd_signal(struct eventfd_ctx *ctx)
 #define VTA_IMPORT_NS(ns)	MODULE_IMPORT_NS(ns)
 #endif
 
+/* In TP_fast_assign(), of a __string(). */
+#ifdef VTA_HAVE_ASSIGN_STR_ONE	/* since 6.10 */
+#define vta_assign_str(dst, src)	__assign_str(dst)
+#else
+#define vta_assign_str(dst, src)	__assign_str(dst, src)
+#endif
+
 #endif /* VTA_COMPAT_H */

@@ -32,7 +32,7 @@ static int vta_ctx_attach(struct vta_ctx *ctx)
 
 	lockdep_assert_held(&vdev->lock);
 
-	if (vdev->gone)
+	if (vdev->state != VTA_STATE_LIVE)
 		return -ENODEV;
 	ret = vta_mmu_init(&ctx->mmu, vdev);
 	if (ret)
@@ -64,6 +64,9 @@ struct vta_ctx *vta_ctx_open(struct vta_device *vdev, struct file *file)
 	ret = vta_pm_get(vdev);
 	if (ret)
 		return ERR_PTR(ret);
+	ret = vta_card_settle(vdev);
+	if (ret)
+		goto err_pm;
 	ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
 	if (!ctx) {
 		ret = -ENOMEM;
@@ -116,7 +119,7 @@ err_pm:
 	return ERR_PTR(ret);
 }
 
-/* Makes the card forget the context. If it does not, it must be reset. */
+/* Makes the card forget the context. If it does not, vta_card_lost() has been told. */
 static int vta_ctx_stop(struct vta_ctx *ctx)
 {
 	struct vta_device *vdev = ctx->vdev;
@@ -131,7 +134,7 @@ static int vta_ctx_stop(struct vta_ctx *ctx)
 	xa_for_each(&ctx->queues, handle, q)
 		vta_queue_revoke(q, -ENODEV);
 	/* A card that sleeps does nothing, and is reset when it wakes up. */
-	if (vdev->copy)
+	if (vdev->state == VTA_STATE_ASLEEP)
 		goto out;
 
 	/* All are told before the first is waited for. */
@@ -158,8 +161,12 @@ void vta_ctx_close(struct vta_ctx *ctx)
 	trace_vta_ctx_close(ctx);
 
 	mutex_lock(&vdev->lock);
-	if (vta_ctx_stop(ctx))
-		vta_card_recover(vdev);
+	if (vta_ctx_stop(ctx)) {
+		/* Nothing of the context is freed before the reset that this has asked for. */
+		mutex_unlock(&vdev->lock);
+		wait_var_event(&vdev->state, READ_ONCE(ctx->dead));
+		mutex_lock(&vdev->lock);
+	}
 	vta_usage_close(ctx);
 	list_del(&ctx->node);
 	vdev->nr_ctxs--;
@@ -225,10 +232,10 @@ int vta_ctx_lost(struct vta_ctx *ctx, struct vta_lost *lost)
 	if (ret)
 		return ret;
 	*lost = ctx->lost;
-	if (!ctx->dead && READ_ONCE(vdev->reset_wanted))
+	if (!ctx->dead && READ_ONCE(vdev->history.why))
 		*lost = (struct vta_lost) {
 			.fate = VTA_FATE_PENDING,
-			.cause = VTA_CAUSE_CARD,
+			.cause = vta_history_cause(vdev),
 		};
 	mutex_unlock(&vdev->lock);
 	return 0;

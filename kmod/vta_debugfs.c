@@ -14,7 +14,6 @@
 #include "vta_debugfs.h"
 #include "vta_device.h"
 #include "vta_dump.h"
-#include "vta_pm.h"
 #include "vta_text.h"
 
 static struct dentry *vta_debugfs_root;
@@ -31,16 +30,14 @@ static int vta_state_open(struct inode *inode, struct file *file)
 		return -ENOMEM;
 	text->size = VTA_DUMP_SIZE;
 	text->buf = vmalloc(VTA_DUMP_SIZE);
-	ret = text->buf ? vta_pm_get(vdev) : -ENOMEM;
+	ret = text->buf ? mutex_lock_interruptible(&vdev->lock) : -ENOMEM;
 	if (ret) {
 		vfree(text->buf);
 		kfree(text);
 		return ret;
 	}
-	mutex_lock(&vdev->lock);
-	vta_dump_print(vdev, "somebody asked", text);
+	vta_dump_print(vdev, "an administrator asked", text);
 	mutex_unlock(&vdev->lock);
-	vta_pm_put(vdev);
 	file->private_data = text;
 	return 0;
 }

@@ -60,7 +60,7 @@ struct vta_device *vta_device_create(struct pci_dev *pdev, dev_t base)
 	mutex_init(&vdev->exports_lock);
 	INIT_LIST_HEAD(&vdev->exports);
 	INIT_LIST_HEAD(&vdev->ctxs);
-	INIT_WORK(&vdev->reset_work, vta_reset_work);
+	INIT_DELAYED_WORK(&vdev->reset_work, vta_reset_work);
 	vta_watch_init(vdev);
 	vta_history_init(vdev);
 	ida_init(&vdev->queue_ids);

@@ -34,6 +34,28 @@ enum vta_step {
 	VTA_STEPS
 };
 
+/**
+ * enum vta_state - what may be done with the card
+ * @VTA_STATE_RESETTING: the driver alone has it: it is being probed, reset or woken up
+ * @VTA_STATE_LIVE: it works; interrupts are on
+ * @VTA_STATE_LENT: the PCI core has it, to reset it or to recover the bus
+ * @VTA_STATE_ASLEEP: the card or the machine sleeps
+ * @VTA_STATE_GIVEN_UP: no reset has helped, and the card is off the bus
+ * @VTA_STATE_REMOVED: the driver is unbound, or about to be
+ *
+ * Registers are accessed in the first two states only: vta_read(), vta_write().
+ * vta_card_set_state() changes the state, under vta_device.lock. It leaves LIVE only
+ * when no file can use the card any more, or while all processes are frozen.
+ */
+enum vta_state {
+	VTA_STATE_RESETTING,
+	VTA_STATE_LIVE,
+	VTA_STATE_LENT,
+	VTA_STATE_ASLEEP,
+	VTA_STATE_GIVEN_UP,
+	VTA_STATE_REMOVED,
+};
+
 /*
  * struct vta_caps - what the card says it is
  *
@@ -62,7 +84,7 @@ struct vta_caps {
  * one reference from probe to remove; @cdev is a child of @dev, so each open
  * file holds one until after its release; memory made for the card holds one,
  * which dma-bufs can keep for longer than files. Open cannot race removal: it takes
- * @lock and finds @gone.
+ * @lock and looks at @state.
  *
  * The card itself (@pdev, @regs, @mem, interrupts, DMA) may be used only
  * between probe and remove. Each user is stopped before: contexts and all they
@@ -97,7 +119,6 @@ struct vta_device {
 	struct vta_vector *vectors;
 	unsigned int nr_vectors;
 	atomic_t events;		/* REG_EVENT bits seen, not yet handled */
-	atomic64_t halts;		/* of queues, each worth an interrupt: vta_irq.c */
 	struct ida queue_ids;
 	struct ida ctx_ids;
 	atomic_t nr_queues;
@@ -108,8 +129,7 @@ struct vta_device {
 	struct device *hwmon;		/* NULL: no sensors */
 	struct dentry *debugfs;
 	struct vta_history history;
-	struct work_struct reset_work;
-	bool reset_wanted;
+	struct delayed_work reset_work;
 	struct vta_watch watch;
 	atomic_t steps[VTA_STEPS];	/* of recovery, taken so far */
 	atomic_t lost_interrupts;
@@ -122,9 +142,9 @@ struct vta_device {
 	/*
 	 * Protects: everything below. Held during opening and closing of files
 	 * and all through a reset of this driver's, so that they wait for each other.
-	 * While the PCI core resets the card, it is @gone.
 	 */
 	struct mutex lock;
+	enum vta_state state;		/* may be read without the lock */
 	struct list_head ctxs;
 	struct vta_usage usage;		/* of those that have been closed */
 	unsigned int nr_ctxs;
@@ -132,8 +152,6 @@ struct vta_device {
 	u32 card_generation;		/* what the card says */
 	unsigned int resets;		/* that the card needed since @resets_since */
 	unsigned long resets_since;	/* jiffies */
-	bool irqs_off;
-	bool gone;			/* given up, removed, or the PCI core's: opening fails */
 };
 
 static inline struct vta_device *to_vta_device(struct device *dev)
@@ -141,14 +159,21 @@ static inline struct vta_device *to_vta_device(struct device *dev)
 	return container_of(dev, struct vta_device, dev);
 }
 
+static inline bool vta_may_access(const struct vta_device *vdev)
+{
+	return READ_ONCE(vdev->state) <= VTA_STATE_LIVE;
+}
+
+/* All ones, as of a card that is not there, in states that forbid the access. */
 static inline u32 vta_read(struct vta_device *vdev, u32 reg)
 {
-	return readl(vdev->regs + reg);
+	return vta_may_access(vdev) ? readl(vdev->regs + reg) : U32_MAX;
 }
 
 static inline void vta_write(struct vta_device *vdev, u32 reg, u32 val)
 {
-	writel(val, vdev->regs + reg);
+	if (vta_may_access(vdev))
+		writel(val, vdev->regs + reg);
 }
 
 /* 64-bit registers: reading the low half latches the high one where it must. */
@@ -172,7 +197,7 @@ static inline bool vta_is_dead(u32 val)
 }
 
 /*
- * As readl_poll_timeout(), but in two halves: when a machine that stood still goes on (a
+ * As read_poll_timeout(), but in two halves: when a machine that stood still goes on (a
  * guest that was not run), its time is over at once, and the card has not had it.
  */
 #define vta_read_poll(vdev, reg, val, cond, sleep_us, timeout_ms)				\
@@ -181,8 +206,8 @@ static inline bool vta_is_dead(u32 val)
 	int _ret;									\
 											\
 	do {										\
-		_ret = readl_poll_timeout((vdev)->regs + (reg), val, cond, sleep_us,	\
-					  (timeout_ms) * 500);				\
+		_ret = read_poll_timeout(vta_read, val, cond, sleep_us,			\
+					 (timeout_ms) * 500, false, vdev, reg);		\
 	} while (_ret && --_left);							\
 	_ret;										\
 })

@@ -60,6 +60,18 @@ static int vta_map_regs(struct vta_device *vdev)
 	return PTR_ERR_OR_ZERO(vdev->regs);
 }
 
+/*
+ * What has begun with vta_irq_init() ends, whether probe came to its end or not. Works
+ * that are still queued find VTA_STATE_REMOVED; interrupts, which queue them, go first.
+ */
+static void vta_stop(struct vta_device *vdev)
+{
+	vta_card_retire(vdev, VTA_CAUSE_UNBOUND);
+	vta_irq_fini(vdev);
+	vta_watch_stop(vdev);
+	cancel_delayed_work_sync(&vdev->reset_work);
+}
+
 static int vta_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 {
 	struct vta_device *vdev;
@@ -97,15 +109,15 @@ static int vta_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 
 	/* A card that gives up at once is reset when all of this is done. */
 	mutex_lock(&vdev->lock);
-	ret = vta_irq_init(vdev);
-	if (ret) {
-		mutex_unlock(&vdev->lock);
-		goto err_work;
-	}
 	pci_set_drvdata(pdev, vdev);
-	pci_set_master(pdev);
-	vta_card_start(vdev);
-	ret = vta_card_save_config(vdev);
+	ret = vta_irq_init(vdev);
+	if (!ret)
+		ret = vta_card_save_config(vdev);
+	if (!ret) {
+		pci_set_master(pdev);
+		vta_card_start(vdev);
+		vta_card_set_state(vdev, VTA_STATE_LIVE);
+	}
 	mutex_unlock(&vdev->lock);
 	if (ret)
 		goto err_stop;
@@ -127,11 +139,7 @@ static int vta_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 
 err_stop:
 	vta_history_close(vdev);
-	vta_card_retire(vdev, VTA_CAUSE_UNBOUND);
-	vta_irq_fini(vdev);
-	vta_watch_stop(vdev);
-err_work:
-	cancel_work_sync(&vdev->reset_work);
+	vta_stop(vdev);
 err_put:
 	put_device(&vdev->dev);
 	return ret;
@@ -146,11 +154,7 @@ static void vta_remove(struct pci_dev *pdev)
 	vta_pm_end(vdev);
 	vta_history_close(vdev);
 	cdev_device_del(&vdev->cdev, &vdev->dev);
-	vta_card_retire(vdev, VTA_CAUSE_UNBOUND);
-	vta_irq_fini(vdev);
-	/* Nobody waits any more; and last, nobody is left who could ask for a reset. */
-	vta_watch_stop(vdev);
-	cancel_work_sync(&vdev->reset_work);
+	vta_stop(vdev);
 	put_device(&vdev->dev);
 }
 

@@ -136,6 +136,14 @@ static void vta_dump_driver(struct vta_device *vdev, struct vta_text *text)
 
 void vta_dump_print(struct vta_device *vdev, const char *why, struct vta_text *text)
 {
+	static const char * const states[] = {
+		[VTA_STATE_RESETTING] = ", resetting",
+		[VTA_STATE_LIVE] = "",
+		[VTA_STATE_LENT] = ", lent to the PCI core",
+		[VTA_STATE_ASLEEP] = ", asleep",
+		[VTA_STATE_GIVEN_UP] = ", given up",
+		[VTA_STATE_REMOVED] = ", removed",
+	};
 	/* One that is not there costs a time-out for each register. */
 	bool there = vta_card_is_there(vdev);
 	struct vta_ctx *ctx;
@@ -144,8 +152,8 @@ void vta_dump_print(struct vta_device *vdev, const char *why, struct vta_text *t
 
 	vta_print(text, "vta %s on Linux %s\n", VTA_VERSION, init_utsname()->release);
 	vta_print(text, "card %s at %s, generation %u%s%s\n", dev_name(&vdev->dev),
-		  pci_name(vdev->pdev), vdev->generation, vdev->gone ? ", given up" : "",
-		  there ? "" : ", does not answer");
+		  pci_name(vdev->pdev), vdev->generation, states[vdev->state],
+		  there || !vta_may_access(vdev) ? "" : ", does not answer");
 	vta_print(text, "because %s\n", why);
 	vta_print(text, "time %llu ms since the host was booted\n",
 		  div_u64(ktime_get_boottime_ns(), NSEC_PER_MSEC));
@@ -160,15 +168,14 @@ void vta_dump_print(struct vta_device *vdev, const char *why, struct vta_text *t
 	vta_history_print_resets(vdev, text);
 }
 
-void vta_dump_leave(struct vta_device *vdev)
+void vta_dump_leave(struct vta_device *vdev, const char *why)
 {
 	struct vta_text text = { .size = VTA_DUMP_SIZE };
-	enum vta_cause cause;
 
 	text.buf = vmalloc(VTA_DUMP_SIZE);
 	if (!text.buf)	/* then without */
 		return;
-	vta_dump_print(vdev, vta_history_next_why(vdev, &cause), &text);
+	vta_dump_print(vdev, why, &text);
 	/* It may outlive this module: so it is of the PCI device, not of ours. */
 	dev_coredumpv(&vdev->pdev->dev, text.buf, text.len, GFP_KERNEL);
 }

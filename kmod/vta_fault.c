@@ -11,6 +11,7 @@
 #include "vta_device.h"
 #include "vta_fault.h"
 #include "vta_history.h"
+#include "vta_irq.h"
 #include "vta_queue.h"
 #include "vta_trace.h"
 #include "vta_user.h"
@@ -104,7 +105,7 @@ static void vta_fault_report(struct vta_queue *q)
 	struct vta_ctx *ctx = q->ctx;
 
 	trace_vta_queue_fault(q);
-	atomic64_inc(&ctx->vdev->halts);
+	atomic64_inc(&ctx->vdev->vectors[VTA_EVENT_VECTOR].credit);
 	vta_user_charge_fault(ctx->user);
 	vta_history_fault(q);
 	dev_warn_ratelimited(&ctx->vdev->dev,

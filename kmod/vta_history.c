@@ -25,8 +25,6 @@
 #define VTA_HISTORY_BURST	8
 #define VTA_HISTORY_WINDOW	(10 * HZ)
 
-#define VTA_WHY_UNKNOWN		"failed again, amid the reset before"
-
 /* ---- Writing down ---- */
 
 static void vta_history_wake(struct vta_history *history)
@@ -59,30 +57,24 @@ void vta_history_fault(const struct vta_queue *q)
 	spin_unlock_irqrestore(&history->lock, flags);
 }
 
-void vta_history_why(struct vta_device *vdev, enum vta_cause cause, const char *why)
+const char *vta_history_why(struct vta_device *vdev, enum vta_cause cause, const char *why)
 {
 	struct vta_history *history = &vdev->history;
 	unsigned long flags;
 
 	spin_lock_irqsave(&history->lock, flags);
 	if (!history->why) {
-		history->why = why;
+		WRITE_ONCE(history->why, why);
 		history->cause = cause;
 	}
-	spin_unlock_irqrestore(&history->lock, flags);
-}
-
-const char *vta_history_next_why(struct vta_device *vdev, enum vta_cause *cause)
-{
-	struct vta_history *history = &vdev->history;
-	unsigned long flags;
-	const char *why;
-
-	spin_lock_irqsave(&history->lock, flags);
-	why = history->why ? : VTA_WHY_UNKNOWN;
-	*cause = history->why ? history->cause : VTA_CAUSE_CARD;
+	why = history->why;
 	spin_unlock_irqrestore(&history->lock, flags);
 	return why;
+}
+
+enum vta_cause vta_history_cause(struct vta_device *vdev)
+{
+	return READ_ONCE(vdev->history.cause);
 }
 
 void vta_history_reset(struct vta_device *vdev, int ret)
@@ -93,11 +85,11 @@ void vta_history_reset(struct vta_device *vdev, int ret)
 	spin_lock_irqsave(&history->lock, flags);
 	history->resets[history->nr_resets++ % VTA_HISTORY] = (struct vta_past_reset) {
 		.time_ns = ktime_get_boottime_ns(),
-		.why = history->why ? : VTA_WHY_UNKNOWN,
+		.why = history->why,
 		.ret = ret,
 		.generation = READ_ONCE(vdev->generation),
 	};
-	history->why = NULL;
+	WRITE_ONCE(history->why, NULL);
 	vta_history_wake(history);
 	spin_unlock_irqrestore(&history->lock, flags);
 }

@@ -63,7 +63,8 @@ struct vta_past_reset {
  * @resets: the same
  * @nr_resets: the same
  * @told_resets: the same
- * @why: why the next reset will be, or NULL
+ * @why: why the next reset will be; NULL if none is wanted, and none is under way.
+ *       May be read without the lock
  * @cause: the same, for the processes that lose the card by it
  * @window: jiffies when @sent was 0
  * @sent: how many faults have been told since
@@ -92,9 +93,13 @@ void vta_history_close(struct vta_device *vdev);
 
 /* Any context. */
 void vta_history_fault(const struct vta_queue *q);
-/* Why the card will be reset; the first that is given counts. A constant. */
-void vta_history_why(struct vta_device *vdev, enum vta_cause cause, const char *why);
-const char *vta_history_next_why(struct vta_device *vdev, enum vta_cause *cause);
+/*
+ * Why the card will be reset, a constant; the first that is given counts, until
+ * vta_history_reset(), and is returned. With NULL, why that was.
+ */
+const char *vta_history_why(struct vta_device *vdev, enum vta_cause cause, const char *why);
+/* The cause that was given, for the files that lose the card. */
+enum vta_cause vta_history_cause(struct vta_device *vdev);
 /* It was reset, or with an error given up. */
 void vta_history_reset(struct vta_device *vdev, int ret);
 

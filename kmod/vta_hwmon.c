@@ -8,7 +8,6 @@
 
 #include "vta_device.h"
 #include "vta_hwmon.h"
-#include "vta_pm.h"
 
 #if IS_REACHABLE(CONFIG_HWMON)
 
@@ -18,21 +17,17 @@ static umode_t vta_hwmon_is_visible(const void *data, enum hwmon_sensor_types ty
 	return 0444;
 }
 
-/* Wakes the card up. The lock keeps a reset away, in which registers are not to be read. */
+/* A card that sleeps is not woken up for this: its sensors are not known then. */
 static int vta_hwmon_register(struct vta_device *vdev, u32 reg, u32 *val)
 {
-	int ret;
+	int ret = mutex_lock_interruptible(&vdev->lock);
 
-	ret = vta_pm_get(vdev);
 	if (ret)
 		return ret;
-	ret = mutex_lock_interruptible(&vdev->lock);
-	if (ret)
-		goto out;
-	*val = vdev->gone ? U32_MAX : vta_read(vdev, reg);
+	if (vdev->state == VTA_STATE_ASLEEP)
+		ret = -ENODATA;
+	*val = vta_read(vdev, reg);
 	mutex_unlock(&vdev->lock);
-out:
-	vta_pm_put(vdev);
 	if (ret)
 		return ret;
 	if (vta_is_dead(*val))

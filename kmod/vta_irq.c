@@ -41,30 +41,23 @@ static bool vta_irq_take_events(struct vta_device *vdev)
 /*
  * Each interrupt was asked for: by writing ARM, or by a queue that halts. A card
  * that sends many more than that does not know what it does, and would keep a
- * processor busy for ever.
+ * processor busy for ever. Each second counts by itself; of what was asked for before,
+ * one interrupt for each queue may still come.
  */
 static bool vta_irq_is_storm(struct vta_vector *vector)
 {
-	unsigned int limit = READ_ONCE(vta_max_excess_irqs);
-	bool storm = false;
-	unsigned long flags;
-	u64 asked, excess;
+	s64 credit = atomic64_dec_return(&vector->credit);
+	s64 limit = READ_ONCE(vta_max_excess_irqs);
 
-	spin_lock_irqsave(&vector->lock, flags);
-	vector->interrupts++;
-	asked = vector->arms;
-	if (vector->nr == VTA_EVENT_VECTOR)
-		asked += atomic64_read(&vector->vdev->halts);
-	excess = vector->interrupts - min(vector->interrupts, asked);
 	if (time_after(jiffies, vector->second + HZ)) {
 		vector->second = jiffies;
-		vector->excess_before = excess;
-	} else if (limit && excess > vector->excess_before + limit && !vector->cut) {
-		vector->cut = true;
-		storm = true;
+		atomic64_set(&vector->credit, clamp_t(s64, credit, 0, vector->vdev->caps.queues));
+		return false;
 	}
-	spin_unlock_irqrestore(&vector->lock, flags);
-	return storm;
+	if (!limit || credit >= -limit || vector->cut)
+		return false;
+	vector->cut = true;
+	return true;
 }
 
 /*
@@ -145,6 +138,7 @@ static void vta_irq_free(struct vta_device *vdev, unsigned int nr)
 	while (nr--)
 		pci_free_irq(vdev->pdev, nr, &vdev->vectors[nr]);
 	pci_free_irq_vectors(vdev->pdev);
+	vdev->nr_vectors = 0;
 }
 
 int vta_irq_init(struct vta_device *vdev)
@@ -180,24 +174,21 @@ int vta_irq_init(struct vta_device *vdev)
 			return ret;
 		}
 	}
+	vta_irq_disable(vdev);
 	return 0;
 }
 
 void vta_irq_fini(struct vta_device *vdev)
 {
-	vta_irq_free(vdev, vdev->nr_vectors);
+	if (vdev->nr_vectors)	/* else probe came not so far */
+		vta_irq_free(vdev, vdev->nr_vectors);
 }
 
-/* Returns when no handler runs any more. Twice is as once. */
+/* Returns when no handler runs any more. */
 void vta_irq_disable(struct vta_device *vdev)
 {
 	unsigned int i;
 
-	lockdep_assert_held(&vdev->lock);
-
-	if (vdev->irqs_off)
-		return;
-	vdev->irqs_off = true;
 	for (i = 0; i < vdev->nr_vectors; i++)
 		disable_irq(pci_irq_vector(vdev->pdev, i));
 	atomic_set(&vdev->events, 0);
@@ -207,19 +198,11 @@ void vta_irq_enable(struct vta_device *vdev)
 {
 	unsigned int i;
 
-	lockdep_assert_held(&vdev->lock);
-
-	if (!vdev->irqs_off)
-		return;
-	vdev->irqs_off = false;
-	atomic64_set(&vdev->halts, 0);
 	for (i = 0; i < vdev->nr_vectors; i++) {
 		struct vta_vector *vector = &vdev->vectors[i];
 		int irq = pci_irq_vector(vdev->pdev, i);
 
-		vector->interrupts = 0;
-		vector->arms = 0;
-		vector->excess_before = 0;
+		atomic64_set(&vector->credit, 0);
 		vector->second = jiffies;
 		if (vector->cut) {	/* that was one more */
 			vector->cut = false;

@@ -9,6 +9,7 @@
 #ifndef VTA_IRQ_H
 #define VTA_IRQ_H
 
+#include <linux/atomic.h>
 #include <linux/list.h>
 #include <linux/spinlock.h>
 
@@ -24,10 +25,9 @@ struct vta_device;
  * @lock: Protects: the lists, and what vta_queue.h says; taken in interrupts
  * @queues: all running queues (vta_queue.vector_node)
  * @waiting: those that somebody waits for (vta_queue.wait_node)
- * @interrupts: how many there were
- * @arms: how many were asked for by ARM
- * @second: jiffies when a second began in which there were @excess_before
- * @excess_before: see @second
+ * @credit: interrupts that were asked for and have not come, less those that came
+ *          though nobody had asked: since @second
+ * @second: jiffies when a second began
  * @cut: it is turned off because it does not stop
  */
 struct vta_vector {
@@ -37,15 +37,15 @@ struct vta_vector {
 	spinlock_t lock; /* Protects: see above */
 	struct list_head queues;
 	struct list_head waiting;
-	u64 interrupts;
-	u64 arms;
-	u64 excess_before;
+	atomic64_t credit;
 	unsigned long second;
 	bool cut;
 };
 
+/* The vectors are disabled until the card is VTA_STATE_LIVE. */
 int vta_irq_init(struct vta_device *vdev);
 void vta_irq_fini(struct vta_device *vdev);
+/* For vta_card_set_state(). */
 void vta_irq_disable(struct vta_device *vdev);
 void vta_irq_enable(struct vta_device *vdev);
 struct vta_vector *vta_irq_vector(struct vta_device *vdev, unsigned int queue);

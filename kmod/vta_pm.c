@@ -25,7 +25,6 @@
 #include "vta_device.h"
 #include "vta_history.h"
 #include "vta_host.h"
-#include "vta_irq.h"
 #include "vta_pm.h"
 #include "vta_pool.h"
 #include "vta_reset.h"
@@ -123,19 +122,25 @@ static bool vta_pm_drain(struct vta_device *vdev)
 				  false, vdev);
 }
 
+/* The card finishes what it has begun, which is nothing, and is not accessed any more. */
+static void vta_pm_doze(struct vta_device *vdev)
+{
+	vta_write(vdev, REG_CONTROL, 0);
+	vta_card_set_state(vdev, VTA_STATE_ASLEEP);
+}
+
 static int __maybe_unused vta_pm_suspend(struct device *dev)
 {
 	struct vta_device *vdev = dev_get_drvdata(dev);
 	int ret = 0;
 
 	mutex_lock(&vdev->lock);
-	if (!vdev->gone && !vta_pm_drain(vdev)) {
+	if (vdev->state == VTA_STATE_LIVE && !vta_pm_drain(vdev)) {
 		dev_warn(&vdev->dev, "is not done with its work in %d ms\n", VTA_PM_DRAIN_MS);
-		vta_history_why(vdev, VTA_CAUSE_SLEEP,
-				"was not done with its work when the machine went to sleep");
-		vta_card_recover(vdev);
+		vta_card_recover(vdev, VTA_CAUSE_SLEEP,
+				 "was not done with its work when the machine went to sleep");
 	}
-	if (vdev->gone)
+	if (vdev->state != VTA_STATE_LIVE)
 		goto out;
 	ret = vta_pm_prepare(vdev);
 	if (ret) {
@@ -143,8 +148,7 @@ static int __maybe_unused vta_pm_suspend(struct device *dev)
 			ret);
 		goto out;
 	}
-	vta_write(vdev, REG_CONTROL, 0);
-	vta_irq_disable(vdev);
+	vta_pm_doze(vdev);
 	vta_pm_move(vdev, true);
 out:
 	mutex_unlock(&vdev->lock);
@@ -157,6 +161,7 @@ static int vta_pm_restore(struct vta_device *vdev)
 	struct vta_ctx *ctx;
 	int ret;
 
+	vta_card_set_state(vdev, VTA_STATE_RESETTING);
 	pci_set_master(vdev->pdev);
 	ret = vta_card_wait_ready(vdev);
 	if (!ret)
@@ -175,7 +180,7 @@ static int vta_pm_restore(struct vta_device *vdev)
 		if (ret)
 			return ret;
 	}
-	vta_irq_enable(vdev);
+	vta_card_set_state(vdev, VTA_STATE_LIVE);
 	return 0;
 }
 
@@ -185,13 +190,11 @@ static int __maybe_unused vta_pm_resume(struct device *dev)
 	int ret;
 
 	mutex_lock(&vdev->lock);
-	/* Without a copy it had been given up; the PCI core may have it in hand since. */
-	if (vdev->copy && !vdev->gone) {
+	if (vdev->state == VTA_STATE_ASLEEP) {
 		ret = vta_pm_restore(vdev);
 		if (ret) {
 			dev_err(&vdev->dev, "does not wake up (%d): resetting the card\n", ret);
-			vta_history_why(vdev, VTA_CAUSE_WAKE, "did not wake up");
-			vta_card_recover(vdev);
+			vta_card_recover(vdev, VTA_CAUSE_WAKE, "did not wake up");
 		}
 	}
 	vta_pm_forget(vdev);
@@ -214,10 +217,8 @@ static int __maybe_unused vta_pm_runtime_suspend(struct device *dev)
 	mutex_lock(&vdev->lock);
 	/* An open file keeps the card awake; a dma-buf can be mapped when none is. */
 	busy = !vta_pool_is_free(vdev->mem_pool);
-	if (!busy && !vdev->gone) {
-		vta_write(vdev, REG_CONTROL, 0);
-		vta_irq_disable(vdev);
-	}
+	if (!busy && vdev->state == VTA_STATE_LIVE)
+		vta_pm_doze(vdev);
 	mutex_unlock(&vdev->lock);
 	if (!busy)
 		return 0;
@@ -225,24 +226,25 @@ static int __maybe_unused vta_pm_runtime_suspend(struct device *dev)
 	return -EBUSY;
 }
 
+/*
+ * D3hot keeps registers; a slot without power does not. No file has lost anything by
+ * that, nor is it a reset that the card needed.
+ */
 static int __maybe_unused vta_pm_runtime_resume(struct device *dev)
 {
 	struct vta_device *vdev = dev_get_drvdata(dev);
 
 	mutex_lock(&vdev->lock);
-	if (vdev->gone)
+	if (vdev->state != VTA_STATE_ASLEEP)
 		goto out;
-	/*
-	 * D3hot keeps registers; a slot without power does not. Nobody has lost
-	 * anything by that, nor did the card need it.
-	 */
+	vta_card_set_state(vdev, VTA_STATE_RESETTING);
 	if (vta_card_is_there(vdev) && vta_read(vdev, REG_EVENT_ENABLE) == REG_EVENT_ALL &&
 	    vta_read(vdev, REG_GENERATION) == vdev->card_generation) {
 		vta_card_start(vdev);
-		vta_irq_enable(vdev);
+		vta_card_set_state(vdev, VTA_STATE_LIVE);
 	} else if (vta_pm_restore(vdev)) {
 		vta_history_why(vdev, VTA_CAUSE_WAKE, "did not wake up");
-		vta_card_recover(vdev);
+		vta_card_lost(vdev, "does not wake up");
 	}
 out:
 	mutex_unlock(&vdev->lock);

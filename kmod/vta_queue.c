@@ -97,6 +97,11 @@ u64 vta_queue_record_seq(const struct vta_queue *q)
 	return le64_to_cpu(READ_ONCE(q->record->status.seq));
 }
 
+u32 vta_queue_record_state(const struct vta_queue *q)
+{
+	return le32_to_cpu(READ_ONCE(q->record->status.state));
+}
+
 void vta_queue_abort(struct vta_queue *q)
 {
 	vta_write(q->ctx->vdev, REG_QUEUE_CTRL(q->id), REG_QUEUE_CTRL_ABORT);
@@ -129,6 +134,7 @@ static int vta_queue_start(struct vta_queue *q, u64 seq)
 	int ret;
 
 	vta_usage_take(q);
+	vta_card_enable_events(vdev);	/* or its faults are not told of, if one was lost */
 	vta_write(vdev, REG_QUEUE_CONTEXT(q->id), ctx->mmu.id);
 	vta_write(vdev, REG_QUEUE_RING_ORDER(q->id), q->ring_order);
 	vta_write(vdev, REG_QUEUE_RING_ADDR(q->id), q->ring->addr);

@@ -49,11 +49,12 @@ struct vta_vector;
  * @hung: the card does not get on with it, and is not asked any more
  * @usage_start: for vta_usage.c, under vta_ctx.lock: where it was started
  * @usage_counts: the record counts what vta_ctx.usage does not have
- * @watch_seq: for vta_watch.c: @seq at its last look,
+ * @watch_waited: for vta_watch.c: a waiter has come since its last look
+ * @watch_seq: @seq at its last look,
  * @watch_halted: @halted then,
  * @watch_stands: it had not moved then, and somebody waited,
  * @watch_engine: what it needed then,
- * @watch_late: this @arm_seq was reached then, and no interrupt had come, or 0,
+ * @watch_late: no interrupt had come then for this @arm_seq, or U64_MAX: for the halt; or 0,
  * @watch_cycles: what the card had counted in the record then of RUNs,
  * @watch_copies: and of copies,
  * @watch_active: it had something in hand then,
@@ -91,6 +92,7 @@ struct vta_queue {
 	u64 usage_start;
 	bool usage_counts;
 
+	bool watch_waited;
 	u64 watch_seq;
 	unsigned long watch_since;
 	enum vta_engine watch_engine;
@@ -126,6 +128,7 @@ void vta_queue_free(struct vta_queue *q);
 enum vta_op vta_queue_next_op(const struct vta_queue *q);
 /* What the card says it has completed. */
 u64 vta_queue_record_seq(const struct vta_queue *q);
+u32 vta_queue_record_state(const struct vta_queue *q);
 
 /* For vta_ctx_is_idle() and vta_ctx_resume(). */
 bool vta_queue_is_idle(const struct vta_queue *q);

@@ -8,25 +8,31 @@
  * reset or cannot master the bus any more. That is decided here and nowhere else:
  * everyone else reports to vta_card_lost() and keeps what it has.
  *
- * The card is brought back by the weakest means that works: soft reset, then
- * Function Level Reset, each with its own deadline. A card that neither helps, or
+ * The card is brought back by the weakest means that works: soft reset, then the
+ * reset of the function that the PCI core chooses (reset_method in sysfs: a Function
+ * Level Reset, as a rule), each with its own deadline. A card that neither helps, or
  * that needs it time and again, is given up: it loses the bus, and opening it
  * fails until an administrator or the PCI core has reset it. (The step before
  * these, aborting single queues, is the watchdog's: vta_watch.c.)
  *
  * A reset takes the card from every open file. They get ENODEV from then on,
  * until they are closed; opening again works.
+ *
+ * Locks: whoever resets holds the lock of the PCI device, which the PCI core's resets
+ * need, and inside it vta_device.lock. A thread that holds neither asks vta_reset_work().
  */
 #include <linux/iopoll.h>
 #include <linux/jiffies.h>
 #include <linux/moduleparam.h>
 #include <linux/pci.h>
+#include <linux/pm_runtime.h>
 #include <linux/wait_bit.h>
 
 #include "vta_ctx.h"
 #include "vta_device.h"
 #include "vta_dump.h"
 #include "vta_export.h"
+#include "vta_history.h"
 #include "vta_irq.h"
 #include "vta_pm.h"
 #include "vta_reset.h"
@@ -34,6 +40,9 @@
 
 /* How much longer than the contract says the card is given. */
 #define VTA_PATIENCE	3
+
+/* The lock of the PCI device, or the card's sleep, is in the way: tried again after this. */
+#define VTA_RESET_RETRY_MS	20
 
 static unsigned int vta_max_resets = 5;
 module_param_named(max_resets, vta_max_resets, uint, 0644);
@@ -74,12 +83,38 @@ int vta_card_reset(struct vta_device *vdev)
 	return vta_card_is_there(vdev) ? 0 : -ENODEV;
 }
 
+void vta_card_enable_events(struct vta_device *vdev)
+{
+	vta_write(vdev, REG_EVENT_ENABLE, REG_EVENT_ALL);
+}
+
 void vta_card_start(struct vta_device *vdev)
 {
 	vdev->card_generation = vta_read(vdev, REG_GENERATION);
 	vta_write(vdev, REG_EVENT_VECTOR, VTA_EVENT_VECTOR);
-	vta_write(vdev, REG_EVENT_ENABLE, REG_EVENT_ALL);
+	vta_card_enable_events(vdev);
 	vta_write(vdev, REG_CONTROL, REG_CONTROL_ENABLE);
+}
+
+void vta_card_set_state(struct vta_device *vdev, enum vta_state state)
+{
+	enum vta_state old = vdev->state;
+
+	lockdep_assert_held(&vdev->lock);
+
+	if (state == old)
+		return;
+	if (old == VTA_STATE_LIVE)
+		vta_irq_disable(vdev);
+	WRITE_ONCE(vdev->state, state);
+	if (state == VTA_STATE_LIVE)
+		vta_irq_enable(vdev);
+	/* The card stays awake while it is lent: nothing else holds it then. */
+	if (state == VTA_STATE_LENT)
+		pm_runtime_get_noresume(&vdev->pdev->dev);
+	if (old == VTA_STATE_LENT)
+		pm_runtime_put_noidle(&vdev->pdev->dev);
+	wake_up_var(&vdev->state);
 }
 
 /* ---- The steps ---- */
@@ -100,22 +135,36 @@ static int vta_soft_reset(struct vta_device *vdev)
 	return ret ? ret : vta_card_reset(vdev);
 }
 
+/*
+ * A card that has lost its configuration, by a reset of which nobody was told, gets that
+ * of probe. Any other gets back what it has, which may have been changed since.
+ */
+static void vta_card_keep_config(struct vta_device *vdev)
+{
+	u16 command = 0;
+
+	pci_read_config_word(vdev->pdev, PCI_COMMAND, &command);
+	if (!(command & PCI_COMMAND_MEMORY) || pci_save_state(vdev->pdev))
+		pci_load_saved_state(vdev->pdev, vdev->config);
+}
+
 static int vta_function_reset(struct vta_device *vdev)
 {
 	struct pci_dev *pdev = vdev->pdev;
-	u32 devcap = 0;
 	int ret;
+
+	device_lock_assert(&pdev->dev);
 
 	/* The PCI core would wait for a minute for one that is not there. */
 	if (!pci_device_is_present(pdev))
 		return -ENODEV;
-	pcie_capability_read_dword(pdev, PCI_EXP_DEVCAP, &devcap);
-	if (!(devcap & PCI_EXP_DEVCAP_FLR))
-		return -EOPNOTSUPP;
-	ret = pcie_flr(pdev);
+	pci_cfg_access_lock(pdev);
+	vta_card_keep_config(vdev);
+	ret = __pci_reset_function_locked(pdev);
+	pci_restore_state(pdev);
+	pci_cfg_access_unlock(pdev);
 	if (ret)
 		return ret;
-	vta_card_restore_config(vdev);
 	ret = vta_card_wait_ready(vdev);
 	if (ret)
 		return ret;
@@ -155,8 +204,8 @@ static bool vta_reset_too_often(struct vta_device *vdev)
 
 /* ---- Before and after ---- */
 
-/* Everybody is sent home, and nothing more is heard of the card. */
-static void vta_reset_begin(struct vta_device *vdev)
+/* No file can use the card any more, and nothing more is heard of it. */
+static void vta_reset_begin(struct vta_device *vdev, enum vta_state state)
 {
 	struct vta_ctx *ctx;
 
@@ -165,9 +214,7 @@ static void vta_reset_begin(struct vta_device *vdev)
 	list_for_each_entry(ctx, &vdev->ctxs, node)
 		vta_ctx_revoke(ctx);
 	vta_export_revoke(vdev);
-	vta_irq_disable(vdev);
-	/* Who could ask for a reset of the card as it was has been stopped. */
-	WRITE_ONCE(vdev->reset_wanted, false);
+	vta_card_set_state(vdev, state);
 }
 
 /* What contexts had is free. The card is still, or cannot reach memory any more. */
@@ -191,54 +238,76 @@ static void vta_reset_tell(struct vta_device *vdev, enum vta_fate fate, enum vta
 /* The card is still, or must be made so: @ret says if it has been reset. */
 static void vta_reset_end(struct vta_device *vdev, int ret)
 {
-	enum vta_cause cause;
-
 	lockdep_assert_held(&vdev->lock);
 
-	vta_history_next_why(vdev, &cause);
-	vta_reset_tell(vdev, ret ? VTA_FATE_GIVEN_UP : VTA_FATE_RESET, cause);
+	vta_reset_tell(vdev, ret ? VTA_FATE_GIVEN_UP : VTA_FATE_RESET, vta_history_cause(vdev));
 	if (ret)
 		pci_clear_master(vdev->pdev);
 	vta_reset_drop(vdev);
 	if (ret) {
-		vdev->gone = true;
 		vta_step(vdev, VTA_STEP_GIVE_UP, ret);
+		vta_card_set_state(vdev, VTA_STATE_GIVEN_UP);
 		dev_err(&vdev->dev, "given up (%d): reset it (vtactl reset), or power it off and on\n",
 			ret);
 		return;
 	}
-	vdev->gone = false;
 	vdev->generation++;
 	pci_set_master(vdev->pdev);	/* a card given up had lost it */
 	vta_card_start(vdev);
-	vta_irq_enable(vdev);
+	/* Who asks for a reset from now on means the next one. */
 	vta_history_reset(vdev, 0);
+	vta_card_set_state(vdev, VTA_STATE_LIVE);
 	dev_warn_ratelimited(&vdev->dev, "was reset; files opened before must be opened again\n");
 }
 
 /* ---- Who resets ---- */
 
-void vta_card_recover(struct vta_device *vdev)
+void vta_card_recover(struct vta_device *vdev, enum vta_cause cause, const char *why)
 {
-	vta_dump_leave(vdev);
-	vta_reset_begin(vdev);
+	vta_dump_leave(vdev, vta_history_why(vdev, cause, why));
+	vta_reset_begin(vdev, VTA_STATE_RESETTING);
 	if (vta_reset_too_often(vdev))
 		vta_reset_end(vdev, -ETIME);
 	else
 		vta_reset_end(vdev, vta_reset_climb(vdev));
 }
 
-void vta_reset_work(struct work_struct *work)
+/* A reset was asked for, and has not begun. */
+static bool vta_reset_is_wanted(struct vta_device *vdev)
 {
-	struct vta_device *vdev = container_of(work, struct vta_device, reset_work);
+	return vta_may_access(vdev) && READ_ONCE(vdev->history.why);
+}
 
-	if (vta_pm_get(vdev))
-		return;
+/*
+ * The lock of the PCI device is only tried for: who removes the driver holds it, and
+ * waits for this work.
+ */
+static bool vta_reset_try(struct vta_device *vdev)
+{
+	struct device *dev = &vdev->pdev->dev;
+
+	if (!device_trylock(dev))
+		return false;
+	if (vta_pm_get(vdev)) {
+		device_unlock(dev);
+		return false;
+	}
 	mutex_lock(&vdev->lock);
-	if (READ_ONCE(vdev->reset_wanted) && !vdev->gone)
-		vta_card_recover(vdev);
+	if (vta_reset_is_wanted(vdev))
+		vta_card_recover(vdev, VTA_CAUSE_CARD, NULL);
 	mutex_unlock(&vdev->lock);
 	vta_pm_put(vdev);
+	device_unlock(dev);
+	return true;
+}
+
+void vta_reset_work(struct work_struct *work)
+{
+	struct vta_device *vdev = container_of(work, struct vta_device, reset_work.work);
+
+	if (vta_reset_is_wanted(vdev) && !vta_reset_try(vdev))
+		queue_delayed_work(system_freezable_wq, &vdev->reset_work,
+				   msecs_to_jiffies(VTA_RESET_RETRY_MS));
 }
 
 void vta_card_lost(struct vta_device *vdev, const char *why)
@@ -246,11 +315,15 @@ void vta_card_lost(struct vta_device *vdev, const char *why)
 	dev_err_ratelimited(&vdev->dev, "%s: resetting the card\n", why);
 	trace_vta_card_lost(vdev, why);
 	vta_history_why(vdev, VTA_CAUSE_CARD, why);
-	WRITE_ONCE(vdev->reset_wanted, true);
-	queue_work(system_freezable_wq, &vdev->reset_work);
+	queue_delayed_work(system_freezable_wq, &vdev->reset_work, 0);
 }
 
-/* By an administrator, or after somebody else's: none that the card needed. */
+int vta_card_settle(struct vta_device *vdev)
+{
+	return wait_var_event_killable(&vdev->state, !vta_reset_is_wanted(vdev)) ? -EINTR : 0;
+}
+
+/* By an administrator, or after a reset by the PCI core: none that the card needed. */
 int vta_card_reset_now(struct vta_device *vdev, enum vta_cause cause, const char *why)
 {
 	int ret;
@@ -258,11 +331,11 @@ int vta_card_reset_now(struct vta_device *vdev, enum vta_cause cause, const char
 	ret = vta_pm_get(vdev);
 	if (ret)
 		return ret;
-	vta_history_why(vdev, cause, why);
 	mutex_lock(&vdev->lock);
-	if (!vdev->gone)
-		vta_dump_leave(vdev);
-	vta_reset_begin(vdev);
+	why = vta_history_why(vdev, cause, why);
+	if (vdev->state == VTA_STATE_LIVE)
+		vta_dump_leave(vdev, why);
+	vta_reset_begin(vdev, VTA_STATE_RESETTING);
 	ret = vta_reset_climb(vdev);
 	vdev->resets = 0;
 	vta_reset_end(vdev, ret);
@@ -273,105 +346,134 @@ int vta_card_reset_now(struct vta_device *vdev, enum vta_cause cause, const char
 
 void vta_card_retire(struct vta_device *vdev, enum vta_cause cause)
 {
+	bool lent;
 	int ret;
 
 	mutex_lock(&vdev->lock);
-	vdev->gone = true;
-	vta_reset_begin(vdev);
+	/* The PCI core does not wait for a driver that is unbound amid a recovery. */
+	lent = vdev->state == VTA_STATE_LENT;
+	vta_reset_begin(vdev, lent ? VTA_STATE_LENT : VTA_STATE_RESETTING);
 	/* Pulled out, it is not asked: each read would have to time out. */
-	ret = pci_channel_offline(vdev->pdev) ? -ENODEV : vta_card_reset(vdev);
+	ret = lent || pci_channel_offline(vdev->pdev) ? -ENODEV : vta_card_reset(vdev);
 	if (ret)
 		dev_warn(&vdev->dev, "gone, or cannot be reset (%d)\n", ret);
 	pci_clear_master(vdev->pdev);
 	vta_reset_tell(vdev, VTA_FATE_REMOVED,
-		       vta_card_is_there(vdev) ? cause : VTA_CAUSE_UNPLUGGED);
+		       lent || vta_card_is_there(vdev) ? cause : VTA_CAUSE_UNPLUGGED);
 	vta_reset_drop(vdev);
 	vta_pm_forget(vdev);	/* pulled out while the machine slept */
+	vta_card_set_state(vdev, VTA_STATE_REMOVED);
 	mutex_unlock(&vdev->lock);
 	/* They still unmap memory from the card. */
 	wait_var_event(&vdev->nr_closing, !atomic_read(&vdev->nr_closing));
 }
 
+/* ---- Lent to the PCI core ---- */
+
 /*
- * The card is out of our hands: everybody is sent home, and it gets off the bus, so that
- * their memory can go. The PCI core takes a lock of its own between the calls that come
- * now, and inside them, so ours cannot be held from one to the other.
+ * All files lose the card, and it gets off the bus, so that their memory can go. The PCI
+ * core takes a lock of its own between the calls that come now, and inside them, so
+ * vta_device.lock cannot be held from one to the other.
  */
 static void vta_reset_lend(struct vta_device *vdev, enum vta_fate fate, enum vta_cause cause,
 			   const char *why)
 {
-	vta_history_why(vdev, cause, why);
 	mutex_lock(&vdev->lock);
-	vta_reset_begin(vdev);
+	vta_history_why(vdev, cause, why);
+	vta_reset_begin(vdev, VTA_STATE_LENT);
 	pci_clear_master(vdev->pdev);
 	vta_reset_tell(vdev, fate, cause);
 	vta_reset_drop(vdev);
-	vdev->gone = true;
 	mutex_unlock(&vdev->lock);
 }
 
 static const char vta_why_function[] = "the PCI function was reset";
 static const char vta_why_bus[] = "of an error on the bus";
 
-/* Somebody else resets the function: sysfs, or the PCI core. */
+/* The PCI core resets the function, for an administrator say. */
 static void vta_reset_prepare(struct pci_dev *pdev)
 {
 	vta_reset_lend(pci_get_drvdata(pdev), VTA_FATE_PENDING, VTA_CAUSE_FUNCTION,
 		       vta_why_function);
 }
 
-/*
- * Files are about to be opened again, so do not take others' word for it. This may help
- * a card that had been given up.
- */
+/* The driver resets the card again before a file can be opened. It may have been given up. */
 static void vta_reset_done(struct pci_dev *pdev)
 {
 	vta_card_reset_now(pci_get_drvdata(pdev), VTA_CAUSE_FUNCTION, vta_why_function);
 }
 
 /*
- * The PCI core has found an error on the way to the card. What was under way is
- * lost, nobody knows what, and the card may not be heard until the core says that it
- * is over. If the write that takes it off the bus does not arrive, the link is down, and
- * nothing of the card's arrives either.
+ * The PCI core has found an error on the way to the card. If the link still works, one
+ * transaction was lost, which the card tells of by a fault, if it was the card's. Else the
+ * card may not be accessed until the core says that it is over. If the write that takes it
+ * off the bus does not arrive, the link is down, and nothing of the card's arrives either.
  */
 static pci_ers_result_t vta_error_detected(struct pci_dev *pdev, pci_channel_state_t state)
 {
 	struct vta_device *vdev = pci_get_drvdata(pdev);
 
-	if (state == pci_channel_io_perm_failure) {
+	switch (state) {
+	case pci_channel_io_normal:
+		return PCI_ERS_RESULT_CAN_RECOVER;
+	case pci_channel_io_perm_failure:
 		vta_reset_lend(vdev, VTA_FATE_GIVEN_UP, VTA_CAUSE_BUS, vta_why_bus);
+		mutex_lock(&vdev->lock);
 		vta_step(vdev, VTA_STEP_GIVE_UP, -ENODEV);
+		vta_card_set_state(vdev, VTA_STATE_GIVEN_UP);
+		mutex_unlock(&vdev->lock);
 		return PCI_ERS_RESULT_DISCONNECT;
+	default:
+		vta_reset_lend(vdev, VTA_FATE_PENDING, VTA_CAUSE_BUS, vta_why_bus);
+		return PCI_ERS_RESULT_NEED_RESET;
 	}
-	vta_reset_lend(vdev, VTA_FATE_PENDING, VTA_CAUSE_BUS, vta_why_bus);
-	return PCI_ERS_RESULT_NEED_RESET;
+}
+
+/* No card on the bus needs a reset of the link. Does this one still work? */
+static pci_ers_result_t vta_mmio_enabled(struct pci_dev *pdev)
+{
+	struct vta_device *vdev = pci_get_drvdata(pdev);
+
+	mutex_lock(&vdev->lock);
+	if (vdev->state == VTA_STATE_LIVE && !vta_card_is_there(vdev))
+		vta_card_lost(vdev, "does not answer");
+	mutex_unlock(&vdev->lock);
+	return PCI_ERS_RESULT_RECOVERED;
 }
 
 /*
  * A card that did not come back is given up when the core says that it is over. It is
  * none of the core's business before: that would give up all others on the bus with it.
+ * The card has not been lent if another on the bus asked for this reset, or if the driver
+ * was bound after the error.
  */
 static pci_ers_result_t vta_slot_reset(struct pci_dev *pdev)
 {
 	struct vta_device *vdev = pci_get_drvdata(pdev);
-	bool there;
+	u32 magic;
 
+	if (READ_ONCE(vdev->state) != VTA_STATE_LENT)
+		vta_reset_lend(vdev, VTA_FATE_PENDING, VTA_CAUSE_BUS, vta_why_bus);
 	mutex_lock(&vdev->lock);
-	vta_card_restore_config(vdev);
+	pci_load_saved_state(pdev, vdev->config);
+	pci_restore_state(pdev);
 	pci_clear_master(pdev);
-	there = vta_card_is_there(vdev);
+	magic = readl(vdev->regs + REG_MAGIC);
 	mutex_unlock(&vdev->lock);
-	return there ? PCI_ERS_RESULT_RECOVERED : PCI_ERS_RESULT_NONE;
+	return magic == REG_MAGIC_VALUE ? PCI_ERS_RESULT_RECOVERED : PCI_ERS_RESULT_NONE;
 }
 
 static void vta_error_resume(struct pci_dev *pdev)
 {
-	vta_card_reset_now(pci_get_drvdata(pdev), VTA_CAUSE_BUS, vta_why_bus);
+	struct vta_device *vdev = pci_get_drvdata(pdev);
+
+	if (READ_ONCE(vdev->state) == VTA_STATE_LENT)
+		vta_card_reset_now(vdev, VTA_CAUSE_BUS, vta_why_bus);
 }
 
 const struct pci_error_handlers vta_reset_handlers = {
 	.error_detected = vta_error_detected,
+	.mmio_enabled = vta_mmio_enabled,
 	.slot_reset = vta_slot_reset,
 	.resume = vta_error_resume,
 	.reset_prepare = vta_reset_prepare,
@@ -388,11 +490,4 @@ int vta_card_save_config(struct vta_device *vdev)
 		return ret;
 	vdev->config = pci_store_saved_state(vdev->pdev);
 	return vdev->config ? 0 : -ENOMEM;
-}
-
-/* As it was when the driver had set it up. */
-void vta_card_restore_config(struct vta_device *vdev)
-{
-	pci_load_saved_state(vdev->pdev, vdev->config);
-	pci_restore_state(vdev->pdev);
 }

@@ -16,26 +16,40 @@ extern const struct pci_error_handlers vta_reset_handlers;
 bool vta_card_is_there(struct vta_device *vdev);
 int vta_card_wait_ready(struct vta_device *vdev);
 int vta_card_reset(struct vta_device *vdev);
+/* Sets it going; it interrupts in VTA_STATE_LIVE only. */
 void vta_card_start(struct vta_device *vdev);
 
-/* Asks for a reset; from any context. Why is said in the kernel log. */
+/* The card sends the interrupt for events that it still has: one that was lost. */
+void vta_card_enable_events(struct vta_device *vdev);
+
+/* Under vta_device.lock. Interrupts are on in VTA_STATE_LIVE alone. */
+void vta_card_set_state(struct vta_device *vdev, enum vta_state state);
+
+/* Asks for a reset; from any context. @why is a constant, for the kernel log. */
 void vta_card_lost(struct vta_device *vdev, const char *why);
 void vta_reset_work(struct work_struct *work);
+/*
+ * Returns when no reset is wanted any more: the card works, or it cannot be used.
+ * -EINTR if the caller is killed.
+ */
+int vta_card_settle(struct vta_device *vdev);
 
 /* A step of recovery was taken, with that result: trace and counters. */
 void vta_step(struct vta_device *vdev, enum vta_step step, int ret);
 
-/* Resets it at once, also if it had been given up; may sleep for seconds. */
+/*
+ * Resets the card at once, also if it had been given up; may sleep for seconds. The
+ * caller holds the lock of the PCI device.
+ */
 int vta_card_reset_now(struct vta_device *vdev, enum vta_cause cause, const char *why);
 
-/* Configuration space when all was set up, for after a reset of the function. */
+/* Configuration space when all was set up, for after a reset that has lost it. */
 int vta_card_save_config(struct vta_device *vdev);
-void vta_card_restore_config(struct vta_device *vdev);
 
-/* Under vta_device.lock. */
-void vta_card_recover(struct vta_device *vdev);
+/* Under vta_device.lock and that of the PCI device. */
+void vta_card_recover(struct vta_device *vdev, enum vta_cause cause, const char *why);
 
-/* Takes everything from everybody, for good. @cause: unless the card is gone. */
+/* Takes the card from all its files, for good. @cause: unless the card has been pulled out. */
 void vta_card_retire(struct vta_device *vdev, enum vta_cause cause);
 
 #endif /* VTA_RESET_H */

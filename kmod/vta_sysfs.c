@@ -16,7 +16,6 @@
 
 #include "vta_device.h"
 #include "vta_drv.h"
-#include "vta_pm.h"
 #include "vta_reset.h"
 #include "vta_text.h"
 #include "vta_usage.h"
@@ -57,8 +56,20 @@ VTA_ATTR(generation, "%u", READ_ONCE(vdev->generation));
 /* Calls that had to wait because their user's queues fault too often. */
 VTA_ATTR(throttled, "%d", atomic_read(&vdev->throttled));
 
-/* Whether it can be opened. */
-VTA_ATTR(state, "%s", READ_ONCE(vdev->gone) ? "given up" : "working");
+static ssize_t state_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	static const char * const names[] = {
+		[VTA_STATE_RESETTING] = "resetting",
+		[VTA_STATE_LIVE] = "working",
+		[VTA_STATE_LENT] = "resetting",
+		[VTA_STATE_ASLEEP] = "asleep",
+		[VTA_STATE_GIVEN_UP] = "given up",
+		[VTA_STATE_REMOVED] = "removed",
+	};
+
+	return sysfs_emit(buf, "%s\n", names[READ_ONCE(to_vta_device(dev)->state)]);
+}
+static DEVICE_ATTR_RO(state);
 
 /* Resets the card and takes it from everybody. */
 static ssize_t reset_store(struct device *dev, struct device_attribute *attr, const char *buf,
@@ -227,27 +238,29 @@ static const struct attribute_group vta_config_group = {
 	.attrs = vta_config_attrs,
 };
 
-/* A counter is two registers that are read one after the other, hence the lock. */
+/*
+ * A counter is two registers that are read one after the other, hence the lock. Every
+ * user may read it, so a card that sleeps is not woken up for it.
+ */
 static ssize_t vta_counter_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	struct dev_ext_attribute *counter = container_of(attr, struct dev_ext_attribute, attr);
 	struct vta_device *vdev = to_vta_device(dev);
-	u64 val = 0;
+	enum vta_state state;
+	u64 val;
 	int ret;
 
-	ret = vta_pm_get(vdev);
+	ret = mutex_lock_interruptible(&vdev->lock);
 	if (ret)
 		return ret;
-	mutex_lock(&vdev->lock);
-	if (vdev->gone)
-		ret = -ENODEV;
-	else
-		val = vta_read64(vdev, REG_COUNTER((unsigned long)counter->var));
+	state = vdev->state;
+	val = vta_read64(vdev, REG_COUNTER((unsigned long)counter->var));
 	mutex_unlock(&vdev->lock);
-	vta_pm_put(vdev);
-	if (val == U64_MAX)	/* nobody answered, nothing was counted */
-		ret = -ENODEV;
-	return ret ? ret : sysfs_emit(buf, "%llu\n", val);
+	if (state == VTA_STATE_ASLEEP)
+		return -ENODATA;
+	if (val == U64_MAX)	/* no card has answered */
+		return -ENODEV;
+	return sysfs_emit(buf, "%llu\n", val);
 }
 
 #define VTA_COUNTER_ATTR(_name, _NAME)						\

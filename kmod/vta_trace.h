@@ -11,6 +11,7 @@
 #include <linux/tracepoint.h>
 
 #include "vta_bo.h"
+#include "vta_compat.h"
 #include "vta_ctx.h"
 #include "vta_device.h"
 #include "vta_queue.h"
@@ -136,13 +137,13 @@ TRACE_EVENT(vta_card_lost,
 	TP_ARGS(vdev, why),
 	TP_STRUCT__entry(
 		__field(int, card)
-		__field(const char *, why)
+		__string(why, why)
 	),
 	TP_fast_assign(
 		__entry->card = MINOR(vdev->dev.devt);
-		__entry->why = why;
+		vta_assign_str(why, why);
 	),
-	TP_printk("vta%d %s", __entry->card, __entry->why)
+	TP_printk("vta%d %s", __entry->card, __get_str(why))
 );
 
 TRACE_EVENT(vta_recovery,

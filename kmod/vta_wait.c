@@ -51,7 +51,7 @@ static void vta_wait_look(struct vta_queue *q)
 		return;
 	}
 
-	state = le32_to_cpu(READ_ONCE(q->record->status.state));
+	state = vta_queue_record_state(q);
 	dma_rmb();
 	seq = vta_queue_record_seq(q);
 
@@ -107,8 +107,10 @@ static void vta_waiter_erase(struct vta_queue *q, struct vta_waiter *waiter)
 	rb_erase_cached(&waiter->node, &q->waiters);
 	waiter->pending = false;
 	q->nr_waiters--;
-	if (RB_EMPTY_ROOT(&q->waiters.rb_root))
+	if (RB_EMPTY_ROOT(&q->waiters.rb_root)) {
 		list_del_init(&q->wait_node);
+		q->armed = false;	/* nobody counts on that interrupt any more */
+	}
 }
 
 /* Arms the queue for what comes next, if anybody waits. */
@@ -123,9 +125,8 @@ static void vta_wait_arm(struct vta_queue *q)
 	if (!q->armed || q->arm_seq != next->seq) {
 		q->armed = true;
 		q->arm_seq = next->seq;
-		q->vector->arms++;
+		atomic64_inc(&q->vector->credit);
 		vta_write(q->ctx->vdev, REG_QUEUE_ARM(q->id), lower_32_bits(next->seq));
-		vta_watch_start(q->ctx->vdev);
 	}
 }
 
@@ -226,6 +227,8 @@ static void vta_wait_insert(struct vta_queue *q, struct vta_waiter *waiter)
 		return;
 	}
 	vta_waiter_insert(q, waiter);
+	q->watch_waited = true;
+	vta_watch_start(q->ctx->vdev);
 	vta_wait_arm(q);
 	vta_wait_update(q);
 }
@@ -293,11 +296,13 @@ int vta_wait_ask(struct vta_queue *q, u64 seq, u64 *done)
 	return ret;
 }
 
-__poll_t vta_wait_poll(struct vta_queue *q)
+__poll_t vta_wait_poll(struct vta_queue *q, bool waits)
 {
 	__poll_t mask = 0;
 
 	spin_lock_irq(&q->vector->lock);
+	if (waits && !q->error)
+		vta_watch_start(q->ctx->vdev);
 	vta_wait_update(q);
 	if (q->poll_reached)
 		mask |= EPOLLIN | EPOLLRDNORM;
@@ -330,6 +335,7 @@ int vta_wait_event(struct vta_ctx *ctx, struct vta_queue_event *arg)
 	ret = q->error;
 	if (!ret) {
 		swap(q->event, event);
+		vta_watch_start(q->ctx->vdev);
 		if (q->halted)	/* who comes late is told, too */
 			vta_wait_signal(q);
 		vta_wait_update(q);
@@ -349,6 +355,7 @@ void vta_wait_start(struct vta_queue *q)
 	spin_lock_irq(&q->vector->lock);
 	q->error = 0;
 	list_add_tail(&q->vector_node, &q->vector->queues);
+	vta_watch_start(q->ctx->vdev);	/* its file may be polled already */
 	spin_unlock_irq(&q->vector->lock);
 }
 

@@ -47,8 +47,8 @@ int vta_wait_remove(struct vta_queue *q, struct vta_waiter *waiter, u64 *done);
 
 /* VTA_WAIT_POLL: an answer, or -EAGAIN if poll() or the eventfd will tell. */
 int vta_wait_ask(struct vta_queue *q, u64 seq, u64 *done);
-/* POLLIN and POLLPRI of one queue. */
-__poll_t vta_wait_poll(struct vta_queue *q);
+/* POLLIN and POLLPRI of one queue. @waits: the caller will sleep if there is none. */
+__poll_t vta_wait_poll(struct vta_queue *q, bool waits);
 
 /* Ioctls. */
 int vta_wait_event(struct vta_ctx *ctx, struct vta_queue_event *arg);

@@ -54,18 +54,29 @@ MODULE_PARM_DESC(hang_ms,
  * An interrupt may be on its way at this very moment. One that has not come from
  * one look to the next has been lost; what it should have told is told here.
  */
-static void vta_watch_queue(struct vta_queue *q)
+static bool vta_watch_queue(struct vta_queue *q)
 {
-	bool reached = q->armed && vta_queue_record_seq(q) >= q->arm_seq;
+	u64 late = 0;
+	bool lost;
 
-	if (reached && q->watch_late != q->arm_seq) {
-		q->watch_late = q->arm_seq;
-		return;
-	}
-	if (reached)
+	if (!q->halted && vta_queue_record_state(q) == VTA_QUEUE_HALTED)
+		late = U64_MAX;
+	else if (q->armed && vta_queue_record_seq(q) >= q->arm_seq)
+		late = q->arm_seq;
+	lost = late && late == q->watch_late;
+	q->watch_late = late;
+	if (late && !lost)
+		return false;
+	if (lost)
 		atomic_inc(&q->ctx->vdev->lost_interrupts);
-	q->watch_late = 0;
 	vta_wait_look_again(q);
+	return lost;
+}
+
+/* Whether somebody is to be told what becomes of it, without waiting for a number. */
+static bool vta_watch_is_listened_to(struct vta_queue *q)
+{
+	return q->event || wq_has_sleeper(&q->ctx->poll_wq);
 }
 
 /* What its owner says in the ring that it needs next. */
@@ -155,11 +166,15 @@ static bool vta_watch_queue_stands(struct vta_watch *watch, struct vta_queue *q)
 		q->watch_behind = false;
 	}
 	q->watch_engine = vta_watch_engine(q);
-	q->watch_stands = !moved && !list_empty(&q->wait_node);
+	q->watch_stands = !moved && (q->watch_waited || !list_empty(&q->wait_node));
+	q->watch_waited = false;
 	return q->watch_stands;
 }
 
-/* Whether any of those that are waited for stands still; and if any is. */
+/*
+ * Whether any of those that are waited for stands still, or an interrupt was lost; and
+ * whether to look again.
+ */
 static bool vta_watch_look(struct vta_device *vdev, bool *waited)
 {
 	bool stands = false;
@@ -173,12 +188,13 @@ static bool vta_watch_look(struct vta_device *vdev, bool *waited)
 		spin_lock_irq(&vector->lock);
 		*waited |= !list_empty(&vector->waiting);
 		list_for_each_entry(q, &vector->queues, vector_node) {
-			vta_watch_queue(q);
+			*waited |= q->watch_waited || vta_watch_is_listened_to(q);
+			vdev->watch.lost |= vta_watch_queue(q);
 			stands |= vta_watch_queue_stands(&vdev->watch, q);
 		}
 		spin_unlock_irq(&vector->lock);
 	}
-	return stands;
+	return stands || vdev->watch.lost;
 }
 
 /* ---- What the card says ---- */
@@ -338,7 +354,7 @@ static void vta_watch_abort(struct vta_device *vdev, enum vta_engine engine)
 	int ret;
 
 	while ((q = vta_watch_find_hung(vdev, engine))) {
-		if (READ_ONCE(vdev->reset_wanted)) {
+		if (READ_ONCE(vdev->history.why)) {
 			vta_queue_put(q);
 			return;
 		}
@@ -369,6 +385,9 @@ static void vta_watch_ask(struct vta_device *vdev)
 	u32 status = vta_read(vdev, REG_STATUS);
 	enum vta_engine engine;
 
+	if (watch->lost)
+		vta_card_enable_events(vdev);
+	watch->lost = false;
 	if (watch->generation != vdev->generation) {	/* it has been reset meanwhile */
 		watch->generation = vdev->generation;
 		watch->still = false;
@@ -421,7 +440,7 @@ static void vta_watch_work(struct work_struct *work)
 	if (stands) {
 		mutex_lock(&vdev->lock);
 		/* When nobody has it any more, it may sleep. */
-		if (!vdev->gone && vdev->nr_ctxs)
+		if (vdev->state == VTA_STATE_LIVE && vdev->nr_ctxs)
 			vta_watch_ask(vdev);
 		mutex_unlock(&vdev->lock);
 	} else {

@@ -29,6 +29,7 @@ enum vta_engine {
  * @generation: of the card that all this is known of
  * @asked: somebody has begun to wait since the last look
  * @still: something stood still at the last look, when there was this
+ * @lost: an interrupt that should have come has not
  * @heartbeat: of the card
  * @moved: @time when something that needed the engine was last seen to move
  * @aborted: something that needed it has been aborted since, and nothing moved
@@ -43,6 +44,7 @@ struct vta_watch {
 	unsigned int generation;
 	bool asked;
 	bool still;
+	bool lost;
 	u32 heartbeat;
 	unsigned long moved[VTA_ENGINES];
 	bool aborted[VTA_ENGINES];

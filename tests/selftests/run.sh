@@ -100,9 +100,10 @@ boot_waits() {
 # A card that does what it should not, and errors on its way. The kernel must see the
 # link to the card, as on a server: slots are PCI Express's business and not ACPI's.
 boot_recovery() {
-	local tests=(vta_probe vta_hang vta_watch vta_sleep vta_aer)
+	local tests=(vta_probe vta_hang vta_watch vta_state vta_sleep vta_aer)
 	[ -z "${TESTS-}" ] || read -ra tests <<<"$TESTS"
 	boot recovery --timeout 400 --module aer_inject --emu-arg --serial=1 --emu-arg --contexts=256 \
+		--emu-arg --sensors=318150,12500 \
 		--qemu -global --qemu ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off \
 		-- "${tests[@]}"
 }

@@ -5,6 +5,8 @@
 #ifndef VTA_EMU_H
 #define VTA_EMU_H
 
+#include <stdint.h>
+
 /*
  * Sends one request, as "inject heartbeat", to the emulator of card 0, which is
  * the first on the bus. 0, or a negative errno: EPROTO if it says no.
@@ -15,5 +17,8 @@ int emu_tell(const char *request);
 int emu_inject(const char *kind);
 /* The card is as the contract has it again. */
 int emu_clear(void);
+
+/* A debug counter of the card, without asking the driver; UINT64_MAX if there is none. */
+uint64_t emu_counter(const char *name);
 
 #endif /* VTA_EMU_H */

@@ -5,6 +5,7 @@
  *
  * The card is told to misbehave, as in vta_hang, so this runs on card 0 alone.
  */
+#include <dirent.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -128,6 +129,161 @@ TEST_F(hang, ones_do_not_let_go_of_memory)
 	EXPECT_STEPS(0, 1, 1, 1);
 	while (n)
 		close(fds[--n]);
+}
+
+/* ---- When it looks ---- */
+
+static int hang_one(struct _test_data_hang *self)
+{
+	int err = emu_inject("hang-copy");
+
+	queue_submit(&self->q, (struct vta_desc []) { desc_fill(self->mem.addr, 7, 4) }, 1);
+	return err;
+}
+
+/* The first wait for the number has ended, so the card is armed for it already. */
+TEST_F(hang, found_by_a_second_wait)
+{
+	ASSERT_EQ(0, hang_one(self));
+	ASSERT_EQ(-ETIMEDOUT, queue_wait(&self->q, 1, 50, NULL));
+	EXPECT_EQ(-EIO, queue_wait(&self->q, 1, PATIENCE_MS, NULL));
+	/* Who waits hears of the abort before it is done, and counted. */
+	EXPECT_EQ(0, queue_recover(&self->q));
+	EXPECT_STEPS(1, 0, 0, 0);
+}
+
+TEST_F(hang, found_by_many_short_waits)
+{
+	int64_t end = now_ns() + PATIENCE_MS * 1000000ll;
+	int err;
+
+	ASSERT_EQ(0, hang_one(self));
+	do {
+		err = queue_wait(&self->q, 1, 10, NULL);
+	} while (err == -ETIMEDOUT && now_ns() < end);
+	EXPECT_EQ(-EIO, err);
+	EXPECT_EQ(0, queue_recover(&self->q));
+	EXPECT_STEPS(1, 0, 0, 0);
+}
+
+static void *polls(void *arg)
+{
+	return (void *)(intptr_t)card_poll(*(int *)arg, PATIENCE_MS);
+}
+
+static bool thread_sleeps(pid_t tid)
+{
+	char path[64], text[256] = "";
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (read(fd, text, sizeof(text) - 1) < 0)
+		text[0] = '\0';
+	close(fd);
+	return strstr(text, ") S ");
+}
+
+/* The other thread of this process, when it sleeps. */
+static void wait_for_sleeper(void)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	struct dirent *entry;
+	pid_t tid = 0;
+
+	while ((entry = readdir(tasks)))
+		if (atoi(entry->d_name) != getpid() && atoi(entry->d_name))
+			tid = atoi(entry->d_name);
+	closedir(tasks);
+	while (!thread_sleeps(tid))
+		sleep_ms(1);
+}
+
+/*
+ * No thread waits for a number, but one polls. From then on faults are told of by
+ * interrupts again.
+ */
+TEST_F(hang, lost_event_does_not_silence_faults)
+{
+	struct vta_desc bad = desc_fill(0x40000000, 0, 4);
+	pthread_t thread;
+	void *events;
+
+	ASSERT_EQ(0, emu_inject("irq-lost 1"));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, polls, &self->fd));
+	wait_for_sleeper();
+	queue_submit(&self->q, &bad, 1);
+	pthread_join(thread, &events);
+	EXPECT_EQ(POLLPRI, (int)(intptr_t)events);
+	EXPECT_EQ(self->before.lost + 1, steps_now().lost);
+	for (unsigned int i = 0; i < 5; i++) {
+		ASSERT_EQ(0, queue_recover(&self->q));
+		EXPECT_EQ(-EIO, queue_do(&self->q, bad));
+	}
+	EXPECT_EQ(self->before.lost + 1, steps_now().lost);
+	EXPECT_STEPS(0, 0, 0, 0);
+}
+
+/* The fault is seen before the watchdog could miss its interrupt. */
+TEST_F(hang, event_lost_unnoticed_does_not_silence_faults)
+{
+	struct vta_desc bad = desc_fill(0x40000000, 0, 4);
+
+	ASSERT_EQ(0, emu_inject("irq-lost 1"));
+	queue_submit(&self->q, &bad, 1);
+	while (self->q.status->status.state != VTA_QUEUE_HALTED)
+		sleep_ms(1);
+	ASSERT_EQ(-EIO, queue_wait(&self->q, 1, 0, NULL));
+	for (unsigned int i = 0; i < 5; i++) {
+		ASSERT_EQ(0, queue_recover(&self->q));
+		EXPECT_EQ(-EIO, queue_do(&self->q, bad));
+	}
+	EXPECT_EQ(self->before.lost, steps_now().lost);
+}
+
+/* What was asked for, and nobody waits for any more, is not missed when it comes. */
+TEST_F(hang, wait_that_timed_out_is_no_lost_interrupt)
+{
+	struct vta_queue_create create = { .ring_order = 4 };
+	struct queue other;
+
+	ASSERT_EQ(0, queue_open(self->fd, &other, &create));
+	queue_submit(&self->q, (struct vta_desc []) { desc_wait(self->mem.addr, 1) }, 1);
+	ASSERT_EQ(-ETIMEDOUT, queue_wait(&self->q, 1, 50, NULL));
+	*(volatile uint64_t *)self->mem.ptr = 1;
+	queue_kick(&self->q);
+	/* Four looks of the watchdog, which another waiter keeps going. */
+	EXPECT_EQ(-ETIMEDOUT, queue_wait(&other, 1, 4000, NULL));
+	EXPECT_EQ(1, queue_seq(&self->q));
+	EXPECT_EQ(self->before.lost, steps_now().lost);
+	queue_unmap(&other);
+}
+
+/* Interrupts that were asked for in vain do not excuse others, later. */
+TEST_F(hang, storm_is_not_excused_by_old_waits)
+{
+	int64_t end = now_ns() + 2500 * 1000000ll;
+	uint64_t arms = card_counter("arms"), before, after;
+	unsigned int seq;
+
+	for (seq = 2; seq < 4000 || now_ns() < end; seq++)
+		queue_wait(&self->q, seq, 1, NULL);
+	EXPECT_LT(3000, card_counter("arms") - arms);
+	/* The first of a new second. */
+	ASSERT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));
+	sleep_ms(1100);
+	ASSERT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));
+	ASSERT_EQ(0, file_write(PARAMETERS "max_excess_irqs", "20"));
+	before = emu_counter("interrupts");
+	ASSERT_EQ(0, emu_inject("irq-storm=1"));
+	while (steps_now().storms == self->before.storms)
+		sleep_ms(1);
+	after = emu_counter("interrupts");
+	ASSERT_EQ(0, emu_clear());
+	EXPECT_GT(3000, after - before);
+	steps_then(&self->before, 1);
+	/* There may have been another since: its reset is not to come later. */
+	ASSERT_EQ(0, card_reset());
 }
 
 /* ---- More than one ---- */
