@@ -7,9 +7,9 @@
 VTAC_PACKAGES := protobuf-c-compiler libprotobuf-c-dev libonnx-dev
 VTAC_DIR := build/tools/obj/vtac
 VTAC_A := build/tools/libvtac.a
-VTAC_SRCS := $(addprefix tools/vtac/, \
-	arena.c dump.c eval.c fold.c fuse.c fuse_form.c fuse_quant.c fuse_scale.c graph.c interp_float.c kernel.c kernel_move.c names.c onnx.c onnx_attr.c onnx_ops.c onnx_quant.c onnx_tensor.c \
-	onnx_window.c onnx_wire.c shape.c shape_move.c shape_window.c sweep.c)
+# The command is main.c and cmd_*.c; the library is the rest.
+VTAC_CMD_SRCS := $(wildcard tools/vtac/main.c tools/vtac/cmd_*.c)
+VTAC_SRCS := $(filter-out $(VTAC_CMD_SRCS),$(wildcard tools/vtac/*.c))
 VTAC_OBJS := $(VTAC_SRCS:tools/vtac/%.c=$(VTAC_DIR)/%.o) $(VTAC_DIR)/onnx.pb-c.o
 VTAC_CPPFLAGS := -Itools/vtac -Ilibvtadev/ops -Ilibvtadev/ops/cpu -I$(VTAC_DIR) -D_GNU_SOURCE
 VTAC_CFLAGS := -std=c11 -Wall -Wextra -Wshadow -Werror -O2 -g -fPIC
