@@ -52,7 +52,7 @@ static void visit(struct arbiter *arbiter, unsigned int n, int64_t times)
 
 static void visit_all(struct arbiter *arbiter, int64_t times)
 {
-	for (unsigned int i = 0; i < arbiter->count; i++)
+	for (unsigned int i = 0; times && i < arbiter->count; i++)
 		visit(arbiter, i, times);
 }
 
@@ -122,6 +122,10 @@ uint64_t arbiter_idle(struct arbiter *arbiter, uint64_t ns)
 	const uint64_t enough = -ARBITER_CREDIT_MIN / VTA_GROUP_QUANTUM_NS;
 	uint64_t rounds = ns / VTA_GROUP_QUANTUM_NS;
 
-	visit_all(arbiter, (int64_t)(rounds < enough ? rounds : enough));
+	for (unsigned int i = 0; rounds && i < arbiter->count; i++) {
+		/* What has become ready by now was not, all the time. */
+		visit(arbiter, i, (int64_t)(rounds < enough ? rounds : enough));
+		drop_rest(&arbiter->groups[i]);
+	}
 	return ns % VTA_GROUP_QUANTUM_NS;
 }
