@@ -91,6 +91,7 @@ include tests/stream/build.mk
 include tests/vtactl/build.mk
 include tests/bench/build.mk
 include tests/vtac/build.mk
+include tests/vtac/programs/build.mk
 
 USERSPACE := $(LIB_SO) $(LIB_A) $(OPS_A) $(PROG_A) $(DRIVER_SO) $(DRIVER_A) $(VTACTL_BIN) $(EMU_BIN) \
 	$(DIGITS_BIN) $(STREAM_BIN)
@@ -181,7 +182,7 @@ check: test-deps
 		$(foreach t,$(RUNTIME_TESTS),"runtime-$(notdir $(t))=$(t)") \
 		"ops=tests/ops/run.sh $(VM_MODULE)" \
 		"vtac-nodes=$(ONNX_NODES) $(ONNX_NODES_DATA) tests/vtac/onnx_nodes.list" \
-		$(foreach t,$(VTAC_TESTS),"vtac-$(notdir $(t))=$(t)") \
+		$(foreach t,$(VTAC_TESTS) $(VTAC_PROG_TESTS),"vtac-$(notdir $(t))=$(t)") \
 		"runtime=tests/runtime/run.sh $(VM_MODULE)" \
 		"abi=tests/abi/run.sh" \
 		"docs=tests/docs/run.sh $(VM_MODULE)" \
@@ -281,7 +282,7 @@ cross-programs-32: $(filter-out $(EMU_BIN),$(USERSPACE)) $(LIB_TEST_BINS) \
 check-programs: man $(EMU_ASAN_BIN) $(UDEV_RULES) $(EMU_TESTS) $(LIB_TESTS) $(OPS_TESTS) \
 		$(OPS_VM_TESTS) $(FUZZ_REPLAYS) $(DIGITS_COMPILE) \
 		$(DIGITS_TESTS) $(STREAM_TESTS) $(VTACTL_TESTS) $(SELFTESTS) $(MATRIX_BIN) \
-		$(VTAC_TEST_BINS) $(PARSER_BINS) $(FUZZ_CALLS) $(STORM_BIN) $(BENCH_BINS) \
+		$(VTAC_TEST_BINS) $(VTAC_PROG_TESTS) $(PARSER_BINS) $(FUZZ_CALLS) $(STORM_BIN) $(BENCH_BINS) \
 		$(RUNTIME_TESTS) $(RUNTIME_VM_TESTS) $(HELLO_BIN) $(DEVICEAPI_TEST) $(BYOC_BIN) $(AOT_BIN)
 
 .PHONY: bench

@@ -217,7 +217,7 @@ bool vtac_is_eval(const struct vtac_node *node)
 	case VTAC_DIV:
 	case VTAC_MAX:
 	case VTAC_MIN:
-		return node->in[0]->dtype != VTAC_F32;
+		return node->in[0]->dtype != VTAC_F32 && !vtac_is_int(node);
 	default:
 		return false;
 	}

@@ -167,7 +167,8 @@ struct vtac_post {
 	const int32_t *bias;	/* [channels], or NULL */
 	const int32_t *mul, *shift;
 	bool per_channel;
-	int32_t lo, hi;
+	int32_t lo, hi;			/* QUANTIZE has them too */
+	bool round;			/* half is added before the shift; not per_channel */
 	unsigned int res_shift;		/* CONV, GEMM: of the residual */
 	unsigned int a_shift, b_shift;	/* ADD and its like: of a and b */
 };
@@ -183,6 +184,7 @@ struct vtac_quant {
 };
 
 struct vtac_node;
+struct vtac_stats;
 
 struct vtac_tensor {
 	unsigned int id;
@@ -195,6 +197,7 @@ struct vtac_tensor {
 	struct vtac_node **users;	/* one entry for each input slot that it fills */
 	unsigned int n_users, max_users;
 	struct vtac_quant quant;
+	struct vtac_stats *stats;	/* of calibration (quant.h), or NULL */
 	enum vtac_device device;
 	enum vtac_layout layout;
 	int64_t offset;		/* in its device's arena; -1: none yet */

@@ -45,7 +45,7 @@ static uint32_t stride_of(const struct vtac_tensor *t, int rank, int d)
 
 /* ---- windows ---- */
 
-static struct vtacpu_window conv_window(const struct vtac_node *node)
+struct vtacpu_window kernel_window(const struct vtac_node *node)
 {
 	const struct vtac_tensor *x = node->in[0], *y = node->out[0];
 	const struct vtac_window *w = &node->attr.conv.window;
@@ -99,7 +99,7 @@ static int conv_calls(struct vtac_graph *g, const struct vtac_node *node, struct
 {
 	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_CONV_F32);
 
-	c->p.conv.win = conv_window(node);
+	c->p.conv.win = kernel_window(node);
 	c->p.conv.act = kernel_act(node);
 	c->p.conv.has_bias = kernel_in(node, 2) != NULL;
 	c->p.conv.has_res = kernel_in(node, 3) != NULL;
@@ -111,15 +111,12 @@ static int conv_calls(struct vtac_graph *g, const struct vtac_node *node, struct
 	return c->io[1] ? 0 : -1;
 }
 
-static int pool_calls(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
-		      unsigned int *n)
+struct vtacpu_pool kernel_pool(const struct vtac_node *node)
 {
-	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_POOL_F32);
 	const struct vtac_tensor *x = node->in[0], *y = node->out[0];
 	const struct vtac_window *w = &node->attr.pool;
 
-	(void)g;
-	c->p.pool.pool = (struct vtacpu_pool){
+	return (struct vtacpu_pool){
 		.kind = node->op == VTAC_MAX_POOL ? VTACPU_POOL_MAX :
 			w->count_pad ? VTACPU_POOL_AVG_PAD : VTACPU_POOL_AVG,
 		.n = (uint32_t)x->dims[0], .c = (uint32_t)x->dims[1],
@@ -131,9 +128,18 @@ static int pool_calls(struct vtac_graph *g, const struct vtac_node *node, struct
 		.pad_bottom = (uint32_t)w->pad[2], .pad_right = (uint32_t)w->pad[3],
 		.dil_h = (uint32_t)w->dilation[0], .dil_w = (uint32_t)w->dilation[1],
 	};
+}
+
+static int pool_calls(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		      unsigned int *n)
+{
+	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_POOL_F32);
+
+	(void)g;
+	c->p.pool.pool = kernel_pool(node);
 	c->p.pool.act = kernel_act(node);
-	c->io[0] = x;
-	c->io[1] = y;
+	c->io[0] = node->in[0];
+	c->io[1] = node->out[0];
 	return 0;
 }
 
@@ -208,29 +214,34 @@ static int matmul_calls(struct vtac_graph *g, const struct vtac_node *node,
 
 /* ---- value by value ---- */
 
-static int binary_calls(struct vtac_graph *g, const struct vtac_node *node,
-			struct vtac_call *calls, unsigned int *n)
+struct vtacpu_broadcast kernel_broadcast(const struct vtac_node *node)
 {
 	static const enum vtacpu_binary_op ops[VTAC_OPS] = {
 		[VTAC_ADD] = VTACPU_ADD, [VTAC_SUB] = VTACPU_SUB, [VTAC_MUL] = VTACPU_MUL,
 		[VTAC_MAX] = VTACPU_MAX, [VTAC_MIN] = VTACPU_MIN, [VTAC_DIV] = VTACPU_DIV,
 	};
-	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_BINARY_F32);
-	struct vtacpu_broadcast *cast = &c->p.binary.cast;
 	const struct vtac_tensor *y = node->out[0];
+	struct vtacpu_broadcast cast = { .op = ops[node->op], .rank = (uint32_t)y->rank };
+
+	for (int i = 0; i < y->rank; i++) {
+		cast.dims[i] = (uint32_t)y->dims[i];
+		cast.a_stride[i] = stride_of(node->in[0], y->rank, i);
+		cast.b_stride[i] = stride_of(node->in[1], y->rank, i);
+	}
+	return cast;
+}
+
+static int binary_calls(struct vtac_graph *g, const struct vtac_node *node,
+			struct vtac_call *calls, unsigned int *n)
+{
+	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_BINARY_F32);
 
 	(void)g;
-	cast->op = ops[node->op];
-	cast->rank = (uint32_t)y->rank;
-	for (int i = 0; i < y->rank; i++) {
-		cast->dims[i] = (uint32_t)y->dims[i];
-		cast->a_stride[i] = stride_of(node->in[0], y->rank, i);
-		cast->b_stride[i] = stride_of(node->in[1], y->rank, i);
-	}
+	c->p.binary.cast = kernel_broadcast(node);
 	c->p.binary.act = kernel_act(node);
 	c->io[0] = node->in[0];
 	c->io[1] = node->in[1];
-	c->io[2] = y;
+	c->io[2] = node->out[0];
 	return 0;
 }
 
@@ -412,6 +423,11 @@ static int quantize_calls(struct vtac_graph *g, const struct vtac_node *node,
 	p->has_zero = node->in[2] != NULL;
 	p->lo = is_signed ? -128 : 0;
 	p->hi = is_signed ? 127 : 255;
+	/* What goes to a card stays within the same limits on both sides. */
+	if (node->post.lo < node->post.hi) {
+		p->lo = node->post.lo;
+		p->hi = node->post.hi;
+	}
 	return quant_operands(g, node, c);
 }
 
@@ -498,7 +514,7 @@ static int check_types(struct vtac_graph *g, const struct vtac_node *node, bool 
 	return 0;
 }
 
-static bool all_empty(const struct vtac_node *node)
+bool kernel_all_empty(const struct vtac_node *node)
 {
 	for (unsigned int i = 0; i < node->n_out; i++)
 		if (node->out[i] && vtac_elements(node->out[i]))
@@ -513,6 +529,8 @@ int vtac_calls(struct vtac_graph *g, const struct vtac_node *node, struct vtac_c
 	unsigned int max = node->n_in > node->n_out ? node->n_in : node->n_out;
 
 	*n_calls = 0;
+	if (vtac_is_int(node))
+		return vtac_calls_int(g, node, calls, n_calls);
 	if (!b->fn)
 		return vtac_fail(g, node, "It depends on the model's input values; it must be constant.");
 	if (check_types(g, node, b->any_type))
@@ -520,7 +538,7 @@ int vtac_calls(struct vtac_graph *g, const struct vtac_node *node, struct vtac_c
 	*calls = vtac_alloc(g, max, sizeof(**calls));
 	if (!*calls)
 		return -1;
-	if (all_empty(node))
+	if (kernel_all_empty(node))
 		return 0;
 	if (b->fn(g, node, *calls, n_calls))
 		return -1;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * From a node to the calls of vtacpu.h that compute it in float
+ * From a node to the calls of vtacpu.h that compute it
  *
- * The float interpreter makes them, and so does what lowers a node to the CPU. Most
- * nodes are one call; a Concat is one for each part.
+ * The interpreter makes them, and so does what lowers a node to the CPU. Most nodes are
+ * one call; a Concat is one for each part. A float node has float kernels; a node of the
+ * card has, after quantise, the integer kernels whose results the card's are.
  */
 #ifndef VTAC_KERNEL_H
 #define VTAC_KERNEL_H
@@ -25,6 +26,12 @@ union vtac_params {
 	struct vtacpu_pad pad;
 	struct vtacpu_quantise quantise;
 	struct vtacpu_dequantise dequantise;
+	struct vtacpu_conv_i8 conv_i8;
+	struct vtacpu_gemm_i8 gemm_i8;
+	struct vtacpu_pool_i8 pool_i8;
+	struct vtacpu_binary_i8 binary_i8;
+	struct vtacpu_rescale_i8 rescale_i8;
+	struct vtacpu_pack pack;
 };
 
 struct vtac_call {
@@ -41,6 +48,11 @@ struct vtac_call {
  */
 int vtac_calls(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call **calls,
 	       unsigned int *n_calls);
+
+/* Is it a node of the card that computes with integers, and its calls: kernel_int.c */
+bool vtac_is_int(const struct vtac_node *node);
+int vtac_calls_int(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call **calls,
+		   unsigned int *n_calls);
 
 /* Is it arithmetic on shapes, or on integers, which only eval.c can do? */
 bool vtac_is_eval(const struct vtac_node *node);

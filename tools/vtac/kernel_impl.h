@@ -13,6 +13,12 @@ struct vtacpu_act kernel_act(const struct vtac_node *node);
 struct vtac_call *kernel_call(struct vtac_call *call, enum vtacpu_kernel kernel);
 const struct vtac_tensor *kernel_in(const struct vtac_node *node, unsigned int i);
 
+/* The parameters that float and integer kernels share. */
+struct vtacpu_window kernel_window(const struct vtac_node *node);
+struct vtacpu_pool kernel_pool(const struct vtac_node *node);
+struct vtacpu_broadcast kernel_broadcast(const struct vtac_node *node);
+bool kernel_all_empty(const struct vtac_node *node);
+
 /* kernel_move.c */
 int kernel_concat(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
 		  unsigned int *n);

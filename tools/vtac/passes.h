@@ -22,6 +22,8 @@ struct vtac_shape_option {
 /* How long work gets on: @done of @total; called from the compiler's thread. */
 typedef void (*vtac_progress)(void *priv, const char *what, uint64_t done, uint64_t total);
 
+struct vtac_quant_options;
+
 struct vtac_options {
 	struct vtaops_core core;	/* by vtaops_core_init() */
 	bool no_card;			/* everything on the CPU */
@@ -31,6 +33,8 @@ struct vtac_options {
 	unsigned int n_cpu;
 	const char *card_from, *card_to;	/* only from this node to that one, or NULL */
 	bool no_prune;
+	bool keep_all;		/* tensors share no memory: to look at them after a run */
+	const struct vtac_quant_options *quant;	/* quant.h; NULL: what is best as a rule */
 	vtac_progress progress;		/* or NULL */
 	void *progress_priv;
 };
@@ -58,6 +62,8 @@ int vtac_pass_propagate(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_prune(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_copies(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_layout(struct vtac_graph *g, const struct vtac_options *opt);
+int vtac_pass_quantise(struct vtac_graph *g, const struct vtac_options *opt);
+int vtac_pass_schedule(struct vtac_graph *g, const struct vtac_options *opt);
 
 /* fold.c: compute a node whose inputs are constant now; its outputs become constants. */
 int vtac_fold_node(struct vtac_graph *g, struct vtac_node *node);

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Programs that the compiler makes, on the emulator's core without a VM.
+
+VTAC_PROG_DIR := build/tests/vtac/programs
+VTAC_PROG_TESTS := $(patsubst tests/vtac/programs/%.c,$(VTAC_PROG_DIR)/%, \
+	$(wildcard tests/vtac/programs/test_*.c))
+VTAC_PROG_OBJS := $(patsubst tests/vtac/programs/%.c,$(VTAC_PROG_DIR)/obj/%.o, \
+	$(wildcard tests/vtac/programs/*.c))
+VTAC_PROG_HELPERS := $(addprefix $(VTAC_PROG_DIR)/obj/,native.o graphs.o)
+
+$(VTAC_PROG_DIR)/obj/%.o: tests/vtac/programs/%.c
+	@mkdir -p $(@D)
+	$(CC) $(VTAC_CPPFLAGS) $(EMU_CPPFLAGS) $(CPPFLAGS) $(VTAC_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(VTAC_PROG_TESTS): $(VTAC_PROG_DIR)/%: $(VTAC_PROG_DIR)/obj/%.o $(VTAC_PROG_HELPERS) $(VTAC_A) \
+		$(OPS_A) $(filter-out %/main.o,$(EMU_OBJS))
+	$(CC) -pthread -o $@ $^ -lcmocka $(VTAC_LIBS) $(EMU_LIBS)
+
+-include $(VTAC_PROG_OBJS:.o=.d)

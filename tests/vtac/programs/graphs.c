@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Random networks: branches, residuals, concatenations, nodes left to the CPU. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graphs.h"
+
+#define LIVE_MAX	24
+
+struct maker {
+	struct vtac_graph *g;
+	const struct vtaops_core *core;
+	uint64_t rng;
+	struct vtac_tensor *live[LIVE_MAX];	/* of four dimensions */
+	unsigned int n;
+	unsigned int cpu_share;			/* one of so many nodes is the CPU's; 0: none */
+};
+
+static uint32_t rnd(struct maker *m, uint32_t below)
+{
+	m->rng = m->rng * 6364136223846793005ull + 1442695040888963407ull;
+	return (uint32_t)(m->rng >> 33) % below;
+}
+
+/* About normal, of variance 1. */
+static float noise(struct maker *m)
+{
+	float sum = 0;
+
+	for (int i = 0; i < 6; i++)
+		sum += (float)rnd(m, 20001) / 10000.0f - 1;
+	return sum * 0.7f;
+}
+
+static struct vtac_tensor *pick(struct maker *m)
+{
+	/* The newest most of the time. */
+	return m->live[rnd(m, 3) ? m->n - 1 - rnd(m, m->n < 3 ? m->n : 3) : rnd(m, m->n)];
+}
+
+static struct vtac_tensor *weights(struct maker *m, int rank, const int64_t *dims, int64_t each)
+{
+	struct vtac_tensor *t;
+	int64_t n = 1;
+	float *v;
+
+	for (int i = 0; i < rank; i++)
+		n *= dims[i];
+	v = vtac_alloc(m->g, (uint64_t)n, sizeof(*v));
+	for (int64_t i = 0; v && i < n; i += each) {
+		/* Channels that differ, and dead ones. */
+		uint32_t kind = rnd(m, 12);
+		float scale = kind == 0 ? 0 : kind == 1 ? 8 : kind == 2 ? 0.01f : 1;
+
+		for (int64_t k = i; k < i + each && k < n; k++)
+			v[k] = noise(m) * scale / sqrtf((float)each);
+	}
+	t = v ? vtac_tensor_const(m->g, "w", VTAC_F32, rank, dims, v, false) : NULL;
+	return t;
+}
+
+static struct vtac_activation activation(struct maker *m)
+{
+	static const struct vtac_activation acts[] = {
+		{ .kind = VTAC_ACT_NONE }, { .kind = VTAC_ACT_CLIP, .lo = 0, .hi = INFINITY },
+		{ .kind = VTAC_ACT_CLIP, .lo = 0, .hi = 1.5f },
+		{ .kind = VTAC_ACT_CLIP, .lo = -1, .hi = 1 },
+	};
+
+	return acts[rnd(m, 4)];
+}
+
+/* A node's output, of four dimensions, which later nodes may take. */
+static struct vtac_tensor *finish(struct maker *m, struct vtac_node *node, int64_t n, int64_t c,
+				  int64_t h, int64_t w)
+{
+	struct vtac_tensor *t = vtac_tensor_shaped(m->g, NULL, VTAC_F32, 4,
+						   (int64_t[]) { n, c, h, w });
+
+	if (!t || !node)
+		return NULL;
+	vtac_node_set_out(node, 0, t);
+	node->device = m->cpu_share && !rnd(m, m->cpu_share) ? VTAC_CPU : VTAC_CARD;
+	if (m->n == LIVE_MAX)
+		memmove(m->live, m->live + 1, --m->n * sizeof(m->live[0]));
+	m->live[m->n++] = t;
+	return t;
+}
+
+static int64_t out_size(int64_t in, int64_t k, int64_t dil, int64_t stride, int64_t before,
+			int64_t behind)
+{
+	return (in + before + behind - (k - 1) * dil - 1) / stride + 1;
+}
+
+static void random_window(struct maker *m, const struct vtac_tensor *x, struct vtac_window *w)
+{
+	for (int i = 0; i < 2; i++) {
+		int64_t in = x->dims[2 + i], reach;
+
+		w->kernel[i] = 1 + rnd(m, in < 4 ? (uint32_t)in : 4);
+		w->stride[i] = 1 + rnd(m, 2);
+		w->dilation[i] = w->kernel[i] > 1 && !rnd(m, 6) &&
+				 (w->kernel[i] - 1) * 2 + 1 <= in ? 2 : 1;
+		reach = (w->kernel[i] - 1) * w->dilation[i] + 1;
+		w->pad[i] = rnd(m, (uint32_t)(reach < 4 ? reach : 4));
+		w->pad[2 + i] = rnd(m, 2) ? w->pad[i] : rnd(m, (uint32_t)(reach < 4 ? reach : 4));
+	}
+}
+
+static void same_window(struct maker *m, const struct vtac_tensor *x, struct vtac_window *w)
+{
+	for (int i = 0; i < 2; i++) {
+		w->kernel[i] = x->dims[2 + i] >= 3 && rnd(m, 2) ? 3 : 1;
+		w->stride[i] = 1;
+		w->dilation[i] = 1;
+		w->pad[i] = w->kernel[i] / 2;
+		w->pad[2 + i] = w->pad[i];
+	}
+}
+
+static int add_conv(struct maker *m, bool residual)
+{
+	struct vtac_tensor *x = pick(m), *res = residual ? pick(m) : NULL, *w, *b = NULL;
+	struct vtac_node *node = vtac_node_new(m->g, VTAC_CONV, NULL, 4, 1);
+	int64_t oc, groups = 1, ic = x->dims[1], oh, ow;
+	struct vtac_window *win;
+
+	if (!node)
+		return -1;
+	win = &node->attr.conv.window;
+	if (res && (res->dims[2] != x->dims[2] || res->dims[3] != x->dims[3]))
+		res = x;
+	oc = res ? res->dims[1] : 1 + rnd(m, 40);
+	if (res)
+		same_window(m, x, win);
+	else
+		random_window(m, x, win);
+	if (!res && !rnd(m, 5)) {
+		groups = ic;
+		oc = ic;
+	} else if (!res && !rnd(m, 6) && ic % 2 == 0) {
+		groups = 2;
+		oc += oc % 2;
+	}
+	node->attr.conv.groups = groups;
+	w = weights(m, 4, (int64_t[]) { oc, ic / groups, win->kernel[0], win->kernel[1] },
+		    ic / groups * win->kernel[0] * win->kernel[1]);
+	if (rnd(m, 4))
+		b = weights(m, 1, &oc, 1);
+	oh = out_size(x->dims[2], win->kernel[0], win->dilation[0], win->stride[0], win->pad[0],
+		      win->pad[2]);
+	ow = out_size(x->dims[3], win->kernel[1], win->dilation[1], win->stride[1], win->pad[1],
+		      win->pad[3]);
+	node->act = activation(m);
+	return !w || vtac_node_set_in(m->g, node, 0, x) || vtac_node_set_in(m->g, node, 1, w) ||
+	       vtac_node_set_in(m->g, node, 2, b) || vtac_node_set_in(m->g, node, 3, res) ||
+	       !finish(m, node, x->dims[0], oc, oh, ow) ? -1 : 0;
+}
+
+static int add_transposed(struct maker *m)
+{
+	struct vtac_tensor *x = pick(m), *w;
+	struct vtac_node *node = vtac_node_new(m->g, VTAC_CONV_TRANSPOSE, NULL, 3, 1);
+	int64_t oc = 1 + rnd(m, 20), size[2];
+
+	if (!node || x->dims[2] * x->dims[3] > 100)
+		return node ? add_conv(m, false) : -1;
+	node->attr.conv.groups = 1;
+	for (int i = 0; i < 2; i++) {
+		struct vtac_window *win = &node->attr.conv.window;
+
+		win->stride[i] = 1 + rnd(m, 2);
+		win->kernel[i] = win->stride[i] + rnd(m, 2);
+		win->dilation[i] = 1;
+		size[i] = (x->dims[2 + i] - 1) * win->stride[i] + win->kernel[i];
+	}
+	w = weights(m, 4, (int64_t[]) { x->dims[1], oc, node->attr.conv.window.kernel[0],
+				       node->attr.conv.window.kernel[1] }, 4);
+	return !w || vtac_node_set_in(m->g, node, 0, x) || vtac_node_set_in(m->g, node, 1, w) ||
+	       !finish(m, node, x->dims[0], oc, size[0], size[1]) ? -1 : 0;
+}
+
+static int add_pair(struct maker *m)
+{
+	static const enum vtac_op ops[] = {
+		VTAC_ADD, VTAC_ADD, VTAC_MUL, VTAC_MAX, VTAC_MIN };
+	struct vtac_tensor *a = pick(m), *b = a;
+	struct vtac_node *node = vtac_node_new(m->g, ops[rnd(m, 5)], NULL, 2, 1);
+
+	for (unsigned int i = 0; i < m->n; i++)
+		if (vtac_same_shape(m->live[i], a) && rnd(m, 2))
+			b = m->live[i];
+	if (!node)
+		return -1;
+	node->act = activation(m);
+	/* Squares of squares would have no end. */
+	if (node->op == VTAC_MUL)
+		node->act = (struct vtac_activation) { .kind = VTAC_ACT_CLIP, .lo = -2, .hi = 2 };
+	return vtac_node_set_in(m->g, node, 0, a) || vtac_node_set_in(m->g, node, 1, b) ||
+	       !finish(m, node, a->dims[0], a->dims[1], a->dims[2], a->dims[3]) ? -1 : 0;
+}
+
+static int add_pool(struct maker *m)
+{
+	struct vtac_tensor *x = pick(m);
+	bool max = rnd(m, 2);
+	struct vtac_node *node = vtac_node_new(m->g, max ? VTAC_MAX_POOL : VTAC_AVG_POOL, NULL,
+					       1, 1);
+	struct vtac_window *w;
+
+	if (!node)
+		return -1;
+	w = &node->attr.pool;
+	random_window(m, x, w);
+	for (int i = 0; i < 2; i++) {
+		w->dilation[i] = 1;
+		/* A window in the padding alone has no greatest value. */
+		for (int k = i; k < 4; k += 2)
+			w->pad[k] = max ? w->pad[k] % w->kernel[i] : 0;
+	}
+	return vtac_node_set_in(m->g, node, 0, x) ||
+	       !finish(m, node, x->dims[0], x->dims[1],
+		       out_size(x->dims[2], w->kernel[0], 1, w->stride[0], w->pad[0], w->pad[2]),
+		       out_size(x->dims[3], w->kernel[1], 1, w->stride[1], w->pad[1], w->pad[3])) ?
+	       -1 : 0;
+}
+
+static int add_clip(struct maker *m)
+{
+	struct vtac_tensor *x = pick(m);
+	struct vtac_node *node = vtac_node_new(m->g, VTAC_CLIP, NULL, 1, 1);
+
+	if (!node)
+		return -1;
+	node->attr.clip.lo = rnd(m, 2) ? 0 : -0.5f;
+	node->attr.clip.hi = rnd(m, 2) ? INFINITY : 1;
+	return vtac_node_set_in(m->g, node, 0, x) ||
+	       !finish(m, node, x->dims[0], x->dims[1], x->dims[2], x->dims[3]) ? -1 : 0;
+}
+
+/* All parts but the last have whole blocks. */
+static int add_concat(struct maker *m)
+{
+	struct vtac_tensor *parts[3] = { NULL }, *last = pick(m);
+	unsigned int n = 0;
+	struct vtac_node *node;
+	int64_t c = last->dims[1];
+
+	for (unsigned int i = 0; i < m->n && n < 2; i++) {
+		struct vtac_tensor *t = m->live[i];
+
+		if (t->dims[2] == last->dims[2] && t->dims[3] == last->dims[3] &&
+		    t->dims[1] % m->core->block == 0) {
+			parts[n++] = t;
+			c += t->dims[1];
+		}
+	}
+	if (!n)
+		return add_conv(m, true);
+	parts[n++] = last;
+	node = vtac_node_new(m->g, VTAC_CONCAT, NULL, n, 1);
+	if (!node)
+		return -1;
+	node->attr.axis.axis = 1;
+	for (unsigned int i = 0; i < n; i++)
+		if (vtac_node_set_in(m->g, node, i, parts[i]))
+			return -1;
+	return finish(m, node, last->dims[0], c, last->dims[2], last->dims[3]) ? 0 : -1;
+}
+
+static int add_resize(struct maker *m)
+{
+	struct vtac_tensor *x = pick(m);
+	struct vtac_node *node;
+
+	if (x->dims[2] * x->dims[3] > 80)
+		return add_conv(m, true);
+	node = vtac_node_new(m->g, VTAC_RESIZE, NULL, 1, 1);
+	if (!node)
+		return -1;
+	node->attr.resize = (struct vtac_resize) {
+		.mode = VTAC_NEAREST, .coord = VTAC_ASYMMETRIC, .round = VTAC_ROUND_FLOOR,
+		.scale = { 1, 1, 2, 2 } };
+	return vtac_node_set_in(m->g, node, 0, x) ||
+	       !finish(m, node, x->dims[0], x->dims[1], 2 * x->dims[2], 2 * x->dims[3]) ? -1 : 0;
+}
+
+/* The mean of each channel, and a dense layer. */
+static int add_head(struct maker *m)
+{
+	struct vtac_tensor *x = pick(m), *w, *flat, *y;
+	struct vtac_node *node = vtac_node_new(m->g, VTAC_AVG_POOL, NULL, 1, 1), *gemm, *shape;
+	int64_t units = 1 + rnd(m, 30);
+
+	if (!node || vtac_node_set_in(m->g, node, 0, x))
+		return -1;
+	for (int i = 0; i < 2; i++) {
+		node->attr.pool.kernel[i] = x->dims[2 + i];
+		node->attr.pool.stride[i] = 1;
+		node->attr.pool.dilation[i] = 1;
+	}
+	x = finish(m, node, x->dims[0], x->dims[1], 1, 1);
+	shape = vtac_node_new(m->g, VTAC_RESHAPE, NULL, 1, 1);
+	gemm = vtac_node_new(m->g, VTAC_GEMM, NULL, 4, 1);
+	if (!x || !shape || !gemm)
+		return -1;
+	flat = vtac_tensor_shaped(m->g, NULL, VTAC_F32, 2, x->dims);
+	y = vtac_tensor_shaped(m->g, NULL, VTAC_F32, 2, (int64_t[]) { x->dims[0], units });
+	w = weights(m, 2, (int64_t[]) { units, x->dims[1] }, x->dims[1]);
+	if (!flat || !y || !w)
+		return -1;
+	gemm->attr.gemm = (struct vtac_gemm) { .trans_w = true, .alpha = 1, .beta = 1 };
+	shape->device = VTAC_CARD;
+	gemm->device = VTAC_CARD;
+	vtac_node_set_out(shape, 0, flat);
+	vtac_node_set_out(gemm, 0, y);
+	return vtac_node_set_in(m->g, shape, 0, x) || vtac_node_set_in(m->g, gemm, 0, flat) ||
+	       vtac_node_set_in(m->g, gemm, 1, w) ||
+	       vtac_node_set_in(m->g, gemm, 2, weights(m, 1, &units, 1)) ? -1 : 0;
+}
+
+static int add_any(struct maker *m)
+{
+	switch (rnd(m, 12)) {
+	case 0:
+	case 1:
+	case 2:
+		return add_conv(m, false);
+	case 3:
+	case 4:
+	case 5:
+		return add_conv(m, true);
+	case 6:
+	case 7:
+		return add_pair(m);
+	case 8:
+		return add_pool(m);
+	case 9:
+		return add_concat(m);
+	case 10:
+		return rnd(m, 2) ? add_resize(m) : add_transposed(m);
+	default:
+		return add_clip(m);
+	}
+}
+
+struct vtac_graph *random_graph(const struct vtaops_core *core, uint64_t seed)
+{
+	struct maker m = { .g = vtac_graph_new(0), .core = core, .rng = seed * 2 + 1 };
+	unsigned int nodes;
+	struct vtac_tensor *x;
+
+	if (!m.g)
+		return NULL;
+	rnd(&m, 2);
+	nodes = 3 + rnd(&m, 10);
+	m.cpu_share = rnd(&m, 3) ? 0 : 6;
+	x = vtac_tensor_shaped(m.g, "x", VTAC_F32, 4, (int64_t[]) {
+		rnd(&m, 3) ? 1 : 1 + rnd(&m, 3), rnd(&m, 3) ? 1 + rnd(&m, 20) : core->block,
+		4 + rnd(&m, 9), 4 + rnd(&m, 9) });
+	if (!x || vtac_graph_input(m.g, x))
+		goto fail;
+	m.live[m.n++] = x;
+	for (unsigned int i = 0; i < nodes; i++)
+		if (add_any(&m))
+			goto fail;
+	if (rnd(&m, 2) && add_head(&m))
+		goto fail;
+	for (unsigned int i = 0; i < m.g->n_tensors; i++) {
+		struct vtac_tensor *t = m.g->tensors[i];
+
+		if (t->producer && !t->n_users && vtac_graph_output(m.g, t))
+			goto fail;
+	}
+	if (!vtac_graph_sweep(m.g) && !vtac_graph_check(m.g))
+		return m.g;
+fail:
+	vtac_graph_free(m.g);
+	return NULL;
+}
+
+/* Image @i of a seed, always the same. */
+void random_image(uint64_t seed, unsigned int i, const struct vtac_tensor *t, float *values)
+{
+	struct maker m = { .rng = (seed * 64 + i) * 2 + 1 };
+
+	rnd(&m, 2);
+	for (int64_t k = 0; k < vtac_elements(t); k++)
+		values[k] = noise(&m);
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "native.h"
+
+/* Address to memory: the model may be read alone. */
+static uint8_t *find(struct native *n, uint32_t addr, size_t len, bool write)
+{
+	const struct vtac_program *p = n->p;
+
+	if (addr >= VTAIMAGE_ARENA && addr - VTAIMAGE_ARENA + len <= p->card_bytes)
+		return n->card + (addr - VTAIMAGE_ARENA);
+	if (!write && addr >= VTAIMAGE_MODEL && addr < VTAIMAGE_ARENA &&
+	    addr - VTAIMAGE_MODEL + len <= p->model_bytes)
+		return p->model + (addr - VTAIMAGE_MODEL);
+	return NULL;
+}
+
+static enum vta_fault_reason mem_read(void *priv, uint32_t addr, void *buf, size_t len,
+				      enum vta_access access, uint32_t *fault_addr)
+{
+	uint8_t *at = find(priv, addr, len, false);
+
+	(void)access;
+	*fault_addr = addr;
+	if (!at)
+		return VTA_FAULT_PAGE;
+	memcpy(buf, at, len);
+	return VTA_FAULT_NONE;
+}
+
+static enum vta_fault_reason mem_write(void *priv, uint32_t addr, const void *buf, size_t len,
+				       enum vta_access access, uint32_t *fault_addr)
+{
+	uint8_t *at = find(priv, addr, len, true);
+
+	(void)access;
+	*fault_addr = addr;
+	if (!at)
+		return VTA_FAULT_PAGE;
+	memcpy(at, buf, len);
+	return VTA_FAULT_NONE;
+}
+
+static bool never(void *priv)
+{
+	(void)priv;
+	return false;
+}
+
+static const struct core_mem_ops mem_ops = { mem_read, mem_write, never };
+
+struct vtaops_core native_core(const struct core_config *cfg)
+{
+	struct vtaops_core core = {
+		.log_inp_width = cfg->log_inp_width, .log_wgt_width = cfg->log_wgt_width,
+		.log_acc_width = cfg->log_acc_width, .log_batch = cfg->log_batch,
+		.log_block = cfg->log_block, .log_uop_buff_size = cfg->log_uop_buff_size,
+		.log_inp_buff_size = cfg->log_inp_buff_size,
+		.log_wgt_buff_size = cfg->log_wgt_buff_size,
+		.log_acc_buff_size = cfg->log_acc_buff_size,
+	};
+
+	vtaops_core_init(&core);
+	return core;
+}
+
+int native_init(struct native *n, const struct vtac_program *p, const struct core_config *cfg,
+		enum core_order order, uint64_t seed)
+{
+	uint64_t scratch = 64;
+
+	*n = (struct native) { .p = p };
+	for (unsigned int i = 0; i < p->n_steps; i++)
+		if (p->steps[i].kind == VTAC_STEP_CPU && p->steps[i].call->need.scratch > scratch)
+			scratch = p->steps[i].call->need.scratch;
+	n->model = core_new(cfg, order, seed);
+	n->card = calloc(1, p->card_bytes + 64);
+	n->host = aligned_alloc(64, (p->host_bytes + 127) & ~63ull);
+	n->scratch = aligned_alloc(64, (scratch + 127) & ~63ull);
+	if (n->model && n->card && n->host && n->scratch)
+		return 0;
+	snprintf(n->why, sizeof(n->why), "out of memory");
+	return -1;
+}
+
+void *native_at(const struct native *n, const struct vtac_tensor *t)
+{
+	if (t->data)
+		return (void *)(uintptr_t)t->data;
+	return (t->layout == VTAC_PACKED ? n->card : n->host) + t->offset;
+}
+
+static int run_card(struct native *n, const struct vtac_step *step)
+{
+	struct core_stats stats;
+	struct core_fault fault;
+
+	if (core_run(n->model, &mem_ops, n, VTAIMAGE_MODEL + step->insn_at, step->insn_count, 0,
+		     &stats, &fault) != CORE_DONE) {
+		snprintf(n->why, sizeof(n->why), "fault %d at instruction %u of %u, address %#x",
+			 fault.reason, fault.insn_index, step->insn_count, fault.addr);
+		return -1;
+	}
+	n->cycles += stats.cycles;
+	n->doorbells++;
+	if (stats.cycles == step->cycles)
+		return 0;
+	snprintf(n->why, sizeof(n->why), "the stream takes %llu cycles, the compiler said %llu",
+		 (unsigned long long)stats.cycles, (unsigned long long)step->cycles);
+	return -1;
+}
+
+static void run_cpu(struct native *n, const struct vtac_call *c)
+{
+	void *io[VTACPU_OPERANDS_MAX] = { NULL };
+
+	for (unsigned int i = 0; i < c->need.operands; i++)
+		if (c->io[i])
+			io[i] = native_at(n, c->io[i]);
+	vtacpu_run(c->kernel, &c->p, io, n->scratch);
+}
+
+int native_run(struct native *n, const struct vtac_interp *io)
+{
+	const struct vtac_program *p = n->p;
+
+	n->cycles = 0;
+	n->doorbells = 0;
+	for (unsigned int i = 0; i < p->graph->n_inputs; i++) {
+		const struct vtac_tensor *t = p->graph->inputs[i];
+
+		if (io->input(io->priv, t, native_at(n, t)))
+			return -1;
+	}
+	for (unsigned int i = 0; i < p->n_steps; i++) {
+		if (p->steps[i].kind == VTAC_STEP_CPU)
+			run_cpu(n, p->steps[i].call);
+		else if (run_card(n, &p->steps[i]))
+			return -1;
+	}
+	return 0;
+}
+
+void native_fini(struct native *n)
+{
+	if (n->model)
+		core_free(n->model);
+	free(n->card);
+	free(n->host);
+	free(n->scratch);
+}

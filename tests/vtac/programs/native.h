@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A program on the emulator's core, without card, library and VM. */
+#ifndef TESTS_VTAC_NATIVE_H
+#define TESTS_VTAC_NATIVE_H
+
+#include "core.h"
+#include "interp.h"
+#include "program.h"
+
+struct native {
+	const struct vtac_program *p;
+	void *model;			/* the core */
+	uint8_t *card, *host;		/* arenas */
+	void *scratch;
+	uint64_t cycles;		/* of the card, in the last run */
+	uint32_t doorbells;
+	char why[200];			/* after an error */
+};
+
+struct vtaops_core native_core(const struct core_config *cfg);
+int native_init(struct native *n, const struct vtac_program *p, const struct core_config *cfg,
+		enum core_order order, uint64_t seed);
+/* Memory of a tensor in its arena. */
+void *native_at(const struct native *n, const struct vtac_tensor *t);
+/* Inputs are asked for as an interpreter does: 0, or -1 with why. */
+int native_run(struct native *n, const struct vtac_interp *io);
+void native_fini(struct native *n);
+
+#endif /* TESTS_VTAC_NATIVE_H */

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Random networks through quantisation and lowering: on the core, in all orders of its
+ * modules, every tensor is what the interpreter computes, bit for bit.
+ *
+ * VTAC_GRAPHS=n: so many networks. VTA_SEED=n: that one alone; VTAC_DUMP=1 prints it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "graphs.h"
+#include "native.h"
+#include "quant.h"
+
+#define GRAPHS	400u
+#define CALIBRATE	4
+
+/* Widths, batch, block, then buffers: uop, inp, wgt, acc. */
+static const struct core_config cores[] = {
+	{ 3, 3, 5, 0, 4, 15, 15, 18, 17, 2 },	/* TVM's default */
+	{ 3, 3, 5, 0, 4, 13, 12, 15, 14, 2 },
+	{ 3, 3, 5, 0, 5, 15, 16, 19, 18, 2 },
+	{ 3, 3, 5, 0, 6, 15, 15, 18, 17, 2 },
+	{ 3, 3, 5, 1, 4, 14, 14, 17, 16, 2 },
+	{ 3, 3, 5, 2, 3, 13, 13, 14, 15, 2 },
+	{ 3, 2, 5, 0, 4, 15, 15, 17, 17, 2 },	/* int4 weights */
+	{ 2, 2, 5, 0, 4, 14, 13, 16, 16, 2 },	/* int4 */
+	{ 3, 1, 5, 0, 4, 14, 14, 15, 16, 2 },	/* int2 weights */
+	{ 2, 3, 5, 0, 5, 13, 14, 17, 16, 2 },
+};
+
+enum { CORES = sizeof(cores) / sizeof(cores[0]) };
+
+struct trial {
+	uint64_t seed;
+	unsigned int core, image;
+	struct vtac_graph *g;
+	int8_t **want;		/* by tensor id: of the interpreter */
+	float **floats;
+};
+
+static int read_image(void *priv, unsigned int i, const struct vtac_tensor *t, float *values)
+{
+	struct trial *trial = priv;
+
+	random_image(trial->seed, i, t, values);
+	return 0;
+}
+
+static int input(void *priv, const struct vtac_tensor *t, void *data)
+{
+	struct trial *trial = priv;
+
+	return read_image(trial, trial->image, t, data);
+}
+
+static void keep(void *priv, const struct vtac_tensor *t, const void *data)
+{
+	struct trial *trial = priv;
+
+	trial->want[t->id] = malloc((size_t)vtac_bytes(t) + 1);
+	memcpy(trial->want[t->id], data, (size_t)vtac_bytes(t));
+}
+
+static void compare(struct trial *trial, const struct native *n, const struct vtac_tensor *t)
+{
+	struct vtac_packed s = vtac_packed_shape(t);
+	size_t bytes = (size_t)vtac_bytes(t);
+	int8_t *got = malloc(bytes + 1);
+
+	if (t->layout == VTAC_PACKED)
+		vtaops_unpack_act(&n->p->core, got, native_at(n, t), s.n, s.c, s.h, s.w);
+	else
+		memcpy(got, native_at(n, t), bytes);
+	for (size_t i = 0; i < bytes; i++)
+		if (got[i] != trial->want[t->id][i])
+			fail_msg("VTA_SEED=%llu core %u: %s (%s): byte %zu of %zu is %d instead of %d",
+				 (unsigned long long)trial->seed, trial->core, t->name,
+				 t->producer ? vtac_op_name(t->producer->op) : "input", i, bytes,
+				 got[i], trial->want[t->id][i]);
+	free(got);
+}
+
+/* @all: every tensor has memory of its own; else the outputs alone are looked at. */
+static void run(struct trial *trial, const struct vtac_options *opt, bool all)
+{
+	const struct vtac_interp io = { .input = input, .priv = trial };
+	struct vtac_program p;
+	struct vtac_graph *g = trial->g;
+	struct native n;
+
+	if (vtac_lower(g, opt, &p))
+		fail_msg("VTA_SEED=%llu core %u: %s", (unsigned long long)trial->seed, trial->core,
+			 g->error.text);
+	assert_int_equal(native_init(&n, &p, &cores[trial->core],
+				     (enum core_order)(trial->seed / CORES % 3), trial->seed), 0);
+	if (native_run(&n, &io))
+		fail_msg("VTA_SEED=%llu core %u: %s", (unsigned long long)trial->seed, trial->core,
+			 n.why);
+	for (unsigned int i = 0; i < g->n_tensors; i++)
+		if (!g->tensors[i]->data && (all || vtac_is_output(g, g->tensors[i])))
+			compare(trial, &n, g->tensors[i]);
+	native_fini(&n);
+	vtac_program_free(&p);
+}
+
+static void forget(struct trial *trial)
+{
+	for (unsigned int i = 0; i < trial->g->next_id; i++)
+		free(trial->want[i]);
+	free(trial->want);
+	vtac_graph_free(trial->g);
+}
+
+static void quantise(struct trial *trial, const struct vtac_options *opt)
+{
+	const struct vtac_images images = {
+		.count = CALIBRATE, .read = read_image, .priv = trial };
+
+	if (vtac_split_residuals(trial->g) || vtac_calibrate(trial->g, opt, &images) ||
+	    vtac_pass_quantise(trial->g, opt) || vtac_graph_check(trial->g))
+		fail_msg("VTA_SEED=%llu core %u: %s", (unsigned long long)trial->seed, trial->core,
+			 trial->g->error.text);
+}
+
+static bool only_dump(void)
+{
+	return getenv("VTA_SEED") && getenv("VTAC_DUMP");
+}
+
+static void one_graph(uint64_t seed)
+{
+	struct trial trial = { .seed = seed, .core = (unsigned int)(seed % CORES) };
+	struct vtac_quant_options how = {
+		.range = (enum vtac_range)(seed / 7 % 3),
+		.residual = seed / 3 % 2 ? VTAC_RESIDUAL_FUSED : VTAC_RESIDUAL_ADD,
+		.per_tensor = seed / 11 % 4 == 0, .power_of_two = seed / 13 % 4 == 0,
+	};
+	struct vtac_options opt = {
+		.core = native_core(&cores[trial.core]), .quant = &how, .keep_all = true };
+	const struct vtac_interp io = { .input = input, .tensor = keep, .priv = &trial };
+
+	trial.g = random_graph(&opt.core, seed);
+	assert_non_null(trial.g);
+	if (only_dump())
+		vtac_dump_text(trial.g, stdout);
+	quantise(&trial, &opt);
+	trial.want = calloc(trial.g->next_id, sizeof(*trial.want));
+	trial.image = CALIBRATE;
+	if (vtac_interp_float(trial.g, &io))
+		fail_msg("VTA_SEED=%llu: %s", (unsigned long long)seed, trial.g->error.text);
+	run(&trial, &opt, true);
+	opt.keep_all = false;
+	run(&trial, &opt, false);
+	forget(&trial);
+}
+
+static void test_card_is_interpreter(void **state)
+{
+	const char *only = getenv("VTA_SEED"), *count = getenv("VTAC_GRAPHS");
+	unsigned int n = count ? (unsigned int)strtoul(count, NULL, 0) : GRAPHS;
+
+	(void)state;
+	if (only) {
+		one_graph(strtoull(only, NULL, 0));
+		return;
+	}
+	for (unsigned int i = 0; i < n; i++)
+		one_graph(i);
+	print_message("# %u networks on %d cores, every tensor bit for bit\n", n, CORES);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_card_is_interpreter),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

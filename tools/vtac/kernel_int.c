@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Card nodes, after quantise, as calls of the CPU's integer kernels: what they compute
+ * is what the card has to.
+ */
+#include <string.h>
+
+#include "kernel_impl.h"
+
+/* A constant that is in no graph. */
+static const struct vtac_tensor *vector(struct vtac_graph *g, const int32_t *values,
+					int64_t n)
+{
+	struct vtac_tensor *t = vtac_alloc(g, 1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->name = "vector";
+	t->dtype = VTAC_I32;
+	t->rank = 1;
+	t->dims[0] = n;
+	t->data = values;
+	return t;
+}
+
+/* The output stage, and its vectors as operands from @at on. */
+static int set_post(struct vtac_graph *g, const struct vtac_node *node, int64_t channels,
+		    struct vtac_call *call, unsigned int at, struct vtacpu_post *p)
+{
+	const struct vtac_post *post = &node->post;
+
+	p->lo = post->lo;
+	p->hi = post->hi;
+	p->round = post->round;
+	if (post->bias) {
+		p->vectors |= VTACPU_BIAS;
+		call->io[at] = vector(g, post->bias, channels);
+		if (!call->io[at])
+			return -1;
+	}
+	if (!post->per_channel) {
+		p->mul = post->mul ? post->mul[0] : 1;
+		p->shift = post->shift ? (uint32_t)post->shift[0] : 0;
+		return 0;
+	}
+	p->vectors |= VTACPU_MULS | VTACPU_SHIFTS;
+	call->io[at + 1] = vector(g, post->mul, channels);
+	call->io[at + 2] = vector(g, post->shift, channels);
+	return call->io[at + 1] && call->io[at + 2] ? 0 : -1;
+}
+
+static int conv_int(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *c)
+{
+	struct vtacpu_conv_i8 *p = &c->p.conv_i8;
+
+	kernel_call(c, VTACPU_CONV_I8);
+	p->win = kernel_window(node);
+	p->has_res = kernel_in(node, 3) != NULL;
+	p->res_shift = node->post.res_shift;
+	c->io[0] = node->in[0];
+	c->io[1] = node->in[1];
+	c->io[2] = kernel_in(node, 3);
+	c->io[6] = node->out[0];
+	return set_post(g, node, p->win.oc, c, 3, &p->post);
+}
+
+static int gemm_int(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *c)
+{
+	const struct vtac_tensor *x = node->in[0], *w = node->in[1];
+	struct vtacpu_gemm_i8 *p = &c->p.gemm_i8;
+	uint32_t n = (uint32_t)w->dims[0], k = (uint32_t)w->dims[1];
+
+	kernel_call(c, VTACPU_GEMM_I8);
+	p->mat = (struct vtacpu_matrices){
+		.batch = { 1, 1, 1 }, .m = (uint32_t)x->dims[0], .n = n, .k = k,
+		.a_row = k, .a_col = 1, .b_row = 1, .b_col = k, .c_row = n, .c_col = 1,
+	};
+	p->has_c = kernel_in(node, 3) != NULL;
+	p->res_shift = node->post.res_shift;
+	if (!p->has_c) {
+		p->mat.c_row = 0;
+		p->mat.c_col = 0;
+	}
+	c->io[0] = x;
+	c->io[1] = w;
+	c->io[2] = kernel_in(node, 3);
+	c->io[6] = node->out[0];
+	return set_post(g, node, n, c, 3, &p->post);
+}
+
+static int pool_int(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *c)
+{
+	struct vtacpu_pool_i8 *p = &c->p.pool_i8;
+
+	kernel_call(c, VTACPU_POOL_I8);
+	p->pool = kernel_pool(node);
+	p->pool.kind = node->op == VTAC_MAX_POOL ? VTACPU_POOL_MAX : VTACPU_POOL_SUM;
+	c->io[0] = node->in[0];
+	c->io[4] = node->out[0];
+	return set_post(g, node, p->pool.c, c, 1, &p->post);
+}
+
+static int binary_int(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *c)
+{
+	struct vtacpu_binary_i8 *p = &c->p.binary_i8;
+
+	kernel_call(c, VTACPU_BINARY_I8);
+	p->cast = kernel_broadcast(node);
+	p->a_mul = 1 << node->post.a_shift;
+	p->b_mul = 1 << node->post.b_shift;
+	c->io[0] = node->in[0];
+	c->io[1] = node->in[1];
+	c->io[2] = node->out[0];
+	return set_post(g, node, 1, c, 3, &p->post);
+}
+
+/* One operand: requantised, or as it is. */
+static int rescale_int(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *c)
+{
+	struct vtacpu_rescale_i8 *p = &c->p.rescale_i8;
+
+	kernel_call(c, VTACPU_RESCALE_I8);
+	p->outer = 1;
+	p->channels = 1;
+	p->inner = (uint32_t)vtac_elements(node->in[0]);
+	p->x_type = VTACPU_I8;
+	p->y_type = VTACPU_I8;
+	c->io[0] = node->in[0];
+	c->io[4] = node->out[0];
+	return set_post(g, node, 1, c, 1, &p->post);
+}
+
+bool vtac_is_int(const struct vtac_node *node)
+{
+	if (node->device != VTAC_CARD || !node->out[0] || node->out[0]->dtype != VTAC_I8)
+		return false;
+	switch (node->op) {
+	case VTAC_CONV:
+	case VTAC_CONV_TRANSPOSE:
+	case VTAC_GEMM:
+	case VTAC_MAX_POOL:
+	case VTAC_AVG_POOL:
+	case VTAC_CLIP:
+	case VTAC_ADD:
+	case VTAC_SUB:
+	case VTAC_MUL:
+	case VTAC_MAX:
+	case VTAC_MIN:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int one_call(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *c)
+{
+	switch (node->op) {
+	case VTAC_CONV:
+	case VTAC_CONV_TRANSPOSE:
+		return conv_int(g, node, c);
+	case VTAC_GEMM:
+		return gemm_int(g, node, c);
+	case VTAC_MAX_POOL:
+	case VTAC_AVG_POOL:
+		return pool_int(g, node, c);
+	case VTAC_CLIP:
+		return rescale_int(g, node, c);
+	default:
+		return binary_int(g, node, c);
+	}
+}
+
+int vtac_calls_int(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call **calls,
+		   unsigned int *n_calls)
+{
+	struct vtac_call *c = vtac_alloc(g, 1, sizeof(*c));
+
+	if (!c)
+		return -1;
+	*calls = c;
+	if (kernel_all_empty(node))
+		return 0;
+	*n_calls = 1;
+	if (one_call(g, node, c))
+		return -1;
+	if (vtacpu_need(c->kernel, &c->p, &c->need))
+		return vtac_fail(g, node, "No kernel for the CPU can do it: %s.", c->need.why);
+	return 0;
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A quantised graph as a program. Each run of card nodes becomes one stream: the node's
+ * constants are packed into the model, then libvtaops lowers it. Each node of the CPU is
+ * its kernels' calls.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lower_impl.h"
+
+#define INSNS_MAX	(1u << 22)
+#define UOPS_MAX	(1u << 22)
+
+/* ---- the model ---- */
+
+int lower_reserve(struct lowering *l, uint64_t bytes, uint64_t align, uint64_t *offset)
+{
+	struct vtac_program *p = l->p;
+	uint64_t at = (p->model_bytes + align - 1) / align * align, max = p->model_max;
+	uint8_t *model;
+
+	if (at + bytes > VTAIMAGE_SEGMENT_MAX)
+		return vtac_fail(l->g, l->node, "The program is larger than 1 GiB.");
+	while (max < at + bytes)
+		max = max ? max * 2 : 1u << 20;
+	if (max != p->model_max) {
+		model = realloc(p->model, max);
+		if (!model)
+			return vtac_fail(l->g, l->node, "Out of memory.");
+		memset(model + p->model_max, 0, max - p->model_max);
+		p->model = model;
+		p->model_max = max;
+	}
+	p->model_bytes = at + bytes;
+	*offset = at;
+	return 0;
+}
+
+uint32_t lower_tensor(const struct lowering *l, const struct vtac_tensor *t)
+{
+	(void)l;
+	return VTAIMAGE_ARENA + (uint32_t)t->offset;
+}
+
+/* ---- streams ---- */
+
+static int open_stream(struct lowering *l)
+{
+	uint64_t at;
+
+	if (lower_reserve(l, 0, l->align, &at))
+		return -1;
+	l->uops_at = at;
+	vtaops_begin(&l->b, &l->p->core, l->insns, INSNS_MAX, l->uops, UOPS_MAX,
+		     VTAIMAGE_MODEL + (uint32_t)at);
+	return 0;
+}
+
+static int add_step(struct lowering *l, const struct vtac_step *step)
+{
+	struct vtac_program *p = l->p;
+
+	if (p->n_steps == p->max_steps) {
+		unsigned int max = p->max_steps ? p->max_steps * 2 : 64;
+		struct vtac_step *steps = realloc(p->steps, max * sizeof(*steps));
+
+		if (!steps)
+			return vtac_fail(l->g, l->node, "Out of memory.");
+		p->steps = steps;
+		p->max_steps = max;
+	}
+	p->steps[p->n_steps++] = *step;
+	return 0;
+}
+
+static int close_stream(struct lowering *l)
+{
+	struct vtac_program *p = l->p;
+	uint64_t at;
+
+	if (vtaops_finish(&l->b))
+		return vtac_fail(l->g, l->node, "The stream cannot be ended: %s.", l->b.why);
+	/* The place of the micro-ops is known to the stream: nothing is reserved between. */
+	if (lower_reserve(l, l->b.uops * sizeof(l->uops[0]), 4, &at))
+		return -1;
+	memcpy(p->model + l->uops_at, l->uops, l->b.uops * sizeof(l->uops[0]));
+	if (lower_reserve(l, l->b.insns * sizeof(l->insns[0]), 16, &at))
+		return -1;
+	memcpy(p->model + at, l->insns, l->b.insns * sizeof(l->insns[0]));
+	p->cycles += l->b.cycles;
+	p->regions++;
+	return add_step(l, &(struct vtac_step) {
+		.kind = VTAC_STEP_CARD, .insn_at = (uint32_t)at,
+		.insn_count = (uint32_t)l->b.insns, .cycles = l->b.cycles });
+}
+
+/* Nodes from @first on, as far as they are the card's: one stream. */
+static int lower_region(struct lowering *l, unsigned int first, unsigned int *end)
+{
+	struct vtac_graph *g = l->g;
+	unsigned int n = first;
+
+	while (n < g->n_nodes && g->nodes[n]->device == VTAC_CARD) {
+		l->node = g->nodes[n++];
+		if (lower_constants(l, l->node))
+			return -1;
+	}
+	*end = n;
+	if (open_stream(l))
+		return -1;
+	for (unsigned int i = first; i < n; i++) {
+		uint64_t before = l->b.cycles;
+
+		l->node = g->nodes[i];
+		if (lower_node(l, l->node))
+			return -1;
+		if (l->b.error)
+			return vtac_fail(g, l->node, "The card cannot do it: %s.", l->b.why);
+		l->node->cycles = l->b.cycles - before;
+		if (l->opt->progress)
+			l->opt->progress(l->opt->progress_priv, "lowering", i + 1, g->n_nodes);
+	}
+	return close_stream(l);
+}
+
+/* ---- the CPU ---- */
+
+/* Between the layouts: packed for the card, and back. */
+static int lower_copy(struct lowering *l, const struct vtac_node *node)
+{
+	bool pack = node->out[0]->layout == VTAC_PACKED;
+	struct vtac_packed s = vtac_packed_shape(node->out[0]);
+	struct vtac_call *c = vtac_alloc(l->g, 1, sizeof(*c));
+
+	if (!c)
+		return -1;
+	c->kernel = pack ? VTACPU_PACK : VTACPU_UNPACK;
+	c->p.pack = (struct vtacpu_pack) {
+		.log_inp_width = l->p->core.log_inp_width, .log_batch = l->p->core.log_batch,
+		.log_block = l->p->core.log_block, .n = s.n, .c = s.c, .h = s.h, .w = s.w,
+	};
+	c->io[0] = node->in[0];
+	c->io[1] = node->out[0];
+	if (vtacpu_need(c->kernel, &c->p, &c->need))
+		return vtac_fail(l->g, node, "It cannot be packed: %s.", c->need.why);
+	return add_step(l, &(struct vtac_step) {
+		.kind = VTAC_STEP_CPU, .node = node, .call = c });
+}
+
+static int lower_cpu(struct lowering *l, struct vtac_node *node)
+{
+	struct vtac_call *calls;
+	unsigned int n;
+
+	if (node->op == VTAC_COPY && node->in[0]->layout != node->out[0]->layout)
+		return lower_copy(l, node);
+
+	if (vtac_is_eval(node))
+		return vtac_fail(l->g, node, "A program cannot compute operator %s.",
+				 vtac_op_name(node->op));
+	if (vtac_calls(l->g, node, &calls, &n))
+		return -1;
+	for (unsigned int i = 0; i < n; i++)
+		if (add_step(l, &(struct vtac_step) {
+				.kind = VTAC_STEP_CPU, .node = node, .call = &calls[i] }))
+			return -1;
+	return 0;
+}
+
+static int lower_all(struct lowering *l)
+{
+	struct vtac_graph *g = l->g;
+	unsigned int at = 0;
+
+	while (at < g->n_nodes) {
+		l->node = g->nodes[at];
+		if (l->node->device == VTAC_CARD) {
+			if (lower_region(l, at, &at))
+				return -1;
+		} else if (lower_cpu(l, g->nodes[at++])) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* Reshapes and the like on the card are other names of the same memory. */
+static int alias_all(struct vtac_program *p)
+{
+	struct vtac_graph *g = p->graph;
+
+	for (unsigned int i = 0; i < g->n_nodes; i++) {
+		const struct vtac_node *node = g->nodes[i];
+		struct vtac_tensor *x = node->in[0], *y = node->out[0];
+
+		if (node->device != VTAC_CARD ||
+		    (node->op != VTAC_RESHAPE && node->op != VTAC_IDENTITY &&
+		     node->op != VTAC_COPY))
+			continue;
+		if (!lower_same_place(x, y))
+			return vtac_fail(g, node, "Its values would be in another order on the card.");
+		y->home = x;
+		y->home_offset = 0;
+	}
+	return 0;
+}
+
+int vtac_lower(struct vtac_graph *g, const struct vtac_options *opt, struct vtac_program *p)
+{
+	struct lowering l = { .g = g, .opt = opt, .p = p };
+	int err = -1;
+
+	*p = (struct vtac_program) { .graph = g, .core = opt->core };
+	l.align = opt->core.wgt_bytes > 64 ? opt->core.wgt_bytes : 64;
+	l.align = opt->core.acc_bytes > l.align ? opt->core.acc_bytes : l.align;
+	if (vtac_pass_schedule(g, opt) || alias_all(p) || vtac_plan(p, opt))
+		return -1;
+	l.constants = vtac_alloc(g, g->n_nodes + 1u, sizeof(l.constants[0]));
+	l.insns = malloc(INSNS_MAX * sizeof(l.insns[0]));
+	l.uops = malloc(UOPS_MAX * sizeof(l.uops[0]));
+	if (!l.constants || !l.insns || !l.uops)
+		vtac_fail(g, NULL, "Out of memory.");
+	else
+		err = lower_all(&l);
+	free(l.insns);
+	free(l.uops);
+	if (err)
+		vtac_program_free(p);
+	return err;
+}
+
+void vtac_program_free(struct vtac_program *p)
+{
+	free(p->model);
+	free(p->steps);
+	p->model = NULL;
+	p->steps = NULL;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the files of lowering share. */
+#ifndef VTAC_LOWER_IMPL_H
+#define VTAC_LOWER_IMPL_H
+
+#include "program.h"
+
+/* Device addresses of a node's constants. */
+struct lowered {
+	uint32_t wgt, bias, muls, shifts, identity;
+	uint32_t depthwise;	/* weights for the ALU, if that is faster */
+};
+
+struct lowering {
+	struct vtac_graph *g;
+	const struct vtac_options *opt;
+	struct vtac_program *p;
+	struct vtac_node *node;		/* that errors are about */
+	struct vtaops_builder b;
+	struct vtaops_insn *insns;
+	uint32_t *uops;
+	uint64_t uops_at, align;
+	struct lowered *constants;	/* by node id */
+	uint32_t identity;		/* device address, 0: not made yet */
+};
+
+/* Room in the model: grows p->model, so that pointers into it change. */
+int lower_reserve(struct lowering *l, uint64_t bytes, uint64_t align, uint64_t *offset);
+/* The device address of a tensor on the card. */
+uint32_t lower_tensor(const struct lowering *l, const struct vtac_tensor *t);
+
+/* Are two shapes' values in the same order when packed? */
+bool lower_same_place(const struct vtac_tensor *a, const struct vtac_tensor *b);
+
+/* lower_node.c */
+int lower_constants(struct lowering *l, const struct vtac_node *node);
+int lower_node(struct lowering *l, const struct vtac_node *node);
+
+#endif /* VTAC_LOWER_IMPL_H */

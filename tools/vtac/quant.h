@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * quant.h - from float to the integers that a card computes with
+ *
+ * vtac_calibrate() runs the float graph on images and notes what values its tensors
+ * have; vtac_pass_quantise() chooses scales by that, turns weights and biases into
+ * integers and fills in each card node's output stage (struct vtac_post), with a proof
+ * that no sum leaves 32 bits. What the graph then means is what vtac_float_run() computes
+ * of it with the CPU's integer kernels; the card computes the same bits.
+ *
+ * Integers on the card are signed, of the core's INP width, with zero point 0:
+ * real = scale * integer. They never take the least value (-128), so that a range is
+ * the same in both directions.
+ */
+#ifndef VTAC_QUANT_H
+#define VTAC_QUANT_H
+
+#include "passes.h"
+
+#define VTAC_BINS	2048u
+
+/* The values of a tensor, over all images. */
+struct vtac_stats {
+	float lo, hi;
+	float range;			/* bin i: |x| from i to i + 1 of range / VTAC_BINS */
+	uint64_t count;
+	uint32_t hist[VTAC_BINS];
+	double *mean;			/* of each channel (dimension 1), sums until the end */
+	int64_t channels;
+};
+
+/* Images to calibrate with: values for each graph input, float, as the model takes them. */
+struct vtac_images {
+	unsigned int count;
+	/* Values of image @i for @t (vtac_elements() of them): 0, or -1. */
+	int (*read)(void *priv, unsigned int i, const struct vtac_tensor *t, float *values);
+	void *priv;
+};
+
+/* How the largest value that a scale covers is found. */
+enum vtac_range { VTAC_RANGE_MSE, VTAC_RANGE_MAX, VTAC_RANGE_PERCENTILE };
+
+/* What a residual is added to: the sum of the convolution, or its rounded output. */
+enum vtac_residual { VTAC_RESIDUAL_AUTO, VTAC_RESIDUAL_FUSED, VTAC_RESIDUAL_ADD };
+
+struct vtac_quant_options {
+	enum vtac_range range;
+	double percentile;		/* 0 stands for 99.99 */
+	enum vtac_residual residual;
+	bool per_tensor;		/* one multiplier for all channels of a layer */
+	bool power_of_two;		/* shifts alone, no multipliers */
+	bool no_bias_correction;
+	bool no_equalisation;
+};
+
+/* npy.c: an array of numpy's, in the order of C. Values are read as float. */
+struct vtac_npy {
+	int fd;
+	int rank;
+	int64_t dims[VTAC_RANK_MAX];
+	enum vtac_dtype dtype;		/* F32, U8, I8, I32 or I64 */
+	int64_t at;			/* of the values in the file */
+};
+
+/* 0, or -1 with a sentence. */
+int vtac_npy_open(struct vtac_npy *npy, const char *path, struct vtac_error *error);
+/* @count values from number @first on. */
+int vtac_npy_read(struct vtac_npy *npy, int64_t first, int64_t count, float *values,
+		  struct vtac_error *error);
+void vtac_npy_close(struct vtac_npy *npy);
+
+/* Fill in the stats of all tensors of a float graph. */
+int vtac_calibrate(struct vtac_graph *g, const struct vtac_options *opt,
+		   const struct vtac_images *images);
+
+/* The largest value that @method lets a tensor of @levels steps (127) have. */
+float vtac_stats_range(const struct vtac_stats *s, enum vtac_range method, double percentile,
+		       int levels);
+
+/* residual.c: convolutions with a residual as convolution and addition, and back. */
+int vtac_split_residuals(struct vtac_graph *g);
+/* The convolution whose sum @add alone takes, and the number of the other operand; or NULL. */
+struct vtac_node *vtac_residual_sum(const struct vtac_graph *g, const struct vtac_node *add,
+				    unsigned int *other);
+int vtac_join_residual(struct vtac_graph *g, struct vtac_node *add);
+
+#endif /* VTAC_QUANT_H */

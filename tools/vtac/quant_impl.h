@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the files of quantisation share. */
+#ifndef VTAC_QUANT_IMPL_H
+#define VTAC_QUANT_IMPL_H
+
+#include "quant.h"
+
+struct quantiser {
+	struct vtac_graph *g;
+	const struct vtac_options *opt;
+	struct vtac_quant_options how;
+	int in_top, wgt_top;		/* greatest integers of activations and weights: 127 */
+	/* By tensor id: */
+	float *scale;			/* of activations on the card; 0: none yet */
+	int32_t *lo, *hi;		/* what its integers are proved to be within */
+	bool *fixed;			/* others' scales depend on its */
+	unsigned int ids;
+};
+
+/* Is tensor @t computed or used by the card, and no constant? */
+bool on_card(const struct vtac_tensor *t);
+
+/* The scale that calibration asks for, of a tensor alone. */
+float calibrated(const struct quantiser *q, const struct vtac_tensor *t);
+
+/* scales.c: choose the scale of every activation on the card. */
+int choose_scales(struct quantiser *q);
+
+/* weights.c: integers for a convolution or matrix product, and its output stage. */
+int quantise_sums(struct quantiser *q, struct vtac_node *node);
+
+/* stage.c: the output stages of nodes without weights. */
+int quantise_simple(struct quantiser *q, struct vtac_node *node);
+
+/* The output stage's limits: of the activation, in integers of @t. */
+int set_limits(struct quantiser *q, struct vtac_node *node, const struct vtac_tensor *t);
+
+/* @count values, all @value. */
+int32_t *filled(struct vtac_graph *g, int64_t count, int32_t value);
+
+#endif /* VTAC_QUANT_IMPL_H */

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The pass that turns card nodes into integers. What the CPU computes stays float: a
+ * QUANTIZE stands where a float tensor goes to the card, a DEQUANTIZE where one comes
+ * back or leaves the graph.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "quant_impl.h"
+
+static int prepare(struct quantiser *q)
+{
+	q->ids = q->g->next_id;
+	q->scale = vtac_alloc(q->g, q->ids, sizeof(q->scale[0]));
+	q->lo = vtac_alloc(q->g, q->ids, sizeof(q->lo[0]));
+	q->hi = vtac_alloc(q->g, q->ids, sizeof(q->hi[0]));
+	q->fixed = vtac_alloc(q->g, q->ids, sizeof(q->fixed[0]));
+	if (!q->scale || !q->lo || !q->hi || !q->fixed)
+		return -1;
+	for (unsigned int i = 0; i < q->ids; i++) {
+		q->lo[i] = -q->in_top;
+		q->hi[i] = q->in_top;
+	}
+	return 0;
+}
+
+static int quantise_nodes(struct quantiser *q)
+{
+	for (unsigned int i = 0; i < q->g->n_nodes; i++) {
+		struct vtac_node *node = q->g->nodes[i];
+		int err = 0;
+
+		if (node->device != VTAC_CARD)
+			continue;
+		if (node->op == VTAC_CONV || node->op == VTAC_CONV_TRANSPOSE ||
+		    node->op == VTAC_GEMM)
+			err = quantise_sums(q, node);
+		else
+			err = quantise_simple(q, node);
+		if (err)
+			return -1;
+	}
+	return 0;
+}
+
+/* @t has integers with the scale of @like. */
+static int mark_tensor(struct quantiser *q, struct vtac_tensor *t, const struct vtac_tensor *like)
+{
+	float *scale = vtac_alloc(q->g, 1, sizeof(*scale));
+
+	if (!scale)
+		return -1;
+	*scale = q->scale[like->id];
+	t->dtype = VTAC_I8;
+	t->quant = (struct vtac_quant) {
+		.scale = scale, .n = 1, .type = VTAC_I8, .given = like->quant.given };
+	return 0;
+}
+
+/* A node QUANTIZE or DEQUANTIZE between @from and @to, with the scale of @like. */
+static struct vtac_node *convert(struct quantiser *q, enum vtac_op op, const char *name,
+				 const struct vtac_tensor *like, struct vtac_tensor *to)
+{
+	struct vtac_graph *g = q->g;
+	struct vtac_node *node = vtac_node_new(g, op, name, 3, 1);
+	struct vtac_tensor *scale;
+
+	scale = vtac_tensor_const(g, vtac_text(g, "%s/scale", to->name), VTAC_F32, 0, NULL,
+				  &q->scale[like->id], true);
+	if (!node || !scale || vtac_node_set_in(g, node, 1, scale))
+		return NULL;
+	vtac_node_set_out(node, 0, to);
+	node->device = VTAC_CPU;
+	node->post.lo = -q->in_top;
+	node->post.hi = q->in_top;
+	return node;
+}
+
+static int replace_user(struct vtac_graph *g, struct vtac_node *user, struct vtac_tensor *from,
+			struct vtac_tensor *to)
+{
+	for (unsigned int k = 0; k < user->n_in; k++)
+		if (user->in[k] == from)
+			return vtac_node_set_in(g, user, k, to);
+	return 0;
+}
+
+/* @t, float and of the CPU, as integers for its users on the card. */
+static int enter(struct quantiser *q, struct vtac_tensor *t)
+{
+	struct vtac_graph *g = q->g;
+	struct vtac_tensor *plain, *packed;
+	struct vtac_node *node, *copy;
+
+	plain = vtac_tensor_shaped(g, vtac_text(g, "%s/int", t->name), VTAC_I8, t->rank, t->dims);
+	packed = vtac_tensor_shaped(g, vtac_text(g, "%s/card", t->name), VTAC_I8, t->rank,
+				    t->dims);
+	if (!plain || !packed)
+		return -1;
+	node = convert(q, VTAC_QUANTIZE, vtac_text(g, "%s/quantise", t->name), t, plain);
+	copy = vtac_node_new(g, VTAC_COPY, vtac_text(g, "%s/copy", t->name), 1, 1);
+	if (!node || !copy || mark_tensor(q, plain, t) || mark_tensor(q, packed, t))
+		return -1;
+	packed->device = VTAC_CARD;
+	packed->layout = VTAC_PACKED;
+	/* Users change while the list is walked. */
+	for (unsigned int i = t->n_users; i-- > 0; )
+		if (t->users[i]->device == VTAC_CARD && replace_user(g, t->users[i], t, packed))
+			return -1;
+	vtac_node_set_out(copy, 0, packed);
+	return vtac_node_set_in(g, copy, 0, plain) || vtac_node_set_in(g, node, 0, t) ? -1 : 0;
+}
+
+/* @t, of the card, as float for its users on the CPU and for the graph's outputs. */
+static int leave(struct quantiser *q, struct vtac_tensor *t)
+{
+	struct vtac_graph *g = q->g;
+	struct vtac_tensor *plain, *to;
+	struct vtac_node *node, *copy;
+
+	plain = vtac_tensor_shaped(g, vtac_text(g, "%s/int", t->name), VTAC_I8, t->rank, t->dims);
+	to = vtac_tensor_shaped(g, vtac_text(g, "%s/float", t->name), VTAC_F32, t->rank, t->dims);
+	if (!plain || !to)
+		return -1;
+	copy = vtac_node_new(g, VTAC_COPY, vtac_text(g, "%s/copy", t->name), 1, 1);
+	node = convert(q, VTAC_DEQUANTIZE, vtac_text(g, "%s/dequantise", t->name), t, to);
+	if (!node || !copy || mark_tensor(q, plain, t))
+		return -1;
+	for (unsigned int i = t->n_users; i-- > 0; )
+		if (t->users[i]->device != VTAC_CARD && replace_user(g, t->users[i], t, to))
+			return -1;
+	for (unsigned int i = 0; i < g->n_outputs; i++)
+		if (g->outputs[i] == t)
+			g->outputs[i] = to;
+	vtac_node_set_out(copy, 0, plain);
+	return vtac_node_set_in(g, copy, 0, t) || vtac_node_set_in(g, node, 0, plain) ? -1 : 0;
+}
+
+static bool has_user(const struct vtac_graph *g, const struct vtac_tensor *t,
+		     enum vtac_device device)
+{
+	for (unsigned int i = 0; i < t->n_users; i++)
+		if (t->users[i]->device == device)
+			return true;
+	return device == VTAC_CPU && vtac_is_output(g, t);
+}
+
+static int cross_borders(struct quantiser *q)
+{
+	unsigned int n = q->g->n_tensors;
+
+	for (unsigned int i = 0; i < n; i++) {
+		struct vtac_tensor *t = q->g->tensors[i];
+		bool made = t->producer && t->producer->device == VTAC_CARD;
+
+		if (t->data || q->scale[t->id] <= 0)
+			continue;
+		if (!made && has_user(q->g, t, VTAC_CARD) && enter(q, t))
+			return -1;
+		if (!made)
+			continue;
+		if (mark_tensor(q, t, t) || (has_user(q->g, t, VTAC_CPU) && leave(q, t)))
+			return -1;
+		t->device = VTAC_CARD;
+		t->layout = VTAC_PACKED;
+	}
+	return vtac_graph_sweep(q->g);
+}
+
+/*
+ * The residual, shifted left, has the scale of the sum that it is added to: it must not
+ * be finer than the sum's. Two bits are left for what alignment does to the scales.
+ */
+static bool can_join(const struct quantiser *q, const struct vtac_node *node,
+		     const struct vtac_tensor *res)
+{
+	const struct vtac_tensor *w = node->in[1];
+	float most = 0;
+
+	for (int64_t i = 0; i < vtac_elements(w); i++)
+		most = fmaxf(most, fabsf(((const float *)w->data)[i]));
+	return calibrated(q, res) >
+	       4 * calibrated(q, node->in[0]) * most / (float)q->wgt_top;
+}
+
+/* Which of the additions go back into their convolutions. */
+static int join_residuals(struct quantiser *q)
+{
+	struct vtac_graph *g = q->g;
+
+	for (unsigned int i = 0; i < g->n_nodes; i++) {
+		struct vtac_node *add = g->nodes[i], *node;
+		unsigned int other;
+
+		if (add->op != VTAC_ADD || add->device != VTAC_CARD || add->dead)
+			continue;
+		node = vtac_residual_sum(g, add, &other);
+		if (node && can_join(q, node, add->in[other]) && vtac_join_residual(g, add))
+			return -1;
+	}
+	return vtac_graph_sweep(g);
+}
+
+int vtac_pass_quantise(struct vtac_graph *g, const struct vtac_options *opt)
+{
+	struct quantiser q = { .g = g, .opt = opt };
+
+	q.in_top = (1 << ((1 << opt->core.log_inp_width) - 1)) - 1;
+	q.wgt_top = (1 << ((1 << opt->core.log_wgt_width) - 1)) - 1;
+	if (opt->quant)
+		q.how = *opt->quant;
+	if (q.how.residual == VTAC_RESIDUAL_FUSED && opt->core.log_inp_width == 3 &&
+	    join_residuals(&q))
+		return -1;
+	if (prepare(&q) || choose_scales(&q) || quantise_nodes(&q))
+		return -1;
+	return cross_borders(&q);
+}

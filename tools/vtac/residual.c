@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Residuals, fused or not. Calibration has to see the sum before the residual, so that
+ * quantise may choose; so convolutions are split before, and joined where that pays.
+ */
+#include "quant.h"
+
+static int split(struct vtac_graph *g, struct vtac_node *node)
+{
+	struct vtac_tensor *out = node->out[0], *sum, *res = node->in[3];
+	struct vtac_node *add;
+
+	sum = vtac_tensor_shaped(g, vtac_text(g, "%s/sum", out->name), out->dtype, out->rank,
+				 out->dims);
+	add = vtac_node_new(g, VTAC_ADD, vtac_text(g, "%s/add", node->name), 2, 1);
+	if (!sum || !add)
+		return -1;
+	sum->device = node->device;
+	add->device = node->device;
+	add->file_op = node->file_op;
+	add->act = node->act;
+	node->act = (struct vtac_activation) { .kind = VTAC_ACT_NONE };
+	if (vtac_node_set_in(g, node, 3, NULL))
+		return -1;
+	vtac_node_set_out(node, 0, sum);
+	vtac_node_set_out(add, 0, out);
+	return vtac_node_set_in(g, add, 0, sum) || vtac_node_set_in(g, add, 1, res) ? -1 : 0;
+}
+
+int vtac_split_residuals(struct vtac_graph *g)
+{
+	unsigned int n = g->n_nodes;
+
+	for (unsigned int i = 0; i < n; i++) {
+		struct vtac_node *node = g->nodes[i];
+
+		if (node->device == VTAC_CARD && !node->dead &&
+		    (node->op == VTAC_CONV || node->op == VTAC_GEMM) && node->n_in > 3 &&
+		    node->in[3] && split(g, node))
+			return -1;
+	}
+	return vtac_graph_sweep(g);
+}
+
+struct vtac_node *vtac_residual_sum(const struct vtac_graph *g, const struct vtac_node *add,
+				    unsigned int *other)
+{
+	for (unsigned int i = 0; i < 2; i++) {
+		struct vtac_tensor *t = add->in[i];
+		struct vtac_node *node = t->producer;
+
+		*other = 1 - i;
+		if (node && node->device == VTAC_CARD && vtac_only_user(g, t) == add &&
+		    (node->op == VTAC_CONV || node->op == VTAC_GEMM) &&
+		    node->act.kind == VTAC_ACT_NONE && (node->n_in < 4 || !node->in[3]) &&
+		    add->in[1 - i] != t && vtac_same_shape(t, add->in[1 - i]))
+			return node;
+	}
+	return NULL;
+}
+
+int vtac_join_residual(struct vtac_graph *g, struct vtac_node *add)
+{
+	unsigned int other;
+	struct vtac_node *node = vtac_residual_sum(g, add, &other);
+	struct vtac_tensor *res, *out = add->out[0];
+
+	if (!node)
+		return vtac_fail(g, add, "It is no residual.");
+	res = add->in[other];
+	if (node->n_in < 4 && vtac_node_resize_in(g, node, 4))
+		return -1;
+	node->act = add->act;
+	vtac_node_remove(add);
+	vtac_node_set_out(node, 0, out);
+	return vtac_node_set_in(g, node, 3, res);
+}

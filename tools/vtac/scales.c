@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Scales of activations. Three kinds of tensors go together:
+ *	the same scale		what a node moves or chooses from (pools, concatenations)
+ *	a power of two apart	operands that are added, as the card aligns them by shifts
+ *	free			what a multiplier leads to: all others
+ */
+#include <math.h>
+#include <string.h>
+
+#include "quant_impl.h"
+
+struct classes {
+	struct quantiser *q;
+	unsigned int *same, *aligned;	/* by tensor id: the way to the class' first tensor */
+	float *want;			/* of a class' first tensor */
+};
+
+bool on_card(const struct vtac_tensor *t)
+{
+	if (t->data)
+		return false;
+	if (t->producer && t->producer->device == VTAC_CARD)
+		return true;
+	for (unsigned int i = 0; i < t->n_users; i++)
+		if (t->users[i]->device == VTAC_CARD)
+			return true;
+	return false;
+}
+
+static unsigned int find(unsigned int *parent, unsigned int i)
+{
+	while (parent[i] != i) {
+		parent[i] = parent[parent[i]];
+		i = parent[i];
+	}
+	return i;
+}
+
+static void unite(unsigned int *parent, unsigned int a, unsigned int b)
+{
+	a = find(parent, a);
+	b = find(parent, b);
+	if (a < b)
+		parent[b] = a;
+	else
+		parent[a] = b;
+}
+
+static bool keeps_scale(enum vtac_op op)
+{
+	switch (op) {
+	case VTAC_MAX_POOL:
+	case VTAC_RESIZE:
+	case VTAC_CONCAT:
+	case VTAC_SPLIT:
+	case VTAC_SLICE:
+	case VTAC_PAD:
+	case VTAC_TRANSPOSE:
+	case VTAC_DEPTH_TO_SPACE:
+	case VTAC_RESHAPE:
+	case VTAC_IDENTITY:
+	case VTAC_COPY:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void unite_node(struct classes *c, const struct vtac_node *node)
+{
+	const struct vtac_tensor *out = node->out[0];
+
+	if (keeps_scale(node->op)) {
+		for (unsigned int i = 0; i < node->n_in; i++)
+			if (node->in[i] && !node->in[i]->data)
+				unite(c->same, out->id, node->in[i]->id);
+		for (unsigned int i = 1; i < node->n_out; i++)
+			unite(c->same, out->id, node->out[i]->id);
+	}
+	if ((node->op == VTAC_ADD || node->op == VTAC_SUB || node->op == VTAC_MAX ||
+	     node->op == VTAC_MIN) && !node->in[0]->data && !node->in[1]->data)
+		unite(c->aligned, node->in[0]->id, node->in[1]->id);
+}
+
+float calibrated(const struct quantiser *q, const struct vtac_tensor *t)
+{
+	float range;
+
+	if (t->quant.given && t->quant.scale)
+		return t->quant.scale[0];
+	if (!t->stats)
+		return 0;
+	range = vtac_stats_range(t->stats, q->how.range, q->how.percentile, q->in_top);
+	/* Of a tensor that is always 0, anything will do. */
+	return range > 1e-20f ? range / (float)q->in_top : 1.0f / (float)q->in_top;
+}
+
+/*
+ * An output that is next to nothing, as an activation cuts off nearly all, needs no
+ * finer scale than a multiplier reaches.
+ */
+static float wanted(const struct quantiser *q, const struct vtac_tensor *t)
+{
+	const struct vtac_node *node = t->producer;
+	float scale = calibrated(q, t), most = 0;
+	const float *w;
+
+	if (!node || node->device != VTAC_CARD || node->n_in < 2 || !node->in[1]->data ||
+	    node->in[1]->dtype != VTAC_F32)
+		return scale;
+	w = node->in[1]->data;
+	for (int64_t i = 0; i < vtac_elements(node->in[1]); i++)
+		most = fmaxf(most, fabsf(w[i]));
+	return fmaxf(scale, calibrated(q, node->in[0]) * most / (float)q->wgt_top / 4096);
+}
+
+static int want_all(struct classes *c)
+{
+	struct quantiser *q = c->q;
+
+	for (unsigned int i = 0; i < q->g->n_tensors; i++) {
+		const struct vtac_tensor *t = q->g->tensors[i];
+		unsigned int first = find(c->same, t->id);
+		float want;
+
+		if (!on_card(t))
+			continue;
+		want = wanted(q, t);
+		if (want <= 0 || !isfinite(want))
+			return vtac_fail(q->g, t->producer,
+					 "Tensor %.120s has no range: it was not calibrated.", t->name);
+		if (want > c->want[first])
+			c->want[first] = want;
+	}
+	return 0;
+}
+
+/* The least power of two times @base that is @want, or hardly less. */
+static float align(float base, float want)
+{
+	return base * exp2f(ceilf(log2f(want / base) - 0.03f));
+}
+
+/* What all members lose together, in bits, if their scales are aligned to @base. */
+static float loss(const struct classes *c, unsigned int group, float base)
+{
+	float sum = 0;
+
+	for (unsigned int i = 0; i < c->q->ids; i++)
+		if (c->want[i] > 0 && find(c->aligned, i) == group) {
+			float bits = log2f(align(base, c->want[i]) / c->want[i]);
+
+			sum += bits * bits;
+		}
+	return sum;
+}
+
+static void align_group(struct classes *c, unsigned int group)
+{
+	float best = 0, least = INFINITY;
+
+	for (unsigned int i = 0; i < c->q->ids; i++)
+		if (c->want[i] > 0 && find(c->aligned, i) == group) {
+			float bits = loss(c, group, c->want[i]);
+
+			if (bits < least) {
+				least = bits;
+				best = c->want[i];
+			}
+		}
+	for (unsigned int i = 0; best > 0 && i < c->q->ids; i++)
+		if (c->want[i] > 0 && find(c->aligned, i) == group)
+			c->want[i] = align(best, c->want[i]);
+}
+
+/* Classes of one scale are aligned as wholes. */
+static void align_all(struct classes *c)
+{
+	unsigned int *members = NULL;
+
+	members = vtac_alloc(c->q->g, c->q->ids, sizeof(members[0]));
+	for (unsigned int i = 0; i < c->q->ids; i++) {
+		unsigned int first = find(c->same, i), group = find(c->aligned, i);
+
+		if (first != i)
+			unite(c->aligned, first, group);
+	}
+	for (unsigned int i = 0; members && i < c->q->ids; i++)
+		if (c->want[i] > 0)
+			members[find(c->aligned, i)]++;
+	for (unsigned int i = 0; members && i < c->q->ids; i++)
+		if (members[i] > 1)
+			align_group(c, i);
+}
+
+static void mark_fixed(struct classes *c)
+{
+	struct quantiser *q = c->q;
+
+	for (unsigned int i = 0; i < q->ids; i++) {
+		unsigned int first = find(c->same, i), group = find(c->aligned, i);
+
+		q->scale[i] = c->want[first];
+		if (first != i || group != i) {
+			q->fixed[i] = true;
+			q->fixed[first] = true;
+			q->fixed[group] = true;
+		}
+	}
+}
+
+int choose_scales(struct quantiser *q)
+{
+	struct classes c = { .q = q };
+
+	c.same = vtac_alloc(q->g, q->ids, sizeof(c.same[0]));
+	c.aligned = vtac_alloc(q->g, q->ids, sizeof(c.aligned[0]));
+	c.want = vtac_alloc(q->g, q->ids, sizeof(c.want[0]));
+	if (!c.same || !c.aligned || !c.want)
+		return -1;
+	for (unsigned int i = 0; i < q->ids; i++) {
+		c.same[i] = i;
+		c.aligned[i] = i;
+	}
+	for (unsigned int i = 0; i < q->g->n_nodes; i++)
+		if (q->g->nodes[i]->device == VTAC_CARD)
+			unite_node(&c, q->g->nodes[i]);
+	if (want_all(&c))
+		return -1;
+	align_all(&c);
+	mark_fixed(&c);
+	for (unsigned int i = 0; i < q->g->n_tensors; i++) {
+		const struct vtac_tensor *t = q->g->tensors[i];
+
+		if (t->quant.given)
+			q->fixed[t->id] = true;
+		if (q->how.power_of_two && q->scale[t->id] > 0)
+			q->scale[t->id] = exp2f(ceilf(log2f(q->scale[t->id]) - 0.03f));
+	}
+	return 0;
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The output stages of nodes without weights: one multiplier of 15 bits and a shift. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "quant_impl.h"
+
+#define MUL_MAX		32767
+#define SHIFT_MAX	15	/* half of the step is an immediate of 16 bits */
+
+int set_limits(struct quantiser *q, struct vtac_node *node, const struct vtac_tensor *t)
+{
+	float scale = q->scale[t->id];
+	int32_t lo = -q->in_top, hi = q->in_top;
+	float a = node->op == VTAC_CLIP ? node->attr.clip.lo : node->act.lo;
+	float b = node->op == VTAC_CLIP ? node->attr.clip.hi : node->act.hi;
+
+	if (node->act.kind == VTAC_ACT_LEAKY)
+		return vtac_fail(q->g, node, "A leaky activation is not computed by the card.");
+	if (node->act.kind == VTAC_ACT_CLIP || node->op == VTAC_CLIP) {
+		float from = rintf(a / scale), to = rintf(b / scale);
+
+		lo = from > (float)hi ? hi : from > (float)lo ? (int32_t)from : lo;
+		hi = to < (float)lo ? lo : to < (float)hi ? (int32_t)to : hi;
+	}
+	node->post.lo = lo;
+	node->post.hi = hi;
+	q->lo[t->id] = lo;
+	q->hi[t->id] = hi;
+	return 0;
+}
+
+/* sum * @factor as (sum * mul + half) >> shift, for sums of up to @most. */
+static int set_factor(struct quantiser *q, struct vtac_node *node, double factor, int64_t most)
+{
+	int shift = SHIFT_MAX;
+	double mul;
+
+	while (shift > 0 && (factor * exp2(shift) > MUL_MAX ||
+			     (double)most * (rint(factor * exp2(shift)) + 1) > INT32_MAX))
+		shift--;
+	mul = rint(factor * exp2(shift));
+	if (mul > MUL_MAX || mul < 1 || (double)most * mul + exp2(shift) > INT32_MAX)
+		return vtac_fail(q->g, node,
+				 "The scales of its inputs and output are too far apart (a factor of %g).",
+				 factor);
+	node->post.mul = filled(q->g, 1, (int32_t)mul);
+	node->post.shift = filled(q->g, 1, shift);
+	node->post.round = shift > 0;
+	return node->post.mul && node->post.shift ? set_limits(q, node, node->out[0]) : -1;
+}
+
+static int64_t most_of(const struct quantiser *q, const struct vtac_tensor *t)
+{
+	int64_t lo = -(int64_t)q->lo[t->id], hi = q->hi[t->id];
+
+	return lo > hi ? lo : hi;
+}
+
+/* Operands of one scale, by shifts; their sum is the widest that can be. */
+static int quantise_add(struct quantiser *q, struct vtac_node *node)
+{
+	const struct vtac_tensor *a = node->in[0], *b = node->in[1];
+	float sa = q->scale[a->id], sb = q->scale[b->id];
+	int apart = (int)lrintf(log2f(sa / sb));
+	int64_t most;
+
+	if (fabsf(log2f(sa / sb) - (float)apart) > 1e-3f || abs(apart) > 16)
+		return vtac_fail(q->g, node, "Its operands' scales are no power of two apart.");
+	node->post.a_shift = apart > 0 ? (unsigned int)apart : 0;
+	node->post.b_shift = apart < 0 ? (unsigned int)-apart : 0;
+	most = (most_of(q, a) << node->post.a_shift) + (most_of(q, b) << node->post.b_shift);
+	return set_factor(q, node, (apart > 0 ? sb : sa) / q->scale[node->out[0]->id], most);
+}
+
+static int quantise_mul(struct quantiser *q, struct vtac_node *node)
+{
+	const struct vtac_tensor *a = node->in[0], *b = node->in[1];
+
+	return set_factor(q, node, (double)q->scale[a->id] * q->scale[b->id] /
+				   q->scale[node->out[0]->id], most_of(q, a) * most_of(q, b));
+}
+
+static int quantise_average(struct quantiser *q, struct vtac_node *node)
+{
+	const struct vtac_tensor *x = node->in[0];
+	int64_t count = node->attr.pool.kernel[0] * node->attr.pool.kernel[1];
+
+	return set_factor(q, node, (double)q->scale[x->id] / q->scale[node->out[0]->id] /
+				   (double)count, most_of(q, x) * count);
+}
+
+static int quantise_one(struct quantiser *q, struct vtac_node *node)
+{
+	const struct vtac_tensor *x = node->in[0];
+
+	return set_factor(q, node, (double)q->scale[x->id] / q->scale[node->out[0]->id],
+			  most_of(q, x));
+}
+
+/* Values stay as they are; what limits them may be narrower by an activation. */
+static int quantise_kept(struct quantiser *q, struct vtac_node *node)
+{
+	int32_t lo = q->in_top, hi = -q->in_top;
+
+	for (unsigned int i = 0; i < node->n_in; i++) {
+		const struct vtac_tensor *t = node->in[i];
+
+		if (!t || t->data)
+			continue;
+		lo = q->lo[t->id] < lo ? q->lo[t->id] : lo;
+		hi = q->hi[t->id] > hi ? q->hi[t->id] : hi;
+	}
+	if (node->op == VTAC_PAD) {
+		lo = lo > 0 ? 0 : lo;
+		hi = hi < 0 ? 0 : hi;
+	}
+	if (set_limits(q, node, node->out[0]))
+		return -1;
+	node->post.lo = node->post.lo > lo ? node->post.lo : lo;
+	node->post.hi = node->post.hi < hi ? node->post.hi : hi;
+	/* A limit that no value reaches leaves one. */
+	if (node->post.lo > node->post.hi)
+		node->post.lo = node->post.hi;
+	for (unsigned int i = 0; i < node->n_out; i++) {
+		q->lo[node->out[i]->id] = node->post.lo;
+		q->hi[node->out[i]->id] = node->post.hi;
+	}
+	return 0;
+}
+
+int quantise_simple(struct quantiser *q, struct vtac_node *node)
+{
+	switch (node->op) {
+	case VTAC_ADD:
+	case VTAC_SUB:
+	case VTAC_MAX:
+	case VTAC_MIN:
+		return quantise_add(q, node);
+	case VTAC_MUL:
+		return quantise_mul(q, node);
+	case VTAC_AVG_POOL:
+		return quantise_average(q, node);
+	case VTAC_CLIP:
+		return quantise_one(q, node);
+	case VTAC_MAX_POOL:
+	case VTAC_CONCAT:
+	case VTAC_SPLIT:
+	case VTAC_SLICE:
+	case VTAC_PAD:
+	case VTAC_TRANSPOSE:
+	case VTAC_DEPTH_TO_SPACE:
+	case VTAC_RESHAPE:
+	case VTAC_IDENTITY:
+	case VTAC_COPY:
+	case VTAC_RESIZE:
+		return quantise_kept(q, node);
+	default:
+		return vtac_fail(q->g, node, "There are no integers for operator %s.",
+				 vtac_op_name(node->op));
+	}
+}

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Weights as integers, and the output stage of a sum:
+ *	out = (sum * mul + bias) >> shift, of scale y
+ * A sum has the scale x * w, so w = y * mul / 2^shift / x makes the multiplier exact: it
+ * is chosen first, as the least that lets no weight be cut off, and weights are rounded
+ * to the w that it implies. The shift is the largest with which no sum can leave 32
+ * bits, whatever the inputs are.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "quant_impl.h"
+
+/* One layer. Weights [channels][taps], [in / groups][kh][kw] of a convolution. */
+struct sums {
+	struct quantiser *q;
+	struct vtac_node *node;
+	int64_t channels, taps, per_in, groups;
+	const float *w, *bias;		/* float; bias may be NULL */
+	int8_t *wq;
+	int32_t *mul, *shift, *offset;
+	float *step;			/* of each channel's weights */
+	float sx, sy, sr;		/* scales of input, output and residual */
+	int32_t x_lo, x_hi, r_lo, r_hi;
+};
+
+int32_t *filled(struct vtac_graph *g, int64_t count, int32_t value)
+{
+	int32_t *v = vtac_alloc(g, (uint64_t)count, sizeof(*v));
+
+	for (int64_t i = 0; v && i < count; i++)
+		v[i] = value;
+	return v;
+}
+
+/* Transposed convolutions have [in][out / groups] in the file: the other way round here. */
+static const float *turned(struct sums *s, const struct vtac_tensor *w)
+{
+	int64_t in = w->dims[0], out = w->dims[1], area = w->dims[2] * w->dims[3];
+	int64_t each = in / s->groups;
+	float *to = vtac_alloc(s->q->g, (uint64_t)(in * out * area), sizeof(*to));
+	const float *from = w->data;
+
+	for (int64_t i = 0; to && i < in; i++)
+		for (int64_t o = 0; o < out; o++)
+			memcpy(to + (((i / each) * out + o) * each + i % each) * area,
+			       from + (i * out + o) * area, (size_t)area * sizeof(*to));
+	return to;
+}
+
+static int open_layer(struct sums *s)
+{
+	const struct vtac_node *node = s->node;
+	const struct vtac_tensor *w = node->in[1], *x = node->in[0], *y = node->out[0];
+	const struct vtac_tensor *b = node->n_in > 2 ? node->in[2] : NULL;
+	const struct vtac_tensor *r = node->n_in > 3 ? node->in[3] : NULL;
+	struct quantiser *q = s->q;
+
+	s->groups = node->op == VTAC_GEMM ? 1 : node->attr.conv.groups;
+	if (!w->data || w->dtype != VTAC_F32 || (b && (!b->data || b->dtype != VTAC_F32)))
+		return vtac_fail(q->g, node, "Its weights and bias have to be float constants.");
+	s->w = w->data;
+	s->bias = b ? b->data : NULL;
+	s->channels = w->dims[0];
+	if (node->op == VTAC_CONV_TRANSPOSE) {
+		s->channels = w->dims[1] * s->groups;
+		s->w = turned(s, w);
+	}
+	s->taps = vtac_elements(w) / s->channels;
+	s->per_in = node->op == VTAC_GEMM ? 1 : w->dims[2] * w->dims[3];
+	s->sx = q->scale[x->id];
+	s->sy = q->scale[y->id];
+	s->sr = r ? q->scale[r->id] : 0;
+	s->x_lo = q->lo[x->id];
+	s->x_hi = q->hi[x->id];
+	s->r_lo = r ? q->lo[r->id] : 0;
+	s->r_hi = r ? q->hi[r->id] : 0;
+	s->wq = vtac_alloc(q->g, (uint64_t)(s->channels * s->taps), 1);
+	s->mul = filled(q->g, s->channels, 1);
+	s->shift = filled(q->g, s->channels, 0);
+	s->offset = filled(q->g, s->channels, 0);
+	s->step = vtac_alloc(q->g, (uint64_t)s->channels, sizeof(s->step[0]));
+	return s->w && s->wq && s->mul && s->shift && s->offset && s->step ? 0 : -1;
+}
+
+static float most_of(const float *w, int64_t n)
+{
+	float most = 0;
+
+	for (int64_t i = 0; i < n; i++)
+		most = fmaxf(most, fabsf(w[i]));
+	return most;
+}
+
+static void round_weights(struct sums *s, int64_t c)
+{
+	float inverse = 1 / s->step[c];
+	int top = s->q->wgt_top;
+
+	for (int64_t i = 0; i < s->taps; i++) {
+		int v = (int)rintf(fmaxf(fminf(s->w[c * s->taps + i] * inverse, 1e6f), -1e6f));
+
+		s->wq[c * s->taps + i] = (int8_t)(v > top ? top : v < -top ? -top : v);
+	}
+}
+
+/* What rounding the weights of channel @c adds to its output on average, in real units. */
+static double drift(const struct sums *s, int64_t c)
+{
+	const struct vtac_stats *stats = s->node->in[0]->stats;
+	int64_t in = s->taps / s->per_in, first;
+	double sum = 0;
+
+	first = c / (s->channels / s->groups) * in;
+	if (!stats || s->q->how.no_bias_correction || stats->channels != in * s->groups)
+		return 0;
+	for (int64_t i = 0; i < in; i++) {
+		double off = 0;
+
+		for (int64_t k = 0; k < s->per_in; k++) {
+			int64_t at = c * s->taps + i * s->per_in + k;
+
+			off += (double)s->wq[at] * s->step[c] - s->w[at];
+		}
+		sum += off * stats->mean[first + i];
+	}
+	return sum;
+}
+
+/* The least and greatest sum of channel @c before its multiplier. */
+static void bounds(const struct sums *s, int64_t c, int64_t *least, int64_t *most)
+{
+	int64_t up = 0, down = 0;
+	unsigned int rs = s->node->post.res_shift;
+
+	for (int64_t i = 0; i < s->taps; i++) {
+		int v = s->wq[c * s->taps + i];
+
+		up += v > 0 ? v : 0;
+		down -= v < 0 ? v : 0;
+	}
+	*most = up * s->x_hi - down * s->x_lo + ((int64_t)s->r_hi << rs);
+	*least = up * s->x_lo - down * s->x_hi + ((int64_t)s->r_lo * (INT64_C(1) << rs));
+}
+
+/* With the shift for channel @c given: all is set but if 32 bits do not hold it. */
+static bool set_bias(struct sums *s, int64_t c)
+{
+	int shift = s->shift[c];
+	double real = (s->bias ? s->bias[c] : 0) - drift(s, c);
+	double offset = floor(real / s->sy * exp2(shift) + 0.5) + (shift ? exp2(shift - 1) : 0);
+	int64_t least, most, at;
+
+	bounds(s, c, &least, &most);
+	if (fabs(offset) > INT32_MAX)
+		return false;
+	at = (int64_t)offset;
+	s->offset[c] = (int32_t)at;
+	least = least * s->mul[c] + at;
+	most = most * s->mul[c] + at;
+	return least >= INT32_MIN && most <= INT32_MAX;
+}
+
+/* ---- without residual: a multiplier for each channel, or one ---- */
+
+static bool try_channel(struct sums *s, int64_t c, int shift, float most)
+{
+	float unit = s->sy / s->sx * exp2f((float)-shift);
+	float mul = ceilf(most / (float)s->q->wgt_top / unit * 0.999999f);
+
+	if (mul > 32767)
+		return false;
+	if (s->q->how.power_of_two && mul > 1)
+		return false;
+	s->mul[c] = mul < 1 ? 1 : (int32_t)mul;
+	s->shift[c] = shift;
+	s->step[c] = unit * (float)s->mul[c];
+	round_weights(s, c);
+	return set_bias(s, c);
+}
+
+static bool try_shift(struct sums *s, int shift, const float *most)
+{
+	for (int64_t c = 0; c < s->channels; c++)
+		if (!try_channel(s, c, shift, most[c]))
+			return false;
+	return true;
+}
+
+/* No multipliers: each channel has a shift of its own. */
+static bool shifts_alone(struct sums *s, const float *most)
+{
+	for (int64_t c = 0; c < s->channels; c++) {
+		int shift = 30;
+
+		while (shift >= 0 && !try_channel(s, c, shift, most[c]))
+			shift--;
+		if (shift < 0)
+			return false;
+	}
+	return true;
+}
+
+/* One shift for all channels; the multipliers differ. */
+static int free_scales(struct sums *s)
+{
+	float *most = vtac_alloc(s->q->g, (uint64_t)s->channels, sizeof(*most)), all;
+	int shift = 30;
+
+	if (!most)
+		return -1;
+	all = most_of(s->w, s->channels * s->taps);
+	for (int64_t c = 0; c < s->channels; c++)
+		most[c] = s->q->how.per_tensor ? all : most_of(s->w + c * s->taps, s->taps);
+	if (s->q->how.power_of_two && !s->q->how.per_tensor && shifts_alone(s, most))
+		return 0;
+	while (shift >= 0 && !try_shift(s, shift, most))
+		shift--;
+	if (shift < 0 && s->q->how.power_of_two) {
+		/* An output far smaller than the inputs needs a multiplier. */
+		s->q->how.power_of_two = false;
+		shift = free_scales(s);
+		s->q->how.power_of_two = true;
+		return shift;
+	}
+	if (shift < 0)
+		return vtac_fail(s->q->g, s->node,
+				 "Its sums do not fit 32 bits: weights or bias are too large for its output's range.");
+	return 0;
+}
+
+/* ---- with residual: the weights' scale is given ---- */
+
+/* The shift that lets no weight be cut off by more than a little (see can_join()). */
+static void choose_res_shift(struct sums *s)
+{
+	float most = most_of(s->w, s->channels * s->taps) / (float)s->q->wgt_top;
+	float bits = log2f(s->sr / (s->sx * (most > 0 ? most : 1e-6f))) + 0.05f;
+
+	s->node->post.res_shift = bits > 20 ? 20 : bits < 0 ? 0 : (unsigned int)bits;
+	for (int64_t c = 0; c < s->channels; c++) {
+		s->step[c] = s->sr * exp2f(-(float)s->node->post.res_shift) / s->sx;
+		round_weights(s, c);
+	}
+}
+
+static bool try_joint(struct sums *s, int shift, float factor)
+{
+	struct quantiser *q = s->q;
+	const struct vtac_tensor *y = s->node->out[0];
+	float exact = factor / s->sy * exp2f((float)shift);
+	int32_t mul = (int32_t)fminf(rintf(exact), 32768);
+	float sy = s->sy;
+
+	if (mul < 1 || mul > 32767)
+		return false;
+	/* An output that nothing else depends on takes the scale that is exact. */
+	if (!q->fixed[y->id] && mul >= 16)
+		sy = factor / (float)mul * exp2f((float)shift);
+	s->sy = sy;
+	for (int64_t c = 0; c < s->channels; c++) {
+		s->mul[c] = mul;
+		s->shift[c] = shift;
+		if (!set_bias(s, c))
+			return false;
+	}
+	return true;
+}
+
+static int joint_scales(struct sums *s)
+{
+	float factor, sy = s->sy;
+
+	choose_res_shift(s);
+	factor = s->sr * exp2f(-(float)s->node->post.res_shift);
+	for (int shift = 30; shift >= 0; shift--) {
+		s->sy = sy;
+		if (try_joint(s, shift, factor)) {
+			s->q->scale[s->node->out[0]->id] = s->sy;
+			return 0;
+		}
+	}
+	return 1;
+}
+
+/* ---- what the graph gets ---- */
+
+static int keep_weights(struct sums *s)
+{
+	struct vtac_graph *g = s->q->g;
+	struct vtac_node *node = s->node;
+	const struct vtac_tensor *old = node->in[1];
+	struct vtac_tensor *w;
+	int64_t dims[VTAC_RANK_MAX];
+
+	memcpy(dims, old->dims, sizeof(dims));
+	dims[0] = s->channels;
+	if (node->op == VTAC_CONV_TRANSPOSE)
+		dims[1] = old->dims[0] / s->groups;
+	w = vtac_tensor_const(g, vtac_text(g, "%s/int", old->name), VTAC_I8, old->rank, dims,
+			      s->wq, false);
+	if (!w || vtac_node_set_in(g, node, 1, w))
+		return -1;
+	w->quant = (struct vtac_quant) { .scale = s->step, .n = s->channels, .type = VTAC_I8 };
+	return node->n_in > 2 ? vtac_node_set_in(g, node, 2, NULL) : 0;
+}
+
+static bool all_same(const int32_t *v, int64_t n)
+{
+	for (int64_t i = 1; i < n; i++)
+		if (v[i] != v[0])
+			return false;
+	return true;
+}
+
+int quantise_sums(struct quantiser *q, struct vtac_node *node)
+{
+	struct sums s = { .q = q, .node = node };
+	int err;
+
+	if (open_layer(&s))
+		return -1;
+	err = s.sr > 0 ? joint_scales(&s) : free_scales(&s);
+	if (err > 0)
+		return vtac_fail(q->g, node, "Its residual cannot be aligned with its sums.");
+	if (err || keep_weights(&s))
+		return -1;
+	node->post.bias = s.offset;
+	node->post.mul = s.mul;
+	node->post.shift = s.shift;
+	node->post.per_channel = !all_same(s.mul, s.channels) || !all_same(s.shift, s.channels);
+	return set_limits(q, node, node->out[0]);
+}
