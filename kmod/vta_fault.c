@@ -52,6 +52,7 @@ static const char *vta_fault_access_text(u32 access)
 		[VTA_ACCESS_SIGNAL] = "signal",
 		[VTA_ACCESS_WAIT] = "wait",
 		[VTA_ACCESS_STAMP] = "stamp",
+		[VTA_ACCESS_STATE] = "save or restore of the core's state",
 	};
 
 	return texts[access];
@@ -94,6 +95,7 @@ const char *vta_fault_access_name(u32 access)
 		[VTA_ACCESS_SIGNAL] = "signal",
 		[VTA_ACCESS_WAIT] = "wait",
 		[VTA_ACCESS_STAMP] = "stamp",
+		[VTA_ACCESS_STATE] = "state",
 	};
 
 	return names[access];
@@ -149,7 +151,7 @@ void vta_fault_take(struct vta_queue *q)
 	fault->time = le64_to_cpu(READ_ONCE(rec->time));
 
 	if (fault->reason < VTA_FAULT_PAGE || fault->reason > VTA_FAULT_TIME ||
-	    fault->access > VTA_ACCESS_STAMP || fault->seq != q->seq + 1 ||
+	    fault->access > VTA_ACCESS_STATE || fault->seq != q->seq + 1 ||
 	    le32_to_cpu(READ_ONCE(rec->queue)) != q->id ||
 	    le32_to_cpu(READ_ONCE(rec->context)) != q->ctx->mmu.id) {
 		vta_fault_invent(q, VTA_FAULT_CARD);

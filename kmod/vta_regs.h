@@ -60,6 +60,8 @@
 #define REG_CONFIG1_LOG_ACC_BUFF_SIZE	0xff000000
 #define REG_SERIAL_LO			0x038
 #define REG_SERIAL_HI			0x03c
+#define REG_SAVE_SIZE			0x040	/* bytes */
+#define VTA_SAVE_SIZE_MAX		0x08000000	/* scratchpads have 16 MiB at most */
 
 #define VTA_QUEUES_MAX			256
 #define VTA_CONTEXTS_MAX		256
@@ -130,10 +132,12 @@
 #define REG_QUEUE_CTRL(n)		(REG_QUEUE(n) + 0x00)
 #define REG_QUEUE_CTRL_ENABLE		0x00000001
 #define REG_QUEUE_CTRL_ABORT		0x00000002
+#define REG_QUEUE_CTRL_KEPT		0x00000004
 #define REG_QUEUE_CTRL_PRIORITY		0x00000300
 #define REG_QUEUE_STATE(n)		(REG_QUEUE(n) + 0x04)
 #define REG_QUEUE_STATE_STATE		0x0000000f	/* enum vta_queue_state */
 #define REG_QUEUE_STATE_BUSY		0x00000010
+#define REG_QUEUE_STATE_KEPT		0x00000020
 #define REG_QUEUE_STATE_HAND		0x00000700	/* enum vta_hand */
 #define REG_QUEUE_CONTEXT(n)		(REG_QUEUE(n) + 0x08)
 #define REG_QUEUE_RING_ORDER(n)		(REG_QUEUE(n) + 0x0c)
@@ -153,6 +157,7 @@
 #define REG_QUEUE_TIME_LIMIT_LO(n)	(REG_QUEUE(n) + 0x40)	/* ns; 0: none */
 #define REG_QUEUE_TIME_LIMIT_HI(n)	(REG_QUEUE(n) + 0x44)
 #define REG_QUEUE_GROUP(n)		(REG_QUEUE(n) + 0x48)
+#define REG_QUEUE_SAVE(n)		(REG_QUEUE(n) + 0x4c)	/* device address */
 
 /* What a queue has in hand. */
 enum vta_hand {
@@ -221,7 +226,10 @@ enum vta_counter {
 	VTA_COUNTER_CONTEXT_SWITCHES	= 23,
 	VTA_COUNTER_FAULTS		= 24,
 	VTA_COUNTER_RESETS		= 25,
-	VTA_COUNTERS			= 26,
+	VTA_COUNTER_STATE_SAVES		= 26,
+	VTA_COUNTER_STATE_RESTORES	= 27,
+	VTA_COUNTER_STATE_CYCLES	= 28,
+	VTA_COUNTERS			= 29,
 };
 
 #endif /* VTA_REGS_H */

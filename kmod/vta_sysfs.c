@@ -295,6 +295,9 @@ VTA_COUNTER_ATTR(alu_uops, ALU_UOPS);
 VTA_COUNTER_ATTR(context_switches, CONTEXT_SWITCHES);
 VTA_COUNTER_ATTR(faults, FAULTS);
 VTA_COUNTER_ATTR(resets, RESETS);
+VTA_COUNTER_ATTR(state_saves, STATE_SAVES);
+VTA_COUNTER_ATTR(state_restores, STATE_RESTORES);
+VTA_COUNTER_ATTR(state_cycles, STATE_CYCLES);
 
 static struct attribute *vta_counter_attrs[] = {
 	&vta_counter_mmio_reads.attr.attr,
@@ -323,6 +326,9 @@ static struct attribute *vta_counter_attrs[] = {
 	&vta_counter_context_switches.attr.attr,
 	&vta_counter_faults.attr.attr,
 	&vta_counter_resets.attr.attr,
+	&vta_counter_state_saves.attr.attr,
+	&vta_counter_state_restores.attr.attr,
+	&vta_counter_state_cycles.attr.attr,
 	NULL
 };
 

@@ -31,6 +31,7 @@ static const struct {
 	COUNTER(compute_cycles), COUNTER(copy_cycles),
 	COUNTER(gemm_uops), COUNTER(alu_uops),
 	COUNTER(context_switches), COUNTER(faults), COUNTER(resets),
+	COUNTER(state_saves), COUNTER(state_restores), COUNTER(state_cycles),
 #undef COUNTER
 };
 

@@ -77,6 +77,8 @@ static const char *access_text(enum vta_access access)
 		return "waiting on";
 	case VTA_ACCESS_STAMP:
 		return "writing a stamp to";
+	case VTA_ACCESS_STATE:
+		return "moving the core's state from or to";
 	}
 	return "unknown access to";
 }
@@ -94,7 +96,7 @@ static const char *insn_text(const uint32_t insn[4])
 
 static int where_text(const struct vtadev_fault *fault, char *text, size_t size)
 {
-	if (fault->reason == VTA_FAULT_DOORBELL)
+	if (fault->reason == VTA_FAULT_DOORBELL || fault->access == VTA_ACCESS_STATE)
 		return snprintf(text, size, "queue %u", fault->queue);
 	if (fault->insn_index == VTA_FAULT_NO_INSN)
 		return snprintf(text, size, "queue %u, descriptor %llu",

@@ -232,6 +232,7 @@ int vtadev_fd(const struct vtadev *dev);
  * @log_inp_depth: the same
  * @log_wgt_depth: the same
  * @log_acc_depth: the same
+ * @save_size: bytes of host memory that a queue with VTADEV_QUEUE_KEEP takes
  */
 struct vtadev_info {
 	struct vtadev_card card;
@@ -255,6 +256,7 @@ struct vtadev_info {
 	uint32_t batch, block;
 	uint32_t inp_bytes, wgt_bytes, acc_bytes, out_bytes, elem_bytes_max;
 	uint32_t uop_depth, inp_depth, wgt_depth, acc_depth;
+	uint32_t save_size;
 };
 
 /* vtadev_info() - what @dev is; valid as long as @dev, and does not change */
@@ -311,9 +313,13 @@ int vtadev_mem_free(struct vtadev *dev, uint64_t *bytes);
  * @copy_cycles: cycles in which the copy engine was busy
  * @gemm_uops: micro-operations of GEMM instructions
  * @alu_uops: micro-operations of ALU instructions
- * @context_switches: RUNs that found another context in the scratchpads
+ * @context_switches: RUNs that found another's state in the core: another context's,
+ *                    or that of another queue which keeps it
  * @faults: queues halted
  * @resets: resets of the card
+ * @state_saves: times that the core's state was saved for a queue that keeps it
+ * @state_restores: times that it was brought back
+ * @state_cycles: cycles that both took
  *
  * They count for all users of the card together, since its last reset of the
  * kind that clears them. Take the difference of two readings.
@@ -345,6 +351,9 @@ struct vtadev_counters {
 	uint64_t context_switches;
 	uint64_t faults;
 	uint64_t resets;
+	uint64_t state_saves;
+	uint64_t state_restores;
+	uint64_t state_cycles;
 };
 
 /**
@@ -578,6 +587,11 @@ struct vtadev_queue_opts {
  * long as it takes and do not return -EAGAIN.
  */
 #define VTADEV_QUEUE_BLOCK	0x2u
+/*
+ * RUNs of the queue may keep the core's state: see vtadev_desc_keep(). Takes
+ * vtadev_info.save_size bytes of host memory, from the process's memory cgroup.
+ */
+#define VTADEV_QUEUE_KEEP	0x4u
 
 /**
  * vtadev_queue_create() - make a queue and start it

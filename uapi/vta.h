@@ -63,6 +63,8 @@ enum vta_op {
 #define VTA_DESC_OP_MASK	0x000000ffu
 /* Write a stamp record to stamp_addr when the descriptor completes. */
 #define VTA_DESC_STAMP		0x00000100u
+/* Of a RUN: on the core's state as the queue's last RUN with KEEP left it. */
+#define VTA_DESC_KEEP		0x00000200u
 
 /*
  * One ring entry. All reserved fields must be zero and addresses are device
@@ -162,6 +164,7 @@ enum vta_access {
 	VTA_ACCESS_SIGNAL	= 8,
 	VTA_ACCESS_WAIT		= 9,
 	VTA_ACCESS_STAMP	= 10,
+	VTA_ACCESS_STATE	= 11,	/* save or restore of the core's state */
 };
 
 #define VTA_FAULT_NO_INSN	0xffffffffu
@@ -237,7 +240,8 @@ struct vta_stamp {
  * @pad: zero
  * @generation: resets of the card since its driver was bound, when the file was
  *              opened; the same as in sysfs as long as the file is of use
- * @pad2: zero
+ * @save_size: bytes of host memory that a queue with VTA_QUEUE_KEEP takes for the
+ *             core's state
  */
 struct vta_info {
 	__u32 contract;
@@ -263,7 +267,7 @@ struct vta_info {
 	__u8 log_acc_buff_size;
 	__u8 pad[7];
 	__u32 generation;
-	__u32 pad2;
+	__u32 save_size;
 };
 
 /* What has become of the card, for a file that was open: vta_lost.fate. */
@@ -432,9 +436,21 @@ struct vta_buf_import {
 
 #define VTA_QUEUE_PRIORITY_MAX	3u
 
+/*
+ * RUNs of the queue may have VTA_DESC_KEEP: each finds the core's scratchpads and token
+ * queues as the queue's last RUN with KEEP left them, whatever ran in between. The state
+ * is the queue's own; others of the file have theirs. It is lost when the queue halts,
+ * also when it goes on by VTA_IOCTL_QUEUE_RECOVER: the next such RUN finds zeroes and no
+ * tokens. Without this flag VTA_DESC_KEEP is a malformed descriptor.
+ *
+ * The kernel keeps vta_info.save_size bytes of host memory for it, at a device address of
+ * the context, charged as buffers are. There is nothing to mmap().
+ */
+#define VTA_QUEUE_KEEP		0x1u
+
 /**
  * struct vta_queue_create - make a queue and start it (VTA_IOCTL_QUEUE_CREATE)
- * @flags: zero
+ * @flags: VTA_QUEUE_*
  * @priority: 0 (least) to VTA_QUEUE_PRIORITY_MAX; weight 2^priority
  * @ring_order: log2 of the ring's length in descriptors, 0 to
  *              vta_info.ring_order_max
@@ -488,8 +504,8 @@ struct vta_queue_destroy {
  * @seq: out: descriptors that count as completed from now on
  *
  * The queue goes on behind the descriptor that faulted, which counts as completed
- * though it is not; with VTA_FAULT_DOORBELL, where no descriptor faulted, behind
- * the last that completed. The mappings stay and show the queue ACTIVE, with no
+ * though it is not; with VTA_FAULT_DOORBELL or VTA_ACCESS_STATE, where no descriptor
+ * faulted, behind the last that completed. The mappings stay and show the queue ACTIVE, with no
  * fault. What was submitted behind @seq has not been executed and is not
  * submitted any more: to have it executed as it stands in the ring, write the
  * former number to the doorbell; or put other descriptors there, from @seq + 1.
@@ -677,6 +693,6 @@ struct vta_queue_fault {
 #define VTA_IOCTL_WAIT_MANY	_IOWR(VTA_IOCTL_TYPE, 0x15, struct vta_wait_many)
 #define VTA_IOCTL_QUEUE_RECOVER	_IOWR(VTA_IOCTL_TYPE, 0x16, struct vta_queue_recover)
 
-#define VTA_ABI_VERSION		3
+#define VTA_ABI_VERSION		4
 
 #endif /* _UAPI_VTA_H */

@@ -39,6 +39,8 @@ static void discovery(void **state)
 	/* TVM's default configuration. */
 	assert_int_equal(rig_get(r, REG_CONFIG0), 0x00040533);
 	assert_int_equal(rig_get(r, REG_CONFIG1), 0x11120f0f);
+	/* The scratchpads, and less than a page. */
+	assert_int_equal(rig_get(r, REG_SAVE_SIZE), 0x71000);
 	assert_int_equal(r->c.bar4_size, RIG_MEM_SIZE);
 }
 
@@ -170,6 +172,7 @@ static const struct reg regs[] = {
 	{ "QUEUE_TIME_LIMIT_LO", REG_QUEUE_TIME_LIMIT_LO(7), RW, 0, ALL },
 	{ "QUEUE_TIME_LIMIT_HI", REG_QUEUE_TIME_LIMIT_HI(7), RW, 0, ALL },
 	{ "QUEUE_GROUP", REG_QUEUE_GROUP(7), RW, 0, ALL },
+	{ "QUEUE_SAVE", REG_QUEUE_SAVE(7), RW, 0, ALL },
 	{ "COUNTER_CTRL", REG_COUNTER_CTRL, W, 0, 0 },
 };
 
@@ -232,7 +235,7 @@ static bool is_defined(uint32_t off)
 {
 	uint32_t card[] = { 0x10c, 0x118, 0x124, 0x140 };
 
-	if (off < 0x40 || (off >= 0x100 && off <= card[1]) || (off & ~4u) == 0x120 ||
+	if (off < 0x44 || (off >= 0x100 && off <= card[1]) || (off & ~4u) == 0x120 ||
 	    off == card[3])
 		return true;
 	if (off >= REG_ENGINE(0) && off < REG_ENGINE(VTA_NR_ENGINES))
@@ -242,7 +245,7 @@ static bool is_defined(uint32_t off)
 	if (off >= REG_CONTEXT(0) && off < REG_CONTEXT(8))
 		return off % 16 != 12;
 	if (off >= REG_QUEUE(0) && off < REG_QUEUE(8))
-		return off % 128 < 0x4c;
+		return off % 128 < 0x50;
 	return false;
 }
 

@@ -156,7 +156,8 @@ static const char *const counter_names[] = {
 	"mem_write_bytes", "page_walks", "tlb_hits", "tlb_invalidations",
 	"descriptors", "runs", "copies", "fills", "copy_bytes", "insns",
 	"compute_cycles", "copy_cycles", "gemm_uops", "alu_uops",
-	"context_switches", "faults", "resets",
+	"context_switches", "faults", "resets", "state_saves", "state_restores",
+	"state_cycles",
 };
 
 #define COUNTERS	(sizeof(counter_names) / sizeof(*counter_names))

@@ -88,6 +88,10 @@ static void fault_texts(void **state)
 		  "queue 1: more descriptors were submitted than the ring holds" },
 		{ { .reason = VTA_FAULT_TIME, .queue = 1, .seq = 3, NO_STREAM },
 		  "queue 1, descriptor 3: the time limit was reached" },
+		{ { .reason = VTA_FAULT_DMA, .access = VTA_ACCESS_STATE, .queue = 1, .seq = 3,
+		    .addr = 0x4000, NO_STREAM },
+		  "queue 1: moving the core's state from or to device address 0x00004000, "
+		  "which the host refused" },
 		/* fetching failed: what is in insn is no instruction */
 		{ { .reason = VTA_FAULT_PAGE, .access = VTA_ACCESS_INSN, .queue = 1, .seq = 3,
 		    .addr = 0x3000, IN_STREAM(4, 0) },
@@ -119,7 +123,7 @@ static void every_fault_fits(void **state)
 
 	(void)state;
 	for (unsigned int reason = 1; reason <= VTA_FAULT_TIME; reason++) {
-		for (unsigned int access = 0; access <= VTA_ACCESS_STAMP; access++) {
+		for (unsigned int access = 0; access <= VTA_ACCESS_STATE; access++) {
 			struct vtadev_fault fault = {
 				.reason = reason, .access = access,
 				.seq = UINT64_MAX, .addr = UINT32_MAX,

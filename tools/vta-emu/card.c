@@ -130,7 +130,7 @@ static void reset_engines(struct card *card)
 		card->weights[i] = 1;
 	card->kicked = (struct queue_set) { 0 };
 	card->front_last = VTA_QUEUES_MAX - 1;
-	card->scratch_used = false;
+	card->owner = (struct owner) { 0 };
 }
 
 static void reset_registers(struct card *card)

@@ -97,6 +97,12 @@ void core_clear(struct core *core)
 	pad_clear(&core->inp);
 	pad_clear(&core->wgt);
 	pad_clear(&core->acc);
+	core_tokens_set(core, (uint32_t[CORE_TOKEN_QUEUES]) { 0 });
+}
+
+void core_keep_tokens(struct core *core)
+{
+	core->keep_tokens = true;
 }
 
 void core_force_portable(struct core *core)

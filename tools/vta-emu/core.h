@@ -92,15 +92,35 @@ struct core;
 struct core *core_new(const struct core_config *cfg, enum core_order order, uint64_t seed);
 void core_free(struct core *core);
 
-/* Zero all scratchpads. */
+/* Zero all scratchpads, and take all tokens away. */
 void core_clear(struct core *core);
+
+/* The next run, and no other, begins with the tokens that the last one left. */
+void core_keep_tokens(struct core *core);
 
 /*
  * Run @insn_count instructions at @insn_addr. @cycle_limit 0 means none; the
- * limit is reached when the run's modelled cycles exceed it.
+ * limit is reached when the run's modelled cycles exceed it. Unless they are kept,
+ * tokens of before are gone.
  */
 enum core_result core_run(struct core *core, const struct core_mem_ops *ops, void *priv,
 			  uint32_t insn_addr, uint32_t insn_count, uint64_t cycle_limit,
 			  struct core_stats *stats, struct core_fault *fault);
+
+/* ---- The state between runs: scratchpads and tokens (core_state.c) ---- */
+
+/* What it takes in memory, and the cycles that moving it takes. */
+uint32_t core_state_size(const struct core_config *cfg);
+uint64_t core_state_cycles(const struct core_config *cfg);
+
+/*
+ * Write the state to memory at @addr, or read it from there: whatever is there, the
+ * state is one that runs could have left. Not CORE_DONE: it is undefined until
+ * core_clear(). Accesses are VTA_ACCESS_STATE.
+ */
+enum core_result core_save(struct core *core, const struct core_mem_ops *ops, void *priv,
+			   uint32_t addr, struct core_fault *fault);
+enum core_result core_restore(struct core *core, const struct core_mem_ops *ops, void *priv,
+			      uint32_t addr, struct core_fault *fault);
 
 #endif /* VTA_EMU_CORE_H */

@@ -4,6 +4,7 @@
  *
  *   core_config.c  configuration: reading and checking
  *   core.c         one core's life: scratchpads made, cleared, freed
+ *   core_state.c   its state between runs, saved and restored
  *   core_run.c     a run: fetch, dispatch, tokens, order, cycles, faults
  *   core_insn.c    decoding, and what is known before execution
  *   core_mem.c     LOAD and STORE
@@ -69,6 +70,7 @@ struct core {
 	uint64_t rng;			/* goes on from run to run */
 	struct core_module *modules;
 	struct core_token_queue *tokens;
+	bool keep_tokens;		/* of the run before, in the next one */
 };
 
 /* One call of core_run(): how the modules reach memory and report. */
@@ -102,6 +104,9 @@ uint64_t core_insn_cycles(const struct core *core, const struct core_insn *insn)
 
 /* core_mem.c */
 size_t core_mem_elem_size(const struct core *core, enum core_memory type);
+/* @n elements from their form in memory to the scratchpad; not for OUT. */
+void core_mem_unpack(const struct core *core, enum core_memory type, uint32_t index,
+		     const uint8_t *from, uint32_t n);
 /* Does every element the instruction touches lie in its scratchpad? */
 bool core_mem_fits(struct core *core, const struct core_mem_insn *mem);
 enum core_result core_mem_load(struct core_run *run, const struct core_mem_insn *mem);
@@ -123,5 +128,9 @@ void core_force_portable(struct core *core);
 /* core_run.c: the queues that a core keeps for its runs */
 int core_queues_new(struct core *core);
 void core_queues_free(struct core *core);
+/* How many tokens each queue holds. More than fit are as many as fit. */
+#define CORE_TOKEN_QUEUES	4
+void core_tokens_get(const struct core *core, uint32_t count[CORE_TOKEN_QUEUES]);
+void core_tokens_set(struct core *core, const uint32_t count[CORE_TOKEN_QUEUES]);
 
 #endif /* VTA_EMU_CORE_IMPL_H */

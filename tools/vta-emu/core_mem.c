@@ -160,8 +160,8 @@ static void unpack_acc_8bit(const struct core *core, uint32_t index, const uint8
 		to[i] = packed(from, i, 3);
 }
 
-static void unpack(const struct core *core, enum core_memory type, uint32_t index,
-		   const uint8_t *from, uint32_t n)
+void core_mem_unpack(const struct core *core, enum core_memory type, uint32_t index,
+		     const uint8_t *from, uint32_t n)
 {
 	switch (type) {
 	case CORE_MEM_UOP:
@@ -247,7 +247,7 @@ static enum core_result move_row(struct core_run *run, enum core_memory type, ui
 		result = move(run, dram * size, piece * size,
 			      store ? VTA_ACCESS_STORE : access_of(type));
 		if (result == CORE_DONE && !store)
-			unpack(core, type, sram, core->staging, piece);
+			core_mem_unpack(core, type, sram, core->staging, piece);
 	}
 	return result;
 }

@@ -114,7 +114,7 @@ void core_queues_free(struct core *core)
 	free(core->tokens);
 }
 
-static void queues_reset(struct core *core, struct core_stats *stats)
+static void modules_reset(struct core *core, struct core_stats *stats)
 {
 	uint64_t *busy[CORE_MODULES] = {
 		[CORE_LOAD] = &stats->load_cycles,
@@ -128,10 +128,40 @@ static void queues_reset(struct core *core, struct core_stats *stats)
 			.queue = core->modules[i].queue,
 			.busy = busy[i],
 		};
+}
+
+_Static_assert(TOKEN_QUEUES == CORE_TOKEN_QUEUES, "all of them are kept");
+
+void core_tokens_get(const struct core *core, uint32_t count[CORE_TOKEN_QUEUES])
+{
+	int i;
+
 	for (i = 0; i < TOKEN_QUEUES; i++)
-		core->tokens[i] = (struct core_token_queue){
-			.pushed = core->tokens[i].pushed,
-		};
+		count[i] = core->tokens[i].count;
+}
+
+/* They were there before the run: pushed at cycle 0. */
+void core_tokens_set(struct core *core, const uint32_t count[CORE_TOKEN_QUEUES])
+{
+	struct core_token_queue *t;
+	int i;
+
+	for (i = 0; i < TOKEN_QUEUES; i++) {
+		t = &core->tokens[i];
+		t->head = 0;
+		t->count = count[i] < TOKENS_MAX ? count[i] : TOKENS_MAX;
+		memset(t->pushed, 0, t->count * sizeof(*t->pushed));
+	}
+}
+
+static void tokens_begin(struct core *core)
+{
+	uint32_t count[CORE_TOKEN_QUEUES] = { 0 };
+
+	if (core->keep_tokens)
+		core_tokens_get(core, count);
+	core_tokens_set(core, count);
+	core->keep_tokens = false;
 }
 
 static uint64_t add_saturating(uint64_t a, uint64_t b)
@@ -476,7 +506,8 @@ enum core_result core_run(struct core *core, const struct core_mem_ops *ops, voi
 		return core_run_fault(&s.run, VTA_FAULT_ALIGN, VTA_ACCESS_INSN, insn_addr);
 	}
 
-	queues_reset(core, stats);
+	modules_reset(core, stats);
+	tokens_begin(core);
 	for (;;) {
 		if (core_run_stopped(&s.run))
 			return CORE_STOPPED;

@@ -28,6 +28,9 @@ static const char *const names[VTA_COUNTERS] = {
 	[VTA_COUNTER_CONTEXT_SWITCHES]	= "context_switches",
 	[VTA_COUNTER_FAULTS]		= "faults",
 	[VTA_COUNTER_RESETS]		= "resets",
+	[VTA_COUNTER_STATE_SAVES]	= "state_saves",
+	[VTA_COUNTER_STATE_RESTORES]	= "state_restores",
+	[VTA_COUNTER_STATE_CYCLES]	= "state_cycles",
 };
 
 void counters_clear(struct counters *c)

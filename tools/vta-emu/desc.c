@@ -51,9 +51,13 @@ static bool is_copy(const struct vta_desc *desc)
 	return desc_op(desc) == VTA_OP_COPY || desc_op(desc) == VTA_OP_FILL;
 }
 
-static bool desc_ok(const struct vta_desc *desc)
+static bool desc_ok(const struct vta_desc *desc, bool keeps)
 {
-	if (desc->op_flags & ~(VTA_DESC_OP_MASK | VTA_DESC_STAMP) || desc->reserved)
+	uint32_t flags = VTA_DESC_STAMP;
+
+	if (desc_op(desc) == VTA_OP_RUN && keeps)
+		flags |= VTA_DESC_KEEP;
+	if (desc->op_flags & ~(VTA_DESC_OP_MASK | flags) || desc->reserved)
 		return false;
 	if (desc->stamp_addr && !(desc->op_flags & VTA_DESC_STAMP))
 		return false;
@@ -91,11 +95,11 @@ static struct desc_error check_align(const struct vta_desc *desc)
 	return (struct desc_error) { 0 };
 }
 
-struct desc_error desc_check(const struct vta_desc *desc, uint64_t cycles)
+struct desc_error desc_check(const struct vta_desc *desc, uint64_t cycles, bool keeps)
 {
 	struct desc_error error;
 
-	if (!desc_ok(desc))
+	if (!desc_ok(desc, keeps))
 		return (struct desc_error) { .reason = VTA_FAULT_DESC };
 	error = check_align(desc);
 	if (error.reason)

@@ -6,6 +6,7 @@
 #ifndef VTA_EMU_DESC_H
 #define VTA_EMU_DESC_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "vta.h"
@@ -27,10 +28,10 @@ struct desc_error {
 };
 
 /*
- * Checks in the contract's order. @cycles is the queue's limit, 0: none.
- * error.reason is VTA_FAULT_NONE when the descriptor may be executed.
+ * Checks in the contract's order. @cycles is the queue's limit, 0: none; @keeps:
+ * it has a save area. error.reason is VTA_FAULT_NONE when the descriptor may be executed.
  */
-struct desc_error desc_check(const struct vta_desc *desc, uint64_t cycles);
+struct desc_error desc_check(const struct vta_desc *desc, uint64_t cycles, bool keeps);
 
 /* Of a descriptor that has passed. */
 enum desc_unit desc_unit(const struct vta_desc *desc);

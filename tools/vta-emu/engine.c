@@ -123,29 +123,11 @@ static bool core_stop(void *priv)
 	return atomic_load(port->give_up);
 }
 
-static const struct core_mem_ops core_ops = {
+const struct core_mem_ops engine_core_ops = {
 	.read = core_read,
 	.write = core_write,
 	.stop = core_stop,
 };
-
-/*
- * No context ever sees in the scratchpads what another has left there, nor one
- * that had its number before.
- */
-static void enter_context(struct card *card, unsigned int context)
-{
-	unsigned int life = atomic_load(&card->contexts[context].lives);
-
-	if (card->scratch_used && card->scratch_context == context && card->scratch_life == life)
-		return;
-	if (card->scratch_used)
-		counter_add(&card->counters, VTA_COUNTER_CONTEXT_SWITCHES, 1);
-	core_clear(card->core);
-	card->scratch_used = true;
-	card->scratch_context = context;
-	card->scratch_life = life;
-}
 
 /* The smaller limit, of those that are not 0. */
 static uint64_t smaller(uint64_t a, uint64_t b)
@@ -171,7 +153,7 @@ static uint64_t limit_cycles(struct card *card, const struct queue *q)
 	return (uint64_t)cycles;
 }
 
-static struct outcome run_execute(struct card *card, const struct queue *q, uint64_t most)
+static struct outcome run_execute(struct card *card, struct queue *q, uint64_t most)
 {
 	uint64_t limit = smaller(q->desc.run.cycle_limit, q->cycles);
 	struct mmu_port port = card_port(card, q);
@@ -179,8 +161,11 @@ static struct outcome run_execute(struct card *card, const struct queue *q, uint
 	struct core_stats stats = { 0 };
 	struct core_fault fault = { 0 };
 
-	enter_context(card, q->context);
-	switch (core_run(card->core, &core_ops, &port, q->desc.run.insn_addr,
+	state_enter(card, q, &outcome);
+	if (outcome.ret)
+		return outcome;
+	most = most > outcome.state_cycles ? most - outcome.state_cycles : 0;
+	switch (core_run(card->core, &engine_core_ops, &port, q->desc.run.insn_addr,
 			 q->desc.run.insn_count, smaller(limit, most + !most), &stats, &fault)) {
 	case CORE_DONE:
 		break;
@@ -210,7 +195,7 @@ static struct outcome run_execute(struct card *card, const struct queue *q, uint
 
 /* ---- The engine ---- */
 
-static struct outcome execute(struct card *card, const struct queue *q)
+static struct outcome execute(struct card *card, struct queue *q)
 {
 	uint64_t most = limit_cycles(card, q);
 
@@ -237,7 +222,8 @@ static void spend(struct engine *engine, const struct queue *q, const struct out
 	if (!clock_modelled(&card->clock))
 		return;
 	end += outcome->ret == VTA_FAULT_TIME ? q->time_limit :
-	       clock_duration(&card->clock, outcome->cycles, card->config.clock_khz);
+	       clock_duration(&card->clock, outcome->state_cycles + outcome->cycles,
+			      card->config.clock_khz);
 	*due = end;
 	card_release_clock(card);
 	while (clock_now(&card->clock) < end && !atomic_load(&q->give_up)) {
@@ -313,6 +299,17 @@ static void serve(struct engine *engine, struct queue *q)
 	pthread_cond_signal(&card->engine_idle);
 }
 
+/* Not for a queue's descriptor: a reset waits for it all the same. */
+static void put_away(struct engine *engine)
+{
+	struct card *card = engine->card;
+
+	engine->queue = card->owner.queue;
+	state_put_away(card);
+	engine->queue = NULL;
+	pthread_cond_signal(&card->engine_idle);
+}
+
 void *engine_main(void *arg)
 {
 	struct engine *engine = arg;
@@ -320,8 +317,11 @@ void *engine_main(void *arg)
 
 	pthread_mutex_lock(&card->lock);
 	while (!card->exiting) {
-		struct queue *q = pick(engine);
+		struct queue *q;
 
+		if (engine->unit == DESC_COMPUTE && state_wants_engine(card))
+			put_away(engine);
+		q = pick(engine);
 		if (q)
 			serve(engine, q);
 		else

@@ -110,6 +110,7 @@ static const struct kind kinds[INJECT_KINDS] = {
 	[INJECT_REG_RING_ORDER_MAX] = { "reg-ring-order-max", "", A_NUMBER,
 		.reg = REG_RING_ORDER_MAX },
 	[INJECT_REG_CLOCK_KHZ] = { "reg-clock-khz", "", A_NUMBER, .reg = REG_CLOCK_KHZ },
+	[INJECT_REG_SAVE_SIZE] = { "reg-save-size", "", A_NUMBER, .reg = REG_SAVE_SIZE },
 	[INJECT_REG_CONFIG0] = { "reg-config0", "", A_NUMBER, .reg = REG_CONFIG0 },
 	[INJECT_REG_CONFIG1] = { "reg-config1", "", A_NUMBER, .reg = REG_CONFIG1 },
 	[INJECT_REG_STATUS] = { "reg-status", "", A_NUMBER, .reg = REG_STATUS },

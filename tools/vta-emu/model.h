@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * struct card, for the files that make up the card: card.c (power, reset,
- * events), clock.c, regs.c (registers), queue.c and desc.c, front.c, engine.c (and
- * copy.c), mmu.c, bus.c, inject.c; arbiter.c, limit.c.
+ * events), clock.c, regs.c (registers), queue.c and desc.c, front.c, engine.c (with
+ * copy.c and state.c), mmu.c, bus.c, inject.c; arbiter.c, limit.c.
  *
  * Locks, in the order in which they are taken: card.lock; mmu.lock; whatever is
  * behind the card_ops.
@@ -64,6 +64,14 @@ struct context {
 	atomic_uint lives;	/* how often it was enabled; read without the lock */
 };
 
+/* Whose state the core holds: of a queue's RUNs that keep it, or of a context's others. */
+struct owner {
+	bool used;		/* else nobody's */
+	struct queue *queue;	/* NULL: the context */
+	unsigned int context;
+	unsigned int life;
+};
+
 struct card {
 	struct card_config config;
 	uint64_t power_on;	/* by the host's clock */
@@ -109,10 +117,7 @@ struct card {
 	struct limiter limiter;
 	uint8_t weights[VTA_CONTEXTS_MAX];	/* of groups */
 	struct core *core;	/* the compute engine's alone */
-	/* Whose data the scratchpads hold: the engine's while it is at work. */
-	bool scratch_used;
-	unsigned int scratch_context;
-	unsigned int scratch_life;
+	struct owner owner;	/* of what is in the core; the compute engine's to change */
 };
 
 /* With the lock held: */
@@ -165,7 +170,25 @@ void engine_offer(struct card *card, const struct queue *q);
 void engine_withdraw(struct card *card, const struct queue *q);
 void engine_reset(struct engine *engine);
 
+/* How the core reaches memory; its priv is a struct mmu_port. */
+extern const struct core_mem_ops engine_core_ops;
+
 struct outcome copy_execute(struct card *card, const struct queue *q);
 struct outcome fill_execute(struct card *card, const struct queue *q);
+
+/* ---- state.c: for the compute engine, but state_drop() and state_must_be_saved() ---- */
+
+/*
+ * Makes the core hold what a RUN is to find. May fail: the RUN ends with *outcome. Takes
+ * the lock, as the only one here; all others are called with it.
+ */
+void state_enter(struct card *card, struct queue *q, struct outcome *outcome);
+/* A queue that is being stopped waits for its state to be saved: do that. */
+bool state_wants_engine(const struct card *card);
+void state_put_away(struct card *card);
+/* The queue has no kept state any more. */
+void state_drop(struct queue *q);
+/* It has, and only the core has it. */
+bool state_must_be_saved(const struct queue *q);
 
 #endif

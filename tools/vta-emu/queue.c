@@ -30,7 +30,7 @@ bool queue_live(const struct queue *q)
 
 bool queue_busy(const struct queue *q)
 {
-	return q->owned || q->unwritten || q->stopping || fault_due(q) ||
+	return q->owned || q->saving || q->unwritten || q->stopping || fault_due(q) ||
 	       q->phase != CARD_PHASE_IDLE || (q->state == VTA_QUEUE_ACTIVE && waiting(q));
 }
 
@@ -71,10 +71,12 @@ bool queue_settable(const struct queue *q)
 
 bool queue_wants_front(struct card *card, const struct queue *q)
 {
-	if (q->owned)
+	if (q->owned || q->saving)
 		return false;
-	if (q->unwritten || q->stopping || fault_due(q))
+	if (q->unwritten || fault_due(q))
 		return true;
+	if (q->stopping)
+		return !state_must_be_saved(q);
 	if (q->state != VTA_QUEUE_ACTIVE)
 		return false;
 	switch (q->phase) {
@@ -247,6 +249,7 @@ static void queue_fault(struct card *card, struct queue *q, enum vta_fault_reaso
 	};
 	memcpy(q->fault.insn, outcome->insn, sizeof(q->fault.insn));
 	q->armed = false;
+	state_drop(q);
 	engine_withdraw(card, q);
 }
 
@@ -281,13 +284,19 @@ static void queue_drop(struct card *card, struct queue *q)
 	pthread_cond_broadcast(&card->bus.changed);
 }
 
+void queue_give_up(struct card *card, struct queue *q, enum vta_fault_reason reason,
+		   const struct outcome *outcome)
+{
+	queue_fault(card, q, reason, outcome);
+	queue_drop(card, q);
+}
+
 /* More may be submitted than the ring holds. */
 static void check_submitted(struct card *card, struct queue *q)
 {
 	if (waiting(q) <= 1ull << q->ring_order)
 		return;
-	queue_fault(card, q, VTA_FAULT_DOORBELL, &OUTCOME_OK);
-	queue_drop(card, q);
+	queue_give_up(card, q, VTA_FAULT_DOORBELL, &OUTCOME_OK);
 }
 
 void queue_settle(struct card *card, struct queue *q)
@@ -315,7 +324,7 @@ void queue_settle(struct card *card, struct queue *q)
 			card_set_event(card, card->event | REG_EVENT_FAULT);
 		}
 	}
-	if (q->stopping) {
+	if (q->stopping && !state_must_be_saved(q)) {
 		ret = put_record(card, q, put_stop, &card->resetting);
 		if (ret == MMU_GIVEN_UP)
 			return;
@@ -341,22 +350,35 @@ static void queue_stop(struct card *card, struct queue *q, bool abort)
 		return;
 	q->stopping = true;
 	q->armed = false;
-	if (abort)
+	if (abort) {
+		state_drop(q);
 		queue_drop(card, q);
+	} else if (state_must_be_saved(q)) {
+		engine_wake(&card->engines[0]);
+	}
 	engine_withdraw(card, q);
 	if (queue_wants_front(card, q))
 		front_kick(card, q);
 }
 
-static bool startable(const struct card *card, const struct queue *q)
+static bool save_ok(const struct card *card, const struct queue *q, bool kept)
 {
-	return q->context < card->config.contexts && card->contexts[q->context].enable &&
+	if (!q->save)
+		return !kept;
+	return !(q->save % VTA_PAGE_SIZE) &&
+	       q->save + (uint64_t)core_state_size(&card->config.core) <= 1ull << 32;
+}
+
+static bool startable(const struct card *card, const struct queue *q, bool kept)
+{
+	return save_ok(card, q, kept) &&
+	       q->context < card->config.contexts && card->contexts[q->context].enable &&
 	       q->group < card->config.contexts &&
 	       q->ring_order <= CARD_RING_ORDER_MAX && !(q->ring_addr % VTA_PAGE_SIZE) &&
 	       !(q->status % VTA_STATUS_ALIGN);
 }
 
-static void queue_start(struct card *card, struct queue *q)
+static void queue_start(struct card *card, struct queue *q, bool kept)
 {
 	int ret;
 
@@ -367,6 +389,7 @@ static void queue_start(struct card *card, struct queue *q)
 	q->cycles_done = 0;
 	q->usage = (struct queue_usage) { 0 };
 	q->armed = false;
+	q->kept = kept ? QUEUE_KEPT_SAVED : QUEUE_KEPT_NONE;
 	memset(&q->fault, 0, sizeof(q->fault));
 
 	ret = bus_epoch_on(bus_epoch(&card->bus)) ? put_start(card, q) : -EPERM;
@@ -384,6 +407,8 @@ static void queue_start(struct card *card, struct queue *q)
 
 bool queue_ctrl(struct card *card, struct queue *q, uint32_t val)
 {
+	bool kept = val & REG_QUEUE_CTRL_KEPT;
+
 	q->priority = field_get(REG_QUEUE_CTRL_PRIORITY, val);
 	if (val & REG_QUEUE_CTRL_ABORT || !(val & REG_QUEUE_CTRL_ENABLE)) {
 		queue_stop(card, q, val & REG_QUEUE_CTRL_ABORT);
@@ -391,11 +416,11 @@ bool queue_ctrl(struct card *card, struct queue *q, uint32_t val)
 	}
 	if (!queue_settable(q))
 		return true;
-	if (!startable(card, q))
+	if (!startable(card, q, kept))
 		return false;
 	if (inject_take_queue(&card->inject, INJECT_START_NEVER, q->index))
 		return true;
-	queue_start(card, q);
+	queue_start(card, q, kept);
 	return true;
 }
 
@@ -464,7 +489,7 @@ void queue_fetch(struct card *card, struct queue *q)
 		queue_fault(card, q, outcome.ret, &outcome);
 		return;
 	}
-	error = desc_check(&desc, q->cycles);
+	error = desc_check(&desc, q->cycles, q->save);
 	if (error.reason) {
 		outcome.access = error.access;
 		outcome.addr = error.addr;

@@ -29,6 +29,13 @@ struct queue_usage {
 	uint64_t copy_time;
 };
 
+/* Where a queue's kept state is. */
+enum queue_kept {
+	QUEUE_KEPT_NONE,	/* it has none */
+	QUEUE_KEPT_CORE,	/* in the core, which has it for owner */
+	QUEUE_KEPT_SAVED,	/* in its save area */
+};
+
 struct queue {
 	unsigned int index;
 
@@ -44,6 +51,7 @@ struct queue {
 	uint64_t time_limit;
 	uint32_t group;
 	uint64_t start;
+	uint32_t save;
 	struct latch seq_latch;
 
 	enum vta_queue_state state;
@@ -58,6 +66,8 @@ struct queue {
 	bool armed;
 	uint32_t arm;
 	bool look;		/* a WAIT is to look at its word again */
+	enum queue_kept kept;
+	bool saving;		/* the compute engine writes to the save area */
 
 	struct vta_desc desc;	/* in hand, unless phase is IDLE */
 	enum desc_unit unit;
@@ -79,6 +89,7 @@ struct outcome {
 	uint32_t insn_index;
 	uint32_t insn[4];
 	uint64_t cycles;
+	uint64_t state_cycles;	/* before these, to save and restore the core's state */
 };
 
 #define OUTCOME_OK	((struct outcome) { .insn_index = VTA_FAULT_NO_INSN })
@@ -99,6 +110,10 @@ bool queue_ctrl(struct card *card, struct queue *q, uint32_t val);
 bool queue_doorbell(struct card *card, struct queue *q, uint32_t val);
 void queue_submit(struct card *card, struct queue *q, uint32_t val);
 void queue_arm(struct card *card, struct queue *q, uint32_t val);
+
+/* It halts, whatever it has in hand. */
+void queue_give_up(struct card *card, struct queue *q, enum vta_fault_reason reason,
+		   const struct outcome *outcome);
 
 /* To reset values. Nobody owns the queue. */
 void queue_reset(struct queue *q);

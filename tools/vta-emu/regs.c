@@ -101,6 +101,9 @@ static bool read_card(struct card *card, uint64_t off, uint32_t *val)
 	case REG_CONFIG1:
 		*val = config1(&config->core);
 		return true;
+	case REG_SAVE_SIZE:
+		*val = core_state_size(&config->core);
+		return true;
 	case REG_SERIAL_LO:
 		*val = BITS_LOW(config->serial);
 		return true;
@@ -179,6 +182,7 @@ static bool read_queue(struct queue *q, uint64_t off, uint32_t *val)
 	case REG_QUEUE_STATE(0) - REG_QUEUE(0):
 		*val = field_put(REG_QUEUE_STATE_STATE, queue_state(q)) |
 		       (queue_busy(q) ? REG_QUEUE_STATE_BUSY : 0) |
+		       (q->kept != QUEUE_KEPT_NONE ? REG_QUEUE_STATE_KEPT : 0) |
 		       field_put(REG_QUEUE_STATE_HAND, queue_hand(q));
 		return true;
 	case REG_QUEUE_CONTEXT(0) - REG_QUEUE(0):
@@ -210,6 +214,9 @@ static bool read_queue(struct queue *q, uint64_t off, uint32_t *val)
 		return true;
 	case REG_QUEUE_START_HI(0) - REG_QUEUE(0):
 		*val = BITS_HIGH(q->start);
+		return true;
+	case REG_QUEUE_SAVE(0) - REG_QUEUE(0):
+		*val = q->save;
 		return true;
 	case REG_QUEUE_ARM(0) - REG_QUEUE(0):
 		*val = 0;
@@ -402,6 +409,9 @@ static void write_queue_setting(struct queue *q, uint64_t off, uint32_t val)
 		break;
 	case REG_QUEUE_GROUP(0) - REG_QUEUE(0):
 		q->group = val;
+		break;
+	case REG_QUEUE_SAVE(0) - REG_QUEUE(0):
+		q->save = val;
 		break;
 	}
 }

@@ -131,7 +131,7 @@ static bool blameable(const struct queue *q, uint64_t done)
 
 	if (queue_fault(q, &fault))
 		return false;
-	if (fault.seq != done + 1 || fault.queue != q->id || fault.access > VTA_ACCESS_STAMP)
+	if (fault.seq != done + 1 || fault.queue != q->id || fault.access > VTA_ACCESS_STATE)
 		return false;
 	switch (fault.reason) {
 	case VTA_FAULT_PAGE:
