@@ -304,7 +304,7 @@ int vta_bo_mmap(struct vta_bo *bo, struct vm_area_struct *vma)
 {
 	lockdep_assert_held(&bo->ctx->lock);
 
-	if (bo->flags & VTA_BO_BORROWED || vma->vm_end - vma->vm_start > bo->size)
+	if (bo->flags & (VTA_BO_BORROWED | VTA_BO_HIDDEN) || vma->vm_end - vma->vm_start > bo->size)
 		return -EINVAL;
 	if (bo->flags & VTA_BO_STATUS) {
 		if (vma->vm_flags & VM_WRITE)

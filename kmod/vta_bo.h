@@ -24,6 +24,7 @@ struct vta_mem;
 #define VTA_BO_KERNEL	0x80000000u	/* made for a queue: not the user's to free */
 #define VTA_BO_STATUS	0x40000000u	/* has no device address; users only read */
 #define VTA_BO_BORROWED	0x20000000u	/* memory of others: no mmap(), no export */
+#define VTA_BO_HIDDEN	0x10000000u	/* no mmap() */
 
 /**
  * struct vta_bo - a buffer: memory with a place in a context

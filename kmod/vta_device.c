@@ -137,6 +137,7 @@ static bool vta_caps_valid(struct vta_device *vdev)
 	    !vta_in_range(vdev, "DOORBELL_SHIFT", caps->doorbell_shift,
 			  VTA_DOORBELL_SHIFT_MIN, VTA_DOORBELL_SHIFT_LIMIT) ||
 	    !vta_in_range(vdev, "CLOCK_KHZ", caps->clock_khz, 1, U32_MAX - 1) ||
+	    !vta_in_range(vdev, "SAVE_SIZE", caps->save_size, VTA_PAGE_SIZE, VTA_SAVE_SIZE_MAX) ||
 	    !vta_in_range(vdev, "MEM_SIZE", caps->mem_size, SZ_1M, BIT_ULL(51)) ||
 	    !vta_config_valid(vdev))
 		return false;
@@ -213,6 +214,7 @@ int vta_device_identify(struct vta_device *vdev)
 	caps->doorbell_shift = vta_read(vdev, REG_DOORBELL_SHIFT);
 	caps->ring_order_max = vta_read(vdev, REG_RING_ORDER_MAX);
 	caps->clock_khz = vta_read(vdev, REG_CLOCK_KHZ);
+	caps->save_size = vta_read(vdev, REG_SAVE_SIZE);
 	caps->hw_ver = vta_read(vdev, REG_HW_VER);
 	caps->config0 = vta_read(vdev, REG_CONFIG0);
 	caps->config1 = vta_read(vdev, REG_CONFIG1);

@@ -72,6 +72,7 @@ struct vta_caps {
 	u32 ring_order_max;
 	u32 doorbell_shift;
 	u32 clock_khz;
+	u32 save_size;
 	u32 hw_ver;
 	u32 config0;
 	u32 config1;

@@ -5,6 +5,8 @@
 #ifndef VTA_FAULT_H
 #define VTA_FAULT_H
 
+#include <linux/types.h>
+
 #include "vta.h"
 
 struct vta_queue;
@@ -12,6 +14,12 @@ struct vta_queue;
 /* In one word, for programs. */
 const char *vta_fault_reason_name(u32 reason);
 const char *vta_fault_access_name(u32 access);
+
+/* Else it was found between two descriptors. */
+static inline bool vta_fault_is_of_descriptor(const struct vta_queue_fault *fault)
+{
+	return fault->reason != VTA_FAULT_DOORBELL && fault->access != VTA_ACCESS_STATE;
+}
 
 /* What a queue's fault says before there is one. */
 void vta_fault_none(struct vta_queue *q);

@@ -141,6 +141,7 @@ static int vta_file_info(struct vta_ctx *ctx, struct vta_info *info)
 		.log_wgt_buff_size = FIELD_GET(REG_CONFIG1_LOG_WGT_BUFF_SIZE, caps->config1),
 		.log_acc_buff_size = FIELD_GET(REG_CONFIG1_LOG_ACC_BUFF_SIZE, caps->config1),
 		.generation = ctx->generation,
+		.save_size = PAGE_ALIGN(caps->save_size),
 	};
 	return 0;
 }

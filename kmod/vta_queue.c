@@ -145,8 +145,11 @@ static int vta_queue_start(struct vta_queue *q, u64 seq)
 	vta_write(vdev, REG_QUEUE_GROUP(q->id), 0);
 	vta_write64(vdev, REG_QUEUE_START_LO(q->id), seq);
 	vta_write(vdev, REG_QUEUE_SUBMITTED(q->id), lower_32_bits(seq));
+	vta_write(vdev, REG_QUEUE_SAVE(q->id), q->save ? q->save->addr : 0);
 	vta_write(vdev, REG_QUEUE_CTRL(q->id), REG_QUEUE_CTRL_ENABLE |
+		  (q->kept ? REG_QUEUE_CTRL_KEPT : 0) |
 		  FIELD_PREP(REG_QUEUE_CTRL_PRIORITY, q->priority));
+	q->kept = false;
 
 	/*
 	 * When STATE says so, the status page does too. The user, who can ring the
@@ -201,14 +204,102 @@ void vta_queue_free(struct vta_queue *q)
 	vta_queue_forget(q);
 }
 
-static struct vta_bo *vta_queue_bo(struct vta_ctx *ctx, u64 size, u32 flags)
+/* ---- Its memory: ring, status page and, if it keeps the core's state, room for that ---- */
+
+#define VTA_QUEUE_BOS	3
+
+static void vta_queue_bos(const struct vta_queue *q, struct vta_bo *bos[VTA_QUEUE_BOS])
+{
+	bos[0] = q->ring;
+	bos[1] = q->status;
+	bos[2] = q->save;
+}
+
+static int vta_queue_make_bo(struct vta_ctx *ctx, u64 size, u32 flags, struct vta_bo **out)
 {
 	struct vta_mem *mem = vta_mem_alloc(ctx, VTA_MEM_HOST, size);
+	struct vta_bo *bo;
 
 	if (IS_ERR(mem))
-		return ERR_CAST(mem);
-	return vta_bo_create(ctx, mem, VTA_BUF_HOST | VTA_BO_KERNEL | flags, 0, 0);
+		return PTR_ERR(mem);
+	bo = vta_bo_create(ctx, mem, VTA_BUF_HOST | VTA_BO_KERNEL | flags, 0, 0);
+	if (IS_ERR(bo))
+		return PTR_ERR(bo);
+	*out = bo;
+	return 0;
 }
+
+/* Before it is published. */
+static void vta_queue_discard_bos(struct vta_queue *q)
+{
+	struct vta_bo *bos[VTA_QUEUE_BOS];
+	unsigned int i;
+
+	vta_queue_bos(q, bos);
+	for (i = 0; i < VTA_QUEUE_BOS; i++) {
+		if (bos[i])
+			vta_bo_discard(bos[i]);
+	}
+}
+
+static int vta_queue_make_bos(struct vta_queue *q, bool keep)
+{
+	u64 ring = PAGE_ALIGN(sizeof(struct vta_desc) << q->ring_order);
+	struct vta_ctx *ctx = q->ctx;
+	int ret;
+
+	ret = vta_queue_make_bo(ctx, ring, VTA_BUF_READONLY, &q->ring);
+	if (!ret)
+		ret = vta_queue_make_bo(ctx, PAGE_SIZE, VTA_BO_STATUS, &q->status);
+	if (!ret && keep)
+		ret = vta_queue_make_bo(ctx, PAGE_ALIGN(ctx->vdev->caps.save_size),
+					VTA_BO_HIDDEN, &q->save);
+	if (ret) {
+		vta_queue_discard_bos(q);
+		return ret;
+	}
+	q->record = page_address(q->status->mem->host.pages[0]);
+	return 0;
+}
+
+static int vta_queue_publish_bos(struct vta_queue *q)
+{
+	struct vta_bo *bos[VTA_QUEUE_BOS];
+	unsigned int i, done;
+	int ret = 0;
+
+	vta_queue_bos(q, bos);
+	for (done = 0; done < VTA_QUEUE_BOS && !ret; done++) {
+		if (bos[done])
+			ret = vta_bo_publish(bos[done]);
+	}
+	if (!ret)
+		return 0;
+	/* The last one is gone, and nobody knows those behind it. */
+	for (i = done; i < VTA_QUEUE_BOS; i++) {
+		if (bos[i])
+			vta_bo_put(bos[i]);
+	}
+	for (i = 0; i < done - 1; i++)
+		vta_bo_withdraw(bos[i]);
+	return ret;
+}
+
+static int vta_queue_withdraw_bos(struct vta_queue *q)
+{
+	struct vta_bo *bos[VTA_QUEUE_BOS];
+	unsigned int i;
+	int ret = 0;
+
+	vta_queue_bos(q, bos);
+	for (i = 0; i < VTA_QUEUE_BOS && !ret; i++) {
+		if (bos[i])
+			ret = vta_bo_withdraw(bos[i]);
+	}
+	return ret;
+}
+
+/* ---- Its life ---- */
 
 /* A queue that has its number and its memory, and that nobody knows yet. */
 static struct vta_queue *vta_queue_make(struct vta_ctx *ctx, const struct vta_queue_create *arg)
@@ -231,22 +322,12 @@ static struct vta_queue *vta_queue_make(struct vta_ctx *ctx, const struct vta_qu
 	q->error = -ENOENT;
 	vta_fault_none(q);
 
-	q->ring = vta_queue_bo(ctx, PAGE_ALIGN(sizeof(struct vta_desc) << q->ring_order),
-			       VTA_BUF_READONLY);
-	if (IS_ERR(q->ring)) {
-		ret = PTR_ERR(q->ring);
+	ret = vta_queue_make_bos(q, arg->flags & VTA_QUEUE_KEEP);
+	if (ret)
 		goto err_free;
-	}
-	q->status = vta_queue_bo(ctx, PAGE_SIZE, VTA_BO_STATUS);
-	if (IS_ERR(q->status)) {
-		ret = PTR_ERR(q->status);
-		goto err_ring;
-	}
-	q->record = page_address(q->status->mem->host.pages[0]);
-
 	ret = vta_user_charge_queue(vdev, ctx->user, ctx->exempt);
 	if (ret)
-		goto err_status;
+		goto err_bos;
 	ret = ida_alloc_max(&vdev->queue_ids, vdev->caps.queues - 1, GFP_KERNEL);
 	if (ret < 0)
 		goto err_user;
@@ -258,10 +339,8 @@ static struct vta_queue *vta_queue_make(struct vta_ctx *ctx, const struct vta_qu
 
 err_user:
 	vta_user_uncharge_queue(vdev, ctx->user);
-err_status:
-	vta_bo_discard(q->status);
-err_ring:
-	vta_bo_discard(q->ring);
+err_bos:
+	vta_queue_discard_bos(q);
 err_free:
 	vta_queue_put(q);
 	return ERR_PTR(ret);
@@ -275,24 +354,14 @@ static int vta_queue_publish(struct vta_queue *q)
 
 	lockdep_assert_held(&ctx->lock);
 
-	ret = vta_bo_publish(q->ring);
-	if (ret) {
-		vta_bo_put(q->status);
-		return ret;
-	}
-	ret = vta_bo_publish(q->status);
+	ret = vta_queue_publish_bos(q);
 	if (ret)
-		goto err_ring;
+		return ret;
 	ret = xa_insert(&ctx->queues, vta_queue_handle(q), q, GFP_KERNEL_ACCOUNT);
 	if (ret)
-		goto err_status;
-	ctx->nr_queues++;
-	return 0;
-
-err_status:
-	vta_bo_withdraw(q->status);
-err_ring:
-	vta_bo_withdraw(q->ring);
+		vta_queue_withdraw_bos(q);
+	else
+		ctx->nr_queues++;
 	return ret;
 }
 
@@ -301,7 +370,7 @@ int vta_queue_create(struct vta_ctx *ctx, struct vta_queue_create *arg)
 	struct vta_queue *q;
 	int ret;
 
-	if (arg->flags || arg->priority > VTA_QUEUE_PRIORITY_MAX ||
+	if (arg->flags & ~VTA_QUEUE_KEEP || arg->priority > VTA_QUEUE_PRIORITY_MAX ||
 	    arg->ring_order > ctx->vdev->caps.ring_order_max)
 		return -EINVAL;
 
@@ -398,10 +467,8 @@ int vta_queue_destroy(struct vta_ctx *ctx, struct vta_queue_destroy *arg)
 	vta_usage_take(q);
 	if (!ret) {
 		vta_wait_stopped(q);
-		ret = vta_bo_withdraw(q->ring);
+		ret = vta_queue_withdraw_bos(q);
 	}
-	if (!ret)
-		ret = vta_bo_withdraw(q->status);
 	if (!ret)
 		vta_queue_free(q);
 out:

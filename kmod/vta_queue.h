@@ -27,6 +27,8 @@ struct vta_vector;
  * @ring: the ring; user writes, card reads
  * @status: the status page; card writes, user reads
  * @record: the same page, as the kernel reads it
+ * @save: the card's memory for the core's state, or NULL (constant)
+ * @kept: stopped with the state in @save; under vta_ctx.lock
  * @ring_order: log2 of the ring's descriptors
  * @priority: as asked for
  * @cycles: limit for one descriptor, 0 is none
@@ -69,6 +71,8 @@ struct vta_queue {
 	struct vta_bo *ring;
 	struct vta_bo *status;
 	const struct vta_status_page *record;
+	struct vta_bo *save;
+	bool kept;
 	u32 ring_order;
 	u32 priority;
 	u64 cycles;

@@ -401,7 +401,7 @@ int vta_wait_halted(struct vta_queue *q, u64 *seq)
 	spin_lock_irq(&q->vector->lock);
 	vta_wait_update(q);
 	if (q->halted) {
-		*seq = q->fault.reason == VTA_FAULT_DOORBELL ? q->seq : q->fault.seq;
+		*seq = vta_fault_is_of_descriptor(&q->fault) ? q->fault.seq : q->seq;
 		/* It may have got on after all, before it was stopped. */
 		if (q->hung)
 			*seq = max(*seq, vta_queue_record_seq(q));

@@ -126,5 +126,6 @@ int info_derive(const struct vta_info *raw, struct vtadev_info *info)
 	if (largest < info->acc_bytes)
 		largest = info->acc_bytes;
 	info->elem_bytes_max = largest;
+	info->save_size = raw->save_size;
 	return 0;
 }

@@ -77,7 +77,7 @@ int vtadev_queue_create(struct vtadev *dev, const struct vtadev_queue_opts *opts
 
 	if (!opts)
 		opts = &defaults;
-	if (opts->flags & ~(VTADEV_QUEUE_SHARED | VTADEV_QUEUE_BLOCK))
+	if (opts->flags & ~(VTADEV_QUEUE_SHARED | VTADEV_QUEUE_BLOCK | VTADEV_QUEUE_KEEP))
 		return -EINVAL;
 	err = ring_entries(dev, opts->ring_entries, &entries);
 	if (err)
@@ -86,6 +86,7 @@ int vtadev_queue_create(struct vtadev *dev, const struct vtadev_queue_opts *opts
 	if (!queue)
 		return -ENOMEM;
 
+	req.flags = opts->flags & VTADEV_QUEUE_KEEP ? VTA_QUEUE_KEEP : 0;
 	req.priority = opts->priority;
 	req.ring_order = (uint32_t)__builtin_ctz(entries);
 	req.max_cycles = opts->max_cycles;

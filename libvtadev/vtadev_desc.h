@@ -141,6 +141,17 @@ static inline struct vta_desc vtadev_desc_wait(uint32_t addr, uint64_t value)
 }
 
 /*
+ * Have a RUN find the core's scratchpads and dependency tokens as the queue's last RUN
+ * with this flag left them, and not as whatever ran in between did; the first finds
+ * zeroes and no tokens, and so does the first after a fault. For queues with
+ * VTADEV_QUEUE_KEEP; in others it is a fault DESC.
+ */
+static inline void vtadev_desc_keep(struct vta_desc *d)
+{
+	d->op_flags |= vtadev_le32(VTA_DESC_KEEP);
+}
+
+/*
  * Ask of any descriptor that a struct vta_stamp (start and end in card time,
  * cycles; little-endian) be written to @addr, a multiple of 8, when it
  * completes.

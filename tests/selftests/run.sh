@@ -81,7 +81,7 @@ boot() {
 
 # The first card is what tests take if they do not say otherwise.
 boot_main() {
-	local tests=(vta_basic vta_open vta_buf vta_queue vta_run vta_wait vta_fault vta_recover vta_close
+	local tests=(vta_basic vta_open vta_buf vta_queue vta_run vta_kept vta_wait vta_fault vta_recover vta_close
 		vta_stress vta_uapi vta_trace vta_lib vta_pipeline vta_ctl vta_cards vta_refused.sh=0000:02:00.0
 		"vta_sensors.sh=0000:02:00.0,45000,12500000,0000:01:00.0" vta_unbind)
 	[ -z "${TESTS-}" ] || read -ra tests <<<"$TESTS"

@@ -95,6 +95,8 @@ static const struct lie lies[] = {
 	{ "reg-doorbell-shift=21", "the card says DOORBELL_SHIFT = 21", -ENODEV },
 	{ "reg-clock-khz=0", "the card says CLOCK_KHZ = 0", -ENODEV },
 	{ "reg-clock-khz=0xffffffff", "the card says CLOCK_KHZ = 4294967295", -ENODEV },
+	{ "reg-save-size=0", "the card says SAVE_SIZE = 0", -ENODEV },
+	{ "reg-save-size=0x8001000", "the card says SAVE_SIZE = 134221824", -ENODEV },
 	{ "reg-mem-size=4096", "the card says MEM_SIZE = 4096", -ENODEV },
 	{ "reg-mem-size=0x100000", "the card has 1048576 bytes of memory but BAR4 shows", -ENODEV },
 	{ "reg-doorbell-shift=20", "BAR2 has no room for 64 doorbells", -ENODEV },

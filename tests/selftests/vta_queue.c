@@ -117,7 +117,7 @@ TEST_F(queue, malformed_requests_are_einval)
 	EXPECT_EQ(-EINVAL, create(self->fd, 64, 0, 0));
 	EXPECT_EQ(-EINVAL, create(self->fd, 3, VTA_QUEUE_PRIORITY_MAX + 1, 0));
 	EXPECT_EQ(-EINVAL, create(self->fd, 3, UINT32_MAX, 0));
-	EXPECT_EQ(-EINVAL, create(self->fd, 3, 0, 1));
+	EXPECT_EQ(-EINVAL, create(self->fd, 3, 0, VTA_QUEUE_KEEP << 1));
 	EXPECT_EQ(-EINVAL, create(self->fd, 3, 0, 0x80000000));
 	EXPECT_EQ(self->before.queues, card_usage().queues);
 }
