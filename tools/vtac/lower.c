@@ -126,6 +126,14 @@ static int lower_region(struct lowering *l, unsigned int first, unsigned int *en
 
 /* ---- the CPU ---- */
 
+/* Between the memories: a copy by the card. */
+static int lower_transfer(struct lowering *l, const struct vtac_node *node)
+{
+	return add_step(l, &(struct vtac_step) {
+		.kind = VTAC_STEP_COPY, .node = node, .from = node->in[0], .to = node->out[0],
+		.bytes = (uint32_t)vtac_tensor_bytes(l->p, node->out[0]) });
+}
+
 /* Between the layouts: packed for the card, and back. */
 static int lower_copy(struct lowering *l, const struct vtac_node *node)
 {
@@ -153,6 +161,8 @@ static int lower_cpu(struct lowering *l, struct vtac_node *node)
 	struct vtac_call *calls;
 	unsigned int n;
 
+	if (node->op == VTAC_COPY && node->in[0]->device != node->out[0]->device)
+		return lower_transfer(l, node);
 	if (node->op == VTAC_COPY && node->in[0]->layout != node->out[0]->layout)
 		return lower_copy(l, node);
 
@@ -206,6 +216,18 @@ static int alias_all(struct vtac_program *p)
 	return 0;
 }
 
+/* The kernels' scratch memory is the same for all steps. */
+static void place_scratch(struct vtac_program *p)
+{
+	uint64_t most = 0;
+
+	for (unsigned int i = 0; i < p->n_steps; i++)
+		if (p->steps[i].kind == VTAC_STEP_CPU && p->steps[i].call->need.scratch > most)
+			most = p->steps[i].call->need.scratch;
+	p->scratch_at = (p->host_bytes + 63) / 64 * 64;
+	p->host_bytes = p->scratch_at + most;
+}
+
 int vtac_lower(struct vtac_graph *g, const struct vtac_options *opt, struct vtac_program *p)
 {
 	struct lowering l = { .g = g, .opt = opt, .p = p };
@@ -227,6 +249,8 @@ int vtac_lower(struct vtac_graph *g, const struct vtac_options *opt, struct vtac
 	free(l.uops);
 	if (err)
 		vtac_program_free(p);
+	else
+		place_scratch(p);
 	return err;
 }
 

@@ -144,7 +144,7 @@ struct vtac_packed vtac_packed_shape(const struct vtac_tensor *t)
 	return s;
 }
 
-static uint64_t bytes_of(const struct vtac_program *p, const struct vtac_tensor *t)
+uint64_t vtac_tensor_bytes(const struct vtac_program *p, const struct vtac_tensor *t)
 {
 	struct vtac_packed s = vtac_packed_shape(t);
 
@@ -187,8 +187,8 @@ static void lifetimes(struct vtac_graph *g, struct vtac_block_plan *blocks,
 	}
 }
 
-/* All tensors of one layout: those packed are the card's, the others the host's. */
-static int plan_memory(struct vtac_program *p, enum vtac_layout layout, bool keep_all,
+/* All tensors in one memory: the card's, or the host's. */
+static int plan_memory(struct vtac_program *p, enum vtac_device device, bool keep_all,
 		       uint64_t align, uint64_t *total, uint64_t *bound)
 {
 	struct vtac_graph *g = p->graph;
@@ -200,11 +200,11 @@ static int plan_memory(struct vtac_program *p, enum vtac_layout layout, bool kee
 	for (unsigned int i = 0; i < g->n_tensors; i++) {
 		struct vtac_tensor *t = g->tensors[i];
 
-		if (t->data || t->home || t->layout != layout)
+		if (t->data || t->home || t->device != device)
 			continue;
 		block_of[t->id] = n;
 		blocks[n++] = (struct vtac_block_plan) {
-			.bytes = bytes_of(p, t), .first = UINT32_MAX };
+			.bytes = vtac_tensor_bytes(p, t), .first = UINT32_MAX };
 	}
 	lifetimes(g, blocks, block_of);
 	for (unsigned int i = 1; keep_all && i < n; i++)
@@ -214,7 +214,7 @@ static int plan_memory(struct vtac_program *p, enum vtac_layout layout, bool kee
 	for (unsigned int i = 0; i < g->n_tensors; i++) {
 		struct vtac_tensor *t = g->tensors[i];
 
-		if (!t->data && !t->home && t->layout == layout)
+		if (!t->data && !t->home && t->device == device)
 			t->offset = (int64_t)blocks[block_of[t->id]].offset;
 	}
 	return 0;
@@ -228,8 +228,8 @@ int vtac_plan(struct vtac_program *p, const struct vtac_options *opt)
 	align = p->core.inp_bytes > align ? p->core.inp_bytes : align;
 	align = p->core.wgt_bytes > align ? p->core.wgt_bytes : align;
 	align = p->core.acc_bytes > align ? p->core.acc_bytes : align;
-	if (plan_memory(p, VTAC_PACKED, opt->keep_all, align, &p->card_bytes, &p->card_bound) ||
-	    plan_memory(p, VTAC_PLAIN, opt->keep_all, 64, &p->host_bytes, &p->host_bound))
+	if (plan_memory(p, VTAC_CARD, opt->keep_all, align, &p->card_bytes, &p->card_bound) ||
+	    plan_memory(p, VTAC_CPU, opt->keep_all, 64, &p->host_bytes, &p->host_bound))
 		return -1;
 	for (unsigned int i = 0; i < g->n_tensors; i++) {
 		struct vtac_tensor *t = g->tensors[i];

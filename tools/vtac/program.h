@@ -5,7 +5,7 @@
  * Memory, all planned here:
  *	model	what does not change and the card reads: streams, micro-ops, weights
  *	card	what the card computes, packed as vtaops.h says
- *	host	what the CPU computes, plain
+ *	host	what the CPU computes and packs, and its kernels' scratch memory
  * Addresses in streams are VTAIMAGE_MODEL and VTAIMAGE_ARENA + offset (vtaimage.h).
  */
 #ifndef VTAC_PROGRAM_H
@@ -28,16 +28,18 @@ struct vtac_block_plan {
 int vtac_plan_blocks(struct vtac_graph *g, struct vtac_block_plan *blocks, unsigned int n,
 		     uint64_t align, uint64_t *total, uint64_t *bound);
 
-enum vtac_step_kind { VTAC_STEP_CARD, VTAC_STEP_CPU };
+enum vtac_step_kind { VTAC_STEP_CARD, VTAC_STEP_CPU, VTAC_STEP_COPY };
 
 struct vtac_step {
 	enum vtac_step_kind kind;
 	/* CARD: a stream in the model */
 	uint32_t insn_at, insn_count;	/* offset, instructions */
 	uint64_t cycles;
-	/* CPU: PACK and UNPACK have one operand on the card. */
-	const struct vtac_node *node;
-	const struct vtac_call *call;
+	const struct vtac_node *node;		/* CPU, COPY */
+	const struct vtac_call *call;		/* CPU */
+	/* COPY: of what is packed, between host and card */
+	const struct vtac_tensor *from, *to;
+	uint32_t bytes;
 };
 
 struct vtac_program {
@@ -47,6 +49,7 @@ struct vtac_program {
 	uint64_t model_bytes, model_max;
 	uint64_t card_bytes, card_bound;	/* the arena, and the least that it could be */
 	uint64_t host_bytes, host_bound;
+	uint64_t scratch_at;			/* of the CPU's kernels, at the end of host */
 	uint64_t weight_bytes;
 	struct vtac_step *steps;
 	unsigned int n_steps, max_steps;
@@ -59,6 +62,9 @@ int vtac_plan(struct vtac_program *p, const struct vtac_options *opt);
 /* The whole of it; free with the graph, but for vtac_program_free(). */
 int vtac_lower(struct vtac_graph *g, const struct vtac_options *opt, struct vtac_program *p);
 void vtac_program_free(struct vtac_program *p);
+
+/* Bytes of a tensor in its layout. */
+uint64_t vtac_tensor_bytes(const struct vtac_program *p, const struct vtac_tensor *t);
 
 /* A tensor on the card as vtaops.h has it: N, C, H, W. */
 struct vtac_packed {

@@ -86,46 +86,67 @@ static int replace_user(struct vtac_graph *g, struct vtac_node *user, struct vta
 	return 0;
 }
 
+/* A tensor like @t with its integers, where @device and @layout say. */
+static struct vtac_tensor *integers(struct quantiser *q, const struct vtac_tensor *t,
+				    const char *what, enum vtac_device device,
+				    enum vtac_layout layout)
+{
+	struct vtac_tensor *made = vtac_tensor_shaped(q->g, vtac_text(q->g, "%s/%s", t->name, what),
+						      VTAC_I8, t->rank, t->dims);
+
+	if (!made || mark_tensor(q, made, t))
+		return NULL;
+	made->device = device;
+	made->layout = layout;
+	return made;
+}
+
+static int copy(struct vtac_graph *g, struct vtac_tensor *from, struct vtac_tensor *to)
+{
+	struct vtac_node *node = vtac_node_new(g, VTAC_COPY, vtac_text(g, "%s/copy", to->name), 1,
+					       1);
+
+	if (!node)
+		return -1;
+	node->device = VTAC_CPU;
+	vtac_node_set_out(node, 0, to);
+	return vtac_node_set_in(g, node, 0, from);
+}
+
 /* @t, float and of the CPU, as integers for its users on the card. */
 static int enter(struct quantiser *q, struct vtac_tensor *t)
 {
-	struct vtac_graph *g = q->g;
-	struct vtac_tensor *plain, *packed;
-	struct vtac_node *node, *copy;
+	struct vtac_tensor *plain = integers(q, t, "int", VTAC_CPU, VTAC_PLAIN);
+	struct vtac_tensor *packed = integers(q, t, "packed", VTAC_CPU, VTAC_PACKED);
+	struct vtac_tensor *there = integers(q, t, "card", VTAC_CARD, VTAC_PACKED);
+	struct vtac_node *node;
 
-	plain = vtac_tensor_shaped(g, vtac_text(g, "%s/int", t->name), VTAC_I8, t->rank, t->dims);
-	packed = vtac_tensor_shaped(g, vtac_text(g, "%s/card", t->name), VTAC_I8, t->rank,
-				    t->dims);
-	if (!plain || !packed)
+	if (!plain || !packed || !there)
 		return -1;
-	node = convert(q, VTAC_QUANTIZE, vtac_text(g, "%s/quantise", t->name), t, plain);
-	copy = vtac_node_new(g, VTAC_COPY, vtac_text(g, "%s/copy", t->name), 1, 1);
-	if (!node || !copy || mark_tensor(q, plain, t) || mark_tensor(q, packed, t))
+	node = convert(q, VTAC_QUANTIZE, vtac_text(q->g, "%s/quantise", t->name), t, plain);
+	if (!node)
 		return -1;
-	packed->device = VTAC_CARD;
-	packed->layout = VTAC_PACKED;
 	/* Users change while the list is walked. */
 	for (unsigned int i = t->n_users; i-- > 0; )
-		if (t->users[i]->device == VTAC_CARD && replace_user(g, t->users[i], t, packed))
+		if (t->users[i]->device == VTAC_CARD && replace_user(q->g, t->users[i], t, there))
 			return -1;
-	vtac_node_set_out(copy, 0, packed);
-	return vtac_node_set_in(g, copy, 0, plain) || vtac_node_set_in(g, node, 0, t) ? -1 : 0;
+	return copy(q->g, plain, packed) || copy(q->g, packed, there) ||
+	       vtac_node_set_in(q->g, node, 0, t) ? -1 : 0;
 }
 
 /* @t, of the card, as float for its users on the CPU and for the graph's outputs. */
 static int leave(struct quantiser *q, struct vtac_tensor *t)
 {
 	struct vtac_graph *g = q->g;
-	struct vtac_tensor *plain, *to;
-	struct vtac_node *node, *copy;
+	struct vtac_tensor *packed = integers(q, t, "packed", VTAC_CPU, VTAC_PACKED);
+	struct vtac_tensor *plain = integers(q, t, "int", VTAC_CPU, VTAC_PLAIN), *to;
+	struct vtac_node *node;
 
-	plain = vtac_tensor_shaped(g, vtac_text(g, "%s/int", t->name), VTAC_I8, t->rank, t->dims);
 	to = vtac_tensor_shaped(g, vtac_text(g, "%s/float", t->name), VTAC_F32, t->rank, t->dims);
-	if (!plain || !to)
+	if (!packed || !plain || !to)
 		return -1;
-	copy = vtac_node_new(g, VTAC_COPY, vtac_text(g, "%s/copy", t->name), 1, 1);
 	node = convert(q, VTAC_DEQUANTIZE, vtac_text(g, "%s/dequantise", t->name), t, to);
-	if (!node || !copy || mark_tensor(q, plain, t))
+	if (!node)
 		return -1;
 	for (unsigned int i = t->n_users; i-- > 0; )
 		if (t->users[i]->device != VTAC_CARD && replace_user(g, t->users[i], t, to))
@@ -133,8 +154,8 @@ static int leave(struct quantiser *q, struct vtac_tensor *t)
 	for (unsigned int i = 0; i < g->n_outputs; i++)
 		if (g->outputs[i] == t)
 			g->outputs[i] = to;
-	vtac_node_set_out(copy, 0, plain);
-	return vtac_node_set_in(g, copy, 0, t) || vtac_node_set_in(g, node, 0, plain) ? -1 : 0;
+	return copy(g, t, packed) || copy(g, packed, plain) ||
+	       vtac_node_set_in(g, node, 0, plain) ? -1 : 0;
 }
 
 static bool has_user(const struct vtac_graph *g, const struct vtac_tensor *t,

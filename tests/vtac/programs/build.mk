@@ -18,3 +18,8 @@ $(VTAC_PROG_TESTS): $(VTAC_PROG_DIR)/%: $(VTAC_PROG_DIR)/obj/%.o $(VTAC_PROG_HEL
 	$(CC) -pthread -o $@ $^ -lcmocka $(VTAC_LIBS) $(EMU_LIBS)
 
 -include $(VTAC_PROG_OBJS:.o=.d)
+
+VTAC_ACCURACY := $(VTAC_PROG_DIR)/accuracy
+$(VTAC_ACCURACY): $(VTAC_PROG_DIR)/obj/accuracy.o $(VTAC_PROG_HELPERS) $(VTAC_A) $(OPS_A) \
+		$(filter-out %/main.o,$(EMU_OBJS))
+	$(CC) -pthread -o $@ $^ $(VTAC_LIBS) $(EMU_LIBS)

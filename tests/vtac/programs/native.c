@@ -70,17 +70,11 @@ struct vtaops_core native_core(const struct core_config *cfg)
 int native_init(struct native *n, const struct vtac_program *p, const struct core_config *cfg,
 		enum core_order order, uint64_t seed)
 {
-	uint64_t scratch = 64;
-
 	*n = (struct native) { .p = p };
-	for (unsigned int i = 0; i < p->n_steps; i++)
-		if (p->steps[i].kind == VTAC_STEP_CPU && p->steps[i].call->need.scratch > scratch)
-			scratch = p->steps[i].call->need.scratch;
 	n->model = core_new(cfg, order, seed);
 	n->card = calloc(1, p->card_bytes + 64);
 	n->host = aligned_alloc(64, (p->host_bytes + 127) & ~63ull);
-	n->scratch = aligned_alloc(64, (scratch + 127) & ~63ull);
-	if (n->model && n->card && n->host && n->scratch)
+	if (n->model && n->card && n->host)
 		return 0;
 	snprintf(n->why, sizeof(n->why), "out of memory");
 	return -1;
@@ -90,7 +84,7 @@ void *native_at(const struct native *n, const struct vtac_tensor *t)
 {
 	if (t->data)
 		return (void *)(uintptr_t)t->data;
-	return (t->layout == VTAC_PACKED ? n->card : n->host) + t->offset;
+	return (t->device == VTAC_CARD ? n->card : n->host) + t->offset;
 }
 
 static int run_card(struct native *n, const struct vtac_step *step)
@@ -120,7 +114,13 @@ static void run_cpu(struct native *n, const struct vtac_call *c)
 	for (unsigned int i = 0; i < c->need.operands; i++)
 		if (c->io[i])
 			io[i] = native_at(n, c->io[i]);
-	vtacpu_run(c->kernel, &c->p, io, n->scratch);
+	vtacpu_run(c->kernel, &c->p, io, n->host + n->p->scratch_at);
+}
+
+static void run_copy(struct native *n, const struct vtac_step *s)
+{
+	memcpy(native_at(n, s->to), native_at(n, s->from), s->bytes);
+	n->copied += s->bytes;
 }
 
 int native_run(struct native *n, const struct vtac_interp *io)
@@ -129,6 +129,7 @@ int native_run(struct native *n, const struct vtac_interp *io)
 
 	n->cycles = 0;
 	n->doorbells = 0;
+	n->copied = 0;
 	for (unsigned int i = 0; i < p->graph->n_inputs; i++) {
 		const struct vtac_tensor *t = p->graph->inputs[i];
 
@@ -136,9 +137,13 @@ int native_run(struct native *n, const struct vtac_interp *io)
 			return -1;
 	}
 	for (unsigned int i = 0; i < p->n_steps; i++) {
-		if (p->steps[i].kind == VTAC_STEP_CPU)
-			run_cpu(n, p->steps[i].call);
-		else if (run_card(n, &p->steps[i]))
+		const struct vtac_step *s = &p->steps[i];
+
+		if (s->kind == VTAC_STEP_CPU)
+			run_cpu(n, s->call);
+		else if (s->kind == VTAC_STEP_COPY)
+			run_copy(n, s);
+		else if (run_card(n, s))
 			return -1;
 	}
 	return 0;
@@ -150,5 +155,4 @@ void native_fini(struct native *n)
 		core_free(n->model);
 	free(n->card);
 	free(n->host);
-	free(n->scratch);
 }

@@ -11,9 +11,9 @@ struct native {
 	const struct vtac_program *p;
 	void *model;			/* the core */
 	uint8_t *card, *host;		/* arenas */
-	void *scratch;
 	uint64_t cycles;		/* of the card, in the last run */
-	uint32_t doorbells;
+	uint64_t copied;		/* bytes between host and card, likewise */
+	uint32_t doorbells;		/* likewise */
 	char why[200];			/* after an error */
 };
 

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * accuracy MODEL.onnx NAME-calib.npy NAME-test.npy [NAME-test.labels] [OPTION...]
+ *
+ * A model as the card computes it against float, on the same images: how often both
+ * have the same best class, how often each is right, and the SQNR of the outputs. With
+ * --truth TRUTH.npy the PSNR of pictures instead. Goals (--agree .97 ...) are asserted.
+ */
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "native.h"
+#include "quant.h"
+
+struct set {
+	struct vtac_npy npy;
+	int64_t size;			/* values of an image */
+	unsigned int count;
+};
+
+struct sums {
+	double signal, noise;
+};
+
+struct test {
+	struct vtac_graph *real, *integer;
+	struct set calib, images, truth;
+	char (*labels)[64];
+	unsigned int labelled;
+	float *out[2];			/* of the float and the integer graph */
+	int64_t out_size;
+	unsigned int image;
+	float **layers;			/* of the float graph, by its tensor ids */
+	struct sums *layer;
+	bool each_layer;
+	const char *shape;
+};
+
+static void die(const char *what)
+{
+	fprintf(stderr, "accuracy: %s\n", what);
+	exit(1);
+}
+
+static void open_set(struct set *s, const char *path)
+{
+	struct vtac_error error;
+
+	if (vtac_npy_open(&s->npy, path, &error))
+		die(error.text);
+	s->size = 1;
+	for (int i = 1; i < s->npy.rank; i++)
+		s->size *= s->npy.dims[i];
+	s->count = (unsigned int)s->npy.dims[0];
+}
+
+static int read_set(struct set *s, unsigned int i, const struct vtac_tensor *t, float *values)
+{
+	struct vtac_error error;
+
+	if (vtac_elements(t) != s->size)
+		die("the images are not of the model's size");
+	if (vtac_npy_read(&s->npy, i * s->size, s->size, values, &error))
+		die(error.text);
+	return 0;
+}
+
+static int read_calib(void *priv, unsigned int i, const struct vtac_tensor *t, float *values)
+{
+	struct test *test = priv;
+
+	return read_set(&test->calib, i, t, values);
+}
+
+static int input(void *priv, const struct vtac_tensor *t, void *data)
+{
+	struct test *test = priv;
+
+	return read_set(&test->images, test->image, t, data);
+}
+
+static void take(struct test *test, unsigned int which, const struct vtac_graph *g,
+		 const struct vtac_tensor *t, const void *data)
+{
+	if (g->outputs[0] != t)
+		return;
+	if (!test->out[which]) {
+		test->out_size = vtac_elements(t);
+		test->out[which] = malloc((size_t)vtac_bytes(t));
+	}
+	memcpy(test->out[which], data, (size_t)vtac_bytes(t));
+}
+
+static void see_float(void *priv, const struct vtac_tensor *t, const void *data)
+{
+	struct test *test = priv;
+
+	take(test, 0, test->real, t, data);
+	if (!test->each_layer)
+		return;
+	free(test->layers[t->id]);
+	test->layers[t->id] = malloc((size_t)vtac_bytes(t) + 1);
+	memcpy(test->layers[t->id], data, (size_t)vtac_bytes(t));
+}
+
+static void see_int(void *priv, const struct vtac_tensor *t, const void *data)
+{
+	struct test *test = priv;
+	const struct vtac_tensor *other;
+	const int8_t *v = data;
+
+	take(test, 1, test->integer, t, data);
+	if (!test->each_layer || t->dtype != VTAC_I8)
+		return;
+	other = vtac_tensor_find(test->real, t->name);
+	if (!other || !test->layers[other->id])
+		return;
+	for (int64_t i = 0; i < vtac_elements(t); i++) {
+		double real = test->layers[other->id][i], off = v[i] * t->quant.scale[0] - real;
+
+		test->layer[t->id].signal += real * real;
+		test->layer[t->id].noise += off * off;
+	}
+}
+
+/* ---- until the passes are there ---- */
+
+static bool card_can(const struct vtac_node *node)
+{
+	const struct vtac_tensor *x = node->in[0], *y = node->out[0];
+
+	if (node->act.kind == VTAC_ACT_LEAKY)
+		return false;
+	switch (node->op) {
+	case VTAC_CONV:
+	case VTAC_CONV_TRANSPOSE:
+		return node->in[1]->data;
+	case VTAC_GEMM:
+		return node->in[1]->data && node->attr.gemm.trans_w;
+	case VTAC_MAX_POOL:
+		return true;
+	case VTAC_AVG_POOL:
+		return !node->attr.pool.pad[0] && !node->attr.pool.pad[2];
+	case VTAC_ADD:
+	case VTAC_MUL:
+		return vtac_same_shape(x, node->in[1]) && !x->data && !node->in[1]->data;
+	case VTAC_CLIP:
+		return true;
+	case VTAC_CONCAT:
+		return node->attr.axis.axis == 1 && x->dims[1] % 16 == 0;
+	case VTAC_RESIZE:
+		return node->attr.resize.mode == VTAC_NEAREST;
+	case VTAC_RESHAPE:
+		return x->rank == 4 && y->rank == 2 && x->dims[1] == y->dims[1];
+	default:
+		return false;
+	}
+}
+
+static void annotate(struct vtac_graph *g)
+{
+	for (unsigned int i = 0; i < g->n_nodes; i++)
+		if (card_can(g->nodes[i]))
+			g->nodes[i]->device = VTAC_CARD;
+}
+
+static struct vtac_graph *load(const char *path, const struct vtac_options *opt)
+{
+	struct vtac_graph *g = vtac_graph_new(0);
+
+	if (!g || vtac_read_onnx(g, path) || vtac_pass_shape(g, opt) || vtac_pass_fuse(g, opt))
+		die(g ? g->error.text : "out of memory");
+	annotate(g);
+	if (vtac_split_residuals(g))
+		die(g->error.text);
+	return g;
+}
+
+/* ---- figures ---- */
+
+static void read_labels(struct test *test, const char *path)
+{
+	FILE *f = fopen(path, "r");
+
+	test->labels = calloc(test->images.count, sizeof(*test->labels));
+	for (unsigned int i = 0; f && i < test->images.count; i++)
+		if (fscanf(f, "%63s", test->labels[i]) != 1)
+			die("there are fewer labels than images");
+	if (!f)
+		die("the labels cannot be read");
+	fclose(f);
+}
+
+static unsigned int best(const float *v, int64_t n)
+{
+	unsigned int at = 0;
+
+	for (int64_t i = 1; i < n; i++)
+		if (v[i] > v[at])
+			at = (unsigned int)i;
+	return at;
+}
+
+static bool is_right(const char *labels, unsigned int class)
+{
+	for (const char *at = labels; at; at = strchr(at, ',')) {
+		at += *at == ',';
+		if (strtoul(at, NULL, 10) == class)
+			return true;
+	}
+	return false;
+}
+
+static double psnr(const float *got, const float *want, int64_t n)
+{
+	double sum = 0;
+
+	for (int64_t i = 0; i < n; i++) {
+		double v = fmin(fmax(got[i], 0), 255) - want[i];
+
+		sum += v * v;
+	}
+	return 10 * log10(255.0 * 255.0 * (double)n / sum);
+}
+
+static double decibels(const struct sums *s)
+{
+	return s->noise > 0 ? 10 * log10(s->signal / s->noise) : 99;
+}
+
+static void show_layers(const struct test *test)
+{
+	for (unsigned int i = 0; i < test->integer->n_nodes; i++) {
+		const struct vtac_node *node = test->integer->nodes[i];
+		const struct sums *s = &test->layer[node->out[0]->id];
+
+		if (s->signal > 0)
+			printf("  %-40.40s %-10s %6.1f dB\n", node->name, vtac_op_name(node->op),
+			       decibels(s));
+	}
+}
+
+static void measure(struct test *test, unsigned int first, unsigned int count, double goals[4])
+{
+	unsigned int agree = 0, right[2] = { 0 }, labelled = 0;
+	const struct vtac_interp io[2] = {
+		{ .input = input, .tensor = see_float, .priv = test },
+		{ .input = input, .tensor = see_int, .priv = test },
+	};
+	struct vtac_float *f[2] = { vtac_float_new(test->real), vtac_float_new(test->integer) };
+	struct sums all = { 0 };
+	double lost = 0, had = 0;
+
+	if (!f[0] || !f[1])
+		die(f[0] ? test->integer->error.text : test->real->error.text);
+	for (unsigned int i = first; i < first + count; i++) {
+		unsigned int class[2];
+
+		test->image = i;
+		for (unsigned int k = 0; k < 2; k++) {
+			if (vtac_float_run(f[k], &io[k]))
+				die(k ? test->integer->error.text : test->real->error.text);
+			class[k] = best(test->out[k], test->out_size);
+		}
+		agree += class[0] == class[1];
+		if (test->labels && test->labels[i][0] != '-') {
+			labelled++;
+			for (unsigned int k = 0; k < 2; k++)
+				right[k] += is_right(test->labels[i], class[k]);
+		}
+		for (int64_t k = 0; k < test->out_size; k++) {
+			double off = test->out[1][k] - test->out[0][k];
+
+			all.signal += (double)test->out[0][k] * test->out[0][k];
+			all.noise += off * off;
+		}
+		if (test->truth.count) {
+			float *want = malloc((size_t)test->out_size * sizeof(*want));
+
+			read_set(&test->truth, i, test->real->outputs[0], want);
+			had += psnr(test->out[0], want, test->out_size) / count;
+			lost += (psnr(test->out[0], want, test->out_size) -
+				 psnr(test->out[1], want, test->out_size)) / count;
+			free(want);
+		}
+	}
+	printf("%u images: agrees %.3f", count, (double)agree / count);
+	if (labelled)
+		printf(", right %.3f (float %.3f, of %u)", (double)right[1] / labelled,
+		       (double)right[0] / labelled, labelled);
+	if (test->truth.count)
+		printf(", PSNR %.2f dB lost of %.2f", lost, had);
+	printf(", SQNR %.1f dB\n", decibels(&all));
+	goals[0] = (double)agree / count;
+	goals[1] = labelled ? ((double)right[0] - right[1]) / labelled : 0;
+	goals[2] = lost;
+	vtac_float_free(f[0]);
+	vtac_float_free(f[1]);
+}
+
+static void progress(void *priv, const char *what, uint64_t done, uint64_t total)
+{
+	(void)priv;
+	fprintf(stderr, "\r%s %llu/%llu ", what, (unsigned long long)done,
+		(unsigned long long)total);
+	if (done == total)
+		fprintf(stderr, "\n");
+}
+
+static const struct core_config core = { 3, 3, 5, 0, 4, 15, 15, 18, 17, 2 };
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "truth", 1, NULL, 't' }, { "images", 1, NULL, 'n' }, { "first", 1, NULL, 'f' },
+		{ "calib", 1, NULL, 'c' }, { "range", 1, NULL, 'r' }, { "residual", 1, NULL, 'a' },
+		{ "per-tensor", 0, NULL, 'p' }, { "power-of-two", 0, NULL, '2' },
+		{ "no-bias-correction", 0, NULL, 'b' }, { "layers", 0, NULL, 'l' },
+		{ "agree", 1, NULL, 'A' }, { "worse", 1, NULL, 'W' }, { "lose", 1, NULL, 'L' },
+		{ 0 },
+	};
+	struct vtac_quant_options how = { 0 };
+	struct vtac_options opt = { .quant = &how };
+	struct test test = { 0 };
+	struct vtac_shape_option batch = { .rank = 4 };
+	struct vtac_images images = { .read = read_calib, .priv = &test };
+	double least = 0, worse = 1, lose = 100, got[4];
+	unsigned int count = 0, first = 0;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1)
+		switch (c) {
+		case 't': open_set(&test.truth, optarg); break;
+		case 'n': count = (unsigned int)atoi(optarg); break;
+		case 'f': first = (unsigned int)atoi(optarg); break;
+		case 'c': images.count = (unsigned int)atoi(optarg); break;
+		case 'r': how.range = !strcmp(optarg, "max") ? VTAC_RANGE_MAX :
+				      !strcmp(optarg, "mse") ? VTAC_RANGE_MSE :
+				      VTAC_RANGE_PERCENTILE; break;
+		case 'a': how.residual = !strcmp(optarg, "fused") ? VTAC_RESIDUAL_FUSED :
+			  !strcmp(optarg, "add") ? VTAC_RESIDUAL_ADD : VTAC_RESIDUAL_AUTO; break;
+		case 'p': how.per_tensor = true; break;
+		case '2': how.power_of_two = true; break;
+		case 'b': how.no_bias_correction = true; break;
+		case 'l': test.each_layer = true; break;
+		case 'A': least = atof(optarg); break;
+		case 'W': worse = atof(optarg); break;
+		case 'L': lose = atof(optarg); break;
+		default: return 2;
+		}
+	if (argc - optind < 3)
+		die("usage: MODEL.onnx CALIB.npy TEST.npy [LABELS] [OPTION...]");
+	if (isatty(2))
+		opt.progress = progress;
+	opt.core = native_core(&core);
+	open_set(&test.calib, argv[optind + 1]);
+	open_set(&test.images, argv[optind + 2]);
+	if (argc - optind > 3)
+		read_labels(&test, argv[optind + 3]);
+	batch.dims[0] = 1;
+	for (int i = 1; i < 4; i++)
+		batch.dims[i] = test.images.npy.dims[i];
+	opt.shapes = &batch;
+	opt.n_shapes = 1;
+	test.real = load(argv[optind], &opt);
+	test.integer = load(argv[optind], &opt);
+	if (!images.count || images.count > test.calib.count)
+		images.count = test.calib.count;
+	if (vtac_calibrate(test.integer, &opt, &images) ||
+	    vtac_pass_quantise(test.integer, &opt))
+		die(test.integer->error.text);
+	test.layers = calloc(test.real->next_id, sizeof(*test.layers));
+	test.layer = calloc(test.integer->next_id, sizeof(*test.layer));
+	if (!count || first + count > test.images.count)
+		count = test.images.count - first;
+	measure(&test, first, count, got);
+	if (test.each_layer)
+		show_layers(&test);
+	return got[0] >= least && got[1] <= worse && got[2] <= lose ? 0 : 1;
+}
