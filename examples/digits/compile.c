@@ -108,13 +108,13 @@ static bool write_image(const struct network *net, uint32_t insn_at, const char 
 		.insn_at = insn_at, .insn_count = (uint32_t)net->builder.insns,
 		.cycles = net->builder.cycles, .tensors = tensors, .tensor_count = 2,
 	};
-	size_t size = vtaimage_size(&source);
+	size_t size = vtaimage_size_v1(&source);
 	uint8_t *data = malloc(size + 1);
 	struct vtaimage check;
 	FILE *file = NULL;
 	bool ok = false;
 
-	if (!data || vtaimage_write(&source, data, size, &check)) {
+	if (!data || vtaimage_write_v1(&source, data, size, &check)) {
 		fprintf(stderr, "digits-compile: %s\n", data ? check.why : "not enough memory");
 	} else {
 		file = fopen(path, "wbe");

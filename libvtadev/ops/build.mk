@@ -5,8 +5,8 @@
 
 OPS_DIR := build/lib/ops
 OPS_SRCS := $(addprefix libvtadev/ops/, \
-	builder.c conv.c cycles.c eltwise.c fetch.c gemm.c image.c image_read.c image_write.c \
-	lanes.c pack.c post.c region.c tile.c window.c) \
+	builder.c conv.c cycles.c eltwise.c fetch.c gemm.c image.c image_read.c \
+	image_step.c image_stream.c image_v1.c image_write.c image_write_v1.c lanes.c pack.c post.c region.c tile.c window.c) \
 	$(addprefix libvtadev/ops/cpu/, \
 	conv_f32.c conv_i8.c eltwise.c gemm.c math.c move.c need.c norm.c pool.c post.c \
 	quantise.c resize.c run.c sums.c window.c)

@@ -7,6 +7,13 @@ const char * const image_config_names[CONFIG_FIELDS] = {
 	"LOG_UOP_BUFF_SIZE", "LOG_INP_BUFF_SIZE", "LOG_WGT_BUFF_SIZE", "LOG_ACC_BUFF_SIZE",
 };
 
+const uint32_t image_part_size[IMAGE_PARTS] = {
+	[PART_STREAMS] = STREAM_SIZE, [PART_RELOCS] = 4, [PART_TENSORS] = TENSOR_SIZE,
+	[PART_STEPS] = STEP_SIZE, [PART_WORDS] = 4, [PART_PREPROCESS] = PREPROCESS_SIZE,
+	[PART_LABELS] = 1, [PART_REPORT] = 1, [PART_REPORT_JSON] = 1, [PART_CONSTS] = 1,
+	[PART_MODEL] = 1,
+};
+
 unsigned int *image_config(struct vtaops_core *core, unsigned int i)
 {
 	unsigned int *const fields[CONFIG_FIELDS] = {
@@ -77,4 +84,39 @@ bool image_access(const struct vtaops_core *core, uint64_t word0, uint64_t word1
 	/* Rows may overlap; the last ends last. */
 	access->end = access->dram + (rows ? rows - 1 : 0) * stride + cols;
 	return true;
+}
+
+int image_bad(struct vtaimage *image, const char *why)
+{
+	return image_say(image, why, "", 0, 0);
+}
+
+int image_say(struct vtaimage *image, const char *format, const char *name, uint32_t a,
+	      uint32_t b)
+{
+	size_t at = 0;
+
+	for (; *format && at + 12 < sizeof(image->why); format++) {
+		char digits[12];
+		unsigned int i = sizeof(digits);
+
+		if (*format == '@') {
+			for (const char *c = name; *c && at + 12 < sizeof(image->why); c++)
+				image->why[at++] = *c;
+			continue;
+		}
+		if (*format != '#') {
+			image->why[at++] = *format;
+			continue;
+		}
+		do {
+			digits[--i] = (char)('0' + a % 10);
+			a /= 10;
+		} while (a);
+		while (i < sizeof(digits))
+			image->why[at++] = digits[i++];
+		a = b;
+	}
+	image->why[at] = '\0';
+	return -VTAOPS_EINVAL;
 }

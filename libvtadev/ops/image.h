@@ -7,24 +7,61 @@
 #include "vtaimage.h"
 
 #define IMAGE_MAGIC	0x474f525041545600ull	/* "\0VTAPROG" */
-#define IMAGE_VERSION	1u
+#define IMAGE_VERSION_1	1u
+#define IMAGE_VERSION	2u
 #define INSN_BYTES	16u
 
-/* Offsets in the header. */
+/* Offsets in the header of all versions, */
 enum {
 	AT_MAGIC = 0x00, AT_VERSION = 0x08, AT_CRC = 0x0c, AT_SIZE = 0x10, AT_CONFIG = 0x18,
-	AT_ALIGN = 0x24, AT_MODEL = 0x28, AT_MODEL_BYTES = 0x2c, AT_ARENA_BYTES = 0x30,
-	AT_INSN = 0x34, AT_INSN_COUNT = 0x38, AT_RELOC = 0x3c, AT_RELOC_COUNT = 0x40,
-	AT_TENSOR = 0x44, AT_TENSOR_COUNT = 0x48, AT_ZERO = 0x4c, AT_CYCLES = 0x50,
-	AT_NAME = 0x58, HEADER_BYTES = 0x78,
+	AT_ALIGN = 0x24, HEADER_COMMON = 0x28,
 };
 
-/* Offsets in a tensor. */
+/* of version 1, */
 enum {
-	TENSOR_NAME = 0x00, TENSOR_ROLE = 0x20, TENSOR_N = 0x24, TENSOR_C = 0x28,
-	TENSOR_H = 0x2c, TENSOR_W = 0x30, TENSOR_OFFSET = 0x34, TENSOR_BYTES = 0x38,
-	TENSOR_ZERO = 0x3c, TENSOR_SIZE = 0x40,
+	V1_MODEL = 0x28, V1_MODEL_BYTES = 0x2c, V1_ARENA_BYTES = 0x30,
+	V1_INSN = 0x34, V1_INSN_COUNT = 0x38, V1_RELOC = 0x3c, V1_RELOC_COUNT = 0x40,
+	V1_TENSOR = 0x44, V1_TENSOR_COUNT = 0x48, V1_ZERO = 0x4c, V1_CYCLES = 0x50,
+	V1_NAME = 0x58, V1_HEADER_BYTES = 0x78,
 };
+
+/* and of version 2. Of each part: where it is, and how much of it there is. */
+enum {
+	AT_ARENA_BYTES = 0x28, AT_HOST_BYTES = 0x2c, AT_PARTS = 0x30, AT_NAME = 0x88,
+	AT_ZERO = 0xc8, HEADER_BYTES = 0xd0,
+};
+
+enum image_part {
+	PART_STREAMS, PART_RELOCS, PART_TENSORS, PART_STEPS, PART_WORDS, PART_PREPROCESS,
+	PART_LABELS, PART_REPORT, PART_REPORT_JSON, PART_CONSTS, PART_MODEL, IMAGE_PARTS,
+};
+
+/* Offsets in a tensor of version 1, */
+enum {
+	V1_TENSOR_NAME = 0x00, V1_TENSOR_ROLE = 0x20, V1_TENSOR_N = 0x24, V1_TENSOR_C = 0x28,
+	V1_TENSOR_H = 0x2c, V1_TENSOR_W = 0x30, V1_TENSOR_OFFSET = 0x34, V1_TENSOR_BYTES = 0x38,
+	V1_TENSOR_ZERO = 0x3c, V1_TENSOR_SIZE = 0x40,
+};
+#define V1_NAME_MAX	32u
+
+/* and of version 2; */
+enum {
+	TENSOR_NAME = 0x00, TENSOR_ROLE = 0x40, TENSOR_SEGMENT = 0x44, TENSOR_LAYOUT = 0x48,
+	TENSOR_TYPE = 0x4c, TENSOR_RANK = 0x50, TENSOR_DIMS = 0x54, TENSOR_OFFSET = 0x74,
+	TENSOR_BYTES = 0x78, TENSOR_SCALE = 0x7c, TENSOR_POINT = 0x80, TENSOR_ZERO = 0x84,
+	TENSOR_SIZE = 0x90,
+};
+
+/* in a stream, a step, a preprocess record; of the latter 4 bytes each. */
+enum { STREAM_INSN = 0, STREAM_COUNT = 4, STREAM_CYCLES = 8, STREAM_SIZE = 16 };
+enum {
+	STEP_KIND = 0, STEP_DST = 4, STEP_SRC = 12, STEP_BYTES = 20, STEP_STREAM = 4,
+	STEP_KERNEL = 4, STEP_WORD = 8, STEP_SCRATCH = 12, STEP_SIZE = 32,
+};
+enum { PREPROCESS_SIZE = 64, PREPROCESS_WORDS = 15, PREPROCESS_FLOATS = 6 };
+
+/* How many bytes an entry of a part has. */
+extern const uint32_t image_part_size[IMAGE_PARTS];
 
 /* The core's logarithms, in their order in the file. */
 enum { CONFIG_FIELDS = 9 };
@@ -77,5 +114,50 @@ uint32_t image_crc(const uint8_t *data, size_t size);
 
 /* What segments' addresses are a multiple of. */
 uint32_t image_align(const struct vtaops_core *core);
+
+/* Version 1 read as version 2: image_v1.c. */
+int image_open_v1(struct vtaimage *image, const uint8_t *data, size_t size);
+void image_tensor_v1(const struct vtaimage *image, uint32_t i, struct vtaimage_tensor *t);
+void image_step_v1(const struct vtaimage *image, uint32_t i, struct vtaimage_step *step);
+uint32_t image_host_v1(const struct vtaimage *image, uint32_t i);
+
+/* Parts of writing. An instruction's address becomes an offset; false if it has none. */
+bool image_to_offset(const struct vtaops_core *core, uint8_t *insn, uint32_t *arena);
+void image_put_name(uint8_t *dst, const char *name, uint32_t max);
+
+static inline size_t up16(size_t n)
+{
+	return (n + 15) & ~(size_t)15;
+}
+
+/* Parts of opening: they return 0, or an error with image->why. */
+int image_bad(struct vtaimage *image, const char *why);
+/* A text with two numbers put in for each '#', and @name for '@'. */
+int image_say(struct vtaimage *image, const char *format, const char *name, uint32_t a,
+	      uint32_t b);
+int image_check_streams(struct vtaimage *image);
+int image_check_steps(struct vtaimage *image);
+int image_check_preprocess(struct vtaimage *image);
+
+/* Is [at, at + bytes) within @size? */
+static inline bool within(uint64_t at, uint64_t bytes, uint64_t size)
+{
+	return at <= size && bytes <= size - at;
+}
+
+/* Do two ranges of bytes have one in common? */
+static inline bool image_overlap(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes)
+{
+	return a < b + b_bytes && b < a + a_bytes;
+}
+
+static inline float get_float(const uint8_t *p)
+{
+	uint32_t bits = get32(p);
+	float value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
 
 #endif /* OPS_IMAGE_H */

@@ -5,57 +5,13 @@
  */
 #include "image.h"
 
-static int bad(struct vtaimage *image, const char *why)
-{
-	size_t i = 0;
-
-	for (; why[i] && i + 1 < sizeof(image->why); i++)
-		image->why[i] = why[i];
-	image->why[i] = '\0';
-	return -VTAOPS_EINVAL;
-}
-
-/* "@name: @a, @b" with two numbers put in for each '#'. */
-static void say(struct vtaimage *image, const char *format, const char *name, uint32_t a,
-		uint32_t b)
-{
-	size_t at = 0;
-
-	for (; *format && at + 12 < sizeof(image->why); format++) {
-		char digits[12];
-		unsigned int i = sizeof(digits);
-
-		if (*format == '@') {
-			for (const char *c = name; *c && at + 12 < sizeof(image->why); c++)
-				image->why[at++] = *c;
-			continue;
-		}
-		if (*format != '#') {
-			image->why[at++] = *format;
-			continue;
-		}
-		do {
-			digits[--i] = (char)('0' + a % 10);
-			a /= 10;
-		} while (a);
-		while (i < sizeof(digits))
-			image->why[at++] = digits[i++];
-		a = b;
-	}
-	image->why[at] = '\0';
-}
-
 static bool name_ok(const uint8_t *name)
 {
 	unsigned int i = 0;
 
-	for (; i < VTAIMAGE_NAME_MAX && name[i]; i++) {
-		uint8_t c = name[i];
-
-		if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') &&
-		    c != '.' && c != '_' && c != '-' && c != '/')
+	for (; i < VTAIMAGE_NAME_MAX && name[i]; i++)
+		if (name[i] < 0x21 || name[i] > 0x7e || name[i] == '=')
 			return false;
-	}
 	if (!i || i == VTAIMAGE_NAME_MAX)
 		return false;
 	for (; i < VTAIMAGE_NAME_MAX; i++)
@@ -64,139 +20,247 @@ static bool name_ok(const uint8_t *name)
 	return true;
 }
 
-/* Is [at, at + count * each) within the file, behind the header, at a multiple of 16? */
-static bool part_ok(size_t size, uint32_t at, uint64_t count, uint32_t each)
+/* Bytes of the UTF-8 character at @p, of at most @left; 0 if it is none for a text. */
+static uint32_t utf8(const uint8_t *p, uint32_t left)
 {
-	return at >= HEADER_BYTES && at % 16 == 0 && at <= size && count * each <= size - at;
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	uint32_t bytes, code;
+
+	if (p[0] < 0x80)
+		return (p[0] >= 0x20 && p[0] != 0x7f) || p[0] == '\t' || p[0] == '\n';
+	bytes = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
+	if (p[0] < 0xc0 || p[0] > 0xf7 || bytes > left)
+		return 0;
+	code = p[0] & (0x7fu >> bytes);
+	for (uint32_t i = 1; i < bytes; i++) {
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+		code = code << 6 | (p[i] & 0x3f);
+	}
+	/* Below 0xa0 are control characters too; surrogates are no characters. */
+	if (code < least[bytes] || code < 0xa0 || code > 0x10ffff ||
+	    (code >= 0xd800 && code <= 0xdfff))
+		return 0;
+	return bytes;
 }
 
+static bool text_ok(const uint8_t *p, uint32_t bytes)
+{
+	while (bytes) {
+		uint32_t n = utf8(p, bytes);
+
+		if (!n)
+			return false;
+		p += n;
+		bytes -= n;
+	}
+	return true;
+}
+
+/* What all versions have in front. */
 static int open_header(struct vtaimage *image, const uint8_t *data, size_t size)
 {
-	uint32_t model, relocs, tensors;
-
-	if (size < HEADER_BYTES || get64(data + AT_MAGIC) != IMAGE_MAGIC)
-		return bad(image, "not a program image");
-	if (get32(data + AT_VERSION) != IMAGE_VERSION) {
-		say(image, "the image has version #, this library knows #", "",
-		    get32(data + AT_VERSION), IMAGE_VERSION);
-		return -VTAOPS_EINVAL;
-	}
+	if (size < HEADER_COMMON || get64(data + AT_MAGIC) != IMAGE_MAGIC)
+		return image_bad(image, "not a program image");
+	image->version = get32(data + AT_VERSION);
+	if (image->version != IMAGE_VERSION_1 && image->version != IMAGE_VERSION)
+		return image_say(image, "the image has version #, this library knows 1 to #", "",
+				 image->version, IMAGE_VERSION);
 	if (get64(data + AT_SIZE) != size)
-		return bad(image, "the image is cut off, or has more behind it");
+		return image_bad(image, "the image is cut off, or has more behind it");
 	if (get32(data + AT_CRC) != image_crc(data, size))
-		return bad(image, "the checksum is wrong: the image is damaged");
+		return image_bad(image, "the checksum is wrong: the image is damaged");
 	for (unsigned int i = 0; i < CONFIG_FIELDS; i++)
 		*image_config(&image->core, i) = data[AT_CONFIG + i];
-	if (vtaops_core_init(&image->core) || get32(data + AT_ZERO) ||
+	if (vtaops_core_init(&image->core) ||
 	    data[AT_CONFIG + 9] || data[AT_CONFIG + 10] || data[AT_CONFIG + 11])
-		return bad(image, "the configuration of the core is not a valid one");
+		return image_bad(image, "the configuration of the core is not a valid one");
 	image->align = get32(data + AT_ALIGN);
 	if (image->align != image_align(&image->core))
-		return bad(image, "the alignment is not the configuration's");
-	image->model_bytes = get32(data + AT_MODEL_BYTES);
-	image->arena_bytes = get32(data + AT_ARENA_BYTES);
-	image->insn_at = get32(data + AT_INSN);
-	image->insn_count = get32(data + AT_INSN_COUNT);
-	image->reloc_count = get32(data + AT_RELOC_COUNT);
-	image->tensor_count = get32(data + AT_TENSOR_COUNT);
-	image->cycles = get64(data + AT_CYCLES);
-	model = get32(data + AT_MODEL);
-	relocs = get32(data + AT_RELOC);
-	tensors = get32(data + AT_TENSOR);
-	if (image->model_bytes > VTAIMAGE_SEGMENT_MAX || image->arena_bytes > VTAIMAGE_SEGMENT_MAX)
-		return bad(image, "a segment is larger than 1 GiB");
-	if (!part_ok(size, model, image->model_bytes, 1) ||
-	    !part_ok(size, relocs, image->reloc_count, 4) ||
-	    !part_ok(size, tensors, image->tensor_count, TENSOR_SIZE))
-		return bad(image, "a part of the image is not within it");
-	if (image->insn_at % INSN_BYTES || image->insn_at > image->model_bytes ||
-	    !image->insn_count ||
-	    image->insn_count > (image->model_bytes - image->insn_at) / INSN_BYTES)
-		return bad(image, "the instructions are not within the model");
-	if (image->tensor_count > VTAIMAGE_TENSORS_MAX)
-		return bad(image, "there are too many tensors");
-	if (!name_ok(data + AT_NAME))
-		return bad(image, "the program's name is not a name");
-	memcpy(image->name, data + AT_NAME, VTAIMAGE_NAME_MAX);
-	image->model = data + model;
-	image->relocs = data + relocs;
-	image->tensors = data + tensors;
+		return image_bad(image, "the alignment is not the configuration's");
 	return 0;
 }
 
-void vtaimage_tensor(const struct vtaimage *image, uint32_t i, struct vtaimage_tensor *tensor)
+/* Where the parts are: each behind the one before it, at the next multiple of 16. */
+static int find_parts(struct vtaimage *image, const uint8_t *data, size_t size,
+		      const uint8_t *part[IMAGE_PARTS], uint32_t count[IMAGE_PARTS])
+{
+	uint64_t end = HEADER_BYTES;
+
+	for (unsigned int i = 0; i < IMAGE_PARTS; i++) {
+		uint32_t at = get32(data + AT_PARTS + 8 * i);
+		uint64_t next = (end + 15) & ~15ull;
+
+		count[i] = get32(data + AT_PARTS + 8 * i + 4);
+		if (at != next || !within(at, (uint64_t)count[i] * image_part_size[i], size))
+			return image_bad(image, "a part of the image is not where it belongs");
+		for (; end < next; end++)
+			if (data[end])
+				return image_bad(image, "there is something between the parts");
+		part[i] = data + at;
+		end = at + (uint64_t)count[i] * image_part_size[i];
+	}
+	return end == size ? 0 : image_bad(image, "there is something behind the parts");
+}
+
+static int open_texts(struct vtaimage *image, const uint8_t *part[IMAGE_PARTS],
+		      const uint32_t count[IMAGE_PARTS])
+{
+	for (unsigned int i = 0; i < VTAIMAGE_TEXTS; i++) {
+		struct vtaimage_chars *text = &image->text[i];
+
+		text->text = (const char *)part[PART_LABELS + i];
+		text->bytes = count[PART_LABELS + i];
+		if (text->bytes > VTAIMAGE_TEXT_MAX)
+			return image_bad(image, "a text is larger than 16 MiB");
+		if (!text_ok(part[PART_LABELS + i], text->bytes))
+			return image_bad(image, "a text is not UTF-8, or has control characters");
+	}
+	return 0;
+}
+
+static int open_parts(struct vtaimage *image, const uint8_t *data, size_t size)
+{
+	const uint8_t *part[IMAGE_PARTS] = { NULL };
+	uint32_t count[IMAGE_PARTS] = { 0 };
+
+	if (size < HEADER_BYTES || get64(data + AT_ZERO))
+		return image_bad(image, "the header is not one of version 2");
+	if (find_parts(image, data, size, part, count))
+		return -VTAOPS_EINVAL;
+	image->arena_bytes = get32(data + AT_ARENA_BYTES);
+	image->host_bytes = get32(data + AT_HOST_BYTES);
+	image->model_bytes = count[PART_MODEL];
+	image->consts_bytes = count[PART_CONSTS];
+	image->stream_count = count[PART_STREAMS];
+	image->reloc_count = count[PART_RELOCS];
+	image->tensor_count = count[PART_TENSORS];
+	image->step_count = count[PART_STEPS];
+	image->word_count = count[PART_WORDS];
+	image->preprocess_count = count[PART_PREPROCESS];
+	if (image->model_bytes > VTAIMAGE_SEGMENT_MAX ||
+	    image->arena_bytes > VTAIMAGE_SEGMENT_MAX ||
+	    image->consts_bytes > VTAIMAGE_SEGMENT_MAX || image->host_bytes > VTAIMAGE_SEGMENT_MAX)
+		return image_bad(image, "a segment is larger than 1 GiB");
+	if (!image->tensor_count || image->tensor_count > VTAIMAGE_TENSORS_MAX ||
+	    image->stream_count > VTAIMAGE_STREAMS_MAX || !image->step_count ||
+	    image->step_count > VTAIMAGE_STEPS_MAX)
+		return image_bad(image, "there are too many tensors, streams or steps, or none");
+	if (!name_ok(data + AT_NAME))
+		return image_bad(image, "the program's name is not a name");
+	memcpy(image->name, data + AT_NAME, VTAIMAGE_NAME_MAX);
+	image->streams = part[PART_STREAMS];
+	image->relocs = part[PART_RELOCS];
+	image->tensors = part[PART_TENSORS];
+	image->steps = part[PART_STEPS];
+	image->words = part[PART_WORDS];
+	image->preprocess = part[PART_PREPROCESS];
+	image->consts = part[PART_CONSTS];
+	image->model = part[PART_MODEL];
+	return open_texts(image, part, count);
+}
+
+static void shape_of_four(struct vtaimage_tensor *t)
+{
+	uint32_t four[4] = { 1, 1, 1, 1 };
+
+	if (t->rank > 4)
+		return;
+	for (uint32_t i = 0; i < t->rank; i++)
+		four[4 - t->rank + i] = t->dims[i];
+	t->n = four[0];
+	t->c = four[1];
+	t->h = four[2];
+	t->w = four[3];
+}
+
+void vtaimage_tensor(const struct vtaimage *image, uint32_t i, struct vtaimage_tensor *t)
 {
 	const uint8_t *p = image->tensors + (size_t)i * TENSOR_SIZE;
 
-	memcpy(tensor->name, p + TENSOR_NAME, VTAIMAGE_NAME_MAX);
-	tensor->role = (enum vtaimage_role)get32(p + TENSOR_ROLE);
-	tensor->n = get32(p + TENSOR_N);
-	tensor->c = get32(p + TENSOR_C);
-	tensor->h = get32(p + TENSOR_H);
-	tensor->w = get32(p + TENSOR_W);
-	tensor->offset = get32(p + TENSOR_OFFSET);
-	tensor->bytes = get32(p + TENSOR_BYTES);
+	if (image->version == IMAGE_VERSION_1) {
+		image_tensor_v1(image, i, t);
+		return;
+	}
+	*t = (struct vtaimage_tensor) {
+		.role = (enum vtaimage_role)get32(p + TENSOR_ROLE),
+		.segment = (enum vtaimage_segment)get32(p + TENSOR_SEGMENT),
+		.layout = (enum vtaimage_layout)get32(p + TENSOR_LAYOUT),
+		.type = get32(p + TENSOR_TYPE), .rank = get32(p + TENSOR_RANK),
+		.offset = get32(p + TENSOR_OFFSET), .bytes = get32(p + TENSOR_BYTES),
+		.scale = get_float(p + TENSOR_SCALE), .zero = (int32_t)get32(p + TENSOR_POINT),
+	};
+	memcpy(t->name, p + TENSOR_NAME, VTAIMAGE_NAME_MAX);
+	for (unsigned int j = 0; j < VTACPU_RANK_MAX; j++)
+		t->dims[j] = get32(p + TENSOR_DIMS + 4 * j);
+	shape_of_four(t);
 }
 
-static int check_tensors(struct vtaimage *image)
+/* What its shape takes; 0 of a shape or type that there is not. */
+static uint64_t tensor_bytes(const struct vtaimage *image, const struct vtaimage_tensor *t)
 {
-	for (uint32_t i = 0; i < image->tensor_count; i++) {
-		const uint8_t *p = image->tensors + (size_t)i * TENSOR_SIZE;
-		struct vtaimage_tensor t;
+	uint64_t bytes = vtacpu_type_bytes(t->type);
 
-		if (!name_ok(p + TENSOR_NAME))
-			return bad(image, "a tensor's name is not a name");
-		for (uint32_t j = 0; j < i; j++)
-			if (!memcmp(p, image->tensors + (size_t)j * TENSOR_SIZE, VTAIMAGE_NAME_MAX))
-				return bad(image, "two tensors have the same name");
-		vtaimage_tensor(image, i, &t);
-		if (t.role < VTAIMAGE_INPUT || t.role > VTAIMAGE_INTERNAL ||
-		    get32(p + TENSOR_ZERO))
-			return bad(image, "a tensor's role is not known");
-		if (!dim_ok(t.n) || !dim_ok(t.c) || !dim_ok(t.h) || !dim_ok(t.w) || !t.bytes ||
-		    vtaops_act_bytes(&image->core, t.n, t.c, t.h, t.w) != t.bytes)
-			return bad(image, "a tensor's size is not that of its shape");
-		if (t.offset % image->core.inp_bytes || t.offset > image->arena_bytes ||
-		    t.bytes > image->arena_bytes - t.offset)
-			return bad(image, "a tensor is not within the arena");
+	if (t->rank < 1 || t->rank > VTACPU_RANK_MAX)
+		return 0;
+	for (uint32_t i = 0; i < VTACPU_RANK_MAX; i++) {
+		if (i >= t->rank ? t->dims[i] != 0 : !dim_ok(t->dims[i]))
+			return 0;
+		bytes *= i < t->rank ? t->dims[i] : 1;
+		if (bytes > VTAIMAGE_SEGMENT_MAX)
+			return 0;
 	}
+	if (t->layout == VTAIMAGE_PLAIN)
+		return bytes;
+	if (t->type != VTACPU_I8 || t->rank != 4)
+		return 0;
+	return vtaops_act_bytes(&image->core, t->n, t->c, t->h, t->w);
+}
+
+static bool scale_ok(float scale)
+{
+	/* No NaN, and nothing infinite. */
+	return scale >= 0 && scale < 3.4e38f;
+}
+
+static int check_tensor(struct vtaimage *image, uint32_t i)
+{
+	const uint8_t *p = image->tensors + (size_t)i * TENSOR_SIZE;
+	struct vtaimage_tensor t;
+	uint32_t step, bytes;
+
+	if (!name_ok(p + TENSOR_NAME))
+		return image_bad(image, "a tensor's name is not a name");
+	for (uint32_t j = 0; j < i; j++)
+		if (!memcmp(p, image->tensors + (size_t)j * TENSOR_SIZE, VTAIMAGE_NAME_MAX))
+			return image_bad(image, "two tensors have the same name");
+	vtaimage_tensor(image, i, &t);
+	if (t.role < VTAIMAGE_INPUT || t.role > VTAIMAGE_INTERNAL || t.layout > VTAIMAGE_PLAIN ||
+	    (t.segment != VTAIMAGE_IN_HOST &&
+	     (t.segment != VTAIMAGE_IN_ARENA || t.role != VTAIMAGE_INTERNAL)))
+		return image_bad(image, "a tensor's role, layout or segment is not known");
+	if (!scale_ok(t.scale) || get32(p + TENSOR_ZERO) || get64(p + TENSOR_ZERO + 4))
+		return image_bad(image, "a tensor's scale is not a number, or it has more fields");
+	if (!t.bytes || tensor_bytes(image, &t) != t.bytes)
+		return image_bad(image, "a tensor's size is not that of its shape");
+	step = t.layout == VTAIMAGE_PLAIN ? vtacpu_type_bytes(t.type) : image->core.inp_bytes;
+	bytes = t.segment == VTAIMAGE_IN_HOST ? image->host_bytes : image->arena_bytes;
+	if (t.offset % step || !within(t.offset, t.bytes, bytes))
+		return image_bad(image, "a tensor is not within its segment");
 	return 0;
 }
 
-/*
- * Each instruction that reaches memory has a relocation, in order, and stays in
- * its segment; nothing is stored to the model.
- */
-static int check_stream(struct vtaimage *image)
+void vtaimage_stream(const struct vtaimage *image, uint32_t i, struct vtaimage_stream *stream)
 {
-	uint32_t reloc = 0;
+	const uint8_t *p = image->streams + (size_t)i * STREAM_SIZE;
 
-	for (uint32_t i = 0; i < image->insn_count; i++) {
-		const uint8_t *insn = image->model + image->insn_at + (size_t)i * INSN_BYTES;
-		struct image_access access;
-		uint32_t value, bytes;
-
-		if (!image_access(&image->core, get64(insn), get64(insn + 8), &access)) {
-			say(image, "instruction # is not one", "", i, 0);
-			return -VTAOPS_EINVAL;
-		}
-		if (!access.any)
-			continue;
-		value = reloc < image->reloc_count ? get32(image->relocs + 4 * (size_t)reloc) : 0;
-		if (reloc++ >= image->reloc_count || (value & RELOC_INSN) != i) {
-			say(image, "instruction # has no relocation", "", i, 0);
-			return -VTAOPS_EINVAL;
-		}
-		bytes = value & RELOC_ARENA ? image->arena_bytes : image->model_bytes;
-		if (access.end > bytes / access.element_bytes ||
-		    (access.store && !(value & RELOC_ARENA))) {
-			say(image, "instruction # reaches what it may not", "", i, 0);
-			return -VTAOPS_EINVAL;
-		}
-	}
-	if (reloc != image->reloc_count)
-		return bad(image, "there are relocations of other instructions");
-	return 0;
+	if (image->version == IMAGE_VERSION_1)
+		*stream = (struct vtaimage_stream) { image->insn_at, image->insn_count,
+						     image->cycles };
+	else
+		*stream = (struct vtaimage_stream) { get32(p + STREAM_INSN),
+						     get32(p + STREAM_COUNT),
+						     get64(p + STREAM_CYCLES) };
 }
 
 int vtaimage_open(struct vtaimage *image, const void *data, size_t size)
@@ -205,11 +269,20 @@ int vtaimage_open(struct vtaimage *image, const void *data, size_t size)
 
 	*image = (struct vtaimage) { .align = 0 };
 	err = open_header(image, data, size);
+	if (err)
+		return err;
+	if (image->version == IMAGE_VERSION_1) {
+		err = image_open_v1(image, data, size);
+		return err ? err : image_check_streams(image);
+	}
+	err = open_parts(image, data, size);
+	for (uint32_t i = 0; !err && i < image->tensor_count; i++)
+		err = check_tensor(image, i);
 	if (!err)
-		err = check_tensors(image);
+		err = image_check_streams(image);
 	if (!err)
-		err = check_stream(image);
-	return err;
+		err = image_check_steps(image);
+	return err ? err : image_check_preprocess(image);
 }
 
 int vtaimage_find(const struct vtaimage *image, const char *name)
@@ -228,6 +301,16 @@ int vtaimage_find(const struct vtaimage *image, const char *name)
 	return -1;
 }
 
+uint32_t vtaimage_host(const struct vtaimage *image, uint32_t i)
+{
+	struct vtaimage_tensor t;
+
+	if (image->version == IMAGE_VERSION_1)
+		return image_host_v1(image, i);
+	vtaimage_tensor(image, i, &t);
+	return t.offset;
+}
+
 int vtaimage_fits(struct vtaimage *image, const struct vtaops_core *core)
 {
 	struct vtaops_core card = *core;
@@ -236,35 +319,10 @@ int vtaimage_fits(struct vtaimage *image, const struct vtaops_core *core)
 		unsigned int need = *image_config(&image->core, i), has = *image_config(&card, i);
 
 		if (need != has) {
-			say(image, "the program is for a core with @ = #, the card has #",
-			    image_config_names[i], need, has);
+			image_say(image, "the program is for a core with @ = #, the card has #",
+				  image_config_names[i], need, has);
 			return -VTAOPS_ECORE;
 		}
-	}
-	return 0;
-}
-
-int vtaimage_place(const struct vtaimage *image, uint32_t model_addr, uint32_t arena_addr,
-		   void *dst)
-{
-	uint8_t *model = dst;
-
-	if (model_addr % image->align || arena_addr % image->align)
-		return -VTAOPS_EALIGN;
-	if ((uint64_t)model_addr + image->model_bytes > 1ull << 32 ||
-	    (uint64_t)arena_addr + image->arena_bytes > 1ull << 32)
-		return -VTAOPS_EINVAL;
-	memcpy(model, image->model, image->model_bytes);
-	for (uint32_t i = 0; i < image->reloc_count; i++) {
-		uint32_t value = get32(image->relocs + 4 * (size_t)i);
-		uint8_t *insn = model + image->insn_at + (size_t)(value & RELOC_INSN) * INSN_BYTES;
-		uint64_t word = get64(insn), dram;
-		struct image_access access;
-
-		image_access(&image->core, word, get64(insn + 8), &access);
-		dram = access.dram + (value & RELOC_ARENA ? arena_addr : model_addr) /
-				     access.element_bytes;
-		put64(insn, (word & ~DRAM_MASK) | dram << DRAM_SHIFT);
 	}
 	return 0;
 }

@@ -2,131 +2,255 @@
 /* Making program images. */
 #include "image.h"
 
-static size_t up16(size_t n)
+void image_put_name(uint8_t *dst, const char *name, uint32_t max)
 {
-	return (n + 15) & ~(size_t)15;
+	for (uint32_t i = 0; i < max && name[i]; i++)
+		dst[i] = (uint8_t)name[i];
+}
+
+bool image_to_offset(const struct vtaops_core *core, uint8_t *insn, uint32_t *arena)
+{
+	uint64_t first = get64(insn), addr;
+	struct image_access access;
+	uint32_t base;
+
+	image_access(core, first, get64(insn + 8), &access);
+	if (!access.any)
+		return false;
+	addr = (uint64_t)access.dram * access.element_bytes;
+	base = addr >= VTAIMAGE_ARENA ? VTAIMAGE_ARENA : VTAIMAGE_MODEL;
+	addr = access.dram - base / access.element_bytes;
+	put64(insn, (first & ~DRAM_MASK) | (addr << DRAM_SHIFT & DRAM_MASK));
+	*arena = base == VTAIMAGE_ARENA ? RELOC_ARENA : 0;
+	return true;
 }
 
 static bool source_ok(const struct vtaimage_source *s)
 {
-	return s->core->block && s->model_bytes && s->model_bytes <= VTAIMAGE_SEGMENT_MAX &&
-	       s->arena_bytes <= VTAIMAGE_SEGMENT_MAX && s->insn_at <= s->model_bytes &&
-	       s->insn_at % INSN_BYTES == 0 &&
-	       s->insn_count <= (s->model_bytes - s->insn_at) / INSN_BYTES &&
-	       s->tensor_count <= VTAIMAGE_TENSORS_MAX;
+	if (!s->core->block || s->model_bytes > VTAIMAGE_SEGMENT_MAX ||
+	    s->consts_bytes > VTAIMAGE_SEGMENT_MAX || s->tensor_count > VTAIMAGE_TENSORS_MAX ||
+	    s->step_count > VTAIMAGE_STEPS_MAX || s->stream_count > VTAIMAGE_STREAMS_MAX ||
+	    s->preprocess_count > VTAIMAGE_TENSORS_MAX)
+		return false;
+	for (uint32_t i = 0; i < s->stream_count; i++)
+		if (s->streams[i].insn_at % INSN_BYTES ||
+		    !within(s->streams[i].insn_at, (uint64_t)s->streams[i].insn_count * INSN_BYTES,
+			    s->model_bytes))
+			return false;
+	for (unsigned int i = 0; i < VTAIMAGE_TEXTS; i++)
+		if (s->text[i].bytes > VTAIMAGE_TEXT_MAX)
+			return false;
+	return true;
 }
 
-static uint64_t word(const struct vtaimage_source *s, uint32_t insn, unsigned int i)
-{
-	return get64(s->model + s->insn_at + (size_t)insn * INSN_BYTES + 8 * i);
-}
-
-static uint32_t count_relocs(const struct vtaimage_source *s)
+static uint32_t stream_relocs(const struct vtaimage_source *s, const struct vtaimage_stream *stream)
 {
 	struct image_access access;
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < s->insn_count; i++) {
-		image_access(s->core, word(s, i, 0), word(s, i, 1), &access);
+	for (uint32_t i = 0; i < stream->insn_count; i++) {
+		const uint8_t *insn = s->model + stream->insn_at + (size_t)i * INSN_BYTES;
+
+		image_access(s->core, get64(insn), get64(insn + 8), &access);
 		count += access.any;
 	}
 	return count;
 }
 
-/* Where the parts are: behind the header, each at a multiple of 16. */
-struct parts {
-	size_t relocs, tensors, model, end;
-};
-
-static struct parts parts(const struct vtaimage_source *s)
+/* Operands of a step; 0 of one that is no good, which opening will say. */
+static uint32_t step_operands(const struct vtaimage_step *step)
 {
-	struct parts p;
+	struct vtacpu_need need;
 
-	p.relocs = up16(HEADER_BYTES);
-	p.tensors = up16(p.relocs + 4 * (size_t)count_relocs(s));
-	p.model = up16(p.tensors + (size_t)TENSOR_SIZE * s->tensor_count);
-	p.end = p.model + s->model_bytes;
-	return p;
+	return vtacpu_need(step->kernel, &step->params, &need) ? 0 : need.operands;
+}
+
+static uint32_t step_words(const struct vtaimage_step *step)
+{
+	if (step->kind != VTAIMAGE_CPU)
+		return 0;
+	return (uint32_t)(vtacpu_params_bytes(step->kernel) / 4) + 2 * step_operands(step);
+}
+
+/* How much there is of each part, and where; the latter has the end behind them all. */
+static void layout(const struct vtaimage_source *s, uint32_t count[IMAGE_PARTS],
+		   size_t at[IMAGE_PARTS + 1])
+{
+	count[PART_STREAMS] = s->stream_count;
+	count[PART_RELOCS] = 0;
+	for (uint32_t i = 0; i < s->stream_count; i++)
+		count[PART_RELOCS] += stream_relocs(s, &s->streams[i]);
+	count[PART_TENSORS] = s->tensor_count;
+	count[PART_STEPS] = s->step_count;
+	count[PART_WORDS] = 0;
+	for (uint32_t i = 0; i < s->step_count; i++)
+		count[PART_WORDS] += step_words(&s->steps[i]);
+	count[PART_PREPROCESS] = s->preprocess_count;
+	for (unsigned int i = 0; i < VTAIMAGE_TEXTS; i++)
+		count[PART_LABELS + i] = s->text[i].bytes;
+	count[PART_CONSTS] = s->consts_bytes;
+	count[PART_MODEL] = s->model_bytes;
+	at[0] = up16(HEADER_BYTES);
+	for (unsigned int i = 0; i < IMAGE_PARTS; i++) {
+		at[i + 1] = at[i] + (size_t)count[i] * image_part_size[i];
+		/* Nothing follows the last, so it is not filled up. */
+		if (i + 1 < IMAGE_PARTS)
+			at[i + 1] = up16(at[i + 1]);
+	}
 }
 
 size_t vtaimage_size(const struct vtaimage_source *source)
 {
-	return source_ok(source) ? parts(source).end : 0;
+	uint32_t count[IMAGE_PARTS];
+	size_t at[IMAGE_PARTS + 1];
+
+	if (!source_ok(source))
+		return 0;
+	layout(source, count, at);
+	return at[IMAGE_PARTS] <= UINT32_MAX ? at[IMAGE_PARTS] : 0;
 }
 
-static void put_name(uint8_t *dst, const char *name)
+static void put_streams(const struct vtaimage_source *s, uint8_t *p, uint8_t *relocs,
+			uint8_t *model)
 {
-	for (unsigned int i = 0; i < VTAIMAGE_NAME_MAX && name[i]; i++)
-		dst[i] = (uint8_t)name[i];
-}
+	for (uint32_t i = 0; i < s->stream_count; i++, p += STREAM_SIZE) {
+		const struct vtaimage_stream *stream = &s->streams[i];
 
-/* From the addresses of lowering to offsets in the segments. */
-static void put_relocs(const struct vtaimage_source *s, uint8_t *model, uint8_t *relocs)
-{
-	for (uint32_t i = 0; i < s->insn_count; i++) {
-		uint8_t *insn = model + s->insn_at + (size_t)i * INSN_BYTES;
-		uint64_t first = word(s, i, 0), addr;
-		struct image_access access;
-		uint32_t base;
+		put32(p + STREAM_INSN, stream->insn_at);
+		put32(p + STREAM_COUNT, stream->insn_count);
+		put64(p + STREAM_CYCLES, stream->cycles);
+		for (uint32_t j = 0; j < stream->insn_count; j++) {
+			uint32_t at = stream->insn_at + j * INSN_BYTES, arena;
 
-		image_access(s->core, first, word(s, i, 1), &access);
-		if (!access.any)
-			continue;
-		addr = (uint64_t)access.dram * access.element_bytes;
-		base = addr >= VTAIMAGE_ARENA ? VTAIMAGE_ARENA : VTAIMAGE_MODEL;
-		addr = access.dram - base / access.element_bytes;
-		put64(insn, (first & ~DRAM_MASK) | (addr << DRAM_SHIFT & DRAM_MASK));
-		put32(relocs, i | (base == VTAIMAGE_ARENA ? RELOC_ARENA : 0));
-		relocs += 4;
+			if (!image_to_offset(s->core, model + at, &arena))
+				continue;
+			put32(relocs, at / INSN_BYTES | arena);
+			relocs += 4;
+		}
 	}
+}
+
+static void put_float(uint8_t *p, float value)
+{
+	uint32_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	put32(p, bits);
 }
 
 static void put_tensor(uint8_t *p, const struct vtaimage_tensor *t)
 {
-	put_name(p + TENSOR_NAME, t->name);
+	image_put_name(p + TENSOR_NAME, t->name, VTAIMAGE_NAME_MAX);
 	put32(p + TENSOR_ROLE, t->role);
-	put32(p + TENSOR_N, t->n);
-	put32(p + TENSOR_C, t->c);
-	put32(p + TENSOR_H, t->h);
-	put32(p + TENSOR_W, t->w);
+	put32(p + TENSOR_SEGMENT, t->segment);
+	put32(p + TENSOR_LAYOUT, t->layout);
+	put32(p + TENSOR_TYPE, t->type);
+	put32(p + TENSOR_RANK, t->rank);
+	for (uint32_t i = 0; i < t->rank && i < VTACPU_RANK_MAX; i++)
+		put32(p + TENSOR_DIMS + 4 * (size_t)i, t->dims[i]);
 	put32(p + TENSOR_OFFSET, t->offset);
 	put32(p + TENSOR_BYTES, t->bytes);
+	put_float(p + TENSOR_SCALE, t->scale);
+	put32(p + TENSOR_POINT, (uint32_t)t->zero);
+}
+
+static void put_place(uint8_t *p, struct vtaimage_place place)
+{
+	put32(p, place.segment);
+	put32(p + 4, place.offset);
+}
+
+/* Returns where the next step's words are, counted from @words. */
+static uint32_t put_step(uint8_t *p, const struct vtaimage_step *step, uint8_t *words, uint32_t at)
+{
+	uint32_t operands = 0, params = 0;
+
+	put32(p + STEP_KIND, step->kind);
+	if (step->kind == VTAIMAGE_COPY) {
+		put_place(p + STEP_DST, step->dst);
+		put_place(p + STEP_SRC, step->src);
+		put32(p + STEP_BYTES, step->bytes);
+	} else if (step->kind == VTAIMAGE_RUN) {
+		put32(p + STEP_STREAM, step->stream);
+	} else {
+		operands = step_operands(step);
+		params = (uint32_t)(vtacpu_params_bytes(step->kernel) / 4);
+		put32(p + STEP_KERNEL, step->kernel);
+		put32(p + STEP_WORD, at);
+		put32(p + STEP_SCRATCH, step->scratch);
+	}
+	words += 4 * (size_t)at;
+	for (uint32_t i = 0; i < params; i++, words += 4)
+		put32(words, step->params.word[i]);
+	for (uint32_t i = 0; i < operands; i++, words += 8)
+		put_place(words, step->io[i]);
+	return at + params + 2 * operands;
+}
+
+static void put_preprocess(uint8_t *p, const struct vtaimage_preprocess *pre)
+{
+	const float *const floats[] = { pre->mean, pre->scale, pre->pad };
+
+	put32(p, pre->tensor);
+	put32(p + 4, pre->nhwc);
+	put32(p + 8, pre->order);
+	put32(p + 12, pre->fit);
+	put32(p + 16, pre->filter);
+	put32(p + 20, pre->background);
+	for (unsigned int i = 0; i < 9; i++)
+		put_float(p + 4 * (PREPROCESS_FLOATS + i), floats[i / 3][i % 3]);
+}
+
+static void put_header(uint8_t *data, const struct vtaimage_source *s,
+		       const uint32_t count[IMAGE_PARTS], const size_t at[IMAGE_PARTS + 1])
+{
+	struct vtaops_core core = *s->core;
+
+	put64(data + AT_MAGIC, IMAGE_MAGIC);
+	put32(data + AT_VERSION, IMAGE_VERSION);
+	put64(data + AT_SIZE, at[IMAGE_PARTS]);
+	for (unsigned int i = 0; i < CONFIG_FIELDS; i++)
+		data[AT_CONFIG + i] = (uint8_t)*image_config(&core, i);
+	put32(data + AT_ALIGN, image_align(s->core));
+	put32(data + AT_ARENA_BYTES, s->arena_bytes);
+	put32(data + AT_HOST_BYTES, s->host_bytes);
+	for (unsigned int i = 0; i < IMAGE_PARTS; i++) {
+		put32(data + AT_PARTS + 8 * i, (uint32_t)at[i]);
+		put32(data + AT_PARTS + 8 * i + 4, count[i]);
+	}
+	image_put_name(data + AT_NAME, s->name, VTAIMAGE_NAME_MAX);
 }
 
 int vtaimage_write(const struct vtaimage_source *s, void *dst, size_t size, struct vtaimage *check)
 {
-	struct vtaops_core core = *s->core;
+	uint32_t count[IMAGE_PARTS], words = 0;
+	size_t at[IMAGE_PARTS + 1];
 	uint8_t *data = dst;
-	struct parts p;
 
 	*check = (struct vtaimage) { .why = "the source is no good, or the space too small" };
-	if (!source_ok(s))
+	if (!vtaimage_size(s))
 		return -VTAOPS_EINVAL;
-	p = parts(s);
-	if (size < p.end)
+	layout(s, count, at);
+	if (size < at[IMAGE_PARTS])
 		return -VTAOPS_ESPACE;
-	memset(data, 0, p.model);
-	memcpy(data + p.model, s->model, s->model_bytes);
-	put64(data + AT_MAGIC, IMAGE_MAGIC);
-	put32(data + AT_VERSION, IMAGE_VERSION);
-	put64(data + AT_SIZE, p.end);
-	for (unsigned int i = 0; i < CONFIG_FIELDS; i++)
-		data[AT_CONFIG + i] = (uint8_t)*image_config(&core, i);
-	put32(data + AT_ALIGN, image_align(s->core));
-	put32(data + AT_MODEL, (uint32_t)p.model);
-	put32(data + AT_MODEL_BYTES, s->model_bytes);
-	put32(data + AT_ARENA_BYTES, s->arena_bytes);
-	put32(data + AT_INSN, s->insn_at);
-	put32(data + AT_INSN_COUNT, s->insn_count);
-	put32(data + AT_RELOC, (uint32_t)p.relocs);
-	put32(data + AT_RELOC_COUNT, count_relocs(s));
-	put32(data + AT_TENSOR, (uint32_t)p.tensors);
-	put32(data + AT_TENSOR_COUNT, s->tensor_count);
-	put64(data + AT_CYCLES, s->cycles);
-	put_name(data + AT_NAME, s->name);
-	put_relocs(s, data + p.model, data + p.relocs);
+	memset(data, 0, at[PART_MODEL]);
+	put_header(data, s, count, at);
+	if (s->model_bytes)
+		memcpy(data + at[PART_MODEL], s->model, s->model_bytes);
+	if (s->consts_bytes)
+		memcpy(data + at[PART_CONSTS], s->consts, s->consts_bytes);
+	put_streams(s, data + at[PART_STREAMS], data + at[PART_RELOCS], data + at[PART_MODEL]);
 	for (uint32_t i = 0; i < s->tensor_count; i++)
-		put_tensor(data + p.tensors + (size_t)i * TENSOR_SIZE, &s->tensors[i]);
-	put32(data + AT_CRC, image_crc(data, p.end));
-	return vtaimage_open(check, data, p.end);
+		put_tensor(data + at[PART_TENSORS] + (size_t)i * TENSOR_SIZE, &s->tensors[i]);
+	for (uint32_t i = 0; i < s->step_count; i++)
+		words = put_step(data + at[PART_STEPS] + (size_t)i * STEP_SIZE, &s->steps[i],
+				 data + at[PART_WORDS], words);
+	for (uint32_t i = 0; i < s->preprocess_count; i++)
+		put_preprocess(data + at[PART_PREPROCESS] + (size_t)i * PREPROCESS_SIZE,
+			       &s->preprocess[i]);
+	for (unsigned int i = 0; i < VTAIMAGE_TEXTS; i++)
+		if (s->text[i].bytes)
+			memcpy(data + at[PART_LABELS + i], s->text[i].text, s->text[i].bytes);
+	put32(data + AT_CRC, image_crc(data, at[IMAGE_PARTS]));
+	return vtaimage_open(check, data, at[IMAGE_PARTS]);
 }

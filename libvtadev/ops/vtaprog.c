@@ -156,6 +156,10 @@ int vtaprog_load(struct vtadev *dev, struct vtadev_queue *queue, const void *dat
 		snprintf(why, VTAPROG_WHY_MAX, "%s", image.why);
 		return -EINVAL;
 	}
+	if (image.version != 1) {
+		snprintf(why, VTAPROG_WHY_MAX, "the image has version 2, which is not run yet");
+		return -EINVAL;
+	}
 	if (vtaimage_fits(&image, &core)) {
 		snprintf(why, VTAPROG_WHY_MAX, "%s", image.why);
 		return -ENOEXEC;

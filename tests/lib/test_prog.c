@@ -42,9 +42,9 @@ static void make_image(unsigned int inputs)
 		.tensors = tensors, .tensor_count = count,
 	};
 
-	size = vtaimage_size(&source);
+	size = vtaimage_size_v1(&source);
 	assert_in_range(size, 1, sizeof(bytes));
-	if (vtaimage_write(&source, bytes, sizeof(bytes), &check))
+	if (vtaimage_write_v1(&source, bytes, sizeof(bytes), &check))
 		fail_msg("%s", check.why);
 }
 

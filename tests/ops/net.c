@@ -111,13 +111,13 @@ void net_compile(struct net *net, const struct vtaops_core *core, uint64_t seed)
 		.cycles = net->builder.cycles, .tensors = tensors, .tensor_count = 3,
 	};
 
-	net->size = vtaimage_size(&source);
+	net->size = vtaimage_size_v1(&source);
 	net->image = malloc(net->size);
 	if (!net->image)
 		machine_die("out of memory");
-	if (vtaimage_write(&source, net->image, net->size - 1, &check) != -VTAOPS_ESPACE)
+	if (vtaimage_write_v1(&source, net->image, net->size - 1, &check) != -VTAOPS_ESPACE)
 		machine_die("an image of %zu bytes is written to fewer", net->size);
-	if (vtaimage_write(&source, net->image, net->size, &check))
+	if (vtaimage_write_v1(&source, net->image, net->size, &check))
 		machine_die("%s", check.why);
 }
 

@@ -92,19 +92,12 @@ static int fuse_activation(struct vtac_graph *g, struct vtac_node *node)
 {
 	struct vtac_node *from = node->in[0]->producer;
 
-	if ((node->op != VTAC_CLIP && node->op != VTAC_LEAKY_RELU) || !from || !has_stage(from) ||
+	if (node->op != VTAC_CLIP || !from || !has_stage(from) ||
 	    !fuse_from(g, node->in[0], from->op) || node->in[0]->dtype != VTAC_F32)
 		return 0;
-	if (node->op == VTAC_CLIP) {
-		if (!(node->attr.clip.lo <= node->attr.clip.hi) ||
-		    !join_clips(&from->act, node->attr.clip.lo, node->attr.clip.hi))
-			return 0;
-	} else {
-		if (from->act.kind != VTAC_ACT_NONE)
-			return 0;
-		from->act = (struct vtac_activation){ .kind = VTAC_ACT_LEAKY,
-						      .alpha = node->attr.unary.alpha };
-	}
+	if (!(node->attr.clip.lo <= node->attr.clip.hi) ||
+	    !join_clips(&from->act, node->attr.clip.lo, node->attr.clip.hi))
+		return 0;
 	return fuse_take(from, node);
 }
 
@@ -147,7 +140,8 @@ static int fuse_residual(struct vtac_graph *g, struct vtac_node *node)
 /* What the file says of integers comes first: later rules change values. */
 static const fuse_rule quant_rules[] = { fuse_weights, fuse_quant, NULL };
 static const fuse_rule rules[] = {
-	fuse_reshapes, fuse_transposes, fuse_mean, fuse_matmul, fuse_gemm, fuse_pad,
+	fuse_reshapes, fuse_transposes, fuse_mean, fuse_matmul, fuse_gemm, fuse_flat_gemm,
+	fuse_pad,
 	fuse_batch_norm, fuse_channel_mul, fuse_channel_add, fuse_hard_swish, fuse_activation,
 	NULL,
 };

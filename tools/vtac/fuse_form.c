@@ -166,6 +166,43 @@ int fuse_matmul(struct vtac_graph *g, struct vtac_node *node)
 	return vtac_node_resize_in(g, node, 3) ? -1 : 1;
 }
 
+/* A matrix product of flattened pictures is a convolution with a kernel of their size. */
+int fuse_flat_gemm(struct vtac_graph *g, struct vtac_node *node)
+{
+	struct vtac_node *flat = node->n_in ? fuse_from(g, node->in[0], VTAC_RESHAPE) : NULL;
+	const struct vtac_tensor *x = flat ? flat->in[0] : NULL;
+	struct vtac_tensor *w, *y = node->out[0], *t;
+	int64_t n = y->rank == 2 ? y->dims[1] : 0;
+
+	if (node->op != VTAC_GEMM || !x || x->rank != 4 || x->dims[0] != y->dims[0] ||
+	    x->dims[2] * x->dims[3] == 1 || x->dims[2] > 65535 || x->dims[3] > 65535 ||
+	    node->attr.gemm.trans_x || !node->attr.gemm.trans_w || node->attr.gemm.alpha != 1 ||
+	    !fuse_is_const(node->in[1]) || (node->in[2] && node->in[2]->rank != 1))
+		return 0;
+	w = vtac_tensor_const(g, node->in[1]->name, VTAC_F32, 4,
+			      (const int64_t[]){ n, x->dims[1], x->dims[2], x->dims[3] },
+			      node->in[1]->data, false);
+	t = vtac_tensor_shaped(g, y->name, VTAC_F32, 4, (const int64_t[]){ y->dims[0], n, 1, 1 });
+	if (!w || !t)
+		return -1;
+	w->quant = node->in[1]->quant;
+	node->op = VTAC_CONV;
+	node->attr = (union vtac_attr){ .conv = {
+		.window = { .kernel = { x->dims[2], x->dims[3] }, .stride = { 1, 1 },
+			    .dilation = { 1, 1 } },
+		.groups = 1,
+	} };
+	if (vtac_node_set_in(g, node, 0, flat->in[0]) || vtac_node_set_in(g, node, 1, w))
+		return -1;
+	vtac_node_set_out(node, 0, t);
+	/* What was flat before is now flattened behind. */
+	t->quant = y->quant;
+	if (vtac_node_set_in(g, flat, 0, t))
+		return -1;
+	vtac_node_set_out(flat, 0, y);
+	return 1;
+}
+
 /* ---- means over pictures are pools ---- */
 
 int fuse_mean(struct vtac_graph *g, struct vtac_node *node)

@@ -32,6 +32,7 @@ int fuse_gemm(struct vtac_graph *g, struct vtac_node *node);
 int fuse_matmul(struct vtac_graph *g, struct vtac_node *node);
 int fuse_mean(struct vtac_graph *g, struct vtac_node *node);
 int fuse_hard_swish(struct vtac_graph *g, struct vtac_node *node);
+int fuse_flat_gemm(struct vtac_graph *g, struct vtac_node *node);
 int fuse_reshapes(struct vtac_graph *g, struct vtac_node *node);
 int fuse_transposes(struct vtac_graph *g, struct vtac_node *node);
 

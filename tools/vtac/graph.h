@@ -27,7 +27,8 @@
 #define VTAC_MEMORY_LIMIT	(4ull << 30)	/* bytes of an arena, if not said otherwise */
 
 enum vtac_dtype { VTAC_F32, VTAC_I8, VTAC_U8, VTAC_I32, VTAC_I64, VTAC_BOOL, VTAC_DTYPES };
-enum vtac_device { VTAC_CPU, VTAC_CARD };
+/* EITHER: can be on the card, and goes where its neighbours are; gone after propagate. */
+enum vtac_device { VTAC_CPU, VTAC_CARD, VTAC_EITHER };
 
 /* PLAIN is row-major, [N][C][H][W] for pictures; PACKED is the card's (vtaops.h). */
 enum vtac_layout { VTAC_PLAIN, VTAC_PACKED };

@@ -33,6 +33,7 @@ struct vtac_options {
 	unsigned int n_cpu;
 	const char *card_from, *card_to;	/* only from this node to that one, or NULL */
 	bool no_prune;
+	unsigned int cpu_rate;	/* of the host, see prune.c; 0: the usual */
 	bool keep_all;		/* tensors share no memory: to look at them after a run */
 	const struct vtac_quant_options *quant;	/* quant.h; NULL: what is best as a rule */
 	vtac_progress progress;		/* or NULL */
@@ -60,7 +61,8 @@ int vtac_pass_fuse(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_annotate(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_propagate(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_prune(struct vtac_graph *g, const struct vtac_options *opt);
-int vtac_pass_copies(struct vtac_graph *g, const struct vtac_options *opt);
+int vtac_pass_forms(struct vtac_graph *g, const struct vtac_options *opt);
+int vtac_pass_blocks(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_layout(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_quantise(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_schedule(struct vtac_graph *g, const struct vtac_options *opt);

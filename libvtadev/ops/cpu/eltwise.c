@@ -2,6 +2,17 @@
 /* Value by value: of two operands with broadcasting, and of one. */
 #include "cpu_impl.h"
 
+/* Is an operand like the output? Then it can be the output. */
+static bool is_plain(const struct vtacpu_broadcast *c, const uint32_t *stride)
+{
+	uint64_t step = 1;
+
+	for (uint32_t i = c->rank; i--; step *= c->dims[i])
+		if (c->dims[i] > 1 && stride[i] != step)
+			return false;
+	return true;
+}
+
 static int broadcast_need(const struct vtacpu_broadcast *c, struct vtacpu_need *need,
 			  uint32_t value)
 {
@@ -23,6 +34,7 @@ static int broadcast_need(const struct vtacpu_broadcast *c, struct vtacpu_need *
 			return cpu_bad(need, "an operand is larger than 2 GiB");
 	}
 	need->work = count;
+	need->in_place = (is_plain(c, c->a_stride) ? 1u : 0) | (is_plain(c, c->b_stride) ? 2u : 0);
 	return cpu_operand(need, a, value) || cpu_operand(need, b, value) ? -1 : 0;
 }
 
@@ -191,6 +203,7 @@ int cpu_unary_f32_need(const struct vtacpu_unary_f32 *p, struct vtacpu_need *nee
 	if (!p->count)
 		return cpu_bad(need, "a size is 0, or too large");
 	need->work = p->count;
+	need->in_place = 1;
 	return cpu_operand(need, p->count, 4) || cpu_operand(need, p->count, 4) ||
 	       cpu_act_ok(need, &p->act) ? -1 : 0;
 }
@@ -249,6 +262,7 @@ int cpu_table_i8_need(const struct vtacpu_table_i8 *p, struct vtacpu_need *need)
 	if (!p->count)
 		return cpu_bad(need, "a size is 0, or too large");
 	need->work = p->count;
+	need->in_place = 1;
 	return cpu_operand(need, p->count, 1) || cpu_operand(need, 256, 1) ||
 	       cpu_operand(need, p->count, 1) ? -1 : 0;
 }

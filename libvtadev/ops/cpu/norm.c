@@ -10,6 +10,7 @@ int cpu_batch_norm_f32_need(const struct vtacpu_batch_norm_f32 *p, struct vtacpu
 	if (!count)
 		return cpu_bad(need, "a size is 0, or too large");
 	need->work = count;
+	need->in_place = 1;
 	if (cpu_operand(need, count, 4))
 		return -1;
 	for (unsigned int i = 0; i < 4; i++)
@@ -43,6 +44,7 @@ int cpu_softmax_f32_need(const struct vtacpu_softmax_f32 *p, struct vtacpu_need 
 	if (!count)
 		return cpu_bad(need, "a size is 0, or too large");
 	need->work = cpu_mul(count, 8);
+	need->in_place = 1;
 	return cpu_operand(need, count, 4) || cpu_operand(need, count, 4) ? -1 : 0;
 }
 

@@ -388,6 +388,32 @@ void vtacpu_unpack(const struct vtacpu_pack *p, void *const *io, void *scratch);
 
 /* ---- all kernels alike ---- */
 
+/* Parameters of any of them, by words as they are in a program image. */
+#define VTACPU_WORDS_MAX	40
+union vtacpu_params {
+	uint32_t word[VTACPU_WORDS_MAX];
+	struct vtacpu_conv_f32 conv_f32;
+	struct vtacpu_conv_i8 conv_i8;
+	struct vtacpu_gemm_f32 gemm_f32;
+	struct vtacpu_gemm_i8 gemm_i8;
+	struct vtacpu_pool_f32 pool_f32;
+	struct vtacpu_pool_i8 pool_i8;
+	struct vtacpu_binary_f32 binary_f32;
+	struct vtacpu_binary_i8 binary_i8;
+	struct vtacpu_unary_f32 unary_f32;
+	struct vtacpu_rescale_i8 rescale_i8;
+	struct vtacpu_table_i8 table_i8;
+	struct vtacpu_batch_norm_f32 batch_norm_f32;
+	struct vtacpu_softmax_f32 softmax_f32;
+	struct vtacpu_reduce_f32 reduce_f32;
+	struct vtacpu_resize resize;
+	struct vtacpu_move move;
+	struct vtacpu_pad pad;
+	struct vtacpu_quantise quantise;
+	struct vtacpu_dequantise dequantise;
+	struct vtacpu_pack pack;	/* UNPACK too */
+};
+
 struct vtacpu_need {
 	uint32_t operands;			/* the last is the output */
 	uint64_t bytes[VTACPU_OPERANDS_MAX];	/* of each; 0: left out */
@@ -395,6 +421,7 @@ struct vtacpu_need {
 	uint64_t scratch;			/* bytes */
 	uint64_t work;				/* multiplications, or values moved: roughly */
 	uint32_t partial;			/* 1: only a part of the output is written */
+	uint32_t in_place;			/* bit i: operand i may be the output */
 	const char *why;			/* after an error: a sentence, a constant */
 };
 

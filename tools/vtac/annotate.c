@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The pass `annotate`: what the card could compute. Layers with weights are the card's
+ * (CARD); what only moves or combines values goes where its neighbours are (EITHER);
+ * the rest is the CPU's, each with the reason.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "device.h"
+
+/* ---- what operators the card has: NULL, or why not ---- */
+
+static const char *why_not_tensor(const struct vtac_tensor *t)
+{
+	if (t->data)
+		return "An operand is constant; the card's operators take computed ones.";
+	if (t->dtype != VTAC_F32)
+		return "Its values are integers that the model computes with.";
+	if (t->rank < 2 || t->rank > 4)
+		return "The card's tensors are pictures or matrices.";
+	if (vtac_elements(t) < 1 || vtac_elements(t) > INT32_MAX)
+		return "It is empty, or too large for the card's addresses.";
+	return NULL;
+}
+
+static const char *why_not_weights(const struct vtac_node *node)
+{
+	if (!node->in[1]->data)
+		return "Its weights are not constant.";
+	if (node->n_in > 2 && node->in[2] && !node->in[2]->data)
+		return "Its bias is not constant.";
+	return NULL;
+}
+
+static const char *why_not_conv(const struct vtac_node *node)
+{
+	if (node->op == VTAC_CONV_TRANSPOSE && node->attr.conv.groups > 1 &&
+	    node->in[1]->dims[1] * node->attr.conv.groups != node->attr.conv.groups)
+		return "The card has no transposed convolution with groups.";
+	return why_not_weights(node);
+}
+
+static const char *why_not_gemm(const struct vtac_node *node)
+{
+	const struct vtac_gemm *a = &node->attr.gemm;
+
+	if (a->trans_x || !a->trans_w || a->alpha != 1 || a->beta != 1)
+		return "Its matrices are not constant weights times computed rows.";
+	if (node->n_in > 2 && node->in[2] && node->in[2]->rank != 1)
+		return "What it adds is not one number for each column.";
+	return why_not_weights(node);
+}
+
+static bool is_partial(const struct vtac_window *w, const struct vtac_tensor *x,
+		       const struct vtac_tensor *y)
+{
+	for (int i = 0; i < 2; i++)
+		if ((y->dims[2 + i] - 1) * w->stride[i] + (w->kernel[i] - 1) * w->dilation[i] + 1 >
+		    x->dims[2 + i] + w->pad[i] + w->pad[2 + i])
+			return true;
+	return false;
+}
+
+static const char *why_not_pool(const struct vtac_node *node)
+{
+	const struct vtac_window *w = &node->attr.pool;
+	bool pads = w->pad[0] || w->pad[1] || w->pad[2] || w->pad[3];
+
+	if (node->op == VTAC_AVG_POOL && ((pads && !w->count_pad) ||
+					  is_partial(w, node->in[0], node->out[0])))
+		return "Windows at its edges have fewer values; the card divides all by the same number.";
+	return NULL;
+}
+
+static const char *why_not_pair(const struct vtac_node *node)
+{
+	const char *why = why_not_tensor(node->in[1]);
+
+	if (why)
+		return why;
+	if (!vtac_same_shape(node->in[0], node->in[1]))
+		return "Its operands have different shapes, and the card does not broadcast.";
+	return NULL;
+}
+
+/* Parts stand behind each other in whole blocks of channels; see blocks.c. */
+static const char *why_not_concat(const struct vtac_node *node)
+{
+	if (node->attr.axis.axis != 1)
+		return "The card joins channels only.";
+	for (unsigned int i = 0; i < node->n_in; i++) {
+		const char *why = why_not_tensor(node->in[i]);
+
+		if (why)
+			return why;
+	}
+	return NULL;
+}
+
+static const char *why_not_resize(const struct vtac_node *node)
+{
+	const struct vtac_tensor *x = node->in[0], *y = node->out[0];
+	const struct vtac_resize *r = &node->attr.resize;
+	bool half = r->coord == VTAC_HALF_PIXEL || r->coord == VTAC_PYTORCH_HALF_PIXEL;
+	bool twice = y->dims[2] <= 2 * x->dims[2] && y->dims[3] <= 2 * x->dims[3];
+	bool nearest = r->round == VTAC_ROUND_PREFER_FLOOR || r->round == VTAC_ROUND_PREFER_CEIL;
+
+	if (r->mode != VTAC_NEAREST || x->rank != 4 || y->dims[2] % x->dims[2] ||
+	    y->dims[3] % x->dims[3])
+		return "The card repeats pixels by whole factors; it does not interpolate.";
+	if (half ? nearest : r->coord == VTAC_ASYMMETRIC &&
+	    (r->round == VTAC_ROUND_FLOOR || (r->round == VTAC_ROUND_PREFER_FLOOR && twice)))
+		return NULL;
+	return "Its way to round coordinates does not repeat each pixel equally often.";
+}
+
+/* Values keep their places: the same images, channels and pixels. */
+static const char *why_not_reshape(const struct vtac_node *node)
+{
+	const struct vtac_tensor *x = node->in[0], *y = node->out[0];
+
+	if (y->rank < 2 || x->dims[0] != y->dims[0] || x->dims[1] != y->dims[1])
+		return "It changes which values are channels, and the card keeps those together.";
+	return NULL;
+}
+
+static const char *why_not_form(const struct vtac_node *node)
+{
+	if (!vtac_has_form(node))
+		return "The card has it for factors from 0 to 1 alone.";
+	return node->in[0]->rank == 4 ? NULL : "The card's activations are of pictures.";
+}
+
+struct card_op {
+	bool has;
+	bool anchor;	/* worth the card by itself */
+	const char *(*why_not)(const struct vtac_node *node);
+};
+
+static const struct card_op card_ops[VTAC_OPS] = {
+	[VTAC_CONV] = { true, true, why_not_conv },
+	[VTAC_CONV_TRANSPOSE] = { true, true, why_not_conv },
+	[VTAC_GEMM] = { true, true, why_not_gemm },
+	[VTAC_MAX_POOL] = { true, false, why_not_pool },
+	[VTAC_AVG_POOL] = { true, false, why_not_pool },
+	[VTAC_ADD] = { true, false, why_not_pair }, [VTAC_MUL] = { true, false, why_not_pair },
+	[VTAC_MAX] = { true, false, why_not_pair }, [VTAC_MIN] = { true, false, why_not_pair },
+	[VTAC_CLIP] = { true, false, NULL }, [VTAC_CONCAT] = { true, false, why_not_concat },
+	[VTAC_RESIZE] = { true, false, why_not_resize },
+	[VTAC_RESHAPE] = { true, false, why_not_reshape },
+	[VTAC_IDENTITY] = { true, false, NULL },
+	[VTAC_HARD_SWISH] = { true, false, why_not_form },
+	[VTAC_HARD_SIGMOID] = { true, false, why_not_form },
+	[VTAC_LEAKY_RELU] = { true, false, why_not_form },
+};
+
+static const char *why_not_op(const struct vtac_node *node)
+{
+	const struct card_op *op = &card_ops[node->op];
+	const char *why;
+
+	if (!op->has)
+		return "The card has no operator for it.";
+	why = why_not_tensor(node->in[0]);
+	if (!why)
+		why = why_not_tensor(node->out[0]);
+	if (!why && op->why_not)
+		why = op->why_not(node);
+	if (!why && node->act.kind == VTAC_ACT_LEAKY)
+		why = "The card's output stage has no leaky activation.";
+	return why;
+}
+
+/* ---- what the user asked for ---- */
+
+/* Does @from reach a node (down), or a node reach @from (up)? By node id. */
+static bool *reach(struct vtac_graph *g, const struct vtac_node *from, bool down)
+{
+	bool *is = vtac_alloc(g, g->n_nodes + 1u, sizeof(*is));
+
+	if (!is)
+		return NULL;
+	is[from->id] = true;
+	for (unsigned int k = 0; k < g->n_nodes; k++) {
+		const struct vtac_node *node = g->nodes[down ? k : g->n_nodes - 1 - k];
+
+		for (unsigned int i = 0; i < node->n_in; i++) {
+			const struct vtac_node *p = node->in[i] ? node->in[i]->producer : NULL;
+
+			if (p && down && is[p->id])
+				is[node->id] = true;
+			if (p && !down && is[node->id])
+				is[p->id] = true;
+		}
+	}
+	return is;
+}
+
+static struct vtac_node *find_node(struct vtac_graph *g, const char *name)
+{
+	for (unsigned int i = 0; i < g->n_nodes; i++)
+		if (!strcmp(g->nodes[i]->name, name))
+			return g->nodes[i];
+	/* What fusion joined is called as its first node; outputs keep their names. */
+	for (unsigned int i = 0; i < g->n_nodes; i++)
+		for (unsigned int k = 0; k < g->nodes[i]->n_out; k++)
+			if (g->nodes[i]->out[k] && !strcmp(g->nodes[i]->out[k]->name, name))
+				return g->nodes[i];
+	vtac_fail(g, NULL, "There is no node %.120s, or it became part of another: see --dump-after=fuse.",
+		  name);
+	return NULL;
+}
+
+struct wishes {
+	bool *after, *before;	/* within --card-from and --card-to; NULL: all */
+	bool *cpu;		/* --cpu */
+};
+
+static int read_wishes(struct vtac_graph *g, const struct vtac_options *opt, struct wishes *w)
+{
+	const struct vtac_node *node;
+
+	w->cpu = vtac_alloc(g, g->n_nodes + 1u, sizeof(*w->cpu));
+	if (!w->cpu)
+		return -1;
+	for (unsigned int i = 0; i < opt->n_cpu; i++) {
+		node = find_node(g, opt->cpu[i]);
+		if (!node)
+			return -1;
+		w->cpu[node->id] = true;
+	}
+	if (opt->card_from) {
+		node = find_node(g, opt->card_from);
+		w->after = node ? reach(g, node, true) : NULL;
+		if (!w->after)
+			return -1;
+	}
+	if (opt->card_to) {
+		node = find_node(g, opt->card_to);
+		w->before = node ? reach(g, node, false) : NULL;
+		if (!w->before)
+			return -1;
+	}
+	return 0;
+}
+
+static const char *why_not_wished(const struct vtac_node *node, const struct vtac_options *opt,
+				  const struct wishes *w)
+{
+	if (opt->no_card)
+		return "The user keeps all nodes on the CPU (--no-card).";
+	if (w->cpu[node->id])
+		return "The user keeps it on the CPU (--cpu).";
+	if ((w->after && !w->after[node->id]) || (w->before && !w->before[node->id]))
+		return "It is outside of what the user gives to the card (--card-from, --card-to).";
+	return NULL;
+}
+
+/* ---- the pass ---- */
+
+/* What only a compiler can compute must be gone by now. */
+static int check_runtime(struct vtac_graph *g, const struct vtac_node *node)
+{
+	switch (node->op) {
+	case VTAC_CAST:
+	case VTAC_SHAPE:
+	case VTAC_GATHER:
+	case VTAC_CONSTANT_OF_SHAPE:
+	case VTAC_EXPAND:
+	case VTAC_REDUCE_PROD:
+	case VTAC_EQUAL:
+	case VTAC_WHERE:
+		return vtac_fail(g, node, "It depends on the model's input values; only constants can be used with this operator.");
+	default:
+		return 0;
+	}
+}
+
+int vtac_pass_annotate(struct vtac_graph *g, const struct vtac_options *opt)
+{
+	struct wishes w = { 0 };
+
+	if (read_wishes(g, opt, &w))
+		return -1;
+	for (unsigned int i = 0; i < g->n_nodes; i++) {
+		struct vtac_node *node = g->nodes[i];
+
+		if (check_runtime(g, node))
+			return -1;
+		node->why = why_not_wished(node, opt, &w);
+		if (!node->why)
+			node->why = why_not_op(node);
+		if (!node->why && vtac_dry_run(g, node, opt, &node->cycles, &node->why))
+			return -1;
+		node->device = node->why ? VTAC_CPU :
+			card_ops[node->op].anchor ? VTAC_CARD : VTAC_EITHER;
+		if (opt->progress)
+			opt->progress(opt->progress_priv, "annotating", i + 1, g->n_nodes);
+	}
+	return 0;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the passes that choose devices share. */
+#ifndef VTAC_DEVICE_H
+#define VTAC_DEVICE_H
+
+#include "passes.h"
+
+/*
+ * What the card would take for a node: its cycles, or the reason why it cannot. An
+ * operator that card_forms() makes others of is estimated. Returns -1 without memory.
+ */
+int vtac_dry_run(struct vtac_graph *g, struct vtac_node *node, const struct vtac_options *opt,
+		 uint64_t *cycles, const char **why);
+
+/* Operators that the card has only as a combination of others (forms.c). */
+bool vtac_has_form(const struct vtac_node *node);
+
+#endif /* VTAC_DEVICE_H */

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The pass `forms`: operators that the card has only as a combination of others, on the
+ * nodes that are the card's.
+ *	hard sigmoid	a convolution of each channel alone by one number, and a clip
+ *	hard swish	x times that
+ *	leaky relu	max(x, alpha x), for alpha of 0 to 1
+ */
+#include "device.h"
+
+bool vtac_has_form(const struct vtac_node *node)
+{
+	switch (node->op) {
+	case VTAC_HARD_SIGMOID:
+	case VTAC_HARD_SWISH:
+		return true;
+	case VTAC_LEAKY_RELU:
+		return node->attr.unary.alpha > 0 && node->attr.unary.alpha <= 1;
+	default:
+		return false;
+	}
+}
+
+static struct vtac_tensor *constant(struct vtac_graph *g, const char *name, int64_t channels,
+				    int rank, float value)
+{
+	int64_t dims[4] = { channels, 1, 1, 1 };
+	float *v = vtac_alloc(g, (uint64_t)channels, sizeof(*v));
+
+	if (!v)
+		return NULL;
+	for (int64_t i = 0; i < channels; i++)
+		v[i] = value;
+	return vtac_tensor_const(g, name, VTAC_F32, rank, dims, v, false);
+}
+
+/* @node computes x * @mul + @add of each channel; @x is its input already. */
+static int to_affine(struct vtac_graph *g, struct vtac_node *node, float mul, float add)
+{
+	int64_t channels = node->in[0]->dims[1];
+	struct vtac_tensor *w = constant(g, "weights", channels, 4, mul);
+	struct vtac_tensor *b = constant(g, "bias", channels, 1, add);
+
+	if (!w || !b || vtac_node_resize_in(g, node, 3) || vtac_node_set_in(g, node, 1, w) ||
+	    vtac_node_set_in(g, node, 2, b))
+		return -1;
+	node->op = VTAC_CONV;
+	node->attr = (union vtac_attr){ .conv = {
+		.window = { .kernel = { 1, 1 }, .stride = { 1, 1 }, .dilation = { 1, 1 } },
+		.groups = channels,
+	} };
+	return 0;
+}
+
+/* A node before @node with its input and an output of its own, also on the card. */
+static struct vtac_node *before(struct vtac_graph *g, const struct vtac_node *node)
+{
+	const struct vtac_tensor *x = node->in[0];
+	struct vtac_node *first = vtac_node_new(g, VTAC_IDENTITY, node->name, 1, 1);
+	struct vtac_tensor *t = first ? vtac_tensor_shaped(g, node->out[0]->name, VTAC_F32,
+							   x->rank, x->dims) : NULL;
+
+	if (!t || vtac_node_set_in(g, first, 0, node->in[0]))
+		return NULL;
+	vtac_node_set_out(first, 0, t);
+	first->file_op = node->file_op;
+	first->device = VTAC_CARD;
+	return first;
+}
+
+static int combine(struct vtac_graph *g, struct vtac_node *node, enum vtac_op op,
+		   struct vtac_node *first)
+{
+	node->op = op;
+	node->attr = (union vtac_attr){ 0 };
+	return vtac_node_resize_in(g, node, 2) || vtac_node_set_in(g, node, 1, first->out[0]);
+}
+
+static int express(struct vtac_graph *g, struct vtac_node *node)
+{
+	const struct vtac_activation unit = { .kind = VTAC_ACT_CLIP, .lo = 0, .hi = 1 };
+	float alpha = node->attr.unary.alpha, beta = node->attr.unary.beta;
+	struct vtac_node *first;
+
+	if (node->op == VTAC_HARD_SIGMOID) {
+		node->act = unit;
+		return to_affine(g, node, alpha, beta);
+	}
+	first = before(g, node);
+	if (!first)
+		return -1;
+	if (node->op == VTAC_LEAKY_RELU)
+		return to_affine(g, first, alpha, 0) || combine(g, node, VTAC_MAX, first);
+	first->act = unit;
+	return to_affine(g, first, 1.0f / 6, 0.5f) || combine(g, node, VTAC_MUL, first);
+}
+
+int vtac_pass_forms(struct vtac_graph *g, const struct vtac_options *opt)
+{
+	unsigned int n = g->n_nodes;
+
+	(void)opt;
+	for (unsigned int i = 0; i < n; i++)
+		if (g->nodes[i]->device == VTAC_CARD && vtac_has_form(g->nodes[i]) &&
+		    express(g, g->nodes[i]))
+			return -1;
+	return vtac_graph_sweep(g);
+}
