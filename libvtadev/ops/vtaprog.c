@@ -1,23 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Programs on a card: memory for an image's two segments, and for its tensors. */
+/*
+ * Programs on a card: memory for an image's segments, and the steps of a run, put together
+ * in parts: the descriptors of card steps that follow each other are one batch, with one
+ * doorbell.
+ */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #include "vtaprog.h"
 
 #define UPLOAD_NS	(60 * 1000000000ll)
 
+/* A CPU step, with addresses. */
+struct kernel_step {
+	uint32_t kernel;
+	union vtacpu_params params;
+	void *io[VTACPU_OPERANDS_MAX];
+	void *scratch;
+};
+
+/* Steps [first, first + count) of descs, or of kernels. */
+struct part {
+	bool card;
+	uint32_t first, count;
+};
+
 struct vtaprog {
 	struct vtadev_queue *queue;
-	struct vtadev_buf *model, *arena;	/* card memory; arena may be NULL */
-	struct vtadev_buf *host;		/* inputs and outputs, one behind the other */
-	uint8_t *map;
+	struct vtadev_buf *model, *arena;	/* card memory; each may be NULL */
+	struct vtadev_buf *host;		/* may be NULL, and map */
+	uint8_t *map, *consts;
 	struct vtaimage_tensor *tensors;
 	uint32_t *at;				/* where each is in @host */
 	uint32_t count;
-	struct vta_desc *work;			/* a run */
-	unsigned int descs;
+	struct vta_desc *descs;
+	struct kernel_step *kernels;
+	struct part *parts;
+	uint32_t part_count;
+	/* A run under way: the part that the card has, and what to wait for. */
+	bool running;
+	uint32_t part;
+	uint64_t seq;
 };
 
 int vtaprog_core(const struct vtadev *dev, struct vtaops_core *core)
@@ -41,23 +68,24 @@ static int said(int err, char *why, const char *what)
 	return err;
 }
 
-/* A run is one batch: see vtaprog_submit(). */
+/* What the card does at once is one batch. */
 static int fits_ring(const struct vtadev_queue *queue, const struct vtaimage *image,
 		     char why[VTAPROG_WHY_MAX])
 {
-	uint32_t entries = vtadev_queue_entries(queue), descs = 1, needed = 1;
-	struct vtaimage_tensor tensor;
+	uint32_t entries = vtadev_queue_entries(queue), descs = 0, most = 0, needed = 1;
+	struct vtaimage_step step;
 
-	for (uint32_t i = 0; i < image->tensor_count; i++) {
-		vtaimage_tensor(image, i, &tensor);
-		descs += tensor.role != VTAIMAGE_INTERNAL;
+	for (uint32_t i = 0; i < image->step_count; i++) {
+		vtaimage_step(image, i, &step);
+		descs = step.kind == VTAIMAGE_CPU ? 0 : descs + 1;
+		most = descs > most ? descs : most;
 	}
-	if (descs <= entries)
+	if (most <= entries)
 		return 0;
-	while (needed < descs)
+	while (needed < most)
 		needed *= 2;
 	snprintf(why, VTAPROG_WHY_MAX, "a run is %u descriptors, the queue's ring holds %u: "
-		 "make it with ring_entries = %u or more", descs, entries, needed);
+		 "make it with ring_entries = %u or more", most, entries, needed);
 	return -ENOSPC;
 }
 
@@ -87,56 +115,115 @@ static int load_model(struct vtadev *dev, struct vtaprog *prog, const struct vta
 	return err;
 }
 
-/* The tensors' places with the host, and the descriptors of a run. */
-static int make_tensors(struct vtadev *dev, struct vtaprog *prog, const struct vtaimage *image)
+static int make_tensors(struct vtaprog *prog, const struct vtaimage *image)
 {
-	uint64_t total = 0;
-	uint32_t host, card, i;
-	void *map;
-	int err;
-
 	prog->tensors = calloc(image->tensor_count + 1, sizeof(*prog->tensors));
 	prog->at = calloc(image->tensor_count + 1, sizeof(*prog->at));
-	prog->work = calloc(image->tensor_count + 1, sizeof(*prog->work));
-	if (!prog->tensors || !prog->at || !prog->work)
+	if (!prog->tensors || !prog->at)
 		return -ENOMEM;
 	prog->count = image->tensor_count;
-	for (i = 0; i < prog->count; i++) {
+	for (uint32_t i = 0; i < prog->count; i++) {
 		vtaimage_tensor(image, i, &prog->tensors[i]);
-		prog->at[i] = (uint32_t)total;
-		if (prog->tensors[i].role != VTAIMAGE_INTERNAL)
-			total += ((uint64_t)prog->tensors[i].bytes + 63) & ~63ull;
-		/* Tensors may share the arena, but have a place each with the host. */
-		if (total > UINT32_MAX)
-			return -ENOSPC;
+		prog->at[i] = vtaimage_host(image, i);
 	}
-	if (total) {
-		err = vtadev_buf_alloc(dev, (size_t)total, VTADEV_HOST, &prog->host);
-		if (!err)
-			err = vtadev_buf_map(prog->host, &map);
-		if (err)
-			return err;
-		prog->map = map;
-	}
-	host = prog->host ? vtadev_buf_addr(prog->host) : 0;
-	card = prog->arena ? vtadev_buf_addr(prog->arena) : 0;
-	for (i = 0; i < prog->count; i++) {
-		const struct vtaimage_tensor *t = &prog->tensors[i];
+	return 0;
+}
 
-		if (t->role == VTAIMAGE_INPUT)
-			prog->work[prog->descs++] =
-				vtadev_desc_copy(card + t->offset, host + prog->at[i],
-						 t->bytes);
-	}
-	prog->work[prog->descs++] = vtadev_desc_run(vtadev_buf_addr(prog->model) + image->insn_at,
-						    image->insn_count, 0);
-	for (i = 0; i < prog->count; i++) {
-		const struct vtaimage_tensor *t = &prog->tensors[i];
+/* Memory of all segments; arena and host are 0, as what is allocated is. */
+static int make_memory(struct vtadev *dev, struct vtaprog *prog, const struct vtaimage *image)
+{
+	void *map;
+	int err = 0;
 
-		if (t->role == VTAIMAGE_OUTPUT)
-			prog->work[prog->descs++] =
-				vtadev_desc_copy(host + prog->at[i], card + t->offset,
-						 t->bytes);
+	if (image->model_bytes)
+		err = vtadev_buf_alloc_at(dev, image->model_bytes, VTADEV_CARD, image->align, 0,
+					  &prog->model);
+	if (!err && image->arena_bytes)
+		err = vtadev_buf_alloc_at(dev, image->arena_bytes, VTADEV_CARD, image->align, 0,
+					  &prog->arena);
+	if (!err && image->host_bytes)
+		err = vtadev_buf_alloc(dev, image->host_bytes, VTADEV_HOST, &prog->host);
+	if (!err && prog->host) {
+		err = vtadev_buf_map(prog->host, &map);
+		prog->map = err ? NULL : map;
+	}
+	if (!err && image->consts_bytes) {
+		size_t size = ((size_t)image->consts_bytes + VTAIMAGE_HOST_ALIGN - 1) /
+			      VTAIMAGE_HOST_ALIGN * VTAIMAGE_HOST_ALIGN;
+
+		prog->consts = aligned_alloc(VTAIMAGE_HOST_ALIGN, size);
+		if (!prog->consts)
+			return -ENOMEM;
+		memcpy(prog->consts, image->consts, image->consts_bytes);
+	}
+	return err;
+}
+
+static uint32_t address(const struct vtadev_buf *buf, uint32_t offset)
+{
+	return (buf ? vtadev_buf_addr(buf) : 0) + offset;
+}
+
+static uint32_t place_address(const struct vtaprog *prog, struct vtaimage_place place)
+{
+	return address(place.segment == VTAIMAGE_IN_ARENA ? prog->arena : prog->host, place.offset);
+}
+
+static void make_kernel(const struct vtaprog *prog, const struct vtaimage_step *step,
+			struct kernel_step *k)
+{
+	*k = (struct kernel_step) { .kernel = step->kernel, .params = step->params };
+	for (unsigned int i = 0; i < VTACPU_OPERANDS_MAX; i++) {
+		struct vtaimage_place at = step->io[i];
+
+		if (at.segment == VTAIMAGE_IN_HOST)
+			k->io[i] = prog->map + at.offset;
+		else if (at.segment == VTAIMAGE_IN_CONSTS)
+			k->io[i] = prog->consts + at.offset;
+	}
+	if (prog->map)
+		k->scratch = prog->map + step->scratch;
+}
+
+static void make_desc(const struct vtaprog *prog, const struct vtaimage *image,
+		      const struct vtaimage_step *step, struct vta_desc *desc)
+{
+	struct vtaimage_stream stream;
+
+	if (step->kind == VTAIMAGE_COPY) {
+		*desc = vtadev_desc_copy(place_address(prog, step->dst),
+					 place_address(prog, step->src), step->bytes);
+		return;
+	}
+	vtaimage_stream(image, step->stream, &stream);
+	*desc = vtadev_desc_run(address(prog->model, stream.insn_at), stream.insn_count, 0);
+}
+
+static int make_steps(struct vtaprog *prog, const struct vtaimage *image)
+{
+	uint32_t count[2] = { 0 };		/* of kernels, and of descriptors */
+	struct part *part = NULL;
+
+	prog->descs = calloc(image->step_count, sizeof(*prog->descs));
+	prog->kernels = calloc(image->step_count, sizeof(*prog->kernels));
+	prog->parts = calloc(image->step_count, sizeof(*prog->parts));
+	if (!prog->descs || !prog->kernels || !prog->parts)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < image->step_count; i++) {
+		struct vtaimage_step step;
+		bool card;
+
+		vtaimage_step(image, i, &step);
+		card = step.kind != VTAIMAGE_CPU;
+		if (!part || part->card != card) {
+			part = &prog->parts[prog->part_count++];
+			*part = (struct part) { .card = card, .first = count[card] };
+		}
+		if (card)
+			make_desc(prog, image, &step, &prog->descs[count[card]++]);
+		else
+			make_kernel(prog, &step, &prog->kernels[count[card]++]);
+		part->count++;
 	}
 	return 0;
 }
@@ -156,10 +243,6 @@ int vtaprog_load(struct vtadev *dev, struct vtadev_queue *queue, const void *dat
 		snprintf(why, VTAPROG_WHY_MAX, "%s", image.why);
 		return -EINVAL;
 	}
-	if (image.version != 1) {
-		snprintf(why, VTAPROG_WHY_MAX, "the image has version 2, which is not run yet");
-		return -EINVAL;
-	}
 	if (vtaimage_fits(&image, &core)) {
 		snprintf(why, VTAPROG_WHY_MAX, "%s", image.why);
 		return -ENOEXEC;
@@ -171,17 +254,19 @@ int vtaprog_load(struct vtadev *dev, struct vtadev_queue *queue, const void *dat
 	if (!prog)
 		return said(-ENOMEM, why, "the program");
 	prog->queue = queue;
-	err = vtadev_buf_alloc_at(dev, image.model_bytes, VTADEV_CARD, image.align, 0,
-				  &prog->model);
-	if (!err && image.arena_bytes)
-		err = vtadev_buf_alloc_at(dev, image.arena_bytes, VTADEV_CARD, image.align, 0,
-					  &prog->arena);
+	err = make_memory(dev, prog, &image);
 	if (err) {
 		vtaprog_free(prog);
-		return said(err, why, "card memory for the program");
+		return said(err, why, "memory for the program");
 	}
-	err = make_tensors(dev, prog, &image);
+	err = make_tensors(prog, &image);
 	if (!err)
+		err = make_steps(prog, &image);
+	if (err) {
+		vtaprog_free(prog);
+		return said(err, why, "the program");
+	}
+	if (prog->model)
 		err = load_model(dev, prog, &image);
 	if (err) {
 		vtaprog_free(prog);
@@ -198,9 +283,12 @@ void vtaprog_free(struct vtaprog *prog)
 	vtadev_buf_free(prog->host);
 	vtadev_buf_free(prog->arena);
 	vtadev_buf_free(prog->model);
+	free(prog->consts);
 	free(prog->tensors);
 	free(prog->at);
-	free(prog->work);
+	free(prog->descs);
+	free(prog->kernels);
+	free(prog->parts);
 	free(prog);
 }
 
@@ -224,5 +312,80 @@ int vtaprog_map(struct vtaprog *prog, uint32_t i, void **ptr)
 
 int vtaprog_submit(struct vtaprog *prog, uint64_t *seq)
 {
-	return vtadev_submit(prog->queue, prog->work, prog->descs, seq);
+	if (prog->running)
+		return -EBUSY;
+	if (prog->part_count != 1 || !prog->parts[0].card)
+		return -EOPNOTSUPP;
+	return vtadev_submit(prog->queue, prog->descs, prog->parts[0].count, seq);
+}
+
+/* The CPU's steps up to the card's next, which are submitted; done behind the last. */
+static int next_part(struct vtaprog *prog)
+{
+	for (; prog->part < prog->part_count; prog->part++) {
+		const struct part *p = &prog->parts[prog->part];
+
+		if (p->card)
+			return vtadev_submit(prog->queue, prog->descs + p->first, p->count,
+					     &prog->seq);
+		for (uint32_t i = 0; i < p->count; i++) {
+			const struct kernel_step *k = &prog->kernels[p->first + i];
+
+			vtacpu_run(k->kernel, &k->params, k->io, k->scratch);
+		}
+	}
+	return 0;
+}
+
+int vtaprog_begin(struct vtaprog *prog)
+{
+	int err;
+
+	if (prog->running)
+		return -EBUSY;
+	prog->part = 0;
+	err = next_part(prog);
+	prog->running = !err;
+	return err;
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ll + now.tv_nsec;
+}
+
+int vtaprog_end(struct vtaprog *prog, int64_t timeout_ns)
+{
+	int64_t start = now_ns();
+	int err = 0;
+
+	if (!prog->running)
+		return -EINVAL;
+	while (!err && prog->part < prog->part_count) {
+		int64_t left = timeout_ns;
+
+		if (timeout_ns >= 0) {
+			left -= now_ns() - start;
+			left = left > 0 ? left : 0;
+		}
+		err = vtadev_wait(prog->queue, prog->seq, left);
+		/* The run goes on: it can be waited for once more. */
+		if (err == -ETIMEDOUT || err == -EINTR)
+			return err;
+		prog->part++;
+		if (!err)
+			err = next_part(prog);
+	}
+	prog->running = false;
+	return err;
+}
+
+int vtaprog_run(struct vtaprog *prog, int64_t timeout_ns)
+{
+	int err = vtaprog_begin(prog);
+
+	return err ? err : vtaprog_end(prog, timeout_ns);
 }

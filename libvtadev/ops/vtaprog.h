@@ -3,12 +3,19 @@
  * vtaprog.h - run program images (docs/program-image.md) with libvtadev
  *
  *	vtaprog_load(dev, queue, image, size, &prog, why);	// one upload
- *	vtaprog_map(prog, i, &input);		// vtaops_pack_act() there
- *	vtaprog_submit(prog, &seq);		// one batch: inputs, launch, outputs
- *	vtadev_wait(queue, seq, timeout);	// then vtaops_unpack_act()
+ *	vtaprog_map(prog, i, &input);		// values there, as vtaprog_tensor() says
+ *	vtaprog_run(prog, timeout);		// inputs, launches, CPU steps, outputs
  *
- * A loaded program is used by one thread at a time, and has one run under way at
- * a time: its tensors have one place. For runs that overlap, load it again.
+ * What the card does without the CPU in between is one batch of descriptors, with one
+ * doorbell: a network that is all on the card is one.
+ *
+ * A loaded program is used by one thread at a time, and has one run under way at a time:
+ * its tensors have one place. For runs that overlap load it again, on another queue of
+ * the same context: the card copies for one while it computes for the other, and the CPU
+ * steps of one run while the card has the other:
+ *
+ *	vtaprog_begin(a); vtaprog_begin(b);
+ *	for (;;) { vtaprog_end(a, timeout); ... vtaprog_begin(a); the same with b }
  */
 #ifndef VTAPROG_H
 #define VTAPROG_H
@@ -30,8 +37,8 @@ int vtaprog_core(const struct vtadev *dev, struct vtaops_core *core);
 /**
  * vtaprog_load() - bring an image onto a card
  * @dev: the card
- * @queue: of it; idle, as the upload is waited for, and with a ring that holds a
- *         run: a descriptor for each input and output, and one more
+ * @queue: of it; idle, as the upload is waited for, and with a ring that holds what
+ *         the card does of a run at once: a descriptor for each copy and launch
  * @image: the file's bytes; not needed afterwards
  * @size: how many
  * @prog: out: the program
@@ -57,19 +64,49 @@ const struct vtaimage_tensor *vtaprog_tensor(const struct vtaprog *prog, uint32_
  * vtaprog_map() - the host's memory of an input or output
  * @prog: the program
  * @i: the tensor
- * @ptr: out: its bytes, packed
+ * @ptr: out: its bytes, packed or plain as the tensor's layout says
  *
  * Errors: -ENOENT (no such tensor, or an internal one).
  */
 int vtaprog_map(struct vtaprog *prog, uint32_t i, void **ptr);
 
 /**
- * vtaprog_submit() - run once
+ * vtaprog_run() - run once, to the end
  * @prog: the program
- * @seq: out: what to wait for
+ * @timeout_ns: for all of it; -1 for no limit
  *
- * One batch of descriptors: the inputs to the card, the launch, the outputs back.
- * Errors: as vtadev_submit().
+ * vtaprog_begin() and vtaprog_end() in one.
+ */
+int vtaprog_run(struct vtaprog *prog, int64_t timeout_ns);
+
+/**
+ * vtaprog_begin() - start a run
+ * @prog: the program
+ *
+ * Does the CPU steps in front, in the caller's thread, and submits what the card does
+ * then. Errors: -EBUSY (a run is under way), and as vtadev_submit().
+ */
+int vtaprog_begin(struct vtaprog *prog);
+
+/**
+ * vtaprog_end() - wait for a run and do the rest of it
+ * @prog: the program
+ * @timeout_ns: for all waiting; -1 for no limit
+ *
+ * Errors: -EINVAL (no run is under way), and as vtadev_wait() and vtadev_submit(). After
+ * -ETIMEDOUT and -EINTR the run is still under way: call it again. After any other error
+ * there is no run, and the outputs mean nothing.
+ */
+int vtaprog_end(struct vtaprog *prog, int64_t timeout_ns);
+
+/**
+ * vtaprog_submit() - start a run that is the card's alone
+ * @prog: the program
+ * @seq: out: what to wait for, with vtadev_wait() or in other ways
+ *
+ * For programs without CPU steps: one batch of descriptors, the inputs to the card, the
+ * launch, the outputs back. Errors: -EOPNOTSUPP (it has CPU steps), -EBUSY (a run that
+ * vtaprog_begin() started is under way), and as vtadev_submit().
  */
 int vtaprog_submit(struct vtaprog *prog, uint64_t *seq);
 

@@ -102,12 +102,116 @@ static void a_ring_that_is_too_short(void **state)
 			    "make it with ring_entries = 4 or more");
 }
 
+/* Two runs on the card and a kernel between them: what is at @in + 1, clipped, to @out. */
+static void make_mixed_image(void)
+{
+	static const uint8_t model[32] = { [0] = 3, [16] = 3 };
+	const struct vtaimage_stream streams[] = { { 0, 1, 5 }, { 16, 1, 6 } };
+	struct vtaops_core core;
+	struct vtaimage check;
+
+	assert_int_equal(vtaprog_core(dev, &core), 0);
+	const struct vtaimage_tensor tensors[] = {
+		{ .name = "in", .role = VTAIMAGE_INPUT, .segment = VTAIMAGE_IN_HOST,
+		  .layout = VTAIMAGE_PLAIN, .type = VTACPU_F32, .rank = 1, .dims = { 4 },
+		  .bytes = 16 },
+		{ .name = "out", .role = VTAIMAGE_OUTPUT, .segment = VTAIMAGE_IN_HOST,
+		  .layout = VTAIMAGE_PLAIN, .type = VTACPU_F32, .rank = 1, .dims = { 4 },
+		  .offset = 64, .bytes = 16 },
+	};
+	static const float ones[4] = { 1, 1, 1, 1 };
+	struct vtaimage_step steps[] = {
+		{ .kind = VTAIMAGE_COPY, .dst = { VTAIMAGE_IN_ARENA, 0 },
+		  .src = { VTAIMAGE_IN_HOST, 0 }, .bytes = 16 },
+		{ .kind = VTAIMAGE_RUN, .stream = 1 },
+		{ .kind = VTAIMAGE_CPU, .kernel = VTACPU_BINARY_F32,
+		  .io = { { VTAIMAGE_IN_HOST, 0 }, { VTAIMAGE_IN_CONSTS, 0 },
+			  { VTAIMAGE_IN_HOST, 64 } } },
+		{ .kind = VTAIMAGE_RUN, .stream = 0 },
+		{ .kind = VTAIMAGE_CPU, .kernel = VTACPU_UNARY_F32,
+		  .io = { { VTAIMAGE_IN_HOST, 64 }, { VTAIMAGE_IN_HOST, 64 } } },
+	};
+	const struct vtaimage_source source = {
+		.core = &core, .name = "mixed", .model = model, .model_bytes = sizeof(model),
+		.arena_bytes = 16, .host_bytes = 128, .consts = (const uint8_t *)ones,
+		.consts_bytes = sizeof(ones), .streams = streams, .stream_count = 2,
+		.steps = steps, .step_count = 5, .tensors = tensors, .tensor_count = 2,
+	};
+
+	steps[2].params.binary_f32 = (struct vtacpu_binary_f32){
+		.cast = { .op = VTACPU_ADD, .rank = 1, .dims = { 4 }, .a_stride = { 1 },
+			  .b_stride = { 1 } },
+	};
+	steps[4].params.unary_f32 = (struct vtacpu_unary_f32){
+		.count = 4, .act = { VTACPU_ACT_CLIP, 0, 6 },
+	};
+	size = vtaimage_size(&source);
+	assert_in_range(size, 1, sizeof(bytes));
+	if (vtaimage_write(&source, bytes, sizeof(bytes), &check))
+		fail_msg("%s", check.why);
+}
+
+/* A batch for what the card does at once, and the kernels between and behind. */
+static void cpu_steps_are_between_batches(void **state)
+{
+	static const float in[4] = { -2, 0, 1, 100 }, want[4] = { 0, 1, 2, 6 };
+	char why[VTAPROG_WHY_MAX] = "";
+	struct vtaprog *prog = NULL;
+	uint64_t seq, submitted;
+	void *to, *from;
+
+	(void)state;
+	make_mixed_image();
+	q = fake_queue(dev, 4);
+	if (vtaprog_load(dev, q, bytes, size, &prog, why))
+		fail_msg("%s", why);
+	assert_int_equal(vtaprog_map(prog, 0, &to), 0);
+	assert_int_equal(vtaprog_map(prog, 1, &from), 0);
+	memcpy(to, in, sizeof(in));
+	submitted = vtadev_submitted(q);
+	assert_int_equal(vtaprog_submit(prog, &seq), -EOPNOTSUPP);
+	assert_int_equal(vtaprog_end(prog, -1), -EINVAL);
+	assert_int_equal(vtaprog_begin(prog), 0);
+	assert_int_equal(vtadev_submitted(q), submitted + 2);
+	assert_int_equal(vtaprog_begin(prog), -EBUSY);
+	assert_int_equal(vtaprog_submit(prog, &seq), -EBUSY);
+	assert_int_equal(vtaprog_end(prog, -1), 0);
+	assert_int_equal(vtadev_submitted(q), submitted + 3);
+	assert_memory_equal(from, want, sizeof(want));
+	/* And once more. */
+	assert_int_equal(vtaprog_run(prog, -1), 0);
+	assert_int_equal(vtadev_submitted(q), submitted + 6);
+	vtaprog_free(prog);
+}
+
+/* A run that is not done in time is under way, until it is waited for. */
+static void a_run_that_takes_longer(void **state)
+{
+	char why[VTAPROG_WHY_MAX] = "";
+	struct vtaprog *prog = NULL;
+
+	(void)state;
+	make_mixed_image();
+	q = fake_queue(dev, 4);
+	assert_int_equal(vtaprog_load(dev, q, bytes, size, &prog, why), 0);
+	fake.on_wait = NULL;
+	fake.wait_errno = ETIMEDOUT;
+	assert_int_equal(vtaprog_run(prog, 0), -ETIMEDOUT);
+	assert_int_equal(vtaprog_begin(prog), -EBUSY);
+	fake.on_wait = complete;
+	fake.wait_errno = 0;
+	assert_int_equal(vtaprog_end(prog, -1), 0);
+	vtaprog_free(prog);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(a_run_may_fill_the_ring),
 		TEST(a_ring_that_is_too_short),
+		TEST(cpu_steps_are_between_batches),
+		TEST(a_run_that_takes_longer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
