@@ -63,6 +63,19 @@ int vtac_plan(struct vtac_program *p, const struct vtac_options *opt);
 int vtac_lower(struct vtac_graph *g, const struct vtac_options *opt, struct vtac_program *p);
 void vtac_program_free(struct vtac_program *p);
 
+/* image.c: what a program image has beside the program. */
+struct vtac_image_options {
+	const char *name;		/* NULL: the graph's */
+	bool internals;			/* tensors of the card are listed, too */
+	const char *text[VTAIMAGE_TEXTS];	/* labels, reports; or NULL */
+	const struct vtaimage_preprocess *preprocess;
+	unsigned int preprocess_count;
+};
+
+/* The bytes of a .vtap file, to be freed. The same program gives the same bytes. */
+int vtac_image(const struct vtac_program *p, const struct vtac_image_options *opt,
+	       uint8_t **image, size_t *size);
+
 /* Bytes of a tensor in its layout. */
 uint64_t vtac_tensor_bytes(const struct vtac_program *p, const struct vtac_tensor *t);
 
