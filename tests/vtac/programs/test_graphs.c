@@ -88,6 +88,23 @@ static void compare(struct trial *trial, const struct native *n, const struct vt
 	free(got);
 }
 
+/* The program as an image: opened by its writer, and the same bytes each time. */
+static void check_image(struct trial *trial, const struct vtac_program *p)
+{
+	const struct vtac_image_options how = { .name = "random" };
+	uint8_t *image[2];
+	size_t size[2];
+
+	for (unsigned int i = 0; i < 2; i++)
+		if (vtac_image(p, &how, &image[i], &size[i]))
+			fail_msg("VTA_SEED=%llu core %u: %s", (unsigned long long)trial->seed,
+				 trial->core, trial->g->error.text);
+	assert_int_equal(size[0], size[1]);
+	assert_memory_equal(image[0], image[1], size[0]);
+	free(image[0]);
+	free(image[1]);
+}
+
 /* @all: every tensor has memory of its own; else the outputs alone are looked at. */
 static void run(struct trial *trial, const struct vtac_options *opt, bool all)
 {
@@ -107,6 +124,7 @@ static void run(struct trial *trial, const struct vtac_options *opt, bool all)
 	for (unsigned int i = 0; i < g->n_tensors; i++)
 		if (!g->tensors[i]->data && (all || vtac_is_output(g, g->tensors[i])))
 			compare(trial, &n, g->tensors[i]);
+	check_image(trial, &p);
 	native_fini(&n);
 	vtac_program_free(&p);
 }
