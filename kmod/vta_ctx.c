@@ -14,6 +14,7 @@
 #include "vta_bo.h"
 #include "vta_ctx.h"
 #include "vta_device.h"
+#include "vta_group.h"
 #include "vta_pm.h"
 #include "vta_pool.h"
 #include "vta_queue.h"
@@ -34,6 +35,9 @@ static int vta_ctx_attach(struct vta_ctx *ctx)
 
 	if (vdev->state != VTA_STATE_LIVE)
 		return -ENODEV;
+	ret = vta_group_join(vdev, ctx->user);
+	if (ret)
+		return ret;
 	ret = vta_mmu_init(&ctx->mmu, vdev);
 	if (ret)
 		return ret;
@@ -258,9 +262,12 @@ void vta_ctx_drop(struct vta_ctx *ctx)
 		xa_erase(&ctx->bos, index);
 		vta_bo_put(bo);
 	}
-	vta_mmu_fini(&ctx->mmu);
-	/* Who has lost the card may open it again before closing. */
+	/*
+	 * Who has lost the card may open it again before closing. The user's group goes
+	 * before the context's number, so that there is one for whoever gets that.
+	 */
 	vta_user_uncharge_ctx(ctx->vdev, ctx->user);
+	vta_mmu_fini(&ctx->mmu);
 out:
 	mutex_unlock(&ctx->lock);
 }

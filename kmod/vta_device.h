@@ -6,6 +6,7 @@
 #define VTA_DEVICE_H
 
 #include <linux/atomic.h>
+#include <linux/bitmap.h>
 #include <linux/cdev.h>
 #include <linux/device.h>
 #include <linux/idr.h>
@@ -136,8 +137,9 @@ struct vta_device {
 	atomic_t lost_interrupts;
 	atomic_t interrupt_storms;
 	struct mutex tlb_lock;		/* Protects: REG_TLB_INVALIDATE */
-	spinlock_t users_lock;		/* Protects: @users and what is in it */
+	spinlock_t users_lock;		/* Protects: @users and what is in it, @groups */
 	struct list_head users;		/* struct vta_user */
+	DECLARE_BITMAP(groups, VTA_CONTEXTS_MAX);	/* of the card, that users have */
 	struct mutex exports_lock;	/* Protects: @exports, and what vta_mem.h says */
 	struct list_head exports;	/* struct vta_export */
 	/*

@@ -22,6 +22,7 @@
 #include "vta_reset.h"
 #include "vta_text.h"
 #include "vta_usage.h"
+#include "vta_user.h"
 
 struct vta_dump_reg {
 	const char *name;
@@ -110,6 +111,7 @@ static void vta_dump_ctx(struct vta_ctx *ctx, bool there, struct vta_text *text)
 	vta_usage_of_ctx(ctx, &usage);
 	vta_print(text, "context %u client=%llu pid=%d%s queues=%u", ctx->mmu.id, ctx->client,
 		  ctx->tgid, ctx->dead ? " dead" : "", ctx->nr_queues);
+	vta_print(text, " group=%d weight=%u", ctx->user->group.nr, ctx->user->group.weight);
 	vta_print(text, " host_bytes=%llu card_bytes=%llu pinned_bytes=%llu imported_bytes=%llu",
 		  ctx->host_bytes, ctx->card_bytes, ctx->pinned_bytes, ctx->imported_bytes);
 	vta_print(text, " descriptors=%llu cycles=%llu runs=%llu copies=%llu\n",

@@ -7,6 +7,7 @@
  * through here.
  */
 #include <linux/bitfield.h>
+#include <linux/capability.h>
 #include <linux/fs.h>
 #include <linux/iopoll.h>
 #include <linux/mm.h>
@@ -142,7 +143,7 @@ static int vta_queue_start(struct vta_queue *q, u64 seq)
 	vta_write64(vdev, REG_QUEUE_STATUS_LO(q->id), sg_dma_address(q->status->sgt->sgl));
 	vta_write64(vdev, REG_QUEUE_CYCLES_LO(q->id), q->cycles);
 	vta_write64(vdev, REG_QUEUE_TIME_LIMIT_LO(q->id), 0);
-	vta_write(vdev, REG_QUEUE_GROUP(q->id), 0);
+	vta_write(vdev, REG_QUEUE_GROUP(q->id), ctx->user->group.nr);
 	vta_write64(vdev, REG_QUEUE_START_LO(q->id), seq);
 	vta_write(vdev, REG_QUEUE_SUBMITTED(q->id), lower_32_bits(seq));
 	vta_write(vdev, REG_QUEUE_SAVE(q->id), q->save ? q->save->addr : 0);
@@ -373,6 +374,8 @@ int vta_queue_create(struct vta_ctx *ctx, struct vta_queue_create *arg)
 	if (arg->flags & ~VTA_QUEUE_KEEP || arg->priority > VTA_QUEUE_PRIORITY_MAX ||
 	    arg->ring_order > ctx->vdev->caps.ring_order_max)
 		return -EINVAL;
+	if (arg->priority > VTA_QUEUE_PRIORITY_DEFAULT && !capable(CAP_SYS_NICE))
+		return -EPERM;
 
 	ret = vta_user_wait_faults(ctx->vdev, ctx->user);
 	if (ret)

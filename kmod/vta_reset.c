@@ -32,6 +32,7 @@
 #include "vta_device.h"
 #include "vta_dump.h"
 #include "vta_export.h"
+#include "vta_group.h"
 #include "vta_history.h"
 #include "vta_irq.h"
 #include "vta_pm.h"
@@ -93,6 +94,7 @@ void vta_card_start(struct vta_device *vdev)
 	vdev->card_generation = vta_read(vdev, REG_GENERATION);
 	vta_write(vdev, REG_EVENT_VECTOR, VTA_EVENT_VECTOR);
 	vta_card_enable_events(vdev);
+	vta_group_restore(vdev);
 	vta_write(vdev, REG_CONTROL, REG_CONTROL_ENABLE);
 }
 

@@ -13,12 +13,14 @@
 #include <linux/genalloc.h>
 #include <linux/sched/signal.h>
 #include <linux/sysfs.h>
+#include <linux/uidgid.h>
 
 #include "vta_device.h"
 #include "vta_drv.h"
 #include "vta_reset.h"
 #include "vta_text.h"
 #include "vta_usage.h"
+#include "vta_user.h"
 #include "vta.h"
 
 #define VTA_ATTR(_name, _format, ...)						\
@@ -118,6 +120,37 @@ static ssize_t reset_log_show(struct device *dev, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RO(reset_log);
 
+/* A record a line, USER WEIGHT, of those whose weight is not 1; written one at a time. */
+static ssize_t user_weights_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct vta_text text = { .buf = buf, .size = PAGE_SIZE };
+
+	vta_user_print_weights(to_vta_device(dev), &text);
+	return text.len;
+}
+
+static ssize_t user_weights_store(struct device *dev, struct device_attribute *attr,
+				  const char *buf, size_t count)
+{
+	struct vta_device *vdev = to_vta_device(dev);
+	unsigned int weight, uid;
+	char end;
+	int ret;
+
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
+	if (sscanf(buf, "%u %u%c", &uid, &weight, &end) < 2 || !weight ||
+	    weight > VTA_GROUP_WEIGHT_MAX || !uid_valid(KUIDT_INIT(uid)))
+		return -EINVAL;
+	ret = mutex_lock_killable(&vdev->lock);
+	if (ret)
+		return ret;
+	ret = vta_user_set_weight(vdev, KUIDT_INIT(uid), weight);
+	mutex_unlock(&vdev->lock);
+	return ret ? ret : count;
+}
+static DEVICE_ATTR_RW(user_weights);
+
 static struct attribute *vta_attrs[] = {
 	&dev_attr_contract.attr,
 	&dev_attr_hw_ver.attr,
@@ -138,6 +171,7 @@ static struct attribute *vta_attrs[] = {
 	&dev_attr_state.attr,
 	&dev_attr_reset.attr,
 	&dev_attr_fault_log.attr,
+	&dev_attr_user_weights.attr,
 	&dev_attr_reset_log.attr,
 	NULL
 };

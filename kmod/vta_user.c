@@ -15,6 +15,7 @@
 #include <linux/user_namespace.h>
 
 #include "vta_device.h"
+#include "vta_text.h"
 #include "vta_user.h"
 
 static unsigned int vta_max_user_mem = 75;
@@ -54,7 +55,8 @@ static kuid_t vta_user_uid(void)
 /* Nobody has the user, and the faults are long ago; under users_lock. */
 static bool vta_user_is_idle(const struct vta_user *user)
 {
-	return !user->refs && atomic64_read(&user->faults_until) <= (s64)ktime_get_ns();
+	return !user->refs && vta_group_is_idle(&user->group) &&
+	       atomic64_read(&user->faults_until) <= (s64)ktime_get_ns();
 }
 
 /* Closing and opening again does not make faults forgotten. */
@@ -66,6 +68,7 @@ static void vta_user_forget_idle(struct vta_device *vdev)
 		if (!vta_user_is_idle(user))
 			continue;
 		list_del(&user->node);
+		vta_group_leave(vdev, &user->group);
 		kfree(user);
 	}
 }
@@ -78,32 +81,73 @@ void vta_user_forget_all(struct vta_device *vdev)
 		kfree(user);
 }
 
-struct vta_user *vta_user_get(struct vta_device *vdev)
+static struct vta_user *vta_user_new(kuid_t uid)
 {
-	kuid_t uid = vta_user_uid();
-	struct vta_user *user, *new;
+	struct vta_user *user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
 
-	new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
-	if (!new)
-		return ERR_PTR(-ENOMEM);
-	new->uid = uid;
-	new->refs = 1;
+	if (!user)
+		return NULL;
+	user->uid = uid;
+	vta_group_init(&user->group);
+	return user;
+}
 
-	spin_lock(&vdev->users_lock);
+/* Under users_lock: the one that is there, or @new, which is NULL then. */
+static struct vta_user *vta_user_find(struct vta_device *vdev, struct vta_user **new)
+{
+	struct vta_user *user;
+
 	vta_user_forget_idle(vdev);
 	list_for_each_entry(user, &vdev->users, node) {
-		if (uid_eq(user->uid, uid)) {
-			user->refs++;
-			goto out;
-		}
+		if (uid_eq(user->uid, (*new)->uid))
+			return user;
 	}
-	user = new;
-	new = NULL;
+	user = *new;
+	*new = NULL;
 	list_add_tail(&user->node, &vdev->users);
-out:
+	return user;
+}
+
+struct vta_user *vta_user_get(struct vta_device *vdev)
+{
+	struct vta_user *user, *new = vta_user_new(vta_user_uid());
+
+	if (!new)
+		return ERR_PTR(-ENOMEM);
+	spin_lock(&vdev->users_lock);
+	user = vta_user_find(vdev, &new);
+	user->refs++;
 	spin_unlock(&vdev->users_lock);
 	kfree(new);
 	return user;
+}
+
+int vta_user_set_weight(struct vta_device *vdev, kuid_t uid, unsigned int weight)
+{
+	struct vta_user *user, *new = vta_user_new(uid);
+
+	if (!new)
+		return -ENOMEM;
+	spin_lock(&vdev->users_lock);
+	user = vta_user_find(vdev, &new);
+	vta_group_set_weight(vdev, &user->group, weight);
+	vta_user_forget_idle(vdev);
+	spin_unlock(&vdev->users_lock);
+	kfree(new);
+	return 0;
+}
+
+void vta_user_print_weights(struct vta_device *vdev, struct vta_text *text)
+{
+	struct vta_user *user;
+
+	spin_lock(&vdev->users_lock);
+	list_for_each_entry(user, &vdev->users, node) {
+		if (user->group.weight != 1)
+			vta_print(text, "%u %u\n", from_kuid(&init_user_ns, user->uid),
+				  user->group.weight);
+	}
+	spin_unlock(&vdev->users_lock);
 }
 
 void vta_user_put(struct vta_device *vdev, struct vta_user *user)
@@ -180,7 +224,10 @@ int vta_user_charge_ctx(struct vta_device *vdev, struct vta_user *user, bool exe
 
 void vta_user_uncharge_ctx(struct vta_device *vdev, struct vta_user *user)
 {
-	vta_user_uncharge_one(vdev, &user->ctxs);
+	spin_lock(&vdev->users_lock);
+	if (!--user->ctxs)
+		vta_group_linger(&user->group);
+	spin_unlock(&vdev->users_lock);
 }
 
 void vta_user_charge_fault(struct vta_user *user)

@@ -10,17 +10,21 @@
 #include <linux/types.h>
 #include <linux/uidgid.h>
 
+#include "vta_group.h"
+
 struct vta_device;
+struct vta_text;
 
 /**
  * struct vta_user - a user of a card; protected by vta_device.users_lock
  * @node: in vta_device.users
  * @uid: who (constant)
  * @refs: held by contexts and by card memory; without any, the user is remembered
- *        as long as the faults are
+ *        as long as the faults and the group are
  * @mem: bytes of card memory
  * @queues: queues of the card
  * @ctxs: contexts
+ * @group: share of the engines
  * @faults_until: when all faults so far would have happened at the rate allowed,
  *                in ns of CLOCK_MONOTONIC; changed without the lock
  */
@@ -31,12 +35,19 @@ struct vta_user {
 	u64 mem;
 	unsigned int queues;
 	unsigned int ctxs;
+	struct vta_group group;
 	atomic64_t faults_until;
 };
 
 /* The caller's user. */
 struct vta_user *vta_user_get(struct vta_device *vdev);
 void vta_user_put(struct vta_device *vdev, struct vta_user *user);
+/*
+ * Sets the weight of a user, who need not have the card open; -ENOMEM. Prints those that
+ * are not 1, a line each: user and weight.
+ */
+int vta_user_set_weight(struct vta_device *vdev, kuid_t uid, unsigned int weight);
+void vta_user_print_weights(struct vta_device *vdev, struct vta_text *text);
 /* When nobody is left who uses the card. */
 void vta_user_forget_all(struct vta_device *vdev);
 

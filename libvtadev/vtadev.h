@@ -547,8 +547,8 @@ struct vtadev_queue;
  * struct vtadev_queue_opts - how a queue is to be; all zero: the defaults
  * @ring_entries: descriptors that can be under way: a power of two up to
  *                vtadev_info.ring_entries_max; 0: 256, or that if it is less
- * @priority: 0 (least) to 3; a queue of priority p gets up to 2^p descriptors
- *            in its turn
+ * @priority: 0 (least) to 3, among the queues of the same user: a queue of priority p
+ *            gets up to 2^p descriptors in its turn. More than 0 needs CAP_SYS_NICE
  * @max_cycles: upper limit for every RUN, copy and fill of the queue; 0: the
  *              driver's default
  * @spin_ns: how long at most a wait looks again and again before it sleeps (below);

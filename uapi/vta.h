@@ -14,6 +14,7 @@
  *   ENOENT     no such buffer or queue in this open file
  *   EFAULT     a pointer of the caller's is bad; nothing has been made
  *   EACCES     memory that the caller may not write is to be written
+ *   EPERM      a capability is missing
  *   ENOMEM     no host memory, or RLIMIT_MEMLOCK is spent
  *   ENOSPC     the card's memory, contexts, queues or this context's device
  *              addresses are spent
@@ -434,6 +435,7 @@ struct vta_buf_import {
 	__u32 pad;
 };
 
+#define VTA_QUEUE_PRIORITY_DEFAULT	0u
 #define VTA_QUEUE_PRIORITY_MAX	3u
 
 /*
@@ -451,7 +453,9 @@ struct vta_buf_import {
 /**
  * struct vta_queue_create - make a queue and start it (VTA_IOCTL_QUEUE_CREATE)
  * @flags: VTA_QUEUE_*
- * @priority: 0 (least) to VTA_QUEUE_PRIORITY_MAX; weight 2^priority
+ * @priority: 0 (least) to VTA_QUEUE_PRIORITY_MAX, among the queues of the same user:
+ *            up to 2^priority descriptors in a round; above VTA_QUEUE_PRIORITY_DEFAULT,
+ *            CAP_SYS_NICE is needed
  * @ring_order: log2 of the ring's length in descriptors, 0 to
  *              vta_info.ring_order_max
  * @queue: out: names the queue in this open file, never 0
@@ -467,8 +471,8 @@ struct vta_buf_import {
  * @doorbell_size: out: bytes to map of the doorbell; the status page has the
  *                 same size (one page of the CPU)
  *
- * Errors: EINVAL, ENOMEM, ENOSPC, EDQUOT, EOPNOTSUPP, EINTR (see struct
- * vta_queue_recover), ENODEV.
+ * Errors: EINVAL, EPERM (@priority), ENOMEM, ENOSPC, EDQUOT, EOPNOTSUPP, EINTR (see
+ * struct vta_queue_recover), ENODEV.
  */
 struct vta_queue_create {
 	__u32 flags;

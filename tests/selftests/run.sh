@@ -6,7 +6,7 @@
 #
 #   tests/selftests/run.sh VTA.KO [BOOT...]
 #
-# BOOT is main, waits, recovery, bus, plug, kexec, reboot, paused, variants, iommu, memory
+# BOOT is main, waits, groups, recovery, bus, plug, kexec, reboot, paused, variants, iommu, memory
 # or isolation; all of them if none is given.
 # Or dmabuf, the part of memory that needs a kernel with udmabuf to be complete; or failnth,
 # for one that can make allocations fail. With COVERAGE=DIR, each boot
@@ -29,7 +29,7 @@ fi
 module=$(realpath "$1")
 shift
 boots=("$@")
-[ $# -gt 0 ] || boots=(main waits recovery bus plug kexec reboot paused variants iommu memory isolation)
+[ $# -gt 0 ] || boots=(main waits groups recovery bus plug kexec reboot paused variants iommu memory isolation)
 
 dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-selftests.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
@@ -95,6 +95,11 @@ boot_waits() {
 	local tests=(vta_fences vta_eventfd vta_cost vta_share)
 	[ -z "${TESTS-}" ] || read -ra tests <<<"$TESTS"
 	boot waits --timeout 400 --cards 2 -- "${tests[@]}"
+}
+
+# Users who share a card in modelled time.
+boot_groups() {
+	boot groups --timeout 400 --emu-arg --time --emu-arg model --emu-arg --contexts=16 -- vta_group
 }
 
 # A card that does what it should not, and errors on its way. The kernel must see the
@@ -260,6 +265,7 @@ for name in "${boots[@]}"; do
 	memory)		boot_memory ;;
 	dmabuf)		boot_dmabuf ;;
 	waits)		boot_waits ;;
+	groups)		boot_groups ;;
 	isolation)	boot_isolation ;;
 	failnth)	boot_failnth ;;
 	*)		echo "run.sh: no boot $name" >&2; exit 2 ;;

@@ -38,7 +38,7 @@ TEST_F(open, info_then_close)
 	ASSERT_LE(0, fd);
 	EXPECT_EQ(self->before.contexts + 1, card_usage().contexts);
 	ASSERT_EQ(0, card_ioctl(fd, VTA_IOCTL_INFO, &info));
-	EXPECT_EQ(1, VTA_CONTRACT_MAJOR(info.contract));
+	EXPECT_EQ(2, VTA_CONTRACT_MAJOR(info.contract));
 	EXPECT_LT(0, info.queues);
 	EXPECT_LT(0, info.contexts);
 	EXPECT_LT(0, info.ring_order_max);

@@ -63,7 +63,7 @@ static void flood(struct __test_metadata *_metadata, struct wall *w,
 {
 	struct vta_queue_create create = {
 		.ring_order = 6,
-		.priority = VTA_QUEUE_PRIORITY_MAX,
+		.priority = VTA_QUEUE_PRIORITY_DEFAULT,
 	};
 	struct flooder f[FLOODERS];
 	unsigned int i;
