@@ -58,6 +58,7 @@ QUIETLY = $(MAKE) --no-print-directory $(if $(V),,-s)
 
 .PHONY: all
 all: userspace
+	@$(if $(VTAC_HAVE),,echo 'SKIP vtac: it takes $(VTAC_PACKAGES) (make vtac installs them)')
 	@if [ -e '$(KDIR)/Makefile' ]; then \
 		$(MAKE) --no-print-directory module; \
 	else \
@@ -94,7 +95,7 @@ include tests/vtac/build.mk
 include tests/vtac/programs/build.mk
 
 USERSPACE := $(LIB_SO) $(LIB_A) $(OPS_A) $(PROG_A) $(DRIVER_SO) $(DRIVER_A) $(VTACTL_BIN) $(EMU_BIN) \
-	$(DIGITS_BIN) $(STREAM_BIN)
+	$(DIGITS_BIN) $(STREAM_BIN) $(if $(VTAC_HAVE),$(VTAC_BIN))
 .PHONY: userspace
 userspace: $(USERSPACE)
 
@@ -292,9 +293,10 @@ bench: build-deps
 	@tests/bench/run.sh $(PARTS) $(VM_MODULE) $(BENCH_MODULE)
 
 .PHONY: install
-install: userspace install-lib install-driver install-udev install-completion install-man
+install: userspace install-lib install-driver install-udev install-completion \
+		$(if $(VTAC_HAVE),install-vtac-completion) install-man
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/vtadev/vm
-	install -m 755 $(VTACTL_BIN) $(EMU_BIN) $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(VTACTL_BIN) $(EMU_BIN) $(if $(VTAC_HAVE),$(VTAC_BIN)) $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(VM_PROGRAMS) $(DESTDIR)$(PREFIX)/share/vtadev/vm
 	install -m 644 $(VM_PARTS) $(DESTDIR)$(PREFIX)/share/vtadev/vm
 	install -m 644 -Dt $(DESTDIR)$(PREFIX)/share/vtadev/vm/debug tools/vm/debug/*

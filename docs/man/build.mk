@@ -9,7 +9,8 @@ MAN_HEADERS := libvtadev/vtadev.h libvtadev/vtadev_desc.h libvtadev/vtadev_pipel
 # The day of the last change, so that the same sources make the same pages.
 MAN_DATE = $(shell LC_ALL=C date -u -d "@$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct 2>/dev/null || \
 	stat -c %Y CHANGELOG.md)}" '+%B %-d, %Y')
-MAN_1 := $(addprefix $(MAN_DIR)/man1/,vtactl.1 vta-emu.1 vta-vm.1)
+MAN_1 := $(addprefix $(MAN_DIR)/man1/,vtactl.1 vta-emu.1 vta-vm.1 \
+	$(if $(VTAC_HAVE),vtac.1))
 
 # $(call help-to-man,NAME,OPTION,WHAT,PROGRAM)
 help-to-man = help2man --no-info --section=1 --version-string='$(1) $(VERSION)' \
@@ -19,6 +20,10 @@ help-to-man = help2man --no-info --section=1 --version-string='$(1) $(VERSION)' 
 $(MAN_DIR)/man1/vtactl.1: $(VTACTL_BIN) docs/man/vtactl.h2m
 	@mkdir -p $(@D)
 	$(call help-to-man,vtactl,--help-all,look after VTA accelerator cards,$<)
+
+$(MAN_DIR)/man1/vtac.1: $(VTAC_BIN) docs/man/vtac.h2m
+	@mkdir -p $(@D)
+	$(call help-to-man,vtac,--help-all,compile trained networks for VTA accelerator cards,$<)
 
 $(MAN_DIR)/man1/vta-emu.1: $(EMU_BIN) docs/man/vta-emu.h2m
 	@mkdir -p $(@D)

@@ -129,7 +129,7 @@ static bool is_close(const struct vtac_tensor *want, const void *data)
 	for (int64_t i = 0; i < vtac_elements(want); i++) {
 		double off = fabs((double)a[i] - (double)b[i]);
 
-		if (!(off <= 1e-5 + 1e-4 * fabs((double)b[i])) && a[i] != b[i] &&
+		if (!(off <= 0.00001 + 0.0001 * fabs((double)b[i])) && a[i] != b[i] &&
 		    !(isnan(a[i]) && isnan(b[i])))
 			return false;
 	}
@@ -246,51 +246,74 @@ static char **read_list(const char *path)
 	return names;
 }
 
+static bool is_listed(char **list, const char *name, bool known)
+{
+	for (; *list; list++)
+		if ((*list)[0] == '!' ? known && !strcmp(*list + 1, name) :
+		    !known && !strcmp(*list, name))
+			return true;
+	return false;
+}
+
+struct counts {
+	unsigned int result[4], known, listed, n;
+	bool failed;
+};
+
+/* One line of TAP for each test that must pass, and for each that is wrong. */
+static void report(struct counts *c, const char *name, enum result result, bool wanted,
+		   const char *why)
+{
+	bool bad = result == WRONG || (wanted && result != PASSED);
+
+	c->result[result]++;
+	c->listed += wanted;
+	if (bad)
+		printf("not ok %u %s: %s\n", ++c->n, name, result == WRONG ? "wrong" : why);
+	else if (wanted)
+		printf("ok %u %s\n", ++c->n, name);
+	else if (getenv("V"))
+		printf("# %s %s %s\n", result == PASSED ? "passed" : "unsupported", name, why);
+	c->failed = c->failed || bad;
+}
+
 int main(int argc, char **argv)
 {
-	unsigned int counts[4] = { 0 }, missing = 0, n_names = 0, n_known = 0;
+	struct counts c = { .n = 0 };
 	struct dirent **entries;
-	char **must;
+	unsigned int must = 0;
+	char **list;
 	int n;
 
 	if (argc != 3)
 		return 2;
+	puts("TAP version 13");
 	n = scandir(argv[1], &entries, NULL, alphasort);
 	if (n < 0) {
-		printf("SKIP: no tests of operators in %s (package libonnx-testdata)\n", argv[1]);
+		printf("1..0 # SKIP no %s (package libonnx-testdata)\n", argv[1]);
 		return 0;
 	}
-	must = read_list(argv[2]);
-	for (unsigned int k = 0; must[k]; k++)
-		n_names += must[k][0] != '!';
+	list = read_list(argv[2]);
+	for (unsigned int i = 0; list[i]; i++)
+		must += list[i][0] != '!';
 	for (int i = 0; i < n; i++) {
 		const char *name = entries[i]->d_name;
 		char dir[800], why[512] = "";
-		bool wanted = false, known = false;
-		enum result result;
 
 		if (strncmp(name, "test_", 5))
 			continue;
-		snprintf(dir, sizeof(dir), "%s/%s", argv[1], name);
-		result = run_test(dir, why, sizeof(why));
-		for (unsigned int k = 0; must[k]; k++) {
-			wanted = wanted || !strcmp(must[k], name);
-			known = known || (must[k][0] == '!' && !strcmp(must[k] + 1, name));
-		}
-		if (known) {
-			n_known++;
+		if (is_listed(list, name, true)) {
+			c.known++;
 			continue;
 		}
-		counts[result]++;
-		if (result == WRONG || (wanted && result != PASSED)) {
-			printf("not ok %s: %s\n", name, result == WRONG ? "wrong" : why);
-			missing += wanted;
-		} else if (getenv("V")) {
-			printf("%s %s %s\n", result == PASSED ? "passed" : "unsupported", name, why);
-		}
+		snprintf(dir, sizeof(dir), "%s/%s", argv[1], name);
+		report(&c, name, run_test(dir, why, sizeof(why)),
+		       is_listed(list, name, false), why);
 	}
-	printf("%s: %u passed (%u of %u that must), %u unsupported, %u without tensors, %u wrong, %u with wrong data\n",
-	       counts[WRONG] || missing ? "FAILED" : "ok", counts[PASSED], n_names - missing,
-	       n_names, counts[UNSUPPORTED], counts[NO_DATA], counts[WRONG], n_known);
-	return counts[WRONG] || missing ? 1 : 0;
+	printf("%sok %u all of the list are there\n", c.listed == must ? "" : "not ", ++c.n);
+	printf("1..%u\n", c.n);
+	printf("# %u passed, %u unsupported, %u wrong, %u without tensors; %u have wrong data\n",
+	       c.result[PASSED], c.result[UNSUPPORTED], c.result[WRONG], c.result[NO_DATA],
+	       c.known);
+	return c.failed || c.listed != must;
 }

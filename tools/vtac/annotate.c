@@ -69,7 +69,9 @@ static const char *why_not_pool(const struct vtac_node *node)
 
 	if (node->op == VTAC_AVG_POOL && ((pads && !w->count_pad) ||
 					  is_partial(w, node->in[0], node->out[0])))
-		return "Windows at its edges have fewer values; the card divides all by the same number.";
+		return
+			"Windows at its edges have fewer values; the card divides all by the same "
+			"number.";
 	return NULL;
 }
 
@@ -207,7 +209,8 @@ static struct vtac_node *find_node(struct vtac_graph *g, const char *name)
 		for (unsigned int k = 0; k < g->nodes[i]->n_out; k++)
 			if (g->nodes[i]->out[k] && !strcmp(g->nodes[i]->out[k]->name, name))
 				return g->nodes[i];
-	vtac_fail(g, NULL, "There is no node %.120s, or it became part of another: see --dump-after=fuse.",
+	vtac_fail(g, NULL,
+		  "There is no node %.120s, or it became part of another: see --dump-after=fuse.",
 		  name);
 	return NULL;
 }
@@ -271,7 +274,9 @@ static int check_runtime(struct vtac_graph *g, const struct vtac_node *node)
 	case VTAC_REDUCE_PROD:
 	case VTAC_EQUAL:
 	case VTAC_WHERE:
-		return vtac_fail(g, node, "It depends on the model's input values; only constants can be used with this operator.");
+		return vtac_fail(g, node,
+				 "It depends on the model's input values; only constants can be "
+				 "used with this operator.");
 	default:
 		return 0;
 	}

@@ -35,7 +35,31 @@ $(VTAC_A): $(VTAC_OBJS)
 	rm -f $@
 	$(AR) rcs $@ $^
 
-.PHONY: vtac
-vtac: $(VTAC_A)
+# The command reads configurations as the emulator does.
+VTAC_BIN := build/tools/vtac
+VTAC_CMD_OBJS := $(VTAC_CMD_SRCS:tools/vtac/%.c=$(VTAC_DIR)/%.o) $(VTAC_DIR)/core_config.o
+VTAC_LIBS := -lprotobuf-c -lm
+$(VTAC_CMD_OBJS): VTAC_CPPFLAGS += $(LIB_CPPFLAGS) -Itools/vta-emu
 
--include $(VTAC_OBJS:.o=.d)
+$(VTAC_DIR)/core_config.o: tools/vta-emu/core_config.c
+	@mkdir -p $(@D)
+	$(CC) $(EMU_CPPFLAGS) $(CPPFLAGS) -std=gnu11 -O2 -g $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(VTAC_BIN): $(VTAC_CMD_OBJS) $(VTAC_A) $(PROG_A) $(OPS_A) $(LIB_A)
+	$(CC) $(LDFLAGS) -o $@ $^ $(VTAC_LIBS) -ljson-c $(LIB_LIBS)
+
+# With its packages it is part of what `make` builds.
+VTAC_HAVE := $(and $(wildcard $(ONNX_PROTO)),$(shell command -v protoc-c 2>/dev/null))
+
+.PHONY: vtac
+vtac:
+	@tools/vm/deps.sh need $(BUILD_PACKAGES) $(VTAC_PACKAGES)
+	@$(MAKE) --no-print-directory $(VTAC_BIN)
+
+.PHONY: install-vtac-completion
+install-vtac-completion:
+	install -m 644 -D tools/vtac/completion/vtac.bash \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/vtac
+	install -m 644 -D tools/vtac/completion/_vtac $(DESTDIR)$(ZSH_DIR)/_vtac
+
+-include $(VTAC_OBJS:.o=.d) $(VTAC_CMD_OBJS:.o=.d)

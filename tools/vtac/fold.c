@@ -27,7 +27,8 @@ static int apply_shape(struct vtac_graph *g, const struct vtac_shape_option *o)
 				 t->name, t->rank, o->rank);
 	for (int i = 0; i < t->rank; i++)
 		if (t->dims[i] >= 0 && t->dims[i] != o->dims[i] && i)
-			return vtac_fail(g, NULL, "Dimension %d of input %.120s is %lld in the file.", i,
+			return vtac_fail(g, NULL,
+					 "Dimension %d of input %.120s is %lld in the file.", i,
 					 t->name, (long long)t->dims[i]);
 	return vtac_set_shape(g, NULL, t, o->rank, o->dims);
 }
@@ -40,7 +41,8 @@ static int complete_input(struct vtac_graph *g, struct vtac_tensor *t)
 	for (int i = 1; i < t->rank; i++)
 		if (t->dims[i] < 0)
 			return vtac_fail(g, NULL,
-					 "The file leaves dimension %d of input %.120s open: give its shape by --shape.",
+					 "The file leaves dimension %d of input %.120s open: give "
+					 "its shape by --shape.",
 					 i, t->name);
 	return vtac_set_shape(g, NULL, t, t->rank, t->dims);
 }

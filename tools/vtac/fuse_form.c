@@ -40,7 +40,8 @@ static struct vtac_window *padded_window(struct vtac_node *node, const struct vt
 	case VTAC_MAX_POOL:
 		return w->ceil || !is_not_negative(pad->in[0]) ? NULL : w;
 	case VTAC_AVG_POOL:
-		if (w->ceil || ((w->pad[0] || w->pad[1] || w->pad[2] || w->pad[3]) && !w->count_pad))
+		if (w->ceil || (!w->count_pad &&
+				(w->pad[0] || w->pad[1] || w->pad[2] || w->pad[3])))
 			return NULL;
 		return w;
 	default:
@@ -142,7 +143,8 @@ int fuse_gemm(struct vtac_graph *g, struct vtac_node *node)
 	if (c && (!fuse_is_const(c) || (vtac_elements(c) != 1 && vtac_elements(c) != n) ||
 		  (vtac_elements(c) != 1 && c->dims[c->rank - 1] != n)))
 		return 0;
-	if (a->trans_w && a->alpha == 1 && (!c || (a->beta == 1 && c->rank == 1 && c->dims[0] == n)))
+	if (a->trans_w && a->alpha == 1 &&
+	    (!c || (a->beta == 1 && c->rank == 1 && c->dims[0] == n)))
 		return 0;
 	if (node->in[1]->quant.given && a->alpha != 1)
 		return 0;
@@ -235,7 +237,7 @@ int fuse_mean(struct vtac_graph *g, struct vtac_node *node)
 
 static bool near(float a, float b)
 {
-	return fabsf(a - b) <= 1e-6f * fabsf(b);
+	return fabsf(a - b) <= 0.000001f * fabsf(b);
 }
 
 /* Is @t the hard sigmoid of x, times @factor? */
@@ -244,6 +246,7 @@ static bool is_hard_sigmoid(const struct vtac_graph *g, const struct vtac_tensor
 {
 	const struct vtac_node *node = t->producer, *add;
 	float three, lo, hi;
+	bool clipped;
 
 	if (!node || !vtac_only_user(g, t) || t->quant.given)
 		return false;
@@ -257,7 +260,10 @@ static bool is_hard_sigmoid(const struct vtac_graph *g, const struct vtac_tensor
 		return false;
 	lo = node->op == VTAC_CLIP ? node->attr.clip.lo : add->act.lo;
 	hi = node->op == VTAC_CLIP ? node->attr.clip.hi : add->act.hi;
-	if ((add->act.kind == VTAC_ACT_CLIP) == (node->op == VTAC_CLIP) || lo != 0 || hi != 6)
+	clipped = add->act.kind == VTAC_ACT_CLIP;
+	if (node->op == VTAC_CLIP)
+		clipped = !clipped;
+	if (!clipped || lo != 0 || hi != 6)
 		return false;
 	*factor = 6;
 	if (add->in[0] == x)

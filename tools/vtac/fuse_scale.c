@@ -98,7 +98,8 @@ static int norm_factors(struct vtac_graph *g, const struct vtac_node *node, doub
 		double v = (double)variance[i] + (double)node->attr.batch_norm.epsilon;
 
 		if (!(v > 0))
-			return vtac_fail(g, node, "Its variance %lld is not positive.", (long long)i);
+			return vtac_fail(g, node,
+					 "Its variance %lld is not positive.", (long long)i);
 		(*mul)[i] = (double)scale[i] / sqrt(v);
 		(*add)[i] = (double)bias[i] - (double)mean[i] * (*mul)[i];
 	}

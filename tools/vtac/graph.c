@@ -93,8 +93,11 @@ int vtac_graph_input(struct vtac_graph *g, struct vtac_tensor *t)
 
 int vtac_graph_output(struct vtac_graph *g, struct vtac_tensor *t)
 {
-	if (array_grow(g, (void **)&g->outputs, g->n_outputs, &g->max_outputs, sizeof(t)))
+	if (array_grow(g, (void **)&g->outputs, g->n_outputs, &g->max_outputs, sizeof(t)) ||
+	    array_grow(g, (void **)&g->output_names, g->n_outputs, &g->max_output_names,
+		       sizeof(g->output_names[0])))
 		return -1;
+	g->output_names[g->n_outputs] = t->name;
 	g->outputs[g->n_outputs++] = t;
 	return 0;
 }
@@ -285,13 +288,15 @@ int vtac_set_shape(struct vtac_graph *g, const struct vtac_node *node, struct vt
 	int64_t n = 1;
 
 	if (rank < 0 || rank > VTAC_RANK_MAX)
-		return vtac_fail(g, node, "Tensor %.120s has %d dimensions; at most %d are supported.",
+		return vtac_fail(g, node,
+				 "Tensor %.120s has %d dimensions; at most %d are supported.",
 				 t->name, rank, VTAC_RANK_MAX);
 	for (int i = 0; i < rank; i++) {
 		/* A dimension of 0 hides no other: the product of the rest is bounded too. */
 		if (dims[i] < 0 || (dims[i] && n > ELEMENTS_MAX / dims[i]))
 			return vtac_fail(g, node,
-					 "Dimension %d of tensor %.120s is %lld: negative or too large.",
+					 "Dimension %d of tensor %.120s is %lld: negative or too "
+					 "large.",
 					 i, t->name, (long long)dims[i]);
 		n *= dims[i] ? dims[i] : 1;
 	}

@@ -237,8 +237,9 @@ struct vtac_graph {
 	struct vtac_node **nodes;	/* in order */
 	struct vtac_tensor **tensors;	/* those of constants and graph inputs too */
 	struct vtac_tensor **inputs, **outputs;
+	const char **output_names;	/* as the file has them, whatever passes do */
 	unsigned int n_nodes, max_nodes, n_tensors, max_tensors;
-	unsigned int n_inputs, max_inputs, n_outputs, max_outputs;
+	unsigned int n_inputs, max_inputs, n_outputs, max_outputs, max_output_names;
 	unsigned int next_id;
 	struct vtac_arena arena;
 	struct vtac_names *names;

@@ -101,8 +101,8 @@ static int conv_calls(struct vtac_graph *g, const struct vtac_node *node, struct
 
 	c->p.conv.win = kernel_window(node);
 	c->p.conv.act = kernel_act(node);
-	c->p.conv.has_bias = kernel_in(node, 2) != NULL;
-	c->p.conv.has_res = kernel_in(node, 3) != NULL;
+	c->p.conv.has_bias = !!kernel_in(node, 2);
+	c->p.conv.has_res = !!kernel_in(node, 3);
 	c->io[0] = node->in[0];
 	c->io[1] = node->op == VTAC_CONV ? node->in[1] : turned_weights(g, node);
 	c->io[2] = kernel_in(node, 2);
@@ -188,7 +188,8 @@ static int matmul_calls(struct vtac_graph *g, const struct vtac_node *node,
 	int rank = y->rank;
 
 	if (rank > 5)
-		return vtac_fail(g, node, "Products of matrices with %d dimensions are not supported.",
+		return vtac_fail(g, node,
+				 "Products of matrices with %d dimensions are not supported.",
 				 rank);
 	m->m = (uint32_t)y->dims[rank - 2];
 	m->n = (uint32_t)y->dims[rank - 1];
@@ -420,7 +421,7 @@ static int quantize_calls(struct vtac_graph *g, const struct vtac_node *node,
 
 	quant_shape(node, &p->outer, &p->channels, &p->inner);
 	p->type = type_of(node->out[0]->dtype);
-	p->has_zero = node->in[2] != NULL;
+	p->has_zero = !!node->in[2];
 	p->lo = is_signed ? -128 : 0;
 	p->hi = is_signed ? 127 : 255;
 	/* What goes to a card stays within the same limits on both sides. */
@@ -439,7 +440,7 @@ static int dequantize_calls(struct vtac_graph *g, const struct vtac_node *node,
 
 	quant_shape(node, &p->outer, &p->channels, &p->inner);
 	p->type = type_of(node->in[0]->dtype);
-	p->has_zero = node->in[2] != NULL;
+	p->has_zero = !!node->in[2];
 	return quant_operands(g, node, c);
 }
 
@@ -503,7 +504,8 @@ static int check_types(struct vtac_graph *g, const struct vtac_node *node, bool 
 		const struct vtac_tensor *t = node->in[i];
 
 		if (t && !any_type && t->dtype != VTAC_F32)
-			return vtac_fail(g, node, "Its input %.120s is %s; only floats are supported.",
+			return vtac_fail(g, node,
+					 "Its input %.120s is %s; only floats are supported.",
 					 t->name, vtac_dtype_name(t->dtype));
 		if (t && vtac_bytes(t) > (int64_t)VTACPU_BYTES_MAX)
 			return vtac_fail(g, node, "Its input %.120s is over 2 GiB.", t->name);
@@ -532,7 +534,8 @@ int vtac_calls(struct vtac_graph *g, const struct vtac_node *node, struct vtac_c
 	if (vtac_is_int(node))
 		return vtac_calls_int(g, node, calls, n_calls);
 	if (!b->fn)
-		return vtac_fail(g, node, "It depends on the model's input values; it must be constant.");
+		return vtac_fail(g, node,
+				 "It depends on the model's input values; it must be constant.");
 	if (check_types(g, node, b->any_type))
 		return -1;
 	*calls = vtac_alloc(g, max, sizeof(**calls));
@@ -546,7 +549,8 @@ int vtac_calls(struct vtac_graph *g, const struct vtac_node *node, struct vtac_c
 		struct vtac_call *c = &(*calls)[i];
 
 		if (vtacpu_need(c->kernel, &c->p, &c->need))
-			return vtac_fail(g, node, "No kernel for the CPU can do it: %s.", c->need.why);
+			return vtac_fail(g, node,
+					 "No kernel for the CPU can do it: %s.", c->need.why);
 	}
 	return 0;
 }

@@ -200,7 +200,8 @@ static int read_input(struct onnx_reader *r, const Onnx__ValueInfoProto *p)
 		return vtac_fail(r->g, NULL, "Input %.120s has the unsupported type %d.", p->name,
 				 type->elem_type);
 	if (!type->shape)
-		return vtac_fail(r->g, NULL, "The file does not say how many dimensions input %.120s has.",
+		return vtac_fail(r->g, NULL,
+				 "The file does not say how many dimensions input %.120s has.",
 				 p->name);
 	t->dtype = (enum vtac_dtype)dtype;
 	return read_input_shape(r, t, type->shape) ? -1 : vtac_graph_input(r->g, t);
@@ -232,10 +233,12 @@ static int check_defined(struct vtac_graph *g)
 		if (t->producer || t->data || t->rank >= 0)
 			continue;
 		if (t->n_users)
-			return vtac_fail(g, t->users[0], "Nothing that is supported computes its input %.120s.",
+			return vtac_fail(g, t->users[0],
+					 "Nothing that is supported computes its input %.120s.",
 					 t->name);
 		if (vtac_is_output(g, t))
-			return vtac_fail(g, NULL, "Nothing that is supported computes the output %.120s.",
+			return vtac_fail(g, NULL,
+					 "Nothing that is supported computes the output %.120s.",
 					 t->name);
 	}
 	return 0;
@@ -272,7 +275,8 @@ static int read_opset(struct onnx_reader *r, const Onnx__ModelProto *m)
 	}
 	if (version < ONNX_OPSET_MIN || version > ONNX_OPSET_MAX)
 		return vtac_fail(r->g, NULL,
-				 "The model is of opset %lld; %d to %d are supported: export it for one of them.",
+				 "The model is of opset %lld; %d to %d are supported: export it "
+				 "for one of them.",
 				 (long long)version, ONNX_OPSET_MIN, ONNX_OPSET_MAX);
 	r->opset = (int)version;
 	return 0;
@@ -285,7 +289,8 @@ static int read_model(struct onnx_reader *r, const Onnx__ModelProto *m)
 	if (!m->graph)
 		return vtac_fail(r->g, NULL, "The model has no graph.");
 	if (m->n_functions)
-		return vtac_fail(r->g, NULL, "Functions of a model are not supported: export it without.");
+		return vtac_fail(r->g, NULL,
+				 "Functions of a model are not supported: export it without.");
 	return read_graph(r, m->graph);
 }
 

@@ -44,7 +44,9 @@ int onnx_attr_ints(struct onnx_node *n, const char *name, int64_t *values, size_
 	if (!a)
 		return 0;
 	if (a->n_ints != count)
-		return onnx_fail(n, "Its attribute %s has %zu values; %zu are supported: pictures of two dimensions.",
+		return onnx_fail(n,
+				 "Its attribute %s has %zu values; %zu are supported: pictures of "
+				 "two dimensions.",
 				 name, a->n_ints, count);
 	memcpy(values, a->ints, count * sizeof(values[0]));
 	return 0;
@@ -64,7 +66,8 @@ int onnx_attr_word(struct onnx_node *n, const char *name, const char *const *wor
 			*value = i;
 			return 0;
 		}
-	return onnx_fail(n, "Its attribute %s has the value \"%.*s\", which is not supported.", name,
+	return onnx_fail(n,
+			 "Its attribute %s has the value \"%.*s\", which is not supported.", name,
 			 a->has_s && a->s.len < 40 ? (int)a->s.len : 0,
 			 a->has_s ? (const char *)a->s.data : "");
 }

@@ -47,24 +47,65 @@ static struct vtac_node *make_all(struct onnx_node *n, enum vtac_op op)
 	return onnx_make(n, op, n->n_in);
 }
 
-#define SIMPLE(function, op) \
-	static int function(struct onnx_node *n) \
-	{ \
-		return make_all(n, op) ? 0 : -1; \
-	}
+static int read_sub(struct onnx_node *n)
+{
+	return make_all(n, VTAC_SUB) ? 0 : -1;
+}
 
-SIMPLE(read_sub, VTAC_SUB)
-SIMPLE(read_div, VTAC_DIV)
-SIMPLE(read_matmul, VTAC_MATMUL)
-SIMPLE(read_sigmoid, VTAC_SIGMOID)
-SIMPLE(read_hard_swish, VTAC_HARD_SWISH)
-SIMPLE(read_identity, VTAC_IDENTITY)
-SIMPLE(read_expand, VTAC_EXPAND)
-SIMPLE(read_floor, VTAC_FLOOR)
-SIMPLE(read_ceil, VTAC_CEIL)
-SIMPLE(read_sqrt, VTAC_SQRT)
-SIMPLE(read_equal, VTAC_EQUAL)
-SIMPLE(read_where, VTAC_WHERE)
+static int read_div(struct onnx_node *n)
+{
+	return make_all(n, VTAC_DIV) ? 0 : -1;
+}
+
+static int read_matmul(struct onnx_node *n)
+{
+	return make_all(n, VTAC_MATMUL) ? 0 : -1;
+}
+
+static int read_sigmoid(struct onnx_node *n)
+{
+	return make_all(n, VTAC_SIGMOID) ? 0 : -1;
+}
+
+static int read_hard_swish(struct onnx_node *n)
+{
+	return make_all(n, VTAC_HARD_SWISH) ? 0 : -1;
+}
+
+static int read_identity(struct onnx_node *n)
+{
+	return make_all(n, VTAC_IDENTITY) ? 0 : -1;
+}
+
+static int read_expand(struct onnx_node *n)
+{
+	return make_all(n, VTAC_EXPAND) ? 0 : -1;
+}
+
+static int read_floor(struct onnx_node *n)
+{
+	return make_all(n, VTAC_FLOOR) ? 0 : -1;
+}
+
+static int read_ceil(struct onnx_node *n)
+{
+	return make_all(n, VTAC_CEIL) ? 0 : -1;
+}
+
+static int read_sqrt(struct onnx_node *n)
+{
+	return make_all(n, VTAC_SQRT) ? 0 : -1;
+}
+
+static int read_equal(struct onnx_node *n)
+{
+	return make_all(n, VTAC_EQUAL) ? 0 : -1;
+}
+
+static int read_where(struct onnx_node *n)
+{
+	return make_all(n, VTAC_WHERE) ? 0 : -1;
+}
 
 /* Any number of operands: ((a op b) op c) ... */
 static int read_chain(struct onnx_node *n, enum vtac_op op)
@@ -349,13 +390,15 @@ static int read_batch_norm(struct onnx_node *n)
 	struct vtac_node *node = onnx_make(n, VTAC_BATCH_NORM, 5);
 	int64_t training, spatial;
 
-	if (!node || onnx_attr_float(n, "epsilon", 1e-5f, &node->attr.batch_norm.epsilon) ||
+	if (!node || onnx_attr_float(n, "epsilon", 0.00001f, &node->attr.batch_norm.epsilon) ||
 	    onnx_attr_int(n, "training_mode", 0, &training) ||
 	    onnx_attr_int(n, "spatial", 1, &spatial))
 		return -1;
 	ignore_attr(n, "momentum");
 	if (training || !spatial)
-		return onnx_fail(n, "It is in training mode, or of an old form that is not supported.");
+		return onnx_fail(n,
+				 "It is in training mode, or of an old form that is not "
+				 "supported.");
 	return 0;
 }
 

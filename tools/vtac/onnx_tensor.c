@@ -88,7 +88,8 @@ static int fill_raw(struct vtac_graph *g, struct vtac_tensor *t, const uint8_t *
 	void *own;
 
 	if (len != n * file_size_of(type))
-		return vtac_fail(g, NULL, "Constant %.120s has %llu bytes of data; its shape takes %llu.",
+		return vtac_fail(g, NULL,
+				 "Constant %.120s has %llu bytes of data; its shape takes %llu.",
 				 t->name, (unsigned long long)len,
 				 (unsigned long long)(n * file_size_of(type)));
 	own = vtac_alloc(g, n + 1, vtac_dtype_size(t->dtype));
@@ -199,7 +200,8 @@ static int parse_external(struct vtac_graph *g, const struct vtac_tensor *t,
 		}
 	}
 	if (!good || !e->location || !e->location[0])
-		return vtac_fail(g, NULL, "Constant %.120s: what says where its data is, is damaged.",
+		return vtac_fail(g, NULL,
+				 "Constant %.120s: what says where its data is, is damaged.",
 				 t->name);
 	return 0;
 }
@@ -228,7 +230,8 @@ static int open_external(struct onnx_reader *r, const struct vtac_tensor *t, con
 	if (location[0] == '/' || !r->dir[0] ||
 	    snprintf(path, sizeof(path), "%s/%s", r->dir, location) >= (int)sizeof(path))
 		return vtac_fail(r->g, NULL,
-				 "Constant %.120s: its data must be in a file below the model's directory.",
+				 "Constant %.120s: its data must be in a file below the model's "
+				 "directory.",
 				 t->name);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
@@ -267,7 +270,8 @@ static int fill_external(struct onnx_reader *r, struct vtac_tensor *t, const Onn
 	if (parse_external(r->g, t, p, &e))
 		return -1;
 	if ((e.has_length && e.length != need) || e.offset > INT64_MAX - need)
-		return vtac_fail(r->g, NULL, "Constant %.120s has %llu bytes of data; its shape takes %llu.",
+		return vtac_fail(r->g, NULL,
+				 "Constant %.120s has %llu bytes of data; its shape takes %llu.",
 				 t->name, (unsigned long long)e.length, (unsigned long long)need);
 	fd = open_external(r, t, e.location);
 	if (fd < 0)
@@ -276,7 +280,8 @@ static int fill_external(struct onnx_reader *r, struct vtac_tensor *t, const Onn
 	err = !data || !read_all(fd, data, need, e.offset);
 	close(fd);
 	if (err)
-		return vtac_fail(r->g, NULL, "Constant %.80s: %.120s ends before its data.", t->name,
+		return vtac_fail(r->g, NULL,
+				 "Constant %.80s: %.120s ends before its data.", t->name,
 				 e.location);
 	if (p->data_type != FLOAT16 && p->data_type != DOUBLE && p->data_type != BOOL) {
 		t->data = data;
@@ -291,7 +296,8 @@ int onnx_tensor_fill(struct onnx_reader *r, struct vtac_tensor *t, const Onnx__T
 	int rank = p->n_dims > VTAC_RANK_MAX ? VTAC_RANK_MAX + 1 : (int)p->n_dims;
 
 	if (dtype < 0 || p->segment)
-		return vtac_fail(r->g, NULL, "Constant %.120s has the unsupported type %d.", t->name,
+		return vtac_fail(r->g, NULL,
+				 "Constant %.120s has the unsupported type %d.", t->name,
 				 p->data_type);
 	t->dtype = (enum vtac_dtype)dtype;
 	if (vtac_set_shape(r->g, NULL, t, rank, p->dims))

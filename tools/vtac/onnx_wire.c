@@ -35,9 +35,9 @@ static bool skip_bytes(struct wire *w, uint64_t n)
 	return true;
 }
 
-static bool check_message(const ProtobufCMessageDescriptor *d, struct wire w, int depth);
+static bool check_message(const struct ProtobufCMessageDescriptor *d, struct wire w, int depth);
 
-static bool check_bytes(const ProtobufCMessageDescriptor *d, struct wire *w, uint64_t tag,
+static bool check_bytes(const struct ProtobufCMessageDescriptor *d, struct wire *w, uint64_t tag,
 			int depth)
 {
 	const ProtobufCFieldDescriptor *field;
@@ -58,7 +58,7 @@ static bool check_bytes(const ProtobufCMessageDescriptor *d, struct wire *w, uin
 }
 
 /* Is @w a message with nothing nested deeper than DEPTH_MAX? */
-static bool check_message(const ProtobufCMessageDescriptor *d, struct wire w, int depth)
+static bool check_message(const struct ProtobufCMessageDescriptor *d, struct wire w, int depth)
 {
 	uint64_t key, value;
 
@@ -95,7 +95,7 @@ static bool check_message(const ProtobufCMessageDescriptor *d, struct wire w, in
 
 struct counted {
 	size_t size;
-	_Alignas(max_align_t) unsigned char data[];
+	_Alignas(16) unsigned char data[];
 };
 
 static void *counted_alloc(void *priv, size_t size)
@@ -120,14 +120,16 @@ static void counted_free(void *priv, void *p)
 
 	if (!p)
 		return;
-	c = (struct counted *)((unsigned char *)p - offsetof(struct counted, data));
+	c = (void *)((unsigned char *)p - offsetof(struct counted, data));
 	a->used -= sizeof(*c) + c->size;
 	free(c);
 }
 
 static ProtobufCAllocator counted_allocator(struct vtac_graph *g)
 {
-	return (ProtobufCAllocator){ counted_alloc, counted_free, &g->arena };
+	ProtobufCAllocator allocator = { counted_alloc, counted_free, &g->arena };
+
+	return allocator;
 }
 
 Onnx__ModelProto *onnx_unpack(struct vtac_graph *g, const uint8_t *data, size_t len)
@@ -140,7 +142,8 @@ Onnx__ModelProto *onnx_unpack(struct vtac_graph *g, const uint8_t *data, size_t 
 		model = onnx__model_proto__unpack(&allocator, len, data);
 	if (!model)
 		vtac_fail(g, NULL,
-			  "The file is not an ONNX model: its protobuf is damaged, too deep or too large.");
+			  "The file is not an ONNX model: its protobuf is damaged, too deep or too "
+			  "large.");
 	return model;
 }
 

@@ -23,6 +23,8 @@ struct vtac_shape_option {
 typedef void (*vtac_progress)(void *priv, const char *what, uint64_t done, uint64_t total);
 
 struct vtac_quant_options;
+struct vtac_images;
+struct vtac_pass;
 
 struct vtac_options {
 	struct vtaops_core core;	/* by vtaops_core_init() */
@@ -36,8 +38,12 @@ struct vtac_options {
 	unsigned int cpu_rate;	/* of the host, see prune.c; 0: the usual */
 	bool keep_all;		/* tensors share no memory: to look at them after a run */
 	const struct vtac_quant_options *quant;	/* quant.h; NULL: what is best as a rule */
+	const struct vtac_images *images;	/* to calibrate with (quant.h), or NULL */
 	vtac_progress progress;		/* or NULL */
 	void *progress_priv;
+	/* Called after each pass, or NULL. */
+	void (*after)(void *priv, const struct vtac_pass *pass, const struct vtac_graph *g);
+	void *after_priv;
 };
 
 typedef int (*vtac_pass_fn)(struct vtac_graph *g, const struct vtac_options *opt);

@@ -130,7 +130,9 @@ static int trim(struct prune *p)
 			if (!go[i])
 				continue;
 			node->device = VTAC_CPU;
-			node->why = "At the edge of what the card does, its tensors would cost more to copy than it saves.";
+			node->why =
+				"At the edge of what the card does, its tensors would cost more to "
+				"copy than it saves.";
 		}
 	}
 	return 0;
@@ -196,7 +198,9 @@ static void add_copies(struct prune *p, struct sums *sums)
 
 static void drop_region(struct prune *p, unsigned int region, const struct sums *s)
 {
-	const char *why = vtac_text(p->g, "Its region of %u nodes would save %llu cycles on the card; its copies would cost %llu.",
+	const char *why = vtac_text(p->g,
+				    "Its region of %u nodes would save %llu cycles on the card; "
+				    "its copies would cost %llu.",
 				    s->nodes,
 				    (unsigned long long)(s->cpu > s->card ? s->cpu - s->card : 0),
 				    (unsigned long long)(s->copies + REGION_CYCLES));

@@ -29,13 +29,16 @@ int shape_ints(struct vtac_graph *g, const struct vtac_node *node, unsigned int 
 	if (!t)
 		return -1;
 	if (!t->data) {
-		vtac_fail(g, node, "Its input %.120s depends on the model's input values; it must be constant.",
+		vtac_fail(g, node,
+			  "Its input %.120s depends on the model's input values; it must be "
+			  "constant.",
 			  t->name);
 		return -2;
 	}
 	if (t->rank > 1 || vtac_elements(t) > max ||
 	    (t->dtype != VTAC_I64 && t->dtype != VTAC_I32)) {
-		vtac_fail(g, node, "Its input %.120s is not a list of at most %d integers.", t->name,
+		vtac_fail(g, node,
+			  "Its input %.120s is not a list of at most %d integers.", t->name,
 			  max);
 		return -2;
 	}
@@ -56,7 +59,9 @@ int shape_broadcast(struct vtac_graph *g, const struct vtac_node *node, int *ran
 		int64_t y = i < n - b->rank ? 1 : b->dims[i - (n - b->rank)];
 
 		if (x != y && x != 1 && y != 1)
-			return vtac_fail(g, node, "Its inputs' shapes do not fit: %lld and %lld in dimension %d.",
+			return vtac_fail(g, node,
+					 "Its inputs' shapes do not fit: %lld and %lld in "
+					 "dimension %d.",
 					 (long long)x, (long long)y, i);
 		out[i] = x == 1 ? y : x;
 	}
@@ -159,7 +164,8 @@ static int shape_matmul(struct vtac_graph *g, struct vtac_node *node)
 	int rank;
 
 	if (a->rank < 2 || b.rank < 2)
-		return vtac_fail(g, node, "Vectors are not supported: its inputs have %d and %d dimensions.",
+		return vtac_fail(g, node,
+				 "Vectors are not supported: its inputs have %d and %d dimensions.",
 				 a->rank, b.rank);
 	if (a->dims[a->rank - 1] != b.dims[b.rank - 2])
 		return vtac_fail(g, node, "Its matrices do not fit: %lld and %lld.",
@@ -182,7 +188,9 @@ static int shape_batch_norm(struct vtac_graph *g, struct vtac_node *node)
 		return vtac_fail(g, node, "Its input has %d dimensions.", x->rank);
 	for (unsigned int i = 1; i < 5; i++)
 		if (node->in[i]->rank != 1 || node->in[i]->dims[0] != x->dims[1])
-			return vtac_fail(g, node, "Its input %.120s is not one value for each of %lld channels.",
+			return vtac_fail(g, node,
+					 "Its input %.120s is not one value for each of %lld "
+					 "channels.",
 					 node->in[i]->name, (long long)x->dims[1]);
 	return shape_same(g, node);
 }
@@ -273,7 +281,9 @@ static int shape_dequantize(struct vtac_graph *g, struct vtac_node *node)
 
 	if ((type != VTAC_U8 && type != VTAC_I8 && type != VTAC_I32) ||
 	    (node->in[2] && node->in[2]->dtype != type))
-		return vtac_fail(g, node, "Its input is no int8, uint8 or int32, or its zero point is of another type.");
+		return vtac_fail(g, node,
+				 "Its input is no int8, uint8 or int32, or its zero point is of "
+				 "another type.");
 	if (check_scale(g, node) || shape_same(g, node))
 		return -1;
 	node->out[0]->dtype = VTAC_F32;

@@ -20,7 +20,8 @@ int shape_concat(struct vtac_graph *g, struct vtac_node *node)
 		for (int d = 0; d < first->rank; d++)
 			if (t->rank != first->rank || t->dtype != first->dtype ||
 			    (d != axis && t->dims[d] != first->dims[d]))
-				return vtac_fail(g, node, "Its input %.120s does not fit to its first.",
+				return vtac_fail(g, node,
+						 "Its input %.120s does not fit to its first.",
 						 t->name);
 		/* Each is below 2^40, and there are at most 2^16. */
 		dims[axis] += t->dims[axis];
@@ -327,7 +328,8 @@ int shape_reshape(struct vtac_graph *g, struct vtac_node *node)
 		return -1;
 	switch (node->attr.reshape.kind) {
 	case VTAC_TO_SHAPE:
-		rank = n < 0 ? vtac_fail(g, node, "It has no shape.") : to_shape(g, node, n, v, dims);
+		rank = n < 0 ? vtac_fail(g, node,
+					 "It has no shape.") : to_shape(g, node, n, v, dims);
 		break;
 	case VTAC_FLATTEN:
 		rank = flatten(g, node, dims);

@@ -29,7 +29,9 @@ static int check_window(struct vtac_graph *g, const struct vtac_node *node,
 		if (!in_range(w->kernel[i], 1) || !in_range(w->stride[i], 1) ||
 		    !in_range(w->dilation[i], 1) || !in_range(w->pad[i], 0) ||
 		    !in_range(w->pad[i + 2], 0))
-			return vtac_fail(g, node, "Its kernel, strides, dilations or pads are out of range.");
+			return vtac_fail(g, node,
+					 "Its kernel, strides, dilations or pads are out of "
+					 "range.");
 	return 0;
 }
 
@@ -85,7 +87,8 @@ static int check_bias(struct vtac_graph *g, const struct vtac_node *node, int64_
 	const struct vtac_tensor *b = node->n_in > 2 ? node->in[2] : NULL;
 
 	if (b && (b->rank != 1 || b->dims[0] != channels))
-		return vtac_fail(g, node, "Its bias does not have one value for each of %lld channels.",
+		return vtac_fail(g, node,
+				 "Its bias does not have one value for each of %lld channels.",
 				 (long long)channels);
 	return 0;
 }
@@ -119,7 +122,9 @@ int shape_conv(struct vtac_graph *g, struct vtac_node *node)
 		return -1;
 	if (x->dims[1] % c->groups || w->dims[1] != x->dims[1] / c->groups ||
 	    w->dims[0] % c->groups)
-		return vtac_fail(g, node, "Its weights are for %lld channels in %lld groups, its input has %lld.",
+		return vtac_fail(g, node,
+				 "Its weights are for %lld channels in %lld groups, its input has "
+				 "%lld.",
 				 (long long)w->dims[1], (long long)c->groups,
 				 (long long)x->dims[1]);
 	resolve_auto_pad(&c->window, x);
@@ -204,12 +209,14 @@ static int resize_scales(struct vtac_graph *g, struct vtac_node *node, int64_t *
 	const float *scale = s->data;
 
 	if (s->dtype != VTAC_F32 || !s->data || vtac_elements(s) != x->rank)
-		return vtac_fail(g, node, "Its scales are not constant, or not one for each dimension.");
+		return vtac_fail(g, node,
+				 "Its scales are not constant, or not one for each dimension.");
 	for (int i = 0; i < x->rank; i++) {
 		double size = floor((double)x->dims[i] * (double)scale[i]);
 
 		if (!(scale[i] > 0) || !(size >= 1) || size > INT32_MAX)
-			return vtac_fail(g, node, "Its scale %g makes dimension %d empty or too large.",
+			return vtac_fail(g, node,
+					 "Its scale %g makes dimension %d empty or too large.",
 					 (double)scale[i], i);
 		dims[i] = (int64_t)size;
 		node->attr.resize.scale[i] = scale[i];
@@ -262,7 +269,8 @@ int shape_depth_to_space(struct vtac_graph *g, struct vtac_node *node)
 	if (check_picture(g, node))
 		return -1;
 	if (!in_range(b, 1) || x->dims[1] % (b * b))
-		return vtac_fail(g, node, "Its %lld channels are no multiple of its block's %lld squared.",
+		return vtac_fail(g, node,
+				 "Its %lld channels are no multiple of its block's %lld squared.",
 				 (long long)x->dims[1], (long long)b);
 	dims[0] = x->dims[0];
 	dims[1] = x->dims[1] / (b * b);

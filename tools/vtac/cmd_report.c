@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* vtac report: what the compiler wrote into a program about itself. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cmd.h"
+
+static const char help[] =
+	"Usage: vtac report [OPTION]... PROGRAM.vtap\n"
+	"\n"
+	"Print what runs where and why, cycles, memory, and the accuracy if it was measured.\n"
+	"\n"
+	"  -j, --json             as JSON\n"
+	"  -h, --help             print this\n";
+
+static const struct option options[] = {
+	{ "json", no_argument, NULL, 'j' },
+	{ "help", no_argument, NULL, 'h' },
+	{ NULL, 0, NULL, 0 },
+};
+
+#define FILE_MAX	(UINT64_C(3) << 30)
+
+static void *read_file(const char *path, size_t *size)
+{
+	FILE *f = fopen(path, "rb");
+	void *data = NULL;
+	struct stat st;
+
+	if (!f)
+		return NULL;
+	if (fstat(fileno(f), &st) || !S_ISREG(st.st_mode) || (uint64_t)st.st_size > FILE_MAX)
+		errno = EINVAL;
+	else
+		data = malloc((size_t)st.st_size + 1);
+	if (data)
+		*size = fread(data, 1, (size_t)st.st_size, f);
+	fclose(f);
+	return data;
+}
+
+static int print(const char *path, bool json)
+{
+	struct vtaimage_chars text;
+	struct vtaimage image;
+	size_t size = 0;
+	void *data = read_file(path, &size);
+	int ret = CMD_OK;
+
+	if (!data)
+		return cmd_fail(CMD_ERROR, path, strerror(errno));
+	if (vtaimage_open(&image, data, size)) {
+		ret = cmd_fail(CMD_ERROR, path, image.why);
+	} else {
+		text = image.text[json ? VTAIMAGE_REPORT_JSON : VTAIMAGE_REPORT];
+		if (!text.text)
+			ret = cmd_fail(CMD_ERROR, path, "no report in it: it was not made by vtac");
+		else
+			fwrite(text.text, 1, text.bytes, stdout);
+	}
+	free(data);
+	return ret;
+}
+
+int report_main(int argc, char **argv)
+{
+	bool json = false;
+	int option;
+
+	optind = 0;
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, "jh", options, NULL)) >= 0) {
+		if (option == 'h')
+			return fputs(help, stdout) < 0 ? CMD_ERROR : CMD_OK;
+		if (option != 'j')
+			return cmd_usage("wrong option: ", argv[optind - 1]);
+		json = true;
+	}
+	if (optind + 1 != argc)
+		return cmd_usage(optind == argc ?
+				 "say which program" : "one program at a time", "");
+	return print(argv[optind], json);
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The pass `layout`: what a Concat of the card joins is written where the whole is, so
+ * that joining does nothing. Parts that are elsewhere too, or of several images that do
+ * not stand behind each other, are copied.
+ */
+#include "device.h"
+#include "program.h"
+
+static bool is_placed(const struct vtac_tensor *part, const struct vtac_node *concat,
+		      unsigned int at)
+{
+	for (unsigned int i = 0; i < at; i++)
+		if (concat->in[i] == part)
+			return true;
+	return part->home;
+}
+
+/* Written by the card as it is, and not as another name of something else. */
+static bool can_place(const struct vtac_graph *g, const struct vtac_tensor *part)
+{
+	const struct vtac_node *node = part->producer;
+
+	if (!node || node->device != VTAC_CARD || part->data || vtac_is_output(g, part))
+		return false;
+	return node->op != VTAC_RESHAPE && node->op != VTAC_IDENTITY && node->op != VTAC_COPY;
+}
+
+static bool same_scale(const struct vtac_tensor *a, const struct vtac_tensor *b)
+{
+	return a->quant.scale && b->quant.scale && a->quant.scale[0] == b->quant.scale[0];
+}
+
+static void place(const struct vtac_graph *g, const struct vtac_node *concat,
+		  const struct vtaops_core *core)
+{
+	struct vtac_packed whole = vtac_packed_shape(concat->out[0]);
+	int64_t offset = 0;
+
+	if (whole.n > core->batch)
+		return;
+	for (unsigned int i = 0; i < concat->n_in; i++) {
+		struct vtac_tensor *part = concat->in[i];
+		struct vtac_packed s = vtac_packed_shape(part);
+
+		if (can_place(g, part) && !is_placed(part, concat, i) &&
+		    same_scale(part, concat->out[0])) {
+			part->home = concat->out[0];
+			part->home_offset = offset;
+		}
+		offset += (int64_t)vtaops_act_bytes(core, s.n, s.c, s.h, s.w);
+	}
+}
+
+int vtac_pass_layout(struct vtac_graph *g, const struct vtac_options *opt)
+{
+	for (unsigned int i = 0; i < g->n_nodes; i++)
+		if (g->nodes[i]->op == VTAC_CONCAT && g->nodes[i]->device == VTAC_CARD)
+			place(g, g->nodes[i], &opt->core);
+	return 0;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What vtac compile writes; exit status each. */
+#ifndef VTAC_OUTPUT_H
+#define VTAC_OUTPUT_H
+
+#include "vtac.h"
+
+struct output_options {
+	const char *model;		/* the model's file, which names the program */
+	const char *labels;		/* a file with a line for each class, or NULL */
+	const struct vtac_report_options *report;
+	const struct vtaimage_preprocess *preprocess;	/* or NULL */
+};
+
+int output_vtap(const struct vtac_program *p, const struct output_options *how, const char *path);
+
+#endif /* VTAC_OUTPUT_H */

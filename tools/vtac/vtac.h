@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * libvtac: from a trained network to a program for the card
+ *
+ *	struct vtac_graph *g = vtac_graph_new(0);
+ *	struct vtac_program p;
+ *
+ *	vtac_read_onnx(g, "model.onnx")			// or make nodes, see graph.h
+ *	vtac_run_passes(g, &options, NULL)
+ *	vtac_lower(g, &options, &p)			// program.h
+ *	...
+ *	vtac_program_free(&p);
+ *	vtac_graph_free(g);
+ *
+ * Each returns -1 with a sentence in g->error.text. Whoever has a network in another
+ * form makes a graph of it (vtac_node_new() and so on) and goes on from there: the
+ * passes do not know where a graph came from.
+ */
+#ifndef VTAC_H
+#define VTAC_H
+
+#include "passes.h"
+#include "program.h"
+#include "quant.h"
+
+/* The passes in order, up to @last (NULL: all). The graph is checked after each. */
+int vtac_run_passes(struct vtac_graph *g, const struct vtac_options *opt, const char *last);
+
+/* report.c: what runs where, and why; cycles and memory. */
+struct vtac_report_options {
+	bool json;
+	const struct vtac_accuracy *accuracy;	/* of vtac_measure(), or NULL */
+};
+void vtac_report(const struct vtac_program *p, const struct vtac_report_options *how, FILE *f);
+
+/* accuracy.c: integers against floats, tensor by tensor. */
+struct vtac_accuracy {
+	unsigned int images, agree;	/* the greatest output is the same */
+	double *sqnr;			/* dB, by tensor id of the quantised graph; 0: not known */
+	unsigned int n_sqnr;
+	double output_sqnr;		/* of the first output */
+};
+
+/*
+ * Run @images through @real, a float graph of the same network after the pass `blocks`,
+ * and through @quantised. Tensors are the same by name.
+ */
+int vtac_measure(struct vtac_graph *real, struct vtac_graph *quantised,
+		 const struct vtac_options *opt, const struct vtac_images *images,
+		 struct vtac_accuracy *accuracy);
+
+/* vtap.c: the program as an image (docs/program-image.md). */
+struct vtac_image_options {
+	const char *name;
+	const char *text[VTAIMAGE_TEXTS];		/* or NULL each */
+	const struct vtaimage_preprocess *preprocess;	/* or NULL */
+	unsigned int n_preprocess;
+};
+/* @data: by malloc(), for the caller to free. The same program gives the same bytes. */
+int vtac_image(const struct vtac_program *p, const struct vtac_image_options *how, void **data,
+	       size_t *size);
+
+/* images.c: images to calibrate with, from .npy files. */
+struct vtac_image_files;
+struct vtac_image_files *vtac_images_open(const char *path, struct vtac_error *error);
+const struct vtac_images *vtac_images_of(struct vtac_image_files *files);
+void vtac_images_close(struct vtac_image_files *files);
+
+#endif /* VTAC_H */
