@@ -1,0 +1,96 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Tests of what runs the tests: tests/run and tests/once.py. Prints TAP.
+set -eu
+
+here=$(dirname "$(realpath "$0")")
+dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-harness.XXXXXX")
+trap 'rm -rf "$dir"' EXIT
+cd "$dir"
+export VTA_CACHE=$dir/cache
+unset V
+n=0 failed=0
+
+# same NAME WANTED GOT
+same() {
+	n=$((n + 1))
+	if [ "$2" = "$3" ]; then
+		echo "ok $n $1"
+	else
+		failed=1
+		printf 'not ok %d %s\n' "$n" "$1"
+		printf 'wanted: %s\ngot:    %s\n' "$2" "$3" | sed 's/^/# /'
+	fi
+}
+
+# run OPTIONS AND PARTS...: tests/run's last line and status
+run() {
+	local status=0
+	"$here/run" -o "$dir/out" "$@" >"$dir/said" 2>&1 || status=$?
+	echo "$(tail -n 1 "$dir/said"), status $status"
+}
+
+echo "TAP version 13"
+same "run: adds up" "2 passed, 1 failed, 1 skipped, status 1" \
+	"$(run a='echo ok 1; echo "ok 2 # SKIP no"' b='echo ok 1; echo not ok 2')"
+same "run: one that fails without a failed test" "1 passed, 1 failed, 0 skipped, status 1" \
+	"$(run a='echo ok 1' b='exit 3')"
+same "run: one that passes, and fails" "1 passed, 1 failed, 0 skipped, status 1" \
+	"$(run a='echo ok 1; exit 3')"
+same "run: one that runs no test" "0 passed, 1 failed, 0 skipped, status 1" "$(run a=true)"
+same "run: V=1 hides no failure" "1 passed, 1 failed, 0 skipped, status 1" \
+	"$(V=1 run a='echo ok 1; exit 3' 2>&1)"
+
+# Each waits until the other has begun: with one slot of each kind they need both.
+meet="touch \$me; for i in \$(seq 600); do [ ! -e \$you ] || { echo ok 1; exit; }; sleep 0.1; done"
+same "run: those that wait are beside those that compute" "2 passed, 0 failed, 0 skipped, status 0" \
+	"$(run a="me=a you=b; $meet" @b="me=b you=a; $meet")"
+
+order="echo ok 1; echo \$me >>order"
+printf '5 0\n' >out/short.time
+printf '50 0\n' >out/long.time
+run short="me=short; $order" long="me=long; $order" new="me=new; $order" >/dev/null
+same "run: what is new first, then the longest" "new long short" "$(paste -sd' ' order)"
+same "run: times are kept" 3 "$(cat out/short.time out/long.time out/new.time | grep -cE '^[0-9]+ [0-9]+$')"
+same "run: what has not begun in time is left out" "0 passed, 0 failed, 2 skipped, status 0" \
+	"$(run -t 0 a='echo ok 1' b='echo ok 1')"
+same "run: and says so" 2 "$(grep -c 'left out' said)"
+
+# once WORDS...: the files that the check got
+once() {
+	: >seen
+	"$here/once.py" "$@" || echo failed >>seen
+	paste -sd' ' seen
+}
+# shellcheck disable=SC2016 # the inner shell's
+sees=(sh -c 'printf "%s\n" "$@" >>seen; ! grep -q bad "$@"' sees)
+mkdir inc
+echo '#include "a.h"' >a.c
+echo '#include "b.h"' >inc/a.h
+echo 'int b;' >inc/b.h
+echo 'int c;' >c.c
+same "once: all at first" "a.c c.c" "$(once -c-Iinc key "${sees[@]}" -- a.c c.c)"
+same "once: nothing twice" "" "$(once -c-Iinc key "${sees[@]}" -- a.c c.c)"
+echo 'int b2;' >inc/b.h
+same "once: what includes what has changed" "a.c" "$(once -c-Iinc key "${sees[@]}" -- a.c c.c)"
+echo 'int b;' >inc/b.h
+same "once: what was the same before" "" "$(once -c-Iinc key "${sees[@]}" -- a.c c.c)"
+same "once: another version" "a.c c.c" "$(once -c-Iinc key2 "${sees[@]}" -- a.c c.c)"
+same "once: other options" "a.c c.c" "$(once -c-Iinc key env "${sees[@]}" -- a.c c.c)"
+echo 'bad' >c.c
+same "once: what fails" "c.c failed" "$(once key "${sees[@]}" -- c.c)"
+same "once: fails again" "c.c failed" "$(once key "${sees[@]}" -- c.c)"
+same "once: a file that includes what is not there" "d.c" \
+	"$(echo '#include "none.h"' >d.c; once -c-Iinc key "${sees[@]}" -- d.c)"
+same "once: and again, but not the others" "d.c" "$(once -c-Iinc key "${sees[@]}" -- a.c d.c)"
+echo '. ./lib.sh' >s.sh
+echo 'one' >lib.sh
+same "once: a script" "s.sh" "$(once -s key "${sees[@]}" -- s.sh)"
+echo 'two' >lib.sh
+same "once: a script that sources what has changed" "s.sh" "$(once -s key "${sees[@]}" -- s.sh)"
+same "once: together" "a.c s.sh" "$(once -t key "${sees[@]}" -- a.c s.sh)"
+echo 'int a;' >>a.c
+same "once: together again" "a.c s.sh" "$(once -t key "${sees[@]}" -- a.c s.sh)"
+echo "1..$n"
+exit "$failed"
