@@ -27,6 +27,9 @@ UDMABUF_KERNEL := trixie
 DEBUG_BOOTS := main waits recovery bus paused variants iommu memory isolation failnth
 KCSAN_BOOTS := main waits recovery bus memory isolation
 DEBUG_MATRIX := 0 1 2 3
+# Those that CI has time for, and one part of the matrix: another for each commit.
+CI_BOOTS := memory main isolation recovery
+CI_MATRIX = $(shell printf '%d' $$(( 0x$$(git rev-parse HEAD | cut -c 1-6) % $(words $(DEBUG_MATRIX)) )))
 # What the kernels are asked to count and to trace of the module alone.
 DEBUG_KBUILD := GCOV_PROFILE=y KCOV_INSTRUMENT=y
 # What of it their boots must execute at least, in percent of lines and branches.
@@ -51,7 +54,11 @@ TEST_PACKAGES = $(MAN_PACKAGES) $(VTAC_PACKAGES) libonnx-testdata abigail-tools 
 	shellcheck sparse udev umockdev zsh
 
 # The commands that end in a result say what they build in one line; V=1 in all.
-QUIETLY = $(MAKE) --no-print-directory $(if $(V),,-s)
+QUIETLY = $(MAKE) --no-print-directory $(if $(V),,-s) $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j $(SLOTS))
+# As many parts of the tests at once as there are processors, of those that compute, and
+# as many of those that wait. A part that waits is a VM, for the most part.
+SLOTS := $(shell nproc)
+TESTS_RUN = tests/run -j $(SLOTS) -w $(SLOTS)
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -160,41 +167,60 @@ vm: build-deps
 		--file $(VM_MODULE):/lib/vta.ko --file $(VTACTL_BIN):/bin/vtactl \
 		--file $(DIGITS_BIN):/bin/digits --file examples/digits/testset.bin:/share/testset.bin
 
+# The boots of the module's tests.
+BOOTS = $(shell tests/selftests/run.sh --boots)
+# $(call static,CHECKS,...): parts of tests/static, each some of its checks
+static = $(foreach n,1 2 3 4,"static-$(firstword $($(n)))=tests/static -j 1 $(VM_KDIR) \
+	$$($(VM) source) $($(n))")
+
 .PHONY: check
 check: test-deps
 	@echo 'building everything, and the tests'
 	@$(QUIETLY) check-build
-	@tests/run -j 2 \
-		"static=tests/static $(VM_KDIR) $$($(VM) source)" \
-		"vm-harness=tools/vm/test.sh" \
+	@$(TESTS_RUN) \
+		$(call static,clang-tidy,checkpatch,module sparse,shellcheck cppcheck reuse kernel-doc mandoc) \
+		"harness=tests/harness.sh" "@vm-harness=tools/vm/test.sh" \
 		$(foreach t,$(EMU_TESTS) $(OPS_TESTS),"emu-$(notdir $(t))=$(t)") \
 		"ops-bare=tests/ops/bare.sh $(OPS_SRCS)" \
 		$(foreach t,$(FUZZ_TARGETS),"fuzz-$(t)=$(FUZZ_DIR)/replay-$(t) -n 3000 \
 			$(wildcard tests/fuzz/corpus/$(t)/*)") \
 		$(foreach t,$(LIB_TESTS),"lib-$(notdir $(t))=$(t)") \
 		$(foreach t,$(DIGITS_TESTS),"digits-$(notdir $(t))=$(t)") \
-		"selftests=tests/selftests/run.sh $(VM_MODULE)" \
-		"matrix=tests/matrix/run.sh $(VM_MODULE) build/matrix-sample -e 13" \
-		"storm=tests/storm/run.sh $(VM_MODULE) -n $(CHECK_STORM)" \
+		$(foreach b,$(BOOTS),"@selftests-$(b)=tests/selftests/run.sh $(VM_MODULE) $(b)") \
+		"@matrix=tests/matrix/run.sh $(VM_MODULE) build/matrix-sample -e 13" \
+		"@storm=tests/storm/run.sh $(VM_MODULE) -n $(CHECK_STORM)" \
 		$(call libfuzzer,$(CHECK_OPS),$(PARSER_BINS)) \
-		"fuzz-calls=tests/fuzz/run.sh $(VM_MODULE) build/fuzz/check-calls calls -n $(CHECK_CALLS)" \
-		"fuzz-card=tests/fuzz/run.sh $(VM_MODULE) build/fuzz/check-card card -n $(CHECK_CARD)" \
-		"bench=tests/bench/run.sh --quick $(PARTS) $(VM_MODULE) $(BENCH_MODULE)" \
+		"@fuzz-calls=tests/fuzz/run.sh $(VM_MODULE) build/fuzz/check-calls calls -n $(CHECK_CALLS)" \
+		"@fuzz-card=tests/fuzz/run.sh $(VM_MODULE) build/fuzz/check-card card -n $(CHECK_CARD)" \
+		"@bench=tests/bench/run.sh --quick $(PARTS) $(VM_MODULE) $(BENCH_MODULE)" \
 		$(foreach t,$(RUNTIME_TESTS),"runtime-$(notdir $(t))=$(t)") \
-		"ops=tests/ops/run.sh $(VM_MODULE)" \
+		"@ops=tests/ops/run.sh $(VM_MODULE)" \
 		"vtac-nodes=$(ONNX_NODES) $(ONNX_NODES_DATA) tests/vtac/onnx_nodes.list" \
 		$(foreach t,$(VTAC_TESTS) $(VTAC_PROG_TESTS),"vtac-$(notdir $(t))=$(t)") \
-		"runtime=tests/runtime/run.sh $(VM_MODULE)" \
+		"@runtime=tests/runtime/run.sh $(VM_MODULE)" \
 		"abi=tests/abi/run.sh" \
-		"docs=tests/docs/run.sh $(VM_MODULE)" \
-		"selftests-$(UDMABUF_KERNEL)=VM_KERNEL=$(UDMABUF_KERNEL) tests/selftests/run.sh \
+		"@docs=tests/docs/run.sh $(VM_MODULE)" \
+		"@selftests-$(UDMABUF_KERNEL)=VM_KERNEL=$(UDMABUF_KERNEL) tests/selftests/run.sh \
 			$(call vm-module-of,$(UDMABUF_KERNEL)) dmabuf" \
-		"udev=tests/udev/run.sh $(VM_MODULE) $(UDEV_RULES) $(UDEV_GROUP)" \
-		"demo=tests/demo/run.sh $(VM_MODULE)" \
-		"stream=tests/stream/run.sh $(VM_MODULE)" \
-		"vtactl=tests/vtactl/run.sh $(VM_MODULE)" \
+		"@udev=tests/udev/run.sh $(VM_MODULE) $(UDEV_RULES) $(UDEV_GROUP)" \
+		"@demo=tests/demo/run.sh $(VM_MODULE)" \
+		"@stream=tests/stream/run.sh $(VM_MODULE)" \
+		"@vtactl=tests/vtactl/run.sh $(VM_MODULE)" \
 		"vtactl-messages=tests/vtactl/messages.py" \
 		"vtactl-completion=tests/vtactl/completion.sh $(CURDIR)/$(VTACTL_BIN)"
+
+# For the inner loop: what finds most in 90 seconds on two idle processors, with a build
+# directory that is there. QUICK_EMU are the emulated card's tests that take a second.
+QUICK_EMU := card card_counters card_fault card_mmu card_queue card_reset card_sync core inject vfu vfu_irq vfu_refuse
+.PHONY: check-quick
+check-quick: test-deps
+	@$(QUIETLY) vm-module userspace check-programs
+	@$(TESTS_RUN) -o build/check-quick \
+		"@selftests-main=tests/selftests/run.sh $(VM_MODULE) main" \
+		$(call static,clang-tidy,checkpatch,module sparse,shellcheck cppcheck reuse kernel-doc mandoc) \
+		$(foreach t,$(QUICK_EMU),"emu-$(t)=$(EMU_TEST_DIR)/test_$(t)") \
+		$(foreach t,$(LIB_TESTS),"lib-$(notdir $(t))=$(t)") \
+		"vtactl-messages=tests/vtactl/messages.py"
 
 # All that make check builds.
 .PHONY: check-build
@@ -208,6 +234,22 @@ SUITE := bookworm
 check-fresh:
 	@tests/run "fresh-$(SUITE)=tests/fresh/run.sh $(SUITE) $(STEPS)"
 
+# $(call debug-boots,BOOTS), $(call debug-matrix,PARTS): on the kernel debug
+debug-boots = $(foreach b,$(1),"debug-$(b)=VM_KERNEL=debug tests/selftests/run.sh \
+	$(call vm-module-of,debug) $(b)")
+debug-matrix = $(foreach n,$(1),"debug-matrix-$(n)=VM_KERNEL=debug tests/matrix/run.sh \
+	$(call vm-module-of,debug) build/matrix/$(n) -e $(words $(DEBUG_MATRIX)) -o $(n)")
+
+# CI's share of check-debug, three boots at a time: none begins after WITHIN seconds.
+WITHIN := 3600
+.PHONY: check-debug-share
+check-debug-share: debug-deps
+	@echo 'building the kernel debug if it is not in the cache, the module for it, and the tests'
+	@$(QUIETLY) vm-module VM_KERNEL=debug
+	@$(QUIETLY) userspace check-programs
+	@tests/run -j 3 -t $(WITHIN) -o build/check-debug \
+		$(call debug-boots,$(CI_BOOTS)) $(call debug-matrix,$(CI_MATRIX))
+
 # The kernel's tests again, on kernels that watch: any report fails, and so does
 # code of the module that nothing has executed.
 .PHONY: check-debug
@@ -220,12 +262,8 @@ check-debug: debug-deps
 	@$(QUIETLY) userspace check-programs
 	@rm -rf build/coverage; mkdir -p build/coverage
 	@export COVERAGE='$(CURDIR)'/build/coverage; code=0; \
-	tests/run -j 2 -o build/check-debug \
-		$(foreach n,$(DEBUG_MATRIX),"debug-matrix-$(n)=VM_KERNEL=debug tests/matrix/run.sh \
-			$(call vm-module-of,debug) build/matrix/$(n) \
-			-e $(words $(DEBUG_MATRIX)) -o $(n)") \
-		$(foreach b,$(DEBUG_BOOTS),"debug-$(b)=VM_KERNEL=debug tests/selftests/run.sh \
-			$(call vm-module-of,debug) $(b)") \
+	$(TESTS_RUN) -o build/check-debug \
+		$(call debug-matrix,$(DEBUG_MATRIX)) $(call debug-boots,$(DEBUG_BOOTS)) \
 		"debug-storm=VM_KERNEL=debug tests/storm/run.sh $(call vm-module-of,debug) \
 			-f -n $(CHECK_STORM)" \
 		"debug-vtactl=VM_KERNEL=debug tests/vtactl/run.sh $(call vm-module-of,debug)" \
@@ -248,7 +286,7 @@ fuzz: debug-deps
 	@echo 'the module for it, and the fuzzers'
 	@$(QUIETLY) vm-module VM_KERNEL=debug
 	@$(QUIETLY) userspace $(EMU_ASAN_BIN) $(FUZZ_CALLS) $(FUZZ_BINS) $(FUZZ_REPLAYS) $(PARSER_BINS)
-	@VTA_SEED=$${VTA_SEED:-0} tests/run -j 2 -o build/fuzz \
+	@VTA_SEED=$${VTA_SEED:-0} $(TESTS_RUN) -o build/fuzz \
 		$(foreach w,calls card,"$(w)=VM_KERNEL=debug FUZZ_TIMEOUT=36000 tests/fuzz/run.sh \
 			$(call vm-module-of,debug) build/fuzz/$(w) $(w) \
 			-n $$(( $(OPS) / $(if $(filter card,$(w)),50,1) ))") \
@@ -383,6 +421,7 @@ help:
 	@echo 'make vtac        the compiler: trained networks in, programs for the card out'
 	@echo 'make demo        classify handwritten digits on an emulated card in a VM'
 	@echo 'make check       all tests; V=1 shows their whole output'
+	@echo 'make check-quick what finds most in 90 seconds'
 	@echo 'make check-debug the kernel tests on kernels with KASAN, lockdep, kmemleak, KCSAN'
 	@echo 'make fuzz        random calls, cards and inputs, led by coverage; OPS=10000000 for many'
 	@echo 'make storm       the card taken away and brought back 1,000 times; STORM_CYCLES='

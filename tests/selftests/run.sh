@@ -6,8 +6,7 @@
 #
 #   tests/selftests/run.sh VTA.KO [BOOT...]
 #
-# BOOT is main, waits, groups, recovery, bus, plug, kexec, reboot, paused, variants, iommu, memory
-# or isolation; all of them if none is given.
+# BOOT is one of those that run.sh --boots prints; all of them if none is given.
 # Or dmabuf, the part of memory that needs a kernel with udmabuf to be complete; or failnth,
 # for one that can make allocations fail. With COVERAGE=DIR, each boot
 # leaves there what it executed of a module that counts.
@@ -22,14 +21,19 @@ vm=$top/tools/vm/vm
 built=$top/build
 [ -z "${CROSS-}" ] || built=$top/build/cross/$CROSS/build
 
+all=(main waits groups recovery bus plug kexec reboot paused variants iommu memory isolation)
+if [ "${1-}" = --boots ]; then
+	echo "${all[*]}"
+	exit
+fi
 if [ $# -lt 1 ] || [ ! -f "$1" ]; then
-	sed -n '4,17s/^# \{0,1\}//p' "$0" >&2
+	sed -n '4,16s/^# \{0,1\}//p' "$0" >&2
 	exit 2
 fi
 module=$(realpath "$1")
 shift
 boots=("$@")
-[ $# -gt 0 ] || boots=(main waits groups recovery bus plug kexec reboot paused variants iommu memory isolation)
+[ $# -gt 0 ] || boots=("${all[@]}")
 
 dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-selftests.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
