@@ -81,7 +81,7 @@ int output_vtap(const struct vtac_program *p, const struct output_options *how, 
 {
 	struct vtac_image_options image = { 0 };
 	char name[64], *labels = NULL, *text, *json;
-	void *data = NULL;
+	uint8_t *data = NULL;
 	size_t size;
 	int ret;
 
@@ -98,7 +98,7 @@ int output_vtap(const struct vtac_program *p, const struct output_options *how, 
 	image.text[VTAIMAGE_REPORT] = text;
 	image.text[VTAIMAGE_REPORT_JSON] = json;
 	image.preprocess = how->preprocess;
-	image.n_preprocess = how->preprocess ? 1 : 0;
+	image.preprocess_count = how->preprocess ? 1 : 0;
 	ret = vtac_image(p, &image, &data, &size) ?
 		cmd_fail(CMD_MODEL, NULL, p->graph->error.text) : write_file(path, data, size);
 	free(data);

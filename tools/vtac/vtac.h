@@ -49,17 +49,6 @@ int vtac_measure(struct vtac_graph *real, struct vtac_graph *quantised,
 		 const struct vtac_options *opt, const struct vtac_images *images,
 		 struct vtac_accuracy *accuracy);
 
-/* vtap.c: the program as an image (docs/program-image.md). */
-struct vtac_image_options {
-	const char *name;
-	const char *text[VTAIMAGE_TEXTS];		/* or NULL each */
-	const struct vtaimage_preprocess *preprocess;	/* or NULL */
-	unsigned int n_preprocess;
-};
-/* @data: by malloc(), for the caller to free. The same program gives the same bytes. */
-int vtac_image(const struct vtac_program *p, const struct vtac_image_options *how, void **data,
-	       size_t *size);
-
 /* images.c: images to calibrate with, from .npy files. */
 struct vtac_image_files;
 struct vtac_image_files *vtac_images_open(const char *path, struct vtac_error *error);
