@@ -178,7 +178,23 @@ static void vta_bo_unmap_dma(struct vta_bo *bo)
 	bo->attach = NULL;
 }
 
-/* Host memory may be in many pieces, of which the card sees one buffer. */
+static int vta_bo_map_card(struct vta_bo *bo, u64 flags)
+{
+	const struct vta_extents *extents = &bo->mem->extents;
+	unsigned long i;
+	int ret = 0;
+
+	for (i = 0; i < extents->nr && !ret; i++) {
+		const struct vta_extent *extent = &extents->v[i];
+
+		ret = vta_mmu_map(&bo->ctx->mmu, bo->addr + ((u64)extent->first << PAGE_SHIFT),
+				  extent->offset, (u64)extent->pages << PAGE_SHIFT,
+				  flags | VTA_PTE_CARD);
+	}
+	return ret;
+}
+
+/* Memory may be in many pieces, of which the card sees one buffer. */
 static int vta_bo_map(struct vta_bo *bo)
 {
 	u64 flags = bo->flags & VTA_BUF_READONLY ? 0 : VTA_PTE_WRITE;
@@ -189,7 +205,7 @@ static int vta_bo_map(struct vta_bo *bo)
 	int ret;
 
 	if (bo->mem->kind == VTA_MEM_CARD)
-		return vta_mmu_map(mmu, addr, bo->mem->offset, left, flags | VTA_PTE_CARD);
+		return vta_bo_map_card(bo, flags);
 
 	for_each_sgtable_dma_sg(bo->sgt, sg, i) {
 		len = min_t(u64, sg_dma_len(sg), left);

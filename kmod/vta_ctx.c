@@ -14,7 +14,9 @@
 #include "vta_bo.h"
 #include "vta_ctx.h"
 #include "vta_device.h"
+#include "vta_event.h"
 #include "vta_group.h"
+#include "vta_inode.h"
 #include "vta_pm.h"
 #include "vta_pool.h"
 #include "vta_queue.h"
@@ -60,6 +62,19 @@ static void vta_ctx_name(struct vta_ctx *ctx)
 	}
 }
 
+static void vta_ctx_poll_work(struct work_struct *work)
+{
+	struct vta_ctx *ctx = container_of(work, struct vta_ctx, poll_work);
+
+	wake_up_poll(&ctx->poll_wq, atomic_xchg(&ctx->poll_events, 0));
+}
+
+void vta_ctx_wake(struct vta_ctx *ctx, __poll_t events)
+{
+	atomic_or((__force int)events, &ctx->poll_events);
+	vta_event_run(&ctx->poll_work);
+}
+
 struct vta_ctx *vta_ctx_open(struct vta_device *vdev, struct file *file)
 {
 	struct vta_ctx *ctx;
@@ -81,10 +96,15 @@ struct vta_ctx *vta_ctx_open(struct vta_device *vdev, struct file *file)
 		ret = -ENOMEM;
 		goto err_free;
 	}
+	ctx->inode = vta_inode_new();
+	if (IS_ERR(ctx->inode)) {
+		ret = PTR_ERR(ctx->inode);
+		goto err_pool;
+	}
 	ctx->user = vta_user_get(vdev);
 	if (IS_ERR(ctx->user)) {
 		ret = PTR_ERR(ctx->user);
-		goto err_pool;
+		goto err_inode;
 	}
 	ctx->exempt = capable(CAP_SYS_RESOURCE);
 	ret = vta_user_charge_ctx(vdev, ctx->user, ctx->exempt);
@@ -96,6 +116,7 @@ struct vta_ctx *vta_ctx_open(struct vta_device *vdev, struct file *file)
 	ctx->tgid = task_tgid_nr(current);
 	vta_ctx_name(ctx);
 	init_waitqueue_head(&ctx->poll_wq);
+	INIT_WORK(&ctx->poll_work, vta_ctx_poll_work);
 	mutex_init(&ctx->lock);
 	xa_init(&ctx->bos);
 	INIT_LIST_HEAD(&ctx->bo_list);
@@ -114,6 +135,8 @@ err_charge:
 	vta_user_uncharge_ctx(vdev, ctx->user);
 err_user:
 	vta_user_put(vdev, ctx->user);
+err_inode:
+	vta_inode_put(ctx->inode);
 err_pool:
 	gen_pool_destroy(ctx->addr_pool);
 err_free:
@@ -171,7 +194,6 @@ void vta_ctx_close(struct vta_ctx *ctx)
 		wait_var_event(&vdev->state, READ_ONCE(ctx->dead));
 		mutex_lock(&vdev->lock);
 	}
-	vta_usage_close(ctx);
 	list_del(&ctx->node);
 	vdev->nr_ctxs--;
 	atomic_inc(&vdev->nr_closing);
@@ -182,11 +204,13 @@ void vta_ctx_close(struct vta_ctx *ctx)
 	if (atomic_dec_and_test(&vdev->nr_closing))
 		wake_up_var(&vdev->nr_closing);
 
+	cancel_work_sync(&ctx->poll_work);
 	if (ctx->blank)
 		__free_page(ctx->blank);
 	xa_destroy(&ctx->queues);
 	xa_destroy(&ctx->bos);
 	gen_pool_destroy(ctx->addr_pool);
+	vta_inode_put(ctx->inode);
 	mutex_destroy(&ctx->lock);
 	vta_user_put(vdev, ctx->user);
 	kfree(ctx);
@@ -202,16 +226,15 @@ void vta_ctx_revoke(struct vta_ctx *ctx)
 
 	mutex_lock(&ctx->lock);
 	/*
-	 * All mappings of the file, and of others that share its inode. Page
-	 * faults wait for the lock; when the first call fails, nobody sees the
-	 * card any more.
+	 * Page faults wait for the lock: when the first call fails, no mapping of
+	 * the file shows the card any more.
 	 */
-	unmap_mapping_range(ctx->file->f_mapping, 0, 0, 1);
+	unmap_mapping_range(ctx->inode->i_mapping, 0, 0, 1);
 	WRITE_ONCE(ctx->dead, true);
 	xa_for_each(&ctx->queues, handle, q)
 		vta_queue_revoke(q, -ENODEV);
 	mutex_unlock(&ctx->lock);
-	wake_up_poll(&ctx->poll_wq, EPOLLERR | EPOLLHUP);
+	vta_ctx_wake(ctx, EPOLLERR | EPOLLHUP);
 }
 
 void vta_ctx_tell(struct vta_ctx *ctx, enum vta_fate fate, enum vta_cause cause)

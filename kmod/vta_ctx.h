@@ -11,6 +11,7 @@
 #include <linux/sched.h>
 #include <linux/types.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 
 #include "vta_mmu.h"
@@ -19,6 +20,7 @@
 
 struct file;
 struct gen_pool;
+struct inode;
 struct page;
 struct vta_device;
 struct vta_user;
@@ -27,6 +29,7 @@ struct vta_user;
  * struct vta_ctx - a context
  * @vdev: the card
  * @file: the open file, which holds the context and not the other way round
+ * @inode: lists the mappings of the file, and of no other
  * @node: in vta_device.ctxs
  * @client: a number that no other file has had since the module was loaded
  * @tgid: who opened it, for messages
@@ -35,7 +38,11 @@ struct vta_user;
  * @generation: of the card, when it was opened
  * @exempt: no limit of what one user may have applies
  * @poll_wq: where poll() waits
+ * @poll_events: EPOLL* to be signalled there
+ * @poll_work: signals them
  * @addr_pool: free device addresses
+ * @usage: what queues have used that have ended, or before they were started anew;
+ *         vta_device.usage_lock
  * @lost: what has become of the card; written under vta_device.lock and @lock
  * @lock: Protects: all below, and that the card may be used for this context:
  *        who holds it and finds @dead false may touch registers, map DMA and
@@ -46,7 +53,6 @@ struct vta_user;
  * @bos: what can be mmap()ed of memory, struct vta_bo by page offset
  * @bo_list: all buffers, also those that only CPU mappings hold
  * @queues: struct vta_queue by handle; found under its own lock alone, too
- * @usage: what queues have used that have ended, or before they were started anew
  * @nr_queues: how many
  * @host_bytes: host memory in buffers
  * @card_bytes: card memory in buffers
@@ -60,6 +66,7 @@ struct vta_user;
 struct vta_ctx {
 	struct vta_device *vdev;
 	struct file *file;
+	struct inode *inode;
 	struct list_head node;
 	u64 client;
 	pid_t tgid;
@@ -68,8 +75,11 @@ struct vta_ctx {
 	unsigned int generation;
 	bool exempt;
 	wait_queue_head_t poll_wq;
+	atomic_t poll_events;
+	struct work_struct poll_work;
 	struct gen_pool *addr_pool;
 	struct vta_lost lost;
+	struct vta_usage usage;
 
 	struct mutex lock; /* Protects: see above */
 	bool dead;
@@ -77,7 +87,6 @@ struct vta_ctx {
 	struct xarray bos;
 	struct list_head bo_list;
 	struct xarray queues;
-	struct vta_usage usage;
 	unsigned int nr_queues;
 	u64 host_bytes;
 	u64 card_bytes;
@@ -88,6 +97,9 @@ struct vta_ctx {
 
 struct vta_ctx *vta_ctx_open(struct vta_device *vdev, struct file *file);
 void vta_ctx_close(struct vta_ctx *ctx);
+
+/* Wakes poll() for these EPOLL*; any context. */
+void vta_ctx_wake(struct vta_ctx *ctx, __poll_t events);
 
 /*
  * Takes the card away. First everybody is sent home, under vta_device.lock; when

@@ -3,13 +3,12 @@
  * vta_device.c - the card: its memory in the kernel, and what it says it is
  */
 #include <linux/bitfield.h>
-#include <linux/genalloc.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 
 #include "vta_device.h"
 #include "vta_drv.h"
-#include "vta_pool.h"
+#include "vta_cardmem.h"
 #include "vta_reset.h"
 #include "vta_user.h"
 #include "vta.h"
@@ -21,8 +20,7 @@ static void vta_device_release(struct device *dev)
 {
 	struct vta_device *vdev = to_vta_device(dev);
 
-	if (vdev->mem_pool)
-		gen_pool_destroy(vdev->mem_pool);
+	vta_cardmem_destroy(vdev->cardmem);
 	vta_user_forget_all(vdev);
 	ida_destroy(&vdev->queue_ids);
 	ida_destroy(&vdev->ctx_ids);
@@ -60,6 +58,8 @@ struct vta_device *vta_device_create(struct pci_dev *pdev, dev_t base)
 	mutex_init(&vdev->exports_lock);
 	INIT_LIST_HEAD(&vdev->exports);
 	INIT_LIST_HEAD(&vdev->ctxs);
+	spin_lock_init(&vdev->usage_lock);
+	INIT_LIST_HEAD(&vdev->usage_queues);
 	INIT_DELAYED_WORK(&vdev->reset_work, vta_reset_work);
 	vta_watch_init(vdev);
 	vta_history_init(vdev);
@@ -260,6 +260,6 @@ int vta_device_map(struct vta_device *vdev)
 		return -ENOMEM;
 	}
 
-	vdev->mem_pool = vta_pool_create_mem(vdev->caps.mem_size);
-	return vdev->mem_pool ? 0 : -ENOMEM;
+	vdev->cardmem = vta_cardmem_create(vdev->caps.mem_size);
+	return vdev->cardmem ? 0 : -ENOMEM;
 }

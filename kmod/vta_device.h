@@ -22,7 +22,7 @@
 #include "vta_watch.h"
 
 struct dentry;
-struct gen_pool;
+struct vta_cardmem;
 struct vta_pm_copy;
 struct vta_vector;
 
@@ -97,8 +97,6 @@ struct vta_caps {
  *
  *	vta_device.lock > vta_ctx.lock > vta_device.tlb_lock
  *	                  vta_ctx.lock > that of vta_ctx.queues > vta_vector.lock
- *	                                 vta_vector.lock > vta_ctx.poll_wq.lock,
- *	                                                   an eventfd's lock
  *	                  vta_ctx.lock > vta_device.exports_lock
  *	                  vta_ctx.lock > a dma-buf's reservation lock
  *	      mmap_lock > vta_ctx.lock
@@ -114,7 +112,7 @@ struct vta_device {
 	phys_addr_t mem_phys;
 	phys_addr_t doorbell_phys;
 	struct vta_caps caps;
-	struct gen_pool *mem_pool;	/* card memory, see vta_pool.c */
+	struct vta_cardmem *cardmem;
 	atomic64_t host_bytes;		/* host memory in buffers, for sysfs */
 	atomic64_t pinned_bytes;	/* memory of processes in buffers */
 	atomic64_t table_bytes;		/* page tables */
@@ -142,6 +140,10 @@ struct vta_device {
 	DECLARE_BITMAP(groups, VTA_CONTEXTS_MAX);	/* of the card, that users have */
 	struct mutex exports_lock;	/* Protects: @exports, and what vta_mem.h says */
 	struct list_head exports;	/* struct vta_export */
+	spinlock_t usage_lock;		/* Protects: the next two, and usage in contexts */
+	struct vta_usage usage;		/* of starts of queues that have ended */
+	struct list_head usage_queues;	/* those that have not: struct vta_queue */
+
 	/*
 	 * Protects: everything below. Held during opening and closing of files
 	 * and all through a reset of this driver's, so that they wait for each other.
@@ -149,7 +151,6 @@ struct vta_device {
 	struct mutex lock;
 	enum vta_state state;		/* may be read without the lock */
 	struct list_head ctxs;
-	struct vta_usage usage;		/* of those that have been closed */
 	unsigned int nr_ctxs;
 	unsigned int generation;	/* resets since probe */
 	u32 card_generation;		/* what the card says */

@@ -10,6 +10,7 @@
 #include "vta_device.h"
 #include "vta_drv.h"
 #include "vta_hwmon.h"
+#include "vta_event.h"
 #include "vta_irq.h"
 #include "vta_pm.h"
 #include "vta_reset.h"
@@ -181,9 +182,12 @@ static int __init vta_init(void)
 	ret = alloc_chrdev_region(&vta_devt, 0, VTA_MINORS, "vta");
 	if (ret)
 		return ret;
-	ret = class_register(&vta_class);
+	ret = vta_event_init();
 	if (ret)
 		goto err_region;
+	ret = class_register(&vta_class);
+	if (ret)
+		goto err_event;
 	vta_debugfs_init();
 	ret = pci_register_driver(&vta_driver);
 	if (ret)
@@ -193,6 +197,8 @@ static int __init vta_init(void)
 err_class:
 	vta_debugfs_exit();
 	class_unregister(&vta_class);
+err_event:
+	vta_event_exit();
 err_region:
 	unregister_chrdev_region(vta_devt, VTA_MINORS);
 	return ret;
@@ -204,6 +210,7 @@ static void __exit vta_exit(void)
 	pci_unregister_driver(&vta_driver);
 	vta_debugfs_exit();
 	class_unregister(&vta_class);
+	vta_event_exit();
 	unregister_chrdev_region(vta_devt, VTA_MINORS);
 }
 module_exit(vta_exit);

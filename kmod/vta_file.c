@@ -8,7 +8,6 @@
 #include <linux/bitfield.h>
 #include <linux/file.h>
 #include <linux/fs.h>
-#include <linux/genalloc.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/nospec.h>
@@ -17,6 +16,7 @@
 #include <linux/uaccess.h>
 
 #include "vta_bo.h"
+#include "vta_cardmem.h"
 #include "vta_compat.h"
 #include "vta_ctx.h"
 #include "vta_device.h"
@@ -123,7 +123,7 @@ static int vta_file_info(struct vta_ctx *ctx, struct vta_info *info)
 		.abi = VTA_ABI_VERSION,
 		.features = caps->features,
 		.mem_size = caps->mem_size,
-		.mem_free = gen_pool_avail(vdev->mem_pool),
+		.mem_free = vta_cardmem_avail(vdev->cardmem),
 		.serial = caps->serial,
 		.queues = caps->queues,
 		.contexts = caps->contexts,
@@ -321,6 +321,7 @@ static int vta_open(struct inode *inode, struct file *file)
 	if (IS_ERR(ctx))
 		return PTR_ERR(ctx);
 	file->private_data = ctx;
+	file->f_mapping = ctx->inode->i_mapping;
 	return nonseekable_open(inode, file);
 }
 

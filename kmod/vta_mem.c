@@ -20,7 +20,6 @@
 #include "vta_device.h"
 #include "vta_mem.h"
 #include "vta_pin.h"
-#include "vta_pool.h"
 #include "vta_user.h"
 
 /* A CPU page fault maps this much, if it is there. */
@@ -60,7 +59,7 @@ static int vta_mem_alloc_card(struct vta_mem *mem, struct vta_ctx *ctx)
 	ret = vta_user_charge_mem(vdev, ctx->user, mem->size, ctx->exempt);
 	if (ret)
 		return ret;
-	ret = vta_pool_alloc_mem(vdev->mem_pool, mem->size, &mem->offset);
+	ret = vta_cardmem_alloc(vdev->cardmem, mem->size, &mem->extents);
 	if (ret) {
 		vta_user_uncharge_mem(vdev, ctx->user, mem->size);
 		return ret;
@@ -69,24 +68,37 @@ static int vta_mem_alloc_card(struct vta_mem *mem, struct vta_ctx *ctx)
 	return 0;
 }
 
-/* What its last user left in card memory is nobody's business. */
-static int vta_mem_clear(struct vta_mem *mem, struct vta_ctx *ctx)
+static int vta_mem_clear_extent(struct vta_mem *mem, struct vta_ctx *ctx,
+				const struct vta_extent *extent)
 {
-	u64 done, step;
+	u64 size = (u64)extent->pages << PAGE_SHIFT, done, step;
 
-	for (done = 0; done < mem->size; done += step) {
-		step = min_t(u64, mem->size - done, VTA_CLEAR_STEP);
+	for (done = 0; done < size; done += step) {
+		step = min_t(u64, size - done, VTA_CLEAR_STEP);
 		mutex_lock(&ctx->lock);
 		if (ctx->dead) {
 			mutex_unlock(&ctx->lock);
 			return -ENODEV;
 		}
-		memset_io(mem->vdev->mem + mem->offset + done, 0, step);
+		memset_io(mem->vdev->mem + extent->offset + done, 0, step);
 		mutex_unlock(&ctx->lock);
 		if (fatal_signal_pending(current))
 			return -EINTR;
 		cond_resched();
 	}
+	return 0;
+}
+
+/* The next user must not see what the last one left in card memory. */
+static int vta_mem_clear(struct vta_mem *mem, struct vta_ctx *ctx)
+{
+	unsigned long i;
+	int ret = 0;
+
+	for (i = 0; i < mem->extents.nr && !ret; i++)
+		ret = vta_mem_clear_extent(mem, ctx, &mem->extents.v[i]);
+	if (ret)
+		return ret;
 	wmb();	/* out of the write-combining buffers, before the card is told */
 	return 0;
 }
@@ -133,7 +145,7 @@ static void vta_mem_release(struct kref *ref)
 		atomic64_sub(mem->size, &vdev->host_bytes);
 		break;
 	case VTA_MEM_CARD:
-		vta_pool_free_mem(vdev->mem_pool, mem->offset, mem->size);
+		vta_cardmem_free(vdev->cardmem, &mem->extents);
 		vta_user_uncharge_mem(vdev, mem->user, mem->size);
 		if (mem->blank)
 			__free_page(mem->blank);
@@ -181,7 +193,7 @@ void vta_mem_mmap(const struct vta_mem *mem, struct vm_area_struct *vma)
 static unsigned long vta_mem_pfn(const struct vta_mem *mem, unsigned long page)
 {
 	if (mem->kind == VTA_MEM_CARD)
-		return PHYS_PFN(mem->vdev->mem_phys + mem->offset) + page;
+		return PHYS_PFN(mem->vdev->mem_phys + vta_extents_offset(&mem->extents, page));
 	return page_to_pfn(mem->host.pages[page]);
 }
 

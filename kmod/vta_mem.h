@@ -9,9 +9,11 @@
 #include <linux/mm_types.h>
 #include <linux/types.h>
 
+#include "vta_cardmem.h"
 #include "vta_host.h"
 
 struct dma_buf;
+struct user_struct;
 struct vta_ctx;
 struct vta_device;
 struct vta_user;
@@ -31,10 +33,11 @@ enum vta_mem_kind {
  * @size: bytes, a multiple of the CPU's page
  * @skew: where in a large page of the card's it starts best
  * @host: HOST, PINNED: the pages
- * @mm: PINNED: the process whose RLIMIT_MEMLOCK it is counted against
+ * @mm: PINNED: the process that is charged for it
+ * @owner: PINNED: that process's user, who is charged as well
  * @dirty: PINNED: the card may write it
  * @dmabuf: FOREIGN: the dma-buf
- * @offset: CARD: where
+ * @extents: CARD: where
  * @user: CARD: who has it
  * @lost: CARD: the card has been reset or is gone; vta_device.exports_lock
  * @blank: CARD: what mappings of a dma-buf show then; vta_device.exports_lock
@@ -47,9 +50,10 @@ struct vta_mem {
 	u64 skew;
 	struct vta_host host;
 	struct mm_struct *mm;
+	struct user_struct *owner;
 	bool dirty;
 	struct dma_buf *dmabuf;
-	u64 offset;
+	struct vta_extents extents;
 	struct vta_user *user;
 	bool lost;
 	struct page *blank;

@@ -3,7 +3,8 @@
  * vta_pin.c - memory of a process, pinned for the card
  *
  * Documentation/core-api/pin_user_pages.rst, case 2: long-term pins. They are
- * counted in mm->pinned_vm ("VmPin" in /proc/PID/status) against RLIMIT_MEMLOCK.
+ * counted against RLIMIT_MEMLOCK, in mm->pinned_vm ("VmPin" in /proc/PID/status) and
+ * in the user's locked_vm.
  *
  * Shared pages of a file that its file system cleans are pinned for reading only.
  * The file system would not know of what is written after cleaning one, which is
@@ -12,10 +13,12 @@
  * a file system like FUSE may hold for as long as a user likes.
  */
 #include <linux/capability.h>
+#include <linux/cred.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
+#include <linux/sched/user.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -30,26 +33,41 @@
 /* So many pages are pinned and given back between two looks at signals. */
 #define VTA_PIN_BATCH	1024ul
 
+/*
+ * The process is charged, as the kernel's own long-term pins are, and its user, as by
+ * io_uring: a process that has ended leaves its pins to a file that others hold.
+ */
 static int vta_pin_charge(struct vta_mem *mem)
 {
 	unsigned long nr = mem->size >> PAGE_SHIFT;
-	s64 limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+	long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+	struct user_struct *owner = current_user();
+	struct mm_struct *mm = current->mm;
+	bool over;
 
-	mem->mm = current->mm;
-	if (atomic64_add_return(nr, &mem->mm->pinned_vm) > limit && !capable(CAP_IPC_LOCK)) {
-		atomic64_sub(nr, &mem->mm->pinned_vm);
+	over = atomic_long_add_return(nr, &owner->locked_vm) > limit;
+	over |= atomic64_add_return(nr, &mm->pinned_vm) > limit;
+	if (over && !capable(CAP_IPC_LOCK)) {
+		atomic64_sub(nr, &mm->pinned_vm);
+		atomic_long_sub(nr, &owner->locked_vm);
 		return -ENOMEM;
 	}
-	mmgrab(mem->mm);
+	mmgrab(mm);
+	mem->mm = mm;
+	mem->owner = get_uid(owner);
 	atomic64_add(mem->size, &mem->vdev->pinned_bytes);
 	return 0;
 }
 
 static void vta_pin_uncharge(struct vta_mem *mem)
 {
+	unsigned long nr = mem->size >> PAGE_SHIFT;
+
 	atomic64_sub(mem->size, &mem->vdev->pinned_bytes);
-	atomic64_sub(mem->size >> PAGE_SHIFT, &mem->mm->pinned_vm);
+	atomic64_sub(nr, &mem->mm->pinned_vm);
+	atomic_long_sub(nr, &mem->owner->locked_vm);
 	mmdrop(mem->mm);
+	free_uid(mem->owner);
 }
 
 static void vta_pin_unpin(struct vta_mem *mem)

@@ -21,12 +21,12 @@
 #include <linux/pm_runtime.h>
 #include <linux/slab.h>
 
+#include "vta_cardmem.h"
 #include "vta_ctx.h"
 #include "vta_device.h"
 #include "vta_history.h"
 #include "vta_host.h"
 #include "vta_pm.h"
-#include "vta_pool.h"
 #include "vta_reset.h"
 
 /* What is under way is given so long to end. */
@@ -69,7 +69,7 @@ static int vta_pm_prepare(struct vta_device *vdev)
 	vdev->copy = kvzalloc(struct_size(vdev->copy, used, BITS_TO_LONGS(pages)), GFP_KERNEL);
 	if (!vdev->copy)
 		return -ENOMEM;
-	vta_pool_used_mem(vdev->mem_pool, vdev->copy->used, pages);
+	vta_cardmem_used(vdev->cardmem, vdev->copy->used);
 	used = bitmap_weight(vdev->copy->used, pages);
 	if (!used)
 		return 0;
@@ -216,7 +216,7 @@ static int __maybe_unused vta_pm_runtime_suspend(struct device *dev)
 
 	mutex_lock(&vdev->lock);
 	/* An open file keeps the card awake; a dma-buf can be mapped when none is. */
-	busy = !vta_pool_is_free(vdev->mem_pool);
+	busy = vta_cardmem_avail(vdev->cardmem) != vdev->caps.mem_size;
 	if (!busy && vdev->state == VTA_STATE_LIVE)
 		vta_pm_doze(vdev);
 	mutex_unlock(&vdev->lock);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_pool.c - who has what: card memory of a card, device addresses of a context
+ * vta_pool.c - allocation of a context's device addresses
  */
 #include <linux/bitmap.h>
 #include <linux/genalloc.h>
@@ -10,30 +10,17 @@
 #include "vta_mmu.h"
 #include "vta_pool.h"
 
-/* The pool of card memory starts here, because 0 is a gen_pool's way to say no. */
-#define VTA_MEM_BASE	VTA_L1_SIZE
-
-static struct gen_pool *vta_pool_create(unsigned long base, u64 size)
+struct gen_pool *vta_pool_create_addrs(void)
 {
 	struct gen_pool *pool = gen_pool_create(PAGE_SHIFT, NUMA_NO_NODE);
 
 	if (!pool)
 		return NULL;
-	if (gen_pool_add(pool, base, size, NUMA_NO_NODE)) {
+	if (gen_pool_add(pool, PAGE_SIZE, VTA_ADDR_END - PAGE_SIZE, NUMA_NO_NODE)) {
 		gen_pool_destroy(pool);
 		return NULL;
 	}
 	return pool;
-}
-
-struct gen_pool *vta_pool_create_mem(u64 size)
-{
-	return vta_pool_create(VTA_MEM_BASE, size);
-}
-
-struct gen_pool *vta_pool_create_addrs(void)
-{
-	return vta_pool_create(PAGE_SIZE, VTA_ADDR_END - PAGE_SIZE);
 }
 
 /**
@@ -77,21 +64,6 @@ static unsigned long vta_pool_alloc_large(struct gen_pool *pool, u64 size, u64 a
 	return addr ? addr : vta_pool_alloc(pool, size, align, 0);
 }
 
-int vta_pool_alloc_mem(struct gen_pool *pool, u64 size, u64 *offset)
-{
-	unsigned long addr = vta_pool_alloc_large(pool, size, PAGE_SIZE, 0);
-
-	if (!addr)
-		return -ENOSPC;
-	*offset = addr - VTA_MEM_BASE;
-	return 0;
-}
-
-void vta_pool_free_mem(struct gen_pool *pool, u64 offset, u64 size)
-{
-	gen_pool_free(pool, VTA_MEM_BASE + offset, size);
-}
-
 int vta_pool_alloc_addrs(struct gen_pool *pool, u64 size, u64 align, u64 skew, u64 *addr)
 {
 	*addr = vta_pool_alloc_large(pool, size, align, skew);
@@ -108,34 +80,4 @@ int vta_pool_take_addrs(struct gen_pool *pool, u64 size, u64 addr)
 void vta_pool_free_addrs(struct gen_pool *pool, u64 addr, u64 size)
 {
 	gen_pool_free(pool, addr, size);
-}
-
-/**
- * struct vta_used - what is taken of a pool
- * @map: a bit for each page
- * @pages: how many
- */
-struct vta_used {
-	unsigned long *map;
-	unsigned long pages;
-};
-
-/* There is one chunk. */
-static void vta_pool_copy_map(struct gen_pool *pool, struct gen_pool_chunk *chunk, void *data)
-{
-	const struct vta_used *used = data;
-
-	bitmap_copy(used->map, chunk->bits, used->pages);
-}
-
-void vta_pool_used_mem(struct gen_pool *pool, unsigned long *map, unsigned long pages)
-{
-	struct vta_used used = { .map = map, .pages = pages };
-
-	gen_pool_for_each_chunk(pool, vta_pool_copy_map, &used);
-}
-
-bool vta_pool_is_free(struct gen_pool *pool)
-{
-	return gen_pool_avail(pool) == gen_pool_size(pool);
 }

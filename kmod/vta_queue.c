@@ -178,7 +178,7 @@ void vta_queue_revoke(struct vta_queue *q, int error)
 	q->stopped = true;
 	vta_wait_stop(q, error);
 	/* The doorbell will be another queue's. Faults find that it is lost. */
-	unmap_mapping_range(ctx->file->f_mapping,
+	unmap_mapping_range(ctx->inode->i_mapping,
 			    (loff_t)VTA_DOORBELL_PGOFF(q->id) << PAGE_SHIFT, PAGE_SIZE, 1);
 }
 
@@ -319,6 +319,7 @@ static struct vta_queue *vta_queue_make(struct vta_ctx *ctx, const struct vta_qu
 	q->cycles = vta_queue_cycles(ctx, arg->max_cycles);
 	INIT_LIST_HEAD(&q->vector_node);
 	INIT_LIST_HEAD(&q->wait_node);
+	INIT_LIST_HEAD(&q->usage_node);
 	q->waiters = RB_ROOT_CACHED;
 	q->error = -ENOENT;
 	vta_fault_none(q);

@@ -14,7 +14,7 @@
 #include "vta_watch.h"
 #include "vta_wait.h"
 
-struct eventfd_ctx;
+struct vta_event;
 struct vta_bo;
 struct vta_ctx;
 struct vta_vector;
@@ -49,8 +49,9 @@ struct vta_vector;
  * @event: the eventfd that is told instead, or NULL
  * @fault: checked copy of the card's fault record
  * @hung: the card does not get on with it, and is not asked any more
- * @usage_start: for vta_usage.c, under vta_ctx.lock: where it was started
- * @usage_counts: the record counts what vta_ctx.usage does not have
+ * @usage_start: where it was started; vta_device.usage_lock
+ * @usage_node: in vta_device.usage_queues while the record counts what the sums do not
+ *              have; vta_device.usage_lock
  * @watch_waited: for vta_watch.c: a waiter has come since its last look
  * @watch_seq: @seq at its last look,
  * @watch_halted: @halted then,
@@ -90,11 +91,11 @@ struct vta_queue {
 	u64 arm_seq;
 	struct vta_waiter poller;
 	bool poll_reached;
-	struct eventfd_ctx *event;
+	struct vta_event *event;
 	struct vta_queue_fault fault;
 	bool hung;
 	u64 usage_start;
-	bool usage_counts;
+	struct list_head usage_node;
 
 	bool watch_waited;
 	u64 watch_seq;

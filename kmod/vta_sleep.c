@@ -11,9 +11,12 @@
 #include <linux/hrtimer.h>
 #include <linux/ktime.h>
 #include <linux/mm.h>
+#include <linux/nsproxy.h>
+#include <linux/overflow.h>
 #include <linux/poll.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include <linux/time_namespace.h>
 #include <linux/uaccess.h>
 
 #include "vta_ctx.h"
@@ -141,6 +144,23 @@ static int vta_sleep_until(struct vta_sleeper *sleeper, s64 deadline_ns,
 	return ret;
 }
 
+/*
+ * The caller's CLOCK_MONOTONIC may be another than the machine's: its time namespace
+ * adds an offset.
+ */
+static s64 vta_sleep_deadline(s64 deadline_ns)
+{
+	struct timespec64 offset = {};
+	s64 host_ns;
+
+	if (deadline_ns == VTA_WAIT_FOREVER)
+		return deadline_ns;
+	timens_add_monotonic(&offset);
+	if (check_sub_overflow(deadline_ns, (s64)timespec64_to_ns(&offset), &host_ns))
+		return deadline_ns < 0 ? S64_MIN : VTA_WAIT_FOREVER;
+	return host_ns;
+}
+
 static bool vta_sleep_past(s64 deadline_ns)
 {
 	return deadline_ns <= (s64)ktime_get_ns();
@@ -158,6 +178,7 @@ int vta_sleep(struct vta_ctx *ctx, struct vta_wait *arg)
 {
 	struct vta_sleeper sleeper = { .task = current, .left = ATOMIC_INIT(1) };
 	struct vta_sleep sleep = { .sleeper = &sleeper };
+	s64 deadline_ns = vta_sleep_deadline(arg->deadline_ns);
 	struct vta_queue *q;
 	int ret, answer;
 
@@ -176,14 +197,14 @@ int vta_sleep(struct vta_ctx *ctx, struct vta_wait *arg)
 		ret = vta_wait_ask(q, arg->seq, &arg->done);
 		goto out;
 	}
-	if (vta_sleep_past(arg->deadline_ns)) {
+	if (vta_sleep_past(deadline_ns)) {
 		ret = -ETIMEDOUT;
 		goto out;
 	}
 
 	vta_sleep_init(&sleep, q, arg->seq);
 	vta_wait_add(q, &sleep.waiter);
-	ret = vta_sleep_until(&sleeper, arg->deadline_ns, NULL);
+	ret = vta_sleep_until(&sleeper, deadline_ns, NULL);
 	answer = vta_wait_remove(q, &sleep.waiter, &arg->done);
 	if (answer != -EINPROGRESS)
 		ret = answer;
@@ -358,6 +379,7 @@ static void vta_sleeps_remove(struct vta_sleeps *sleeps)
 static int vta_sleeps_wait(struct vta_sleeps *sleeps, struct vta_wait_many *arg,
 			   struct vta_cancel *cancel)
 {
+	s64 deadline_ns = vta_sleep_deadline(arg->deadline_ns);
 	int ret, result;
 
 	vta_sleeps_check(sleeps);
@@ -366,11 +388,11 @@ static int vta_sleeps_wait(struct vta_sleeps *sleeps, struct vta_wait_many *arg,
 		return result;
 	if (vta_cancelled(cancel))
 		return -ECANCELED;
-	if (vta_sleep_past(arg->deadline_ns))
+	if (vta_sleep_past(deadline_ns))
 		return -ETIMEDOUT;
 
 	vta_sleeps_add(sleeps);
-	ret = vta_sleep_until(&sleeps->sleeper, arg->deadline_ns, cancel);
+	ret = vta_sleep_until(&sleeps->sleeper, deadline_ns, cancel);
 	vta_sleeps_remove(sleeps);
 	result = vta_sleeps_result(sleeps, &arg->index);
 	return result == -EINPROGRESS ? ret : result;

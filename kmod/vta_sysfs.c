@@ -10,11 +10,11 @@
 #include <linux/capability.h>
 #include <linux/delay.h>
 #include <linux/device.h>
-#include <linux/genalloc.h>
 #include <linux/sched/signal.h>
 #include <linux/sysfs.h>
 #include <linux/uidgid.h>
 
+#include "vta_cardmem.h"
 #include "vta_device.h"
 #include "vta_drv.h"
 #include "vta_reset.h"
@@ -41,7 +41,7 @@ VTA_ATTR(serial, "%016llx", vdev->caps.serial);
 VTA_ATTR(clock_khz, "%u", vdev->caps.clock_khz);
 /* Card memory: all of it, and what neither buffers nor dma-bufs have. */
 VTA_ATTR(mem_size, "%llu", vdev->caps.mem_size);
-VTA_ATTR(mem_free, "%zu", gen_pool_avail(vdev->mem_pool));
+VTA_ATTR(mem_free, "%llu", vta_cardmem_avail(vdev->cardmem));
 /* Host memory in buffers, rings and status pages, with what dma-bufs keep. */
 VTA_ATTR(host_bytes, "%lld", atomic64_read(&vdev->host_bytes));
 /* Memory of processes that is pinned. */
@@ -211,9 +211,7 @@ static ssize_t _name##_show(struct device *dev, struct device_attribute *attr,	\
 	struct vta_device *vdev = to_vta_device(dev);				\
 	struct vta_usage usage;							\
 										\
-	mutex_lock(&vdev->lock);						\
 	vta_usage_of_card(vdev, &usage);					\
-	mutex_unlock(&vdev->lock);						\
 	return sysfs_emit(buf, "%llu\n", usage._field);				\
 }										\
 static DEVICE_ATTR_RO(_name)

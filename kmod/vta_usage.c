@@ -4,8 +4,8 @@
  *
  * Launches do not pass through the driver. The card counts them in each queue's
  * status record, from the start of the queue; what it had counted before the
- * queue was stopped or started anew is added up here. Nobody asks the card: these
- * are memory.
+ * queue was stopped or started anew is added up here. All of it is memory: reading it
+ * costs no access to the card.
  */
 #include "vta_ctx.h"
 #include "vta_device.h"
@@ -38,66 +38,58 @@ static void vta_usage_of_queue(struct vta_queue *q, struct vta_usage *usage)
 
 void vta_usage_take(struct vta_queue *q)
 {
+	struct vta_device *vdev = q->ctx->vdev;
 	struct vta_usage usage;
 
-	lockdep_assert_held(&q->ctx->lock);
-
-	if (!q->usage_counts)
-		return;
-	q->usage_counts = false;
-	vta_usage_of_queue(q, &usage);
-	vta_usage_add(&q->ctx->usage, &usage);
+	spin_lock(&vdev->usage_lock);
+	if (!list_empty(&q->usage_node)) {
+		list_del_init(&q->usage_node);
+		vta_usage_of_queue(q, &usage);
+		vta_usage_add(&q->ctx->usage, &usage);
+		vta_usage_add(&vdev->usage, &usage);
+	}
+	spin_unlock(&vdev->usage_lock);
 }
 
 void vta_usage_start(struct vta_queue *q, u64 seq)
 {
-	lockdep_assert_held(&q->ctx->lock);
+	struct vta_device *vdev = q->ctx->vdev;
 
+	spin_lock(&vdev->usage_lock);
 	q->usage_start = seq;
-	q->usage_counts = true;
+	list_add(&q->usage_node, &vdev->usage_queues);
+	spin_unlock(&vdev->usage_lock);
 }
 
-void vta_usage_of_ctx(struct vta_ctx *ctx, struct vta_usage *usage)
+/* Adds what the queues of a context use, or those of all contexts. */
+static void vta_usage_add_queues(struct vta_device *vdev, const struct vta_ctx *ctx,
+				 struct vta_usage *usage)
 {
 	struct vta_usage part;
 	struct vta_queue *q;
-	unsigned long handle;
 
-	lockdep_assert_held(&ctx->lock);
-
-	*usage = ctx->usage;
-	xa_for_each(&ctx->queues, handle, q) {
-		if (!q->usage_counts)
+	list_for_each_entry(q, &vdev->usage_queues, usage_node) {
+		if (ctx && q->ctx != ctx)
 			continue;
 		vta_usage_of_queue(q, &part);
 		vta_usage_add(usage, &part);
 	}
 }
 
-void vta_usage_of_card(struct vta_device *vdev, struct vta_usage *usage)
+void vta_usage_of_ctx(struct vta_ctx *ctx, struct vta_usage *usage)
 {
-	struct vta_usage part;
-	struct vta_ctx *ctx;
+	struct vta_device *vdev = ctx->vdev;
 
-	lockdep_assert_held(&vdev->lock);
-
-	*usage = vdev->usage;
-	list_for_each_entry(ctx, &vdev->ctxs, node) {
-		mutex_lock(&ctx->lock);
-		vta_usage_of_ctx(ctx, &part);
-		mutex_unlock(&ctx->lock);
-		vta_usage_add(usage, &part);
-	}
+	spin_lock(&vdev->usage_lock);
+	*usage = ctx->usage;
+	vta_usage_add_queues(vdev, ctx, usage);
+	spin_unlock(&vdev->usage_lock);
 }
 
-void vta_usage_close(struct vta_ctx *ctx)
+void vta_usage_of_card(struct vta_device *vdev, struct vta_usage *usage)
 {
-	struct vta_usage usage;
-
-	lockdep_assert_held(&ctx->vdev->lock);
-
-	mutex_lock(&ctx->lock);
-	vta_usage_of_ctx(ctx, &usage);
-	mutex_unlock(&ctx->lock);
-	vta_usage_add(&ctx->vdev->usage, &usage);
+	spin_lock(&vdev->usage_lock);
+	*usage = vdev->usage;
+	vta_usage_add_queues(vdev, NULL, usage);
+	spin_unlock(&vdev->usage_lock);
 }

@@ -33,17 +33,14 @@ struct vta_usage {
 
 /*
  * The queue was stopped, or will be started anew: what it has used is kept for its
- * context. Once for each start; under vta_ctx.lock, while the record is there.
+ * context and the card. Counts once for each start; while the record is there.
  */
 void vta_usage_take(struct vta_queue *q);
 /* It has been started behind descriptor @seq. */
 void vta_usage_start(struct vta_queue *q, u64 seq);
 
-/* Of an open file, under vta_ctx.lock; of all of the card's, under vta_device.lock. */
+/* Of an open file; of all files of the card since it was found. They wait for no user. */
 void vta_usage_of_ctx(struct vta_ctx *ctx, struct vta_usage *usage);
 void vta_usage_of_card(struct vta_device *vdev, struct vta_usage *usage);
-
-/* An open file is closed; under vta_device.lock, when its queues have stopped. */
-void vta_usage_close(struct vta_ctx *ctx);
 
 #endif /* VTA_USAGE_H */

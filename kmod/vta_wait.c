@@ -13,11 +13,9 @@
  * The records are read under the vector's lock, so that what is believed of a
  * queue never goes back.
  */
-#include <linux/eventfd.h>
-
-#include "vta_compat.h"
 #include "vta_ctx.h"
 #include "vta_device.h"
+#include "vta_event.h"
 #include "vta_fault.h"
 #include "vta_irq.h"
 #include "vta_queue.h"
@@ -145,7 +143,7 @@ static int vta_wait_result(const struct vta_queue *q, u64 seq)
 static void vta_wait_signal(struct vta_queue *q)
 {
 	if (q->event)
-		vta_eventfd_signal(q->event);
+		vta_event_signal(q->event);
 }
 
 static void vta_wait_update(struct vta_queue *q)
@@ -164,7 +162,7 @@ static void vta_wait_update(struct vta_queue *q)
 		vta_waiter_end(waiter, ret);
 	}
 	if (q->halted && !was_halted) {
-		wake_up_poll(&q->ctx->poll_wq, EPOLLPRI);
+		vta_ctx_wake(q->ctx, EPOLLPRI);
 		vta_wait_signal(q);
 	}
 	vta_wait_arm(q);
@@ -265,7 +263,7 @@ static void vta_poller_wake(struct vta_waiter *waiter)
 		vta_wait_signal(q);
 	} else {
 		q->poll_reached = true;
-		wake_up_poll(&q->ctx->poll_wq, EPOLLIN | EPOLLRDNORM);
+		vta_ctx_wake(q->ctx, EPOLLIN | EPOLLRDNORM);
 	}
 }
 
@@ -314,14 +312,14 @@ __poll_t vta_wait_poll(struct vta_queue *q, bool waits)
 
 int vta_wait_event(struct vta_ctx *ctx, struct vta_queue_event *arg)
 {
-	struct eventfd_ctx *event = NULL;
+	struct vta_event *event = NULL;
 	struct vta_queue *q;
 	int ret;
 
 	if (arg->flags || arg->pad || arg->fd < -1)
 		return -EINVAL;
 	if (arg->fd >= 0) {
-		event = eventfd_ctx_fdget(arg->fd);
+		event = vta_event_get(arg->fd);
 		if (IS_ERR(event))
 			return PTR_ERR(event);
 	}
@@ -344,7 +342,7 @@ int vta_wait_event(struct vta_ctx *ctx, struct vta_queue_event *arg)
 	vta_queue_put(q);
 out:
 	if (event)
-		eventfd_ctx_put(event);
+		vta_event_put(event);
 	return ret;
 }
 
@@ -361,7 +359,7 @@ void vta_wait_start(struct vta_queue *q)
 
 void vta_wait_stop(struct vta_queue *q, int error)
 {
-	struct eventfd_ctx *event = NULL;
+	struct vta_event *event = NULL;
 	struct vta_waiter *waiter;
 
 	spin_lock_irq(&q->vector->lock);
@@ -376,7 +374,7 @@ void vta_wait_stop(struct vta_queue *q, int error)
 	swap(q->event, event);
 	spin_unlock_irq(&q->vector->lock);
 	if (event)
-		eventfd_ctx_put(event);
+		vta_event_put(event);
 }
 
 /*

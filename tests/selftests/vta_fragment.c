@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * vta_fragment - 100,000 random allocations and frees of card memory, host memory
- * and device addresses: none overlap, and nothing is lost
+ * and device addresses: none overlap, and nothing is lost; scattered card memory
+ * serves large buffers
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -156,6 +157,58 @@ TEST_F_TIMEOUT(fragment, nothing_is_lost, 600)
 	req = (struct vta_buf_alloc) { .size = 4096 };
 	ASSERT_EQ(0, card_ioctl(self->fd, VTA_IOCTL_BUF_ALLOC, &req));
 	EXPECT_EQ(4096, req.addr);
+}
+
+/* The card writes each page of a buffer, and the CPU sees the same pages in that order. */
+static bool pages_are_in_order(int fd, const struct mem *mem)
+{
+	uint32_t pages = mem->size / 4096, page;
+	struct queue q;
+	bool good = true;
+
+	if (queue_open(fd, &q, NULL))
+		return false;
+	for (page = 0; page < pages && good; page++)
+		good = !queue_do(&q, desc_fill(mem->addr + page * 4096, page + 1, 4096));
+	for (page = 0; page < pages && good; page++) {
+		const uint32_t *word = (const uint32_t *)((const char *)mem->ptr + page * 4096);
+
+		good = word[0] == page + 1 && word[1023] == page + 1;
+	}
+	return !queue_close(&q) && good;
+}
+
+/* Half of the card in single pages: the other half is one buffer all the same. */
+TEST_F_TIMEOUT(fragment, scattered_memory_serves_large_buffers, 600)
+{
+	uint64_t total = self->mem / 4096, n = total < 4096 ? total : 4096, i, rest;
+	struct mem *small = calloc(n, sizeof(*small)), filler, large;
+
+	ASSERT_NE(NULL, small);
+	/* A larger card is filled by one buffer, but for the pages that are scattered. */
+	rest = self->mem - n * 4096;
+	if (rest)
+		ASSERT_EQ(0, mem_alloc(self->fd, &filler, rest, VTA_BUF_CARD, 0));
+	for (i = 0; i < n; i++) {
+		ASSERT_EQ(0, mem_alloc(self->fd, &small[i], 4096, VTA_BUF_CARD, 0));
+		*(volatile uint32_t *)small[i].ptr = ~(uint32_t)i;
+	}
+	EXPECT_EQ(-ENOSPC, mem_alloc(self->fd, &large, 4096, VTA_BUF_CARD, 0));
+	for (i = 0; i < n; i += 2)
+		ASSERT_EQ(0, mem_free(&small[i]));
+	EXPECT_EQ(-ENOSPC, mem_alloc(self->fd, &large, (n / 2 + 1) * 4096, VTA_BUF_CARD, 0));
+	EXPECT_EQ(n / 2 * 4096, card_attr("mem_free"));
+	ASSERT_EQ(0, mem_alloc(self->fd, &large, n / 2 * 4096, VTA_BUF_CARD, 0));
+	EXPECT_EQ(0, card_attr("mem_free"));
+	EXPECT_TRUE(pages_are_in_order(self->fd, &large));
+	for (i = 1; i < n; i += 2) {
+		ASSERT_EQ(~(uint32_t)i, *(volatile uint32_t *)small[i].ptr);
+		ASSERT_EQ(0, mem_free(&small[i]));
+	}
+	EXPECT_EQ(0, mem_free(&large));
+	if (rest)
+		EXPECT_EQ(0, mem_free(&filler));
+	free(small);
 }
 
 TEST_HARNESS_MAIN

@@ -487,6 +487,39 @@ TEST_F(pin, memlock_limit_is_kept)
 	EXPECT_EQ(0, in_child(spend_the_limit, &self->fd));
 }
 
+/* Children that pin through a file of their parent's, and end. */
+static int pin_a_half_and_leave(void *arg)
+{
+	uint8_t *ptr = map_memory(MIB / 2);
+	struct vta_buf_pin req;
+
+	return -buf_pin(*(int *)arg, ptr, MIB / 2, 0, &req);
+}
+
+static int spend_the_limit_in_children(void *arg)
+{
+	const struct rlimit limit = { MIB, MIB };
+
+	if (!HOLDS(!setrlimit(RLIMIT_MEMLOCK, &limit) && !become(NOBODY)))
+		return 1;
+	if (!HOLDS(in_child(pin_a_half_and_leave, arg) == 0))
+		return 1;
+	if (!HOLDS(in_child(pin_a_half_and_leave, arg) == 0))
+		return 1;
+	return HOLDS(in_child(pin_a_half_and_leave, arg) == ENOMEM) ? 0 : 1;
+}
+
+TEST_F(pin, memlock_limit_holds_for_all_processes_of_a_user)
+{
+	int fd = card_open();
+
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(0, in_child(spend_the_limit_in_children, &fd));
+	/* The pins are the file's until its last descriptor is closed. */
+	EXPECT_EQ(MIB, card_attr("pinned_bytes"));
+	close(fd);
+}
+
 struct gift {
 	int fd;
 	struct vta_buf_pin *req;

@@ -4,11 +4,17 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 
 #include <kselftest_harness.h>
+
+#ifndef CLONE_NEWTIME
+#define CLONE_NEWTIME	0x00000080
+#endif
 
 #include "vta_selftest.h"
 
@@ -110,6 +116,112 @@ TEST_F(wait, deadline_passes)
 	open_gate(&self->q, self->word, 1);
 	EXPECT_EQ(0, queue_wait(&self->q, 2, PATIENCE_MS, &done));
 	EXPECT_EQ(2, done);
+}
+
+/* ---- Time namespaces: the caller's clock is not the machine's ---- */
+
+/* Whether a task of this process sleeps. */
+static bool task_sleeps(pid_t tid)
+{
+	char path[64], line[256] = "", *at;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	f = fopen(path, "r");
+	if (!f)
+		return false;
+	at = fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
+	fclose(f);
+	return at && at[1] == ' ' && at[2] == 'S';
+}
+
+struct opener {
+	struct queue *q;
+	volatile uint64_t *word;
+	pid_t sleeper;
+};
+
+static void *open_when_asleep(void *arg)
+{
+	struct opener *opener = arg;
+
+	while (!task_sleeps(opener->sleeper))
+		sched_yield();
+	open_gate(opener->q, opener->word, 1);
+	return NULL;
+}
+
+/* Waits, by a clock that is behind, until a moment that the machine's clock has passed. */
+static int wait_by_a_clock_behind(void *arg)
+{
+	struct opener opener = { .sleeper = gettid() };
+	struct mem mem;
+	struct queue q;
+	pthread_t thread;
+	uint64_t seq;
+	int fd = card_open(), err;
+
+	(void)arg;
+	if (fd < 0 || queue_open(fd, &q, NULL) || mem_alloc(fd, &mem, 4096, VTA_BUF_HOST, 0))
+		return 1;
+	opener.q = &q;
+	opener.word = mem.ptr;
+	seq = gate(&q, &mem, 1);
+	if (pthread_create(&thread, NULL, open_when_asleep, &opener))
+		return 2;
+	err = queue_wait(&q, seq, 4000, NULL);
+	/* A wait that did not sleep leaves the opener to this. */
+	open_gate(&q, opener.word, 1);
+	return err ? 3 : 0;
+}
+
+/* Waits until a moment that is past by a clock that is ahead. */
+static int wait_by_a_clock_ahead(void *arg)
+{
+	struct mem mem;
+	struct queue q;
+	int fd = card_open();
+
+	(void)arg;
+	if (fd < 0 || queue_open(fd, &q, NULL) || mem_alloc(fd, &mem, 4096, VTA_BUF_HOST, 0))
+		return 1;
+	return queue_wait(&q, gate(&q, &mem, 1), 10, NULL) == -ETIMEDOUT ? 0 : 3;
+}
+
+/* Runs @child in a process whose CLOCK_MONOTONIC is @seconds ahead of the machine's. */
+static int in_time_namespace(int seconds, int (*child)(void *arg))
+{
+	char offset[64];
+
+	if (unshare(CLONE_NEWTIME))
+		return -errno;
+	snprintf(offset, sizeof(offset), "monotonic %d 0", seconds);
+	if (file_write("/proc/self/timens_offsets", offset))
+		return -errno;
+	return in_child(child, NULL);
+}
+
+static int behind(void *arg)
+{
+	(void)arg;
+	return in_time_namespace(-5, wait_by_a_clock_behind) ? 1 : 0;
+}
+
+static int ahead(void *arg)
+{
+	(void)arg;
+	return in_time_namespace(100000, wait_by_a_clock_ahead) ? 1 : 0;
+}
+
+TEST_F(wait, deadlines_are_on_the_callers_clock)
+{
+	if (access("/proc/self/timens_offsets", F_OK))
+		SKIP(return, "this kernel has no time namespaces");
+	/* The clock of a namespace does not begin before 0. */
+	while (now_ns() < 6000000000)
+		sleep_ms(100);
+	EXPECT_EQ(0, in_child(behind, NULL));
+	EXPECT_EQ(0, in_child(ahead, NULL));
 }
 
 TEST_F(wait, not_submitted_yet)

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * vta_cardmem.c - allocation of a card's own memory
+ *
+ * Card memory is an array of chunks of 2 MiB, each with a bitmap of its free pages. A
+ * chunk is in one of two lists while it has a free page: whole, or partial. Requests
+ * take whole chunks first, and their rest from partial ones, so that small buffers
+ * stay together and leave whole chunks to large ones.
+ *
+ * The lock is held for a bounded number of steps at a time, however large or scattered
+ * the allocation is: the pages are reserved in one step, which makes sure that the
+ * search ends, and are found in the next ones.
+ */
+#include <linux/bitmap.h>
+#include <linux/kernel.h>
+#include <linux/list.h>
+#include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/overflow.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+
+#include "vta_cardmem.h"
+#include "vta_mmu.h"
+
+#define VTA_CHUNK_PAGES	(VTA_L1_SIZE >> PAGE_SHIFT)
+
+/* Extents that are taken or given back under the lock at a time. */
+#define VTA_CARDMEM_BATCH	256
+
+/* Extents there is room for at first. */
+#define VTA_EXTENTS_MIN		4
+
+/**
+ * struct vta_chunk - 2 MiB of card memory
+ * @node: in vta_cardmem.whole or .partial, or in none if no page is free
+ * @nr_free: free pages
+ * @free: a bit for each
+ */
+struct vta_chunk {
+	struct list_head node;
+	unsigned int nr_free;
+	DECLARE_BITMAP(free, VTA_CHUNK_PAGES);
+};
+
+/**
+ * struct vta_cardmem - the memory of a card
+ * @lock: Protects: all below
+ * @avail: free pages that no allocation has reserved; read without the lock, too
+ * @whole: chunks of which all pages are free
+ * @partial: chunks with free and with allocated pages
+ * @pages: number of pages (constant)
+ * @nr: number of chunks (constant)
+ * @chunks: in the order of their addresses
+ */
+struct vta_cardmem {
+	struct mutex lock; /* Protects: see above */
+	unsigned long avail;
+	struct list_head whole;
+	struct list_head partial;
+	unsigned long pages;
+	unsigned long nr;
+	struct vta_chunk chunks[];
+};
+
+/* Into the list where it belongs. */
+static void vta_chunk_file(struct vta_cardmem *cm, struct vta_chunk *chunk)
+{
+	if (!chunk->nr_free)
+		list_del_init(&chunk->node);
+	else if (chunk->nr_free == VTA_CHUNK_PAGES)
+		list_move(&chunk->node, &cm->whole);
+	else
+		list_move(&chunk->node, &cm->partial);
+}
+
+struct vta_cardmem *vta_cardmem_create(u64 size)
+{
+	unsigned long pages = size >> PAGE_SHIFT, i;
+	unsigned long nr = DIV_ROUND_UP(pages, VTA_CHUNK_PAGES);
+	struct vta_cardmem *cm = kvzalloc(struct_size(cm, chunks, nr), GFP_KERNEL);
+
+	if (!cm)
+		return NULL;
+	mutex_init(&cm->lock);
+	INIT_LIST_HEAD(&cm->whole);
+	INIT_LIST_HEAD(&cm->partial);
+	cm->avail = pages;
+	cm->pages = pages;
+	cm->nr = nr;
+	/* The lowest addresses are the first in the lists. */
+	for (i = nr; i--;) {
+		struct vta_chunk *chunk = &cm->chunks[i];
+
+		chunk->nr_free = min(pages - i * VTA_CHUNK_PAGES, VTA_CHUNK_PAGES);
+		bitmap_set(chunk->free, 0, chunk->nr_free);
+		INIT_LIST_HEAD(&chunk->node);
+		vta_chunk_file(cm, chunk);
+	}
+	return cm;
+}
+
+void vta_cardmem_destroy(struct vta_cardmem *cm)
+{
+	if (!cm)
+		return;
+	mutex_destroy(&cm->lock);
+	kvfree(cm);
+}
+
+/* Takes up to @want neighbouring pages: there is at least one. */
+static unsigned long vta_cardmem_take(struct vta_cardmem *cm, unsigned long want, u64 *offset)
+{
+	bool from_whole = want >= VTA_CHUNK_PAGES || list_empty(&cm->partial);
+	struct vta_chunk *chunk;
+	unsigned long page, end;
+
+	if (from_whole && list_empty(&cm->whole))
+		from_whole = false;
+	chunk = list_first_entry(from_whole ? &cm->whole : &cm->partial, struct vta_chunk, node);
+	page = find_first_bit(chunk->free, VTA_CHUNK_PAGES);
+	end = find_next_zero_bit(chunk->free, min(page + want, VTA_CHUNK_PAGES), page);
+	bitmap_clear(chunk->free, page, end - page);
+	chunk->nr_free -= end - page;
+	vta_chunk_file(cm, chunk);
+	*offset = (u64)(chunk - cm->chunks) * VTA_L1_SIZE + ((u64)page << PAGE_SHIFT);
+	return end - page;
+}
+
+/* An extent is within a chunk, unless vta_extents_add() has joined several. */
+static void vta_cardmem_give(struct vta_cardmem *cm, u64 offset, unsigned long pages)
+{
+	while (pages) {
+		struct vta_chunk *chunk = &cm->chunks[offset >> VTA_L1_SHIFT];
+		unsigned long page = (offset & (VTA_L1_SIZE - 1)) >> PAGE_SHIFT;
+		unsigned long step = min(pages, VTA_CHUNK_PAGES - page);
+
+		bitmap_set(chunk->free, page, step);
+		chunk->nr_free += step;
+		vta_chunk_file(cm, chunk);
+		cm->avail += step;
+		offset += (u64)step << PAGE_SHIFT;
+		pages -= step;
+	}
+}
+
+static void vta_extents_add(struct vta_extents *extents, u64 offset, unsigned long first,
+			    unsigned long pages)
+{
+	struct vta_extent *last = extents->nr ? &extents->v[extents->nr - 1] : NULL;
+
+	if (last && last->offset + ((u64)last->pages << PAGE_SHIFT) == offset)
+		last->pages += pages;
+	else
+		extents->v[extents->nr++] = (struct vta_extent) {
+			.offset = offset, .first = first, .pages = pages,
+		};
+}
+
+/* Room for more, charged to the caller: who scatters memory pays for the list. */
+static int vta_extents_grow(struct vta_extents *extents)
+{
+	unsigned long max = max(2 * extents->max, (unsigned long)VTA_EXTENTS_MIN);
+	struct vta_extent *v;
+
+	if (extents->nr < extents->max)
+		return 0;
+	v = kvmalloc_array(max, sizeof(*v), GFP_KERNEL_ACCOUNT);
+	if (!v)
+		return -ENOMEM;
+	if (extents->nr)
+		memcpy(v, extents->v, extents->nr * sizeof(*v));
+	kvfree(extents->v);
+	extents->v = v;
+	extents->max = max;
+	return 0;
+}
+
+/* Finds pages that have been reserved, as many as there is room for extents. */
+static unsigned long vta_cardmem_fill(struct vta_cardmem *cm, struct vta_extents *extents,
+				      unsigned long first, unsigned long left)
+{
+	unsigned long step, steps = VTA_CARDMEM_BATCH;
+	u64 offset;
+
+	mutex_lock(&cm->lock);
+	for (; left && steps-- && extents->nr < extents->max; left -= step) {
+		step = vta_cardmem_take(cm, left, &offset);
+		vta_extents_add(extents, offset, first, step);
+		first += step;
+	}
+	mutex_unlock(&cm->lock);
+	return left;
+}
+
+static int vta_cardmem_reserve(struct vta_cardmem *cm, unsigned long pages)
+{
+	int ret = -ENOSPC;
+
+	mutex_lock(&cm->lock);
+	if (pages <= cm->avail) {
+		cm->avail -= pages;
+		ret = 0;
+	}
+	mutex_unlock(&cm->lock);
+	return ret;
+}
+
+int vta_cardmem_alloc(struct vta_cardmem *cm, u64 size, struct vta_extents *extents)
+{
+	unsigned long pages = size >> PAGE_SHIFT, left = pages;
+	int ret = vta_cardmem_reserve(cm, pages);
+
+	if (ret)
+		return ret;
+	while (left && !ret) {
+		ret = vta_extents_grow(extents);
+		if (!ret)
+			left = vta_cardmem_fill(cm, extents, pages - left, left);
+		if (!ret && fatal_signal_pending(current))
+			ret = -EINTR;
+		cond_resched();
+	}
+	if (!ret)
+		return 0;
+	mutex_lock(&cm->lock);
+	cm->avail += left;	/* reserved, and not found yet */
+	mutex_unlock(&cm->lock);
+	vta_cardmem_free(cm, extents);
+	return ret;
+}
+
+void vta_cardmem_free(struct vta_cardmem *cm, struct vta_extents *extents)
+{
+	unsigned long i = 0;
+
+	while (i < extents->nr) {
+		unsigned long end = min(i + VTA_CARDMEM_BATCH, extents->nr);
+
+		mutex_lock(&cm->lock);
+		for (; i < end; i++)
+			vta_cardmem_give(cm, extents->v[i].offset, extents->v[i].pages);
+		mutex_unlock(&cm->lock);
+		cond_resched();
+	}
+	kvfree(extents->v);
+	*extents = (struct vta_extents) {};
+}
+
+u64 vta_extents_offset(const struct vta_extents *extents, unsigned long page)
+{
+	unsigned long lo = 0, hi = extents->nr;
+
+	/* The last extent that begins at or before the page. */
+	while (hi - lo > 1) {
+		unsigned long mid = lo + (hi - lo) / 2;
+
+		if (extents->v[mid].first <= page)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return extents->v[lo].offset + ((u64)(page - extents->v[lo].first) << PAGE_SHIFT);
+}
+
+u64 vta_cardmem_avail(const struct vta_cardmem *cm)
+{
+	return (u64)READ_ONCE(cm->avail) << PAGE_SHIFT;
+}
+
+void vta_cardmem_used(struct vta_cardmem *cm, unsigned long *map)
+{
+	unsigned long page;
+
+	mutex_lock(&cm->lock);
+	for (page = 0; page < cm->pages; page++) {
+		if (!test_bit(page % VTA_CHUNK_PAGES, cm->chunks[page / VTA_CHUNK_PAGES].free))
+			__set_bit(page, map);
+	}
+	mutex_unlock(&cm->lock);
+}
