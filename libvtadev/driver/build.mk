@@ -10,7 +10,7 @@ DRIVER_A := $(LIB_DIR)/libvta_driver.a
 DRIVER_PC := $(LIB_DIR)/pkgconfig/vta_driver.pc
 DRIVER_MAP := libvtadev/driver/libvta_driver.map
 
-DRIVER_SRCS := $(addprefix libvtadev/driver/, device.c memory.c report.c space.c stream.c uops.c)
+DRIVER_SRCS := $(addprefix libvtadev/driver/, device.c memory.c report.c space.c)
 DRIVER_HEADERS := libvtadev/driver/vta/driver.h libvtadev/driver/vta/driver_async.h
 DRIVER_OBJS := $(DRIVER_SRCS:libvtadev/driver/%.c=$(DRIVER_DIR)/%.o)
 DRIVER_CPPFLAGS := $(LIB_CPPFLAGS) -Ilibvtadev/driver

@@ -19,14 +19,12 @@
 #include "device.h"
 #include "report.h"
 #include "space.h"
-#include "stream.h"
-#include "uops.h"
 #include "vta/driver.h"
 #include "vta/driver_async.h"
 
 enum result { DONE = 0, TIMEOUT = 1, FAILED = 2 };
 
-#define INSN_BYTES	sizeof(struct insn)
+#define INSN_BYTES	16u
 /* Between looking and using, a card can be reset once more; not for ever. */
 #define TRIES		3
 
@@ -39,9 +37,8 @@ struct device {
 
 	pthread_mutex_t lock;		/* Protects: all that follows */
 	struct vtadev_queue *queue;	/* NULL: to be made */
-	unsigned int generation;	/* of @queue and @staging */
-	struct staging staging;
-	struct uops uops;
+	unsigned int generation;	/* of @queue */
+	bool kept;			/* a run has left state in the core, for all we know */
 	bool pending;			/* @queue was given what nobody has waited for */
 	enum result result;		/* of runs since the last synchronisation */
 };
@@ -99,7 +96,6 @@ static void forget_queue(struct device *d)
 	vtadev_queue_destroy(d->queue);
 	d->queue = NULL;
 	d->pending = false;
-	staging_free(&d->staging);
 }
 
 static void device_put(struct device *d)
@@ -107,7 +103,6 @@ static void device_put(struct device *d)
 	if (!device_unlink(d))
 		return;
 	forget_queue(d);
-	uops_destroy(&d->uops);
 	pthread_mutex_destroy(&d->lock);
 	free(d);
 	space_drop();
@@ -185,6 +180,9 @@ static void ended(struct device *d, int err)
 		result = result_of_fault(d);
 	else if (err == -ENODEV)
 		report_lost(d);
+	else if (err == -ESTALE)
+		report("VTADeviceRun: not run: the card was reset since this handle's last run: "
+		       "what that left in the core (micro-ops, tensors, tokens) is lost");
 	else if (err != -EFAULT)	/* which has been reported */
 		report("VTADeviceRun: %s", space_strerror(err));
 	if (d->result == DONE)
@@ -194,7 +192,7 @@ static void ended(struct device *d, int err)
 	/* A halted queue stays the handle's: another process might take the last one. */
 	if (err != -EIO || vtadev_recover(d->queue))
 		forget_queue(d);
-	d->staging.seq = 0;	/* completed or forgotten: neither is waited for */
+	d->kept = false;	/* which this tells */
 	d->pending = false;
 }
 
@@ -217,13 +215,13 @@ static enum result take_result(struct device *d)
 
 /* ---- Runs ---- */
 
-/* The stream, if all of it is in memory of ours. In the space. */
-static const struct insn *find_stream(const struct work *w)
+/* All of the stream is in memory of ours. In the space. */
+static bool stream_is_ours(const struct work *w)
 {
 	const struct mem *mem = space_find_addr(w->addr);
 
 	if (w->addr % INSN_BYTES)
-		report("VTADeviceRun: stream at 0x%08x: not a multiple of %zu", w->addr,
+		report("VTADeviceRun: stream at 0x%08x: not a multiple of %u", w->addr,
 		       INSN_BYTES);
 	else if (!mem)
 		report("VTADeviceRun: stream at 0x%08x: not in memory of VTAMemAlloc", w->addr);
@@ -231,71 +229,53 @@ static const struct insn *find_stream(const struct work *w)
 		report("VTADeviceRun: %u instructions at 0x%08x reach beyond their memory",
 		       w->count, w->addr);
 	else
-		return (const struct insn *)(mem->ptr + (w->addr - mem->addr));
-	return NULL;
+		return true;
+	return false;
 }
 
-/* The queue of the card as it is open now. In the space. */
+/*
+ * The queue of the card as it is open now. In the space. It keeps the core's state from
+ * run to run: a new one has none, which a program that relies on it must be told.
+ */
 static int have_queue(struct device *d, struct vtadev *dev, unsigned int generation)
 {
+	static const struct vtadev_queue_opts opts = { .flags = VTADEV_QUEUE_KEEP };
+
 	if (d->queue && d->generation == generation)
 		return 0;
 	if (d->pending)
 		return -ENODEV;		/* lost with the card as it was open then */
+	if (d->kept)
+		return -ESTALE;
 	forget_queue(d);
 	d->generation = generation;
-	return vtadev_queue_create(dev, NULL, &d->queue);
+	return vtadev_queue_create(dev, &opts, &d->queue);
 }
 
 /* Give the stream to the card. In the space. */
-static int submit(struct device *d, struct vtadev *dev, const struct work *w,
-		  const struct insn *stream)
+static int submit(struct device *d, const struct work *w)
 {
 	struct vta_desc desc = vtadev_desc_run(w->addr, w->count, w->cycles);
-	uint64_t seq;
-	int err = 0;
+	int err;
 
-	if (d->uops.count) {
-		/* What the last one that needed it still runs from. */
-		if (d->staging.seq)
-			err = vtadev_wait(d->queue, d->staging.seq, -1);
-		if (!err)
-			err = stream_build(&d->staging, dev, &d->uops, stream, w->count, &desc);
-	}
-	if (!err)
-		err = vtadev_submit(d->queue, &desc, 1, &seq);
+	vtadev_desc_keep(&desc);
+	err = vtadev_submit(d->queue, &desc, 1, NULL);
 	if (err)
 		return err;
-	if (d->uops.count)
-		d->staging.seq = seq;
 	d->pending = true;
+	d->kept = true;
 	return 0;
-}
-
-/* What the stream takes from before, once for each run. False: it was refused. */
-static bool look_at(struct device *d, const struct work *w)
-{
-	const struct insn *stream;
-	unsigned int generation;
-
-	space_enter(&generation);
-	stream = find_stream(w);
-	if (stream)
-		uops_follow(&d->uops, stream, w->count);
-	space_leave();
-	return stream;
 }
 
 static int try_run(struct device *d, const struct work *w, unsigned int *generation)
 {
 	struct vtadev *dev = space_enter(generation);
-	const struct insn *stream = find_stream(w);
-	int err = -EFAULT;	/* freed since it was looked at */
+	int err = -EFAULT;
 
-	if (stream) {
+	if (stream_is_ours(w)) {
 		err = have_queue(d, dev, *generation);
 		if (!err)
-			err = submit(d, dev, w, stream);
+			err = submit(d, w);
 	}
 	space_leave();
 	return err;
@@ -319,10 +299,6 @@ static void start(struct device *d, const struct work *w)
 
 	if (atomic_exchange(&d->copy_failed, false)) {
 		report("VTADeviceRun: not run: a copy to or from VTAMemAlloc's memory has failed");
-		d->result = FAILED;
-		return;
-	}
-	if (!look_at(d, w)) {
 		d->result = FAILED;
 		return;
 	}
@@ -378,8 +354,6 @@ static int try_set_up(struct device *d, struct vtadev *dev, unsigned int generat
 {
 	int err = check_core(vtadev_info(dev));
 
-	if (!err && !d->uops.now)
-		err = uops_init(&d->uops, vtadev_info(dev)->log_uop_depth);
 	return err ? err : have_queue(d, dev, generation);
 }
 
@@ -420,7 +394,6 @@ VTADeviceHandle VTADeviceAlloc(void)
 
 err_drop:
 	forget_queue(d);
-	uops_destroy(&d->uops);
 	space_drop();
 err_free:
 	free(d);

@@ -185,7 +185,8 @@ static void compare(struct card *c, const struct lane *l)
 
 	for (uint32_t i = 0; i < size; i++)
 		if (l->memory[i] != l->expected[i])
-			fail_msg("%s, %s, VTA_SEED=%" PRIu64 ": queue %u, stream %u: byte 0x%x is 0x%02x, not 0x%02x",
+			fail_msg("%s, %s, VTA_SEED=%" PRIu64 ": queue %u, stream %u: "
+				 "byte 0x%x is 0x%02x, not 0x%02x",
 				 configs.name[c->config], orders[c->order], c->seed, l->queue.n,
 				 l->round, BASE + i, l->memory[i], l->expected[i]);
 }

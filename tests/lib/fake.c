@@ -122,7 +122,7 @@ static int sync_dmabuf(const struct dma_buf_sync *req)
 static int queue_create(struct vta_queue_create *req)
 {
 	fake.create = *req;
-	if (req->priority > VTA_QUEUE_PRIORITY_MAX || req->flags)
+	if (req->priority > VTA_QUEUE_PRIORITY_MAX || req->flags & ~VTA_QUEUE_KEEP)
 		return -EINVAL;
 	req->queue = QUEUE;
 	req->ring_offset = RING_AT + fake.bad_offset;

@@ -6,7 +6,7 @@
 # test_resnet of what examples/aot compares with.
 
 RUNTIME_TEST_DIR := build/tests/runtime
-RUNTIME_VM_TESTS := $(RUNTIME_TEST_DIR)/contract $(RUNTIME_TEST_DIR)/trouble
+RUNTIME_VM_TESTS := $(addprefix $(RUNTIME_TEST_DIR)/,contract kept trouble)
 RUNTIME_TEST_SHARED := $(addprefix $(RUNTIME_TEST_DIR)/obj/,runtime.o rig.o catch.o vta_insn.o)
 RUNTIME_TEST_CFLAGS := -D_GNU_SOURCE -Iuapi -Ilibvtadev -Ilibvtadev/driver -Itests/selftests \
 	-Itests/runtime -std=gnu11 -Wall -Wextra -Wshadow -Werror -O2 -g -pthread
@@ -25,19 +25,7 @@ $(RUNTIME_VM_TESTS): $(RUNTIME_TEST_DIR)/%: $(RUNTIME_TEST_DIR)/obj/%.o $(RUNTIM
 		-Wl,-rpath-link,$(LIB_DIR) \
 		-Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../../lib'
 
-RUNTIME_TESTS := $(addprefix $(RUNTIME_TEST_DIR)/,test_uops test_report test_device test_exports test_resnet)
-
-$(RUNTIME_TEST_DIR)/test_uops: tests/runtime/test_uops.c libvtadev/driver/uops.c \
-		$(wildcard libvtadev/driver/*.h)
-	@mkdir -p $(@D)
-	$(CC) $(RUNTIME_TEST_CFLAGS) -fsanitize=address,undefined -fno-sanitize-recover=all \
-		-o $@ $(filter %.c,$^) -lcmocka
-
-$(RUNTIME_TEST_DIR)/test_report: tests/runtime/test_report.c tests/runtime/catch.c \
-		libvtadev/driver/report.c libvtadev/driver/report.h tests/runtime/catch.h
-	@mkdir -p $(@D)
-	$(CC) $(RUNTIME_TEST_CFLAGS) -fsanitize=address,undefined -fno-sanitize-recover=all \
-		-Wl,--wrap=clock_gettime -o $@ $(filter %.c,$^) -lcmocka
+RUNTIME_TESTS := $(addprefix $(RUNTIME_TEST_DIR)/,test_report test_device test_exports test_resnet)
 
 $(RUNTIME_TEST_DIR)/test_device: tests/runtime/test_device.c tests/runtime/catch.c $(DRIVER_SRCS) $(LIB_TEST_OBJS) \
 		$(wildcard libvtadev/driver/*.h libvtadev/driver/vta/*.h) tests/lib/fake.h

@@ -124,7 +124,13 @@ static void push_kernel(struct rt_queue *q, enum rt_kernel kernel)
 	q->loads++;
 }
 
-void rt_push_product(struct rt_queue *q, const struct rt_product *p, enum rt_kernel kernel)
+void rt_push_pops(struct rt_queue *q)
+{
+	rt_push(q, insn_mem(OPCODE_LOAD, POP_NEXT, MEM_INP, 0, 0, 0, 0));
+	rt_push(q, insn_mem(OPCODE_LOAD, POP_NEXT, MEM_UOP, 0, 0, 0, 0));
+}
+
+void rt_push_open_product(struct rt_queue *q, const struct rt_product *p, enum rt_kernel kernel)
 {
 	const struct core *core = &q->core;
 	struct loops loops = {
@@ -141,9 +147,12 @@ void rt_push_product(struct rt_queue *q, const struct rt_product *p, enum rt_ker
 	rt_push(q, insn_gemm(core, POP_PREV | PUSH_PREV | PUSH_NEXT, 0, &loops));
 	rt_push(q, insn_mem(OPCODE_STORE, POP_PREV | PUSH_PREV, MEM_OUT, 0,
 			    p->out / core->inp_bytes, 1, RT_ROWS));
-	/* Nothing is loaded, but both tokens are taken up before what follows. */
-	rt_push(q, insn_mem(OPCODE_LOAD, POP_NEXT, MEM_INP, 0, 0, 0, 0));
-	rt_push(q, insn_mem(OPCODE_LOAD, POP_NEXT, MEM_UOP, 0, 0, 0, 0));
+}
+
+void rt_push_product(struct rt_queue *q, const struct rt_product *p, enum rt_kernel kernel)
+{
+	rt_push_open_product(q, p, kernel);
+	rt_push_pops(q);
 }
 
 int rt_run(struct rt_queue *q, uint32_t wait_cycles)
@@ -159,6 +168,9 @@ int rt_run(struct rt_queue *q, uint32_t wait_cycles)
 	ret = VTADeviceRun(q->device, q->insns_addr, q->nr_insns, wait_cycles);
 	q->nr_insns = 0;
 	q->nr_uops = 0;
+	/* With a run that failed, all that was in the scratchpads is gone. */
+	if (ret)
+		memset(q->cached, 0, sizeof(q->cached));
 	return ret;
 }
 

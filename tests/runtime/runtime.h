@@ -5,8 +5,8 @@
  * What it has in common with them: a command queue for each thread, made when the
  * thread first needs it; memory first, then the device; two buffers of 32 MiB,
  * for instructions and micro-ops; micro-op kernels that are loaded once and then
- * taken for cached in the scratchpad, also by later runs; reserved bits that are
- * what they were.
+ * taken for cached in the scratchpad, also by later runs, until a run fails; reserved
+ * bits that are what they were.
  */
 #ifndef TESTS_RUNTIME_RUNTIME_H
 #define TESTS_RUNTIME_RUNTIME_H
@@ -54,6 +54,13 @@ struct rt_product {
 
 /* Add instructions: row i of out = low byte of wgt times row order(i) of inp. */
 void rt_push_product(struct rt_queue *q, const struct rt_product *p, enum rt_kernel kernel);
+/*
+ * The same, but the two tokens that say it is done are left: to the load module that it
+ * may load again, to the compute module that all is stored. And loads of nothing that
+ * take them up.
+ */
+void rt_push_open_product(struct rt_queue *q, const struct rt_product *p, enum rt_kernel kernel);
+void rt_push_pops(struct rt_queue *q);
 void rt_push(struct rt_queue *q, struct insn insn);
 uint32_t rt_push_uop(struct rt_queue *q, uint32_t uop);	/* its index in the buffer */
 /* Where a kernel of this queue is in the scratchpad. */

@@ -14,7 +14,7 @@
 #include "fake.h"
 #include "space.h"
 #include "test.h"
-#include "uops.h"
+#include "vta_insn.h"
 #include "vta/driver.h"
 #include "vta/driver_async.h"
 
@@ -65,7 +65,7 @@ static uint32_t runs(unsigned int n)
 
 	assert_non_null(device);
 	assert_non_null(stream);
-	stream->word[0] = htole64(3);	/* FINISH */
+	stream->word[0] = htole64(OPCODE_FINISH);
 	assert_int_equal(VTADeviceSetAsync(device, 1), 0);
 	for (unsigned int i = 0; i < n; i++)
 		assert_int_equal(VTADeviceRun(device, VTAMemGetPhyAddr(stream), 1, 0), 0);

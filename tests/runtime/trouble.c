@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -270,9 +271,25 @@ static void faults_are_said_and_the_handle_works_on(void **state)
 	rt_push(&q, (struct insn) { { 7, 0 } });
 	assert_int_equal(rt_run(&q, RT_FOREVER), 2);
 	assert_said_once(catch_end(), "illegal instruction");
-	/* The kernel that was loaded before all this is there still. */
+	/* What the core held went with that: the kernel is loaded again. */
 	assert_works(RT_HALVES);
-	assert_int_equal(q.loads, 1);
+	assert_int_equal(q.loads, 2);
+}
+
+/* Nothing is put before a stream, so the index that is said is the program's. */
+static void faults_name_the_instruction_of_the_program(void **state)
+{
+	char index[32];
+
+	(void)state;
+	assert_works(RT_HALVES);
+	/* With micro-ops of the run before. */
+	rt_push_product(&q, &o.product, RT_HALVES);
+	snprintf(index, sizeof(index), "instruction %u (unknown)", q.nr_insns);
+	rt_push(&q, (struct insn) { { 7, 0 } });
+	catch_begin();
+	assert_int_equal(rt_run(&q, RT_FOREVER), 2);
+	assert_said_once(catch_end(), index);
 }
 
 /* Some ten thousand cycles, by a loop over one micro-op. */
@@ -385,7 +402,8 @@ static void what_is_appended_after_a_reset_is_run(void **state)
 
 /* ---- Resets ---- */
 
-static void memory_and_micro_ops_survive_a_reset(void **state)
+/* What was in the core does not: that is told once, before anything is computed without. */
+static void memory_survives_a_reset(void **state)
 {
 	unsigned long generation = card_value(0, "generation");
 
@@ -394,12 +412,30 @@ static void memory_and_micro_ops_survive_a_reset(void **state)
 	strcpy((char *)q.uops + 70000, "kept");
 	card_reset();
 	assert_true(card_value(0, "generation") > generation);
+	catch_begin();
+	rt_push_product(&q, &o.product, RT_BACKWARD);
+	assert_int_equal(rt_run(&q, RT_FOREVER), 2);
+	assert_said_once(catch_end(), "reset");
+	assert_int_equal(o.out[0], 0);
 	assert_works(RT_BACKWARD);
-	assert_int_equal(q.loads, 1);
+	assert_int_equal(q.loads, 2);
 	assert_int_equal(VTAMemGetPhyAddr(q.insns), q.insns_addr);
 	assert_string_equal((char *)q.uops + 70000, "kept");
+}
+
+/* A handle that has left nothing in the core has nothing to lose. */
+static void a_new_handle_does_not_notice_a_reset(void **state)
+{
+	(void)state;
+	card_reset();
+	assert_works(RT_BACKWARD);
+	assert_int_equal(q.loads, 1);
 	card_reset();
 	VTAMemFree(VTAMemAlloc(10, VTA_CACHED));
+	catch_begin();
+	rt_push_product(&q, &o.product, RT_BACKWARD);
+	assert_int_equal(rt_run(&q, RT_FOREVER), 2);
+	free(catch_end());
 	assert_works(RT_BACKWARD);
 	assert_int_equal(card_value(0, "contexts_used"), 1);
 }
@@ -449,13 +485,16 @@ static void too_much_to_keep_is_said(void **state)
 
 static atomic_bool stop;
 
-/* Runs are right or fail, as long as cards are reset, and are right after that. */
+/*
+ * Runs are right or fail, as long as cards are reset, and are right after that; but for the
+ * first, which tells of the last reset if no run has.
+ */
 static void *compute_on(void *arg)
 {
 	struct operands own;
 	struct rt_queue *mine = rt_thread_queue(&info);
 	unsigned int done = 0;
-	bool last = false;
+	bool last = false, told = false;
 	int ret;
 
 	(void)arg;
@@ -468,8 +507,9 @@ static void *compute_on(void *arg)
 		last = stop;
 		rt_push_product(mine, &own.product, kernel);
 		ret = rt_run(mine, RT_FOREVER);
-		if (ret && (ret != 2 || last))
+		if (ret && (ret != 2 || told))
 			return "a run failed that no reset hit";
+		told = last;
 		if (!ret && !operands_check(&own, &mine->core, kernel))
 			return "a wrong result";
 		done += !ret;
@@ -526,7 +566,7 @@ static void a_card_that_goes_may_come_back(void **state)
 	VTAMemCopyFromHost(o.inp, "still there", 11);
 	driver_write("bind", pci);
 	assert_works(RT_BACKWARD);
-	assert_int_equal(q.loads, 1);
+	assert_int_equal(q.loads, 2);
 }
 
 /* ---- Runs that nobody waits for ---- */
@@ -688,7 +728,9 @@ int main(void)
 		TEST(wait_cycles_are_a_limit),
 		TEST(what_is_appended_after_a_time_out_is_run),
 		TEST(what_is_appended_after_a_fault_is_run),
-		TEST(memory_and_micro_ops_survive_a_reset),
+		TEST(faults_name_the_instruction_of_the_program),
+		TEST(memory_survives_a_reset),
+		TEST(a_new_handle_does_not_notice_a_reset),
 		TEST(a_run_that_a_reset_hits_fails),
 		TEST(what_is_appended_after_a_reset_is_run),
 		TEST(too_much_to_keep_is_said),

@@ -15,13 +15,13 @@
  * THREADS. All calls may be made from several threads at once. Threads that run
  * streams have a handle each; runs of one handle follow each other.
  *
- * SCRATCHPADS. Micro-ops: a stream that uses micro-ops without loading them
- * gets those that earlier runs of the same handle left there, whoever ran in
- * between, another handle or another process. The other scratchpads (INP, WGT,
- * ACC) are the card's own: they keep their contents between the runs of a
- * process until another handle runs, which may change them, or another process,
- * after which they read as zero. Streams that load what they use depend on
- * none of this.
+ * STATE. What a run leaves in the core, micro-ops, tensors and dependency tokens, is
+ * the handle's: its next run finds it, whoever ran in between, another handle or
+ * another process. It is lost, and the next run finds zeroes and no tokens, after
+ * a run that returned 1 or 2. A reset of the card takes it, too; then the handle's
+ * next run is not made and returns 2, so that nothing is computed from what is not
+ * there. Runtimes that take micro-ops for loaded because an earlier run has loaded
+ * them load them again after that.
  *
  * ERRORS. No call crashes over an address that is not the card's memory, over a
  * free that comes twice or a size that does not fit: it does nothing, and says
@@ -32,12 +32,14 @@
  * there, as for memcpy().
  *
  * QUEUES. Each handle has a queue of the card from VTADeviceAlloc() to
- * VTADeviceFree(). The card has so many, and gives one user a share of them
- * (the module's parameter max_user_queues).
+ * VTADeviceFree(), and host memory for the state of the core (vtadev_info.save_size).
+ * The card has so many, and gives one user a share of them (the module's parameter
+ * max_user_queues).
  *
  * RESETS. Memory is kept when the card is reset, with its contents, pointers
  * and addresses, and the next call goes on with it. The run that the reset hit
- * fails. A process that has more than 128 pieces of memory loses them to a reset,
+ * fails, and so does the next run of each handle that has run since it was made, or since
+ * a run failed (STATE). A process that has more than 128 pieces of memory loses them to a reset,
  * and every run fails from then on.
  *
  * FORK. The child makes no calls of this interface.
@@ -92,7 +94,9 @@ void VTADeviceFree(VTADeviceHandle handle);
  *               0, which simulators' programs say: as many as the card gives any run
  *
  * Returns 0 when it is done, 1 when it took more than @wait_cycles, 2 if it
- * failed. After 1 and 2 the handle works on; what the stream wrote so far stays.
+ * failed. After 1 and 2 the handle works on, without what earlier runs had left in
+ * the core; what the stream wrote to memory so far stays. All @insn_count instructions are
+ * executed: FINISH does not end a stream.
  */
 int VTADeviceRun(VTADeviceHandle handle, vta_phy_addr_t insn_phy_addr,
 		 uint32_t insn_count, uint32_t wait_cycles);
