@@ -19,6 +19,9 @@ $(VTAC_TEST_DIR)/%.o: tests/vtac/%.c
 
 $(VTAC_TEST_DIR)/%.o: $(VTAC_DIR)/onnx.pb-c.h
 
+$(VTAC_TESTS): $(VTAC_TEST_DIR)/%: $(VTAC_TEST_DIR)/%.o $(VTAC_TEST_DIR)/net.o $(VTAC_ARCHIVES)
+	$(CC) -o $@ $^ -lcmocka $(VTAC_LIBS)
+
 $(ONNX_NODES): $(VTAC_TEST_DIR)/onnx_nodes.o $(VTAC_ARCHIVES)
 	$(CC) -o $@ $^ $(VTAC_LIBS)
 

@@ -95,9 +95,16 @@ static uint64_t around(const struct prune *p, const struct vtac_node *node)
 
 /* ---- edges ---- */
 
+/* The first or last of a region, never one between nodes of the card: that would cut it. */
 static bool at_edge(const struct prune *p, const struct vtac_node *node)
 {
-	return is_on_card(node) && p->light[node->id] && around(p, node);
+	bool before = false, behind = false;
+
+	for (unsigned int i = 0; i < node->n_in; i++)
+		before = before || (node->in[i] && is_on_card(node->in[i]->producer));
+	for (unsigned int i = 0; i < node->n_out; i++)
+		behind = behind || (node->out[i] && users_on(node->out[i], true));
+	return is_on_card(node) && p->light[node->id] && !(before && behind);
 }
 
 /* Would it cost less on the CPU? */

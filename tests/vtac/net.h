@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Networks made node by node, and what they compute. */
+#ifndef TESTS_VTAC_NET_H
+#define TESTS_VTAC_NET_H
+
+#include "passes.h"
+
+struct net {
+	struct vtac_graph *g;
+	uint64_t seed;
+	float *out;		/* of the last run: the first output */
+	int64_t n_out;
+};
+
+/* Every call that fails ends the test with the graph's error. */
+void net_begin(struct net *net, uint64_t seed);
+void net_end(struct net *net);
+uint32_t net_random(struct net *net, uint32_t below);
+
+struct vtac_tensor *net_input(struct net *net, int64_t c, int64_t h, int64_t w);
+struct vtac_tensor *net_const(struct net *net, int rank, const int64_t *dims);
+/* A node on inputs (NULL: the end) with an output of unknown shape. */
+struct vtac_node *net_node(struct net *net, enum vtac_op op, const char *name,
+			   struct vtac_tensor *a, struct vtac_tensor *b, struct vtac_tensor *c);
+/* Convolution k x k with bias, same size, and what often follows it. */
+struct vtac_tensor *net_conv(struct net *net, struct vtac_tensor *x, const char *name,
+			     int64_t in, int64_t out, int64_t k);
+struct vtac_tensor *net_norm(struct net *net, struct vtac_tensor *x, const char *name, int64_t c);
+struct vtac_tensor *net_relu(struct net *net, struct vtac_tensor *x, const char *name);
+void net_output(struct net *net, struct vtac_tensor *t);
+
+/* Run it in float on an image that the seed makes; the values stay in net->out. */
+void net_run(struct net *net);
+/* The core of TVM's default configuration. */
+void net_core(struct vtac_options *opt);
+
+#endif /* TESTS_VTAC_NET_H */

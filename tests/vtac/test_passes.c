@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The compiler's passes on small networks: what they keep, and what they decide. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "net.h"
+
+static void pass(struct net *net, vtac_pass_fn run, const struct vtac_options *opt)
+{
+	if (run(net->g, opt) || vtac_graph_check(net->g))
+		fail_msg("%s", net->g->error.text);
+}
+
+static unsigned int count(const struct net *net, enum vtac_op op)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < net->g->n_nodes; i++)
+		n += net->g->nodes[i]->op == op;
+	return n;
+}
+
+static struct vtac_node *find(const struct net *net, const char *name)
+{
+	for (unsigned int i = 0; i < net->g->n_nodes; i++)
+		if (!strcmp(net->g->nodes[i]->name, name))
+			return net->g->nodes[i];
+	fail_msg("no node %s", name);
+	return NULL;
+}
+
+/* The same values before and after, within what floats lose when they are joined. */
+static void keeps_values(struct net *net, vtac_pass_fn run, const struct vtac_options *opt)
+{
+	float *before;
+	int64_t n;
+
+	net_run(net);
+	before = net->out;
+	n = net->n_out;
+	net->out = NULL;
+	pass(net, run, opt);
+	net_run(net);
+	assert_int_equal(net->n_out, n);
+	for (int64_t i = 0; i < n; i++)
+		if (fabsf(before[i] - net->out[i]) > 0.0001f * (1 + fabsf(before[i])))
+			fail_msg("value %lld is %g, was %g", (long long)i, (double)net->out[i],
+				 (double)before[i]);
+	free(before);
+}
+
+/* Residual blocks as ResNet has them, with or without a convolution beside. */
+static struct vtac_tensor *block(struct net *net, struct vtac_tensor *x, unsigned int i,
+				 int64_t c, bool beside, bool swapped, bool norm)
+{
+	char name[32];
+	struct vtac_tensor *y = x, *other = x;
+	struct vtac_node *add;
+
+	for (unsigned int k = 0; k < 2; k++) {
+		snprintf(name, sizeof(name), "res%u/conv%u", i, k);
+		y = net_conv(net, y, name, c, c, k ? 3 : 1);
+		snprintf(name, sizeof(name), "res%u/norm%u", i, k);
+		if (norm)
+			y = net_norm(net, y, name, c);
+		snprintf(name, sizeof(name), "res%u/relu%u", i, k);
+		if (!k)
+			y = net_relu(net, y, name);
+	}
+	snprintf(name, sizeof(name), "res%u/beside", i);
+	if (beside)
+		other = net_conv(net, x, name, c, c, 1);
+	snprintf(name, sizeof(name), "res%u/add", i);
+	add = net_node(net, VTAC_ADD, name, swapped ? other : y, swapped ? y : other, NULL);
+	snprintf(name, sizeof(name), "res%u/relu", i);
+	return net_relu(net, add->out[0], name);
+}
+
+static void resnet(struct net *net, uint64_t seed, bool swapped, bool norm)
+{
+	struct vtac_options opt = { 0 };
+	struct vtac_tensor *x;
+
+	net_begin(net, seed);
+	x = net_input(net, 32, 14, 14);
+	x = block(net, x, 0, 32, true, swapped, norm);
+	x = block(net, x, 1, 32, false, swapped, norm);
+	net_output(net, net_conv(net, x, "last", 32, 16, 3));
+	pass(net, vtac_pass_shape, &opt);
+}
+
+static void fusion_keeps_values_of_residual_blocks(void **state)
+{
+	struct net net;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 4; seed++) {
+		resnet(&net, seed, seed & 1, true);
+		keeps_values(&net, vtac_pass_fuse, &(struct vtac_options){ 0 });
+		assert_int_equal(count(&net, VTAC_BATCH_NORM), 0);
+		assert_int_equal(count(&net, VTAC_CLIP), 0);
+		assert_int_equal(count(&net, VTAC_ADD), 0);
+		assert_int_equal(count(&net, VTAC_CONV), 6);
+		net_end(&net);
+	}
+}
+
+/* Pads go into windows; into those of a MaxPool only behind values that are not negative. */
+static void fusion_moves_pads(void **state)
+{
+	for (int relu = 0; relu < 2; relu++) {
+		struct vtac_options opt = { 0 };
+		struct vtac_node *pad, *pool;
+		struct vtac_tensor *x;
+		struct net net;
+
+		(void)state;
+		net_begin(&net, 3);
+		x = net_conv(&net, net_input(&net, 3, 9, 9), "conv", 3, 16, 3);
+		if (relu)
+			x = net_relu(&net, x, "relu");
+		pad = net_node(&net, VTAC_PAD, "pad", x, NULL, NULL);
+		for (int i = 2; i < 4; i++) {
+			pad->attr.pad.before[i] = 1;
+			pad->attr.pad.after[i] = i - 2;
+		}
+		assert_int_equal(vtac_set_shape(net.g, NULL, pad->out[0], 4,
+						(const int64_t[]){ 1, 16, 10, 11 }), 0);
+		pool = net_node(&net, VTAC_MAX_POOL, "pool", pad->out[0], NULL, NULL);
+		pool->attr.pool = (struct vtac_window){
+			.kernel = { 3, 3 }, .stride = { 2, 2 }, .dilation = { 1, 1 },
+		};
+		net_output(&net, pool->out[0]);
+		pass(&net, vtac_pass_shape, &opt);
+		keeps_values(&net, vtac_pass_fuse, &opt);
+		assert_int_equal(count(&net, VTAC_PAD), !relu);
+		net_end(&net);
+	}
+}
+
+/* Hard swish written out as x * clip(x + 3, 0, 6) / 6 is one node. */
+static void fusion_finds_hard_swish(void **state)
+{
+	const float three = 3, six = 6;
+	struct vtac_options opt = { 0 };
+	struct vtac_tensor *x, *c3, *c6;
+	struct vtac_node *node;
+	struct net net;
+
+	(void)state;
+	net_begin(&net, 5);
+	x = net_conv(&net, net_input(&net, 3, 8, 8), "conv", 3, 8, 3);
+	c3 = vtac_tensor_const(net.g, "three", VTAC_F32, 0, NULL, &three, true);
+	c6 = vtac_tensor_const(net.g, "six", VTAC_F32, 0, NULL, &six, true);
+	node = net_node(&net, VTAC_ADD, "plus", x, c3, NULL);
+	node = net_node(&net, VTAC_CLIP, "clip", node->out[0], NULL, NULL);
+	node->attr.clip.hi = 6;
+	node = net_node(&net, VTAC_MUL, "times", x, node->out[0], NULL);
+	node = net_node(&net, VTAC_DIV, "over", node->out[0], c6, NULL);
+	net_output(&net, node->out[0]);
+	pass(&net, vtac_pass_shape, &opt);
+	keeps_values(&net, vtac_pass_fuse, &opt);
+	assert_int_equal(count(&net, VTAC_HARD_SWISH), 1);
+	assert_int_equal(net.g->n_nodes, 2);
+	net_end(&net);
+}
+
+/* ---- devices ---- */
+
+/* Another order that a graph may be in, and other orders of what can be exchanged. */
+static void permute(struct net *net, struct net *dice)
+{
+	struct vtac_graph *g = net->g;
+	bool done[256] = { false };
+	struct vtac_node *order[256];
+	unsigned int n = 0;
+
+	assert_true(g->n_nodes <= 256);
+	while (n < g->n_nodes) {
+		struct vtac_node *node = g->nodes[net_random(dice, g->n_nodes)];
+		bool ready = !done[node->id];
+
+		for (unsigned int i = 0; i < node->n_in && ready; i++)
+			ready = !node->in[i] || !node->in[i]->producer ||
+				done[node->in[i]->producer->id];
+		if (!ready)
+			continue;
+		done[node->id] = true;
+		order[n++] = node;
+		if ((node->op == VTAC_ADD || node->op == VTAC_MUL) && net_random(dice, 2)) {
+			struct vtac_tensor *t = node->in[0];
+
+			node->in[0] = node->in[1];
+			node->in[1] = t;
+		}
+	}
+	for (unsigned int i = 0; i < n; i++) {
+		g->nodes[i] = order[i];
+		order[i]->id = i;
+	}
+	for (unsigned int i = 0; i < g->n_tensors; i++) {
+		struct vtac_tensor *t = g->tensors[i];
+
+		for (unsigned int k = 1; k < t->n_users; k++) {
+			unsigned int other = net_random(dice, k + 1);
+			struct vtac_node *user = t->users[k];
+
+			t->users[k] = t->users[other];
+			t->users[other] = user;
+		}
+	}
+}
+
+/* The card and the CPU by turns: additions and pools between, of several sizes. */
+static void mixed(struct net *net)
+{
+	struct vtac_options opt = { 0 };
+	struct vtac_tensor *x, *a, *b;
+	struct vtac_node *node;
+
+	net_begin(net, 11);
+	x = net_input(net, 32, 28, 28);
+	a = block(net, x, 0, 32, true, false, false);
+	node = net_node(net, VTAC_SIGMOID, "sigmoid", a, NULL, NULL);
+	b = net_node(net, VTAC_MUL, "mul", a, node->out[0], NULL)->out[0];
+	a = block(net, b, 1, 32, false, true, false);
+	node = net_node(net, VTAC_ADD, "sum", a, b, NULL);
+	node = net_node(net, VTAC_SIGMOID, "sigmoid2", node->out[0], NULL, NULL);
+	b = net_conv(net, node->out[0], "tiny", 32, 1, 1);
+	node = net_node(net, VTAC_SIGMOID, "sigmoid3", b, NULL, NULL);
+	node = net_node(net, VTAC_ADD, "alone", node->out[0], node->out[0], NULL);
+	net_output(net, node->out[0]);
+	pass(net, vtac_pass_shape, &opt);
+}
+
+static void choose(struct net *net)
+{
+	struct vtac_options opt = { 0 };
+
+	net_core(&opt);
+	pass(net, vtac_pass_annotate, &opt);
+	pass(net, vtac_pass_propagate, &opt);
+	pass(net, vtac_pass_prune, &opt);
+}
+
+/* Devices do not depend on the order of nodes, users or operands: 100 of them. */
+static void devices_do_not_depend_on_order(void **state)
+{
+	struct net first, dice = { .seed = 17 };
+	unsigned int card = 0;
+
+	(void)state;
+	mixed(&first);
+	choose(&first);
+	for (unsigned int i = 0; i < first.g->n_nodes; i++)
+		card += first.g->nodes[i]->device == VTAC_CARD;
+	assert_true(card > 4 && card < first.g->n_nodes);
+	for (unsigned int i = 0; i < 100; i++) {
+		struct net net;
+
+		mixed(&net);
+		permute(&net, &dice);
+		assert_int_equal(vtac_graph_check(net.g), 0);
+		choose(&net);
+		for (unsigned int k = 0; k < net.g->n_nodes; k++) {
+			const struct vtac_node *node = net.g->nodes[k];
+
+			if (node->device != find(&first, node->name)->device)
+				fail_msg("order %u: %s is on another device", i, node->name);
+		}
+		net_end(&net);
+	}
+	net_end(&first);
+}
+
+/* The first block of ResNet: its addition is between convolutions, and stays with them. */
+static void residual_blocks_stay_on_the_card(void **state)
+{
+	(void)state;
+	for (int swapped = 0; swapped < 2; swapped++) {
+		struct net net;
+
+		resnet(&net, 1, swapped, false);
+		choose(&net);
+		for (unsigned int i = 0; i < net.g->n_nodes; i++) {
+			const struct vtac_node *node = net.g->nodes[i];
+
+			if (node->device != VTAC_CARD)
+				fail_msg("%s is on the CPU: %s", node->name, node->why);
+		}
+		net_end(&net);
+	}
+}
+
+static void every_node_of_the_cpu_has_a_reason(void **state)
+{
+	struct net net;
+
+	(void)state;
+	mixed(&net);
+	choose(&net);
+	for (unsigned int i = 0; i < net.g->n_nodes; i++)
+		assert_int_equal(net.g->nodes[i]->device == VTAC_CPU,
+				 net.g->nodes[i]->why && net.g->nodes[i]->why[0]);
+	/* A convolution of one channel is not worth the copy of 32. */
+	assert_int_equal(find(&net, "tiny")->device, VTAC_CPU);
+	assert_non_null(strstr(find(&net, "tiny")->why, "copies"));
+	net_end(&net);
+}
+
+static void users_wishes_are_followed(void **state)
+{
+	static const char *const cpu[] = { "res1/conv0" };
+	struct vtac_options opt = { .cpu = cpu, .n_cpu = 1, .no_prune = true };
+	struct net net;
+
+	(void)state;
+	net_core(&opt);
+	resnet(&net, 1, false, false);
+	pass(&net, vtac_pass_annotate, &opt);
+	pass(&net, vtac_pass_propagate, &opt);
+	assert_int_equal(find(&net, "res1/conv0")->device, VTAC_CPU);
+	assert_int_equal(find(&net, "res1/conv1")->device, VTAC_CARD);
+	opt.n_cpu = 0;
+	opt.card_from = "res1/conv0";
+	opt.card_to = "res1/add";
+	pass(&net, vtac_pass_annotate, &opt);
+	pass(&net, vtac_pass_propagate, &opt);
+	assert_int_equal(find(&net, "res0/conv0")->device, VTAC_CPU);
+	assert_int_equal(find(&net, "res1/conv1")->device, VTAC_CARD);
+	assert_int_equal(find(&net, "res1/relu")->device, VTAC_CPU);
+	opt.card_from = "nothing";
+	assert_int_equal(vtac_pass_annotate(net.g, &opt), -1);
+	assert_non_null(strstr(net.g->error.text, "no node nothing"));
+	net_end(&net);
+}
+
+/* ---- forms and blocks ---- */
+
+static void forms_keep_values(void **state)
+{
+	static const enum vtac_op ops[] = { VTAC_HARD_SWISH, VTAC_HARD_SIGMOID, VTAC_LEAKY_RELU };
+
+	(void)state;
+	for (unsigned int i = 0; i < 3; i++) {
+		struct vtac_options opt = { 0 };
+		struct vtac_node *node;
+		struct net net;
+
+		net_core(&opt);
+		net_begin(&net, i);
+		node = net_node(&net, ops[i], "act",
+				net_conv(&net, net_input(&net, 16, 8, 8), "conv", 16, 24, 3), NULL,
+				NULL);
+		node->attr.unary.alpha = 0.2f;
+		node->attr.unary.beta = 0.5f;
+		net_output(&net, node->out[0]);
+		pass(&net, vtac_pass_shape, &opt);
+		for (unsigned int k = 0; k < net.g->n_nodes; k++)
+			net.g->nodes[k]->device = VTAC_CARD;
+		keeps_values(&net, vtac_pass_forms, &opt);
+		assert_int_equal(count(&net, ops[i]), 0);
+		net_end(&net);
+	}
+}
+
+/* Parts of 4, 20 and 7 channels: filled up to blocks by weights of 0. */
+static void blocks_keep_values(void **state)
+{
+	struct vtac_options opt = { 0 };
+	struct vtac_tensor *x, *y;
+	struct vtac_node *concat;
+	struct net net;
+
+	(void)state;
+	net_core(&opt);
+	net_begin(&net, 23);
+	x = net_conv(&net, net_input(&net, 3, 8, 8), "first", 3, 16, 3);
+	concat = net_node(&net, VTAC_CONCAT, "concat", net_conv(&net, x, "a", 16, 4, 3),
+			  net_relu(&net, net_conv(&net, x, "b", 16, 20, 1), "relu"),
+			  net_conv(&net, x, "c", 16, 7, 1));
+	concat->attr.axis.axis = 1;
+	y = net_conv(&net, concat->out[0], "last", 31, 8, 3);
+	net_output(&net, y);
+	pass(&net, vtac_pass_shape, &opt);
+	pass(&net, vtac_pass_fuse, &opt);
+	for (unsigned int k = 0; k < net.g->n_nodes; k++)
+		net.g->nodes[k]->device = VTAC_CARD;
+	keeps_values(&net, vtac_pass_blocks, &opt);
+	assert_int_equal(concat->device, VTAC_CARD);
+	assert_int_equal(concat->out[0]->dims[1], 16 + 32 + 7);
+	net_end(&net);
+}
+
+/* What cannot be filled up is joined by the CPU. */
+static void blocks_that_are_seen_elsewhere_are_not_filled(void **state)
+{
+	struct vtac_options opt = { 0 };
+	struct vtac_tensor *a, *b;
+	struct vtac_node *concat;
+	struct net net;
+
+	(void)state;
+	net_core(&opt);
+	net_begin(&net, 29);
+	a = net_conv(&net, net_input(&net, 3, 8, 8), "a", 3, 4, 3);
+	b = net_conv(&net, a, "b", 4, 16, 3);
+	concat = net_node(&net, VTAC_CONCAT, "concat", a, b, NULL);
+	concat->attr.axis.axis = 1;
+	net_output(&net, net_conv(&net, concat->out[0], "last", 20, 8, 3));
+	pass(&net, vtac_pass_shape, &opt);
+	for (unsigned int k = 0; k < net.g->n_nodes; k++)
+		net.g->nodes[k]->device = VTAC_CARD;
+	keeps_values(&net, vtac_pass_blocks, &opt);
+	assert_int_equal(concat->device, VTAC_CPU);
+	assert_non_null(concat->why);
+	net_end(&net);
+}
+
+/* ---- quantisation that a file gives ---- */
+
+/* Q and DQ around a convolution: its weights know their integers, and nodes are gone. */
+static void given_quantisation_goes_to_tensors(void **state)
+{
+	const float scale = 0.0625f, w_scale = 0.03125f;
+	const int8_t zero = 3;
+	struct vtac_options opt = { 0 };
+	struct vtac_tensor *s, *z, *ws, *w;
+	struct vtac_node *node, *conv;
+	int64_t dims[] = { 4, 3, 3, 3 };
+	int8_t *integers;
+	struct net net;
+
+	(void)state;
+	net_begin(&net, 31);
+	s = vtac_tensor_const(net.g, "s", VTAC_F32, 0, NULL, &scale, true);
+	ws = vtac_tensor_const(net.g, "ws", VTAC_F32, 0, NULL, &w_scale, true);
+	z = vtac_tensor_const(net.g, "z", VTAC_I8, 0, NULL, &zero, true);
+	integers = vtac_alloc(net.g, 108, 1);
+	for (int i = 0; i < 108; i++)
+		integers[i] = (int8_t)(net_random(&net, 255) - 127);
+	w = vtac_tensor_const(net.g, "w8", VTAC_I8, 4, dims, integers, false);
+	node = net_node(&net, VTAC_QUANTIZE, "q", net_input(&net, 3, 8, 8), s, z);
+	node = net_node(&net, VTAC_DEQUANTIZE, "dq", node->out[0], s, z);
+	net_node(&net, VTAC_DEQUANTIZE, "dqw", w, ws, NULL);
+	conv = net_node(&net, VTAC_CONV, "conv", node->out[0], vtac_tensor_find(net.g, "dqw"),
+			NULL);
+	assert_int_equal(vtac_node_resize_in(net.g, conv, 3), 0);
+	node = vtac_tensor_find(net.g, "dqw")->producer;
+	assert_int_equal(vtac_node_resize_in(net.g, node, 3), 0);
+	node = conv->in[0]->producer;
+	conv->attr.conv.window = (struct vtac_window){ .stride = { 1, 1 }, .dilation = { 1, 1 } };
+	conv->attr.conv.groups = 1;
+	node = net_node(&net, VTAC_QUANTIZE, "q2", conv->out[0], s, z);
+	node = net_node(&net, VTAC_DEQUANTIZE, "dq2", node->out[0], s, z);
+	net_output(&net, node->out[0]);
+	pass(&net, vtac_pass_shape, &opt);
+	keeps_values(&net, vtac_pass_fuse, &opt);
+	assert_int_equal(net.g->n_nodes, 1);
+	assert_true(conv->in[0]->quant.given && conv->in[0]->quant.zero[0] == 3);
+	assert_true(conv->in[1]->quant.given && conv->in[1]->quant.type == VTAC_I8);
+	assert_true(conv->out[0]->quant.given);
+	net_end(&net);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(fusion_keeps_values_of_residual_blocks),
+		cmocka_unit_test(fusion_moves_pads),
+		cmocka_unit_test(fusion_finds_hard_swish),
+		cmocka_unit_test(devices_do_not_depend_on_order),
+		cmocka_unit_test(residual_blocks_stay_on_the_card),
+		cmocka_unit_test(every_node_of_the_cpu_has_a_reason),
+		cmocka_unit_test(users_wishes_are_followed),
+		cmocka_unit_test(forms_keep_values),
+		cmocka_unit_test(blocks_keep_values),
+		cmocka_unit_test(blocks_that_are_seen_elsewhere_are_not_filled),
+		cmocka_unit_test(given_quantisation_goes_to_tensors),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
