@@ -97,10 +97,12 @@ static void lower(struct network *net)
 static bool write_image(const struct network *net, uint32_t insn_at, const char *path)
 {
 	const struct vtaimage_tensor tensors[] = {
-		{ "image", VTAIMAGE_INPUT, net->batch, 1, DIGITS_SIDE, DIGITS_SIDE, net->act[0],
-		  (uint32_t)act_bytes(net, 0) },
-		{ "scores", VTAIMAGE_OUTPUT, net->batch, DIGITS_CLASSES, 1, 1,
-		  net->act[DIGITS_LAYERS], (uint32_t)act_bytes(net, DIGITS_LAYERS) },
+		{ .name = "image", .role = VTAIMAGE_INPUT, .n = net->batch, .c = 1,
+		  .h = DIGITS_SIDE, .w = DIGITS_SIDE, .offset = net->act[0],
+		  .bytes = (uint32_t)act_bytes(net, 0) },
+		{ .name = "scores", .role = VTAIMAGE_OUTPUT, .n = net->batch,
+		  .c = DIGITS_CLASSES, .h = 1, .w = 1, .offset = net->act[DIGITS_LAYERS],
+		  .bytes = (uint32_t)act_bytes(net, DIGITS_LAYERS) },
 	};
 	const struct vtaimage_source source = {
 		.core = &net->core, .name = "digits", .model = net->model,
