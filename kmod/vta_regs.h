@@ -178,7 +178,7 @@ enum vta_hand {
 
 #define REG_GROUP_WEIGHT(g)		(0x3000 + 4 * (g))
 #define VTA_GROUP_WEIGHT_MAX		255
-#define VTA_GROUP_QUANTUM_NS		(1 << 20)	/* a turn's credit at weight 1 */
+#define VTA_GROUP_QUANTUM_NS		1048576	/* a turn's credit at weight 1 */
 
 /* ---- Page tables ---- */
 

@@ -158,7 +158,8 @@ static enum result result_of_fault(struct device *d)
 		return FAILED;
 	}
 	report_fault(&fault);
-	return fault.reason == VTA_FAULT_CYCLES ? TIMEOUT : FAILED;
+	return fault.reason == VTA_FAULT_CYCLES || fault.reason == VTA_FAULT_TIME ? TIMEOUT :
+										    FAILED;
 }
 
 static void report_lost(const struct device *d)

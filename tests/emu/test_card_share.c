@@ -449,8 +449,8 @@ static void real_limits(void **state)
 
 	prog_busy(&p);
 	for (uint64_t i = 0; i < 3; i++) {
-		struct vta_fault fault = rig_fails(q, i % 2 ? rig_run(CODE, p.count) : endless_fill(),
-						   VTA_FAULT_TIME, VTA_ACCESS_NONE, 0);
+		struct vta_desc endless = i % 2 ? rig_run(CODE, p.count) : endless_fill();
+		struct vta_fault fault = rig_fails(q, endless, VTA_FAULT_TIME, VTA_ACCESS_NONE, 0);
 
 		assert_int_equal(fault.seq, 1);
 		assert_int_equal(fault.insn_index, VTA_FAULT_NO_INSN);

@@ -18,6 +18,7 @@ const struct kind kinds[] = {
 	FAULT("cycles"),
 	FAULT("deadlock"),
 	FAULT("doorbell"),
+	FAULT("time"),
 
 	{ "hang-compute", { "hang-compute" }, REACH_QUEUE, WORK_ANY, KIND_STALLS },
 	{ "hang-copy", { "hang-copy" }, REACH_QUEUE, WORK_ANY, KIND_STALLS },
@@ -27,6 +28,7 @@ const struct kind kinds[] = {
 	{ "slow-engine", { "slow-engine=100@%q" }, REACH_NOBODY, 0, KIND_STALLS },
 	{ "start-never", { "start-never" }, REACH_CARD, WORK_ANY, KIND_STALLS },
 	{ "stop-never", { "stop-never" }, REACH_CARD, WORK_ANY, KIND_STALLS },
+	{ "limit-never", { "limit-never" }, REACH_NOBODY, 0, 0 },
 	{ "doorbell-lost", { "doorbell-lost@%q 1" }, REACH_QUEUE, WORK_ANY, 0 },
 	{ "arm-lost", { "arm-lost@%q" }, REACH_QUEUE, WORK_ANY, 0 },
 

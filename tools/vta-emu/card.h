@@ -6,8 +6,9 @@
  *
  * Threads. A card has four of its own: the front end (reads descriptors,
  * executes those that need no engine, writes what a queue's state asks for),
- * the compute engine, the copy engine, and the limiter (ends what takes too long). Functions here may be called from
- * any thread but those, one at a time or not, and never wait for an engine.
+ * the compute engine, the copy engine, and the limiter (ends what takes too long).
+ * Functions here may be called from any thread but those, one at a time or not, and
+ * never wait for an engine.
  */
 #ifndef VTA_EMU_CARD_H
 #define VTA_EMU_CARD_H
