@@ -49,15 +49,19 @@ PARSER_SRCS_vfu := $(filter tools/vta-emu/vfu%.c tools/vta-emu/pci.c tools/vta-e
 PARSER_SRCS_insn := $(filter tools/vta-emu/core%.c tools/vta-emu/desc.c,$(EMU_SRCS)) tests/emu/flat.c
 PARSER_SRCS_config := $(filter-out tools/vta-emu/main.c,$(EMU_SRCS))
 PARSER_SRCS_text := $(LIB_SRCS) tools/vtactl/tracefs.c
+PARSER_SRCS_onnx := $(VTAC_SRCS) $(VTAC_DIR)/onnx.pb-c.c $(OPS_SRCS)
+PARSER_LIBS_onnx := -lprotobuf-c -lm
+$(patsubst %.c,$(FUZZ_DIR)/clang/%.o,$(filter tools/vtac/%,$(VTAC_SRCS))): $(VTAC_DIR)/onnx.pb-c.h
 
 $(FUZZ_DIR)/clang/%.o: %.c
 	@mkdir -p $(@D)
 	$(FUZZ_CC) $(PARSER_CFLAGS) -Itests/emu $(EMU_CPPFLAGS) $(LIB_CPPFLAGS) -Itools/vtactl \
+		$(VTAC_CPPFLAGS) \
 		-MMD -MP -c -o $@ $<
 
 define parser
 $(FUZZ_DIR)/parse-$(1): $(patsubst %.c,$(FUZZ_DIR)/clang/%.o,tests/fuzz/parsers/$(1).c $(PARSER_SRCS_$(1)))
-	$$(FUZZ_CC) -pthread -fsanitize=fuzzer,address,undefined -o $$@ $$^ -ljson-c -ludev
+	$$(FUZZ_CC) -pthread -fsanitize=fuzzer,address,undefined -o $$@ $$^ -ljson-c -ludev $(PARSER_LIBS_$(1))
 endef
 $(foreach name,$(PARSER_NAMES),$(eval $(call parser,$(name))))
 
@@ -67,11 +71,14 @@ FUZZ_SHARE_vfu := 25
 FUZZ_SHARE_insn := 5
 FUZZ_SHARE_config := 25
 FUZZ_SHARE_text := 45
+FUZZ_SHARE_onnx := 3
 FUZZ_SHARE_image := 2
 FUZZ_SHARE_lower := 1
+# What a target starts from, beside what has been kept.
+FUZZ_SEEDS_onnx := $(ONNX_NODES_DATA)
 # $(call libfuzzer,OPERATIONS,PROGRAM...): for tests/run
 libfuzzer = $(foreach p,$(2),$(call libfuzzer-one,$(1),$(p),$(patsubst parse-%,%,$(notdir $(p)))))
-libfuzzer-one = "fuzz-$(3)=tests/fuzz/libfuzzer.sh $(2) build/fuzz/$(3) $$(( $(1) / 100 * $(FUZZ_SHARE_$(3)) ))"
+libfuzzer-one = "fuzz-$(3)=tests/fuzz/libfuzzer.sh $(2) build/fuzz/$(3) $$(( $(1) / 100 * $(FUZZ_SHARE_$(3)) )) $(FUZZ_SEEDS_$(3))"
 
 # ---- calls ----
 

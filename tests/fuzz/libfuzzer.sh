@@ -4,14 +4,15 @@
 # Run one of libFuzzer's programs, first on what has been kept. Prints TAP. What it
 # finds is in OUT/corpus, what it fails on in OUT/crashes.
 #
-#   tests/fuzz/libfuzzer.sh PROGRAM OUT RUNS
+#   tests/fuzz/libfuzzer.sh PROGRAM OUT RUNS [SEEDS]
 #
 # VTA_SEED=0 takes another seed each time; by default it is always the same.
-# A target that has seeds to start from has a program replay-NAME beside it.
+# A target that has seeds to start from has a program replay-NAME beside it, or a
+# directory SEEDS.
 set -euo pipefail
 
-if [ $# -ne 3 ] || [ ! -x "$1" ]; then
-	sed -n '4,9s/^# \{0,1\}//p' "$0" >&2
+if [ $# -lt 3 ] || [ $# -gt 4 ] || [ ! -x "$1" ]; then
+	sed -n '4,12s/^# \{0,1\}//p' "$0" >&2
 	exit 2
 fi
 program=$1 out=$2 runs=$3
@@ -22,6 +23,7 @@ mkdir -p "$out/corpus" "$out/crashes"
 dirs=("$out/corpus")
 [ ! -x "$seeds" ] || "$seeds" -w "$out/corpus"
 [ ! -d "$kept" ] || dirs+=("$kept")
+[ ! -d "${4-}" ] || dirs+=("$4")
 
 echo "TAP version 13"
 echo "1..1"

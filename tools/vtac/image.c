@@ -110,13 +110,11 @@ static int add_steps(struct making *m)
 
 /* ---- tensors ---- */
 
-/* Printable ASCII without blank and '='; what the compiler added at the end is cut off. */
+/* Printable ASCII without blank and '='. */
 static void set_name(char name[VTAIMAGE_NAME_MAX], const char *from)
 {
 	size_t n = strlen(from);
 
-	if (n > 6 && !strcmp(from + n - 6, "/float"))
-		n -= 6;
 	n = n < VTAIMAGE_NAME_MAX - 1 ? n : VTAIMAGE_NAME_MAX - 1;
 	for (size_t i = 0; i < n; i++)
 		name[i] = from[i] > ' ' && from[i] < 127 && from[i] != '=' ? from[i] : '_';
@@ -134,7 +132,8 @@ static uint32_t type_of(enum vtac_dtype dtype)
 	return types[dtype];
 }
 
-static int add_tensor(struct making *m, const struct vtac_tensor *t, enum vtaimage_role role)
+static int add_tensor(struct making *m, const struct vtac_tensor *t, const char *name,
+		      enum vtaimage_role role)
 {
 	struct vtaimage_tensor *to = &m->tensors[m->src.tensor_count];
 	struct vtac_packed s = vtac_packed_shape(t);
@@ -154,7 +153,7 @@ static int add_tensor(struct making *m, const struct vtac_tensor *t, enum vtaima
 		.scale = t->dtype != VTAC_F32 && t->quant.scale ? t->quant.scale[0] : 0,
 		.zero = t->dtype != VTAC_F32 && t->quant.zero ? t->quant.zero[0] : 0,
 	};
-	set_name(to->name, t->name);
+	set_name(to->name, name);
 	for (int i = 0; i < t->rank; i++)
 		to->dims[i] = (uint32_t)t->dims[i];
 	if (packed)
@@ -181,14 +180,14 @@ static int add_tensors(struct making *m)
 	const struct vtac_graph *g = m->p->graph;
 
 	for (unsigned int i = 0; i < g->n_inputs; i++)
-		if (add_tensor(m, g->inputs[i], VTAIMAGE_INPUT))
+		if (add_tensor(m, g->inputs[i], g->inputs[i]->name, VTAIMAGE_INPUT))
 			return -1;
 	for (unsigned int i = 0; i < g->n_outputs; i++)
-		if (add_tensor(m, g->outputs[i], VTAIMAGE_OUTPUT))
+		if (add_tensor(m, g->outputs[i], g->output_names[i], VTAIMAGE_OUTPUT))
 			return -1;
 	for (unsigned int i = 0; m->opt->internals && i < g->n_tensors; i++)
 		if (g->tensors[i]->device == VTAC_CARD && !g->tensors[i]->data &&
-		    add_tensor(m, g->tensors[i], VTAIMAGE_INTERNAL))
+		    add_tensor(m, g->tensors[i], g->tensors[i]->name, VTAIMAGE_INTERNAL))
 			return -1;
 	return 0;
 }
