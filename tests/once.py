@@ -123,8 +123,11 @@ def sweep(cache):
     """Forget what has not been of use for long."""
     oldest = time.time() - KEEP_DAYS * 86400
     for path in cache.iterdir():
-        if path.stat().st_mtime < oldest:
-            path.unlink(missing_ok=True)
+        try:
+            if path.stat().st_mtime < oldest:
+                path.unlink()
+        except FileNotFoundError:
+            pass    # another check sweeps
 
 
 def options():

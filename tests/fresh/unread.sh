@@ -3,8 +3,8 @@
 #
 # unread.sh DAY PACKAGE...: print those of the packages of which nothing was read since
 # the times of access of all files were set to DAY. A package that has nothing but
-# documentation stands for those that it depends on; one that is of the same source as
-# the package, for the package. Says why and fails if reading leaves no trace here.
+# documentation stands for those that it depends on, and python3 for python3-minimal and
+# its like. Says why and fails if reading leaves no trace here.
 set -eu
 day=$1
 shift
@@ -14,29 +14,29 @@ was_read() {
 		-printf x -quit 2>/dev/null)" = x ]
 }
 
-# files PACKAGE
+# files PACKAGE: without documentation, and without /bin and its like, which are links
 files() {
-	dpkg-query -L "$1" 2>/dev/null | grep -v '^/usr/share/\(doc\|man\|lintian\|bug\)' |
-		while read -r file; do [ -d "$file" ] && [ ! -L "$file" ] || echo "$file"; done
-}
-
-source_of() {
-	dpkg-query -W -f '${source:Package}\n' "$1" 2>/dev/null | head -n 1
+	dpkg-query -L "$1" 2>/dev/null | grep '^/.*/' |
+		grep -v '^/usr/share/\(doc\|man\|lintian\|bug\)' |
+		while read -r file; do
+			# What follows a link reads it.
+			if [ -L "$file" ] || [ ! -d "$file" ]; then echo "$file"; fi
+		done
 }
 
 # depends PACKAGE
 depends() {
-	dpkg-query -W -f '${Depends}\n' "$1" | sed 's/[,|]/\n/g' | sed 's/(.*//; s/:any//; s/ //g'
+	dpkg-query -W -f '${Pre-Depends},${Depends}\n' "$1" | sed 's/[,|]/\n/g' | sed 's/(.*//; s/:any//; s/ //g'
 }
 
 used() {
-	local package=$1 own other
+	local package=$1 own other others
 	mapfile -t own < <(files "$package")
 	[ ${#own[@]} -eq 0 ] || ! was_read "${own[@]}" || return 0
 	for other in $(depends "$package"); do
-		[ ${#own[@]} -eq 0 ] || [ "$(source_of "$other")" = "$(source_of "$package")" ] || continue
-		mapfile -t own < <(files "$other")
-		[ ${#own[@]} -eq 0 ] || ! was_read "${own[@]}" || return 0
+		[ ${#own[@]} -eq 0 ] || [ "${other#"$package-"}" != "$other" ] || continue
+		mapfile -t others < <(files "$other")
+		[ ${#others[@]} -eq 0 ] || ! was_read "${others[@]}" || return 0
 	done
 	return 1
 }

@@ -37,11 +37,13 @@ kernel_find() {
 }
 
 # kernel_tools: what building a module in the host kernel's kdir takes. A suite's
-# kernels are built by its own gcc.
+# kernels are built by its own gcc. Since Debian 13 the headers have the kernel's BTF,
+# and pahole adds the module's.
 kernel_tools() {
-	local variables=$kernel_dir/kdir/.kernelvariables compiler=gcc
+	local variables=$kernel_dir/kdir/.kernelvariables compiler=gcc btf=(pahole)
 	[ ! -e "$variables" ] || compiler=$(sed -n 's/^CC *=.*\(gcc-[0-9]*\).*/\1/p' "$variables")
-	need make libelf1 "${compiler:-gcc}"
+	[ "$(host_suite)" != bookworm ] || btf=()
+	need make libelf1 "${compiler:-gcc}" "${btf[@]}"
 }
 
 # kernel_build DIR ARGUMENT...: make the external module in DIR.
