@@ -210,15 +210,16 @@ check: test-deps
 		"vtactl-completion=tests/vtactl/completion.sh $(CURDIR)/$(VTACTL_BIN)"
 
 # For the inner loop: what finds most in 90 seconds on two idle processors, with a build
-# directory that is there. QUICK_EMU are the emulated card's tests that take a second.
-QUICK_EMU := card card_counters card_fault card_mmu card_queue card_reset card_sync core inject vfu vfu_irq vfu_refuse
+# directory that is there.
+QUICK_EMU_TESTS := $(filter-out $(addprefix $(EMU_TEST_DIR)/test_,card_streams gen streams),$(EMU_TESTS))
 .PHONY: check-quick
 check-quick: test-deps
 	@$(QUIETLY) vm-module userspace check-programs
 	@$(TESTS_RUN) -o build/check-quick \
 		"@selftests-main=tests/selftests/run.sh $(VM_MODULE) main" \
 		$(call static,clang-tidy,checkpatch,module sparse,shellcheck cppcheck reuse kernel-doc mandoc) \
-		$(foreach t,$(QUICK_EMU),"emu-$(t)=$(EMU_TEST_DIR)/test_$(t)") \
+		"@storm=tests/storm/run.sh $(VM_MODULE) -n $(CHECK_STORM)" \
+		$(foreach t,$(QUICK_EMU_TESTS),"emu-$(notdir $(t))=$(t)") \
 		$(foreach t,$(LIB_TESTS),"lib-$(notdir $(t))=$(t)") \
 		"vtactl-messages=tests/vtactl/messages.py"
 
