@@ -195,6 +195,7 @@ check: test-deps
 		"@bench=tests/bench/run.sh --quick $(PARTS) $(VM_MODULE) $(BENCH_MODULE)" \
 		$(foreach t,$(RUNTIME_TESTS),"runtime-$(notdir $(t))=$(t)") \
 		"@ops=tests/ops/run.sh $(VM_MODULE)" \
+		"vtac-completion=tests/vtac/completion.sh $(CURDIR)/$(VTAC_BIN)" \
 		"vtac-nodes=$(ONNX_NODES) $(ONNX_NODES_DATA) tests/vtac/onnx_nodes.list" \
 		$(foreach t,$(VTAC_TESTS) $(VTAC_PROG_TESTS),"vtac-$(notdir $(t))=$(t)") \
 		"@runtime=tests/runtime/run.sh $(VM_MODULE)" \
@@ -342,6 +343,8 @@ install: userspace install-lib install-driver install-udev install-completion \
 	ln -sf ../share/vtadev/vm/vm $(DESTDIR)$(PREFIX)/bin/vta-vm
 	install -m 644 $(OPS_A) $(PROG_A) $(DESTDIR)$(LIBDIR)
 	install -m 644 $(OPS_HEADERS) $(PROG_HEADERS) $(DESTDIR)$(PREFIX)/include/vtadev
+	$(if $(VTAC_HAVE),install -m 644 -Dt $(DESTDIR)$(PREFIX)/include/vtadev/vtac $(VTAC_HEADERS))
+	$(if $(VTAC_HAVE),install -m 644 $(VTAC_A) $(DESTDIR)$(LIBDIR))
 	@# Programs find a new library by the linker's cache.
 	-[ -n "$(DESTDIR)" ] || [ "$$(id -u)" -ne 0 ] || PATH="$$PATH:/usr/sbin:/sbin" ldconfig
 
@@ -352,7 +355,7 @@ uninstall:
 	$(QUIETLY) install DESTDIR="$$dir"; \
 	cd "$$dir"; \
 	find . ! -type d | while read -r file; do rm -fv "$(DESTDIR)/$${file#./}"; done; \
-	for name in include/vtadev/vta include/vtadev share/vtadev/vm/debug share/vtadev/vm \
+	for name in include/vtadev/vta include/vtadev/vtac include/vtadev share/vtadev/vm/debug share/vtadev/vm \
 		share/vtadev; do \
 		rmdir "$(DESTDIR)$(PREFIX)/$$name" 2>/dev/null || true; done
 

@@ -11,7 +11,7 @@ ONNX_NODES_DATA := /usr/share/libonnx-testdata/data/node
 ONNX_NODES := $(VTAC_TEST_DIR)/onnx_nodes
 
 VTAC_TESTS := $(patsubst tests/vtac/%.c,$(VTAC_TEST_DIR)/%,$(wildcard tests/vtac/test_*.c))
-VTAC_TEST_BINS := $(ONNX_NODES) $(VTAC_TESTS)
+VTAC_TEST_BINS := $(VTAC_BIN) $(ONNX_NODES) $(VTAC_TESTS)
 
 $(VTAC_TEST_DIR)/%.o: tests/vtac/%.c
 	@mkdir -p $(@D)
