@@ -3,8 +3,8 @@
  * vta_dump.c - the state of a card and of the driver, as text
  *
  * Of users there are numbers of processes and of queues. There is nothing that they
- * have in their memory or in their rings, but the operation that comes next; and
- * no bus address, for bug reports are public.
+ * have in their memory or in their rings; and no bus address, for bug reports are
+ * public.
  */
 #include <linux/devcoredump.h>
 #include <linux/slab.h>
@@ -48,6 +48,12 @@ static void vta_dump_regs(struct vta_device *vdev, struct vta_text *text)
 	for (i = 0; i < ARRAY_SIZE(regs); i++)
 		vta_print(text, "register %#05x %-14s %#010x\n", regs[i].reg, regs[i].name,
 			  vta_read(vdev, regs[i].reg));
+	for (i = 0; i < VTA_NR_ENGINES; i++)
+		vta_print(text, "engine %u MOVES=%u QUEUE=%u SEQ=%llu SINCE=%llu\n", i,
+			  vta_read(vdev, REG_ENGINE_MOVES(i)),
+			  vta_read(vdev, REG_ENGINE_QUEUE(i)),
+			  vta_read64(vdev, REG_ENGINE_SEQ_LO(i)),
+			  vta_read64(vdev, REG_ENGINE_SINCE_LO(i)));
 	if (!(vdev->caps.features & REG_FEATURES_COUNTERS))
 		return;
 	for (i = 0; i < VTA_COUNTERS; i++)
@@ -84,7 +90,6 @@ static void vta_dump_queue(struct vta_queue *q, bool there, struct vta_text *tex
 	vta_print(text, "\n");
 	if (q->stopped)	/* its memory may be on its way out */
 		return;
-	vta_print(text, "  next op=%u\n", vta_queue_next_op(q));
 	vta_print(text, "  record seq=%llu state=%u fault_reason=%u time=%llu cycles=%llu\n",
 		  le64_to_cpu(READ_ONCE(rec->seq)), le32_to_cpu(READ_ONCE(rec->state)),
 		  le32_to_cpu(READ_ONCE(rec->fault_reason)), le64_to_cpu(READ_ONCE(rec->time)),
@@ -95,10 +100,11 @@ static void vta_dump_queue(struct vta_queue *q, bool there, struct vta_text *tex
 		  vta_read(vdev, REG_QUEUE_CTRL(q->id)), vta_read(vdev, REG_QUEUE_STATE(q->id)),
 		  vta_read(vdev, REG_QUEUE_CONTEXT(q->id)),
 		  vta_read(vdev, REG_QUEUE_RING_ORDER(q->id)));
-	vta_print(text, " RING_ADDR=%#x VECTOR=%u SEQ=%llu\n",
+	vta_print(text, " RING_ADDR=%#x VECTOR=%u SEQ=%llu SUBMITTED=%u\n",
 		  vta_read(vdev, REG_QUEUE_RING_ADDR(q->id)),
 		  vta_read(vdev, REG_QUEUE_VECTOR(q->id)),
-		  vta_read64(vdev, REG_QUEUE_SEQ_LO(q->id)));
+		  vta_read64(vdev, REG_QUEUE_SEQ_LO(q->id)),
+		  vta_read(vdev, REG_QUEUE_SUBMITTED(q->id)));
 }
 
 static void vta_dump_ctx(struct vta_ctx *ctx, bool there, struct vta_text *text)

@@ -81,17 +81,6 @@ static u64 vta_queue_cycles(struct vta_ctx *ctx, u64 max_cycles)
 	return min(limit, max_cycles);
 }
 
-enum vta_op vta_queue_next_op(const struct vta_queue *q)
-{
-	u32 index = q->seq & (BIT(q->ring_order) - 1);
-	size_t offset = index * sizeof(struct vta_desc);
-	const struct vta_desc *page;
-
-	page = page_address(q->ring->mem->host.pages[offset >> PAGE_SHIFT]);
-	return le32_to_cpu(READ_ONCE(page[offset_in_page(offset) / sizeof(*page)].op_flags)) &
-	       VTA_DESC_OP_MASK;
-}
-
 /* The card stores it at once. */
 u64 vta_queue_record_seq(const struct vta_queue *q)
 {
@@ -142,7 +131,7 @@ static int vta_queue_start(struct vta_queue *q, u64 seq)
 	vta_write(vdev, REG_QUEUE_VECTOR(q->id), q->vector->nr);
 	vta_write64(vdev, REG_QUEUE_STATUS_LO(q->id), sg_dma_address(q->status->sgt->sgl));
 	vta_write64(vdev, REG_QUEUE_CYCLES_LO(q->id), q->cycles);
-	vta_write64(vdev, REG_QUEUE_TIME_LIMIT_LO(q->id), 0);
+	vta_write64(vdev, REG_QUEUE_TIME_LIMIT_LO(q->id), q->time_limit);
 	vta_write(vdev, REG_QUEUE_GROUP(q->id), ctx->user->group.nr);
 	vta_write64(vdev, REG_QUEUE_START_LO(q->id), seq);
 	vta_write(vdev, REG_QUEUE_SUBMITTED(q->id), lower_32_bits(seq));
@@ -317,6 +306,7 @@ static struct vta_queue *vta_queue_make(struct vta_ctx *ctx, const struct vta_qu
 	q->ring_order = arg->ring_order;
 	q->priority = arg->priority;
 	q->cycles = vta_queue_cycles(ctx, arg->max_cycles);
+	q->time_limit = (u64)READ_ONCE(vta_max_job_ms) * NSEC_PER_MSEC;
 	INIT_LIST_HEAD(&q->vector_node);
 	INIT_LIST_HEAD(&q->wait_node);
 	INIT_LIST_HEAD(&q->usage_node);
@@ -428,20 +418,12 @@ int vta_queue_resume(struct vta_queue *q)
 	return ret;
 }
 
-int vta_queue_give_up(struct vta_queue *q)
+void vta_queue_give_up(struct vta_queue *q, u64 ns)
 {
-	struct vta_ctx *ctx = q->ctx;
-	int ret = 0;
-
-	mutex_lock(&ctx->lock);
-	if (!q->stopped) {
-		vta_wait_hung(q);
-		vta_queue_abort(q);
-		ret = vta_queue_quiesce(q);
-		vta_step(ctx->vdev, VTA_STEP_ABORT, ret);
-	}
-	mutex_unlock(&ctx->lock);
-	return ret;
+	vta_user_charge_hang(q->ctx->user, ns);
+	vta_wait_hung(q);
+	vta_queue_abort(q);
+	vta_step(q->ctx->vdev, VTA_STEP_ABORT, 0);
 }
 
 int vta_queue_destroy(struct vta_ctx *ctx, struct vta_queue_destroy *arg)

@@ -11,7 +11,6 @@
 #include <linux/types.h>
 
 #include "vta.h"
-#include "vta_watch.h"
 #include "vta_wait.h"
 
 struct vta_event;
@@ -32,6 +31,7 @@ struct vta_vector;
  * @ring_order: log2 of the ring's descriptors
  * @priority: as asked for
  * @cycles: limit for one descriptor, 0 is none
+ * @time_limit: the same in ns of card time
  * @stopped: under vta_ctx.lock: the doorbell is not the queue's any more
  * @vector: where completions interrupt; the rest is protected by its lock
  * @vector_node: in vta_vector.queues, from start to stop
@@ -53,17 +53,11 @@ struct vta_vector;
  * @usage_node: in vta_device.usage_queues while the record counts what the sums do not
  *              have; vta_device.usage_lock
  * @watch_waited: for vta_watch.c: a waiter has come since its last look
- * @watch_seq: @seq at its last look,
- * @watch_halted: @halted then,
- * @watch_stands: it had not moved then, and somebody waited,
- * @watch_engine: what it needed then,
- * @watch_late: no interrupt had come then for this @arm_seq, or U64_MAX: for the halt; or 0,
- * @watch_cycles: what the card had counted in the record then of RUNs,
- * @watch_copies: and of copies,
- * @watch_active: it had something in hand then,
- * @watch_behind: the registers were ahead of the record then,
- * @watch_busy: it has not moved, though it had something to do, since
- * @watch_since: this &vta_watch.time
+ * @watch_seq: @seq at its last look
+ * @watch_late: no interrupt had come then for this @arm_seq, or U64_MAX: for the halt; or 0
+ * @watch_behind: the registers were ahead of the record then
+ * @watch_stuck: for so many looks it has made no progress with what takes no time
+ * @watch_abort: it has been aborted, and has not been seen to stop
  */
 struct vta_queue {
 	struct kref ref;
@@ -77,6 +71,7 @@ struct vta_queue {
 	u32 ring_order;
 	u32 priority;
 	u64 cycles;
+	u64 time_limit;
 	bool stopped;
 
 	struct vta_vector *vector;
@@ -99,16 +94,10 @@ struct vta_queue {
 
 	bool watch_waited;
 	u64 watch_seq;
-	unsigned long watch_since;
-	enum vta_engine watch_engine;
-	bool watch_halted;
 	u64 watch_late;
-	u64 watch_cycles;
-	u64 watch_copies;
-	bool watch_stands;
-	bool watch_active;
 	bool watch_behind;
-	bool watch_busy;
+	unsigned int watch_stuck;
+	bool watch_abort;
 };
 
 /* Ioctls. */
@@ -129,8 +118,6 @@ void vta_queue_abort(struct vta_queue *q);
 int vta_queue_quiesce(struct vta_queue *q);
 void vta_queue_free(struct vta_queue *q);
 
-/* Of the descriptor that comes next, as it stands in the ring now. */
-enum vta_op vta_queue_next_op(const struct vta_queue *q);
 /* What the card says it has completed. */
 u64 vta_queue_record_seq(const struct vta_queue *q);
 u32 vta_queue_record_state(const struct vta_queue *q);
@@ -139,8 +126,11 @@ u32 vta_queue_record_state(const struct vta_queue *q);
 bool vta_queue_is_idle(const struct vta_queue *q);
 int vta_queue_resume(struct vta_queue *q);
 
-/* The card does not get on with it: as a fault, but it is the card's. */
-int vta_queue_give_up(struct vta_queue *q);
+/*
+ * It has hung an engine for so long: it halts, and the card is told to give it up, but not
+ * waited for. Under the vector's lock.
+ */
+void vta_queue_give_up(struct vta_queue *q, u64 ns);
 
 /* Maps a doorbell, under vta_ctx.lock. */
 int vta_queue_mmap(struct vta_ctx *ctx, struct vm_area_struct *vma);

@@ -230,17 +230,27 @@ void vta_user_uncharge_ctx(struct vta_device *vdev, struct vta_user *user)
 	spin_unlock(&vdev->users_lock);
 }
 
+static void vta_user_charge_ns(struct vta_user *user, u64 ns)
+{
+	s64 old = atomic64_read(&user->faults_until), new;
+
+	do {
+		new = max_t(s64, old, ktime_get_ns()) + ns;
+	} while (!atomic64_try_cmpxchg(&user->faults_until, &old, new));
+}
+
 void vta_user_charge_fault(struct vta_user *user)
 {
 	unsigned int rate = READ_ONCE(vta_max_user_faults);
-	s64 old, new;
 
-	if (!rate)
-		return;
-	old = atomic64_read(&user->faults_until);
-	do {
-		new = max_t(s64, old, ktime_get_ns()) + NSEC_PER_SEC / rate;
-	} while (!atomic64_try_cmpxchg(&user->faults_until, &old, new));
+	if (rate)
+		vta_user_charge_ns(user, NSEC_PER_SEC / rate);
+}
+
+void vta_user_charge_hang(struct vta_user *user, u64 ns)
+{
+	if (READ_ONCE(vta_max_user_faults))
+		vta_user_charge_ns(user, ns);
 }
 
 /* A second's worth of faults is free. */

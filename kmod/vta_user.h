@@ -25,8 +25,9 @@ struct vta_text;
  * @queues: queues of the card
  * @ctxs: contexts
  * @group: share of the engines
- * @faults_until: when all faults so far would have happened at the rate allowed,
- *                in ns of CLOCK_MONOTONIC; changed without the lock
+ * @faults_until: when all faults so far would have happened at the rate allowed, and
+ *                all time that hangs have cost would have passed again, in ns of
+ *                CLOCK_MONOTONIC; changed without the lock
  */
 struct vta_user {
 	struct list_head node;
@@ -52,10 +53,11 @@ void vta_user_print_weights(struct vta_device *vdev, struct vta_text *text);
 void vta_user_forget_all(struct vta_device *vdev);
 
 /*
- * A queue of the user's has halted; from any context. Who has too many of those
- * waits before the next queue: -ERESTARTSYS if interrupted.
+ * A queue of the user's has halted, or has hung an engine for @ns; from any context. A user
+ * with too many of those waits before the next queue: -ERESTARTSYS if interrupted.
  */
 void vta_user_charge_fault(struct vta_user *user);
+void vta_user_charge_hang(struct vta_user *user, u64 ns);
 int vta_user_wait_faults(struct vta_device *vdev, struct vta_user *user);
 
 /* -EDQUOT if that is more than a user may have; @exempt may have all there is. */

@@ -411,11 +411,11 @@ int vta_wait_halted(struct vta_queue *q, u64 *seq)
 
 void vta_wait_hung(struct vta_queue *q)
 {
-	spin_lock_irq(&q->vector->lock);
+	lockdep_assert_held(&q->vector->lock);
+
 	vta_wait_update(q);	/* it may have moved after all */
 	q->hung = !q->halted;
 	vta_wait_update(q);
-	spin_unlock_irq(&q->vector->lock);
 }
 
 bool vta_wait_finish(struct vta_queue *q)
@@ -433,7 +433,6 @@ void vta_wait_resume(struct vta_queue *q)
 {
 	spin_lock_irq(&q->vector->lock);
 	q->armed = false;
-	vta_watch_started(q);
 	vta_wait_update(q);
 	spin_unlock_irq(&q->vector->lock);
 }
@@ -445,10 +444,8 @@ void vta_wait_restart(struct vta_queue *q, u64 seq)
 	q->halted = false;
 	q->hung = false;
 	q->armed = false;
-	q->watch_seq = seq;	/* this is not the card's getting on */
-	q->watch_halted = false;
-	q->watch_busy = false;
-	vta_watch_started(q);
+	q->watch_seq = seq;	/* this is no progress of the card's */
+	q->watch_abort = false;
 	vta_fault_none(q);
 	vta_wait_update(q);	/* it may have halted again, and told nobody who knew */
 	spin_unlock_irq(&q->vector->lock);

@@ -64,7 +64,7 @@ void vta_wait_stopped(struct vta_queue *q);
  * the last one that completed if none did. -EBUSY if it has not halted.
  */
 int vta_wait_halted(struct vta_queue *q, u64 *seq);
-/* The card does not get on with it: it has halted. */
+/* It hangs, so it has halted; under the vector's lock. */
 void vta_wait_hung(struct vta_queue *q);
 /* The card says no more of it: tells for the last time, and whether it has halted. */
 bool vta_wait_finish(struct vta_queue *q);

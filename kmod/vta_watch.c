@@ -2,46 +2,41 @@
 /*
  * vta_watch.c - finding a card that hangs
  *
- * The watchdog looks at the card every VTA_WATCH_MS while somebody waits, and
- * ends by itself when nobody does. As long as all that is waited for moves, that
- * is in memory, and no register is read. When a queue has not moved from one look
- * to the next it asks the card: is it there, is it ready, does its heart beat,
- * does it write what its registers say? A card that fails here is lost
- * (vta_reset.c).
+ * The watchdog looks at the card every VTA_WATCH_MS while a thread waits for a queue or
+ * polls a file, and ends by itself when none does. As long as all queues that are waited
+ * for make progress, which is seen in memory, it reads no register. When one has made none
+ * from one look to the next, it asks the card: is it there, is it ready, does its heart
+ * beat, does it write what its registers say, and do its engines move? A card that fails
+ * here is lost (vta_reset.c).
  *
- * Descriptors that need an engine, while no other that needs it moves either for
- * longer than any of them may take, hang. Then queues are aborted, one at a time,
- * until another moves, so that who only queued behind the hang is spared if it
- * can be. If that was of no use, the card is lost, too. But what a queue needs is
- * read from its ring, where its owner can write what is not so: one user's queues
- * alone do not cost others the card. That an engine moves is read from what the card
- * writes.
+ * An engine says which descriptor it executes, and since when (docs/hardware.md, section 4).
+ * The card ends a descriptor at its queue's limit. One that takes vta_hang_ms longer hangs:
+ * its queue is aborted, and no other. If the next descriptor that this engine begins hangs
+ * as well, it is the engine that hangs, and the card is lost. Nothing here depends on what
+ * users write to rings or close: a card that keeps the contract is never found to hang.
  *
- * Who waits for what was never submitted, or holds a queue by a WAIT, is no hang.
+ * Each finding is made at two looks. A machine that stood still, as a guest that was not
+ * run, finds the clock ahead when it goes on, and the card may have stood still with it: that
+ * time does not count.
  */
 #include <linux/bitfield.h>
-#include <linux/delay.h>
 #include <linux/jiffies.h>
-#include <linux/mm.h>
 #include <linux/moduleparam.h>
+#include <linux/wait.h>
 
-#include "vta_bo.h"
 #include "vta_ctx.h"
 #include "vta_device.h"
 #include "vta_irq.h"
-#include "vta_mem.h"
 #include "vta_queue.h"
 #include "vta_reset.h"
-#include "vta_user.h"
 #include "vta_wait.h"
 #include "vta_watch.h"
 
 /* From one look to the next. */
 #define VTA_WATCH_MS		1000
-/* What is left takes this long at most to be seen moving after an abort. */
-#define VTA_WATCH_MOVE_MS	100
-/* Most aborts for one hang: two seconds, and what stopping takes. */
-#define VTA_WATCH_ABORTS	20
+
+/* No value of MOVES. */
+#define VTA_WATCH_NEVER		U32_MAX
 
 static unsigned int vta_hang_ms = 10000;
 module_param_named(hang_ms, vta_hang_ms, uint, 0644);
@@ -51,10 +46,10 @@ MODULE_PARM_DESC(hang_ms,
 /* ---- What is seen in memory ---- */
 
 /*
- * An interrupt may be on its way at this very moment. One that has not come from
- * one look to the next has been lost; what it should have told is told here.
+ * Whether an interrupt has been lost. One may be on its way at this very moment: it has
+ * been lost if it was late at the last look already. What it should have told is told here.
  */
-static bool vta_watch_queue(struct vta_queue *q)
+static bool vta_watch_interrupt(struct vta_queue *q)
 {
 	u64 late = 0;
 	bool lost;
@@ -73,345 +68,249 @@ static bool vta_watch_queue(struct vta_queue *q)
 	return lost;
 }
 
-/* Whether somebody is to be told what becomes of it, without waiting for a number. */
+/* A file that is polled, or an eventfd, is to be told what becomes of the queue. */
 static bool vta_watch_is_listened_to(struct vta_queue *q)
 {
 	return q->event || wq_has_sleeper(&q->ctx->poll_wq);
 }
 
-/* What its owner says in the ring that it needs next. */
-static enum vta_engine vta_watch_engine(const struct vta_queue *q)
+/* Under vta_vector.lock. */
+static void vta_watch_queue(struct vta_watch *watch, struct vta_queue *q)
 {
-	switch (vta_queue_next_op(q)) {
-	case VTA_OP_RUN:
-		return VTA_ENGINE_COMPUTE;
-	case VTA_OP_COPY:
-	case VTA_OP_FILL:
-		return VTA_ENGINE_COPY;
-	case VTA_OP_WAIT:
-		return VTA_ENGINE_HELD;
-	default:
-		return VTA_ENGINE_NONE;
-	}
-}
+	bool waited = q->watch_waited || !list_empty(&q->wait_node);
 
-/* In which engine the card found what a queue has halted for. */
-static enum vta_engine vta_watch_fault_engine(const struct vta_queue_fault *fault)
-{
-	if (fault->reason == VTA_FAULT_ALIGN)
-		return VTA_ENGINE_NONE;	/* before it took one */
-	switch (fault->access) {
-	case VTA_ACCESS_INSN:
-	case VTA_ACCESS_UOP:
-	case VTA_ACCESS_LOAD:
-	case VTA_ACCESS_STORE:
-		return VTA_ENGINE_COMPUTE;
-	case VTA_ACCESS_COPY_SRC:
-	case VTA_ACCESS_COPY_DST:
-		return VTA_ENGINE_COPY;
-	}
-	return fault->insn_index == VTA_FAULT_NO_INSN ? VTA_ENGINE_NONE : VTA_ENGINE_COMPUTE;
-}
-
-static void vta_watch_credit(struct vta_watch *watch, enum vta_engine engine)
-{
-	watch->moved[engine] = watch->time;
-	watch->aborted[engine] = false;
-}
-
-/*
- * A queue has moved by itself. Which engine has served it is the card's to say, and
- * not the ring's, where one could hide what one has, or make it up.
- */
-static void vta_watch_moved(struct vta_watch *watch, struct vta_queue *q)
-{
-	const struct vta_status *rec = &q->record->status;
-	u64 cycles, copies;
-
-	dma_rmb();	/* they were written before seq */
-	cycles = le64_to_cpu(READ_ONCE(rec->cycles));
-	copies = le64_to_cpu(READ_ONCE(rec->copies));
-
-	if (cycles != q->watch_cycles)
-		vta_watch_credit(watch, VTA_ENGINE_COMPUTE);
-	if (copies != q->watch_copies)
-		vta_watch_credit(watch, VTA_ENGINE_COPY);
-	if (q->watch_engine == VTA_ENGINE_NONE)
-		vta_watch_credit(watch, VTA_ENGINE_NONE);
-	if (q->halted)
-		vta_watch_credit(watch, vta_watch_fault_engine(&q->fault));
-	q->watch_cycles = cycles;
-	q->watch_copies = copies;
-}
-
-void vta_watch_started(struct vta_queue *q)
-{
-	lockdep_assert_held(&q->vector->lock);
-
-	q->watch_cycles = 0;
-	q->watch_copies = 0;
-}
-
-/* Whether somebody waits for one that has not moved since it was last looked at. */
-static bool vta_watch_queue_stands(struct vta_watch *watch, struct vta_queue *q)
-{
-	bool moved = q->seq != q->watch_seq || q->halted != q->watch_halted;
-
-	if (moved) {
-		if (!q->hung)
-			vta_watch_moved(watch, q);
-		q->watch_seq = q->seq;
-		q->watch_halted = q->halted;
-		q->watch_busy = false;
-		q->watch_behind = false;
-	}
-	q->watch_engine = vta_watch_engine(q);
-	q->watch_stands = !moved && (q->watch_waited || !list_empty(&q->wait_node));
 	q->watch_waited = false;
-	return q->watch_stands;
+	watch->again |= waited || vta_watch_is_listened_to(q);
+	watch->lost |= vta_watch_interrupt(q);
+	if (q->watch_abort) {
+		watch->again = true;
+		__set_bit(q->id, watch->standing);
+	} else if (q->seq != q->watch_seq || q->halted) {
+		q->watch_seq = q->seq;
+		q->watch_behind = false;
+		q->watch_stuck = 0;
+	} else if (waited) {
+		__set_bit(q->id, watch->standing);
+	}
 }
 
-/*
- * Whether any of those that are waited for stands still, or an interrupt was lost; and
- * whether to look again.
- */
-static bool vta_watch_look(struct vta_device *vdev, bool *waited)
+/* Whether the card is to be asked. */
+static bool vta_watch_look(struct vta_device *vdev)
 {
-	bool stands = false;
+	struct vta_watch *watch = &vdev->watch;
 	unsigned int i;
 
-	*waited = false;
+	bitmap_zero(watch->standing, VTA_QUEUES_MAX);
 	for (i = 0; i < vdev->nr_vectors; i++) {
 		struct vta_vector *vector = &vdev->vectors[i];
 		struct vta_queue *q;
 
 		spin_lock_irq(&vector->lock);
-		*waited |= !list_empty(&vector->waiting);
-		list_for_each_entry(q, &vector->queues, vector_node) {
-			*waited |= q->watch_waited || vta_watch_is_listened_to(q);
-			vdev->watch.lost |= vta_watch_queue(q);
-			stands |= vta_watch_queue_stands(&vdev->watch, q);
-		}
+		list_for_each_entry(q, &vector->queues, vector_node)
+			vta_watch_queue(watch, q);
 		spin_unlock_irq(&vector->lock);
 	}
-	return stands || vdev->watch.lost;
+	return watch->lost || !bitmap_empty(watch->standing, VTA_QUEUES_MAX);
 }
 
-/* ---- What the card says ---- */
+/* ---- What the card says of queues ---- */
 
-/* Under vta_ctx.lock. What registers say is in memory by then (hardware.md, 10). */
-static bool vta_watch_queue_is_behind(const struct vta_queue *q)
+/* The running queue of that number, with its vector's lock held; or NULL, without. */
+static struct vta_queue *vta_watch_lock_queue(struct vta_device *vdev, u32 id)
 {
-	u32 state = vta_read(q->ctx->vdev, REG_QUEUE_STATE(q->id));
-	u64 seq = vta_read64(q->ctx->vdev, REG_QUEUE_SEQ_LO(q->id));
-
-	return seq > vta_queue_record_seq(q) ||
-	       (FIELD_GET(REG_QUEUE_STATE_STATE, state) == VTA_QUEUE_HALTED &&
-		le32_to_cpu(READ_ONCE(q->record->status.state)) == VTA_QUEUE_ACTIVE);
-}
-
-/* It has gone on, and has not said so in memory: twice, for it may be about to. */
-static bool vta_watch_is_silent(struct vta_device *vdev)
-{
-	bool behind, silent = false;
-	struct vta_ctx *ctx;
+	struct vta_vector *vector = vta_irq_vector(vdev, id);
 	struct vta_queue *q;
-	unsigned long handle;
 
-	list_for_each_entry(ctx, &vdev->ctxs, node) {
-		mutex_lock(&ctx->lock);
-		xa_for_each(&ctx->queues, handle, q) {
-			if (q->stopped || !q->watch_stands)
-				continue;
-			behind = vta_watch_queue_is_behind(q);
-			silent |= behind && q->watch_behind;
-			q->watch_behind = behind;
-		}
-		mutex_unlock(&ctx->lock);
+	spin_lock_irq(&vector->lock);
+	list_for_each_entry(q, &vector->queues, vector_node) {
+		if (q->id == id)
+			return q;
 	}
-	return silent;
+	spin_unlock_irq(&vector->lock);
+	return NULL;
 }
 
-/* Finds those that have something in hand that is not to be waited for. */
-static void vta_watch_mark_busy(struct vta_device *vdev)
+static void vta_watch_unlock_queue(struct vta_queue *q)
 {
-	struct vta_ctx *ctx;
-	struct vta_queue *q;
-	unsigned long handle;
-	bool busy;
-
-	list_for_each_entry(ctx, &vdev->ctxs, node) {
-		mutex_lock(&ctx->lock);
-		xa_for_each(&ctx->queues, handle, q) {
-			q->watch_active = !vta_queue_is_idle(q);
-			busy = q->watch_active && q->watch_engine != VTA_ENGINE_HELD;
-			if (busy && !q->watch_busy)
-				q->watch_since = vdev->watch.time;
-			q->watch_busy = busy;
-		}
-		mutex_unlock(&ctx->lock);
-	}
+	spin_unlock_irq(&q->vector->lock);
 }
 
-/*
- * The longest that a descriptor may take in the engine, in jiffies; 0 if that is for
- * ever. Whatever its ring shows, each queue that has something in hand may be in there.
- */
-static unsigned long vta_watch_limit(struct vta_device *vdev, enum vta_engine engine)
+/* A descriptor that waits for no engine and no SIGNAL takes no time. */
+static bool vta_watch_is_stuck(u32 state)
+{
+	u32 hand = FIELD_GET(REG_QUEUE_STATE_HAND, state);
+
+	return state & REG_QUEUE_STATE_BUSY && (hand == VTA_HAND_NONE || hand == VTA_HAND_SHORT);
+}
+
+/* It has been told to stop, at the look before. */
+static void vta_watch_ask_aborted(struct vta_queue *q, u32 state)
+{
+	if (!(state & (REG_QUEUE_STATE_STATE | REG_QUEUE_STATE_BUSY)))
+		q->watch_abort = false;
+	else if (q->watch_stuck++)
+		vta_card_lost(q->ctx->vdev, "does not stop a queue");
+}
+
+/* What registers say is in memory by then (hardware.md, section 10). */
+static void vta_watch_ask_standing(struct vta_queue *q, u32 state, u64 seq)
 {
 	unsigned int hang_ms = READ_ONCE(vta_hang_ms);
-	bool endless = !hang_ms;
-	struct vta_ctx *ctx;
-	struct vta_queue *q;
-	unsigned long handle;
-	u64 cycles = 0;
+	bool behind;
 
-	list_for_each_entry(ctx, &vdev->ctxs, node) {
-		mutex_lock(&ctx->lock);
-		xa_for_each(&ctx->queues, handle, q) {
-			if (!q->watch_active)
-				continue;
-			endless |= !q->cycles && q->watch_busy && q->watch_engine == engine;
-			cycles = max(cycles, q->cycles);
-		}
-		mutex_unlock(&ctx->lock);
-	}
-	return endless ? 0 : msecs_to_jiffies(min_t(u64, cycles / vdev->caps.clock_khz + hang_ms,
-						    INT_MAX));
+	behind = seq > vta_queue_record_seq(q) ||
+		 (FIELD_GET(REG_QUEUE_STATE_STATE, state) == VTA_QUEUE_HALTED &&
+		  vta_queue_record_state(q) == VTA_QUEUE_ACTIVE);
+	if (behind && q->watch_behind)
+		vta_card_lost(q->ctx->vdev, "does not write status records");
+	q->watch_behind = behind;
+	q->watch_stuck = vta_watch_is_stuck(state) ? q->watch_stuck + 1 : 0;
+	if (hang_ms && q->watch_stuck > hang_ms / VTA_WATCH_MS + 1)
+		vta_card_lost(q->ctx->vdev, "does not execute what takes no time");
 }
 
-/*
- * One that has waited for its engine for longer than it may, and so has everyone
- * else; the one that has for longest, with a reference: it may be destroyed at any
- * time, while its context stays, by vta_device.lock.
- */
-static struct vta_queue *vta_watch_find_hung(struct vta_device *vdev, enum vta_engine engine)
+/* A queue that makes no progress. Sets the bit of the engine that it is ready for. */
+static void vta_watch_ask_queue(struct vta_device *vdev, u32 id, unsigned long *ready)
 {
-	unsigned long limit = vta_watch_limit(vdev, engine), now = vdev->watch.time;
-	struct vta_queue *q, *hung = NULL;
-	struct vta_ctx *ctx;
-	unsigned long handle;
+	u32 state = vta_read(vdev, REG_QUEUE_STATE(id));
+	u64 seq = vta_read64(vdev, REG_QUEUE_SEQ_LO(id));
+	u32 hand = FIELD_GET(REG_QUEUE_STATE_HAND, state);
+	struct vta_queue *q = vta_watch_lock_queue(vdev, id);
 
-	if (!limit || time_before(now, vdev->watch.moved[engine] + limit))
-		return NULL;
-	list_for_each_entry(ctx, &vdev->ctxs, node) {
-		mutex_lock(&ctx->lock);
-		xa_for_each(&ctx->queues, handle, q) {
-			if (!q->watch_busy || q->watch_engine != engine ||
-			    time_before(now, q->watch_since + limit))
-				continue;
-			if (hung && !time_before(q->watch_since, hung->watch_since))
-				continue;
-			if (hung)
-				vta_queue_put(hung);
-			kref_get(&q->ref);
-			hung = q;
-		}
-		mutex_unlock(&ctx->lock);
-	}
-	return hung;
+	if (!q)
+		return;
+	if (q->watch_abort)
+		vta_watch_ask_aborted(q, state);
+	else
+		vta_watch_ask_standing(q, state, seq);
+	vta_watch_unlock_queue(q);
+
+	if (hand == VTA_HAND_FOR_COMPUTE)
+		__set_bit(VTA_COMPUTE_ENGINE, ready);
+	else if (hand == VTA_HAND_FOR_COPY)
+		__set_bit(VTA_COPY_ENGINE, ready);
 }
 
-/* It was aborted, and nothing else moved. */
-static void vta_watch_blame(struct vta_watch *watch, enum vta_engine engine, kuid_t uid)
+/* ---- What the card says of engines ---- */
+
+/* How long a queue's descriptor may take, in ns of card time; U64_MAX: for ever. */
+static u64 vta_watch_limit(struct vta_device *vdev, u32 id)
 {
-	if (!watch->aborted[engine])
-		watch->aborted_of[engine] = uid;
-	else if (!uid_eq(watch->aborted_of[engine], uid))
-		watch->aborted_of[engine] = INVALID_UID;
-	watch->aborted[engine] = true;
+	struct vta_queue *q = vta_watch_lock_queue(vdev, id);
+	u64 limit = U64_MAX;
+
+	/* If the queue is being ended, the thread that ends it waits for the card. */
+	if (!q)
+		return limit;
+	if (q->time_limit)
+		limit = q->time_limit;
+	vta_watch_unlock_queue(q);
+	return limit;
 }
 
-/* One more hang of that user's: is it the card's? */
-static bool vta_watch_is_believed(struct vta_device *vdev, enum vta_engine engine, kuid_t uid)
+/* The descriptor is given up if the engine still executes it. */
+static void vta_watch_abort(struct vta_device *vdev, unsigned int e, u32 id, u64 ns)
 {
-	struct vta_watch *watch = &vdev->watch;
-	struct vta_ctx *ctx;
+	struct vta_watch_engine *engine = &vdev->watch.engines[e];
+	struct vta_queue *q = vta_watch_lock_queue(vdev, id);
 
-	if (!watch->aborted[engine])
-		return false;
-	if (!uid_eq(watch->aborted_of[engine], uid))
-		return true;
-	list_for_each_entry(ctx, &vdev->ctxs, node) {
-		if (!uid_eq(ctx->user->uid, uid))
-			return false;
+	if (!q)
+		return;
+	if (vta_read(vdev, REG_ENGINE_MOVES(e)) == engine->moves) {
+		engine->aborted = engine->moves;
+		vta_queue_give_up(q, ns);
+		q->watch_abort = true;
+		q->watch_stuck = 0;
+		vdev->watch.again = true;
 	}
-	return true;
+	vta_watch_unlock_queue(q);
 }
 
-/*
- * Aborts queues until another moves. If none does, and this was of no use, the
- * next hang will tell. One that does not stop has the card reset.
- */
-static void vta_watch_abort(struct vta_device *vdev, enum vta_engine engine)
+/* @ready: a queue waits for the engine. */
+static void vta_watch_ask_engine(struct vta_device *vdev, unsigned int e, bool ready)
 {
-	struct vta_watch *watch = &vdev->watch;
-	unsigned long moved = watch->moved[engine];
-	bool again = watch->aborted[engine], late, waited;
-	unsigned int aborts = 0;
-	struct vta_queue *q;
-	kuid_t uid;
-	int ret;
+	struct vta_watch_engine *engine = &vdev->watch.engines[e];
+	u64 hang = (u64)READ_ONCE(vta_hang_ms) * NSEC_PER_MSEC;
+	u32 moves = vta_read(vdev, REG_ENGINE_MOVES(e));
+	u32 id = vta_read(vdev, REG_ENGINE_QUEUE(e));
+	u64 since = vta_read64(vdev, REG_ENGINE_SINCE_LO(e));
+	u64 now = vta_read64(vdev, REG_TIME_LO);
+	bool moved = moves != vta_read(vdev, REG_ENGINE_MOVES(e));
+	bool busy = moves & REG_ENGINE_MOVES_BUSY;
+	bool was_over = engine->over && engine->moves == moves;
+	u64 limit = busy ? vta_watch_limit(vdev, id) : ready ? 0 : U64_MAX;
 
-	while ((q = vta_watch_find_hung(vdev, engine))) {
-		if (READ_ONCE(vdev->history.why)) {
-			vta_queue_put(q);
-			return;
-		}
-		uid = q->ctx->user->uid;
-		late = aborts++ == VTA_WATCH_ABORTS;
-		if ((again || late) && vta_watch_is_believed(vdev, engine, uid)) {
-			vta_card_lost(vdev, "hangs");
-			ret = -EIO;
-		} else {	/* what is left can wait for the next look */
-			ret = late ? -EAGAIN : vta_queue_give_up(q);
-		}
-		vta_queue_put(q);
-		if (ret)
-			return;
-		msleep(VTA_WATCH_MOVE_MS);
-		vta_watch_look(vdev, &waited);
-		if (watch->moved[engine] != moved)
-			return;
-		vta_watch_blame(watch, engine, uid);
-	}
+	engine->stood = engine->moves == moves ? engine->stood + vdev->watch.stood : 0;
+	since += engine->stood;
+	engine->moves = moves;
+	engine->over = !moved && hang && limit != U64_MAX && now > since + limit + hang;
+	if (!engine->over || !was_over || engine->aborted == moves)
+		return;
+	if (!busy)
+		vta_card_lost(vdev, "does not begin what is submitted");
+	/* The abort has ended one; this is the next that has begun, and none between. */
+	else if (engine->aborted != VTA_WATCH_NEVER &&
+		 ((moves - engine->aborted) & REG_ENGINE_MOVES_MAX) == 2)
+		vta_card_lost(vdev, "hangs");
+	else
+		vta_watch_abort(vdev, e, id, now - since);
 }
 
-/* Something stands still: why? Under vta_device.lock, so not amid a reset. */
-static void vta_watch_ask(struct vta_device *vdev)
+/* ---- What the card says of itself ---- */
+
+/* Whether it is worth asking further. */
+static bool vta_watch_ask_card(struct vta_device *vdev)
 {
 	struct vta_watch *watch = &vdev->watch;
 	u32 heartbeat = vta_read(vdev, REG_HEARTBEAT);
 	u32 status = vta_read(vdev, REG_STATUS);
-	enum vta_engine engine;
+	bool still = watch->still && heartbeat == watch->heartbeat;
 
-	if (watch->lost)
-		vta_card_enable_events(vdev);
-	watch->lost = false;
-	if (watch->generation != vdev->generation) {	/* it has been reset meanwhile */
-		watch->generation = vdev->generation;
-		watch->still = false;
-		memset(watch->aborted, 0, sizeof(watch->aborted));
-	}
-
-	if (!vta_card_is_there(vdev)) {
-		vta_card_lost(vdev, "does not answer");
-	} else if (!(status & REG_STATUS_READY) ||
-		   vta_read(vdev, REG_GENERATION) != vdev->card_generation) {
-		vta_card_lost(vdev, "was reset by nobody");
-	} else if (status & REG_STATUS_FATAL) {
-		vta_card_lost(vdev, "has given up");
-	} else if (watch->still && heartbeat == watch->heartbeat) {
-		vta_card_lost(vdev, "stands still");
-	} else if (vta_watch_is_silent(vdev)) {
-		vta_card_lost(vdev, "does not write status records");
-	} else {
-		vta_watch_mark_busy(vdev);
-		for (engine = 0; engine < VTA_ENGINES; engine++)
-			vta_watch_abort(vdev, engine);
-	}
 	watch->still = true;
 	watch->heartbeat = heartbeat;
+	if (!vta_card_is_there(vdev))
+		vta_card_lost(vdev, "does not answer");
+	else if (!(status & REG_STATUS_READY) ||
+		 vta_read(vdev, REG_GENERATION) != vdev->card_generation)
+		vta_card_lost(vdev, "was reset by nobody");
+	else if (status & REG_STATUS_FATAL)
+		vta_card_lost(vdev, "has given up");
+	else if (still)
+		vta_card_lost(vdev, "stands still");
+	else
+		return true;
+	return false;
+}
+
+/* What is known is of the card before it was reset. */
+static void vta_watch_forget(struct vta_watch *watch)
+{
+	unsigned int e;
+
+	watch->still = false;
+	for (e = 0; e < VTA_NR_ENGINES; e++)
+		watch->engines[e] = (struct vta_watch_engine) { .aborted = VTA_WATCH_NEVER };
+}
+
+/* Under vta_device.lock, so not amid a reset. */
+static void vta_watch_ask(struct vta_device *vdev)
+{
+	struct vta_watch *watch = &vdev->watch;
+	unsigned long ready = 0;
+	unsigned int n;
+
+	if (watch->generation != vdev->generation)
+		vta_watch_forget(watch);
+	watch->generation = vdev->generation;
+	if (watch->lost)
+		vta_card_enable_events(vdev);
+
+	if (!vta_watch_ask_card(vdev))
+		return;
+	for_each_set_bit(n, watch->standing, VTA_QUEUES_MAX)
+		vta_watch_ask_queue(vdev, n, &ready);
+	for (n = 0; n < VTA_NR_ENGINES; n++)
+		vta_watch_ask_engine(vdev, n, test_bit(n, &ready));
 }
 
 /* ---- When ---- */
@@ -426,33 +325,30 @@ static void vta_watch_work(struct work_struct *work)
 {
 	struct vta_device *vdev = container_of(work, struct vta_device, watch.work.work);
 	struct vta_watch *watch = &vdev->watch;
-	bool asked = xchg(&watch->asked, false);
-	unsigned long now = jiffies;
-	bool stands, waited;
+	unsigned long late = jiffies - watch->looked;
 
-	/*
-	 * From one look to the next passes a period, and little more. More has passed where
-	 * nobody waited, or for a machine that stood still, and maybe the card with it.
-	 */
-	watch->time += min(now - watch->looked, 2 * msecs_to_jiffies(VTA_WATCH_MS));
-	watch->looked = now;
-	stands = vta_watch_look(vdev, &waited);
-	if (stands) {
+	/* From one look to the next passes a period, and little more. */
+	watch->stood = watch->again && late > 2 * msecs_to_jiffies(VTA_WATCH_MS) ?
+		       jiffies_to_nsecs(late) : 0;
+	watch->looked = jiffies;
+	watch->again = xchg(&watch->asked, false);
+	if (vta_watch_look(vdev)) {
 		mutex_lock(&vdev->lock);
-		/* When nobody has it any more, it may sleep. */
 		if (vdev->state == VTA_STATE_LIVE && vdev->nr_ctxs)
 			vta_watch_ask(vdev);
 		mutex_unlock(&vdev->lock);
 	} else {
 		watch->still = false;
 	}
-	if (waited || asked)
+	watch->lost = false;
+	if (watch->again)
 		vta_watch_again(vdev);
 }
 
 void vta_watch_init(struct vta_device *vdev)
 {
 	INIT_DELAYED_WORK(&vdev->watch.work, vta_watch_work);
+	vta_watch_forget(&vdev->watch);
 }
 
 /* What comes while the work runs has it run again. */

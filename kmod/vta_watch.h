@@ -5,58 +5,62 @@
 #ifndef VTA_WATCH_H
 #define VTA_WATCH_H
 
+#include <linux/bitmap.h>
 #include <linux/types.h>
-#include <linux/uidgid.h>
 #include <linux/workqueue.h>
 
-struct vta_device;
-struct vta_queue;
+#include "vta_regs.h"
 
-/* What a descriptor needs. */
-enum vta_engine {
-	VTA_ENGINE_NONE,	/* NOP, SIGNAL, and what is not known */
-	VTA_ENGINE_COMPUTE,
-	VTA_ENGINE_COPY,
-	VTA_ENGINE_HELD,	/* WAIT: it is not the card that is waited for */
-	VTA_ENGINES
+struct vta_device;
+
+/**
+ * struct vta_watch_engine - an engine at the last look
+ * @moves: its MOVES
+ * @over: it had not moved for too long
+ * @stood: ns since then in which the machine stood still
+ * @aborted: its MOVES when the descriptor in it was last aborted, or VTA_WATCH_NEVER
+ */
+struct vta_watch_engine {
+	u32 moves;
+	bool over;
+	u64 stood;
+	u32 aborted;
 };
 
 /**
- * struct vta_watch - what is known of the card's getting on
+ * struct vta_watch - what the watchdog saw of the card at its last look
  * @work: looks again
- * @looked: jiffies at the last look
- * @time: jiffies in which it was looked
- * @generation: of the card that all this is known of
- * @asked: somebody has begun to wait since the last look
- * @still: something stood still at the last look, when there was this
+ * @asked: a wait or a poll has begun since
+ * @again: something was waited for, so that there is another look
  * @lost: an interrupt that should have come has not
- * @heartbeat: of the card
- * @moved: @time when something that needed the engine was last seen to move
- * @aborted: something that needed it has been aborted since, and nothing moved
- * @aborted_of: whose that was; INVALID_UID: it was several users'
+ * @looked: jiffies then
+ * @stood: ns from the look before to this one, if the machine stood still
+ * @standing: queues that were waited for and had made no progress, by number
+ * @generation: of the card that the following is known of
+ * @still: registers were read, and @heartbeat was this
+ * @heartbeat: see @still
+ * @engines: the engines
  *
- * Nobody but the work knows of it, but for @asked.
+ * All but @asked is the work's alone.
  */
 struct vta_watch {
 	struct delayed_work work;
-	unsigned long looked;
-	unsigned long time;
-	unsigned int generation;
 	bool asked;
-	bool still;
+	bool again;
 	bool lost;
+	unsigned long looked;
+	u64 stood;
+	DECLARE_BITMAP(standing, VTA_QUEUES_MAX);
+	unsigned int generation;
+	bool still;
 	u32 heartbeat;
-	unsigned long moved[VTA_ENGINES];
-	bool aborted[VTA_ENGINES];
-	kuid_t aborted_of[VTA_ENGINES];
+	struct vta_watch_engine engines[VTA_NR_ENGINES];
 };
 
-/* Under vta_vector.lock: the card counts from 0 again what it does for the queue. */
-void vta_watch_started(struct vta_queue *q);
 void vta_watch_init(struct vta_device *vdev);
-/* Somebody waits; any context. */
+/* A wait or a poll begins; any context. */
 void vta_watch_start(struct vta_device *vdev);
-/* When nobody can wait any more. */
+/* When no file can wait any more. */
 void vta_watch_stop(struct vta_device *vdev);
 
 #endif /* VTA_WATCH_H */

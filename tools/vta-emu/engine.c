@@ -84,7 +84,8 @@ static unsigned int priority_of(const void *card, unsigned int queue)
 static struct queue *pick(struct engine *engine)
 {
 	struct card *card = engine->card;
-	bool none = !card_serving(card) || queue_set_empty(&engine->arbiter.ready);
+	bool none = !card_serving(card) || queue_set_empty(&engine->arbiter.ready) ||
+		    inject_on(&card->inject, INJECT_IDLE_ENGINES);
 	unsigned int group;
 
 	pass_idle_time(engine, none);

@@ -120,7 +120,8 @@ static void serve(struct card *card, struct queue *q)
 /* It was told to do nothing more. */
 static bool hung(const struct card *card)
 {
-	return card->stuck || inject_on(&card->inject, INJECT_HANG_ALL);
+	return card->stuck || inject_on(&card->inject, INJECT_HANG_ALL) ||
+	       inject_on(&card->inject, INJECT_HANG_FRONT);
 }
 
 void *front_main(void *arg)
