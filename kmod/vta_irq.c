@@ -22,6 +22,18 @@ module_param_named(max_excess_irqs, vta_max_excess_irqs, uint, 0644);
 MODULE_PARM_DESC(max_excess_irqs,
 		 "Most interrupts that nobody asked for on one vector in a second before the card is reset (default 1000, 0: no limit)");
 
+static unsigned int vta_max_vectors;
+module_param_named(max_vectors, vta_max_vectors, uint, 0444);
+MODULE_PARM_DESC(max_vectors,
+		 "Most interrupt vectors of a card, which its queues share (default 0: one for each queue and one, fewer if there are many cards)");
+
+/*
+ * A processor has some 200 vectors for all devices. So many of them are for cards: those that
+ * come first have one for each queue, and there is one for the last, too.
+ */
+#define VTA_IRQS_PER_CPU	150
+static atomic_t vta_irqs_taken;
+
 /*
  * The event is cleared before anybody looks at what happened, so that what
  * happens later interrupts again.
@@ -141,25 +153,32 @@ static void vta_irq_free(struct vta_device *vdev, unsigned int nr)
 	vdev->nr_vectors = 0;
 }
 
-int vta_irq_init(struct vta_device *vdev)
+static unsigned int vta_irq_wanted(struct vta_device *vdev)
+{
+	int left = VTA_IRQS_PER_CPU * num_online_cpus() - atomic_read(&vta_irqs_taken);
+	unsigned int most = vta_max_vectors ?: max(left / 2, 1);
+
+	return min(most, vdev->caps.queues + 1);
+}
+
+/*
+ * Allocate at most @wanted and request all of them. On failure, *had is how many could
+ * be requested: where vectors are taken only by the request, as on x86, that is when
+ * the machine turns out to have no more.
+ */
+static int vta_irq_take(struct vta_device *vdev, unsigned int wanted, unsigned int *had)
 {
 	struct pci_dev *pdev = vdev->pdev;
 	unsigned int i;
 	int nr, ret;
 
-	lockdep_assert_held(&vdev->lock);
-
-	nr = pci_alloc_irq_vectors(pdev, 1, vdev->caps.queues + 1, PCI_IRQ_MSIX | PCI_IRQ_MSI);
+	*had = 0;
+	nr = pci_alloc_irq_vectors(pdev, 1, wanted, PCI_IRQ_MSIX | PCI_IRQ_MSI);
 	if (nr < 0) {
 		dev_err(&pdev->dev,
 			"no interrupt vector, neither MSI-X nor MSI (%d): enable MSI on this host (is pci=nomsi given?)\n",
 			nr);
 		return nr;
-	}
-	vdev->vectors = kcalloc(nr, sizeof(*vdev->vectors), GFP_KERNEL);
-	if (!vdev->vectors) {
-		vta_irq_free(vdev, 0);
-		return -ENOMEM;
 	}
 	vdev->nr_vectors = nr;
 	/* The first may interrupt at once, and then all are looked at. */
@@ -169,8 +188,8 @@ int vta_irq_init(struct vta_device *vdev)
 	for (i = 0; i < nr; i++) {
 		ret = vta_irq_request(&vdev->vectors[i]);
 		if (ret) {
-			dev_err(&pdev->dev, "cannot have interrupt %u of %d (%d)\n", i, nr, ret);
 			vta_irq_free(vdev, i);
+			*had = i;
 			return ret;
 		}
 	}
@@ -178,10 +197,31 @@ int vta_irq_init(struct vta_device *vdev)
 	return 0;
 }
 
+int vta_irq_init(struct vta_device *vdev)
+{
+	unsigned int wanted = vta_irq_wanted(vdev), had, nr = wanted;
+	int ret;
+
+	lockdep_assert_held(&vdev->lock);
+
+	vdev->vectors = kcalloc(wanted, sizeof(*vdev->vectors), GFP_KERNEL);
+	if (!vdev->vectors)
+		return -ENOMEM;
+	/* The last ones are not only for this card: it takes half of what it could have. */
+	while ((ret = vta_irq_take(vdev, nr, &had)) == -ENOSPC && had)
+		nr = max(had / 2, 1U);
+	if (!ret)
+		atomic_add(vdev->nr_vectors, &vta_irqs_taken);
+	else if (vdev->nr_vectors)
+		dev_err(&vdev->pdev->dev, "cannot have interrupt %u of %u (%d)\n", had, nr, ret);
+	return ret;
+}
+
 void vta_irq_fini(struct vta_device *vdev)
 {
 	if (vdev->nr_vectors)	/* else probe came not so far */
-		vta_irq_free(vdev, vdev->nr_vectors);
+		atomic_sub(vdev->nr_vectors, &vta_irqs_taken);
+	vta_irq_free(vdev, vdev->nr_vectors);
 }
 
 /* Returns when no handler runs any more. */

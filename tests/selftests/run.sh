@@ -21,7 +21,7 @@ vm=$top/tools/vm/vm
 built=$top/build
 [ -z "${CROSS-}" ] || built=$top/build/cross/$CROSS/build
 
-all=(main waits groups recovery bus plug kexec reboot paused variants iommu memory isolation)
+all=(main waits groups recovery bus plug kexec reboot paused variants vectors iommu memory isolation)
 if [ "${1-}" = --boots ]; then
 	echo "${all[*]}"
 	exit
@@ -218,6 +218,11 @@ boot_variants() {
 	boot variants --timeout 400 --cards "${#cards[@]}" "${options[@]}" -- "${tests[@]}"
 }
 
+# More cards than the processors' vectors would be enough for, had each queue its own.
+boot_vectors() {
+	boot vectors --timeout 400 --cards 11 -- "vta_scarce.sh=11"
+}
+
 # Every access of the card to what the driver has not mapped would be a fault.
 boot_iommu() {
 	boot iommu --timeout 400 --iommu --module vgem -- vta_basic vta_buf vta_queue vta_run \
@@ -265,6 +270,7 @@ for name in "${boots[@]}"; do
 	reboot)		boot_reboot ;;
 	paused)		boot_paused ;;
 	variants)	boot_variants ;;
+	vectors)	boot_vectors ;;
 	iommu)		boot_iommu ;;
 	memory)		boot_memory ;;
 	dmabuf)		boot_dmabuf ;;
