@@ -207,6 +207,7 @@ check: test-deps
 		"@demo=tests/demo/run.sh $(VM_MODULE)" \
 		"@stream=tests/stream/run.sh $(VM_MODULE)" \
 		"@vtactl=tests/vtactl/run.sh $(VM_MODULE)" \
+		"install=tests/install.sh" \
 		"vtactl-messages=tests/vtactl/messages.py" \
 		"vtactl-completion=tests/vtactl/completion.sh $(CURDIR)/$(VTACTL_BIN)"
 
@@ -345,8 +346,8 @@ install: userspace install-lib install-driver install-udev install-completion \
 	install -m 644 $(OPS_HEADERS) $(PROG_HEADERS) $(DESTDIR)$(PREFIX)/include/vtadev
 	$(if $(VTAC_HAVE),install -m 644 -Dt $(DESTDIR)$(PREFIX)/include/vtadev/vtac $(VTAC_HEADERS))
 	$(if $(VTAC_HAVE),install -m 644 $(VTAC_A) $(DESTDIR)$(LIBDIR))
-	@# Programs find a new library by the linker's cache.
-	-[ -n "$(DESTDIR)" ] || [ "$$(id -u)" -ne 0 ] || PATH="$$PATH:/usr/sbin:/sbin" ldconfig
+	@[ -n "$(DESTDIR)" ] || tools/installed.sh '$(LIBDIR)' '$(UDEV_DIR)' '$(SYSUSERS_DIR)' \
+		'$(UDEV_GROUP)'
 
 # What installing the same again would write, and directories that are empty then.
 .PHONY: uninstall
@@ -434,7 +435,7 @@ help:
 	@echo 'make check-fresh the first two in a Debian that has nothing; SUITE=trixie, STEPS='
 	@echo 'make bench       measure; PARTS=memory,... only those; build/bench.json, build/*.svg'
 	@echo 'make vm          a shell in the VM with a card; CARDS=2 for two'
-	@echo 'make install     library, tools and udev rules, below PREFIX= (/usr/local)'
+	@echo 'make install     library, tools and udev rules, all below PREFIX= (/usr/local)'
 	@echo 'make uninstall   remove them again'
 	@echo 'make deb         Debian packages, in build/deb'
 	@echo 'make rpm         RPM packages, in build/rpm'

@@ -6,8 +6,9 @@
 
 UDEV_GROUP ?= $(shell getent group render >/dev/null && echo render || echo vta)
 UDEV_RULES := build/udev/60-vta.rules
-UDEV_DIR ?= /lib/udev/rules.d
-SYSUSERS_DIR ?= /usr/lib/sysusers.d
+# Where udev and systemd look for what packages bring; another prefix keeps its own.
+UDEV_DIR ?= $(if $(filter /usr,$(PREFIX)),/lib,$(PREFIX)/lib)/udev/rules.d
+SYSUSERS_DIR ?= $(PREFIX)/lib/sysusers.d
 
 $(UDEV_RULES): udev/60-vta.rules.in FORCE
 	@mkdir -p $(@D)
