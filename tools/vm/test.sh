@@ -20,7 +20,7 @@ skip=4
 tests=(packages missing_packages users_path status command_by_signal output noise time_out panic warning complaints tolerated
 	silent_reboot programs scripts files out modules own_kernel no_emulator
 	dying_emulator cards one_slot monitor killed_emulator bad_usage
-	interrupt terminate hang_up kill closed_pipe shell two_at_once)
+	interrupt terminate hang_up kill closed_pipe shell two_at_once clock changing_clock)
 
 # vm STATUS ARGUMENTS...: run, and expect this exit status. $out and $err hold
 # what it printed.
@@ -295,6 +295,27 @@ test_programs() {
 	# By name, from the host's PATH.
 	guest 0 -- setarch x86_64 uname -m
 	same "$out" x86_64
+}
+
+# A kernel that takes the TSC for much slower than it is: its clock runs away. With KVM
+# it has another clock.
+# clock_runs_away SAID OPTIONS COMMAND...
+clock_runs_away() {
+	vm 125 run --cards 0 --accel tcg --append "$2" -- "${@:3}"
+	[[ $err == *"$1"* ]] || fail "no '$1'"
+	nothing_left
+}
+
+test_clock() {
+	clock_runs_away 'clock is wrong, booting again' tsc_early_khz=100000 echo ran
+	same "$out" ""
+	same "$(grep -c 'booting again' "$dir/err")" 2
+}
+
+# Without a real-time clock it is found out in the end.
+test_changing_clock() {
+	clock_runs_away 'clock was wrong: it ran' \
+		'tsc_early_khz=100000 initcall_blacklist=cmos_init' sleep 100
 }
 
 test_scripts() {
