@@ -308,6 +308,25 @@ bool vta_ctx_is_idle(struct vta_ctx *ctx)
 	return idle;
 }
 
+int vta_ctx_suspend(struct vta_ctx *ctx)
+{
+	struct vta_queue *q;
+	unsigned long handle;
+	int ret = 0;
+
+	mutex_lock(&ctx->lock);
+	if (ctx->dead)
+		goto out;
+	xa_for_each(&ctx->queues, handle, q) {
+		ret = vta_queue_suspend(q);
+		if (ret)
+			break;
+	}
+out:
+	mutex_unlock(&ctx->lock);
+	return ret;
+}
+
 int vta_ctx_resume(struct vta_ctx *ctx)
 {
 	struct vta_queue *q;

@@ -113,9 +113,11 @@ int vta_ctx_lost(struct vta_ctx *ctx, struct vta_lost *lost);
 
 /*
  * Under vta_device.lock, while the machine goes to sleep: whether the card has
- * done all it was told to; then, when it has been reset, it is told anew.
+ * done all it was told to; then, what it keeps for the context is put into the host's
+ * memory; then, when it has been reset, it is told anew.
  */
 bool vta_ctx_is_idle(struct vta_ctx *ctx);
+int vta_ctx_suspend(struct vta_ctx *ctx);
 int vta_ctx_resume(struct vta_ctx *ctx);
 
 #endif /* VTA_CTX_H */

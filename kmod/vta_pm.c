@@ -5,7 +5,7 @@
  * When the machine goes to sleep, processes have been stopped. What they had
  * submitted is finished; then the card's memory that is in use is copied to the
  * host's, and the card is reset and set up again on the way back, from what the
- * driver knows. So contexts survive, but for what the core's scratchpads held. If
+ * driver knows. So contexts survive, with the state that queues keep of the core. If
  * the work is not finished in its time (it may wait for a process), there is a
  * reset before, as by anything else. If the host has no memory for the copy, the
  * machine does not go to sleep.
@@ -129,6 +129,19 @@ static void vta_pm_doze(struct vta_device *vdev)
 	vta_card_set_state(vdev, VTA_STATE_ASLEEP);
 }
 
+static int vta_pm_put_away(struct vta_device *vdev)
+{
+	struct vta_ctx *ctx;
+	int ret;
+
+	list_for_each_entry(ctx, &vdev->ctxs, node) {
+		ret = vta_ctx_suspend(ctx);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
 static int __maybe_unused vta_pm_suspend(struct device *dev)
 {
 	struct vta_device *vdev = dev_get_drvdata(dev);
@@ -148,6 +161,12 @@ static int __maybe_unused vta_pm_suspend(struct device *dev)
 			ret);
 		goto out;
 	}
+	/* There will be a copy of the card's memory then, though nobody has any. */
+	if (vta_pm_put_away(vdev))
+		vta_card_recover(vdev, VTA_CAUSE_SLEEP,
+				 "did not stop its queues when the machine went to sleep");
+	if (vdev->state != VTA_STATE_LIVE)
+		goto out;
 	vta_pm_doze(vdev);
 	vta_pm_move(vdev, true);
 out:

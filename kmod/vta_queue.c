@@ -405,6 +405,28 @@ bool vta_queue_is_idle(const struct vta_queue *q)
 	       !(vta_read(q->ctx->vdev, REG_QUEUE_STATE(q->id)) & REG_QUEUE_STATE_BUSY);
 }
 
+/*
+ * The card is about to forget all: what only the core holds of a queue that is idle goes
+ * to its memory, which a stop does.
+ */
+int vta_queue_suspend(struct vta_queue *q)
+{
+	struct vta_device *vdev = q->ctx->vdev;
+	int ret;
+
+	if (q->stopped || !(vta_read(vdev, REG_QUEUE_STATE(q->id)) & REG_QUEUE_STATE_KEPT))
+		return 0;
+	vta_wait_pause(q);
+	vta_write(vdev, REG_QUEUE_CTRL(q->id), FIELD_PREP(REG_QUEUE_CTRL_PRIORITY, q->priority));
+	ret = vta_queue_quiesce(q);
+	if (ret)
+		return ret;
+	/* Its memory may have been refused to the card. */
+	vta_wait_stopped(q);
+	q->kept = vta_read(vdev, REG_QUEUE_STATE(q->id)) & REG_QUEUE_STATE_KEPT;
+	return 0;
+}
+
 /* A queue that has halted is started when it is recovered. */
 int vta_queue_resume(struct vta_queue *q)
 {

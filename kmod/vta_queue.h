@@ -48,6 +48,7 @@ struct vta_vector;
  * @poll_reached: what that asked for has come: poll() says POLLIN
  * @event: the eventfd that is told instead, or NULL
  * @fault: checked copy of the card's fault record
+ * @paused: stopped, to be started again: the record says DISABLED, which ends no wait
  * @hung: the card does not get on with it, and is not asked any more
  * @usage_start: where it was started; vta_device.usage_lock
  * @usage_node: in vta_device.usage_queues while the record counts what the sums do not
@@ -88,6 +89,7 @@ struct vta_queue {
 	bool poll_reached;
 	struct vta_event *event;
 	struct vta_queue_fault fault;
+	bool paused;
 	bool hung;
 	u64 usage_start;
 	struct list_head usage_node;
@@ -122,8 +124,9 @@ void vta_queue_free(struct vta_queue *q);
 u64 vta_queue_record_seq(const struct vta_queue *q);
 u32 vta_queue_record_state(const struct vta_queue *q);
 
-/* For vta_ctx_is_idle() and vta_ctx_resume(). */
+/* For vta_ctx_is_idle(), vta_ctx_suspend() and vta_ctx_resume(). */
 bool vta_queue_is_idle(const struct vta_queue *q);
+int vta_queue_suspend(struct vta_queue *q);
 int vta_queue_resume(struct vta_queue *q);
 
 /*

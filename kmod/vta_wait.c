@@ -40,7 +40,7 @@ static void vta_wait_look(struct vta_queue *q)
 
 	lockdep_assert_held(&q->vector->lock);
 
-	if (q->error || q->halted)
+	if (q->error || q->halted || q->paused)
 		return;
 	if (q->hung) {
 		q->halted = true;
@@ -429,9 +429,18 @@ bool vta_wait_finish(struct vta_queue *q)
 	return halted;
 }
 
+void vta_wait_pause(struct vta_queue *q)
+{
+	spin_lock_irq(&q->vector->lock);
+	vta_wait_update(q);
+	q->paused = true;
+	spin_unlock_irq(&q->vector->lock);
+}
+
 void vta_wait_resume(struct vta_queue *q)
 {
 	spin_lock_irq(&q->vector->lock);
+	q->paused = false;
 	q->armed = false;
 	vta_wait_update(q);
 	spin_unlock_irq(&q->vector->lock);
@@ -443,6 +452,7 @@ void vta_wait_restart(struct vta_queue *q, u64 seq)
 	q->seq = seq;
 	q->halted = false;
 	q->hung = false;
+	q->paused = false;
 	q->armed = false;
 	q->watch_seq = seq;	/* this is no progress of the card's */
 	q->watch_abort = false;

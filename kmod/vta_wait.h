@@ -68,6 +68,8 @@ int vta_wait_halted(struct vta_queue *q, u64 *seq);
 void vta_wait_hung(struct vta_queue *q);
 /* The card says no more of it: tells for the last time, and whether it has halted. */
 bool vta_wait_finish(struct vta_queue *q);
+/* It is stopped with nothing in hand, which ends no wait, until it goes on. */
+void vta_wait_pause(struct vta_queue *q);
 /* It goes on from there, on a card that has forgotten who waits. */
 void vta_wait_resume(struct vta_queue *q);
 /* It has been started again, behind @seq. */

@@ -8,10 +8,12 @@
 #include <glob.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <kselftest_harness.h>
 
 #include "vta_emu.h"
+#include "vta_insn.h"
 #include "vta_selftest.h"
 
 #define CARD_SIZE	(1u << 20)
@@ -170,6 +172,42 @@ TEST_F(sleep, held_queue_is_a_reset)
 	EXPECT_EQ(POLLERR | POLLHUP, card_poll(self->w.fd, 0));
 	EXPECT_EQ(LOST(VTA_FATE_RESET, VTA_CAUSE_SLEEP), card_lost(self->w.fd));
 	EXPECT_EQ(self->w.generation + 1, card_attr("generation"));
+}
+
+/* One instruction, on what the queue's last one left in the core. */
+static int run_kept(struct worker *w, struct queue *q, struct insn insn)
+{
+	struct vta_desc desc = desc_run(w->host.addr, 1, 0);
+
+	memcpy(w->host.ptr, &insn, sizeof(insn));
+	desc.op_flags |= htole32(VTA_DESC_KEEP);
+	return queue_do(q, desc);
+}
+
+/* In the core as the machine goes to sleep, and in memory: of two queues, one is last. */
+TEST_F(sleep, kept_state_survives)
+{
+	struct vta_queue_create create = { .ring_order = 4, .flags = VTA_QUEUE_KEEP };
+	struct insn push = insn_mem(OPCODE_LOAD, PUSH_NEXT, MEM_INP, 0, 0, 0, 0);
+	struct queue queues[2], idle;
+	unsigned int i;
+
+	if (!self->possible)
+		SKIP(return, "this kernel does not test %s", variant->state);
+	ASSERT_EQ(0, queue_open(self->w.fd, &idle, &create));
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, queue_open(self->w.fd, &queues[i], &create));
+		ASSERT_EQ(0, run_kept(&self->w, &queues[i], push));
+	}
+	ASSERT_EQ(0, machine_sleeps(variant->state));
+	ASSERT_EQ(0, machine_sleeps(variant->state));
+	for (i = 0; i < 2; i++) {
+		EXPECT_EQ(0, run_kept(&self->w, &queues[i], insn_finish(POP_PREV)));
+		/* There was one token, and it was not made anew. */
+		EXPECT_EQ(-EIO, run_kept(&self->w, &queues[i], insn_finish(POP_PREV)));
+	}
+	EXPECT_EQ(-EIO, run_kept(&self->w, &idle, insn_finish(POP_PREV)));
+	EXPECT_EQ(self->w.generation, card_attr("generation"));
 }
 
 /* Who waits goes on waiting, and the card knows of it. */
