@@ -196,6 +196,8 @@ check: test-deps
 		$(foreach t,$(RUNTIME_TESTS),"runtime-$(notdir $(t))=$(t)") \
 		"@ops=tests/ops/run.sh $(VM_MODULE)" \
 		"vtac-completion=tests/vtac/completion.sh $(CURDIR)/$(VTAC_BIN)" \
+		"vtac-compile=tests/vtac/compile.sh $(CURDIR)/$(VTAC_BIN)" \
+		"vtac-converted=$(ONNX_NODES) $(dir $(ONNX_NODES_DATA))pytorch-converted tests/vtac/onnx_converted.list" \
 		"vtac-nodes=$(ONNX_NODES) $(ONNX_NODES_DATA) tests/vtac/onnx_nodes.list" \
 		$(foreach t,$(VTAC_TESTS) $(VTAC_PROG_TESTS),"vtac-$(notdir $(t))=$(t)") \
 		"@runtime=tests/runtime/run.sh $(VM_MODULE)" \

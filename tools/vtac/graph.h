@@ -225,6 +225,7 @@ struct vtac_node {
 
 struct vtac_error {
 	char text[400];		/* a sentence; "" if there is none */
+	bool internal;		/* the compiler's own: found by vtac_graph_check() */
 };
 
 struct vtac_arena {

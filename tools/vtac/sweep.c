@@ -168,7 +168,7 @@ static int check_node(struct vtac_graph *g, const struct vtac_node *node)
 	return 0;
 }
 
-int vtac_graph_check(struct vtac_graph *g)
+static int check_all(struct vtac_graph *g)
 {
 	for (unsigned int i = 0; i < g->n_nodes; i++) {
 		if (g->nodes[i]->id != i)
@@ -177,4 +177,12 @@ int vtac_graph_check(struct vtac_graph *g)
 			return -1;
 	}
 	return 0;
+}
+
+int vtac_graph_check(struct vtac_graph *g)
+{
+	int err = check_all(g);
+
+	g->error.internal = g->error.internal || err;
+	return err;
 }

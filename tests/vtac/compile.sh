@@ -1,0 +1,124 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The command vtac: exit status and messages, dumps, reports, the same bytes each time.
+# Prints TAP. Without a network and without the cache's models, what needs a real model
+# is skipped.
+#
+#   tests/vtac/compile.sh VTAC
+# Functions are called by check:
+# shellcheck disable=SC2317
+set -u
+
+vtac=$1
+here=$(cd "$(dirname "$0")" && pwd)
+data=/usr/share/libonnx-testdata/data
+small=$data/simple/test_single_relu_model/model.onnx
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+n=0
+failed=0
+
+# check NAME COMMAND...: does it succeed?
+check() {
+	local name=$1
+
+	shift
+	n=$((n + 1))
+	if "$@" > "$dir/log" 2>&1; then
+		echo "ok $n $name"
+	else
+		failed=1
+		echo "not ok $n $name"
+		sed 's/^/# /' "$dir/log"
+	fi
+}
+skip() {
+	n=$((n + 1))
+	echo "ok $n $1 # SKIP $2"
+}
+
+# ends STATUS TEXT ARGUMENT...: with this status, and a message that has the text in it
+ends() {
+	local status=$1 text=$2 got=0
+
+	shift 2
+	"$vtac" "$@" > "$dir/out" 2> "$dir/err" || got=$?
+	cat "$dir/err"
+	[ "$got" -eq "$status" ] && grep -qF -- "$text" "$dir/err"
+}
+same_twice() {
+	"$vtac" compile "$@" -q -o "$dir/one" && "$vtac" compile "$@" -q -o "$dir/two" &&
+		cmp "$dir/one" "$dir/two"
+}
+# Every pass's dump is the same each time, and graphviz can read its picture.
+dumps() {
+	local pass
+
+	for pass in $("$vtac" passes | sed 's/ .*//'); do
+		same_dump "$pass" "$@" || return 1
+	done
+}
+same_dump() {
+	local pass=$1
+
+	shift
+	"$vtac" compile --dump-after="$pass" "$@" > "$dir/one" || return 1
+	"$vtac" compile --dump-after="$pass" "$@" > "$dir/two" || return 1
+	cmp "$dir/one" "$dir/two" || return 1
+	grep -q '^graph ' "$dir/one" || return 1
+	"$vtac" compile --dot --dump-after="$pass" "$@" > "$dir/dot" || return 1
+	grep -q '^digraph' "$dir/dot" && [ "$(tail -n 1 "$dir/dot")" = '}' ]
+}
+json() {
+	"$vtac" compile -j "$@" -o "$dir/program" | python3 -m json.tool > "$dir/one" || return 1
+	"$vtac" report -j "$dir/program" | python3 -m json.tool > "$dir/two" || return 1
+	cmp "$dir/one" "$dir/two"
+}
+text() {
+	"$vtac" compile "$@" -o "$dir/program" > "$dir/one" || return 1
+	"$vtac" report "$dir/program" > "$dir/two" || return 1
+	cmp "$dir/one" "$dir/two"
+}
+no_trace() {
+	! "$vtac" compile -q "$1" -o "$dir/never" && [ ! -e "$dir/never" ] &&
+		[ ! -e "$dir/never.part" ]
+}
+
+echo "TAP version 13"
+check "no verb: usage" ends 2 "say what to do"
+check "no such verb" ends 2 "no such verb: fly" fly
+check "no model: usage" ends 2 "say which model" compile
+check "no such option" ends 2 "wrong option: --fly" compile --fly model
+check "no such pass" ends 2 "no such pass: fly" compile --dump-after=fly model
+check "no such file" ends 4 "nothing.onnx: No such file" compile nothing.onnx
+check "no such card" ends 3 "vta99" compile --card=vta99 model
+check "a wrong configuration" ends 1 "$0" compile --config="$0" model
+check "a wrong shape" ends 2 "no shape: x" compile --shape=1,x model
+check "not a model" ends 4 "not an ONNX model" compile "$0"
+check "not a program" ends 1 "$0" report "$0"
+check "a model that fails leaves no file" no_trace "$0"
+
+if [ -e "$small" ]; then
+	check "without a card: the same bytes" same_twice --no-card "$small"
+	check "without a card: a report" text --no-card "$small"
+	check "a shape of another rank" ends 4 ", the shape given has 3" compile --no-card --shape=1,2,3 "$small"
+	check "an unknown node" ends 4 "no node nowhere" compile --cpu=nowhere "$small"
+else
+	skip "without a card" "no $small (package libonnx-testdata)"
+fi
+
+models=${VTA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/vta-pcie}/models
+if "$here/models/fetch" mnist > "$dir/fetch" 2>&1; then
+	set -- --calibrate="$models/mnist-calib.npy" --images=4 "$models/mnist.onnx"
+	check "mnist: no images to calibrate with" ends 4 "give some by --calibrate" \
+		compile "$models/mnist.onnx"
+	check "mnist: the same bytes" same_twice "$@"
+	check "mnist: dumps after each pass" dumps "$@"
+	check "mnist: the report as JSON" json "$@" --measure="$models/mnist-test.npy"
+	check "mnist: the report as text" text "$@"
+else
+	skip "mnist" "$(tail -n 1 "$dir/fetch" | sed 's/.*SKIP: //')"
+fi
+echo "1..$n"
+exit "$failed"
