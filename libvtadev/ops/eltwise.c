@@ -40,6 +40,19 @@ static uint32_t half_uops(struct pass *p, uint32_t acc)
 	return ops_uop_load(p->b, 3);
 }
 
+static void add_offset(struct vtaops_builder *b, struct ops_loop loop, uint32_t uop, int offset)
+{
+	loop.bgn = uop;
+	loop.end = uop + 1;
+	loop.src_in = 0;
+	while (offset) {
+		int part = offset > 32767 ? 32767 : offset < -32767 ? -32767 : offset;
+
+		ops_alu_imm(b, &loop, ALU_ADD, part);
+		offset -= part;
+	}
+}
+
 static int eltwise(struct vtaops_builder *b, const struct vtaops_eltwise *op, enum ops_alu alu,
 		   uint32_t operands)
 {
@@ -53,6 +66,8 @@ static int eltwise(struct vtaops_builder *b, const struct vtaops_eltwise *op, en
 		return ops_fail(b, VTAOPS_EINVAL, "no elements, or values for channels");
 	if (op->a_shift > 31 || op->b_shift > 31)
 		return ops_fail(b, VTAOPS_EINVAL, "an operand's shift is more than 31");
+	if (op->offset < -VTAOPS_OFFSET_MAX || op->offset > VTAOPS_OFFSET_MAX)
+		return ops_fail(b, VTAOPS_EINVAL, "the offset is more than 262136");
 	if (ops_post_init(b, &p.post, &op->post, 0) || ops_fetch_init(b, &p.fetch, op->identity))
 		return b->error;
 	bytes = b->core->inp_bytes;
@@ -60,7 +75,7 @@ static int eltwise(struct vtaops_builder *b, const struct vtaops_eltwise *op, en
 	if (operands > 1)
 		p.operand[1] = ops_element(b, op->b, op->elements, (uint32_t)bytes);
 	p.out = ops_element(b, op->out, op->elements, (uint32_t)bytes);
-	p.post.in_range = !op->a_shift && !op->b_shift && op->post.mul >= 0 && op->post.mul <= 1 &&
+	p.post.in_range = !op->a_shift && !op->b_shift && !op->offset && op->post.mul >= 0 && op->post.mul <= 1 &&
 			  (operands == 1 || alu == ALU_MAX || alu == ALU_MIN);
 
 	depth = ops_depth(b->core->log_acc_depth);
@@ -87,6 +102,7 @@ static int eltwise(struct vtaops_builder *b, const struct vtaops_eltwise *op, en
 			operand(&p, 1, at, n, acc + p.size, uop + 1);
 			ops_alu(b, &loop, alu);
 		}
+		add_offset(b, loop, uop, op->offset);
 		ops_post_apply(b, &p.post, uop, &loop);
 		ops_signal(b, PUSH_NEXT);
 		ops_wait(b, POP_PREV);

@@ -203,6 +203,7 @@ uint32_t vtaops_conv2d_parts(const struct vtaops_core *core, uint32_t in, uint32
  *	add	out = post((a << a_shift) + (b << b_shift)); mul, max, min likewise
  *	shift	out = post((a << a_shift) >> (b << b_shift)); by less than 0 to the left
  *	requantise	out = post(a << a_shift)
+ * offset is added before post: what zero points of the operands amount to.
  * requantise is a shift or multiplication by a number, relu or clip, as post says;
  * that has no values per channel. out may be a or b.
  */
@@ -211,8 +212,12 @@ struct vtaops_eltwise {
 	uint32_t identity;		/* likewise, 0 for none */
 	uint32_t elements;
 	unsigned int a_shift, b_shift;	/* 0 to 31 */
+	int offset;			/* up to VTAOPS_OFFSET_MAX in both directions */
 	struct vtaops_post post;
 };
+
+/* An offset is added by 16 bits at a time. */
+#define VTAOPS_OFFSET_MAX	(8 * 32767)
 
 int vtaops_add(struct vtaops_builder *b, const struct vtaops_eltwise *op);
 int vtaops_mul(struct vtaops_builder *b, const struct vtaops_eltwise *op);

@@ -171,7 +171,8 @@ struct vtac_post {
 	int32_t lo, hi;			/* QUANTIZE has them too */
 	bool round;			/* half is added before the shift; not per_channel */
 	unsigned int res_shift;		/* CONV, GEMM: of the residual */
-	unsigned int a_shift, b_shift;	/* ADD and its like: of a and b */
+	unsigned int a_shift, b_shift;	/* ADD and its like, CLIP: of a and b */
+	int32_t offset;			/* likewise: added to acc before mul */
 };
 
 /* real = scale * (integer - zero); n is 1, or the size of dimension axis. */

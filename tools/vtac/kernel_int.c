@@ -111,7 +111,10 @@ static int binary_int(struct vtac_graph *g, const struct vtac_node *node, struct
 	c->io[0] = node->in[0];
 	c->io[1] = node->in[1];
 	c->io[2] = node->out[0];
-	return set_post(g, node, 1, c, 3, &p->post);
+	if (set_post(g, node, 1, c, 3, &p->post))
+		return -1;
+	p->post.bias = node->post.offset * (p->post.mul ? p->post.mul : 1);
+	return 0;
 }
 
 /* One operand: requantised, or as it is. */
@@ -127,7 +130,11 @@ static int rescale_int(struct vtac_graph *g, const struct vtac_node *node, struc
 	p->y_type = VTACPU_I8;
 	c->io[0] = node->in[0];
 	c->io[4] = node->out[0];
-	return set_post(g, node, 1, c, 1, &p->post);
+	if (set_post(g, node, 1, c, 1, &p->post))
+		return -1;
+	p->post.bias = node->post.offset * p->post.mul;
+	p->post.mul <<= node->post.a_shift;
+	return 0;
 }
 
 bool vtac_is_int(const struct vtac_node *node)

@@ -133,7 +133,7 @@ int lower_constants(struct lowering *l, const struct vtac_node *node)
 	if (node->op == VTAC_RESIZE)
 		return pack_copies(l, node);
 	if (!has_weights(node))
-		return pack_identity(l);
+		return pack_identity(l) || pack_stage(l, node) ? -1 : 0;
 	return pack_weights(l, node) || pack_stage(l, node) ? -1 : 0;
 }
 
@@ -268,6 +268,7 @@ static int lower_eltwise(struct lowering *l, const struct vtac_node *node)
 		.a = lower_tensor(l, node->in[0]), .out = lower_tensor(l, node->out[0]),
 		.identity = l->identity, .elements = elements_of(l, node->out[0]),
 		.a_shift = node->post.a_shift, .b_shift = node->post.b_shift,
+		.offset = node->post.offset,
 		.post = post_of(l, node),
 	};
 

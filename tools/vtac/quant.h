@@ -8,9 +8,10 @@
  * that no sum leaves 32 bits. What the graph then means is what vtac_float_run() computes
  * of it with the CPU's integer kernels; the card computes the same bits.
  *
- * Integers on the card are signed, of the core's INP width, with zero point 0:
- * real = scale * integer. They never take the least value (-128), so that a range is
- * the same in both directions.
+ * Integers on the card are signed, of the core's INP width: real = scale * (integer -
+ * zero). With zero point 0 they never take the least value (-128), so that a range is the
+ * same in both directions. Where nothing pads with zeros, a tensor that is never negative
+ * has the least integer as its zero point, and so twice as many steps.
  */
 #ifndef VTAC_QUANT_H
 #define VTAC_QUANT_H
@@ -50,7 +51,7 @@ struct vtac_quant_options {
 	bool per_tensor;		/* one multiplier for all channels of a layer */
 	bool power_of_two;		/* shifts alone, no multipliers */
 	bool no_bias_correction;
-	bool no_equalisation;
+	bool no_zero_points;
 };
 
 /* npy.c: an array of numpy's, in the order of C. Values are read as float. */

@@ -12,6 +12,7 @@ struct quantiser {
 	int in_top, wgt_top;		/* greatest integers of activations and weights: 127 */
 	/* By tensor id: */
 	float *scale;			/* of activations on the card; 0: none yet */
+	int32_t *zero;			/* the integer that stands for 0 */
 	int32_t *lo, *hi;		/* what its integers are proved to be within */
 	bool *fixed;			/* others' scales depend on its */
 	unsigned int ids;
@@ -20,8 +21,13 @@ struct quantiser {
 /* Is tensor @t computed or used by the card, and no constant? */
 bool on_card(const struct vtac_tensor *t);
 
-/* The scale that calibration asks for, of a tensor alone. */
-float calibrated(const struct quantiser *q, const struct vtac_tensor *t);
+/* The scale that calibration asks for, of a tensor alone whose integers have @levels. */
+float calibrated(const struct quantiser *q, const struct vtac_tensor *t, int levels);
+
+/* zeros.c: may @t's integers begin with the least for 0? Of the tensor alone. */
+bool may_shift_zero(const struct quantiser *q, const struct vtac_tensor *t);
+/* Does the node's output have the scale and zero point of its inputs? */
+bool keeps_scale(enum vtac_op op);
 
 /* scales.c: choose the scale of every activation on the card. */
 int choose_scales(struct quantiser *q);

@@ -13,10 +13,11 @@ static int prepare(struct quantiser *q)
 {
 	q->ids = q->g->next_id;
 	q->scale = vtac_alloc(q->g, q->ids, sizeof(q->scale[0]));
+	q->zero = vtac_alloc(q->g, q->ids, sizeof(q->zero[0]));
 	q->lo = vtac_alloc(q->g, q->ids, sizeof(q->lo[0]));
 	q->hi = vtac_alloc(q->g, q->ids, sizeof(q->hi[0]));
 	q->fixed = vtac_alloc(q->g, q->ids, sizeof(q->fixed[0]));
-	if (!q->scale || !q->lo || !q->hi || !q->fixed)
+	if (!q->scale || !q->zero || !q->lo || !q->hi || !q->fixed)
 		return -1;
 	for (unsigned int i = 0; i < q->ids; i++) {
 		q->lo[i] = -q->in_top;
@@ -48,13 +49,16 @@ static int quantise_nodes(struct quantiser *q)
 static int mark_tensor(struct quantiser *q, struct vtac_tensor *t, const struct vtac_tensor *like)
 {
 	float *scale = vtac_alloc(q->g, 1, sizeof(*scale));
+	int32_t *zero = vtac_alloc(q->g, 1, sizeof(*zero));
 
-	if (!scale)
+	if (!scale || !zero)
 		return -1;
 	*scale = q->scale[like->id];
+	*zero = q->zero[like->id];
 	t->dtype = VTAC_I8;
 	t->quant = (struct vtac_quant) {
-		.scale = scale, .n = 1, .type = VTAC_I8, .given = like->quant.given };
+		.scale = scale, .zero = *zero ? zero : NULL, .n = 1, .type = VTAC_I8,
+		.given = like->quant.given };
 	return 0;
 }
 
@@ -64,15 +68,19 @@ static struct vtac_node *convert(struct quantiser *q, enum vtac_op op, const cha
 {
 	struct vtac_graph *g = q->g;
 	struct vtac_node *node = vtac_node_new(g, op, name, 3, 1);
-	struct vtac_tensor *scale;
+	struct vtac_tensor *scale, *zero = NULL;
 
 	scale = vtac_tensor_const(g, vtac_text(g, "%s/scale", to->name), VTAC_F32, 0, NULL,
 				  &q->scale[like->id], true);
-	if (!node || !scale || vtac_node_set_in(g, node, 1, scale))
+	if (q->zero[like->id])
+		zero = vtac_tensor_const(g, vtac_text(g, "%s/zero", to->name), VTAC_I32, 0, NULL,
+					 &q->zero[like->id], true);
+	if (!node || !scale || vtac_node_set_in(g, node, 1, scale) ||
+	    (zero && vtac_node_set_in(g, node, 2, zero)))
 		return NULL;
 	vtac_node_set_out(node, 0, to);
 	node->device = VTAC_CPU;
-	node->post.lo = -q->in_top;
+	node->post.lo = -q->in_top - (zero != NULL);
 	node->post.hi = q->in_top;
 	return node;
 }
@@ -201,8 +209,8 @@ static bool can_join(const struct quantiser *q, const struct vtac_node *node,
 
 	for (int64_t i = 0; i < vtac_elements(w); i++)
 		most = fmaxf(most, fabsf(((const float *)w->data)[i]));
-	return calibrated(q, res) >
-	       4 * calibrated(q, node->in[0]) * most / (float)q->wgt_top;
+	return calibrated(q, res, 2 * q->in_top + 1) >
+	       4 * calibrated(q, node->in[0], q->in_top) * most / (float)q->wgt_top;
 }
 
 /* Which of the additions go back into their convolutions. */

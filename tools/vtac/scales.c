@@ -14,6 +14,7 @@ struct classes {
 	struct quantiser *q;
 	unsigned int *same, *aligned;	/* by tensor id: the way to the class' first tensor */
 	float *want;			/* of a class' first tensor */
+	bool *shifted;			/* likewise: zero is the least integer */
 };
 
 bool on_card(const struct vtac_tensor *t)
@@ -47,26 +48,6 @@ static void unite(unsigned int *parent, unsigned int a, unsigned int b)
 		parent[a] = b;
 }
 
-static bool keeps_scale(enum vtac_op op)
-{
-	switch (op) {
-	case VTAC_MAX_POOL:
-	case VTAC_RESIZE:
-	case VTAC_CONCAT:
-	case VTAC_SPLIT:
-	case VTAC_SLICE:
-	case VTAC_PAD:
-	case VTAC_TRANSPOSE:
-	case VTAC_DEPTH_TO_SPACE:
-	case VTAC_RESHAPE:
-	case VTAC_IDENTITY:
-	case VTAC_COPY:
-		return true;
-	default:
-		return false;
-	}
-}
-
 static void unite_node(struct classes *c, const struct vtac_node *node)
 {
 	const struct vtac_tensor *out = node->out[0];
@@ -83,7 +64,22 @@ static void unite_node(struct classes *c, const struct vtac_node *node)
 		unite(c->aligned, node->in[0]->id, node->in[1]->id);
 }
 
-float calibrated(const struct quantiser *q, const struct vtac_tensor *t)
+/*
+ * Results are not cut off: the greatest value is what a classifier is asked for, and a
+ * picture's brightest pixel is seen. Other images may have greater ones than calibration.
+ */
+#define LEAVE_MARGIN	1.15f
+
+static bool leaves(const struct vtac_graph *g, const struct vtac_tensor *t)
+{
+	for (unsigned int i = 0; i < t->n_users; i++)
+		if (t->users[i]->device != VTAC_CARD && t->producer &&
+		    t->producer->device == VTAC_CARD)
+			return true;
+	return vtac_is_output(g, t);
+}
+
+float calibrated(const struct quantiser *q, const struct vtac_tensor *t, int levels)
 {
 	float range;
 
@@ -91,19 +87,22 @@ float calibrated(const struct quantiser *q, const struct vtac_tensor *t)
 		return t->quant.scale[0];
 	if (!t->stats)
 		return 0;
-	range = vtac_stats_range(t->stats, q->how.range, q->how.percentile, q->in_top);
+	range = vtac_stats_range(t->stats, leaves(q->g, t) ? VTAC_RANGE_MAX : q->how.range,
+				 q->how.percentile, levels);
+	if (leaves(q->g, t) && q->how.range != VTAC_RANGE_MAX)
+		range *= LEAVE_MARGIN;
 	/* Of a tensor that is always 0, anything will do. */
-	return range > 1e-20f ? range / (float)q->in_top : 1.0f / (float)q->in_top;
+	return range > 1e-20f ? range / (float)levels : 1.0f / (float)levels;
 }
 
 /*
  * An output that is next to nothing, as an activation cuts off nearly all, needs no
  * finer scale than a multiplier reaches.
  */
-static float wanted(const struct quantiser *q, const struct vtac_tensor *t)
+static float wanted(const struct quantiser *q, const struct vtac_tensor *t, int levels)
 {
 	const struct vtac_node *node = t->producer;
-	float scale = calibrated(q, t), most = 0;
+	float scale = calibrated(q, t, levels), most = 0;
 	const float *w;
 
 	if (!node || node->device != VTAC_CARD || node->n_in < 2 || !node->in[1]->data ||
@@ -112,7 +111,22 @@ static float wanted(const struct quantiser *q, const struct vtac_tensor *t)
 	w = node->in[1]->data;
 	for (int64_t i = 0; i < vtac_elements(node->in[1]); i++)
 		most = fmaxf(most, fabsf(w[i]));
-	return fmaxf(scale, calibrated(q, node->in[0]) * most / (float)q->wgt_top / 4096);
+	return fmaxf(scale, calibrated(q, node->in[0], q->in_top) * most / (float)q->wgt_top / 4096);
+}
+
+/* A class has another zero point if all of it may. */
+static void choose_zeros(struct classes *c)
+{
+	struct quantiser *q = c->q;
+
+	for (unsigned int i = 0; i < q->ids; i++)
+		c->shifted[i] = !q->how.no_zero_points && !q->how.power_of_two;
+	for (unsigned int i = 0; i < q->g->n_tensors; i++) {
+		const struct vtac_tensor *t = q->g->tensors[i];
+
+		if (on_card(t) && !may_shift_zero(q, t))
+			c->shifted[find(c->same, t->id)] = false;
+	}
 }
 
 static int want_all(struct classes *c)
@@ -126,7 +140,7 @@ static int want_all(struct classes *c)
 
 		if (!on_card(t))
 			continue;
-		want = wanted(q, t);
+		want = wanted(q, t, c->shifted[first] ? 2 * q->in_top + 1 : q->in_top);
 		if (want <= 0 || !isfinite(want))
 			return vtac_fail(q->g, t->producer,
 					 "Tensor %.120s has no range: it was not calibrated.", t->name);
@@ -202,6 +216,10 @@ static void mark_fixed(struct classes *c)
 		unsigned int first = find(c->same, i), group = find(c->aligned, i);
 
 		q->scale[i] = c->want[first];
+		if (c->shifted[first]) {
+			q->zero[i] = -q->in_top - 1;
+			q->lo[i] = q->zero[i];
+		}
 		if (first != i || group != i) {
 			q->fixed[i] = true;
 			q->fixed[first] = true;
@@ -217,7 +235,8 @@ int choose_scales(struct quantiser *q)
 	c.same = vtac_alloc(q->g, q->ids, sizeof(c.same[0]));
 	c.aligned = vtac_alloc(q->g, q->ids, sizeof(c.aligned[0]));
 	c.want = vtac_alloc(q->g, q->ids, sizeof(c.want[0]));
-	if (!c.same || !c.aligned || !c.want)
+	c.shifted = vtac_alloc(q->g, q->ids, sizeof(c.shifted[0]));
+	if (!c.same || !c.aligned || !c.want || !c.shifted)
 		return -1;
 	for (unsigned int i = 0; i < q->ids; i++) {
 		c.same[i] = i;
@@ -226,6 +245,7 @@ int choose_scales(struct quantiser *q)
 	for (unsigned int i = 0; i < q->g->n_nodes; i++)
 		if (q->g->nodes[i]->device == VTAC_CARD)
 			unite_node(&c, q->g->nodes[i]);
+	choose_zeros(&c);
 	if (want_all(&c))
 		return -1;
 	align_all(&c);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "program.h"
 #include "quant_impl.h"
 
 #define MUL_MAX		32767
@@ -11,14 +12,14 @@
 int set_limits(struct quantiser *q, struct vtac_node *node, const struct vtac_tensor *t)
 {
 	float scale = q->scale[t->id];
-	int32_t lo = -q->in_top, hi = q->in_top;
+	int32_t zero = q->zero[t->id], lo = -q->in_top - (zero != 0), hi = q->in_top;
 	float a = node->op == VTAC_CLIP ? node->attr.clip.lo : node->act.lo;
 	float b = node->op == VTAC_CLIP ? node->attr.clip.hi : node->act.hi;
 
 	if (node->act.kind == VTAC_ACT_LEAKY)
 		return vtac_fail(q->g, node, "A leaky activation is not computed by the card.");
 	if (node->act.kind == VTAC_ACT_CLIP || node->op == VTAC_CLIP) {
-		float from = rintf(a / scale), to = rintf(b / scale);
+		float from = rintf(a / scale) + (float)zero, to = rintf(b / scale) + (float)zero;
 
 		lo = from > (float)hi ? hi : from > (float)lo ? (int32_t)from : lo;
 		hi = to < (float)lo ? lo : to < (float)hi ? (int32_t)to : hi;
@@ -57,20 +58,46 @@ static int64_t most_of(const struct quantiser *q, const struct vtac_tensor *t)
 	return lo > hi ? lo : hi;
 }
 
+/* Zero points need places behind the point: an offset is rounded once, to a 32nd. */
+#define OFFSET_PLACES	5
+
+/* The offset that takes away zero points before mul, and adds the output's. */
+static bool set_offset(struct quantiser *q, struct vtac_node *node, double zeros, double factor)
+{
+	double offset = rint(q->zero[node->out[0]->id] / factor - zeros);
+
+	if (fabs(offset) > VTAOPS_OFFSET_MAX)
+		return false;
+	node->post.offset = (int32_t)offset;
+	return true;
+}
+
 /* Operands of one scale, by shifts; their sum is the widest that can be. */
 static int quantise_add(struct quantiser *q, struct vtac_node *node)
 {
 	const struct vtac_tensor *a = node->in[0], *b = node->in[1];
 	float sa = q->scale[a->id], sb = q->scale[b->id];
-	int apart = (int)lrintf(log2f(sa / sb));
+	int apart = (int)lrintf(log2f(sa / sb)), places;
+	double factor;
 	int64_t most;
 
 	if (fabsf(log2f(sa / sb) - (float)apart) > 1e-3f || abs(apart) > 16)
 		return vtac_fail(q->g, node, "Its operands' scales are no power of two apart.");
-	node->post.a_shift = apart > 0 ? (unsigned int)apart : 0;
-	node->post.b_shift = apart < 0 ? (unsigned int)-apart : 0;
-	most = (most_of(q, a) << node->post.a_shift) + (most_of(q, b) << node->post.b_shift);
-	return set_factor(q, node, (apart > 0 ? sb : sa) / q->scale[node->out[0]->id], most);
+	places = q->zero[a->id] || q->zero[b->id] || q->zero[node->out[0]->id] ? OFFSET_PLACES : 0;
+	do {
+		node->post.a_shift = (unsigned int)(places + (apart > 0 ? apart : 0));
+		node->post.b_shift = (unsigned int)(places + (apart < 0 ? -apart : 0));
+		factor = (double)(apart > 0 ? sb : sa) * exp2(-places) /
+			 q->scale[node->out[0]->id];
+	} while (!set_offset(q, node, exp2(node->post.a_shift) * q->zero[a->id] +
+				      exp2(node->post.b_shift) * q->zero[b->id], factor) &&
+		 places-- > 0);
+	if (places < 0)
+		return vtac_fail(q->g, node,
+				 "The scales of its operands are too far apart for their zero points.");
+	most = (most_of(q, a) << node->post.a_shift) + (most_of(q, b) << node->post.b_shift) +
+	       abs(node->post.offset);
+	return set_factor(q, node, factor, most);
 }
 
 static int quantise_mul(struct quantiser *q, struct vtac_node *node)
@@ -86,22 +113,36 @@ static int quantise_average(struct quantiser *q, struct vtac_node *node)
 	const struct vtac_tensor *x = node->in[0];
 	int64_t count = node->attr.pool.kernel[0] * node->attr.pool.kernel[1];
 
-	return set_factor(q, node, (double)q->scale[x->id] / q->scale[node->out[0]->id] /
-				   (double)count, most_of(q, x) * count);
+	struct vtac_packed s = vtac_packed_shape(node->out[0]);
+	int32_t zy = q->zero[node->out[0]->id], bias;
+
+	if (set_factor(q, node, (double)q->scale[x->id] / q->scale[node->out[0]->id] /
+				(double)count, 2 * most_of(q, x) * count))
+		return -1;
+	bias = (zy << node->post.shift[0]) - node->post.mul[0] * (int32_t)count * q->zero[x->id];
+	if (bias)
+		node->post.bias = filled(q->g, s.c, bias);
+	return bias && !node->post.bias ? -1 : 0;
 }
 
 static int quantise_one(struct quantiser *q, struct vtac_node *node)
 {
 	const struct vtac_tensor *x = node->in[0];
 
-	return set_factor(q, node, (double)q->scale[x->id] / q->scale[node->out[0]->id],
-			  most_of(q, x));
+	int places = q->zero[x->id] || q->zero[node->out[0]->id] ? OFFSET_PLACES : 0;
+	double factor = (double)q->scale[x->id] * exp2(-places) / q->scale[node->out[0]->id];
+
+	node->post.a_shift = (unsigned int)places;
+	if (!set_offset(q, node, exp2(places) * q->zero[x->id], factor))
+		return vtac_fail(q->g, node,
+				 "The scales of its input and output are too far apart.");
+	return set_factor(q, node, factor, (most_of(q, x) << places) + abs(node->post.offset));
 }
 
 /* Values stay as they are; what limits them may be narrower by an activation. */
 static int quantise_kept(struct quantiser *q, struct vtac_node *node)
 {
-	int32_t lo = q->in_top, hi = -q->in_top;
+	int32_t lo = q->in_top, hi = -q->in_top - 1;
 
 	for (unsigned int i = 0; i < node->n_in; i++) {
 		const struct vtac_tensor *t = node->in[i];

@@ -22,6 +22,7 @@ struct sums {
 	int32_t *mul, *shift, *offset;
 	float *step;			/* of each channel's weights */
 	float sx, sy, sr;		/* scales of input, output and residual */
+	int32_t zx, zy, zr;		/* and their zero points */
 	int32_t x_lo, x_hi, r_lo, r_hi;
 };
 
@@ -72,6 +73,9 @@ static int open_layer(struct sums *s)
 	s->sx = q->scale[x->id];
 	s->sy = q->scale[y->id];
 	s->sr = r ? q->scale[r->id] : 0;
+	s->zx = q->zero[x->id];
+	s->zy = q->zero[y->id];
+	s->zr = r ? q->zero[r->id] : 0;
 	s->x_lo = q->lo[x->id];
 	s->x_hi = q->hi[x->id];
 	s->r_lo = r ? q->lo[r->id] : 0;
@@ -144,6 +148,16 @@ static void bounds(const struct sums *s, int64_t c, int64_t *least, int64_t *mos
 	*least = up * s->x_lo - down * s->x_hi + ((int64_t)s->r_lo * (INT64_C(1) << rs));
 }
 
+/* What a sum of channel @c is if all that it is made of stands for 0. */
+static int64_t zeros(const struct sums *s, int64_t c)
+{
+	int64_t sum = 0;
+
+	for (int64_t i = 0; s->zx && i < s->taps; i++)
+		sum += s->wq[c * s->taps + i];
+	return sum * s->zx + s->zr * (INT64_C(1) << s->node->post.res_shift);
+}
+
 /* With the shift for channel @c given: all is set but if 32 bits do not hold it. */
 static bool set_bias(struct sums *s, int64_t c)
 {
@@ -153,6 +167,7 @@ static bool set_bias(struct sums *s, int64_t c)
 	int64_t least, most, at;
 
 	bounds(s, c, &least, &most);
+	offset += exp2(shift) * s->zy - (double)s->mul[c] * (double)zeros(s, c);
 	if (fabs(offset) > INT32_MAX)
 		return false;
 	at = (int64_t)offset;

@@ -120,7 +120,9 @@ static void see_int(void *priv, const struct vtac_tensor *t, const void *data)
 	if (!other || !test->layers[other->id])
 		return;
 	for (int64_t i = 0; i < vtac_elements(t); i++) {
-		double real = test->layers[other->id][i], off = v[i] * t->quant.scale[0] - real;
+		double real = test->layers[other->id][i], off;
+
+		off = (v[i] - (t->quant.zero ? t->quant.zero[0] : 0)) * t->quant.scale[0] - real;
 
 		test->layer[t->id].signal += real * real;
 		test->layer[t->id].noise += off * off;
@@ -319,7 +321,7 @@ int main(int argc, char **argv)
 		{ "truth", 1, NULL, 't' }, { "images", 1, NULL, 'n' }, { "first", 1, NULL, 'f' },
 		{ "calib", 1, NULL, 'c' }, { "range", 1, NULL, 'r' }, { "residual", 1, NULL, 'a' },
 		{ "per-tensor", 0, NULL, 'p' }, { "power-of-two", 0, NULL, '2' },
-		{ "no-bias-correction", 0, NULL, 'b' }, { "layers", 0, NULL, 'l' },
+		{ "no-bias-correction", 0, NULL, 'b' }, { "no-zero-points", 0, NULL, 'z' }, { "layers", 0, NULL, 'l' },
 		{ "agree", 1, NULL, 'A' }, { "worse", 1, NULL, 'W' }, { "lose", 1, NULL, 'L' },
 		{ 0 },
 	};
@@ -345,6 +347,7 @@ int main(int argc, char **argv)
 			  !strcmp(optarg, "add") ? VTAC_RESIDUAL_ADD : VTAC_RESIDUAL_AUTO; break;
 		case 'p': how.per_tensor = true; break;
 		case '2': how.power_of_two = true; break;
+		case 'z': how.no_zero_points = true; break;
 		case 'b': how.no_bias_correction = true; break;
 		case 'l': test.each_layer = true; break;
 		case 'A': least = atof(optarg); break;

@@ -160,6 +160,7 @@ static void one_graph(uint64_t seed)
 		.range = (enum vtac_range)(seed / 7 % 3),
 		.residual = seed / 3 % 2 ? VTAC_RESIDUAL_FUSED : VTAC_RESIDUAL_ADD,
 		.per_tensor = seed / 11 % 4 == 0, .power_of_two = seed / 13 % 4 == 0,
+		.no_zero_points = seed / 17 % 3 == 0,
 	};
 	struct vtac_options opt = {
 		.core = native_core(&cores[trial.core]), .quant = &how, .keep_all = true };

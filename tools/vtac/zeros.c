@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Zero points. A tensor that is never negative wastes half of the integers if 0 stands for
+ * 0. It need not where every node takes another zero point exactly: sums fold it into
+ * their bias. What pads with zeros, or multiplies two tensors, does not.
+ */
+#include <math.h>
+
+#include "quant_impl.h"
+
+bool keeps_scale(enum vtac_op op)
+{
+	switch (op) {
+	case VTAC_MAX_POOL:
+	case VTAC_RESIZE:
+	case VTAC_CONCAT:
+	case VTAC_SPLIT:
+	case VTAC_SLICE:
+	case VTAC_PAD:
+	case VTAC_TRANSPOSE:
+	case VTAC_DEPTH_TO_SPACE:
+	case VTAC_RESHAPE:
+	case VTAC_IDENTITY:
+	case VTAC_COPY:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool pads(const struct vtac_window *w)
+{
+	return w->pad[0] || w->pad[1] || w->pad[2] || w->pad[3];
+}
+
+/* Offsets have 18 bits: scales of what is added may differ by 8. */
+#define APART_MAX	256.0f
+
+static bool are_near(const struct quantiser *q, const struct vtac_node *node)
+{
+	const struct vtac_tensor *t[3] = { node->in[0], node->in[node->n_in - 1], node->out[0] };
+	float least = INFINITY, most = 0;
+
+	for (unsigned int i = 0; i < 3; i++) {
+		float scale = calibrated(q, t[i], q->in_top);
+
+		least = fminf(least, scale);
+		most = fmaxf(most, scale);
+	}
+	return most <= least * APART_MAX;
+}
+
+static bool user_may(const struct quantiser *q, const struct vtac_node *node)
+{
+	switch (node->op) {
+	case VTAC_CONV:
+		return !pads(&node->attr.conv.window);
+	case VTAC_AVG_POOL:
+		return !pads(&node->attr.pool);
+	case VTAC_ADD:
+		return are_near(q, node);
+	case VTAC_GEMM:
+		return true;
+	case VTAC_CLIP:
+		return are_near(q, node);
+	default:
+		return keeps_scale(node->op) && node->op != VTAC_PAD;
+	}
+}
+
+static bool producer_may(const struct quantiser *q, const struct vtac_node *node)
+{
+	switch (node->op) {
+	case VTAC_CONV:
+	case VTAC_CONV_TRANSPOSE:
+	case VTAC_AVG_POOL:
+	case VTAC_GEMM:
+		return true;
+	case VTAC_ADD:
+	case VTAC_CLIP:
+		return are_near(q, node);
+	default:
+		return keeps_scale(node->op) && node->op != VTAC_PAD;
+	}
+}
+
+bool may_shift_zero(const struct quantiser *q, const struct vtac_tensor *t)
+{
+	if (!t->stats || t->stats->lo < 0 || t->quant.given)
+		return false;
+	if (t->producer && t->producer->device == VTAC_CARD && !producer_may(q, t->producer))
+		return false;
+	for (unsigned int i = 0; i < t->n_users; i++)
+		if (t->users[i]->device == VTAC_CARD && !user_may(q, t->users[i]))
+			return false;
+	return true;
+}
