@@ -182,6 +182,7 @@ static void eltwise(struct machine *m, struct input *in, struct vtaops_eltwise *
 	*op = (struct vtaops_eltwise) {
 		.elements = number(in, 1, 255), .a_shift = number(in, 0, 8),
 		.b_shift = number(in, 0, 8), .identity = place(m, m->core.wgt_bytes, fate),
+		.offset = 70000 * (int)(take(in, 1) % 9) - 280000,
 	};
 	bytes = (uint64_t)op->elements * m->core.inp_bytes;
 	/* More than device addresses reach. */

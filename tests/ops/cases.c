@@ -392,6 +392,7 @@ static enum case_result case_eltwise(struct run *r)
 	op.post.hi = post.hi;
 	op.a_shift = rnd(r, 3) ? 0 : rnd(r, 8);
 	op.b_shift = rnd(r, 3) ? 0 : rnd(r, 8);
+	op.offset = rnd(r, 3) ? 0 : (int)rnd(r, rnd(r, 2) ? 2000 : 200000) - 1000;
 	mul = op.post.mul ? op.post.mul : 1;
 	shift = (int)op.post.shift;
 	post.bias = &zero;
@@ -400,8 +401,8 @@ static enum case_result case_eltwise(struct run *r)
 	op.elements = (uint32_t)(vtaops_act_bytes(r->c, n, c, h, w) / r->c->inp_bytes);
 	op.out = rnd(r, 4) ? machine_alloc(r->m, vtaops_act_bytes(r->c, n, c, h, w)) :
 		 rnd(r, 2) ? op.a : op.b;
-	snprintf(r->text, r->len, "%s elements=%u shifts=%u,%u", names[choice.which], op.elements,
-		 op.a_shift, op.b_shift);
+	snprintf(r->text, r->len, "%s elements=%u shifts=%u,%u offset=%d", names[choice.which],
+		 op.elements, op.a_shift, op.b_shift, op.offset);
 	for (size_t i = 0; i < count; i++) {
 		int32_t x = a[i] * (1 << op.a_shift), y = b[i] * (1 << op.b_shift);
 		int32_t v = choice.which == 0 ? x + y : choice.which == 1 ? x * y :
@@ -409,7 +410,7 @@ static enum case_result case_eltwise(struct run *r)
 			    choice.which == 3 ? (x < y ? x : y) :
 			    choice.which == 4 ? shifted(x, y) : x;
 
-		want[i] = finish(&post, 0, (uint32_t)v);
+		want[i] = finish(&post, 0, (uint32_t)v + (uint32_t)op.offset);
 	}
 	return check(r, lower_eltwise, &choice, op.out, want, n, c, h, w);
 }

@@ -68,7 +68,8 @@ static void unite_node(struct classes *c, const struct vtac_node *node)
  * Results are not cut off: the greatest value is what a classifier is asked for, and a
  * picture's brightest pixel is seen. Other images may have greater ones than calibration.
  */
-#define LEAVE_MARGIN	1.15f
+#define SCORE_MARGIN	2.0f
+#define PICTURE_MARGIN	1.02f
 
 static bool leaves(const struct vtac_graph *g, const struct vtac_tensor *t)
 {
@@ -90,7 +91,7 @@ float calibrated(const struct quantiser *q, const struct vtac_tensor *t, int lev
 	range = vtac_stats_range(t->stats, leaves(q->g, t) ? VTAC_RANGE_MAX : q->how.range,
 				 q->how.percentile, levels);
 	if (leaves(q->g, t) && q->how.range != VTAC_RANGE_MAX)
-		range *= LEAVE_MARGIN;
+		range *= t->rank == 2 ? SCORE_MARGIN : PICTURE_MARGIN;
 	/* Of a tensor that is always 0, anything will do. */
 	return range > 1e-20f ? range / (float)levels : 1.0f / (float)levels;
 }
