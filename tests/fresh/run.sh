@@ -44,12 +44,9 @@ number=0 failed=0
 # base_make SUITE DIR: root.tar, with an account for an ordinary user
 # shellcheck disable=SC2016,SC2317 # the root's shell; called by cached
 base_make() {
-	local dir=$2
-	namespaced mmdebstrap --quiet --variant=apt --include=git,make,passwd \
-		--aptopt='Acquire::Check-Valid-Until "false"' \
-		--aptopt='Acquire::Retries "3"' \
-		--aptopt='APT::Install-Recommends "false"' \
-		--dpkgopt=force-unsafe-io \
+	local dir=$2 options
+	root_options
+	namespaced mmdebstrap "${options[@]}" --include=git,make,passwd \
 		--customize-hook='chroot "$1" useradd --create-home --shell /bin/bash newcomer' \
 		"$1" "$dir/root.tar" "$(host_mirror)" 2>"$dir/log" || {
 		tail -n 30 "$dir/log" >&2

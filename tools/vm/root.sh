@@ -7,20 +7,14 @@
 # have its shell run SCRIPT in it, to install what the root is for. A suite of
 # backports is its release with backports preferred in everything.
 root_make() {
-	local dir=$1 suite=$2 script=$3 mirror proxy
+	local dir=$1 suite=$2 script=$3 mirror options
 	shift 3
 	mirror=$(host_mirror)
-	proxy=$(apt-config dump --format '%v' Acquire::http::Proxy)
+	root_options
 	mkdir -p "$dir"
 	# Through a tar, so that all files belong to whoever owns the cache, and
 	# in a mount namespace, so that no interruption leaves mounts behind.
-	# A mirror may be a frozen one: Valid-Until is not checked.
-	namespaced mmdebstrap --quiet --variant=apt \
-		--aptopt='Acquire::Check-Valid-Until "false"' \
-		--aptopt='Acquire::Retries "3"' \
-		${proxy:+"--aptopt=Acquire::http::Proxy \"$proxy\""} \
-		--aptopt='APT::Install-Recommends "false"' \
-		--dpkgopt=force-unsafe-io \
+	namespaced mmdebstrap "${options[@]}" \
 		--dpkgopt='path-exclude=/usr/share/doc/*' \
 		--dpkgopt='path-exclude=/usr/share/man/*' \
 		--dpkgopt='path-exclude=/usr/share/locale/*' \
@@ -32,6 +26,19 @@ root_make() {
 		return 1
 	}
 	rm -f "$dir/log"
+}
+
+# Sets options to mmdebstrap's for every root. A mirror may be a frozen one: Valid-Until is
+# not checked.
+root_options() {
+	local proxy
+	proxy=$(apt-config dump --format '%v' Acquire::http::Proxy)
+	: "${proxy:=${http_proxy-}}"
+	options=(--quiet --variant=apt --dpkgopt=force-unsafe-io
+		--aptopt='Acquire::Check-Valid-Until "false"'
+		--aptopt='Acquire::Retries "3"'
+		--aptopt='APT::Install-Recommends "false"')
+	[ -z "$proxy" ] || options+=("--aptopt=Acquire::http::Proxy \"$proxy\"")
 }
 
 # The commands that make the one suite out of the other, and run the script.
