@@ -53,10 +53,10 @@ static struct vtac_tensor *with_zeros(struct vtac_graph *g, const struct vtac_te
 
 	memcpy(dims, t->dims, sizeof(dims));
 	dims[axis] += more;
-	for (int i = 0; i < t->rank; i++) {
-		outer *= i < axis ? t->dims[i] : 1;
-		inner *= i > axis ? t->dims[i] : 1;
-	}
+	for (int i = 0; i < axis; i++)
+		outer *= t->dims[i];
+	for (int i = axis + 1; i < t->rank; i++)
+		inner *= t->dims[i];
 	to = vtac_alloc(g, (uint64_t)(outer * inner * dims[axis]) + 1, sizeof(*to));
 	if (!to)
 		return NULL;

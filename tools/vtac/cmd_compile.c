@@ -348,7 +348,7 @@ static int fail_graph(const struct vtac_graph *g)
 static int open_images(struct compile *c, unsigned int i, const char *path, unsigned int usual)
 {
 	unsigned int max = c->max_images ? c->max_images : usual;
-	struct vtac_error error;
+	struct vtac_error error = { "", false };
 
 	if (!path)
 		return CMD_OK;

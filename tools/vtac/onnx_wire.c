@@ -94,8 +94,7 @@ static bool check_message(const struct ProtobufCMessageDescriptor *d, struct wir
 /* ---- bounded memory ---- */
 
 struct counted {
-	size_t size;
-	_Alignas(16) unsigned char data[];
+	_Alignas(16) size_t size;	/* of what is behind it */
 };
 
 static void *counted_alloc(void *priv, size_t size)
@@ -110,7 +109,7 @@ static void *counted_alloc(void *priv, size_t size)
 		return NULL;
 	c->size = size;
 	a->used += sizeof(*c) + size;
-	return c->data;
+	return c + 1;
 }
 
 static void counted_free(void *priv, void *p)
@@ -120,7 +119,7 @@ static void counted_free(void *priv, void *p)
 
 	if (!p)
 		return;
-	c = (void *)((unsigned char *)p - offsetof(struct counted, data));
+	c = (struct counted *)p - 1;
 	a->used -= sizeof(*c) + c->size;
 	free(c);
 }

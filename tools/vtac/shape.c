@@ -52,7 +52,7 @@ int shape_broadcast(struct vtac_graph *g, const struct vtac_node *node, int *ran
 		    const struct vtac_tensor *b)
 {
 	int n = *rank > b->rank ? *rank : b->rank;
-	int64_t out[VTAC_RANK_MAX];
+	int64_t out[VTAC_RANK_MAX] = { 0 };
 
 	for (int i = 0; i < n; i++) {
 		int64_t x = i < n - *rank ? 1 : dims[i - (n - *rank)];
