@@ -200,6 +200,7 @@ check: test-deps
 		"vtac-converted=$(ONNX_NODES) $(dir $(ONNX_NODES_DATA))pytorch-converted tests/vtac/onnx_converted.list" \
 		"vtac-nodes=$(ONNX_NODES) $(ONNX_NODES_DATA) tests/vtac/onnx_nodes.list" \
 		$(foreach t,$(VTAC_TESTS) $(VTAC_PROG_TESTS),"vtac-$(notdir $(t))=$(t)") \
+		"vtac-models=IMAGES=500 tests/vtac/programs/models.sh $(VTAC_ACCURACY) mnist ppocr" \
 		"@runtime=tests/runtime/run.sh $(VM_MODULE)" \
 		"abi=tests/abi/run.sh" \
 		"@docs=tests/docs/run.sh $(VM_MODULE)" \
@@ -212,6 +213,17 @@ check: test-deps
 		"install=tests/install.sh" \
 		"vtactl-messages=tests/vtactl/messages.py" \
 		"vtactl-completion=tests/vtactl/completion.sh $(CURDIR)/$(VTACTL_BIN)"
+
+# Real models against their goals, and many random ones; fetches some 600 MB.
+.PHONY: check-models
+check-models: test-deps
+	@tools/vm/deps.sh need python3-onnx python3-numpy python3-pil fonts-dejavu-core
+	@command -v npm >/dev/null || tools/vm/deps.sh need npm
+	@$(QUIETLY) $(VTAC_ACCURACY) $(VTAC_PROG_TESTS)
+	@$(TESTS_RUN) -o build/check-models \
+		$(foreach m,mnist ppocr esrgan mobilenetv2 resnet50, \
+			"$(m)=tests/vtac/programs/models.sh $(VTAC_ACCURACY) $(m)") \
+		"graphs=VTAC_GRAPHS=2000 $(VTAC_PROG_DIR)/test_graphs"
 
 # For the inner loop: what finds most in 90 seconds on two idle processors, with a build
 # directory that is there.
@@ -326,7 +338,7 @@ cross-programs-32: $(filter-out $(EMU_BIN),$(USERSPACE)) $(LIB_TEST_BINS) \
 check-programs: man $(EMU_ASAN_BIN) $(UDEV_RULES) $(EMU_TESTS) $(LIB_TESTS) $(OPS_TESTS) \
 		$(OPS_VM_TESTS) $(FUZZ_REPLAYS) $(DIGITS_COMPILE) \
 		$(DIGITS_TESTS) $(STREAM_TESTS) $(VTACTL_TESTS) $(SELFTESTS) $(MATRIX_BIN) \
-		$(VTAC_TEST_BINS) $(VTAC_PROG_TESTS) $(PARSER_BINS) $(FUZZ_CALLS) $(STORM_BIN) $(BENCH_BINS) \
+		$(VTAC_TEST_BINS) $(VTAC_PROG_TESTS) $(VTAC_ACCURACY) $(PARSER_BINS) $(FUZZ_CALLS) $(STORM_BIN) $(BENCH_BINS) \
 		$(RUNTIME_TESTS) $(RUNTIME_VM_TESTS) $(HELLO_BIN) $(DEVICEAPI_TEST) $(BYOC_BIN) $(AOT_BIN)
 
 .PHONY: bench
@@ -425,6 +437,7 @@ clean:
 .PHONY: help
 help:
 	@echo 'make             library, tools, and the module for the running kernel or KDIR='
+	@echo 'make check-models    real networks on real images against their goals; 600 MB'
 	@echo 'make vtac        the compiler: trained networks in, programs for the card out'
 	@echo 'make demo        classify handwritten digits on an emulated card in a VM'
 	@echo 'make check       all tests; V=1 shows their whole output'
