@@ -24,10 +24,10 @@
 #error "VTA cards need a 64-bit host"
 #endif
 
-unsigned int vta_max_job_ms = 10000;
+unsigned int vta_max_job_ms = 1000;
 module_param_named(max_job_ms, vta_max_job_ms, uint, 0644);
 MODULE_PARM_DESC(max_job_ms,
-		 "Longest time one descriptor of a new queue may take, in ms (default 10000, 0: no limit)");
+		 "Longest time that an engine may execute one descriptor of a queue made from now on, in ms (default 1000, 0: no limit)");
 
 static dev_t vta_devt;
 

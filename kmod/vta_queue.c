@@ -71,16 +71,6 @@ struct vta_queue *vta_queue_get(struct vta_ctx *ctx, u32 handle)
 	return ERR_PTR(READ_ONCE(ctx->dead) ? -ENODEV : -ENOENT);
 }
 
-/* The limit of the user or of the administrator, whichever is less; 0 is none. */
-static u64 vta_queue_cycles(struct vta_ctx *ctx, u64 max_cycles)
-{
-	u64 limit = (u64)READ_ONCE(vta_max_job_ms) * ctx->vdev->caps.clock_khz;
-
-	if (!limit || !max_cycles)
-		return limit | max_cycles;
-	return min(limit, max_cycles);
-}
-
 /* The card stores it at once. */
 u64 vta_queue_record_seq(const struct vta_queue *q)
 {
@@ -305,7 +295,7 @@ static struct vta_queue *vta_queue_make(struct vta_ctx *ctx, const struct vta_qu
 	q->ctx = ctx;
 	q->ring_order = arg->ring_order;
 	q->priority = arg->priority;
-	q->cycles = vta_queue_cycles(ctx, arg->max_cycles);
+	q->cycles = arg->max_cycles;
 	q->time_limit = (u64)READ_ONCE(vta_max_job_ms) * NSEC_PER_MSEC;
 	INIT_LIST_HEAD(&q->vector_node);
 	INIT_LIST_HEAD(&q->wait_node);

@@ -549,8 +549,8 @@ struct vtadev_queue;
  *                vtadev_info.ring_entries_max; 0: 256, or that if it is less
  * @priority: 0 (least) to 3, among the queues of the same user: a queue of priority p
  *            gets up to 2^p descriptors in its turn. More than 0 needs CAP_SYS_NICE
- * @max_cycles: upper limit for every RUN, copy and fill of the queue; 0: the
- *              driver's default
+ * @max_cycles: upper limit for every RUN, copy and fill of the queue; 0: none, but
+ *              for the driver's limit in time (its parameter max_job_ms)
  * @spin_ns: how long at most a wait looks again and again before it sleeps (below);
  *           0: VTADEV_SPIN_NS_DEFAULT; negative: not at all
  * @flags: VTADEV_QUEUE_*

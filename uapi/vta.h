@@ -459,8 +459,9 @@ struct vta_buf_import {
  * @ring_order: log2 of the ring's length in descriptors, 0 to
  *              vta_info.ring_order_max
  * @queue: out: names the queue in this open file, never 0
- * @max_cycles: upper limit for the cycles of one RUN, COPY or FILL; 0: the driver's
- *              default (module parameter max_job_ms), which also limits any other
+ * @max_cycles: upper limit for the cycles of one RUN, COPY or FILL; 0: none. In any
+ *              case the card ends what an engine executes for longer than the module's
+ *              parameter max_job_ms says (1 s), with VTA_FAULT_TIME
  * @ring_offset: out: mmap offset of the ring (struct vta_desc[1 << order]),
  *               read-write; the card only reads it
  * @status_offset: out: mmap offset of the struct vta_status_page, read-only

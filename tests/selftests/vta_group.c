@@ -294,6 +294,34 @@ TEST_F(group, innocent_user_is_served_within_two_limits)
 				  (LIMIT_MS * MS));
 }
 
+/* 60 million rows of a byte: 1.2 s, which was once no hang of the card and aborted as one. */
+TEST_F(group, limit_is_in_time)
+{
+	struct vta_queue_fault fault;
+	struct vta_desc descs[2];
+
+	ASSERT_EQ(0, user_queue(&self->innocent, 0));
+	descs[0] = desc_fill2d(self->innocent.mem.addr + QUEUES_MAX * 4096, 0, 0, 1, 60000000);
+	descs[1] = desc_stamp(job(&self->innocent, 990), self->innocent.mem.addr);
+	queue_submit(&self->innocent.q[0], descs, 1);
+	EXPECT_EQ(-EIO, queue_wait(&self->innocent.q[0], 1, 6 * PATIENCE_MS, NULL));
+	ASSERT_EQ(0, queue_fault(&self->innocent.q[0], &fault));
+	EXPECT_EQ(VTA_FAULT_TIME, fault.reason);
+	EXPECT_EQ(VTA_ACCESS_NONE, fault.access);
+	EXPECT_EQ(VTA_FAULT_NO_INSN, fault.insn_index);
+	EXPECT_EQ(1, fault.seq);
+	/* Within the limit. */
+	ASSERT_EQ(0, queue_recover(&self->innocent.q[0]));
+	queue_submit(&self->innocent.q[0], &descs[1], 1);
+	EXPECT_EQ(0, queue_wait(&self->innocent.q[0], 2, 6 * PATIENCE_MS, NULL));
+	/* For queues that are made from then on. */
+	ASSERT_EQ(0, file_write(PARAMETERS "max_job_ms", "0"));
+	ASSERT_EQ(0, user_queue(&self->innocent, 0));
+	ASSERT_EQ(0, file_write(PARAMETERS "max_job_ms", "1000"));
+	queue_submit(&self->innocent.q[1], (struct vta_desc[]) { job(&self->innocent, 1100) }, 1);
+	EXPECT_EQ(0, queue_wait(&self->innocent.q[1], 1, 6 * PATIENCE_MS, NULL));
+}
+
 static int weigh(struct _test_data_group *self, unsigned int uid, unsigned int weight)
 {
 	char text[32];

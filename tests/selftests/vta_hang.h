@@ -113,7 +113,7 @@ FIXTURE_TEARDOWN(hang)
 	EXPECT_EQ(0, usage.queues);
 	EXPECT_EQ(0, usage.contexts);
 	EXPECT_EQ(card_attr("mem_size"), usage.mem_free);
-	file_write(PARAMETERS "max_job_ms", "10000");
+	file_write(PARAMETERS "max_job_ms", "1000");
 	file_write(PARAMETERS "hang_ms", "10000");
 	file_write(PARAMETERS "max_resets", "5");
 	file_write(PARAMETERS "max_excess_irqs", "1000");
