@@ -219,10 +219,11 @@ check: test-deps
 check-models: test-deps
 	@tools/vm/deps.sh need python3-onnx python3-numpy python3-pil fonts-dejavu-core
 	@command -v npm >/dev/null || tools/vm/deps.sh need npm
-	@$(QUIETLY) $(VTAC_ACCURACY) $(VTAC_PROG_TESTS)
+	@$(QUIETLY) $(VTAC_ACCURACY) $(VTAC_FLOATS) $(VTAC_PROG_TESTS)
 	@$(TESTS_RUN) -o build/check-models \
 		$(foreach m,mnist ppocr esrgan mobilenetv2 resnet50, \
-			"$(m)=tests/vtac/programs/models.sh $(VTAC_ACCURACY) $(m)") \
+			"$(m)=tests/vtac/programs/models.sh $(VTAC_ACCURACY) $(m)" \
+			"floats-$(m)=tests/vtac/floats.sh $(VTAC_FLOATS) $(m)") \
 		"graphs=VTAC_GRAPHS=2000 $(VTAC_PROG_DIR)/test_graphs"
 
 # For the inner loop: what finds most in 90 seconds on two idle processors, with a build

@@ -9,9 +9,10 @@ VTAC_ARCHIVES := $(VTAC_A) $(OPS_A)
 # Where libonnx-testdata has its tests of operators.
 ONNX_NODES_DATA := /usr/share/libonnx-testdata/data/node
 ONNX_NODES := $(VTAC_TEST_DIR)/onnx_nodes
+VTAC_FLOATS := $(VTAC_TEST_DIR)/floats
 
 VTAC_TESTS := $(patsubst tests/vtac/%.c,$(VTAC_TEST_DIR)/%,$(wildcard tests/vtac/test_*.c))
-VTAC_TEST_BINS := $(VTAC_BIN) $(ONNX_NODES) $(VTAC_TESTS)
+VTAC_TEST_BINS := $(VTAC_BIN) $(ONNX_NODES) $(VTAC_FLOATS) $(VTAC_TESTS)
 
 $(VTAC_TEST_DIR)/%.o: tests/vtac/%.c
 	@mkdir -p $(@D)
@@ -21,6 +22,9 @@ $(VTAC_TEST_DIR)/%.o: $(VTAC_DIR)/onnx.pb-c.h
 
 $(VTAC_TESTS): $(VTAC_TEST_DIR)/%: $(VTAC_TEST_DIR)/%.o $(VTAC_TEST_DIR)/net.o $(VTAC_ARCHIVES)
 	$(CC) -o $@ $^ -lcmocka $(VTAC_LIBS)
+
+$(VTAC_FLOATS): $(VTAC_TEST_DIR)/floats.o $(VTAC_ARCHIVES)
+	$(CC) -o $@ $^ $(VTAC_LIBS)
 
 $(ONNX_NODES): $(VTAC_TEST_DIR)/onnx_nodes.o $(VTAC_ARCHIVES)
 	$(CC) -o $@ $^ $(VTAC_LIBS)
