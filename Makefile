@@ -97,9 +97,9 @@ include tests/storm/build.mk
 include tests/runtime/build.mk
 include tests/stream/build.mk
 include tests/vtactl/build.mk
-include tests/bench/build.mk
 include tests/vtac/build.mk
 include tests/vtac/programs/build.mk
+include tests/bench/build.mk
 
 USERSPACE := $(LIB_SO) $(LIB_A) $(OPS_A) $(PROG_A) $(DRIVER_SO) $(DRIVER_A) $(VTACTL_BIN) $(EMU_BIN) \
 	$(DIGITS_BIN) $(STREAM_BIN) $(if $(VTAC_HAVE),$(VTAC_BIN))

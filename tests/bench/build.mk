@@ -6,7 +6,7 @@
 
 BENCH_DIR := build/tests/bench
 BENCH_GUEST := floor polling busy scale memory
-BENCH_HOST := emulator conv
+BENCH_HOST := emulator conv $(if $(VTAC_HAVE),model)
 
 # What each is made of, besides PART.c and bench.c.
 BENCH_memory := choice.c copy.c map.c transfer.c
@@ -16,6 +16,8 @@ BENCH_scale := job.c
 BENCH_busy := job.c
 BENCH_emulator := scalar.c
 BENCH_LIBS_emulator := $(patsubst tools/vta-emu/%.c,build/tools/vta-emu.obj/%.o,$(wildcard tools/vta-emu/core*.c))
+BENCH_LIBS_model := $(VTAC_PROG_DIR)/obj/native.o $(VTAC_A) $(BENCH_LIBS_emulator)
+BENCH_LDLIBS_model := $(VTAC_LIBS)
 BENCH_LIBS_conv := $(OPS_BENCH_OBJS) $(BENCH_LIBS_emulator)
 
 BENCH_GUEST_BINS := $(BENCH_GUEST:%=$(BENCH_DIR)/guest/%)
@@ -30,12 +32,14 @@ $(BENCH_DIR)/obj/%.o: tests/bench/%.c
 	$(CC) $(LIB_CPPFLAGS) -Ikmod -Ilibvtadev/ops -Itools/vta-emu -Itests/bench -Itests/ops \
 		$(LIB_WARNINGS) -O2 -g -MMD -MP -c -o $@ $<
 
+$(BENCH_DIR)/obj/model.o: LIB_CPPFLAGS += -Itools/vtac -Ilibvtadev/ops/cpu -Itests/vtac/programs
+
 # $(call bench-part,PLACE,PART): how to link one
 define bench-part
 $(BENCH_DIR)/$1/$2: $(patsubst %.c,$(BENCH_DIR)/obj/%.o,bench.c $2.c $(BENCH_$2)) \
 		$(BENCH_LIBS_$2) $(OPS_A) $(LIB_A)
 	@mkdir -p $$(@D)
-	$$(CC) -pthread -o $$@ $$^ $(LIB_LIBS) -ljson-c
+	$$(CC) -pthread -o $$@ $$^ $(BENCH_LDLIBS_$2) $(LIB_LIBS) -ljson-c
 endef
 $(foreach part,$(BENCH_GUEST),$(eval $(call bench-part,guest,$(part))))
 $(foreach part,$(BENCH_HOST),$(eval $(call bench-part,host,$(part))))

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * model.c - real networks as the compiler makes them: cycles against the layers'
+ * rooflines, bytes that cross PCIe for an image, doorbells, memory, time to compile
+ *
+ * Each model is compiled for TVM's default core, and for one with blocks of 32, and an
+ * image is run on the emulator's core: the cycles are those of the card's model. It runs
+ * on the host, without card and VM. Models that are not in the cache are fetched; those
+ * that cannot be are left out, with a line that says so.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bench.h"
+#include "native.h"
+#include "vtac.h"
+
+#define CARD_HZ		100e6
+#define IMAGES		4
+
+struct model {
+	const char *name;
+	bool target;		/* the share of the roofline is one */
+};
+
+static const struct model models[] = {
+	{ "mnist", false }, { "ppocr", false }, { "esrgan", false }, { "mobilenetv2", false },
+	{ "resnet50", true },
+};
+
+static const struct {
+	const char *name;
+	struct core_config config;
+} cores[] = {
+	{ "16x16", { 3, 3, 5, 0, 4, 15, 15, 18, 17, 2 } },
+	{ "32x32", { 3, 3, 5, 0, 5, 15, 16, 20, 18, 2 } },
+};
+
+static struct vtac_npy images;
+
+static int read_image(void *priv, unsigned int i, const struct vtac_tensor *t, float *values)
+{
+	struct vtac_error error;
+	int64_t size = vtac_elements(t);
+
+	(void)priv;
+	return vtac_npy_read(&images, i * size, size, values, &error);
+}
+
+static int input(void *priv, const struct vtac_tensor *t, void *data)
+{
+	return read_image(priv, 0, t, data);
+}
+
+/* What a node takes at least: its multiplications, or its bytes at 16 a cycle. */
+static uint64_t roofline(const struct vtac_node *node, const struct vtaops_core *core)
+{
+	struct vtac_packed y = vtac_packed_shape(node->out[0]);
+	uint64_t out = vtaops_act_bytes(core, y.n, y.c, y.h, y.w), in = 0, gemm = 0;
+
+	for (unsigned int i = 0; i < node->n_in; i++) {
+		struct vtac_packed x;
+
+		if (!node->in[i] || node->in[i]->data)
+			continue;
+		x = vtac_packed_shape(node->in[i]);
+		in += vtaops_act_bytes(core, x.n, x.c, x.h, x.w);
+	}
+	if (node->op == VTAC_CONV || node->op == VTAC_GEMM) {
+		const struct vtac_tensor *w = node->in[1];
+		bool conv = node->op == VTAC_CONV;
+		uint32_t groups = conv ? (uint32_t)node->attr.conv.groups : 1;
+		uint32_t ic = (uint32_t)w->dims[1] * groups, oc = (uint32_t)w->dims[0];
+		uint32_t parts = vtaops_conv2d_parts(core, ic, oc, groups);
+		uint64_t blocks = (uint64_t)((ic / parts + core->block - 1) / core->block) *
+				  ((oc / parts + core->block - 1) / core->block) * parts;
+		uint64_t taps = conv ? (uint64_t)(w->dims[2] * w->dims[3]) : 1;
+
+		/* A block for each group is the least that channels alone need. */
+		if (groups > 1 && groups == oc)
+			blocks = (oc + core->block - 1) / core->block;
+		gemm = (uint64_t)((y.n + core->batch - 1) / core->batch) * y.h * y.w * blocks * taps;
+		in += blocks * taps * core->wgt_bytes;
+	}
+	in = in > out ? in : out;
+	return gemm > in / 16 ? gemm : in / 16;
+}
+
+static double seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static struct vtac_graph *compile(const char *path, const struct vtac_options *opt,
+				  struct vtac_program *p)
+{
+	struct vtac_graph *g = vtac_graph_new(0);
+
+	must(g ? 0 : -1, "out of memory");
+	if (vtac_read_onnx(g, path) || vtac_run_passes(g, opt, NULL) || vtac_lower(g, opt, p)) {
+		fprintf(stderr, "model: %s: %s\n", path, g->error.text);
+		exit(1);
+	}
+	return g;
+}
+
+static double one_core(struct bench *bench, const struct model *m, unsigned int which,
+		       const char *path, struct json_object *results)
+{
+	const struct vtac_images calibrate = { .count = IMAGES, .read = read_image };
+	struct vtac_shape_option shape = { .rank = 4 };
+	struct vtac_options opt = {
+		.core = native_core(&cores[which].config), .no_prune = true,
+		.images = &calibrate, .shapes = &shape, .n_shapes = 1 };
+	const struct vtac_interp io = { .input = input };
+	double begin = seconds(), took, share;
+	uint64_t least = 0, ends = 0;
+	struct vtac_program p;
+	struct vtac_graph *g;
+	struct json_object *to;
+	struct native n;
+
+	memcpy(shape.dims, images.dims, sizeof(shape.dims));
+	shape.dims[0] = 1;
+	g = compile(path, &opt, &p);
+	took = seconds() - begin;
+	must(native_init(&n, &p, &cores[which].config, CORE_ORDER_INORDER, 0), "out of memory");
+	if (native_run(&n, &io)) {
+		fprintf(stderr, "model: %s: %s\n", m->name, n.why);
+		exit(1);
+	}
+	for (unsigned int i = 0; i < g->n_nodes; i++)
+		if (g->nodes[i]->device == VTAC_CARD && g->nodes[i]->cycles)
+			least += roofline(g->nodes[i], &opt.core);
+	for (unsigned int i = 0; i < p.n_steps; i++)
+		if (p.steps[i].kind == VTAC_STEP_COPY)
+			ends += (uint64_t)vtac_elements(p.steps[i].to);
+	share = (double)least / (double)n.cycles;
+	printf("%-12s %-6s %10llu %6.3f %9.1f %6u %9.2f %6.2f %8.1f\n", m->name, cores[which].name,
+	       (unsigned long long)n.cycles, share, CARD_HZ / (double)n.cycles, n.doorbells,
+	       (double)n.copied / (double)ends, (double)p.card_bytes / (double)p.card_bound, took);
+	fprintf(bench->dat, "%s,%s %g\n", m->name, cores[which].name, share);
+	to = json_sub(results, cores[which].name);
+	json_num(to, "cycles", (double)n.cycles);
+	json_num(to, "sum_of_rooflines", (double)least);
+	json_num(to, "share_of_roofline", share);
+	json_num(to, "images_per_second_at_100_MHz", CARD_HZ / (double)n.cycles);
+	json_num(to, "doorbells_per_image", n.doorbells);
+	json_num(to, "bytes_over_pcie", (double)n.copied);
+	json_num(to, "bytes_over_pcie_per_value", (double)n.copied / (double)ends);
+	json_num(to, "arena_over_lower_bound", (double)p.card_bytes / (double)p.card_bound);
+	json_num(to, "compile_seconds_of_processor", took);
+	native_fini(&n);
+	vtac_program_free(&p);
+	vtac_graph_free(g);
+	return share;
+}
+
+/* In the cache, or fetched into it; a quick run fetches nothing. */
+static bool have(const struct bench *bench, const char *name, const char *cache)
+{
+	char text[600];
+
+	snprintf(text, sizeof(text), "%s/%s.done", cache, name);
+	if (!access(text, R_OK))
+		return true;
+	snprintf(text, sizeof(text), "tests/vtac/models/fetch %s >&2", name);
+	return !bench->quick && !system(text);
+}
+
+static void one_model(struct bench *bench, const struct model *m, const char *cache)
+{
+	struct json_object *results;
+	struct vtac_error error;
+	char path[600], what[80];
+
+	if (!have(bench, m->name, cache)) {
+		printf("%-12s SKIP: not in %s\n", m->name, cache);
+		return;
+	}
+	snprintf(path, sizeof(path), "%s/%s-calib.npy", cache, m->name);
+	if (vtac_npy_open(&images, path, &error)) {
+		fprintf(stderr, "model: %s\n", error.text);
+		exit(1);
+	}
+	snprintf(path, sizeof(path), "%s/%s.onnx", cache, m->name);
+	results = json_sub(bench->results, m->name);
+	for (unsigned int i = 0; i < sizeof(cores) / sizeof(cores[0]); i++) {
+		double share = one_core(bench, m, i, path, results);
+
+		snprintf(what, sizeof(what), "share of the rooflines, %s", m->name);
+		if (m->target && !i)
+			bench_target(bench, what, share, AT_LEAST, 0.7);
+	}
+	vtac_npy_close(&images);
+}
+
+int main(int argc, char **argv)
+{
+	const char *cache = getenv("VTA_CACHE"), *home = getenv("XDG_CACHE_HOME");
+	struct bench bench;
+	char path[500];
+
+	if (cache)
+		snprintf(path, sizeof(path), "%s/models", cache);
+	else if (home)
+		snprintf(path, sizeof(path), "%s/vta-pcie/models", home);
+	else
+		snprintf(path, sizeof(path), "%s/.cache/vta-pcie/models", getenv("HOME"));
+	bench_begin(&bench, "model", argc, argv);
+	printf("\nreal networks, an image each; cycles by the card's model, 100 MHz\n");
+	printf("%-12s %-6s %10s %6s %9s %6s %9s %6s %8s\n", "model", "core", "cycles", "share",
+	       "images/s", "bells", "bytes/val", "arena", "compile");
+	for (unsigned int i = 0; i < sizeof(models) / sizeof(models[0]); i++)
+		if (!bench.quick || i < 1)
+			one_model(&bench, &models[i], path);
+	bench_end(&bench);
+	return 0;
+}
