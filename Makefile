@@ -226,7 +226,7 @@ check-models: test-deps
 			"floats-$(m)=tests/vtac/floats.sh $(VTAC_FLOATS) $(m)") \
 		"graphs=VTAC_GRAPHS=2000 $(VTAC_PROG_DIR)/test_graphs"
 
-# For the inner loop: what finds most in 90 seconds on two idle processors, with a build
+# For the inner loop: what finds most, for 90 seconds on two idle processors with a build
 # directory that is there.
 QUICK_EMU_TESTS := $(filter-out $(addprefix $(EMU_TEST_DIR)/test_,card_streams gen streams),$(EMU_TESTS))
 .PHONY: check-quick
@@ -442,7 +442,7 @@ help:
 	@echo 'make vtac        the compiler: trained networks in, programs for the card out'
 	@echo 'make demo        classify handwritten digits on an emulated card in a VM'
 	@echo 'make check       all tests; V=1 shows their whole output'
-	@echo 'make check-quick what finds most in 90 seconds'
+	@echo 'make check-quick what finds most in short time'
 	@echo 'make check-debug the kernel tests on kernels with KASAN, lockdep, kmemleak, KCSAN'
 	@echo 'make fuzz        random calls, cards and inputs, led by coverage; OPS=10000000 for many'
 	@echo 'make storm       the card taken away and brought back 1,000 times; STORM_CYCLES='
