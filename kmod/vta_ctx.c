@@ -295,36 +295,28 @@ out:
 	mutex_unlock(&ctx->lock);
 }
 
-bool vta_ctx_is_idle(struct vta_ctx *ctx)
+void vta_ctx_for_queues(struct vta_ctx *ctx, void (*each)(struct vta_queue *q))
 {
 	struct vta_queue *q;
 	unsigned long handle;
-	bool idle = true;
 
 	mutex_lock(&ctx->lock);
 	xa_for_each(&ctx->queues, handle, q)
-		idle = idle && vta_queue_is_idle(q);
+		each(q);
 	mutex_unlock(&ctx->lock);
-	return idle;
 }
 
-int vta_ctx_suspend(struct vta_ctx *ctx)
+bool vta_ctx_is_paused(struct vta_ctx *ctx)
 {
 	struct vta_queue *q;
 	unsigned long handle;
-	int ret = 0;
+	bool paused = true;
 
 	mutex_lock(&ctx->lock);
-	if (ctx->dead)
-		goto out;
-	xa_for_each(&ctx->queues, handle, q) {
-		ret = vta_queue_suspend(q);
-		if (ret)
-			break;
-	}
-out:
+	xa_for_each(&ctx->queues, handle, q)
+		paused = paused && vta_queue_is_paused(q);
 	mutex_unlock(&ctx->lock);
-	return ret;
+	return paused;
 }
 
 int vta_ctx_resume(struct vta_ctx *ctx)

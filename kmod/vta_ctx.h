@@ -23,6 +23,7 @@ struct gen_pool;
 struct inode;
 struct page;
 struct vta_device;
+struct vta_queue;
 struct vta_user;
 
 /**
@@ -112,12 +113,11 @@ void vta_ctx_tell(struct vta_ctx *ctx, enum vta_fate fate, enum vta_cause cause)
 int vta_ctx_lost(struct vta_ctx *ctx, struct vta_lost *lost);
 
 /*
- * Under vta_device.lock, while the machine goes to sleep: whether the card has
- * done all it was told to; then, what it keeps for the context is put into the host's
- * memory; then, when it has been reset, it is told anew.
+ * Under vta_device.lock, while the machine goes to sleep: calls @each for all queues. Then,
+ * when the card has been reset, it is told anew of the context, and its queues go on.
  */
-bool vta_ctx_is_idle(struct vta_ctx *ctx);
-int vta_ctx_suspend(struct vta_ctx *ctx);
+void vta_ctx_for_queues(struct vta_ctx *ctx, void (*each)(struct vta_queue *q));
+bool vta_ctx_is_paused(struct vta_ctx *ctx);
 int vta_ctx_resume(struct vta_ctx *ctx);
 
 #endif /* VTA_CTX_H */

@@ -12,6 +12,7 @@
 #include <linux/idr.h>
 #include <linux/io.h>
 #include <linux/mutex.h>
+#include <linux/notifier.h>
 #include <linux/pci.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
@@ -23,7 +24,7 @@
 
 struct dentry;
 struct vta_cardmem;
-struct vta_pm_copy;
+struct vta_shadow;
 struct vta_vector;
 
 /* How a card is brought back, from the weakest means to the strongest. */
@@ -124,7 +125,8 @@ struct vta_device {
 	atomic_t nr_queues;
 	atomic_t nr_closing;		/* contexts that are out of @ctxs and not yet free */
 	atomic_t throttled;		/* calls that waited for faults to be forgotten */
-	struct vta_pm_copy *copy;	/* of card memory, while the machine sleeps */
+	struct vta_shadow *shadow;	/* copy of card memory, while the machine sleeps */
+	struct notifier_block pm_notifier;
 	struct pci_saved_state *config;	/* see vta_card_save_config() */
 	struct device *hwmon;		/* NULL: no sensors */
 	struct dentry *debugfs;

@@ -213,24 +213,32 @@ int vta_mmu_disable(struct vta_mmu *mmu)
 	return vta_mmu_invalidate(mmu);
 }
 
+int vta_mmu_borrow(struct vta_mmu *mmu, struct vta_device *vdev, unsigned int id)
+{
+	/* Coherent memory is aligned to its size. */
+	mmu->l1 = vta_mmu_alloc(vdev, VTA_L1_BYTES, &mmu->l1_bus);
+	if (!mmu->l1)
+		return -ENOMEM;
+	mmu->vdev = vdev;
+	mmu->id = id;
+	mmu->borrowed = true;
+	xa_init(&mmu->tables);
+	INIT_LIST_HEAD(&mmu->stale);
+	return 0;
+}
+
 int vta_mmu_init(struct vta_mmu *mmu, struct vta_device *vdev)
 {
-	int id;
+	int id, ret;
 
 	id = ida_alloc_max(&vdev->ctx_ids, vdev->caps.contexts - 1, GFP_KERNEL);
 	if (id < 0)
 		return id;
-	/* Coherent memory is aligned to its size. */
-	mmu->l1 = vta_mmu_alloc(vdev, VTA_L1_BYTES, &mmu->l1_bus);
-	if (!mmu->l1) {
+	ret = vta_mmu_borrow(mmu, vdev, id);
+	if (ret)
 		ida_free(&vdev->ctx_ids, id);
-		return -ENOMEM;
-	}
-	mmu->vdev = vdev;
-	mmu->id = id;
-	xa_init(&mmu->tables);
-	INIT_LIST_HEAD(&mmu->stale);
-	return 0;
+	mmu->borrowed = false;
+	return ret;
 }
 
 void vta_mmu_fini(struct vta_mmu *mmu)
@@ -245,5 +253,6 @@ void vta_mmu_fini(struct vta_mmu *mmu)
 		vta_table_free(mmu, table);
 	vta_mmu_free(mmu->vdev, VTA_L1_BYTES, mmu->l1, mmu->l1_bus);
 	mmu->l1 = NULL;
-	ida_free(&mmu->vdev->ctx_ids, mmu->id);
+	if (!mmu->borrowed)
+		ida_free(&mmu->vdev->ctx_ids, mmu->id);
 }

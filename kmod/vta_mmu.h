@@ -21,6 +21,7 @@ struct vta_device;
  * struct vta_mmu - a device address space; protected by vta_ctx.lock
  * @vdev: the card
  * @id: number of the context on the card
+ * @borrowed: the number is not the table's own
  * @l1: first-level table
  * @l1_bus: its bus address
  * @tables: second-level tables, struct vta_table, by first-level index
@@ -29,6 +30,7 @@ struct vta_device;
 struct vta_mmu {
 	struct vta_device *vdev;
 	unsigned int id;
+	bool borrowed;
 	__le64 *l1;
 	dma_addr_t l1_bus;
 	struct xarray tables;
@@ -36,6 +38,8 @@ struct vta_mmu {
 };
 
 int vta_mmu_init(struct vta_mmu *mmu, struct vta_device *vdev);
+/* With a context's number that is not free; it is not given back. */
+int vta_mmu_borrow(struct vta_mmu *mmu, struct vta_device *vdev, unsigned int id);
 void vta_mmu_fini(struct vta_mmu *mmu);
 
 /* Makes the card use the table; makes it forget it. */

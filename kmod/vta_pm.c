@@ -2,186 +2,105 @@
 /*
  * vta_pm.c - the machine sleeps, hibernates and is shut down; the card does
  *
- * When the machine goes to sleep, processes have been stopped. What they had
- * submitted is finished; then the card's memory that is in use is copied to the
- * host's, and the card is reset and set up again on the way back, from what the
- * driver knows. So contexts survive, with the state that queues keep of the core. If
- * the work is not finished in its time (it may wait for a process), there is a
- * reset before, as by anything else. If the host has no memory for the copy, the
- * machine does not go to sleep.
+ * When the machine goes to sleep, processes have been stopped. All queues stop behind the
+ * descriptor in hand; a queue that does not in time is aborted, and no other. Then the
+ * card's memory that is in use is copied to the host's (vta_shadow.c). On the way back the
+ * card is reset and set up again, from what the driver knows, and each queue goes on where it
+ * was. So contexts survive, with the state that queues keep of the core. If the host has no
+ * memory for the copy, the machine does not go to sleep.
  *
- * A card that nobody has open, and nobody has memory of, may be put into D3hot at
+ * A card that no file has open, and no dma-buf has memory of, may be put into D3hot at
  * any time (runtime power management); it has nothing to lose but its registers.
  */
-#include <linux/bitmap.h>
-#include <linux/io.h>
 #include <linux/iopoll.h>
-#include <linux/mm.h>
 #include <linux/pci.h>
 #include <linux/pm_runtime.h>
-#include <linux/slab.h>
+#include <linux/suspend.h>
 
 #include "vta_cardmem.h"
 #include "vta_ctx.h"
 #include "vta_device.h"
 #include "vta_history.h"
-#include "vta_host.h"
 #include "vta_pm.h"
+#include "vta_queue.h"
 #include "vta_reset.h"
+#include "vta_shadow.h"
 
-/* What is under way is given so long to end. */
-#define VTA_PM_DRAIN_MS		5000
-/* Nobody has needed the card for so long. */
+/* A descriptor in hand has so long to end; then its queue, to be aborted. */
+#define VTA_PM_STOP_MS		5000
+#define VTA_PM_ABORT_MS		(30 * VTA_ABORT_MS)
+/* A card that has not been needed for so long may sleep. */
 #define VTA_PM_IDLE_MS		1000
 
-/* ---- Card memory ---- */
+/* ---- The queues ---- */
 
-/**
- * struct vta_pm_copy - what the card's memory held
- * @host: pages of the host, as many as there are set bits
- * @used: a bit for each page of the card's memory
- */
-struct vta_pm_copy {
-	struct vta_host host;
-	unsigned long used[];
-};
-
-static unsigned long vta_pm_pages(const struct vta_device *vdev)
+static void vta_pm_for_queues(struct vta_device *vdev, void (*each)(struct vta_queue *q))
 {
-	return vdev->caps.mem_size >> PAGE_SHIFT;
+	struct vta_ctx *ctx;
+
+	list_for_each_entry(ctx, &vdev->ctxs, node)
+		vta_ctx_for_queues(ctx, each);
 }
 
-void vta_pm_forget(struct vta_device *vdev)
+static bool vta_pm_is_paused(struct vta_device *vdev)
 {
-	if (!vdev->copy)
-		return;
-	vta_host_free(&vdev->copy->host);
-	kvfree(vdev->copy);
-	vdev->copy = NULL;
+	struct vta_ctx *ctx;
+	bool paused = true;
+
+	list_for_each_entry(ctx, &vdev->ctxs, node)
+		paused = paused && vta_ctx_is_paused(ctx);
+	return paused;
 }
 
-/* Makes room. */
-static int vta_pm_prepare(struct vta_device *vdev)
+static bool vta_pm_wait_paused(struct vta_device *vdev, unsigned int ms)
 {
-	unsigned long pages = vta_pm_pages(vdev), used;
-	int ret;
+	bool paused;
 
-	vdev->copy = kvzalloc(struct_size(vdev->copy, used, BITS_TO_LONGS(pages)), GFP_KERNEL);
-	if (!vdev->copy)
-		return -ENOMEM;
-	vta_cardmem_used(vdev->cardmem, vdev->copy->used);
-	used = bitmap_weight(vdev->copy->used, pages);
-	if (!used)
-		return 0;
-	ret = vta_host_alloc(&vdev->copy->host, (u64)used << PAGE_SHIFT);
-	if (ret) {
-		kvfree(vdev->copy);
-		vdev->copy = NULL;
+	return !read_poll_timeout(vta_pm_is_paused, paused, paused, 1000, ms * 1000, false, vdev);
+}
+
+static int vta_pm_pause(struct vta_device *vdev)
+{
+	vta_pm_for_queues(vdev, vta_queue_pause);
+	if (!vta_pm_wait_paused(vdev, VTA_PM_STOP_MS)) {
+		dev_warn(&vdev->dev,
+			 "work takes longer than %d ms, and is aborted for the machine to sleep\n",
+			 VTA_PM_STOP_MS);
+		vta_pm_for_queues(vdev, vta_queue_cut);
+		if (!vta_pm_wait_paused(vdev, VTA_PM_ABORT_MS))
+			return -ETIME;
 	}
-	return ret;
-}
-
-static void vta_pm_move(struct vta_device *vdev, bool save)
-{
-	unsigned long bit, i = 0;
-
-	for_each_set_bit(bit, vdev->copy->used, vta_pm_pages(vdev)) {
-		void __iomem *card = vdev->mem + ((u64)bit << PAGE_SHIFT);
-		void *page = page_address(vdev->copy->host.pages[i++]);
-
-		if (save)
-			memcpy_fromio(page, card, PAGE_SIZE);
-		else
-			memcpy_toio(card, page, PAGE_SIZE);
-		cond_resched();
-	}
-	wmb();	/* out of the write-combining buffers */
+	vta_pm_for_queues(vdev, vta_queue_note);
+	return 0;
 }
 
 /* ---- Sleep of the machine ---- */
 
-static bool vta_pm_is_idle(struct vta_device *vdev)
+/* Neither reset nor without power since it was left alone. */
+static bool vta_pm_is_as_it_was(struct vta_device *vdev)
 {
-	struct vta_ctx *ctx;
-	bool idle = true;
-
-	list_for_each_entry(ctx, &vdev->ctxs, node)
-		idle = idle && vta_ctx_is_idle(ctx);
-	return idle;
+	return vta_card_is_there(vdev) && vta_read(vdev, REG_EVENT_ENABLE) == REG_EVENT_ALL &&
+	       vta_read(vdev, REG_GENERATION) == vdev->card_generation;
 }
 
-/*
- * The card alone knows what has been submitted: there is no number that could be
- * waited for by an interrupt.
- */
-static bool vta_pm_drain(struct vta_device *vdev)
-{
-	bool idle;
-
-	return !read_poll_timeout(vta_pm_is_idle, idle, idle, 10000, VTA_PM_DRAIN_MS * 1000,
-				  false, vdev);
-}
-
-/* The card finishes what it has begun, which is nothing, and is not accessed any more. */
+/* Nothing is executed by then, and the card is not accessed any more. */
 static void vta_pm_doze(struct vta_device *vdev)
 {
 	vta_write(vdev, REG_CONTROL, 0);
 	vta_card_set_state(vdev, VTA_STATE_ASLEEP);
 }
 
-static int vta_pm_put_away(struct vta_device *vdev)
-{
-	struct vta_ctx *ctx;
-	int ret;
-
-	list_for_each_entry(ctx, &vdev->ctxs, node) {
-		ret = vta_ctx_suspend(ctx);
-		if (ret)
-			return ret;
-	}
-	return 0;
-}
-
-static int __maybe_unused vta_pm_suspend(struct device *dev)
-{
-	struct vta_device *vdev = dev_get_drvdata(dev);
-	int ret = 0;
-
-	mutex_lock(&vdev->lock);
-	if (vdev->state == VTA_STATE_LIVE && !vta_pm_drain(vdev)) {
-		dev_warn(&vdev->dev, "is not done with its work in %d ms\n", VTA_PM_DRAIN_MS);
-		vta_card_recover(vdev, VTA_CAUSE_SLEEP,
-				 "was not done with its work when the machine went to sleep");
-	}
-	if (vdev->state != VTA_STATE_LIVE)
-		goto out;
-	ret = vta_pm_prepare(vdev);
-	if (ret) {
-		dev_err(&vdev->dev, "no memory for a copy of the card's (%d): close what uses it before the machine sleeps\n",
-			ret);
-		goto out;
-	}
-	/* There will be a copy of the card's memory then, though nobody has any. */
-	if (vta_pm_put_away(vdev))
-		vta_card_recover(vdev, VTA_CAUSE_SLEEP,
-				 "did not stop its queues when the machine went to sleep");
-	if (vdev->state != VTA_STATE_LIVE)
-		goto out;
-	vta_pm_doze(vdev);
-	vta_pm_move(vdev, true);
-out:
-	mutex_unlock(&vdev->lock);
-	return ret;
-}
-
 /* The card as it was; what it does not remember, the driver does. */
 static int vta_pm_restore(struct vta_device *vdev)
 {
 	struct vta_ctx *ctx;
+	bool kept;
 	int ret;
 
 	vta_card_set_state(vdev, VTA_STATE_RESETTING);
 	pci_set_master(vdev->pdev);
+	kept = vta_pm_is_as_it_was(vdev) || vta_shadow_is_full(vdev) ||
+	       vta_cardmem_avail(vdev->cardmem) == vdev->caps.mem_size;
 	ret = vta_card_wait_ready(vdev);
 	if (!ret)
 		ret = vta_card_reset(vdev);
@@ -191,9 +110,12 @@ static int vta_pm_restore(struct vta_device *vdev)
 		dev_err(&vdev->dev, "another card has come back\n");
 		return -ENODEV;
 	}
-	if (vdev->copy)
-		vta_pm_move(vdev, false);
+	if (!kept)
+		return -ENODATA;
 	vta_card_start(vdev);
+	ret = vta_shadow_in(vdev);
+	if (ret)
+		return ret;
 	list_for_each_entry(ctx, &vdev->ctxs, node) {
 		ret = vta_ctx_resume(ctx);
 		if (ret)
@@ -203,22 +125,108 @@ static int vta_pm_restore(struct vta_device *vdev)
 	return 0;
 }
 
+static void vta_pm_wake(struct vta_device *vdev)
+{
+	int ret = vta_pm_restore(vdev);
+
+	if (!ret)
+		return;
+	dev_err(&vdev->dev, "does not wake up (%d): resetting the card\n", ret);
+	vta_card_recover(vdev, VTA_CAUSE_WAKE, "did not wake up");
+}
+
+/*
+ * @save: its memory, too. A card that fails here is reset, which leaves nothing to be saved;
+ * without memory for the copy the machine stays awake.
+ */
+static int vta_pm_sleep(struct vta_device *vdev, bool save)
+{
+	int ret = save ? vta_shadow_reserve(vdev) : 0;
+
+	if (ret)
+		return ret;
+	ret = vta_pm_pause(vdev);
+	if (!ret && save)
+		ret = vta_shadow_out(vdev);
+	if (ret == -ENOMEM) {
+		vta_pm_wake(vdev);
+		return ret;
+	}
+	if (ret)
+		vta_card_recover(vdev, VTA_CAUSE_SLEEP, "failed when the machine went to sleep");
+	if (vdev->state == VTA_STATE_LIVE)
+		vta_pm_doze(vdev);
+	return 0;
+}
+
+static void vta_pm_no_memory(struct vta_device *vdev, int ret)
+{
+	dev_err(&vdev->dev, "no memory for a copy of the card's (%d): close what uses it before the machine sleeps\n",
+		ret);
+}
+
+static int vta_pm_fall_asleep(struct device *dev, bool save)
+{
+	struct vta_device *vdev = dev_get_drvdata(dev);
+	int ret = 0;
+
+	mutex_lock(&vdev->lock);
+	if (vdev->state == VTA_STATE_LIVE)
+		ret = vta_pm_sleep(vdev, save);
+	mutex_unlock(&vdev->lock);
+	if (ret)
+		vta_pm_no_memory(vdev, ret);
+	return ret;
+}
+
+static int __maybe_unused vta_pm_suspend(struct device *dev)
+{
+	return vta_pm_fall_asleep(dev, true);
+}
+
+/* The image of the machine has the card's memory by now. */
+static int __maybe_unused vta_pm_poweroff(struct device *dev)
+{
+	return vta_pm_fall_asleep(dev, false);
+}
+
 static int __maybe_unused vta_pm_resume(struct device *dev)
 {
 	struct vta_device *vdev = dev_get_drvdata(dev);
-	int ret;
 
 	mutex_lock(&vdev->lock);
-	if (vdev->state == VTA_STATE_ASLEEP) {
-		ret = vta_pm_restore(vdev);
-		if (ret) {
-			dev_err(&vdev->dev, "does not wake up (%d): resetting the card\n", ret);
-			vta_card_recover(vdev, VTA_CAUSE_WAKE, "did not wake up");
-		}
-	}
-	vta_pm_forget(vdev);
+	if (vdev->state == VTA_STATE_ASLEEP)
+		vta_pm_wake(vdev);
 	mutex_unlock(&vdev->lock);
 	return 0;
+}
+
+/*
+ * Memory for the copy is taken while processes run and others can give theirs; before
+ * hibernation reserves memory for its image.
+ */
+static int vta_pm_notify(struct notifier_block *notifier, unsigned long event, void *data)
+{
+	struct vta_device *vdev = container_of(notifier, struct vta_device, pm_notifier);
+	int ret;
+
+	switch (event) {
+	case PM_SUSPEND_PREPARE:
+	case PM_HIBERNATION_PREPARE:
+		ret = vta_shadow_reserve(vdev);
+		if (!ret)
+			return NOTIFY_OK;
+		vta_pm_no_memory(vdev, ret);
+		vta_shadow_release(vdev);
+		return notifier_from_errno(ret);
+	case PM_POST_SUSPEND:
+	case PM_POST_HIBERNATION:
+	case PM_POST_RESTORE:
+		vta_shadow_release(vdev);
+		return NOTIFY_OK;
+	default:
+		return NOTIFY_DONE;
+	}
 }
 
 void vta_pm_shutdown(struct pci_dev *pdev)
@@ -257,8 +265,7 @@ static int __maybe_unused vta_pm_runtime_resume(struct device *dev)
 	if (vdev->state != VTA_STATE_ASLEEP)
 		goto out;
 	vta_card_set_state(vdev, VTA_STATE_RESETTING);
-	if (vta_card_is_there(vdev) && vta_read(vdev, REG_EVENT_ENABLE) == REG_EVENT_ALL &&
-	    vta_read(vdev, REG_GENERATION) == vdev->card_generation) {
+	if (vta_pm_is_as_it_was(vdev)) {
 		vta_card_start(vdev);
 		vta_card_set_state(vdev, VTA_STATE_LIVE);
 	} else if (vta_pm_restore(vdev)) {
@@ -271,7 +278,14 @@ out:
 }
 
 const struct dev_pm_ops vta_pm_ops = {
-	SET_SYSTEM_SLEEP_PM_OPS(vta_pm_suspend, vta_pm_resume)
+#ifdef CONFIG_PM_SLEEP
+	.suspend = vta_pm_suspend,
+	.resume = vta_pm_resume,
+	.freeze = vta_pm_suspend,
+	.thaw = vta_pm_resume,
+	.poweroff = vta_pm_poweroff,
+	.restore = vta_pm_resume,
+#endif
 	SET_RUNTIME_PM_OPS(vta_pm_runtime_suspend, vta_pm_runtime_resume, NULL)
 };
 
@@ -282,11 +296,14 @@ void vta_pm_begin(struct vta_device *vdev)
 
 	pm_runtime_set_autosuspend_delay(dev, VTA_PM_IDLE_MS);
 	pm_runtime_use_autosuspend(dev);
+	vdev->pm_notifier.notifier_call = vta_pm_notify;
+	register_pm_notifier(&vdev->pm_notifier);
 	vta_pm_put(vdev);
 }
 
 void vta_pm_end(struct vta_device *vdev)
 {
+	unregister_pm_notifier(&vdev->pm_notifier);
 	pm_runtime_get_noresume(&vdev->pdev->dev);
 	pm_runtime_dont_use_autosuspend(&vdev->pdev->dev);
 }

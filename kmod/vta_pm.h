@@ -13,8 +13,6 @@ struct vta_device;
 extern const struct dev_pm_ops vta_pm_ops;
 
 void vta_pm_shutdown(struct pci_dev *pdev);
-/* Under vta_device.lock: it will not wake up as it was. */
-void vta_pm_forget(struct vta_device *vdev);
 
 /* From the end of probe to the beginning of remove the card may sleep when idle. */
 void vta_pm_begin(struct vta_device *vdev);

@@ -88,13 +88,12 @@ void vta_queue_abort(struct vta_queue *q)
 }
 
 /* Stopped is: state DISABLED, and not BUSY. */
-int vta_queue_quiesce(struct vta_queue *q)
+static int vta_queue_wait_stopped(struct vta_device *vdev, u32 id)
 {
-	struct vta_device *vdev = q->ctx->vdev;
 	u32 state;
 	int ret;
 
-	ret = vta_read_poll(vdev, REG_QUEUE_STATE(q->id), state,
+	ret = vta_read_poll(vdev, REG_QUEUE_STATE(id), state,
 			    !(state & (REG_QUEUE_STATE_STATE | REG_QUEUE_STATE_BUSY)) ||
 			    vta_is_dead(state), 50, VTA_QUEUE_WAIT_MS);
 	/* A card that is not there may read as all zeroes, too. */
@@ -105,45 +104,79 @@ int vta_queue_quiesce(struct vta_queue *q)
 	return 0;
 }
 
-/* The card goes on behind descriptor @seq. */
-static int vta_queue_start(struct vta_queue *q, u64 seq)
+int vta_queue_quiesce(struct vta_queue *q)
 {
-	struct vta_ctx *ctx = q->ctx;
-	struct vta_device *vdev = ctx->vdev;
+	return vta_queue_wait_stopped(q->ctx->vdev, q->id);
+}
+
+int vta_queue_halt(struct vta_device *vdev, u32 id)
+{
+	vta_write(vdev, REG_QUEUE_CTRL(id), 0);
+	return vta_queue_wait_stopped(vdev, id);
+}
+
+int vta_queue_launch(struct vta_device *vdev, u32 id, const struct vta_queue_setup *setup)
+{
 	u32 state;
 	int ret;
 
-	vta_usage_take(q);
-	vta_card_enable_events(vdev);	/* or its faults are not told of, if one was lost */
-	vta_write(vdev, REG_QUEUE_CONTEXT(q->id), ctx->mmu.id);
-	vta_write(vdev, REG_QUEUE_RING_ORDER(q->id), q->ring_order);
-	vta_write(vdev, REG_QUEUE_RING_ADDR(q->id), q->ring->addr);
-	vta_write(vdev, REG_QUEUE_VECTOR(q->id), q->vector->nr);
-	vta_write64(vdev, REG_QUEUE_STATUS_LO(q->id), sg_dma_address(q->status->sgt->sgl));
-	vta_write64(vdev, REG_QUEUE_CYCLES_LO(q->id), q->cycles);
-	vta_write64(vdev, REG_QUEUE_TIME_LIMIT_LO(q->id), q->time_limit);
-	vta_write(vdev, REG_QUEUE_GROUP(q->id), ctx->user->group.nr);
-	vta_write64(vdev, REG_QUEUE_START_LO(q->id), seq);
-	vta_write(vdev, REG_QUEUE_SUBMITTED(q->id), lower_32_bits(seq));
-	vta_write(vdev, REG_QUEUE_SAVE(q->id), q->save ? q->save->addr : 0);
-	vta_write(vdev, REG_QUEUE_CTRL(q->id), REG_QUEUE_CTRL_ENABLE |
-		  (q->kept ? REG_QUEUE_CTRL_KEPT : 0) |
-		  FIELD_PREP(REG_QUEUE_CTRL_PRIORITY, q->priority));
-	q->kept = false;
+	vta_write(vdev, REG_QUEUE_CONTEXT(id), setup->context);
+	vta_write(vdev, REG_QUEUE_RING_ORDER(id), setup->ring_order);
+	vta_write(vdev, REG_QUEUE_RING_ADDR(id), setup->ring_addr);
+	vta_write(vdev, REG_QUEUE_VECTOR(id), setup->vector);
+	vta_write64(vdev, REG_QUEUE_STATUS_LO(id), setup->status);
+	vta_write64(vdev, REG_QUEUE_CYCLES_LO(id), setup->cycles);
+	vta_write64(vdev, REG_QUEUE_TIME_LIMIT_LO(id), setup->time_limit);
+	vta_write(vdev, REG_QUEUE_GROUP(id), setup->group);
+	vta_write64(vdev, REG_QUEUE_START_LO(id), setup->start);
+	vta_write(vdev, REG_QUEUE_SUBMITTED(id), setup->submitted);
+	vta_write(vdev, REG_QUEUE_SAVE(id), setup->save);
+	vta_write(vdev, REG_QUEUE_CTRL(id), REG_QUEUE_CTRL_ENABLE |
+		  (setup->kept ? REG_QUEUE_CTRL_KEPT : 0) |
+		  FIELD_PREP(REG_QUEUE_CTRL_PRIORITY, setup->priority));
 
 	/*
 	 * When STATE says so, the status page does too. The user, who can ring the
 	 * doorbell all the time, may have made it halt again before anybody looks.
 	 */
-	ret = vta_read_poll(vdev, REG_QUEUE_STATE(q->id), state,
+	ret = vta_read_poll(vdev, REG_QUEUE_STATE(id), state,
 			    FIELD_GET(REG_QUEUE_STATE_STATE, state) != VTA_QUEUE_DISABLED,
 			    50, VTA_QUEUE_WAIT_MS);
 	if (ret || FIELD_GET(REG_QUEUE_STATE_STATE, state) > VTA_QUEUE_HALTED) {
 		vta_card_lost(vdev, "does not start a queue");
 		return -ENODEV;
 	}
-	vta_usage_start(q, seq);
 	return 0;
+}
+
+/* The card goes on behind descriptor @seq, with what has been submitted. */
+static int vta_queue_start(struct vta_queue *q, u64 seq, u32 submitted)
+{
+	struct vta_ctx *ctx = q->ctx;
+	const struct vta_queue_setup setup = {
+		.context = ctx->mmu.id,
+		.ring_order = q->ring_order,
+		.ring_addr = q->ring->addr,
+		.vector = q->vector->nr,
+		.status = sg_dma_address(q->status->sgt->sgl),
+		.cycles = q->cycles,
+		.time_limit = q->time_limit,
+		.group = ctx->user->group.nr,
+		.start = seq,
+		.submitted = submitted,
+		.save = q->save ? q->save->addr : 0,
+		.kept = q->kept,
+		.priority = q->priority,
+	};
+	int ret;
+
+	q->kept = false;
+	vta_usage_take(q);
+	vta_card_enable_events(ctx->vdev);	/* or its faults are not told of, if one was lost */
+	ret = vta_queue_launch(ctx->vdev, q->id, &setup);
+	if (!ret)
+		vta_usage_start(q, seq);
+	return ret;
 }
 
 void vta_queue_revoke(struct vta_queue *q, int error)
@@ -372,7 +405,7 @@ int vta_queue_create(struct vta_ctx *ctx, struct vta_queue_create *arg)
 		goto out;
 	}
 	/* A card that fails here will be reset, which frees the queue. */
-	ret = vta_queue_start(q, 0);
+	ret = vta_queue_start(q, 0, 0);
 	if (ret)
 		goto out;
 	vta_wait_start(q);
@@ -388,33 +421,37 @@ out:
 	return ret;
 }
 
-/* One that has halted is idle, too. */
-bool vta_queue_is_idle(const struct vta_queue *q)
+void vta_queue_pause(struct vta_queue *q)
 {
-	return q->stopped ||
-	       !(vta_read(q->ctx->vdev, REG_QUEUE_STATE(q->id)) & REG_QUEUE_STATE_BUSY);
+	if (q->stopped)
+		return;
+	vta_wait_pause(q);
+	vta_write(q->ctx->vdev, REG_QUEUE_CTRL(q->id), 0);
 }
 
-/*
- * The card is about to forget all: what only the core holds of a queue that is idle goes
- * to its memory, which a stop does.
- */
-int vta_queue_suspend(struct vta_queue *q)
+bool vta_queue_is_paused(const struct vta_queue *q)
 {
-	struct vta_device *vdev = q->ctx->vdev;
-	int ret;
+	u32 state = vta_read(q->ctx->vdev, REG_QUEUE_STATE(q->id));
 
-	if (q->stopped || !(vta_read(vdev, REG_QUEUE_STATE(q->id)) & REG_QUEUE_STATE_KEPT))
-		return 0;
-	vta_wait_pause(q);
-	vta_write(vdev, REG_QUEUE_CTRL(q->id), FIELD_PREP(REG_QUEUE_CTRL_PRIORITY, q->priority));
-	ret = vta_queue_quiesce(q);
-	if (ret)
-		return ret;
-	/* Its memory may have been refused to the card. */
-	vta_wait_stopped(q);
-	q->kept = vta_read(vdev, REG_QUEUE_STATE(q->id)) & REG_QUEUE_STATE_KEPT;
-	return 0;
+	return q->stopped || !(state & (REG_QUEUE_STATE_STATE | REG_QUEUE_STATE_BUSY));
+}
+
+/* Its descriptor does not end before the machine sleeps. */
+void vta_queue_cut(struct vta_queue *q)
+{
+	if (vta_queue_is_paused(q))
+		return;
+	vta_wait_cut(q);
+	vta_queue_abort(q);
+	vta_step(q->ctx->vdev, VTA_STEP_ABORT, 0);
+}
+
+void vta_queue_note(struct vta_queue *q)
+{
+	if (q->stopped)
+		return;
+	q->submitted = vta_read(q->ctx->vdev, REG_QUEUE_SUBMITTED(q->id));
+	q->kept = vta_read(q->ctx->vdev, REG_QUEUE_STATE(q->id)) & REG_QUEUE_STATE_KEPT;
 }
 
 /* A queue that has halted is started when it is recovered. */
@@ -422,9 +459,9 @@ int vta_queue_resume(struct vta_queue *q)
 {
 	int ret;
 
-	if (q->stopped || vta_wait_finish(q))
+	if (q->stopped || vta_wait_unpause(q))
 		return 0;
-	ret = vta_queue_start(q, q->seq);
+	ret = vta_queue_start(q, q->seq, q->submitted);
 	if (!ret)
 		vta_wait_resume(q);
 	return ret;
@@ -504,7 +541,7 @@ int vta_queue_recover(struct vta_ctx *ctx, struct vta_queue_recover *arg)
 	vta_queue_abort(q);
 	ret = vta_queue_quiesce(q);
 	if (!ret)
-		ret = vta_queue_start(q, arg->seq);
+		ret = vta_queue_start(q, arg->seq, lower_32_bits(arg->seq));
 	if (ret)
 		goto out;
 	vta_wait_restart(q, arg->seq);

@@ -16,6 +16,7 @@
 struct vta_event;
 struct vta_bo;
 struct vta_ctx;
+struct vta_device;
 struct vta_vector;
 
 /**
@@ -48,8 +49,10 @@ struct vta_vector;
  * @poll_reached: what that asked for has come: poll() says POLLIN
  * @event: the eventfd that is told instead, or NULL
  * @fault: checked copy of the card's fault record
- * @paused: stopped, to be started again: the record says DISABLED, which ends no wait
  * @hung: the card does not get on with it, and is not asked any more
+ * @paused: it stops, or has been stopped, because the machine goes to sleep: its records
+ *          are not looked at
+ * @submitted: how many descriptors had been submitted then, as in the register
  * @usage_start: where it was started; vta_device.usage_lock
  * @usage_node: in vta_device.usage_queues while the record counts what the sums do not
  *              have; vta_device.usage_lock
@@ -89,8 +92,9 @@ struct vta_queue {
 	bool poll_reached;
 	struct vta_event *event;
 	struct vta_queue_fault fault;
-	bool paused;
 	bool hung;
+	bool paused;
+	u32 submitted;
 	u64 usage_start;
 	struct list_head usage_node;
 
@@ -124,10 +128,40 @@ void vta_queue_free(struct vta_queue *q);
 u64 vta_queue_record_seq(const struct vta_queue *q);
 u32 vta_queue_record_state(const struct vta_queue *q);
 
-/* For vta_ctx_is_idle(), vta_ctx_suspend() and vta_ctx_resume(). */
-bool vta_queue_is_idle(const struct vta_queue *q);
-int vta_queue_suspend(struct vta_queue *q);
+/*
+ * While the machine goes to sleep, under vta_ctx.lock: the queue is told to stop behind the
+ * descriptor in hand; whether it has; it is given up, if it does not; when all have
+ * stopped, what is left to do is noted. Then, when the card has been reset, it goes on.
+ */
+void vta_queue_pause(struct vta_queue *q);
+bool vta_queue_is_paused(const struct vta_queue *q);
+void vta_queue_cut(struct vta_queue *q);
+void vta_queue_note(struct vta_queue *q);
 int vta_queue_resume(struct vta_queue *q);
+
+/* What a queue of the card is started with, by the names of its registers. */
+struct vta_queue_setup {
+	u32 context;
+	u32 ring_order;
+	u32 ring_addr;
+	u32 vector;
+	u64 status;
+	u64 cycles;
+	u64 time_limit;
+	u32 group;
+	u64 start;
+	u32 submitted;
+	u32 save;
+	bool kept;
+	u32 priority;
+};
+
+/*
+ * Both for any queue of the card, by its number: starts it; stops it behind the descriptor in
+ * hand. They return when that is done; if not, vta_card_lost() has been told.
+ */
+int vta_queue_launch(struct vta_device *vdev, u32 id, const struct vta_queue_setup *setup);
+int vta_queue_halt(struct vta_device *vdev, u32 id);
 
 /*
  * It has hung an engine for so long: it halts, and the card is told to give it up, but not

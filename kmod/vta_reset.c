@@ -37,6 +37,7 @@
 #include "vta_irq.h"
 #include "vta_pm.h"
 #include "vta_reset.h"
+#include "vta_shadow.h"
 #include "vta_trace.h"
 
 /* How much longer than the contract says the card is given. */
@@ -363,7 +364,7 @@ void vta_card_retire(struct vta_device *vdev, enum vta_cause cause)
 	vta_reset_tell(vdev, VTA_FATE_REMOVED,
 		       lent || vta_card_is_there(vdev) ? cause : VTA_CAUSE_UNPLUGGED);
 	vta_reset_drop(vdev);
-	vta_pm_forget(vdev);	/* pulled out while the machine slept */
+	vta_shadow_release(vdev);	/* pulled out while the machine slept */
 	vta_card_set_state(vdev, VTA_STATE_REMOVED);
 	mutex_unlock(&vdev->lock);
 	/* They still unmap memory from the card. */

@@ -28,6 +28,13 @@
 /* Most that wait for one queue at a time (uapi/vta.h, struct vta_wait). */
 #define VTA_WAITERS_MAX	1024
 
+static void vta_wait_invent_hang(struct vta_queue *q)
+{
+	q->halted = true;
+	q->armed = false;
+	vta_fault_invent(q, VTA_FAULT_HANG);
+}
+
 /*
  * Reads the queue's records. The state comes first: if it says that the queue
  * has halted, seq is final. Neither is trusted: what cannot be halts the queue,
@@ -43,9 +50,7 @@ static void vta_wait_look(struct vta_queue *q)
 	if (q->error || q->halted || q->paused)
 		return;
 	if (q->hung) {
-		q->halted = true;
-		q->armed = false;
-		vta_fault_invent(q, VTA_FAULT_HANG);
+		vta_wait_invent_hang(q);
 		return;
 	}
 
@@ -146,12 +151,10 @@ static void vta_wait_signal(struct vta_queue *q)
 		vta_event_signal(q->event);
 }
 
-static void vta_wait_update(struct vta_queue *q)
+/* Tells those that have what they wait for. */
+static void vta_wait_tell(struct vta_queue *q, bool was_halted)
 {
-	bool was_halted = q->halted;
 	struct vta_waiter *waiter;
-
-	vta_wait_look(q);
 
 	while ((waiter = vta_waiter_first(q))) {
 		int ret = vta_wait_result(q, waiter->seq);
@@ -166,6 +169,14 @@ static void vta_wait_update(struct vta_queue *q)
 		vta_wait_signal(q);
 	}
 	vta_wait_arm(q);
+}
+
+static void vta_wait_update(struct vta_queue *q)
+{
+	bool was_halted = q->halted;
+
+	vta_wait_look(q);
+	vta_wait_tell(q, was_halted);
 }
 
 void vta_wait_look_again(struct vta_queue *q)
@@ -381,14 +392,23 @@ void vta_wait_stop(struct vta_queue *q, int error)
  * It may have halted when nobody looked any more. That is a fault like any other,
  * of which the record tells until the next start.
  */
-void vta_wait_stopped(struct vta_queue *q)
+static void vta_wait_look_last(struct vta_queue *q)
 {
-	spin_lock_irq(&q->vector->lock);
-	if (!q->halted && READ_ONCE(q->record->fault.reason)) {
-		q->seq = max(q->seq, vta_queue_record_seq(q));
+	if (q->halted)
+		return;
+	q->seq = max(q->seq, vta_queue_record_seq(q));
+	if (q->hung) {
+		vta_wait_invent_hang(q);
+	} else if (READ_ONCE(q->record->fault.reason)) {
 		q->halted = true;
 		vta_fault_take(q);
 	}
+}
+
+void vta_wait_stopped(struct vta_queue *q)
+{
+	spin_lock_irq(&q->vector->lock);
+	vta_wait_look_last(q);
 	spin_unlock_irq(&q->vector->lock);
 }
 
@@ -418,12 +438,22 @@ void vta_wait_hung(struct vta_queue *q)
 	vta_wait_update(q);
 }
 
-bool vta_wait_finish(struct vta_queue *q)
+void vta_wait_cut(struct vta_queue *q)
 {
-	bool halted;
+	spin_lock_irq(&q->vector->lock);
+	q->hung = true;
+	spin_unlock_irq(&q->vector->lock);
+}
+
+bool vta_wait_unpause(struct vta_queue *q)
+{
+	bool was_halted, halted;
 
 	spin_lock_irq(&q->vector->lock);
-	vta_wait_update(q);
+	was_halted = q->halted;
+	q->paused = false;
+	vta_wait_look_last(q);
+	vta_wait_tell(q, was_halted);
 	halted = q->halted;
 	spin_unlock_irq(&q->vector->lock);
 	return halted;
@@ -440,7 +470,6 @@ void vta_wait_pause(struct vta_queue *q)
 void vta_wait_resume(struct vta_queue *q)
 {
 	spin_lock_irq(&q->vector->lock);
-	q->paused = false;
 	q->armed = false;
 	vta_wait_update(q);
 	spin_unlock_irq(&q->vector->lock);
@@ -452,7 +481,6 @@ void vta_wait_restart(struct vta_queue *q, u64 seq)
 	q->seq = seq;
 	q->halted = false;
 	q->hung = false;
-	q->paused = false;
 	q->armed = false;
 	q->watch_seq = seq;	/* this is no progress of the card's */
 	q->watch_abort = false;

@@ -66,10 +66,14 @@ void vta_wait_stopped(struct vta_queue *q);
 int vta_wait_halted(struct vta_queue *q, u64 *seq);
 /* It hangs, so it has halted; under the vector's lock. */
 void vta_wait_hung(struct vta_queue *q);
-/* The card says no more of it: tells for the last time, and whether it has halted. */
-bool vta_wait_finish(struct vta_queue *q);
-/* It is stopped with nothing in hand, which ends no wait, until it goes on. */
+/*
+ * It is about to be stopped, and nothing is believed of its records meanwhile. It does not
+ * stop, and is given up. It has been stopped: takes what the records say in the end, tells
+ * those that have what they wait for, and returns whether it has halted.
+ */
 void vta_wait_pause(struct vta_queue *q);
+void vta_wait_cut(struct vta_queue *q);
+bool vta_wait_unpause(struct vta_queue *q);
 /* It goes on from there, on a card that has forgotten who waits. */
 void vta_wait_resume(struct vta_queue *q);
 /* It has been started again, behind @seq. */

@@ -41,7 +41,7 @@ static const char *cause_text(enum vta_cause cause)
 	case VTA_CAUSE_BUS:
 		return "there was an error on the bus that leads to the card";
 	case VTA_CAUSE_SLEEP:
-		return "the card was not done with its work when the machine went to sleep";
+		return "the card failed when the machine went to sleep";
 	case VTA_CAUSE_WAKE:
 		return "the card did not wake up";
 	case VTA_CAUSE_UNBOUND:

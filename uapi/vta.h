@@ -287,7 +287,7 @@ enum vta_cause {
 	VTA_CAUSE_ADMIN		= 2,	/* an administrator reset it */
 	VTA_CAUSE_FUNCTION	= 3,	/* its PCI function was reset, alone or with its bus */
 	VTA_CAUSE_BUS		= 4,	/* an error on the bus that leads to it */
-	VTA_CAUSE_SLEEP		= 5,	/* it was not done when the machine went to sleep */
+	VTA_CAUSE_SLEEP		= 5,	/* it failed when the machine went to sleep */
 	VTA_CAUSE_WAKE		= 6,	/* it did not wake up */
 	VTA_CAUSE_UNBOUND	= 7,	/* the driver was unbound from it; it is still there */
 	VTA_CAUSE_UNPLUGGED	= 8,	/* it does not answer: pulled out, or without power */

@@ -135,6 +135,7 @@ TEST_F(sleep, contexts_survive)
 	EXPECT_EQ(self->w.generation, card_attr("generation"));
 }
 
+/* The descriptor in hand ends before, and the others come when the machine is awake. */
 TEST_F(sleep, what_was_submitted_is_done)
 {
 	struct vta_desc descs[3] = {
@@ -147,29 +148,113 @@ TEST_F(sleep, what_was_submitted_is_done)
 	ASSERT_EQ(0, emu_inject("slow-engine=100 3"));
 	queue_submit(&self->w.q, descs, 3);
 	ASSERT_EQ(0, machine_sleeps(variant->state));
-	EXPECT_EQ(4, queue_seq(&self->w.q));
 	EXPECT_EQ(0, queue_wait(&self->w.q, 4, PATIENCE_MS, NULL));
+	EXPECT_EQ(7, ((volatile uint32_t *)self->w.host.ptr)[0]);
+	EXPECT_EQ(8, ((volatile uint32_t *)self->w.host.ptr)[1]);
 	EXPECT_EQ(9, ((volatile uint32_t *)self->w.host.ptr)[2]);
+	EXPECT_EQ(4, queue_seq(&self->w.q));
 	EXPECT_EQ(self->w.generation, card_attr("generation"));
 }
 
-/* Nobody is there to end it; others, which are idle, do not matter. */
-TEST_F(sleep, held_queue_is_a_reset)
+/* The CPU would take minutes for a GiB. */
+TEST_F(sleep, card_copies_its_memory_itself)
 {
-	struct vta_desc desc = desc_wait(self->w.host.addr, UINT64_MAX);
-	struct vta_queue_create idle = { .ring_order = 4 };
-	int other = card_open();
+	uint64_t copies = card_counter("copies"), bytes = card_counter("copy_bytes");
+	struct mem parts[6];
+	unsigned int i;
+
+	if (!self->possible)
+		SKIP(return, "this kernel does not test %s", variant->state);
+	/* In more than one piece. */
+	for (i = 0; i < ARRAY_SIZE(parts); i++)
+		ASSERT_EQ(0, mem_alloc(self->w.fd, &parts[i], 65536, VTA_BUF_CARD, 0));
+	for (i = 0; i < ARRAY_SIZE(parts); i += 2)
+		ASSERT_EQ(0, mem_free(&parts[i]));
+	for (i = 1; i < ARRAY_SIZE(parts); i += 2)
+		fill_pattern(&parts[i], 10 + i);
+	ASSERT_EQ(0, machine_sleeps(variant->state));
+	EXPECT_LE(copies + 2, card_counter("copies"));
+	EXPECT_EQ(bytes + 2 * (CARD_SIZE + 3 * 65536), card_counter("copy_bytes"));
+	EXPECT_TRUE(pattern_is_there(&self->w.card, 2));
+	for (i = 1; i < ARRAY_SIZE(parts); i += 2) {
+		EXPECT_TRUE(pattern_is_there(&parts[i], 10 + i));
+		munmap(parts[i].ptr, parts[i].size);
+	}
+	EXPECT_EQ(0, queue_do(&self->w.q, desc_op(VTA_OP_NOP)));
+}
+
+/* It is held again when the machine is awake, with what was submitted behind it. */
+TEST_F(sleep, held_queue_survives)
+{
+	struct vta_desc descs[2] = {
+		desc_wait(self->w.host.addr, UINT64_MAX), desc_fill(self->w.host.addr + 8, 5, 4),
+	};
 	struct waiter w;
 
 	if (!self->possible)
 		SKIP(return, "this kernel does not test %s", variant->state);
-	ASSERT_LE(0, other);
-	ASSERT_EQ(0, card_ioctl(self->w.fd, VTA_IOCTL_QUEUE_CREATE, &idle));
+	queue_submit(&self->w.q, descs, 2);
+	ASSERT_EQ(0, waiter_start(&w, &self->w.q, 3, PATIENCE_MS));
+	ASSERT_EQ(0, machine_sleeps(variant->state));
+	EXPECT_EQ(1, queue_seq(&self->w.q));
+	*(volatile uint64_t *)self->w.host.ptr = UINT64_MAX;
+	queue_kick(&self->w.q);
+	EXPECT_EQ(0, waiter_join(&w));
+	EXPECT_EQ(5, ((volatile uint32_t *)self->w.host.ptr)[2]);
+	EXPECT_EQ(LOST(VTA_FATE_NONE, VTA_CAUSE_NONE), card_lost(self->w.fd));
+	EXPECT_EQ(self->w.generation, card_attr("generation"));
+}
+
+/* A descriptor that takes half a minute, byte by byte, costs nobody but its owner. */
+TEST_F(sleep, long_job_alone_is_aborted)
+{
+	struct vta_desc descs[2] = {
+		desc_fill2d(self->w.host.addr, 0, 7, 1, 40000000), desc_op(VTA_OP_NOP),
+	};
+	uint64_t doorbells = card_counter("doorbells"), aborts;
+	struct vta_queue_fault fault;
+	struct worker other;
+	struct waiter w;
+
+	if (!self->possible || strcmp(variant->test, "devices"))
+		SKIP(return, "this kernel does not test it, or once is enough");
+	ASSERT_EQ(0, worker_begin(&other));
+	aborts = card_attr("recovery/queue_aborts");
+	ASSERT_EQ(0, emu_inject("limit-never 1"));
+	queue_submit(&self->w.q, descs, 2);
+	EXPECT_LE(doorbells + 1, card_counter_reaches("doorbells", doorbells + 1));
+	ASSERT_EQ(0, waiter_start(&w, &self->w.q, 3, PATIENCE_MS));
+	ASSERT_EQ(0, machine_sleeps(variant->state));
+	EXPECT_EQ(-EIO, waiter_join(&w));
+	ASSERT_EQ(0, queue_fault(&self->w.q, &fault));
+	EXPECT_EQ(VTA_FAULT_HANG, fault.reason);
+	EXPECT_EQ(2, fault.seq);
+	EXPECT_EQ(aborts + 1, card_attr("recovery/queue_aborts"));
+	EXPECT_EQ(0, queue_do(&other.q, desc_op(VTA_OP_NOP)));
+	EXPECT_TRUE(pattern_is_there(&other.card, 2));
+	ASSERT_EQ(0, queue_recover(&self->w.q));
+	EXPECT_EQ(0, queue_do(&self->w.q, desc_op(VTA_OP_NOP)));
+	EXPECT_EQ(self->w.generation, card_attr("generation"));
+	munmap(other.host.ptr, other.host.size);
+	munmap(other.card.ptr, other.card.size);
+	queue_unmap(&other.q);
+	close(other.fd);
+}
+
+/* Not even an abort stops it. */
+TEST_F(sleep, queue_that_does_not_stop_is_a_reset)
+{
+	struct vta_desc desc = desc_fill(self->w.host.addr, 7, 4);
+	struct waiter w;
+
+	if (!self->possible || strcmp(variant->test, "devices"))
+		SKIP(return, "this kernel does not test it, or once is enough");
+	ASSERT_EQ(0, emu_inject("hang-copy"));
+	ASSERT_EQ(0, emu_inject("stop-never"));
 	queue_submit(&self->w.q, &desc, 1);
 	ASSERT_EQ(0, waiter_start(&w, &self->w.q, 2, PATIENCE_MS));
 	ASSERT_EQ(0, machine_sleeps(variant->state));
 	EXPECT_EQ(-ENODEV, waiter_join(&w));
-	EXPECT_EQ(POLLERR | POLLHUP, card_poll(self->w.fd, 0));
 	EXPECT_EQ(LOST(VTA_FATE_RESET, VTA_CAUSE_SLEEP), card_lost(self->w.fd));
 	EXPECT_EQ(self->w.generation + 1, card_attr("generation"));
 }
