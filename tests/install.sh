@@ -38,7 +38,7 @@ check() {
 	else
 		failed=1
 		echo "not ok $n $name"
-		sed 's/^/# /' "$dir/log"
+		tail -n 20 "$dir/log" | sed 's/^/# /'
 	fi
 }
 quietly() {
