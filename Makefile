@@ -95,6 +95,7 @@ include tests/matrix/build.mk
 include tests/fuzz/build.mk
 include tests/storm/build.mk
 include tests/runtime/build.mk
+include tests/tvm/build.mk
 include tests/stream/build.mk
 include tests/vtactl/build.mk
 include tests/vtac/build.mk
@@ -268,6 +269,21 @@ check-debug-share: debug-deps
 	@tests/run -j 3 -t $(WITHIN) -o build/check-debug \
 		$(call debug-boots,$(CI_BOOTS)) $(call debug-matrix,$(CI_MATRIX))
 
+# TVM's runtime, which the user has: nothing of TVM is part of this tree.
+.PHONY: check-tvm
+check-tvm:
+	@if [ -z '$(TVM)' ]; then \
+		echo 'SKIP check-tvm: no TVM; say TVM=DIR for a source tree of TVM 0.8 to 0.18'; \
+	elif [ ! -e '$(TVM)/vta/runtime/runtime.cc' ] || [ ! -e '$(TVM_HW)/config/vta_config.py' ]; then \
+		echo "check-tvm: $(TVM): no source tree of TVM with VTA in vta and 3rdparty/vta-hw" >&2; \
+		exit 1; \
+	else \
+		$(QUIETLY) test-deps && tools/vm/deps.sh need g++ python3 && \
+		echo "building everything, and TVM's runtime" && \
+		$(QUIETLY) vm-module $(EMU_ASAN_BIN) tvm-programs && \
+		tests/run "tvm=tests/tvm/run.sh $(VM_MODULE) $(TVM_DIR)"; \
+	fi
+
 # The kernel's tests again, on kernels that watch: any report fails, and so does
 # code of the module that nothing has executed.
 .PHONY: check-debug
@@ -372,7 +388,7 @@ uninstall:
 	cd "$$dir"; \
 	find . ! -type d | while read -r file; do rm -fv "$(DESTDIR)/$${file#./}"; done; \
 	for name in include/vtadev/vta include/vtadev/vtac include/vtadev share/vtadev/vm/debug share/vtadev/vm \
-		share/vtadev; do \
+		share/vtadev/tvm share/vtadev; do \
 		rmdir "$(DESTDIR)$(PREFIX)/$$name" 2>/dev/null || true; done
 
 # The module's sources as DKMS wants them.
@@ -443,6 +459,7 @@ help:
 	@echo 'make demo        classify handwritten digits on an emulated card in a VM'
 	@echo 'make check       all tests; V=1 shows their whole output'
 	@echo 'make check-quick what finds most in short time'
+	@echo "make check-tvm    TVM's VTA runtime on libvta_driver, from TVM=DIR"
 	@echo 'make check-debug the kernel tests on kernels with KASAN, lockdep, kmemleak, KCSAN'
 	@echo 'make fuzz        random calls, cards and inputs, led by coverage; OPS=10000000 for many'
 	@echo 'make storm       the card taken away and brought back 1,000 times; STORM_CYCLES='

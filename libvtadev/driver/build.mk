@@ -46,5 +46,8 @@ install-driver: $(DRIVER_SO) $(DRIVER_A) $(DRIVER_PC)
 	install -m 644 $(DRIVER_SO) $(DRIVER_A) $(DESTDIR)$(LIBDIR)
 	cp -P $(LIB_DIR)/$(DRIVER_SONAME) $(LIB_DIR)/libvta_driver.so $(DESTDIR)$(LIBDIR)
 	install -m 644 $(DRIVER_PC) $(DESTDIR)$(LIBDIR)/pkgconfig
+	install -d $(DESTDIR)$(PREFIX)/share/vtadev/tvm
+	install -m 755 libvtadev/driver/tvm/build-runtime $(DESTDIR)$(PREFIX)/share/vtadev/tvm
+	install -m 644 libvtadev/driver/tvm/vta_simulator.cc $(DESTDIR)$(PREFIX)/share/vtadev/tvm
 
 -include $(DRIVER_OBJS:.o=.d)

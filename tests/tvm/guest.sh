@@ -1,0 +1,28 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# In the guest: each runtime has the card for itself, and then both share it, two processes
+# of each at a time.
+set -u
+insmod /lib/vta.ko
+status=0
+
+for runtime in whole small; do
+	echo "# $runtime, alone"
+	/root/$runtime || status=1
+done
+
+pids='' n=0
+for runtime in whole small whole small; do
+	n=$((n + 1))
+	/root/$runtime shared >/tmp/shared.$n 2>&1 &
+	pids="$pids $!"
+done
+for pid in $pids; do
+	wait "$pid" || status=1
+done
+for file in /tmp/shared.*; do
+	echo "# with three others"
+	cat "$file"
+done
+exit "$status"

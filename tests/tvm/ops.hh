@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * ops.hh - operators on TVM's VTA runtime, by the calls that its compiled operators make
+ *
+ * What TVM generates for a schedule of VTA is a sequence of calls of vta/runtime.h: loads,
+ * kernels of micro-ops, stores, tokens between the stages, and a synchronisation. The two
+ * operators here make the same calls in the same order as TVM's dense and conv2d.
+ */
+#ifndef TESTS_TVM_OPS_HH
+#define TESTS_TVM_OPS_HH
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+/* The runtime's stages, between which tokens go. */
+enum Stage { LOAD = 1, COMPUTE = 2, STORE = 3 };
+
+/* Memory of the runtime's, with a copy for the CPU. */
+class Buffer {
+public:
+	explicit Buffer(size_t bytes);
+	~Buffer();
+	Buffer(const Buffer &) = delete;
+	Buffer &operator=(const Buffer &) = delete;
+
+	void Upload();
+	void Download();
+
+	void *handle;
+	std::vector<int8_t> cpu;
+};
+
+/* Where the runtime keeps the micro-ops of each place in compiled code that pushes some. */
+struct Kernels {
+	void *reset = nullptr, *product = nullptr, *shift = nullptr, *low = nullptr,
+	     *high = nullptr;
+};
+
+/*
+ * How an operator's last store is waited for: by a pop before the synchronisation; or by one
+ * behind it, as TVM does (coproc_sync, then coproc_dep_pop(3, 2)): a token of this run is taken
+ * by the first compute instruction of the next.
+ */
+enum class LastPop { BEFORE, BEHIND };
+
+/*
+ * out[n][m] = clip((inp[n][k] · wgt[m][k]) >> shift, -128, 127), in the layout of VTA: tiles of
+ * BATCH x BLOCK_IN, BLOCK_OUT x BLOCK_IN and BATCH x BLOCK_OUT. Double buffered.
+ */
+struct Dense {
+	Dense(unsigned int seed, uint32_t n, uint32_t m, uint32_t k);
+
+	void Push();			/* all calls but the synchronisation */
+	bool Check();			/* out is right; then it is forgotten */
+	uint64_t GemmOps() const;	/* micro-ops that multiply, of a run */
+
+	uint32_t n, m, k;		/* in tiles */
+	Buffer inp, wgt, out;
+	Kernels kernels;
+};
+
+/* conv2d 3 x 3, stride 1, padding 1, on tiles of BLOCK channels; then relu and shift. */
+struct Conv2d {
+	Conv2d(unsigned int seed, uint32_t ci, uint32_t co, uint32_t size);
+
+	void Push();
+	bool Check();
+
+	uint32_t ci, co, size;		/* channels in tiles; height and width */
+	Buffer inp, wgt, out;
+	Kernels kernels;
+};
+
+/* VTASynchronize() with what Push() left open: throws what the runtime throws. */
+void Sync(LastPop last, uint32_t wait_cycles);
+
+#endif /* TESTS_TVM_OPS_HH */

@@ -1,0 +1,31 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# TVM's own VTA runtime, linked to libvta_driver, on emulated cards in the VM; and the
+# same programs on TVM's functional simulator, natively, which must find them right.
+#
+#   tests/tvm/run.sh VTA.KO BUILT [CONFIG...]
+#
+# make tvm-programs TVM=DIR has built them, in BUILT. Prints TAP for each.
+set -eu
+cd "$(dirname "$0")/../.."
+module=$1
+built=$2
+status=0
+shift 2
+[ $# -gt 0 ] || set -- default batch2 block32
+
+for config; do
+	echo "# $config, TVM's simulator"
+	"$built/$config-simulator/programs" simulator || status=1
+	for order in inorder random; do
+		echo "# $config, order $order"
+		tools/vm/vm run --kernel "${VM_KERNEL:-host}" --emu build/asan/vta-emu \
+			--emu-arg --config="tests/emu/configs/$config.json" \
+			--emu-arg --order="$order" --timeout 400 --file "$module":/lib/vta.ko \
+			--file "$built/$config-33554432/programs":/root/whole \
+			--file "$built/$config-2048/programs":/root/small \
+			-- tests/tvm/guest.sh || status=1
+	done
+done
+exit "$status"
