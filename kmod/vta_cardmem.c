@@ -23,7 +23,7 @@
 #include "vta_cardmem.h"
 #include "vta_mmu.h"
 
-#define VTA_CHUNK_PAGES	(VTA_L1_SIZE >> PAGE_SHIFT)
+#define VTA_CHUNK_PAGES	((unsigned long)(VTA_L1_SIZE >> PAGE_SHIFT))
 
 /* Extents that are taken or given back under the lock at a time. */
 #define VTA_CARDMEM_BATCH	256

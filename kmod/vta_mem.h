@@ -12,8 +12,8 @@
 #include "vta_cardmem.h"
 #include "vta_host.h"
 
+struct cred;
 struct dma_buf;
-struct user_struct;
 struct vta_ctx;
 struct vta_device;
 struct vta_user;
@@ -34,7 +34,7 @@ enum vta_mem_kind {
  * @skew: where in a large page of the card's it starts best
  * @host: HOST, PINNED: the pages
  * @mm: PINNED: the process that is charged for it
- * @owner: PINNED: that process's user, who is charged as well
+ * @cred: PINNED: names that process's user, which is charged as well
  * @dirty: PINNED: the card may write it
  * @dmabuf: FOREIGN: the dma-buf
  * @extents: CARD: where
@@ -50,7 +50,7 @@ struct vta_mem {
 	u64 skew;
 	struct vta_host host;
 	struct mm_struct *mm;
-	struct user_struct *owner;
+	const struct cred *cred;
 	bool dirty;
 	struct dma_buf *dmabuf;
 	struct vta_extents extents;

@@ -41,20 +41,20 @@ static int vta_pin_charge(struct vta_mem *mem)
 {
 	unsigned long nr = mem->size >> PAGE_SHIFT;
 	long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
-	struct user_struct *owner = current_user();
+	atomic_long_t *locked = &current_user()->locked_vm;
 	struct mm_struct *mm = current->mm;
 	bool over;
 
-	over = atomic_long_add_return(nr, &owner->locked_vm) > limit;
+	over = atomic_long_add_return(nr, locked) > limit;
 	over |= atomic64_add_return(nr, &mm->pinned_vm) > limit;
 	if (over && !capable(CAP_IPC_LOCK)) {
 		atomic64_sub(nr, &mm->pinned_vm);
-		atomic_long_sub(nr, &owner->locked_vm);
+		atomic_long_sub(nr, locked);
 		return -ENOMEM;
 	}
 	mmgrab(mm);
 	mem->mm = mm;
-	mem->owner = get_uid(owner);
+	mem->cred = get_current_cred();
 	atomic64_add(mem->size, &mem->vdev->pinned_bytes);
 	return 0;
 }
@@ -65,9 +65,9 @@ static void vta_pin_uncharge(struct vta_mem *mem)
 
 	atomic64_sub(mem->size, &mem->vdev->pinned_bytes);
 	atomic64_sub(nr, &mem->mm->pinned_vm);
-	atomic_long_sub(nr, &mem->owner->locked_vm);
+	atomic_long_sub(nr, &mem->cred->user->locked_vm);
 	mmdrop(mem->mm);
-	free_uid(mem->owner);
+	put_cred(mem->cred);
 }
 
 static void vta_pin_unpin(struct vta_mem *mem)

@@ -27,6 +27,12 @@ $(RUNTIME_VM_TESTS): $(RUNTIME_TEST_DIR)/%: $(RUNTIME_TEST_DIR)/obj/%.o $(RUNTIM
 
 RUNTIME_TESTS := $(addprefix $(RUNTIME_TEST_DIR)/,test_report test_device test_exports test_resnet)
 
+$(RUNTIME_TEST_DIR)/test_report: tests/runtime/test_report.c tests/runtime/catch.c \
+		libvtadev/driver/report.c libvtadev/driver/report.h tests/runtime/catch.h
+	@mkdir -p $(@D)
+	$(CC) $(RUNTIME_TEST_CFLAGS) -fsanitize=address,undefined -fno-sanitize-recover=all \
+		-Wl,--wrap=clock_gettime -o $@ $(filter %.c,$^) -lcmocka
+
 $(RUNTIME_TEST_DIR)/test_device: tests/runtime/test_device.c tests/runtime/catch.c $(DRIVER_SRCS) $(LIB_TEST_OBJS) \
 		$(wildcard libvtadev/driver/*.h libvtadev/driver/vta/*.h) tests/lib/fake.h
 	@mkdir -p $(@D)
