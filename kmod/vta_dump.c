@@ -100,11 +100,12 @@ static void vta_dump_queue(struct vta_queue *q, bool there, struct vta_text *tex
 		  vta_read(vdev, REG_QUEUE_CTRL(q->id)), vta_read(vdev, REG_QUEUE_STATE(q->id)),
 		  vta_read(vdev, REG_QUEUE_CONTEXT(q->id)),
 		  vta_read(vdev, REG_QUEUE_RING_ORDER(q->id)));
-	vta_print(text, " RING_ADDR=%#x VECTOR=%u SEQ=%llu SUBMITTED=%u\n",
+	vta_print(text, " RING_ADDR=%#x VECTOR=%u SEQ=%llu SUBMITTED=%u SAVE=%#x\n",
 		  vta_read(vdev, REG_QUEUE_RING_ADDR(q->id)),
 		  vta_read(vdev, REG_QUEUE_VECTOR(q->id)),
 		  vta_read64(vdev, REG_QUEUE_SEQ_LO(q->id)),
-		  vta_read(vdev, REG_QUEUE_SUBMITTED(q->id)));
+		  vta_read(vdev, REG_QUEUE_SUBMITTED(q->id)),
+		  vta_read(vdev, REG_QUEUE_SAVE(q->id)));
 }
 
 static void vta_dump_ctx(struct vta_ctx *ctx, bool there, struct vta_text *text)

@@ -269,6 +269,36 @@ TEST_F(lib, queue_recovers)
 	EXPECT_EQ(0, vtadev_wait(self->queue, seq, 10 * SECOND));
 }
 
+/* A token goes from one RUN to the next, in a queue that keeps and where it is asked for. */
+TEST_F(lib, kept_runs_find_what_the_last_one_left)
+{
+	const struct vtadev_queue_opts opts = { .flags = VTADEV_QUEUE_KEEP };
+	/* docs/isa.md: a LOAD of INP that moves nothing and pushes; FINISH, which pops. */
+	static const uint64_t code[4] = { 0x140, 0, 0x0b, 0 };
+	struct vtadev_queue *queues[2] = { self->queue };
+	struct vta_desc descs[2];
+	struct vtadev_buf *buf;
+	unsigned int i;
+
+	EXPECT_LE(1u << 18, vtadev_info(self->dev)->save_size);
+	ASSERT_EQ(0, vtadev_buf_alloc(self->dev, sizeof(code), VTADEV_HOST, &buf));
+	ASSERT_EQ(0, vtadev_buf_write(buf, 0, code, sizeof(code)));
+	ASSERT_EQ(0, vtadev_queue_create(self->dev, &opts, &queues[1]));
+	for (i = 0; i < 2; i++)
+		descs[i] = vtadev_desc_run(vtadev_buf_addr(buf) + 16 * i, 1, 0);
+	ASSERT_EQ(0, vtadev_submit(queues[1], descs, 2, NULL));
+	EXPECT_EQ(-EIO, vtadev_sync(queues[1], 10 * SECOND));
+	ASSERT_EQ(0, vtadev_recover(queues[1]));
+	for (i = 0; i < 2; i++)
+		vtadev_desc_keep(&descs[i]);
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, vtadev_submit(queues[i], descs, 2, NULL));
+		EXPECT_EQ(i ? 0 : -EIO, vtadev_sync(queues[i], 10 * SECOND));
+	}
+	vtadev_queue_destroy(queues[1]);
+	vtadev_buf_free(buf);
+}
+
 TEST_F(lib, memory_is_spent_and_comes_back)
 {
 	uint64_t before, now;

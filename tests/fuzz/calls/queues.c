@@ -9,6 +9,7 @@ void op_create(struct state *s, const struct op *op)
 {
 	struct fuzz_file *f = the_file(s, op);
 	struct vta_queue_create req = {
+		.flags = op->c & 0x10 ? op->c & 3 : op->c & VTA_QUEUE_KEEP,
 		.ring_order = op->b & 0x80 ? op->b & 0x3f : op->b & 7,
 		.priority = op->d & 0x80 ? op->d & 7 : op->d & 3,
 		.max_cycles = op->e,
@@ -65,7 +66,10 @@ static struct vta_desc a_desc(struct fuzz_file *f, const struct op *op, uint32_t
 	case 0:
 		return desc_op(VTA_OP_NOP);
 	case 1:
-		return desc_run(from->addr, (uint32_t)(op->e % 64) + 1, op->e >> 48);
+		desc = desc_run(from->addr, (uint32_t)(op->e % 64) + 1, op->e >> 48);
+		if (op->e & 0x100)
+			desc.op_flags |= htole32(VTA_DESC_KEEP);
+		return desc;
 	case 2:
 		return desc_copy(to->addr, from->addr, len);
 	case 3:
