@@ -48,7 +48,7 @@ CHECK_STORM := 20
 SOAK_SECONDS := 1800
 
 # What the commands need on a Debian machine, by package name.
-BUILD_PACKAGES := gcc libc6-dev pkg-config libjson-c-dev libudev-dev libpci-dev libncurses-dev
+BUILD_PACKAGES := gcc libc6-dev pkg-config libjson-c-dev libudev-dev libpci-dev libncurses-dev libpng-dev libjpeg-dev
 TEST_PACKAGES = $(MAN_PACKAGES) $(VTAC_PACKAGES) libonnx-testdata abigail-tools bsdutils clang clang-tidy cppcheck gcc-riscv64-unknown-elf \
 	gnuplot-nox libclang-rt-dev libcmocka-dev libdlpack-dev mandoc perl procps python3 reuse \
 	shellcheck sparse udev umockdev zsh
@@ -77,6 +77,7 @@ include libvtadev/build.mk
 include libvtadev/ops/build.mk
 include libvtadev/driver/build.mk
 include tools/vta-emu/build.mk
+include tools/picture/build.mk
 include tools/vtactl/build.mk
 include tools/vtac/build.mk
 include examples/hello/build.mk
@@ -100,6 +101,7 @@ include tests/stream/build.mk
 include tests/vtactl/build.mk
 include tests/vtac/build.mk
 include tests/vtac/programs/build.mk
+include tests/vtac/emit/build.mk
 include tests/bench/build.mk
 
 USERSPACE := $(LIB_SO) $(LIB_A) $(OPS_A) $(PROG_A) $(DRIVER_SO) $(DRIVER_A) $(VTACTL_BIN) $(EMU_BIN) \
@@ -199,6 +201,7 @@ check: test-deps
 		"vtac-completion=tests/vtac/completion.sh $(CURDIR)/$(VTAC_BIN)" \
 		"vtac-compile=tests/vtac/compile.sh $(CURDIR)/$(VTAC_BIN)" \
 		"vtac-converted=$(ONNX_NODES) $(dir $(ONNX_NODES_DATA))pytorch-converted tests/vtac/onnx_converted.list" \
+		"vtac-emit=LINK='$(EMIT_LINK)' tests/vtac/emit/run.sh $(EMIT_TESTS) $(OPS_SRCS)" \
 		"vtac-nodes=$(ONNX_NODES) $(ONNX_NODES_DATA) tests/vtac/onnx_nodes.list" \
 		$(foreach t,$(VTAC_TESTS) $(VTAC_PROG_TESTS),"vtac-$(notdir $(t))=$(t)") \
 		"vtac-models=IMAGES=500 tests/vtac/programs/models.sh $(VTAC_ACCURACY) mnist ppocr" \
@@ -355,7 +358,7 @@ cross-programs-32: $(filter-out $(EMU_BIN),$(USERSPACE)) $(LIB_TEST_BINS) \
 check-programs: man $(EMU_ASAN_BIN) $(UDEV_RULES) $(EMU_TESTS) $(LIB_TESTS) $(OPS_TESTS) \
 		$(OPS_VM_TESTS) $(FUZZ_REPLAYS) $(DIGITS_COMPILE) \
 		$(DIGITS_TESTS) $(STREAM_TESTS) $(VTACTL_TESTS) $(SELFTESTS) $(MATRIX_BIN) \
-		$(VTAC_TEST_BINS) $(VTAC_PROG_TESTS) $(VTAC_ACCURACY) $(PARSER_BINS) $(FUZZ_CALLS) $(STORM_BIN) $(BENCH_BINS) \
+		$(VTAC_TEST_BINS) $(VTAC_PROG_TESTS) $(VTAC_ACCURACY) $(EMIT_TESTS) $(EMIT_BIN) $(PARSER_BINS) $(FUZZ_CALLS) $(STORM_BIN) $(BENCH_BINS) \
 		$(RUNTIME_TESTS) $(RUNTIME_VM_TESTS) $(HELLO_BIN) $(DEVICEAPI_TEST) $(BYOC_BIN) $(AOT_BIN)
 
 .PHONY: bench

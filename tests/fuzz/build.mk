@@ -13,9 +13,10 @@ FUZZ_CC := clang
 FUZZ_CFLAGS := -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
 
 # What a target is made of, beside itself.
-FUZZ_SRCS_image := $(addprefix tests/ops/,emulated.c machine.c net.c) $(OPS_SRCS) \
+FUZZ_SRCS_image := $(addprefix tests/ops/,emulated.c machine.c mixed.c net.c steps.c) \
+	$(OPS_SRCS) \
 	$(filter-out %/main.c,$(EMU_SRCS))
-FUZZ_OBJS_image := $(addprefix $(OPS_TEST_DIR)/obj/,emulated.o machine.o net.o) \
+FUZZ_OBJS_image := $(addprefix $(OPS_TEST_DIR)/obj/,emulated.o machine.o mixed.o net.o steps.o) \
 	$(OPS_TEST_LIB_OBJS) $(EMU_ASAN_LIB)
 FUZZ_SRCS_lower := $(FUZZ_SRCS_image)
 FUZZ_OBJS_lower := $(FUZZ_OBJS_image)

@@ -12,11 +12,14 @@
 #include "emulated.h"
 #include "fuzz.h"
 #include "image.h"
-#include "net.h"
+#include "mixed.h"
+#include "steps.h"
 
 #define MEM_SIZE	(1u << 20)
 #define GAP		4096u		/* between the segments, of no use to the program */
 #define CYCLES_MAX	100000u
+#define STEPS_MAX	64u
+#define WORK_MAX	100000u
 
 static const struct core_config cores[] = {
 	{ 3, 3, 5, 0, 4, 15, 15, 18, 17, 2 },
@@ -37,14 +40,40 @@ static void check_tensors(const struct vtaimage *image)
 		struct vtaimage_tensor t;
 
 		vtaimage_tensor(image, i, &t);
-		check((uint64_t)t.offset + t.bytes <= image->arena_bytes, "a tensor is outside");
+		check((uint64_t)t.offset + t.bytes <=
+		      (t.segment == VTAIMAGE_IN_ARENA ? image->arena_bytes : image->host_bytes),
+		      "a tensor is outside");
+		check(t.role == VTAIMAGE_INTERNAL ||
+		      (uint64_t)vtaimage_host(image, i) + t.bytes <= image->host_bytes,
+		      "an input or output is outside");
 		check(strnlen(t.name, sizeof(t.name)) < sizeof(t.name), "a name has no end");
 		check(vtaimage_find(image, t.name) == (int)i, "a tensor is not found");
 	}
 }
 
+/* A step: CPU steps that take long are left out. */
+static void run_step(struct steps *s, const struct vtaimage_step *step)
+{
+	struct vtaimage_stream stream;
+	struct core_fault fault;
+	struct vtacpu_need need;
+
+	if (step->kind == VTAIMAGE_RUN) {
+		vtaimage_stream(&s->image, step->stream, &stream);
+		if (emulated_try(s->machine, s->model + stream.insn_at, stream.insn_count,
+				 CYCLES_MAX, &fault))
+			check(fault.reason != VTA_FAULT_PAGE,
+			      "the program reaches beyond its segments");
+		return;
+	}
+	if (step->kind == VTAIMAGE_CPU &&
+	    (vtacpu_need(step->kernel, &step->params, &need) || need.work > WORK_MAX))
+		return;
+	steps_do(s, step);
+}
+
 /* Memory of the image's core, all of it in use. */
-static void run(struct vtaimage *image)
+static void run(const struct vtaimage *image)
 {
 	const struct vtaops_core *c = &image->core;
 	const struct core_config cfg = {
@@ -52,29 +81,29 @@ static void run(struct vtaimage *image)
 		c->log_uop_buff_size, c->log_inp_buff_size, c->log_wgt_buff_size,
 		c->log_acc_buff_size, 2,
 	};
-	uint32_t model, arena, before_arena;
-	struct core_fault fault;
+	struct steps s = { .image = *image };
+	struct vtaimage_step step;
+	uint32_t before_arena;
 	uint8_t *before;
 	struct machine m;
 
 	if ((uint64_t)image->model_bytes + image->arena_bytes + 4 * GAP + 4ull * image->align >
-	    MEM_SIZE)
+	    MEM_SIZE || image->host_bytes > MEM_SIZE || image->step_count > STEPS_MAX)
 		return;
 	emulated_init(&m, &cfg, MEM_SIZE, CORE_ORDER_GREEDY, 1);
 	machine_alloc(&m, GAP);
-	model = machine_alloc(&m, image->model_bytes);
-	machine_alloc(&m, GAP);
-	arena = machine_alloc(&m, image->arena_bytes ? image->arena_bytes : 1);
-	before_arena = arena - m.base;
+	steps_place(&s, &m);
+	before_arena = s.arena - m.base;
 	before = malloc(before_arena);
-	check(before && !vtaimage_fits(image, &m.core), "not its own core's");
-	if (vtaimage_place(image, model, arena, machine_at(&m, model)))
-		check(model % image->align || arena % image->align, "it cannot be placed");
+	check(before && !vtaimage_fits(&s.image, &m.core), "not its own core's");
 	memcpy(before, m.mem, before_arena);
-	if (emulated_try(&m, model + image->insn_at, image->insn_count, CYCLES_MAX, &fault))
-		check(fault.reason != VTA_FAULT_PAGE, "the program reaches beyond its segments");
+	for (uint32_t i = 0; i < image->step_count; i++) {
+		vtaimage_step(image, i, &step);
+		run_step(&s, &step);
+	}
 	check(!memcmp(before, m.mem, before_arena), "the program writes outside its arena");
 	free(before);
+	steps_fini(&s);
 	emulated_fini(&m);
 }
 
@@ -96,13 +125,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint8_t *copy;
 
 	open_and_run(data, size);
-	if (size < HEADER_BYTES)
+	if (size < V1_HEADER_BYTES)
 		return 0;
 	copy = malloc(size);
 	check(copy, "out of memory");
 	memcpy(copy, data, size);
 	put64(copy + AT_MAGIC, IMAGE_MAGIC);
-	put32(copy + AT_VERSION, IMAGE_VERSION);
+	/* Which of the two it is, the input says. */
+	put32(copy + AT_VERSION, IMAGE_VERSION_1 + (copy[AT_VERSION] & 1 ? 0 : 1));
 	put64(copy + AT_SIZE, size);
 	put32(copy + AT_CRC, image_crc(copy, size));
 	open_and_run(copy, size);
@@ -116,14 +146,16 @@ uint8_t *fuzz_seed(unsigned int i, size_t *size)
 	struct net net;
 	uint8_t *seed;
 
-	if (i >= sizeof(cores) / sizeof(cores[0]))
+	if (i >= 2 * sizeof(cores) / sizeof(cores[0]))
 		return NULL;
-	core = emulated_core(&cores[i]);
+	core = emulated_core(&cores[i / 2]);
 	check(!vtaops_core_init(&core), "a seed's core is not valid");
 	net_compile(&net, &core, i);
-	seed = net.image;
-	*size = net.size;
-	net.image = NULL;
+	seed = i % 2 ? mixed_compile(&net, size) : net.image;
+	if (seed == net.image) {
+		*size = net.size;
+		net.image = NULL;
+	}
 	net_free(&net);
 	return seed;
 }

@@ -75,9 +75,9 @@ LIB_TEST_VTACTL_OBJS := $(VTACTL_OBJS:$(VTACTL_DIR)/%=$(LIB_TEST_DIR)/obj/vtactl
 
 $(LIB_TEST_DIR)/obj/vtactl/%.o: tools/vtactl/%.c
 	@mkdir -p $(@D)
-	$(CC) $(LIB_TEST_CFLAGS) -Ilibvtadev/ops -MMD -MP -c -o $@ $<
+	$(CC) $(LIB_TEST_CFLAGS) -Ilibvtadev/ops -Itools/picture -MMD -MP -c -o $@ $<
 
-$(LIB_TEST_VTACTL): $(LIB_TEST_VTACTL_OBJS) $(LIB_TEST_LIB_OBJS) $(PROG_A) $(OPS_A)
+$(LIB_TEST_VTACTL): $(LIB_TEST_VTACTL_OBJS) $(PICTURE_OBJS) $(LIB_TEST_LIB_OBJS) $(PROG_A) $(OPS_A)
 	$(CC) $(LIB_TEST_SANITIZE) -static-libasan -static-libubsan -o $@ $^ $(VTACTL_LIBS)
 
 # Of vtactl, what makes a trace of texts.

@@ -60,17 +60,17 @@ int main(int argc, char **argv)
 
 	put32(image + AT_VERSION, IMAGE_VERSION + 1);
 	write_with_checksum("version");
-	put32(image + AT_VERSION, IMAGE_VERSION);
+	put32(image + AT_VERSION, IMAGE_VERSION_1);
 
 	/* The first instruction that has a relocation reaches far beyond its segment. */
-	insn = image + get32(image + AT_MODEL) + get32(image + AT_INSN) +
-	       (size_t)(get32(image + get32(image + AT_RELOC)) & RELOC_INSN) * INSN_BYTES;
+	insn = image + get32(image + V1_MODEL) + get32(image + V1_INSN) +
+	       (size_t)(get32(image + get32(image + V1_RELOC)) & RELOC_INSN) * INSN_BYTES;
 	word = get64(insn);
 	put64(insn, word | DRAM_MASK);
 	write_with_checksum("reach");
 	put64(insn, word);
 
-	insn = image + get32(image + AT_MODEL) + get32(image + AT_INSN);
+	insn = image + get32(image + V1_MODEL) + get32(image + V1_INSN);
 	put64(insn, get64(insn) | POP_NEXT);
 	write_with_checksum("deadlock");
 	free(image);

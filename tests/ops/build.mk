@@ -7,8 +7,8 @@ OPS_TESTS := $(patsubst tests/ops/%.c,$(OPS_TEST_DIR)/%,$(wildcard tests/ops/tes
 OPS_TEST_CPPFLAGS := -Iuapi -Ilibvtadev/ops -Itools/vta-emu -Itests/ops
 OPS_TEST_CFLAGS := -std=gnu11 -Wall -Wextra -Wshadow -Werror -O2 -g
 
-# bare.c is for another machine (bare.sh), the other three are for the VM (run.sh).
-OPS_TEST_SRCS := $(filter-out $(addprefix tests/ops/,bare.c on_card.c digits_raw.c broken.c), \
+# bare.c is for another machine (bare.sh), the other four are for the VM (run.sh).
+OPS_TEST_SRCS := $(filter-out $(addprefix tests/ops/,bare.c on_card.c digits_raw.c broken.c mixed_files.c), \
 	$(wildcard tests/ops/*.c))
 OPS_TEST_OBJS := $(OPS_TEST_SRCS:tests/ops/%.c=$(OPS_TEST_DIR)/obj/%.o)
 OPS_TEST_LIB_OBJS := $(OPS_SRCS:libvtadev/ops/%.c=$(OPS_TEST_DIR)/obj/lib/%.o)
@@ -29,7 +29,7 @@ $(OPS_TESTS): $(OPS_TEST_DIR)/%: $(OPS_TEST_DIR)/obj/%.o $(OPS_TEST_HELPERS) \
 # What the bench's part "conv" takes from here, and what the VM does: not sanitized.
 OPS_BENCH_OBJS := $(patsubst %,$(OPS_TEST_DIR)/bench/%.o,resnet emulated machine)
 OPS_CARD_OBJS := $(patsubst %,$(OPS_TEST_DIR)/bench/%.o,on_card cases machine)
-OPS_VM_TESTS := $(addprefix $(OPS_TEST_DIR)/,on_card digits_raw broken)
+OPS_VM_TESTS := $(addprefix $(OPS_TEST_DIR)/,on_card digits_raw broken mixed_files)
 
 $(OPS_TEST_DIR)/bench/%.o: tests/ops/%.c
 	@mkdir -p $(@D)
@@ -41,6 +41,13 @@ $(OPS_TEST_DIR)/on_card: $(OPS_CARD_OBJS) $(PROG_A) $(OPS_A) $(LIB_A)
 $(OPS_TEST_DIR)/broken: tests/ops/broken.c $(OPS_A)
 	@mkdir -p $(@D)
 	$(CC) $(OPS_TEST_CPPFLAGS) $(OPS_TEST_CFLAGS) -o $@ $^
+
+$(OPS_TEST_DIR)/mixed_files: tests/ops/mixed_files.c $(addprefix $(OPS_TEST_DIR)/obj/, \
+		emulated.o machine.o mixed.o net.o steps.o) $(OPS_TEST_LIB_OBJS) $(EMU_ASAN_LIB) \
+		$(PICTURE_OBJS)
+	@mkdir -p $(@D)
+	$(CC) $(OPS_TEST_CPPFLAGS) -Itools/picture $(OPS_TEST_CFLAGS) $(EMU_SANITIZE) -pthread -o $@ $^ \
+		$(EMU_LIBS) $(PICTURE_LIBS)
 
 $(OPS_TEST_DIR)/digits_raw: tests/ops/digits_raw.c examples/digits/reference.c \
 		examples/digits/testset.c $(DIGITS_DATA)

@@ -43,7 +43,7 @@ done
 
 vtap=/data/digits.vtap
 vtactl program info $vtap >/tmp/info
-grep -q '^program *digits' /tmp/info && grep -q '^input *image \[10\]' /tmp/info
+grep -q '^program *digits' /tmp/info && grep -q '^input *image int8 \[10\]' /tmp/info
 result $? "info tells what an image is"
 vtactl program info --json $vtap | grep -q '"LOG_BLOCK": *4'
 result $? "info tells it in JSON, too"
@@ -61,7 +61,7 @@ head -c 100000 $vtap >/tmp/cut.vtap
 refused "a file that is cut off is refused" "cut off" vtactl program info /tmp/cut.vtap
 refused "a file that is no image is refused" "not a program image" \
 	vtactl program run /data/images image=/data/images
-refused "an image of a later version is refused" "version 2, this library knows 1" \
+refused "an image of a later version is refused" "version 3, this library knows 1 to 2" \
 	vtactl program info /data/version.vtap
 refused "a damaged image is refused" "checksum is wrong" \
 	vtactl program run /data/checksum.vtap image=/data/images
@@ -71,6 +71,36 @@ refused "a program that faults is told with its fault" "token" \
 	vtactl program run /data/deadlock.vtap image=/data/images
 vtactl program run $vtap image=/data/images scores=/tmp/again && cmp /tmp/again /data/scores
 result $? "the card runs the next program after a fault"
+
+# Of version 2: a network of which a part is the CPU's, with a picture as its input.
+mixed=/data/mixed.vtap
+vtactl program info $mixed | grep -q '^host *[1-9][0-9]* steps by the CPU' &&
+	vtactl program info --json $mixed | grep -q '"type": *"float32"'
+result $? "info tells of CPU steps"
+vtactl program run $mixed --image /data/picture.png scores=/tmp/scores.raw --top 3 >/tmp/top &&
+	cmp /tmp/scores.raw /data/scores.raw
+result $? "a picture's scores are those of the core without a card, to the bit"
+cmp /tmp/top /data/top3
+result $? "the likeliest classes are named by the program's labels"
+vtactl program run $mixed image=/data/image.npy scores=/tmp/scores.npy &&
+	tail -c 96 /tmp/scores.npy | cmp - /data/scores.raw &&
+	head -c 80 /tmp/scores.npy | grep -q "'shape': (1, 24)"
+result $? "arrays of numpy's in and out"
+mixed /data/image.raw /tmp/scores.c && cmp /tmp/scores.c /data/scores.raw
+result $? "the program as C, on the card: the same bits"
+echo '["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n"]' >/tmp/labels.json
+vtactl program run $mixed --image /data/picture.jpg --labels /tmp/labels.json >/tmp/top &&
+	[ "$(wc -l </tmp/top)" -eq 5 ] && grep -qE '^ 1 +[0-9.]+  ([a-n]$|class)' /tmp/top
+result $? "a JPEG file, with labels of a JSON file"
+head -c 60 /data/picture.png >/tmp/cut.png
+refused "a picture that is cut off is refused" "no good PNG file" \
+	vtactl program run $mixed --image /tmp/cut.png
+refused "a file that is no picture is refused" "neither a PNG nor a JPEG file" \
+	vtactl program run $mixed --image /data/mixed.vtap
+refused "an array of another shape is refused" "its shape is not the tensor's" \
+	vtactl program run $mixed image=/data/other.npy
+refused "a program that takes no pictures says so" "does not say how a picture" \
+	vtactl program run $vtap --image /data/picture.png
 
 # counter NAME: what card 0 has counted
 counter() {

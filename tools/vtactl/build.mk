@@ -5,15 +5,15 @@
 VTACTL_DIR := build/tools/obj/vtactl
 VTACTL_BIN := build/tools/vtactl
 VTACTL_OBJS := $(addprefix $(VTACTL_DIR)/, bench.o busy.o bundle.o ctl.o dump.o files.o gather.o holders.o \
-	link.o list.o main.o merge.o monitor.o print.o program.o \
-	program_verb.o reset.o status.o test.o test_core.o test_insn.o top.o trace.o tracefs.o)
-VTACTL_LIBS := -lpci -ljson-c -lncurses -ltinfo $(LIB_LIBS)
+	labels.o link.o list.o main.o merge.o monitor.o print.o program.o program_run.o \
+	program_verb.o reset.o status.o test.o test_core.o test_insn.o top.o trace.o tracefs.o values.o)
+VTACTL_LIBS := -lpci -ljson-c -lncurses -ltinfo $(PICTURE_LIBS) $(LIB_LIBS)
 
 $(VTACTL_DIR)/%.o: tools/vtactl/%.c
 	@mkdir -p $(@D)
-	$(CC) $(LIB_CPPFLAGS) -Ilibvtadev/ops $(CPPFLAGS) $(LIB_WARNINGS) -O2 -g $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(CC) $(LIB_CPPFLAGS) -Ilibvtadev/ops -Itools/picture $(CPPFLAGS) $(LIB_WARNINGS) -O2 -g $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(VTACTL_BIN): $(VTACTL_OBJS) $(PROG_A) $(OPS_A) $(LIB_A)
+$(VTACTL_BIN): $(VTACTL_OBJS) $(PICTURE_OBJS) $(PROG_A) $(OPS_A) $(LIB_A)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $^ $(VTACTL_LIBS)
 

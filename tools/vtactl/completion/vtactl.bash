@@ -36,7 +36,7 @@ _vtactl() {
 	dump)		options='--output --help' cards=1 ;;
 	reset)		options='--force --help' cards=1 ;;
 	trace)		options='--output --duration --help' ;;
-	program)	options='--card --json --help' ;;
+	program)	options='--card --image --json --labels --top --help' ;;
 	esac
 	case ${COMP_WORDS[1]},$COMP_CWORD,$cur in
 	*,-*)		mapfile -t COMPREPLY < <(compgen -W "$options" -- "$cur") ;;

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Program images of version 2: what is written reads back and runs; each rule of
+ * docs/program-image.md that a step or a part breaks is a refusal that names it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "emulated.h"
+#include "image.h"
+#include "mixed.h"
+#include "steps.h"
+
+#define MEM_SIZE	(4u << 20)
+
+static const struct core_config config = { 3, 3, 5, 0, 4, 15, 15, 18, 17, 2 };
+static struct net net;
+static uint8_t *image;
+static size_t size;
+
+static int setup(void **state)
+{
+	struct vtaops_core core = emulated_core(&config);
+
+	(void)state;
+	vtaops_core_init(&core);
+	net_compile(&net, &core, 7);
+	image = mixed_compile(&net, &size);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	free(image);
+	net_free(&net);
+	return 0;
+}
+
+/* The network twice and the kernels around it, by the kernels themselves. */
+static void want_scores(struct machine *m, const float *picture, float *scores)
+{
+	enum { PIXELS = NET_H * NET_H, OUT_H = NET_H - 1, EACH = OUT_H * OUT_H };
+	int8_t in[NET_C * PIXELS], out[2][NET_UNITS * EACH];
+	struct vtacpu_softmax_f32 softmax = { 1, NET_UNITS, 1 };
+	struct steps s;
+
+	for (unsigned int i = 0; i < PIXELS; i++) {
+		float v = picture[i] * 32;
+		int byte = (int)(v < 0 ? v - 0.5f : v + 0.5f);
+
+		in[i] = (int8_t)byte;
+	}
+	for (unsigned int c = 1; c < NET_C; c++)
+		memcpy(in + c * PIXELS, in, PIXELS);
+	for (unsigned int run = 0; run < 2; run++) {
+		machine_reset(m);
+		steps_init(&s, m, net.image, net.size);
+		vtaops_pack_act(&m->core, steps_tensor(&s, "in"), in, 1, NET_C, NET_H, NET_H);
+		steps_run(&s);
+		vtaops_unpack_act(&m->core, out[run], steps_tensor(&s, "out"), 1, NET_UNITS, OUT_H,
+				  OUT_H);
+		steps_fini(&s);
+		for (unsigned int i = 0; i < sizeof(in); i++)
+			in[i] = (int8_t)~in[i];
+	}
+	for (unsigned int c = 0; c < NET_UNITS; c++) {
+		int sum = 0;
+
+		for (unsigned int i = 0; i < EACH; i++)
+			sum += out[0][c * EACH + i] + 2 * out[1][c * EACH + i];
+		scores[c] = 3.0f * (float)sum / EACH;
+	}
+	vtacpu_softmax_f32(&softmax, (void *[]) { scores, scores }, NULL);
+}
+
+static void runs_as_its_parts_do(void **state)
+{
+	float picture[NET_H * NET_H], want[NET_UNITS];
+	struct machine m;
+	struct steps s;
+
+	(void)state;
+	for (unsigned int i = 0; i < NET_H * NET_H; i++)
+		picture[i] = (float)((int)(i * 37 % 100) * 5 - 250) / 128 + 0.001f;
+	emulated_init(&m, &config, MEM_SIZE, CORE_ORDER_GREEDY, 1);
+	want_scores(&m, picture, want);
+	machine_reset(&m);
+	steps_init(&s, &m, image, size);
+	for (unsigned int run = 0; run < 2; run++) {
+		memcpy(steps_tensor(&s, "image"), picture, sizeof(picture));
+		steps_run(&s);
+		for (unsigned int i = 0; i < NET_UNITS; i++)
+			assert_float_equal(((float *)steps_tensor(&s, "scores"))[i], want[i],
+					   0.000001);
+	}
+	steps_fini(&s);
+	emulated_fini(&m);
+}
+
+static void reads_back(void **state)
+{
+	struct vtaimage_preprocess pre;
+	struct vtaimage_stream stream;
+	struct vtaimage_tensor t;
+	struct vtaimage_step step;
+	struct vtaimage v;
+
+	(void)state;
+	assert_int_equal(vtaimage_open(&v, image, size), 0);
+	assert_int_equal(v.version, 2);
+	assert_string_equal(v.name, "mixed");
+	assert_int_equal(v.tensor_count, 3);
+	assert_int_equal(v.stream_count, 1);
+	assert_int_equal(v.cycles, net.builder.cycles);
+	vtaimage_stream(&v, 0, &stream);
+	assert_int_equal(stream.insn_count, net.builder.insns);
+	assert_int_equal(v.text[VTAIMAGE_REPORT].bytes, 9);
+	assert_memory_equal(v.text[VTAIMAGE_REPORT].text, "all good\n", 9);
+	vtaimage_preprocess(&v, 0, &pre);
+	assert_int_equal(pre.order, VTAIMAGE_GRAY);
+	assert_true(pre.mean[0] == 128 && pre.scale[0] == 1.0f / 64 && pre.pad[0] == 0);
+	assert_int_equal(vtaimage_find(&v, "scores"), 2);
+	vtaimage_tensor(&v, 2, &t);
+	assert_int_equal(t.rank, 2);
+	assert_true(t.n == 1 && t.c == 1 && t.h == 1 && t.w == NET_UNITS);
+	vtaimage_tensor(&v, 1, &t);
+	assert_int_equal(t.segment, VTAIMAGE_IN_ARENA);
+	assert_true(t.scale == 1.0f / 32);
+	vtaimage_step(&v, 1, &step);
+	assert_int_equal(step.kernel, VTACPU_MOVE);
+	assert_int_equal(step.params.move.dims[0], NET_C);
+	assert_int_equal(step.io[0].segment, VTAIMAGE_IN_HOST);
+}
+
+static void same_source_same_bytes(void **state)
+{
+	size_t again;
+	uint8_t *other = mixed_compile(&net, &again);
+
+	(void)state;
+	assert_int_equal(again, size);
+	assert_memory_equal(other, image, size);
+	free(other);
+}
+
+/* A version 1 image reads as steps: its inputs, its stream, its outputs. */
+static void version_1_has_steps(void **state)
+{
+	struct vtaimage_step step;
+	struct vtaimage v;
+
+	(void)state;
+	assert_int_equal(vtaimage_open(&v, net.image, net.size), 0);
+	assert_int_equal(v.version, 1);
+	assert_int_equal(v.step_count, 3);
+	vtaimage_step(&v, 0, &step);
+	assert_int_equal(step.kind, VTAIMAGE_COPY);
+	assert_int_equal(step.dst.segment, VTAIMAGE_IN_ARENA);
+	assert_int_equal(step.src.offset, vtaimage_host(&v, 0));
+	vtaimage_step(&v, 1, &step);
+	assert_int_equal(step.kind, VTAIMAGE_RUN);
+	vtaimage_step(&v, 2, &step);
+	assert_int_equal(step.dst.segment, VTAIMAGE_IN_HOST);
+	assert_int_equal(step.dst.offset, vtaimage_host(&v, 2));
+	assert_int_equal(step.src.offset, net.out);
+}
+
+/* Where entry @i of a part is in the file. */
+static size_t entry(enum image_part part, unsigned int i)
+{
+	return get32(image + AT_PARTS + 8 * part) + (size_t)i * image_part_size[part];
+}
+
+static void a_broken_rule_is_named(void **state)
+{
+	const size_t step = entry(PART_STEPS, 0), copy = entry(PART_STEPS, 3);
+	const size_t quantise = entry(PART_WORDS, 0), tensor = entry(PART_TENSORS, 0);
+	const size_t table = entry(PART_WORDS, get32(image + entry(PART_STEPS, 6) + STEP_WORD));
+	const struct {
+		size_t at;
+		uint32_t value;
+		const char *why;
+	} cases[] = {
+		{ AT_VERSION, 3, "the image has version 3, this library knows 1 to 2" },
+		{ AT_HOST_BYTES, 0x40000001, "a segment is larger than 1 GiB" },
+		{ AT_HOST_BYTES, 64, "a tensor is not within its segment" },
+		{ AT_ARENA_BYTES, 64, "a tensor is not within its segment" },
+		{ AT_PARTS + 8, 0, "a part of the image is not where it belongs" },
+		{ AT_ZERO, 1, "the header is not one of version 2" },
+		{ AT_NAME, 0x3d3d3d3d, "the program's name is not a name" },
+		{ tensor + TENSOR_NAME, 0x20202020, "a tensor's name is not a name" },
+		{ tensor + TENSOR_ROLE, 4, "a tensor's role, layout or segment is not known" },
+		{ tensor + TENSOR_SEGMENT, 1, "a tensor's role, layout or segment is not known" },
+		{ tensor + TENSOR_TYPE, 9, "a tensor's size is not that of its shape" },
+		{ tensor + TENSOR_RANK, 9, "a tensor's size is not that of its shape" },
+		{ tensor + TENSOR_DIMS + 28, 1, "a tensor's size is not that of its shape" },
+		{ tensor + TENSOR_OFFSET, 2, "a tensor is not within its segment" },
+		{ tensor + TENSOR_SCALE, 0x7fc00000,
+		  "a tensor's scale is not a number, or it has more fields" },
+		{ entry(PART_STREAMS, 0), 8,
+		  "stream 0 is not within the model, or overlaps another" },
+		{ entry(PART_RELOCS, 0), 1, "instruction 0 has no relocation" },
+		{ step + STEP_KIND, 4, "step 0 is of no kind that is known" },
+		{ step + STEP_KERNEL, 1000, "step 0 is a kernel that does not exist: 1000" },
+		{ step + STEP_WORD, 0xfffffff0, "step 0 has too few words" },
+		{ step + STEP_SCRATCH, 64, "step 0 has no scratch memory of 0 bytes" },
+		{ step + STEP_SIZE - 4, 1, "step 0 has more fields" },
+		{ quantise, 0, "step 0: a size is 0, or too large" },
+		{ quantise + 32, 0xfffff000,
+		  "step 0 has an operand that is not within its segment" },
+		{ quantise + 28, 4, "step 0 has an operand where it may not be" },
+		{ quantise + 32, 2, "step 0 has an operand that is not within its segment" },
+		{ quantise + 44, 2, "step 0 has an operand too many" },
+		{ quantise + 52, 3, "step 0 has an operand where it may not be" },
+		{ quantise + 56, 4, "step 0 writes over its own operands" },
+		{ table + 24, 0x80, "step 6 writes over its own operands" },
+		{ copy + STEP_DST, 2, "step 3 copies what the card does not reach" },
+		{ copy + STEP_SRC, 3, "step 3 copies what the card does not reach" },
+		{ copy + STEP_SRC, 1, "step 3 copies beyond a segment, or onto itself" },
+		{ copy + STEP_BYTES, 0, "step 3 copies beyond a segment, or onto itself" },
+		{ entry(PART_STEPS, 4) + STEP_STREAM, 1, "step 4 runs no stream" },
+		{ entry(PART_PREPROCESS, 0), 2,
+		  "preprocessing makes a tensor that is not the input" },
+		{ entry(PART_PREPROCESS, 0) + 8, 0,
+		  "preprocessing makes a tensor that is not the input" },
+		{ entry(PART_PREPROCESS, 0) + 28, 1, "a number of the preprocessing is not one" },
+		{ entry(PART_LABELS, 0), 0x1b1b1b1b,
+		  "a text is not UTF-8, or has control characters" },
+		{ entry(PART_REPORT, 0), 0x80c0, "a text is not UTF-8, or has control characters" },
+	};
+	struct vtaimage v;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		uint32_t was = get32(image + cases[i].at), crc = get32(image + AT_CRC);
+		int err;
+
+		put32(image + cases[i].at, cases[i].value);
+		put32(image + AT_CRC, image_crc(image, size));
+		err = vtaimage_open(&v, image, size);
+		put32(image + cases[i].at, was);
+		put32(image + AT_CRC, crc);
+		assert_string_equal(v.why, cases[i].why);
+		assert_int_equal(err, -VTAOPS_EINVAL);
+	}
+	assert_int_equal(vtaimage_open(&v, image, size), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(runs_as_its_parts_do),
+		cmocka_unit_test(reads_back),
+		cmocka_unit_test(same_source_same_bytes),
+		cmocka_unit_test(version_1_has_steps),
+		cmocka_unit_test(a_broken_rule_is_named),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# What vtac writes as C: compiled and run, without a VM by run.sh, in one by
+# tests/ops/run.sh.
+
+EMIT_TEST_DIR := build/tests/vtac/emit
+EMIT_TESTS := $(EMIT_TEST_DIR)/emit tests/vtac/emit/card.c $(OPS_TEST_DIR)/mixed_files
+EMIT_BIN := $(EMIT_TEST_DIR)/mixed
+EMIT_SRCS := $(wildcard tools/vtac/emit*.c tools/vtac/tvm*.c)
+# What card.c is linked with.
+EMIT_LINK := $(OPS_TEST_LIB_OBJS) $(EMU_ASAN_LIB) $(EMU_LIBS)
+
+$(EMIT_TEST_DIR)/emit: tests/vtac/emit/emit.c $(EMIT_SRCS) tools/vtac/emit.h tools/vtac/tvm.h $(OPS_A)
+	@mkdir -p $(@D)
+	$(CC) -D_GNU_SOURCE -Itools/vtac -Ilibvtadev/ops $(OPS_TEST_CFLAGS) $(EMU_SANITIZE) -o $@ \
+		$(filter %.c %.a,$^) -ljson-c
+
+# The network of tests/ops/mixed.c as a program for the VM.
+$(EMIT_BIN): $(EMIT_TEST_DIR)/emit $(OPS_TEST_DIR)/mixed_files $(LIB_A) $(OPS_A)
+	@mkdir -p $(@D)/files
+	$(OPS_TEST_DIR)/mixed_files $(@D)/files
+	$(EMIT_TEST_DIR)/emit $(@D)/files/mixed.vtap mixed $(@D)/c
+	$(MAKE) -s -C $(@D)/c INCLUDES='$(addprefix -I$(CURDIR)/,uapi libvtadev libvtadev/ops)' \
+		LIBS='$(CURDIR)/$(OPS_A) $(CURDIR)/$(LIB_A) $(LIB_LIBS)'
+	cp $(@D)/c/main $@

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Pictures as inputs of networks, for vtactl and vtac: objects.
+
+PICTURE_DIR := build/tools/obj/picture
+PICTURE_SRCS := $(addprefix tools/picture/,file.c jpeg.c png.c resample.c)
+PICTURE_OBJS := $(PICTURE_SRCS:tools/picture/%.c=$(PICTURE_DIR)/%.o)
+PICTURE_LIBS := -lpng -ljpeg -lm
+
+$(PICTURE_DIR)/%.o: tools/picture/%.c
+	@mkdir -p $(@D)
+	$(CC) -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Ilibvtadev/ops $(CPPFLAGS) $(LIB_WARNINGS) -O2 -g \
+		$(CFLAGS) -MMD -MP -c -o $@ $<
+
+-include $(PICTURE_OBJS:.o=.d)

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * labels.h - the names of a network's classes
+ */
+#ifndef VTACTL_LABELS_H
+#define VTACTL_LABELS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vtaimage.h"
+
+struct labels {
+	char **name;		/* [count], "" for one that is not named */
+	size_t count;
+};
+
+/*
+ * Of a file: a line for each class; or JSON, an array of names, or an object from numbers
+ * to names or to arrays that end in one. 0, or an exit status.
+ */
+int labels_load(struct labels *l, const char *path);
+/* Of a text with a line for each; of none: there are none. */
+int labels_from_text(struct labels *l, const char *text, size_t bytes);
+void labels_free(struct labels *l);
+
+/* Print the @top greatest values with their names, the greatest first. */
+void labels_print(const struct labels *l, const struct vtaimage_tensor *t, const void *values,
+		  uint32_t top);
+
+#endif /* VTACTL_LABELS_H */

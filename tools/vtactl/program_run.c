@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * program_run.c - vtactl program run: files, or a picture, to a program and back
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctl.h"
+#include "labels.h"
+#include "picture.h"
+#include "program.h"
+#include "values.h"
+#include "vtaprog.h"
+
+#define RUN_NS		(600 * 1000000000ll)
+
+/* The file that is given for a tensor, or NULL. */
+static const char *file_of(const char *name, const struct program_run *r)
+{
+	size_t len = strlen(name);
+
+	for (int i = 0; i < r->count; i++)
+		if (!strncmp(r->assigns[i], name, len) && r->assigns[i][len] == '=')
+			return r->assigns[i] + len + 1;
+	return NULL;
+}
+
+/* The input that a picture becomes: of which the image says how; UINT32_MAX if of none. */
+static uint32_t picture_input(const struct vtaimage *image)
+{
+	struct vtaimage_preprocess pre;
+
+	if (!image->preprocess_count)
+		return UINT32_MAX;
+	vtaimage_preprocess(image, 0, &pre);
+	return pre.tensor;
+}
+
+/* Every NAME=FILE names an input or an output, and every input has one. */
+static int check_assigns(const struct vtaimage *image, const struct program_run *r)
+{
+	struct vtaimage_tensor t;
+
+	for (int i = 0; i < r->count; i++) {
+		char name[VTAIMAGE_NAME_MAX];
+		size_t len = strcspn(r->assigns[i], "=");
+		int at = -1;
+
+		if (r->assigns[i][len] && len < sizeof(name)) {
+			memcpy(name, r->assigns[i], len);
+			name[len] = '\0';
+			at = vtaimage_find(image, name);
+		}
+		if (at >= 0)
+			vtaimage_tensor(image, (uint32_t)at, &t);
+		if (at < 0 || t.role == VTAIMAGE_INTERNAL)
+			return ctl_fail(r->assigns[i], "not NAME=FILE of an input or output");
+	}
+	if (r->picture && picture_input(image) == UINT32_MAX)
+		return ctl_fail("--image", "the program does not say how a picture becomes an "
+				"input");
+	for (uint32_t i = 0; i < image->tensor_count; i++) {
+		vtaimage_tensor(image, i, &t);
+		if (t.role == VTAIMAGE_INPUT && !file_of(t.name, r) &&
+		    (!r->picture || i != picture_input(image)))
+			return ctl_fail(t.name, "this input needs a file: NAME=FILE");
+	}
+	return 0;
+}
+
+/* Plain values to where the program has them, and back. */
+static void put_values(const struct vtaops_core *core, const struct vtaimage_tensor *t, void *to,
+		       const void *values)
+{
+	if (t->layout == VTAIMAGE_PACKED)
+		vtaops_pack_act(core, to, values, t->n, t->c, t->h, t->w);
+	else
+		memcpy(to, values, t->bytes);
+}
+
+static void *get_values(const struct vtaops_core *core, const struct vtaimage_tensor *t,
+			const void *from)
+{
+	void *values = malloc(values_bytes(t));
+
+	if (!values)
+		ctl_fail(t->name, strerror(ENOMEM));
+	else if (t->layout == VTAIMAGE_PACKED)
+		vtaops_unpack_act(core, values, from, t->n, t->c, t->h, t->w);
+	else
+		memcpy(values, from, t->bytes);
+	return values;
+}
+
+/* The picture as plain values, to be freed; NULL, and said why. */
+static void *picture_values(const struct vtaimage *image, const struct vtaimage_tensor *t,
+			    const char *path)
+{
+	struct vtaimage_preprocess pre;
+	char why[PICTURE_WHY_MAX];
+	struct picture picture;
+	void *values;
+
+	if (picture_load(&picture, path, why)) {
+		ctl_fail(path, why);
+		return NULL;
+	}
+	vtaimage_preprocess(image, 0, &pre);
+	values = malloc(values_bytes(t));
+	if (!values || picture_prepare(&picture, &pre, t, values, why)) {
+		ctl_fail(path, values ? why : strerror(ENOMEM));
+		free(values);
+		values = NULL;
+	}
+	picture_free(&picture);
+	return values;
+}
+
+static int put_inputs(struct vtaprog *prog, const struct vtaimage *image,
+		      const struct program_run *r)
+{
+	for (uint32_t i = 0; i < vtaprog_tensors(prog); i++) {
+		const struct vtaimage_tensor *t = vtaprog_tensor(prog, i);
+		const char *path = file_of(t->name, r);
+		void *to, *values;
+
+		if (t->role != VTAIMAGE_INPUT || vtaprog_map(prog, i, &to))
+			continue;
+		values = path ? values_load(path, t) : picture_values(image, t, r->picture);
+		if (!values)
+			return CTL_ERROR;
+		put_values(&image->core, t, to, values);
+		free(values);
+	}
+	return CTL_OK;
+}
+
+/* The classes of the first output, if somebody wants to know them. */
+static int print_top(const struct vtaimage *image, const struct vtaimage_tensor *t,
+		     const void *values, const struct program_run *r)
+{
+	const struct vtaimage_chars *text = &image->text[VTAIMAGE_LABELS];
+	struct labels labels;
+	int ret;
+
+	ret = r->labels ? labels_load(&labels, r->labels) :
+	      labels_from_text(&labels, text->text, text->bytes);
+	if (!ret)
+		labels_print(&labels, t, values, r->top);
+	labels_free(&labels);
+	return ret;
+}
+
+static int get_outputs(struct vtaprog *prog, const struct vtaimage *image,
+		       const struct program_run *r)
+{
+	bool print = r->top != 0;
+
+	for (uint32_t i = 0; i < vtaprog_tensors(prog); i++) {
+		const struct vtaimage_tensor *t = vtaprog_tensor(prog, i);
+		const char *path = file_of(t->name, r);
+		void *from, *values;
+		int ret = CTL_OK;
+
+		if (t->role != VTAIMAGE_OUTPUT || (!path && !print) || vtaprog_map(prog, i, &from))
+			continue;
+		values = get_values(&image->core, t, from);
+		if (!values)
+			return CTL_ERROR;
+		if (path)
+			ret = values_store(path, t, values);
+		if (!ret && print)
+			ret = print_top(image, t, values, r);
+		free(values);
+		if (ret)
+			return ret;
+		print = false;
+	}
+	return CTL_OK;
+}
+
+/* A ring for all that the card does at once, if there is one of that length. */
+static uint32_t ring_entries(const struct vtadev *dev, const struct vtaimage *image)
+{
+	uint32_t entries = 64, most = vtadev_info(dev)->ring_entries_max;
+
+	while (entries < image->step_count && entries < most)
+		entries *= 2;
+	return entries < most ? entries : most;
+}
+
+static int wait_for(struct vtadev *dev, struct vtadev_queue *queue, struct vtaprog *prog,
+		    const char *path)
+{
+	char text[VTADEV_FAULT_TEXT_MAX];
+	struct vtadev_fault fault;
+	int err = vtaprog_run(prog, RUN_NS);
+
+	if (!err)
+		return CTL_OK;
+	ctl_fail(path, ctl_why(dev, err, text));
+	if (err == -EIO && !vtadev_fault(queue, &fault)) {
+		vtadev_fault_text(&fault, text, sizeof(text));
+		ctl_fail(path, text);
+	}
+	return CTL_ERROR;
+}
+
+static int run_on(struct vtadev *dev, const uint8_t *data, size_t size,
+		  const struct vtaimage *image, const struct program_run *r)
+{
+	const struct vtadev_queue_opts options = { .ring_entries = ring_entries(dev, image) };
+	struct vtadev_queue *queue;
+	char why[VTAPROG_WHY_MAX];
+	struct vtaprog *prog = NULL;
+	int ret, err;
+
+	err = vtadev_queue_create(dev, &options, &queue);
+	if (err)
+		return ctl_fail("making a queue", vtadev_strerror(err));
+	ret = vtaprog_load(dev, queue, data, size, &prog, why) ? ctl_fail(r->path, why) : CTL_OK;
+	if (!ret)
+		ret = put_inputs(prog, image, r);
+	if (!ret)
+		ret = wait_for(dev, queue, prog, r->path);
+	if (!ret)
+		ret = get_outputs(prog, image, r);
+	vtadev_queue_destroy(queue);
+	vtaprog_free(prog);
+	return ret;
+}
+
+int program_run(const struct program_run *r)
+{
+	struct vtadev_card *cards;
+	struct vtaimage image;
+	struct vtadev *dev;
+	size_t size, nr_cards;
+	uint8_t *data = program_read(r->path, &size, &image);
+	int ret;
+
+	if (!data)
+		return CTL_ERROR;
+	ret = check_assigns(&image, r);
+	if (ret)
+		goto out;
+	ret = ctl_cards(r->card, &cards, &nr_cards);
+	if (ret)
+		goto out;
+	ret = ctl_open(&cards[0], &dev);
+	vtadev_list_free(cards);
+	if (ret)
+		goto out;
+	ret = run_on(dev, data, size, &image, r);
+	vtadev_close(dev);
+out:
+	free(data);
+	return ret;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * values.h - files of tensors: .npy arrays, or values with nothing else
+ */
+#ifndef VTACTL_VALUES_H
+#define VTACTL_VALUES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vtaimage.h"
+
+/* All of a file, to be freed; NULL with errno set. */
+uint8_t *values_read_file(const char *path, size_t *size);
+
+/* "float32", "int8", ... */
+const char *values_type_name(uint32_t type);
+
+/* Of a tensor, plain: as many as its shape has, and their bytes. */
+uint64_t values_count(const struct vtaimage_tensor *t);
+size_t values_bytes(const struct vtaimage_tensor *t);
+
+/*
+ * The plain values in a file, to be freed; NULL, and said on stderr why. A .npy file has
+ * the tensor's type, and its shape but for dimensions of 1.
+ */
+void *values_load(const char *path, const struct vtaimage_tensor *t);
+/* The other way round; 0, or an exit status. */
+int values_store(const char *path, const struct vtaimage_tensor *t, const void *values);
+
+/* Value @i as what it stands for. */
+double values_at(const struct vtaimage_tensor *t, const void *values, size_t i);
+
+#endif /* VTACTL_VALUES_H */
