@@ -80,6 +80,27 @@ text() {
 	"$vtac" report "$dir/program" > "$dir/two" || return 1
 	cmp "$dir/one" "$dir/two"
 }
+as_c() {
+	"$vtac" compile --emit=c -q -o "$dir/c" "$@" && [ -s "$dir/c/model.c" ] &&
+		gcc -std=c11 -Wall -Werror -ffreestanding -fsyntax-only -I"$here/../../libvtadev/ops" \
+			-I"$here/../../libvtadev/ops/cpu" "$dir/c/model.c"
+}
+# PNG files of 28 x 28 grey pixels
+pictures() {
+	mkdir "$dir/pictures" && python3 - "$dir/pictures" <<-'EOF'
+		import struct, sys, zlib
+		def chunk(kind, data):
+		    return (struct.pack(">I", len(data)) + kind + data +
+		            struct.pack(">I", zlib.crc32(kind + data)))
+		for i in range(3):
+		    rows = b"".join(b"\0" + bytes((x * (y + i)) % 256 for x in range(28))
+		                    for y in range(28))
+		    with open(f"{sys.argv[1]}/{i}.png", "wb") as f:
+		        f.write(b"\x89PNG\r\n\x1a\n" +
+		                chunk(b"IHDR", struct.pack(">IIBBBBB", 28, 28, 8, 0, 0, 0, 0)) +
+		                chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+	EOF
+}
 no_trace() {
 	! "$vtac" compile -q "$1" -o "$dir/never" && [ ! -e "$dir/never" ] &&
 		[ ! -e "$dir/never.part" ]
@@ -93,6 +114,9 @@ check "no such option" ends 2 "wrong option: --fly" compile --fly model
 check "no such pass" ends 2 "no such pass: fly" compile --dump-after=fly model
 check "no such file" ends 4 "nothing.onnx: No such file" compile nothing.onnx
 check "no such card" ends 3 "vta99" compile --card=vta99 model
+check "nothing to emit" ends 2 "nothing to emit: java" compile --emit=java -o x model
+check "C without a directory" ends 2 "say where to" compile --emit=c model
+check "tvm: no graph" ends 2 "say which graph" tvm -o "$dir/c"
 check "a wrong configuration" ends 1 "$0" compile --config="$0" model
 check "a wrong shape" ends 2 "no shape: x" compile --shape=1,x model
 check "not a model" ends 4 "not an ONNX model" compile "$0"
@@ -117,6 +141,13 @@ if "$here/models/fetch" mnist > "$dir/fetch" 2>&1; then
 	check "mnist: dumps after each pass" dumps "$@"
 	check "mnist: the report as JSON" json "$@" --measure="$models/mnist-test.npy"
 	check "mnist: the report as text" text "$@"
+	check "mnist: as C" as_c "$@"
+	check "mnist: pictures to calibrate with are made" pictures
+	check "mnist: pictures to calibrate with" same_twice --calibrate="$dir/pictures" \
+		--order=gray --scale=0.0039 "$models/mnist.onnx"
+	echo broken > "$dir/pictures/2.png"
+	check "mnist: a broken picture is named" ends 4 "pictures/2.png" compile \
+		--calibrate="$dir/pictures" --order=gray "$models/mnist.onnx"
 else
 	skip "mnist" "$(tail -n 1 "$dir/fetch" | sed 's/.*SKIP: //')"
 fi

@@ -40,14 +40,14 @@ $(VTAC_A): $(VTAC_OBJS)
 VTAC_BIN := build/tools/vtac
 VTAC_CMD_OBJS := $(VTAC_CMD_SRCS:tools/vtac/%.c=$(VTAC_DIR)/%.o) $(VTAC_DIR)/core_config.o
 VTAC_LIBS := -lprotobuf-c -lm
-$(VTAC_CMD_OBJS): VTAC_CPPFLAGS += $(LIB_CPPFLAGS) -Itools/vta-emu
+$(VTAC_CMD_OBJS): VTAC_CPPFLAGS += $(LIB_CPPFLAGS) -Itools/vta-emu -Itools/picture
 
 $(VTAC_DIR)/core_config.o: tools/vta-emu/core_config.c
 	@mkdir -p $(@D)
 	$(CC) $(EMU_CPPFLAGS) $(CPPFLAGS) -std=gnu11 -O2 -g $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(VTAC_BIN): $(VTAC_CMD_OBJS) $(VTAC_A) $(PROG_A) $(OPS_A) $(LIB_A)
-	$(CC) $(LDFLAGS) -o $@ $^ $(VTAC_LIBS) -ljson-c $(LIB_LIBS)
+$(VTAC_BIN): $(VTAC_CMD_OBJS) $(PICTURE_OBJS) $(VTAC_A) $(PROG_A) $(OPS_A) $(LIB_A)
+	$(CC) $(LDFLAGS) -o $@ $^ $(VTAC_LIBS) $(PICTURE_LIBS) -ljson-c $(LIB_LIBS)
 
 # With its packages it is part of what `make` builds.
 VTAC_HAVE := $(and $(wildcard $(ONNX_PROTO)),$(shell command -v protoc-c 2>/dev/null))

@@ -16,11 +16,14 @@ static const char help[] =
 	"Compile a model, and print what runs where.\n"
 	"\n"
 	"  -o, --output=FILE      write the program to FILE (.vtap)\n"
+	"      --emit=c           write C to the directory of -o instead, for a machine without an\n"
+	"                         operating system\n"
 	"  -c, --config=FILE      for the core that a vta_config.json describes\n"
 	"                         (without this and --card: TVM's default)\n"
 	"      --card=CARD        for the core of a card of this machine\n"
-	"      --calibrate=PATH   images to find the ranges of values with: a .npy file whose\n"
-	"                         first dimension counts them, or a directory of such\n"
+	"      --calibrate=PATH   images to find the ranges of values with: a directory with PNG\n"
+	"                         and JPEG files, or a .npy file whose first dimension counts\n"
+	"                         them, or a directory of such\n"
 	"      --measure=PATH     images to measure the accuracy with: SQNR of each node, and\n"
 	"                         how often the greatest output is the same\n"
 	"      --images=N         N images of each at most (calibrate 64, measure 16)\n"
@@ -59,7 +62,7 @@ static const char help[] =
 	"A dump goes to the standard output, or to the file of -o.\n";
 
 enum {
-	OPT_CARD = 256, OPT_LABELS, OPT_MEAN, OPT_SCALE, OPT_ORDER, OPT_FIT, OPT_FILTER,
+	OPT_CARD = 256, OPT_EMIT, OPT_LABELS, OPT_MEAN, OPT_SCALE, OPT_ORDER, OPT_FIT, OPT_FILTER,
 	OPT_BACKGROUND, OPT_CALIBRATE, OPT_MEASURE, OPT_IMAGES, OPT_SHAPE, OPT_CPU,
 	OPT_FROM, OPT_TO, OPT_NO_CARD, OPT_NO_PRUNE, OPT_RATE, OPT_RANGE, OPT_POWER, OPT_TENSOR,
 	OPT_DUMP, OPT_DOT, OPT_MEMORY,
@@ -67,6 +70,7 @@ enum {
 
 static const struct option options[] = {
 	{ "output", required_argument, NULL, 'o' },
+	{ "emit", required_argument, NULL, OPT_EMIT },
 	{ "config", required_argument, NULL, 'c' },
 	{ "card", required_argument, NULL, OPT_CARD },
 	{ "calibrate", required_argument, NULL, OPT_CALIBRATE },
@@ -100,7 +104,7 @@ static const struct option options[] = {
 
 struct compile {
 	const char *model, *output, *config, *card, *calibrate, *measure, *dump, *labels;
-	bool dot, json, quiet;
+	bool emit_c, dot, json, quiet;
 	unsigned int max_images;	/* 0: as many as is usual */
 	uint64_t memory;
 	struct vtac_options opt;
@@ -110,6 +114,7 @@ struct compile {
 	struct vtaimage_preprocess preprocess;
 	bool has_preprocess;
 	struct vtac_image_files *files[2];	/* to calibrate with, to measure with */
+	struct cmd_pictures *pictures[2];
 	struct vtac_images images[2];
 };
 
@@ -245,6 +250,9 @@ static int set_text(struct compile *c, int option, char *text)
 	case OPT_RATE:
 	case OPT_MEMORY:
 		return set_number(c, option, text);
+	case OPT_EMIT:
+		c->emit_c = true;
+		return strcmp(text, "c") ? cmd_usage("nothing to emit: ", text) : CMD_OK;
 	case OPT_CPU:
 		if (c->opt.n_cpu == LIST_MAX)
 			return cmd_usage("too many nodes", "");
@@ -333,6 +341,8 @@ static int parse(struct compile *c, int argc, char **argv, bool *done)
 	if (optind + 1 != argc)
 		return cmd_usage(optind == argc ? "say which model" : "one model at a time", "");
 	c->model = argv[optind];
+	if (c->emit_c && !c->output)
+		return cmd_usage("say where to: --output=DIRECTORY", "");
 	if (c->card && c->config)
 		return cmd_usage("--card and --config say the same", "");
 	return CMD_OK;
@@ -352,10 +362,13 @@ static int open_images(struct compile *c, unsigned int i, const char *path, unsi
 
 	if (!path)
 		return CMD_OK;
-	c->files[i] = vtac_images_open(path, &error);
-	if (!c->files[i])
+	c->pictures[i] = cmd_pictures_open(path, &c->preprocess);
+	if (!c->pictures[i])
+		c->files[i] = vtac_images_open(path, &error);
+	if (!c->pictures[i] && !c->files[i])
 		return cmd_fail(CMD_ERROR, NULL, error.text);
-	c->images[i] = *vtac_images_of(c->files[i]);
+	c->images[i] = c->pictures[i] ? *cmd_pictures_images(c->pictures[i]) :
+		*vtac_images_of(c->files[i]);
 	if (c->images[i].count > max)
 		c->images[i].count = max;
 	return CMD_OK;
@@ -404,9 +417,10 @@ static int finish(struct compile *c, struct vtac_graph *g, struct vtac_program *
 		how.accuracy = &accuracy;
 	}
 	if (!ret && c->output)
-		ret = output_vtap(p, &(struct output_options){
+		ret = output_program(p, &(struct output_options){
 			.model = c->model, .labels = c->labels, .report = &how,
-			.preprocess = c->has_preprocess ? &c->preprocess : NULL }, c->output);
+			.preprocess = c->has_preprocess ? &c->preprocess : NULL }, c->emit_c,
+			c->output);
 	cmd_progress_end();
 	if (!ret && !c->quiet)
 		vtac_report(p, &how, stdout);
@@ -435,9 +449,15 @@ static int compile(struct compile *c, struct vtac_graph *g)
 
 static int prepare(struct compile *c)
 {
+	struct vtaimage_preprocess *pre = &c->preprocess;
 	int ret = c->card ? cmd_core_of_card(&c->opt.core, c->card) :
 		cmd_core_of_file(&c->opt.core, c->config);
 
+	/* Grey pictures have no second and third channel. */
+	for (int i = 1; i < 3 && pre->order == VTAIMAGE_GRAY; i++) {
+		pre->mean[i] = 0;
+		pre->scale[i] = 0;
+	}
 	if (!ret)
 		ret = open_images(c, 0, c->calibrate, 64);
 	if (!ret)
@@ -445,7 +465,7 @@ static int prepare(struct compile *c)
 	c->opt.shapes = c->shapes;
 	c->opt.cpu = c->cpu;
 	c->opt.quant = &c->quant;
-	c->opt.images = c->files[0] ? &c->images[0] : NULL;
+	c->opt.images = c->calibrate ? &c->images[0] : NULL;
 	c->opt.progress = cmd_progress;
 	return ret;
 }
@@ -471,8 +491,10 @@ int compile_main(int argc, char **argv)
 	}
 	cmd_progress_end();
 	vtac_graph_free(g);
-	vtac_images_close(c->files[0]);
-	vtac_images_close(c->files[1]);
+	for (int i = 0; i < 2; i++) {
+		vtac_images_close(c->files[i]);
+		cmd_pictures_close(c->pictures[i]);
+	}
 	free(c);
 	return ret;
 }

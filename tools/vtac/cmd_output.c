@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cmd.h"
+#include "emit.h"
 #include "output.h"
 
 static char *report_text(const struct vtac_program *p, const struct vtac_report_options *how,
@@ -77,7 +78,19 @@ static void name_of(char *name, size_t max, const char *model)
 	snprintf(name, max, "%.*s", (int)len, model);
 }
 
-int output_vtap(const struct vtac_program *p, const struct output_options *how, const char *path)
+static int write_c(const char *dir, const char *name, const void *data, size_t size)
+{
+	struct vtac_error error = { "", false };
+	struct vtaimage image;
+
+	if (vtaimage_open(&image, data, size))
+		return cmd_fail(CMD_ERROR, dir, image.why);
+	return vtac_emit_c(&image, name, dir, &error) ? cmd_fail(CMD_ERROR, NULL, error.text) :
+		CMD_OK;
+}
+
+int output_program(const struct vtac_program *p, const struct output_options *how, bool c,
+		   const char *path)
 {
 	struct vtac_image_options image = { 0 };
 	char name[64], *labels = NULL, *text, *json;
@@ -99,8 +112,10 @@ int output_vtap(const struct vtac_program *p, const struct output_options *how, 
 	image.text[VTAIMAGE_REPORT_JSON] = json;
 	image.preprocess = how->preprocess;
 	image.preprocess_count = how->preprocess ? 1 : 0;
-	ret = vtac_image(p, &image, &data, &size) ?
-		cmd_fail(CMD_MODEL, NULL, p->graph->error.text) : write_file(path, data, size);
+	if (vtac_image(p, &image, &data, &size))
+		ret = cmd_fail(CMD_MODEL, NULL, p->graph->error.text);
+	else
+		ret = c ? write_c(path, name, data, size) : write_file(path, data, size);
 	free(data);
 	free(labels);
 	free(text);

@@ -15,6 +15,7 @@ static const struct {
 	{ "compile",	compile_main,	"make a program of a model" },
 	{ "report",	report_main,	"print what the compiler wrote into a program" },
 	{ "passes",	passes_main,	"list the compiler's passes" },
+	{ "tvm",	tvm_main,	"make C of what TVM's graph executor leaves" },
 };
 
 #define VERBS	(sizeof(verbs) / sizeof(*verbs))

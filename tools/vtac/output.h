@@ -12,6 +12,8 @@ struct output_options {
 	const struct vtaimage_preprocess *preprocess;	/* or NULL */
 };
 
-int output_vtap(const struct vtac_program *p, const struct output_options *how, const char *path);
+/* To a file; or with @c as C, to a directory. */
+int output_program(const struct vtac_program *p, const struct output_options *how, bool c,
+		   const char *path);
 
 #endif /* VTAC_OUTPUT_H */

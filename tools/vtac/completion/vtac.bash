@@ -25,7 +25,7 @@ _vtac() {
 
 	COMPREPLY=()
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		_vtac_words 'compile report passes --help --version' "$cur"
+		_vtac_words 'compile report passes tvm --help --version' "$cur"
 		return
 	fi
 	# Bash takes --option=value apart at its equals sign.
@@ -37,6 +37,7 @@ _vtac() {
 	case $prev in
 	--card)		_vtac_words "$(_vtac_cards)" "$cur"; return ;;
 	--dump-after)	_vtac_words "$(_vtac_passes)" "$cur"; return ;;
+	--emit)		_vtac_words 'c' "$cur"; return ;;
 	--range)	_vtac_words 'mse max percentile' "$cur"; return ;;
 	--order)	_vtac_words 'rgb bgr gray' "$cur"; return ;;
 	--fit)		_vtac_words 'stretch top-left centre crop' "$cur"; return ;;
@@ -45,13 +46,14 @@ _vtac() {
 		--scale | --background) return ;;
 	esac
 	case ${COMP_WORDS[1]} in
-	compile)	options='--output --config --card --calibrate --measure --images --shape
+	compile)	options='--output --emit --config --card --calibrate --measure --images --shape
 				--labels --mean --scale --order --fit --filter --background --cpu
 				--card-from --card-to --no-card --no-prune --cpu-rate --range
 				--power-of-two --per-tensor --dump-after --dot --memory --json
 				--quiet --help' ;;
 	report)		options='--json --help' ;;
 	passes)		options='--help' ;;
+	tvm)		options='--output --name --help' ;;
 	esac
 	case ${COMP_WORDS[1]},$cur in
 	*,-*)		_vtac_words "$options" "$cur" ;;
