@@ -41,8 +41,11 @@ struct vtac_images {
 /* How the largest value that a scale covers is found. */
 enum vtac_range { VTAC_RANGE_MSE, VTAC_RANGE_MAX, VTAC_RANGE_PERCENTILE };
 
-/* What a residual is added to: the sum of the convolution, or its rounded output. */
-enum vtac_residual { VTAC_RESIDUAL_AUTO, VTAC_RESIDUAL_FUSED, VTAC_RESIDUAL_ADD };
+/*
+ * What a residual is added to: the sum of the convolution, or its rounded output. The
+ * former takes fewer cycles, and has one scale for all of the convolution's channels.
+ */
+enum vtac_residual { VTAC_RESIDUAL_FUSED, VTAC_RESIDUAL_ADD };
 
 struct vtac_quant_options {
 	enum vtac_range range;

@@ -335,8 +335,8 @@ int main(int argc, char **argv)
 		case 'r': how.range = !strcmp(optarg, "max") ? VTAC_RANGE_MAX :
 				      !strcmp(optarg, "mse") ? VTAC_RANGE_MSE :
 				      VTAC_RANGE_PERCENTILE; break;
-		case 'a': how.residual = !strcmp(optarg, "fused") ? VTAC_RESIDUAL_FUSED :
-			  !strcmp(optarg, "add") ? VTAC_RESIDUAL_ADD : VTAC_RESIDUAL_AUTO; break;
+		case 'a': how.residual = !strcmp(optarg, "add") ? VTAC_RESIDUAL_ADD :
+				  VTAC_RESIDUAL_FUSED; break;
 		case 'p': how.per_tensor = true; break;
 		case '2': how.power_of_two = true; break;
 		case 'z': how.no_zero_points = true; break;

@@ -17,7 +17,7 @@ goals() {
 	case $1 in
 	mnist)		echo "$cache/mnist-test.labels --images ${IMAGES:-10000} --worse .003 --card 3" ;;
 	ppocr)		echo "$cache/ppocr-test.labels --agree .99 --card 2" ;;
-	esrgan)		echo "--truth $cache/esrgan-truth.npy --lose .15 --card 1" ;;
+	esrgan)		echo "--range max --truth $cache/esrgan-truth.npy --lose .15 --card 1" ;;
 	mobilenetv2)	echo "$cache/mobilenetv2-test.labels --agree .80 --card 1" ;;
 	resnet50)	echo "$cache/resnet50-test.labels --images ${IMAGES:-227} --agree .97 --worse .01 --card 1" ;;
 	*)		return 1 ;;
