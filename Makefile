@@ -163,6 +163,15 @@ demo: build-deps
 	@$(QUIETLY) vm-module userspace
 	@examples/digits/demo.sh $(VM_MODULE)
 
+# The same with a real network and real pictures: PICTURES="a.png b.jpg" for others.
+.PHONY: demo-model
+demo-model: build-deps
+	@tools/vm/deps.sh need $(VTAC_PACKAGES) python3-onnx python3-numpy python3-pil
+	@command -v npm >/dev/null || tools/vm/deps.sh need npm
+	@echo 'building the module, the library, the tools, the compiler and the emulated card'
+	@$(QUIETLY) vm-module userspace $(VTAC_BIN)
+	@examples/models/demo.sh $(VM_MODULE) $(VTAC_BIN) $(VTACTL_BIN) $(PICTURES)
+
 .PHONY: vm
 vm: build-deps
 	@$(QUIETLY) vm-module userspace
@@ -460,6 +469,7 @@ help:
 	@echo 'make check-models    real networks on real images against their goals; 600 MB'
 	@echo 'make vtac        the compiler: trained networks in, programs for the card out'
 	@echo 'make demo        classify handwritten digits on an emulated card in a VM'
+	@echo 'make demo-model  ResNet50 names what is on real photographs, on the emulated card'
 	@echo 'make check       all tests; V=1 shows their whole output'
 	@echo 'make check-quick what finds most in short time'
 	@echo "make check-tvm    TVM's VTA runtime on libvta_driver, from TVM=DIR"
