@@ -512,6 +512,7 @@ TEST(card_sleeps_when_nobody_has_it)
 	EXPECT_TRUE(card_sleeps(PATIENCE_MS));
 	EXPECT_EQ(-ENODATA, read_error("counters/resets"));
 	EXPECT_EQ(-ENODATA, read_error("device/hwmon/hwmon*/temp1_input"));
+	EXPECT_EQ(0, system("vtactl status 0 >/dev/null"));
 	EXPECT_TRUE(card_sleeps(0));
 	EXPECT_EQ(generation, card_attr("generation"));
 	EXPECT_EQ(0, card_may_sleep(false));

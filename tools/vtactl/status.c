@@ -73,7 +73,7 @@ static bool given_up(struct json_object *status)
 	struct json_object *state = NULL;
 
 	json_object_object_get_ex(status, "state", &state);
-	return state && strcmp(json_object_get_string(state), "working");
+	return state && !strcmp(json_object_get_string(state), "given up");
 }
 
 static int show(const struct vtadev_card *cards, size_t count, const struct busy *before,
