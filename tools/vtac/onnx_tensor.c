@@ -84,14 +84,14 @@ static void convert(void *dst, const uint8_t *src, int32_t type, uint64_t n)
 static int fill_raw(struct vtac_graph *g, struct vtac_tensor *t, const uint8_t *data, uint64_t len,
 		    int32_t type)
 {
-	uint64_t n = (uint64_t)vtac_elements(t);
+	uint64_t n = (uint64_t)vtac_elements(t), need = n * file_size_of(type);
 	void *own;
 
-	if (len != n * file_size_of(type))
+	if (len != need)
 		return vtac_fail(g, NULL,
 				 "Constant %.120s has %llu bytes of data; its shape takes %llu.",
 				 t->name, (unsigned long long)len,
-				 (unsigned long long)(n * file_size_of(type)));
+				 (unsigned long long)need);
 	own = vtac_alloc(g, n + 1, vtac_dtype_size(t->dtype));
 	if (!own)
 		return -1;
@@ -227,7 +227,7 @@ static int open_external(struct onnx_reader *r, const struct vtac_tensor *t, con
 	struct stat st;
 	int fd;
 
-	if (location[0] == '/' || !r->dir[0] ||
+	if (!location || location[0] == '/' || !r->dir[0] ||
 	    snprintf(path, sizeof(path), "%s/%s", r->dir, location) >= (int)sizeof(path))
 		return vtac_fail(r->g, NULL,
 				 "Constant %.120s: its data must be in a file below the model's "
