@@ -406,7 +406,7 @@ unboot() {
 		rm -f "$run/card$n.sock" "$run/card$n.ctl"
 	done
 	[ "$mode" = shell ] || while running output; do pause; done
-	ended=()
+	ended=() start_ns=
 	rm -f "$run/output" "$run/status" "$run/kernel.log" "$run/out.tar"
 }
 
