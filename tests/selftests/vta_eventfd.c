@@ -118,14 +118,17 @@ TEST_F(eventfd, tells_of_the_end)
 	EXPECT_EQ(-EIO, ask(&self->g.q[0], 1));
 	EXPECT_EQ(0, told(self->g.event));
 	ASSERT_EQ(0, give(&self->g.q[0], self->g.event));
+	EXPECT_TRUE(told_soon(self->g.event));
 	EXPECT_EQ(1, told(self->g.event));
 	ASSERT_EQ(0, queue_close(&self->g.q[0]));
+	EXPECT_TRUE(told_soon(self->g.event));
 	EXPECT_EQ(1, told(self->g.event));
 
 	ASSERT_EQ(0, give(&self->g.q[1], self->g.event));
 	gate(&self->g, 1, 1);
 	EXPECT_EQ(-EAGAIN, ask(&self->g.q[1], 1));
 	ASSERT_EQ(0, queue_close(&self->g.q[1]));
+	EXPECT_TRUE(told_soon(self->g.event));
 	EXPECT_EQ(1, told(self->g.event));
 	EXPECT_EQ(-ENOENT, give(&self->g.q[1], self->g.event));
 }
@@ -248,6 +251,7 @@ TEST_F(eventfd, tells_that_the_file_was_closed)
 	ASSERT_EQ(0, give(&other, self->g.event));
 	queue_unmap(&other);
 	close(fd);
+	EXPECT_TRUE(told_soon(self->g.event));
 	EXPECT_EQ(1, told(self->g.event));
 }
 
