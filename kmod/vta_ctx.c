@@ -66,7 +66,7 @@ static void vta_ctx_poll_work(struct work_struct *work)
 {
 	struct vta_ctx *ctx = container_of(work, struct vta_ctx, poll_work);
 
-	wake_up_poll(&ctx->poll_wq, atomic_xchg(&ctx->poll_events, 0));
+	wake_up_poll(&ctx->poll_wq, (__force __poll_t)atomic_xchg(&ctx->poll_events, 0));
 }
 
 void vta_ctx_wake(struct vta_ctx *ctx, __poll_t events)

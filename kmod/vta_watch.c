@@ -115,24 +115,18 @@ static bool vta_watch_look(struct vta_device *vdev)
 
 /* ---- What the card says of queues ---- */
 
-/* The running queue of that number, with its vector's lock held; or NULL, without. */
-static struct vta_queue *vta_watch_lock_queue(struct vta_device *vdev, u32 id)
+/* The running queue of that number, or NULL. */
+static struct vta_queue *vta_watch_find(struct vta_vector *vector, u32 id)
 {
-	struct vta_vector *vector = vta_irq_vector(vdev, id);
 	struct vta_queue *q;
 
-	spin_lock_irq(&vector->lock);
+	lockdep_assert_held(&vector->lock);
+
 	list_for_each_entry(q, &vector->queues, vector_node) {
 		if (q->id == id)
 			return q;
 	}
-	spin_unlock_irq(&vector->lock);
 	return NULL;
-}
-
-static void vta_watch_unlock_queue(struct vta_queue *q)
-{
-	spin_unlock_irq(&q->vector->lock);
 }
 
 /* A descriptor that waits for no engine and no SIGNAL takes no time. */
@@ -175,15 +169,18 @@ static void vta_watch_ask_queue(struct vta_device *vdev, u32 id, unsigned long *
 	u32 state = vta_read(vdev, REG_QUEUE_STATE(id));
 	u64 seq = vta_read64(vdev, REG_QUEUE_SEQ_LO(id));
 	u32 hand = FIELD_GET(REG_QUEUE_STATE_HAND, state);
-	struct vta_queue *q = vta_watch_lock_queue(vdev, id);
+	struct vta_vector *vector = vta_irq_vector(vdev, id);
+	struct vta_queue *q;
 
+	spin_lock_irq(&vector->lock);
+	q = vta_watch_find(vector, id);
+	if (q && q->watch_abort)
+		vta_watch_ask_aborted(q, state);
+	else if (q)
+		vta_watch_ask_standing(q, state, seq);
+	spin_unlock_irq(&vector->lock);
 	if (!q)
 		return;
-	if (q->watch_abort)
-		vta_watch_ask_aborted(q, state);
-	else
-		vta_watch_ask_standing(q, state, seq);
-	vta_watch_unlock_queue(q);
 
 	if (hand == VTA_HAND_FOR_COMPUTE)
 		__set_bit(VTA_COMPUTE_ENGINE, ready);
@@ -196,15 +193,16 @@ static void vta_watch_ask_queue(struct vta_device *vdev, u32 id, unsigned long *
 /* How long a queue's descriptor may take, in ns of card time; U64_MAX: for ever. */
 static u64 vta_watch_limit(struct vta_device *vdev, u32 id)
 {
-	struct vta_queue *q = vta_watch_lock_queue(vdev, id);
+	struct vta_vector *vector = vta_irq_vector(vdev, id);
 	u64 limit = U64_MAX;
+	struct vta_queue *q;
 
 	/* If the queue is being ended, the thread that ends it waits for the card. */
-	if (!q)
-		return limit;
-	if (q->time_limit)
+	spin_lock_irq(&vector->lock);
+	q = vta_watch_find(vector, id);
+	if (q && q->time_limit)
 		limit = q->time_limit;
-	vta_watch_unlock_queue(q);
+	spin_unlock_irq(&vector->lock);
 	return limit;
 }
 
@@ -212,18 +210,19 @@ static u64 vta_watch_limit(struct vta_device *vdev, u32 id)
 static void vta_watch_abort(struct vta_device *vdev, unsigned int e, u32 id, u64 ns)
 {
 	struct vta_watch_engine *engine = &vdev->watch.engines[e];
-	struct vta_queue *q = vta_watch_lock_queue(vdev, id);
+	struct vta_vector *vector = vta_irq_vector(vdev, id);
+	struct vta_queue *q;
 
-	if (!q)
-		return;
-	if (vta_read(vdev, REG_ENGINE_MOVES(e)) == engine->moves) {
+	spin_lock_irq(&vector->lock);
+	q = vta_watch_find(vector, id);
+	if (q && vta_read(vdev, REG_ENGINE_MOVES(e)) == engine->moves) {
 		engine->aborted = engine->moves;
 		vta_queue_give_up(q, ns);
 		q->watch_abort = true;
 		q->watch_stuck = 0;
 		vdev->watch.again = true;
 	}
-	vta_watch_unlock_queue(q);
+	spin_unlock_irq(&vector->lock);
 }
 
 /* @ready: a queue waits for the engine. */

@@ -45,7 +45,7 @@ static void lose(struct card *card, struct queue *q, const struct core_fault *fa
 static uint64_t save(struct card *card, struct queue *q)
 {
 	struct mmu_port port = card_port(card, q);
-	struct core_fault fault;
+	struct core_fault fault = { 0 };
 	enum core_result result;
 
 	q->saving = true;
@@ -85,7 +85,7 @@ static uint64_t leave(struct card *card)
 static void restore(struct card *card, const struct queue *q, struct outcome *outcome)
 {
 	struct mmu_port port = card_port(card, q);
-	struct core_fault fault;
+	struct core_fault fault = { 0 };
 	enum core_result result;
 
 	pthread_mutex_unlock(&card->lock);
