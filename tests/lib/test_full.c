@@ -99,7 +99,7 @@ static void complete_asked(struct fake *f)
 
 static void unknown_flags(void **state)
 {
-	struct vtadev_queue_opts opts = { .flags = 4 };
+	struct vtadev_queue_opts opts = { .flags = 8 };
 	struct vtadev_queue *queue;
 
 	(void)state;
