@@ -53,7 +53,7 @@ refused "a card with another core is refused" "LOG_[A-Z_]* = [0-9]*, the card ha
 	vtactl program run --card 1 $vtap image=/data/images
 refused "an input without a file is named" "image: this input needs a file" \
 	vtactl program run $vtap scores=/tmp/scores
-refused "a file of another size is refused" "has 100 bytes, input image has 7840 values" \
+refused "a file of another size is refused" "has 100 bytes, input image takes 7840" \
 	vtactl program run $vtap image=/data/scores
 refused "a name that is no tensor is refused" "labels=x" \
 	vtactl program run $vtap image=/data/images labels=x

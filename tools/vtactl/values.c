@@ -169,9 +169,8 @@ void *values_load(const char *path, const struct vtaimage_tensor *t)
 		if (!values)
 			ctl_fail(path, why);
 	} else if (size != want) {
-		fprintf(stderr, "vtactl: %s: has %zu bytes, input %s has %" PRIu64 " values%s\n",
-			path, size, t->name, values_count(t),
-			vtacpu_type_bytes(t->type) > 1 ? " of more than one" : "");
+		fprintf(stderr, "vtactl: %s: has %zu bytes, input %s takes %zu\n", path, size,
+			t->name, want);
 		values = NULL;
 	}
 	if (!values) {
