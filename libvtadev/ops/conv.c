@@ -108,7 +108,8 @@ static int init_axis(struct vtaops_builder *b, struct axis *a, const struct vtao
 	if (!op->transposed && (!ops_pads_ok(in, reach, pad, end) || more))
 		return ops_fail(b, VTAOPS_EINVAL,
 				"the padding is not below the kernel, or that is above the padded input");
-	if (op->transposed && (end || more >= stride || (in - 1ull) * stride + reach + more > DIM_MAX ||
+	if (op->transposed && (end || more >= stride ||
+			       (in - 1ull) * stride + reach + more > DIM_MAX ||
 			       (in - 1ull) * stride + reach + more <= 2ull * pad))
 		return ops_fail(b, VTAOPS_EINVAL,
 				"the output is empty or more than 2^20, or its padding not below the stride");

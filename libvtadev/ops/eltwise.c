@@ -75,7 +75,8 @@ static int eltwise(struct vtaops_builder *b, const struct vtaops_eltwise *op, en
 	if (operands > 1)
 		p.operand[1] = ops_element(b, op->b, op->elements, (uint32_t)bytes);
 	p.out = ops_element(b, op->out, op->elements, (uint32_t)bytes);
-	p.post.in_range = !op->a_shift && !op->b_shift && !op->offset && op->post.mul >= 0 && op->post.mul <= 1 &&
+	p.post.in_range = !op->a_shift && !op->b_shift && !op->offset &&
+			  op->post.mul >= 0 && op->post.mul <= 1 &&
 			  (operands == 1 || alu == ALU_MAX || alu == ALU_MIN);
 
 	depth = ops_depth(b->core->log_acc_depth);

@@ -81,7 +81,8 @@ static uint64_t roofline(const struct vtac_node *node, const struct vtaops_core 
 		/* A block for each group is the least that channels alone need. */
 		if (groups > 1 && groups == oc)
 			blocks = (oc + core->block - 1) / core->block;
-		gemm = (uint64_t)((y.n + core->batch - 1) / core->batch) * y.h * y.w * blocks * taps;
+		gemm = (uint64_t)((y.n + core->batch - 1) / core->batch) * y.h * y.w *
+		       blocks * taps;
 		in += blocks * taps * core->wgt_bytes;
 	}
 	in = in > out ? in : out;

@@ -35,8 +35,8 @@ the_first_has_all() {
 # The last card waits for an interrupt, like the first.
 all_work() {
 	number=0
-	while [ $number -lt "$cards" ]; do
-		vtactl test vta$number >/tmp/test 2>&1 || { cat /tmp/test; return 1; }
+	while [ "$number" -lt "$cards" ]; do
+		vtactl test "vta$number" >/tmp/test 2>&1 || { cat /tmp/test; return 1; }
 		number=$((number + 1))
 	done
 }

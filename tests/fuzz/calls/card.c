@@ -80,10 +80,10 @@ void op_break(struct state *s, const struct op *op)
 	static const char *const without[] = {
 		"ones", "zeros", "record-wild", "heartbeat", "irq-lost", "irq-twice",
 		"irq-spurious", "event-stuck", "status-lost", "dma-abort", "tlb-busy",
-		"start-never", "stop-never", "limit-never", "hang-all", "hang-compute", "hang-copy", "fatal",
-		"reset-ignored", "reset-stuck", "generation-same", "doorbell-lost", "arm-lost",
-		"fault=page", "fault=desc", "fault=doorbell", "fault=time", "status-torn=2",
-		"status-late=2",
+		"start-never", "stop-never", "limit-never", "hang-all", "hang-compute", "hang-copy",
+		"fatal", "reset-ignored", "reset-stuck", "generation-same", "doorbell-lost",
+		"arm-lost", "fault=page", "fault=desc", "fault=doorbell", "fault=time",
+		"status-torn=2", "status-late=2",
 	};
 	unsigned int skip = op->d >> 8 & 0x3f, times = 1 + (op->d >> 16 & 0x3f);
 	char text[96];

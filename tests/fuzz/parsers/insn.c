@@ -43,7 +43,8 @@ static void check_desc(const uint8_t *data, size_t size)
 	if (size < sizeof(desc))
 		return;
 	memcpy(&desc, data, sizeof(desc));
-	if (desc_check(&desc, data[0], size & 1).reason == VTA_FAULT_NONE && desc_op(&desc) > VTA_OP_WAIT)
+	if (desc_check(&desc, data[0], size & 1).reason == VTA_FAULT_NONE &&
+	    desc_op(&desc) > VTA_OP_WAIT)
 		abort();
 }
 

@@ -289,7 +289,8 @@ static void run_on_card(struct test *test, const struct vtac_options *opt, unsig
 			   (size_t)vtac_bytes(g->outputs[0])))
 			die("the card's output is not the interpreter's");
 	}
-	printf("# %u images on the core, bit for bit: %llu cycles, %u doorbells, %llu bytes moved, arena %.2f of the bound\n",
+	printf("# %u images on the core, bit for bit: %llu cycles, %u doorbells, "
+	       "%llu bytes moved, arena %.2f of the bound\n",
 	       count, (unsigned long long)n.cycles, n.doorbells, (unsigned long long)n.copied,
 	       p.card_bound ? (double)p.card_bytes / (double)p.card_bound : 1);
 	vtac_float_free(f);
@@ -309,10 +310,12 @@ static void progress(void *priv, const char *what, uint64_t done, uint64_t total
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "truth", 1, NULL, 't' }, { "images", 1, NULL, 'n' }, { "card", 1, NULL, 'C' }, { "first", 1, NULL, 'f' },
+		{ "truth", 1, NULL, 't' }, { "images", 1, NULL, 'n' }, { "card", 1, NULL, 'C' },
+		{ "first", 1, NULL, 'f' },
 		{ "calib", 1, NULL, 'c' }, { "range", 1, NULL, 'r' }, { "residual", 1, NULL, 'a' },
 		{ "per-tensor", 0, NULL, 'p' }, { "power-of-two", 0, NULL, '2' },
-		{ "no-bias-correction", 0, NULL, 'b' }, { "no-zero-points", 0, NULL, 'z' }, { "layers", 0, NULL, 'l' },
+		{ "no-bias-correction", 0, NULL, 'b' }, { "no-zero-points", 0, NULL, 'z' },
+		{ "layers", 0, NULL, 'l' },
 		{ "agree", 1, NULL, 'A' }, { "worse", 1, NULL, 'W' }, { "lose", 1, NULL, 'L' },
 		{ 0 },
 	};
@@ -327,25 +330,56 @@ int main(int argc, char **argv)
 
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1)
 		switch (c) {
-		case 't': open_set(&test.truth, optarg); break;
-		case 'C': card = (unsigned int)atoi(optarg); break;
-		case 'n': count = (unsigned int)atoi(optarg); break;
-		case 'f': first = (unsigned int)atoi(optarg); break;
-		case 'c': images.count = (unsigned int)atoi(optarg); break;
-		case 'r': how.range = !strcmp(optarg, "max") ? VTAC_RANGE_MAX :
-				      !strcmp(optarg, "mse") ? VTAC_RANGE_MSE :
-				      VTAC_RANGE_PERCENTILE; break;
-		case 'a': how.residual = !strcmp(optarg, "add") ? VTAC_RESIDUAL_ADD :
-				  VTAC_RESIDUAL_FUSED; break;
-		case 'p': how.per_tensor = true; break;
-		case '2': how.power_of_two = true; break;
-		case 'z': how.no_zero_points = true; break;
-		case 'b': how.no_bias_correction = true; break;
-		case 'l': test.each_layer = true; break;
-		case 'A': least = atof(optarg); break;
-		case 'W': worse = atof(optarg); break;
-		case 'L': lose = atof(optarg); break;
-		default: return 2;
+		case 't':
+			open_set(&test.truth, optarg);
+			break;
+		case 'C':
+			card = (unsigned int)atoi(optarg);
+			break;
+		case 'n':
+			count = (unsigned int)atoi(optarg);
+			break;
+		case 'f':
+			first = (unsigned int)atoi(optarg);
+			break;
+		case 'c':
+			images.count = (unsigned int)atoi(optarg);
+			break;
+		case 'r':
+			how.range = !strcmp(optarg, "max") ? VTAC_RANGE_MAX :
+				    !strcmp(optarg, "mse") ? VTAC_RANGE_MSE :
+				    VTAC_RANGE_PERCENTILE;
+			break;
+		case 'a':
+			how.residual = !strcmp(optarg, "add") ? VTAC_RESIDUAL_ADD :
+				       VTAC_RESIDUAL_FUSED;
+			break;
+		case 'p':
+			how.per_tensor = true;
+			break;
+		case '2':
+			how.power_of_two = true;
+			break;
+		case 'z':
+			how.no_zero_points = true;
+			break;
+		case 'b':
+			how.no_bias_correction = true;
+			break;
+		case 'l':
+			test.each_layer = true;
+			break;
+		case 'A':
+			least = atof(optarg);
+			break;
+		case 'W':
+			worse = atof(optarg);
+			break;
+		case 'L':
+			lose = atof(optarg);
+			break;
+		default:
+			return 2;
 		}
 	if (argc - optind < 3)
 		die("usage: MODEL.onnx CALIB.npy TEST.npy [LABELS] [OPTION...]");

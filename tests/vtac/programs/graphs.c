@@ -176,8 +176,9 @@ static int add_transposed(struct maker *m)
 		win->dilation[i] = 1;
 		size[i] = (x->dims[2 + i] - 1) * win->stride[i] + win->kernel[i];
 	}
-	w = weights(m, 4, (int64_t[]) { x->dims[1], oc, node->attr.conv.window.kernel[0],
-				       node->attr.conv.window.kernel[1] }, 4);
+	w = weights(m, 4,
+		    (int64_t[]) { x->dims[1], oc, node->attr.conv.window.kernel[0],
+				  node->attr.conv.window.kernel[1] }, 4);
 	return !w || vtac_node_set_in(m->g, node, 0, x) || vtac_node_set_in(m->g, node, 1, w) ||
 	       !finish(m, node, x->dims[0], oc, size[0], size[1]) ? -1 : 0;
 }

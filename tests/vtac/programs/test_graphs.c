@@ -81,7 +81,8 @@ static void compare(struct trial *trial, const struct native *n, const struct vt
 		memcpy(got, native_at(n, t), bytes);
 	for (size_t i = 0; i < bytes; i++)
 		if (got[i] != trial->want[t->id][i])
-			fail_msg("VTA_SEED=%llu core %u: %s (%s): byte %zu of %zu is %d instead of %d",
+			fail_msg("VTA_SEED=%llu core %u: %s (%s): "
+				 "byte %zu of %zu is %d instead of %d",
 				 (unsigned long long)trial->seed, trial->core, t->name,
 				 t->producer ? vtac_op_name(t->producer->op) : "input", i, bytes,
 				 got[i], trial->want[t->id][i]);
