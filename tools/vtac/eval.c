@@ -30,7 +30,7 @@ static struct value get(const void *data, enum vtac_dtype dtype, int64_t at)
 		v.i = ((const int32_t *)data)[at];
 		break;
 	case VTAC_I8:
-		v.i = ((const int8_t *)data)[at];
+		v.i = (int64_t)((const int8_t *)data)[at];
 		break;
 	default:
 		v.i = ((const uint8_t *)data)[at];

@@ -34,7 +34,8 @@ struct vtac_tensor *vtac_tensor_new(struct vtac_graph *g, const char *name,
 {
 	struct vtac_tensor *t = vtac_alloc(g, 1, sizeof(*t));
 
-	if (!t || array_grow(g, (void **)&g->tensors, g->n_tensors, &g->max_tensors, sizeof(t)))
+	if (!t || array_grow(g, (void **)&g->tensors, g->n_tensors, &g->max_tensors,
+			     sizeof(void *)))
 		return NULL;
 	t->name = names_add(g, NAME_TENSOR, name ? name : "tensor", t);
 	if (!t->name)
@@ -85,7 +86,7 @@ struct vtac_tensor *vtac_tensor_find(const struct vtac_graph *g, const char *nam
 
 int vtac_graph_input(struct vtac_graph *g, struct vtac_tensor *t)
 {
-	if (array_grow(g, (void **)&g->inputs, g->n_inputs, &g->max_inputs, sizeof(t)))
+	if (array_grow(g, (void **)&g->inputs, g->n_inputs, &g->max_inputs, sizeof(void *)))
 		return -1;
 	g->inputs[g->n_inputs++] = t;
 	return 0;
@@ -93,7 +94,7 @@ int vtac_graph_input(struct vtac_graph *g, struct vtac_tensor *t)
 
 int vtac_graph_output(struct vtac_graph *g, struct vtac_tensor *t)
 {
-	if (array_grow(g, (void **)&g->outputs, g->n_outputs, &g->max_outputs, sizeof(t)) ||
+	if (array_grow(g, (void **)&g->outputs, g->n_outputs, &g->max_outputs, sizeof(void *)) ||
 	    array_grow(g, (void **)&g->output_names, g->n_outputs, &g->max_output_names,
 		       sizeof(g->output_names[0])))
 		return -1;
@@ -104,7 +105,7 @@ int vtac_graph_output(struct vtac_graph *g, struct vtac_tensor *t)
 
 static int user_add(struct vtac_graph *g, struct vtac_tensor *t, struct vtac_node *node)
 {
-	if (array_grow(g, (void **)&t->users, t->n_users, &t->max_users, sizeof(node)))
+	if (array_grow(g, (void **)&t->users, t->n_users, &t->max_users, sizeof(void *)))
 		return -1;
 	t->users[t->n_users++] = node;
 	return 0;
@@ -118,7 +119,7 @@ static void user_drop(struct vtac_tensor *t, const struct vtac_node *node)
 		i--;
 	if (!i)
 		return;
-	memmove(t->users + i - 1, t->users + i, (t->n_users - i) * sizeof(t->users[0]));
+	memmove(t->users + i - 1, t->users + i, (t->n_users - i) * sizeof(void *));
 	t->n_users--;
 }
 
@@ -154,10 +155,10 @@ struct vtac_node *vtac_node_new(struct vtac_graph *g, enum vtac_op op, const cha
 		vtac_fail(g, NULL, "The model has more than %u nodes.", NODES_MAX);
 		return NULL;
 	}
-	if (!node || array_grow(g, (void **)&g->nodes, g->n_nodes, &g->max_nodes, sizeof(node)))
+	if (!node || array_grow(g, (void **)&g->nodes, g->n_nodes, &g->max_nodes, sizeof(void *)))
 		return NULL;
-	node->in = vtac_alloc(g, n_in, sizeof(node->in[0]));
-	node->out = vtac_alloc(g, n_out, sizeof(node->out[0]));
+	node->in = vtac_alloc(g, n_in, sizeof(void *));
+	node->out = vtac_alloc(g, n_out, sizeof(void *));
 	node->name = names_add(g, NAME_NODE, name ? name : vtac_op_name(op), node);
 	if (!node->in || !node->out || !node->name)
 		return NULL;
@@ -198,10 +199,10 @@ int vtac_node_resize_in(struct vtac_graph *g, struct vtac_node *node, unsigned i
 		if (node->in[i])
 			user_drop(node->in[i], node);
 	if (n_in > node->n_in) {
-		in = vtac_alloc(g, n_in, sizeof(in[0]));
+		in = vtac_alloc(g, n_in, sizeof(void *));
 		if (!in)
 			return -1;
-		memcpy(in, node->in, node->n_in * sizeof(in[0]));
+		memcpy(in, node->in, node->n_in * sizeof(void *));
 		node->in = in;
 	}
 	node->n_in = n_in;

@@ -42,7 +42,8 @@ static int add_const(struct making *m, const struct vtac_tensor *t, uint32_t *of
 		m->consts = more;
 		m->consts_max = max;
 	}
-	memcpy(m->consts + at, t->data, bytes);
+	if (bytes)
+		memcpy(m->consts + at, t->data, bytes);
 	m->consts_bytes = at + bytes;
 	m->placed[m->n_placed] = t->data;
 	m->places[m->n_placed++] = (uint32_t)at;
@@ -120,7 +121,7 @@ static void set_name(char name[VTAIMAGE_NAME_MAX], const char *from)
 		name[i] = from[i] > ' ' && from[i] < 127 && from[i] != '=' ? from[i] : '_';
 	name[n] = '\0';
 	if (!n)
-		strcpy(name, "tensor");
+		memcpy(name, "tensor", sizeof("tensor"));
 }
 
 static uint32_t type_of(enum vtac_dtype dtype)

@@ -8,7 +8,6 @@
 #include "kernel.h"
 
 struct step {
-	const struct vtac_node *node;
 	struct vtac_call *calls;
 	unsigned int n_calls;
 };
@@ -26,7 +25,6 @@ struct vtac_float {
 
 static int bind(struct vtac_graph *g, struct step *s, const struct vtac_node *node)
 {
-	s->node = node;
 	return vtac_is_eval(node) ? 0 : vtac_calls(g, node, &s->calls, &s->n_calls);
 }
 
@@ -40,9 +38,11 @@ static size_t scratch_of(const struct step *s)
 	return bytes;
 }
 
-/* Of a Shape that is folded, the input has no values. */
+/* Of a Shape that is folded, the input has no values; nor has an operand that is left out. */
 static void *value(void *const *values, const struct vtac_tensor *t)
 {
+	if (!t)
+		return NULL;
 	if (t->data)
 		return (void *)(uintptr_t)t->data;
 	return values ? values[t->id] : NULL;
@@ -55,7 +55,7 @@ static void run_calls(const struct step *s, void *const *values, void *scratch)
 		void *io[VTACPU_OPERANDS_MAX] = { NULL };
 
 		for (unsigned int k = 0; k < c->need.operands; k++)
-			io[k] = c->io[k] ? value(values, c->io[k]) : NULL;
+			io[k] = value(values, c->io[k]);
 		vtacpu_run(c->kernel, &c->p, io, scratch);
 	}
 }
@@ -65,7 +65,7 @@ static int run_eval(struct vtac_graph *g, const struct vtac_node *node, void *co
 	const void *in[3] = { NULL };
 
 	for (unsigned int i = 0; i < node->n_in && i < 3; i++)
-		in[i] = node->in[i] ? value(values, node->in[i]) : NULL;
+		in[i] = value(values, node->in[i]);
 	return vtac_eval(g, node, in, value(values, node->out[0]));
 }
 
@@ -201,16 +201,16 @@ static void drop_inputs(struct vtac_float *f, const struct vtac_node *node)
 	}
 }
 
-static int run_node(struct vtac_float *f, const struct step *s, const struct vtac_interp *io)
+static int run_node(struct vtac_float *f, unsigned int at, const struct vtac_interp *io)
 {
-	const struct vtac_node *node = s->node;
+	const struct vtac_node *node = f->g->nodes[at];
 
 	for (unsigned int i = 0; i < node->n_out; i++)
 		if (node->out[i] && make_value(f, node->out[i]))
 			return -1;
 	if (vtac_is_eval(node) && run_eval(f->g, node, f->values))
 		return -1;
-	run_calls(s, f->values, f->scratch);
+	run_calls(&f->steps[at], f->values, f->scratch);
 	for (unsigned int i = 0; i < node->n_out; i++) {
 		if (!node->out[i])
 			continue;
@@ -241,7 +241,7 @@ int vtac_float_run(struct vtac_float *f, const struct vtac_interp *io)
 	int err = give_inputs(f, io);
 
 	for (unsigned int i = 0; i < f->g->n_nodes && !err; i++) {
-		err = run_node(f, &f->steps[i], io);
+		err = run_node(f, i, io);
 		if (io->progress)
 			io->progress(io->priv, i + 1, f->g->n_nodes);
 	}

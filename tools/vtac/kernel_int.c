@@ -55,7 +55,7 @@ static int conv_int(struct vtac_graph *g, const struct vtac_node *node, struct v
 
 	kernel_call(c, VTACPU_CONV_I8);
 	p->win = kernel_window(node);
-	p->has_res = kernel_in(node, 3) != NULL;
+	p->has_res = kernel_in(node, 3) ? 1 : 0;
 	p->res_shift = node->post.res_shift;
 	c->io[0] = node->in[0];
 	c->io[1] = node->in[1];
@@ -75,7 +75,7 @@ static int gemm_int(struct vtac_graph *g, const struct vtac_node *node, struct v
 		.batch = { 1, 1, 1 }, .m = (uint32_t)x->dims[0], .n = n, .k = k,
 		.a_row = k, .a_col = 1, .b_row = 1, .b_col = k, .c_row = n, .c_col = 1,
 	};
-	p->has_c = kernel_in(node, 3) != NULL;
+	p->has_c = kernel_in(node, 3) ? 1 : 0;
 	p->res_shift = node->post.res_shift;
 	if (!p->has_c) {
 		p->mat.c_row = 0;

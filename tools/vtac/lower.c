@@ -47,7 +47,7 @@ uint32_t lower_tensor(const struct lowering *l, const struct vtac_tensor *t)
 
 static int open_stream(struct lowering *l)
 {
-	uint64_t at;
+	uint64_t at = 0;
 
 	if (lower_reserve(l, 0, l->align, &at))
 		return -1;
@@ -77,7 +77,7 @@ static int add_step(struct lowering *l, const struct vtac_step *step)
 static int close_stream(struct lowering *l)
 {
 	struct vtac_program *p = l->p;
-	uint64_t at;
+	uint64_t at = 0;
 
 	if (vtaops_finish(&l->b))
 		return vtac_fail(l->g, l->node, "The stream cannot be ended: %s.", l->b.why);
@@ -171,10 +171,12 @@ static int lower_cpu(struct lowering *l, struct vtac_node *node)
 				 vtac_op_name(node->op));
 	if (vtac_calls(l->g, node, &calls, &n))
 		return -1;
-	for (unsigned int i = 0; i < n; i++)
-		if (add_step(l, &(struct vtac_step) {
-				.kind = VTAC_STEP_CPU, .node = node, .call = &calls[i] }))
+	for (unsigned int i = 0; i < n; i++) {
+		struct vtac_step step = { .kind = VTAC_STEP_CPU, .node = node, .call = &calls[i] };
+
+		if (add_step(l, &step))
 			return -1;
+	}
 	return 0;
 }
 
@@ -209,7 +211,8 @@ static int alias_all(struct vtac_program *p)
 		     node->op != VTAC_COPY))
 			continue;
 		if (!lower_same_place(x, y))
-			return vtac_fail(g, node, "Its values would be in another order on the card.");
+			return vtac_fail(g, node,
+					 "Its values would be in another order on the card.");
 		y->home = x;
 		y->home_offset = 0;
 	}

@@ -144,7 +144,7 @@ int vtac_npy_read(struct vtac_npy *npy, int64_t first, int64_t count, float *val
 {
 	size_t size = vtac_dtype_size(npy->dtype);
 	int64_t at = npy->at + first * (int64_t)size;
-	unsigned char block[4096];
+	unsigned char block[4096] = { 0 };
 
 	if (npy->dtype == VTAC_F32 && !read_all(npy->fd, values, (size_t)count * size, at))
 		return 0;

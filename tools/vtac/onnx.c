@@ -59,7 +59,7 @@ static bool is_given(char *const *names, size_t n, size_t i)
 static int node_outputs(struct onnx_node *n, const struct onnx_op *op)
 {
 	n->n_out = op->max_out == UINT32_MAX ? (unsigned int)n->p->n_output : 1;
-	n->out = vtac_alloc(n->g, n->n_out, sizeof(*n->out));
+	n->out = vtac_alloc(n->g, n->n_out, sizeof(void *));
 	if (!n->out)
 		return -1;
 	for (unsigned int i = 0; i < n->n_out; i++) {
@@ -82,7 +82,7 @@ static int node_outputs(struct onnx_node *n, const struct onnx_op *op)
 static int node_inputs(struct onnx_node *n, const struct onnx_op *op)
 {
 	n->n_in = (unsigned int)n->p->n_input;
-	n->in = vtac_alloc(n->g, n->n_in, sizeof(*n->in));
+	n->in = vtac_alloc(n->g, n->n_in, sizeof(void *));
 	if (!n->in)
 		return -1;
 	for (unsigned int i = 0; i < n->n_in; i++) {

@@ -210,7 +210,7 @@ static void drop_region(struct prune *p, unsigned int region, const struct sums 
 				    "its copies would cost %llu.",
 				    s->nodes,
 				    (unsigned long long)(s->cpu > s->card ? s->cpu - s->card : 0),
-				    (unsigned long long)(s->copies + REGION_CYCLES));
+				    (unsigned long long)s->copies + REGION_CYCLES);
 
 	for (unsigned int i = 0; i < p->g->n_nodes; i++) {
 		struct vtac_node *node = p->g->nodes[i];

@@ -80,7 +80,7 @@ static struct vtac_node *convert(struct quantiser *q, enum vtac_op op, const cha
 		return NULL;
 	vtac_node_set_out(node, 0, to);
 	node->device = VTAC_CPU;
-	node->post.lo = -q->in_top - (zero != NULL);
+	node->post.lo = -q->in_top - (zero ? 1 : 0);
 	node->post.hi = q->in_top;
 	return node;
 }
@@ -109,7 +109,7 @@ static struct vtac_tensor *integers(struct quantiser *q, const struct vtac_tenso
 	return made;
 }
 
-static int copy(struct vtac_graph *g, struct vtac_tensor *from, struct vtac_tensor *to)
+static int add_copy(struct vtac_graph *g, struct vtac_tensor *from, struct vtac_tensor *to)
 {
 	struct vtac_node *node = vtac_node_new(g, VTAC_COPY, vtac_text(g, "%s/copy", to->name), 1,
 					       1);
@@ -138,7 +138,7 @@ static int enter(struct quantiser *q, struct vtac_tensor *t)
 	for (unsigned int i = t->n_users; i-- > 0; )
 		if (t->users[i]->device == VTAC_CARD && replace_user(q->g, t->users[i], t, there))
 			return -1;
-	return copy(q->g, plain, packed) || copy(q->g, packed, there) ||
+	return add_copy(q->g, plain, packed) || add_copy(q->g, packed, there) ||
 	       vtac_node_set_in(q->g, node, 0, t) ? -1 : 0;
 }
 
@@ -162,7 +162,7 @@ static int leave(struct quantiser *q, struct vtac_tensor *t)
 	for (unsigned int i = 0; i < g->n_outputs; i++)
 		if (g->outputs[i] == t)
 			g->outputs[i] = to;
-	return copy(g, t, packed) || copy(g, packed, plain) ||
+	return add_copy(g, t, packed) || add_copy(g, packed, plain) ||
 	       vtac_node_set_in(g, node, 0, plain) ? -1 : 0;
 }
 

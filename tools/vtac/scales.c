@@ -58,10 +58,10 @@ static void unite_node(struct classes *c, const struct vtac_node *node)
 				unite(c->same, out->id, node->in[i]->id);
 		for (unsigned int i = 1; i < node->n_out; i++)
 			unite(c->same, out->id, node->out[i]->id);
-	}
-	if ((node->op == VTAC_ADD || node->op == VTAC_SUB || node->op == VTAC_MAX ||
-	     node->op == VTAC_MIN) && !node->in[0]->data && !node->in[1]->data)
+	} else if ((node->op == VTAC_ADD || node->op == VTAC_SUB || node->op == VTAC_MAX ||
+		    node->op == VTAC_MIN) && !node->in[0]->data && !node->in[1]->data) {
 		unite(c->aligned, node->in[0]->id, node->in[1]->id);
+	}
 }
 
 /*
@@ -93,7 +93,7 @@ float calibrated(const struct quantiser *q, const struct vtac_tensor *t, int lev
 	if (leaves(q->g, t) && q->how.range != VTAC_RANGE_MAX)
 		range *= t->rank == 2 ? SCORE_MARGIN : PICTURE_MARGIN;
 	/* Of a tensor that is always 0, anything will do. */
-	return range > 1e-20f ? range / (float)levels : 1.0f / (float)levels;
+	return range > 1 / 1e20f ? range / (float)levels : 1.0f / (float)levels;
 }
 
 /*
@@ -112,7 +112,8 @@ static float wanted(const struct quantiser *q, const struct vtac_tensor *t, int 
 	w = node->in[1]->data;
 	for (int64_t i = 0; i < vtac_elements(node->in[1]); i++)
 		most = fmaxf(most, fabsf(w[i]));
-	return fmaxf(scale, calibrated(q, node->in[0], q->in_top) * most / (float)q->wgt_top / 4096);
+	most *= calibrated(q, node->in[0], q->in_top);
+	return fmaxf(scale, most / (float)q->wgt_top / 4096);
 }
 
 /* A class has another zero point if all of it may. */
@@ -144,7 +145,8 @@ static int want_all(struct classes *c)
 		want = wanted(q, t, c->shifted[first] ? 2 * q->in_top + 1 : q->in_top);
 		if (want <= 0 || !isfinite(want))
 			return vtac_fail(q->g, t->producer,
-					 "Tensor %.120s has no range: it was not calibrated.", t->name);
+					 "Tensor %.120s has no range: it was not calibrated.",
+					 t->name);
 		if (want > c->want[first])
 			c->want[first] = want;
 	}

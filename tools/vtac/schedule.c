@@ -44,7 +44,7 @@ int vtac_pass_schedule(struct vtac_graph *g, const struct vtac_options *opt)
 	int region = 0;
 
 	(void)opt;
-	o.nodes = vtac_alloc(g, g->n_nodes + 1u, sizeof(o.nodes[0]));
+	o.nodes = vtac_alloc(g, g->n_nodes + 1u, sizeof(void *));
 	o.done = vtac_alloc(g, g->n_nodes + 1u, sizeof(o.done[0]));
 	if (!o.nodes || !o.done)
 		return -1;

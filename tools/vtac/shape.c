@@ -25,6 +25,7 @@ int shape_ints(struct vtac_graph *g, const struct vtac_node *node, unsigned int 
 	       int64_t *values, int max)
 {
 	const struct vtac_tensor *t = i < node->n_in ? node->in[i] : NULL;
+	int n;
 
 	if (!t)
 		return -1;
@@ -42,10 +43,11 @@ int shape_ints(struct vtac_graph *g, const struct vtac_node *node, unsigned int 
 			  max);
 		return -2;
 	}
-	for (int64_t k = 0; k < vtac_elements(t); k++)
+	n = (int)vtac_elements(t);
+	for (int k = 0; k < n; k++)
 		values[k] = t->dtype == VTAC_I64 ? ((const int64_t *)t->data)[k] :
 			((const int32_t *)t->data)[k];
-	return (int)vtac_elements(t);
+	return n;
 }
 
 int shape_broadcast(struct vtac_graph *g, const struct vtac_node *node, int *rank, int64_t *dims,
@@ -72,6 +74,8 @@ int shape_broadcast(struct vtac_graph *g, const struct vtac_node *node, int *ran
 
 static int shape_same(struct vtac_graph *g, struct vtac_node *node)
 {
+	if (!node->in[0])
+		return vtac_fail(g, node, "Its first input is missing.");
 	return shape_out(g, node, node->in[0]->rank, node->in[0]->dims);
 }
 

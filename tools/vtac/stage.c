@@ -81,7 +81,7 @@ static int quantise_add(struct quantiser *q, struct vtac_node *node)
 	double factor;
 	int64_t most;
 
-	if (fabsf(log2f(sa / sb) - (float)apart) > 1e-3f || abs(apart) > 16)
+	if (fabsf(log2f(sa / sb) - (float)apart) > 0.001f || abs(apart) > 16)
 		return vtac_fail(q->g, node, "Its operands' scales are no power of two apart.");
 	places = q->zero[a->id] || q->zero[b->id] || q->zero[node->out[0]->id] ? OFFSET_PLACES : 0;
 	do {

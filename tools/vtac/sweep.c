@@ -105,8 +105,8 @@ int vtac_graph_sweep(struct vtac_graph *g)
 
 	for (unsigned int i = 0; i < g->n_nodes; i++)
 		g->nodes[i]->id = i;
-	w.nodes = vtac_alloc(g, g->n_nodes, sizeof(w.nodes[0]));
-	w.stack = vtac_alloc(g, g->n_nodes, sizeof(w.stack[0]));
+	w.nodes = vtac_alloc(g, g->n_nodes, sizeof(void *));
+	w.stack = vtac_alloc(g, g->n_nodes, sizeof(void *));
 	w.slot = vtac_alloc(g, g->n_nodes, sizeof(w.slot[0]));
 	w.colour = vtac_alloc(g, g->n_nodes + 1u, 1);
 	if (!w.nodes || !w.stack || !w.slot || !w.colour)

@@ -139,7 +139,7 @@ static void bounds(const struct sums *s, int64_t c, int64_t *least, int64_t *mos
 	unsigned int rs = s->node->post.res_shift;
 
 	for (int64_t i = 0; i < s->taps; i++) {
-		int v = s->wq[c * s->taps + i];
+		int8_t v = s->wq[c * s->taps + i];
 
 		up += v > 0 ? v : 0;
 		down -= v < 0 ? v : 0;
@@ -251,7 +251,7 @@ static int free_scales(struct sums *s)
 static void choose_res_shift(struct sums *s)
 {
 	float most = most_of(s->w, s->channels * s->taps) / (float)s->q->wgt_top;
-	float bits = log2f(s->sr / (s->sx * (most > 0 ? most : 1e-6f))) + 0.05f;
+	float bits = log2f(s->sr / (s->sx * (most > 0 ? most : 0.000001f))) + 0.05f;
 
 	s->node->post.res_shift = bits > 20 ? 20 : bits < 0 ? 0 : (unsigned int)bits;
 	for (int64_t c = 0; c < s->channels; c++) {
