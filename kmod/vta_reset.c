@@ -120,15 +120,6 @@ void vta_card_set_state(struct vta_device *vdev, enum vta_state state)
 	wake_up_var(&vdev->state);
 }
 
-/* What contexts had is free. The card is still, or cannot reach memory any more. */
-static void vta_reset_drop(struct vta_device *vdev)
-{
-	struct vta_ctx *ctx;
-
-	list_for_each_entry(ctx, &vdev->ctxs, node)
-		vta_ctx_drop(ctx);
-}
-
 /* ---- The steps ---- */
 
 void vta_step(struct vta_device *vdev, enum vta_step step, int ret)
@@ -160,11 +151,6 @@ static void vta_card_keep_config(struct vta_device *vdev)
 		pci_load_saved_state(vdev->pdev, vdev->config);
 }
 
-/*
- * A reset by the bus takes locks of the PCI core under which the core also tells drivers
- * of errors, so vta_device.lock cannot be held over it: the card is off the bus and lent
- * meanwhile. The lock of the PCI device keeps out other resets, removal and sleep.
- */
 static int vta_function_reset(struct vta_device *vdev)
 {
 	struct pci_dev *pdev = vdev->pdev;
@@ -175,19 +161,11 @@ static int vta_function_reset(struct vta_device *vdev)
 	/* The PCI core would wait for a minute for one that is not there. */
 	if (!pci_device_is_present(pdev))
 		return -ENODEV;
-	pci_clear_master(pdev);
-	vta_reset_drop(vdev);
-	vta_card_set_state(vdev, VTA_STATE_LENT);
-	mutex_unlock(&vdev->lock);
-
 	pci_cfg_access_lock(pdev);
 	vta_card_keep_config(vdev);
 	ret = __pci_reset_function_locked(pdev);
 	pci_restore_state(pdev);
 	pci_cfg_access_unlock(pdev);
-
-	mutex_lock(&vdev->lock);
-	vta_card_set_state(vdev, VTA_STATE_RESETTING);
 	if (ret)
 		return ret;
 	ret = vta_card_wait_ready(vdev);
@@ -240,6 +218,15 @@ static void vta_reset_begin(struct vta_device *vdev, enum vta_state state)
 		vta_ctx_revoke(ctx);
 	vta_export_revoke(vdev);
 	vta_card_set_state(vdev, state);
+}
+
+/* What contexts had is free. The card is still, or cannot reach memory any more. */
+static void vta_reset_drop(struct vta_device *vdev)
+{
+	struct vta_ctx *ctx;
+
+	list_for_each_entry(ctx, &vdev->ctxs, node)
+		vta_ctx_drop(ctx);
 }
 
 /* What those are told who have just lost it. */
