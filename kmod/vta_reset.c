@@ -161,7 +161,9 @@ static int vta_function_reset(struct vta_device *vdev)
 	/* The PCI core would wait for a minute for one that is not there. */
 	if (!pci_device_is_present(pdev))
 		return -ENODEV;
-	pci_cfg_access_lock(pdev);
+	/* The PCI core holds this while it tells the driver of a reset that it has just done. */
+	if (!pci_cfg_access_trylock(pdev))
+		return -EBUSY;
 	vta_card_keep_config(vdev);
 	ret = __pci_reset_function_locked(pdev);
 	pci_restore_state(pdev);
