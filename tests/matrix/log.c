@@ -26,6 +26,7 @@ static bool expected(const char *text)
 {
 	static const char *const begins[] = {
 		"vta ", "vta: probe of ", "pci ", "pcieport ",
+		"done.",	/* the rest of a line on freezing, if another came between */
 		"hrtimer: interrupt took", "clocksource: ", "sched: RT throttling",
 	};
 	unsigned int i;
