@@ -50,13 +50,22 @@ PARSER_SRCS_vfu := $(filter tools/vta-emu/vfu%.c tools/vta-emu/pci.c tools/vta-e
 PARSER_SRCS_insn := $(filter tools/vta-emu/core%.c tools/vta-emu/desc.c,$(EMU_SRCS)) tests/emu/flat.c
 PARSER_SRCS_config := $(filter-out tools/vta-emu/main.c,$(EMU_SRCS))
 PARSER_SRCS_text := $(LIB_SRCS) tools/vtactl/tracefs.c
+# The compiler without its command.
 PARSER_SRCS_onnx := $(VTAC_SRCS) $(VTAC_DIR)/onnx.pb-c.c $(OPS_SRCS)
 PARSER_LIBS_onnx := -lprotobuf-c -lm
+PARSER_SRCS_picture := $(PICTURE_SRCS) $(OPS_SRCS)
+PARSER_LIBS_picture := $(PICTURE_LIBS) -lz
+PARSER_SRCS_tvm := $(PARSER_SRCS_onnx)
+PARSER_LIBS_tvm := $(PARSER_LIBS_onnx)
+PARSER_SRCS_values := $(PARSER_SRCS_onnx) tools/vtactl/labels.c tools/vtactl/values.c
+PARSER_LIBS_values := $(PARSER_LIBS_onnx)
+# The emulator has another ctl.h.
+$(FUZZ_DIR)/clang/tests/fuzz/parsers/values.o: PARSER_CFLAGS += -Itools/vtactl
 $(patsubst %.c,$(FUZZ_DIR)/clang/%.o,$(filter tools/vtac/%,$(VTAC_SRCS))): $(VTAC_DIR)/onnx.pb-c.h
 
 $(FUZZ_DIR)/clang/%.o: %.c
 	@mkdir -p $(@D)
-	$(FUZZ_CC) $(PARSER_CFLAGS) -Itests/emu $(EMU_CPPFLAGS) $(LIB_CPPFLAGS) -Itools/vtactl \
+	$(FUZZ_CC) $(PARSER_CFLAGS) -Itests/emu $(EMU_CPPFLAGS) $(LIB_CPPFLAGS) -Itools/vtactl -Itools/picture \
 		$(VTAC_CPPFLAGS) \
 		-MMD -MP -c -o $@ $<
 
@@ -73,6 +82,9 @@ FUZZ_SHARE_insn := 5
 FUZZ_SHARE_config := 25
 FUZZ_SHARE_text := 45
 FUZZ_SHARE_onnx := 3
+FUZZ_SHARE_picture := 3
+FUZZ_SHARE_tvm := 3
+FUZZ_SHARE_values := 10
 FUZZ_SHARE_image := 2
 FUZZ_SHARE_lower := 1
 # What a target starts from, beside what has been kept.
