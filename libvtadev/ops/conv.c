@@ -131,6 +131,14 @@ static int init_axis(struct vtaops_builder *b, struct axis *a, const struct vtao
 	return b->error;
 }
 
+/* Are @parts of @each channels all blocks of @channels, and no more? The last has zeros. */
+static bool whole_blocks(const struct vtaops_core *core, uint32_t channels, uint32_t each,
+			 uint32_t parts)
+{
+	return each % core->block == 0 &&
+	       (uint64_t)each / core->block * parts == div_up(channels, core->block);
+}
+
 uint32_t vtaops_conv2d_parts(const struct vtaops_core *core, uint32_t in, uint32_t units,
 			     uint32_t groups)
 {
@@ -139,10 +147,13 @@ uint32_t vtaops_conv2d_parts(const struct vtaops_core *core, uint32_t in, uint32
 	if (in % n || units % n)
 		return 0;
 	/* As few groups as possible in one part, so that its channels are whole blocks. */
-	for (uint32_t each = 1; each < n && each <= core->block; each *= 2)
-		if (n % each == 0 && in / n * each % core->block == 0 &&
-		    units / n * each % core->block == 0)
-			return n / each;
+	for (uint32_t each = 1; each < n && each <= core->block; each *= 2) {
+		uint32_t parts = div_up(n, each);
+
+		if (whole_blocks(core, in, in / n * each, parts) &&
+		    whole_blocks(core, units, units / n * each, parts))
+			return parts;
+	}
 	return 1;
 }
 
@@ -167,8 +178,8 @@ int vtaops_conv2d(struct vtaops_builder *b, const struct vtaops_conv2d *op)
 		return ops_fail(b, VTAOPS_EINVAL, "the channels are not a multiple of the groups");
 	if (op->transposed && op->res)
 		return ops_fail(b, VTAOPS_EINVAL, "a transposed convolution has no residual");
-	l.ic = div_up(op->in / l.groups, c->block);
-	l.oc = div_up(op->units / l.groups, c->block);
+	l.ic = div_up(ops_part_channels(c, op->in, l.groups), c->block);
+	l.oc = div_up(ops_part_channels(c, op->units, l.groups), c->block);
 	if (op->w > SIZE_MAX_16 || l.x.out > SIZE_MAX_16)
 		return ops_fail_fit(b, "a row of the layer", max_u64(op->w, l.x.out), "positions",
 				    SIZE_MAX_16);

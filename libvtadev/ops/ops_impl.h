@@ -117,6 +117,13 @@ static inline uint32_t div_up(uint32_t a, uint32_t b)
 	return a / b + (a % b != 0);
 }
 
+/* Of a convolution in @parts (vtaops_conv2d_parts()): whole blocks if there are several. */
+static inline uint32_t ops_part_channels(const struct vtaops_core *core, uint32_t channels,
+					 uint32_t parts)
+{
+	return parts > 1 ? div_up(channels, core->block) / parts * core->block : channels;
+}
+
 static inline uint32_t min_u32(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;

@@ -113,7 +113,8 @@ size_t vtaops_wgt_groups_bytes(const struct vtaops_core *core, uint32_t o, uint3
 			       uint32_t kh, uint32_t kw, uint32_t groups)
 {
 	uint32_t parts = vtaops_conv2d_parts(core, i, o, groups);
-	size_t bytes = parts ? vtaops_wgt_bytes(core, o / parts, i / parts, kh, kw) : 0;
+	size_t bytes = parts ? vtaops_wgt_bytes(core, ops_part_channels(core, o, parts),
+						ops_part_channels(core, i, parts), kh, kw) : 0;
 
 	return bytes > (1ull << 32) / (parts ? parts : 1) ? 0 : bytes * parts;
 }
@@ -124,17 +125,20 @@ void vtaops_pack_wgt_groups(const struct vtaops_core *core, void *dst, const int
 	uint32_t parts = vtaops_conv2d_parts(core, in, o, groups);
 	uint32_t n = groups ? groups : 1, group_in = in / n, group_out = o / n;
 	size_t blocks, part, taps = (size_t)kh * kw;
+	uint32_t part_in, part_out;
 
 	if (!parts)
 		return;
-	blocks = div_up(in / parts, core->block);
-	part = vtaops_wgt_bytes(core, o / parts, in / parts, kh, kw);
+	part_in = ops_part_channels(core, in, parts);
+	part_out = ops_part_channels(core, o, parts);
+	blocks = div_up(part_in, core->block);
+	part = vtaops_wgt_bytes(core, part_out, part_in, kh, kw);
 	memset(dst, 0, part * parts);
 	/* Output j of a part is of its group j / group_out, whose inputs come together. */
 	for (uint32_t p = 0; p < parts; p++) {
 		uint8_t *array = (uint8_t *)dst + p * part;
 
-		for (uint32_t j = 0; j < o / parts; j++) {
+		for (uint32_t j = 0; j < part_out && p * part_out + j < o; j++) {
 			for (uint32_t i = 0; i < group_in; i++) {
 				uint32_t at = j / group_out * group_in + i;
 				size_t row = j / core->block * blocks + at / core->block;

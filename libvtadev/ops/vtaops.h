@@ -187,8 +187,8 @@ uint32_t vtaops_conv2d_out_w(const struct vtaops_conv2d *op);
 /*
  * In how many parts of whole channel blocks the card computes a convolution
  * with @groups: as many as there are groups if their channels are multiples of
- * BLOCK; several groups go together, with zeros between, if not. 0 if the
- * channels are no multiples of the groups.
+ * BLOCK; several groups go together, with zeros between, if not. The last part may
+ * have fewer groups than the others. 0 if the channels are no multiples of the groups.
  */
 uint32_t vtaops_conv2d_parts(const struct vtaops_core *core, uint32_t in, uint32_t units,
 			     uint32_t groups);
@@ -206,11 +206,16 @@ uint32_t vtaops_conv2d_parts(const struct vtaops_core *core, uint32_t in, uint32
  * offset is added before post: what zero points of the operands amount to.
  * requantise is a shift or multiplication by a number, relu or clip, as post says;
  * that has no values per channel. out may be a or b.
+ *
+ * With repeat, each element of b is for that many of a, one behind the other: repeat =
+ * H * W spreads a value for each channel, [N][C][1][1], over [N][C][H][W]. b has elements
+ * / repeat elements then, and out does not overlap it.
  */
 struct vtaops_eltwise {
 	uint32_t a, b, out;		/* device addresses */
 	uint32_t identity;		/* likewise, 0 for none */
 	uint32_t elements;
+	uint32_t repeat;		/* 0 stands for 1 */
 	unsigned int a_shift, b_shift;	/* 0 to 31 */
 	int offset;			/* up to VTAOPS_OFFSET_MAX in both directions */
 	struct vtaops_post post;

@@ -188,6 +188,7 @@ static void eltwise(struct machine *m, struct input *in, struct vtaops_eltwise *
 	/* More than device addresses reach. */
 	if (bytes > UINT32_MAX)
 		bytes = 0;
+	op->repeat = take(in, 1) & 1 ? number(in, 0, 16) : 0;
 	op->post = post(m, in, 0, fate);
 	op->a = place(m, (size_t)bytes, fate);
 	op->b = place(m, (size_t)bytes, fate);

@@ -263,8 +263,10 @@ static enum case_result case_conv(struct run *r, enum case_kind kind)
 			op.in = op.groups * 16;
 			op.units = op.groups * 16;
 		} else if (!rnd(r, 3)) {
+			/* By channel; the last block is often not full. */
+			op.groups = rnd(r, 2) ? op.groups : 1 + rnd(r, 60);
 			op.in = op.groups;
-			op.units = op.groups;
+			op.units = op.groups * (1 + !rnd(r, 4));
 		}
 	}
 	if (!rnd(r, 40))
@@ -373,8 +375,10 @@ static enum case_result case_eltwise(struct run *r)
 	struct vtaops_eltwise op = { .identity = identity(r) };
 	struct choice choice = { &op, rnd(r, 6) };
 	uint32_t n = 1 + rnd(r, 3), c = 1 + rnd(r, 60), h = 1 + rnd(r, 8), w = 1 + rnd(r, 8);
-	size_t count = (size_t)n * c * h * w;
-	int8_t *a = tensor(r, &op.a, n, c, h, w), *b = tensor(r, &op.b, n, c, h, w);
+	bool spread = choice.which < 5 && !rnd(r, 3);	/* one of b for each channel */
+	size_t count = (size_t)n * c * h * w, plane = spread ? (size_t)h * w : 1;
+	int8_t *a = tensor(r, &op.a, n, c, h, w);
+	int8_t *b = tensor(r, &op.b, n, c, spread ? 1 : h, spread ? 1 : w);
 	int8_t *want = own(r, count);
 	uint32_t top = 1u << ((1 << r->c->log_inp_width) - 1);
 	struct post post = { .lo = -(int)top, .hi = (int)top - 1 };
@@ -400,11 +404,13 @@ static enum case_result case_eltwise(struct run *r)
 	post.shift = &shift;
 	op.elements = (uint32_t)(vtaops_act_bytes(r->c, n, c, h, w) / r->c->inp_bytes);
 	op.out = rnd(r, 4) ? machine_alloc(r->m, vtaops_act_bytes(r->c, n, c, h, w)) :
-		 rnd(r, 2) ? op.a : op.b;
-	snprintf(r->text, r->len, "%s elements=%u shifts=%u,%u offset=%d", names[choice.which],
-		 op.elements, op.a_shift, op.b_shift, op.offset);
+		 rnd(r, 2) || plane > 1 ? op.a : op.b;
+	op.repeat = (uint32_t)plane;
+	snprintf(r->text, r->len, "%s elements=%u repeat=%u shifts=%u,%u offset=%d",
+		 names[choice.which], op.elements, op.repeat, op.a_shift, op.b_shift, op.offset);
 	for (size_t i = 0; i < count; i++) {
-		int32_t x = a[i] * (1 << op.a_shift), y = b[i] * (1 << op.b_shift);
+		int32_t x = a[i] * (1 << op.a_shift);
+		int32_t y = b[i / plane] * (1 << op.b_shift);
 		int32_t v = choice.which == 0 ? x + y : choice.which == 1 ? x * y :
 			    choice.which == 2 ? (x > y ? x : y) :
 			    choice.which == 3 ? (x < y ? x : y) :

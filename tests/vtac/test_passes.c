@@ -344,6 +344,35 @@ static void users_wishes_are_followed(void **state)
 	net_end(&net);
 }
 
+/* Squeeze and excite: a value for each channel, on either side, but not for each row. */
+static void values_of_channels_are_spread_on_the_card(void **state)
+{
+	for (int side = 0; side < 4; side++) {
+		struct vtac_options opt = { .no_prune = true };
+		struct vtac_tensor *x, *mean;
+		struct vtac_node *pool, *mul;
+		struct net net;
+
+		(void)state;
+		net_core(&opt);
+		net_begin(&net, 21);
+		x = net_conv(&net, net_input(&net, 16, 6, 5), "conv", 16, 24, 3);
+		pool = net_node(&net, VTAC_AVG_POOL, "pool", x, NULL, NULL);
+		pool->attr.pool = (struct vtac_window){
+			.kernel = { 6, side < 2 ? 5 : 1 }, .stride = { 1, 1 }, .dilation = { 1, 1 },
+		};
+		mean = net_conv(&net, pool->out[0], "excite", 24, 24, 1);
+		mul = net_node(&net, VTAC_MUL, "scale", side % 2 ? mean : x, side % 2 ? x : mean,
+			       NULL);
+		net_output(&net, mul->out[0]);
+		pass(&net, vtac_pass_shape, &opt);
+		pass(&net, vtac_pass_annotate, &opt);
+		pass(&net, vtac_pass_propagate, &opt);
+		assert_int_equal(mul->device, side < 2 ? VTAC_CARD : VTAC_CPU);
+		net_end(&net);
+	}
+}
+
 /* ---- forms and blocks ---- */
 
 static void forms_keep_values(void **state)
@@ -482,6 +511,7 @@ int main(void)
 		cmocka_unit_test(residual_blocks_stay_on_the_card),
 		cmocka_unit_test(every_node_of_the_cpu_has_a_reason),
 		cmocka_unit_test(users_wishes_are_followed),
+		cmocka_unit_test(values_of_channels_are_spread_on_the_card),
 		cmocka_unit_test(forms_keep_values),
 		cmocka_unit_test(blocks_keep_values),
 		cmocka_unit_test(blocks_that_are_seen_elsewhere_are_not_filled),

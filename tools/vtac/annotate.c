@@ -75,15 +75,25 @@ static const char *why_not_pool(const struct vtac_node *node)
 	return NULL;
 }
 
+bool vtac_spreads(const struct vtac_node *node, unsigned int i)
+{
+	const struct vtac_tensor *t = node->in[i], *y = node->out[0];
+
+	return t->rank == 4 && y->rank == 4 && t->dims[0] == y->dims[0] &&
+	       t->dims[1] == y->dims[1] && t->dims[2] == 1 && t->dims[3] == 1 &&
+	       y->dims[2] * y->dims[3] > 1 && vtac_same_shape(node->in[1 - i], y);
+}
+
 static const char *why_not_pair(const struct vtac_node *node)
 {
 	const char *why = why_not_tensor(node->in[1]);
 
 	if (why)
 		return why;
-	if (!vtac_same_shape(node->in[0], node->in[1]))
-		return "Its operands have different shapes, and the card does not broadcast.";
-	return NULL;
+	if (vtac_same_shape(node->in[0], node->in[1]) || vtac_spreads(node, 0) ||
+	    vtac_spreads(node, 1))
+		return NULL;
+	return "Its operands differ in shape other than by a value for each channel.";
 }
 
 /* Parts stand behind each other in whole blocks of channels; see blocks.c. */

@@ -15,4 +15,7 @@ int vtac_dry_run(struct vtac_graph *g, struct vtac_node *node, const struct vtac
 /* Operators that the card has only as a combination of others (forms.c). */
 bool vtac_has_form(const struct vtac_node *node);
 
+/* Is operand @i of two a value for each channel, and the other of the output's shape? */
+bool vtac_spreads(const struct vtac_node *node, unsigned int i);
+
 #endif /* VTAC_DEVICE_H */

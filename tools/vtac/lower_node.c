@@ -2,6 +2,7 @@
 /* Nodes of the card as operators of libvtaops, and their constants as these have them. */
 #include <string.h>
 
+#include "device.h"
 #include "lower_impl.h"
 
 /* ---- constants ---- */
@@ -262,6 +263,18 @@ static uint32_t elements_of(const struct lowering *l, const struct vtac_tensor *
 			  l->p->core.inp_bytes);
 }
 
+/* The order does not matter to any of them, but b is what is spread. */
+static void swap_operands(struct vtaops_eltwise *op)
+{
+	uint32_t b = op->b;
+	unsigned int shift = op->b_shift;
+
+	op->b = op->a;
+	op->a = b;
+	op->b_shift = op->a_shift;
+	op->a_shift = shift;
+}
+
 static int lower_eltwise(struct lowering *l, const struct vtac_node *node)
 {
 	struct vtaops_eltwise op = {
@@ -275,6 +288,10 @@ static int lower_eltwise(struct lowering *l, const struct vtac_node *node)
 	if (node->op == VTAC_CLIP)
 		return vtaops_requantise(&l->b, &op);
 	op.b = lower_tensor(l, node->in[1]);
+	if (vtac_spreads(node, 0))
+		swap_operands(&op);
+	if (vtac_spreads(node, 0) || vtac_spreads(node, 1))
+		op.repeat = (uint32_t)(node->out[0]->dims[2] * node->out[0]->dims[3]);
 	switch (node->op) {
 	case VTAC_ADD:
 		return vtaops_add(&l->b, &op);

@@ -206,11 +206,11 @@ static void add_copies(struct prune *p, struct sums *sums)
 static void drop_region(struct prune *p, unsigned int region, const struct sums *s)
 {
 	const char *why = vtac_text(p->g,
-				    "Its region of %u nodes would save %llu cycles on the card; "
-				    "its copies would cost %llu.",
-				    s->nodes,
-				    (unsigned long long)(s->cpu > s->card ? s->cpu - s->card : 0),
-				    (unsigned long long)s->copies + REGION_CYCLES);
+				    "Its region of %u nodes takes %llu cycles on the card and %llu "
+				    "for its copies, but %llu on the CPU (--cpu-rate).",
+				    s->nodes, (unsigned long long)s->card,
+				    (unsigned long long)s->copies + REGION_CYCLES,
+				    (unsigned long long)s->cpu);
 
 	for (unsigned int i = 0; i < p->g->n_nodes; i++) {
 		struct vtac_node *node = p->g->nodes[i];

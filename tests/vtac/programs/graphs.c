@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Random networks: branches, residuals, concatenations, nodes left to the CPU. */
+/*
+ * Random networks: branches, residuals, concatenations, squeeze-and-excite, nodes left to
+ * the CPU.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -322,9 +325,42 @@ static int add_head(struct maker *m)
 	       vtac_node_set_in(m->g, gemm, 2, weights(m, 1, &units, 1)) ? -1 : 0;
 }
 
+/* A value for each channel, made of them all, times all of a channel's; or added to it. */
+static int add_squeeze(struct maker *m)
+{
+	static const enum vtac_op ops[] = { VTAC_MUL, VTAC_MUL, VTAC_ADD, VTAC_MAX, VTAC_MIN };
+	struct vtac_tensor *x = pick(m), *mean, *w, *scale;
+	struct vtac_node *pool = vtac_node_new(m->g, VTAC_AVG_POOL, NULL, 1, 1);
+	struct vtac_node *conv = vtac_node_new(m->g, VTAC_CONV, NULL, 4, 1);
+	struct vtac_node *node = vtac_node_new(m->g, ops[rnd(m, 5)], NULL, 2, 1);
+	unsigned int first = rnd(m, 2);
+
+	if (!pool || !conv || !node || vtac_node_set_in(m->g, pool, 0, x))
+		return -1;
+	for (int i = 0; i < 2; i++) {
+		pool->attr.pool.kernel[i] = x->dims[2 + i];
+		pool->attr.pool.stride[i] = 1;
+		pool->attr.pool.dilation[i] = 1;
+	}
+	mean = finish(m, pool, x->dims[0], x->dims[1], 1, 1);
+	w = weights(m, 4, (int64_t[]) { x->dims[1], x->dims[1], 1, 1 }, x->dims[1]);
+	conv->attr.conv = (struct vtac_conv) {
+		.window = { .kernel = { 1, 1 }, .stride = { 1, 1 }, .dilation = { 1, 1 } },
+		.groups = 1 };
+	conv->act = (struct vtac_activation) { .kind = VTAC_ACT_CLIP, .lo = 0, .hi = 1 };
+	if (!mean || !w || vtac_node_set_in(m->g, conv, 0, mean) ||
+	    vtac_node_set_in(m->g, conv, 1, w))
+		return -1;
+	scale = finish(m, conv, x->dims[0], x->dims[1], 1, 1);
+	node->act = activation(m);
+	return !scale || vtac_node_set_in(m->g, node, first, x) ||
+	       vtac_node_set_in(m->g, node, 1 - first, scale) ||
+	       !finish(m, node, x->dims[0], x->dims[1], x->dims[2], x->dims[3]) ? -1 : 0;
+}
+
 static int add_any(struct maker *m)
 {
-	switch (rnd(m, 12)) {
+	switch (rnd(m, 13)) {
 	case 0:
 	case 1:
 	case 2:
@@ -342,6 +378,8 @@ static int add_any(struct maker *m)
 		return add_concat(m);
 	case 10:
 		return rnd(m, 2) ? add_resize(m) : add_transposed(m);
+	case 11:
+		return add_squeeze(m);
 	default:
 		return add_clip(m);
 	}
