@@ -122,7 +122,9 @@ struct vta_ctx *vta_ctx_open(struct vta_device *vdev, struct file *file)
 	INIT_LIST_HEAD(&ctx->bo_list);
 	xa_init(&ctx->queues);
 
-	mutex_lock(&vdev->lock);
+	ret = vta_card_lock(vdev);
+	if (ret)
+		goto err_charge;
 	ret = vta_ctx_attach(ctx);
 	mutex_unlock(&vdev->lock);
 	if (ret)
@@ -255,7 +257,7 @@ int vta_ctx_lost(struct vta_ctx *ctx, struct vta_lost *lost)
 	struct vta_device *vdev = ctx->vdev;
 	int ret;
 
-	ret = mutex_lock_killable(&vdev->lock);
+	ret = vta_card_lock(vdev);
 	if (ret)
 		return ret;
 	*lost = ctx->lost;

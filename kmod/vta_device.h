@@ -41,6 +41,7 @@ enum vta_step {
  * @VTA_STATE_RESETTING: the driver alone has it: it is being probed, reset or woken up
  * @VTA_STATE_LIVE: it works; interrupts are on
  * @VTA_STATE_LENT: the PCI core has it, to reset it or to recover the bus
+ * @VTA_STATE_FUNCTION_RESET: the PCI core resets the function, because the driver asked it to
  * @VTA_STATE_ASLEEP: the card or the machine sleeps
  * @VTA_STATE_GIVEN_UP: no reset has helped, and the card is off the bus
  * @VTA_STATE_REMOVED: the driver is unbound, or about to be
@@ -53,6 +54,7 @@ enum vta_state {
 	VTA_STATE_RESETTING,
 	VTA_STATE_LIVE,
 	VTA_STATE_LENT,
+	VTA_STATE_FUNCTION_RESET,
 	VTA_STATE_ASLEEP,
 	VTA_STATE_GIVEN_UP,
 	VTA_STATE_REMOVED,

@@ -149,6 +149,7 @@ void vta_dump_print(struct vta_device *vdev, const char *why, struct vta_text *t
 		[VTA_STATE_RESETTING] = ", resetting",
 		[VTA_STATE_LIVE] = "",
 		[VTA_STATE_LENT] = ", lent to the PCI core",
+		[VTA_STATE_FUNCTION_RESET] = ", its function resetting",
 		[VTA_STATE_ASLEEP] = ", asleep",
 		[VTA_STATE_GIVEN_UP] = ", given up",
 		[VTA_STATE_REMOVED] = ", removed",

@@ -18,8 +18,11 @@
  * A reset takes the card from every open file. They get ENODEV from then on,
  * until they are closed; opening again works.
  *
- * Locks: whoever resets holds the lock of the PCI device, which the PCI core's resets
+ * Locks: a thread that resets holds the lock of the PCI device, which the PCI core's resets
  * need, and inside it vta_device.lock. A thread that holds neither asks vta_reset_work().
+ * A reset of the function takes locks of the PCI core inside which the core tells drivers of
+ * errors. So vta_device.lock is released over it (VTA_STATE_FUNCTION_RESET); the lock of the
+ * PCI device keeps out other resets, sleep and removal, and vta_card_lock() the rest.
  */
 #include <linux/iopoll.h>
 #include <linux/jiffies.h>
@@ -120,6 +123,29 @@ void vta_card_set_state(struct vta_device *vdev, enum vta_state state)
 	wake_up_var(&vdev->state);
 }
 
+int vta_card_lock(struct vta_device *vdev)
+{
+	int ret = mutex_lock_killable(&vdev->lock);
+
+	while (!ret && vdev->state == VTA_STATE_FUNCTION_RESET) {
+		mutex_unlock(&vdev->lock);
+		if (wait_var_event_killable(&vdev->state, READ_ONCE(vdev->state) !=
+					    VTA_STATE_FUNCTION_RESET))
+			return -EINTR;
+		ret = mutex_lock_killable(&vdev->lock);
+	}
+	return ret;
+}
+
+/* What contexts had is free. The card is still, or cannot reach memory any more. */
+static void vta_reset_drop(struct vta_device *vdev)
+{
+	struct vta_ctx *ctx;
+
+	list_for_each_entry(ctx, &vdev->ctxs, node)
+		vta_ctx_drop(ctx);
+}
+
 /* ---- The steps ---- */
 
 void vta_step(struct vta_device *vdev, enum vta_step step, int ret)
@@ -151,6 +177,7 @@ static void vta_card_keep_config(struct vta_device *vdev)
 		pci_load_saved_state(vdev->pdev, vdev->config);
 }
 
+/* The card is off the bus meanwhile, so contexts that are closed may free their memory. */
 static int vta_function_reset(struct vta_device *vdev)
 {
 	struct pci_dev *pdev = vdev->pdev;
@@ -164,10 +191,17 @@ static int vta_function_reset(struct vta_device *vdev)
 	/* The PCI core holds this while it tells the driver of a reset that it has just done. */
 	if (!pci_cfg_access_trylock(pdev))
 		return -EBUSY;
+	pci_clear_master(pdev);
+	vta_reset_drop(vdev);
+	vta_card_set_state(vdev, VTA_STATE_FUNCTION_RESET);
+	mutex_unlock(&vdev->lock);
 	vta_card_keep_config(vdev);
 	ret = __pci_reset_function_locked(pdev);
 	pci_restore_state(pdev);
+	pci_clear_master(pdev);
 	pci_cfg_access_unlock(pdev);
+	mutex_lock(&vdev->lock);
+	vta_card_set_state(vdev, VTA_STATE_RESETTING);
 	if (ret)
 		return ret;
 	ret = vta_card_wait_ready(vdev);
@@ -220,15 +254,6 @@ static void vta_reset_begin(struct vta_device *vdev, enum vta_state state)
 		vta_ctx_revoke(ctx);
 	vta_export_revoke(vdev);
 	vta_card_set_state(vdev, state);
-}
-
-/* What contexts had is free. The card is still, or cannot reach memory any more. */
-static void vta_reset_drop(struct vta_device *vdev)
-{
-	struct vta_ctx *ctx;
-
-	list_for_each_entry(ctx, &vdev->ctxs, node)
-		vta_ctx_drop(ctx);
 }
 
 /* What those are told who have just lost it. */

@@ -34,6 +34,12 @@ void vta_reset_work(struct work_struct *work);
  */
 int vta_card_settle(struct vta_device *vdev);
 
+/*
+ * Takes vta_device.lock, but not amid a reset of the function, in which the PCI core has the
+ * card and the lock is released. -EINTR if the caller is killed.
+ */
+int vta_card_lock(struct vta_device *vdev);
+
 /* A step of recovery was taken, with that result: trace and counters. */
 void vta_step(struct vta_device *vdev, enum vta_step step, int ret);
 
