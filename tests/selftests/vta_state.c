@@ -47,6 +47,22 @@ static void *resets_function(void *arg)
 	return (void *)(intptr_t)card_reset_function();
 }
 
+/* In the driver's own reset, which sysfs also calls "resetting", it may read the card. */
+static bool is_lent(void)
+{
+	char path[64], line[128] = "";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/vta/%s/state", card_name());
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	while (fgets(line, sizeof(line), file) && strncmp(line, "card ", 5))
+		;
+	fclose(file);
+	return strstr(line, ", lent to the PCI core");
+}
+
 /* All that reads registers for who looks at the card. */
 static void look_at_everything(void)
 {
@@ -80,12 +96,12 @@ TEST_F(hang, lent_card_is_not_read)
 		void *ret;
 
 		ASSERT_EQ(0, pthread_create(&thread, NULL, resets_function, NULL));
-		while (!state_is("resetting") && pthread_tryjoin_np(thread, &ret) == EBUSY)
+		while (!is_lent() && pthread_tryjoin_np(thread, &ret) == EBUSY)
 			;
 		before = emu_counter("mmio_reads");
 		look_at_everything();
 		after = emu_counter("mmio_reads");
-		if (state_is("resetting")) {
+		if (is_lent()) {
 			looks++;
 			/* Cleared in between: it had just been lent. */
 			EXPECT_TRUE(after == before || after == 0);
