@@ -213,6 +213,7 @@ check: test-deps
 		"vtac-emit=LINK='$(EMIT_LINK)' tests/vtac/emit/run.sh $(EMIT_TESTS) $(OPS_SRCS)" \
 		"vtac-nodes=$(ONNX_NODES) $(ONNX_NODES_DATA) tests/vtac/onnx_nodes.list" \
 		$(foreach t,$(VTAC_TESTS) $(VTAC_PROG_TESTS),"vtac-$(notdir $(t))=$(t)") \
+		"@vtac-page=tests/vtac/page.sh" \
 		"vtac-models=IMAGES=500 tests/vtac/programs/models.sh $(VTAC_ACCURACY) mnist ppocr" \
 		"@runtime=tests/runtime/run.sh $(VM_MODULE)" \
 		"abi=tests/abi/run.sh" \
@@ -237,7 +238,7 @@ check-models: test-deps
 		$(foreach m,mnist ppocr esrgan mobilenetv2 resnet50, \
 			"$(m)=tests/vtac/programs/models.sh $(VTAC_ACCURACY) $(m)" \
 			"floats-$(m)=tests/vtac/floats.sh $(VTAC_FLOATS) $(m)") \
-		"graphs=VTAC_GRAPHS=2000 $(VTAC_PROG_DIR)/test_graphs"
+		"graphs=VTAC_GRAPHS=5000 $(VTAC_PROG_DIR)/test_graphs"
 
 # For the inner loop: what finds most, for 90 seconds on two idle processors with a build
 # directory that is there.

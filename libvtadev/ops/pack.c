@@ -127,7 +127,7 @@ void vtaops_pack_wgt_groups(const struct vtaops_core *core, void *dst, const int
 	size_t blocks, part, taps = (size_t)kh * kw;
 	uint32_t part_in, part_out;
 
-	if (!parts)
+	if (!parts || !group_out)
 		return;
 	part_in = ops_part_channels(core, in, parts);
 	part_out = ops_part_channels(core, o, parts);

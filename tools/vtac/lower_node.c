@@ -326,7 +326,12 @@ static int lower_concat(struct lowering *l, const struct vtac_node *node)
 		const struct vtac_tensor *x = node->in[i];
 		uint32_t each = elements_of(l, x) / images;
 
-		for (uint32_t k = 0; k < images && x->home != node->out[0]; k++)
+		/* The same part may be joined twice: it is in one of its places. */
+		if (x->home == node->out[0] && x->home_offset == (int64_t)at * core->inp_bytes) {
+			at += each;
+			continue;
+		}
+		for (uint32_t k = 0; k < images; k++)
 			if (copy_elements(l, lower_tensor(l, x) + k * each * core->inp_bytes,
 					  lower_tensor(l, node->out[0]) +
 					  (k * whole + at) * core->inp_bytes, each))

@@ -173,14 +173,18 @@ static float loss(const struct classes *c, unsigned int group, float base)
 	return sum;
 }
 
+/* What is next to nothing beside the others needs no finer steps than shifts reach. */
+#define APART_MAX	12
+
 static void align_group(struct classes *c, unsigned int group)
 {
-	float best = 0, least = INFINITY;
+	float best = 0, least = INFINITY, most = 0;
 
 	for (unsigned int i = 0; i < c->q->ids; i++)
 		if (c->want[i] > 0 && find(c->aligned, i) == group) {
 			float bits = loss(c, group, c->want[i]);
 
+			most = fmaxf(most, c->want[i]);
 			if (bits < least) {
 				least = bits;
 				best = c->want[i];
@@ -188,7 +192,8 @@ static void align_group(struct classes *c, unsigned int group)
 		}
 	for (unsigned int i = 0; best > 0 && i < c->q->ids; i++)
 		if (c->want[i] > 0 && find(c->aligned, i) == group)
-			c->want[i] = align(best, c->want[i]);
+			c->want[i] = align(best, fmaxf(c->want[i],
+						       most * exp2f(-APART_MAX)));
 }
 
 /* Classes of one scale are aligned as wholes. */

@@ -41,6 +41,11 @@ static int set_factor(struct quantiser *q, struct vtac_node *node, double factor
 			     (double)most * (rint(factor * exp2(shift)) + 1) > INT32_MAX))
 		shift--;
 	mul = rint(factor * exp2(shift));
+	/* The output's steps are so wide that all sums become 0. */
+	if (mul < 1 && factor * (double)most < 0.5 && most < 1 << (SHIFT_MAX - 1)) {
+		shift = SHIFT_MAX;
+		mul = 1;
+	}
 	if (mul > MUL_MAX || mul < 1 || (double)most * mul + exp2(shift) > INT32_MAX)
 		return vtac_fail(q->g, node,
 				 "The scales of its inputs and output are too far apart (a factor of %g).",

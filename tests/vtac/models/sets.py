@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
 """
-sets.py NAME [FOLDER...] --out CACHE
+sets.py NAME [FOLDER...] --out CACHE [--pictures FACTOR OFFSET]
 
 The images of a model, as its input takes them: NAME-calib.npy to calibrate with,
 NAME-test.npy to measure with (float32, [N][C][H][W]; no picture is in both), and
 NAME-test.labels, a line for each image: the classes that are right, by commas, or "-" if
-only agreement with float is measured. The same on every machine.
+only agreement with float is measured. The same on every machine. With --pictures, some of
+the test images that are there, as PNG files in NAME-pictures.
 """
 import argparse
 import json
@@ -177,6 +178,19 @@ def esrgan(out, folders):
             np.ascontiguousarray(np.stack([planes(large[i]) for i in test]), dtype="<f4"))
 
 
+def pictures(out, name, factor, offset, count=4):
+    """The first test images as PNG files, NUMBER-LABEL.png; a pixel is value * factor + offset."""
+    folder = os.path.join(out, f"{name}-pictures")
+    images = np.load(os.path.join(out, f"{name}-test.npy"), mmap_mode="r")
+    with open(os.path.join(out, f"{name}-test.labels"), encoding="ascii") as f:
+        labels = f.read().split()
+    os.makedirs(folder, exist_ok=True)
+    for i in range(count):
+        pixels = np.rint(images[i].transpose(1, 2, 0) * factor + offset).astype(np.uint8)
+        image = Image.fromarray(pixels[:, :, 0] if pixels.shape[2] == 1 else pixels)
+        image.save(os.path.join(folder, f"{i}-{labels[i]}.png"))
+
+
 SETS = {"mnist": mnist, "ppocr": ppocr, "resnet50": resnet50, "mobilenetv2": mobilenetv2,
         "esrgan": esrgan}
 
@@ -186,8 +200,12 @@ def main():
     parser.add_argument("name", choices=SETS)
     parser.add_argument("folders", nargs="*")
     parser.add_argument("--out", required=True)
+    parser.add_argument("--pictures", nargs=2, type=float, metavar=("FACTOR", "OFFSET"))
     args = parser.parse_args()
-    SETS[args.name](args.out, args.folders)
+    if args.pictures:
+        pictures(args.out, args.name, *args.pictures)
+    else:
+        SETS[args.name](args.out, args.folders)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ struct maker {
 	struct vtac_tensor *live[LIVE_MAX];	/* of four dimensions */
 	unsigned int n;
 	unsigned int cpu_share;			/* one of so many nodes is the CPU's; 0: none */
+	bool raw;				/* as a file has it: nothing is fused */
 };
 
 static uint32_t rnd(struct maker *m, uint32_t below)
@@ -74,6 +75,21 @@ static struct vtac_activation activation(struct maker *m)
 	return acts[rnd(m, 4)];
 }
 
+/* What follows @t in a file: a node of its own. */
+static struct vtac_tensor *activated(struct maker *m, struct vtac_tensor *t,
+				     struct vtac_activation act)
+{
+	struct vtac_node *node = vtac_node_new(m->g, VTAC_CLIP, NULL, 1, 1);
+	struct vtac_tensor *y = vtac_tensor_shaped(m->g, NULL, VTAC_F32, t->rank, t->dims);
+
+	if (!node || !y || vtac_node_set_in(m->g, node, 0, t))
+		return NULL;
+	node->attr.clip.lo = act.lo;
+	node->attr.clip.hi = act.hi;
+	vtac_node_set_out(node, 0, y);
+	return y;
+}
+
 /* A node's output, of four dimensions, which later nodes may take. */
 static struct vtac_tensor *finish(struct maker *m, struct vtac_node *node, int64_t n, int64_t c,
 				  int64_t h, int64_t w)
@@ -84,6 +100,12 @@ static struct vtac_tensor *finish(struct maker *m, struct vtac_node *node, int64
 	if (!t || !node)
 		return NULL;
 	vtac_node_set_out(node, 0, t);
+	if (m->raw && node->act.kind == VTAC_ACT_CLIP) {
+		t = activated(m, t, node->act);
+		node->act = (struct vtac_activation) { .kind = VTAC_ACT_NONE };
+		if (!t)
+			return NULL;
+	}
 	node->device = m->cpu_share && !rnd(m, m->cpu_share) ? VTAC_CPU : VTAC_CARD;
 	if (m->n == LIVE_MAX)
 		memmove(m->live, m->live + 1, --m->n * sizeof(m->live[0]));
@@ -123,10 +145,23 @@ static void same_window(struct maker *m, const struct vtac_tensor *x, struct vta
 	}
 }
 
+/* The sum of @t and @res, of one shape, behind a convolution that is not fused yet. */
+static int add_residual(struct maker *m, struct vtac_tensor *t, struct vtac_tensor *res)
+{
+	struct vtac_node *node = vtac_node_new(m->g, VTAC_ADD, NULL, 2, 1);
+	unsigned int first = rnd(m, 2);
+
+	if (!node || vtac_node_set_in(m->g, node, first, t) ||
+	    vtac_node_set_in(m->g, node, 1 - first, res))
+		return -1;
+	node->act = activation(m);
+	return finish(m, node, t->dims[0], t->dims[1], t->dims[2], t->dims[3]) ? 0 : -1;
+}
+
 static int add_conv(struct maker *m, bool residual)
 {
-	struct vtac_tensor *x = pick(m), *res = residual ? pick(m) : NULL, *w, *b = NULL;
-	struct vtac_node *node = vtac_node_new(m->g, VTAC_CONV, NULL, 4, 1);
+	struct vtac_tensor *x = pick(m), *res = residual ? pick(m) : NULL, *w, *b = NULL, *y;
+	struct vtac_node *node = vtac_node_new(m->g, VTAC_CONV, NULL, m->raw ? 3 : 4, 1);
 	int64_t oc, groups = 1, ic = x->dims[1], oh, ow;
 	struct vtac_window *win;
 
@@ -156,10 +191,15 @@ static int add_conv(struct maker *m, bool residual)
 		      win->pad[2]);
 	ow = out_size(x->dims[3], win->kernel[1], win->dilation[1], win->stride[1], win->pad[1],
 		      win->pad[3]);
-	node->act = activation(m);
-	return !w || vtac_node_set_in(m->g, node, 0, x) || vtac_node_set_in(m->g, node, 1, w) ||
-	       vtac_node_set_in(m->g, node, 2, b) || vtac_node_set_in(m->g, node, 3, res) ||
-	       !finish(m, node, x->dims[0], oc, oh, ow) ? -1 : 0;
+	if (!m->raw || !res)
+		node->act = activation(m);
+	if (!w || vtac_node_set_in(m->g, node, 0, x) || vtac_node_set_in(m->g, node, 1, w) ||
+	    vtac_node_set_in(m->g, node, 2, b))
+		return -1;
+	if (!m->raw && vtac_node_set_in(m->g, node, 3, res))
+		return -1;
+	y = finish(m, node, x->dims[0], oc, oh, ow);
+	return !y || (m->raw && res && add_residual(m, y, res)) ? -1 : 0;
 }
 
 static int add_transposed(struct maker *m)
@@ -244,7 +284,7 @@ static int add_clip(struct maker *m)
 	       !finish(m, node, x->dims[0], x->dims[1], x->dims[2], x->dims[3]) ? -1 : 0;
 }
 
-/* All parts but the last have whole blocks. */
+/* All parts but the last have whole blocks, but in a file. */
 static int add_concat(struct maker *m)
 {
 	struct vtac_tensor *parts[3] = { NULL }, *last = pick(m);
@@ -256,7 +296,7 @@ static int add_concat(struct maker *m)
 		struct vtac_tensor *t = m->live[i];
 
 		if (t->dims[2] == last->dims[2] && t->dims[3] == last->dims[3] &&
-		    t->dims[1] % m->core->block == 0) {
+		    (m->raw || t->dims[1] % m->core->block == 0)) {
 			parts[n++] = t;
 			c += t->dims[1];
 		}
@@ -307,9 +347,10 @@ static int add_head(struct maker *m)
 	}
 	x = finish(m, node, x->dims[0], x->dims[1], 1, 1);
 	shape = vtac_node_new(m->g, VTAC_RESHAPE, NULL, 1, 1);
-	gemm = vtac_node_new(m->g, VTAC_GEMM, NULL, 4, 1);
+	gemm = vtac_node_new(m->g, VTAC_GEMM, NULL, m->raw ? 3 : 4, 1);
 	if (!x || !shape || !gemm)
 		return -1;
+	shape->attr.reshape = (struct vtac_reshape) { .kind = VTAC_FLATTEN, .axis = 1 };
 	flat = vtac_tensor_shaped(m->g, NULL, VTAC_F32, 2, x->dims);
 	y = vtac_tensor_shaped(m->g, NULL, VTAC_F32, 2, (int64_t[]) { x->dims[0], units });
 	w = weights(m, 2, (int64_t[]) { units, x->dims[1] }, x->dims[1]);
@@ -358,8 +399,95 @@ static int add_squeeze(struct maker *m)
 	       !finish(m, node, x->dims[0], x->dims[1], x->dims[2], x->dims[3]) ? -1 : 0;
 }
 
+/* What the card has in another form, or not at all. */
+static int add_unary(struct maker *m)
+{
+	static const enum vtac_op ops[] = { VTAC_HARD_SWISH, VTAC_HARD_SIGMOID, VTAC_LEAKY_RELU,
+					    VTAC_SIGMOID, VTAC_IDENTITY };
+	struct vtac_tensor *x = pick(m);
+	struct vtac_node *node = vtac_node_new(m->g, ops[rnd(m, 5)], NULL, 1, 1);
+
+	if (!node)
+		return -1;
+	node->attr.unary.alpha = 0.2f;
+	node->attr.unary.beta = node->op == VTAC_HARD_SIGMOID ? 0.5f : 0;
+	return vtac_node_set_in(m->g, node, 0, x) ||
+	       !finish(m, node, x->dims[0], x->dims[1], x->dims[2], x->dims[3]) ? -1 : 0;
+}
+
+static int add_norm(struct maker *m)
+{
+	struct vtac_tensor *x = pick(m), *values[4];
+	struct vtac_node *node = vtac_node_new(m->g, VTAC_BATCH_NORM, NULL, 5, 1);
+	float *variance;
+
+	if (!node || vtac_node_set_in(m->g, node, 0, x))
+		return -1;
+	for (unsigned int i = 0; i < 4; i++) {
+		values[i] = weights(m, 1, &x->dims[1], 1);
+		if (!values[i] || vtac_node_set_in(m->g, node, i + 1, values[i]))
+			return -1;
+	}
+	variance = (float *)(uintptr_t)values[3]->data;
+	for (int64_t i = 0; i < x->dims[1]; i++)
+		variance[i] = fabsf(variance[i]) + 0.5f;
+	node->attr.batch_norm.epsilon = 0.001f;
+	node->act = activation(m);
+	return finish(m, node, x->dims[0], x->dims[1], x->dims[2], x->dims[3]) ? 0 : -1;
+}
+
+static int add_pad(struct maker *m)
+{
+	struct vtac_tensor *x = pick(m);
+	struct vtac_node *node = vtac_node_new(m->g, VTAC_PAD, NULL, 1, 1);
+
+	if (!node)
+		return -1;
+	for (int i = 2; i < 4; i++) {
+		node->attr.pad.before[i] = rnd(m, 2);
+		node->attr.pad.after[i] = rnd(m, 2);
+	}
+	return vtac_node_set_in(m->g, node, 0, x) ||
+	       !finish(m, node, x->dims[0], x->dims[1],
+		       x->dims[2] + node->attr.pad.before[2] + node->attr.pad.after[2],
+		       x->dims[3] + node->attr.pad.before[3] + node->attr.pad.after[3]) ? -1 : 0;
+}
+
+/* As Transpose does it, height and width change places: no operator of the card. */
+static int add_transpose(struct maker *m)
+{
+	struct vtac_tensor *x = pick(m);
+	struct vtac_node *node = vtac_node_new(m->g, VTAC_TRANSPOSE, NULL, 1, 1);
+
+	if (!node)
+		return -1;
+	for (int i = 0; i < 4; i++)
+		node->attr.transpose.perm[i] = i < 2 ? i : 5 - i;
+	return vtac_node_set_in(m->g, node, 0, x) ||
+	       !finish(m, node, x->dims[0], x->dims[1], x->dims[3], x->dims[2]) ? -1 : 0;
+}
+
+/* What only a file has; passes make other nodes of it, or leave it to the CPU. */
+static int add_unfused(struct maker *m)
+{
+	switch (rnd(m, 6)) {
+	case 0:
+	case 1:
+		return add_unary(m);
+	case 2:
+	case 3:
+		return add_norm(m);
+	case 4:
+		return add_pad(m);
+	default:
+		return add_transpose(m);
+	}
+}
+
 static int add_any(struct maker *m)
 {
+	if (m->raw && !rnd(m, 4))
+		return add_unfused(m);
 	switch (rnd(m, 13)) {
 	case 0:
 	case 1:
@@ -385,9 +513,10 @@ static int add_any(struct maker *m)
 	}
 }
 
-struct vtac_graph *random_graph(const struct vtaops_core *core, uint64_t seed)
+static struct vtac_graph *make(const struct vtaops_core *core, uint64_t seed, bool raw)
 {
-	struct maker m = { .g = vtac_graph_new(0), .core = core, .rng = seed * 2 + 1 };
+	struct maker m = { .g = vtac_graph_new(0), .core = core, .rng = seed * 2 + 1,
+			   .raw = raw };
 	unsigned int nodes;
 	struct vtac_tensor *x;
 
@@ -418,6 +547,16 @@ struct vtac_graph *random_graph(const struct vtaops_core *core, uint64_t seed)
 fail:
 	vtac_graph_free(m.g);
 	return NULL;
+}
+
+struct vtac_graph *random_graph(const struct vtaops_core *core, uint64_t seed)
+{
+	return make(core, seed, false);
+}
+
+struct vtac_graph *random_model(const struct vtaops_core *core, uint64_t seed)
+{
+	return make(core, seed, true);
 }
 
 /* Image @i of a seed, always the same. */

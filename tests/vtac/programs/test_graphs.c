@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Random networks through quantisation and lowering: on the core, in all orders of its
- * modules, every tensor is what the interpreter computes, bit for bit.
+ * Random networks through quantisation and lowering, with devices by chance, and random
+ * models through all passes: on the core, in all orders of its modules, every tensor is
+ * what the interpreter computes, bit for bit. Up to quantisation the passes keep what a
+ * model computes.
  *
- * VTAC_GRAPHS=n: so many networks. VTA_SEED=n: that one alone; VTAC_DUMP=1 prints it.
+ * VTAC_GRAPHS=n: so many of each. VTA_SEED=n: that one alone; VTAC_DUMP=1 prints it.
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,9 +20,9 @@
 
 #include "graphs.h"
 #include "native.h"
-#include "quant.h"
+#include "vtac.h"
 
-#define GRAPHS	400u
+#define GRAPHS	500u
 #define CALIBRATE	4
 
 /* Widths, batch, block, then buffers: uop, inp, wgt, acc. */
@@ -106,27 +109,34 @@ static void check_image(struct trial *trial, const struct vtac_program *p)
 	free(image[1]);
 }
 
-/* @all: every tensor has memory of its own; else the outputs alone are looked at. */
-static void run(struct trial *trial, const struct vtac_options *opt, bool all)
+static void run_in_order(struct trial *trial, const struct vtac_program *p, enum core_order order,
+			 bool all)
 {
 	const struct vtac_interp io = { .input = input, .priv = trial };
-	struct vtac_program p;
 	struct vtac_graph *g = trial->g;
 	struct native n;
 
-	if (vtac_lower(g, opt, &p))
-		fail_msg("VTA_SEED=%llu core %u: %s", (unsigned long long)trial->seed, trial->core,
-			 g->error.text);
-	assert_int_equal(native_init(&n, &p, &cores[trial->core],
-				     (enum core_order)(trial->seed / CORES % 3), trial->seed), 0);
+	assert_int_equal(native_init(&n, p, &cores[trial->core], order, trial->seed), 0);
 	if (native_run(&n, &io))
 		fail_msg("VTA_SEED=%llu core %u: %s", (unsigned long long)trial->seed, trial->core,
 			 n.why);
 	for (unsigned int i = 0; i < g->n_tensors; i++)
 		if (!g->tensors[i]->data && (all || vtac_is_output(g, g->tensors[i])))
 			compare(trial, &n, g->tensors[i]);
-	check_image(trial, &p);
 	native_fini(&n);
+}
+
+/* @all: every tensor has memory of its own; else the outputs alone are looked at. */
+static void run(struct trial *trial, const struct vtac_options *opt, bool all)
+{
+	struct vtac_program p;
+
+	if (vtac_lower(trial->g, opt, &p))
+		fail_msg("VTA_SEED=%llu core %u: %s", (unsigned long long)trial->seed, trial->core,
+			 trial->g->error.text);
+	for (enum core_order order = CORE_ORDER_INORDER; order <= CORE_ORDER_RANDOM; order++)
+		run_in_order(trial, &p, order, all);
+	check_image(trial, &p);
 	vtac_program_free(&p);
 }
 
@@ -154,53 +164,186 @@ static bool only_dump(void)
 	return getenv("VTA_SEED") && getenv("VTAC_DUMP");
 }
 
-static void one_graph(uint64_t seed)
+static struct vtac_quant_options quantisation(uint64_t seed)
 {
-	struct trial trial = { .seed = seed, .core = (unsigned int)(seed % CORES) };
-	struct vtac_quant_options how = {
+	return (struct vtac_quant_options) {
 		.range = (enum vtac_range)(seed / 7 % 3),
 		.residual = seed / 3 % 2 ? VTAC_RESIDUAL_FUSED : VTAC_RESIDUAL_ADD,
 		.per_tensor = seed / 11 % 4 == 0, .power_of_two = seed / 13 % 4 == 0,
 		.no_zero_points = seed / 17 % 3 == 0,
 	};
-	struct vtac_options opt = {
-		.core = native_core(&cores[trial.core]), .quant = &how, .keep_all = true };
-	const struct vtac_interp io = { .input = input, .tensor = keep, .priv = &trial };
+}
+
+/* What the interpreter computes of the integers, and then the core. */
+static void check_bits(struct trial *trial, struct vtac_options *opt)
+{
+	const struct vtac_interp io = { .input = input, .tensor = keep, .priv = trial };
+
+	trial->want = calloc(trial->g->next_id, sizeof(*trial->want));
+	trial->image = CALIBRATE;
+	if (vtac_interp_float(trial->g, &io))
+		fail_msg("VTA_SEED=%llu: %s", (unsigned long long)trial->seed,
+			 trial->g->error.text);
+	opt->keep_all = true;
+	run(trial, opt, true);
+	opt->keep_all = false;
+	run(trial, opt, false);
+}
+
+static void one_graph(uint64_t seed)
+{
+	struct trial trial = { .seed = seed, .core = (unsigned int)(seed % CORES) };
+	struct vtac_quant_options how = quantisation(seed);
+	struct vtac_options opt = { .core = native_core(&cores[trial.core]), .quant = &how };
 
 	trial.g = random_graph(&opt.core, seed);
 	assert_non_null(trial.g);
 	if (only_dump())
 		vtac_dump_text(trial.g, stdout);
 	quantise(&trial, &opt);
-	trial.want = calloc(trial.g->next_id, sizeof(*trial.want));
-	trial.image = CALIBRATE;
-	if (vtac_interp_float(trial.g, &io))
-		fail_msg("VTA_SEED=%llu: %s", (unsigned long long)seed, trial.g->error.text);
-	run(&trial, &opt, true);
-	opt.keep_all = false;
-	run(&trial, &opt, false);
+	check_bits(&trial, &opt);
 	forget(&trial);
 }
 
-static void test_card_is_interpreter(void **state)
+/* ---- all passes ---- */
+
+/* The outputs of a float graph, one behind the other. */
+struct values {
+	float *v;
+	size_t n;
+};
+
+static void keep_output(void *priv, const struct vtac_tensor *t, const void *data)
+{
+	struct trial *trial = priv;
+
+	if (vtac_is_output(trial->g, t))
+		keep(priv, t, data);
+}
+
+static struct values outputs(struct trial *trial)
+{
+	const struct vtac_interp io = { .input = input, .tensor = keep_output, .priv = trial };
+	struct vtac_graph *g = trial->g;
+	struct values all = { NULL, 0 };
+
+	trial->want = calloc(g->next_id, sizeof(*trial->want));
+	trial->image = CALIBRATE;
+	if (vtac_interp_float(g, &io))
+		fail_msg("VTA_SEED=%llu: %s", (unsigned long long)trial->seed, g->error.text);
+	for (unsigned int i = 0; i < g->n_outputs; i++) {
+		size_t n = (size_t)vtac_elements(g->outputs[i]);
+
+		all.v = realloc(all.v, (all.n + n) * sizeof(float));
+		memcpy(all.v + all.n, trial->want[g->outputs[i]->id], n * sizeof(float));
+		all.n += n;
+	}
+	for (unsigned int i = 0; i < g->next_id; i++)
+		free(trial->want[i]);
+	free(trial->want);
+	return all;
+}
+
+/* Sums in another order, and factors that are folded, differ by rounding alone. */
+static void check_floats(const struct trial *trial, const char *pass, const struct values *want,
+			 const struct values *got)
+{
+	float most = 1;
+
+	assert_int_equal(want->n, got->n);
+	for (size_t i = 0; i < want->n; i++)
+		most = fmaxf(most, fabsf(want->v[i]));
+	for (size_t i = 0; i < want->n; i++)
+		if (!(fabsf(want->v[i] - got->v[i]) <= most / 1000))
+			fail_msg("VTA_SEED=%llu core %u: after %s output %zu is %g instead of %g",
+				 (unsigned long long)trial->seed, trial->core, pass, i,
+				 (double)got->v[i], (double)want->v[i]);
+}
+
+static void all_passes(struct trial *trial, const struct vtac_options *opt)
+{
+	struct values want = { NULL, 0 };
+
+	for (const struct vtac_pass *p = vtac_passes; p->name; p++) {
+		if (p->run(trial->g, opt) || vtac_graph_check(trial->g))
+			fail_msg("VTA_SEED=%llu core %u: %s: %s", (unsigned long long)trial->seed,
+				 trial->core, p->name, trial->g->error.text);
+		if (!strcmp(p->name, "shape")) {
+			want = outputs(trial);
+		} else if (!strcmp(p->name, "fuse") || !strcmp(p->name, "blocks")) {
+			struct values got = outputs(trial);
+
+			check_floats(trial, p->name, &want, &got);
+			free(got.v);
+		}
+	}
+	free(want.v);
+}
+
+/* A model as a user's, of which the passes choose what is on the card. */
+static void one_model(uint64_t seed, unsigned int *on_card)
+{
+	struct trial trial = { .seed = seed, .core = (unsigned int)(seed % CORES) };
+	const struct vtac_images images = {
+		.count = CALIBRATE, .read = read_image, .priv = &trial };
+	struct vtac_quant_options how = quantisation(seed);
+	struct vtac_options opt = {
+		.core = native_core(&cores[trial.core]), .quant = &how, .images = &images,
+		.no_prune = seed % 4 != 0, .cpu_rate = 1 };
+
+	trial.g = random_model(&opt.core, seed);
+	assert_non_null(trial.g);
+	if (only_dump())
+		vtac_dump_text(trial.g, stdout);
+	all_passes(&trial, &opt);
+	for (unsigned int i = 0; i < trial.g->n_nodes; i++)
+		on_card[trial.g->nodes[i]->device == VTAC_CARD]++;
+	check_bits(&trial, &opt);
+	forget(&trial);
+}
+
+/* Which seeds: one, or so many. */
+static void seeds(uint64_t *first, uint64_t *end)
 {
 	const char *only = getenv("VTA_SEED"), *count = getenv("VTAC_GRAPHS");
-	unsigned int n = count ? (unsigned int)strtoul(count, NULL, 0) : GRAPHS;
+
+	*first = only ? strtoull(only, NULL, 0) : 0;
+	*end = only ? *first + 1 : count ? strtoull(count, NULL, 0) : GRAPHS;
+}
+
+static void card_is_the_interpreter(void **state)
+{
+	uint64_t first, end;
 
 	(void)state;
-	if (only) {
-		one_graph(strtoull(only, NULL, 0));
-		return;
-	}
-	for (unsigned int i = 0; i < n; i++)
+	seeds(&first, &end);
+	for (uint64_t i = first; i < end; i++)
 		one_graph(i);
-	print_message("# %u networks on %d cores, every tensor bit for bit\n", n, CORES);
+	print_message("# %llu networks on %d cores in 3 orders, every tensor bit for bit\n",
+		      (unsigned long long)(end - first), CORES);
+}
+
+static void card_is_the_interpreter_after_all_passes(void **state)
+{
+	unsigned int on_card[2] = { 0 };
+	uint64_t first, end;
+
+	(void)state;
+	seeds(&first, &end);
+	for (uint64_t i = first; i < end; i++)
+		one_model(i, on_card);
+	print_message("# %llu models on %d cores in 3 orders, every tensor bit for bit; %u of %u "
+		      "nodes on the card\n", (unsigned long long)(end - first), CORES, on_card[1],
+		      on_card[0] + on_card[1]);
+	/* Many are borders: quantised, packed, and back. */
+	assert_true(first + 1 == end || 4 * on_card[1] > on_card[0]);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_card_is_interpreter),
+		cmocka_unit_test(card_is_the_interpreter),
+		cmocka_unit_test(card_is_the_interpreter_after_all_passes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# What docs/models.md tells its reader to do, in its order and as it stands there: with
+# MNIST and PP-OCR, up to the classes that the card finds on pictures in the VM. Prints
+# TAP. Skipped if the models cannot be had.
+#
+#   tests/vtac/page.sh
+set -euo pipefail
+tree=$(cd "$(dirname "$0")/../.." && pwd)
+page=$tree/docs/models.md
+cache=${VTA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/vta-pcie}
+dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-page.XXXXXX")
+trap 'rm -rf "$dir"' EXIT
+
+echo "TAP version 13"
+if ! "$tree/tests/vtac/models/fetch" mnist ppocr > "$dir/fetch" 2>&1; then
+	if grep -q 'SKIP: ' "$dir/fetch"; then
+		echo "1..0 # SKIP $(sed -n 's/.*SKIP: //p' "$dir/fetch" | tail -n 1)"
+		exit 0
+	fi
+	sed 's/^/# /' "$dir/fetch"
+	echo "Bail out! the models are not what they should be"
+	exit 1
+fi
+
+# The reader's home and tree; what the page makes in them is forgotten.
+mkdir -p "$dir/home/.cache" "$dir/tree"
+ln -s "$cache" "$dir/home/.cache/vta-pcie"
+for entry in "$tree"/* "$tree/.git"; do
+	ln -s "$entry" "$dir/tree"
+done
+unset VTA_CACHE XDG_CACHE_HOME
+export HOME=$dir/home
+
+# The commands of all blocks: one script, since later ones take up what earlier ones set.
+awk '/^```/ { inside = $0 == "```sh"; next } inside' "$page" > "$dir/script"
+n=0 failed=0
+result() {
+	n=$((n + 1))
+	[ "$2" -eq 0 ] || { failed=1; sed 's/^/# /' "$dir/log"; }
+	echo "$([ "$2" -eq 0 ] || echo 'not ')ok $n $1"
+}
+
+status=0
+(cd "$dir/tree" && timeout 1800 sh -eux "$dir/script") > "$dir/log" 2>&1 < /dev/null || status=$?
+result "the page's commands succeed" $status
+
+# Pictures are called NUMBER-LABEL.png: the likeliest classes are theirs.
+mapfile -t labels < <(sed -n 's|.*--image /pictures/[0-9]*-\([0-9]*\)\.png.*|\1|p' "$dir/script")
+mapfile -t classes < <(sed -n 's|^ *1  *[-0-9.]*  *class \([0-9]*\).*|\1|p' "$dir/log")
+status=0
+[ ${#labels[@]} -eq 2 ] && [ "${labels[*]}" = "${classes[*]-}" ] || status=1
+result "the card finds the pictures' classes: ${labels[*]}" $status
+echo "1..$n"
+exit $failed
