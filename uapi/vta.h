@@ -625,7 +625,9 @@ struct vta_wait_many {
  * happened. One eventfd may be given to several queues, of several cards.
  *
  * The queue holds the eventfd, whatever becomes of @fd, until another takes its
- * place or the queue ends. It does not hold the card's file.
+ * place or the queue ends. It does not hold the card's file. A thread of the kernel
+ * adds the 1: it may come just after VTA_IOCTL_QUEUE_DESTROY, close() or a call that
+ * gave the queue another eventfd has returned.
  *
  * Errors: EINVAL (also a file that is not an eventfd), EBADF, ENOENT, ENODEV.
  */
