@@ -77,6 +77,7 @@ include libvtadev/build.mk
 include libvtadev/ops/build.mk
 include libvtadev/driver/build.mk
 include tools/vta-emu/build.mk
+include libvtadev/devices/soft/build.mk
 include tools/picture/build.mk
 include tools/vtactl/build.mk
 include tools/vtac/build.mk
@@ -90,6 +91,7 @@ include examples/byoc/build.mk
 include examples/aot/build.mk
 include tests/emu/build.mk
 include tests/lib/build.mk
+include tests/devices/build.mk
 include tests/ops/build.mk
 include tests/selftests/build.mk
 include tests/matrix/build.mk
@@ -104,7 +106,7 @@ include tests/vtac/programs/build.mk
 include tests/vtac/emit/build.mk
 include tests/bench/build.mk
 
-USERSPACE := $(LIB_SO) $(LIB_A) $(OPS_A) $(PROG_A) $(DRIVER_SO) $(DRIVER_A) $(VTACTL_BIN) $(EMU_BIN) \
+USERSPACE := $(LIB_SO) $(LIB_A) $(SOFT_SO) $(OPS_A) $(PROG_A) $(DRIVER_SO) $(DRIVER_A) $(VTACTL_BIN) $(EMU_BIN) \
 	$(DIGITS_BIN) $(STREAM_BIN) $(if $(VTAC_HAVE),$(VTAC_BIN))
 .PHONY: userspace
 userspace: $(USERSPACE)
@@ -149,7 +151,10 @@ need = @set -e; \
 	for_vm=$$(for kernel in $(2); do $(VM) packages --kernel $$kernel || exit; done); \
 	tools/vm/deps.sh need $(1) $$for_vm
 
-.PHONY: build-deps test-deps debug-deps
+.PHONY: user-deps build-deps test-deps debug-deps
+# Without a VM.
+user-deps:
+	@tools/vm/deps.sh need $(BUILD_PACKAGES)
 build-deps:
 	$(call need,$(BUILD_PACKAGES),$(VM_KERNEL))
 test-deps:
@@ -197,6 +202,9 @@ check: test-deps
 		$(foreach t,$(FUZZ_TARGETS),"fuzz-$(t)=$(FUZZ_DIR)/replay-$(t) -n 3000 \
 			$(wildcard tests/fuzz/corpus/$(t)/*)") \
 		$(foreach t,$(LIB_TESTS),"lib-$(notdir $(t))=$(t)") \
+		"devices-examples=tests/devices/examples.sh" \
+		$(foreach t,$(DEVICES_ON_SOFT),"devices-soft-$(notdir $(t))=VTADEV_PLUGINS=$(LIB_DIR) VTADEV_DEVICE=soft $(t)") \
+		$(foreach t,$(DEVICES_TESTS),"devices-$(subst /,-,$(t:$(DEVICES_TEST_DIR)/%=%))=$(t)") \
 		$(foreach t,$(DIGITS_TESTS),"digits-$(notdir $(t))=$(t)") \
 		$(foreach b,$(BOOTS),"@selftests-$(b)=tests/selftests/run.sh $(VM_MODULE) $(b)") \
 		"@matrix=tests/matrix/run.sh $(VM_MODULE) build/matrix-sample -e 13" \
@@ -365,7 +373,7 @@ cross-programs-32: $(filter-out $(EMU_BIN),$(USERSPACE)) $(LIB_TEST_BINS) \
 		$(filter-out $(ISOLATION_TESTS),$(SELFTESTS))
 
 .PHONY: check-programs
-check-programs: man $(EMU_ASAN_BIN) $(UDEV_RULES) $(EMU_TESTS) $(LIB_TESTS) $(OPS_TESTS) \
+check-programs: man $(EMU_ASAN_BIN) $(UDEV_RULES) $(EMU_TESTS) $(LIB_TESTS) $(DEVICES_TESTS) $(OPS_TESTS) \
 		$(OPS_VM_TESTS) $(FUZZ_REPLAYS) $(DIGITS_COMPILE) \
 		$(DIGITS_TESTS) $(STREAM_TESTS) $(VTACTL_TESTS) $(SELFTESTS) $(MATRIX_BIN) \
 		$(VTAC_TEST_BINS) $(VTAC_PROG_TESTS) $(VTAC_ACCURACY) $(EMIT_TESTS) $(EMIT_BIN) $(PARSER_BINS) $(FUZZ_CALLS) $(STORM_BIN) $(BENCH_BINS) \
@@ -378,7 +386,7 @@ bench: build-deps
 	@tests/bench/run.sh $(PARTS) $(VM_MODULE) $(BENCH_MODULE)
 
 .PHONY: install
-install: userspace install-lib install-driver install-udev install-completion \
+install: userspace install-lib install-soft install-driver install-udev install-completion \
 		$(if $(VTAC_HAVE),install-vtac-completion) install-man
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/vtadev/vm
 	install -m 755 $(VTACTL_BIN) $(EMU_BIN) $(if $(VTAC_HAVE),$(VTAC_BIN)) $(DESTDIR)$(PREFIX)/bin

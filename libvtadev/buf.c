@@ -12,6 +12,7 @@
 #include "arch.h"
 #include "buf.h"
 #include "dev.h"
+#include "local.h"
 #include "trace.h"
 
 int vtadev_buf_alloc_at(struct vtadev *dev, size_t size, unsigned int flags,
@@ -39,13 +40,18 @@ int vtadev_buf_alloc_at(struct vtadev *dev, size_t size, unsigned int flags,
 
 	buf->dev = dev_get(dev);
 	buf->size = size;
-	buf->map_size = (size_t)req.size;
-	buf->map_offset = (off_t)req.mmap_offset;
-	buf->map_fd = dev->fd;
 	buf->flags = flags;
 	buf->addr = (uint32_t)req.addr;
 	buf->handle = req.handle;
-	atomic_init(&buf->ptr, 0);
+	if (dev->local) {
+		buf->map_fd = -1;
+		atomic_init(&buf->ptr, (uintptr_t)local_map(req.mmap_offset));
+	} else {
+		buf->map_size = (size_t)req.size;
+		buf->map_offset = (off_t)req.mmap_offset;
+		buf->map_fd = dev->fd;
+		atomic_init(&buf->ptr, 0);
+	}
 	buf->traced = trace_wanted() && trace_buf_add(buf);
 	*out = buf;
 	return 0;

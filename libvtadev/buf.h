@@ -12,10 +12,10 @@
 #include "vtadev.h"
 
 /*
- * Only the CPU's mapping changes in a buffer's life. It is ours to unmap if
- * @map_size is not 0; that of pinned memory is the program's and there from the
- * start. @map_fd is the card's file or, of an imported buffer, our descriptor
- * of its dma-buf.
+ * Only the CPU's mapping changes in a buffer's life. It is ours to unmap if @map_size is
+ * not 0; that of pinned memory is the program's, that of a device in the process the
+ * device's, and both are there from the start. @map_fd is the card's file or, of an
+ * imported buffer, our descriptor of its dma-buf.
  */
 struct vtadev_buf {
 	struct vtadev *dev;

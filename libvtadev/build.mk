@@ -13,15 +13,19 @@ LIB_PC := $(LIB_DIR)/pkgconfig/vtadev.pc
 
 LIB_SRCS := $(addprefix libvtadev/, \
 	buf.c card.c clock.c copy.c counters.c dev.c dmabuf.c error.c fault.c fence.c \
-	info.c lost.c pipeline.c queue.c spin.c status.c trace.c trace_file.c transfer.c wait.c)
-LIB_HEADERS := libvtadev/vtadev.h libvtadev/vtadev_desc.h libvtadev/vtadev_pipeline.h uapi/vta.h
+	info.c local.c local_desc.c local_engine.c local_mem.c local_queue.c local_wait.c lost.c \
+	pipeline.c plugin.c queue.c spin.c status.c trace.c trace_file.c transfer.c wait.c)
+LIB_HEADERS := libvtadev/vtadev.h libvtadev/vtadev_desc.h libvtadev/vtadev_device.h libvtadev/vtadev_pipeline.h uapi/vta.h
 LIB_OBJS := $(LIB_SRCS:libvtadev/%.c=$(LIB_DIR)/obj/%.o)
 LIB_MAP := libvtadev/libvtadev.map
 
 LIB_CPPFLAGS := -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Iuapi -Ilibvtadev
 LIB_WARNINGS := -std=gnu11 -Wall -Wextra -Wshadow -Werror
 LIB_CFLAGS := $(LIB_WARNINGS) -O2 -g -fPIC
-LIB_LIBS := -ludev -pthread
+LIB_LIBS := -ludev -pthread -ldl
+
+# Where programs that are linked statically find plugins.
+$(LIB_DIR)/obj/plugin.o: LIB_CPPFLAGS += -DVTADEV_PLUGIN_DIR='"$(LIBDIR)"'
 
 $(LIB_DIR)/obj/%.o: libvtadev/%.c
 	@mkdir -p $(@D)

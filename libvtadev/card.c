@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 
 #include "card.h"
+#include "plugin.h"
 #include "vtadev.h"
 
 #define SUBSYSTEM	"vta"
@@ -189,6 +190,11 @@ static bool chosen(const struct choice *choice, const struct vtadev_card *card)
 	return choice->index == card->index;
 }
 
+const char *card_or_default(const char *which)
+{
+	return which && *which ? which : secure_getenv("VTADEV_DEVICE");
+}
+
 bool card_is_path(const char *which)
 {
 	return which && strchr(which, '/');
@@ -247,10 +253,78 @@ static int find_node(const struct stat *st, struct vtadev_card *card, int *dir)
 	return err;
 }
 
+static struct vtadev_card device_card(const char *name, const char *args)
+{
+	struct vtadev_card card = { .index = UINT_MAX };
+
+	if (snprintf(card.node, sizeof(card.node), "%s%s%s", name, *args ? ":" : "", args) < 0)
+		card.node[0] = '\0';
+	return card;
+}
+
+/* A device of a plugin's has no place but its name. */
+static int find_device(const char *which, struct vtadev_card *card)
+{
+	const struct vtadev_device_ops *ops;
+	char why[VTADEV_DEVICE_WHY_MAX];
+	const char *args;
+	int err;
+
+	err = plugin_load(which, &ops, &args, why, sizeof(why));
+	if (!err)
+		*card = device_card(ops->name, args);
+	return err;
+}
+
+struct devices {
+	struct vtadev_card **cards;
+	size_t count;
+};
+
+/* What a plugin that cannot be loaded has is left out. */
+static int add_devices(const char *name, void *priv)
+{
+	const struct vtadev_device_ops *ops;
+	char text[VTADEV_DEVICE_WHY_MAX];
+	struct devices *devices = priv;
+	struct vtadev_card card;
+	const char *args;
+
+	if (plugin_load(name, &ops, &args, text, sizeof(text)))
+		return 0;
+	for (unsigned int i = 0; !ops->list(i, text, sizeof(text)); i++) {
+		card = device_card(ops->name, text);
+		if (add(devices->cards, &devices->count, &card))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int vtadev_list_all(struct vtadev_card **out)
+{
+	struct vtadev_card *cards;
+	struct devices devices = { .cards = &cards };
+	int err = vtadev_list(&cards);
+
+	if (err < 0)
+		return err;
+	devices.count = (size_t)err;
+	err = plugin_each(add_devices, &devices);
+	if (err) {
+		free(cards);
+		return err;
+	}
+	*out = cards;
+	return (int)devices.count;
+}
+
 int vtadev_find(const char *which, struct vtadev_card *card)
 {
 	struct stat st;
 
+	which = card_or_default(which);
+	if (plugin_is_name(which))
+		return find_device(which, card);
 	if (!card_is_path(which))
 		return find_choice(which, card);
 	if (stat(which, &st))

@@ -9,6 +9,9 @@
 
 struct vtadev_card;
 
+/* @which, or what VTADEV_DEVICE says if that is nothing. */
+const char *card_or_default(const char *which);
+
 /* Whether @which names a card by the path of its node. */
 bool card_is_path(const char *which);
 

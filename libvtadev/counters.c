@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "dev.h"
+#include "local.h"
 
 static const struct {
 	const char *file;
@@ -78,6 +79,10 @@ int vtadev_counters(struct vtadev *dev, struct vtadev_counters *out)
 {
 	struct vtadev_counters values;
 
+	if (dev->local) {
+		local_counters(dev->local, out);
+		return 0;
+	}
 	if (!(dev->info.features & VTADEV_FEATURE_COUNTERS) || dev->sysfs < 0)
 		return -EOPNOTSUPP;
 	for (size_t i = 0; i < COUNTERS; i++) {

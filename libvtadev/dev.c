@@ -7,12 +7,16 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "card.h"
 #include "dev.h"
 #include "info.h"
+#include "local.h"
+#include "plugin.h"
 
 const char *vtadev_version(void)
 {
@@ -23,10 +27,28 @@ int dev_ioctl(const struct vtadev *dev, unsigned long request, void *arg)
 {
 	int ret;
 
+	if (dev->local)
+		return local_request(dev->local, request, arg);
 	do {
 		ret = ioctl(dev->fd, request, arg);
 	} while (ret < 0 && errno == EINTR);
 	return ret < 0 ? -errno : ret;
+}
+
+void *dev_map(const struct vtadev *dev, size_t size, int prot, uint64_t offset)
+{
+	void *ptr;
+
+	if (dev->local)
+		return local_map(offset);
+	ptr = mmap(NULL, size, prot, MAP_SHARED, dev->fd, (off_t)offset);
+	return ptr == MAP_FAILED ? NULL : ptr;
+}
+
+void dev_unmap(const struct vtadev *dev, const volatile void *ptr, size_t size)
+{
+	if (ptr && !dev->local)
+		munmap((void *)ptr, size);
 }
 
 struct vtadev *dev_get(struct vtadev *dev)
@@ -41,7 +63,10 @@ void dev_put(struct vtadev *dev)
 		return;
 	if (dev->sysfs >= 0)
 		close(dev->sysfs);
-	close(dev->fd);
+	if (dev->local)
+		local_close(dev->local);
+	else if (dev->fd >= 0)
+		close(dev->fd);
 	free(dev);
 }
 
@@ -57,50 +82,109 @@ static int open_node(const char *node)
 	return errno == ENXIO ? -ENOENT : -errno;	/* a node with no card */
 }
 
-int vtadev_open(const char *which, struct vtadev **out)
+static struct vtadev *new_dev(void)
 {
-	struct vta_info raw = { 0 };
-	struct vtadev_card card;
-	const char *node = which;
-	struct vtadev *dev;
-	int err;
+	struct vtadev *dev = calloc(1, sizeof(*dev));
 
-	if (!card_is_path(which)) {
-		err = vtadev_find(which, &card);
-		if (err)
-			return err;
-		node = card.node;
-	}
-	dev = calloc(1, sizeof(*dev));
 	if (!dev)
-		return -ENOMEM;
+		return NULL;
 	atomic_init(&dev->refs, 1);
 	dev->opened = clock_mark();
 	dev->sysfs = -1;
+	dev->fd = -1;
+	return dev;
+}
+
+/* A card of the kernel's, at a node. */
+static int open_card(struct vtadev *dev, const char *node)
+{
 	dev->fd = open_node(node);
-	if (dev->fd < 0) {
-		err = dev->fd;
-		free(dev);
-		return err;
-	}
+	return dev->fd < 0 ? dev->fd : 0;
+}
+
+/* A device of a plugin's, by its name. */
+static int open_device(struct vtadev *dev, const char *which, char *why, size_t size)
+{
+	int err = local_open(which, &dev->local, why, size);
+
+	if (!err)
+		dev->fd = local_fd(dev->local);
+	return err;
+}
+
+static int describe(struct vtadev *dev, const char *node)
+{
+	struct vta_info raw = { 0 };
+	int err;
 
 	err = dev_ioctl(dev, VTA_IOCTL_INFO, &raw);
 	if (!err)
 		err = info_derive(&raw, &dev->info);
-	dev->abi = raw.abi;
-	if (err) {
-		dev_put(dev);
+	if (err)
 		return err;
-	}
-
-	dev->sysfs = card_of_fd(dev->fd, &dev->info.card);
+	dev->abi = raw.abi;
+	if (!dev->local)
+		dev->sysfs = card_of_fd(dev->fd, &dev->info.card);
 	if (dev->sysfs < 0) {
 		dev->info.card.index = UINT_MAX;
 		snprintf(dev->info.card.node, sizeof(dev->info.card.node), "%.*s",
 			 (int)sizeof(dev->info.card.node) - 1, node);
 	}
+	return 0;
+}
+
+static int open_which(const char *which, struct vtadev **out, char *why, size_t size)
+{
+	struct vtadev_card card;
+	struct vtadev *dev;
+	const char *node;
+	bool named;
+	int err;
+
+	which = card_or_default(which);
+	named = plugin_is_name(which);
+	node = which;
+	if (!named && !card_is_path(which)) {
+		err = vtadev_find(which, &card);
+		if (err == -EINVAL)
+			snprintf(why, size, "not the index, name, path or PCI address of a card, "
+				 "nor the name of a device");
+		if (err)
+			return err;
+		node = card.node;
+	}
+	dev = new_dev();
+	if (!dev)
+		return -ENOMEM;
+	err = named ? open_device(dev, which, why, size) : open_card(dev, node);
+	if (!err)
+		err = describe(dev, node);
+	if (err) {
+		dev_put(dev);
+		return err;
+	}
 	*out = dev;
 	return 0;
+}
+
+int vtadev_open(const char *which, struct vtadev **out)
+{
+	char why[VTADEV_DEVICE_WHY_MAX];
+
+	return open_which(which, out, why, sizeof(why));
+}
+
+int vtadev_open_text(const char *which, char *text, size_t size)
+{
+	char why[VTADEV_DEVICE_WHY_MAX] = "";
+	struct vtadev *dev;
+	int err;
+
+	err = open_which(which, &dev, why, sizeof(why));
+	if (err)
+		return snprintf(text, size, "%s", *why ? why : vtadev_strerror(err));
+	vtadev_close(dev);
+	return snprintf(text, size, "it can be opened");
 }
 
 void vtadev_close(struct vtadev *dev)

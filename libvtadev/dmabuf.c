@@ -108,5 +108,8 @@ int dmabuf_sync(const struct vtadev_buf *buf, uint64_t flags)
 	do {
 		ret = ioctl(buf->map_fd, DMA_BUF_IOCTL_SYNC, &sync);
 	} while (ret < 0 && (errno == EINTR || errno == EAGAIN));
+	/* A buffer of a device in the process is exported as ordinary shared memory. */
+	if (ret < 0 && errno == ENOTTY && buf->dev->local)
+		return 0;
 	return ret < 0 ? -errno : 0;
 }

@@ -59,6 +59,12 @@ const char *vtadev_strerror(int err)
 		       "vtactl status tells if it works";
 	case ENOTTY:
 		return "this file is not a VTA card";
+	case ELIBACC:
+		return "the plugin of that device is not installed: it is in the package "
+		       "libvtadev-NAME, soft's in libvtadev-soft";
+	case ELIBBAD:
+		return "the plugin of that device cannot be loaded: it is damaged, or of another "
+		       "release than this library";
 	case EBUSY:
 		return "the queue has not halted: there is nothing to recover from";
 	case EMFILE:

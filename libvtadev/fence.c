@@ -7,6 +7,7 @@
 #include "arch.h"
 #include "clock.h"
 #include "dev.h"
+#include "local.h"
 #include "queue.h"
 
 /* Rounds of looks between two readings of the counter. */
@@ -95,6 +96,13 @@ static int spin(struct many *m, int64_t ns, const struct spin_start *start)
 	return 0;
 }
 
+static int sleep_locally(struct many *m, int64_t deadline, int cancel_fd)
+{
+	int ret = local_wait_fences(m->fences, m->n, m->any, deadline, cancel_fd, &m->index);
+
+	return ret ? ret : queue_confirmed(look(m));
+}
+
 static int sleep_for(struct many *m, int64_t deadline, int cancel_fd)
 {
 	struct vta_fence raw[VTADEV_FENCES_MAX];
@@ -106,8 +114,13 @@ static int sleep_for(struct many *m, int64_t deadline, int cancel_fd)
 		.deadline_ns = deadline,
 		.cancel_fd = cancel_fd >= 0 ? cancel_fd : 0,
 	};
+	unsigned int in_process = 0;
 	int ret;
 
+	for (unsigned int i = 0; i < m->n; i++)
+		in_process += !!m->fences[i].queue->local;
+	if (in_process)
+		return in_process < m->n ? -EOPNOTSUPP : sleep_locally(m, deadline, cancel_fd);
 	for (unsigned int i = 0; i < m->n; i++)
 		raw[i] = (struct vta_fence){
 			.fd = m->fences[i].queue->dev->fd,

@@ -10,6 +10,7 @@
 
 #include "arch.h"
 #include "dev.h"
+#include "local.h"
 #include "queue.h"
 #include "status.h"
 #include "trace.h"
@@ -19,28 +20,15 @@ static size_t ring_size(const struct vtadev_queue *queue)
 	return queue->entries * sizeof(*queue->ring);
 }
 
-static void *map(const struct vtadev *dev, size_t size, int prot, uint64_t offset)
-{
-	void *ptr = mmap(NULL, size, prot, MAP_SHARED, dev->fd, (off_t)offset);
-
-	return ptr == MAP_FAILED ? NULL : ptr;
-}
-
-static void unmap(const volatile void *ptr, size_t size)
-{
-	if (ptr)
-		munmap((void *)ptr, size);
-}
-
 static void free_queue(struct vtadev_queue *queue)
 {
 	struct vta_queue_destroy req = { .queue = queue->handle };
 
 	/* Fails only if the card was reset; then the kernel frees on close. */
 	dev_ioctl(queue->dev, VTA_IOCTL_QUEUE_DESTROY, &req);
-	unmap(queue->doorbell, queue->page);
-	unmap(queue->status, queue->page);
-	unmap(queue->ring, ring_size(queue));
+	dev_unmap(queue->dev, queue->doorbell, queue->page);
+	dev_unmap(queue->dev, queue->status, queue->page);
+	dev_unmap(queue->dev, queue->ring, ring_size(queue));
 	dev_put(queue->dev);
 	pthread_mutex_destroy(&queue->lock);
 	free(queue);
@@ -109,16 +97,16 @@ int vtadev_queue_create(struct vtadev *dev, const struct vtadev_queue_opts *opts
 	atomic_init(&queue->seen, 0);
 	atomic_init(&queue->armed, 0);
 	atomic_init(&queue->event, false);
-	queue->ring = map(dev, ring_size(queue), PROT_READ | PROT_WRITE,
-			  req.ring_offset);
-	queue->status = map(dev, queue->page, PROT_READ, req.status_offset);
-	queue->doorbell = map(dev, queue->page, PROT_READ | PROT_WRITE,
-			      req.doorbell_offset);
+	queue->ring = dev_map(dev, ring_size(queue), PROT_READ | PROT_WRITE, req.ring_offset);
+	queue->status = dev_map(dev, queue->page, PROT_READ, req.status_offset);
+	queue->doorbell = dev_map(dev, queue->page, PROT_READ | PROT_WRITE, req.doorbell_offset);
 	if (!queue->ring || !queue->status || !queue->doorbell) {
 		err = errno == ENODEV ? -ENODEV : -ENOMEM;
 		free_queue(queue);
 		return err;
 	}
+	if (dev->local)
+		queue->local = local_queue(dev->local, queue->handle);
 	queue->trace = trace_open(queue);
 	*out = queue;
 	return 0;
@@ -151,6 +139,9 @@ static void ring_doorbell(const struct vtadev_queue *queue, uint64_t submitted)
 {
 	arch_wmb();
 	*queue->doorbell = htole32((uint32_t)submitted);
+	/* A card hears it; a device in this process is told. */
+	if (__builtin_expect(!!queue->local, 0))
+		local_doorbell(queue->local);
 }
 
 /* What must have completed for @n to have room. */

@@ -31,6 +31,7 @@ struct vtadev_queue {
 	const struct vta_status_page *status;
 	volatile uint32_t *doorbell;
 	struct trace *trace;			/* NULL: not traced */
+	struct local_queue *local;		/* NULL: the card is the kernel's */
 	size_t page;				/* bytes mapped of each of the two */
 	atomic_uint_least64_t submitted;	/* written by the submitting thread */
 	atomic_uint_least64_t seen;		/* completed, by the last look */

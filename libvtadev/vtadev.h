@@ -52,6 +52,9 @@
  *	-ENODEV		the card was reset or is gone: vtadev_lost() knows which and
  *			why; free everything, close, and open again
  *	-ENOTTY		that file is not a VTA card
+ *	-ELIBACC	the device's plugin is not installed: vtadev_open_text() knows
+ *			its package
+ *	-ELIBBAD	the device's plugin cannot be loaded
  *
  * THREADS. There is no global state (but a trace, if the environment asks for
  * one by VTADEV_TRACE: docs/tracing.md). Functions of a struct vtadev or struct
@@ -134,19 +137,32 @@ struct vtadev_card {
  */
 int vtadev_list(struct vtadev_card **cards);
 
+/**
+ * vtadev_list_all() - find the cards that have a driver, and the devices of plugins
+ * @cards: out: an array, cards first; free with vtadev_list_free(), also when it is empty
+ *
+ * A device of a plugin (docs/devices.md) has its name for a node, as "soft", an index of
+ * UINT_MAX and no PCI address. Plugins are loaded for it. Returns how many there are, or
+ * -ENOMEM.
+ */
+int vtadev_list_all(struct vtadev_card **cards);
+
 /* vtadev_list_free() - free what vtadev_list() gave; NULL is allowed */
 void vtadev_list_free(struct vtadev_card *cards);
 
 /**
  * vtadev_find() - find one card
- * @which: NULL or "": the card with the lowest index; else an index ("0"), a
- *         name ("vta0"), the path of its node ("/dev/vta0", or any path with a
- *         slash, links too), or a PCI address ("0000:01:00.0", "01:00.0")
+ * @which: NULL or "": what VTADEV_DEVICE says in the environment, or else the card
+ *         with the lowest index; an index ("0"), a name ("vta0"), the path of its node
+ *         ("/dev/vta0", or any path with a slash, links too), a PCI address
+ *         ("0000:01:00.0", "01:00.0"), or a device of a plugin ("soft",
+ *         "soft:vta_config.json"): docs/devices.md
  * @card: out: where it is
  *
- * Needs no permission to open the card. Errors: -EINVAL (@which is none of
- * these), -ENOENT, -ENOTTY (the path is not that of a card), -ENOMEM, and what
- * stat(2) may say else of a path.
+ * Needs no permission to open the card. A setuid program does not ask the environment.
+ * Errors: -EINVAL (@which is none of these), -ENOENT, -ENOTTY (the path is not that of
+ * a card), -ELIBACC (the plugin is not installed), -ELIBBAD (it cannot be loaded),
+ * -ENOMEM, and what stat(2) may say else of a path.
  */
 int vtadev_find(const char *which, struct vtadev_card *card);
 
@@ -161,9 +177,25 @@ struct vtadev;
  * Every call makes a new context. Errors: -EINVAL (@which is none of these),
  * -ENOENT, -EACCES, -ENOSPC (all contexts are in use), -EDQUOT, -ENOMEM, -ENODEV
  * (the card is in reset or going), -ENOTTY, -EPROTO (its configuration is not
- * valid), and what open(2) may say else.
+ * valid), -ELIBACC and -ELIBBAD (see vtadev_find()), what open(2) may say else, and
+ * what a plugin says of its arguments.
  */
 int vtadev_open(const char *which, struct vtadev **dev);
+
+/* Enough for every text of vtadev_open_text(). */
+#define VTADEV_OPEN_TEXT_MAX	256
+
+/**
+ * vtadev_open_text() - say in a sentence why a card or device does not open
+ * @which: as for vtadev_find()
+ * @text: out: the sentence, cut off if it does not fit, always ended by 0
+ * @size: bytes at @text
+ *
+ * Tries to open it, and says more than vtadev_strerror() can: which package a plugin is
+ * in, which field of a configuration is wrong. Returns the length of the whole sentence,
+ * as snprintf() does.
+ */
+int vtadev_open_text(const char *which, char *text, size_t size);
 
 /**
  * vtadev_close() - close a card

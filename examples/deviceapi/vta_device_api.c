@@ -156,7 +156,8 @@ static int open_device(struct device *d, int id)
 	int err;
 
 	snprintf(which, sizeof(which), "%d", id);
-	err = vtadev_open(which, &d->card);
+	/* The first is the one that the environment names, if it does. */
+	err = vtadev_open(!id && getenv("VTADEV_DEVICE") ? NULL : which, &d->card);
 	if (err)
 		return err;
 	err = vtadev_buf_alloc(d->card, STREAMS_MAX * sizeof(*d->word), VTADEV_HOST, &d->words);
@@ -232,7 +233,8 @@ static int attr_of(struct device *d, enum vta_api_attr attr, struct vta_api_valu
 			 info->hw_ver_minor, info->hw_ver_patch);
 		return 0;
 	case VTA_API_DEVICE_NAME:
-		snprintf(value->text, sizeof(value->text), "VTA %s", info->card.pci);
+		snprintf(value->text, sizeof(value->text), "VTA %.48s",
+			 *info->card.pci ? info->card.pci : info->card.node);
 		return 0;
 	case VTA_API_MAX_CLOCK_RATE:
 		value->number = info->clock_khz;

@@ -115,15 +115,17 @@ static int open_patiently(const char *which, bool was_there, struct vtadev **dev
 
 static int open_first(void)
 {
-	const char *which = getenv("VTADEV_DEVICE");
+	const char *which = secure_getenv("VTADEV_DEVICE");
+	char why[VTADEV_OPEN_TEXT_MAX];
 	int err = open_patiently(which, false, &space.dev);
 
 	if (!err)
 		return 0;
+	snprintf(why, sizeof(why), "%s", vtadev_strerror(err));
+	if (err == -EINVAL || err == -ELIBACC || err == -ELIBBAD)
+		vtadev_open_text(which, why, sizeof(why));
 	report("%s%s: %s", which && *which ? "VTADEV_DEVICE=" : "the first card",
-	       which ? which : "",
-	       err == -EINVAL ? "not the index, name, path or PCI address of a card" :
-	       vtadev_strerror(err));
+	       which ? which : "", why);
 	return -SPACE_SAID;
 }
 

@@ -482,9 +482,11 @@ static int aligned_on(const char *name, unsigned int card)
 /* The second card's are larger than a page. */
 static void addresses_fit_every_configuration(void **state)
 {
-	struct vta_info other = rt_info(1);
+	struct vta_info other;
 
 	(void)state;
+	needs_card("second card beside it");
+	other = rt_info(1);
 	assert_int_equal(core_of(&other).wgt_bytes, 16384);
 	assert_int_equal(aligned_on("0", 0), 0);
 	assert_int_equal(aligned_on("1", 1), 0);
@@ -493,6 +495,7 @@ static void addresses_fit_every_configuration(void **state)
 static void the_environment_says_which_card(void **state)
 {
 	(void)state;
+	needs_card("number");
 	assert_int_equal(in_child("", 0), 0);
 	assert_int_equal(in_child("0", 0), 0);
 	assert_int_equal(in_child("vta1", 1), 0);

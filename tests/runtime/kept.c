@@ -225,8 +225,10 @@ static int choose(void **state)
 	char name[8];
 
 	card = *(const unsigned int *)*state;
-	snprintf(name, sizeof(name), "%u", card);
 	info = rt_info(card);
+	if (on_device())	/* the same for each */
+		return 0;
+	snprintf(name, sizeof(name), "%u", card);
 	return setenv("VTADEV_DEVICE", name, 1);
 }
 

@@ -10,12 +10,26 @@
 
 #include "rig.h"
 
+bool on_device(void)
+{
+	return rt_device();
+}
+
+void needs_card(const char *what)
+{
+	if (!on_device())
+		return;
+	print_message("# SKIP: a device in the process has no %s\n", what);
+	skip();
+}
+
 unsigned long card_value(unsigned int card, const char *name)
 {
 	unsigned long value = 0;
 	char path[96];
 	FILE *file;
 
+	needs_card("files in sysfs");
 	snprintf(path, sizeof(path), "/sys/class/vta/vta%u/%s", card, name);
 	file = fopen(path, "r");
 	assert_non_null(file);
@@ -35,6 +49,7 @@ static void write_file(const char *path, const char *text)
 
 void card_reset(void)
 {
+	needs_card("resets");
 	write_file("/sys/class/vta/vta0/device/reset", "1");
 }
 
@@ -42,6 +57,7 @@ void driver_write(const char *what, const char *pci)
 {
 	char path[96];
 
+	needs_card("driver to be unbound");
 	snprintf(path, sizeof(path), "/sys/bus/pci/drivers/vta/%s", what);
 	write_file(path, pci);
 }

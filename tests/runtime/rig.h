@@ -7,6 +7,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,6 +15,11 @@
 
 #include "catch.h"
 #include "runtime.h"
+
+/* Whether VTADEV_DEVICE said at the start that this runs on a device in the process. */
+bool on_device(void);
+/* Skips the test there, and says what it needs that only the kernel has. */
+void needs_card(const char *what);
 
 /* A file of a card in sysfs, as a number. */
 unsigned long card_value(unsigned int card, const char *name);

@@ -21,7 +21,10 @@
 #define RT_FOREVER	0xffffffffu
 #define RT_ROWS		16u		/* vectors of a product */
 
-/* The configuration, from sysfs: of the first card, or as VTADEV_DEVICE says. */
+/* The device in the process that VTADEV_DEVICE named at the start; NULL: it is a card. */
+const char *rt_device(void);
+
+/* The configuration: of a card, from sysfs; or of that device, whatever @card is. */
 struct vta_info rt_info(unsigned int card);
 
 /* Orders in which the rows of a product are worked off; kernels of micro-ops. */

@@ -175,6 +175,7 @@ static void handles_have_queues_of_their_own(void **state)
 	unsigned int n = 0;
 
 	(void)state;
+	needs_card("files in sysfs");
 	rt_push(&q, insn_finish(0));
 	catch_begin();
 	do
@@ -383,6 +384,7 @@ static void what_is_appended_after_a_reset_is_run(void **state)
 	uint32_t insns, uops;
 
 	(void)state;
+	needs_card("resets");
 	assert_int_equal(VTADeviceSetAsync(q.device, 1), 0);
 	rt_push_product(&q, &o.product, RT_FORWARD);
 	push_long(16000);
@@ -405,9 +407,11 @@ static void what_is_appended_after_a_reset_is_run(void **state)
 /* What was in the core does not: that is told once, before anything is computed without. */
 static void memory_survives_a_reset(void **state)
 {
-	unsigned long generation = card_value(0, "generation");
+	unsigned long generation;
 
 	(void)state;
+	needs_card("resets");
+	generation = card_value(0, "generation");
 	assert_works(RT_BACKWARD);
 	strcpy((char *)q.uops + 70000, "kept");
 	card_reset();
@@ -427,6 +431,7 @@ static void memory_survives_a_reset(void **state)
 static void a_new_handle_does_not_notice_a_reset(void **state)
 {
 	(void)state;
+	needs_card("resets");
 	card_reset();
 	assert_works(RT_BACKWARD);
 	assert_int_equal(q.loads, 1);
@@ -443,6 +448,7 @@ static void a_new_handle_does_not_notice_a_reset(void **state)
 static void a_run_that_a_reset_hits_fails(void **state)
 {
 	(void)state;
+	needs_card("resets");
 	assert_int_equal(VTADeviceSetAsync(q.device, 1), 0);
 	/* Takes the card seconds at its best. */
 	push_long(16000);
@@ -461,6 +467,7 @@ static void too_much_to_keep_is_said(void **state)
 	void *mem[N];
 
 	(void)state;
+	needs_card("resets");
 	for (unsigned int i = 0; i < N; i++) {
 		mem[i] = VTAMemAlloc(4096, VTA_CACHED);
 		assert_non_null(mem[i]);
@@ -527,6 +534,7 @@ static void threads_survive_resets(void **state)
 	char *said;
 
 	(void)state;
+	needs_card("resets");
 	catch_begin();
 	atomic_store(&stop, false);
 	for (unsigned int i = 0; i < THREADS; i++)
@@ -555,6 +563,7 @@ static void a_card_that_goes_may_come_back(void **state)
 	const char *pci;
 
 	(void)state;
+	needs_card("driver to be unbound");
 	assert_non_null(realpath("/sys/class/vta/vta0/device", path));
 	pci = strrchr(path, '/') + 1;
 	assert_works(RT_BACKWARD);

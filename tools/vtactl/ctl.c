@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <grp.h>
 #include <json-c/json.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,15 +100,28 @@ static int find_all(struct vtadev_card **cards, size_t *count)
 
 static int find_one(const char *which, struct vtadev_card *card)
 {
+	char why[VTADEV_OPEN_TEXT_MAX];
 	int err = vtadev_find(which, card);
 
 	if (err == -ENOENT)
 		return no_card(which);
+	if (!err && card->index == UINT_MAX)
+		return ctl_usage("a device in a program's process, not a card of the driver: ",
+				 card->node);
 	if (err == -EINVAL)
 		return ctl_usage("not a name of a card: ", which);
-	if (err)
-		return ctl_fail(which ? which : "the first card", vtadev_strerror(err));
+	if (err) {
+		vtadev_open_text(which, why, sizeof(why));
+		return ctl_fail(which ? which : "the first card", why);
+	}
 	return CTL_OK;
+}
+
+int ctl_card_or_device(const char *which, struct vtadev_card *card)
+{
+	if (!vtadev_find(which, card) && card->index == UINT_MAX)
+		return CTL_OK;
+	return find_one(which, card);
 }
 
 int ctl_cards(const char *which, struct vtadev_card **cards, size_t *count)

@@ -47,6 +47,9 @@ int ctl_help(const char *help);
  */
 int ctl_cards(const char *which, struct vtadev_card **cards, size_t *count);
 
+/* What @which names, a device in the process too; NULL is as in vtadev_open(). */
+int ctl_card_or_device(const char *which, struct vtadev_card *card);
+
 /* The one that is named by the only argument left, or the first. */
 int ctl_card(int argc, char **argv, struct vtadev_card *card);
 

@@ -4,23 +4,32 @@
  */
 #include <getopt.h>
 #include <json-c/json.h>
+#include <limits.h>
 #include <stdio.h>
 
 #include "ctl.h"
 
 static const char help[] =
-	"Usage: vtactl list [--json]\n"
+	"Usage: vtactl list [--all] [--json]\n"
 	"\n"
 	"Each card that the driver has: its name, its node, its PCI address.\n"
 	"\n"
-	"  -j, --json  an array of objects: index, node, pci\n"
+	"  -a, --all   devices of plugins, too: by these names programs open them\n"
+	"  -j, --json  an array of objects: index, node, pci; a device has its node alone\n"
 	"  -h, --help  this text\n";
+
+/* Of a plugin's: its node is its name. */
+static bool is_device(const struct vtadev_card *card)
+{
+	return card->index == UINT_MAX;
+}
 
 static struct json_object *json_of(const struct vtadev_card *card)
 {
 	struct json_object *object = json_object_new_object();
 
-	json_object_object_add(object, "index", json_object_new_int64(card->index));
+	json_object_object_add(object, "index", is_device(card) ? NULL :
+			       json_object_new_int64(card->index));
 	json_object_object_add(object, "node", json_object_new_string(card->node));
 	json_object_object_add(object, "pci", card->pci[0] ?
 			       json_object_new_string(card->pci) : NULL);
@@ -38,26 +47,43 @@ static int list_json(const struct vtadev_card *cards, size_t count)
 
 static int list_text(const struct vtadev_card *cards, size_t count)
 {
-	for (size_t i = 0; i < count; i++)
-		printf("vta%u  %s  %s\n", cards[i].index, cards[i].node,
-		       cards[i].pci[0] ? cards[i].pci : "-");
+	for (size_t i = 0; i < count; i++) {
+		if (is_device(&cards[i]))
+			printf("%s  -  -\n", cards[i].node);
+		else
+			printf("vta%u  %s  %s\n", cards[i].index, cards[i].node,
+			       cards[i].pci[0] ? cards[i].pci : "-");
+	}
 	return CTL_OK;
+}
+
+/* That there is no card is no failure here. */
+static int list_all(struct vtadev_card **cards, size_t *count)
+{
+	int found = vtadev_list_all(cards);
+
+	*count = found < 0 ? 0 : (size_t)found;
+	return found < 0 ? ctl_fail("list", vtadev_strerror(found)) : CTL_OK;
 }
 
 int list_main(int argc, char **argv)
 {
 	static const struct option options[] = {
+		{ "all", no_argument, NULL, 'a' },
 		{ "help", no_argument, NULL, 'h' },
 		{ "json", no_argument, NULL, 'j' },
 		{ 0 },
 	};
 	struct vtadev_card *cards;
-	bool json = false;
+	bool all = false, json = false;
 	int option, ret;
 	size_t count;
 
-	while ((option = getopt_long(argc, argv, "hj", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "ahj", options, NULL)) != -1) {
 		switch (option) {
+		case 'a':
+			all = true;
+			break;
 		case 'h':
 			return ctl_help(help);
 		case 'j':
@@ -69,7 +95,7 @@ int list_main(int argc, char **argv)
 	}
 	if (optind < argc)
 		return ctl_usage("too much: ", argv[optind]);
-	ret = ctl_cards(NULL, &cards, &count);
+	ret = all ? list_all(&cards, &count) : ctl_cards(NULL, &cards, &count);
 	if (ret)
 		return ret;
 	ret = json ? list_json(cards, count) : list_text(cards, count);

@@ -234,10 +234,10 @@ static int run_on(struct vtadev *dev, const uint8_t *data, size_t size,
 
 int program_run(const struct program_run *r)
 {
-	struct vtadev_card *cards;
+	struct vtadev_card card;
 	struct vtaimage image;
 	struct vtadev *dev;
-	size_t size, nr_cards;
+	size_t size;
 	uint8_t *data = program_read(r->path, &size, &image);
 	int ret;
 
@@ -246,11 +246,10 @@ int program_run(const struct program_run *r)
 	ret = check_assigns(&image, r);
 	if (ret)
 		goto out;
-	ret = ctl_cards(r->card, &cards, &nr_cards);
+	ret = ctl_card_or_device(r->card, &card);
 	if (ret)
 		goto out;
-	ret = ctl_open(&cards[0], &dev);
-	vtadev_list_free(cards);
+	ret = ctl_open(&card, &dev);
 	if (ret)
 		goto out;
 	ret = run_on(dev, data, size, &image, r);

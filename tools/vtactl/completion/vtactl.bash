@@ -27,7 +27,7 @@ _vtactl() {
 	-n | --count | -d | --delay | --duration | -t | --timeout) return ;;
 	esac
 	case ${COMP_WORDS[1]} in
-	list)		options='--json --help' ;;
+	list)		options='--all --json --help' ;;
 	status)		options='--json --watch --count --help' cards=1 ;;
 	top)		options='--batch --delay --count --help' cards=1 ;;
 	monitor)	options='--json --count --timeout --help' cards=1 ;;

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * soft.c - the device "soft": the emulated card's core, in the program's process
+ *
+ * The core is tools/vta-emu's own, compiled into this plugin: the same bits, the same
+ * faults, the same cycles. It is GPL-2.0-only, and so is the plugin.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core.h"
+#include "vtadev_device.h"
+
+/* What the emulated card has if nothing else is said. */
+#define CLOCK_KHZ	100000u
+#define MEM_SIZE	(1ull << 30)
+
+/* The core asks through these; the run is its priv. */
+static enum vta_fault_reason soft_read(void *priv, uint32_t addr, void *buf, size_t len,
+				       enum vta_access access, uint32_t *fault_addr)
+{
+	const struct vtadev_device_memory *memory = priv;
+
+	(void)access;
+	return memory->read(memory->space, addr, buf, len, fault_addr);
+}
+
+static enum vta_fault_reason soft_write(void *priv, uint32_t addr, const void *buf, size_t len,
+					enum vta_access access, uint32_t *fault_addr)
+{
+	const struct vtadev_device_memory *memory = priv;
+
+	(void)access;
+	return memory->write(memory->space, addr, buf, len, fault_addr);
+}
+
+static bool soft_stop(void *priv)
+{
+	const struct vtadev_device_memory *memory = priv;
+
+	return memory->stop(memory->space);
+}
+
+static const struct core_mem_ops mem_ops = {
+	.read = soft_read,
+	.write = soft_write,
+	.stop = soft_stop,
+};
+
+static int soft_list(unsigned int i, char *args, size_t size)
+{
+	if (i)
+		return -ENOENT;
+	snprintf(args, size, "%s", "");
+	return 0;
+}
+
+static void describe(const struct core_config *config, struct vta_info *info)
+{
+	info->mem_size = MEM_SIZE;
+	info->clock_khz = CLOCK_KHZ;
+	info->hw_ver = config->hw_ver;
+	info->log_inp_width = (uint8_t)config->log_inp_width;
+	info->log_wgt_width = (uint8_t)config->log_wgt_width;
+	info->log_acc_width = (uint8_t)config->log_acc_width;
+	info->log_batch = (uint8_t)config->log_batch;
+	info->log_block = (uint8_t)config->log_block;
+	info->log_uop_buff_size = (uint8_t)config->log_uop_buff_size;
+	info->log_inp_buff_size = (uint8_t)config->log_inp_buff_size;
+	info->log_wgt_buff_size = (uint8_t)config->log_wgt_buff_size;
+	info->log_acc_buff_size = (uint8_t)config->log_acc_buff_size;
+}
+
+/* @args is the path of a vta_config.json; none is TVM's default configuration. */
+static int soft_open(const char *args, struct vta_info *info, void **device, char *why,
+		     size_t why_size)
+{
+	struct core_config *config = malloc(sizeof(*config));
+	char err[VTADEV_DEVICE_WHY_MAX / 2];
+
+	if (!config)
+		return -ENOMEM;
+	*config = core_config_default;
+	if (*args && core_config_load(config, args, err, sizeof(err))) {
+		snprintf(why, why_size, "%.100s: %s", args, err);
+		free(config);
+		return -EINVAL;
+	}
+	describe(config, info);
+	*device = config;
+	return 0;
+}
+
+static void soft_close(void *device)
+{
+	free(device);
+}
+
+static int soft_core_new(void *device, void **core)
+{
+	*core = core_new(device, CORE_ORDER_INORDER, 0);
+	return *core ? 0 : -ENOMEM;
+}
+
+static void soft_core_free(void *device, void *core)
+{
+	(void)device;
+	core_free(core);
+}
+
+static void tell_fault(const struct core_fault *fault, struct vtadev_device_result *result)
+{
+	result->reason = fault->reason;
+	result->access = fault->access;
+	result->addr = fault->addr;
+	result->insn_index = fault->insn_index;
+	memcpy(result->insn, fault->insn, sizeof(result->insn));
+}
+
+static int soft_run(void *device, void *core, const struct vtadev_device_run *run,
+		    struct vtadev_device_result *result)
+{
+	struct core_stats stats;
+	struct core_fault fault;
+
+	(void)device;
+	if (run->flags & VTADEV_DEVICE_RUN_CLEAR)
+		core_clear(core);
+	if (run->flags & VTADEV_DEVICE_RUN_TOKENS)
+		core_keep_tokens(core);
+	if (core_run(core, &mem_ops, (void *)run->memory, run->insn_addr, run->insn_count,
+		     run->cycle_limit, &stats, &fault) == CORE_FAULT)
+		tell_fault(&fault, result);
+	result->cycles = stats.cycles;
+	result->insns = stats.insns;
+	result->gemm_uops = stats.gemm_uops;
+	result->alu_uops = stats.alu_uops;
+	return 0;
+}
+
+const struct vtadev_device_ops vtadev_device_plugin = {
+	.version = VTADEV_DEVICE_VERSION,
+	.name = "soft",
+	.about = "the emulated card's core, in software",
+	.list = soft_list,
+	.open = soft_open,
+	.close = soft_close,
+	.core_new = soft_core_new,
+	.core_free = soft_core_free,
+	.run = soft_run,
+};

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * local.c - a card in the process: its life, its requests, what poll() says
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "local_impl.h"
+#include "plugin.h"
+
+#define CONTRACT	(2u << 16)	/* of docs/hardware.md */
+
+/* ---- Time ---- */
+
+uint64_t local_time(const struct local *card)
+{
+	return (uint64_t)clock_ns() - card->power_on + 1;
+}
+
+/* ---- poll() ---- */
+
+/*
+ * What poll() says of a socket comes from the other end: a byte is POLLIN, an urgent one
+ * POLLPRI (and POLLIN with it, as the byte can be read), its being closed POLLHUP. All
+ * that was sent is taken back before anything else is said.
+ */
+static void say(struct local *card, uint32_t events)
+{
+	char bytes[16];
+
+	while (recv(card->fd, bytes, sizeof(bytes), MSG_DONTWAIT | MSG_OOB) > 0)
+		;
+	while (recv(card->fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
+		;
+	if (events & POLLHUP) {
+		close(card->fd_end);
+		card->fd_end = -1;
+		return;
+	}
+	/* Without urgent bytes (Linux before 5.15), an ordinary one has the program look. */
+	if (events & POLLPRI && send(card->fd_end, "!", 1, MSG_DONTWAIT | MSG_OOB) < 0)
+		events |= POLLIN;
+	if (events & POLLIN)
+		send(card->fd_end, ".", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+void local_poll_update(struct local *card)
+{
+	uint32_t events = card->lost ? POLLHUP : 0;
+
+	for (uint32_t i = 0; i < LOCAL_QUEUES && !card->lost; i++) {
+		const struct local_queue *q = card->queues[i];
+
+		if (q && q->poll_hit)
+			events |= POLLIN;
+		if (q && q->state == VTA_QUEUE_HALTED)
+			events |= POLLPRI;
+	}
+	if (events == card->events)
+		return;
+	card->events = events;
+	say(card, events);
+}
+
+int local_fd(const struct local *card)
+{
+	return card->fd;
+}
+
+/* ---- Life ---- */
+
+/* Bytes of a core's state, as docs/hardware.md says them. */
+static uint32_t save_size(const struct vta_info *info)
+{
+	uint64_t size = 64 + (1ull << info->log_uop_buff_size) +
+			(1ull << info->log_inp_buff_size) + (1ull << info->log_wgt_buff_size) +
+			(1ull << info->log_acc_buff_size);
+
+	return (uint32_t)((size + VTA_PAGE_SIZE - 1) / VTA_PAGE_SIZE * VTA_PAGE_SIZE);
+}
+
+static void complete_info(struct vta_info *info)
+{
+	info->contract = CONTRACT;
+	info->abi = VTA_ABI_VERSION;
+	info->features = VTADEV_FEATURE_COUNTERS;
+	info->queues = LOCAL_QUEUES;
+	info->contexts = 1;
+	info->ring_order_max = LOCAL_RING_ORDER_MAX;
+	info->vectors = 0;
+	info->generation = 0;
+	info->save_size = save_size(info);
+}
+
+static int init(struct local *card)
+{
+	int ends[2];
+	int err;
+
+	err = local_space_init(&card->space);
+	if (err)
+		return err;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends)) {
+		pthread_rwlock_destroy(&card->space.lock);
+		return -errno;
+	}
+	card->fd = ends[0];
+	card->fd_end = ends[1];
+	card->pid = getpid();
+	card->power_on = (uint64_t)clock_ns();
+	pthread_mutex_init(&card->lock, NULL);
+	pthread_cond_init(&card->idle, NULL);
+	for (unsigned int i = 0; i < LOCAL_UNITS; i++)
+		pthread_cond_init(&card->engines[i].wake, NULL);
+	return 0;
+}
+
+int local_open(const char *which, struct local **out, char *why, size_t size)
+{
+	struct local *card = calloc(1, sizeof(*card));
+	const char *args;
+	int err;
+
+	if (!card)
+		return -ENOMEM;
+	err = plugin_load(which, &card->ops, &args, why, size);
+	if (!err)
+		err = card->ops->open(args, &card->info, &card->device, why, size);
+	if (err) {
+		free(card);
+		return err;
+	}
+	complete_info(&card->info);
+	err = init(card);
+	if (err) {
+		card->ops->close(card->device);
+		free(card);
+		return err;
+	}
+	*out = card;
+	return 0;
+}
+
+static void free_card(struct local *card)
+{
+	for (uint32_t i = 0; i < LOCAL_QUEUES; i++)
+		if (card->queues[i])
+			local_queue_free(card->queues[i]);
+	if (card->core)
+		card->ops->core_free(card->device, card->core);
+	local_space_destroy(card);
+	card->ops->close(card->device);
+	for (unsigned int i = 0; i < LOCAL_UNITS; i++)
+		pthread_cond_destroy(&card->engines[i].wake);
+	pthread_cond_destroy(&card->idle);
+	pthread_mutex_destroy(&card->lock);
+	free(card);
+}
+
+void local_close(struct local *card)
+{
+	close(card->fd);
+	if (card->fd_end >= 0)
+		close(card->fd_end);
+	/* A child has none of the threads, and perhaps a lock that one of them held. */
+	if (card->pid != getpid())
+		return;
+	pthread_mutex_lock(&card->lock);
+	local_engines_stop(card);
+	pthread_mutex_unlock(&card->lock);
+	free_card(card);
+}
+
+/* ---- Requests ---- */
+
+static bool is_lost(struct local *card)
+{
+	bool lost;
+
+	pthread_mutex_lock(&card->lock);
+	lost = card->lost;
+	pthread_mutex_unlock(&card->lock);
+	return lost;
+}
+
+static int tell_info(struct local *card, struct vta_info *info)
+{
+	*info = card->info;
+	pthread_rwlock_rdlock(&card->space.lock);
+	info->mem_free = card->info.mem_size - card->space.card_bytes;
+	pthread_rwlock_unlock(&card->space.lock);
+	return 0;
+}
+
+static int tell_lost(struct local *card, struct vta_lost *lost)
+{
+	bool is = is_lost(card);
+
+	*lost = (struct vta_lost){
+		.fate = is ? VTA_FATE_GIVEN_UP : VTA_FATE_NONE,
+		.cause = is ? VTA_CAUSE_CARD : VTA_CAUSE_NONE,
+	};
+	return 0;
+}
+
+int local_request(struct local *card, unsigned long request, void *arg)
+{
+	if (request == VTA_IOCTL_LOST)
+		return tell_lost(card, arg);
+	/* What is freed is freed, whatever has become of the device. */
+	if (request == VTA_IOCTL_BUF_FREE)
+		return local_buf_free(card, arg);
+	if (request == VTA_IOCTL_QUEUE_DESTROY)
+		return local_queue_destroy(card, arg);
+	if (is_lost(card))
+		return -ENODEV;
+	switch (request) {
+	case VTA_IOCTL_INFO:
+		return tell_info(card, arg);
+	case VTA_IOCTL_BUF_ALLOC:
+		return local_buf_alloc(card, arg);
+	case VTA_IOCTL_BUF_PIN:
+		return local_buf_pin(card, arg);
+	case VTA_IOCTL_BUF_EXPORT:
+		return local_buf_export(card, arg);
+	case VTA_IOCTL_BUF_IMPORT:
+		return local_buf_import(card, arg);
+	case VTA_IOCTL_QUEUE_CREATE:
+		return local_queue_create(card, arg);
+	case VTA_IOCTL_WAIT:
+		return local_wait(card, arg);
+	case VTA_IOCTL_FAULT:
+		return local_queue_fault(card, arg);
+	case VTA_IOCTL_QUEUE_EVENT:
+		return local_queue_event(card, arg);
+	case VTA_IOCTL_QUEUE_RECOVER:
+		return local_queue_recover(card, arg);
+	default:
+		return -ENOTTY;
+	}
+}
+
+void *local_map(uint64_t offset)
+{
+	return (void *)(uintptr_t)offset;
+}
+
+struct local_queue *local_queue(struct local *card, uint32_t handle)
+{
+	struct local_queue *q;
+
+	pthread_mutex_lock(&card->lock);
+	q = local_find(card, handle);
+	pthread_mutex_unlock(&card->lock);
+	return q;
+}
+
+void local_counters(struct local *card, struct vtadev_counters *counters)
+{
+	pthread_mutex_lock(&card->lock);
+	*counters = card->counters;
+	pthread_mutex_unlock(&card->lock);
+}

@@ -1,0 +1,517 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * local_engine.c - the threads that execute descriptors
+ *
+ * Three, as in the card: the front executes NOP, SIGNAL and WAIT, the others are the
+ * compute and the copy engine. Each goes round the queues that have something for it, with
+ * as many descriptors in a turn as the queue's priority says. They sleep when there is
+ * nothing to do.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#include "clock.h"
+#include "local_impl.h"
+
+/* What is copied between two questions whether to stop. */
+#define PIECE		((size_t)1 << 20)
+/* The processor's time is asked for, by a system call, once the other clock says so. */
+#define NS_PER_S	1000000000ll
+
+/* A RUN, COPY or FILL under way: what the device asks its memory through. */
+struct vtadev_device_space {
+	struct local_queue *queue;
+	int64_t deadline;	/* not before this is it worth to ask */
+	int64_t cpu_end;	/* by the thread's clock */
+	clockid_t clock;	/* which is this one */
+	atomic_bool late;
+};
+
+void local_engine_wake(struct local *card, enum local_unit unit)
+{
+	pthread_cond_signal(&card->engines[unit].wake);
+}
+
+/* ---- When to stop ---- */
+
+static int64_t ns_of(clockid_t clock)
+{
+	struct timespec ts = { 0 };
+
+	clock_gettime(clock, &ts);
+	return ts.tv_sec * NS_PER_S + ts.tv_nsec;
+}
+
+static void space_begin(struct vtadev_device_space *space, struct local_queue *q)
+{
+	space->queue = q;
+	space->deadline = clock_ns() + LOCAL_TIME_LIMIT_NS;
+	if (pthread_getcpuclockid(pthread_self(), &space->clock))
+		space->clock = CLOCK_MONOTONIC;
+	space->cpu_end = ns_of(space->clock) + LOCAL_TIME_LIMIT_NS;
+	atomic_init(&space->late, false);
+}
+
+/* A busy host makes nothing late: the engine's own time counts. */
+static bool space_stop(struct vtadev_device_space *space)
+{
+	if (atomic_load_explicit(&space->queue->give_up, memory_order_relaxed))
+		return true;
+	if (clock_ns() < space->deadline)
+		return false;
+	if (ns_of(space->clock) >= space->cpu_end)
+		atomic_store(&space->late, true);
+	return atomic_load(&space->late);
+}
+
+/* ---- RUN ---- */
+
+static enum vta_fault_reason space_read(struct vtadev_device_space *space, uint32_t addr,
+					void *dst, size_t len, uint32_t *fault_addr)
+{
+	return local_read(&space->queue->card->space, addr, dst, len, fault_addr);
+}
+
+static enum vta_fault_reason space_write(struct vtadev_device_space *space, uint32_t addr,
+					 const void *src, size_t len, uint32_t *fault_addr)
+{
+	return local_write(&space->queue->card->space, addr, src, len, fault_addr);
+}
+
+/* The smaller limit, of those that are not 0. */
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+	if (!a || !b)
+		return a | b;
+	return a < b ? a : b;
+}
+
+/*
+ * The core that the RUN is to have, and how it is to find it. A RUN that keeps nothing
+ * finds what the one before it left, unless one that keeps something came between, as on
+ * the card, which has one core.
+ */
+static int choose_core(struct local_queue *q, void **core, uint32_t *flags)
+{
+	struct local *card = q->card;
+	bool keep = q->desc.op_flags & VTA_DESC_KEEP;
+	void **which = keep ? &q->core : &card->core;
+	int err;
+
+	*flags = 0;
+	if (!*which) {
+		err = card->ops->core_new(card->device, which);
+		if (err)
+			return err;
+	} else if (keep ? !q->kept : card->core_stale) {
+		*flags |= VTADEV_DEVICE_RUN_CLEAR;
+	}
+	if (keep)
+		*flags |= VTADEV_DEVICE_RUN_TOKENS;
+	q->kept = keep || q->kept;
+	card->core_stale = keep;
+	*core = *which;
+	return 0;
+}
+
+static void count_run(struct local *card, const struct vtadev_device_result *result)
+{
+	card->counters.insns += result->insns;
+	card->counters.compute_cycles += result->cycles;
+	card->counters.gemm_uops += result->gemm_uops;
+	card->counters.alu_uops += result->alu_uops;
+}
+
+static struct local_outcome outcome_of(const struct vtadev_device_result *result)
+{
+	struct local_outcome outcome = LOCAL_OK;
+
+	outcome.cycles = result->cycles;
+	outcome.reason = result->reason;
+	if (!outcome.reason)
+		return outcome;
+	outcome.access = result->access;
+	outcome.addr = result->addr;
+	outcome.insn_index = result->insn_index;
+	memcpy(outcome.insn, result->insn, sizeof(outcome.insn));
+	return outcome;
+}
+
+/* Without the lock, but for its beginning and end; a negative errno loses the device. */
+static int run(struct local_queue *q, struct local_outcome *outcome)
+{
+	struct local *card = q->card;
+	struct vtadev_device_space space;
+	const struct vtadev_device_memory memory = {
+		.space = &space,
+		.read = space_read,
+		.write = space_write,
+		.stop = space_stop,
+	};
+	struct vtadev_device_run how = {
+		.memory = &memory,
+		.insn_addr = q->desc.run.insn_addr,
+		.insn_count = q->desc.run.insn_count,
+		.cycle_limit = smaller(q->desc.run.cycle_limit, q->max_cycles),
+	};
+	struct vtadev_device_result result = { 0 };
+	void *core;
+	int err;
+
+	err = choose_core(q, &core, &how.flags);
+	if (err)
+		return err;
+	pthread_mutex_unlock(&card->lock);
+	space_begin(&space, q);
+	err = card->ops->run(card->device, core, &how, &result);
+	pthread_mutex_lock(&card->lock);
+	count_run(card, &result);
+	*outcome = outcome_of(&result);
+	if (atomic_load(&space.late)) {
+		*outcome = LOCAL_OK;
+		outcome->reason = VTA_FAULT_TIME;
+	}
+	return err;
+}
+
+/* ---- COPY and FILL; without the lock ---- */
+
+static bool overlap(const uint8_t *a, const uint8_t *b, size_t len)
+{
+	return a < b + len && b < a + len;
+}
+
+/* Bytes from the first row's start to the last one's end; SIZE_MAX if that is too much. */
+static size_t span(size_t width, size_t rows, size_t pitch)
+{
+	size_t bytes;
+
+	if (__builtin_mul_overflow(rows - 1, pitch, &bytes) ||
+	    __builtin_add_overflow(bytes, width, &bytes))
+		return SIZE_MAX;
+	return bytes;
+}
+
+/* By the device, if both sides are one piece each and share nothing. 1: not so. */
+static int copy_by_device(struct local_queue *q)
+{
+	struct local *card = q->card;
+	const struct vta_desc *desc = &q->desc;
+	struct vtadev_device_rows rows = {
+		.width = desc->copy.width,
+		.rows = desc->copy.rows,
+		.dst_pitch = desc->copy.dst_pitch,
+		.src_pitch = desc->copy.src_pitch,
+	};
+	size_t dst_len, src_len, dst_all, src_all;
+	enum vta_fault_reason reason;
+	int ret = 1;
+
+	if (!card->ops->copy || !rows.width || !rows.rows)
+		return 1;
+	dst_all = span(rows.width, rows.rows, rows.dst_pitch);
+	src_all = span(rows.width, rows.rows, rows.src_pitch);
+	dst_len = dst_all;
+	src_len = src_all;
+	local_begin(&card->space);
+	rows.dst = local_at(&card->space, desc->copy.dst, true, &dst_len, &reason);
+	rows.src = local_at(&card->space, desc->copy.src, false, &src_len, &reason);
+	if (rows.dst && rows.src && dst_len == dst_all && src_len == src_all &&
+	    !overlap(rows.dst, rows.src, dst_all > src_all ? dst_all : src_all))
+		ret = card->ops->copy(card->device, &rows);
+	local_end(&card->space);
+	return ret;
+}
+
+/* The next bytes of a row, as many as are in one piece on both sides. */
+static size_t copy_piece(struct local_space *space, uint64_t dst, uint64_t src, size_t len,
+			 struct local_outcome *outcome)
+{
+	const void *from;
+	void *to = NULL;
+
+	len = len < PIECE ? len : PIECE;
+	local_begin(space);
+	outcome->access = VTA_ACCESS_COPY_SRC;
+	outcome->addr = (uint32_t)src;
+	from = local_at(space, src, false, &len, &outcome->reason);
+	if (from) {
+		outcome->access = VTA_ACCESS_COPY_DST;
+		outcome->addr = (uint32_t)dst;
+		to = local_at(space, dst, true, &len, &outcome->reason);
+	}
+	if (to)
+		memmove(to, from, len);
+	local_end(space);
+	return to ? len : 0;
+}
+
+static void copy_row(struct vtadev_device_space *at, uint64_t dst, uint64_t src, size_t width,
+		     struct local_outcome *outcome)
+{
+	size_t n;
+
+	for (; width && !space_stop(at); dst += n, src += n, width -= n) {
+		n = copy_piece(&at->queue->card->space, dst, src, width, outcome);
+		if (!n)
+			return;
+	}
+}
+
+/* What is there already is copied behind itself, twice as much each time. */
+static void fill(uint8_t *to, uint32_t pattern, size_t len)
+{
+	size_t n = len < sizeof(pattern) ? len : sizeof(pattern);
+
+	memcpy(to, &pattern, n);
+	for (; n < len; n *= 2)
+		memcpy(to + n, to, len - n < n ? len - n : n);
+}
+
+static size_t fill_piece(struct local_space *space, uint64_t dst, uint32_t pattern,
+			 unsigned int phase, size_t len, struct local_outcome *outcome)
+{
+	uint8_t *to;
+
+	pattern = pattern >> phase * 8 | (uint32_t)((uint64_t)pattern << (32 - phase * 8));
+	len = len < PIECE ? len : PIECE;
+	local_begin(space);
+	outcome->addr = (uint32_t)dst;
+	to = local_at(space, dst, true, &len, &outcome->reason);
+	if (to)
+		fill(to, pattern, len);
+	local_end(space);
+	return to ? len : 0;
+}
+
+static void fill_row(struct vtadev_device_space *at, uint64_t dst, uint32_t pattern, size_t width,
+		     struct local_outcome *outcome)
+{
+	size_t n;
+
+	outcome->access = VTA_ACCESS_COPY_DST;
+	for (size_t done = 0; done < width && !space_stop(at); done += n) {
+		n = fill_piece(&at->queue->card->space, dst + done, pattern, done % sizeof(pattern),
+			       width - done, outcome);
+		if (!n)
+			return;
+	}
+}
+
+static void move_rows(struct vtadev_device_space *at, struct local_outcome *outcome)
+{
+	const struct vta_desc *desc = &at->queue->desc;
+	bool copies = local_op(desc) == VTA_OP_COPY;
+	uint32_t row = desc->copy.width ? 0 : desc->copy.rows;
+
+	/* A row's address may be beyond 2^32, which is a fault, but not beyond 2^64. */
+	for (; row < desc->copy.rows && !outcome->reason && !space_stop(at); row++) {
+		if (copies)
+			copy_row(at, desc->copy.dst + (uint64_t)row * desc->copy.dst_pitch,
+				 desc->copy.src + (uint64_t)row * desc->copy.src_pitch,
+				 desc->copy.width, outcome);
+		else
+			fill_row(at, desc->fill.dst + (uint64_t)row * desc->fill.dst_pitch,
+				 desc->fill.pattern, desc->fill.width, outcome);
+	}
+	outcome->cycles = local_copy_cycles(desc, row);
+}
+
+static int copy(struct local_queue *q, struct local_outcome *outcome)
+{
+	struct vtadev_device_space at;
+	int ret = 1;
+
+	pthread_mutex_unlock(&q->card->lock);
+	space_begin(&at, q);
+	if (local_op(&q->desc) == VTA_OP_COPY)
+		ret = copy_by_device(q);
+	if (ret > 0) {
+		move_rows(&at, outcome);
+		ret = 0;
+	} else {
+		outcome->cycles = local_copy_cycles(&q->desc, q->desc.copy.rows);
+	}
+	pthread_mutex_lock(&q->card->lock);
+	if (atomic_load(&at.late)) {
+		*outcome = LOCAL_OK;
+		outcome->reason = VTA_FAULT_TIME;
+	}
+	return ret;
+}
+
+/* ---- NOP, SIGNAL, WAIT ---- */
+
+static void look_again(struct local *card)
+{
+	for (uint32_t i = 0; i < LOCAL_QUEUES; i++)
+		if (card->queues[i])
+			card->queues[i]->look = true;
+}
+
+static void signal_word(struct local_queue *q, struct local_outcome *outcome)
+{
+	struct local *card = q->card;
+
+	outcome->access = VTA_ACCESS_SIGNAL;
+	outcome->addr = q->desc.sync.addr;
+	pthread_mutex_unlock(&card->lock);
+	outcome->reason = local_write64(&card->space, q->desc.sync.addr, q->desc.sync.value);
+	pthread_mutex_lock(&card->lock);
+	look_again(card);
+}
+
+/* False: it is to wait on. */
+static bool wait_word(struct local_queue *q, struct local_outcome *outcome)
+{
+	struct local *card = q->card;
+	uint64_t value = 0;
+
+	outcome->access = VTA_ACCESS_WAIT;
+	outcome->addr = q->desc.sync.addr;
+	q->look = false;
+	pthread_mutex_unlock(&card->lock);
+	outcome->reason = local_read64(&card->space, q->desc.sync.addr, &value);
+	pthread_mutex_lock(&card->lock);
+	return outcome->reason || value >= q->desc.sync.value;
+}
+
+/* ---- The threads ---- */
+
+static int execute(struct local_queue *q, struct local_outcome *outcome)
+{
+	if (q->unit == LOCAL_COMPUTE)
+		return run(q, outcome);
+	if (q->unit == LOCAL_COPY)
+		return copy(q, outcome);
+	if (local_op(&q->desc) == VTA_OP_SIGNAL)
+		signal_word(q, outcome);
+	return 0;
+}
+
+/* The queue's next descriptor may be another thread's. */
+static void pass_on(struct local_queue *q, enum local_unit unit)
+{
+	local_fetch(q);
+	if (q->phase == LOCAL_READY && q->unit != unit)
+		local_engine_wake(q->card, q->unit);
+}
+
+static void serve(struct local_engine *engine, struct local_queue *q)
+{
+	struct local_outcome outcome = LOCAL_OK;
+	int err = 0;
+
+	if (q->phase == LOCAL_READY)
+		q->begin = local_time(engine->card);
+	q->phase = LOCAL_EXECUTING;
+	if (local_op(&q->desc) == VTA_OP_WAIT) {
+		bool over = wait_word(q, &outcome);
+
+		if (!over && !atomic_load(&q->give_up)) {
+			q->phase = LOCAL_WAITING;
+			return;
+		}
+	} else {
+		err = execute(q, &outcome);
+	}
+	if (err < 0)
+		local_lose(engine->card);
+	local_finish(q, &outcome);
+	pass_on(q, engine->unit);
+}
+
+/* Whether the unit's thread has something to do for the queue. */
+static bool wants(struct local_queue *q, enum local_unit unit)
+{
+	if (!q || q->state != VTA_QUEUE_ACTIVE)
+		return false;
+	if (unit == LOCAL_FRONT) {
+		pass_on(q, unit);
+		if (q->phase == LOCAL_WAITING)
+			return q->look;
+	}
+	return q->phase == LOCAL_READY && q->unit == unit;
+}
+
+static struct local_queue *pick(struct local_engine *engine)
+{
+	struct local *card = engine->card;
+
+	for (unsigned int i = 0; i <= LOCAL_QUEUES; i++) {
+		struct local_queue *q = card->queues[engine->turn];
+
+		if (engine->left && wants(q, engine->unit)) {
+			engine->left--;
+			return q;
+		}
+		engine->turn = (engine->turn + 1) % LOCAL_QUEUES;
+		q = card->queues[engine->turn];
+		engine->left = q ? 1u << q->priority : 0;
+	}
+	return NULL;
+}
+
+static void *engine_main(void *arg)
+{
+	struct local_engine *engine = arg;
+	struct local *card = engine->card;
+
+	pthread_mutex_lock(&card->lock);
+	while (!card->exiting) {
+		struct local_queue *q = pick(engine);
+
+		if (q)
+			serve(engine, q);
+		else
+			pthread_cond_wait(&engine->wake, &card->lock);
+	}
+	pthread_mutex_unlock(&card->lock);
+	return NULL;
+}
+
+static void stop(struct local *card, unsigned int n)
+{
+	card->exiting = true;
+	for (unsigned int i = 0; i < LOCAL_QUEUES; i++)
+		if (card->queues[i])
+			atomic_store(&card->queues[i]->give_up, true);
+	for (unsigned int i = 0; i < n; i++)
+		pthread_cond_signal(&card->engines[i].wake);
+	pthread_mutex_unlock(&card->lock);
+	for (unsigned int i = 0; i < n; i++)
+		pthread_join(card->engines[i].thread, NULL);
+	pthread_mutex_lock(&card->lock);
+}
+
+int local_engines_start(struct local *card)
+{
+	sigset_t all, before;
+	unsigned int n;
+	int err = 0;
+
+	/* The program's signals are its own threads'. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	for (n = 0; n < LOCAL_UNITS && !err; n += !err) {
+		card->engines[n].card = card;
+		card->engines[n].unit = (enum local_unit)n;
+		err = pthread_create(&card->engines[n].thread, NULL, engine_main,
+				     &card->engines[n]);
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (err) {
+		stop(card, n);
+		card->exiting = false;
+	}
+	card->started = !err;
+	return -err;
+}
+
+void local_engines_stop(struct local *card)
+{
+	if (card->started)
+		stop(card, LOCAL_UNITS);
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * local_impl.h - what the files of a card in the process share among themselves
+ *
+ *   local.c         its life, its requests, what poll() says
+ *   local_mem.c     its context's memory, by 32-bit addresses
+ *   local_queue.c   queues: their records, and the way of one descriptor
+ *   local_desc.c    which descriptors are well-formed
+ *   local_engine.c  the threads that execute descriptors
+ *   local_wait.c    waiting for queues
+ *
+ * Locks: local.lock, and local_space.lock. Neither is taken with the other held.
+ */
+#ifndef VTADEV_LOCAL_IMPL_H
+#define VTADEV_LOCAL_IMPL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "local.h"
+#include "vtadev.h"
+#include "vtadev_device.h"
+
+#define LOCAL_QUEUES		64u
+#define LOCAL_RING_ORDER_MAX	16u
+/* One card is one context: nobody else waits for its engines. But nothing lasts forever. */
+#define LOCAL_TIME_LIMIT_NS	60000000000ll
+
+/* ---- Memory (local_mem.c) ---- */
+
+enum local_mem_kind {
+	LOCAL_MEM_MADE,		/* by us: shared memory with a file, or without one */
+	LOCAL_MEM_DEVICE,	/* by the device's alloc() */
+	LOCAL_MEM_PINNED,	/* the program's own */
+	LOCAL_MEM_IMPORTED,	/* mapped by us */
+};
+
+/* A buffer: whole pages at @addr. */
+struct local_mem {
+	uint32_t addr;
+	uint64_t size;
+	uint8_t *ptr;
+	uint32_t handle;
+	uint32_t flags;		/* VTA_BUF_* */
+	enum local_mem_kind kind;
+	int fd;			/* behind @ptr, to export it by; or -1 */
+};
+
+struct local_space {
+	pthread_rwlock_t lock;	/* Protects: all of it. Held while memory is accessed */
+	struct local_mem **mems;	/* by rising address */
+	size_t count;
+	size_t room;
+	uint32_t last_handle;
+	uint64_t card_bytes;	/* of VTA_BUF_CARD memory */
+};
+
+int local_space_init(struct local_space *space);
+void local_space_destroy(struct local *card);
+
+int local_buf_alloc(struct local *card, struct vta_buf_alloc *req);
+int local_buf_free(struct local *card, const struct vta_buf_free *req);
+int local_buf_pin(struct local *card, struct vta_buf_pin *req);
+int local_buf_export(struct local *card, struct vta_buf_export *req);
+int local_buf_import(struct local *card, struct vta_buf_import *req);
+
+/* For an access by the card: a reason, with the address in *@fault_addr. */
+enum vta_fault_reason local_read(struct local_space *space, uint64_t addr, void *dst, size_t len,
+				 uint32_t *fault_addr);
+enum vta_fault_reason local_write(struct local_space *space, uint64_t addr, const void *src,
+				  size_t len, uint32_t *fault_addr);
+/* Aligned, never torn; the store is a release, the load an acquire. */
+enum vta_fault_reason local_read64(struct local_space *space, uint32_t addr, uint64_t *value);
+enum vta_fault_reason local_write64(struct local_space *space, uint32_t addr, uint64_t value);
+
+/*
+ * Memory to access directly, between begin and end: *len becomes the bytes that are
+ * there in one piece. NULL, and *reason, if that is not one.
+ */
+void local_begin(struct local_space *space);
+void *local_at(struct local_space *space, uint64_t addr, bool write, size_t *len,
+	       enum vta_fault_reason *reason);
+void local_end(struct local_space *space);
+
+/* ---- Descriptors (local_desc.c) ---- */
+
+enum local_unit {
+	LOCAL_FRONT,		/* needs no engine */
+	LOCAL_COMPUTE,
+	LOCAL_COPY,
+	LOCAL_UNITS,
+};
+
+/* How a descriptor fared: refused, or executed. */
+struct local_outcome {
+	enum vta_fault_reason reason;
+	enum vta_access access;
+	uint32_t addr;
+	uint32_t insn_index;
+	uint32_t insn[4];
+	uint64_t cycles;
+};
+
+#define LOCAL_OK	((struct local_outcome){ .insn_index = VTA_FAULT_NO_INSN })
+
+enum vta_op local_op(const struct vta_desc *desc);
+struct local_outcome local_desc_check(const struct vta_desc *desc, uint64_t max_cycles, bool keeps);
+enum local_unit local_desc_unit(const struct vta_desc *desc);
+/* Of a COPY or FILL whose first @rows are done. */
+uint64_t local_copy_cycles(const struct vta_desc *desc, uint32_t rows);
+
+/* ---- Queues (local_queue.c); all with the card's lock ---- */
+
+enum local_phase {
+	LOCAL_IDLE,		/* no descriptor in hand */
+	LOCAL_READY,		/* checked, waits for its unit */
+	LOCAL_EXECUTING,	/* a thread has it, without the lock */
+	LOCAL_WAITING,		/* a WAIT that is not satisfied */
+};
+
+/* A wait, at one of its queues (local_wait.c). */
+struct local_waiter {
+	struct local_queue *queue;	/* NULL: it has been destroyed */
+	uint64_t seq;
+	int event;			/* an eventfd of the wait's */
+	struct local_waiter *next;
+};
+
+struct local_queue {
+	struct local *card;
+	uint32_t handle;
+	uint32_t order;
+	unsigned int priority;
+	uint64_t max_cycles;
+	bool keeps;
+	struct vta_desc *ring;		/* without a device address: nothing but it is read */
+	struct vta_status_page *status;
+	uint32_t doorbell;
+
+	enum vta_queue_state state;
+	uint64_t seq;
+	uint64_t submitted;
+	struct vta_fault fault;
+	uint64_t cycles, runs, copies, run_time, copy_time;
+
+	enum local_phase phase;
+	struct vta_desc desc;		/* in hand, unless IDLE */
+	enum local_unit unit;
+	uint64_t begin;
+	bool look;			/* a WAIT is to look at its word again */
+	atomic_bool give_up;		/* it is being destroyed, or has faulted */
+
+	void *core;			/* with the state that it keeps; NULL: none yet */
+	bool kept;			/* it is worth something */
+
+	struct local_waiter *waiters;
+	uint64_t poll_seq;		/* poll() or @event is to tell of it, or 0 */
+	bool poll_hit;			/* poll() tells of it now */
+	int event;			/* an eventfd, or -1 */
+};
+
+int local_queue_create(struct local *card, struct vta_queue_create *req);
+int local_queue_destroy(struct local *card, const struct vta_queue_destroy *req);
+int local_queue_recover(struct local *card, struct vta_queue_recover *req);
+int local_queue_fault(struct local *card, struct vta_queue_fault *req);
+int local_queue_event(struct local *card, const struct vta_queue_event *req);
+void local_queue_free(struct local_queue *q);
+
+struct local_queue *local_find(struct local *card, uint32_t handle);
+uint64_t local_time(const struct local *card);
+/* Takes the next descriptor in hand, if there is one. */
+void local_fetch(struct local_queue *q);
+/* Ends the descriptor in hand; the thread that executed it calls this. */
+void local_finish(struct local_queue *q, struct local_outcome *outcome);
+/* The device is lost: nothing goes on. */
+void local_lose(struct local *card);
+
+/* ---- Threads (local_engine.c); with the lock, but start and stop ---- */
+
+struct local_engine {
+	struct local *card;
+	enum local_unit unit;
+	pthread_t thread;
+	pthread_cond_t wake;
+	struct local_queue *queue;	/* being served */
+	unsigned int turn;		/* the queue that has its turn, */
+	unsigned int left;		/* and for how many descriptors yet */
+};
+
+int local_engines_start(struct local *card);
+void local_engines_stop(struct local *card);
+/* What the queue has in hand, or is to take, is for this unit's thread. */
+void local_engine_wake(struct local *card, enum local_unit unit);
+
+/* ---- Waiting (local_wait.c) ---- */
+
+int local_wait(struct local *card, struct vta_wait *req);
+/* With the lock: the queue has gone on, has halted, or is destroyed. */
+void local_tell(struct local_queue *q);
+bool local_is_eventfd(int fd);
+
+/* ---- The card (local.c) ---- */
+
+struct local {
+	const struct vtadev_device_ops *ops;
+	void *device;
+	pid_t pid;			/* of the process that its threads are in */
+	uint64_t power_on;
+	struct vta_info info;
+	struct local_space space;
+	int fd;				/* vtadev_fd(): a socket ... */
+	int fd_end;			/* ... whose events are made here */
+
+	pthread_mutex_t lock;		/* Protects: all below, queues, engines */
+	pthread_cond_t idle;		/* an engine has let go of a queue */
+	bool exiting;
+	bool lost;
+	bool started;			/* its threads run */
+	uint32_t events;		/* what poll() says: POLLIN, POLLPRI, POLLHUP */
+	struct local_queue *queues[LOCAL_QUEUES];
+	struct local_engine engines[LOCAL_UNITS];
+	struct vtadev_counters counters;
+
+	void *core;			/* of RUNs that keep nothing: the compute thread's */
+	bool core_stale;		/* another's state came between */
+};
+
+/* With the lock: has poll() say what the queues say now. */
+void local_poll_update(struct local *card);
+
+#endif /* VTADEV_LOCAL_IMPL_H */

@@ -1,0 +1,546 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * local_mem.c - the memory of a card in the process, by 32-bit device addresses
+ *
+ * A buffer is whole pages at a device address. The card accesses memory with the lock
+ * held for reading, a piece at a time; a buffer is taken away with it held for writing.
+ * So the card has lost sight of a buffer when its free returns, whatever runs.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "local_impl.h"
+
+#define SPACE_END	(1ull << 32)
+#define ALIGN_MAX	(1ull << 30)
+
+#ifndef MADV_POPULATE_READ	/* Linux 5.14 */
+#define MADV_POPULATE_READ	22
+#define MADV_POPULATE_WRITE	23
+#endif
+
+int local_space_init(struct local_space *space)
+{
+	pthread_rwlockattr_t attr;
+	int err = pthread_rwlockattr_init(&attr);
+
+	if (err)
+		return -err;
+	/* Two engines that take turns to read must not keep a free waiting. */
+	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	err = pthread_rwlock_init(&space->lock, &attr);
+	pthread_rwlockattr_destroy(&attr);
+	return -err;
+}
+
+static uint64_t page_size(void)
+{
+	return (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static uint64_t round_up(uint64_t n, uint64_t to)
+{
+	return (n + to - 1) / to * to;
+}
+
+/* ---- The map; with the lock ---- */
+
+/* The first that ends behind @addr; count if there is none. */
+static size_t index_of(const struct local_space *space, uint64_t addr)
+{
+	size_t low = 0, high = space->count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		const struct local_mem *mem = space->mems[mid];
+
+		if (mem->addr + mem->size > addr)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return low;
+}
+
+/* Where @size bytes fit; 0 if nowhere. */
+static uint64_t find_hole(const struct local_space *space, uint64_t size, uint64_t align)
+{
+	uint64_t addr = round_up(1, align);
+
+	for (size_t i = 0; i < space->count; i++) {
+		const struct local_mem *mem = space->mems[i];
+
+		if (addr + size <= mem->addr)
+			return addr;
+		addr = round_up(mem->addr + mem->size, align);
+	}
+	return addr + size <= SPACE_END ? addr : 0;
+}
+
+/* Puts it at @addr, or where there is room if that is 0. */
+static int insert(struct local *card, struct local_mem *mem, uint64_t addr, uint64_t align)
+{
+	struct local_space *space = &card->space;
+	size_t at;
+
+	if (mem->flags & VTA_BUF_CARD && mem->size > card->info.mem_size - space->card_bytes)
+		return -ENOSPC;
+	if (space->count == space->room) {
+		size_t room = space->room ? 2 * space->room : 16;
+		struct local_mem **more = realloc(space->mems, room * sizeof(struct local_mem *));
+
+		if (!more)
+			return -ENOMEM;
+		space->mems = more;
+		space->room = room;
+	}
+	if (!addr)
+		addr = find_hole(space, mem->size, align);
+	if (!addr)
+		return -ENOSPC;
+	at = index_of(space, addr);
+	if (at < space->count && space->mems[at]->addr < addr + mem->size)
+		return -EEXIST;
+
+	mem->addr = (uint32_t)addr;
+	mem->handle = ++space->last_handle;
+	memmove(&space->mems[at + 1], &space->mems[at],
+		(space->count - at) * sizeof(struct local_mem *));
+	space->mems[at] = mem;
+	space->count++;
+	if (mem->flags & VTA_BUF_CARD)
+		space->card_bytes += mem->size;
+	return 0;
+}
+
+static void take_out(struct local_space *space, size_t at)
+{
+	if (space->mems[at]->flags & VTA_BUF_CARD)
+		space->card_bytes -= space->mems[at]->size;
+	space->count--;
+	memmove(&space->mems[at], &space->mems[at + 1],
+		(space->count - at) * sizeof(struct local_mem *));
+}
+
+static struct local_mem *by_handle(const struct local_space *space, uint32_t handle, size_t *at)
+{
+	for (size_t i = 0; i < space->count; i++) {
+		if (space->mems[i]->handle == handle) {
+			*at = i;
+			return space->mems[i];
+		}
+	}
+	return NULL;
+}
+
+/* ---- Memory behind it ---- */
+
+/* With a file, so that it can be exported; without one if there are too many open. */
+static int make_memory(struct local_mem *mem)
+{
+	int fd = memfd_create("vtadev", MFD_CLOEXEC);
+	void *ptr;
+
+	if (fd >= 0 && ftruncate(fd, (off_t)mem->size)) {
+		close(fd);
+		return -ENOMEM;
+	}
+	ptr = mmap(NULL, mem->size, PROT_READ | PROT_WRITE,
+		   MAP_SHARED | (fd < 0 ? MAP_ANONYMOUS : 0), fd, 0);
+	if (ptr == MAP_FAILED) {
+		if (fd >= 0)
+			close(fd);
+		return -ENOMEM;
+	}
+	mem->ptr = ptr;
+	mem->fd = fd;
+	mem->kind = LOCAL_MEM_MADE;
+	return 0;
+}
+
+static int back(struct local *card, struct local_mem *mem)
+{
+	void *ptr = NULL;
+	int err;
+
+	if (mem->size > SIZE_MAX)
+		return -ENOMEM;
+	if (!card->ops->alloc)
+		return make_memory(mem);
+	err = card->ops->alloc(card->device, (size_t)mem->size, mem->flags & VTA_BUF_CARD, &ptr);
+	mem->ptr = ptr;
+	mem->fd = -1;
+	mem->kind = LOCAL_MEM_DEVICE;
+	return err;
+}
+
+static void drop_memory(struct local *card, struct local_mem *mem)
+{
+	switch (mem->kind) {
+	case LOCAL_MEM_MADE:
+	case LOCAL_MEM_IMPORTED:
+		munmap(mem->ptr, (size_t)mem->size);
+		break;
+	case LOCAL_MEM_DEVICE:
+		card->ops->free(card->device, mem->ptr, (size_t)mem->size);
+		break;
+	case LOCAL_MEM_PINNED:
+		break;
+	}
+	if (mem->fd >= 0)
+		close(mem->fd);
+	free(mem);
+}
+
+void local_space_destroy(struct local *card)
+{
+	struct local_space *space = &card->space;
+
+	for (size_t i = 0; i < space->count; i++)
+		drop_memory(card, space->mems[i]);
+	free(space->mems);
+	pthread_rwlock_destroy(&space->lock);
+}
+
+/* ---- Requests ---- */
+
+static bool place_ok(uint64_t addr, uint64_t align, uint64_t size, bool fixed)
+{
+	uint64_t page = page_size();
+
+	if (align & (align - 1) || align > ALIGN_MAX || size >= SPACE_END)
+		return false;
+	if (!fixed)
+		return !addr;
+	return addr && !(addr % page) && (!align || !(addr % align)) && addr + size <= SPACE_END;
+}
+
+static uint64_t at_least_a_page(uint64_t align)
+{
+	return align > page_size() ? align : page_size();
+}
+
+/* Gives the memory its place; else it is gone. */
+static int place(struct local *card, struct local_mem *mem, uint64_t addr, uint64_t align)
+{
+	int err;
+
+	pthread_rwlock_wrlock(&card->space.lock);
+	err = insert(card, mem, addr, at_least_a_page(align));
+	pthread_rwlock_unlock(&card->space.lock);
+	if (err)
+		drop_memory(card, mem);
+	return err;
+}
+
+int local_buf_alloc(struct local *card, struct vta_buf_alloc *req)
+{
+	struct local_mem *mem;
+	int err;
+
+	if (req->flags & ~(VTA_BUF_CARD | VTA_BUF_FIXED | VTA_BUF_READONLY) || !req->size ||
+	    !place_ok(req->addr, req->align, req->size, req->flags & VTA_BUF_FIXED))
+		return -EINVAL;
+	if (req->flags & VTA_BUF_CARD && req->size > card->info.mem_size)
+		return -ENOSPC;
+	mem = calloc(1, sizeof(*mem));
+	if (!mem)
+		return -ENOMEM;
+	mem->size = round_up(req->size, page_size());
+	mem->flags = req->flags & ~VTA_BUF_FIXED;
+	err = back(card, mem);
+	if (err) {
+		free(mem);
+		return err;
+	}
+	err = place(card, mem, req->addr, req->align);
+	if (err)
+		return err;
+	req->size = mem->size;
+	req->addr = mem->addr;
+	req->mmap_offset = (uintptr_t)mem->ptr;
+	req->handle = mem->handle;
+	return 0;
+}
+
+int local_buf_free(struct local *card, const struct vta_buf_free *req)
+{
+	struct local_space *space = &card->space;
+	struct local_mem *mem;
+	size_t at = 0;
+
+	if (req->pad)
+		return -EINVAL;
+	pthread_rwlock_wrlock(&space->lock);
+	mem = by_handle(space, req->handle, &at);
+	if (mem)
+		take_out(space, at);
+	pthread_rwlock_unlock(&space->lock);
+	if (!mem)
+		return -ENOENT;
+	drop_memory(card, mem);
+	return 0;
+}
+
+/* Whether all of it is mapped, by kernels that cannot be asked to populate it. */
+static int check_mapped(void *ptr, size_t size)
+{
+	unsigned char *vec = malloc(size / page_size() + 1);
+	int ret;
+
+	if (!vec)
+		return -ENOMEM;
+	ret = mincore(ptr, size, vec);
+	free(vec);
+	return ret ? -EFAULT : 0;
+}
+
+/* Whether the card may access the program's memory as the program may. */
+static int check_memory(void *ptr, size_t size, bool write)
+{
+	if (!madvise(ptr, size, write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ))
+		return 0;
+	if (errno != EINVAL)
+		return -EFAULT;
+	if (write && !madvise(ptr, size, MADV_POPULATE_READ))
+		return -EACCES;
+	/* Memory that a driver maps, and a kernel before 5.14, cannot be told apart here. */
+	return check_mapped(ptr, size);
+}
+
+int local_buf_pin(struct local *card, struct vta_buf_pin *req)
+{
+	uint64_t page = page_size(), skip = req->user_addr % page;
+	struct local_mem *mem;
+	int err;
+
+	if (req->flags & ~(VTA_BUF_FIXED | VTA_BUF_READONLY) || !req->size ||
+	    req->size >= SPACE_END ||
+	    !place_ok(req->addr, req->align, skip + req->size, req->flags & VTA_BUF_FIXED))
+		return -EINVAL;
+	if (req->user_addr > UINTPTR_MAX - skip - req->size)
+		return -EFAULT;
+	mem = calloc(1, sizeof(*mem));
+	if (!mem)
+		return -ENOMEM;
+	mem->size = round_up(skip + req->size, page);
+	mem->ptr = (uint8_t *)(uintptr_t)(req->user_addr - skip);
+	mem->flags = req->flags & VTA_BUF_READONLY;
+	mem->kind = LOCAL_MEM_PINNED;
+	mem->fd = -1;
+	err = check_memory(mem->ptr, (size_t)mem->size, !(req->flags & VTA_BUF_READONLY));
+	if (err) {
+		free(mem);
+		return err;
+	}
+	err = place(card, mem, req->addr, req->align);
+	if (err)
+		return err;
+	req->addr = mem->addr + skip;
+	req->handle = mem->handle;
+	return 0;
+}
+
+/* A descriptor of the same memory that can be written, or cannot. */
+static int open_again(int fd, bool write)
+{
+	char path[32];
+	int again;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	again = open(path, (write ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+	if (again < 0 && write)
+		again = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	return again < 0 ? -errno : again;
+}
+
+static int export(const struct local_mem *mem, bool write)
+{
+	if (!mem)
+		return -ENOENT;
+	if (mem->fd < 0 || mem->kind != LOCAL_MEM_MADE)
+		return -EOPNOTSUPP;
+	if (write && mem->flags & VTA_BUF_READONLY)
+		return -EACCES;
+	return open_again(mem->fd, write);
+}
+
+int local_buf_export(struct local *card, struct vta_buf_export *req)
+{
+	struct local_space *space = &card->space;
+	size_t at;
+	int fd;
+
+	if (req->flags & ~(uint32_t)(O_CLOEXEC | O_RDWR))
+		return -EINVAL;
+	pthread_rwlock_rdlock(&space->lock);
+	fd = export(by_handle(space, req->handle, &at), req->flags & O_RDWR);
+	pthread_rwlock_unlock(&space->lock);
+	if (fd < 0)
+		return fd;
+	req->fd = fd;
+	return 0;
+}
+
+/* Maps the file for the card: a buffer's of such a card, or a dma-buf. */
+static int map_file(struct local_mem *mem, int fd, bool write)
+{
+	int mode = fcntl(fd, F_GETFL);
+	struct stat st;
+	off_t size;
+	void *ptr;
+
+	if (mode < 0 || fstat(fd, &st))
+		return -EBADF;
+	if (write && (mode & O_ACCMODE) == O_RDONLY)
+		return -EACCES;
+	size = lseek(fd, 0, SEEK_END);
+	if (S_ISDIR(st.st_mode) || size <= 0 || (uint64_t)size >= SPACE_END)
+		return -EINVAL;
+	mem->size = round_up((uint64_t)size, page_size());
+	ptr = mmap(NULL, (size_t)mem->size, write ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED,
+		   fd, 0);
+	if (ptr == MAP_FAILED)
+		return errno == ENOMEM ? -ENOMEM : -EINVAL;
+	mem->ptr = ptr;
+	mem->kind = LOCAL_MEM_IMPORTED;
+	mem->fd = -1;
+	return 0;
+}
+
+int local_buf_import(struct local *card, struct vta_buf_import *req)
+{
+	struct local_mem *mem;
+	int err;
+
+	if (req->flags & ~(VTA_BUF_FIXED | VTA_BUF_READONLY) || req->pad ||
+	    !place_ok(req->addr, req->align, 1, req->flags & VTA_BUF_FIXED))
+		return -EINVAL;
+	mem = calloc(1, sizeof(*mem));
+	if (!mem)
+		return -ENOMEM;
+	mem->flags = req->flags & VTA_BUF_READONLY;
+	err = map_file(mem, req->fd, !(req->flags & VTA_BUF_READONLY));
+	if (!err && req->addr + mem->size > SPACE_END) {
+		munmap(mem->ptr, (size_t)mem->size);
+		err = -EINVAL;
+	}
+	if (err) {
+		free(mem);
+		return err;
+	}
+	err = place(card, mem, req->addr, req->align);
+	if (err)
+		return err;
+	req->size = mem->size;
+	req->addr = mem->addr;
+	req->handle = mem->handle;
+	return 0;
+}
+
+/* ---- The card's accesses ---- */
+
+void local_begin(struct local_space *space)
+{
+	pthread_rwlock_rdlock(&space->lock);
+}
+
+void local_end(struct local_space *space)
+{
+	pthread_rwlock_unlock(&space->lock);
+}
+
+void *local_at(struct local_space *space, uint64_t addr, bool write, size_t *len,
+	       enum vta_fault_reason *reason)
+{
+	const struct local_mem *mem;
+	size_t at = index_of(space, addr);
+
+	*reason = VTA_FAULT_PAGE;
+	if (addr >= SPACE_END || at == space->count || space->mems[at]->addr > addr)
+		return NULL;
+	mem = space->mems[at];
+	*reason = VTA_FAULT_PERM;
+	if (write && mem->flags & VTA_BUF_READONLY)
+		return NULL;
+	if (*len > mem->addr + mem->size - addr)
+		*len = (size_t)(mem->addr + mem->size - addr);
+	*reason = VTA_FAULT_NONE;
+	return mem->ptr + (addr - mem->addr);
+}
+
+enum vta_fault_reason local_read(struct local_space *space, uint64_t addr, void *dst, size_t len,
+				 uint32_t *fault_addr)
+{
+	enum vta_fault_reason reason = VTA_FAULT_NONE;
+	size_t n;
+
+	local_begin(space);
+	for (uint8_t *to = dst; len; to += n, addr += n, len -= n) {
+		const void *from;
+
+		n = len;
+		from = local_at(space, addr, false, &n, &reason);
+		if (!from)
+			break;
+		memcpy(to, from, n);
+	}
+	local_end(space);
+	*fault_addr = (uint32_t)addr;
+	return reason;
+}
+
+enum vta_fault_reason local_write(struct local_space *space, uint64_t addr, const void *src,
+				  size_t len, uint32_t *fault_addr)
+{
+	enum vta_fault_reason reason = VTA_FAULT_NONE;
+	size_t n;
+
+	local_begin(space);
+	for (const uint8_t *from = src; len; from += n, addr += n, len -= n) {
+		void *to;
+
+		n = len;
+		to = local_at(space, addr, true, &n, &reason);
+		if (!to)
+			break;
+		memcpy(to, from, n);
+	}
+	local_end(space);
+	*fault_addr = (uint32_t)addr;
+	return reason;
+}
+
+enum vta_fault_reason local_read64(struct local_space *space, uint32_t addr, uint64_t *value)
+{
+	enum vta_fault_reason reason;
+	size_t len = sizeof(*value);
+	const uint64_t *word;
+
+	local_begin(space);
+	word = local_at(space, addr, false, &len, &reason);
+	if (word)
+		*value = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+	local_end(space);
+	return reason;
+}
+
+enum vta_fault_reason local_write64(struct local_space *space, uint32_t addr, uint64_t value)
+{
+	enum vta_fault_reason reason;
+	size_t len = sizeof(value);
+	uint64_t *word;
+
+	local_begin(space);
+	word = local_at(space, addr, true, &len, &reason);
+	if (word)
+		__atomic_store_n(word, value, __ATOMIC_RELEASE);
+	local_end(space);
+	return reason;
+}

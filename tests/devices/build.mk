@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Devices in the program's process: the library on the plugin "soft", both sanitized, and
+# once more by ThreadSanitizer. Programs find the plugin beside themselves.
+
+DEVICES_TEST_DIR := build/tests/devices
+DEVICES_TSAN_DIR := build/tests/devices/threads
+DEVICES_TESTS := $(addprefix $(DEVICES_TEST_DIR)/,test_soft test_same test_names test_streams) \
+	$(DEVICES_TSAN_DIR)/test_soft
+
+# Tests of others that run on it, too: what needs the kernel says SKIP.
+DEVICES_ON_SOFT := build/tests/runtime/contract build/tests/runtime/kept \
+	build/tests/runtime/trouble build/examples/deviceapi/deviceapi_test
+
+DEVICES_TEST_CFLAGS := $(LIB_CPPFLAGS) -Ikmod -Itests/emu -Itests/lib -Itools/vta-emu $(LIB_WARNINGS) -g
+
+$(DEVICES_TEST_DIR)/obj/%.o: tests/devices/%.c
+	@mkdir -p $(@D)
+	$(CC) $(DEVICES_TEST_CFLAGS) -O1 $(LIB_TEST_SANITIZE) -MMD -MP -c -o $@ $<
+
+$(DEVICES_TSAN_DIR)/obj/%.o: tests/devices/%.c
+	@mkdir -p $(@D)
+	$(CC) $(DEVICES_TEST_CFLAGS) -O1 -fsanitize=thread -MMD -MP -c -o $@ $<
+
+# $(call devices-soft,DIRECTORY,SANITIZERS): the plugin, in a directory
+define devices-soft
+$(1)/libvtadev-soft.so: $(SOFT_SRCS) $(wildcard tools/vta-emu/core*.h) libvtadev/vtadev_device.h
+	@mkdir -p $$(@D)
+	$$(CC) $(EMU_CPPFLAGS) -Ilibvtadev $(SOFT_CFLAGS) $(2) -shared -o $$@ $(SOFT_SRCS) $(EMU_LIBS)
+endef
+$(eval $(call devices-soft,$(DEVICES_TEST_DIR),$(LIB_TEST_SANITIZE)))
+$(eval $(call devices-soft,$(DEVICES_TSAN_DIR),-fsanitize=thread))
+
+$(addprefix $(DEVICES_TEST_DIR)/,test_soft test_names): $(DEVICES_TEST_DIR)/%: \
+		$(DEVICES_TEST_DIR)/obj/%.o $(LIB_TEST_LIB_OBJS) $(DEVICES_TEST_DIR)/libvtadev-soft.so
+	$(CC) $(LIB_TEST_SANITIZE) -o $@ $(filter %.o,$^) -lcmocka $(LIB_LIBS)
+
+# Plugins that are refused.
+DEVICES_ODD := $(addprefix $(DEVICES_TEST_DIR)/odd/libvtadev-,newer.so other.so text.so)
+$(DEVICES_TEST_DIR)/odd/libvtadev-newer.so: DEVICES_ODD_FLAGS := -DODD_VERSION
+$(filter-out %-text.so,$(DEVICES_ODD)): tests/devices/odd.c libvtadev/vtadev_device.h
+	@mkdir -p $(@D)
+	$(CC) $(DEVICES_TEST_CFLAGS) $(DEVICES_ODD_FLAGS) -shared -fPIC -o $@ $<
+$(DEVICES_TEST_DIR)/odd/libvtadev-text.so:
+	@mkdir -p $(@D)
+	echo 'not a shared object' > $@
+$(DEVICES_TEST_DIR)/test_names: $(DEVICES_ODD)
+
+# The same descriptors on the emulated card, which is a process of its own.
+$(addprefix $(DEVICES_TEST_DIR)/,test_same test_streams): $(DEVICES_TEST_DIR)/%: \
+		$(DEVICES_TEST_DIR)/obj/%.o $(LIB_TEST_LIB_OBJS) \
+		$(DEVICES_TEST_DIR)/libvtadev-soft.so $(EMU_TEST_LIB) $(EMU_ASAN_LIB) $(EMU_ASAN_BIN)
+	$(CC) $(LIB_TEST_SANITIZE) -o $@ $(filter %.o,$^) $(EMU_TEST_LIB) $(EMU_ASAN_LIB) -lcmocka \
+		$(EMU_LIBS) $(LIB_LIBS)
+
+$(DEVICES_TSAN_DIR)/test_soft: $(DEVICES_TSAN_DIR)/obj/test_soft.o \
+		$(LIB_SRCS:libvtadev/%.c=$(LIB_TEST_DIR)/obj/threads/lib/%.o) \
+		$(DEVICES_TSAN_DIR)/libvtadev-soft.so
+	$(CC) -fsanitize=thread -o $@ $(filter %.o,$^) -lcmocka $(LIB_LIBS)
+
+-include $(wildcard $(DEVICES_TEST_DIR)/obj/*.d $(DEVICES_TSAN_DIR)/obj/*.d)

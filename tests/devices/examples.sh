@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The examples, the operators and program images on the device "soft", without a VM: the
+# same programs as on a card. Prints TAP.
+# Functions are called by check:
+# shellcheck disable=SC2317
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-devices.XXXXXX")
+trap 'rm -rf "$dir"' EXIT
+export VTADEV_PLUGINS=build/lib VTADEV_DEVICE=soft
+n=0
+status=0
+
+# check NAME COMMAND...: one result; what it said is in $dir/said
+check() {
+	local name=$1
+
+	shift
+	n=$((n + 1))
+	if "$@" > "$dir/said" 2>&1 < /dev/null; then
+		echo "ok $n $name"
+	else
+		status=1
+		echo "not ok $n $name"
+		sed 's/^/# /' "$dir/said"
+	fi
+}
+# said NAME WORDS: the last check's program said so
+said() {
+	cp "$dir/said" "$dir/before"
+	check "$1" grep -q -- "$2" "$dir/before"
+}
+
+echo "TAP version 13"
+check "hello" build/examples/hello/hello
+said "hello names the device" '^hello from soft,'
+check "digits" build/examples/digits/digits examples/digits/testset.bin
+said "2,000 digits equal the reference bit for bit" '^scores  *exact: 2000 of 2000 '
+check "stream" build/examples/stream/stream
+check "byoc" build/examples/byoc/byoc examples/digits/testset.bin
+said "byoc's scores equal the reference" '^scores  *exact: 2000 of 2000 '
+check "aot" build/examples/aot/aot examples/digits/testset.bin examples/aot/scores.bin 100
+said "aot's scores are those of the training script" '^scores  *exact: 100 of 100 '
+
+# As tests/ops/run.sh has cards.
+for config in default batch2 inp4_wgt4; do
+	check "operators on $config" \
+		build/tests/ops/on_card "soft:tests/emu/configs/$config.json" 24
+done
+
+build/examples/digits/digits-compile -b 10 "$dir/digits.vtap"
+build/tests/ops/digits_raw examples/digits/testset.bin 10 "$dir/images" "$dir/scores"
+check "a program image runs" build/tools/vtactl program run "$dir/digits.vtap" \
+	image="$dir/images" scores="$dir/got"
+check "and scores as the CPU does" cmp "$dir/got" "$dir/scores"
+check "vtactl lists the device" sh -c 'build/tools/vtactl list --all | grep -q "^soft  -  -$"'
+check "vtactl has no status of it, and says so" \
+	sh -c 'build/tools/vtactl status soft 2>&1 | grep -q "not a card of the driver"'
+echo "1..$n"
+exit $status

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * test_names.c - how devices of plugins are named, found and refused
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "test.h"
+#include "vtadev.h"
+
+static char self[PATH_MAX];	/* where this program and its plugin lie */
+
+static int setup(void **state)
+{
+	(void)state;
+	unsetenv("VTADEV_DEVICE");
+	unsetenv("VTADEV_PLUGINS");
+	return 0;
+}
+
+static const char *why(const char *which)
+{
+	static char text[VTADEV_OPEN_TEXT_MAX];
+
+	assert_true(vtadev_open_text(which, text, sizeof(text)) > 0);
+	return text;
+}
+
+#define SAYS(which, words)	assert_non_null(strstr(why(which), words))
+
+static void opens(const char *which)
+{
+	struct vtadev *dev = NULL;
+
+	assert_int_equal(vtadev_open(which, &dev), 0);
+	vtadev_close(dev);
+}
+
+static int refused(const char *which)
+{
+	struct vtadev *dev = NULL;
+	int err = vtadev_open(which, &dev);
+
+	assert_null(dev);
+	return err;
+}
+
+static void a_plugin_lies_beside_the_library(void **state)
+{
+	struct vtadev_card card;
+	struct vtadev *dev;
+
+	(void)state;
+	assert_int_equal(vtadev_open("soft", &dev), 0);
+	assert_string_equal(vtadev_info(dev)->card.node, "soft");
+	assert_string_equal(vtadev_info(dev)->card.pci, "");
+	assert_true(vtadev_info(dev)->card.index == UINT_MAX);
+	assert_int_equal(vtadev_info(dev)->contract_major, 2);
+	assert_int_equal(vtadev_info(dev)->block, 16);
+	vtadev_close(dev);
+	assert_int_equal(vtadev_find("soft", &card), 0);
+	assert_string_equal(card.node, "soft");
+	SAYS("soft", "it can be opened");
+}
+
+static void the_environment_chooses_if_the_program_does_not(void **state)
+{
+	struct vtadev_card card;
+
+	(void)state;
+	setenv("VTADEV_DEVICE", "soft", 1);
+	opens(NULL);
+	opens("");
+	assert_int_equal(vtadev_find(NULL, &card), 0);
+	assert_string_equal(card.node, "soft");
+	assert_int_equal(refused("vta4294967294"), -ENOENT);
+	setenv("VTADEV_DEVICE", "no device", 1);
+	assert_int_equal(refused(NULL), -EINVAL);
+}
+
+static void write_config(const char *path, const char *batch)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	fprintf(file, "{ \"TARGET\": \"sim\", \"HW_VER\": \"0.0.2\", \"LOG_INP_WIDTH\": 3,"
+		"\"LOG_WGT_WIDTH\": 3, \"LOG_ACC_WIDTH\": 5, \"LOG_BATCH\": %s, \"LOG_BLOCK\": 3,"
+		"\"LOG_UOP_BUFF_SIZE\": 12, \"LOG_INP_BUFF_SIZE\": 13,"
+		"\"LOG_WGT_BUFF_SIZE\": 14, \"LOG_ACC_BUFF_SIZE\": 15 }\n", batch);
+	assert_int_equal(fclose(file), 0);
+}
+
+static void a_configuration_is_an_argument(void **state)
+{
+	char path[] = "/tmp/vta-names.XXXXXX", which[64];
+	const struct vtadev_info *info;
+	struct vtadev *dev;
+
+	(void)state;
+	assert_true(close(mkstemp(path)) == 0);
+	snprintf(which, sizeof(which), "soft:%s", path);
+	write_config(path, "1");
+	assert_int_equal(vtadev_open(which, &dev), 0);
+	info = vtadev_info(dev);
+	assert_int_equal(info->batch, 2);
+	assert_int_equal(info->block, 8);
+	assert_string_equal(info->card.node, which);
+	vtadev_close(dev);
+	write_config(path, "12");
+	assert_int_equal(refused(which), -EINVAL);
+	SAYS(which, "LOG_BATCH is 12");
+	unlink(path);
+	assert_int_equal(refused(which), -EINVAL);
+	SAYS(which, path);
+}
+
+static void what_is_missing_is_said_with_its_package(void **state)
+{
+	(void)state;
+	setenv("VTADEV_PLUGINS", "/nowhere", 1);
+	assert_int_equal(refused("soft"), -ELIBACC);
+	SAYS("soft", "no libvtadev-soft.so in /nowhere: install the package libvtadev-soft");
+	assert_non_null(strstr(vtadev_strerror(-ELIBACC), "libvtadev-soft"));
+	/* What never was a device is no name of one. */
+	assert_int_equal(refused("sofa"), -EINVAL);
+	assert_int_equal(refused("sofa:1"), -ENOENT);
+	assert_int_equal(refused("../soft"), -ENOENT);
+	assert_int_equal(refused("Soft"), -EINVAL);
+}
+
+static void a_plugin_of_another_version_is_not_used(void **state)
+{
+	char dir[PATH_MAX + 8];
+
+	(void)state;
+	snprintf(dir, sizeof(dir), "%s/odd", self);
+	setenv("VTADEV_PLUGINS", dir, 1);
+	assert_int_equal(refused("newer"), -ELIBBAD);
+	SAYS("newer", "of version 2 of vtadev_device.h, and this library of version 1");
+	assert_int_equal(refused("other"), -ELIBBAD);
+	SAYS("other", "it has no vtadev_device_plugin");
+	assert_int_equal(refused("text"), -ELIBBAD);
+	SAYS("text", "libvtadev-text.so");
+}
+
+static unsigned int listed(const char *node)
+{
+	struct vtadev_card *cards;
+	unsigned int n = 0;
+	int count = vtadev_list_all(&cards);
+
+	assert_true(count >= 0);
+	for (int i = 0; i < count; i++)
+		n += !strcmp(cards[i].node, node);
+	vtadev_list_free(cards);
+	return n;
+}
+
+static void devices_are_listed_once(void **state)
+{
+	struct vtadev_card *cards;
+	char dir[PATH_MAX + 8];
+	int count;
+
+	(void)state;
+	assert_int_equal(listed("soft"), 1);
+	/* Without those of plugins that cannot be loaded, and not among the cards. */
+	snprintf(dir, sizeof(dir), "%s/odd", self);
+	setenv("VTADEV_PLUGINS", dir, 1);
+	assert_int_equal(listed("newer"), 0);
+	setenv("VTADEV_PLUGINS", "/nowhere", 1);
+	assert_int_equal(listed("soft"), 0);
+	unsetenv("VTADEV_PLUGINS");
+	count = vtadev_list(&cards);
+	assert_true(count >= 0);
+	for (int i = 0; i < count; i++)
+		assert_string_not_equal(cards[i].node, "soft");
+	vtadev_list_free(cards);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(a_plugin_lies_beside_the_library, setup),
+		cmocka_unit_test_setup(the_environment_chooses_if_the_program_does_not, setup),
+		cmocka_unit_test_setup(a_configuration_is_an_argument, setup),
+		cmocka_unit_test_setup(what_is_missing_is_said_with_its_package, setup),
+		cmocka_unit_test_setup(a_plugin_of_another_version_is_not_used, setup),
+		cmocka_unit_test_setup(devices_are_listed_once, setup),
+	};
+
+	(void)argc;
+	if (!realpath(argv[0], self) || !strrchr(self, '/'))
+		return 1;
+	*strrchr(self, '/') = '\0';
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,524 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * test_soft.c - a card in the process, on the device "soft", by vtadev.h alone
+ *
+ * What it computes is that of the emulated card: test_same.c.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "test.h"
+#include "vtadev.h"
+
+#define PAGE		4096u
+#define FOREVER		(-1)
+#define INSN_WORDS	4
+#define FINISH		3u
+
+static struct vtadev *dev;
+static struct vtadev_queue *q;
+
+static struct vtadev_queue *queue(unsigned int flags)
+{
+	const struct vtadev_queue_opts opts = { .ring_entries = 16, .flags = flags };
+	struct vtadev_queue *made = NULL;
+
+	assert_int_equal(vtadev_queue_create(dev, &opts, &made), 0);
+	return made;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	assert_int_equal(vtadev_open("soft", &dev), 0);
+	q = queue(0);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	vtadev_queue_destroy(q);
+	vtadev_close(dev);
+	return 0;
+}
+
+static struct vtadev_buf *buffer(size_t size, unsigned int flags)
+{
+	struct vtadev_buf *buf = NULL;
+
+	assert_int_equal(vtadev_buf_alloc(dev, size, flags, &buf), 0);
+	return buf;
+}
+
+static uint64_t submit(struct vtadev_queue *to, struct vta_desc desc)
+{
+	uint64_t seq = 0;
+
+	assert_int_equal(vtadev_submit(to, &desc, 1, &seq), 0);
+	return seq;
+}
+
+/* It faults; the record. */
+static struct vtadev_fault fails(struct vta_desc desc)
+{
+	struct vtadev_fault fault = { 0 };
+	uint64_t seq = submit(q, desc);
+
+	assert_int_equal(vtadev_wait(q, seq, FOREVER), -EIO);
+	assert_int_equal(vtadev_fault(q, &fault), 0);
+	assert_int_equal(fault.seq, seq);
+	return fault;
+}
+
+static void works(struct vta_desc desc)
+{
+	assert_int_equal(vtadev_wait(q, submit(q, desc), FOREVER), 0);
+}
+
+static void fills_copies_and_reads_back(void **state)
+{
+	struct vtadev_buf *card = buffer(3 * PAGE, VTADEV_CARD);
+	struct vtadev_buf *host = buffer(3 * PAGE, VTADEV_HOST);
+	uint8_t bytes[3 * PAGE];
+
+	(void)state;
+	assert_int_equal(vtadev_fill(q, card, 1, 0x04030201, 3 * PAGE - 2, NULL), 0);
+	assert_int_equal(vtadev_copy(q, host, 0, card, 0, 3 * PAGE, NULL), 0);
+	assert_int_equal(vtadev_download(q, host, 0, bytes, sizeof(bytes)), 0);
+	assert_int_equal(bytes[0], 0);
+	for (size_t i = 1; i < sizeof(bytes) - 1; i++)
+		assert_int_equal(bytes[i], 1 + (i - 1) % 4);
+	assert_int_equal(bytes[sizeof(bytes) - 1], 0);
+	vtadev_buf_free(host);
+	vtadev_buf_free(card);
+}
+
+static void rows_have_their_pitch(void **state)
+{
+	struct vtadev_buf *buf = buffer(PAGE, VTADEV_HOST);
+	const struct vtadev_rows from = { buf, 0, 0 }, to = { buf, 1000, 10 };
+	uint8_t bytes[40];
+
+	(void)state;
+	assert_int_equal(vtadev_buf_write(buf, 0, "abc", 3), 0);
+	assert_int_equal(vtadev_copy2d(q, &to, &from, 3, 4, NULL), 0);
+	assert_int_equal(vtadev_download(q, buf, 1000, bytes, sizeof(bytes)), 0);
+	for (unsigned int i = 0; i < 4; i++)
+		assert_memory_equal(bytes + 10 * i, "abc\0\0\0\0\0\0\0", 10);
+	vtadev_buf_free(buf);
+}
+
+static void a_stream_runs_and_is_stamped(void **state)
+{
+	struct vtadev_buf *code = buffer(PAGE, VTADEV_HOST);
+	const uint32_t insn[INSN_WORDS] = { FINISH };
+	struct vta_desc desc;
+	struct vta_stamp stamp;
+	uint64_t seq;
+
+	(void)state;
+	assert_int_equal(vtadev_buf_write(code, 0, insn, sizeof(insn)), 0);
+	desc = vtadev_desc_run(vtadev_buf_addr(code), 1, 0);
+	vtadev_desc_stamp(&desc, vtadev_buf_addr(code) + 64);
+	seq = submit(q, desc);
+	assert_int_equal(vtadev_wait(q, seq, FOREVER), 0);
+	assert_int_equal(vtadev_buf_read(code, 64, &stamp, sizeof(stamp)), 0);
+	assert_int_equal(stamp.seq, seq);
+	assert_true(stamp.cycles > 0);
+	assert_true(stamp.start <= stamp.end);
+	vtadev_buf_free(code);
+}
+
+static void faults_have_their_record(void **state)
+{
+	struct vtadev_buf *buf = buffer(PAGE, VTADEV_HOST);
+	struct vtadev_buf *ro = buffer(PAGE, VTADEV_HOST | VTADEV_READONLY);
+	const uint32_t at = vtadev_buf_addr(buf), nowhere = 0x80000000;
+	const uint32_t illegal[INSN_WORDS] = { 7 };
+	struct vta_desc bad = vtadev_desc_nop();
+	struct vtadev_fault f;
+
+	(void)state;
+	f = fails(vtadev_desc_copy(at, nowhere, 16));
+	assert_int_equal(f.reason, VTA_FAULT_PAGE);
+	assert_int_equal(f.access, VTA_ACCESS_COPY_SRC);
+	assert_int_equal(f.addr, nowhere);
+	assert_int_equal(f.insn_index, VTA_FAULT_NO_INSN);
+	/* Nothing more is taken, and another queue does not notice. */
+	assert_int_equal(vtadev_submit(q, &bad, 1, NULL), -EIO);
+	assert_int_equal(vtadev_recover(q), 0);
+	assert_int_equal(vtadev_recover(q), -EBUSY);
+
+	f = fails(vtadev_desc_fill(vtadev_buf_addr(ro), 1, 16));
+	assert_int_equal(f.reason, VTA_FAULT_PERM);
+	assert_int_equal(f.access, VTA_ACCESS_COPY_DST);
+	assert_int_equal(vtadev_recover(q), 0);
+
+	bad.op_flags = 0x77;
+	assert_int_equal(fails(bad).reason, VTA_FAULT_DESC);
+	assert_int_equal(vtadev_recover(q), 0);
+
+	f = fails(vtadev_desc_wait(at + 4, 1));
+	assert_int_equal(f.reason, VTA_FAULT_ALIGN);
+	assert_int_equal(f.access, VTA_ACCESS_WAIT);
+	assert_int_equal(vtadev_recover(q), 0);
+
+	assert_int_equal(vtadev_buf_write(buf, 0, illegal, sizeof(illegal)), 0);
+	f = fails(vtadev_desc_run(at, 1, 0));
+	assert_int_equal(f.reason, VTA_FAULT_INSN);
+	assert_int_equal(f.insn_index, 0);
+	assert_int_equal(f.insn[0], 7);
+	assert_int_equal(vtadev_recover(q), 0);
+
+	/* Without its flag a queue keeps nothing. */
+	bad = vtadev_desc_run(at, 1, 0);
+	vtadev_desc_keep(&bad);
+	f = fails(bad);
+	assert_int_equal(f.reason, VTA_FAULT_DESC);
+	assert_int_equal(vtadev_recover(q), 0);
+	works(vtadev_desc_nop());
+	vtadev_buf_free(ro);
+	vtadev_buf_free(buf);
+}
+
+static void freed_memory_is_out_of_sight(void **state)
+{
+	struct vtadev_buf *buf = buffer(PAGE, VTADEV_HOST);
+	uint32_t addr = vtadev_buf_addr(buf);
+
+	(void)state;
+	works(vtadev_desc_fill(addr, 1, PAGE));
+	vtadev_buf_free(buf);
+	assert_int_equal(fails(vtadev_desc_fill(addr, 1, PAGE)).reason, VTA_FAULT_PAGE);
+}
+
+/* By the CPU, while the card may look at the word. */
+static void store(struct vtadev_buf *words, uint64_t value)
+{
+	void *word;
+
+	assert_int_equal(vtadev_buf_map(words, &word), 0);
+	__atomic_store_n((uint64_t *)word, value, __ATOMIC_RELEASE);
+}
+
+static void a_queue_waits_for_another(void **state)
+{
+	struct vtadev_buf *words = buffer(PAGE, VTADEV_HOST);
+	struct vtadev_queue *other = queue(0);
+	const uint32_t at = vtadev_buf_addr(words);
+	uint64_t last;
+
+	(void)state;
+	submit(q, vtadev_desc_wait(at, 5));
+	last = submit(q, vtadev_desc_signal(at + 8, 1));
+	assert_int_equal(vtadev_done(q, last), 0);
+	submit(other, vtadev_desc_signal(at, 4));
+	assert_int_equal(vtadev_wait(q, last, 1000000), -ETIMEDOUT);
+	submit(other, vtadev_desc_signal(at, 5));
+	assert_int_equal(vtadev_wait(q, last, FOREVER), 0);
+
+	/* By the CPU, and told of it. */
+	last = submit(q, vtadev_desc_wait(at, 9));
+	store(words, 9);
+	vtadev_kick(q);
+	assert_int_equal(vtadev_wait(q, last, FOREVER), 0);
+	vtadev_queue_destroy(other);
+	vtadev_buf_free(words);
+}
+
+static void an_unending_wait_ends_with_its_queue(void **state)
+{
+	struct vtadev_buf *words = buffer(PAGE, VTADEV_HOST);
+	struct vtadev_queue *other = queue(0);
+
+	(void)state;
+	submit(other, vtadev_desc_wait(vtadev_buf_addr(words), 1));
+	vtadev_queue_destroy(other);
+	vtadev_buf_free(words);
+	works(vtadev_desc_nop());
+}
+
+static void any_and_all(void **state)
+{
+	struct vtadev_buf *words = buffer(PAGE, VTADEV_HOST);
+	struct vtadev_queue *other = queue(0);
+	const uint32_t at = vtadev_buf_addr(words);
+	struct vtadev_fence fences[2];
+	unsigned int index = 9;
+	int cancel = eventfd(0, EFD_CLOEXEC);
+
+	(void)state;
+	assert_true(cancel >= 0);
+	fences[0].queue = q;
+	fences[1].queue = other;
+	fences[0].seq = submit(q, vtadev_desc_wait(at, 1));
+	fences[1].seq = submit(other, vtadev_desc_nop());
+	assert_int_equal(vtadev_wait_any(fences, 2, FOREVER, -1, &index), 0);
+	assert_int_equal(index, 1);
+	assert_int_equal(vtadev_wait_all(fences, 2, 1000000, -1, NULL), -ETIMEDOUT);
+	assert_int_equal(eventfd_write(cancel, 1), 0);
+	assert_int_equal(vtadev_wait_all(fences, 2, FOREVER, cancel, NULL), -ECANCELED);
+	submit(other, vtadev_desc_signal(at, 1));
+	assert_int_equal(vtadev_wait_all(fences, 2, FOREVER, -1, NULL), 0);
+
+	/* A halt ends it, and says which. */
+	fences[0].seq = submit(q, vtadev_desc_wait(at, 2));
+	fences[1].seq = submit(other, vtadev_desc_fill(0, 1, 4));
+	assert_int_equal(vtadev_wait_all(fences, 2, FOREVER, -1, &index), -EIO);
+	assert_int_equal(index, 1);
+	close(cancel);
+	vtadev_queue_destroy(other);
+	vtadev_buf_free(words);
+}
+
+static short polled(int fd, int timeout)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN | POLLPRI };
+
+	assert_true(poll(&p, 1, timeout) >= 0);
+	return p.revents;
+}
+
+static void poll_tells(void **state)
+{
+	struct vtadev_buf *words = buffer(PAGE, VTADEV_HOST);
+	struct vtadev_queue *other = queue(0);
+	const uint32_t at = vtadev_buf_addr(words);
+	uint64_t seq = submit(q, vtadev_desc_wait(at, 1));
+
+	(void)state;
+	assert_int_equal(vtadev_arm(q, seq), 0);
+	assert_int_equal(polled(vtadev_fd(dev), 0), 0);
+	submit(other, vtadev_desc_signal(at, 1));
+	assert_int_equal(polled(vtadev_fd(dev), -1), POLLIN);
+	assert_int_equal(vtadev_wait(q, seq, FOREVER), 0);
+	assert_int_equal(polled(vtadev_fd(dev), 0), 0);
+	assert_int_equal(vtadev_arm(q, seq), 1);
+
+	submit(q, vtadev_desc_fill(0, 1, 4));
+	assert_true(polled(vtadev_fd(dev), -1) != 0);
+	assert_int_equal(vtadev_sync(q, FOREVER), -EIO);
+	assert_int_equal(vtadev_recover(q), 0);
+	assert_int_equal(polled(vtadev_fd(dev), 0), 0);
+	vtadev_queue_destroy(other);
+	vtadev_buf_free(words);
+}
+
+static void an_eventfd_tells(void **state)
+{
+	struct vtadev_buf *words = buffer(PAGE, VTADEV_HOST);
+	const uint32_t at = vtadev_buf_addr(words);
+	int event = eventfd(0, EFD_CLOEXEC), file = open("/dev/null", O_RDONLY);
+	eventfd_t count = 0;
+	uint64_t seq;
+
+	(void)state;
+	assert_int_equal(vtadev_queue_eventfd(q, file), -EINVAL);
+	assert_int_equal(vtadev_queue_eventfd(q, event), 0);
+	seq = submit(q, vtadev_desc_wait(at, 1));
+	assert_int_equal(vtadev_arm(q, seq), 0);
+	store(words, 1);
+	vtadev_kick(q);
+	assert_int_equal(eventfd_read(event, &count), 0);
+	assert_int_equal(count, 1);
+	assert_int_equal(polled(vtadev_fd(dev), 0), 0);
+	submit(q, vtadev_desc_fill(0, 1, 4));
+	assert_int_equal(eventfd_read(event, &count), 0);
+	close(file);
+	close(event);
+	vtadev_buf_free(words);
+}
+
+static void places_and_their_errors(void **state)
+{
+	struct vtadev_buf *a, *b;
+	uint64_t before, after;
+
+	(void)state;
+	assert_int_equal(vtadev_mem_free(dev, &before), 0);
+	assert_int_equal(vtadev_buf_alloc_at(dev, 100, VTADEV_CARD, 1 << 20, 0x30000000, &a), 0);
+	assert_int_equal(vtadev_buf_addr(a), 0x30000000);
+	assert_int_equal(vtadev_mem_free(dev, &after), 0);
+	assert_int_equal(before - after, PAGE);
+	assert_int_equal(vtadev_buf_alloc_at(dev, 100, 0, 0, 0x30000000, &b), -EEXIST);
+	assert_int_equal(vtadev_buf_alloc_at(dev, 100, 0, 0, 0x30000010, &b), -EINVAL);
+	assert_int_equal(vtadev_buf_alloc_at(dev, 100, 0, 3, 0, &b), -EINVAL);
+	assert_int_equal(vtadev_buf_alloc(dev, 0, 0, &b), -EINVAL);
+	assert_int_equal(vtadev_buf_alloc(dev, (size_t)before, VTADEV_CARD, &b), -ENOSPC);
+	assert_int_equal(vtadev_buf_alloc_at(dev, PAGE, 0, 0, 0xfffff000, &b), 0);
+	works(vtadev_desc_fill(0xffffffff, 1, 1));
+	assert_int_equal(fails(vtadev_desc_fill(0xffffffff, 1, 2)).addr, 0);
+	vtadev_buf_free(a);
+	vtadev_buf_free(b);
+}
+
+static void pinned_memory_is_the_programs(void **state)
+{
+	uint8_t *mem = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			    -1, 0);
+	struct vtadev_buf *pin;
+
+	(void)state;
+	assert_true(mem != MAP_FAILED);
+	assert_int_equal(munmap(mem + 3 * PAGE, PAGE), 0);
+	assert_int_equal(mprotect(mem + 2 * PAGE, PAGE, PROT_READ), 0);
+	assert_int_equal(vtadev_buf_pin(dev, mem + 100, PAGE, 0, &pin), 0);
+	works(vtadev_desc_fill(vtadev_buf_addr(pin), 0x07070707, PAGE));
+	assert_int_equal(mem[99], 0);
+	assert_int_equal(mem[100], 7);
+	assert_int_equal(mem[PAGE + 99], 7);
+	vtadev_buf_free(pin);
+	assert_int_equal(vtadev_buf_pin(dev, mem, 3 * PAGE, 0, &pin), -EACCES);
+	assert_int_equal(vtadev_buf_pin(dev, mem, 4 * PAGE, VTADEV_READONLY, &pin), -EFAULT);
+	assert_int_equal(vtadev_buf_pin(dev, mem, 3 * PAGE, VTADEV_READONLY, &pin), 0);
+	assert_int_equal(fails(vtadev_desc_fill(vtadev_buf_addr(pin), 1, 4)).reason,
+			 VTA_FAULT_PERM);
+	vtadev_buf_free(pin);
+	munmap(mem, 3 * PAGE);
+}
+
+static void memory_is_shared_between_contexts(void **state)
+{
+	struct vtadev_buf *made = buffer(2 * PAGE, VTADEV_HOST), *there;
+	struct vtadev *other;
+	uint32_t word = 0;
+	int fd, ro;
+
+	(void)state;
+	assert_int_equal(vtadev_open("soft", &other), 0);
+	assert_int_equal(vtadev_buf_export(made, 0, &fd), 0);
+	assert_int_equal(vtadev_buf_export(made, VTADEV_READONLY, &ro), 0);
+	assert_int_equal(vtadev_buf_import(other, ro, 0, &there), -EACCES);
+	assert_int_equal(vtadev_buf_import_at(other, fd, 0, 0, 0x50000000, &there), 0);
+	assert_int_equal(vtadev_buf_size(there), 2 * PAGE);
+	works(vtadev_desc_fill(vtadev_buf_addr(made), 0xabcd, PAGE));
+	assert_int_equal(vtadev_buf_read(there, 0, &word, sizeof(word)), 0);
+	assert_int_equal(word, 0xabcd);
+	/* The addresses of one are nothing to the other. */
+	assert_int_equal(fails(vtadev_desc_fill(0x50000000, 1, 4)).reason, VTA_FAULT_PAGE);
+	vtadev_buf_free(made);
+	assert_int_equal(vtadev_buf_read(there, 0, &word, sizeof(word)), 0);
+	assert_int_equal(word, 0xabcd);
+	vtadev_buf_free(there);
+	vtadev_close(other);
+	close(ro);
+	close(fd);
+}
+
+#define EACH	400u
+
+struct submitter {
+	struct vtadev_queue *queue;
+	struct vtadev_buf *buf;
+};
+
+static void *submit_many(void *arg)
+{
+	const struct submitter *s = arg;
+	uint32_t word;
+
+	for (unsigned int i = 0; i < EACH; i++) {
+		struct vta_desc desc = vtadev_desc_fill(vtadev_buf_addr(s->buf), i, PAGE);
+		uint64_t seq;
+
+		if (vtadev_submit_wait(s->queue, &desc, 1, FOREVER, &seq) ||
+		    (i % 8 == 7 && (vtadev_wait(s->queue, seq, FOREVER) ||
+				    vtadev_buf_read(s->buf, 0, &word, 4) || word != i)))
+			return arg;
+	}
+	return vtadev_sync(s->queue, FOREVER) ? arg : NULL;
+}
+
+static void threads_with_queues_of_their_own(void **state)
+{
+	struct submitter s[4];
+	pthread_t threads[4];
+	void *wrong;
+
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		s[i] = (struct submitter){ queue(0), buffer(PAGE, i % 2 ? VTADEV_CARD : 0) };
+		assert_int_equal(pthread_create(&threads[i], NULL, submit_many, &s[i]), 0);
+	}
+	/* Memory comes and goes meanwhile. */
+	for (unsigned int i = 0; i < 100; i++)
+		vtadev_buf_free(buffer(3 * PAGE, 0));
+	for (unsigned int i = 0; i < 4; i++) {
+		assert_int_equal(pthread_join(threads[i], &wrong), 0);
+		assert_null(wrong);
+		assert_int_equal(vtadev_submitted(s[i].queue), EACH);
+		vtadev_queue_destroy(s[i].queue);
+		vtadev_buf_free(s[i].buf);
+	}
+}
+
+static void counters_count(void **state)
+{
+	struct vtadev_buf *buf = buffer(PAGE, VTADEV_HOST);
+	struct vtadev_counters before, after;
+
+	(void)state;
+	assert_int_equal(vtadev_counters(dev, &before), 0);
+	works(vtadev_desc_fill(vtadev_buf_addr(buf), 1, 1000));
+	assert_int_equal(vtadev_counters(dev, &after), 0);
+	assert_int_equal(after.fills - before.fills, 1);
+	assert_int_equal(after.copy_bytes - before.copy_bytes, 1000);
+	assert_int_equal(after.doorbells - before.doorbells, 1);
+	assert_int_equal(after.copy_cycles - before.copy_cycles, 16 + 1 + 63);
+	vtadev_buf_free(buf);
+}
+
+static void a_child_closes_without_harm(void **state)
+{
+	int status = -1;
+	pid_t child;
+
+	(void)state;
+	works(vtadev_desc_nop());
+	child = fork();
+	assert_true(child >= 0);
+	if (!child) {
+		vtadev_close(dev);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	works(vtadev_desc_nop());
+}
+
+#define SOFT_TEST(f)	cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		SOFT_TEST(fills_copies_and_reads_back),
+		SOFT_TEST(rows_have_their_pitch),
+		SOFT_TEST(a_stream_runs_and_is_stamped),
+		SOFT_TEST(faults_have_their_record),
+		SOFT_TEST(freed_memory_is_out_of_sight),
+		SOFT_TEST(a_queue_waits_for_another),
+		SOFT_TEST(an_unending_wait_ends_with_its_queue),
+		SOFT_TEST(any_and_all),
+		SOFT_TEST(poll_tells),
+		SOFT_TEST(an_eventfd_tells),
+		SOFT_TEST(places_and_their_errors),
+		SOFT_TEST(pinned_memory_is_the_programs),
+		SOFT_TEST(memory_is_shared_between_contexts),
+		SOFT_TEST(threads_with_queues_of_their_own),
+		SOFT_TEST(counters_count),
+		SOFT_TEST(a_child_closes_without_harm),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
