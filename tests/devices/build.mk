@@ -33,7 +33,17 @@ $(eval $(call devices-soft,$(DEVICES_TSAN_DIR),-fsanitize=thread))
 
 $(addprefix $(DEVICES_TEST_DIR)/,test_soft test_names): $(DEVICES_TEST_DIR)/%: \
 		$(DEVICES_TEST_DIR)/obj/%.o $(LIB_TEST_LIB_OBJS) $(DEVICES_TEST_DIR)/libvtadev-soft.so
-	$(CC) $(LIB_TEST_SANITIZE) -o $@ $(filter %.o,$^) -lcmocka $(LIB_LIBS)
+	$(CC) $(LIB_TEST_SANITIZE) $(DEVICES_WRAP) -o $@ $(filter %.o,$^) -lcmocka $(LIB_LIBS)
+
+$(DEVICES_TEST_DIR)/test_soft: DEVICES_WRAP := -Wl,--wrap=clock_gettime
+
+# A device that is lost.
+$(DEVICES_TEST_DIR)/libvtadev-frail.so $(DEVICES_TSAN_DIR)/libvtadev-frail.so: \
+		tests/devices/frail.c libvtadev/vtadev_device.h
+	@mkdir -p $(@D)
+	$(CC) $(DEVICES_TEST_CFLAGS) -shared -fPIC -o $@ $<
+$(DEVICES_TEST_DIR)/test_soft: $(DEVICES_TEST_DIR)/libvtadev-frail.so
+$(DEVICES_TSAN_DIR)/test_soft: $(DEVICES_TSAN_DIR)/libvtadev-frail.so
 
 # Plugins that are refused.
 DEVICES_ODD := $(addprefix $(DEVICES_TEST_DIR)/odd/libvtadev-,newer.so other.so text.so)
@@ -56,6 +66,6 @@ $(addprefix $(DEVICES_TEST_DIR)/,test_same test_streams): $(DEVICES_TEST_DIR)/%:
 $(DEVICES_TSAN_DIR)/test_soft: $(DEVICES_TSAN_DIR)/obj/test_soft.o \
 		$(LIB_SRCS:libvtadev/%.c=$(LIB_TEST_DIR)/obj/threads/lib/%.o) \
 		$(DEVICES_TSAN_DIR)/libvtadev-soft.so
-	$(CC) -fsanitize=thread -o $@ $(filter %.o,$^) -lcmocka $(LIB_LIBS)
+	$(CC) -fsanitize=thread -Wl,--wrap=clock_gettime -o $@ $(filter %.o,$^) -lcmocka $(LIB_LIBS)
 
 -include $(wildcard $(DEVICES_TEST_DIR)/obj/*.d $(DEVICES_TSAN_DIR)/obj/*.d)

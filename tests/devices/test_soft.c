@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "test.h"
@@ -497,6 +499,109 @@ static void a_child_closes_without_harm(void **state)
 	works(vtadev_desc_nop());
 }
 
+/* ---- What does not end, and what is lost ---- */
+
+static atomic_llong later;	/* ns that the clocks are ahead */
+
+int __real_clock_gettime(clockid_t clock, struct timespec *ts);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ts);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ts)
+{
+	int ret = __real_clock_gettime(clock, ts);
+
+	ts->tv_sec += (time_t)(atomic_load(&later) / 1000000000);
+	return ret;
+}
+
+/* Hours of additions, for the default configuration. */
+static struct vtadev_buf *endless(void)
+{
+	const uint64_t add[2] = {
+		4 | 1ull << 21 | 16383ull << 35 | 16383ull << 49,
+		2ull << 44 | 1ull << 47 | 1ull << 48,
+	};
+	struct vtadev_buf *code = buffer(64 * PAGE, VTADEV_HOST);
+	void *map;
+
+	assert_int_equal(vtadev_buf_map(code, &map), 0);
+	for (size_t i = 0; i < 64 * PAGE / sizeof(add); i++)
+		memcpy((char *)map + i * sizeof(add), add, sizeof(add));
+	return code;
+}
+
+static struct vta_desc endless_run(struct vtadev_buf *code)
+{
+	return vtadev_desc_run(vtadev_buf_addr(code), 64 * PAGE / 16, 0);
+}
+
+static void what_does_not_end_is_ended(void **state)
+{
+	struct vtadev_buf *code = endless();
+	struct vtadev_fault fault;
+	uint64_t seq = submit(q, endless_run(code));
+
+	(void)state;
+	assert_int_equal(vtadev_wait(q, seq, 20000000), -ETIMEDOUT);
+	/* Other queues go on. */
+	vtadev_queue_destroy(queue(0));
+	atomic_store(&later, 3600 * 1000000000ll);
+	assert_int_equal(vtadev_wait(q, seq, FOREVER), -EIO);
+	atomic_store(&later, 0);
+	assert_int_equal(vtadev_fault(q, &fault), 0);
+	assert_int_equal(fault.reason, VTA_FAULT_TIME);
+	assert_int_equal(fault.insn_index, VTA_FAULT_NO_INSN);
+	assert_int_equal(vtadev_recover(q), 0);
+	works(vtadev_desc_nop());
+	vtadev_buf_free(code);
+}
+
+static void a_queue_is_destroyed_whatever_it_runs(void **state)
+{
+	struct vtadev_buf *code = endless();
+	struct vtadev_queue *other = queue(VTADEV_QUEUE_KEEP);
+	struct vta_desc desc = endless_run(code);
+
+	(void)state;
+	vtadev_desc_keep(&desc);
+	submit(other, desc);
+	submit(other, desc);
+	vtadev_queue_destroy(other);
+	works(vtadev_desc_nop());
+	vtadev_buf_free(code);
+}
+
+static void a_lost_device_ends_everything(void **state)
+{
+	struct vtadev_queue *runs, *waits;
+	struct vtadev_buf *buf, *none;
+	char text[VTADEV_LOST_TEXT_MAX];
+	struct vtadev_lost lost;
+	struct vtadev *frail;
+	struct vta_desc desc;
+	uint64_t seq;
+
+	(void)state;
+	assert_int_equal(vtadev_open("frail", &frail), 0);
+	assert_int_equal(vtadev_queue_create(frail, NULL, &runs), 0);
+	assert_int_equal(vtadev_queue_create(frail, NULL, &waits), 0);
+	assert_int_equal(vtadev_buf_alloc(frail, PAGE, VTADEV_CARD, &buf), 0);
+	desc = vtadev_desc_wait(vtadev_buf_addr(buf), 1);
+	assert_int_equal(vtadev_submit(waits, &desc, 1, &seq), 0);
+	desc = vtadev_desc_run(vtadev_buf_addr(buf), 1, 0);
+	assert_int_equal(vtadev_submit(runs, &desc, 1, NULL), 0);
+	assert_int_equal(vtadev_wait(waits, seq, FOREVER), -ENODEV);
+	assert_true(polled(vtadev_fd(frail), -1) & POLLHUP);
+	assert_int_equal(vtadev_submit(waits, &desc, 1, NULL), -ENODEV);
+	assert_int_equal(vtadev_buf_alloc(frail, PAGE, 0, &none), -ENODEV);
+	assert_int_equal(vtadev_lost(frail, &lost), 0);
+	assert_int_equal(lost.fate, VTA_FATE_GIVEN_UP);
+	assert_true(vtadev_lost_text(&lost, text, sizeof(text)) > 0);
+	vtadev_queue_destroy(runs);
+	vtadev_queue_destroy(waits);
+	vtadev_buf_free(buf);
+	vtadev_close(frail);
+}
+
 #define SOFT_TEST(f)	cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -518,6 +623,9 @@ int main(void)
 		SOFT_TEST(threads_with_queues_of_their_own),
 		SOFT_TEST(counters_count),
 		SOFT_TEST(a_child_closes_without_harm),
+		SOFT_TEST(what_does_not_end_is_ended),
+		SOFT_TEST(a_queue_is_destroyed_whatever_it_runs),
+		SOFT_TEST(a_lost_device_ends_everything),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

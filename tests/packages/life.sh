@@ -57,7 +57,7 @@ modules_are() {
 
 packages_are() {
 	local package
-	for package in vta-dkms libvtadev0 libvtadev-dev vtadev-tools vtadev-emu; do
+	for package in vta-dkms libvtadev0 libvtadev-soft libvtadev-dev vtadev-tools vtadev-emu; do
 		[ "$(dpkg-query -W -f '${Version} ${db:Status-Status}' "$package")" = "$1 installed" ] ||
 			fail "$package is not $1" || return
 	done
@@ -81,6 +81,10 @@ program_is_made() {
 	[ "$status" -eq 1 ] && [[ $out = 'hello: no card: '* ]]
 }
 
+program_runs_on_soft() {
+	/tmp/hello soft | grep '^hello from soft,'
+}
+
 nodes_have_a_group() {
 	grep -q 'GROUP="render"' /lib/udev/rules.d/60-vta.rules
 }
@@ -98,7 +102,7 @@ manuals_are_there() {
 }
 
 purge_all() {
-	apt-get -q -y purge vta-dkms libvtadev0 libvtadev-dev vtadev-tools vtadev-emu
+	apt-get -q -y purge vta-dkms libvtadev0 libvtadev-soft libvtadev-dev vtadev-tools vtadev-emu
 }
 
 nothing_is_left() {
@@ -124,6 +128,7 @@ check 'the emulator and the VM tool run' emulator_runs
 check 'manual pages are there' manuals_are_there
 check 'what a program is made with is there' apt-get -q -y --no-install-recommends install pkg-config gcc libc6-dev
 check 'a program is made and runs' program_is_made
+check 'and computes without a card' program_runs_on_soft
 check 'all is purged' purge_all
 check 'nothing is left' nothing_is_left
 echo "1..$number"
