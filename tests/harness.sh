@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Tests of what runs the tests: tests/run and tests/once.py. Prints TAP.
+# Tests of what runs the tests, tests/run and tests/once.py, and fetches for them. Prints TAP.
 set -eu
 
 here=$(dirname "$(realpath "$0")")
@@ -92,5 +92,16 @@ same "once: a script that sources what has changed" "s.sh" "$(once -s key "${see
 same "once: together" "a.c s.sh" "$(once -t key "${sees[@]}" -- a.c s.sh)"
 echo 'int a;' >>a.c
 same "once: together again" "a.c s.sh" "$(once -t key "${sees[@]}" -- a.c s.sh)"
+
+# Without npm: a directory of programs that has none.
+mkdir bin
+for tool in bash dirname mkdir flock; do
+	ln -s "$(type -P "$tool")" bin/
+done
+status=0
+said=$(PATH=$dir/bin bash "$here/vtac/models/fetch" mnist 2>&1) || status=$?
+same "models: what cannot be fetched says why" \
+	"models: SKIP: no npm (install it to fetch mnist-react-tfjs@0.1.1), status 77" \
+	"$said, status $status"
 echo "1..$n"
 exit "$failed"

@@ -182,6 +182,8 @@ static void one_model(struct bench *bench, const struct model *m, const char *ca
 
 	if (!have(bench, m->name, cache)) {
 		printf("%-12s SKIP: not in %s\n", m->name, cache);
+		json_object_object_add(json_sub(bench->results, m->name), "left_out",
+				       json_object_new_string("the model was not fetched"));
 		return;
 	}
 	snprintf(path, sizeof(path), "%s/%s-calib.npy", cache, m->name);
