@@ -401,49 +401,10 @@ TEST_F(cost, all_of_two_cards_is_one_wakeup)
 
 /* ---- Vectors ---- */
 
-enum { VECTORS = 257 };
-
-/* How often each vector of the card has interrupted; the card's own is 0. */
-static unsigned int read_vectors(uint64_t counts[VECTORS])
-{
-	const char *name = card_name();
-	unsigned int found = 0;
-	static char line[4096];
-	FILE *f = fopen("/proc/interrupts", "r");
-
-	if (!f)
-		return 0;
-	while (fgets(line, sizeof(line), f)) {
-		char *at = strrchr(line, ' ') + 1, *word;
-		unsigned long nr;
-
-		if (strncmp(at, name, strlen(name)) || at[strlen(name)] != '-')
-			continue;
-		at += strlen(name) + 1;
-		nr = strncmp(at, "card", 4) ? strtoul(at, NULL, 10) : 0;
-		if (nr >= VECTORS)
-			continue;
-		counts[nr] = 0;
-		word = strchr(line, ':') + 1;
-		for (;;) {
-			char *end;
-			uint64_t count = strtoull(word, &end, 10);
-
-			if (end == word)
-				break;
-			counts[nr] += count;
-			word = end;
-		}
-		found++;
-	}
-	fclose(f);
-	return found;
-}
-
 TEST_F(cost, queue_interrupts_on_a_vector_of_its_own)
 {
-	static uint64_t before[VECTORS], after[VECTORS];
-	bool used[VECTORS] = { };
+	static uint64_t before[CARD_VECTORS], after[CARD_VECTORS];
+	bool used[CARD_VECTORS] = { };
 	unsigned int vectors, i, v;
 
 	vectors = vtadev_info(self->dev)->vectors;
@@ -458,12 +419,12 @@ TEST_F(cost, queue_interrupts_on_a_vector_of_its_own)
 		uint64_t arms = card_counter("arms"), value = 1 + i / QUEUES;
 		struct sleeper s = { .n = 1 };
 
-		ASSERT_EQ(vectors, read_vectors(before));
+		ASSERT_EQ(vectors, card_vectors(before));
 		s.fences[0] = (struct vtadev_fence) { self->q[q], gate(self, q, value) };
 		ASSERT_TRUE(sleeper_start(&s, arms + 1));
 		open_gate(self, q, value);
 		pthread_join(s.thread, NULL);
-		ASSERT_EQ(vectors, read_vectors(after));
+		ASSERT_EQ(vectors, card_vectors(after));
 		if (i < QUEUES)
 			continue;
 		for (v = 0; v < vectors; v++) {
@@ -494,14 +455,14 @@ static int64_t process_ns(void)
 TEST_F(cost, idle_card_is_left_alone)
 {
 	struct vtadev_counters before, after;
-	uint64_t vectors_before[VECTORS] = { }, vectors_after[VECTORS] = { };
+	uint64_t vectors_before[CARD_VECTORS] = { }, vectors_after[CARD_VECTORS] = { };
 	struct rusage usage_before, usage_after;
 	int64_t cpu;
 
 	/* One queue is held, the others have nothing to do. Nobody waits. */
 	gate(self, 0, 1);
 	sleep_ms(50);
-	read_vectors(vectors_before);
+	card_vectors(vectors_before);
 	ASSERT_EQ(0, vtadev_counters(self->dev, &before));
 	getrusage(RUSAGE_SELF, &usage_before);
 	cpu = process_ns();
@@ -509,7 +470,7 @@ TEST_F(cost, idle_card_is_left_alone)
 	cpu = process_ns() - cpu;
 	getrusage(RUSAGE_SELF, &usage_after);
 	ASSERT_EQ(0, vtadev_counters(self->dev, &after));
-	read_vectors(vectors_after);
+	card_vectors(vectors_after);
 	EXPECT_EQ(0, memcmp(&before, &after, sizeof(before)));
 	EXPECT_EQ(0, memcmp(vectors_before, vectors_after, sizeof(vectors_before)));
 	/* The sleep itself, and no thread of the library's that polls or spins beside. */

@@ -132,6 +132,42 @@ uint64_t card_counter_reaches(const char *name, uint64_t value)
 	return is;
 }
 
+unsigned int card_vectors(uint64_t counts[CARD_VECTORS])
+{
+	const char *name = card_name();
+	unsigned int found = 0;
+	static char line[4096];
+	FILE *f = fopen("/proc/interrupts", "r");
+
+	if (!f)
+		return 0;
+	while (fgets(line, sizeof(line), f)) {
+		char *at = strrchr(line, ' ') + 1, *word;
+		unsigned long nr;
+
+		if (strncmp(at, name, strlen(name)) || at[strlen(name)] != '-')
+			continue;
+		at += strlen(name) + 1;
+		nr = strncmp(at, "card", 4) ? strtoul(at, NULL, 10) : 0;
+		if (nr >= CARD_VECTORS)
+			continue;
+		counts[nr] = 0;
+		word = strchr(line, ':') + 1;
+		for (;;) {
+			char *end;
+			uint64_t count = strtoull(word, &end, 10);
+
+			if (end == word)
+				break;
+			counts[nr] += count;
+			word = end;
+		}
+		found++;
+	}
+	fclose(f);
+	return found;
+}
+
 struct usage card_usage(void)
 {
 	return (struct usage) {

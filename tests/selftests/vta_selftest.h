@@ -51,6 +51,13 @@ uint64_t card_counter(const char *name);
 /* Waits until it is @value at least, and returns what it is then or at the end. */
 uint64_t card_counter_reaches(const char *name, uint64_t value);
 
+/*
+ * How many interrupts of each of the card's vectors this machine has handled, by
+ * /proc/interrupts; the card's own vector is 0. Returns how many vectors it has.
+ */
+enum { CARD_VECTORS = 257 };
+unsigned int card_vectors(uint64_t counts[CARD_VECTORS]);
+
 /* What a card has given away, to be the same before and after. */
 struct usage {
 	uint64_t queues;
