@@ -188,6 +188,7 @@ test_time_out() {
 	grep -q 'time-out' <<<"$err" || fail "time-out is not explained"
 	nothing_left
 	# A command that goes on has more time.
+	# shellcheck disable=SC2016 # the guest's shell
 	guest 0 --timeout 15 -- sh -c 'for n in $(seq 40); do echo "$n"; sleep 1; done'
 }
 
