@@ -36,13 +36,25 @@ static void keep(void *priv, const struct vtac_tensor *t, const void *data)
 		memcpy(m->values[t->id], data, (size_t)vtac_bytes(t));
 }
 
-static float real_value(const struct vtac_tensor *t, const void *data, int64_t i)
+static float real_value(const struct vtac_tensor *t, const void *data, int64_t i, int64_t plane)
 {
+	float by = t->channel_scale ? t->channel_scale[i / plane % t->dims[1]] : 1;
 	const struct vtac_quant *q = &t->quant;
 
 	if (t->dtype == VTAC_F32)
-		return ((const float *)data)[i];
-	return q->scale[0] * (float)(((const int8_t *)data)[i] - (q->zero ? q->zero[0] : 0));
+		return ((const float *)data)[i] * by;
+	return q->scale[0] * by *
+	       (float)(((const int8_t *)data)[i] - (q->zero ? q->zero[0] : 0));
+}
+
+/* Values of a channel that stand together. */
+static int64_t plane_of(const struct vtac_tensor *t)
+{
+	int64_t n = 1;
+
+	for (int i = 2; i < t->rank; i++)
+		n *= t->dims[i];
+	return n;
 }
 
 static int64_t greatest(const float *v, int64_t n)
@@ -69,7 +81,7 @@ static void compare(void *priv, const struct vtac_tensor *t, const void *data)
 	struct measure *m = priv;
 	const struct vtac_tensor *as = same_tensor(m, t);
 	const float *want = as ? m->values[as->id] : NULL;
-	int64_t n = vtac_elements(t);
+	int64_t n = vtac_elements(t), plane = plane_of(t);
 	float *got;
 
 	if (!want || !vtac_same_shape(as, t) ||
@@ -77,7 +89,7 @@ static void compare(void *priv, const struct vtac_tensor *t, const void *data)
 		return;
 	got = malloc((size_t)n * sizeof(*got) + 1);
 	for (int64_t i = 0; got && i < n; i++) {
-		got[i] = real_value(t, data, i);
+		got[i] = real_value(t, data, i, plane);
 		m->signal[t->id] += (double)want[i] * (double)want[i];
 		m->noise[t->id] += ((double)want[i] - (double)got[i]) *
 			((double)want[i] - (double)got[i]);

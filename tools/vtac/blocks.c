@@ -3,18 +3,18 @@
  * The pass `blocks`: where the card joins channels, all parts but the last must fill
  * whole blocks. A convolution that makes a part gets more outputs, of weights 0, and the
  * convolutions that read the whole get weights 0 for them. Where that cannot be, the
- * Concat goes to the CPU.
+ * Concat goes to the CPU. Then spare channels are added (spare.c).
  */
 #include <string.h>
 
-#include "passes.h"
+#include "device.h"
 
 static int64_t round_up(int64_t n, int64_t block)
 {
 	return (n + block - 1) / block * block;
 }
 
-static bool is_card_conv(const struct vtac_node *node)
+bool vtac_is_plain_conv(const struct vtac_node *node)
 {
 	return node && node->op == VTAC_CONV && node->device == VTAC_CARD &&
 	       node->attr.conv.groups == 1 && node->in[1]->data && !node->in[1]->quant.given &&
@@ -26,7 +26,7 @@ static bool can_widen(const struct vtac_graph *g, const struct vtac_tensor *part
 {
 	const struct vtac_node *node = part->producer;
 
-	return is_card_conv(node) && (node->n_in < 4 || !node->in[3]) &&
+	return vtac_is_plain_conv(node) && (node->n_in < 4 || !node->in[3]) &&
 	       vtac_only_user(g, part) && !part->quant.given;
 }
 
@@ -35,7 +35,7 @@ static bool can_read(const struct vtac_graph *g, const struct vtac_tensor *whole
 	if (vtac_is_output(g, whole) || !whole->n_users)
 		return false;
 	for (unsigned int i = 0; i < whole->n_users; i++)
-		if (!is_card_conv(whole->users[i]) || whole->users[i]->in[0] != whole ||
+		if (!vtac_is_plain_conv(whole->users[i]) || whole->users[i]->in[0] != whole ||
 		    (whole->users[i]->n_in > 3 && whole->users[i]->in[3] == whole))
 			return false;
 	return true;
@@ -78,7 +78,7 @@ static int replace_const(struct vtac_graph *g, struct vtac_node *node, unsigned 
 	return t ? vtac_node_set_in(g, node, i, t) : -1;
 }
 
-static int widen_part(struct vtac_graph *g, struct vtac_tensor *part, int64_t more)
+int vtac_widen_outputs(struct vtac_graph *g, struct vtac_tensor *part, int64_t more)
 {
 	struct vtac_node *node = part->producer;
 	int64_t n = part->dims[1];
@@ -89,6 +89,11 @@ static int widen_part(struct vtac_graph *g, struct vtac_tensor *part, int64_t mo
 		return -1;
 	part->dims[1] += more;
 	return 0;
+}
+
+int vtac_widen_inputs(struct vtac_graph *g, struct vtac_node *node, int64_t at, int64_t more)
+{
+	return replace_const(g, node, 1, 1, at, more);
 }
 
 static int widen(struct vtac_graph *g, struct vtac_node *concat, int64_t block)
@@ -104,10 +109,10 @@ static int widen(struct vtac_graph *g, struct vtac_node *concat, int64_t block)
 		at += part->dims[1];
 		if (!more)
 			continue;
-		if (widen_part(g, part, more))
+		if (vtac_widen_outputs(g, part, more))
 			return -1;
 		for (unsigned int k = 0; k < whole->n_users; k++)
-			if (replace_const(g, whole->users[k], 1, 1, at, more))
+			if (vtac_widen_inputs(g, whole->users[k], at, more))
 				return -1;
 		at += more;
 		whole->dims[1] += more;
@@ -149,5 +154,5 @@ int vtac_pass_blocks(struct vtac_graph *g, const struct vtac_options *opt)
 			return -1;
 		}
 	}
-	return vtac_graph_sweep(g);
+	return vtac_add_spare(g, opt) ? -1 : vtac_graph_sweep(g);
 }

@@ -55,11 +55,15 @@ static void count_means(struct vtac_stats *s, const struct vtac_tensor *t, const
 	for (int i = 2; i < t->rank; i++)
 		plane *= t->dims[i];
 	for (int64_t i = 0; i < n * s->channels; i++) {
+		float most = s->most[i % s->channels];
 		double sum = 0;
 
-		for (int64_t k = 0; k < plane; k++)
+		for (int64_t k = 0; k < plane; k++) {
 			sum += v[i * plane + k];
+			most = fmaxf(most, fabsf(v[i * plane + k]));
+		}
 		s->mean[i % s->channels] += sum / (double)(plane * n);
+		s->most[i % s->channels] = most;
 	}
 }
 
@@ -74,7 +78,8 @@ static struct vtac_stats *stats_of(struct run *r, struct vtac_tensor *t)
 		return NULL;
 	s->channels = t->rank >= 2 ? t->dims[1] : 1;
 	s->mean = vtac_alloc(r->g, (uint64_t)s->channels, sizeof(s->mean[0]));
-	if (!s->mean)
+	s->most = vtac_alloc(r->g, (uint64_t)s->channels, sizeof(s->most[0]));
+	if (!s->mean || !s->most)
 		return NULL;
 	t->stats = s;
 	return s;
@@ -147,6 +152,8 @@ int vtac_calibrate(struct vtac_graph *g, const struct vtac_options *opt,
 
 	if (!images->count)
 		return vtac_fail(g, NULL, "There are no images to calibrate with.");
+	for (unsigned int i = 0; i < g->n_tensors; i++)
+		g->tensors[i]->stats = NULL;
 	f = vtac_float_new(g);
 	if (!f)
 		return -1;
@@ -220,7 +227,7 @@ float vtac_stats_range(const struct vtac_stats *s, enum vtac_range method, doubl
 
 	if (!s->range || method == VTAC_RANGE_MAX)
 		return most;
-	if (method == VTAC_RANGE_MSE)
+	if (method != VTAC_RANGE_PERCENTILE)
 		cut = s->range * (float)best_bins(s, levels) / VTAC_BINS;
 	else
 		cut = s->range * (float)percentile_bins(s, percentile ? percentile : 99.99) /

@@ -47,7 +47,10 @@ static const char help[] =
 	"      --cpu-rate=N       multiplications that the host does in a cycle of the card (16)\n"
 	"\n"
 	"How integers are made of floats:\n"
-	"      --range=METHOD     how ranges are chosen: mse, max or percentile\n"
+	"                         (auto: by the error measured on calibration images)\n"
+	"      --range=METHOD     how ranges are found: auto, mse, max or percentile\n"
+	"      --residual=WHERE   residuals are added to: auto, sum or output\n"
+	"      --equalise=HOW     channels brought to one range: auto, no, half or full\n"
 	"      --power-of-two     scales are powers of two: no multiplications\n"
 	"      --per-tensor       one scale for all channels of a layer\n"
 	"\n"
@@ -64,8 +67,8 @@ static const char help[] =
 enum {
 	OPT_CARD = 256, OPT_EMIT, OPT_LABELS, OPT_MEAN, OPT_SCALE, OPT_ORDER, OPT_FIT, OPT_FILTER,
 	OPT_BACKGROUND, OPT_CALIBRATE, OPT_MEASURE, OPT_IMAGES, OPT_SHAPE, OPT_CPU,
-	OPT_FROM, OPT_TO, OPT_NO_CARD, OPT_NO_PRUNE, OPT_RATE, OPT_RANGE, OPT_POWER, OPT_TENSOR,
-	OPT_DUMP, OPT_DOT, OPT_MEMORY,
+	OPT_FROM, OPT_TO, OPT_NO_CARD, OPT_NO_PRUNE, OPT_RATE, OPT_RANGE, OPT_RESIDUAL,
+	OPT_EQUALISE, OPT_POWER, OPT_TENSOR, OPT_DUMP, OPT_DOT, OPT_MEMORY,
 };
 
 static const struct option options[] = {
@@ -91,6 +94,8 @@ static const struct option options[] = {
 	{ "no-prune", no_argument, NULL, OPT_NO_PRUNE },
 	{ "cpu-rate", required_argument, NULL, OPT_RATE },
 	{ "range", required_argument, NULL, OPT_RANGE },
+	{ "residual", required_argument, NULL, OPT_RESIDUAL },
+	{ "equalise", required_argument, NULL, OPT_EQUALISE },
 	{ "power-of-two", no_argument, NULL, OPT_POWER },
 	{ "per-tensor", no_argument, NULL, OPT_TENSOR },
 	{ "dump-after", required_argument, NULL, OPT_DUMP },
@@ -164,13 +169,22 @@ static int set_word(const char *text, const char *const *words, uint32_t *value)
 	return cmd_usage("no such word: ", text);
 }
 
-static int set_range(struct compile *c, const char *text)
+/* In the order of the enumerations in quant.h. */
+static int set_quant(struct compile *c, int option, const char *text)
 {
-	static const char *const words[] = { "mse", "max", "percentile", NULL };
-	uint32_t range = 0;
-	int ret = set_word(text, words, &range);
+	static const char *const ranges[] = { "auto", "mse", "max", "percentile", NULL };
+	static const char *const residuals[] = { "auto", "sum", "output", NULL };
+	static const char *const equalise[] = { "auto", "no", "half", "full", NULL };
+	uint32_t word = 0;
+	int ret = set_word(text, option == OPT_RANGE ? ranges : option == OPT_RESIDUAL ?
+			   residuals : equalise, &word);
 
-	c->quant.range = (enum vtac_range)range;
+	if (option == OPT_RANGE)
+		c->quant.range = (enum vtac_range)word;
+	else if (option == OPT_RESIDUAL)
+		c->quant.residual = (enum vtac_residual)word;
+	else
+		c->quant.equalise = (enum vtac_equalise)word;
 	return ret;
 }
 
@@ -245,7 +259,9 @@ static int set_text(struct compile *c, int option, char *text)
 	case OPT_SHAPE:
 		return add_shape(c, text);
 	case OPT_RANGE:
-		return set_range(c, text);
+	case OPT_RESIDUAL:
+	case OPT_EQUALISE:
+		return set_quant(c, option, text);
 	case OPT_IMAGES:
 	case OPT_RATE:
 	case OPT_MEMORY:

@@ -2,26 +2,7 @@
 /* The passes in their order, and all of them. */
 #include <string.h>
 
-#include "quant.h"
 #include "vtac.h"
-
-/* What tensors hold, over the images. Sums are seen before residuals are added to them. */
-static int find_ranges(struct vtac_graph *g, const struct vtac_options *opt)
-{
-	bool card = false;
-
-	for (unsigned int i = 0; i < g->n_nodes; i++)
-		card = card || g->nodes[i]->device == VTAC_CARD;
-	if (!card)
-		return 0;
-	if (!opt->images || !opt->images->count)
-		return vtac_fail(g, NULL,
-				 "There are no images to calibrate with: give some by "
-				 "--calibrate.");
-	if (vtac_split_residuals(g))
-		return -1;
-	return vtac_calibrate(g, opt, opt->images);
-}
 
 const struct vtac_pass vtac_passes[] = {
 	{ "shape", "shapes of all tensors; what is computed of constants becomes one",
@@ -33,7 +14,8 @@ const struct vtac_pass vtac_passes[] = {
 	{ "prune", "the CPU for what is not worth its copies", vtac_pass_prune },
 	{ "forms", "activations as what the card has", vtac_pass_forms },
 	{ "blocks", "channels filled up to whole blocks where they are joined", vtac_pass_blocks },
-	{ "calibrate", "what values tensors have on the images", find_ranges },
+	{ "calibrate", "what values tensors have on the images, and how to make integers of them",
+	  vtac_pass_calibrate },
 	{ "quantise", "integers for the card, and the copies to it and back", vtac_pass_quantise },
 	{ "layout", "parts of joined tensors where the whole is", vtac_pass_layout },
 	{ "schedule", "the order of running", vtac_pass_schedule },

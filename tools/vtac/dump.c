@@ -56,6 +56,8 @@ static void print_attr(FILE *f, const struct vtac_node *node)
 		print_pairs(f, "out_pad", a->conv.out_pad);
 		print_window(f, &a->conv.window);
 		fprintf(f, " groups %" PRId64, a->conv.groups);
+		if (a->conv.spare)
+			fprintf(f, " spare %" PRId64, a->conv.spare);
 		break;
 	case VTAC_MAX_POOL:
 	case VTAC_AVG_POOL:

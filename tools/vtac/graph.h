@@ -88,6 +88,7 @@ struct vtac_window {
 struct vtac_conv {
 	struct vtac_window window;
 	int64_t groups;
+	int64_t spare;		/* so many input channels, the last, are always 0 (spare.c) */
 	int64_t out_pad[2];	/* VTAC_CONV_TRANSPOSE */
 	int64_t out_shape[2];	/* likewise, as the file asks for it; 0: not given */
 };
@@ -200,6 +201,7 @@ struct vtac_tensor {
 	unsigned int n_users, max_users;
 	struct vtac_quant quant;
 	struct vtac_stats *stats;	/* of calibration (quant.h), or NULL */
+	const float *channel_scale;	/* what equalise divided channels by, or NULL */
 	enum vtac_device device;
 	enum vtac_layout layout;
 	int64_t offset;		/* in its device's arena; -1: none yet */
@@ -245,6 +247,7 @@ struct vtac_graph {
 	unsigned int next_id;
 	struct vtac_arena arena;
 	struct vtac_names *names;
+	const struct vtac_quant_options *how;	/* what calibrate chose (quant.h), or NULL */
 	struct vtac_error error;
 };
 
@@ -253,6 +256,8 @@ struct vtac_graph {
 /* @limit: bytes, 0 for VTAC_MEMORY_LIMIT. NULL if there is no memory at all. */
 struct vtac_graph *vtac_graph_new(uint64_t limit);
 void vtac_graph_free(struct vtac_graph *g);
+/* Another one that is the same, but for ids; it uses @from's constants. NULL: no memory. */
+struct vtac_graph *vtac_graph_clone(const struct vtac_graph *from);
 
 /* Zeroed memory of the arena, aligned to 64 bytes if large; n * size is checked. */
 void *vtac_alloc(struct vtac_graph *g, uint64_t n, size_t size);

@@ -27,6 +27,7 @@ struct vtac_stats {
 	uint64_t count;
 	uint32_t hist[VTAC_BINS];
 	double *mean;			/* of each channel (dimension 1), sums until the end */
+	float *most;			/* likewise, the greatest |x| */
 	int64_t channels;
 };
 
@@ -39,23 +40,34 @@ struct vtac_images {
 };
 
 /* How the largest value that a scale covers is found. */
-enum vtac_range { VTAC_RANGE_MSE, VTAC_RANGE_MAX, VTAC_RANGE_PERCENTILE };
+enum vtac_range { VTAC_RANGE_AUTO, VTAC_RANGE_MSE, VTAC_RANGE_MAX, VTAC_RANGE_PERCENTILE };
 
 /*
  * What a residual is added to: the sum of the convolution, or its rounded output. The
  * former takes fewer cycles, and has one scale for all of the convolution's channels.
  */
-enum vtac_residual { VTAC_RESIDUAL_FUSED, VTAC_RESIDUAL_ADD };
+enum vtac_residual { VTAC_RESIDUAL_AUTO, VTAC_RESIDUAL_FUSED, VTAC_RESIDUAL_ADD };
 
+/* How far channels of a tensor are brought to one range: not, by the root, wholly. */
+enum vtac_equalise {
+	VTAC_EQUALISE_AUTO, VTAC_EQUALISE_NONE, VTAC_EQUALISE_HALF, VTAC_EQUALISE_FULL,
+};
+
+/* What is AUTO is chosen by measured error (choose.c). */
 struct vtac_quant_options {
 	enum vtac_range range;
 	double percentile;		/* 0 stands for 99.99 */
 	enum vtac_residual residual;
+	enum vtac_equalise equalise;
 	bool per_tensor;		/* one multiplier for all channels of a layer */
 	bool power_of_two;		/* shifts alone, no multipliers */
 	bool no_bias_correction;
 	bool no_zero_points;
 };
+
+#define VTAC_QUANT_TEXT	96	/* bytes of a buffer for this: */
+/* The same in words, into @buf. */
+const char *vtac_quant_text(const struct vtac_quant_options *how, char *buf);
 
 /* npy.c: an array of numpy's, in the order of C. Values are read as float. */
 struct vtac_npy {
@@ -76,6 +88,10 @@ void vtac_npy_close(struct vtac_npy *npy);
 /* Fill in the stats of all tensors of a float graph. */
 int vtac_calibrate(struct vtac_graph *g, const struct vtac_options *opt,
 		   const struct vtac_images *images);
+
+/* equalise.c: @images show how channels compare. Nothing is calibrated afterwards. */
+int vtac_equalise(struct vtac_graph *g, const struct vtac_options *opt,
+		  const struct vtac_images *images, enum vtac_equalise how);
 
 /* The largest value that @method lets a tensor of @levels steps (127) have. */
 float vtac_stats_range(const struct vtac_stats *s, enum vtac_range method, double percentile,

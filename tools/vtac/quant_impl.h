@@ -26,6 +26,8 @@ float calibrated(const struct quantiser *q, const struct vtac_tensor *t, int lev
 
 /* zeros.c: may @t's integers begin with the least for 0? Of the tensor alone. */
 bool may_shift_zero(const struct quantiser *q, const struct vtac_tensor *t);
+/* Does a window have any padding? */
+bool pads(const struct vtac_window *w);
 /* Does the node's output have the scale and zero point of its inputs? */
 bool keeps_scale(enum vtac_op op);
 

@@ -104,6 +104,7 @@ static struct vtac_tensor *integers(struct quantiser *q, const struct vtac_tenso
 
 	if (!made || mark_tensor(q, made, t))
 		return NULL;
+	made->channel_scale = t->channel_scale;
 	made->device = device;
 	made->layout = layout;
 	return made;
@@ -237,9 +238,9 @@ int vtac_pass_quantise(struct vtac_graph *g, const struct vtac_options *opt)
 
 	q.in_top = (1 << ((1 << opt->core.log_inp_width) - 1)) - 1;
 	q.wgt_top = (1 << ((1 << opt->core.log_wgt_width) - 1)) - 1;
-	if (opt->quant)
-		q.how = *opt->quant;
-	if (q.how.residual == VTAC_RESIDUAL_FUSED && opt->core.log_inp_width == 3 &&
+	if (g->how || opt->quant)
+		q.how = g->how ? *g->how : *opt->quant;
+	if (q.how.residual != VTAC_RESIDUAL_ADD && opt->core.log_inp_width == 3 &&
 	    join_residuals(&q))
 		return -1;
 	if (prepare(&q) || choose_scales(&q) || quantise_nodes(&q))

@@ -103,6 +103,7 @@ static void report_text(const struct vtac_program *p, const struct vtac_report_o
 			FILE *f)
 {
 	struct totals t = count(p);
+	char buf[VTAC_QUANT_TEXT];
 
 	fprintf(f, "Program %s\n\n", p->graph->name[0] ? p->graph->name : "without a name");
 	print_layers(f, p, how);
@@ -115,6 +116,8 @@ static void report_text(const struct vtac_program *p, const struct vtac_report_o
 	print_memory(f, "model", p->model_bytes, 0);
 	print_memory(f, "card memory", p->card_bytes, p->card_bound);
 	print_memory(f, "host memory", p->host_bytes, p->host_bound);
+	if (p->graph->how)
+		fprintf(f, "integers by            %s\n", vtac_quant_text(p->graph->how, buf));
 	if (how->accuracy)
 		fprintf(f, "same greatest output   %10u of %u images; SQNR of the output %.1f dB\n",
 			how->accuracy->agree, how->accuracy->images, how->accuracy->output_sqnr);
@@ -155,6 +158,7 @@ static void report_json(const struct vtac_program *p, const struct vtac_report_o
 			FILE *f)
 {
 	struct totals t = count(p);
+	char buf[VTAC_QUANT_TEXT];
 	bool first = true;
 
 	fputs("{\n  \"name\": ", f);
@@ -174,6 +178,9 @@ static void report_json(const struct vtac_program *p, const struct vtac_report_o
 		p->model_bytes);
 	fprintf(f, "  \"card_bytes\": %" PRIu64 ", \"card_bound\": %" PRIu64 ",\n", p->card_bytes,
 		p->card_bound);
+	if (p->graph->how)
+		fprintf(f, "  \"integers\": \"%s\",\n",
+			vtac_quant_text(p->graph->how, buf));
 	fprintf(f, "  \"host_bytes\": %" PRIu64 ", \"host_bound\": %" PRIu64, p->host_bytes,
 		p->host_bound);
 	if (how->accuracy)

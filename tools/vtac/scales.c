@@ -14,7 +14,8 @@ struct classes {
 	struct quantiser *q;
 	unsigned int *same, *aligned;	/* by tensor id: the way to the class' first tensor */
 	float *want;			/* of a class' first tensor */
-	bool *shifted;			/* likewise: zero is the least integer */
+	float *lo, *hi;			/* likewise: what its integers have to reach */
+	bool *shifted;			/* likewise: 0 has another integer */
 };
 
 bool on_card(const struct vtac_tensor *t)
@@ -80,12 +81,11 @@ static bool leaves(const struct vtac_graph *g, const struct vtac_tensor *t)
 	return vtac_is_output(g, t);
 }
 
-float calibrated(const struct quantiser *q, const struct vtac_tensor *t, int levels)
+/* The greatest |x| that @t's integers have to reach if they have @levels on that side. */
+static float reach(const struct quantiser *q, const struct vtac_tensor *t, int levels)
 {
 	float range;
 
-	if (t->quant.given && t->quant.scale)
-		return t->quant.scale[0];
 	if (!t->stats)
 		return 0;
 	range = vtac_stats_range(t->stats, leaves(q->g, t) ? VTAC_RANGE_MAX : q->how.range,
@@ -93,18 +93,53 @@ float calibrated(const struct quantiser *q, const struct vtac_tensor *t, int lev
 	if (leaves(q->g, t) && q->how.range != VTAC_RANGE_MAX)
 		range *= t->rank == 2 ? SCORE_MARGIN : PICTURE_MARGIN;
 	/* Of a tensor that is always 0, anything will do. */
-	return range > 1 / 1e20f ? range / (float)levels : 1.0f / (float)levels;
+	return range > 1 / 1e20f ? range : 1;
+}
+
+float calibrated(const struct quantiser *q, const struct vtac_tensor *t, int levels)
+{
+	if (t->quant.given && t->quant.scale)
+		return t->quant.scale[0];
+	return reach(q, t, levels) / (float)levels;
+}
+
+/* Likewise of both sides, for @steps of them in all. 0 is always within. */
+static void span(const struct quantiser *q, const struct vtac_tensor *t, int steps, float *lo,
+		 float *hi)
+{
+	const struct vtac_stats *s = t->stats;
+	float a = s ? fmaxf(-s->lo, 0) : 0, b = s ? fmaxf(s->hi, 0) : 0, most;
+
+	/* Of a tensor that is always 0, anything will do. */
+	if (!(a + b > 1 / 1e20f)) {
+		*lo = 0;
+		*hi = 1;
+		return;
+	}
+	most = reach(q, t, (int)((float)steps * fmaxf(a, b) / (a + b)));
+	if (leaves(q->g, t)) {
+		float by = most / fmaxf(a, b);
+
+		a *= by;
+		b *= by;
+	}
+	*lo = -fminf(a, most);
+	*hi = fminf(b, most);
 }
 
 /*
  * An output that is next to nothing, as an activation cuts off nearly all, needs no
  * finer scale than a multiplier reaches.
  */
-static float wanted(const struct quantiser *q, const struct vtac_tensor *t, int levels)
+static float wanted(const struct classes *c, const struct vtac_tensor *t, unsigned int first)
 {
+	const struct quantiser *q = c->q;
 	const struct vtac_node *node = t->producer;
-	float scale = calibrated(q, t, levels), most = 0;
+	float scale = calibrated(q, t, q->in_top), most = 0;
 	const float *w;
+
+	if (c->shifted[first])
+		scale = (c->hi[first] - c->lo[first]) / (float)(2 * q->in_top + 1);
 
 	if (!node || node->device != VTAC_CARD || node->n_in < 2 || !node->in[1]->data ||
 	    node->in[1]->dtype != VTAC_F32)
@@ -115,6 +150,9 @@ static float wanted(const struct quantiser *q, const struct vtac_tensor *t, int 
 	most *= calibrated(q, node->in[0], q->in_top);
 	return fmaxf(scale, most / (float)q->wgt_top / 4096);
 }
+
+/* Another zero point has to make the range of integers narrower by this at least. */
+#define WORTH_SHIFT	0.95f
 
 /* A class has another zero point if all of it may. */
 static void choose_zeros(struct classes *c)
@@ -129,6 +167,21 @@ static void choose_zeros(struct classes *c)
 		if (on_card(t) && !may_shift_zero(q, t))
 			c->shifted[find(c->same, t->id)] = false;
 	}
+	for (unsigned int i = 0; i < q->g->n_tensors; i++) {
+		const struct vtac_tensor *t = q->g->tensors[i];
+		unsigned int first = find(c->same, t->id);
+		float lo, hi;
+
+		if (!on_card(t))
+			continue;
+		span(q, t, 2 * q->in_top + 1, &lo, &hi);
+		c->lo[first] = fminf(c->lo[first], lo);
+		c->hi[first] = fmaxf(c->hi[first], hi);
+	}
+	/* Nearly as far on both sides of 0: nothing is gained. */
+	for (unsigned int i = 0; i < q->ids; i++)
+		if (c->hi[i] - c->lo[i] > WORTH_SHIFT * 2 * fmaxf(-c->lo[i], c->hi[i]))
+			c->shifted[i] = false;
 }
 
 static int want_all(struct classes *c)
@@ -142,7 +195,7 @@ static int want_all(struct classes *c)
 
 		if (!on_card(t))
 			continue;
-		want = wanted(q, t, c->shifted[first] ? 2 * q->in_top + 1 : q->in_top);
+		want = wanted(c, t, first);
 		if (want <= 0 || !isfinite(want))
 			return vtac_fail(q->g, t->producer,
 					 "Tensor %.120s has no range: it was not calibrated.",
@@ -216,6 +269,14 @@ static void align_all(struct classes *c)
 			align_group(c, i);
 }
 
+/* The integer for 0 if the least has to be @lo steps below. */
+static int32_t zero_of(const struct quantiser *q, float lo)
+{
+	float zero = rintf((float)(-q->in_top - 1) - lo);
+
+	return (int32_t)fminf(fmaxf(zero, (float)(-q->in_top - 1)), (float)q->in_top);
+}
+
 static void mark_fixed(struct classes *c)
 {
 	struct quantiser *q = c->q;
@@ -224,10 +285,10 @@ static void mark_fixed(struct classes *c)
 		unsigned int first = find(c->same, i), group = find(c->aligned, i);
 
 		q->scale[i] = c->want[first];
-		if (c->shifted[first]) {
-			q->zero[i] = -q->in_top - 1;
-			q->lo[i] = q->zero[i];
-		}
+		if (c->shifted[first] && c->want[first] > 0)
+			q->zero[i] = zero_of(q, c->lo[first] / c->want[first]);
+		if (q->zero[i])
+			q->lo[i] = -q->in_top - 1;
 		if (first != i || group != i) {
 			q->fixed[i] = true;
 			q->fixed[first] = true;
@@ -243,8 +304,10 @@ int choose_scales(struct quantiser *q)
 	c.same = vtac_alloc(q->g, q->ids, sizeof(c.same[0]));
 	c.aligned = vtac_alloc(q->g, q->ids, sizeof(c.aligned[0]));
 	c.want = vtac_alloc(q->g, q->ids, sizeof(c.want[0]));
+	c.lo = vtac_alloc(q->g, q->ids, sizeof(c.lo[0]));
+	c.hi = vtac_alloc(q->g, q->ids, sizeof(c.hi[0]));
 	c.shifted = vtac_alloc(q->g, q->ids, sizeof(c.shifted[0]));
-	if (!c.same || !c.aligned || !c.want || !c.shifted)
+	if (!c.same || !c.aligned || !c.want || !c.lo || !c.hi || !c.shifted)
 		return -1;
 	for (unsigned int i = 0; i < q->ids; i++) {
 		c.same[i] = i;

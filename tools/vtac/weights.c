@@ -8,6 +8,7 @@
  * bits, whatever the inputs are.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "quant_impl.h"
@@ -17,6 +18,7 @@ struct sums {
 	struct quantiser *q;
 	struct vtac_node *node;
 	int64_t channels, taps, per_in, groups;
+	int64_t spare;			/* taps, the last, of channels that are always 0 */
 	const float *w, *bias;		/* float; bias may be NULL */
 	int8_t *wq;
 	int32_t *mul, *shift, *offset;
@@ -80,6 +82,8 @@ static int open_layer(struct sums *s)
 	s->x_hi = q->hi[x->id];
 	s->r_lo = r ? q->lo[r->id] : 0;
 	s->r_hi = r ? q->hi[r->id] : 0;
+	if (node->op == VTAC_CONV && s->zx && pads(&node->attr.conv.window))
+		s->spare = node->attr.conv.spare * s->per_in;
 	s->wq = vtac_alloc(q->g, (uint64_t)(s->channels * s->taps), 1);
 	s->mul = filled(q->g, s->channels, 1);
 	s->shift = filled(q->g, s->channels, 0);
@@ -97,6 +101,52 @@ static float most_of(const float *w, int64_t n)
 	return most;
 }
 
+/*
+ * One weight of channel @c at tap @k a step nearer to 0 or beyond, so that their sum
+ * comes down to what the spare channels hold: the one that is wrong the least by it.
+ */
+static int nudge(struct sums *s, int64_t c, int64_t k, int by)
+{
+	int64_t best = -1;
+	float least = INFINITY;
+
+	for (int64_t i = k; i < s->taps - s->spare; i += s->per_in) {
+		int64_t at = c * s->taps + i;
+		float off = (float)(s->wq[at] + by) - s->w[at] / s->step[c];
+
+		if (abs(s->wq[at] + by) <= s->q->wgt_top && fabsf(off) < least) {
+			least = fabsf(off);
+			best = at;
+		}
+	}
+	if (best >= 0)
+		s->wq[best] = (int8_t)(s->wq[best] + by);
+	return best >= 0 ? by : 0;
+}
+
+/* The spare channels take -sum of the other weights, tap by tap (spare.c). */
+static void fill_spare(struct sums *s, int64_t c)
+{
+	int64_t first = c * s->taps, room = s->spare / s->per_in * s->q->wgt_top;
+
+	for (int64_t k = 0; k < s->per_in && s->spare; k++) {
+		int64_t sum = 0;
+
+		for (int64_t i = k; i < s->taps - s->spare; i += s->per_in)
+			sum += s->wq[first + i];
+		while (sum > room || sum < -room)
+			sum += nudge(s, c, k, sum > 0 ? -1 : 1);
+		for (int64_t i = s->taps - s->spare + k; i < s->taps; i += s->per_in) {
+			int64_t part = -sum;
+
+			part = part > s->q->wgt_top ? s->q->wgt_top : part;
+			part = part < -s->q->wgt_top ? -s->q->wgt_top : part;
+			s->wq[first + i] = (int8_t)part;
+			sum += part;
+		}
+	}
+}
+
 static void round_weights(struct sums *s, int64_t c)
 {
 	float inverse = 1 / s->step[c];
@@ -107,6 +157,7 @@ static void round_weights(struct sums *s, int64_t c)
 
 		s->wq[c * s->taps + i] = (int8_t)(v > top ? top : v < -top ? -top : v);
 	}
+	fill_spare(s, c);
 }
 
 /* What rounding the weights of channel @c adds to its output on average, in real units. */
@@ -138,7 +189,7 @@ static void bounds(const struct sums *s, int64_t c, int64_t *least, int64_t *mos
 	int64_t up = 0, down = 0;
 	unsigned int rs = s->node->post.res_shift;
 
-	for (int64_t i = 0; i < s->taps; i++) {
+	for (int64_t i = 0; i < s->taps - s->spare; i++) {
 		int8_t v = s->wq[c * s->taps + i];
 
 		up += v > 0 ? v : 0;
@@ -146,6 +197,13 @@ static void bounds(const struct sums *s, int64_t c, int64_t *least, int64_t *mos
 	}
 	*most = up * s->x_hi - down * s->x_lo + ((int64_t)s->r_hi << rs);
 	*least = up * s->x_lo - down * s->x_hi + ((int64_t)s->r_lo * (INT64_C(1) << rs));
+	/* Spare channels have the zero point, or 0 where the card pads. */
+	for (int64_t i = s->taps - s->spare; i < s->taps; i++) {
+		int64_t v = (int64_t)s->wq[c * s->taps + i] * s->zx;
+
+		*most += v > 0 ? v : 0;
+		*least += v < 0 ? v : 0;
+	}
 }
 
 /* What a sum of channel @c is if all that it is made of stands for 0. */

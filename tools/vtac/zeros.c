@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Zero points. A tensor that is never negative wastes half of the integers if 0 stands for
- * 0. It need not where every node takes another zero point exactly: sums fold it into
- * their bias. What pads with zeros, or multiplies two tensors, does not.
+ * Zero points. A tensor whose values lie on one side of 0 wastes half of the integers if
+ * 0 stands for 0. It need not where every node takes another zero point exactly: sums
+ * fold it into their bias, and with spare channels (spare.c) they pad with it. What
+ * multiplies two tensors does not.
  */
 #include <math.h>
 
@@ -28,7 +29,7 @@ bool keeps_scale(enum vtac_op op)
 	}
 }
 
-static bool pads(const struct vtac_window *w)
+bool pads(const struct vtac_window *w)
 {
 	return w->pad[0] || w->pad[1] || w->pad[2] || w->pad[3];
 }
@@ -54,7 +55,7 @@ static bool user_may(const struct quantiser *q, const struct vtac_node *node)
 {
 	switch (node->op) {
 	case VTAC_CONV:
-		return !pads(&node->attr.conv.window);
+		return node->attr.conv.spare || !pads(&node->attr.conv.window);
 	case VTAC_AVG_POOL:
 		return !pads(&node->attr.pool);
 	case VTAC_ADD:
@@ -86,7 +87,7 @@ static bool producer_may(const struct quantiser *q, const struct vtac_node *node
 
 bool may_shift_zero(const struct quantiser *q, const struct vtac_tensor *t)
 {
-	if (!t->stats || t->stats->lo < 0 || t->quant.given)
+	if (!t->stats || t->quant.given)
 		return false;
 	if (t->producer && t->producer->device == VTAC_CARD && !producer_may(q, t->producer))
 		return false;

@@ -3,11 +3,15 @@
 """
 sets.py NAME [FOLDER...] --out CACHE [--pictures FACTOR OFFSET]
 
-The images of a model, as its input takes them: NAME-calib.npy to calibrate with,
-NAME-test.npy to measure with (float32, [N][C][H][W]; no picture is in both), and
-NAME-test.labels, a line for each image: the classes that are right, by commas, or "-" if
-only agreement with float is measured. The same on every machine. With --pictures, some of
-the test images that are there, as PNG files in NAME-pictures.
+The images of a model, as its input takes them (float32, [N][C][H][W]; no picture is in
+two of them):
+    NAME-calib.npy  to calibrate with; the compiler chooses its ways by these alone
+    NAME-test.npy   to develop the compiler with
+    NAME-held.npy   to measure what it is worth: nothing was ever chosen by these
+and NAME-test.labels and NAME-held.labels, a line for each image: the classes that are
+right, by commas (151-268: all of them), or "-" if only agreement with float is measured.
+The same on every machine. With --pictures, some of the test images that are there, as PNG
+files in NAME-pictures.
 """
 import argparse
 import json
@@ -20,13 +24,13 @@ from PIL import Image, ImageDraw, ImageFont
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def save(out, name, calib, test, labels):
-    for what, images in (("calib", calib), ("test", test)):
-        array = np.ascontiguousarray(np.stack(images), dtype="<f4")
-        np.save(os.path.join(out, f"{name}-{what}.npy"), array)
-        print(f"models: {name}-{what}.npy: {'x'.join(map(str, array.shape))}")
-    with open(os.path.join(out, f"{name}-test.labels"), "w", encoding="ascii") as f:
-        f.writelines(f"{label}\n" for label in labels)
+def save(out, name, what, images, labels=None):
+    array = np.ascontiguousarray(np.stack(images), dtype="<f4")
+    np.save(os.path.join(out, f"{name}-{what}.npy"), array)
+    print(f"models: {name}-{what}.npy: {'x'.join(map(str, array.shape))}")
+    if labels is not None:
+        with open(os.path.join(out, f"{name}-{what}.labels"), "w", encoding="ascii") as f:
+            f.writelines(f"{label}\n" for label in labels)
 
 
 def idx(path):
@@ -40,7 +44,9 @@ def mnist(out, folders):
     train = idx(os.path.join(folders[0], "train-images-idx3-ubyte"))[:64]
     test = idx(os.path.join(folders[0], "t10k-images-idx3-ubyte"))
     labels = idx(os.path.join(folders[0], "t10k-labels-idx1-ubyte"))
-    save(out, "mnist", train[:, None] / 255.0, test[:, None] / 255.0, labels)
+    save(out, "mnist", "calib", train[:, None] / 255.0)
+    save(out, "mnist", "test", test[:1000, None] / 255.0, labels[:1000])
+    save(out, "mnist", "held", test[1000:, None] / 255.0, labels[1000:])
 
 
 FONTS = ["DejaVuSans.ttf", "DejaVuSans-Bold.ttf", "DejaVuSerif.ttf", "DejaVuSansMono.ttf",
@@ -73,8 +79,10 @@ def text_line(rng, turned):
 
 def ppocr(out, _folders):
     rng = np.random.default_rng(14)
-    lines = [text_line(rng, i % 2) for i in range(248)]
-    save(out, "ppocr", lines[:48], lines[48:], [i % 2 for i in range(48, 248)])
+    lines = [text_line(rng, i % 2) for i in range(448)]
+    save(out, "ppocr", "calib", lines[:48])
+    save(out, "ppocr", "test", lines[48:248], [i % 2 for i in range(48, 248)])
+    save(out, "ppocr", "held", lines[248:], [i % 2 for i in range(248, 448)])
 
 
 def on_white(path, size):
@@ -91,8 +99,8 @@ def stamp_labels():
         return dict(line.split() for line in f if not line.startswith("#"))
 
 
-def other_stamps(folder, labelled, count):
-    """Photograph-like pictures without a label, spread over the collection."""
+def stamps(folder, labelled):
+    """Photograph-like pictures without a label."""
     found = []
     for path, dirs, files in os.walk(folder):
         dirs.sort()
@@ -102,11 +110,37 @@ def other_stamps(folder, labelled, count):
                     key.split("/")[0] in ("animals", "food", "household", "hobbies", "plants",
                                           "vehicles", "sports", "clothes", "space"):
                 found.append(os.path.join(path, name))
+    return found
+
+
+def other_stamps(folder, labelled, count):
+    """Some of them, spread over the collection."""
+    found = stamps(folder, labelled)
     return [found[i * len(found) // count] for i in range(count)]
 
 
-def cifar(folder, batch, count):
-    rows = np.asarray(Image.open(os.path.join(folder, batch)).convert("RGB"))[:count]
+def held_stamps(folder, labelled, used, count):
+    """Others than those."""
+    found = [p for p in stamps(folder, labelled) if p not in used]
+    return [found[i * len(found) // count] for i in range(count)]
+
+
+# What ImageNet has of CIFAR's classes: airplane, automobile, bird, cat, deer, dog, frog,
+# horse, ship, truck.
+CIFAR_CLASSES = ["404,895", "436,468,511,581,609,627,656,661,751,817", "7-24,80-100,127-146",
+                 "281-287", "351-353", "151-275", "30-32", "339",
+                 "403,472,484,510,554,576,625,628,724,780,814,833,871,914",
+                 "555,569,654,675,717,734,864,867"]
+
+
+def cifar_labels(folder, first, count):
+    with open(os.path.join(folder, "test_lables.json"), encoding="ascii") as f:
+        return [CIFAR_CLASSES[i] for i in json.load(f)[first:first + count]]
+
+
+def cifar(folder, batch, first, count):
+    rows = np.asarray(Image.open(os.path.join(folder, batch)).convert("RGB"))
+    rows = rows[first:first + count]
     for row in rows:
         yield Image.fromarray(row.reshape(32, 32, 3)).resize((224, 224), Image.Resampling.BICUBIC)
 
@@ -118,21 +152,27 @@ def imagenet(image):
 
 
 def resnet50(out, folders):
-    stamps, cifar10 = folders
+    folder, cifar10 = folders
     labelled = stamp_labels()
-    calib = [on_white(p, 224) for p in other_stamps(stamps, labelled, 36)]
-    calib += list(cifar(cifar10, "data_batch_1.png", 12))
+    used = other_stamps(folder, labelled, 36)
+    calib = [on_white(p, 224) for p in used]
+    calib += list(cifar(cifar10, "data_batch_1.png", 0, 12))
     photos = os.path.join(out, "resnet50-photos")
     os.makedirs(photos, exist_ok=True)
     test, labels = [], []
     for key, classes in labelled.items():
-        picture = on_white(os.path.join(stamps, key + ".png"), 224)
+        picture = on_white(os.path.join(folder, key + ".png"), 224)
         picture.save(os.path.join(photos, os.path.basename(key) + ".png"))
         test.append(picture)
         labels.append(classes)
-    extra = list(cifar(cifar10, "test_batch.png", 100))
-    save(out, "resnet50", [imagenet(i) for i in calib], [imagenet(i) for i in test + extra],
+    extra = list(cifar(cifar10, "test_batch.png", 0, 100))
+    save(out, "resnet50", "calib", [imagenet(i) for i in calib])
+    save(out, "resnet50", "test", [imagenet(i) for i in test + extra],
          labels + ["-"] * len(extra))
+    held = [on_white(p, 224) for p in held_stamps(folder, labelled, used, 120)]
+    extra = list(cifar(cifar10, "test_batch.png", 1000, 120))
+    save(out, "resnet50", "held", [imagenet(i) for i in held + extra],
+         ["-"] * len(held) + cifar_labels(cifar10, 1000, 120))
     with open(os.path.join(out, "resnet50-labels.txt"), "w", encoding="utf-8") as f, \
             open(os.path.join(out, "resnet50-labels.json"), encoding="utf-8") as names:
         f.writelines(f"{name}\n" for name in json.load(names).values())
@@ -141,15 +181,22 @@ def resnet50(out, folders):
 def mobilenetv2(out, folders):
     labelled = stamp_labels()
     pictures = other_stamps(folders[0], labelled, 88)
-    arrays = [(np.asarray(on_white(p, 224), np.float32) / 127.5 - 1).transpose(2, 0, 1)
-              for p in pictures]
-    calib = [a for i, a in enumerate(arrays) if i % 11 < 6]
-    test = [a for i, a in enumerate(arrays) if i % 11 >= 6]
-    save(out, "mobilenetv2", calib, test, ["-"] * len(test))
+
+    def arrays(paths):
+        return [(np.asarray(on_white(p, 224), np.float32) / 127.5 - 1).transpose(2, 0, 1)
+                for p in paths]
+
+    both = arrays(pictures)
+    test = [a for i, a in enumerate(both) if i % 11 >= 6]
+    held = arrays(held_stamps(folders[0], labelled, pictures, 100))
+    save(out, "mobilenetv2", "calib", [a for i, a in enumerate(both) if i % 11 < 6])
+    save(out, "mobilenetv2", "test", test, ["-"] * len(test))
+    save(out, "mobilenetv2", "held", held, ["-"] * len(held))
 
 
 PHOTOGRAPHS = ["astronaut.png", "coffee.png", "chelsea.png", "rocket.jpg", "motorcycle_left.png",
                "brick.png", "gravel.png", "retina.jpg"]
+HELD_PHOTOGRAPHS = ["camera.png", "coins.png", "grass.png", "hubble_deep_field.jpg", "ihc.png"]
 
 
 def crops(folder, name, count):
@@ -169,13 +216,20 @@ def planes(image):
 
 def esrgan(out, folders):
     """Half-size pictures to be doubled; the truth beside them, for PSNR."""
-    large = [c for name in PHOTOGRAPHS for c in crops(folders[0], name, 6)]
-    small = [planes(i.resize((64, 64), Image.Resampling.BICUBIC)) for i in large]
-    calib = [s for i, s in enumerate(small) if i % 3 == 0]
-    test = [i for i in range(len(small)) if i % 3]
-    save(out, "esrgan", calib, [small[i] for i in test], ["-"] * len(test))
-    np.save(os.path.join(out, "esrgan-truth.npy"),
-            np.ascontiguousarray(np.stack([planes(large[i]) for i in test]), dtype="<f4"))
+    def pairs(names):
+        large = [c for name in names for c in crops(folders[0], name, 6)]
+        return [(planes(i.resize((64, 64), Image.Resampling.BICUBIC)), planes(i)) for i in large]
+
+    def measured(what, images):
+        save(out, "esrgan", what, [small for small, _ in images], ["-"] * len(images))
+        truth = np.stack([large for _, large in images])
+        np.save(os.path.join(out, "esrgan-truth.npy" if what == "test" else
+                             f"esrgan-{what}-truth.npy"), np.ascontiguousarray(truth, "<f4"))
+
+    both = pairs(PHOTOGRAPHS)
+    save(out, "esrgan", "calib", [small for i, (small, _) in enumerate(both) if i % 3 == 0])
+    measured("test", [pair for i, pair in enumerate(both) if i % 3])
+    measured("held", pairs(HELD_PHOTOGRAPHS))
 
 
 def pictures(out, name, factor, offset, count=4):

@@ -123,9 +123,16 @@ static void see_int(void *priv, const struct vtac_tensor *t, const void *data)
 	if (!other || !test->layers[other->id])
 		return;
 	for (int64_t i = 0; i < vtac_elements(t); i++) {
-		double real = test->layers[other->id][i], off;
+		double real = test->layers[other->id][i], off, scale = t->quant.scale[0];
 
-		off = (v[i] - (t->quant.zero ? t->quant.zero[0] : 0)) * t->quant.scale[0] - real;
+		if (t->channel_scale) {
+			int64_t plane = 1;
+
+			for (int k = 2; k < t->rank; k++)
+				plane *= t->dims[k];
+			scale *= t->channel_scale[i / plane % t->dims[1]];
+		}
+		off = (v[i] - (t->quant.zero ? t->quant.zero[0] : 0)) * scale - real;
 
 		test->layer[t->id].signal += real * real;
 		test->layer[t->id].noise += off * off;
@@ -166,11 +173,17 @@ static unsigned int best(const float *v, int64_t n)
 	return at;
 }
 
+/* "7-24,80": one of these. */
 static bool is_right(const char *labels, unsigned int class)
 {
+	unsigned long first, last;
+	char *end;
+
 	for (const char *at = labels; at; at = strchr(at, ',')) {
 		at += *at == ',';
-		if (strtoul(at, NULL, 10) == class)
+		first = strtoul(at, &end, 10);
+		last = *end == '-' ? strtoul(end + 1, NULL, 10) : first;
+		if (class >= first && class <= last)
 			return true;
 	}
 	return false;
@@ -315,7 +328,7 @@ int main(int argc, char **argv)
 		{ "calib", 1, NULL, 'c' }, { "range", 1, NULL, 'r' }, { "residual", 1, NULL, 'a' },
 		{ "per-tensor", 0, NULL, 'p' }, { "power-of-two", 0, NULL, '2' },
 		{ "no-bias-correction", 0, NULL, 'b' }, { "no-zero-points", 0, NULL, 'z' },
-		{ "layers", 0, NULL, 'l' },
+		{ "layers", 0, NULL, 'l' }, { "equalise", 1, NULL, 'u' },
 		{ "agree", 1, NULL, 'A' }, { "worse", 1, NULL, 'W' }, { "lose", 1, NULL, 'L' },
 		{ 0 },
 	};
@@ -351,7 +364,7 @@ int main(int argc, char **argv)
 				    VTAC_RANGE_PERCENTILE;
 			break;
 		case 'a':
-			how.residual = !strcmp(optarg, "add") ? VTAC_RESIDUAL_ADD :
+			how.residual = !strcmp(optarg, "output") ? VTAC_RESIDUAL_ADD :
 				       VTAC_RESIDUAL_FUSED;
 			break;
 		case 'p':
@@ -365,6 +378,9 @@ int main(int argc, char **argv)
 			break;
 		case 'b':
 			how.no_bias_correction = true;
+			break;
+		case 'u':
+			how.equalise = (enum vtac_equalise)atoi(optarg);
 			break;
 		case 'l':
 			test.each_layer = true;
@@ -404,6 +420,8 @@ int main(int argc, char **argv)
 	if (vtac_split_residuals(test.real))
 		die(test.real->error.text);
 	test.integer = load(argv[optind], &opt, NULL);
+	if (test.integer->how)
+		printf("# chosen: %s\n", vtac_quant_text(test.integer->how, (char [VTAC_QUANT_TEXT]){ 0 }));
 	test.layers = calloc(test.real->next_id, sizeof(*test.layers));
 	test.layer = calloc(test.integer->next_id, sizeof(*test.layer));
 	if (!count || first + count > test.images.count)

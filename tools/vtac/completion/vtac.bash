@@ -38,7 +38,9 @@ _vtac() {
 	--card)		_vtac_words "$(_vtac_cards)" "$cur"; return ;;
 	--dump-after)	_vtac_words "$(_vtac_passes)" "$cur"; return ;;
 	--emit)		_vtac_words 'c' "$cur"; return ;;
-	--range)	_vtac_words 'mse max percentile' "$cur"; return ;;
+	--range)	_vtac_words 'auto mse max percentile' "$cur"; return ;;
+	--residual)	_vtac_words 'auto sum output' "$cur"; return ;;
+	--equalise)	_vtac_words 'auto no half full' "$cur"; return ;;
 	--order)	_vtac_words 'rgb bgr gray' "$cur"; return ;;
 	--fit)		_vtac_words 'stretch top-left centre crop' "$cur"; return ;;
 	--filter)	_vtac_words 'nearest linear cubic' "$cur"; return ;;
@@ -48,7 +50,7 @@ _vtac() {
 	case ${COMP_WORDS[1]} in
 	compile)	options='--output --emit --config --card --calibrate --measure --images --shape
 				--labels --mean --scale --order --fit --filter --background --cpu
-				--card-from --card-to --no-card --no-prune --cpu-rate --range
+				--card-from --card-to --no-card --no-prune --cpu-rate --range --residual --equalise
 				--power-of-two --per-tensor --dump-after --dot --memory --json
 				--quiet --help' ;;
 	report)		options='--json --help' ;;

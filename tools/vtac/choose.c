@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The pass `calibrate`: what values tensors have on the images, and how integers are best
+ * made of them. What the user does not fix is chosen by measured error: the network is
+ * quantised in one way after the other with some of the images, and run on others: the
+ * ranges of activations, how far channels are equalised, and, with the best of these,
+ * residuals added to sums or to outputs.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "quant.h"
+#include "vtac.h"
+
+/* Images to calibrate a trial with, and others to measure it on. */
+#define TRIAL_IMAGES	12u
+#define JUDGE_IMAGES	8u
+/* A trial has multiplications for so many images of a network with a billion of them. */
+#define TRIAL_WORK	24
+#define JUDGE_WORK	12
+/* What is tried later has to be better by this factor, not by chance. */
+#define BETTER		0.95
+
+struct trial {
+	const struct vtac_options *opt;
+	struct vtac_graph *g;		/* the float graph, residuals split */
+	struct vtac_images few, judges;
+	struct vtac_graph *equalised[VTAC_EQUALISE_FULL + 1];	/* and calibrated */
+	struct vtac_quant_options best;
+	double least;			/* noise / signal with it */
+	unsigned int done;
+};
+
+/* Images that judge are spread over all: number @i of them. */
+static unsigned int judge(const struct trial *t, unsigned int i)
+{
+	return (unsigned int)((uint64_t)i * t->opt->images->count / t->judges.count);
+}
+
+static int read_judge(void *priv, unsigned int i, const struct vtac_tensor *t, float *values)
+{
+	const struct trial *trial = priv;
+	const struct vtac_images *all = trial->opt->images;
+
+	return all->read(all->priv, judge(trial, i), t, values);
+}
+
+/* The others, likewise. */
+static int read_few(void *priv, unsigned int i, const struct vtac_tensor *t, float *values)
+{
+	const struct trial *trial = priv;
+	const struct vtac_images *all = trial->opt->images;
+	unsigned int others = all->count - trial->judges.count;
+	unsigned int at = (unsigned int)((uint64_t)i * others / trial->few.count);
+
+	for (unsigned int k = 0; k < trial->judges.count && judge(trial, k) <= at; k++)
+		at++;
+	return all->read(all->priv, at, t, values);
+}
+
+/* A graph equalised so far and calibrated with a few images; made once. */
+static struct vtac_graph *calibrated_graph(struct trial *t, enum vtac_equalise how)
+{
+	struct vtac_graph *g = t->equalised[how];
+
+	if (g)
+		return g;
+	g = vtac_graph_clone(t->g);
+	if (!g)
+		return NULL;
+	t->equalised[how] = g;
+	return vtac_equalise(g, t->opt, &t->few, how) || vtac_calibrate(g, t->opt, &t->few) ?
+		NULL : g;
+}
+
+/* The network's outputs, before what squeezes them on the CPU. */
+static double noise_of(const struct vtac_graph *g, const struct vtac_accuracy *a)
+{
+	double sum = 0;
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < g->n_nodes; i++) {
+		const struct vtac_node *node = g->nodes[i];
+
+		if (node->op != VTAC_DEQUANTIZE || a->sqnr[node->in[0]->id] == 0)
+			continue;
+		sum += pow(10, -a->sqnr[node->in[0]->id] / 10);
+		n++;
+	}
+	return n ? sum / n : pow(10, -a->output_sqnr / 10);
+}
+
+/* 0 with *noise; 1: this way does not work here; -1 */
+static int try(struct trial *t, const struct vtac_quant_options *how, double *noise)
+{
+	struct vtac_graph *from = calibrated_graph(t, how->equalise), *g;
+	struct vtac_options opt = *t->opt;
+	struct vtac_accuracy a;
+	int err;
+
+	if (!from)
+		return -1;
+	g = vtac_graph_clone(from);
+	if (!g)
+		return -1;
+	opt.quant = how;
+	opt.progress = NULL;
+	err = vtac_pass_quantise(g, &opt) ||
+	      vtac_measure(t->g, g, &opt, &t->judges, &a) ? 1 : 0;
+	if (!err)
+		*noise = noise_of(g, &a);
+	vtac_graph_free(g);
+	if (t->opt->progress)
+		t->opt->progress(t->opt->progress_priv, "choosing", ++t->done, 0);
+	return err;
+}
+
+static int consider(struct trial *t, struct vtac_quant_options how)
+{
+	double noise;
+	int ret = try(t, &how, &noise);
+
+	if (ret < 0)
+		return -1;
+	if (!ret && noise < t->least * BETTER) {
+		t->best = how;
+		t->least = noise;
+	}
+	return 0;
+}
+
+static bool has_residuals(const struct vtac_graph *g)
+{
+	unsigned int other;
+
+	for (unsigned int i = 0; i < g->n_nodes; i++)
+		if (g->nodes[i]->op == VTAC_ADD && g->nodes[i]->device == VTAC_CARD &&
+		    vtac_residual_sum(g, g->nodes[i], &other))
+			return true;
+	return false;
+}
+
+/* All ranges with all ways to equalise: each changes what the other is good for. */
+static int try_ranges(struct trial *t, const struct vtac_quant_options *asked)
+{
+	struct vtac_quant_options how = t->best;
+
+	for (int e = VTAC_EQUALISE_NONE; e <= VTAC_EQUALISE_FULL; e++)
+		for (int r = VTAC_RANGE_MSE; r <= VTAC_RANGE_MAX; r++) {
+			if ((asked->equalise != VTAC_EQUALISE_AUTO && e != (int)asked->equalise) ||
+			    (asked->range != VTAC_RANGE_AUTO && r != VTAC_RANGE_MSE))
+				continue;
+			how.equalise = (enum vtac_equalise)e;
+			how.range = asked->range == VTAC_RANGE_AUTO ? (enum vtac_range)r :
+				asked->range;
+			if (consider(t, how))
+				return -1;
+		}
+	return 0;
+}
+
+static int try_residual(struct trial *t, const struct vtac_quant_options *asked)
+{
+	struct vtac_quant_options how = t->best;
+
+	how.residual = VTAC_RESIDUAL_ADD;
+	return asked->residual == VTAC_RESIDUAL_AUTO && has_residuals(t->g) ? consider(t, how) : 0;
+}
+
+/* What the user leaves open, as it is tried first. */
+static struct vtac_quant_options usual(const struct vtac_quant_options *asked)
+{
+	struct vtac_quant_options how = *asked;
+
+	if (how.range == VTAC_RANGE_AUTO)
+		how.range = VTAC_RANGE_MSE;
+	if (how.residual == VTAC_RESIDUAL_AUTO)
+		how.residual = VTAC_RESIDUAL_FUSED;
+	if (how.equalise == VTAC_EQUALISE_AUTO)
+		how.equalise = VTAC_EQUALISE_NONE;
+	return how;
+}
+
+static bool is_open(const struct vtac_quant_options *asked)
+{
+	return asked->range == VTAC_RANGE_AUTO || asked->residual == VTAC_RESIDUAL_AUTO ||
+	       asked->equalise == VTAC_EQUALISE_AUTO;
+}
+
+/* Billions of multiplications for an image, at least 1. */
+static double work_of(const struct vtac_graph *g)
+{
+	double sum = 0;
+
+	for (unsigned int i = 0; i < g->n_nodes; i++) {
+		const struct vtac_node *node = g->nodes[i];
+		const struct vtac_tensor *w = node->n_in > 1 ? node->in[1] : NULL;
+
+		if ((node->op == VTAC_CONV || node->op == VTAC_GEMM) && w->dims[0] > 0)
+			sum += (double)vtac_elements(node->out[0]) * (double)vtac_elements(w) /
+			       (double)w->dims[0];
+	}
+	return fmax(sum / 1000000000, 1);
+}
+
+static unsigned int at_most(unsigned int n, double most)
+{
+	return n <= most ? n : most < 2 ? 2 : (unsigned int)most;
+}
+
+static int choose(struct vtac_graph *g, const struct vtac_options *opt,
+		  const struct vtac_quant_options *asked, struct vtac_quant_options *chosen)
+{
+	struct trial t = { .opt = opt, .g = g, .best = usual(asked), .least = INFINITY };
+	unsigned int n = opt->images->count;
+	int err;
+
+	*chosen = t.best;
+	if (!is_open(asked) || n < 2)
+		return 0;
+	t.judges = (struct vtac_images) { .count = n / 3 ? n / 3 : 1, .read = read_judge,
+					  .priv = &t };
+	t.judges.count = at_most(t.judges.count, fmin(JUDGE_IMAGES, JUDGE_WORK / work_of(g)));
+	t.few = (struct vtac_images) { .count = n - t.judges.count, .read = read_few, .priv = &t };
+	t.few.count = at_most(t.few.count, fmin(TRIAL_IMAGES, TRIAL_WORK / work_of(g)));
+	err = try_ranges(&t, asked) || try_residual(&t, asked);
+	*chosen = t.best;
+	for (int i = 0; i <= VTAC_EQUALISE_FULL; i++) {
+		if (err && t.equalised[i] && t.equalised[i]->error.text[0])
+			vtac_fail(g, NULL, "%s", t.equalised[i]->error.text);
+		vtac_graph_free(t.equalised[i]);
+	}
+	if (err && !g->error.text[0])
+		vtac_fail(g, NULL, "Out of memory.");
+	return err ? -1 : 0;
+}
+
+const char *vtac_quant_text(const struct vtac_quant_options *how, char *buf)
+{
+	static const char *const ranges[] = { "auto", "mse", "max", "percentile" };
+	static const char *const residuals[] = { "auto", "to sums", "to outputs" };
+	static const char *const equal[] = { "auto", "no", "half", "full" };
+
+	snprintf(buf, VTAC_QUANT_TEXT, "range %s, residuals added %s, channels equalised: %s",
+		 ranges[how->range], residuals[how->residual], equal[how->equalise]);
+	return buf;
+}
+
+/* Sums are seen before residuals are added to them. */
+int vtac_pass_calibrate(struct vtac_graph *g, const struct vtac_options *opt)
+{
+	static const struct vtac_quant_options all_open = { 0 };
+	struct vtac_quant_options *how;
+	bool card = false;
+
+	for (unsigned int i = 0; i < g->n_nodes; i++)
+		card = card || g->nodes[i]->device == VTAC_CARD;
+	if (!card)
+		return 0;
+	if (!opt->images || !opt->images->count)
+		return vtac_fail(g, NULL,
+				 "There are no images to calibrate with: give some by "
+				 "--calibrate.");
+	how = vtac_alloc(g, 1, sizeof(*how));
+	if (!how || vtac_split_residuals(g) ||
+	    choose(g, opt, opt->quant ? opt->quant : &all_open, how))
+		return -1;
+	g->how = how;
+	return vtac_equalise(g, opt, opt->images, how->equalise) ||
+	       vtac_calibrate(g, opt, opt->images) ? -1 : 0;
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A graph once more, to try something on it. */
+#include "graph.h"
+
+/* What is the tensor's own stays; the rest is as in @from. */
+static void copy_tensor(struct vtac_tensor *t, const struct vtac_tensor *from)
+{
+	struct vtac_tensor own = *t;
+
+	*t = *from;
+	t->id = own.id;
+	t->name = own.name;
+	t->producer = NULL;
+	t->users = NULL;
+	t->n_users = 0;
+	t->max_users = 0;
+	t->home = NULL;
+}
+
+static int copy_tensors(struct vtac_graph *g, const struct vtac_graph *from,
+			struct vtac_tensor **map)
+{
+	for (unsigned int i = 0; i < from->n_tensors; i++) {
+		struct vtac_tensor *t = vtac_tensor_new(g, from->tensors[i]->name,
+							from->tensors[i]->dtype);
+
+		if (!t)
+			return -1;
+		copy_tensor(t, from->tensors[i]);
+		map[from->tensors[i]->id] = t;
+	}
+	return 0;
+}
+
+static int copy_node(struct vtac_graph *g, const struct vtac_node *from,
+		     struct vtac_tensor *const *map)
+{
+	struct vtac_node *node = vtac_node_new(g, from->op, from->name, from->n_in, from->n_out);
+
+	if (!node)
+		return -1;
+	node->file_op = from->file_op;
+	node->attr = from->attr;
+	node->act = from->act;
+	node->post = from->post;
+	node->device = from->device;
+	node->why = from->why;
+	node->region = from->region;
+	node->cycles = from->cycles;
+	for (unsigned int i = 0; i < from->n_in; i++)
+		if (from->in[i] && vtac_node_set_in(g, node, i, map[from->in[i]->id]))
+			return -1;
+	for (unsigned int i = 0; i < from->n_out; i++)
+		if (from->out[i])
+			vtac_node_set_out(node, i, map[from->out[i]->id]);
+	return 0;
+}
+
+static int copy_all(struct vtac_graph *g, const struct vtac_graph *from)
+{
+	struct vtac_tensor **map = vtac_alloc(g, from->next_id + 1u, sizeof(void *));
+
+	if (!map || copy_tensors(g, from, map))
+		return -1;
+	for (unsigned int i = 0; i < from->n_nodes; i++)
+		if (copy_node(g, from->nodes[i], map))
+			return -1;
+	for (unsigned int i = 0; i < from->n_inputs; i++)
+		if (vtac_graph_input(g, map[from->inputs[i]->id]))
+			return -1;
+	for (unsigned int i = 0; i < from->n_outputs; i++) {
+		if (vtac_graph_output(g, map[from->outputs[i]->id]))
+			return -1;
+		g->output_names[i] = from->output_names[i];
+	}
+	return 0;
+}
+
+struct vtac_graph *vtac_graph_clone(const struct vtac_graph *from)
+{
+	struct vtac_graph *g = vtac_graph_new(from->arena.limit);
+
+	if (!g)
+		return NULL;
+	g->name = from->name;
+	if (!copy_all(g, from))
+		return g;
+	vtac_graph_free(g);
+	return NULL;
+}

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Cross-layer equalisation. Channels of one tensor share a scale, so the greatest channel
+ * decides what is left of the others. Where a tensor lies between layers with weights,
+ * each channel is divided by a number of its own in the one and multiplied by it in the
+ * other: the network computes the same, and every channel uses the whole range.
+ *
+ * Channels that are added, compared or joined need the same number. So channels are in
+ * classes, and a class is left alone if one of its tensors is seen by anything else.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "quant.h"
+
+/* Images that are enough to know how channels compare. */
+#define IMAGES_MAX	16u
+/* A channel that is next to nothing needs no more than this. */
+#define LEAST_SHARE	(1.0f / 1024)
+/* Other images may have greater values than these: where a limit follows, it is not met. */
+#define LIMIT_MARGIN	1.1f
+
+struct equaliser {
+	struct vtac_graph *g;
+	int64_t *first;		/* by tensor id: number of its first channel; -1: none */
+	int64_t n;		/* channels */
+	int64_t *parent;	/* the way to the class' root */
+	float *range;		/* by root: the greatest value */
+	float *limit;		/* by root: an activation's upper limit; 0: none */
+	bool *fixed;		/* by root */
+	unsigned int ids;	/* tensors that there were */
+};
+
+static int64_t find(struct equaliser *e, int64_t i)
+{
+	while (e->parent[i] != i) {
+		e->parent[i] = e->parent[e->parent[i]];
+		i = e->parent[i];
+	}
+	return i;
+}
+
+static int64_t channels_of(const struct vtac_tensor *t)
+{
+	return t->rank >= 2 ? t->dims[1] : 0;
+}
+
+static bool has_channels(const struct equaliser *e, const struct vtac_tensor *t)
+{
+	return t && t->id < e->ids && e->first[t->id] >= 0;
+}
+
+static void fix(struct equaliser *e, const struct vtac_tensor *t)
+{
+	if (has_channels(e, t))
+		for (int64_t c = 0; c < channels_of(t); c++)
+			e->fixed[find(e, e->first[t->id] + c)] = true;
+}
+
+static void fix_node(struct equaliser *e, const struct vtac_node *node)
+{
+	for (unsigned int i = 0; i < node->n_in; i++)
+		fix(e, node->in[i]);
+	for (unsigned int i = 0; i < node->n_out; i++)
+		fix(e, node->out[i]);
+}
+
+/* Channel @at of @a and channel 0 of @b, and those that follow both. */
+static void unite(struct equaliser *e, const struct vtac_tensor *a, int64_t at,
+		  const struct vtac_tensor *b)
+{
+	if (!has_channels(e, a) || !has_channels(e, b) ||
+	    at + channels_of(b) > channels_of(a)) {
+		fix(e, a);
+		fix(e, b);
+		return;
+	}
+	for (int64_t c = 0; c < channels_of(b); c++) {
+		int64_t x = find(e, e->first[a->id] + at + c), y = find(e, e->first[b->id] + c);
+
+		if (x == y)
+			continue;
+		e->parent[y] = x;
+		e->fixed[x] = e->fixed[x] || e->fixed[y];
+		e->range[x] = fmaxf(e->range[x], e->range[y]);
+		if (e->limit[y] > 0 && (!e->limit[x] || e->limit[y] < e->limit[x]))
+			e->limit[x] = e->limit[y];
+	}
+}
+
+/* ---- what nodes ask for ---- */
+
+static void see_limits(struct equaliser *e, const struct vtac_node *node, float lo, float hi)
+{
+	const struct vtac_tensor *t = node->out[0];
+
+	if (lo != 0 && lo != -INFINITY) {
+		fix(e, t);
+		return;
+	}
+	for (int64_t c = 0; hi < INFINITY && has_channels(e, t) && c < channels_of(t); c++) {
+		int64_t i = find(e, e->first[t->id] + c);
+
+		if (!e->limit[i] || hi < e->limit[i])
+			e->limit[i] = hi;
+	}
+}
+
+/* A product has the scale of one factor if the other is from 0 to 1, as a gate is. */
+static void see_product(struct equaliser *e, const struct vtac_node *node)
+{
+	for (unsigned int i = 0; i < 2; i++) {
+		const struct vtac_node *gate = node->in[i]->producer;
+
+		if (gate && gate->act.kind == VTAC_ACT_CLIP && gate->act.lo == 0 &&
+		    gate->act.hi == 1 && node->in[i] != node->in[1 - i] &&
+		    vtac_same_shape(node->in[1 - i], node->out[0])) {
+			fix(e, node->in[i]);
+			unite(e, node->out[0], 0, node->in[1 - i]);
+			return;
+		}
+	}
+	fix_node(e, node);
+}
+
+static void see_joined(struct equaliser *e, const struct vtac_node *node)
+{
+	int64_t at = 0;
+
+	if (node->attr.axis.axis != 1) {
+		fix_node(e, node);
+		return;
+	}
+	for (unsigned int i = 0; i < node->n_in; i++) {
+		unite(e, node->out[0], at, node->in[i]);
+		at += channels_of(node->in[i]);
+	}
+}
+
+static bool has_float_weights(const struct vtac_node *node)
+{
+	const struct vtac_tensor *w = node->in[1], *b = node->n_in > 2 ? node->in[2] : NULL;
+
+	return w->data && w->dtype == VTAC_F32 && !w->quant.given &&
+	       (!b || (b->data && b->dtype == VTAC_F32 && !b->quant.given)) &&
+	       (node->n_in < 4 || !node->in[3]);
+}
+
+static void see_node(struct equaliser *e, const struct vtac_node *node)
+{
+	if (node->act.kind == VTAC_ACT_CLIP)
+		see_limits(e, node, node->act.lo, node->act.hi);
+	if (node->device != VTAC_CARD) {
+		fix_node(e, node);
+		return;
+	}
+	switch (node->op) {
+	case VTAC_CONV:
+	case VTAC_CONV_TRANSPOSE:
+	case VTAC_GEMM:
+		if (!has_float_weights(node))
+			fix_node(e, node);
+		break;
+	case VTAC_ADD:
+	case VTAC_MAX:
+	case VTAC_MIN:
+		if (channels_of(node->in[0]) != channels_of(node->in[1])) {
+			fix_node(e, node);
+			break;
+		}
+		unite(e, node->out[0], 0, node->in[0]);
+		unite(e, node->out[0], 0, node->in[1]);
+		break;
+	case VTAC_MUL:
+		see_product(e, node);
+		break;
+	case VTAC_CLIP:
+		see_limits(e, node, node->attr.clip.lo, node->attr.clip.hi);
+		unite(e, node->out[0], 0, node->in[0]);
+		break;
+	case VTAC_MAX_POOL:
+	case VTAC_AVG_POOL:
+	case VTAC_RESIZE:
+	case VTAC_RESHAPE:
+	case VTAC_IDENTITY:
+		unite(e, node->out[0], 0, node->in[0]);
+		break;
+	case VTAC_CONCAT:
+		see_joined(e, node);
+		break;
+	default:
+		fix_node(e, node);
+	}
+}
+
+/* ---- the numbers ---- */
+
+static int number_channels(struct equaliser *e)
+{
+	e->ids = e->g->next_id;
+	e->first = vtac_alloc(e->g, e->ids, sizeof(e->first[0]));
+	if (!e->first)
+		return -1;
+	for (unsigned int i = 0; i < e->ids; i++)
+		e->first[i] = -1;
+	for (unsigned int i = 0; i < e->g->n_tensors; i++) {
+		const struct vtac_tensor *t = e->g->tensors[i];
+
+		if (t->data || !t->stats || t->stats->channels != channels_of(t))
+			continue;
+		e->first[t->id] = e->n;
+		e->n += channels_of(t);
+	}
+	e->parent = vtac_alloc(e->g, (uint64_t)e->n + 1, sizeof(e->parent[0]));
+	e->range = vtac_alloc(e->g, (uint64_t)e->n + 1, sizeof(e->range[0]));
+	e->limit = vtac_alloc(e->g, (uint64_t)e->n + 1, sizeof(e->limit[0]));
+	e->fixed = vtac_alloc(e->g, (uint64_t)e->n + 1, sizeof(e->fixed[0]));
+	return e->parent && e->range && e->limit && e->fixed ? 0 : -1;
+}
+
+static void see_ranges(struct equaliser *e)
+{
+	for (int64_t i = 0; i < e->n; i++)
+		e->parent[i] = i;
+	for (unsigned int i = 0; i < e->g->n_tensors; i++) {
+		const struct vtac_tensor *t = e->g->tensors[i];
+		const struct vtac_stats *s = t->stats;
+
+		if (!has_channels(e, t))
+			continue;
+		for (int64_t c = 0; c < s->channels; c++)
+			e->range[e->first[t->id] + c] =
+				fmaxf(s->most[c], fmaxf(-s->lo, s->hi) * LEAST_SHARE);
+		if (!t->producer || vtac_is_output(e->g, t) || t->quant.given)
+			fix(e, t);
+	}
+}
+
+/* What channel @c of @t is divided by. */
+static float factor(struct equaliser *e, const struct vtac_tensor *t, int64_t c, float power)
+{
+	int64_t i;
+
+	if (!has_channels(e, t))
+		return 1;
+	i = find(e, e->first[t->id] + c);
+	if (e->fixed[i] || !(e->range[i] > 0))
+		return 1;
+	if (e->limit[i] > 0)
+		return powf(fminf(1, e->range[i] * LIMIT_MARGIN / e->limit[i]), power);
+	return powf(e->range[i], power);
+}
+
+static int scale_weights(struct equaliser *e, struct vtac_node *node, float power)
+{
+	const struct vtac_tensor *w = node->in[1], *x = node->in[0], *y = node->out[0];
+	const struct vtac_tensor *b = node->n_in > 2 ? node->in[2] : NULL;
+	bool turned = node->op == VTAC_CONV_TRANSPOSE;
+	int64_t groups = node->op == VTAC_GEMM ? 1 : node->attr.conv.groups;
+	int64_t rows = w->dims[0], cols = w->dims[1];
+	int64_t area = vtac_elements(w) / (rows * cols), outs = turned ? cols * groups : rows;
+	float *to = vtac_alloc(e->g, (uint64_t)vtac_elements(w), sizeof(*to));
+	float *bias = b ? vtac_alloc(e->g, (uint64_t)outs, sizeof(*bias)) : NULL;
+	struct vtac_tensor *made;
+
+	if (!to || (b && !bias))
+		return -1;
+	for (int64_t r = 0; r < rows; r++)
+		for (int64_t k = 0; k < cols; k++) {
+			int64_t in = turned ? r : r / (rows / groups) * cols + k;
+			int64_t out = turned ? r / (rows / groups) * cols + k : r;
+			float by = factor(e, x, in, power) / factor(e, y, out, power);
+
+			for (int64_t i = 0; i < area; i++)
+				to[(r * cols + k) * area + i] =
+					((const float *)w->data)[(r * cols + k) * area + i] * by;
+		}
+	made = vtac_tensor_const(e->g, w->name, VTAC_F32, w->rank, w->dims, to, false);
+	if (!made || vtac_node_set_in(e->g, node, 1, made))
+		return -1;
+	if (!b)
+		return 0;
+	for (int64_t o = 0; o < outs; o++)
+		bias[o] = ((const float *)b->data)[o] / factor(e, y, o, power);
+	made = vtac_tensor_const(e->g, b->name, VTAC_F32, b->rank, b->dims, bias, false);
+	return made ? vtac_node_set_in(e->g, node, 2, made) : -1;
+}
+
+/* Tensors remember what they were divided by, so that they can be compared. */
+static int keep_factors(struct equaliser *e, float power)
+{
+	for (unsigned int i = 0; i < e->g->n_tensors; i++) {
+		struct vtac_tensor *t = e->g->tensors[i];
+		float *by;
+
+		t->stats = NULL;
+		if (!has_channels(e, t))
+			continue;
+		by = vtac_alloc(e->g, (uint64_t)channels_of(t) + 1, sizeof(*by));
+		if (!by)
+			return -1;
+		for (int64_t c = 0; c < channels_of(t); c++)
+			by[c] = factor(e, t, c, power);
+		t->channel_scale = by;
+	}
+	return 0;
+}
+
+static int equalise(struct vtac_graph *g, float power)
+{
+	struct equaliser e = { .g = g };
+
+	if (number_channels(&e))
+		return -1;
+	see_ranges(&e);
+	for (unsigned int i = 0; i < g->n_nodes; i++)
+		see_node(&e, g->nodes[i]);
+	for (unsigned int i = 0; i < g->n_nodes; i++) {
+		struct vtac_node *node = g->nodes[i];
+
+		if (node->device == VTAC_CARD &&
+		    (node->op == VTAC_CONV || node->op == VTAC_CONV_TRANSPOSE ||
+		     node->op == VTAC_GEMM) && has_float_weights(node) &&
+		    scale_weights(&e, node, power))
+			return -1;
+	}
+	return keep_factors(&e, power) ? -1 : vtac_graph_sweep(g);
+}
+
+int vtac_equalise(struct vtac_graph *g, const struct vtac_options *opt,
+		  const struct vtac_images *images, enum vtac_equalise how)
+{
+	struct vtac_images few = *images;
+
+	if (how != VTAC_EQUALISE_HALF && how != VTAC_EQUALISE_FULL)
+		return 0;
+	if (few.count > IMAGES_MAX)
+		few.count = IMAGES_MAX;
+	return vtac_calibrate(g, opt, &few) ||
+	       equalise(g, how == VTAC_EQUALISE_FULL ? 1 : 0.5f) ? -1 : 0;
+}
