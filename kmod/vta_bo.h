@@ -13,7 +13,6 @@
 #include "vta_mmu.h"
 #include "vta.h"
 
-struct dma_buf_attachment;
 struct sg_table;
 struct vta_ctx;
 struct vta_mem;
@@ -37,9 +36,9 @@ struct vta_mem;
  * @addr: its device address; 0 if it has none, or has lost it. The rest is
  *        protected by vta_ctx.lock
  * @mem: its memory, NULL if it has lost it
- * @sgt: bus addresses of host memory while the card may reach it, else NULL
- * @attach: if that is memory of another driver
+ * @sgt: bus addresses of the driver's own or pinned memory while the card may reach it
  * @node: in vta_ctx.bo_list, from publishing until the last reference goes
+ * @gone: in vta_ctx.gone, when the context's table has it no more
  */
 struct vta_bo {
 	struct kref ref;
@@ -50,8 +49,8 @@ struct vta_bo {
 	u64 addr;
 	struct vta_mem *mem;
 	struct sg_table *sgt;
-	struct dma_buf_attachment *attach;
 	struct list_head node;
+	struct list_head gone;
 };
 
 /* Ioctls. */
@@ -70,27 +69,29 @@ bool vta_bo_place_valid(u64 size, u32 flags, u64 align, u64 addr);
 struct vta_bo *vta_bo_create(struct vta_ctx *ctx, struct vta_mem *mem, u32 flags, u64 align,
 			     u64 addr);
 
-/* Drops what was created and not published. */
-void vta_bo_discard(struct vta_bo *bo);
-
-/* ---- The following are called under vta_ctx.lock ---- */
-
 /*
  * Shows the buffer to the card and puts it into the context's table, which has
  * the only reference then. If that fails, the buffer is gone too.
  */
 int vta_bo_publish(struct vta_bo *bo);
 
+/* Drops a reference; a buffer that was not published has one. */
+void vta_bo_put(struct vta_bo *bo);
+
+/* Gives back what a buffer has that was taken out of the table: vta_ctx_unlock(). */
+void vta_bo_bury(struct vta_bo *bo);
+
+/* ---- The following are called under vta_ctx.lock, to be left by vta_ctx_unlock() ---- */
+
 /*
- * The other way round. If that fails, the card may still touch the buffer, and
- * nothing of it has been given back.
+ * Takes the buffer from the card and out of the context's table. If that fails, the
+ * card may still touch the buffer, and nothing of it has been given back.
  */
 int vta_bo_withdraw(struct vta_bo *bo);
 
-/* Takes all that a buffer has; the card is known to be still. */
-void vta_bo_drop(struct vta_bo *bo);
+/* Takes all that buffers have, whoever maps them; the card is known to be still. */
+void vta_bo_drop_all(struct vta_ctx *ctx);
 
-void vta_bo_put(struct vta_bo *bo);
 int vta_bo_mmap(struct vta_bo *bo, struct vm_area_struct *vma);
 
 /* The buffer of that name, or an error. */

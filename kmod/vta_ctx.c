@@ -5,7 +5,6 @@
 #include <linux/capability.h>
 #include <linux/ctype.h>
 #include <linux/fs.h>
-#include <linux/genalloc.h>
 #include <linux/mm.h>
 #include <linux/poll.h>
 #include <linux/slab.h>
@@ -40,9 +39,6 @@ static int vta_ctx_attach(struct vta_ctx *ctx)
 	ret = vta_group_join(vdev, ctx->user);
 	if (ret)
 		return ret;
-	ret = vta_mmu_init(&ctx->mmu, vdev);
-	if (ret)
-		return ret;
 	vta_mmu_enable(&ctx->mmu);
 	ctx->generation = vdev->generation;
 	list_add_tail(&ctx->node, &vdev->ctxs);
@@ -75,6 +71,115 @@ void vta_ctx_wake(struct vta_ctx *ctx, __poll_t events)
 	vta_event_run(&ctx->poll_work);
 }
 
+/* DMA may be mapped for who is about to open the card: vta_dma_put(). */
+static int vta_ctx_admit(struct vta_device *vdev)
+{
+	int ret = vta_card_lock(vdev);
+
+	if (ret)
+		return ret;
+	if (vdev->state == VTA_STATE_LIVE)
+		vta_dma_get(vdev);
+	else
+		ret = -ENODEV;
+	mutex_unlock(&vdev->lock);
+	return ret;
+}
+
+/* Its number on the card and its page table. */
+static int vta_ctx_make_mmu(struct vta_ctx *ctx)
+{
+	struct vta_device *vdev = ctx->vdev;
+	int id, ret;
+
+	id = ida_alloc_max(&vdev->ctx_ids, vdev->caps.contexts - 1, GFP_KERNEL);
+	if (id < 0)
+		return id;
+	ret = vta_mmu_init(&ctx->mmu, vdev, id);
+	if (ret)
+		ida_free(&vdev->ctx_ids, id);
+	return ret;
+}
+
+static void vta_ctx_free_mmu(struct vta_ctx *ctx)
+{
+	vta_mmu_fini(&ctx->mmu);
+	ida_free(&ctx->vdev->ctx_ids, ctx->mmu.id);
+}
+
+/* All that a context has of its own; it is charged to the user, and others wait for none. */
+static struct vta_ctx *vta_ctx_make(struct vta_device *vdev, struct file *file)
+{
+	struct vta_ctx *ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
+	int ret = -ENOMEM;
+
+	if (!ctx)
+		return ERR_PTR(-ENOMEM);
+	ctx->vdev = vdev;
+	ctx->file = file;
+	ctx->client = atomic64_inc_return(&vta_clients);
+	ctx->tgid = task_tgid_nr(current);
+	vta_ctx_name(ctx);
+	init_waitqueue_head(&ctx->poll_wq);
+	INIT_WORK(&ctx->poll_work, vta_ctx_poll_work);
+	mutex_init(&ctx->lock);
+	xa_init(&ctx->bos);
+	INIT_LIST_HEAD(&ctx->bo_list);
+	INIT_LIST_HEAD(&ctx->gone);
+	xa_init(&ctx->queues);
+
+	ctx->user = vta_user_get(vdev);
+	if (IS_ERR(ctx->user)) {
+		ret = PTR_ERR(ctx->user);
+		goto err_free;
+	}
+	/* First of all, so that no more than the limit can be had of what follows. */
+	ret = vta_user_charge_ctx(vdev, ctx->user, file);
+	if (ret)
+		goto err_user;
+	ctx->addr_pool = vta_pool_create();
+	if (!ctx->addr_pool) {
+		ret = -ENOMEM;
+		goto err_charge;
+	}
+	ctx->inode = vta_inode_new();
+	if (IS_ERR(ctx->inode)) {
+		ret = PTR_ERR(ctx->inode);
+		goto err_pool;
+	}
+	ret = vta_ctx_make_mmu(ctx);
+	if (ret)
+		goto err_inode;
+	return ctx;
+
+err_inode:
+	vta_inode_put(ctx->inode);
+err_pool:
+	vta_pool_destroy(ctx->addr_pool);
+err_charge:
+	vta_user_uncharge_ctx(vdev, ctx->user);
+err_user:
+	vta_user_put(vdev, ctx->user);
+err_free:
+	mutex_destroy(&ctx->lock);
+	kfree(ctx);
+	return ERR_PTR(ret);
+}
+
+/* What is left of it when vta_ctx_drop() has been here. */
+static void vta_ctx_free(struct vta_ctx *ctx)
+{
+	if (ctx->blank)
+		__free_page(ctx->blank);
+	xa_destroy(&ctx->queues);
+	xa_destroy(&ctx->bos);
+	vta_pool_destroy(ctx->addr_pool);
+	vta_inode_put(ctx->inode);
+	mutex_destroy(&ctx->lock);
+	vta_user_put(ctx->vdev, ctx->user);
+	kfree(ctx);
+}
+
 struct vta_ctx *vta_ctx_open(struct vta_device *vdev, struct file *file)
 {
 	struct vta_ctx *ctx;
@@ -86,66 +191,57 @@ struct vta_ctx *vta_ctx_open(struct vta_device *vdev, struct file *file)
 	ret = vta_card_settle(vdev);
 	if (ret)
 		goto err_pm;
-	ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
-	if (!ctx) {
-		ret = -ENOMEM;
+	ret = vta_ctx_admit(vdev);
+	if (ret)
 		goto err_pm;
+	ctx = vta_ctx_make(vdev, file);
+	if (IS_ERR(ctx)) {
+		ret = PTR_ERR(ctx);
+		goto err_dma;
 	}
-	ctx->addr_pool = vta_pool_create_addrs();
-	if (!ctx->addr_pool) {
-		ret = -ENOMEM;
-		goto err_free;
-	}
-	ctx->inode = vta_inode_new();
-	if (IS_ERR(ctx->inode)) {
-		ret = PTR_ERR(ctx->inode);
-		goto err_pool;
-	}
-	ctx->user = vta_user_get(vdev);
-	if (IS_ERR(ctx->user)) {
-		ret = PTR_ERR(ctx->user);
-		goto err_inode;
-	}
-	ctx->exempt = capable(CAP_SYS_RESOURCE);
-	ret = vta_user_charge_ctx(vdev, ctx->user, ctx->exempt);
-	if (ret)
-		goto err_user;
-	ctx->vdev = vdev;
-	ctx->file = file;
-	ctx->client = atomic64_inc_return(&vta_clients);
-	ctx->tgid = task_tgid_nr(current);
-	vta_ctx_name(ctx);
-	init_waitqueue_head(&ctx->poll_wq);
-	INIT_WORK(&ctx->poll_work, vta_ctx_poll_work);
-	mutex_init(&ctx->lock);
-	xa_init(&ctx->bos);
-	INIT_LIST_HEAD(&ctx->bo_list);
-	xa_init(&ctx->queues);
-
 	ret = vta_card_lock(vdev);
-	if (ret)
-		goto err_charge;
-	ret = vta_ctx_attach(ctx);
-	mutex_unlock(&vdev->lock);
-	if (ret)
-		goto err_charge;
+	if (!ret) {
+		ret = vta_ctx_attach(ctx);
+		mutex_unlock(&vdev->lock);
+	}
+	if (ret) {
+		vta_ctx_drop(ctx);
+		vta_ctx_free(ctx);
+		goto err_dma;
+	}
+	vta_dma_put(vdev);
 	trace_vta_ctx_open(ctx);
 	return ctx;
 
-err_charge:
-	mutex_destroy(&ctx->lock);
-	vta_user_uncharge_ctx(vdev, ctx->user);
-err_user:
-	vta_user_put(vdev, ctx->user);
-err_inode:
-	vta_inode_put(ctx->inode);
-err_pool:
-	gen_pool_destroy(ctx->addr_pool);
-err_free:
-	kfree(ctx);
+err_dma:
+	vta_dma_put(vdev);
 err_pm:
 	vta_pm_put(vdev);
 	return ERR_PTR(ret);
+}
+
+void vta_ctx_unlock(struct vta_ctx *ctx)
+{
+	struct vta_bo *bo, *next;
+	LIST_HEAD(gone);
+
+	list_splice_init(&ctx->gone, &gone);
+	mutex_unlock(&ctx->lock);
+	list_for_each_entry_safe(bo, next, &gone, gone)
+		vta_bo_bury(bo);
+}
+
+int vta_ctx_get_dma(struct vta_ctx *ctx)
+{
+	int ret = -ENODEV;
+
+	mutex_lock(&ctx->lock);
+	if (!ctx->dead) {
+		vta_dma_get(ctx->vdev);
+		ret = 0;
+	}
+	mutex_unlock(&ctx->lock);
+	return ret;
 }
 
 /* Makes the card forget the context. If it does not, vta_card_lost() has been told. */
@@ -207,15 +303,7 @@ void vta_ctx_close(struct vta_ctx *ctx)
 		wake_up_var(&vdev->nr_closing);
 
 	cancel_work_sync(&ctx->poll_work);
-	if (ctx->blank)
-		__free_page(ctx->blank);
-	xa_destroy(&ctx->queues);
-	xa_destroy(&ctx->bos);
-	gen_pool_destroy(ctx->addr_pool);
-	vta_inode_put(ctx->inode);
-	mutex_destroy(&ctx->lock);
-	vta_user_put(vdev, ctx->user);
-	kfree(ctx);
+	vta_ctx_free(ctx);
 	vta_pm_put(vdev);
 }
 
@@ -273,7 +361,6 @@ int vta_ctx_lost(struct vta_ctx *ctx, struct vta_lost *lost)
 void vta_ctx_drop(struct vta_ctx *ctx)
 {
 	struct vta_queue *q;
-	struct vta_bo *bo;
 	unsigned long index;
 
 	mutex_lock(&ctx->lock);
@@ -281,20 +368,15 @@ void vta_ctx_drop(struct vta_ctx *ctx)
 		goto out;
 	xa_for_each(&ctx->queues, index, q)
 		vta_queue_free(q);
-	list_for_each_entry(bo, &ctx->bo_list, node)
-		vta_bo_drop(bo);
-	xa_for_each(&ctx->bos, index, bo) {
-		xa_erase(&ctx->bos, index);
-		vta_bo_put(bo);
-	}
+	vta_bo_drop_all(ctx);
 	/*
 	 * Who has lost the card may open it again before closing. The user's group goes
 	 * before the context's number, so that there is one for whoever gets that.
 	 */
 	vta_user_uncharge_ctx(ctx->vdev, ctx->user);
-	vta_mmu_fini(&ctx->mmu);
+	vta_ctx_free_mmu(ctx);
 out:
-	mutex_unlock(&ctx->lock);
+	vta_ctx_unlock(ctx);
 }
 
 void vta_ctx_for_queues(struct vta_ctx *ctx, void (*each)(struct vta_queue *q))

@@ -19,10 +19,10 @@
 #include "vta.h"
 
 struct file;
-struct gen_pool;
 struct inode;
 struct page;
 struct vta_device;
+struct vta_pool;
 struct vta_queue;
 struct vta_user;
 
@@ -37,7 +37,6 @@ struct vta_user;
  * @comm: the same, without what is no part of a word
  * @user: who it is counted against
  * @generation: of the card, when it was opened
- * @exempt: no limit of what one user may have applies
  * @poll_wq: where poll() waits
  * @poll_events: EPOLL* to be signalled there
  * @poll_work: signals them
@@ -47,12 +46,13 @@ struct vta_user;
  * @lost: what has become of the card; written under vta_device.lock and @lock
  * @lock: Protects: all below, and that the card may be used for this context:
  *        who holds it and finds @dead false may touch registers, map DMA and
- *        publish memory. Never held while touching a user's memory: page
- *        faults on CPU mappings take it
+ *        publish memory. Never held while touching or allocating a user's memory: page
+ *        faults on CPU mappings take it, and so does a reset (vta_device.h)
  * @dead: the card has been taken away; every call gets ENODEV
  * @mmu: device address space
  * @bos: what can be mmap()ed of memory, struct vta_bo by page offset
  * @bo_list: all buffers, also those that only CPU mappings hold
+ * @gone: buffers that were taken out of @bos, until vta_ctx_unlock()
  * @queues: struct vta_queue by handle; found under its own lock alone, too
  * @nr_queues: how many
  * @host_bytes: host memory in buffers
@@ -74,11 +74,10 @@ struct vta_ctx {
 	char comm[TASK_COMM_LEN];
 	struct vta_user *user;
 	unsigned int generation;
-	bool exempt;
 	wait_queue_head_t poll_wq;
 	atomic_t poll_events;
 	struct work_struct poll_work;
-	struct gen_pool *addr_pool;
+	struct vta_pool *addr_pool;
 	struct vta_lost lost;
 	struct vta_usage usage;
 
@@ -87,6 +86,7 @@ struct vta_ctx {
 	struct vta_mmu mmu;
 	struct xarray bos;
 	struct list_head bo_list;
+	struct list_head gone;
 	struct xarray queues;
 	unsigned int nr_queues;
 	u64 host_bytes;
@@ -98,6 +98,15 @@ struct vta_ctx {
 
 struct vta_ctx *vta_ctx_open(struct vta_device *vdev, struct file *file);
 void vta_ctx_close(struct vta_ctx *ctx);
+
+/*
+ * Releases the lock, and then gives back what buffers had that were taken out under it:
+ * their bus addresses and their memory.
+ */
+void vta_ctx_unlock(struct vta_ctx *ctx);
+
+/* vta_dma_get(), or -ENODEV. */
+int vta_ctx_get_dma(struct vta_ctx *ctx);
 
 /* Wakes poll() for these EPOLL*; any context. */
 void vta_ctx_wake(struct vta_ctx *ctx, __poll_t events);

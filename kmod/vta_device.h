@@ -15,6 +15,7 @@
 #include <linux/notifier.h>
 #include <linux/pci.h>
 #include <linux/types.h>
+#include <linux/wait_bit.h>
 #include <linux/workqueue.h>
 
 #include "vta_history.h"
@@ -93,18 +94,20 @@ struct vta_caps {
  *
  * The card itself (@pdev, @regs, @mem, interrupts, DMA) may be used only
  * between probe and remove. Each user is stopped before: contexts and all they
- * own are revoked, under the lock of each (vta_ctx.h); sysfs files end with
- * @dev's registration; interrupt handlers are freed; @reset_work is cancelled.
+ * own are revoked, under the lock of each (vta_ctx.h), and calls that map memory for
+ * them are waited for (vta_dma_get()); sysfs files end with @dev's registration;
+ * interrupt handlers are freed; @reset_work is cancelled.
  *
  * Lock order, outermost first:
  *
  *	vta_device.lock > vta_ctx.lock > vta_device.tlb_lock
  *	                  vta_ctx.lock > that of vta_ctx.queues > vta_vector.lock
  *	                  vta_ctx.lock > vta_device.exports_lock
- *	                  vta_ctx.lock > a dma-buf's reservation lock
  *	      mmap_lock > vta_ctx.lock
  *
- * so a user's memory must not be touched under any of them.
+ * so a user's memory must not be touched under any of them. Nor is memory allocated that
+ * is charged to a user, or another driver called: both may sleep for as long as a user
+ * or that driver likes, and a reset, for which all users wait, takes all of these locks.
  */
 struct vta_device {
 	struct device dev;
@@ -126,6 +129,7 @@ struct vta_device {
 	struct ida ctx_ids;
 	atomic_t nr_queues;
 	atomic_t nr_closing;		/* contexts that are out of @ctxs and not yet free */
+	atomic_t nr_dma;		/* calls that map memory for the card: vta_dma_get() */
 	atomic_t throttled;		/* calls that waited for faults to be forgotten */
 	struct vta_shadow *shadow;	/* copy of card memory, while the machine sleeps */
 	struct notifier_block pm_notifier;
@@ -219,6 +223,22 @@ static inline bool vta_is_dead(u32 val)
 	} while (_ret && --_left);							\
 	_ret;										\
 })
+
+/*
+ * The driver is not unbound in between, so memory may be mapped for the card, and unmapped,
+ * outside of all locks. The first is called under vta_ctx.lock, of a context that is alive,
+ * or under @lock, of a card that is live.
+ */
+static inline void vta_dma_get(struct vta_device *vdev)
+{
+	atomic_inc(&vdev->nr_dma);
+}
+
+static inline void vta_dma_put(struct vta_device *vdev)
+{
+	if (atomic_dec_and_test(&vdev->nr_dma))
+		wake_up_var(&vdev->nr_dma);
+}
 
 #define VTA_MINORS	256
 

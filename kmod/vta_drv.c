@@ -9,8 +9,9 @@
 #include "vta_debugfs.h"
 #include "vta_device.h"
 #include "vta_drv.h"
-#include "vta_hwmon.h"
 #include "vta_event.h"
+#include "vta_hwmon.h"
+#include "vta_import.h"
 #include "vta_irq.h"
 #include "vta_pm.h"
 #include "vta_reset.h"
@@ -68,6 +69,7 @@ static int vta_map_regs(struct vta_device *vdev)
 static void vta_stop(struct vta_device *vdev)
 {
 	vta_card_retire(vdev, VTA_CAUSE_UNBOUND);
+	wait_var_event(&vdev->nr_dma, !atomic_read(&vdev->nr_dma));
 	vta_irq_fini(vdev);
 	vta_watch_stop(vdev);
 	cancel_delayed_work_sync(&vdev->reset_work);
@@ -185,9 +187,12 @@ static int __init vta_init(void)
 	ret = vta_event_init();
 	if (ret)
 		goto err_region;
-	ret = class_register(&vta_class);
+	ret = vta_import_init();
 	if (ret)
 		goto err_event;
+	ret = class_register(&vta_class);
+	if (ret)
+		goto err_import;
 	vta_debugfs_init();
 	ret = pci_register_driver(&vta_driver);
 	if (ret)
@@ -197,6 +202,8 @@ static int __init vta_init(void)
 err_class:
 	vta_debugfs_exit();
 	class_unregister(&vta_class);
+err_import:
+	vta_import_exit();
 err_event:
 	vta_event_exit();
 err_region:
@@ -210,6 +217,7 @@ static void __exit vta_exit(void)
 	pci_unregister_driver(&vta_driver);
 	vta_debugfs_exit();
 	class_unregister(&vta_class);
+	vta_import_exit();
 	vta_event_exit();
 	unregister_chrdev_region(vta_devt, VTA_MINORS);
 }

@@ -27,7 +27,7 @@
 VTA_IMPORT_NS(DMA_BUF);
 
 /**
- * struct vta_export - a dma-buf; constant
+ * struct vta_export - a dma-buf; constant but for @node
  * @mem: its memory
  * @inode: the dma-buf's, held: its file may go while it is in the list
  * @node: in vta_device.exports
@@ -70,9 +70,12 @@ static vm_fault_t vta_export_fault(struct vm_fault *vmf)
 	if (mem->kind == VTA_MEM_HOST)
 		return vta_mem_fault(mem, vmf, 0);
 
+	ret = vta_mem_fault_begin(READ_ONCE(mem->lost) ? &mem->blank : NULL, vmf);
+	if (ret)
+		return ret;
 	mutex_lock(&vdev->exports_lock);
 	if (mem->lost)
-		ret = vta_mem_fault_blank(&mem->blank, vmf);
+		ret = vta_mem_fault_blank(mem->blank, vmf);
 	else
 		ret = vta_mem_fault(mem, vmf, 0);
 	mutex_unlock(&vdev->exports_lock);
@@ -141,7 +144,7 @@ void vta_export_revoke(struct vta_device *vdev)
 	mutex_unlock(&vdev->exports_lock);
 }
 
-/* Takes over the caller's reference to @mem, if it succeeds. */
+/* Takes over the caller's reference to @mem, if it succeeds. Sleeps for the caller's memory. */
 static struct dma_buf *vta_export_make(struct vta_mem *mem, u32 flags)
 {
 	DEFINE_DMA_BUF_EXPORT_INFO(info);
@@ -161,32 +164,67 @@ static struct dma_buf *vta_export_make(struct vta_mem *mem, u32 flags)
 		kfree(export);
 		return dmabuf;
 	}
+	INIT_LIST_HEAD(&export->node);
 	export->inode = file_inode(dmabuf->file);
 	ihold(export->inode);
-	mutex_lock(&mem->vdev->exports_lock);
-	list_add_tail(&export->node, &mem->vdev->exports);
-	mutex_unlock(&mem->vdev->exports_lock);
 	return dmabuf;
 }
 
-/*
- * Under vta_ctx.lock: while the context is alive, vta_export_revoke() is still
- * to come.
- */
+/* While the context is alive, vta_export_revoke() is still to come. */
+static int vta_export_publish(struct vta_ctx *ctx, struct vta_export *export)
+{
+	struct vta_device *vdev = ctx->vdev;
+	int ret = -ENODEV;
+
+	mutex_lock(&ctx->lock);
+	if (!ctx->dead) {
+		mutex_lock(&vdev->exports_lock);
+		list_add_tail(&export->node, &vdev->exports);
+		mutex_unlock(&vdev->exports_lock);
+		ret = 0;
+	}
+	mutex_unlock(&ctx->lock);
+	return ret;
+}
+
+/* The memory of a buffer that may be exported so, with a reference. */
+static struct vta_mem *vta_export_find(struct vta_ctx *ctx, u32 handle, u32 flags)
+{
+	struct vta_mem *mem;
+	struct vta_bo *bo;
+
+	mutex_lock(&ctx->lock);
+	bo = vta_bo_find(ctx, handle);
+	if (IS_ERR(bo))
+		mem = ERR_CAST(bo);
+	else if (bo->flags & VTA_BO_BORROWED)
+		mem = ERR_PTR(-EOPNOTSUPP);
+	else if (bo->flags & VTA_BUF_READONLY && flags & O_RDWR)
+		mem = ERR_PTR(-EACCES);
+	else
+		mem = vta_mem_get(bo->mem);
+	mutex_unlock(&ctx->lock);
+	return mem;
+}
+
 static struct dma_buf *vta_export_bo(struct vta_ctx *ctx, u32 handle, u32 flags)
 {
-	struct vta_bo *bo = vta_bo_find(ctx, handle);
+	struct vta_mem *mem = vta_export_find(ctx, handle, flags);
 	struct dma_buf *dmabuf;
+	int ret;
 
-	if (IS_ERR(bo))
-		return ERR_CAST(bo);
-	if (bo->flags & VTA_BO_BORROWED)
-		return ERR_PTR(-EOPNOTSUPP);
-	if (bo->flags & VTA_BUF_READONLY && flags & O_RDWR)
-		return ERR_PTR(-EACCES);
-	dmabuf = vta_export_make(vta_mem_get(bo->mem), flags);
-	if (IS_ERR(dmabuf))
-		vta_mem_put(bo->mem);
+	if (IS_ERR(mem))
+		return ERR_CAST(mem);
+	dmabuf = vta_export_make(mem, flags);
+	if (IS_ERR(dmabuf)) {
+		vta_mem_put(mem);
+		return dmabuf;
+	}
+	ret = vta_export_publish(ctx, dmabuf->priv);
+	if (ret) {
+		dma_buf_put(dmabuf);
+		return ERR_PTR(ret);
+	}
 	return dmabuf;
 }
 
@@ -200,10 +238,7 @@ int vta_export(struct vta_ctx *ctx, struct vta_buf_export *arg, struct file **fi
 	fd = get_unused_fd_flags(arg->flags & O_CLOEXEC);
 	if (fd < 0)
 		return fd;
-
-	mutex_lock(&ctx->lock);
 	dmabuf = vta_export_bo(ctx, arg->handle, arg->flags);
-	mutex_unlock(&ctx->lock);
 	if (IS_ERR(dmabuf)) {
 		put_unused_fd(fd);
 		return PTR_ERR(dmabuf);

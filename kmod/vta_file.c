@@ -356,30 +356,35 @@ static void vta_show_lost(struct seq_file *m, const struct vta_lost *lost)
 	seq_printf(m, "vta-lost:\t%s%s\n", fates[lost->fate], causes[lost->cause]);
 }
 
+/* Without a lock: who looks does not wait for who uses the card. */
 static void vta_show_fdinfo(struct seq_file *m, struct file *file)
 {
 	struct vta_ctx *ctx = file->private_data;
+	const struct vta_lost lost = {
+		.fate = READ_ONCE(ctx->lost.fate),
+		.cause = READ_ONCE(ctx->lost.cause),
+	};
 	struct vta_usage usage;
 	struct vta_queue *q;
 	unsigned long handle;
 
-	mutex_lock(&ctx->lock);
 	seq_printf(m, "vta-card:\t%s\n", dev_name(&ctx->vdev->dev));
 	seq_printf(m, "vta-client-id:\t%llu\n", ctx->client);
 	seq_printf(m, "vta-context:\t%u\n", ctx->mmu.id);
-	vta_show_lost(m, &ctx->lost);
-	seq_printf(m, "vta-host-bytes:\t%llu\n", ctx->host_bytes);
-	seq_printf(m, "vta-card-bytes:\t%llu\n", ctx->card_bytes);
-	seq_printf(m, "vta-pinned-bytes:\t%llu\n", ctx->pinned_bytes);
-	seq_printf(m, "vta-imported-bytes:\t%llu\n", ctx->imported_bytes);
-	seq_printf(m, "vta-queues:\t%u\n", ctx->nr_queues);
+	vta_show_lost(m, &lost);
+	seq_printf(m, "vta-host-bytes:\t%llu\n", READ_ONCE(ctx->host_bytes));
+	seq_printf(m, "vta-card-bytes:\t%llu\n", READ_ONCE(ctx->card_bytes));
+	seq_printf(m, "vta-pinned-bytes:\t%llu\n", READ_ONCE(ctx->pinned_bytes));
+	seq_printf(m, "vta-imported-bytes:\t%llu\n", READ_ONCE(ctx->imported_bytes));
+	seq_printf(m, "vta-queues:\t%u\n", READ_ONCE(ctx->nr_queues));
 	seq_puts(m, "vta-queue-numbers:\t");
+	xa_lock(&ctx->queues);
 	xa_for_each(&ctx->queues, handle, q)
 		seq_printf(m, "%u ", q->id);
+	xa_unlock(&ctx->queues);
 	seq_putc(m, '\n');
-	vta_usage_of_ctx(ctx, &usage);
-	mutex_unlock(&ctx->lock);
 
+	vta_usage_of_ctx(ctx, &usage);
 	seq_printf(m, "vta-descriptors:\t%llu\n", usage.descriptors);
 	seq_printf(m, "vta-cycles-compute:\t%llu\n", usage.cycles);
 	seq_printf(m, "vta-runs:\t%llu\n", usage.runs);

@@ -5,6 +5,8 @@
  * Memory of this driver is taken as it is, and mapped for this card as a buffer
  * of its own would be. For that of others the exporter makes bus addresses, which
  * are good until they are given back: when the buffer is freed or the card goes.
+ *
+ * How long an exporter takes is its own business: it is asked outside of all locks.
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-map-ops.h>
@@ -21,6 +23,21 @@
 #include "vta_import.h"
 #include "vta_mem.h"
 #include "vta_mmu.h"
+
+/* An exporter that does not answer holds up nothing but this. */
+static struct workqueue_struct *vta_import_wq;
+
+int vta_import_init(void)
+{
+	vta_import_wq = alloc_workqueue("vta-import", WQ_UNBOUND, 0);
+	return vta_import_wq ? 0 : -ENOMEM;
+}
+
+/* Returns when all work is done. */
+void vta_import_exit(void)
+{
+	destroy_workqueue(vta_import_wq);
+}
 
 /* Addresses that a page-table entry can hold. */
 #define VTA_BUS_END	BIT_ULL(52)
@@ -53,64 +70,87 @@ static bool vta_import_is_direct(struct sg_table *sgt, struct device *dev, u64 s
 	return total >= size;
 }
 
-struct sg_table *vta_import_map(const struct vta_mem *mem, struct device *dev,
-				enum dma_data_direction dir, struct dma_buf_attachment **attach)
+static int vta_import_map(struct vta_foreign *foreign, struct device *dev, u64 size)
 {
-	struct sg_table *sgt;
 	int ret;
 
-	*attach = dma_buf_attach(mem->dmabuf, dev);
-	if (IS_ERR(*attach)) {
-		ret = PTR_ERR(*attach);
-		goto err;
-	}
-	sgt = dma_buf_map_attachment_unlocked(*attach, dir);
-	if (IS_ERR(sgt)) {
-		ret = PTR_ERR(sgt);
+	foreign->attach = dma_buf_attach(foreign->dmabuf, dev);
+	if (IS_ERR(foreign->attach))
+		return PTR_ERR(foreign->attach);
+	foreign->sgt = dma_buf_map_attachment_unlocked(foreign->attach, foreign->dir);
+	if (IS_ERR(foreign->sgt)) {
+		ret = PTR_ERR(foreign->sgt);
 		goto err_detach;
 	}
-	if (!vta_import_is_direct(sgt, dev, mem->size)) {
-		ret = -EOPNOTSUPP;
-		goto err_unmap;
-	}
-	return sgt;
-
-err_unmap:
-	dma_buf_unmap_attachment_unlocked(*attach, sgt, dir);
+	if (vta_import_is_direct(foreign->sgt, dev, size))
+		return 0;
+	ret = -EOPNOTSUPP;
+	dma_buf_unmap_attachment_unlocked(foreign->attach, foreign->sgt, foreign->dir);
 err_detach:
-	dma_buf_detach(mem->dmabuf, *attach);
-err:
-	/* Exporters have many ways to say that it cannot be done. */
-	return ERR_PTR(ret == -ENOMEM || ret == -EINTR ? ret : -EOPNOTSUPP);
+	dma_buf_detach(foreign->dmabuf, foreign->attach);
+	return ret;
 }
 
-void vta_import_unmap(const struct vta_mem *mem, struct dma_buf_attachment *attach,
-		      struct sg_table *sgt, enum dma_data_direction dir)
+void vta_import_release(struct vta_mem *mem)
 {
-	dma_buf_unmap_attachment_unlocked(attach, sgt, dir);
-	dma_buf_detach(mem->dmabuf, attach);
+	struct vta_foreign *foreign = &mem->foreign;
+
+	dma_buf_unmap_attachment_unlocked(foreign->attach, foreign->sgt, foreign->dir);
+	dma_buf_detach(foreign->dmabuf, foreign->attach);
+	dma_buf_put(foreign->dmabuf);
+	vta_dma_put(mem->vdev);
 }
 
-/* Takes over the caller's reference to @dmabuf, if it succeeds. */
-static struct vta_mem *vta_import_foreign(struct vta_device *vdev, struct dma_buf *dmabuf)
+static void vta_import_work(struct work_struct *work)
+{
+	struct vta_mem *mem = container_of(work, struct vta_mem, foreign.work);
+
+	vta_import_release(mem);
+	vta_mem_discard(mem);
+}
+
+void vta_import_release_later(struct vta_mem *mem)
+{
+	INIT_WORK(&mem->foreign.work, vta_import_work);
+	queue_work(vta_import_wq, &mem->foreign.work);
+}
+
+/* Takes over the caller's reference to @dmabuf, and its right to map DMA, if it succeeds. */
+static struct vta_mem *vta_import_foreign(struct vta_device *vdev, struct dma_buf *dmabuf,
+					  bool write)
 {
 	struct vta_mem *mem;
+	int ret;
 
 	if (dmabuf->size > VTA_BO_SIZE_MAX)
 		return ERR_PTR(-ENOSPC);
 	if (!dmabuf->size || !PAGE_ALIGNED(dmabuf->size))
 		return ERR_PTR(-EOPNOTSUPP);
 	mem = vta_mem_init(vdev, VTA_MEM_FOREIGN, dmabuf->size);
-	if (!IS_ERR(mem))
-		mem->dmabuf = dmabuf;
-	return mem;
+	if (IS_ERR(mem))
+		return mem;
+	mem->foreign.dmabuf = dmabuf;
+	mem->foreign.dir = write ? DMA_BIDIRECTIONAL : DMA_TO_DEVICE;
+	ret = vta_import_map(&mem->foreign, &vdev->pdev->dev, mem->size);
+	if (!ret)
+		return mem;
+	vta_mem_discard(mem);
+	if (ret == -ENOMEM || ret == -EINTR)
+		return ERR_PTR(ret);
+	/* Exporters have many ways to say that it cannot be done. */
+	dev_err_ratelimited(&vdev->dev,
+			    "a dma-buf of %s cannot be imported (%d): its driver does not give it to this card, or not without copying\n",
+			    dmabuf->exp_name, ret);
+	return ERR_PTR(-EOPNOTSUPP);
 }
 
 /* The memory of a dma-buf, with a reference. */
-static struct vta_mem *vta_import_mem(struct vta_device *vdev, int fd, bool write)
+static struct vta_mem *vta_import_mem(struct vta_ctx *ctx, int fd, bool write)
 {
 	struct dma_buf *dmabuf = dma_buf_get(fd);
+	struct vta_device *vdev = ctx->vdev;
 	struct vta_mem *mem;
+	int ret;
 
 	if (IS_ERR(dmabuf))
 		return ERR_CAST(dmabuf);
@@ -120,9 +160,12 @@ static struct vta_mem *vta_import_mem(struct vta_device *vdev, int fd, bool writ
 	}
 	mem = vta_export_mem(dmabuf);
 	if (!mem) {
-		mem = vta_import_foreign(vdev, dmabuf);
+		ret = vta_ctx_get_dma(ctx);
+		mem = ret ? ERR_PTR(ret) : vta_import_foreign(vdev, dmabuf, write);
 		if (!IS_ERR(mem))
 			return mem;
+		if (!ret)
+			vta_dma_put(vdev);
 	} else if (mem->kind == VTA_MEM_CARD && mem->vdev != vdev) {
 		mem = ERR_PTR(-EOPNOTSUPP);
 	} else {
@@ -138,7 +181,6 @@ int vta_import(struct vta_ctx *ctx, struct vta_buf_import *arg)
 	u32 flags = arg->flags | VTA_BO_BORROWED;
 	struct vta_mem *mem;
 	struct vta_bo *bo;
-	int ret;
 
 	if (arg->flags & ~(VTA_BUF_FIXED | VTA_BUF_READONLY) || arg->pad)
 		return -EINVAL;
@@ -146,7 +188,7 @@ int vta_import(struct vta_ctx *ctx, struct vta_buf_import *arg)
 	if (!vta_bo_place_valid(PAGE_SIZE, arg->flags, arg->align, arg->addr))
 		return -EINVAL;
 
-	mem = vta_import_mem(ctx->vdev, arg->fd, !(arg->flags & VTA_BUF_READONLY));
+	mem = vta_import_mem(ctx, arg->fd, !(arg->flags & VTA_BUF_READONLY));
 	if (IS_ERR(mem))
 		return PTR_ERR(mem);
 	if (!vta_bo_place_valid(mem->size, arg->flags, arg->align, arg->addr)) {
@@ -163,9 +205,5 @@ int vta_import(struct vta_ctx *ctx, struct vta_buf_import *arg)
 	arg->addr = bo->addr;
 	arg->handle = bo->pgoff;
 	arg->flags |= flags & VTA_BUF_CARD;
-
-	mutex_lock(&ctx->lock);
-	ret = vta_bo_publish(bo);
-	mutex_unlock(&ctx->lock);
-	return ret;
+	return vta_bo_publish(bo);
 }

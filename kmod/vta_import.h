@@ -6,25 +6,40 @@
 #define VTA_IMPORT_H
 
 #include <linux/dma-direction.h>
+#include <linux/workqueue.h>
 
 #include "vta.h"
 
-struct device;
+struct dma_buf;
 struct dma_buf_attachment;
 struct sg_table;
 struct vta_ctx;
 struct vta_mem;
 
+/**
+ * struct vta_foreign - a dma-buf of another driver
+ * @dmabuf: the dma-buf
+ * @attach: of the card's
+ * @sgt: bus addresses
+ * @dir: what the card may do there
+ * @work: gives all of it back
+ */
+struct vta_foreign {
+	struct dma_buf *dmabuf;
+	struct dma_buf_attachment *attach;
+	struct sg_table *sgt;
+	enum dma_data_direction dir;
+	struct work_struct work;
+};
+
+int vta_import_init(void);
+void vta_import_exit(void);
+
 /* The ioctl. */
 int vta_import(struct vta_ctx *ctx, struct vta_buf_import *arg);
 
-/*
- * What the card is to see of FOREIGN memory. ERR_PTR(-EOPNOTSUPP) if it cannot
- * reach the memory itself.
- */
-struct sg_table *vta_import_map(const struct vta_mem *mem, struct device *dev,
-				enum dma_data_direction dir, struct dma_buf_attachment **attach);
-void vta_import_unmap(const struct vta_mem *mem, struct dma_buf_attachment *attach,
-		      struct sg_table *sgt, enum dma_data_direction dir);
+/* Gives FOREIGN memory back; a worker does so and drops the last reference. */
+void vta_import_release(struct vta_mem *mem);
+void vta_import_release_later(struct vta_mem *mem);
 
 #endif /* VTA_IMPORT_H */

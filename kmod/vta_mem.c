@@ -8,7 +8,6 @@
  * descriptors, mappings and importers has gone. So memory goes on when the
  * process that made it has ended, and is never freed while a card can reach it.
  */
-#include <linux/dma-buf.h>
 #include <linux/io.h>
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
@@ -56,7 +55,7 @@ static int vta_mem_alloc_card(struct vta_mem *mem, struct vta_ctx *ctx)
 	struct vta_device *vdev = mem->vdev;
 	int ret;
 
-	ret = vta_user_charge_mem(vdev, ctx->user, mem->size, ctx->exempt);
+	ret = vta_user_charge_mem(vdev, ctx->user, mem->size, ctx->file);
 	if (ret)
 		return ret;
 	ret = vta_cardmem_alloc(vdev->cardmem, mem->size, &mem->extents);
@@ -154,7 +153,7 @@ static void vta_mem_release(struct kref *ref)
 		vta_pin_release(mem);
 		break;
 	case VTA_MEM_FOREIGN:
-		dma_buf_put(mem->dmabuf);
+		vta_import_release(mem);
 		break;
 	}
 	vta_mem_discard(mem);
@@ -169,6 +168,21 @@ struct vta_mem *vta_mem_get(struct vta_mem *mem)
 void vta_mem_put(struct vta_mem *mem)
 {
 	kref_put(&mem->ref, vta_mem_release);
+}
+
+static void vta_mem_release_later(struct kref *ref)
+{
+	struct vta_mem *mem = container_of(ref, struct vta_mem, ref);
+
+	if (mem->kind == VTA_MEM_FOREIGN)
+		vta_import_release_later(mem);
+	else
+		vta_mem_release(ref);
+}
+
+void vta_mem_put_later(struct vta_mem *mem)
+{
+	kref_put(&mem->ref, vta_mem_release_later);
 }
 
 /* ---- CPU mappings ---- */
@@ -197,6 +211,34 @@ static unsigned long vta_mem_pfn(const struct vta_mem *mem, unsigned long page)
 	return page_to_pfn(mem->host.pages[page]);
 }
 
+static int vta_mem_no_pte(pte_t *pte, unsigned long addr, void *data)
+{
+	return 0;
+}
+
+/* Who can only read, as a status page, sees what nobody can write. */
+static bool vta_mem_may_write(const struct vm_fault *vmf)
+{
+	return vmf->vma->vm_flags & VM_MAYWRITE;
+}
+
+vm_fault_t vta_mem_fault_begin(struct page **blank, struct vm_fault *vmf)
+{
+	struct page *page;
+
+	if (apply_to_page_range(vmf->vma->vm_mm, vmf->address & PAGE_MASK, PAGE_SIZE,
+				vta_mem_no_pte, NULL))
+		return VM_FAULT_OOM;
+	if (!blank || READ_ONCE(*blank) || !vta_mem_may_write(vmf))
+		return 0;
+	page = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	if (!page)
+		return VM_FAULT_OOM;
+	if (cmpxchg(blank, NULL, page))
+		__free_page(page);	/* another thread was faster */
+	return 0;
+}
+
 vm_fault_t vta_mem_fault(const struct vta_mem *mem, struct vm_fault *vmf, unsigned long first)
 {
 	struct vm_area_struct *vma = vmf->vma;
@@ -216,21 +258,13 @@ vm_fault_t vta_mem_fault(const struct vta_mem *mem, struct vm_fault *vmf, unsign
 	return ret;
 }
 
-vm_fault_t vta_mem_fault_blank(struct page **blank, struct vm_fault *vmf)
+vm_fault_t vta_mem_fault_blank(struct page *blank, struct vm_fault *vmf)
 {
 	struct vm_area_struct *vma = vmf->vma;
-	struct page *page;
+	struct page *page = vta_mem_may_write(vmf) ? blank : ZERO_PAGE(vmf->address);
 
-	/* Who can only read, as a status page, sees what nobody can write. */
-	if (!(vma->vm_flags & VM_MAYWRITE)) {
-		page = ZERO_PAGE(vmf->address);
-	} else {
-		if (!*blank)
-			*blank = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
-		if (!*blank)
-			return VM_FAULT_OOM;
-		page = *blank;
-	}
+	if (!page)
+		return VM_FAULT_NOPAGE;
 	/* Ordinary memory, whatever the mapping was of. */
 	return vmf_insert_pfn_prot(vma, vmf->address, page_to_pfn(page),
 				   vm_get_page_prot(vma->vm_flags));

@@ -11,9 +11,9 @@
 
 #include "vta_cardmem.h"
 #include "vta_host.h"
+#include "vta_import.h"
 
 struct cred;
-struct dma_buf;
 struct vta_ctx;
 struct vta_device;
 struct vta_user;
@@ -36,7 +36,7 @@ enum vta_mem_kind {
  * @mm: PINNED: the process that is charged for it
  * @cred: PINNED: names that process's user, which is charged as well
  * @dirty: PINNED: the card may write it
- * @dmabuf: FOREIGN: the dma-buf
+ * @foreign: FOREIGN: the dma-buf
  * @extents: CARD: where
  * @user: CARD: who has it
  * @lost: CARD: the card has been reset or is gone; vta_device.exports_lock
@@ -52,7 +52,7 @@ struct vta_mem {
 	struct mm_struct *mm;
 	const struct cred *cred;
 	bool dirty;
-	struct dma_buf *dmabuf;
+	struct vta_foreign foreign;
 	struct vta_extents extents;
 	struct vta_user *user;
 	bool lost;
@@ -68,6 +68,8 @@ void vta_mem_discard(struct vta_mem *mem);
 
 struct vta_mem *vta_mem_get(struct vta_mem *mem);
 void vta_mem_put(struct vta_mem *mem);
+/* The same under a lock: another driver is asked by a worker to take its memory back. */
+void vta_mem_put_later(struct vta_mem *mem);
 
 /* ---- CPU mappings ---- */
 
@@ -77,13 +79,19 @@ int vta_vma_init(struct vm_area_struct *vma);
 /* How HOST and CARD memory is cached. */
 void vta_mem_mmap(const struct vta_mem *mem, struct vm_area_struct *vma);
 
+/*
+ * Before the next two, and before the lock under which they are called: allocates the
+ * process's page table and, if the mapping has lost what it showed, @blank. 0 or an error.
+ */
+vm_fault_t vta_mem_fault_begin(struct page **blank, struct vm_fault *vmf);
+
 /* Resolves a page fault; @first is the page offset of the first page. */
 vm_fault_t vta_mem_fault(const struct vta_mem *mem, struct vm_fault *vmf, unsigned long first);
 
 /*
- * Resolves it with a page of zeroes, made when it is first needed: a mapping
- * that has lost what it showed is harmless, not fatal.
+ * Resolves it with a page of zeroes: a mapping that has lost what it showed is harmless, not
+ * fatal. Without @blank the CPU tries again.
  */
-vm_fault_t vta_mem_fault_blank(struct page **blank, struct vm_fault *vmf);
+vm_fault_t vta_mem_fault_blank(struct page *blank, struct vm_fault *vmf);
 
 #endif /* VTA_MEM_H */

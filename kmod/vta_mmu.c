@@ -11,12 +11,16 @@
 #include <linux/bitfield.h>
 #include <linux/dma-mapping.h>
 #include <linux/iopoll.h>
+#include <linux/mm.h>
 #include <linux/pci.h>
 #include <linux/slab.h>
 
 #include "vta_device.h"
 #include "vta_mmu.h"
 #include "vta_reset.h"
+
+/* Charged to the process that needs a table, which is told no before others are killed. */
+#define VTA_TABLE_GFP	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
 #define VTA_L1_BYTES	(VTA_L1_ENTRIES * sizeof(__le64))
 #define VTA_L2_BYTES	(VTA_L2_ENTRIES * sizeof(__le64))
@@ -29,7 +33,7 @@
  * @entries: what the card reads
  * @bus: its bus address
  * @used: valid entries
- * @node: in vta_mmu.stale
+ * @node: in vta_spare.tables or vta_mmu.stale
  */
 struct vta_table {
 	__le64 *entries;
@@ -52,8 +56,7 @@ static u64 vta_mmu_get(const __le64 *entry)
 /* Zeroed memory for a table. */
 static __le64 *vta_mmu_alloc(struct vta_device *vdev, size_t size, dma_addr_t *bus)
 {
-	__le64 *entries = dma_alloc_coherent(&vdev->pdev->dev, size, bus,
-					     GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	__le64 *entries = dma_alloc_coherent(&vdev->pdev->dev, size, bus, VTA_TABLE_GFP);
 
 	if (entries)
 		atomic64_add(size, &vdev->table_bytes);
@@ -66,39 +69,97 @@ static void vta_mmu_free(struct vta_device *vdev, size_t size, __le64 *entries, 
 	atomic64_sub(size, &vdev->table_bytes);
 }
 
-static void vta_table_free(struct vta_mmu *mmu, struct vta_table *table)
+static void vta_table_free(struct vta_device *vdev, struct vta_table *table)
 {
-	vta_mmu_free(mmu->vdev, VTA_L2_BYTES, table->entries, table->bus);
+	vta_mmu_free(vdev, VTA_L2_BYTES, table->entries, table->bus);
 	kfree(table);
 }
 
-/* The table for a first-level entry, made if it is not there. */
-static struct vta_table *vta_mmu_table(struct vta_mmu *mmu, unsigned int index)
+static void vta_tables_free(struct vta_device *vdev, struct list_head *tables)
 {
-	struct vta_table *table = xa_load(&mmu->tables, index);
+	struct vta_table *table, *tmp;
 
-	if (table)
-		return table;
+	list_for_each_entry_safe(table, tmp, tables, node)
+		vta_table_free(vdev, table);
+	INIT_LIST_HEAD(tables);
+}
 
-	table = kzalloc(sizeof(*table), GFP_KERNEL_ACCOUNT);
+static struct vta_table *vta_table_new(struct vta_device *vdev)
+{
+	struct vta_table *table = kzalloc(sizeof(*table), VTA_TABLE_GFP);
+
 	if (!table)
 		return NULL;
-	table->entries = vta_mmu_alloc(mmu->vdev, VTA_L2_BYTES, &table->bus);
+	table->entries = vta_mmu_alloc(vdev, VTA_L2_BYTES, &table->bus);
 	if (!table->entries) {
 		kfree(table);
 		return NULL;
 	}
-	if (xa_err(xa_store(&mmu->tables, index, table, GFP_KERNEL_ACCOUNT))) {
-		vta_table_free(mmu, table);
-		return NULL;
-	}
+	return table;
+}
 
+int vta_spare_add(struct vta_spare *spare, struct vta_device *vdev, unsigned int nr)
+{
+	for (; spare->nr < nr; spare->nr++) {
+		struct vta_table *table = vta_table_new(vdev);
+
+		if (!table)
+			return -ENOMEM;
+		list_add(&table->node, &spare->tables);
+		cond_resched();
+	}
+	return 0;
+}
+
+void vta_spare_free(struct vta_spare *spare, struct vta_device *vdev)
+{
+	vta_tables_free(vdev, &spare->tables);
+	spare->nr = 0;
+}
+
+/* The table for a first-level entry; if it is not there, one of the spare ones. */
+static struct vta_table *vta_mmu_table(struct vta_mmu *mmu, unsigned int index,
+				       struct vta_spare *spare)
+{
+	struct vta_table *table = mmu->tables[index];
+
+	if (table)
+		return table;
+
+	table = list_first_entry(&spare->tables, struct vta_table, node);
+	list_del(&table->node);
+	spare->nr--;
+	mmu->tables[index] = table;
 	dma_wmb();	/* the card must not see the table before its zeroes */
 	vta_mmu_set(&mmu->l1[index], table->bus | VTA_PTE_VALID);
 	return table;
 }
 
-int vta_mmu_map(struct vta_mmu *mmu, u64 addr, u64 bus, u64 len, u64 flags)
+/* One entry of the first level maps what is there. */
+static bool vta_mmu_is_block(u64 addr, u64 bus, u64 end)
+{
+	return IS_ALIGNED(addr | bus, VTA_L1_SIZE) && end - addr >= VTA_L1_SIZE;
+}
+
+void vta_mmu_count_missing(const struct vta_mmu *mmu, u64 addr, u64 bus, u64 len,
+			   struct vta_missing *missing)
+{
+	u64 end = addr + len, next;
+
+	for (; addr < end; bus += next - addr, addr = next) {
+		unsigned int index = addr >> VTA_L1_SHIFT;
+
+		next = min(ALIGN(addr + 1, VTA_L1_SIZE), end);
+		if (mmu->tables[index] || vta_mmu_is_block(addr, bus, end) ||
+		    missing->end > index)
+			continue;
+		missing->nr++;
+		missing->end = index + 1;
+	}
+}
+
+void vta_mmu_map(struct vta_mmu *mmu, u64 addr, u64 bus, u64 len, u64 flags,
+		 struct vta_spare *spare)
 {
 	u64 end = addr + len;
 
@@ -108,13 +169,11 @@ int vta_mmu_map(struct vta_mmu *mmu, u64 addr, u64 bus, u64 len, u64 flags)
 		struct vta_table *table;
 		u64 step;
 
-		if (IS_ALIGNED(addr | bus, VTA_L1_SIZE) && end - addr >= VTA_L1_SIZE) {
+		if (vta_mmu_is_block(addr, bus, end)) {
 			vta_mmu_set(&mmu->l1[index], bus | flags | VTA_PTE_BLOCK | VTA_PTE_VALID);
 			step = VTA_L1_SIZE;
 		} else {
-			table = vta_mmu_table(mmu, index);
-			if (!table)
-				return -ENOMEM;
+			table = vta_mmu_table(mmu, index, spare);
 			vta_mmu_set(&table->entries[(addr >> VTA_L2_SHIFT) % VTA_L2_ENTRIES],
 				    bus | flags | VTA_PTE_VALID);
 			table->used++;
@@ -125,7 +184,20 @@ int vta_mmu_map(struct vta_mmu *mmu, u64 addr, u64 bus, u64 len, u64 flags)
 		if (IS_ALIGNED(addr, VTA_L1_SIZE))	/* GiBs of pages take their time */
 			cond_resched();
 	}
-	return 0;
+}
+
+int vta_mmu_map_new(struct vta_mmu *mmu, u64 addr, u64 bus, u64 len, u64 flags)
+{
+	struct vta_spare spare = VTA_SPARE_INIT(spare);
+	struct vta_missing missing = {};
+	int ret;
+
+	vta_mmu_count_missing(mmu, addr, bus, len, &missing);
+	ret = vta_spare_add(&spare, mmu->vdev, missing.nr);
+	if (!ret)
+		vta_mmu_map(mmu, addr, bus, len, flags, &spare);
+	vta_spare_free(&spare, mmu->vdev);
+	return ret;
 }
 
 static int vta_mmu_invalidate(struct vta_mmu *mmu)
@@ -169,21 +241,21 @@ static void vta_mmu_clear(struct vta_mmu *mmu, struct vta_table *table, u64 addr
 	}
 	if (!table->used) {
 		vta_mmu_set(&mmu->l1[index], 0);
-		xa_erase(&mmu->tables, index);
+		mmu->tables[index] = NULL;
 		list_add(&table->node, &mmu->stale);
 	}
 }
 
 int vta_mmu_unmap(struct vta_mmu *mmu, u64 addr, u64 len)
 {
-	struct vta_table *table, *tmp;
+	struct vta_table *table;
 	u64 end = addr + len;
 	u64 next;
 	int ret;
 
 	for (; addr < end; addr = next) {
 		next = min(ALIGN(addr + 1, VTA_L1_SIZE), end);
-		table = xa_load(&mmu->tables, addr >> VTA_L1_SHIFT);
+		table = mmu->tables[addr >> VTA_L1_SHIFT];
 		if (table)
 			vta_mmu_clear(mmu, table, addr, next);
 		else	/* a block, or nothing */
@@ -192,13 +264,9 @@ int vta_mmu_unmap(struct vta_mmu *mmu, u64 addr, u64 len)
 	}
 
 	ret = vta_mmu_invalidate(mmu);
-	if (ret)
-		return ret;
-	list_for_each_entry_safe(table, tmp, &mmu->stale, node) {
-		list_del(&table->node);
-		vta_table_free(mmu, table);
-	}
-	return 0;
+	if (!ret)
+		vta_tables_free(mmu->vdev, &mmu->stale);
+	return ret;
 }
 
 void vta_mmu_enable(struct vta_mmu *mmu)
@@ -213,46 +281,32 @@ int vta_mmu_disable(struct vta_mmu *mmu)
 	return vta_mmu_invalidate(mmu);
 }
 
-int vta_mmu_borrow(struct vta_mmu *mmu, struct vta_device *vdev, unsigned int id)
+int vta_mmu_init(struct vta_mmu *mmu, struct vta_device *vdev, unsigned int id)
 {
-	/* Coherent memory is aligned to its size. */
-	mmu->l1 = vta_mmu_alloc(vdev, VTA_L1_BYTES, &mmu->l1_bus);
-	if (!mmu->l1)
-		return -ENOMEM;
 	mmu->vdev = vdev;
 	mmu->id = id;
-	mmu->borrowed = true;
-	xa_init(&mmu->tables);
 	INIT_LIST_HEAD(&mmu->stale);
-	return 0;
-}
-
-int vta_mmu_init(struct vta_mmu *mmu, struct vta_device *vdev)
-{
-	int id, ret;
-
-	id = ida_alloc_max(&vdev->ctx_ids, vdev->caps.contexts - 1, GFP_KERNEL);
-	if (id < 0)
-		return id;
-	ret = vta_mmu_borrow(mmu, vdev, id);
-	if (ret)
-		ida_free(&vdev->ctx_ids, id);
-	mmu->borrowed = false;
-	return ret;
+	mmu->tables = kvcalloc(VTA_L1_ENTRIES, sizeof(*mmu->tables), VTA_TABLE_GFP);
+	if (!mmu->tables)
+		return -ENOMEM;
+	/* Coherent memory is aligned to its size. */
+	mmu->l1 = vta_mmu_alloc(vdev, VTA_L1_BYTES, &mmu->l1_bus);
+	if (mmu->l1)
+		return 0;
+	kvfree(mmu->tables);
+	return -ENOMEM;
 }
 
 void vta_mmu_fini(struct vta_mmu *mmu)
 {
-	struct vta_table *table, *tmp;
-	unsigned long index;
+	unsigned int i;
 
-	xa_for_each(&mmu->tables, index, table)
-		vta_table_free(mmu, table);
-	xa_destroy(&mmu->tables);
-	list_for_each_entry_safe(table, tmp, &mmu->stale, node)
-		vta_table_free(mmu, table);
+	for (i = 0; i < VTA_L1_ENTRIES; i++) {
+		if (mmu->tables[i])
+			vta_table_free(mmu->vdev, mmu->tables[i]);
+	}
+	kvfree(mmu->tables);
+	vta_tables_free(mmu->vdev, &mmu->stale);
 	vta_mmu_free(mmu->vdev, VTA_L1_BYTES, mmu->l1, mmu->l1_bus);
 	mmu->l1 = NULL;
-	if (!mmu->borrowed)
-		ida_free(&mmu->vdev->ctx_ids, mmu->id);
 }

@@ -7,7 +7,6 @@
 
 #include <linux/list.h>
 #include <linux/types.h>
-#include <linux/xarray.h>
 
 #include "vta_regs.h"
 
@@ -17,30 +16,54 @@ struct vta_device;
 #define VTA_L2_SIZE	BIT_ULL(VTA_L2_SHIFT)	/* what a second-level entry maps */
 #define VTA_ADDR_END	((u64)VTA_L1_ENTRIES << VTA_L1_SHIFT)
 
+struct vta_table;
+
 /**
  * struct vta_mmu - a device address space; protected by vta_ctx.lock
  * @vdev: the card
  * @id: number of the context on the card
- * @borrowed: the number is not the table's own
  * @l1: first-level table
  * @l1_bus: its bus address
- * @tables: second-level tables, struct vta_table, by first-level index
+ * @tables: second-level tables by first-level index
  * @stale: tables taken out that the card may still read
  */
 struct vta_mmu {
 	struct vta_device *vdev;
 	unsigned int id;
-	bool borrowed;
 	__le64 *l1;
 	dma_addr_t l1_bus;
-	struct xarray tables;
+	struct vta_table **tables;
 	struct list_head stale;
 };
 
-int vta_mmu_init(struct vta_mmu *mmu, struct vta_device *vdev);
-/* With a context's number that is not free; it is not given back. */
-int vta_mmu_borrow(struct vta_mmu *mmu, struct vta_device *vdev, unsigned int id);
+/**
+ * struct vta_spare - second-level tables that no address space has yet
+ * @tables: the tables
+ * @nr: how many
+ */
+struct vta_spare {
+	struct list_head tables;
+	unsigned int nr;
+};
+
+#define VTA_SPARE_INIT(spare)	{ .tables = LIST_HEAD_INIT((spare).tables) }
+
+/**
+ * struct vta_missing - second-level tables that are needed and not there; zeroes at first
+ * @nr: how many
+ * @end: first-level entries from here on have not been looked at
+ */
+struct vta_missing {
+	unsigned int nr;
+	unsigned int end;
+};
+
+/* These allocate memory of the caller's, and may sleep for it: not under vta_ctx.lock. */
+int vta_mmu_init(struct vta_mmu *mmu, struct vta_device *vdev, unsigned int id);
 void vta_mmu_fini(struct vta_mmu *mmu);
+/* Makes it @nr tables, if it has fewer; -ENOMEM. */
+int vta_spare_add(struct vta_spare *spare, struct vta_device *vdev, unsigned int nr);
+void vta_spare_free(struct vta_spare *spare, struct vta_device *vdev);
 
 /* Makes the card use the table; makes it forget it. */
 void vta_mmu_enable(struct vta_mmu *mmu);
@@ -48,10 +71,16 @@ int vta_mmu_disable(struct vta_mmu *mmu);
 
 /*
  * Maps bytes from device address @addr to bus address @bus; all multiples of
- * VTA_L2_SIZE. @flags: VTA_PTE_WRITE, VTA_PTE_CARD. If it fails, a part may be
- * mapped: unmap it.
+ * VTA_L2_SIZE. @flags: VTA_PTE_WRITE, VTA_PTE_CARD. @spare has the tables that
+ * are missing, which are counted before: for all pieces of a buffer, in the order of
+ * their addresses.
  */
-int vta_mmu_map(struct vta_mmu *mmu, u64 addr, u64 bus, u64 len, u64 flags);
+void vta_mmu_count_missing(const struct vta_mmu *mmu, u64 addr, u64 bus, u64 len,
+			   struct vta_missing *missing);
+void vta_mmu_map(struct vta_mmu *mmu, u64 addr, u64 bus, u64 len, u64 flags,
+		 struct vta_spare *spare);
+/* The same for an address space of the driver's own; -ENOMEM. */
+int vta_mmu_map_new(struct vta_mmu *mmu, u64 addr, u64 bus, u64 len, u64 flags);
 
 /*
  * When it has returned 0, the card does not touch what was mapped there. When

@@ -178,7 +178,6 @@ int vta_pin(struct vta_ctx *ctx, struct vta_buf_pin *arg)
 	struct vta_mem *mem;
 	struct vta_bo *bo;
 	u64 size, end;
-	int ret;
 
 	if (arg->flags & ~(VTA_BUF_FIXED | VTA_BUF_READONLY) || !arg->size ||
 	    arg->size > VTA_BO_SIZE_MAX || check_add_overflow((u64)start, arg->size, &end))
@@ -198,9 +197,5 @@ int vta_pin(struct vta_ctx *ctx, struct vta_buf_pin *arg)
 
 	arg->addr = bo->addr + offset;
 	arg->handle = bo->pgoff;
-
-	mutex_lock(&ctx->lock);
-	ret = vta_bo_publish(bo);
-	mutex_unlock(&ctx->lock);
-	return ret;
+	return vta_bo_publish(bo);
 }

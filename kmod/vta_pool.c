@@ -1,83 +1,92 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * vta_pool.c - allocation of a context's device addresses
+ *
+ * A bitmap, charged to the user who opens the card, with what large page-table entries
+ * want of the place of a buffer.
  */
 #include <linux/bitmap.h>
-#include <linux/genalloc.h>
-#include <linux/kernel.h>
 #include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
 
 #include "vta_mmu.h"
 #include "vta_pool.h"
 
-struct gen_pool *vta_pool_create_addrs(void)
+#define VTA_POOL_PAGES	((unsigned long)(VTA_ADDR_END >> PAGE_SHIFT))
+
+/**
+ * struct vta_pool - device addresses
+ * @lock: Protects: @taken
+ * @taken: a bit for each page; page 0 is nobody's
+ */
+struct vta_pool {
+	struct mutex lock; /* Protects: see above */
+	unsigned long taken[];
+};
+
+struct vta_pool *vta_pool_create(void)
 {
-	struct gen_pool *pool = gen_pool_create(PAGE_SHIFT, NUMA_NO_NODE);
+	struct vta_pool *pool = kvzalloc(struct_size(pool, taken, BITS_TO_LONGS(VTA_POOL_PAGES)),
+					 GFP_KERNEL_ACCOUNT);
 
 	if (!pool)
 		return NULL;
-	if (gen_pool_add(pool, PAGE_SIZE, VTA_ADDR_END - PAGE_SIZE, NUMA_NO_NODE)) {
-		gen_pool_destroy(pool);
-		return NULL;
-	}
+	mutex_init(&pool->lock);
+	__set_bit(0, pool->taken);
 	return pool;
 }
 
-/**
- * struct vta_fit - what is looked for
- * @align: a power of two
- * @skew: added to a multiple of @align, and less than that
- */
-struct vta_fit {
-	u64 align;
-	u64 skew;
-};
-
-/* gen_pool's own first fit knows no skew. */
-static unsigned long vta_pool_first_fit(unsigned long *map, unsigned long size,
-					unsigned long start, unsigned int nr, void *data,
-					struct gen_pool *pool, unsigned long start_addr)
+void vta_pool_destroy(struct vta_pool *pool)
 {
-	const struct vta_fit *fit = data;
-
-	return bitmap_find_next_zero_area_off(map, size, start, nr,
-					      (fit->align >> PAGE_SHIFT) - 1,
-					      ((start_addr - fit->skew) & (fit->align - 1)) >>
-					      PAGE_SHIFT);
+	mutex_destroy(&pool->lock);
+	kvfree(pool);
 }
 
-/* 0 if there is no room. */
-static unsigned long vta_pool_alloc(struct gen_pool *pool, u64 size, u64 align, u64 skew)
+/* The first free pages from @skew behind a multiple of @align on, as an address; 0: none. */
+static u64 vta_pool_find(struct vta_pool *pool, u64 size, u64 align, u64 skew)
 {
-	struct vta_fit fit = { .align = align, .skew = skew };
+	unsigned long mask = (align >> PAGE_SHIFT) - 1;
+	unsigned long page;
 
-	return gen_pool_alloc_algo(pool, size, vta_pool_first_fit, &fit);
+	page = bitmap_find_next_zero_area_off(pool->taken, VTA_POOL_PAGES, 0, size >> PAGE_SHIFT,
+					      mask, -(skew >> PAGE_SHIFT) & mask);
+	if (page >= VTA_POOL_PAGES)
+		return 0;
+	bitmap_set(pool->taken, page, size >> PAGE_SHIFT);
+	return (u64)page << PAGE_SHIFT;
 }
 
-/* What is large is placed so that large page-table entries can map it. */
-static unsigned long vta_pool_alloc_large(struct gen_pool *pool, u64 size, u64 align, u64 skew)
+int vta_pool_alloc(struct vta_pool *pool, u64 size, u64 align, u64 skew, u64 *addr)
 {
-	unsigned long addr = 0;
-
+	*addr = 0;
+	mutex_lock(&pool->lock);
+	/* What is large is placed so that large page-table entries can map it. */
 	if (size >= VTA_L1_SIZE && align < VTA_L1_SIZE && IS_ALIGNED(skew, align))
-		addr = vta_pool_alloc(pool, size, VTA_L1_SIZE, skew);
-	return addr ? addr : vta_pool_alloc(pool, size, align, 0);
-}
-
-int vta_pool_alloc_addrs(struct gen_pool *pool, u64 size, u64 align, u64 skew, u64 *addr)
-{
-	*addr = vta_pool_alloc_large(pool, size, align, skew);
+		*addr = vta_pool_find(pool, size, VTA_L1_SIZE, skew);
+	if (!*addr)
+		*addr = vta_pool_find(pool, size, align, 0);
+	mutex_unlock(&pool->lock);
 	return *addr ? 0 : -ENOSPC;
 }
 
-int vta_pool_take_addrs(struct gen_pool *pool, u64 size, u64 addr)
+int vta_pool_take(struct vta_pool *pool, u64 size, u64 addr)
 {
-	struct genpool_data_fixed data = { .offset = addr - PAGE_SIZE };
+	unsigned long page = addr >> PAGE_SHIFT, nr = size >> PAGE_SHIFT;
+	int ret = -EEXIST;
 
-	return gen_pool_alloc_algo(pool, size, gen_pool_fixed_alloc, &data) ? 0 : -EEXIST;
+	mutex_lock(&pool->lock);
+	if (find_next_bit(pool->taken, page + nr, page) >= page + nr) {
+		bitmap_set(pool->taken, page, nr);
+		ret = 0;
+	}
+	mutex_unlock(&pool->lock);
+	return ret;
 }
 
-void vta_pool_free_addrs(struct gen_pool *pool, u64 addr, u64 size)
+void vta_pool_free(struct vta_pool *pool, u64 addr, u64 size)
 {
-	gen_pool_free(pool, addr, size);
+	mutex_lock(&pool->lock);
+	bitmap_clear(pool->taken, addr >> PAGE_SHIFT, size >> PAGE_SHIFT);
+	mutex_unlock(&pool->lock);
 }

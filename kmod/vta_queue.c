@@ -187,7 +187,7 @@ void vta_queue_revoke(struct vta_queue *q, int error)
 
 	if (q->stopped)
 		return;
-	q->stopped = true;
+	WRITE_ONCE(q->stopped, true);
 	vta_wait_stop(q, error);
 	/* The doorbell will be another queue's. Faults find that it is lost. */
 	unmap_mapping_range(ctx->inode->i_mapping,
@@ -242,16 +242,16 @@ static int vta_queue_make_bo(struct vta_ctx *ctx, u64 size, u32 flags, struct vt
 	return 0;
 }
 
-/* Before it is published. */
-static void vta_queue_discard_bos(struct vta_queue *q)
+/* Before they are published: from the first of them on. */
+static void vta_queue_discard_bos(struct vta_queue *q, unsigned int first)
 {
 	struct vta_bo *bos[VTA_QUEUE_BOS];
 	unsigned int i;
 
 	vta_queue_bos(q, bos);
-	for (i = 0; i < VTA_QUEUE_BOS; i++) {
+	for (i = first; i < VTA_QUEUE_BOS; i++) {
 		if (bos[i])
-			vta_bo_discard(bos[i]);
+			vta_bo_put(bos[i]);
 	}
 }
 
@@ -268,48 +268,55 @@ static int vta_queue_make_bos(struct vta_queue *q, bool keep)
 		ret = vta_queue_make_bo(ctx, PAGE_ALIGN(ctx->vdev->caps.save_size),
 					VTA_BO_HIDDEN, &q->save);
 	if (ret) {
-		vta_queue_discard_bos(q);
+		vta_queue_discard_bos(q, 0);
 		return ret;
 	}
 	q->record = page_address(q->status->mem->host.pages[0]);
 	return 0;
 }
 
-static int vta_queue_publish_bos(struct vta_queue *q)
-{
-	struct vta_bo *bos[VTA_QUEUE_BOS];
-	unsigned int i, done;
-	int ret = 0;
-
-	vta_queue_bos(q, bos);
-	for (done = 0; done < VTA_QUEUE_BOS && !ret; done++) {
-		if (bos[done])
-			ret = vta_bo_publish(bos[done]);
-	}
-	if (!ret)
-		return 0;
-	/* The last one is gone, and nobody knows those behind it. */
-	for (i = done; i < VTA_QUEUE_BOS; i++) {
-		if (bos[i])
-			vta_bo_put(bos[i]);
-	}
-	for (i = 0; i < done - 1; i++)
-		vta_bo_withdraw(bos[i]);
-	return ret;
-}
-
-static int vta_queue_withdraw_bos(struct vta_queue *q)
+/* Those before @end; under vta_ctx.lock. */
+static int vta_queue_withdraw_bos(struct vta_queue *q, unsigned int end)
 {
 	struct vta_bo *bos[VTA_QUEUE_BOS];
 	unsigned int i;
 	int ret = 0;
 
 	vta_queue_bos(q, bos);
-	for (i = 0; i < VTA_QUEUE_BOS && !ret; i++) {
+	for (i = 0; i < end && !ret; i++) {
 		if (bos[i])
 			ret = vta_bo_withdraw(bos[i]);
 	}
 	return ret;
+}
+
+/* Those before @end were published; a context that is dead has them no more. */
+static void vta_queue_unpublish_bos(struct vta_queue *q, unsigned int end)
+{
+	struct vta_ctx *ctx = q->ctx;
+
+	mutex_lock(&ctx->lock);
+	if (!ctx->dead)
+		vta_queue_withdraw_bos(q, end);	/* should this fail, the card's reset will do it */
+	vta_ctx_unlock(ctx);
+}
+
+static int vta_queue_publish_bos(struct vta_queue *q)
+{
+	struct vta_bo *bos[VTA_QUEUE_BOS];
+	unsigned int i;
+	int ret;
+
+	vta_queue_bos(q, bos);
+	for (i = 0; i < VTA_QUEUE_BOS; i++) {
+		ret = bos[i] ? vta_bo_publish(bos[i]) : 0;
+		if (ret) {
+			vta_queue_discard_bos(q, i + 1);
+			vta_queue_unpublish_bos(q, i);
+			return ret;
+		}
+	}
+	return 0;
 }
 
 /* ---- Its life ---- */
@@ -340,7 +347,7 @@ static struct vta_queue *vta_queue_make(struct vta_ctx *ctx, const struct vta_qu
 	ret = vta_queue_make_bos(q, arg->flags & VTA_QUEUE_KEEP);
 	if (ret)
 		goto err_free;
-	ret = vta_user_charge_queue(vdev, ctx->user, ctx->exempt);
+	ret = vta_user_charge_queue(vdev, ctx->user, ctx->file);
 	if (ret)
 		goto err_bos;
 	ret = ida_alloc_max(&vdev->queue_ids, vdev->caps.queues - 1, GFP_KERNEL);
@@ -355,7 +362,7 @@ static struct vta_queue *vta_queue_make(struct vta_ctx *ctx, const struct vta_qu
 err_user:
 	vta_user_uncharge_queue(vdev, ctx->user);
 err_bos:
-	vta_queue_discard_bos(q);
+	vta_queue_discard_bos(q, 0);
 err_free:
 	vta_queue_put(q);
 	return ERR_PTR(ret);
@@ -365,18 +372,27 @@ err_free:
 static int vta_queue_publish(struct vta_queue *q)
 {
 	struct vta_ctx *ctx = q->ctx;
-	int ret;
 
 	lockdep_assert_held(&ctx->lock);
 
-	ret = vta_queue_publish_bos(q);
+	/* Into a place that is reserved. */
+	xa_store(&ctx->queues, vta_queue_handle(q), q, GFP_NOWAIT);
+	ctx->nr_queues++;
+	/* A card that fails here will be reset, which frees the queue. */
+	return vta_queue_start(q, 0, 0);
+}
+
+/* What sleeps for the user's memory. */
+static int vta_queue_prepare(struct vta_queue *q)
+{
+	struct vta_ctx *ctx = q->ctx;
+	int ret = vta_queue_publish_bos(q);
+
 	if (ret)
 		return ret;
-	ret = xa_insert(&ctx->queues, vta_queue_handle(q), q, GFP_KERNEL_ACCOUNT);
+	ret = xa_reserve(&ctx->queues, vta_queue_handle(q), GFP_KERNEL_ACCOUNT);
 	if (ret)
-		vta_queue_withdraw_bos(q);
-	else
-		ctx->nr_queues++;
+		vta_queue_unpublish_bos(q, VTA_QUEUE_BOS);
 	return ret;
 }
 
@@ -398,14 +414,20 @@ int vta_queue_create(struct vta_ctx *ctx, struct vta_queue_create *arg)
 	if (IS_ERR(q))
 		return PTR_ERR(q);
 
-	mutex_lock(&ctx->lock);
-	ret = vta_queue_publish(q);
+	ret = vta_queue_prepare(q);
 	if (ret) {
 		vta_queue_forget(q);
+		return ret;
+	}
+
+	mutex_lock(&ctx->lock);
+	if (ctx->dead) {
+		xa_release(&ctx->queues, vta_queue_handle(q));
+		vta_queue_forget(q);
+		ret = -ENODEV;
 		goto out;
 	}
-	/* A card that fails here will be reset, which frees the queue. */
-	ret = vta_queue_start(q, 0, 0);
+	ret = vta_queue_publish(q);
 	if (ret)
 		goto out;
 	vta_wait_start(q);
@@ -502,12 +524,12 @@ int vta_queue_destroy(struct vta_ctx *ctx, struct vta_queue_destroy *arg)
 	vta_usage_take(q);
 	if (!ret) {
 		vta_wait_stopped(q);
-		ret = vta_queue_withdraw_bos(q);
+		ret = vta_queue_withdraw_bos(q, VTA_QUEUE_BOS);
 	}
 	if (!ret)
 		vta_queue_free(q);
 out:
-	mutex_unlock(&ctx->lock);
+	vta_ctx_unlock(ctx);
 	return ret;
 }
 
@@ -558,14 +580,18 @@ static vm_fault_t vta_doorbell_fault(struct vm_fault *vmf)
 	struct vta_queue *q = vmf->vma->vm_private_data;
 	struct vta_device *vdev = q->ctx->vdev;
 	phys_addr_t phys = vdev->doorbell_phys + ((u64)q->id << vdev->caps.doorbell_shift);
+	struct vta_ctx *ctx = q->ctx;
 	vm_fault_t ret;
 
-	mutex_lock(&q->ctx->lock);
+	ret = vta_mem_fault_begin(READ_ONCE(q->stopped) ? &ctx->blank : NULL, vmf);
+	if (ret)
+		return ret;
+	mutex_lock(&ctx->lock);
 	if (q->stopped)
-		ret = vta_mem_fault_blank(&q->ctx->blank, vmf);
+		ret = vta_mem_fault_blank(ctx->blank, vmf);
 	else
 		ret = vmf_insert_pfn(vmf->vma, vmf->address, PHYS_PFN(phys));
-	mutex_unlock(&q->ctx->lock);
+	mutex_unlock(&ctx->lock);
 	return ret;
 }
 

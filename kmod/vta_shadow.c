@@ -109,14 +109,14 @@ static int vta_shadow_create(struct vta_device *vdev)
 			  GFP_KERNEL);
 	if (!shadow)
 		return -ENOMEM;
-	ret = vta_mmu_borrow(&shadow->mmu, vdev, VTA_SHADOW_CTX);
+	ret = vta_mmu_init(&shadow->mmu, vdev, VTA_SHADOW_CTX);
 	if (ret)
 		goto err_free;
 	ret = -ENOMEM;
 	shadow->shared = dma_alloc_coherent(dev, PAGE_SIZE, &shadow->shared_bus, GFP_KERNEL);
 	if (!shadow->shared)
 		goto err_mmu;
-	ret = vta_mmu_map(&shadow->mmu, VTA_SHADOW_RING, shadow->shared_bus, PAGE_SIZE, 0);
+	ret = vta_mmu_map_new(&shadow->mmu, VTA_SHADOW_RING, shadow->shared_bus, PAGE_SIZE, 0);
 	if (ret)
 		goto err_shared;
 	vdev->shadow = shadow;
@@ -235,11 +235,11 @@ static long vta_shadow_map(struct vta_device *vdev, struct sg_dma_page_iter *hos
 	for (; *bit < pages && at < VTA_SHADOW_BATCH && !ret; at += PAGE_SIZE) {
 		if (!__sg_page_iter_dma_next(host))
 			return -EIO;
-		ret = vta_mmu_map(mmu, VTA_SHADOW_HOST + at, sg_page_iter_dma_address(host),
-				  PAGE_SIZE, VTA_PTE_WRITE);
+		ret = vta_mmu_map_new(mmu, VTA_SHADOW_HOST + at, sg_page_iter_dma_address(host),
+				      PAGE_SIZE, VTA_PTE_WRITE);
 		if (!ret)
-			ret = vta_mmu_map(mmu, VTA_SHADOW_CARD + at, (u64)*bit << PAGE_SHIFT,
-					  PAGE_SIZE, VTA_PTE_WRITE | VTA_PTE_CARD);
+			ret = vta_mmu_map_new(mmu, VTA_SHADOW_CARD + at, (u64)*bit << PAGE_SHIFT,
+					      PAGE_SIZE, VTA_PTE_WRITE | VTA_PTE_CARD);
 		*bit = find_next_bit(shadow->used, pages, *bit + 1);
 	}
 	return ret ? ret : at;

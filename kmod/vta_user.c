@@ -6,8 +6,10 @@
  * them.
  * Host memory is not counted here: memory cgroups and RLIMIT_MEMLOCK do that.
  */
+#include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/delay.h>
+#include <linux/fs.h>
 #include <linux/ktime.h>
 #include <linux/minmax.h>
 #include <linux/moduleparam.h>
@@ -158,10 +160,14 @@ void vta_user_put(struct vta_device *vdev, struct vta_user *user)
 	spin_unlock(&vdev->users_lock);
 }
 
-int vta_user_charge_mem(struct vta_device *vdev, struct vta_user *user, u64 size, bool exempt)
+/* Who opened the file; asked only of users who have all that others may have. */
+static bool vta_user_is_exempt(const struct file *file)
 {
-	unsigned int percent = min(READ_ONCE(vta_max_user_mem), 100u);
-	u64 limit = exempt ? U64_MAX : vdev->caps.mem_size * percent / 100;
+	return file_ns_capable(file, &init_user_ns, CAP_SYS_RESOURCE);
+}
+
+static int vta_user_try_mem(struct vta_device *vdev, struct vta_user *user, u64 size, u64 limit)
+{
 	int ret = -EDQUOT;
 
 	spin_lock(&vdev->users_lock);
@@ -174,6 +180,17 @@ int vta_user_charge_mem(struct vta_device *vdev, struct vta_user *user, u64 size
 	return ret;
 }
 
+int vta_user_charge_mem(struct vta_device *vdev, struct vta_user *user, u64 size,
+			const struct file *file)
+{
+	unsigned int percent = min(READ_ONCE(vta_max_user_mem), 100u);
+	int ret = vta_user_try_mem(vdev, user, size, vdev->caps.mem_size * percent / 100);
+
+	if (ret && vta_user_is_exempt(file))
+		ret = vta_user_try_mem(vdev, user, size, U64_MAX);
+	return ret;
+}
+
 void vta_user_uncharge_mem(struct vta_device *vdev, struct vta_user *user, u64 size)
 {
 	spin_lock(&vdev->users_lock);
@@ -182,11 +199,8 @@ void vta_user_uncharge_mem(struct vta_device *vdev, struct vta_user *user, u64 s
 	vta_user_put(vdev, user);
 }
 
-/* One more of those that a card has @total of. */
-static int vta_user_charge_one(struct vta_device *vdev, unsigned int *count,
-			       unsigned int total, unsigned int percent, bool exempt)
+static int vta_user_try_one(struct vta_device *vdev, unsigned int *count, unsigned int limit)
 {
-	unsigned int limit = exempt ? UINT_MAX : max(total * min(percent, 100u) / 100, 1u);
 	int ret = -EDQUOT;
 
 	spin_lock(&vdev->users_lock);
@@ -198,6 +212,18 @@ static int vta_user_charge_one(struct vta_device *vdev, unsigned int *count,
 	return ret;
 }
 
+/* One more of those that a card has @total of. */
+static int vta_user_charge_one(struct vta_device *vdev, unsigned int *count,
+			       unsigned int total, unsigned int percent, const struct file *file)
+{
+	unsigned int limit = max(total * min(percent, 100u) / 100, 1u);
+	int ret = vta_user_try_one(vdev, count, limit);
+
+	if (ret && vta_user_is_exempt(file))
+		ret = vta_user_try_one(vdev, count, UINT_MAX);
+	return ret;
+}
+
 static void vta_user_uncharge_one(struct vta_device *vdev, unsigned int *count)
 {
 	spin_lock(&vdev->users_lock);
@@ -205,10 +231,11 @@ static void vta_user_uncharge_one(struct vta_device *vdev, unsigned int *count)
 	spin_unlock(&vdev->users_lock);
 }
 
-int vta_user_charge_queue(struct vta_device *vdev, struct vta_user *user, bool exempt)
+int vta_user_charge_queue(struct vta_device *vdev, struct vta_user *user,
+			  const struct file *file)
 {
 	return vta_user_charge_one(vdev, &user->queues, vdev->caps.queues,
-				   READ_ONCE(vta_max_user_queues), exempt);
+				   READ_ONCE(vta_max_user_queues), file);
 }
 
 void vta_user_uncharge_queue(struct vta_device *vdev, struct vta_user *user)
@@ -216,10 +243,11 @@ void vta_user_uncharge_queue(struct vta_device *vdev, struct vta_user *user)
 	vta_user_uncharge_one(vdev, &user->queues);
 }
 
-int vta_user_charge_ctx(struct vta_device *vdev, struct vta_user *user, bool exempt)
+int vta_user_charge_ctx(struct vta_device *vdev, struct vta_user *user,
+			const struct file *file)
 {
 	return vta_user_charge_one(vdev, &user->ctxs, vdev->caps.contexts,
-				   READ_ONCE(vta_max_user_contexts), exempt);
+				   READ_ONCE(vta_max_user_contexts), file);
 }
 
 void vta_user_uncharge_ctx(struct vta_device *vdev, struct vta_user *user)

@@ -12,6 +12,7 @@
 
 #include "vta_group.h"
 
+struct file;
 struct vta_device;
 struct vta_text;
 
@@ -60,12 +61,18 @@ void vta_user_charge_fault(struct vta_user *user);
 void vta_user_charge_hang(struct vta_user *user, u64 ns);
 int vta_user_wait_faults(struct vta_device *vdev, struct vta_user *user);
 
-/* -EDQUOT if that is more than a user may have; @exempt may have all there is. */
-int vta_user_charge_mem(struct vta_device *vdev, struct vta_user *user, u64 size, bool exempt);
+/*
+ * -EDQUOT if that is more than a user may have; if @file was opened with CAP_SYS_RESOURCE,
+ * there is no limit.
+ */
+int vta_user_charge_mem(struct vta_device *vdev, struct vta_user *user, u64 size,
+			const struct file *file);
 void vta_user_uncharge_mem(struct vta_device *vdev, struct vta_user *user, u64 size);
-int vta_user_charge_queue(struct vta_device *vdev, struct vta_user *user, bool exempt);
+int vta_user_charge_queue(struct vta_device *vdev, struct vta_user *user,
+			  const struct file *file);
 void vta_user_uncharge_queue(struct vta_device *vdev, struct vta_user *user);
-int vta_user_charge_ctx(struct vta_device *vdev, struct vta_user *user, bool exempt);
+int vta_user_charge_ctx(struct vta_device *vdev, struct vta_user *user,
+			const struct file *file);
 void vta_user_uncharge_ctx(struct vta_device *vdev, struct vta_user *user);
 
 #endif /* VTA_USER_H */

@@ -255,7 +255,7 @@ boot_failnth() {
 # asked to clear.
 boot_isolation() {
 	local tests=(iso_address iso_stale iso_residue iso_mapping iso_doorbell iso_call iso_stream
-		iso_race iso_share iso_flood)
+		iso_race iso_share iso_flood vta_memcg)
 	[ -z "${TESTS-}" ] || read -ra tests <<<"$TESTS"
 	boot isolation --timeout 400 --append init_on_alloc=0 -- "${tests[@]}"
 }

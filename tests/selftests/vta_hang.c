@@ -9,10 +9,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <linux/capability.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include <kselftest_harness.h>
 
@@ -257,6 +259,51 @@ TEST_F(hang, queue_does_not_stop)
 	/* The abort is of no use, and says so before the reset does. */
 	EXPECT_EQ(-EIO, queue_do(&self->q, desc_fill(self->mem.addr, 7, 4)));
 	EXPECT_STEPS(1, 1, 0, 0);
+}
+
+static pid_t close_a_file(void)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(close(card_open()));
+	return pid;
+}
+
+/* Whether one who waits until the card has been reset can be killed before. */
+static bool opener_can_be_killed(void)
+{
+	uint64_t resets = steps_now().soft;
+	pid_t opener = fork();
+	int status;
+
+	if (!opener)
+		_exit(card_open() < 0);
+	if (!proc_gets_into(opener, "vta_ctx_open") || kill(opener, SIGKILL) ||
+	    waitpid(opener, &status, 0) != opener)
+		return false;
+	return WIFSIGNALED(status) && steps_now().soft == resets;
+}
+
+/* The card does not forget a file that is closed, and cannot be opened meanwhile. */
+TEST_F(hang, who_waits_to_open_can_be_killed)
+{
+	bool killed = false;
+	int tries, status;
+
+	/* On a busy machine the reset may be there before. */
+	for (tries = 0; tries < 3 && !killed; tries++) {
+		pid_t closer;
+
+		ASSERT_EQ(0, card_reset());
+		ASSERT_EQ(0, emu_inject("tlb-busy"));
+		closer = close_a_file();
+		ASSERT_TRUE(proc_gets_into(closer, "vta_mmu"));
+		killed = opener_can_be_killed();
+		ASSERT_EQ(closer, waitpid(closer, &status, 0));
+		ASSERT_EQ(0, emu_clear());
+	}
+	EXPECT_TRUE(killed);
 }
 
 TEST_F(hang, everything_hangs)

@@ -252,6 +252,41 @@ bool kernel_is_before(unsigned int major, unsigned int minor)
 	return is_major < major || (is_major == major && is_minor < minor);
 }
 
+int proc_read(pid_t pid, const char *file, char *text, size_t size)
+{
+	char path[64];
+	ssize_t len;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
+	fd = open(path, O_RDONLY);
+	if (fd < 0)
+		return -errno;
+	len = read(fd, text, size - 1);
+	close(fd);
+	text[len < 0 ? 0 : len] = '\0';
+	return len < 0 ? -errno : 0;
+}
+
+bool proc_is_in(pid_t pid, const char *function)
+{
+	char stack[4096];
+
+	return !proc_read(pid, "stack", stack, sizeof(stack)) && strstr(stack, function);
+}
+
+bool proc_gets_into(pid_t pid, const char *function)
+{
+	int64_t end = now_ns() + PATIENCE_MS * 1000000ll;
+
+	while (!proc_is_in(pid, function)) {
+		if (now_ns() > end)
+			return false;
+		sleep_ms(1);
+	}
+	return true;
+}
+
 int in_child(int (*child)(void *arg), void *arg)
 {
 	int status;

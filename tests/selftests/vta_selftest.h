@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "vta.h"
 
@@ -80,6 +81,12 @@ int file_write(const char *path, const char *text);
 
 /* Whether the kernel that runs is older than that. */
 bool kernel_is_before(unsigned int major, unsigned int minor);
+
+/* A file of /proc/PID, as text; whether that process is in a function of the kernel. */
+int proc_read(pid_t pid, const char *file, char *text, size_t size);
+bool proc_is_in(pid_t pid, const char *function);
+/* Waits until it is. */
+bool proc_gets_into(pid_t pid, const char *function);
 
 /* Runs @child in a process and returns what it returned, 0 to 255, or -EINTR. */
 int in_child(int (*child)(void *arg), void *arg);

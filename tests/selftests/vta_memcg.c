@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * vta_memcg - a user whose memory cgroup is at its limit sleeps for memory, and no other
+ * user waits for that
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <kselftest_harness.h>
+
+#include "vta_kinds.h"
+#include "vta_selftest.h"
+
+/* What a buffer of so many pages, each somewhere else, costs its user in tables. */
+#define PAGES		65536ul
+#define PAGE		4096ul
+
+/* The function in which a call sleeps, once it has begun to give pages bus addresses. */
+#define SLEEPS_IN	"vta_host_map"
+
+/* A process that pins the same memory again and again. */
+struct pinner {
+	pid_t pid;
+	struct shared {
+		_Atomic unsigned int calls;	/* that have begun */
+		_Atomic unsigned int ends;
+		_Atomic int fd;
+	} *shared;
+};
+
+FIXTURE(memcg) {
+	char dir[32];
+	char group[64];
+	struct usage before;
+	struct pinner pinner;
+};
+
+static int group_write(const char *dir, const char *file, const char *text)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
+	return file_write(path, text);
+}
+
+/* Pages that do not follow each other: they are touched in another order. */
+static char *scattered(void)
+{
+	char *at = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			-1, 0);
+	unsigned long i;
+
+	if (at == MAP_FAILED || madvise(at, PAGES * PAGE, MADV_NOHUGEPAGE))
+		return NULL;
+	for (i = 0; i < PAGES; i++)
+		at[i * 12345 % PAGES * PAGE] = 1;
+	return at;
+}
+
+static void pinner_run(const char *group, struct shared *shared)
+{
+	struct vta_buf_pin req;
+	char *at = scattered();
+
+	if (!at || group_write(group, "cgroup.procs", "0"))
+		_exit(1);
+	for (;;) {
+		int fd = card_open();
+
+		shared->fd = fd;
+		shared->calls++;
+		buf_pin(fd, at, PAGES * PAGE, 0, &req);
+		shared->ends++;
+		close(fd);
+	}
+}
+
+static int pinner_start(struct pinner *p, const char *group)
+{
+	p->shared = mmap(NULL, sizeof(*p->shared), PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (p->shared == MAP_FAILED)
+		return -errno;
+	p->pid = fork();
+	if (!p->pid)
+		pinner_run(group, p->shared);
+	return p->pid < 0 ? -errno : 0;
+}
+
+/* Until it sleeps amid a call, whose number this is; 0 if it never does. */
+static unsigned int pinner_catch(const struct pinner *p)
+{
+	int64_t end = now_ns() + PATIENCE_MS * 1000000ll;
+
+	while (now_ns() < end) {
+		unsigned int call = p->shared->calls;
+
+		if (call > p->shared->ends && proc_is_in(p->pid, SLEEPS_IN) &&
+		    p->shared->calls == call)
+			return call;
+		sleep_ms(1);
+	}
+	return 0;
+}
+
+FIXTURE_SETUP(memcg)
+{
+	self->before = card_usage();
+	strcpy(self->dir, "/tmp/vta-memcg.XXXXXX");
+	ASSERT_NE(NULL, mkdtemp(self->dir));
+	ASSERT_EQ(0, mount("none", self->dir, "cgroup2", 0, NULL));
+	ASSERT_EQ(0, group_write(self->dir, "cgroup.subtree_control", "+memory"));
+	snprintf(self->group, sizeof(self->group), "%s/poor", self->dir);
+	ASSERT_EQ(0, mkdir(self->group, 0755));
+	ASSERT_EQ(0, group_write(self->group, "memory.high", "0"));
+	ASSERT_EQ(0, pinner_start(&self->pinner, self->group));
+}
+
+FIXTURE_TEARDOWN(memcg)
+{
+	struct usage after;
+
+	EXPECT_EQ(0, kill(self->pinner.pid, SIGKILL));
+	EXPECT_EQ(self->pinner.pid, waitpid(self->pinner.pid, NULL, 0));
+	after = card_usage();
+	EXPECT_TRUE(usage_equal(&self->before, &after));
+	EXPECT_EQ(0, rmdir(self->group));
+	EXPECT_EQ(0, umount(self->dir));
+	EXPECT_EQ(0, rmdir(self->dir));
+}
+
+/* Whether @other comes to its end while the pinner sleeps in one and the same call. */
+static bool ends_meanwhile(const struct pinner *p, int (*other)(const struct pinner *p))
+{
+	unsigned int tries;
+
+	/* The pinner may be about to wake up. */
+	for (tries = 0; tries < 3; tries++) {
+		unsigned int call = pinner_catch(p);
+
+		if (!call || other(p))
+			return false;
+		if (p->shared->ends < call && proc_is_in(p->pid, SLEEPS_IN))
+			return true;
+	}
+	return false;
+}
+
+static int look_at_fdinfo(const struct pinner *p)
+{
+	char name[32], text[4096];
+	int ret;
+
+	snprintf(name, sizeof(name), "fdinfo/%d", p->shared->fd);
+	ret = proc_read(p->pid, name, text, sizeof(text));
+	return ret ?: strstr(text, "vta-pinned-bytes") ? 0 : -ENOENT;
+}
+
+TEST_F(memcg, sleeper_does_not_delay_who_looks)
+{
+	if (kernel_is_before(5, 18))
+		SKIP(return, "this kernel does not let a call sleep for its cgroup");
+	EXPECT_TRUE(ends_meanwhile(&self->pinner, look_at_fdinfo));
+}
+
+static int reset_it(const struct pinner *p)
+{
+	(void)p;
+	return card_reset();
+}
+
+TEST_F(memcg, sleeper_does_not_delay_a_reset)
+{
+	if (kernel_is_before(5, 18))
+		SKIP(return, "this kernel does not let a call sleep for its cgroup");
+	EXPECT_TRUE(ends_meanwhile(&self->pinner, reset_it));
+}
+
+static int use_it(const struct pinner *p)
+{
+	(void)p;
+	return card_try();
+}
+
+TEST_F(memcg, sleeper_does_not_delay_who_opens)
+{
+	if (kernel_is_before(5, 18))
+		SKIP(return, "this kernel does not let a call sleep for its cgroup");
+	EXPECT_TRUE(ends_meanwhile(&self->pinner, use_it));
+}
+
+TEST_HARNESS_MAIN
