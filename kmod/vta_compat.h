@@ -90,6 +90,35 @@ sg_alloc_table_from_pages_segment(struct sg_table *sgt, struct page **pages, uns
 }
 #endif
 
+#ifdef VTA_HAVE_DMEM_CGROUP	/* since 6.14 */
+#include <linux/cgroup_dmem.h>
+#else
+struct dmem_cgroup_pool_state;
+struct dmem_cgroup_region;
+
+static inline struct dmem_cgroup_region *
+dmem_cgroup_register_region(u64 size, const char *name, ...)
+{
+	return NULL;
+}
+
+static inline void dmem_cgroup_unregister_region(struct dmem_cgroup_region *region)
+{
+}
+
+static inline int dmem_cgroup_try_charge(struct dmem_cgroup_region *region, u64 size,
+					 struct dmem_cgroup_pool_state **pool,
+					 struct dmem_cgroup_pool_state **limit)
+{
+	*pool = NULL;
+	return 0;
+}
+
+static inline void dmem_cgroup_uncharge(struct dmem_cgroup_pool_state *pool, u64 size)
+{
+}
+#endif
+
 static inline void vta_eventfd_signal(struct eventfd_ctx *ctx)
 {
 #ifdef VTA_HAVE_EVENTFD_SIGNAL_ONE	/* since 6.8 */

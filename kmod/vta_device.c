@@ -6,9 +6,10 @@
 #include <linux/sizes.h>
 #include <linux/slab.h>
 
+#include "vta_cardmem.h"
+#include "vta_compat.h"
 #include "vta_device.h"
 #include "vta_drv.h"
-#include "vta_cardmem.h"
 #include "vta_reset.h"
 #include "vta_user.h"
 #include "vta.h"
@@ -20,6 +21,8 @@ static void vta_device_release(struct device *dev)
 {
 	struct vta_device *vdev = to_vta_device(dev);
 
+	if (vdev->dmem)
+		dmem_cgroup_unregister_region(vdev->dmem);
 	vta_cardmem_destroy(vdev->cardmem);
 	vta_user_forget_all(vdev);
 	ida_destroy(&vdev->queue_ids);
@@ -243,6 +246,7 @@ static int vta_claim_bar(struct vta_device *vdev, int bar)
 int vta_device_map(struct vta_device *vdev)
 {
 	struct pci_dev *pdev = vdev->pdev;
+	struct dmem_cgroup_region *dmem;
 	int ret;
 
 	ret = vta_claim_bar(vdev, VTA_BAR_DOORBELLS);
@@ -261,5 +265,11 @@ int vta_device_map(struct vta_device *vdev)
 	}
 
 	vdev->cardmem = vta_cardmem_create(vdev->caps.mem_size);
-	return vdev->cardmem ? 0 : -ENOMEM;
+	if (!vdev->cardmem)
+		return -ENOMEM;
+	dmem = dmem_cgroup_register_region(vdev->caps.mem_size, "vta/%s", pci_name(pdev));
+	if (IS_ERR(dmem))
+		return PTR_ERR(dmem);
+	vdev->dmem = dmem;
+	return 0;
 }

@@ -24,6 +24,7 @@
 #include "vta_watch.h"
 
 struct dentry;
+struct dmem_cgroup_region;
 struct vta_cardmem;
 struct vta_shadow;
 struct vta_vector;
@@ -119,6 +120,7 @@ struct vta_device {
 	phys_addr_t doorbell_phys;
 	struct vta_caps caps;
 	struct vta_cardmem *cardmem;
+	struct dmem_cgroup_region *dmem;	/* the same, for cgroups */
 	atomic64_t host_bytes;		/* host memory in buffers, for sysfs */
 	atomic64_t pinned_bytes;	/* memory of processes in buffers */
 	atomic64_t table_bytes;		/* page tables */

@@ -41,13 +41,22 @@ struct vta_mem *vta_mem_init(struct vta_device *vdev, enum vta_mem_kind kind, u6
 	return mem;
 }
 
-static int vta_mem_alloc_host(struct vta_mem *mem)
+static int vta_mem_alloc_host(struct vta_mem *mem, struct vta_ctx *ctx)
 {
-	int ret = vta_host_alloc(&mem->host, mem->size);
+	struct vta_device *vdev = mem->vdev;
+	int ret;
 
-	if (!ret)
-		atomic64_add(mem->size, &mem->vdev->host_bytes);
-	return ret;
+	ret = vta_user_charge_mem(vdev, ctx->user, VTA_USER_HOST_MEM, mem->size, ctx->file);
+	if (ret)
+		return ret;
+	ret = vta_host_alloc(&mem->host, mem->size);
+	if (ret) {
+		vta_user_uncharge_mem(vdev, ctx->user, VTA_USER_HOST_MEM, mem->size);
+		return ret;
+	}
+	mem->user = ctx->user;
+	atomic64_add(mem->size, &vdev->host_bytes);
+	return 0;
 }
 
 static int vta_mem_alloc_card(struct vta_mem *mem, struct vta_ctx *ctx)
@@ -55,16 +64,26 @@ static int vta_mem_alloc_card(struct vta_mem *mem, struct vta_ctx *ctx)
 	struct vta_device *vdev = mem->vdev;
 	int ret;
 
-	ret = vta_user_charge_mem(vdev, ctx->user, mem->size, ctx->file);
+	ret = vta_user_charge_mem(vdev, ctx->user, VTA_USER_CARD_MEM, mem->size, ctx->file);
 	if (ret)
 		return ret;
-	ret = vta_cardmem_alloc(vdev->cardmem, mem->size, &mem->extents);
+	/* It has one errno for each limit; here there is one for all. */
+	ret = dmem_cgroup_try_charge(vdev->dmem, mem->size, &mem->dmem, NULL);
 	if (ret) {
-		vta_user_uncharge_mem(vdev, ctx->user, mem->size);
-		return ret;
+		ret = ret == -EAGAIN ? -EDQUOT : ret;
+		goto err_user;
 	}
+	ret = vta_cardmem_alloc(vdev->cardmem, mem->size, &mem->extents);
+	if (ret)
+		goto err_dmem;
 	mem->user = ctx->user;
 	return 0;
+
+err_dmem:
+	dmem_cgroup_uncharge(mem->dmem, mem->size);
+err_user:
+	vta_user_uncharge_mem(vdev, ctx->user, VTA_USER_CARD_MEM, mem->size);
+	return ret;
 }
 
 static int vta_mem_clear_extent(struct vta_mem *mem, struct vta_ctx *ctx,
@@ -110,7 +129,7 @@ struct vta_mem *vta_mem_alloc(struct vta_ctx *ctx, enum vta_mem_kind kind, u64 s
 	if (IS_ERR(mem))
 		return mem;
 	if (kind == VTA_MEM_HOST)
-		ret = vta_mem_alloc_host(mem);
+		ret = vta_mem_alloc_host(mem, ctx);
 	else
 		ret = vta_mem_alloc_card(mem, ctx);
 	if (ret) {
@@ -141,11 +160,13 @@ static void vta_mem_release(struct kref *ref)
 	switch (mem->kind) {
 	case VTA_MEM_HOST:
 		vta_host_free(&mem->host);
+		vta_user_uncharge_mem(vdev, mem->user, VTA_USER_HOST_MEM, mem->size);
 		atomic64_sub(mem->size, &vdev->host_bytes);
 		break;
 	case VTA_MEM_CARD:
 		vta_cardmem_free(vdev->cardmem, &mem->extents);
-		vta_user_uncharge_mem(vdev, mem->user, mem->size);
+		dmem_cgroup_uncharge(mem->dmem, mem->size);
+		vta_user_uncharge_mem(vdev, mem->user, VTA_USER_CARD_MEM, mem->size);
 		if (mem->blank)
 			__free_page(mem->blank);
 		break;

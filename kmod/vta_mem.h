@@ -14,6 +14,7 @@
 #include "vta_import.h"
 
 struct cred;
+struct dmem_cgroup_pool_state;
 struct vta_ctx;
 struct vta_device;
 struct vta_user;
@@ -38,7 +39,8 @@ enum vta_mem_kind {
  * @dirty: PINNED: the card may write it
  * @foreign: FOREIGN: the dma-buf
  * @extents: CARD: where
- * @user: CARD: who has it
+ * @dmem: CARD: the cgroup that is charged for it
+ * @user: HOST, CARD: who has it
  * @lost: CARD: the card has been reset or is gone; vta_device.exports_lock
  * @blank: CARD: what mappings of a dma-buf show then; vta_device.exports_lock
  */
@@ -54,6 +56,7 @@ struct vta_mem {
 	bool dirty;
 	struct vta_foreign foreign;
 	struct vta_extents extents;
+	struct dmem_cgroup_pool_state *dmem;
 	struct vta_user *user;
 	bool lost;
 	struct page *blank;

@@ -3,8 +3,8 @@
  * vta_user.c - what one user has of a card, over all of the user's open files
  *
  * Card memory, queues and contexts are few, so that one user must not have all of
- * them.
- * Host memory is not counted here: memory cgroups and RLIMIT_MEMLOCK do that.
+ * them. The driver's host memory is counted, too: it is no process's, so the OOM killer
+ * does not find who has it. Pinned memory is not: RLIMIT_MEMLOCK does that.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -12,6 +12,7 @@
 #include <linux/fs.h>
 #include <linux/ktime.h>
 #include <linux/minmax.h>
+#include <linux/mm.h>
 #include <linux/moduleparam.h>
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
@@ -24,6 +25,11 @@ static unsigned int vta_max_user_mem = 75;
 module_param_named(max_user_mem, vta_max_user_mem, uint, 0644);
 MODULE_PARM_DESC(max_user_mem,
 		 "Most that one user may have of a card's memory, in percent (default 75); CAP_SYS_RESOURCE is exempt");
+
+static unsigned int vta_max_user_host = 25;
+module_param_named(max_user_host, vta_max_user_host, uint, 0644);
+MODULE_PARM_DESC(max_user_host,
+		 "Most that one user may have in buffers of the host's memory for a card, in percent of the host's (default 25); CAP_SYS_RESOURCE is exempt");
 
 static unsigned int vta_max_user_queues = 75;
 module_param_named(max_user_queues, vta_max_user_queues, uint, 0644);
@@ -41,16 +47,19 @@ MODULE_PARM_DESC(max_user_faults,
 		 "Most faults of queues that one user may cause in a second before making and recovering queues waits (default 100, 0: no limit)");
 
 /*
- * Who makes a user namespace can be many users in it, so what counts is who
- * made it.
+ * A user who makes a user namespace can be many users in it, so what counts is who made it:
+ * the outermost, if there are several. But root makes namespaces for others, whom the
+ * kernel's numbers tell apart.
  */
 static kuid_t vta_user_uid(void)
 {
 	struct user_namespace *ns = current_user_ns();
 	kuid_t uid = current_uid();
 
-	for (; ns != &init_user_ns; ns = ns->parent)
-		uid = ns->owner;
+	for (; ns != &init_user_ns; ns = ns->parent) {
+		if (!uid_eq(ns->owner, GLOBAL_ROOT_UID))
+			uid = ns->owner;
+	}
 	return uid;
 }
 
@@ -166,13 +175,28 @@ static bool vta_user_is_exempt(const struct file *file)
 	return file_ns_capable(file, &init_user_ns, CAP_SYS_RESOURCE);
 }
 
-static int vta_user_try_mem(struct vta_device *vdev, struct vta_user *user, u64 size, u64 limit)
+static u64 *vta_user_bytes(struct vta_user *user, enum vta_user_mem which)
 {
+	return which == VTA_USER_CARD_MEM ? &user->card_bytes : &user->host_bytes;
+}
+
+u64 vta_user_limit(const struct vta_device *vdev, enum vta_user_mem which)
+{
+	if (which == VTA_USER_CARD_MEM)
+		return vdev->caps.mem_size * min(READ_ONCE(vta_max_user_mem), 100u) / 100;
+	return ((u64)totalram_pages() << PAGE_SHIFT) *
+	       min(READ_ONCE(vta_max_user_host), 100u) / 100;
+}
+
+static int vta_user_try_mem(struct vta_device *vdev, struct vta_user *user,
+			    enum vta_user_mem which, u64 size, u64 limit)
+{
+	u64 *bytes = vta_user_bytes(user, which);
 	int ret = -EDQUOT;
 
 	spin_lock(&vdev->users_lock);
-	if (user->mem <= limit && size <= limit - user->mem) {
-		user->mem += size;
+	if (*bytes <= limit && size <= limit - *bytes) {
+		*bytes += size;
 		user->refs++;
 		ret = 0;
 	}
@@ -180,21 +204,21 @@ static int vta_user_try_mem(struct vta_device *vdev, struct vta_user *user, u64 
 	return ret;
 }
 
-int vta_user_charge_mem(struct vta_device *vdev, struct vta_user *user, u64 size,
-			const struct file *file)
+int vta_user_charge_mem(struct vta_device *vdev, struct vta_user *user, enum vta_user_mem which,
+			u64 size, const struct file *file)
 {
-	unsigned int percent = min(READ_ONCE(vta_max_user_mem), 100u);
-	int ret = vta_user_try_mem(vdev, user, size, vdev->caps.mem_size * percent / 100);
+	int ret = vta_user_try_mem(vdev, user, which, size, vta_user_limit(vdev, which));
 
 	if (ret && vta_user_is_exempt(file))
-		ret = vta_user_try_mem(vdev, user, size, U64_MAX);
+		ret = vta_user_try_mem(vdev, user, which, size, U64_MAX);
 	return ret;
 }
 
-void vta_user_uncharge_mem(struct vta_device *vdev, struct vta_user *user, u64 size)
+void vta_user_uncharge_mem(struct vta_device *vdev, struct vta_user *user,
+			   enum vta_user_mem which, u64 size)
 {
 	spin_lock(&vdev->users_lock);
-	user->mem -= size;
+	*vta_user_bytes(user, which) -= size;
 	spin_unlock(&vdev->users_lock);
 	vta_user_put(vdev, user);
 }

@@ -20,9 +20,10 @@ struct vta_text;
  * struct vta_user - a user of a card; protected by vta_device.users_lock
  * @node: in vta_device.users
  * @uid: who (constant)
- * @refs: held by contexts and by card memory; without any, the user is remembered
+ * @refs: held by contexts and by memory; without any, the user is remembered
  *        as long as the faults and the group are
- * @mem: bytes of card memory
+ * @card_bytes: card memory
+ * @host_bytes: host memory of the driver's, in buffers
  * @queues: queues of the card
  * @ctxs: contexts
  * @group: share of the engines
@@ -34,12 +35,21 @@ struct vta_user {
 	struct list_head node;
 	kuid_t uid;
 	unsigned int refs;
-	u64 mem;
+	u64 card_bytes;
+	u64 host_bytes;
 	unsigned int queues;
 	unsigned int ctxs;
 	struct vta_group group;
 	atomic64_t faults_until;
 };
+
+enum vta_user_mem {
+	VTA_USER_CARD_MEM,
+	VTA_USER_HOST_MEM,
+};
+
+/* What one user may have of it, in bytes. */
+u64 vta_user_limit(const struct vta_device *vdev, enum vta_user_mem which);
 
 /* The caller's user. */
 struct vta_user *vta_user_get(struct vta_device *vdev);
@@ -65,9 +75,10 @@ int vta_user_wait_faults(struct vta_device *vdev, struct vta_user *user);
  * -EDQUOT if that is more than a user may have; if @file was opened with CAP_SYS_RESOURCE,
  * there is no limit.
  */
-int vta_user_charge_mem(struct vta_device *vdev, struct vta_user *user, u64 size,
-			const struct file *file);
-void vta_user_uncharge_mem(struct vta_device *vdev, struct vta_user *user, u64 size);
+int vta_user_charge_mem(struct vta_device *vdev, struct vta_user *user, enum vta_user_mem which,
+			u64 size, const struct file *file);
+void vta_user_uncharge_mem(struct vta_device *vdev, struct vta_user *user,
+			   enum vta_user_mem which, u64 size);
 int vta_user_charge_queue(struct vta_device *vdev, struct vta_user *user,
 			  const struct file *file);
 void vta_user_uncharge_queue(struct vta_device *vdev, struct vta_user *user);

@@ -18,9 +18,10 @@
  *   ENOMEM     no host memory, or RLIMIT_MEMLOCK is spent
  *   ENOSPC     the card's memory, contexts, queues or this context's device
  *              addresses are spent
- *   EDQUOT     the caller's user has as much card memory, or as many queues or
- *              contexts, as one user may (module parameters max_user_mem,
- *              max_user_queues, max_user_contexts)
+ *   EDQUOT     the caller's user has as much card or host memory, or as many queues
+ *              or contexts, as one user may (module parameters max_user_mem,
+ *              max_user_host, max_user_queues, max_user_contexts), or the caller's
+ *              cgroup as much card memory as it may (dmem.max)
  *   EBUSY      the queue has not halted
  *   EEXIST     a fixed device address overlaps a buffer that is there
  *   ETIMEDOUT  the deadline of a wait passed

@@ -22,6 +22,7 @@
 FIXTURE(limits) {
 	struct usage before;
 	uint64_t mem, queues, contexts;	/* of the card, in all */
+	int there[2], back[2];
 };
 
 FIXTURE_SETUP(limits)
@@ -288,6 +289,175 @@ TEST_F(limits, hold_in_user_namespaces)
 {
 	EXPECT_EQ(0, while_all_is_spent(self, in_a_namespace, NULL));
 }
+
+/* ---- namespaces that root made for others ---- */
+
+struct guest {
+	unsigned int first;	/* of the kernel's numbers */
+	int (*with)(void *arg);
+	void *arg;
+	int go[2], ready[2];
+};
+
+/* Becomes root of a namespace that root made: a number of the kernel's like any other. */
+static int guest_run(struct guest *g)
+{
+	char byte = 0;
+
+	if (!HOLDS(!unshare(CLONE_NEWUSER)))
+		return 1;
+	if (!HOLDS(write(g->ready[1], &byte, 1) == 1 && read(g->go[0], &byte, 1) == 1))
+		return 1;
+	if (!HOLDS(!setgid(0) && !setuid(0) && !getuid()))
+		return 1;
+	return g->with(g->arg);
+}
+
+static int as_guest(void *arg)
+{
+	struct guest *g = arg;
+	char byte = 0, path[64], map[32];
+	int status;
+	pid_t child;
+
+	if (!HOLDS(!pipe(g->go) && !pipe(g->ready)))
+		return 1;
+	child = fork();
+	if (!child)
+		_exit(guest_run(g));
+	close(g->ready[1]);
+	if (!HOLDS(read(g->ready[0], &byte, 1) == 1))
+		return 1;
+	snprintf(map, sizeof(map), "0 %u 1000", g->first);
+	snprintf(path, sizeof(path), "/proc/%d/uid_map", child);
+	if (!HOLDS(!file_write(path, map)))
+		return 1;
+	snprintf(path, sizeof(path), "/proc/%d/gid_map", child);
+	if (!HOLDS(!file_write(path, map)))
+		return 1;
+	if (!HOLDS(write(g->go[1], &byte, 1) == 1))
+		return 1;
+	waitpid(child, &status, 0);
+	close(g->ready[0]);
+	close(g->go[0]);
+	close(g->go[1]);
+	return status;
+}
+
+static int take_some(void *arg)
+{
+	int fd = card_open();
+
+	(void)arg;
+	return HOLDS(fd >= 0) && HOLDS(!take(fd, 4096, NULL) && !take_queue(fd, NULL)) ? 0 : 1;
+}
+
+#define GUEST	100000
+#define OTHER	200000
+
+/* The first has all it may; then the same number has no more, and the other has its own. */
+static int spend_and_wait(void *arg)
+{
+	const struct _test_data_limits *self = arg;
+	uint64_t mem = self->mem * 75 / 100 & ~4095ull;
+	uint32_t handle = 0, queue = 0;
+	int fd = card_open();
+	char byte = 0;
+
+	if (!HOLDS(fd >= 0))
+		return 1;
+	if (!HOLDS(!take_all(fd, mem, self->queues * 75 / 100, &handle, &queue)))
+		return 1;
+	if (is_refused(NULL))
+		return 1;
+	/* Those outside look now. */
+	if (!HOLDS(write(self->there[1], &byte, 1) == 1 && read(self->back[0], &byte, 1) == 1))
+		return 1;
+	return 0;
+}
+
+TEST_F(limits, hold_for_each_user_of_namespaces_that_root_made)
+{
+	struct guest first = { .first = GUEST, .with = spend_and_wait, .arg = self };
+	struct guest again = { .first = GUEST, .with = is_refused };
+	struct guest other = { .first = OTHER, .with = take_some };
+	char byte = 0;
+	pid_t child;
+	int status;
+
+	ASSERT_EQ(0, pipe(self->there));
+	ASSERT_EQ(0, pipe(self->back));
+	child = fork();
+	if (!child)
+		_exit(as_guest(&first) ? 1 : 0);
+	close(self->there[1]);
+	ASSERT_EQ(1, read(self->there[0], &byte, 1));
+	EXPECT_EQ(0, as_guest(&again));
+	EXPECT_EQ(0, as_guest(&other));
+	EXPECT_EQ(1, write(self->back[1], &byte, 1));
+	ASSERT_EQ(child, waitpid(child, &status, 0));
+	EXPECT_EQ(0, status);
+	close(self->there[0]);
+	close(self->back[0]);
+	close(self->back[1]);
+}
+
+/* ---- host memory ---- */
+
+static int take_host(int fd, uint64_t size)
+{
+	struct vta_buf_alloc req = { .size = size };
+
+	return card_ioctl(fd, VTA_IOCTL_BUF_ALLOC, &req);
+}
+
+static int spend_host(void *arg)
+{
+	uint64_t limit;
+	int fd, other;
+
+	(void)arg;
+	if (!HOLDS(!become(NOBODY)))
+		return 1;
+	fd = card_open();
+	other = card_open();
+	if (!HOLDS(fd >= 0 && other >= 0))
+		return 1;
+	limit = ctx_number(fd, "vta-user-host-limit");
+	if (!HOLDS(limit < UINT64_MAX && limit > MIB))
+		return 1;
+	if (!HOLDS(take_host(fd, limit + 4096) == -EDQUOT))
+		return 1;
+	if (!HOLDS(!take_host(fd, MIB) && !take_host(other, MIB)))
+		return 1;
+	if (!HOLDS(ctx_number(fd, "vta-user-host-bytes") == 2 * MIB))
+		return 1;
+	/* The limit is of all files together. */
+	if (!HOLDS(take_host(fd, (limit & ~4095ull) - 2 * MIB + 4096) == -EDQUOT))
+		return 1;
+	close(other);
+	return HOLDS(ctx_number(fd, "vta-user-host-bytes") == MIB) ? 0 : 1;
+}
+
+TEST_F(limits, of_host_memory)
+{
+	ASSERT_EQ(0, file_write(PARAMETERS "max_user_host", "1"));
+	EXPECT_EQ(0, in_child(spend_host, self));
+	EXPECT_EQ(0, file_write(PARAMETERS "max_user_host", "25"));
+}
+
+TEST_F(limits, of_host_memory_do_not_hold_for_who_is_exempt)
+{
+	int fd = card_open();
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, file_write(PARAMETERS "max_user_host", "0"));
+	EXPECT_EQ(0, take_host(fd, MIB));
+	EXPECT_EQ(0, file_write(PARAMETERS "max_user_host", "25"));
+	close(fd);
+}
+
+/* ---- what else keeps memory ---- */
 
 /* Memory that only a dma-buf keeps is still its maker's. */
 static int keep_by_dmabuf(void *arg)
