@@ -76,11 +76,13 @@ union vta_arg {
  * @cmd: the request as of today
  * @min: size of its structure when it was new
  * @out_always: what goes out is of use when the call fails, too
+ * @takes: memory or a queue of the card: for files that are open for writing
  */
 struct vta_ioctl {
 	unsigned int cmd;
 	unsigned int min;
 	bool out_always;
+	bool takes;
 };
 
 static const struct vta_ioctl vta_ioctls[] = {
@@ -89,17 +91,22 @@ static const struct vta_ioctl vta_ioctls[] = {
 	[_IOC_NR(VTA_IOCTL_LOST)] = {
 		VTA_IOCTL_LOST, offsetofend(struct vta_lost, cause) },
 	[_IOC_NR(VTA_IOCTL_BUF_ALLOC)] = {
-		VTA_IOCTL_BUF_ALLOC, offsetofend(struct vta_buf_alloc, handle) },
+		VTA_IOCTL_BUF_ALLOC, offsetofend(struct vta_buf_alloc, handle),
+		.takes = true },
 	[_IOC_NR(VTA_IOCTL_BUF_FREE)] = {
 		VTA_IOCTL_BUF_FREE, offsetofend(struct vta_buf_free, pad) },
 	[_IOC_NR(VTA_IOCTL_BUF_PIN)] = {
-		VTA_IOCTL_BUF_PIN, offsetofend(struct vta_buf_pin, handle) },
+		VTA_IOCTL_BUF_PIN, offsetofend(struct vta_buf_pin, handle),
+		.takes = true },
 	[_IOC_NR(VTA_IOCTL_BUF_EXPORT)] = {
-		VTA_IOCTL_BUF_EXPORT, offsetofend(struct vta_buf_export, pad) },
+		VTA_IOCTL_BUF_EXPORT, offsetofend(struct vta_buf_export, pad),
+		.takes = true },
 	[_IOC_NR(VTA_IOCTL_BUF_IMPORT)] = {
-		VTA_IOCTL_BUF_IMPORT, offsetofend(struct vta_buf_import, pad) },
+		VTA_IOCTL_BUF_IMPORT, offsetofend(struct vta_buf_import, pad),
+		.takes = true },
 	[_IOC_NR(VTA_IOCTL_QUEUE_CREATE)] = {
-		VTA_IOCTL_QUEUE_CREATE, offsetofend(struct vta_queue_create, doorbell_size) },
+		VTA_IOCTL_QUEUE_CREATE, offsetofend(struct vta_queue_create, doorbell_size),
+		.takes = true },
 	[_IOC_NR(VTA_IOCTL_QUEUE_DESTROY)] = {
 		VTA_IOCTL_QUEUE_DESTROY, offsetofend(struct vta_queue_destroy, pad) },
 	[_IOC_NR(VTA_IOCTL_WAIT)] = {
@@ -248,6 +255,8 @@ static long vta_ioctl(struct file *file, unsigned int cmd, unsigned long user)
 		return -ENOTTY;
 	if (size < ioctl->min)
 		return -EINVAL;
+	if (ioctl->takes && !(file->f_mode & FMODE_WRITE))
+		return -EACCES;
 	ksize = _IOC_SIZE(ioctl->cmd);
 
 	if (cmd & IOC_IN) {

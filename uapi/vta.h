@@ -13,7 +13,8 @@
  *              misaligned address
  *   ENOENT     no such buffer or queue in this open file
  *   EFAULT     a pointer of the caller's is bad; nothing has been made
- *   EACCES     memory that the caller may not write is to be written
+ *   EACCES     memory that the caller may not write is to be written; or the file is
+ *              not open for writing, and a buffer or queue is to be made
  *   EPERM      a capability is missing
  *   ENOMEM     no host memory, or RLIMIT_MEMLOCK is spent
  *   ENOSPC     the card's memory, contexts, queues or this context's device

@@ -292,23 +292,6 @@ TEST_F(buf, mmap_of_another_file_fails)
 	close(other);
 }
 
-TEST_F(buf, mmap_by_a_file_opened_for_reading)
-{
-	int fd = open(card_node(), O_RDONLY);
-	struct vta_buf_alloc req;
-	void *ptr;
-
-	ASSERT_LE(0, fd);
-	ASSERT_EQ(0, alloc(fd, &req, 4096, VTA_BUF_HOST, 0, 0));
-	EXPECT_EQ(-EACCES, map(fd, 4096, PROT_READ | PROT_WRITE, MAP_SHARED,
-			       req.mmap_offset, &ptr));
-	ASSERT_EQ(0, map(fd, 4096, PROT_READ, MAP_SHARED, req.mmap_offset, &ptr));
-	EXPECT_EQ(-1, mprotect(ptr, 4096, PROT_READ | PROT_WRITE));
-	EXPECT_EQ(EACCES, errno);
-	munmap(ptr, 4096);
-	close(fd);
-}
-
 TEST_F(buf, mprotect_gives_no_exec)
 {
 	struct mem mem;

@@ -64,6 +64,30 @@ TEST_F(open, read_only_and_write_only)
 	}
 }
 
+/* What is open for reading only can look, and take nothing. */
+TEST_F(open, read_only_takes_nothing)
+{
+	struct vta_queue_create queue = {};
+	struct vta_buf_alloc alloc = { .size = 4096 };
+	struct vta_buf_pin pin = { .size = 4096 };
+	struct vta_buf_export export = { .flags = O_CLOEXEC | O_RDWR };
+	struct vta_buf_import import = { .flags = VTA_BUF_READONLY };
+	int fd = open(card_node(), O_RDONLY);
+	struct vta_lost lost;
+
+	ASSERT_LE(0, fd);
+	pin.user_addr = (uintptr_t)&pin & ~4095ul;
+	EXPECT_EQ(-EACCES, card_ioctl(fd, VTA_IOCTL_BUF_ALLOC, &alloc));
+	EXPECT_EQ(-EACCES, card_ioctl(fd, VTA_IOCTL_BUF_PIN, &pin));
+	pin.flags = VTA_BUF_READONLY;
+	EXPECT_EQ(-EACCES, card_ioctl(fd, VTA_IOCTL_BUF_PIN, &pin));
+	EXPECT_EQ(-EACCES, card_ioctl(fd, VTA_IOCTL_BUF_EXPORT, &export));
+	EXPECT_EQ(-EACCES, card_ioctl(fd, VTA_IOCTL_BUF_IMPORT, &import));
+	EXPECT_EQ(-EACCES, card_ioctl(fd, VTA_IOCTL_QUEUE_CREATE, &queue));
+	EXPECT_EQ(0, card_ioctl(fd, VTA_IOCTL_LOST, &lost));
+	close(fd);
+}
+
 TEST_F(open, no_read_no_write_no_seek)
 {
 	int fd = card_open();
