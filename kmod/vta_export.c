@@ -7,8 +7,11 @@
  * only to contexts of its card, which find it by vta_export_mem(), and is lost
  * when the card is reset.
  *
- * CPU and devices are coherent or are refused, so there is nothing to be done
- * around CPU accesses.
+ * CPU and devices are coherent or are refused, so around CPU accesses there is
+ * nothing to be done but to drain write-combined writes to card memory.
+ *
+ * There are no fences in it. Those of the kernel must end whatever a process does, and
+ * what a queue of the user's executes next is not known to the kernel.
  */
 #include <linux/dma-buf.h>
 #include <linux/fcntl.h>
@@ -59,6 +62,12 @@ static void vta_export_unmap(struct dma_buf_attachment *attach, struct sg_table 
 			     enum dma_data_direction dir)
 {
 	vta_host_unmap(sgt, attach->dev, dir);
+}
+
+static int vta_export_end_cpu_access(struct dma_buf *dmabuf, enum dma_data_direction dir)
+{
+	wmb();	/* card memory: out of the write-combining buffers, before the card is told */
+	return 0;
 }
 
 static vm_fault_t vta_export_fault(struct vm_fault *vmf)
@@ -117,6 +126,7 @@ static const struct dma_buf_ops vta_export_ops = {
 	.attach = vta_export_attach,
 	.map_dma_buf = vta_export_map,
 	.unmap_dma_buf = vta_export_unmap,
+	.end_cpu_access = vta_export_end_cpu_access,
 	.mmap = vta_export_mmap,
 	.release = vta_export_release,
 };

@@ -400,7 +400,12 @@ struct vta_buf_pin {
  * The memory lives until the buffer is freed and the last descriptor of the
  * dma-buf is closed. A dma-buf of card memory can be imported only by contexts
  * of the same card, and is lost when that is reset: importing it fails, and CPU
- * mappings show zeroes. Errors: EINVAL, ENOENT, EACCES (O_RDWR of a READONLY
+ * mappings show zeroes. It says nothing of what queues do: poll() and
+ * DMA_BUF_IOCTL_EXPORT_SYNC_FILE find it idle while the card writes, because a
+ * process's queue may take for ever, which a fence of the kernel's must not.
+ * Wait for the queue (VTA_IOCTL_WAIT) before others are told to use the memory.
+ * DMA_BUF_IOCTL_SYNC with DMA_BUF_SYNC_END makes what the CPU wrote to card
+ * memory visible to the card. Errors: EINVAL, ENOENT, EACCES (O_RDWR of a READONLY
  * buffer), ENOMEM, EMFILE, EOPNOTSUPP (pinned or imported buffers), ENODEV.
  */
 struct vta_buf_export {
@@ -421,7 +426,10 @@ struct vta_buf_export {
  * @handle: out: names the buffer, for VTA_IOCTL_BUF_FREE
  * @pad: zero
  *
- * CPU mappings are made by mmap() of the dma-buf itself. Errors: EINVAL (also a
+ * CPU mappings are made by mmap() of the dma-buf itself. Queues do not wait for
+ * fences that other drivers have put into it: poll() it before submitting, for
+ * POLLIN (no other device writes it) to read it and for POLLOUT (no other device
+ * uses it) to write it. Errors: EINVAL (also a
  * file that is not a dma-buf), EBADF (@fd is not open), EACCES (a dma-buf that may
  * only be read, without VTA_BUF_READONLY), ENOENT (card memory that was lost in a
  * reset), ENOMEM, ENOSPC, EEXIST, EOPNOTSUPP (card memory of another card; memory
