@@ -55,7 +55,8 @@ enum {
 /* in a stream, a step, a preprocess record; of the latter 4 bytes each. */
 enum { STREAM_INSN = 0, STREAM_COUNT = 4, STREAM_CYCLES = 8, STREAM_SIZE = 16 };
 enum {
-	STEP_KIND = 0, STEP_DST = 4, STEP_SRC = 12, STEP_BYTES = 20, STEP_STREAM = 4,
+	STEP_KIND = 0, STEP_DST = 4, STEP_SRC = 12, STEP_BYTES = 20, STEP_ROWS = 24,
+	STEP_PITCH = 28, STEP_STREAM = 4,
 	STEP_KERNEL = 4, STEP_WORD = 8, STEP_SCRATCH = 12, STEP_SIZE = 32,
 };
 enum { PREPROCESS_SIZE = 64, PREPROCESS_WORDS = 15, PREPROCESS_FLOATS = 6 };

@@ -106,9 +106,13 @@ enum vtaimage_step_kind {
 
 struct vtaimage_step {
 	enum vtaimage_step_kind kind;
-	/* COPY: between the arena and the host's memory, or within the arena; no overlap */
+	/*
+	 * COPY: between the arena and the host's memory, or within the arena; no overlap.
+	 * With rows, that many of bytes: one behind the other in the host's memory, pitch
+	 * apart in the arena, and not within it.
+	 */
 	struct vtaimage_place dst, src;
-	uint32_t bytes;
+	uint32_t bytes, rows, pitch;
 	/* RUN: number of the stream */
 	uint32_t stream;
 	/*

@@ -191,8 +191,13 @@ static void make_desc(const struct vtaprog *prog, const struct vtaimage *image,
 	struct vtaimage_stream stream;
 
 	if (step->kind == VTAIMAGE_COPY) {
-		*desc = vtadev_desc_copy(place_address(prog, step->dst),
-					 place_address(prog, step->src), step->bytes);
+		bool there = step->dst.segment == VTAIMAGE_IN_ARENA;
+
+		*desc = vtadev_desc_copy2d(place_address(prog, step->dst),
+					   there ? step->pitch : step->bytes,
+					   place_address(prog, step->src),
+					   there ? step->bytes : step->pitch, step->bytes,
+					   step->rows ? step->rows : 1);
 		return;
 	}
 	vtaimage_stream(image, step->stream, &stream);

@@ -56,16 +56,22 @@ static struct vtaimage_step *kernel(struct vtaimage_step **next, enum vtacpu_ker
 	return step;
 }
 
-/* To the card, run, back. */
+/* To the card, run, back; the second time element by element. */
 static void card(struct vtaimage_step **next, const struct net *net, const struct places *p,
 		 unsigned int which)
 {
 	size_t in = vtaops_act_bytes(&net->core, 1, NET_C, NET_H, NET_H);
 	size_t out = vtaops_act_bytes(&net->core, 1, NET_UNITS, OUT_H, OUT_H);
+	uint32_t element = net->core.inp_bytes;
 
 	*(*next)++ = (struct vtaimage_step) {
 		.kind = VTAIMAGE_COPY, .dst = { VTAIMAGE_IN_ARENA, net->inp },
 		.src = HOST(p->packed), .bytes = (uint32_t)in };
+	if (which) {
+		(*next)[-1].rows = (uint32_t)in / element;
+		(*next)[-1].bytes = element;
+		(*next)[-1].pitch = element;
+	}
 	*(*next)++ = (struct vtaimage_step) { .kind = VTAIMAGE_RUN };
 	*(*next)++ = (struct vtaimage_step) {
 		.kind = VTAIMAGE_COPY, .dst = HOST(p->out[which]),

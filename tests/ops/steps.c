@@ -71,7 +71,13 @@ void steps_do(struct steps *s, const struct vtaimage_step *step)
 	void *io[VTACPU_OPERANDS_MAX];
 
 	if (step->kind == VTAIMAGE_COPY) {
-		memcpy(at(s, step->dst), at(s, step->src), step->bytes);
+		int there = step->dst.segment == VTAIMAGE_IN_ARENA;
+		size_t to = there ? step->pitch : step->bytes;
+		size_t from = there ? step->bytes : step->pitch;
+
+		for (uint32_t i = 0; i < (step->rows ? step->rows : 1); i++)
+			memcpy(at(s, step->dst) + i * to, at(s, step->src) + i * from,
+			       step->bytes);
 		return;
 	}
 	for (unsigned int i = 0; i < VTACPU_OPERANDS_MAX; i++)

@@ -224,6 +224,10 @@ static void a_broken_rule_is_named(void **state)
 		{ copy + STEP_DST, 2, "step 3 copies what the card does not reach" },
 		{ copy + STEP_SRC, 3, "step 3 copies what the card does not reach" },
 		{ copy + STEP_SRC, 1, "step 3 copies beyond a segment, or onto itself" },
+		{ copy + STEP_ROWS, 2, "step 3 has rows that are not between host and arena, or "
+		  "closer than they are long" },
+		{ copy + STEP_PITCH, 16, "step 3 has rows that are not between host and arena, or "
+		  "closer than they are long" },
 		{ copy + STEP_BYTES, 0, "step 3 copies beyond a segment, or onto itself" },
 		{ entry(PART_STEPS, 4) + STEP_STREAM, 1, "step 4 runs no stream" },
 		{ entry(PART_PREPROCESS, 0), 2,

@@ -176,6 +176,8 @@ static void print_tensor(FILE *f, const char *kind, const struct vtac_tensor *t)
 		fputs(" card", f);
 	if (t->layout == VTAC_PACKED)
 		fputs(" packed", f);
+	if (t->layout == VTAC_PIXELS)
+		fputs(" pixels", f);
 	if (t->offset >= 0)
 		fprintf(f, " at %" PRId64, t->offset);
 	if (t->home)

@@ -88,13 +88,14 @@ static void put_config(struct emitter *e, FILE *f)
 
 static const char commands[] =
 "/*\n"
-" * What the card is told: copy @count bytes from @src to @dst, or, with @run set, run the\n"
-" * @count instructions at @src. Addresses are the card's.\n"
+" * What the card is told: copy @rows rows of @count bytes, which are @src_pitch apart from\n"
+" * @src on and @dst_pitch from @dst on; or, with @run set, run the @count instructions at\n"
+" * @src. Addresses are the card's.\n"
 " */\n"
 "#ifndef VTAC_COMMAND\n"
 "#define VTAC_COMMAND\n"
 "struct vtac_command {\n"
-"\tuint32_t run, dst, src, count;\n"
+"\tuint32_t run, dst, src, count, rows, dst_pitch, src_pitch;\n"
 "};\n"
 "#endif\n\n";
 
@@ -174,12 +175,16 @@ static void put_command(struct emitter *e, FILE *f, const struct vtaimage_step *
 	struct vtaimage_stream stream;
 
 	if (s->kind == VTAIMAGE_COPY) {
-		fprintf(f, "\t{ 0, 0x%xu, 0x%xu, %" PRIu32 " },\n", device_address(s->dst),
-			device_address(s->src), s->bytes);
+		bool there = s->dst.segment == VTAIMAGE_IN_ARENA;
+
+		fprintf(f, "\t{ 0, 0x%xu, 0x%xu, %" PRIu32 ", %" PRIu32 ", %" PRIu32 ", %" PRIu32
+			" },\n", device_address(s->dst), device_address(s->src), s->bytes,
+			s->rows ? s->rows : 1, there ? s->pitch : s->bytes,
+			there ? s->bytes : s->pitch);
 		return;
 	}
 	vtaimage_stream(e->image, s->stream, &stream);
-	fprintf(f, "\t{ 1, 0, 0x%xu, %" PRIu32 " },\n", MODEL_ADDR + stream.insn_at,
+	fprintf(f, "\t{ 1, 0, 0x%xu, %" PRIu32 ", 0, 0, 0 },\n", MODEL_ADDR + stream.insn_at,
 		stream.insn_count);
 }
 

@@ -30,8 +30,11 @@ enum vtac_dtype { VTAC_F32, VTAC_I8, VTAC_U8, VTAC_I32, VTAC_I64, VTAC_BOOL, VTA
 /* EITHER: can be on the card, and goes where its neighbours are; gone after propagate. */
 enum vtac_device { VTAC_CPU, VTAC_CARD, VTAC_EITHER };
 
-/* PLAIN is row-major, [N][C][H][W] for pictures; PACKED is the card's (vtaops.h). */
-enum vtac_layout { VTAC_PLAIN, VTAC_PACKED };
+/*
+ * PLAIN is row-major, [N][C][H][W] for pictures; PACKED is the card's (vtaops.h); PIXELS,
+ * [N][H][W][C], is what of PACKED is not filled up with zeros: between host and card.
+ */
+enum vtac_layout { VTAC_PLAIN, VTAC_PACKED, VTAC_PIXELS };
 
 /*
  * Operators. Comments give the inputs; [x] may be NULL. Activations of 4 dimensions are

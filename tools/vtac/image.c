@@ -96,7 +96,8 @@ static int add_steps(struct making *m)
 		if (from->kind == VTAC_STEP_COPY)
 			*s = (struct vtaimage_step) {
 				.kind = VTAIMAGE_COPY, .dst = place_of(from->to),
-				.src = place_of(from->from), .bytes = from->bytes };
+				.src = place_of(from->from), .bytes = from->bytes,
+				.rows = from->rows, .pitch = from->pitch };
 		if (from->kind != VTAC_STEP_CARD)
 			continue;
 		m->streams[streams] = (struct vtaimage_stream) {

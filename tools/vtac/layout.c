@@ -3,6 +3,10 @@
  * The pass `layout`: what a Concat of the card joins is written where the whole is, so
  * that joining does nothing. Parts that are elsewhere too, or of several images that do
  * not stand behind each other, are copied.
+ *
+ * And what crosses between host and card is not filled up: an image of three channels is
+ * three bytes a pixel on the bus, which the card's copies put into its blocks. What else is
+ * in a block is never seen: weights are 0 there.
  */
 #include "device.h"
 #include "program.h"
@@ -52,10 +56,35 @@ static void place(const struct vtac_graph *g, const struct vtac_node *concat,
 	}
 }
 
+/* Are the bytes that are not filled up rows of one length? */
+static bool has_rows(const struct vtaops_core *core, const struct vtac_packed *s)
+{
+	if (core->log_inp_width != 3 || s->c % core->block == 0)
+		return false;
+	if (s->c < core->block)
+		return core->batch == 1 || s->n == 1;
+	return core->batch == 1 && s->n == 1 && s->h == 1 && s->w == 1;
+}
+
+/* Of a copy between host and card, the host's side. */
+static void narrow(const struct vtac_graph *g, const struct vtac_node *copy,
+		   const struct vtaops_core *core)
+{
+	struct vtac_tensor *host = copy->in[0]->device == VTAC_CPU ? copy->in[0] : copy->out[0];
+	struct vtac_packed s = vtac_packed_shape(host);
+
+	if (copy->in[0]->device != copy->out[0]->device && host->layout == VTAC_PACKED &&
+	    vtac_only_user(g, host) && has_rows(core, &s))
+		host->layout = VTAC_PIXELS;
+}
+
 int vtac_pass_layout(struct vtac_graph *g, const struct vtac_options *opt)
 {
-	for (unsigned int i = 0; i < g->n_nodes; i++)
+	for (unsigned int i = 0; i < g->n_nodes; i++) {
 		if (g->nodes[i]->op == VTAC_CONCAT && g->nodes[i]->device == VTAC_CARD)
 			place(g, g->nodes[i], &opt->core);
+		if (g->nodes[i]->op == VTAC_COPY)
+			narrow(g, g->nodes[i], &opt->core);
+	}
 	return 0;
 }

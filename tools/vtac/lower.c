@@ -129,15 +129,35 @@ static int lower_region(struct lowering *l, unsigned int first, unsigned int *en
 /* Between the memories: a copy by the card. */
 static int lower_transfer(struct lowering *l, const struct vtac_node *node)
 {
-	return add_step(l, &(struct vtac_step) {
-		.kind = VTAC_STEP_COPY, .node = node, .from = node->in[0], .to = node->out[0],
-		.bytes = (uint32_t)vtac_tensor_bytes(l->p, node->out[0]) });
+	const struct vtac_tensor *from = node->in[0], *to = node->out[0];
+	const struct vtac_tensor *host = from->device == VTAC_CPU ? from : to;
+	struct vtac_packed s = vtac_packed_shape(host);
+	struct vtac_step step = {
+		.kind = VTAC_STEP_COPY, .node = node, .from = from, .to = to,
+		.bytes = (uint32_t)vtac_tensor_bytes(l->p, host) };
+
+	if (host->layout == VTAC_PIXELS && step.bytes > s.c) {
+		step.rows = step.bytes / s.c;
+		step.bytes = s.c;
+		step.pitch = l->p->core.inp_bytes;
+	}
+	return add_step(l, &step);
+}
+
+/* Between a plain tensor and its pixels. */
+static struct vtacpu_move pixels(const struct vtac_packed *s, bool pack)
+{
+	if (pack)
+		return vtacpu_transpose(1, 4, (uint32_t[]) { s->n, s->c, s->h, s->w },
+					(uint32_t[]) { 0, 2, 3, 1 });
+	return vtacpu_transpose(1, 4, (uint32_t[]) { s->n, s->h, s->w, s->c },
+				(uint32_t[]) { 0, 3, 1, 2 });
 }
 
 /* Between the layouts: packed for the card, and back. */
 static int lower_copy(struct lowering *l, const struct vtac_node *node)
 {
-	bool pack = node->out[0]->layout == VTAC_PACKED;
+	bool pack = node->out[0]->layout != VTAC_PLAIN;
 	struct vtac_packed s = vtac_packed_shape(node->out[0]);
 	struct vtac_call *c = vtac_alloc(l->g, 1, sizeof(*c));
 
@@ -148,6 +168,10 @@ static int lower_copy(struct lowering *l, const struct vtac_node *node)
 		.log_inp_width = l->p->core.log_inp_width, .log_batch = l->p->core.log_batch,
 		.log_block = l->p->core.log_block, .n = s.n, .c = s.c, .h = s.h, .w = s.w,
 	};
+	if (node->in[0]->layout == VTAC_PIXELS || node->out[0]->layout == VTAC_PIXELS) {
+		c->kernel = VTACPU_MOVE;
+		c->p.move = pixels(&s, pack);
+	}
 	c->io[0] = node->in[0];
 	c->io[1] = node->out[0];
 	if (vtacpu_need(c->kernel, &c->p, &c->need))

@@ -39,7 +39,7 @@ struct vtac_step {
 	const struct vtac_call *call;		/* CPU */
 	/* COPY: of what is packed, between host and card */
 	const struct vtac_tensor *from, *to;
-	uint32_t bytes;
+	uint32_t bytes, rows, pitch;	/* as struct vtaimage_step has them */
 };
 
 struct vtac_program {

@@ -85,9 +85,13 @@ static int32_t submit(void *card, const struct vtac_command *c, uint32_t count)
 				return -1;
 			continue;
 		}
-		if (!at(c->dst, c->count) || !at(c->src, c->count))
-			return -2;
-		memcpy(at(c->dst, c->count), at(c->src, c->count), c->count);
+		for (uint32_t i = 0; i < c->rows; i++) {
+			uint32_t dst = c->dst + i * c->dst_pitch, src = c->src + i * c->src_pitch;
+
+			if (!at(dst, c->count) || !at(src, c->count))
+				return -2;
+			memcpy(at(dst, c->count), at(src, c->count), c->count);
+		}
 	}
 	return 0;
 }

@@ -119,8 +119,16 @@ static void run_cpu(struct native *n, const struct vtac_call *c)
 
 static void run_copy(struct native *n, const struct vtac_step *s)
 {
-	memcpy(native_at(n, s->to), native_at(n, s->from), s->bytes);
-	n->copied += s->bytes;
+	const uint8_t *from = native_at(n, s->from);
+	uint8_t *to = native_at(n, s->to);
+	bool there = s->to->device == VTAC_CARD;
+
+	for (uint32_t i = 0; i < (s->rows ? s->rows : 1); i++) {
+		memcpy(to, from, s->bytes);
+		to += there ? s->pitch : s->bytes;
+		from += there ? s->bytes : s->pitch;
+		n->copied += s->bytes;
+	}
 }
 
 int native_run(struct native *n, const struct vtac_interp *io)

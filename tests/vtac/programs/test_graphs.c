@@ -72,13 +72,26 @@ static void keep(void *priv, const struct vtac_tensor *t, const void *data)
 	memcpy(trial->want[t->id], data, (size_t)vtac_bytes(t));
 }
 
+/* [N][H][W][C] as [N][C][H][W] */
+static void from_pixels(int8_t *to, const int8_t *from, const struct vtac_packed *s)
+{
+	size_t plane = (size_t)s->h * s->w;
+
+	for (size_t n = 0; n < s->n; n++)
+		for (size_t c = 0; c < s->c; c++)
+			for (size_t i = 0; i < plane; i++)
+				*to++ = from[(n * plane + i) * s->c + c];
+}
+
 static void compare(struct trial *trial, const struct native *n, const struct vtac_tensor *t)
 {
 	struct vtac_packed s = vtac_packed_shape(t);
 	size_t bytes = (size_t)vtac_bytes(t);
 	int8_t *got = malloc(bytes + 1);
 
-	if (t->layout == VTAC_PACKED)
+	if (t->layout == VTAC_PIXELS)
+		from_pixels(got, native_at(n, t), &s);
+	else if (t->layout == VTAC_PACKED)
 		vtaops_unpack_act(&n->p->core, got, native_at(n, t), s.n, s.c, s.h, s.w);
 	else
 		memcpy(got, native_at(n, t), bytes);
