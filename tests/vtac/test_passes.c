@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "net.h"
+#include "vtac.h"
 
 static void pass(struct net *net, vtac_pass_fn run, const struct vtac_options *opt)
 {
@@ -501,6 +502,47 @@ static void given_quantisation_goes_to_tensors(void **state)
 	net_end(&net);
 }
 
+/* An unsigned picture keeps its scale, and its zero point moves by 128: no images needed. */
+static void given_zero_points_are_kept(void **state)
+{
+	const float scale = 0.0625f, y_scale = 1.5f;
+	const uint8_t zero = 7, y_zero = 0;
+	struct vtac_tensor *s, *z, *ys, *yz;
+	struct vtac_options opt = { .no_prune = true };
+	struct vtac_node *node, *conv;
+	int64_t dims[] = { 4, 3, 3, 3 };
+	float *w;
+	struct net net;
+
+	(void)state;
+	net_core(&opt);
+	net_begin(&net, 32);
+	s = vtac_tensor_const(net.g, "s", VTAC_F32, 0, NULL, &scale, true);
+	z = vtac_tensor_const(net.g, "z", VTAC_U8, 0, NULL, &zero, true);
+	ys = vtac_tensor_const(net.g, "ys", VTAC_F32, 0, NULL, &y_scale, true);
+	yz = vtac_tensor_const(net.g, "yz", VTAC_U8, 0, NULL, &y_zero, true);
+	w = vtac_alloc(net.g, 108, sizeof(*w));
+	for (int i = 0; i < 108; i++)
+		w[i] = (float)net_random(&net, 255) / 128 - 1;
+	node = net_node(&net, VTAC_QUANTIZE, "q", net_input(&net, 3, 8, 8), s, z);
+	node = net_node(&net, VTAC_DEQUANTIZE, "dq", node->out[0], s, z);
+	conv = net_node(&net, VTAC_CONV, "conv", node->out[0],
+			vtac_tensor_const(net.g, "w", VTAC_F32, 4, dims, w, false), NULL);
+	conv->attr.conv.window = (struct vtac_window){ .stride = { 1, 1 }, .dilation = { 1, 1 } };
+	conv->attr.conv.groups = 1;
+	node = net_node(&net, VTAC_QUANTIZE, "q2", conv->out[0], ys, yz);
+	node = net_node(&net, VTAC_DEQUANTIZE, "dq2", node->out[0], ys, yz);
+	net_output(&net, node->out[0]);
+	if (vtac_run_passes(net.g, &opt, NULL))
+		fail_msg("%s", net.g->error.text);
+	assert_int_equal(conv->device, VTAC_CARD);
+	assert_float_equal(conv->in[0]->quant.scale[0], scale, 0.0001f);
+	assert_int_equal(conv->in[0]->quant.zero[0], zero - 128);
+	assert_float_equal(conv->out[0]->quant.scale[0], y_scale, 0.001f);
+	assert_int_equal(conv->out[0]->quant.zero[0], y_zero - 128);
+	net_end(&net);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -516,6 +558,7 @@ int main(void)
 		cmocka_unit_test(blocks_keep_values),
 		cmocka_unit_test(blocks_that_are_seen_elsewhere_are_not_filled),
 		cmocka_unit_test(given_quantisation_goes_to_tensors),
+		cmocka_unit_test(given_zero_points_are_kept),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

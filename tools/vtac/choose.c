@@ -247,6 +247,23 @@ const char *vtac_quant_text(const struct vtac_quant_options *how, char *buf)
 	return buf;
 }
 
+/* Does the file say what all tensors between card nodes are, so that no images are needed? */
+static bool all_given(const struct vtac_graph *g)
+{
+	for (unsigned int i = 0; i < g->n_nodes; i++) {
+		const struct vtac_node *node = g->nodes[i];
+
+		if (node->device != VTAC_CARD)
+			continue;
+		if (!node->in[0]->quant.given || !node->out[0]->quant.given)
+			return false;
+		for (unsigned int k = 1; k < node->n_in; k++)
+			if (node->in[k] && !node->in[k]->data && !node->in[k]->quant.given)
+				return false;
+	}
+	return true;
+}
+
 /* Sums are seen before residuals are added to them. */
 int vtac_pass_calibrate(struct vtac_graph *g, const struct vtac_options *opt)
 {
@@ -258,6 +275,8 @@ int vtac_pass_calibrate(struct vtac_graph *g, const struct vtac_options *opt)
 		card = card || g->nodes[i]->device == VTAC_CARD;
 	if (!card)
 		return 0;
+	if ((!opt->images || !opt->images->count) && all_given(g))
+		return vtac_split_residuals(g);
 	if (!opt->images || !opt->images->count)
 		return vtac_fail(g, NULL,
 				 "There are no images to calibrate with: give some by "

@@ -16,6 +16,7 @@ struct classes {
 	float *want;			/* of a class' first tensor */
 	float *lo, *hi;			/* likewise: what its integers have to reach */
 	bool *shifted;			/* likewise: 0 has another integer */
+	bool *given;			/* likewise: the file has one */
 };
 
 bool on_card(const struct vtac_tensor *t)
@@ -96,10 +97,31 @@ static float reach(const struct quantiser *q, const struct vtac_tensor *t, int l
 	return range > 1 / 1e20f ? range : 1;
 }
 
+/* One scale for all of @t by the file, for integers of 8 bits. */
+static bool is_given(const struct vtac_tensor *t)
+{
+	return t->quant.given && t->quant.scale && t->quant.n == 1 && t->quant.type != VTAC_I32;
+}
+
+/* What the file's integers reach; both directions alike if they are signed around 0. */
+static void given_span(const struct vtac_tensor *t, float *lo, float *hi)
+{
+	const struct vtac_quant *quant = &t->quant;
+	int32_t zero = quant->zero ? quant->zero[0] : 0;
+	int32_t least = quant->type == VTAC_U8 ? 0 : zero ? -128 : -127;
+
+	*lo = fminf((float)(least - zero) * quant->scale[0], 0);
+	*hi = fmaxf((float)((quant->type == VTAC_U8 ? 255 : 127) - zero) * quant->scale[0], 0);
+}
+
 float calibrated(const struct quantiser *q, const struct vtac_tensor *t, int levels)
 {
-	if (t->quant.given && t->quant.scale)
-		return t->quant.scale[0];
+	float lo, hi;
+
+	if (is_given(t)) {
+		given_span(t, &lo, &hi);
+		return fmaxf(-lo, hi) / (float)levels;
+	}
 	return reach(q, t, levels) / (float)levels;
 }
 
@@ -110,6 +132,10 @@ static void span(const struct quantiser *q, const struct vtac_tensor *t, int ste
 	const struct vtac_stats *s = t->stats;
 	float a = s ? fmaxf(-s->lo, 0) : 0, b = s ? fmaxf(s->hi, 0) : 0, most;
 
+	if (is_given(t)) {
+		given_span(t, lo, hi);
+		return;
+	}
 	/* Of a tensor that is always 0, anything will do. */
 	if (!(a + b > 1 / 1e20f)) {
 		*lo = 0;
@@ -177,10 +203,14 @@ static void choose_zeros(struct classes *c)
 		span(q, t, 2 * q->in_top + 1, &lo, &hi);
 		c->lo[first] = fminf(c->lo[first], lo);
 		c->hi[first] = fmaxf(c->hi[first], hi);
+		if (is_given(t) && (t->quant.type == VTAC_U8 ||
+				    (t->quant.zero && t->quant.zero[0])))
+			c->given[first] = true;
 	}
-	/* Nearly as far on both sides of 0: nothing is gained. */
+	/* Nearly as far on both sides of 0: nothing is gained, but what the file has. */
 	for (unsigned int i = 0; i < q->ids; i++)
-		if (c->hi[i] - c->lo[i] > WORTH_SHIFT * 2 * fmaxf(-c->lo[i], c->hi[i]))
+		if (!c->given[i] &&
+		    c->hi[i] - c->lo[i] > WORTH_SHIFT * 2 * fmaxf(-c->lo[i], c->hi[i]))
 			c->shifted[i] = false;
 }
 
@@ -307,7 +337,8 @@ int choose_scales(struct quantiser *q)
 	c.lo = vtac_alloc(q->g, q->ids, sizeof(c.lo[0]));
 	c.hi = vtac_alloc(q->g, q->ids, sizeof(c.hi[0]));
 	c.shifted = vtac_alloc(q->g, q->ids, sizeof(c.shifted[0]));
-	if (!c.same || !c.aligned || !c.want || !c.lo || !c.hi || !c.shifted)
+	c.given = vtac_alloc(q->g, q->ids, sizeof(c.given[0]));
+	if (!c.same || !c.aligned || !c.want || !c.lo || !c.hi || !c.shifted || !c.given)
 		return -1;
 	for (unsigned int i = 0; i < q->ids; i++) {
 		c.same[i] = i;

@@ -87,7 +87,7 @@ static bool producer_may(const struct quantiser *q, const struct vtac_node *node
 
 bool may_shift_zero(const struct quantiser *q, const struct vtac_tensor *t)
 {
-	if (!t->stats || t->quant.given)
+	if (!t->stats && !t->quant.given)
 		return false;
 	if (t->producer && t->producer->device == VTAC_CARD && !producer_may(q, t->producer))
 		return false;
