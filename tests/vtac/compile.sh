@@ -106,6 +106,18 @@ no_trace() {
 		[ ! -e "$dir/never.part" ]
 }
 
+# The chart's length is the figure beside it: a sign for each 2.5 dB, 20 at most.
+chart() {
+	"$vtac" compile --no-prune "$@" | awk '
+		NF > 2 && $(NF - 1) == "dB" && $NF ~ /^=+$/ {
+			n++
+			want = $(NF - 2) > 50 ? 20 : int(($(NF - 2) + 2.55) / 2.5)
+			if (length($NF) > want || length($NF) < want - 1)
+				wrong = 1
+		}
+		END { exit wrong || n < 5 }'
+}
+
 echo "TAP version 13"
 check "no verb: usage" ends 2 "say what to do"
 check "no such verb" ends 2 "no such verb: fly" fly
@@ -141,6 +153,8 @@ if "$here/models/fetch" mnist > "$dir/fetch" 2>&1; then
 	check "mnist: dumps after each pass" dumps "$@"
 	check "mnist: the report as JSON" json "$@" --measure="$models/mnist-test.npy"
 	check "mnist: the report as text" text "$@"
+	check "mnist: the SQNR of each layer as a chart" chart "$@" \
+		--measure="$models/mnist-test.npy"
 	check "mnist: as C" as_c "$@"
 	check "mnist: pictures to calibrate with are made" pictures
 	check "mnist: pictures to calibrate with" same_twice --calibrate="$dir/pictures" \

@@ -53,6 +53,10 @@ static void bar(FILE *f, uint64_t part, uint64_t whole)
 		fputs(i < n ? "#" : " ", f);
 }
 
+/* A chart beside the figures: so many signs, each for so many dB. */
+#define SQNR_CHART	20
+#define SQNR_CHART_DB	2.5
+
 static void print_layer(FILE *f, const struct vtac_program *p, const struct vtac_node *node,
 			const struct vtac_report_options *how, uint64_t most)
 {
@@ -68,8 +72,11 @@ static void print_layer(FILE *f, const struct vtac_program *p, const struct vtac
 	} else {
 		fprintf(f, " %10s %6s %20s", "", "", "");
 	}
-	if (sqnr > 0)
-		fprintf(f, " %6.1f dB", sqnr);
+	if (sqnr > 0) {
+		fprintf(f, " %6.1f dB ", sqnr);
+		for (int i = 0; i < SQNR_CHART && i * SQNR_CHART_DB < sqnr; i++)
+			fputc('=', f);
+	}
 	fputc('\n', f);
 	if (node->device != VTAC_CARD && node->why)
 		fprintf(f, "    %s\n", node->why);
