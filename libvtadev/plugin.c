@@ -12,9 +12,11 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "plugin.h"
@@ -72,13 +74,15 @@ static bool is_packaged(const char *name)
 /* Where the library lies, or the program that it is a part of. */
 static bool own_dir(char *dir, size_t size)
 {
-	Dl_info info;
+	struct link_map *map = NULL;
 	char *path, *slash;
+	Dl_info info;
 	bool good;
 
-	if (!dladdr((void *)(uintptr_t)own_dir, &info) || !info.dli_fname)
+	if (!dladdr1((void *)(uintptr_t)own_dir, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
 		return false;
-	path = realpath(info.dli_fname, NULL);
+	/* What a program is called is its caller's choice; the loader's paths are not. */
+	path = realpath(*map->l_name ? map->l_name : "/proc/self/exe", NULL);
 	if (!path)
 		return false;
 	slash = strrchr(path, '/');
@@ -103,13 +107,28 @@ static bool dir_at(unsigned int i, char *dir, size_t size)
 	return i == 1 && snprintf(dir, size, "%s", VTADEV_PLUGIN_DIR) < (int)size;
 }
 
-static bool find(const struct name *name, char *path, size_t size)
+/* Another user's file, or one that anybody may write, is not loaded: programs lie in /tmp. */
+static bool trusted(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && (!st.st_uid || st.st_uid == geteuid()) &&
+	       !(st.st_mode & 0002) && !access(path, R_OK);
+}
+
+static bool is_there(const char *path)
+{
+	return !access(path, F_OK);
+}
+
+/* The first of that name that is @good. */
+static bool find(const struct name *name, bool (*good)(const char *path), char *path, size_t size)
 {
 	char dir[PATH_MAX];
 
 	for (unsigned int i = 0; dir_at(i, dir, sizeof(dir)); i++)
 		if (snprintf(path, size, "%s/" PREFIX "%s" SUFFIX, dir, name->text) < (int)size &&
-		    !access(path, R_OK))
+		    good(path))
 			return true;
 	return false;
 }
@@ -121,7 +140,7 @@ bool plugin_is_name(const char *which)
 	const char *args;
 
 	return parse(which, &name, &args) &&
-	       (is_packaged(name.text) || find(&name, path, sizeof(path)));
+	       (is_packaged(name.text) || find(&name, is_there, path, sizeof(path)));
 }
 
 static int load(const char *path, const struct vtadev_device_ops **ops, char *why, size_t size)
@@ -158,8 +177,13 @@ int plugin_load(const char *which, const struct vtadev_device_ops **ops, const c
 		snprintf(why, size, "that is not the name of a device");
 		return -EINVAL;
 	}
-	if (find(&name, path, sizeof(path)))
+	if (find(&name, trusted, path, sizeof(path)))
 		return load(path, ops, why, size);
+	if (find(&name, is_there, path, sizeof(path))) {
+		snprintf(why, size, "%.128s is not loaded: it must be yours or root's, and not for "
+			 "anybody to write", path);
+		return -ELIBBAD;
+	}
 	dir_at(0, dir, sizeof(dir));
 	if (is_packaged(name.text))
 		snprintf(why, size, "there is no " PREFIX "%s" SUFFIX " in %.64s: install the "
@@ -202,7 +226,7 @@ static int each_in(const char *path, unsigned int nth, int (*each)(const char *,
 			continue;
 		/* The first directory that has it counts. */
 		snprintf(file, sizeof(file), "%s/%.64s", path, entry->d_name);
-		if (nth && find(&name, found, sizeof(found)) && strcmp(found, file) != 0)
+		if (nth && find(&name, trusted, found, sizeof(found)) && strcmp(found, file) != 0)
 			continue;
 		err = each(name.text, priv);
 	}

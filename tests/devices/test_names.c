@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "test.h"
@@ -147,6 +148,45 @@ static void a_plugin_of_another_version_is_not_used(void **state)
 	SAYS("text", "libvtadev-text.so");
 }
 
+static void copy_plugin(const char *to)
+{
+	char from[PATH_MAX + 32], bytes[65536];
+	size_t n;
+	FILE *in, *out;
+
+	snprintf(from, sizeof(from), "%s/libvtadev-soft.so", self);
+	in = fopen(from, "r");
+	out = fopen(to, "w");
+	assert_true(in && out);
+	while ((n = fread(bytes, 1, sizeof(bytes), in)))
+		assert_int_equal(fwrite(bytes, 1, n, out), n);
+	assert_int_equal(fclose(in), 0);
+	assert_int_equal(fclose(out), 0);
+}
+
+/* Where anybody can put a file, beside a program in /tmp. */
+static void a_plugin_of_another_user_is_not_used(void **state)
+{
+	char dir[] = "/tmp/vta-plugins.XXXXXX", path[64];
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/libvtadev-soft.so", dir);
+	copy_plugin(path);
+	setenv("VTADEV_PLUGINS", dir, 1);
+	opens("soft");
+	assert_int_equal(chmod(path, 0666), 0);
+	assert_int_equal(refused("soft"), -ELIBBAD);
+	SAYS("soft", "it must be yours or root's");
+	assert_int_equal(chmod(path, 0644), 0);
+	if (!geteuid()) {
+		assert_int_equal(chown(path, 65534, 65534), 0);
+		assert_int_equal(refused("soft"), -ELIBBAD);
+	}
+	unlink(path);
+	rmdir(dir);
+}
+
 static unsigned int listed(const char *node)
 {
 	struct vtadev_card *cards;
@@ -190,6 +230,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup(a_configuration_is_an_argument, setup),
 		cmocka_unit_test_setup(what_is_missing_is_said_with_its_package, setup),
 		cmocka_unit_test_setup(a_plugin_of_another_version_is_not_used, setup),
+		cmocka_unit_test_setup(a_plugin_of_another_user_is_not_used, setup),
 		cmocka_unit_test_setup(devices_are_listed_once, setup),
 	};
 
