@@ -9,12 +9,13 @@ BENCH_GUEST := floor polling busy scale memory
 BENCH_HOST := emulator conv $(if $(VTAC_HAVE),model)
 
 # What each is made of, besides PART.c and bench.c.
-BENCH_memory := choice.c copy.c map.c transfer.c
+BENCH_memory := alloc.c choice.c copy.c map.c transfer.c
 BENCH_floor := job.c
 BENCH_polling := job.c
 BENCH_scale := job.c
 BENCH_busy := job.c
 BENCH_emulator := scalar.c
+BENCH_LIBS_memory := $(DRIVER_A)
 BENCH_LIBS_emulator := $(patsubst tools/vta-emu/%.c,build/tools/vta-emu.obj/%.o,$(wildcard tools/vta-emu/core*.c))
 BENCH_LIBS_model := $(VTAC_PROG_DIR)/obj/native.o $(VTAC_A) $(BENCH_LIBS_emulator)
 BENCH_LDLIBS_model := $(VTAC_LIBS)
@@ -29,7 +30,7 @@ PARTS := $(shell echo $(BENCH_GUEST) $(BENCH_HOST) | tr ' ' ,)
 
 $(BENCH_DIR)/obj/%.o: tests/bench/%.c
 	@mkdir -p $(@D)
-	$(CC) $(LIB_CPPFLAGS) -Ikmod -Ilibvtadev/ops -Itools/vta-emu -Itests/bench -Itests/ops \
+	$(CC) $(LIB_CPPFLAGS) -Ikmod -Ilibvtadev/driver -Ilibvtadev/ops -Itools/vta-emu -Itests/bench -Itests/ops \
 		$(LIB_WARNINGS) -O2 -g -MMD -MP -c -o $@ $<
 
 $(BENCH_DIR)/obj/model.o: LIB_CPPFLAGS += -Itools/vtac -Ilibvtadev/ops/cpu -Itests/vtac/programs

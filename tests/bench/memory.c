@@ -13,6 +13,7 @@ int main(int argc, char **argv)
 	bench_copy(&bench);
 	bench_choice(&bench);
 	bench_map(&bench);
+	bench_alloc(&bench);
 	bench_walks(&bench);
 	bench_close(&bench);
 	bench_open_card(&bench, BENCH_MODELLED);

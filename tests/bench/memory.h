@@ -12,6 +12,7 @@ void bench_choice(struct bench *bench);
 /* With BENCH_MODELLED opened. */
 void bench_transfer(struct bench *bench);
 void bench_map(struct bench *bench);
+void bench_alloc(struct bench *bench);
 void bench_walks(struct bench *bench);
 
 #endif /* TESTS_BENCH_MEMORY_H */
