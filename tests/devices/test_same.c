@@ -6,7 +6,7 @@
  * mapped, go to both: the sequence number, the fault record, what a stamp counts and all
  * memory must be equal after each. The emulated card is a process of its own.
  *
- * VTA_SEED (1) is the first seed and VTA_DESCS (4000) the number of descriptors.
+ * VTA_SEED (1) is the first seed and VTA_DESCS (1200) the number of descriptors.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -341,12 +341,12 @@ static void fare_the_same(void **state, uint64_t max_cycles, uint64_t descs)
 
 static void descriptors_fare_the_same(void **state)
 {
-	fare_the_same(state, 0, env("VTA_DESCS", 4000));
+	fare_the_same(state, 0, env("VTA_DESCS", 1200));
 }
 
 static void with_a_limit_of_cycles_too(void **state)
 {
-	fare_the_same(state, 200, env("VTA_DESCS", 4000) / 4);
+	fare_the_same(state, 200, env("VTA_DESCS", 1200) / 4);
 }
 
 int main(void)
