@@ -60,12 +60,13 @@ PARSER_LIBS_tvm := $(PARSER_LIBS_onnx)
 PARSER_SRCS_values := $(PARSER_SRCS_onnx) tools/vtactl/labels.c tools/vtactl/values.c
 PARSER_LIBS_values := $(PARSER_LIBS_onnx)
 # The emulator has another ctl.h.
-$(FUZZ_DIR)/clang/tests/fuzz/parsers/values.o: PARSER_CFLAGS += -Itools/vtactl
+$(FUZZ_DIR)/clang/tests/fuzz/parsers/values.o: PARSER_CFLAGS += -iquote tools/vtactl
 $(patsubst %.c,$(FUZZ_DIR)/clang/%.o,$(filter tools/vtac/%,$(VTAC_SRCS))): $(VTAC_DIR)/onnx.pb-c.h
 
+# vtactl has a link.h, as the system has.
 $(FUZZ_DIR)/clang/%.o: %.c
 	@mkdir -p $(@D)
-	$(FUZZ_CC) $(PARSER_CFLAGS) -Itests/emu $(EMU_CPPFLAGS) $(LIB_CPPFLAGS) -Itools/vtactl -Itools/picture \
+	$(FUZZ_CC) $(PARSER_CFLAGS) -Itests/emu $(EMU_CPPFLAGS) $(LIB_CPPFLAGS) -iquote tools/vtactl -Itools/picture \
 		$(VTAC_CPPFLAGS) \
 		-MMD -MP -c -o $@ $<
 

@@ -420,8 +420,11 @@ int main(int argc, char **argv)
 	if (vtac_split_residuals(test.real))
 		die(test.real->error.text);
 	test.integer = load(argv[optind], &opt, NULL);
-	if (test.integer->how)
-		printf("# chosen: %s\n", vtac_quant_text(test.integer->how, (char [VTAC_QUANT_TEXT]){ 0 }));
+	if (test.integer->how) {
+		char how[VTAC_QUANT_TEXT];
+
+		printf("# chosen: %s\n", vtac_quant_text(test.integer->how, how));
+	}
 	test.layers = calloc(test.real->next_id, sizeof(*test.layers));
 	test.layer = calloc(test.integer->next_id, sizeof(*test.layer));
 	if (!count || first + count > test.images.count)
