@@ -421,9 +421,9 @@ int main(int argc, char **argv)
 		die(test.real->error.text);
 	test.integer = load(argv[optind], &opt, NULL);
 	if (test.integer->how) {
-		char how[VTAC_QUANT_TEXT];
+		char text[VTAC_QUANT_TEXT];
 
-		printf("# chosen: %s\n", vtac_quant_text(test.integer->how, how));
+		printf("# chosen: %s\n", vtac_quant_text(test.integer->how, text));
 	}
 	test.layers = calloc(test.real->next_id, sizeof(*test.layers));
 	test.layer = calloc(test.integer->next_id, sizeof(*test.layer));
