@@ -42,6 +42,7 @@
 #include "vta_reset.h"
 #include "vta_shadow.h"
 #include "vta_trace.h"
+#include "vta_watch.h"
 
 /* How much longer than the contract says the card is given. */
 #define VTA_PATIENCE	3
@@ -95,6 +96,7 @@ void vta_card_enable_events(struct vta_device *vdev)
 
 void vta_card_start(struct vta_device *vdev)
 {
+	vta_watch_forget(vdev);
 	vdev->card_generation = vta_read(vdev, REG_GENERATION);
 	vta_write(vdev, REG_EVENT_VECTOR, VTA_EVENT_VECTOR);
 	vta_card_enable_events(vdev);

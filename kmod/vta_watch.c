@@ -281,14 +281,13 @@ static bool vta_watch_ask_card(struct vta_device *vdev)
 	return false;
 }
 
-/* What is known is of the card before it was reset. */
-static void vta_watch_forget(struct vta_watch *watch)
+void vta_watch_forget(struct vta_device *vdev)
 {
 	unsigned int e;
 
-	watch->still = false;
+	vdev->watch.still = false;
 	for (e = 0; e < VTA_NR_ENGINES; e++)
-		watch->engines[e] = (struct vta_watch_engine) { .aborted = VTA_WATCH_NEVER };
+		vdev->watch.engines[e] = (struct vta_watch_engine) { .aborted = VTA_WATCH_NEVER };
 }
 
 /* Under vta_device.lock, so not amid a reset. */
@@ -298,9 +297,6 @@ static void vta_watch_ask(struct vta_device *vdev)
 	unsigned long ready = 0;
 	unsigned int n;
 
-	if (watch->generation != vdev->generation)
-		vta_watch_forget(watch);
-	watch->generation = vdev->generation;
 	if (watch->lost)
 		vta_card_enable_events(vdev);
 
@@ -336,8 +332,6 @@ static void vta_watch_work(struct work_struct *work)
 		if (vdev->state == VTA_STATE_LIVE && vdev->nr_ctxs)
 			vta_watch_ask(vdev);
 		mutex_unlock(&vdev->lock);
-	} else {
-		watch->still = false;
 	}
 	watch->lost = false;
 	if (watch->again)
@@ -347,7 +341,6 @@ static void vta_watch_work(struct work_struct *work)
 void vta_watch_init(struct vta_device *vdev)
 {
 	INIT_DELAYED_WORK(&vdev->watch.work, vta_watch_work);
-	vta_watch_forget(&vdev->watch);
 }
 
 /* What comes while the work runs has it run again. */

@@ -36,12 +36,12 @@ struct vta_watch_engine {
  * @looked: jiffies then
  * @stood: ns from the look before to this one, if the machine stood still
  * @standing: queues that were waited for and had made no progress, by number
- * @generation: of the card that the following is known of
- * @still: registers were read, and @heartbeat was this
+ * @still: registers have been read, and @heartbeat was this
  * @heartbeat: see @still
  * @engines: the engines
  *
- * All but @asked is the work's alone.
+ * From @still on it is of the card since its last start, and under vta_device.lock. The
+ * rest is the work's alone, but for @asked.
  */
 struct vta_watch {
 	struct delayed_work work;
@@ -51,13 +51,14 @@ struct vta_watch {
 	unsigned long looked;
 	u64 stood;
 	DECLARE_BITMAP(standing, VTA_QUEUES_MAX);
-	unsigned int generation;
 	bool still;
 	u32 heartbeat;
 	struct vta_watch_engine engines[VTA_NR_ENGINES];
 };
 
 void vta_watch_init(struct vta_device *vdev);
+/* The card is started: what was known is of the one before its reset or its sleep. */
+void vta_watch_forget(struct vta_device *vdev);
 /* A wait or a poll begins; any context. */
 void vta_watch_start(struct vta_device *vdev);
 /* When no file can wait any more. */

@@ -259,6 +259,55 @@ TEST_F(sleep, queue_that_does_not_stop_is_a_reset)
 	EXPECT_EQ(self->w.generation + 1, card_attr("generation"));
 }
 
+#define WATCH	"/sys/module/vta/parameters/"
+
+/*
+ * The card is reset on its way up, so its engines count anew: a descriptor that hangs then is
+ * no old acquaintance of the watchdog's.
+ */
+TEST_F(sleep, hangs_are_found_afterwards)
+{
+	struct vta_desc fill = desc_fill(self->w.host.addr, 7, 4);
+	struct queue q;
+	struct mem mem;
+	int fd, err = 0;
+
+	if (!self->possible || strcmp(variant->test, "devices"))
+		SKIP(return, "this kernel does not test it, or once is enough");
+	/* No card memory, which its copy engine would copy meanwhile. */
+	ASSERT_EQ(0, mem_free(&self->w.card));
+	close(self->w.fd);
+	queue_unmap(&self->w.q);
+	munmap(self->w.host.ptr, self->w.host.size);
+	self->w.fd = -1;
+	ASSERT_EQ(0, card_reset());
+	ASSERT_EQ(0, file_write(WATCH "max_job_ms", "100"));
+	ASSERT_EQ(0, file_write(WATCH "hang_ms", "1000"));
+	fd = card_open();
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, queue_open(fd, &q, NULL));
+	ASSERT_EQ(0, mem_alloc(fd, &mem, 4096, VTA_BUF_HOST, 0));
+	fill = desc_fill(mem.addr, 7, 4);
+	for (unsigned int i = 0; i < 2 && !err; i++) {
+		struct vta_queue_fault fault = { 0 };
+
+		ASSERT_EQ(0, emu_inject("hang-copy"));
+		EXPECT_EQ(-EIO, queue_do(&q, fill));
+		EXPECT_EQ(0, queue_fault(&q, &fault));
+		EXPECT_EQ(VTA_FAULT_HANG, fault.reason);
+		ASSERT_EQ(0, emu_clear());
+		err = queue_recover(&q);
+		EXPECT_EQ(0, err);
+		ASSERT_EQ(0, machine_sleeps(variant->state));
+	}
+	EXPECT_EQ(LOST(VTA_FATE_NONE, VTA_CAUSE_NONE), card_lost(fd));
+	EXPECT_EQ(0, file_write(WATCH "max_job_ms", "1000"));
+	EXPECT_EQ(0, file_write(WATCH "hang_ms", "10000"));
+	munmap(mem.ptr, mem.size);
+	queue_unmap(&q);
+	close(fd);
+}
+
 /* One instruction, on what the queue's last one left in the core. */
 static int run_kept(struct worker *w, struct queue *q, struct insn insn)
 {
