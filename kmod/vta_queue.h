@@ -164,8 +164,8 @@ int vta_queue_launch(struct vta_device *vdev, u32 id, const struct vta_queue_set
 int vta_queue_halt(struct vta_device *vdev, u32 id);
 
 /*
- * It has hung an engine for so long: it halts, and the card is told to give it up, but not
- * waited for. Under the vector's lock.
+ * It hangs an engine, and its user pays with so much time. It halts, and the card is told to
+ * give it up, but not waited for. Under the vector's lock.
  */
 void vta_queue_give_up(struct vta_queue *q, u64 ns);
 

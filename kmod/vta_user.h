@@ -64,8 +64,8 @@ void vta_user_print_weights(struct vta_device *vdev, struct vta_text *text);
 void vta_user_forget_all(struct vta_device *vdev);
 
 /*
- * A queue of the user's has halted, or has hung an engine for @ns; from any context. A user
- * with too many of those waits before the next queue: -ERESTARTSYS if interrupted.
+ * A queue of the user's has halted, or hangs an engine, which costs @ns; from any context. A
+ * user with too many of those waits before the next queue: -ERESTARTSYS if interrupted.
  */
 void vta_user_charge_fault(struct vta_user *user);
 void vta_user_charge_hang(struct vta_user *user, u64 ns);

@@ -206,7 +206,7 @@ static u64 vta_watch_limit(struct vta_device *vdev, u32 id)
 	return limit;
 }
 
-/* The descriptor is given up if the engine still executes it. */
+/* The descriptor, which may have taken @ns, is given up if the engine still executes it. */
 static void vta_watch_abort(struct vta_device *vdev, unsigned int e, u32 id, u64 ns)
 {
 	struct vta_watch_engine *engine = &vdev->watch.engines[e];
@@ -252,7 +252,7 @@ static void vta_watch_ask_engine(struct vta_device *vdev, unsigned int e, bool r
 		 ((moves - engine->aborted) & REG_ENGINE_MOVES_MAX) == 2)
 		vta_card_lost(vdev, "hangs");
 	else
-		vta_watch_abort(vdev, e, id, now - since);
+		vta_watch_abort(vdev, e, id, limit + hang);
 }
 
 /* ---- What the card says of itself ---- */

@@ -373,12 +373,13 @@ static int other_user_is_not_slowed(void *arg)
 	return card_attr("throttled") == throttled ? 0 : 3;
 }
 
-/* The time for which a queue has hung an engine, its user waits for the next one. */
+/* The time that it took to find that a queue hangs, its user waits for the next one. */
 TEST_F(hang, who_hangs_is_slowed_down_alone)
 {
 	uint64_t throttled = card_attr("throttled");
 	struct queue next;
 
+	ASSERT_EQ(0, file_write(PARAMETERS "hang_ms", "5000"));
 	ASSERT_EQ(0, hang_one(self));
 	ASSERT_EQ(-EIO, queue_wait(&self->q, 1, PATIENCE_MS, NULL));
 	ASSERT_EQ(0, emu_clear());
@@ -388,6 +389,28 @@ TEST_F(hang, who_hangs_is_slowed_down_alone)
 	EXPECT_EQ(throttled, card_attr("throttled"));
 	ASSERT_EQ(0, queue_open(self->fd, &next, NULL));
 	EXPECT_EQ(throttled + 1, card_attr("throttled"));
+	queue_unmap(&next);
+}
+
+static void interrupted(int signal)
+{
+	(void)signal;
+}
+
+/* By the card's clock it was hours. */
+TEST_F(hang, price_of_a_hang_is_not_the_card_s_word)
+{
+	const struct sigaction action = { .sa_handler = interrupted };
+	struct queue next;
+
+	ASSERT_EQ(0, sigaction(SIGALRM, &action, NULL));
+	ASSERT_EQ(0, emu_inject("reg-time-hi=0x1000"));
+	ASSERT_EQ(0, hang_one(self));
+	ASSERT_EQ(-EIO, queue_wait(&self->q, 1, PATIENCE_MS, NULL));
+	ASSERT_EQ(0, emu_clear());
+	alarm(PATIENCE_MS / 1000);
+	EXPECT_EQ(0, queue_open(self->fd, &next, NULL));
+	alarm(0);
 	queue_unmap(&next);
 }
 

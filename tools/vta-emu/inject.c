@@ -122,6 +122,7 @@ static const struct kind kinds[INJECT_KINDS] = {
 	[INJECT_REG_EVENT] = { "reg-event", "", A_NUMBER, .reg = REG_EVENT },
 	[INJECT_REG_GENERATION] = { "reg-generation", "", A_NUMBER, .reg = REG_GENERATION },
 	[INJECT_REG_SERIAL] = { "reg-serial", "", A_NUMBER, .reg = REG_SERIAL_LO },
+	[INJECT_REG_TIME_HI] = { "reg-time-hi", "", A_NUMBER, .reg = REG_TIME_HI },
 };
 
 static const char *const reasons[] = {
