@@ -65,7 +65,7 @@ static void vta_dump_queue(struct vta_queue *q, bool there, struct vta_text *tex
 	const struct vta_status *rec = &q->record->status;
 	struct vta_device *vdev = q->ctx->vdev;
 	struct vta_queue_fault fault;
-	bool halted, armed, hung, waited;
+	bool halted, armed, waited;
 	u64 seq, arm_seq;
 
 	spin_lock_irq(&q->vector->lock);
@@ -73,16 +73,14 @@ static void vta_dump_queue(struct vta_queue *q, bool there, struct vta_text *tex
 	arm_seq = q->arm_seq;
 	halted = q->halted;
 	armed = q->armed;
-	hung = q->hung;
 	waited = !list_empty(&q->wait_node);
 	fault = q->fault;
 	spin_unlock_irq(&q->vector->lock);
 
 	vta_print(text, "queue %u context=%u ring_order=%u priority=%u cycles=%llu",
 		  q->id, q->ctx->mmu.id, q->ring_order, q->priority, q->cycles);
-	vta_print(text, " vector=%u seq=%llu%s%s%s", q->vector->nr, seq,
-		  q->stopped ? " stopped" : "", hung ? " hung" : "",
-		  waited ? " waited-for" : "");
+	vta_print(text, " vector=%u seq=%llu%s%s", q->vector->nr, seq,
+		  q->stopped ? " stopped" : "", waited ? " waited-for" : "");
 	if (armed)
 		vta_print(text, " armed=%llu", arm_seq);
 	if (halted)

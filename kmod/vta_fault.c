@@ -35,6 +35,8 @@ static const char *vta_fault_reason_text(u32 reason)
 
 	if (reason == VTA_FAULT_HANG)
 		return "the card hangs";
+	if (reason == VTA_FAULT_SLEEP)
+		return "aborted for the machine to sleep";
 	return reason < ARRAY_SIZE(texts) ? texts[reason] : "the card's records make no sense";
 }
 
@@ -78,6 +80,8 @@ const char *vta_fault_reason_name(u32 reason)
 
 	if (reason == VTA_FAULT_HANG)
 		return "hang";
+	if (reason == VTA_FAULT_SLEEP)
+		return "sleep";
 	return reason < ARRAY_SIZE(names) ? names[reason] : "card";
 }
 

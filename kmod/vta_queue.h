@@ -49,7 +49,7 @@ struct vta_vector;
  * @poll_reached: what that asked for has come: poll() says POLLIN
  * @event: the eventfd that is told instead, or NULL
  * @fault: checked copy of the card's fault record
- * @hung: the card does not get on with it, and is not asked any more
+ * @given_up: by the driver, for VTA_FAULT_HANG or VTA_FAULT_SLEEP; else VTA_FAULT_NONE
  * @paused: it stops, or has been stopped, because the machine goes to sleep: its records
  *          are not looked at
  * @submitted: how many descriptors had been submitted then, as in the register
@@ -92,7 +92,7 @@ struct vta_queue {
 	bool poll_reached;
 	struct vta_event *event;
 	struct vta_queue_fault fault;
-	bool hung;
+	enum vta_fault_reason given_up;
 	bool paused;
 	u32 submitted;
 	u64 usage_start;

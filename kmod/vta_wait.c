@@ -28,11 +28,11 @@
 /* Most that wait for one queue at a time (uapi/vta.h, struct vta_wait). */
 #define VTA_WAITERS_MAX	1024
 
-static void vta_wait_invent_hang(struct vta_queue *q)
+static void vta_wait_invent_halt(struct vta_queue *q)
 {
 	q->halted = true;
 	q->armed = false;
-	vta_fault_invent(q, VTA_FAULT_HANG);
+	vta_fault_invent(q, q->given_up);
 }
 
 /*
@@ -49,8 +49,8 @@ static void vta_wait_look(struct vta_queue *q)
 
 	if (q->error || q->halted || q->paused)
 		return;
-	if (q->hung) {
-		vta_wait_invent_hang(q);
+	if (q->given_up) {
+		vta_wait_invent_halt(q);
 		return;
 	}
 
@@ -397,8 +397,8 @@ static void vta_wait_look_last(struct vta_queue *q)
 	if (q->halted)
 		return;
 	q->seq = max(q->seq, vta_queue_record_seq(q));
-	if (q->hung) {
-		vta_wait_invent_hang(q);
+	if (q->given_up) {
+		vta_wait_invent_halt(q);
 	} else if (READ_ONCE(q->record->fault.reason)) {
 		q->halted = true;
 		vta_fault_take(q);
@@ -420,8 +420,8 @@ int vta_wait_halted(struct vta_queue *q, u64 *seq)
 	vta_wait_update(q);
 	if (q->halted) {
 		*seq = vta_fault_is_of_descriptor(&q->fault) ? q->fault.seq : q->seq;
-		/* It may have got on after all, before it was stopped. */
-		if (q->hung)
+		/* It may have made progress after all, before it was stopped. */
+		if (q->given_up)
 			*seq = max(*seq, vta_queue_record_seq(q));
 		ret = 0;
 	}
@@ -434,14 +434,15 @@ void vta_wait_hung(struct vta_queue *q)
 	lockdep_assert_held(&q->vector->lock);
 
 	vta_wait_update(q);	/* it may have moved after all */
-	q->hung = !q->halted;
+	if (!q->halted)
+		q->given_up = VTA_FAULT_HANG;
 	vta_wait_update(q);
 }
 
 void vta_wait_cut(struct vta_queue *q)
 {
 	spin_lock_irq(&q->vector->lock);
-	q->hung = true;
+	q->given_up = VTA_FAULT_SLEEP;
 	spin_unlock_irq(&q->vector->lock);
 }
 
@@ -480,7 +481,7 @@ void vta_wait_restart(struct vta_queue *q, u64 seq)
 	spin_lock_irq(&q->vector->lock);
 	q->seq = seq;
 	q->halted = false;
-	q->hung = false;
+	q->given_up = VTA_FAULT_NONE;
 	q->armed = false;
 	q->watch_seq = seq;	/* this is no progress of the card's */
 	q->watch_abort = false;

@@ -150,6 +150,8 @@ static const char *reason_text(enum vta_fault_reason reason)
 		return "what the card says of the queue cannot be: it or its slot is broken";
 	case VTA_FAULT_HANG:
 		return "the card hung at it and was told to give it up";
+	case VTA_FAULT_SLEEP:
+		return "it did not end before the machine went to sleep, and was aborted";
 	default:
 		return NULL;
 	}

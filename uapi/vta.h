@@ -151,7 +151,8 @@ enum vta_fault_reason {
 
 	/* From the kernel only: */
 	VTA_FAULT_CARD		= 256,	/* what the card wrote for the queue cannot be */
-	VTA_FAULT_HANG		= 257,	/* the card does not get on; the queue was aborted */
+	VTA_FAULT_HANG		= 257,	/* the card hangs at it; the queue was aborted */
+	VTA_FAULT_SLEEP		= 258,	/* aborted, as the machine went to sleep before its end */
 };
 
 /* What the faulting access was for. */

@@ -88,6 +88,11 @@ static void fault_texts(void **state)
 		  "queue 1: more descriptors were submitted than the ring holds" },
 		{ { .reason = VTA_FAULT_TIME, .queue = 1, .seq = 3, NO_STREAM },
 		  "queue 1, descriptor 3: the time limit was reached" },
+		{ { .reason = VTA_FAULT_HANG, .queue = 1, .seq = 3, NO_STREAM },
+		  "queue 1, descriptor 3: the card hung at it and was told to give it up" },
+		{ { .reason = VTA_FAULT_SLEEP, .queue = 1, .seq = 3, NO_STREAM },
+		  "queue 1, descriptor 3: it did not end before the machine went to sleep, "
+		  "and was aborted" },
 		{ { .reason = VTA_FAULT_DMA, .access = VTA_ACCESS_STATE, .queue = 1, .seq = 3,
 		    .addr = 0x4000, NO_STREAM },
 		  "queue 1: moving the core's state from or to device address 0x00004000, "
