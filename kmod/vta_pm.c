@@ -71,7 +71,8 @@ static int vta_pm_pause(struct vta_device *vdev)
 			return -ETIME;
 	}
 	vta_pm_for_queues(vdev, vta_queue_note);
-	return 0;
+	/* A card that is not there may read as zeroes, as queues that have stopped do. */
+	return vta_card_is_there(vdev) ? 0 : -ENODEV;
 }
 
 /* ---- Sleep of the machine ---- */

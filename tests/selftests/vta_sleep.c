@@ -280,6 +280,31 @@ TEST_F(sleep, queue_that_does_not_stop_is_a_reset)
 	EXPECT_EQ(self->w.generation + 1, card_attr("generation"));
 }
 
+/* As zeroes, its registers tell of queues that have stopped and had nothing to do. */
+TEST_F(sleep, zeroes_are_no_stopped_queues)
+{
+	struct vta_queue_create create = { .ring_order = 4 };
+	struct vta_desc signal = desc_signal(self->w.host.addr, 1);
+	struct vta_desc wait = desc_wait(self->w.host.addr, 1);
+	struct queue held;
+	int err;
+
+	if (!self->possible || strcmp(variant->test, "devices"))
+		SKIP(return, "this kernel does not test it, or once is enough");
+	ASSERT_EQ(0, mem_free(&self->w.card));
+	*(volatile uint64_t *)self->w.host.ptr = 0;
+	ASSERT_EQ(0, queue_open(self->w.fd, &held, &create));
+	queue_submit(&held, &wait, 1);
+	/* Of each of two queues STATE, SUBMITTED and STATE once more; then MAGIC. */
+	ASSERT_EQ(0, emu_inject("zeros 7"));
+	ASSERT_EQ(0, machine_sleeps(variant->state));
+	/* What was submitted is executed, or lost with the card. */
+	err = queue_do(&self->w.q, signal);
+	EXPECT_TRUE(!err || err == -ENODEV);
+	EXPECT_EQ(err, queue_wait(&held, 1, PATIENCE_MS, NULL));
+	queue_unmap(&held);
+}
+
 #define WATCH	"/sys/module/vta/parameters/"
 
 /*
