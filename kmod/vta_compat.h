@@ -12,6 +12,7 @@
 #include <linux/eventfd.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/poll.h>
 #include <linux/scatterlist.h>
 
 #ifndef VTA_HAVE_VM_FLAGS_SET	/* before 6.3 */
@@ -96,12 +97,6 @@ sg_alloc_table_from_pages_segment(struct sg_table *sgt, struct page **pages, uns
 struct dmem_cgroup_pool_state;
 struct dmem_cgroup_region;
 
-static inline struct dmem_cgroup_region *
-dmem_cgroup_register_region(u64 size, const char *name, ...)
-{
-	return NULL;
-}
-
 static inline void dmem_cgroup_unregister_region(struct dmem_cgroup_region *region)
 {
 }
@@ -118,6 +113,30 @@ static inline void dmem_cgroup_uncharge(struct dmem_cgroup_pool_state *pool, u64
 {
 }
 #endif
+
+/* The memory of a card, for the dmem controller: NULL if the kernel has none. */
+static inline struct dmem_cgroup_region *vta_dmem_register(u64 size, const char *card)
+{
+#ifdef VTA_HAVE_DMEM_CGROUP_INIT	/* since 7.3 */
+	struct dmem_cgroup_init init = { .size = size };
+
+	return dmem_cgroup_register_region(&init, "vta/%s", card);
+#elif defined(VTA_HAVE_DMEM_CGROUP)
+	return dmem_cgroup_register_region(size, "vta/%s", card);
+#else
+	return NULL;
+#endif
+}
+
+/* Whether the caller of poll() is to be woken; false if it only looks. */
+static inline bool vta_poll_waits(const poll_table *wait)
+{
+#ifdef VTA_HAVE_POLL_DOES_NOT_WAIT	/* before 7.2 */
+	return !poll_does_not_wait(wait);
+#else
+	return wait && wait->_qproc;
+#endif
+}
 
 static inline void vta_eventfd_signal(struct eventfd_ctx *ctx)
 {

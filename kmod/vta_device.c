@@ -267,7 +267,7 @@ int vta_device_map(struct vta_device *vdev)
 	vdev->cardmem = vta_cardmem_create(vdev->caps.mem_size);
 	if (!vdev->cardmem)
 		return -ENOMEM;
-	dmem = dmem_cgroup_register_region(vdev->caps.mem_size, "vta/%s", pci_name(pdev));
+	dmem = vta_dmem_register(vdev->caps.mem_size, pci_name(pdev));
 	if (IS_ERR(dmem))
 		return PTR_ERR(dmem);
 	vdev->dmem = dmem;
