@@ -255,7 +255,12 @@ boot_failnth() {
 # asked to clear.
 boot_isolation() {
 	local tests=(iso_address iso_stale iso_residue iso_mapping iso_doorbell iso_call iso_stream
-		iso_race iso_share iso_flood vta_memcg)
+		iso_race iso_share iso_flood)
+	# On the kernels that watch themselves a call takes longer than the other's sleep.
+	case ${VM_KERNEL-} in
+	debug|kcsan)	;;
+	*)		tests+=(vta_memcg) ;;
+	esac
 	[ -z "${TESTS-}" ] || read -ra tests <<<"$TESTS"
 	boot isolation --timeout 400 --append init_on_alloc=0 -- "${tests[@]}"
 }
