@@ -122,7 +122,7 @@ static void tell_fault(const struct core_fault *fault, struct vtadev_device_resu
 static int soft_run(void *device, void *core, const struct vtadev_device_run *run,
 		    struct vtadev_device_result *result)
 {
-	struct core_stats stats;
+	struct core_stats stats = { 0 };
 	struct core_fault fault;
 
 	(void)device;
