@@ -17,7 +17,8 @@ trap 'rm -rf "$dir" "$tree/mnist.vtap" "$tree/ppocr.vtap"' EXIT
 echo "TAP version 13"
 if ! "$tree/tests/vtac/models/fetch" mnist ppocr > "$dir/fetch" 2>&1; then
 	if grep -q 'SKIP: ' "$dir/fetch"; then
-		echo "1..0 # SKIP $(sed -n 's/.*SKIP: //p' "$dir/fetch" | tail -n 1)"
+		echo "ok 1 the page's commands # SKIP $(sed -n 's/.*SKIP: //p' "$dir/fetch" | tail -n 1)"
+		echo "1..1"
 		exit 0
 	fi
 	sed 's/^/# /' "$dir/fetch"
