@@ -16,7 +16,8 @@ status=0
 "$here/models/fetch" "$model" onnxruntime > "$dir/log" 2>&1 || status=$?
 if [ "$status" -eq 77 ]; then
 	echo "TAP version 13"
-	echo "1..0 # SKIP $(tail -n 1 "$dir/log")"
+	echo "ok 1 floats # SKIP $(tail -n 1 "$dir/log")"
+	echo "1..1"
 	exit 0
 elif [ "$status" -ne 0 ]; then
 	cat "$dir/log"
