@@ -225,11 +225,11 @@ static const char *last_fault(void)
 	return reason;
 }
 
-/* A descriptor that takes half a minute, byte by byte, costs its owner alone. */
+/* A descriptor that takes half a minute at least, byte by byte, costs its owner alone. */
 TEST_F(sleep, long_job_alone_is_aborted)
 {
 	struct vta_desc descs[2] = {
-		desc_fill2d(self->w.host.addr, 0, 7, 1, 40000000), desc_op(VTA_OP_NOP),
+		desc_fill2d(self->w.host.addr, 0, 7, 1, 400000000), desc_op(VTA_OP_NOP),
 	};
 	uint64_t doorbells = card_counter("doorbells"), aborts;
 	struct vta_queue_fault fault;
