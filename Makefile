@@ -165,7 +165,7 @@ debug-deps:
 .PHONY: demo
 demo: build-deps
 	@echo 'building the module, the library, the tools and the emulated card'
-	@$(QUIETLY) vm-module userspace
+	+@$(QUIETLY) vm-module userspace
 	@examples/digits/demo.sh $(VM_MODULE)
 
 # The same with a real network and real pictures: PICTURES="a.png b.jpg" for others.
@@ -174,12 +174,12 @@ demo-model: build-deps
 	@tools/vm/deps.sh need $(VTAC_PACKAGES) python3-onnx python3-numpy python3-pil
 	@command -v npm >/dev/null || tools/vm/deps.sh need npm
 	@echo 'building the module, the library, the tools, the compiler and the emulated card'
-	@$(QUIETLY) vm-module userspace $(VTAC_BIN)
+	+@$(QUIETLY) vm-module userspace $(VTAC_BIN)
 	@examples/models/demo.sh $(VM_MODULE) $(VTAC_BIN) $(VTACTL_BIN) $(PICTURES)
 
 .PHONY: vm
 vm: build-deps
-	@$(QUIETLY) vm-module userspace
+	+@$(QUIETLY) vm-module userspace
 	@$(VM) shell --kernel $(VM_KERNEL) --cards $${CARDS:-1} \
 		--file $(VM_MODULE):/lib/vta.ko --file $(VTACTL_BIN):/bin/vtactl \
 		--file $(DIGITS_BIN):/bin/digits --file examples/digits/testset.bin:/share/testset.bin
@@ -193,7 +193,7 @@ static = $(foreach n,1 2 3 4,"static-$(firstword $($(n)))=tests/static -j 1 $(VM
 .PHONY: check
 check: test-deps
 	@echo 'building everything, and the tests'
-	@$(QUIETLY) check-build
+	+@$(QUIETLY) check-build
 	@$(TESTS_RUN) \
 		$(call static,clang-tidy,checkpatch,module sparse,shellcheck cppcheck reuse kernel-doc mandoc) \
 		"harness=tests/harness.sh" "@vm-harness=tools/vm/test.sh" \
@@ -241,7 +241,7 @@ check: test-deps
 check-models: test-deps
 	@tools/vm/deps.sh need python3-onnx python3-numpy python3-pil fonts-dejavu-core
 	@command -v npm >/dev/null || tools/vm/deps.sh need npm
-	@$(QUIETLY) $(VTAC_ACCURACY) $(VTAC_FLOATS) $(VTAC_PROG_TESTS)
+	+@$(QUIETLY) $(VTAC_ACCURACY) $(VTAC_FLOATS) $(VTAC_PROG_TESTS)
 	@$(TESTS_RUN) -o build/check-models \
 		$(foreach m,mnist ppocr esrgan mobilenetv2 resnet50, \
 			"$(m)=tests/vtac/programs/models.sh $(VTAC_ACCURACY) $(m)" \
@@ -253,7 +253,7 @@ check-models: test-deps
 QUICK_EMU_TESTS := $(filter-out $(addprefix $(EMU_TEST_DIR)/test_,card_streams gen streams),$(EMU_TESTS))
 .PHONY: check-quick
 check-quick: test-deps
-	@$(QUIETLY) vm-module userspace check-programs
+	+@$(QUIETLY) vm-module userspace check-programs
 	@$(TESTS_RUN) -o build/check-quick \
 		"@selftests-main=tests/selftests/run.sh $(VM_MODULE) main" \
 		$(call static,clang-tidy,checkpatch,module sparse,shellcheck cppcheck reuse kernel-doc mandoc) \
@@ -264,9 +264,8 @@ check-quick: test-deps
 
 # All that make check builds.
 .PHONY: check-build
-check-build:
-	@$(QUIETLY) vm-module userspace bench-module check-programs
-	@$(QUIETLY) vm-module VM_KERNEL=$(UDMABUF_KERNEL)
+check-build: vm-module userspace bench-module check-programs
+	+@$(QUIETLY) vm-module VM_KERNEL=$(UDMABUF_KERNEL)
 
 # The README's commands on a machine that has nothing. STEPS="user-demo ..." for some.
 SUITE := bookworm
@@ -285,8 +284,8 @@ WITHIN := 3600
 .PHONY: check-debug-share
 check-debug-share: debug-deps
 	@echo 'building the kernel debug if it is not in the cache, the module for it, and the tests'
-	@$(QUIETLY) vm-module VM_KERNEL=debug
-	@$(QUIETLY) userspace check-programs
+	+@$(QUIETLY) vm-module VM_KERNEL=debug
+	+@$(QUIETLY) userspace check-programs
 	@tests/run -j 3 -t $(WITHIN) -o build/check-debug \
 		$(call debug-boots,$(CI_BOOTS)) $(call debug-matrix,$(CI_MATRIX))
 
@@ -311,10 +310,10 @@ check-tvm:
 check-debug: debug-deps
 	@echo 'building two kernels that watch themselves if they are not in the cache (12 minutes),'
 	@echo 'the module for both, and the tests'
-	@$(QUIETLY) vm-module VM_KERNEL=debug
-	@$(QUIETLY) vm-module VM_KERNEL=kcsan
-	@$(QUIETLY) coverage-plain
-	@$(QUIETLY) userspace check-programs
+	+@$(QUIETLY) vm-module VM_KERNEL=debug
+	+@$(QUIETLY) vm-module VM_KERNEL=kcsan
+	+@$(QUIETLY) coverage-plain
+	+@$(QUIETLY) userspace check-programs
 	@rm -rf build/coverage; mkdir -p build/coverage
 	@export COVERAGE='$(CURDIR)'/build/coverage; code=0; \
 	$(TESTS_RUN) -o build/check-debug \
@@ -339,8 +338,8 @@ check-debug: debug-deps
 fuzz: debug-deps
 	@echo 'building the kernel that watches itself if it is not in the cache (6 minutes),'
 	@echo 'the module for it, and the fuzzers'
-	@$(QUIETLY) vm-module VM_KERNEL=debug
-	@$(QUIETLY) userspace $(EMU_ASAN_BIN) $(FUZZ_CALLS) $(FUZZ_BINS) $(FUZZ_REPLAYS) $(PARSER_BINS)
+	+@$(QUIETLY) vm-module VM_KERNEL=debug
+	+@$(QUIETLY) userspace $(EMU_ASAN_BIN) $(FUZZ_CALLS) $(FUZZ_BINS) $(FUZZ_REPLAYS) $(PARSER_BINS)
 	@VTA_SEED=$${VTA_SEED:-0} $(TESTS_RUN) -o build/fuzz \
 		$(foreach w,calls card,"$(w)=VM_KERNEL=debug FUZZ_TIMEOUT=36000 tests/fuzz/run.sh \
 			$(call vm-module-of,debug) build/fuzz/$(w) $(w) \
@@ -350,7 +349,7 @@ fuzz: debug-deps
 .PHONY: storm soak
 storm soak: test-deps
 	@echo 'building everything, and the storm'
-	@$(QUIETLY) vm-module userspace $(EMU_ASAN_BIN) $(STORM_BIN)
+	+@$(QUIETLY) vm-module userspace $(EMU_ASAN_BIN) $(STORM_BIN)
 	@V=1 STORM_TIMEOUT=36000 tests/run "$@=tests/storm/run.sh $(VM_MODULE) \
 		$(if $(filter soak,$@),-f -t $(SOAK_SECONDS),-n $(STORM_CYCLES))"
 
@@ -359,7 +358,7 @@ storm soak: test-deps
 check-kernels: test-deps
 	@echo 'building the tests'
 	@$(VM) setup
-	@$(QUIETLY) vm-module userspace check-programs
+	+@$(QUIETLY) vm-module userspace check-programs
 	@tests/kernels/run.sh $(SUITES)
 
 # What tests/kernels/userspace.sh builds for other architectures: the emulator for
@@ -382,7 +381,7 @@ check-programs: man $(EMU_ASAN_BIN) $(UDEV_RULES) $(EMU_TESTS) $(LIB_TESTS) $(DE
 .PHONY: bench
 bench: build-deps
 	@echo 'building everything, and the benchmarks'
-	@$(QUIETLY) vm-module userspace bench-module $(BENCH_BINS)
+	+@$(QUIETLY) vm-module userspace bench-module $(BENCH_BINS)
 	@tests/bench/run.sh $(PARTS) $(VM_MODULE) $(BENCH_MODULE)
 
 .PHONY: install
