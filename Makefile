@@ -51,14 +51,16 @@ SOAK_SECONDS := 1800
 BUILD_PACKAGES := gcc libc6-dev pkg-config libjson-c-dev libudev-dev libpci-dev libncurses-dev libpng-dev libjpeg-dev
 TEST_PACKAGES = $(MAN_PACKAGES) $(VTAC_PACKAGES) libonnx-testdata abigail-tools bsdutils clang clang-tidy cppcheck gcc-riscv64-unknown-elf \
 	gnuplot-nox libclang-rt-dev libcmocka-dev libdlpack-dev mandoc perl procps python3 reuse \
-	shellcheck sparse udev umockdev zsh
+	shellcheck sparse udev umockdev zsh $(if $(shell command -v npm),$(MODEL_PACKAGES))
+# What makes test data of real models, where npm fetches these.
+MODEL_PACKAGES := python3-onnx python3-numpy python3-pil
 
 # The commands that end in a result say what they build in one line; V=1 in all.
 QUIETLY = $(MAKE) --no-print-directory $(if $(V),,-s) $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j $(SLOTS))
 # As many parts of the tests at once as there are processors, of those that compute, and
-# as many of those that wait. A part that waits is a VM, for the most part.
+# half as many again of those that wait. A part that waits is a VM, for the most part.
 SLOTS := $(shell nproc)
-TESTS_RUN = tests/run -j $(SLOTS) -w $(SLOTS)
+TESTS_RUN = tests/run -j $(SLOTS) -w $$(( ($(SLOTS) * 3 + 1) / 2 ))
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -171,7 +173,7 @@ demo: build-deps
 # The same with a real network and real pictures: PICTURES="a.png b.jpg" for others.
 .PHONY: demo-model
 demo-model: build-deps
-	@tools/vm/deps.sh need $(VTAC_PACKAGES) python3-onnx python3-numpy python3-pil
+	@tools/vm/deps.sh need $(VTAC_PACKAGES) $(MODEL_PACKAGES)
 	@command -v npm >/dev/null || tools/vm/deps.sh need npm
 	@echo 'building the module, the library, the tools, the compiler and the emulated card'
 	+@$(QUIETLY) vm-module userspace $(VTAC_BIN)
@@ -196,7 +198,7 @@ check: test-deps
 	+@$(QUIETLY) check-build
 	@$(TESTS_RUN) \
 		$(call static,clang-tidy,checkpatch,module sparse,shellcheck cppcheck reuse kernel-doc mandoc) \
-		"harness=tests/harness.sh" "@vm-harness=tools/vm/test.sh" \
+		"harness=tests/harness.sh" "@vm-harness=tests/vm-harness.sh" \
 		$(foreach t,$(EMU_TESTS) $(OPS_TESTS),"emu-$(notdir $(t))=$(t)") \
 		"ops-bare=tests/ops/bare.sh $(OPS_SRCS)" \
 		$(foreach t,$(FUZZ_TARGETS),"fuzz-$(t)=$(FUZZ_DIR)/replay-$(t) -n 3000 \
@@ -239,7 +241,7 @@ check: test-deps
 # Real models against their goals, and many random ones; fetches some 600 MB.
 .PHONY: check-models
 check-models: test-deps
-	@tools/vm/deps.sh need python3-onnx python3-numpy python3-pil fonts-dejavu-core
+	@tools/vm/deps.sh need $(MODEL_PACKAGES) fonts-dejavu-core
 	@command -v npm >/dev/null || tools/vm/deps.sh need npm
 	+@$(QUIETLY) $(VTAC_ACCURACY) $(VTAC_FLOATS) $(VTAC_PROG_TESTS)
 	@$(TESTS_RUN) -o build/check-models \

@@ -123,7 +123,7 @@ static int soft_run(void *device, void *core, const struct vtadev_device_run *ru
 		    struct vtadev_device_result *result)
 {
 	struct core_stats stats = { 0 };
-	struct core_fault fault;
+	struct core_fault fault = { 0 };
 
 	(void)device;
 	if (run->flags & VTADEV_DEVICE_RUN_CLEAR)
