@@ -22,7 +22,7 @@ static uint32_t least(uint32_t a, uint32_t b)
 }
 
 /* 0 to @max, its end more often than chance has it. */
-static uint32_t upto(struct gen *gen, uint32_t max)
+static uint32_t up_to(struct gen *gen, uint32_t max)
 {
 	return gen_chance(gen, 20) ? max : gen_below(gen, max + 1);
 }
@@ -49,7 +49,7 @@ static void place_in_memory(struct gen *gen, struct insn_move *m)
 	}
 	if (m->y_size == 1) {
 		m->x_stride = (uint32_t)gen_bits(gen) & FIELD_16;
-		m->dram_base = start / bytes + upto(gen, room - m->x_size);
+		m->dram_base = start / bytes + up_to(gen, room - m->x_size);
 		return;
 	}
 	stride_max = least(FIELD_16, (room - m->x_size) / (m->y_size - 1));
@@ -68,7 +68,7 @@ static void place_in_memory(struct gen *gen, struct insn_move *m)
 		break;
 	}
 	m->dram_base = start / bytes +
-		       upto(gen, room - m->x_size - (m->y_size - 1) * m->x_stride);
+		       up_to(gen, room - m->x_size - (m->y_size - 1) * m->x_stride);
 }
 
 struct gen_op gen_op_load(struct gen *gen, enum insn_memory memory, struct gen_window to)
@@ -101,7 +101,7 @@ struct gen_op gen_op_load(struct gen *gen, enum insn_memory memory, struct gen_w
 		rows = 0;
 	}
 
-	m->sram_base = upto(gen, depth - row * rows);
+	m->sram_base = up_to(gen, depth - row * rows);
 	if (memory == INSN_UOP && depth - row * rows > UOPS_NEAR && gen_chance(gen, 80))
 		m->sram_base = gen_below(gen, UOPS_NEAR);
 	m->sram_base += to.first;
@@ -123,7 +123,7 @@ struct gen_op gen_op_store(struct gen *gen, struct gen_window from)
 				 .junk = gen_junk(gen) };
 	m->x_size = gen_scaled(gen, most);
 	m->y_size = gen_scaled(gen, least(depth, room) / m->x_size);
-	m->sram_base = from.first + upto(gen, depth - m->x_size * m->y_size);
+	m->sram_base = from.first + up_to(gen, depth - m->x_size * m->y_size);
 	place_in_memory(gen, m);
 	return op;
 }
@@ -190,7 +190,7 @@ static uint32_t choose_factor(struct gen *gen, uint32_t iter, uint32_t depth, ui
 
 	if (iter <= 1)
 		return gen_below(gen, depth);
-	factor = upto(gen, *room / (iter - 1));
+	factor = up_to(gen, *room / (iter - 1));
 	*room -= factor * (iter - 1);
 	return factor;
 }

@@ -109,6 +109,7 @@ sed -e 's/^A: mem_size=.*/A: mem_size=lots\\n/' -e 's/^A: queues=.*/A: queues=-1
 	-e 's/^A: vectors=.*/A: vectors=99999999999999999999\\n/' \
 	-e 's/^A: contract=.*/A: contract="\\n/' -e '/counters/d' "$tmp/one" > "$tmp/bad"
 
+same() { [ "$1" = "$2" ]; }
 says() { grep -qF -- "$1" "$tmp/$2"; }
 
 # json EXPRESSION: of the array a that was printed, in Python
@@ -131,11 +132,11 @@ with none "$tmp/vtactl" status vta0
 result $? "status vta0: without one exits 3"
 
 with one "$tmp/vtactl" list
-[ $status -eq 0 ] && [ "$(cat "$tmp/out")" = "vta0  /dev/vta0  0000:00:05.0" ]
+[ $status -eq 0 ] && same "$(cat "$tmp/out")" "vta0  /dev/vta0  0000:00:05.0"
 result $? "list: one card"
 
 with two "$tmp/vtactl" list
-[ $status -eq 0 ] && [ "$(cut -d' ' -f1 "$tmp/out" | tr '\n' ' ')" = "vta2 vta10 " ]
+[ $status -eq 0 ] && same "$(cut -d' ' -f1 "$tmp/out" | tr '\n' ' ')" "vta2 vta10 "
 result $? "list: two cards by number"
 
 with two "$tmp/vtactl" list --json
@@ -199,7 +200,7 @@ for name in 10 vta10 /dev/vta10 0000:00:07.0 00:07.0; do
 done
 
 with two "$tmp/vtactl" status 1
-[ $status -eq 3 ]
+same $status 3
 result $? "status 1: is not the second card but vta1"
 
 with short "$tmp/vtactl" status --json

@@ -13,13 +13,18 @@
 
 #define TRACING	"/sys/kernel/tracing/"
 
-/* Lines of the trace that have both texts; the first goes to @line. */
+/*
+ * Lines of the trace that have both texts; the first goes to @line. While tracing goes on,
+ * a reader may be given a line twice: the trace is stopped meanwhile.
+ */
 static unsigned int lines(const char *event, const char *text, char *line, size_t size)
 {
-	FILE *file = fopen(TRACING "trace", "r");
 	unsigned int count = 0;
 	char buf[512], name[64];
+	FILE *file;
 
+	file_write(TRACING "tracing_on", "0");
+	file = fopen(TRACING "trace", "r");
 	if (!file)
 		return 0;
 	snprintf(name, sizeof(name), "%s:", event);
@@ -30,6 +35,7 @@ static unsigned int lines(const char *event, const char *text, char *line, size_
 			snprintf(line, size, "%s", buf);
 	}
 	fclose(file);
+	file_write(TRACING "tracing_on", "1");
 	return count;
 }
 

@@ -57,8 +57,9 @@ kernel_build() {
 		release=$(cat "$kernel_dir/release")
 		[ "$kernel_arch" = amd64 ] ||
 			set -- ARCH="$kernel_arch" CROSS_COMPILE="$(cross_gnu "$kernel_arch")-" "$@"
-		"${chroot_run[@]}" "$kernel_root" "$dir" \
-			make -C "/lib/modules/$release/build" M=/mnt "$@"
+		# The pool of jobs of a make outside, from 4.4 on, is a file that is not there.
+		"${chroot_run[@]}" "$kernel_root" "$dir" env -u MAKEFLAGS -u MFLAGS \
+			make -j "$(nproc)" -C "/lib/modules/$release/build" M=/mnt "$@"
 	fi
 }
 

@@ -361,12 +361,14 @@ test_modules() {
 }
 
 test_own_kernel() {
-	local release kernel
+	local release kernel modules
 	release=$("$here/vm" krelease)
 	kernel=$(realpath "$("$here/vm" kdir)/../../..")
+	modules=$kernel/lib/modules/$release
+	[ -e "$modules/modules.dep" ] || modules=$kernel/usr/lib/modules/$release
 	# Packed, as a distribution has it.
 	guest 0 --kernel-image "$kernel/boot/vmlinuz-$release" \
-		--modules "$kernel/lib/modules/$release" --module vfio-pci -- uname -r
+		--modules "$modules" --module vfio-pci -- uname -r
 	same "$out" "$release"
 }
 

@@ -36,9 +36,11 @@ static char *read_text(const char *path)
 		return NULL;
 	n = getdelim(&text, &size, 0, f);
 	fclose(f);
-	if (n < 0)
-		errno = EINVAL;
-	return n < 0 ? NULL : text;
+	if (n >= 0)
+		return text;
+	free(text);
+	errno = EINVAL;
+	return NULL;
 }
 
 static int write_file(const char *path, const void *data, size_t size)

@@ -374,7 +374,7 @@ static void put_tensor(struct emitter *e, FILE *f, uint32_t node, uint32_t i)
 	put_address(e, f, i);
 	fprintf(f, ",\n\t\t\t  { %u, 0 }, %u, { %u, %u, %u },\n\t\t\t  (int64_t[]) "
 		"{", entry->device,
-		flatten ? 1 : entry->rank, entry->type.code, entry->type.bits, entry->type.lanes);
+		flatten ? 1u : entry->rank, entry->type.code, entry->type.bits, entry->type.lanes);
 	if (flatten)
 		fprintf(f, " %" PRId64, count);
 	for (uint32_t j = 0; j < entry->rank && !flatten; j++)
