@@ -54,6 +54,14 @@ all_below() {
 says() {
 	grep -qF -- "$1" "$dir/said"
 }
+# By itself, with the directory that pkg-config names.
+headers_compile() {
+	local header
+
+	for header in "$1"/*.h; do
+		cc -std=gnu11 -Wall -Werror -fsyntax-only -x c -I"$1" "$header" || return
+	done
+}
 gone() {
 	quietly uninstall "$@" && [ -z "$(files "$dir/root")" ]
 }
@@ -63,6 +71,7 @@ for prefix in /opt/vta /usr/local; do
 	check "$prefix: installs" quietly install DESTDIR="$dir/root" PREFIX=$prefix
 	check "$prefix: all is below the prefix" all_below "$dir/root" "$dir/root$prefix"
 	check "$prefix: the udev rules too" test -e "$dir/root$prefix/lib/udev/rules.d/60-vta.rules"
+	check "$prefix: every header compiles" headers_compile "$dir/root$prefix/include/vtadev"
 	check "$prefix: uninstalls" gone DESTDIR="$dir/root" PREFIX=$prefix
 done
 check "/usr: installs" quietly install DESTDIR="$dir/root" PREFIX=/usr UDEV_GROUP=vta
