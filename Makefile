@@ -49,9 +49,9 @@ SOAK_SECONDS := 1800
 
 # What the commands need on a Debian machine, by package name.
 BUILD_PACKAGES := gcc libc6-dev pkg-config libjson-c-dev libudev-dev libpci-dev libncurses-dev libpng-dev libjpeg-dev
-TEST_PACKAGES = $(MAN_PACKAGES) $(VTAC_PACKAGES) libonnx-testdata abigail-tools bsdutils clang clang-tidy cppcheck gcc-riscv64-unknown-elf \
+TEST_PACKAGES = $(MAN_PACKAGES) $(VTAC_PACKAGES) $(PYTHON_PACKAGES) libonnx-testdata abigail-tools bsdutils clang clang-tidy cppcheck gcc-riscv64-unknown-elf \
 	gnuplot-nox libclang-rt-dev libcmocka-dev libdlpack-dev mandoc perl procps python3 reuse \
-	shellcheck sparse udev umockdev zsh $(if $(shell command -v npm),$(MODEL_PACKAGES))
+	python3-numpy shellcheck sparse udev umockdev valgrind zsh $(if $(shell command -v npm),$(MODEL_PACKAGES))
 # What makes test data of real models, where npm fetches these.
 MODEL_PACKAGES := python3-onnx python3-numpy python3-pil
 
@@ -68,6 +68,7 @@ TESTS_RUN = tests/run -j $(SLOTS) -w $$(( ($(SLOTS) * 3 + 1) / 2 ))
 .PHONY: all
 all: userspace
 	@$(if $(VTAC_HAVE),,echo 'SKIP vtac: it takes $(VTAC_PACKAGES) (make vtac installs them)')
+	@$(if $(PYTHON_HAVE),,echo 'SKIP python: it takes $(PYTHON_PACKAGES) (make python installs them)')
 	@if [ -e '$(KDIR)/Makefile' ]; then \
 		$(MAKE) --no-print-directory module; \
 	else \
@@ -80,6 +81,7 @@ include libvtadev/ops/build.mk
 include libvtadev/driver/build.mk
 include tools/vta-emu/build.mk
 include libvtadev/devices/soft/build.mk
+include libvtadev/python/build.mk
 include tools/picture/build.mk
 include tools/vtactl/build.mk
 include tools/vtac/build.mk
@@ -109,7 +111,7 @@ include tests/vtac/emit/build.mk
 include tests/bench/build.mk
 
 USERSPACE := $(LIB_SO) $(LIB_A) $(SOFT_SO) $(OPS_A) $(PROG_A) $(DRIVER_SO) $(DRIVER_A) $(VTACTL_BIN) $(EMU_BIN) \
-	$(DIGITS_BIN) $(STREAM_BIN) $(if $(VTAC_HAVE),$(VTAC_BIN))
+	$(DIGITS_BIN) $(STREAM_BIN) $(if $(VTAC_HAVE),$(VTAC_BIN)) $(if $(PYTHON_HAVE),$(PYTHON_BUILT))
 .PHONY: userspace
 userspace: $(USERSPACE)
 
@@ -207,6 +209,7 @@ check: test-deps
 		"devices-examples=tests/devices/examples.sh" \
 		$(foreach t,$(DEVICES_ON_SOFT),"devices-soft-$(notdir $(t))=VTADEV_PLUGINS=$(LIB_DIR) VTADEV_DEVICE=soft $(t)") \
 		$(foreach t,$(DEVICES_TESTS),"devices-$(subst /,-,$(t:$(DEVICES_TEST_DIR)/%=%))=$(t)") \
+		"python=tests/python/run.sh" \
 		$(foreach t,$(DIGITS_TESTS),"digits-$(notdir $(t))=$(t)") \
 		$(foreach b,$(BOOTS),"@selftests-$(b)=tests/selftests/run.sh $(VM_MODULE) $(b)") \
 		"@matrix=tests/matrix/run.sh $(VM_MODULE) build/matrix-sample -e 13" \
@@ -388,7 +391,7 @@ bench: build-deps
 
 .PHONY: install
 install: userspace install-lib install-soft install-driver install-udev install-completion \
-		$(if $(VTAC_HAVE),install-vtac-completion) install-man
+		$(if $(VTAC_HAVE),install-vtac-completion) $(if $(PYTHON_HAVE),install-python) install-man
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/vtadev/vm
 	install -m 755 $(VTACTL_BIN) $(EMU_BIN) $(if $(VTAC_HAVE),$(VTAC_BIN)) $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(VM_PROGRAMS) $(DESTDIR)$(PREFIX)/share/vtadev/vm
@@ -413,7 +416,8 @@ uninstall:
 	find . ! -type d | while read -r file; do rm -fv "$(DESTDIR)/$${file#./}"; done; \
 	for name in include/vtadev/vta include/vtadev/vtac include/vtadev/cpu include/vtadev share/vtadev/vm/debug share/vtadev/vm \
 		share/vtadev/tvm share/vtadev; do \
-		rmdir "$(DESTDIR)$(PREFIX)/$$name" 2>/dev/null || true; done
+		rmdir "$(DESTDIR)$(PREFIX)/$$name" 2>/dev/null || true; done; \
+	rmdir "$(DESTDIR)$(PYTHON_DIR)/vtadev" 2>/dev/null || true
 
 # The module's sources as DKMS wants them.
 DKMS_DIR := $(DESTDIR)/usr/src/vta-$(VERSION)
@@ -480,6 +484,7 @@ help:
 	@echo 'make             library, tools, and the module for the running kernel or KDIR='
 	@echo 'make check-models    real networks on real images against their goals; 600 MB'
 	@echo 'make vtac        the compiler: trained networks in, programs for the card out'
+	@echo 'make python      the Python package: docs/python.md'
 	@echo 'make demo        classify handwritten digits on an emulated card in a VM'
 	@echo 'make demo-model  ResNet50 names what is on real photographs, on the emulated card'
 	@echo 'make check       all tests; V=1 shows their whole output'

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The Python package vtadev. One binary for Python 3.11 and later: which of their headers
+# it is compiled with does not matter. What it takes beside the library's packages is in
+# PYTHON_PACKAGES: without them everything else is built all the same.
+
+PYTHON_PACKAGES := python3-dev libdlpack-dev
+PYTHON ?= /usr/bin/python3
+PYTHON_OLD := $(addprefix %/python3.,$(addsuffix /Python.h,6 7 8 9 10))
+PYTHON_H := $(lastword $(filter-out $(PYTHON_OLD),$(wildcard /usr/include/python3.*/Python.h)))
+PYTHON_HAVE := $(and $(PYTHON_H),$(wildcard /usr/include/dlpack/dlpack.h))
+# Where it is installed: Debian's place for packages, or the one below another prefix.
+PYTHON_DIR ?= $(PREFIX)/lib/$(if $(filter /usr,$(PREFIX)),python3,$(notdir $(patsubst %/,%,$(dir $(PYTHON_H)))))/dist-packages
+
+PYTHON_OUT := build/python/vtadev
+PYTHON_SO := $(PYTHON_OUT)/_core.abi3.so
+PYTHON_SRCS := $(wildcard libvtadev/python/*.c)
+PYTHON_OBJS := $(PYTHON_SRCS:libvtadev/python/%.c=build/python/obj/%.o)
+PYTHON_TEXTS := $(addprefix $(PYTHON_OUT)/,__init__.py __init__.pyi _core.pyi py.typed)
+PYTHON_BUILT := $(PYTHON_SO) $(PYTHON_TEXTS)
+PYTHON_CFLAGS := $(LIB_CPPFLAGS) -Ilibvtadev/ops -isystem $(dir $(PYTHON_H)) $(LIB_CFLAGS) -fvisibility=hidden
+
+build/python/obj/%.o: libvtadev/python/%.c
+	@mkdir -p $(@D)
+	$(CC) $(PYTHON_CFLAGS) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# What it needs of Python is in the interpreter that loads it.
+$(PYTHON_SO): $(PYTHON_OBJS) $(PROG_A) $(OPS_A) $(LIB_SO)
+	@mkdir -p $(@D)
+	$(CC) -shared -Wl,-z,relro,-z,now $(LDFLAGS) -o $@ $(PYTHON_OBJS) $(PROG_A) $(OPS_A) \
+		-Wl,--exclude-libs,ALL -L$(LIB_DIR) -lvtadev
+
+$(PYTHON_TEXTS): $(PYTHON_OUT)/%: libvtadev/python/vtadev/%
+	@mkdir -p $(@D)
+	cp $< $@
+
+.PHONY: python
+python:
+	@tools/vm/deps.sh need $(BUILD_PACKAGES) $(PYTHON_PACKAGES)
+	@$(MAKE) --no-print-directory $(PYTHON_BUILT)
+
+.PHONY: install-python
+install-python: $(PYTHON_BUILT)
+	install -d $(DESTDIR)$(PYTHON_DIR)/vtadev
+	install -m 644 $(PYTHON_BUILT) $(DESTDIR)$(PYTHON_DIR)/vtadev
+
+-include $(PYTHON_OBJS:.o=.d)

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The extension module vtadev._core: cards, arrays and loaded programs as Python objects.
+ * What needs no C (futures, batches, event loops) is in vtadev/__init__.py.
+ *
+ * Only the limited API of Python 3.11 is used: one binary serves all later versions.
+ * Functions follow Python's rule: NULL or -1 with an exception set.
+ *
+ * THREADS. Every field of an object is read and written with the GIL held, which is
+ * released around what waits or computes. FORK. A child must not touch the queues and
+ * buffers of its parent: owner_check() refuses them, and deallocation leaves them alone.
+ */
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API	0x030b0000
+#include <Python.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "vtadev.h"
+#include "vtaprog.h"
+
+/* ---- Errors (error.c) ---- */
+
+/* Adds Error, Fault and Lost, and the names of reasons and causes. */
+int error_init(PyObject *module);
+
+/* The exception for what the library returned, with a sentence of its own; returns NULL. */
+PyObject *error_set(int err, const char *text);
+
+/* The same for a card, whose loss has a cause. @dev may be NULL. */
+PyObject *error_set_card(int err, struct vtadev *dev);
+
+/* The exception for a queue that has halted. */
+PyObject *error_set_fault(const struct vtadev_fault *fault);
+
+/* ---- Cards (device.c) ---- */
+
+struct device {
+	PyObject_HEAD
+	struct vtadev *dev;	/* NULL: closed */
+	unsigned int users;	/* calls that use @dev without the GIL: the last one closes it */
+	bool closing;
+	pid_t owner;		/* the process that opened it */
+};
+
+extern PyTypeObject *device_type;
+int device_init(PyObject *module);
+
+/*
+ * The open card, until device_leave(); NULL and an exception if it is closed, or is the
+ * parent process's.
+ */
+struct vtadev *device_enter(struct device *device);
+void device_leave(struct device *device);
+
+/* -1 and an exception in another process than @owner, which opened the card. */
+int owner_check(pid_t owner);
+
+/* ---- Arrays (array.c) ---- */
+
+#define ARRAY_RANK_MAX	VTACPU_RANK_MAX
+
+/* Values with a shape, for whoever asks for a buffer. */
+struct array {
+	PyObject_HEAD
+	void *data;
+	void *owned;		/* what PyMem_Free() takes; NULL: @managed has the values */
+	void *managed;		/* struct DLManagedTensor, or NULL */
+	bool readonly;
+	int rank;
+	Py_ssize_t itemsize;
+	Py_ssize_t shape[ARRAY_RANK_MAX], strides[ARRAY_RANK_MAX];	/* strides in bytes */
+	char format[2];		/* of the struct module */
+	PyObject *name;		/* of the tensor, or None */
+	double scale;		/* a value stands for scale * (value - zero); 0: not known */
+	int zero;
+};
+
+extern PyTypeObject *array_type;
+int array_init(PyObject *module);
+
+/* A new object without values. */
+struct array *array_alloc(void);
+
+/* A new C-contiguous array of @rank dimensions, its values not set. */
+struct array *array_new(const char *format, Py_ssize_t itemsize, int rank,
+			const Py_ssize_t *shape);
+
+/* dlpack.c: an array of what a __dlpack__() gives, without a copy. */
+PyObject *dlpack_wrap(PyObject *method);
+void dlpack_release(void *managed);
+
+/* ---- Values of tensors (tensor.c) ---- */
+
+int tensor_init(PyObject *module);
+
+/* The object itself if it has a buffer, or else an array of what its __dlpack__() gives. */
+PyObject *tensor_buffer(PyObject *module, PyObject *object);
+
+/* Copy @object's values to the program's place for them, packed as the card wants them. */
+int tensor_put(const struct vtaops_core *core, const struct vtaimage_tensor *t, void *to,
+	       PyObject *object);
+
+/* A new array of the values at @from. */
+PyObject *tensor_get(const struct vtaops_core *core, const struct vtaimage_tensor *t,
+		     const void *from);
+
+/* (name, format, shape, scale, zero) */
+PyObject *tensor_describe(const struct vtaimage_tensor *t);
+
+/* ---- Loaded programs (slot.c) ---- */
+
+int slot_init(PyObject *module);

@@ -1,0 +1,496 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A program that is loaded once: a queue, one place for tensors, one run under way. One
+ * thread is in it at a time (busy); vtadev/__init__.py sees to that. It keeps its card open.
+ */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core.h"
+
+/* How long a wait does not look for signals, and whether the slot was closed. */
+#define SLICE_NS	50000000ll
+
+struct slot {
+	PyObject_HEAD
+	struct device *device;		/* NULL: no slot yet; entered */
+	struct vtadev_queue *queue;
+	struct vtaprog *prog;
+	struct vtaops_core core;
+	PyObject *about;
+	pid_t owner;
+	bool busy;			/* a thread is in a call that releases the GIL */
+	bool running;			/* a run was begun, and has not been seen to end */
+	bool closing;			/* freed as soon as it is not busy */
+};
+
+static struct slot *slot_enter(PyObject *object)
+{
+	struct slot *self = (struct slot *)object;
+
+	if (self->closing) {
+		PyErr_SetString(PyExc_ValueError, "the program is closed");
+		return NULL;
+	}
+	if (owner_check(self->owner))
+		return NULL;
+	if (self->busy) {
+		PyErr_SetString(PyExc_RuntimeError, "another thread uses this run of the program");
+		return NULL;
+	}
+	self->busy = true;
+	return self;
+}
+
+/* Frees what the card has. A child process must leave its parent's alone. */
+static void release(struct slot *self)
+{
+	struct vtadev_queue *queue = self->queue;
+	struct vtaprog *prog = self->prog;
+
+	self->queue = NULL;
+	self->prog = NULL;
+	if (self->owner != getpid() || !self->device)
+		return;
+	if (queue) {
+		Py_BEGIN_ALLOW_THREADS
+		vtadev_queue_destroy(queue);
+		vtaprog_free(prog);
+		Py_END_ALLOW_THREADS
+		device_leave(self->device);
+	}
+}
+
+static void slot_leave(struct slot *self)
+{
+	self->busy = false;
+	if (self->closing)
+		release(self);
+}
+
+/* ---- Loading ---- */
+
+/* A ring for all that the card does at once, if there is one of that length. */
+static uint32_t ring_entries(const struct vtadev *dev, const struct vtaimage *image)
+{
+	uint32_t entries = 64, most = vtadev_info(dev)->ring_entries_max;
+
+	while (entries < image->step_count && entries < most)
+		entries *= 2;
+	return entries < most ? entries : most;
+}
+
+static PyObject *about(const struct vtaimage *image)
+{
+	const struct vtaimage_chars *labels = &image->text[VTAIMAGE_LABELS];
+	const char *text = labels->text ? labels->text : "";
+
+	return Py_BuildValue("{s:s,s:K,s:s#}", "name", image->name, "cycles",
+			     (unsigned long long)image->cycles, "labels", text,
+			     (Py_ssize_t)labels->bytes);
+}
+
+/* Makes the queue and the program; on error there is neither. */
+static int load(struct slot *self, struct vtadev *dev, const Py_buffer *file,
+		const struct vtaimage *image, int event, char *why)
+{
+	const struct vtadev_queue_opts opts = { .ring_entries = ring_entries(dev, image) };
+	int err;
+
+	*why = '\0';
+	err = vtaprog_core(dev, &self->core);
+	if (!err)
+		err = vtadev_queue_create(dev, &opts, &self->queue);
+	if (err)
+		return err;
+	err = vtadev_queue_eventfd(self->queue, event);
+	if (!err)
+		err = vtaprog_load(dev, self->queue, file->buf, (size_t)file->len, &self->prog,
+				   why);
+	if (err) {
+		vtadev_queue_destroy(self->queue);
+		self->queue = NULL;
+	}
+	return err;
+}
+
+static PyObject *load_error(int err, struct vtadev *dev, const char *why)
+{
+	if (err == -EINVAL || err == -ENOEXEC) {
+		PyErr_SetString(PyExc_ValueError, *why ? why : vtadev_strerror(err));
+		return NULL;
+	}
+	return err == -ENODEV ? error_set_card(err, dev) : error_set(err, why);
+}
+
+/* The slot for an image; NULL and an exception. */
+static PyObject *slot_load(struct slot *self, const Py_buffer *file, int event)
+{
+	struct vtadev *dev = self->device->dev;
+	char why[VTAPROG_WHY_MAX];
+	struct vtaimage image;
+	int err;
+
+	if (vtaimage_open(&image, file->buf, (size_t)file->len)) {
+		PyErr_SetString(PyExc_ValueError, image.why);
+		return NULL;
+	}
+	self->about = about(&image);
+	if (!self->about)
+		return NULL;
+	Py_BEGIN_ALLOW_THREADS
+	err = load(self, dev, file, &image, event, why);
+	Py_END_ALLOW_THREADS
+	return err ? load_error(err, dev, why) : (PyObject *)self;
+}
+
+/* Slot(device, image, eventfd) */
+static PyObject *slot_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(keywords))
+{
+	struct device *device;
+	struct slot *self;
+	Py_buffer file;
+	int event;
+
+	if (!PyArg_ParseTuple(args, "O!y*i:Slot", device_type, &device, &file, &event))
+		return NULL;
+	self = (struct slot *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
+	if (self) {
+		self->owner = getpid();
+		if (device_enter(device)) {
+			self->device = device;
+			Py_INCREF((PyObject *)device);
+			if (!slot_load(self, &file, event)) {
+				device_leave(device);
+				Py_CLEAR(self);
+			}
+		} else {
+			Py_CLEAR(self);
+		}
+	}
+	PyBuffer_Release(&file);
+	return (PyObject *)self;
+}
+
+static void slot_dealloc(PyObject *object)
+{
+	struct slot *self = (struct slot *)object;
+	PyTypeObject *type = Py_TYPE(object);
+
+	release(self);
+	Py_XDECREF(self->about);
+	Py_XDECREF((PyObject *)self->device);
+	((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
+	Py_DECREF(type);
+}
+
+static PyObject *slot_close(PyObject *object, PyObject *Py_UNUSED(none))
+{
+	struct slot *self = (struct slot *)object;
+
+	self->closing = true;
+	if (!self->busy)
+		release(self);
+	Py_RETURN_NONE;
+}
+
+/* ---- Running ---- */
+
+/* The exception for a run that failed; the queue takes the next one. */
+static PyObject *fail(struct slot *self, int err)
+{
+	struct vtadev_fault fault;
+	int unknown = -1;
+
+	if (err == -EIO) {
+		Py_BEGIN_ALLOW_THREADS
+		unknown = vtadev_fault(self->queue, &fault);
+		vtadev_recover(self->queue);
+		Py_END_ALLOW_THREADS
+	}
+	return unknown ? error_set_card(err, self->device->dev) : error_set_fault(&fault);
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ll + now.tv_nsec;
+}
+
+/*
+ * Waits for the run, until @deadline if it is not negative. -EINTR: a signal's handler, or
+ * closing, has set an exception; the run goes on, as after -ETIMEDOUT.
+ */
+static int wait_run(struct slot *self, int64_t deadline)
+{
+	for (;;) {
+		int64_t left = deadline < 0 ? SLICE_NS : deadline - now_ns();
+		int err;
+
+		left = left < 0 ? 0 : left;
+		Py_BEGIN_ALLOW_THREADS
+		err = vtaprog_end(self->prog, left < SLICE_NS ? left : SLICE_NS);
+		Py_END_ALLOW_THREADS
+		if (err != -ETIMEDOUT && err != -EINTR) {
+			self->running = false;
+			return err;
+		}
+		if (PyErr_CheckSignals())
+			return -EINTR;
+		if (self->closing) {
+			PyErr_SetString(PyExc_ValueError, "the program was closed");
+			return -EINTR;
+		}
+		if (deadline >= 0 && now_ns() >= deadline)
+			return -ETIMEDOUT;
+	}
+}
+
+static int put_inputs(struct slot *self, PyObject *inputs)
+{
+	Py_ssize_t given = PyTuple_Size(inputs), taken = 0;
+
+	for (uint32_t i = 0; i < vtaprog_tensors(self->prog); i++) {
+		const struct vtaimage_tensor *t = vtaprog_tensor(self->prog, i);
+		void *to;
+
+		if (t->role != VTAIMAGE_INPUT || vtaprog_map(self->prog, i, &to))
+			continue;
+		if (taken < given &&
+		    tensor_put(&self->core, t, to, PyTuple_GetItem(inputs, taken)))
+			return -1;
+		taken++;
+	}
+	if (taken == given)
+		return 0;
+	PyErr_Format(PyExc_TypeError, "the program takes %zd inputs, not %zd", taken, given);
+	return -1;
+}
+
+static PyObject *begin(struct slot *self, PyObject *inputs)
+{
+	int err;
+
+	if (self->running) {
+		PyErr_SetString(PyExc_RuntimeError, "a run is under way");
+		return NULL;
+	}
+	if (put_inputs(self, inputs))
+		return NULL;
+	Py_BEGIN_ALLOW_THREADS
+	err = vtaprog_begin(self->prog);
+	Py_END_ALLOW_THREADS
+	if (err)
+		return fail(self, err);
+	self->running = true;
+	Py_RETURN_NONE;
+}
+
+static PyObject *slot_begin(PyObject *object, PyObject *args)
+{
+	struct slot *self;
+	PyObject *inputs, *ret;
+
+	if (!PyArg_ParseTuple(args, "O!:begin", &PyTuple_Type, &inputs))
+		return NULL;
+	self = slot_enter(object);
+	if (!self)
+		return NULL;
+	ret = begin(self, inputs);
+	slot_leave(self);
+	return ret;
+}
+
+static PyObject *wait(struct slot *self, double timeout)
+{
+	int64_t deadline = -1;
+	int err;
+
+	if (timeout >= 0 && timeout < 1e9)
+		deadline = now_ns() + (int64_t)(timeout * 1e9);
+	err = wait_run(self, deadline);
+	if (err == -EINTR)
+		return NULL;
+	if (err == -ETIMEDOUT)
+		return error_set(err, "the run is not done; it goes on");
+	if (err)
+		return fail(self, err);
+	Py_RETURN_NONE;
+}
+
+static PyObject *slot_wait(PyObject *object, PyObject *args)
+{
+	struct slot *self;
+	double timeout;
+	PyObject *ret;
+
+	if (!PyArg_ParseTuple(args, "d:wait", &timeout))
+		return NULL;
+	self = slot_enter(object);
+	if (!self)
+		return NULL;
+	ret = wait(self, timeout);
+	slot_leave(self);
+	return ret;
+}
+
+/* What can be done of the run now; then the eventfd tells when to look again. */
+static int advance(struct slot *self)
+{
+	int err, armed;
+
+	do {
+		armed = 0;
+		err = vtaprog_end(self->prog, 0);
+		if (err == -ETIMEDOUT)
+			armed = vtadev_arm(self->queue, vtadev_submitted(self->queue));
+		/* It completed meanwhile, or the queue halted: vtaprog_end() knows. */
+	} while (armed == 1 || armed == -EIO);
+	return armed < 0 ? armed : err;
+}
+
+static PyObject *poll(struct slot *self)
+{
+	int err;
+
+	Py_BEGIN_ALLOW_THREADS
+	err = advance(self);
+	Py_END_ALLOW_THREADS
+	if (err == -ETIMEDOUT)
+		Py_RETURN_FALSE;
+	self->running = false;
+	if (err)
+		return fail(self, err);
+	Py_RETURN_TRUE;
+}
+
+static PyObject *slot_poll(PyObject *object, PyObject *Py_UNUSED(none))
+{
+	struct slot *self = (struct slot *)object;
+	PyObject *ret;
+
+	/* Another thread advances it. */
+	if (self->busy)
+		Py_RETURN_FALSE;
+	self = slot_enter(object);
+	if (!self)
+		return NULL;
+	ret = poll(self);
+	slot_leave(self);
+	return ret;
+}
+
+static PyObject *outputs(struct slot *self)
+{
+	PyObject *list = PyList_New(0), *tuple;
+
+	for (uint32_t i = 0; list && i < vtaprog_tensors(self->prog); i++) {
+		const struct vtaimage_tensor *t = vtaprog_tensor(self->prog, i);
+		PyObject *array;
+		void *from;
+
+		if (t->role != VTAIMAGE_OUTPUT || vtaprog_map(self->prog, i, &from))
+			continue;
+		array = tensor_get(&self->core, t, from);
+		if (!array || PyList_Append(list, array))
+			Py_CLEAR(list);
+		Py_XDECREF(array);
+	}
+	tuple = list ? PyList_AsTuple(list) : NULL;
+	Py_XDECREF(list);
+	return tuple;
+}
+
+static PyObject *slot_outputs(PyObject *object, PyObject *Py_UNUSED(none))
+{
+	struct slot *self = slot_enter(object);
+	PyObject *ret;
+
+	if (!self)
+		return NULL;
+	ret = outputs(self);
+	slot_leave(self);
+	return ret;
+}
+
+/* tensors(output): descriptions of the inputs, or outputs */
+static PyObject *slot_tensors(PyObject *object, PyObject *args)
+{
+	PyObject *list = NULL, *tensor;
+	struct slot *self;
+	int output;
+
+	if (!PyArg_ParseTuple(args, "p:tensors", &output))
+		return NULL;
+	self = slot_enter(object);
+	if (self)
+		list = PyList_New(0);
+	for (uint32_t i = 0; list && i < vtaprog_tensors(self->prog); i++) {
+		const struct vtaimage_tensor *t = vtaprog_tensor(self->prog, i);
+
+		if (t->role != (output ? VTAIMAGE_OUTPUT : VTAIMAGE_INPUT))
+			continue;
+		tensor = tensor_describe(t);
+		if (!tensor || PyList_Append(list, tensor))
+			Py_CLEAR(list);
+		Py_XDECREF(tensor);
+	}
+	if (self)
+		slot_leave(self);
+	return list;
+}
+
+static PyObject *slot_about(PyObject *object, void *Py_UNUSED(closure))
+{
+	return Py_NewRef(((struct slot *)object)->about);
+}
+
+static PyObject *slot_running(PyObject *object, void *Py_UNUSED(closure))
+{
+	return PyBool_FromLong(((struct slot *)object)->running);
+}
+
+static PyMethodDef methods[] = {
+	{ "begin", slot_begin, METH_VARARGS, "begin(inputs): start a run." },
+	{ "wait", slot_wait, METH_VARARGS, "wait(seconds): until the run is done; -1: any time." },
+	{ "poll", slot_poll, METH_NOARGS, "Whether the run is done; if not, an event will come." },
+	{ "outputs", slot_outputs, METH_NOARGS, "The arrays of the last run." },
+	{ "tensors", slot_tensors, METH_VARARGS, "tensors(output): the inputs, or outputs." },
+	{ "close", slot_close, METH_NOARGS, "Free it; a run under way is given up." },
+	{ NULL, NULL, 0, NULL },
+};
+
+static PyGetSetDef attributes[] = {
+	{ "about", slot_about, NULL, "Name, cycles and labels, as a dict.", NULL },
+	{ "running", slot_running, NULL, "Whether a run is under way.", NULL },
+	{ NULL, NULL, NULL, NULL, NULL },
+};
+
+static PyType_Slot slots[] = {
+	{ Py_tp_doc, "A program that is loaded once." },
+	{ Py_tp_new, slot_new },
+	{ Py_tp_dealloc, slot_dealloc },
+	{ Py_tp_methods, methods },
+	{ Py_tp_getset, attributes },
+	{ 0, NULL },
+};
+
+static PyType_Spec spec = {
+	.name = "vtadev._core.Slot",
+	.basicsize = sizeof(struct slot),
+	.flags = Py_TPFLAGS_DEFAULT,
+	.slots = slots,
+};
+
+int slot_init(PyObject *module)
+{
+	PyTypeObject *type = (PyTypeObject *)PyType_FromSpec(&spec);
+	int ret = type ? PyModule_AddType(module, type) : -1;
+
+	Py_XDECREF((PyObject *)type);
+	return ret;
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Values of a program's tensors: from buffers of Python's, and to arrays. */
+#include <string.h>
+
+#include "core.h"
+
+/* One string: Python's cache of methods keeps every one that it is asked with. */
+static PyObject *dlpack_name;
+
+int tensor_init(PyObject *Py_UNUSED(module))
+{
+	dlpack_name = PyUnicode_InternFromString("__dlpack__");
+	return dlpack_name ? 0 : -1;
+}
+
+/* What the struct module calls the types of vtacpu.h. */
+static const char *format_of(const struct vtaimage_tensor *t)
+{
+	switch (t->type) {
+	case VTACPU_F32:
+		return "f";
+	case VTACPU_U8:
+		return "B";
+	case VTACPU_I32:
+		return "i";
+	case VTACPU_I64:
+		return "q";
+	case VTACPU_BOOL:
+		return "?";
+	default:
+		return "b";
+	}
+}
+
+/* Bytes of the plain values. */
+static Py_ssize_t bytes_of(const struct vtaimage_tensor *t)
+{
+	Py_ssize_t bytes = vtacpu_type_bytes(t->type);
+
+	for (uint32_t i = 0; i < t->rank; i++)
+		bytes *= t->dims[i];
+	return bytes;
+}
+
+/* 'i', 'u', 'f' or '?': the kind of a format's values; 0: another. */
+static char kind_of(const char *format)
+{
+	if (*format && strchr("@=<", *format))
+		format++;
+	if (!*format || format[1])
+		return 0;
+	if (strchr("bhilqn", *format))
+		return 'i';
+	if (strchr("BHILQN", *format))
+		return 'u';
+	if (strchr("efd", *format))
+		return 'f';
+	return *format == '?' ? '?' : 0;
+}
+
+static bool same_type(const struct vtaimage_tensor *t, const Py_buffer *view)
+{
+	const char *format = view->format ? view->format : "B";
+
+	return kind_of(format) == kind_of(format_of(t)) &&
+	       view->itemsize == (Py_ssize_t)vtacpu_type_bytes(t->type);
+}
+
+/* Dimensions of 1 in front may be missing, or be too many. */
+static bool same_shape(const struct vtaimage_tensor *t, const Py_buffer *view)
+{
+	int i = 0;
+	uint32_t j = 0;
+
+	while (i < view->ndim && view->shape[i] == 1)
+		i++;
+	while (j < t->rank && t->dims[j] == 1)
+		j++;
+	for (; i < view->ndim && j < t->rank; i++, j++)
+		if (view->shape[i] != (Py_ssize_t)t->dims[j])
+			return false;
+	return i == view->ndim && j == t->rank;
+}
+
+/* bytes, bytearray and the like: the values as they lie in memory. */
+static bool is_raw(const struct vtaimage_tensor *t, const Py_buffer *view)
+{
+	return view->ndim == 1 && (!view->format || !strcmp(view->format, "B")) &&
+	       view->len == bytes_of(t);
+}
+
+static PyObject *dims_tuple(const struct vtaimage_tensor *t)
+{
+	PyObject *dims = PyTuple_New(t->rank);
+
+	for (uint32_t i = 0; dims && i < t->rank; i++) {
+		PyObject *size = PyLong_FromUnsignedLong(t->dims[i]);
+
+		if (!size || PyTuple_SetItem(dims, i, size))
+			Py_CLEAR(dims);
+	}
+	return dims;
+}
+
+static int check(const struct vtaimage_tensor *t, const Py_buffer *view)
+{
+	PyObject *dims;
+
+	if (is_raw(t, view) || (same_type(t, view) && same_shape(t, view)))
+		return 0;
+	dims = dims_tuple(t);
+	if (dims && same_type(t, view))
+		PyErr_Format(PyExc_ValueError, "%s: its shape is %R, not that of this array",
+			     t->name, dims);
+	else if (dims)
+		PyErr_Format(PyExc_TypeError, "%s: takes values of format '%s' in shape %R, or %zd "
+			     "raw bytes, not %zd bytes of format '%s'", t->name, format_of(t), dims,
+			     bytes_of(t), view->len, view->format ? view->format : "B");
+	Py_XDECREF(dims);
+	return -1;
+}
+
+/* Packed by the card's blocks, from values that may have gaps. */
+static int put_packed(const struct vtaops_core *core, const struct vtaimage_tensor *t, void *to,
+		      Py_buffer *view)
+{
+	void *values = NULL;
+
+	if (!PyBuffer_IsContiguous(view, 'C')) {
+		values = PyMem_Malloc((size_t)view->len);
+		if (!values) {
+			PyErr_NoMemory();
+			return -1;
+		}
+		if (PyBuffer_ToContiguous(values, view, view->len, 'C')) {
+			PyMem_Free(values);
+			return -1;
+		}
+	}
+	Py_BEGIN_ALLOW_THREADS
+	vtaops_pack_act(core, to, values ? values : view->buf, t->n, t->c, t->h, t->w);
+	Py_END_ALLOW_THREADS
+	PyMem_Free(values);
+	return 0;
+}
+
+static int put_view(const struct vtaops_core *core, const struct vtaimage_tensor *t, void *to,
+		    Py_buffer *view)
+{
+	if (check(t, view))
+		return -1;
+	if (t->layout == VTAIMAGE_PACKED)
+		return put_packed(core, t, to, view);
+	if (!PyBuffer_IsContiguous(view, 'C'))
+		return PyBuffer_ToContiguous(to, view, view->len, 'C');
+	Py_BEGIN_ALLOW_THREADS
+	memcpy(to, view->buf, (size_t)view->len);
+	Py_END_ALLOW_THREADS
+	return 0;
+}
+
+PyObject *tensor_buffer(PyObject *Py_UNUSED(module), PyObject *object)
+{
+	PyObject *method, *array;
+
+	if (PyObject_CheckBuffer(object))
+		return Py_NewRef(object);
+	method = PyObject_GetAttr(object, dlpack_name);
+	if (method) {
+		array = dlpack_wrap(method);
+		Py_DECREF(method);
+		return array;
+	}
+	if (!PyErr_ExceptionMatches(PyExc_AttributeError))
+		return NULL;
+	return PyErr_Format(PyExc_TypeError, "an input is an object with the buffer protocol or "
+			    "__dlpack__(), not %R", Py_TYPE(object));
+}
+
+int tensor_put(const struct vtaops_core *core, const struct vtaimage_tensor *t, void *to,
+	       PyObject *object)
+{
+	PyObject *source = tensor_buffer(NULL, object);
+	Py_buffer view;
+	int ret = -1;
+
+	if (source && !PyObject_GetBuffer(source, &view, PyBUF_FULL_RO)) {
+		ret = put_view(core, t, to, &view);
+		PyBuffer_Release(&view);
+	}
+	Py_XDECREF(source);
+	return ret;
+}
+
+PyObject *tensor_get(const struct vtaops_core *core, const struct vtaimage_tensor *t,
+		     const void *from)
+{
+	Py_ssize_t shape[ARRAY_RANK_MAX];
+	struct array *array;
+
+	for (uint32_t i = 0; i < t->rank; i++)
+		shape[i] = t->dims[i];
+	array = array_new(format_of(t), vtacpu_type_bytes(t->type), (int)t->rank, shape);
+	if (!array)
+		return NULL;
+	Py_DECREF(array->name);
+	array->name = PyUnicode_FromString(t->name);
+	if (!array->name) {
+		Py_DECREF(array);
+		return NULL;
+	}
+	array->scale = (double)t->scale;
+	array->zero = t->zero;
+	Py_BEGIN_ALLOW_THREADS
+	if (t->layout == VTAIMAGE_PACKED)
+		vtaops_unpack_act(core, array->data, from, t->n, t->c, t->h, t->w);
+	else
+		memcpy(array->data, from, (size_t)bytes_of(t));
+	Py_END_ALLOW_THREADS
+	return (PyObject *)array;
+}
+
+PyObject *tensor_describe(const struct vtaimage_tensor *t)
+{
+	return Py_BuildValue("(ssNdi)", t->name, format_of(t), dims_tuple(t), (double)t->scale,
+			     t->zero);
+}

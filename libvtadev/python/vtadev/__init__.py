@@ -1,0 +1,501 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Work with VTA accelerator cards.
+
+    import vtadev
+
+    with vtadev.open("vta0") as card, card.program("resnet50.vtap") as program:
+        scores = program(image)             # anything with a buffer, or __dlpack__()
+        future = program.submit(image)      # future.result(), or await future
+        for scores in program.map(images):  # several in flight
+            ...
+
+docs/python.md is the manual.
+"""
+
+import asyncio
+import collections
+import concurrent.futures
+import enum
+import os
+import select
+import threading
+import weakref
+from typing import NamedTuple, Optional, Tuple
+
+from . import _core
+from ._core import Array, Error, Fault, Lost
+
+__all__ = ["Access", "Array", "Card", "Cause", "Device", "Error", "Fate", "Fault", "Future",
+           "Lost", "Program", "Reason", "Tensor", "cards", "open"]
+__version__ = _core.version
+
+Reason = enum.IntEnum("Reason", _core.reasons)
+Access = enum.IntEnum("Access", _core.accesses)
+Fate = enum.IntEnum("Fate", _core.fates)
+Cause = enum.IntEnum("Cause", _core.causes)
+
+_open = open
+
+
+class Card(NamedTuple):
+    """Where a card is. Devices in the process have no index and no PCI address."""
+
+    index: Optional[int]
+    node: str
+    pci: Optional[str]
+
+    @property
+    def name(self):
+        """What open() takes."""
+        return self.node if self.index is None else f"vta{self.index}"
+
+
+class Tensor(NamedTuple):
+    """An input or output of a program. A value stands for scale * (value - zero)."""
+
+    name: str
+    format: str
+    shape: Tuple[int, ...]
+    scale: float
+    zero: int
+
+
+def cards(all=False):
+    """The cards that have a driver; with all, also devices in the process, as "soft"."""
+    return [Card(*card) for card in _core.cards(all)]
+
+
+class Device:
+    """An open card, or a device in the process: open() makes one."""
+
+    def __init__(self, which=None):
+        self._core = _core.Device(which)
+        self._programs = weakref.WeakSet()
+
+    @property
+    def info(self):
+        """What the card is: its memory, clock and configuration, as a dict."""
+        info = self._core.info()
+        info["card"] = Card(*info["card"])
+        return info
+
+    def mem_free(self):
+        """Bytes of card memory that are free now."""
+        return self._core.mem_free()
+
+    def program(self, image, runs=2):
+        """Load a program: see Program."""
+        return Program(image, self, runs)
+
+    def close(self):
+        """Close the card and the programs that were loaded on it."""
+        for program in list(self._programs):
+            program.close()
+        self._core.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+
+def open(which=None):
+    """Open a card: "vta0", an index, a path, a PCI address, or a device as "soft".
+
+    None is what VTADEV_DEVICE in the environment says, or the first card.
+    """
+    return Device(which)
+
+
+class Future(concurrent.futures.Future):
+    """The result of a run. Also awaitable; cancel() works until the run begins."""
+
+    def __init__(self, engine):
+        super().__init__()
+        self._engine = engine
+
+    def result(self, timeout=None):
+        """What the run gave, or its exception; TimeoutError after timeout seconds."""
+        self._served()
+        return super().result(timeout)
+
+    def exception(self, timeout=None):
+        """The run's exception, or None."""
+        self._served()
+        return super().exception(timeout)
+
+    def _served(self):
+        """Whoever waits keeps no event loop going."""
+        if not self.done():
+            self._engine.start_thread()
+
+    def __await__(self):
+        self._engine.watch(asyncio.get_running_loop())
+        return asyncio.wrap_future(self).__await__()
+
+
+class _Engine:
+    """The runs of a program: which are in flight, and which wait for a place.
+
+    The queues of all places tell one eventfd. pump() does what can be done; who calls it,
+    and how often, does not matter: an event loop that has the eventfd among its readers, or a
+    thread, which begins when a result is waited for without an event loop.
+    """
+
+    def __init__(self, device, image, runs):
+        self.lock = threading.RLock()   # protects what follows
+        self.pending = collections.deque()      # jobs: (future, inputs, program)
+        self.running = {}               # place -> job
+        self.loops = {}                 # event loop -> its descriptor of the eventfd
+        self.thread = None
+        self.pumping = self.wanted = self.closed = False
+        self.pid = os.getpid()
+        self.event = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self.places = []
+        try:
+            for _ in range(runs):
+                self.places.append(_core.Slot(device, image, self.event))
+        except BaseException:
+            self.close()
+            raise
+        self.idle = list(self.places)
+
+    def check(self):
+        if self.pid != os.getpid():
+            raise RuntimeError("the program was loaded before fork(): load it in this process")
+        if self.closed:
+            raise ValueError("the program is closed")
+
+    def run(self, program, inputs, timeout):
+        """One run in the caller's thread."""
+        self.check()
+        with self.lock:
+            place = self.idle.pop() if self.idle and not self.pending else None
+        if place is None:
+            return self._run_later(program, inputs, timeout)
+        try:
+            place.begin(inputs)
+            place.wait(-1 if timeout is None else max(timeout, 0))
+            return _one(place.outputs())
+        finally:
+            with self.lock:
+                if place.running:
+                    # It was given up: a run without a future.
+                    self.running[place] = None, inputs, None
+                else:
+                    self.idle.append(place)
+            if self.pending:
+                self.pump()
+
+    def _run_later(self, program, inputs, timeout):
+        future = self.submit(program, inputs)
+        try:
+            return future.result(timeout)
+        except BaseException:
+            future.cancel()
+            raise
+
+    def submit(self, program, inputs):
+        self.check()
+        future = Future(self)
+        loop = _running_loop()
+        if loop:
+            self.watch(loop)
+        else:
+            self.start_thread()
+        with self.lock:
+            self.pending.append((future, inputs, program))
+        self.pump()
+        return future
+
+    def pump(self):
+        """Take what has finished, and begin what waits; one thread at a time."""
+        with self.lock:
+            self.wanted = True
+            if self.pumping:
+                return
+            self.pumping = True
+        try:
+            while self._wanted():
+                for place, job in list(self.running.items()):
+                    self._poll(place, job[0])
+                while self._begin():
+                    pass
+        except BaseException:
+            self.pumping = False
+            raise
+        self._unwatch()
+
+    def _wanted(self):
+        """Whether to look again; if not, the next pump() does."""
+        with self.lock:
+            if self.closed or not self.wanted:
+                self.pumping = False
+                return False
+            self.wanted = False
+            try:
+                os.eventfd_read(self.event)
+            except BlockingIOError:
+                pass
+            return True
+
+    def _free(self, place):
+        with self.lock:
+            self.idle.append(place)
+
+    def _poll(self, place, future):
+        """See whether a run is done; if not, this asks for an event."""
+        result = error = None
+        try:
+            if not place.poll():
+                return
+            result = _one(place.outputs())
+        except Exception as exception:  # which is the future's
+            error = exception
+        with self.lock:
+            # close() has answered it.
+            if not self.running.pop(place, None):
+                return
+            self._free(place)
+        if future and error:
+            future.set_exception(error)
+        elif future:
+            future.set_result(result)
+
+    def _begin(self):
+        """Begin one run; False if there is none, or no place for it."""
+        with self.lock:
+            if self.closed or not self.idle or not self.pending:
+                return False
+            future, inputs, program = self.pending.popleft()
+            if not future.set_running_or_notify_cancel():
+                return True
+            place = self.idle.pop()
+        try:
+            place.begin(inputs)
+        except BaseException as exception:
+            self._free(place)
+            future.set_exception(exception)
+            if not isinstance(exception, Exception):
+                raise
+            return True
+        with self.lock:
+            if self.closed:
+                future.set_exception(_closed())
+                return False
+            self.running[place] = future, inputs, program
+        self._poll(place, future)
+        return True
+
+    def watch(self, loop):
+        """Have an event loop, of this thread, call pump()."""
+        with self.lock:
+            for other in [other for other in self.loops if other.is_closed()]:
+                os.close(self.loops.pop(other))
+            if self.closed or loop in self.loops:
+                return
+            self.loops[loop] = os.dup(self.event)
+            loop.add_reader(self.loops[loop], self.pump)
+
+    def _unwatch(self):
+        """Leave this thread's event loop when there is nothing to wait for."""
+        loop = _running_loop()
+        with self.lock:
+            if loop not in self.loops or self.running or self.pending:
+                return
+            fd = self.loops.pop(loop)
+        _forget(loop, fd)
+
+    def start_thread(self):
+        with self.lock:
+            if self.closed or self.thread or self.pid != os.getpid():
+                return
+            self.thread = threading.Thread(target=self._serve, name="vtadev", daemon=True)
+            self.thread.start()
+
+    def _serve(self):
+        poller = select.poll()
+        poller.register(self.event, select.POLLIN)
+        while not self.closed:
+            poller.poll()
+            self.pump()
+
+    def close(self):
+        if self.pid != os.getpid():
+            return
+        with self.lock:
+            if self.closed:
+                return
+            self.closed = True
+            jobs = [*self.running.values(), *self.pending]
+            self.running.clear()
+            self.pending.clear()
+        for place in self.places:
+            place.close()
+        os.eventfd_write(self.event, 1)
+        if self.thread and self.thread is not threading.current_thread():
+            self.thread.join()
+        with self.lock:
+            os.close(self.event)
+            loops, self.loops = self.loops, {}
+        for loop, fd in loops.items():
+            _leave(loop, fd)
+        for future, _, _ in jobs:
+            if future and not future.cancel():
+                future.set_exception(_closed())
+
+
+def _closed():
+    return ValueError("the program was closed")
+
+
+def _one(outputs):
+    return outputs[0] if len(outputs) == 1 else outputs
+
+
+def _running_loop():
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+def _forget(loop, fd):
+    """In the event loop's thread."""
+    loop.remove_reader(fd)
+    os.close(fd)
+
+
+def _leave(loop, fd):
+    """The same from any thread, of a loop that may have ended."""
+    try:
+        if loop.is_closed():
+            os.close(fd)
+        elif loop.is_running() and loop is not _running_loop():
+            loop.call_soon_threadsafe(_forget, loop, fd)
+        else:
+            _forget(loop, fd)
+    except RuntimeError:    # it has been closed meanwhile
+        os.close(fd)
+
+
+class Program:
+    """A program image (.vtap) on a card.
+
+    image is a path, or the file's bytes; device what open() gave, or its argument: then
+    the program opens the card, and close() closes it. As many runs can be in flight as the
+    program is loaded times: runs.
+
+    Threads may call it at the same time.
+    """
+
+    def __init__(self, image, device=None, runs=2):
+        if runs < 1:
+            raise ValueError("runs is at least 1")
+        if isinstance(image, (str, os.PathLike)):
+            with _open(image, "rb") as file:
+                image = file.read()
+        self.device = device if isinstance(device, Device) else Device(device)
+        self.runs = runs
+        try:
+            self._engine = _Engine(self.device._core, image, runs)
+        except BaseException:
+            if self.device is not device:
+                self.device.close()
+            raise
+        self._own = self.device is not device
+        self._finalizer = weakref.finalize(self, self._engine.close)
+        self.device._programs.add(self)
+        place = self._engine.places[0]
+        about = place.about
+        self.name, self.cycles = about["name"], about["cycles"]
+        self.labels = about["labels"].splitlines()
+        self.inputs = tuple(Tensor(*tensor) for tensor in place.tensors(False))
+        self.outputs = tuple(Tensor(*tensor) for tensor in place.tensors(True))
+
+    def _ordered(self, inputs):
+        """The inputs in the program's order; a dict has them by name."""
+        if len(inputs) != 1 or not isinstance(inputs[0], dict):
+            return inputs
+        given = dict(inputs[0])
+        try:
+            ordered = tuple(given.pop(tensor.name) for tensor in self.inputs)
+        except KeyError as error:
+            raise TypeError(f"no input {error} is given") from None
+        if given:
+            raise TypeError(f"the program has no input {next(iter(given))!r}")
+        return ordered
+
+    def __call__(self, *inputs, timeout=None):
+        """Run once: an Array, or a tuple of them if the program has several outputs.
+
+        Inputs are objects with the buffer protocol or __dlpack__(), in the program's order, or
+        one dict by name. After TimeoutError and KeyboardInterrupt the run goes on, and has
+        its place until it ends; its result is dropped.
+        """
+        return self._engine.run(self, self._ordered(inputs), timeout)
+
+    def submit(self, *inputs):
+        """Begin a run, or have it wait for a place: a Future. Leave inputs as they are
+        until it is done."""
+        return self._engine.submit(self, self._ordered(inputs))
+
+    def map(self, images):
+        """The results for each of images, in their order, several in flight. An element is
+        an input, a dict of inputs by name, or a tuple of them."""
+        window = collections.deque()
+        try:
+            for image in images:
+                inputs = image if isinstance(image, tuple) else (image,)
+                window.append(self.submit(*inputs))
+                if len(window) > 2 * self.runs:
+                    yield window.popleft().result()
+            while window:
+                yield window.popleft().result()
+        finally:
+            for future in window:
+                future.cancel()
+
+    def batch(self, images):
+        """Results for an array of any number of images, as one array: it is cut into the
+        program's batches along its first dimension; the last is filled up with zeros. For
+        programs with one input and one output."""
+        if len(self.inputs) != 1 or len(self.outputs) != 1:
+            raise TypeError("batch() takes programs of one input and one output")
+        view = memoryview(_core.buffer(images))
+        output, size = self.outputs[0], self.inputs[0].shape[0]
+        if not view.ndim or not view.shape[0]:
+            raise ValueError("batch() takes an array of one image or more")
+        whole = Array(output.format, (view.shape[0], *output.shape[1:]))
+        to, at = memoryview(whole).cast("B"), 0
+        for result in self.map(_pieces(view, size)):
+            values = memoryview(result).cast("B")[:len(to) - at]
+            to[at:at + len(values)] = values
+            at += len(values)
+        return whole
+
+    def close(self):
+        """Free the program; runs in flight are given up."""
+        self._finalizer()
+        self.device._programs.discard(self)
+        if self._own:
+            self.device.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+    def __repr__(self):
+        return f"<vtadev.Program {self.name}>"
+
+
+def _pieces(view, size):
+    """Parts of size images each, the last with zeros behind it."""
+    for at in range(0, view.shape[0], size):
+        piece = view[at:at + size]
+        missing = size - piece.shape[0]
+        yield piece.tobytes() + bytes(missing * piece.nbytes // piece.shape[0]) \
+            if missing else piece

@@ -1,0 +1,76 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The Python package on the device "soft": its tests, the documents' examples, and memory by
+# valgrind. Prints TAP.
+# Functions are called by check:
+# shellcheck disable=SC2317
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+python=${PYTHON:-/usr/bin/python3}
+if [ ! -e build/python/vtadev/_core.abi3.so ]; then
+	echo 'ok 1 python # SKIP the package is not built: it takes python3-dev and libdlpack-dev'
+	exit 0
+fi
+dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-python.XXXXXX")
+trap 'rm -rf "$dir"' EXIT
+export PYTHONPATH=$PWD/build/python LD_LIBRARY_PATH=$PWD/build/lib PYTHONDONTWRITEBYTECODE=1
+export VTADEV_PLUGINS=$PWD/build/lib VTADEV_DEVICE=soft
+n=0
+status=0
+
+# check NAME COMMAND...: one result; what it said is shown if it failed
+check() {
+	local name=$1
+
+	shift
+	n=$((n + 1))
+	if "$@" > "$dir/said" 2>&1 < /dev/null; then
+		echo "ok $n $name"
+	else
+		status=1
+		echo "not ok $n $name"
+		sed 's/^/# /' "$dir/said"
+	fi
+}
+example_names_digit() {
+	[ "$("$python" examples/python/digits.py "$dir/digits.vtap" "$dir/digit.raw")" = "the digit is 6" ]
+}
+makes_picture() {
+	"$python" examples/python/pictures.py "$dir/digits.vtap" examples/digits/testset.bin \
+		"$dir/digits.png" && [ -s "$dir/digits.png" ]
+}
+# What Python itself leaves at its end is not counted: only blocks, and accesses, in whose
+# stack the extension or the library is, by the paths of sources or of the file.
+valgrind_finds_nothing() {
+	PYTHONMALLOC=malloc valgrind --quiet --leak-check=full --show-leak-kinds=definite \
+		--num-callers=30 --fullpath-after= --log-file="$dir/valgrind" \
+		"$python" tests/python/once.py || return
+	sed 's/^==[0-9]*== \?//' "$dir/valgrind" |
+		awk -v RS='' '/libvtadev|_core\.abi3/ { print; bad = 1 } END { exit bad }'
+}
+
+echo "TAP version 13"
+"$python" tests/python/tap.py > "$dir/tap" || status=1
+sed 's/^/    /' "$dir/tap"
+n=1
+[ $status -eq 0 ] || printf 'not '
+echo "ok $n the package's tests"
+build/examples/digits/digits-compile -b 1 "$dir/digits.vtap"
+build/tests/ops/digits_raw examples/digits/testset.bin 1 "$dir/digit.raw" "$dir/scores"
+check "the example names a digit" example_names_digit
+check "the document's examples run" "$python" tests/python/document.py "$dir"
+if "$python" -c 'import matplotlib, numpy' 2> /dev/null; then
+	check "the example with pictures makes one" makes_picture
+else
+	n=$((n + 1))
+	echo "ok $n the example with pictures # SKIP there is no python3-matplotlib"
+fi
+if command -v valgrind > /dev/null; then
+	check "valgrind finds no leak and no bad access" valgrind_finds_nothing
+else
+	n=$((n + 1))
+	echo "ok $n valgrind # SKIP there is no valgrind"
+fi
+echo "1..$n"
+exit $status

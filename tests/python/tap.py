@@ -1,0 +1,48 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Run the tests of test_*.py beside this file, or those named, and print TAP."""
+
+import sys
+import unittest
+from pathlib import Path
+
+
+class Result(unittest.TestResult):
+    count = 0
+
+    def say(self, ok, test, note="", text=""):
+        self.count += 1
+        print(f"{'ok' if ok else 'not ok'} {self.count} {test.id()}{note}")
+        for line in text.splitlines():
+            print(f"# {line}")
+        sys.stdout.flush()
+
+    def addSuccess(self, test):
+        super().addSuccess(test)
+        self.say(True, test)
+
+    def addSkip(self, test, reason):
+        super().addSkip(test, reason)
+        self.say(True, test, f" # SKIP {reason}")
+
+    def addError(self, test, err):
+        super().addError(test, err)
+        self.say(False, test, text=self.errors[-1][1])
+
+    def addFailure(self, test, err):
+        super().addFailure(test, err)
+        self.say(False, test, text=self.failures[-1][1])
+
+
+def main():
+    loader = unittest.TestLoader()
+    here = str(Path(__file__).parent)
+    sys.path.insert(0, here)
+    suite = loader.loadTestsFromNames(sys.argv[1:]) if sys.argv[1:] else loader.discover(here)
+    print("TAP version 13")
+    result = suite.run(Result())
+    print(f"1..{result.count}")
+    return 0 if result.wasSuccessful() else 1
+
+
+sys.exit(main())

@@ -1,0 +1,675 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The Python package on the device that VTADEV_DEVICE names, "soft"."""
+
+import array
+import ast
+import asyncio
+import concurrent.futures
+import contextlib
+import enum
+import errno
+import gc
+import os
+import pathlib
+import signal
+import tempfile
+import threading
+import tracemalloc
+import unittest
+import weakref
+
+import images
+import vtadev
+
+X = [("x", "b", (4,))]
+ECHO = images.echo(X, labels="zero\none")
+DEADLOCK = images.echo(X, [images.DEADLOCK])
+ENDLESS = images.echo(X, [images.ENDLESS])
+
+
+class Interrupted(Exception):
+    """What a signal's handler raises."""
+
+
+def raise_interrupted(*_):
+    raise Interrupted
+
+
+@contextlib.contextmanager
+def handler(number, function):
+    before = signal.signal(number, function)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(number, before)
+
+
+class WithCard(unittest.TestCase):
+    def setUp(self):
+        self.card = vtadev.open()
+        self.addCleanup(self.card.close)
+
+
+class Cards(unittest.TestCase):
+    def test_device_is_listed_with_all(self):
+        card = {card.name: card for card in vtadev.cards(all=True)}["soft"]
+        self.assertIsNone(card.index)
+        self.assertIsNone(card.pci)
+        self.assertNotIn("soft", [card.name for card in vtadev.cards()])
+
+    def test_error_says_why_a_card_does_not_open(self):
+        with self.assertRaises(vtadev.Error) as caught:
+            vtadev.open("vta77")
+        self.assertEqual(caught.exception.errno, errno.ENOENT)
+        self.assertIsInstance(caught.exception, OSError)
+        with self.assertRaisesRegex(vtadev.Error, "missing.json"):
+            vtadev.open("soft:missing.json")
+
+    def test_info_describes_the_core(self):
+        with vtadev.open("soft") as card:
+            self.assertEqual(card.info["card"].name, "soft")
+            self.assertEqual((card.info["batch"], card.info["block"]), (1, 16))
+
+    def test_closed_card_is_refused(self):
+        card = vtadev.open()
+        card.close()
+        card.close()
+        with self.assertRaisesRegex(ValueError, "closed"):
+            card.mem_free()
+        with self.assertRaisesRegex(ValueError, "closed"):
+            card.program(ECHO)
+
+
+class Values(WithCard):
+    """What is taken as an input, and what a result is."""
+
+    def echo(self, format, shape, value):
+        with self.card.program(images.echo([("x", format, shape)])) as program:
+            return program(value)
+
+    def test_every_type_is_copied_as_it_is(self):
+        for format, values in {"f": [1.5, -2], "b": [-128, 127], "B": [0, 255],
+                               "i": [-1 << 31, 1], "q": [-1 << 63, 1]}.items():
+            got = self.echo(format, (2,), array.array(format, values))
+            self.assertEqual(got.tolist(), values)
+            self.assertEqual((got.format, got.shape), (format, (2,)))
+        self.assertEqual(self.echo("?", (2,), b"\1\0").tolist(), [True, False])
+
+    def test_raw_bytes_are_values_of_any_type(self):
+        self.assertEqual(self.echo("i", (1,), bytes([1, 0, 0, 0])).tolist(), [1])
+        self.assertEqual(self.echo("b", (2, 2), bytearray([1, 2, 3, 255])).tolist(),
+                         [[1, 2], [3, -1]])
+
+    def test_dimensions_of_one_in_front_may_be_missing(self):
+        view = memoryview(array.array("f", [1, 2])).cast("B").cast("f", (2,))
+        self.assertEqual(self.echo("f", (1, 1, 2), view).tolist(), [[[1, 2]]])
+
+    def test_values_with_gaps_are_gathered(self):
+        view = memoryview(bytes(range(8))).cast("b")[::2]
+        self.assertFalse(view.c_contiguous)
+        self.assertEqual(self.echo("b", (4,), view).tolist(), [0, 2, 4, 6])
+
+    def test_other_types_and_shapes_are_refused(self):
+        with self.assertRaisesRegex(TypeError, "x: .* 'b'"):
+            self.echo("b", (4,), array.array("f", [1] * 4))
+        with self.assertRaisesRegex(ValueError, r"x: its shape is \(4,\)"):
+            self.echo("b", (4,), array.array("b", [1] * 5))
+        with self.assertRaisesRegex(TypeError, "buffer"):
+            self.echo("b", (4,), 3)
+        with self.assertRaisesRegex(TypeError, "x: "):
+            self.echo("b", (4,), b"12345")
+
+    def test_result_is_a_buffer_without_a_copy(self):
+        result = self.echo("f", (2, 2), array.array("f", range(4)).tobytes())
+        view = memoryview(result)
+        self.assertEqual((view.shape, view.format, view.strides), ((2, 2), "f", (8, 4)))
+        view[1, 1] = 9
+        self.assertEqual(result[1, 1], 9)
+        self.assertEqual(result.tolist(), [[0, 1], [2, 9]])
+        self.assertEqual((len(result), result.nbytes, result.name), (2, 16, "x.out"))
+        self.assertEqual((result.scale, result.zero), (0.5, 3))
+        self.assertEqual(bytes(result), bytes(view))
+
+    def test_result_outlives_program_and_card(self):
+        with vtadev.open() as card, card.program(ECHO) as program:
+            result = program(b"abcd")
+        self.assertEqual(bytes(result), b"abcd")
+
+    def test_array_refuses_shapes_that_cannot_be(self):
+        for shape in ((0,), (-1,), (1 << 62, 1 << 62), (1,) * 9):
+            with self.assertRaises((ValueError, OverflowError)):
+                vtadev.Array("q", shape)
+        with self.assertRaises((ValueError, TypeError)):
+            vtadev.Array("q", ("a",))
+
+
+class Numpy(WithCard):
+    def setUp(self):
+        super().setUp()
+        try:
+            import numpy
+        except ImportError:
+            self.skipTest("no python3-numpy")
+        self.np = numpy
+        self.program = self.card.program(images.echo([("x", "f", (2, 3))]))
+        self.values = numpy.arange(6, dtype=numpy.float32).reshape(2, 3)
+
+    def test_asarray_makes_no_copy(self):
+        result = self.program(self.values)
+        got = self.np.asarray(result)
+        self.assertTrue((got == self.values).all())
+        got[0, 0] = 7
+        self.assertEqual(result[0, 0], 7)
+
+    def test_transposed_array_is_gathered(self):
+        result = self.program(self.np.asfortranarray(self.values))
+        self.assertTrue((self.np.asarray(result) == self.values).all())
+
+    def test_dlpack_is_taken_and_given_back(self):
+        class Tensor:
+            def __init__(self, values):
+                self.values = values
+
+            def __dlpack__(self):
+                return self.values.__dlpack__()
+
+        values = self.values.copy()
+        ended = weakref.ref(values)
+        result = self.program(Tensor(values))
+        self.assertTrue((self.np.asarray(result) == self.values).all())
+        strided = Tensor(self.np.asfortranarray(values))
+        self.assertTrue((self.np.asarray(self.program(strided)) == self.values).all())
+        del values, strided
+        gc.collect()
+        self.assertIsNone(ended())
+
+    def test_dlpack_of_truth_values(self):
+        class Tensor:
+            def __dlpack__(self):
+                return values.__dlpack__()
+
+        program = self.card.program(images.echo([("x", "?", (3,))]))
+        values = self.np.array([True, False, True])
+        try:
+            values.__dlpack__()
+        except (BufferError, TypeError) as error:
+            self.skipTest(f"this numpy gives none: {error}")
+        self.assertEqual(program(Tensor()).tolist(), [True, False, True])
+
+    def test_dlpack_of_another_type_is_refused(self):
+        class Tensor:
+            def __dlpack__(self):
+                raise BufferError("another device")
+
+        with self.assertRaisesRegex(BufferError, "another device"):
+            self.program(Tensor())
+
+    def test_batch_of_an_array(self):
+        values = self.np.arange(30, dtype=self.np.float32).reshape(10, 3)
+        self.assertTrue((self.np.asarray(self.program.batch(values)) == values).all())
+
+
+class Programs(WithCard):
+    def test_path_is_loaded(self):
+        with tempfile.TemporaryDirectory() as name:
+            path = pathlib.Path(name, "echo.vtap")
+            path.write_bytes(ECHO)
+            for image in (path, str(path)):
+                with vtadev.Program(image, "soft") as program:
+                    self.assertEqual(bytes(program(b"abcd")), b"abcd")
+        with self.assertRaises(FileNotFoundError):
+            vtadev.Program(path)
+
+    def test_program_tells_what_it_is(self):
+        program = self.card.program(ECHO)
+        self.assertEqual((program.name, program.labels), ("echo", ["zero", "one"]))
+        self.assertEqual(program.inputs, (vtadev.Tensor("x", "b", (4,), 0.5, 3),))
+        self.assertEqual(program.outputs[0].name, "x.out")
+
+    def test_bad_image_is_refused(self):
+        for image in (b"", b"abc", ECHO[:-1], ECHO[:100] + b"x" + ECHO[101:]):
+            with self.assertRaises(ValueError):
+                self.card.program(image)
+        with self.assertRaises(ValueError):
+            self.card.program(ECHO, runs=0)
+
+    def test_several_inputs_in_order_or_by_name(self):
+        program = self.card.program(images.echo([("a", "b", (2,)), ("b", "B", (3,))]))
+        for inputs in ((b"ab", b"cde"), ({"b": b"cde", "a": b"ab"},)):
+            self.assertEqual([bytes(output) for output in program(*inputs)], [b"ab", b"cde"])
+        for inputs in ((b"ab",), (b"ab", b"cde", b""), ({"a": b"ab"},),
+                       ({"a": b"ab", "b": b"cde", "c": b""},)):
+            with self.assertRaises(TypeError):
+                program(*inputs)
+        self.assertEqual(len(program(b"ab", b"cde")), 2)
+
+    def test_closing_the_card_closes_its_programs(self):
+        program = self.card.program(ECHO)
+        free = self.card.mem_free()
+        self.card.close()
+        with self.assertRaisesRegex(ValueError, "closed"):
+            program(b"abcd")
+        with vtadev.open() as card:
+            self.assertGreater(card.mem_free(), free)
+
+    def test_card_memory_is_free_after_with(self):
+        free = self.card.mem_free()
+        with self.card.program(ECHO) as program:
+            program(b"abcd")
+            self.assertLess(self.card.mem_free(), free)
+        self.assertEqual(self.card.mem_free(), free)
+
+    def test_dropped_program_is_freed(self):
+        free = self.card.mem_free()
+        program = self.card.program(ECHO)
+        program.submit(b"abcd").result()
+        del program
+        gc.collect()
+        self.assertEqual(self.card.mem_free(), free)
+
+
+class Faults(WithCard):
+    def test_fault_carries_the_record(self):
+        program = self.card.program(DEADLOCK)
+        for run in (program, lambda value: program.submit(value).result()):
+            with self.assertRaisesRegex(vtadev.Fault, "deadlock") as caught:
+                run(b"abcd")
+            fault = caught.exception
+            self.assertEqual(fault.errno, errno.EIO)
+            self.assertEqual(fault.reason, vtadev.Reason.DEADLOCK)
+            self.assertEqual(fault.access, vtadev.Access.NONE)
+            self.assertEqual((fault.insn_index, fault.insn), (0, (11, 0, 0, 0)))
+            self.assertGreater(fault.seq, 0)
+            self.assertGreater(fault.time, 0)
+            self.assertEqual(fault.addr, 0)
+
+    def test_other_programs_run_on(self):
+        bad, good = self.card.program(DEADLOCK), self.card.program(ECHO)
+        for _ in range(5):
+            with self.assertRaises(vtadev.Fault):
+                bad(b"abcd")
+            self.assertEqual(bytes(good(b"abcd")), b"abcd")
+
+
+class Waits(WithCard):
+    def setUp(self):
+        super().setUp()
+        self.endless = self.card.program(ENDLESS)
+
+    def test_timeout(self):
+        for timeout in (0, 0.01):
+            with self.assertRaises(TimeoutError):
+                self.endless(b"abcd", timeout=timeout)
+
+    def test_runs_that_were_given_up_keep_their_places(self):
+        for _ in range(self.endless.runs + 2):
+            with self.assertRaises(TimeoutError):
+                self.endless(b"abcd", timeout=0)
+        self.assertFalse(self.endless._engine.idle or self.endless._engine.pending[0][0].running())
+
+    def test_place_is_free_when_the_given_up_run_ends(self):
+        program = self.card.program(ECHO, runs=1)
+        for timeout in (0, 0, None):
+            with contextlib.suppress(TimeoutError):
+                result = program(b"abcd", timeout=timeout)
+        self.assertEqual(bytes(result), b"abcd")
+
+    def test_signal_interrupts_a_wait(self):
+        with handler(signal.SIGALRM, raise_interrupted):
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            with self.assertRaises(Interrupted):
+                self.endless(b"abcd")
+
+    def test_signal_interrupts_a_future(self):
+        future = self.endless.submit(b"abcd")
+        with handler(signal.SIGALRM, raise_interrupted):
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            with self.assertRaises(Interrupted):
+                future.result()
+        self.assertFalse(future.done())
+
+    def test_keyboard_interrupt(self):
+        # What starts the tests may ignore it.
+        with handler(signal.SIGINT, signal.default_int_handler), \
+                handler(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT)):
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            with self.assertRaises(KeyboardInterrupt):
+                self.endless(b"abcd")
+
+    def test_signal_handler_that_returns_does_not_end_a_wait(self):
+        seen = []
+        with handler(signal.SIGALRM, lambda *_: seen.append(1)):
+            signal.setitimer(signal.ITIMER_REAL, 0.01)
+            with self.assertRaises(TimeoutError):
+                self.endless(b"abcd", timeout=0.3)
+        self.assertEqual(seen, [1])
+
+    def test_other_threads_run_during_a_wait(self):
+        counted = threading.Event()
+        thread = threading.Thread(target=lambda: (sum(range(1000)), counted.set()))
+        with handler(signal.SIGALRM, raise_interrupted):
+            waiter = self.endless.submit(b"abcd")
+            thread.start()
+            self.assertTrue(counted.wait(60))
+            thread.join()
+            self.assertFalse(waiter.done())
+
+    def test_close_ends_a_wait_of_another_thread(self):
+        errors, started = [], threading.Event()
+
+        def wait():
+            started.set()
+            try:
+                self.endless(b"abcd")
+            except ValueError as error:
+                errors.append(str(error))
+
+        thread = threading.Thread(target=wait)
+        thread.start()
+        started.wait()
+        while len(self.endless._engine.idle) == self.endless.runs:
+            pass
+        self.endless.close()
+        thread.join()
+        self.assertIn("closed", errors[0])
+
+    def test_close_answers_futures(self):
+        futures = [self.endless.submit(b"abcd") for _ in range(4)]
+        self.endless.close()
+        for future in futures[:2]:
+            self.assertIsInstance(future.exception(), ValueError)
+        for future in futures[2:]:
+            self.assertTrue(future.cancelled())
+
+    def test_waiting_future_is_cancelled(self):
+        futures = [self.endless.submit(b"abcd") for _ in range(3)]
+        self.assertFalse(futures[0].cancel())
+        self.assertTrue(futures[2].cancel())
+        with self.assertRaises(concurrent.futures.CancelledError):
+            futures[2].result()
+
+    def test_future_times_out(self):
+        with self.assertRaises(concurrent.futures.TimeoutError):
+            self.endless.submit(b"abcd").result(timeout=0.01)
+
+
+class Futures(WithCard):
+    def setUp(self):
+        super().setUp()
+        self.program = self.card.program(ECHO)
+        self.values = [bytes([i, 1, 2, 3]) for i in range(50)]
+
+    def test_results_are_those_of_their_inputs(self):
+        futures = [self.program.submit(value) for value in self.values]
+        self.assertEqual([bytes(future.result()) for future in futures], self.values)
+
+    def test_concurrent_futures_wait(self):
+        futures = {self.program.submit(value): value for value in self.values}
+        done, left = concurrent.futures.wait(futures, timeout=60)
+        self.assertEqual((len(done), len(left)), (50, 0))
+        for future in concurrent.futures.as_completed(futures):
+            self.assertEqual(bytes(future.result()), futures[future])
+
+    def test_map_keeps_the_order(self):
+        self.assertEqual([bytes(result) for result in self.program.map(self.values)],
+                         self.values)
+        self.assertEqual(list(self.program.map([])), [])
+
+    def test_map_may_be_left(self):
+        for result in self.program.map(self.values):
+            self.assertEqual(bytes(result), self.values[0])
+            break
+        self.assertEqual(bytes(self.program(b"abcd")), b"abcd")
+
+    def test_batch_fills_up_the_last(self):
+        images_of = memoryview(bytes(range(10))).cast("b")
+        self.assertEqual(self.program.batch(images_of).tolist(), list(range(10)))
+        with self.assertRaises(ValueError):
+            self.program.batch(b"")
+
+    def test_bad_input_is_the_futures_exception(self):
+        self.assertIsInstance(self.program.submit(b"").exception(), TypeError)
+        self.assertEqual(bytes(self.program.submit(b"abcd").result()), b"abcd")
+
+    def test_callback_may_submit(self):
+        done = threading.Event()
+        results = []
+
+        def again(future):
+            results.append(bytes(future.result()))
+            if len(results) < 10:
+                self.program.submit(b"abcd").add_done_callback(again)
+            else:
+                done.set()
+
+        self.program.submit(b"abcd").add_done_callback(again)
+        self.assertTrue(done.wait(60))
+        self.assertEqual(results, [b"abcd"] * 10)
+
+    def test_program_stays_until_its_future_is_done(self):
+        future = self.card.program(ECHO).submit(b"abcd")
+        gc.collect()
+        self.assertEqual(bytes(future.result()), b"abcd")
+
+    def test_many_threads(self):
+        errors = []
+
+        def work(n):
+            try:
+                for i in range(50):
+                    value = bytes([n, i, 0, 1])
+                    run = self.program if i % 2 else lambda v: self.program.submit(v).result()
+                    if bytes(run(value)) != value:
+                        errors.append((n, i))
+            except Exception as error:
+                errors.append(error)
+
+        threads = [threading.Thread(target=work, args=(n,)) for n in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(errors, [])
+
+
+class Asyncio(WithCard):
+    def setUp(self):
+        super().setUp()
+        self.program = self.card.program(ECHO)
+        self.values = [bytes([i, 1, 2, 3]) for i in range(50)]
+
+    async def gather(self):
+        results = await asyncio.gather(*map(self.program.submit, self.values))
+        self.assertEqual([bytes(result) for result in results], self.values)
+
+    def test_await_needs_no_thread(self):
+        threads = threading.active_count()
+        asyncio.run(self.gather())
+        self.assertIsNone(self.program._engine.thread)
+        self.assertEqual(threading.active_count(), threads)
+
+    def test_one_event_loop_after_another(self):
+        for _ in range(3):
+            asyncio.run(self.gather())
+        self.assertLessEqual(len(self.program._engine.loops), 1)
+
+    def test_event_loops_of_two_threads(self):
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            for done in [pool.submit(asyncio.run, self.gather()) for _ in range(2)]:
+                done.result()
+
+    def test_future_from_outside_the_loop(self):
+        async def take(future):
+            return bytes(await future)
+
+        self.assertEqual(asyncio.run(take(self.program.submit(b"abcd"))), b"abcd")
+
+    def test_loop_runs_other_tasks_meanwhile(self):
+        endless = self.card.program(ENDLESS)
+
+        async def main():
+            waiter = asyncio.ensure_future(take(endless.submit(b"abcd")))
+            for _ in range(1000):
+                await asyncio.sleep(0)
+            self.assertFalse(waiter.done())
+            endless.close()
+            with self.assertRaisesRegex(ValueError, "closed"):
+                await waiter
+
+        async def take(future):
+            return await future
+
+        asyncio.run(main())
+
+    def test_await_times_out(self):
+        endless = self.card.program(ENDLESS)
+        with self.assertRaises(asyncio.TimeoutError):
+            asyncio.run(asyncio.wait_for(endless.submit(b"abcd"), 0.01))
+
+    def test_fault_is_raised_where_it_is_awaited(self):
+        async def main():
+            await self.card.program(DEADLOCK).submit(b"abcd")
+
+        with self.assertRaises(vtadev.Fault):
+            asyncio.run(main())
+
+    def test_future_whose_loop_has_ended(self):
+        async def main():
+            return self.program.submit(b"abcd")
+
+        self.assertEqual(bytes(asyncio.run(main()).result()), b"abcd")
+
+    def test_close_within_the_loop(self):
+        async def main():
+            with vtadev.open() as card, card.program(ECHO) as program:
+                return bytes(await program.submit(b"abcd"))
+
+        self.assertEqual(asyncio.run(main()), b"abcd")
+
+
+class Fork(WithCard):
+    def child(self, function):
+        """The exit status of a child that calls function: 0 if that returned true."""
+        pid = os.fork()
+        if not pid:
+            status = 1
+            try:
+                status = 0 if function() else 1
+            finally:
+                os._exit(status)
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+    def refused(self, function):
+        try:
+            function()
+        except RuntimeError as error:
+            return "fork" in str(error)
+        return False
+
+    def test_child_is_refused_and_the_parent_goes_on(self):
+        program = self.card.program(ECHO)
+        program.submit(b"abcd").result()
+        self.assertEqual(self.child(lambda: self.refused(lambda: program(b"abcd"))), 0)
+        self.assertEqual(self.child(lambda: self.refused(lambda: program.submit(b"ab"))), 0)
+        self.assertEqual(self.child(lambda: self.refused(self.card.mem_free)), 0)
+        self.assertEqual(bytes(program(b"abcd")), b"abcd")
+
+    def test_child_closes_and_the_parent_goes_on(self):
+        program = self.card.program(ECHO)
+        program.submit(b"abcd").result()
+
+        def close():
+            program.close()
+            self.card.close()
+            return True
+
+        self.assertEqual(self.child(close), 0)
+        self.assertEqual(bytes(program(b"abcd")), b"abcd")
+        self.assertEqual(bytes(program.submit(b"abcd").result()), b"abcd")
+
+    def test_child_opens_for_itself(self):
+        def work():
+            with vtadev.open() as card, card.program(ECHO) as program:
+                return bytes(program.submit(b"abcd").result()) == b"abcd"
+
+        self.assertEqual(self.child(work), 0)
+
+
+class Stubs(unittest.TestCase):
+    def declared(self, path):
+        """name -> names in it, of a stub's classes and functions."""
+        return {node.name: {getattr(part, "name", None) or part.target.id for part in node.body
+                            if isinstance(part, (ast.FunctionDef, ast.AnnAssign))}
+                if isinstance(node, ast.ClassDef) else set()
+                for node in ast.parse(path.read_text()).body
+                if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
+
+    def test_stubs_declare_what_there_is(self):
+        here = pathlib.Path(vtadev.__file__).parent
+        self.assertTrue((here / "py.typed").exists())
+        for module, stub in ((vtadev, "__init__.pyi"), (vtadev._core, "_core.pyi")):
+            names = self.declared(here / stub)
+            for name, parts in names.items():
+                thing = getattr(module, name)
+                if isinstance(thing, enum.EnumMeta):
+                    self.assertEqual(set(thing.__members__), parts, name)
+                elif not issubclass(thing if isinstance(thing, type) else int, (OSError, tuple)):
+                    public = {part for part in vars(thing) if not part.startswith("_") and
+                              not hasattr(thing.__base__, part)} \
+                        if isinstance(thing, type) else set()
+                    self.assertLessEqual(public, parts, name)
+        self.assertLessEqual(set(vtadev.__all__) - set(self.declared(here / "_core.pyi")),
+                             set(self.declared(here / "__init__.pyi")))
+
+
+class Leaks(unittest.TestCase):
+    """Nothing grows with the number of calls."""
+
+    def setUp(self):
+        # asyncio.run() leaves strings in Python's cache of methods each time.
+        self.loop = asyncio.new_event_loop()
+        self.addCleanup(self.loop.close)
+
+    def round(self):
+        with vtadev.open() as card, card.program(ECHO) as program:
+            card.info
+            for _ in range(4):
+                program(b"abcd").tolist()
+                memoryview(program(memoryview(b"abcdefgh").cast("b")[::2]))
+                list(program.map([b"abcd"] * 3))
+            for bad in (b"", 3, array.array("f", [1] * 4)):
+                with contextlib.suppress(TypeError):
+                    program(bad)
+            self.loop.run_until_complete(self.take(program))
+        with vtadev.open() as card, card.program(DEADLOCK) as program:
+            with contextlib.suppress(vtadev.Fault):
+                program(b"abcd")
+            with contextlib.suppress(ValueError):
+                card.program(ECHO[:-1])
+        with contextlib.suppress(vtadev.Error):
+            vtadev.open("vta77")
+        vtadev.cards(all=True)
+
+    async def take(self, program):
+        await program.submit(b"abcd")
+
+    def test_memory_descriptors_and_threads(self):
+        for _ in range(3):
+            self.round()
+        gc.collect()
+        files, threads = len(os.listdir("/proc/self/fd")), threading.active_count()
+        tracemalloc.start()
+        self.round()
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        rounds = 100
+        for _ in range(rounds):
+            self.round()
+        gc.collect()
+        grown = tracemalloc.get_traced_memory()[0] - before
+        tracemalloc.stop()
+        # The smallest object has 24 bytes; Python's own caches take some hundred in all.
+        self.assertLess(grown, rounds * 24)
+        self.assertEqual(len(os.listdir("/proc/self/fd")), files)
+        self.assertEqual(threading.active_count(), threads)
