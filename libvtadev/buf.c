@@ -128,12 +128,21 @@ size_t vtadev_buf_size(const struct vtadev_buf *buf)
 	return buf->size;
 }
 
+/* Memory that its device alone sees. */
+static bool is_unseen(const struct vtadev_buf *buf)
+{
+	return buf->dev->local && buf->map_fd < 0 &&
+	       !atomic_load_explicit(&buf->ptr, memory_order_relaxed);
+}
+
 int vtadev_buf_map(struct vtadev_buf *buf, void **out)
 {
 	uintptr_t there = atomic_load_explicit(&buf->ptr, memory_order_acquire);
 	int prot = buf->cpu_readonly ? PROT_READ : PROT_READ | PROT_WRITE;
 	void *ptr;
 
+	if (is_unseen(buf))
+		return -EOPNOTSUPP;
 	if (!there) {
 		ptr = mmap(NULL, buf->map_size, prot, MAP_SHARED, buf->map_fd,
 			   buf->map_offset);
@@ -176,6 +185,9 @@ int vtadev_buf_write(struct vtadev_buf *buf, size_t offset, const void *src,
 		return -EACCES;
 	if (!len)
 		return 0;
+	if (is_unseen(buf))
+		return local_transfer(buf->dev->local, buf->addr + (uint32_t)offset, (void *)src,
+				      len, true);
 	ptr = begin(buf, DMA_BUF_SYNC_WRITE, &err);
 	if (!ptr)
 		return err;
@@ -195,6 +207,9 @@ int vtadev_buf_read(struct vtadev_buf *buf, size_t offset, void *dst, size_t len
 		return -ERANGE;
 	if (!len)
 		return 0;
+	if (is_unseen(buf))
+		return local_transfer(buf->dev->local, buf->addr + (uint32_t)offset, dst, len,
+				      false);
 	ptr = begin(buf, DMA_BUF_SYNC_READ, &err);
 	if (!ptr)
 		return err;

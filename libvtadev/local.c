@@ -136,6 +136,8 @@ int local_open(const char *which, struct local **out, char *why, size_t size)
 		return err;
 	}
 	complete_info(&card->info);
+	card->space.ops = card->ops;
+	card->space.device = card->device;
 	err = init(card);
 	if (err) {
 		card->ops->close(card->device);

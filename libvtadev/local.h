@@ -32,6 +32,9 @@ int local_request(struct local *card, unsigned long request, void *arg);
 /* Memory at an offset that a request gave: mapped as long as its object lives. */
 void *local_map(uint64_t offset);
 
+/* For the program, from or to memory that its device alone sees. 0 or a negative errno. */
+int local_transfer(struct local *card, uint32_t addr, void *ptr, size_t len, bool write);
+
 struct local_queue *local_queue(struct local *card, uint32_t handle);
 
 /* The doorbell's word has been written. */

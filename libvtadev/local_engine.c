@@ -178,11 +178,6 @@ static int run(struct local_queue *q, struct local_outcome *outcome)
 
 /* ---- COPY and FILL; without the lock ---- */
 
-static bool overlap(const uint8_t *a, const uint8_t *b, size_t len)
-{
-	return a < b + len && b < a + len;
-}
-
 /* Bytes from the first row's start to the last one's end; SIZE_MAX if that is too much. */
 static size_t span(size_t width, size_t rows, size_t pitch)
 {
@@ -194,58 +189,105 @@ static size_t span(size_t width, size_t rows, size_t pitch)
 	return bytes;
 }
 
-/* By the device, if both sides are one piece each and share nothing. 1: not so. */
-static int copy_by_device(struct local_queue *q)
+static bool overlap(uint32_t a, uint32_t b, size_t len)
 {
-	struct local *card = q->card;
+	return a < b + (uint64_t)len && b < a + (uint64_t)len;
+}
+
+/* A side of rows that are all in one piece of memory. */
+static bool find_side(struct local_space *space, uint32_t addr, bool write, size_t all,
+		      struct vtadev_device_side *side)
+{
+	struct local_piece piece = { .len = all };
+
+	if (local_find_piece(space, addr, write, &piece) || piece.len != all)
+		return false;
+	side->ptr = piece.ptr;
+	side->addr = piece.addr;
+	return true;
+}
+
+/* By the device, if memory is its own, and both sides are one piece each and share nothing. */
+static bool copy_by_device(struct local_queue *q)
+{
+	struct local_space *space = &q->card->space;
 	const struct vta_desc *desc = &q->desc;
 	struct vtadev_device_rows rows = {
+		.dst.pitch = desc->copy.dst_pitch,
+		.src.pitch = desc->copy.src_pitch,
 		.width = desc->copy.width,
 		.rows = desc->copy.rows,
-		.dst_pitch = desc->copy.dst_pitch,
-		.src_pitch = desc->copy.src_pitch,
 	};
-	size_t dst_len, src_len, dst_all, src_all;
-	enum vta_fault_reason reason;
-	int ret = 1;
+	size_t dst_all, src_all;
+	bool good;
 
-	if (!card->ops->copy || !rows.width || !rows.rows)
-		return 1;
-	dst_all = span(rows.width, rows.rows, rows.dst_pitch);
-	src_all = span(rows.width, rows.rows, rows.src_pitch);
-	dst_len = dst_all;
-	src_len = src_all;
-	local_begin(&card->space);
-	rows.dst = local_at(&card->space, desc->copy.dst, true, &dst_len, &reason);
-	rows.src = local_at(&card->space, desc->copy.src, false, &src_len, &reason);
-	if (rows.dst && rows.src && dst_len == dst_all && src_len == src_all &&
-	    !overlap(rows.dst, rows.src, dst_all > src_all ? dst_all : src_all))
-		ret = card->ops->copy(card->device, &rows);
-	local_end(&card->space);
-	return ret;
+	if (!space->ops->copy || !rows.width || !rows.rows)
+		return false;
+	if (rows.rows == 1) {
+		rows.dst.pitch = rows.width;
+		rows.src.pitch = rows.width;
+	}
+	dst_all = span(rows.width, rows.rows, rows.dst.pitch);
+	src_all = span(rows.width, rows.rows, rows.src.pitch);
+	local_begin(space);
+	good = find_side(space, desc->copy.dst, true, dst_all, &rows.dst) &&
+	       find_side(space, desc->copy.src, false, src_all, &rows.src) &&
+	       !(rows.dst.ptr && rows.src.ptr) && rows.dst.pitch >= rows.width &&
+	       rows.src.pitch >= rows.width &&
+	       !overlap(desc->copy.dst, desc->copy.src, dst_all > src_all ? dst_all : src_all);
+	if (good)
+		local_copy_rows(space, &rows);
+	local_end(space);
+	return good;
+}
+
+/* From piece to piece of the same length. The device may have both: they may overlap. */
+static void copy_bytes(struct local_space *space, const struct local_piece *to,
+		       const struct local_piece *from)
+{
+	struct local_piece dst = *to, src = *from;
+	uint8_t some[4096];
+
+	if (to->ptr) {
+		local_get(space, from, to->ptr);
+		return;
+	}
+	if (from->ptr) {
+		local_put(space, to, from->ptr);
+		return;
+	}
+	for (size_t left = to->len; left; left -= dst.len) {
+		dst.len = left < sizeof(some) ? left : sizeof(some);
+		src.len = dst.len;
+		local_get(space, &src, some);
+		local_put(space, &dst, some);
+		dst.addr += (uint32_t)dst.len;
+		src.addr += (uint32_t)dst.len;
+	}
 }
 
 /* The next bytes of a row, as many as are in one piece on both sides. */
 static size_t copy_piece(struct local_space *space, uint64_t dst, uint64_t src, size_t len,
 			 struct local_outcome *outcome)
 {
-	const void *from;
-	void *to = NULL;
+	struct local_piece from = { .len = len < PIECE ? len : PIECE }, to = { .len = 0 };
 
-	len = len < PIECE ? len : PIECE;
 	local_begin(space);
 	outcome->access = VTA_ACCESS_COPY_SRC;
 	outcome->addr = (uint32_t)src;
-	from = local_at(space, src, false, &len, &outcome->reason);
-	if (from) {
+	outcome->reason = local_find_piece(space, src, false, &from);
+	if (!outcome->reason) {
 		outcome->access = VTA_ACCESS_COPY_DST;
 		outcome->addr = (uint32_t)dst;
-		to = local_at(space, dst, true, &len, &outcome->reason);
+		to.len = from.len;
+		outcome->reason = local_find_piece(space, dst, true, &to);
 	}
-	if (to)
-		memmove(to, from, len);
+	if (!outcome->reason) {
+		from.len = to.len;
+		copy_bytes(space, &to, &from);
+	}
 	local_end(space);
-	return to ? len : 0;
+	return outcome->reason ? 0 : to.len;
 }
 
 static void copy_row(struct vtadev_device_space *at, uint64_t dst, uint64_t src, size_t width,
@@ -273,17 +315,22 @@ static void fill(uint8_t *to, uint32_t pattern, size_t len)
 static size_t fill_piece(struct local_space *space, uint64_t dst, uint32_t pattern,
 			 unsigned int phase, size_t len, struct local_outcome *outcome)
 {
-	uint8_t *to;
+	struct local_piece to = { .len = len < PIECE ? len : PIECE };
+	uint8_t some[4096];
 
 	pattern = pattern >> phase * 8 | (uint32_t)((uint64_t)pattern << (32 - phase * 8));
-	len = len < PIECE ? len : PIECE;
 	local_begin(space);
 	outcome->addr = (uint32_t)dst;
-	to = local_at(space, dst, true, &len, &outcome->reason);
-	if (to)
-		fill(to, pattern, len);
+	outcome->reason = local_find_piece(space, dst, true, &to);
+	if (!outcome->reason && to.ptr) {
+		fill(to.ptr, pattern, to.len);
+	} else if (!outcome->reason) {
+		to.len = to.len < sizeof(some) ? to.len : sizeof(some);
+		fill(some, pattern, to.len);
+		local_put(space, &to, some);
+	}
 	local_end(space);
-	return to ? len : 0;
+	return outcome->reason ? 0 : to.len;
 }
 
 static void fill_row(struct vtadev_device_space *at, uint64_t dst, uint32_t pattern, size_t width,
@@ -319,27 +366,21 @@ static void move_rows(struct vtadev_device_space *at, struct local_outcome *outc
 	outcome->cycles = local_copy_cycles(desc, row);
 }
 
-static int copy(struct local_queue *q, struct local_outcome *outcome)
+static void copy(struct local_queue *q, struct local_outcome *outcome)
 {
 	struct vtadev_device_space at;
-	int ret = 1;
 
 	pthread_mutex_unlock(&q->card->lock);
 	space_begin(&at, q);
-	if (local_op(&q->desc) == VTA_OP_COPY)
-		ret = copy_by_device(q);
-	if (ret > 0) {
-		move_rows(&at, outcome);
-		ret = 0;
-	} else {
+	if (local_op(&q->desc) == VTA_OP_COPY && copy_by_device(q))
 		outcome->cycles = local_copy_cycles(&q->desc, q->desc.copy.rows);
-	}
+	else
+		move_rows(&at, outcome);
 	pthread_mutex_lock(&q->card->lock);
 	if (atomic_load(&at.late)) {
 		*outcome = LOCAL_OK;
 		outcome->reason = VTA_FAULT_TIME;
 	}
-	return ret;
 }
 
 /* ---- NOP, SIGNAL, WAIT ---- */
@@ -385,8 +426,8 @@ static int execute(struct local_queue *q, struct local_outcome *outcome)
 	if (q->unit == LOCAL_COMPUTE)
 		return run(q, outcome);
 	if (q->unit == LOCAL_COPY)
-		return copy(q, outcome);
-	if (local_op(&q->desc) == VTA_OP_SIGNAL)
+		copy(q, outcome);
+	else if (local_op(&q->desc) == VTA_OP_SIGNAL)
 		signal_word(q, outcome);
 	return 0;
 }
@@ -417,7 +458,7 @@ static void serve(struct local_engine *engine, struct local_queue *q)
 	} else {
 		err = execute(q, &outcome);
 	}
-	if (err < 0)
+	if (err < 0 || atomic_load(&engine->card->space.broken))
 		local_lose(engine->card);
 	local_finish(q, &outcome);
 	pass_on(q, engine->unit);

@@ -41,7 +41,7 @@ enum local_mem_kind {
 struct local_mem {
 	uint32_t addr;
 	uint64_t size;
-	uint8_t *ptr;
+	uint8_t *ptr;		/* NULL: the CPU does not see it */
 	uint32_t handle;
 	uint32_t flags;		/* VTA_BUF_* */
 	enum local_mem_kind kind;
@@ -55,6 +55,9 @@ struct local_space {
 	size_t room;
 	uint32_t last_handle;
 	uint64_t card_bytes;	/* of VTA_BUF_CARD memory */
+	const struct vtadev_device_ops *ops;
+	void *device;
+	atomic_bool broken;	/* the device could not copy: it is lost */
 };
 
 int local_space_init(struct local_space *space);
@@ -75,13 +78,23 @@ enum vta_fault_reason local_write(struct local_space *space, uint64_t addr, cons
 enum vta_fault_reason local_read64(struct local_space *space, uint32_t addr, uint64_t *value);
 enum vta_fault_reason local_write64(struct local_space *space, uint32_t addr, uint64_t value);
 
+/* Bytes that are there in one piece: memory of this process, or the device's own. */
+struct local_piece {
+	uint8_t *ptr;		/* NULL: the device's */
+	uint32_t addr;
+	size_t len;		/* asked for, then found */
+};
+
 /*
- * Memory to access directly, between begin and end: *len becomes the bytes that are
- * there in one piece. NULL, and *reason, if that is not one.
+ * Memory to access between begin and end. What the device cannot copy leaves @broken, and
+ * anything in the bytes.
  */
 void local_begin(struct local_space *space);
-void *local_at(struct local_space *space, uint64_t addr, bool write, size_t *len,
-	       enum vta_fault_reason *reason);
+enum vta_fault_reason local_find_piece(struct local_space *space, uint64_t addr, bool write,
+				       struct local_piece *piece);
+void local_copy_rows(struct local_space *space, const struct vtadev_device_rows *rows);
+void local_get(struct local_space *space, const struct local_piece *piece, void *dst);
+void local_put(struct local_space *space, const struct local_piece *piece, const void *src);
 void local_end(struct local_space *space);
 
 /* ---- Descriptors (local_desc.c) ---- */

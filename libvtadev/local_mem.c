@@ -4,7 +4,8 @@
  *
  * A buffer is whole pages at a device address. The card accesses memory with the lock
  * held for reading, a piece at a time; a buffer is taken away with it held for writing.
- * So the card has lost sight of a buffer when its free returns, whatever runs.
+ * So the card has lost sight of a buffer when its free returns, whatever runs. Memory of the
+ * device's own is made and ended with the lock held, too: its address names it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -119,13 +120,27 @@ static int insert(struct local *card, struct local_mem *mem, uint64_t addr, uint
 	return 0;
 }
 
-static void take_out(struct local_space *space, size_t at)
+/* Takes it from the map. What is left of it is the caller's to drop. */
+static struct local_mem *remove_at(struct local_space *space, size_t at)
 {
-	if (space->mems[at]->flags & VTA_BUF_CARD)
-		space->card_bytes -= space->mems[at]->size;
+	struct local_mem *mem = space->mems[at];
+
+	if (mem->flags & VTA_BUF_CARD)
+		space->card_bytes -= mem->size;
 	space->count--;
 	memmove(&space->mems[at], &space->mems[at + 1],
 		(space->count - at) * sizeof(struct local_mem *));
+	return mem;
+}
+
+/* And the device's own memory, if it is that. */
+static struct local_mem *take_out(struct local_space *space, size_t at)
+{
+	struct local_mem *mem = remove_at(space, at);
+
+	if (mem->kind == LOCAL_MEM_DEVICE)
+		space->ops->free(space->device, mem->addr, (size_t)mem->size);
+	return mem;
 }
 
 static struct local_mem *by_handle(const struct local_space *space, uint32_t handle, size_t *at)
@@ -164,35 +179,27 @@ static int make_memory(struct local_mem *mem)
 	return 0;
 }
 
-static int back(struct local *card, struct local_mem *mem)
+static bool is_devices(const struct local *card, const struct local_mem *mem)
 {
-	void *ptr = NULL;
-	int err;
-
-	if (mem->size > SIZE_MAX)
-		return -ENOMEM;
-	if (!card->ops->alloc)
-		return make_memory(mem);
-	err = card->ops->alloc(card->device, (size_t)mem->size, mem->flags & VTA_BUF_CARD, &ptr);
-	mem->ptr = ptr;
-	mem->fd = -1;
-	mem->kind = LOCAL_MEM_DEVICE;
-	return err;
+	return card->ops->alloc && mem->flags & VTA_BUF_CARD;
 }
 
-static void drop_memory(struct local *card, struct local_mem *mem)
+/* The device's own memory is made when it has its place. */
+static int back(const struct local *card, struct local_mem *mem)
 {
-	switch (mem->kind) {
-	case LOCAL_MEM_MADE:
-	case LOCAL_MEM_IMPORTED:
+	if (mem->size > SIZE_MAX)
+		return -ENOMEM;
+	if (!is_devices(card, mem))
+		return make_memory(mem);
+	mem->kind = LOCAL_MEM_DEVICE;
+	mem->fd = -1;
+	return 0;
+}
+
+static void drop_memory(struct local_mem *mem)
+{
+	if (mem->kind == LOCAL_MEM_MADE || mem->kind == LOCAL_MEM_IMPORTED)
 		munmap(mem->ptr, (size_t)mem->size);
-		break;
-	case LOCAL_MEM_DEVICE:
-		card->ops->free(card->device, mem->ptr, (size_t)mem->size);
-		break;
-	case LOCAL_MEM_PINNED:
-		break;
-	}
 	if (mem->fd >= 0)
 		close(mem->fd);
 	free(mem);
@@ -202,8 +209,8 @@ void local_space_destroy(struct local *card)
 {
 	struct local_space *space = &card->space;
 
-	for (size_t i = 0; i < space->count; i++)
-		drop_memory(card, space->mems[i]);
+	while (space->count)
+		drop_memory(take_out(space, space->count - 1));
 	free(space->mems);
 	pthread_rwlock_destroy(&space->lock);
 }
@@ -226,16 +233,31 @@ static uint64_t at_least_a_page(uint64_t align)
 	return align > page_size() ? align : page_size();
 }
 
+/* Its place, and memory there if that is the device's own. */
+static int put_in_place(struct local *card, struct local_mem *mem, uint64_t addr, uint64_t align)
+{
+	struct local_space *space = &card->space;
+	int err = insert(card, mem, addr, at_least_a_page(align));
+
+	if (err || mem->kind != LOCAL_MEM_DEVICE)
+		return err;
+	err = space->ops->alloc(space->device, mem->addr, (size_t)mem->size,
+				mem->flags & VTA_BUF_READONLY);
+	if (err)
+		remove_at(space, index_of(space, mem->addr));
+	return err;
+}
+
 /* Gives the memory its place; else it is gone. */
 static int place(struct local *card, struct local_mem *mem, uint64_t addr, uint64_t align)
 {
 	int err;
 
 	pthread_rwlock_wrlock(&card->space.lock);
-	err = insert(card, mem, addr, at_least_a_page(align));
+	err = put_in_place(card, mem, addr, align);
 	pthread_rwlock_unlock(&card->space.lock);
 	if (err)
-		drop_memory(card, mem);
+		drop_memory(mem);
 	return err;
 }
 
@@ -284,7 +306,7 @@ int local_buf_free(struct local *card, const struct vta_buf_free *req)
 	pthread_rwlock_unlock(&space->lock);
 	if (!mem)
 		return -ENOENT;
-	drop_memory(card, mem);
+	drop_memory(mem);
 	return 0;
 }
 
@@ -456,91 +478,125 @@ void local_end(struct local_space *space)
 	pthread_rwlock_unlock(&space->lock);
 }
 
-void *local_at(struct local_space *space, uint64_t addr, bool write, size_t *len,
-	       enum vta_fault_reason *reason)
+enum vta_fault_reason local_find_piece(struct local_space *space, uint64_t addr, bool write,
+				       struct local_piece *piece)
 {
-	const struct local_mem *mem;
 	size_t at = index_of(space, addr);
+	const struct local_mem *mem;
+	uint64_t left;
 
-	*reason = VTA_FAULT_PAGE;
 	if (addr >= SPACE_END || at == space->count || space->mems[at]->addr > addr)
-		return NULL;
+		return VTA_FAULT_PAGE;
 	mem = space->mems[at];
-	*reason = VTA_FAULT_PERM;
 	if (write && mem->flags & VTA_BUF_READONLY)
-		return NULL;
-	if (*len > mem->addr + mem->size - addr)
-		*len = (size_t)(mem->addr + mem->size - addr);
-	*reason = VTA_FAULT_NONE;
-	return mem->ptr + (addr - mem->addr);
+		return VTA_FAULT_PERM;
+	left = mem->addr + mem->size - addr;
+	piece->len = piece->len < left ? piece->len : (size_t)left;
+	piece->ptr = mem->ptr ? mem->ptr + (addr - mem->addr) : NULL;
+	piece->addr = (uint32_t)addr;
+	return VTA_FAULT_NONE;
+}
+
+void local_copy_rows(struct local_space *space, const struct vtadev_device_rows *rows)
+{
+	if (space->ops->copy(space->device, rows))
+		atomic_store(&space->broken, true);
+}
+
+void local_get(struct local_space *space, const struct local_piece *piece, void *dst)
+{
+	if (piece->ptr)
+		memmove(dst, piece->ptr, piece->len);
+	else
+		local_copy_rows(space, &(struct vtadev_device_rows){
+			.dst.ptr = dst, .src.addr = piece->addr, .width = piece->len, .rows = 1 });
+}
+
+void local_put(struct local_space *space, const struct local_piece *piece, const void *src)
+{
+	if (piece->ptr)
+		memmove(piece->ptr, src, piece->len);
+	else
+		local_copy_rows(space, &(struct vtadev_device_rows){
+			.dst.addr = piece->addr, .src.ptr = (void *)src, .width = piece->len,
+			.rows = 1 });
+}
+
+/* Between @ptr and memory at @addr. @allowed: also what streams may only read is written. */
+static enum vta_fault_reason transfer(struct local_space *space, uint64_t addr, uint8_t *ptr,
+				      size_t len, bool write, bool allowed, uint32_t *fault_addr)
+{
+	enum vta_fault_reason reason = VTA_FAULT_NONE;
+	struct local_piece piece;
+
+	local_begin(space);
+	for (; len; ptr += piece.len, addr += piece.len, len -= piece.len) {
+		piece.len = len;
+		reason = local_find_piece(space, addr, write && !allowed, &piece);
+		if (reason)
+			break;
+		if (write)
+			local_put(space, &piece, ptr);
+		else
+			local_get(space, &piece, ptr);
+	}
+	local_end(space);
+	*fault_addr = (uint32_t)addr;
+	return reason;
 }
 
 enum vta_fault_reason local_read(struct local_space *space, uint64_t addr, void *dst, size_t len,
 				 uint32_t *fault_addr)
 {
-	enum vta_fault_reason reason = VTA_FAULT_NONE;
-	size_t n;
-
-	local_begin(space);
-	for (uint8_t *to = dst; len; to += n, addr += n, len -= n) {
-		const void *from;
-
-		n = len;
-		from = local_at(space, addr, false, &n, &reason);
-		if (!from)
-			break;
-		memcpy(to, from, n);
-	}
-	local_end(space);
-	*fault_addr = (uint32_t)addr;
-	return reason;
+	return transfer(space, addr, dst, len, false, false, fault_addr);
 }
 
 enum vta_fault_reason local_write(struct local_space *space, uint64_t addr, const void *src,
 				  size_t len, uint32_t *fault_addr)
 {
-	enum vta_fault_reason reason = VTA_FAULT_NONE;
-	size_t n;
+	return transfer(space, addr, (uint8_t *)src, len, true, false, fault_addr);
+}
 
-	local_begin(space);
-	for (const uint8_t *from = src; len; from += n, addr += n, len -= n) {
-		void *to;
+int local_transfer(struct local *card, uint32_t addr, void *ptr, size_t len, bool write)
+{
+	uint32_t fault_addr;
 
-		n = len;
-		to = local_at(space, addr, true, &n, &reason);
-		if (!to)
-			break;
-		memcpy(to, from, n);
-	}
-	local_end(space);
-	*fault_addr = (uint32_t)addr;
-	return reason;
+	if (transfer(&card->space, addr, ptr, len, write, true, &fault_addr))
+		return -EFAULT;
+	if (!atomic_load(&card->space.broken))
+		return 0;
+	pthread_mutex_lock(&card->lock);
+	local_lose(card);
+	pthread_mutex_unlock(&card->lock);
+	return -ENODEV;
 }
 
 enum vta_fault_reason local_read64(struct local_space *space, uint32_t addr, uint64_t *value)
 {
+	struct local_piece piece = { .len = sizeof(*value) };
 	enum vta_fault_reason reason;
-	size_t len = sizeof(*value);
-	const uint64_t *word;
 
 	local_begin(space);
-	word = local_at(space, addr, false, &len, &reason);
-	if (word)
-		*value = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+	reason = local_find_piece(space, addr, false, &piece);
+	if (!reason && piece.ptr)
+		*value = __atomic_load_n((const uint64_t *)piece.ptr, __ATOMIC_ACQUIRE);
+	else if (!reason)
+		local_get(space, &piece, value);
 	local_end(space);
 	return reason;
 }
 
 enum vta_fault_reason local_write64(struct local_space *space, uint32_t addr, uint64_t value)
 {
+	struct local_piece piece = { .len = sizeof(value) };
 	enum vta_fault_reason reason;
-	size_t len = sizeof(value);
-	uint64_t *word;
 
 	local_begin(space);
-	word = local_at(space, addr, true, &len, &reason);
-	if (word)
-		__atomic_store_n(word, value, __ATOMIC_RELEASE);
+	reason = local_find_piece(space, addr, true, &piece);
+	if (!reason && piece.ptr)
+		__atomic_store_n((uint64_t *)piece.ptr, value, __ATOMIC_RELEASE);
+	else if (!reason)
+		local_put(space, &piece, &value);
 	local_end(space);
 	return reason;
 }

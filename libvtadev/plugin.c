@@ -30,7 +30,7 @@
 #endif
 
 /* Those that are packages of their own: what is missing can be installed. */
-static const char *const packaged[] = { "soft" };
+static const char *const packaged[] = { "soft", "opencl" };
 
 struct name {
 	char text[NAME_LEN_MAX + 1];

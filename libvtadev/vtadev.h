@@ -529,7 +529,8 @@ size_t vtadev_buf_size(const struct vtadev_buf *buf);
  * has said that it is complete. Accesses to a dma-buf of another device go
  * between two DMA_BUF_IOCTL_SYNC of the kernel's on its descriptor, as always.
  *
- * Errors: -ENOMEM, -ENODEV, and of a dma-buf what mmap(2) may say else.
+ * Errors: -ENOMEM, -ENODEV, -EOPNOTSUPP (card memory of a device that the CPU does not
+ * see: docs/devices.md), and of a dma-buf what mmap(2) may say else.
  */
 int vtadev_buf_map(struct vtadev_buf *buf, void **ptr);
 

@@ -15,13 +15,12 @@
  * A plugin is code in the program's process. It is trusted with all of the program's
  * memory, and nothing keeps programs apart that use the same device: docs/security.md.
  *
- * ERRORS. Functions return 0 or a negative errno. -ENODEV from run() or copy() means
+ * ERRORS. Functions return 0 or a negative errno. Of run() and copy() a negative errno means
  * that the device is lost: the library tells the program as of a card that was given up.
  *
  * THREADS. Each vtadev_open() makes a device of its own, by open(). Of one device, run() is
- * called by one thread at a time and copy() by one that may be another. core_new(),
- * core_free() (of a core that does not run), alloc() and free() are called by any thread at
- * any time.
+ * called by one thread at a time, and so are alloc() and free(); copy(), core_new() and
+ * core_free() (of a core that does not run) by any thread at any time, also while one runs.
  */
 #ifndef VTADEV_DEVICE_H
 #define VTADEV_DEVICE_H
@@ -40,7 +39,7 @@ extern "C" {
  * The version of what this header declares. It grows when any of it changes; the library
  * loads plugins of its own version alone, and says so of others.
  */
-#define VTADEV_DEVICE_VERSION	1u
+#define VTADEV_DEVICE_VERSION	2u
 
 /* The one symbol that a plugin exports: a const struct vtadev_device_ops. */
 #define VTADEV_DEVICE_SYMBOL	"vtadev_device_plugin"
@@ -71,7 +70,7 @@ struct vtadev_device_memory {
 	bool (*stop)(struct vtadev_device_space *space);
 };
 
-/* The scratchpads are to be zero; else they are as the core's last run left them. */
+/* Scratchpads are to be zero, without tokens; else they are as the core's last run left them. */
 #define VTADEV_DEVICE_RUN_CLEAR		0x1u
 /* The run begins with the tokens that the core's last run left; else with none. */
 #define VTADEV_DEVICE_RUN_TOKENS	0x2u
@@ -120,21 +119,31 @@ struct vtadev_device_result {
 };
 
 /**
+ * struct vtadev_device_side - where rows of bytes are: one end of a copy
+ * @ptr: the first row, an address of this process; NULL: it is memory of alloc()
+ * @addr: of such memory, the device address of the first row
+ * @pitch: bytes from row to row
+ */
+struct vtadev_device_side {
+	void *ptr;
+	uint32_t addr;
+	size_t pitch;
+};
+
+/**
  * struct vtadev_device_rows - rows of bytes to copy
- * @dst: first row, an address of this process
- * @src: the same; both are the context's memory, and do not overlap
- * @width: bytes of a row
- * @rows: how many
- * @dst_pitch: bytes from row to row
- * @src_pitch: the same
+ * @dst: where to
+ * @src: where from; one of the two at least is memory of alloc(), and they do not overlap
+ * @width: bytes of a row, at least 1
+ * @rows: how many, at least 1
+ *
+ * All rows of a side lie in one buffer.
  */
 struct vtadev_device_rows {
-	void *dst;
-	const void *src;
+	struct vtadev_device_side dst;
+	struct vtadev_device_side src;
 	size_t width;
 	size_t rows;
-	size_t dst_pitch;
-	size_t src_pitch;
 };
 
 /**
@@ -155,13 +164,15 @@ struct vtadev_device_rows {
  * @run: run a stream on a core. 0 if it ended, well, with a fault, or because
  *       memory->stop() said so. What a run that faulted leaves in the core is not looked at
  *       if it was to keep its tokens
- * @alloc: memory for a buffer, zeroed, at an address of this process that is a multiple of
- *         the CPU's pages. @flags: VTA_BUF_HOST or VTA_BUF_CARD. NULL: the library does
- * @free: free it; NULL if @alloc is
- * @copy: copy rows; NULL: the CPU does
+ * @alloc: make memory that the device alone sees, zeroed, at device address @addr, where
+ *         there is none: for VTADEV_CARD buffers, which vtadev_buf_map() then refuses. Whole
+ *         pages of the CPU. @flags: VTA_BUF_READONLY or 0, for what streams may do. NULL:
+ *         the library does, in memory that the program and run() reach as any other
+ * @free: end it: no run reaches it when this returns. NULL if @alloc is
+ * @copy: copy rows; NULL if @alloc is. What is copied is there when it returns
  *
- * Buffers that the program pinned or imported are not from alloc(), and what is from
- * alloc() cannot be exported. copy() gets rows of both kinds.
+ * run() reaches memory of alloc() by itself, as it likes best; read() and write() of its
+ * struct vtadev_device_memory reach it too, by copy().
  */
 struct vtadev_device_ops {
 	uint32_t version;
@@ -175,8 +186,8 @@ struct vtadev_device_ops {
 	void (*core_free)(void *device, void *core);
 	int (*run)(void *device, void *core, const struct vtadev_device_run *run,
 		   struct vtadev_device_result *result);
-	int (*alloc)(void *device, size_t size, uint32_t flags, void **ptr);
-	void (*free)(void *device, void *ptr, size_t size);
+	int (*alloc)(void *device, uint32_t addr, size_t size, uint32_t flags);
+	void (*free)(void *device, uint32_t addr, size_t size);
 	int (*copy)(void *device, const struct vtadev_device_rows *rows);
 };
 

@@ -141,7 +141,7 @@ static void a_plugin_of_another_version_is_not_used(void **state)
 	snprintf(dir, sizeof(dir), "%s/odd", self);
 	setenv("VTADEV_PLUGINS", dir, 1);
 	assert_int_equal(refused("newer"), -ELIBBAD);
-	SAYS("newer", "of version 2 of vtadev_device.h, and this library of version 1");
+	SAYS("newer", "of version 3 of vtadev_device.h, and this library of version 2");
 	assert_int_equal(refused("other"), -ELIBBAD);
 	SAYS("other", "it has no vtadev_device_plugin");
 	assert_int_equal(refused("text"), -ELIBBAD);
