@@ -48,9 +48,10 @@ CHECK_STORM := 20
 SOAK_SECONDS := 1800
 
 # What the commands need on a Debian machine, by package name.
-BUILD_PACKAGES := gcc libc6-dev pkg-config libjson-c-dev libudev-dev libpci-dev libncurses-dev libpng-dev libjpeg-dev
+BUILD_PACKAGES := gcc libc6-dev pkg-config libjson-c-dev libudev-dev libpci-dev libncurses-dev libpng-dev libjpeg-dev \
+	ocl-icd-opencl-dev opencl-headers
 TEST_PACKAGES = $(MAN_PACKAGES) $(VTAC_PACKAGES) $(PYTHON_PACKAGES) libonnx-testdata abigail-tools bsdutils clang clang-tidy cppcheck gcc-riscv64-unknown-elf \
-	gnuplot-nox libclang-rt-dev libcmocka-dev libdlpack-dev mandoc perl procps python3 reuse \
+	gnuplot-nox libclang-rt-dev libcmocka-dev libdlpack-dev mandoc perl pocl-opencl-icd procps python3 reuse \
 	python3-numpy shellcheck sparse udev umockdev valgrind zsh $(if $(shell command -v npm),$(MODEL_PACKAGES))
 # What makes test data of real models, where npm fetches these.
 MODEL_PACKAGES := python3-onnx python3-numpy python3-pil
@@ -81,6 +82,7 @@ include libvtadev/ops/build.mk
 include libvtadev/driver/build.mk
 include tools/vta-emu/build.mk
 include libvtadev/devices/soft/build.mk
+include libvtadev/devices/opencl/build.mk
 include libvtadev/python/build.mk
 include tools/picture/build.mk
 include tools/vtactl/build.mk
@@ -110,7 +112,7 @@ include tests/vtac/programs/build.mk
 include tests/vtac/emit/build.mk
 include tests/bench/build.mk
 
-USERSPACE := $(LIB_SO) $(LIB_A) $(SOFT_SO) $(OPS_A) $(PROG_A) $(DRIVER_SO) $(DRIVER_A) $(VTACTL_BIN) $(EMU_BIN) \
+USERSPACE := $(LIB_SO) $(LIB_A) $(SOFT_SO) $(OPENCL_SO) $(OPS_A) $(PROG_A) $(DRIVER_SO) $(DRIVER_A) $(VTACTL_BIN) $(EMU_BIN) \
 	$(DIGITS_BIN) $(STREAM_BIN) $(if $(VTAC_HAVE),$(VTAC_BIN)) $(if $(PYTHON_HAVE),$(PYTHON_BUILT))
 .PHONY: userspace
 userspace: $(USERSPACE)
@@ -207,7 +209,11 @@ check: test-deps
 			$(wildcard tests/fuzz/corpus/$(t)/*)") \
 		$(foreach t,$(LIB_TESTS),"lib-$(notdir $(t))=$(t)") \
 		"devices-examples=tests/devices/examples.sh" \
-		$(foreach t,$(DEVICES_ON_SOFT),"devices-soft-$(notdir $(t))=VTADEV_PLUGINS=$(LIB_DIR) VTADEV_DEVICE=soft $(t)") \
+		$(foreach t,$(DEVICES_ON_SOFT),"devices-soft-$(notdir $(t))=VTADEV_PLUGINS=$(LIB_DIR) VTADEV_DEVICE=soft $(t)" \
+			"devices-opencl-$(notdir $(t))=VTADEV_PLUGINS=$(LIB_DIR) VTADEV_DEVICE=opencl $(t)") \
+		"devices-opencl=tests/devices/opencl.sh" \
+		"devices-opencl-examples=tests/devices/examples.sh opencl:0.0" \
+		"devices-opencl-streams=$(call devices-opencl,360)" \
 		$(foreach t,$(DEVICES_TESTS),"devices-$(subst /,-,$(t:$(DEVICES_TEST_DIR)/%=%))=$(t)") \
 		"python=tests/python/run.sh" \
 		$(foreach t,$(DIGITS_TESTS),"digits-$(notdir $(t))=$(t)") \
@@ -240,6 +246,17 @@ check: test-deps
 		"install=tests/install.sh" \
 		"vtactl-messages=tests/vtactl/messages.py" \
 		"vtactl-completion=tests/vtactl/completion.sh $(CURDIR)/$(VTACTL_BIN)"
+
+# vta.cl on the first OpenCL device: as many streams as soft has, and again as an FPGA tool
+# would take it, with one work-group of several work-items, and with every loop a wide one.
+.PHONY: check-opencl
+check-opencl: test-deps
+	@$(QUIETLY) userspace $(DEVICES_TEST_DIR)/test_streams
+	@$(TESTS_RUN) -o build/check-opencl \
+		"streams=$(call devices-opencl,2160)" \
+		"task=VTADEV_OPENCL_OPTIONS=-DVTA_TASK $(call devices-opencl,360)" \
+		"group=VTADEV_OPENCL_OPTIONS='-DVTA_ITEMS=16 -cl-opt-disable' $(call devices-opencl,360)" \
+		"wide=VTADEV_OPENCL_OPTIONS=-DVTA_WIDE_MIN=1 $(call devices-opencl,360)"
 
 # Real models against their goals, and many random ones; fetches some 600 MB.
 .PHONY: check-models
@@ -377,7 +394,7 @@ cross-programs-32: $(filter-out $(EMU_BIN),$(USERSPACE)) $(LIB_TEST_BINS) \
 		$(filter-out $(ISOLATION_TESTS),$(SELFTESTS))
 
 .PHONY: check-programs
-check-programs: man $(EMU_ASAN_BIN) $(UDEV_RULES) $(EMU_TESTS) $(LIB_TESTS) $(DEVICES_TESTS) $(OPS_TESTS) \
+check-programs: man $(DEVICES_TEST_DIR)/why $(EMU_ASAN_BIN) $(UDEV_RULES) $(EMU_TESTS) $(LIB_TESTS) $(DEVICES_TESTS) $(OPS_TESTS) \
 		$(OPS_VM_TESTS) $(FUZZ_REPLAYS) $(DIGITS_COMPILE) \
 		$(DIGITS_TESTS) $(STREAM_TESTS) $(VTACTL_TESTS) $(SELFTESTS) $(MATRIX_BIN) \
 		$(VTAC_TEST_BINS) $(VTAC_PROG_TESTS) $(VTAC_ACCURACY) $(EMIT_TESTS) $(EMIT_BIN) $(PARSER_BINS) $(FUZZ_CALLS) $(STORM_BIN) $(BENCH_BINS) \
@@ -390,7 +407,7 @@ bench: build-deps
 	@tests/bench/run.sh $(PARTS) $(VM_MODULE) $(BENCH_MODULE)
 
 .PHONY: install
-install: userspace install-lib install-soft install-driver install-udev install-completion \
+install: userspace install-lib install-soft install-opencl install-driver install-udev install-completion \
 		$(if $(VTAC_HAVE),install-vtac-completion) $(if $(PYTHON_HAVE),install-python) install-man
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/vtadev/vm
 	install -m 755 $(VTACTL_BIN) $(EMU_BIN) $(if $(VTAC_HAVE),$(VTAC_BIN)) $(DESTDIR)$(PREFIX)/bin
@@ -488,6 +505,7 @@ help:
 	@echo 'make demo        classify handwritten digits on an emulated card in a VM'
 	@echo 'make demo-model  ResNet50 names what is on real photographs, on the emulated card'
 	@echo 'make check       all tests; V=1 shows their whole output'
+	@echo 'make check-opencl    the device opencl, many streams, in each way that vta.cl can be built'
 	@echo 'make check-quick what finds most in short time'
 	@echo "make check-tvm    TVM's VTA runtime on libvta_driver, from TVM=DIR"
 	@echo 'make check-debug the kernel tests on kernels with KASAN, lockdep, kmemleak, KCSAN'

@@ -37,6 +37,22 @@ $(addprefix $(DEVICES_TEST_DIR)/,test_soft test_names): $(DEVICES_TEST_DIR)/%: \
 
 $(DEVICES_TEST_DIR)/test_soft: DEVICES_WRAP := -Wl,--wrap=clock_gettime
 
+# OpenCL's, sanitized; what its library leaks is not ours.
+$(DEVICES_TEST_DIR)/libvtadev-opencl.so: $(OPENCL_SRCS) $(wildcard libvtadev/devices/opencl/*.h) \
+		$(OPENCL_CL) tools/vta-emu/core_config.c libvtadev/vtadev_device.h
+	@mkdir -p $(@D)
+	$(CC) $(OPENCL_CPPFLAGS) $(SOFT_CFLAGS) $(LIB_TEST_SANITIZE) -shared -o $@ $(OPENCL_SRCS) \
+		tools/vta-emu/core_config.c $(OPENCL_LIBS)
+$(DEVICES_TEST_DIR)/test_streams: $(DEVICES_TEST_DIR)/libvtadev-opencl.so
+# $(call devices-opencl,STREAMS): so many, with the options in the environment
+devices-opencl = LSAN_OPTIONS=suppressions=tests/devices/opencl.supp VTA_STREAMS=$(1) \
+	$(DEVICES_TEST_DIR)/test_streams opencl:0.0
+
+# Says why a device does not open.
+$(DEVICES_TEST_DIR)/why: tests/devices/why.c $(LIB_A)
+	@mkdir -p $(@D)
+	$(CC) $(DEVICES_TEST_CFLAGS) -o $@ $< $(LIB_A) $(LIB_LIBS)
+
 # A device that is lost.
 $(DEVICES_TEST_DIR)/libvtadev-frail.so $(DEVICES_TSAN_DIR)/libvtadev-frail.so: \
 		tests/devices/frail.c libvtadev/vtadev_device.h

@@ -1,15 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The examples, the operators and program images on the device "soft", without a VM: the
-# same programs as on a card. Prints TAP.
+# examples.sh [DEVICE]: the examples, the operators and program images on a device in the
+# process ("soft"), without a VM: the same programs as on a card. Prints TAP.
 # Functions are called by check:
 # shellcheck disable=SC2317
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-devices.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
-export VTADEV_PLUGINS=build/lib VTADEV_DEVICE=soft
+device=${1:-soft}
+export VTADEV_PLUGINS=build/lib VTADEV_DEVICE=$device
 n=0
 status=0
 
@@ -35,7 +36,7 @@ said() {
 
 echo "TAP version 13"
 check "hello" build/examples/hello/hello
-said "hello names the device" '^hello from soft,'
+said "hello names the device" "^hello from $device,"
 check "digits" build/examples/digits/digits examples/digits/testset.bin
 said "2,000 digits equal the reference bit for bit" '^scores  *exact: 2000 of 2000 '
 check "stream" build/examples/stream/stream
@@ -47,7 +48,7 @@ said "aot's scores are those of the training script" '^scores  *exact: 100 of 10
 # As tests/ops/run.sh has cards.
 for config in default batch2 inp4_wgt4; do
 	check "operators on $config" \
-		build/tests/ops/on_card "soft:tests/emu/configs/$config.json" 24
+		build/tests/ops/on_card "$device:tests/emu/configs/$config.json" 24
 done
 
 build/examples/digits/digits-compile -b 10 "$dir/digits.vtap"
@@ -55,8 +56,8 @@ build/tests/ops/digits_raw examples/digits/testset.bin 10 "$dir/images" "$dir/sc
 check "a program image runs" build/tools/vtactl program run "$dir/digits.vtap" \
 	image="$dir/images" scores="$dir/got"
 check "and scores as the CPU does" cmp "$dir/got" "$dir/scores"
-check "vtactl lists the device" sh -c 'build/tools/vtactl list --all | grep -q "^soft  -  -$"'
+check "vtactl lists the device" sh -c "build/tools/vtactl list --all | grep -q '^$device.*  -  -\$'"
 check "vtactl has no status of it, and says so" \
-	sh -c 'build/tools/vtactl status soft 2>&1 | grep -q "not a card of the driver"'
+	sh -c "build/tools/vtactl status '$device' 2>&1 | grep -q 'not a card of the driver'"
 echo "1..$n"
 exit $status

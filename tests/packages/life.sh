@@ -57,7 +57,7 @@ modules_are() {
 
 packages_are() {
 	local package
-	for package in vta-dkms libvtadev0 libvtadev-soft libvtadev-dev vtadev-tools vtadev-emu; do
+	for package in vta-dkms libvtadev0 libvtadev-soft libvtadev-opencl libvtadev-dev vtadev-tools vtadev-emu; do
 		[ "$(dpkg-query -W -f '${Version} ${db:Status-Status}' "$package")" = "$1 installed" ] ||
 			fail "$package is not $1" || return
 	done
@@ -102,7 +102,8 @@ manuals_are_there() {
 }
 
 purge_all() {
-	apt-get -q -y purge vta-dkms libvtadev0 libvtadev-soft libvtadev-dev vtadev-tools vtadev-emu
+	apt-get -q -y purge vta-dkms libvtadev0 libvtadev-soft libvtadev-opencl libvtadev-dev \
+		vtadev-tools vtadev-emu
 }
 
 nothing_is_left() {

@@ -23,6 +23,16 @@ void needs_card(const char *what)
 	skip();
 }
 
+void needs_fork(void)
+{
+	const char *device = getenv("VTADEV_DEVICE");
+
+	if (!device || strncmp(device, "opencl", 6) != 0)
+		return;
+	print_message("# SKIP: OpenCL does not work in a child of a process that uses it\n");
+	skip();
+}
+
 unsigned long card_value(unsigned int card, const char *name)
 {
 	unsigned long value = 0;

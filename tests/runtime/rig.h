@@ -20,6 +20,8 @@
 bool on_device(void);
 /* Skips the test there, and says what it needs that only the kernel has. */
 void needs_card(const char *what);
+/* Skips the test on a device whose library does not survive fork(). */
+void needs_fork(void);
 
 /* A file of a card in sysfs, as a number. */
 unsigned long card_value(unsigned int card, const char *name);

@@ -87,7 +87,7 @@ suite_install_cross='
 	apt-get -q update
 	apt-get -q -y install gcc make perl kmod "gcc-$2" \
 		$(printf "%s:$1 " libc6-dev libjson-c-dev libudev-dev libpci-dev \
-			libncurses-dev libpng-dev libjpeg-dev libcmocka-dev)
+			libncurses-dev libpng-dev libjpeg-dev libcmocka-dev ocl-icd-opencl-dev)
 	[ "$1" = arm64 ] || exit 0
 	apt-get -q -y install qemu-user busybox-static:arm64
 	newest=$(apt-cache search --names-only "^linux-headers-[0-9].*[0-9]-arm64$" |

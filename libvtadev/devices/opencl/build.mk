@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The device "opencl": vta.cl, and the plugin of libvtadev that runs it. The emulator's
+# reader of vta_config.json is part of it.
+
+OPENCL_SO := $(LIB_DIR)/libvtadev-opencl.so
+OPENCL_DIR := build/devices/opencl
+OPENCL_CL := $(OPENCL_DIR)/vta.cl
+
+OPENCL_SRCS := $(addprefix libvtadev/devices/opencl/,opencl.c program.c run.c)
+OPENCL_OBJS := $(addprefix $(OPENCL_DIR)/,$(notdir $(OPENCL_SRCS:.c=.o)) core_config.o)
+OPENCL_CPPFLAGS := $(EMU_CPPFLAGS) -Ilibvtadev -D_GNU_SOURCE -DVTA_CL='"$(OPENCL_CL)"'
+OPENCL_LIBS := -lOpenCL $(EMU_LIBS)
+
+# One file for the OpenCL compiler, which finds no others.
+$(OPENCL_CL): $(addprefix libvtadev/devices/opencl/,vta.cl decide.cl state.h)
+	@mkdir -p $(@D)
+	sed -e '/^#include "state.h"/{r $(<D)/state.h' -e 'd}' \
+		-e '/^#include "decide.cl"/{r $(<D)/decide.cl' -e 'd}' $< > $@
+
+$(OPENCL_DIR)/program.o: $(OPENCL_CL)
+
+$(OPENCL_DIR)/%.o: libvtadev/devices/opencl/%.c
+	@mkdir -p $(@D)
+	$(CC) $(OPENCL_CPPFLAGS) $(CPPFLAGS) $(SOFT_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(OPENCL_DIR)/core_config.o: tools/vta-emu/core_config.c
+	@mkdir -p $(@D)
+	$(CC) $(EMU_CPPFLAGS) $(CPPFLAGS) $(SOFT_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(OPENCL_SO): $(OPENCL_OBJS)
+	@mkdir -p $(@D)
+	$(CC) -shared -Wl,-soname,$(@F) -Wl,-z,defs,-z,relro,-z,now $(LDFLAGS) -o $@ $^ $(OPENCL_LIBS)
+
+.PHONY: install-opencl
+install-opencl: $(OPENCL_SO)
+	install -d $(DESTDIR)$(LIBDIR)
+	install -m 644 $(OPENCL_SO) $(DESTDIR)$(LIBDIR)
+
+-include $(OPENCL_OBJS:.o=.d)
