@@ -104,6 +104,17 @@ void vta_card_start(struct vta_device *vdev)
 	vta_write(vdev, REG_CONTROL, REG_CONTROL_ENABLE);
 }
 
+/* A reset was asked for, and has not begun. */
+static bool vta_reset_is_wanted(struct vta_device *vdev)
+{
+	return vta_may_access(vdev) && READ_ONCE(vdev->history.why);
+}
+
+static void vta_reset_queue(struct vta_device *vdev, unsigned int ms)
+{
+	queue_delayed_work(system_freezable_wq, &vdev->reset_work, msecs_to_jiffies(ms));
+}
+
 void vta_card_set_state(struct vta_device *vdev, enum vta_state state)
 {
 	enum vta_state old = vdev->state;
@@ -115,8 +126,12 @@ void vta_card_set_state(struct vta_device *vdev, enum vta_state state)
 	if (old == VTA_STATE_LIVE)
 		vta_irq_disable(vdev);
 	WRITE_ONCE(vdev->state, state);
-	if (state == VTA_STATE_LIVE)
+	if (state == VTA_STATE_LIVE) {
 		vta_irq_enable(vdev);
+		/* If the work ran while the card was asleep, it has done nothing. */
+		if (vta_reset_is_wanted(vdev))
+			vta_reset_queue(vdev, 0);
+	}
 	/* The card stays awake while it is lent: nothing else holds it then. */
 	if (state == VTA_STATE_LENT)
 		pm_runtime_get_noresume(&vdev->pdev->dev);
@@ -304,12 +319,6 @@ void vta_card_recover(struct vta_device *vdev, enum vta_cause cause, const char 
 		vta_reset_end(vdev, vta_reset_climb(vdev));
 }
 
-/* A reset was asked for, and has not begun. */
-static bool vta_reset_is_wanted(struct vta_device *vdev)
-{
-	return vta_may_access(vdev) && READ_ONCE(vdev->history.why);
-}
-
 /*
  * The lock of the PCI device is only tried for: who removes the driver holds it, and
  * waits for this work.
@@ -338,8 +347,7 @@ void vta_reset_work(struct work_struct *work)
 	struct vta_device *vdev = container_of(work, struct vta_device, reset_work.work);
 
 	if (vta_reset_is_wanted(vdev) && !vta_reset_try(vdev))
-		queue_delayed_work(system_freezable_wq, &vdev->reset_work,
-				   msecs_to_jiffies(VTA_RESET_RETRY_MS));
+		vta_reset_queue(vdev, VTA_RESET_RETRY_MS);
 }
 
 void vta_card_lost(struct vta_device *vdev, const char *why)
@@ -347,7 +355,7 @@ void vta_card_lost(struct vta_device *vdev, const char *why)
 	dev_err_ratelimited(&vdev->dev, "%s: resetting the card\n", why);
 	trace_vta_card_lost(vdev, why);
 	vta_history_why(vdev, VTA_CAUSE_CARD, why);
-	queue_delayed_work(system_freezable_wq, &vdev->reset_work, 0);
+	vta_reset_queue(vdev, 0);
 }
 
 int vta_card_settle(struct vta_device *vdev)

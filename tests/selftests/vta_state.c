@@ -7,6 +7,8 @@
  */
 #include <glob.h>
 #include <linux/pci_regs.h>
+#include <sched.h>
+#include <sys/sysinfo.h>
 
 #include <kselftest_harness.h>
 
@@ -223,6 +225,109 @@ TEST_F(hang, administrator_amid_another_reset)
 	EXPECT_STREQ("has given up", why);
 	reset_why(0, why, sizeof(why));
 	EXPECT_STREQ("an administrator asked", why);
+}
+
+/* ---- Asked for while the card falls asleep ---- */
+
+static cpu_set_t one_processor(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	return set;
+}
+
+/* The card's own interrupt, and so the work that its handler queues. */
+static int event_interrupt_goes_to(const char *mask)
+{
+	char path[96];
+	glob_t found;
+	int err;
+
+	snprintf(path, sizeof(path), "/proc/irq/*/%s-card", card_name());
+	if (glob(path, 0, NULL, &found))
+		return -ENOENT;
+	snprintf(path, sizeof(path), "%s/../smp_affinity", found.gl_pathv[0]);
+	globfree(&found);
+	err = file_write(path, mask);
+	return err;
+}
+
+static volatile bool busy;
+
+/* Keeps the work from processor 0, but not the interrupt and its thread. */
+static void *keeps_processor_0(void *arg)
+{
+	const struct sched_param lowest = { .sched_priority = 1 };
+	const cpu_set_t set = one_processor(0);
+
+	(void)arg;
+	if (sched_setaffinity(0, sizeof(set), &set) ||
+	    pthread_setschedparam(pthread_self(), SCHED_FIFO, &lowest))
+		abort();
+	busy = true;
+	while (busy)
+		;
+	return NULL;
+}
+
+static bool reset_is_pending(int fd)
+{
+	struct vta_lost lost = { 0 };
+
+	return !card_ioctl(fd, VTA_IOCTL_LOST, &lost) && lost.fate == VTA_FATE_PENDING;
+}
+
+static int opens_the_card(void *arg)
+{
+	(void)arg;
+	alarm(PATIENCE_MS / 1000);
+	return card_try() ? 1 : 0;
+}
+
+/* By the time its work runs the card sleeps, and is reset when it wakes up. */
+TEST(reset_is_asked_for_while_the_card_falls_asleep)
+{
+	uint64_t resets = card_attr("recovery/soft_resets");
+	char control[96], status[96], text[32];
+	const cpu_set_t rest = one_processor(1);
+	pthread_t thread;
+	int fd;
+
+	if (get_nprocs() < 2)
+		SKIP(return, "this machine has one processor");
+	device_path(control, sizeof(control), "power/control");
+	device_path(status, sizeof(status), "power/runtime_status");
+	ASSERT_EQ(0, card_reset());
+	fd = card_open();
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, event_interrupt_goes_to("1"));
+	ASSERT_EQ(0, sched_setaffinity(0, sizeof(rest), &rest));
+	ASSERT_EQ(0, file_write("/proc/sys/kernel/sched_rt_runtime_us", "-1"));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, keeps_processor_0, NULL));
+	while (!busy)
+		sleep_ms(1);
+	/* The card is all right, but one read of its events. */
+	ASSERT_EQ(0, emu_inject("reg-event=0xffffffff 1"));
+	ASSERT_EQ(0, emu_inject("irq-spurious=0 1"));
+	while (!reset_is_pending(fd))
+		sleep_ms(1);
+	close(fd);
+	ASSERT_EQ(0, file_write(control, "auto"));
+	do {
+		sleep_ms(10);
+		file_text(status, text, sizeof(text));
+	} while (strcmp(text, "suspended"));
+	busy = false;
+	pthread_join(thread, NULL);
+	sleep_ms(100);	/* the work has run */
+	EXPECT_EQ(0, in_child(opens_the_card, NULL));
+	EXPECT_EQ(resets + 2, card_attr("recovery/soft_resets"));
+	ASSERT_EQ(0, file_write(control, "on"));
+	ASSERT_EQ(0, card_reset());
+	file_write("/proc/sys/kernel/sched_rt_runtime_us", "950000");
+	event_interrupt_goes_to("3");
 }
 
 /* What traces hold must be of use when the module is gone: text, and no pointer to it. */
