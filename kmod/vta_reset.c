@@ -137,6 +137,8 @@ void vta_card_set_state(struct vta_device *vdev, enum vta_state state)
 		pm_runtime_get_noresume(&vdev->pdev->dev);
 	if (old == VTA_STATE_LENT)
 		pm_runtime_put_noidle(&vdev->pdev->dev);
+	/* A thread that is about to wait either is woken, or sees the new state. */
+	smp_mb();
 	wake_up_var(&vdev->state);
 }
 
