@@ -403,9 +403,9 @@ void vta_card_retire(struct vta_device *vdev, enum vta_cause cause)
 	vta_reset_tell(vdev, VTA_FATE_REMOVED,
 		       lent || vta_card_is_there(vdev) ? cause : VTA_CAUSE_UNPLUGGED);
 	vta_reset_drop(vdev);
-	vta_shadow_release(vdev);	/* pulled out while the machine slept */
 	vta_card_set_state(vdev, VTA_STATE_REMOVED);
 	mutex_unlock(&vdev->lock);
+	vta_shadow_release(vdev);	/* pulled out while the machine slept */
 	/* They still unmap memory from the card. */
 	wait_var_event(&vdev->nr_closing, !atomic_read(&vdev->nr_closing));
 }
