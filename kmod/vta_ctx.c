@@ -13,7 +13,6 @@
 #include "vta_bo.h"
 #include "vta_ctx.h"
 #include "vta_device.h"
-#include "vta_event.h"
 #include "vta_group.h"
 #include "vta_inode.h"
 #include "vta_pm.h"
@@ -56,19 +55,6 @@ static void vta_ctx_name(struct vta_ctx *ctx)
 		if (!isascii(*at) || !isgraph(*at))
 			*at = '?';
 	}
-}
-
-static void vta_ctx_poll_work(struct work_struct *work)
-{
-	struct vta_ctx *ctx = container_of(work, struct vta_ctx, poll_work);
-
-	wake_up_poll(&ctx->poll_wq, (__force __poll_t)atomic_xchg(&ctx->poll_events, 0));
-}
-
-void vta_ctx_wake(struct vta_ctx *ctx, __poll_t events)
-{
-	atomic_or((__force int)events, &ctx->poll_events);
-	vta_event_run(&ctx->poll_work);
 }
 
 /* DMA may be mapped for who is about to open the card: vta_dma_put(). */
@@ -120,8 +106,7 @@ static struct vta_ctx *vta_ctx_make(struct vta_device *vdev, struct file *file)
 	ctx->client = atomic64_inc_return(&vta_clients);
 	ctx->tgid = task_tgid_nr(current);
 	vta_ctx_name(ctx);
-	init_waitqueue_head(&ctx->poll_wq);
-	INIT_WORK(&ctx->poll_work, vta_ctx_poll_work);
+	vta_notify_init(&ctx->notify);
 	mutex_init(&ctx->lock);
 	xa_init(&ctx->bos);
 	INIT_LIST_HEAD(&ctx->bo_list);
@@ -302,7 +287,7 @@ void vta_ctx_close(struct vta_ctx *ctx)
 	if (atomic_dec_and_test(&vdev->nr_closing))
 		wake_up_var(&vdev->nr_closing);
 
-	cancel_work_sync(&ctx->poll_work);
+	vta_notify_flush(&ctx->notify);
 	vta_ctx_free(ctx);
 	vta_pm_put(vdev);
 }
@@ -324,7 +309,7 @@ void vta_ctx_revoke(struct vta_ctx *ctx)
 	xa_for_each(&ctx->queues, handle, q)
 		vta_queue_revoke(q, -ENODEV);
 	mutex_unlock(&ctx->lock);
-	vta_ctx_wake(ctx, EPOLLERR | EPOLLHUP);
+	vta_notify_poll(&ctx->notify, EPOLLERR | EPOLLHUP);
 }
 
 void vta_ctx_tell(struct vta_ctx *ctx, enum vta_fate fate, enum vta_cause cause)

@@ -10,10 +10,9 @@
 #include <linux/mutex.h>
 #include <linux/sched.h>
 #include <linux/types.h>
-#include <linux/wait.h>
-#include <linux/workqueue.h>
 #include <linux/xarray.h>
 
+#include "vta_event.h"
 #include "vta_mmu.h"
 #include "vta_usage.h"
 #include "vta.h"
@@ -37,9 +36,7 @@ struct vta_user;
  * @comm: the same, without what is no part of a word
  * @user: who it is counted against
  * @generation: of the card, when it was opened
- * @poll_wq: where poll() waits
- * @poll_events: EPOLL* to be signalled there
- * @poll_work: signals them
+ * @notify: signals poll() and eventfds
  * @addr_pool: free device addresses
  * @usage: what queues have used that have ended, or before they were started anew;
  *         vta_device.usage_lock
@@ -74,9 +71,7 @@ struct vta_ctx {
 	char comm[TASK_COMM_LEN];
 	struct vta_user *user;
 	unsigned int generation;
-	wait_queue_head_t poll_wq;
-	atomic_t poll_events;
-	struct work_struct poll_work;
+	struct vta_notify notify;
 	struct vta_pool *addr_pool;
 	struct vta_lost lost;
 	struct vta_usage usage;
@@ -107,9 +102,6 @@ void vta_ctx_unlock(struct vta_ctx *ctx);
 
 /* vta_dma_get(), or -ENODEV. */
 int vta_ctx_get_dma(struct vta_ctx *ctx);
-
-/* Wakes poll() for these EPOLL*; any context. */
-void vta_ctx_wake(struct vta_ctx *ctx, __poll_t events);
 
 /*
  * Takes the card away. First everybody is sent home, under vta_device.lock; when

@@ -1,62 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_event.c - eventfds and poll() are signalled by a thread
+ * vta_event.c - eventfds and poll() are signalled by threads
  */
 #include <linux/eventfd.h>
 #include <linux/kref.h>
+#include <linux/poll.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
-#include <linux/workqueue.h>
 
 #include "vta_compat.h"
 #include "vta_event.h"
 
-/* Not bound to a processor: a worker of one user delays no other user's. */
+/* As many at a time as all kernels allow: a work of one file delays that of no other. */
+#define VTA_EVENT_WORKERS	512
+
 static struct workqueue_struct *vta_event_wq;
 
 /**
  * struct vta_event - an eventfd
- * @ref: held by the queue that has it, and by the work while it is queued
+ * @ref: held by the queue that has it, and by vta_notify.events
  * @eventfd: the eventfd
- * @work: signals it
+ * @node: in vta_notify.events
  */
 struct vta_event {
 	struct kref ref;
 	struct eventfd_ctx *eventfd;
-	struct work_struct work;
+	struct list_head node;
 };
 
 int vta_event_init(void)
 {
-	vta_event_wq = alloc_workqueue("vta", WQ_UNBOUND, 0);
+	vta_event_wq = alloc_workqueue("vta", WQ_UNBOUND, VTA_EVENT_WORKERS);
 	return vta_event_wq ? 0 : -ENOMEM;
 }
 
-/* Returns when all work is done. */
 void vta_event_exit(void)
 {
 	destroy_workqueue(vta_event_wq);
 }
 
-static void vta_event_release(struct kref *ref)
-{
-	struct vta_event *event = container_of(ref, struct vta_event, ref);
-
-	eventfd_ctx_put(event->eventfd);
-	kfree(event);
-}
-
-void vta_event_put(struct vta_event *event)
-{
-	kref_put(&event->ref, vta_event_release);
-}
-
-static void vta_event_work(struct work_struct *work)
-{
-	struct vta_event *event = container_of(work, struct vta_event, work);
-
-	vta_eventfd_signal(event->eventfd);
-	vta_event_put(event);
-}
+/* ---- An eventfd ---- */
 
 struct vta_event *vta_event_get(int fd)
 {
@@ -72,18 +55,81 @@ struct vta_event *vta_event_get(int fd)
 	}
 	kref_init(&event->ref);
 	event->eventfd = eventfd;
-	INIT_WORK(&event->work, vta_event_work);
+	INIT_LIST_HEAD(&event->node);
 	return event;
 }
 
-void vta_event_signal(struct vta_event *event)
+static void vta_event_release(struct kref *ref)
 {
-	kref_get(&event->ref);
-	if (!vta_event_run(&event->work))
-		vta_event_put(event);	/* not the last: the caller has one */
+	struct vta_event *event = container_of(ref, struct vta_event, ref);
+
+	eventfd_ctx_put(event->eventfd);
+	kfree(event);
 }
 
-bool vta_event_run(struct work_struct *work)
+void vta_event_put(struct vta_event *event)
 {
-	return queue_work(vta_event_wq, work);
+	kref_put(&event->ref, vta_event_release);
+}
+
+/* ---- The work of an open file ---- */
+
+static struct vta_event *vta_notify_next(struct vta_notify *notify)
+{
+	struct vta_event *event;
+
+	spin_lock_irq(&notify->lock);
+	event = list_first_entry_or_null(&notify->events, struct vta_event, node);
+	if (event)
+		list_del_init(&event->node);
+	spin_unlock_irq(&notify->lock);
+	return event;
+}
+
+static void vta_notify_work(struct work_struct *work)
+{
+	struct vta_notify *notify = container_of(work, struct vta_notify, work);
+	struct vta_event *event;
+	int events;
+
+	events = atomic_xchg(&notify->poll_events, 0);
+	if (events)
+		wake_up_poll(&notify->poll_wq, (__force __poll_t)events);
+	while ((event = vta_notify_next(notify))) {
+		vta_eventfd_signal(event->eventfd);
+		vta_event_put(event);
+		cond_resched();
+	}
+}
+
+void vta_notify_init(struct vta_notify *notify)
+{
+	INIT_WORK(&notify->work, vta_notify_work);
+	spin_lock_init(&notify->lock);
+	INIT_LIST_HEAD(&notify->events);
+	init_waitqueue_head(&notify->poll_wq);
+}
+
+void vta_notify_event(struct vta_notify *notify, struct vta_event *event)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&notify->lock, flags);
+	if (list_empty(&event->node)) {
+		kref_get(&event->ref);
+		list_add_tail(&event->node, &notify->events);
+	}
+	spin_unlock_irqrestore(&notify->lock, flags);
+	queue_work(vta_event_wq, &notify->work);
+}
+
+void vta_notify_poll(struct vta_notify *notify, __poll_t events)
+{
+	atomic_or((__force int)events, &notify->poll_events);
+	queue_work(vta_event_wq, &notify->work);
+}
+
+void vta_notify_flush(struct vta_notify *notify)
+{
+	flush_work(&notify->work);
 }

@@ -1,17 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * vta_event.h - eventfds and poll() are signalled by a thread
+ * vta_event.h - eventfds and poll() are signalled by threads
  *
  * How long signalling takes is the user's to say: any number of epoll entries can hang
- * on one file. So it is not done under a lock or in an interrupt, but by a worker.
+ * on one file. So it is not done under a lock or in an interrupt, but by a work of each
+ * open file: no file waits for the listeners of another.
  */
 #ifndef VTA_EVENT_H
 #define VTA_EVENT_H
 
+#include <linux/atomic.h>
+#include <linux/list.h>
+#include <linux/spinlock.h>
 #include <linux/types.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
 
 struct vta_event;
-struct work_struct;
+
+/**
+ * struct vta_notify - what is to be signalled for one open file
+ * @work: signals it
+ * @lock: Protects: @events; taken with interrupts off, inside any other
+ * @events: eventfds to be signalled, struct vta_event
+ * @poll_wq: where poll() waits
+ * @poll_events: EPOLL* to be signalled there
+ */
+struct vta_notify {
+	struct work_struct work;
+	spinlock_t lock; /* Protects: see above */
+	struct list_head events;
+	wait_queue_head_t poll_wq;
+	atomic_t poll_events;
+};
 
 int vta_event_init(void);
 void vta_event_exit(void);
@@ -20,9 +41,11 @@ void vta_event_exit(void);
 struct vta_event *vta_event_get(int fd);
 void vta_event_put(struct vta_event *event);
 
-/* Any context. Signals that meet become one. */
-void vta_event_signal(struct vta_event *event);
-/* Runs @work, which may take as long as a user likes, in such a thread. */
-bool vta_event_run(struct work_struct *work);
+void vta_notify_init(struct vta_notify *notify);
+/* Any context; signals that meet become one. @event is signalled for no other file. */
+void vta_notify_event(struct vta_notify *notify, struct vta_event *event);
+void vta_notify_poll(struct vta_notify *notify, __poll_t events);
+/* Returns when all that was to be signalled has been, which takes as long as the user likes. */
+void vta_notify_flush(struct vta_notify *notify);
 
 #endif /* VTA_EVENT_H */

@@ -15,7 +15,6 @@
  */
 #include "vta_ctx.h"
 #include "vta_device.h"
-#include "vta_event.h"
 #include "vta_fault.h"
 #include "vta_irq.h"
 #include "vta_queue.h"
@@ -148,7 +147,7 @@ static int vta_wait_result(const struct vta_queue *q, u64 seq)
 static void vta_wait_signal(struct vta_queue *q)
 {
 	if (q->event)
-		vta_event_signal(q->event);
+		vta_notify_event(&q->ctx->notify, q->event);
 }
 
 /* Tells those that have what they wait for. */
@@ -165,7 +164,7 @@ static void vta_wait_tell(struct vta_queue *q, bool was_halted)
 		vta_waiter_end(waiter, ret);
 	}
 	if (q->halted && !was_halted) {
-		vta_ctx_wake(q->ctx, EPOLLPRI);
+		vta_notify_poll(&q->ctx->notify, EPOLLPRI);
 		vta_wait_signal(q);
 	}
 	vta_wait_arm(q);
@@ -274,7 +273,7 @@ static void vta_poller_wake(struct vta_waiter *waiter)
 		vta_wait_signal(q);
 	} else {
 		q->poll_reached = true;
-		vta_ctx_wake(q->ctx, EPOLLIN | EPOLLRDNORM);
+		vta_notify_poll(&q->ctx->notify, EPOLLIN | EPOLLRDNORM);
 	}
 }
 
@@ -329,6 +328,8 @@ int vta_wait_event(struct vta_ctx *ctx, struct vta_queue_event *arg)
 
 	if (arg->flags || arg->pad || arg->fd < -1)
 		return -EINVAL;
+	/* Or any number of them could be waiting to be signalled. */
+	vta_notify_flush(&ctx->notify);
 	if (arg->fd >= 0) {
 		event = vta_event_get(arg->fd);
 		if (IS_ERR(event))

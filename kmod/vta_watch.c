@@ -71,7 +71,7 @@ static bool vta_watch_interrupt(struct vta_queue *q)
 /* A file that is polled, or an eventfd, is to be told what becomes of the queue. */
 static bool vta_watch_is_listened_to(struct vta_queue *q)
 {
-	return q->event || wq_has_sleeper(&q->ctx->poll_wq);
+	return q->event || wq_has_sleeper(&q->ctx->notify.poll_wq);
 }
 
 /* Under vta_vector.lock. */

@@ -637,8 +637,9 @@ struct vta_wait_many {
  *
  * The queue holds the eventfd, whatever becomes of @fd, until another takes its
  * place or the queue ends. It does not hold the card's file. A thread of the kernel
- * adds the 1: it may come just after VTA_IOCTL_QUEUE_DESTROY, close() or a call that
- * gave the queue another eventfd has returned.
+ * adds the 1: it may come just after VTA_IOCTL_QUEUE_DESTROY has returned. There is one such
+ * thread for each open file, and its work takes as long as the files that poll these eventfds
+ * make it: this call and the last close() return when all that was due before has been added.
  *
  * Errors: EINVAL (also a file that is not an eventfd), EBADF, ENOENT, ENODEV.
  */

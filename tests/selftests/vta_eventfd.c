@@ -4,8 +4,13 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -256,6 +261,88 @@ TEST_F(eventfd, tells_that_the_file_was_closed)
 	close(fd);
 	EXPECT_TRUE(told_soon(self->g.event));
 	EXPECT_EQ(1, told(self->g.event));
+}
+
+/* ---- A user who makes signalling slow ---- */
+
+enum { LISTENED = 100, LISTENERS = 50, SIGNALS = 2000 };
+
+/* Each write to the eventfd goes through LISTENED * LISTENERS entries. */
+static int listen_often(int event)
+{
+	struct epoll_event in = { .events = EPOLLIN };
+	int copies[LISTENED];
+
+	for (unsigned int i = 0; i < LISTENED; i++)
+		copies[i] = dup(event);
+	for (unsigned int i = 0; i < LISTENERS; i++) {
+		int epoll = epoll_create1(EPOLL_CLOEXEC);
+
+		for (unsigned int k = 0; k < LISTENED; k++)
+			if (epoll_ctl(epoll, EPOLL_CTL_ADD, copies[k], &in))
+				return -errno;
+	}
+	return 0;
+}
+
+/* A queue that has halted tells each eventfd that it is given at once. */
+static int signals_slowly(int event, volatile unsigned int *asked)
+{
+	struct vta_desc bad = desc_fill(0, 0, 4);
+	struct queue q;
+	int fd;
+
+	if (setresuid(1000, 1000, 1000) || listen_often(event))
+		return 1;
+	fd = card_open();
+	if (fd < 0 || queue_open(fd, &q, NULL) || queue_do(&q, bad) != -EIO)
+		return 2;
+	while (*asked < SIGNALS && !give(&q, event))
+		++*asked;
+	return pause();
+}
+
+/* What has been added to it, which stays. */
+static unsigned int signalled(int event)
+{
+	unsigned int count = 0;
+	char path[64], line[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", event);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file) &&
+	       sscanf(line, "eventfd-count: %x", &count) != 1)
+		;
+	fclose(file);
+	return count;
+}
+
+TEST_F(eventfd, slow_listeners_delay_no_other_file)
+{
+	volatile unsigned int *asked = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+					    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int slow = eventfd(0, EFD_NONBLOCK);
+	unsigned int before;
+	pid_t pid;
+
+	ASSERT_NE(MAP_FAILED, asked);
+	ASSERT_EQ(0, chmod(card_node(), 0666));
+	ASSERT_EQ(0, give(&self->g.q[0], self->g.event));
+	gate(&self->g, 0, 1);
+	ASSERT_EQ(-EAGAIN, ask(&self->g.q[0], 1));
+	pid = fork();
+	if (!pid)
+		_exit(signals_slowly(slow, asked));
+	while (*asked < SIGNALS && signalled(slow) < 30)
+		ASSERT_EQ(0, waitpid(pid, NULL, WNOHANG));
+	before = signalled(slow);
+	open_gate(&self->g, 0, 1);
+	EXPECT_TRUE(told_soon(self->g.event));
+	EXPECT_GT(before + 50, signalled(slow));
+	kill(pid, SIGKILL);
+	EXPECT_EQ(pid, waitpid(pid, NULL, 0));
+	EXPECT_EQ(0, chmod(card_node(), 0600));
 }
 
 TEST_HARNESS_MAIN
