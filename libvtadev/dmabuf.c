@@ -5,12 +5,25 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/dma-buf.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "buf.h"
+#include "clock.h"
 #include "dev.h"
+
+#define NS_PER_S	1000000000ll
+
+#ifndef DMA_BUF_IOCTL_EXPORT_SYNC_FILE	/* headers before Linux 6.0 */
+struct dma_buf_export_sync_file {
+	uint32_t flags;
+	int32_t fd;
+};
+#define DMA_BUF_IOCTL_EXPORT_SYNC_FILE	_IOWR(DMA_BUF_BASE, 2, struct dma_buf_export_sync_file)
+#endif
 
 int vtadev_buf_export(struct vtadev_buf *buf, unsigned int flags, int *fd)
 {
@@ -88,6 +101,11 @@ int vtadev_buf_import_at(struct vtadev *dev, int fd, unsigned int flags, size_t 
 		free(buf);
 		return err;
 	}
+	err = vtadev_buf_wait(buf, flags, -1);
+	if (err) {
+		vtadev_buf_free(buf);
+		return err;
+	}
 	*out = buf;
 	return 0;
 }
@@ -98,18 +116,73 @@ int vtadev_buf_import(struct vtadev *dev, int fd, unsigned int flags,
 	return vtadev_buf_import_at(dev, fd, flags, 0, 0, out);
 }
 
+static int dmabuf_ioctl(const struct vtadev_buf *buf, unsigned long request, void *arg)
+{
+	int ret;
+
+	do {
+		ret = ioctl(buf->map_fd, request, arg);
+	} while (ret < 0 && (errno == EINTR || errno == EAGAIN));
+	return ret < 0 ? -errno : 0;
+}
+
 int dmabuf_sync(const struct vtadev_buf *buf, uint64_t flags)
 {
 	struct dma_buf_sync sync = { .flags = flags };
-	int ret;
+	int err;
 
 	if (!buf->imported)
 		return 0;
-	do {
-		ret = ioctl(buf->map_fd, DMA_BUF_IOCTL_SYNC, &sync);
-	} while (ret < 0 && (errno == EINTR || errno == EAGAIN));
+	err = dmabuf_ioctl(buf, DMA_BUF_IOCTL_SYNC, &sync);
 	/* A buffer of a device in the process is exported as ordinary shared memory. */
-	if (ret < 0 && errno == ENOTTY && buf->dev->local)
+	return err == -ENOTTY && buf->dev->local ? 0 : err;
+}
+
+/* ---- Fences of other devices ---- */
+
+static int poll_until(struct pollfd *pfd, int64_t deadline)
+{
+	int n;
+
+	do {
+		int64_t now = clock_ns(), left = deadline > now ? deadline - now : 0;
+		const struct timespec ts = {
+			.tv_sec = left / NS_PER_S,
+			.tv_nsec = left % NS_PER_S,
+		};
+
+		n = ppoll(pfd, 1, deadline == VTA_WAIT_FOREVER ? NULL : &ts, NULL);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	return n ? 0 : -ETIMEDOUT;
+}
+
+/*
+ * A sync file has the fences that are there now. Kernels before 6.0 make none, but poll()
+ * of the dma-buf itself waits for the same, and for those that come meanwhile.
+ */
+int vtadev_buf_wait(struct vtadev_buf *buf, unsigned int flags, int64_t timeout_ns)
+{
+	bool reads = flags & VTADEV_READONLY;
+	struct dma_buf_export_sync_file fences = {
+		.flags = reads ? DMA_BUF_SYNC_READ : DMA_BUF_SYNC_RW,
+		.fd = -1,
+	};
+	struct pollfd pfd = { .fd = buf->map_fd, .events = reads ? POLLIN : POLLOUT };
+	int err;
+
+	if (flags & ~VTADEV_READONLY)
+		return -EINVAL;
+	if (!buf->imported)
 		return 0;
-	return ret < 0 ? -errno : 0;
+	err = dmabuf_ioctl(buf, DMA_BUF_IOCTL_EXPORT_SYNC_FILE, &fences);
+	if (err && err != -ENOTTY)
+		return err;
+	if (!err)
+		pfd = (struct pollfd) { .fd = fences.fd, .events = POLLIN };
+	err = poll_until(&pfd, clock_deadline(timeout_ns));
+	if (fences.fd >= 0)
+		close(fences.fd);
+	return err;
 }

@@ -176,7 +176,9 @@ static int transfer(const struct transfer *t)
 	if (!buf_in_range(t->buf, t->offset, t->len))
 		return -ERANGE;
 	if (t->len >= t->queue->copy_min && card_may(t)) {
-		err = by_card(t, &done);
+		err = vtadev_buf_wait(t->buf, t->upload ? 0 : VTADEV_READONLY, -1);
+		if (!err)
+			err = by_card(t, &done);
 		if (err)
 			return err;
 	}

@@ -479,6 +479,8 @@ int vtadev_buf_export(struct vtadev_buf *buf, unsigned int flags, int *fd);
  * @flags: 0, or VTADEV_READONLY, without which the dma-buf must be writable
  * @buf: out: the buffer
  *
+ * Returns when what other devices were doing with it has ended: vtadev_buf_wait().
+ *
  * Errors: -EINVAL (also a file that is not a dma-buf), -EBADF, -EACCES, -EMFILE,
  * -ENOENT (card memory that was lost in a reset), -ENOMEM, -ENOSPC, -EOPNOTSUPP
  * (card memory of another card, or memory that the card cannot reach), -ENODEV.
@@ -499,6 +501,26 @@ int vtadev_buf_import(struct vtadev *dev, int fd, unsigned int flags,
  */
 int vtadev_buf_import_at(struct vtadev *dev, int fd, unsigned int flags,
 			 size_t align, uint32_t addr, struct vtadev_buf **buf);
+
+/**
+ * vtadev_buf_wait() - wait until other devices are done with an imported buffer
+ * @buf: the buffer; one that was not imported is done at once
+ * @flags: 0, or VTADEV_READONLY: it will only be read, so others may go on reading it
+ * @timeout_ns: as for vtadev_wait()
+ *
+ * Drivers of other devices keep fences in a dma-buf, for what their devices still read or
+ * write there. Descriptors do not wait for these. The library does when it imports a
+ * buffer, and in vtadev_upload(), vtadev_download(), vtadev_buf_read() and
+ * vtadev_buf_write(). If another device has been given the buffer since the import, call
+ * this before descriptors are submitted that use it. Fences that are put there
+ * later are not waited for (before Linux 6.0: those that come while this waits are).
+ *
+ * There are none for VTA cards: what queues do, in this process or another, is not waited
+ * for. Wait for the queue before another device is given the buffer.
+ *
+ * Errors: -EINVAL, -ETIMEDOUT, -ENOMEM, -EMFILE.
+ */
+int vtadev_buf_wait(struct vtadev_buf *buf, unsigned int flags, int64_t timeout_ns);
 
 /**
  * vtadev_buf_free() - free a buffer and its CPU mapping

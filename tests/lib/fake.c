@@ -95,6 +95,15 @@ static int buf_import(struct vta_buf_import *req)
 	return 0;
 }
 
+static int export_fences(struct dma_buf_export_sync_file *req)
+{
+	if (!fake.sync_file)
+		return -ENOTTY;
+	fake.sync_file_of = req->flags;
+	req->fd = dup(fake.sync_file);
+	return req->fd < 0 ? -errno : 0;
+}
+
 static int buf_free(const struct vta_buf_free *req)
 {
 	unsigned int slot = req->handle - PIN_HANDLE;
@@ -200,6 +209,8 @@ static int answer(unsigned long request, void *arg)
 		return buf_import(arg);
 	case DMA_BUF_IOCTL_SYNC:
 		return sync_dmabuf(arg);
+	case DMA_BUF_IOCTL_EXPORT_SYNC_FILE:
+		return export_fences(arg);
 	case VTA_IOCTL_BUF_FREE:
 		return buf_free(arg);
 	case VTA_IOCTL_QUEUE_CREATE:

@@ -36,6 +36,8 @@ struct fake {
 	struct vta_buf_export export;
 	struct vta_buf_import import;
 	uint64_t syncs[8];			/* flags of DMA_BUF_IOCTL_SYNC */
+	int sync_file;				/* a copy is a sync file, if it is not 0 */
+	uint32_t sync_file_of;			/* flags of DMA_BUF_IOCTL_EXPORT_SYNC_FILE */
 	unsigned int nr_syncs;
 	struct vta_queue_create create;
 	struct vta_wait wait;

@@ -4,9 +4,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/dma-buf.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -236,6 +238,39 @@ static void refusals_of_import(void **state)
 	assert_int_equal(fcntl(next, F_GETFD), -1);
 }
 
+/* An eventfd stands for the fences: it can be read when they are done. */
+static void imports_wait_for_other_devices(void **state)
+{
+	int fences = eventfd(0, EFD_CLOEXEC), next = dup(dmabuf);
+	struct vtadev_buf *buf, *own;
+
+	(void)state;
+	close(next);
+	buf = import(dmabuf, 0);	/* there are none, and no sync files either */
+	assert_int_equal(vtadev_buf_wait(buf, 0, 0), 0);
+	fake.sync_file = fences;
+	assert_int_equal(vtadev_buf_wait(buf, 0, 0), -ETIMEDOUT);
+	assert_int_equal(fake.sync_file_of, DMA_BUF_SYNC_RW);
+	assert_int_equal(vtadev_buf_wait(buf, VTADEV_READONLY, 1000000), -ETIMEDOUT);
+	assert_int_equal(fake.sync_file_of, DMA_BUF_SYNC_READ);
+	assert_int_equal(vtadev_buf_wait(buf, VTADEV_CARD, 0), -EINVAL);
+	assert_int_equal(vtadev_buf_alloc(dev, SIZE, VTADEV_HOST, &own), 0);
+	assert_int_equal(vtadev_buf_wait(own, 0, 0), 0);
+	vtadev_buf_free(own);
+	assert_int_equal(eventfd_write(fences, 1), 0);
+	fake.interrupts = 3;
+	assert_int_equal(vtadev_buf_wait(buf, 0, -1), 0);
+	vtadev_buf_free(buf);
+	buf = import(dmabuf, VTADEV_READONLY);
+	assert_int_equal(fake.sync_file_of, DMA_BUF_SYNC_READ);
+	vtadev_buf_free(buf);
+	/* A sync file cannot be had: nor can the buffer, and no descriptor is left over. */
+	fake.sync_file = INT_MAX;
+	assert_int_equal(vtadev_buf_import(dev, dmabuf, 0, &buf), -EBADF);
+	close(fences);
+	assert_int_equal(fcntl(next, F_GETFD), -1);
+}
+
 static void syncs_go_on_after_signals_and_may_fail(void **state)
 {
 	struct vtadev_buf *buf = import(dmabuf, 0);
@@ -266,6 +301,7 @@ int main(void)
 		TEST(dmabufs_for_reading),
 		TEST(imports_may_choose_their_address),
 		TEST(refusals_of_import),
+		TEST(imports_wait_for_other_devices),
 		TEST(syncs_go_on_after_signals_and_may_fail),
 	};
 

@@ -9,7 +9,7 @@ SELFTEST_HARNESS = $$($(VM) source)/tools/testing/selftests
 SELFTEST_NAMES := vta_basic vta_open vta_buf vta_queue vta_run vta_kept vta_wait vta_fault \
 	vta_fences vta_eventfd vta_cost vta_share vta_group \
 	vta_close vta_stress vta_uapi vta_trace vta_lib vta_pipeline vta_ctl vta_cards vta_unbind \
-	vta_pin vta_dmabuf vta_limits vta_memcg vta_bounce vta_large \
+	vta_pin vta_dmabuf vta_sync vta_limits vta_memcg vta_bounce vta_large \
 	vta_fragment vta_recover vta_probe vta_hang vta_watch vta_state vta_sleep vta_aer vta_bus vta_plug vta_kexec vta_paused \
 	vta_failnth
 # Attacks, each with a victim: tests/selftests/isolation.
@@ -40,7 +40,7 @@ $(ISOLATION_TESTS): $(SELFTEST_DIR)/%: $(SELFTEST_DIR)/obj/isolation/%.o $(ISOLA
 	$(CC) -pthread -o $@ $^
 
 # The library is tested as a user would have it, the rest goes without it.
-SELFTEST_OF_LIB := $(addprefix $(SELFTEST_DIR)/, vta_lib vta_pipeline vta_cost)
+SELFTEST_OF_LIB := $(addprefix $(SELFTEST_DIR)/, vta_lib vta_pipeline vta_cost vta_sync)
 $(SELFTEST_OF_LIB): $(LIB_A)
 $(SELFTEST_OF_LIB): SELFTEST_LIBS := $(LIB_LIBS)
 $(SELFTEST_DIR)/vta_ctl: SELFTEST_LIBS := -ljson-c

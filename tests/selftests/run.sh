@@ -231,7 +231,7 @@ boot_iommu() {
 
 # Memory of every kind, with a driver that it can be shared with.
 boot_memory() {
-	local tests=(vta_pin vta_dmabuf vta_limits vta_fragment)
+	local tests=(vta_pin vta_dmabuf vta_sync vta_limits vta_fragment)
 	[ -z "${TESTS-}" ] || read -ra tests <<<"$TESTS"
 	boot memory --timeout 400 --cards 2 --emu-arg-0 --mem=16M --module vgem -- "${tests[@]}"
 	boot large --timeout 400 --mem 6G -- vta_large
@@ -239,7 +239,9 @@ boot_memory() {
 }
 
 boot_dmabuf() {
-	boot dmabuf --timeout 400 --cards 2 --module vgem -- vta_dmabuf
+	local tests=(vta_dmabuf vta_sync)
+	[ -z "${TESTS-}" ] || read -ra tests <<<"$TESTS"
+	boot dmabuf --timeout 400 --cards 2 --module vgem -- "${tests[@]}"
 }
 
 # Allocations that fail, one by one; few queues and vectors have few. Of the kernel's

@@ -35,6 +35,18 @@ struct drm_prime {
 	int32_t fd;
 };
 
+struct vgem_fence_attach {
+	uint32_t handle, flags, fence, pad;
+};
+
+struct vgem_fence_signal {
+	uint32_t fence, flags;
+};
+
+#define VGEM_FENCE_WRITE	1
+
+#define VGEM_FENCE_ATTACH	_IOWR('d', 0x41, struct vgem_fence_attach)
+#define VGEM_FENCE_SIGNAL	_IOW('d', 0x42, struct vgem_fence_signal)
 #define DRM_VERSION		_IOWR('d', 0x00, struct drm_version)
 #define DRM_PRIME_EXPORT	_IOWR('d', 0x2d, struct drm_prime)
 #define DRM_PRIME_IMPORT	_IOWR('d', 0x2e, struct drm_prime)
@@ -114,5 +126,31 @@ int foreign_attach(int dmabuf)
 		return device;
 	err = ioctl(device, DRM_PRIME_IMPORT, &prime) ? -errno : 0;
 	close(device);
+	return err;
+}
+
+int foreign_begin(int dmabuf, bool writes, struct foreign_fence *fence)
+{
+	struct vgem_fence_attach attach = { .flags = writes ? VGEM_FENCE_WRITE : 0 };
+	struct drm_prime prime = { .fd = dmabuf };
+
+	fence->device = vgem_open();
+	if (fence->device < 0)
+		return fence->device;
+	if (ioctl(fence->device, DRM_PRIME_IMPORT, &prime))
+		return -errno;
+	attach.handle = prime.handle;
+	if (ioctl(fence->device, VGEM_FENCE_ATTACH, &attach))
+		return -errno;
+	fence->number = attach.fence;
+	return 0;
+}
+
+int foreign_end(const struct foreign_fence *fence)
+{
+	struct vgem_fence_signal signal = { .fence = fence->number };
+	int err = ioctl(fence->device, VGEM_FENCE_SIGNAL, &signal) ? -errno : 0;
+
+	close(fence->device);
 	return err;
 }

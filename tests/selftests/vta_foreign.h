@@ -5,6 +5,7 @@
 #ifndef VTA_FOREIGN_H
 #define VTA_FOREIGN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,5 +19,18 @@ int foreign_export(enum foreign who, size_t size);
 
 /* Has vgem attach to a dma-buf and take its pages. */
 int foreign_attach(int dmabuf);
+
+/* What a device that is none does with a dma-buf. */
+struct foreign_fence {
+	int device;
+	uint32_t number;
+};
+
+/*
+ * Has vgem put a fence into a dma-buf, as a device that writes or only reads it; the fence is
+ * done when this says so, or by itself after 10 s.
+ */
+int foreign_begin(int dmabuf, bool writes, struct foreign_fence *fence);
+int foreign_end(const struct foreign_fence *fence);
 
 #endif /* VTA_FOREIGN_H */
