@@ -5,6 +5,7 @@ import struct
 import zlib
 
 CONFIG = bytes([3, 3, 5, 0, 4, 15, 15, 18, 17])
+FRAIL = bytes([3, 3, 5, 0, 4, 12, 12, 14, 12])     # of tests/devices/frail.c
 HEADER = 0xd0
 INPUT, OUTPUT = 1, 2
 ARENA, HOST = 1, 2
@@ -45,7 +46,7 @@ def parts_after(header, parts):
     return body, places
 
 
-def echo(tensors, insns=(FINISH,), labels=""):
+def echo(tensors, insns=(FINISH,), labels="", config=CONFIG):
     """Each (name, format, shape) is an input, copied by the card to an output name.out;
     the card executes insns before that."""
     table, to_card, from_card, at = b"", b"", b"", 0
@@ -64,7 +65,7 @@ def echo(tensors, insns=(FINISH,), labels=""):
         (struct.pack("<IIQ", 0, len(insns), 0), 16), (b"", 4), (table + outputs, 144),
         (steps, 32), (b"", 4), (b"", 1), (labels.encode(), 1), (b"", 1), (b"", 1), (b"", 1),
         (model, 1)])
-    image = bytearray(struct.pack("<8sIIQ9s3xIII", b"\0VTAPROG", 2, 0, HEADER + len(body), CONFIG,
+    image = bytearray(struct.pack("<8sIIQ9s3xIII", b"\0VTAPROG", 2, 0, HEADER + len(body), config,
                                   256, at, at))
     for place in places:
         image += struct.pack("<II", *place)

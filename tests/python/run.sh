@@ -50,6 +50,12 @@ valgrind_finds_nothing() {
 		awk -v RS='' '/libvtadev|_core\.abi3/ { print; bad = 1 } END { exit bad }'
 }
 
+# A device that is lost when it is to compute.
+mkdir "$dir/plugins"
+cc -shared -fPIC -Iuapi -Ilibvtadev -o "$dir/plugins/libvtadev-frail.so" tests/devices/frail.c
+cp build/lib/libvtadev-soft.so "$dir/plugins"
+export FRAIL_PLUGINS=$dir/plugins
+
 echo "TAP version 13"
 "$python" tests/python/tap.py > "$dir/tap" || status=1
 sed 's/^/    /' "$dir/tap"

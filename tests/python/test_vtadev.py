@@ -16,6 +16,7 @@ import tempfile
 import threading
 import tracemalloc
 import unittest
+import unittest.mock
 import weakref
 
 import images
@@ -211,6 +212,10 @@ class Numpy(WithCard):
 
 
 class Programs(WithCard):
+    def test_image_of_another_core_is_refused(self):
+        with self.assertRaisesRegex(ValueError, "LOG_UOP_BUFF_SIZE"):
+            self.card.program(images.echo(X, config=images.FRAIL))
+
     def test_path_is_loaded(self):
         with tempfile.TemporaryDirectory() as name:
             path = pathlib.Path(name, "echo.vtap")
@@ -290,6 +295,32 @@ class Faults(WithCard):
             with self.assertRaises(vtadev.Fault):
                 bad(b"abcd")
             self.assertEqual(bytes(good(b"abcd")), b"abcd")
+
+
+class Lost(unittest.TestCase):
+    def setUp(self):
+        plugins = os.environ.get("FRAIL_PLUGINS")
+        if not plugins:
+            self.skipTest("FRAIL_PLUGINS names no directory with the device frail")
+        environment = unittest.mock.patch.dict(os.environ, VTADEV_PLUGINS=plugins)
+        environment.start()
+        self.addCleanup(environment.stop)
+
+    def test_lost_card_says_what_became_of_it(self):
+        for run in (lambda program: program(b"abcd"),
+                    lambda program: program.submit(b"abcd").result()):
+            with vtadev.open("frail") as card:
+                program = card.program(images.echo(X, config=images.FRAIL))
+                for _ in range(2):
+                    with self.assertRaises(vtadev.Lost) as caught:
+                        run(program)
+                    self.assertEqual(caught.exception.errno, errno.ENODEV)
+                    self.assertEqual(caught.exception.fate, vtadev.Fate.GIVEN_UP)
+                    self.assertEqual(caught.exception.cause, vtadev.Cause.CARD)
+                with self.assertRaises(vtadev.Lost):
+                    card.program(images.echo(X, config=images.FRAIL))
+        with vtadev.open("soft") as card:
+            self.assertEqual(bytes(card.program(ECHO)(b"abcd")), b"abcd")
 
 
 class Waits(WithCard):
@@ -446,6 +477,17 @@ class Futures(WithCard):
         self.program.submit(b"abcd").add_done_callback(again)
         self.assertTrue(done.wait(60))
         self.assertEqual(results, [b"abcd"] * 10)
+
+    def test_callback_that_would_wait_for_ever_is_told(self):
+        engine = self.program._engine
+        # As within pump(), which calls callbacks.
+        engine.pumper = threading.get_ident()
+        future = self.program.submit(b"abcd")
+        with self.assertRaisesRegex(RuntimeError, "callback"):
+            future.result()
+        engine.pumper = None
+        engine.pump()
+        self.assertEqual(bytes(future.result()), b"abcd")
 
     def test_program_stays_until_its_future_is_done(self):
         future = self.card.program(ECHO).submit(b"abcd")

@@ -126,9 +126,12 @@ class Future(concurrent.futures.Future):
         return super().exception(timeout)
 
     def _served(self):
-        """Whoever waits keeps no event loop going."""
-        if not self.done():
-            self._engine.start_thread()
+        """A thread that waits keeps no event loop going."""
+        if self.done():
+            return
+        if self._engine.pumper == threading.get_ident():
+            raise RuntimeError("a future's callback cannot wait for a run of the same program")
+        self._engine.start_thread()
 
     def __await__(self):
         self._engine.watch(asyncio.get_running_loop())
@@ -149,7 +152,8 @@ class _Engine:
         self.running = {}               # place -> job
         self.loops = {}                 # event loop -> its descriptor of the eventfd
         self.thread = None
-        self.pumping = self.wanted = self.closed = False
+        self.pumper = None              # the thread that is in pump()
+        self.wanted = self.closed = False
         self.pid = os.getpid()
         self.event = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self.places = []
@@ -212,10 +216,16 @@ class _Engine:
     def pump(self):
         """Take what has finished, and begin what waits; one thread at a time."""
         with self.lock:
-            self.wanted = True
-            if self.pumping:
+            if self.closed:
                 return
-            self.pumping = True
+            try:
+                os.eventfd_read(self.event)
+            except BlockingIOError:
+                pass
+            self.wanted = True
+            if self.pumper:
+                return  # it looks again
+            self.pumper = threading.get_ident()
         try:
             while self._wanted():
                 for place, job in list(self.running.items()):
@@ -223,22 +233,18 @@ class _Engine:
                 while self._begin():
                     pass
         except BaseException:
-            self.pumping = False
+            self.pumper = None
             raise
         self._unwatch()
 
     def _wanted(self):
         """Whether to look again; if not, the next pump() does."""
         with self.lock:
-            if self.closed or not self.wanted:
-                self.pumping = False
-                return False
+            again = self.wanted and not self.closed
             self.wanted = False
-            try:
-                os.eventfd_read(self.event)
-            except BlockingIOError:
-                pass
-            return True
+            if not again:
+                self.pumper = None
+            return again
 
     def _free(self, place):
         with self.lock:
