@@ -467,7 +467,7 @@ tree-copy = mkdir -p $(1); git ls-files -co --exclude-standard | \
 # Debian packages, into build/deb.
 .PHONY: deb
 deb:
-	@tools/vm/deps.sh need $(BUILD_PACKAGES) $(MAN_PACKAGES) dpkg-dev debhelper dh-dkms lintian
+	@tools/vm/deps.sh need $(BUILD_PACKAGES) $(MAN_PACKAGES) $(PYTHON_PACKAGES) dpkg-dev debhelper dh-dkms dh-python lintian
 	@rm -rf build/deb; $(call tree-copy,build/deb/vta-pcie)
 	@cd build/deb/vta-pcie && { dpkg-buildpackage -us -uc -b -j2 >../build.log 2>&1 || { \
 		tail -n 40 ../build.log; echo 'deb: FAILED: build/deb/build.log'; exit 1; }; }

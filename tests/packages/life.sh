@@ -57,7 +57,8 @@ modules_are() {
 
 packages_are() {
 	local package
-	for package in vta-dkms libvtadev0 libvtadev-soft libvtadev-opencl libvtadev-dev vtadev-tools vtadev-emu; do
+	for package in vta-dkms libvtadev0 libvtadev-soft libvtadev-opencl libvtadev-dev vtadev-tools \
+			vtadev-emu python3-vtadev; do
 		[ "$(dpkg-query -W -f '${Version} ${db:Status-Status}' "$package")" = "$1 installed" ] ||
 			fail "$package is not $1" || return
 	done
@@ -85,6 +86,10 @@ program_runs_on_soft() {
 	/tmp/hello soft | grep '^hello from soft,'
 }
 
+python_opens_soft() {
+	python3 -c 'import vtadev; print(vtadev.open("soft").info)'
+}
+
 nodes_have_a_group() {
 	grep -q 'GROUP="render"' /lib/udev/rules.d/60-vta.rules
 }
@@ -103,7 +108,7 @@ manuals_are_there() {
 
 purge_all() {
 	apt-get -q -y purge vta-dkms libvtadev0 libvtadev-soft libvtadev-opencl libvtadev-dev \
-		vtadev-tools vtadev-emu
+		vtadev-tools vtadev-emu python3-vtadev
 }
 
 nothing_is_left() {
@@ -130,6 +135,7 @@ check 'manual pages are there' manuals_are_there
 check 'what a program is made with is there' apt-get -q -y --no-install-recommends install pkg-config gcc libc6-dev
 check 'a program is made and runs' program_is_made
 check 'and computes without a card' program_runs_on_soft
+check 'Python opens a device' python_opens_soft
 check 'all is purged' purge_all
 check 'nothing is left' nothing_is_left
 echo "1..$number"
