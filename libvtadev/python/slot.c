@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A program that is loaded once: a queue, one place for tensors, one run under way. One
- * thread is in it at a time (busy); vtadev/__init__.py sees to that. It keeps its card open.
+ * thread is in it at a time. Whether it is in use is known here alone, so that an exception
+ * of a signal's handler, wherever it comes, loses no slot. It keeps its card open.
  */
 #include <errno.h>
 #include <string.h>
@@ -20,6 +21,7 @@ struct slot {
 	struct vtaprog *prog;
 	struct vtaops_core core;
 	PyObject *about;
+	PyObject *job;			/* what begin() was given; NULL: no run, or one given up */
 	pid_t owner;
 	bool busy;			/* a thread is in a call that releases the GIL */
 	bool running;			/* a run was begun, and has not been seen to end */
@@ -44,6 +46,12 @@ static struct slot *slot_enter(PyObject *object)
 	return self;
 }
 
+/* A thread is in a call, or a run is under way that poll() will end. */
+static bool in_use(const struct slot *self)
+{
+	return (self->busy || self->job) && !self->closing;
+}
+
 /* Frees what the card has. A child process must leave its parent's alone. */
 static void release(struct slot *self)
 {
@@ -52,6 +60,7 @@ static void release(struct slot *self)
 
 	self->queue = NULL;
 	self->prog = NULL;
+	Py_CLEAR(self->job);
 	if (self->owner != getpid() || !self->device)
 		return;
 	if (queue) {
@@ -271,73 +280,6 @@ static int put_inputs(struct slot *self, PyObject *inputs)
 	return -1;
 }
 
-static PyObject *begin(struct slot *self, PyObject *inputs)
-{
-	int err;
-
-	if (self->running) {
-		PyErr_SetString(PyExc_RuntimeError, "a run is under way");
-		return NULL;
-	}
-	if (put_inputs(self, inputs))
-		return NULL;
-	Py_BEGIN_ALLOW_THREADS
-	err = vtaprog_begin(self->prog);
-	Py_END_ALLOW_THREADS
-	if (err)
-		return fail(self, err);
-	self->running = true;
-	Py_RETURN_NONE;
-}
-
-static PyObject *slot_begin(PyObject *object, PyObject *args)
-{
-	struct slot *self;
-	PyObject *inputs, *ret;
-
-	if (!PyArg_ParseTuple(args, "O!:begin", &PyTuple_Type, &inputs))
-		return NULL;
-	self = slot_enter(object);
-	if (!self)
-		return NULL;
-	ret = begin(self, inputs);
-	slot_leave(self);
-	return ret;
-}
-
-static PyObject *wait(struct slot *self, double timeout)
-{
-	int64_t deadline = -1;
-	int err;
-
-	if (timeout >= 0 && timeout < 1e9)
-		deadline = now_ns() + (int64_t)(timeout * 1e9);
-	err = wait_run(self, deadline);
-	if (err == -EINTR)
-		return NULL;
-	if (err == -ETIMEDOUT)
-		return error_set(err, "the run is not done; it goes on");
-	if (err)
-		return fail(self, err);
-	Py_RETURN_NONE;
-}
-
-static PyObject *slot_wait(PyObject *object, PyObject *args)
-{
-	struct slot *self;
-	double timeout;
-	PyObject *ret;
-
-	if (!PyArg_ParseTuple(args, "d:wait", &timeout))
-		return NULL;
-	self = slot_enter(object);
-	if (!self)
-		return NULL;
-	ret = wait(self, timeout);
-	slot_leave(self);
-	return ret;
-}
-
 /* What can be done of the run now; then the eventfd tells when to look again. */
 static int advance(struct slot *self)
 {
@@ -353,33 +295,66 @@ static int advance(struct slot *self)
 	return armed < 0 ? armed : err;
 }
 
-static PyObject *poll(struct slot *self)
+/* -ETIMEDOUT: the run goes on. */
+static int look(struct slot *self)
 {
 	int err;
 
 	Py_BEGIN_ALLOW_THREADS
 	err = advance(self);
 	Py_END_ALLOW_THREADS
-	if (err == -ETIMEDOUT)
-		Py_RETURN_FALSE;
-	self->running = false;
-	if (err)
-		return fail(self, err);
-	Py_RETURN_TRUE;
+	self->running = err == -ETIMEDOUT;
+	return err;
 }
 
-static PyObject *slot_poll(PyObject *object, PyObject *Py_UNUSED(none))
+/* Whether a run that its caller gave up is still under way. How it ends is of no interest. */
+static bool abandoned(struct slot *self)
 {
-	struct slot *self = (struct slot *)object;
-	PyObject *ret;
+	int err = self->running ? look(self) : 0;
 
-	/* Another thread advances it. */
-	if (self->busy)
+	if (err == -EIO) {
+		Py_BEGIN_ALLOW_THREADS
+		vtadev_recover(self->queue);
+		Py_END_ALLOW_THREADS
+	}
+	return self->running;
+}
+
+static int begin(struct slot *self, PyObject *inputs)
+{
+	int err;
+
+	if (put_inputs(self, inputs))
+		return -1;
+	Py_BEGIN_ALLOW_THREADS
+	err = vtaprog_begin(self->prog);
+	Py_END_ALLOW_THREADS
+	if (err) {
+		fail(self, err);
+		return -1;
+	}
+	self->running = true;
+	return 0;
+}
+
+static PyObject *slot_begin(PyObject *object, PyObject *args)
+{
+	struct slot *self;
+	PyObject *inputs, *job, *ret = NULL;
+
+	if (!PyArg_ParseTuple(args, "O!O:begin", &PyTuple_Type, &inputs, &job))
+		return NULL;
+	if (in_use((struct slot *)object))
 		Py_RETURN_FALSE;
 	self = slot_enter(object);
 	if (!self)
 		return NULL;
-	ret = poll(self);
+	if (abandoned(self)) {
+		ret = Py_NewRef(Py_False);
+	} else if (!begin(self, inputs)) {
+		self->job = Py_NewRef(job);
+		ret = Py_NewRef(Py_True);
+	}
 	slot_leave(self);
 	return ret;
 }
@@ -405,14 +380,63 @@ static PyObject *outputs(struct slot *self)
 	return tuple;
 }
 
-static PyObject *slot_outputs(PyObject *object, PyObject *Py_UNUSED(none))
+/* The outputs, or the exception for how the run ended. */
+static PyObject *finish(struct slot *self, int err)
 {
-	struct slot *self = slot_enter(object);
-	PyObject *ret;
+	if (err == -EINTR)
+		return NULL;
+	if (err == -ETIMEDOUT)
+		return error_set(err, "the run is not done; it goes on");
+	return err ? fail(self, err) : outputs(self);
+}
 
+static PyObject *run(struct slot *self, PyObject *inputs, double timeout)
+{
+	int64_t deadline = -1;
+
+	if (begin(self, inputs))
+		return NULL;
+	if (timeout >= 0 && timeout < 1e9)
+		deadline = now_ns() + (int64_t)(timeout * 1e9);
+	return finish(self, wait_run(self, deadline));
+}
+
+static PyObject *slot_run(PyObject *object, PyObject *args)
+{
+	PyObject *inputs, *ret;
+	struct slot *self;
+	double timeout;
+
+	if (!PyArg_ParseTuple(args, "O!d:run", &PyTuple_Type, &inputs, &timeout))
+		return NULL;
+	if (in_use((struct slot *)object))
+		Py_RETURN_NONE;
+	self = slot_enter(object);
 	if (!self)
 		return NULL;
-	ret = outputs(self);
+	ret = abandoned(self) ? Py_NewRef(Py_None) : run(self, inputs, timeout);
+	slot_leave(self);
+	return ret;
+}
+
+static PyObject *slot_poll(PyObject *object, PyObject *Py_UNUSED(none))
+{
+	struct slot *self = (struct slot *)object;
+	PyObject *ret = NULL;
+	int err;
+
+	if (self->busy || !self->job)
+		Py_RETURN_NONE;
+	self = slot_enter(object);
+	if (!self)
+		return NULL;
+	err = look(self);
+	if (err == -ETIMEDOUT) {
+		ret = Py_NewRef(Py_None);
+	} else {
+		ret = finish(self, err);
+		Py_CLEAR(self->job);
+	}
 	slot_leave(self);
 	return ret;
 }
@@ -449,16 +473,25 @@ static PyObject *slot_about(PyObject *object, void *Py_UNUSED(closure))
 	return Py_NewRef(((struct slot *)object)->about);
 }
 
-static PyObject *slot_running(PyObject *object, void *Py_UNUSED(closure))
+static PyObject *slot_busy(PyObject *object, void *Py_UNUSED(closure))
 {
-	return PyBool_FromLong(((struct slot *)object)->running);
+	return PyBool_FromLong(((struct slot *)object)->busy);
+}
+
+static PyObject *slot_job(PyObject *object, void *Py_UNUSED(closure))
+{
+	PyObject *job = ((struct slot *)object)->job;
+
+	return Py_NewRef(job ? job : Py_None);
 }
 
 static PyMethodDef methods[] = {
-	{ "begin", slot_begin, METH_VARARGS, "begin(inputs): start a run." },
-	{ "wait", slot_wait, METH_VARARGS, "wait(seconds): until the run is done; -1: any time." },
-	{ "poll", slot_poll, METH_NOARGS, "Whether the run is done; if not, an event will come." },
-	{ "outputs", slot_outputs, METH_NOARGS, "The arrays of the last run." },
+	{ "run", slot_run, METH_VARARGS, "run(inputs, seconds): the outputs of a run; None: the "
+	  "slot is in use. Seconds of -1: any time." },
+	{ "begin", slot_begin, METH_VARARGS, "begin(inputs, job): start a run; False: the slot is in "
+	  "use. If by a run that was given up, an event will come." },
+	{ "poll", slot_poll, METH_NOARGS, "The outputs of a run that is done; None: it is not, "
+	  "and an event will come." },
 	{ "tensors", slot_tensors, METH_VARARGS, "tensors(output): the inputs, or outputs." },
 	{ "close", slot_close, METH_NOARGS, "Free it; a run under way is given up." },
 	{ NULL, NULL, 0, NULL },
@@ -466,7 +499,8 @@ static PyMethodDef methods[] = {
 
 static PyGetSetDef attributes[] = {
 	{ "about", slot_about, NULL, "Name, cycles and labels, as a dict.", NULL },
-	{ "running", slot_running, NULL, "Whether a run is under way.", NULL },
+	{ "busy", slot_busy, NULL, "Whether a thread is in a call.", NULL },
+	{ "job", slot_job, NULL, "What begin() was given for this run, or None.", NULL },
 	{ NULL, NULL, NULL, NULL, NULL },
 };
 

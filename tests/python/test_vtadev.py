@@ -337,7 +337,14 @@ class Waits(WithCard):
         for _ in range(self.endless.runs + 2):
             with self.assertRaises(TimeoutError):
                 self.endless(b"abcd", timeout=0)
-        self.assertFalse(self.endless._engine.idle or self.endless._engine.pending[0][0].running())
+        self.assertFalse(self.endless.submit(b"abcd").running())
+
+    def test_direct_call_does_not_take_the_place_of_a_future(self):
+        program = self.card.program(ECHO, runs=1)
+        for i in range(200):
+            future = program.submit(bytes([1, i, 0, 0]))
+            self.assertEqual(bytes(program(bytes([2, i, 0, 0]))), bytes([2, i, 0, 0]))
+            self.assertEqual(bytes(future.result()), bytes([1, i, 0, 0]))
 
     def test_place_is_free_when_the_given_up_run_ends(self):
         program = self.card.program(ECHO, runs=1)
@@ -399,7 +406,7 @@ class Waits(WithCard):
         thread = threading.Thread(target=wait)
         thread.start()
         started.wait()
-        while len(self.endless._engine.idle) == self.endless.runs:
+        while not any(place.busy for place in self.endless._engine.places):
             pass
         self.endless.close()
         thread.join()

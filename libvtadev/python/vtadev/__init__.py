@@ -134,13 +134,15 @@ class Future(concurrent.futures.Future):
         self._engine.start_thread()
 
     def __await__(self):
-        self._engine.watch(asyncio.get_running_loop())
+        if not self.done():
+            self._engine.watch(asyncio.get_running_loop())
         return asyncio.wrap_future(self).__await__()
 
 
 class _Engine:
     """The runs of a program: which are in flight, and which wait for a place.
 
+    A job is (future, inputs, program); each place, a _core.Slot, has the one that it runs.
     The queues of all places tell one eventfd. pump() does what can be done; who calls it,
     and how often, does not matter: an event loop that has the eventfd among its readers, or a
     thread, which begins when a result is waited for without an event loop.
@@ -148,8 +150,7 @@ class _Engine:
 
     def __init__(self, device, image, runs):
         self.lock = threading.RLock()   # protects what follows
-        self.pending = collections.deque()      # jobs: (future, inputs, program)
-        self.running = {}               # place -> job
+        self.pending = collections.deque()      # jobs without a place yet
         self.loops = {}                 # event loop -> its descriptor of the eventfd
         self.thread = None
         self.pumper = None              # the thread that is in pump()
@@ -163,7 +164,6 @@ class _Engine:
         except BaseException:
             self.close()
             raise
-        self.idle = list(self.places)
 
     def check(self):
         if self.pid != os.getpid():
@@ -172,25 +172,18 @@ class _Engine:
             raise ValueError("the program is closed")
 
     def run(self, program, inputs, timeout):
-        """One run in the caller's thread."""
+        """One run in the caller's thread, if there is a place for it."""
         self.check()
-        with self.lock:
-            place = self.idle.pop() if self.idle and not self.pending else None
-        if place is None:
-            return self._run_later(program, inputs, timeout)
+        seconds = -1 if timeout is None else max(timeout, 0)
         try:
-            place.begin(inputs)
-            place.wait(-1 if timeout is None else max(timeout, 0))
-            return _one(place.outputs())
+            for place in [] if self.pending else self.places:
+                outputs = place.run(inputs, seconds)
+                if outputs is not None:
+                    return _one(outputs)
         finally:
-            with self.lock:
-                if place.running:
-                    # It was given up: a run without a future.
-                    self.running[place] = None, inputs, None
-                else:
-                    self.idle.append(place)
             if self.pending:
                 self.pump()
+        return self._run_later(program, inputs, timeout)
 
     def _run_later(self, program, inputs, timeout):
         future = self.submit(program, inputs)
@@ -201,15 +194,15 @@ class _Engine:
             raise
 
     def submit(self, program, inputs):
-        self.check()
         future = Future(self)
+        with self.lock:
+            self.check()
+            self.pending.append((future, inputs, program))
         loop = _running_loop()
         if loop:
             self.watch(loop)
         else:
             self.start_thread()
-        with self.lock:
-            self.pending.append((future, inputs, program))
         self.pump()
         return future
 
@@ -228,12 +221,16 @@ class _Engine:
             self.pumper = threading.get_ident()
         try:
             while self._wanted():
-                for place, job in list(self.running.items()):
-                    self._poll(place, job[0])
-                while self._begin():
-                    pass
-        except BaseException:
-            self.pumper = None
+                for place in self.places:
+                    self._poll(place)
+                for place in self.places:
+                    while self._begin(place):
+                        self._poll(place)
+        except BaseException:   # as KeyboardInterrupt: the next one looks again
+            with self.lock:
+                self.pumper = None
+                if not self.closed:
+                    os.eventfd_write(self.event, 1)
             raise
         self._unwatch()
 
@@ -246,52 +243,39 @@ class _Engine:
                 self.pumper = None
             return again
 
-    def _free(self, place):
-        with self.lock:
-            self.idle.append(place)
-
-    def _poll(self, place, future):
-        """See whether a run is done; if not, this asks for an event."""
-        result = error = None
+    def _poll(self, place):
+        """See whether a job is done; if not, this asks for an event."""
+        job = place.job
+        if not job:
+            return
+        outputs = error = None
         try:
-            if not place.poll():
+            outputs = place.poll()
+            if outputs is None:
                 return
-            result = _one(place.outputs())
         except Exception as exception:  # which is the future's
             error = exception
-        with self.lock:
-            # close() has answered it.
-            if not self.running.pop(place, None):
-                return
-            self._free(place)
-        if future and error:
-            future.set_exception(error)
-        elif future:
-            future.set_result(result)
+        _answer(job[0], outputs, error)
 
-    def _begin(self):
-        """Begin one run; False if there is none, or no place for it."""
+    def _begin(self, place):
+        """Begin a job; False if there is none, or the place is in use: then an event, or the
+        thread that uses it, comes."""
         with self.lock:
-            if self.closed or not self.idle or not self.pending:
+            if self.closed or not self.pending:
                 return False
-            future, inputs, program = self.pending.popleft()
-            if not future.set_running_or_notify_cancel():
-                return True
-            place = self.idle.pop()
+            job = self.pending.popleft()
+        future, inputs, _ = job
         try:
-            place.begin(inputs)
+            if not future.cancelled() and not place.begin(inputs, job):
+                with self.lock:
+                    self.pending.appendleft(job)
+                return False
+            future.set_running_or_notify_cancel()
         except BaseException as exception:
-            self._free(place)
-            future.set_exception(exception)
+            if place.job is not job:
+                _answer(future, None, exception)
             if not isinstance(exception, Exception):
                 raise
-            return True
-        with self.lock:
-            if self.closed:
-                future.set_exception(_closed())
-                return False
-            self.running[place] = future, inputs, program
-        self._poll(place, future)
         return True
 
     def watch(self, loop):
@@ -308,7 +292,7 @@ class _Engine:
         """Leave this thread's event loop when there is nothing to wait for."""
         loop = _running_loop()
         with self.lock:
-            if loop not in self.loops or self.running or self.pending:
+            if loop not in self.loops or self.pending or self._jobs():
                 return
             fd = self.loops.pop(loop)
         _forget(loop, fd)
@@ -334,8 +318,7 @@ class _Engine:
             if self.closed:
                 return
             self.closed = True
-            jobs = [*self.running.values(), *self.pending]
-            self.running.clear()
+            jobs = [*self._jobs(), *self.pending]
             self.pending.clear()
         for place in self.places:
             place.close()
@@ -348,12 +331,23 @@ class _Engine:
         for loop, fd in loops.items():
             _leave(loop, fd)
         for future, _, _ in jobs:
-            if future and not future.cancel():
-                future.set_exception(_closed())
+            if not future.cancel():
+                _answer(future, None, ValueError("the program was closed"))
+
+    def _jobs(self):
+        """Those in flight."""
+        return [job for job in (place.job for place in self.places) if job]
 
 
-def _closed():
-    return ValueError("the program was closed")
+def _answer(future, outputs, error):
+    """Give a future its result, or exception, if it has none yet and was not cancelled."""
+    try:
+        if error:
+            future.set_exception(error)
+        else:
+            future.set_result(_one(outputs))
+    except concurrent.futures.InvalidStateError:
+        pass
 
 
 def _one(outputs):
