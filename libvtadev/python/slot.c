@@ -488,8 +488,8 @@ static PyObject *slot_job(PyObject *object, void *Py_UNUSED(closure))
 static PyMethodDef methods[] = {
 	{ "run", slot_run, METH_VARARGS, "run(inputs, seconds): the outputs of a run; None: the "
 	  "slot is in use. Seconds of -1: any time." },
-	{ "begin", slot_begin, METH_VARARGS, "begin(inputs, job): start a run; False: the slot is in "
-	  "use. If by a run that was given up, an event will come." },
+	{ "begin", slot_begin, METH_VARARGS, "begin(inputs, job): start a run; False: the slot is "
+	  "in use. If by a run that was given up, an event will come." },
 	{ "poll", slot_poll, METH_NOARGS, "The outputs of a run that is done; None: it is not, "
 	  "and an event will come." },
 	{ "tensors", slot_tensors, METH_VARARGS, "tensors(output): the inputs, or outputs." },
