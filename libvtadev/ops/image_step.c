@@ -50,6 +50,10 @@ void vtaimage_step(const struct vtaimage *image, uint32_t i, struct vtaimage_ste
 		step->bytes = get32(p + STEP_BYTES);
 		step->rows = get32(p + STEP_ROWS);
 		step->pitch = get32(p + STEP_PITCH);
+	} else if (step->kind == VTAIMAGE_FILL) {
+		step->dst = place_at(p + STEP_DST);
+		step->bytes = get32(p + STEP_FILL_BYTES);
+		step->pattern = get32(p + STEP_PATTERN);
 	} else if (step->kind == VTAIMAGE_RUN) {
 		step->stream = get32(p + STEP_STREAM);
 	} else {
@@ -115,6 +119,18 @@ static int check_copy(struct vtaimage *image, uint32_t i)
 	    (from_arena && to_arena &&
 	     image_overlap(s.dst.offset, s.bytes, s.src.offset, s.bytes)))
 		return image_say(image, "step # copies beyond a segment, or onto itself", "", i, 0);
+	return 0;
+}
+
+static int check_fill(struct vtaimage *image, uint32_t i)
+{
+	struct vtaimage_step s;
+
+	vtaimage_step(image, i, &s);
+	if (!is_zero(step_at(image, i) + STEP_FILL_END, STEP_SIZE - STEP_FILL_END))
+		return image_say(image, "step # has more fields", "", i, 0);
+	if (s.dst.segment != VTAIMAGE_IN_ARENA || !s.bytes || !place_ok(image, s.dst, s.bytes))
+		return image_say(image, "step # fills what is not in the arena", "", i, 0);
 	return 0;
 }
 
@@ -199,6 +215,8 @@ static int check_step(struct vtaimage *image, uint32_t i)
 	switch (get32(p + STEP_KIND)) {
 	case VTAIMAGE_COPY:
 		return check_copy(image, i);
+	case VTAIMAGE_FILL:
+		return check_fill(image, i);
 	case VTAIMAGE_RUN:
 		if (get32(p + STEP_STREAM) >= image->stream_count ||
 		    !is_zero(p + STEP_STREAM + 4, STEP_SIZE - STEP_STREAM - 4))

@@ -172,6 +172,10 @@ static uint32_t put_step(uint8_t *p, const struct vtaimage_step *step, uint8_t *
 		put32(p + STEP_BYTES, step->bytes);
 		put32(p + STEP_ROWS, step->rows);
 		put32(p + STEP_PITCH, step->pitch);
+	} else if (step->kind == VTAIMAGE_FILL) {
+		put_place(p + STEP_DST, step->dst);
+		put32(p + STEP_FILL_BYTES, step->bytes);
+		put32(p + STEP_PATTERN, step->pattern);
 	} else if (step->kind == VTAIMAGE_RUN) {
 		put32(p + STEP_STREAM, step->stream);
 	} else {

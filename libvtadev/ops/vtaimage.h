@@ -102,6 +102,7 @@ enum vtaimage_step_kind {
 	VTAIMAGE_COPY = 1,	/* the card copies */
 	VTAIMAGE_RUN = 2,	/* the card runs a stream */
 	VTAIMAGE_CPU = 3,	/* the host runs a kernel of vtacpu.h */
+	VTAIMAGE_FILL = 4,	/* the card fills */
 };
 
 struct vtaimage_step {
@@ -113,6 +114,8 @@ struct vtaimage_step {
 	 */
 	struct vtaimage_place dst, src;
 	uint32_t bytes, rows, pitch;
+	/* FILL: bytes from dst on, in the arena, become bytes 0, 1, 2, 3, 0, ... of pattern */
+	uint32_t pattern;
 	/* RUN: number of the stream */
 	uint32_t stream;
 	/*

@@ -200,6 +200,11 @@ static void make_desc(const struct vtaprog *prog, const struct vtaimage *image,
 					   step->rows ? step->rows : 1);
 		return;
 	}
+	if (step->kind == VTAIMAGE_FILL) {
+		*desc = vtadev_desc_fill(place_address(prog, step->dst), step->pattern,
+					 step->bytes);
+		return;
+	}
 	vtaimage_stream(image, step->stream, &stream);
 	*desc = vtadev_desc_run(address(prog->model, stream.insn_at), stream.insn_count, 0);
 }

@@ -90,6 +90,18 @@ static uint64_t roofline(const struct vtac_node *node, const struct vtaops_core 
 	return gemm > in / 16 ? gemm : in / 16;
 }
 
+/* Of all inputs and outputs. */
+static uint64_t values(const struct vtac_graph *g)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < g->n_inputs; i++)
+		sum += (uint64_t)vtac_elements(g->inputs[i]);
+	for (unsigned int i = 0; i < g->n_outputs; i++)
+		sum += (uint64_t)vtac_elements(g->outputs[i]);
+	return sum;
+}
+
 static double seconds(void)
 {
 	struct timespec now;
@@ -121,7 +133,7 @@ static double one_core(struct bench *bench, const struct model *m, unsigned int 
 		.images = &calibrate, .shapes = &shape, .n_shapes = 1 };
 	const struct vtac_interp io = { .input = input };
 	double begin = seconds(), took, share;
-	uint64_t least = 0, ends = 0;
+	uint64_t least = 0, ends;
 	struct vtac_program p;
 	struct vtac_graph *g;
 	struct json_object *to;
@@ -139,9 +151,7 @@ static double one_core(struct bench *bench, const struct model *m, unsigned int 
 	for (unsigned int i = 0; i < g->n_nodes; i++)
 		if (g->nodes[i]->device == VTAC_CARD && g->nodes[i]->cycles)
 			least += roofline(g->nodes[i], &opt.core);
-	for (unsigned int i = 0; i < p.n_steps; i++)
-		if (p.steps[i].kind == VTAC_STEP_COPY)
-			ends += (uint64_t)vtac_elements(p.steps[i].to);
+	ends = values(g);
 	share = (double)least / (double)n.cycles;
 	printf("%-12s %-6s %10llu %6.3f %9.1f %6u %9.2f %6.2f %8.1f\n", m->name, cores[which].name,
 	       (unsigned long long)n.cycles, share, CARD_HZ / (double)n.cycles, n.doorbells,
@@ -171,7 +181,7 @@ static bool have(const struct bench *bench, const char *name, const char *cache)
 {
 	char text[600];
 
-	snprintf(text, sizeof(text), "%s/%s.done", cache, name);
+	snprintf(text, sizeof(text), "%s/%s-held.done", cache, name);
 	if (!access(text, R_OK))
 		return true;
 	snprintf(text, sizeof(text), "tests/vtac/models/fetch %s >&2", name);

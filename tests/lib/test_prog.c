@@ -121,6 +121,8 @@ static void make_mixed_image(void)
 	};
 	static const float ones[4] = { 1, 1, 1, 1 };
 	struct vtaimage_step steps[] = {
+		{ .kind = VTAIMAGE_FILL, .dst = { VTAIMAGE_IN_ARENA, 0 }, .bytes = 16,
+		  .pattern = 0x80808080 },
 		{ .kind = VTAIMAGE_COPY, .dst = { VTAIMAGE_IN_ARENA, 0 },
 		  .src = { VTAIMAGE_IN_HOST, 0 }, .bytes = 16 },
 		{ .kind = VTAIMAGE_RUN, .stream = 1 },
@@ -135,14 +137,14 @@ static void make_mixed_image(void)
 		.core = &core, .name = "mixed", .model = model, .model_bytes = sizeof(model),
 		.arena_bytes = 16, .host_bytes = 128, .consts = (const uint8_t *)ones,
 		.consts_bytes = sizeof(ones), .streams = streams, .stream_count = 2,
-		.steps = steps, .step_count = 5, .tensors = tensors, .tensor_count = 2,
+		.steps = steps, .step_count = 6, .tensors = tensors, .tensor_count = 2,
 	};
 
-	steps[2].params.binary_f32 = (struct vtacpu_binary_f32){
+	steps[3].params.binary_f32 = (struct vtacpu_binary_f32){
 		.cast = { .op = VTACPU_ADD, .rank = 1, .dims = { 4 }, .a_stride = { 1 },
 			  .b_stride = { 1 } },
 	};
-	steps[4].params.unary_f32 = (struct vtacpu_unary_f32){
+	steps[5].params.unary_f32 = (struct vtacpu_unary_f32){
 		.count = 4, .act = { VTACPU_ACT_CLIP, 0, 6 },
 	};
 	size = vtaimage_size(&source);
@@ -172,15 +174,15 @@ static void cpu_steps_are_between_batches(void **state)
 	assert_int_equal(vtaprog_submit(prog, &seq), -EOPNOTSUPP);
 	assert_int_equal(vtaprog_end(prog, -1), -EINVAL);
 	assert_int_equal(vtaprog_begin(prog), 0);
-	assert_int_equal(vtadev_submitted(q), submitted + 2);
+	assert_int_equal(vtadev_submitted(q), submitted + 3);
 	assert_int_equal(vtaprog_begin(prog), -EBUSY);
 	assert_int_equal(vtaprog_submit(prog, &seq), -EBUSY);
 	assert_int_equal(vtaprog_end(prog, -1), 0);
-	assert_int_equal(vtadev_submitted(q), submitted + 3);
+	assert_int_equal(vtadev_submitted(q), submitted + 4);
 	assert_memory_equal(from, want, sizeof(want));
 	/* And once more. */
 	assert_int_equal(vtaprog_run(prog, -1), 0);
-	assert_int_equal(vtadev_submitted(q), submitted + 6);
+	assert_int_equal(vtadev_submitted(q), submitted + 8);
 	vtaprog_free(prog);
 }
 

@@ -56,7 +56,7 @@ static struct vtaimage_step *kernel(struct vtaimage_step **next, enum vtacpu_ker
 	return step;
 }
 
-/* To the card, run, back; the second time element by element. */
+/* To the card, run, back; the second time element by element, the last of them filled. */
 static void card(struct vtaimage_step **next, const struct net *net, const struct places *p,
 		 unsigned int which)
 {
@@ -68,9 +68,13 @@ static void card(struct vtaimage_step **next, const struct net *net, const struc
 		.kind = VTAIMAGE_COPY, .dst = { VTAIMAGE_IN_ARENA, net->inp },
 		.src = HOST(p->packed), .bytes = (uint32_t)in };
 	if (which) {
-		(*next)[-1].rows = (uint32_t)in / element;
+		(*next)[-1].rows = (uint32_t)in / element - 1;
 		(*next)[-1].bytes = element;
 		(*next)[-1].pitch = element;
+		*(*next)++ = (struct vtaimage_step) {
+			.kind = VTAIMAGE_FILL,
+			.dst = { VTAIMAGE_IN_ARENA, net->inp + (uint32_t)in - element },
+			.bytes = element, .pattern = MIXED_PATTERN };
 	}
 	*(*next)++ = (struct vtaimage_step) { .kind = VTAIMAGE_RUN };
 	*(*next)++ = (struct vtaimage_step) {

@@ -80,6 +80,13 @@ void steps_do(struct steps *s, const struct vtaimage_step *step)
 			       step->bytes);
 		return;
 	}
+	if (step->kind == VTAIMAGE_FILL) {
+		uint8_t *to = at(s, step->dst);
+
+		for (uint32_t i = 0; i < step->bytes; i++)
+			to[i] = (uint8_t)(step->pattern >> i % 4 * 8);
+		return;
+	}
 	for (unsigned int i = 0; i < VTACPU_OPERANDS_MAX; i++)
 		io[i] = at(s, step->io[i]);
 	vtacpu_run(step->kernel, &step->params, io, s->host + step->scratch);

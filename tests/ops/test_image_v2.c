@@ -69,6 +69,9 @@ static void want_scores(struct machine *m, const float *picture, float *scores)
 		steps_fini(&s);
 		for (unsigned int i = 0; i < sizeof(in); i++)
 			in[i] = (int8_t)~in[i];
+		/* The last pixel of the last block of channels. */
+		for (unsigned int c = m->core.block; c < NET_C; c++)
+			in[(c + 1) * PIXELS - 1] = (int8_t)(MIXED_PATTERN >> c % 4 * 8);
 	}
 	for (unsigned int c = 0; c < NET_UNITS; c++) {
 		int sum = 0;
@@ -137,6 +140,11 @@ static void reads_back(void **state)
 	assert_int_equal(step.kernel, VTACPU_MOVE);
 	assert_int_equal(step.params.move.dims[0], NET_C);
 	assert_int_equal(step.io[0].segment, VTAIMAGE_IN_HOST);
+	vtaimage_step(&v, 9, &step);
+	assert_int_equal(step.kind, VTAIMAGE_FILL);
+	assert_int_equal(step.dst.segment, VTAIMAGE_IN_ARENA);
+	assert_int_equal(step.bytes, v.core.inp_bytes);
+	assert_int_equal(step.pattern, MIXED_PATTERN);
 }
 
 static void same_source_same_bytes(void **state)
@@ -181,6 +189,7 @@ static size_t entry(enum image_part part, unsigned int i)
 static void a_broken_rule_is_named(void **state)
 {
 	const size_t step = entry(PART_STEPS, 0), copy = entry(PART_STEPS, 3);
+	const size_t fill = entry(PART_STEPS, 9);
 	const size_t quantise = entry(PART_WORDS, 0), tensor = entry(PART_TENSORS, 0);
 	const size_t table = entry(PART_WORDS, get32(image + entry(PART_STEPS, 6) + STEP_WORD));
 	const struct {
@@ -207,7 +216,7 @@ static void a_broken_rule_is_named(void **state)
 		{ entry(PART_STREAMS, 0), 8,
 		  "stream 0 is not within the model, or overlaps another" },
 		{ entry(PART_RELOCS, 0), 1, "instruction 0 has no relocation" },
-		{ step + STEP_KIND, 4, "step 0 is of no kind that is known" },
+		{ step + STEP_KIND, 5, "step 0 is of no kind that is known" },
 		{ step + STEP_KERNEL, 1000, "step 0 is a kernel that does not exist: 1000" },
 		{ step + STEP_WORD, 0xfffffff0, "step 0 has too few words" },
 		{ step + STEP_SCRATCH, 64, "step 0 has no scratch memory of 0 bytes" },
@@ -229,6 +238,12 @@ static void a_broken_rule_is_named(void **state)
 		{ copy + STEP_PITCH, 16, "step 3 has rows that are not between host and arena, or "
 		  "closer than they are long" },
 		{ copy + STEP_BYTES, 0, "step 3 copies beyond a segment, or onto itself" },
+		{ fill + STEP_DST, 2, "step 9 fills what is not in the arena" },
+		{ fill + STEP_DST + 4, 0xfffffff0, "step 9 fills what is not in the arena" },
+		{ fill + STEP_FILL_BYTES, 0, "step 9 fills what is not in the arena" },
+		{ fill + STEP_FILL_BYTES, 0x40000000, "step 9 fills what is not in the arena" },
+		{ fill + STEP_FILL_END, 1, "step 9 has more fields" },
+		{ fill + STEP_SIZE - 4, 1, "step 9 has more fields" },
 		{ entry(PART_STEPS, 4) + STEP_STREAM, 1, "step 4 runs no stream" },
 		{ entry(PART_PREPROCESS, 0), 2,
 		  "preprocessing makes a tensor that is not the input" },

@@ -44,9 +44,17 @@ static void print_resize(FILE *f, const struct vtac_resize *r, int rank)
 		fprintf(f, "%s%.9g", i ? "," : " ", (double)r->scale[i]);
 }
 
+static void print_pad(FILE *f, const struct vtac_pad *p, int rank)
+{
+	static const char *const modes[] = { "constant", "reflect", "edge" };
+
+	fprintf(f, " %s value %.9g", modes[p->mode], (double)p->value);
+	print_i64(f, "before", p->before, rank);
+	print_i64(f, "after", p->after, rank);
+}
+
 static void print_attr(FILE *f, const struct vtac_node *node)
 {
-	static const char *const pad_modes[] = { "constant", "reflect", "edge" };
 	const union vtac_attr *a = &node->attr;
 	int rank = node->n_out && node->out[0] && node->out[0]->rank > 0 ? node->out[0]->rank : 0;
 
@@ -106,10 +114,12 @@ static void print_attr(FILE *f, const struct vtac_node *node)
 	case VTAC_RESIZE:
 		print_resize(f, &a->resize, rank);
 		break;
+	case VTAC_COPY:
+		if (a->pad.after[1])
+			print_pad(f, &a->pad, rank);
+		break;
 	case VTAC_PAD:
-		fprintf(f, " %s value %.9g", pad_modes[a->pad.mode], (double)a->pad.value);
-		print_i64(f, "before", a->pad.before, rank);
-		print_i64(f, "after", a->pad.after, rank);
+		print_pad(f, &a->pad, rank);
 		break;
 	case VTAC_SLICE:
 		print_i64(f, "start", a->slice.start, rank);

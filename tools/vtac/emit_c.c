@@ -88,14 +88,17 @@ static void put_config(struct emitter *e, FILE *f)
 
 static const char commands[] =
 "/*\n"
-" * What the card is told: copy @rows rows of @count bytes, which are @src_pitch apart from\n"
-" * @src on and @dst_pitch from @dst on; or, with @run set, run the @count instructions at\n"
-" * @src. Addresses are the card's.\n"
+" * What the card is told, by addresses that are its own:\n"
+" *  COPY  @rows rows of @count bytes, @src_pitch apart from @src on, @dst_pitch from @dst on\n"
+" *  RUN   the @count instructions at @src\n"
+" *  FILL  @count bytes from @dst on with the bytes of @src, the least significant first\n"
 " */\n"
 "#ifndef VTAC_COMMAND\n"
 "#define VTAC_COMMAND\n"
+"enum vtac_command_kind { VTAC_COMMAND_COPY, VTAC_COMMAND_RUN, VTAC_COMMAND_FILL };\n"
 "struct vtac_command {\n"
-"\tuint32_t run, dst, src, count, rows, dst_pitch, src_pitch;\n"
+"\tenum vtac_command_kind kind;\n"
+"\tuint32_t dst, src, count, rows, dst_pitch, src_pitch;\n"
 "};\n"
 "#endif\n\n";
 
@@ -172,20 +175,25 @@ static uint32_t device_address(struct vtaimage_place place)
 
 static void put_command(struct emitter *e, FILE *f, const struct vtaimage_step *s)
 {
+	bool there = s->dst.segment == VTAIMAGE_IN_ARENA;
 	struct vtaimage_stream stream;
 
-	if (s->kind == VTAIMAGE_COPY) {
-		bool there = s->dst.segment == VTAIMAGE_IN_ARENA;
-
-		fprintf(f, "\t{ 0, 0x%xu, 0x%xu, %" PRIu32 ", %" PRIu32 ", %" PRIu32 ", %" PRIu32
-			" },\n", device_address(s->dst), device_address(s->src), s->bytes,
-			s->rows ? s->rows : 1, there ? s->pitch : s->bytes,
+	switch (s->kind) {
+	case VTAIMAGE_COPY:
+		fprintf(f, "\t{ VTAC_COMMAND_COPY, 0x%xu, 0x%xu, %" PRIu32 ", %" PRIu32 ", %" PRIu32
+			", %" PRIu32 " },\n", device_address(s->dst), device_address(s->src),
+			s->bytes, s->rows ? s->rows : 1, there ? s->pitch : s->bytes,
 			there ? s->bytes : s->pitch);
 		return;
+	case VTAIMAGE_FILL:
+		fprintf(f, "\t{ VTAC_COMMAND_FILL, 0x%xu, 0x%xu, %" PRIu32 ", 0, 0, 0 },\n",
+			device_address(s->dst), s->pattern, s->bytes);
+		return;
+	default:
+		vtaimage_stream(e->image, s->stream, &stream);
+		fprintf(f, "\t{ VTAC_COMMAND_RUN, 0, 0x%xu, %" PRIu32 ", 0, 0, 0 },\n",
+			MODEL_ADDR + stream.insn_at, stream.insn_count);
 	}
-	vtaimage_stream(e->image, s->stream, &stream);
-	fprintf(f, "\t{ 1, 0, 0x%xu, %" PRIu32 ", 0, 0, 0 },\n", MODEL_ADDR + stream.insn_at,
-		stream.insn_count);
 }
 
 /* The constants of step @i, and of those behind it that are the card's too. */

@@ -68,7 +68,7 @@ enum vtac_op {
 	VTAC_QUANTIZE,		/* x, scale, [zero point] */
 	VTAC_DEQUANTIZE,	/* x, scale, [zero point] */
 	/* Made by passes: */
-	VTAC_COPY,		/* x: to another device or layout */
+	VTAC_COPY,		/* x: to another device or layout; may add channels (attr.pad) */
 	/* Arithmetic on shapes: gone after vtac_pass_fold(), or an error */
 	VTAC_CAST, VTAC_SHAPE, VTAC_GATHER, VTAC_CONSTANT_OF_SHAPE, VTAC_EXPAND,
 	VTAC_REDUCE_PROD, VTAC_FLOOR, VTAC_CEIL, VTAC_SQRT, VTAC_EQUAL, VTAC_WHERE,

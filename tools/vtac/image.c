@@ -98,6 +98,12 @@ static int add_steps(struct making *m)
 				.kind = VTAIMAGE_COPY, .dst = place_of(from->to),
 				.src = place_of(from->from), .bytes = from->bytes,
 				.rows = from->rows, .pitch = from->pitch };
+		if (from->kind == VTAC_STEP_FILL) {
+			*s = (struct vtaimage_step) {
+				.kind = VTAIMAGE_FILL, .dst = place_of(from->to),
+				.bytes = from->bytes, .pattern = from->pattern };
+			s->dst.offset += from->skip;
+		}
 		if (from->kind != VTAC_STEP_CARD)
 			continue;
 		m->streams[streams] = (struct vtaimage_stream) {

@@ -495,7 +495,7 @@ static const struct binding bindings[VTAC_OPS] = {
 	[VTAC_TRANSPOSE] = { kernel_transpose, true },
 	[VTAC_DEPTH_TO_SPACE] = { kernel_depth_to_space, true },
 	[VTAC_RESHAPE] = { kernel_copy, true }, [VTAC_IDENTITY] = { kernel_copy, true },
-	[VTAC_COPY] = { kernel_copy, true },
+	[VTAC_COPY] = { kernel_transfer, true },
 };
 
 static int check_types(struct vtac_graph *g, const struct vtac_node *node, bool any_type)

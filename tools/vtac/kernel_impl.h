@@ -34,5 +34,8 @@ int kernel_depth_to_space(struct vtac_graph *g, const struct vtac_node *node,
 			  struct vtac_call *calls, unsigned int *n);
 int kernel_copy(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
 		unsigned int *n);
+/* Of a VTAC_COPY, which may add channels. */
+int kernel_transfer(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		    unsigned int *n);
 
 #endif /* VTAC_KERNEL_IMPL_H */

@@ -165,3 +165,9 @@ int kernel_copy(struct vtac_graph *g, const struct vtac_node *node, struct vtac_
 		  node->out[0]);
 	return 0;
 }
+
+int kernel_transfer(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		    unsigned int *n)
+{
+	return (node->attr.pad.after[1] ? kernel_pad : kernel_copy)(g, node, calls, n);
+}

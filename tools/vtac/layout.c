@@ -6,7 +6,8 @@
  *
  * And what crosses between host and card is not filled up: an image of three channels is
  * three bytes a pixel on the bus, which the card's copies put into its blocks. What else is
- * in a block is never seen: weights are 0 there.
+ * in a block is never seen: weights are 0 there. Channels that are always 0 do not cross
+ * at all: the card fills its tensor with their integer before it copies.
  */
 #include "device.h"
 #include "program.h"
@@ -78,13 +79,73 @@ static void narrow(const struct vtac_graph *g, const struct vtac_node *copy,
 		host->layout = VTAC_PIXELS;
 }
 
+/* Does @node do nothing but add channels of zeros behind the others? */
+static bool adds_channels(const struct vtac_node *node)
+{
+	const struct vtac_pad *p = &node->attr.pad;
+
+	if (node->op != VTAC_PAD || node->device != VTAC_CPU || node->in[0]->rank != 4 ||
+	    p->mode != VTAC_PAD_CONSTANT || p->value != 0 || p->after[1] <= 0)
+		return false;
+	for (int i = 0; i < 4; i++)
+		if (p->before[i] || (i != 1 && p->after[i]))
+			return false;
+	return true;
+}
+
+/* With @more channels, @t's are rows, or the blocks before the others. */
+static bool can_fill(const struct vtaops_core *core, const struct vtac_tensor *t, int64_t more)
+{
+	struct vtac_packed s = vtac_packed_shape(t);
+
+	if (has_rows(core, &s))
+		return s.n == 1 || s.c + more <= core->block;
+	return s.c % core->block == 0 && s.n <= core->batch;
+}
+
+/* @node's only input is made by a node of @op for it alone: that one, or NULL. */
+static struct vtac_node *made_by(const struct vtac_graph *g, const struct vtac_node *node,
+				 enum vtac_op op)
+{
+	struct vtac_node *from = node->in[0]->producer;
+
+	return from && from->op == op && vtac_only_user(g, node->in[0]) ? from : NULL;
+}
+
+/* A copy to the card of what a node of the CPU has added channels to adds them itself. */
+static int add_there(struct vtac_graph *g, struct vtac_node *copy, const struct vtaops_core *core)
+{
+	struct vtac_node *pack, *quantise, *pad;
+	int64_t more;
+
+	if (copy->out[0]->device != VTAC_CARD || copy->in[0]->device != VTAC_CPU)
+		return 0;
+	pack = made_by(g, copy, VTAC_COPY);
+	quantise = pack ? made_by(g, pack, VTAC_QUANTIZE) : NULL;
+	pad = quantise ? quantise->in[0]->producer : NULL;
+	if (!pad || !adds_channels(pad))
+		return 0;
+	more = pad->attr.pad.after[1];
+	if (!can_fill(core, pad->in[0], more))
+		return 0;
+	pack->in[0]->dims[1] -= more;
+	copy->in[0]->dims[1] -= more;
+	copy->attr.pad.after[1] = more;
+	if (copy->out[0]->quant.zero)
+		copy->attr.pad.value = (float)copy->out[0]->quant.zero[0];
+	return vtac_node_set_in(g, quantise, 0, pad->in[0]);
+}
+
 int vtac_pass_layout(struct vtac_graph *g, const struct vtac_options *opt)
 {
 	for (unsigned int i = 0; i < g->n_nodes; i++) {
 		if (g->nodes[i]->op == VTAC_CONCAT && g->nodes[i]->device == VTAC_CARD)
 			place(g, g->nodes[i], &opt->core);
-		if (g->nodes[i]->op == VTAC_COPY)
-			narrow(g, g->nodes[i], &opt->core);
+		if (g->nodes[i]->op != VTAC_COPY)
+			continue;
+		if (add_there(g, g->nodes[i], &opt->core))
+			return -1;
+		narrow(g, g->nodes[i], &opt->core);
 	}
-	return 0;
+	return vtac_graph_sweep(g);
 }

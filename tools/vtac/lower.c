@@ -126,6 +126,29 @@ static int lower_region(struct lowering *l, unsigned int first, unsigned int *en
 
 /* ---- the CPU ---- */
 
+/* The integers that stand for @value, one behind the other. */
+static uint32_t pattern_of(const struct vtaops_core *core, int32_t value)
+{
+	unsigned int bits = 1u << core->log_inp_width;
+	uint32_t pattern = 0;
+
+	for (unsigned int at = 0; at < 32; at += bits)
+		pattern |= ((uint32_t)value & ((1u << bits) - 1)) << at;
+	return pattern;
+}
+
+/* What the card has of @to beside @from: of rows, the rest of each; else what is behind. */
+static int lower_fill(struct lowering *l, const struct vtac_node *node)
+{
+	const struct vtac_tensor *from = node->in[0], *to = node->out[0];
+	uint64_t skip = from->layout == VTAC_PIXELS ? 0 : vtac_tensor_bytes(l->p, from);
+
+	return add_step(l, &(struct vtac_step) {
+		.kind = VTAC_STEP_FILL, .node = node, .to = to, .skip = (uint32_t)skip,
+		.bytes = (uint32_t)(vtac_tensor_bytes(l->p, to) - skip),
+		.pattern = pattern_of(&l->p->core, (int32_t)node->attr.pad.value) });
+}
+
 /* Between the memories: a copy by the card. */
 static int lower_transfer(struct lowering *l, const struct vtac_node *node)
 {
@@ -141,6 +164,8 @@ static int lower_transfer(struct lowering *l, const struct vtac_node *node)
 		step.bytes = s.c;
 		step.pitch = l->p->core.inp_bytes;
 	}
+	if (node->attr.pad.after[1] && lower_fill(l, node))
+		return -1;
 	return add_step(l, &step);
 }
 

@@ -28,18 +28,20 @@ struct vtac_block_plan {
 int vtac_plan_blocks(struct vtac_graph *g, struct vtac_block_plan *blocks, unsigned int n,
 		     uint64_t align, uint64_t *total, uint64_t *bound);
 
-enum vtac_step_kind { VTAC_STEP_CARD, VTAC_STEP_CPU, VTAC_STEP_COPY };
+enum vtac_step_kind { VTAC_STEP_CARD, VTAC_STEP_CPU, VTAC_STEP_COPY, VTAC_STEP_FILL };
 
 struct vtac_step {
 	enum vtac_step_kind kind;
 	/* CARD: a stream in the model */
 	uint32_t insn_at, insn_count;	/* offset, instructions */
 	uint64_t cycles;
-	const struct vtac_node *node;		/* CPU, COPY */
+	const struct vtac_node *node;		/* CPU, COPY, FILL */
 	const struct vtac_call *call;		/* CPU */
 	/* COPY: of what is packed, between host and card */
 	const struct vtac_tensor *from, *to;
 	uint32_t bytes, rows, pitch;	/* as struct vtaimage_step has them */
+	/* FILL: @bytes from @skip on of @to's memory */
+	uint32_t skip, pattern;
 };
 
 struct vtac_program {

@@ -34,7 +34,7 @@ static struct totals count(const struct vtac_program *p)
 
 		if (node->op == VTAC_COPY) {
 			t.copies++;
-			t.copied += (uint64_t)vtac_bytes(node->out[0]);
+			t.copied += (uint64_t)vtac_bytes(node->in[0]);
 		} else if (is_layer(node)) {
 			t.card += node->device == VTAC_CARD;
 			t.cpu += node->device != VTAC_CARD;

@@ -72,6 +72,27 @@ static bool never(void *priv)
 	return false;
 }
 
+static int32_t copy(const struct vtac_command *c)
+{
+	for (uint32_t i = 0; i < c->rows; i++) {
+		uint32_t dst = c->dst + i * c->dst_pitch, src = c->src + i * c->src_pitch;
+
+		if (!at(dst, c->count) || !at(src, c->count))
+			return -2;
+		memcpy(at(dst, c->count), at(src, c->count), c->count);
+	}
+	return 0;
+}
+
+static int32_t fill(const struct vtac_command *c)
+{
+	uint8_t *to = at(c->dst, c->count);
+
+	for (uint32_t i = 0; to && i < c->count; i++)
+		to[i] = (uint8_t)(c->src >> i % 4 * 8);
+	return to ? 0 : -3;
+}
+
 static int32_t submit(void *card, const struct vtac_command *c, uint32_t count)
 {
 	static const struct core_mem_ops ops = { mem_read, mem_write, never };
@@ -79,19 +100,17 @@ static int32_t submit(void *card, const struct vtac_command *c, uint32_t count)
 	struct core_stats stats;
 
 	for (; count--; c++) {
-		if (c->run) {
-			if (core_run(card, &ops, NULL, c->src, c->count, 0, &stats, &fault) !=
-			    CORE_DONE)
-				return -1;
-			continue;
-		}
-		for (uint32_t i = 0; i < c->rows; i++) {
-			uint32_t dst = c->dst + i * c->dst_pitch, src = c->src + i * c->src_pitch;
+		int32_t err = 0;
 
-			if (!at(dst, c->count) || !at(src, c->count))
-				return -2;
-			memcpy(at(dst, c->count), at(src, c->count), c->count);
-		}
+		if (c->kind == VTAC_COMMAND_COPY)
+			err = copy(c);
+		else if (c->kind == VTAC_COMMAND_FILL)
+			err = fill(c);
+		else if (core_run(card, &ops, NULL, c->src, c->count, 0, &stats, &fault) !=
+			 CORE_DONE)
+			err = -1;
+		if (err)
+			return err;
 	}
 	return 0;
 }

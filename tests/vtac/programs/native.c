@@ -131,6 +131,14 @@ static void run_copy(struct native *n, const struct vtac_step *s)
 	}
 }
 
+static void run_fill(struct native *n, const struct vtac_step *s)
+{
+	uint8_t *to = (uint8_t *)native_at(n, s->to) + s->skip;
+
+	for (uint32_t i = 0; i < s->bytes; i++)
+		to[i] = (uint8_t)(s->pattern >> i % 4 * 8);
+}
+
 int native_run(struct native *n, const struct vtac_interp *io)
 {
 	const struct vtac_program *p = n->p;
@@ -151,6 +159,8 @@ int native_run(struct native *n, const struct vtac_interp *io)
 			run_cpu(n, s->call);
 		else if (s->kind == VTAC_STEP_COPY)
 			run_copy(n, s);
+		else if (s->kind == VTAC_STEP_FILL)
+			run_fill(n, s);
 		else if (run_card(n, s))
 			return -1;
 	}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What crosses between host and card: a network whose first layer pads, and whose input has
+ * another zero point than 0, moves its input's and its output's values, and nothing else.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "native.h"
+#include "vtac.h"
+
+enum { SIDE = 8, OUT_C = 8 };
+
+static const struct core_config byte_core = { 3, 3, 5, 0, 4, 15, 15, 18, 17, 2 };
+static const struct core_config batch_core = { 3, 3, 5, 2, 3, 13, 13, 14, 15, 2 };
+static const struct core_config int4_core = { 2, 2, 5, 0, 4, 15, 15, 18, 17, 2 };
+
+/* From 0 to 1: 0 is the least integer. */
+static int read_image(void *priv, unsigned int i, const struct vtac_tensor *t, float *values)
+{
+	(void)priv;
+	for (int64_t k = 0; k < vtac_elements(t); k++)
+		values[k] = (float)((k * 37 + i * 11) % 101) / 100;
+	return 0;
+}
+
+static int input(void *priv, const struct vtac_tensor *t, void *data)
+{
+	return read_image(priv, 1, t, data);
+}
+
+static float *wanted;
+
+static void keep(void *priv, const struct vtac_tensor *t, const void *data)
+{
+	const struct vtac_graph *g = priv;
+
+	if (!vtac_is_output(g, t))
+		return;
+	wanted = malloc((size_t)vtac_bytes(t));
+	memcpy(wanted, data, (size_t)vtac_bytes(t));
+}
+
+/* A convolution of 3x3 taps that pads, of @c channels. */
+static struct vtac_graph *padded(int64_t n, int64_t c)
+{
+	struct vtac_graph *g = vtac_graph_new(0);
+	struct vtac_node *conv = vtac_node_new(g, VTAC_CONV, "conv", 2, 1);
+	int64_t dims[4] = { n, c, SIDE, SIDE }, w_dims[4] = { OUT_C, c, 3, 3 };
+	size_t count = OUT_C * (size_t)c * 9;
+	float *w = calloc(count, sizeof(*w));
+	struct vtac_tensor *x = vtac_tensor_shaped(g, "x", VTAC_F32, 4, dims), *y;
+
+	for (size_t i = 0; i < count; i++)
+		w[i] = (float)((int)(i * 29 % 64) - 32) / 32;
+	dims[1] = OUT_C;
+	y = vtac_tensor_shaped(g, "y", VTAC_F32, 4, dims);
+	conv->attr.conv = (struct vtac_conv) {
+		.window = { .kernel = { 3, 3 }, .stride = { 1, 1 }, .dilation = { 1, 1 },
+			    .pad = { 1, 1, 1, 1 } }, .groups = 1 };
+	vtac_node_set_out(conv, 0, y);
+	if (vtac_graph_input(g, x) || vtac_node_set_in(g, conv, 0, x) ||
+	    vtac_node_set_in(g, conv, 1, vtac_tensor_const(g, "w", VTAC_F32, 4, w_dims, w, true)) ||
+	    vtac_graph_output(g, y))
+		fail_msg("%s", g->error.text);
+	free(w);
+	return g;
+}
+
+static unsigned int steps(const struct vtac_program *p, enum vtac_step_kind kind)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < p->n_steps; i++)
+		n += p->steps[i].kind == kind;
+	return n;
+}
+
+static uint64_t crossing(const struct core_config *cfg, int64_t n, int64_t c, unsigned int fills)
+{
+	const struct vtac_images images = { .count = 4, .read = read_image };
+	const struct vtac_quant_options how = {
+		.range = VTAC_RANGE_MAX, .equalise = VTAC_EQUALISE_NONE,
+		.residual = VTAC_RESIDUAL_FUSED };
+	const struct vtac_options opt = { .core = native_core(cfg), .no_prune = true,
+					  .images = &images, .quant = &how };
+	struct vtac_graph *g = padded(n, c);
+	const struct vtac_interp io = { .input = input, .tensor = keep, .priv = g };
+	struct vtac_program p;
+	struct native native;
+	uint64_t copied;
+
+	if (vtac_run_passes(g, &opt, NULL) || vtac_interp_float(g, &io) ||
+	    vtac_lower(g, &opt, &p))
+		fail_msg("%s", g->error.text);
+	assert_int_equal(native_init(&native, &p, cfg, CORE_ORDER_RANDOM, 1), 0);
+	memset(native.card, 0x55, p.card_bytes);
+	if (native_run(&native, &io))
+		fail_msg("%s", native.why);
+	assert_memory_equal(native_at(&native, g->outputs[0]), wanted,
+			    vtac_bytes(g->outputs[0]));
+	assert_int_equal(p.regions, 1);
+	assert_int_equal(native.doorbells, 1);
+	assert_int_equal(steps(&p, VTAC_STEP_FILL), fills);
+	copied = native.copied;
+	native_fini(&native);
+	vtac_program_free(&p);
+	vtac_graph_free(g);
+	free(wanted);
+	return copied;
+}
+
+static void pixels_of_three_channels_are_three_bytes(void **state)
+{
+	(void)state;
+	assert_int_equal(crossing(&byte_core, 1, 3, 1), (3 + OUT_C) * SIDE * SIDE);
+	assert_int_equal(crossing(&byte_core, 2, 3, 1), 2 * (3 + OUT_C) * SIDE * SIDE);
+}
+
+static void whole_blocks_are_followed_by_one_that_does_not_cross(void **state)
+{
+	(void)state;
+	assert_int_equal(crossing(&byte_core, 1, 128, 1), (128 + OUT_C) * SIDE * SIDE);
+}
+
+/* Elements of four images, of which there is one: input in rows, output as a block. */
+static void elements_of_a_batch_are_filled(void **state)
+{
+	(void)state;
+	assert_int_equal(crossing(&batch_core, 1, 3, 1), (3 + 4 * OUT_C) * SIDE * SIDE);
+}
+
+static void integers_of_four_bits_are_filled(void **state)
+{
+	(void)state;
+	assert_int_equal(crossing(&int4_core, 1, 128, 1), (128 + 16) / 2 * SIDE * SIDE);
+}
+
+/* The rest of a block behind whole ones is neither: the host adds the channels. */
+static void others_are_filled_by_the_host(void **state)
+{
+	(void)state;
+	assert_int_equal(crossing(&byte_core, 1, 20, 0), (32 + OUT_C) * SIDE * SIDE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pixels_of_three_channels_are_three_bytes),
+		cmocka_unit_test(whole_blocks_are_followed_by_one_that_does_not_cross),
+		cmocka_unit_test(elements_of_a_batch_are_filled),
+		cmocka_unit_test(integers_of_four_bits_are_filled),
+		cmocka_unit_test(others_are_filled_by_the_host),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
