@@ -39,5 +39,6 @@ int fuse_transposes(struct vtac_graph *g, struct vtac_node *node);
 /* fuse_quant.c */
 int fuse_weights(struct vtac_graph *g, struct vtac_node *node);
 int fuse_quant(struct vtac_graph *g, struct vtac_node *node);
+int fuse_border(struct vtac_graph *g, struct vtac_node *node);
 
 #endif /* VTAC_FUSE_IMPL_H */

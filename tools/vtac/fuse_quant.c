@@ -156,3 +156,29 @@ int fuse_quant(struct vtac_graph *g, struct vtac_node *node)
 	}
 	return 1;
 }
+
+/*
+ * At the borders of the graph integers come in, or go out, without a partner: what is
+ * made of them, or what they are made of, has their scale.
+ */
+int fuse_border(struct vtac_graph *g, struct vtac_node *node)
+{
+	bool in = node->op == VTAC_DEQUANTIZE;
+	struct vtac_tensor *real, *ints;
+	struct vtac_quant q;
+	int known;
+
+	if (!in && node->op != VTAC_QUANTIZE)
+		return 0;
+	real = in ? node->out[0] : node->in[0];
+	ints = in ? node->in[0] : node->out[0];
+	if (real->data || real->quant.scale || ints->dtype == VTAC_I32 || ints->data)
+		return 0;
+	if (in ? ints->producer != NULL :
+	    !real->producer || !vtac_only_user(g, real) || count_undone(ints))
+		return 0;
+	known = read_quant(g, node, ints->dtype, &q);
+	if (known > 0)
+		real->quant = q;
+	return known;
+}

@@ -80,7 +80,7 @@ static struct vtac_node *convert(struct quantiser *q, enum vtac_op op, const cha
 		return NULL;
 	vtac_node_set_out(node, 0, to);
 	node->device = VTAC_CPU;
-	node->post.lo = -q->in_top - (zero ? 1 : 0);
+	node->post.lo = least_of(q, like);
 	node->post.hi = q->in_top;
 	return node;
 }
@@ -122,25 +122,61 @@ static int add_copy(struct vtac_graph *g, struct vtac_tensor *from, struct vtac_
 	return vtac_node_set_in(g, node, 0, from);
 }
 
+/* Does @node, of the file, (de)quantise by the scale and zero point that @t has here? */
+static bool is_same(const struct quantiser *q, const struct vtac_node *node, enum vtac_op op,
+		    const struct vtac_tensor *t)
+{
+	const struct vtac_tensor *ints;
+
+	if (node->op != op || !is_given(t) || t->quant.scale[0] != q->scale[t->id])
+		return false;
+	ints = op == VTAC_QUANTIZE ? node->out[0] : node->in[0];
+	return ints->dtype == VTAC_I8 && (t->quant.zero ? t->quant.zero[0] : 0) == q->zero[t->id];
+}
+
+/* The integers that @t was made of, or a QUANTIZE's. */
+static struct vtac_tensor *made_of(struct quantiser *q, struct vtac_tensor *t)
+{
+	struct vtac_node *node = t->producer;
+	struct vtac_tensor *plain;
+
+	if (node && is_same(q, node, VTAC_DEQUANTIZE, t))
+		return node->in[0];
+	plain = integers(q, t, "int", VTAC_CPU, VTAC_PLAIN);
+	node = plain ? convert(q, VTAC_QUANTIZE, vtac_text(q->g, "%s/quantise", t->name), t,
+			       plain) : NULL;
+	return node && !vtac_node_set_in(q->g, node, 0, t) ? plain : NULL;
+}
+
 /* @t, float and of the CPU, as integers for its users on the card. */
 static int enter(struct quantiser *q, struct vtac_tensor *t)
 {
-	struct vtac_tensor *plain = integers(q, t, "int", VTAC_CPU, VTAC_PLAIN);
+	struct vtac_tensor *plain = made_of(q, t);
 	struct vtac_tensor *packed = integers(q, t, "packed", VTAC_CPU, VTAC_PACKED);
 	struct vtac_tensor *there = integers(q, t, "card", VTAC_CARD, VTAC_PACKED);
-	struct vtac_node *node;
 
 	if (!plain || !packed || !there)
-		return -1;
-	node = convert(q, VTAC_QUANTIZE, vtac_text(q->g, "%s/quantise", t->name), t, plain);
-	if (!node)
 		return -1;
 	/* Users change while the list is walked. */
 	for (unsigned int i = t->n_users; i-- > 0; )
 		if (t->users[i]->device == VTAC_CARD && replace_user(q->g, t->users[i], t, there))
 			return -1;
-	return add_copy(q->g, plain, packed) || add_copy(q->g, packed, there) ||
-	       vtac_node_set_in(q->g, node, 0, t) ? -1 : 0;
+	return add_copy(q->g, plain, packed) || add_copy(q->g, packed, there) ? -1 : 0;
+}
+
+/* Those of @t's users that want the integers themselves get @plain. */
+static int give_integers(struct quantiser *q, struct vtac_tensor *t, struct vtac_tensor *plain)
+{
+	for (unsigned int i = t->n_users; i-- > 0; ) {
+		struct vtac_node *user = t->users[i];
+
+		if (!is_same(q, user, VTAC_QUANTIZE, t))
+			continue;
+		if (vtac_tensor_replace(q->g, user->out[0], plain))
+			return -1;
+		vtac_node_remove(user);
+	}
+	return 0;
 }
 
 /* @t, of the card, as float for its users on the CPU and for the graph's outputs. */
@@ -156,6 +192,8 @@ static int leave(struct quantiser *q, struct vtac_tensor *t)
 		return -1;
 	node = convert(q, VTAC_DEQUANTIZE, vtac_text(g, "%s/dequantise", t->name), t, to);
 	if (!node)
+		return -1;
+	if (give_integers(q, t, plain))
 		return -1;
 	for (unsigned int i = t->n_users; i-- > 0; )
 		if (t->users[i]->device != VTAC_CARD && replace_user(g, t->users[i], t, to))

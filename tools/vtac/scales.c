@@ -97,10 +97,16 @@ static float reach(const struct quantiser *q, const struct vtac_tensor *t, int l
 	return range > 1 / 1e20f ? range : 1;
 }
 
-/* One scale for all of @t by the file, for integers of 8 bits. */
-static bool is_given(const struct vtac_tensor *t)
+bool is_given(const struct vtac_tensor *t)
 {
 	return t->quant.given && t->quant.scale && t->quant.n == 1 && t->quant.type != VTAC_I32;
+}
+
+int32_t least_of(const struct quantiser *q, const struct vtac_tensor *t)
+{
+	bool all = q->zero[t->id] || (is_given(t) && t->quant.type == VTAC_I8 && q->in_top == 127);
+
+	return all ? -q->in_top - 1 : -q->in_top;
 }
 
 /* What the file's integers reach; both directions alike if they are signed around 0. */
@@ -317,8 +323,6 @@ static void mark_fixed(struct classes *c)
 		q->scale[i] = c->want[first];
 		if (c->shifted[first] && c->want[first] > 0)
 			q->zero[i] = zero_of(q, c->lo[first] / c->want[first]);
-		if (q->zero[i])
-			q->lo[i] = -q->in_top - 1;
 		if (first != i || group != i) {
 			q->fixed[i] = true;
 			q->fixed[first] = true;
@@ -355,6 +359,7 @@ int choose_scales(struct quantiser *q)
 	for (unsigned int i = 0; i < q->g->n_tensors; i++) {
 		const struct vtac_tensor *t = q->g->tensors[i];
 
+		q->lo[t->id] = least_of(q, t);
 		if (t->quant.given)
 			q->fixed[t->id] = true;
 		if (q->how.power_of_two && q->scale[t->id] > 0)

@@ -12,7 +12,7 @@
 int set_limits(struct quantiser *q, struct vtac_node *node, const struct vtac_tensor *t)
 {
 	float scale = q->scale[t->id];
-	int32_t zero = q->zero[t->id], lo = -q->in_top - (zero != 0), hi = q->in_top;
+	int32_t zero = q->zero[t->id], lo = least_of(q, t), hi = q->in_top;
 	float a = node->op == VTAC_CLIP ? node->attr.clip.lo : node->act.lo;
 	float b = node->op == VTAC_CLIP ? node->attr.clip.hi : node->act.hi;
 

@@ -5,7 +5,8 @@
  * A sum has the scale x * w, so w = y * mul / 2^shift / x makes the multiplier exact: it
  * is chosen first, as the least that lets no weight be cut off, and weights are rounded
  * to the w that it implies. The shift is the largest with which no sum can leave 32
- * bits, whatever the inputs are.
+ * bits, whatever the inputs are. Integers of the file's stay what they are, if a multiplier
+ * comes near enough to their scale.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -303,6 +304,59 @@ static int free_scales(struct sums *s)
 	return 0;
 }
 
+/* ---- integers that the file has ---- */
+
+/* How far a multiplier may be from what the file's scales ask for. */
+#define GIVEN_OFF	(1 / 512.0)
+
+/* The file's integers, and their scales: false if there are none that the card takes. */
+static bool given_weights(struct sums *s)
+{
+	const struct vtac_quant *w = &s->node->in[1]->quant;
+
+	if (!w->given || w->type != VTAC_I8 || s->q->wgt_top != 127 || s->spare ||
+	    s->q->how.power_of_two || s->node->op == VTAC_CONV_TRANSPOSE ||
+	    (w->n != 1 && (w->n != s->channels || w->axis != 0)))
+		return false;
+	for (int64_t i = 0; i < s->channels * s->taps; i++) {
+		int64_t c = i / s->taps;
+		float v = s->w[i] / w->scale[w->n > 1 ? c : 0];
+
+		if (fabsf(v - rintf(v)) > 0.01f || v < -128.5f || v > 127.5f)
+			return false;
+		s->wq[i] = (int8_t)rintf(v);
+		s->step[c] = w->scale[w->n > 1 ? c : 0];
+	}
+	return true;
+}
+
+static bool try_given(struct sums *s, int shift)
+{
+	for (int64_t c = 0; c < s->channels; c++) {
+		double exact = (double)s->sx * s->step[c] / s->sy * exp2(shift);
+		double mul = rint(exact);
+
+		if (mul < 1 || mul > 32767 || fabs(mul / exact - 1) > GIVEN_OFF)
+			return false;
+		s->mul[c] = (int32_t)mul;
+		s->shift[c] = shift;
+		if (!set_bias(s, c))
+			return false;
+	}
+	return true;
+}
+
+static bool given_scales(struct sums *s)
+{
+	int shift = 30;
+
+	if (!given_weights(s))
+		return false;
+	while (shift >= 0 && !try_given(s, shift))
+		shift--;
+	return shift >= 0;
+}
+
 /* ---- with residual: the weights' scale is given ---- */
 
 /* The shift that lets no weight be cut off by more than a little (see can_join()). */
@@ -394,7 +448,7 @@ int quantise_sums(struct quantiser *q, struct vtac_node *node)
 
 	if (open_layer(&s))
 		return -1;
-	err = s.sr > 0 ? joint_scales(&s) : free_scales(&s);
+	err = s.sr > 0 ? joint_scales(&s) : given_scales(&s) ? 0 : free_scales(&s);
 	if (err > 0)
 		return vtac_fail(q->g, node, "Its residual cannot be aligned with its sums.");
 	if (err || keep_weights(&s))
