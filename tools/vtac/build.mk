@@ -10,7 +10,7 @@ VTAC_A := build/tools/libvtac.a
 # The command is main.c and cmd_*.c; the library is the rest.
 VTAC_CMD_SRCS := $(wildcard tools/vtac/main.c tools/vtac/cmd_*.c)
 VTAC_SRCS := $(filter-out $(VTAC_CMD_SRCS),$(wildcard tools/vtac/*.c))
-VTAC_HEADERS := $(addprefix tools/vtac/,graph.h interp.h kernel.h passes.h program.h quant.h vtac.h)
+VTAC_HEADERS := $(addprefix tools/vtac/,graph.h interp.h kernel.h libvtac.h passes.h program.h quant.h vtac.h)
 VTAC_OBJS := $(VTAC_SRCS:tools/vtac/%.c=$(VTAC_DIR)/%.o) $(VTAC_DIR)/onnx.pb-c.o
 VTAC_CPPFLAGS := -Itools/vtac -Ilibvtadev/ops -Ilibvtadev/ops/cpu -I$(VTAC_DIR) -D_GNU_SOURCE
 VTAC_CFLAGS := -std=c11 -Wall -Wextra -Wshadow -Werror -O2 -g -fPIC

@@ -13,15 +13,9 @@ static char *report_text(const struct vtac_program *p, const struct vtac_report_
 			 bool json)
 {
 	struct vtac_report_options as = *how;
-	char *text = NULL;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
 
-	if (!f)
-		return NULL;
 	as.json = json;
-	vtac_report(p, &as, f);
-	return fclose(f) ? NULL : text;
+	return vtac_report_text(p, &as);
 }
 
 /* A text file as it is; NULL: it cannot be read, errno says why. */

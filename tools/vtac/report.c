@@ -203,3 +203,15 @@ void vtac_report(const struct vtac_program *p, const struct vtac_report_options 
 	else
 		report_text(p, how, f);
 }
+
+char *vtac_report_text(const struct vtac_program *p, const struct vtac_report_options *how)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return NULL;
+	vtac_report(p, how, f);
+	return fclose(f) ? NULL : text;
+}

@@ -12,9 +12,9 @@
  *	vtac_program_free(&p);
  *	vtac_graph_free(g);
  *
- * Each returns -1 with a sentence in g->error.text. Whoever has a network in another
- * form makes a graph of it (vtac_node_new() and so on) and goes on from there: the
- * passes do not know where a graph came from.
+ * Each returns -1 with a sentence in g->error.text. A network in another form becomes a
+ * graph by vtac_node_new() and so on: the passes do not know where a graph came from.
+ * These headers are the compiler's own, and change with it. libvtac.h is for others.
  */
 #ifndef VTAC_H
 #define VTAC_H
@@ -32,6 +32,8 @@ struct vtac_report_options {
 	const struct vtac_accuracy *accuracy;	/* of vtac_measure(), or NULL */
 };
 void vtac_report(const struct vtac_program *p, const struct vtac_report_options *how, FILE *f);
+/* The same as a text, to be freed; NULL: no memory. */
+char *vtac_report_text(const struct vtac_program *p, const struct vtac_report_options *how);
 
 /* accuracy.c: integers against floats, tensor by tensor. */
 struct vtac_accuracy {

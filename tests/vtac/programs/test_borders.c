@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "native.h"
-#include "vtac.h"
+#include "net_impl.h"
 
 enum { SIDE = 8, OUT_C = 8 };
 
@@ -149,6 +149,104 @@ static void others_are_filled_by_the_host(void **state)
 	assert_int_equal(crossing(&byte_core, 1, 20, 0), (32 + OUT_C) * SIDE * SIDE);
 }
 
+/* ---- integers that are given ---- */
+
+enum { IN_C = 16, UNITS = 8, PLACES = 16 };
+
+static int8_t x_of(int64_t i)
+{
+	return (int8_t)(i * 89 - 128);
+}
+
+static int8_t w_of(int64_t i)
+{
+	return (int8_t)(i * 57 - 128);
+}
+
+static int32_t bias_of(int64_t unit)
+{
+	return (int32_t)(unit * 1000 - 3500);
+}
+
+static int integers(void *priv, const struct vtac_tensor *t, void *data)
+{
+	(void)priv;
+	for (int64_t i = 0; i < vtac_elements(t); i++)
+		((int8_t *)data)[i] = x_of(i);
+	return 0;
+}
+
+/* y = (w * x + bias) / 2^shift, all of scales that are powers of two. */
+static struct vtac_net *integer_net(int shift)
+{
+	const int64_t x_dims[] = { 1, IN_C, 4, 4 }, w_dims[] = { UNITS, IN_C, 1, 1 };
+	const int64_t units[] = { UNITS };
+	const struct vtac_net_window window = { .stride = { 1, 1 } };
+	const float x_scale = 0.5f, w_scale = 0.25f, b_scale = x_scale * w_scale;
+	struct vtac_net *net = vtac_net_new();
+	struct vtac_tensor *x = vtac_net_input(net, "x", VTACPU_I8, 4, x_dims), *w, *b, *y;
+	int8_t wq[UNITS * IN_C];
+	int32_t bq[UNITS];
+
+	for (int64_t i = 0; i < UNITS * IN_C; i++)
+		wq[i] = w_of(i);
+	for (int64_t i = 0; i < UNITS; i++)
+		bq[i] = bias_of(i);
+	w = vtac_net_const(net, VTACPU_I8, 4, w_dims, wq);
+	b = vtac_net_const(net, VTACPU_I32, 1, units, bq);
+	y = vtac_net_conv2d(net, "conv", vtac_net_dequantize(net, x, &x_scale, 1, 0),
+			    vtac_net_dequantize(net, w, &w_scale, 1, 0),
+			    vtac_net_dequantize(net, b, &b_scale, 1, 0), &window);
+	y = vtac_net_quantize(net, y, b_scale * (float)(1 << shift), 0, VTACPU_I8);
+	if (vtac_net_output(net, y, "y"))
+		fail_msg("%s", vtac_net_error(net));
+	return net;
+}
+
+static int8_t want_integer(int64_t unit, int64_t place, int shift)
+{
+	int32_t sum = bias_of(unit) + (1 << (shift - 1));
+
+	for (int64_t c = 0; c < IN_C; c++)
+		sum += w_of(unit * IN_C + c) * x_of(c * PLACES + place);
+	sum >>= shift;
+	return (int8_t)(sum < -128 ? -128 : sum > 127 ? 127 : sum);
+}
+
+static void given_integers_are_kept(void **state)
+{
+	const struct vtac_options opt = { .core = native_core(&byte_core), .no_prune = true };
+	const struct vtac_interp io = { .input = integers };
+	unsigned int least = 0;
+
+	(void)state;
+	for (int shift = 6; shift < 14; shift++) {
+		struct vtac_net *net = integer_net(shift);
+		struct vtac_program p;
+		struct native native;
+		const int8_t *got;
+
+		if (vtac_run_passes(net->g, &opt, NULL) || vtac_lower(net->g, &opt, &p))
+			fail_msg("%s", vtac_net_error(net));
+		assert_int_equal(native_init(&native, &p, &byte_core, CORE_ORDER_RANDOM, 1), 0);
+		if (native_run(&native, &io))
+			fail_msg("%s", native.why);
+		got = native_at(&native, net->g->outputs[0]);
+		for (int64_t i = 0; i < UNITS * PLACES; i++) {
+			assert_int_equal(got[i], want_integer(i / PLACES, i % PLACES, shift));
+			least += got[i] == -128;
+		}
+		/* Nothing between them is float. */
+		assert_int_equal(native.copied, (IN_C + UNITS) * PLACES);
+		for (unsigned int i = 0; i < net->g->n_tensors; i++)
+			assert_int_not_equal(net->g->tensors[i]->dtype, VTAC_F32);
+		native_fini(&native);
+		vtac_program_free(&p);
+		vtac_net_free(net);
+	}
+	assert_true(least);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -157,6 +255,7 @@ int main(void)
 		cmocka_unit_test(elements_of_a_batch_are_filled),
 		cmocka_unit_test(integers_of_four_bits_are_filled),
 		cmocka_unit_test(others_are_filled_by_the_host),
+		cmocka_unit_test(given_integers_are_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

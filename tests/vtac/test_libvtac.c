@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * libvtac.h: networks by calls and from ONNX become programs; what is wrong is said once, at
+ * the end of a chain of calls as well.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "libvtac.h"
+#include "onnx.pb-c.h"
+
+static const int64_t shape[] = { 1, 16, 8, 8 };
+static struct vtaops_core core;
+static const struct vtac_net_options options = { .core = &core, .name = "part", .no_prune = 1 };
+
+static int setup(void **state)
+{
+	(void)state;
+	core = (struct vtaops_core) {
+		.log_inp_width = 3, .log_wgt_width = 3, .log_acc_width = 5, .log_block = 4,
+		.log_uop_buff_size = 15, .log_inp_buff_size = 15, .log_wgt_buff_size = 18,
+		.log_acc_buff_size = 17,
+	};
+	return vtaops_core_init(&core);
+}
+
+static struct vtac_tensor *weights(struct vtac_net *net, int64_t units, int64_t in, int64_t k)
+{
+	const int64_t dims[] = { units, in, k, k };
+	float *w = calloc((size_t)(units * in * k * k), sizeof(*w));
+	struct vtac_tensor *t;
+
+	for (int64_t i = 0; i < units * in * k * k; i++)
+		w[i] = (float)(i * 37 % 64 - 32) / 64;
+	t = vtac_net_const(net, VTACPU_F32, 4, dims, w);
+	free(w);
+	return t;
+}
+
+/* One of each, of floats. */
+static struct vtac_net *float_net(void)
+{
+	const struct vtac_net_window same = { .stride = { 1, 1 }, .pad = { 1, 1, 1, 1 } };
+	const struct vtac_net_window half = { .stride = { 2, 2 }, .kernel = { 2, 2 } };
+	struct vtac_net *net = vtac_net_new();
+	struct vtac_tensor *x = vtac_net_input(net, "x", VTACPU_F32, 4, shape), *a, *b, *y, *w;
+	const int64_t w_dims[] = { 10, 32 };
+	float dense[320];
+
+	for (int i = 0; i < 320; i++)
+		dense[i] = (float)(i * 29 % 50 - 25) / 50;
+	a = vtac_net_conv2d(net, "a", x, weights(net, 16, 16, 3), NULL, &same);
+	a = vtac_net_clip(net, "relu", a, 0, INFINITY);
+	b = vtac_net_binary(net, "sum", VTAC_NET_ADD, a, x);
+	y = vtac_net_concat(net, "both", 2, (struct vtac_tensor *[]) { a, b }, 1);
+	y = vtac_net_pool(net, "pool", VTAC_NET_MAX_POOL, y, &half);
+	y = vtac_net_flatten(net, "flat", vtac_net_global_mean(net, "mean", y));
+	w = vtac_net_const(net, VTACPU_F32, 2, w_dims, dense);
+	y = vtac_net_dense(net, "scores", y, w, NULL);
+	assert_int_equal(vtac_net_output(net, y, "y"), 0);
+	return net;
+}
+
+static int picture(void *priv, unsigned int i, const char *input, float *values, size_t count)
+{
+	unsigned int *asked = priv;
+
+	assert_string_equal(input, "x");
+	assert_int_equal(count, 16 * 8 * 8);
+	for (size_t k = 0; k < count; k++)
+		values[k] = (float)((k * 31 + i * 7) % 100) / 50 - 1;
+	return asked && !(*asked)--;
+}
+
+static void open_image(struct vtaimage *v, const uint8_t *image, size_t size)
+{
+	if (vtaimage_open(v, image, size))
+		fail_msg("%s", v->why);
+}
+
+static void floats_become_a_program(void **state)
+{
+	struct vtac_net_options how = options;
+	struct vtac_net *net = float_net();
+	uint8_t *image[2];
+	struct vtaimage_tensor t;
+	struct vtaimage v;
+	size_t size[2];
+
+	(void)state;
+	how.images = 4;
+	how.image = picture;
+	for (unsigned int i = 0; i < 2; i++)
+		if (vtac_net_compile(net, &how, &image[i], &size[i]))
+			fail_msg("%s", vtac_net_error(net));
+	assert_int_equal(size[0], size[1]);
+	assert_memory_equal(image[0], image[1], size[0]);
+	open_image(&v, image[0], size[0]);
+	assert_string_equal(v.name, "part");
+	assert_int_equal(v.stream_count, 1);
+	vtaimage_tensor(&v, (uint32_t)vtaimage_find(&v, "x"), &t);
+	assert_int_equal(t.role, VTAIMAGE_INPUT);
+	vtaimage_tensor(&v, (uint32_t)vtaimage_find(&v, "y"), &t);
+	assert_int_equal(t.role, VTAIMAGE_OUTPUT);
+	assert_int_equal(t.dims[1], 10);
+	assert_true(v.text[VTAIMAGE_REPORT].bytes > 100);
+	free(image[0]);
+	free(image[1]);
+	vtac_net_free(net);
+}
+
+static void a_net_is_compiled_for_another_core(void **state)
+{
+	struct vtac_net_options how = options;
+	struct vtac_net *net = float_net();
+	struct vtaops_core wide = core;
+	struct vtaimage v;
+	uint8_t *image;
+	size_t size;
+
+	(void)state;
+	how.images = 4;
+	how.image = picture;
+	assert_int_equal(vtac_net_compile(net, &how, &image, &size), 0);
+	free(image);
+	wide.log_block = 5;
+	wide.log_wgt_buff_size = 19;
+	assert_int_equal(vtaops_core_init(&wide), 0);
+	how.core = &wide;
+	assert_int_equal(vtac_net_compile(net, &how, &image, &size), 0);
+	open_image(&v, image, size);
+	assert_int_equal(v.core.log_block, 5);
+	assert_int_equal(vtaimage_fits(&v, &core), -VTAOPS_ECORE);
+	free(image);
+	vtac_net_free(net);
+}
+
+static void a_node_is_kept_on_the_cpu(void **state)
+{
+	static const char *const cpu[] = { "a" };
+	struct vtac_net_options how = options;
+	struct vtac_net *net = float_net();
+	struct vtaimage v;
+	uint8_t *image;
+	size_t size;
+
+	(void)state;
+	how.cpu = cpu;
+	how.n_cpu = 1;
+	how.images = 4;
+	how.image = picture;
+	assert_int_equal(vtac_net_compile(net, &how, &image, &size), 0);
+	open_image(&v, image, size);
+	assert_non_null(memmem(v.text[VTAIMAGE_REPORT].text, v.text[VTAIMAGE_REPORT].bytes,
+			       "--cpu", 5));
+	free(image);
+	vtac_net_free(net);
+}
+
+static void fails(struct vtac_net *net, const struct vtac_net_options *how, const char *why)
+{
+	uint8_t *image;
+	size_t size;
+
+	assert_int_equal(vtac_net_compile(net, how, &image, &size), -1);
+	if (!strstr(vtac_net_error(net), why))
+		fail_msg("\"%s\" does not say \"%s\"", vtac_net_error(net), why);
+	vtac_net_free(net);
+}
+
+static void what_fails_is_said_at_the_end(void **state)
+{
+	const struct vtac_net_window window = { .stride = { 1, 1 } };
+	const int64_t none[] = { 1, 0, 8, 8 };
+	struct vtac_net *net = vtac_net_new();
+	struct vtac_tensor *x = vtac_net_input(net, "x", VTACPU_I64, 4, shape), *y;
+
+	(void)state;
+	assert_null(x);
+	y = vtac_net_conv2d(net, "a", x, weights(net, 16, 16, 1), NULL, &window);
+	y = vtac_net_quantize(net, vtac_net_clip(net, NULL, y, 0, 1), 1, 0, VTACPU_I8);
+	assert_int_equal(vtac_net_output(net, y, "y"), -1);
+	fails(net, &options, "no values of type 5");
+
+	net = vtac_net_new();
+	assert_null(vtac_net_input(net, "x", VTACPU_F32, 4, none));
+	fails(net, &options, "A size is less than 1");
+	net = vtac_net_new();
+	assert_null(vtac_net_input(net, "x", VTACPU_F32, 9, shape));
+	fails(net, &options, "9 dimensions are too many");
+	fails(vtac_net_new(), &options, "no output");
+
+	net = vtac_net_new();
+	x = vtac_net_input(net, "x", VTACPU_F32, 4, shape);
+	y = vtac_net_conv2d(net, "narrow", x, weights(net, 16, 8, 1), NULL, &window);
+	assert_int_equal(vtac_net_output(net, y, "y"), 0);
+	fails(net, &options, "narrow");
+
+	net = vtac_net_new();
+	x = vtac_net_input(net, "x", VTACPU_I8, 4, shape);
+	assert_null(vtac_net_dequantize(net, x, &(float){ 1 }, 1, 200));
+	fails(net, &options, "Zero point 200");
+	net = vtac_net_new();
+	x = vtac_net_input(net, "x", VTACPU_I8, 4, shape);
+	assert_null(vtac_net_dequantize(net, x, (float[]){ 1, 1 }, 2, 0));
+	fails(net, &options, "one scale, or one for each");
+}
+
+static void floats_without_images_are_refused(void **state)
+{
+	struct vtac_net_options how = options;
+	unsigned int left = 1;
+
+	(void)state;
+	fails(float_net(), &options, "images");
+	how.images = 4;
+	how.image = picture;
+	how.priv = &left;
+	fails(float_net(), &how, "Calibration image 1 cannot be read");
+}
+
+/* Relu of four values. */
+static uint8_t *onnx_bytes(size_t *size)
+{
+	Onnx__ModelProto model = ONNX__MODEL_PROTO__INIT;
+	Onnx__GraphProto graph = ONNX__GRAPH_PROTO__INIT;
+	Onnx__OperatorSetIdProto opset = ONNX__OPERATOR_SET_ID_PROTO__INIT, *opsets[] = { &opset };
+	Onnx__NodeProto node = ONNX__NODE_PROTO__INIT, *nodes[] = { &node };
+	Onnx__ValueInfoProto x = ONNX__VALUE_INFO_PROTO__INIT, y = ONNX__VALUE_INFO_PROTO__INIT;
+	Onnx__ValueInfoProto *in[] = { &x }, *out[] = { &y };
+	Onnx__TypeProto type = ONNX__TYPE_PROTO__INIT;
+	Onnx__TypeProto__Tensor tensor = ONNX__TYPE_PROTO__TENSOR__INIT;
+	Onnx__TensorShapeProto dims = ONNX__TENSOR_SHAPE_PROTO__INIT;
+	Onnx__TensorShapeProto__Dimension dim = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__INIT;
+	Onnx__TensorShapeProto__Dimension *all[] = { &dim };
+	char *in_names[] = { (char[]){ "x" } }, *out_names[] = { (char[]){ "y" } };
+	uint8_t *bytes;
+
+	opset.has_version = 1;
+	opset.version = 13;
+	model.opset_import = opsets;
+	model.n_opset_import = 1;
+	model.graph = &graph;
+	dim.value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
+	dim.dim_value = 4;
+	dims.dim = all;
+	dims.n_dim = 1;
+	tensor.has_elem_type = 1;
+	tensor.elem_type = 1;
+	tensor.shape = &dims;
+	type.value_case = ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
+	type.tensor_type = &tensor;
+	x.name = in_names[0];
+	y.name = out_names[0];
+	x.type = &type;
+	y.type = &type;
+	node.op_type = (char[]){ "Relu" };
+	node.input = in_names;
+	node.n_input = 1;
+	node.output = out_names;
+	node.n_output = 1;
+	graph.node = nodes;
+	graph.n_node = 1;
+	graph.input = in;
+	graph.n_input = 1;
+	graph.output = out;
+	graph.n_output = 1;
+	*size = onnx__model_proto__get_packed_size(&model);
+	bytes = malloc(*size);
+	onnx__model_proto__pack(&model, bytes);
+	return bytes;
+}
+
+static void a_model_in_memory_becomes_a_program(void **state)
+{
+	struct vtac_net *net = vtac_net_new();
+	size_t model_size, size;
+	uint8_t *model = onnx_bytes(&model_size), *image;
+	struct vtaimage v;
+
+	(void)state;
+	assert_int_equal(vtac_net_read_onnx(net, model, model_size, NULL), 0);
+	if (vtac_net_compile(net, &options, &image, &size))
+		fail_msg("%s", vtac_net_error(net));
+	open_image(&v, image, size);
+	assert_int_equal(v.tensor_count, 2);
+	assert_int_equal(v.step_count, 1);
+	free(image);
+	vtac_net_free(net);
+	net = vtac_net_new();
+	assert_int_equal(vtac_net_read_onnx(net, model, model_size / 2, NULL), -1);
+	assert_true(*vtac_net_error(net));
+	vtac_net_free(net);
+	free(model);
+}
+
+static void a_program_becomes_c(void **state)
+{
+	char dir[] = "/tmp/vtac-libvtac.XXXXXX", path[200], why[200] = "";
+	struct vtac_net *net = vtac_net_new();
+	size_t model_size, size;
+	uint8_t *model = onnx_bytes(&model_size), *image;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(vtac_net_read_onnx(net, model, model_size, NULL), 0);
+	assert_int_equal(vtac_net_compile(net, &options, &image, &size), 0);
+	if (vtac_net_emit_c(image, size, "part", dir, why, sizeof(why)))
+		fail_msg("%s", why);
+	snprintf(path, sizeof(path), "rm -r %s/model.c %s", dir, dir);
+	assert_int_equal(system(path), 0);
+	assert_int_equal(vtac_net_emit_c(image, size - 1, "part", dir, why, sizeof(why)), -1);
+	assert_true(*why);
+	free(image);
+	free(model);
+	vtac_net_free(net);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(floats_become_a_program),
+		cmocka_unit_test(a_net_is_compiled_for_another_core),
+		cmocka_unit_test(a_node_is_kept_on_the_cpu),
+		cmocka_unit_test(what_fails_is_said_at_the_end),
+		cmocka_unit_test(floats_without_images_are_refused),
+		cmocka_unit_test(a_model_in_memory_becomes_a_program),
+		cmocka_unit_test(a_program_becomes_c),
+	};
+
+	return cmocka_run_group_tests(tests, setup, NULL);
+}

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Networks by calls: each makes a node, whose output has its shape after the pass `shape`. */
+#include <stdlib.h>
+
+#include "net_impl.h"
+
+struct vtac_net *vtac_net_new(void)
+{
+	struct vtac_net *net = calloc(1, sizeof(*net));
+
+	if (!net)
+		return NULL;
+	net->g = vtac_graph_new(0);
+	if (net->g)
+		return net;
+	free(net);
+	return NULL;
+}
+
+void vtac_net_free(struct vtac_net *net)
+{
+	if (!net)
+		return;
+	vtac_graph_free(net->g);
+	free(net);
+}
+
+const char *vtac_net_error(const struct vtac_net *net)
+{
+	return net->g->error.text;
+}
+
+int vtac_net_read_onnx(struct vtac_net *net, const void *data, size_t size, const char *dir)
+{
+	return vtac_read_onnx_memory(net->g, data, size, dir);
+}
+
+/* ---- values ---- */
+
+static bool find_type(struct vtac_net *net, uint32_t type, enum vtac_dtype *dtype)
+{
+	switch (type) {
+	case VTACPU_F32:
+		*dtype = VTAC_F32;
+		return true;
+	case VTACPU_I8:
+		*dtype = VTAC_I8;
+		return true;
+	case VTACPU_U8:
+		*dtype = VTAC_U8;
+		return true;
+	case VTACPU_I32:
+		*dtype = VTAC_I32;
+		return true;
+	default:
+		vtac_fail(net->g, NULL, "There are no values of type %u.", type);
+		return false;
+	}
+}
+
+/* A shape that the passes take. */
+static bool is_shape(struct vtac_net *net, int rank, const int64_t *dims)
+{
+	int64_t n = 1;
+
+	if (rank < 0 || rank > VTAC_RANK_MAX) {
+		vtac_fail(net->g, NULL, "%d dimensions are too many.", rank);
+		return false;
+	}
+	for (int i = 0; i < rank; i++) {
+		if (dims[i] < 1 || dims[i] > INT32_MAX / n) {
+			vtac_fail(net->g, NULL, "A size is less than 1, or too large.");
+			return false;
+		}
+		n *= dims[i];
+	}
+	return true;
+}
+
+struct vtac_tensor *vtac_net_input(struct vtac_net *net, const char *name, uint32_t type, int rank,
+				   const int64_t *dims)
+{
+	enum vtac_dtype dtype;
+	struct vtac_tensor *t;
+
+	if (!find_type(net, type, &dtype) || !is_shape(net, rank, dims))
+		return NULL;
+	t = vtac_tensor_shaped(net->g, name, dtype, rank, dims);
+	return t && !vtac_graph_input(net->g, t) ? t : NULL;
+}
+
+struct vtac_tensor *vtac_net_const(struct vtac_net *net, uint32_t type, int rank,
+				   const int64_t *dims, const void *data)
+{
+	enum vtac_dtype dtype;
+
+	if (!find_type(net, type, &dtype) || !is_shape(net, rank, dims))
+		return NULL;
+	return vtac_tensor_const(net->g, NULL, dtype, rank, dims, data, true);
+}
+
+int vtac_net_output(struct vtac_net *net, struct vtac_tensor *y, const char *name)
+{
+	const char *kept = y ? vtac_text(net->g, "%s", name) : NULL;
+
+	if (!kept || vtac_graph_output(net->g, y))
+		return -1;
+	net->g->output_names[net->g->n_outputs - 1] = kept;
+	return 0;
+}
+
+/* ---- nodes ---- */
+
+/* One of @in may be NULL: left out. */
+static struct vtac_node *add_node(struct vtac_net *net, enum vtac_op op, const char *name,
+				  unsigned int n, struct vtac_tensor *const *in)
+{
+	struct vtac_node *node = vtac_node_new(net->g, op, name, n, 1);
+
+	for (unsigned int i = 0; node && i < n; i++)
+		if (vtac_node_set_in(net->g, node, i, in[i]))
+			return NULL;
+	if (node)
+		node->file_op = vtac_op_name(op);
+	return node;
+}
+
+static struct vtac_tensor *output(struct vtac_net *net, struct vtac_node *node,
+				  enum vtac_dtype dtype)
+{
+	struct vtac_tensor *t = node ? vtac_tensor_new(net->g, node->name, dtype) : NULL;
+
+	if (t)
+		vtac_node_set_out(node, 0, t);
+	return t;
+}
+
+/* A number, or one for each of @n. */
+static struct vtac_tensor *numbers(struct vtac_net *net, enum vtac_dtype dtype, int64_t n,
+				   const void *data)
+{
+	return vtac_tensor_const(net->g, NULL, dtype, n == 1 ? 0 : 1, &n, data, true);
+}
+
+/* The zero point has the type of the integers. */
+static struct vtac_tensor *zero_point(struct vtac_net *net, enum vtac_dtype dtype, int32_t zero)
+{
+	int8_t byte = (int8_t)zero;
+
+	return numbers(net, dtype, 1, dtype == VTAC_I32 ? (const void *)&zero : &byte);
+}
+
+static bool is_zero_point(struct vtac_net *net, enum vtac_dtype dtype, int32_t zero)
+{
+	int32_t least = dtype == VTAC_I8 ? INT8_MIN : 0;
+	int32_t most = dtype == VTAC_I8 ? INT8_MAX : dtype == VTAC_U8 ? UINT8_MAX : 0;
+
+	if (dtype != VTAC_F32 && zero >= least && zero <= most)
+		return true;
+	vtac_fail(net->g, NULL, "Zero point %d is none of %s.", zero, vtac_dtype_name(dtype));
+	return false;
+}
+
+struct vtac_tensor *vtac_net_dequantize(struct vtac_net *net, struct vtac_tensor *x,
+					const float *scales, int64_t n, int32_t zero)
+{
+	struct vtac_tensor *in[3] = { x };
+
+	if (!x || !is_zero_point(net, x->dtype, zero))
+		return NULL;
+	if (n != 1 && (x->rank < 1 || n != x->dims[0])) {
+		vtac_fail(net->g, NULL, "There is one scale, or one for each place of dimension 0.");
+		return NULL;
+	}
+	in[1] = numbers(net, VTAC_F32, n, scales);
+	in[2] = zero ? zero_point(net, x->dtype, zero) : NULL;
+	if (!in[1] || (zero && !in[2]))
+		return NULL;
+	return output(net, add_node(net, VTAC_DEQUANTIZE, NULL, 3, in), VTAC_F32);
+}
+
+struct vtac_tensor *vtac_net_quantize(struct vtac_net *net, struct vtac_tensor *x, float scale,
+				      int32_t zero, uint32_t type)
+{
+	struct vtac_tensor *in[3] = { x };
+	enum vtac_dtype dtype;
+	struct vtac_node *node;
+
+	if (!x || !find_type(net, type, &dtype) || !is_zero_point(net, dtype, zero))
+		return NULL;
+	in[1] = numbers(net, VTAC_F32, 1, &scale);
+	in[2] = zero_point(net, dtype, zero);
+	node = in[1] && in[2] ? add_node(net, VTAC_QUANTIZE, NULL, 3, in) : NULL;
+	return output(net, node, dtype);
+}
+
+static struct vtac_window window_of(const struct vtac_net_window *from)
+{
+	struct vtac_window w = { .kernel = { from->kernel[0], from->kernel[1] } };
+
+	for (int i = 0; i < 2; i++) {
+		w.stride[i] = from->stride[i];
+		w.dilation[i] = from->dilation[i] ? from->dilation[i] : 1;
+		w.pad[i] = from->pad[i];
+		w.pad[i + 2] = from->pad[i + 2];
+	}
+	return w;
+}
+
+struct vtac_tensor *vtac_net_conv2d(struct vtac_net *net, const char *name, struct vtac_tensor *x,
+				    struct vtac_tensor *w, struct vtac_tensor *bias,
+				    const struct vtac_net_window *window)
+{
+	struct vtac_tensor *const in[] = { x, w, bias };
+	struct vtac_node *node = x && w ? add_node(net, VTAC_CONV, name, 3, in) : NULL;
+
+	if (node) {
+		node->attr.conv.window = window_of(window);
+		node->attr.conv.groups = window->groups ? window->groups : 1;
+	}
+	return output(net, node, VTAC_F32);
+}
+
+struct vtac_tensor *vtac_net_dense(struct vtac_net *net, const char *name, struct vtac_tensor *x,
+				   struct vtac_tensor *w, struct vtac_tensor *bias)
+{
+	struct vtac_tensor *const in[] = { x, w, bias };
+	struct vtac_node *node = x && w ? add_node(net, VTAC_GEMM, name, 3, in) : NULL;
+
+	if (node)
+		node->attr.gemm = (struct vtac_gemm) { .trans_w = true, .alpha = 1, .beta = 1 };
+	return output(net, node, VTAC_F32);
+}
+
+struct vtac_tensor *vtac_net_binary(struct vtac_net *net, const char *name,
+				    enum vtac_net_binary what, struct vtac_tensor *a,
+				    struct vtac_tensor *b)
+{
+	static const enum vtac_op ops[] = { VTAC_ADD, VTAC_MUL, VTAC_MAX, VTAC_MIN };
+	struct vtac_tensor *const in[] = { a, b };
+
+	return output(net, a && b ? add_node(net, ops[what], name, 2, in) : NULL, VTAC_F32);
+}
+
+struct vtac_tensor *vtac_net_clip(struct vtac_net *net, const char *name, struct vtac_tensor *x,
+				  float lo, float hi)
+{
+	struct vtac_node *node = x ? add_node(net, VTAC_CLIP, name, 1, &x) : NULL;
+
+	if (node) {
+		node->attr.clip.lo = lo;
+		node->attr.clip.hi = hi;
+	}
+	return output(net, node, VTAC_F32);
+}
+
+struct vtac_tensor *vtac_net_pool(struct vtac_net *net, const char *name, enum vtac_net_pool what,
+				  struct vtac_tensor *x, const struct vtac_net_window *window)
+{
+	enum vtac_op op = what == VTAC_NET_MAX_POOL ? VTAC_MAX_POOL : VTAC_AVG_POOL;
+	struct vtac_node *node = x ? add_node(net, op, name, 1, &x) : NULL;
+
+	if (node)
+		node->attr.pool = window_of(window);
+	return output(net, node, VTAC_F32);
+}
+
+struct vtac_tensor *vtac_net_global_mean(struct vtac_net *net, const char *name,
+					 struct vtac_tensor *x)
+{
+	struct vtac_node *node = x ? add_node(net, VTAC_REDUCE_MEAN, name, 1, &x) : NULL;
+
+	if (node) {
+		node->attr.reduce.axes = 1u << 2 | 1u << 3;
+		node->attr.reduce.keep = true;
+	}
+	return output(net, node, VTAC_F32);
+}
+
+struct vtac_tensor *vtac_net_concat(struct vtac_net *net, const char *name, unsigned int n,
+				    struct vtac_tensor *const *parts, int axis)
+{
+	struct vtac_node *node;
+
+	for (unsigned int i = 0; i < n; i++)
+		if (!parts[i])
+			return NULL;
+	node = add_node(net, VTAC_CONCAT, name, n, parts);
+	if (node)
+		node->attr.axis.axis = axis;
+	return output(net, node, VTAC_F32);
+}
+
+struct vtac_tensor *vtac_net_flatten(struct vtac_net *net, const char *name, struct vtac_tensor *x)
+{
+	struct vtac_tensor *const in[] = { x, NULL };	/* no other shape */
+	struct vtac_node *node = x ? add_node(net, VTAC_RESHAPE, name, 2, in) : NULL;
+
+	if (node)
+		node->attr.reshape = (struct vtac_reshape) { .kind = VTAC_FLATTEN, .axis = 1 };
+	return output(net, node, VTAC_F32);
+}
