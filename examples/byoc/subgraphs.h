@@ -2,30 +2,42 @@
 /*
  * subgraphs.h - the functions that a compiler would emit for the digits network
  *
- * The graph was partitioned: what the card does well became functions for the
- * card, of as many layers as follow each other, the rest stayed on the CPU. Each
- * takes DLTensors and returns 0 or a negative errno. Tensors are [N, C, H, W],
- * int8, of the batch that the module was made for.
- *
- * A function for the card takes tensors on the card: `data` is a space of
- * vta_device_api.h, its content packed as the operators want it (vtaops.h).
+ * The graph was partitioned: the layers that the card does well, which follow each other,
+ * became one function for it; the rest stayed on the CPU. Each takes DLTensors of the CPU
+ * and returns 0 or a negative errno. Tensors are [N, C, H, W], int8, with N =
+ * DIGITS_BATCH.
  */
 #ifndef BYOC_SUBGRAPHS_H
 #define BYOC_SUBGRAPHS_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include <dlpack/dlpack.h>
+
+#define DIGITS_BATCH	50
+
+struct vtadev;
 
 /* One channel is a sixteenth of what the card's blocks take: left to the CPU. */
 int32_t digits_cpu_conv1(DLTensor *image, DLTensor *out);
 
-int32_t digits_vta_conv2_conv3(DLTensor *arg, DLTensor *out);
-int32_t digits_vta_dense(DLTensor *arg, DLTensor *out);
+/* conv2, conv3 and dense */
+int32_t digits_vta(DLTensor *arg, DLTensor *out);
 
 /* What the card has no operator for: [N] int32, the digit of each image. */
 int32_t digits_cpu_argmax(DLTensor *scores, DLTensor *digit);
 
-/* Puts weights and biases on the card, once; and the end of that. */
-int32_t digits_vta_init(DLDevice dev, uint32_t batch);
+/* Brings the card's function to @dev, once; and the end of that. */
+int32_t digits_vta_init(struct vtadev *dev);
 void digits_vta_exit(void);
+/* What was wrong with it, or "". */
+const char *digits_vta_error(void);
+/* Copies between host and card that a call makes. */
+unsigned int digits_vta_copies(void);
+
+/* Made by codegen.c: the card's function as a program image. */
+extern const uint8_t digits_vta_image[];
+extern const size_t digits_vta_size;
 
 #endif /* BYOC_SUBGRAPHS_H */
