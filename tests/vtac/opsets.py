@@ -1,0 +1,56 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Models of operators as files of another opset have them.
+
+    opsets.py DATA LIST OPSET OUT
+
+Of the tests of libonnx-testdata in DATA that LIST names, those whose operators have the same
+inputs, outputs, attributes and defaults in OPSET (by the definitions of python3-onnx: most
+opsets add types alone) become tests of it in OUT, and OUT/list names them. Prints how many.
+"""
+import os
+import sys
+
+import onnx
+from onnx import defs
+
+
+def form(node, opset):
+    """Inputs, outputs and attributes with their defaults; None: there is no such operator."""
+    try:
+        schema = defs.get_schema(node.op_type, opset, node.domain)
+    except defs.SchemaError:
+        return None
+    return ([(v.name, v.option) for v in schema.inputs],
+            [(v.name, v.option) for v in schema.outputs],
+            {name: (a.type, a.required, a.default_value.SerializeToString())
+             for name, a in schema.attributes.items()})
+
+
+def same(model, opset):
+    own = model.opset_import[0].version
+    return len(model.opset_import) == 1 and not model.opset_import[0].domain and all(
+        form(node, own) and form(node, own) == form(node, opset) for node in model.graph.node)
+
+
+def main():
+    data, names, opset, out = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
+    made = []
+    with open(names, encoding="utf-8") as lines:
+        tests = [line.strip() for line in lines if line[0] not in "#!\n"]
+    for test in tests:
+        model = onnx.load(os.path.join(data, test, "model.onnx"))
+        if not same(model, opset):
+            continue
+        model.opset_import[0].version = opset
+        os.makedirs(os.path.join(out, test))
+        onnx.save(model, os.path.join(out, test, "model.onnx"))
+        os.symlink(os.path.join(data, test, "test_data_set_0"),
+                   os.path.join(out, test, "test_data_set_0"))
+        made.append(test)
+    with open(os.path.join(out, "list"), "w", encoding="utf-8") as lines:
+        lines.write("".join(test + "\n" for test in made))
+    print(len(made))
+
+
+main()
