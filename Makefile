@@ -408,7 +408,7 @@ bench: build-deps
 	@tests/bench/run.sh $(PARTS) $(VM_MODULE) $(BENCH_MODULE)
 
 .PHONY: install
-install: userspace install-lib install-soft install-opencl install-driver install-udev install-completion \
+install: userspace install-lib install-soft install-opencl install-driver install-udev install-completion install-monitoring \
 		$(if $(VTAC_HAVE),install-vtac-completion) $(if $(PYTHON_HAVE),install-python) install-man
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/vtadev/vm
 	install -m 755 $(VTACTL_BIN) $(EMU_BIN) $(if $(VTAC_HAVE),$(VTAC_BIN)) $(DESTDIR)$(PREFIX)/bin
@@ -432,7 +432,7 @@ uninstall:
 	$(QUIETLY) install DESTDIR="$$dir"; \
 	cd "$$dir"; \
 	find . ! -type d | while read -r file; do rm -fv "$(DESTDIR)/$${file#./}"; done; \
-	for name in include/vtadev/vta include/vtadev/vtac include/vtadev/cpu include/vtadev share/vtadev/vm/debug share/vtadev/vm \
+	for name in include/vtadev/vta include/vtadev/vtac include/vtadev/cpu include/vtadev share/vtadev/monitoring share/vtadev/vm/debug share/vtadev/vm \
 		share/vtadev/tvm share/vtadev; do \
 		rmdir "$(DESTDIR)$(PREFIX)/$$name" 2>/dev/null || true; done; \
 	rmdir "$(DESTDIR)$(PYTHON_DIR)/vtadev" 2>/dev/null || true

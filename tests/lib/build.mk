@@ -9,7 +9,7 @@ LIB_TEST_BINS := $(addprefix $(LIB_TEST_DIR)/, \
 	test_submit test_text test_trace test_transfer test_wait)
 LIB_TESTS := $(LIB_TEST_BINS) $(LIB_TEST_DIR)/test_headers $(LIB_TEST_DIR)/test_pipeline \
 	$(LIB_TEST_DIR)/test_threads \
-	$(LIB_TEST_DIR)/test_tracefs $(LIB_TEST_DIR)/test_vtactl
+	$(addprefix $(LIB_TEST_DIR)/, test_export test_metrics test_tracefs test_vtactl)
 
 LIB_TEST_LIB_OBJS := $(LIB_SRCS:libvtadev/%.c=$(LIB_TEST_DIR)/obj/lib/%.o)
 LIB_TEST_OBJS := $(LIB_TEST_LIB_OBJS) $(LIB_TEST_DIR)/obj/fake.o
@@ -86,10 +86,18 @@ $(LIB_TEST_DIR)/test_tracefs: $(addprefix $(LIB_TEST_DIR)/obj/, \
 		test_tracefs.o vtactl/merge.o vtactl/tracefs.o)
 	$(CC) $(LIB_TEST_SANITIZE) -o $@ $^ -lcmocka -ljson-c -lm
 
-$(LIB_TEST_DIR)/test_vtactl: tests/lib/test_vtactl.sh $(LIB_TEST_VTACTL)
+# Of vtactl, what makes metrics of open files.
+$(LIB_TEST_DIR)/obj/test_metrics.o: LIB_TEST_CFLAGS += -Itools/vtactl
+$(LIB_TEST_DIR)/test_metrics: $(addprefix $(LIB_TEST_DIR)/obj/, \
+		test_metrics.o vtactl/metrics_users.o vtactl/prom.o)
+	$(CC) $(LIB_TEST_SANITIZE) -o $@ $^ -lcmocka
+
+$(addprefix $(LIB_TEST_DIR)/, test_export test_vtactl): $(LIB_TEST_DIR)/%: tests/lib/%.sh \
+		tests/lib/mock.sh $(LIB_TEST_VTACTL)
 	@mkdir -p $(@D)
+	install -m 644 tests/lib/mock.sh $(@D)
 	install -m 755 $< $@
 
--include $(LIB_TEST_OBJS:.o=.d) $(LIB_TEST_THREADS_OBJS:.o=.d) $(LIB_TEST_PIPELINE_OBJS:.o=.d) $(LIB_TEST_VTACTL_OBJS:.o=.d) $(LIB_TEST_DIR)/obj/test_tracefs.d \
+-include $(LIB_TEST_OBJS:.o=.d) $(LIB_TEST_THREADS_OBJS:.o=.d) $(LIB_TEST_PIPELINE_OBJS:.o=.d) $(LIB_TEST_VTACTL_OBJS:.o=.d) $(addprefix $(LIB_TEST_DIR)/obj/, test_metrics.d test_tracefs.d) \
 	$(LIB_TEST_DIR)/obj/test_headers.d \
 	$(LIB_TEST_BINS:$(LIB_TEST_DIR)/%=$(LIB_TEST_DIR)/obj/%.d)

@@ -7,94 +7,16 @@
 # The program is the one beside it: build/tests/lib/vtactl.
 set -u
 
-vtactl=$(dirname "$(realpath "$0")")/vtactl
+here=$(dirname "$(realpath "$0")")
+vtactl=$here/vtactl
 
 if ! command -v umockdev-run > /dev/null; then
 	echo "1..0 # SKIP umockdev is not installed"
 	exit 0
 fi
-# A directory that a user without rights can reach too.
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-chmod 755 "$tmp"
+# shellcheck source-path=SCRIPTDIR source=mock.sh
+. "$here/mock.sh"
 cp "$vtactl" "$tmp/vtactl"
-
-n=0
-failed=0
-# result STATUS NAME: one TAP line, with what the command said if it failed
-result() {
-	n=$((n + 1))
-	if [ "$1" -eq 0 ]; then
-		echo "ok $n $2"
-	else
-		failed=1
-		echo "not ok $n $2"
-		sed 's/^/# /' "$tmp/out" "$tmp/err"
-	fi
-}
-
-# umockdev-run sets this while a thread of its own reads the environment. A variable
-# that is there already is changed in place; a new one would move all of them, and the
-# thread would now and then read what has been freed.
-export UMOCKDEV_DIR=
-
-# with MACHINE COMMAND...: run it there; sets $status, leaves $tmp/out and err
-with() {
-	local machine=$1
-	shift
-	status=0
-	umockdev-run --device "$tmp/$machine" -- "$@" > "$tmp/out" 2> "$tmp/err" || status=$?
-}
-
-# A configuration space: header, then at 0x40 the PCI Express capability of a
-# link at 8 GT/s x4 that could do 16 GT/s x16.
-config_space() {
-	printf '34125456%08x' 0 | head -c 8
-	printf '00001000'			# status: has capabilities
-	printf '%088d' 0			# to 0x34
-	printf '40%022d' 0			# capabilities at 0x40
-	printf '1000%020d' 0			# to 0x4c
-	printf '04010000'			# LNKCAP: speed 4, width 16
-	printf '00004300'			# LNKCTL; LNKSTA: speed 3, width 4
-	printf '%0344d' 0
-}
-
-# card INDEX FUNCTION CONFIG-SPACE
-card() {
-	cat <<-END
-	P: /devices/pci0000:00/$2
-	E: SUBSYSTEM=pci
-	A: vendor=0x1234\n
-	A: device=0x5654\n
-	H: config=$3
-
-	P: /devices/pci0000:00/$2/vta/vta$1
-	N: vta$1
-	E: SUBSYSTEM=vta
-	E: DEVNAME=/dev/vta$1
-	A: dev=240:$1\n
-	E: MAJOR=240
-	E: MINOR=$1
-	L: device=../..
-	A: contract=1.0\n
-	A: hw_ver=0.0.1\n
-	A: serial=0123456789abcdef\n
-	A: generation=3\n
-	A: clock_khz=100000\n
-	A: vectors=9\n
-	A: mem_size=67108864\n
-	A: mem_free=66060288\n
-	A: queues=64\n
-	A: queues_used=2\n
-	A: contexts=16\n
-	A: contexts_used=1\n
-	A: config/LOG_BATCH=0\n
-	A: config/LOG_BLOCK=4\n
-	A: counters/doorbells=18446744073709551615\n
-	A: counters/runs=5\n
-
-	END
-}
 
 : > "$tmp/none"
 card 0 0000:00:05.0 "$(config_space)" > "$tmp/one"
@@ -110,7 +32,6 @@ sed -e 's/^A: mem_size=.*/A: mem_size=lots\\n/' -e 's/^A: queues=.*/A: queues=-1
 	-e 's/^A: contract=.*/A: contract="\\n/' -e '/counters/d' "$tmp/one" > "$tmp/bad"
 
 same() { [ "$1" = "$2" ]; }
-says() { grep -qF -- "$1" "$tmp/$2"; }
 
 # json EXPRESSION: of the array a that was printed, in Python
 json() {
@@ -162,10 +83,15 @@ with one "$tmp/vtactl" status 0 --json
 	"memory": {"size": 67108864, "free": 66060288, "host": None, "pinned": None,
 		"page_tables": None},
 	"queues": {"total": 64, "used": 2}, "contexts": {"total": 16, "used": 1},
-	"holders": [], "config": {"LOG_BATCH": 0, "LOG_BLOCK": 4}, "tvm": None, "usage": None,
+	"throttled": None, "holders": [], "config": {"LOG_BATCH": 0, "LOG_BLOCK": 4}, "tvm": None, "usage": None,
 	"recovery": None, "counters": {"doorbells": 2**64 - 1, "runs": 5},
 	"faults": None, "resets": None}]'
 result $? "status --json: all there is"
+
+card 0 0000:00:05.0 "$(config_space)" 'state=asleep\n' > "$tmp/asleep"
+with asleep "$tmp/vtactl" status --json
+[ $status -eq 0 ] && json 'a[0]["state"] == "asleep" and a[0]["pci"]["link"] is None'
+result $? "status: the configuration space of a card that sleeps is not read"
 
 # with_core LOG_UOP_BUFF_SIZE LOG_ACC_BUFF_SIZE COMMAND...: one card with such a core
 with_core() {
@@ -295,21 +221,20 @@ if [ "$(id -u)" -eq 0 ]; then
 	result $? "status: without permission for any group asks for a rule"
 else
 	for name in "names the group" "asks for a rule"; do
-		n=$((n + 1))
-		echo "ok $n status: without permission $name # SKIP needs root"
+		skip "status: without permission $name" "needs root"
 	done
 fi
 
 for args in "status --watch=0" "status --count=3" "status --watch --count=x" "top -d 0" "top -n x" \
 		"top 0 1" "monitor -n 0" "monitor -t x" "test 0 1" "bench 0 1" "dump 0 1" \
-		"reset" "reset 0 1"; do
+		"reset" "reset 0 1" "export 0" "export -o"; do
 	# shellcheck disable=SC2086
 	with one "$tmp/vtactl" $args
 	[ $status -eq 2 ] && [ -s "$tmp/err" ] && [ ! -s "$tmp/out" ]
 	result $? "wrong usage exits 2: '$args'"
 done
 
-for verb in list status top monitor test bench dump reset trace program; do
+for verb in list status top monitor test bench dump export reset trace program; do
 	with none "$tmp/vtactl" $verb --help
 	[ $status -eq 0 ] && says "Usage: vtactl $verb" out && says '--help' out
 	result $? "$verb --help"

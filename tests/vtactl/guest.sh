@@ -90,6 +90,9 @@ echo "TAP version 13"
 
 # ---- Without the driver ----
 
+ctl export
+check "export: no driver: is no error" exits 0
+check "export: no driver: no cards" says '^vta_cards 0$'
 for verb in list status top test bench; do
 	ctl $verb
 	check "$verb: no driver: exits 3 and says what to do" exits 3 'modprobe vta'
@@ -154,6 +157,15 @@ ctl status --json 0
 check "status --json: its runs" says '"runs": *3\b'
 check "status --json: its copies" says '"copies": *5\b'
 check "status --json: all descriptors" says '"descriptors": *10\b'
+ctl export
+mine='card="vta0",uid="0",user="root"'
+check "export: a user's memory" says "^vta_user_memory_bytes.$mine,kind=\"card\". 1048576$"
+check "export: a user's files" says "^vta_user_contexts.$mine. 1$"
+check "export: engine time of a file" says "^vta_client_busy_seconds_total.card=\"vta0\",client=\"[0-9]+\",uid=\"0\",user=\"root\",engine=\"copy\". [0-9]+[.][0-9]+$"
+check "export: launches" says '^vta_launches_total.card="vta0". [1-9]'
+nobody vtactl export
+check "export: no permission is needed" exits 0
+check "export: other users' files are not for everybody" silent '^vta_(user|client)_'
 nobody vtactl status 0
 check "status: no permission is needed, and is offered" exits 0 'usermod -aG render'
 check "status: other users' processes are not for everybody" silent worker
@@ -199,6 +211,8 @@ monitor
 worker vta0 fault 3 >/dev/null
 told() { [ "$(grep -c " vta0 fault queue=[0-9]* reason=page left_out=0$" /tmp/monitor)" -eq "$1" ]; }
 check "monitor: each of a few faults" soon told 3
+ctl export
+check "export: when the last fault was" says '^vta_last_fault_timestamp_seconds.card="vta0",reason="page". [0-9]{9,}$'
 ctl status 0
 check "status: the last faults" [ "$(grep -cE '^    at [0-9.]+ s queue [0-9]+ of worker\[[0-9]+\]: page, insn at' /tmp/out)" -eq 3 ]
 nobody cat /sys/class/vta/vta0/fault_log
@@ -313,6 +327,8 @@ check "monitor: the card is lost" soon says '"card":"vta0","event":"lost","reaso
 ctl status 0
 check "status: a card that was given up exits 5" exits 5
 check "status: and says so" says '^  state       given up$'
+ctl export
+check "export: a card that was given up" says '^vta_card_state.card="vta0",state="given up". 1$'
 ctl test 0
 check "test: a card that was given up exits 5" exits 5
 ctl top -b -n 1 -d 0.2

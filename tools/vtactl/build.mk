@@ -4,9 +4,9 @@
 
 VTACTL_DIR := build/tools/obj/vtactl
 VTACTL_BIN := build/tools/vtactl
-VTACTL_OBJS := $(addprefix $(VTACTL_DIR)/, bench.o busy.o bundle.o ctl.o dump.o files.o gather.o holders.o \
-	labels.o link.o list.o main.o merge.o monitor.o print.o program.o program_run.o \
-	program_verb.o reset.o status.o test.o test_core.o test_insn.o top.o trace.o tracefs.o values.o)
+VTACTL_OBJS := $(addprefix $(VTACTL_DIR)/, bench.o busy.o bundle.o ctl.o dump.o export.o files.o gather.o \
+	holders.o labels.o link.o list.o main.o merge.o metrics.o metrics_users.o monitor.o print.o \
+	program.o program_run.o program_verb.o prom.o replace.o reset.o status.o test.o test_core.o test_insn.o top.o trace.o tracefs.o values.o)
 VTACTL_LIBS := -lpci -ljson-c -lncurses -ltinfo $(PICTURE_LIBS) $(LIB_LIBS)
 
 $(VTACTL_DIR)/%.o: tools/vtactl/%.c
@@ -18,6 +18,20 @@ $(VTACTL_BIN): $(VTACTL_OBJS) $(PICTURE_OBJS) $(PROG_A) $(OPS_A) $(LIB_A)
 	$(CC) $(LDFLAGS) -o $@ $^ $(VTACTL_LIBS)
 
 -include $(VTACTL_OBJS:.o=.d)
+
+# Not enabled: docs/monitoring.md.
+SYSTEMD_DIR ?= $(PREFIX)/lib/systemd/system
+
+build/tools/systemd/%.service: tools/vtactl/systemd/%.service.in FORCE
+	@mkdir -p $(@D)
+	@sed 's|@BINDIR@|$(PREFIX)/bin|' $< > $@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+.PHONY: install-monitoring
+install-monitoring: build/tools/systemd/vta-export.service
+	install -m 644 -Dt $(DESTDIR)$(SYSTEMD_DIR) $< tools/vtactl/systemd/vta-export.timer
+	install -m 644 -Dt $(DESTDIR)$(PREFIX)/share/vtadev/monitoring \
+		examples/monitoring/vta-rules.yml examples/monitoring/vta-dashboard.json
 
 ZSH_DIR ?= $(PREFIX)/share/zsh/site-functions
 

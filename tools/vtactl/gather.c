@@ -89,6 +89,14 @@ static struct json_object *link_of(int dir, const char *address)
 		    "max", speed_and_width(link.speed_max, link.width_max));
 }
 
+/* The registers of the link are in configuration space, and reading that wakes a card in D3cold. */
+static bool is_asleep(int dir)
+{
+	char state[FILES_LINE];
+
+	return files_line(dir, "state", state) && !strcmp(state, "asleep");
+}
+
 static struct json_object *pci_of(int dir, const struct vtadev_card *card)
 {
 	struct json_object *pci;
@@ -99,7 +107,7 @@ static struct json_object *pci_of(int dir, const struct vtadev_card *card)
 	json_object_object_add(pci, "address", json_object_new_string(card->pci));
 	json_object_object_add(pci, "vendor", text_of(dir, "device/vendor"));
 	json_object_object_add(pci, "device", text_of(dir, "device/device"));
-	json_object_object_add(pci, "link", link_of(dir, card->pci));
+	json_object_object_add(pci, "link", is_asleep(dir) ? NULL : link_of(dir, card->pci));
 	return pci;
 }
 
@@ -301,6 +309,7 @@ struct json_object *gather(const struct vtadev_card *card)
 	json_object_object_add(s, "contexts",
 			       pair("total", number_of(dir, "contexts"),
 				    "used", number_of(dir, "contexts_used")));
+	json_object_object_add(s, "throttled", number_of(dir, "throttled"));
 	json_object_object_add(s, "holders", holders_of(card->index));
 	config = numbers_of(dir, "config");
 	json_object_object_add(s, "config", config);

@@ -17,8 +17,8 @@ _vtactl() {
 
 	COMPREPLY=()
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		mapfile -t COMPREPLY < <(compgen -W 'list status top monitor test bench dump reset trace
-			program --help --version' -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W 'list status top monitor test bench dump export reset
+			trace program --help --version' -- "$cur")
 		return
 	fi
 	case $prev in
@@ -34,6 +34,7 @@ _vtactl() {
 	test)		options='--full --json --help' cards=1 ;;
 	bench)		options='--json --help' cards=1 ;;
 	dump)		options='--output --help' cards=1 ;;
+	export)		options='--anonymous --output --help' ;;
 	reset)		options='--force --help' cards=1 ;;
 	trace)		options='--output --duration --help' ;;
 	program)	options='--card --image --json --labels --top --help' ;;

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * export.c - vtactl export: metrics for Prometheus
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <json-c/json.h>
+#include <stdio.h>
+
+#include "ctl.h"
+#include "gather.h"
+#include "metrics.h"
+#include "replace.h"
+
+static const char help[] =
+	"Usage: vtactl export [--anonymous] [--output=FILE]\n"
+	"\n"
+	"Cards, what they do and what their users have, as metrics in Prometheus' text format:\n"
+	"for the textfile collector of node_exporter, whose file must end in .prom.\n"
+	"\n"
+	"  -a, --anonymous    nothing of users\n"
+	"  -o, --output=FILE  replace FILE whole, for readers that look at any time\n"
+	"  -h, --help         this text\n"
+	"\n"
+	"No card is opened, and none that sleeps is woken up. No card at all is no error: then\n"
+	"vta_cards is 0. Other users' processes, and the last faults, are shown to root only.\n";
+
+/* All cards that are there; NULL if there is no memory. */
+static struct json_object *gather_all(void)
+{
+	struct json_object *array, *status;
+	struct vtadev_card *cards;
+	int count = vtadev_list(&cards);
+
+	if (count < 0)
+		return NULL;
+	array = json_object_new_array();
+	for (int i = 0; i < count; i++) {
+		status = gather(&cards[i]);
+		if (status)
+			json_object_array_add(array, status);
+	}
+	vtadev_list_free(cards);
+	return array;
+}
+
+static int export(FILE *file, bool anonymous)
+{
+	struct json_object *cards = gather_all();
+
+	if (!cards)
+		return ctl_error("looking for cards", -ENOMEM);
+	metrics_cards(file, cards);
+	json_object_put(cards);
+	return anonymous ? CTL_OK : metrics_users(file);
+}
+
+static int export_to(const char *path, bool anonymous)
+{
+	struct replace replace;
+	int ret = replace_begin(&replace, path);
+
+	if (ret)
+		return ret;
+	ret = export(replace.file, anonymous);
+	if (!ret)
+		return replace_end(&replace);
+	replace_cancel(&replace);
+	return ret;
+}
+
+int export_main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "anonymous", no_argument, NULL, 'a' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "output", required_argument, NULL, 'o' },
+		{ 0 },
+	};
+	const char *path = NULL;
+	bool anonymous = false;
+	int option;
+
+	while ((option = getopt_long(argc, argv, "aho:", options, NULL)) != -1) {
+		switch (option) {
+		case 'a':
+			anonymous = true;
+			break;
+		case 'h':
+			return ctl_help(help);
+		case 'o':
+			path = optarg;
+			break;
+		default:
+			return CTL_USAGE;	/* getopt has said why */
+		}
+	}
+	if (optind < argc)
+		return ctl_usage("too much: ", argv[optind]);
+	return path ? export_to(path, anonymous) : export(stdout, anonymous);
+}
