@@ -16,6 +16,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "card.h"
 #include "plugin.h"
@@ -200,6 +201,12 @@ bool card_is_path(const char *which)
 	return which && strchr(which, '/');
 }
 
+/* In a container sysfs has all cards of the machine, and /dev those of the container. */
+static bool has_node(const struct vtadev_card *card)
+{
+	return !access(card->node, F_OK);
+}
+
 static int find_choice(const char *which, struct vtadev_card *card)
 {
 	struct vtadev_card *cards;
@@ -213,11 +220,12 @@ static int find_choice(const char *which, struct vtadev_card *card)
 	if (count < 0)
 		return count;
 	err = -ENOENT;
-	for (int i = 0; i < count && err; i++) {
-		if (chosen(&choice, &cards[i])) {
+	for (int i = 0; i < count; i++) {
+		if (!chosen(&choice, &cards[i]))
+			continue;
+		if (err || (!has_node(card) && has_node(&cards[i])))
 			*card = cards[i];
-			err = 0;
-		}
+		err = 0;
 	}
 	vtadev_list_free(cards);
 	return err;
