@@ -432,7 +432,7 @@ uninstall:
 	$(QUIETLY) install DESTDIR="$$dir"; \
 	cd "$$dir"; \
 	find . ! -type d | while read -r file; do rm -fv "$(DESTDIR)/$${file#./}"; done; \
-	for name in include/vtadev/vta include/vtadev/vtac include/vtadev/cpu include/vtadev share/vtadev/monitoring share/vtadev/vm/debug share/vtadev/vm \
+	for name in include/vtadev/vta include/vtadev/vtac include/vtadev/cpu include/vtadev share/vtadev/cdi share/vtadev/monitoring share/vtadev/vm/debug share/vtadev/vm \
 		share/vtadev/tvm share/vtadev; do \
 		rmdir "$(DESTDIR)$(PREFIX)/$$name" 2>/dev/null || true; done; \
 	rmdir "$(DESTDIR)$(PYTHON_DIR)/vtadev" 2>/dev/null || true

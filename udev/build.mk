@@ -8,6 +8,8 @@ UDEV_GROUP ?= $(shell getent group render >/dev/null && echo render || echo vta)
 UDEV_RULES := build/udev/60-vta.rules
 # Where udev and systemd look for what packages bring; another prefix keeps its own.
 UDEV_DIR ?= $(if $(filter /usr,$(PREFIX)),/lib,$(PREFIX)/lib)/udev/rules.d
+# Not where udev looks: who uses containers links it there (docs/containers.md).
+UDEV_CDI := build/udev/61-vta-cdi.rules
 SYSUSERS_DIR ?= $(PREFIX)/lib/sysusers.d
 
 $(UDEV_RULES): udev/60-vta.rules.in FORCE
@@ -15,9 +17,15 @@ $(UDEV_RULES): udev/60-vta.rules.in FORCE
 	@sed 's|@GROUP@|$(UDEV_GROUP)|' $< > $@.new
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
+$(UDEV_CDI): udev/61-vta-cdi.rules.in FORCE
+	@mkdir -p $(@D)
+	@sed 's|@BINDIR@|$(PREFIX)/bin|' $< > $@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
 .PHONY: install-udev
-install-udev: $(UDEV_RULES)
+install-udev: $(UDEV_RULES) $(UDEV_CDI)
 	install -d $(DESTDIR)$(UDEV_DIR) $(DESTDIR)$(SYSUSERS_DIR)
+	install -m 644 -Dt $(DESTDIR)$(PREFIX)/share/vtadev/cdi $(UDEV_CDI)
 	install -m 644 $(UDEV_RULES) $(DESTDIR)$(UDEV_DIR)
 	if [ '$(UDEV_GROUP)' = vta ]; then \
 		install -m 644 udev/vta.sysusers $(DESTDIR)$(SYSUSERS_DIR)/vta.conf; fi

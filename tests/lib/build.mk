@@ -9,7 +9,7 @@ LIB_TEST_BINS := $(addprefix $(LIB_TEST_DIR)/, \
 	test_submit test_text test_trace test_transfer test_wait)
 LIB_TESTS := $(LIB_TEST_BINS) $(LIB_TEST_DIR)/test_headers $(LIB_TEST_DIR)/test_pipeline \
 	$(LIB_TEST_DIR)/test_threads \
-	$(addprefix $(LIB_TEST_DIR)/, test_export test_metrics test_tracefs test_vtactl)
+	$(addprefix $(LIB_TEST_DIR)/, test_cdi test_export test_metrics test_tracefs test_vtactl)
 
 LIB_TEST_LIB_OBJS := $(LIB_SRCS:libvtadev/%.c=$(LIB_TEST_DIR)/obj/lib/%.o)
 LIB_TEST_OBJS := $(LIB_TEST_LIB_OBJS) $(LIB_TEST_DIR)/obj/fake.o
@@ -92,7 +92,7 @@ $(LIB_TEST_DIR)/test_metrics: $(addprefix $(LIB_TEST_DIR)/obj/, \
 		test_metrics.o vtactl/metrics_users.o vtactl/prom.o)
 	$(CC) $(LIB_TEST_SANITIZE) -o $@ $^ -lcmocka
 
-$(addprefix $(LIB_TEST_DIR)/, test_export test_vtactl): $(LIB_TEST_DIR)/%: tests/lib/%.sh \
+$(addprefix $(LIB_TEST_DIR)/, test_cdi test_export test_vtactl): $(LIB_TEST_DIR)/%: tests/lib/%.sh \
 		tests/lib/mock.sh $(LIB_TEST_VTACTL)
 	@mkdir -p $(@D)
 	install -m 644 tests/lib/mock.sh $(@D)

@@ -119,6 +119,15 @@ with_core 11 17 "$tmp/vtactl" status
 ! says TVM out
 result $? "status: has no word about others"
 
+# In a container sysfs has cards whose nodes are not there. The made-up node is no card.
+# shellcheck disable=SC2016
+with two sh -c 'rm "$UMOCKDEV_DIR/dev/vta2" && exec "$1" test' sh "$tmp/vtactl"
+[ $status -eq 1 ] && says '/dev/vta10' err && ! says '/dev/vta2' err
+result $? "test: the first card whose node is there"
+with two "$tmp/vtactl" test
+[ $status -eq 1 ] && says '/dev/vta2' err
+result $? "test: the first card of all"
+
 for name in 10 vta10 /dev/vta10 0000:00:07.0 00:07.0; do
 	with two "$tmp/vtactl" status "$name" --json
 	[ $status -eq 0 ] && json '[c["index"] for c in a] == [10]'
@@ -227,14 +236,14 @@ fi
 
 for args in "status --watch=0" "status --count=3" "status --watch --count=x" "top -d 0" "top -n x" \
 		"top 0 1" "monitor -n 0" "monitor -t x" "test 0 1" "bench 0 1" "dump 0 1" \
-		"reset" "reset 0 1" "export 0" "export -o"; do
+		"reset" "reset 0 1" "cdi 0" "export 0" "export -o"; do
 	# shellcheck disable=SC2086
 	with one "$tmp/vtactl" $args
 	[ $status -eq 2 ] && [ -s "$tmp/err" ] && [ ! -s "$tmp/out" ]
 	result $? "wrong usage exits 2: '$args'"
 done
 
-for verb in list status top monitor test bench dump export reset trace program; do
+for verb in list status top monitor test bench dump cdi export reset trace program; do
 	with none "$tmp/vtactl" $verb --help
 	[ $status -eq 0 ] && says "Usage: vtactl $verb" out && says '--help' out
 	result $? "$verb --help"

@@ -144,6 +144,8 @@ check "test --json: a card of four queues" says '"ok": *true'
 ctl bench --json
 check "bench: measures" exits 0
 check "bench: seven things, some rounds each" [ "$(grep -c '"rounds":[1-9]' /tmp/out)" -eq 7 ]
+ctl cdi
+check "cdi: a device for each card, and all" [ "$(grep -c '"name":"\(vta0\|vta1\|all\)"' /tmp/out)" -eq 3 ]
 ctl top --batch --count=1 --delay=0.2
 check "top: a line for each card" [ "$(grep -c '^vta[01]: compute' /tmp/out)" -eq 2 ]
 
@@ -383,6 +385,9 @@ ctl status
 check "status: the other one" exits 0
 rmmod vta
 check "the module goes, whatever was looked at" [ ! -d /sys/module/vta ]
+echo old >/tmp/cdi.json
+ctl cdi --output=/tmp/cdi.json
+check "cdi: nobody is left: nor is the file" [ "$status$(ls /tmp/cdi.json 2>/dev/null)" = 0 ]
 ctl status
 check "status: nobody is left" exits 3 'modprobe vta'
 

@@ -24,8 +24,8 @@ enum {
 /* A verb: "vtactl NAME ARGUMENTS", with argv[0] its name; the exit status. */
 typedef int ctl_verb_fn(int argc, char **argv);
 
-ctl_verb_fn bench_main, dump_main, export_main, list_main, monitor_main, program_main,
-	    reset_main, status_main, test_main, top_main, trace_main;
+ctl_verb_fn bench_main, cdi_main, dump_main, export_main, list_main, monitor_main,
+	    program_main, reset_main, status_main, test_main, top_main, trace_main;
 
 /* Errors go to stderr as sentences, after the name of the verb in hand. */
 void ctl_set_verb(const char *name);

@@ -27,6 +27,7 @@ static const struct verb verbs[] = {
 	{ "test",	test_main,	"find out whether a card works" },
 	{ "bench",	bench_main,	"measure launches, waits and copies" },
 	{ "dump",	dump_main,	"make a bundle for a bug report" },
+	{ "cdi",	cdi_main,	"cards for containers" },
 	{ "export",	export_main,	"metrics for Prometheus" },
 	{ "reset",	reset_main,	"take a card from everybody and start it anew" },
 	{ "trace",	trace_main,	"record what the driver and a program do" },

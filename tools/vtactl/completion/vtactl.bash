@@ -17,14 +17,14 @@ _vtactl() {
 
 	COMPREPLY=()
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		mapfile -t COMPREPLY < <(compgen -W 'list status top monitor test bench dump export reset
-			trace program --help --version' -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W 'list status top monitor test bench dump cdi export
+			reset trace program --help --version' -- "$cur")
 		return
 	fi
 	case $prev in
 	-o | --output)	mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
 	-c | --card)	mapfile -t COMPREPLY < <(compgen -W "$(_vtactl_cards)" -- "$cur"); return ;;
-	-n | --count | -d | --delay | --duration | -t | --timeout) return ;;
+	-n | --count | -d | --delay | --duration | -t | --timeout | -k | --kind) return ;;
 	esac
 	case ${COMP_WORDS[1]} in
 	list)		options='--all --json --help' ;;
@@ -34,6 +34,7 @@ _vtactl() {
 	test)		options='--full --json --help' cards=1 ;;
 	bench)		options='--json --help' cards=1 ;;
 	dump)		options='--output --help' cards=1 ;;
+	cdi)		options='--kind --output --help' ;;
 	export)		options='--anonymous --output --help' ;;
 	reset)		options='--force --help' cards=1 ;;
 	trace)		options='--output --duration --help' ;;

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * cdi.c - vtactl cdi: cards for containers
+ *
+ * Writes a specification of the Container Device Interface: docs/containers.md.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ctl.h"
+#include "replace.h"
+
+/* Nothing of a later version is used, and older runtimes (podman 4.3) refuse those. */
+#define CDI_VERSION	"0.5.0"
+#define CDI_KIND	"vta.example/card"
+/* A node in the container: for its owner and group, as the udev rules have it. */
+#define NODE_MODE	0660
+
+static const char help[] =
+	"Usage: vtactl cdi [--kind=VENDOR/CLASS] [--output=FILE]\n"
+	"\n"
+	"A specification of the Container Device Interface (CDI): a device for each card, by its\n"
+	"name, and \"all\". Container runtimes look into /etc/cdi and /run/cdi.\n"
+	"\n"
+	"  -k, --kind=VENDOR/CLASS  what the devices are called (" CDI_KIND ")\n"
+	"  -o, --output=FILE        replace FILE whole; without a card, remove it\n"
+	"  -h, --help               this text\n";
+
+/* ---- Names: section "Kind" of the specification ---- */
+
+/* Letters, digits and @marks; a letter first, a letter or digit last. */
+static bool is_word(const char *text, size_t len, const char *marks)
+{
+	if (!len || !isalpha((unsigned char)text[0]) || !isalnum((unsigned char)text[len - 1]))
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (!isalnum((unsigned char)text[i]) && !strchr(marks, text[i]))
+			return false;
+	return true;
+}
+
+static bool is_kind(const char *kind)
+{
+	const char *slash = strchr(kind, '/');
+
+	return slash && is_word(kind, (size_t)(slash - kind), "_-.") &&
+	       is_word(slash + 1, strlen(slash + 1), "_-");
+}
+
+/* ---- The specification ---- */
+
+/* Number and type of the node are not told: the runtime takes those of the host's. */
+static struct json_object *node_of(const struct vtadev_card *card)
+{
+	struct json_object *node = json_object_new_object();
+
+	json_object_object_add(node, "path", json_object_new_string(card->node));
+	json_object_object_add(node, "permissions", json_object_new_string("rw"));
+	json_object_object_add(node, "fileMode", json_object_new_int(NODE_MODE));
+	return node;
+}
+
+static struct json_object *device_of(const char *name, const struct vtadev_card *cards,
+				     size_t count)
+{
+	struct json_object *device = json_object_new_object();
+	struct json_object *edits = json_object_new_object();
+	struct json_object *nodes = json_object_new_array();
+
+	for (size_t i = 0; i < count; i++)
+		json_object_array_add(nodes, node_of(&cards[i]));
+	json_object_object_add(edits, "deviceNodes", nodes);
+	json_object_object_add(device, "name", json_object_new_string(name));
+	json_object_object_add(device, "containerEdits", edits);
+	return device;
+}
+
+static struct json_object *specification(const char *kind, const struct vtadev_card *cards,
+					 size_t count)
+{
+	struct json_object *spec = json_object_new_object();
+	struct json_object *devices = json_object_new_array();
+	char name[32];
+
+	for (size_t i = 0; i < count; i++) {
+		snprintf(name, sizeof(name), "vta%u", cards[i].index);
+		json_object_array_add(devices, device_of(name, &cards[i], 1));
+	}
+	json_object_array_add(devices, device_of("all", cards, count));
+	json_object_object_add(spec, "cdiVersion", json_object_new_string(CDI_VERSION));
+	json_object_object_add(spec, "kind", json_object_new_string(kind));
+	json_object_object_add(spec, "devices", devices);
+	return spec;
+}
+
+/* ---- The verb ---- */
+
+static int print(const char *kind)
+{
+	struct vtadev_card *cards;
+	size_t count;
+	int ret = ctl_cards(NULL, &cards, &count);
+
+	if (ret)
+		return ret;
+	ret = ctl_print_json(specification(kind, cards, count), false);
+	vtadev_list_free(cards);
+	return ret;
+}
+
+/* Runtimes refuse a specification without devices. */
+static int write_to(const char *path, const char *kind)
+{
+	struct json_object *spec;
+	struct vtadev_card *cards;
+	struct replace replace;
+	int count, ret;
+
+	ret = replace_begin(&replace, path);
+	if (ret)
+		return ret;
+	count = vtadev_list(&cards);
+	if (count < 0) {
+		replace_cancel(&replace);
+		return ctl_error("looking for cards", count);
+	}
+	if (!count) {
+		vtadev_list_free(cards);
+		return replace_remove(&replace);
+	}
+	spec = specification(kind, cards, (size_t)count);
+	fprintf(replace.file, "%s\n",
+		json_object_to_json_string_ext(spec, JSON_C_TO_STRING_PRETTY |
+					       JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(spec);
+	vtadev_list_free(cards);
+	return replace_end(&replace);
+}
+
+int cdi_main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "help", no_argument, NULL, 'h' },
+		{ "kind", required_argument, NULL, 'k' },
+		{ "output", required_argument, NULL, 'o' },
+		{ 0 },
+	};
+	const char *path = NULL, *kind = CDI_KIND;
+	int option;
+
+	while ((option = getopt_long(argc, argv, "hk:o:", options, NULL)) != -1) {
+		switch (option) {
+		case 'h':
+			return ctl_help(help);
+		case 'k':
+			kind = optarg;
+			break;
+		case 'o':
+			path = optarg;
+			break;
+		default:
+			return CTL_USAGE;	/* getopt has said why */
+		}
+	}
+	if (optind < argc)
+		return ctl_usage("too much: ", argv[optind]);
+	if (!is_kind(kind))
+		return ctl_usage("not VENDOR/CLASS, as " CDI_KIND ": ", kind);
+	return path ? write_to(path, kind) : print(kind);
+}
