@@ -473,6 +473,7 @@ void vta_wait_resume(struct vta_queue *q)
 {
 	spin_lock_irq(&q->vector->lock);
 	q->armed = false;
+	vta_watch_forget_queue(q);
 	vta_wait_update(q);
 	spin_unlock_irq(&q->vector->lock);
 }
@@ -484,8 +485,7 @@ void vta_wait_restart(struct vta_queue *q, u64 seq)
 	q->halted = false;
 	q->given_up = VTA_FAULT_NONE;
 	q->armed = false;
-	q->watch_seq = seq;	/* this is no progress of the card's */
-	q->watch_abort = false;
+	vta_watch_forget_queue(q);
 	vta_fault_none(q);
 	vta_wait_update(q);	/* it may have halted again, and told nobody who knew */
 	spin_unlock_irq(&q->vector->lock);

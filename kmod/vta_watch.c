@@ -79,6 +79,10 @@ static void vta_watch_queue(struct vta_watch *watch, struct vta_queue *q)
 {
 	bool waited = q->watch_waited || !list_empty(&q->wait_node);
 
+	if (watch->first) {
+		q->watch_late = 0;
+		q->watch_behind = false;
+	}
 	q->watch_waited = false;
 	watch->again |= waited || vta_watch_is_listened_to(q);
 	watch->lost |= vta_watch_interrupt(q);
@@ -263,7 +267,7 @@ static bool vta_watch_ask_card(struct vta_device *vdev)
 	struct vta_watch *watch = &vdev->watch;
 	u32 heartbeat = vta_read(vdev, REG_HEARTBEAT);
 	u32 status = vta_read(vdev, REG_STATUS);
-	bool still = watch->still && heartbeat == watch->heartbeat;
+	bool still = watch->still && !watch->first && heartbeat == watch->heartbeat;
 
 	watch->still = true;
 	watch->heartbeat = heartbeat;
@@ -288,6 +292,15 @@ void vta_watch_forget(struct vta_device *vdev)
 	vdev->watch.still = false;
 	for (e = 0; e < VTA_NR_ENGINES; e++)
 		vdev->watch.engines[e] = (struct vta_watch_engine) { .aborted = VTA_WATCH_NEVER };
+}
+
+void vta_watch_forget_queue(struct vta_queue *q)
+{
+	q->watch_seq = q->seq;
+	q->watch_late = 0;
+	q->watch_behind = false;
+	q->watch_stuck = 0;
+	q->watch_abort = false;
 }
 
 /* Under vta_device.lock, so not amid a reset. */
@@ -320,11 +333,12 @@ static void vta_watch_work(struct work_struct *work)
 {
 	struct vta_device *vdev = container_of(work, struct vta_device, watch.work.work);
 	struct vta_watch *watch = &vdev->watch;
-	unsigned long late = jiffies - watch->looked;
-
+	unsigned long passed = jiffies - watch->looked;
 	/* From one look to the next passes a period, and little more. */
-	watch->stood = watch->again && late > 2 * msecs_to_jiffies(VTA_WATCH_MS) ?
-		       jiffies_to_nsecs(late) : 0;
+	bool late = passed > 2 * msecs_to_jiffies(VTA_WATCH_MS);
+
+	watch->stood = watch->again && late ? jiffies_to_nsecs(passed) : 0;
+	watch->first = !watch->again || late;
 	watch->looked = jiffies;
 	watch->again = xchg(&watch->asked, false);
 	if (vta_watch_look(vdev)) {

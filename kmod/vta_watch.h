@@ -12,6 +12,7 @@
 #include "vta_regs.h"
 
 struct vta_device;
+struct vta_queue;
 
 /**
  * struct vta_watch_engine - an engine at the last look
@@ -35,6 +36,7 @@ struct vta_watch_engine {
  * @lost: an interrupt that should have come has not
  * @looked: jiffies then
  * @stood: ns from the look before to this one, if the machine stood still
+ * @first: the look before is too long ago for what was seen then to count
  * @standing: queues that were waited for and had made no progress, by number
  * @still: registers have been read, and @heartbeat was this
  * @heartbeat: see @still
@@ -50,6 +52,7 @@ struct vta_watch {
 	bool lost;
 	unsigned long looked;
 	u64 stood;
+	bool first;
 	DECLARE_BITMAP(standing, VTA_QUEUES_MAX);
 	bool still;
 	u32 heartbeat;
@@ -59,6 +62,8 @@ struct vta_watch {
 void vta_watch_init(struct vta_device *vdev);
 /* The card is started: what was known is of the one before its reset or its sleep. */
 void vta_watch_forget(struct vta_device *vdev);
+/* A queue is started again at vta_queue.seq; under the vector's lock. */
+void vta_watch_forget_queue(struct vta_queue *q);
 /* A wait or a poll begins; any context. */
 void vta_watch_start(struct vta_device *vdev);
 /* When no file can wait any more. */

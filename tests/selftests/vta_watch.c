@@ -241,6 +241,33 @@ TEST_F(hang, event_lost_unnoticed_does_not_silence_faults)
 	EXPECT_EQ(self->before.lost, steps_now().lost);
 }
 
+/* A halt that a waiter finds before two looks have seen it: the next one is another halt. */
+TEST_F(hang, halt_found_by_a_waiter_is_no_lost_interrupt)
+{
+	struct vta_desc bad = desc_fill(0x40000000, 0, 4);
+	struct waiter w;
+	struct queue other;
+
+	ASSERT_EQ(0, queue_open(self->fd, &other, NULL));
+	ASSERT_EQ(0, waiter_start(&w, &other, 1, 8000));	/* so long the watchdog looks */
+	ASSERT_EQ(0, emu_inject("irq-lost"));
+	for (unsigned int i = 1; i <= 200; i++) {
+		uint64_t lost = card_attr("recovery/lost_interrupts");
+		int64_t begin = now_ns();
+
+		queue_submit(&self->q, &bad, 1);
+		while (self->q.status->status.state != VTA_QUEUE_HALTED)
+			;
+		sleep_ms(20);
+		ASSERT_EQ(-EIO, queue_wait(&self->q, i, 0, NULL));
+		ASSERT_EQ(0, queue_recover(&self->q));
+		if (now_ns() - begin < 900000000)	/* less than between two looks */
+			ASSERT_EQ(lost, card_attr("recovery/lost_interrupts"));
+	}
+	EXPECT_EQ(-ETIMEDOUT, waiter_join(&w));
+	queue_unmap(&other);
+}
+
 /* What was asked for, and nobody waits for any more, is not missed when it comes. */
 TEST_F(hang, wait_that_timed_out_is_no_lost_interrupt)
 {
