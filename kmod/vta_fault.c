@@ -16,93 +16,67 @@
 #include "vta_trace.h"
 #include "vta_user.h"
 
-static const char *vta_fault_reason_text(u32 reason)
+/**
+ * struct vta_fault_word - a code of the fault record
+ * @name: a word, for logs that programs read
+ * @text: for the kernel log
+ */
+struct vta_fault_word {
+	const char *name;
+	const char *text;
+};
+
+static const struct vta_fault_word *vta_fault_reason(u32 reason)
 {
-	static const char * const texts[] = {
-		[VTA_FAULT_PAGE] = "address not mapped",
-		[VTA_FAULT_PERM] = "write to read-only memory",
-		[VTA_FAULT_ENTRY] = "malformed page-table entry",
-		[VTA_FAULT_DMA] = "the host refused the access",
-		[VTA_FAULT_DESC] = "malformed descriptor",
-		[VTA_FAULT_ALIGN] = "misaligned address",
-		[VTA_FAULT_INSN] = "illegal instruction",
-		[VTA_FAULT_BOUNDS] = "index outside a scratchpad",
-		[VTA_FAULT_CYCLES] = "cycle limit reached",
-		[VTA_FAULT_DEADLOCK] = "dependency deadlock",
-		[VTA_FAULT_DOORBELL] = "more submitted than the ring holds",
-		[VTA_FAULT_TIME] = "time limit reached",
+	static const struct vta_fault_word words[] = {
+		[VTA_FAULT_NONE] = { "none", "no fault" },
+		[VTA_FAULT_PAGE] = { "page", "address not mapped" },
+		[VTA_FAULT_PERM] = { "perm", "write to read-only memory" },
+		[VTA_FAULT_ENTRY] = { "entry", "malformed page-table entry" },
+		[VTA_FAULT_DMA] = { "dma", "the host refused the access" },
+		[VTA_FAULT_DESC] = { "desc", "malformed descriptor" },
+		[VTA_FAULT_ALIGN] = { "align", "misaligned address" },
+		[VTA_FAULT_INSN] = { "insn", "illegal instruction" },
+		[VTA_FAULT_BOUNDS] = { "bounds", "index outside a scratchpad" },
+		[VTA_FAULT_CYCLES] = { "cycles", "cycle limit reached" },
+		[VTA_FAULT_DEADLOCK] = { "deadlock", "dependency deadlock" },
+		[VTA_FAULT_DOORBELL] = { "doorbell", "more submitted than the ring holds" },
+		[VTA_FAULT_TIME] = { "time", "time limit reached" },
 	};
+	static const struct vta_fault_word hang = { "hang", "the card hangs" };
+	static const struct vta_fault_word sleep = { "sleep", "aborted for the machine to sleep" };
+	static const struct vta_fault_word card = { "card", "the card's records make no sense" };
 
 	if (reason == VTA_FAULT_HANG)
-		return "the card hangs";
+		return &hang;
 	if (reason == VTA_FAULT_SLEEP)
-		return "aborted for the machine to sleep";
-	return reason < ARRAY_SIZE(texts) ? texts[reason] : "the card's records make no sense";
+		return &sleep;
+	return reason < ARRAY_SIZE(words) ? &words[reason] : &card;
 }
 
-static const char *vta_fault_access_text(u32 access)
-{
-	static const char * const texts[] = {
-		[VTA_ACCESS_NONE] = "no access",
-		[VTA_ACCESS_RING] = "descriptor fetch",
-		[VTA_ACCESS_INSN] = "instruction fetch",
-		[VTA_ACCESS_UOP] = "micro-op load",
-		[VTA_ACCESS_LOAD] = "load",
-		[VTA_ACCESS_STORE] = "store",
-		[VTA_ACCESS_COPY_SRC] = "copy source",
-		[VTA_ACCESS_COPY_DST] = "copy or fill destination",
-		[VTA_ACCESS_SIGNAL] = "signal",
-		[VTA_ACCESS_WAIT] = "wait",
-		[VTA_ACCESS_STAMP] = "stamp",
-		[VTA_ACCESS_STATE] = "save or restore of the core's state",
-	};
-
-	return texts[access];
-}
+static const struct vta_fault_word vta_fault_accesses[] = {
+	[VTA_ACCESS_NONE] = { "none", "no access" },
+	[VTA_ACCESS_RING] = { "ring", "descriptor fetch" },
+	[VTA_ACCESS_INSN] = { "insn", "instruction fetch" },
+	[VTA_ACCESS_UOP] = { "uop", "micro-op load" },
+	[VTA_ACCESS_LOAD] = { "load", "load" },
+	[VTA_ACCESS_STORE] = { "store", "store" },
+	[VTA_ACCESS_COPY_SRC] = { "copy_src", "copy source" },
+	[VTA_ACCESS_COPY_DST] = { "copy_dst", "copy or fill destination" },
+	[VTA_ACCESS_SIGNAL] = { "signal", "signal" },
+	[VTA_ACCESS_WAIT] = { "wait", "wait" },
+	[VTA_ACCESS_STAMP] = { "stamp", "stamp" },
+	[VTA_ACCESS_STATE] = { "state", "save or restore of the core's state" },
+};
 
 const char *vta_fault_reason_name(u32 reason)
 {
-	static const char * const names[] = {
-		[VTA_FAULT_NONE] = "none",
-		[VTA_FAULT_PAGE] = "page",
-		[VTA_FAULT_PERM] = "perm",
-		[VTA_FAULT_ENTRY] = "entry",
-		[VTA_FAULT_DMA] = "dma",
-		[VTA_FAULT_DESC] = "desc",
-		[VTA_FAULT_ALIGN] = "align",
-		[VTA_FAULT_INSN] = "insn",
-		[VTA_FAULT_BOUNDS] = "bounds",
-		[VTA_FAULT_CYCLES] = "cycles",
-		[VTA_FAULT_DEADLOCK] = "deadlock",
-		[VTA_FAULT_DOORBELL] = "doorbell",
-		[VTA_FAULT_TIME] = "time",
-	};
-
-	if (reason == VTA_FAULT_HANG)
-		return "hang";
-	if (reason == VTA_FAULT_SLEEP)
-		return "sleep";
-	return reason < ARRAY_SIZE(names) ? names[reason] : "card";
+	return vta_fault_reason(reason)->name;
 }
 
 const char *vta_fault_access_name(u32 access)
 {
-	static const char * const names[] = {
-		[VTA_ACCESS_NONE] = "none",
-		[VTA_ACCESS_RING] = "ring",
-		[VTA_ACCESS_INSN] = "insn",
-		[VTA_ACCESS_UOP] = "uop",
-		[VTA_ACCESS_LOAD] = "load",
-		[VTA_ACCESS_STORE] = "store",
-		[VTA_ACCESS_COPY_SRC] = "copy_src",
-		[VTA_ACCESS_COPY_DST] = "copy_dst",
-		[VTA_ACCESS_SIGNAL] = "signal",
-		[VTA_ACCESS_WAIT] = "wait",
-		[VTA_ACCESS_STAMP] = "stamp",
-		[VTA_ACCESS_STATE] = "state",
-	};
-
-	return names[access];
+	return vta_fault_accesses[access].name;
 }
 
 static void vta_fault_report(struct vta_queue *q)
@@ -116,9 +90,9 @@ static void vta_fault_report(struct vta_queue *q)
 	vta_history_fault(q);
 	dev_warn_ratelimited(&ctx->vdev->dev,
 			     "queue %u of %s[%d] halted: %s; descriptor %llu, instruction %d, %s at %#010x\n",
-			     q->id, ctx->comm, ctx->tgid, vta_fault_reason_text(fault->reason),
+			     q->id, ctx->comm, ctx->tgid, vta_fault_reason(fault->reason)->text,
 			     fault->seq, (int)fault->insn_index,
-			     vta_fault_access_text(fault->access), fault->addr);
+			     vta_fault_accesses[fault->access].text, fault->addr);
 }
 
 void vta_fault_none(struct vta_queue *q)
