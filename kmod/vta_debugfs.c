@@ -8,8 +8,7 @@
 #include <linux/debugfs.h>
 #include <linux/fs.h>
 #include <linux/module.h>
-#include <linux/slab.h>
-#include <linux/vmalloc.h>
+#include <linux/seq_file.h>
 
 #include "vta_debugfs.h"
 #include "vta_device.h"
@@ -18,52 +17,34 @@
 
 static struct dentry *vta_debugfs_root;
 
-/* All of it is written when the file is opened, so that it is of one moment. */
-static int vta_state_open(struct inode *inode, struct file *file)
+static int vta_state_show(struct seq_file *m, void *data)
 {
-	struct vta_device *vdev = inode->i_private;
-	struct vta_text *text;
+	struct vta_device *vdev = m->private;
+	struct vta_text text = {};
 	int ret;
 
-	text = kzalloc(sizeof(*text), GFP_KERNEL);
-	if (!text)
-		return -ENOMEM;
-	text->size = VTA_DUMP_SIZE;
-	text->buf = vmalloc(VTA_DUMP_SIZE);
-	ret = text->buf ? mutex_lock_interruptible(&vdev->lock) : -ENOMEM;
-	if (ret) {
-		vfree(text->buf);
-		kfree(text);
+	text.size = seq_get_buf(m, &text.buf);
+	ret = mutex_lock_interruptible(&vdev->lock);
+	if (ret)
 		return ret;
-	}
-	vta_dump_print(vdev, "an administrator asked", text);
+	vta_dump_print(vdev, "an administrator asked", &text);
 	mutex_unlock(&vdev->lock);
-	file->private_data = text;
+	seq_commit(m, text.len);
 	return 0;
 }
 
-static ssize_t vta_state_read(struct file *file, char __user *buf, size_t count, loff_t *pos)
+/* With room for all of it, so that it is of one moment. */
+static int vta_state_open(struct inode *inode, struct file *file)
 {
-	struct vta_text *text = file->private_data;
-
-	return simple_read_from_buffer(buf, count, pos, text->buf, text->len);
-}
-
-static int vta_state_release(struct inode *inode, struct file *file)
-{
-	struct vta_text *text = file->private_data;
-
-	vfree(text->buf);
-	kfree(text);
-	return 0;
+	return single_open_size(file, vta_state_show, inode->i_private, VTA_DUMP_SIZE);
 }
 
 static const struct file_operations vta_state_fops = {
 	.owner = THIS_MODULE,
 	.open = vta_state_open,
-	.read = vta_state_read,
-	.release = vta_state_release,
-	.llseek = default_llseek,
+	.read = seq_read,
+	.llseek = seq_lseek,
+	.release = single_release,
 };
 
 void vta_debugfs_add(struct vta_device *vdev)
