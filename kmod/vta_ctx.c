@@ -119,7 +119,7 @@ static struct vta_ctx *vta_ctx_make(struct vta_device *vdev, struct file *file)
 		goto err_free;
 	}
 	/* First of all, so that no more than the limit can be had of what follows. */
-	ret = vta_user_charge_ctx(vdev, ctx->user, file);
+	ret = vta_user_charge(vdev, ctx->user, VTA_USER_CTXS, 1, file);
 	if (ret)
 		goto err_user;
 	ctx->addr_pool = vta_pool_create();
@@ -142,7 +142,7 @@ err_inode:
 err_pool:
 	vta_pool_destroy(ctx->addr_pool);
 err_charge:
-	vta_user_uncharge_ctx(vdev, ctx->user);
+	vta_user_uncharge(vdev, ctx->user, VTA_USER_CTXS, 1);
 err_user:
 	vta_user_put(vdev, ctx->user);
 err_free:
@@ -358,7 +358,7 @@ void vta_ctx_drop(struct vta_ctx *ctx)
 	 * Who has lost the card may open it again before closing. The user's group goes
 	 * before the context's number, so that there is one for whoever gets that.
 	 */
-	vta_user_uncharge_ctx(ctx->vdev, ctx->user);
+	vta_user_uncharge(ctx->vdev, ctx->user, VTA_USER_CTXS, 1);
 	vta_ctx_free_mmu(ctx);
 out:
 	vta_ctx_unlock(ctx);

@@ -383,7 +383,8 @@ static void vta_show_fdinfo(struct seq_file *m, struct file *file)
 	seq_printf(m, "vta-context:\t%u\n", ctx->mmu.id);
 	vta_show_lost(m, &lost);
 	seq_printf(m, "vta-host-bytes:\t%llu\n", READ_ONCE(ctx->host_bytes));
-	seq_printf(m, "vta-user-host-bytes:\t%llu\n", READ_ONCE(ctx->user->host_bytes));
+	seq_printf(m, "vta-user-host-bytes:\t%llu\n",
+		   READ_ONCE(ctx->user->used[VTA_USER_HOST_MEM]));
 	seq_printf(m, "vta-user-host-limit:\t%llu\n",
 		   vta_user_limit(ctx->vdev, VTA_USER_HOST_MEM));
 	seq_printf(m, "vta-card-bytes:\t%llu\n", READ_ONCE(ctx->card_bytes));

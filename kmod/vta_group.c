@@ -39,7 +39,7 @@ static struct vta_group *vta_group_oldest(struct vta_device *vdev)
 	struct vta_user *user;
 
 	list_for_each_entry(user, &vdev->users, node) {
-		if (user->ctxs || user->group.nr < 0)
+		if (user->used[VTA_USER_CTXS] || user->group.nr < 0)
 			continue;
 		if (!oldest || user->group.until < oldest->until)
 			oldest = &user->group;

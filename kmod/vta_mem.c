@@ -46,12 +46,12 @@ static int vta_mem_alloc_host(struct vta_mem *mem, struct vta_ctx *ctx)
 	struct vta_device *vdev = mem->vdev;
 	int ret;
 
-	ret = vta_user_charge_mem(vdev, ctx->user, VTA_USER_HOST_MEM, mem->size, ctx->file);
+	ret = vta_user_charge(vdev, ctx->user, VTA_USER_HOST_MEM, mem->size, ctx->file);
 	if (ret)
 		return ret;
 	ret = vta_host_alloc(&mem->host, mem->size);
 	if (ret) {
-		vta_user_uncharge_mem(vdev, ctx->user, VTA_USER_HOST_MEM, mem->size);
+		vta_user_uncharge(vdev, ctx->user, VTA_USER_HOST_MEM, mem->size);
 		return ret;
 	}
 	mem->user = ctx->user;
@@ -64,7 +64,7 @@ static int vta_mem_alloc_card(struct vta_mem *mem, struct vta_ctx *ctx)
 	struct vta_device *vdev = mem->vdev;
 	int ret;
 
-	ret = vta_user_charge_mem(vdev, ctx->user, VTA_USER_CARD_MEM, mem->size, ctx->file);
+	ret = vta_user_charge(vdev, ctx->user, VTA_USER_CARD_MEM, mem->size, ctx->file);
 	if (ret)
 		return ret;
 	/* It has one errno for each limit; here there is one for all. */
@@ -82,7 +82,7 @@ static int vta_mem_alloc_card(struct vta_mem *mem, struct vta_ctx *ctx)
 err_dmem:
 	dmem_cgroup_uncharge(mem->dmem, mem->size);
 err_user:
-	vta_user_uncharge_mem(vdev, ctx->user, VTA_USER_CARD_MEM, mem->size);
+	vta_user_uncharge(vdev, ctx->user, VTA_USER_CARD_MEM, mem->size);
 	return ret;
 }
 
@@ -160,13 +160,13 @@ static void vta_mem_release(struct kref *ref)
 	switch (mem->kind) {
 	case VTA_MEM_HOST:
 		vta_host_free(&mem->host);
-		vta_user_uncharge_mem(vdev, mem->user, VTA_USER_HOST_MEM, mem->size);
+		vta_user_uncharge(vdev, mem->user, VTA_USER_HOST_MEM, mem->size);
 		atomic64_sub(mem->size, &vdev->host_bytes);
 		break;
 	case VTA_MEM_CARD:
 		vta_cardmem_free(vdev->cardmem, &mem->extents);
 		dmem_cgroup_uncharge(mem->dmem, mem->size);
-		vta_user_uncharge_mem(vdev, mem->user, VTA_USER_CARD_MEM, mem->size);
+		vta_user_uncharge(vdev, mem->user, VTA_USER_CARD_MEM, mem->size);
 		if (mem->blank)
 			__free_page(mem->blank);
 		break;

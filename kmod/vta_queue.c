@@ -200,7 +200,7 @@ static void vta_queue_forget(struct vta_queue *q)
 	struct vta_device *vdev = q->ctx->vdev;
 
 	ida_free(&vdev->queue_ids, q->id);
-	vta_user_uncharge_queue(vdev, q->ctx->user);
+	vta_user_uncharge(vdev, q->ctx->user, VTA_USER_QUEUES, 1);
 	atomic_dec(&vdev->nr_queues);
 	vta_queue_put(q);
 }
@@ -347,7 +347,7 @@ static struct vta_queue *vta_queue_make(struct vta_ctx *ctx, const struct vta_qu
 	ret = vta_queue_make_bos(q, arg->flags & VTA_QUEUE_KEEP);
 	if (ret)
 		goto err_free;
-	ret = vta_user_charge_queue(vdev, ctx->user, ctx->file);
+	ret = vta_user_charge(vdev, ctx->user, VTA_USER_QUEUES, 1, ctx->file);
 	if (ret)
 		goto err_bos;
 	ret = ida_alloc_max(&vdev->queue_ids, vdev->caps.queues - 1, GFP_KERNEL);
@@ -360,7 +360,7 @@ static struct vta_queue *vta_queue_make(struct vta_ctx *ctx, const struct vta_qu
 	return q;
 
 err_user:
-	vta_user_uncharge_queue(vdev, ctx->user);
+	vta_user_uncharge(vdev, ctx->user, VTA_USER_QUEUES, 1);
 err_bos:
 	vta_queue_discard_bos(q, 0);
 err_free:

@@ -175,28 +175,34 @@ static bool vta_user_is_exempt(const struct file *file)
 	return file_ns_capable(file, &init_user_ns, CAP_SYS_RESOURCE);
 }
 
-static u64 *vta_user_bytes(struct vta_user *user, enum vta_user_mem which)
+u64 vta_user_limit(const struct vta_device *vdev, enum vta_user_what what)
 {
-	return which == VTA_USER_CARD_MEM ? &user->card_bytes : &user->host_bytes;
+	static const unsigned int * const percents[] = {
+		[VTA_USER_CARD_MEM] = &vta_max_user_mem,
+		[VTA_USER_HOST_MEM] = &vta_max_user_host,
+		[VTA_USER_QUEUES] = &vta_max_user_queues,
+		[VTA_USER_CTXS] = &vta_max_user_contexts,
+	};
+	const u64 totals[] = {
+		[VTA_USER_CARD_MEM] = vdev->caps.mem_size,
+		[VTA_USER_HOST_MEM] = (u64)totalram_pages() << PAGE_SHIFT,
+		[VTA_USER_QUEUES] = vdev->caps.queues,
+		[VTA_USER_CTXS] = vdev->caps.contexts,
+	};
+	u64 limit = totals[what] * min(READ_ONCE(*percents[what]), 100u) / 100;
+
+	/* At least one, of what a card may have few of. */
+	return limit || what < VTA_USER_QUEUES ? limit : 1;
 }
 
-u64 vta_user_limit(const struct vta_device *vdev, enum vta_user_mem which)
+static int vta_user_try(struct vta_device *vdev, struct vta_user *user, enum vta_user_what what,
+			u64 nr, u64 limit)
 {
-	if (which == VTA_USER_CARD_MEM)
-		return vdev->caps.mem_size * min(READ_ONCE(vta_max_user_mem), 100u) / 100;
-	return ((u64)totalram_pages() << PAGE_SHIFT) *
-	       min(READ_ONCE(vta_max_user_host), 100u) / 100;
-}
-
-static int vta_user_try_mem(struct vta_device *vdev, struct vta_user *user,
-			    enum vta_user_mem which, u64 size, u64 limit)
-{
-	u64 *bytes = vta_user_bytes(user, which);
 	int ret = -EDQUOT;
 
 	spin_lock(&vdev->users_lock);
-	if (*bytes <= limit && size <= limit - *bytes) {
-		*bytes += size;
+	if (user->used[what] <= limit && nr <= limit - user->used[what]) {
+		user->used[what] += nr;
 		user->refs++;
 		ret = 0;
 	}
@@ -204,82 +210,25 @@ static int vta_user_try_mem(struct vta_device *vdev, struct vta_user *user,
 	return ret;
 }
 
-int vta_user_charge_mem(struct vta_device *vdev, struct vta_user *user, enum vta_user_mem which,
-			u64 size, const struct file *file)
+int vta_user_charge(struct vta_device *vdev, struct vta_user *user, enum vta_user_what what,
+		    u64 nr, const struct file *file)
 {
-	int ret = vta_user_try_mem(vdev, user, which, size, vta_user_limit(vdev, which));
+	int ret = vta_user_try(vdev, user, what, nr, vta_user_limit(vdev, what));
 
 	if (ret && vta_user_is_exempt(file))
-		ret = vta_user_try_mem(vdev, user, which, size, U64_MAX);
+		ret = vta_user_try(vdev, user, what, nr, U64_MAX);
 	return ret;
 }
 
-void vta_user_uncharge_mem(struct vta_device *vdev, struct vta_user *user,
-			   enum vta_user_mem which, u64 size)
+void vta_user_uncharge(struct vta_device *vdev, struct vta_user *user, enum vta_user_what what,
+		       u64 nr)
 {
 	spin_lock(&vdev->users_lock);
-	*vta_user_bytes(user, which) -= size;
-	spin_unlock(&vdev->users_lock);
-	vta_user_put(vdev, user);
-}
-
-static int vta_user_try_one(struct vta_device *vdev, unsigned int *count, unsigned int limit)
-{
-	int ret = -EDQUOT;
-
-	spin_lock(&vdev->users_lock);
-	if (*count < limit) {
-		++*count;
-		ret = 0;
-	}
-	spin_unlock(&vdev->users_lock);
-	return ret;
-}
-
-/* One more of those that a card has @total of. */
-static int vta_user_charge_one(struct vta_device *vdev, unsigned int *count,
-			       unsigned int total, unsigned int percent, const struct file *file)
-{
-	unsigned int limit = max(total * min(percent, 100u) / 100, 1u);
-	int ret = vta_user_try_one(vdev, count, limit);
-
-	if (ret && vta_user_is_exempt(file))
-		ret = vta_user_try_one(vdev, count, UINT_MAX);
-	return ret;
-}
-
-static void vta_user_uncharge_one(struct vta_device *vdev, unsigned int *count)
-{
-	spin_lock(&vdev->users_lock);
-	--*count;
-	spin_unlock(&vdev->users_lock);
-}
-
-int vta_user_charge_queue(struct vta_device *vdev, struct vta_user *user,
-			  const struct file *file)
-{
-	return vta_user_charge_one(vdev, &user->queues, vdev->caps.queues,
-				   READ_ONCE(vta_max_user_queues), file);
-}
-
-void vta_user_uncharge_queue(struct vta_device *vdev, struct vta_user *user)
-{
-	vta_user_uncharge_one(vdev, &user->queues);
-}
-
-int vta_user_charge_ctx(struct vta_device *vdev, struct vta_user *user,
-			const struct file *file)
-{
-	return vta_user_charge_one(vdev, &user->ctxs, vdev->caps.contexts,
-				   READ_ONCE(vta_max_user_contexts), file);
-}
-
-void vta_user_uncharge_ctx(struct vta_device *vdev, struct vta_user *user)
-{
-	spin_lock(&vdev->users_lock);
-	if (!--user->ctxs)
+	user->used[what] -= nr;
+	if (what == VTA_USER_CTXS && !user->used[what])
 		vta_group_linger(&user->group);
 	spin_unlock(&vdev->users_lock);
+	vta_user_put(vdev, user);
 }
 
 static void vta_user_charge_ns(struct vta_user *user, u64 ns)

@@ -16,16 +16,22 @@ struct file;
 struct vta_device;
 struct vta_text;
 
+/* What a user cannot have all of: bytes of memory, queues and contexts. */
+enum vta_user_what {
+	VTA_USER_CARD_MEM,
+	VTA_USER_HOST_MEM,	/* of the driver's, in buffers */
+	VTA_USER_QUEUES,
+	VTA_USER_CTXS,
+	VTA_USER_WHATS
+};
+
 /**
  * struct vta_user - a user of a card; protected by vta_device.users_lock
  * @node: in vta_device.users
  * @uid: who (constant)
- * @refs: held by contexts and by memory; without any, the user is remembered
+ * @refs: held by contexts and by all that is @used; without any, the user is remembered
  *        as long as the faults and the group are
- * @card_bytes: card memory
- * @host_bytes: host memory of the driver's, in buffers
- * @queues: queues of the card
- * @ctxs: contexts
+ * @used: how much, by enum vta_user_what
  * @group: share of the engines
  * @faults_until: when all faults so far would have happened at the rate allowed, and
  *                all time that hangs have cost would have passed again, in ns of
@@ -35,21 +41,13 @@ struct vta_user {
 	struct list_head node;
 	kuid_t uid;
 	unsigned int refs;
-	u64 card_bytes;
-	u64 host_bytes;
-	unsigned int queues;
-	unsigned int ctxs;
+	u64 used[VTA_USER_WHATS];
 	struct vta_group group;
 	atomic64_t faults_until;
 };
 
-enum vta_user_mem {
-	VTA_USER_CARD_MEM,
-	VTA_USER_HOST_MEM,
-};
-
-/* What one user may have of it, in bytes. */
-u64 vta_user_limit(const struct vta_device *vdev, enum vta_user_mem which);
+/* How much one user may have of it. */
+u64 vta_user_limit(const struct vta_device *vdev, enum vta_user_what what);
 
 /* The caller's user. */
 struct vta_user *vta_user_get(struct vta_device *vdev);
@@ -75,15 +73,9 @@ int vta_user_wait_faults(struct vta_device *vdev, struct vta_user *user);
  * -EDQUOT if that is more than a user may have; if @file was opened with CAP_SYS_RESOURCE,
  * there is no limit.
  */
-int vta_user_charge_mem(struct vta_device *vdev, struct vta_user *user, enum vta_user_mem which,
-			u64 size, const struct file *file);
-void vta_user_uncharge_mem(struct vta_device *vdev, struct vta_user *user,
-			   enum vta_user_mem which, u64 size);
-int vta_user_charge_queue(struct vta_device *vdev, struct vta_user *user,
-			  const struct file *file);
-void vta_user_uncharge_queue(struct vta_device *vdev, struct vta_user *user);
-int vta_user_charge_ctx(struct vta_device *vdev, struct vta_user *user,
-			const struct file *file);
-void vta_user_uncharge_ctx(struct vta_device *vdev, struct vta_user *user);
+int vta_user_charge(struct vta_device *vdev, struct vta_user *user, enum vta_user_what what,
+		    u64 nr, const struct file *file);
+void vta_user_uncharge(struct vta_device *vdev, struct vta_user *user, enum vta_user_what what,
+		       u64 nr);
 
 #endif /* VTA_USER_H */
