@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * vta_trace - tracepoints: each is there, fires once for what it is named after,
- * and says what happened
+ * and says what happened; and what a trace of the kernel's functions says of the driver
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
 
 #include <kselftest_harness.h>
 
@@ -109,6 +112,98 @@ TEST_F(trace, fault)
 	EXPECT_EQ(1, lines("vta_queue_fault", text, line, sizeof(line)));
 	snprintf(text, sizeof(text), "ret=%d", -EIO);
 	EXPECT_EQ(1, lines("vta_wait_end", text, NULL, 0));
+}
+
+/* ---- Functions of the kernel ---- */
+
+/* Traces the calls of this function, or of those that the pattern names; 0 if it can. */
+static int trace_function(const char *pattern)
+{
+	if (file_write(TRACING "set_ftrace_filter", pattern) ||
+	    file_write(TRACING "current_tracer", "function"))
+		return -ENOENT;
+	return truncate(TRACING "trace", 0);
+}
+
+static void trace_no_function(void)
+{
+	file_write(TRACING "current_tracer", "nop");
+	truncate(TRACING "set_ftrace_filter", 0);
+}
+
+/*
+ * Calls of a function in the trace; @atomic: those with interrupts off or in an interrupt, by
+ * the flags behind the processor's number.
+ */
+static unsigned int calls(const char *function, bool atomic)
+{
+	unsigned int count = 0;
+	char line[512];
+	FILE *file;
+
+	file_write(TRACING "tracing_on", "0");
+	file = fopen(TRACING "trace", "re");
+	while (file && fgets(line, sizeof(line), file)) {
+		const char *at = strstr(line, function), *flags = strstr(line, "] ");
+
+		if (!at || !flags || line[0] == '#')
+			continue;
+		count += !atomic || flags[2] == 'd' || flags[2] == 'D' || flags[4] != '.';
+	}
+	if (file)
+		fclose(file);
+	file_write(TRACING "tracing_on", "1");
+	return count;
+}
+
+/* However many listen to an eventfd, no lock or interrupt waits for that. */
+TEST_F(trace, eventfd_is_signalled_with_interrupts_on)
+{
+	struct vta_queue_event event = { .fd = eventfd(0, 0) };
+	struct pollfd told = { .fd = event.fd, .events = POLLIN };
+	struct queue q;
+
+	if (trace_function("eventfd_signal*"))
+		SKIP(return, "this kernel does not trace functions");
+	ASSERT_EQ(0, queue_open(self->fd, &q, NULL));
+	event.queue = q.id;
+	ASSERT_EQ(0, card_ioctl(self->fd, VTA_IOCTL_QUEUE_EVENT, &event));
+	EXPECT_EQ(-EIO, queue_do(&q, desc_fill(0x40000000, 0, 4)));
+	EXPECT_EQ(1, poll(&told, 1, PATIENCE_MS));
+	EXPECT_LT(0, calls("eventfd_signal", false));
+	EXPECT_EQ(0, calls("eventfd_signal", true));
+	trace_no_function();
+	queue_unmap(&q);
+	close(event.fd);
+}
+
+enum { MAPPINGS = 300, OTHERS = 8, FEW = 50 };
+
+/* A reset takes the mappings away file by file, and goes through those of no other. */
+TEST_F(trace, reset_takes_each_mapping_once)
+{
+	struct mem mem, other;
+	int fds[OTHERS];
+	unsigned int i;
+
+	if (trace_function("zap_page_range_single"))
+		SKIP(return, "this kernel does not trace the function that takes a mapping away");
+	ASSERT_EQ(0, mem_alloc(self->fd, &mem, 4096, VTA_BUF_HOST, 0));
+	for (i = 0; i < MAPPINGS; i++)
+		ASSERT_NE(MAP_FAILED, mmap(NULL, 4096, PROT_READ, MAP_SHARED, self->fd,
+					   (off_t)mem.offset));
+	for (i = 0; i < OTHERS; i++) {
+		fds[i] = card_open();
+		ASSERT_LE(0, fds[i]);
+		ASSERT_EQ(0, mem_alloc(fds[i], &other, 4096, VTA_BUF_HOST, 0));
+	}
+	ASSERT_EQ(0, truncate(TRACING "trace", 0));
+	EXPECT_EQ(0, card_reset());
+	EXPECT_LE(MAPPINGS, calls("zap_page_range_single", false));
+	EXPECT_GT(MAPPINGS + FEW, calls("zap_page_range_single", false));
+	trace_no_function();
+	for (i = 0; i < OTHERS; i++)
+		close(fds[i]);
 }
 
 TEST_HARNESS_MAIN
