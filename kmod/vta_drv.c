@@ -6,9 +6,9 @@
 #include <linux/module.h>
 #include <linux/pci.h>
 
-#include "vta_debugfs.h"
 #include "vta_device.h"
 #include "vta_drv.h"
+#include "vta_dump.h"
 #include "vta_event.h"
 #include "vta_hwmon.h"
 #include "vta_import.h"
@@ -133,7 +133,7 @@ static int vta_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		goto err_stop;
 	}
 	vta_hwmon_init(vdev);
-	vta_debugfs_add(vdev);
+	vta_dump_add(vdev);
 	dev_info(&vdev->dev, "%llu MiB, %u queues, %u contexts, %u interrupt vectors at %s\n",
 		 vdev->caps.mem_size >> 20, vdev->caps.queues, vdev->caps.contexts,
 		 vdev->nr_vectors, pci_name(pdev));
@@ -153,7 +153,7 @@ static void vta_remove(struct pci_dev *pdev)
 	struct vta_device *vdev = pci_get_drvdata(pdev);
 
 	vta_hwmon_fini(vdev);
-	vta_debugfs_remove(vdev);
+	vta_dump_remove(vdev);
 	vta_pm_end(vdev);
 	vta_history_close(vdev);
 	cdev_device_del(&vdev->cdev, &vdev->dev);
@@ -193,14 +193,14 @@ static int __init vta_init(void)
 	ret = class_register(&vta_class);
 	if (ret)
 		goto err_import;
-	vta_debugfs_init();
+	vta_dump_init();
 	ret = pci_register_driver(&vta_driver);
 	if (ret)
 		goto err_class;
 	return 0;
 
 err_class:
-	vta_debugfs_exit();
+	vta_dump_exit();
 	class_unregister(&vta_class);
 err_import:
 	vta_import_exit();
@@ -215,7 +215,7 @@ module_init(vta_init);
 static void __exit vta_exit(void)
 {
 	pci_unregister_driver(&vta_driver);
-	vta_debugfs_exit();
+	vta_dump_exit();
 	class_unregister(&vta_class);
 	vta_import_exit();
 	vta_event_exit();

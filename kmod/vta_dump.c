@@ -6,8 +6,10 @@
  * have in their memory or in their rings; and no bus address, for bug reports are
  * public.
  */
+#include <linux/debugfs.h>
 #include <linux/devcoredump.h>
-#include <linux/slab.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
 #include <linux/timekeeping.h>
 #include <linux/utsname.h>
 #include <linux/vmalloc.h>
@@ -23,6 +25,9 @@
 #include "vta_text.h"
 #include "vta_usage.h"
 #include "vta_user.h"
+
+/* As much as one needs at most. */
+#define VTA_DUMP_SIZE	(128 * 1024)
 
 struct vta_dump_reg {
 	const char *name;
@@ -141,7 +146,7 @@ static void vta_dump_driver(struct vta_device *vdev, struct vta_text *text)
 		  atomic_read(&vdev->throttled));
 }
 
-void vta_dump_print(struct vta_device *vdev, const char *why, struct vta_text *text)
+static void vta_dump_print(struct vta_device *vdev, const char *why, struct vta_text *text)
 {
 	static const char * const states[] = {
 		[VTA_STATE_RESETTING] = ", resetting",
@@ -186,4 +191,60 @@ void vta_dump_leave(struct vta_device *vdev, const char *why)
 	vta_dump_print(vdev, why, &text);
 	/* It may outlive this module: so it is of the PCI device, not of ours. */
 	dev_coredumpv(&vdev->pdev->dev, text.buf, text.len, GFP_KERNEL);
+}
+
+/* ---- The same of now, for those who work on the driver: /sys/kernel/debug/vta/vtaN/state ---- */
+
+static struct dentry *vta_dump_root;
+
+static int vta_dump_show(struct seq_file *m, void *data)
+{
+	struct vta_device *vdev = m->private;
+	struct vta_text text = {};
+	int ret;
+
+	text.size = seq_get_buf(m, &text.buf);
+	ret = mutex_lock_interruptible(&vdev->lock);
+	if (ret)
+		return ret;
+	vta_dump_print(vdev, "an administrator asked", &text);
+	mutex_unlock(&vdev->lock);
+	seq_commit(m, text.len);
+	return 0;
+}
+
+/* With room for all of it, so that it is of one moment. */
+static int vta_dump_open(struct inode *inode, struct file *file)
+{
+	return single_open_size(file, vta_dump_show, inode->i_private, VTA_DUMP_SIZE);
+}
+
+static const struct file_operations vta_dump_fops = {
+	.owner = THIS_MODULE,
+	.open = vta_dump_open,
+	.read = seq_read,
+	.llseek = seq_lseek,
+	.release = single_release,
+};
+
+void vta_dump_add(struct vta_device *vdev)
+{
+	vdev->debugfs = debugfs_create_dir(dev_name(&vdev->dev), vta_dump_root);
+	debugfs_create_file("state", 0400, vdev->debugfs, vdev, &vta_dump_fops);
+}
+
+/* Returns when nobody reads the card's state any more. */
+void vta_dump_remove(struct vta_device *vdev)
+{
+	debugfs_remove_recursive(vdev->debugfs);
+}
+
+void vta_dump_init(void)
+{
+	vta_dump_root = debugfs_create_dir("vta", NULL);
+}
+
+void vta_dump_exit(void)
+{
+	debugfs_remove_recursive(vta_dump_root);
 }

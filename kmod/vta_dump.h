@@ -6,14 +6,17 @@
 #define VTA_DUMP_H
 
 struct vta_device;
-struct vta_text;
 
-/* As much as one needs at most. */
-#define VTA_DUMP_SIZE	(128 * 1024)
-
-/* Both under vta_device.lock; of a card that may not be accessed, without its registers. */
-void vta_dump_print(struct vta_device *vdev, const char *why, struct vta_text *text);
-/* Leaves it to userspace as a devcoredump: before the card is reset. */
+/*
+ * Leaves it to userspace as a devcoredump, before the card is reset; under vta_device.lock. Of
+ * a card that may not be accessed, it is without the registers.
+ */
 void vta_dump_leave(struct vta_device *vdev, const char *why);
+
+/* The same of now is in debugfs, state in a directory of each card; that of the module. */
+void vta_dump_add(struct vta_device *vdev);
+void vta_dump_remove(struct vta_device *vdev);
+void vta_dump_init(void);
+void vta_dump_exit(void);
 
 #endif /* VTA_DUMP_H */
