@@ -364,46 +364,28 @@ out:
 	vta_ctx_unlock(ctx);
 }
 
-void vta_ctx_for_queues(struct vta_ctx *ctx, void (*each)(struct vta_queue *q))
-{
-	struct vta_queue *q;
-	unsigned long handle;
-
-	mutex_lock(&ctx->lock);
-	xa_for_each(&ctx->queues, handle, q)
-		each(q);
-	mutex_unlock(&ctx->lock);
-}
-
-bool vta_ctx_is_paused(struct vta_ctx *ctx)
-{
-	struct vta_queue *q;
-	unsigned long handle;
-	bool paused = true;
-
-	mutex_lock(&ctx->lock);
-	xa_for_each(&ctx->queues, handle, q)
-		paused = paused && vta_queue_is_paused(q);
-	mutex_unlock(&ctx->lock);
-	return paused;
-}
-
-int vta_ctx_resume(struct vta_ctx *ctx)
+int vta_ctx_for_queues(struct vta_ctx *ctx, int (*each)(struct vta_queue *q))
 {
 	struct vta_queue *q;
 	unsigned long handle;
 	int ret = 0;
 
 	mutex_lock(&ctx->lock);
-	if (ctx->dead)
-		goto out;
-	vta_mmu_enable(&ctx->mmu);
 	xa_for_each(&ctx->queues, handle, q) {
-		ret = vta_queue_resume(q);
+		ret = each(q);
 		if (ret)
 			break;
 	}
-out:
 	mutex_unlock(&ctx->lock);
 	return ret;
+}
+
+int vta_ctx_resume(struct vta_ctx *ctx)
+{
+	lockdep_assert_held(&ctx->vdev->lock);
+
+	if (ctx->dead)
+		return 0;
+	vta_mmu_enable(&ctx->mmu);
+	return vta_ctx_for_queues(ctx, vta_queue_resume);
 }

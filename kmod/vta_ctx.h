@@ -114,11 +114,11 @@ void vta_ctx_tell(struct vta_ctx *ctx, enum vta_fate fate, enum vta_cause cause)
 int vta_ctx_lost(struct vta_ctx *ctx, struct vta_lost *lost);
 
 /*
- * Under vta_device.lock, while the machine goes to sleep: calls @each for all queues. Then,
- * when the card has been reset, it is told anew of the context, and its queues go on.
+ * Under vta_device.lock, while the machine goes to sleep: calls @each for all queues, up to the
+ * first error. Then, when the card has been reset, it is told anew of the context, and its
+ * queues go on.
  */
-void vta_ctx_for_queues(struct vta_ctx *ctx, void (*each)(struct vta_queue *q));
-bool vta_ctx_is_paused(struct vta_ctx *ctx);
+int vta_ctx_for_queues(struct vta_ctx *ctx, int (*each)(struct vta_queue *q));
 int vta_ctx_resume(struct vta_ctx *ctx);
 
 #endif /* VTA_CTX_H */

@@ -34,29 +34,25 @@
 
 /* ---- The queues ---- */
 
-static void vta_pm_for_queues(struct vta_device *vdev, void (*each)(struct vta_queue *q))
+static int vta_pm_for_queues(struct vta_device *vdev, int (*each)(struct vta_queue *q))
 {
 	struct vta_ctx *ctx;
+	int ret = 0;
 
-	list_for_each_entry(ctx, &vdev->ctxs, node)
-		vta_ctx_for_queues(ctx, each);
-}
-
-static bool vta_pm_is_paused(struct vta_device *vdev)
-{
-	struct vta_ctx *ctx;
-	bool paused = true;
-
-	list_for_each_entry(ctx, &vdev->ctxs, node)
-		paused = paused && vta_ctx_is_paused(ctx);
-	return paused;
+	list_for_each_entry(ctx, &vdev->ctxs, node) {
+		ret = vta_ctx_for_queues(ctx, each);
+		if (ret)
+			break;
+	}
+	return ret;
 }
 
 static bool vta_pm_wait_paused(struct vta_device *vdev, unsigned int ms)
 {
-	bool paused;
+	int busy;
 
-	return !read_poll_timeout(vta_pm_is_paused, paused, paused, 1000, ms * 1000, false, vdev);
+	return !read_poll_timeout(vta_pm_for_queues, busy, !busy, 1000, ms * 1000, false, vdev,
+				  vta_queue_paused);
 }
 
 static int vta_pm_pause(struct vta_device *vdev)

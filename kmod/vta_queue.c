@@ -152,19 +152,20 @@ int vta_queue_launch(struct vta_device *vdev, u32 id, const struct vta_queue_set
 /* The card goes on behind descriptor @seq, with what has been submitted. */
 static int vta_queue_start(struct vta_queue *q, u64 seq, u32 submitted)
 {
+	const struct vta_bo *save = q->bos[VTA_QUEUE_SAVE];
 	struct vta_ctx *ctx = q->ctx;
 	const struct vta_queue_setup setup = {
 		.context = ctx->mmu.id,
 		.ring_order = q->ring_order,
-		.ring_addr = q->ring->addr,
+		.ring_addr = q->bos[VTA_QUEUE_RING]->addr,
 		.vector = q->vector->nr,
-		.status = sg_dma_address(q->status->sgt->sgl),
+		.status = sg_dma_address(q->bos[VTA_QUEUE_STATUS]->sgt->sgl),
 		.cycles = q->cycles,
 		.time_limit = q->time_limit,
 		.group = ctx->user->group.nr,
 		.start = seq,
 		.submitted = submitted,
-		.save = q->save ? q->save->addr : 0,
+		.save = save ? save->addr : 0,
 		.kept = q->kept,
 		.priority = q->priority,
 	};
@@ -219,17 +220,9 @@ void vta_queue_free(struct vta_queue *q)
 
 /* ---- Its memory: ring, status page and, if it keeps the core's state, room for that ---- */
 
-#define VTA_QUEUE_BOS	3
-
-static void vta_queue_bos(const struct vta_queue *q, struct vta_bo *bos[VTA_QUEUE_BOS])
+static int vta_queue_make_bo(struct vta_queue *q, enum vta_queue_bo which, u64 size, u32 flags)
 {
-	bos[0] = q->ring;
-	bos[1] = q->status;
-	bos[2] = q->save;
-}
-
-static int vta_queue_make_bo(struct vta_ctx *ctx, u64 size, u32 flags, struct vta_bo **out)
-{
+	struct vta_ctx *ctx = q->ctx;
 	struct vta_mem *mem = vta_mem_alloc(ctx, VTA_MEM_HOST, size);
 	struct vta_bo *bo;
 
@@ -238,54 +231,49 @@ static int vta_queue_make_bo(struct vta_ctx *ctx, u64 size, u32 flags, struct vt
 	bo = vta_bo_create(ctx, mem, VTA_BUF_HOST | VTA_BO_KERNEL | flags, 0, 0);
 	if (IS_ERR(bo))
 		return PTR_ERR(bo);
-	*out = bo;
+	q->bos[which] = bo;
 	return 0;
 }
 
 /* Before they are published: from the first of them on. */
 static void vta_queue_discard_bos(struct vta_queue *q, unsigned int first)
 {
-	struct vta_bo *bos[VTA_QUEUE_BOS];
 	unsigned int i;
 
-	vta_queue_bos(q, bos);
 	for (i = first; i < VTA_QUEUE_BOS; i++) {
-		if (bos[i])
-			vta_bo_put(bos[i]);
+		if (q->bos[i])
+			vta_bo_put(q->bos[i]);
 	}
 }
 
 static int vta_queue_make_bos(struct vta_queue *q, bool keep)
 {
 	u64 ring = PAGE_ALIGN(sizeof(struct vta_desc) << q->ring_order);
-	struct vta_ctx *ctx = q->ctx;
+	u64 save = PAGE_ALIGN(q->ctx->vdev->caps.save_size);
 	int ret;
 
-	ret = vta_queue_make_bo(ctx, ring, VTA_BUF_READONLY, &q->ring);
+	ret = vta_queue_make_bo(q, VTA_QUEUE_RING, ring, VTA_BUF_READONLY);
 	if (!ret)
-		ret = vta_queue_make_bo(ctx, PAGE_SIZE, VTA_BO_STATUS, &q->status);
+		ret = vta_queue_make_bo(q, VTA_QUEUE_STATUS, PAGE_SIZE, VTA_BO_STATUS);
 	if (!ret && keep)
-		ret = vta_queue_make_bo(ctx, PAGE_ALIGN(ctx->vdev->caps.save_size),
-					VTA_BO_HIDDEN, &q->save);
+		ret = vta_queue_make_bo(q, VTA_QUEUE_SAVE, save, VTA_BO_HIDDEN);
 	if (ret) {
 		vta_queue_discard_bos(q, 0);
 		return ret;
 	}
-	q->record = page_address(q->status->mem->host.pages[0]);
+	q->record = page_address(q->bos[VTA_QUEUE_STATUS]->mem->host.pages[0]);
 	return 0;
 }
 
 /* Those before @end; under vta_ctx.lock. */
 static int vta_queue_withdraw_bos(struct vta_queue *q, unsigned int end)
 {
-	struct vta_bo *bos[VTA_QUEUE_BOS];
 	unsigned int i;
 	int ret = 0;
 
-	vta_queue_bos(q, bos);
 	for (i = 0; i < end && !ret; i++) {
-		if (bos[i])
-			ret = vta_bo_withdraw(bos[i]);
+		if (q->bos[i])
+			ret = vta_bo_withdraw(q->bos[i]);
 	}
 	return ret;
 }
@@ -303,13 +291,11 @@ static void vta_queue_unpublish_bos(struct vta_queue *q, unsigned int end)
 
 static int vta_queue_publish_bos(struct vta_queue *q)
 {
-	struct vta_bo *bos[VTA_QUEUE_BOS];
 	unsigned int i;
 	int ret;
 
-	vta_queue_bos(q, bos);
 	for (i = 0; i < VTA_QUEUE_BOS; i++) {
-		ret = bos[i] ? vta_bo_publish(bos[i]) : 0;
+		ret = q->bos[i] ? vta_bo_publish(q->bos[i]) : 0;
 		if (ret) {
 			vta_queue_discard_bos(q, i + 1);
 			vta_queue_unpublish_bos(q, i);
@@ -354,7 +340,7 @@ static struct vta_queue *vta_queue_make(struct vta_ctx *ctx, const struct vta_qu
 	if (ret < 0)
 		goto err_user;
 	q->id = ret;
-	q->status->pgoff = VTA_STATUS_PGOFF(q->id);
+	q->bos[VTA_QUEUE_STATUS]->pgoff = VTA_STATUS_PGOFF(q->id);
 	q->vector = vta_irq_vector(vdev, q->id);
 	atomic_inc(&vdev->nr_queues);
 	return q;
@@ -433,47 +419,50 @@ int vta_queue_create(struct vta_ctx *ctx, struct vta_queue_create *arg)
 	vta_wait_start(q);
 	trace_vta_queue_create(q);
 	arg->queue = vta_queue_handle(q);
-	arg->ring_offset = (u64)q->ring->pgoff << PAGE_SHIFT;
+	arg->ring_offset = (u64)q->bos[VTA_QUEUE_RING]->pgoff << PAGE_SHIFT;
 	arg->status_offset = (u64)VTA_STATUS_PGOFF(q->id) << PAGE_SHIFT;
 	arg->doorbell_offset = (u64)VTA_DOORBELL_PGOFF(q->id) << PAGE_SHIFT;
-	arg->ring_addr = q->ring->addr;
+	arg->ring_addr = q->bos[VTA_QUEUE_RING]->addr;
 	arg->doorbell_size = PAGE_SIZE;
 out:
 	mutex_unlock(&ctx->lock);
 	return ret;
 }
 
-void vta_queue_pause(struct vta_queue *q)
+int vta_queue_pause(struct vta_queue *q)
 {
 	if (q->stopped)
-		return;
+		return 0;
 	vta_wait_pause(q);
 	vta_write(q->ctx->vdev, REG_QUEUE_CTRL(q->id), 0);
+	return 0;
 }
 
-bool vta_queue_is_paused(const struct vta_queue *q)
+int vta_queue_paused(struct vta_queue *q)
 {
 	u32 state = vta_read(q->ctx->vdev, REG_QUEUE_STATE(q->id));
 
-	return q->stopped || !(state & (REG_QUEUE_STATE_STATE | REG_QUEUE_STATE_BUSY));
+	return q->stopped || !(state & (REG_QUEUE_STATE_STATE | REG_QUEUE_STATE_BUSY)) ? 0 : -EBUSY;
 }
 
 /* Its descriptor does not end before the machine sleeps. */
-void vta_queue_cut(struct vta_queue *q)
+int vta_queue_cut(struct vta_queue *q)
 {
-	if (vta_queue_is_paused(q))
-		return;
+	if (!vta_queue_paused(q))
+		return 0;
 	vta_wait_cut(q);
 	vta_queue_abort(q);
 	vta_step(q->ctx->vdev, VTA_STEP_ABORT, 0);
+	return 0;
 }
 
-void vta_queue_note(struct vta_queue *q)
+int vta_queue_note(struct vta_queue *q)
 {
 	if (q->stopped)
-		return;
+		return 0;
 	q->submitted = vta_read(q->ctx->vdev, REG_QUEUE_SUBMITTED(q->id));
 	q->kept = vta_read(q->ctx->vdev, REG_QUEUE_STATE(q->id)) & REG_QUEUE_STATE_KEPT;
+	return 0;
 }
 
 /* A queue that has halted is started when it is recovered. */

@@ -13,22 +13,28 @@
 #include "vta.h"
 #include "vta_wait.h"
 
-struct vta_event;
 struct vta_bo;
 struct vta_ctx;
 struct vta_device;
+struct vta_event;
 struct vta_vector;
+
+/* Memory of a queue. */
+enum vta_queue_bo {
+	VTA_QUEUE_RING,		/* the user writes, the card reads */
+	VTA_QUEUE_STATUS,	/* the card writes, the user reads */
+	VTA_QUEUE_SAVE,		/* the card's, for the core's state, if the queue keeps it */
+	VTA_QUEUE_BOS
+};
 
 /**
  * struct vta_queue - a queue
  * @ref: held by the context's table, by waits, and by mappings of the doorbell
  * @ctx: the context; outlives the queue, since all holders hold the file
  * @id: number of the card's queue; the user knows it as id + 1
- * @ring: the ring; user writes, card reads
- * @status: the status page; card writes, user reads
- * @record: the same page, as the kernel reads it
- * @save: the card's memory for the core's state, or NULL (constant)
- * @kept: stopped with the state in @save; under vta_ctx.lock
+ * @bos: its memory, by enum vta_queue_bo (constant)
+ * @record: the status page, as the kernel reads it
+ * @kept: stopped with the state in VTA_QUEUE_SAVE; under vta_ctx.lock
  * @ring_order: log2 of the ring's descriptors
  * @priority: as asked for
  * @cycles: limit for one descriptor, 0 is none
@@ -67,10 +73,8 @@ struct vta_queue {
 	struct kref ref;
 	struct vta_ctx *ctx;
 	unsigned int id;
-	struct vta_bo *ring;
-	struct vta_bo *status;
+	struct vta_bo *bos[VTA_QUEUE_BOS];
 	const struct vta_status_page *record;
-	struct vta_bo *save;
 	bool kept;
 	u32 ring_order;
 	u32 priority;
@@ -130,13 +134,13 @@ u32 vta_queue_record_state(const struct vta_queue *q);
 
 /*
  * While the machine goes to sleep, under vta_ctx.lock: the queue is told to stop behind the
- * descriptor in hand; whether it has; it is given up, if it does not; when all have
+ * descriptor in hand; -EBUSY if it has not yet; it is given up, if it does not; when all have
  * stopped, what is left to do is noted. Then, when the card has been reset, it goes on.
  */
-void vta_queue_pause(struct vta_queue *q);
-bool vta_queue_is_paused(const struct vta_queue *q);
-void vta_queue_cut(struct vta_queue *q);
-void vta_queue_note(struct vta_queue *q);
+int vta_queue_pause(struct vta_queue *q);
+int vta_queue_paused(struct vta_queue *q);
+int vta_queue_cut(struct vta_queue *q);
+int vta_queue_note(struct vta_queue *q);
 int vta_queue_resume(struct vta_queue *q);
 
 /* What a queue of the card is started with, by the names of its registers. */
