@@ -118,6 +118,18 @@ chart() {
 		END { exit wrong || n < 5 }'
 }
 
+# All are, and none is if the file says something else.
+right() {
+	"$vtac" compile -j "$@" --classes="$models/mnist-test.labels" > "$dir/one" &&
+		"$vtac" compile -j "$@" --classes=<(yes 11 | head -n 4) > "$dir/two" &&
+		python3 - "$dir/one" "$dir/two" <<-'EOF'
+			import json, sys
+			one, two = [json.load(open(path)) for path in sys.argv[1:]]
+			sys.exit(not one["right"] == one["right_float"] == one["images"] == 4 or
+			         two["right"] != 0 or two["right_float"] != 0)
+		EOF
+}
+
 echo "TAP version 13"
 check "no verb: usage" ends 2 "say what to do"
 check "no such verb" ends 2 "no such verb: fly" fly
@@ -155,6 +167,12 @@ if "$here/models/fetch" mnist > "$dir/fetch" 2>&1; then
 	check "mnist: the report as text" text "$@"
 	check "mnist: the SQNR of each layer as a chart" chart "$@" \
 		--measure="$models/mnist-test.npy"
+	check "mnist: right answers are counted" right "$@" --measure="$models/mnist-test.npy"
+	head -n 3 "$models/mnist-test.labels" > "$dir/few"
+	check "mnist: too few classes" ends 1 "the classes of 3 images, of which there are 4" \
+		compile "$@" --measure="$models/mnist-test.npy" --classes="$dir/few"
+	check "mnist: classes of nothing" ends 2 "are of the images of --measure" \
+		compile "$@" --classes="$dir/few"
 	check "mnist: as C" as_c "$@"
 	check "mnist: pictures to calibrate with are made" pictures
 	check "mnist: pictures to calibrate with" same_twice --calibrate="$dir/pictures" \

@@ -15,7 +15,7 @@ struct measure {
 	unsigned int image;
 	float **values;			/* of the float graph, by tensor id */
 	double *signal, *noise;		/* by tensor id of the quantised graph */
-	bool same;
+	int64_t best, best_float;	/* greatest outputs; -1: none yet */
 };
 
 static int input(void *priv, const struct vtac_tensor *t, void *data)
@@ -94,8 +94,10 @@ static void compare(void *priv, const struct vtac_tensor *t, const void *data)
 		m->noise[t->id] += ((double)want[i] - (double)got[i]) *
 			((double)want[i] - (double)got[i]);
 	}
-	if (got && m->quantised->n_outputs && m->quantised->outputs[0] == t)
-		m->same = greatest(got, n) == greatest(want, n);
+	if (got && m->quantised->n_outputs && m->quantised->outputs[0] == t) {
+		m->best = greatest(got, n);
+		m->best_float = greatest(want, n);
+	}
 	free(got);
 }
 
@@ -112,6 +114,18 @@ static int run_image(struct measure *m, struct vtac_float *real, struct vtac_flo
 	return err ? -1 : 0;
 }
 
+static void count(const struct measure *m, struct vtac_accuracy *a)
+{
+	const unsigned int *classes = m->images->classes;
+
+	a->images++;
+	a->agree += m->best >= 0 && m->best == m->best_float;
+	if (!classes)
+		return;
+	a->right += m->best == (int64_t)classes[m->image];
+	a->right_float += m->best_float == (int64_t)classes[m->image];
+}
+
 static int run_images(struct measure *m, const struct vtac_options *opt, struct vtac_accuracy *a)
 {
 	struct vtac_float *real = vtac_float_new(m->real);
@@ -119,10 +133,10 @@ static int run_images(struct measure *m, const struct vtac_options *opt, struct 
 	int err = real && quantised ? 0 : -1;
 
 	for (m->image = 0; m->image < m->images->count && !err; m->image++) {
-		m->same = false;
+		m->best = -1;
+		m->best_float = -1;
 		err = run_image(m, real, quantised);
-		a->agree += m->same;
-		a->images++;
+		count(m, a);
 		if (opt->progress)
 			opt->progress(opt->progress_priv, "measuring", m->image + 1,
 				      m->images->count);
@@ -150,7 +164,7 @@ int vtac_measure(struct vtac_graph *real, struct vtac_graph *quantised,
 	struct measure m = { .real = real, .quantised = quantised, .images = images };
 	int err = -1;
 
-	*a = (struct vtac_accuracy){ .n_sqnr = quantised->next_id };
+	*a = (struct vtac_accuracy){ .n_sqnr = quantised->next_id, .labelled = images->classes };
 	a->sqnr = vtac_alloc(quantised, quantised->next_id, sizeof(*a->sqnr));
 	m.signal = vtac_alloc(quantised, quantised->next_id, sizeof(*m.signal));
 	m.noise = vtac_alloc(quantised, quantised->next_id, sizeof(*m.noise));

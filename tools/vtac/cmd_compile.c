@@ -26,6 +26,7 @@ static const char help[] =
 	"                         them, or a directory of such\n"
 	"      --measure=PATH     images to measure the accuracy with: SQNR of each node, and\n"
 	"                         how often the greatest output is the same\n"
+	"      --classes=FILE     what these show, in their order: the number of a class a line\n"
 	"      --images=N         N images of each at most (calibrate 64, measure 16)\n"
 	"      --shape=[INPUT=]N,C,H,W  the shape of an input whose sizes the file leaves open\n"
 	"      --labels=FILE      names of the classes, one a line, into the program\n"
@@ -66,7 +67,7 @@ static const char help[] =
 
 enum {
 	OPT_CARD = 256, OPT_EMIT, OPT_LABELS, OPT_MEAN, OPT_SCALE, OPT_ORDER, OPT_FIT, OPT_FILTER,
-	OPT_BACKGROUND, OPT_CALIBRATE, OPT_MEASURE, OPT_IMAGES, OPT_SHAPE, OPT_CPU,
+	OPT_BACKGROUND, OPT_CALIBRATE, OPT_MEASURE, OPT_CLASSES, OPT_IMAGES, OPT_SHAPE, OPT_CPU,
 	OPT_FROM, OPT_TO, OPT_NO_CARD, OPT_NO_PRUNE, OPT_RATE, OPT_RANGE, OPT_RESIDUAL,
 	OPT_EQUALISE, OPT_POWER, OPT_TENSOR, OPT_DUMP, OPT_DOT, OPT_MEMORY,
 };
@@ -78,6 +79,7 @@ static const struct option options[] = {
 	{ "card", required_argument, NULL, OPT_CARD },
 	{ "calibrate", required_argument, NULL, OPT_CALIBRATE },
 	{ "measure", required_argument, NULL, OPT_MEASURE },
+	{ "classes", required_argument, NULL, OPT_CLASSES },
 	{ "images", required_argument, NULL, OPT_IMAGES },
 	{ "shape", required_argument, NULL, OPT_SHAPE },
 	{ "labels", required_argument, NULL, OPT_LABELS },
@@ -109,6 +111,7 @@ static const struct option options[] = {
 
 struct compile {
 	const char *model, *output, *config, *card, *calibrate, *measure, *dump, *labels;
+	const char *classes_file;
 	bool emit_c, dot, json, quiet;
 	unsigned int max_images;	/* 0: as many as is usual */
 	uint64_t memory;
@@ -121,6 +124,7 @@ struct compile {
 	struct vtac_image_files *files[2];	/* to calibrate with, to measure with */
 	struct cmd_pictures *pictures[2];
 	struct vtac_images images[2];
+	unsigned int *classes;		/* of those to measure with */
 };
 
 /* ---- options ---- */
@@ -301,6 +305,9 @@ static int set_option(struct compile *c, int option, char *text)
 	case OPT_MEASURE:
 		c->measure = text;
 		return CMD_OK;
+	case OPT_CLASSES:
+		c->classes_file = text;
+		return CMD_OK;
 	case OPT_LABELS:
 		c->labels = text;
 		return CMD_OK;
@@ -359,6 +366,8 @@ static int parse(struct compile *c, int argc, char **argv, bool *done)
 	c->model = argv[optind];
 	if (c->emit_c && !c->output)
 		return cmd_usage("say where to: --output=DIRECTORY", "");
+	if (c->classes_file && !c->measure)
+		return cmd_usage("--classes are of the images of --measure", "");
 	if (c->card && c->config)
 		return cmd_usage("--card and --config say the same", "");
 	return CMD_OK;
@@ -463,6 +472,17 @@ static int compile(struct compile *c, struct vtac_graph *g)
 	return ret;
 }
 
+static int read_classes(struct compile *c)
+{
+	struct vtac_error error = { "", false };
+
+	if (!c->classes_file)
+		return CMD_OK;
+	c->classes = vtac_classes_read(c->classes_file, c->images[1].count, &error);
+	c->images[1].classes = c->classes;
+	return c->classes ? CMD_OK : cmd_fail(CMD_ERROR, c->classes_file, error.text);
+}
+
 static int prepare(struct compile *c)
 {
 	struct vtaimage_preprocess *pre = &c->preprocess;
@@ -478,6 +498,8 @@ static int prepare(struct compile *c)
 		ret = open_images(c, 0, c->calibrate, 64);
 	if (!ret)
 		ret = open_images(c, 1, c->measure, 16);
+	if (!ret)
+		ret = read_classes(c);
 	c->opt.shapes = c->shapes;
 	c->opt.cpu = c->cpu;
 	c->opt.quant = &c->quant;
@@ -511,6 +533,7 @@ int compile_main(int argc, char **argv)
 		vtac_images_close(c->files[i]);
 		cmd_pictures_close(c->pictures[i]);
 	}
+	free(c->classes);
 	free(c);
 	return ret;
 }

@@ -138,3 +138,24 @@ void vtac_images_close(struct vtac_image_files *files)
 	free(files->first);
 	free(files);
 }
+
+unsigned int *vtac_classes_read(const char *path, unsigned int count, struct vtac_error *error)
+{
+	unsigned int *classes = calloc(count + 1u, sizeof(*classes)), n = 0;
+	FILE *f = fopen(path, "r");
+
+	while (f && classes && n < count && fscanf(f, "%9u", &classes[n]) == 1)
+		n++;
+	if (!f || !classes)
+		snprintf(error->text, sizeof(error->text), "It cannot be read: %s.",
+			 strerror(errno));
+	else if (n < count)
+		snprintf(error->text, sizeof(error->text),
+			 "It has the classes of %u images, of which there are %u.", n, count);
+	if (f)
+		fclose(f);
+	if (n == count && f && classes)
+		return classes;
+	free(classes);
+	return NULL;
+}

@@ -37,6 +37,7 @@ struct vtac_images {
 	/* Values of image @i for @t (vtac_elements() of them): 0, or -1. */
 	int (*read)(void *priv, unsigned int i, const struct vtac_tensor *t, float *values);
 	void *priv;
+	const unsigned int *classes;	/* what each shows, to measure by; or NULL */
 };
 
 /* How the largest value that a scale covers is found. */

@@ -128,6 +128,9 @@ static void report_text(const struct vtac_program *p, const struct vtac_report_o
 	if (how->accuracy)
 		fprintf(f, "same greatest output   %10u of %u images; SQNR of the output %.1f dB\n",
 			how->accuracy->agree, how->accuracy->images, how->accuracy->output_sqnr);
+	if (how->accuracy && how->accuracy->labelled)
+		fprintf(f, "the image's class      %10u of %u images; %u in floats\n",
+			how->accuracy->right, how->accuracy->images, how->accuracy->right_float);
 }
 
 /* ---- JSON ---- */
@@ -193,6 +196,9 @@ static void report_json(const struct vtac_program *p, const struct vtac_report_o
 	if (how->accuracy)
 		fprintf(f, ",\n  \"images\": %u, \"agree\": %u, \"sqnr\": %.2f",
 			how->accuracy->images, how->accuracy->agree, how->accuracy->output_sqnr);
+	if (how->accuracy && how->accuracy->labelled)
+		fprintf(f, ",\n  \"right\": %u, \"right_float\": %u", how->accuracy->right,
+			how->accuracy->right_float);
 	fputs("\n}\n", f);
 }
 

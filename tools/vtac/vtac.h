@@ -38,6 +38,8 @@ char *vtac_report_text(const struct vtac_program *p, const struct vtac_report_op
 /* accuracy.c: integers against floats, tensor by tensor. */
 struct vtac_accuracy {
 	unsigned int images, agree;	/* the greatest output is the same */
+	bool labelled;			/* the images' classes are known: */
+	unsigned int right, right_float;	/* the greatest output is the image's class */
 	double *sqnr;			/* dB, by tensor id of the quantised graph; 0: not known */
 	unsigned int n_sqnr;
 	double output_sqnr;		/* of the first output */
@@ -56,5 +58,7 @@ struct vtac_image_files;
 struct vtac_image_files *vtac_images_open(const char *path, struct vtac_error *error);
 const struct vtac_images *vtac_images_of(struct vtac_image_files *files);
 void vtac_images_close(struct vtac_image_files *files);
+/* What @count images show: a number on each line of a file. To be freed. */
+unsigned int *vtac_classes_read(const char *path, unsigned int count, struct vtac_error *error);
 
 #endif /* VTAC_H */

@@ -48,7 +48,8 @@ _vtac() {
 		--scale | --background) return ;;
 	esac
 	case ${COMP_WORDS[1]} in
-	compile)	options='--output --emit --config --card --calibrate --measure --images --shape
+	compile)	options='--output --emit --config --card --calibrate --measure --classes --images
+				--shape
 				--labels --mean --scale --order --fit --filter --background --cpu
 				--card-from --card-to --no-card --no-prune --cpu-rate --range --residual --equalise
 				--power-of-two --per-tensor --dump-after --dot --memory --json
