@@ -248,11 +248,13 @@ static int put_in_place(struct local *card, struct local_mem *mem, uint64_t addr
 	return err;
 }
 
-/* Gives the memory its place; else it is gone. */
-static int place(struct local *card, struct local_mem *mem, uint64_t addr, uint64_t align)
+/* Gives memory that could be made (no @err) its place; else it is gone. */
+static int place(struct local *card, struct local_mem *mem, int err, uint64_t addr, uint64_t align)
 {
-	int err;
-
+	if (err) {
+		free(mem);
+		return err;
+	}
 	pthread_rwlock_wrlock(&card->space.lock);
 	err = put_in_place(card, mem, addr, align);
 	pthread_rwlock_unlock(&card->space.lock);
@@ -276,12 +278,7 @@ int local_buf_alloc(struct local *card, struct vta_buf_alloc *req)
 		return -ENOMEM;
 	mem->size = round_up(req->size, page_size());
 	mem->flags = req->flags & ~VTA_BUF_FIXED;
-	err = back(card, mem);
-	if (err) {
-		free(mem);
-		return err;
-	}
-	err = place(card, mem, req->addr, req->align);
+	err = place(card, mem, back(card, mem), req->addr, req->align);
 	if (err)
 		return err;
 	req->size = mem->size;
@@ -357,11 +354,7 @@ int local_buf_pin(struct local *card, struct vta_buf_pin *req)
 	mem->kind = LOCAL_MEM_PINNED;
 	mem->fd = -1;
 	err = check_memory(mem->ptr, (size_t)mem->size, !(req->flags & VTA_BUF_READONLY));
-	if (err) {
-		free(mem);
-		return err;
-	}
-	err = place(card, mem, req->addr, req->align);
+	err = place(card, mem, err, req->addr, req->align);
 	if (err)
 		return err;
 	req->addr = mem->addr + skip;
@@ -453,11 +446,7 @@ int local_buf_import(struct local *card, struct vta_buf_import *req)
 		munmap(mem->ptr, (size_t)mem->size);
 		err = -EINVAL;
 	}
-	if (err) {
-		free(mem);
-		return err;
-	}
-	err = place(card, mem, req->addr, req->align);
+	err = place(card, mem, err, req->addr, req->align);
 	if (err)
 		return err;
 	req->size = mem->size;

@@ -6,7 +6,7 @@
 
 BENCH_DIR := build/tests/bench
 BENCH_GUEST := floor polling busy scale memory
-BENCH_HOST := emulator conv $(if $(VTAC_HAVE),model)
+BENCH_HOST := emulator conv devices $(if $(VTAC_HAVE),model)
 
 # What each is made of, besides PART.c and bench.c.
 BENCH_memory := alloc.c choice.c copy.c map.c transfer.c
@@ -19,6 +19,8 @@ BENCH_LIBS_memory := $(DRIVER_A)
 BENCH_LIBS_emulator := $(patsubst tools/vta-emu/%.c,build/tools/vta-emu.obj/%.o,$(wildcard tools/vta-emu/core*.c))
 BENCH_LIBS_model := $(VTAC_PROG_DIR)/obj/native.o $(VTAC_A) $(BENCH_LIBS_emulator)
 BENCH_LDLIBS_model := $(VTAC_LIBS)
+BENCH_LIBS_devices := $(OPS_BENCH_OBJS) $(BENCH_LIBS_emulator)
+BENCH_LDLIBS_devices := -lOpenCL
 BENCH_LIBS_conv := $(OPS_BENCH_OBJS) $(BENCH_LIBS_emulator)
 
 BENCH_GUEST_BINS := $(BENCH_GUEST:%=$(BENCH_DIR)/guest/%)

@@ -105,7 +105,7 @@ in_guest() {
 
 on_host() {
 	for part in "${host[@]}"; do
-		"$programs/host/$part" "$tmp/out" "${facts[0]}" "qemu=none: on the host" \
+		VTADEV_PLUGINS=$top/build/lib "$programs/host/$part" "$tmp/out" "${facts[0]}" "qemu=none: on the host" \
 			accel=none ${quick:+quick=yes} || return
 	done
 }

@@ -4,7 +4,6 @@
 
 #include "resnet.h"
 
-#define MEM_SIZE	(16u << 20)
 #define PORT_BYTES	16		/* that a module moves in a cycle: docs/isa.md, 9 */
 
 const struct resnet_layer resnet_layers[RESNET_LAYERS] = {
@@ -86,8 +85,8 @@ static int compare_all(struct machine *m, const struct vtaops_conv2d *op, const 
 	return same;
 }
 
-void resnet_run(const struct resnet_layer *layer, const struct core_config *cfg, int compare,
-		struct resnet_result *result)
+void resnet_run_on(struct machine *m, const struct resnet_layer *layer, int compare,
+		   struct resnet_result *result)
 {
 	struct vtaops_conv2d op = {
 		.n = 1, .in = layer->in, .h = layer->size, .w = layer->size, .units = layer->units,
@@ -100,26 +99,23 @@ void resnet_run(const struct resnet_layer *layer, const struct core_config *cfg,
 	int8_t *inp = values((size_t)layer->in * layer->size * layer->size);
 	int8_t *wgt = values(layer->units * kernel);
 	int32_t *bias = calloc(layer->units, sizeof(*bias));
-	const struct vtaops_core *c;
-	struct machine m;
+	const struct vtaops_core *c = &m->core;
 	const char *why;
 	uint64_t blocks_in, blocks_out, in, out;
 
-	emulated_init(&m, cfg, MEM_SIZE, CORE_ORDER_GREEDY, 1);
-	c = &m.core;
 	if (!inp || !wgt || !bias)
 		abort();
 	for (uint32_t i = 0; i < layer->units; i++)
 		bias[i] = value() * 256;
-	op.inp = machine_alloc(&m, vtaops_act_bytes(c, 1, op.in, op.h, op.w));
-	op.wgt = machine_alloc(&m, vtaops_wgt_bytes(c, op.units, op.in, op.kh, op.kw));
-	op.out = machine_alloc(&m, vtaops_act_bytes(c, 1, op.units, oh, oh));
-	op.post.bias = machine_alloc(&m, vtaops_bias_bytes(c, op.units));
-	vtaops_pack_act(c, machine_at(&m, op.inp), inp, 1, op.in, op.h, op.w);
-	vtaops_pack_wgt(c, machine_at(&m, op.wgt), wgt, op.units, op.in, op.kh, op.kw);
-	vtaops_pack_bias(c, machine_at(&m, op.post.bias), bias, op.units);
+	op.inp = machine_alloc(m, vtaops_act_bytes(c, 1, op.in, op.h, op.w));
+	op.wgt = machine_alloc(m, vtaops_wgt_bytes(c, op.units, op.in, op.kh, op.kw));
+	op.out = machine_alloc(m, vtaops_act_bytes(c, 1, op.units, oh, oh));
+	op.post.bias = machine_alloc(m, vtaops_bias_bytes(c, op.units));
+	vtaops_pack_act(c, machine_at(m, op.inp), inp, 1, op.in, op.h, op.w);
+	vtaops_pack_wgt(c, machine_at(m, op.wgt), wgt, op.units, op.in, op.kh, op.kw);
+	vtaops_pack_bias(c, machine_at(m, op.post.bias), bias, op.units);
 	*result = (struct resnet_result) { .exact = -1 };
-	if (machine_run(&m, lower, &op, &why))
+	if (machine_run(m, lower, &op, &why))
 		abort();
 
 	/* Each input that is used, each weight and each output is moved once. */
@@ -132,17 +128,26 @@ void resnet_run(const struct resnet_layer *layer, const struct core_config *cfg,
 	result->macs = (uint64_t)layer->units * kernel * oh * oh;
 	result->compute = blocks_in * blocks_out * layer->k * layer->k * oh * oh;
 	result->memory = ((in > out ? in : out) + PORT_BYTES - 1) / PORT_BYTES;
-	result->cycles = m.stats.cycles;
+	result->cycles = m->stats.cycles;
 	result->ratio = (double)(result->compute > result->memory ? result->compute :
-				 result->memory) / (double)m.stats.cycles;
-	result->gemm_uops = m.stats.gemm_uops;
-	result->alu_uops = m.stats.alu_uops;
-	result->insns = m.insns;
-	result->uops = m.uops;
+				 result->memory) / (double)m->stats.cycles;
+	result->gemm_uops = m->stats.gemm_uops;
+	result->alu_uops = m->stats.alu_uops;
+	result->insns = m->insns;
+	result->uops = m->uops;
 	if (compare)
-		result->exact = compare_all(&m, &op, inp, wgt, bias);
+		result->exact = compare_all(m, &op, inp, wgt, bias);
 	free(inp);
 	free(wgt);
 	free(bias);
+}
+
+void resnet_run(const struct resnet_layer *layer, const struct core_config *cfg, int compare,
+		struct resnet_result *result)
+{
+	struct machine m;
+
+	emulated_init(&m, cfg, RESNET_MEMORY, CORE_ORDER_GREEDY, 1);
+	resnet_run_on(&m, layer, compare, result);
 	emulated_fini(&m);
 }

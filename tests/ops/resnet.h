@@ -26,7 +26,14 @@ struct resnet_result {
 	int exact;			/* outputs equal the CPU's; -1 if not compared */
 };
 
-/* A layer with made-up data; the output compared with the CPU's if @compare. */
+/* Bytes of memory that a core has to have for a layer. */
+#define RESNET_MEMORY	(16u << 20)
+
+/* A layer with made-up data on a core; the output compared with the CPU's if @compare. */
+void resnet_run_on(struct machine *m, const struct resnet_layer *layer, int compare,
+		   struct resnet_result *result);
+
+/* The same on the emulator's. */
 void resnet_run(const struct resnet_layer *layer, const struct core_config *cfg, int compare,
 		struct resnet_result *result);
 

@@ -133,6 +133,10 @@ static void unpack(__global char *to, __global const uchar *from, uint bytes, ui
 {
 	uint width = 1u << log, per_byte = 8u >> log;
 
+	if (log == 3 && bytes == 16) {
+		*(__global uint4 *)to = *(__global const uint4 *)from;
+		return;
+	}
 	for (uint i = 0; i < bytes; i++)
 		for (uint j = 0; j < per_byte; j++)
 			*to++ = (char)(from[i] << (8 - width - j * width)) >> (8 - width);
@@ -299,6 +303,7 @@ static uint uop_wgt(uint uop)
 #define PRODUCT(a, b)	convert_int16(convert_short16(a) * convert_short16(b))
 #endif
 
+/* Rows of 16 bytes and more begin at a multiple of 16. */
 static int multiply_row(__global const char *a, __global const char *b)
 {
 	int sum = 0;
@@ -309,7 +314,8 @@ static int multiply_row(__global const char *a, __global const char *b)
 	int4 s4;
 
 	for (uint i = 0; i < BLOCK; i += 16)
-		sums += PRODUCT(vload16(0, a + i), vload16(0, b + i));
+		sums += PRODUCT(*(__global const char16 *)(a + i),
+				*(__global const char16 *)(b + i));
 	s8 = sums.lo + sums.hi;
 	s4 = s8.lo + s8.hi;
 	sum = s4.x + s4.y + s4.z + s4.w;
