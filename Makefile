@@ -49,7 +49,7 @@ SOAK_SECONDS := 1800
 
 # What the commands need on a Debian machine, by package name.
 BUILD_PACKAGES := gcc libc6-dev pkg-config libjson-c-dev libudev-dev libpci-dev libncurses-dev libpng-dev libjpeg-dev \
-	ocl-icd-opencl-dev opencl-headers
+	ocl-icd-opencl-dev opencl-c-headers
 TEST_PACKAGES = $(MAN_PACKAGES) $(VTAC_PACKAGES) $(PYTHON_PACKAGES) libonnx-testdata abigail-tools bsdutils clang clang-tidy cppcheck gcc-riscv64-unknown-elf \
 	gnuplot-nox libclang-rt-dev libcmocka-dev libdlpack-dev mandoc perl pocl-opencl-icd procps python3 reuse \
 	python3-numpy shellcheck sparse udev umockdev valgrind zsh $(if $(shell command -v npm),$(MODEL_PACKAGES))
@@ -213,6 +213,8 @@ check: test-deps
 			"devices-opencl-$(notdir $(t))=VTADEV_PLUGINS=$(LIB_DIR) VTADEV_DEVICE=opencl $(t)") \
 		"devices-opencl=tests/devices/opencl.sh" \
 		"devices-opencl-examples=tests/devices/examples.sh opencl:0.0" \
+		"devices-opencl-memory=LSAN_OPTIONS=suppressions=tests/devices/opencl.supp \
+			$(DEVICES_TEST_DIR)/test_far opencl" \
 		"devices-opencl-streams=$(call devices-opencl,360)" \
 		$(foreach t,$(DEVICES_TESTS),"devices-$(subst /,-,$(t:$(DEVICES_TEST_DIR)/%=%))=$(t)") \
 		"python=tests/python/run.sh" \

@@ -81,8 +81,9 @@ static void ask_opencl(struct device *d, unsigned int platform, unsigned int num
 			NULL);
 	clGetDeviceInfo(ids[number], CL_DEVICE_NAME, sizeof(d->chip) - 1, d->chip, NULL);
 	d->limit = (double)units * mhz * 1e6 * lanes / MACS_PER_UOP;
-	printf("%s: %s, %u compute units at %u MHz, %u lanes each as OpenCL tells: %.0f million micro-ops a second at most\n",
-	       d->name, d->chip, units, mhz, lanes, d->limit / 1e6);
+	printf("%s: %s\n", d->name, d->chip);
+	printf("  as OpenCL tells: %u units, %u MHz, %u lanes each, %.0f Muops/s at most\n", units,
+	       mhz, lanes, d->limit / 1e6);
 }
 
 static void open_device(struct device *d, const char *name, unsigned int rounds)

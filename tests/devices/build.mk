@@ -5,7 +5,7 @@
 
 DEVICES_TEST_DIR := build/tests/devices
 DEVICES_TSAN_DIR := build/tests/devices/threads
-DEVICES_TESTS := $(addprefix $(DEVICES_TEST_DIR)/,test_soft test_same test_names test_streams) \
+DEVICES_TESTS := $(addprefix $(DEVICES_TEST_DIR)/,test_far test_soft test_same test_names test_streams) \
 	$(DEVICES_TSAN_DIR)/test_soft
 
 # Tests of others that run on it, too: what needs the kernel says SKIP.
@@ -31,7 +31,7 @@ endef
 $(eval $(call devices-soft,$(DEVICES_TEST_DIR),$(LIB_TEST_SANITIZE)))
 $(eval $(call devices-soft,$(DEVICES_TSAN_DIR),-fsanitize=thread))
 
-$(addprefix $(DEVICES_TEST_DIR)/,test_soft test_names): $(DEVICES_TEST_DIR)/%: \
+$(addprefix $(DEVICES_TEST_DIR)/,test_far test_soft test_names): $(DEVICES_TEST_DIR)/%: \
 		$(DEVICES_TEST_DIR)/obj/%.o $(LIB_TEST_LIB_OBJS) $(DEVICES_TEST_DIR)/libvtadev-soft.so
 	$(CC) $(LIB_TEST_SANITIZE) $(DEVICES_WRAP) -o $@ $(filter %.o,$^) -lcmocka $(LIB_LIBS)
 
@@ -44,6 +44,18 @@ $(DEVICES_TEST_DIR)/libvtadev-opencl.so: $(OPENCL_SRCS) $(wildcard libvtadev/dev
 	$(CC) $(OPENCL_CPPFLAGS) $(SOFT_CFLAGS) $(LIB_TEST_SANITIZE) -shared -o $@ $(OPENCL_SRCS) \
 		tools/vta-emu/core_config.c $(OPENCL_LIBS)
 $(DEVICES_TEST_DIR)/test_streams: $(DEVICES_TEST_DIR)/libvtadev-opencl.so
+$(DEVICES_TEST_DIR)/test_far: $(DEVICES_TEST_DIR)/libvtadev-opencl.so $(DEVICES_TEST_DIR)/libvtadev-far.so
+
+# soft with memory of its own.
+$(DEVICES_TEST_DIR)/libvtadev-far.so: tests/devices/far.c $(DEVICES_TEST_DIR)/libvtadev-soft.so
+	@mkdir -p $(@D)
+	$(CC) $(EMU_CPPFLAGS) -Ilibvtadev $(SOFT_CFLAGS) $(LIB_TEST_SANITIZE) \
+		-Dvtadev_device_plugin=far_soft -c -o $(DEVICES_TEST_DIR)/obj/far_soft.o \
+		libvtadev/devices/soft/soft.c
+	$(CC) $(EMU_CPPFLAGS) -Ilibvtadev $(SOFT_CFLAGS) $(LIB_TEST_SANITIZE) -shared -o $@ $< \
+		$(DEVICES_TEST_DIR)/obj/far_soft.o $(filter %/core.c tools/vta-emu/%,$(SOFT_SRCS)) \
+		$(EMU_LIBS)
+
 # $(call devices-opencl,STREAMS): so many, with the options in the environment
 devices-opencl = LSAN_OPTIONS=suppressions=tests/devices/opencl.supp VTA_STREAMS=$(1) \
 	$(DEVICES_TEST_DIR)/test_streams opencl:0.0
