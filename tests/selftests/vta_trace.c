@@ -16,18 +16,21 @@
 
 #define TRACING	"/sys/kernel/tracing/"
 
-/*
- * Lines of the trace that have both texts; the first goes to @line. While tracing goes on,
- * a reader may be given a line twice: the trace is stopped meanwhile.
- */
+/* Empties a file of tracing, which opening it does, and truncate() does not. */
+static int empty(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+	return fd < 0 ? -errno : close(fd);
+}
+
+/* Lines of the trace that have both texts; the first goes to @line. */
 static unsigned int lines(const char *event, const char *text, char *line, size_t size)
 {
+	FILE *file = fopen(TRACING "trace", "re");
 	unsigned int count = 0;
 	char buf[512], name[64];
-	FILE *file;
 
-	file_write(TRACING "tracing_on", "0");
-	file = fopen(TRACING "trace", "r");
 	if (!file)
 		return 0;
 	snprintf(name, sizeof(name), "%s:", event);
@@ -38,7 +41,6 @@ static unsigned int lines(const char *event, const char *text, char *line, size_
 			snprintf(line, size, "%s", buf);
 	}
 	fclose(file);
-	file_write(TRACING "tracing_on", "1");
 	return count;
 }
 
@@ -51,7 +53,7 @@ FIXTURE_SETUP(trace)
 	ASSERT_EQ(0, file_write(TRACING "events/vta/enable", "1")) {
 		TH_LOG("the module has no tracepoints, or the kernel no tracing");
 	}
-	ASSERT_EQ(0, truncate(TRACING "trace", 0));
+	ASSERT_EQ(0, empty(TRACING "trace"));
 	ASSERT_EQ(0, file_write(TRACING "tracing_on", "1"));
 	self->fd = card_open();
 	ASSERT_LE(0, self->fd);
@@ -122,13 +124,13 @@ static int trace_function(const char *pattern)
 	if (file_write(TRACING "set_ftrace_filter", pattern) ||
 	    file_write(TRACING "current_tracer", "function"))
 		return -ENOENT;
-	return truncate(TRACING "trace", 0);
+	return empty(TRACING "trace");
 }
 
 static void trace_no_function(void)
 {
 	file_write(TRACING "current_tracer", "nop");
-	truncate(TRACING "set_ftrace_filter", 0);
+	empty(TRACING "set_ftrace_filter");
 }
 
 /*
@@ -197,7 +199,7 @@ TEST_F(trace, reset_takes_each_mapping_once)
 		ASSERT_LE(0, fds[i]);
 		ASSERT_EQ(0, mem_alloc(fds[i], &other, 4096, VTA_BUF_HOST, 0));
 	}
-	ASSERT_EQ(0, truncate(TRACING "trace", 0));
+	ASSERT_EQ(0, empty(TRACING "trace"));
 	EXPECT_EQ(0, card_reset());
 	EXPECT_LE(MAPPINGS, calls("zap_page_range_single", false));
 	EXPECT_GT(MAPPINGS + FEW, calls("zap_page_range_single", false));
