@@ -10,8 +10,8 @@ DRIVER_A := $(LIB_DIR)/libvta_driver.a
 DRIVER_PC := $(LIB_DIR)/pkgconfig/vta_driver.pc
 DRIVER_MAP := libvtadev/driver/libvta_driver.map
 
-DRIVER_SRCS := $(addprefix libvtadev/driver/, device.c memory.c report.c space.c)
-DRIVER_HEADERS := libvtadev/driver/vta/driver.h libvtadev/driver/vta/driver_async.h
+DRIVER_SRCS := $(addprefix libvtadev/driver/, counters.c device.c memory.c report.c space.c)
+DRIVER_HEADERS := $(addprefix libvtadev/driver/vta/, driver.h driver_async.h driver_counters.h)
 DRIVER_OBJS := $(DRIVER_SRCS:libvtadev/driver/%.c=$(DRIVER_DIR)/%.o)
 DRIVER_CPPFLAGS := $(LIB_CPPFLAGS) -Ilibvtadev/driver
 
@@ -48,6 +48,6 @@ install-driver: $(DRIVER_SO) $(DRIVER_A) $(DRIVER_PC)
 	install -m 644 $(DRIVER_PC) $(DESTDIR)$(LIBDIR)/pkgconfig
 	install -d $(DESTDIR)$(PREFIX)/share/vtadev/tvm
 	install -m 755 libvtadev/driver/tvm/build-runtime $(DESTDIR)$(PREFIX)/share/vtadev/tvm
-	install -m 644 libvtadev/driver/tvm/vta_simulator.cc $(DESTDIR)$(PREFIX)/share/vtadev/tvm
+	install -m 644 libvtadev/driver/tvm/*.cc $(DESTDIR)$(PREFIX)/share/vtadev/tvm
 
 -include $(DRIVER_OBJS:.o=.d)

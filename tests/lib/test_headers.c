@@ -9,6 +9,7 @@
 #include <vtaprog.h>
 #include <vta/driver.h>
 #include <vta/driver_async.h>
+#include <vta/driver_counters.h>
 
 #include <stdio.h>
 #include <string.h>

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "rig.h"
+#include "vta/driver_counters.h"
 
 #define INTERLEAVED	12	/* runs of each thread or process */
 #define THREADS		4
@@ -507,6 +508,45 @@ static void the_environment_says_which_card(void **state)
 	assert_int_equal(in_child("/dev/null", 0), 2);
 }
 
+/* ---- Counters ---- */
+
+static struct vtadev_counters counters(void)
+{
+	struct vtadev_counters now;
+
+	assert_int_equal(VTACounters(&now), 0);
+	return now;
+}
+
+/* A device in the process is a new one once nothing holds it; a card counts on. */
+static void counters_are_those_of_the_card_that_runs(void **state)
+{
+	struct vtadev_counters before, one, three;
+	struct operands o;
+	struct rt_queue q;
+
+	(void)state;
+	assert_true(rt_open(&q, &info));
+	operands_make(&o, &q.core, 3);
+	before = counters();
+	rt_push_product(&q, &o.product, RT_FORWARD);
+	assert_int_equal(rt_run(&q, RT_FOREVER), 0);
+	one = counters();
+	assert_int_equal(one.runs, before.runs + 1);
+	assert_true(one.gemm_uops > before.gemm_uops);
+	for (unsigned int i = 0; i < 2; i++) {
+		rt_push_product(&q, &o.product, RT_FORWARD);
+		assert_int_equal(rt_run(&q, RT_FOREVER), 0);
+	}
+	three = counters();
+	assert_int_equal(three.runs, before.runs + 3);
+	assert_int_equal(three.gemm_uops - before.gemm_uops,
+			 3 * (one.gemm_uops - before.gemm_uops));
+	operands_free(&o);
+	rt_close(&q);
+	assert_int_equal(counters().gemm_uops, on_device() ? 0 : three.gemm_uops);
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -532,6 +572,7 @@ int main(void)
 		cmocka_unit_test(micro_ops_stay_cached_whichever_process_ran),
 		cmocka_unit_test(addresses_fit_every_configuration),
 		cmocka_unit_test(the_environment_says_which_card),
+		cmocka_unit_test(counters_are_those_of_the_card_that_runs),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);

@@ -8,7 +8,8 @@
 set -euo pipefail
 
 lib=build/lib
-headers=(libvtadev/driver/vta/driver.h libvtadev/driver/vta/driver_async.h)
+headers=(libvtadev/driver/vta/driver.h libvtadev/driver/vta/driver_async.h
+	libvtadev/driver/vta/driver_counters.h)
 dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-exports.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 n=0
@@ -30,7 +31,7 @@ check() {
 }
 
 declared() {
-	cc -E -P "${headers[@]/#/-include}" -x c /dev/null | grep -oE '\bVTA[A-Z][A-Za-z]+\(' |
+	cc -E -P -Iuapi -Ilibvtadev "${headers[@]/#/-include}" -x c /dev/null | grep -oE '\bVTA[A-Z][A-Za-z]+\(' |
 		tr -d '(' | sort -u
 }
 shared() {
