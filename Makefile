@@ -325,7 +325,7 @@ check-tvm:
 	else \
 		$(QUIETLY) test-deps && tools/vm/deps.sh need g++ python3 && \
 		echo "building everything, and TVM's runtime" && \
-		$(QUIETLY) vm-module $(EMU_ASAN_BIN) tvm-programs && \
+		$(QUIETLY) vm-module $(EMU_ASAN_BIN) $(SOFT_SO) tvm-programs && \
 		tests/run "tvm=tests/tvm/run.sh $(VM_MODULE) $(TVM_DIR)"; \
 	fi
 

@@ -59,5 +59,19 @@ check "and scores as the CPU does" cmp "$dir/got" "$dir/scores"
 check "vtactl lists the device" sh -c "build/tools/vtactl list --all | grep -q '^$device.*  -  -\$'"
 check "vtactl has no status of it, and says so" \
 	sh -c "build/tools/vtactl status '$device' 2>&1 | grep -q 'not a card of the driver'"
+
+# What build-runtime asks: the device's configuration, as TVM writes it.
+c++ -std=c++17 -Wall -Wextra -Werror -Iuapi -Ilibvtadev -o "$dir/card_config" \
+	libvtadev/driver/tvm/card_config.cc -Lbuild/lib -lvtadev -Wl,-rpath,"$PWD/build/lib"
+settings() {
+	tr -d ' ,{}' < "$1" | grep LOG_ | sort
+}
+for config in default batch2; do
+	VTADEV_DEVICE=$device:tests/emu/configs/$config.json "$dir/card_config" > "$dir/config"
+	check "TVM gets the configuration $config" \
+		diff <(settings "$dir/config") <(settings "tests/emu/configs/$config.json")
+done
+check "which a device can be made of again" \
+	env VTADEV_DEVICE="$device:$dir/config" "$dir/card_config"
 echo "1..$n"
 exit $status

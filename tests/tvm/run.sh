@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # TVM's own VTA runtime, linked to libvta_driver, on emulated cards in the VM; and the
-# same programs on TVM's functional simulator, natively, which must find them right.
+# same programs natively, on the device "soft", and on TVM's functional simulator, which must
+# find them right.
 #
 #   tests/tvm/run.sh VTA.KO BUILT [CONFIG...]
 #
@@ -18,6 +19,11 @@ shift 2
 for config; do
 	echo "# $config, TVM's simulator"
 	"$built/$config-simulator/programs" simulator || status=1
+	for size in 33554432 2048; do
+		echo "# $config, the device soft, buffers of $size bytes"
+		VTADEV_DEVICE=soft:tests/emu/configs/$config.json \
+			"$built/$config-$size/programs" || status=1
+	done
 	for order in inorder random; do
 		echo "# $config, order $order"
 		tools/vm/vm run --kernel "${VM_KERNEL:-host}" --emu build/asan/vta-emu \

@@ -6,19 +6,17 @@
  * TVM's: vta.testing.simulator.enabled() looks for the first of them, clear_stats(),
  * stats() and debug_mode() call them.
  *
- * The figures are differences of the card's debug counters (docs/hardware.md, section
- * 12), which count for all users of the card together: for one's own, be its only user. The
- * names are those of /sys/class/vta/vtaN/counters, and gemm_counter and alu_counter have
- * the simulator's names too. What the simulator tells of bytes by kind of memory
- * (inp_load_nbytes and so on) a card does not count.
+ * The figures are differences of the debug counters (docs/hardware.md, section 12) of the
+ * card that the runtime uses, under the names of struct vtadev_counters; gemm_counter and
+ * alu_counter have the simulator's names. A card of the kernel's counts for all its users
+ * together: for one's own, be its only user. What the simulator tells of bytes by kind of
+ * memory (inp_load_nbytes and so on) a card does not count.
  */
 #include <tvm/runtime/logging.h>
 #include <tvm/runtime/registry.h>
-#include <vtadev.h>
+#include <vta/driver_counters.h>
 
 #include <cstdint>
-#include <cstdlib>
-#include <fstream>
 #include <iterator>
 #include <mutex>
 #include <sstream>
@@ -26,67 +24,53 @@
 
 namespace {
 
-struct Counter {
+const struct Counter {
 	const char *name;	/* for Python */
-	const char *file;	/* in sysfs */
+	uint64_t vtadev_counters::*value;
+} counters[] = {
+	{ "gemm_counter", &vtadev_counters::gemm_uops },
+	{ "alu_counter", &vtadev_counters::alu_uops },
+	{ "runs", &vtadev_counters::runs },
+	{ "insns", &vtadev_counters::insns },
+	{ "compute_cycles", &vtadev_counters::compute_cycles },
+	{ "dma_read_bytes", &vtadev_counters::dma_read_bytes },
+	{ "dma_write_bytes", &vtadev_counters::dma_write_bytes },
+	{ "mem_read_bytes", &vtadev_counters::mem_read_bytes },
+	{ "mem_write_bytes", &vtadev_counters::mem_write_bytes },
 };
 
-const Counter counters[] = {
-	{ "gemm_counter", "gemm_uops" },
-	{ "alu_counter", "alu_uops" },
-	{ "runs", "runs" },
-	{ "insns", "insns" },
-	{ "compute_cycles", "compute_cycles" },
-	{ "dma_read_bytes", "dma_read_bytes" },
-	{ "dma_write_bytes", "dma_write_bytes" },
-	{ "mem_read_bytes", "mem_read_bytes" },
-	{ "mem_write_bytes", "mem_write_bytes" },
-};
+std::mutex lock;		/* Protects: cleared */
+struct vtadev_counters cleared;	/* as they were at profiler_clear */
 
-std::mutex lock;			/* Protects: cleared */
-uint64_t cleared[std::size(counters)];	/* where they were at profiler_clear */
-
-/* The directory of the card that VTADeviceAlloc() takes. */
-std::string CountersDir()
+struct vtadev_counters Read()
 {
-	struct vtadev_card card;
-	int err = vtadev_find(std::getenv("VTADEV_DEVICE"), &card);
+	struct vtadev_counters now;
+	int err = VTACounters(&now);
 
-	ICHECK_EQ(err, 0) << "no VTA card: " << vtadev_strerror(err);
-	return "/sys/class/vta/vta" + std::to_string(card.index) + "/counters/";
-}
-
-uint64_t Read(const std::string &path)
-{
-	std::ifstream file(path);
-	uint64_t value = 0;
-
-	ICHECK(file >> value) << path << ": cannot be read";
-	return value;
+	ICHECK_EQ(err, 0) << "no counters of the VTA card: " << vtadev_strerror(err);
+	return now;
 }
 
 void Clear()
 {
 	std::lock_guard<std::mutex> guard(lock);
-	std::string dir = CountersDir();
 
-	for (size_t i = 0; i < std::size(counters); i++)
-		cleared[i] = Read(dir + counters[i].file);
+	cleared = Read();
 }
 
 /* A JSON object. A reset of the card sets its counters to 0: then they count from there. */
 std::string Status()
 {
 	std::lock_guard<std::mutex> guard(lock);
-	std::string dir = CountersDir();
+	struct vtadev_counters now = Read();
 	std::ostringstream out;
 
 	for (size_t i = 0; i < std::size(counters); i++) {
-		uint64_t now = Read(dir + counters[i].file);
+		uint64_t value = now.*counters[i].value, &from = cleared.*counters[i].value;
 
-		if (now < cleared[i])
-			cleared[i] = 0;
-		out << (i ? ", \"" : "{\"") << counters[i].name << "\": " << now - cleared[i];
+		if (value < from)
+			from = 0;
+		out << (i ? ", \"" : "{\"") << counters[i].name << "\": " << value - from;
 	}
 	out << "}";
 	return out.str();
