@@ -31,8 +31,8 @@ check() {
 }
 
 declared() {
-	cc -E -P -Iuapi -Ilibvtadev "${headers[@]/#/-include}" -x c /dev/null | grep -oE '\bVTA[A-Z][A-Za-z]+\(' |
-		tr -d '(' | sort -u
+	cc -E -P -Iuapi -Ilibvtadev "${headers[@]/#/-include}" -x c /dev/null |
+		grep -oE '\bVTA[A-Z][A-Za-z]+\(' | tr -d '(' | sort -u
 }
 shared() {
 	nm -D --defined-only "$lib/libvta_driver.so" |
