@@ -243,7 +243,8 @@ static uint8_t *onnx_bytes(size_t *size)
 	Onnx__TensorShapeProto dims = ONNX__TENSOR_SHAPE_PROTO__INIT;
 	Onnx__TensorShapeProto__Dimension dim = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__INIT;
 	Onnx__TensorShapeProto__Dimension *all[] = { &dim };
-	char *in_names[] = { (char[]){ "x" } }, *out_names[] = { (char[]){ "y" } };
+	char x_name[] = "x", y_name[] = "y";
+	char *in_names[1] = { x_name }, *out_names[1] = { y_name };
 	uint8_t *bytes;
 
 	opset.has_version = 1;

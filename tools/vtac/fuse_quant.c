@@ -174,7 +174,7 @@ int fuse_border(struct vtac_graph *g, struct vtac_node *node)
 	ints = in ? node->in[0] : node->out[0];
 	if (real->data || real->quant.scale || ints->dtype == VTAC_I32 || ints->data)
 		return 0;
-	if (in ? ints->producer != NULL :
+	if (in ? !!ints->producer :
 	    !real->producer || !vtac_only_user(g, real) || count_undone(ints))
 		return 0;
 	known = read_quant(g, node, ints->dtype, &q);

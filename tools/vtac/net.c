@@ -169,7 +169,7 @@ struct vtac_tensor *vtac_net_dequantize(struct vtac_net *net, struct vtac_tensor
 	if (!x || !is_zero_point(net, x->dtype, zero))
 		return NULL;
 	if (n != 1 && (x->rank < 1 || n != x->dims[0])) {
-		vtac_fail(net->g, NULL, "There is one scale, or one for each place of dimension 0.");
+		vtac_fail(net->g, NULL, "There is one scale, or one for each row of dimension 0.");
 		return NULL;
 	}
 	in[1] = numbers(net, VTAC_F32, n, scales);
