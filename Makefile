@@ -213,8 +213,7 @@ check: test-deps
 			"devices-opencl-$(notdir $(t))=VTADEV_PLUGINS=$(LIB_DIR) VTADEV_DEVICE=opencl $(t)") \
 		"devices-opencl=tests/devices/opencl.sh" \
 		"devices-opencl-examples=tests/devices/examples.sh opencl:0.0" \
-		"devices-opencl-memory=LSAN_OPTIONS=suppressions=tests/devices/opencl.supp \
-			$(DEVICES_TEST_DIR)/test_far opencl" \
+		"devices-opencl-memory=ASAN_OPTIONS=detect_leaks=0 $(DEVICES_TEST_DIR)/test_far opencl" \
 		"devices-opencl-streams=$(call devices-opencl,360)" \
 		$(foreach t,$(DEVICES_TESTS),"devices-$(subst /,-,$(t:$(DEVICES_TEST_DIR)/%=%))=$(t)") \
 		"python=tests/python/run.sh" \
