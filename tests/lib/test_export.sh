@@ -122,7 +122,7 @@ with two bash -c '
 	exec 9> "$2.new"
 	flock 9
 	"$1" export -o "$2" 9>&- &
-	until readlink /proc/$!/fd/* | grep -qxF "$2.new"; do
+	until grep -qE -- "-> FLOCK .* $! " /proc/locks; do
 		kill -0 $! || exit 1
 		sleep 0.05
 	done
