@@ -193,7 +193,7 @@ void vta_dump_leave(struct vta_device *vdev, const char *why)
 	dev_coredumpv(&vdev->pdev->dev, text.buf, text.len, GFP_KERNEL);
 }
 
-/* ---- The same of now, for those who work on the driver: /sys/kernel/debug/vta/vtaN/state ---- */
+/* ---- The state of now, for work on the driver: /sys/kernel/debug/vta/vtaN/state ---- */
 
 static struct dentry *vta_dump_root;
 

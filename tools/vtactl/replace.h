@@ -25,7 +25,7 @@ struct replace {
  * replaced. After CTL_OK one of the other three must follow; they free everything.
  */
 int replace_begin(struct replace *replace, const char *path);
-/* The file is what was written, readable by everybody (0644, less the umask); or as it was. */
+/* The file is what was written, readable by all users (0644, less the umask); or as it was. */
 int replace_end(struct replace *replace);
 /* The file is removed; that there is none is no error. */
 int replace_remove(struct replace *replace);
