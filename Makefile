@@ -136,7 +136,7 @@ module:
 # Kernels of other suites have compilers of their own, which the harness knows.
 .PHONY: vm-module
 vm-module:
-	@set -e; \
+	+@set -e; \
 	$(VM) setup --kernel $(VM_KERNEL); \
 	$(call module-copy,$$($(VM) krelease --kernel $(VM_KERNEL))); \
 	$(VM) kbuild "$$dir" --kernel $(VM_KERNEL) $(if $(V),,-s) W=1 \
@@ -148,7 +148,7 @@ COVERAGE_PLAIN := build/coverage-plain
 .PHONY: coverage-plain
 coverage-plain:
 	@mkdir -p $(COVERAGE_PLAIN); cp -pru Kbuild kmod uapi $(COVERAGE_PLAIN)
-	@$(VM) kbuild '$(CURDIR)/$(COVERAGE_PLAIN)' --kernel debug $(if $(V),,-s) \
+	+@$(VM) kbuild '$(CURDIR)/$(COVERAGE_PLAIN)' --kernel debug $(if $(V),,-s) \
 		$(DEBUG_KBUILD) UBSAN_SANITIZE=n modules
 
 # All that is missing is named at once, before anything is made.
