@@ -146,6 +146,12 @@ TRACE_EVENT(vta_card_lost,
 	TP_printk("vta%d %s", __entry->card, __get_str(why))
 );
 
+/* perf, trace-cmd and bpftrace read the format: they know the numbers, not the kernel's names. */
+TRACE_DEFINE_ENUM(VTA_STEP_ABORT);
+TRACE_DEFINE_ENUM(VTA_STEP_SOFT_RESET);
+TRACE_DEFINE_ENUM(VTA_STEP_FUNCTION_RESET);
+TRACE_DEFINE_ENUM(VTA_STEP_GIVE_UP);
+
 TRACE_EVENT(vta_recovery,
 	TP_PROTO(const struct vta_device *vdev, enum vta_step step, int ret),
 	TP_ARGS(vdev, step, ret),

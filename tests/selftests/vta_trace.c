@@ -116,6 +116,25 @@ TEST_F(trace, fault)
 	EXPECT_EQ(1, lines("vta_wait_end", text, NULL, 0));
 }
 
+/* Tools that decode binary records have the format alone: no name of an enum is in it. */
+TEST_F(trace, formats_have_numbers)
+{
+	FILE *file = fopen(TRACING "events/vta/vta_recovery/format", "re");
+	unsigned int printed = 0;
+	char line[1024];
+
+	ASSERT_NE(NULL, file);
+	while (fgets(line, sizeof(line), file)) {
+		if (strncmp(line, "print fmt:", 10))
+			continue;
+		printed++;
+		EXPECT_NE(NULL, strstr(line, "\"queue_abort\""));
+		EXPECT_EQ(NULL, strstr(line, "VTA_STEP_"));
+	}
+	fclose(file);
+	EXPECT_EQ(1, printed);
+}
+
 /* ---- Functions of the kernel ---- */
 
 /* Traces the calls of this function, or of those that the pattern names; 0 if it can. */
