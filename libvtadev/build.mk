@@ -15,7 +15,11 @@ LIB_SRCS := $(addprefix libvtadev/, \
 	buf.c card.c clock.c copy.c counters.c dev.c dmabuf.c error.c fault.c fence.c \
 	info.c local.c local_desc.c local_engine.c local_mem.c local_queue.c local_wait.c lost.c \
 	pipeline.c plugin.c queue.c spin.c status.c trace.c trace_file.c transfer.c wait.c)
-LIB_HEADERS := libvtadev/vtadev.h libvtadev/vtadev_desc.h libvtadev/vtadev_device.h libvtadev/vtadev_pipeline.h uapi/vta.h
+# Pools run program images, so they take the operators, too. Of the static library they are
+# an object of their own, which programs without pools do not get.
+POOL_SRCS := $(addprefix libvtadev/,pool.c pool_caller.c pool_card.c pool_watch.c)
+POOL_OBJS := $(POOL_SRCS:libvtadev/%.c=$(LIB_DIR)/obj/%.o)
+LIB_HEADERS := libvtadev/vtadev.h libvtadev/vtadev_desc.h libvtadev/vtadev_device.h libvtadev/vtadev_pipeline.h libvtadev/vtadev_pool.h uapi/vta.h
 LIB_OBJS := $(LIB_SRCS:libvtadev/%.c=$(LIB_DIR)/obj/%.o)
 LIB_MAP := libvtadev/libvtadev.map
 
@@ -27,24 +31,31 @@ LIB_LIBS := -ludev -pthread -ldl
 # Where programs that are linked statically find plugins.
 $(LIB_DIR)/obj/plugin.o: LIB_CPPFLAGS += -DVTADEV_PLUGIN_DIR='"$(LIBDIR)"'
 
+$(POOL_OBJS): LIB_CPPFLAGS += -Ilibvtadev/ops
+
 $(LIB_DIR)/obj/%.o: libvtadev/%.c
 	@mkdir -p $(@D)
 	$(CC) $(LIB_CPPFLAGS) $(CPPFLAGS) $(LIB_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-# One object whose only global names are the API's: static linking exports what
+# Objects whose only global names are the API's: static linking exports what
 # the map lets the shared library export. And pieces of code that compilers for
 # 32-bit x86 put into every object, of which the linker keeps one.
-$(LIB_A): $(LIB_OBJS) libvtadev/build.mk
-	$(LD) -r -o $(LIB_DIR)/obj/vtadev.ro $(LIB_OBJS)
+# $(call lib-object,OBJECT,OF): one of them
+define lib-object
+	$(LD) -r -o $(1) $(2)
 	$(OBJCOPY) --wildcard --keep-global-symbol='vtadev_*' \
-		--keep-global-symbol='__x86.get_pc_thunk.*' $(LIB_DIR)/obj/vtadev.ro
+		--keep-global-symbol='__x86.get_pc_thunk.*' $(1)
+endef
+$(LIB_A): $(LIB_OBJS) $(POOL_OBJS) build/lib/libvtaprog.a build/lib/libvtaops.a libvtadev/build.mk
+	$(call lib-object,$(LIB_DIR)/obj/vtadev.ro,$(LIB_OBJS))
+	$(call lib-object,$(LIB_DIR)/obj/vtadev_pool.ro,$(POOL_OBJS) $(PROG_A) $(OPS_A))
 	rm -f $@
-	$(AR) rcs $@ $(LIB_DIR)/obj/vtadev.ro
+	$(AR) rcs $@ $(LIB_DIR)/obj/vtadev.ro $(LIB_DIR)/obj/vtadev_pool.ro
 
 # Beside it the names that programs load and link by.
-$(LIB_SO): $(LIB_OBJS) $(LIB_MAP) | $(LIB_PC)
+$(LIB_SO): $(LIB_OBJS) $(POOL_OBJS) build/lib/libvtaprog.a build/lib/libvtaops.a $(LIB_MAP) | $(LIB_PC)
 	$(CC) -shared -Wl,-soname,$(LIB_SONAME) -Wl,--version-script=$(LIB_MAP) \
-		-Wl,-z,defs,-z,relro,-z,now $(LDFLAGS) -o $@ $(LIB_OBJS) $(LIB_LIBS)
+		-Wl,-z,defs,-z,relro,-z,now -Wl,--gc-sections $(LDFLAGS) -o $@ $(LIB_OBJS) $(POOL_OBJS) $(PROG_A) $(OPS_A) $(LIB_LIBS)
 	ln -sf $(@F) $(LIB_DIR)/$(LIB_SONAME)
 	ln -sf $(LIB_SONAME) $(LIB_DIR)/libvtadev.so
 
@@ -65,4 +76,4 @@ install-lib: $(LIB_SO) $(LIB_A) $(LIB_PC)
 .PHONY: FORCE
 FORCE:
 
--include $(LIB_OBJS:.o=.d)
+-include $(LIB_OBJS:.o=.d) $(POOL_OBJS:.o=.d)

@@ -14,6 +14,8 @@
 #include "vtaprog.h"
 
 #define UPLOAD_NS	(60 * 1000000000ll)
+#define INSN_BYTES	16u
+#define RING_LEAST	64u
 
 /* A CPU step, with addresses. */
 struct kernel_step {
@@ -30,8 +32,13 @@ struct part {
 };
 
 struct vtaprog {
+	struct vtaops_core core;
 	struct vtadev_queue *queue;
 	struct vtadev_buf *model, *arena;	/* card memory; each may be NULL */
+	/* Of a twin, whose model is another's: the streams, placed for its arena. */
+	bool twin;
+	struct vtadev_buf *insns;
+	uint32_t *streams;			/* where each is: device addresses */
 	struct vtadev_buf *host;		/* may be NULL, and map */
 	uint8_t *map, *consts;
 	struct vtaimage_tensor *tensors;
@@ -62,6 +69,15 @@ int vtaprog_core(const struct vtadev *dev, struct vtaops_core *core)
 	return vtaops_core_init(core) ? -EPROTO : 0;
 }
 
+uint32_t vtaprog_ring(const struct vtadev *dev, const struct vtaimage *image)
+{
+	uint32_t entries = RING_LEAST, most = vtadev_info(dev)->ring_entries_max;
+
+	while (entries < image->step_count && entries < most)
+		entries *= 2;
+	return entries < most ? entries : most;
+}
+
 static int said(int err, char *why, const char *what)
 {
 	snprintf(why, VTAPROG_WHY_MAX, "%s: %s", what, vtadev_strerror(err));
@@ -89,29 +105,90 @@ static int fits_ring(const struct vtadev_queue *queue, const struct vtaimage *im
 	return -ENOSPC;
 }
 
+static uint32_t address(const struct vtadev_buf *buf, uint32_t offset)
+{
+	return (buf ? vtadev_buf_addr(buf) : 0) + offset;
+}
+
+/* The model as the card is to have it. */
+static int place(const struct vtaprog *prog, const struct vtaimage *image, void *to)
+{
+	return vtaimage_place(image, address(prog->model, 0), address(prog->arena, 0), to) ?
+	       -EINVAL : 0;
+}
+
+/* Of it the streams alone, one behind the other. */
+static int place_streams(const struct vtaprog *prog, const struct vtaimage *image, uint8_t *to)
+{
+	uint8_t *model = malloc(image->model_bytes);
+	int err = model ? place(prog, image, model) : -ENOMEM;
+	struct vtaimage_stream stream;
+
+	for (uint32_t i = 0; i < image->stream_count && !err; i++) {
+		vtaimage_stream(image, i, &stream);
+		memcpy(to, model + stream.insn_at, stream.insn_count * INSN_BYTES);
+		to += stream.insn_count * INSN_BYTES;
+	}
+	free(model);
+	return err;
+}
+
+/* The model, or a twin's streams, to the card. */
 static int load_model(struct vtadev *dev, struct vtaprog *prog, const struct vtaimage *image)
 {
-	struct vtadev_buf *staging;
+	struct vtadev_buf *staging, *to = prog->twin ? prog->insns : prog->model;
 	struct vta_desc copy;
 	uint64_t seq;
 	void *map;
 	int err;
 
-	err = vtadev_buf_alloc(dev, image->model_bytes, VTADEV_HOST, &staging);
+	err = vtadev_buf_alloc(dev, vtadev_buf_size(to), VTADEV_HOST, &staging);
 	if (err)
 		return err;
 	err = vtadev_buf_map(staging, &map);
-	if (!err && vtaimage_place(image, vtadev_buf_addr(prog->model),
-				   prog->arena ? vtadev_buf_addr(prog->arena) : 0, map))
-		err = -EINVAL;
+	if (!err)
+		err = prog->twin ? place_streams(prog, image, map) : place(prog, image, map);
 	if (!err) {
-		copy = vtadev_desc_copy(vtadev_buf_addr(prog->model), vtadev_buf_addr(staging),
-					image->model_bytes);
+		copy = vtadev_desc_copy(vtadev_buf_addr(to), vtadev_buf_addr(staging),
+					(uint32_t)vtadev_buf_size(to));
 		err = vtadev_submit(prog->queue, &copy, 1, &seq);
 	}
 	if (!err)
 		err = vtadev_wait(prog->queue, seq, UPLOAD_NS);
 	vtadev_buf_free(staging);
+	return err;
+}
+
+static uint32_t stream_bytes(const struct vtaimage *image)
+{
+	struct vtaimage_stream stream;
+	uint32_t bytes = 0;
+
+	for (uint32_t i = 0; i < image->stream_count; i++) {
+		vtaimage_stream(image, i, &stream);
+		bytes += stream.insn_count * INSN_BYTES;
+	}
+	return bytes;
+}
+
+/* Where streams are: in the model, or, a twin's, one behind the other. */
+static int make_streams(struct vtadev *dev, struct vtaprog *prog, const struct vtaimage *image)
+{
+	uint32_t bytes = stream_bytes(image), at = 0;
+	struct vtaimage_stream stream;
+	int err = 0;
+
+	prog->streams = calloc(image->stream_count + 1, sizeof(*prog->streams));
+	if (!prog->streams)
+		return -ENOMEM;
+	if (prog->twin && bytes)
+		err = vtadev_buf_alloc(dev, bytes, VTADEV_CARD, &prog->insns);
+	for (uint32_t i = 0; i < image->stream_count && !err; i++) {
+		vtaimage_stream(image, i, &stream);
+		prog->streams[i] = prog->twin ? address(prog->insns, at) :
+				   address(prog->model, stream.insn_at);
+		at += stream.insn_count * INSN_BYTES;
+	}
 	return err;
 }
 
@@ -135,7 +212,7 @@ static int make_memory(struct vtadev *dev, struct vtaprog *prog, const struct vt
 	void *map;
 	int err = 0;
 
-	if (image->model_bytes)
+	if (image->model_bytes && !prog->twin)
 		err = vtadev_buf_alloc_at(dev, image->model_bytes, VTADEV_CARD, image->align, 0,
 					  &prog->model);
 	if (!err && image->arena_bytes)
@@ -157,11 +234,6 @@ static int make_memory(struct vtadev *dev, struct vtaprog *prog, const struct vt
 		memcpy(prog->consts, image->consts, image->consts_bytes);
 	}
 	return err;
-}
-
-static uint32_t address(const struct vtadev_buf *buf, uint32_t offset)
-{
-	return (buf ? vtadev_buf_addr(buf) : 0) + offset;
 }
 
 static uint32_t place_address(const struct vtaprog *prog, struct vtaimage_place place)
@@ -206,7 +278,7 @@ static void make_desc(const struct vtaprog *prog, const struct vtaimage *image,
 		return;
 	}
 	vtaimage_stream(image, step->stream, &stream);
-	*desc = vtadev_desc_run(address(prog->model, stream.insn_at), stream.insn_count, 0);
+	*desc = vtadev_desc_run(prog->streams[step->stream], stream.insn_count, 0);
 }
 
 static int make_steps(struct vtaprog *prog, const struct vtaimage *image)
@@ -238,52 +310,88 @@ static int make_steps(struct vtaprog *prog, const struct vtaimage *image)
 	return 0;
 }
 
-int vtaprog_load(struct vtadev *dev, struct vtadev_queue *queue, const void *data, size_t size,
-		 struct vtaprog **out, char why[VTAPROG_WHY_MAX])
+/* Checks that need no memory of the card's. */
+static int open_image(const struct vtadev *dev, const struct vtadev_queue *queue, const void *data,
+		      size_t size, struct vtaimage *image, struct vtaops_core *core,
+		      char why[VTAPROG_WHY_MAX])
+{
+	int err = vtaprog_core(dev, core);
+
+	if (err)
+		return said(err, why, "the card");
+	if (vtaimage_open(image, data, size)) {
+		snprintf(why, VTAPROG_WHY_MAX, "%s", image->why);
+		return -EINVAL;
+	}
+	if (vtaimage_fits(image, core)) {
+		snprintf(why, VTAPROG_WHY_MAX, "%s", image->why);
+		return -ENOEXEC;
+	}
+	return fits_ring(queue, image, why);
+}
+
+static int fill(struct vtadev *dev, struct vtaprog *prog, const struct vtaimage *image,
+		char why[VTAPROG_WHY_MAX])
+{
+	int err = make_memory(dev, prog, image);
+
+	if (!err)
+		err = make_streams(dev, prog, image);
+	if (err)
+		return said(err, why, "memory for the program");
+	err = make_tensors(prog, image);
+	if (!err)
+		err = make_steps(prog, image);
+	if (err)
+		return said(err, why, "the program");
+	if (prog->twin ? prog->insns : prog->model)
+		err = load_model(dev, prog, image);
+	return err ? said(err, why, "bringing the program to the card") : 0;
+}
+
+/* @first: whose model it has, or NULL */
+static int load(struct vtadev *dev, struct vtadev_queue *queue, const struct vtaprog *first,
+		const void *data, size_t size, struct vtaprog **out, char why[VTAPROG_WHY_MAX])
 {
 	struct vtaops_core core;
 	struct vtaimage image;
 	struct vtaprog *prog;
 	int err;
 
-	err = vtaprog_core(dev, &core);
-	if (err)
-		return said(err, why, "the card");
-	if (vtaimage_open(&image, data, size)) {
-		snprintf(why, VTAPROG_WHY_MAX, "%s", image.why);
-		return -EINVAL;
-	}
-	if (vtaimage_fits(&image, &core)) {
-		snprintf(why, VTAPROG_WHY_MAX, "%s", image.why);
-		return -ENOEXEC;
-	}
-	err = fits_ring(queue, &image, why);
+	err = open_image(dev, queue, data, size, &image, &core, why);
 	if (err)
 		return err;
+	if (first && (first->model ? vtadev_buf_size(first->model) : 0) != image.model_bytes) {
+		snprintf(why, VTAPROG_WHY_MAX, "it is not the image of the program that is there");
+		return -EINVAL;
+	}
 	prog = calloc(1, sizeof(*prog));
 	if (!prog)
 		return said(-ENOMEM, why, "the program");
+	prog->core = core;
 	prog->queue = queue;
-	err = make_memory(dev, prog, &image);
-	if (err) {
-		vtaprog_free(prog);
-		return said(err, why, "memory for the program");
+	if (first) {
+		prog->twin = true;
+		prog->model = first->model;
 	}
-	err = make_tensors(prog, &image);
-	if (!err)
-		err = make_steps(prog, &image);
-	if (err) {
+	err = fill(dev, prog, &image, why);
+	if (err)
 		vtaprog_free(prog);
-		return said(err, why, "the program");
-	}
-	if (prog->model)
-		err = load_model(dev, prog, &image);
-	if (err) {
-		vtaprog_free(prog);
-		return said(err, why, "bringing the program to the card");
-	}
-	*out = prog;
-	return 0;
+	else
+		*out = prog;
+	return err;
+}
+
+int vtaprog_load(struct vtadev *dev, struct vtadev_queue *queue, const void *data, size_t size,
+		 struct vtaprog **out, char why[VTAPROG_WHY_MAX])
+{
+	return load(dev, queue, NULL, data, size, out, why);
+}
+
+int vtaprog_twin(struct vtadev *dev, struct vtadev_queue *queue, const struct vtaprog *first,
+		 const void *data, size_t size, struct vtaprog **out, char why[VTAPROG_WHY_MAX])
+{
+	return load(dev, queue, first, data, size, out, why);
 }
 
 void vtaprog_free(struct vtaprog *prog)
@@ -292,7 +400,10 @@ void vtaprog_free(struct vtaprog *prog)
 		return;
 	vtadev_buf_free(prog->host);
 	vtadev_buf_free(prog->arena);
-	vtadev_buf_free(prog->model);
+	vtadev_buf_free(prog->insns);
+	if (!prog->twin)
+		vtadev_buf_free(prog->model);
+	free(prog->streams);
 	free(prog->consts);
 	free(prog->tensors);
 	free(prog->at);
@@ -317,6 +428,43 @@ int vtaprog_map(struct vtaprog *prog, uint32_t i, void **ptr)
 	if (i >= prog->count || prog->tensors[i].role == VTAIMAGE_INTERNAL)
 		return -ENOENT;
 	*ptr = prog->map + prog->at[i];
+	return 0;
+}
+
+size_t vtaprog_bytes(const struct vtaimage_tensor *t)
+{
+	return t->layout == VTAIMAGE_PACKED ? (size_t)t->n * t->c * t->h * t->w : t->bytes;
+}
+
+int vtaprog_put(struct vtaprog *prog, uint32_t i, const void *values)
+{
+	const struct vtaimage_tensor *t;
+	void *to;
+	int err = vtaprog_map(prog, i, &to);
+
+	if (err)
+		return err;
+	t = &prog->tensors[i];
+	if (t->layout == VTAIMAGE_PACKED)
+		vtaops_pack_act(&prog->core, to, values, t->n, t->c, t->h, t->w);
+	else
+		memcpy(to, values, t->bytes);
+	return 0;
+}
+
+int vtaprog_get(struct vtaprog *prog, uint32_t i, void *values)
+{
+	const struct vtaimage_tensor *t;
+	void *from;
+	int err = vtaprog_map(prog, i, &from);
+
+	if (err)
+		return err;
+	t = &prog->tensors[i];
+	if (t->layout == VTAIMAGE_PACKED)
+		vtaops_unpack_act(&prog->core, values, from, t->n, t->c, t->h, t->w);
+	else
+		memcpy(values, from, t->bytes);
 	return 0;
 }
 
@@ -391,6 +539,20 @@ int vtaprog_end(struct vtaprog *prog, int64_t timeout_ns)
 	}
 	prog->running = false;
 	return err;
+}
+
+int vtaprog_poll(struct vtaprog *prog)
+{
+	int err, armed;
+
+	do {
+		armed = 0;
+		err = vtaprog_end(prog, 0);
+		if (err == -ETIMEDOUT)
+			armed = vtadev_arm(prog->queue, vtadev_submitted(prog->queue));
+		/* It completed meanwhile, or the queue halted: vtaprog_end() knows. */
+	} while (armed == 1 || armed == -EIO);
+	return armed < 0 ? armed : err;
 }
 
 int vtaprog_run(struct vtaprog *prog, int64_t timeout_ns)

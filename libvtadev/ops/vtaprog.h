@@ -10,7 +10,7 @@
  * doorbell: a network that is all on the card is one.
  *
  * A loaded program is used by one thread at a time, and has one run under way at a time:
- * its tensors have one place. For runs that overlap load it again, on another queue of
+ * its tensors have one place. For runs that overlap make a twin, on another queue of
  * the same context: the card copies for one while it computes for the other, and the CPU
  * steps of one run while the card has the other:
  *
@@ -34,6 +34,12 @@ struct vtaprog;
 /* The core of a card, as the operators and images want it. */
 int vtaprog_core(const struct vtadev *dev, struct vtaops_core *core);
 
+/*
+ * vtaprog_ring() - ring_entries for a queue that @image is loaded on: for all that the card
+ * does of a run at once, as far as its rings go
+ */
+uint32_t vtaprog_ring(const struct vtadev *dev, const struct vtaimage *image);
+
 /**
  * vtaprog_load() - bring an image onto a card
  * @dev: the card
@@ -50,6 +56,22 @@ int vtaprog_core(const struct vtadev *dev, struct vtaops_core *core);
  */
 int vtaprog_load(struct vtadev *dev, struct vtadev_queue *queue, const void *image, size_t size,
 		 struct vtaprog **prog, char why[VTAPROG_WHY_MAX]);
+
+/**
+ * vtaprog_twin() - another place for runs of a loaded program
+ * @dev: the card
+ * @queue: of it, and not the first's; as for vtaprog_load()
+ * @first: the program, which the weights are read from: free it after the twin
+ * @image: the same file's bytes; not needed afterwards
+ * @size: how many
+ * @prog: out: the twin, a program as any
+ * @why: out: what is wrong
+ *
+ * Takes card memory for an arena and the instructions alone. Errors: as vtaprog_load().
+ */
+int vtaprog_twin(struct vtadev *dev, struct vtadev_queue *queue, const struct vtaprog *first,
+		 const void *image, size_t size, struct vtaprog **prog,
+		 char why[VTAPROG_WHY_MAX]);
 
 /* vtaprog_free() - the queue must be done with it; NULL is allowed */
 void vtaprog_free(struct vtaprog *prog);
@@ -69,6 +91,22 @@ const struct vtaimage_tensor *vtaprog_tensor(const struct vtaprog *prog, uint32_
  * Errors: -ENOENT (no such tensor, or an internal one).
  */
 int vtaprog_map(struct vtaprog *prog, uint32_t i, void **ptr);
+
+/* vtaprog_bytes() - bytes of a tensor's values, plain and row-major */
+size_t vtaprog_bytes(const struct vtaimage_tensor *tensor);
+
+/**
+ * vtaprog_put() - copy plain values to an input's place, packed if its layout says so
+ * @prog: the program
+ * @i: the tensor
+ * @values: vtaprog_bytes() of them
+ *
+ * Errors: as vtaprog_map().
+ */
+int vtaprog_put(struct vtaprog *prog, uint32_t i, const void *values);
+
+/* vtaprog_get() - the other way, from an output's place */
+int vtaprog_get(struct vtaprog *prog, uint32_t i, void *values);
 
 /**
  * vtaprog_run() - run once, to the end
@@ -98,6 +136,15 @@ int vtaprog_begin(struct vtaprog *prog);
  * there is no run, and the outputs mean nothing.
  */
 int vtaprog_end(struct vtaprog *prog, int64_t timeout_ns);
+
+/**
+ * vtaprog_poll() - do what can be done of a run now
+ * @prog: the program
+ *
+ * As vtaprog_end() without waiting, but that after -ETIMEDOUT the queue's eventfd
+ * (vtadev_queue_eventfd()) is told when to call this again. Errors: also those of vtadev_arm().
+ */
+int vtaprog_poll(struct vtaprog *prog);
 
 /**
  * vtaprog_submit() - start a run that is the card's alone

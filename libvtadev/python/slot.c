@@ -81,16 +81,6 @@ static void slot_leave(struct slot *self)
 
 /* ---- Loading ---- */
 
-/* A ring for all that the card does at once, if there is one of that length. */
-static uint32_t ring_entries(const struct vtadev *dev, const struct vtaimage *image)
-{
-	uint32_t entries = 64, most = vtadev_info(dev)->ring_entries_max;
-
-	while (entries < image->step_count && entries < most)
-		entries *= 2;
-	return entries < most ? entries : most;
-}
-
 static PyObject *about(const struct vtaimage *image)
 {
 	const struct vtaimage_chars *labels = &image->text[VTAIMAGE_LABELS];
@@ -105,7 +95,7 @@ static PyObject *about(const struct vtaimage *image)
 static int load(struct slot *self, struct vtadev *dev, const Py_buffer *file,
 		const struct vtaimage *image, int event, char *why)
 {
-	const struct vtadev_queue_opts opts = { .ring_entries = ring_entries(dev, image) };
+	const struct vtadev_queue_opts opts = { .ring_entries = vtaprog_ring(dev, image) };
 	int err;
 
 	*why = '\0';
@@ -280,28 +270,13 @@ static int put_inputs(struct slot *self, PyObject *inputs)
 	return -1;
 }
 
-/* What can be done of the run now; then the eventfd tells when to look again. */
-static int advance(struct slot *self)
-{
-	int err, armed;
-
-	do {
-		armed = 0;
-		err = vtaprog_end(self->prog, 0);
-		if (err == -ETIMEDOUT)
-			armed = vtadev_arm(self->queue, vtadev_submitted(self->queue));
-		/* It completed meanwhile, or the queue halted: vtaprog_end() knows. */
-	} while (armed == 1 || armed == -EIO);
-	return armed < 0 ? armed : err;
-}
-
 /* -ETIMEDOUT: the run goes on. */
 static int look(struct slot *self)
 {
 	int err;
 
 	Py_BEGIN_ALLOW_THREADS
-	err = advance(self);
+	err = vtaprog_poll(self->prog);
 	Py_END_ALLOW_THREADS
 	self->running = err == -ETIMEDOUT;
 	return err;

@@ -6,7 +6,7 @@
 DEVICES_TEST_DIR := build/tests/devices
 DEVICES_TSAN_DIR := build/tests/devices/threads
 DEVICES_TESTS := $(addprefix $(DEVICES_TEST_DIR)/,test_far test_soft test_same test_names test_streams) \
-	$(DEVICES_TSAN_DIR)/test_soft
+	$(DEVICES_TEST_DIR)/test_pool $(DEVICES_TSAN_DIR)/test_soft $(DEVICES_TSAN_DIR)/test_pool
 
 # Tests of others that run on it, too: what needs the kernel says SKIP.
 DEVICES_ON_SOFT := build/tests/runtime/contract build/tests/runtime/kept \
@@ -55,6 +55,30 @@ $(DEVICES_TEST_DIR)/libvtadev-far.so: tests/devices/far.c $(DEVICES_TEST_DIR)/li
 	$(CC) $(EMU_CPPFLAGS) -Ilibvtadev $(SOFT_CFLAGS) $(LIB_TEST_SANITIZE) -shared -o $@ $< \
 		$(DEVICES_TEST_DIR)/obj/far_soft.o $(filter %/core.c tools/vta-emu/%,$(SOFT_SRCS)) \
 		$(EMU_LIBS)
+
+# $(call devices-flaky,DIRECTORY,SANITIZERS): soft that fails when it is told to
+define devices-flaky
+$(1)/libvtadev-flaky.so: tests/devices/flaky.c tests/devices/flaky.h $(1)/libvtadev-soft.so
+	@mkdir -p $(1)/obj
+	$$(CC) $(EMU_CPPFLAGS) -Ilibvtadev $(SOFT_CFLAGS) $(2) -Dvtadev_device_plugin=flaky_soft \
+		-c -o $(1)/obj/flaky_soft.o libvtadev/devices/soft/soft.c
+	$$(CC) $(EMU_CPPFLAGS) -Ilibvtadev -Itests/devices $(SOFT_CFLAGS) $(2) -shared -o $$@ $$< \
+		$(1)/obj/flaky_soft.o $(filter %/core.c tools/vta-emu/%,$(SOFT_SRCS)) $(EMU_LIBS)
+endef
+$(eval $(call devices-flaky,$(DEVICES_TEST_DIR),$(LIB_TEST_SANITIZE)))
+$(eval $(call devices-flaky,$(DEVICES_TSAN_DIR),-fsanitize=thread))
+
+# $(call devices-pool,DIRECTORY,SANITIZERS,OBJECTS OF THE LIBRARY)
+define devices-pool
+$(1)/obj/test_pool.o $(1)/obj/pool_image.o: DEVICES_TEST_CFLAGS += -Ilibvtadev/ops
+$(1)/test_pool: $(1)/obj/test_pool.o $(1)/obj/pool_image.o $(3) $(OPS_A) \
+		$(1)/libvtadev-soft.so $(1)/libvtadev-flaky.so
+	$$(CC) $(2) -o $$@ $$(filter %.o %.a,$$^) -lcmocka $(LIB_LIBS)
+endef
+$(eval $(call devices-pool,$(DEVICES_TEST_DIR),$(LIB_TEST_SANITIZE),\
+	$(LIB_TEST_LIB_OBJS) $(LIB_TEST_POOL_OBJS)))
+$(eval $(call devices-pool,$(DEVICES_TSAN_DIR),-fsanitize=thread,\
+	$(LIB_SRCS:libvtadev/%.c=$(LIB_TEST_DIR)/obj/threads/lib/%.o) $(LIB_TEST_POOL_THREADS_OBJS)))
 
 # $(call devices-opencl,STREAMS): so many, with the options in the environment
 devices-opencl = LSAN_OPTIONS=suppressions=tests/devices/opencl.supp VTA_STREAMS=$(1) \

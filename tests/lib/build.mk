@@ -31,6 +31,13 @@ $(LIB_TEST_BINS): $(LIB_TEST_DIR)/%: $(LIB_TEST_DIR)/obj/%.o $(LIB_TEST_OBJS)
 $(LIB_TEST_DIR)/test_fence: LIB_TEST_WRAP := -Wl,--wrap=vtadev_done
 $(LIB_TEST_DIR)/test_full: LIB_TEST_WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=pthread_mutex_lock
 
+# Pools, and what runs program images for them, by both sanitizers.
+LIB_TEST_POOL_SRCS := $(POOL_SRCS) libvtadev/ops/vtaprog.c
+LIB_TEST_POOL_OBJS := $(LIB_TEST_POOL_SRCS:libvtadev/%.c=$(LIB_TEST_DIR)/obj/lib/%.o)
+LIB_TEST_POOL_THREADS_OBJS := $(LIB_TEST_POOL_SRCS:libvtadev/%.c=$(LIB_TEST_DIR)/obj/threads/lib/%.o)
+$(LIB_TEST_POOL_OBJS): LIB_TEST_CFLAGS += -Ilibvtadev/ops
+$(LIB_TEST_POOL_THREADS_OBJS): LIB_TEST_THREADS_CFLAGS += -Ilibvtadev/ops
+
 # What runs program images.
 $(LIB_TEST_DIR)/obj/test_prog.o: LIB_TEST_CFLAGS += -Ilibvtadev/ops
 $(LIB_TEST_DIR)/test_prog: $(PROG_A) $(OPS_A)
@@ -77,7 +84,7 @@ $(LIB_TEST_DIR)/obj/vtactl/%.o: tools/vtactl/%.c
 	@mkdir -p $(@D)
 	$(CC) $(LIB_TEST_CFLAGS) -Ilibvtadev/ops -Itools/picture -MMD -MP -c -o $@ $<
 
-$(LIB_TEST_VTACTL): $(LIB_TEST_VTACTL_OBJS) $(PICTURE_OBJS) $(LIB_TEST_LIB_OBJS) $(PROG_A) $(OPS_A)
+$(LIB_TEST_VTACTL): $(LIB_TEST_VTACTL_OBJS) $(PICTURE_OBJS) $(LIB_TEST_LIB_OBJS) $(LIB_TEST_POOL_OBJS) $(OPS_A)
 	$(CC) $(LIB_TEST_SANITIZE) -static-libasan -static-libubsan -o $@ $^ $(VTACTL_LIBS)
 
 # Of vtactl, what makes a trace of texts.
@@ -98,6 +105,6 @@ $(addprefix $(LIB_TEST_DIR)/, test_cdi test_export test_vtactl): $(LIB_TEST_DIR)
 	install -m 644 tests/lib/mock.sh $(@D)
 	install -m 755 $< $@
 
--include $(LIB_TEST_OBJS:.o=.d) $(LIB_TEST_THREADS_OBJS:.o=.d) $(LIB_TEST_PIPELINE_OBJS:.o=.d) $(LIB_TEST_VTACTL_OBJS:.o=.d) $(addprefix $(LIB_TEST_DIR)/obj/, test_metrics.d test_tracefs.d) \
+-include $(LIB_TEST_OBJS:.o=.d) $(LIB_TEST_POOL_OBJS:.o=.d) $(LIB_TEST_POOL_THREADS_OBJS:.o=.d) $(LIB_TEST_THREADS_OBJS:.o=.d) $(LIB_TEST_PIPELINE_OBJS:.o=.d) $(LIB_TEST_VTACTL_OBJS:.o=.d) $(addprefix $(LIB_TEST_DIR)/obj/, test_metrics.d test_tracefs.d) \
 	$(LIB_TEST_DIR)/obj/test_headers.d \
 	$(LIB_TEST_BINS:$(LIB_TEST_DIR)/%=$(LIB_TEST_DIR)/obj/%.d)

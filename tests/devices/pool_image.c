@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <endian.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pool_image.h"
+
+/* Where things are: in the model, the arena, and the host's memory. */
+enum { INSNS_MAX = 4, WEIGHTS_AT = 64, WEIGHTS_BYTES = 64 };
+enum { Y_AT = 0, W_AT = 16, ARENA_BYTES = 32 };
+enum { IN = 0, BACK = 64, OUT = 128, WEIGHTS = 192, HOST_BYTES = 256 };
+
+enum { LOAD, STORE, GEMM };
+enum { ACC = 3, RESULT = 4 };
+
+#define POP_PREV	(1ull << 3)
+#define PUSH_NEXT	(1ull << 6)
+#define ONE_ROW		(1ull | 1ull << 16)
+
+uint8_t pool_weight(unsigned int i)
+{
+	return (uint8_t)(7 * i + 1);
+}
+
+static uint32_t put(uint8_t *model, uint32_t at, uint64_t low, uint64_t high)
+{
+	const uint64_t insn[2] = { htole64(low), htole64(high) };
+
+	memcpy(model + at, insn, sizeof(insn));
+	return at + sizeof(insn);
+}
+
+/* One element of memory @kind, at its start on the chip. */
+static uint64_t move(unsigned int op, unsigned int kind, uint32_t addr, uint32_t element)
+{
+	return op | (uint64_t)kind << 7 | (uint64_t)(addr / element) << 26;
+}
+
+static struct vtaimage_stream fill_model(const struct pool_program *p, uint8_t *model)
+{
+	uint32_t at = 0;
+
+	for (unsigned int i = 0; i < POOL_BYTES; i++)
+		model[WEIGHTS_AT + 4 * i] = pool_weight(i);
+	if (p->outer)
+		at = put(model, at, GEMM | 1ull << 21 | (uint64_t)p->outer << 35 |
+			 (uint64_t)p->inner << 49, 0);
+	at = put(model, at, move(LOAD, ACC, VTAIMAGE_MODEL + WEIGHTS_AT, p->core->acc_bytes) |
+		 (p->deadlock ? 0 : PUSH_NEXT), ONE_ROW);
+	at = put(model, at, move(STORE, RESULT, VTAIMAGE_ARENA + W_AT, p->core->inp_bytes) |
+		 POP_PREV, ONE_ROW);
+	return (struct vtaimage_stream){ 0, at / 16, p->cycles };
+}
+
+static struct vtaimage_tensor tensor(const char *name, enum vtaimage_role role, uint32_t type,
+				     uint32_t at)
+{
+	struct vtaimage_tensor t = {
+		.role = role, .offset = at, .bytes = POOL_BYTES, .segment = VTAIMAGE_IN_HOST,
+		.layout = VTAIMAGE_PLAIN, .type = type, .rank = 1,
+		.dims = { type == VTACPU_F32 ? POOL_BYTES / 4 : POOL_BYTES },
+	};
+
+	snprintf(t.name, sizeof(t.name), "%s", name);
+	return t;
+}
+
+static struct vtaimage_step copy(struct vtaimage_place dst, struct vtaimage_place src)
+{
+	return (struct vtaimage_step){ .kind = VTAIMAGE_COPY, .dst = dst, .src = src,
+				       .bytes = POOL_BYTES };
+}
+
+static struct vtaimage_place host(uint32_t at)
+{
+	return (struct vtaimage_place){ VTAIMAGE_IN_HOST, at };
+}
+
+static struct vtaimage_place arena(uint32_t at)
+{
+	return (struct vtaimage_place){ VTAIMAGE_IN_ARENA, at };
+}
+
+/* A copy, by the clipping of what is not clipped. */
+static struct vtaimage_step by_cpu(void)
+{
+	struct vtaimage_step step = {
+		.kind = VTAIMAGE_CPU, .kernel = VTACPU_UNARY_F32, .io = { host(BACK), host(OUT) },
+	};
+
+	step.params.unary_f32 = (struct vtacpu_unary_f32){
+		.count = POOL_BYTES / 4, .act = { VTACPU_ACT_CLIP, -1e30f, 1e30f },
+	};
+	return step;
+}
+
+uint8_t *pool_image(const struct pool_program *p, size_t *size)
+{
+	const uint32_t type = p->cpu ? VTACPU_F32 : VTACPU_I8;
+	const struct vtaimage_tensor tensors[] = {
+		tensor("w", VTAIMAGE_OUTPUT, VTACPU_I8, WEIGHTS),
+		tensor("x", VTAIMAGE_INPUT, type, IN),
+		tensor("y", VTAIMAGE_OUTPUT, type, p->cpu ? OUT : BACK),
+	};
+	const struct vtaimage_step steps[] = {
+		copy(arena(Y_AT), host(IN)), { .kind = VTAIMAGE_RUN },
+		copy(host(BACK), arena(Y_AT)), copy(host(WEIGHTS), arena(W_AT)), by_cpu(),
+	};
+	const uint32_t model_bytes = WEIGHTS_AT + WEIGHTS_BYTES + p->more_weights;
+	uint8_t *model = calloc(1, model_bytes), *image = NULL;
+	struct vtaimage_stream stream;
+	struct vtaimage check;
+
+	if (!model)
+		return NULL;
+	stream = fill_model(p, model);
+	const struct vtaimage_source source = {
+		.core = p->core, .name = "pool", .model = model, .model_bytes = model_bytes,
+		.arena_bytes = ARENA_BYTES, .host_bytes = HOST_BYTES,
+		.streams = &stream, .stream_count = 1,
+		.steps = steps, .step_count = p->cpu ? 5 : 4, .tensors = tensors, .tensor_count = 3,
+	};
+
+	*size = vtaimage_size(&source);
+	image = *size ? malloc(*size) : NULL;
+	if (image && vtaimage_write(&source, image, *size, &check)) {
+		fprintf(stderr, "the program is no good: %s\n", check.why);
+		free(image);
+		image = NULL;
+	}
+	free(model);
+	return image;
+}
