@@ -28,6 +28,14 @@ check() {
 		sed 's/^/# /' "$dir/said"
 	fi
 }
+# refused WORDS ARGUMENTS...: the program does not run, and that is why
+refused() {
+	local words=$1
+
+	shift
+	! build/tools/vtactl program run "$dir/digit.vtap" "$@" 2> "$dir/why" &&
+		grep -q -- "$words" "$dir/why"
+}
 # said NAME WORDS: the last check's program said so
 said() {
 	cp "$dir/said" "$dir/before"
@@ -56,6 +64,20 @@ build/tests/ops/digits_raw examples/digits/testset.bin 10 "$dir/images" "$dir/sc
 check "a program image runs" build/tools/vtactl program run "$dir/digits.vtap" \
 	image="$dir/images" scores="$dir/got"
 check "and scores as the CPU does" cmp "$dir/got" "$dir/scores"
+# A run for each image, on three at once.
+build/examples/digits/digits-compile -b 1 "$dir/digit.vtap"
+build/tests/ops/digits_raw examples/digits/testset.bin 100 "$dir/images" "$dir/scores"
+check "100 runs go to three devices" build/tools/vtactl program run "$dir/digit.vtap" \
+	--cards "$device,$device,$device" image="$dir/images" scores="$dir/got"
+said "each has answered some" "^$device  *[1-9][0-9]*  *0  *0  up\$"
+check "and score as the CPU does" cmp "$dir/got" "$dir/scores"
+check "one of two devices may be missing" build/tools/vtactl program run "$dir/digit.vtap" \
+	--cards "$device,none-such" image="$dir/images" scores="$dir/got"
+said "which is told" '^none-such .*not the index'
+head -c 1000 "$dir/images" > "$dir/part"
+check "half an image is refused" \
+	refused "bytes, each run takes 784" --cards "$device" image="$dir/part"
+check "a device that is none is refused" refused "not the index" --cards none-such image="$dir/images"
 check "vtactl lists the device" sh -c "build/tools/vtactl list --all | grep -q '^$device.*  -  -\$'"
 check "vtactl has no status of it, and says so" \
 	sh -c "build/tools/vtactl status '$device' 2>&1 | grep -q 'not a card of the driver'"

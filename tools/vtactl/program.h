@@ -11,9 +11,11 @@
 struct program_run {
 	const char *path;	/* of the image */
 	const char *card;	/* or NULL: the first */
+	const char *cards;	/* "all", or names with commas between; NULL: @card alone */
 	char **assigns;		/* NAME=FILE for inputs and for the outputs to be kept */
 	int count;
-	const char *picture;	/* a file, for the input that has preprocessing, or NULL */
+	char **pictures;	/* files, for the input that has preprocessing */
+	int picture_count;	/* one at most, but with @cards */
 	const char *labels;	/* a file, or NULL: the image's own */
 	uint32_t top;		/* classes to print, or 0 */
 };
@@ -21,8 +23,21 @@ struct program_run {
 /* They say on stderr what is wrong, and return the exit status. */
 int program_info(const char *path, bool json);
 int program_run(const struct program_run *run);
+int program_run_pool(const struct program_run *run, const uint8_t *data, size_t size,
+		     const struct vtaimage *image);
 
 /* A file and what it is, to be freed; NULL if it is no image. */
 uint8_t *program_read(const char *path, size_t *size, struct vtaimage *image);
+
+/* The file that is given for a tensor, or NULL. */
+const char *program_file_of(const char *name, const struct program_run *run);
+
+/* A picture as plain values of an input, to be freed; NULL, and said why. */
+void *program_picture(const struct vtaimage *image, const struct vtaimage_tensor *tensor,
+		      const char *path);
+
+/* The likeliest classes of an output, as many as @run says. */
+int program_print_top(const struct vtaimage *image, const struct vtaimage_tensor *tensor,
+		      const void *values, const struct program_run *run);
 
 #endif /* VTACTL_PROGRAM_H */

@@ -16,8 +16,7 @@
 
 #define RUN_NS		(600 * 1000000000ll)
 
-/* The file that is given for a tensor, or NULL. */
-static const char *file_of(const char *name, const struct program_run *r)
+const char *program_file_of(const char *name, const struct program_run *r)
 {
 	size_t len = strlen(name);
 
@@ -58,45 +57,20 @@ static int check_assigns(const struct vtaimage *image, const struct program_run 
 		if (at < 0 || t.role == VTAIMAGE_INTERNAL)
 			return ctl_fail(r->assigns[i], "not NAME=FILE of an input or output");
 	}
-	if (r->picture && picture_input(image) == UINT32_MAX)
+	if (r->picture_count && picture_input(image) == UINT32_MAX)
 		return ctl_fail("--image", "the program does not say how a picture becomes an "
 				"input");
 	for (uint32_t i = 0; i < image->tensor_count; i++) {
 		vtaimage_tensor(image, i, &t);
-		if (t.role == VTAIMAGE_INPUT && !file_of(t.name, r) &&
-		    (!r->picture || i != picture_input(image)))
+		if (t.role == VTAIMAGE_INPUT && !program_file_of(t.name, r) &&
+		    (!r->picture_count || i != picture_input(image)))
 			return ctl_fail(t.name, "this input needs a file: NAME=FILE");
 	}
 	return 0;
 }
 
-/* Plain values to where the program has them, and back. */
-static void put_values(const struct vtaops_core *core, const struct vtaimage_tensor *t, void *to,
-		       const void *values)
-{
-	if (t->layout == VTAIMAGE_PACKED)
-		vtaops_pack_act(core, to, values, t->n, t->c, t->h, t->w);
-	else
-		memcpy(to, values, t->bytes);
-}
-
-static void *get_values(const struct vtaops_core *core, const struct vtaimage_tensor *t,
-			const void *from)
-{
-	void *values = malloc(values_bytes(t));
-
-	if (!values)
-		ctl_fail(t->name, strerror(ENOMEM));
-	else if (t->layout == VTAIMAGE_PACKED)
-		vtaops_unpack_act(core, values, from, t->n, t->c, t->h, t->w);
-	else
-		memcpy(values, from, t->bytes);
-	return values;
-}
-
-/* The picture as plain values, to be freed; NULL, and said why. */
-static void *picture_values(const struct vtaimage *image, const struct vtaimage_tensor *t,
-			    const char *path)
+void *program_picture(const struct vtaimage *image, const struct vtaimage_tensor *t,
+		      const char *path)
 {
 	struct vtaimage_preprocess pre;
 	char why[PICTURE_WHY_MAX];
@@ -123,23 +97,22 @@ static int put_inputs(struct vtaprog *prog, const struct vtaimage *image,
 {
 	for (uint32_t i = 0; i < vtaprog_tensors(prog); i++) {
 		const struct vtaimage_tensor *t = vtaprog_tensor(prog, i);
-		const char *path = file_of(t->name, r);
-		void *to, *values;
+		const char *path = program_file_of(t->name, r);
+		void *values;
 
-		if (t->role != VTAIMAGE_INPUT || vtaprog_map(prog, i, &to))
+		if (t->role != VTAIMAGE_INPUT)
 			continue;
-		values = path ? values_load(path, t) : picture_values(image, t, r->picture);
+		values = path ? values_load(path, t) : program_picture(image, t, r->pictures[0]);
 		if (!values)
 			return CTL_ERROR;
-		put_values(&image->core, t, to, values);
+		vtaprog_put(prog, i, values);
 		free(values);
 	}
 	return CTL_OK;
 }
 
-/* The classes of the first output, if somebody wants to know them. */
-static int print_top(const struct vtaimage *image, const struct vtaimage_tensor *t,
-		     const void *values, const struct program_run *r)
+int program_print_top(const struct vtaimage *image, const struct vtaimage_tensor *t,
+		      const void *values, const struct program_run *r)
 {
 	const struct vtaimage_chars *text = &image->text[VTAIMAGE_LABELS];
 	struct labels labels;
@@ -160,35 +133,26 @@ static int get_outputs(struct vtaprog *prog, const struct vtaimage *image,
 
 	for (uint32_t i = 0; i < vtaprog_tensors(prog); i++) {
 		const struct vtaimage_tensor *t = vtaprog_tensor(prog, i);
-		const char *path = file_of(t->name, r);
-		void *from, *values;
+		const char *path = program_file_of(t->name, r);
 		int ret = CTL_OK;
+		void *values;
 
-		if (t->role != VTAIMAGE_OUTPUT || (!path && !print) || vtaprog_map(prog, i, &from))
+		if (t->role != VTAIMAGE_OUTPUT || (!path && !print))
 			continue;
-		values = get_values(&image->core, t, from);
+		values = malloc(vtaprog_bytes(t));
 		if (!values)
-			return CTL_ERROR;
+			return ctl_fail(t->name, strerror(ENOMEM));
+		vtaprog_get(prog, i, values);
 		if (path)
 			ret = values_store(path, t, values);
 		if (!ret && print)
-			ret = print_top(image, t, values, r);
+			ret = program_print_top(image, t, values, r);
 		free(values);
 		if (ret)
 			return ret;
 		print = false;
 	}
 	return CTL_OK;
-}
-
-/* A ring for all that the card does at once, if there is one of that length. */
-static uint32_t ring_entries(const struct vtadev *dev, const struct vtaimage *image)
-{
-	uint32_t entries = 64, most = vtadev_info(dev)->ring_entries_max;
-
-	while (entries < image->step_count && entries < most)
-		entries *= 2;
-	return entries < most ? entries : most;
 }
 
 static int wait_for(struct vtadev *dev, struct vtadev_queue *queue, struct vtaprog *prog,
@@ -211,7 +175,7 @@ static int wait_for(struct vtadev *dev, struct vtadev_queue *queue, struct vtapr
 static int run_on(struct vtadev *dev, const uint8_t *data, size_t size,
 		  const struct vtaimage *image, const struct program_run *r)
 {
-	const struct vtadev_queue_opts options = { .ring_entries = ring_entries(dev, image) };
+	const struct vtadev_queue_opts options = { .ring_entries = vtaprog_ring(dev, image) };
 	struct vtadev_queue *queue;
 	char why[VTAPROG_WHY_MAX];
 	struct vtaprog *prog = NULL;
@@ -232,11 +196,25 @@ static int run_on(struct vtadev *dev, const uint8_t *data, size_t size,
 	return ret;
 }
 
-int program_run(const struct program_run *r)
+static int run_on_one(const struct program_run *r, const uint8_t *data, size_t size,
+		      const struct vtaimage *image)
 {
 	struct vtadev_card card;
-	struct vtaimage image;
 	struct vtadev *dev;
+	int ret = ctl_card_or_device(r->card, &card);
+
+	if (!ret)
+		ret = ctl_open(&card, &dev);
+	if (ret)
+		return ret;
+	ret = run_on(dev, data, size, image, r);
+	vtadev_close(dev);
+	return ret;
+}
+
+int program_run(const struct program_run *r)
+{
+	struct vtaimage image;
 	size_t size;
 	uint8_t *data = program_read(r->path, &size, &image);
 	int ret;
@@ -244,17 +222,9 @@ int program_run(const struct program_run *r)
 	if (!data)
 		return CTL_ERROR;
 	ret = check_assigns(&image, r);
-	if (ret)
-		goto out;
-	ret = ctl_card_or_device(r->card, &card);
-	if (ret)
-		goto out;
-	ret = ctl_open(&card, &dev);
-	if (ret)
-		goto out;
-	ret = run_on(dev, data, size, &image, r);
-	vtadev_close(dev);
-out:
+	if (!ret)
+		ret = r->cards ? program_run_pool(r, data, size, &image) :
+		      run_on_one(r, data, size, &image);
 	free(data);
 	return ret;
 }

@@ -2,6 +2,7 @@
 /*
  * program_verb.c - vtactl program: its words; program.c and program_run.c do the work
  */
+#include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,13 +13,19 @@
 static const char help[] =
 	"Usage: vtactl program info FILE [--json]\n"
 	"  or:  vtactl program run FILE [--card CARD] [--image PICTURE] [NAME=FILE]...\n"
+	"  or:  vtactl program run FILE --cards LIST [--image PICTURE]... [NAME=FILE]...\n"
 	"\n"
 	"What a program image (.vtap) is and needs; or run it once. NAME is an input or an\n"
 	"output, its FILE has the values: an array of numpy's if it ends in .npy, or else the\n"
 	"values alone. A picture, PNG or JPEG, is made the input that the program says. Without\n"
 	"--card: the first card.\n"
 	"\n"
+	"With --cards there may be many runs: each --image is one, and files have the values of\n"
+	"all runs, one behind the other. Runs go to the card that will be free first; what a card\n"
+	"that fails had goes to the others. Tells in the end what each has done.\n"
+	"\n"
 	"  -c, --card=CARD      the card to run it on\n"
+	"  -C, --cards=LIST     several: names with commas between, or all\n"
 	"  -i, --image=PICTURE  the picture to run it with; prints the five likeliest classes\n"
 	"  -l, --labels=FILE    names of the classes: a line each, or JSON\n"
 	"  -t, --top=COUNT      print so many classes of the first output; 0 for none\n"
@@ -36,10 +43,26 @@ static bool parse_count(const char *text, uint32_t *count)
 	return end != text && !*end && value >= 0 && value <= TOP_MAX;
 }
 
-int program_main(int argc, char **argv)
+static int run(struct program_run *r, int argc, char **argv, bool top)
+{
+	if (!r->cards && r->picture_count > 1)
+		return ctl_usage("several runs take --cards: ", r->pictures[1]);
+	if (r->cards && r->card)
+		return ctl_usage("--card, or --cards, not both", "");
+	r->path = argv[1];
+	r->assigns = argv + 2;
+	r->count = argc - 2;
+	if (!top && (r->picture_count || r->labels))
+		r->top = 5;
+	return program_run(r);
+}
+
+/* -1 to go on, otherwise the exit status. */
+static int parse(int argc, char **argv, struct program_run *r, bool *json, bool *top)
 {
 	static const struct option options[] = {
 		{ "card", required_argument, NULL, 'c' },
+		{ "cards", required_argument, NULL, 'C' },
 		{ "help", no_argument, NULL, 'h' },
 		{ "image", required_argument, NULL, 'i' },
 		{ "json", no_argument, NULL, 'j' },
@@ -47,46 +70,63 @@ int program_main(int argc, char **argv)
 		{ "top", required_argument, NULL, 't' },
 		{ 0 },
 	};
-	struct program_run run = { .path = NULL };
-	bool json = false, top = false;
 	int option;
 
-	while ((option = getopt_long(argc, argv, "c:hi:jl:t:", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "c:C:hi:jl:t:", options, NULL)) != -1) {
 		switch (option) {
 		case 'c':
-			run.card = optarg;
+			r->card = optarg;
+			break;
+		case 'C':
+			r->cards = optarg;
 			break;
 		case 'i':
-			run.picture = optarg;
+			r->pictures[r->picture_count++] = optarg;
 			break;
 		case 'l':
-			run.labels = optarg;
+			r->labels = optarg;
 			break;
 		case 't':
-			top = true;
-			if (!parse_count(optarg, &run.top))
+			*top = true;
+			if (!parse_count(optarg, &r->top))
 				return ctl_usage("a number from 0 to 1000, not ", optarg);
 			break;
 		case 'h':
 			return ctl_help(help);
 		case 'j':
-			json = true;
+			*json = true;
 			break;
 		default:
 			return CTL_USAGE;	/* getopt has said why */
 		}
 	}
+	return -1;
+}
+
+static int parse_and_do(int argc, char **argv, struct program_run *r)
+{
+	bool json = false, top = false;
+	int ret = parse(argc, argv, r, &json, &top);
+
+	if (ret >= 0)
+		return ret;
 	argc -= optind;
 	argv += optind;
 	if (argc == 2 && !strcmp(argv[0], "info"))
 		return program_info(argv[1], json);
-	if (argc >= 2 && !strcmp(argv[0], "run")) {
-		run.path = argv[1];
-		run.assigns = argv + 2;
-		run.count = argc - 2;
-		if (!top && (run.picture || run.labels))
-			run.top = 5;
-		return program_run(&run);
-	}
+	if (argc >= 2 && !strcmp(argv[0], "run"))
+		return run(r, argc, argv, top);
 	return ctl_usage("say info FILE, or run FILE NAME=FILE...", "");
+}
+
+int program_main(int argc, char **argv)
+{
+	struct program_run r = { .pictures = calloc((size_t)argc, sizeof(*r.pictures)) };
+	int ret;
+
+	if (!r.pictures)
+		return ctl_error("program", -ENOMEM);
+	ret = parse_and_do(argc, argv, &r);
+	free(r.pictures);
+	return ret;
 }

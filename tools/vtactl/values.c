@@ -76,7 +76,7 @@ size_t values_bytes(const struct vtaimage_tensor *t)
 	return (size_t)(values_count(t) * vtacpu_type_bytes(t->type));
 }
 
-static bool is_npy(const char *path)
+bool values_is_npy(const char *path)
 {
 	size_t len = strlen(path);
 
@@ -164,7 +164,7 @@ void *values_load(const char *path, const struct vtaimage_tensor *t)
 		ctl_fail(path, strerror(errno));
 		return NULL;
 	}
-	if (is_npy(path)) {
+	if (values_is_npy(path)) {
 		values = npy_values(data, size, t, &why);
 		if (!values)
 			ctl_fail(path, why);
@@ -207,7 +207,7 @@ int values_store(const char *path, const struct vtaimage_tensor *t, const void *
 	size_t bytes = values_bytes(t);
 	int ret = 0;
 
-	if (!file || (is_npy(path) && !write_npy_header(file, t)) ||
+	if (!file || (values_is_npy(path) && !write_npy_header(file, t)) ||
 	    fwrite(values, 1, bytes, file) != bytes)
 		ret = ctl_fail(path, strerror(errno));
 	if (file && fclose(file) && !ret)

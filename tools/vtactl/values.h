@@ -5,6 +5,7 @@
 #ifndef VTACTL_VALUES_H
 #define VTACTL_VALUES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,6 +13,9 @@
 
 /* All of a file, to be freed; NULL with errno set. */
 uint8_t *values_read_file(const char *path, size_t *size);
+
+/* Whether a file is an array of numpy's, by its name. */
+bool values_is_npy(const char *path);
 
 /* "float32", "int8", ... */
 const char *values_type_name(uint32_t type);

@@ -24,6 +24,7 @@ _vtactl() {
 	case $prev in
 	-o | --output)	mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
 	-c | --card)	mapfile -t COMPREPLY < <(compgen -W "$(_vtactl_cards)" -- "$cur"); return ;;
+	-C | --cards)	mapfile -t COMPREPLY < <(compgen -W "all $(_vtactl_cards)" -- "$cur"); return ;;
 	-n | --count | -d | --delay | --duration | -t | --timeout | -k | --kind) return ;;
 	esac
 	case ${COMP_WORDS[1]} in
@@ -38,7 +39,7 @@ _vtactl() {
 	export)		options='--anonymous --output --help' ;;
 	reset)		options='--force --help' cards=1 ;;
 	trace)		options='--output --duration --help' ;;
-	program)	options='--card --image --json --labels --top --help' ;;
+	program)	options='--card --cards --image --json --labels --top --help' ;;
 	esac
 	case ${COMP_WORDS[1]},$COMP_CWORD,$cur in
 	*,-*)		mapfile -t COMPREPLY < <(compgen -W "$options" -- "$cur") ;;

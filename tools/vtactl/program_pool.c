@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * program_pool.c - vtactl program run --cards: many runs, on several cards
+ *
+ * A file of an input has the values of all runs, one behind the other; so has one of an
+ * output. Or each run has a picture.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctl.h"
+#include "program.h"
+#include "values.h"
+#include "vtadev_pool.h"
+#include "vtaprog.h"
+
+#define IN_FLIGHT_MAX	1024u
+
+/* An input or output: the values of all runs. */
+struct column {
+	struct vtaimage_tensor tensor;
+	const char *path;		/* or NULL */
+	size_t bytes;			/* of one run */
+	uint8_t *values;
+};
+
+struct batch {
+	const struct program_run *run;
+	const struct vtaimage *image;
+	struct vtadev_pool *pool;
+	size_t count;			/* runs */
+	unsigned int inputs, columns;
+	struct column *column;		/* inputs, then outputs */
+	struct iovec *io;		/* of one request */
+};
+
+/* ---- Values ---- */
+
+/* All inputs have values for the same number of runs. */
+static int set_count(struct batch *b, const char *path, size_t count)
+{
+	if (b->count && b->count != count)
+		return ctl_fail(path, "is for another number of runs than the inputs before");
+	b->count = count;
+	return CTL_OK;
+}
+
+static int load_file(struct batch *b, struct column *c)
+{
+	size_t size = 0;
+
+	if (values_is_npy(c->path)) {
+		c->values = values_load(c->path, &c->tensor);
+		return c->values ? set_count(b, c->path, 1) : CTL_ERROR;
+	}
+	c->values = values_read_file(c->path, &size);
+	if (!c->values)
+		return ctl_fail(c->path, strerror(errno));
+	if (!size || size % c->bytes) {
+		fprintf(stderr, "vtactl: %s: has %zu bytes, each run takes %zu for input %s\n",
+			c->path, size, c->bytes, c->tensor.name);
+		return CTL_ERROR;
+	}
+	return set_count(b, c->path, size / c->bytes);
+}
+
+static int load_pictures(struct batch *b, struct column *c)
+{
+	const struct program_run *r = b->run;
+
+	c->values = malloc((size_t)r->picture_count * c->bytes);
+	if (!c->values)
+		return ctl_fail("--image", strerror(ENOMEM));
+	for (int i = 0; i < r->picture_count; i++) {
+		void *values = program_picture(b->image, &c->tensor, r->pictures[i]);
+
+		if (!values)
+			return CTL_ERROR;
+		memcpy(c->values + (size_t)i * c->bytes, values, c->bytes);
+		free(values);
+	}
+	return set_count(b, "--image", (size_t)r->picture_count);
+}
+
+static int load_inputs(struct batch *b)
+{
+	int ret = CTL_OK;
+
+	for (unsigned int i = 0; i < b->inputs && !ret; i++) {
+		struct column *c = &b->column[i];
+
+		ret = c->path ? load_file(b, c) : load_pictures(b, c);
+	}
+	/* A program without inputs gives the same each time. */
+	if (!b->count)
+		b->count = 1;
+	return ret;
+}
+
+static int make_outputs(struct batch *b)
+{
+	for (unsigned int i = b->inputs; i < b->columns; i++) {
+		b->column[i].values = calloc(b->count, b->column[i].bytes);
+		if (!b->column[i].values)
+			return ctl_fail(b->column[i].tensor.name, strerror(ENOMEM));
+	}
+	return CTL_OK;
+}
+
+static int store(const struct batch *b, const struct column *c)
+{
+	FILE *file;
+	int ret = CTL_OK;
+
+	if (b->count == 1)
+		return values_store(c->path, &c->tensor, c->values);
+	if (values_is_npy(c->path))
+		return ctl_fail(c->path, "an array holds one run; name a file of values alone");
+	file = fopen(c->path, "w");
+	if (!file || fwrite(c->values, c->bytes, b->count, file) != b->count)
+		ret = ctl_fail(c->path, strerror(errno));
+	if (file && fclose(file) && !ret)
+		ret = ctl_fail(c->path, strerror(errno));
+	return ret;
+}
+
+/* The classes of each run, by the first output. */
+static int print_classes(const struct batch *b, const bool *bad)
+{
+	const struct column *c = &b->column[b->inputs];
+	int ret = CTL_OK;
+
+	for (size_t i = 0; i < b->count && b->run->top && b->columns > b->inputs && !ret; i++) {
+		if (bad[i])
+			continue;
+		if (i < (size_t)b->run->picture_count)
+			printf("%s\n", b->run->pictures[i]);
+		ret = program_print_top(b->image, &c->tensor, c->values + i * c->bytes, b->run);
+	}
+	return ret;
+}
+
+static int store_outputs(const struct batch *b)
+{
+	int ret = CTL_OK;
+
+	for (unsigned int i = b->inputs; i < b->columns && !ret; i++)
+		if (b->column[i].path)
+			ret = store(b, &b->column[i]);
+	return ret;
+}
+
+/* ---- Runs ---- */
+
+static int submit(struct batch *b, struct vtadev_caller *caller, size_t number)
+{
+	for (unsigned int i = 0; i < b->columns; i++) {
+		b->io[i].iov_base = b->column[i].values + number * b->column[i].bytes;
+		b->io[i].iov_len = b->column[i].bytes;
+	}
+	return vtadev_caller_submit(caller, &(struct vtadev_request){
+		.inputs = b->io, .outputs = b->io + b->inputs, .input_count = b->inputs,
+		.output_count = b->columns - b->inputs, .user_data = number });
+}
+
+static void say_why(const struct vtadev_completion *done)
+{
+	char text[VTADEV_FAULT_TEXT_MAX], run[40];
+
+	snprintf(run, sizeof(run), "run %" PRIu64, done->user_data + 1);
+	if (done->result != -EIO) {
+		ctl_error(run, done->result);
+		return;
+	}
+	vtadev_fault_text(&done->fault, text, sizeof(text));
+	ctl_fail(run, text);
+}
+
+static int run_all(struct batch *b, struct vtadev_caller *caller, bool *bad)
+{
+	struct vtadev_completion done;
+	size_t given = 0, taken = 0;
+	int ret = CTL_OK, err = 0;
+
+	while (taken < b->count && !err) {
+		while (given < b->count && !err) {
+			err = submit(b, caller, given);
+			given += !err;
+		}
+		if (err == -EAGAIN)
+			err = 0;
+		if (!err)
+			err = vtadev_caller_wait(caller, -1);
+		while (!err && vtadev_caller_reap(caller, &done, 1) == 1) {
+			taken++;
+			if (!done.result)
+				continue;
+			bad[done.user_data] = true;
+			say_why(&done);
+			ret = CTL_ERROR;
+		}
+	}
+	return err ? ctl_error("running", err) : ret;
+}
+
+static void print_cards(struct vtadev_pool *pool)
+{
+	struct vtadev_pool_stats stats;
+
+	printf("%-20s %10s %10s %10s  %s\n", "card", "answers", "lost runs", "losses", "state");
+	for (unsigned int i = 0; !vtadev_pool_stats(pool, i, &stats); i++)
+		printf("%-20s %10" PRIu64 " %10" PRIu64 " %10" PRIu64 "  %s\n", stats.name,
+		       stats.answers, stats.given_back, stats.losses,
+		       stats.up ? "up" : stats.why);
+}
+
+static int run_batch(struct batch *b)
+{
+	bool *bad = calloc(b->count, sizeof(*bad));
+	struct vtadev_caller *caller = NULL;
+	int ret, stored, err;
+
+	if (!bad)
+		return ctl_fail("running", strerror(ENOMEM));
+	err = vtadev_caller_open(b->pool, b->count < IN_FLIGHT_MAX ? (unsigned int)b->count :
+				 IN_FLIGHT_MAX, &caller);
+	ret = err ? ctl_error("running", err) : run_all(b, caller, bad);
+	vtadev_caller_close(caller);
+	if (!err) {
+		stored = store_outputs(b);
+		if (!stored)
+			stored = print_classes(b, bad);
+		ret = ret ? ret : stored;
+		print_cards(b->pool);
+	}
+	free(bad);
+	return ret;
+}
+
+/* ---- The pool ---- */
+
+static int make_columns(struct batch *b)
+{
+	struct vtadev_pool_tensor t;
+
+	while (!vtadev_pool_tensor(b->pool, b->columns, &t))
+		b->inputs += !t.output, b->columns++;
+	b->column = calloc(b->columns + 1, sizeof(*b->column));
+	b->io = calloc(b->columns + 1, sizeof(*b->io));
+	if (!b->column || !b->io)
+		return ctl_fail(b->run->path, strerror(ENOMEM));
+	for (unsigned int i = 0; i < b->columns; i++) {
+		struct column *c = &b->column[i];
+
+		vtadev_pool_tensor(b->pool, i, &t);
+		vtaimage_tensor(b->image, (uint32_t)vtaimage_find(b->image, t.name), &c->tensor);
+		c->bytes = t.bytes;
+		c->path = program_file_of(t.name, b->run);
+	}
+	return CTL_OK;
+}
+
+static void free_columns(struct batch *b)
+{
+	for (unsigned int i = 0; b->column && i < b->columns; i++)
+		free(b->column[i].values);
+	free(b->column);
+	free(b->io);
+}
+
+/* "all", or names with commas between, which become strings of their own. */
+static unsigned int split(char *names, const char **cards)
+{
+	unsigned int count = 0;
+	char *rest = names, *name;
+
+	while ((name = strsep(&rest, ",")) && count < VTADEV_POOL_CARDS_MAX)
+		cards[count++] = name;
+	return count;
+}
+
+static int open_pool(struct batch *b, const uint8_t *data, size_t size)
+{
+	const char *cards[VTADEV_POOL_CARDS_MAX];
+	struct vtadev_pool_opts opts = { .cards = NULL };
+	char why[VTADEV_POOL_WHY_MAX], *names = strdup(b->run->cards);
+	int err;
+
+	if (!names)
+		return ctl_fail(b->run->path, strerror(ENOMEM));
+	if (strcmp(names, "all")) {
+		opts.cards = cards;
+		opts.count = split(names, cards);
+	}
+	err = vtadev_pool_open(data, size, &opts, &b->pool, why);
+	free(names);
+	if (!err)
+		return CTL_OK;
+	ctl_fail("--cards", why);
+	return err == -ENOENT ? CTL_NO_CARD : err == -EACCES ? CTL_DENIED : CTL_ERROR;
+}
+
+int program_run_pool(const struct program_run *r, const uint8_t *data, size_t size,
+		     const struct vtaimage *image)
+{
+	struct batch b = { .run = r, .image = image };
+	int ret = open_pool(&b, data, size);
+
+	if (!ret)
+		ret = make_columns(&b);
+	if (!ret)
+		ret = load_inputs(&b);
+	if (!ret)
+		ret = make_outputs(&b);
+	if (!ret)
+		ret = run_batch(&b);
+	free_columns(&b);
+	vtadev_pool_close(b.pool);
+	return ret;
+}
