@@ -82,7 +82,8 @@ run_rule() {
 	with "$1" unshare -m bash -c '
 		mount -t tmpfs none /run && mkdir -p /run/udev/rules.d && cp "$1" /run/udev/rules.d &&
 		udevadm test --action="$2" /sys/class/vta/vta2 2>&1' bash "$tmp/61-vta-cdi.rules" "$2"
-	sed -n "s/^run: '\(.*\)'\$/\1/p" "$tmp/out" > "$tmp/run"
+	# udevadm prints the first form on Debian 12, the second on Debian 13.
+	sed -n "s/^run: '\(.*\)'\$/\1/p; s/^  RUN{program} : //p" "$tmp/out" > "$tmp/run"
 }
 sed "s|@BINDIR@|$tmp|" "$top/udev/61-vta-cdi.rules.in" > "$tmp/61-vta-cdi.rules"
 if [ "$(id -u)" -ne 0 ] || ! unshare -m true 2> /dev/null || ! command -v udevadm > /dev/null; then
