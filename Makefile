@@ -119,8 +119,12 @@ userspace: $(USERSPACE)
 
 # The module is built from a copy for each kernel, so that builds for several
 # kernels do not overwrite each other and the sources stay clean.
+MODULE_SOURCES := Kbuild kmod contract uapi
+# $(call module-copy-to,DIR): sources that have gone from the tree go from the copy
+module-copy-to = mkdir -p $(1); rm -rf $(1)/kmod/*.[ch] $(1)/contract $(1)/uapi; \
+	cp -pr $(MODULE_SOURCES) $(1)
 # $(call module-copy,RELEASE): sets dir in the shell
-module-copy = dir='$(CURDIR)'/build/module/$(1); mkdir -p "$$dir"; cp -pru Kbuild kmod uapi "$$dir"
+module-copy = dir='$(CURDIR)'/build/module/$(1); $(call module-copy-to,"$$dir")
 
 .PHONY: module
 module:
@@ -147,7 +151,7 @@ vm-module:
 COVERAGE_PLAIN := build/coverage-plain
 .PHONY: coverage-plain
 coverage-plain:
-	@mkdir -p $(COVERAGE_PLAIN); cp -pru Kbuild kmod uapi $(COVERAGE_PLAIN)
+	@$(call module-copy-to,$(COVERAGE_PLAIN))
 	+@$(VM) kbuild '$(CURDIR)/$(COVERAGE_PLAIN)' --kernel debug $(if $(V),,-s) \
 		$(DEBUG_KBUILD) UBSAN_SANITIZE=n modules
 
@@ -442,9 +446,10 @@ uninstall:
 DKMS_DIR := $(DESTDIR)/usr/src/vta-$(VERSION)
 .PHONY: install-dkms-source
 install-dkms-source:
-	install -d $(DKMS_DIR)/kmod $(DKMS_DIR)/uapi
+	install -d $(addprefix $(DKMS_DIR)/,kmod contract uapi)
 	install -m 644 Kbuild $(DKMS_DIR)
 	install -m 644 $(wildcard kmod/*.[ch]) $(DKMS_DIR)/kmod
+	install -m 644 $(wildcard contract/*.h) $(DKMS_DIR)/contract
 	install -m 644 $(wildcard uapi/*.h) $(DKMS_DIR)/uapi
 	sed 's/#MODULE_VERSION#/$(VERSION)/' dkms.conf > $(DKMS_DIR)/dkms.conf
 

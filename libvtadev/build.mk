@@ -23,7 +23,7 @@ LIB_HEADERS := libvtadev/vtadev.h libvtadev/vtadev_desc.h libvtadev/vtadev_devic
 LIB_OBJS := $(LIB_SRCS:libvtadev/%.c=$(LIB_DIR)/obj/%.o)
 LIB_MAP := libvtadev/libvtadev.map
 
-LIB_CPPFLAGS := -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Iuapi -Ilibvtadev
+LIB_CPPFLAGS := -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Iuapi -Icontract -Ilibvtadev
 LIB_WARNINGS := -std=gnu11 -Wall -Wextra -Wshadow -Werror
 LIB_CFLAGS := $(LIB_WARNINGS) -O2 -g -fPIC
 LIB_LIBS := -ludev -pthread -ldl

@@ -32,7 +32,7 @@ PARTS := $(shell echo $(BENCH_GUEST) $(BENCH_HOST) | tr ' ' ,)
 
 $(BENCH_DIR)/obj/%.o: tests/bench/%.c
 	@mkdir -p $(@D)
-	$(CC) $(LIB_CPPFLAGS) -Ikmod -Ilibvtadev/driver -Ilibvtadev/ops -Itools/vta-emu -Itests/bench -Itests/ops \
+	$(CC) $(LIB_CPPFLAGS) -Ilibvtadev/driver -Ilibvtadev/ops -Itools/vta-emu -Itests/bench -Itests/ops \
 		$(LIB_WARNINGS) -O2 -g -MMD -MP -c -o $@ $<
 
 $(BENCH_DIR)/obj/model.o: LIB_CPPFLAGS += -Itools/vtac -Ilibvtadev/ops/cpu -Itests/vtac/programs
@@ -54,8 +54,8 @@ bench-module:
 	@$(VM) setup --kernel $(VM_KERNEL)
 	@set -e; \
 	dir=$$(realpath -m $(BENCH_MODULE)); dir=$${dir%/*}; \
-	mkdir -p "$$dir"; \
-	cp -pru tests/bench/floor_module/* kmod uapi "$$dir"; \
+	mkdir -p "$$dir"; rm -rf "$$dir"/kmod; \
+	cp -pru tests/bench/floor_module/* kmod contract uapi "$$dir"; \
 	$(MAKE) $(if $(V),,-s) -C $(VM_KDIR) M="$$dir" W=1 KCFLAGS=-Werror modules
 
 -include $(wildcard $(BENCH_DIR)/obj/*.d)

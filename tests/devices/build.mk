@@ -12,7 +12,7 @@ DEVICES_TESTS := $(addprefix $(DEVICES_TEST_DIR)/,test_far test_soft test_same t
 DEVICES_ON_SOFT := build/tests/runtime/contract build/tests/runtime/kept \
 	build/tests/runtime/trouble build/examples/deviceapi/deviceapi_test
 
-DEVICES_TEST_CFLAGS := $(LIB_CPPFLAGS) -Ikmod -Itests/emu -Itests/lib -Itools/vta-emu $(LIB_WARNINGS) -g
+DEVICES_TEST_CFLAGS := $(LIB_CPPFLAGS) -Itests/emu -Itests/lib -Itools/vta-emu $(LIB_WARNINGS) -g
 
 $(DEVICES_TEST_DIR)/obj/%.o: tests/devices/%.c
 	@mkdir -p $(@D)

@@ -11,7 +11,7 @@ EMU_SRCS := $(wildcard tools/vta-emu/*.c)
 EMU_OBJS := $(EMU_SRCS:tools/vta-emu/%.c=build/tools/vta-emu.obj/%.o)
 EMU_ASAN_OBJS := $(EMU_SRCS:tools/vta-emu/%.c=build/asan/vta-emu.obj/%.o)
 
-EMU_CPPFLAGS := -Iuapi -Ikmod -Itools/vta-emu -DVTA_EMU_VERSION='"$(VERSION)"'
+EMU_CPPFLAGS := -Iuapi -Icontract -Itools/vta-emu -DVTA_EMU_VERSION='"$(VERSION)"'
 EMU_CFLAGS := -std=gnu11 -Wall -Wextra -Wshadow -Werror -O2 -g -pthread
 EMU_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 EMU_LIBS := -ljson-c

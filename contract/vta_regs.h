@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
  * vta_regs.h - registers, page tables and identity of the card
  *
