@@ -10,6 +10,7 @@
 #include "vta_compat.h"
 #include "vta_device.h"
 #include "vta_drv.h"
+#include "vta_isa.h"
 #include "vta_reset.h"
 #include "vta_user.h"
 #include "vta.h"
@@ -92,41 +93,26 @@ static bool vta_in_range(struct vta_device *vdev, const char *name, u64 val, u64
 	return false;
 }
 
-/* docs/isa.md, "Configuration": widths, and no negative element or depth. */
 static bool vta_config_valid(struct vta_device *vdev)
 {
 	const struct vta_caps *caps = &vdev->caps;
-	int inp = FIELD_GET(REG_CONFIG0_LOG_INP_WIDTH, caps->config0);
-	int wgt = FIELD_GET(REG_CONFIG0_LOG_WGT_WIDTH, caps->config0);
-	int acc = FIELD_GET(REG_CONFIG0_LOG_ACC_WIDTH, caps->config0);
-	int batch = FIELD_GET(REG_CONFIG0_LOG_BATCH, caps->config0);
-	int block = FIELD_GET(REG_CONFIG0_LOG_BLOCK, caps->config0);
-	int log_inp, log_wgt, log_acc;	/* bytes of an element */
+	const struct vta_isa_config config = {
+		.log_inp_width = FIELD_GET(REG_CONFIG0_LOG_INP_WIDTH, caps->config0),
+		.log_wgt_width = FIELD_GET(REG_CONFIG0_LOG_WGT_WIDTH, caps->config0),
+		.log_acc_width = FIELD_GET(REG_CONFIG0_LOG_ACC_WIDTH, caps->config0),
+		.log_batch = FIELD_GET(REG_CONFIG0_LOG_BATCH, caps->config0),
+		.log_block = FIELD_GET(REG_CONFIG0_LOG_BLOCK, caps->config0),
+		.log_uop_buff_size = FIELD_GET(REG_CONFIG1_LOG_UOP_BUFF_SIZE, caps->config1),
+		.log_inp_buff_size = FIELD_GET(REG_CONFIG1_LOG_INP_BUFF_SIZE, caps->config1),
+		.log_wgt_buff_size = FIELD_GET(REG_CONFIG1_LOG_WGT_BUFF_SIZE, caps->config1),
+		.log_acc_buff_size = FIELD_GET(REG_CONFIG1_LOG_ACC_BUFF_SIZE, caps->config1),
+	};
+	struct vta_isa_limit limit;
 
-	if (!vta_in_range(vdev, "LOG_INP_WIDTH", inp, 1, 3) ||
-	    !vta_in_range(vdev, "LOG_WGT_WIDTH", wgt, 1, 3) ||
-	    !vta_in_range(vdev, "LOG_ACC_WIDTH", acc, 5, 5) ||
-	    !vta_in_range(vdev, "LOG_BATCH", batch, 0, 8) ||
-	    !vta_in_range(vdev, "LOG_BLOCK", block, 1, 8))
-		return false;
-
-	log_inp = batch + block + inp - 3;
-	log_wgt = 2 * block + wgt - 3;
-	log_acc = batch + block + acc - 3;
-	if (log_inp < 0) {	/* a block of weights has a byte at least */
-		dev_err(&vdev->pdev->dev,
-			"the card's configuration has elements of less than a byte: the card's firmware is broken\n");
-		return false;
-	}
-
-	return vta_in_range(vdev, "LOG_UOP_BUFF_SIZE",
-			    FIELD_GET(REG_CONFIG1_LOG_UOP_BUFF_SIZE, caps->config1), 2, 32) &&
-	       vta_in_range(vdev, "LOG_INP_BUFF_SIZE",
-			    FIELD_GET(REG_CONFIG1_LOG_INP_BUFF_SIZE, caps->config1), log_inp, 32) &&
-	       vta_in_range(vdev, "LOG_WGT_BUFF_SIZE",
-			    FIELD_GET(REG_CONFIG1_LOG_WGT_BUFF_SIZE, caps->config1), log_wgt, 32) &&
-	       vta_in_range(vdev, "LOG_ACC_BUFF_SIZE",
-			    FIELD_GET(REG_CONFIG1_LOG_ACC_BUFF_SIZE, caps->config1), log_acc, 32);
+	if (vta_isa_config_valid(&config, &limit))
+		return true;
+	vta_in_range(vdev, limit.name, limit.value, limit.least, limit.most);
+	return false;
 }
 
 static bool vta_caps_valid(struct vta_device *vdev)

@@ -7,6 +7,7 @@
 #include "dev.h"
 #include "queue.h"
 #include "trace.h"
+#include "vta_isa.h"
 
 int vtadev_fault(struct vtadev_queue *queue, struct vtadev_fault *fault)
 {
@@ -83,11 +84,13 @@ static const char *access_text(enum vta_access access)
 	return "unknown access to";
 }
 
-/* By the opcode in bits 2:0, docs/isa.md section 2. */
 static const char *insn_text(const uint32_t insn[4])
 {
 	static const char *const names[8] = {
-		"LOAD", "STORE", "GEMM", "FINISH", "ALU",
+#define NAME(name, number) \
+	[number] = #name,
+		VTA_ISA_OPCODES(NAME)
+#undef NAME
 	};
 	const char *name = names[insn[0] & 7];
 

@@ -13,7 +13,7 @@ OPS_SRCS := $(addprefix libvtadev/ops/, \
 OPS_OBJS := $(OPS_SRCS:libvtadev/ops/%.c=$(OPS_DIR)/%.o)
 OPS_A := build/lib/libvtaops.a
 OPS_HEADERS := libvtadev/ops/vtaops.h libvtadev/ops/vtaimage.h libvtadev/ops/cpu/vtacpu.h
-OPS_CFLAGS := -std=gnu11 -Wall -Wextra -Wshadow -Wconversion -Werror -O2 -g -fPIC -ffreestanding \
+OPS_CFLAGS := -Icontract -std=gnu11 -Wall -Wextra -Wshadow -Wconversion -Werror -O2 -g -fPIC -ffreestanding \
 	-ffunction-sections -ffp-contract=off
 # Loops that the compiler vectorises. Floats are never contracted: the same bits everywhere.
 $(OPS_DIR)/cpu/%.o: OPS_CFLAGS += -O3

@@ -2,48 +2,30 @@
 /* The builder: instruction and micro-op encodings (docs/isa.md, 2 to 7). */
 #include "cycles.h"
 
-enum { OP_LOAD = 0, OP_STORE = 1, OP_GEMM = 2, OP_FINISH = 3, OP_ALU = 4 };
-
-/* docs/isa.md, 1: sizes up to 2^24 bytes, and what 16 bits of sram_base reach. */
-static bool set_depth(uint32_t *log_depth, unsigned int log_size, unsigned int log_element)
+static struct vta_isa_shape shape_of(const struct vtaops_core *c)
 {
-	if (log_size > 24 || log_size < log_element || log_size - log_element > 16)
-		return false;
-	*log_depth = log_size - log_element;
-	return true;
+	struct vta_isa_config config = VTA_ISA_CONFIG_OF(c);
+
+	return vta_isa_shape(&config);
 }
 
 int vtaops_core_init(struct vtaops_core *c)
 {
-	unsigned int log_inp, log_wgt, log_acc, src;
+	struct vta_isa_config config = VTA_ISA_CONFIG_OF(c);
+	struct vta_isa_shape s = vta_isa_shape(&config);
+	struct vta_isa_limit limit;
 
-	if (c->log_inp_width < 1 || c->log_inp_width > 3 || c->log_wgt_width < 1 ||
-	    c->log_wgt_width > 3 || c->log_acc_width != 5 || c->log_batch > 8 ||
-	    c->log_block < 1 || c->log_block > 8)
-		return -VTAOPS_ECORE;
-	/* An element of less than a byte has no address. */
-	if (c->log_batch + c->log_block + c->log_inp_width < 3)
+	if (!vta_isa_config_valid(&config, &limit))
 		return -VTAOPS_ECORE;
 	c->batch = 1u << c->log_batch;
 	c->block = 1u << c->log_block;
-	log_inp = c->log_batch + c->log_block + c->log_inp_width - 3;
-	log_wgt = 2 * c->log_block + c->log_wgt_width - 3;
-	log_acc = c->log_batch + c->log_block + c->log_acc_width - 3;
-	c->inp_bytes = 1u << log_inp;
-	c->wgt_bytes = 1u << log_wgt;
-	c->acc_bytes = 1u << log_acc;
-	if (!set_depth(&c->log_uop_depth, c->log_uop_buff_size, 2) ||
-	    !set_depth(&c->log_inp_depth, c->log_inp_buff_size, log_inp) ||
-	    !set_depth(&c->log_wgt_depth, c->log_wgt_buff_size, log_wgt) ||
-	    !set_depth(&c->log_acc_depth, c->log_acc_buff_size, log_acc))
-		return -VTAOPS_ECORE;
-
-	src = c->log_acc_depth > c->log_inp_depth ? c->log_acc_depth : c->log_inp_depth;
-	if (c->log_acc_depth + src + c->log_wgt_depth > 32 ||
-	    8 + 2 * c->log_uop_depth + 1 + 28 > 64 ||
-	    2 * (c->log_acc_depth + c->log_inp_depth + c->log_wgt_depth) > 64 ||
-	    4 * c->log_acc_depth + 20 > 64)
-		return -VTAOPS_ECORE;
+	c->inp_bytes = 1u << s.inp_bytes;
+	c->wgt_bytes = 1u << s.wgt_bytes;
+	c->acc_bytes = 1u << s.acc_bytes;
+	c->log_uop_depth = (uint32_t)s.uop;
+	c->log_inp_depth = (uint32_t)s.inp;
+	c->log_wgt_depth = (uint32_t)s.wgt;
+	c->log_acc_depth = (uint32_t)s.acc;
 	return 0;
 }
 
@@ -123,7 +105,7 @@ void ops_signal(struct vtaops_builder *b, unsigned int pushes)
 }
 
 static void emit(struct vtaops_builder *b, enum ops_module module, uint64_t cycles,
-		 uint64_t word0, uint64_t word1)
+		 struct vta_isa_insn insn)
 {
 	if (b->error)
 		return;
@@ -136,7 +118,8 @@ static void emit(struct vtaops_builder *b, enum ops_module module, uint64_t cycl
 			ops_fail(b, VTAOPS_ESPACE, "the storage for instructions is full");
 			return;
 		}
-		b->insn[b->insns] = (struct vtaops_insn) { { word0 | b->pops, word1 } };
+		b->insn[b->insns] = (struct vtaops_insn) {
+			{ insn.word[0] | b->pops, insn.word[1] } };
 	}
 	b->pops = 0;
 	b->insns++;
@@ -145,68 +128,60 @@ static void emit(struct vtaops_builder *b, enum ops_module module, uint64_t cycl
 
 int vtaops_finish(struct vtaops_builder *b)
 {
-	emit(b, OPS_COMPUTE, 1, OP_FINISH, 0);
+	emit(b, OPS_COMPUTE, 1, vta_isa_pack_finish(0));
 	return b->error;
 }
 
-static uint32_t element_bytes(const struct vtaops_core *c, enum ops_mem type)
+static uint32_t element_bytes(const struct vtaops_core *c, enum vta_isa_memory type)
 {
 	switch (type) {
-	case MEM_UOP:
+	case VTA_ISA_UOP:
 		return 4;
-	case MEM_WGT:
+	case VTA_ISA_WGT:
 		return c->wgt_bytes;
-	case MEM_INP:
-	case MEM_OUT:
+	case VTA_ISA_INP:
+	case VTA_ISA_OUT:
 		return c->inp_bytes;
-	case MEM_ACC:
+	case VTA_ISA_ACC:
 		return c->acc_bytes;
-	case MEM_ACC_8BIT:
+	case VTA_ISA_ACC_8BIT:
 		break;
 	}
 	return c->batch * c->block;
 }
 
 static void move(struct vtaops_builder *b, enum ops_module module, const struct ops_move *m,
-		 uint64_t opcode)
+		 enum vta_isa_opcode opcode)
 {
+	const struct vta_isa_move fields = {
+		.memory_type = m->type, .sram_base = m->sram, .dram_base = m->dram,
+		.y_size = m->rows, .x_size = m->cols, .x_stride = m->stride,
+		.y_pad_0 = m->pad_top, .y_pad_1 = m->pad_bottom,
+		.x_pad_0 = m->pad_left, .x_pad_1 = m->pad_right,
+	};
+
 	emit(b, module, ops_move_cycles(m, element_bytes(b->core, m->type)),
-	     opcode | (uint64_t)m->type << 7 | (uint64_t)m->sram << 10 | (uint64_t)m->dram << 26,
-	     m->rows | (uint64_t)m->cols << 16 | (uint64_t)m->stride << 32 |
-		(uint64_t)m->pad_top << 48 | (uint64_t)m->pad_bottom << 52 |
-		(uint64_t)m->pad_left << 56 | (uint64_t)m->pad_right << 60);
+	     vta_isa_pack_move(opcode, &fields));
 }
 
 void ops_load(struct vtaops_builder *b, const struct ops_move *m)
 {
-	move(b, m->type == MEM_INP || m->type == MEM_WGT ? OPS_LOAD : OPS_COMPUTE, m, OP_LOAD);
+	move(b, m->type == VTA_ISA_INP || m->type == VTA_ISA_WGT ? OPS_LOAD : OPS_COMPUTE, m,
+	     VTA_ISA_LOAD);
 }
 
 void ops_store(struct vtaops_builder *b, const struct ops_move *m)
 {
-	move(b, OPS_STORE, m, OP_STORE);
+	move(b, OPS_STORE, m, VTA_ISA_STORE);
 }
 
-void ops_carry(struct vtaops_builder *b, enum ops_mem type)
+void ops_carry(struct vtaops_builder *b, enum vta_isa_memory type)
 {
 	ops_load(b, &(struct ops_move) { .type = type });
 }
 
-static uint64_t loop_word0(const struct vtaops_core *c, const struct ops_loop *l, uint64_t opcode,
-			   bool reset)
-{
-	unsigned int at = 8;
-	uint64_t word = opcode | (uint64_t)reset << 7;
-
-	word |= (uint64_t)l->bgn << at;
-	at += c->log_uop_depth;
-	word |= (uint64_t)l->end << at;
-	at += c->log_uop_depth + 1;
-	return word | (uint64_t)l->iter_out << at | (uint64_t)l->iter_in << (at + 14);
-}
-
 /* A factor of a loop that is run once has no effect, and may not fit its field. */
-static uint64_t factor(uint32_t value, uint32_t iterations)
+static uint32_t factor(uint32_t value, uint32_t iterations)
 {
 	return iterations > 1 ? value : 0;
 }
@@ -216,46 +191,58 @@ static uint64_t loop_count(const struct ops_loop *l)
 	return (uint64_t)l->iter_out * l->iter_in * (l->end - l->bgn);
 }
 
+/* The weights do not move in any loop of this library. */
+static struct vta_isa_loop fields_of(const struct ops_loop *l)
+{
+	return (struct vta_isa_loop) {
+		.uop_bgn = l->bgn, .uop_end = l->end,
+		.iter_out = l->iter_out, .iter_in = l->iter_in,
+		.dst_factor_out = factor(l->dst_out, l->iter_out),
+		.dst_factor_in = factor(l->dst_in, l->iter_in),
+		.src_factor_out = factor(l->src_out, l->iter_out),
+		.src_factor_in = factor(l->src_in, l->iter_in),
+	};
+}
+
+static void loop(struct vtaops_builder *b, const struct vta_isa_loop *fields, uint64_t cycles)
+{
+	struct vta_isa_shape s = shape_of(b->core);
+
+	emit(b, OPS_COMPUTE, 8 + cycles, vta_isa_pack_loop(&s, 0, fields));
+}
+
 void ops_gemm(struct vtaops_builder *b, const struct ops_loop *l, bool reset)
 {
-	const struct vtaops_core *c = b->core;
-	unsigned int acc = c->log_acc_depth, inp = c->log_inp_depth;
+	struct vta_isa_loop fields = fields_of(l);
 
-	/* The weights do not move in any loop of this library. */
-	emit(b, OPS_COMPUTE, 8 + loop_count(l), loop_word0(c, l, OP_GEMM, reset),
-	     factor(l->dst_out, l->iter_out) | factor(l->dst_in, l->iter_in) << acc |
-	     factor(l->src_out, l->iter_out) << 2 * acc |
-	     factor(l->src_in, l->iter_in) << (2 * acc + inp));
+	fields.reset = reset;
+	loop(b, &fields, loop_count(l));
 }
 
-static uint64_t alu_word1(const struct vtaops_core *c, const struct ops_loop *l, enum ops_alu op)
+void ops_alu(struct vtaops_builder *b, const struct ops_loop *l, enum vta_isa_alu op)
 {
-	unsigned int acc = c->log_acc_depth;
+	struct vta_isa_loop fields = fields_of(l);
 
-	return factor(l->dst_out, l->iter_out) | factor(l->dst_in, l->iter_in) << acc |
-	       factor(l->src_out, l->iter_out) << 2 * acc |
-	       factor(l->src_in, l->iter_in) << 3 * acc | (uint64_t)op << 4 * acc;
+	fields.alu = true;
+	fields.alu_opcode = op;
+	loop(b, &fields, 2 * loop_count(l));
 }
 
-void ops_alu(struct vtaops_builder *b, const struct ops_loop *l, enum ops_alu op)
+void ops_alu_imm(struct vtaops_builder *b, const struct ops_loop *l, enum vta_isa_alu op, int imm)
 {
-	emit(b, OPS_COMPUTE, 8 + 2 * loop_count(l), loop_word0(b->core, l, OP_ALU, false),
-	     alu_word1(b->core, l, op));
-}
+	struct vta_isa_loop fields = fields_of(l);
 
-void ops_alu_imm(struct vtaops_builder *b, const struct ops_loop *l, enum ops_alu op, int imm)
-{
-	unsigned int at = 4 * b->core->log_acc_depth + 3;
-
-	emit(b, OPS_COMPUTE, 8 + loop_count(l), loop_word0(b->core, l, OP_ALU, false),
-	     alu_word1(b->core, l, op) | 1ull << at | (uint64_t)(uint16_t)imm << (at + 1));
+	fields.alu = true;
+	fields.alu_opcode = op;
+	fields.use_imm = true;
+	fields.imm = imm;
+	loop(b, &fields, loop_count(l));
 }
 
 void ops_uop(struct vtaops_builder *b, uint32_t dst, uint32_t src, uint32_t wgt)
 {
-	const struct vtaops_core *c = b->core;
-	unsigned int acc = c->log_acc_depth;
-	unsigned int inp = c->log_inp_depth > acc ? c->log_inp_depth : acc;
+	const struct vta_isa_uop fields = { dst, src, wgt };
+	struct vta_isa_shape s;
 
 	if (b->error)
 		return;
@@ -264,7 +251,8 @@ void ops_uop(struct vtaops_builder *b, uint32_t dst, uint32_t src, uint32_t wgt)
 			ops_fail(b, VTAOPS_ESPACE, "the storage for micro-ops is full");
 			return;
 		}
-		b->uop[b->uops] = dst | src << acc | (uint32_t)((uint64_t)wgt << (acc + inp));
+		s = shape_of(b->core);
+		b->uop[b->uops] = vta_isa_pack_uop(&s, &fields);
 	}
 	b->uops++;
 }
@@ -290,7 +278,7 @@ uint32_t ops_uop_load(struct vtaops_builder *b, uint32_t count)
 		uint32_t cols = min_u32(count - done, SIZE_MAX_16);
 
 		ops_load(b, &(struct ops_move) {
-			.type = MEM_UOP, .sram = sram + done, .dram = (uint32_t)first + done,
+			.type = VTA_ISA_UOP, .sram = sram + done, .dram = (uint32_t)first + done,
 			.rows = 1, .cols = cols, .stride = cols });
 		done += cols;
 	}
@@ -301,17 +289,17 @@ uint32_t ops_uop_load(struct vtaops_builder *b, uint32_t count)
 void ops_barrier(struct vtaops_builder *b, unsigned int to_load, unsigned int to_compute)
 {
 	while (to_load--) {
-		ops_wait(b, POP_NEXT);
-		ops_carry(b, MEM_INP);
+		ops_wait(b, VTA_ISA_POP_NEXT);
+		ops_carry(b, VTA_ISA_INP);
 	}
 	while (to_compute--) {
-		ops_wait(b, POP_NEXT);
-		ops_carry(b, MEM_ACC);
+		ops_wait(b, VTA_ISA_POP_NEXT);
+		ops_carry(b, VTA_ISA_ACC);
 	}
-	ops_carry(b, MEM_ACC);
-	ops_signal(b, PUSH_PREV);
-	ops_wait(b, POP_NEXT);
-	ops_carry(b, MEM_INP);
+	ops_carry(b, VTA_ISA_ACC);
+	ops_signal(b, VTA_ISA_PUSH_PREV);
+	ops_wait(b, VTA_ISA_POP_NEXT);
+	ops_carry(b, VTA_ISA_INP);
 	b->uop_sram = 0;
 }
 

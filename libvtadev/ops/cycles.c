@@ -48,8 +48,8 @@ bool ops_time_insn(struct vtaops_time *t, enum ops_module module, uint64_t index
 {
 	uint64_t start = max_u64(index + 1, t->end[module]);
 
-	if ((pops & POP_PREV && !pop(t, queues[module].pop_prev, &start)) ||
-	    (pops & POP_NEXT && !pop(t, queues[module].pop_next, &start)))
+	if ((pops & VTA_ISA_POP_PREV && !pop(t, queues[module].pop_prev, &start)) ||
+	    (pops & VTA_ISA_POP_NEXT && !pop(t, queues[module].pop_next, &start)))
 		return false;
 	t->end[module] = start + cost;
 	t->last = module;
@@ -58,8 +58,8 @@ bool ops_time_insn(struct vtaops_time *t, enum ops_module module, uint64_t index
 
 bool ops_time_push(struct vtaops_time *t, unsigned int pushes)
 {
-	return (!(pushes & PUSH_PREV) || push(t, queues[t->last].push_prev)) &&
-	       (!(pushes & PUSH_NEXT) || push(t, queues[t->last].push_next));
+	return (!(pushes & VTA_ISA_PUSH_PREV) || push(t, queues[t->last].push_prev)) &&
+	       (!(pushes & VTA_ISA_PUSH_NEXT) || push(t, queues[t->last].push_next));
 }
 
 uint64_t ops_time_end(const struct vtaops_time *t)

@@ -11,7 +11,7 @@ struct pass {
 	const struct vtaops_eltwise *op;
 	struct ops_fetch fetch;
 	struct ops_post post;
-	enum ops_alu alu;
+	enum vta_isa_alu alu;
 	uint32_t operand[2], out;	/* element indices */
 	uint32_t operands;
 	uint32_t repeat;		/* elements of a for one of b */
@@ -32,7 +32,7 @@ static void operand(struct pass *p, uint32_t i, uint32_t at, uint32_t n, uint32_
 	if (shift)
 		ops_alu_imm(p->b, &(struct ops_loop) {
 			.bgn = uop, .end = uop + 1, .iter_out = 1, .iter_in = n, .dst_in = 1 },
-			ALU_SHR, -(int)shift);
+			VTA_ISA_SHR, -(int)shift);
 }
 
 /* Micro-ops of one half: the operands' places, and the pair. */
@@ -53,7 +53,7 @@ static void add_offset(struct vtaops_builder *b, struct ops_loop loop, uint32_t 
 	while (offset) {
 		int part = offset > 32767 ? 32767 : offset < -32767 ? -32767 : offset;
 
-		ops_alu_imm(b, &loop, ALU_ADD, part);
+		ops_alu_imm(b, &loop, VTA_ISA_ADD, part);
 		offset -= part;
 	}
 }
@@ -95,7 +95,7 @@ static void tile(struct pass *p, uint32_t at, uint32_t n)
 	struct ops_loop loop = tile_loop(p, n, uop);
 
 	if (p->tiles >= p->parts)
-		ops_wait(b, POP_NEXT);
+		ops_wait(b, VTA_ISA_POP_NEXT);
 	operand(p, 0, at, n, acc, uop);
 	if (p->operands > 1) {
 		operand(p, 1, at / p->repeat, div_up(n, p->repeat), acc + p->size, uop + 1);
@@ -103,11 +103,11 @@ static void tile(struct pass *p, uint32_t at, uint32_t n)
 	}
 	add_offset(b, loop, uop, p->op->offset);
 	ops_post_apply(b, &p->post, uop, &loop);
-	ops_signal(b, PUSH_NEXT);
-	ops_wait(b, POP_PREV);
+	ops_signal(b, VTA_ISA_PUSH_NEXT);
+	ops_wait(b, VTA_ISA_POP_PREV);
 	ops_store(b, &(struct ops_move) {
-		.type = MEM_OUT, .sram = acc, .dram = p->out + at, .rows = 1, .cols = n });
-	ops_signal(b, PUSH_PREV);
+		.type = VTA_ISA_OUT, .sram = acc, .dram = p->out + at, .rows = 1, .cols = n });
+	ops_signal(b, VTA_ISA_PUSH_PREV);
 	p->tiles++;
 }
 
@@ -143,11 +143,11 @@ static int init(struct pass *p)
 	p->out = ops_element(b, op->out, op->elements, bytes);
 	p->post.in_range = !op->a_shift && !op->b_shift && !op->offset &&
 			   op->post.mul >= 0 && op->post.mul <= 1 &&
-			   (p->operands == 1 || p->alu == ALU_MAX || p->alu == ALU_MIN);
+			   (p->operands == 1 || p->alu == VTA_ISA_MAX || p->alu == VTA_ISA_MIN);
 	return b->error;
 }
 
-static int eltwise(struct vtaops_builder *b, const struct vtaops_eltwise *op, enum ops_alu alu,
+static int eltwise(struct vtaops_builder *b, const struct vtaops_eltwise *op, enum vta_isa_alu alu,
 		   uint32_t operands)
 {
 	struct pass p = { .b = b, .op = op, .alu = alu, .operands = operands,
@@ -177,30 +177,30 @@ static int eltwise(struct vtaops_builder *b, const struct vtaops_eltwise *op, en
 
 int vtaops_add(struct vtaops_builder *b, const struct vtaops_eltwise *op)
 {
-	return eltwise(b, op, ALU_ADD, 2);
+	return eltwise(b, op, VTA_ISA_ADD, 2);
 }
 
 int vtaops_mul(struct vtaops_builder *b, const struct vtaops_eltwise *op)
 {
-	return eltwise(b, op, ALU_MUL, 2);
+	return eltwise(b, op, VTA_ISA_MUL, 2);
 }
 
 int vtaops_max(struct vtaops_builder *b, const struct vtaops_eltwise *op)
 {
-	return eltwise(b, op, ALU_MAX, 2);
+	return eltwise(b, op, VTA_ISA_MAX, 2);
 }
 
 int vtaops_min(struct vtaops_builder *b, const struct vtaops_eltwise *op)
 {
-	return eltwise(b, op, ALU_MIN, 2);
+	return eltwise(b, op, VTA_ISA_MIN, 2);
 }
 
 int vtaops_shift(struct vtaops_builder *b, const struct vtaops_eltwise *op)
 {
-	return eltwise(b, op, ALU_SHR, 2);
+	return eltwise(b, op, VTA_ISA_SHR, 2);
 }
 
 int vtaops_requantise(struct vtaops_builder *b, const struct vtaops_eltwise *op)
 {
-	return eltwise(b, op, ALU_ADD, 1);
+	return eltwise(b, op, VTA_ISA_ADD, 1);
 }

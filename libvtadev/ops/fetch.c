@@ -29,7 +29,7 @@ void ops_fetch(struct vtaops_builder *b, struct ops_fetch *f, const struct ops_r
 	};
 
 	if (!f->by_gemm) {
-		to.type = MEM_ACC_8BIT;
+		to.type = VTA_ISA_ACC_8BIT;
 		to.sram = acc;
 		ops_load_region(b, &to);
 		return;
@@ -37,16 +37,16 @@ void ops_fetch(struct vtaops_builder *b, struct ops_fetch *f, const struct ops_r
 	/* The accumulators may wait for the store module; the load module does not. */
 	ops_gemm(b, &all, true);
 	if (f->fetches)
-		ops_wait(b, POP_NEXT);
+		ops_wait(b, VTA_ISA_POP_NEXT);
 	else
 		ops_load(b, &(struct ops_move) {
-			.type = MEM_WGT, .dram = f->identity, .rows = 1, .cols = 1 });
-	to.type = MEM_INP;
+			.type = VTA_ISA_WGT, .dram = f->identity, .rows = 1, .cols = 1 });
+	to.type = VTA_ISA_INP;
 	to.sram = 0;
 	ops_load_region(b, &to);
-	ops_signal(b, PUSH_NEXT);
-	ops_wait(b, POP_PREV);
+	ops_signal(b, VTA_ISA_PUSH_NEXT);
+	ops_wait(b, VTA_ISA_POP_PREV);
 	ops_gemm(b, &all, false);
-	ops_signal(b, PUSH_PREV);
+	ops_signal(b, VTA_ISA_PUSH_PREV);
 	f->fetches++;
 }

@@ -147,7 +147,7 @@ static void load_input(struct pipe *p, const struct place *at)
 	const struct tile *t = p->t;
 	uint32_t ic = at->group * l->ic + at->ic, channels = l->groups * l->ic;
 	struct ops_region r = {
-		.type = MEM_INP, .h = l->y.in, .w = l->x.in, .rows = t->ih, .cols = t->iw,
+		.type = VTA_ISA_INP, .h = l->y.in, .w = l->x.in, .rows = t->ih, .cols = t->iw,
 		.y = (int64_t)(at->y / l->y.step) * l->y.scale - l->y.pad + at->ky * l->y.dilation,
 		.x = (int64_t)(at->x / l->x.step) * l->x.scale - l->x.pad + at->kx * l->x.dilation,
 	};
@@ -155,7 +155,8 @@ static void load_input(struct pipe *p, const struct place *at)
 	p->inp_loads++;
 	if (l->rows) {
 		ops_load(p->b, &(struct ops_move) {
-			.type = MEM_INP, .sram = inp_index(p), .dram = l->inp + at->y * l->ic + ic,
+			.type = VTA_ISA_INP, .sram = inp_index(p),
+			.dram = l->inp + at->y * l->ic + ic,
 			.rows = t->oh, .cols = t->ic, .stride = l->ic });
 		return;
 	}
@@ -171,7 +172,7 @@ static void load_weights(struct pipe *p, const struct place *at)
 	const struct layer *l = p->l;
 	const struct tile *t = p->t;
 	uint32_t row = l->ic * l->y.taps * l->x.taps;
-	struct ops_move m = { .type = MEM_WGT, .cols = t->ic * t->kh * t->kw };
+	struct ops_move m = { .type = VTA_ISA_WGT, .cols = t->ic * t->kh * t->kw };
 	/* The distance of rows in memory has 16 bits. */
 	uint32_t loads = row > SIZE_MAX_16 ? t->oc : 1;
 
@@ -195,9 +196,9 @@ static void wait_for_room(struct pipe *p, bool inp, bool wgt)
 	uint32_t done = single || !p->steps ? p->steps : p->steps - 1;
 
 	for (; p->popped < done; p->popped++) {
-		ops_wait(p->b, POP_NEXT);
+		ops_wait(p->b, VTA_ISA_POP_NEXT);
 		if (p->popped + 1 < done)
-			ops_carry(p->b, MEM_INP);
+			ops_carry(p->b, VTA_ISA_INP);
 	}
 }
 
@@ -224,8 +225,8 @@ static void load_step(struct pipe *p, const struct place *at)
 	if (inp)
 		load_input(p, at);
 	if (!inp && !wgt)
-		ops_carry(p->b, MEM_INP);
-	ops_signal(p->b, PUSH_NEXT);
+		ops_carry(p->b, VTA_ISA_INP);
+	ops_signal(p->b, VTA_ISA_PUSH_NEXT);
 	p->inp_at = *at;
 	p->wgt_at = *at;
 }
@@ -245,7 +246,7 @@ static void step(struct pipe *p, const struct place *at)
 			if (!count)
 				continue;
 			if (first)
-				ops_wait(p->b, POP_PREV);
+				ops_wait(p->b, VTA_ISA_POP_PREV);
 			first = false;
 			ops_gemm(p->b, &(struct ops_loop) {
 				.bgn = uop, .end = uop + count,
@@ -257,7 +258,7 @@ static void step(struct pipe *p, const struct place *at)
 			}, false);
 		}
 	}
-	ops_signal(p->b, PUSH_PREV);
+	ops_signal(p->b, VTA_ISA_PUSH_PREV);
 	p->steps++;
 }
 
@@ -274,17 +275,17 @@ static void begin_sums(struct pipe *p, const struct place *at, const struct ops_
 	}
 	if (l->rows)
 		ops_load(p->b, &(struct ops_move) {
-			.type = MEM_ACC_8BIT, .sram = acc_index(p),
+			.type = VTA_ISA_ACC_8BIT, .sram = acc_index(p),
 			.dram = l->res + at->y * l->oc + oc,
 			.rows = t->oh, .cols = t->oc, .stride = l->oc });
 	for (uint32_t o = 0; o < t->oc && !l->rows; o++)
 		ops_load(p->b, &(struct ops_move) {
-			.type = MEM_ACC_8BIT, .sram = acc_index(p) + o * t->oh * t->ow,
+			.type = VTA_ISA_ACC_8BIT, .sram = acc_index(p) + o * t->oh * t->ow,
 			.dram = l->res + ((at->image * channels + oc + o) * l->y.out + at->y) *
 				l->x.out + at->x,
 			.rows = t->oh, .cols = t->ow, .stride = l->x.out });
 	if (l->res_shift)
-		ops_alu_imm(p->b, all, ALU_SHR, -(int)l->res_shift);
+		ops_alu_imm(p->b, all, VTA_ISA_SHR, -(int)l->res_shift);
 }
 
 /* What of @size positions from @at on is to be stored. */
@@ -302,9 +303,9 @@ static void store_tile(struct pipe *p, const struct place *at)
 	const struct layer *l = p->l;
 	const struct tile *t = p->t;
 	uint32_t skip_y, skip_x, oc = at->group * l->oc + at->oc, channels = l->groups * l->oc;
-	struct ops_move m = { .type = MEM_OUT, .sram = acc_index(p) };
+	struct ops_move m = { .type = VTA_ISA_OUT, .sram = acc_index(p) };
 
-	ops_wait(p->b, POP_PREV);
+	ops_wait(p->b, VTA_ISA_POP_PREV);
 	m.rows = stored(&l->y, at->y, t->oh, &skip_y);
 	m.cols = stored(&l->x, at->x, t->ow, &skip_x);
 	m.stride = l->x.out;
@@ -314,7 +315,7 @@ static void store_tile(struct pipe *p, const struct place *at)
 		m.stride = l->oc;
 		ops_store(p->b, &m);
 	} else if (!m.rows || !m.cols) {
-		ops_store(p->b, &(struct ops_move) { .type = MEM_OUT });
+		ops_store(p->b, &(struct ops_move) { .type = VTA_ISA_OUT });
 	} else {
 		/* Rows of which a part is stored do not follow each other. */
 		uint32_t loads = m.cols < t->ow ? m.rows : 1;
@@ -330,7 +331,7 @@ static void store_tile(struct pipe *p, const struct place *at)
 			}
 		}
 	}
-	ops_signal(p->b, PUSH_PREV);
+	ops_signal(p->b, VTA_ISA_PUSH_PREV);
 }
 
 static void tile(struct pipe *p, struct place at)
@@ -351,7 +352,7 @@ static void tile(struct pipe *p, struct place at)
 		all.src_in = 1;
 	}
 	if (p->tiles >= t->acc_parts)
-		ops_wait(p->b, POP_NEXT);
+		ops_wait(p->b, VTA_ISA_POP_NEXT);
 	begin_sums(p, &at, &all);
 	for (at.ic = 0; at.ic < l->ic; at.ic += t->ic)
 		for (at.ky = 0; at.ky < l->y.taps; at.ky += t->kh)
@@ -363,7 +364,7 @@ static void tile(struct pipe *p, struct place at)
 		p->param_at = at;
 	}
 	ops_post_apply(p->b, &l->post, post, &all);
-	ops_signal(p->b, PUSH_NEXT);
+	ops_signal(p->b, VTA_ISA_PUSH_NEXT);
 	store_tile(p, &at);
 	p->tiles++;
 }

@@ -64,9 +64,9 @@ bool image_access(const struct vtaops_core *core, uint64_t word0, uint64_t word1
 		  struct image_access *access)
 {
 	const uint32_t bytes[] = {
-		[MEM_UOP] = 4, [MEM_WGT] = core->wgt_bytes, [MEM_INP] = core->inp_bytes,
-		[MEM_ACC] = core->acc_bytes, [MEM_OUT] = core->inp_bytes,
-		[MEM_ACC_8BIT] = core->batch * core->block,
+		[VTA_ISA_UOP] = 4, [VTA_ISA_WGT] = core->wgt_bytes, [VTA_ISA_INP] = core->inp_bytes,
+		[VTA_ISA_ACC] = core->acc_bytes, [VTA_ISA_OUT] = core->inp_bytes,
+		[VTA_ISA_ACC_8BIT] = core->batch * core->block,
 	};
 	unsigned int op = word0 & 7, type = word0 >> 7 & 7;
 	uint64_t rows = word1 & 0xffff, cols = word1 >> 16 & 0xffff, stride = word1 >> 32 & 0xffff;
@@ -76,7 +76,7 @@ bool image_access(const struct vtaops_core *core, uint64_t word0, uint64_t word1
 		return false;
 	if (op > 1 || !cols)
 		return true;
-	if (type > MEM_ACC_8BIT || (access->store ? type != MEM_OUT : type == MEM_OUT))
+	if (type > VTA_ISA_ACC_8BIT || (access->store ? type != VTA_ISA_OUT : type == VTA_ISA_OUT))
 		return false;
 	access->any = rows != 0;
 	access->element_bytes = bytes[type];

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "vta_isa.h"
 #include "vtaops.h"
 
 /* Of <string.h>, which a freestanding compiler does not have. */
@@ -12,25 +13,9 @@ void *memset(void *dst, int value, size_t count);
 void *memcpy(void *restrict dst, const void *restrict src, size_t count);
 int memcmp(const void *a, const void *b, size_t count);
 
-/* Dependency flags of an instruction, in their places in word 0. */
-enum ops_dep {
-	POP_PREV	= 1 << 3,
-	POP_NEXT	= 1 << 4,
-	PUSH_PREV	= 1 << 5,
-	PUSH_NEXT	= 1 << 6,
-};
-
-enum ops_mem {
-	MEM_UOP = 0, MEM_WGT = 1, MEM_INP = 2, MEM_ACC = 3, MEM_OUT = 4, MEM_ACC_8BIT = 5,
-};
-
-enum ops_alu {
-	ALU_MIN = 0, ALU_MAX = 1, ALU_ADD = 2, ALU_SHR = 3, ALU_MUL = 4,
-};
-
 /* One LOAD or STORE; sizes in elements of @type. */
 struct ops_move {
-	enum ops_mem type;
+	enum vta_isa_memory type;
 	uint32_t sram;
 	uint32_t dram;		/* element index: device address / element bytes */
 	uint32_t rows, cols, stride;
@@ -68,10 +53,10 @@ void ops_signal(struct vtaops_builder *b, unsigned int pushes);
 void ops_load(struct vtaops_builder *b, const struct ops_move *m);
 void ops_store(struct vtaops_builder *b, const struct ops_move *m);
 void ops_gemm(struct vtaops_builder *b, const struct ops_loop *l, bool reset);
-void ops_alu(struct vtaops_builder *b, const struct ops_loop *l, enum ops_alu op);
-void ops_alu_imm(struct vtaops_builder *b, const struct ops_loop *l, enum ops_alu op, int imm);
+void ops_alu(struct vtaops_builder *b, const struct ops_loop *l, enum vta_isa_alu op);
+void ops_alu_imm(struct vtaops_builder *b, const struct ops_loop *l, enum vta_isa_alu op, int imm);
 /* A load of nothing by the module that loads @type, for its tokens. */
-void ops_carry(struct vtaops_builder *b, enum ops_mem type);
+void ops_carry(struct vtaops_builder *b, enum vta_isa_memory type);
 
 /* Add a micro-op to the stream's array. */
 void ops_uop(struct vtaops_builder *b, uint32_t dst, uint32_t src, uint32_t wgt);
@@ -96,7 +81,7 @@ uint32_t ops_element(struct vtaops_builder *b, uint32_t addr, uint64_t elements,
  * may be outside: zeros are there.
  */
 struct ops_region {
-	enum ops_mem type;
+	enum vta_isa_memory type;
 	uint32_t sram;
 	uint32_t dram;		/* of the plane's first element */
 	uint32_t h, w;

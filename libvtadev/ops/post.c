@@ -51,13 +51,13 @@ void ops_post_load(struct vtaops_builder *b, const struct ops_post *p, uint32_t 
 	for (unsigned int i = 0; i < VEC_KINDS; i++)
 		if (p->has[i])
 			ops_load(b, &(struct ops_move) {
-				.type = MEM_ACC, .sram = params + p->slot[i] * channels,
+				.type = VTA_ISA_ACC, .sram = params + p->slot[i] * channels,
 				.dram = p->dram[i] + first,
 				.rows = 1, .cols = channels, .stride = channels });
 }
 
 static void by_channel(struct vtaops_builder *b, const struct ops_post *p, uint32_t uop,
-		       struct ops_loop loop, enum ops_vector vector, enum ops_alu op)
+		       struct ops_loop loop, enum ops_vector vector, enum vta_isa_alu op)
 {
 	loop.bgn = uop + p->slot[vector];
 	loop.end = loop.bgn + 1;
@@ -71,10 +71,10 @@ static void shift_right(struct vtaops_builder *b, const struct ops_loop *all, un
 	unsigned int last = !round || shift < 16 ? shift : 1;
 
 	if (shift > last)
-		ops_alu_imm(b, all, ALU_SHR, (int)(shift - last));
+		ops_alu_imm(b, all, VTA_ISA_SHR, (int)(shift - last));
 	if (round)
-		ops_alu_imm(b, all, ALU_ADD, 1 << (last - 1));
-	ops_alu_imm(b, all, ALU_SHR, (int)last);
+		ops_alu_imm(b, all, VTA_ISA_ADD, 1 << (last - 1));
+	ops_alu_imm(b, all, VTA_ISA_SHR, (int)last);
 }
 
 void ops_post_apply(struct vtaops_builder *b, const struct ops_post *p, uint32_t uop,
@@ -89,19 +89,19 @@ void ops_post_apply(struct vtaops_builder *b, const struct ops_post *p, uint32_t
 	all.src_out = 0;
 	all.src_in = 0;
 	if (p->has[VEC_MUL])
-		by_channel(b, p, uop, *loop, VEC_MUL, ALU_MUL);
+		by_channel(b, p, uop, *loop, VEC_MUL, VTA_ISA_MUL);
 	else if (post->mul && post->mul != 1)
-		ops_alu_imm(b, &all, ALU_MUL, post->mul);
+		ops_alu_imm(b, &all, VTA_ISA_MUL, post->mul);
 	if (p->has[VEC_BIAS])
-		by_channel(b, p, uop, *loop, VEC_BIAS, ALU_ADD);
+		by_channel(b, p, uop, *loop, VEC_BIAS, VTA_ISA_ADD);
 	if (p->has[VEC_SHIFT])
-		by_channel(b, p, uop, *loop, VEC_SHIFT, ALU_SHR);
+		by_channel(b, p, uop, *loop, VEC_SHIFT, VTA_ISA_SHR);
 	else if (post->shift)
 		shift_right(b, &all, post->shift, post->round);
 	if (!p->in_range || post->lo > -top)
-		ops_alu_imm(b, &all, ALU_MAX, post->lo);
+		ops_alu_imm(b, &all, VTA_ISA_MAX, post->lo);
 	if (!p->in_range || post->hi < top - 1)
-		ops_alu_imm(b, &all, ALU_MIN, post->hi);
+		ops_alu_imm(b, &all, VTA_ISA_MIN, post->hi);
 }
 
 uint64_t ops_post_cost(const struct ops_post *p, uint64_t elements)

@@ -22,7 +22,7 @@ static struct span span(int64_t at, uint32_t count, uint32_t size)
 	return s;
 }
 
-static void zeros(struct vtaops_builder *b, enum ops_mem type, uint32_t sram, uint32_t count)
+static void zeros(struct vtaops_builder *b, enum vta_isa_memory type, uint32_t sram, uint32_t count)
 {
 	while (count) {
 		uint32_t cols = min_u32(count, SIZE_MAX_16);

@@ -220,7 +220,8 @@ static void cover(struct pipe *p, uint32_t at, uint32_t rows, uint32_t cols)
 	ops_uop_load(p->b, 1);
 	ops_alu_imm(p->b, &(struct ops_loop) {
 		.bgn = p->border, .end = p->border + 1, .iter_out = rows, .iter_in = cols,
-		.dst_out = p->t->iw, .dst_in = 1 }, ALU_MIN, -(1 << ((1 << c->log_inp_width) - 1)));
+		.dst_out = p->t->iw, .dst_in = 1 },
+		VTA_ISA_MIN, -(1 << ((1 << c->log_inp_width) - 1)));
 }
 
 /* Padding is 0 where LOAD makes it, but counts as nothing for the greatest value. */
@@ -250,7 +251,7 @@ static struct ops_loop outputs(const struct pipe *p, uint32_t bgn, uint32_t coun
 }
 
 /* @op with all taps of @rows rows; or with the first alone. */
-static void take_taps(struct pipe *p, const struct uops *u, enum ops_alu op, uint32_t rows,
+static void take_taps(struct pipe *p, const struct uops *u, enum vta_isa_alu op, uint32_t rows,
 		      bool first)
 {
 	const struct tile *t = p->t;
@@ -282,9 +283,9 @@ static void multiply(struct pipe *p, const struct uops *u, uint32_t tap, uint32_
 		take.src_out = p->w->y.stride * p->t->iw;
 		take.src_in = p->w->x.stride;
 		ops_gemm(p->b, &clear, true);
-		ops_alu(p->b, &take, ALU_ADD);
-		ops_alu(p->b, &weigh, ALU_MUL);
-		ops_alu(p->b, &add, ALU_ADD);
+		ops_alu(p->b, &take, VTA_ISA_ADD);
+		ops_alu(p->b, &weigh, VTA_ISA_MUL);
+		ops_alu(p->b, &add, VTA_ISA_ADD);
 	}
 }
 
@@ -296,7 +297,7 @@ static void tile(struct pipe *p, uint32_t plane, uint32_t y, uint32_t x)
 	struct ops_loop all = outputs(p, u->post, 1);
 
 	if (p->tiles >= t->parts)
-		ops_wait(p->b, POP_NEXT);
+		ops_wait(p->b, VTA_ISA_POP_NEXT);
 	ops_gemm(p->b, &all, true);
 	for (uint32_t k = 0; k < w->y.taps; k += t->rows) {
 		uint32_t rows = min_u32(t->rows, w->y.taps - k);
@@ -315,17 +316,17 @@ static void tile(struct pipe *p, uint32_t plane, uint32_t y, uint32_t x)
 		if (w->kind == KIND_MAX)
 			cover_padding(p, &r);
 		if (w->kind == KIND_MAX && !k)
-			take_taps(p, u, ALU_ADD, rows, true);
-		take_taps(p, u, w->kind == KIND_MAX ? ALU_MAX : ALU_ADD, rows, false);
+			take_taps(p, u, VTA_ISA_ADD, rows, true);
+		take_taps(p, u, w->kind == KIND_MAX ? VTA_ISA_MAX : VTA_ISA_ADD, rows, false);
 	}
 	ops_post_apply(p->b, &p->post, u->post, &all);
-	ops_signal(p->b, PUSH_NEXT);
-	ops_wait(p->b, POP_PREV);
+	ops_signal(p->b, VTA_ISA_PUSH_NEXT);
+	ops_wait(p->b, VTA_ISA_POP_PREV);
 	ops_store(p->b, &(struct ops_move) {
-		.type = MEM_OUT, .sram = out_at(p),
+		.type = VTA_ISA_OUT, .sram = out_at(p),
 		.dram = w->out + (plane * w->y.out + y) * w->x.out + x,
 		.rows = t->oh, .cols = t->ow, .stride = w->x.out });
-	ops_signal(p->b, PUSH_PREV);
+	ops_signal(p->b, VTA_ISA_PUSH_PREV);
 	p->tiles++;
 }
 
@@ -348,8 +349,8 @@ static int run(struct pipe *p)
 		ops_post_load(p->b, &p->post, p->params, block, 1);
 		if (taps)
 			ops_load(p->b, &(struct ops_move) {
-				.type = MEM_ACC, .sram = p->weights, .dram = w->wgt + block * taps,
-				.rows = 1, .cols = taps });
+				.type = VTA_ISA_ACC, .sram = p->weights,
+				.dram = w->wgt + block * taps, .rows = 1, .cols = taps });
 		for (uint32_t y = 0; y < w->y.out; y += t->oh)
 			for (uint32_t x = 0; x < w->x.out && !p->b->error; x += t->ow)
 				tile(p, plane, min_u32(y, w->y.out - t->oh),

@@ -172,7 +172,7 @@ void load_acc(struct machine *m, const int32_t *values, uint32_t n)
 
 	for (i = 0; i < n * 16; i++)
 		put32(m, DATA + 4 * i, (uint32_t)values[i / 16]);
-	emit_row(m, CORE_OP_LOAD, CORE_MEM_ACC, 0, DATA / 64, n);
+	emit_row(m, VTA_ISA_LOAD, VTA_ISA_ACC, 0, DATA / 64, n);
 	run_ok(m);
 }
 
@@ -182,7 +182,7 @@ void load_uops(struct machine *m, const uint32_t *uops, uint32_t n)
 
 	for (i = 0; i < n; i++)
 		put32(m, DATA + 4 * i, uops[i]);
-	emit_row(m, CORE_OP_LOAD, CORE_MEM_UOP, 0, DATA / 4, n);
+	emit_row(m, VTA_ISA_LOAD, VTA_ISA_UOP, 0, DATA / 4, n);
 	run_ok(m);
 }
 

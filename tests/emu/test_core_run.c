@@ -13,17 +13,17 @@ static const enum core_order orders[] = {
 /* An instruction that only carries tokens, for each module. */
 static void emit_load(struct machine *m, uint64_t tokens)
 {
-	emit_row(m, CORE_OP_LOAD | tokens, CORE_MEM_INP, 0, 0, 0);
+	emit_row(m, VTA_ISA_LOAD | tokens, VTA_ISA_INP, 0, 0, 0);
 }
 
 static void emit_compute(struct machine *m, uint64_t tokens)
 {
-	emit_row(m, CORE_OP_LOAD | tokens, CORE_MEM_UOP, 0, 0, 0);
+	emit_row(m, VTA_ISA_LOAD | tokens, VTA_ISA_UOP, 0, 0, 0);
 }
 
 static void emit_store(struct machine *m, uint64_t tokens)
 {
-	emit_row(m, CORE_OP_STORE | tokens, CORE_MEM_UOP, 0, 0, 0);
+	emit_row(m, VTA_ISA_STORE | tokens, VTA_ISA_UOP, 0, 0, 0);
 }
 
 static enum core_result run_at(struct machine *m, uint32_t addr, uint32_t count)
@@ -73,7 +73,7 @@ static void fetched_once(struct machine *m)
 	for (i = 0; i < 5000; i++)
 		emit_load(m, 0);
 	run_ok(m);
-	assert_int_equal(m->fetched, 5000 * CORE_INSN_SIZE);
+	assert_int_equal(m->fetched, 5000 * VTA_ISA_INSN_BYTES);
 	assert_int_equal(m->stats.insns, 5000);
 }
 
@@ -87,24 +87,24 @@ static void each_is_fetched_once(void **state)
 static void goes_on_behind_finish(struct machine *m)
 {
 	static const int32_t value = 77;
-	uint32_t at = MEM_SIZE - 2 * CORE_INSN_SIZE;
+	uint32_t at = MEM_SIZE - 2 * VTA_ISA_INSN_BYTES;
 
 	load_acc(m, &value, 1);
 	m->mem[RESULT] = 0;
-	emit(m, CORE_OP_FINISH | PUSH_NEXT, UINT64_MAX);	/* reserved bits mean nothing */
-	emit_row(m, CORE_OP_STORE | POP_PREV | PUSH_PREV, CORE_MEM_OUT, 0, RESULT / 16, 1);
-	emit(m, CORE_OP_FINISH | POP_NEXT, 0);
+	emit(m, VTA_ISA_FINISH | PUSH_NEXT, UINT64_MAX);	/* reserved bits mean nothing */
+	emit_row(m, VTA_ISA_STORE | POP_PREV | PUSH_PREV, VTA_ISA_OUT, 0, RESULT / 16, 1);
+	emit(m, VTA_ISA_FINISH | POP_NEXT, 0);
 	run_ok(m);
 	assert_int_equal(m->stats.insns, 3);
 	assert_int_equal(m->mem[RESULT], 77);
 
-	emit(m, CORE_OP_FINISH, 0);
+	emit(m, VTA_ISA_FINISH, 0);
 	emit(m, 7, 0);
 	run_faults(m, VTA_FAULT_INSN, 1);
 
 	/* At the end of memory: the count goes on, so fetching does. */
-	put32(m, at, CORE_OP_LOAD);
-	put32(m, at + 16, CORE_OP_FINISH);
+	put32(m, at, VTA_ISA_LOAD);
+	put32(m, at + 16, VTA_ISA_FINISH);
 	assert_int_equal(run_at(m, at, 2), CORE_DONE);
 	assert_int_equal(run_at(m, at, 3), CORE_FAULT);
 	assert_int_equal(m->fault.reason, VTA_FAULT_PAGE);
@@ -124,8 +124,8 @@ static void stores_before_finish(struct machine *m)
 
 	load_acc(m, &value, 1);
 	emit_compute(m, PUSH_NEXT);
-	emit_row(m, CORE_OP_STORE | POP_PREV, CORE_MEM_OUT, 0, RESULT / 16, 1);
-	emit(m, CORE_OP_FINISH, 0);
+	emit_row(m, VTA_ISA_STORE | POP_PREV, VTA_ISA_OUT, 0, RESULT / 16, 1);
+	emit(m, VTA_ISA_FINISH, 0);
 	run_ok(m);
 	assert_int_equal(m->mem[RESULT], 77);
 }
@@ -138,11 +138,11 @@ static void finish_waits_for_all(void **state)
 
 static void fetch_fault(struct machine *m)
 {
-	uint32_t at = MEM_SIZE - 3 * CORE_INSN_SIZE;
+	uint32_t at = MEM_SIZE - 3 * VTA_ISA_INSN_BYTES;
 
-	put32(m, at, CORE_OP_LOAD);
-	put32(m, at + 16, CORE_OP_LOAD);
-	put32(m, at + 32, CORE_OP_LOAD | POP_PREV);
+	put32(m, at, VTA_ISA_LOAD);
+	put32(m, at + 16, VTA_ISA_LOAD);
+	put32(m, at + 32, VTA_ISA_LOAD | POP_PREV);
 	assert_int_equal(run_at(m, at, 4), CORE_FAULT);
 	assert_int_equal(m->fault.reason, VTA_FAULT_PAGE);
 	assert_int_equal(m->fault.access, VTA_ACCESS_INSN);
@@ -182,11 +182,11 @@ static void illegal_store(struct machine *m)
 	const uint64_t pop_prev = 1 << 3;
 
 	emit_compute(m, 0);
-	emit(m, CORE_OP_STORE | pop_prev | CORE_MEM_OUT << 7, 1 | 1 << 16 | UINT64_C(1) << 48);
+	emit(m, VTA_ISA_STORE | pop_prev | VTA_ISA_OUT << 7, 1 | 1 << 16 | UINT64_C(1) << 48);
 	run_faults(m, VTA_FAULT_INSN, 1);
 	/* Not before what stands before it there, which waits for ever. */
-	emit(m, CORE_OP_STORE | pop_prev, 0);
-	emit(m, CORE_OP_STORE | CORE_MEM_OUT << 7, 1 | 1 << 16 | UINT64_C(1) << 48);
+	emit(m, VTA_ISA_STORE | pop_prev, 0);
+	emit(m, VTA_ISA_STORE | VTA_ISA_OUT << 7, 1 | 1 << 16 | UINT64_C(1) << 48);
 	run_faults(m, VTA_FAULT_DEADLOCK, 0);
 }
 
@@ -225,7 +225,7 @@ static void deadlocks(struct machine *m)
 	run_faults(m, VTA_FAULT_DEADLOCK, 1);
 
 	/* FINISH waits like any other. */
-	emit(m, CORE_OP_FINISH | POP_NEXT, 0);
+	emit(m, VTA_ISA_FINISH | POP_NEXT, 0);
 	run_faults(m, VTA_FAULT_DEADLOCK, 0);
 }
 
@@ -343,16 +343,16 @@ static void emit_pipeline(struct machine *m, uint32_t n, bool tokens)
 	uint32_t i;
 
 	for (i = 0; i < n; i++) {
-		emit_row(m, CORE_OP_LOAD | ((PUSH_NEXT | (i ? POP_NEXT : 0)) & mask),
-			 CORE_MEM_INP, 0, DATA / 16 + i, 1);
-		emit(m, loop_word(CORE_OP_GEMM, 0, 1, 1, 1) | GEMM_RESET |
+		emit_row(m, VTA_ISA_LOAD | ((PUSH_NEXT | (i ? POP_NEXT : 0)) & mask),
+			 VTA_ISA_INP, 0, DATA / 16 + i, 1);
+		emit(m, loop_word(VTA_ISA_GEMM, 0, 1, 1, 1) | GEMM_RESET |
 		     ((POP_PREV | (i ? POP_NEXT : 0)) & mask), 0);
-		emit(m, loop_word(CORE_OP_GEMM, 0, 1, 1, 1) |
+		emit(m, loop_word(VTA_ISA_GEMM, 0, 1, 1, 1) |
 		     ((PUSH_PREV | PUSH_NEXT) & mask), 0);
-		emit_row(m, CORE_OP_STORE | ((POP_PREV | PUSH_PREV) & mask),
-			 CORE_MEM_OUT, 0, RESULT / 16 + i, 1);
+		emit_row(m, VTA_ISA_STORE | ((POP_PREV | PUSH_PREV) & mask),
+			 VTA_ISA_OUT, 0, RESULT / 16 + i, 1);
 	}
-	emit(m, CORE_OP_FINISH, 0);
+	emit(m, VTA_ISA_FINISH, 0);
 }
 
 /* Value i, through the identity, ends at result i; true if all do. */
@@ -364,8 +364,8 @@ static bool pipeline_works(struct machine *m, uint32_t n, bool tokens)
 	memset(m->mem + RESULT, 0xee, n * 16);
 	for (i = 0; i < 16; i++)
 		m->mem[DATA + 0x10000 + i * 17] = 1;
-	emit_row(m, CORE_OP_LOAD, CORE_MEM_WGT, 0, (DATA + 0x10000) / 256, 1);
-	emit_row(m, CORE_OP_LOAD, CORE_MEM_UOP, 0, (DATA + 0x20000) / 4, 1);
+	emit_row(m, VTA_ISA_LOAD, VTA_ISA_WGT, 0, (DATA + 0x10000) / 256, 1);
+	emit_row(m, VTA_ISA_LOAD, VTA_ISA_UOP, 0, (DATA + 0x20000) / 4, 1);
 	run_ok(m);
 	for (i = 0; i < n * 16; i++)
 		m->mem[DATA + i] = (uint8_t)(i * 7 / 3);
@@ -429,21 +429,21 @@ static void random_goes_on_and_repeats(void **state)
 static void emit_measured(struct machine *m)
 {
 	/* 1 + 32 + 2 + 3: ends at 38 */
-	emit_row(m, CORE_OP_LOAD | PUSH_NEXT, CORE_MEM_INP, 0, DATA / 16, 3);
+	emit_row(m, VTA_ISA_LOAD | PUSH_NEXT, VTA_ISA_INP, 0, DATA / 16, 3);
 	/* 38 + 8 + 4 = 50 */
-	emit(m, loop_word(CORE_OP_GEMM | POP_PREV | PUSH_NEXT, 0, 2, 2, 1), 0);
+	emit(m, loop_word(VTA_ISA_GEMM | POP_PREV | PUSH_NEXT, 0, 2, 2, 1), 0);
 	/* 50 + 32 + 2 + 1 = 85 */
-	emit_row(m, CORE_OP_STORE | POP_PREV, CORE_MEM_OUT, 0, RESULT / 16, 1);
+	emit_row(m, VTA_ISA_STORE | POP_PREV, VTA_ISA_OUT, 0, RESULT / 16, 1);
 	/* 50 + 8 + 2 * 4 = 66 */
-	emit(m, loop_word(CORE_OP_ALU, 0, 2, 2, 1),
-	     alu_word(no_index, no_index, CORE_ALU_ADD, false, 0));
+	emit(m, loop_word(VTA_ISA_ALU, 0, 2, 2, 1),
+	     alu_word(no_index, no_index, VTA_ISA_ADD, false, 0));
 	/* 66 + 8 + 4 = 78 */
-	emit(m, loop_word(CORE_OP_ALU, 0, 2, 2, 1),
-	     alu_word(no_index, no_index, CORE_ALU_ADD, true, 0));
+	emit(m, loop_word(VTA_ISA_ALU, 0, 2, 2, 1),
+	     alu_word(no_index, no_index, VTA_ISA_ADD, true, 0));
 	/* 38 + 32 + 2 * (2 + 2) + 11 = 89: 3 rows of 5 elements, 4 of them data */
-	emit_mem(m, CORE_OP_LOAD, CORE_MEM_INP, 0, DATA / 16, (struct rows){
+	emit_mem(m, VTA_ISA_LOAD, VTA_ISA_INP, 0, DATA / 16, (struct rows){
 		 .y = 2, .x = 2, .stride = 9, .y0 = 1, .x0 = 1, .x1 = 2 });
-	emit(m, CORE_OP_FINISH, 0);
+	emit(m, VTA_ISA_FINISH, 0);
 }
 
 static void cycles(struct machine *m)
@@ -477,14 +477,14 @@ static void no_work_beyond_the_limit(void **state)
 {
 	struct machine *m = *state;
 
-	emit(m, loop_word(CORE_OP_GEMM, 0, 8191, 16383, 16383), 0);
+	emit(m, loop_word(VTA_ISA_GEMM, 0, 8191, 16383, 16383), 0);
 	assert_int_equal(run_limited(m, UINT32_MAX), CORE_FAULT);
 	assert_int_equal(m->fault.reason, VTA_FAULT_CYCLES);
 	assert_int_equal(m->stats.gemm_uops, 0);
 	assert_int_equal(m->stats.cycles, 0);
 	assert_true(m->asked < 10);
 
-	emit(m, loop_word(CORE_OP_GEMM, 100, 100, 16383, 16383), 0);
+	emit(m, loop_word(VTA_ISA_GEMM, 100, 100, 16383, 16383), 0);
 	run_ok(m);
 	assert_int_equal(m->stats.cycles, 1 + 8);
 	assert_true(m->asked < 20);
@@ -495,7 +495,7 @@ static void stop_within_an_instruction(void **state)
 	struct machine *m = *state;
 
 	m->stop_after = 100;
-	emit(m, loop_word(CORE_OP_GEMM, 0, 8191, 16383, 16383), 0);
+	emit(m, loop_word(VTA_ISA_GEMM, 0, 8191, 16383, 16383), 0);
 	assert_int_equal(run_program(m), CORE_STOPPED);
 	assert_in_range(m->stats.gemm_uops, 1, 100 * 4096);
 	assert_int_equal(m->asked, 101);
@@ -511,7 +511,7 @@ static void scratchpads_persist_until_cleared(void **state)
 
 	load_acc(m, values, 2);
 	assert_int_equal(acc_lane(m, 1, 0), 6);
-	emit(m, loop_word(CORE_OP_ALU, 0, 1, 2, 1), alu_word(far, no_index, CORE_ALU_ADD, true, 9));
+	emit(m, loop_word(VTA_ISA_ALU, 0, 1, 2, 1), alu_word(far, no_index, VTA_ISA_ADD, true, 9));
 	run_ok(m);
 	assert_int_equal(acc_lane(m, 0, 0), 5 + 9);
 	assert_int_equal(acc_lane(m, 1500, 0), 9);

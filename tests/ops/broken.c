@@ -71,7 +71,7 @@ int main(int argc, char **argv)
 	put64(insn, word);
 
 	insn = image + get32(image + V1_MODEL) + get32(image + V1_INSN);
-	put64(insn, get64(insn) | POP_NEXT);
+	put64(insn, get64(insn) | VTA_ISA_POP_NEXT);
 	write_with_checksum("deadlock");
 	free(image);
 	return 0;

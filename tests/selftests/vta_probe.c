@@ -114,6 +114,9 @@ static const struct lie lies[] = {
 	{ "reg-config1=0x11070f0f", "the card says LOG_WGT_BUFF_SIZE = 7", -ENODEV },
 	{ "reg-config1=0x05120f0f", "the card says LOG_ACC_BUFF_SIZE = 5", -ENODEV },
 	{ "reg-config1=0x11122f0f", "the card says LOG_INP_BUFF_SIZE = 47", -ENODEV },
+	{ "reg-config1=0x11190f0f", "the card says LOG_WGT_BUFF_SIZE = 25, which must be 0 to 24",
+	  -ENODEV },
+	{ "reg-config1=0x12120f0f", "the card says the width of word 1 of ALU", -ENODEV },
 };
 
 TEST_F_TIMEOUT(probe, card_that_lies_is_not_bound, 240)

@@ -39,8 +39,8 @@ static int pads_new(struct core *core)
 
 static int staging_new(struct core *core)
 {
-	size_t acc = core_mem_elem_size(core, CORE_MEM_ACC);
-	size_t wgt = core_mem_elem_size(core, CORE_MEM_WGT);
+	size_t acc = core_mem_elem_size(core, VTA_ISA_ACC);
+	size_t wgt = core_mem_elem_size(core, VTA_ISA_WGT);
 
 	core->staging_size = STAGING_MIN;
 	if (core->staging_size < acc)
@@ -58,7 +58,7 @@ struct core *core_new(const struct core_config *cfg, enum core_order order, uint
 	if (!core)
 		return NULL;
 	core->cfg = *cfg;
-	core->log = core_config_depths(cfg);
+	core->log = core_config_shape(cfg);
 	core->batch = 1u << cfg->log_batch;
 	core->block = 1u << cfg->log_block;
 	core->pairs = (core->block + 1) / 2;

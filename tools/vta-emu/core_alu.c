@@ -7,30 +7,30 @@
 #include "core_impl.h"
 
 /* Results wrap, so they are computed unsigned. */
-static inline int32_t operate(enum core_alu_op op, int32_t a, int32_t b)
+static inline int32_t operate(enum vta_isa_alu op, int32_t a, int32_t b)
 {
 	switch (op) {
-	case CORE_ALU_MIN:
+	case VTA_ISA_MIN:
 		return a < b ? a : b;
-	case CORE_ALU_MAX:
+	case VTA_ISA_MAX:
 		return a > b ? a : b;
-	case CORE_ALU_ADD:
+	case VTA_ISA_ADD:
 		return (int32_t)((uint32_t)a + (uint32_t)b);
-	case CORE_ALU_SHR:
+	case VTA_ISA_SHR:
 		if (b < 0)
 			return b > -32 ? (int32_t)((uint32_t)a << -b) : 0;
 		if (b >= 31)
 			return a < 0 ? -1 : 0;
 		return a >> b;
-	case CORE_ALU_MUL:
+	case VTA_ISA_MUL:
 		return (int32_t)((uint32_t)a * (uint32_t)b);
 	}
 	return a;
 }
 
 static __always_inline
-void run(const struct core *core, const struct core_loop_insn *loop, const struct core_uop *uop,
-	 uint32_t n, struct core_index base, enum core_alu_op op)
+void run(const struct core *core, const struct vta_isa_loop *loop, const struct core_uop *uop,
+	 uint32_t n, struct core_index base, enum vta_isa_alu op)
 {
 	size_t values = (size_t)core->batch * core->block;
 	int32_t *acc = core->acc.mem;
@@ -54,26 +54,26 @@ void run(const struct core *core, const struct core_loop_insn *loop, const struc
 }
 
 #define KERNEL(name, op)								\
-	static void name(const struct core *core, const struct core_loop_insn *loop,	\
+	static void name(const struct core *core, const struct vta_isa_loop *loop,	\
 			 const struct core_uop *uop, uint32_t n, struct core_index base) \
 	{										\
 		run(core, loop, uop, n, base, op);					\
 	}
 
-KERNEL(alu_min, CORE_ALU_MIN)
-KERNEL(alu_max, CORE_ALU_MAX)
-KERNEL(alu_add, CORE_ALU_ADD)
-KERNEL(alu_shr, CORE_ALU_SHR)
-KERNEL(alu_mul, CORE_ALU_MUL)
+KERNEL(alu_min, VTA_ISA_MIN)
+KERNEL(alu_max, VTA_ISA_MAX)
+KERNEL(alu_add, VTA_ISA_ADD)
+KERNEL(alu_shr, VTA_ISA_SHR)
+KERNEL(alu_mul, VTA_ISA_MUL)
 
-core_kernel_fn *core_alu_kernel(enum core_alu_op op)
+core_kernel_fn *core_alu_kernel(enum vta_isa_alu op)
 {
 	static core_kernel_fn *const kernels[] = {
-		[CORE_ALU_MIN] = alu_min,
-		[CORE_ALU_MAX] = alu_max,
-		[CORE_ALU_ADD] = alu_add,
-		[CORE_ALU_SHR] = alu_shr,
-		[CORE_ALU_MUL] = alu_mul,
+		[VTA_ISA_MIN] = alu_min,
+		[VTA_ISA_MAX] = alu_max,
+		[VTA_ISA_ADD] = alu_add,
+		[VTA_ISA_SHR] = alu_shr,
+		[VTA_ISA_MUL] = alu_mul,
 	};
 
 	return kernels[op];

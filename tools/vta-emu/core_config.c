@@ -26,23 +26,15 @@ const struct core_config core_config_default = {
 	.hw_ver = 0x000001,
 };
 
-/* The integers, with what a single one may be; check_fields() has the rest. */
+/* The integers, with what a single one may be; core_config_check() has the rest. */
 static const struct field {
 	const char *name;
 	size_t offset;
 	unsigned int min;
 	unsigned int max;
 } fields[] = {
-#define FIELD(name, member, min, max) { name, offsetof(struct core_config, member), min, max }
-	FIELD("LOG_INP_WIDTH", log_inp_width, 1, 3),
-	FIELD("LOG_WGT_WIDTH", log_wgt_width, 1, 3),
-	FIELD("LOG_ACC_WIDTH", log_acc_width, 5, 5),
-	FIELD("LOG_BATCH", log_batch, 0, 8),
-	FIELD("LOG_BLOCK", log_block, 1, 8),
-	FIELD("LOG_UOP_BUFF_SIZE", log_uop_buff_size, 2, 24),
-	FIELD("LOG_INP_BUFF_SIZE", log_inp_buff_size, 0, 24),
-	FIELD("LOG_WGT_BUFF_SIZE", log_wgt_buff_size, 0, 24),
-	FIELD("LOG_ACC_BUFF_SIZE", log_acc_buff_size, 2, 24),
+#define FIELD(name, member, min, max) { #name, offsetof(struct core_config, member), min, max },
+	VTA_ISA_CONFIG(FIELD)
 #undef FIELD
 };
 
@@ -63,91 +55,29 @@ static unsigned int *field_of(struct core_config *cfg, const struct field *f)
 	return (unsigned int *)((char *)cfg + f->offset);
 }
 
-struct core_depths core_config_depths(const struct core_config *cfg)
+struct vta_isa_shape core_config_shape(const struct core_config *cfg)
 {
-	int batch = (int)cfg->log_batch;
-	int block = (int)cfg->log_block;
+	struct vta_isa_config c = VTA_ISA_CONFIG_OF(cfg);
 
-	return (struct core_depths){
-		.uop = (int)cfg->log_uop_buff_size - 2,
-		.inp = (int)cfg->log_inp_buff_size - batch - block - (int)cfg->log_inp_width + 3,
-		.wgt = (int)cfg->log_wgt_buff_size - 2 * block - (int)cfg->log_wgt_width + 3,
-		.acc = (int)cfg->log_acc_buff_size - batch - block - (int)cfg->log_acc_width + 3,
-	};
-}
-
-static int check_depth(const char *name, int log_depth, char *err, size_t err_len)
-{
-	if (log_depth < 0)
-		return fail(err, err_len, "%s is too small for one element", name);
-	if (log_depth > 16)
-		return fail(err, err_len,
-			    "%s gives 2^%d elements, more than the 16 bits of sram_base reach",
-			    name, log_depth);
-	return 0;
-}
-
-/* Do the instructions' fields, whose widths are the depths, fit? */
-static int check_fields(const struct core_depths *d, char *err, size_t err_len)
-{
-	int src = d->acc > d->inp ? d->acc : d->inp;
-	int bits;
-
-	bits = 7 + 1 + d->uop + d->uop + 1 + 14 + 14;
-	if (bits > 64)
-		return fail(err, err_len,
-			    "LOG_UOP_BUFF_SIZE is too large: word 0 of GEMM and ALU would have %d bits",
-			    bits);
-	bits = 4 * d->acc + 3 + 1 + 16;
-	if (bits > 64)
-		return fail(err, err_len,
-			    "LOG_ACC_BUFF_SIZE is too large: word 1 of ALU would have %d bits",
-			    bits);
-	bits = 2 * (d->acc + d->inp + d->wgt);
-	if (bits > 64)
-		return fail(err, err_len,
-			    "LOG_ACC_BUFF_SIZE, LOG_INP_BUFF_SIZE and LOG_WGT_BUFF_SIZE are too large together: word 1 of GEMM would have %d bits",
-			    bits);
-	bits = d->acc + src + d->wgt;
-	if (bits > 32)
-		return fail(err, err_len,
-			    "LOG_ACC_BUFF_SIZE, LOG_INP_BUFF_SIZE and LOG_WGT_BUFF_SIZE are too large together: a micro-op would have %d bits",
-			    bits);
-	return 0;
+	return vta_isa_shape(&c);
 }
 
 int core_config_check(const struct core_config *cfg, char *err, size_t err_len)
 {
-	struct core_config copy = *cfg;
-	struct core_depths d;
-	char text[16];
-	size_t i;
+	struct vta_isa_config c = VTA_ISA_CONFIG_OF(cfg);
+	struct vta_isa_limit limit;
 
-	for (i = 0; i < ARRAY_SIZE(fields); i++) {
-		const struct field *f = &fields[i];
-		unsigned int value = *field_of(&copy, f);
-
-		if (value < f->min || value > f->max) {
-			snprintf(text, sizeof(text), "%u", value);
-			return fail_range(f, text, err, err_len);
-		}
+	if (!vta_isa_config_valid(&c, &limit)) {
+		if (limit.least == limit.most)
+			return fail(err, err_len, "%s is %d, but must be %d", limit.name,
+				    limit.value, limit.least);
+		return fail(err, err_len, "%s is %d, but must be %d to %d", limit.name,
+			    limit.value, limit.least, limit.most);
 	}
 	if (cfg->hw_ver > 0xffffff)
 		return fail(err, err_len,
 			    "HW_VER is 0x%x, but has three numbers of 8 bits", cfg->hw_ver);
-
-	/* Memory is addressed in elements, so they must be whole bytes; weights always are. */
-	if (cfg->log_batch + cfg->log_block + cfg->log_inp_width < 3)
-		return fail(err, err_len,
-			    "LOG_INP_WIDTH, LOG_BATCH and LOG_BLOCK make an input element smaller than a byte");
-
-	d = core_config_depths(cfg);
-	if (check_depth("LOG_UOP_BUFF_SIZE", d.uop, err, err_len) ||
-	    check_depth("LOG_INP_BUFF_SIZE", d.inp, err, err_len) ||
-	    check_depth("LOG_WGT_BUFF_SIZE", d.wgt, err, err_len) ||
-	    check_depth("LOG_ACC_BUFF_SIZE", d.acc, err, err_len))
-		return -1;
-	return check_fields(&d, err, err_len);
+	return 0;
 }
 
 /* "1.2.3" as major << 16 | minor << 8 | patch */

@@ -28,7 +28,7 @@ static inline int32_t *acc_at(const struct core *core, uint32_t index)
 	return (int32_t *)core->acc.mem + (size_t)index * core->batch * core->block;
 }
 
-void core_gemm_reset(const struct core *core, const struct core_loop_insn *loop,
+void core_gemm_reset(const struct core *core, const struct vta_isa_loop *loop,
 		     const struct core_uop *uop, uint32_t n, struct core_index base)
 {
 	(void)loop;
@@ -62,7 +62,7 @@ void multiply(int32_t *acc, const int16_t *inp, const int16_t *wgt, uint32_t pai
 	}
 }
 
-void core_gemm_portable(const struct core *core, const struct core_loop_insn *loop,
+void core_gemm_portable(const struct core *core, const struct vta_isa_loop *loop,
 			const struct core_uop *uop, uint32_t n, struct core_index base)
 {
 	uint32_t pairs = core->pairs;
@@ -141,7 +141,7 @@ void gemm_avx2(const struct core *core, const struct core_uop *uop, uint32_t n,
 }
 
 __attribute__((target("avx2")))
-static void gemm_avx2_8(const struct core *core, const struct core_loop_insn *loop,
+static void gemm_avx2_8(const struct core *core, const struct vta_isa_loop *loop,
 			const struct core_uop *uop, uint32_t n, struct core_index base)
 {
 	(void)loop;
@@ -150,7 +150,7 @@ static void gemm_avx2_8(const struct core *core, const struct core_loop_insn *lo
 
 /* The default configuration's shape. */
 __attribute__((target("avx2")))
-static void gemm_avx2_1x16(const struct core *core, const struct core_loop_insn *loop,
+static void gemm_avx2_1x16(const struct core *core, const struct vta_isa_loop *loop,
 			   const struct core_uop *uop, uint32_t n, struct core_index base)
 {
 	(void)loop;
@@ -158,7 +158,7 @@ static void gemm_avx2_1x16(const struct core *core, const struct core_loop_insn 
 }
 
 __attribute__((target("avx2")))
-static void gemm_avx2_16(const struct core *core, const struct core_loop_insn *loop,
+static void gemm_avx2_16(const struct core *core, const struct vta_isa_loop *loop,
 			 const struct core_uop *uop, uint32_t n, struct core_index base)
 {
 	(void)loop;
@@ -166,7 +166,7 @@ static void gemm_avx2_16(const struct core *core, const struct core_loop_insn *l
 }
 
 __attribute__((target("avx2")))
-static void gemm_avx2_32(const struct core *core, const struct core_loop_insn *loop,
+static void gemm_avx2_32(const struct core *core, const struct vta_isa_loop *loop,
 			 const struct core_uop *uop, uint32_t n, struct core_index base)
 {
 	(void)loop;

@@ -18,15 +18,7 @@
 #include "core.h"
 #include "core_insn.h"
 
-/* log2 of the scratchpads' depths: the widths of the fields that index them. */
-struct core_depths {
-	int uop;
-	int inp;
-	int wgt;
-	int acc;
-};
-
-struct core_depths core_config_depths(const struct core_config *cfg);
+struct vta_isa_shape core_config_shape(const struct core_config *cfg);
 
 /* A micro-op as the loops use it; fields have at most 16 bits. */
 struct core_uop {
@@ -48,7 +40,7 @@ struct core_module;
 
 struct core {
 	struct core_config cfg;
-	struct core_depths log;
+	struct vta_isa_shape log;	/* depths are also the widths of fields */
 	uint32_t batch;
 	uint32_t block;
 	/*
@@ -103,24 +95,24 @@ void core_insn_decode(const struct core *core, const uint32_t words[4], struct c
 uint64_t core_insn_cycles(const struct core *core, const struct core_insn *insn);
 
 /* core_mem.c */
-size_t core_mem_elem_size(const struct core *core, enum core_memory type);
+size_t core_mem_elem_size(const struct core *core, enum vta_isa_memory type);
 /* @n elements from their form in memory to the scratchpad; not for OUT. */
-void core_mem_unpack(const struct core *core, enum core_memory type, uint32_t index,
+void core_mem_unpack(const struct core *core, enum vta_isa_memory type, uint32_t index,
 		     const uint8_t *from, uint32_t n);
 /* Does every element the instruction touches lie in its scratchpad? */
-bool core_mem_fits(struct core *core, const struct core_mem_insn *mem);
-enum core_result core_mem_load(struct core_run *run, const struct core_mem_insn *mem);
-enum core_result core_mem_store(struct core_run *run, const struct core_mem_insn *mem);
+bool core_mem_fits(struct core *core, const struct vta_isa_move *mem);
+enum core_result core_mem_load(struct core_run *run, const struct vta_isa_move *mem);
+enum core_result core_mem_store(struct core_run *run, const struct vta_isa_move *mem);
 
 /* core_loop.c */
-bool core_loop_fits(struct core *core, const struct core_loop_insn *loop);
-enum core_result core_loop_run(struct core_run *run, const struct core_loop_insn *loop);
+bool core_loop_fits(struct core *core, const struct vta_isa_loop *loop);
+enum core_result core_loop_run(struct core_run *run, const struct vta_isa_loop *loop);
 
 /* core_gemm.c, core_alu.c */
 core_kernel_fn *core_gemm_best(const struct core *core);
 core_kernel_fn core_gemm_portable;
 core_kernel_fn core_gemm_reset;
-core_kernel_fn *core_alu_kernel(enum core_alu_op op);
+core_kernel_fn *core_alu_kernel(enum vta_isa_alu op);
 
 /* For tests: compute as on a machine without vector instructions. */
 void core_force_portable(struct core *core);

@@ -14,18 +14,25 @@
 #define STOP_UOPS	4096u
 
 /* Parts have at most 16 bits and 14 + 16 bits: no sum overflows. */
-static bool index_fits(uint32_t field, uint32_t out, uint32_t in, const struct core_pad *pad)
+static bool index_fits(uint32_t field, uint32_t factors, const struct core_pad *pad)
 {
-	return field + out + in < pad->depth;
+	return field + factors < pad->depth;
 }
 
-bool core_loop_fits(struct core *core, const struct core_loop_insn *loop)
+static struct core_index index_at(const struct vta_isa_loop *loop, uint32_t i, uint32_t j)
+{
+	return (struct core_index){
+		.dst = i * loop->dst_factor_out + j * loop->dst_factor_in,
+		.src = i * loop->src_factor_out + j * loop->src_factor_in,
+		.wgt = i * loop->wgt_factor_out + j * loop->wgt_factor_in,
+	};
+}
+
+bool core_loop_fits(struct core *core, const struct vta_isa_loop *loop)
 {
 	const struct core_uop *uop = core->uop.mem;
-	const struct core_index *out = &loop->factor_out;
-	const struct core_index *in = &loop->factor_in;
-	uint32_t i = loop->iter_out - 1, j = loop->iter_in - 1, u;
-	struct core_index most = { 0 };
+	struct core_index most = { 0 }, last;
+	uint32_t u;
 
 	if (!core_loop_count(loop))
 		return true;
@@ -37,22 +44,23 @@ bool core_loop_fits(struct core *core, const struct core_loop_insn *loop)
 		most.wgt = uop[u].wgt > most.wgt ? uop[u].wgt : most.wgt;
 	}
 
-	if (!index_fits(most.dst, i * out->dst, j * in->dst, &core->acc))
+	last = index_at(loop, loop->iter_out - 1, loop->iter_in - 1);
+	if (!index_fits(most.dst, last.dst, &core->acc))
 		return false;
 	if (loop->alu)
-		return loop->use_imm || index_fits(most.src, i * out->src, j * in->src, &core->acc);
-	return loop->reset || (index_fits(most.src, i * out->src, j * in->src, &core->inp) &&
-			       index_fits(most.wgt, i * out->wgt, j * in->wgt, &core->wgt));
+		return loop->use_imm || index_fits(most.src, last.src, &core->acc);
+	return loop->reset || (index_fits(most.src, last.src, &core->inp) &&
+			       index_fits(most.wgt, last.wgt, &core->wgt));
 }
 
-static core_kernel_fn *kernel_of(const struct core *core, const struct core_loop_insn *loop)
+static core_kernel_fn *kernel_of(const struct core *core, const struct vta_isa_loop *loop)
 {
 	if (loop->alu)
-		return core_alu_kernel(loop->op);
+		return core_alu_kernel(loop->alu_opcode);
 	return loop->reset ? core_gemm_reset : core->gemm;
 }
 
-static uint32_t uops_between_stops(const struct core *core, const struct core_loop_insn *loop)
+static uint32_t uops_between_stops(const struct core *core, const struct vta_isa_loop *loop)
 {
 	uint32_t values = core->batch * core->block;
 
@@ -64,16 +72,7 @@ static uint32_t uops_between_stops(const struct core *core, const struct core_lo
 	return values < STOP_UOPS ? values : STOP_UOPS;
 }
 
-static struct core_index index_at(const struct core_loop_insn *loop, uint32_t i, uint32_t j)
-{
-	return (struct core_index){
-		.dst = i * loop->factor_out.dst + j * loop->factor_in.dst,
-		.src = i * loop->factor_out.src + j * loop->factor_in.src,
-		.wgt = i * loop->factor_out.wgt + j * loop->factor_in.wgt,
-	};
-}
-
-enum core_result core_loop_run(struct core_run *run, const struct core_loop_insn *loop)
+enum core_result core_loop_run(struct core_run *run, const struct vta_isa_loop *loop)
 {
 	struct core *core = run->core;
 	const struct core_uop *uop = core->uop.mem;

@@ -9,54 +9,54 @@
 
 #define ADDRESS_END	(UINT64_C(1) << 32)
 
-size_t core_mem_elem_size(const struct core *core, enum core_memory type)
+size_t core_mem_elem_size(const struct core *core, enum vta_isa_memory type)
 {
 	size_t batch = core->batch;
 	size_t block = core->block;
 
 	switch (type) {
-	case CORE_MEM_UOP:
+	case VTA_ISA_UOP:
 		return sizeof(uint32_t);
-	case CORE_MEM_WGT:
+	case VTA_ISA_WGT:
 		return (block * block << core->cfg.log_wgt_width) / 8;
-	case CORE_MEM_INP:
-	case CORE_MEM_OUT:
+	case VTA_ISA_INP:
+	case VTA_ISA_OUT:
 		return (batch * block << core->cfg.log_inp_width) / 8;
-	case CORE_MEM_ACC:
+	case VTA_ISA_ACC:
 		return batch * block * sizeof(int32_t);
-	case CORE_MEM_ACC_8BIT:
+	case VTA_ISA_ACC_8BIT:
 		return batch * block;
 	}
 	return 0;
 }
 
 /* OUT is ACC seen by STORE. */
-static struct core_pad *pad_of(struct core *core, enum core_memory type)
+static struct core_pad *pad_of(struct core *core, enum vta_isa_memory type)
 {
 	switch (type) {
-	case CORE_MEM_UOP:
+	case VTA_ISA_UOP:
 		return &core->uop;
-	case CORE_MEM_WGT:
+	case VTA_ISA_WGT:
 		return &core->wgt;
-	case CORE_MEM_INP:
+	case VTA_ISA_INP:
 		return &core->inp;
 	default:
 		return &core->acc;
 	}
 }
 
-static enum vta_access access_of(enum core_memory type)
+static enum vta_access access_of(enum vta_isa_memory type)
 {
-	return type == CORE_MEM_UOP ? VTA_ACCESS_UOP : VTA_ACCESS_LOAD;
+	return type == VTA_ISA_UOP ? VTA_ACCESS_UOP : VTA_ACCESS_LOAD;
 }
 
-bool core_mem_fits(struct core *core, const struct core_mem_insn *mem)
+bool core_mem_fits(struct core *core, const struct vta_isa_move *mem)
 {
 	uint64_t width = mem->x_pad_0 + mem->x_size + mem->x_pad_1;
 	uint64_t height = mem->y_pad_0 + mem->y_size + mem->y_pad_1;
 	uint64_t count = mem->x_size ? width * height : 0;
 
-	return !count || mem->sram_base + count <= pad_of(core, mem->type)->depth;
+	return !count || mem->sram_base + count <= pad_of(core, mem->memory_type)->depth;
 }
 
 /* ---- Elements between their forms in memory and in the scratchpads -------- */
@@ -73,17 +73,13 @@ static inline int16_t packed(const uint8_t *from, size_t n, unsigned int log_wid
 static void unpack_uop(const struct core *core, uint32_t index, const uint8_t *from, uint32_t n)
 {
 	struct core_uop *to = (struct core_uop *)core->uop.mem + index;
-	int log_src = core->log.acc > core->log.inp ? core->log.acc : core->log.inp;
+	struct vta_isa_uop raw;
 	uint32_t uop;
 
 	for (; n; n--, to++, from += sizeof(uop)) {
 		memcpy(&uop, from, sizeof(uop));
-		uop = le32toh(uop);
-		to->dst = (uint16_t)(uop & ((1u << core->log.acc) - 1));
-		uop >>= core->log.acc;
-		to->src = (uint16_t)(uop & ((1u << log_src) - 1));
-		uop >>= log_src;
-		to->wgt = (uint16_t)(uop & ((1u << core->log.wgt) - 1));
+		vta_isa_unpack_uop(&core->log, le32toh(uop), &raw);
+		*to = (struct core_uop){ (uint16_t)raw.dst, (uint16_t)raw.src, (uint16_t)raw.wgt };
 	}
 }
 
@@ -125,7 +121,7 @@ static void unpack_wgt(const struct core *core, uint32_t index, const uint8_t *f
 	size_t values = (size_t)core->pairs * core->block * 2;
 	int16_t *to = (int16_t *)core->wgt.mem + index * values;
 	unsigned int log_width = core->cfg.log_wgt_width;
-	size_t size = core_mem_elem_size(core, CORE_MEM_WGT);
+	size_t size = core_mem_elem_size(core, VTA_ISA_WGT);
 
 	for (; n; n--, to += values, from += size) {
 		if (core->block == 1)
@@ -160,21 +156,21 @@ static void unpack_acc_8bit(const struct core *core, uint32_t index, const uint8
 		to[i] = packed(from, i, 3);
 }
 
-void core_mem_unpack(const struct core *core, enum core_memory type, uint32_t index,
+void core_mem_unpack(const struct core *core, enum vta_isa_memory type, uint32_t index,
 		     const uint8_t *from, uint32_t n)
 {
 	switch (type) {
-	case CORE_MEM_UOP:
+	case VTA_ISA_UOP:
 		return unpack_uop(core, index, from, n);
-	case CORE_MEM_WGT:
+	case VTA_ISA_WGT:
 		return unpack_wgt(core, index, from, n);
-	case CORE_MEM_INP:
+	case VTA_ISA_INP:
 		return unpack_inp(core, index, from, n);
-	case CORE_MEM_ACC:
+	case VTA_ISA_ACC:
 		return unpack_acc(core, index, from, n);
-	case CORE_MEM_ACC_8BIT:
+	case VTA_ISA_ACC_8BIT:
 		return unpack_acc_8bit(core, index, from, n);
-	case CORE_MEM_OUT:
+	case VTA_ISA_OUT:
 		break;		/* cannot be loaded */
 	}
 }
@@ -231,7 +227,7 @@ static enum core_result move(struct core_run *run, uint64_t addr, size_t len,
 }
 
 /* @n elements in a row, in pieces that fit the staging buffer. */
-static enum core_result move_row(struct core_run *run, enum core_memory type, uint32_t sram,
+static enum core_result move_row(struct core_run *run, enum vta_isa_memory type, uint32_t sram,
 				 uint64_t dram, uint32_t n, bool store)
 {
 	struct core *core = run->core;
@@ -259,7 +255,7 @@ static void zero(struct core_pad *pad, uint32_t *sram, uint32_t n)
 	*sram += n;
 }
 
-enum core_result core_mem_load(struct core_run *run, const struct core_mem_insn *mem)
+enum core_result core_mem_load(struct core_run *run, const struct vta_isa_move *mem)
 {
 	struct core_pad *pad;
 	uint32_t width = mem->x_pad_0 + mem->x_size + mem->x_pad_1;
@@ -271,18 +267,18 @@ enum core_result core_mem_load(struct core_run *run, const struct core_mem_insn 
 
 	if (!mem->x_size || !height)
 		return CORE_DONE;
-	pad = pad_of(run->core, mem->type);
+	pad = pad_of(run->core, mem->memory_type);
 	if (pad->used < sram + width * height)
 		pad->used = sram + width * height;
 
 	zero(pad, &sram, mem->y_pad_0 * width);
 	if (width == mem->x_size && mem->x_stride == mem->x_size) {
-		result = move_row(run, mem->type, sram, row, width * mem->y_size, false);
+		result = move_row(run, mem->memory_type, sram, row, width * mem->y_size, false);
 		sram += width * mem->y_size;
 	} else {
 		for (y = 0; y < mem->y_size && result == CORE_DONE; y++) {
 			zero(pad, &sram, mem->x_pad_0);
-			result = move_row(run, mem->type, sram, row, mem->x_size, false);
+			result = move_row(run, mem->memory_type, sram, row, mem->x_size, false);
 			sram += mem->x_size;
 			zero(pad, &sram, mem->x_pad_1);
 			row += mem->x_stride;
@@ -293,7 +289,7 @@ enum core_result core_mem_load(struct core_run *run, const struct core_mem_insn 
 	return result;
 }
 
-enum core_result core_mem_store(struct core_run *run, const struct core_mem_insn *mem)
+enum core_result core_mem_store(struct core_run *run, const struct vta_isa_move *mem)
 {
 	enum core_result result = CORE_DONE;
 	uint32_t sram = mem->sram_base;
@@ -303,9 +299,9 @@ enum core_result core_mem_store(struct core_run *run, const struct core_mem_insn
 	if (!mem->x_size)
 		return CORE_DONE;
 	if (mem->x_stride == mem->x_size)
-		return move_row(run, mem->type, sram, row, mem->x_size * mem->y_size, true);
+		return move_row(run, mem->memory_type, sram, row, mem->x_size * mem->y_size, true);
 	for (y = 0; y < mem->y_size && result == CORE_DONE; y++) {
-		result = move_row(run, mem->type, sram, row, mem->x_size, true);
+		result = move_row(run, mem->memory_type, sram, row, mem->x_size, true);
 		sram += mem->x_size;
 		row += mem->x_stride;
 	}

@@ -22,7 +22,7 @@
 #define FETCH_AHEAD	256u
 #define WAITING_MAX	65536u		/* instructions fetched and not started */
 #define TOKENS_MAX	65536u		/* in one queue */
-#define PAGE_INSNS	(VTA_PAGE_SIZE / CORE_INSN_SIZE)
+#define PAGE_INSNS	(VTA_PAGE_SIZE / VTA_ISA_INSN_BYTES)
 
 struct command {
 	uint32_t words[4];
@@ -194,9 +194,9 @@ static void dispatch(struct stream *s, const uint32_t words[4])
 static void fetch(struct stream *s)
 {
 	struct core_run *run = &s->run;
-	uint64_t addr = s->addr + (uint64_t)s->fetched * CORE_INSN_SIZE;
+	uint64_t addr = s->addr + (uint64_t)s->fetched * VTA_ISA_INSN_BYTES;
 	uint32_t words[PAGE_INSNS][4];
-	uint32_t n = PAGE_INSNS - (uint32_t)(addr / CORE_INSN_SIZE % PAGE_INSNS);
+	uint32_t n = PAGE_INSNS - (uint32_t)(addr / VTA_ISA_INSN_BYTES % PAGE_INSNS);
 	enum vta_fault_reason reason = VTA_FAULT_PAGE;
 	uint32_t fault_addr = (uint32_t)addr;
 	uint32_t i, j;
@@ -208,7 +208,8 @@ static void fetch(struct stream *s)
 
 	if (addr <= UINT32_MAX)
 		reason = run->ops->read(run->priv, (uint32_t)addr, words,
-					(size_t)n * CORE_INSN_SIZE, VTA_ACCESS_INSN, &fault_addr);
+					(size_t)n * VTA_ISA_INSN_BYTES, VTA_ACCESS_INSN,
+					&fault_addr);
 	if (reason != VTA_FAULT_NONE) {
 		s->fetch_faulted = true;
 		s->fetch_fault = (struct core_fault){
@@ -304,13 +305,13 @@ static enum core_result fault_at(struct stream *s, const struct command *cmd)
 static bool fits(struct core *core, const struct core_insn *insn)
 {
 	switch (insn->op) {
-	case CORE_OP_LOAD:
-	case CORE_OP_STORE:
+	case VTA_ISA_LOAD:
+	case VTA_ISA_STORE:
 		return core_mem_fits(core, &insn->mem);
-	case CORE_OP_GEMM:
-	case CORE_OP_ALU:
+	case VTA_ISA_GEMM:
+	case VTA_ISA_ALU:
 		return core_loop_fits(core, &insn->loop);
-	case CORE_OP_FINISH:
+	case VTA_ISA_FINISH:
 		break;
 	}
 	return true;
@@ -319,14 +320,14 @@ static bool fits(struct core *core, const struct core_insn *insn)
 static enum core_result execute(struct core_run *run, const struct core_insn *insn)
 {
 	switch (insn->op) {
-	case CORE_OP_LOAD:
+	case VTA_ISA_LOAD:
 		return core_mem_load(run, &insn->mem);
-	case CORE_OP_STORE:
+	case VTA_ISA_STORE:
 		return core_mem_store(run, &insn->mem);
-	case CORE_OP_GEMM:
-	case CORE_OP_ALU:
+	case VTA_ISA_GEMM:
+	case VTA_ISA_ALU:
 		return core_loop_run(run, &insn->loop);
-	case CORE_OP_FINISH:
+	case VTA_ISA_FINISH:
 		break;
 	}
 	return CORE_DONE;
@@ -501,7 +502,7 @@ enum core_result core_run(struct core *core, const struct core_mem_ops *ops, voi
 
 	memset(stats, 0, sizeof(*stats));
 	memset(fault, 0, sizeof(*fault));
-	if (insn_addr % CORE_INSN_SIZE) {
+	if (insn_addr % VTA_ISA_INSN_BYTES) {
 		fault->insn_index = VTA_FAULT_NO_INSN;
 		return core_run_fault(&s.run, VTA_FAULT_ALIGN, VTA_ACCESS_INSN, insn_addr);
 	}

@@ -16,8 +16,8 @@
 #define LATENCY		32u
 #define PORT		16u	/* bytes a cycle */
 
-static const enum core_memory memories[] = {
-	CORE_MEM_UOP, CORE_MEM_INP, CORE_MEM_WGT, CORE_MEM_ACC,
+static const enum vta_isa_memory memories[] = {
+	VTA_ISA_UOP, VTA_ISA_INP, VTA_ISA_WGT, VTA_ISA_ACC,
 };
 
 #define MEMORIES	(sizeof(memories) / sizeof(memories[0]))
@@ -52,14 +52,14 @@ uint64_t core_state_cycles(const struct core_config *cfg)
 	return LATENCY + core_state_size(cfg) / PORT;
 }
 
-static struct core_pad *pad_of(struct core *core, enum core_memory type)
+static struct core_pad *pad_of(struct core *core, enum vta_isa_memory type)
 {
 	switch (type) {
-	case CORE_MEM_UOP:
+	case VTA_ISA_UOP:
 		return &core->uop;
-	case CORE_MEM_INP:
+	case VTA_ISA_INP:
 		return &core->inp;
-	case CORE_MEM_WGT:
+	case VTA_ISA_WGT:
 		return &core->wgt;
 	default:
 		return &core->acc;
@@ -80,13 +80,11 @@ static void put_packed(uint8_t *to, size_t n, int16_t value, unsigned int log_wi
 static void pack_uop(const struct core *core, uint8_t *to, uint32_t index, uint32_t n)
 {
 	const struct core_uop *from = (const struct core_uop *)core->uop.mem + index;
-	int log_src = core->log.acc > core->log.inp ? core->log.acc : core->log.inp;
 	uint32_t uop;
 
 	for (; n; n--, from++, to += sizeof(uop)) {
-		uop = (uint32_t)((uint64_t)from->wgt << (core->log.acc + log_src)) |
-		      (uint32_t)from->src << core->log.acc | from->dst;
-		uop = htole32(uop);
+		uop = htole32(vta_isa_pack_uop(&core->log, &(struct vta_isa_uop){
+			.dst = from->dst, .src = from->src, .wgt = from->wgt }));
 		memcpy(to, &uop, sizeof(uop));
 	}
 }
@@ -108,7 +106,7 @@ static void pack_wgt(const struct core *core, uint8_t *to, uint32_t index, uint3
 {
 	size_t values = (size_t)core->pairs * core->block * 2;
 	const int16_t *from = (const int16_t *)core->wgt.mem + index * values;
-	size_t size = core_mem_elem_size(core, CORE_MEM_WGT);
+	size_t size = core_mem_elem_size(core, VTA_ISA_WGT);
 	size_t out, in, i;
 
 	for (; n; n--, from += values, to += size)
@@ -131,15 +129,15 @@ static void pack_acc(const struct core *core, uint8_t *to, uint32_t index, uint3
 	}
 }
 
-static void pack(const struct core *core, enum core_memory type, uint32_t index, uint8_t *to,
+static void pack(const struct core *core, enum vta_isa_memory type, uint32_t index, uint8_t *to,
 		 uint32_t n)
 {
 	switch (type) {
-	case CORE_MEM_UOP:
+	case VTA_ISA_UOP:
 		return pack_uop(core, to, index, n);
-	case CORE_MEM_INP:
+	case VTA_ISA_INP:
 		return pack_inp(core, to, index, n);
-	case CORE_MEM_WGT:
+	case VTA_ISA_WGT:
 		return pack_wgt(core, to, index, n);
 	default:
 		return pack_acc(core, to, index, n);
@@ -166,7 +164,7 @@ static enum core_result move(const struct transfer *t, uint32_t addr, void *buf,
 }
 
 /* The first @used elements of a scratchpad, in pieces that fit the staging buffer. */
-static enum core_result move_pad(const struct transfer *t, enum core_memory type, uint32_t addr,
+static enum core_result move_pad(const struct transfer *t, enum vta_isa_memory type, uint32_t addr,
 				 uint32_t used)
 {
 	struct core *core = t->core;

@@ -36,7 +36,7 @@ struct core_rig {
 	const struct vtadev_info *core;
 	unsigned int count, other, lanes;
 	struct place code, uops, inp, wgt, acc, bytes, out;
-	struct insn insns[INSNS_MAX];
+	struct vta_isa_insn insns[INSNS_MAX];
 	unsigned int nr_insns;
 	int32_t *want;
 };
@@ -135,7 +135,7 @@ static int rig_make(struct core_rig *rig, struct card_test *t)
 
 /* ---- Streams ---- */
 
-static void add(struct core_rig *rig, struct insn insn)
+static void add(struct core_rig *rig, struct vta_isa_insn insn)
 {
 	if (rig->nr_insns < INSNS_MAX)
 		rig->insns[rig->nr_insns++] = insn;
@@ -155,10 +155,10 @@ static struct loop each(const struct core_rig *rig)
 	return (struct loop) { .count = rig->count, .dst = 1, .src = 1 };
 }
 
-static void add_load(struct core_rig *rig, unsigned int tokens, unsigned int type,
+static void add_load(struct core_rig *rig, unsigned int flags, unsigned int type,
 		     const struct place *from, unsigned int bytes, unsigned int count)
 {
-	add(rig, insn_mem(OPCODE_LOAD, tokens, type, 0, from->addr / bytes, count));
+	add(rig, insn_mem(VTA_ISA_LOAD | flags, type, 0, from->addr / bytes, count));
 }
 
 /*
@@ -172,13 +172,13 @@ static void add_store(struct core_rig *rig)
 	uint32_t out = rig->out.addr / rig->core->out_bytes;
 
 	for (unsigned int i = 0; i < parts; i++) {
-		add(rig, insn_mem(OPCODE_STORE, POP_PREV | PUSH_PREV, MEM_OUT, 0,
-				  out + i * rig->count, rig->count));
+		add(rig, insn_mem(VTA_ISA_STORE | VTA_ISA_POP_PREV | VTA_ISA_PUSH_PREV,
+				  VTA_ISA_OUT, 0, out + i * rig->count, rig->count));
 		if (i + 1 < parts)
-			add(rig, insn_alu(rig->core, POP_NEXT | PUSH_NEXT, ALU_SHR, 1, (int)width,
-					  each(rig)));
+			add(rig, insn_alu(rig->core, VTA_ISA_POP_NEXT | VTA_ISA_PUSH_NEXT,
+					  VTA_ISA_SHR, true, (int)width, each(rig)));
 	}
-	add(rig, insn_finish(POP_NEXT));
+	add(rig, insn_finish(VTA_ISA_POP_NEXT));
 }
 
 /* What was stored, put together again. */
@@ -256,13 +256,14 @@ static int check_gemm(struct card_test *t, bool reset)
 	if (!ret) {
 		loop = (struct loop) { .count = rig.count, .dst = 1 };
 		put_uop(&rig, 0);
-		add_load(&rig, 0, MEM_WGT, &rig.wgt, rig.core->wgt_bytes, 1);
-		add_load(&rig, PUSH_NEXT, MEM_INP, &rig.inp, rig.core->inp_bytes, 1);
-		add_load(&rig, 0, MEM_UOP, &rig.uops, 4, 1);
-		add_load(&rig, 0, MEM_ACC, &rig.acc, rig.core->acc_bytes, rig.count);
+		add_load(&rig, 0, VTA_ISA_WGT, &rig.wgt, rig.core->wgt_bytes, 1);
+		add_load(&rig, VTA_ISA_PUSH_NEXT, VTA_ISA_INP, &rig.inp, rig.core->inp_bytes, 1);
+		add_load(&rig, 0, VTA_ISA_UOP, &rig.uops, 4, 1);
+		add_load(&rig, 0, VTA_ISA_ACC, &rig.acc, rig.core->acc_bytes, rig.count);
 		if (reset)
 			add(&rig, insn_gemm(rig.core, 0, 1, loop));
-		add(&rig, insn_gemm(rig.core, POP_PREV | PUSH_NEXT, 0, loop));
+		add(&rig, insn_gemm(rig.core, VTA_ISA_POP_PREV | VTA_ISA_PUSH_NEXT, false,
+				    loop));
 		add_store(&rig);
 		want_product(&rig, reset);
 		ret = run(&rig, reset ? "GEMM with reset" : "GEMM");
@@ -279,13 +280,13 @@ int test_core_gemm(struct card_test *t)
 static int32_t alu(unsigned int op, int32_t a, int32_t b)
 {
 	switch (op) {
-	case ALU_MIN:
+	case VTA_ISA_MIN:
 		return a < b ? a : b;
-	case ALU_MAX:
+	case VTA_ISA_MAX:
 		return a > b ? a : b;
-	case ALU_ADD:
+	case VTA_ISA_ADD:
 		return (int32_t)((uint32_t)a + (uint32_t)b);
-	case ALU_MUL:
+	case VTA_ISA_MUL:
 		return (int32_t)((uint32_t)a * (uint32_t)b);
 	default:
 		if (b < 0)
@@ -294,18 +295,24 @@ static int32_t alu(unsigned int op, int32_t a, int32_t b)
 	}
 }
 
-static int check_alu(struct card_test *t, unsigned int op, bool use_imm, int imm)
+static int check_alu(struct card_test *t, enum vta_isa_alu op, bool use_imm, int imm)
 {
-	static const char *const names[] = { "MIN", "MAX", "ADD", "SHR", "MUL" };
+	static const char *const names[] = {
+#define NAME(name, number) \
+	[number] = #name,
+		VTA_ISA_ALU_OPCODES(NAME)
+#undef NAME
+	};
 	struct core_rig rig;
 	char what[40];
 	int ret = rig_make(&rig, t);
 
 	if (!ret) {
 		put_uop(&rig, rig.other);
-		add_load(&rig, 0, MEM_UOP, &rig.uops, 4, 1);
-		add_load(&rig, 0, MEM_ACC, &rig.acc, rig.core->acc_bytes, rig.other + rig.count);
-		add(&rig, insn_alu(rig.core, PUSH_NEXT, op, use_imm, imm, each(&rig)));
+		add_load(&rig, 0, VTA_ISA_UOP, &rig.uops, 4, 1);
+		add_load(&rig, 0, VTA_ISA_ACC, &rig.acc, rig.core->acc_bytes,
+			 rig.other + rig.count);
+		add(&rig, insn_alu(rig.core, VTA_ISA_PUSH_NEXT, op, use_imm, imm, each(&rig)));
 		add_store(&rig);
 		for (size_t i = 0; i < (size_t)rig.count * rig.lanes; i++) {
 			size_t other = i + (size_t)rig.other * rig.lanes;
@@ -322,10 +329,10 @@ static int check_alu(struct card_test *t, unsigned int op, bool use_imm, int imm
 
 int test_core_alu(struct card_test *t)
 {
-	for (unsigned int op = ALU_MIN; op <= ALU_MUL; op++)
+	for (enum vta_isa_alu op = VTA_ISA_MIN; op <= VTA_ISA_MUL; op++)
 		if (check_alu(t, op, false, 0) ||
-		    check_alu(t, op, true, op == ALU_SHR ? 3 : 1234) ||
-		    check_alu(t, op, true, op == ALU_SHR ? -5 : -1234))
+		    check_alu(t, op, true, op == VTA_ISA_SHR ? 3 : 1234) ||
+		    check_alu(t, op, true, op == VTA_ISA_SHR ? -5 : -1234))
 			return -1;
 	return 0;
 }
@@ -338,8 +345,9 @@ int test_core_load(struct card_test *t)
 
 	if (!ret) {
 		put_uop(&rig, 0);
-		add_load(&rig, 0, MEM_UOP, &rig.uops, 4, 1);
-		add_load(&rig, PUSH_NEXT, MEM_ACC_8BIT, &rig.bytes, rig.lanes, rig.count);
+		add_load(&rig, 0, VTA_ISA_UOP, &rig.uops, 4, 1);
+		add_load(&rig, VTA_ISA_PUSH_NEXT, VTA_ISA_ACC_8BIT, &rig.bytes, rig.lanes,
+			 rig.count);
 		add_store(&rig);
 		for (size_t i = 0; i < (size_t)rig.count * rig.lanes; i++)
 			rig.want[i] = get_value(rig.bytes.data, 3, i);

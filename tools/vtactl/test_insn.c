@@ -6,98 +6,69 @@
 
 #include "test_insn.h"
 
-/* Fields follow each other from bit 0. */
-struct packer {
-	uint64_t bits;
-	unsigned int at;
-};
-
-static void put(struct packer *p, unsigned int width, uint64_t value)
+static struct vta_isa_insn little_endian(struct vta_isa_insn insn)
 {
-	p->bits |= (value & ((1ull << width) - 1)) << p->at;
-	p->at += width;
+	return (struct vta_isa_insn) { { htole64(insn.word[0]), htole64(insn.word[1]) } };
 }
 
-static struct packer head(unsigned int opcode, unsigned int tokens)
+static struct vta_isa_shape shape_of(const struct vtadev_info *core)
 {
-	struct packer p = { 0 };
+	struct vta_isa_config config = VTA_ISA_CONFIG_OF(core);
 
-	put(&p, 3, opcode);
-	put(&p, 4, tokens);
-	return p;
+	return vta_isa_shape(&config);
 }
 
-static struct insn insn(const struct packer *p0, const struct packer *p1)
+struct vta_isa_insn insn_mem(unsigned int head, unsigned int type, unsigned int sram,
+			     uint32_t dram, unsigned int count)
 {
-	return (struct insn) { { htole64(p0->bits), htole64(p1->bits) } };
+	const struct vta_isa_move fields = {
+		.memory_type = type, .sram_base = sram, .dram_base = dram,
+		.y_size = 1, .x_size = count, .x_stride = count,
+	};
+
+	return little_endian(vta_isa_pack_move(head, &fields));
 }
 
-struct insn insn_mem(unsigned int opcode, unsigned int tokens, unsigned int type,
-		     unsigned int sram, uint32_t dram, unsigned int count)
+struct vta_isa_insn insn_finish(unsigned int flags)
 {
-	struct packer p0 = head(opcode, tokens), p1 = { 0 };
-
-	put(&p0, 3, type);
-	put(&p0, 16, sram);
-	put(&p0, 32, dram);
-	put(&p1, 16, 1);
-	put(&p1, 16, count);
-	put(&p1, 16, count);
-	return insn(&p0, &p1);
+	return little_endian(vta_isa_pack_finish(flags));
 }
 
-struct insn insn_finish(unsigned int tokens)
+static struct vta_isa_loop fields_of(struct loop loop)
 {
-	struct packer p0 = head(OPCODE_FINISH, tokens), p1 = { 0 };
-
-	return insn(&p0, &p1);
+	return (struct vta_isa_loop) {
+		.uop_bgn = loop.uop, .uop_end = loop.uop + 1,
+		.iter_out = loop.count, .iter_in = 1,
+		.dst_factor_out = loop.dst, .src_factor_out = loop.src,
+	};
 }
 
-static void put_loop(struct packer *p, const struct vtadev_info *core, unsigned int reset,
-		     const struct loop *loop)
+struct vta_isa_insn insn_gemm(const struct vtadev_info *core, unsigned int flags, bool reset,
+			      struct loop loop)
 {
-	put(p, 1, reset);
-	put(p, core->log_uop_depth, loop->uop);
-	put(p, core->log_uop_depth + 1u, loop->uop + 1);
-	put(p, 14, loop->count);
-	put(p, 14, 1);
+	struct vta_isa_shape s = shape_of(core);
+	struct vta_isa_loop fields = fields_of(loop);
+
+	fields.reset = reset;
+	return little_endian(vta_isa_pack_loop(&s, flags, &fields));
 }
 
-struct insn insn_gemm(const struct vtadev_info *core, unsigned int tokens, unsigned int reset,
-		      struct loop loop)
+struct vta_isa_insn insn_alu(const struct vtadev_info *core, unsigned int flags,
+			     enum vta_isa_alu op, bool use_imm, int imm, struct loop loop)
 {
-	struct packer p0 = head(OPCODE_GEMM, tokens), p1 = { 0 };
+	struct vta_isa_shape s = shape_of(core);
+	struct vta_isa_loop fields = fields_of(loop);
 
-	put_loop(&p0, core, reset, &loop);
-	put(&p1, core->log_acc_depth, loop.dst);
-	put(&p1, core->log_acc_depth, 0);
-	put(&p1, core->log_inp_depth, loop.src);
-	put(&p1, core->log_inp_depth, 0);
-	return insn(&p0, &p1);
-}
-
-struct insn insn_alu(const struct vtadev_info *core, unsigned int tokens, unsigned int op,
-		     unsigned int use_imm, int imm, struct loop loop)
-{
-	struct packer p0 = head(OPCODE_ALU, tokens), p1 = { 0 };
-
-	put_loop(&p0, core, 0, &loop);
-	put(&p1, core->log_acc_depth, loop.dst);
-	put(&p1, core->log_acc_depth, 0);
-	put(&p1, core->log_acc_depth, loop.src);
-	put(&p1, core->log_acc_depth, 0);
-	put(&p1, 3, op);
-	put(&p1, 1, use_imm);
-	put(&p1, 16, (uint16_t)imm);
-	return insn(&p0, &p1);
+	fields.alu = true;
+	fields.alu_opcode = op;
+	fields.use_imm = use_imm;
+	fields.imm = imm;
+	return little_endian(vta_isa_pack_loop(&s, flags, &fields));
 }
 
 uint32_t insn_uop(const struct vtadev_info *core, unsigned int dst, unsigned int src)
 {
-	struct packer p = { 0 };
+	struct vta_isa_shape s = shape_of(core);
 
-	put(&p, core->log_acc_depth, dst);
-	put(&p, core->log_acc_depth > core->log_inp_depth ? core->log_acc_depth :
-							   core->log_inp_depth, src);
-	return htole32((uint32_t)p.bits);
+	return htole32(vta_isa_pack_uop(&s, &(struct vta_isa_uop) { .dst = dst, .src = src }));
 }

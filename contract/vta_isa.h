@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * vta_isa.h - the core's configuration, instructions and micro-ops
+ *
+ * Follows docs/isa.md, which is normative, and is the only place where these numbers
+ * stand: the module, the emulated card, the library, the operators and the tools include
+ * it. All functions are inline, call nothing and may be used by any thread.
+ *
+ * Lists are macros of the form LIST(X), which expand to X(...) for each entry.
+ */
+#ifndef VTA_ISA_H
+#define VTA_ISA_H
+
+#ifdef __KERNEL__
+#include <linux/types.h>
+#else
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#endif
+
+/* ---- Configuration (section 1) ---- */
+
+/* X(name, field, least, most): the values, base-2 logarithms, by vta_config.json's names */
+#define VTA_ISA_CONFIG(X)				\
+	X(LOG_INP_WIDTH, log_inp_width, 1, 3)		\
+	X(LOG_WGT_WIDTH, log_wgt_width, 1, 3)		\
+	X(LOG_ACC_WIDTH, log_acc_width, 5, 5)		\
+	X(LOG_BATCH, log_batch, 0, 8)			\
+	X(LOG_BLOCK, log_block, 1, 8)			\
+	X(LOG_UOP_BUFF_SIZE, log_uop_buff_size, 0, 24)	\
+	X(LOG_INP_BUFF_SIZE, log_inp_buff_size, 0, 24)	\
+	X(LOG_WGT_BUFF_SIZE, log_wgt_buff_size, 0, 24)	\
+	X(LOG_ACC_BUFF_SIZE, log_acc_buff_size, 0, 24)
+
+#define VTA_ISA_LOG_DEPTH_MAX	16	/* what sram_base reaches */
+#define VTA_ISA_WORD_BITS	64
+#define VTA_ISA_UOP_BITS	32
+
+struct vta_isa_config {
+#define VTA_ISA_FIELD(name, field, least, most) int field;
+	VTA_ISA_CONFIG(VTA_ISA_FIELD)
+#undef VTA_ISA_FIELD
+};
+
+/* The configuration in any structure with fields of these names; @from: a pointer to it */
+#define VTA_ISA_CONFIG_OF(from) {				\
+	.log_inp_width = (int)(from)->log_inp_width,		\
+	.log_wgt_width = (int)(from)->log_wgt_width,		\
+	.log_acc_width = (int)(from)->log_acc_width,		\
+	.log_batch = (int)(from)->log_batch,			\
+	.log_block = (int)(from)->log_block,			\
+	.log_uop_buff_size = (int)(from)->log_uop_buff_size,	\
+	.log_inp_buff_size = (int)(from)->log_inp_buff_size,	\
+	.log_wgt_buff_size = (int)(from)->log_wgt_buff_size,	\
+	.log_acc_buff_size = (int)(from)->log_acc_buff_size,	\
+}
+
+/**
+ * struct vta_isa_shape - what follows from a configuration, as base-2 logarithms
+ * @inp_bytes: bytes of an element of INP and OUT
+ * @wgt_bytes: of WGT
+ * @acc_bytes: of ACC
+ * @uop: depth of the micro-op scratchpad in elements, and the width of its indices
+ * @inp: of the input scratchpad
+ * @wgt: of the weight scratchpad
+ * @acc: of the accumulators' scratchpad
+ *
+ * Values may be negative if the configuration is not valid.
+ */
+struct vta_isa_shape {
+	int inp_bytes, wgt_bytes, acc_bytes;
+	int uop, inp, wgt, acc;
+};
+
+#define VTA_ISA_LOG_UOP_BYTES	2
+
+static inline struct vta_isa_shape vta_isa_shape(const struct vta_isa_config *c)
+{
+	struct vta_isa_shape s = {
+		.inp_bytes = c->log_batch + c->log_block + c->log_inp_width - 3,
+		.wgt_bytes = 2 * c->log_block + c->log_wgt_width - 3,
+		.acc_bytes = c->log_batch + c->log_block + c->log_acc_width - 3,
+	};
+
+	s.uop = c->log_uop_buff_size - VTA_ISA_LOG_UOP_BYTES;
+	s.inp = c->log_inp_buff_size - s.inp_bytes;
+	s.wgt = c->log_wgt_buff_size - s.wgt_bytes;
+	s.acc = c->log_acc_buff_size - s.acc_bytes;
+	return s;
+}
+
+/* The width of a micro-op's field src, which indexes INP or ACC. */
+static inline int vta_isa_src_bits(const struct vta_isa_shape *s)
+{
+	return s->acc > s->inp ? s->acc : s->inp;
+}
+
+/**
+ * struct vta_isa_limit - a rule that a configuration breaks
+ * @name: what the rule is about: a name of vta_config.json, or words with such names
+ * @value: what it is
+ * @least: what it must be at least,
+ * @most: and at most
+ */
+struct vta_isa_limit {
+	const char *name;
+	int value, least, most;
+};
+
+static inline bool vta_isa_within(struct vta_isa_limit *limit, const char *name, int value,
+				  int least, int most)
+{
+	*limit = (struct vta_isa_limit) { name, value, least, most };
+	return value >= least && value <= most;
+}
+
+/* At least one element, and no more than can be indexed. */
+static inline bool vta_isa_depth_valid(struct vta_isa_limit *limit, const char *name, int size,
+				       int bytes)
+{
+	int most = bytes + VTA_ISA_LOG_DEPTH_MAX;
+
+	return vta_isa_within(limit, name, size, bytes, most < 24 ? most : 24);
+}
+
+/* The fields whose widths are depths fit into instructions and micro-ops (sections 5 to 7). */
+static inline bool vta_isa_fields_fit(const struct vta_isa_shape *s, struct vta_isa_limit *limit)
+{
+	return vta_isa_within(limit, "the width of word 0 of GEMM and ALU (LOG_UOP_BUFF_SIZE)",
+			      7 + 1 + s->uop + s->uop + 1 + 14 + 14, 0, VTA_ISA_WORD_BITS) &&
+	       vta_isa_within(limit, "the width of word 1 of ALU (LOG_ACC_BUFF_SIZE)",
+			      4 * s->acc + 3 + 1 + 16, 0, VTA_ISA_WORD_BITS) &&
+	       vta_isa_within(limit,
+			      "the width of word 1 of GEMM (LOG_ACC_BUFF_SIZE, LOG_INP_BUFF_SIZE, LOG_WGT_BUFF_SIZE)",
+			      2 * (s->acc + s->inp + s->wgt), 0, VTA_ISA_WORD_BITS) &&
+	       vta_isa_within(limit,
+			      "the width of a micro-op (LOG_ACC_BUFF_SIZE, LOG_INP_BUFF_SIZE, LOG_WGT_BUFF_SIZE)",
+			      s->acc + vta_isa_src_bits(s) + s->wgt, 0, VTA_ISA_UOP_BITS);
+}
+
+/*
+ * Is it a configuration that a card may have? If not, @limit is the first rule that it
+ * breaks.
+ */
+static inline bool vta_isa_config_valid(const struct vta_isa_config *c,
+					struct vta_isa_limit *limit)
+{
+	struct vta_isa_shape s = vta_isa_shape(c);
+
+#define VTA_ISA_RANGE(name, field, least, most)			\
+	if (!vta_isa_within(limit, #name, c->field, least, most))	\
+		return false;
+	VTA_ISA_CONFIG(VTA_ISA_RANGE)
+#undef VTA_ISA_RANGE
+	/* An element of less than a byte has no address; weights and accumulators have more. */
+	return vta_isa_within(limit, "LOG_INP_WIDTH + LOG_BATCH + LOG_BLOCK",
+			      c->log_inp_width + c->log_batch + c->log_block, 3, 19) &&
+	       vta_isa_depth_valid(limit, "LOG_UOP_BUFF_SIZE", c->log_uop_buff_size,
+				   VTA_ISA_LOG_UOP_BYTES) &&
+	       vta_isa_depth_valid(limit, "LOG_INP_BUFF_SIZE", c->log_inp_buff_size,
+				   s.inp_bytes) &&
+	       vta_isa_depth_valid(limit, "LOG_WGT_BUFF_SIZE", c->log_wgt_buff_size,
+				   s.wgt_bytes) &&
+	       vta_isa_depth_valid(limit, "LOG_ACC_BUFF_SIZE", c->log_acc_buff_size,
+				   s.acc_bytes) &&
+	       vta_isa_fields_fit(&s, limit);
+}
+
+/* ---- Instructions (sections 2 to 6) ---- */
+
+#define VTA_ISA_ENUMERATOR(name, number) VTA_ISA_##name = (number),
+
+/* Word 0, bits 2:0. X(name, number) */
+#define VTA_ISA_OPCODES(X)	\
+	X(LOAD, 0)		\
+	X(STORE, 1)		\
+	X(GEMM, 2)		\
+	X(FINISH, 3)		\
+	X(ALU, 4)
+
+enum vta_isa_opcode {
+	VTA_ISA_OPCODES(VTA_ISA_ENUMERATOR)
+};
+
+/* Word 0, bits 6:3. */
+enum vta_isa_flag {
+	VTA_ISA_POP_PREV	= 1 << 3,
+	VTA_ISA_POP_NEXT	= 1 << 4,
+	VTA_ISA_PUSH_PREV	= 1 << 5,
+	VTA_ISA_PUSH_NEXT	= 1 << 6,
+};
+
+/* Bits of word 0 that all instructions have: opcode and flags. */
+#define VTA_ISA_HEAD_BITS	7
+
+/* The field memory_type. */
+#define VTA_ISA_MEMORIES(X)	\
+	X(UOP, 0)		\
+	X(WGT, 1)		\
+	X(INP, 2)		\
+	X(ACC, 3)		\
+	X(OUT, 4)		\
+	X(ACC_8BIT, 5)
+
+enum vta_isa_memory {
+	VTA_ISA_MEMORIES(VTA_ISA_ENUMERATOR)
+};
+
+/* The field alu_opcode. */
+#define VTA_ISA_ALU_OPCODES(X)	\
+	X(MIN, 0)		\
+	X(MAX, 1)		\
+	X(ADD, 2)		\
+	X(SHR, 3)		\
+	X(MUL, 4)
+
+enum vta_isa_alu {
+	VTA_ISA_ALU_OPCODES(VTA_ISA_ENUMERATOR)
+};
+
+#undef VTA_ISA_ENUMERATOR
+
+/* 128 bits, first word first in memory; in the CPU's byte order. */
+struct vta_isa_insn {
+	uint64_t word[2];
+};
+
+/* Bytes of an instruction in memory. */
+#define VTA_ISA_INSN_BYTES	16
+
+/*
+ * Fields of an instruction, from bit 7 of word 0 and bit 0 of word 1 up. X(word, field,
+ * bits); @s: the configuration's struct vta_isa_shape
+ */
+#define VTA_ISA_MOVE_FIELDS(X)		\
+	X(0, memory_type, 3)		\
+	X(0, sram_base, 16)		\
+	X(0, dram_base, 32)		\
+	X(1, y_size, 16)		\
+	X(1, x_size, 16)		\
+	X(1, x_stride, 16)		\
+	X(1, y_pad_0, 4)		\
+	X(1, y_pad_1, 4)		\
+	X(1, x_pad_0, 4)		\
+	X(1, x_pad_1, 4)
+
+#define VTA_ISA_LOOP_FIELDS(X, s)	\
+	X(0, reset, 1)			\
+	X(0, uop_bgn, (s)->uop)		\
+	X(0, uop_end, (s)->uop + 1)	\
+	X(0, iter_out, 14)		\
+	X(0, iter_in, 14)		\
+	X(1, dst_factor_out, (s)->acc)	\
+	X(1, dst_factor_in, (s)->acc)
+
+#define VTA_ISA_GEMM_FIELDS(X, s)	\
+	X(1, src_factor_out, (s)->inp)	\
+	X(1, src_factor_in, (s)->inp)	\
+	X(1, wgt_factor_out, (s)->wgt)	\
+	X(1, wgt_factor_in, (s)->wgt)
+
+#define VTA_ISA_ALU_FIELDS(X, s)	\
+	X(1, src_factor_out, (s)->acc)	\
+	X(1, src_factor_in, (s)->acc)	\
+	X(1, alu_opcode, 3)		\
+	X(1, use_imm, 1)		\
+	X(1, imm, 16)
+
+/* LOAD and STORE; all in elements. */
+struct vta_isa_move {
+	uint32_t memory_type;	/* enum vta_isa_memory, or 6 or 7, which do not exist */
+	uint32_t sram_base, dram_base;
+	uint32_t y_size, x_size, x_stride;
+	uint32_t y_pad_0, y_pad_1, x_pad_0, x_pad_1;
+};
+
+/* GEMM and ALU. */
+struct vta_isa_loop {
+	bool alu;			/* else GEMM: alu_opcode, use_imm and imm mean nothing */
+	bool reset;			/* GEMM */
+	uint32_t uop_bgn, uop_end;
+	uint32_t iter_out, iter_in;
+	uint32_t dst_factor_out, dst_factor_in;
+	uint32_t src_factor_out, src_factor_in;
+	uint32_t wgt_factor_out, wgt_factor_in;	/* GEMM */
+	uint32_t alu_opcode;		/* enum vta_isa_alu, or 5 to 7, which do not exist */
+	bool use_imm;
+	int32_t imm;			/* 16 bits, signed */
+};
+
+/* A word that is put together, or taken apart, from bit @at up. */
+struct vta_isa_bits {
+	uint64_t word;
+	int at;
+};
+
+/* Bits of @value above @bits are left out. */
+static inline void vta_isa_put(struct vta_isa_bits *b, uint32_t value, int bits)
+{
+	if (bits > 0)
+		b->word |= (value & (((uint64_t)1 << bits) - 1)) << b->at;
+	b->at += bits;
+}
+
+static inline uint32_t vta_isa_get(struct vta_isa_bits *b, int bits)
+{
+	uint32_t value = 0;
+
+	if (bits > 0)
+		value = (uint32_t)(b->word >> b->at & (((uint64_t)1 << bits) - 1));
+	b->at += bits;
+	return value;
+}
+
+#define VTA_ISA_PUT(n, field, bits) vta_isa_put(&w[n], (uint32_t)from->field, bits);
+#define VTA_ISA_GET(n, field, bits) to->field = (__typeof__(to->field))vta_isa_get(&w[n], bits);
+
+/* @head: opcode | flags. */
+static inline struct vta_isa_insn vta_isa_pack_move(unsigned int head,
+						    const struct vta_isa_move *from)
+{
+	struct vta_isa_bits w[2] = { { head, VTA_ISA_HEAD_BITS }, { 0, 0 } };
+
+	VTA_ISA_MOVE_FIELDS(VTA_ISA_PUT)
+	return (struct vta_isa_insn) { { w[0].word, w[1].word } };
+}
+
+static inline struct vta_isa_insn vta_isa_pack_loop(const struct vta_isa_shape *s,
+						    unsigned int flags,
+						    const struct vta_isa_loop *from)
+{
+	unsigned int head = flags | (from->alu ? VTA_ISA_ALU : VTA_ISA_GEMM);
+	struct vta_isa_bits w[2] = { { head, VTA_ISA_HEAD_BITS }, { 0, 0 } };
+
+	VTA_ISA_LOOP_FIELDS(VTA_ISA_PUT, s)
+	if (from->alu) {
+		VTA_ISA_ALU_FIELDS(VTA_ISA_PUT, s)
+	} else {
+		VTA_ISA_GEMM_FIELDS(VTA_ISA_PUT, s)
+	}
+	return (struct vta_isa_insn) { { w[0].word, w[1].word } };
+}
+
+static inline struct vta_isa_insn vta_isa_pack_finish(unsigned int flags)
+{
+	return (struct vta_isa_insn) { { flags | VTA_ISA_FINISH, 0 } };
+}
+
+static inline unsigned int vta_isa_opcode(const struct vta_isa_insn *insn)
+{
+	return insn->word[0] & 7;
+}
+
+/* Of a LOAD or STORE. */
+static inline void vta_isa_unpack_move(const struct vta_isa_insn *insn, struct vta_isa_move *to)
+{
+	struct vta_isa_bits w[2] = { { insn->word[0], VTA_ISA_HEAD_BITS }, { insn->word[1], 0 } };
+
+	VTA_ISA_MOVE_FIELDS(VTA_ISA_GET)
+}
+
+/* Of a GEMM or ALU. */
+static inline void vta_isa_unpack_loop(const struct vta_isa_shape *s,
+				       const struct vta_isa_insn *insn, struct vta_isa_loop *to)
+{
+	struct vta_isa_bits w[2] = { { insn->word[0], VTA_ISA_HEAD_BITS }, { insn->word[1], 0 } };
+
+	*to = (struct vta_isa_loop) { .alu = vta_isa_opcode(insn) == VTA_ISA_ALU };
+	VTA_ISA_LOOP_FIELDS(VTA_ISA_GET, s)
+	if (to->alu) {
+		VTA_ISA_ALU_FIELDS(VTA_ISA_GET, s)
+		to->imm = (int16_t)to->imm;
+	} else {
+		VTA_ISA_GEMM_FIELDS(VTA_ISA_GET, s)
+	}
+}
+
+/* ---- Micro-ops (section 7) ---- */
+
+/* X(word, field, bits), from bit 0 up */
+#define VTA_ISA_UOP_FIELDS(X, s)		\
+	X(0, dst, (s)->acc)			\
+	X(0, src, vta_isa_src_bits(s))		\
+	X(0, wgt, (s)->wgt)
+
+struct vta_isa_uop {
+	uint32_t dst, src, wgt;
+};
+
+static inline uint32_t vta_isa_pack_uop(const struct vta_isa_shape *s,
+					const struct vta_isa_uop *from)
+{
+	struct vta_isa_bits w[1] = { { 0, 0 } };
+
+	VTA_ISA_UOP_FIELDS(VTA_ISA_PUT, s)
+	return (uint32_t)w[0].word;
+}
+
+static inline void vta_isa_unpack_uop(const struct vta_isa_shape *s, uint32_t uop,
+				      struct vta_isa_uop *to)
+{
+	struct vta_isa_bits w[1] = { { uop, 0 } };
+
+	VTA_ISA_UOP_FIELDS(VTA_ISA_GET, s)
+}
+
+#undef VTA_ISA_PUT
+#undef VTA_ISA_GET
+
+#endif /* VTA_ISA_H */
