@@ -10,6 +10,7 @@
 #include "vta_ctx.h"
 #include "vta_device.h"
 #include "vta_fault.h"
+#include "vta_faults.h"
 #include "vta_history.h"
 #include "vta_irq.h"
 #include "vta_queue.h"
@@ -26,48 +27,25 @@ struct vta_fault_word {
 	const char *text;
 };
 
+#define VTA_FAULT_WORD(_NAME, _word, _text) \
+	[VTA_FAULT_##_NAME] = { _word, _text },
+#define VTA_DRIVER_FAULT_WORD(_NAME, _word, _text) \
+	[VTA_FAULT_##_NAME - VTA_FAULT_CARD] = { _word, _text },
+#define VTA_ACCESS_WORD(_NAME, _word, _text) \
+	[VTA_ACCESS_##_NAME] = { _word, _text },
+
 static const struct vta_fault_word *vta_fault_reason(u32 reason)
 {
-	static const struct vta_fault_word words[] = {
-		[VTA_FAULT_NONE] = { "none", "no fault" },
-		[VTA_FAULT_PAGE] = { "page", "address not mapped" },
-		[VTA_FAULT_PERM] = { "perm", "write to read-only memory" },
-		[VTA_FAULT_ENTRY] = { "entry", "malformed page-table entry" },
-		[VTA_FAULT_DMA] = { "dma", "the host refused the access" },
-		[VTA_FAULT_DESC] = { "desc", "malformed descriptor" },
-		[VTA_FAULT_ALIGN] = { "align", "misaligned address" },
-		[VTA_FAULT_INSN] = { "insn", "illegal instruction" },
-		[VTA_FAULT_BOUNDS] = { "bounds", "index outside a scratchpad" },
-		[VTA_FAULT_CYCLES] = { "cycles", "cycle limit reached" },
-		[VTA_FAULT_DEADLOCK] = { "deadlock", "dependency deadlock" },
-		[VTA_FAULT_DOORBELL] = { "doorbell", "more submitted than the ring holds" },
-		[VTA_FAULT_TIME] = { "time", "time limit reached" },
-	};
-	static const struct vta_fault_word hang = { "hang", "the card hangs" };
-	static const struct vta_fault_word sleep = { "sleep", "aborted for the machine to sleep" };
-	static const struct vta_fault_word card = { "card", "the card's records make no sense" };
+	static const struct vta_fault_word card[] = { VTA_CARD_FAULTS(VTA_FAULT_WORD) };
+	static const struct vta_fault_word driver[] = { VTA_DRIVER_FAULTS(VTA_DRIVER_FAULT_WORD) };
 
-	if (reason == VTA_FAULT_HANG)
-		return &hang;
-	if (reason == VTA_FAULT_SLEEP)
-		return &sleep;
-	return reason < ARRAY_SIZE(words) ? &words[reason] : &card;
+	if (reason < ARRAY_SIZE(card))
+		return &card[reason];
+	reason -= VTA_FAULT_CARD;
+	return &driver[reason < ARRAY_SIZE(driver) ? reason : 0];
 }
 
-static const struct vta_fault_word vta_fault_accesses[] = {
-	[VTA_ACCESS_NONE] = { "none", "no access" },
-	[VTA_ACCESS_RING] = { "ring", "descriptor fetch" },
-	[VTA_ACCESS_INSN] = { "insn", "instruction fetch" },
-	[VTA_ACCESS_UOP] = { "uop", "micro-op load" },
-	[VTA_ACCESS_LOAD] = { "load", "load" },
-	[VTA_ACCESS_STORE] = { "store", "store" },
-	[VTA_ACCESS_COPY_SRC] = { "copy_src", "copy source" },
-	[VTA_ACCESS_COPY_DST] = { "copy_dst", "copy or fill destination" },
-	[VTA_ACCESS_SIGNAL] = { "signal", "signal" },
-	[VTA_ACCESS_WAIT] = { "wait", "wait" },
-	[VTA_ACCESS_STAMP] = { "stamp", "stamp" },
-	[VTA_ACCESS_STATE] = { "state", "save or restore of the core's state" },
-};
+static const struct vta_fault_word vta_fault_accesses[] = { VTA_ACCESSES(VTA_ACCESS_WORD) };
 
 const char *vta_fault_reason_name(u32 reason)
 {

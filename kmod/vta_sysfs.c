@@ -296,42 +296,14 @@ static ssize_t vta_counter_show(struct device *dev, struct device_attribute *att
 	return sysfs_emit(buf, "%llu\n", val);
 }
 
-#define VTA_COUNTER_ATTR(_name, _NAME)						\
+#define VTA_COUNTER_ATTR(_NAME, _name)						\
 	(&((struct dev_ext_attribute) {						\
 		__ATTR(_name, 0444, vta_counter_show, NULL),			\
 		(void *)VTA_COUNTER_##_NAME					\
-	}).attr.attr)
+	}).attr.attr),
 
 static struct attribute *vta_counter_attrs[] = {
-	VTA_COUNTER_ATTR(mmio_reads, MMIO_READS),
-	VTA_COUNTER_ATTR(mmio_writes, MMIO_WRITES),
-	VTA_COUNTER_ATTR(bad_accesses, BAD_ACCESSES),
-	VTA_COUNTER_ATTR(doorbells, DOORBELLS),
-	VTA_COUNTER_ATTR(arms, ARMS),
-	VTA_COUNTER_ATTR(interrupts, INTERRUPTS),
-	VTA_COUNTER_ATTR(dma_read_bytes, DMA_READ_BYTES),
-	VTA_COUNTER_ATTR(dma_write_bytes, DMA_WRITE_BYTES),
-	VTA_COUNTER_ATTR(mem_read_bytes, MEM_READ_BYTES),
-	VTA_COUNTER_ATTR(mem_write_bytes, MEM_WRITE_BYTES),
-	VTA_COUNTER_ATTR(page_walks, PAGE_WALKS),
-	VTA_COUNTER_ATTR(tlb_hits, TLB_HITS),
-	VTA_COUNTER_ATTR(tlb_invalidations, TLB_INVALIDATIONS),
-	VTA_COUNTER_ATTR(descriptors, DESCRIPTORS),
-	VTA_COUNTER_ATTR(runs, RUNS),
-	VTA_COUNTER_ATTR(copies, COPIES),
-	VTA_COUNTER_ATTR(fills, FILLS),
-	VTA_COUNTER_ATTR(copy_bytes, COPY_BYTES),
-	VTA_COUNTER_ATTR(insns, INSNS),
-	VTA_COUNTER_ATTR(compute_cycles, COMPUTE_CYCLES),
-	VTA_COUNTER_ATTR(copy_cycles, COPY_CYCLES),
-	VTA_COUNTER_ATTR(gemm_uops, GEMM_UOPS),
-	VTA_COUNTER_ATTR(alu_uops, ALU_UOPS),
-	VTA_COUNTER_ATTR(context_switches, CONTEXT_SWITCHES),
-	VTA_COUNTER_ATTR(faults, FAULTS),
-	VTA_COUNTER_ATTR(resets, RESETS),
-	VTA_COUNTER_ATTR(state_saves, STATE_SAVES),
-	VTA_COUNTER_ATTR(state_restores, STATE_RESTORES),
-	VTA_COUNTER_ATTR(state_cycles, STATE_CYCLES),
+	VTA_COUNTER_LIST(VTA_COUNTER_ATTR)
 	NULL
 };
 

@@ -12,34 +12,27 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "dev.h"
 #include "local.h"
+#include "vta_counters.h"
 
-static const struct {
-	const char *file;
-	size_t offset;
-} counters[] = {
-#define COUNTER(name) { "counters/" #name, offsetof(struct vtadev_counters, name) }
-	COUNTER(mmio_reads), COUNTER(mmio_writes), COUNTER(bad_accesses),
-	COUNTER(doorbells), COUNTER(arms), COUNTER(interrupts),
-	COUNTER(dma_read_bytes), COUNTER(dma_write_bytes),
-	COUNTER(mem_read_bytes), COUNTER(mem_write_bytes),
-	COUNTER(page_walks), COUNTER(tlb_hits), COUNTER(tlb_invalidations),
-	COUNTER(descriptors), COUNTER(runs), COUNTER(copies), COUNTER(fills),
-	COUNTER(copy_bytes), COUNTER(insns),
-	COUNTER(compute_cycles), COUNTER(copy_cycles),
-	COUNTER(gemm_uops), COUNTER(alu_uops),
-	COUNTER(context_switches), COUNTER(faults), COUNTER(resets),
-	COUNTER(state_saves), COUNTER(state_restores), COUNTER(state_cycles),
-#undef COUNTER
+/* The files, and in their order the members of struct vtadev_counters. */
+static const char *const counters[VTA_COUNTERS] = {
+#define FILE_OF(NAME, name) \
+	[VTA_COUNTER_##NAME] = "counters/" #name,
+	VTA_COUNTER_LIST(FILE_OF)
+#undef FILE_OF
 };
 
-#define COUNTERS	(sizeof(counters) / sizeof(*counters))
-
-static_assert(COUNTERS * sizeof(uint64_t) == sizeof(struct vtadev_counters),
+static_assert(VTA_COUNTERS * sizeof(uint64_t) == sizeof(struct vtadev_counters),
 	      "every counter has its file");
+#define OUT_OF_ORDER(NAME, name)							\
+	|| offsetof(struct vtadev_counters, name) != VTA_COUNTER_##NAME * sizeof(uint64_t)
+static_assert(!(false VTA_COUNTER_LIST(OUT_OF_ORDER)), "members are in the files' order");
+#undef OUT_OF_ORDER
 
 /* A decimal number and a line end. */
 static bool parse(const char *text, uint64_t *value)
@@ -77,7 +70,7 @@ static int read_counter(int dir, const char *file, uint64_t *value)
 
 int vtadev_counters(struct vtadev *dev, struct vtadev_counters *out)
 {
-	struct vtadev_counters values;
+	uint64_t values[VTA_COUNTERS];
 
 	if (dev->local) {
 		local_counters(dev->local, out);
@@ -85,13 +78,12 @@ int vtadev_counters(struct vtadev *dev, struct vtadev_counters *out)
 	}
 	if (!(dev->info.features & VTADEV_FEATURE_COUNTERS) || dev->sysfs < 0)
 		return -EOPNOTSUPP;
-	for (size_t i = 0; i < COUNTERS; i++) {
-		void *value = (char *)&values + counters[i].offset;
-		int err = read_counter(dev->sysfs, counters[i].file, value);
+	for (size_t i = 0; i < VTA_COUNTERS; i++) {
+		int err = read_counter(dev->sysfs, counters[i], &values[i]);
 
 		if (err)
 			return err;
 	}
-	*out = values;
+	memcpy(out, values, sizeof(*out));
 	return 0;
 }

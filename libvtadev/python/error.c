@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core.h"
+#include "vta_faults.h"
 
 static PyObject *error_type, *fault_type, *lost_type;
 
@@ -13,18 +14,14 @@ struct name {
 	int value;
 };
 
-#define REASON(n)	{ #n, VTA_FAULT_##n }
+#define REASON(n, word, text)	{ #n, VTA_FAULT_##n },
 static const struct name reasons[] = {
-	REASON(NONE), REASON(PAGE), REASON(PERM), REASON(ENTRY), REASON(DMA), REASON(DESC),
-	REASON(ALIGN), REASON(INSN), REASON(BOUNDS), REASON(CYCLES), REASON(DEADLOCK),
-	REASON(DOORBELL), REASON(TIME), REASON(CARD), REASON(HANG), REASON(SLEEP), { NULL, 0 },
+	VTA_CARD_FAULTS(REASON) VTA_DRIVER_FAULTS(REASON) { NULL, 0 },
 };
 
-#define ACCESS(n)	{ #n, VTA_ACCESS_##n }
+#define ACCESS(n, word, text)	{ #n, VTA_ACCESS_##n },
 static const struct name accesses[] = {
-	ACCESS(NONE), ACCESS(RING), ACCESS(INSN), ACCESS(UOP), ACCESS(LOAD), ACCESS(STORE),
-	ACCESS(COPY_SRC), ACCESS(COPY_DST), ACCESS(SIGNAL), ACCESS(WAIT), ACCESS(STAMP),
-	ACCESS(STATE), { NULL, 0 },
+	VTA_ACCESSES(ACCESS) { NULL, 0 },
 };
 
 #define FATE(n)		{ #n, VTA_FATE_##n }

@@ -6,6 +6,7 @@
 
 #include "log.h"
 #include "model.h"
+#include "vta_faults.h"
 
 /* Between the interrupts of a storm. */
 #define STORM_US	20
@@ -126,18 +127,10 @@ static const struct kind kinds[INJECT_KINDS] = {
 };
 
 static const char *const reasons[] = {
-	[VTA_FAULT_PAGE]	= "page",
-	[VTA_FAULT_PERM]	= "perm",
-	[VTA_FAULT_ENTRY]	= "entry",
-	[VTA_FAULT_DMA]		= "dma",
-	[VTA_FAULT_DESC]	= "desc",
-	[VTA_FAULT_ALIGN]	= "align",
-	[VTA_FAULT_INSN]	= "insn",
-	[VTA_FAULT_BOUNDS]	= "bounds",
-	[VTA_FAULT_CYCLES]	= "cycles",
-	[VTA_FAULT_DEADLOCK]	= "deadlock",
-	[VTA_FAULT_DOORBELL]	= "doorbell",
-	[VTA_FAULT_TIME]	= "time",
+#define WORD(NAME, word, text) \
+	[VTA_FAULT_##NAME] = word,
+	VTA_CARD_FAULTS(WORD)
+#undef WORD
 };
 
 #define REASONS	(sizeof(reasons) / sizeof(reasons[0]))

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * vta_faults.h - words for why a queue halted (docs/hardware.md, section 8)
+ *
+ * The numbers are those of enum vta_fault_reason and enum vta_access in uapi/vta.h. X(NAME,
+ * word, text): the enumerator is VTA_FAULT_NAME or VTA_ACCESS_NAME; @word is for programs
+ * and stays what it is, @text for people.
+ */
+#ifndef VTA_FAULTS_H
+#define VTA_FAULTS_H
+
+/* What the card says, by number from 0. */
+#define VTA_CARD_FAULTS(X)						\
+	X(NONE, "none", "no fault")					\
+	X(PAGE, "page", "address not mapped")				\
+	X(PERM, "perm", "write to read-only memory")			\
+	X(ENTRY, "entry", "malformed page-table entry")			\
+	X(DMA, "dma", "the host refused the access")			\
+	X(DESC, "desc", "malformed descriptor")				\
+	X(ALIGN, "align", "misaligned address")				\
+	X(INSN, "insn", "illegal instruction")				\
+	X(BOUNDS, "bounds", "index outside a scratchpad")		\
+	X(CYCLES, "cycles", "cycle limit reached")			\
+	X(DEADLOCK, "deadlock", "dependency deadlock")			\
+	X(DOORBELL, "doorbell", "more submitted than the ring holds")	\
+	X(TIME, "time", "time limit reached")
+
+/* What the driver says of a card that does not keep to the contract, and before sleep. */
+#define VTA_DRIVER_FAULTS(X)						\
+	X(CARD, "card", "the card's records make no sense")		\
+	X(HANG, "hang", "the card hangs")				\
+	X(SLEEP, "sleep", "aborted for the machine to sleep")
+
+/* What the access was for, by number from 0. */
+#define VTA_ACCESSES(X)							\
+	X(NONE, "none", "no access")					\
+	X(RING, "ring", "descriptor fetch")				\
+	X(INSN, "insn", "instruction fetch")				\
+	X(UOP, "uop", "micro-op load")					\
+	X(LOAD, "load", "load")						\
+	X(STORE, "store", "store")					\
+	X(COPY_SRC, "copy_src", "copy source")				\
+	X(COPY_DST, "copy_dst", "copy or fill destination")		\
+	X(SIGNAL, "signal", "signal")					\
+	X(WAIT, "wait", "wait")						\
+	X(STAMP, "stamp", "stamp")					\
+	X(STATE, "state", "save or restore of the core's state")
+
+#endif /* VTA_FAULTS_H */
