@@ -250,6 +250,7 @@ check: test-deps
 		"@stream=tests/stream/run.sh $(VM_MODULE)" \
 		"@vtactl=tests/vtactl/run.sh $(VM_MODULE)" \
 		"install=tests/install.sh" \
+		"contract=tests/contract/documents.py" \
 		"vtactl-messages=tests/vtactl/messages.py" \
 		"vtactl-completion=tests/vtactl/completion.sh $(CURDIR)/$(VTACTL_BIN)"
 
@@ -288,6 +289,7 @@ check-quick: test-deps
 		"@storm=tests/storm/run.sh $(VM_MODULE) -n $(CHECK_STORM)" \
 		$(foreach t,$(QUICK_EMU_TESTS),"emu-$(notdir $(t))=$(t)") \
 		$(foreach t,$(LIB_TESTS),"lib-$(notdir $(t))=$(t)") \
+		"contract=tests/contract/documents.py" \
 		"vtactl-messages=tests/vtactl/messages.py"
 
 # All that make check builds.
