@@ -12,27 +12,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "dev.h"
 #include "local.h"
 #include "vta_counters.h"
 
-/* The files, and in their order the members of struct vtadev_counters. */
-static const char *const counters[VTA_COUNTERS] = {
-#define FILE_OF(NAME, name) \
-	[VTA_COUNTER_##NAME] = "counters/" #name,
-	VTA_COUNTER_LIST(FILE_OF)
-#undef FILE_OF
+static const struct {
+	const char *file;
+	size_t offset;
+} counters[VTA_COUNTERS] = {
+#define COUNTER(NAME, name) { "counters/" #name, offsetof(struct vtadev_counters, name) },
+	VTA_COUNTER_LIST(COUNTER)
+#undef COUNTER
 };
 
 static_assert(VTA_COUNTERS * sizeof(uint64_t) == sizeof(struct vtadev_counters),
 	      "every counter has its file");
-#define OUT_OF_ORDER(NAME, name)							\
-	|| offsetof(struct vtadev_counters, name) != VTA_COUNTER_##NAME * sizeof(uint64_t)
-static_assert(!(false VTA_COUNTER_LIST(OUT_OF_ORDER)), "members are in the files' order");
-#undef OUT_OF_ORDER
 
 /* A decimal number and a line end. */
 static bool parse(const char *text, uint64_t *value)
@@ -70,7 +66,7 @@ static int read_counter(int dir, const char *file, uint64_t *value)
 
 int vtadev_counters(struct vtadev *dev, struct vtadev_counters *out)
 {
-	uint64_t values[VTA_COUNTERS];
+	struct vtadev_counters values;
 
 	if (dev->local) {
 		local_counters(dev->local, out);
@@ -79,11 +75,12 @@ int vtadev_counters(struct vtadev *dev, struct vtadev_counters *out)
 	if (!(dev->info.features & VTADEV_FEATURE_COUNTERS) || dev->sysfs < 0)
 		return -EOPNOTSUPP;
 	for (size_t i = 0; i < VTA_COUNTERS; i++) {
-		int err = read_counter(dev->sysfs, counters[i], &values[i]);
+		void *value = (char *)&values + counters[i].offset;
+		int err = read_counter(dev->sysfs, counters[i].file, value);
 
 		if (err)
 			return err;
 	}
-	memcpy(out, values, sizeof(*out));
+	*out = values;
 	return 0;
 }
