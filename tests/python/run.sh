@@ -9,7 +9,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 python=${PYTHON:-/usr/bin/python3}
 if [ ! -e build/python/vtadev/_core.abi3.so ]; then
-	echo 'ok 1 python # SKIP the package is not built: it takes python3-dev and libdlpack-dev'
+	echo 'ok 1 python # SKIP the package is not built: it takes libpython3-dev and libdlpack-dev'
 	exit 0
 fi
 dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-python.XXXXXX")
