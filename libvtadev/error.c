@@ -21,14 +21,14 @@ const char *vtadev_strerror(int err)
 		return "no such card or queue; is the vta module loaded?";
 	case EACCES:
 	case EPERM:
-		return "no permission: to use the card, ask to be in the group that owns its "
-		       "node; memory that may only be read cannot be written";
+		return "no permission: to use the card, ask for membership of the group that owns "
+		       "its node; read-only memory cannot be written";
 	case EFAULT:
-		return "no memory at that address, or none that can be pinned";
+		return "no memory at that address, or memory that cannot be pinned";
 	case EBADF:
 		return "that is not an open file descriptor";
 	case ENOMEM:
-		return "the host has no memory for it, or the limit of locked memory is "
+		return "the host has not enough memory, or the limit of locked memory is "
 		       "reached (ulimit -l)";
 	case ENOSPC:
 		return "the card's memory, contexts, queues or device addresses are spent: "
@@ -43,20 +43,21 @@ const char *vtadev_strerror(int err)
 	case EAGAIN:
 		return "the ring has no room now: wait for a descriptor, then submit again";
 	case ETIMEDOUT:
-		return "the time-out passed; the work goes on";
+		return "the time-out passed; the work continues";
 	case ECANCELED:
-		return "the wait was cancelled; the work goes on";
+		return "the wait was cancelled; the work continues";
 	case EINTR:
 		return "a signal interrupted the call: call again";
 	case EIO:
 		return "the queue has halted: ask for its fault, then recover it";
 	case EPROTO:
-		return "the card reports what cannot be: it, its firmware or its slot is broken";
+		return "the card reports inconsistent data: the card, its firmware or its slot is "
+		       "broken";
 	case EOPNOTSUPP:
 		return "this host or card cannot do that";
 	case ENODEV:
 		return "the card was reset, given up or removed: close it and open it again; "
-		       "vtactl status tells if it works";
+		       "vtactl status shows whether it works";
 	case ENOTTY:
 		return "this file is not a VTA card";
 	case ELIBACC:

@@ -31,9 +31,9 @@ int vtadev_fault(struct vtadev_queue *queue, struct vtadev_fault *fault)
 }
 
 /*
- * The kernel starts the queue at a number that was submitted, so at every moment
- * what is seen completed is at most what is known as submitted. Nobody submits
- * with the old number meanwhile.
+ * The kernel restarts the queue at a number that was submitted, so the completed number never
+ * exceeds the submitted one. The queue's lock keeps other threads from submitting with the old
+ * number meanwhile.
  */
 int vtadev_recover(struct vtadev_queue *queue)
 {
@@ -150,9 +150,9 @@ static const char *reason_text(enum vta_fault_reason reason)
 	case VTA_FAULT_TIME:
 		return "the time limit was reached";
 	case VTA_FAULT_CARD:
-		return "what the card says of the queue cannot be: it or its slot is broken";
+		return "inconsistent queue record: the card or its slot is broken";
 	case VTA_FAULT_HANG:
-		return "the card hung at it and was told to give it up";
+		return "the card hung on this descriptor, which was aborted";
 	case VTA_FAULT_SLEEP:
 		return "it did not end before the machine went to sleep, and was aborted";
 	default:

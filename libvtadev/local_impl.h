@@ -25,7 +25,7 @@
 
 #define LOCAL_QUEUES		64u
 #define LOCAL_RING_ORDER_MAX	16u
-/* One card is one context: nobody else waits for its engines. But nothing lasts forever. */
+/* A device has one context, so no other user waits for its engines. Still, runs are limited. */
 #define LOCAL_TIME_LIMIT_NS	60000000000ll
 
 /* ---- Memory (local_mem.c) ---- */

@@ -7,7 +7,7 @@
 
 #include "dev.h"
 
-/* Drivers before this version of their interface say ENODEV to this, too. */
+/* Drivers with an older interface return ENODEV for this call, too. */
 #define ABI_LOST	3
 
 int vtadev_lost(struct vtadev *dev, struct vtadev_lost *lost)
@@ -37,9 +37,9 @@ static const char *cause_text(enum vta_cause cause)
 	case VTA_CAUSE_ADMIN:
 		return "an administrator asked for a reset of the card";
 	case VTA_CAUSE_FUNCTION:
-		return "the card's PCI function was reset from outside of its driver";
+		return "the card's PCI function was reset, but not by its driver";
 	case VTA_CAUSE_BUS:
-		return "there was an error on the bus that leads to the card";
+		return "an error occurred on the card's bus";
 	case VTA_CAUSE_SLEEP:
 		return "the card failed when the machine went to sleep";
 	case VTA_CAUSE_WAKE:
@@ -47,14 +47,14 @@ static const char *cause_text(enum vta_cause cause)
 	case VTA_CAUSE_UNBOUND:
 		return "the driver was unbound from the card";
 	case VTA_CAUSE_UNPLUGGED:
-		return "the card was pulled out, or has lost its power";
+		return "the card was pulled out, or lost power";
 	case VTA_CAUSE_SHUTDOWN:
-		return "the machine goes down";
+		return "the machine is shutting down";
 	}
-	return "the card was lost, this library does not know why";
+	return "the card was lost for a reason that this library does not know";
 }
 
-/* What has become of the card, and what to do. */
+/* The state of the card, and what to do. */
 static const char *fate_text(enum vta_fate fate)
 {
 	switch (fate) {
@@ -68,7 +68,7 @@ static const char *fate_text(enum vta_fate fate)
 	case VTA_FATE_REMOVED:
 		return "it was removed: close it, and open it when it is back";
 	}
-	return "it may come back: close it, and try to open it in a while";
+	return "it may come back: close it, and try again later to open it";
 }
 
 int vtadev_lost_text(const struct vtadev_lost *lost, char *text, size_t size)

@@ -44,7 +44,7 @@ struct vtadev_pipeline {
 
 /* ---- Making ---- */
 
-/* Who waits for room looks at all queues, so no queue waits for it alone. */
+/* A thread that waits for room checks all queues, so no queue blocks on its own. */
 static int make_queue(struct vtadev *dev, const struct vtadev_queue_opts *asked,
 		      struct vtadev_queue **queue)
 {
@@ -223,7 +223,7 @@ static struct vta_desc sync(struct vtadev_pipeline *p, enum vta_op op,
 static unsigned int build(struct vtadev_pipeline *p, enum vtadev_stage stage, uint64_t number,
 			  const struct vtadev_batch *batch)
 {
-	/* Of the batch that had the slot before; 0: nobody has. */
+	/* Number of the batch that used the slot before; 0: none. */
 	uint64_t before = number > p->depth ? number - p->depth : 0;
 	struct vta_desc *d = p->descs;
 

@@ -107,7 +107,7 @@ static bool dir_at(unsigned int i, char *dir, size_t size)
 	return i == 1 && snprintf(dir, size, "%s", VTADEV_PLUGIN_DIR) < (int)size;
 }
 
-/* Another user's file, or one that anybody may write, is not loaded: programs lie in /tmp. */
+/* A file of another user, or one that all users may write, is not loaded: programs lie in /tmp. */
 static bool trusted(const char *path)
 {
 	struct stat st;
@@ -180,8 +180,8 @@ int plugin_load(const char *which, const struct vtadev_device_ops **ops, const c
 	if (find(&name, trusted, path, sizeof(path)))
 		return load(path, ops, why, size);
 	if (find(&name, is_there, path, sizeof(path))) {
-		snprintf(why, size, "%.128s is not loaded: it must be yours or root's, and not for "
-			 "anybody to write", path);
+		snprintf(why, size, "%.128s is not loaded: it must belong to you or root, and not "
+			 "be writable by all users", path);
 		return -ELIBBAD;
 	}
 	dir_at(0, dir, sizeof(dir));

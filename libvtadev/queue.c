@@ -173,7 +173,7 @@ static int put(struct vtadev_queue *queue, const struct vta_desc *descs,
 	if (__builtin_expect(!!queue->trace, 0))
 		trace_submit(queue->trace, submitted, n, now.seq);
 	submitted += n;
-	/* Before the doorbell: whoever sees it completed must see it submitted. */
+	/* Before the doorbell: a number seen as completed must be seen as submitted. */
 	atomic_store_explicit(&queue->submitted, submitted, memory_order_release);
 	ring_doorbell(queue, submitted);
 	if (seq)

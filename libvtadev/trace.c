@@ -3,8 +3,8 @@
  * trace.c - take down when descriptors ran
  *
  * The only global state of the library, and only if VTADEV_TRACE is set when a
- * queue is made: a process has one trace, whatever it opens. One lock for all
- * of it; who measures takes the lock for part of what is measured.
+ * queue is made: a process has one trace, whatever it opens. One lock protects the trace;
+ * recording takes this lock, so tracing adds to the measured times.
  */
 #include <endian.h>
 #include <errno.h>

@@ -100,9 +100,9 @@ static size_t piece_len(const struct transfer *t, size_t at, size_t piece)
 
 /*
  * Pins the next piece; if there is no room for it, a smaller one when @last has landed.
- * What cannot be pinned is no error, and the CPU's: then next->pin is NULL. That @last
- * did not land is one: somebody else may have recovered the queue since, and then
- * nothing tells of it any more.
+ * Memory that cannot be pinned is no error: next->pin is NULL, and the CPU copies it. If @last
+ * did not complete, that is an error and must be returned now: after another thread recovers the
+ * queue, the failure cannot be seen any more.
  */
 static int pin_piece(const struct transfer *t, size_t at, size_t *piece, struct flight *last,
 		     struct flight *next)

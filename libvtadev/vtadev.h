@@ -58,13 +58,12 @@
  *
  * THREADS. There is no global state (but a trace, if the environment asks for
  * one by VTADEV_TRACE: docs/tracing.md). Functions of a struct vtadev or struct
- * vtadev_buf may be called by several threads at once, except those that free
- * what they are given: nobody may use it meanwhile or after. One thread at a
- * time submits to a queue (vtadev_submit() and its kin, vtadev_kick(), copies,
- * fills, vtadev_upload(), vtadev_download(), vtadev_recover()); any others may wait
- * for it, look at it and ask for its fault at the same time. Programs with several
- * submitting threads give each its own queue, which needs no lock, or make one
- * that is VTADEV_QUEUE_SHARED.
+ * vtadev_buf may be called by several threads at once, except those that free their argument: no
+ * other thread may use the argument meanwhile or after. One thread at a time submits to a queue
+ * (vtadev_submit() and its kin, vtadev_kick(), copies, fills, vtadev_upload(), vtadev_download(),
+ * vtadev_recover()); any others may wait for it, look at it and ask for its fault at the same
+ * time. Programs with several submitting threads give each its own queue, which needs no lock, or
+ * make one that is VTADEV_QUEUE_SHARED.
  *
  * FORK. Handles are of no use in a child process: open the card there. Free no
  * buffer and destroy no queue in it: the parent would lose them. vtadev_close() does
@@ -312,7 +311,7 @@ static inline int vtadev_tvm_fields(unsigned int log_uop_depth, unsigned int log
 }
 
 /**
- * vtadev_mem_free() - how much card memory nobody has at this moment
+ * vtadev_mem_free() - how much card memory is free at this moment
  * @dev: the card
  * @bytes: out: bytes, in one piece or not
  *
@@ -464,7 +463,7 @@ int vtadev_buf_pin(struct vtadev *dev, void *ptr, size_t size, unsigned int flag
  * @flags: 0, or VTADEV_READONLY: others may only read it
  * @fd: out: a descriptor, close-on-exec, that is the caller's to close
  *
- * The memory lives until the buffer is freed and nobody has the dma-buf. Card
+ * The memory lives until the buffer is freed and the last reference to the dma-buf is gone. Card
  * memory can be imported by contexts of the same card only. Errors: -EINVAL,
  * -EACCES (@buf is VTADEV_READONLY and @flags is not), -ENOMEM, -EMFILE,
  * -EOPNOTSUPP (a pinned or imported buffer), -ENODEV.
@@ -793,11 +792,10 @@ struct vtadev_fence {
  * @index: out: the first that has completed, or the one that an error is of, if
  *         it is of one, else 0; NULL is allowed
  *
- * As vtadev_wait(): spins if one of them is expected soon, then sleeps, and is
- * woken once. Somebody who adds to @cancel_fd (see eventfd(2)), before or
- * meanwhile, from a thread or a signal handler, ends the wait if none has completed;
- * it is not read, and so ends all waits it is given to until the program reads it.
- * The queues go on after that as after a time-out.
+ * As vtadev_wait(): spins if one of them is expected soon, then sleeps, and is woken once.
+ * Writing to @cancel_fd (see eventfd(2)), before or meanwhile, from a thread or a signal handler,
+ * ends the wait if none has completed. The wait does not read @cancel_fd, so it ends all waits
+ * that have it until the program reads it. The queues continue as after a time-out.
  *
  * Errors: as vtadev_wait() for any of them if none has completed; -ECANCELED;
  * -EBADF and -EINVAL also for @cancel_fd; -ENOMEM.
@@ -1016,10 +1014,10 @@ int vtadev_fault(struct vtadev_queue *queue, struct vtadev_fault *fault);
  * completed, though it is not, and what was submitted behind it is forgotten:
  * vtadev_completed() and vtadev_submitted() are its number, or that of the last
  * descriptor that completed if none faulted (VTA_FAULT_DOORBELL). The next one
- * submitted has the number after that. Who still waits for a number beyond gets
- * -EINVAL, or what has that number now. That goes for a vtadev_upload() or
- * vtadev_download() of another thread in a shared queue, too: one that was under way
- * may return 0 though bytes are missing. Recover such a queue when there is none.
+ * submitted has the number after that. A wait for a later number then returns -EINVAL, or waits
+ * for the new descriptor with that number. That goes for a vtadev_upload() or vtadev_download()
+ * of another thread in a shared queue, too: one that was under way may return 0 though bytes are
+ * missing. Recover such a queue when there is none.
  *
  * A user whose queues fault too often waits here, and in vtadev_queue_create()
  * (the module's parameter max_user_faults). Errors: -EBUSY (it has not halted),
@@ -1042,10 +1040,10 @@ int vtadev_fault_text(const struct vtadev_fault *fault, char *text, size_t size)
 
 /**
  * struct vtadev_lost - why an open card was lost
- * @fate: VTA_FATE_*, what has become of it: VTA_FATE_RESET (it works for who opens
- *        it again), VTA_FATE_GIVEN_UP (it does not), VTA_FATE_REMOVED (it has no
- *        driver any more), VTA_FATE_PENDING (nobody knows yet), VTA_FATE_NONE (it
- *        was not lost). Later drivers may have more
+ * @fate: VTA_FATE_*, the state of the card: VTA_FATE_RESET (it works after a new
+ *        open), VTA_FATE_GIVEN_UP (it does not), VTA_FATE_REMOVED (it has no driver
+ *        any more), VTA_FATE_PENDING (not known yet), VTA_FATE_NONE (it was not
+ *        lost). Later drivers may have more
  * @cause: VTA_CAUSE_*, what took it away: the card's own failure, an administrator,
  *         an error on the bus, the machine's sleep ... Later drivers may have more
  */

@@ -25,9 +25,8 @@
  * Batches are in order: batch n is copied in after batch n - 1, and so on in
  * each stage. What the descriptors of a batch may rely on: those of its earlier
  * stages have completed, and so have those of the batch that had its slot before
- * as far as they matter: what was copied in has been computed with, and what was
- * computed has been copied out (with two stages: whoever uses it has to see to
- * that).
+ * as far as they matter: its input is not needed any more, and its results have been copied out
+ * (with two stages, the caller must ensure the latter).
  *
  * THREADS. One thread at a time for each pipeline. BLOCKING: begin, submit, wait,
  * drain and run sleep.

@@ -75,8 +75,8 @@ static int sleep_until(struct vtadev_queue *queue, uint64_t seq, int64_t deadlin
 }
 
 /*
- * POLLIN stays until the kernel is asked about the queue again. Who has seen
- * the number that was armed without asking has to do so for that alone.
+ * POLLIN stays until the kernel is asked about the queue again. A thread that has seen the armed
+ * number complete without a system call must make one to clear POLLIN.
  */
 void queue_drop_event(struct vtadev_queue *queue)
 {
@@ -164,7 +164,7 @@ int vtadev_arm(struct vtadev_queue *queue, uint64_t seq)
 	ret = vtadev_done(queue, seq);
 	if (ret)
 		return ret;
-	/* Before the kernel knows, for others who wait meanwhile. */
+	/* Before the system call, for other threads that wait meanwhile. */
 	if (!atomic_load(&queue->event))
 		atomic_store(&queue->armed, seq);
 	ret = dev_ioctl(queue->dev, VTA_IOCTL_WAIT, &req);

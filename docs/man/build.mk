@@ -19,7 +19,7 @@ help-to-man = help2man --no-info --section=1 --version-string='$(1) $(VERSION)' 
 
 $(MAN_DIR)/man1/vtactl.1: $(VTACTL_BIN) docs/man/vtactl.h2m
 	@mkdir -p $(@D)
-	$(call help-to-man,vtactl,--help-all,look after VTA accelerator cards,$<)
+	$(call help-to-man,vtactl,--help-all,administration of VTA accelerator cards,$<)
 
 $(MAN_DIR)/man1/vtac.1: $(VTAC_BIN) docs/man/vtac.h2m
 	@mkdir -p $(@D)

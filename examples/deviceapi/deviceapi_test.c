@@ -187,7 +187,7 @@ static void keep_busy(vta_api_stream stream, void *mem)
 							   int8, stream), 0);
 }
 
-/* A failure is told once, to who asks for that stream; others go on. */
+/* A failure is reported once, to the caller that asks for that stream; other streams continue. */
 static void a_failure_is_the_streams_own(void **state)
 {
 	vta_api_stream busy, bad, waiting;

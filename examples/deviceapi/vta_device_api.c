@@ -34,7 +34,7 @@ struct stream {
 	uint64_t signals;		/* what the word will count in the end */
 };
 
-/* A data space; of a workspace that nobody has, also its place in the pool. */
+/* A data space; for a free workspace, also its place in the pool. */
 struct space {
 	struct vtadev_buf *buf;
 	struct stream *owner;		/* the stream that used it last */
@@ -121,7 +121,7 @@ static void space_destroy(struct space *space)
 	free(space);
 }
 
-/* Gives back the workspaces that nobody has; of one stream, or of all. */
+/* Frees the unused workspaces of one stream, or of all. */
 static void pool_empty(struct device *d, const struct stream *owner)
 {
 	struct space **at = &d->pool, *space;
@@ -272,8 +272,8 @@ static struct stream *stream_of(struct device *d, vta_api_stream stream)
 }
 
 /*
- * What a halted stream was to signal will never come: release who waits for it.
- * With device.lock.
+ * A halted stream will never send its signals: release the streams that wait for them. Call with
+ * device.lock held.
  */
 static void release_waiters(struct device *d)
 {
@@ -524,7 +524,7 @@ int vta_api_free_data_space(DLDevice dev, void *space)
 	if (!d || !space)
 		return fail(err);
 	pthread_mutex_lock(&d->lock);
-	/* Errors are for who asks by StreamSync. */
+	/* Errors are reported by StreamSync. */
 	for (unsigned int i = 0; i < STREAMS_MAX; i++)
 		if (d->streams[i])
 			stream_wait(d->streams[i], true);
@@ -563,7 +563,10 @@ static int copy_with_host(struct stream *s, const struct space *space, size_t of
 		pthread_mutex_lock(&s->lock);
 		if (vtadev_done(s->queue, vtadev_submitted(s->queue)) == 1)
 			break;
-		/* With the lock, nobody could release a WAIT that has come meanwhile. */
+		/*
+		 * While the lock is held, no thread could release a WAIT that was submitted
+		 * meanwhile.
+		 */
 		pthread_mutex_unlock(&s->lock);
 	}
 	if (in)

@@ -2,10 +2,10 @@
 /*
  * device.c - handles, and the runs of each
  *
- * A handle is known by its place in the list of all handles: what is not there
- * is no handle. Who uses one has a reference, and it stays in the list as long as
- * anybody has, also when another thread frees it meanwhile. A handle's lock is
- * taken before the space is entered, and no lock is held with the list's.
+ * A pointer is a handle if it is in the list of all handles. Each user of a handle holds a
+ * reference. A handle stays in the list while there are references, even if another thread frees
+ * the handle meanwhile. A handle's lock is taken before the space is entered. While the list's
+ * lock is held, no other lock is.
  *
  * A queue is of the card as it was opened at a time (the space's generation) and
  * is made anew after a reset, and after a fault.
@@ -39,7 +39,7 @@ struct device {
 	struct vtadev_queue *queue;	/* NULL: to be made */
 	unsigned int generation;	/* of @queue */
 	bool kept;			/* a run has left state in the core, for all we know */
-	bool pending;			/* @queue was given what nobody has waited for */
+	bool pending;			/* no wait has followed the last submission to @queue */
 	enum result result;		/* of runs since the last synchronisation */
 };
 
@@ -54,7 +54,7 @@ struct work {
 static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct device *devices;
 static bool early_copy_failed;		/* while there was no handle */
-/* Asynchronous handles: while there are none, nobody looks for them. */
+/* Number of asynchronous handles: while it is 0, they are not searched for. */
 static atomic_uint nr_async;
 
 /* ---- The list ---- */

@@ -35,7 +35,7 @@
 
 static struct {
 	pthread_rwlock_t lock;		/* Protects: all of it, and every struct mem */
-	struct vtadev *dev;		/* NULL: nobody holds it */
+	struct vtadev *dev;		/* NULL: no holders */
 	unsigned int generation;	/* of @dev */
 	unsigned int holders;		/* handles and memory */
 	char card[NAME_MAX_CARD];

@@ -10,7 +10,7 @@
 
 #define NONE	OPS_TOKEN_QUEUES
 
-/* Whom a module's flags lead to; order of the flags in word 0. */
+/* The token queues of each module's flags, in the order of the flags in word 0. */
 static const struct {
 	uint8_t pop_prev, pop_next, push_prev, push_next;
 } queues[] = {

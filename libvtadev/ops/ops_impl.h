@@ -119,7 +119,7 @@ static inline uint64_t max_u64(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* Do @bytes at two addresses overlap? 0 is none: who only counts has no addresses yet. */
+/* Do two ranges overlap? Address 0 means none: a caller that only counts has no addresses yet. */
 static inline bool ops_overlap(uint32_t a, uint64_t a_bytes, uint32_t b, uint64_t b_bytes)
 {
 	return a && b && a < b + b_bytes && b < a + a_bytes;

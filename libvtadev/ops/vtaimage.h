@@ -48,7 +48,7 @@ extern "C" {
 enum vtaimage_role {
 	VTAIMAGE_INPUT = 1,	/* written before a run */
 	VTAIMAGE_OUTPUT = 2,	/* read after it */
-	VTAIMAGE_INTERNAL = 3,	/* for who looks inside */
+	VTAIMAGE_INTERNAL = 3,	/* for inspection only */
 };
 
 enum vtaimage_segment {

@@ -63,7 +63,7 @@ int owner_check(pid_t owner);
 
 #define ARRAY_RANK_MAX	VTACPU_RANK_MAX
 
-/* Values with a shape, for whoever asks for a buffer. */
+/* Values with a shape, exported by the buffer protocol. */
 struct array {
 	PyObject_HEAD
 	void *data;

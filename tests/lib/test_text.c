@@ -89,7 +89,7 @@ static void fault_texts(void **state)
 		{ { .reason = VTA_FAULT_TIME, .queue = 1, .seq = 3, NO_STREAM },
 		  "queue 1, descriptor 3: the time limit was reached" },
 		{ { .reason = VTA_FAULT_HANG, .queue = 1, .seq = 3, NO_STREAM },
-		  "queue 1, descriptor 3: the card hung at it and was told to give it up" },
+		  "queue 1, descriptor 3: the card hung on this descriptor, which was aborted" },
 		{ { .reason = VTA_FAULT_SLEEP, .queue = 1, .seq = 3, NO_STREAM },
 		  "queue 1, descriptor 3: it did not end before the machine went to sleep, "
 		  "and was aborted" },

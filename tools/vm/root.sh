@@ -12,7 +12,7 @@ root_make() {
 	mirror=$(host_mirror)
 	root_options
 	mkdir -p "$dir"
-	# Through a tar, so that all files belong to whoever owns the cache, and
+	# Through a tar, so that all files belong to the owner of the cache, and
 	# in a mount namespace, so that no interruption leaves mounts behind.
 	namespaced mmdebstrap "${options[@]}" \
 		--dpkgopt='path-exclude=/usr/share/doc/*' \

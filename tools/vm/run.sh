@@ -390,7 +390,7 @@ watch() {
 			done
 			emulator_failed "$n"
 		done
-		# Nobody reads our output any more.
+		# The reader of our output has ended.
 		if [ "$mode" = run ] && ! running output && [ "${ended[output]}" -ne 0 ]; then
 			caught PIPE
 		fi
@@ -534,8 +534,8 @@ complaints() {
 	pattern+='|circular locking|inconsistent lock state|INFO: trying to register non-static key'
 	pattern+='|lockdep is turned off|\[ cut here \]|vm-init: '
 	# That there was no memory is no fault, whatever trace comes with it.
-	# A warning is held back until it is known whose it is: who tolerates none
-	# wants to see it as it comes.
+	# A warning is held back until its origin is known, unless no warnings are tolerated: then
+	# it is shown at once.
 	tr -d '\r' <"$run/kernel.log" | grep -av 'ommand line: ' | awk -v tolerated="${tolerated-}" '
 		/vmalloc error: |page allocation failure: / { skip = 1 }
 		tolerated && /\[ cut here \]/ { holding = 1; held = ""; drop = 0 }

@@ -475,7 +475,7 @@ test_hang_up() {
 	ends_by HUP 129
 }
 
-# Nobody can clean the directory up then, but no process stays.
+# The directory cannot be cleaned up then, but no process stays.
 test_kill() {
 	under_way TERM
 	kill -KILL "$pid"

@@ -25,7 +25,7 @@ struct bus {
 	struct counters *counters;
 	struct inject *inject;
 	pthread_mutex_t *lock;	/* the card's; protects what follows */
-	pthread_cond_t changed;	/* the epoch, or somebody's give_up */
+	pthread_cond_t changed;	/* the epoch, or a port's give_up */
 	atomic_uint epoch;	/* written with the lock, read without */
 	uint64_t pending[(CARD_VECTORS_MAX + 63) / 64];
 };

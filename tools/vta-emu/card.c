@@ -25,7 +25,7 @@ uint64_t card_time(const struct card *card)
 void card_release_clock(struct card *card)
 {
 	clock_release(&card->clock);
-	/* Whoever waits for a time can tell now when that will be. */
+	/* Threads that wait for a card time can compute the host's time now. */
 	if (clock_modelled(&card->clock) && !clock_held(&card->clock))
 		pthread_cond_broadcast(&card->bus.changed);
 }
@@ -207,7 +207,7 @@ static int make_mem(struct card *card)
 		return -errno;
 	if (ftruncate(card->mem_fd, (off_t)card->config.mem_size))
 		return -errno;
-	/* Who maps it cannot take it away from under the engines. */
+	/* A process that maps the file cannot shrink it under the engines. */
 	if (fcntl(card->mem_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		return -errno;
 	card->mem = mmap(NULL, card->config.mem_size, PROT_READ | PROT_WRITE, MAP_SHARED,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The card: docs/hardware.md as a program, without the PCI function around it.
- * It knows nothing of what carries its register accesses, DMA and interrupts:
- * whoever makes a card gives it struct card_ops.
+ * It is independent of the transport of register accesses, DMA and interrupts: the creator of a
+ * card passes struct card_ops.
  *
  * Threads. A card has four of its own: the front end (reads descriptors,
  * executes those that need no engine, writes what a queue's state asks for),
@@ -80,7 +80,7 @@ int card_new(struct card **out, const struct card_config *config,
 	     const struct card_ops *ops, void *priv);
 void card_free(struct card *card);
 
-/* The card's memory and the file behind it, for whoever shares it. */
+/* The card's memory and the file behind it, for processes that share it. */
 void *card_mem(struct card *card);
 int card_mem_fd(struct card *card);
 

@@ -13,8 +13,7 @@
  * does (a doorbell) comes when it comes. With a slowness of n the host's
  * nanoseconds count an n-th.
  *
- * All with the card's lock held. Nothing ticks: a clock costs nothing while
- * nobody asks.
+ * All with the card's lock held. Nothing ticks: an unused clock costs nothing.
  */
 #ifndef VTA_EMU_CLOCK_H
 #define VTA_EMU_CLOCK_H
@@ -39,7 +38,7 @@ void clock_init(struct clock *clock, unsigned int slowness);
 
 uint64_t clock_now(const struct clock *clock);
 
-/* Stops the clock for as long as anybody holds it. Nothing in real time. */
+/* Stops the clock until the last holder releases it. Nothing in real time. */
 void clock_hold(struct clock *clock);
 void clock_release(struct clock *clock);
 
@@ -56,7 +55,7 @@ static inline bool clock_held(const struct clock *clock)
 /* What it takes: 0 in real time. */
 uint64_t clock_duration(const struct clock *clock, uint64_t cycles, uint32_t khz);
 
-/* When @time will be, by the host's clock, if nobody holds it. */
+/* When @time will be, by the host's clock, if the card's clock is not held. */
 uint64_t clock_to_host(const struct clock *clock, uint64_t time);
 
 /* CLOCK_MONOTONIC, ns. */

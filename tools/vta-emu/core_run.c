@@ -46,7 +46,7 @@ struct core_module {
 	uint64_t *busy;		/* where its cycles are counted */
 };
 
-/* Named for their ends: who pushes, who pops. */
+/* Named for their ends: the module that pushes, the module that pops. */
 enum token_queue {
 	LOAD_TO_COMPUTE,
 	COMPUTE_TO_LOAD,
@@ -77,7 +77,7 @@ struct stream {
 	bool fetch_faulted;	/* the fault is reported when no module can move */
 	struct core_fault fetch_fault;
 	uint64_t cycle_limit;
-	enum core_module_id turn;	/* CORE_ORDER_RANDOM: who has been chosen, */
+	enum core_module_id turn;	/* CORE_ORDER_RANDOM: the chosen module, */
 	uint32_t turns;			/* and for how many instructions yet */
 };
 

@@ -14,8 +14,8 @@ struct ctl;
 
 /*
  * Binds and listens at @path (mode 0600; a stale socket is replaced) and adds
- * itself to @srv. 0 or a negative errno, -EADDRINUSE when somebody listens
- * there or when what is there is no socket.
+ * itself to @srv. 0 or a negative errno, -EADDRINUSE when another process listens there or when
+ * the file there is no socket.
  */
 int ctl_new(struct ctl **out, const char *path, struct vfu *srv, struct card *card,
 	    struct pci_cfg *pci);

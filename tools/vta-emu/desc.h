@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Descriptors (docs/hardware.md, section 7): what is well-formed, and who
- * executes it.
+ * Descriptors (docs/hardware.md, section 7): when they are well-formed, and which unit
+ * executes them.
  */
 #ifndef VTA_EMU_DESC_H
 #define VTA_EMU_DESC_H

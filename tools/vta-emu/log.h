@@ -9,7 +9,7 @@
 
 enum log_level {
 	LOG_ERROR,	/* it cannot go on, or the card cannot */
-	LOG_WARN,	/* somebody should look at this */
+	LOG_WARN,	/* needs attention */
 	LOG_INFO,	/* what happens rarely: clients, faults, resets */
 	LOG_DEBUG,
 };

@@ -46,7 +46,7 @@ void mmu_clear_root(struct mmu *mmu, unsigned int context);
 void mmu_invalidate(struct mmu *mmu, unsigned int context);
 void mmu_invalidate_all(struct mmu *mmu);
 
-/* Who accesses memory, and what tells it to stop. */
+/* A unit that accesses memory, and the flag that stops it. */
 struct mmu_port {
 	struct mmu *mmu;
 	const atomic_bool *give_up;

@@ -66,7 +66,7 @@ struct context {
 
 /* Whose state the core holds: of a queue's RUNs that keep it, or of a context's others. */
 struct owner {
-	bool used;		/* else nobody's */
+	bool used;		/* else without an owner */
 	struct queue *queue;	/* NULL: the context */
 	unsigned int context;
 	unsigned int life;
@@ -139,7 +139,7 @@ void card_enable_events(struct card *card, uint32_t enable);
 void card_set_weight(struct card *card, unsigned int group, unsigned int weight);
 /* The card gives up: it could not write a status page. @event goes with it. */
 void card_set_fatal(struct card *card, uint32_t event);
-/* Everybody who waits looks again. */
+/* All waiting threads check again. */
 void card_wake(struct card *card);
 /* Serves queues or no longer does. */
 void card_set_enable(struct card *card, bool enable);

@@ -24,7 +24,7 @@ struct pci_cfg {
 	uint8_t *last_cap;		/* the pointer that the next capability fills */
 };
 
-/* What a write can change that somebody acts upon. */
+/* State that a write can change and that the device or transport acts upon. */
 struct pci_state {
 	bool master;
 	bool memory;

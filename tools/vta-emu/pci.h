@@ -4,10 +4,9 @@
  * registers with a write mask, a write-1-to-clear mask and a sticky mask per
  * byte, and the few bits that do something when written.
  *
- * This model calls nobody. A write returns what it brought about as
- * PCI_EV_ flags; the transport (vfu.c) closes or opens the DMA and interrupt
- * gates first and tells the device afterwards. Not locked: one thread (the
- * server's) owns it.
+ * This model makes no calls. A write returns its effects as PCI_EV_ flags; the transport (vfu.c)
+ * closes or opens the DMA and interrupt gates first and tells the device afterwards. Not locked:
+ * one thread (the server's) owns it.
  *
  * Section names below are those of the PCI Express Base Specification.
  */

@@ -121,7 +121,7 @@ typedef int (*record_fn)(struct card *card, struct queue *q);
 static int put_state(struct card *card, const struct queue *q, enum vta_queue_state state,
 		     enum vta_fault_reason reason)
 {
-	/* One store for both words: nobody sees HALTED without its reason. */
+	/* One store for both words: no reader sees HALTED without its reason. */
 	return bus_write64(&card->bus, q->status + offsetof(struct vta_status, state),
 			   (uint64_t)reason << 32 | state);
 }

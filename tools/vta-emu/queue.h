@@ -6,8 +6,8 @@
  * A queue is protected by the card's lock. One thread at a time, the front end
  * or an engine, *owns* it: only the owner reads its ring, executes its
  * descriptor and writes its records, and it keeps the queue while the lock is
- * dropped for that. Everybody else only notes what they want (submitted,
- * stopping, a fault due, give_up) and kicks the front end.
+ * dropped for that. All other threads only note their request (submitted, stopping, a fault due,
+ * give_up) and kick the front end.
  */
 #ifndef VTA_EMU_QUEUE_H
 #define VTA_EMU_QUEUE_H
@@ -115,7 +115,7 @@ void queue_arm(struct card *card, struct queue *q, uint32_t val);
 void queue_give_up(struct card *card, struct queue *q, enum vta_fault_reason reason,
 		   const struct outcome *outcome);
 
-/* To reset values. Nobody owns the queue. */
+/* To reset values. The queue must have no owner. */
 void queue_reset(struct queue *q);
 
 /* The front end has something to do for the queue now. */

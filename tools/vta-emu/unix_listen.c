@@ -16,7 +16,7 @@ static int new_socket(void)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Removes the socket of somebody who has ended without doing so. */
+/* Removes the socket of a process that ended without removing it. */
 static int remove_stale(const struct sockaddr_un *addr)
 {
 	struct stat st;

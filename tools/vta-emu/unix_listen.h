@@ -3,9 +3,9 @@
 #define VTA_EMU_UNIX_LISTEN_H
 
 /*
- * A non-blocking unix stream socket (mode 0600) that listens at @path. A socket
- * there that nobody listens on is replaced, anything else is not. Returns the
- * descriptor, -ENAMETOOLONG, -EADDRINUSE, or another negative errno.
+ * A non-blocking unix stream socket (mode 0600) that listens at @path. A socket there without a
+ * listener is replaced, anything else is not. Returns the descriptor, -ENAMETOOLONG, -EADDRINUSE,
+ * or another negative errno.
  */
 int unix_listen(const char *path, int backlog);
 

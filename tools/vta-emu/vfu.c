@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The server's life: its socket, its loop, and the one message and one reply
- * that can be under way. Nothing here blocks but poll(): a client that sends
- * half a message, or does not read its replies, delays nobody else.
+ * that can be under way. Nothing here blocks but poll(): a client that sends half a message, or
+ * does not read its replies, delays no other client.
  */
 #define _GNU_SOURCE 1	/* accept4 */
 #include <errno.h>
@@ -74,7 +74,7 @@ static bool config_valid(const struct vfu_config *config)
 	return true;
 }
 
-/* A socket that nobody listens on is left over from a crash. */
+/* A socket without a listener is left over from a crash. */
 static int remove_stale(const struct sockaddr_un *addr)
 {
 	struct stat st;
@@ -253,7 +253,7 @@ static int accept_client(struct vfu *srv)
 	}
 }
 
-/* Sends what the socket takes; hangs up when there is nobody to send to. */
+/* Sends what the socket takes; hangs up when the client is gone. */
 static void send_some(struct vfu *srv)
 {
 	struct vfu_output *out = &srv->out;

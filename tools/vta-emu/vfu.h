@@ -120,7 +120,7 @@ struct vfu_config {
 
 /*
  * Binds the socket (mode 0600; a stale one is replaced) and listens. Returns
- * 0, -EINVAL, -ENAMETOOLONG, -EADDRINUSE (somebody listens there), or another
+ * 0, -EINVAL, -ENAMETOOLONG, -EADDRINUSE (another process listens there), or another
  * negative errno.
  */
 int vfu_new(struct vfu **out, const struct vfu_config *config);

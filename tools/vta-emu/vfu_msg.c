@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The commands of vfio-user. A message comes in as bytes and descriptors,
- * whoever read them; the table at the end says what each command must look
- * like, so that a handler only sees payloads of the right size. Payloads are
- * copied into their structure once and never looked at again.
+ * The commands of vfio-user. A message comes in as bytes and descriptors. The table at the end
+ * gives the form of each command, so that a handler only sees payloads of the right size.
+ * Payloads are copied into their structure once and not read again.
  */
 #include <errno.h>
 #include <json-c/json.h>

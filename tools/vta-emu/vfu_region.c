@@ -188,7 +188,7 @@ int vfu_region_access(struct vfu *srv, uint32_t region, uint64_t offset,
 		return 0;
 	}
 	if (!pci_decodes(srv->pci)) {
-		/* Nobody claims the request: master abort. */
+		/* No device claims the request: master abort. */
 		if (!write)
 			memset(buf, 0xff, count);
 		return 0;

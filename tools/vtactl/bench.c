@@ -25,9 +25,9 @@
 static const char help[] =
 	"Usage: vtactl bench [--json] [CARD]\n"
 	"\n"
-	"Measures, in a few seconds, what a launch, a wait and copies cost: the median and the\n"
-	"best of as many rounds as fit into 0.3 s each. Others who use the card disturb it. Without\n"
-	"CARD: the first.\n"
+	"Measures, in a few seconds, the cost of a launch, a wait and copies: the median and the\n"
+	"best of as many rounds as fit into 0.3 s each. Other users of the card disturb the\n"
+	"measurement. Without CARD: the first.\n"
 	"\n"
 	"  -j, --json  an object: card, and results with name, unit, median, best, rounds\n"
 	"  -h, --help  this text\n";

@@ -18,7 +18,7 @@ enum {
 	CTL_NO_CARD	= 3,
 	CTL_DENIED	= 4,
 	CTL_BROKEN	= 5,	/* the card fails, or was given up */
-	CTL_BUSY	= 6,	/* somebody uses the card */
+	CTL_BUSY	= 6,	/* the card is in use */
 };
 
 /* A verb: "vtactl NAME ARGUMENTS", with argv[0] its name; the exit status. */
@@ -53,7 +53,7 @@ int ctl_card_or_device(const char *which, struct vtadev_card *card);
 /* The one that is named by the only argument left, or the first. */
 int ctl_card(int argc, char **argv, struct vtadev_card *card);
 
-/* Says on stderr who may open the card, if this user may not. */
+/* If this user may not open the card, says on stderr how to get permission. */
 void ctl_say_access(const struct vtadev_card *card);
 
 /* Opens the card; or says why that cannot be, as an exit status. */

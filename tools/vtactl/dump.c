@@ -36,11 +36,11 @@ static const char help[] =
 	"\n"
 	"Makes a tar file for a bug report: versions, status, sysfs, fdinfo, counters, the last\n"
 	"faults and resets, the last devcoredump, configuration space, the module's lines of the\n"
-	"kernel's log. Nothing of users' memory is in it, and no names of users, programs or of\n"
-	"the machine. Root sees more; what could not be read is listed in it. Without CARD, all\n"
-	"of them; without any, what can be told of the machine.\n"
+	"kernel's log. It contains no memory of users, and no names of users, programs or the\n"
+	"machine. Root sees more; unreadable files are listed in it. Without CARD, all cards are\n"
+	"included; if there is none, information on the machine.\n"
 	"\n"
-	"  -o, --output=FILE  vta-dump.tar if not said\n"
+	"  -o, --output=FILE  default: vta-dump.tar\n"
 	"  -h, --help         this text\n";
 
 struct dump {
@@ -273,7 +273,7 @@ static void put_card(struct dump *dump, const struct vtadev_card *card)
 
 /* ---- The machine ---- */
 
-/* Of the kernel's command line, what has to do with PCI; who knows what else is there. */
+/* Only the PCI options of the kernel's command line: others may be private. */
 static void put_parameters(struct dump *dump)
 {
 	static const char *const starts[] = { "pci", "iommu", "intel_iommu", "amd_iommu",

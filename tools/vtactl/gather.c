@@ -166,7 +166,7 @@ static struct json_object *record_of(char *line)
 	return record;
 }
 
-/* Null for who may not read it. */
+/* Null if this user may not read it. */
 static struct json_object *log_of(int dir, const char *file)
 {
 	struct json_object *array;
@@ -180,7 +180,7 @@ static struct json_object *log_of(int dir, const char *file)
 	return array;
 }
 
-/* ---- Who has it ---- */
+/* ---- Holders ---- */
 
 static struct json_object *numbers_in(const char *text)
 {

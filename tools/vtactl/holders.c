@@ -2,7 +2,7 @@
 /*
  * holders.c - which processes have cards open, and what they have and do there
  *
- * /proc decides who may see whose files; what it does not show is left out.
+ * /proc decides which users may see which files; files that it does not show are left out.
  */
 #include <ctype.h>
 #include <dirent.h>

@@ -44,8 +44,8 @@ struct holder {
 };
 
 /*
- * All that this user may see: one's own, or as root everybody's. By rising number
- * of the file; to be freed. Returns how many, or -ENOMEM.
+ * All open files that this user may see: the user's own, or all for root. Sorted by the file's
+ * number; the caller frees the array. Returns their number, or -ENOMEM.
  */
 int holders_find(struct holder **holders);
 

@@ -19,7 +19,7 @@ struct link {
  */
 bool link_read(const char *address, struct link *link);
 
-/* The same by the files that everybody may read; @card is the card's directory. */
+/* The same by the files that all users may read; @card is the card's directory. */
 bool link_read_sysfs(int card, struct link *link);
 
 #endif /* VTACTL_LINK_H */

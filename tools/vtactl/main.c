@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vtactl - look after VTA cards
+ * vtactl - administer VTA cards
  *
  * A verb is a file. Those that only look do not open the card: what they say comes
  * from sysfs, /proc and the PCI configuration space, so that they need no
@@ -20,18 +20,18 @@ struct verb {
 };
 
 static const struct verb verbs[] = {
-	{ "list",	list_main,	"cards that the driver has" },
-	{ "status",	status_main,	"what a card is and how it is used" },
-	{ "top",	top_main,	"what processes do with cards, live" },
-	{ "monitor",	monitor_main,	"follow faults, resets, cards that come and go" },
-	{ "test",	test_main,	"find out whether a card works" },
+	{ "list",	list_main,	"list the driver's cards" },
+	{ "status",	status_main,	"show a card's properties, state and use" },
+	{ "top",	top_main,	"show live what processes do with cards" },
+	{ "monitor",	monitor_main,	"print faults, resets, added and removed cards" },
+	{ "test",	test_main,	"test whether a card works" },
 	{ "bench",	bench_main,	"measure launches, waits and copies" },
 	{ "dump",	dump_main,	"make a bundle for a bug report" },
-	{ "cdi",	cdi_main,	"cards for containers" },
-	{ "export",	export_main,	"metrics for Prometheus" },
-	{ "reset",	reset_main,	"take a card from everybody and start it anew" },
-	{ "trace",	trace_main,	"record what the driver and a program do" },
-	{ "program",	program_main,	"look into a program image (.vtap), and run it" },
+	{ "cdi",	cdi_main,	"give cards to containers" },
+	{ "export",	export_main,	"print metrics for Prometheus" },
+	{ "reset",	reset_main,	"reset a card, which revokes it from all users" },
+	{ "trace",	trace_main,	"record the activity of driver and program" },
+	{ "program",	program_main,	"inspect or run a program image (.vtap)" },
 };
 
 #define VERBS	(sizeof(verbs) / sizeof(*verbs))
@@ -41,7 +41,7 @@ static const char help_head[] =
 	"  or:  vtactl VERB --help\n"
 	"  or:  vtactl --help | --version\n"
 	"\n"
-	"Look after VTA accelerator cards.\n"
+	"Administer VTA accelerator cards.\n"
 	"\n"
 	"Verbs:\n";
 
@@ -57,8 +57,8 @@ static const char help_tail[] =
 	"  3  no card\n"
 	"  4  no permission\n"
 	"  5  the card fails, or was given up\n"
-	"  6  somebody uses the card\n"
-	"trace has that of the command that it runs.\n";
+	"  6  the card is in use\n"
+	"trace returns the status of the command that it runs.\n";
 
 static int help(void)
 {
@@ -68,7 +68,7 @@ static int help(void)
 	return ctl_help(help_tail);
 }
 
-/* All there is to say, for the manual page. */
+/* All help texts, for the manual page. */
 static int help_all(void)
 {
 	help();

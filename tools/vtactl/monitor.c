@@ -33,21 +33,21 @@ struct request {
 static const char help[] =
 	"Usage: vtactl monitor [--json] [--count=N] [--timeout=SECONDS] [CARD]\n"
 	"\n"
-	"Prints a line for whatever happens to a card, as it happens:\n"
+	"Prints a line for each event of a card, as it happens:\n"
 	"\n"
-	"  added    the driver has taken a card\n"
-	"  removed  the card was removed, or the driver\n"
-	"  fault    a queue has halted: queue, reason, left_out (faults not told of before,\n"
-	"           because there were too many)\n"
+	"  added    the driver was bound to a card\n"
+	"  removed  the card was removed, or the driver unbound\n"
+	"  fault    a queue has halted: queue, reason, left_out (faults before it that\n"
+	"           were not reported, because there were too many)\n"
 	"  reset    the card was reset: reason, generation\n"
 	"  lost     the card was given up: reason, error\n"
 	"\n"
 	"  -j, --json             each event an object on a line\n"
-	"  -n, --count=N          end after so many events\n"
-	"  -t, --timeout=SECONDS  end after so long\n"
+	"  -n, --count=N          end after N events\n"
+	"  -t, --timeout=SECONDS  end after this time\n"
 	"  -h, --help             this text\n"
 	"\n"
-	"No permission is needed. Whose queue it was, root reads in fault_log (vtactl status).\n";
+	"No permission is needed. Root can read the queue's owner in fault_log (vtactl status).\n";
 
 /* ---- One event ---- */
 
@@ -159,7 +159,7 @@ static int follow(struct udev_monitor *monitor, int signals, const struct reques
 			told += tell(device, r);
 			udev_device_unref(device);
 		} else if (errno == ENOBUFS) {
-			ctl_fail("events", "there were more than could be read; some are lost");
+			ctl_fail("events", "some were lost: too many came at once");
 		}
 		if (ferror(stdout) || (r->count && told >= r->count))
 			break;

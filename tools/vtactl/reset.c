@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * reset.c - vtactl reset: take a card from everybody and start it anew
+ * reset.c - vtactl reset: reset a card, which revokes it from all its users
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,12 +15,12 @@
 static const char help[] =
 	"Usage: vtactl reset [--force] CARD\n"
 	"\n"
-	"Take the card from all who use it and start it anew: by a soft reset or, if that does\n"
-	"not help, by a Function Level Reset. Brings back a card that was given up. Every file\n"
-	"that is open has lost the card then, and what was in its memory; programs must open it\n"
-	"again. Returns when the card works. For root only. At a terminal, it asks before.\n"
+	"Reset the card by a soft reset or, if that does not help, by a Function Level Reset.\n"
+	"Brings back a card that was given up. All open files lose the card and the contents of\n"
+	"its memory; programs must open the card again. Returns when the card works. For root\n"
+	"only. At a terminal, vtactl asks before the reset.\n"
 	"\n"
-	"  -f, --force  also if somebody uses it, and without asking\n"
+	"  -f, --force  also if the card is in use, and without asking\n"
 	"  -h, --help   this text\n";
 
 static int open_attr(const struct vtadev_card *card, const char *name, int flags)
@@ -33,7 +33,7 @@ static int open_attr(const struct vtadev_card *card, const char *name, int flags
 	return fd < 0 ? -errno : fd;
 }
 
-/* How many have it open; none, if nobody can tell. */
+/* The number of contexts in use; 0 if it cannot be read. */
 static unsigned long users_of(const struct vtadev_card *card)
 {
 	int fd = open_attr(card, "contexts_used", O_RDONLY);
@@ -47,14 +47,14 @@ static unsigned long users_of(const struct vtadev_card *card)
 	return strtoul(text, NULL, 10);
 }
 
-/* On stderr, with those that cannot be told: of namespaces that are not to be seen. */
+/* On stderr; users in namespaces that are not visible here are only counted. */
 static int say_users(const struct vtadev_card *card, unsigned long users)
 {
 	struct holder *holders;
 	int count = holders_find(&holders);
 
 	ctl_fail(card->node,
-		 "is in use, and would be lost to who has it open; --force does it");
+		 "is in use: a reset would take it from these programs; --force resets anyway");
 	for (int i = 0; i < count; i++) {
 		const struct holder *h = &holders[i];
 
@@ -64,7 +64,7 @@ static int say_users(const struct vtadev_card *card, unsigned long users)
 		users -= users > 0;
 	}
 	if (users)
-		fprintf(stderr, "  and %lu that cannot be told\n", users);
+		fprintf(stderr, "  and %lu not visible here\n", users);
 	if (count >= 0)
 		free(holders);
 	return CTL_BUSY;
@@ -87,7 +87,7 @@ static int reset(const struct vtadev_card *card, int fd)
 	if (write(fd, "1", 1) == 1)
 		return 0;
 	err = -errno;
-	/* Is it the card that does not come back, or has its file gone with it? */
+	/* Does the card not come back, or was it removed, with its file? */
 	now = open_attr(card, "reset", O_WRONLY);
 	if (now >= 0)
 		close(now);
@@ -99,7 +99,7 @@ static int say_error(const char *node, int err)
 	switch (-err) {
 	case EACCES:
 	case EPERM:
-		ctl_fail(node, "only root may reset a card, for it is taken from all who use it");
+		ctl_fail(node, "only root may reset a card: a reset affects all its users");
 		return CTL_DENIED;
 	case ENOENT:
 		ctl_fail(node,
@@ -120,7 +120,7 @@ static int ask_and_reset(const struct vtadev_card *card, int fd, bool force)
 	if (!force && !users) {
 		if (!is_meant(card))
 			return ctl_fail(card->node, "has not been reset");
-		/* Somebody may have come meanwhile. */
+		/* The card may have been opened meanwhile. */
 		users = users_of(card);
 	}
 	if (!force && users)
@@ -157,8 +157,8 @@ int reset_main(int argc, char **argv)
 	if (ret)
 		return ret;
 	/*
-	 * Who may not is told so before being asked. And it is this card that is reset
-	 * in the end, and not one that has its number by then.
+	 * Open first: a user without permission is refused before the question. And the open file
+	 * names this card, not a later one with the same number.
 	 */
 	fd = open_attr(&card, "reset", O_WRONLY);
 	if (fd < 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * status.c - vtactl status: what a card is and how it is used
+ * status.c - vtactl status: properties, state and use of cards
  */
 #include <errno.h>
 #include <getopt.h>
@@ -29,16 +29,15 @@ struct request {
 static const char help[] =
 	"Usage: vtactl status [--json] [--watch[=SECONDS]] [--count=N] [CARD]\n"
 	"\n"
-	"What a card is and how it is used: identity, link, configuration, temperature, memory,\n"
-	"queues and who holds them, how busy it is, counters, the last faults and resets. Without\n"
-	"CARD, all of them.\n"
+	"Shows identity, link, configuration, temperature, memory, queues and their owners, load,\n"
+	"counters, the last faults and resets of a card. Without CARD, of all cards.\n"
 	"\n"
-	"  -j, --json             an array of cards; null is for what cannot be told\n"
-	"  -w, --watch[=SECONDS]  again and again, every 2 seconds or so many\n"
-	"  -n, --count=N          with --watch, so many times\n"
+	"  -j, --json             an array of cards; null stands for unknown values\n"
+	"  -w, --watch[=SECONDS]  repeat, every 2 seconds or SECONDS\n"
+	"  -n, --count=N          with --watch, repeat N times\n"
 	"  -h, --help             this text\n"
 	"\n"
-	"The card is not opened: no permission is needed and no context of it is used. Other\n"
+	"The card is not opened: this needs no permission and uses no context. Other\n"
 	"users' processes, and the last faults, are shown to root only. The exit status is 5 if a\n"
 	"card was given up.\n";
 

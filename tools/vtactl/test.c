@@ -147,7 +147,7 @@ static int test_memory(struct card_test *t)
 	if (err) {
 		test_note_error(t, "memory", err);
 	} else if (!words || !card) {
-		test_note(t, "no memory is free: try again when less of it is used");
+		test_note(t, "no card memory is free: try again when less is used");
 	} else {
 		ret = 0;
 		for (size_t i = 0; !ret && i < sizeof(patterns) / sizeof(*patterns); i++)

@@ -35,7 +35,7 @@ void test_note(struct card_test *t, const char *format, ...)
 /* The same, of what the library has returned for @what; of a fault, which. */
 void test_note_error(struct card_test *t, const char *what, int err);
 
-/* Both, for who returns at once. */
+/* The same, with -1 for the caller to return. */
 #define test_says(t, ...)		(test_note(t, __VA_ARGS__), -1)
 #define test_error(t, what, err)	(test_note_error(t, what, err), -1)
 

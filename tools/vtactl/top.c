@@ -330,7 +330,7 @@ static bool pressed_q(int64_t until_ns)
 		case KEY_RESIZE:
 			clear();
 			return false;
-		case ERR:	/* it is time, or nobody is there to press */
+		case ERR:	/* the time is over, or there is no keyboard */
 			wait_until(until_ns);
 			return false;
 		default:
@@ -347,7 +347,7 @@ static int run_screen(const struct request *r, struct look *before)
 	int ret = CTL_OK;
 
 	if (!screen)
-		return ctl_fail("this terminal cannot be used", "say --batch");
+		return ctl_fail("this terminal cannot be used", "use --batch");
 	cbreak();
 	noecho();
 	curs_set(0);

@@ -97,7 +97,7 @@ static void block_signals(void)
 	sigprocmask(SIG_BLOCK, &ending, NULL);
 }
 
-/* Sleeps until the time is over or somebody ends it. */
+/* Sleeps until the time is over or a signal ends the recording. */
 static void record(unsigned int seconds)
 {
 	struct timespec time = { .tv_sec = seconds };
@@ -106,7 +106,10 @@ static void record(unsigned int seconds)
 		;
 }
 
-/* Who ends the recording ends the command, unless the terminal has told it. */
+/*
+ * A signal that ends the recording also ends the command, unless the terminal has sent it to
+ * both.
+ */
 static int wait_for(pid_t pid, int *status)
 {
 	sigset_t set = ending;

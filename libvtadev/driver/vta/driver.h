@@ -15,13 +15,12 @@
  * THREADS. All calls may be made from several threads at once. Threads that run
  * streams have a handle each; runs of one handle follow each other.
  *
- * STATE. What a run leaves in the core, micro-ops, tensors and dependency tokens, is
- * the handle's: its next run finds it, whoever ran in between, another handle or
- * another process. It is lost, and the next run finds zeroes and no tokens, after
- * a run that returned 1 or 2. A reset of the card takes it, too; then the handle's
- * next run is not made and returns 2, so that nothing is computed from what is not
- * there. Runtimes that take micro-ops for loaded because an earlier run has loaded
- * them load them again after that.
+ * STATE. The state that a run leaves in the core (micro-ops, tensors and dependency tokens)
+ * belongs to the handle: its next run finds this state, even if another handle or process ran in
+ * between. After a run that returned 1 or 2 the state is lost, and the next run finds zeroes and
+ * no tokens. A reset of the card takes it, too; then the handle's next run is not made and
+ * returns 2, so that nothing is computed from what is not there. Runtimes that take micro-ops for
+ * loaded because an earlier run has loaded them load them again after that.
  *
  * ERRORS. No call crashes over an address that is not the card's memory, over a
  * free that comes twice or a size that does not fit: it does nothing, and says

@@ -3,8 +3,8 @@
  * vta/driver_async.h - runs that the program does not wait for
  *
  * An extension of vta/driver.h by libvta_driver. A handle is synchronous until
- * VTADeviceSetAsync() makes it asynchronous; nothing changes for who does not
- * ask.
+ * VTADeviceSetAsync() makes it asynchronous; nothing changes for programs that do not call this
+ * function.
  *
  * An asynchronous VTADeviceRun() hands the stream to the card and returns 0.
  * Streams of one handle run in the order of the calls, one after the other. The

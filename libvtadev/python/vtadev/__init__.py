@@ -143,9 +143,9 @@ class _Engine:
     """The runs of a program: which are in flight, and which wait for a place.
 
     A job is (future, inputs, program); each place, a _core.Slot, has the one that it runs.
-    The queues of all places tell one eventfd. pump() does what can be done; who calls it,
-    and how often, does not matter: an event loop that has the eventfd among its readers, or a
-    thread, which begins when a result is waited for without an event loop.
+    The queues of all places signal one eventfd. pump() does all work that is ready; any
+    thread may call it, any number of times: an event loop that has the eventfd among its
+    readers, or a thread, which starts when a result is waited for without an event loop.
     """
 
     def __init__(self, device, image, runs):
