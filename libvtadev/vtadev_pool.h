@@ -32,7 +32,7 @@
  * callers.
  *
  * THREADS. Functions may be called by several threads at once, also for the same caller,
- * except those that close: nobody may use what they close meanwhile or after. A pool has a
+ * except those that close: no other thread may use their argument meanwhile or after. A pool has a
  * thread for each card, which also does the program's CPU steps, with all signals blocked.
  *
  * FORK. A child process has no threads of the pool: there, functions return -ECHILD, and

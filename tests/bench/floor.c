@@ -24,7 +24,7 @@
 #include "job.h"
 
 #define ROUNDS		100u
-#define ROUNDS_MOST	1000u	/* until somebody has slept */
+#define ROUNDS_MOST	1000u	/* until a thread has slept */
 /* In a round. */
 #define LAUNCHES_SHORT	32u
 #define LAUNCHES_LONG	8u
@@ -188,7 +188,7 @@ static void compare(struct setup *s, enum way ours, enum way floor, struct sampl
 			       times_in(&s->round[floor]).median);
 }
 
-/* Nobody always comes after the same one. */
+/* No measurement always follows the same other one. */
 static void one_round(struct setup *s, unsigned int r)
 {
 	for (unsigned int i = 0; i < WAYS; i++)

@@ -276,7 +276,7 @@ static struct memory memory_now(void)
 	struct memory now;
 	FILE *refresh;
 
-	/* The kernel's counts are for each processor until somebody wants to know. */
+	/* The kernel counts for each processor, and adds up on request. */
 	refresh = fopen("/proc/sys/vm/stat_refresh", "r");
 	if (refresh) {
 		fgetc(refresh);

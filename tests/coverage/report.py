@@ -84,7 +84,7 @@ def gcov(build, boot=None):
 
 
 def plain_branches(build):
-    """How many branches a line of a file has if nobody watches."""
+    """How many branches a line of a file has without UBSAN."""
     plain = collections.defaultdict(collections.Counter)
     for name, lines in gcov(build):
         for line in lines:

@@ -73,7 +73,7 @@ truncate -s 100 "$file"
 runs "a file that was cut is made anew"
 chmod 666 "$file"
 printf x | dd of="$file" bs=1 seek=1000 conv=notrunc status=none
-runs "a file that anybody may write is not used"
+runs "a file that all users may write is not used"
 rm "$file"
 mkdir "$file"
 runs "a directory in its place does no harm"

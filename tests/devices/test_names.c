@@ -164,7 +164,7 @@ static void copy_plugin(const char *to)
 	assert_int_equal(fclose(out), 0);
 }
 
-/* Where anybody can put a file, beside a program in /tmp. */
+/* Beside a program in /tmp, where every user can put a file. */
 static void a_plugin_of_another_user_is_not_used(void **state)
 {
 	char dir[] = "/tmp/vta-plugins.XXXXXX", path[64];

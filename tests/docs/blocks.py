@@ -20,7 +20,7 @@ HERE = Path(__file__).resolve().parent
 ELSEWHERE = HERE / "elsewhere"
 ROOT = HERE.parent.parent
 
-# What may be in a block that is nobody's command.
+# Languages of blocks without commands.
 QUIET = {"text", "json", "python", "diff", "make", "ini", "desc"}
 # How the first line of commands begins, in a block that does not say what it is.
 COMMAND = re.compile(

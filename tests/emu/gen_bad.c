@@ -252,8 +252,8 @@ static bool (*const kinds[])(struct gen *gen, struct bad *bad) = {
 #define KINDS	(sizeof(kinds) / sizeof(*kinds))
 
 /*
- * A token nobody pushes, popped by the last instruction of its module. FINISH
- * may follow: compute then reaches it, but the stuck module is not idle.
+ * A token that is never pushed, popped by the last instruction of its module. FINISH may follow:
+ * compute then reaches FINISH, but the stuck module is not idle.
  */
 static void end_starving(struct gen *gen, struct gen_expect *expected)
 {

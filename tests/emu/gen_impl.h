@@ -48,7 +48,7 @@ struct gen_style {
 	unsigned int extra_pop;
 };
 
-/* Tokens from one module to another: who pushed each (1 is its first). */
+/* Tokens from one module to another: the instruction that pushed each (1 is the module's first). */
 struct gen_queue {
 	uint16_t push[GEN_INSNS_MAX];
 	unsigned int pushed, popped;

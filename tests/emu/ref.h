@@ -66,8 +66,8 @@ void ref_clear(struct ref *ref);
 
 /*
  * Run @insn_count instructions at @insn_addr; true when the stream completed,
- * false with @fault filled in. @schedule 0 always asks load, compute, store in
- * this order who can move; any other value seeds a random order.
+ * false with @fault filled in. With @schedule 0 the first of load, compute, store that can move
+ * does so; any other value seeds a random order.
  */
 bool ref_run(struct ref *ref, const struct ref_mem *mem, uint32_t insn_addr,
 	     uint32_t insn_count, uint64_t schedule, struct ref_fault *fault);

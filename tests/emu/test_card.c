@@ -516,7 +516,7 @@ static void idle_takes_no_cpu(void **state)
 	rig_put(&q, rig_wait(0x10000, 1));
 	rig_submit(&q);
 	rig_is_idle(r, 1000);
-	/* And somebody who waits for them. */
+	/* And waiters for them. */
 	rig_set(r, REG_QUEUE_ARM(0), (uint32_t)rig_seq(&q) + 2);
 	rig_set(r, REG_QUEUE_ARM(1), 1);
 	rig_is_idle(r, 500);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A host that does everything wrong: random register writes, page tables,
- * descriptors, streams, resets and a bus that comes and goes. The card must
- * neither fail nor touch what nobody has given it, and work after a reset.
+ * descriptors, streams, resets and a bus that comes and goes. The card must neither fail nor
+ * touch memory that it was not given, and must work after a reset.
  *
  * VTA_SEED (1) is the seed and VTA_CHAOS (20000) the number of actions.
  */

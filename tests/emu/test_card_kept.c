@@ -214,7 +214,7 @@ static bool step(struct card *c, struct lane *l, unsigned int *random)
 /* A RUN that keeps nothing, which takes the core from whichever queue has it. */
 static void disturb(struct card *c, unsigned int n)
 {
-	/* The first instruction is somebody's; one of a LOAD of nothing does no harm. */
+	/* In the last place: the lane's stream has the first. A LOAD of nothing does no harm. */
 	static const struct insn nothing = { { INSN_LOAD, 0 } };
 	struct lane *l = &c->lane[n];
 	uint32_t at = gen_insn_addr(l->gen) + 16 * (GEN_INSNS_MAX - 1);

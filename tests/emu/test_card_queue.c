@@ -329,7 +329,7 @@ static void scratchpads_stay_in_a_context(void **state)
 	assert_int_equal(rig_counter(r, VTA_COUNTER_CONTEXT_SWITCHES), 2);
 }
 
-/* The next owner of a context's number is somebody else. */
+/* The next user of a context's number is a different context. */
 static void scratchpads_end_with_a_context(void **state)
 {
 	struct rig *r = *state;

@@ -455,7 +455,7 @@ static void real_limits(void **state)
 		assert_int_equal(fault.seq, 1);
 		assert_int_equal(fault.insn_index, VTA_FAULT_NO_INSN);
 		rig_do(other, rig_fill(DATA + 64, 0, 8));
-		/* Whoever is within the limit is not affected. */
+		/* Queues within the limit are not affected. */
 		rig_queue_stop(q, false);
 		rig_queue_start(q, 0);
 		rig_do(q, rig_fill(DATA + 64, 0, 8));

@@ -195,7 +195,7 @@ static void doorbell_of_a_stopped_queue_counts(void **state)
 	rig_wait_seq(&b.q, 2);
 }
 
-/* Who rings more than there is room for has the queue fault when it starts. */
+/* A doorbell beyond the ring's room makes the queue fault when it starts. */
 static void overflow_while_stopped_faults_at_the_start(void **state)
 {
 	struct vta_fault fault;
@@ -350,7 +350,7 @@ static void engines_say_what_they_execute(void **state)
 	assert_int_equal(l.moves | l.queue | l.seq | l.since, 0);
 }
 
-/* Whoever reads while it works never sees a mixture. */
+/* A reader never sees a mixture, even while the card works. */
 static void reading_is_consistent(void **state)
 {
 	struct rig_queue other;

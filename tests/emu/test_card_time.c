@@ -198,7 +198,7 @@ static void one_engine_takes_turns(void **state)
 		for (unsigned int q = 0; q < 2; q++)
 			s[q][i] = put(b, 1 + q, rig_fill(CARD, 0, 16000));
 	go(b);
-	/* Whoever came first, they alternate without a gap. */
+	/* Whichever queue came first, both alternate without a gap. */
 	start = s[0][0]->start < s[1][0]->start ? s[0][0]->start : s[1][0]->start;
 	for (unsigned int i = 0; i < 6; i++) {
 		unsigned int first = s[0][0]->start == start ? 0 : 1;

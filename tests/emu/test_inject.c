@@ -315,7 +315,7 @@ static void wild_words(void **state)
 	assert_int_equal(b.q.page->fault.queue, 0);
 }
 
-static void halt_that_is_not_told(void **state)
+static void halt_without_a_record(void **state)
 {
 	struct rig *r = *state;
 	struct bench b;
@@ -579,7 +579,7 @@ int main(void)
 		TEST(wild_numbers),
 		TEST(wild_record),
 		TEST(wild_words),
-		TEST(halt_that_is_not_told),
+		TEST(halt_without_a_record),
 		TEST(interrupts),
 		TEST(irq_storm),
 		TEST(stuck_event),

@@ -66,8 +66,8 @@ result() {
 	[ -z "${3-}" ] || tail -n 40 "$3" | tr -d '\r' | sed 's/^/#   /'
 }
 
-# root_of WHOM: where that one's root is; made when it is first asked for. HEAD is in
-# WHOM's home directory.
+# root_of NAME: the place of that root, made when it is first asked for. HEAD is in
+# NAME's home directory.
 root_of() {
 	local root=$work/$1 home
 	if [ ! -e "$root" ]; then
@@ -80,7 +80,7 @@ root_of() {
 	echo "$root"
 }
 
-# as USER WHOM COMMAND: USER runs COMMAND in WHOM's root, in a login shell
+# as USER NAME COMMAND: USER runs COMMAND in NAME's root, in a login shell
 as() {
 	local root
 	root=$(root_of "$2")

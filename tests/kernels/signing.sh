@@ -64,7 +64,7 @@ openssl req -new -x509 -newkey rsa:2048 -nodes -days 3650 -subj "/CN=Modules of 
 	-keyout MOK.priv -outform DER -out MOK.der 2>/dev/null
 "$sign" sha256 MOK.priv MOK.der vta.ko
 check "the build does not sign" is_signed_by unsigned.ko ""
-check "modinfo shows who signed" is_signed_by vta.ko "Modules of this machine"
+check "modinfo shows the signer" is_signed_by vta.ko "Modules of this machine"
 
 try module.sig_enforce=1
 check "with module.sig_enforce=1: an unsigned module is refused" said '^unsigned: [1-9]'

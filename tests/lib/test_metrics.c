@@ -53,7 +53,7 @@ static char *printed(int wanted)
 	return samples;
 }
 
-static void nobody_is_no_error(void **state)
+static void no_processes_is_no_error(void **state)
 {
 	char *text;
 
@@ -124,7 +124,7 @@ static void engine_time_is_of_each_file(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nobody_is_no_error),
+		cmocka_unit_test(no_processes_is_no_error),
 		cmocka_unit_test(no_memory_is_an_error),
 		cmocka_unit_test(files_of_a_user_are_added_up),
 		cmocka_unit_test(engine_time_is_of_each_file),

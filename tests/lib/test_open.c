@@ -247,7 +247,7 @@ static void loss_is_told(void **state)
 }
 
 /* They say ENODEV to it as to all calls, which must not be taken for an answer. */
-static void drivers_before_do_not_tell(void **state)
+static void older_drivers_report_no_loss(void **state)
 {
 	struct vtadev_lost lost;
 	struct vtadev *dev;
@@ -272,7 +272,7 @@ int main(void)
 		TEST(version_is_that_of_the_header),
 		TEST(counters),
 		TEST(loss_is_told),
-		TEST(drivers_before_do_not_tell),
+		TEST(older_drivers_report_no_loss),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

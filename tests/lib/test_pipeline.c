@@ -18,7 +18,7 @@
 /* What is in the slots, and how far each stage is. */
 static struct {
 	uint64_t in[SLOTS], out[SLOTS];		/* batch copied in, computed */
-	bool computed[SLOTS], taken[SLOTS];	/* nobody needs it any more */
+	bool computed[SLOTS], taken[SLOTS];	/* not needed any more */
 	uint64_t next[VTADEV_STAGES];		/* batch of the next stage, from 1 */
 	unsigned int part[VTADEV_STAGES];	/* of its WORK descriptors */
 	bool out_stage;
@@ -327,7 +327,7 @@ static int fill(void *priv, uint64_t number, unsigned int slot, struct vtadev_ba
 
 	assert_int_equal(number, ++c->filled);
 	assert_int_equal(slot, (number - 1) % c->depth);
-	/* Whoever had the slot was told of before. */
+	/* The previous batch of the slot was reported before. */
 	assert_true(number <= c->depth || c->done >= number - c->depth);
 	if (number == c->fail_fill)
 		return -ECHILD;

@@ -34,7 +34,7 @@ static void in_child(void (*body)(void))
 	assert_int_equal(status, 0);
 }
 
-/* In the child, where cmocka's asserts have nobody to tell. */
+/* In the child, where cmocka's asserts are not reported. */
 #define CHECK(cond)							\
 	do {								\
 		if (!(cond)) {						\
@@ -427,7 +427,7 @@ static void child_of_a_traced_one(void **state)
 	json_object_put(trace);
 }
 
-/* Writes to a pipe that nobody reads yet, and so is in the midst of it for a while. */
+/* Writes to a pipe without a reader yet, so the write is under way for a while. */
 static void *begin_trace(void *arg)
 {
 	return fake_queue(arg, 8);

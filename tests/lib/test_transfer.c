@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * test_transfer.c - upload and download: who copies, in which order, and what
- * is left when something fails
+ * test_transfer.c - upload and download: copies by the CPU or the card, their order, and the
+ * state after failures
  *
  * The fake card copies when the library waits, as the real one may.
  */
@@ -354,7 +354,7 @@ static void halts(void **state)
 	fake.wait_errno = 0;
 }
 
-/* Who copies @len bytes, either way. */
+/* @len bytes are copied by the card or the CPU as expected, in both directions. */
 static void assert_by_card(struct vtadev_buf *to, size_t len, char *bytes, unsigned int card)
 {
 	uint64_t before = vtadev_submitted(q);

@@ -260,7 +260,7 @@ result $? "top --batch: tables, without what the card does not count"
 
 TERM=no-such-terminal with one "$tmp/vtactl" top
 [ $status -eq 1 ] && says '--batch' err
-result $? "top: on a terminal that nobody knows"
+result $? "top: on an unknown terminal"
 
 TERM=xterm with two script -qec "$tmp/vtactl top -n 2 -d 0.1" /dev/null
 [ $status -eq 0 ] && says 'vta10: compute' out && says 'COMMAND' out

@@ -173,7 +173,7 @@ static void arm(void **state)
 	assert_int_equal(fake.calls, 0);
 }
 
-/* POLLIN would stay up if nobody asked the kernel again. */
+/* POLLIN would stay set without another call to the kernel. */
 static void event_is_dropped(void **state)
 {
 	(void)state;

@@ -146,7 +146,7 @@ int vtadev_buf_write(struct vtadev_buf *buf, size_t offset, const void *src, siz
 	return 0;
 }
 
-/* Any number of steps could have been made by the time somebody looks. */
+/* Any number of steps may have been made before the next check. */
 static void move_on(void)
 {
 	for (unsigned int steps = toy_random(4); steps; steps--)

@@ -4,7 +4,7 @@
  * them
  *
  * Queues move on one descriptor at a time, in an order that a seed chooses,
- * when somebody submits or waits. If nothing can move, a wait for more, or for
+ * when the program submits or waits. If nothing can move, a wait for more, or for
  * room, returns -EDEADLK. Memory is one buffer.
  */
 #ifndef TESTS_LIB_TOY_H

@@ -22,7 +22,7 @@
 #define SIZE	8192u
 #define UOPS	2048u	/* where in the code */
 #define ADDEND	5
-/* Of what has succeeded only then nobody told. */
+/* A wait that succeeds only after this time was not woken. */
 #define WAIT_MS	1500
 /* One that waits as often has been kept waiting, also on a busy machine. */
 #define TRIES	3u
@@ -132,7 +132,7 @@ static int work_do(struct work *w, struct innocent *self, uint32_t pattern)
 	} while (err == -ETIMEDOUT && ++tries < TRIES && !atomic_load(&self->stop));
 	if (err == -ETIME || tries == TRIES)
 		self->stalled++;
-	if (err == -ETIME)	/* it came, but nobody told */
+	if (err == -ETIME)	/* it came, but without a wake-up */
 		err = 0;
 	if (err)
 		return err;

@@ -4,7 +4,7 @@
 #define VTA_MATRIX_LOG_H
 
 void log_begin(void);
-/* A line that nobody should have said, or NULL. */
+/* A line that should not be in the log, or NULL. */
 const char *log_complaint(void);
 
 #endif

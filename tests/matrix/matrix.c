@@ -238,7 +238,7 @@ static bool do_cell(unsigned int n, unsigned int s, unsigned int k)
 	struct cell cell;
 	const char *back;
 
-	/* A machine that stood still keeps everybody waiting, but not each time. */
+	/* On a machine that was paused all processes wait, but not each time. */
 	do {
 		cell = (struct cell) { .kind = &kinds[k] };
 		back = run_cell(&cell, &states[s]);

@@ -4,7 +4,7 @@
  *
  * A cell is one of each. What must hold in all of them:
  * - every call of every party ends in its time with an errno that fits
- * - who has nothing to do with it does not notice, unless the card as a whole fails
+ * - uninvolved processes are not affected, unless the card as a whole fails
  * - the kernel log holds nothing but what the driver means to say
  * - afterwards the card works again, at the latest when the driver is bound anew
  * - nothing is left: all counters are back to zero
@@ -23,7 +23,7 @@
 enum reach {
 	REACH_NOBODY,	/* calls succeed; they may take longer */
 	REACH_QUEUE,	/* that queue halts, or stands still */
-	REACH_CARD,	/* anybody may lose the card */
+	REACH_CARD,	/* any process may lose the card */
 };
 
 #define KIND_SPECS	3

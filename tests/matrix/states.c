@@ -278,7 +278,7 @@ static void waiting(struct cell *cell)
 		*(volatile uint64_t *)v.host.ptr = 1;
 		queue_kick(&v.q);	/* makes the card look */
 		err = waiter_join(&waiter);
-		/* Who waits for long was not told, but finds out. */
+		/* A waiter that returns late was not woken, but found the result. */
 		cell_note(cell, "waiter", err, err == -ETIME || cell_fits(cell, err));
 		finish(cell, &v);
 	}
@@ -339,7 +339,7 @@ static void resetting(struct cell *cell)
 	victim_close(&v);
 }
 
-/* Much to do in both engines, and nobody who waits for it. */
+/* Much work in both engines, without a waiter. */
 static void keep_busy(struct victim *v)
 {
 	struct vta_desc desc;

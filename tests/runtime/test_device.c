@@ -21,7 +21,7 @@
 #define RING_ORDER	2
 #define ENTRIES		(1u << RING_ORDER)
 #define MEM_BYTES	4096u
-/* A quarter of what a process has if nobody asks for more; and the card, twice. */
+/* A quarter of the default limit of a process; and the card, twice. */
 #define FILES		(256u + 8)
 
 static bool quick;	/* the card is done with all as soon as its ring is full */
@@ -41,7 +41,7 @@ int __wrap_vtadev_submit(struct vtadev_queue *queue, const struct vta_desc *desc
 	return err;
 }
 
-/* The card is as far as somebody waits for it to be. */
+/* The card has completed all that a wait asks for. */
 static void complete(struct fake *f)
 {
 	fake_complete(f->wait.seq);

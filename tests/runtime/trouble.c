@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * trouble.c - libvta_driver on a card when something is wrong: bad calls, bad
- * streams, limits, resets; and the runs that nobody waits for
+ * trouble.c - libvta_driver on a card when something is wrong: bad calls, bad streams, limits,
+ * resets; and asynchronous runs
  */
 #include <limits.h>
 #include <pthread.h>
@@ -480,7 +480,7 @@ static void too_much_to_keep_is_said(void **state)
 	rt_push_product(&q, &o.product, RT_FORWARD);
 	assert_int_equal(rt_run(&q, RT_FOREVER), 2);
 	assert_said_once(catch_end(), "too many pieces");
-	/* Without harm to who touches it. */
+	/* Touching the memory does no harm. */
 	memset(mem[N - 1], 1, 4096);
 	for (unsigned int i = 0; i < N; i++)
 		VTAMemFree(mem[i]);
@@ -578,7 +578,7 @@ static void a_card_that_goes_may_come_back(void **state)
 	assert_int_equal(q.loads, 2);
 }
 
-/* ---- Runs that nobody waits for ---- */
+/* ---- Asynchronous runs ---- */
 
 /* A stream at the start of a buffer of its own: out[0] = out[0] * 3 + add. */
 struct step {

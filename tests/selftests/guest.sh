@@ -28,7 +28,7 @@ done
 insmod /lib/vta.ko
 echo "# vta is loaded"
 "$top/run_kselftest.sh" | tee /tmp/result
-# Nobody holds it any more, and nothing of a card's is left behind.
+# The module is not in use any more, and no resource of a card is left.
 rmmod vta
 echo "# vta is unloaded"
 grep -q '^ok' /tmp/result

@@ -124,8 +124,8 @@ boot_bus() {
 		--qemu -global --qemu ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off -- vta_bus
 }
 
-# The slot's power goes off and on, and somebody is there again. QEMU fails when it takes a
-# card with MSI-X out of a machine.
+# The slot's power goes off and on, and a card is there again. QEMU fails when it takes a card
+# with MSI-X out of a machine.
 boot_plug() {
 	boot plug --timeout 400 --monitor --emu-arg --stay --emu-arg --serial=1 --emu-arg --msix=0 \
 		--qemu -global --qemu ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off -- vta_plug

@@ -82,7 +82,7 @@ TEST_F_TIMEOUT(aer, card_comes_back, 60)
 	EXPECT_EQ(card_attr("mem_size"), usage.mem_free);
 }
 
-/* The link has been reset, and nobody answers. */
+/* The link has been reset, and no card answers. */
 TEST_F_TIMEOUT(aer, card_does_not_come_back, 60)
 {
 	uint64_t given_up = card_attr("recovery/given_up");
@@ -108,7 +108,7 @@ TEST_F_TIMEOUT(aer, card_does_not_come_back, 60)
 }
 
 /* The link works on, so the card does, and its users keep what they have. */
-TEST_F_TIMEOUT(aer, error_that_is_not_fatal_costs_nothing, 60)
+TEST_F_TIMEOUT(aer, nonfatal_error_has_no_effect, 60)
 {
 	struct mem word;
 	struct vta_desc hold;
@@ -132,7 +132,7 @@ TEST_F_TIMEOUT(aer, error_that_is_not_fatal_costs_nothing, 60)
 }
 
 /* It is asked whether it works on. */
-TEST_F_TIMEOUT(aer, card_does_not_survive_what_is_not_fatal, 60)
+TEST_F_TIMEOUT(aer, card_lost_by_a_nonfatal_error, 60)
 {
 	if (self->missing)
 		SKIP(return, "this kernel has no %s", self->missing);
@@ -143,8 +143,8 @@ TEST_F_TIMEOUT(aer, card_does_not_survive_what_is_not_fatal, 60)
 	EXPECT_EQ(0, card_try());
 }
 
-/* What the link repairs by itself is nobody's business. */
-TEST_F(aer, corrected_errors_are_nothing)
+/* Errors that the link repairs by itself affect no file. */
+TEST_F(aer, corrected_errors_have_no_effect)
 {
 	if (self->missing)
 		SKIP(return, "this kernel has no %s", self->missing);

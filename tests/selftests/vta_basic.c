@@ -154,7 +154,7 @@ TEST_F(basic, every_queue_works_then_none_is_left)
 	EXPECT_EQ(-ENOSPC, queue_open(self->fd, &extra, &create));
 	EXPECT_EQ(n, card_attr("queues_used"));
 
-	/* All sleep at once, whoever shares a vector with whom. */
+	/* All sleep at once, also on shared vectors. */
 	arms = card_counter("arms");
 	desc = desc_wait(word.addr, 1);
 	for (i = 0; i < n; i++) {

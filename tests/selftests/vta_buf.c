@@ -345,7 +345,7 @@ TEST_F(buf, mapping_moves_but_does_not_grow)
 	munmap(ptr, 4096);
 }
 
-/* Memory stays until nobody maps it, and is nobody else's meanwhile. */
+/* Memory stays allocated until its last mapping is gone, and is not reused before. */
 TEST_F(buf, freed_while_mapped)
 {
 	static const uint32_t kinds[] = { VTA_BUF_HOST, VTA_BUF_CARD };
@@ -409,7 +409,7 @@ TEST_F(buf, child_sees_the_mapping)
 
 /* ---- the card's side ---- */
 
-TEST_F(buf, card_has_lost_sight_after_free)
+TEST_F(buf, freed_buffer_is_inaccessible_to_the_card)
 {
 	struct mem keep, gone;
 	struct queue q;

@@ -77,7 +77,7 @@ FIXTURE_TEARDOWN(bus)
 	}
 }
 
-/* Whoever had the card open has lost it, and knows why. Returns LOST(). */
+/* The open file has lost the card, and reports the cause. Returns LOST(). */
 static int loses(struct side *side)
 {
 	int err = waiter_join(&side->waiter);
@@ -89,7 +89,7 @@ static int loses(struct side *side)
 	return card_lost(side->fd);
 }
 
-/* Who waits goes on to wait, until what is waited for comes. */
+/* The waiter keeps waiting, until its descriptor completes. */
 static int notices_nothing(struct side *side)
 {
 	*(volatile uint64_t *)side->word.ptr = UINT64_MAX;
@@ -115,7 +115,7 @@ static int reset_function(unsigned int n)
 	return card_reset_function();
 }
 
-TEST_F_TIMEOUT(bus, reset_of_one_is_not_the_others, 60)
+TEST_F_TIMEOUT(bus, reset_of_one_card_spares_the_others, 60)
 {
 	ASSERT_EQ(0, reset_function(1));
 	EXPECT_EQ(LOST(VTA_FATE_RESET, VTA_CAUSE_FUNCTION), loses(&self->side[1]));
@@ -126,7 +126,7 @@ TEST_F_TIMEOUT(bus, reset_of_one_is_not_the_others, 60)
 }
 
 /* An error that one of them reports, or the port, is an error of the bus. */
-TEST_F_TIMEOUT(bus, error_is_everybody_s, 60)
+TEST_F_TIMEOUT(bus, error_affects_all_cards_of_the_bus, 60)
 {
 	const char *missing = bus_error_needs();
 
@@ -148,7 +148,7 @@ static int reset_card(unsigned int n)
 }
 
 /* The other is not to suffer for it. */
-TEST_F_TIMEOUT(bus, one_does_not_come_back_from_an_error, 60)
+TEST_F_TIMEOUT(bus, one_card_does_not_return_after_an_error, 60)
 {
 	const char *missing = bus_error_needs();
 
@@ -168,7 +168,7 @@ TEST_F_TIMEOUT(bus, one_does_not_come_back_from_an_error, 60)
 }
 
 /* By the PCI core, which tells both drivers before and after. */
-TEST_F_TIMEOUT(bus, reset_is_everybody_s, 60)
+TEST_F_TIMEOUT(bus, reset_affects_all_cards_of_the_bus, 60)
 {
 	char path[160];
 
@@ -183,8 +183,8 @@ TEST_F_TIMEOUT(bus, reset_is_everybody_s, 60)
 	}
 }
 
-/* By the port's register, as debuggers do; nobody is told. */
-static int reset_behind_everybody_s_back(const char *port)
+/* By the port's register, as debuggers do; no driver is informed. */
+static int reset_unannounced(const char *port)
 {
 	uint16_t control, reset;
 	char path[160];
@@ -206,10 +206,10 @@ static int reset_behind_everybody_s_back(const char *port)
 	return err;
 }
 
-/* They have forgotten their addresses, too: a reset of the function brings them back. */
-TEST_F_TIMEOUT(bus, reset_that_nobody_is_told_of, 60)
+/* The cards have also lost their addresses: a reset of the function brings them back. */
+TEST_F_TIMEOUT(bus, unannounced_reset_of_the_bus, 60)
 {
-	ASSERT_EQ(0, reset_behind_everybody_s_back(self->port));
+	ASSERT_EQ(0, reset_unannounced(self->port));
 	for (unsigned int n = 0; n < CARDS; n++) {
 		EXPECT_EQ(LOST(VTA_FATE_RESET, VTA_CAUSE_CARD), loses(&self->side[n]));
 		EXPECT_EQ(0, works(n));

@@ -42,7 +42,7 @@ FIXTURE_TEARDOWN(close)
 	close(fd);
 }
 
-/* What is closed by somebody else may take its time. */
+/* A close in another process may take some time. */
 static bool all_comes_back(const struct usage *before)
 {
 	int64_t end = now_ns() + PATIENCE_MS * 1000000ll;
@@ -222,7 +222,7 @@ TEST_F(close, killed_while_working_and_waiting)
 
 #define LEFT	0x5ca1ab1eu
 
-/* In the last word of all card memory, by a user who has gone. */
+/* In the last word of all card memory, by a user whose process has ended. */
 static int leave_word(uint64_t size)
 {
 	struct vta_buf_alloc alloc = { .size = size, .flags = VTA_BUF_CARD };
@@ -242,7 +242,7 @@ static int leave_word(uint64_t size)
 	return err;
 }
 
-/* Behind the back of the driver, which would show nobody what others have left. */
+/* Without the driver, which would clear such memory before showing it. */
 static int read_word(uint64_t size, uint32_t *word)
 {
 	size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
@@ -415,8 +415,8 @@ TEST_F(close, thread_that_opened_it_ends)
 	EXPECT_EQ(0, in_child(main_thread_ends, NULL));
 }
 
-/* Nobody has it any more but a message that nobody will read. */
-TEST_F(close, passed_to_nobody)
+/* The only reference is in a message that will never be read. */
+TEST_F(close, passed_but_never_received)
 {
 	union {
 		char bytes[CMSG_SPACE(sizeof(int))];

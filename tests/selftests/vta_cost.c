@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_cost - what a launch and a wait cost, counted: system calls, accesses to the
- * card, interrupts, and who is woken by them
+ * vta_cost - the cost of a launch and a wait, counted: system calls, accesses to the card,
+ * interrupts, and the threads that they wake
  */
 #include <errno.h>
 #include <limits.h>
@@ -282,7 +282,7 @@ TEST_F(cost, one_arm_one_interrupt_one_wakeup)
 }
 
 /* Also if all queues have one vector. */
-TEST_F(cost, interrupt_wakes_nobody_of_another_queue)
+TEST_F(cost, interrupt_wakes_no_waiter_of_another_queue)
 {
 	static const unsigned int order[QUEUES] = { 3, 7, 0, 5, 1, 6, 2, 4 };
 	uint64_t arms = card_counter("arms"), interrupts = card_counter("interrupts");
@@ -304,7 +304,7 @@ TEST_F(cost, interrupt_wakes_nobody_of_another_queue)
 	EXPECT_EQ(interrupts + QUEUES, card_counter("interrupts"));
 }
 
-TEST_F(cost, interrupt_wakes_nobody_who_waits_for_more)
+TEST_F(cost, interrupt_wakes_no_waiter_for_a_later_number)
 {
 	uint64_t arms = card_counter("arms"), interrupts = card_counter("interrupts");
 	struct sleeper s[QUEUES] = { };
@@ -411,8 +411,8 @@ TEST_F(cost, queue_interrupts_on_a_vector_of_its_own)
 	if (vectors <= vtadev_info(self->dev)->queues)
 		SKIP(return, "queues share vectors");
 	/*
-	 * Whoever asks for an interrupt and then sees that it needs none, as when the
-	 * queues were made, gets it late: with the first round all of those are here.
+	 * A waiter may ask for an interrupt and then see that it needs none, as when the queues
+	 * were made. Such interrupts come late: the first round collects them.
 	 */
 	for (i = 0; i < 2 * QUEUES; i++) {
 		unsigned int q = i % QUEUES, changed = 0, which = 0;
@@ -459,7 +459,7 @@ TEST_F(cost, idle_card_is_left_alone)
 	struct rusage usage_before, usage_after;
 	int64_t cpu;
 
-	/* One queue is held, the others have nothing to do. Nobody waits. */
+	/* One queue is held, the others have nothing to do. No thread waits. */
 	gate(self, 0, 1);
 	sleep_ms(50);
 	card_vectors(vectors_before);

@@ -58,7 +58,7 @@ TEST(list_has_every_card)
 	free(text);
 }
 
-TEST(status_is_for_people)
+TEST(status_text_is_readable)
 {
 	int status;
 	char *text = output_of("vtactl status", &status);

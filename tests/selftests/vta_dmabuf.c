@@ -133,7 +133,7 @@ TEST_F(share, two_contexts_see_the_same)
 	EXPECT_TRUE(is_shared(self->a, ptr, self->mem.addr, 3));
 	EXPECT_TRUE(is_shared(self->b, ptr, (uint32_t)req.addr, 5));
 
-	/* Who lets go of it does not take it from others. */
+	/* A context that frees its buffer does not take the memory from others. */
 	EXPECT_EQ(0, buf_release(self->a, self->mem.handle));
 	close(dmabuf);
 	EXPECT_TRUE(is_shared(self->b, ptr, (uint32_t)req.addr, 7));
@@ -444,16 +444,16 @@ FIXTURE(foreign) {
 };
 
 FIXTURE_VARIANT(foreign) {
-	enum foreign who;
+	enum foreign exporter;
 };
 
-FIXTURE_VARIANT_ADD(foreign, udmabuf) { .who = FOREIGN_UDMABUF };
-FIXTURE_VARIANT_ADD(foreign, vgem) { .who = FOREIGN_VGEM };
+FIXTURE_VARIANT_ADD(foreign, udmabuf) { .exporter = FOREIGN_UDMABUF };
+FIXTURE_VARIANT_ADD(foreign, vgem) { .exporter = FOREIGN_VGEM };
 
 FIXTURE_SETUP(foreign)
 {
 	self->before = card_usage();
-	self->dmabuf = foreign_export(variant->who, SIZE);
+	self->dmabuf = foreign_export(variant->exporter, SIZE);
 	if (self->dmabuf != -ENODEV)
 		ASSERT_LE(0, self->dmabuf);
 	self->ptr = map_dmabuf(self->dmabuf, PROT_READ | PROT_WRITE);

@@ -47,7 +47,7 @@ static int ask(const struct queue *q, uint64_t seq)
 	return card_ioctl(q->fd, VTA_IOCTL_WAIT, &req);
 }
 
-TEST_F(eventfd, is_told_instead_of_poll)
+TEST_F(eventfd, is_signalled_instead_of_poll)
 {
 	uint64_t arms = card_counter("arms"), interrupts = card_counter("interrupts");
 
@@ -65,7 +65,7 @@ TEST_F(eventfd, is_told_instead_of_poll)
 	EXPECT_EQ(interrupts + 1, card_counter("interrupts"));
 }
 
-TEST_F(eventfd, tells_of_asked_numbers_only)
+TEST_F(eventfd, signals_requested_numbers_only)
 {
 	unsigned int i;
 
@@ -111,11 +111,11 @@ TEST_F(eventfd, one_eventfd_for_several_queues)
 	}
 }
 
-TEST_F(eventfd, tells_of_the_end)
+TEST_F(eventfd, signals_halts_and_the_end_of_a_queue)
 {
 	struct vta_desc bad = desc_fill(0, 0, 4);
 
-	/* A halt that nobody waits for; one that was before; and a queue's end. */
+	/* A halt without a waiter; an earlier halt; and the end of a queue. */
 	ASSERT_EQ(0, give(&self->g.q[0], self->g.event));
 	queue_submit(&self->g.q[0], &bad, 1);
 	EXPECT_TRUE(told_soon(self->g.event));
@@ -213,7 +213,7 @@ TEST_F(eventfd, is_closed_and_duplicated)
 	EXPECT_EQ(0, told(reused));
 	close(reused);
 
-	/* Nobody has it any more: nothing happens. */
+	/* The eventfd has no other reference: nothing happens. */
 	copy = eventfd(0, 0);
 	ASSERT_EQ(0, give(&self->g.q[1], copy));
 	gate(&self->g, 1, 1);
@@ -249,7 +249,7 @@ TEST_F(eventfd, in_a_child)
 	EXPECT_EQ(0, told(self->g.event));
 }
 
-TEST_F(eventfd, tells_that_the_file_was_closed)
+TEST_F(eventfd, signals_that_the_file_was_closed)
 {
 	struct queue other;
 	int fd = card_open();

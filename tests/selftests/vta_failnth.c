@@ -297,7 +297,7 @@ TEST_F_TIMEOUT(failnth, alloc_far, 600)
 	EXPECT_LT(5, sweep(self, do_alloc_far, do_free));
 }
 
-/* Of a buffer that there is not: who could not be heard frees nothing. */
+/* Of a buffer that does not exist: a call whose argument cannot be read frees nothing. */
 static void do_free_none(struct _test_data_failnth *self, struct step *step)
 {
 	struct vta_buf_free req = { .handle = UINT32_MAX };
@@ -547,7 +547,7 @@ static void do_reset(struct _test_data_failnth *self, struct step *step)
 	step->ret = card_reset();
 }
 
-/* With nothing to say why, or nobody to say it to, it is reset all the same. */
+/* Without memory for the reason, or without a listener, the card is reset all the same. */
 TEST_F_TIMEOUT(failnth, reset, 600)
 {
 	uint64_t before = card_attr("generation");

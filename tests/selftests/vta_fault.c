@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_fault - every fault that a process can cause: the right record for it,
- * and nothing at all for everybody else
+ * vta_fault - every fault that a process can cause: the right record, and no effect on other
+ * processes
  *
  * ENTRY and DMA cannot be had from here: page tables and bus addresses are the
  * kernel's.
@@ -352,7 +352,7 @@ static int other_process(void *arg)
 }
 
 /* Faults one after the other, while others compute and wait. */
-TEST_F(halted, nobody_else_notices)
+TEST_F(halted, other_queues_are_unaffected)
 {
 	struct queue mine, doomed;
 	int status, other = card_open();
@@ -389,7 +389,7 @@ static int fault_by_another_name(void *arg)
 	return fd < 0 || queue_open(fd, &q, NULL) || queue_do(&q, desc_fill(HOLE, 0, 1)) != -EIO;
 }
 
-/* Nobody makes up a record, or a word of one, by a name of a program. */
+/* The name of a program must not forge a record, or a word of one. */
 TEST_F(halted, name_is_one_word)
 {
 	char path[64], line[512], last[512] = "";
@@ -422,7 +422,7 @@ TEST_F(halted, queue_can_be_replaced)
 	EXPECT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));
 }
 
-TEST_F(halted, every_waiter_hears_of_it)
+TEST_F(halted, every_waiter_is_notified)
 {
 	enum { WAITERS = 5 };
 	struct vta_desc descs[2] = { desc_wait(self->mem.addr, 1), desc_fill(HOLE, 0, 1) };
@@ -451,7 +451,7 @@ static void *fault_later(void *arg)
 	return NULL;
 }
 
-/* Nobody waits for the queue: the card's event alone wakes poll(). */
+/* No thread waits for the queue: the card's event alone wakes poll(). */
 TEST_F(halted, poll_sleeps_until_then)
 {
 	uint64_t interrupts = card_counter("interrupts");

@@ -378,7 +378,7 @@ TEST_F(fences, cancelled_before_and_during)
 	m.req.cancel_fd = self->g.event;
 	n = m;
 	arms = card_counter("arms");
-	/* Nobody has yet. A wait that is late for its own sleep arms nothing. */
+	/* No wait has armed yet. A wait that begins after its deadline arms nothing. */
 	do {
 		ASSERT_EQ(-ETIMEDOUT, many_wait(&m, QUEUES, 0, 20));
 	} while (card_counter("arms") == arms);
@@ -468,7 +468,7 @@ TEST_F(fences, too_many_for_one_queue)
 	EXPECT_EQ(-ETIMEDOUT, queue_wait(&self->g.q[0], 2, 10, NULL));
 }
 
-/* What poll() has to say is for who has asked for it. */
+/* poll() reports to the caller that armed it. */
 TEST_F(fences, pollin_stays)
 {
 	struct vta_wait ask = {

@@ -111,9 +111,9 @@ static int vgem_export(size_t size)
 	return err ? err : prime.fd;
 }
 
-int foreign_export(enum foreign who, size_t size)
+int foreign_export(enum foreign exporter, size_t size)
 {
-	return who == FOREIGN_UDMABUF ? udmabuf_export(size) : vgem_export(size);
+	return exporter == FOREIGN_UDMABUF ? udmabuf_export(size) : vgem_export(size);
 }
 
 int foreign_attach(int dmabuf)

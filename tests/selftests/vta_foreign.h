@@ -15,7 +15,7 @@ enum foreign {
 };
 
 /* A dma-buf of @size bytes, read-write; -ENODEV if there is no such driver. */
-int foreign_export(enum foreign who, size_t size);
+int foreign_export(enum foreign exporter, size_t size);
 
 /* Has vgem attach to a dma-buf and take its pages. */
 int foreign_attach(int dmabuf);

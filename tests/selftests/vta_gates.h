@@ -18,7 +18,7 @@ struct gates {
 	int event;
 };
 
-/* An open card with queues, and an eventfd of nobody's yet. */
+/* An open card with queues, and an eventfd that no queue has yet. */
 int gates_open(struct gates *g);
 void gates_close(struct gates *g);
 

@@ -381,7 +381,7 @@ static bool weights_say(struct _test_data_group *self, const char *want)
 	return !strcmp(text, want);
 }
 
-/* Also of users who do not have the card open, and for as long as the card is there. */
+/* Also for users without an open file, and as long as the card is bound. */
 TEST_F(group, weights_are_kept)
 {
 	static const char *const bad[] = {
@@ -476,7 +476,7 @@ static int group_as(unsigned int uid)
 }
 
 /* What a group owes is not made forgotten by opening the card again. */
-TEST_F(group, user_who_comes_back_has_the_same_group)
+TEST_F(group, returning_user_gets_the_same_group)
 {
 	int a = group_as(6000), b = group_as(6001);
 

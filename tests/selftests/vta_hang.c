@@ -20,7 +20,7 @@
 
 #include "vta_hang.h"
 
-TEST_F(hang, heart_stands_still)
+TEST_F(hang, heartbeat_stops)
 {
 	struct waiter w;
 
@@ -57,7 +57,7 @@ TEST_F(hang, nothing_but_zeroes)
 }
 
 /* Memory is not given back because a bridge says zero. */
-TEST_F(hang, zeroes_stop_no_queue)
+TEST_F(hang, registers_of_zeroes_stop_no_queue)
 {
 	ASSERT_EQ(0, emu_inject("zeros"));
 	EXPECT_EQ(-ENODEV, queue_close(&self->q));
@@ -67,7 +67,7 @@ TEST_F(hang, zeroes_stop_no_queue)
 	EXPECT_EQ(-ENODEV, lost(self));
 }
 
-TEST_F(hang, zeroes_let_no_memory_go)
+TEST_F(hang, registers_of_zeroes_free_no_memory)
 {
 	struct mem mem;
 
@@ -78,7 +78,7 @@ TEST_F(hang, zeroes_let_no_memory_go)
 }
 
 /* Of a context whose number is not what a bridge says, too. */
-TEST_F(hang, zeroes_let_no_memory_of_others_go)
+TEST_F(hang, registers_of_zeroes_free_no_memory_of_others)
 {
 	struct mem mem;
 	int other = card_open();
@@ -91,7 +91,7 @@ TEST_F(hang, zeroes_let_no_memory_of_others_go)
 	close(other);
 }
 
-TEST_F(hang, memory_is_not_let_go)
+TEST_F(hang, tlb_invalidation_times_out)
 {
 	struct mem mem;
 
@@ -122,7 +122,7 @@ TEST_F(hang, queue_does_not_start)
 	}
 }
 
-TEST_F(hang, gives_up_by_itself)
+TEST_F(hang, card_reports_a_fatal_error)
 {
 	struct waiter w;
 
@@ -197,7 +197,7 @@ TEST_F(hang, engine_hangs)
 	ASSERT_EQ(0, queue_recover(&self->q));
 	EXPECT_EQ(0, queue_do(&self->q, fill));
 	EXPECT_EQ(7, word(&self->mem));
-	/* Nobody else has noticed. */
+	/* No other process is affected. */
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
 	EXPECT_STEPS(1, 0, 0, 0);
@@ -214,7 +214,7 @@ TEST_F(hang, engine_hangs_again)
 }
 
 /* Its queue is held by a WAIT; what the ring says of it is written by itself. */
-static int hangs_by_its_own_word(void *arg)
+static int forges_a_hang(void *arg)
 {
 	struct vta_desc hold;
 	uint64_t read;
@@ -241,11 +241,11 @@ static int hangs_by_its_own_word(void *arg)
 	return queue_wait(&q, 1, PATIENCE_MS, NULL) ? 4 : 0;
 }
 
-/* The driver goes by what the card says, and not by rings, where users write. */
-TEST_F(hang, ring_does_not_tell_of_a_hang)
+/* The driver trusts the card's counters: users can rewrite the ring. */
+TEST_F(hang, forged_ring_does_not_report_a_hang)
 {
 	ASSERT_EQ(0, chmod(card_node(), 0666));
-	EXPECT_EQ(0, in_child(hangs_by_its_own_word, NULL));
+	EXPECT_EQ(0, in_child(forges_a_hang, NULL));
 	EXPECT_EQ(0, chmod(card_node(), 0600));
 	EXPECT_EQ(0, lost(self));
 	EXPECT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));
@@ -270,7 +270,7 @@ static pid_t close_a_file(void)
 	return pid;
 }
 
-/* Whether one who waits until the card has been reset can be killed before. */
+/* Whether a process that waits in open for the end of a reset can be killed. */
 static bool opener_can_be_killed(void)
 {
 	uint64_t resets = steps_now().soft;
@@ -286,7 +286,7 @@ static bool opener_can_be_killed(void)
 }
 
 /* The card does not forget a file that is closed, and cannot be opened meanwhile. */
-TEST_F(hang, who_waits_to_open_can_be_killed)
+TEST_F(hang, wait_in_open_can_be_killed)
 {
 	bool killed = false;
 	int tries, status;
@@ -337,7 +337,7 @@ TEST_F(hang, no_reset_helps)
 	EXPECT_EQ(-ENODEV, waiter_join(&w));
 	EXPECT_STEPS(0, 1, 1, 1);
 	EXPECT_EQ(LOST(VTA_FATE_GIVEN_UP, VTA_CAUSE_CARD), card_lost(self->fd));
-	/* An administrator who tries too early is told so. */
+	/* A reset that is too early returns an error. */
 	EXPECT_GT(0, card_reset());
 	EXPECT_TRUE(given_up());
 }
@@ -349,7 +349,7 @@ TEST_F(hang, records_are_not_written)
 	EXPECT_STEPS(0, 1, 0, 0);
 }
 
-/* Who waits hears of it late, but does. */
+/* The waiter is woken late, but it is woken. */
 TEST_F(hang, interrupt_is_lost)
 {
 	uint64_t arms = card_counter("arms");
@@ -385,8 +385,8 @@ TEST_F(hang, interrupts_without_end)
 }
 
 /*
- * Who waits for what the card says is done does not wait for the card: it may not
- * have written yet what shows the lie. Until then, this is too far ahead.
+ * A wait for a number that the card reports as done returns at once, perhaps before the card has
+ * written the records that disprove it. Until then, the number is too far ahead.
  */
 static int halts(const struct queue *q)
 {
@@ -402,8 +402,8 @@ static int halts(const struct queue *q)
 
 static const char * const lies[] = { "seq-back 1", "state-wild 1", "seq-jump 1" };
 
-/* It is the queue's owner who is told, and the others who are not. */
-TEST_F(hang, records_that_cannot_be)
+/* Only the queue's owner gets an error. */
+TEST_F(hang, inconsistent_queue_records)
 {
 	struct vta_queue_fault fault;
 	struct queue other;
@@ -429,7 +429,7 @@ TEST_F(hang, records_that_cannot_be)
 	EXPECT_STEPS(0, 0, 0, 0);
 }
 
-TEST_F(hang, fault_record_that_cannot_be)
+TEST_F(hang, invalid_fault_record)
 {
 	struct vta_queue_fault fault;
 
@@ -447,7 +447,7 @@ TEST_F(hang, fault_record_that_cannot_be)
 /* Words of the record: reason, access, number of the descriptor, queue, context. */
 static const unsigned int wild_words[] = { 1 << 0, 1 << 1, 1 << 2, 1 << 10, 1 << 11 };
 
-TEST_F(hang, fault_record_of_something_else)
+TEST_F(hang, fault_record_of_another_descriptor)
 {
 	struct vta_queue_fault fault;
 	unsigned int i;
@@ -470,7 +470,7 @@ TEST_F(hang, fault_record_of_something_else)
 }
 
 /* The watchdog has an end, and reads nothing of an idle card. */
-TEST_F(hang, nobody_waits)
+TEST_F(hang, watchdog_ends_without_waiters)
 {
 	struct waiter w;
 	uint64_t reads;
@@ -572,15 +572,15 @@ TEST_F(hang, reset_by_vtactl)
 {
 	struct vta_info old, new;
 	struct waiter w;
-	char who[96];
+	char command[96];
 	int fd;
 
 	ASSERT_EQ(0, card_ioctl(self->fd, VTA_IOCTL_INFO, &old));
 	EXPECT_EQ(self->before.generation, old.generation);
 	/* Not from under others, unless that is meant. */
-	snprintf(who, sizeof(who), "vtactl reset 0 2>&1 | grep -q 'process %d (vta_hang) of'",
-		 getpid());
-	EXPECT_EQ(0, system(who));
+	snprintf(command, sizeof(command),
+		 "vtactl reset 0 2>&1 | grep -q 'process %d (vta_hang) of'", getpid());
+	EXPECT_EQ(0, system(command));
 	EXPECT_EQ(6, WEXITSTATUS(system("vtactl reset 0 2>/dev/null")));
 	EXPECT_EQ(self->before.generation, steps_now().generation);
 	ASSERT_EQ(0, hold(self, &w));
@@ -595,7 +595,7 @@ TEST_F(hang, reset_by_vtactl)
 	close(fd);
 }
 
-static int reset_as_nobody(void *arg)
+static int reset_unprivileged(void *arg)
 {
 	(void)arg;
 	if (setresuid(1000, 1000, 1000))
@@ -617,7 +617,7 @@ static int reset_without_capabilities(void *arg)
 	return card_reset() == -EPERM ? 0 : 2;
 }
 
-TEST_F(hang, reset_wants_a_yes)
+TEST_F(hang, vtactl_reset_asks_first)
 {
 	char path[64];
 
@@ -629,9 +629,9 @@ TEST_F(hang, reset_wants_a_yes)
 	EXPECT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));
 }
 
-TEST_F(hang, reset_by_nobody)
+TEST_F(hang, unprivileged_user_cannot_reset)
 {
-	EXPECT_EQ(0, in_child(reset_as_nobody, NULL));
+	EXPECT_EQ(0, in_child(reset_unprivileged, NULL));
 	EXPECT_EQ(self->before.generation, steps_now().generation);
 	EXPECT_EQ(LOST(VTA_FATE_NONE, VTA_CAUSE_NONE), card_lost(self->fd));
 	EXPECT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));

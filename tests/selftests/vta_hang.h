@@ -36,7 +36,7 @@ static inline struct steps steps_now(void)
 	};
 }
 
-/* Who has the card hears of a reset before it is done. */
+/* Open files report a reset before it is complete. */
 static inline struct steps steps_then(const struct steps *before, unsigned int resets)
 {
 	int64_t end = now_ns() + PATIENCE_MS * 1000000ll;
@@ -95,7 +95,7 @@ FIXTURE_SETUP(hang)
 	self->before = steps_now();
 }
 
-/* Whatever it was, the card works for who opens it, and nobody is missed. */
+/* After every test the card works for a new open, and nothing is left in use. */
 FIXTURE_TEARDOWN(hang)
 {
 	struct usage usage;
@@ -133,7 +133,7 @@ static inline int hold(struct _test_data_hang *self, struct waiter *w)
 	return waiter_start(w, &self->q, 1, PATIENCE_MS);
 }
 
-/* The end of a life of the card for who has it open. */
+/* The card was lost for this open file. */
 static inline int lost(struct _test_data_hang *self)
 {
 	struct vta_info info;

@@ -107,7 +107,7 @@ static void touch_all(struct holder *h)
 const char *holder_loses(struct holder *h)
 {
 	if (waiter_join(&h->waiter) != -ENODEV)
-		return "who waits gets ENODEV";
+		return "the waiter gets ENODEV";
 	if (card_poll(h->fd, 0) != (POLLERR | POLLHUP))
 		return "poll() says POLLERR and POLLHUP";
 	if (queue_wait(&h->q, 1, 0, NULL) != -ENODEV)
@@ -142,7 +142,7 @@ const char *holder_ends(struct holder *h)
 	return stays ? "" : "host memory in a dma-buf outlives the card and the file";
 }
 
-/* ---- Those who compute ---- */
+/* ---- Computing processes ---- */
 
 static void fill_until_lost(const char *node)
 {

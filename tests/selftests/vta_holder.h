@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * vta_holder.h - who loses most by losing a card: one of everything outstanding; and
- * processes that compute for as long as there is a card
+ * vta_holder.h - a process with one of every resource outstanding when it loses a card; and
+ * processes that compute as long as there is a card
  */
 #ifndef VTA_HOLDER_H
 #define VTA_HOLDER_H
@@ -13,7 +13,7 @@
 
 struct holder {
 	int fd;
-	struct queue q;			/* held by a WAIT, and somebody waits for it */
+	struct queue q;			/* held by a WAIT, with a waiter */
 	struct waiter waiter;
 	struct mem host, card;
 	int host_fd, card_fd;		/* dma-bufs of these */
@@ -26,8 +26,7 @@ struct holder {
 int holder_begin(struct holder *h);
 
 /*
- * The card has gone from under it: what of the promises for that case is not so, or
- * "". Waits for who waited.
+ * The holder has lost the card: the first broken promise for that case, or "". Joins the waiter.
  */
 const char *holder_loses(struct holder *h);
 

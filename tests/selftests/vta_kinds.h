@@ -18,7 +18,7 @@
 #define HOLDS(what)	child_holds(what, #what, __FILE__, __LINE__)
 bool child_holds(bool good, const char *what, const char *file, int line);
 
-/* A user that is nobody: no capabilities, nothing of its own. */
+/* An unprivileged user without resources. */
 #define NOBODY		65534
 
 /* Buffers by their bare ioctls. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_large - GiBs of memory, what the page tables make of them, and that who asks
- * for more than there is gets an error, and nobody is killed for it
+ * vta_large - GiBs of memory, their page tables, and requests for more than there is, which must
+ * fail with an error and not kill any process
  *
  * For a machine with 6 GiB.
  */

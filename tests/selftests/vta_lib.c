@@ -206,7 +206,7 @@ TEST_F(lib, armed_queue_and_poll)
 	vtadev_buf_free(word);
 }
 
-TEST_F(lib, fault_is_told_in_words)
+TEST_F(lib, fault_is_described_in_words)
 {
 	struct vta_desc desc = vtadev_desc_fill(0x40000000, 0, 4);
 	char text[VTADEV_FAULT_TEXT_MAX];
@@ -226,7 +226,7 @@ TEST_F(lib, fault_is_told_in_words)
 }
 
 /* Each way to lose a card has its own words; the errno is the same. */
-TEST_F(lib, loss_is_told_in_words)
+TEST_F(lib, loss_is_described_in_words)
 {
 	char reset[VTADEV_LOST_TEXT_MAX], command[96];
 	const char *name = strrchr(vtadev_info(self->dev)->card.node, '/') + 1;

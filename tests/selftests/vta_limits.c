@@ -17,7 +17,7 @@
 #include "vta_kinds.h"
 
 #define PARAMETERS	"/sys/module/vta/parameters/"
-#define SOMEBODY	1000
+#define ANOTHER_USER	1000
 
 FIXTURE(limits) {
 	struct usage before;
@@ -202,17 +202,17 @@ static int while_all_is_spent(const struct _test_data_limits *self, int (*with)(
 	return ret ? ret : status;
 }
 
-static int as_somebody(void *arg)
+static int as_another_user(void *arg)
 {
-	unsigned int uid = SOMEBODY;
+	unsigned int uid = ANOTHER_USER;
 
 	(void)arg;
 	return in_child(take_a_page, &uid);
 }
 
-TEST_F(limits, of_one_user_leave_the_others_theirs)
+TEST_F(limits, of_one_user_leave_room_for_others)
 {
-	EXPECT_EQ(0, while_all_is_spent(self, as_somebody, NULL));
+	EXPECT_EQ(0, while_all_is_spent(self, as_another_user, NULL));
 }
 
 static int as_nobody_again(void *arg)
@@ -233,7 +233,7 @@ TEST_F(limits, hold_for_all_processes_of_a_user)
 	EXPECT_EQ(0, while_all_is_spent(self, in_another_process, NULL));
 }
 
-/* A user with a namespace can be anybody and can do anything, in there. */
+/* Inside a namespace of its own, a user can have any ID and all capabilities. */
 static int as_another_in_a_namespace(void *arg)
 {
 	int *maps = arg;
@@ -446,7 +446,7 @@ TEST_F(limits, of_host_memory)
 	EXPECT_EQ(0, file_write(PARAMETERS "max_user_host", "25"));
 }
 
-TEST_F(limits, of_host_memory_do_not_hold_for_who_is_exempt)
+TEST_F(limits, of_host_memory_do_not_hold_for_exempt_users)
 {
 	int fd = card_open();
 
@@ -490,7 +490,7 @@ TEST_F(limits, count_what_dmabufs_keep)
 	EXPECT_EQ(0, in_child(keep_by_dmabuf, self));
 }
 
-TEST_F(limits, do_not_hold_for_who_is_exempt)
+TEST_F(limits, do_not_hold_for_exempt_users)
 {
 	int fd = card_open();
 	uint64_t n;
@@ -595,7 +595,7 @@ TEST_F(limits, of_contexts_after_a_reset)
 	EXPECT_EQ(0, status);
 }
 
-TEST_F(limits, of_contexts_do_not_hold_for_who_is_exempt)
+TEST_F(limits, of_contexts_do_not_hold_for_exempt_users)
 {
 	int fds[256];
 	uint64_t n;

@@ -163,7 +163,7 @@ static int look_at_fdinfo(const struct pinner *p)
 	return ret ?: strstr(text, "vta-pinned-bytes") ? 0 : -ENOENT;
 }
 
-TEST_F(memcg, sleeper_does_not_delay_who_looks)
+TEST_F(memcg, sleeper_does_not_delay_reading_fdinfo)
 {
 	if (kernel_is_before(5, 18))
 		SKIP(return, "this kernel does not let a call sleep for its cgroup");
@@ -189,7 +189,7 @@ static int use_it(const struct pinner *p)
 	return card_try();
 }
 
-TEST_F(memcg, sleeper_does_not_delay_who_opens)
+TEST_F(memcg, sleeper_does_not_delay_opening)
 {
 	if (kernel_is_before(5, 18))
 		SKIP(return, "this kernel does not let a call sleep for its cgroup");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_pin - memory of a process as a buffer: every kind of it, who pays, and
- * that the card and the process go on seeing the same pages
+ * vta_pin - memory of a process as a buffer: every kind of it, its accounting, and that the card
+ * and the process keep seeing the same pages
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -126,7 +126,7 @@ TEST_F(pin, stack)
 	EXPECT_EQ(0, buf_release(self->fd, req.handle));
 }
 
-/* In memory: what the card writes is the file's, for everybody. */
+/* In memory: the card writes to the file, which all processes see. */
 TEST_F(pin, shared_file_in_memory)
 {
 	const size_t size = 64 * PAGE;
@@ -297,7 +297,7 @@ TEST_F(pin, fork_leaves_the_parent_its_pages)
 	munmap(ptr, size);
 }
 
-TEST_F(pin, unmapped_is_still_the_cards)
+TEST_F(pin, card_keeps_unmapped_pages)
 {
 	const uint32_t size = 8 * PAGE;
 	uint8_t *ptr = map_memory(size);
@@ -388,7 +388,7 @@ TEST_F(pin, malformed_requests_are_einval)
 	munmap(ptr, PAGE);
 }
 
-TEST_F(pin, what_is_no_memory_is_efault)
+TEST_F(pin, ranges_without_memory_are_efault)
 {
 	uint8_t *ptr = map_memory(4 * PAGE);
 	struct vta_buf_pin req;
@@ -455,7 +455,7 @@ TEST_F(pin, not_to_be_mapped_or_exported)
 	munmap(ptr, PAGE);
 }
 
-/* ---- who pays ---- */
+/* ---- accounting ---- */
 
 static int spend_the_limit(void *arg)
 {
@@ -534,8 +534,10 @@ static int pin_and_leave(void *arg)
 	return -buf_pin(gift->fd, ptr, MIB, 0, gift->req);
 }
 
-/* Who pinned has ended; the buffer has not, and its end is nobody else's gain. */
-TEST_F(pin, outlives_who_pinned)
+/*
+ * The process that pinned has ended, but not the buffer; its end must not credit another process.
+ */
+TEST_F(pin, outlives_the_pinning_process)
 {
 	struct gift gift = { .fd = self->fd };
 
@@ -563,7 +565,7 @@ TEST_F(pin, reset_gives_the_pages_back)
 	munmap(ptr, MIB);
 }
 
-/* What is pinned is memory as any other: for somebody else, and for oneself. */
+/* Pinned memory can be pinned again, by this process and by another one. */
 TEST_F(pin, same_memory_again)
 {
 	uint8_t *ptr = map_memory(MIB);

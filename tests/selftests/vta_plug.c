@@ -90,7 +90,7 @@ static bool is_plugged(const void *arg)
 	return done;
 }
 
-/* The card, under whatever name, works for who opens it. */
+/* The card, under any name, works when it is opened. */
 static bool is_back(const void *arg)
 {
 	(void)arg;
@@ -153,8 +153,8 @@ TEST_F_TIMEOUT(plug, with_notice, 120)
 
 /*
  * The machine takes the card out when the slot's power goes off. The port does so behind
- * the kernel's back, and has its power back before it may tell: all that the kernel gets
- * to see is a link that is down and nobody who answers, as when a card is pulled.
+ * the kernel's back, and has its power back before it may tell: the kernel only sees a link that
+ * is down and a function that does not answer, as when a card is pulled.
  */
 static int pull(const char *port)
 {

@@ -119,7 +119,7 @@ static const struct lie lies[] = {
 	{ "reg-config1=0x12120f0f", "the card says the width of word 1 of ALU", -ENODEV },
 };
 
-TEST_F_TIMEOUT(probe, card_that_lies_is_not_bound, 240)
+TEST_F_TIMEOUT(probe, card_with_invalid_registers_is_not_bound, 240)
 {
 	unsigned int i;
 
@@ -142,8 +142,8 @@ TEST_F_TIMEOUT(probe, card_that_lies_is_not_bound, 240)
 	}
 }
 
-/* What the lies above are made of is the truth. */
-TEST_F(probe, truth_is_believed)
+/* The same injection with the card's true values is accepted. */
+TEST_F(probe, unchanged_registers_are_accepted)
 {
 	char kinds[2][32];
 
@@ -195,7 +195,7 @@ TEST_F(probe, card_that_is_dead_is_unbound)
 	EXPECT_EQ(before + 1, times_said(said));
 }
 
-/* Somebody says that another function is a card: the host's bridge has no memory. */
+/* Another function is named as a card: the host's bridge has no memory. */
 TEST_F(probe, other_functions_are_refused)
 {
 	static const char bridge[] = "/sys/bus/pci/devices/0000:00:00.0/driver_override";

@@ -203,7 +203,7 @@ TEST_F_SIGNAL(queue, writing_the_status_page_is_sigsegv, SIGSEGV)
 	*(volatile uint64_t *)q.status = 1;
 }
 
-/* Nobody's memory leaks through what lies behind the record. */
+/* No memory leaks through the rest of the page, after the record. */
 TEST_F(queue, status_page_is_zero_behind_the_records)
 {
 	const volatile uint8_t *bytes;

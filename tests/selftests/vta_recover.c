@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_recover - a queue that has halted goes on, and who halts queues again and
- * again is slowed down
+ * vta_recover - a halted queue continues, and a user whose queues halt again and again is
+ * throttled
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -48,7 +48,7 @@ static uint32_t word(const struct mem *mem, unsigned int index)
 	return ((volatile uint32_t *)mem->ptr)[index];
 }
 
-TEST_F(recover, goes_on_behind_the_fault)
+TEST_F(recover, continues_after_the_fault)
 {
 	struct vta_queue_recover arg = { .queue = self->q.id, .seq = 99 };
 	struct vta_queue_fault fault;
@@ -73,7 +73,7 @@ TEST_F(recover, goes_on_behind_the_fault)
 	EXPECT_EQ(7, word(&self->mem, 0));
 }
 
-TEST_F(recover, what_is_behind_waits_for_the_doorbell)
+TEST_F(recover, later_descriptors_wait_for_the_doorbell)
 {
 	struct vta_desc descs[3] = {
 		bad(), desc_fill(self->mem.addr, 5, 4), desc_fill(self->mem.addr + 4, 6, 4),
@@ -94,7 +94,7 @@ TEST_F(recover, what_is_behind_waits_for_the_doorbell)
 	EXPECT_EQ(6, word(&self->mem, 1));
 }
 
-TEST_F(recover, what_is_behind_can_be_replaced)
+TEST_F(recover, later_descriptors_can_be_replaced)
 {
 	struct vta_desc descs[3] = {
 		bad(), desc_fill(self->mem.addr, 5, 4), desc_fill(self->mem.addr, 6, 4),
@@ -331,7 +331,7 @@ static int end_what_halts(bool by_closing)
 	return 0;
 }
 
-/* Nor does it help to end the queue before anybody has looked at it. */
+/* Ending the queue before its fault is read does not help either. */
 TEST_F(recover, faults_of_ended_queues_count)
 {
 	int way, status;
@@ -382,7 +382,7 @@ TEST_F(recover, other_users_do_not_wait)
 	EXPECT_EQ(0, chmod(card_node(), 0600));
 }
 
-TEST_F(recover, who_waits_can_be_killed)
+TEST_F(recover, throttled_wait_can_be_killed)
 {
 	uint64_t throttled = card_attr("throttled");
 	struct queue q[20];
@@ -403,7 +403,7 @@ TEST_F(recover, who_waits_can_be_killed)
 	kill(pid, SIGKILL);
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_TRUE(WIFSIGNALED(status));
-	/* Lifting the limit lets who waits go on, too. */
+	/* Lifting the limit also releases the waiter. */
 	ASSERT_EQ(0, file_write(LIMIT, "0"));
 	EXPECT_EQ(0, queue_recover(&q[0]));
 }

@@ -69,7 +69,7 @@ struct usage {
 struct usage card_usage(void);
 bool usage_equal(const struct usage *a, const struct usage *b);
 
-/* 0 if who opens the card now gets a queue and a descriptor done. */
+/* 0 if a new open of the card can make a queue and complete a descriptor. */
 int card_try(void);
 /* Resets it as an administrator does, or behind the driver's back as a PCI function. */
 int card_reset(void);

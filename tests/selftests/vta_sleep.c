@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_sleep - the machine sleeps and hibernates, as far as the kernel tests that
- * (pm_test), and the card sleeps when nobody needs it
+ * vta_sleep - the machine sleeps and hibernates, as far as the kernel tests that (pm_test), and
+ * the card sleeps when it is not in use
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -136,7 +136,7 @@ TEST_F(sleep, contexts_survive)
 }
 
 /* The descriptor in hand ends before, and the others come when the machine is awake. */
-TEST_F(sleep, what_was_submitted_is_done)
+TEST_F(sleep, submitted_work_is_done)
 {
 	struct vta_desc descs[3] = {
 		desc_fill(self->w.host.addr, 7, 4), desc_fill(self->w.host.addr + 4, 8, 4),
@@ -390,7 +390,7 @@ TEST_F(sleep, kept_state_survives)
 	EXPECT_EQ(self->w.generation, card_attr("generation"));
 }
 
-/* Who waits goes on waiting, and the card knows of it. */
+/* Waiters keep waiting, and the card is armed for them. */
 TEST_F(sleep, waiters_survive)
 {
 	uint64_t arms = card_counter("arms");
@@ -435,7 +435,7 @@ TEST_F(sleep, card_does_not_wake_up)
 	EXPECT_EQ(self->w.generation + 1, card_attr("generation"));
 }
 
-/* Somebody has been at the slot. Nothing that is known is of this card. */
+/* The card was exchanged: no known state belongs to this card. */
 TEST_F(sleep, another_card_wakes_up)
 {
 	int fd;
@@ -467,7 +467,7 @@ TEST_F(sleep, queue_does_not_start_again)
 	EXPECT_EQ(self->w.generation + 1, card_attr("generation"));
 }
 
-/* There is nothing to be saved of it, and nobody waits for it. */
+/* It has no state to save, and no waiters. */
 TEST_F(sleep, card_given_up_stays_so)
 {
 	if (!self->possible)
@@ -483,7 +483,7 @@ TEST_F(sleep, card_given_up_stays_so)
 }
 
 /* The machine stays awake, and everything goes on. */
-TEST_F(sleep, no_memory_for_what_the_card_holds)
+TEST_F(sleep, no_host_memory_for_a_copy_of_the_card_s)
 {
 	struct vta_buf_alloc card = { .size = card_attr("mem_free"), .flags = VTA_BUF_CARD };
 	struct vta_buf_alloc host = { .size = card.size / 4 };
@@ -586,7 +586,7 @@ static int read_error(const char *name)
 	return err;
 }
 
-TEST(card_sleeps_when_nobody_has_it)
+TEST(unused_card_sleeps)
 {
 	uint64_t generation = card_attr("generation");
 	struct queue q;
@@ -641,8 +641,8 @@ TEST(card_memory_keeps_it_awake)
 }
 
 /*
- * As a card does whose slot has been without power, however often: nobody has lost it,
- * and it is not one that needs resets.
+ * As a card whose slot was without power, any number of times: no file has lost the card, and
+ * this does not count as a reset.
  */
 TEST(card_does_not_wake_up_as_it_was)
 {

@@ -65,7 +65,7 @@ static bool is_lent(void)
 	return strstr(line, ", lent to the PCI core");
 }
 
-/* All that reads registers for who looks at the card. */
+/* All files that may read the card's registers. */
 static void look_at_everything(void)
 {
 	char path[96], text[64];
@@ -87,7 +87,7 @@ static void look_at_everything(void)
  * The reset may be over before all has been looked at: then it counts for nothing. The
  * emulated card counts while it is reset, from the moment at which that clears it.
  */
-TEST_F(hang, lent_card_is_not_read)
+TEST_F(hang, card_under_function_reset_is_not_read)
 {
 	unsigned int tries, looks = 0;
 

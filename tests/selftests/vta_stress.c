@@ -15,7 +15,7 @@
 
 enum { THREADS = 6, STEPS = 1500, SLOTS = 8 };
 
-/* Names in use, right or stale; whoever comes takes one. */
+/* Handles in use, valid or stale; each thread takes any of them. */
 static atomic_uint queues[SLOTS], buffers[SLOTS];
 static _Atomic uint64_t offsets[SLOTS];
 

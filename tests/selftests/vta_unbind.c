@@ -79,7 +79,7 @@ FIXTURE_SETUP(unbind)
 	*(volatile int *)self->card.ptr = 42;
 }
 
-/* The card works for who opens it anew, and nothing of the old is missing. */
+/* The card works after a new open, and no resource of the old one is missing. */
 FIXTURE_TEARDOWN(unbind)
 {
 	struct usage now;
@@ -186,7 +186,7 @@ TEST_F(unbind, mappings_are_harmless)
 		card[i] = 2;
 	}
 	queue_submit(&self->q, &nop, 1);
-	/* What was written above does not show where nobody may write. */
+	/* The writes above do not show in pages that are read-only. */
 	EXPECT_EQ(0, queue_seq(&self->q));
 	EXPECT_EQ(VTA_QUEUE_DISABLED, le32toh(self->q.status->status.state));
 	(void)*self->q.doorbell;
@@ -198,7 +198,7 @@ TEST_F(unbind, mappings_are_harmless)
 	card[0] = 4;
 }
 
-/* What a mapping shows afterwards is nobody else's. */
+/* A mapping then shows no other process's memory. */
 TEST_F(unbind, mappings_do_not_show_the_next_user)
 {
 	struct mem mem[2];
@@ -263,9 +263,9 @@ TEST_F_TIMEOUT(unbind, twenty_times_under_load, 300)
 	EXPECT_EQ(0, card_usage().contexts);
 }
 
-/* ---- the card is reset by somebody else ---- */
+/* ---- the card is reset from outside ---- */
 
-TEST_F(unbind, function_level_reset_is_enodev_for_who_was_there)
+TEST_F(unbind, function_level_reset_is_enodev_for_open_files)
 {
 	struct vta_desc desc = desc_wait(self->host.addr, UINT64_MAX);
 	uint64_t generation = card_attr("generation");

@@ -444,7 +444,7 @@ TEST_F(wait, poll_says_when)
 	EXPECT_EQ(POLLIN, card_poll(self->fd, PATIENCE_MS));
 	EXPECT_EQ(arms + 1, card_counter("arms"));
 	EXPECT_EQ(interrupts + 1, card_counter("interrupts"));
-	/* It stays until somebody asks. */
+	/* It stays until the queue is asked about. */
 	EXPECT_EQ(POLLIN, card_poll(self->fd, 0));
 	EXPECT_EQ(0, queue_wait(&self->q, 1, 0, NULL));
 	EXPECT_EQ(0, card_poll(self->fd, 0));

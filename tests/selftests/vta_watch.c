@@ -18,15 +18,15 @@
 
 /* ---- What the watchdog alone finds ---- */
 
-TEST_F(hang, halt_that_is_not_told)
+TEST_F(hang, halt_without_a_record)
 {
 	ASSERT_EQ(0, emu_inject("halt-lost"));
 	EXPECT_EQ(-ENODEV, queue_do(&self->q, desc_fill(0x40000000, 0, 4)));
 	EXPECT_STEPS(0, 1, 0, 0);
 }
 
-/* It has said so by an interrupt that did not come. */
-TEST_F(hang, gives_up_unheard)
+/* The interrupt of the fatal error was lost. */
+TEST_F(hang, fatal_error_without_its_interrupt)
 {
 	struct waiter w;
 
@@ -37,14 +37,14 @@ TEST_F(hang, gives_up_unheard)
 	EXPECT_STEPS(0, 1, 0, 0);
 }
 
-/* Who asks for READY or for GENERATION once is told so. */
-static const char * const resets_by_nobody[] = { "reg-status=0 1", "reg-generation=77 1" };
+/* One read of READY or of GENERATION returns a sign of a reset. */
+static const char * const signs_of_a_reset[] = { "reg-status=0 1", "reg-generation=77 1" };
 
-TEST_F(hang, reset_by_nobody_at_all)
+TEST_F(hang, card_resets_itself)
 {
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(resets_by_nobody); i++) {
+	for (i = 0; i < ARRAY_SIZE(signs_of_a_reset); i++) {
 		struct steps before = steps_now();
 		struct mem mem;
 		struct waiter w;
@@ -56,9 +56,9 @@ TEST_F(hang, reset_by_nobody_at_all)
 		ASSERT_EQ(0, mem_alloc(fd, &mem, 4096, VTA_BUF_HOST, 0));
 		queue_submit(&q, (struct vta_desc []) { desc_wait(mem.addr, UINT64_MAX) }, 1);
 		ASSERT_EQ(0, waiter_start(&w, &q, 1, PATIENCE_MS));
-		ASSERT_EQ(0, emu_inject(resets_by_nobody[i]));
+		ASSERT_EQ(0, emu_inject(signs_of_a_reset[i]));
 		EXPECT_EQ(-ENODEV, waiter_join(&w)) {
-			TH_LOG("%s", resets_by_nobody[i]);
+			TH_LOG("%s", signs_of_a_reset[i]);
 		}
 		EXPECT_EQ(before.soft + 1, steps_then(&before, 1).soft);
 		munmap(mem.ptr, mem.size);
@@ -69,7 +69,7 @@ TEST_F(hang, reset_by_nobody_at_all)
 }
 
 /* Another answers in its place, and no reset brings it back. */
-TEST_F(hang, somebody_else_answers)
+TEST_F(hang, another_device_answers)
 {
 	struct waiter w;
 
@@ -83,7 +83,7 @@ TEST_F(hang, somebody_else_answers)
  * A function that is not on the bus any more is not waited for. What was written to its
  * configuration meanwhile has not arrived, so the PCI core is to bring it back.
  */
-TEST_F(hang, nothing_to_be_reset)
+TEST_F(hang, function_missing_on_the_bus)
 {
 	struct waiter w;
 
@@ -107,7 +107,7 @@ TEST_F(hang, interrupt_of_a_card_that_is_gone)
 }
 
 /* What a TLB has let go of reads back as the context's number, and ones read as 255. */
-TEST_F(hang, ones_do_not_let_go_of_memory)
+TEST_F(hang, registers_of_ones_free_no_memory)
 {
 	struct mem mem = { 0 };
 	int fds[256], last = -1;
@@ -147,7 +147,7 @@ TEST_F(hang, found_by_a_second_wait)
 	ASSERT_EQ(0, hang_one(self));
 	ASSERT_EQ(-ETIMEDOUT, queue_wait(&self->q, 1, 50, NULL));
 	EXPECT_EQ(-EIO, queue_wait(&self->q, 1, PATIENCE_MS, NULL));
-	/* Who waits hears of the abort before it is done, and counted. */
+	/* Waiters wake up before the abort is complete, and counted. */
 	EXPECT_EQ(0, queue_recover(&self->q));
 	EXPECT_STEPS(1, 0, 0, 0);
 }
@@ -268,7 +268,7 @@ TEST_F(hang, halt_found_by_a_waiter_is_no_lost_interrupt)
 	queue_unmap(&other);
 }
 
-/* What was asked for, and nobody waits for any more, is not missed when it comes. */
+/* An interrupt whose waiter has timed out is not counted as lost. */
 TEST_F(hang, wait_that_timed_out_is_no_lost_interrupt)
 {
 	struct vta_queue_create create = { .ring_order = 4 };
@@ -358,10 +358,10 @@ static int begin_endless(struct _test_data_hang *self, struct queue *q)
 }
 
 /*
- * Nobody waits for the descriptor that hangs. Those that wait for the engine behind it, in
- * queues before and behind its own, get it when it has been aborted.
+ * No thread waits for the descriptor that hangs. Queues that wait for the engine, before and
+ * after its own, get it when the descriptor has been aborted.
  */
-TEST_F(hang, culprit_alone_is_aborted)
+TEST_F(hang, only_the_hanging_queue_is_aborted)
 {
 	struct vta_desc fill = desc_fill(self->mem.addr, 7, 4);
 	struct queue culprit, other;
@@ -401,7 +401,7 @@ static int other_user_is_not_slowed(void *arg)
 }
 
 /* The time that it took to find that a queue hangs, its user waits for the next one. */
-TEST_F(hang, who_hangs_is_slowed_down_alone)
+TEST_F(hang, only_the_hanging_user_is_throttled)
 {
 	uint64_t throttled = card_attr("throttled");
 	struct queue next;
@@ -425,7 +425,7 @@ static void interrupted(int signal)
 }
 
 /* By the card's clock it was hours. */
-TEST_F(hang, price_of_a_hang_is_not_the_card_s_word)
+TEST_F(hang, hang_throttling_ignores_the_card_s_clock)
 {
 	const struct sigaction action = { .sa_handler = interrupted };
 	struct queue next;
@@ -530,7 +530,7 @@ TEST_F_TIMEOUT(hang, busy_engine_is_no_hang, 120)
 /* The card keeps a descriptor for itself, and an engine idle. */
 static const char * const standstills[] = { "hang-front", "idle-engines" };
 
-TEST_F(hang, engine_that_stands_idle)
+TEST_F(hang, idle_engine_is_detected)
 {
 	unsigned int i;
 
@@ -590,8 +590,8 @@ static int hides_what_it_runs(void)
 	return queue_wait(&q, 1, PATIENCE_MS, NULL) ? 3 : 0;
 }
 
-/* It takes no longer than it may, so who waits behind it does not hang. */
-TEST_F_TIMEOUT(hang, nobody_suffers_for_what_is_hidden, 60)
+/* The hidden descriptor keeps its time limit, so the waiters behind it see no hang. */
+TEST_F_TIMEOUT(hang, hidden_descriptors_cause_no_abort, 60)
 {
 	uint64_t doorbells = card_counter("doorbells");
 	struct vta_desc run;
@@ -615,8 +615,8 @@ TEST_F_TIMEOUT(hang, nobody_suffers_for_what_is_hidden, 60)
 	EXPECT_STEPS(0, 0, 0, 0);
 }
 
-/* Each time somebody looks, what is next in the ring needs the engine. */
-static int makes_up_that_it_runs(void)
+/* At each check, the next descriptor in the ring seems to need the engine. */
+static int forges_a_running_descriptor(void)
 {
 	struct vta_desc run;
 	struct queue q;
@@ -630,8 +630,8 @@ static int makes_up_that_it_runs(void)
 	return err;
 }
 
-/* So it hides from nobody that the engine hangs. */
-TEST_F_TIMEOUT(hang, nothing_moves_that_is_made_up, 60)
+/* This does not hide the hang of the engine. */
+TEST_F_TIMEOUT(hang, forged_ring_does_not_hide_a_hang, 60)
 {
 	struct vta_desc run;
 	pid_t pid;
@@ -640,7 +640,7 @@ TEST_F_TIMEOUT(hang, nothing_moves_that_is_made_up, 60)
 	ASSERT_EQ(0, emu_inject("hang-compute"));
 	pid = fork();
 	if (!pid)
-		_exit(makes_up_that_it_runs());
+		_exit(forges_a_running_descriptor());
 	*(struct insn *)self->mem.ptr = insn_finish(0);
 	run = desc_run(self->mem.addr, 1, 0);
 	EXPECT_EQ(-EIO, queue_do(&self->q, run));
@@ -676,8 +676,8 @@ TEST_F(hang, too_many_hang)
 	EXPECT_STEPS(1, 1, 0, 0);
 }
 
-/* If the administrator says so, nothing is ever said to hang. */
-TEST_F(hang, never_by_order)
+/* With the watchdog switched off, no hang is reported. */
+TEST_F(hang, no_hangs_with_the_watchdog_off)
 {
 	struct waiter w;
 
@@ -689,7 +689,7 @@ TEST_F(hang, never_by_order)
 	EXPECT_STEPS(0, 0, 0, 0);
 	ASSERT_EQ(0, file_write(PARAMETERS "hang_ms", "1000"));
 	EXPECT_EQ(-EIO, waiter_join(&w));
-	/* Who waits hears of the abort before it is done, and counted. */
+	/* Waiters wake up before the abort is complete, and counted. */
 	EXPECT_EQ(0, queue_recover(&self->q));
 	EXPECT_STEPS(1, 0, 0, 0);
 }

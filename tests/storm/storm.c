@@ -90,7 +90,7 @@ static bool doze(unsigned int cycle)
 	return cycle % 10 || !card_suspend() || fail("the machine does not sleep", NULL);
 }
 
-/* %q is the queue that somebody else may have. */
+/* %q is the number of a queue that another process may have. */
 static bool spoil(unsigned int cycle)
 {
 	const struct kind *kind = kind_of(cycle);

@@ -126,7 +126,7 @@ until [ -s trapped ] || [ $tries -ge 300 ]; do
 done
 kill -TERM $traced
 wait $traced
-check "who ends it ends the command" [ $? -eq 9 ]
+check "a signal to vtactl trace ends the command" [ $? -eq 9 ]
 vtactl trace -d 1 -o six.json
 check "for a second" [ $? -eq 0 ]
 check "no instance is left" [ -z "$(ls /sys/kernel/tracing/instances)" ]

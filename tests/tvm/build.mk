@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # TVM's own VTA runtime on libvta_driver: programs that make the calls of compiled
-# operators, for whoever has a source tree of TVM (make check-tvm TVM=DIR). What TVM needs
-# of itself, the core of its runtime, is built here from that tree, without LLVM.
+# operators, for users with a source tree of TVM (make check-tvm TVM=DIR). The core of TVM's
+# runtime is built here from that tree, without LLVM.
 
 TVM ?=
 TVM_HW := $(or $(VTA_HW_PATH),$(TVM)/3rdparty/vta-hw)

@@ -36,7 +36,7 @@ verbs=$("$vtactl" --help | sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p')
 . "$here/vtactl.bash"
 
 echo "TAP version 13"
-same "bash: is told whom to ask" "complete -F _vtactl vtactl" "$(complete -p vtactl)"
+same "bash: the completion function is registered" "complete -F _vtactl vtactl" "$(complete -p vtactl)"
 same "bash: verbs" "$(echo "$verbs --help --version" | sorted)" "$(offers vtactl '')"
 same "bash: verbs that begin so" "test top trace " "$(offers vtactl t)"
 same "bash: program's words" "info run " "$(offers vtactl program '')"

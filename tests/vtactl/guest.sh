@@ -28,8 +28,8 @@ ctl() {
 	status=0
 	timeout 60 vtactl "$@" >/tmp/out 2>/tmp/err </dev/null || status=$?
 }
-# nobody COMMAND...: without any right
-nobody() {
+# unprivileged COMMAND...: as a user without any rights
+unprivileged() {
 	status=0
 	/root/setpriv --reuid=65534 --regid=65534 --clear-groups timeout 60 "$@" \
 		>/tmp/out 2>/tmp/err </dev/null || status=$?
@@ -105,7 +105,7 @@ check "dump: no driver: is made all the same" exits 0
 tar -tf /tmp/none.tar >/tmp/out
 check "dump: no driver: has versions" says '^vta-dump/versions.txt$'
 
-# ---- Two cards that nobody uses ----
+# ---- Two unused cards ----
 
 monitor --json --count=2
 insmod /lib/vta.ko || exit 1
@@ -126,7 +126,7 @@ if [ -d /sys/class/hwmon ]; then
 	check "status: temperature" says '^  temperature 45.000 C$'
 	check "status: power" says '^  power       12.500 W$'
 fi
-check "status: nobody is busy" says '^  busy        compute 0 % copy 0 % over [0-9.]+ s$'
+check "status: no engine is busy" says '^  busy        compute 0 % copy 0 % over [0-9.]+ s$'
 check "status: nothing has happened" says '^  last faults: none$'
 check "status: link" says '^  link        [0-9.]+ GT/s x[0-9]+ of at most [0-9.]+ GT/s x[0-9]+$'
 ctl status --json 1
@@ -154,7 +154,7 @@ check "top: a line for each card" [ "$(grep -c '^vta[01]: compute' /tmp/out)" -e
 start hold worker vta0 hold
 hold=$job_pid
 ctl status 0
-check "status: who has it" says "^    worker\[$hold\] of root: 1 MiB of the card, [0-9]+ [KM]iB of the host, queue [0-9]+$"
+check "status: the process that has it open" says "^    worker\[$hold\] of root: 1 MiB of the card, [0-9]+ [KM]iB of the host, queue [0-9]+$"
 ctl status --json 0
 check "status --json: its runs" says '"runs": *3\b'
 check "status --json: its copies" says '"copies": *5\b'
@@ -165,19 +165,19 @@ check "export: a user's memory" says "^vta_user_memory_bytes.$mine,kind=\"card\"
 check "export: a user's files" says "^vta_user_contexts.$mine. 1$"
 check "export: engine time of a file" says "^vta_client_busy_seconds_total.card=\"vta0\",client=\"[0-9]+\",uid=\"0\",user=\"root\",engine=\"copy\". [0-9]+[.][0-9]+$"
 check "export: launches" says '^vta_launches_total.card="vta0". [1-9]'
-nobody vtactl export
+unprivileged vtactl export
 check "export: no permission is needed" exits 0
-check "export: other users' files are not for everybody" silent '^vta_(user|client)_'
-nobody vtactl status 0
+check "export: other users' files are shown to root only" silent '^vta_(user|client)_'
+unprivileged vtactl status 0
 check "status: no permission is needed, and is offered" exits 0 'usermod -aG render'
-check "status: other users' processes are not for everybody" silent worker
-check "status: but that there is one" says '^    1 that you may not see'
+check "status: other users' processes are shown to root only" silent worker
+check "status: but their number is shown" says '^    1 that you may not see'
 check "status: nor faults" says '^  last faults: for root to see$'
-nobody vtactl monitor --timeout 1
+unprivileged vtactl monitor --timeout 1
 check "monitor: no permission is needed" exits 0 listening
-nobody vtactl test
+unprivileged vtactl test
 check "test: without permission exits 4, and says which group" exits 4 'usermod -aG render'
-nobody vtactl bench
+unprivileged vtactl bench
 check "bench: without permission exits 4" exits 4 'usermod -aG render'
 cat /proc/"$hold"/fdinfo/* 2>/dev/null | sed -n 's/^\(vta-[a-z-]*\):.*/\1/p' | sort -u >/tmp/out
 # shellcheck disable=SC2016
@@ -198,7 +198,7 @@ top_rates() {
 check "top: its launches and copies a second" soon top_rates
 check "top: the process that works, twice" [ "$(grep -cE "$row" /tmp/out)" -eq 2 ]
 check "top: the card's engines" silent '^vta1: compute 0.0 %, copy 0.0 %'
-nobody vtactl top -b -n 1 -d 0.5
+unprivileged vtactl top -b -n 1 -d 0.5
 check "top: not other users' processes" silent worker
 busy_seen() {
 	ctl status vta1
@@ -217,7 +217,7 @@ ctl export
 check "export: when the last fault was" says '^vta_last_fault_timestamp_seconds.card="vta0",reason="page". [0-9]{9,}$'
 ctl status 0
 check "status: the last faults" [ "$(grep -cE '^    at [0-9.]+ s queue [0-9]+ of worker\[[0-9]+\]: page, insn at' /tmp/out)" -eq 3 ]
-nobody cat /sys/class/vta/vta0/fault_log
+unprivileged cat /sys/class/vta/vta0/fault_log
 check "fault_log: for root" exits 1 'ermission denied'
 monitor_end
 
@@ -235,7 +235,7 @@ total() {
 	}
 }
 all() { [ "$(total)" -eq "$1" ]; }
-check "monitor: who faults on purpose is accounted for" soon all 100
+check "monitor: deliberate faults are all counted" soon all 100
 check "monitor: and does not flood" [ "$(wc -l </tmp/monitor)" -le 20 ]
 monitor_end
 ctl status --json
@@ -285,7 +285,7 @@ check "monitor: a reset, and why" soon says "$reset" /tmp/monitor
 ctl status 0
 check "status: the last resets" says '^    at [0-9.]+ s reset: an administrator asked$'
 check "status: it works" exits 0
-check "status: who still has it as it was" says "^    worker\[$job_pid\] of root: 0 B of the card, .*, has lost the card \(reset admin\)$"
+check "status: a process that still has the lost card open" says "^    worker\[$job_pid\] of root: 0 B of the card, .*, has lost the card \(reset admin\)$"
 ctl status --json 0
 check "status --json: the same" says '"lost": *"reset admin"'
 if [ -d /sys/class/devcoredump ]; then
@@ -295,7 +295,7 @@ if [ -d /sys/class/devcoredump ]; then
 	check "devcoredump: rings" says '^  record seq=10 state=1 '
 	check "devcoredump: the last faults" says 'reason=page access=insn'
 	check "devcoredump: no names" silent 'worker|root'
-	nobody cat /sys/class/devcoredump/devcd1/data
+	unprivileged cat /sys/class/devcoredump/devcd1/data
 	check "devcoredump: for root" [ "$status" -ne 0 ]
 fi
 echo '<4>vta-worker[1]: the kernel on a program whose name begins so' >/dev/kmsg
@@ -387,9 +387,9 @@ rmmod vta
 check "the module goes, whatever was looked at" [ ! -d /sys/module/vta ]
 echo old >/tmp/cdi.json
 ctl cdi --output=/tmp/cdi.json
-check "cdi: nobody is left: nor is the file" [ "$status$(ls /tmp/cdi.json 2>/dev/null)" = 0 ]
+check "cdi: without a card the file is removed" [ "$status$(ls /tmp/cdi.json 2>/dev/null)" = 0 ]
 ctl status
-check "status: nobody is left" exits 3 'modprobe vta'
+check "status: no card is left" exits 3 'modprobe vta'
 
 echo "1..$n"
 exit "$failed"

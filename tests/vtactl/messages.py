@@ -6,7 +6,7 @@ message there is one of theirs.
     messages.py
 
 In the document a message is the first cell of a table's row, as code, with … for
-what differs. Prints TAP.
+variable parts. Prints TAP.
 """
 
 import re
@@ -45,7 +45,7 @@ def messages(files, patterns):
         for pattern, form in patterns:
             for match in pattern.finditer(source):
                 text = form.format(text_of(match[1]))
-                # Those that say nothing by themselves are made elsewhere.
+                # Formats without words of their own are built elsewhere.
                 if re.sub(r"[….\s:;]|vtactl|trace|try|--help", "", text):
                     found.setdefault(text, path.relative_to(ROOT))
     return found
@@ -57,7 +57,7 @@ def main():
     real = messages(sorted((ROOT / "kmod").glob("*.c")), KERNEL)
     real |= messages(sorted((ROOT / "tools/vtactl").glob("*.c")), VTACTL)
     results = [(text in told, f"{where}: {text}") for text, where in real.items()]
-    results += [(False, f"{DOCUMENT}: nobody says: {text}") for text in sorted(told - set(real))]
+    results += [(False, f"{DOCUMENT}: not in the sources: {text}") for text in sorted(told - set(real))]
     print("TAP version 13")
     for n, (ok, name) in enumerate(results, 1):
         print(f"{'ok' if ok else 'not ok'} {n} {name.replace('#', 'No ')}")

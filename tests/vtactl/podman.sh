@@ -104,7 +104,7 @@ if ! setpriv --reuid=$user --regid=$user --clear-groups unshare -U true 2> /dev/
 fi
 container setpriv --reuid=$user --regid=$user --clear-groups -- "${card[@]}"
 has '1:7 65534' && has 'Permission denied'
-result $? "rootless: who is not in the card's group cannot open it"
+result $? "rootless: a user outside of the card's group cannot open it"
 container setpriv --reuid=$user --regid=$user --groups $group -- --group-add keep-groups "${card[@]}"
 has '1:7 65534' && has 'No space left on device'
-result $? "rootless: who is in the card's group has it, by keep-groups"
+result $? "rootless: a user in the card's group can open it, by keep-groups"

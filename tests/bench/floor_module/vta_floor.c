@@ -5,7 +5,7 @@
  * Programs one queue of a card with nothing around it: no users, no checks, no
  * locks, no recovery. /dev/vta_floor launches a descriptor and waits for it, by
  * looking at the status page or by the interrupt, and tells how long each took inside
- * the kernel. For the bench alone: whoever opens it owns the card. It binds to cards
+ * the kernel. For the bench alone: the process that opens it owns the card. It binds to cards
  * that it is forced upon (driver_override), one at a time.
  */
 #include <linux/completion.h>
@@ -276,7 +276,7 @@ err_stop:
 	return ret;
 }
 
-/* The bench has closed the file, and nobody else has it. */
+/* The bench has closed the file, and there is no other reference. */
 static void floor_remove(struct pci_dev *pdev)
 {
 	struct floor *floor = pci_get_drvdata(pdev);

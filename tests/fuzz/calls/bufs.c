@@ -99,7 +99,7 @@ void op_import(struct state *s, const struct op *op)
 		keep(f, req.handle, req.addr, req.size, 0);
 }
 
-/* What anybody does with a dma-buf. */
+/* Ordinary operations on a dma-buf. */
 void op_dmabuf(struct state *s, const struct op *op)
 {
 	struct dma_buf_sync sync = { .flags = op->e & 0x7 };

@@ -14,7 +14,7 @@
 
 /* What sleeps in a call is woken after that, and again. */
 #define WAKE_MS		40
-/* Somebody else is bringing it back. */
+/* Another process is bringing the card back. */
 #define NO_CARD_MS	20
 
 static op_fn *const ops[] = {

@@ -81,7 +81,7 @@ struct pool {
 	atomic_bool learns;		/* there is KCOV */
 	bool breaks;			/* the card is to fail, too */
 	_Atomic int64_t reset_after;	/* when the next reset may be */
-	int control;			/* locked by who talks to the emulator */
+	int control;			/* locked while a process talks to the emulator */
 	atomic_uint edges_seen;
 	_Atomic uint8_t edges[POOL_EDGES];
 	atomic_uint nr_progs;

@@ -29,7 +29,7 @@
 #define NOBODY		65534
 /*
  * Times are counted in turns of sleeping: a guest's clock may jump when a busy host
- * lets its processors wait. Who has executed nothing for so long is stuck.
+ * lets its processors wait. A process that has executed nothing for so many turns is stuck.
  */
 #define TURN_MS		100
 #define STUCK_TURNS	3000

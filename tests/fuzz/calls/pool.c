@@ -14,7 +14,10 @@ int pool_create(void)
 	return pool == MAP_FAILED ? -errno : 0;
 }
 
-/* Once it is full the oldest go. Who reads one that is being replaced has a mixture. */
+/*
+ * When the pool is full, new programs replace the oldest. Reading one that is being replaced
+ * gives a mixture.
+ */
 void pool_add(const struct prog *prog)
 {
 	unsigned int n = atomic_fetch_add(&pool->nr_progs, 1);

@@ -68,8 +68,8 @@ uint64_t the_size(uint8_t choice, uint64_t raw);
 void keep_fd(struct state *s, int fd);
 void keep_map(struct state *s, void *ptr, size_t size);
 /*
- * Only who owns a mapping uses, changes or ends it: what is unmapped twice, or further
- * than it goes, is another's memory. Never waits, for the owner may be no more in a child.
+ * Only the owner of a mapping uses, changes or ends it: unmapping twice, or beyond the end, would
+ * hit other memory. Never waits, as the owner may not exist in a child.
  */
 bool own_map(struct fuzz_map *map);
 void disown_map(struct fuzz_map *map);

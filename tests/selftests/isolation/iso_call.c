@@ -31,7 +31,7 @@ FIXTURE_TEARDOWN(call)
 	EXPECT_STREQ("intact", wall_down(&self->wall));
 }
 
-/* The attacker has what it had, and nobody has lost anything. */
+/* The attacker has gained nothing, and no process has lost anything. */
 #define EXPECT_NOTHING_TAKEN()							\
 	do {									\
 		struct holding _now = holding_of(self->wall.fd);		\
@@ -165,7 +165,7 @@ static int giver(void *arg)
 	return send_fd(*(int *)arg, fd) ? 2 : 0;
 }
 
-/* By design: who is given the file is given the context, but never what it is not. */
+/* By design, a process that receives the file has the context, but nothing else. */
 TEST_F(call, file_passed_on)
 {
 	struct vta_queue_destroy destroy = { .queue = self->wall.victim.view->queue };

@@ -128,7 +128,7 @@ TEST_F(mapping, status_page_stays_readonly)
 	EXPECT_EQ(-1, mprotect(status, page, PROT_READ | PROT_WRITE));
 	EXPECT_EQ(EACCES, errno);
 	EXPECT_EQ(-1, mprotect(status, page, PROT_READ | PROT_EXEC));
-	/* Whoever may debug a process may write to what it may only read. */
+	/* A debugger may write to memory that the process itself may only read. */
 	mem = open("/proc/self/mem", O_RDWR);
 	ASSERT_LE(0, mem);
 	EXPECT_GT(0, pwrite(mem, &forged, sizeof(forged), (off_t)(uintptr_t)status));
@@ -228,7 +228,7 @@ static int ring_it(void *arg)
 	return 0;
 }
 
-/* The doorbell is the parent's; nobody can say otherwise. */
+/* The doorbell stays the parent's, even against madvise(). */
 TEST_F(mapping, doorbell_is_not_inherited)
 {
 	struct wall *w = &self->wall;

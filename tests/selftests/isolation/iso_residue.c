@@ -242,8 +242,8 @@ static int spy_soil(struct spy *spy)
 	return queue_do(&spy->q, desc_run(spy->code.addr, 4, 0));
 }
 
-/* The spy sees what is in each scratchpad, when it is its own. */
-TEST_F(residue, spy_is_not_blind)
+/* The spy can read each scratchpad as long as the contents are its own. */
+TEST_F(residue, spy_can_read_its_own_scratchpads)
 {
 	unsigned int i;
 
@@ -279,7 +279,7 @@ TEST_F(residue, scratchpads_after_the_victim)
 	spy_close(&spy);
 }
 
-/* Who had the number before is somebody else, even if nobody came in between. */
+/* The previous user of the number was another context, even if none ran in between. */
 TEST_F(residue, scratchpads_of_a_context_of_the_same_number)
 {
 	unsigned int i;

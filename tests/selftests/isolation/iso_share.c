@@ -115,7 +115,7 @@ static const char *attack(struct wall *w, struct vta_desc desc, uint32_t reason,
 
 /* ---- pinned memory ---- */
 
-/* The kernel's, the card's, nobody's; and what may not be written. */
+/* Memory of the kernel, of the card, unmapped addresses, and read-only memory. */
 TEST_F(share, pin_what_is_not_its_own)
 {
 	static const uintptr_t nowhere[] = {
@@ -205,7 +205,7 @@ TEST_F(share, pin_of_what_others_read_too)
 	EXPECT_NOTHING_TAKEN();
 }
 
-/* Unmapped, the pages are still the card's, and nobody else's. */
+/* After unmapping, the card keeps the pages, and no other process gets them. */
 TEST_F(share, pinned_and_unmapped)
 {
 	uint8_t *area = anonymous(SIZE, PROT_READ | PROT_WRITE);
@@ -371,7 +371,7 @@ TEST_F(share, dma_buf_for_reading)
 	EXPECT_NOTHING_TAKEN();
 }
 
-/* Its owner is gone: the importer has it on, and nothing of who comes after. */
+/* The owner has ended: the importer keeps the memory, and sees nothing of later owners. */
 TEST_F(share, dma_buf_outlives_its_owner)
 {
 	static const uint32_t kinds[] = { VTA_BUF_HOST, VTA_BUF_CARD };

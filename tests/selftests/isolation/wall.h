@@ -33,7 +33,7 @@ struct wall {
 };
 
 int wall_up(struct wall *w);
-/* "intact", or who has suffered what. */
+/* "intact", or the damage found. */
 const char *wall_down(struct wall *w);
 
 /* Replaces the attacker's queue, which has halted. */
