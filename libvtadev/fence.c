@@ -18,7 +18,7 @@ struct many {
 	const struct vtadev_fence *fences;
 	unsigned int n;
 	bool any;
-	unsigned int index;		/* what there is to say is about this one */
+	unsigned int index;		/* the queue that the result is about */
 	bool waits[VTADEV_FENCES_MAX];	/* those that were not reached at first */
 	struct spin_start starts[VTADEV_FENCES_MAX];
 };

@@ -227,7 +227,7 @@ struct local {
 	int fd_end;			/* ... whose events are made here */
 
 	pthread_mutex_t lock;		/* Protects: all below, queues, engines */
-	pthread_cond_t idle;		/* an engine has let go of a queue */
+	pthread_cond_t idle;		/* an engine has released a queue */
 	bool exiting;
 	bool lost;
 	bool started;			/* its threads run */

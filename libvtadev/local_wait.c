@@ -176,7 +176,7 @@ static void unlink_waiters(struct wait *wait)
 	wait->linked = false;
 }
 
-/* Until something is told, the wait is cancelled or its time is over: 0, or an error. */
+/* Until an event comes, the wait is cancelled or it times out: 0, or an error. */
 static int sleep_until(int event, int64_t deadline, int cancel_fd)
 {
 	struct pollfd fds[] = {

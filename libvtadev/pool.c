@@ -203,7 +203,7 @@ static int make_card(struct vtadev_pool *pool, const char *name)
 	card->stats.error = -ENODEV;
 	TAILQ_INIT(&card->given);
 	snprintf(card->stats.name, sizeof(card->stats.name), "%s", name);
-	/* From here on vtadev_pool_close() frees what there is. */
+	/* From here on vtadev_pool_close() frees all of it. */
 	pool->card_count++;
 	card->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (card->wake < 0)

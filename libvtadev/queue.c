@@ -139,7 +139,7 @@ static void ring_doorbell(const struct vtadev_queue *queue, uint64_t submitted)
 {
 	arch_wmb();
 	*queue->doorbell = htole32((uint32_t)submitted);
-	/* A card hears it; a device in this process is told. */
+	/* A card sees the store; a device in this process must be woken. */
 	if (__builtin_expect(!!queue->local, 0))
 		local_doorbell(queue->local);
 }

@@ -36,7 +36,7 @@ struct vtadev_queue {
 	atomic_uint_least64_t submitted;	/* written by the submitting thread */
 	atomic_uint_least64_t seen;		/* completed, by the last look */
 	atomic_uint_least64_t armed;		/* poll() is to tell of it, or 0 */
-	atomic_bool event;			/* an eventfd is told, not poll() */
+	atomic_bool event;			/* an eventfd is signalled, not poll() */
 };
 
 static inline void queue_lock(struct vtadev_queue *queue)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * status.h - what the card says of a queue, checked
+ * status.h - a queue's status records, checked
  */
 #ifndef VTADEV_STATUS_H
 #define VTADEV_STATUS_H
@@ -17,7 +17,7 @@ struct status {
 /*
  * Look at the status page. If the state is not ACTIVE, seq is final. Memory
  * that the card wrote for descriptors up to seq can be read after this.
- * Returns 0, or -EPROTO if the card says what cannot be.
+ * Returns 0, or -EPROTO if the records are inconsistent.
  */
 int status_look(struct vtadev_queue *queue, struct status *now);
 

@@ -46,7 +46,7 @@
  *	-ETIMEDOUT	a time-out passed
  *	-ECANCELED	the wait was cancelled
  *	-EIO		the queue has halted: vtadev_fault() knows why
- *	-EPROTO		the card says what cannot be; it, or the path to it, is
+ *	-EPROTO		the card reports inconsistent data; the card, or the path to it, is
  *			broken
  *	-EOPNOTSUPP	this host or card cannot do that
  *	-ENODEV		the card was reset or is gone: vtadev_lost() knows which and

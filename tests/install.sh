@@ -86,6 +86,6 @@ check "says what the linker does not find" says "does not find the libraries in 
 check "says what udev does not find" \
 	says "ln -s $dir/mine/lib/udev/rules.d/60-vta.rules /etc/udev/rules.d/"
 check "says how the group is made" says "systemd-sysusers $dir/mine/lib/sysusers.d/vta.conf"
-check "says how udev is told" says 'udevadm trigger --subsystem-match=vta'
+check "says how to reload udev" says 'udevadm trigger --subsystem-match=vta'
 echo "1..$n"
 exit "$failed"

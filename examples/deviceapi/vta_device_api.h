@@ -70,7 +70,7 @@ int vta_api_create_stream(DLDevice dev, vta_api_stream *stream);
 int vta_api_free_stream(DLDevice dev, vta_api_stream stream);
 int vta_api_set_stream(DLDevice dev, vta_api_stream stream);
 /*
- * StreamSync: -EIO if its work failed, which is told once: what comes after
+ * StreamSync: -EIO if its work failed, which is reported once: what comes after
  * works.
  */
 int vta_api_stream_sync(DLDevice dev, vta_api_stream stream);

@@ -38,7 +38,7 @@ void space_leave(void);
 /* No card could be opened, and stderr has been told why. */
 #define SPACE_SAID	ECANCELED
 
-/* Hold the card open, or let go. 0 or -SPACE_SAID. */
+/* Hold the card open, or release it. 0 or -SPACE_SAID. */
 int space_hold(void);
 void space_drop(void);
 

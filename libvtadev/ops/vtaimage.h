@@ -167,7 +167,7 @@ struct vtaimage_chars {
 	uint32_t bytes;
 };
 
-/* What vtaimage_write() is told. */
+/* Arguments of vtaimage_write(). */
 struct vtaimage_source {
 	const struct vtaops_core *core;
 	const char *name;		/* of the program: as a tensor's */

@@ -142,7 +142,7 @@ int vtaprog_end(struct vtaprog *prog, int64_t timeout_ns);
  * @prog: the program
  *
  * As vtaprog_end() without waiting, but that after -ETIMEDOUT the queue's eventfd
- * (vtadev_queue_eventfd()) is told when to call this again. Errors: also those of vtadev_arm().
+ * (vtadev_queue_eventfd()) is signalled to call this again. Errors: also those of vtadev_arm().
  */
 int vtaprog_poll(struct vtaprog *prog);
 

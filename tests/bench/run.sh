@@ -80,7 +80,7 @@ accel=${facts[2]#accel=}
 [ -z "$quick" ] || facts+=(quick=yes)
 
 # QEMU without KVM executes "rep movsb" byte by byte, which no processor does.
-# The guest's memcpy is told not to use it.
+# The guest's memcpy is configured not to use it.
 tunables=
 if [ "$accel" = tcg ]; then
 	tunables=glibc.cpu.hwcaps=-ERMS,-FSRM

@@ -189,7 +189,7 @@ static void an_idle_group_saves_nothing(void **state)
 	serve(&a, 100000, ns, got);
 	assert_int_equal(got[1], 0);
 	arbiter_del(&a, 0, 0);
-	/* It is told that time has passed when there is something to choose from again. */
+	/* Its time advances when there is something to choose from again. */
 	arbiter_add(&a, 0, 0);
 	arbiter_add(&a, 1, 1);
 	arbiter_idle(&a, UINT64_MAX / 2);

@@ -108,7 +108,7 @@ failed_build() {
 	dkms add -m vta -v "$broken" || return
 	dkms install -m vta -v "$broken" -k "$old" >/tmp/said 2>&1 </dev/null || status=$?
 	cat /tmp/said
-	[ "$status" -ne 0 ] || fail "dkms says nothing of it" || return
+	[ "$status" -ne 0 ] || fail "dkms does not report it" || return
 	[ "$(grep -c '^Error!' /tmp/said)" -eq 1 ] || fail "not one message" || return
 	grep -A 3 '^Error!' /tmp/said | grep -q "make.log" || fail "it names no log"
 }

@@ -86,7 +86,7 @@ cp "$tmp/out" "$tmp/bad.prom"
 
 with full "$tmp/vtactl" export --anonymous
 [ $status -eq 0 ] && sample vta_queues && ! grep -qE 'vta_(user|client)_' "$tmp/out"
-result $? "--anonymous: nothing of users"
+result $? "--anonymous: no metrics of users"
 
 # ---- Files ----
 

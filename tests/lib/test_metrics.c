@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What vtactl export says of users, of open files that are made up.
+ * Metrics of users in vtactl export, from simulated open files.
  */
 #include <errno.h>
 #include <stdio.h>

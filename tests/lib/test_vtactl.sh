@@ -161,7 +161,7 @@ with used sh -c '"$1" top -b -n 1 -d 1 & sleep 0.3
 says 'vta0: compute 0.0 %, copy 0.0 %' out
 result $? "top: a count that begins anew"
 
-# The card goes while a terminal shows it: why it ends is told when that shows text again.
+# The card goes while a terminal shows it: the reason is printed when the terminal shows text again.
 cat > "$tmp/gone.py" <<-'END'
 	import os, pty, shutil, sys
 

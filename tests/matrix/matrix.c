@@ -81,7 +81,7 @@ void cell_inject(struct cell *cell, uint32_t queue)
 		order(cell, cell->kind->specs[i], queue);
 }
 
-/* A kind for one queue says nothing of a state in which there is none. */
+/* A kind for one queue is meaningless in a state without queues. */
 static bool has_cell(const struct state *state, const struct kind *kind)
 {
 	unsigned int i;

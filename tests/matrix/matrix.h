@@ -40,7 +40,7 @@ struct kind {
 
 #define KIND_STALLS	0x1	/* what others have waits for the end of it */
 #define KIND_UNPLUGS	0x2	/* the kernel has to find the card again */
-#define KIND_EARLY	0x4	/* the queue's owner is told that it is done, and it is not */
+#define KIND_EARLY	0x4	/* the queue's owner sees it as done too early */
 
 extern const struct kind kinds[];
 extern const unsigned int nr_kinds;

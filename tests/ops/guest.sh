@@ -67,7 +67,7 @@ refused "a damaged image is refused" "checksum is wrong" \
 	vtactl program run /data/checksum.vtap image=/data/images
 refused "a program that reaches beyond its segments is refused" "reaches what it may not" \
 	vtactl program run /data/reach.vtap image=/data/images
-refused "a program that faults is told with its fault" "token" \
+refused "a program that faults is reported with its fault" "token" \
 	vtactl program run /data/deadlock.vtap image=/data/images
 vtactl program run $vtap image=/data/images scores=/tmp/again && cmp /tmp/again /data/scores
 result $? "the card runs the next program after a fault"

@@ -19,7 +19,7 @@
 #include "emulated.h"
 
 #define EACH	60u	/* cases of a kind on a core */
-#define ANY	300u	/* cores made up */
+#define ANY	300u	/* random cores */
 
 /* Widths, batch, block, then buffers: uop, inp, wgt, acc. */
 static const struct core_config cores[] = {

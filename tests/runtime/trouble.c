@@ -404,7 +404,7 @@ static void what_is_appended_after_a_reset_is_run(void **state)
 
 /* ---- Resets ---- */
 
-/* What was in the core does not: that is told once, before anything is computed without. */
+/* What was in the core does not: that is reported once, before anything is computed without it. */
 static void memory_survives_a_reset(void **state)
 {
 	unsigned long generation;

@@ -313,7 +313,7 @@ TEST_F(share, with_another_card)
 	close(dmabuf);
 }
 
-/* The same by a driver that knows nothing of cards. */
+/* The same by another driver. */
 TEST_F(share, with_another_driver)
 {
 	int expected = variant->kind == VTA_BUF_CARD ? -EOPNOTSUPP : 0;

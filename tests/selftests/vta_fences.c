@@ -460,7 +460,7 @@ TEST_F(fences, too_many_for_one_queue)
 	one_more = many_of(self, 0);
 	EXPECT_EQ(-ENOMEM, many_wait(&one_more, QUEUES, 0, PATIENCE_MS));
 	EXPECT_EQ(0, one_more.req.index);
-	/* Other queues have room, and this one has when those are told. */
+	/* Other queues have room, and this one has when those waits end. */
 	EXPECT_EQ(-ETIMEDOUT, queue_wait(&self->g.q[1], 1, 10, NULL));
 	open_gate(&self->g, 0, 1);
 	for (i = 0; i < ARRAY_SIZE(many); i++)

@@ -354,7 +354,7 @@ TEST_F(group, weights_are_shares)
 	ASSERT_EQ(0, weigh(self, INNOCENT, 1));
 }
 
-/* A card that was reset is told again. */
+/* The weights are written again to a card that was reset. */
 TEST_F(group, weights_survive_a_reset)
 {
 	ASSERT_EQ(0, weigh(self, INNOCENT, 3));

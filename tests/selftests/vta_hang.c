@@ -3,7 +3,7 @@
  * vta_hang - a card that does not keep its promises is found, and brought back by
  * the weakest means that works, or given up
  *
- * The card is told to misbehave through the emulator's control socket, so this
+ * Faults of the card are injected through the emulator's control socket, so this
  * runs on card 0 alone.
  */
 #include <errno.h>

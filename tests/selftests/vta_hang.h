@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * vta_hang.h - what vta_hang and vta_watch share: a card that is told to misbehave
+ * vta_hang.h - shared by vta_hang and vta_watch: a card with injected faults
  * through the emulator's control socket, and what recovery has counted
  *
  * To be included behind kselftest_harness.h.

@@ -35,7 +35,7 @@ const char *holder_ends(struct holder *h);
 
 /* A process that fills memory of whatever card there is, for ever. */
 pid_t worker_start(void);
-/* 0 if it had gone on until now, and ends as it is told. */
+/* 0 if it had made progress until now, and ends on request. */
 int worker_stop(pid_t pid);
 
 #endif /* VTA_HOLDER_H */

@@ -19,7 +19,7 @@
 
 #include "vta_selftest.h"
 
-/* 32-bit programs have none, and are told so. */
+/* 32-bit programs have no such call, and get an error. */
 #ifndef SYS_kexec_file_load
 #define SYS_kexec_file_load	(-1)
 #endif

@@ -140,7 +140,7 @@ static void put_back(struct __test_metadata *_metadata, struct _test_data_plug *
 	EXPECT_TRUE(soon(is_unused, NULL));
 }
 
-/* The kernel is asked, ends what there is, and switches the slot off. */
+/* The kernel is asked, ends all use of the card, and switches the slot off. */
 TEST_F_TIMEOUT(plug, with_notice, 120)
 {
 	if (!qemu_is_there())

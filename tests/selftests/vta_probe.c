@@ -3,7 +3,7 @@
  * vta_probe - a card that says of itself what cannot be, or nothing, is not bound: the
  * errno and the kernel's log say why, and once the cause is gone it works
  *
- * The card is told to lie through the emulator's control socket, so this runs on
+ * False registers are injected through the emulator's control socket, so this runs on
  * card 0 alone, which is to have vta-emu's default core.
  */
 #include <errno.h>

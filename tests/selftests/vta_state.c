@@ -3,7 +3,7 @@
  * vta_state - the driver touches a card that it has lent to the PCI core not at all,
  * resets it through the PCI core, and says truly why a card was reset
  *
- * The card is told to misbehave, as in vta_hang, so this runs on card 0 alone.
+ * Faults of the card are injected, as in vta_hang, so this runs on card 0 alone.
  */
 #include <glob.h>
 #include <linux/pci_regs.h>

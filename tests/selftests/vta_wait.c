@@ -481,7 +481,7 @@ TEST_F(wait, poll_sleeps_until_then)
 
 	gate(&self->q, &self->mem, 1);
 	EXPECT_EQ(-EAGAIN, wait_flags(&self->q, 1, VTA_WAIT_POLL, NULL));
-	/* The card may look at any time, but is told to look only later. */
+	/* The card may look at any time, but is kicked only later. */
 	*self->word = htole64(1);
 	ASSERT_EQ(0, pthread_create(&thread, NULL, open_later, &self->q));
 	EXPECT_EQ(POLLIN, card_poll(self->fd, PATIENCE_MS));

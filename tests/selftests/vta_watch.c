@@ -3,7 +3,7 @@
  * vta_watch - what the watchdog alone finds of a card that is waited for in vain, and
  * which queue it aborts
  *
- * The card is told to misbehave, as in vta_hang, so this runs on card 0 alone.
+ * Faults of the card are injected, as in vta_hang, so this runs on card 0 alone.
  */
 #include <dirent.h>
 #include <signal.h>

@@ -221,7 +221,7 @@ unprivileged cat /sys/class/vta/vta0/fault_log
 check "fault_log: for root" exits 1 'ermission denied'
 monitor_end
 
-# On purpose, and a lot: few are told, and all are accounted for.
+# Many deliberate faults: few are reported, and all are counted.
 sleep 10
 monitor
 echo 0 >/sys/module/vta/parameters/max_user_faults

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # deps.sh need PACKAGE...: make sure that Debian packages are installed.
-# Root gets them installed; anyone else is told which are missing (exit 1).
+# As root, installs them; otherwise prints which are missing (exit 1).
 # deps.sh update: renew apt's lists, which only root can do.
 set -euo pipefail
 

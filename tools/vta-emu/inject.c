@@ -56,7 +56,7 @@ static const struct kind kinds[INJECT_KINDS] = {
 		A_TIME, 50 },
 	[INJECT_STATUS_LOST] = { "status-lost",
 		"a completion is not written to the status record" },
-	[INJECT_STATUS_TORN] = { "status-torn", "=MS (50): a halt is told so long before why",
+	[INJECT_STATUS_TORN] = { "status-torn", "=MS (50): HALTED precedes its reason by MS",
 		A_TIME, 50 },
 	[INJECT_SEQ_BACK] = { "seq-back", "=N (1): the sequence number goes back by that",
 		A_NUMBER, 1 },

@@ -126,7 +126,7 @@ struct card {
 uint64_t card_time(const struct card *card);
 void card_release_clock(struct card *card);
 void card_begin_reset(struct card *card, bool flr);
-/* The front end's part of it: waits for the engines to let go. */
+/* The front end's part of it: waits for the engines to release the card. */
 void card_finish_reset(struct card *card);
 /* Descriptors are begun: enabled, not in reset, not fatal. */
 bool card_serving(const struct card *card);

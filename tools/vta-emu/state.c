@@ -137,7 +137,7 @@ void state_enter(struct card *card, struct queue *q, struct outcome *outcome)
 	pthread_mutex_lock(&card->lock);
 	if (!owns(card, q, keep))
 		take_over(card, q, keep, outcome);
-	/* What was given up meanwhile has dropped its state for good. */
+	/* A descriptor that was aborted meanwhile has lost its state. */
 	if (keep && !outcome->ret && !atomic_load(&q->give_up)) {
 		q->kept = QUEUE_KEPT_CORE;
 		core_keep_tokens(card->core);

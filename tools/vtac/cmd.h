@@ -34,7 +34,7 @@ struct cmd_pictures *cmd_pictures_open(const char *path, const struct vtaimage_p
 const struct vtac_images *cmd_pictures_images(struct cmd_pictures *c);
 void cmd_pictures_close(struct cmd_pictures *c);
 
-/* A line on a terminal that says how long work gets on; ended by cmd_progress_end(). */
+/* A progress line on a terminal; ended by cmd_progress_end(). */
 void cmd_progress(void *priv, const char *what, uint64_t done, uint64_t total);
 void cmd_progress_end(void);
 

@@ -19,7 +19,7 @@ struct vtac_shape_option {
 	int64_t dims[VTAC_RANK_MAX];
 };
 
-/* How long work gets on: @done of @total; called from the compiler's thread. */
+/* Progress of the work: @done of @total; called from the compiler's thread. */
 typedef void (*vtac_progress)(void *priv, const char *what, uint64_t done, uint64_t total);
 
 struct vtac_quant_options;

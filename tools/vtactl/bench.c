@@ -3,7 +3,7 @@
  * bench.c - vtactl bench: what launches, waits and copies cost on this machine
  *
  * A few seconds, for a look at a card in its place; make bench is for the whole
- * story. Nothing is told but what was measured: the median of as many rounds as fit.
+ * story. Only measured values are printed: the median of as many rounds as fit.
  */
 #include <errno.h>
 #include <getopt.h>

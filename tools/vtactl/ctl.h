@@ -56,7 +56,7 @@ int ctl_card(int argc, char **argv, struct vtadev_card *card);
 /* If this user may not open the card, says on stderr how to get permission. */
 void ctl_say_access(const struct vtadev_card *card);
 
-/* Opens the card; or says why that cannot be, as an exit status. */
+/* Opens the card; or prints the reason and returns an exit status. */
 int ctl_open(const struct vtadev_card *card, struct vtadev **dev);
 
 struct json_object;

@@ -2,7 +2,7 @@
 /*
  * dump.c - vtactl dump: a bundle for a bug report
  *
- * What is in it may be published: nothing of what users have in their memory, no
+ * What is in it may be published: no contents of users' memory, no
  * names of users, programs or of the machine. What cannot be read is left out, and
  * the README in it says so.
  */

@@ -18,7 +18,7 @@ static const char help[] =
 	"Cards, what they do and what their users have, as metrics in Prometheus' text format:\n"
 	"for the textfile collector of node_exporter, whose file must end in .prom.\n"
 	"\n"
-	"  -a, --anonymous    nothing of users\n"
+	"  -a, --anonymous    no metrics of users\n"
 	"  -o, --output=FILE  replace FILE whole, for readers that look at any time\n"
 	"  -h, --help         this text\n"
 	"\n"

@@ -346,7 +346,7 @@ static void beyond_the_last_byte(struct __test_metadata *_metadata, struct wall 
 		EXPECT_STREQ("blamed", shoot(across, LAST, VTA_FAULT_PAGE, 0));
 		return;
 	}
-	/* The first instruction is executed, the second is not to be had. */
+	/* The first instruction is executed, the second cannot be fetched. */
 	EXPECT_EQ(-EIO, queue_do(&w->q, across->fn(w, LAST)));
 	EXPECT_EQ(1, le32toh(w->q.status->fault.insn_index));
 	EXPECT_EQ(VTA_FAULT_PAGE, le32toh(w->q.status->fault.reason));

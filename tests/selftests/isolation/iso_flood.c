@@ -311,7 +311,7 @@ static struct vta_desc (* const long_jobs[])(struct wall *w) = {
 	long_wait,
 };
 
-/* The card gives each up when it is told to, and need not be reset for it. */
+/* The card aborts each on request, and needs no reset. */
 TEST_F(flood, jobs_without_end_are_aborted)
 {
 	struct wall *w = &self->wall;

@@ -294,7 +294,7 @@ TEST_F(race, destroyed_twice)
 	EXPECT_NOTHING_TAKEN();
 }
 
-/* A buffer that is freed while others map it, read it and let go of it. */
+/* A buffer that is freed while others map it, read it and release it. */
 static void map_and_read(struct writer *writer)
 {
 	struct wall *w = writer->w;
