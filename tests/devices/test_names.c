@@ -177,7 +177,7 @@ static void a_plugin_of_another_user_is_not_used(void **state)
 	opens("soft");
 	assert_int_equal(chmod(path, 0666), 0);
 	assert_int_equal(refused("soft"), -ELIBBAD);
-	SAYS("soft", "it must be yours or root's");
+	SAYS("soft", "it must belong to you or root");
 	assert_int_equal(chmod(path, 0644), 0);
 	if (!geteuid()) {
 		assert_int_equal(chown(path, 65534, 65534), 0);

@@ -177,7 +177,7 @@ static void every_loss_has_its_own_text(void **state)
 	assert_string_equal(lost_text(VTA_FATE_NONE, VTA_CAUSE_NONE, text),
 			    "the card was not lost");
 	/* A driver that knows more. */
-	assert_non_null(strstr(lost_text(VTA_FATE_RESET, 77, text), "does not know why"));
+	assert_non_null(strstr(lost_text(VTA_FATE_RESET, 77, text), "library does not know"));
 	assert_non_null(strstr(lost_text(77, VTA_CAUSE_ADMIN, text), "try to open it"));
 }
 
