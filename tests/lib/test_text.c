@@ -178,7 +178,7 @@ static void every_loss_has_its_own_text(void **state)
 			    "the card was not lost");
 	/* A driver that knows more. */
 	assert_non_null(strstr(lost_text(VTA_FATE_RESET, 77, text), "library does not know"));
-	assert_non_null(strstr(lost_text(77, VTA_CAUSE_ADMIN, text), "try to open it"));
+	assert_non_null(strstr(lost_text(77, VTA_CAUSE_ADMIN, text), "try again later to open it"));
 }
 
 static void short_buffers_are_cut_off(void **state)
