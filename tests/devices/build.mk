@@ -24,9 +24,10 @@ $(DEVICES_TSAN_DIR)/obj/%.o: tests/devices/%.c
 
 # $(call devices-soft,DIRECTORY,SANITIZERS): the plugin, in a directory
 define devices-soft
-$(1)/libvtadev-soft.so: $(SOFT_SRCS) $(wildcard tools/vta-emu/core*.h) libvtadev/vtadev_device.h
+$(1)/libvtadev-soft.so: $(SOFT_SRCS) $(wildcard tools/vta-emu/core*.h) libvtadev/devices/config.h \
+		libvtadev/vtadev_device.h
 	@mkdir -p $$(@D)
-	$$(CC) $(EMU_CPPFLAGS) -Ilibvtadev $(SOFT_CFLAGS) $(2) -shared -o $$@ $(SOFT_SRCS) $(EMU_LIBS)
+	$$(CC) $(SOFT_CPPFLAGS) $(SOFT_CFLAGS) $(2) -shared -o $$@ $(SOFT_SRCS) $(EMU_LIBS)
 endef
 $(eval $(call devices-soft,$(DEVICES_TEST_DIR),$(LIB_TEST_SANITIZE)))
 $(eval $(call devices-soft,$(DEVICES_TSAN_DIR),-fsanitize=thread))
@@ -38,22 +39,22 @@ $(addprefix $(DEVICES_TEST_DIR)/,test_far test_soft test_names): $(DEVICES_TEST_
 $(DEVICES_TEST_DIR)/test_soft: DEVICES_WRAP := -Wl,--wrap=clock_gettime
 
 # OpenCL's, sanitized; what its library leaks is not ours.
-$(DEVICES_TEST_DIR)/libvtadev-opencl.so: $(OPENCL_SRCS) $(wildcard libvtadev/devices/opencl/*.h) \
-		$(OPENCL_CL) tools/vta-emu/core_config.c libvtadev/vtadev_device.h
+$(DEVICES_TEST_DIR)/libvtadev-opencl.so: $(OPENCL_SRCS) $(wildcard libvtadev/devices/*.h libvtadev/devices/opencl/*.h) \
+		$(OPENCL_CL) libvtadev/vtadev_device.h
 	@mkdir -p $(@D)
 	$(CC) $(OPENCL_CPPFLAGS) $(SOFT_CFLAGS) $(LIB_TEST_SANITIZE) -shared -o $@ $(OPENCL_SRCS) \
-		tools/vta-emu/core_config.c $(OPENCL_LIBS)
+		$(OPENCL_LIBS)
 $(DEVICES_TEST_DIR)/test_streams: $(DEVICES_TEST_DIR)/libvtadev-opencl.so
 $(DEVICES_TEST_DIR)/test_far: $(DEVICES_TEST_DIR)/libvtadev-opencl.so $(DEVICES_TEST_DIR)/libvtadev-far.so
 
 # soft with memory of its own.
 $(DEVICES_TEST_DIR)/libvtadev-far.so: tests/devices/far.c $(DEVICES_TEST_DIR)/libvtadev-soft.so
 	@mkdir -p $(@D)
-	$(CC) $(EMU_CPPFLAGS) -Ilibvtadev $(SOFT_CFLAGS) $(LIB_TEST_SANITIZE) \
+	$(CC) $(SOFT_CPPFLAGS) $(SOFT_CFLAGS) $(LIB_TEST_SANITIZE) \
 		-Dvtadev_device_plugin=far_soft -c -o $(DEVICES_TEST_DIR)/obj/far_soft.o \
 		libvtadev/devices/soft/soft.c
-	$(CC) $(EMU_CPPFLAGS) -Ilibvtadev $(SOFT_CFLAGS) $(LIB_TEST_SANITIZE) -shared -o $@ $< \
-		$(DEVICES_TEST_DIR)/obj/far_soft.o $(filter %/core.c tools/vta-emu/%,$(SOFT_SRCS)) \
+	$(CC) $(SOFT_CPPFLAGS) $(SOFT_CFLAGS) $(LIB_TEST_SANITIZE) -shared -o $@ $< \
+		$(DEVICES_TEST_DIR)/obj/far_soft.o $(filter-out %/soft.c,$(SOFT_SRCS)) \
 		$(EMU_LIBS)
 
 # $(call devices-flaky,DIRECTORY,SANITIZERS): soft that fails when it is told to

@@ -7,9 +7,12 @@ OPENCL_SO := $(LIB_DIR)/libvtadev-opencl.so
 OPENCL_DIR := build/devices/opencl
 OPENCL_CL := $(OPENCL_DIR)/vta.cl
 
-OPENCL_SRCS := $(addprefix libvtadev/devices/opencl/,opencl.c program.c run.c)
-OPENCL_OBJS := $(addprefix $(OPENCL_DIR)/,$(notdir $(OPENCL_SRCS:.c=.o)) core_config.o)
-OPENCL_CPPFLAGS := $(EMU_CPPFLAGS) -Ilibvtadev -D_GNU_SOURCE -DVTA_CL='"$(OPENCL_CL)"'
+OPENCL_SRCS := $(addprefix libvtadev/devices/,opencl/opencl.c opencl/program.c opencl/run.c config.c) \
+	tools/vta-emu/core_config.c
+# Two of them as soft has them.
+OPENCL_OBJS := $(addprefix $(OPENCL_DIR)/,opencl.o program.o run.o) \
+	$(addprefix $(SOFT_DIR)/,config.o core_config.o)
+OPENCL_CPPFLAGS := $(SOFT_CPPFLAGS) -D_GNU_SOURCE -DVTA_CL='"$(OPENCL_CL)"'
 OPENCL_LIBS := -lOpenCL $(EMU_LIBS)
 
 # One file for the OpenCL compiler, which finds no others.
@@ -23,10 +26,6 @@ $(OPENCL_DIR)/program.o: $(OPENCL_CL)
 $(OPENCL_DIR)/%.o: libvtadev/devices/opencl/%.c
 	@mkdir -p $(@D)
 	$(CC) $(OPENCL_CPPFLAGS) $(CPPFLAGS) $(SOFT_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
-
-$(OPENCL_DIR)/core_config.o: tools/vta-emu/core_config.c
-	@mkdir -p $(@D)
-	$(CC) $(EMU_CPPFLAGS) $(CPPFLAGS) $(SOFT_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(OPENCL_SO): $(OPENCL_OBJS)
 	@mkdir -p $(@D)

@@ -12,11 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "devices/config.h"
 #include "opencl.h"
 #include "vtadev_device.h"
 
-/* The clock that the model's cycles are of, as the emulated card's. */
-#define CLOCK_KHZ	100000u
 #define ARENA_MAX	(1ull << 30)
 #define PAGE		(1u << VTA_PAGE_LOG)
 #define ENTRIES		(1u << (32 - VTA_PAGE_LOG))
@@ -33,24 +32,6 @@ static int ocl_list(unsigned int i, char *args, size_t size)
 		return -ENOENT;
 	snprintf(args, size, "%u.%u", platform, device);
 	return 0;
-}
-
-static void describe(const struct ocl *ocl, struct vta_info *info)
-{
-	const struct core_config *config = &ocl->config;
-
-	info->mem_size = (uint64_t)ocl->arena_pages * PAGE;
-	info->clock_khz = CLOCK_KHZ;
-	info->hw_ver = config->hw_ver;
-	info->log_inp_width = (uint8_t)config->log_inp_width;
-	info->log_wgt_width = (uint8_t)config->log_wgt_width;
-	info->log_acc_width = (uint8_t)config->log_acc_width;
-	info->log_batch = (uint8_t)config->log_batch;
-	info->log_block = (uint8_t)config->log_block;
-	info->log_uop_buff_size = (uint8_t)config->log_uop_buff_size;
-	info->log_inp_buff_size = (uint8_t)config->log_inp_buff_size;
-	info->log_wgt_buff_size = (uint8_t)config->log_wgt_buff_size;
-	info->log_acc_buff_size = (uint8_t)config->log_acc_buff_size;
 }
 
 static void ocl_close(void *device)
@@ -130,7 +111,6 @@ static int ocl_open(const char *args, struct vta_info *info, void **device, char
 {
 	const struct why sentence = { why, why_size };
 	unsigned int platform = 0, number = 0;
-	char text[VTADEV_DEVICE_WHY_MAX / 2];
 	struct ocl *ocl = calloc(1, sizeof(*ocl));
 	cl_device_id id;
 	int used = 0, err;
@@ -144,19 +124,16 @@ static int ocl_open(const char *args, struct vta_info *info, void **device, char
 		used = 0;
 	}
 	args += used + (used && args[used] == ':');
-	ocl->config = core_config_default;
 	err = program_find(platform, number, &id, &sentence);
-	if (!err && *args && core_config_load(&ocl->config, args, text, sizeof(text))) {
-		snprintf(why, why_size, "%.100s: %s", args, text);
-		err = -EINVAL;
-	}
+	if (!err)
+		err = config_open(args, &ocl->config, info, why, why_size);
 	if (!err)
 		err = make_device(ocl, id, &sentence);
 	if (err) {
 		ocl_close(ocl);
 		return err;
 	}
-	describe(ocl, info);
+	info->mem_size = (uint64_t)ocl->arena_pages * PAGE;
 	*device = ocl;
 	return 0;
 }

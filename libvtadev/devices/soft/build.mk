@@ -5,14 +5,20 @@
 SOFT_SO := $(LIB_DIR)/libvtadev-soft.so
 SOFT_DIR := build/devices/soft
 
-SOFT_SRCS := libvtadev/devices/soft/soft.c $(wildcard tools/vta-emu/core*.c)
+SOFT_SRCS := libvtadev/devices/soft/soft.c libvtadev/devices/config.c $(wildcard tools/vta-emu/core*.c)
+SOFT_CPPFLAGS := $(EMU_CPPFLAGS) -Ilibvtadev
 SOFT_OBJS := $(addprefix $(SOFT_DIR)/,$(notdir $(SOFT_SRCS:.c=.o)))
 # Its one name is in vtadev_device.h.
 SOFT_CFLAGS := $(EMU_CFLAGS) -fPIC -fvisibility=hidden
 
 $(SOFT_DIR)/%.o: libvtadev/devices/soft/%.c
 	@mkdir -p $(@D)
-	$(CC) $(EMU_CPPFLAGS) -Ilibvtadev $(CPPFLAGS) $(SOFT_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(CC) $(SOFT_CPPFLAGS) $(CPPFLAGS) $(SOFT_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# For both devices.
+$(SOFT_DIR)/%.o: libvtadev/devices/%.c
+	@mkdir -p $(@D)
+	$(CC) $(SOFT_CPPFLAGS) $(CPPFLAGS) $(SOFT_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(SOFT_DIR)/%.o: tools/vta-emu/%.c
 	@mkdir -p $(@D)

@@ -6,15 +6,14 @@
  * faults, the same cycles. It is GPL-2.0-only, and so is the plugin.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "devices/config.h"
 #include "core.h"
 #include "vtadev_device.h"
 
 /* What the emulated card has if nothing else is said. */
-#define CLOCK_KHZ	100000u
 #define MEM_SIZE	(1ull << 30)
 
 /* The core asks through these; the run is its priv. */
@@ -53,24 +52,9 @@ static int soft_list(unsigned int i, char *args, size_t size)
 {
 	if (i)
 		return -ENOENT;
-	snprintf(args, size, "%s", "");
+	if (size)
+		*args = '\0';
 	return 0;
-}
-
-static void describe(const struct core_config *config, struct vta_info *info)
-{
-	info->mem_size = MEM_SIZE;
-	info->clock_khz = CLOCK_KHZ;
-	info->hw_ver = config->hw_ver;
-	info->log_inp_width = (uint8_t)config->log_inp_width;
-	info->log_wgt_width = (uint8_t)config->log_wgt_width;
-	info->log_acc_width = (uint8_t)config->log_acc_width;
-	info->log_batch = (uint8_t)config->log_batch;
-	info->log_block = (uint8_t)config->log_block;
-	info->log_uop_buff_size = (uint8_t)config->log_uop_buff_size;
-	info->log_inp_buff_size = (uint8_t)config->log_inp_buff_size;
-	info->log_wgt_buff_size = (uint8_t)config->log_wgt_buff_size;
-	info->log_acc_buff_size = (uint8_t)config->log_acc_buff_size;
 }
 
 /* @args is the path of a vta_config.json; none is TVM's default configuration. */
@@ -78,17 +62,16 @@ static int soft_open(const char *args, struct vta_info *info, void **device, cha
 		     size_t why_size)
 {
 	struct core_config *config = malloc(sizeof(*config));
-	char err[VTADEV_DEVICE_WHY_MAX / 2];
+	int err;
 
 	if (!config)
 		return -ENOMEM;
-	*config = core_config_default;
-	if (*args && core_config_load(config, args, err, sizeof(err))) {
-		snprintf(why, why_size, "%.100s: %s", args, err);
+	err = config_open(args, config, info, why, why_size);
+	if (err) {
 		free(config);
-		return -EINVAL;
+		return err;
 	}
-	describe(config, info);
+	info->mem_size = MEM_SIZE;
 	*device = config;
 	return 0;
 }

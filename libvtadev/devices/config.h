@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * config.h - which core a device is to have, as its arguments say it
+ */
+#ifndef VTA_DEVICES_CONFIG_H
+#define VTA_DEVICES_CONFIG_H
+
+#include <stddef.h>
+
+#include "core.h"
+#include "vta.h"
+
+/*
+ * The core that the file @path says, a vta_config.json; "": TVM's default. Fills in what
+ * the core says of a device's @info, and its clock. 0, or -EINVAL and a sentence in @why.
+ */
+int config_open(const char *path, struct core_config *config, struct vta_info *info, char *why,
+		size_t why_size);
+
+#endif /* VTA_DEVICES_CONFIG_H */
