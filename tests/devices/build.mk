@@ -36,6 +36,7 @@ $(addprefix $(DEVICES_TEST_DIR)/,test_far test_soft test_names): $(DEVICES_TEST_
 		$(DEVICES_TEST_DIR)/obj/%.o $(LIB_TEST_LIB_OBJS) $(DEVICES_TEST_DIR)/libvtadev-soft.so
 	$(CC) $(LIB_TEST_SANITIZE) $(DEVICES_WRAP) -o $@ $(filter %.o,$^) -lcmocka $(LIB_LIBS)
 
+$(addprefix $(DEVICES_TEST_DIR)/,test_far test_soft): $(DEVICES_TEST_DIR)/obj/rig.o
 $(DEVICES_TEST_DIR)/test_soft: DEVICES_WRAP := -Wl,--wrap=clock_gettime
 
 # OpenCL's, sanitized; what its library leaks is not ours.
@@ -116,7 +117,7 @@ $(addprefix $(DEVICES_TEST_DIR)/,test_same test_streams): $(DEVICES_TEST_DIR)/%:
 	$(CC) $(LIB_TEST_SANITIZE) -o $@ $(filter %.o,$^) $(EMU_TEST_LIB) $(EMU_ASAN_LIB) -lcmocka \
 		$(EMU_LIBS) $(LIB_LIBS)
 
-$(DEVICES_TSAN_DIR)/test_soft: $(DEVICES_TSAN_DIR)/obj/test_soft.o \
+$(DEVICES_TSAN_DIR)/test_soft: $(addprefix $(DEVICES_TSAN_DIR)/obj/,test_soft.o rig.o) \
 		$(LIB_SRCS:libvtadev/%.c=$(LIB_TEST_DIR)/obj/threads/lib/%.o) \
 		$(DEVICES_TSAN_DIR)/libvtadev-soft.so
 	$(CC) -fsanitize=thread -Wl,--wrap=clock_gettime -o $@ $(filter %.o,$^) -lcmocka $(LIB_LIBS)

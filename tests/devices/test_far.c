@@ -10,49 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "test.h"
+#include "rig.h"
 
-#include "vtadev.h"
-
-#define PAGE	4096u
-#define FOREVER	(-1)
 #define LARGE	(3u << 20)
-
-static const char *device = "far";
-static struct vtadev *dev;
-static struct vtadev_queue *q;
-
-static int setup(void **state)
-{
-	(void)state;
-	assert_int_equal(vtadev_open(device, &dev), 0);
-	assert_int_equal(vtadev_queue_create(dev, NULL, &q), 0);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	vtadev_queue_destroy(q);
-	vtadev_close(dev);
-	return 0;
-}
-
-static struct vtadev_buf *buffer(size_t size, unsigned int flags)
-{
-	struct vtadev_buf *buf = NULL;
-
-	assert_int_equal(vtadev_buf_alloc(dev, size, flags, &buf), 0);
-	return buf;
-}
-
-static void works(struct vta_desc desc)
-{
-	uint64_t seq;
-
-	assert_int_equal(vtadev_submit(q, &desc, 1, &seq), 0);
-	assert_int_equal(vtadev_wait(q, seq, FOREVER), 0);
-}
 
 static void is_zero_and_unseen(void **state)
 {
@@ -86,16 +46,11 @@ static void is_written_where_streams_may_only_read(void **state)
 {
 	struct vtadev_buf *card = buffer(PAGE, VTADEV_CARD | VTADEV_READONLY);
 	struct vta_desc desc = vtadev_desc_fill(vtadev_buf_addr(card), 1, 4);
-	struct vtadev_fault fault;
 	char bytes[4];
-	uint64_t seq;
 
 	(void)state;
 	assert_int_equal(vtadev_buf_write(card, 0, "abcd", 4), 0);
-	assert_int_equal(vtadev_submit(q, &desc, 1, &seq), 0);
-	assert_int_equal(vtadev_wait(q, seq, FOREVER), -EIO);
-	assert_int_equal(vtadev_fault(q, &fault), 0);
-	assert_int_equal(fault.reason, VTA_FAULT_PERM);
+	assert_int_equal(fails(desc).reason, VTA_FAULT_PERM);
 	assert_int_equal(vtadev_recover(q), 0);
 	assert_int_equal(vtadev_buf_read(card, 0, bytes, 4), 0);
 	assert_memory_equal(bytes, "abcd", 4);
@@ -187,15 +142,12 @@ static void is_out_of_sight_when_freed(void **state)
 	struct vtadev_buf *card = buffer(PAGE, VTADEV_CARD);
 	struct vta_desc desc = vtadev_desc_run(vtadev_buf_addr(card), 1, 0);
 	struct vtadev_fault fault;
-	uint64_t seq;
 
 	(void)state;
 	assert_int_equal(vtadev_buf_write(card, 0, finish, sizeof(finish)), 0);
 	works(desc);
 	vtadev_buf_free(card);
-	assert_int_equal(vtadev_submit(q, &desc, 1, &seq), 0);
-	assert_int_equal(vtadev_wait(q, seq, FOREVER), -EIO);
-	assert_int_equal(vtadev_fault(q, &fault), 0);
+	fault = fails(desc);
 	assert_int_equal(fault.reason, VTA_FAULT_PAGE);
 	assert_int_equal(fault.access, VTA_ACCESS_INSN);
 	assert_int_equal(fault.insn_index, 0);
@@ -207,16 +159,11 @@ static void a_limit_of_cycles_is_exact(void **state)
 	const uint32_t finish[2][4] = { { 3 }, { 3 } };
 	struct vtadev_buf *card = buffer(PAGE, VTADEV_CARD);
 	struct vtadev_fault fault;
-	struct vta_desc desc;
-	uint64_t seq;
 
 	(void)state;
 	assert_int_equal(vtadev_buf_write(card, 0, finish, sizeof(finish)), 0);
 	works(vtadev_desc_run(vtadev_buf_addr(card), 2, 3));
-	desc = vtadev_desc_run(vtadev_buf_addr(card), 2, 2);
-	assert_int_equal(vtadev_submit(q, &desc, 1, &seq), 0);
-	assert_int_equal(vtadev_wait(q, seq, FOREVER), -EIO);
-	assert_int_equal(vtadev_fault(q, &fault), 0);
+	fault = fails(vtadev_desc_run(vtadev_buf_addr(card), 2, 2));
 	assert_int_equal(fault.reason, VTA_FAULT_CYCLES);
 	assert_int_equal(fault.insn_index, 1);
 	vtadev_buf_free(card);
@@ -229,7 +176,7 @@ static void a_device_that_cannot_copy_is_lost(void **state)
 	struct vtadev *broken;
 
 	(void)state;
-	if (strcmp(device, "far") != 0)
+	if (strcmp(rig_device, "far") != 0)
 		skip();
 	assert_int_equal(vtadev_open("far:broken", &broken), 0);
 	assert_int_equal(vtadev_buf_alloc(broken, PAGE, VTADEV_CARD, &buf), 0);
@@ -240,24 +187,21 @@ static void a_device_that_cannot_copy_is_lost(void **state)
 	vtadev_close(broken);
 }
 
-#define FAR_TEST(f)	cmocka_unit_test_setup_teardown(f, setup, teardown)
-
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		FAR_TEST(is_zero_and_unseen),
-		FAR_TEST(is_zero_again),
-		FAR_TEST(is_written_where_streams_may_only_read),
-		FAR_TEST(is_copied_in_all_directions),
-		FAR_TEST(rows_have_their_pitch),
-		FAR_TEST(is_filled),
-		FAR_TEST(has_words_and_stamps),
-		FAR_TEST(is_out_of_sight_when_freed),
-		FAR_TEST(a_limit_of_cycles_is_exact),
-		FAR_TEST(a_device_that_cannot_copy_is_lost),
+		RIG_TEST(is_zero_and_unseen),
+		RIG_TEST(is_zero_again),
+		RIG_TEST(is_written_where_streams_may_only_read),
+		RIG_TEST(is_copied_in_all_directions),
+		RIG_TEST(rows_have_their_pitch),
+		RIG_TEST(is_filled),
+		RIG_TEST(has_words_and_stamps),
+		RIG_TEST(is_out_of_sight_when_freed),
+		RIG_TEST(a_limit_of_cycles_is_exact),
+		RIG_TEST(a_device_that_cannot_copy_is_lost),
 	};
 
-	if (argc > 1)
-		device = argv[1];
+	rig_device = argc > 1 ? argv[1] : "far";
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
