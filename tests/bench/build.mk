@@ -7,6 +7,8 @@
 BENCH_DIR := build/tests/bench
 BENCH_GUEST := floor polling busy scale memory
 BENCH_HOST := emulator conv devices $(if $(VTAC_HAVE),model)
+# What a part on the host, PART, has measured in the guest before it: PART_card.
+BENCH_CARD := devices_card
 
 # What each is made of, besides PART.c and bench.c.
 BENCH_memory := alloc.c choice.c copy.c map.c transfer.c
@@ -14,16 +16,19 @@ BENCH_floor := job.c
 BENCH_polling := job.c
 BENCH_scale := job.c
 BENCH_busy := job.c
+BENCH_devices := layers.c
+BENCH_devices_card := layers.c
 BENCH_emulator := scalar.c
 BENCH_LIBS_memory := $(DRIVER_A)
 BENCH_LIBS_emulator := $(patsubst tools/vta-emu/%.c,build/tools/vta-emu.obj/%.o,$(wildcard tools/vta-emu/core*.c))
 BENCH_LIBS_model := $(VTAC_PROG_DIR)/obj/native.o $(VTAC_A) $(BENCH_LIBS_emulator)
 BENCH_LDLIBS_model := $(VTAC_LIBS)
 BENCH_LIBS_devices := $(OPS_BENCH_OBJS) $(BENCH_LIBS_emulator)
+BENCH_LIBS_devices_card := $(BENCH_LIBS_devices)
 BENCH_LDLIBS_devices := -lOpenCL
 BENCH_LIBS_conv := $(OPS_BENCH_OBJS) $(BENCH_LIBS_emulator)
 
-BENCH_GUEST_BINS := $(BENCH_GUEST:%=$(BENCH_DIR)/guest/%)
+BENCH_GUEST_BINS := $(addprefix $(BENCH_DIR)/guest/,$(BENCH_GUEST) $(BENCH_CARD))
 BENCH_HOST_BINS := $(BENCH_HOST:%=$(BENCH_DIR)/host/%)
 BENCH_BINS := $(BENCH_GUEST_BINS) $(BENCH_HOST_BINS)
 
@@ -44,7 +49,7 @@ $(BENCH_DIR)/$1/$2: $(patsubst %.c,$(BENCH_DIR)/obj/%.o,bench.c $2.c $(BENCH_$2)
 	@mkdir -p $$(@D)
 	$$(CC) -pthread -o $$@ $$^ $(BENCH_LDLIBS_$2) $(LIB_LIBS) -ljson-c
 endef
-$(foreach part,$(BENCH_GUEST),$(eval $(call bench-part,guest,$(part))))
+$(foreach part,$(BENCH_GUEST) $(BENCH_CARD),$(eval $(call bench-part,guest,$(part))))
 $(foreach part,$(BENCH_HOST),$(eval $(call bench-part,host,$(part))))
 
 # The bare module of the part "floor", built as the module is.

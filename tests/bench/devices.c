@@ -1,69 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * devices.c - ResNet-18's layers on the devices in the process, and how fast each is
+ * devices.c - ResNet-18's layers on all kinds of devices, and how fast each is
  *
- * soft, and every OpenCL device that there is: TVM's default core, streams and tensors in
- * card memory, every output compared with the CPU's. Devices take turns, layer by layer.
- * What OpenCL says of a device is the limit beside it. It runs on the host.
+ * soft, and every OpenCL device that there is, in turns, layer by layer. What OpenCL says of
+ * a device is the limit beside it. It runs on the host; beside these it shows what
+ * devices_card.c has measured in the guest just before.
  */
 #define CL_TARGET_OPENCL_VERSION	120
 #include <CL/cl.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "bench.h"
-#include "resnet.h"
+#include "layers.h"
 
 #define DEVICES_MAX	8
 #define ROUNDS		3
-#define MACS_PER_UOP	256.0
+#define CARD		"emulated_card"
 
 struct device {
-	char name[64];
+	struct layers on;
 	char chip[64];
-	double limit;			/* micro-ops a second; 0: not known */
-	struct vtadev *dev;
-	struct vtadev_queue *queue;
-	struct vtadev_buf *buf;
-	struct machine machine;
-	unsigned int rounds;
-	double ns;			/* of the last run, the least of its rounds */
+	double limit;		/* micro-ops a second; 0: not known */
 };
 
-static uint64_t cycles_of(struct vtadev *dev)
-{
-	struct vtadev_counters counters;
-
-	must(vtadev_counters(dev, &counters), "counters");
-	return counters.compute_cycles;
-}
-
-static double run_once(struct device *d, uint32_t insn_addr, uint32_t insns)
-{
-	struct vta_desc desc = vtadev_desc_run(insn_addr, insns, 0);
-	double before = now_ns();
-	uint64_t seq;
-
-	must(vtadev_submit(d->queue, &desc, 1, &seq), "submitting");
-	must(vtadev_wait(d->queue, seq, -1), "waiting");
-	return now_ns() - before;
-}
-
-static void run(struct machine *m, uint32_t insn_addr, uint32_t insns)
-{
-	struct device *d = m->model;
-	uint64_t cycles;
-	double ns;
-
-	must(vtadev_buf_write(d->buf, 0, m->mem, m->used), "writing");
-	for (unsigned int i = 0; i < d->rounds; i++) {
-		cycles = cycles_of(d->dev);
-		ns = run_once(d, insn_addr, insns);
-		m->stats.cycles = cycles_of(d->dev) - cycles;
-		d->ns = !i || ns < d->ns ? ns : d->ns;
-	}
-	must(vtadev_buf_read(d->buf, 0, m->mem, m->used), "reading");
-}
+/* A row of the table. */
+struct row {
+	const char *device;
+	double ns, executed_ns;
+	double uops;
+	double soft_ns;		/* what soft took */
+};
 
 /* One multiplication of 32 bits in each lane that OpenCL tells of, each cycle. */
 static void ask_opencl(struct device *d, unsigned int platform, unsigned int number)
@@ -81,7 +46,7 @@ static void ask_opencl(struct device *d, unsigned int platform, unsigned int num
 			NULL);
 	clGetDeviceInfo(ids[number], CL_DEVICE_NAME, sizeof(d->chip) - 1, d->chip, NULL);
 	d->limit = (double)units * mhz * 1e6 * lanes / MACS_PER_UOP;
-	printf("%s: %s\n", d->name, d->chip);
+	printf("%s: %s\n", d->on.name, d->chip);
 	printf("  as OpenCL tells: %u units, %u MHz, %u lanes each, %.0f Muops/s at most\n", units,
 	       mhz, lanes, d->limit / 1e6);
 }
@@ -90,28 +55,9 @@ static void open_device(struct device *d, const char *name, unsigned int rounds)
 {
 	unsigned int platform, number;
 
-	snprintf(d->name, sizeof(d->name), "%s", name);
-	must(vtadev_open(name, &d->dev), name);
-	must(vtadev_queue_create(d->dev, NULL, &d->queue), "a queue");
-	must(vtadev_buf_alloc(d->dev, RESNET_MEMORY, VTADEV_CARD, &d->buf), "card memory");
-	d->rounds = rounds;
-	d->machine = (struct machine) {
-		.core = emulated_core(&core_config_default),
-		.mem = must_ptr(calloc(1, RESNET_MEMORY), "memory"),
-		.base = vtadev_buf_addr(d->buf), .size = RESNET_MEMORY,
-		.run = run, .model = d,
-	};
-	must(vtaops_core_init(&d->machine.core), "the core");
+	layers_open(&d->on, name, rounds);
 	if (sscanf(name, "opencl:%u.%u", &platform, &number) == 2)
 		ask_opencl(d, platform, number);
-}
-
-static void close_device(struct device *d)
-{
-	vtadev_queue_destroy(d->queue);
-	vtadev_buf_free(d->buf);
-	vtadev_close(d->dev);
-	free(d->machine.mem);
 }
 
 /* soft first: ratios are to it. */
@@ -130,69 +76,123 @@ static unsigned int open_all(struct device *devices, unsigned int rounds)
 	return n;
 }
 
-/* Micro-ops a second. */
-static double one_layer(struct bench *bench, struct device *d, const struct resnet_layer *l,
-			double soft)
+/* What the guest has measured; NULL: nothing was run there. */
+static struct json_object *card_results(const struct bench *bench)
 {
-	struct json_object *to;
-	struct resnet_result r;
-	double rate;
+	struct json_object *results;
+	char path[256];
 
-	d->machine.used = 0;
-	resnet_run_on(&d->machine, l, 1, &r);
-	must(r.exact ? 0 : -1, "a layer's output is not the CPU's");
-	rate = (double)r.macs / MACS_PER_UOP / d->ns * 1e9;
-	printf("%-6s %-12s %9.3f %9.1f %7.3f\n", l->name, d->name, d->ns / 1e6, rate / 1e6,
-	       soft > 0 ? rate / soft : 1.0);
-	to = json_sub(json_sub(bench->results, l->name), d->name);
-	json_num(to, "ns", d->ns);
-	json_num(to, "uops_per_s", rate);
-	json_num(to, "to_soft", soft > 0 ? rate / soft : 1.0);
-	fprintf(bench->dat, "%s %g\n", d->name, soft > 0 ? rate / soft : 1.0);
-	return rate;
+	snprintf(path, sizeof(path), "%s/devices_card.json", bench->out);
+	results = json_object_from_file(path);
+	if (results)
+		printf("the emulated card: in the VM, with driver and library there; not in turns "
+		       "with the others,\n  but just before\n");
+	else
+		printf("the emulated card: not in this run, which has no VM\n");
+	return results;
 }
 
-static void total(struct bench *bench, const struct device *d, double ns, double uops, double soft)
+static double number(struct json_object *of, const char *name)
 {
-	struct json_object *to = json_sub(json_sub(bench->results, "all"), d->name);
-	double rate = uops / ns * 1e9;
+	struct json_object *value = NULL;
 
-	printf("%-6s %-12s %9.3f %9.1f %7.3f", "all", d->name, ns / 1e6, rate / 1e6, soft / ns);
-	if (d->limit > 0)
-		printf("   %.3f of what OpenCL tells\n", rate / d->limit);
-	else
-		printf("\n");
-	json_num(to, "ns", ns);
+	must(json_object_object_get_ex(of, name, &value) ? 0 : -1, name);
+	return json_object_get_double(value);
+}
+
+static struct json_object *tell(const char *what, struct json_object *results,
+				const struct row *row)
+{
+	struct json_object *to = json_sub(results, row->device);
+	double rate = row->uops / row->ns * 1e9;
+
+	printf("%-6s %-14s %9.3f %9.3f %9.1f %7.3f\n", what, row->device, row->ns / 1e6,
+	       row->executed_ns / 1e6, rate / 1e6, row->soft_ns / row->ns);
+	fflush(stdout);
+	json_num(to, "ns", row->ns);
+	json_num(to, "executed_ns", row->executed_ns);
 	json_num(to, "uops_per_s", rate);
-	json_num(to, "to_soft", soft / ns);
-	json_text(to, "chip", d->chip);
-	json_num(to, "limit_uops_per_s", d->limit);
+	json_num(to, "to_soft", row->soft_ns / row->ns);
+	return to;
+}
+
+/* One more line of the table, and into the sum of the device's. */
+static void tell_layer(struct bench *bench, const char *layer, struct json_object *results,
+		       const struct row *row, struct row *sum)
+{
+	tell(layer, results, row);
+	fprintf(bench->dat, "%s %g\n", row->device, row->soft_ns / row->ns);
+	sum->device = row->device;
+	sum->ns += row->ns;
+	sum->executed_ns += row->executed_ns;
+	sum->uops += row->uops;
+	sum->soft_ns += row->soft_ns;
+}
+
+/* On all devices, and what the card took; @sums has a row for each, the card's last. */
+static void one_layer(struct bench *bench, const struct resnet_layer *l, struct device *devices,
+		      unsigned int count, struct json_object *card, struct row *sums)
+{
+	struct json_object *results = json_sub(bench->results, l->name), *took;
+	struct row row = { 0 };
+
+	for (unsigned int d = 0; d < count; d++) {
+		struct layers *on = &devices[d].on;
+
+		row.uops = layers_run(on, l);
+		row.device = on->name;
+		row.ns = on->ns;
+		row.executed_ns = on->executed_ns;
+		row.soft_ns = devices[0].on.ns;
+		tell_layer(bench, l->name, results, &row, &sums[d]);
+	}
+	if (!card || !json_object_object_get_ex(card, l->name, &took))
+		return;
+	row.device = CARD;
+	row.ns = number(took, "ns");
+	row.executed_ns = number(took, "executed_ns");
+	tell_layer(bench, l->name, results, &row, &sums[count]);
+}
+
+static void tell_sums(struct bench *bench, const struct device *devices, unsigned int count,
+		      const struct row *sums)
+{
+	struct json_object *results = json_sub(bench->results, "all"), *to;
+
+	for (unsigned int d = 0; d <= count && sums[d].device; d++) {
+		double limit = d < count ? devices[d].limit : 0;
+
+		to = tell("all", results, &sums[d]);
+		if (d == count)
+			break;
+		json_text(to, "chip", devices[d].chip);
+		json_num(to, "limit_uops_per_s", limit);
+		if (limit > 0)
+			printf("%22s%.3f of what OpenCL tells\n", "",
+			       sums[d].uops / sums[d].ns * 1e9 / limit);
+	}
 }
 
 int main(int argc, char **argv)
 {
 	static struct device devices[DEVICES_MAX];
-	double ns[DEVICES_MAX] = { 0 }, uops = 0, soft, rate;
+	struct row sums[DEVICES_MAX + 1] = { 0 };
+	struct json_object *card;
 	struct bench bench;
 	unsigned int count;
 
 	bench_begin(&bench, "devices", argc, argv);
-	printf("\nlayers of ResNet-18 on devices in the process; outputs equal the CPU's\n");
+	printf("\nlayers of ResNet-18; outputs equal the CPU's\n");
 	count = open_all(devices, bench_times(&bench, ROUNDS));
-	printf("%-6s %-12s %9s %9s %7s\n", "layer", "device", "ms", "Muops/s", "to soft");
-	for (unsigned int i = 0; i < (bench.quick ? 2 : RESNET_LAYERS); i++) {
-		soft = 0;
-		for (unsigned int d = 0; d < count; d++) {
-			rate = one_layer(&bench, &devices[d], &resnet_layers[i], soft);
-			soft = d ? soft : rate;
-			uops += d ? 0 : rate * devices[d].ns / 1e9;
-			ns[d] += devices[d].ns;
-		}
-	}
-	for (unsigned int d = 0; d < count; d++) {
-		total(&bench, &devices[d], ns[d], uops, ns[0]);
-		close_device(&devices[d]);
-	}
+	card = card_results(&bench);
+	printf("%-6s %-14s %9s %9s %9s %7s\n", "layer", "device", "ms", "executed", "Muops/s",
+	       "to soft");
+	for (unsigned int i = 0; i < (bench.quick ? 2 : RESNET_LAYERS); i++)
+		one_layer(&bench, &resnet_layers[i], devices, count, card, sums);
+	tell_sums(&bench, devices, count, sums);
+	for (unsigned int d = 0; d < count; d++)
+		layers_close(&devices[d].on);
+	json_object_put(card);
 	bench_end(&bench);
 	return 0;
 }

@@ -37,12 +37,17 @@ for module; do
 	files+=(--file "$(realpath "$module"):/lib/${module##*/}")
 done
 guest=() host=()
+into_guest() {
+	guest+=("$1")
+	files+=(--file "$programs/guest/$1:/bench/$1")
+}
 for part in "${parts[@]}"; do
 	if [ -x "$programs/guest/$part" ]; then
-		guest+=("$part")
-		files+=(--file "$programs/guest/$part:/bench/$part")
+		into_guest "$part"
 	elif [ -x "$programs/host/$part" ]; then
 		host+=("$part")
+		# It reads what this has measured.
+		[ ! -x "$programs/guest/${part}_card" ] || into_guest "${part}_card"
 	else
 		echo "bench: no part $part; there are: $(
 			cd "$programs" && echo guest/* host/* | sed 's/[a-z]*[/]//g')" >&2
