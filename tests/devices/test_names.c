@@ -125,6 +125,7 @@ static void what_is_missing_is_said_with_its_package(void **state)
 	setenv("VTADEV_PLUGINS", "/nowhere", 1);
 	assert_int_equal(refused("soft"), -ELIBACC);
 	SAYS("soft", "no libvtadev-soft.so in /nowhere: install the package libvtadev-soft");
+	SAYS("opencl:0.0", "in /nowhere: install the package libvtadev-opencl");
 	assert_non_null(strstr(vtadev_strerror(-ELIBACC), "libvtadev-soft"));
 	/* What never was a device is no name of one. */
 	assert_int_equal(refused("sofa"), -EINVAL);
