@@ -146,13 +146,14 @@ static inline bool vta_isa_fields_fit(const struct vta_isa_shape *s, struct vta_
 static inline bool vta_isa_config_valid(const struct vta_isa_config *c,
 					struct vta_isa_limit *limit)
 {
-	struct vta_isa_shape s = vta_isa_shape(c);
+	struct vta_isa_shape s;
 
 #define VTA_ISA_RANGE(name, field, least, most)			\
 	if (!vta_isa_within(limit, #name, c->field, least, most))	\
 		return false;
 	VTA_ISA_CONFIG(VTA_ISA_RANGE)
 #undef VTA_ISA_RANGE
+	s = vta_isa_shape(c);
 	/* An element of less than a byte has no address; weights and accumulators have more. */
 	return vta_isa_within(limit, "LOG_INP_WIDTH + LOG_BATCH + LOG_BLOCK",
 			      c->log_inp_width + c->log_batch + c->log_block, 3, 19) &&
