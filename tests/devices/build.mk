@@ -62,10 +62,10 @@ $(DEVICES_TEST_DIR)/libvtadev-far.so: tests/devices/far.c $(DEVICES_TEST_DIR)/li
 define devices-flaky
 $(1)/libvtadev-flaky.so: tests/devices/flaky.c tests/devices/flaky.h $(1)/libvtadev-soft.so
 	@mkdir -p $(1)/obj
-	$$(CC) $(EMU_CPPFLAGS) -Ilibvtadev $(SOFT_CFLAGS) $(2) -Dvtadev_device_plugin=flaky_soft \
+	$$(CC) $(SOFT_CPPFLAGS) $(SOFT_CFLAGS) $(2) -Dvtadev_device_plugin=flaky_soft \
 		-c -o $(1)/obj/flaky_soft.o libvtadev/devices/soft/soft.c
-	$$(CC) $(EMU_CPPFLAGS) -Ilibvtadev -Itests/devices $(SOFT_CFLAGS) $(2) -shared -o $$@ $$< \
-		$(1)/obj/flaky_soft.o $(filter %/core.c tools/vta-emu/%,$(SOFT_SRCS)) $(EMU_LIBS)
+	$$(CC) $(SOFT_CPPFLAGS) -Itests/devices $(SOFT_CFLAGS) $(2) -shared -o $$@ $$< \
+		$(1)/obj/flaky_soft.o $(filter-out %/soft.c,$(SOFT_SRCS)) $(EMU_LIBS)
 endef
 $(eval $(call devices-flaky,$(DEVICES_TEST_DIR),$(LIB_TEST_SANITIZE)))
 $(eval $(call devices-flaky,$(DEVICES_TSAN_DIR),-fsanitize=thread))
