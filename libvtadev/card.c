@@ -201,9 +201,14 @@ bool card_is_path(const char *which)
 	return which && strchr(which, '/');
 }
 
-/* In a container sysfs has all cards of the machine, and /dev those of the container. */
-static bool has_node(const struct vtadev_card *card)
+/*
+ * sysfs has all cards of the machine, for everybody. A container's /dev has those of the
+ * container; in a cluster's job it has all, and the job's cgroup lets some be opened.
+ */
+static int reach(const struct vtadev_card *card)
 {
+	if (!access(card->node, R_OK | W_OK))
+		return 2;
 	return !access(card->node, F_OK);
 }
 
@@ -223,7 +228,7 @@ static int find_choice(const char *which, struct vtadev_card *card)
 	for (int i = 0; i < count; i++) {
 		if (!chosen(&choice, &cards[i]))
 			continue;
-		if (err || (!has_node(card) && has_node(&cards[i])))
+		if (err || reach(&cards[i]) > reach(card))
 			*card = cards[i];
 		err = 0;
 	}

@@ -152,10 +152,11 @@ void vtadev_list_free(struct vtadev_card *cards);
 /**
  * vtadev_find() - find one card
  * @which: NULL or "": what VTADEV_DEVICE says in the environment, or else the card
- *         with the lowest index, of those whose node is there; an index ("0"), a name
- *         ("vta0"), the path of its node ("/dev/vta0", or any path with a slash, links
- *         too), a PCI address ("0000:01:00.0", "01:00.0"), or a device of a plugin
- *         ("soft", "soft:vta_config.json"): docs/devices.md
+ *         with the lowest index, of those that the caller may open, or else of those
+ *         whose node is there; an index ("0"), a name ("vta0"), the path of its node
+ *         ("/dev/vta0", or any path with a slash, links too), a PCI address
+ *         ("0000:01:00.0", "01:00.0"), or a device of a plugin ("soft",
+ *         "soft:vta_config.json"): docs/devices.md
  * @card: out: where it is
  *
  * Needs no permission to open the card. A setuid program does not ask the environment.

@@ -127,6 +127,16 @@ result $? "test: the first card whose node is there"
 with two "$tmp/vtactl" test
 [ $status -eq 1 ] && says '/dev/vta2' err
 result $? "test: the first card of all"
+# In a cluster's job there are nodes that cannot be opened.
+user=()
+[ "$(id -u)" -ne 0 ] || user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+status=0
+# shellcheck disable=SC2016
+"${user[@]}" umockdev-run --device "$tmp/two" -- \
+	sh -c 'chmod 0 "$UMOCKDEV_DIR/dev/vta2" && exec "$1" test' \
+	sh "$tmp/vtactl" > "$tmp/out" 2> "$tmp/err" || status=$?
+[ $status -eq 1 ] && says '/dev/vta10' err && ! says '/dev/vta2' err
+result $? "test: the first card that may be opened"
 
 for name in 10 vta10 /dev/vta10 0000:00:07.0 00:07.0; do
 	with two "$tmp/vtactl" status "$name" --json
