@@ -90,6 +90,7 @@ include tools/vtac/build.mk
 include examples/hello/build.mk
 include examples/digits/build.mk
 include examples/stream/build.mk
+include examples/mpi/build.mk
 include docs/man/build.mk
 include udev/build.mk
 include examples/deviceapi/build.mk
@@ -251,6 +252,8 @@ check: test-deps
 		"@vtactl=tests/vtactl/run.sh $(VM_MODULE)" \
 		"install=tests/install.sh" \
 		"contract=tests/contract/documents.py" \
+		"mpi=tests/mpi/run.sh build/mpi" \
+		"slurm-scripts=tests/cluster/scripts.sh" \
 		"vtactl-messages=tests/vtactl/messages.py" \
 		"vtactl-completion=tests/vtactl/completion.sh $(CURDIR)/$(VTACTL_BIN)"
 
@@ -318,6 +321,21 @@ check-debug-share: debug-deps
 	+@$(QUIETLY) userspace check-programs
 	@tests/run -j 3 -t $(WITHIN) -o build/check-debug \
 		$(call debug-boots,$(CI_BOOTS)) $(call debug-matrix,$(CI_MATRIX))
+
+# Cards as resources of Debian's Slurm, which is installed in a root directory for the VM.
+.PHONY: check-slurm
+check-slurm: build-deps
+	@tools/vm/deps.sh need mmdebstrap
+	+@$(QUIETLY) vm-module $(VTACTL_BIN) $(HELLO_BIN) $(EMU_ASAN_BIN)
+	@$(TESTS_RUN) -o build/check-slurm "scripts=tests/cluster/scripts.sh" \
+		$(foreach v,v1 v2,"@slurm-cgroup-$(v)=tests/cluster/run.sh $(VM_MODULE) cgroup/$(v)")
+
+# One job on many cards. make check has it, too, where Open MPI is installed.
+.PHONY: check-mpi
+check-mpi:
+	@tools/vm/deps.sh need $(BUILD_PACKAGES) openmpi-bin libopenmpi-dev
+	+@$(QUIETLY) $(SOFT_SO)
+	@tests/run -o build/check-mpi "mpi=tests/mpi/run.sh build/mpi"
 
 # TVM's runtime, which the user has: nothing of TVM is part of this tree.
 .PHONY: check-tvm
@@ -402,7 +420,7 @@ cross-programs-32: $(filter-out $(EMU_BIN),$(USERSPACE)) $(LIB_TEST_BINS) \
 		$(filter-out $(ISOLATION_TESTS),$(SELFTESTS))
 
 .PHONY: check-programs
-check-programs: man $(DEVICES_TEST_DIR)/why $(EMU_ASAN_BIN) $(UDEV_RULES) $(EMU_TESTS) $(LIB_TESTS) $(DEVICES_TESTS) $(OPS_TESTS) \
+check-programs: man $(if $(MPI_HAVE),$(MPI_BIN)) $(DEVICES_TEST_DIR)/why $(EMU_ASAN_BIN) $(UDEV_RULES) $(EMU_TESTS) $(LIB_TESTS) $(DEVICES_TESTS) $(OPS_TESTS) \
 		$(OPS_VM_TESTS) $(FUZZ_REPLAYS) $(DIGITS_COMPILE) \
 		$(DIGITS_TESTS) $(STREAM_TESTS) $(VTACTL_TESTS) $(SELFTESTS) $(MATRIX_BIN) \
 		$(VTAC_TEST_BINS) $(VTAC_PROG_TESTS) $(VTAC_ACCURACY) $(EMIT_TESTS) $(EMIT_BIN) $(PARSER_BINS) $(FUZZ_CALLS) $(STORM_BIN) $(BENCH_BINS) \
@@ -415,7 +433,7 @@ bench: build-deps
 	@tests/bench/run.sh $(PARTS) $(VM_MODULE) $(BENCH_MODULE)
 
 .PHONY: install
-install: userspace install-lib install-soft install-opencl install-driver install-udev install-completion install-monitoring \
+install: userspace install-lib install-soft install-opencl install-driver install-udev install-completion install-monitoring install-slurm \
 		$(if $(VTAC_HAVE),install-vtac-completion) $(if $(PYTHON_HAVE),install-python) install-man
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/vtadev/vm
 	install -m 755 $(VTACTL_BIN) $(EMU_BIN) $(if $(VTAC_HAVE),$(VTAC_BIN)) $(DESTDIR)$(PREFIX)/bin
@@ -439,7 +457,7 @@ uninstall:
 	$(QUIETLY) install DESTDIR="$$dir"; \
 	cd "$$dir"; \
 	find . ! -type d | while read -r file; do rm -fv "$(DESTDIR)/$${file#./}"; done; \
-	for name in include/vtadev/vta include/vtadev/vtac include/vtadev/cpu include/vtadev share/vtadev/cdi share/vtadev/monitoring share/vtadev/vm/debug share/vtadev/vm \
+	for name in include/vtadev/vta include/vtadev/vtac include/vtadev/cpu include/vtadev share/vtadev/cdi share/vtadev/monitoring share/vtadev/slurm share/vtadev/vm/debug share/vtadev/vm \
 		share/vtadev/tvm share/vtadev; do \
 		rmdir "$(DESTDIR)$(PREFIX)/$$name" 2>/dev/null || true; done; \
 	rmdir "$(DESTDIR)$(PYTHON_DIR)/vtadev" 2>/dev/null || true
@@ -516,6 +534,7 @@ help:
 	@echo 'make check       all tests; V=1 shows their whole output'
 	@echo 'make check-opencl    the device opencl, many streams, in each way that vta.cl can be built'
 	@echo 'make check-quick what finds most in short time'
+	@echo 'make check-slurm cards as resources of Slurm, in a VM; make check-mpi: one job on many cards'
 	@echo "make check-tvm    TVM's VTA runtime on libvta_driver, from TVM=DIR"
 	@echo 'make check-debug the kernel tests on kernels with KASAN, lockdep, kmemleak, KCSAN'
 	@echo 'make fuzz        random calls, cards and inputs, led by coverage; OPS=10000000 for many'

@@ -33,6 +33,11 @@ install-monitoring: build/tools/systemd/vta-export.service
 	install -m 644 -Dt $(DESTDIR)$(PREFIX)/share/vtadev/monitoring \
 		examples/monitoring/vta-rules.yml examples/monitoring/vta-dashboard.json
 
+# Nothing of it is turned on: docs/clusters.md.
+.PHONY: install-slurm
+install-slurm:
+	install -m 755 -Dt $(DESTDIR)$(PREFIX)/share/vtadev/slurm $(addprefix tools/slurm/vta-,gres check task)
+
 ZSH_DIR ?= $(PREFIX)/share/zsh/site-functions
 
 .PHONY: install-completion

@@ -1,0 +1,164 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Slurm's scripts without Slurm and without a card: what vta-gres, vta-check and vta-task make
+# of vtactl's and scontrol's answers, which are made up here. Prints TAP.
+# shellcheck disable=SC2317 # functions are called by check
+set -u
+
+tools=$(realpath "$(dirname "$0")/../../tools/slurm")
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/vta-slurm.XXXXXX")
+trap 'rm -rf "$tmp"' EXIT
+n=0
+failed=0
+# check NAME COMMAND...: one result; what the script said, and had done, is shown if it failed
+check() {
+	local name=$1
+
+	shift
+	n=$((n + 1))
+	if "$@"; then
+		echo "ok $n $name"
+	else
+		failed=1
+		echo "not ok $n $name"
+		cat "$tmp/out" "$tmp/err" "$tmp/done" | sed 's/^/# /'
+	fi
+}
+
+# ---- vtactl, scontrol and logger of this test ----
+
+# A card's state is $tmp/CARD: ok, lost (given up), bad (fails its test), stuck (given up, and no
+# reset helps), broken (fails its test, as before); none: it is missing.
+mkdir "$tmp/bin"
+cat >"$tmp/bin/vtactl" <<'END'
+#!/bin/bash
+for card; do :; done
+case $1 in
+list)	cat "$VTA_TEST/list"; [ -s "$VTA_TEST/list" ] || exit 3 ;;
+*)	[ -e "$VTA_TEST/$card" ] || exit 3 ;;&
+status)	case $(<"$VTA_TEST/$card") in lost|stuck) exit 5 ;; esac ;;
+test)	case $(<"$VTA_TEST/$card") in bad|broken)
+		echo "memory      ok"; echo "insn        FAILS: illegal instruction"; exit 5 ;; esac ;;
+reset)	echo "$*" >>"$VTA_TEST/done"
+	case $(<"$VTA_TEST/$card") in stuck|broken) exit 5 ;; esac
+	echo ok >"$VTA_TEST/$card" ;;
+esac
+END
+cat >"$tmp/bin/scontrol" <<'END'
+#!/bin/bash
+case "$1 $2" in
+"show hostnames")	eval "printf '%s\n' $(sed 's/\[\([0-9]*\)-\([0-9]*\)\]/{\1..\2}/' <<<"$3")" ;;
+"show node")		echo "   State=$(<"$VTA_TEST/node") ThreadsPerCore=1" ;;
+"update "*)		shift; echo "$*" >>"$VTA_TEST/done"; [ ! -e "$VTA_TEST/unreachable" ] ;;
+esac
+END
+echo '#!/bin/sh' >"$tmp/bin/logger"
+chmod +x "$tmp"/bin/*
+export PATH=$tmp/bin:$PATH VTA_TEST=$tmp
+
+# cards STATE...: of vta0, vta1 and so on
+cards() {
+	local i=0 state
+
+	rm -f "$tmp"/vta? "$tmp/done" "$tmp/unreachable"
+	: >"$tmp/done"
+	echo IDLE >"$tmp/node"
+	for state; do
+		[ "$state" = none ] || echo "$state" >"$tmp/vta$i"
+		i=$((i + 1))
+	done
+}
+# as CONTEXT [CARD...]: vta-check, as slurmd runs it on the node n1; sets $status
+as() {
+	local context=$1
+
+	shift
+	status=0
+	SLURM_SCRIPT_CONTEXT=$context SLURMD_NODENAME=n1 SLURM_CONF=$tmp/slurm.conf \
+		"$tools/vta-check" "$@" >"$tmp/out" 2>"$tmp/err" || status=$?
+}
+did() { [ "$(<"$tmp/done")" = "${1-}" ]; }
+is() { [ "$status" -eq "$1" ] && did "${2-}"; }
+drained() { is "$1" "${3:+$3$'\n'}NodeName=n1 State=DRAIN Reason=$2"; }
+
+echo "TAP version 13"
+: >"$tmp/err"
+: >"$tmp/done"
+
+# ---- vta-gres ----
+
+printf '%s\n' '[ { "index": 0, "node": "\/dev\/vta0", "pci": null }, {"index":12,"node":"\/dev\/vta12","pci":"0000:01:00.0"} ]' >"$tmp/list"
+"$tools/vta-gres" >"$tmp/out"
+check "vta-gres: a line for each card" [ "$(<"$tmp/out")" = "Name=gpu Type=vta File=/dev/vta0 Flags=no_gpu_env
+Name=gpu Type=vta File=/dev/vta12 Flags=no_gpu_env" ]
+"$tools/vta-gres" --name=vta n7 >"$tmp/out"
+check "vta-gres: of a node, by another name" [ "$(<"$tmp/out")" = "NodeName=n7 Name=vta File=/dev/vta0
+NodeName=n7 Name=vta File=/dev/vta12" ]
+: >"$tmp/list"
+"$tools/vta-gres" >"$tmp/out"
+check "vta-gres: no card is no error" [ "$?$(<"$tmp/out")" = 0 ]
+"$tools/vta-gres" a b 2>"$tmp/out"
+check "vta-gres: too much" [ $? -eq 2 ]
+
+# ---- vta-check ----
+
+for line in 'Name=gpu Type=vta File=/dev/vta[0-1] Flags=no_gpu_env' 'nodename=n[1-3] NAME=vta file=/dev/vta[0-1] # all' \
+		$'NodeName=n2 Name=vta File=/dev/vta7\nNodeName=n1 Name=vta File=/dev/vta[0-1]\n#Name=vta File=/dev/vta8\nName=gpu File=/dev/nvidia0'; do
+	echo "$line" >"$tmp/gres.conf"
+	cards ok none
+	as epilog_slurmd
+	check "vta-check: the cards of gres.conf: ${line%%$'\n'*}" drained 0 'vta1 is missing'
+done
+cards ok ok
+as prolog_slurmd
+check "vta-check: cards that work" is 0
+for context in prolog_slurmd epilog_slurmd ''; do
+	cards ok lost
+	as "$context"
+	check "vta-check: ${context:-by itself}: a card that was given up is reset" is 0 'reset --force vta1'
+	cards bad ok
+	as "$context"
+	check "vta-check: ${context:-by itself}: a card that fails is reset, unless it is opened meanwhile" is 0 'reset vta0'
+done
+cards ok stuck
+as epilog_slurmd
+check "vta-check: Epilog: drains the node, with the reason" \
+	drained 0 'vta1 was given up by the driver; a reset did not help' 'reset --force vta1'
+cards broken ok
+as prolog_slurmd
+check "vta-check: Prolog: fails, too, which puts the job back into the queue" \
+	drained 1 'vta0 insn: illegal instruction; a reset did not help' 'reset vta0'
+cards none ok
+touch "$tmp/unreachable"
+as epilog_slurmd
+check "vta-check: fails if it cannot drain the node, so that Slurm does" drained 1 'vta0 is missing'
+cards none ok
+echo 'IDLE+DRAIN' >"$tmp/node"
+as epilog_slurmd
+check "vta-check: a reason that is there stays" is 0
+cards none ok
+as epilog_slurmd vta1
+check "vta-check: of the cards that are named alone" is 0
+
+# ---- vta-task ----
+
+# task LOCALID: in a /dev with vta0 to vta3, of which ann may open two
+if [ "$(id -u)" -ne 0 ] || ! unshare -m true 2>/dev/null; then
+	n=$((n + 1))
+	echo "ok $n vta-task # SKIP needs root and a mount namespace"
+else
+	# shellcheck disable=SC2016 # the inner shell's
+	for id in 0 1 2; do
+		SLURM_LOCALID=$id unshare -m sh -c '
+			mount -t tmpfs -o mode=755 none /dev
+			for i in 0 1 2 3; do : >/dev/vta$i; chmod 0 /dev/vta$i; done
+			chmod 666 /dev/vta1 /dev/vta3
+			exec setpriv --reuid=65534 --regid=65534 --clear-groups sh' <"$tools/vta-task"
+	done >"$tmp/out" 2>"$tmp/err"
+	check "vta-task: each task has a card of those that it may open" [ "$(<"$tmp/out")" = "export VTADEV_DEVICE=vta1
+export VTADEV_DEVICE=vta3
+export VTADEV_DEVICE=vta1" ]
+fi
+echo "1..$n"
+exit $failed
