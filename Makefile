@@ -278,6 +278,7 @@ check-models: test-deps
 		$(foreach m,mnist ppocr esrgan mobilenetv2 resnet50, \
 			"$(m)=tests/vtac/programs/models.sh $(VTAC_ACCURACY) $(m)" \
 			"floats-$(m)=tests/vtac/floats.sh $(VTAC_FLOATS) $(m)") \
+		"quantised=tests/vtac/quantised.sh $(VTAC_ACCURACY)" \
 		"graphs=VTAC_GRAPHS=5000 $(VTAC_PROG_DIR)/test_graphs"
 
 # For the inner loop: what finds most, for 90 seconds on two idle processors with a build

@@ -7,9 +7,6 @@
 const fs = require('fs');
 const path = require('path');
 
-const [dir, model, input, output, limit] = process.argv.slice(2);
-const ort = require(path.join(dir, 'node_modules/onnxruntime-node'));
-
 function readNpy(file) {
   const data = fs.readFileSync(file);
   const header = data.toString('latin1', 10, 10 + data.readUInt16LE(8));
@@ -29,6 +26,8 @@ function writeNpy(file, rows) {
 }
 
 async function main() {
+  const [dir, model, input, output, limit] = process.argv.slice(2);
+  const ort = require(path.join(dir, 'node_modules/onnxruntime-node'));
   const session = await ort.InferenceSession.create(model, { intraOpNumThreads: 1 });
   const { shape, values } = readNpy(input);
   const size = shape.slice(1).reduce((a, b) => a * b, 1);
@@ -46,4 +45,6 @@ async function main() {
   console.log(`${path.basename(model)}: ${count} images, ${ms.toFixed(2)} ms each on one processor`);
 }
 
-main().catch((e) => { console.error(String(e)); process.exit(1); });
+if (require.main === module)
+  main().catch((e) => { console.error(String(e)); process.exit(1); });
+module.exports = { readNpy };
