@@ -10,7 +10,7 @@
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 
-#include "vta_bo.h"
+#include "vta_buf.h"
 #include "vta_ctx.h"
 #include "vta_device.h"
 #include "vta_group.h"
@@ -108,8 +108,8 @@ static struct vta_ctx *vta_ctx_make(struct vta_device *vdev, struct file *file)
 	vta_ctx_name(ctx);
 	vta_notify_init(&ctx->notify);
 	mutex_init(&ctx->lock);
-	xa_init(&ctx->bos);
-	INIT_LIST_HEAD(&ctx->bo_list);
+	xa_init(&ctx->bufs);
+	INIT_LIST_HEAD(&ctx->buf_list);
 	INIT_LIST_HEAD(&ctx->gone);
 	xa_init(&ctx->queues);
 
@@ -157,7 +157,7 @@ static void vta_ctx_free(struct vta_ctx *ctx)
 	if (ctx->blank)
 		__free_page(ctx->blank);
 	xa_destroy(&ctx->queues);
-	xa_destroy(&ctx->bos);
+	xa_destroy(&ctx->bufs);
 	vta_pool_destroy(ctx->addr_pool);
 	vta_inode_put(ctx->inode);
 	mutex_destroy(&ctx->lock);
@@ -207,13 +207,13 @@ err_pm:
 
 void vta_ctx_unlock(struct vta_ctx *ctx)
 {
-	struct vta_bo *bo, *next;
+	struct vta_buf *buf, *next;
 	LIST_HEAD(gone);
 
 	list_splice_init(&ctx->gone, &gone);
 	mutex_unlock(&ctx->lock);
-	list_for_each_entry_safe(bo, next, &gone, gone)
-		vta_bo_bury(bo);
+	list_for_each_entry_safe(buf, next, &gone, gone)
+		vta_buf_bury(buf);
 }
 
 int vta_ctx_get_dma(struct vta_ctx *ctx)
@@ -353,7 +353,7 @@ void vta_ctx_drop(struct vta_ctx *ctx)
 		goto out;
 	xa_for_each(&ctx->queues, index, q)
 		vta_queue_free(q);
-	vta_bo_drop_all(ctx);
+	vta_buf_drop_all(ctx);
 	/*
 	 * Who has lost the card may open it again before closing. The user's group goes
 	 * before the context's number, so that there is one for whoever gets that.

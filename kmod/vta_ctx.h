@@ -47,9 +47,9 @@ struct vta_user;
  *        faults on CPU mappings take it, and so does a reset (vta_device.h)
  * @dead: the card has been taken away; every call gets ENODEV
  * @mmu: device address space
- * @bos: what can be mmap()ed of memory, struct vta_bo by page offset
- * @bo_list: all buffers, also those that only CPU mappings hold
- * @gone: buffers that were taken out of @bos, until vta_ctx_unlock()
+ * @bufs: what can be mmap()ed of memory, struct vta_buf by page offset
+ * @buf_list: all buffers, also those that only CPU mappings hold
+ * @gone: buffers that were taken out of @bufs, until vta_ctx_unlock()
  * @queues: struct vta_queue by handle; found under its own lock alone, too
  * @nr_queues: how many
  * @host_bytes: host memory in buffers
@@ -79,8 +79,8 @@ struct vta_ctx {
 	struct mutex lock; /* Protects: see above */
 	bool dead;
 	struct vta_mmu mmu;
-	struct xarray bos;
-	struct list_head bo_list;
+	struct xarray bufs;
+	struct list_head buf_list;
 	struct list_head gone;
 	struct xarray queues;
 	unsigned int nr_queues;

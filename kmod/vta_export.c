@@ -20,7 +20,7 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
-#include "vta_bo.h"
+#include "vta_buf.h"
 #include "vta_compat.h"
 #include "vta_ctx.h"
 #include "vta_device.h"
@@ -201,23 +201,23 @@ static int vta_export_publish(struct vta_ctx *ctx, struct vta_export *export)
 static struct vta_mem *vta_export_find(struct vta_ctx *ctx, u32 handle, u32 flags)
 {
 	struct vta_mem *mem;
-	struct vta_bo *bo;
+	struct vta_buf *buf;
 
 	mutex_lock(&ctx->lock);
-	bo = vta_bo_find(ctx, handle);
-	if (IS_ERR(bo))
-		mem = ERR_CAST(bo);
-	else if (bo->flags & VTA_BO_BORROWED)
+	buf = vta_buf_find(ctx, handle);
+	if (IS_ERR(buf))
+		mem = ERR_CAST(buf);
+	else if (buf->flags & VTA_BUF_BORROWED)
 		mem = ERR_PTR(-EOPNOTSUPP);
-	else if (bo->flags & VTA_BUF_READONLY && flags & O_RDWR)
+	else if (buf->flags & VTA_BUF_READONLY && flags & O_RDWR)
 		mem = ERR_PTR(-EACCES);
 	else
-		mem = vta_mem_get(bo->mem);
+		mem = vta_mem_get(buf->mem);
 	mutex_unlock(&ctx->lock);
 	return mem;
 }
 
-static struct dma_buf *vta_export_bo(struct vta_ctx *ctx, u32 handle, u32 flags)
+static struct dma_buf *vta_export_buf(struct vta_ctx *ctx, u32 handle, u32 flags)
 {
 	struct vta_mem *mem = vta_export_find(ctx, handle, flags);
 	struct dma_buf *dmabuf;
@@ -248,7 +248,7 @@ int vta_export(struct vta_ctx *ctx, struct vta_buf_export *arg, struct file **fi
 	fd = get_unused_fd_flags(arg->flags & O_CLOEXEC);
 	if (fd < 0)
 		return fd;
-	dmabuf = vta_export_bo(ctx, arg->handle, arg->flags);
+	dmabuf = vta_export_buf(ctx, arg->handle, arg->flags);
 	if (IS_ERR(dmabuf)) {
 		put_unused_fd(fd);
 		return PTR_ERR(dmabuf);

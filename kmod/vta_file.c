@@ -15,7 +15,7 @@
 #include <linux/seq_file.h>
 #include <linux/uaccess.h>
 
-#include "vta_bo.h"
+#include "vta_buf.h"
 #include "vta_cardmem.h"
 #include "vta_compat.h"
 #include "vta_ctx.h"
@@ -164,9 +164,9 @@ static int vta_file_call(struct vta_ctx *ctx, unsigned int nr, union vta_arg *ar
 	case _IOC_NR(VTA_IOCTL_LOST):
 		return vta_ctx_lost(ctx, &arg->lost);
 	case _IOC_NR(VTA_IOCTL_BUF_ALLOC):
-		return vta_bo_alloc(ctx, &arg->buf_alloc);
+		return vta_buf_alloc(ctx, &arg->buf_alloc);
 	case _IOC_NR(VTA_IOCTL_BUF_FREE):
-		return vta_bo_free(ctx, &arg->buf_free);
+		return vta_buf_free(ctx, &arg->buf_free);
 	case _IOC_NR(VTA_IOCTL_BUF_PIN):
 		return vta_pin(ctx, &arg->buf_pin);
 	case _IOC_NR(VTA_IOCTL_BUF_EXPORT):
@@ -205,15 +205,15 @@ static void vta_file_undo(struct vta_ctx *ctx, unsigned int nr, const union vta_
 	switch (nr) {
 	case _IOC_NR(VTA_IOCTL_BUF_ALLOC):
 		buf.handle = arg->buf_alloc.handle;
-		vta_bo_free(ctx, &buf);
+		vta_buf_free(ctx, &buf);
 		break;
 	case _IOC_NR(VTA_IOCTL_BUF_PIN):
 		buf.handle = arg->buf_pin.handle;
-		vta_bo_free(ctx, &buf);
+		vta_buf_free(ctx, &buf);
 		break;
 	case _IOC_NR(VTA_IOCTL_BUF_IMPORT):
 		buf.handle = arg->buf_import.handle;
-		vta_bo_free(ctx, &buf);
+		vta_buf_free(ctx, &buf);
 		break;
 	case _IOC_NR(VTA_IOCTL_BUF_EXPORT):
 		put_unused_fd(arg->buf_export.fd);
@@ -283,7 +283,7 @@ static long vta_ioctl(struct file *file, unsigned int cmd, unsigned long user)
 static int vta_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	struct vta_ctx *ctx = file->private_data;
-	struct vta_bo *bo;
+	struct vta_buf *buf;
 	int ret;
 
 	if (READ_ONCE(ctx->dead))
@@ -293,11 +293,11 @@ static int vta_mmap(struct file *file, struct vm_area_struct *vma)
 		return ret;
 
 	mutex_lock(&ctx->lock);
-	bo = xa_load(&ctx->bos, vma->vm_pgoff);
+	buf = xa_load(&ctx->bufs, vma->vm_pgoff);
 	if (ctx->dead)
 		ret = -ENODEV;
-	else if (bo)
-		ret = vta_bo_mmap(bo, vma);
+	else if (buf)
+		ret = vta_buf_mmap(buf, vma);
 	else
 		ret = vta_queue_mmap(ctx, vma);
 	mutex_unlock(&ctx->lock);

@@ -15,7 +15,7 @@
 #include <linux/iommu.h>
 #include <linux/scatterlist.h>
 
-#include "vta_bo.h"
+#include "vta_buf.h"
 #include "vta_compat.h"
 #include "vta_ctx.h"
 #include "vta_device.h"
@@ -122,7 +122,7 @@ static struct vta_mem *vta_import_foreign(struct vta_device *vdev, struct dma_bu
 	struct vta_mem *mem;
 	int ret;
 
-	if (dmabuf->size > VTA_BO_SIZE_MAX)
+	if (dmabuf->size > VTA_BUF_SIZE_MAX)
 		return ERR_PTR(-ENOSPC);
 	if (!dmabuf->size || !PAGE_ALIGNED(dmabuf->size))
 		return ERR_PTR(-EOPNOTSUPP);
@@ -178,32 +178,32 @@ out:
 
 int vta_import(struct vta_ctx *ctx, struct vta_buf_import *arg)
 {
-	u32 flags = arg->flags | VTA_BO_BORROWED;
+	u32 flags = arg->flags | VTA_BUF_BORROWED;
 	struct vta_mem *mem;
-	struct vta_bo *bo;
+	struct vta_buf *buf;
 
 	if (arg->flags & ~(VTA_BUF_FIXED | VTA_BUF_READONLY) || arg->pad)
 		return -EINVAL;
 	/* The form is checked before it is known how much it is. */
-	if (!vta_bo_place_valid(PAGE_SIZE, arg->flags, arg->align, arg->addr))
+	if (!vta_buf_place_valid(PAGE_SIZE, arg->flags, arg->align, arg->addr))
 		return -EINVAL;
 
 	mem = vta_import_mem(ctx, arg->fd, !(arg->flags & VTA_BUF_READONLY));
 	if (IS_ERR(mem))
 		return PTR_ERR(mem);
-	if (!vta_bo_place_valid(mem->size, arg->flags, arg->align, arg->addr)) {
+	if (!vta_buf_place_valid(mem->size, arg->flags, arg->align, arg->addr)) {
 		vta_mem_put(mem);
 		return -EINVAL;
 	}
 	if (mem->kind == VTA_MEM_CARD)
 		flags |= VTA_BUF_CARD;
-	bo = vta_bo_create(ctx, mem, flags, arg->align, arg->addr);
-	if (IS_ERR(bo))
-		return PTR_ERR(bo);
+	buf = vta_buf_create(ctx, mem, flags, arg->align, arg->addr);
+	if (IS_ERR(buf))
+		return PTR_ERR(buf);
 
-	arg->size = bo->size;
-	arg->addr = bo->addr;
-	arg->handle = bo->pgoff;
+	arg->size = buf->size;
+	arg->addr = buf->addr;
+	arg->handle = buf->pgoff;
 	arg->flags |= flags & VTA_BUF_CARD;
-	return vta_bo_publish(bo);
+	return vta_buf_publish(buf);
 }

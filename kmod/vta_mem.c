@@ -2,7 +2,7 @@
 /*
  * vta_mem.c - memory, of whatever kind, that buffers show to the card
  *
- * Who frees memory? Whoever drops the last reference: a buffer (vta_bo.c) has
+ * Who frees memory? Whoever drops the last reference: a buffer (vta_buf.c) has
  * one until the card cannot reach it any more and no CPU mapping of the buffer
  * is left; a dma-buf made of it (vta_export.c) has one until the last of its
  * descriptors, mappings and importers has gone. So memory goes on when the

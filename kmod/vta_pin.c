@@ -22,7 +22,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
-#include "vta_bo.h"
+#include "vta_buf.h"
 #include "vta_compat.h"
 #include "vta_ctx.h"
 #include "vta_device.h"
@@ -176,14 +176,14 @@ int vta_pin(struct vta_ctx *ctx, struct vta_buf_pin *arg)
 	unsigned long start = untagged_addr((unsigned long)arg->user_addr);
 	unsigned int offset = offset_in_page(start);
 	struct vta_mem *mem;
-	struct vta_bo *bo;
+	struct vta_buf *buf;
 	u64 size, end;
 
 	if (arg->flags & ~(VTA_BUF_FIXED | VTA_BUF_READONLY) || !arg->size ||
-	    arg->size > VTA_BO_SIZE_MAX || check_add_overflow((u64)start, arg->size, &end))
+	    arg->size > VTA_BUF_SIZE_MAX || check_add_overflow((u64)start, arg->size, &end))
 		return -EINVAL;
 	size = PAGE_ALIGN(offset + arg->size);
-	if (size > VTA_BO_SIZE_MAX || !vta_bo_place_valid(size, arg->flags, arg->align, arg->addr))
+	if (size > VTA_BUF_SIZE_MAX || !vta_buf_place_valid(size, arg->flags, arg->align, arg->addr))
 		return -EINVAL;
 	if (!access_ok((void __user *)(start - offset), size))
 		return -EFAULT;
@@ -191,11 +191,11 @@ int vta_pin(struct vta_ctx *ctx, struct vta_buf_pin *arg)
 	mem = vta_pin_mem(ctx->vdev, start - offset, size, !(arg->flags & VTA_BUF_READONLY));
 	if (IS_ERR(mem))
 		return PTR_ERR(mem);
-	bo = vta_bo_create(ctx, mem, arg->flags | VTA_BO_BORROWED, arg->align, arg->addr);
-	if (IS_ERR(bo))
-		return PTR_ERR(bo);
+	buf = vta_buf_create(ctx, mem, arg->flags | VTA_BUF_BORROWED, arg->align, arg->addr);
+	if (IS_ERR(buf))
+		return PTR_ERR(buf);
 
-	arg->addr = bo->addr + offset;
-	arg->handle = bo->pgoff;
-	return vta_bo_publish(bo);
+	arg->addr = buf->addr + offset;
+	arg->handle = buf->pgoff;
+	return vta_buf_publish(buf);
 }

@@ -3,7 +3,7 @@
  * vta_queue.c - queues of the card in the hands of a context
  *
  * docs/hardware.md, section 6. Ring and status page are buffers of the context
- * (vta_bo.c); descriptors and doorbell are the user's business, and never pass
+ * (vta_buf.c); descriptors and doorbell are the user's business, and never pass
  * through here.
  */
 #include <linux/bitfield.h>
@@ -14,7 +14,7 @@
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
 
-#include "vta_bo.h"
+#include "vta_buf.h"
 #include "vta_compat.h"
 #include "vta_ctx.h"
 #include "vta_device.h"
@@ -152,14 +152,14 @@ int vta_queue_launch(struct vta_device *vdev, u32 id, const struct vta_queue_set
 /* The card goes on behind descriptor @seq, with what has been submitted. */
 static int vta_queue_start(struct vta_queue *q, u64 seq, u32 submitted)
 {
-	const struct vta_bo *save = q->bos[VTA_QUEUE_SAVE];
+	const struct vta_buf *save = q->bufs[VTA_QUEUE_SAVE];
 	struct vta_ctx *ctx = q->ctx;
 	const struct vta_queue_setup setup = {
 		.context = ctx->mmu.id,
 		.ring_order = q->ring_order,
-		.ring_addr = q->bos[VTA_QUEUE_RING]->addr,
+		.ring_addr = q->bufs[VTA_QUEUE_RING]->addr,
 		.vector = q->vector->nr,
-		.status = sg_dma_address(q->bos[VTA_QUEUE_STATUS]->sgt->sgl),
+		.status = sg_dma_address(q->bufs[VTA_QUEUE_STATUS]->sgt->sgl),
 		.cycles = q->cycles,
 		.time_limit = q->time_limit,
 		.group = ctx->user->group.nr,
@@ -220,85 +220,85 @@ void vta_queue_free(struct vta_queue *q)
 
 /* ---- Its memory: ring, status page and, if it keeps the core's state, room for that ---- */
 
-static int vta_queue_make_bo(struct vta_queue *q, enum vta_queue_bo which, u64 size, u32 flags)
+static int vta_queue_make_buf(struct vta_queue *q, enum vta_queue_buf which, u64 size, u32 flags)
 {
 	struct vta_ctx *ctx = q->ctx;
 	struct vta_mem *mem = vta_mem_alloc(ctx, VTA_MEM_HOST, size);
-	struct vta_bo *bo;
+	struct vta_buf *buf;
 
 	if (IS_ERR(mem))
 		return PTR_ERR(mem);
-	bo = vta_bo_create(ctx, mem, VTA_BUF_HOST | VTA_BO_KERNEL | flags, 0, 0);
-	if (IS_ERR(bo))
-		return PTR_ERR(bo);
-	q->bos[which] = bo;
+	buf = vta_buf_create(ctx, mem, VTA_BUF_HOST | VTA_BUF_KERNEL | flags, 0, 0);
+	if (IS_ERR(buf))
+		return PTR_ERR(buf);
+	q->bufs[which] = buf;
 	return 0;
 }
 
 /* Before they are published: from the first of them on. */
-static void vta_queue_discard_bos(struct vta_queue *q, unsigned int first)
+static void vta_queue_discard_bufs(struct vta_queue *q, unsigned int first)
 {
 	unsigned int i;
 
-	for (i = first; i < VTA_QUEUE_BOS; i++) {
-		if (q->bos[i])
-			vta_bo_put(q->bos[i]);
+	for (i = first; i < VTA_QUEUE_BUFS; i++) {
+		if (q->bufs[i])
+			vta_buf_put(q->bufs[i]);
 	}
 }
 
-static int vta_queue_make_bos(struct vta_queue *q, bool keep)
+static int vta_queue_make_bufs(struct vta_queue *q, bool keep)
 {
 	u64 ring = PAGE_ALIGN(sizeof(struct vta_desc) << q->ring_order);
 	u64 save = PAGE_ALIGN(q->ctx->vdev->caps.save_size);
 	int ret;
 
-	ret = vta_queue_make_bo(q, VTA_QUEUE_RING, ring, VTA_BUF_READONLY);
+	ret = vta_queue_make_buf(q, VTA_QUEUE_RING, ring, VTA_BUF_READONLY);
 	if (!ret)
-		ret = vta_queue_make_bo(q, VTA_QUEUE_STATUS, PAGE_SIZE, VTA_BO_STATUS);
+		ret = vta_queue_make_buf(q, VTA_QUEUE_STATUS, PAGE_SIZE, VTA_BUF_STATUS);
 	if (!ret && keep)
-		ret = vta_queue_make_bo(q, VTA_QUEUE_SAVE, save, VTA_BO_HIDDEN);
+		ret = vta_queue_make_buf(q, VTA_QUEUE_SAVE, save, VTA_BUF_HIDDEN);
 	if (ret) {
-		vta_queue_discard_bos(q, 0);
+		vta_queue_discard_bufs(q, 0);
 		return ret;
 	}
-	q->record = page_address(q->bos[VTA_QUEUE_STATUS]->mem->host.pages[0]);
+	q->record = page_address(q->bufs[VTA_QUEUE_STATUS]->mem->host.pages[0]);
 	return 0;
 }
 
 /* Those before @end; under vta_ctx.lock. */
-static int vta_queue_withdraw_bos(struct vta_queue *q, unsigned int end)
+static int vta_queue_withdraw_bufs(struct vta_queue *q, unsigned int end)
 {
 	unsigned int i;
 	int ret = 0;
 
 	for (i = 0; i < end && !ret; i++) {
-		if (q->bos[i])
-			ret = vta_bo_withdraw(q->bos[i]);
+		if (q->bufs[i])
+			ret = vta_buf_withdraw(q->bufs[i]);
 	}
 	return ret;
 }
 
 /* Those before @end were published; a context that is dead has them no more. */
-static void vta_queue_unpublish_bos(struct vta_queue *q, unsigned int end)
+static void vta_queue_unpublish_bufs(struct vta_queue *q, unsigned int end)
 {
 	struct vta_ctx *ctx = q->ctx;
 
 	mutex_lock(&ctx->lock);
 	if (!ctx->dead)
-		vta_queue_withdraw_bos(q, end);	/* should this fail, the card's reset will do it */
+		vta_queue_withdraw_bufs(q, end);	/* should this fail, the card's reset will do it */
 	vta_ctx_unlock(ctx);
 }
 
-static int vta_queue_publish_bos(struct vta_queue *q)
+static int vta_queue_publish_bufs(struct vta_queue *q)
 {
 	unsigned int i;
 	int ret;
 
-	for (i = 0; i < VTA_QUEUE_BOS; i++) {
-		ret = q->bos[i] ? vta_bo_publish(q->bos[i]) : 0;
+	for (i = 0; i < VTA_QUEUE_BUFS; i++) {
+		ret = q->bufs[i] ? vta_buf_publish(q->bufs[i]) : 0;
 		if (ret) {
-			vta_queue_discard_bos(q, i + 1);
-			vta_queue_unpublish_bos(q, i);
+			vta_queue_discard_bufs(q, i + 1);
+			vta_queue_unpublish_bufs(q, i);
 			return ret;
 		}
 	}
@@ -330,25 +330,25 @@ static struct vta_queue *vta_queue_make(struct vta_ctx *ctx, const struct vta_qu
 	q->error = -ENOENT;
 	vta_fault_none(q);
 
-	ret = vta_queue_make_bos(q, arg->flags & VTA_QUEUE_KEEP);
+	ret = vta_queue_make_bufs(q, arg->flags & VTA_QUEUE_KEEP);
 	if (ret)
 		goto err_free;
 	ret = vta_user_charge(vdev, ctx->user, VTA_USER_QUEUES, 1, ctx->file);
 	if (ret)
-		goto err_bos;
+		goto err_bufs;
 	ret = ida_alloc_max(&vdev->queue_ids, vdev->caps.queues - 1, GFP_KERNEL);
 	if (ret < 0)
 		goto err_user;
 	q->id = ret;
-	q->bos[VTA_QUEUE_STATUS]->pgoff = VTA_STATUS_PGOFF(q->id);
+	q->bufs[VTA_QUEUE_STATUS]->pgoff = VTA_STATUS_PGOFF(q->id);
 	q->vector = vta_irq_vector(vdev, q->id);
 	atomic_inc(&vdev->nr_queues);
 	return q;
 
 err_user:
 	vta_user_uncharge(vdev, ctx->user, VTA_USER_QUEUES, 1);
-err_bos:
-	vta_queue_discard_bos(q, 0);
+err_bufs:
+	vta_queue_discard_bufs(q, 0);
 err_free:
 	vta_queue_put(q);
 	return ERR_PTR(ret);
@@ -372,13 +372,13 @@ static int vta_queue_publish(struct vta_queue *q)
 static int vta_queue_prepare(struct vta_queue *q)
 {
 	struct vta_ctx *ctx = q->ctx;
-	int ret = vta_queue_publish_bos(q);
+	int ret = vta_queue_publish_bufs(q);
 
 	if (ret)
 		return ret;
 	ret = xa_reserve(&ctx->queues, vta_queue_handle(q), GFP_KERNEL_ACCOUNT);
 	if (ret)
-		vta_queue_unpublish_bos(q, VTA_QUEUE_BOS);
+		vta_queue_unpublish_bufs(q, VTA_QUEUE_BUFS);
 	return ret;
 }
 
@@ -419,10 +419,10 @@ int vta_queue_create(struct vta_ctx *ctx, struct vta_queue_create *arg)
 	vta_wait_start(q);
 	trace_vta_queue_create(q);
 	arg->queue = vta_queue_handle(q);
-	arg->ring_offset = (u64)q->bos[VTA_QUEUE_RING]->pgoff << PAGE_SHIFT;
+	arg->ring_offset = (u64)q->bufs[VTA_QUEUE_RING]->pgoff << PAGE_SHIFT;
 	arg->status_offset = (u64)VTA_STATUS_PGOFF(q->id) << PAGE_SHIFT;
 	arg->doorbell_offset = (u64)VTA_DOORBELL_PGOFF(q->id) << PAGE_SHIFT;
-	arg->ring_addr = q->bos[VTA_QUEUE_RING]->addr;
+	arg->ring_addr = q->bufs[VTA_QUEUE_RING]->addr;
 	arg->doorbell_size = PAGE_SIZE;
 out:
 	mutex_unlock(&ctx->lock);
@@ -513,7 +513,7 @@ int vta_queue_destroy(struct vta_ctx *ctx, struct vta_queue_destroy *arg)
 	vta_usage_take(q);
 	if (!ret) {
 		vta_wait_stopped(q);
-		ret = vta_queue_withdraw_bos(q, VTA_QUEUE_BOS);
+		ret = vta_queue_withdraw_bufs(q, VTA_QUEUE_BUFS);
 	}
 	if (!ret)
 		vta_queue_free(q);

@@ -13,18 +13,18 @@
 #include "vta.h"
 #include "vta_wait.h"
 
-struct vta_bo;
+struct vta_buf;
 struct vta_ctx;
 struct vta_device;
 struct vta_event;
 struct vta_vector;
 
 /* Memory of a queue. */
-enum vta_queue_bo {
+enum vta_queue_buf {
 	VTA_QUEUE_RING,		/* the user writes, the card reads */
 	VTA_QUEUE_STATUS,	/* the card writes, the user reads */
 	VTA_QUEUE_SAVE,		/* the card's, for the core's state, if the queue keeps it */
-	VTA_QUEUE_BOS
+	VTA_QUEUE_BUFS
 };
 
 /**
@@ -32,7 +32,7 @@ enum vta_queue_bo {
  * @ref: held by the context's table, by waits, and by mappings of the doorbell
  * @ctx: the context; outlives the queue, since all holders hold the file
  * @id: number of the card's queue; the user knows it as id + 1
- * @bos: its memory, by enum vta_queue_bo (constant)
+ * @bufs: its memory, by enum vta_queue_buf (constant)
  * @record: the status page, as the kernel reads it
  * @kept: stopped with the state in VTA_QUEUE_SAVE; under vta_ctx.lock
  * @ring_order: log2 of the ring's descriptors
@@ -73,7 +73,7 @@ struct vta_queue {
 	struct kref ref;
 	struct vta_ctx *ctx;
 	unsigned int id;
-	struct vta_bo *bos[VTA_QUEUE_BOS];
+	struct vta_buf *bufs[VTA_QUEUE_BUFS];
 	const struct vta_status_page *record;
 	bool kept;
 	u32 ring_order;

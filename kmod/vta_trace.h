@@ -10,7 +10,7 @@
 
 #include <linux/tracepoint.h>
 
-#include "vta_bo.h"
+#include "vta_buf.h"
 #include "vta_compat.h"
 #include "vta_ctx.h"
 #include "vta_device.h"
@@ -43,8 +43,8 @@ DEFINE_EVENT(vta_ctx, vta_ctx_close,
 );
 
 DECLARE_EVENT_CLASS(vta_buf,
-	TP_PROTO(const struct vta_bo *bo),
-	TP_ARGS(bo),
+	TP_PROTO(const struct vta_buf *buf),
+	TP_ARGS(buf),
 	TP_STRUCT__entry(
 		__field(int, card)
 		__field(u32, ctx)
@@ -53,24 +53,24 @@ DECLARE_EVENT_CLASS(vta_buf,
 		__field(u64, size)
 	),
 	TP_fast_assign(
-		__entry->card = MINOR(bo->ctx->vdev->dev.devt);
-		__entry->ctx = bo->ctx->mmu.id;
-		__entry->flags = bo->flags;
-		__entry->addr = bo->addr;
-		__entry->size = bo->size;
+		__entry->card = MINOR(buf->ctx->vdev->dev.devt);
+		__entry->ctx = buf->ctx->mmu.id;
+		__entry->flags = buf->flags;
+		__entry->addr = buf->addr;
+		__entry->size = buf->size;
 	),
 	TP_printk("vta%d context=%u addr=%#010llx size=%llu flags=%#x",
 		  __entry->card, __entry->ctx, __entry->addr, __entry->size, __entry->flags)
 );
 
 DEFINE_EVENT(vta_buf, vta_buf_alloc,
-	TP_PROTO(const struct vta_bo *bo),
-	TP_ARGS(bo)
+	TP_PROTO(const struct vta_buf *buf),
+	TP_ARGS(buf)
 );
 
 DEFINE_EVENT(vta_buf, vta_buf_free,
-	TP_PROTO(const struct vta_bo *bo),
-	TP_ARGS(bo)
+	TP_PROTO(const struct vta_buf *buf),
+	TP_ARGS(buf)
 );
 
 DECLARE_EVENT_CLASS(vta_queue,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * vta_bo.h - buffers
+ * vta_buf.h - buffers
  */
-#ifndef VTA_BO_H
-#define VTA_BO_H
+#ifndef VTA_BUF_H
+#define VTA_BUF_H
 
 #include <linux/kref.h>
 #include <linux/list.h>
@@ -17,30 +17,30 @@ struct sg_table;
 struct vta_ctx;
 struct vta_mem;
 
-#define VTA_BO_SIZE_MAX	(VTA_ADDR_END - PAGE_SIZE)
+#define VTA_BUF_SIZE_MAX	(VTA_ADDR_END - PAGE_SIZE)
 
-/* In vta_bo.flags beside VTA_BUF_*. */
-#define VTA_BO_KERNEL	0x80000000u	/* made for a queue: not the user's to free */
-#define VTA_BO_STATUS	0x40000000u	/* has no device address; users only read */
-#define VTA_BO_BORROWED	0x20000000u	/* memory of others: no mmap(), no export */
-#define VTA_BO_HIDDEN	0x10000000u	/* no mmap() */
+/* In vta_buf.flags beside VTA_BUF_*. */
+#define VTA_BUF_KERNEL	0x80000000u	/* made for a queue: not the user's to free */
+#define VTA_BUF_STATUS	0x40000000u	/* has no device address; users only read */
+#define VTA_BUF_BORROWED	0x20000000u	/* memory of others: no mmap(), no export */
+#define VTA_BUF_HIDDEN	0x10000000u	/* no mmap() */
 
 /**
- * struct vta_bo - a buffer: memory with a place in a context
+ * struct vta_buf - a buffer: memory with a place in a context
  * @ref: held by the context's table and by CPU mappings
  * @ctx: the context (constant)
  * @size: bytes, a multiple of the CPU's page (constant)
- * @flags: VTA_BUF_* | VTA_BO_* (constant)
+ * @flags: VTA_BUF_* | VTA_BUF_* (constant)
  * @pgoff: where it can be mmap()ed, in pages: its place in the context's table,
  *         and the user's handle (constant)
  * @addr: its device address; 0 if it has none, or has lost it. The rest is
  *        protected by vta_ctx.lock
  * @mem: its memory, NULL if it has lost it
  * @sgt: bus addresses of the driver's own or pinned memory while the card may reach it
- * @node: in vta_ctx.bo_list, from publishing until the last reference goes
+ * @node: in vta_ctx.buf_list, from publishing until the last reference goes
  * @gone: in vta_ctx.gone, when the context's table has it no more
  */
-struct vta_bo {
+struct vta_buf {
 	struct kref ref;
 	struct vta_ctx *ctx;
 	u64 size;
@@ -54,32 +54,32 @@ struct vta_bo {
 };
 
 /* Ioctls. */
-int vta_bo_alloc(struct vta_ctx *ctx, struct vta_buf_alloc *arg);
-int vta_bo_free(struct vta_ctx *ctx, struct vta_buf_free *arg);
+int vta_buf_alloc(struct vta_ctx *ctx, struct vta_buf_alloc *arg);
+int vta_buf_free(struct vta_ctx *ctx, struct vta_buf_free *arg);
 
 /* Whether a user may ask for this place. */
-bool vta_bo_place_valid(u64 size, u32 flags, u64 align, u64 addr);
+bool vta_buf_place_valid(u64 size, u32 flags, u64 align, u64 addr);
 
 /*
  * A buffer that nobody can see yet; takes over the caller's reference to @mem,
  * also if it fails. @addr: the device address, or 0 for any multiple of @align,
- * or of a page if that is 0; with VTA_BO_STATUS, there is none and @pgoff of the
+ * or of a page if that is 0; with VTA_BUF_STATUS, there is none and @pgoff of the
  * buffer is the caller's to set.
  */
-struct vta_bo *vta_bo_create(struct vta_ctx *ctx, struct vta_mem *mem, u32 flags, u64 align,
+struct vta_buf *vta_buf_create(struct vta_ctx *ctx, struct vta_mem *mem, u32 flags, u64 align,
 			     u64 addr);
 
 /*
  * Shows the buffer to the card and puts it into the context's table, which has
  * the only reference then. If that fails, the buffer is gone too.
  */
-int vta_bo_publish(struct vta_bo *bo);
+int vta_buf_publish(struct vta_buf *buf);
 
 /* Drops a reference; a buffer that was not published has one. */
-void vta_bo_put(struct vta_bo *bo);
+void vta_buf_put(struct vta_buf *buf);
 
 /* Gives back what a buffer has that was taken out of the table: vta_ctx_unlock(). */
-void vta_bo_bury(struct vta_bo *bo);
+void vta_buf_bury(struct vta_buf *buf);
 
 /* ---- The following are called under vta_ctx.lock, to be left by vta_ctx_unlock() ---- */
 
@@ -87,14 +87,14 @@ void vta_bo_bury(struct vta_bo *bo);
  * Takes the buffer from the card and out of the context's table. If that fails, the
  * card may still touch the buffer, and nothing of it has been given back.
  */
-int vta_bo_withdraw(struct vta_bo *bo);
+int vta_buf_withdraw(struct vta_buf *buf);
 
 /* Takes all that buffers have, whoever maps them; the card is known to be still. */
-void vta_bo_drop_all(struct vta_ctx *ctx);
+void vta_buf_drop_all(struct vta_ctx *ctx);
 
-int vta_bo_mmap(struct vta_bo *bo, struct vm_area_struct *vma);
+int vta_buf_mmap(struct vta_buf *buf, struct vm_area_struct *vma);
 
 /* The buffer of that name, or an error. */
-struct vta_bo *vta_bo_find(struct vta_ctx *ctx, u32 handle);
+struct vta_buf *vta_buf_find(struct vta_ctx *ctx, u32 handle);
 
-#endif /* VTA_BO_H */
+#endif /* VTA_BUF_H */

@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * vta_buf.c - buffers: memory with a place in a context
+ *
+ * Who frees a buffer? It is in its context's table from vta_buf_publish() until
+ * the user frees it, or the context ends. Taken out of the table it is out of
+ * the card's reach; it goes when the last CPU mapping has gone too, and drops
+ * its memory (vta_mem.c). Only vta_buf_drop() is quicker: when a card is reset or
+ * removed, mappings have been revoked and the memory is dropped at once, whoever
+ * still has a reference.
+ *
+ * A reset takes vta_ctx.lock of each context, and all users wait for a reset. So what may
+ * sleep for the user's memory, or takes long, is done before that lock is taken, or
+ * after: tables and bus addresses are made before a buffer is published, and memory is
+ * given back when vta_ctx_unlock() has released it.
+ */
+#include <linux/dma-buf.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/scatterlist.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+
+#include "vta_buf.h"
+#include "vta_compat.h"
+#include "vta_ctx.h"
+#include "vta_device.h"
+#include "vta_mem.h"
+#include "vta_mmu.h"
+#include "vta_pool.h"
+#include "vta_trace.h"
+
+#define VTA_ALIGN_MAX	SZ_1G
+
+bool vta_buf_place_valid(u64 size, u32 flags, u64 align, u64 addr)
+{
+	if (align && (!is_power_of_2(align) || align > VTA_ALIGN_MAX))
+		return false;
+	if (!(flags & VTA_BUF_FIXED))
+		return !addr;
+	return addr && IS_ALIGNED(addr, PAGE_SIZE) && (!align || IS_ALIGNED(addr, align)) &&
+	       addr < VTA_ADDR_END && size <= VTA_ADDR_END - addr;
+}
+
+static int vta_buf_place(struct vta_buf *buf, u64 align, u64 addr)
+{
+	struct vta_pool *pool = buf->ctx->addr_pool;
+	int ret;
+
+	if (addr)
+		ret = vta_pool_take(pool, buf->size, addr);
+	else
+		ret = vta_pool_alloc(pool, buf->size, max_t(u64, align, PAGE_SIZE),
+				     buf->mem->skew, &addr);
+	if (ret)
+		return ret;
+	buf->addr = addr;
+	buf->pgoff = addr >> PAGE_SHIFT;
+	return 0;
+}
+
+static void vta_buf_unplace(struct vta_buf *buf)
+{
+	if (buf->addr)
+		vta_pool_free(buf->ctx->addr_pool, buf->addr, buf->size);
+	buf->addr = 0;
+}
+
+/* Where fdinfo counts it. */
+static u64 *vta_buf_account(struct vta_buf *buf)
+{
+	struct vta_ctx *ctx = buf->ctx;
+
+	if (buf->mem->kind == VTA_MEM_PINNED)
+		return &ctx->pinned_bytes;
+	if (buf->flags & VTA_BUF_BORROWED)
+		return &ctx->imported_bytes;
+	return buf->mem->kind == VTA_MEM_CARD ? &ctx->card_bytes : &ctx->host_bytes;
+}
+
+/* With vta_ctx.lock, which it releases. */
+static void vta_buf_release(struct kref *ref)
+{
+	struct vta_buf *buf = container_of(ref, struct vta_buf, ref);
+
+	if (buf->mem && !list_empty(&buf->node))
+		*vta_buf_account(buf) -= buf->size;
+	list_del(&buf->node);
+	mutex_unlock(&buf->ctx->lock);
+
+	vta_buf_unplace(buf);
+	if (buf->mem)
+		vta_mem_put(buf->mem);
+	kfree(buf);
+}
+
+void vta_buf_put(struct vta_buf *buf)
+{
+	kref_put_mutex(&buf->ref, vta_buf_release, &buf->ctx->lock);
+}
+
+struct vta_buf *vta_buf_create(struct vta_ctx *ctx, struct vta_mem *mem, u32 flags, u64 align,
+			     u64 addr)
+{
+	struct vta_buf *buf;
+	int ret;
+
+	buf = kzalloc(sizeof(*buf), GFP_KERNEL_ACCOUNT);
+	if (!buf) {
+		vta_mem_put(mem);
+		return ERR_PTR(-ENOMEM);
+	}
+	kref_init(&buf->ref);
+	INIT_LIST_HEAD(&buf->node);
+	INIT_LIST_HEAD(&buf->gone);
+	buf->ctx = ctx;
+	buf->size = mem->size;
+	buf->flags = flags;
+	buf->mem = mem;
+
+	if (!(flags & VTA_BUF_STATUS)) {
+		ret = vta_buf_place(buf, align, addr);
+		if (ret) {
+			vta_buf_put(buf);
+			return ERR_PTR(ret);
+		}
+	}
+	return buf;
+}
+
+static struct sg_table *vta_buf_sgt(const struct vta_buf *buf)
+{
+	return buf->mem->kind == VTA_MEM_FOREIGN ? buf->mem->foreign.sgt : buf->sgt;
+}
+
+static enum dma_data_direction vta_buf_dir(const struct vta_buf *buf)
+{
+	return buf->flags & VTA_BUF_READONLY ? DMA_TO_DEVICE : DMA_BIDIRECTIONAL;
+}
+
+/* Gives host memory bus addresses. That of another driver has them. */
+static int vta_buf_map_dma(struct vta_buf *buf)
+{
+	struct vta_device *vdev = buf->ctx->vdev;
+	struct sg_table *sgt;
+
+	if (buf->mem->kind == VTA_MEM_CARD)
+		return READ_ONCE(buf->mem->lost) ? -ENOENT : 0;
+	if (buf->mem->kind == VTA_MEM_FOREIGN)
+		return 0;
+	sgt = vta_host_map(&buf->mem->host, &vdev->pdev->dev, vta_buf_dir(buf));
+	if (PTR_ERR_OR_ZERO(sgt) == -EOPNOTSUPP)
+		dev_err_ratelimited(&vdev->dev,
+				    "this host would copy what card and processes share: boot without swiotlb=force or memory encryption, or with an IOMMU\n");
+	if (IS_ERR(sgt))
+		return PTR_ERR(sgt);
+	buf->sgt = sgt;
+	return 0;
+}
+
+static void vta_buf_unmap_dma(struct vta_buf *buf)
+{
+	if (buf->sgt)
+		vta_host_unmap(buf->sgt, &buf->ctx->vdev->pdev->dev, vta_buf_dir(buf));
+	WRITE_ONCE(buf->sgt, NULL);
+}
+
+/* Memory may be in many pieces, of which the card sees one buffer. */
+struct vta_piece {
+	u64 addr;
+	u64 bus;
+	u64 len;
+};
+
+typedef void vta_each_piece(struct vta_buf *buf, const struct vta_piece *piece, void *arg);
+
+static void vta_buf_each_extent(struct vta_buf *buf, vta_each_piece *each, void *arg)
+{
+	const struct vta_extents *extents = &buf->mem->extents;
+	unsigned long i;
+
+	for (i = 0; i < extents->nr; i++) {
+		const struct vta_extent *extent = &extents->v[i];
+		const struct vta_piece piece = {
+			.addr = buf->addr + ((u64)extent->first << PAGE_SHIFT),
+			.bus = extent->offset,
+			.len = (u64)extent->pages << PAGE_SHIFT,
+		};
+
+		each(buf, &piece, arg);
+	}
+}
+
+static void vta_buf_each_piece(struct vta_buf *buf, vta_each_piece *each, void *arg)
+{
+	struct vta_piece piece = { .addr = buf->addr };
+	struct scatterlist *sg;
+	u64 left = buf->size;
+	unsigned int i;
+
+	if (buf->mem->kind == VTA_MEM_CARD) {
+		vta_buf_each_extent(buf, each, arg);
+		return;
+	}
+	for_each_sgtable_dma_sg(vta_buf_sgt(buf), sg, i) {
+		piece.bus = sg_dma_address(sg);
+		piece.len = min_t(u64, sg_dma_len(sg), left);
+		each(buf, &piece, arg);
+		piece.addr += piece.len;
+		left -= piece.len;
+	}
+}
+
+static void vta_buf_count_piece(struct vta_buf *buf, const struct vta_piece *piece, void *arg)
+{
+	vta_mmu_count_missing(&buf->ctx->mmu, piece->addr, piece->bus, piece->len, arg);
+}
+
+static void vta_buf_map_piece(struct vta_buf *buf, const struct vta_piece *piece, void *arg)
+{
+	u64 flags = (buf->flags & VTA_BUF_READONLY ? 0 : VTA_PTE_WRITE) |
+		    (buf->mem->kind == VTA_MEM_CARD ? VTA_PTE_CARD : 0);
+
+	vta_mmu_map(&buf->ctx->mmu, piece->addr, piece->bus, piece->len, flags, arg);
+}
+
+/* To card and user, if there are tables enough: else @missing says how many it takes. */
+static int vta_buf_show(struct vta_buf *buf, struct vta_spare *spare, unsigned int *missing)
+{
+	struct vta_missing count = {};
+	struct vta_ctx *ctx = buf->ctx;
+
+	lockdep_assert_held(&ctx->lock);
+
+	if (ctx->dead)
+		return -ENODEV;
+	if (buf->addr)
+		vta_buf_each_piece(buf, vta_buf_count_piece, &count);
+	*missing = count.nr;
+	if (count.nr > spare->nr)
+		return -EAGAIN;
+	if (buf->addr)
+		vta_buf_each_piece(buf, vta_buf_map_piece, spare);
+	xa_store(&ctx->bufs, buf->pgoff, buf, GFP_NOWAIT);	/* into a place that is reserved */
+	list_add_tail(&buf->node, &ctx->buf_list);
+	*vta_buf_account(buf) += buf->size;
+	trace_vta_buf_alloc(buf);
+	return 0;
+}
+
+/* Other threads take the same tables, and free some: what is missing is counted again. */
+static int vta_buf_show_with_tables(struct vta_buf *buf)
+{
+	struct vta_spare spare = VTA_SPARE_INIT(spare);
+	struct vta_ctx *ctx = buf->ctx;
+	unsigned int missing = 0;
+	int ret;
+
+	do {
+		ret = vta_spare_add(&spare, ctx->vdev, missing);
+		if (ret)
+			break;
+		mutex_lock(&ctx->lock);
+		ret = vta_buf_show(buf, &spare, &missing);
+		mutex_unlock(&ctx->lock);
+	} while (ret == -EAGAIN);
+	vta_spare_free(&spare, ctx->vdev);
+	return ret;
+}
+
+int vta_buf_publish(struct vta_buf *buf)
+{
+	struct vta_ctx *ctx = buf->ctx;
+	struct vta_device *vdev = ctx->vdev;
+	int ret;
+
+	ret = vta_ctx_get_dma(ctx);
+	if (ret)
+		goto err_put;
+	ret = xa_reserve(&ctx->bufs, buf->pgoff, GFP_KERNEL_ACCOUNT);
+	if (ret)
+		goto err_dma;
+	ret = vta_buf_map_dma(buf);
+	if (ret)
+		goto err_reserved;
+	ret = vta_buf_show_with_tables(buf);
+	if (ret)
+		goto err_mapped;
+	vta_dma_put(vdev);
+	return 0;
+
+err_mapped:
+	vta_buf_unmap_dma(buf);
+err_reserved:
+	xa_release(&ctx->bufs, buf->pgoff);
+err_dma:
+	vta_dma_put(vdev);
+err_put:
+	vta_buf_put(buf);
+	return ret;
+}
+
+/* Out of the table; what else it has, vta_buf_bury() gives back. */
+static void vta_buf_take_out(struct vta_buf *buf)
+{
+	struct vta_ctx *ctx = buf->ctx;
+
+	xa_erase(&ctx->bufs, buf->pgoff);
+	list_add_tail(&buf->gone, &ctx->gone);
+	vta_dma_get(ctx->vdev);
+}
+
+int vta_buf_withdraw(struct vta_buf *buf)
+{
+	struct vta_ctx *ctx = buf->ctx;
+	int ret;
+
+	lockdep_assert_held(&ctx->lock);
+
+	if (buf->addr) {
+		ret = vta_mmu_unmap(&ctx->mmu, buf->addr, buf->size);
+		if (ret)
+			return ret;
+	}
+	trace_vta_buf_free(buf);
+	vta_buf_take_out(buf);
+	return 0;
+}
+
+void vta_buf_bury(struct vta_buf *buf)
+{
+	struct vta_device *vdev = buf->ctx->vdev;
+
+	vta_buf_unplace(buf);
+	vta_buf_unmap_dma(buf);
+	vta_buf_put(buf);
+	vta_dma_put(vdev);
+}
+
+void vta_buf_drop_all(struct vta_ctx *ctx)
+{
+	struct vta_buf *buf;
+	unsigned long index;
+
+	lockdep_assert_held(&ctx->lock);
+
+	list_for_each_entry(buf, &ctx->buf_list, node) {
+		if (list_empty(&buf->gone))
+			vta_buf_unmap_dma(buf);
+		else if (READ_ONCE(buf->sgt))
+			continue;	/* another thread is about to bury it */
+		if (!buf->mem)
+			continue;
+		*vta_buf_account(buf) -= buf->size;
+		vta_mem_put_later(buf->mem);
+		buf->mem = NULL;
+	}
+	xa_for_each(&ctx->bufs, index, buf)
+		vta_buf_take_out(buf);
+}
+
+/* ---- CPU mappings ---- */
+
+static vm_fault_t vta_buf_fault(struct vm_fault *vmf)
+{
+	struct vta_buf *buf = vmf->vma->vm_private_data;
+	struct vta_ctx *ctx = buf->ctx;
+	vm_fault_t ret;
+
+	ret = vta_mem_fault_begin(READ_ONCE(ctx->dead) ? &ctx->blank : NULL, vmf);
+	if (ret)
+		return ret;
+	mutex_lock(&ctx->lock);
+	if (ctx->dead)	/* the memory is about to go, or has gone */
+		ret = vta_mem_fault_blank(ctx->blank, vmf);
+	else
+		ret = vta_mem_fault(buf->mem, vmf, buf->pgoff);
+	mutex_unlock(&ctx->lock);
+	return ret;
+}
+
+static void vta_buf_vm_open(struct vm_area_struct *vma)
+{
+	struct vta_buf *buf = vma->vm_private_data;
+
+	kref_get(&buf->ref);
+}
+
+static void vta_buf_vm_close(struct vm_area_struct *vma)
+{
+	vta_buf_put(vma->vm_private_data);
+}
+
+static const struct vm_operations_struct vta_buf_vm_ops = {
+	.open = vta_buf_vm_open,
+	.close = vta_buf_vm_close,
+	.fault = vta_buf_fault,
+};
+
+int vta_buf_mmap(struct vta_buf *buf, struct vm_area_struct *vma)
+{
+	lockdep_assert_held(&buf->ctx->lock);
+
+	if (buf->flags & (VTA_BUF_BORROWED | VTA_BUF_HIDDEN) || vma->vm_end - vma->vm_start > buf->size)
+		return -EINVAL;
+	if (buf->flags & VTA_BUF_STATUS) {
+		if (vma->vm_flags & VM_WRITE)
+			return -EACCES;
+		vm_flags_clear(vma, VM_MAYWRITE);
+	}
+	vta_mem_mmap(buf->mem, vma);
+	kref_get(&buf->ref);
+	vma->vm_private_data = buf;
+	vma->vm_ops = &vta_buf_vm_ops;
+	return 0;
+}
+
+/* ---- Ioctls ---- */
+
+int vta_buf_alloc(struct vta_ctx *ctx, struct vta_buf_alloc *arg)
+{
+	struct vta_mem *mem;
+	struct vta_buf *buf;
+	u64 size;
+
+	if (arg->flags & ~(VTA_BUF_CARD | VTA_BUF_FIXED | VTA_BUF_READONLY) ||
+	    !arg->size || arg->size > VTA_BUF_SIZE_MAX)
+		return -EINVAL;
+	size = PAGE_ALIGN(arg->size);
+	if (!vta_buf_place_valid(size, arg->flags, arg->align, arg->addr))
+		return -EINVAL;
+
+	mem = vta_mem_alloc(ctx, arg->flags & VTA_BUF_CARD ? VTA_MEM_CARD : VTA_MEM_HOST, size);
+	if (IS_ERR(mem))
+		return PTR_ERR(mem);
+	buf = vta_buf_create(ctx, mem, arg->flags, arg->align, arg->addr);
+	if (IS_ERR(buf))
+		return PTR_ERR(buf);
+
+	/* Another thread may guess the handle, so do not look once it is there. */
+	arg->size = size;
+	arg->addr = buf->addr;
+	arg->mmap_offset = (u64)buf->pgoff << PAGE_SHIFT;
+	arg->handle = buf->pgoff;
+	return vta_buf_publish(buf);
+}
+
+struct vta_buf *vta_buf_find(struct vta_ctx *ctx, u32 handle)
+{
+	struct vta_buf *buf;
+
+	lockdep_assert_held(&ctx->lock);
+
+	if (ctx->dead)
+		return ERR_PTR(-ENODEV);
+	buf = xa_load(&ctx->bufs, handle);
+	if (!buf || buf->flags & VTA_BUF_KERNEL)
+		return ERR_PTR(-ENOENT);
+	return buf;
+}
+
+int vta_buf_free(struct vta_ctx *ctx, struct vta_buf_free *arg)
+{
+	struct vta_buf *buf;
+	int ret;
+
+	if (arg->pad)
+		return -EINVAL;
+
+	mutex_lock(&ctx->lock);
+	buf = vta_buf_find(ctx, arg->handle);
+	ret = IS_ERR(buf) ? PTR_ERR(buf) : vta_buf_withdraw(buf);
+	vta_ctx_unlock(ctx);
+	return ret;
+}
