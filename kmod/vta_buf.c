@@ -25,6 +25,7 @@
 #include "vta_compat.h"
 #include "vta_ctx.h"
 #include "vta_device.h"
+#include "vta_ioctl.h"
 #include "vta_mem.h"
 #include "vta_mmu.h"
 #include "vta_pool.h"
@@ -417,8 +418,9 @@ int vta_buf_mmap(struct vta_buf *buf, struct vm_area_struct *vma)
 
 /* ---- Ioctls ---- */
 
-int vta_buf_alloc(struct vta_ctx *ctx, struct vta_buf_alloc *arg)
+int vta_ioctl_buf_alloc(struct vta_ctx *ctx, void *data)
 {
+	struct vta_buf_alloc *arg = data;
 	struct vta_mem *mem;
 	struct vta_buf *buf;
 	u64 size;
@@ -459,8 +461,9 @@ struct vta_buf *vta_buf_find(struct vta_ctx *ctx, u32 handle)
 	return buf;
 }
 
-int vta_buf_free(struct vta_ctx *ctx, struct vta_buf_free *arg)
+int vta_ioctl_buf_free(struct vta_ctx *ctx, void *data)
 {
+	struct vta_buf_free *arg = data;
 	struct vta_buf *buf;
 	int ret;
 

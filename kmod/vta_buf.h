@@ -53,10 +53,6 @@ struct vta_buf {
 	struct list_head gone;
 };
 
-/* Ioctls. */
-int vta_buf_alloc(struct vta_ctx *ctx, struct vta_buf_alloc *arg);
-int vta_buf_free(struct vta_ctx *ctx, struct vta_buf_free *arg);
-
 /* Whether a user may ask for this place. */
 bool vta_buf_place_valid(u64 size, u32 flags, u64 align, u64 addr);
 

@@ -14,7 +14,7 @@
 #include "vta_ctx.h"
 #include "vta_device.h"
 #include "vta_group.h"
-#include "vta_inode.h"
+#include "vta_ioctl.h"
 #include "vta_pm.h"
 #include "vta_pool.h"
 #include "vta_queue.h"
@@ -325,8 +325,9 @@ void vta_ctx_tell(struct vta_ctx *ctx, enum vta_fate fate, enum vta_cause cause)
 }
 
 /* A call may have failed before the reset that it asked for. */
-int vta_ctx_lost(struct vta_ctx *ctx, struct vta_lost *lost)
+int vta_ioctl_lost(struct vta_ctx *ctx, void *data)
 {
+	struct vta_lost *lost = data;
 	struct vta_device *vdev = ctx->vdev;
 	int ret;
 

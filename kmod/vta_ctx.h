@@ -111,7 +111,6 @@ void vta_ctx_revoke(struct vta_ctx *ctx);
 void vta_ctx_drop(struct vta_ctx *ctx);
 /* Then, under vta_device.lock, they are told why; what was said before stays. */
 void vta_ctx_tell(struct vta_ctx *ctx, enum vta_fate fate, enum vta_cause cause);
-int vta_ctx_lost(struct vta_ctx *ctx, struct vta_lost *lost);
 
 /*
  * Under vta_device.lock, while the machine goes to sleep: calls @each for all queues, up to the
@@ -120,5 +119,9 @@ int vta_ctx_lost(struct vta_ctx *ctx, struct vta_lost *lost);
  */
 int vta_ctx_for_queues(struct vta_ctx *ctx, int (*each)(struct vta_queue *q));
 int vta_ctx_resume(struct vta_ctx *ctx);
+
+/* For vta_ctx.c: an inode for one open file (vta_inode.c). */
+struct inode *vta_inode_new(void);
+void vta_inode_put(struct inode *inode);
 
 #endif /* VTA_CTX_H */

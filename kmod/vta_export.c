@@ -25,6 +25,7 @@
 #include "vta_ctx.h"
 #include "vta_device.h"
 #include "vta_export.h"
+#include "vta_ioctl.h"
 #include "vta_mem.h"
 
 VTA_IMPORT_NS(DMA_BUF);
@@ -238,8 +239,10 @@ static struct dma_buf *vta_export_buf(struct vta_ctx *ctx, u32 handle, u32 flags
 	return dmabuf;
 }
 
-int vta_export(struct vta_ctx *ctx, struct vta_buf_export *arg, struct file **file)
+int vta_ioctl_buf_export(struct vta_ctx *ctx, void *data)
 {
+	struct vta_exported *exported = data;
+	struct vta_buf_export *arg = &exported->arg;
 	struct dma_buf *dmabuf;
 	int fd;
 
@@ -254,6 +257,6 @@ int vta_export(struct vta_ctx *ctx, struct vta_buf_export *arg, struct file **fi
 		return PTR_ERR(dmabuf);
 	}
 	arg->fd = fd;
-	*file = dmabuf->file;
+	exported->file = dmabuf->file;
 	return 0;
 }

@@ -13,9 +13,6 @@ struct vta_ctx;
 struct vta_device;
 struct vta_mem;
 
-/* The ioctl. The caller installs @file as arg->fd, or drops both. */
-int vta_export(struct vta_ctx *ctx, struct vta_buf_export *arg, struct file **file);
-
 /* What a dma-buf was made of; NULL if it is not of this driver. */
 struct vta_mem *vta_export_mem(struct dma_buf *dmabuf);
 

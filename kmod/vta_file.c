@@ -6,6 +6,7 @@
  * form; what they mean is the business of contexts, buffers and queues.
  */
 #include <linux/bitfield.h>
+#include <linux/build_bug.h>
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/mm.h>
@@ -21,12 +22,9 @@
 #include "vta_ctx.h"
 #include "vta_device.h"
 #include "vta_drv.h"
-#include "vta_export.h"
-#include "vta_import.h"
+#include "vta_ioctl.h"
 #include "vta_mem.h"
-#include "vta_pin.h"
 #include "vta_queue.h"
-#include "vta_sleep.h"
 #include "vta_user.h"
 #include "vta_wait.h"
 #include "vta.h"
@@ -38,93 +36,12 @@ static_assert(sizeof(struct vta_fault) == 64);
 static_assert(sizeof(struct vta_status_page) == VTA_STATUS_ALIGN);
 static_assert(sizeof(struct vta_stamp) == 32);
 static_assert(sizeof(struct vta_fence) == 16);
-/* These may grow at the end. */
-static_assert(sizeof(struct vta_info) == 88);
-static_assert(sizeof(struct vta_lost) == 8);
-static_assert(sizeof(struct vta_buf_alloc) == 40);
-static_assert(sizeof(struct vta_buf_free) == 8);
-static_assert(sizeof(struct vta_buf_pin) == 40);
-static_assert(sizeof(struct vta_buf_export) == 16);
-static_assert(sizeof(struct vta_buf_import) == 40);
-static_assert(sizeof(struct vta_queue_create) == 56);
-static_assert(sizeof(struct vta_queue_destroy) == 8);
-static_assert(sizeof(struct vta_wait) == 32);
-static_assert(sizeof(struct vta_queue_fault) == 56);
-static_assert(sizeof(struct vta_queue_recover) == 16);
-static_assert(sizeof(struct vta_queue_event) == 16);
-static_assert(sizeof(struct vta_wait_many) == 32);
 
-union vta_arg {
-	struct vta_info info;
-	struct vta_lost lost;
-	struct vta_buf_alloc buf_alloc;
-	struct vta_buf_free buf_free;
-	struct vta_buf_pin buf_pin;
-	struct vta_buf_export buf_export;
-	struct vta_buf_import buf_import;
-	struct vta_queue_create queue_create;
-	struct vta_queue_destroy queue_destroy;
-	struct vta_wait wait;
-	struct vta_queue_fault fault;
-	struct vta_queue_recover queue_recover;
-	struct vta_queue_event event;
-	struct vta_wait_many wait_many;
-};
-
-/**
- * struct vta_ioctl - how a request is passed
- * @cmd: the request as of today
- * @min: size of its structure when it was new
- * @out_always: what goes out is of use when the call fails, too
- * @takes: memory or a queue of the card: for files that are open for writing
- */
-struct vta_ioctl {
-	unsigned int cmd;
-	unsigned int min;
-	bool out_always;
-	bool takes;
-};
-
-static const struct vta_ioctl vta_ioctls[] = {
-	[_IOC_NR(VTA_IOCTL_INFO)] = {
-		VTA_IOCTL_INFO, offsetofend(struct vta_info, pad) },
-	[_IOC_NR(VTA_IOCTL_LOST)] = {
-		VTA_IOCTL_LOST, offsetofend(struct vta_lost, cause) },
-	[_IOC_NR(VTA_IOCTL_BUF_ALLOC)] = {
-		VTA_IOCTL_BUF_ALLOC, offsetofend(struct vta_buf_alloc, handle),
-		.takes = true },
-	[_IOC_NR(VTA_IOCTL_BUF_FREE)] = {
-		VTA_IOCTL_BUF_FREE, offsetofend(struct vta_buf_free, pad) },
-	[_IOC_NR(VTA_IOCTL_BUF_PIN)] = {
-		VTA_IOCTL_BUF_PIN, offsetofend(struct vta_buf_pin, handle),
-		.takes = true },
-	[_IOC_NR(VTA_IOCTL_BUF_EXPORT)] = {
-		VTA_IOCTL_BUF_EXPORT, offsetofend(struct vta_buf_export, pad),
-		.takes = true },
-	[_IOC_NR(VTA_IOCTL_BUF_IMPORT)] = {
-		VTA_IOCTL_BUF_IMPORT, offsetofend(struct vta_buf_import, pad),
-		.takes = true },
-	[_IOC_NR(VTA_IOCTL_QUEUE_CREATE)] = {
-		VTA_IOCTL_QUEUE_CREATE, offsetofend(struct vta_queue_create, doorbell_size),
-		.takes = true },
-	[_IOC_NR(VTA_IOCTL_QUEUE_DESTROY)] = {
-		VTA_IOCTL_QUEUE_DESTROY, offsetofend(struct vta_queue_destroy, pad) },
-	[_IOC_NR(VTA_IOCTL_WAIT)] = {
-		VTA_IOCTL_WAIT, offsetofend(struct vta_wait, done), true },
-	[_IOC_NR(VTA_IOCTL_FAULT)] = {
-		VTA_IOCTL_FAULT, offsetofend(struct vta_queue_fault, time) },
-	[_IOC_NR(VTA_IOCTL_QUEUE_RECOVER)] = {
-		VTA_IOCTL_QUEUE_RECOVER, offsetofend(struct vta_queue_recover, seq) },
-	[_IOC_NR(VTA_IOCTL_QUEUE_EVENT)] = {
-		VTA_IOCTL_QUEUE_EVENT, offsetofend(struct vta_queue_event, pad) },
-	[_IOC_NR(VTA_IOCTL_WAIT_MANY)] = {
-		VTA_IOCTL_WAIT_MANY, offsetofend(struct vta_wait_many, index), true },
-};
-
-static int vta_file_info(struct vta_ctx *ctx, struct vta_info *info)
+static int vta_ioctl_info(struct vta_ctx *ctx, void *data)
 {
 	struct vta_device *vdev = ctx->vdev;
 	const struct vta_caps *caps = &vdev->caps;
+	struct vta_info *info = data;
 
 	*info = (struct vta_info) {
 		.contract = caps->contract,
@@ -154,77 +71,115 @@ static int vta_file_info(struct vta_ctx *ctx, struct vta_info *info)
 	return 0;
 }
 
-/* @made: a file that is to become the descriptor in the answer */
-static int vta_file_call(struct vta_ctx *ctx, unsigned int nr, union vta_arg *arg,
-			 struct file **made)
+/*
+ * Taking back what a call has made and the caller cannot be told of. A thread that guesses
+ * the handle meanwhile, and uses it, loses it: it is the same file.
+ */
+static void vta_undo_buf(struct vta_ctx *ctx, u32 handle)
 {
-	switch (nr) {
-	case _IOC_NR(VTA_IOCTL_INFO):
-		return vta_file_info(ctx, &arg->info);
-	case _IOC_NR(VTA_IOCTL_LOST):
-		return vta_ctx_lost(ctx, &arg->lost);
-	case _IOC_NR(VTA_IOCTL_BUF_ALLOC):
-		return vta_buf_alloc(ctx, &arg->buf_alloc);
-	case _IOC_NR(VTA_IOCTL_BUF_FREE):
-		return vta_buf_free(ctx, &arg->buf_free);
-	case _IOC_NR(VTA_IOCTL_BUF_PIN):
-		return vta_pin(ctx, &arg->buf_pin);
-	case _IOC_NR(VTA_IOCTL_BUF_EXPORT):
-		return vta_export(ctx, &arg->buf_export, made);
-	case _IOC_NR(VTA_IOCTL_BUF_IMPORT):
-		return vta_import(ctx, &arg->buf_import);
-	case _IOC_NR(VTA_IOCTL_QUEUE_CREATE):
-		return vta_queue_create(ctx, &arg->queue_create);
-	case _IOC_NR(VTA_IOCTL_QUEUE_DESTROY):
-		return vta_queue_destroy(ctx, &arg->queue_destroy);
-	case _IOC_NR(VTA_IOCTL_WAIT):
-		return vta_sleep(ctx, &arg->wait);
-	case _IOC_NR(VTA_IOCTL_FAULT):
-		return vta_wait_fault(ctx, &arg->fault);
-	case _IOC_NR(VTA_IOCTL_QUEUE_RECOVER):
-		return vta_queue_recover(ctx, &arg->queue_recover);
-	case _IOC_NR(VTA_IOCTL_QUEUE_EVENT):
-		return vta_wait_event(ctx, &arg->event);
-	case _IOC_NR(VTA_IOCTL_WAIT_MANY):
-		return vta_sleep_many(ctx, &arg->wait_many);
-	default:
-		return -ENOTTY;
-	}
+	struct vta_buf_free arg = { .handle = handle };
+
+	vta_ioctl_buf_free(ctx, &arg);
 }
+
+static void vta_undo_buf_alloc(struct vta_ctx *ctx, const void *data)
+{
+	vta_undo_buf(ctx, ((const struct vta_buf_alloc *)data)->handle);
+}
+
+static void vta_undo_buf_pin(struct vta_ctx *ctx, const void *data)
+{
+	vta_undo_buf(ctx, ((const struct vta_buf_pin *)data)->handle);
+}
+
+static void vta_undo_buf_import(struct vta_ctx *ctx, const void *data)
+{
+	vta_undo_buf(ctx, ((const struct vta_buf_import *)data)->handle);
+}
+
+static void vta_undo_buf_export(struct vta_ctx *ctx, const void *data)
+{
+	const struct vta_exported *exported = data;
+
+	put_unused_fd(exported->arg.fd);
+	fput(exported->file);
+}
+
+static void vta_done_buf_export(const void *data)
+{
+	const struct vta_exported *exported = data;
+
+	fd_install(exported->arg.fd, exported->file);
+}
+
+static void vta_undo_queue_create(struct vta_ctx *ctx, const void *data)
+{
+	struct vta_queue_destroy arg = {
+		.queue = ((const struct vta_queue_create *)data)->queue,
+	};
+
+	vta_ioctl_queue_destroy(ctx, &arg);
+}
+
+/* Room for the structure of any call. */
+#define VTA_CALL_SIZE	128
+
+/**
+ * struct vta_call - an ioctl: how its structure is passed, and what it does
+ * @cmd: the request as of today
+ * @min: size of its structure when it was new
+ * @out_always: what goes out is of use when the call fails, too
+ * @takes: memory or a queue of the card: for files that are open for writing
+ * @run: does it
+ * @undo: takes back what it made, if the caller cannot be told
+ * @done: what is left to do when the caller has been told
+ */
+struct vta_call {
+	unsigned int cmd;
+	unsigned int min;
+	bool out_always;
+	bool takes;
+	int (*run)(struct vta_ctx *ctx, void *data);
+	void (*undo)(struct vta_ctx *ctx, const void *data);
+	void (*done)(const void *data);
+};
 
 /*
- * Takes back what a call has made and cannot tell the caller of. Who guesses the
- * handle meanwhile, and uses it, loses it: it is the same file.
+ * An entry: the call's name in upper and lower case, its structure with the size that it has
+ * now and the last member that it had when it was new, and other members of vta_call.
  */
-static void vta_file_undo(struct vta_ctx *ctx, unsigned int nr, const union vta_arg *arg,
-			  struct file *made)
-{
-	struct vta_queue_destroy queue = {};
-	struct vta_buf_free buf = {};
-
-	switch (nr) {
-	case _IOC_NR(VTA_IOCTL_BUF_ALLOC):
-		buf.handle = arg->buf_alloc.handle;
-		vta_buf_free(ctx, &buf);
-		break;
-	case _IOC_NR(VTA_IOCTL_BUF_PIN):
-		buf.handle = arg->buf_pin.handle;
-		vta_buf_free(ctx, &buf);
-		break;
-	case _IOC_NR(VTA_IOCTL_BUF_IMPORT):
-		buf.handle = arg->buf_import.handle;
-		vta_buf_free(ctx, &buf);
-		break;
-	case _IOC_NR(VTA_IOCTL_BUF_EXPORT):
-		put_unused_fd(arg->buf_export.fd);
-		fput(made);
-		break;
-	case _IOC_NR(VTA_IOCTL_QUEUE_CREATE):
-		queue.queue = arg->queue_create.queue;
-		vta_queue_destroy(ctx, &queue);
-		break;
+#define VTA_CALL(_NAME, _name, _type, _size, _last, ...)			\
+	[_IOC_NR(VTA_IOCTL_##_NAME)] = {					\
+		.cmd = VTA_IOCTL_##_NAME,					\
+		.min = offsetofend(struct _type, _last) +			\
+		       BUILD_BUG_ON_ZERO(sizeof(struct _type) != (_size)) +	\
+		       BUILD_BUG_ON_ZERO((_size) > VTA_CALL_SIZE),		\
+		.run = vta_ioctl_##_name, __VA_ARGS__				\
 	}
-}
+
+static const struct vta_call vta_calls[] = {
+	VTA_CALL(INFO, info, vta_info, 88, pad),
+	VTA_CALL(LOST, lost, vta_lost, 8, cause),
+	VTA_CALL(BUF_ALLOC, buf_alloc, vta_buf_alloc, 40, handle,
+		 .takes = true, .undo = vta_undo_buf_alloc),
+	VTA_CALL(BUF_FREE, buf_free, vta_buf_free, 8, pad),
+	VTA_CALL(BUF_PIN, buf_pin, vta_buf_pin, 40, handle,
+		 .takes = true, .undo = vta_undo_buf_pin),
+	VTA_CALL(BUF_EXPORT, buf_export, vta_buf_export, 16, pad,
+		 .takes = true, .undo = vta_undo_buf_export, .done = vta_done_buf_export),
+	VTA_CALL(BUF_IMPORT, buf_import, vta_buf_import, 40, pad,
+		 .takes = true, .undo = vta_undo_buf_import),
+	VTA_CALL(QUEUE_CREATE, queue_create, vta_queue_create, 56, doorbell_size,
+		 .takes = true, .undo = vta_undo_queue_create),
+	VTA_CALL(QUEUE_DESTROY, queue_destroy, vta_queue_destroy, 8, pad),
+	VTA_CALL(QUEUE_RECOVER, queue_recover, vta_queue_recover, 16, seq),
+	VTA_CALL(QUEUE_EVENT, queue_event, vta_queue_event, 16, pad),
+	VTA_CALL(FAULT, fault, vta_queue_fault, 56, time),
+	VTA_CALL(WAIT, wait, vta_wait, 32, done, .out_always = true),
+	VTA_CALL(WAIT_MANY, wait_many, vta_wait_many, 32, index, .out_always = true),
+};
+
+static_assert(sizeof(struct vta_exported) <= VTA_CALL_SIZE);
 
 /*
  * Structures are copied in and out once, by the size the caller says. A caller
@@ -234,12 +189,11 @@ static void vta_file_undo(struct vta_ctx *ctx, unsigned int nr, const union vta_
 static long vta_ioctl(struct file *file, unsigned int cmd, unsigned long user)
 {
 	struct vta_ctx *ctx = file->private_data;
+	u64 data[VTA_CALL_SIZE / sizeof(u64)] = {};
 	unsigned int nr = _IOC_NR(cmd);
 	size_t size = _IOC_SIZE(cmd);
-	void __user *uarg = (void __user *)user;
-	const struct vta_ioctl *ioctl;
-	struct file *made = NULL;
-	union vta_arg arg = {};
+	void __user *udata = (void __user *)user;
+	const struct vta_call *call;
 	size_t ksize;
 	int ret;
 
@@ -247,36 +201,36 @@ static long vta_ioctl(struct file *file, unsigned int cmd, unsigned long user)
 	if (READ_ONCE(ctx->dead) && nr != _IOC_NR(VTA_IOCTL_LOST))
 		return -ENODEV;
 
-	if (nr >= ARRAY_SIZE(vta_ioctls))
+	if (nr >= ARRAY_SIZE(vta_calls))
 		return -ENOTTY;
-	nr = array_index_nospec(nr, ARRAY_SIZE(vta_ioctls));
-	ioctl = &vta_ioctls[nr];
-	if (!ioctl->cmd || (cmd ^ ioctl->cmd) & ~IOCSIZE_MASK)
+	nr = array_index_nospec(nr, ARRAY_SIZE(vta_calls));
+	call = &vta_calls[nr];
+	if (!call->cmd || (cmd ^ call->cmd) & ~IOCSIZE_MASK)
 		return -ENOTTY;
-	if (size < ioctl->min)
+	if (size < call->min)
 		return -EINVAL;
-	if (ioctl->takes && !(file->f_mode & FMODE_WRITE))
+	if (call->takes && !(file->f_mode & FMODE_WRITE))
 		return -EACCES;
-	ksize = _IOC_SIZE(ioctl->cmd);
+	ksize = _IOC_SIZE(call->cmd);
 
 	if (cmd & IOC_IN) {
-		ret = copy_struct_from_user(&arg, ksize, uarg, size);
+		ret = copy_struct_from_user(data, ksize, udata, size);
 		if (ret)
 			return ret;
 	}
 
-	ret = vta_file_call(ctx, nr, &arg, &made);
+	ret = call->run(ctx, data);
 
-	if (cmd & IOC_OUT && (!ret || ioctl->out_always)) {
-		if (copy_to_user(uarg, &arg, min(size, ksize)) ||
-		    (size > ksize && clear_user(uarg + ksize, size - ksize))) {
-			if (!ret)
-				vta_file_undo(ctx, nr, &arg, made);
+	if (cmd & IOC_OUT && (!ret || call->out_always)) {
+		if (copy_to_user(udata, data, min(size, ksize)) ||
+		    (size > ksize && clear_user(udata + ksize, size - ksize))) {
+			if (!ret && call->undo)
+				call->undo(ctx, data);
 			return -EFAULT;
 		}
 	}
-	if (made)
-		fd_install(arg.buf_export.fd, made);
+	if (!ret && call->done)
+		call->done(data);
 	return ret;
 }
 

@@ -21,6 +21,7 @@
 #include "vta_device.h"
 #include "vta_export.h"
 #include "vta_import.h"
+#include "vta_ioctl.h"
 #include "vta_mem.h"
 #include "vta_mmu.h"
 
@@ -176,8 +177,9 @@ out:
 	return mem;
 }
 
-int vta_import(struct vta_ctx *ctx, struct vta_buf_import *arg)
+int vta_ioctl_buf_import(struct vta_ctx *ctx, void *data)
 {
+	struct vta_buf_import *arg = data;
 	u32 flags = arg->flags | VTA_BUF_BORROWED;
 	struct vta_mem *mem;
 	struct vta_buf *buf;

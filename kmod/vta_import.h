@@ -35,9 +35,6 @@ struct vta_foreign {
 int vta_import_init(void);
 void vta_import_exit(void);
 
-/* The ioctl. */
-int vta_import(struct vta_ctx *ctx, struct vta_buf_import *arg);
-
 /* Gives FOREIGN memory back; a worker does so and drops the last reference. */
 void vta_import_release(struct vta_mem *mem);
 void vta_import_release_later(struct vta_mem *mem);

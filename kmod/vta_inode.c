@@ -12,7 +12,7 @@
 #include <linux/mount.h>
 #include <linux/pseudo_fs.h>
 
-#include "vta_inode.h"
+#include "vta_ctx.h"
 
 #define VTA_FS_MAGIC	0x31415456	/* "VTA1" */
 

@@ -18,7 +18,6 @@
 #include "vta_ctx.h"
 #include "vta_device.h"
 #include "vta_mem.h"
-#include "vta_pin.h"
 #include "vta_user.h"
 
 /* A CPU page fault maps this much, if it is there. */

@@ -97,4 +97,7 @@ vm_fault_t vta_mem_fault(const struct vta_mem *mem, struct vm_fault *vmf, unsign
  */
 vm_fault_t vta_mem_fault_blank(struct page *blank, struct vm_fault *vmf);
 
+/* For vta_mem.c: gives pinned pages back (vta_pin.c). */
+void vta_pin_release(struct vta_mem *mem);
+
 #endif /* VTA_MEM_H */

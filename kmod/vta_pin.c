@@ -26,9 +26,9 @@
 #include "vta_compat.h"
 #include "vta_ctx.h"
 #include "vta_device.h"
+#include "vta_ioctl.h"
 #include "vta_mem.h"
 #include "vta_mmu.h"
-#include "vta_pin.h"
 
 /* So many pages are pinned and given back between two looks at signals. */
 #define VTA_PIN_BATCH	1024ul
@@ -171,8 +171,9 @@ err_discard:
 	return ERR_PTR(ret);
 }
 
-int vta_pin(struct vta_ctx *ctx, struct vta_buf_pin *arg)
+int vta_ioctl_buf_pin(struct vta_ctx *ctx, void *data)
 {
+	struct vta_buf_pin *arg = data;
 	unsigned long start = untagged_addr((unsigned long)arg->user_addr);
 	unsigned int offset = offset_in_page(start);
 	struct vta_mem *mem;

@@ -24,7 +24,6 @@
 #include "vta_pm.h"
 #include "vta_queue.h"
 #include "vta_reset.h"
-#include "vta_shadow.h"
 
 /* A descriptor in hand has so long to end; then its queue, to be aborted. */
 #define VTA_PM_STOP_MS		5000

@@ -22,4 +22,22 @@ void vta_pm_end(struct vta_device *vdev);
 int vta_pm_get(struct vta_device *vdev);
 void vta_pm_put(struct vta_device *vdev);
 
+/* ---- The copy of the card's memory, while the machine sleeps (vta_shadow.c) ---- */
+
+/*
+ * Takes host memory for what is in use of the card's now, if what is there already is not
+ * enough. For transitions of the machine alone, which come one after the other. -ENOMEM.
+ */
+int vta_shadow_reserve(struct vta_device *vdev);
+void vta_shadow_release(struct vta_device *vdev);
+
+/*
+ * Under vta_device.lock. Copies what was in use to the host; and back, once, if it has been
+ * copied since it was reserved. The card does it, by its first context and its first queue:
+ * all queues have been stopped, no context is needed, and neither is as it was afterwards.
+ */
+int vta_shadow_out(struct vta_device *vdev);
+int vta_shadow_in(struct vta_device *vdev);
+bool vta_shadow_is_full(const struct vta_device *vdev);
+
 #endif /* VTA_PM_H */

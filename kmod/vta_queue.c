@@ -20,6 +20,7 @@
 #include "vta_device.h"
 #include "vta_drv.h"
 #include "vta_fault.h"
+#include "vta_ioctl.h"
 #include "vta_irq.h"
 #include "vta_mem.h"
 #include "vta_queue.h"
@@ -382,8 +383,9 @@ static int vta_queue_prepare(struct vta_queue *q)
 	return ret;
 }
 
-int vta_queue_create(struct vta_ctx *ctx, struct vta_queue_create *arg)
+int vta_ioctl_queue_create(struct vta_ctx *ctx, void *data)
 {
+	struct vta_queue_create *arg = data;
 	struct vta_queue *q;
 	int ret;
 
@@ -486,8 +488,9 @@ void vta_queue_give_up(struct vta_queue *q, u64 ns)
 	vta_step(q->ctx->vdev, VTA_STEP_ABORT, 0);
 }
 
-int vta_queue_destroy(struct vta_ctx *ctx, struct vta_queue_destroy *arg)
+int vta_ioctl_queue_destroy(struct vta_ctx *ctx, void *data)
 {
+	struct vta_queue_destroy *arg = data;
 	struct vta_queue *q;
 	int ret;
 
@@ -527,8 +530,9 @@ out:
  * stay where they are. What is in the ring behind the fault is forgotten by the
  * card, until a doorbell says that it is there.
  */
-int vta_queue_recover(struct vta_ctx *ctx, struct vta_queue_recover *arg)
+int vta_ioctl_queue_recover(struct vta_ctx *ctx, void *data)
 {
+	struct vta_queue_recover *arg = data;
 	struct vta_queue *q;
 	int ret;
 

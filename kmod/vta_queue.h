@@ -110,11 +110,6 @@ struct vta_queue {
 	bool watch_abort;
 };
 
-/* Ioctls. */
-int vta_queue_create(struct vta_ctx *ctx, struct vta_queue_create *arg);
-int vta_queue_destroy(struct vta_ctx *ctx, struct vta_queue_destroy *arg);
-int vta_queue_recover(struct vta_ctx *ctx, struct vta_queue_recover *arg);
-
 /* The queue of that name with a reference, in whatever state, or an error. */
 struct vta_queue *vta_queue_get(struct vta_ctx *ctx, u32 handle);
 void vta_queue_put(struct vta_queue *q);

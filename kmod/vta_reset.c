@@ -40,7 +40,6 @@
 #include "vta_irq.h"
 #include "vta_pm.h"
 #include "vta_reset.h"
-#include "vta_shadow.h"
 #include "vta_trace.h"
 #include "vta_watch.h"
 

@@ -21,7 +21,7 @@
 #include "vta_host.h"
 #include "vta_mmu.h"
 #include "vta_queue.h"
-#include "vta_shadow.h"
+#include "vta_pm.h"
 #include "vta.h"
 
 /* One COPY: some ms, and at most 16 second-level tables for each side. */

@@ -21,8 +21,8 @@
 
 #include "vta_ctx.h"
 #include "vta_drv.h"
+#include "vta_ioctl.h"
 #include "vta_queue.h"
-#include "vta_sleep.h"
 #include "vta_trace.h"
 #include "vta_wait.h"
 
@@ -174,8 +174,9 @@ static void vta_sleep_init(struct vta_sleep *sleep, struct vta_queue *q, u64 seq
 	sleep->waiter.wake = vta_sleep_wake;
 }
 
-int vta_sleep(struct vta_ctx *ctx, struct vta_wait *arg)
+int vta_ioctl_wait(struct vta_ctx *ctx, void *data)
 {
+	struct vta_wait *arg = data;
 	struct vta_sleeper sleeper = { .task = current, .left = ATOMIC_INIT(1) };
 	struct vta_sleep sleep = { .sleeper = &sleeper };
 	s64 deadline_ns = vta_sleep_deadline(arg->deadline_ns);
@@ -398,8 +399,9 @@ static int vta_sleeps_wait(struct vta_sleeps *sleeps, struct vta_wait_many *arg,
 	return result == -EINPROGRESS ? ret : result;
 }
 
-int vta_sleep_many(struct vta_ctx *ctx, struct vta_wait_many *arg)
+int vta_ioctl_wait_many(struct vta_ctx *ctx, void *data)
 {
+	struct vta_wait_many *arg = data;
 	bool cancels = arg->flags & VTA_WAIT_CANCEL;
 	struct vta_sleeps *sleeps;
 	struct vta_cancel cancel;

@@ -16,6 +16,7 @@
 #include "vta_ctx.h"
 #include "vta_device.h"
 #include "vta_fault.h"
+#include "vta_ioctl.h"
 #include "vta_irq.h"
 #include "vta_queue.h"
 #include "vta_wait.h"
@@ -320,8 +321,9 @@ __poll_t vta_wait_poll(struct vta_queue *q, bool waits)
 	return mask;
 }
 
-int vta_wait_event(struct vta_ctx *ctx, struct vta_queue_event *arg)
+int vta_ioctl_queue_event(struct vta_ctx *ctx, void *data)
 {
+	struct vta_queue_event *arg = data;
 	struct vta_event *event = NULL;
 	struct vta_queue *q;
 	int ret;
@@ -491,8 +493,9 @@ void vta_wait_restart(struct vta_queue *q, u64 seq)
 	spin_unlock_irq(&q->vector->lock);
 }
 
-int vta_wait_fault(struct vta_ctx *ctx, struct vta_queue_fault *arg)
+int vta_ioctl_fault(struct vta_ctx *ctx, void *data)
 {
+	struct vta_queue_fault *arg = data;
 	u32 handle = arg->queue;
 	struct vta_queue *q;
 	int ret;

@@ -50,10 +50,6 @@ int vta_wait_ask(struct vta_queue *q, u64 seq, u64 *done);
 /* POLLIN and POLLPRI of one queue. @waits: the caller will sleep if there is none. */
 __poll_t vta_wait_poll(struct vta_queue *q, bool waits);
 
-/* Ioctls. */
-int vta_wait_event(struct vta_ctx *ctx, struct vta_queue_event *arg);
-int vta_wait_fault(struct vta_ctx *ctx, struct vta_queue_fault *arg);
-
 /* A queue has been started; it is being stopped, and why; it has stopped. */
 void vta_wait_start(struct vta_queue *q);
 void vta_wait_stop(struct vta_queue *q, int error);
