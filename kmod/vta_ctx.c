@@ -229,7 +229,7 @@ int vta_ctx_get_dma(struct vta_ctx *ctx)
 	return ret;
 }
 
-/* Makes the card forget the context. If it does not, vta_card_lost() has been told. */
+/* Makes the card forget the context. If it does not, a reset is requested. */
 static int vta_ctx_stop(struct vta_ctx *ctx)
 {
 	struct vta_device *vdev = ctx->vdev;

@@ -118,7 +118,7 @@ static void vta_history_tell_fault(struct vta_device *vdev, const struct vta_pas
 static void vta_history_tell_reset(struct vta_device *vdev, const struct vta_past_reset *past)
 {
 	char why[96], generation[32], error[24];
-	char *env[5] = { past->ret ? "VTA_EVENT=lost" : "VTA_EVENT=reset", why, generation, error,
+	char *env[5] = { past->ret ? "VTA_EVENT=given-up" : "VTA_EVENT=reset", why, generation, error,
 			NULL };
 
 	snprintf(why, sizeof(why), "VTA_REASON=%s", past->why);
@@ -246,7 +246,7 @@ void vta_history_print_resets(struct vta_device *vdev, struct vta_text *text)
 		past = history->resets[n % VTA_HISTORY];
 		vta_history_print_time(text, past.time_ns);
 		vta_print(text, " result=%s error=%d generation=%u why=%s\n",
-			  past.ret ? "lost" : "reset", -past.ret, past.generation, past.why);
+			  past.ret ? "given-up" : "reset", -past.ret, past.generation, past.why);
 	}
 	spin_unlock_irq(&history->lock);
 }

@@ -84,7 +84,7 @@ static irqreturn_t vta_irq(int irq, void *data)
 	if (vta_irq_is_storm(vector)) {
 		disable_irq_nosync(irq);
 		atomic_inc(&vector->vdev->interrupt_storms);
-		vta_card_lost(vector->vdev, "interrupts without end");
+		vta_card_request_reset(vector->vdev, "interrupts without end");
 		return IRQ_HANDLED;
 	}
 	if (vector->nr == VTA_EVENT_VECTOR && vta_irq_take_events(vector->vdev))
@@ -100,11 +100,11 @@ static irqreturn_t vta_irq_thread(int irq, void *data)
 	unsigned int i;
 
 	if (vta_is_dead(events)) {
-		vta_card_lost(vdev, "does not answer");
+		vta_card_request_reset(vdev, "does not answer");
 		return IRQ_HANDLED;
 	}
 	if (events & REG_EVENT_FATAL)
-		vta_card_lost(vdev, "has given up");
+		vta_card_request_reset(vdev, "has given up");
 	if (events & REG_EVENT_FAULT) {
 		/*
 		 * A queue that halts before the clearing write arrives does not

@@ -84,7 +84,7 @@ int vta_mmu_map_new(struct vta_mmu *mmu, u64 addr, u64 bus, u64 len, u64 flags);
 
 /*
  * When it has returned 0, the card does not touch what was mapped there. When
- * it fails, it may, and vta_card_lost() has been told.
+ * it fails, it may, and a reset has been requested.
  */
 int vta_mmu_unmap(struct vta_mmu *mmu, u64 addr, u64 len);
 

@@ -266,7 +266,7 @@ static int __maybe_unused vta_pm_runtime_resume(struct device *dev)
 		vta_card_set_state(vdev, VTA_STATE_LIVE);
 	} else if (vta_pm_restore(vdev)) {
 		vta_history_why(vdev, VTA_CAUSE_WAKE, "did not wake up");
-		vta_card_lost(vdev, "does not wake up");
+		vta_card_request_reset(vdev, "does not wake up");
 	}
 out:
 	mutex_unlock(&vdev->lock);

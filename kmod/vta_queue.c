@@ -99,7 +99,7 @@ static int vta_queue_wait_stopped(struct vta_device *vdev, u32 id)
 			    vta_is_dead(state), 50, VTA_QUEUE_WAIT_MS);
 	/* A card that is not there may read as all zeroes, too. */
 	if (ret || !vta_card_is_there(vdev)) {
-		vta_card_lost(vdev, "does not stop a queue");
+		vta_card_request_reset(vdev, "does not stop a queue");
 		return -ENODEV;
 	}
 	return 0;
@@ -144,7 +144,7 @@ int vta_queue_launch(struct vta_device *vdev, u32 id, const struct vta_queue_set
 			    FIELD_GET(REG_QUEUE_STATE_STATE, state) != VTA_QUEUE_DISABLED,
 			    50, VTA_QUEUE_WAIT_MS);
 	if (ret || FIELD_GET(REG_QUEUE_STATE_STATE, state) > VTA_QUEUE_HALTED) {
-		vta_card_lost(vdev, "does not start a queue");
+		vta_card_request_reset(vdev, "does not start a queue");
 		return -ENODEV;
 	}
 	return 0;

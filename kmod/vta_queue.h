@@ -157,7 +157,7 @@ struct vta_queue_setup {
 
 /*
  * Both for any queue of the card, by its number: starts it; stops it behind the descriptor in
- * hand. They return when that is done; if not, vta_card_lost() has been told.
+ * hand. They return when that is done; if not, a reset has been requested.
  */
 int vta_queue_launch(struct vta_device *vdev, u32 id, const struct vta_queue_setup *setup);
 int vta_queue_halt(struct vta_device *vdev, u32 id);

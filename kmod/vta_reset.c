@@ -6,7 +6,7 @@
  * that does not answer, STATUS.FATAL, a heart that does not beat) may touch
  * memory at any time, so nothing of that memory is freed until the card has been
  * reset or cannot master the bus any more. That is decided here and nowhere else:
- * everyone else reports to vta_card_lost() and keeps what it has.
+ * all others call vta_card_request_reset() and keep what they have.
  *
  * The card is brought back by the weakest means that works: soft reset, then the
  * reset of the function that the PCI core chooses (reset_method in sysfs: a Function
@@ -351,10 +351,10 @@ void vta_reset_work(struct work_struct *work)
 		vta_reset_queue(vdev, VTA_RESET_RETRY_MS);
 }
 
-void vta_card_lost(struct vta_device *vdev, const char *why)
+void vta_card_request_reset(struct vta_device *vdev, const char *why)
 {
 	dev_err_ratelimited(&vdev->dev, "%s: resetting the card\n", why);
-	trace_vta_card_lost(vdev, why);
+	trace_vta_reset_request(vdev, why);
 	vta_history_why(vdev, VTA_CAUSE_CARD, why);
 	vta_reset_queue(vdev, 0);
 }
@@ -477,7 +477,7 @@ static pci_ers_result_t vta_mmio_enabled(struct pci_dev *pdev)
 
 	mutex_lock(&vdev->lock);
 	if (vdev->state == VTA_STATE_LIVE && !vta_card_is_there(vdev))
-		vta_card_lost(vdev, "does not answer");
+		vta_card_request_reset(vdev, "does not answer");
 	mutex_unlock(&vdev->lock);
 	return PCI_ERS_RESULT_RECOVERED;
 }

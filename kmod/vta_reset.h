@@ -26,7 +26,7 @@ void vta_card_enable_events(struct vta_device *vdev);
 void vta_card_set_state(struct vta_device *vdev, enum vta_state state);
 
 /* Asks for a reset; from any context. @why is a constant, for the kernel log. */
-void vta_card_lost(struct vta_device *vdev, const char *why);
+void vta_card_request_reset(struct vta_device *vdev, const char *why);
 void vta_reset_work(struct work_struct *work);
 /*
  * Returns when no reset is wanted any more: the card works, or it cannot be used.

@@ -132,7 +132,7 @@ TRACE_EVENT(vta_queue_fault,
 		  __entry->addr, __entry->seq, (int)__entry->insn_index)
 );
 
-TRACE_EVENT(vta_card_lost,
+TRACE_EVENT(vta_reset_request,
 	TP_PROTO(const struct vta_device *vdev, const char *why),
 	TP_ARGS(vdev, why),
 	TP_STRUCT__entry(

@@ -147,7 +147,7 @@ static void vta_watch_ask_aborted(struct vta_queue *q, u32 state)
 	if (!(state & (REG_QUEUE_STATE_STATE | REG_QUEUE_STATE_BUSY)))
 		q->watch_abort = false;
 	else if (q->watch_stuck++)
-		vta_card_lost(q->ctx->vdev, "does not stop a queue");
+		vta_card_request_reset(q->ctx->vdev, "does not stop a queue");
 }
 
 /* What registers say is in memory by then (hardware.md, section 10). */
@@ -160,11 +160,11 @@ static void vta_watch_ask_standing(struct vta_queue *q, u32 state, u64 seq)
 		 (FIELD_GET(REG_QUEUE_STATE_STATE, state) == VTA_QUEUE_HALTED &&
 		  vta_queue_record_state(q) == VTA_QUEUE_ACTIVE);
 	if (behind && q->watch_behind)
-		vta_card_lost(q->ctx->vdev, "does not write status records");
+		vta_card_request_reset(q->ctx->vdev, "does not write status records");
 	q->watch_behind = behind;
 	q->watch_stuck = vta_watch_is_stuck(state) ? q->watch_stuck + 1 : 0;
 	if (hang_ms && q->watch_stuck > hang_ms / VTA_WATCH_MS + 1)
-		vta_card_lost(q->ctx->vdev, "does not execute what takes no time");
+		vta_card_request_reset(q->ctx->vdev, "does not execute what takes no time");
 }
 
 /* A queue that makes no progress. Sets the bit of the engine that it is ready for. */
@@ -250,11 +250,11 @@ static void vta_watch_ask_engine(struct vta_device *vdev, unsigned int e, bool r
 	if (!engine->over || !was_over || engine->aborted == moves)
 		return;
 	if (!busy)
-		vta_card_lost(vdev, "does not begin what is submitted");
+		vta_card_request_reset(vdev, "does not begin what is submitted");
 	/* The abort has ended one; this is the next that has begun, and none between. */
 	else if (engine->aborted != VTA_WATCH_NEVER &&
 		 ((moves - engine->aborted) & REG_ENGINE_MOVES_MAX) == 2)
-		vta_card_lost(vdev, "hangs");
+		vta_card_request_reset(vdev, "hangs");
 	else
 		vta_watch_abort(vdev, e, id, limit + hang);
 }
@@ -272,14 +272,14 @@ static bool vta_watch_ask_card(struct vta_device *vdev)
 	watch->still = true;
 	watch->heartbeat = heartbeat;
 	if (!vta_card_is_there(vdev))
-		vta_card_lost(vdev, "does not answer");
+		vta_card_request_reset(vdev, "does not answer");
 	else if (!(status & REG_STATUS_READY) ||
 		 vta_read(vdev, REG_GENERATION) != vdev->card_generation)
-		vta_card_lost(vdev, "was reset by nobody");
+		vta_card_request_reset(vdev, "was reset by nobody");
 	else if (status & REG_STATUS_FATAL)
-		vta_card_lost(vdev, "has given up");
+		vta_card_request_reset(vdev, "has given up");
 	else if (still)
-		vta_card_lost(vdev, "stands still");
+		vta_card_request_reset(vdev, "stands still");
 	else
 		return true;
 	return false;

@@ -57,7 +57,7 @@ static void values(void **state)
 	assert_string_equal(json_str(json_args(e), "empty"), "");
 	json_object_put(e);
 
-	e = parse("x-1 [000] d..1. 0.5: vta_card_lost: vta0 it does not answer");
+	e = parse("x-1 [000] d..1. 0.5: vta_reset_request: vta0 it does not answer");
 	assert_non_null(e);
 	assert_string_equal(json_str(json_args(e), "what"), "it does not answer");
 	json_object_put(e);

@@ -334,7 +334,7 @@ TEST(reset_is_asked_for_while_the_card_falls_asleep)
 TEST(trace_of_a_lost_card_holds_the_reason)
 {
 	char line[256] = "";
-	FILE *file = fopen(EVENTS "vta_card_lost/format", "re");
+	FILE *file = fopen(EVENTS "vta_reset_request/format", "re");
 	bool text = false;
 
 	if (!file)

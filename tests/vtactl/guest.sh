@@ -325,7 +325,7 @@ inject clear
 inject reset-ignored
 inject flr-stuck
 echo 1 >/sys/class/vta/vta0/reset 2>/dev/null
-check "monitor: the card is lost" soon says '"card":"vta0","event":"lost","reason":"an administrator asked"' /tmp/monitor
+check "monitor: the card was given up" soon says '"card":"vta0","event":"given-up","reason":"an administrator asked"' /tmp/monitor
 ctl status 0
 check "status: a card that was given up exits 5" exits 5
 check "status: and says so" says '^  state       given up$'
