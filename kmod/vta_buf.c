@@ -301,7 +301,7 @@ err_put:
 	return ret;
 }
 
-/* Out of the table; what else it has, vta_buf_bury() gives back. */
+/* Out of the table; what else it has, vta_buf_release_memory() gives back. */
 static void vta_buf_take_out(struct vta_buf *buf)
 {
 	struct vta_ctx *ctx = buf->ctx;
@@ -311,7 +311,7 @@ static void vta_buf_take_out(struct vta_buf *buf)
 	vta_dma_get(ctx->vdev);
 }
 
-int vta_buf_withdraw(struct vta_buf *buf)
+int vta_buf_unpublish(struct vta_buf *buf)
 {
 	struct vta_ctx *ctx = buf->ctx;
 	int ret;
@@ -328,7 +328,7 @@ int vta_buf_withdraw(struct vta_buf *buf)
 	return 0;
 }
 
-void vta_buf_bury(struct vta_buf *buf)
+void vta_buf_release_memory(struct vta_buf *buf)
 {
 	struct vta_device *vdev = buf->ctx->vdev;
 
@@ -472,7 +472,7 @@ int vta_ioctl_buf_free(struct vta_ctx *ctx, void *data)
 
 	mutex_lock(&ctx->lock);
 	buf = vta_buf_find(ctx, arg->handle);
-	ret = IS_ERR(buf) ? PTR_ERR(buf) : vta_buf_withdraw(buf);
+	ret = IS_ERR(buf) ? PTR_ERR(buf) : vta_buf_unpublish(buf);
 	vta_ctx_unlock(ctx);
 	return ret;
 }

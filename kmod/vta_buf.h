@@ -75,7 +75,7 @@ int vta_buf_publish(struct vta_buf *buf);
 void vta_buf_put(struct vta_buf *buf);
 
 /* Gives back what a buffer has that was taken out of the table: vta_ctx_unlock(). */
-void vta_buf_bury(struct vta_buf *buf);
+void vta_buf_release_memory(struct vta_buf *buf);
 
 /* ---- The following are called under vta_ctx.lock, to be left by vta_ctx_unlock() ---- */
 
@@ -83,7 +83,7 @@ void vta_buf_bury(struct vta_buf *buf);
  * Takes the buffer from the card and out of the context's table. If that fails, the
  * card may still touch the buffer, and nothing of it has been given back.
  */
-int vta_buf_withdraw(struct vta_buf *buf);
+int vta_buf_unpublish(struct vta_buf *buf);
 
 /* Takes all that buffers have, whoever maps them; the card is known to be still. */
 void vta_buf_drop_all(struct vta_ctx *ctx);

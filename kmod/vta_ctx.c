@@ -213,7 +213,7 @@ void vta_ctx_unlock(struct vta_ctx *ctx)
 	list_splice_init(&ctx->gone, &gone);
 	mutex_unlock(&ctx->lock);
 	list_for_each_entry_safe(buf, next, &gone, gone)
-		vta_buf_bury(buf);
+		vta_buf_release_memory(buf);
 }
 
 int vta_ctx_get_dma(struct vta_ctx *ctx)

@@ -181,7 +181,7 @@ static void vta_dump_print(struct vta_device *vdev, const char *why, struct vta_
 	vta_history_print_resets(vdev, text);
 }
 
-void vta_dump_leave(struct vta_device *vdev, const char *why)
+void vta_dump_coredump(struct vta_device *vdev, const char *why)
 {
 	struct vta_text text = { .size = VTA_DUMP_SIZE };
 

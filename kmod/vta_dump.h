@@ -11,7 +11,7 @@ struct vta_device;
  * Leaves it to userspace as a devcoredump, before the card is reset; under vta_device.lock. Of
  * a card that may not be accessed, it is without the registers.
  */
-void vta_dump_leave(struct vta_device *vdev, const char *why);
+void vta_dump_coredump(struct vta_device *vdev, const char *why);
 
 /* The same of now is in debugfs, state in a directory of each card; that of the module. */
 void vta_dump_add(struct vta_device *vdev);

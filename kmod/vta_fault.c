@@ -73,7 +73,7 @@ static void vta_fault_report(struct vta_queue *q)
 			     vta_fault_accesses[fault->access].text, fault->addr);
 }
 
-void vta_fault_none(struct vta_queue *q)
+void vta_fault_clear(struct vta_queue *q)
 {
 	q->fault = (struct vta_queue_fault) {
 		.reason = VTA_FAULT_NONE,
@@ -82,15 +82,15 @@ void vta_fault_none(struct vta_queue *q)
 	};
 }
 
-void vta_fault_invent(struct vta_queue *q, enum vta_fault_reason reason)
+void vta_fault_synthesise(struct vta_queue *q, enum vta_fault_reason reason)
 {
-	vta_fault_none(q);
+	vta_fault_clear(q);
 	q->fault.reason = reason;
 	q->fault.seq = q->seq + 1;
 	vta_fault_report(q);
 }
 
-void vta_fault_take(struct vta_queue *q)
+void vta_fault_read_record(struct vta_queue *q)
 {
 	const struct vta_fault *rec = &q->record->fault;
 	struct vta_queue_fault *fault = &q->fault;
@@ -110,7 +110,7 @@ void vta_fault_take(struct vta_queue *q)
 	    fault->access > VTA_ACCESS_STATE || fault->seq != q->seq + 1 ||
 	    le32_to_cpu(READ_ONCE(rec->queue)) != q->id ||
 	    le32_to_cpu(READ_ONCE(rec->context)) != q->ctx->mmu.id) {
-		vta_fault_invent(q, VTA_FAULT_CARD);
+		vta_fault_synthesise(q, VTA_FAULT_CARD);
 		return;
 	}
 	vta_fault_report(q);

@@ -22,14 +22,13 @@ static inline bool vta_fault_is_of_descriptor(const struct vta_queue_fault *faul
 }
 
 /* What a queue's fault says before there is one. */
-void vta_fault_none(struct vta_queue *q);
+void vta_fault_clear(struct vta_queue *q);
 
 /*
- * Both fill vta_queue.fault and tell trace and kernel log; under the vector's
- * lock. The first takes the card's word, the second is for a card that does not
- * keep its promises.
+ * Both fill vta_queue.fault and tell trace and kernel log; under the vector's lock. The first
+ * copies the card's record, the second is for a card that does not keep to the contract.
  */
-void vta_fault_take(struct vta_queue *q);
-void vta_fault_invent(struct vta_queue *q, enum vta_fault_reason reason);
+void vta_fault_read_record(struct vta_queue *q);
+void vta_fault_synthesise(struct vta_queue *q, enum vta_fault_reason reason);
 
 #endif /* VTA_FAULT_H */

@@ -61,7 +61,7 @@ static int vta_pm_pause(struct vta_device *vdev)
 		dev_warn(&vdev->dev,
 			 "work takes longer than %d ms, and is aborted for the machine to sleep\n",
 			 VTA_PM_STOP_MS);
-		vta_pm_for_queues(vdev, vta_queue_cut);
+		vta_pm_for_queues(vdev, vta_queue_abort_paused);
 		if (!vta_pm_wait_paused(vdev, VTA_PM_ABORT_MS))
 			return -ETIME;
 	}

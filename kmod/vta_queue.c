@@ -267,14 +267,14 @@ static int vta_queue_make_bufs(struct vta_queue *q, bool keep)
 }
 
 /* Those before @end; under vta_ctx.lock. */
-static int vta_queue_withdraw_bufs(struct vta_queue *q, unsigned int end)
+static int vta_queue_revoke_bufs(struct vta_queue *q, unsigned int end)
 {
 	unsigned int i;
 	int ret = 0;
 
 	for (i = 0; i < end && !ret; i++) {
 		if (q->bufs[i])
-			ret = vta_buf_withdraw(q->bufs[i]);
+			ret = vta_buf_unpublish(q->bufs[i]);
 	}
 	return ret;
 }
@@ -286,7 +286,7 @@ static void vta_queue_unpublish_bufs(struct vta_queue *q, unsigned int end)
 
 	mutex_lock(&ctx->lock);
 	if (!ctx->dead)
-		vta_queue_withdraw_bufs(q, end);	/* should this fail, the card's reset will do it */
+		vta_queue_revoke_bufs(q, end);	/* should this fail, the card's reset will do it */
 	vta_ctx_unlock(ctx);
 }
 
@@ -329,7 +329,7 @@ static struct vta_queue *vta_queue_make(struct vta_ctx *ctx, const struct vta_qu
 	INIT_LIST_HEAD(&q->usage_node);
 	q->waiters = RB_ROOT_CACHED;
 	q->error = -ENOENT;
-	vta_fault_none(q);
+	vta_fault_clear(q);
 
 	ret = vta_queue_make_bufs(q, arg->flags & VTA_QUEUE_KEEP);
 	if (ret)
@@ -448,11 +448,11 @@ int vta_queue_paused(struct vta_queue *q)
 }
 
 /* Its descriptor does not end before the machine sleeps. */
-int vta_queue_cut(struct vta_queue *q)
+int vta_queue_abort_paused(struct vta_queue *q)
 {
 	if (!vta_queue_paused(q))
 		return 0;
-	vta_wait_cut(q);
+	vta_wait_abort(q);
 	vta_queue_abort(q);
 	vta_step(q->ctx->vdev, VTA_STEP_ABORT, 0);
 	return 0;
@@ -516,7 +516,7 @@ int vta_ioctl_queue_destroy(struct vta_ctx *ctx, void *data)
 	vta_usage_take(q);
 	if (!ret) {
 		vta_wait_stopped(q);
-		ret = vta_queue_withdraw_bufs(q, VTA_QUEUE_BUFS);
+		ret = vta_queue_revoke_bufs(q, VTA_QUEUE_BUFS);
 	}
 	if (!ret)
 		vta_queue_free(q);

@@ -134,7 +134,7 @@ u32 vta_queue_record_state(const struct vta_queue *q);
  */
 int vta_queue_pause(struct vta_queue *q);
 int vta_queue_paused(struct vta_queue *q);
-int vta_queue_cut(struct vta_queue *q);
+int vta_queue_abort_paused(struct vta_queue *q);
 int vta_queue_note(struct vta_queue *q);
 int vta_queue_resume(struct vta_queue *q);
 

@@ -312,7 +312,7 @@ static void vta_reset_end(struct vta_device *vdev, int ret)
 
 void vta_card_recover(struct vta_device *vdev, enum vta_cause cause, const char *why)
 {
-	vta_dump_leave(vdev, vta_history_why(vdev, cause, why));
+	vta_dump_coredump(vdev, vta_history_why(vdev, cause, why));
 	vta_reset_begin(vdev, VTA_STATE_RESETTING);
 	if (vta_reset_too_often(vdev))
 		vta_reset_end(vdev, -ETIME);
@@ -375,7 +375,7 @@ int vta_card_reset_now(struct vta_device *vdev, enum vta_cause cause, const char
 	mutex_lock(&vdev->lock);
 	why = vta_history_why(vdev, cause, why);
 	if (vdev->state == VTA_STATE_LIVE)
-		vta_dump_leave(vdev, why);
+		vta_dump_coredump(vdev, why);
 	vta_reset_begin(vdev, VTA_STATE_RESETTING);
 	ret = vta_reset_climb(vdev);
 	vdev->resets = 0;

@@ -28,11 +28,11 @@
 /* Most that wait for one queue at a time (uapi/vta.h, struct vta_wait). */
 #define VTA_WAITERS_MAX	1024
 
-static void vta_wait_invent_halt(struct vta_queue *q)
+static void vta_wait_synthesise_halt(struct vta_queue *q)
 {
 	q->halted = true;
 	q->armed = false;
-	vta_fault_invent(q, q->given_up);
+	vta_fault_synthesise(q, q->given_up);
 }
 
 /*
@@ -50,7 +50,7 @@ static void vta_wait_look(struct vta_queue *q)
 	if (q->error || q->halted || q->paused)
 		return;
 	if (q->given_up) {
-		vta_wait_invent_halt(q);
+		vta_wait_synthesise_halt(q);
 		return;
 	}
 
@@ -60,12 +60,12 @@ static void vta_wait_look(struct vta_queue *q)
 
 	if (seq < q->seq || (state != VTA_QUEUE_ACTIVE && state != VTA_QUEUE_HALTED)) {
 		q->halted = true;
-		vta_fault_invent(q, VTA_FAULT_CARD);
+		vta_fault_synthesise(q, VTA_FAULT_CARD);
 	} else {
 		q->seq = seq;
 		if (state == VTA_QUEUE_HALTED) {
 			q->halted = true;
-			vta_fault_take(q);
+			vta_fault_read_record(q);
 		}
 	}
 	if (q->halted || (q->armed && q->seq >= q->arm_seq))
@@ -401,10 +401,10 @@ static void vta_wait_look_last(struct vta_queue *q)
 		return;
 	q->seq = max(q->seq, vta_queue_record_seq(q));
 	if (q->given_up) {
-		vta_wait_invent_halt(q);
+		vta_wait_synthesise_halt(q);
 	} else if (READ_ONCE(q->record->fault.reason)) {
 		q->halted = true;
-		vta_fault_take(q);
+		vta_fault_read_record(q);
 	}
 }
 
@@ -442,7 +442,7 @@ void vta_wait_hung(struct vta_queue *q)
 	vta_wait_update(q);
 }
 
-void vta_wait_cut(struct vta_queue *q)
+void vta_wait_abort(struct vta_queue *q)
 {
 	spin_lock_irq(&q->vector->lock);
 	q->given_up = VTA_FAULT_SLEEP;
@@ -488,7 +488,7 @@ void vta_wait_restart(struct vta_queue *q, u64 seq)
 	q->given_up = VTA_FAULT_NONE;
 	q->armed = false;
 	vta_watch_forget_queue(q);
-	vta_fault_none(q);
+	vta_fault_clear(q);
 	vta_wait_update(q);	/* it may have halted again, and told nobody who knew */
 	spin_unlock_irq(&q->vector->lock);
 }

@@ -68,7 +68,7 @@ void vta_wait_hung(struct vta_queue *q);
  * those that have what they wait for, and returns whether it has halted.
  */
 void vta_wait_pause(struct vta_queue *q);
-void vta_wait_cut(struct vta_queue *q);
+void vta_wait_abort(struct vta_queue *q);
 bool vta_wait_unpause(struct vta_queue *q);
 /* It goes on from there, on a card that has forgotten who waits. */
 void vta_wait_resume(struct vta_queue *q);

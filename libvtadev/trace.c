@@ -339,7 +339,7 @@ static bool has_own_stamp(const struct vta_desc *desc)
 	return desc->stamp_addr || desc->op_flags & htole32(VTA_DESC_STAMP);
 }
 
-static void take_down(struct trace *t, uint64_t seq, bool completed, int64_t now)
+static void record_descriptor(struct trace *t, uint64_t seq, bool completed, int64_t now)
 {
 	uint32_t index = (uint32_t)(seq - 1) & (t->queue->entries - 1);
 	const struct place *place = &t->places[index];
@@ -366,12 +366,12 @@ static void take_down(struct trace *t, uint64_t seq, bool completed, int64_t now
 	bound_offset(t->track, e, place->submitted_ns, now);
 }
 
-static void take_down_to(struct trace *t, uint64_t completed)
+static void record_completed(struct trace *t, uint64_t completed)
 {
 	int64_t now = monotonic();
 
 	while (t->taken < completed)
-		take_down(t, ++t->taken, true, now);
+		record_descriptor(t, ++t->taken, true, now);
 }
 
 void trace_submit(struct trace *t, uint64_t submitted, uint32_t n, uint64_t completed)
@@ -380,7 +380,7 @@ void trace_submit(struct trace *t, uint64_t submitted, uint32_t n, uint64_t comp
 	int64_t now = monotonic();
 
 	pthread_mutex_lock(&lock);
-	take_down_to(t, completed);
+	record_completed(t, completed);
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t index = (uint32_t)(submitted + i) & (queue->entries - 1);
 		struct vta_desc *desc = &queue->ring[index];
@@ -408,7 +408,7 @@ void trace_buf_del(struct vtadev_buf *buf)
 
 		for (struct trace *t = state.live; t; t = t->next)
 			if (t->queue->dev == buf->dev && !status_look(t->queue, &now))
-				take_down_to(t, now.seq);
+				record_completed(t, now.seq);
 		*link = known->next;
 		free(known);
 	}
@@ -441,7 +441,7 @@ static void look(struct trace *t)
 
 	if (status_look(t->queue, &now))
 		return;
-	take_down_to(t, now.seq);
+	record_completed(t, now.seq);
 	if (now.state == VTA_QUEUE_ACTIVE || vtadev_fault(t->queue, &fault) ||
 	    fault.reason == VTA_FAULT_NONE)
 		return;
@@ -450,16 +450,16 @@ static void look(struct trace *t)
 		add_fault(track, &fault);
 }
 
-static void take_down_rest(struct trace *t)
+static void record_rest(struct trace *t)
 {
 	while (t->taken < vtadev_submitted(t->queue))
-		take_down(t, ++t->taken, false, 0);
+		record_descriptor(t, ++t->taken, false, 0);
 }
 
-static void take_down_all(struct trace *t)
+static void record_all(struct trace *t)
 {
 	look(t);
-	take_down_rest(t);
+	record_rest(t);
 }
 
 void trace_halted(struct trace *t)
@@ -472,7 +472,7 @@ void trace_halted(struct trace *t)
 void trace_recovered(struct trace *t, uint64_t seq)
 {
 	pthread_mutex_lock(&lock);
-	take_down_rest(t);
+	record_rest(t);
 	t->taken = seq;
 	pthread_mutex_unlock(&lock);
 }
@@ -510,7 +510,7 @@ void trace_close(struct trace *t)
 		;
 	*link = t->next;
 	if (is_own(t)) {
-		take_down_all(t);
+		record_all(t);
 		if (!any_own())
 			write_file();
 	}
@@ -525,7 +525,7 @@ static __attribute__((destructor)) void at_exit(void)
 	if (state.path && state.unwritten && state.pid == getpid()) {
 		for (struct trace *t = state.live; t; t = t->next)
 			if (is_own(t))
-				take_down_all(t);
+				record_all(t);
 		write_file();
 	}
 	pthread_mutex_unlock(&lock);
