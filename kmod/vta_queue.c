@@ -39,11 +39,6 @@
 #define VTA_STATUS_PGOFF(id)	(VTA_QUEUE_PGOFF(id) + 0)
 #define VTA_DOORBELL_PGOFF(id)	(VTA_QUEUE_PGOFF(id) + 1)
 
-static u32 vta_queue_handle(const struct vta_queue *q)
-{
-	return q->id + 1;
-}
-
 static void vta_queue_release(struct kref *ref)
 {
 	kfree(container_of(ref, struct vta_queue, ref));
@@ -58,12 +53,12 @@ void vta_queue_put(struct vta_queue *q)
  * Not under vta_ctx.lock: who waits for a queue does not wait for another's end.
  * One that has not been started, or is being stopped, says so: vta_queue.error.
  */
-struct vta_queue *vta_queue_get(struct vta_ctx *ctx, u32 handle)
+struct vta_queue *vta_queue_get(struct vta_ctx *ctx, u32 id)
 {
 	struct vta_queue *q;
 
 	xa_lock(&ctx->queues);
-	q = xa_load(&ctx->queues, handle);
+	q = xa_load(&ctx->queues, id);
 	if (q)
 		kref_get(&q->ref);
 	xa_unlock(&ctx->queues);
@@ -214,7 +209,7 @@ void vta_queue_free(struct vta_queue *q)
 	lockdep_assert_held(&ctx->lock);
 
 	vta_usage_take(q);
-	xa_erase(&ctx->queues, vta_queue_handle(q));
+	xa_erase(&ctx->queues, q->id);
 	ctx->nr_queues--;
 	vta_queue_forget(q);
 }
@@ -363,7 +358,7 @@ static int vta_queue_publish(struct vta_queue *q)
 	lockdep_assert_held(&ctx->lock);
 
 	/* Into a place that is reserved. */
-	xa_store(&ctx->queues, vta_queue_handle(q), q, GFP_NOWAIT);
+	xa_store(&ctx->queues, q->id, q, GFP_NOWAIT);
 	ctx->nr_queues++;
 	/* A card that fails here will be reset, which frees the queue. */
 	return vta_queue_start(q, 0, 0);
@@ -377,7 +372,7 @@ static int vta_queue_prepare(struct vta_queue *q)
 
 	if (ret)
 		return ret;
-	ret = xa_reserve(&ctx->queues, vta_queue_handle(q), GFP_KERNEL_ACCOUNT);
+	ret = xa_reserve(&ctx->queues, q->id, GFP_KERNEL_ACCOUNT);
 	if (ret)
 		vta_queue_unpublish_bufs(q, VTA_QUEUE_BUFS);
 	return ret;
@@ -410,7 +405,7 @@ int vta_ioctl_queue_create(struct vta_ctx *ctx, void *data)
 
 	mutex_lock(&ctx->lock);
 	if (ctx->dead) {
-		xa_release(&ctx->queues, vta_queue_handle(q));
+		xa_release(&ctx->queues, q->id);
 		vta_queue_forget(q);
 		ret = -ENODEV;
 		goto out;
@@ -420,7 +415,7 @@ int vta_ioctl_queue_create(struct vta_ctx *ctx, void *data)
 		goto out;
 	vta_wait_start(q);
 	trace_vta_queue_create(q);
-	arg->queue = vta_queue_handle(q);
+	arg->queue = q->id;
 	arg->ring_offset = (u64)q->bufs[VTA_QUEUE_RING]->pgoff << PAGE_SHIFT;
 	arg->status_offset = (u64)VTA_STATUS_PGOFF(q->id) << PAGE_SHIFT;
 	arg->doorbell_offset = (u64)VTA_DOORBELL_PGOFF(q->id) << PAGE_SHIFT;
@@ -616,7 +611,7 @@ int vta_queue_mmap(struct vta_ctx *ctx, struct vm_area_struct *vma)
 	if (vma->vm_pgoff != VTA_DOORBELL_PGOFF(id) ||
 	    vma->vm_end - vma->vm_start != PAGE_SIZE)
 		return -EINVAL;
-	q = xa_load(&ctx->queues, id + 1);
+	q = xa_load(&ctx->queues, id);
 	if (!q || q->stopped)
 		return -EINVAL;
 

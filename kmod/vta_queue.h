@@ -31,7 +31,7 @@ enum vta_queue_buf {
  * struct vta_queue - a queue
  * @ref: held by the context's table, by waits, and by mappings of the doorbell
  * @ctx: the context; outlives the queue, since all holders hold the file
- * @id: number of the card's queue; the user knows it as id + 1
+ * @id: number of the card's queue, by which the user knows it, too
  * @bufs: its memory, by enum vta_queue_buf (constant)
  * @record: the status page, as the kernel reads it
  * @kept: stopped with the state in VTA_QUEUE_SAVE; under vta_ctx.lock
@@ -111,7 +111,7 @@ struct vta_queue {
 };
 
 /* The queue of that name with a reference, in whatever state, or an error. */
-struct vta_queue *vta_queue_get(struct vta_ctx *ctx, u32 handle);
+struct vta_queue *vta_queue_get(struct vta_ctx *ctx, u32 id);
 void vta_queue_put(struct vta_queue *q);
 
 /*

@@ -496,13 +496,13 @@ void vta_wait_restart(struct vta_queue *q, u64 seq)
 int vta_ioctl_fault(struct vta_ctx *ctx, void *data)
 {
 	struct vta_queue_fault *arg = data;
-	u32 handle = arg->queue;
+	u32 id = arg->queue;
 	struct vta_queue *q;
 	int ret;
 
 	if (arg->pad)
 		return -EINVAL;
-	q = vta_queue_get(ctx, handle);
+	q = vta_queue_get(ctx, id);
 	if (IS_ERR(q))
 		return PTR_ERR(q);
 
@@ -512,7 +512,7 @@ int vta_ioctl_fault(struct vta_ctx *ctx, void *data)
 	if (!ret)
 		*arg = q->fault;
 	spin_unlock_irq(&q->vector->lock);
-	arg->queue = handle;
+	arg->queue = id;
 	vta_queue_put(q);
 	return ret;
 }

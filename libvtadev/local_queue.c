@@ -15,7 +15,7 @@
 
 struct local_queue *local_find(struct local *card, uint32_t handle)
 {
-	return handle && handle <= LOCAL_QUEUES ? card->queues[handle - 1] : NULL;
+	return handle < LOCAL_QUEUES ? card->queues[handle] : NULL;
 }
 
 /* ---- The status page, which others read at any time ---- */
@@ -112,7 +112,7 @@ static int enter(struct local *card, struct local_queue *q)
 	}
 	for (uint32_t i = 0; i < LOCAL_QUEUES; i++) {
 		if (!card->queues[i]) {
-			q->handle = i + 1;
+			q->handle = i;
 			card->queues[i] = q;
 			start(q);
 			return 0;
@@ -163,7 +163,7 @@ int local_queue_destroy(struct local *card, const struct vta_queue_destroy *req)
 	atomic_store(&q->give_up, true);
 	while (q->phase == LOCAL_EXECUTING)
 		pthread_cond_wait(&card->idle, &card->lock);
-	card->queues[q->handle - 1] = NULL;
+	card->queues[q->handle] = NULL;
 	local_tell(q);
 	local_poll_update(card);
 	pthread_mutex_unlock(&card->lock);

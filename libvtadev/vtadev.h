@@ -983,7 +983,7 @@ int vtadev_download(struct vtadev_queue *queue, struct vtadev_buf *buf,
  * @addr: device address of that access, if it was one
  * @insn_index: instruction in its stream, or VTA_FAULT_NO_INSN
  * @insn: that instruction, low word first
- * @queue: the queue's number in this context
+ * @queue: the number of the card's queue, from 0
  * @time: card time, ns
  */
 struct vtadev_fault {

@@ -469,7 +469,8 @@ struct vta_buf_import {
  *            CAP_SYS_NICE is needed
  * @ring_order: log2 of the ring's length in descriptors, 0 to
  *              vta_info.ring_order_max
- * @queue: out: names the queue in this open file, never 0
+ * @queue: out: names the queue in this open file: the number of the card's queue, from 0,
+ *         as in the kernel log, in events and in sysfs
  * @max_cycles: upper limit for the cycles of one RUN, COPY or FILL; 0: none. In any
  *              case the card ends what an engine executes for longer than the module's
  *              parameter max_job_ms says (1 s), with VTA_FAULT_TIME

@@ -58,7 +58,7 @@ bool cell_fits(const struct cell *cell, int ret)
 	}
 }
 
-/* "fault=page@%q 1" becomes "fault=page@3 1": handles count from 1. */
+/* "fault=page@%q 1" becomes "fault=page@3 1". */
 static void order(struct cell *cell, const char *spec, uint32_t queue)
 {
 	const char *mark = strstr(spec, "%q");
@@ -66,7 +66,7 @@ static void order(struct cell *cell, const char *spec, uint32_t queue)
 
 	if (mark)
 		snprintf(line, sizeof(line), "%.*s%u%s", (int)(mark - spec), spec,
-			 queue - 1, mark + 2);
+			 queue, mark + 2);
 	else
 		snprintf(line, sizeof(line), "%s", spec);
 	if (emu_inject(line))

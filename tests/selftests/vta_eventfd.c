@@ -178,7 +178,7 @@ TEST_F(eventfd, requests_that_are_wrong)
 	EXPECT_EQ(-EINVAL, give(&self->g.q[0], self->g.fd));
 	EXPECT_EQ(-EBADF, give(&self->g.q[0], closed));
 	req = good;
-	req.queue = 0;
+	req.queue = self->g.q[0].id + 100;
 	EXPECT_EQ(-ENOENT, card_ioctl(self->g.fd, VTA_IOCTL_QUEUE_EVENT, &req));
 	req.queue = UINT32_MAX;
 	EXPECT_EQ(-ENOENT, card_ioctl(self->g.fd, VTA_IOCTL_QUEUE_EVENT, &req));

@@ -318,7 +318,7 @@ TEST_F(fences, malformed_requests)
 		EXPECT_EQ(-EINVAL, many_wait(&m, QUEUES, 0, 0));
 		EXPECT_EQ(i, m.req.index);
 		m = good;
-		m.fences[i].queue = 0;
+		m.fences[i].queue = UINT32_MAX;
 		EXPECT_EQ(-ENOENT, many_wait(&m, QUEUES, 0, 0));
 		EXPECT_EQ(i, m.req.index);
 		m = good;

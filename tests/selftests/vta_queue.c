@@ -124,13 +124,13 @@ TEST_F(queue, malformed_requests_are_einval)
 
 TEST_F(queue, unknown_queues_are_enoent)
 {
-	struct vta_queue_fault fault = { 0 };
-	struct vta_wait wait = { 0 };
+	struct vta_queue_fault fault = { .queue = UINT32_MAX };
+	struct vta_wait wait = { .queue = UINT32_MAX };
 	int other = card_open();
 	struct queue q;
 
 	ASSERT_EQ(0, queue_open(self->fd, &q, NULL));
-	EXPECT_EQ(-ENOENT, destroy(self->fd, 0, 0));
+	EXPECT_EQ(-ENOENT, destroy(self->fd, self->info.queues, 0));
 	EXPECT_EQ(-ENOENT, destroy(self->fd, q.id + 1, 0));
 	EXPECT_EQ(-ENOENT, destroy(self->fd, UINT32_MAX, 0));
 	EXPECT_EQ(-EINVAL, destroy(self->fd, q.id, 1));

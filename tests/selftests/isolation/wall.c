@@ -188,8 +188,7 @@ const char *wall_attack(int fd, struct queue *q, struct vta_desc desc, const str
 		{ "card's address", le32toh(card->addr), blame->addr },
 		{ "card's number", le64toh(card->seq), q->submitted },
 		{ "card's instruction", le32toh(card->insn_index), index },
-		/* Handles count from 1, the card's queues from 0. */
-		{ "card's queue", le32toh(card->queue) + 1, q->id },
+		{ "card's queue", le32toh(card->queue), q->id },
 		{ "card's context", le32toh(card->context), holding_of(fd).context },
 	};
 
