@@ -101,7 +101,7 @@ void vta_buf_put(struct vta_buf *buf)
 }
 
 struct vta_buf *vta_buf_create(struct vta_ctx *ctx, struct vta_mem *mem, u32 flags, u64 align,
-			     u64 addr)
+			       u64 addr)
 {
 	struct vta_buf *buf;
 	int ret;
@@ -402,7 +402,8 @@ int vta_buf_mmap(struct vta_buf *buf, struct vm_area_struct *vma)
 {
 	lockdep_assert_held(&buf->ctx->lock);
 
-	if (buf->flags & (VTA_BUF_BORROWED | VTA_BUF_HIDDEN) || vma->vm_end - vma->vm_start > buf->size)
+	if (buf->flags & (VTA_BUF_BORROWED | VTA_BUF_HIDDEN) ||
+	    vma->vm_end - vma->vm_start > buf->size)
 		return -EINVAL;
 	if (buf->flags & VTA_BUF_STATUS) {
 		if (vma->vm_flags & VM_WRITE)

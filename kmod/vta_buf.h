@@ -63,7 +63,7 @@ bool vta_buf_place_valid(u64 size, u32 flags, u64 align, u64 addr);
  * buffer is the caller's to set.
  */
 struct vta_buf *vta_buf_create(struct vta_ctx *ctx, struct vta_mem *mem, u32 flags, u64 align,
-			     u64 addr);
+			       u64 addr);
 
 /*
  * Shows the buffer to the card and puts it into the context's table, which has

@@ -152,8 +152,7 @@ struct vta_call {
 	[_IOC_NR(VTA_IOCTL_##_NAME)] = {					\
 		.cmd = VTA_IOCTL_##_NAME,					\
 		.min = offsetofend(struct _type, _last) +			\
-		       BUILD_BUG_ON_ZERO(sizeof(struct _type) != (_size)) +	\
-		       BUILD_BUG_ON_ZERO((_size) > VTA_CALL_SIZE),		\
+		       BUILD_BUG_ON_ZERO(_IOC_SIZE(VTA_IOCTL_##_NAME) != (_size)), \
 		.run = vta_ioctl_##_name, __VA_ARGS__				\
 	}
 
@@ -179,6 +178,8 @@ static const struct vta_call vta_calls[] = {
 	VTA_CALL(WAIT_MANY, wait_many, vta_wait_many, 32, index, .out_always = true),
 };
 
+/* The largest. */
+static_assert(sizeof(struct vta_info) <= VTA_CALL_SIZE);
 static_assert(sizeof(struct vta_exported) <= VTA_CALL_SIZE);
 
 /*

@@ -118,8 +118,8 @@ static void vta_history_tell_fault(struct vta_device *vdev, const struct vta_pas
 static void vta_history_tell_reset(struct vta_device *vdev, const struct vta_past_reset *past)
 {
 	char why[96], generation[32], error[24];
-	char *env[5] = { past->ret ? "VTA_EVENT=given-up" : "VTA_EVENT=reset", why, generation, error,
-			NULL };
+	char *env[5] = { past->ret ? "VTA_EVENT=given-up" : "VTA_EVENT=reset", why, generation,
+			 error, NULL };
 
 	snprintf(why, sizeof(why), "VTA_REASON=%s", past->why);
 	snprintf(generation, sizeof(generation), "VTA_GENERATION=%u", past->generation);

@@ -184,7 +184,8 @@ int vta_ioctl_buf_pin(struct vta_ctx *ctx, void *data)
 	    arg->size > VTA_BUF_SIZE_MAX || check_add_overflow((u64)start, arg->size, &end))
 		return -EINVAL;
 	size = PAGE_ALIGN(offset + arg->size);
-	if (size > VTA_BUF_SIZE_MAX || !vta_buf_place_valid(size, arg->flags, arg->align, arg->addr))
+	if (size > VTA_BUF_SIZE_MAX ||
+	    !vta_buf_place_valid(size, arg->flags, arg->align, arg->addr))
 		return -EINVAL;
 	if (!access_ok((void __user *)(start - offset), size))
 		return -EFAULT;
