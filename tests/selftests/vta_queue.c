@@ -48,13 +48,30 @@ static int destroy(int fd, uint32_t queue, uint32_t pad)
 	return card_ioctl(fd, VTA_IOCTL_QUEUE_DESTROY, &req);
 }
 
+/* Whether /proc has the queue by the number that the caller was given. */
+static int is_numbered(int fd, uint32_t id)
+{
+	char path[64], line[256], want[32];
+	int found = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	snprintf(want, sizeof(want), "vta-queue-numbers:\t%u ", id);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file))
+		found += !strncmp(line, want, strlen(want));
+	if (file)
+		fclose(file);
+	return found;
+}
+
 TEST_F(queue, new_queue_is_active_and_empty)
 {
 	struct vta_queue_fault fault;
 	struct queue q;
 
 	ASSERT_EQ(0, queue_open(self->fd, &q, NULL));
-	EXPECT_NE(0, q.id);
+	EXPECT_EQ(1, is_numbered(self->fd, q.id));
 	EXPECT_EQ((uint32_t)sysconf(_SC_PAGESIZE), q.page);
 	EXPECT_EQ(0, queue_seq(&q));
 	EXPECT_EQ(VTA_QUEUE_ACTIVE, le32toh(q.status->status.state));
