@@ -366,7 +366,7 @@ static void killing(struct cell *cell)
 {
 	struct victim v;
 	int told[2], status;
-	uint32_t id = 0;
+	uint32_t id = UINT32_MAX;	/* none */
 	pid_t pid;
 
 	if (pipe(told))
@@ -383,7 +383,7 @@ static void killing(struct cell *cell)
 		pause();
 		_exit(0);
 	}
-	if (read(told[0], &id, sizeof(id)) != sizeof(id) || !id)
+	if (read(told[0], &id, sizeof(id)) != sizeof(id) || id == UINT32_MAX)
 		cell_fail(cell, "the victim cannot begin");
 	cell_inject(cell, id);
 	kill(pid, SIGKILL);

@@ -379,7 +379,7 @@ TEST_F(hang, only_the_hanging_queue_is_aborted)
 	EXPECT_EQ(0, waiter_join(&first));
 	EXPECT_EQ(0, waiter_join(&second));
 	EXPECT_EQ(-EIO, queue_wait(&culprit, 1, 0, NULL));
-	EXPECT_EQ((int)culprit.id - 1, faulted(0));
+	EXPECT_EQ((int)culprit.id, faulted(0));
 	EXPECT_STEPS(1, 0, 0, 0);
 	queue_unmap(&culprit);
 	queue_unmap(&other);
