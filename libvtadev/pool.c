@@ -161,6 +161,19 @@ static int find_tensors(struct vtadev_pool *pool)
 		if (!r)
 			pool->input_count = pool->tensor_count;
 	}
+	for (unsigned int i = pool->input_count; i < pool->tensor_count; i++)
+		pool->output_bytes += vtaprog_bytes(&pool->tensors[i]);
+	return 0;
+}
+
+static int make_slots(struct vtadev_pool *pool, struct pool_card *card)
+{
+	card->slots = calloc(pool->depth, sizeof(*card->slots));
+	card->outputs = calloc(pool->depth, pool->output_bytes + 1);
+	if (!card->slots || !card->outputs)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < pool->depth; i++)
+		card->slots[i].outputs = card->outputs + i * pool->output_bytes;
 	return 0;
 }
 
@@ -209,8 +222,7 @@ static int make_card(struct vtadev_pool *pool, const char *name)
 	if (card->wake < 0)
 		return -errno;
 	card->name = strdup(name);
-	card->slots = calloc(pool->depth, sizeof(*card->slots));
-	return card->name && card->slots ? 0 : -ENOMEM;
+	return card->name ? make_slots(pool, card) : -ENOMEM;
 }
 
 /* All that have a node: in a container sysfs has those of the whole machine. */
@@ -371,6 +383,7 @@ void vtadev_pool_close(struct vtadev_pool *pool)
 		if (pool->cards[i].wake >= 0)
 			close(pool->cards[i].wake);
 		free(pool->cards[i].slots);
+		free(pool->cards[i].outputs);
 		free(pool->cards[i].name);
 	}
 	pthread_cond_destroy(&pool->changed);

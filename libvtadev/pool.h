@@ -63,6 +63,7 @@ struct pool_slot {
 	struct vtadev_queue *queue;	/* these three: the card's thread */
 	struct vtaprog *prog;
 	bool running;
+	uint8_t *outputs;		/* of a run that is done, until it is sure that they are */
 	struct pool_entry *entry;	/* pool.lock; NULL: none, or it was given up */
 };
 
@@ -74,6 +75,7 @@ struct pool_card {
 	/* The card's thread: */
 	struct vtadev *dev;		/* NULL: the card is away */
 	struct pool_slot *slots;	/* of the pool's depth */
+	uint8_t *outputs;		/* of all of them */
 	char *name;			/* what vtadev_open() is given, ... */
 	char pci[16];			/* ... or this, once it is known */
 	int delay_ms;			/* before it is opened once more */
@@ -97,6 +99,7 @@ struct vtadev_pool {
 	struct vtaimage_tensor *tensors;
 	uint32_t *numbers;
 	unsigned int input_count, tensor_count;
+	size_t output_bytes;		/* of a run */
 
 	struct pool_card *cards;
 	unsigned int card_count;

@@ -254,24 +254,45 @@ static void come_back(struct pool_card *card)
 
 /* ---- Running ---- */
 
-/* Values between a request and the slot; the caller's memory is there while it is copied. */
 static void put_inputs(struct vtadev_pool *pool, struct pool_slot *slot, const struct iovec *io)
 {
 	for (unsigned int i = 0; i < pool->input_count; i++)
 		vtaprog_put(slot->prog, pool->numbers[i], io[i].iov_base);
 }
 
-static void get_outputs(struct vtadev_pool *pool, struct pool_slot *slot, const struct iovec *io)
+/*
+ * Outputs to the slot's own memory. Only then is it certain that the card was there to the
+ * end: the program's memory shows zeros once a card is lost, and no answer may be made of these.
+ */
+static int fetch_outputs(struct vtadev_pool *pool, struct pool_slot *slot)
 {
-	for (unsigned int i = pool->input_count; i < pool->tensor_count; i++)
-		vtaprog_get(slot->prog, pool->numbers[i], io[i].iov_base);
+	uint8_t *to = slot->outputs;
+	int err = vtaprog_check(slot->prog);
+
+	for (unsigned int i = pool->input_count; i < pool->tensor_count && !err; i++) {
+		err = vtaprog_get(slot->prog, pool->numbers[i], to);
+		to += vtaprog_bytes(&pool->tensors[i]);
+	}
+	return err;
 }
 
-static void answer(struct pool_card *card, struct pool_slot *slot)
+static void copy_outputs(struct vtadev_pool *pool, const uint8_t *from, const struct iovec *io)
+{
+	for (unsigned int i = pool->input_count; i < pool->tensor_count; i++) {
+		memcpy(io[i].iov_base, from, io[i].iov_len);
+		from += io[i].iov_len;
+	}
+}
+
+/* A run has ended well. Returns an error if the card was lost before its outputs were read. */
+static int answer(struct pool_card *card, struct pool_slot *slot)
 {
 	struct vtadev_pool *pool = card->pool;
 	struct pool_entry *entry;
+	int err = fetch_outputs(pool, slot);
 
+	if (err)
+		return err;
 	card->answered = true;
 	card->delay_ms = 0;
 	pthread_mutex_lock(&pool->lock);
@@ -280,7 +301,7 @@ static void answer(struct pool_card *card, struct pool_slot *slot)
 		entry->state = ENTRY_COPYING;
 	pthread_mutex_unlock(&pool->lock);
 	if (entry)
-		get_outputs(pool, slot, entry->io);
+		copy_outputs(pool, slot->outputs, entry->io);
 	pthread_mutex_lock(&pool->lock);
 	leave_slot(card, slot);
 	if (entry) {
@@ -289,6 +310,7 @@ static void answer(struct pool_card *card, struct pool_slot *slot)
 	}
 	pool_dispatch(pool);
 	pthread_mutex_unlock(&pool->lock);
+	return 0;
 }
 
 /* Faults that another card may not have. */
@@ -338,9 +360,7 @@ static int advance(struct pool_card *card, struct pool_slot *slot)
 	slot->running = false;
 	if (err == -EIO)
 		return halted(card, slot);
-	if (!err)
-		answer(card, slot);
-	return err;
+	return err ? err : answer(card, slot);
 }
 
 /* A request that was given to the card, with its inputs copied; false: there is none. */

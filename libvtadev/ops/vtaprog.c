@@ -5,6 +5,7 @@
  * doorbell.
  */
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -452,6 +453,18 @@ int vtaprog_put(struct vtaprog *prog, uint32_t i, const void *values)
 	return 0;
 }
 
+int vtaprog_check(const struct vtaprog *prog)
+{
+	uint64_t completed;
+
+	/*
+	 * The driver blanks the status page with the memory, under a lock that both pages'
+	 * faults take. So reading it after the memory finds out.
+	 */
+	atomic_thread_fence(memory_order_acquire);
+	return vtadev_completed(prog->queue, &completed);
+}
+
 int vtaprog_get(struct vtaprog *prog, uint32_t i, void *values)
 {
 	const struct vtaimage_tensor *t;
@@ -465,7 +478,7 @@ int vtaprog_get(struct vtaprog *prog, uint32_t i, void *values)
 		vtaops_unpack_act(&prog->core, values, from, t->n, t->c, t->h, t->w);
 	else
 		memcpy(values, from, t->bytes);
-	return 0;
+	return vtaprog_check(prog);
 }
 
 int vtaprog_submit(struct vtaprog *prog, uint64_t *seq)

@@ -105,8 +105,25 @@ size_t vtaprog_bytes(const struct vtaimage_tensor *tensor);
  */
 int vtaprog_put(struct vtaprog *prog, uint32_t i, const void *values);
 
-/* vtaprog_get() - the other way, from an output's place */
+/**
+ * vtaprog_get() - copy plain values from an output's place
+ * @prog: the program
+ * @i: the tensor
+ * @values: room for vtaprog_bytes()
+ *
+ * Errors: as vtaprog_map() and vtaprog_check(); then the values mean nothing.
+ */
 int vtaprog_get(struct vtaprog *prog, uint32_t i, void *values);
+
+/**
+ * vtaprog_check() - whether what was read at vtaprog_map() is what the card wrote
+ * @prog: the program
+ *
+ * When a card is lost, the memory of its programs shows zeros from then on, also between the
+ * end of a run and the reading of its outputs. Call it after that. Errors: -ENODEV (the card
+ * was lost: what was read may mean nothing), -EPROTO.
+ */
+int vtaprog_check(const struct vtaprog *prog);
 
 /**
  * vtaprog_run() - run once, to the end

@@ -114,3 +114,10 @@ PyObject *tensor_describe(const struct vtaimage_tensor *t);
 /* ---- Loaded programs (slot.c) ---- */
 
 int slot_init(PyObject *module);
+
+/* Name, cycles and labels, as a dict. */
+PyObject *image_about(const struct vtaimage *image);
+
+/* ---- Pools of cards (pool.c) ---- */
+
+int pool_init(PyObject *module);

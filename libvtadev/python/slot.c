@@ -81,7 +81,7 @@ static void slot_leave(struct slot *self)
 
 /* ---- Loading ---- */
 
-static PyObject *about(const struct vtaimage *image)
+PyObject *image_about(const struct vtaimage *image)
 {
 	const struct vtaimage_chars *labels = &image->text[VTAIMAGE_LABELS];
 	const char *text = labels->text ? labels->text : "";
@@ -136,7 +136,7 @@ static PyObject *slot_load(struct slot *self, const Py_buffer *file, int event)
 		PyErr_SetString(PyExc_ValueError, image.why);
 		return NULL;
 	}
-	self->about = about(&image);
+	self->about = image_about(&image);
 	if (!self->about)
 		return NULL;
 	Py_BEGIN_ALLOW_THREADS
@@ -358,11 +358,18 @@ static PyObject *outputs(struct slot *self)
 /* The outputs, or the exception for how the run ended. */
 static PyObject *finish(struct slot *self, int err)
 {
+	PyObject *values;
+
 	if (err == -EINTR)
 		return NULL;
 	if (err == -ETIMEDOUT)
 		return error_set(err, "the run is not done; it goes on");
-	return err ? fail(self, err) : outputs(self);
+	values = err ? NULL : outputs(self);
+	if (values)
+		err = vtaprog_check(self->prog);
+	if (err)
+		Py_CLEAR(values);
+	return err ? fail(self, err) : values;
 }
 
 static PyObject *run(struct slot *self, PyObject *inputs, double timeout)

@@ -206,6 +206,32 @@ static void a_run_that_takes_longer(void **state)
 	vtaprog_free(prog);
 }
 
+/* The memory of a card that was lost shows zeros: they are no outputs. */
+static void outputs_of_a_lost_card_are_refused(void **state)
+{
+	static const float in[4] = { 1, 1, 1, 1 }, want[4] = { 2, 2, 2, 2 };
+	char why[VTAPROG_WHY_MAX] = "";
+	struct vtaprog *prog = NULL;
+	float out[4];
+
+	(void)state;
+	make_mixed_image();
+	q = fake_queue(dev, 4);
+	assert_int_equal(vtaprog_load(dev, q, bytes, size, &prog, why), 0);
+	assert_int_equal(vtaprog_put(prog, 0, in), 0);
+	assert_int_equal(vtaprog_run(prog, -1), 0);
+	assert_int_equal(vtaprog_get(prog, 1, out), 0);
+	assert_memory_equal(out, want, sizeof(want));
+	assert_int_equal(vtaprog_check(prog), 0);
+	/* Between the end of the run and the next reading. */
+	memset(fake.status, 0, sizeof(*fake.status));
+	fake.fail = ENODEV;
+	assert_int_equal(vtaprog_get(prog, 1, out), -ENODEV);
+	assert_int_equal(vtaprog_check(prog), -ENODEV);
+	fake.fail = 0;
+	vtaprog_free(prog);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -214,6 +240,7 @@ int main(void)
 		TEST(a_ring_that_is_too_short),
 		TEST(cpu_steps_are_between_batches),
 		TEST(a_run_that_takes_longer),
+		TEST(outputs_of_a_lost_card_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

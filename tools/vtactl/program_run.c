@@ -134,16 +134,17 @@ static int get_outputs(struct vtaprog *prog, const struct vtaimage *image,
 	for (uint32_t i = 0; i < vtaprog_tensors(prog); i++) {
 		const struct vtaimage_tensor *t = vtaprog_tensor(prog, i);
 		const char *path = program_file_of(t->name, r);
-		int ret = CTL_OK;
 		void *values;
+		int ret, err;
 
 		if (t->role != VTAIMAGE_OUTPUT || (!path && !print))
 			continue;
 		values = malloc(vtaprog_bytes(t));
 		if (!values)
 			return ctl_fail(t->name, strerror(ENOMEM));
-		vtaprog_get(prog, i, values);
-		if (path)
+		err = vtaprog_get(prog, i, values);
+		ret = err ? ctl_error(t->name, err) : CTL_OK;
+		if (!ret && path)
 			ret = values_store(path, t, values);
 		if (!ret && print)
 			ret = program_print_top(image, t, values, r);
