@@ -59,7 +59,7 @@ extern "C" {
 
 struct vtadev_pool;
 
-/* One who submits, with an order of its own. */
+/* A source of requests, with an order of its own. */
 struct vtadev_caller;
 
 #define VTADEV_POOL_CARDS_MAX		256

@@ -383,7 +383,7 @@ static void the_eventfd_says_what_reap_would(void **state)
 	vtadev_pool_close(pool);
 }
 
-static void one_that_never_reaps_holds_up_nobody_else(void **state)
+static void a_caller_that_never_reaps_holds_up_no_other(void **state)
 {
 	struct vtadev_pool *pool = flaky_pool(2, (struct vtadev_pool_opts){ 0 });
 	struct vtadev_caller *lazy = caller_of(pool, 3), *other = caller_of(pool, RING);
@@ -843,7 +843,7 @@ int main(void)
 		TEST(the_card_that_is_free_first_gets_it),
 		TEST(weights_are_on_a_card_once),
 		TEST(the_eventfd_says_what_reap_would),
-		TEST(one_that_never_reaps_holds_up_nobody_else),
+		TEST(a_caller_that_never_reaps_holds_up_no_other),
 		TEST(images_that_are_no_good_are_refused),
 		TEST(cards_that_are_none_are_refused),
 		TEST(one_card_is_enough),

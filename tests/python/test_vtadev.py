@@ -323,6 +323,108 @@ class Lost(unittest.TestCase):
             self.assertEqual(bytes(card.program(ECHO)(b"abcd")), b"abcd")
 
 
+class Pools(unittest.TestCase):
+    def setUp(self):
+        self.pool = vtadev.Pool(ECHO, ["soft", "soft", "soft"])
+        self.addCleanup(self.pool.close)
+
+    def test_results_come_in_order_from_all_cards(self):
+        images = [bytes([i % 256, i // 256, 0, 1]) for i in range(1, 301)]
+        self.assertEqual([bytes(result) for result in self.pool.map(images)], images)
+        stats = self.pool.stats()
+        self.assertEqual(sum(card.answers for card in stats), len(images))
+        self.assertTrue(all(card.up and card.name == "soft" for card in stats))
+
+    def test_more_than_there_is_room_for(self):
+        images = [bytes([i % 256, i // 256, 0, 1]) for i in range(3000)]
+        futures = [self.pool.submit(image) for image in images]
+        self.assertEqual([bytes(future.result()) for future in futures], images)
+
+    def test_event_loop(self):
+        async def both():
+            return await asyncio.gather(*(self.pool.submit(b"abc%d" % i) for i in range(10)))
+
+        self.assertEqual([bytes(result) for result in asyncio.run(both())],
+                         [b"abc%d" % i for i in range(10)])
+
+    def test_call_batch_and_what_it_is(self):
+        self.assertEqual(bytes(self.pool(b"abcd")), b"abcd")
+        self.assertEqual(bytes(self.pool({"x": memoryview(b"abcdefgh").cast("b")[::2]})), b"aceg")
+        self.assertEqual((self.pool.name, self.pool.labels, self.pool.runs),
+                         ("echo", ["zero", "one"], 6))
+        self.assertEqual(self.pool.inputs, (vtadev.Tensor("x", "b", (4,), 0.5, 3),))
+        with self.assertRaises(TypeError):
+            self.pool(b"abc")
+        with self.assertRaises(TypeError):
+            self.pool(b"abcd", b"abcd")
+
+    def test_what_is_no_good_is_refused(self):
+        for image, cards in ((b"", ["soft"]), (ECHO[:-1], ["soft"]), (ECHO, ["none such"]),
+                             (ECHO, [])):
+            with self.assertRaises(ValueError):
+                vtadev.Pool(image, cards)
+        with self.assertRaises(ValueError):
+            vtadev.Pool(ECHO, ["soft"], depth=0)
+        with self.assertRaises(TypeError):
+            vtadev.Pool(ECHO, [3])
+
+    def test_fault_is_the_requests_and_carries_the_record(self):
+        with vtadev.Pool(DEADLOCK, ["soft", "soft"]) as pool:
+            for _ in range(3):
+                with self.assertRaises(vtadev.Fault) as caught:
+                    pool(b"abcd")
+                self.assertEqual(caught.exception.reason, vtadev.Reason.DEADLOCK)
+            self.assertEqual(sum(card.faults for card in pool.stats()), 3)
+
+    def test_closing_gives_up_what_is_in_flight(self):
+        with vtadev.Pool(ENDLESS, ["soft"]) as pool:
+            futures = [pool.submit(b"abcd") for _ in range(5)]
+            with self.assertRaises(TimeoutError):
+                pool(b"abcd", timeout=0.01)
+        for future in futures:
+            with self.assertRaises((ValueError, concurrent.futures.CancelledError)):
+                future.result()
+        with self.assertRaisesRegex(ValueError, "closed"):
+            pool(b"abcd")
+
+    def test_callback_closes_the_pool_and_cannot_wait(self):
+        seen = []
+
+        def callback(future):
+            try:
+                self.pool(b"abcd")
+            except RuntimeError as error:
+                seen.append(error)
+            self.pool.close()
+
+        future = self.pool.submit(b"abcd")
+        future.add_done_callback(callback)
+        self.assertEqual(bytes(future.result()), b"abcd")
+        self.pool._engine.thread.join()
+        # It was called by this thread if the run was done already.
+        self.assertLessEqual(len(seen), 1)
+
+    def test_child_is_refused(self):
+        pid = os.fork()
+        if not pid:
+            try:
+                self.pool(b"abcd")
+            except RuntimeError:
+                os._exit(0)
+            os._exit(1)
+        self.assertEqual(os.waitpid(pid, 0)[1], 0)
+        self.assertEqual(bytes(self.pool(b"abcd")), b"abcd")
+
+    def test_dropped_pool_is_closed(self):
+        pool = vtadev.Pool(ECHO, ["soft"])
+        thread = pool._engine.thread
+        pool.submit(b"abcd").result()
+        del pool
+        gc.collect()
+        thread.join(10)
+        self.assertFalse(thread.is_alive())
+
+
 class Waits(WithCard):
     def setUp(self):
         super().setUp()
@@ -698,6 +800,11 @@ class Leaks(unittest.TestCase):
                 card.program(ECHO[:-1])
         with contextlib.suppress(vtadev.Error):
             vtadev.open("vta77")
+        with vtadev.Pool(ECHO, ["soft", "soft"]) as pool:
+            list(pool.map([b"abcd"] * 5))
+            with contextlib.suppress(TypeError):
+                pool(b"abc")
+            pool.stats()
         vtadev.cards(all=True)
 
     async def take(self, program):

@@ -71,7 +71,7 @@ static int load_pictures(struct batch *b, struct column *c)
 {
 	const struct program_run *r = b->run;
 
-	c->values = malloc((size_t)r->picture_count * c->bytes);
+	c->values = malloc((size_t)r->picture_count * c->bytes + 1);
 	if (!c->values)
 		return ctl_fail("--image", strerror(ENOMEM));
 	for (int i = 0; i < r->picture_count; i++) {
@@ -246,12 +246,14 @@ static int make_columns(struct batch *b)
 {
 	struct vtadev_pool_tensor t;
 
-	while (!vtadev_pool_tensor(b->pool, b->columns, &t))
-		b->inputs += !t.output, b->columns++;
+	for (; !vtadev_pool_tensor(b->pool, b->columns, &t); b->columns++)
+		b->inputs += !t.output;
 	b->column = calloc(b->columns + 1, sizeof(*b->column));
 	b->io = calloc(b->columns + 1, sizeof(*b->io));
-	if (!b->column || !b->io)
-		return ctl_fail(b->run->path, strerror(ENOMEM));
+	if (!b->column || !b->io) {
+		ctl_fail(b->run->path, strerror(ENOMEM));
+		return CTL_ERROR;
+	}
 	for (unsigned int i = 0; i < b->columns; i++) {
 		struct column *c = &b->column[i];
 

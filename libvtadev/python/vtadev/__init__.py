@@ -25,8 +25,8 @@ from typing import NamedTuple, Optional, Tuple
 from . import _core
 from ._core import Array, Error, Fault, Lost
 
-__all__ = ["Access", "Array", "Card", "Cause", "Device", "Error", "Fate", "Fault", "Future",
-           "Lost", "Program", "Reason", "Tensor", "cards", "open"]
+__all__ = ["Access", "Array", "Card", "CardStats", "Cause", "Device", "Error", "Fate", "Fault",
+           "Future", "Lost", "Pool", "Program", "Reason", "Tensor", "cards", "open"]
 __version__ = _core.version
 
 Reason = enum.IntEnum("Reason", _core.reasons)
@@ -380,39 +380,8 @@ def _leave(loop, fd):
         os.close(fd)
 
 
-class Program:
-    """A program image (.vtap) on a card.
-
-    image is a path, or the file's bytes; device what open() gave, or its argument: then
-    the program opens the card, and close() closes it. As many runs can be in flight as the
-    program is loaded times: runs.
-
-    Threads may call it at the same time.
-    """
-
-    def __init__(self, image, device=None, runs=2):
-        if runs < 1:
-            raise ValueError("runs is at least 1")
-        if isinstance(image, (str, os.PathLike)):
-            with _open(image, "rb") as file:
-                image = file.read()
-        self.device = device if isinstance(device, Device) else Device(device)
-        self.runs = runs
-        try:
-            self._engine = _Engine(self.device._core, image, runs)
-        except BaseException:
-            if self.device is not device:
-                self.device.close()
-            raise
-        self._own = self.device is not device
-        self._finalizer = weakref.finalize(self, self._engine.close)
-        self.device._programs.add(self)
-        place = self._engine.places[0]
-        about = place.about
-        self.name, self.cycles = about["name"], about["cycles"]
-        self.labels = about["labels"].splitlines()
-        self.inputs = tuple(Tensor(*tensor) for tensor in place.tensors(False))
-        self.outputs = tuple(Tensor(*tensor) for tensor in place.tensors(True))
+class _Runner:
+    """What programs on a card and pools have in common."""
 
     def _ordered(self, inputs):
         """The inputs in the program's order; a dict has them by name."""
@@ -426,20 +395,6 @@ class Program:
         if given:
             raise TypeError(f"the program has no input {next(iter(given))!r}")
         return ordered
-
-    def __call__(self, *inputs, timeout=None):
-        """Run once: an Array, or a tuple of them if the program has several outputs.
-
-        Inputs are objects with the buffer protocol or __dlpack__(), in the program's order, or
-        one dict by name. After TimeoutError and KeyboardInterrupt the run goes on, and has
-        its place until it ends; its result is dropped.
-        """
-        return self._engine.run(self, self._ordered(inputs), timeout)
-
-    def submit(self, *inputs):
-        """Begin a run, or have it wait for a place: a Future. Leave inputs as they are
-        until it is done."""
-        return self._engine.submit(self, self._ordered(inputs))
 
     def map(self, images):
         """The results for each of images, in their order, several in flight. An element is
@@ -475,6 +430,61 @@ class Program:
             at += len(values)
         return whole
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+
+class Program(_Runner):
+    """A program image (.vtap) on a card.
+
+    image is a path, or the file's bytes; device what open() gave, or its argument: then
+    the program opens the card, and close() closes it. As many runs can be in flight as the
+    program is loaded times: runs.
+
+    Threads may call it at the same time.
+    """
+
+    def __init__(self, image, device=None, runs=2):
+        if runs < 1:
+            raise ValueError("runs is at least 1")
+        if isinstance(image, (str, os.PathLike)):
+            with _open(image, "rb") as file:
+                image = file.read()
+        self.device = device if isinstance(device, Device) else Device(device)
+        self.runs = runs
+        try:
+            self._engine = _Engine(self.device._core, image, runs)
+        except BaseException:
+            if self.device is not device:
+                self.device.close()
+            raise
+        self._own = self.device is not device
+        self._finalizer = weakref.finalize(self, self._engine.close)
+        self.device._programs.add(self)
+        place = self._engine.places[0]
+        about = place.about
+        self.name, self.cycles = about["name"], about["cycles"]
+        self.labels = about["labels"].splitlines()
+        self.inputs = tuple(Tensor(*tensor) for tensor in place.tensors(False))
+        self.outputs = tuple(Tensor(*tensor) for tensor in place.tensors(True))
+
+    def __call__(self, *inputs, timeout=None):
+        """Run once: an Array, or a tuple of them if the program has several outputs.
+
+        Inputs are objects with the buffer protocol or __dlpack__(), in the program's order, or
+        one dict by name. After TimeoutError and KeyboardInterrupt the run goes on, and has
+        its place until it ends; its result is dropped.
+        """
+        return self._engine.run(self, self._ordered(inputs), timeout)
+
+    def submit(self, *inputs):
+        """Begin a run, or have it wait for a place: a Future. Leave inputs as they are
+        until it is done."""
+        return self._engine.submit(self, self._ordered(inputs))
+
     def close(self):
         """Free the program; runs in flight are given up."""
         self._finalizer()
@@ -482,14 +492,187 @@ class Program:
         if self._own:
             self.device.close()
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exception):
-        self.close()
-
     def __repr__(self):
         return f"<vtadev.Program {self.name}>"
+
+
+class CardStats(NamedTuple):
+    """How a card of a pool is doing. why says why it is not up."""
+
+    name: str
+    up: bool
+    why: str
+    answers: int
+    faults: int
+    given_back: int
+    losses: int
+    joins: int
+    in_hand: int
+    cycles: int
+    cycles_in_hand: int
+
+
+class _PoolFuture(concurrent.futures.Future):
+    """Also awaitable; cancel() works until the pool has the request."""
+
+    def __init__(self, engine):
+        super().__init__()
+        self._engine = engine
+
+    def result(self, timeout=None):
+        self._engine.check_waiter(self)
+        return super().result(timeout)
+
+    def exception(self, timeout=None):
+        self._engine.check_waiter(self)
+        return super().exception(timeout)
+
+    def __await__(self):
+        return asyncio.wrap_future(self).__await__()
+
+
+class _PoolEngine:
+    """The requests of a pool, and the thread that reaps them. pending is for those that the
+    pool has no room for."""
+
+    def __init__(self, image, cards, depth):
+        self.lock = threading.Lock()    # protects what follows
+        self.pending = collections.deque()      # (future, inputs)
+        self.running = set()            # futures that the pool has
+        self.closed = False
+        self.pid = os.getpid()
+        self.core = _core.Pool(image, cards, depth, _POOL_REQUESTS)
+        self.wake = os.eventfd(0, os.EFD_CLOEXEC)
+        self.thread = threading.Thread(target=self._serve, name="vtadev-pool", daemon=True)
+        self.thread.start()
+
+    def check_waiter(self, future):
+        if threading.current_thread() is self.thread and not future.done():
+            raise RuntimeError("a future's callback cannot wait for a run of the same pool")
+
+    def submit(self, inputs):
+        future = _PoolFuture(self)
+        with self.lock:
+            if self.pid != os.getpid():
+                raise RuntimeError("the pool was opened before fork(): open one in this process")
+            if self.closed:
+                raise ValueError("the pool is closed")
+            if self.pending or not self._give(future, inputs):
+                self.pending.append((future, inputs))
+        return future
+
+    def _give(self, future, inputs):
+        """False if there is no room."""
+        self.running.add(future)
+        try:
+            given = self.core.submit(inputs, future)
+        except BaseException:
+            self.running.discard(future)
+            raise
+        if given:
+            future.set_running_or_notify_cancel()
+        else:
+            self.running.discard(future)
+        return given
+
+    def _refill(self):
+        with self.lock:
+            while self.pending and not self.closed:
+                future, inputs = self.pending[0]
+                try:
+                    if not future.cancelled() and not self._give(future, inputs):
+                        return
+                except Exception as exception:
+                    future.set_exception(exception)
+                self.pending.popleft()
+
+    def _serve(self):
+        poller = select.poll()
+        poller.register(self.core.fd, select.POLLIN)
+        poller.register(self.wake, select.POLLIN)
+        while not self.closed:
+            poller.poll()
+            if self.closed:
+                return
+            for future, outputs, error in self.core.reap():
+                with self.lock:
+                    self.running.discard(future)
+                _answer(future, outputs, error)
+            self._refill()
+
+    def close(self):
+        if self.pid != os.getpid():
+            return
+        with self.lock:
+            if self.closed:
+                return
+            self.closed = True
+        os.eventfd_write(self.wake, 1)
+        if self.thread is not threading.current_thread():
+            self.thread.join()
+        self.core.close()
+        os.close(self.wake)
+        for future in [*self.running, *(future for future, _ in self.pending)]:
+            if not future.cancel():
+                _answer(future, None, ValueError("the pool was closed"))
+        self.running.clear()
+        self.pending.clear()
+
+
+_POOL_REQUESTS = 1024
+
+
+class Pool(_Runner):
+    """A program image (.vtap) on several cards.
+
+    image is a path, or the file's bytes; cards are names as for open(), all cards there are
+    without. depth runs are in flight on each. Runs go to the card that will be free first;
+    what a card that fails had goes to the others, and a card that comes back is taken in.
+    Results come in the order of submission.
+
+    Threads may call it at the same time.
+    """
+
+    def __init__(self, image, cards=None, depth=2):
+        if depth < 1:
+            raise ValueError("depth is at least 1")
+        if isinstance(image, (str, os.PathLike)):
+            with _open(image, "rb") as file:
+                image = file.read()
+        self._engine = _PoolEngine(image, None if cards is None else tuple(cards), depth)
+        self._finalizer = weakref.finalize(self, self._engine.close)
+        core = self._engine.core
+        self.name, self.cycles = core.about["name"], core.about["cycles"]
+        self.labels = core.about["labels"].splitlines()
+        self.inputs = tuple(Tensor(*tensor) for tensor in core.tensors(False))
+        self.outputs = tuple(Tensor(*tensor) for tensor in core.tensors(True))
+        self.runs = depth * len(self.stats())
+
+    def __call__(self, *inputs, timeout=None):
+        """Run once: an Array, or a tuple of them if the program has several outputs.
+        After TimeoutError the run goes on, and its result is dropped."""
+        future = self.submit(*inputs)
+        try:
+            return future.result(timeout)
+        except BaseException:
+            future.cancel()
+            raise
+
+    def submit(self, *inputs):
+        """Begin a run: a future, which can be awaited. Inputs are copied, unless there are so
+        many runs that this one has to wait: leave them as they are until it is done."""
+        return self._engine.submit(self._ordered(inputs))
+
+    def stats(self):
+        """A CardStats for each card."""
+        return [CardStats(*stats) for stats in self._engine.core.stats()]
+
+    def close(self):
+        """Free the pool; runs that are not done are given up."""
+        self._finalizer()
+
+    def __repr__(self):
+        return f"<vtadev.Pool {self.name}>"
 
 
 def _pieces(view, size):
