@@ -10,7 +10,7 @@ SELFTEST_NAMES := vta_basic vta_open vta_buf vta_queue vta_run vta_kept vta_wait
 	vta_fences vta_eventfd vta_cost vta_share vta_group \
 	vta_close vta_stress vta_uapi vta_trace vta_lib vta_pipeline vta_ctl vta_cards vta_unbind \
 	vta_pin vta_dmabuf vta_sync vta_limits vta_memcg vta_bounce vta_large \
-	vta_fragment vta_recover vta_probe vta_hang vta_watch vta_state vta_sleep vta_aer vta_bus vta_plug vta_kexec vta_paused \
+	vta_fragment vta_recover vta_probe vta_hang vta_watch vta_state vta_sleep vta_aer vta_bus vta_plug vta_pool vta_kexec vta_paused \
 	vta_failnth
 # Attacks, each with a victim: tests/selftests/isolation.
 ISOLATION_NAMES := iso_address iso_stale iso_residue iso_mapping iso_doorbell iso_call \
@@ -40,9 +40,15 @@ $(ISOLATION_TESTS): $(SELFTEST_DIR)/%: $(SELFTEST_DIR)/obj/isolation/%.o $(ISOLA
 	$(CC) -pthread -o $@ $^
 
 # The library is tested as a user would have it, the rest goes without it.
-SELFTEST_OF_LIB := $(addprefix $(SELFTEST_DIR)/, vta_lib vta_pipeline vta_cost vta_sync)
+SELFTEST_OF_LIB := $(addprefix $(SELFTEST_DIR)/, vta_lib vta_pipeline vta_pool vta_cost vta_sync)
 $(SELFTEST_OF_LIB): $(LIB_A)
 $(SELFTEST_OF_LIB): SELFTEST_LIBS := $(LIB_LIBS)
+# And pools with a program that tests of devices have, too.
+$(SELFTEST_DIR)/obj/pool_image.o: tests/devices/pool_image.c
+	@mkdir -p $(@D)
+	$(CC) $(LIB_CPPFLAGS) -Ilibvtadev/ops $(SELFTEST_CFLAGS) -MMD -MP -c -o $@ $<
+$(SELFTEST_DIR)/obj/vta_pool.o: SELFTEST_CFLAGS += -Ilibvtadev/ops -Itests/devices
+$(SELFTEST_DIR)/vta_pool: $(SELFTEST_DIR)/obj/pool_image.o $(PROG_A) $(OPS_A)
 $(SELFTEST_DIR)/vta_ctl: SELFTEST_LIBS := -ljson-c
 
--include $(SELFTEST_SHARED:.o=.d) $(SELFTEST_OBJS:.o=.d)
+-include $(SELFTEST_DIR)/obj/pool_image.d $(SELFTEST_SHARED:.o=.d) $(SELFTEST_OBJS:.o=.d)

@@ -21,7 +21,7 @@ vm=$top/tools/vm/vm
 built=$top/build
 [ -z "${CROSS-}" ] || built=$top/build/cross/$CROSS/build
 
-all=(main waits groups recovery bus plug kexec reboot paused variants vectors iommu memory isolation)
+all=(main waits groups recovery bus plug pool kexec reboot paused variants vectors iommu memory isolation)
 if [ "${1-}" = --boots ]; then
 	echo "${all[*]}"
 	exit
@@ -129,6 +129,11 @@ boot_bus() {
 boot_plug() {
 	boot plug --timeout 400 --monitor --emu-arg --stay --emu-arg --serial=1 --emu-arg --msix=0 \
 		--qemu -global --qemu ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off -- vta_plug
+}
+
+# A program on four cards, which are taken away under it.
+boot_pool() {
+	boot pool --timeout 500 --cards 4 --emu-arg --mem=16M -- vta_pool
 }
 
 # The machine goes on with another kernel.
@@ -273,6 +278,7 @@ for name in "${boots[@]}"; do
 	recovery)	boot_recovery ;;
 	bus)		boot_bus ;;
 	plug)		boot_plug ;;
+	pool)		boot_pool ;;
 	kexec)		boot_kexec ;;
 	reboot)		boot_reboot ;;
 	paused)		boot_paused ;;

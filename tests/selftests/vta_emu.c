@@ -8,16 +8,23 @@
 
 #include "vta_emu.h"
 
-#define PORT	"/dev/virtio-ports/vta-emu0"
+static unsigned int number;
+
+void emu_choose(unsigned int card)
+{
+	number = card;
+}
 
 /* One request and its reply, a line. */
 static int emu_ask(const char *request, char *reply, size_t size)
 {
+	char port[64];
 	size_t len = 0;
 	ssize_t n;
 	int fd;
 
-	fd = open(PORT, O_RDWR | O_CLOEXEC);
+	snprintf(port, sizeof(port), "/dev/virtio-ports/vta-emu%u", number);
+	fd = open(port, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	dprintf(fd, "%s\n", request);

@@ -7,9 +7,12 @@
 
 #include <stdint.h>
 
+/* Which card is meant from now on, in the order of the bus; at first it is 0. */
+void emu_choose(unsigned int card);
+
 /*
- * Sends one request, as "inject heartbeat", to the emulator of card 0, which is
- * the first on the bus. 0, or a negative errno: EPROTO if it says no.
+ * Sends one request, as "inject heartbeat", to the card's emulator. 0, or a negative
+ * errno: EPROTO if it says no.
  */
 int emu_tell(const char *request);
 

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * vta_pool - libvtadev's pools on four cards, which are reset, unbound and pulled out
+ * while they have requests
+ */
+#include <errno.h>
+#include <glob.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include <kselftest_harness.h>
+
+/* The harness says 30 s; there are 1,000 requests, and cards that come back. */
+#undef TEST_TIMEOUT_DEFAULT
+#define TEST_TIMEOUT_DEFAULT	390
+
+#include "pool_image.h"
+#include "vta_emu.h"
+#include "vta_selftest.h"
+#include "vtadev_pool.h"
+#include "vtaprog.h"
+
+#define CARDS		4u
+#define REQUESTS	1000u
+#define RING		32u
+#define UNTOUCHED	0xa5
+#define SECOND		1000000000ll
+#define DRIVER		"/sys/bus/pci/drivers/vta/"
+
+struct job {
+	uint8_t in[POOL_BYTES], back[POOL_BYTES], weights[POOL_BYTES];
+};
+
+/* A caller, and its requests. */
+struct run {
+	struct vtadev_caller *caller;
+	struct job jobs[RING];
+	uint64_t given, taken, lost;
+};
+
+FIXTURE(pool) {
+	uint8_t *image;
+	size_t size;
+	struct vtadev_pool *pool;
+	struct run run;
+};
+
+FIXTURE_SETUP(pool)
+{
+	const struct vtadev_pool_opts opts = { .tries = 1000, .away_ns = 60 * SECOND };
+	/* Long enough for cards to be lost in the midst of runs. */
+	struct pool_program program = { .outer = 40, .inner = 50, .cycles = 2000 };
+	char why[VTADEV_POOL_WHY_MAX] = "";
+	struct vtaops_core core;
+	struct vtadev *dev;
+
+	/* Cards are reset more often here than a card that works would be. */
+	ASSERT_EQ(0, file_write("/sys/module/vta/parameters/max_resets", "0"));
+	ASSERT_EQ(0, vtadev_open(NULL, &dev));
+	ASSERT_EQ(0, vtaprog_core(dev, &core));
+	vtadev_close(dev);
+	program.core = &core;
+	self->image = pool_image(&program, &self->size);
+	ASSERT_NE(NULL, self->image);
+	ASSERT_EQ(0, vtadev_pool_open(self->image, self->size, &opts, &self->pool, why)) {
+		TH_LOG("%s", why);
+	}
+	ASSERT_EQ(0, vtadev_caller_open(self->pool, RING, &self->run.caller));
+}
+
+FIXTURE_TEARDOWN(pool)
+{
+	vtadev_pool_close(self->pool);
+	free(self->image);
+}
+
+static struct vtadev_pool_stats stats_of(struct vtadev_pool *pool, unsigned int card)
+{
+	struct vtadev_pool_stats stats = { 0 };
+
+	vtadev_pool_stats(pool, card, &stats);
+	return stats;
+}
+
+/* ---- What is done to cards ---- */
+
+struct chaos {
+	struct vtadev_pool *pool;
+	char address[CARDS][32];
+	atomic_uint done;		/* times that a card was taken away and has come back */
+	atomic_bool over;
+	const char *_Atomic failed;
+};
+
+static int write_of(const char *address, const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/%s", address, name);
+	return file_write(path, "1");
+}
+
+static const char *reset(const char *address)
+{
+	return write_of(address, "reset") ? "resetting the function" : NULL;
+}
+
+/* As an administrator does. */
+static const char *reset_by_driver(const char *address)
+{
+	char pattern[128];
+	glob_t found;
+	int err;
+
+	snprintf(pattern, sizeof(pattern), "/sys/bus/pci/devices/%s/vta/vta*/reset", address);
+	if (glob(pattern, 0, NULL, &found))
+		return "finding the card in sysfs";
+	err = file_write(found.gl_pathv[0], "1");
+	globfree(&found);
+	return err ? "resetting the card" : NULL;
+}
+
+static const char *rebind(const char *address)
+{
+	if (file_write(DRIVER "unbind", address))
+		return "unbinding the driver";
+	return file_write(DRIVER "bind", address) ? "binding the driver" : NULL;
+}
+
+static const char *unplug(const char *address)
+{
+	if (write_of(address, "remove"))
+		return "removing the card";
+	return file_write("/sys/bus/pci/rescan", "1") ? "looking for cards" : NULL;
+}
+
+/* It is gone before the kernel learns of it. */
+static const char *pull_out(const char *address)
+{
+	const char *failed;
+
+	if (emu_inject("gone"))
+		return "pulling out the card";
+	failed = write_of(address, "remove") ? "removing the card" : NULL;
+	if (emu_clear())
+		return "putting the card in";
+	return file_write("/sys/bus/pci/rescan", "1") ? "looking for cards" : failed;
+}
+
+static const char *(*const acts[])(const char *address) = {
+	reset, unplug, pull_out, reset_by_driver, rebind,
+};
+
+#define ACTS	(sizeof(acts) / sizeof(acts[0]))
+
+/* One card after the other, each until the pool has it again; at the end all. */
+static void *make_chaos(void *arg)
+{
+	struct chaos *c = arg;
+
+	for (unsigned int i = 0; !atomic_load(&c->over) && !c->failed; i++) {
+		unsigned int card = i % CARDS;
+		uint64_t joins = stats_of(c->pool, card).joins;
+
+		emu_choose(card);
+		c->failed = acts[i % ACTS](c->address[card]);
+		while (!c->failed && stats_of(c->pool, card).joins == joins)
+			sleep_ms(1);
+		atomic_fetch_add(&c->done, 1);
+	}
+	return NULL;
+}
+
+static bool find_cards(struct chaos *c)
+{
+	for (unsigned int i = 0; i < CARDS; i++) {
+		char node[16];
+
+		snprintf(node, sizeof(node), "/dev/vta%u", i);
+		setenv("VTA_NODE", node, 1);
+		if (card_pci_address(c->address[i], sizeof(c->address[i])))
+			return false;
+	}
+	return true;
+}
+
+/* ---- Requests ---- */
+
+static bool untouched(const uint8_t *bytes)
+{
+	for (unsigned int i = 0; i < POOL_BYTES; i++)
+		if (bytes[i] != UNTOUCHED)
+			return false;
+	return true;
+}
+
+/* What is wrong, or NULL, as of those that follow. */
+static const char *submit(struct run *r)
+{
+	struct job *job = &r->jobs[r->given % RING];
+	const struct iovec in = { job->in, POOL_BYTES };
+	const struct iovec out[2] = { { job->weights, POOL_BYTES }, { job->back, POOL_BYTES } };
+	const struct vtadev_request request = { &in, out, 1, 2, r->given };
+
+	for (unsigned int i = 0; i < POOL_BYTES; i++)
+		job->in[i] = (uint8_t)(r->given * 31 + i * (r->given / 256 + 1));
+	memset(job->back, UNTOUCHED, sizeof(job->back));
+	memset(job->weights, UNTOUCHED, sizeof(job->weights));
+	r->given++;
+	return vtadev_caller_submit(r->caller, &request) ? "a request is not taken" : NULL;
+}
+
+/* The next answer: of the request whose turn it is, and with that request's outputs. */
+static const char *take(struct run *r)
+{
+	struct job *job = &r->jobs[r->taken % RING];
+	struct vtadev_completion done;
+
+	if (vtadev_caller_wait(r->caller, 120 * SECOND) ||
+	    vtadev_caller_reap(r->caller, &done, 1) != 1)
+		return "no completion comes";
+	if (done.user_data != r->taken)
+		return "a completion is not of the request whose turn it is";
+	if (done.result)
+		return vtadev_strerror(done.result);
+	if (memcmp(job->in, job->back, POOL_BYTES))
+		return "an answer is another request's";
+	for (unsigned int i = 0; i < POOL_BYTES; i++)
+		if (job->weights[i] != pool_weight(i))
+			return "a card has other weights";
+	/* A second answer would be seen before the next use. */
+	memset(job->back, UNTOUCHED, sizeof(job->back));
+	r->lost += done.lost;
+	r->taken++;
+	return NULL;
+}
+
+/* One request more, and as many completions as that takes. */
+static const char *keep_going(struct run *r)
+{
+	const char *wrong = NULL;
+
+	if (r->given - r->taken == RING)
+		wrong = take(r);
+	if (!wrong && r->given >= RING && !untouched(r->jobs[r->given % RING].back))
+		wrong = "a request was answered twice";
+	return wrong ? wrong : submit(r);
+}
+
+static const char *finish(struct run *r)
+{
+	const char *wrong = NULL;
+
+	while (!wrong && r->taken < r->given)
+		wrong = take(r);
+	return wrong;
+}
+
+TEST_F(pool, all_cards_have_a_share)
+{
+	uint64_t answers = 0;
+
+	ASSERT_EQ(CARDS, vtadev_pool_cards(self->pool));
+	while (self->run.given < 100)
+		ASSERT_EQ(NULL, keep_going(&self->run));
+	ASSERT_EQ(NULL, finish(&self->run));
+	for (unsigned int i = 0; i < CARDS; i++) {
+		struct vtadev_pool_stats stats = stats_of(self->pool, i);
+
+		EXPECT_TRUE(stats.up);
+		EXPECT_LT(5, stats.answers);
+		answers += stats.answers;
+	}
+	EXPECT_EQ(100, answers);
+}
+
+TEST_F(pool, nothing_is_lost_and_nothing_twice)
+{
+	struct chaos chaos = { .pool = self->pool };
+	uint64_t answers = 0, losses = 0;
+	const char *wrong = NULL;
+	pthread_t thread;
+
+	ASSERT_TRUE(find_cards(&chaos));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, make_chaos, &chaos));
+	/* Each card has been taken away twice, and in each way two. */
+	while (!wrong && !chaos.failed &&
+	       (self->run.given < REQUESTS || atomic_load(&chaos.done) < 2 * ACTS))
+		wrong = keep_going(&self->run);
+	atomic_store(&chaos.over, true);
+	if (!wrong)
+		wrong = finish(&self->run);
+	pthread_join(thread, NULL);
+	EXPECT_EQ(NULL, wrong) {
+		TH_LOG("%s", wrong);
+	}
+	EXPECT_EQ(NULL, chaos.failed) {
+		TH_LOG("%s failed", chaos.failed);
+	}
+	for (unsigned int i = 0; i < CARDS; i++) {
+		answers += stats_of(self->pool, i).answers;
+		losses += stats_of(self->pool, i).losses;
+	}
+	EXPECT_EQ(self->run.given, answers);
+	EXPECT_LE(2 * ACTS, losses);
+	TH_LOG("%llu requests, %llu runs lost, %llu losses of cards",
+	       (unsigned long long)self->run.given, (unsigned long long)self->run.lost,
+	       (unsigned long long)losses);
+}
+
+int main(int argc, char **argv)
+{
+	if (access("/dev/vta3", F_OK))
+		ksft_exit_skip("there are fewer than four cards\n");
+	return test_harness_run(argc, argv);
+}
