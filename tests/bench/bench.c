@@ -16,7 +16,7 @@
 #include "bench.h"
 
 #define CONTROL		"/dev/virtio-ports/vta-emu%u"
-#define CARDS_MAX	4
+#define CARDS_MAX	7
 
 static _Noreturn void die(const char *what, const char *why)
 {
@@ -196,7 +196,7 @@ static void read_line(int fd, char *line, size_t size)
 
 struct json_object *emulator_ask(unsigned int n, const char *request)
 {
-	static int fds[CARDS_MAX] = { -1, -1, -1, -1 };
+	static int fds[CARDS_MAX] = { -1, -1, -1, -1, -1, -1, -1 };
 	struct json_object *answer, *ok;
 	static char line[1 << 16];
 	char path[64];

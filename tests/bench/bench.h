@@ -52,9 +52,10 @@ void bench_begin(struct bench *bench, const char *part, int argc, char **argv);
 /*
  * The cards of a run: two in real time, and one in modelled time (docs/testing.md),
  * on which work lasts its cycles, and whose time passes more slowly than the
- * host's by the factor "slowness" among the facts of the run.
+ * host's by the factor "slowness" among the facts of the run. For the part "pool" there
+ * are four more of the latter kind, from BENCH_POOL on, with a clock of a tenth.
  */
-enum { BENCH_CARD, BENCH_OTHER, BENCH_MODELLED };
+enum { BENCH_CARD, BENCH_OTHER, BENCH_MODELLED, BENCH_POOL };
 
 /* Opens BENCH_CARD, with a queue; or another one. */
 void bench_open(struct bench *bench);

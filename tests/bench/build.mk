@@ -5,7 +5,7 @@
 # add one.
 
 BENCH_DIR := build/tests/bench
-BENCH_GUEST := floor polling busy scale memory
+BENCH_GUEST := floor polling busy scale memory pool
 BENCH_HOST := emulator conv devices $(if $(VTAC_HAVE),model)
 # What a part on the host, PART, has measured in the guest before it: PART_card.
 BENCH_CARD := devices_card
@@ -19,6 +19,7 @@ BENCH_busy := job.c
 BENCH_devices := layers.c
 BENCH_devices_card := layers.c
 BENCH_emulator := scalar.c
+BENCH_LIBS_pool := $(SELFTEST_DIR)/obj/pool_image.o $(PROG_A)
 BENCH_LIBS_memory := $(DRIVER_A)
 BENCH_LIBS_emulator := $(patsubst tools/vta-emu/%.c,build/tools/vta-emu.obj/%.o,$(wildcard tools/vta-emu/core*.c))
 BENCH_LIBS_model := $(VTAC_PROG_DIR)/obj/native.o $(VTAC_A) $(BENCH_LIBS_emulator)
@@ -41,6 +42,8 @@ $(BENCH_DIR)/obj/%.o: tests/bench/%.c
 		$(LIB_WARNINGS) -O2 -g -MMD -MP -c -o $@ $<
 
 $(BENCH_DIR)/obj/model.o: LIB_CPPFLAGS += -Itools/vtac -Ilibvtadev/ops/cpu -Itests/vtac/programs
+
+$(BENCH_DIR)/obj/pool.o: LIB_CPPFLAGS += -Itests/devices
 
 # $(call bench-part,PLACE,PART): how to link one
 define bench-part
