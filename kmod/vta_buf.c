@@ -2,12 +2,11 @@
 /*
  * vta_buf.c - buffers: memory with a place in a context
  *
- * Who frees a buffer? It is in its context's table from vta_buf_publish() until
- * the user frees it, or the context ends. Taken out of the table it is out of
- * the card's reach; it goes when the last CPU mapping has gone too, and drops
- * its memory (vta_mem.c). Only vta_buf_drop() is quicker: when a card is reset or
- * removed, mappings have been revoked and the memory is dropped at once, whoever
- * still has a reference.
+ * Lifetime of a buffer: it is in its context's table from vta_buf_publish() until
+ * the user frees it, or the context ends. Once removed from the table, the card cannot reach it.
+ * It is freed with its last CPU mapping, and then drops its memory (vta_mem.c). Only
+ * vta_buf_drop() is quicker: when a card is reset or removed, mappings have been revoked and the
+ * memory is dropped at once, even if references are left.
  *
  * A reset takes vta_ctx.lock of each context, and all users wait for a reset. So what may
  * sleep for the user's memory, or takes long, is done before that lock is taken, or
@@ -139,7 +138,7 @@ static enum dma_data_direction vta_buf_dir(const struct vta_buf *buf)
 	return buf->flags & VTA_BUF_READONLY ? DMA_TO_DEVICE : DMA_BIDIRECTIONAL;
 }
 
-/* Gives host memory bus addresses. That of another driver has them. */
+/* Maps host memory for DMA. Memory of another driver is mapped already. */
 static int vta_buf_map_dma(struct vta_buf *buf)
 {
 	struct vta_device *vdev = buf->ctx->vdev;
@@ -166,7 +165,7 @@ static void vta_buf_unmap_dma(struct vta_buf *buf)
 	WRITE_ONCE(buf->sgt, NULL);
 }
 
-/* Memory may be in many pieces, of which the card sees one buffer. */
+/* The card sees scattered memory as one buffer. */
 struct vta_piece {
 	u64 addr;
 	u64 bus;
@@ -225,7 +224,10 @@ static void vta_buf_map_piece(struct vta_buf *buf, const struct vta_piece *piece
 	vta_mmu_map(&buf->ctx->mmu, piece->addr, piece->bus, piece->len, flags, arg);
 }
 
-/* To card and user, if there are tables enough: else @missing says how many it takes. */
+/*
+ * Publishes to card and user, if there are enough tables: else @missing says how many more are
+ * needed.
+ */
 static int vta_buf_show(struct vta_buf *buf, struct vta_spare *spare, unsigned int *missing)
 {
 	struct vta_missing count = {};
@@ -249,7 +251,7 @@ static int vta_buf_show(struct vta_buf *buf, struct vta_spare *spare, unsigned i
 	return 0;
 }
 
-/* Other threads take the same tables, and free some: what is missing is counted again. */
+/* Other threads use and free the same tables, so count again. */
 static int vta_buf_show_with_tables(struct vta_buf *buf)
 {
 	struct vta_spare spare = VTA_SPARE_INIT(spare);
@@ -301,7 +303,7 @@ err_put:
 	return ret;
 }
 
-/* Out of the table; what else it has, vta_buf_release_memory() gives back. */
+/* Removes it from the table; vta_buf_release_memory() frees the rest. */
 static void vta_buf_take_out(struct vta_buf *buf)
 {
 	struct vta_ctx *ctx = buf->ctx;
@@ -349,7 +351,7 @@ void vta_buf_drop_all(struct vta_ctx *ctx)
 		if (list_empty(&buf->gone))
 			vta_buf_unmap_dma(buf);
 		else if (READ_ONCE(buf->sgt))
-			continue;	/* another thread is about to bury it */
+			continue;	/* another thread is about to free it */
 		if (!buf->mem)
 			continue;
 		*vta_buf_account(buf) -= buf->size;
@@ -440,7 +442,10 @@ int vta_ioctl_buf_alloc(struct vta_ctx *ctx, void *data)
 	if (IS_ERR(buf))
 		return PTR_ERR(buf);
 
-	/* Another thread may guess the handle, so do not look once it is there. */
+	/*
+	 * Another thread may guess the handle and free the buffer, so do not use it after
+	 * publishing.
+	 */
 	arg->size = size;
 	arg->addr = buf->addr;
 	arg->mmap_offset = (u64)buf->pgoff << PAGE_SHIFT;

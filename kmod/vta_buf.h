@@ -22,7 +22,7 @@ struct vta_mem;
 /* In vta_buf.flags beside VTA_BUF_*. */
 #define VTA_BUF_KERNEL	0x80000000u	/* made for a queue: not the user's to free */
 #define VTA_BUF_STATUS	0x40000000u	/* has no device address; users only read */
-#define VTA_BUF_BORROWED	0x20000000u	/* memory of others: no mmap(), no export */
+#define VTA_BUF_BORROWED	0x20000000u	/* not the driver's memory: no mmap(), no export */
 #define VTA_BUF_HIDDEN	0x10000000u	/* no mmap() */
 
 /**
@@ -53,14 +53,13 @@ struct vta_buf {
 	struct list_head gone;
 };
 
-/* Whether a user may ask for this place. */
+/* Whether a user may ask for this address. */
 bool vta_buf_place_valid(u64 size, u32 flags, u64 align, u64 addr);
 
 /*
- * A buffer that nobody can see yet; takes over the caller's reference to @mem,
- * also if it fails. @addr: the device address, or 0 for any multiple of @align,
- * or of a page if that is 0; with VTA_BUF_STATUS, there is none and @pgoff of the
- * buffer is the caller's to set.
+ * Makes a buffer that is not published yet; takes over the caller's reference to @mem, also if it
+ * fails. @addr: the device address, or 0 for any multiple of @align, or of a page if that is 0;
+ * with VTA_BUF_STATUS, there is none and @pgoff of the buffer is the caller's to set.
  */
 struct vta_buf *vta_buf_create(struct vta_ctx *ctx, struct vta_mem *mem, u32 flags, u64 align,
 			       u64 addr);
@@ -74,18 +73,18 @@ int vta_buf_publish(struct vta_buf *buf);
 /* Drops a reference; a buffer that was not published has one. */
 void vta_buf_put(struct vta_buf *buf);
 
-/* Gives back what a buffer has that was taken out of the table: vta_ctx_unlock(). */
+/* Frees the memory of a buffer that was removed from the table: vta_ctx_unlock(). */
 void vta_buf_release_memory(struct vta_buf *buf);
 
 /* ---- The following are called under vta_ctx.lock, to be left by vta_ctx_unlock() ---- */
 
 /*
- * Takes the buffer from the card and out of the context's table. If that fails, the
- * card may still touch the buffer, and nothing of it has been given back.
+ * Removes the buffer from the card and from the context's table. If that fails, the card may
+ * still access the buffer, and nothing has been freed.
  */
 int vta_buf_unpublish(struct vta_buf *buf);
 
-/* Takes all that buffers have, whoever maps them; the card is known to be still. */
+/* Drops the memory of all buffers, even mapped ones; the card must have stopped. */
 void vta_buf_drop_all(struct vta_ctx *ctx);
 
 int vta_buf_mmap(struct vta_buf *buf, struct vm_area_struct *vma);

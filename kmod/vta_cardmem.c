@@ -157,7 +157,7 @@ static void vta_extents_add(struct vta_extents *extents, u64 offset, unsigned lo
 		};
 }
 
-/* Room for more, charged to the caller: who scatters memory pays for the list. */
+/* Makes room for more extents, charged to the caller, as scattered memory needs a longer list. */
 static int vta_extents_grow(struct vta_extents *extents)
 {
 	unsigned long max = max(2 * extents->max, (unsigned long)VTA_EXTENTS_MIN);

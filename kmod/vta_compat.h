@@ -27,7 +27,7 @@ static inline void vm_flags_clear(struct vm_area_struct *vma, vm_flags_t flags)
 }
 #endif
 
-/* Whether nobody cleans the page but by writing it to swap, if that. */
+/* Whether the page can only be cleaned by writing it to swap, if at all. */
 static inline bool vta_page_is_swap_backed(struct page *page)
 {
 #ifdef VTA_HAVE_FOLIO_SWAPBACKED	/* tested of folios only */

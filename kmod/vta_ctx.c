@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_ctx.c - contexts: what an open file has of the card
+ * vta_ctx.c - contexts: the resources of an open file
  */
 #include <linux/capability.h>
 #include <linux/ctype.h>
@@ -45,7 +45,7 @@ static int vta_ctx_attach(struct vta_ctx *ctx)
 	return 0;
 }
 
-/* As a word: nobody makes up a line of ours by a name. */
+/* Sanitise comm to one word: it must not forge log lines. */
 static void vta_ctx_name(struct vta_ctx *ctx)
 {
 	char *at;
@@ -57,7 +57,7 @@ static void vta_ctx_name(struct vta_ctx *ctx)
 	}
 }
 
-/* DMA may be mapped for who is about to open the card: vta_dma_put(). */
+/* Allows DMA mappings for a caller that is about to open the card; undone by vta_dma_put(). */
 static int vta_ctx_admit(struct vta_device *vdev)
 {
 	int ret = vta_card_lock(vdev);
@@ -72,7 +72,7 @@ static int vta_ctx_admit(struct vta_device *vdev)
 	return ret;
 }
 
-/* Its number on the card and its page table. */
+/* Allocates the context's number on the card and its page table. */
 static int vta_ctx_make_mmu(struct vta_ctx *ctx)
 {
 	struct vta_device *vdev = ctx->vdev;
@@ -93,7 +93,10 @@ static void vta_ctx_free_mmu(struct vta_ctx *ctx)
 	ida_free(&ctx->vdev->ctx_ids, ctx->mmu.id);
 }
 
-/* All that a context has of its own; it is charged to the user, and others wait for none. */
+/*
+ * Allocates all that a context needs besides the card; charged to the user, without a shared
+ * lock.
+ */
 static struct vta_ctx *vta_ctx_make(struct vta_device *vdev, struct file *file)
 {
 	struct vta_ctx *ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
@@ -118,7 +121,7 @@ static struct vta_ctx *vta_ctx_make(struct vta_device *vdev, struct file *file)
 		ret = PTR_ERR(ctx->user);
 		goto err_free;
 	}
-	/* First of all, so that no more than the limit can be had of what follows. */
+	/* First, so that the limit also bounds the allocations that follow. */
 	ret = vta_user_charge(vdev, ctx->user, VTA_USER_CTXS, 1, file);
 	if (ret)
 		goto err_user;
@@ -151,7 +154,7 @@ err_free:
 	return ERR_PTR(ret);
 }
 
-/* What is left of it when vta_ctx_drop() has been here. */
+/* Frees the rest, after vta_ctx_drop(). */
 static void vta_ctx_free(struct vta_ctx *ctx)
 {
 	if (ctx->blank)
@@ -243,11 +246,11 @@ static int vta_ctx_stop(struct vta_ctx *ctx)
 
 	xa_for_each(&ctx->queues, handle, q)
 		vta_queue_revoke(q, -ENODEV);
-	/* A card that sleeps does nothing, and is reset when it wakes up. */
+	/* A sleeping card does not execute, and is reset when it wakes up. */
 	if (vdev->state == VTA_STATE_ASLEEP)
 		goto out;
 
-	/* All are told before the first is waited for. */
+	/* Stop all queues before waiting for the first. */
 	xa_for_each(&ctx->queues, handle, q)
 		vta_queue_abort(q);
 	xa_for_each(&ctx->queues, handle, q) {
@@ -272,7 +275,7 @@ void vta_ctx_close(struct vta_ctx *ctx)
 
 	mutex_lock(&vdev->lock);
 	if (vta_ctx_stop(ctx)) {
-		/* Nothing of the context is freed before the reset that this has asked for. */
+		/* The context's memory is not freed before the requested reset. */
 		mutex_unlock(&vdev->lock);
 		wait_var_event(&vdev->state, READ_ONCE(ctx->dead));
 		mutex_lock(&vdev->lock);
@@ -282,7 +285,7 @@ void vta_ctx_close(struct vta_ctx *ctx)
 	atomic_inc(&vdev->nr_closing);
 	mutex_unlock(&vdev->lock);
 
-	/* GiBs take their time, which others need not wait for. */
+	/* Freeing GiBs takes long: do it without the lock. */
 	vta_ctx_drop(ctx);
 	if (atomic_dec_and_test(&vdev->nr_closing))
 		wake_up_var(&vdev->nr_closing);
@@ -324,7 +327,7 @@ void vta_ctx_tell(struct vta_ctx *ctx, enum vta_fate fate, enum vta_cause cause)
 	mutex_unlock(&ctx->lock);
 }
 
-/* A call may have failed before the reset that it asked for. */
+/* A call that requested a reset may have failed before that reset. */
 int vta_ioctl_lost(struct vta_ctx *ctx, void *data)
 {
 	struct vta_lost *lost = data;
@@ -356,8 +359,9 @@ void vta_ctx_drop(struct vta_ctx *ctx)
 		vta_queue_free(q);
 	vta_buf_drop_all(ctx);
 	/*
-	 * Who has lost the card may open it again before closing. The user's group goes
-	 * before the context's number, so that there is one for whoever gets that.
+	 * A process that lost the card may open it again before it closes the old file. The
+	 * user's group is freed before the context's number, so that the next user of that number
+	 * finds a free group.
 	 */
 	vta_user_uncharge(ctx->vdev, ctx->user, VTA_USER_CTXS, 1);
 	vta_ctx_free_mmu(ctx);

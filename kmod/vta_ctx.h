@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * vta_ctx.h - contexts: what an open file has of the card
+ * vta_ctx.h - contexts: the resources of an open file
  */
 #ifndef VTA_CTX_H
 #define VTA_CTX_H
@@ -32,9 +32,9 @@ struct vta_user;
  * @inode: lists the mappings of the file, and of no other
  * @node: in vta_device.ctxs
  * @client: a number that no other file has had since the module was loaded
- * @tgid: who opened it, for messages
- * @comm: the same, without what is no part of a word
- * @user: who it is counted against
+ * @tgid: the process that opened the file, for messages
+ * @comm: its name, sanitised to one word
+ * @user: the user that it is counted against
  * @generation: of the card, when it was opened
  * @notify: signals poll() and eventfds
  * @addr_pool: free device addresses
@@ -42,7 +42,7 @@ struct vta_user;
  *         vta_device.usage_lock
  * @lost: what has become of the card; written under vta_device.lock and @lock
  * @lock: Protects: all below, and that the card may be used for this context:
- *        who holds it and finds @dead false may touch registers, map DMA and
+ *        a holder that finds @dead false may touch registers, map DMA and
  *        publish memory. Never held while touching or allocating a user's memory: page
  *        faults on CPU mappings take it, and so does a reset (vta_device.h)
  * @dead: the card has been taken away; every call gets ENODEV
@@ -104,12 +104,12 @@ void vta_ctx_unlock(struct vta_ctx *ctx);
 int vta_ctx_get_dma(struct vta_ctx *ctx);
 
 /*
- * Takes the card away. First everybody is sent home, under vta_device.lock; when
- * the card is still, or does not know the context any more, its memory is freed.
+ * Revokes the card. First all waiters of the context are released, under vta_device.lock. When
+ * the card has stopped, or has dropped the context, its memory is freed.
  */
 void vta_ctx_revoke(struct vta_ctx *ctx);
 void vta_ctx_drop(struct vta_ctx *ctx);
-/* Then, under vta_device.lock, they are told why; what was said before stays. */
+/* Then, under vta_device.lock, sets the fate and cause; an earlier report stays. */
 void vta_ctx_tell(struct vta_ctx *ctx, enum vta_fate fate, enum vta_cause cause);
 
 /*

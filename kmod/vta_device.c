@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_device.c - the card: its memory in the kernel, and what it says it is
+ * vta_device.c - the card: its structure in the kernel, and its description of itself
  */
 #include <linux/bitfield.h>
 #include <linux/sizes.h>
@@ -144,7 +144,7 @@ static bool vta_caps_valid(struct vta_device *vdev)
 			VTA_BAR_DOORBELLS, caps->queues);
 		return false;
 	}
-	/* A page mapped into a process must not hold another's doorbell. */
+	/* A page mapped into a process must not hold a doorbell of another process. */
 	if (caps->doorbell_shift < PAGE_SHIFT) {
 		dev_err(&pdev->dev,
 			"doorbells are %lu bytes apart, less than this kernel's pages of %lu: use a kernel with smaller pages or a card with a wider stride\n",

@@ -63,7 +63,7 @@ enum vta_state {
 };
 
 /*
- * struct vta_caps - what the card says it is
+ * struct vta_caps - the card's description of itself
  *
  * Read once at probe and checked against the contract; nothing of it is ever
  * read again. Names are those of the registers (docs/hardware.md, section 3).
@@ -211,8 +211,8 @@ static inline bool vta_is_dead(u32 val)
 }
 
 /*
- * As read_poll_timeout(), but in two halves: when a machine that stood still goes on (a
- * guest that was not run), its time is over at once, and the card has not had it.
+ * As read_poll_timeout(), but in two halves: a paused guest may wake past its deadline, so check
+ * again with half the time-out.
  */
 #define vta_read_poll(vdev, reg, val, cond, sleep_us, timeout_ms)				\
 ({											\
@@ -227,9 +227,9 @@ static inline bool vta_is_dead(u32 val)
 })
 
 /*
- * The driver is not unbound in between, so memory may be mapped for the card, and unmapped,
- * outside of all locks. The first is called under vta_ctx.lock, of a context that is alive,
- * or under @lock, of a card that is live.
+ * Between the two calls the driver is not unbound, so memory may be mapped for the card, and
+ * unmapped, outside of all locks. The first is called under vta_ctx.lock, of a context that is
+ * alive, or under @lock, of a card that is live.
  */
 static inline void vta_dma_get(struct vta_device *vdev)
 {

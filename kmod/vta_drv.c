@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_drv.c - the module, and the PCI driver: how a card comes and goes
+ * vta_drv.c - the module and the PCI driver: probe and remove of cards
  */
 #include <linux/dma-mapping.h>
 #include <linux/module.h>
@@ -37,7 +37,7 @@ struct class vta_class = {
 	.dev_groups = vta_groups,
 };
 
-/* Registers are looked at before anything else is claimed. */
+/* Registers are checked before other resources are claimed. */
 static int vta_map_regs(struct vta_device *vdev)
 {
 	struct pci_dev *pdev = vdev->pdev;
@@ -63,8 +63,8 @@ static int vta_map_regs(struct vta_device *vdev)
 }
 
 /*
- * What has begun with vta_irq_init() ends, whether probe came to its end or not. Works
- * that are still queued find VTA_STATE_REMOVED; interrupts, which queue them, go first.
+ * Undoes all from vta_irq_init() on, also after a probe that failed. Interrupts, which queue
+ * works, are freed first; works that are still queued find VTA_STATE_REMOVED.
  */
 static void vta_stop(struct vta_device *vdev)
 {
@@ -89,7 +89,7 @@ static int vta_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		dev_err(&pdev->dev, "cannot enable the PCI function (%d)\n", ret);
 		goto err_put;
 	}
-	/* Somebody may have left it on: no DMA before the card has been reset. */
+	/* Bus mastering may be on already: no DMA before the card has been reset. */
 	pci_clear_master(pdev);
 
 	/* Page-table entries hold 52 bits. */
@@ -110,7 +110,7 @@ static int vta_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (ret)
 		goto err_put;
 
-	/* A card that gives up at once is reset when all of this is done. */
+	/* A card that reports a fatal error at once is reset after probe. */
 	mutex_lock(&vdev->lock);
 	pci_set_drvdata(pdev, vdev);
 	ret = vta_irq_init(vdev);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * vta_drv.h - what the whole module has once
+ * vta_drv.h - globals of the module
  */
 #ifndef VTA_DRV_H
 #define VTA_DRV_H

@@ -2,9 +2,8 @@
 /*
  * vta_dump.c - the state of a card and of the driver, as text
  *
- * Of users there are numbers of processes and of queues. There is nothing that they
- * have in their memory or in their rings; and no bus address, for bug reports are
- * public.
+ * Bug reports are public: the text names users' processes and queues by number only, and contains
+ * no memory, no ring contents and no bus addresses.
  */
 #include <linux/debugfs.h>
 #include <linux/devcoredump.h>
@@ -26,7 +25,7 @@
 #include "vta_usage.h"
 #include "vta_user.h"
 
-/* As much as one needs at most. */
+/* The largest size of a text. */
 #define VTA_DUMP_SIZE	(128 * 1024)
 
 struct vta_dump_reg {
@@ -91,7 +90,7 @@ static void vta_dump_queue(struct vta_queue *q, bool there, struct vta_text *tex
 	if (halted)
 		vta_print(text, " halted=%s", vta_fault_reason_name(fault.reason));
 	vta_print(text, "\n");
-	if (q->stopped)	/* its memory may be on its way out */
+	if (q->stopped)	/* its memory may be about to be freed */
 		return;
 	vta_print(text, "  record seq=%llu state=%u fault_reason=%u time=%llu cycles=%llu\n",
 		  le64_to_cpu(READ_ONCE(rec->seq)), le32_to_cpu(READ_ONCE(rec->state)),
@@ -157,7 +156,7 @@ static void vta_dump_print(struct vta_device *vdev, const char *why, struct vta_
 		[VTA_STATE_GIVEN_UP] = ", given up",
 		[VTA_STATE_REMOVED] = ", removed",
 	};
-	/* One that is not there costs a time-out for each register. */
+	/* If the card is gone, each register read costs a time-out. */
 	bool there = vta_card_is_there(vdev);
 	struct vta_ctx *ctx;
 
@@ -189,11 +188,11 @@ void vta_dump_coredump(struct vta_device *vdev, const char *why)
 	if (!text.buf)	/* then without */
 		return;
 	vta_dump_print(vdev, why, &text);
-	/* It may outlive this module: so it is of the PCI device, not of ours. */
+	/* The dump may outlive this module, so it belongs to the PCI device. */
 	dev_coredumpv(&vdev->pdev->dev, text.buf, text.len, GFP_KERNEL);
 }
 
-/* ---- The state of now, for work on the driver: /sys/kernel/debug/vta/vtaN/state ---- */
+/* ---- The present state, for driver developers: /sys/kernel/debug/vta/vtaN/state ---- */
 
 static struct dentry *vta_dump_root;
 
@@ -213,7 +212,7 @@ static int vta_dump_show(struct seq_file *m, void *data)
 	return 0;
 }
 
-/* With room for all of it, so that it is of one moment. */
+/* With room for the whole text, so that all of it is from one moment. */
 static int vta_dump_open(struct inode *inode, struct file *file)
 {
 	return single_open_size(file, vta_dump_show, inode->i_private, VTA_DUMP_SIZE);
@@ -233,7 +232,7 @@ void vta_dump_add(struct vta_device *vdev)
 	debugfs_create_file("state", 0400, vdev->debugfs, vdev, &vta_dump_fops);
 }
 
-/* Returns when nobody reads the card's state any more. */
+/* Returns after the last reader of the card's state has finished. */
 void vta_dump_remove(struct vta_device *vdev)
 {
 	debugfs_remove_recursive(vdev->debugfs);

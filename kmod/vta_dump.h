@@ -13,7 +13,7 @@ struct vta_device;
  */
 void vta_dump_coredump(struct vta_device *vdev, const char *why);
 
-/* The same of now is in debugfs, state in a directory of each card; that of the module. */
+/* The present state is in debugfs, in a directory for each card below that of the module. */
 void vta_dump_add(struct vta_device *vdev);
 void vta_dump_remove(struct vta_device *vdev);
 void vta_dump_init(void);

@@ -11,7 +11,7 @@
 #include "vta_compat.h"
 #include "vta_event.h"
 
-/* As many at a time as all kernels allow: a work of one file delays that of no other. */
+/* As many at a time as all kernels allow, so that no file's work delays that of another. */
 #define VTA_EVENT_WORKERS	512
 
 static struct workqueue_struct *vta_event_wq;

@@ -2,9 +2,9 @@
 /*
  * vta_event.h - eventfds and poll() are signalled by threads
  *
- * How long signalling takes is the user's to say: any number of epoll entries can hang
- * on one file. So it is not done under a lock or in an interrupt, but by a work of each
- * open file: no file waits for the listeners of another.
+ * Users decide how long signalling takes, as a file can have any number of epoll entries. So it
+ * is not done under a lock or in an interrupt, but by a work item of each open file: no file
+ * waits for the listeners of another.
  */
 #ifndef VTA_EVENT_H
 #define VTA_EVENT_H
@@ -19,7 +19,7 @@
 struct vta_event;
 
 /**
- * struct vta_notify - what is to be signalled for one open file
+ * struct vta_notify - pending signals of one open file
  * @work: signals it
  * @lock: Protects: @events; taken with interrupts off, inside any other
  * @events: eventfds to be signalled, struct vta_event
@@ -42,10 +42,10 @@ struct vta_event *vta_event_get(int fd);
 void vta_event_put(struct vta_event *event);
 
 void vta_notify_init(struct vta_notify *notify);
-/* Any context; signals that meet become one. @event is signalled for no other file. */
+/* Any context; pending signals are merged. @event belongs to this file only. */
 void vta_notify_event(struct vta_notify *notify, struct vta_event *event);
 void vta_notify_poll(struct vta_notify *notify, __poll_t events);
-/* Returns when all that was to be signalled has been, which takes as long as the user likes. */
+/* Returns when all pending signals were sent, which may take as long as the user likes. */
 void vta_notify_flush(struct vta_notify *notify);
 
 #endif /* VTA_EVENT_H */

@@ -2,16 +2,15 @@
 /*
  * vta_export.c - dma-bufs made of buffers
  *
- * A dma-buf is of memory (vta_mem.c) and knows nothing of contexts. Pages of the
- * host go to any device, and stay whatever becomes of the card. Card memory goes
- * only to contexts of its card, which find it by vta_export_mem(), and is lost
- * when the card is reset.
+ * A dma-buf refers to memory (vta_mem.c), not to a context. Host pages can be given to any
+ * device, and outlive the card. Card memory goes only to contexts of its card, which find it by
+ * vta_export_mem(), and is lost when the card is reset.
  *
  * CPU and devices are coherent or are refused, so around CPU accesses there is
  * nothing to be done but to drain write-combined writes to card memory.
  *
- * There are no fences in it. Those of the kernel must end whatever a process does, and
- * what a queue of the user's executes next is not known to the kernel.
+ * There are no fences in it. A kernel fence must end independently of any process, but a user
+ * decides what a queue executes next.
  */
 #include <linux/dma-buf.h>
 #include <linux/fcntl.h>
@@ -181,7 +180,7 @@ static struct dma_buf *vta_export_make(struct vta_mem *mem, u32 flags)
 	return dmabuf;
 }
 
-/* While the context is alive, vta_export_revoke() is still to come. */
+/* While the context is alive, vta_export_revoke() has not been called yet. */
 static int vta_export_publish(struct vta_ctx *ctx, struct vta_export *export)
 {
 	struct vta_device *vdev = ctx->vdev;
@@ -198,7 +197,7 @@ static int vta_export_publish(struct vta_ctx *ctx, struct vta_export *export)
 	return ret;
 }
 
-/* The memory of a buffer that may be exported so, with a reference. */
+/* The memory of a buffer that may be exported with these flags, with a reference. */
 static struct vta_mem *vta_export_find(struct vta_ctx *ctx, u32 handle, u32 flags)
 {
 	struct vta_mem *mem;

@@ -13,12 +13,12 @@ struct vta_ctx;
 struct vta_device;
 struct vta_mem;
 
-/* What a dma-buf was made of; NULL if it is not of this driver. */
+/* The memory of a dma-buf; NULL if it was not exported by this driver. */
 struct vta_mem *vta_export_mem(struct dma_buf *dmabuf);
 
 /*
- * Takes card memory from all dma-bufs, for good. Called when no context is left
- * that could make another, under vta_device.lock.
+ * Revokes card memory from all dma-bufs. Called under vta_device.lock when no context is left
+ * that could export more.
  */
 void vta_export_revoke(struct vta_device *vdev);
 

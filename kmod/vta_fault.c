@@ -2,8 +2,8 @@
 /*
  * vta_fault.c - why a queue halted
  *
- * The card's fault record (docs/hardware.md, section 8) is copied once, checked
- * and then believed. A queue's fault never changes once it is there.
+ * The card's fault record (docs/hardware.md, section 8) is copied once, checked and then trusted.
+ * A queue's fault never changes afterwards.
  */
 #include <linux/string.h>
 

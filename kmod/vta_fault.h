@@ -15,13 +15,13 @@ struct vta_queue;
 const char *vta_fault_reason_name(u32 reason);
 const char *vta_fault_access_name(u32 access);
 
-/* Else it was found between two descriptors. */
+/* Otherwise it was found between two descriptors. */
 static inline bool vta_fault_is_of_descriptor(const struct vta_queue_fault *fault)
 {
 	return fault->reason != VTA_FAULT_DOORBELL && fault->access != VTA_ACCESS_STATE;
 }
 
-/* What a queue's fault says before there is one. */
+/* The contents of a queue's fault before it faults. */
 void vta_fault_clear(struct vta_queue *q);
 
 /*

@@ -2,8 +2,8 @@
 /*
  * vta_file.c - /dev/vtaN: the calls a process can make
  *
- * uapi/vta.h says what each does. Here they are taken apart and checked for
- * form; what they mean is the business of contexts, buffers and queues.
+ * uapi/vta.h documents each call. Here their form is checked; contexts, buffers and queues
+ * implement them.
  */
 #include <linux/bitfield.h>
 #include <linux/build_bug.h>
@@ -72,8 +72,8 @@ static int vta_ioctl_info(struct vta_ctx *ctx, void *data)
 }
 
 /*
- * Taking back what a call has made and the caller cannot be told of. A thread that guesses
- * the handle meanwhile, and uses it, loses it: it is the same file.
+ * Undoes a call whose result could not be copied to the caller. Another thread of the same file
+ * that guesses the handle meanwhile loses it.
  */
 static void vta_undo_buf(struct vta_ctx *ctx, u32 handle)
 {
@@ -131,8 +131,8 @@ static void vta_undo_queue_create(struct vta_ctx *ctx, const void *data)
  * @out_always: what goes out is of use when the call fails, too
  * @takes: memory or a queue of the card: for files that are open for writing
  * @run: does it
- * @undo: takes back what it made, if the caller cannot be told
- * @done: what is left to do when the caller has been told
+ * @undo: undoes it, if the result cannot be copied to the caller
+ * @done: the rest of the work, after the result was copied
  */
 struct vta_call {
 	unsigned int cmd;
@@ -183,9 +183,8 @@ static_assert(sizeof(struct vta_info) <= VTA_CALL_SIZE);
 static_assert(sizeof(struct vta_exported) <= VTA_CALL_SIZE);
 
 /*
- * Structures are copied in and out once, by the size the caller says. A caller
- * newer than the kernel may send what the kernel does not know if it is zero,
- * and gets zeroes for it.
+ * Structures are copied in and out once, by the size the caller says. A newer caller may send
+ * members that the kernel does not know, if they are zero, and gets zeroes for them.
  */
 static long vta_ioctl(struct file *file, unsigned int cmd, unsigned long user)
 {
@@ -198,7 +197,10 @@ static long vta_ioctl(struct file *file, unsigned int cmd, unsigned long user)
 	size_t ksize;
 	int ret;
 
-	/* Every call on a file that has lost the card says so; but one, which says why. */
+	/*
+	 * On a file that has lost the card every call fails, except for the one that returns the
+	 * cause.
+	 */
 	if (READ_ONCE(ctx->dead) && nr != _IOC_NR(VTA_IOCTL_LOST))
 		return -ENODEV;
 
@@ -321,7 +323,7 @@ static void vta_show_lost(struct seq_file *m, const struct vta_lost *lost)
 	seq_printf(m, "vta-lost:\t%s%s\n", fates[lost->fate], causes[lost->cause]);
 }
 
-/* Without a lock: who looks does not wait for who uses the card. */
+/* Without a lock: readers do not wait for users of the card. */
 static void vta_show_fdinfo(struct seq_file *m, struct file *file)
 {
 	struct vta_ctx *ctx = file->private_data;

@@ -3,12 +3,12 @@
  * vta_group.c - each user's share of the engines
  *
  * The card shares its engines between groups of queues, by time and weight
- * (docs/hardware.md, section 6). Each user who has a context has one group, so how
+ * (docs/hardware.md, section 6). Each user with a context has one group, so how
  * many queues, files and processes a user has buys no time.
  *
- * The card keeps what a group owes. A user who closes all files keeps the group until
- * the most that a group can owe would have been paid off, so that opening again does
- * not make a debt forgotten. Before another user goes without, the group is taken.
+ * The card records the debt of a group. A user that closes all files keeps the group until the
+ * largest possible debt would be paid off, so that opening again does not cancel a debt. If
+ * groups run out, such a group is given to another user.
  */
 #include <linux/bitmap.h>
 #include <linux/ktime.h>
@@ -26,13 +26,13 @@ void vta_group_init(struct vta_group *group)
 	group->weight = 1;
 }
 
-/* This makes the card forget what it knows of the group. */
+/* This clears the card's record of the group. */
 static void vta_group_tell(struct vta_device *vdev, const struct vta_group *group)
 {
 	vta_write(vdev, REG_GROUP_WEIGHT(group->nr), group->weight);
 }
 
-/* The group of a user without contexts who has been so for longest. */
+/* The group of the user that has been without contexts for longest. */
 static struct vta_group *vta_group_oldest(struct vta_device *vdev)
 {
 	struct vta_group *oldest = NULL;

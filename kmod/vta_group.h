@@ -26,7 +26,7 @@ struct vta_group {
 void vta_group_init(struct vta_group *group);
 
 /*
- * The user, who has a context, gets a group for as long as that is so. Under
+ * Gives a user with a context a group, as long as the user has contexts. Under
  * vta_device.lock, with a card that is live. Fails with -ENOSPC if contexts of other
  * users are about to end, which are as many as the card has.
  */
@@ -36,13 +36,13 @@ int vta_group_join(struct vta_device *vdev, struct vta_user *user);
 
 /* The user's last context has ended. */
 void vta_group_linger(struct vta_group *group);
-/* The user is of no interest any more as far as the group goes. */
+/* Whether the group does not keep the user any more. */
 bool vta_group_is_idle(const struct vta_group *group);
 /* The user is forgotten. */
 void vta_group_leave(struct vta_device *vdev, struct vta_group *group);
 void vta_group_set_weight(struct vta_device *vdev, struct vta_group *group, unsigned int weight);
 
-/* Tells a card that was reset of all weights; under vta_device.lock. */
+/* Writes all weights to a card that was reset; under vta_device.lock. */
 void vta_group_restore(struct vta_device *vdev);
 
 #endif /* VTA_GROUP_H */

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_history.c - the last faults and resets of a card, and who is told
+ * vta_history.c - the last faults and resets of a card, and their uevents
  *
- * Userspace is told by uevents of the card's device (docs/operating.md). Everybody
- * may listen to those, so they say what happened and to which queue, not to
- * whom. Faults happen in interrupts, and as often as a user likes: they are
- * written down, and a work tells of them, so many in a while; then one event says
- * how many were left out.
+ * Events are uevents of the card's device (docs/operating.md). All users may receive these, so
+ * they name the queue, but not its owner. Faults happen in interrupts, and as often as a user
+ * likes. So they are recorded, and a work sends events at a limited rate; then one event says how
+ * many were left out.
  */
 #include <linux/jiffies.h>
 #include <linux/kobject.h>
@@ -21,7 +20,7 @@
 #include "vta_text.h"
 #include "vta_user.h"
 
-/* So many faults are told in such a time. */
+/* At most so many events of faults in this time. */
 #define VTA_HISTORY_BURST	8
 #define VTA_HISTORY_WINDOW	(10 * HZ)
 
@@ -51,7 +50,7 @@ void vta_history_fault(const struct vta_queue *q)
 		.fault = q->fault,
 	};
 	memcpy(past->comm, ctx->comm, sizeof(past->comm));
-	/* Who is late is told when the time has come. */
+	/* While events are left out, the work is already scheduled. */
 	if (!history->late)
 		vta_history_wake(history);
 	spin_unlock_irqrestore(&history->lock, flags);
@@ -127,7 +126,7 @@ static void vta_history_tell_reset(struct vta_device *vdev, const struct vta_pas
 	vta_history_tell(vdev, env);
 }
 
-/* Whether there is a reset to be told of. */
+/* Takes a reset whose event is due. */
 static bool vta_history_next_reset(struct vta_history *history, struct vta_past_reset *past)
 {
 	bool found;
@@ -142,7 +141,7 @@ static bool vta_history_next_reset(struct vta_history *history, struct vta_past_
 	return found;
 }
 
-/* The same of a fault; *wait says in how many jiffies, if it is too soon for it. */
+/* The same for a fault; if it is too early, *wait is the delay in jiffies. */
 static bool vta_history_next_fault(struct vta_history *history, struct vta_past_fault *past,
 				   u64 *left_out, unsigned long *wait)
 {
@@ -156,7 +155,7 @@ static bool vta_history_next_fault(struct vta_history *history, struct vta_past_
 	if (!history->sent || time_after(now, history->window + VTA_HISTORY_WINDOW)) {
 		history->window = now;
 		history->sent = 0;
-		if (history->late)	/* the last one stands for all */
+		if (history->late)	/* the last one represents all */
 			keep = 1;
 		history->late = false;
 	}
@@ -199,7 +198,7 @@ static void vta_history_work(struct work_struct *work)
 	spin_unlock_irq(&history->lock);
 }
 
-/* ---- For those who come later ---- */
+/* ---- Logs ---- */
 
 static void vta_history_print_time(struct vta_text *text, u64 time_ns)
 {
@@ -209,7 +208,7 @@ static void vta_history_print_time(struct vta_text *text, u64 time_ns)
 	vta_print(text, "time=%llu.%09u", s, ns);
 }
 
-void vta_history_print_faults(struct vta_device *vdev, bool whom, struct vta_text *text)
+void vta_history_print_faults(struct vta_device *vdev, bool owners, struct vta_text *text)
 {
 	struct vta_history *history = &vdev->history;
 	struct vta_past_fault past;
@@ -227,7 +226,7 @@ void vta_history_print_faults(struct vta_device *vdev, bool whom, struct vta_tex
 			  vta_fault_access_name(fault->access), fault->addr);
 		vta_print(text, " seq=%llu insn=%d pid=%d", fault->seq, (int)fault->insn_index,
 			  past.tgid);
-		if (whom)
+		if (owners)
 			vta_print(text, " uid=%u comm=%s", past.uid, past.comm);
 		vta_print(text, "\n");
 	}

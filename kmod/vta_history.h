@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * vta_history.h - the last faults and resets of a card, and who is told
+ * vta_history.h - the last faults and resets of a card, and their uevents
  */
 #ifndef VTA_HISTORY_H
 #define VTA_HISTORY_H
@@ -23,9 +23,9 @@ struct vta_text;
  * @time_ns: when, on CLOCK_BOOTTIME
  * @queue: number of the card's queue
  * @ctx: number of the card's context
- * @tgid: who had opened the file
- * @uid: whose it is counted as, in the first user namespace
- * @comm: the name of who had opened it, of printable characters
+ * @tgid: the process that opened the file
+ * @uid: the user that it is counted against, in the first user namespace
+ * @comm: the name of that process, of printable characters
  * @fault: why
  */
 struct vta_past_fault {
@@ -53,10 +53,10 @@ struct vta_past_reset {
 };
 
 /**
- * struct vta_history - what has happened to a card
+ * struct vta_history - the last faults and resets of a card
  * @work: tells userspace
  * @lock: Protects: all below; taken with interrupts off, inside any other
- * @closed: nobody is told any more
+ * @closed: no more events are sent
  * @faults: the last ones, number n at n % VTA_HISTORY
  * @nr_faults: how many there were
  * @told_faults: how many of them userspace has been told of, or knows it was not
@@ -67,8 +67,8 @@ struct vta_past_reset {
  *       May be read without the lock
  * @cause: the same, for the processes that lose the card by it
  * @window: jiffies when @sent was 0
- * @sent: how many faults have been told since
- * @late: some have been left out
+ * @sent: events of faults sent since
+ * @late: some were left out
  */
 struct vta_history {
 	struct delayed_work work;
@@ -94,17 +94,17 @@ void vta_history_close(struct vta_device *vdev);
 /* Any context. */
 void vta_history_fault(const struct vta_queue *q);
 /*
- * Why the card will be reset, a constant; the first that is given counts, until
- * vta_history_reset(), and is returned. With NULL, why that was.
+ * Sets the reason of the next reset, a constant; the first one counts until vta_history_reset(),
+ * and is returned. With NULL, returns the reason.
  */
 const char *vta_history_why(struct vta_device *vdev, enum vta_cause cause, const char *why);
 /* The cause that was given, for the files that lose the card. */
 enum vta_cause vta_history_cause(struct vta_device *vdev);
-/* It was reset, or with an error given up. */
+/* The card was reset, or given up with an error. */
 void vta_history_reset(struct vta_device *vdev, int ret);
 
-/* A line each, the oldest first. @whom: with whose they are. */
-void vta_history_print_faults(struct vta_device *vdev, bool whom, struct vta_text *text);
+/* A line each, the oldest first. @owners: with the owners. */
+void vta_history_print_faults(struct vta_device *vdev, bool owners, struct vta_text *text);
 void vta_history_print_resets(struct vta_device *vdev, struct vta_text *text);
 
 #endif /* VTA_HISTORY_H */

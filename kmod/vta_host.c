@@ -2,9 +2,8 @@
 /*
  * vta_host.c - pages of host memory, and showing them to a device
  *
- * The pages are scattered; only the card's view of them is contiguous. They
- * come in chunks of 2 MiB while those are to be had cheaply, for the sake of
- * large entries in the page tables.
+ * The pages are scattered; only the card's view of them is contiguous. They come in chunks of 2
+ * MiB while these are available cheaply, so that large page-table entries can map them.
  *
  * Card and CPU use the pages at the same time, with no call in between. So the
  * bus address must lead to the page itself and the host must be coherent. A
@@ -26,8 +25,8 @@
 #define VTA_CHUNK_ORDER	(VTA_L1_SHIFT - PAGE_SHIFT)
 
 /*
- * Never the OOM killer: a user asks for much, and the user is told no. Tables
- * that grow with the pages are asked for in the same way.
+ * Large requests must fail, and not start the OOM killer. Tables that grow with the pages are
+ * allocated in the same way.
  */
 #define VTA_TABLE_GFP	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 #define VTA_PAGE_GFP	(GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
@@ -67,8 +66,8 @@ int vta_host_alloc(struct vta_host *host, u64 size)
 	int ret;
 
 	/*
-	 * Do not drive the machine to the wall to find that it does not fit,
-	 * with the tables, which take up to 48 bytes a page.
+	 * Check first that the pages fit, with their tables of up to 48 bytes a page, instead of
+	 * exhausting the machine's memory.
 	 */
 	if ((long)(total + total / 64) > si_mem_available())
 		return -ENOMEM;
@@ -101,18 +100,18 @@ void vta_host_free(struct vta_host *host)
 	host->nr = 0;
 }
 
-/* What is really there behind a bus address. */
+/* The physical address behind a bus address. */
 static phys_addr_t vta_bus_to_phys(struct device *dev, dma_addr_t bus)
 {
 	struct iommu_domain *domain = iommu_get_domain_for_dev(dev);
 
-	/* A domain that passes through may not know of any address. */
+	/* A pass-through domain may not translate addresses. */
 	if (domain && domain->type & __IOMMU_DOMAIN_PAGING)
 		return iommu_iova_to_phys(domain, bus);
 	return dma_to_phys(dev, bus);
 }
 
-/* Pages are bounced piece by piece, so each piece is looked at. */
+/* Pieces are bounced one by one, so each is checked. */
 static bool vta_host_is_direct(const struct vta_host *host, struct sg_table *sgt,
 			       struct device *dev)
 {
@@ -148,7 +147,7 @@ struct sg_table *vta_host_map(const struct vta_host *host, struct device *dev,
 		goto err_table;
 	ret = dma_map_sgtable(dev, sgt, dir, VTA_DMA_ATTRS);
 	if (ret) {
-		/* Only too much for bounce buffers says anything else. */
+		/* Any other error means that bounce buffers were too small. */
 		if (ret != -ENOMEM)
 			ret = -EOPNOTSUPP;
 		goto err_table;

@@ -22,14 +22,14 @@ struct vta_host {
 	unsigned long nr;
 };
 
-/* Room for the pages of @size bytes; none are there yet. */
+/* Allocates the list for the pages of @size bytes, without pages. */
 int vta_host_init(struct vta_host *host, u64 size);
 /* Zeroed pages; each can be mapped into a process. */
 int vta_host_alloc(struct vta_host *host, u64 size);
 void vta_host_free(struct vta_host *host);
 
 /*
- * What a device is to see of the pages, in order. ERR_PTR(-EOPNOTSUPP) if this
+ * Maps the pages for a device, in order. ERR_PTR(-EOPNOTSUPP) if this
  * machine would copy what the device reads and writes.
  */
 struct sg_table *vta_host_map(const struct vta_host *host, struct device *dev,

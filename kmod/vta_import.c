@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_import.c - dma-bufs of whoever, as buffers
+ * vta_import.c - dma-bufs of any exporter, as buffers
  *
  * Memory of this driver is taken as it is, and mapped for this card as a buffer
  * of its own would be. For that of others the exporter makes bus addresses, which
@@ -25,7 +25,7 @@
 #include "vta_mem.h"
 #include "vta_mmu.h"
 
-/* An exporter that does not answer holds up nothing but this. */
+/* An exporter that does not answer blocks only this work. */
 static struct workqueue_struct *vta_import_wq;
 
 int vta_import_init(void)
@@ -44,7 +44,7 @@ void vta_import_exit(void)
 #define VTA_BUS_END	BIT_ULL(52)
 
 /*
- * What pages are behind the addresses is the exporter's secret. With an IOMMU,
+ * Only the exporter knows the pages behind the addresses. With an IOMMU,
  * whole pages are never bounced; without, addresses of bounce buffers are known
  * by having to be synchronised.
  */
@@ -138,7 +138,7 @@ static struct vta_mem *vta_import_foreign(struct vta_device *vdev, struct dma_bu
 	vta_mem_discard(mem);
 	if (ret == -ENOMEM || ret == -EINTR)
 		return ERR_PTR(ret);
-	/* Exporters have many ways to say that it cannot be done. */
+	/* Exporters use many errors for unsupported imports. */
 	dev_err_ratelimited(&vdev->dev,
 			    "a dma-buf of %s cannot be imported (%d): its driver does not give it to this card, or not without copying\n",
 			    dmabuf->exp_name, ret);
@@ -186,7 +186,7 @@ int vta_ioctl_buf_import(struct vta_ctx *ctx, void *data)
 
 	if (arg->flags & ~(VTA_BUF_FIXED | VTA_BUF_READONLY) || arg->pad)
 		return -EINVAL;
-	/* The form is checked before it is known how much it is. */
+	/* The form is checked before the size is known. */
 	if (!vta_buf_place_valid(PAGE_SIZE, arg->flags, arg->align, arg->addr))
 		return -EINVAL;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * vta_import.h - dma-bufs of whoever, as buffers
+ * vta_import.h - dma-bufs of any exporter, as buffers
  */
 #ifndef VTA_IMPORT_H
 #define VTA_IMPORT_H
@@ -35,7 +35,7 @@ struct vta_foreign {
 int vta_import_init(void);
 void vta_import_exit(void);
 
-/* Gives FOREIGN memory back; a worker does so and drops the last reference. */
+/* Releases FOREIGN memory, by a worker that drops the last reference. */
 void vta_import_release(struct vta_mem *mem);
 void vta_import_release_later(struct vta_mem *mem);
 

@@ -16,7 +16,7 @@
 #include "vta_reset.h"
 #include "vta_wait.h"
 
-/* Far more than can be late. */
+/* Far more than can be overdue. */
 static unsigned int vta_max_excess_irqs = 1000;
 module_param_named(max_excess_irqs, vta_max_excess_irqs, uint, 0644);
 MODULE_PARM_DESC(max_excess_irqs,
@@ -35,8 +35,7 @@ MODULE_PARM_DESC(max_vectors,
 static atomic_t vta_irqs_taken;
 
 /*
- * The event is cleared before anybody looks at what happened, so that what
- * happens later interrupts again.
+ * The event is cleared before its records are read, so that a later event interrupts again.
  */
 static bool vta_irq_take_events(struct vta_device *vdev)
 {
@@ -51,10 +50,9 @@ static bool vta_irq_take_events(struct vta_device *vdev)
 }
 
 /*
- * Each interrupt was asked for: by writing ARM, or by a queue that halts. A card
- * that sends many more than that does not know what it does, and would keep a
- * processor busy for ever. Each second counts by itself; of what was asked for before,
- * one interrupt for each queue may still come.
+ * Each interrupt was asked for: by writing ARM, or by a queue that halts. A card that sends many
+ * more is broken, and would keep a processor busy. Each second counts separately; from the second
+ * before, one interrupt for each queue may still come.
  */
 static bool vta_irq_is_storm(struct vta_vector *vector)
 {
@@ -73,8 +71,8 @@ static bool vta_irq_is_storm(struct vta_vector *vector)
 }
 
 /*
- * Always IRQ_HANDLED: the one who waited may be gone by now, and the kernel
- * turns off interrupts that too often turn out to be nobody's.
+ * Always IRQ_HANDLED: the waiter may be gone by now, and the kernel turns off interrupts that are
+ * often unhandled.
  */
 static irqreturn_t vta_irq(int irq, void *data)
 {

@@ -24,9 +24,9 @@ struct vta_device;
  * @name: in /proc/interrupts
  * @lock: Protects: the lists, and what vta_queue.h says; taken in interrupts
  * @queues: all running queues (vta_queue.vector_node)
- * @waiting: those that somebody waits for (vta_queue.wait_node)
- * @credit: interrupts that were asked for and have not come, less those that came
- *          though nobody had asked: since @second
+ * @waiting: queues with waiters (vta_queue.wait_node)
+ * @credit: since @second, interrupts that were asked for and have not come, less those that came
+ * without being asked for
  * @second: jiffies when a second began
  * @cut: it is turned off because it does not stop
  */

@@ -2,7 +2,7 @@
 /*
  * vta_mem.c - memory, of whatever kind, that buffers show to the card
  *
- * Who frees memory? Whoever drops the last reference: a buffer (vta_buf.c) has
+ * Lifetime of memory: it is freed with its last reference. A buffer (vta_buf.c) has
  * one until the card cannot reach it any more and no CPU mapping of the buffer
  * is left; a dma-buf made of it (vta_export.c) has one until the last of its
  * descriptors, mappings and importers has gone. So memory goes on when the
@@ -236,7 +236,7 @@ static int vta_mem_no_pte(pte_t *pte, unsigned long addr, void *data)
 	return 0;
 }
 
-/* Who can only read, as a status page, sees what nobody can write. */
+/* Read-only mappings, such as status pages, show a page that is never written. */
 static bool vta_mem_may_write(const struct vm_fault *vmf)
 {
 	return vmf->vma->vm_flags & VM_MAYWRITE;

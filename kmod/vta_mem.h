@@ -40,7 +40,7 @@ enum vta_mem_kind {
  * @foreign: FOREIGN: the dma-buf
  * @extents: CARD: where
  * @dmem: CARD: the cgroup that is charged for it
- * @user: HOST, CARD: who has it
+ * @user: HOST, CARD: the user it is counted against
  * @lost: CARD: the card has been reset or is gone; vta_device.exports_lock
  * @blank: CARD: what mappings of a dma-buf show then; vta_device.exports_lock
  */

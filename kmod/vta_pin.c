@@ -130,7 +130,7 @@ static int vta_pin_some(struct vta_mem *mem, unsigned long addr)
 	for (i = 0; i < got && mem->dirty; i++) {
 		if (vta_page_is_swap_backed(host->pages[host->nr + i]))
 			continue;
-		/* Not dirtied: nobody has written them yet, nor waits for them. */
+		/* Not dirtied: they have not been written yet. */
 		unpin_user_pages(host->pages + host->nr, got);
 		return -EOPNOTSUPP;
 	}

@@ -25,8 +25,8 @@ void vta_pm_put(struct vta_device *vdev);
 /* ---- The copy of the card's memory, while the machine sleeps (vta_shadow.c) ---- */
 
 /*
- * Takes host memory for what is in use of the card's now, if what is there already is not
- * enough. For transitions of the machine alone, which come one after the other. -ENOMEM.
+ * Reserves host memory for the card memory in use now, if the present reservation is too small.
+ * For transitions of the machine alone, which come one after the other. -ENOMEM.
  */
 int vta_shadow_reserve(struct vta_device *vdev);
 void vta_shadow_release(struct vta_device *vdev);

@@ -2,8 +2,8 @@
 /*
  * vta_pool.c - allocation of a context's device addresses
  *
- * A bitmap, charged to the user who opens the card, with what large page-table entries
- * want of the place of a buffer.
+ * A bitmap, charged to the user that opens the card. Buffers are placed so that large page-table
+ * entries can map them.
  */
 #include <linux/bitmap.h>
 #include <linux/mm.h>
@@ -18,7 +18,7 @@
 /**
  * struct vta_pool - device addresses
  * @lock: Protects: @taken
- * @taken: a bit for each page; page 0 is nobody's
+ * @taken: a bit for each page; page 0 is never used
  */
 struct vta_pool {
 	struct mutex lock; /* Protects: see above */

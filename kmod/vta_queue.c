@@ -3,8 +3,7 @@
  * vta_queue.c - queues of the card in the hands of a context
  *
  * docs/hardware.md, section 6. Ring and status page are buffers of the context
- * (vta_buf.c); descriptors and doorbell are the user's business, and never pass
- * through here.
+ * (vta_buf.c); descriptors and doorbells of users never pass through here.
  */
 #include <linux/bitfield.h>
 #include <linux/capability.h>
@@ -29,8 +28,8 @@
 #include "vta_user.h"
 
 /*
- * The contract's time is for the card alone; this is for a host that is busy.
- * It is only ever spent on a card that will be reset.
+ * The contract's time limits the card; this also allows for a busy host. Only a card that will be
+ * reset uses all of it.
  */
 #define VTA_QUEUE_WAIT_MS	(30 * VTA_ABORT_MS)
 
@@ -50,8 +49,8 @@ void vta_queue_put(struct vta_queue *q)
 }
 
 /*
- * Not under vta_ctx.lock: who waits for a queue does not wait for another's end.
- * One that has not been started, or is being stopped, says so: vta_queue.error.
+ * Not under vta_ctx.lock: a waiter of one queue does not wait for the end of another. A queue
+ * that has not been started, or is being stopped, has vta_queue.error set.
  */
 struct vta_queue *vta_queue_get(struct vta_ctx *ctx, u32 id)
 {
@@ -83,7 +82,7 @@ void vta_queue_abort(struct vta_queue *q)
 	vta_write(q->ctx->vdev, REG_QUEUE_CTRL(q->id), REG_QUEUE_CTRL_ABORT);
 }
 
-/* Stopped is: state DISABLED, and not BUSY. */
+/* A queue has stopped when its state is DISABLED, and not BUSY. */
 static int vta_queue_wait_stopped(struct vta_device *vdev, u32 id)
 {
 	u32 state;
@@ -92,7 +91,7 @@ static int vta_queue_wait_stopped(struct vta_device *vdev, u32 id)
 	ret = vta_read_poll(vdev, REG_QUEUE_STATE(id), state,
 			    !(state & (REG_QUEUE_STATE_STATE | REG_QUEUE_STATE_BUSY)) ||
 			    vta_is_dead(state), 50, VTA_QUEUE_WAIT_MS);
-	/* A card that is not there may read as all zeroes, too. */
+	/* A missing card may read as all zeroes, too. */
 	if (ret || !vta_card_is_there(vdev)) {
 		vta_card_request_reset(vdev, "does not stop a queue");
 		return -ENODEV;
@@ -132,8 +131,8 @@ int vta_queue_launch(struct vta_device *vdev, u32 id, const struct vta_queue_set
 		  FIELD_PREP(REG_QUEUE_CTRL_PRIORITY, setup->priority));
 
 	/*
-	 * When STATE says so, the status page does too. The user, who can ring the
-	 * doorbell all the time, may have made it halt again before anybody looks.
+	 * When STATE has changed, so has the status page. The user can ring the doorbell at any
+	 * time, so the queue may have halted again already.
 	 */
 	ret = vta_read_poll(vdev, REG_QUEUE_STATE(id), state,
 			    FIELD_GET(REG_QUEUE_STATE_STATE, state) != VTA_QUEUE_DISABLED,
@@ -145,7 +144,7 @@ int vta_queue_launch(struct vta_device *vdev, u32 id, const struct vta_queue_set
 	return 0;
 }
 
-/* The card goes on behind descriptor @seq, with what has been submitted. */
+/* The card continues after descriptor @seq, with the submitted descriptors. */
 static int vta_queue_start(struct vta_queue *q, u64 seq, u32 submitted)
 {
 	const struct vta_buf *save = q->bufs[VTA_QUEUE_SAVE];
@@ -169,7 +168,7 @@ static int vta_queue_start(struct vta_queue *q, u64 seq, u32 submitted)
 
 	q->kept = false;
 	vta_usage_take(q);
-	vta_card_enable_events(ctx->vdev);	/* or its faults are not told of, if one was lost */
+	vta_card_enable_events(ctx->vdev);	/* else faults stay unreported after a lost one */
 	ret = vta_queue_launch(ctx->vdev, q->id, &setup);
 	if (!ret)
 		vta_usage_start(q, seq);
@@ -186,12 +185,12 @@ void vta_queue_revoke(struct vta_queue *q, int error)
 		return;
 	WRITE_ONCE(q->stopped, true);
 	vta_wait_stop(q, error);
-	/* The doorbell will be another queue's. Faults find that it is lost. */
+	/* The doorbell will belong to another queue; page faults on it find that it is revoked. */
 	unmap_mapping_range(ctx->inode->i_mapping,
 			    (loff_t)VTA_DOORBELL_PGOFF(q->id) << PAGE_SHIFT, PAGE_SIZE, 1);
 }
 
-/* Gives the number back; the card does not know the queue. */
+/* Frees the number; the card has dropped the queue. */
 static void vta_queue_forget(struct vta_queue *q)
 {
 	struct vta_device *vdev = q->ctx->vdev;
@@ -281,7 +280,7 @@ static void vta_queue_unpublish_bufs(struct vta_queue *q, unsigned int end)
 
 	mutex_lock(&ctx->lock);
 	if (!ctx->dead)
-		vta_queue_revoke_bufs(q, end);	/* should this fail, the card's reset will do it */
+		vta_queue_revoke_bufs(q, end);	/* if this fails, the card's reset will do it */
 	vta_ctx_unlock(ctx);
 }
 
@@ -303,7 +302,7 @@ static int vta_queue_publish_bufs(struct vta_queue *q)
 
 /* ---- Its life ---- */
 
-/* A queue that has its number and its memory, and that nobody knows yet. */
+/* Makes a queue with its number and its memory, which is not published yet. */
 static struct vta_queue *vta_queue_make(struct vta_ctx *ctx, const struct vta_queue_create *arg)
 {
 	struct vta_device *vdev = ctx->vdev;
@@ -350,7 +349,7 @@ err_free:
 	return ERR_PTR(ret);
 }
 
-/* Gives the queue to card and user; what it has is the context's then. */
+/* Publishes the queue to card and user; its resources then belong to the context. */
 static int vta_queue_publish(struct vta_queue *q)
 {
 	struct vta_ctx *ctx = q->ctx;
@@ -364,7 +363,7 @@ static int vta_queue_publish(struct vta_queue *q)
 	return vta_queue_start(q, 0, 0);
 }
 
-/* What sleeps for the user's memory. */
+/* The part that sleeps for the user's memory. */
 static int vta_queue_prepare(struct vta_queue *q)
 {
 	struct vta_ctx *ctx = q->ctx;
@@ -442,7 +441,7 @@ int vta_queue_paused(struct vta_queue *q)
 	return q->stopped || !(state & (REG_QUEUE_STATE_STATE | REG_QUEUE_STATE_BUSY)) ? 0 : -EBUSY;
 }
 
-/* Its descriptor does not end before the machine sleeps. */
+/* Aborts a descriptor that does not end before the machine sleeps. */
 int vta_queue_abort_paused(struct vta_queue *q)
 {
 	if (!vta_queue_paused(q))
@@ -506,7 +505,7 @@ int vta_ioctl_queue_destroy(struct vta_ctx *ctx, void *data)
 	trace_vta_queue_destroy(q);
 	vta_queue_revoke(q, -ENOENT);
 	vta_queue_abort(q);
-	/* If the card does not let go, its reset will free the queue. */
+	/* If the card does not stop the queue, a reset will free it. */
 	ret = vta_queue_quiesce(q);
 	vta_usage_take(q);
 	if (!ret) {
@@ -522,8 +521,8 @@ out:
 
 /*
  * The halted queue is stopped and started again; ring, status page and doorbell
- * stay where they are. What is in the ring behind the fault is forgotten by the
- * card, until a doorbell says that it is there.
+ * stay where they are. The card forgets descriptors after the fault, until a doorbell submits
+ * them again.
  */
 int vta_ioctl_queue_recover(struct vta_ctx *ctx, void *data)
 {
@@ -615,7 +614,7 @@ int vta_queue_mmap(struct vta_ctx *ctx, struct vm_area_struct *vma)
 	if (!q || q->stopped)
 		return -EINVAL;
 
-	/* A child that rings by mistake would be hard to find. */
+	/* A child's doorbell write by mistake would be hard to find. */
 	vm_flags_set(vma, VM_DONTCOPY);
 	vma->vm_page_prot = pgprot_decrypted(pgprot_noncached(vma->vm_page_prot));
 	kref_get(&q->ref);

@@ -45,15 +45,14 @@ enum vta_queue_buf {
  * @wait_node: in vta_vector.waiting, while there are @waiters
  * @waiters: struct vta_waiter, by number
  * @nr_waiters: how many
- * @error: why there is no waiting: 0, or ENOENT before the start, ENOENT or ENODEV
- *         after the stop
+ * @error: error of waits: 0, or ENOENT before the start, ENOENT or ENODEV after the stop
  * @seq: the last sequence number seen; never goes back
  * @halted: the queue has halted, @fault says why
  * @armed: @arm_seq was written to ARM and has not been reached yet
  * @arm_seq: see @armed
  * @poller: in @waiters for VTA_WAIT_POLL
- * @poll_reached: what that asked for has come: poll() says POLLIN
- * @event: the eventfd that is told instead, or NULL
+ * @poll_reached: the number of VTA_WAIT_POLL was reached: poll() returns POLLIN
+ * @event: the eventfd that is signalled instead, or NULL
  * @fault: checked copy of the card's fault record
  * @given_up: by the driver, for VTA_FAULT_HANG or VTA_FAULT_SLEEP; else VTA_FAULT_NONE
  * @paused: it stops, or has been stopped, because the machine goes to sleep: its records
@@ -115,15 +114,15 @@ struct vta_queue *vta_queue_get(struct vta_ctx *ctx, u32 id);
 void vta_queue_put(struct vta_queue *q);
 
 /*
- * Steps of the end, under vta_ctx.lock: nobody waits and no doorbell reaches
- * it; the card is told to stop; the card has stopped; all it had is free.
+ * Steps of the end, under vta_ctx.lock: waiters and doorbell are revoked; the card is told to
+ * stop; the card has stopped; all resources are freed.
  */
 void vta_queue_revoke(struct vta_queue *q, int error);
 void vta_queue_abort(struct vta_queue *q);
 int vta_queue_quiesce(struct vta_queue *q);
 void vta_queue_free(struct vta_queue *q);
 
-/* What the card says it has completed. */
+/* The completed number in the card's record. */
 u64 vta_queue_record_seq(const struct vta_queue *q);
 u32 vta_queue_record_state(const struct vta_queue *q);
 
@@ -163,8 +162,8 @@ int vta_queue_launch(struct vta_device *vdev, u32 id, const struct vta_queue_set
 int vta_queue_halt(struct vta_device *vdev, u32 id);
 
 /*
- * It hangs an engine, and its user pays with so much time. It halts, and the card is told to
- * give it up, but not waited for. Under the vector's lock.
+ * The queue hangs an engine: charges the time to its user, halts the queue, and has the card
+ * abort it without waiting. Under the vector's lock.
  */
 void vta_queue_give_up(struct vta_queue *q, u64 ns);
 

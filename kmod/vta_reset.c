@@ -2,21 +2,20 @@
 /*
  * vta_reset.c - starting, resetting and giving up the card
  *
- * A card that does not keep its promises (a queue that does not stop, a TLB
- * that does not answer, STATUS.FATAL, a heart that does not beat) may touch
- * memory at any time, so nothing of that memory is freed until the card has been
- * reset or cannot master the bus any more. That is decided here and nowhere else:
- * all others call vta_card_request_reset() and keep what they have.
+ * A card that breaks the contract (a queue that does not stop, a TLB that does not answer,
+ * STATUS.FATAL, a heartbeat that stopped) may touch memory at any time, so nothing of that memory
+ * is freed until the card has been reset or cannot master the bus any more. That is decided here
+ * and nowhere else: all others call vta_card_request_reset() and keep what they have.
  *
- * The card is brought back by the weakest means that works: soft reset, then the
+ * The card is brought back by the mildest step that works: soft reset, then the
  * reset of the function that the PCI core chooses (reset_method in sysfs: a Function
- * Level Reset, as a rule), each with its own deadline. A card that neither helps, or
- * that needs it time and again, is given up: it loses the bus, and opening it
- * fails until an administrator or the PCI core has reset it. (The step before
- * these, aborting single queues, is the watchdog's: vta_watch.c.)
+ * Level Reset, as a rule), each with its own deadline. A card that neither step brings back, or
+ * that needs resets too often, is given up: it loses the bus, and opening it fails until an
+ * administrator or the PCI core has reset it. (The step before these, aborting single queues, is
+ * the watchdog's: vta_watch.c.)
  *
- * A reset takes the card from every open file. They get ENODEV from then on,
- * until they are closed; opening again works.
+ * A reset revokes the card from every open file. Calls on these files return ENODEV; opening
+ * again works.
  *
  * Locks: a thread that resets holds the lock of the PCI device, which the PCI core's resets
  * need, and inside it vta_device.lock. A thread that holds neither asks vta_reset_work().
@@ -43,7 +42,7 @@
 #include "vta_trace.h"
 #include "vta_watch.h"
 
-/* How much longer than the contract says the card is given. */
+/* Time for the card in addition to the contract's limits. */
 #define VTA_PATIENCE	3
 
 /* The lock of the PCI device, or the card's sleep, is in the way: tried again after this. */
@@ -54,7 +53,7 @@ module_param_named(max_resets, vta_max_resets, uint, 0644);
 MODULE_PARM_DESC(max_resets,
 		 "Most resets that a card may need in a minute before it is given up (default 5, 0: no limit)");
 
-/* A card, and not what bridges answer for one that is not there: ones, or zeroes. */
+/* Whether a card answers, and not a bridge in its place with ones or zeroes. */
 bool vta_card_is_there(struct vta_device *vdev)
 {
 	return vta_read(vdev, REG_MAGIC) == REG_MAGIC_VALUE;
@@ -70,7 +69,7 @@ int vta_card_wait_ready(struct vta_device *vdev)
 	return vta_is_dead(status) ? -ENODEV : ret;
 }
 
-/* Afterwards, the card does nothing that it was told to do before. */
+/* Afterwards, the card executes nothing that was submitted before. */
 int vta_card_reset(struct vta_device *vdev)
 {
 	u32 generation = vta_read(vdev, REG_GENERATION);
@@ -155,7 +154,7 @@ int vta_card_lock(struct vta_device *vdev)
 	return ret;
 }
 
-/* What contexts had is free. The card is still, or cannot reach memory any more. */
+/* Frees the contexts' memory. The card has stopped, or cannot reach memory any more. */
 static void vta_reset_drop(struct vta_device *vdev)
 {
 	struct vta_ctx *ctx;
@@ -183,8 +182,8 @@ static int vta_soft_reset(struct vta_device *vdev)
 }
 
 /*
- * A card that has lost its configuration, by a reset of which nobody was told, gets that
- * of probe. Any other gets back what it has, which may have been changed since.
+ * A card that has lost its configuration by an unannounced reset gets the one saved by probe.
+ * Otherwise the present configuration is saved, which may have changed since.
  */
 static void vta_card_keep_config(struct vta_device *vdev)
 {
@@ -203,7 +202,7 @@ static int vta_function_reset(struct vta_device *vdev)
 
 	device_lock_assert(&pdev->dev);
 
-	/* The PCI core would wait for a minute for one that is not there. */
+	/* The PCI core would wait a minute for a missing card. */
 	if (!pci_device_is_present(pdev))
 		return -ENODEV;
 	/* The PCI core holds this while it tells the driver of a reset that it has just done. */
@@ -228,7 +227,7 @@ static int vta_function_reset(struct vta_device *vdev)
 	return vta_card_is_there(vdev) ? 0 : -ENODEV;
 }
 
-/* As weak as may be, and as strong as must be. */
+/* Resets by the mildest step that works. */
 static int vta_reset_climb(struct vta_device *vdev)
 {
 	int ret = vta_soft_reset(vdev);
@@ -238,7 +237,7 @@ static int vta_reset_climb(struct vta_device *vdev)
 		ret = vta_function_reset(vdev);
 		vta_step(vdev, VTA_STEP_FUNCTION_RESET, ret);
 	}
-	/* All that is known of it is of the card that was bound. */
+	/* The driver's state belongs to the card that was bound. */
 	if (!ret && vta_read64(vdev, REG_SERIAL_LO) != vdev->caps.serial) {
 		dev_err(&vdev->dev, "another card has come back: unbind the driver from it, and bind it again\n");
 		return -ENODEV;
@@ -261,7 +260,7 @@ static bool vta_reset_too_often(struct vta_device *vdev)
 
 /* ---- Before and after ---- */
 
-/* No file can use the card any more, and nothing more is heard of it. */
+/* Revokes the card from all files, and stops its interrupts. */
 static void vta_reset_begin(struct vta_device *vdev, enum vta_state state)
 {
 	struct vta_ctx *ctx;
@@ -274,7 +273,7 @@ static void vta_reset_begin(struct vta_device *vdev, enum vta_state state)
 	vta_card_set_state(vdev, state);
 }
 
-/* What those are told who have just lost it. */
+/* Sets the fate and cause that files report which have just lost the card. */
 static void vta_reset_tell(struct vta_device *vdev, enum vta_fate fate, enum vta_cause cause)
 {
 	struct vta_ctx *ctx;
@@ -283,7 +282,7 @@ static void vta_reset_tell(struct vta_device *vdev, enum vta_fate fate, enum vta
 		vta_ctx_tell(ctx, fate, cause);
 }
 
-/* The card is still, or must be made so: @ret says if it has been reset. */
+/* With @ret 0 the card was reset; otherwise it is taken off the bus and given up. */
 static void vta_reset_end(struct vta_device *vdev, int ret)
 {
 	lockdep_assert_held(&vdev->lock);
@@ -302,13 +301,13 @@ static void vta_reset_end(struct vta_device *vdev, int ret)
 	vdev->generation++;
 	pci_set_master(vdev->pdev);	/* a card given up had lost it */
 	vta_card_start(vdev);
-	/* Who asks for a reset from now on means the next one. */
+	/* Requests from now on mean the next reset. */
 	vta_history_reset(vdev, 0);
 	vta_card_set_state(vdev, VTA_STATE_LIVE);
 	dev_warn_ratelimited(&vdev->dev, "was reset; files opened before must be opened again\n");
 }
 
-/* ---- Who resets ---- */
+/* ---- Requests for a reset ---- */
 
 void vta_card_recover(struct vta_device *vdev, enum vta_cause cause, const char *why)
 {
@@ -321,8 +320,8 @@ void vta_card_recover(struct vta_device *vdev, enum vta_cause cause, const char 
 }
 
 /*
- * The lock of the PCI device is only tried for: who removes the driver holds it, and
- * waits for this work.
+ * Only try the lock of the PCI device: removal of the driver holds this lock, and waits for this
+ * work.
  */
 static bool vta_reset_try(struct vta_device *vdev)
 {
@@ -364,7 +363,7 @@ int vta_card_settle(struct vta_device *vdev)
 	return wait_var_event_killable(&vdev->state, !vta_reset_is_wanted(vdev)) ? -EINTR : 0;
 }
 
-/* By an administrator, or after a reset by the PCI core: none that the card needed. */
+/* By an administrator, or after a reset by the PCI core: not counted as needed by the card. */
 int vta_card_reset_now(struct vta_device *vdev, enum vta_cause cause, const char *why)
 {
 	int ret;
@@ -394,7 +393,7 @@ void vta_card_retire(struct vta_device *vdev, enum vta_cause cause)
 	/* The PCI core does not wait for a driver that is unbound amid a recovery. */
 	lent = vdev->state == VTA_STATE_LENT;
 	vta_reset_begin(vdev, lent ? VTA_STATE_LENT : VTA_STATE_RESETTING);
-	/* Pulled out, it is not asked: each read would have to time out. */
+	/* A card that was pulled out is not accessed: each read would time out. */
 	ret = lent || pci_channel_offline(vdev->pdev) ? -ENODEV : vta_card_reset(vdev);
 	if (ret)
 		dev_warn(&vdev->dev, "gone, or cannot be reset (%d)\n", ret);

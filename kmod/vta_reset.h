@@ -16,7 +16,7 @@ extern const struct pci_error_handlers vta_reset_handlers;
 bool vta_card_is_there(struct vta_device *vdev);
 int vta_card_wait_ready(struct vta_device *vdev);
 int vta_card_reset(struct vta_device *vdev);
-/* Sets it going; it interrupts in VTA_STATE_LIVE only. */
+/* Starts the card; it interrupts in VTA_STATE_LIVE only. */
 void vta_card_start(struct vta_device *vdev);
 
 /* The card sends the interrupt for events that it still has: one that was lost. */
@@ -55,7 +55,7 @@ int vta_card_save_config(struct vta_device *vdev);
 /* Under vta_device.lock and that of the PCI device. */
 void vta_card_recover(struct vta_device *vdev, enum vta_cause cause, const char *why);
 
-/* Takes the card from all its files, for good. @cause: unless the card has been pulled out. */
+/* Revokes the card from all files. @cause: unless the card has been pulled out. */
 void vta_card_retire(struct vta_device *vdev, enum vta_cause cause);
 
 #endif /* VTA_RESET_H */

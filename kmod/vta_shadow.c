@@ -4,9 +4,9 @@
  *
  * The CPU would read the card's memory at some 50 MB/s, since nothing of it is cached, so
  * the card's copy engine does it. All queues have been stopped then, and will be
- * started again from what the driver knows, so queue 0 and context 0 are free to be
- * borrowed, whoever has them. Pages in use are copied in batches: for each, the pages of
- * both sides are mapped to consecutive device addresses, and one COPY moves them.
+ * started again from what the driver knows, so queue 0 and context 0 can be borrowed, even if
+ * they are in use. Pages in use are copied in batches: for each, the pages of both sides are
+ * mapped to consecutive device addresses, and one COPY moves them.
  */
 #include <linux/bitmap.h>
 #include <linux/delay.h>
@@ -34,7 +34,7 @@
 #define VTA_SHADOW_HOST		SZ_512M
 #define VTA_SHADOW_CARD		SZ_1G
 
-/* Context and queue that are borrowed. */
+/* The borrowed context and queue. */
 #define VTA_SHADOW_CTX		0
 #define VTA_SHADOW_QUEUE		0
 
@@ -161,7 +161,7 @@ int vta_shadow_reserve(struct vta_device *vdev)
 
 /* ---- Copying ---- */
 
-/* The queue, of which the driver alone knows, is set going. */
+/* Starts the queue, which only the driver knows. */
 static int vta_shadow_begin(struct vta_device *vdev)
 {
 	struct vta_shadow *shadow = vdev->shadow;

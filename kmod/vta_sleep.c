@@ -30,7 +30,7 @@
  * struct vta_sleeper - a sleeping thread, on its own stack
  * @task: the thread
  * @left: numbers yet to be reached before it is woken
- * @awake: set by who wakes it, last
+ * @awake: set by the waker, last
  *
  * Wakers hold the lock of the queue's vector, and the thread takes that of each
  * of its queues before it leaves.
@@ -66,7 +66,7 @@ static void vta_sleep_wake(struct vta_waiter *waiter)
 	}
 }
 
-/* ---- Cancelling: an eventfd that somebody writes to ---- */
+/* ---- Cancelling, by an eventfd ---- */
 
 struct vta_cancel {
 	struct file *file;
@@ -215,7 +215,7 @@ out:
 	return ret;
 }
 
-/* ---- Sleeping for several ---- */
+/* ---- Waiting for several numbers ---- */
 
 /**
  * struct vta_sleeps - what a thread sleeps for
@@ -231,7 +231,7 @@ struct vta_sleeps {
 	struct vta_sleep each[];
 };
 
-/* The queue of another's name, with references to it and to its file. */
+/* The queue of a fence, with references to it and to its file. */
 static int vta_sleep_open(struct vta_sleep *sleep, const struct vta_fence *fence)
 {
 	struct vta_queue *q;
@@ -302,9 +302,8 @@ static struct vta_sleeps *vta_sleeps_open(struct vta_wait_many *arg)
 }
 
 /*
- * What is to be said of all, by what is known of each: -EINPROGRESS if more must
- * come. A number that was reached is worth more than an error elsewhere, if one
- * is enough.
+ * Combines the waiters' results: -EINPROGRESS if more must come. With VTA_WAIT_ANY, a number that
+ * was reached takes precedence over an error elsewhere.
  */
 static int vta_sleeps_result(const struct vta_sleeps *sleeps, u32 *index)
 {
@@ -330,7 +329,7 @@ static int vta_sleeps_result(const struct vta_sleeps *sleeps, u32 *index)
 	return ret;
 }
 
-/* Without waiting; also what cannot be waited for. */
+/* The result without waiting, or the error of an invalid fence. */
 static void vta_sleeps_check(struct vta_sleeps *sleeps)
 {
 	unsigned int i;
@@ -343,7 +342,7 @@ static void vta_sleeps_check(struct vta_sleeps *sleeps)
 	}
 }
 
-/* Into the trees; those that have been reached stay out. */
+/* Adds waiters to the trees, except for numbers that have been reached. */
 static void vta_sleeps_add(struct vta_sleeps *sleeps)
 {
 	struct vta_sleeper *sleeper = &sleeps->sleeper;

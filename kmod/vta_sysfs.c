@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_sysfs.c - /sys/class/vta/vtaN: what the card is and what is in use
+ * vta_sysfs.c - /sys/class/vta/vtaN: the card's properties and use
  *
  * One value a file. config/ has the names of TVM's vta_config.json, counters/
  * those of the card's debug counters (docs/hardware.md, section 12) and is there
@@ -74,7 +74,7 @@ static ssize_t state_show(struct device *dev, struct device_attribute *attr, cha
 }
 static DEVICE_ATTR_RO(state);
 
-/* Resets the card and takes it from everybody. */
+/* Resets the card, which revokes it from all users. */
 static ssize_t reset_store(struct device *dev, struct device_attribute *attr, const char *buf,
 			   size_t count)
 {
@@ -88,7 +88,7 @@ static ssize_t reset_store(struct device *dev, struct device_attribute *attr, co
 		return ret;
 	if (!sure)
 		return count;
-	/* Not while the PCI core has it in hands, nor while it waits for us to be removed. */
+	/* Not while the PCI core resets the card, nor while it waits for the driver's removal. */
 	if (!device_trylock(dev->parent)) {
 		msleep(20);
 		return restart_syscall();
@@ -100,8 +100,8 @@ static ssize_t reset_store(struct device *dev, struct device_attribute *attr, co
 static DEVICE_ATTR_WO(reset);
 
 /*
- * The last ones, a line each: records of several values, as they were at one moment.
- * Whose queue has faulted, and where, is not for everybody.
+ * The last ones, a line each: records of several values, as they were at one moment. Only root
+ * may see whose queue has faulted, and where.
  */
 static ssize_t fault_log_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
@@ -181,7 +181,7 @@ static const struct attribute_group vta_group = {
 	.attrs = vta_attrs,
 };
 
-/* What it took to keep the card going: docs/reliability.md. */
+/* Counts of recovery steps: docs/reliability.md. */
 VTA_ATTR(queue_aborts, "%d", atomic_read(&vdev->steps[VTA_STEP_ABORT]));
 VTA_ATTR(soft_resets, "%d", atomic_read(&vdev->steps[VTA_STEP_SOFT_RESET]));
 VTA_ATTR(function_resets, "%d", atomic_read(&vdev->steps[VTA_STEP_FUNCTION_RESET]));
@@ -204,7 +204,7 @@ static const struct attribute_group vta_recovery_group = {
 	.attrs = vta_recovery_attrs,
 };
 
-/* What has been done for everybody together; from memory, the card is not asked. */
+/* Totals of all users, from memory: the card is not accessed. */
 #define VTA_USAGE_ATTR(_name, _field)						\
 static ssize_t _name##_show(struct device *dev, struct device_attribute *attr,	\
 			    char *buf)						\

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * vta_text.h - text in a buffer of a fixed size, for whoever reads it
+ * vta_text.h - text in a buffer of a fixed size
  */
 #ifndef VTA_TEXT_H
 #define VTA_TEXT_H

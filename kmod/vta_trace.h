@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * vta_trace.h - tracepoints: what a person wants to see of the driver
+ * vta_trace.h - tracepoints
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM vta

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_usage.c - what has been done for an open file, and for all of a card's
+ * vta_usage.c - usage of an open file, and of all files of a card
  *
  * Launches do not pass through the driver. The card counts them in each queue's
  * status record, from the start of the queue; what it had counted before the
@@ -61,7 +61,7 @@ void vta_usage_start(struct vta_queue *q, u64 seq)
 	spin_unlock(&vdev->usage_lock);
 }
 
-/* Adds what the queues of a context use, or those of all contexts. */
+/* Adds the usage of the queues of a context, or of all contexts. */
 static void vta_usage_add_queues(struct vta_device *vdev, const struct vta_ctx *ctx,
 				 struct vta_usage *usage)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * vta_usage.h - what has been done for an open file, and for all of a card's
+ * vta_usage.h - usage of an open file, and of all files of a card
  */
 #ifndef VTA_USAGE_H
 #define VTA_USAGE_H
@@ -12,7 +12,7 @@ struct vta_device;
 struct vta_queue;
 
 /**
- * struct vta_usage - what the card has done
+ * struct vta_usage - completed work
  * @descriptors: completed
  * @cycles: compute cycles
  * @runs: RUNs completed
@@ -20,7 +20,7 @@ struct vta_queue;
  * @run_ns: time in which the compute engine executed them
  * @copy_ns: time in which the copy engine executed them
  *
- * Each only grows. It is the card's word, from status records.
+ * Each only grows, and comes from the card's status records.
  */
 struct vta_usage {
 	u64 descriptors;
@@ -32,14 +32,14 @@ struct vta_usage {
 };
 
 /*
- * The queue was stopped, or will be started anew: what it has used is kept for its
- * context and the card. Counts once for each start; while the record is there.
+ * The queue was stopped, or will be started again: adds its usage to its context and the card.
+ * Counts once for each start, and while the record exists.
  */
 void vta_usage_take(struct vta_queue *q);
-/* It has been started behind descriptor @seq. */
+/* The queue was started after descriptor @seq. */
 void vta_usage_start(struct vta_queue *q, u64 seq);
 
-/* Of an open file; of all files of the card since it was found. They wait for no user. */
+/* Usage of an open file; of all files since the driver was bound. Neither waits for a user. */
 void vta_usage_of_ctx(struct vta_ctx *ctx, struct vta_usage *usage);
 void vta_usage_of_card(struct vta_device *vdev, struct vta_usage *usage);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_user.c - what one user has of a card, over all of the user's open files
+ * vta_user.c - a user's resources, over all of the user's open files
  *
  * Card memory, queues and contexts are few, so that one user must not have all of
- * them. The driver's host memory is counted, too: it is no process's, so the OOM killer
- * does not find who has it. Pinned memory is not: RLIMIT_MEMLOCK does that.
+ * them. The driver's host memory is counted, too: it belongs to no process, so the OOM killer
+ * does not find its user. Pinned memory is not counted here: RLIMIT_MEMLOCK limits that.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -47,9 +47,9 @@ MODULE_PARM_DESC(max_user_faults,
 		 "Most faults of queues that one user may cause in a second before making and recovering queues waits (default 100, 0: no limit)");
 
 /*
- * A user who makes a user namespace can be many users in it, so what counts is who made it:
- * the outermost, if there are several. But root makes namespaces for others, whom the
- * kernel's numbers tell apart.
+ * A user can have many IDs in a user namespace of its own, so the namespace's maker counts: that
+ * of the outermost, if there are several. But root makes namespaces for other users, which the
+ * kernel's IDs distinguish.
  */
 static kuid_t vta_user_uid(void)
 {
@@ -63,14 +63,14 @@ static kuid_t vta_user_uid(void)
 	return uid;
 }
 
-/* Nobody has the user, and the faults are long ago; under users_lock. */
+/* Whether the user has no references, and its faults are long ago; under users_lock. */
 static bool vta_user_is_idle(const struct vta_user *user)
 {
 	return !user->refs && vta_group_is_idle(&user->group) &&
 	       atomic64_read(&user->faults_until) <= (s64)ktime_get_ns();
 }
 
-/* Closing and opening again does not make faults forgotten. */
+/* Closing and opening again does not reset the count of faults. */
 static void vta_user_forget_idle(struct vta_device *vdev)
 {
 	struct vta_user *user, *next;
@@ -103,7 +103,7 @@ static struct vta_user *vta_user_new(kuid_t uid)
 	return user;
 }
 
-/* Under users_lock: the one that is there, or @new, which is NULL then. */
+/* Under users_lock: the existing user, or @new, which is set to NULL. */
 static struct vta_user *vta_user_find(struct vta_device *vdev, struct vta_user **new)
 {
 	struct vta_user *user;
@@ -169,7 +169,7 @@ void vta_user_put(struct vta_device *vdev, struct vta_user *user)
 	spin_unlock(&vdev->users_lock);
 }
 
-/* Who opened the file; asked only of users who have all that others may have. */
+/* Checks the opener's capability; called only for users that have reached a limit. */
 static bool vta_user_is_exempt(const struct file *file)
 {
 	return file_ns_capable(file, &init_user_ns, CAP_SYS_RESOURCE);
@@ -191,7 +191,7 @@ u64 vta_user_limit(const struct vta_device *vdev, enum vta_user_what what)
 	};
 	u64 limit = totals[what] * min(READ_ONCE(*percents[what]), 100u) / 100;
 
-	/* At least one, of what a card may have few of. */
+	/* At least one, even if the card has few. */
 	return limit || what < VTA_USER_QUEUES ? limit : 1;
 }
 
@@ -254,7 +254,7 @@ void vta_user_charge_hang(struct vta_user *user, u64 ns)
 		vta_user_charge_ns(user, ns);
 }
 
-/* A second's worth of faults is free. */
+/* The faults allowed in a second do not wait. */
 static s64 vta_user_faults_ahead_ns(const struct vta_user *user)
 {
 	if (!READ_ONCE(vta_max_user_faults))
@@ -270,7 +270,7 @@ int vta_user_wait_faults(struct vta_device *vdev, struct vta_user *user)
 		return 0;
 	atomic_inc(&vdev->throttled);
 	for (; ahead > 0; ahead = vta_user_faults_ahead_ns(user)) {
-		/* The limit may be lifted meanwhile. */
+		/* The limit may be changed meanwhile. */
 		if (msleep_interruptible(min_t(s64, ahead / NSEC_PER_MSEC + 1, 100)))
 			return -ERESTARTSYS;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * vta_user.h - what one user has of a card, over all of the user's open files
+ * vta_user.h - a user's resources, over all of the user's open files
  */
 #ifndef VTA_USER_H
 #define VTA_USER_H
@@ -16,7 +16,7 @@ struct file;
 struct vta_device;
 struct vta_text;
 
-/* What a user cannot have all of: bytes of memory, queues and contexts. */
+/* Limited resources of a user: bytes of memory, queues and contexts. */
 enum vta_user_what {
 	VTA_USER_CARD_MEM,
 	VTA_USER_HOST_MEM,	/* of the driver's, in buffers */
@@ -28,7 +28,7 @@ enum vta_user_what {
 /**
  * struct vta_user - a user of a card; protected by vta_device.users_lock
  * @node: in vta_device.users
- * @uid: who (constant)
+ * @uid: the user's ID (constant)
  * @refs: held by contexts and by all that is @used; without any, the user is remembered
  *        as long as the faults and the group are
  * @used: how much, by enum vta_user_what
@@ -46,24 +46,24 @@ struct vta_user {
 	atomic64_t faults_until;
 };
 
-/* How much one user may have of it. */
+/* A user's limit of a resource. */
 u64 vta_user_limit(const struct vta_device *vdev, enum vta_user_what what);
 
 /* The caller's user. */
 struct vta_user *vta_user_get(struct vta_device *vdev);
 void vta_user_put(struct vta_device *vdev, struct vta_user *user);
 /*
- * Sets the weight of a user, who need not have the card open; -ENOMEM. Prints those that
+ * Sets the weight of a user, even without an open file; -ENOMEM. Prints those that
  * are not 1, a line each: user and weight.
  */
 int vta_user_set_weight(struct vta_device *vdev, kuid_t uid, unsigned int weight);
 void vta_user_print_weights(struct vta_device *vdev, struct vta_text *text);
-/* When nobody is left who uses the card. */
+/* Called when no user is left. */
 void vta_user_forget_all(struct vta_device *vdev);
 
 /*
- * A queue of the user's has halted, or hangs an engine, which costs @ns; from any context. A
- * user with too many of those waits before the next queue: -ERESTARTSYS if interrupted.
+ * Charges the user for a queue that halted, or for a hang of @ns; any context. A user with too
+ * many of these waits before the next queue: -ERESTARTSYS if interrupted.
  */
 void vta_user_charge_fault(struct vta_user *user);
 void vta_user_charge_hang(struct vta_user *user, u64 ns);

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_wait.c - who waits for a queue's sequence numbers, and who is told
+ * vta_wait.c - waiters for a queue's sequence numbers, and their wake-ups
  *
  * The card interrupts when a queue reaches the number written to its ARM
- * register, or at once if it has. All that wait for a queue are in a tree by
- * number, and the lowest is armed; the interrupt takes those who have what they
- * wait for from its left end, touches no others, and arms the next. No wake-up
- * is lost: whoever waits is in the tree before ARM is written, and the records
- * are looked at again afterwards, for ARM of a queue that has halted does
- * nothing.
+ * register, or at once if it has. A queue's waiters are in a tree by number, and the lowest is
+ * armed. The interrupt removes the waiters whose number is reached from the left end of the tree,
+ * touches no others, and arms the next. No wake-up is lost: a waiter is in the tree before ARM is
+ * written, and the records are checked again afterwards, as ARM of a halted queue does nothing.
  *
- * The records are read under the vector's lock, so that what is believed of a
- * queue never goes back.
+ * The records are read under the vector's lock, so that the known state of a queue never goes
+ * back.
  */
 #include "vta_ctx.h"
 #include "vta_device.h"
@@ -36,9 +34,8 @@ static void vta_wait_synthesise_halt(struct vta_queue *q)
 }
 
 /*
- * Reads the queue's records. The state comes first: if it says that the queue
- * has halted, seq is final. Neither is trusted: what cannot be halts the queue,
- * as far as its owner is concerned.
+ * Reads the queue's records. The state is read first: if the queue has halted, seq is final.
+ * Neither is trusted: after an inconsistent record the queue counts as halted.
  */
 static void vta_wait_look(struct vta_queue *q)
 {
@@ -72,7 +69,7 @@ static void vta_wait_look(struct vta_queue *q)
 		q->armed = false;
 }
 
-/* The waiter comes to its end. It may be gone when @wake has returned. */
+/* Ends the wait. The waiter may be freed when @wake has returned. */
 static void vta_waiter_end(struct vta_waiter *waiter, int ret)
 {
 	waiter->pending = false;
@@ -89,7 +86,7 @@ static void vta_waiter_insert(struct vta_queue *q, struct vta_waiter *waiter)
 		parent = *link;
 		if (waiter->seq < rb_entry(parent, struct vta_waiter, node)->seq) {
 			link = &parent->rb_left;
-		} else {	/* who came first is told first */
+		} else {	/* the first to come is woken first */
 			link = &parent->rb_right;
 			leftmost = false;
 		}
@@ -112,11 +109,11 @@ static void vta_waiter_erase(struct vta_queue *q, struct vta_waiter *waiter)
 	q->nr_waiters--;
 	if (RB_EMPTY_ROOT(&q->waiters.rb_root)) {
 		list_del_init(&q->wait_node);
-		q->armed = false;	/* nobody counts on that interrupt any more */
+		q->armed = false;	/* no waiter needs that interrupt any more */
 	}
 }
 
-/* Arms the queue for what comes next, if anybody waits. */
+/* Arms the queue for the lowest waiter, if there is one. */
 static void vta_wait_arm(struct vta_queue *q)
 {
 	struct vta_waiter *next = vta_waiter_first(q);
@@ -133,7 +130,7 @@ static void vta_wait_arm(struct vta_queue *q)
 	}
 }
 
-/* What there is to say to who waits for a number: -EINPROGRESS if nothing yet. */
+/* The result of a wait for a number: -EINPROGRESS if there is none yet. */
 static int vta_wait_result(const struct vta_queue *q, u64 seq)
 {
 	if (q->error)
@@ -151,7 +148,7 @@ static void vta_wait_signal(struct vta_queue *q)
 		vta_notify_event(&q->ctx->notify, q->event);
 }
 
-/* Tells those that have what they wait for. */
+/* Wakes the waiters whose number is reached. */
 static void vta_wait_tell(struct vta_queue *q, bool was_halted)
 {
 	struct vta_waiter *waiter;
@@ -252,7 +249,7 @@ void vta_wait_add(struct vta_queue *q, struct vta_waiter *waiter)
 int vta_wait_remove(struct vta_queue *q, struct vta_waiter *waiter, u64 *done)
 {
 	spin_lock_irq(&q->vector->lock);
-	if (waiter->pending)	/* look once more: it may just have come */
+	if (waiter->pending)	/* check once more: the number may just have been reached */
 		vta_wait_update(q);
 	if (waiter->pending)
 		vta_waiter_erase(q, waiter);
@@ -263,7 +260,7 @@ int vta_wait_remove(struct vta_queue *q, struct vta_waiter *waiter, u64 *done)
 
 /* ---- poll() and eventfds ---- */
 
-/* A halt is told by itself: vta_wait_update(). */
+/* A halt is signalled on its own: vta_wait_update(). */
 static void vta_poller_wake(struct vta_waiter *waiter)
 {
 	struct vta_queue *q = container_of(waiter, struct vta_queue, poller);
@@ -278,7 +275,7 @@ static void vta_poller_wake(struct vta_waiter *waiter)
 	}
 }
 
-/* The caller is told by what the call returns. */
+/* The caller learns of it by the call's result. */
 static void vta_poller_asking(struct vta_waiter *waiter)
 {
 }
@@ -330,7 +327,7 @@ int vta_ioctl_queue_event(struct vta_ctx *ctx, void *data)
 
 	if (arg->flags || arg->pad || arg->fd < -1)
 		return -EINVAL;
-	/* Or any number of them could be waiting to be signalled. */
+	/* Otherwise any number of eventfds could be pending. */
 	vta_notify_flush(&ctx->notify);
 	if (arg->fd >= 0) {
 		event = vta_event_get(arg->fd);
@@ -348,7 +345,7 @@ int vta_ioctl_queue_event(struct vta_ctx *ctx, void *data)
 	if (!ret) {
 		swap(q->event, event);
 		vta_watch_start(q->ctx->vdev);
-		if (q->halted)	/* who comes late is told, too */
+		if (q->halted)	/* a late eventfd is signalled, too */
 			vta_wait_signal(q);
 		vta_wait_update(q);
 	}
@@ -392,8 +389,8 @@ void vta_wait_stop(struct vta_queue *q, int error)
 }
 
 /*
- * It may have halted when nobody looked any more. That is a fault like any other,
- * of which the record tells until the next start.
+ * The queue may have halted after the last check. That is a fault like any other, and its record
+ * stays until the next start.
  */
 static void vta_wait_look_last(struct vta_queue *q)
 {
@@ -423,7 +420,7 @@ int vta_wait_halted(struct vta_queue *q, u64 *seq)
 	vta_wait_update(q);
 	if (q->halted) {
 		*seq = vta_fault_is_of_descriptor(&q->fault) ? q->fault.seq : q->seq;
-		/* It may have made progress after all, before it was stopped. */
+		/* The queue may have made progress before it was stopped. */
 		if (q->given_up)
 			*seq = max(*seq, vta_queue_record_seq(q));
 		ret = 0;
@@ -489,7 +486,7 @@ void vta_wait_restart(struct vta_queue *q, u64 seq)
 	q->armed = false;
 	vta_watch_forget_queue(q);
 	vta_fault_clear(q);
-	vta_wait_update(q);	/* it may have halted again, and told nobody who knew */
+	vta_wait_update(q);	/* it may have halted again, unnoticed */
 	spin_unlock_irq(&q->vector->lock);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * vta_wait.h - who waits for a queue's sequence numbers, and who is told
+ * vta_wait.h - waiters for a queue's sequence numbers, and their wake-ups
  */
 #ifndef VTA_WAIT_H
 #define VTA_WAIT_H
@@ -16,10 +16,10 @@ struct vta_queue;
 struct vta_vector;
 
 /**
- * struct vta_waiter - one that waits for a number of a queue
- * @node: in vta_queue.waiters while @pending; all under vta_vector.lock
- * @seq: what it waits for (constant)
- * @pending: it still does
+ * struct vta_waiter - a waiter for a number of a queue @node: in vta_queue.waiters while
+ * @pending; all under vta_vector.lock
+ * @seq: the number (constant)
+ * @pending: it still waits
  * @ret: afterwards: 0, or why @seq will not be reached
  * @wake: is called once, with the lock held and @ret set; not if the waiter is
  *        removed before
@@ -33,8 +33,8 @@ struct vta_waiter {
 };
 
 /*
- * Is there an answer without waiting? -EINPROGRESS if not, -EINVAL if @seq
- * cannot be waited for. @done: descriptors completed. @seen: POLLIN has been.
+ * The result if there is one without waiting; else -EINPROGRESS, or -EINVAL if @seq cannot be
+ * waited for. @done: descriptors completed. @seen: POLLIN was returned.
  */
 int vta_wait_check(struct vta_queue *q, u64 seq, u64 *done, bool seen);
 /*
@@ -42,42 +42,42 @@ int vta_wait_check(struct vta_queue *q, u64 seq, u64 *done, bool seen);
  * -ENOMEM if too many wait.
  */
 void vta_wait_add(struct vta_queue *q, struct vta_waiter *waiter);
-/* Does not wait any more. Returns what the waiter's @ret is then. */
+/* Ends the wait, and returns the waiter's @ret. */
 int vta_wait_remove(struct vta_queue *q, struct vta_waiter *waiter, u64 *done);
 
-/* VTA_WAIT_POLL: an answer, or -EAGAIN if poll() or the eventfd will tell. */
+/* VTA_WAIT_POLL: a result, or -EAGAIN if poll() or the eventfd will signal it. */
 int vta_wait_ask(struct vta_queue *q, u64 seq, u64 *done);
 /* POLLIN and POLLPRI of one queue. @waits: the caller will sleep if there is none. */
 __poll_t vta_wait_poll(struct vta_queue *q, bool waits);
 
-/* A queue has been started; it is being stopped, and why; it has stopped. */
+/* The queue was started; it is being stopped, with the error for waiters; it has stopped. */
 void vta_wait_start(struct vta_queue *q);
 void vta_wait_stop(struct vta_queue *q, int error);
 void vta_wait_stopped(struct vta_queue *q);
 
 /*
- * Where a halted queue can go on: behind the descriptor that faulted, or behind
- * the last one that completed if none did. -EBUSY if it has not halted.
+ * Where a halted queue can continue: after the descriptor that faulted, or after the last
+ * completed one if none faulted. -EBUSY if it has not halted.
  */
 int vta_wait_halted(struct vta_queue *q, u64 *seq);
-/* It hangs, so it has halted; under the vector's lock. */
+/* The queue hangs and counts as halted; under the vector's lock. */
 void vta_wait_hung(struct vta_queue *q);
 /*
- * It is about to be stopped, and nothing is believed of its records meanwhile. It does not
- * stop, and is given up. It has been stopped: takes what the records say in the end, tells
- * those that have what they wait for, and returns whether it has halted.
+ * The queue is about to be stopped: its records are ignored meanwhile. It did not stop, and is
+ * aborted. It has stopped: reads the final records, wakes the waiters whose number is reached,
+ * and returns whether it has halted.
  */
 void vta_wait_pause(struct vta_queue *q);
 void vta_wait_abort(struct vta_queue *q);
 bool vta_wait_unpause(struct vta_queue *q);
-/* It goes on from there, on a card that has forgotten who waits. */
+/* The queue continues from there, on a card that has lost its ARM registers. */
 void vta_wait_resume(struct vta_queue *q);
-/* It has been started again, behind @seq. */
+/* The queue was started again, after @seq. */
 void vta_wait_restart(struct vta_queue *q, u64 seq);
 
-/* Reads the records and tells who has what they wait for; under the vector's lock. */
+/* Reads the records and wakes the waiters whose number is reached; under the vector's lock. */
 void vta_wait_look_again(struct vta_queue *q);
-/* Tells those that have what they wait for on the vector; any context. */
+/* Wakes the waiters of the vector whose number is reached; any context. */
 void vta_wait_interrupt(struct vta_vector *vector);
 /* Finds queues on the vector that have halted; not in interrupts. */
 void vta_wait_find_halted(struct vta_vector *vector);

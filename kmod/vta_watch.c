@@ -4,10 +4,10 @@
  *
  * The watchdog looks at the card every VTA_WATCH_MS while a thread waits for a queue or
  * polls a file, and ends by itself when none does. As long as all queues that are waited
- * for make progress, which is seen in memory, it reads no register. When one has made none
- * from one look to the next, it asks the card: is it there, is it ready, does its heart
- * beat, does it write what its registers say, and do its engines move? A card that fails
- * here is lost (vta_reset.c).
+ * for make progress, which is seen in memory, it reads no register. If a queue has made none
+ * since the last check, it reads the card's registers: does the card answer, is it ready, does
+ * its heartbeat move, do its records match its registers, and do its engines move? A card that
+ * fails here is reset (vta_reset.c).
  *
  * An engine says which descriptor it executes, and since when (docs/hardware.md, section 4).
  * The card ends a descriptor at its queue's limit. One that takes vta_hang_ms longer hangs:
@@ -15,9 +15,9 @@
  * as well, it is the engine that hangs, and the card is lost. Nothing here depends on what
  * users write to rings or close: a card that keeps the contract is never found to hang.
  *
- * Each finding is made at two looks. A machine that stood still, as a guest that was not
- * run, finds the clock ahead when it goes on, and the card may have stood still with it: that
- * time does not count.
+ * A failure is reported only after two checks. A machine can be paused, for example a guest that
+ * does not run: then the clock is ahead afterwards, and the card may have been paused as well.
+ * That time does not count.
  */
 #include <linux/bitfield.h>
 #include <linux/jiffies.h>
@@ -32,7 +32,7 @@
 #include "vta_wait.h"
 #include "vta_watch.h"
 
-/* From one look to the next. */
+/* Period of the checks. */
 #define VTA_WATCH_MS		1000
 
 /* No value of MOVES. */
@@ -43,11 +43,11 @@ module_param_named(hang_ms, vta_hang_ms, uint, 0644);
 MODULE_PARM_DESC(hang_ms,
 		 "How much longer than its limit a descriptor may take before the card is said to hang, in ms (default 10000, 0: for ever)");
 
-/* ---- What is seen in memory ---- */
+/* ---- Records in memory ---- */
 
 /*
- * Whether an interrupt has been lost. One may be on its way at this very moment: it has
- * been lost if it was late at the last look already. What it should have told is told here.
+ * Whether an interrupt has been lost. It may still be on its way, so it counts as lost only if it
+ * was late at the last check already. Then the watchdog wakes the waiters instead.
  */
 static bool vta_watch_interrupt(struct vta_queue *q)
 {
@@ -68,7 +68,7 @@ static bool vta_watch_interrupt(struct vta_queue *q)
 	return lost;
 }
 
-/* A file that is polled, or an eventfd, is to be told what becomes of the queue. */
+/* Whether a poll() or an eventfd waits for events of the queue. */
 static bool vta_watch_is_listened_to(struct vta_queue *q)
 {
 	return q->event || wq_has_sleeper(&q->ctx->notify.poll_wq);
@@ -98,7 +98,7 @@ static void vta_watch_queue(struct vta_watch *watch, struct vta_queue *q)
 	}
 }
 
-/* Whether the card is to be asked. */
+/* Whether registers must be read. */
 static bool vta_watch_look(struct vta_device *vdev)
 {
 	struct vta_watch *watch = &vdev->watch;
@@ -117,7 +117,7 @@ static bool vta_watch_look(struct vta_device *vdev)
 	return watch->lost || !bitmap_empty(watch->standing, VTA_QUEUES_MAX);
 }
 
-/* ---- What the card says of queues ---- */
+/* ---- Registers of queues ---- */
 
 /* The running queue of that number, or NULL. */
 static struct vta_queue *vta_watch_find(struct vta_vector *vector, u32 id)
@@ -141,7 +141,7 @@ static bool vta_watch_is_stuck(u32 state)
 	return state & REG_QUEUE_STATE_BUSY && (hand == VTA_HAND_NONE || hand == VTA_HAND_SHORT);
 }
 
-/* It has been told to stop, at the look before. */
+/* It was told to stop at the last check. */
 static void vta_watch_ask_aborted(struct vta_queue *q, u32 state)
 {
 	if (!(state & (REG_QUEUE_STATE_STATE | REG_QUEUE_STATE_BUSY)))
@@ -150,7 +150,7 @@ static void vta_watch_ask_aborted(struct vta_queue *q, u32 state)
 		vta_card_request_reset(q->ctx->vdev, "does not stop a queue");
 }
 
-/* What registers say is in memory by then (hardware.md, section 10). */
+/* Registers and memory agree by then (hardware.md, section 10). */
 static void vta_watch_ask_standing(struct vta_queue *q, u32 state, u64 seq)
 {
 	unsigned int hang_ms = READ_ONCE(vta_hang_ms);
@@ -167,7 +167,7 @@ static void vta_watch_ask_standing(struct vta_queue *q, u32 state, u64 seq)
 		vta_card_request_reset(q->ctx->vdev, "does not execute what takes no time");
 }
 
-/* A queue that makes no progress. Sets the bit of the engine that it is ready for. */
+/* Checks a queue without progress. Sets the bit of the engine that it is ready for. */
 static void vta_watch_ask_queue(struct vta_device *vdev, u32 id, unsigned long *ready)
 {
 	u32 state = vta_read(vdev, REG_QUEUE_STATE(id));
@@ -192,9 +192,9 @@ static void vta_watch_ask_queue(struct vta_device *vdev, u32 id, unsigned long *
 		__set_bit(VTA_COPY_ENGINE, ready);
 }
 
-/* ---- What the card says of engines ---- */
+/* ---- Registers of engines ---- */
 
-/* How long a queue's descriptor may take, in ns of card time; U64_MAX: for ever. */
+/* How long a queue's descriptor may take, in ns of card time; U64_MAX: no limit. */
 static u64 vta_watch_limit(struct vta_device *vdev, u32 id)
 {
 	struct vta_vector *vector = vta_irq_vector(vdev, id);
@@ -210,7 +210,7 @@ static u64 vta_watch_limit(struct vta_device *vdev, u32 id)
 	return limit;
 }
 
-/* The descriptor, which may have taken @ns, is given up if the engine still executes it. */
+/* Aborts the descriptor, which may take @ns, if the engine still executes it. */
 static void vta_watch_abort(struct vta_device *vdev, unsigned int e, u32 id, u64 ns)
 {
 	struct vta_watch_engine *engine = &vdev->watch.engines[e];
@@ -259,9 +259,9 @@ static void vta_watch_ask_engine(struct vta_device *vdev, unsigned int e, bool r
 		vta_watch_abort(vdev, e, id, limit + hang);
 }
 
-/* ---- What the card says of itself ---- */
+/* ---- Registers of the card ---- */
 
-/* Whether it is worth asking further. */
+/* Checks the card itself. False if a reset was requested. */
 static bool vta_watch_ask_card(struct vta_device *vdev)
 {
 	struct vta_watch *watch = &vdev->watch;
@@ -357,7 +357,7 @@ void vta_watch_init(struct vta_device *vdev)
 	INIT_DELAYED_WORK(&vdev->watch.work, vta_watch_work);
 }
 
-/* What comes while the work runs has it run again. */
+/* A request while the work runs makes it run again. */
 void vta_watch_start(struct vta_device *vdev)
 {
 	if (READ_ONCE(vdev->watch.asked))

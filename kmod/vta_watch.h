@@ -18,7 +18,7 @@ struct vta_queue;
  * struct vta_watch_engine - an engine at the last look
  * @moves: its MOVES
  * @over: it had not moved for too long
- * @stood: ns since then in which the machine stood still
+ * @stood: ns since then in which the machine was paused
  * @aborted: its MOVES when the descriptor in it was last aborted, or VTA_WATCH_NEVER
  */
 struct vta_watch_engine {

@@ -115,7 +115,7 @@ enum vta_queue_state {
 };
 
 /*
- * Written by the card, read by everybody. seq counts the descriptors that
+ * Written by the card, read by the process and the kernel. seq counts the descriptors that
  * have completed: the n-th descriptor submitted to the queue (from 1) is done
  * when seq >= n. seq is one aligned 64-bit store, after all effects of the
  * descriptor; it never goes back while the queue lives.
@@ -223,7 +223,7 @@ struct vta_stamp {
  * @abi: version of this interface, counts up with additions
  * @features: feature bits of the card (docs/hardware.md, FEATURES)
  * @mem_size: bytes of card memory
- * @mem_free: bytes of card memory that nobody has
+ * @mem_free: bytes of free card memory
  * @serial: serial number of the card
  * @queues: queues of the card
  * @contexts: contexts (open files) the card can hold
@@ -278,7 +278,7 @@ struct vta_info {
 enum vta_fate {
 	VTA_FATE_NONE		= 0,	/* the file has its card */
 	VTA_FATE_PENDING	= 1,	/* it has lost it; how that ends is not known yet */
-	VTA_FATE_RESET		= 2,	/* the card was reset, and works for who opens it */
+	VTA_FATE_RESET		= 2,	/* the card was reset, and works after a new open */
 	VTA_FATE_GIVEN_UP	= 3,	/* no reset helped, or was needed too often */
 	VTA_FATE_REMOVED	= 4,	/* the driver let go of the card */
 };
@@ -596,9 +596,9 @@ struct vta_fence {
  * @count: how many, 1 to VTA_FENCES_MAX
  * @flags: VTA_WAIT_ANY, VTA_WAIT_CANCEL
  * @deadline_ns: as in struct vta_wait
- * @cancel_fd: an eventfd: while it can be read (somebody has written to it) the
- *             call does not sleep. It is not read, so that it ends all waits it
- *             is given to, until the caller reads it. Without VTA_WAIT_CANCEL: 0
+ * @cancel_fd: an eventfd: while it can be read (after a write to it) the call does not sleep. The
+ * call does not read it, so it ends all waits that have it until the caller reads it. Without
+ * VTA_WAIT_CANCEL: 0
  * @index: out: which fence was reached, with VTA_WAIT_ANY the first that was; or
  *         which one the error is of, if it is of one. Else 0
  *
