@@ -220,7 +220,7 @@ static int vta_claim_bar(struct vta_device *vdev, int bar)
 	if (devm_request_mem_region(&pdev->dev, pci_resource_start(pdev, bar),
 				    pci_resource_len(pdev, bar), pci_name(pdev)))
 		return 0;
-	dev_err(&pdev->dev, "BAR%d is in use by somebody else: see /proc/iomem\n", bar);
+	dev_err(&pdev->dev, "BAR%d is in use by another driver: see /proc/iomem\n", bar);
 	return -EBUSY;
 }
 

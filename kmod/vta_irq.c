@@ -20,7 +20,7 @@
 static unsigned int vta_max_excess_irqs = 1000;
 module_param_named(max_excess_irqs, vta_max_excess_irqs, uint, 0644);
 MODULE_PARM_DESC(max_excess_irqs,
-		 "Most interrupts that nobody asked for on one vector in a second before the card is reset (default 1000, 0: no limit)");
+		 "Most interrupts that no waiter asked for on one vector in a second before the card is reset (default 1000, 0: no limit)");
 
 static unsigned int vta_max_vectors;
 module_param_named(max_vectors, vta_max_vectors, uint, 0444);
@@ -102,7 +102,7 @@ static irqreturn_t vta_irq_thread(int irq, void *data)
 		return IRQ_HANDLED;
 	}
 	if (events & REG_EVENT_FATAL)
-		vta_card_request_reset(vdev, "has given up");
+		vta_card_request_reset(vdev, "reported a fatal error");
 	if (events & REG_EVENT_FAULT) {
 		/*
 		 * A queue that halts before the clearing write arrives does not

@@ -220,7 +220,7 @@ static int vta_mmu_invalidate(struct vta_mmu *mmu)
 	 */
 	if (ret || vta_is_dead(val) || FIELD_GET(REG_TLB_INVALIDATE_CONTEXT, val) != mmu->id ||
 	    (!mmu->id && !vta_card_is_there(vdev))) {
-		vta_card_request_reset(vdev, "does not let go of memory");
+		vta_card_request_reset(vdev, "TLB invalidation timed out");
 		return -ENODEV;
 	}
 	return 0;

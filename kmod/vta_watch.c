@@ -164,7 +164,7 @@ static void vta_watch_ask_standing(struct vta_queue *q, u32 state, u64 seq)
 	q->watch_behind = behind;
 	q->watch_stuck = vta_watch_is_stuck(state) ? q->watch_stuck + 1 : 0;
 	if (hang_ms && q->watch_stuck > hang_ms / VTA_WATCH_MS + 1)
-		vta_card_request_reset(q->ctx->vdev, "does not execute what takes no time");
+		vta_card_request_reset(q->ctx->vdev, "does not execute descriptors that need no engine");
 }
 
 /* Checks a queue without progress. Sets the bit of the engine that it is ready for. */
@@ -250,7 +250,7 @@ static void vta_watch_ask_engine(struct vta_device *vdev, unsigned int e, bool r
 	if (!engine->over || !was_over || engine->aborted == moves)
 		return;
 	if (!busy)
-		vta_card_request_reset(vdev, "does not begin what is submitted");
+		vta_card_request_reset(vdev, "does not start submitted descriptors");
 	/* The abort has ended one; this is the next that has begun, and none between. */
 	else if (engine->aborted != VTA_WATCH_NEVER &&
 		 ((moves - engine->aborted) & REG_ENGINE_MOVES_MAX) == 2)
@@ -275,11 +275,11 @@ static bool vta_watch_ask_card(struct vta_device *vdev)
 		vta_card_request_reset(vdev, "does not answer");
 	else if (!(status & REG_STATUS_READY) ||
 		 vta_read(vdev, REG_GENERATION) != vdev->card_generation)
-		vta_card_request_reset(vdev, "was reset by nobody");
+		vta_card_request_reset(vdev, "reset itself");
 	else if (status & REG_STATUS_FATAL)
-		vta_card_request_reset(vdev, "has given up");
+		vta_card_request_reset(vdev, "reported a fatal error");
 	else if (still)
-		vta_card_request_reset(vdev, "stands still");
+		vta_card_request_reset(vdev, "heartbeat stopped");
 	else
 		return true;
 	return false;

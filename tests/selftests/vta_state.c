@@ -222,7 +222,7 @@ TEST_F(hang, administrator_amid_another_reset)
 	ASSERT_EQ(0, card_reset());
 	EXPECT_EQ(self->before.generation + 2, steps_now().generation);
 	reset_why(1, why, sizeof(why));
-	EXPECT_STREQ("has given up", why);
+	EXPECT_STREQ("reported a fatal error", why);
 	reset_why(0, why, sizeof(why));
 	EXPECT_STREQ("an administrator asked", why);
 }
