@@ -202,7 +202,7 @@ bool card_is_path(const char *which)
 }
 
 /*
- * sysfs has all cards of the machine, for everybody. A container's /dev has those of the
+ * sysfs has all cards of the machine, for all users. A container's /dev has those of the
  * container; in a cluster's job it has all, and the job's cgroup lets some be opened.
  */
 static int reach(const struct vtadev_card *card)
