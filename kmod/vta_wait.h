@@ -16,8 +16,8 @@ struct vta_queue;
 struct vta_vector;
 
 /**
- * struct vta_waiter - a waiter for a number of a queue @node: in vta_queue.waiters while
- * @pending; all under vta_vector.lock
+ * struct vta_waiter - a waiter for a number of a queue; all under vta_vector.lock
+ * @node: in vta_queue.waiters while @pending
  * @seq: the number (constant)
  * @pending: it still waits
  * @ret: afterwards: 0, or why @seq will not be reached
