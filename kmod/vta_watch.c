@@ -164,7 +164,8 @@ static void vta_watch_ask_standing(struct vta_queue *q, u32 state, u64 seq)
 	q->watch_behind = behind;
 	q->watch_stuck = vta_watch_is_stuck(state) ? q->watch_stuck + 1 : 0;
 	if (hang_ms && q->watch_stuck > hang_ms / VTA_WATCH_MS + 1)
-		vta_card_request_reset(q->ctx->vdev, "does not execute descriptors that need no engine");
+		vta_card_request_reset(q->ctx->vdev,
+				       "does not execute descriptors that need no engine");
 }
 
 /* Checks a queue without progress. Sets the bit of the engine that it is ready for. */

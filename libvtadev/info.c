@@ -11,12 +11,13 @@
 int info_derive(const struct vta_info *raw, struct vtadev_info *info)
 {
 	struct vta_isa_config config = VTA_ISA_CONFIG_OF(raw);
-	struct vta_isa_shape s = vta_isa_shape(&config);
 	struct vta_isa_limit limit;
+	struct vta_isa_shape s;
 	uint32_t largest;
 
 	if (!vta_isa_config_valid(&config, &limit) || raw->ring_order_max > 16)
 		return -EPROTO;
+	s = vta_isa_shape(&config);
 
 	info->contract_major = VTA_CONTRACT_MAJOR(raw->contract);
 	info->contract_minor = VTA_CONTRACT_MINOR(raw->contract);

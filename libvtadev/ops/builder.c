@@ -12,11 +12,12 @@ static struct vta_isa_shape shape_of(const struct vtaops_core *c)
 int vtaops_core_init(struct vtaops_core *c)
 {
 	struct vta_isa_config config = VTA_ISA_CONFIG_OF(c);
-	struct vta_isa_shape s = vta_isa_shape(&config);
 	struct vta_isa_limit limit;
+	struct vta_isa_shape s;
 
 	if (!vta_isa_config_valid(&config, &limit))
 		return -VTAOPS_ECORE;
+	s = vta_isa_shape(&config);
 	c->batch = 1u << c->log_batch;
 	c->block = 1u << c->log_block;
 	c->inp_bytes = 1u << s.inp_bytes;

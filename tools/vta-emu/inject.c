@@ -128,7 +128,7 @@ static const struct kind kinds[INJECT_KINDS] = {
 
 static const char *const reasons[] = {
 #define WORD(NAME, word, text) \
-	[VTA_FAULT_##NAME] = word,
+	[VTA_FAULT_##NAME] = (word),
 	VTA_CARD_FAULTS(WORD)
 #undef WORD
 };
