@@ -109,7 +109,6 @@ static struct vta_ctx *vta_ctx_make(struct vta_device *vdev, struct file *file)
 	ctx->client = atomic64_inc_return(&vta_clients);
 	ctx->tgid = task_tgid_nr(current);
 	vta_ctx_name(ctx);
-	vta_notify_init(&ctx->notify);
 	mutex_init(&ctx->lock);
 	xa_init(&ctx->bufs);
 	INIT_LIST_HEAD(&ctx->buf_list);
@@ -121,6 +120,7 @@ static struct vta_ctx *vta_ctx_make(struct vta_device *vdev, struct file *file)
 		ret = PTR_ERR(ctx->user);
 		goto err_free;
 	}
+	vta_notify_init(&ctx->notify, &ctx->user->notifier);
 	/* First, so that the limit also bounds the allocations that follow. */
 	ret = vta_user_charge(vdev, ctx->user, VTA_USER_CTXS, 1, file);
 	if (ret)

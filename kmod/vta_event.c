@@ -7,12 +7,17 @@
 #include <linux/poll.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/wait_bit.h>
 
 #include "vta_compat.h"
 #include "vta_event.h"
 
-/* As many at a time as all kernels allow, so that no file's work delays that of another. */
+/*
+ * As many work items at a time as all kernels allow, so that no file's work delays that of
+ * another; and as many of one user of a card.
+ */
 #define VTA_EVENT_WORKERS	512
+#define VTA_EVENT_WORKERS_USER	4
 
 static struct workqueue_struct *vta_event_wq;
 
@@ -72,17 +77,77 @@ void vta_event_put(struct vta_event *event)
 	kref_put(&event->ref, vta_event_release);
 }
 
+/* ---- Which files are signalled, of one user ---- */
+
+void vta_notifier_init(struct vta_notifier *notifier)
+{
+	spin_lock_init(&notifier->lock);
+	INIT_LIST_HEAD(&notifier->waiting);
+}
+
+/* Under vta_notifier.lock: the file's work runs once more. */
+static void vta_notify_start(struct vta_notify *notify)
+{
+	struct vta_notifier *notifier = notify->notifier;
+
+	if (notify->due)
+		return;
+	notify->due = true;
+	if (notifier->active < VTA_EVENT_WORKERS_USER) {
+		notifier->active++;
+		queue_work(vta_event_wq, &notify->work);
+	} else {
+		list_add_tail(&notify->node, &notifier->waiting);
+	}
+}
+
+/* A work has run: the next file's takes its place. */
+static void vta_notifier_next(struct vta_notifier *notifier)
+{
+	struct vta_notify *next;
+
+	lockdep_assert_held(&notifier->lock);
+
+	next = list_first_entry_or_null(&notifier->waiting, struct vta_notify, node);
+	if (next) {
+		list_del_init(&next->node);
+		queue_work(vta_event_wq, &next->work);
+	} else {
+		notifier->active--;
+	}
+}
+
 /* ---- The work of an open file ---- */
+
+static void vta_notify_begin(struct vta_notify *notify)
+{
+	spin_lock_irq(&notify->notifier->lock);
+	notify->due = false;
+	notify->busy = true;
+	spin_unlock_irq(&notify->notifier->lock);
+}
+
+/* The file may be gone when this returns. */
+static void vta_notify_end(struct vta_notify *notify)
+{
+	struct vta_notifier *notifier = notify->notifier;
+
+	spin_lock_irq(&notifier->lock);
+	notify->busy = false;
+	vta_notifier_next(notifier);
+	spin_unlock_irq(&notifier->lock);
+	wake_up_var(notify);
+}
 
 static struct vta_event *vta_notify_next(struct vta_notify *notify)
 {
 	struct vta_event *event;
 
-	spin_lock_irq(&notify->lock);
+	spin_lock_irq(&notify->notifier->lock);
 	event = list_first_entry_or_null(&notify->events, struct vta_event, node);
 	if (event)
 		list_del_init(&event->node);
-	spin_unlock_irq(&notify->lock);
+	spin_unlock_irq(&notify->notifier->lock);
 	return event;
 }
 
@@ -92,6 +157,7 @@ static void vta_notify_work(struct work_struct *work)
 	struct vta_event *event;
 	int events;
 
+	vta_notify_begin(notify);
 	events = atomic_xchg(&notify->poll_events, 0);
 	if (events)
 		wake_up_poll(&notify->poll_wq, (__force __poll_t)events);
@@ -100,12 +166,14 @@ static void vta_notify_work(struct work_struct *work)
 		vta_event_put(event);
 		cond_resched();
 	}
+	vta_notify_end(notify);
 }
 
-void vta_notify_init(struct vta_notify *notify)
+void vta_notify_init(struct vta_notify *notify, struct vta_notifier *notifier)
 {
+	notify->notifier = notifier;
 	INIT_WORK(&notify->work, vta_notify_work);
-	spin_lock_init(&notify->lock);
+	INIT_LIST_HEAD(&notify->node);
 	INIT_LIST_HEAD(&notify->events);
 	init_waitqueue_head(&notify->poll_wq);
 }
@@ -114,22 +182,41 @@ void vta_notify_event(struct vta_notify *notify, struct vta_event *event)
 {
 	unsigned long flags;
 
-	spin_lock_irqsave(&notify->lock, flags);
+	spin_lock_irqsave(&notify->notifier->lock, flags);
 	if (list_empty(&event->node)) {
 		kref_get(&event->ref);
 		list_add_tail(&event->node, &notify->events);
 	}
-	spin_unlock_irqrestore(&notify->lock, flags);
-	queue_work(vta_event_wq, &notify->work);
+	vta_notify_start(notify);
+	spin_unlock_irqrestore(&notify->notifier->lock, flags);
 }
 
 void vta_notify_poll(struct vta_notify *notify, __poll_t events)
 {
+	unsigned long flags;
+
 	atomic_or((__force int)events, &notify->poll_events);
-	queue_work(vta_event_wq, &notify->work);
+	spin_lock_irqsave(&notify->notifier->lock, flags);
+	vta_notify_start(notify);
+	spin_unlock_irqrestore(&notify->notifier->lock, flags);
+}
+
+static bool vta_notify_is_idle(struct vta_notify *notify)
+{
+	bool idle;
+
+	spin_lock_irq(&notify->notifier->lock);
+	idle = !notify->due && !notify->busy;
+	spin_unlock_irq(&notify->notifier->lock);
+	return idle;
+}
+
+int vta_notify_wait(struct vta_notify *notify)
+{
+	return wait_var_event_killable(notify, vta_notify_is_idle(notify));
 }
 
 void vta_notify_flush(struct vta_notify *notify)
 {
-	flush_work(&notify->work);
+	wait_var_event(notify, vta_notify_is_idle(notify));
 }

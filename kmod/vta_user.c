@@ -100,6 +100,7 @@ static struct vta_user *vta_user_new(kuid_t uid)
 		return NULL;
 	user->uid = uid;
 	vta_group_init(&user->group);
+	vta_notifier_init(&user->notifier);
 	return user;
 }
 

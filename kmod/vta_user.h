@@ -10,6 +10,7 @@
 #include <linux/types.h>
 #include <linux/uidgid.h>
 
+#include "vta_event.h"
 #include "vta_group.h"
 
 struct file;
@@ -33,6 +34,7 @@ enum vta_user_what {
  *        as long as the faults and the group are
  * @used: how much, by enum vta_user_what
  * @group: share of the engines
+ * @notifier: signals poll() and eventfds of the user's files; by itself
  * @faults_until: when all faults so far would have happened at the rate allowed, and
  *                all time that hangs have cost would have passed again, in ns of
  *                CLOCK_MONOTONIC; changed without the lock
@@ -43,6 +45,7 @@ struct vta_user {
 	unsigned int refs;
 	u64 used[VTA_USER_WHATS];
 	struct vta_group group;
+	struct vta_notifier notifier;
 	atomic64_t faults_until;
 };
 

@@ -328,7 +328,9 @@ int vta_ioctl_queue_event(struct vta_ctx *ctx, void *data)
 	if (arg->flags || arg->pad || arg->fd < -1)
 		return -EINVAL;
 	/* Otherwise any number of eventfds could be pending. */
-	vta_notify_flush(&ctx->notify);
+	ret = vta_notify_wait(&ctx->notify);
+	if (ret)
+		return ret;
 	if (arg->fd >= 0) {
 		event = vta_event_get(arg->fd);
 		if (IS_ERR(event))

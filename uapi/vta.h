@@ -638,9 +638,10 @@ struct vta_wait_many {
  *
  * The queue holds the eventfd, whatever becomes of @fd, until another takes its
  * place or the queue ends. It does not hold the card's file. A thread of the kernel
- * adds the 1: it may come just after VTA_IOCTL_QUEUE_DESTROY has returned. There is one such
- * thread for each open file, and its work takes as long as the files that poll these eventfds
- * make it: this call and the last close() return when all that was due before has been added.
+ * adds the 1: it may come just after VTA_IOCTL_QUEUE_DESTROY has returned. It does so for one
+ * eventfd of an open file after the other, and for few of a user's files at a time, which takes
+ * as long as the files that poll these eventfds make it: this call and the last close() return
+ * when all that was due before has been added, or this call when its thread is killed.
  *
  * Errors: EINVAL (also a file that is not an eventfd), EBADF, ENOENT, ENODEV.
  */

@@ -10,7 +10,7 @@ SELFTEST_NAMES := vta_basic vta_open vta_buf vta_queue vta_run vta_kept vta_wait
 	vta_fences vta_eventfd vta_cost vta_share vta_group \
 	vta_close vta_stress vta_uapi vta_trace vta_lib vta_pipeline vta_ctl vta_cards vta_unbind \
 	vta_pin vta_dmabuf vta_sync vta_limits vta_memcg vta_bounce vta_large \
-	vta_fragment vta_recover vta_probe vta_hang vta_watch vta_state vta_sleep vta_aer vta_bus vta_plug vta_pool vta_kexec vta_paused \
+	vta_fragment vta_crowd vta_recover vta_probe vta_hang vta_watch vta_state vta_sleep vta_aer vta_bus vta_plug vta_pool vta_kexec vta_paused \
 	vta_failnth
 # Attacks, each with a victim: tests/selftests/isolation.
 ISOLATION_NAMES := iso_address iso_stale iso_residue iso_mapping iso_doorbell iso_call \

@@ -21,7 +21,7 @@ vm=$top/tools/vm/vm
 built=$top/build
 [ -z "${CROSS-}" ] || built=$top/build/cross/$CROSS/build
 
-all=(main waits groups recovery bus plug pool kexec reboot paused variants vectors iommu memory isolation)
+all=(main waits groups recovery bus plug pool kexec reboot paused variants vectors crowd iommu memory isolation)
 if [ "${1-}" = --boots ]; then
 	echo "${all[*]}"
 	exit
@@ -228,6 +228,12 @@ boot_vectors() {
 	boot vectors --timeout 400 --cards 11 -- "vta_scarce.sh=11"
 }
 
+# More files of one user than the driver has threads to signal them.
+boot_crowd() {
+	boot crowd --timeout 400 --mem 1G --cards 3 --emu-arg-0 --queues=256 \
+		--emu-arg-1 --queues=256 --emu-arg-2 --queues=256 -- vta_crowd
+}
+
 # Every access of the card to what the driver has not mapped would be a fault.
 boot_iommu() {
 	boot iommu --timeout 400 --iommu --module vgem -- vta_basic vta_buf vta_queue vta_run \
@@ -284,6 +290,7 @@ for name in "${boots[@]}"; do
 	paused)		boot_paused ;;
 	variants)	boot_variants ;;
 	vectors)	boot_vectors ;;
+	crowd)		boot_crowd ;;
 	iommu)		boot_iommu ;;
 	memory)		boot_memory ;;
 	dmabuf)		boot_dmabuf ;;

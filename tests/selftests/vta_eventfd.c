@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -265,25 +264,7 @@ TEST_F(eventfd, signals_that_the_file_was_closed)
 
 /* ---- A user who makes signalling slow ---- */
 
-enum { LISTENED = 100, LISTENERS = 50, SIGNALS = 2000 };
-
-/* Each write to the eventfd goes through LISTENED * LISTENERS entries. */
-static int listen_often(int event)
-{
-	struct epoll_event in = { .events = EPOLLIN };
-	int copies[LISTENED];
-
-	for (unsigned int i = 0; i < LISTENED; i++)
-		copies[i] = dup(event);
-	for (unsigned int i = 0; i < LISTENERS; i++) {
-		int epoll = epoll_create1(EPOLL_CLOEXEC);
-
-		for (unsigned int k = 0; k < LISTENED; k++)
-			if (epoll_ctl(epoll, EPOLL_CTL_ADD, copies[k], &in))
-				return -errno;
-	}
-	return 0;
-}
+enum { LISTENERS = 50, SIGNALS = 2000 };
 
 /* A queue that has halted tells each eventfd that it is given at once. */
 static int signals_slowly(int event, volatile unsigned int *asked)
@@ -292,7 +273,7 @@ static int signals_slowly(int event, volatile unsigned int *asked)
 	struct queue q;
 	int fd;
 
-	if (setresuid(1000, 1000, 1000) || listen_often(event))
+	if (setresuid(1000, 1000, 1000) || listen_often(event, LISTENERS))
 		return 1;
 	fd = card_open();
 	if (fd < 0 || queue_open(fd, &q, NULL) || queue_do(&q, bad) != -EIO)
@@ -300,22 +281,6 @@ static int signals_slowly(int event, volatile unsigned int *asked)
 	while (*asked < SIGNALS && !give(&q, event))
 		++*asked;
 	return pause();
-}
-
-/* What has been added to it, which stays. */
-static unsigned int signalled(int event)
-{
-	unsigned int count = 0;
-	char path[64], line[64];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", event);
-	file = fopen(path, "re");
-	while (file && fgets(line, sizeof(line), file) &&
-	       sscanf(line, "eventfd-count: %x", &count) != 1)
-		;
-	fclose(file);
-	return count;
 }
 
 TEST_F(eventfd, slow_listeners_delay_no_other_file)
@@ -343,6 +308,38 @@ TEST_F(eventfd, slow_listeners_delay_no_other_file)
 	kill(pid, SIGKILL);
 	EXPECT_EQ(pid, waitpid(pid, NULL, 0));
 	EXPECT_EQ(0, chmod(card_node(), 0600));
+}
+
+enum { FAULTY = 16, MANY_LISTENERS = 500 };
+
+/*
+ * The eventfd of queues that have all halted is signalled for one after the other. A process
+ * that takes it from one of them waits for that, and dies when it is told to, not after.
+ */
+TEST_F(eventfd, caller_that_waits_for_listeners_can_be_killed)
+{
+	struct vta_desc bad = desc_fill(0, 0, 4);
+	int slow = eventfd(0, EFD_NONBLOCK);
+	struct queue faulty[FAULTY];
+	unsigned int i;
+	pid_t pid;
+
+	ASSERT_EQ(0, listen_often(slow, MANY_LISTENERS));
+	for (i = 0; i < FAULTY; i++) {
+		ASSERT_EQ(0, queue_open(self->g.fd, &faulty[i], NULL));
+		ASSERT_EQ(0, give(&faulty[i], slow));
+	}
+	for (i = 0; i < FAULTY; i++)
+		queue_submit(&faulty[i], &bad, 1);
+	for (i = 0; i < FAULTY; i++)
+		ASSERT_EQ(-EIO, queue_wait(&faulty[i], 1, PATIENCE_MS, NULL));
+	pid = fork();
+	if (!pid)
+		_exit(give(&faulty[0], -1) != 0);
+	EXPECT_TRUE(proc_gets_into(pid, "vta_wait_event"));
+	kill(pid, SIGKILL);
+	EXPECT_EQ(pid, waitpid(pid, NULL, 0));
+	EXPECT_GT(FAULTY, signalled(slow));
 }
 
 TEST_HARNESS_MAIN

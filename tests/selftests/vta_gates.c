@@ -5,7 +5,9 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -79,4 +81,39 @@ bool told_soon(int event)
 	struct pollfd pfd = { .fd = event, .events = POLLIN };
 
 	return poll(&pfd, 1, PATIENCE_MS) == 1 && pfd.revents == POLLIN;
+}
+
+enum { LISTENED = 100 };
+
+int listen_often(int event, unsigned int listeners)
+{
+	struct epoll_event in = { .events = EPOLLIN };
+	int copies[LISTENED];
+
+	for (unsigned int i = 0; i < LISTENED; i++)
+		copies[i] = dup(event);
+	for (unsigned int i = 0; i < listeners; i++) {
+		int epoll = epoll_create1(EPOLL_CLOEXEC);
+
+		for (unsigned int k = 0; k < LISTENED; k++)
+			if (epoll_ctl(epoll, EPOLL_CTL_ADD, copies[k], &in))
+				return -errno;
+	}
+	return 0;
+}
+
+unsigned int signalled(int event)
+{
+	unsigned int count = 0;
+	char path[64], line[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", event);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file) &&
+	       sscanf(line, "eventfd-count: %x", &count) != 1)
+		;
+	if (file)
+		fclose(file);
+	return count;
 }

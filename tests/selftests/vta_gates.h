@@ -32,4 +32,11 @@ uint64_t told(int event);
 void tell(int event);
 bool told_soon(int event);
 
+/*
+ * Each write to the eventfd goes through 100 times as many entries of epoll. How often it has
+ * been added to, if it is never read; this waits for a write that is under way.
+ */
+int listen_often(int event, unsigned int listeners);
+unsigned int signalled(int event);
+
 #endif /* VTA_GATES_H */
