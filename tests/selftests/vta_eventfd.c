@@ -336,7 +336,7 @@ TEST_F(eventfd, caller_that_waits_for_listeners_can_be_killed)
 	pid = fork();
 	if (!pid)
 		_exit(give(&faulty[0], -1) != 0);
-	EXPECT_TRUE(proc_gets_into(pid, "vta_wait_event"));
+	EXPECT_TRUE(proc_gets_into(pid, "vta_notify_wait"));
 	kill(pid, SIGKILL);
 	EXPECT_EQ(pid, waitpid(pid, NULL, 0));
 	EXPECT_GT(FAULTY, signalled(slow));
