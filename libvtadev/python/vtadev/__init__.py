@@ -350,6 +350,14 @@ def _answer(future, outputs, error):
         pass
 
 
+def _image(image):
+    """The bytes of a program image, given as such or by the path of its file."""
+    if not isinstance(image, (str, os.PathLike)):
+        return image
+    with _open(image, "rb") as file:
+        return file.read()
+
+
 def _one(outputs):
     return outputs[0] if len(outputs) == 1 else outputs
 
@@ -450,9 +458,7 @@ class Program(_Runner):
     def __init__(self, image, device=None, runs=2):
         if runs < 1:
             raise ValueError("runs is at least 1")
-        if isinstance(image, (str, os.PathLike)):
-            with _open(image, "rb") as file:
-                image = file.read()
+        image = _image(image)
         self.device = device if isinstance(device, Device) else Device(device)
         self.runs = runs
         try:
@@ -636,9 +642,7 @@ class Pool(_Runner):
     def __init__(self, image, cards=None, depth=2):
         if depth < 1:
             raise ValueError("depth is at least 1")
-        if isinstance(image, (str, os.PathLike)):
-            with _open(image, "rb") as file:
-                image = file.read()
+        image = _image(image)
         self._engine = _PoolEngine(image, None if cards is None else tuple(cards), depth)
         self._finalizer = weakref.finalize(self, self._engine.close)
         core = self._engine.core
