@@ -211,8 +211,8 @@ static void dma_unmap(void **state)
 struct engine {
 	pthread_t thread;
 	atomic_bool stop;
-	unsigned long done;
-	unsigned long refused;
+	atomic_ulong done;
+	atomic_ulong refused;
 };
 
 static void *engine_main(void *arg)
@@ -222,11 +222,27 @@ static void *engine_main(void *arg)
 
 	while (!atomic_load(&e->stop)) {
 		if (vfu_dma_write64(dma(), RAM, ++n))
-			e->refused++;
+			atomic_fetch_add(&e->refused, 1);
 		else
-			e->done++;
+			atomic_fetch_add(&e->done, 1);
+		/* With fewer processors than threads, the others are waited for. */
+		sched_yield();
 	}
 	return NULL;
+}
+
+/* Returns when each engine has begun and ended an access that was refused. */
+static void wait_refused(struct engine e[2])
+{
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		unsigned long seen = atomic_load(&e[i].refused);
+
+		/* The next may have begun before the caller looked. */
+		while (atomic_load(&e[i].refused) < seen + 2)
+			sched_yield();
+	}
 }
 
 /* When an unmap is answered, no store through the old mapping follows. */
@@ -234,7 +250,7 @@ static void dma_unmap_is_a_fence(void **state)
 {
 	struct engine e[2] = { 0 };
 	uint64_t *word;
-	int i, k;
+	int i;
 
 	(void)state;
 	open_ram();
@@ -245,15 +261,14 @@ static void dma_unmap_is_a_fence(void **state)
 	for (i = 0; i < 200; i++) {
 		assert_int_equal(vfc_dma_unmap(c, RAM, RAM_SIZE, 0), 0);
 		__atomic_store_n(word, ~0ull, __ATOMIC_SEQ_CST);
-		for (k = 0; k < 100; k++)
-			sched_yield();
+		wait_refused(e);
 		assert_true(__atomic_load_n(word, __ATOMIC_SEQ_CST) == ~0ull);
 		assert_int_equal(vfc_dma_map(c, RAM, RAM_SIZE, RW, c->ram_fd,
 					     0), 0);
 		/* The same for the gate. */
 		vfc_command(c, 0, PCI_COMMAND_MASTER);
 		__atomic_store_n(word, ~0ull, __ATOMIC_SEQ_CST);
-		sched_yield();
+		wait_refused(e);
 		assert_true(__atomic_load_n(word, __ATOMIC_SEQ_CST) == ~0ull);
 		vfc_command(c, PCI_COMMAND_MASTER, 0);
 	}

@@ -245,7 +245,7 @@ boot_memory() {
 	local tests=(vta_pin vta_dmabuf vta_sync vta_limits vta_fragment)
 	[ -z "${TESTS-}" ] || read -ra tests <<<"$TESTS"
 	boot memory --timeout 400 --cards 2 --emu-arg-0 --mem=16M --module vgem -- "${tests[@]}"
-	boot large --timeout 400 --mem 6G -- vta_large
+	boot large --timeout 400 --mem 4G -- vta_large
 	boot bounce --timeout 400 --module vgem --append swiotlb=force -- vta_bounce
 }
 
