@@ -4,7 +4,7 @@
 # Kernels that watch themselves, built from the distribution's sources: debug
 # (KASAN, lockdep, kmemleak, fault injection ...) and kcsan (data races). Their
 # options are in tools/vm/debug. $cache/kernels/debug-HASH is laid out as any
-# other kernel's, see kernel.sh; HASH is that of options and sources.
+# other kernel's, see kernel.sh; HASH is that of options and sources, without comments.
 
 # kernel_debug_find NAME: sets kernel_dir.
 kernel_debug_find() {
@@ -12,7 +12,7 @@ kernel_debug_find() {
 	[ "$name" = debug ] || config=$name
 	package=$(kernel_debug_source)
 	hash=$(cat "$here/debug/guest.config" "$here/debug/$config.config" - \
-		<<<"$package" | sha256sum)
+		<<<"$package" | grep -E '^(CONFIG_|linux-)' | sha256sum)
 	kernel_dir=$cache/kernels/$name-${hash:0:12}
 	[ -e "$kernel_dir" ] && return
 	need dpkg xz-utils make gcc libc6-dev bc bison flex libelf-dev cpio kmod binutils
