@@ -77,6 +77,26 @@ all: userspace
 		     "(install linux-headers-$$(uname -r) or say KDIR=)"; \
 	fi
 
+include rules.mk
+
+# $(call static,CHECKS,...): parts of tests/static, each some of its checks
+static = $(foreach n,1 2 3 4,"static-$(firstword $($(n)))=tests/static -j 1 $(VM_KDIR) \
+	$$($(VM) source) $($(n))")
+
+# What make check runs, "[@]NAME=COMMAND" for tests/run: of no part alone, and then each
+# part adds its own.
+CHECKS = \
+	$(call static,clang-tidy,checkpatch,module sparse,shellcheck cppcheck reuse kernel-doc mandoc) \
+	"build=tests/build.sh" "harness=tests/harness.sh" "@vm-harness=tests/vm-harness.sh" \
+	"abi=tests/abi/run.sh" \
+	"@docs=tests/docs/run.sh $(VM_MODULE)" \
+	"@selftests-$(UDMABUF_KERNEL)=VM_KERNEL=$(UDMABUF_KERNEL) tests/selftests/run.sh \
+		$(call vm-module-of,$(UDMABUF_KERNEL)) dmabuf" \
+	"@demo=tests/demo/run.sh $(VM_MODULE)" \
+	"install=tests/install.sh" \
+	"contract=tests/contract/documents.py" \
+	"slurm-scripts=tests/cluster/scripts.sh"
+
 include libvtadev/build.mk
 include libvtadev/ops/build.mk
 include libvtadev/driver/build.mk
@@ -112,6 +132,8 @@ include tests/vtac/build.mk
 include tests/vtac/programs/build.mk
 include tests/vtac/emit/build.mk
 include tests/bench/build.mk
+
+-include $(shell find $(OBJECT_DIRS) -name '*.d' 2>/dev/null | sort -u)
 
 USERSPACE := $(LIB_SO) $(LIB_A) $(SOFT_SO) $(OPENCL_SO) $(OPS_A) $(PROG_A) $(DRIVER_SO) $(DRIVER_A) $(VTACTL_BIN) $(EMU_BIN) \
 	$(DIGITS_BIN) $(STREAM_BIN) $(if $(VTAC_HAVE),$(VTAC_BIN)) $(if $(PYTHON_HAVE),$(PYTHON_BUILT))
@@ -195,67 +217,11 @@ vm: build-deps
 		--file $(VM_MODULE):/lib/vta.ko --file $(VTACTL_BIN):/bin/vtactl \
 		--file $(DIGITS_BIN):/bin/digits --file examples/digits/testset.bin:/share/testset.bin
 
-# The boots of the module's tests.
-BOOTS = $(shell tests/selftests/run.sh --boots)
-# $(call static,CHECKS,...): parts of tests/static, each some of its checks
-static = $(foreach n,1 2 3 4,"static-$(firstword $($(n)))=tests/static -j 1 $(VM_KDIR) \
-	$$($(VM) source) $($(n))")
-
 .PHONY: check
 check: test-deps
 	@echo 'building everything, and the tests'
 	+@$(QUIETLY) check-build
-	@$(TESTS_RUN) \
-		$(call static,clang-tidy,checkpatch,module sparse,shellcheck cppcheck reuse kernel-doc mandoc) \
-		"harness=tests/harness.sh" "@vm-harness=tests/vm-harness.sh" \
-		$(foreach t,$(EMU_TESTS) $(OPS_TESTS),"emu-$(notdir $(t))=$(t)") \
-		"ops-bare=tests/ops/bare.sh $(OPS_SRCS)" \
-		$(foreach t,$(FUZZ_TARGETS),"fuzz-$(t)=$(FUZZ_DIR)/replay-$(t) -n 3000 \
-			$(wildcard tests/fuzz/corpus/$(t)/*)") \
-		$(foreach t,$(LIB_TESTS),"lib-$(notdir $(t))=$(t)") \
-		"devices-examples=tests/devices/examples.sh" \
-		$(foreach t,$(DEVICES_ON_SOFT),"devices-soft-$(notdir $(t))=VTADEV_PLUGINS=$(LIB_DIR) VTADEV_DEVICE=soft $(t)" \
-			"devices-opencl-$(notdir $(t))=VTADEV_PLUGINS=$(LIB_DIR) VTADEV_DEVICE=opencl $(t)") \
-		"devices-opencl=tests/devices/opencl.sh" \
-		"devices-opencl-examples=tests/devices/examples.sh opencl:0.0" \
-		"devices-opencl-memory=ASAN_OPTIONS=detect_leaks=0 $(DEVICES_TEST_DIR)/test_far opencl" \
-		"devices-opencl-streams=$(call devices-opencl,360)" \
-		$(foreach t,$(DEVICES_TESTS),"devices-$(subst /,-,$(t:$(DEVICES_TEST_DIR)/%=%))=$(t)") \
-		"python=tests/python/run.sh" \
-		$(foreach t,$(DIGITS_TESTS),"digits-$(notdir $(t))=$(t)") \
-		$(foreach b,$(BOOTS),"@selftests-$(b)=tests/selftests/run.sh $(VM_MODULE) $(b)") \
-		"@matrix=tests/matrix/run.sh $(VM_MODULE) build/matrix-sample -e 13" \
-		"@storm=tests/storm/run.sh $(VM_MODULE) -n $(CHECK_STORM)" \
-		$(call libfuzzer,$(CHECK_OPS),$(PARSER_BINS)) \
-		"@fuzz-calls=tests/fuzz/run.sh $(VM_MODULE) build/fuzz/check-calls calls -n $(CHECK_CALLS)" \
-		"@fuzz-card=tests/fuzz/run.sh $(VM_MODULE) build/fuzz/check-card card -n $(CHECK_CARD)" \
-		"@bench=tests/bench/run.sh --quick $(PARTS) $(VM_MODULE) $(BENCH_MODULE)" \
-		$(foreach t,$(RUNTIME_TESTS),"runtime-$(notdir $(t))=$(t)") \
-		"@ops=tests/ops/run.sh $(VM_MODULE)" \
-		"vtac-completion=tests/vtac/completion.sh $(CURDIR)/$(VTAC_BIN)" \
-		"vtac-compile=tests/vtac/compile.sh $(CURDIR)/$(VTAC_BIN)" \
-		"vtac-converted=$(ONNX_NODES) $(dir $(ONNX_NODES_DATA))pytorch-converted tests/vtac/onnx_converted.list" \
-		"vtac-emit=LINK='$(EMIT_LINK)' tests/vtac/emit/run.sh $(EMIT_TESTS) $(OPS_SRCS)" \
-		"vtac-nodes=$(ONNX_NODES) $(ONNX_NODES_DATA) tests/vtac/onnx_nodes.list" \
-		"vtac-opsets=tests/vtac/opsets.sh $(ONNX_NODES) $(ONNX_NODES_DATA) tests/vtac/onnx_nodes.list" \
-		$(foreach t,$(VTAC_TESTS) $(VTAC_PROG_TESTS),"vtac-$(notdir $(t))=$(t)") \
-		"@vtac-page=tests/vtac/page.sh" \
-		"vtac-models=IMAGES=500 tests/vtac/programs/models.sh $(VTAC_ACCURACY) mnist ppocr" \
-		"@runtime=tests/runtime/run.sh $(VM_MODULE)" \
-		"abi=tests/abi/run.sh" \
-		"@docs=tests/docs/run.sh $(VM_MODULE)" \
-		"@selftests-$(UDMABUF_KERNEL)=VM_KERNEL=$(UDMABUF_KERNEL) tests/selftests/run.sh \
-			$(call vm-module-of,$(UDMABUF_KERNEL)) dmabuf" \
-		"@udev=tests/udev/run.sh $(VM_MODULE) $(UDEV_RULES) $(UDEV_GROUP)" \
-		"@demo=tests/demo/run.sh $(VM_MODULE)" \
-		"@stream=tests/stream/run.sh $(VM_MODULE)" \
-		"@vtactl=tests/vtactl/run.sh $(VM_MODULE)" \
-		"install=tests/install.sh" \
-		"contract=tests/contract/documents.py" \
-		"mpi=tests/mpi/run.sh build/mpi" \
-		"slurm-scripts=tests/cluster/scripts.sh" \
-		"vtactl-messages=tests/vtactl/messages.py" \
-		"vtactl-completion=tests/vtactl/completion.sh $(CURDIR)/$(VTACTL_BIN)"
+	@$(TESTS_RUN) $(CHECKS)
 
 # vta.cl on the first OpenCL device: as many streams as soft has, and again as an FPGA tool
 # would take it, with one work-group of several work-items, and with every loop a wide one.

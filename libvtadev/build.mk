@@ -33,9 +33,7 @@ $(LIB_DIR)/obj/plugin.o: LIB_CPPFLAGS += -DVTADEV_PLUGIN_DIR='"$(LIBDIR)"'
 
 $(POOL_OBJS): LIB_CPPFLAGS += -Ilibvtadev/ops
 
-$(LIB_DIR)/obj/%.o: libvtadev/%.c
-	@mkdir -p $(@D)
-	$(CC) $(LIB_CPPFLAGS) $(CPPFLAGS) $(LIB_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+$(call objects,$(LIB_DIR)/obj,libvtadev,$$(LIB_CPPFLAGS) $$(CPPFLAGS) $$(LIB_CFLAGS) $$(CFLAGS))
 
 # Objects whose only global names are the API's: static linking exports what
 # the map lets the shared library export. And pieces of code that compilers for
@@ -60,10 +58,7 @@ $(LIB_SO): $(LIB_OBJS) $(POOL_OBJS) build/lib/libvtaprog.a build/lib/libvtaops.a
 	ln -sf $(LIB_SONAME) $(LIB_DIR)/libvtadev.so
 
 # Depends on what the variables say, so it is made anew and replaced if it differs.
-$(LIB_PC): libvtadev/vtadev.pc.in FORCE
-	@mkdir -p $(@D)
-	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' $< > $@.new
-	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+$(call filled,$(LIB_PC),libvtadev/vtadev.pc.in)
 
 .PHONY: install-lib
 install-lib: $(LIB_SO) $(LIB_A) $(LIB_PC)
@@ -72,8 +67,3 @@ install-lib: $(LIB_SO) $(LIB_A) $(LIB_PC)
 	install -m 644 $(LIB_SO) $(LIB_A) $(DESTDIR)$(LIBDIR)
 	cp -P $(LIB_DIR)/$(LIB_SONAME) $(LIB_DIR)/libvtadev.so $(DESTDIR)$(LIBDIR)
 	install -m 644 $(LIB_PC) $(DESTDIR)$(LIBDIR)/pkgconfig
-
-.PHONY: FORCE
-FORCE:
-
--include $(LIB_OBJS:.o=.d) $(POOL_OBJS:.o=.d)

@@ -12,15 +12,9 @@ UDEV_DIR ?= $(if $(filter /usr,$(PREFIX)),/lib,$(PREFIX)/lib)/udev/rules.d
 UDEV_CDI := build/udev/61-vta-cdi.rules
 SYSUSERS_DIR ?= $(PREFIX)/lib/sysusers.d
 
-$(UDEV_RULES): udev/60-vta.rules.in FORCE
-	@mkdir -p $(@D)
-	@sed 's|@GROUP@|$(UDEV_GROUP)|' $< > $@.new
-	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+$(call filled,$(UDEV_RULES),udev/60-vta.rules.in)
 
-$(UDEV_CDI): udev/61-vta-cdi.rules.in FORCE
-	@mkdir -p $(@D)
-	@sed 's|@BINDIR@|$(PREFIX)/bin|' $< > $@.new
-	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+$(call filled,$(UDEV_CDI),udev/61-vta-cdi.rules.in)
 
 .PHONY: install-udev
 install-udev: $(UDEV_RULES) $(UDEV_CDI)
@@ -29,3 +23,5 @@ install-udev: $(UDEV_RULES) $(UDEV_CDI)
 	install -m 644 $(UDEV_RULES) $(DESTDIR)$(UDEV_DIR)
 	if [ '$(UDEV_GROUP)' = vta ]; then \
 		install -m 644 udev/vta.sysusers $(DESTDIR)$(SYSUSERS_DIR)/vta.conf; fi
+
+CHECKS += "@udev=tests/udev/run.sh $(VM_MODULE) $(UDEV_RULES) $(UDEV_GROUP)"

@@ -5,20 +5,15 @@
 
 AOT_DIR := build/examples/aot
 AOT_BIN := $(AOT_DIR)/aot
-AOT_HEADERS := $(wildcard examples/aot/*.h)
 AOT_CONFIG ?=
 
-$(AOT_DIR)/compile: $(addprefix examples/aot/,compile.c weights.c) $(AOT_HEADERS) \
-		$(wildcard examples/aot/weights/*.h) $(OPS_HEADERS) $(OPS_A)
-	@mkdir -p $(@D)
-	$(CC) -Ilibvtadev/ops $(LIB_WARNINGS) -O2 -g -o $@ $(filter %.c,$^) $(OPS_A)
+$(call program,$(AOT_DIR)/compile,$(addprefix examples/aot/,compile.c weights.c),\
+	-Ilibvtadev/ops $$(LIB_WARNINGS) -O2 -g,$(OPS_A))
 
 $(AOT_DIR)/model.h: $(AOT_DIR)/compile
 	$< $(AOT_CONFIG) > $@
 
-$(AOT_BIN): $(addprefix examples/aot/,aot.c allocations.c) examples/digits/testset.c \
-		$(AOT_DIR)/model.h $(AOT_HEADERS) $(LIB_HEADERS) $(LIB_A)
-	@mkdir -p $(@D)
-	$(CC) $(LIB_CPPFLAGS) -I$(AOT_DIR) -Iexamples/digits $(LIB_WARNINGS) -O2 -g \
-		-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=mmap64 -o $@ $(filter %.c,$^) \
-		$(LIB_A) $(LIB_LIBS)
+AOT_LIBS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=mmap64 $(LIB_LIBS)
+$(call program,$(AOT_BIN),$(addprefix examples/aot/,aot.c allocations.c) examples/digits/testset.c,\
+	$$(LIB_CPPFLAGS) -I$$(AOT_DIR) -Iexamples/digits $$(LIB_WARNINGS) -O2 -g,$(LIB_A),$$(AOT_LIBS))
+$(AOT_BIN).obj/examples/aot/aot.o: $(AOT_DIR)/model.h

@@ -15,9 +15,8 @@ DRIVER_HEADERS := $(addprefix libvtadev/driver/vta/, driver.h driver_async.h dri
 DRIVER_OBJS := $(DRIVER_SRCS:libvtadev/driver/%.c=$(DRIVER_DIR)/%.o)
 DRIVER_CPPFLAGS := $(LIB_CPPFLAGS) -Ilibvtadev/driver
 
-$(DRIVER_DIR)/%.o: libvtadev/driver/%.c
-	@mkdir -p $(@D)
-	$(CC) $(DRIVER_CPPFLAGS) $(CPPFLAGS) $(LIB_CFLAGS) -pthread $(CFLAGS) -MMD -MP -c -o $@ $<
+$(call objects,$(DRIVER_DIR),libvtadev/driver,\
+	$$(DRIVER_CPPFLAGS) $$(CPPFLAGS) $$(LIB_CFLAGS) -pthread $$(CFLAGS))
 
 # As $(LIB_A): no names but the interface's.
 $(DRIVER_A): $(DRIVER_OBJS)
@@ -34,10 +33,7 @@ $(DRIVER_SO): $(DRIVER_OBJS) $(DRIVER_MAP) $(LIB_SO) | $(DRIVER_PC)
 	ln -sf $(@F) $(LIB_DIR)/$(DRIVER_SONAME)
 	ln -sf $(DRIVER_SONAME) $(LIB_DIR)/libvta_driver.so
 
-$(DRIVER_PC): libvtadev/driver/vta_driver.pc.in FORCE
-	@mkdir -p $(@D)
-	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' $< > $@.new
-	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+$(call filled,$(DRIVER_PC),libvtadev/driver/vta_driver.pc.in)
 
 .PHONY: install-driver
 install-driver: $(DRIVER_SO) $(DRIVER_A) $(DRIVER_PC)
@@ -49,5 +45,3 @@ install-driver: $(DRIVER_SO) $(DRIVER_A) $(DRIVER_PC)
 	install -d $(DESTDIR)$(PREFIX)/share/vtadev/tvm
 	install -m 755 libvtadev/driver/tvm/build-runtime $(DESTDIR)$(PREFIX)/share/vtadev/tvm
 	install -m 644 libvtadev/driver/tvm/*.cc $(DESTDIR)$(PREFIX)/share/vtadev/tvm
-
--include $(DRIVER_OBJS:.o=.d)

@@ -18,24 +18,14 @@ OPS_CFLAGS := -Icontract -std=gnu11 -Wall -Wextra -Wshadow -Wconversion -Werror 
 # Loops that the compiler vectorises. Floats are never contracted: the same bits everywhere.
 $(OPS_DIR)/cpu/%.o: OPS_CFLAGS += -O3
 
-$(OPS_DIR)/%.o: libvtadev/ops/%.c
-	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(OPS_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+$(call objects,$(OPS_DIR),libvtadev/ops,$$(CPPFLAGS) $$(OPS_CFLAGS) $$(CFLAGS))
 
-$(OPS_A): $(OPS_OBJS)
-	rm -f $@
-	$(AR) rcs $@ $^
+$(call archive,$(OPS_A),$(OPS_OBJS))
 
 PROG_A := build/lib/libvtaprog.a
 PROG_HEADERS := libvtadev/ops/vtaprog.h
 
-build/lib/prog/vtaprog.o: libvtadev/ops/vtaprog.c
-	@mkdir -p $(@D)
-	$(CC) $(LIB_CPPFLAGS) -Ilibvtadev/ops $(CPPFLAGS) $(LIB_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+$(call objects,build/lib/prog,libvtadev/ops,\
+	$$(LIB_CPPFLAGS) -Ilibvtadev/ops $$(CPPFLAGS) $$(LIB_CFLAGS) $$(CFLAGS))
 
-$(PROG_A): build/lib/prog/vtaprog.o
-	rm -f $@
-	$(AR) rcs $@ $^
-
--include build/lib/prog/vtaprog.d
--include $(OPS_OBJS:.o=.d)
+$(call archive,$(PROG_A),build/lib/prog/vtaprog.o)

@@ -20,9 +20,7 @@ PYTHON_TEXTS := $(addprefix $(PYTHON_OUT)/,__init__.py __init__.pyi _core.pyi py
 PYTHON_BUILT := $(PYTHON_SO) $(PYTHON_TEXTS)
 PYTHON_CFLAGS := $(LIB_CPPFLAGS) -Ilibvtadev/ops -isystem $(dir $(PYTHON_H)) $(LIB_CFLAGS) -fvisibility=hidden
 
-build/python/obj/%.o: libvtadev/python/%.c
-	@mkdir -p $(@D)
-	$(CC) $(PYTHON_CFLAGS) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+$(call objects,build/python/obj,libvtadev/python,$$(PYTHON_CFLAGS) $$(CPPFLAGS) $$(CFLAGS))
 
 # What it needs of Python is in the interpreter that loads it.
 $(PYTHON_SO): $(PYTHON_OBJS) $(PROG_A) $(OPS_A) $(LIB_SO)
@@ -44,4 +42,4 @@ install-python: $(PYTHON_BUILT)
 	install -d $(DESTDIR)$(PYTHON_DIR)/vtadev
 	install -m 644 $(PYTHON_BUILT) $(DESTDIR)$(PYTHON_DIR)/vtadev
 
--include $(PYTHON_OBJS:.o=.d)
+CHECKS += "python=tests/python/run.sh"

@@ -36,10 +36,8 @@ BENCH_BINS := $(BENCH_GUEST_BINS) $(BENCH_HOST_BINS)
 # Which to run: make bench PARTS=floor,scale
 PARTS := $(shell echo $(BENCH_GUEST) $(BENCH_HOST) | tr ' ' ,)
 
-$(BENCH_DIR)/obj/%.o: tests/bench/%.c
-	@mkdir -p $(@D)
-	$(CC) $(LIB_CPPFLAGS) -Ilibvtadev/driver -Ilibvtadev/ops -Itools/vta-emu -Itests/bench -Itests/ops \
-		$(LIB_WARNINGS) -O2 -g -MMD -MP -c -o $@ $<
+$(call objects,$(BENCH_DIR)/obj,tests/bench,\
+	$$(LIB_CPPFLAGS) -Ilibvtadev/driver -Ilibvtadev/ops -Itools/vta-emu -Itests/bench -Itests/ops $$(LIB_WARNINGS) -O2 -g)
 
 $(BENCH_DIR)/obj/model.o: LIB_CPPFLAGS += -Itools/vtac -Ilibvtadev/ops/cpu -Itests/vtac/programs
 
@@ -66,4 +64,4 @@ bench-module:
 	cp -pru tests/bench/floor_module/* kmod contract uapi "$$dir"; \
 	$(MAKE) $(if $(V),,-s) -C $(VM_KDIR) M="$$dir" W=1 KCFLAGS=-Werror modules
 
--include $(wildcard $(BENCH_DIR)/obj/*.d)
+CHECKS += "@bench=tests/bench/run.sh --quick $(PARTS) $(VM_MODULE) $(BENCH_MODULE)"

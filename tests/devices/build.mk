@@ -14,20 +14,16 @@ DEVICES_ON_SOFT := build/tests/runtime/contract build/tests/runtime/kept \
 
 DEVICES_TEST_CFLAGS := $(LIB_CPPFLAGS) -Itests/emu -Itests/lib -Itools/vta-emu $(LIB_WARNINGS) -g
 
-$(DEVICES_TEST_DIR)/obj/%.o: tests/devices/%.c
-	@mkdir -p $(@D)
-	$(CC) $(DEVICES_TEST_CFLAGS) -O1 $(LIB_TEST_SANITIZE) -MMD -MP -c -o $@ $<
+$(call objects,$(DEVICES_TEST_DIR)/obj,tests/devices,\
+	$$(DEVICES_TEST_CFLAGS) -O1 $$(LIB_TEST_SANITIZE))
 
-$(DEVICES_TSAN_DIR)/obj/%.o: tests/devices/%.c
-	@mkdir -p $(@D)
-	$(CC) $(DEVICES_TEST_CFLAGS) -O1 -fsanitize=thread -MMD -MP -c -o $@ $<
+$(call objects,$(DEVICES_TSAN_DIR)/obj,tests/devices,$$(DEVICES_TEST_CFLAGS) -O1 -fsanitize=thread)
 
 # $(call devices-soft,DIRECTORY,SANITIZERS): the plugin, in a directory
 define devices-soft
-$(1)/libvtadev-soft.so: $(SOFT_SRCS) $(wildcard tools/vta-emu/core*.h) libvtadev/devices/config.h \
-		libvtadev/vtadev_device.h
-	@mkdir -p $$(@D)
-	$$(CC) $(SOFT_CPPFLAGS) $(SOFT_CFLAGS) $(2) -shared -o $$@ $(SOFT_SRCS) $(EMU_LIBS)
+$(call objects,$(1)/soft,,$$(SOFT_CPPFLAGS) $$(SOFT_CFLAGS) $(2))
+$(1)/libvtadev-soft.so: $(SOFT_SRCS:%.c=$(1)/soft/%.o)
+	$$(CC) $(2) -shared -o $$@ $$^ $(EMU_LIBS)
 endef
 $(eval $(call devices-soft,$(DEVICES_TEST_DIR),$(LIB_TEST_SANITIZE)))
 $(eval $(call devices-soft,$(DEVICES_TSAN_DIR),-fsanitize=thread))
@@ -40,35 +36,27 @@ $(addprefix $(DEVICES_TEST_DIR)/,test_far test_soft): $(DEVICES_TEST_DIR)/obj/ri
 $(DEVICES_TEST_DIR)/test_soft: DEVICES_WRAP := -Wl,--wrap=clock_gettime
 
 # OpenCL's, sanitized; what its library leaks is not ours.
-$(DEVICES_TEST_DIR)/libvtadev-opencl.so: $(OPENCL_SRCS) $(wildcard libvtadev/devices/*.h libvtadev/devices/opencl/*.h) \
-		$(OPENCL_CL) libvtadev/vtadev_device.h
-	@mkdir -p $(@D)
-	$(CC) $(OPENCL_CPPFLAGS) $(SOFT_CFLAGS) $(LIB_TEST_SANITIZE) -shared -o $@ $(OPENCL_SRCS) \
-		$(OPENCL_LIBS)
+$(call program,$(DEVICES_TEST_DIR)/libvtadev-opencl.so,$(OPENCL_SRCS),\
+	$$(OPENCL_CPPFLAGS) $$(SOFT_CFLAGS) $$(LIB_TEST_SANITIZE),,\
+	$$(LIB_TEST_SANITIZE) -shared $$(OPENCL_LIBS))
+$(DEVICES_TEST_DIR)/libvtadev-opencl.so.obj/libvtadev/devices/opencl/program.o: $(OPENCL_CL)
 $(DEVICES_TEST_DIR)/test_streams: $(DEVICES_TEST_DIR)/libvtadev-opencl.so
 $(DEVICES_TEST_DIR)/test_far: $(DEVICES_TEST_DIR)/libvtadev-opencl.so $(DEVICES_TEST_DIR)/libvtadev-far.so
 
-# soft with memory of its own.
-$(DEVICES_TEST_DIR)/libvtadev-far.so: tests/devices/far.c $(DEVICES_TEST_DIR)/libvtadev-soft.so
-	@mkdir -p $(@D)
-	$(CC) $(SOFT_CPPFLAGS) $(SOFT_CFLAGS) $(LIB_TEST_SANITIZE) \
-		-Dvtadev_device_plugin=far_soft -c -o $(DEVICES_TEST_DIR)/obj/far_soft.o \
-		libvtadev/devices/soft/soft.c
-	$(CC) $(SOFT_CPPFLAGS) $(SOFT_CFLAGS) $(LIB_TEST_SANITIZE) -shared -o $@ $< \
-		$(DEVICES_TEST_DIR)/obj/far_soft.o $(filter-out %/soft.c,$(SOFT_SRCS)) \
-		$(EMU_LIBS)
-
-# $(call devices-flaky,DIRECTORY,SANITIZERS): soft that fails when it is told to
-define devices-flaky
-$(1)/libvtadev-flaky.so: tests/devices/flaky.c tests/devices/flaky.h $(1)/libvtadev-soft.so
-	@mkdir -p $(1)/obj
-	$$(CC) $(SOFT_CPPFLAGS) $(SOFT_CFLAGS) $(2) -Dvtadev_device_plugin=flaky_soft \
-		-c -o $(1)/obj/flaky_soft.o libvtadev/devices/soft/soft.c
-	$$(CC) $(SOFT_CPPFLAGS) -Itests/devices $(SOFT_CFLAGS) $(2) -shared -o $$@ $$< \
-		$(1)/obj/flaky_soft.o $(filter-out %/soft.c,$(SOFT_SRCS)) $(EMU_LIBS)
+# $(call devices-around,DIRECTORY,SANITIZERS,NAME): NAME.c around soft
+define devices-around
+$(call program,$(1)/libvtadev-$(3).so,tests/devices/$(3).c libvtadev/devices/soft/soft.c,\
+	$$(SOFT_CPPFLAGS) -Itests/devices $$(SOFT_CFLAGS) $(2) $$(DEVICES_SOFT_NAME),\
+	$(patsubst %.c,$(1)/soft/%.o,$(filter-out %/soft.c,$(SOFT_SRCS))),\
+	$(2) -shared $$(EMU_LIBS))
+$(1)/libvtadev-$(3).so.obj/libvtadev/devices/soft/soft.o: \
+	DEVICES_SOFT_NAME := -Dvtadev_device_plugin=$(3)_soft
+$(1)/libvtadev-$(3).so: $(1)/libvtadev-soft.so
 endef
-$(eval $(call devices-flaky,$(DEVICES_TEST_DIR),$(LIB_TEST_SANITIZE)))
-$(eval $(call devices-flaky,$(DEVICES_TSAN_DIR),-fsanitize=thread))
+# With memory of its own; and one that fails when it is told to.
+$(eval $(call devices-around,$(DEVICES_TEST_DIR),$(LIB_TEST_SANITIZE),far))
+$(eval $(call devices-around,$(DEVICES_TEST_DIR),$(LIB_TEST_SANITIZE),flaky))
+$(eval $(call devices-around,$(DEVICES_TSAN_DIR),-fsanitize=thread,flaky))
 
 # $(call devices-pool,DIRECTORY,SANITIZERS,OBJECTS OF THE LIBRARY)
 define devices-pool
@@ -87,24 +75,20 @@ devices-opencl = LSAN_OPTIONS=suppressions=tests/devices/opencl.supp VTA_STREAMS
 	$(DEVICES_TEST_DIR)/test_streams opencl:0.0
 
 # Says why a device does not open.
-$(DEVICES_TEST_DIR)/why: tests/devices/why.c $(LIB_A)
-	@mkdir -p $(@D)
-	$(CC) $(DEVICES_TEST_CFLAGS) -o $@ $< $(LIB_A) $(LIB_LIBS)
+$(call program,$(DEVICES_TEST_DIR)/why,tests/devices/why.c,\
+	$$(DEVICES_TEST_CFLAGS),$(LIB_A),$$(LIB_LIBS))
 
 # A device that is lost.
-$(DEVICES_TEST_DIR)/libvtadev-frail.so $(DEVICES_TSAN_DIR)/libvtadev-frail.so: \
-		tests/devices/frail.c libvtadev/vtadev_device.h
-	@mkdir -p $(@D)
-	$(CC) $(DEVICES_TEST_CFLAGS) -shared -fPIC -o $@ $<
+$(foreach d,$(DEVICES_TEST_DIR) $(DEVICES_TSAN_DIR),$(call program,$(d)/libvtadev-frail.so,\
+	tests/devices/frail.c,$$(DEVICES_TEST_CFLAGS) -fPIC,,-shared))
 $(DEVICES_TEST_DIR)/test_soft: $(DEVICES_TEST_DIR)/libvtadev-frail.so
 $(DEVICES_TSAN_DIR)/test_soft: $(DEVICES_TSAN_DIR)/libvtadev-frail.so
 
 # Plugins that are refused.
 DEVICES_ODD := $(addprefix $(DEVICES_TEST_DIR)/odd/libvtadev-,newer.so other.so text.so)
 $(DEVICES_TEST_DIR)/odd/libvtadev-newer.so: DEVICES_ODD_FLAGS := -DODD_VERSION
-$(filter-out %-text.so,$(DEVICES_ODD)): tests/devices/odd.c libvtadev/vtadev_device.h
-	@mkdir -p $(@D)
-	$(CC) $(DEVICES_TEST_CFLAGS) $(DEVICES_ODD_FLAGS) -shared -fPIC -o $@ $<
+$(foreach odd,$(filter-out %-text.so,$(DEVICES_ODD)),$(call program,$(odd),\
+	tests/devices/odd.c,$$(DEVICES_TEST_CFLAGS) $$(DEVICES_ODD_FLAGS) -fPIC,,-shared))
 $(DEVICES_TEST_DIR)/odd/libvtadev-text.so:
 	@mkdir -p $(@D)
 	echo 'not a shared object' > $@
@@ -122,4 +106,12 @@ $(DEVICES_TSAN_DIR)/test_soft: $(addprefix $(DEVICES_TSAN_DIR)/obj/,test_soft.o 
 		$(DEVICES_TSAN_DIR)/libvtadev-soft.so
 	$(CC) -fsanitize=thread -Wl,--wrap=clock_gettime -o $@ $(filter %.o,$^) -lcmocka $(LIB_LIBS)
 
--include $(wildcard $(DEVICES_TEST_DIR)/obj/*.d $(DEVICES_TSAN_DIR)/obj/*.d)
+CHECKS += \
+	"devices-examples=tests/devices/examples.sh" \
+	$(foreach t,$(DEVICES_ON_SOFT),"devices-soft-$(notdir $(t))=VTADEV_PLUGINS=$(LIB_DIR) VTADEV_DEVICE=soft $(t)" \
+		"devices-opencl-$(notdir $(t))=VTADEV_PLUGINS=$(LIB_DIR) VTADEV_DEVICE=opencl $(t)") \
+	"devices-opencl=tests/devices/opencl.sh" \
+	"devices-opencl-examples=tests/devices/examples.sh opencl:0.0" \
+	"devices-opencl-memory=ASAN_OPTIONS=detect_leaks=0 $(DEVICES_TEST_DIR)/test_far opencl" \
+	"devices-opencl-streams=$(call devices-opencl,360)" \
+	$(foreach t,$(DEVICES_TESTS),"devices-$(subst /,-,$(t:$(DEVICES_TEST_DIR)/%=%))=$(t)")

@@ -9,16 +9,12 @@ EMU_TEST_LIB := $(EMU_TEST_DIR)/libhelpers.a
 EMU_TEST_SRCS := $(wildcard tests/emu/*.c)
 EMU_TEST_OBJS := $(EMU_TEST_SRCS:tests/emu/%.c=$(EMU_TEST_DIR)/obj/%.o)
 
-$(EMU_TEST_DIR)/obj/%.o: tests/emu/%.c
-	@mkdir -p $(@D)
-	$(CC) $(EMU_CPPFLAGS) $(CPPFLAGS) $(EMU_CFLAGS) $(EMU_SANITIZE) $(CFLAGS) -MMD -MP -c -o $@ $<
+$(call objects,$(EMU_TEST_DIR)/obj,tests/emu,\
+	$$(EMU_CPPFLAGS) $$(CPPFLAGS) $$(EMU_CFLAGS) $$(EMU_SANITIZE) $$(CFLAGS))
 
-$(EMU_TEST_LIB): $(filter-out $(EMU_TEST_DIR)/obj/test_%.o,$(EMU_TEST_OBJS))
-	@mkdir -p $(@D)
-	rm -f $@
-	$(AR) rcs $@ $^
+$(call archive,$(EMU_TEST_LIB),$(filter-out $(EMU_TEST_DIR)/obj/test_%.o,$(EMU_TEST_OBJS)))
 
 $(EMU_TESTS): $(EMU_TEST_DIR)/%: $(EMU_TEST_DIR)/obj/%.o $(EMU_TEST_LIB) $(EMU_ASAN_LIB) $(EMU_ASAN_BIN)
 	$(CC) -pthread $(EMU_SANITIZE) $(LDFLAGS) -o $@ $< $(EMU_TEST_LIB) $(EMU_ASAN_LIB) -lcmocka $(EMU_LIBS)
 
--include $(EMU_TEST_OBJS:.o=.d)
+CHECKS += $(foreach t,$(EMU_TESTS),"emu-$(notdir $(t))=$(t)")

@@ -22,20 +22,15 @@ FUZZ_SRCS_lower := $(FUZZ_SRCS_image)
 FUZZ_OBJS_lower := $(FUZZ_OBJS_image)
 FUZZ_CPPFLAGS := $(EMU_CPPFLAGS) $(OPS_TEST_CPPFLAGS) -Itests/fuzz
 
-$(FUZZ_DIR)/obj/%.o: tests/fuzz/%.c
-	@mkdir -p $(@D)
-	$(CC) $(FUZZ_CPPFLAGS) $(OPS_TEST_CFLAGS) $(EMU_SANITIZE) -MMD -MP -c -o $@ $<
+$(call objects,$(FUZZ_DIR)/obj,tests/fuzz,$$(FUZZ_CPPFLAGS) $$(OPS_TEST_CFLAGS) $$(EMU_SANITIZE))
 
 .SECONDEXPANSION:
 $(FUZZ_REPLAYS): $(FUZZ_DIR)/replay-%: $(FUZZ_DIR)/obj/%.o $(FUZZ_DIR)/obj/replay.o $$(FUZZ_OBJS_%)
 	$(CC) -pthread $(EMU_SANITIZE) -o $@ $^ $(EMU_LIBS)
 
-# All at once: clang has other objects than the compiler.
-$(FUZZ_BINS): $(FUZZ_DIR)/%: tests/fuzz/%.c $$(FUZZ_SRCS_%)
-	@mkdir -p $(@D)
-	$(FUZZ_CC) $(FUZZ_CPPFLAGS) -std=gnu11 $(FUZZ_CFLAGS) -pthread -o $@ $^ $(EMU_LIBS)
-
--include $(wildcard $(FUZZ_DIR)/obj/*.d)
+# Clang has other objects than the compiler.
+$(foreach t,$(FUZZ_TARGETS),$(call program,$(FUZZ_DIR)/$(t),tests/fuzz/$(t).c $(FUZZ_SRCS_$(t)),\
+	$$(FUZZ_CPPFLAGS) -std=gnu11 $$(FUZZ_CFLAGS),,$$(FUZZ_CFLAGS) $$(EMU_LIBS),$$(FUZZ_CC)))
 
 # ---- parsers: one a file, from objects of clang's that they share ----
 
@@ -64,11 +59,8 @@ $(FUZZ_DIR)/clang/tests/fuzz/parsers/values.o: PARSER_CFLAGS += -iquote tools/vt
 $(patsubst %.c,$(FUZZ_DIR)/clang/%.o,$(filter tools/vtac/%,$(VTAC_SRCS))): $(VTAC_DIR)/onnx.pb-c.h
 
 # vtactl has a link.h, as the system has.
-$(FUZZ_DIR)/clang/%.o: %.c
-	@mkdir -p $(@D)
-	$(FUZZ_CC) $(PARSER_CFLAGS) -Itests/emu $(EMU_CPPFLAGS) $(LIB_CPPFLAGS) -iquote tools/vtactl -Itools/picture \
-		$(VTAC_CPPFLAGS) \
-		-MMD -MP -c -o $@ $<
+$(call objects,$(FUZZ_DIR)/clang,,\
+	$$(PARSER_CFLAGS) -Itests/emu $$(EMU_CPPFLAGS) $$(LIB_CPPFLAGS) -iquote tools/vtactl -Itools/picture $$(VTAC_CPPFLAGS),$$(FUZZ_CC))
 
 define parser
 $(FUZZ_DIR)/parse-$(1): $(patsubst %.c,$(FUZZ_DIR)/clang/%.o,tests/fuzz/parsers/$(1).c $(PARSER_SRCS_$(1)))
@@ -99,11 +91,15 @@ libfuzzer-one = "fuzz-$(3)=tests/fuzz/libfuzzer.sh $(2) build/fuzz/$(3) $$(( $(1
 FUZZ_CALLS := $(FUZZ_DIR)/calls/fuzz
 FUZZ_CALLS_OBJS := $(patsubst tests/fuzz/calls/%.c,$(FUZZ_DIR)/calls/%.o,$(wildcard tests/fuzz/calls/*.c))
 
-$(FUZZ_DIR)/calls/%.o: tests/fuzz/calls/%.c
-	@mkdir -p $(@D)
-	$(CC) -Itests/matrix -Itests/selftests $(LIB_CPPFLAGS) $(SELFTEST_CFLAGS) -MMD -MP -c -o $@ $<
+$(call objects,$(FUZZ_DIR)/calls,tests/fuzz/calls,\
+	-Itests/matrix -Itests/selftests $$(LIB_CPPFLAGS) $$(SELFTEST_CFLAGS))
 
 $(FUZZ_CALLS): $(FUZZ_CALLS_OBJS) $(MATRIX_DIR)/card.o $(MATRIX_DIR)/log.o $(SELFTEST_SHARED)
 	$(CC) -pthread -o $@ $^
 
--include $(FUZZ_CALLS_OBJS:.o=.d) $(shell find $(FUZZ_DIR)/clang -name '*.d' 2>/dev/null)
+CHECKS += \
+	$(foreach t,$(FUZZ_TARGETS),"fuzz-$(t)=$(FUZZ_DIR)/replay-$(t) -n 3000 \
+		$(wildcard tests/fuzz/corpus/$(t)/*)") \
+	$(call libfuzzer,$(CHECK_OPS),$(PARSER_BINS)) \
+	"@fuzz-calls=tests/fuzz/run.sh $(VM_MODULE) build/fuzz/check-calls calls -n $(CHECK_CALLS)" \
+	"@fuzz-card=tests/fuzz/run.sh $(VM_MODULE) build/fuzz/check-card card -n $(CHECK_CARD)"

@@ -43,7 +43,7 @@ result() {
 # A copy, as the tree's own build directory is for the host. The kselftest harness
 # comes from the cache, which the root does not have.
 mkdir -p "$dir"
-(cd "$top" && cp -pru Makefile Kbuild kmod contract uapi libvtadev tools tests examples docs udev "$dir")
+(cd "$top" && cp -pru Makefile rules.mk Kbuild kmod contract uapi libvtadev tools tests examples docs udev "$dir")
 mkdir -p "$dir/kselftest"
 cp -pu "$("$vm" source)"/tools/testing/selftests/*.h "$dir/kselftest/"
 log=$dir/log

@@ -17,13 +17,9 @@ LIB_TEST_OBJS := $(LIB_TEST_LIB_OBJS) $(LIB_TEST_DIR)/obj/fake.o
 LIB_TEST_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
 LIB_TEST_CFLAGS := $(LIB_CPPFLAGS) -Itests/lib $(LIB_WARNINGS) -O1 -g $(LIB_TEST_SANITIZE)
 
-$(LIB_TEST_DIR)/obj/lib/%.o: libvtadev/%.c
-	@mkdir -p $(@D)
-	$(CC) $(LIB_TEST_CFLAGS) -MMD -MP -c -o $@ $<
+$(call objects,$(LIB_TEST_DIR)/obj/lib,libvtadev,$$(LIB_TEST_CFLAGS))
 
-$(LIB_TEST_DIR)/obj/%.o: tests/lib/%.c
-	@mkdir -p $(@D)
-	$(CC) $(LIB_TEST_CFLAGS) -MMD -MP -c -o $@ $<
+$(call objects,$(LIB_TEST_DIR)/obj,tests/lib,$$(LIB_TEST_CFLAGS))
 
 $(LIB_TEST_BINS): $(LIB_TEST_DIR)/%: $(LIB_TEST_DIR)/obj/%.o $(LIB_TEST_OBJS)
 	$(CC) $(LIB_TEST_SANITIZE) -Wl,--wrap=ioctl $(LIB_TEST_WRAP) -o $@ $^ -lcmocka -pthread -ljson-c $(LIB_LIBS)
@@ -47,13 +43,9 @@ LIB_TEST_THREADS_CFLAGS := $(LIB_CPPFLAGS) -Itests/lib $(LIB_WARNINGS) -O1 -g -f
 LIB_TEST_THREADS_OBJS := $(LIB_SRCS:libvtadev/%.c=$(LIB_TEST_DIR)/obj/threads/lib/%.o) \
 	$(addprefix $(LIB_TEST_DIR)/obj/threads/, test_threads.o fake.o)
 
-$(LIB_TEST_DIR)/obj/threads/lib/%.o: libvtadev/%.c
-	@mkdir -p $(@D)
-	$(CC) $(LIB_TEST_THREADS_CFLAGS) -MMD -MP -c -o $@ $<
+$(call objects,$(LIB_TEST_DIR)/obj/threads/lib,libvtadev,$$(LIB_TEST_THREADS_CFLAGS))
 
-$(LIB_TEST_DIR)/obj/threads/%.o: tests/lib/%.c
-	@mkdir -p $(@D)
-	$(CC) $(LIB_TEST_THREADS_CFLAGS) -MMD -MP -c -o $@ $<
+$(call objects,$(LIB_TEST_DIR)/obj/threads,tests/lib,$$(LIB_TEST_THREADS_CFLAGS))
 
 $(LIB_TEST_DIR)/obj/threads/fake.o: LIB_TEST_THREADS_CFLAGS += -fno-sanitize=thread
 
@@ -80,9 +72,8 @@ $(LIB_TEST_DIR)/test_pipeline: $(LIB_TEST_PIPELINE_OBJS)
 LIB_TEST_VTACTL := $(LIB_TEST_DIR)/vtactl
 LIB_TEST_VTACTL_OBJS := $(VTACTL_OBJS:$(VTACTL_DIR)/%=$(LIB_TEST_DIR)/obj/vtactl/%)
 
-$(LIB_TEST_DIR)/obj/vtactl/%.o: tools/vtactl/%.c
-	@mkdir -p $(@D)
-	$(CC) $(LIB_TEST_CFLAGS) -Ilibvtadev/ops -Itools/picture -MMD -MP -c -o $@ $<
+$(call objects,$(LIB_TEST_DIR)/obj/vtactl,tools/vtactl,\
+	$$(LIB_TEST_CFLAGS) -Ilibvtadev/ops -Itools/picture)
 
 $(LIB_TEST_VTACTL): $(LIB_TEST_VTACTL_OBJS) $(PICTURE_OBJS) $(LIB_TEST_LIB_OBJS) $(LIB_TEST_POOL_OBJS) $(OPS_A)
 	$(CC) $(LIB_TEST_SANITIZE) -static-libasan -static-libubsan -o $@ $^ $(VTACTL_LIBS)
@@ -105,6 +96,4 @@ $(addprefix $(LIB_TEST_DIR)/, test_cdi test_export test_vtactl): $(LIB_TEST_DIR)
 	install -m 644 tests/lib/mock.sh $(@D)
 	install -m 755 $< $@
 
--include $(LIB_TEST_OBJS:.o=.d) $(LIB_TEST_POOL_OBJS:.o=.d) $(LIB_TEST_POOL_THREADS_OBJS:.o=.d) $(LIB_TEST_THREADS_OBJS:.o=.d) $(LIB_TEST_PIPELINE_OBJS:.o=.d) $(LIB_TEST_VTACTL_OBJS:.o=.d) $(addprefix $(LIB_TEST_DIR)/obj/, test_metrics.d test_tracefs.d) \
-	$(LIB_TEST_DIR)/obj/test_headers.d \
-	$(LIB_TEST_BINS:$(LIB_TEST_DIR)/%=$(LIB_TEST_DIR)/obj/%.d)
+CHECKS += $(foreach t,$(LIB_TESTS),"lib-$(notdir $(t))=$(t)")

@@ -6,11 +6,9 @@ MATRIX_DIR := build/tests/matrix
 MATRIX_BIN := $(MATRIX_DIR)/matrix
 MATRIX_OBJS := $(patsubst tests/matrix/%.c,$(MATRIX_DIR)/%.o,$(wildcard tests/matrix/*.c))
 
-$(MATRIX_DIR)/%.o: tests/matrix/%.c
-	@mkdir -p $(@D)
-	$(CC) $(LIB_CPPFLAGS) -Itests/selftests $(SELFTEST_CFLAGS) -MMD -MP -c -o $@ $<
+$(call objects,$(MATRIX_DIR),tests/matrix,$$(LIB_CPPFLAGS) -Itests/selftests $$(SELFTEST_CFLAGS))
 
 $(MATRIX_BIN): $(MATRIX_OBJS) $(SELFTEST_SHARED)
 	$(CC) -pthread -o $@ $^
 
--include $(MATRIX_OBJS:.o=.d)
+CHECKS += "@matrix=tests/matrix/run.sh $(VM_MODULE) build/matrix-sample -e 13"

@@ -14,13 +14,10 @@ OPS_TEST_OBJS := $(OPS_TEST_SRCS:tests/ops/%.c=$(OPS_TEST_DIR)/obj/%.o)
 OPS_TEST_LIB_OBJS := $(OPS_SRCS:libvtadev/ops/%.c=$(OPS_TEST_DIR)/obj/lib/%.o)
 OPS_TEST_HELPERS := $(filter-out $(OPS_TEST_DIR)/obj/test_%.o,$(OPS_TEST_OBJS))
 
-$(OPS_TEST_DIR)/obj/%.o: tests/ops/%.c
-	@mkdir -p $(@D)
-	$(CC) $(OPS_TEST_CPPFLAGS) $(OPS_TEST_CFLAGS) $(EMU_SANITIZE) -MMD -MP -c -o $@ $<
+$(call objects,$(OPS_TEST_DIR)/obj,tests/ops,\
+	$$(OPS_TEST_CPPFLAGS) $$(OPS_TEST_CFLAGS) $$(EMU_SANITIZE))
 
-$(OPS_TEST_DIR)/obj/lib/%.o: libvtadev/ops/%.c
-	@mkdir -p $(@D)
-	$(CC) $(OPS_CFLAGS) $(EMU_SANITIZE) -MMD -MP -c -o $@ $<
+$(call objects,$(OPS_TEST_DIR)/obj/lib,libvtadev/ops,$$(OPS_CFLAGS) $$(EMU_SANITIZE))
 
 $(OPS_TESTS): $(OPS_TEST_DIR)/%: $(OPS_TEST_DIR)/obj/%.o $(OPS_TEST_HELPERS) \
 		$(OPS_TEST_LIB_OBJS) $(EMU_ASAN_LIB)
@@ -31,28 +28,26 @@ OPS_BENCH_OBJS := $(patsubst %,$(OPS_TEST_DIR)/bench/%.o,resnet emulated machine
 OPS_CARD_OBJS := $(patsubst %,$(OPS_TEST_DIR)/bench/%.o,on_card cases machine)
 OPS_VM_TESTS := $(addprefix $(OPS_TEST_DIR)/,on_card digits_raw broken mixed_files)
 
-$(OPS_TEST_DIR)/bench/%.o: tests/ops/%.c
-	@mkdir -p $(@D)
-	$(CC) $(LIB_CPPFLAGS) $(OPS_TEST_CPPFLAGS) $(OPS_TEST_CFLAGS) -MMD -MP -c -o $@ $<
+$(call objects,$(OPS_TEST_DIR)/bench,tests/ops,\
+	$$(LIB_CPPFLAGS) $$(OPS_TEST_CPPFLAGS) $$(OPS_TEST_CFLAGS))
 
 $(OPS_TEST_DIR)/on_card: $(OPS_CARD_OBJS) $(PROG_A) $(OPS_A) $(LIB_A)
 	$(CC) -pthread -o $@ $^ $(LIB_LIBS)
 
-$(OPS_TEST_DIR)/broken: tests/ops/broken.c $(OPS_A)
-	@mkdir -p $(@D)
-	$(CC) $(OPS_TEST_CPPFLAGS) $(OPS_TEST_CFLAGS) -o $@ $^
+$(call program,$(OPS_TEST_DIR)/broken,tests/ops/broken.c,\
+	$$(OPS_TEST_CPPFLAGS) $$(OPS_TEST_CFLAGS),$(OPS_A))
 
-$(OPS_TEST_DIR)/mixed_files: tests/ops/mixed_files.c $(addprefix $(OPS_TEST_DIR)/obj/, \
-		emulated.o machine.o mixed.o net.o steps.o) $(OPS_TEST_LIB_OBJS) $(EMU_ASAN_LIB) \
-		$(PICTURE_OBJS)
-	@mkdir -p $(@D)
-	$(CC) $(OPS_TEST_CPPFLAGS) -Itools/picture $(OPS_TEST_CFLAGS) $(EMU_SANITIZE) -pthread -o $@ $^ \
-		$(EMU_LIBS) $(PICTURE_LIBS)
+$(call program,$(OPS_TEST_DIR)/mixed_files,tests/ops/mixed_files.c,\
+	$$(OPS_TEST_CPPFLAGS) -Itools/picture $$(OPS_TEST_CFLAGS) $$(EMU_SANITIZE),\
+	$(addprefix $(OPS_TEST_DIR)/obj/,emulated.o machine.o mixed.o net.o steps.o) \
+	$(OPS_TEST_LIB_OBJS) $(EMU_ASAN_LIB) $(PICTURE_OBJS),\
+	$$(EMU_SANITIZE) $$(EMU_LIBS) $$(PICTURE_LIBS))
 
-$(OPS_TEST_DIR)/digits_raw: tests/ops/digits_raw.c examples/digits/reference.c \
-		examples/digits/testset.c $(DIGITS_DATA)
-	@mkdir -p $(@D)
-	$(CC) $(OPS_TEST_CFLAGS) -Iexamples/digits -o $@ $(filter %.c,$^)
+$(call program,$(OPS_TEST_DIR)/digits_raw,\
+	tests/ops/digits_raw.c examples/digits/reference.c examples/digits/testset.c,\
+	$$(OPS_TEST_CFLAGS) -Iexamples/digits)
 
--include $(OPS_TEST_OBJS:.o=.d) $(OPS_TEST_LIB_OBJS:.o=.d) $(OPS_BENCH_OBJS:.o=.d) \
-	$(OPS_CARD_OBJS:.o=.d)
+CHECKS += \
+	$(foreach t,$(OPS_TESTS),"emu-$(notdir $(t))=$(t)") \
+	"ops-bare=tests/ops/bare.sh $(OPS_SRCS)" \
+	"@ops=tests/ops/run.sh $(VM_MODULE)"

@@ -11,13 +11,9 @@ RUNTIME_TEST_SHARED := $(addprefix $(RUNTIME_TEST_DIR)/obj/,runtime.o rig.o catc
 RUNTIME_TEST_CFLAGS := -D_GNU_SOURCE -Iuapi -Ilibvtadev -Ilibvtadev/driver -Itests/selftests \
 	-Itests/runtime -std=gnu11 -Wall -Wextra -Wshadow -Werror -O2 -g -pthread
 
-$(RUNTIME_TEST_DIR)/obj/%.o: tests/runtime/%.c
-	@mkdir -p $(@D)
-	$(CC) $(RUNTIME_TEST_CFLAGS) -MMD -MP -c -o $@ $<
+$(call objects,$(RUNTIME_TEST_DIR)/obj,tests/runtime,$$(RUNTIME_TEST_CFLAGS))
 
-$(RUNTIME_TEST_DIR)/obj/vta_insn.o: tests/selftests/vta_insn.c
-	@mkdir -p $(@D)
-	$(CC) $(RUNTIME_TEST_CFLAGS) -MMD -MP -c -o $@ $<
+$(call objects,$(RUNTIME_TEST_DIR)/obj,tests/selftests,$$(RUNTIME_TEST_CFLAGS))
 
 $(RUNTIME_VM_TESTS): $(RUNTIME_TEST_DIR)/%: $(RUNTIME_TEST_DIR)/obj/%.o $(RUNTIME_TEST_SHARED) \
 		$(DRIVER_SO)
@@ -27,27 +23,25 @@ $(RUNTIME_VM_TESTS): $(RUNTIME_TEST_DIR)/%: $(RUNTIME_TEST_DIR)/obj/%.o $(RUNTIM
 
 RUNTIME_TESTS := $(addprefix $(RUNTIME_TEST_DIR)/,test_report test_device test_exports test_resnet)
 
-$(RUNTIME_TEST_DIR)/test_report: tests/runtime/test_report.c tests/runtime/catch.c \
-		libvtadev/driver/report.c libvtadev/driver/report.h tests/runtime/catch.h
-	@mkdir -p $(@D)
-	$(CC) $(RUNTIME_TEST_CFLAGS) -fsanitize=address,undefined -fno-sanitize-recover=all \
-		-Wl,--wrap=clock_gettime -o $@ $(filter %.c,$^) -lcmocka
+RUNTIME_REPORT_LIBS := -Wl,--wrap=clock_gettime -lcmocka
+$(call program,$(RUNTIME_TEST_DIR)/test_report,\
+	tests/runtime/test_report.c tests/runtime/catch.c libvtadev/driver/report.c,\
+	$$(RUNTIME_TEST_CFLAGS) $$(LIB_TEST_SANITIZE),,$$(LIB_TEST_SANITIZE) $$(RUNTIME_REPORT_LIBS))
 
-$(RUNTIME_TEST_DIR)/test_device: tests/runtime/test_device.c tests/runtime/catch.c $(DRIVER_SRCS) $(LIB_TEST_OBJS) \
-		$(wildcard libvtadev/driver/*.h libvtadev/driver/vta/*.h) tests/lib/fake.h
-	@mkdir -p $(@D)
-	$(CC) $(RUNTIME_TEST_CFLAGS) -Itests/lib $(LIB_TEST_SANITIZE) \
-		-Wl,--wrap=ioctl,--wrap=vtadev_submit -o $@ $(filter %.c %.o,$^) -lcmocka $(LIB_LIBS)
+RUNTIME_DEVICE_LIBS := -Wl,--wrap=ioctl,--wrap=vtadev_submit -lcmocka
+$(call program,$(RUNTIME_TEST_DIR)/test_device,\
+	tests/runtime/test_device.c tests/runtime/catch.c $(DRIVER_SRCS),\
+	$$(RUNTIME_TEST_CFLAGS) -Itests/lib $$(LIB_TEST_SANITIZE),\
+	$(LIB_TEST_OBJS),$$(LIB_TEST_SANITIZE) $$(RUNTIME_DEVICE_LIBS) $$(LIB_LIBS))
 
 $(RUNTIME_TEST_DIR)/test_exports: tests/runtime/test_exports.sh $(DRIVER_SO) $(DRIVER_A)
 	@mkdir -p $(@D)
 	install -m 755 $< $@
 
-$(RUNTIME_TEST_DIR)/test_resnet: tests/runtime/test_resnet.c examples/aot/weights.c \
-		examples/digits/testset.c $(AOT_HEADERS) $(wildcard examples/aot/weights/*.h)
-	@mkdir -p $(@D)
-	$(CC) $(RUNTIME_TEST_CFLAGS) -Iexamples/aot -Iexamples/digits -O3 -o $@ \
-		$(filter %.c,$^) -lcmocka
+$(call program,$(RUNTIME_TEST_DIR)/test_resnet,\
+	tests/runtime/test_resnet.c examples/aot/weights.c examples/digits/testset.c,\
+	$$(RUNTIME_TEST_CFLAGS) -Iexamples/aot -Iexamples/digits -O3,,-lcmocka)
 
--include $(RUNTIME_TEST_SHARED:.o=.d) \
-	$(RUNTIME_VM_TESTS:$(RUNTIME_TEST_DIR)/%=$(RUNTIME_TEST_DIR)/obj/%.d)
+CHECKS += \
+	$(foreach t,$(RUNTIME_TESTS),"runtime-$(notdir $(t))=$(t)") \
+	"@runtime=tests/runtime/run.sh $(VM_MODULE)"

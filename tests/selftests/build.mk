@@ -27,9 +27,8 @@ SELFTEST_OBJS := $(SELFTEST_NAMES:%=$(SELFTEST_DIR)/obj/%.o) $(ISOLATION_SHARED)
 	$(ISOLATION_NAMES:%=$(SELFTEST_DIR)/obj/isolation/%.o)
 SELFTEST_CFLAGS := -std=gnu11 -Wall -Wextra -Werror -O2 -g
 
-$(SELFTEST_DIR)/obj/%.o: tests/selftests/%.c
-	@mkdir -p $(@D)
-	$(CC) $(LIB_CPPFLAGS) -isystem $(SELFTEST_HARNESS) $(SELFTEST_CFLAGS) -MMD -MP -c -o $@ $<
+$(call objects,$(SELFTEST_DIR)/obj,tests/selftests,\
+	$$(LIB_CPPFLAGS) -isystem $$(SELFTEST_HARNESS) $$(SELFTEST_CFLAGS))
 
 $(filter-out $(ISOLATION_TESTS),$(SELFTESTS)): $(SELFTEST_DIR)/%: $(SELFTEST_DIR)/obj/%.o \
 		$(SELFTEST_SHARED)
@@ -44,11 +43,12 @@ SELFTEST_OF_LIB := $(addprefix $(SELFTEST_DIR)/, vta_lib vta_pipeline vta_pool v
 $(SELFTEST_OF_LIB): $(LIB_A)
 $(SELFTEST_OF_LIB): SELFTEST_LIBS := $(LIB_LIBS)
 # And pools with a program that tests of devices have, too.
-$(SELFTEST_DIR)/obj/pool_image.o: tests/devices/pool_image.c
-	@mkdir -p $(@D)
-	$(CC) $(LIB_CPPFLAGS) -Ilibvtadev/ops $(SELFTEST_CFLAGS) -MMD -MP -c -o $@ $<
+$(call objects,$(SELFTEST_DIR)/obj,tests/devices,\
+	$$(LIB_CPPFLAGS) -Ilibvtadev/ops $$(SELFTEST_CFLAGS))
 $(SELFTEST_DIR)/obj/vta_pool.o: SELFTEST_CFLAGS += -Ilibvtadev/ops -Itests/devices
 $(SELFTEST_DIR)/vta_pool: $(SELFTEST_DIR)/obj/pool_image.o $(PROG_A) $(OPS_A)
 $(SELFTEST_DIR)/vta_ctl: SELFTEST_LIBS := -ljson-c
 
--include $(SELFTEST_DIR)/obj/pool_image.d $(SELFTEST_SHARED:.o=.d) $(SELFTEST_OBJS:.o=.d)
+# The boots of the module's tests.
+BOOTS = $(shell tests/selftests/run.sh --boots)
+CHECKS += $(foreach b,$(BOOTS),"@selftests-$(b)=tests/selftests/run.sh $(VM_MODULE) $(b)")

@@ -5,12 +5,11 @@
 STORM_DIR := build/tests/storm
 STORM_BIN := $(STORM_DIR)/storm
 
-$(STORM_DIR)/storm.o: tests/storm/storm.c
-	@mkdir -p $(@D)
-	$(CC) -Itests/matrix -Itests/selftests $(LIB_CPPFLAGS) $(SELFTEST_CFLAGS) -MMD -MP -c -o $@ $<
+$(call objects,$(STORM_DIR),tests/storm,\
+	-Itests/matrix -Itests/selftests $$(LIB_CPPFLAGS) $$(SELFTEST_CFLAGS))
 
 $(STORM_BIN): $(STORM_DIR)/storm.o $(addprefix $(MATRIX_DIR)/,card.o innocent.o kinds.o log.o) \
 		$(SELFTEST_SHARED)
 	$(CC) -pthread -o $@ $^
 
--include $(STORM_DIR)/storm.d
+CHECKS += "@storm=tests/storm/run.sh $(VM_MODULE) -n $(CHECK_STORM)"

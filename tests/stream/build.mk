@@ -2,10 +2,10 @@
 
 STREAM_TESTS := $(addprefix build/tests/stream/,check_trace threads)
 
-build/tests/stream/check_trace: tests/stream/check_trace.c tests/lib/trace_json.h
-	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -Wall -Wextra -Wshadow -Werror -O2 -g -Itests/lib -o $@ $< -ljson-c
+$(call program,build/tests/stream/check_trace,tests/stream/check_trace.c,\
+	$$(LIB_WARNINGS) -O2 -g -Itests/lib,,-ljson-c)
 
-build/tests/stream/threads: tests/stream/threads.c $(LIB_HEADERS) $(LIB_A)
-	@mkdir -p $(@D)
-	$(CC) $(LIB_CPPFLAGS) $(LIB_WARNINGS) -O2 -g -o $@ $(filter %.c,$^) $(LIB_A) $(LIB_LIBS)
+$(call program,build/tests/stream/threads,tests/stream/threads.c,\
+	$$(LIB_CPPFLAGS) $$(LIB_WARNINGS) -O2 -g,$(LIB_A),$$(LIB_LIBS))
+
+CHECKS += "@stream=tests/stream/run.sh $(VM_MODULE)"

@@ -14,9 +14,7 @@ VTAC_FLOATS := $(VTAC_TEST_DIR)/floats
 VTAC_TESTS := $(patsubst tests/vtac/%.c,$(VTAC_TEST_DIR)/%,$(wildcard tests/vtac/test_*.c))
 VTAC_TEST_BINS := $(VTAC_BIN) $(ONNX_NODES) $(VTAC_FLOATS) $(VTAC_TESTS)
 
-$(VTAC_TEST_DIR)/%.o: tests/vtac/%.c
-	@mkdir -p $(@D)
-	$(CC) $(VTAC_CPPFLAGS) $(VTAC_TEST_CFLAGS) -MMD -MP -c -o $@ $<
+$(call objects,$(VTAC_TEST_DIR),tests/vtac,$$(VTAC_CPPFLAGS) $$(VTAC_TEST_CFLAGS))
 
 $(VTAC_TEST_DIR)/%.o: $(VTAC_DIR)/onnx.pb-c.h
 
@@ -29,4 +27,11 @@ $(VTAC_FLOATS): $(VTAC_TEST_DIR)/floats.o $(VTAC_ARCHIVES)
 $(ONNX_NODES): $(VTAC_TEST_DIR)/onnx_nodes.o $(VTAC_ARCHIVES)
 	$(CC) -o $@ $^ $(VTAC_LIBS)
 
--include $(wildcard $(VTAC_TEST_DIR)/*.d)
+CHECKS += \
+	$(foreach t,$(VTAC_TESTS),"vtac-$(notdir $(t))=$(t)") \
+	"vtac-completion=tests/vtac/completion.sh $(CURDIR)/$(VTAC_BIN)" \
+	"vtac-compile=tests/vtac/compile.sh $(CURDIR)/$(VTAC_BIN)" \
+	"vtac-converted=$(ONNX_NODES) $(dir $(ONNX_NODES_DATA))pytorch-converted tests/vtac/onnx_converted.list" \
+	"vtac-nodes=$(ONNX_NODES) $(ONNX_NODES_DATA) tests/vtac/onnx_nodes.list" \
+	"vtac-opsets=tests/vtac/opsets.sh $(ONNX_NODES) $(ONNX_NODES_DATA) tests/vtac/onnx_nodes.list" \
+	"@vtac-page=tests/vtac/page.sh"

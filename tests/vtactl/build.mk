@@ -2,6 +2,10 @@
 
 VTACTL_TESTS := build/tests/vtactl/worker
 
-build/tests/vtactl/worker: tests/vtactl/worker.c $(LIB_HEADERS) $(LIB_A)
-	@mkdir -p $(@D)
-	$(CC) $(LIB_CPPFLAGS) $(LIB_WARNINGS) -O2 -g -o $@ $(filter %.c,$^) $(LIB_A) $(LIB_LIBS)
+$(call program,$(VTACTL_TESTS),tests/vtactl/worker.c,\
+	$$(LIB_CPPFLAGS) $$(LIB_WARNINGS) -O2 -g,$(LIB_A),$$(LIB_LIBS))
+
+CHECKS += \
+	"@vtactl=tests/vtactl/run.sh $(VM_MODULE)" \
+	"vtactl-messages=tests/vtactl/messages.py" \
+	"vtactl-completion=tests/vtactl/completion.sh $(CURDIR)/$(VTACTL_BIN)"

@@ -7,9 +7,5 @@ PICTURE_SRCS := $(addprefix tools/picture/,file.c jpeg.c png.c resample.c)
 PICTURE_OBJS := $(PICTURE_SRCS:tools/picture/%.c=$(PICTURE_DIR)/%.o)
 PICTURE_LIBS := -lpng -ljpeg -lm
 
-$(PICTURE_DIR)/%.o: tools/picture/%.c
-	@mkdir -p $(@D)
-	$(CC) -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Ilibvtadev/ops $(CPPFLAGS) $(LIB_WARNINGS) -O2 -g \
-		$(CFLAGS) -MMD -MP -c -o $@ $<
-
--include $(PICTURE_OBJS:.o=.d)
+$(call objects,$(PICTURE_DIR),tools/picture,\
+	-D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Ilibvtadev/ops $$(CPPFLAGS) $$(LIB_WARNINGS) -O2 -g $$(CFLAGS))

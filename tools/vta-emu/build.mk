@@ -16,13 +16,11 @@ EMU_CFLAGS := -std=gnu11 -Wall -Wextra -Wshadow -Werror -O2 -g -pthread
 EMU_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 EMU_LIBS := -ljson-c
 
-build/tools/vta-emu.obj/%.o: tools/vta-emu/%.c
-	@mkdir -p $(@D)
-	$(CC) $(EMU_CPPFLAGS) $(CPPFLAGS) $(EMU_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+$(call objects,build/tools/vta-emu.obj,tools/vta-emu,\
+	$$(EMU_CPPFLAGS) $$(CPPFLAGS) $$(EMU_CFLAGS) $$(CFLAGS))
 
-build/asan/vta-emu.obj/%.o: tools/vta-emu/%.c
-	@mkdir -p $(@D)
-	$(CC) $(EMU_CPPFLAGS) $(CPPFLAGS) $(EMU_CFLAGS) $(EMU_SANITIZE) $(CFLAGS) -MMD -MP -c -o $@ $<
+$(call objects,build/asan/vta-emu.obj,tools/vta-emu,\
+	$$(EMU_CPPFLAGS) $$(CPPFLAGS) $$(EMU_CFLAGS) $$(EMU_SANITIZE) $$(CFLAGS))
 
 $(EMU_BIN): $(EMU_OBJS)
 	@mkdir -p $(@D)
@@ -32,8 +30,4 @@ $(EMU_ASAN_BIN): $(EMU_ASAN_OBJS)
 	@mkdir -p $(@D)
 	$(CC) -pthread $(EMU_SANITIZE) $(LDFLAGS) -o $@ $^ $(EMU_LIBS)
 
-$(EMU_ASAN_LIB): $(filter-out %/main.o,$(EMU_ASAN_OBJS))
-	rm -f $@
-	$(AR) rcs $@ $^
-
--include $(EMU_OBJS:.o=.d) $(EMU_ASAN_OBJS:.o=.d)
+$(call archive,$(EMU_ASAN_LIB),$(filter-out %/main.o,$(EMU_ASAN_OBJS)))

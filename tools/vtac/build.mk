@@ -15,9 +15,7 @@ VTAC_OBJS := $(VTAC_SRCS:tools/vtac/%.c=$(VTAC_DIR)/%.o) $(VTAC_DIR)/onnx.pb-c.o
 VTAC_CPPFLAGS := -Itools/vtac -Ilibvtadev/ops -Ilibvtadev/ops/cpu -I$(VTAC_DIR) -D_GNU_SOURCE
 VTAC_CFLAGS := -std=c11 -Wall -Wextra -Wshadow -Werror -O2 -g -fPIC
 
-$(VTAC_DIR)/%.o: tools/vtac/%.c
-	@mkdir -p $(@D)
-	$(CC) $(VTAC_CPPFLAGS) $(CPPFLAGS) $(VTAC_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+$(call objects,$(VTAC_DIR),tools/vtac,$$(VTAC_CPPFLAGS) $$(CPPFLAGS) $$(VTAC_CFLAGS) $$(CFLAGS))
 
 # The schema is Debian's libonnx-dev's.
 ONNX_PROTO := /usr/include/onnx/onnx.proto
@@ -32,9 +30,7 @@ $(VTAC_DIR)/onnx.pb-c.h: $(VTAC_DIR)/onnx.pb-c.c ;
 $(addprefix $(VTAC_DIR)/,$(notdir $(patsubst %.c,%.o,$(wildcard tools/vtac/onnx*.c)))): \
 	$(VTAC_DIR)/onnx.pb-c.h
 
-$(VTAC_A): $(VTAC_OBJS)
-	rm -f $@
-	$(AR) rcs $@ $^
+$(call archive,$(VTAC_A),$(VTAC_OBJS))
 
 # The command reads configurations as the emulator does.
 VTAC_BIN := build/tools/vtac
@@ -42,9 +38,7 @@ VTAC_CMD_OBJS := $(VTAC_CMD_SRCS:tools/vtac/%.c=$(VTAC_DIR)/%.o) $(VTAC_DIR)/cor
 VTAC_LIBS := -lprotobuf-c -lm
 $(VTAC_CMD_OBJS): VTAC_CPPFLAGS += $(LIB_CPPFLAGS) -Itools/vta-emu -Itools/picture
 
-$(VTAC_DIR)/core_config.o: tools/vta-emu/core_config.c
-	@mkdir -p $(@D)
-	$(CC) $(EMU_CPPFLAGS) $(CPPFLAGS) -std=gnu11 -O2 -g $(CFLAGS) -MMD -MP -c -o $@ $<
+$(call objects,$(VTAC_DIR),tools/vta-emu,$$(EMU_CPPFLAGS) $$(CPPFLAGS) -std=gnu11 -O2 -g $$(CFLAGS))
 
 $(VTAC_BIN): $(VTAC_CMD_OBJS) $(PICTURE_OBJS) $(VTAC_A) $(PROG_A) $(OPS_A) $(LIB_A)
 	$(CC) $(LDFLAGS) -o $@ $^ $(VTAC_LIBS) $(PICTURE_LIBS) -ljson-c $(LIB_LIBS)
@@ -62,5 +56,3 @@ install-vtac-completion:
 	install -m 644 -D tools/vtac/completion/vtac.bash \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/vtac
 	install -m 644 -D tools/vtac/completion/_vtac $(DESTDIR)$(ZSH_DIR)/_vtac
-
--include $(VTAC_OBJS:.o=.d) $(VTAC_CMD_OBJS:.o=.d)

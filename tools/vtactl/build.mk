@@ -9,23 +9,17 @@ VTACTL_OBJS := $(addprefix $(VTACTL_DIR)/, bench.o busy.o bundle.o cdi.o ctl.o d
 	program.o program_pool.o program_run.o program_verb.o prom.o replace.o reset.o status.o test.o test_core.o test_insn.o top.o trace.o tracefs.o values.o)
 VTACTL_LIBS := -lpci -ljson-c -lncurses -ltinfo $(PICTURE_LIBS) $(LIB_LIBS)
 
-$(VTACTL_DIR)/%.o: tools/vtactl/%.c
-	@mkdir -p $(@D)
-	$(CC) $(LIB_CPPFLAGS) -Ilibvtadev/ops -Itools/picture $(CPPFLAGS) $(LIB_WARNINGS) -O2 -g $(CFLAGS) -MMD -MP -c -o $@ $<
+$(call objects,$(VTACTL_DIR),tools/vtactl,\
+	$$(LIB_CPPFLAGS) -Ilibvtadev/ops -Itools/picture $$(CPPFLAGS) $$(LIB_WARNINGS) -O2 -g $$(CFLAGS))
 
 $(VTACTL_BIN): $(VTACTL_OBJS) $(PICTURE_OBJS) $(PROG_A) $(OPS_A) $(LIB_A)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $^ $(VTACTL_LIBS)
 
--include $(VTACTL_OBJS:.o=.d)
-
 # Not enabled: docs/monitoring.md.
 SYSTEMD_DIR ?= $(PREFIX)/lib/systemd/system
 
-build/tools/systemd/%.service: tools/vtactl/systemd/%.service.in FORCE
-	@mkdir -p $(@D)
-	@sed 's|@BINDIR@|$(PREFIX)/bin|' $< > $@.new
-	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+$(call filled,build/tools/systemd/%.service,tools/vtactl/systemd/%.service.in)
 
 .PHONY: install-monitoring
 install-monitoring: build/tools/systemd/vta-export.service

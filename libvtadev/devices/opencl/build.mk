@@ -23,9 +23,8 @@ $(OPENCL_CL): $(addprefix libvtadev/devices/opencl/,vta.cl decide.cl state.h)
 
 $(OPENCL_DIR)/program.o: $(OPENCL_CL)
 
-$(OPENCL_DIR)/%.o: libvtadev/devices/opencl/%.c
-	@mkdir -p $(@D)
-	$(CC) $(OPENCL_CPPFLAGS) $(CPPFLAGS) $(SOFT_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+$(call objects,$(OPENCL_DIR),libvtadev/devices/opencl,\
+	$$(OPENCL_CPPFLAGS) $$(CPPFLAGS) $$(SOFT_CFLAGS) $$(CFLAGS))
 
 $(OPENCL_SO): $(OPENCL_OBJS)
 	@mkdir -p $(@D)
@@ -35,5 +34,3 @@ $(OPENCL_SO): $(OPENCL_OBJS)
 install-opencl: $(OPENCL_SO)
 	install -d $(DESTDIR)$(LIBDIR)
 	install -m 644 $(OPENCL_SO) $(DESTDIR)$(LIBDIR)
-
--include $(OPENCL_OBJS:.o=.d)

@@ -11,18 +11,14 @@ SOFT_OBJS := $(addprefix $(SOFT_DIR)/,$(notdir $(SOFT_SRCS:.c=.o)))
 # Its one name is in vtadev_device.h.
 SOFT_CFLAGS := $(EMU_CFLAGS) -fPIC -fvisibility=hidden
 
-$(SOFT_DIR)/%.o: libvtadev/devices/soft/%.c
-	@mkdir -p $(@D)
-	$(CC) $(SOFT_CPPFLAGS) $(CPPFLAGS) $(SOFT_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+$(call objects,$(SOFT_DIR),libvtadev/devices/soft,\
+	$$(SOFT_CPPFLAGS) $$(CPPFLAGS) $$(SOFT_CFLAGS) $$(CFLAGS))
 
 # For both devices.
-$(SOFT_DIR)/%.o: libvtadev/devices/%.c
-	@mkdir -p $(@D)
-	$(CC) $(SOFT_CPPFLAGS) $(CPPFLAGS) $(SOFT_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+$(call objects,$(SOFT_DIR),libvtadev/devices,\
+	$$(SOFT_CPPFLAGS) $$(CPPFLAGS) $$(SOFT_CFLAGS) $$(CFLAGS))
 
-$(SOFT_DIR)/%.o: tools/vta-emu/%.c
-	@mkdir -p $(@D)
-	$(CC) $(EMU_CPPFLAGS) $(CPPFLAGS) $(SOFT_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+$(call objects,$(SOFT_DIR),tools/vta-emu,$$(EMU_CPPFLAGS) $$(CPPFLAGS) $$(SOFT_CFLAGS) $$(CFLAGS))
 
 $(SOFT_SO): $(SOFT_OBJS)
 	@mkdir -p $(@D)
@@ -32,5 +28,3 @@ $(SOFT_SO): $(SOFT_OBJS)
 install-soft: $(SOFT_SO)
 	install -d $(DESTDIR)$(LIBDIR)
 	install -m 644 $(SOFT_SO) $(DESTDIR)$(LIBDIR)
-
--include $(SOFT_OBJS:.o=.d)

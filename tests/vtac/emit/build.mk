@@ -10,10 +10,9 @@ EMIT_SRCS := $(wildcard tools/vtac/emit*.c tools/vtac/tvm*.c)
 # What card.c is linked with.
 EMIT_LINK := $(OPS_TEST_LIB_OBJS) $(EMU_ASAN_LIB) $(EMU_LIBS)
 
-$(EMIT_TEST_DIR)/emit: tests/vtac/emit/emit.c $(EMIT_SRCS) tools/vtac/emit.h tools/vtac/tvm.h $(OPS_A)
-	@mkdir -p $(@D)
-	$(CC) -D_GNU_SOURCE -Itools/vtac -Ilibvtadev/ops $(OPS_TEST_CFLAGS) $(EMU_SANITIZE) -o $@ \
-		$(filter %.c %.a,$^) -ljson-c
+$(call program,$(EMIT_TEST_DIR)/emit,tests/vtac/emit/emit.c $(EMIT_SRCS),\
+	-D_GNU_SOURCE -Itools/vtac -Ilibvtadev/ops $$(OPS_TEST_CFLAGS) $$(EMU_SANITIZE),\
+	$(OPS_A),$$(EMU_SANITIZE) -ljson-c)
 
 # The network of tests/ops/mixed.c as a program for the VM.
 $(EMIT_BIN): $(EMIT_TEST_DIR)/emit $(OPS_TEST_DIR)/mixed_files $(LIB_A) $(OPS_A)
@@ -23,3 +22,5 @@ $(EMIT_BIN): $(EMIT_TEST_DIR)/emit $(OPS_TEST_DIR)/mixed_files $(LIB_A) $(OPS_A)
 	$(MAKE) -s -C $(@D)/c INCLUDES='$(addprefix -I$(CURDIR)/,uapi libvtadev libvtadev/ops)' \
 		LIBS='$(CURDIR)/$(OPS_A) $(CURDIR)/$(LIB_A) $(LIB_LIBS)'
 	cp $(@D)/c/main $@
+
+CHECKS += "vtac-emit=LINK='$(EMIT_LINK)' tests/vtac/emit/run.sh $(EMIT_TESTS) $(OPS_SRCS)"

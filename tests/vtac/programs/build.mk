@@ -9,17 +9,18 @@ VTAC_PROG_OBJS := $(patsubst tests/vtac/programs/%.c,$(VTAC_PROG_DIR)/obj/%.o, \
 	$(wildcard tests/vtac/programs/*.c))
 VTAC_PROG_HELPERS := $(addprefix $(VTAC_PROG_DIR)/obj/,native.o graphs.o)
 
-$(VTAC_PROG_DIR)/obj/%.o: tests/vtac/programs/%.c
-	@mkdir -p $(@D)
-	$(CC) $(VTAC_CPPFLAGS) $(EMU_CPPFLAGS) $(CPPFLAGS) $(VTAC_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+$(call objects,$(VTAC_PROG_DIR)/obj,tests/vtac/programs,\
+	$$(VTAC_CPPFLAGS) $$(EMU_CPPFLAGS) $$(CPPFLAGS) $$(VTAC_CFLAGS) $$(CFLAGS))
 
 $(VTAC_PROG_TESTS): $(VTAC_PROG_DIR)/%: $(VTAC_PROG_DIR)/obj/%.o $(VTAC_PROG_HELPERS) $(VTAC_A) \
 		$(OPS_A) $(filter-out %/main.o,$(EMU_OBJS))
 	$(CC) -pthread -o $@ $^ -lcmocka $(VTAC_LIBS) $(EMU_LIBS)
 
--include $(VTAC_PROG_OBJS:.o=.d)
-
 VTAC_ACCURACY := $(VTAC_PROG_DIR)/accuracy
 $(VTAC_ACCURACY): $(VTAC_PROG_DIR)/obj/accuracy.o $(VTAC_PROG_HELPERS) $(VTAC_A) $(OPS_A) \
 		$(filter-out %/main.o,$(EMU_OBJS))
 	$(CC) -pthread -o $@ $^ $(VTAC_LIBS) $(EMU_LIBS)
+
+CHECKS += \
+	$(foreach t,$(VTAC_PROG_TESTS),"vtac-$(notdir $(t))=$(t)") \
+	"vtac-models=IMAGES=500 tests/vtac/programs/models.sh $(VTAC_ACCURACY) mnist ppocr"

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# How all that is C is compiled, archived and linked. Each part's build.mk says of what and
+# with which flags; the compiler says on which headers an object depends, so no part lists
+# headers unless they are generated. Flags are given with $$: they are looked up when a
+# command runs, so that a target can have its own.
+
+# Where objects are. The Makefile includes what they depend on.
+OBJECT_DIRS :=
+
+# $(call objects,DIR,SOURCE_DIR,FLAGS[,COMPILER]): DIR/%.o of SOURCE_DIR/%.c, or of sources
+# named from the top of the tree if SOURCE_DIR is empty.
+objects = $(eval $(call objects-rule,$(1),$(2:%=%/),$(3),$(or $(4),$$(CC))))
+define objects-rule
+OBJECT_DIRS += $(1)
+$(1)/%.o: $(2)%.c
+	@mkdir -p $$(@D)
+	$(4) $(3) -MMD -MP -c -o $$@ $$<
+endef
+
+# $(call archive,FILE,OBJECTS)
+archive = $(eval $(call archive-rule,$(1),$(2)))
+define archive-rule
+$(1): $(2)
+	@mkdir -p $$(@D)
+	rm -f $$@
+	$$(AR) rcs $$@ $$^
+endef
+
+# $(call program,FILE,SOURCES,FLAGS,OBJECTS,LIBRARIES[,COMPILER]): a program, or with
+# -shared among the libraries a plugin. SOURCES are named from the top of the tree and
+# compiled into FILE.obj for this program alone, OBJECTS are objects and archives of others.
+program = $(call objects,$(1).obj,,$(3),$(6))$(eval $(call program-rule,$(1),$(2),$(4),$(5),$(or $(6),$$(CC))))
+define program-rule
+$(1): $(patsubst %.c,$(1).obj/%.o,$(2)) $(3)
+	@mkdir -p $$(@D)
+	$(5) -pthread -o $$@ $$(filter %.o %.a,$$^) $(4)
+endef
+
+# $(call filled,FILE,TEMPLATE): TEMPLATE with the values of variables, so FILE is made anew
+# each time and replaced if it differs.
+filled = $(eval $(call filled-rule,$(1),$(2)))
+define filled-rule
+$(1): $(2) FORCE
+	@mkdir -p $$(@D)
+	@sed -e 's|@PREFIX@|$$(PREFIX)|' -e 's|@LIBDIR@|$$(LIBDIR)|' -e 's|@VERSION@|$$(VERSION)|' \
+		-e 's|@BINDIR@|$$(PREFIX)/bin|' -e 's|@GROUP@|$$(UDEV_GROUP)|' $$< > $$@.new
+	@if cmp -s $$@.new $$@; then rm $$@.new; else mv $$@.new $$@; fi
+endef
+
+.PHONY: FORCE
+FORCE:

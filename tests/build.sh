@@ -1,0 +1,39 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# What make builds again after a change, by make -n: prints TAP.
+set -euo pipefail
+
+cd "$(dirname "$(realpath "$0")")/.."
+unset MAKEFLAGS MAKELEVEL MFLAGS
+hello=build/examples/hello/hello
+checker=build/tests/stream/check_trace
+make -s "$hello" "$checker" >/dev/null
+
+n=0 failed=0
+# result NAME: of the last command
+result() {
+	local status=$?
+	n=$((n + 1))
+	[ $status -eq 0 ] || { failed=1; printf 'not '; }
+	echo "ok $n $1"
+}
+
+# compiled CHANGED TARGET OBJECT: TARGET needs OBJECT compiled once CHANGED has changed
+compiled() {
+	make -n -W "$1" "$2" | grep -F -- "-c -o $3 " >/dev/null
+}
+
+echo 'TAP version 13'
+echo '1..5'
+compiled examples/hello/hello.c "$hello" "$hello.obj/examples/hello/hello.o" && true
+result 'a changed source is compiled'
+compiled libvtadev/vtadev.h "$hello" "$hello.obj/examples/hello/hello.o" && true
+result "a changed header of the library's compiles the programs that include it"
+compiled libvtadev/vtadev.h "$hello" build/lib/obj/buf.o && true
+result 'a changed header compiles the library that includes it'
+compiled tests/lib/trace_json.h "$checker" "$checker.obj/tests/stream/check_trace.o" && true
+result "a changed header of another part's compiles the tests that include it"
+! compiled tests/lib/trace_json.h "$hello" "$hello.obj/examples/hello/hello.o" && true
+result 'a changed header compiles nothing that does not include it'
+exit $failed
