@@ -117,17 +117,19 @@ for name in pipe link; do
 done
 
 # The cards are looked for when it is this writer's turn: one that has gone meanwhile is not told of.
+# The process that took the lock lives as long as the lock: in a PID namespace /proc/locks leaves
+# out locks of processes that have ended, with all that wait for them.
 # shellcheck disable=SC2016
 with two bash -c '
-	exec 9> "$2.new"
-	flock 9
-	"$1" export -o "$2" 9>&- &
+	coproc holder { exec flock --no-fork "$2.new" bash -c "echo; read -r"; }
+	read -r <&"${holder[0]}"
+	"$1" export -o "$2" &
 	until grep -qE -- "-> FLOCK .* $! " /proc/locks; do
 		kill -0 $! || exit 1
 		sleep 0.05
 	done
 	rm "$UMOCKDEV_DIR/sys/class/vta/vta10"
-	exec 9>&-
+	echo >&"${holder[1]}"
 	wait $!' bash "$tmp/vtactl" "$tmp/dir/vta.prom"
 cp "$tmp/dir/vta.prom" "$tmp/out"
 [ $status -eq 0 ] && line 'vta_cards 1' && [ ! -e "$tmp/dir/vta.prom.new" ]
