@@ -305,7 +305,9 @@ TEST_F(eventfd, slow_listeners_delay_no_other_file)
 	if (!pid)
 		_exit(signals_slowly(slow, asked));
 	while (*asked < SIGNALS && signalled(slow) < 30) {
-		ASSERT_EQ(0, waitpid(pid, NULL, WNOHANG));
+		pid_t ended = waitpid(pid, NULL, WNOHANG);
+
+		ASSERT_EQ(0, ended);
 	}
 	before = signalled(slow);
 	open_gate(&self->g, 0, 1);
