@@ -94,7 +94,7 @@ CHECKS = \
 		$(call vm-module-of,$(UDMABUF_KERNEL)) dmabuf" \
 	"@demo=tests/demo/run.sh $(VM_MODULE)" \
 	"install=tests/install.sh" \
-	"contract=tests/contract/documents.py" \
+	"contract=tests/contract/documents.py" "floors=tests/floors.py $(VM_MODULE)" \
 	"slurm-scripts=tests/cluster/scripts.sh"
 
 include libvtadev/build.mk
@@ -259,7 +259,7 @@ check-quick: test-deps
 		"@storm=tests/storm/run.sh $(VM_MODULE) -n $(CHECK_STORM)" \
 		$(foreach t,$(QUICK_EMU_TESTS),"emu-$(notdir $(t))=$(t)") \
 		$(foreach t,$(LIB_TESTS),"lib-$(notdir $(t))=$(t)") \
-		"contract=tests/contract/documents.py" \
+		"contract=tests/contract/documents.py" "floors=tests/floors.py $(VM_MODULE)" \
 		"vtactl-messages=tests/vtactl/messages.py"
 
 # All that make check builds.
