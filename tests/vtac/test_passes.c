@@ -456,6 +456,42 @@ static void blocks_that_are_seen_elsewhere_are_not_filled(void **state)
 	net_end(&net);
 }
 
+/* ---- pictures of another size ---- */
+
+/* 3 pixels times @scale: on the card if each is repeated equally often. */
+static bool resize_is_on_card(float scale)
+{
+	struct vtac_options opt = { .no_prune = true };
+	const float scales[] = { 1, 1, scale, scale };
+	struct vtac_tensor *x, *s;
+	struct vtac_node *node;
+	const int64_t four = 4;
+	struct net net;
+	bool card;
+
+	net_core(&opt);
+	net_begin(&net, 30);
+	x = net_input(&net, 16, 3, 3);
+	s = vtac_tensor_const(net.g, "scales", VTAC_F32, 1, &four, scales, true);
+	node = net_node(&net, VTAC_RESIZE, "resize", net_conv(&net, x, "conv", 16, 16, 3), s, NULL);
+	node->attr.resize = (struct vtac_resize){ .mode = VTAC_NEAREST };
+	net_output(&net, net_conv(&net, node->out[0], "last", 16, 16, 3));
+	pass(&net, vtac_pass_shape, &opt);
+	assert_int_equal(node->out[0]->dims[2], 6);
+	pass(&net, vtac_pass_annotate, &opt);
+	card = node->device != VTAC_CPU;
+	assert_true(card || node->why);
+	net_end(&net);
+	return card;
+}
+
+static void pixels_are_repeated_equally_often(void **state)
+{
+	(void)state;
+	assert_true(resize_is_on_card(2));
+	assert_false(resize_is_on_card(2.3f));
+}
+
 /* ---- quantisation that a file gives ---- */
 
 /* Q and DQ around a convolution: its weights know their integers, and nodes are gone. */
@@ -557,6 +593,7 @@ int main(void)
 		cmocka_unit_test(forms_keep_values),
 		cmocka_unit_test(blocks_keep_values),
 		cmocka_unit_test(blocks_that_are_seen_elsewhere_are_not_filled),
+		cmocka_unit_test(pixels_are_repeated_equally_often),
 		cmocka_unit_test(given_quantisation_goes_to_tensors),
 		cmocka_unit_test(given_zero_points_are_kept),
 	};

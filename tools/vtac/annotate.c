@@ -110,6 +110,12 @@ static const char *why_not_concat(const struct vtac_node *node)
 	return NULL;
 }
 
+static bool is_whole_scale(const struct vtac_tensor *x, const struct vtac_tensor *y,
+			   const struct vtac_resize *r, int i)
+{
+	return y->dims[i] % x->dims[i] == 0 && r->scale[i] == (float)(y->dims[i] / x->dims[i]);
+}
+
 static const char *why_not_resize(const struct vtac_node *node)
 {
 	const struct vtac_tensor *x = node->in[0], *y = node->out[0];
@@ -118,8 +124,9 @@ static const char *why_not_resize(const struct vtac_node *node)
 	bool twice = y->dims[2] <= 2 * x->dims[2] && y->dims[3] <= 2 * x->dims[3];
 	bool nearest = r->round == VTAC_ROUND_PREFER_FLOOR || r->round == VTAC_ROUND_PREFER_CEIL;
 
-	if (r->mode != VTAC_NEAREST || x->rank != 4 || y->dims[2] % x->dims[2] ||
-	    y->dims[3] % x->dims[3])
+	/* The file's scale counts: 3 pixels times 2.3 are 6, but not each of them twice. */
+	if (r->mode != VTAC_NEAREST || x->rank != 4 || !is_whole_scale(x, y, r, 2) ||
+	    !is_whole_scale(x, y, r, 3))
 		return "The card repeats pixels by whole factors; it does not interpolate.";
 	if (half ? nearest : r->coord == VTAC_ASYMMETRIC &&
 	    (r->round == VTAC_ROUND_FLOOR || (r->round == VTAC_ROUND_PREFER_FLOOR && twice)))
