@@ -208,6 +208,8 @@ static void resizes(void **arg)
 		{ { VTACPU_F32, 1, 2, 2, 4, 4, VTACPU_NEAREST, VTACPU_ASYMMETRIC,
 		    VTACPU_ROUND_CEIL, 2, 2 },
 		  { 1, 2, 2, 2, 3, 4, 4, 4, 3, 4, 4, 4, 3, 4, 4, 4 } },
+		{ { VTACPU_F32, 1, 2, 2, 1, 1, VTACPU_LINEAR, VTACPU_HALF_PIXEL_SYMMETRIC, 0, 0.7f,
+		    0.7f }, { 2.5f } },
 		{ { VTACPU_F32, 1, 2, 2, 1, 1, VTACPU_LINEAR, VTACPU_PYTORCH_HALF_PIXEL, 0, 0.5f,
 		    0.5f }, { 1 } },
 	};
@@ -315,17 +317,18 @@ static void pads(void **arg)
 {
 	struct vtacpu_pad p = { .bytes = 1, .rank = 2, .dims = { 1, 3 }, .out = { 2, 8 },
 				.before = { 1, 2 }, .value = { 9, 0 } };
-	const uint8_t want[3][16] = {
+	const uint8_t want[4][16] = {
 		{ 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 1, 2, 3, 9, 9, 9 },
 		{ 3, 2, 1, 2, 3, 2, 1, 2, 3, 2, 1, 2, 3, 2, 1, 2 },
 		{ 1, 1, 1, 2, 3, 3, 3, 3, 1, 1, 1, 2, 3, 3, 3, 3 },
+		{ 2, 3, 1, 2, 3, 1, 2, 3, 2, 3, 1, 2, 3, 1, 2, 3 },
 	};
 	const struct vtacpu_pad cut = { .bytes = 1, .rank = 1, .dims = { 3 }, .out = { 2 },
 					.before = { -1 } };
 	struct call c;
 
 	(void)arg;
-	for (p.mode = 0; p.mode < 3; p.mode++) {
+	for (p.mode = 0; p.mode < 4; p.mode++) {
 		prepare(&c, VTACPU_PAD, &p, 0);
 		memcpy(c.io[0], (uint8_t[]) { 1, 2, 3 }, 3);
 		run(&c, VTACPU_PAD, &p);

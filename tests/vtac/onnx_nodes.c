@@ -280,17 +280,22 @@ static void report(struct counts *c, const char *name, enum result result, bool 
 	c->failed = c->failed || bad;
 }
 
-/* Releases of the test data leave some out. */
+/* Releases of the test data have other tests: one line for all that this one has not. */
 static void report_missing(struct counts *c, const char *dir, char **list)
 {
+	unsigned int n = 0;
 	char path[800];
 
 	for (; *list; list++) {
 		snprintf(path, sizeof(path), "%s/%s", dir, *list);
-		if ((*list)[0] != '!' && access(path, F_OK))
-			printf("ok %u %s # SKIP it is not among this release's test data\n",
-			       ++c->n, *list);
+		if ((*list)[0] == '!' || !access(path, F_OK))
+			continue;
+		printf("# not in this release's test data: %s\n", *list);
+		n++;
 	}
+	if (n)
+		printf("ok %u %u tests # SKIP they are not in this release's test data\n", ++c->n,
+		       n);
 }
 
 int main(int argc, char **argv)

@@ -33,6 +33,7 @@ struct maker {
 	Onnx__TensorShapeProto__Dimension dim[MAX][4], *dims[MAX][4];
 	int64_t sizes[MAX][4];
 	unsigned int n_values;
+	Onnx__AttributeProto attr[MAX], *attrs[MAX];	/* of the first node */
 	uint8_t *bytes;
 	size_t len;
 };
@@ -124,6 +125,19 @@ static Onnx__TensorProto *add_const(struct maker *m, const char *name, int64_t a
 	t->dims[0] = a;
 	t->dims[1] = b;
 	return t;
+}
+
+/* An attribute of the first node. */
+static void add_attr(struct maker *m, const char *name, int64_t value)
+{
+	size_t i = m->node[0].n_attribute++;
+
+	onnx__attribute_proto__init(&m->attr[i]);
+	m->attrs[i] = &m->attr[i];
+	m->node[0].attribute = m->attrs;
+	m->attr[i].name = (char *)(uintptr_t)name;
+	m->attr[i].has_i = 1;
+	m->attr[i].i = value;
 }
 
 /* input -> Relu -> output: a model that is good. */
@@ -264,11 +278,93 @@ static void operators_that_are_unknown_or_wrong(void **state)
 
 	good(&m);
 	m.opset.version = 6;
-	expect(&m, "opset 6; 7 to 17");
+	expect(&m, "opset 6; 7 to 22");
 
 	good(&m);
 	m.opset.version = INT64_MAX;
-	expect(&m, "7 to 17");
+	expect(&m, "7 to 22");
+}
+
+/* input -> @op -> output in opset 22; @b names a second input, or is NULL. */
+static void new_operator(struct maker *m, const char *op, const char *b)
+{
+	begin(m);
+	m->opset.version = 22;
+	add_input(m, "input", 4);
+	add_node(m, op, "input", b, "output");
+	add_output(m, "output");
+}
+
+static void attributes_of_new_opsets(void **state)
+{
+	float scale = 1;
+	Onnx__TensorProto *t;
+	struct maker m;
+
+	(void)state;
+	new_operator(&m, "Split", NULL);
+	add_attr(&m, "num_outputs", 2);
+	expect(&m, "output (Split): Its num_outputs is 2, and it has 1 outputs");
+
+	new_operator(&m, "Resize", NULL);
+	add_attr(&m, "antialias", 1);
+	expect(&m, "output (Resize): It smooths");
+
+	for (int type = 1; type < 25; type++) {
+		new_operator(&m, "QuantizeLinear", "scale");
+		t = add_const(&m, "scale", 1, 1);
+		t->n_dims = 0;
+		t->n_float_data = 1;
+		t->float_data = &scale;
+		add_attr(&m, "output_dtype", type);
+		expect(&m, type == 2 || type == 3 ? NULL : type == 22 ?
+		       "output (QuantizeLinear): It makes int4 (output_dtype)" :
+		       "(output_dtype); int8 and uint8 are supported");
+		add_attr(&m, "block_size", 32);
+		expect(&m, "output (QuantizeLinear): It has a scale for each 32 values");
+	}
+
+	new_operator(&m, "QuantizeLinear", "input");
+	add_attr(&m, "output_dtype", 3);
+	expect(&m, "output (QuantizeLinear): Its scale is not constant");
+
+	new_operator(&m, "Cast", NULL);
+	add_attr(&m, "to", 17);
+	expect(&m, "output (Cast): It casts to float8e4m3fn");
+	new_operator(&m, "Cast", NULL);
+	add_attr(&m, "to", INT64_MAX);
+	expect(&m, "output (Cast): It casts to a type that is not known");
+}
+
+static void constants_of_halves(void **state)
+{
+	const uint8_t raw[] = { 0xc0, 0x3f, 0x00, 0xc0 };	/* 1.5 and -2 */
+	struct vtac_graph *g;
+	Onnx__TensorProto *t;
+	struct maker m;
+
+	(void)state;
+	good(&m);
+	m.opset.version = 22;
+	t = add_const(&m, "w", 1, 2);
+	t->data_type = 16;
+	t->has_raw_data = 1;
+	t->raw_data.data = (uint8_t *)(uintptr_t)raw;
+	t->raw_data.len = sizeof(raw);
+	add_node(&m, "MatMul", "input", "w", "unused");
+	pack(&m);
+	g = vtac_graph_new(64 << 20);
+	assert_int_equal(vtac_read_onnx_memory(g, m.bytes, m.len, NULL), 0);
+	assert_float_equal(((const float *)vtac_tensor_find(g, "w")->data)[0], 1.5f, 0);
+	assert_float_equal(((const float *)vtac_tensor_find(g, "w")->data)[1], -2, 0);
+	vtac_graph_free(g);
+	free(m.bytes);
+	m.bytes = NULL;
+
+	t->data_type = 22;
+	expect(&m, "Constant w is of int4, which is not supported");
+	m.opset.version = 23;
+	expect(&m, "opset 23; 7 to 22");
 }
 
 static void constants_whose_sizes_lie(void **state)
@@ -302,7 +398,7 @@ static void constants_whose_sizes_lie(void **state)
 	good(&m);
 	t = add_const(&m, "w", 4, 4);
 	t->data_type = 8;
-	expect(&m, "unsupported type 8");
+	expect(&m, "Constant w is of string");
 
 	good(&m);
 	add_const(&m, "w", 0, 4);
@@ -470,6 +566,8 @@ int main(void)
 		cmocka_unit_test(good_models_are_read),
 		cmocka_unit_test(graphs_that_are_no_graphs),
 		cmocka_unit_test(operators_that_are_unknown_or_wrong),
+		cmocka_unit_test(attributes_of_new_opsets),
+		cmocka_unit_test(constants_of_halves),
 		cmocka_unit_test(constants_whose_sizes_lie),
 		cmocka_unit_test(bytes_that_are_no_model),
 		cmocka_unit_test_setup_teardown(data_stays_below_the_models_directory,

@@ -120,7 +120,8 @@ static const char *why_not_resize(const struct vtac_node *node)
 {
 	const struct vtac_tensor *x = node->in[0], *y = node->out[0];
 	const struct vtac_resize *r = &node->attr.resize;
-	bool half = r->coord == VTAC_HALF_PIXEL || r->coord == VTAC_PYTORCH_HALF_PIXEL;
+	bool half = r->coord == VTAC_HALF_PIXEL || r->coord == VTAC_PYTORCH_HALF_PIXEL ||
+		r->coord == VTAC_HALF_PIXEL_SYMMETRIC;
 	bool twice = y->dims[2] <= 2 * x->dims[2] && y->dims[3] <= 2 * x->dims[3];
 	bool nearest = r->round == VTAC_ROUND_PREFER_FLOOR || r->round == VTAC_ROUND_PREFER_CEIL;
 

@@ -33,6 +33,7 @@ static void print_resize(FILE *f, const struct vtac_resize *r, int rank)
 {
 	static const char *const coords[] = {
 		"half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners",
+		"half_pixel_symmetric",
 	};
 	static const char *const rounds[] = {
 		"prefer_floor", "prefer_ceil", "floor", "ceil",
@@ -46,7 +47,7 @@ static void print_resize(FILE *f, const struct vtac_resize *r, int rank)
 
 static void print_pad(FILE *f, const struct vtac_pad *p, int rank)
 {
-	static const char *const modes[] = { "constant", "reflect", "edge" };
+	static const char *const modes[] = { "constant", "reflect", "edge", "wrap" };
 
 	fprintf(f, " %s value %.9g", modes[p->mode], (double)p->value);
 	print_i64(f, "before", p->before, rank);

@@ -113,18 +113,24 @@ struct vtac_reshape {
 enum vtac_resize_mode { VTAC_NEAREST, VTAC_LINEAR };
 enum vtac_resize_coord {
 	VTAC_HALF_PIXEL, VTAC_PYTORCH_HALF_PIXEL, VTAC_ASYMMETRIC, VTAC_ALIGN_CORNERS,
+	VTAC_HALF_PIXEL_SYMMETRIC,
 };
 enum vtac_resize_round {
 	VTAC_ROUND_PREFER_FLOOR, VTAC_ROUND_PREFER_CEIL, VTAC_ROUND_FLOOR, VTAC_ROUND_CEIL,
 };
+/* The sizes themselves, or one scale: the greatest within them, the least beyond them. */
+enum vtac_resize_aspect { VTAC_STRETCH, VTAC_NOT_LARGER, VTAC_NOT_SMALLER };
 struct vtac_resize {
 	enum vtac_resize_mode mode;
 	enum vtac_resize_coord coord;
 	enum vtac_resize_round round;
+	enum vtac_resize_aspect aspect;	/* what sizes mean; gone with shapes */
+	int axes[VTAC_RANK_MAX];	/* that scales and sizes are of, in their order */
+	int n_axes;			/* 0: of all dimensions */
 	float scale[VTAC_RANK_MAX];	/* output / input of each dimension */
 };
 
-enum vtac_pad_mode { VTAC_PAD_CONSTANT, VTAC_PAD_REFLECT, VTAC_PAD_EDGE };
+enum vtac_pad_mode { VTAC_PAD_CONSTANT, VTAC_PAD_REFLECT, VTAC_PAD_EDGE, VTAC_PAD_WRAP };
 struct vtac_pad {
 	enum vtac_pad_mode mode;
 	float value;
@@ -144,7 +150,8 @@ union vtac_attr {
 	struct { float epsilon; } batch_norm;
 	struct { int axis; } axis;			/* SOFTMAX, CONCAT, SPLIT, GATHER, ... */
 	struct { int axis; bool flat; } softmax;	/* flat: over all from axis on */
-	struct { uint32_t axes; bool keep; } reduce;	/* axes: bit i for dimension i */
+	/* axes: bit i for dimension i; noop: no axes are none, not all */
+	struct { uint32_t axes; bool keep, noop; } reduce;
 	struct vtac_reshape reshape;
 	struct { int perm[VTAC_RANK_MAX]; } transpose;
 	struct { int64_t block; bool crd; } depth_to_space;

@@ -197,8 +197,8 @@ static int read_input(struct onnx_reader *r, const Onnx__ValueInfoProto *p)
 	/* Halves and doubles are for constants: an application would not expect floats. */
 	dtype = type->elem_type >= 10 ? -1 : onnx_dtype(type->elem_type);
 	if (dtype < 0)
-		return vtac_fail(r->g, NULL, "Input %.120s has the unsupported type %d.", p->name,
-				 type->elem_type);
+		return vtac_fail(r->g, NULL, "Input %.120s is of %s, which is not supported.",
+				 p->name, onnx_type_name(type->elem_type));
 	if (!type->shape)
 		return vtac_fail(r->g, NULL,
 				 "The file does not say how many dimensions input %.120s has.",

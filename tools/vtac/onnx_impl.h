@@ -7,7 +7,7 @@
 #include "onnx.pb-c.h"
 
 #define ONNX_OPSET_MIN	7
-#define ONNX_OPSET_MAX	17
+#define ONNX_OPSET_MAX	22
 
 struct onnx_reader {
 	struct vtac_graph *g;
@@ -38,6 +38,9 @@ void onnx_unpack_free(struct vtac_graph *g, Onnx__ModelProto *model);
 
 /* The type that values of ONNX's @type are kept as, or -1: halves and doubles as floats. */
 int onnx_dtype(int32_t type);
+/* FLOAT16 or BFLOAT16, which constants alone may be. */
+bool onnx_is_half(int32_t type);
+const char *onnx_type_name(int64_t type);
 /* Set dtype, shape and data of @t from @p. */
 int onnx_tensor_fill(struct onnx_reader *r, struct vtac_tensor *t, const Onnx__TensorProto *p);
 

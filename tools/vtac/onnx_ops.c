@@ -238,6 +238,21 @@ static int read_in_or_attr(struct onnx_node *n, struct vtac_node *node, unsigned
 	return vtac_node_set_in(n->g, node, i, t);
 }
 
+/* From opset 18 on a Split without sizes says how many parts it makes. */
+static int check_parts(struct onnx_node *n, const struct vtac_node *node)
+{
+	int64_t parts;
+
+	if (onnx_attr_int(n, "num_outputs", n->n_out, &parts))
+		return -1;
+	if (onnx_attr(n, "num_outputs") && node->in[1])
+		return onnx_fail(n, "It has both sizes and num_outputs.");
+	if (parts != n->n_out)
+		return onnx_fail(n, "Its num_outputs is %lld, and it has %u outputs.",
+				 (long long)parts, n->n_out);
+	return 0;
+}
+
 static int read_split(struct onnx_node *n)
 {
 	struct vtac_node *node = onnx_make(n, VTAC_SPLIT, 2);
@@ -247,7 +262,7 @@ static int read_split(struct onnx_node *n)
 			return onnx_fail(n, "Its output %u has no name.", i);
 	if (!node || read_axis(n, 0, &node->attr.axis.axis))
 		return -1;
-	return read_in_or_attr(n, node, 1, "split");
+	return read_in_or_attr(n, node, 1, "split") || check_parts(n, node) ? -1 : 0;
 }
 
 static int read_slice(struct onnx_node *n)
@@ -264,8 +279,8 @@ static int read_slice(struct onnx_node *n)
 
 static int read_pad(struct onnx_node *n)
 {
-	static const char *const modes[] = { "constant", "reflect", "edge", NULL };
-	struct vtac_node *node = onnx_make(n, VTAC_PAD, 3);
+	static const char *const modes[] = { "constant", "reflect", "edge", "wrap", NULL };
+	struct vtac_node *node = onnx_make(n, VTAC_PAD, 4);
 	int mode;
 
 	if (!node || onnx_attr_word(n, "mode", modes, 0, &mode) ||
@@ -340,11 +355,13 @@ static int read_transpose(struct onnx_node *n)
 static int read_reduce(struct onnx_node *n, enum vtac_op op)
 {
 	struct vtac_node *node = onnx_make(n, op, 2);
-	int64_t keep;
+	int64_t keep, noop;
 
-	if (!node || onnx_attr_int(n, "keepdims", 1, &keep))
+	if (!node || onnx_attr_int(n, "keepdims", 1, &keep) ||
+	    onnx_attr_int(n, "noop_with_empty_axes", 0, &noop))
 		return -1;
 	node->attr.reduce.keep = keep;
+	node->attr.reduce.noop = noop;
 	return read_in_or_attr(n, node, 1, "axes");
 }
 
@@ -472,10 +489,11 @@ static int read_cast(struct onnx_node *n)
 
 	if (!node || onnx_attr_int(n, "to", 0, &to))
 		return -1;
+	ignore_attr(n, "saturate");	/* says how to make floats of 8 bits */
 	/* To halves it would have to round. */
-	dtype = to > 0 && to < 64 && to != 10 ? onnx_dtype((int32_t)to) : -1;
+	dtype = to > 0 && to < 64 && !onnx_is_half((int32_t)to) ? onnx_dtype((int32_t)to) : -1;
 	if (dtype < 0)
-		return onnx_fail(n, "It casts to the unsupported type %lld.", (long long)to);
+		return onnx_fail(n, "It casts to %s, which is not supported.", onnx_type_name(to));
 	node->attr.cast.to = (enum vtac_dtype)dtype;
 	return 0;
 }
@@ -515,9 +533,9 @@ const struct onnx_op onnx_ops[] = {
 	{ "Max", 1, UINT32_MAX, 1, read_max },
 	{ "Min", 1, UINT32_MAX, 1, read_min },
 	{ "Mul", 2, 2, 1, read_mul },
-	{ "Pad", 1, 3, 1, read_pad },
-	{ "ReduceMean", 1, 1, 1, read_reduce_mean },
-	{ "ReduceProd", 1, 1, 1, read_reduce_prod },
+	{ "Pad", 1, 4, 1, read_pad },
+	{ "ReduceMean", 1, 2, 1, read_reduce_mean },
+	{ "ReduceProd", 1, 2, 1, read_reduce_prod },
 	{ "Relu", 1, 1, 1, read_relu },
 	{ "Reshape", 2, 2, 1, read_reshape },
 	{ "Shape", 1, 1, 1, read_shape },

@@ -5,12 +5,44 @@
  */
 #include "onnx_impl.h"
 
+/* A file that leaves out the zero point says the type of the output in an attribute. */
+static int zero_of_type(struct onnx_node *n, struct vtac_node *node, int64_t type)
+{
+	int dtype = type > 0 && type < 64 ? onnx_dtype((int32_t)type) : -1;
+	const struct vtac_tensor *scale = n->in[1];
+	struct vtac_tensor *t;
+	void *zeros;
+
+	if (dtype != VTAC_I8 && dtype != VTAC_U8)
+		return onnx_fail(n, "It makes %s (output_dtype); int8 and uint8 are supported.",
+				 onnx_type_name(type));
+	if (!scale->data)
+		return onnx_fail(n, "Its scale is not constant.");
+	zeros = vtac_alloc(n->g, (uint64_t)vtac_elements(scale) + 1, 1);
+	if (!zeros)
+		return -1;
+	t = vtac_tensor_const(n->g, "zero", (enum vtac_dtype)dtype, scale->rank, scale->dims,
+			      zeros, false);
+	return t ? vtac_node_set_in(n->g, node, 2, t) : -1;
+}
+
 static int read_quant(struct onnx_node *n, enum vtac_op op)
 {
 	struct vtac_node *node = onnx_make(n, op, 3);
-	int64_t axis;
+	int64_t axis, block, type = 0, saturate;
 
-	if (!node || onnx_attr_int(n, "axis", 1, &axis))
+	if (!node || onnx_attr_int(n, "axis", 1, &axis) ||
+	    onnx_attr_int(n, "block_size", 0, &block) ||
+	    onnx_attr_int(n, "saturate", 1, &saturate))	/* of floats of 8 bits alone */
+		return -1;
+	if (op == VTAC_QUANTIZE && onnx_attr_int(n, "output_dtype", 0, &type))
+		return -1;
+	if (block)
+		return onnx_fail(n,
+				 "It has a scale for each %lld values along an axis (block_size); "
+				 "one for each channel or for all is supported.",
+				 (long long)block);
+	if (type && !node->in[2] && zero_of_type(n, node, type))
 		return -1;
 	if (axis < -VTAC_RANK_MAX || axis >= VTAC_RANK_MAX)
 		return onnx_fail(n, "Its axis is %lld.", (long long)axis);

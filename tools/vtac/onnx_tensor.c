@@ -12,14 +12,33 @@
 
 enum {
 	FLOAT = 1, UINT8 = 2, INT8 = 3, INT32 = 6, INT64 = 7, BOOL = 9, FLOAT16 = 10,
-	DOUBLE = 11,
+	DOUBLE = 11, BFLOAT16 = 16,
 };
+
+const char *onnx_type_name(int64_t type)
+{
+	static const char *const names[] = {
+		"no type", "float", "uint8", "int8", "uint16", "int16", "int32", "int64", "string",
+		"bool", "float16", "double", "uint32", "uint64", "complex64", "complex128",
+		"bfloat16", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz",
+		"uint4", "int4", "float4e2m1",
+	};
+
+	return type >= 0 && type < (int64_t)(sizeof(names) / sizeof(names[0])) ? names[type] :
+		"a type that is not known";
+}
+
+bool onnx_is_half(int32_t type)
+{
+	return type == FLOAT16 || type == BFLOAT16;
+}
 
 int onnx_dtype(int32_t type)
 {
 	switch (type) {
 	case FLOAT:
 	case FLOAT16:
+	case BFLOAT16:
 	case DOUBLE:
 		return VTAC_F32;
 	case UINT8:
@@ -39,7 +58,7 @@ int onnx_dtype(int32_t type)
 
 static size_t file_size_of(int32_t type)
 {
-	return type == FLOAT16 ? 2 : type == DOUBLE ? 8 : vtac_dtype_size(onnx_dtype(type));
+	return onnx_is_half(type) ? 2 : type == DOUBLE ? 8 : vtac_dtype_size(onnx_dtype(type));
 }
 
 /* ---- values to what they are kept as ---- */
@@ -59,6 +78,15 @@ static float half_to_float(uint16_t h)
 	return f;
 }
 
+static float bfloat_to_float(uint16_t h)
+{
+	uint32_t bits = (uint32_t)h << 16;
+	float f;
+
+	memcpy(&f, &bits, sizeof(f));
+	return f;
+}
+
 static void convert(void *dst, const uint8_t *src, int32_t type, uint64_t n)
 {
 	float *f = dst;
@@ -66,6 +94,9 @@ static void convert(void *dst, const uint8_t *src, int32_t type, uint64_t n)
 	if (type == FLOAT16) {
 		for (uint64_t i = 0; i < n; i++)
 			f[i] = half_to_float((uint16_t)(src[2 * i] | src[2 * i + 1] << 8));
+	} else if (type == BFLOAT16) {
+		for (uint64_t i = 0; i < n; i++)
+			f[i] = bfloat_to_float((uint16_t)(src[2 * i] | src[2 * i + 1] << 8));
 	} else if (type == DOUBLE) {
 		for (uint64_t i = 0; i < n; i++) {
 			double d;
@@ -128,6 +159,9 @@ static void copy_fields(void *dst, const Onnx__TensorProto *p, size_t n)
 			break;
 		case FLOAT16:
 			((float *)dst)[i] = half_to_float((uint16_t)p->int32_data[i]);
+			break;
+		case BFLOAT16:
+			((float *)dst)[i] = bfloat_to_float((uint16_t)p->int32_data[i]);
 			break;
 		case INT64:
 			((int64_t *)dst)[i] = p->int64_data[i];
@@ -283,7 +317,7 @@ static int fill_external(struct onnx_reader *r, struct vtac_tensor *t, const Onn
 		return vtac_fail(r->g, NULL,
 				 "Constant %.80s: %.120s ends before its data.", t->name,
 				 e.location);
-	if (p->data_type != FLOAT16 && p->data_type != DOUBLE && p->data_type != BOOL) {
+	if (!onnx_is_half(p->data_type) && p->data_type != DOUBLE && p->data_type != BOOL) {
 		t->data = data;
 		return 0;
 	}
@@ -297,8 +331,8 @@ int onnx_tensor_fill(struct onnx_reader *r, struct vtac_tensor *t, const Onnx__T
 
 	if (dtype < 0 || p->segment)
 		return vtac_fail(r->g, NULL,
-				 "Constant %.120s has the unsupported type %d.", t->name,
-				 p->data_type);
+				 "Constant %.120s is of %s, which is not supported.", t->name,
+				 p->segment ? "a segment" : onnx_type_name(p->data_type));
 	t->dtype = (enum vtac_dtype)dtype;
 	if (vtac_set_shape(r->g, NULL, t, rank, p->dims))
 		return -1;

@@ -94,6 +94,32 @@ static int read_global_max_pool(struct onnx_node *n)
 	return read_global_pool(n, VTAC_MAX_POOL);
 }
 
+/* Which dimensions are resized, and whether all alike: opset 18. */
+static int read_resize_axes(struct onnx_node *n, struct vtac_resize *r)
+{
+	static const char *const aspects[] = { "stretch", "not_larger", "not_smaller", NULL };
+	const Onnx__AttributeProto *axes = onnx_attr(n, "axes");
+	int64_t antialias;
+	int aspect;
+
+	if (onnx_attr_int(n, "antialias", 0, &antialias) ||
+	    onnx_attr_word(n, "keep_aspect_ratio_policy", aspects, 0, &aspect))
+		return -1;
+	if (antialias)
+		return onnx_fail(n, "It smooths what it makes smaller (antialias), which is not "
+				 "supported.");
+	if (axes && axes->n_ints > VTAC_RANK_MAX)
+		return onnx_fail(n, "It has %zu axes.", axes->n_ints);
+	r->aspect = (enum vtac_resize_aspect)aspect;
+	r->n_axes = axes ? (int)axes->n_ints : 0;
+	for (int i = 0; i < r->n_axes; i++) {
+		if (axes->ints[i] < -VTAC_RANK_MAX || axes->ints[i] >= VTAC_RANK_MAX)
+			return onnx_fail(n, "Its axis is %lld.", (long long)axes->ints[i]);
+		r->axes[i] = (int)axes->ints[i];
+	}
+	return 0;
+}
+
 /*
  * Inputs of the graph's node: x, scales, sizes. Opset 10 has no sizes and no way to say
  * where coordinates are; the region of interest is for a mode that is not supported.
@@ -102,7 +128,7 @@ static int read_resize(struct onnx_node *n)
 {
 	static const char *const modes[] = { "nearest", "linear", NULL };
 	static const char *const coords[] = { "half_pixel", "pytorch_half_pixel", "asymmetric",
-					      "align_corners", NULL };
+					      "align_corners", "half_pixel_symmetric", NULL };
 	static const char *const rounds[] = { "round_prefer_floor", "round_prefer_ceil", "floor",
 					      "ceil", NULL };
 	bool old = n->r->opset < 11;
@@ -123,6 +149,8 @@ static int read_resize(struct onnx_node *n)
 	};
 	if (old)
 		return 0;
+	if (read_resize_axes(n, &node->attr.resize))
+		return -1;
 	return vtac_node_set_in(n->g, node, 1, n->n_in > 2 ? n->in[2] : NULL) ||
 	       vtac_node_set_in(n->g, node, 2, n->n_in > 3 ? n->in[3] : NULL);
 }

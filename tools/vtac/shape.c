@@ -226,7 +226,8 @@ static int shape_reduce(struct vtac_graph *g, struct vtac_node *node)
 				return vtac_fail(g, node, "Its axes are out of range.");
 			axes |= 1u << axis;
 		}
-		node->attr.reduce.axes = n > 0 ? axes : (1u << x->rank) - 1;
+		node->attr.reduce.axes = n > 0 || node->attr.reduce.noop ? axes :
+			(1u << x->rank) - 1;
 		if (vtac_node_resize_in(g, node, 1))
 			return -1;
 	}

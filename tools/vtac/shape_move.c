@@ -148,6 +148,21 @@ bool vtac_slice_is_whole(const struct vtac_node *node)
 	return vtac_same_shape(node->in[0], node->out[0]);
 }
 
+/* Axes as bits of a shape of @rank. */
+static int axis_bits(struct vtac_graph *g, const struct vtac_node *node, int n, const int64_t *v,
+		     int rank, unsigned int *bits)
+{
+	*bits = 0;
+	for (int i = 0; i < n; i++) {
+		int64_t axis = v[i] < 0 ? v[i] + rank : v[i];
+
+		if (axis < 0 || axis >= rank || (*bits >> axis & 1))
+			return vtac_fail(g, node, "Its axes are out of range or twice there.");
+		*bits |= 1u << axis;
+	}
+	return 0;
+}
+
 static int pad_value(struct vtac_graph *g, struct vtac_node *node)
 {
 	const struct vtac_tensor *t = node->n_in > 2 ? node->in[2] : NULL;
@@ -175,20 +190,44 @@ static int pad_value(struct vtac_graph *g, struct vtac_node *node)
 	}
 }
 
+/* @before and @after of each dimension: as listed, of those that the axes name, or of all. */
+static int pad_sizes(struct vtac_graph *g, struct vtac_node *node, int64_t *before, int64_t *after)
+{
+	int64_t v[2 * VTAC_RANK_MAX], axes[VTAC_RANK_MAX];
+	int rank = node->in[0]->rank, n = shape_ints(g, node, 3, axes, VTAC_RANK_MAX);
+	unsigned int bits;
+
+	if (n == -2)
+		return -1;
+	for (int i = 0; n == -1 && i < rank; i++)
+		axes[i] = i;
+	if (n == -1)
+		n = rank;
+	if (axis_bits(g, node, n, axes, rank, &bits))
+		return -1;
+	if (shape_ints(g, node, 1, v, 2 * VTAC_RANK_MAX) != 2 * n)
+		return vtac_fail(g, node, "Its pads are not two for each of %d dimensions.", n);
+	for (int i = 0; i < n; i++) {
+		int64_t axis = axes[i] < 0 ? axes[i] + rank : axes[i];
+
+		before[axis] = v[i];
+		after[axis] = v[n + i];
+	}
+	return 0;
+}
+
 int shape_pad(struct vtac_graph *g, struct vtac_node *node)
 {
+	int64_t first[VTAC_RANK_MAX] = { 0 }, last[VTAC_RANK_MAX] = { 0 }, dims[VTAC_RANK_MAX];
 	const struct vtac_tensor *x = node->in[0];
 	struct vtac_pad *p = &node->attr.pad;
-	int64_t v[2 * VTAC_RANK_MAX], dims[VTAC_RANK_MAX];
 
 	if (node->n_in < 2)
 		return 0;	/* done before */
-	if (shape_ints(g, node, 1, v, 2 * VTAC_RANK_MAX) != 2 * x->rank)
-		return vtac_fail(g, node, "Its pads are not two for each dimension.");
-	if (pad_value(g, node))
+	if (pad_sizes(g, node, first, last) || pad_value(g, node))
 		return -1;
 	for (int i = 0; i < x->rank; i++) {
-		int64_t before = v[i], after = v[x->rank + i];
+		int64_t before = first[i], after = last[i];
 
 		if (before > INT32_MAX || after > INT32_MAX || before < -INT32_MAX ||
 		    after < -INT32_MAX || x->dims[i] + before + after < 0)
@@ -264,21 +303,6 @@ static int flatten(struct vtac_graph *g, struct vtac_node *node, int64_t *dims)
 	for (int i = 0; i < x->rank; i++)
 		dims[i >= axis] *= x->dims[i];
 	return 2;
-}
-
-/* Axes as bits of a shape of @rank. */
-static int axis_bits(struct vtac_graph *g, const struct vtac_node *node, int n, const int64_t *v,
-		     int rank, unsigned int *bits)
-{
-	*bits = 0;
-	for (int i = 0; i < n; i++) {
-		int64_t axis = v[i] < 0 ? v[i] + rank : v[i];
-
-		if (axis < 0 || axis >= rank || (*bits >> axis & 1))
-			return vtac_fail(g, node, "Its axes are out of range or twice there.");
-		*bits |= 1u << axis;
-	}
-	return 0;
 }
 
 static int squeeze(struct vtac_graph *g, struct vtac_node *node, int n, const int64_t *v,

@@ -203,23 +203,54 @@ int shape_pool(struct vtac_graph *g, struct vtac_node *node)
 
 /* ---- pictures of another size ---- */
 
+/* Dimension @dim becomes x * @scale. */
+static int resize_by(struct vtac_graph *g, struct vtac_node *node, int dim, float scale,
+		     double size, int64_t *dims)
+{
+	if (!(scale > 0) || !(size >= 1) || size > INT32_MAX)
+		return vtac_fail(g, node, "Its scale %g makes dimension %d empty or too large.",
+				 (double)scale, dim);
+	dims[dim] = (int64_t)size;
+	node->attr.resize.scale[dim] = scale;
+	return 0;
+}
+
 static int resize_scales(struct vtac_graph *g, struct vtac_node *node, int64_t *dims)
 {
 	const struct vtac_tensor *x = node->in[0], *s = node->in[1];
+	const struct vtac_resize *r = &node->attr.resize;
 	const float *scale = s->data;
 
-	if (s->dtype != VTAC_F32 || !s->data || vtac_elements(s) != x->rank)
+	if (s->dtype != VTAC_F32 || !s->data || vtac_elements(s) != r->n_axes)
 		return vtac_fail(g, node,
 				 "Its scales are not constant, or not one for each dimension.");
-	for (int i = 0; i < x->rank; i++) {
-		double size = floor((double)x->dims[i] * (double)scale[i]);
+	for (int i = 0; i < r->n_axes; i++) {
+		double size = floor((double)x->dims[r->axes[i]] * (double)scale[i]);
 
-		if (!(scale[i] > 0) || !(size >= 1) || size > INT32_MAX)
-			return vtac_fail(g, node,
-					 "Its scale %g makes dimension %d empty or too large.",
-					 (double)scale[i], i);
-		dims[i] = (int64_t)size;
-		node->attr.resize.scale[i] = scale[i];
+		if (resize_by(g, node, r->axes[i], scale[i], size, dims))
+			return -1;
+	}
+	return 0;
+}
+
+/* One scale for all axes, by which they come as near to the sizes as the file asks for. */
+static int resize_alike(struct vtac_graph *g, struct vtac_node *node, int64_t *dims)
+{
+	const struct vtac_tensor *x = node->in[0];
+	const struct vtac_resize *r = &node->attr.resize;
+	float scale = r->scale[r->axes[0]];
+
+	for (int i = 1; i < r->n_axes; i++) {
+		float other = r->scale[r->axes[i]];
+
+		if (r->aspect == VTAC_NOT_LARGER ? other < scale : other > scale)
+			scale = other;
+	}
+	for (int i = 0; i < r->n_axes; i++) {
+		double size = floor((double)x->dims[r->axes[i]] * (double)scale + 0.5);
+
+		if (resize_by(g, node, r->axes[i], scale, size, dims))
+			return -1;
 	}
 	return 0;
 }
@@ -227,16 +258,49 @@ static int resize_scales(struct vtac_graph *g, struct vtac_node *node, int64_t *
 static int resize_sizes(struct vtac_graph *g, struct vtac_node *node, int64_t *dims)
 {
 	const struct vtac_tensor *x = node->in[0];
-	int n = shape_ints(g, node, 2, dims, VTAC_RANK_MAX);
+	struct vtac_resize *r = &node->attr.resize;
+	int64_t sizes[VTAC_RANK_MAX];
+	int n = shape_ints(g, node, 2, sizes, VTAC_RANK_MAX);
 
 	if (n == -2)
 		return -1;
-	if (n != x->rank)
+	if (n != r->n_axes)
 		return vtac_fail(g, node, "It has neither scales nor sizes for each dimension.");
 	for (int i = 0; i < n; i++) {
-		if (dims[i] < 1 || dims[i] > INT32_MAX || x->dims[i] < 1)
+		int dim = r->axes[i];
+
+		if (sizes[i] < 1 || sizes[i] > INT32_MAX || x->dims[dim] < 1)
 			return vtac_fail(g, node, "Its sizes are empty or too large.");
-		node->attr.resize.scale[i] = (float)dims[i] / (float)x->dims[i];
+		dims[dim] = sizes[i];
+		r->scale[dim] = (float)sizes[i] / (float)x->dims[dim];
+	}
+	return n && r->aspect != VTAC_STRETCH ? resize_alike(g, node, dims) : 0;
+}
+
+/* The axes that the file names, as indices, and scales of 1 for the others. */
+static int resize_axes(struct vtac_graph *g, struct vtac_node *node, int64_t *dims)
+{
+	const struct vtac_tensor *x = node->in[0];
+	struct vtac_resize *r = &node->attr.resize;
+	uint32_t seen = 0;
+
+	for (int i = 0; i < x->rank; i++) {
+		dims[i] = x->dims[i];
+		r->scale[i] = 1;
+		if (!r->n_axes)
+			r->axes[i] = i;
+	}
+	if (!r->n_axes)
+		r->n_axes = x->rank;
+	for (int i = 0; i < r->n_axes; i++) {
+		int axis;
+
+		if (shape_axis(g, node, r->axes[i], x->rank, &axis))
+			return -1;
+		if (seen >> axis & 1)
+			return vtac_fail(g, node, "Its axis %d is there twice.", axis);
+		seen |= 1u << axis;
+		r->axes[i] = axis;
 	}
 	return 0;
 }
@@ -251,7 +315,8 @@ int shape_resize(struct vtac_graph *g, struct vtac_node *node)
 	if (node->n_in > 1) {
 		if (!scales && !sizes)
 			return vtac_fail(g, node, "It has neither scales nor sizes.");
-		if (sizes ? resize_sizes(g, node, dims) : resize_scales(g, node, dims))
+		if (resize_axes(g, node, dims) ||
+		    (sizes ? resize_sizes(g, node, dims) : resize_scales(g, node, dims)))
 			return -1;
 		if (vtac_node_resize_in(g, node, 1))
 			return -1;

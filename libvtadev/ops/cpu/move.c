@@ -197,7 +197,7 @@ int cpu_pad_need(const struct vtacpu_pad *p, struct vtacpu_need *need)
 	if (p->rank > VTACPU_RANK_MAX || !cpu_count(p->dims, p->rank) ||
 	    !cpu_count(p->out, p->rank))
 		return cpu_bad(need, "a size is 0, or too large");
-	if (p->mode > VTACPU_PAD_EDGE)
+	if (p->mode > VTACPU_PAD_WRAP)
 		return cpu_bad(need, "no such way to pad");
 	need->work = cpu_count(p->out, p->rank);
 	return cpu_operand(need, cpu_count(p->dims, p->rank), p->bytes) ||
@@ -215,6 +215,8 @@ static int64_t padded(const struct vtacpu_pad *p, uint32_t i, uint32_t at)
 		return -1;
 	if (p->mode == VTACPU_PAD_EDGE || size == 1)
 		return x < 0 ? 0 : size - 1;
+	if (p->mode == VTACPU_PAD_WRAP)
+		return (x % size + size) % size;
 	x = (x % turn + turn) % turn;
 	return x < size ? x : turn - x;
 }

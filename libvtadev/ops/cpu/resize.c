@@ -16,7 +16,7 @@ int cpu_resize_need(const struct vtacpu_resize *p, struct vtacpu_need *need)
 		return cpu_bad(need, "a type is not one that can be resized");
 	if (!cpu_count(x, 3) || !cpu_count(y, 3))
 		return cpu_bad(need, "a size is 0, or too large");
-	if (p->mode > VTACPU_LINEAR || p->coord > VTACPU_ALIGN_CORNERS ||
+	if (p->mode > VTACPU_LINEAR || p->coord > VTACPU_HALF_PIXEL_SYMMETRIC ||
 	    p->round > VTACPU_ROUND_CEIL)
 		return cpu_bad(need, "no such way to resize");
 	if (!scale_ok(p->scale_h) || !scale_ok(p->scale_w))
@@ -38,6 +38,9 @@ static float source(uint32_t coord, uint32_t at, float scale, uint32_t in, uint3
 		return out == 1 ? 0 : x * (float)(in - 1) / (float)(out - 1);
 	case VTACPU_PYTORCH_HALF_PIXEL:
 		return out == 1 ? 0 : (x + 0.5f) / scale - 0.5f;
+	case VTACPU_HALF_PIXEL_SYMMETRIC:
+		/* Where the output is not all of in * scale, it is the middle of that. */
+		return ((float)in - (float)out / scale) / 2 + (x + 0.5f) / scale - 0.5f;
 	default:
 		return (x + 0.5f) / scale - 0.5f;
 	}

@@ -307,7 +307,7 @@ void vtacpu_reduce_f32(const struct vtacpu_reduce_f32 *p, void *const *io, void 
 enum vtacpu_resize_mode { VTACPU_NEAREST = 0, VTACPU_LINEAR };
 enum vtacpu_resize_coord {
 	VTACPU_HALF_PIXEL = 0, VTACPU_PYTORCH_HALF_PIXEL, VTACPU_ASYMMETRIC,
-	VTACPU_ALIGN_CORNERS,
+	VTACPU_ALIGN_CORNERS, VTACPU_HALF_PIXEL_SYMMETRIC,
 };
 enum vtacpu_resize_round {
 	VTACPU_ROUND_PREFER_FLOOR = 0, VTACPU_ROUND_PREFER_CEIL, VTACPU_ROUND_FLOOR,
@@ -350,7 +350,9 @@ struct vtacpu_move vtacpu_depth_to_space(uint32_t bytes, uint32_t n, uint32_t c,
 					 uint32_t w, uint32_t block, int crd);
 
 /* x of dims -> y of out: x stands at before (negative: cut off), with the rest as mode says */
-enum vtacpu_pad_mode { VTACPU_PAD_CONSTANT = 0, VTACPU_PAD_REFLECT, VTACPU_PAD_EDGE };
+enum vtacpu_pad_mode {
+	VTACPU_PAD_CONSTANT = 0, VTACPU_PAD_REFLECT, VTACPU_PAD_EDGE, VTACPU_PAD_WRAP,
+};
 struct vtacpu_pad {
 	uint32_t bytes, rank, mode;
 	uint32_t dims[VTACPU_RANK_MAX], out[VTACPU_RANK_MAX];

@@ -1,0 +1,134 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Models of what opsets 18 to 22 add to operators, with values computed by numpy.
+
+    opset_news.py OPSET OUT
+
+What opsets up to OPSET have added becomes tests of OPSET in OUT, as libonnx-testdata has its own:
+a directory with model.onnx and test_data_set_0 for each, and OUT/list with their names. Prints
+how many. Debian's python3-onnx may be older than OPSET, so its checker is not asked.
+"""
+import math
+import os
+import sys
+
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
+
+PICTURE = np.arange(2 * 3 * 5 * 4, dtype=np.float32).reshape(2, 3, 5, 4) % 17 - 5
+INT64 = np.int64
+
+
+def pool(x, kernel, dilation):
+    """Means of a window without pads, with a stride of 1."""
+    reach = (kernel - 1) * dilation
+    parts = [x[:, :, i:x.shape[2] - reach + i, j:x.shape[3] - reach + j]
+             for i in range(0, reach + 1, dilation) for j in range(0, reach + 1, dilation)]
+    return np.mean(parts, axis=0, dtype=np.float32)
+
+
+def nearest(x, axis, size, scale):
+    """Half pixels, rounded down where two are as near."""
+    at = [math.ceil((i + .5) / scale - 1) for i in range(size)]
+    return np.take(x, np.clip(at, 0, x.shape[axis] - 1), axis)
+
+
+def linear_symmetric(x, axis, scale):
+    """Half pixels of an output that lies in the middle of the whole one."""
+    n = x.shape[axis]
+    size = math.floor(n * scale)
+    parts = []
+    for i in range(size):
+        at = n / 2 * (1 - size / (n * scale)) + (i + .5) / scale - .5
+        at = min(max(at, 0), n - 1)
+        low = min(math.floor(at), n - 2)
+        parts.append(np.take(x, low, axis) * (low + 1 - at) + np.take(x, low + 1, axis) *
+                     (at - low))
+    return np.stack(parts, axis).astype(np.float32)
+
+
+def quantized(x, scale, low, high, zero):
+    return np.clip(np.rint(x / scale) + zero, low, high)
+
+
+def news():
+    """(opset, name, operator, attributes, inputs, outputs): None is an input left out."""
+    x = PICTURE
+    ints = lambda *v: np.array(v, dtype=INT64)
+    yield 18, "split_num_outputs", "Split", {"axis": 2, "num_outputs": 3}, [x], \
+        np.split(x, [2, 4], axis=2)
+    yield 18, "reduce_mean_axes", "ReduceMean", {"keepdims": 0}, [x, ints(-1, 1)], \
+        [x.mean(axis=(1, 3))]
+    yield 18, "reduce_mean_all", "ReduceMean", {}, [x], [x.mean(keepdims=True)]
+    yield 18, "reduce_mean_noop", "ReduceMean", {"noop_with_empty_axes": 1}, [x], [x]
+    yield 18, "pad_axes", "Pad", {}, [x, ints(1, 2, 3, 0), np.float32(2.5), ints(3, -2)], \
+        [np.pad(x, ((0, 0), (0, 0), (2, 0), (1, 3)), constant_values=2.5)]
+    yield 19, "pad_wrap", "Pad", {"mode": "wrap"}, [x, ints(0, 0, 6, 1, 0, 0, 2, 3)], \
+        [np.take(np.take(x, np.arange(-6, 7) % 5, 2), np.arange(-1, 7) % 4, 3)]
+    yield 18, "resize_axes", "Resize", {"mode": "nearest", "axes": [3, 2]}, \
+        [x, None, np.float32([2, 1.5])], [nearest(nearest(x, 3, 8, 2), 2, 7, 1.5)]
+    yield 18, "resize_not_larger", "Resize", \
+        {"mode": "nearest", "axes": [2, 3], "keep_aspect_ratio_policy": "not_larger"}, \
+        [x, None, None, ints(7, 7)], [nearest(nearest(x, 2, 7, 1.4), 3, 6, 1.4)]
+    yield 18, "resize_not_smaller", "Resize", \
+        {"mode": "nearest", "axes": [2, 3], "keep_aspect_ratio_policy": "not_smaller"}, \
+        [x, None, None, ints(7, 7)], [nearest(nearest(x, 2, 9, 1.75), 3, 7, 1.75)]
+    yield 19, "resize_symmetric", "Resize", \
+        {"mode": "linear", "coordinate_transformation_mode": "half_pixel_symmetric"}, \
+        [x, None, np.float32([1, 1, 2.5, .7])], \
+        [linear_symmetric(linear_symmetric(x, 2, 2.5), 3, .7)]
+    yield 19, "average_pool_dilations", "AveragePool", \
+        {"kernel_shape": [2, 2], "dilations": [2, 2]}, [x], [pool(x, 2, 2)]
+    yield 19, "cast_saturate", "Cast", {"to": TensorProto.INT32, "saturate": 1}, [x], \
+        [x.astype(np.int32)]
+    yield 19, "quantize_saturate", "QuantizeLinear", {"saturate": 1}, \
+        [x, np.float32(.04), np.uint8(100)], [quantized(x, .04, 0, 255, 100).astype(np.uint8)]
+    yield 21, "quantize_output_dtype", "QuantizeLinear", \
+        {"axis": 1, "output_dtype": TensorProto.INT8, "block_size": 0}, \
+        [x, np.float32([.05, .5, 2])], \
+        [quantized(x, np.float32([.05, .5, 2]).reshape(3, 1, 1), -128, 127, 0).astype(np.int8)]
+
+
+def save_tensor(path, value):
+    with open(path, "wb") as f:
+        f.write(numpy_helper.from_array(np.asarray(value)).SerializeToString())
+
+
+def info(name, value):
+    tensor = numpy_helper.from_array(np.asarray(value))
+    return helper.make_tensor_value_info(name, tensor.data_type, tensor.dims)
+
+
+def save(path, opset, operator, attributes, inputs, outputs):
+    data = os.path.join(path, "test_data_set_0")
+    os.makedirs(data)
+    given = [(f"input_{i}", v) for i, v in enumerate(inputs) if v is not None]
+    made = [(f"output_{i}", v) for i, v in enumerate(outputs)]
+    node = helper.make_node(operator, ["" if v is None else f"input_{i}"
+                                       for i, v in enumerate(inputs)],
+                            [name for name, _ in made], **attributes)
+    graph = helper.make_graph([node], "news", [info(*given[0])], [info(*v) for v in made],
+                              [numpy_helper.from_array(np.asarray(v), name)
+                               for name, v in given[1:]])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+    with open(os.path.join(path, "model.onnx"), "wb") as f:
+        f.write(model.SerializeToString())
+    save_tensor(os.path.join(data, "input_0.pb"), inputs[0])
+    for i, (_, value) in enumerate(made):
+        save_tensor(os.path.join(data, f"output_{i}.pb"), value)
+
+
+def main():
+    opset, out = int(sys.argv[1]), sys.argv[2]
+    made = []
+    for since, name, *rest in news():
+        if since > opset:
+            continue
+        made.append("test_" + name)
+        save(os.path.join(out, made[-1]), opset, *rest)
+    with open(os.path.join(out, "list"), "w", encoding="utf-8") as lines:
+        lines.write("".join(name + "\n" for name in made))
+    print(len(made))
+
+
+main()
