@@ -101,7 +101,8 @@ static int lower_region(struct lowering *l, unsigned int first, unsigned int *en
 	struct vtac_graph *g = l->g;
 	unsigned int n = first;
 
-	while (n < g->n_nodes && g->nodes[n]->device == VTAC_CARD) {
+	while (n < g->n_nodes && g->nodes[n]->device == VTAC_CARD &&
+	       (n == first || !l->opt->one_by_one)) {
 		l->node = g->nodes[n++];
 		if (lower_constants(l, l->node))
 			return -1;

@@ -37,6 +37,7 @@ struct vtac_options {
 	bool no_prune;
 	unsigned int cpu_rate;	/* of the host, see prune.c; 0: the usual */
 	bool keep_all;		/* tensors share no memory: to look at them after a run */
+	bool one_by_one;	/* each card node is a stream of its own: to compare with */
 	const struct vtac_quant_options *quant;	/* quant.h; NULL: what is best as a rule */
 	const struct vtac_images *images;	/* to calibrate with (quant.h), or NULL */
 	vtac_progress progress;		/* or NULL */

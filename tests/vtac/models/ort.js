@@ -33,12 +33,16 @@ async function main() {
   const size = shape.slice(1).reduce((a, b) => a * b, 1);
   const count = Math.min(shape[0], Number(limit) || shape[0]);
   const rows = [];
-  const begin = process.hrtime.bigint();
-  for (let i = 0; i < count; i++) {
-    const tensor = new ort.Tensor('float32', values.slice(i * size, (i + 1) * size),
+  let begin;
+  /* The first image is computed twice: before that, threads and memory are made. */
+  for (let i = -1; i < count; i++) {
+    const tensor = new ort.Tensor('float32', values.slice(Math.max(i, 0) * size, (Math.max(i, 0) + 1) * size),
       [1, ...shape.slice(1)]);
     const results = await session.run({ [session.inputNames[0]]: tensor });
-    rows.push(Float32Array.from(results[session.outputNames[0]].data));
+    if (i < 0)
+      begin = process.hrtime.bigint();
+    else
+      rows.push(Float32Array.from(results[session.outputNames[0]].data));
   }
   const ms = Number(process.hrtime.bigint() - begin) / 1e6 / count;
   writeNpy(output, rows);
