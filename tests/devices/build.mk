@@ -9,8 +9,9 @@ DEVICES_TESTS := $(addprefix $(DEVICES_TEST_DIR)/,test_far test_soft test_same t
 	$(DEVICES_TEST_DIR)/test_pool $(DEVICES_TSAN_DIR)/test_soft $(DEVICES_TSAN_DIR)/test_pool
 
 # Tests of others that run on it, too: what needs the kernel says SKIP.
-DEVICES_ON_SOFT := build/tests/runtime/contract build/tests/runtime/kept \
-	build/tests/runtime/trouble build/examples/deviceapi/deviceapi_test
+DEVICES_ON_SOFT := $(addprefix build/tests/selftests/,vta_lib vta_pipeline) \
+	$(addprefix build/tests/runtime/,contract kept trouble) \
+	build/examples/deviceapi/deviceapi_test
 
 DEVICES_TEST_CFLAGS := $(LIB_CPPFLAGS) -Itests/emu -Itests/lib -Itools/vta-emu $(LIB_WARNINGS) -g
 

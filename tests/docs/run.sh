@@ -98,6 +98,9 @@ result "${#objects[@]} samples link" cc -o "$dir/samples" "$main" \
 	"${objects[@]}" examples/deviceapi/vta_device_api.c -D_GNU_SOURCE "${cflags[@]}" \
 	"${libs[@]}" -L"$lib" -lvtaops -lcmocka -lm -pthread -Wl,-rpath,"$lib"
 
+[ ${#whole[@]} -eq 0 ] || part "the samples on the device soft" env VTADEV_DEVICE=soft \
+	CMOCKA_MESSAGE_OUTPUT=TAP "$dir/samples"
+
 for script in $(all host sh); do
 	result "$(name "$script") runs" timeout 300 sh -eux "$script"
 done

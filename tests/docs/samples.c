@@ -2,7 +2,8 @@
 /*
  * samples.c - the C of the documents, called: run.sh links this with all of it
  *
- * The declarations are what a reader would write. Runs on a card.
+ * The declarations are what a reader would write. Runs on a card, or on the device that
+ * VTADEV_DEVICE names.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -51,6 +52,8 @@ static void a_page_is_filled_without_a_library(void **state)
 	uint32_t word = 0;
 
 	(void)state;
+	if (getenv("VTADEV_DEVICE"))
+		skip();	/* a device in the process has no node */
 	assert_int_equal(fill_a_page("/dev/vta0", 0x600dcafe, &word), 0);
 	assert_int_equal(word, 0x600dcafe);
 	assert_int_equal(fill_a_page("/dev/vta9", 1, &word), -1);

@@ -50,4 +50,5 @@ $(call program,$(OPS_TEST_DIR)/digits_raw,\
 CHECKS += \
 	$(foreach t,$(OPS_TESTS),"emu-$(notdir $(t))=$(t)") \
 	"ops-bare=tests/ops/bare.sh $(OPS_SRCS)" \
+	"ops-soft=tests/ops/soft.sh" \
 	"@ops=tests/ops/run.sh $(VM_MODULE)"

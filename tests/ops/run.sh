@@ -23,15 +23,12 @@ config() {
 }
 config "$dir/batch.json" 3 1 3 12 13 14 15
 config "$dir/int4.json" 2 0 5 13 14 17 16
-built=build/tests/ops
-build/examples/digits/digits-compile -b 10 "$dir/digits.vtap"
-"$built/broken" "$dir/digits.vtap" "$dir"
-"$built/mixed_files" "$dir"
-"$built/digits_raw" examples/digits/testset.bin 10 "$dir/images" "$dir/scores"
+tests/ops/files.sh "$dir"
 
 tools/vm/vm run --kernel "${VM_KERNEL:-host}" --emu build/asan/vta-emu --cards 3 \
 	--emu-arg-1 --config="$dir/batch.json" --emu-arg-1 --order=random \
 	--emu-arg-2 --config="$dir/int4.json" --emu-arg-2 --order=greedy \
-	--timeout 400 --file "$module:/lib/vta.ko" --file "$built/on_card:/bin/on_card" \
+	--timeout 400 --file "$module:/lib/vta.ko" --file build/tests/ops/on_card:/bin/on_card \
 	--file build/tests/vtac/emit/mixed:/bin/mixed \
-	--file build/tools/vtactl:/bin/vtactl --file "$dir:/data" -- tests/ops/guest.sh
+	--file build/tools/vtactl:/bin/vtactl --file "$dir:/data" \
+	--file tests/ops/images.sh:/lib/images.sh -- tests/ops/guest.sh

@@ -1,17 +1,24 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# In the guest: examples/aot is exact, allocates nothing after its start, and
-# launches once for each image. Prints TAP.
+# examples/aot is exact, allocates nothing after its start, and launches once for each image,
+# which the card has counted, if it is one. In the guest, or on a device in the process. Prints
+# TAP.
+#
+#   aot_test [SHARE]: where testset.bin and scores.bin are
 set -u
 
+share=${1:-/share}
+cd "${TMPDIR:-/tmp}" || exit 1
 images=200
 counters=/sys/class/vta/vta0/counters
-runs=$(cat $counters/runs)
-doorbells=$(cat $counters/doorbells)
-aot /share/testset.bin /share/scores.bin $images > /tmp/aot 2>&1
+# counter NAME
+counter() { cat "$counters/$1" 2> /dev/null || echo 0; }
+runs=$(counter runs)
+doorbells=$(counter doorbells)
+aot "$share/testset.bin" "$share/scores.bin" $images > aot.log 2>&1
 status=$?
-sed 's/^/# /' /tmp/aot
+sed 's/^/# /' aot.log
 
 n=0
 # check NAME COMMAND...
@@ -21,31 +28,41 @@ check() {
 	n=$((n + 1))
 	if "$@"; then echo "ok $n $name"; else echo "not ok $n $name"; status=1; fi
 }
+# counted NAME COMMAND...: what sysfs tells
+counted() {
+	if [ -d $counters ]; then
+		check "$@"
+	else
+		n=$((n + 1))
+		echo "ok $n $1 # SKIP a device in the process is not in sysfs"
+	fi
+}
 
 check "aot succeeds" [ "$status" -eq 0 ]
 check "all scores are those of the training script" \
-	grep -q "^scores  *exact: $images of $images " /tmp/aot
-check "nothing is allocated after the start" grep -q '^allocations  *0 ' /tmp/aot
-check "a launch for each image" [ $(($(cat $counters/runs) - runs)) -eq $images ]
-check "98 of 100 are right" [ "$(sed -n 's/^accuracy .*(\([0-9]*\) of .*/\1/p' /tmp/aot)" -ge $((images * 98 / 100)) ]
+	grep -q "^scores  *exact: $images of $images " aot.log
+check "nothing is allocated after the start" grep -q '^allocations  *0 ' aot.log
+check "98 of 100 are right" \
+	[ "$(sed -n 's/^accuracy .*(\([0-9]*\) of .*/\1/p' aot.log)" -ge $((images * 98 / 100)) ]
+counted "a launch for each image" [ $(($(counter runs) - runs)) -eq $images ]
 # The upload of the model is no more than a few.
-check "a doorbell for each image" [ $(($(cat $counters/doorbells) - doorbells)) -le $((images + 4)) ]
+counted "a doorbell for each image" [ $(($(counter doorbells) - doorbells)) -le $((images + 4)) ]
 
 # refused STATUS TEXT ARGUMENT...: it ends with STATUS, and TEXT in what it says
 refused() {
 	expected=$1
 	text=$2
 	shift 2
-	aot "$@" > /tmp/out 2> /tmp/err
+	aot "$@" > out 2> err
 	check "ends with $expected: $text" [ $? -eq "$expected" ]
-	check "and says so" grep -q "$text" /tmp/err
+	check "and says so" grep -q "$text" err
 }
-head -c 1000 /share/scores.bin > /tmp/short
-refused 2 "usage: aot" /share/testset.bin
-refused 1 "No such file" /tmp/none /share/scores.bin
-refused 1 "Invalid argument" /share/scores.bin /share/scores.bin
-refused 1 "not the scores of 2000 images" /share/testset.bin /tmp/short
-refused 1 "2001: not a number from 1 to 2000" /share/testset.bin /share/scores.bin 2001
-refused 1 "10x: not a number" /share/testset.bin /share/scores.bin 10x
+head -c 1000 "$share/scores.bin" > short
+refused 2 "usage: aot" "$share/testset.bin"
+refused 1 "No such file" none "$share/scores.bin"
+refused 1 "Invalid argument" "$share/scores.bin" "$share/scores.bin"
+refused 1 "not the scores of 2000 images" "$share/testset.bin" short
+refused 1 "2001: not a number from 1 to 2000" "$share/testset.bin" "$share/scores.bin" 2001
+refused 1 "10x: not a number" "$share/testset.bin" "$share/scores.bin" 10x
 echo "1..$n"
 exit "$status"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_pipeline - libvtadev's pipelines on a card: order and overlap by the card's
+ * vta_pipeline - libvtadev's pipelines on a card or device: order and overlap by its
  * stamps, short rings, and faults in each stage, which no caller waits for
  */
 #include <errno.h>

@@ -3,34 +3,10 @@
 #
 # In the guest, with a card in modelled time: batches are copied while others are
 # computed, and traces tell what happened. Prints TAP.
-# shellcheck disable=SC2317	# functions are called by check
 set -u
 
-n=0
-failed=0
-
-# check NAME COMMAND...: one result
-check() {
-	name=$1
-	shift
-	n=$((n + 1))
-	if "$@"; then
-		echo "ok $n $name"
-	else
-		echo "not ok $n $name"
-		failed=1
-	fi
-}
-
-# quietly COMMAND...: its output only if it failed
-quietly() {
-	"$@" > /tmp/quiet 2>&1 && return
-	sed 's/^/# /' /tmp/quiet
-	return 1
-}
-
-# says WORDS: the last output has a line with them
-says() { grep -q -- "$1" /tmp/out; }
+# shellcheck source=tests/stream/library.sh
+. /lib/library.sh
 
 echo "TAP version 13"
 insmod /lib/vta.ko || exit 1
@@ -40,61 +16,38 @@ for layer in dense head add; do
 	# If the machine stands still before the second batch is on its way, there is nothing
 	# to overlap with; but not each time.
 	for _ in 1 2 3; do
-		stream -n 16 -l $layer -x 1.1 > /tmp/out 2>&1
+		stream -n 16 -l $layer -x 1.1 > out 2>&1
 		status=$?
 		[ $status -ne 0 ] || ! says '^overlapped  15 of 15 ' || break
 	done
 	check "$layer: at most 1.1 times the larger of copy and compute" [ "$status" -eq 0 ]
-	sed 's/^/# /' /tmp/out
+	sed 's/^/# /' out
 	check "$layer: exact" says 'exact: 16 of 16 '
 	check "$layer: each batch is copied in while another is computed" \
 		says '^overlapped  15 of 15 '
 done
 
-# Where nothing is ahead there is nothing to overlap with.
-stream -l head -n 1 > /tmp/out 2>&1
-check "one batch takes the sum" says '^overlapped  0 of 0 '
-stream -n 8 -l head -w -x 1.1 > /tmp/out 2>&1
+stream -n 8 -l head -w -x 1.1 > out 2>&1
 check "one after the other, it is more than 1.1 times" [ $? -eq 1 ]
-check "as nothing is copied meanwhile" says '^overlapped  0 of 7 '
-stream -n 8 -l head -s 2 -a 2 > /tmp/out 2>&1
-check "two slots are enough to be exact" says 'exact: 8 of 8 '
-for wrong in "-l none" "-n 0" "-s 1" "-s 4 -a 3" "-x 0.5" "more"; do
-	# shellcheck disable=SC2086
-	stream $wrong > /tmp/out 2>&1
-	check "stream $wrong: says how it is used" [ $? -eq 2 ]
-done
-
-# In, run, out: 3 descriptors and 3 SIGNALs a batch; 2 WAITs, and 2 more from the
-# fourth on.
-VTADEV_TRACE=/tmp/one.json stream -l add -n 20 > /tmp/out 2>&1
-check "traced, it works as before" says 'exact: 20 of 20 '
-check "the library's trace" quietly check_trace /tmp/one.json -q 3 -n $((20 * 8 + 17 * 2))
-
-VTADEV_TRACE=/tmp/threads.json threads > /tmp/out 2>&1
-check "traced, threads work" [ $? -eq 0 ]
-check "the trace of threads that share a queue" quietly check_trace /tmp/threads.json -q 5 \
-	-n "$(cat /tmp/out)"
+check_streams
+check_traces
 
 vtactl trace -o two.json -- sh -c 'stream -l add -n 20 & stream -d 1 -l add -n 20; wait' \
-	> /tmp/out 2> /tmp/err
+	> out 2> err
 check "vtactl trace runs a command" [ $? -eq 0 ]
-check "and has nothing to complain about" [ ! -s /tmp/err ]
+check "and has nothing to complain about" [ ! -s err ]
 check "the trace of two processes on two cards and the driver" quietly check_trace two.json -q 6 \
 	-n $((2 * (20 * 8 + 17 * 2))) -e ctx_open=2 -e ctx_close=2 -e queue_create=6 \
 	-e queue_destroy=6 -e buf_alloc=+ -e queue_fault=0
 check "nothing was lost" grep -q '"driver_events_lost":0,' two.json
 check "all on one clock" grep -q '"clock":"card time"' two.json
 
-vtactl trace -o three.json -- sh -c 'exit 7' 2> /tmp/err
+vtactl trace -o three.json -- sh -c 'exit 7' 2> err
 check "vtactl trace ends as the command does" [ $? -eq 7 ]
-vtactl trace -o /no/such/file -- touch /tmp/run > /tmp/out 2> /tmp/err
+vtactl trace -o /no/such/file -- touch run > out 2> err
 check "a file that cannot be written is an error" [ $? -eq 1 ]
-check "said in one line" [ "$(wc -l < /tmp/err)" -eq 1 ]
-check "and nothing is run" [ ! -e /tmp/run ]
-VTADEV_TRACE=/no/such/file stream -n 4 > /tmp/out 2> /tmp/err
-check "for the library it is a warning" says 'exact: 4 of 4 '
-check "said in one line, too" [ "$(wc -l < /tmp/err)" -eq 1 ]
+check "said in one line" [ "$(wc -l < err)" -eq 1 ]
+check "and nothing is run" [ ! -e run ]
 
 # recording PID: it has begun
 recording() {
@@ -107,10 +60,10 @@ recording() {
 	done
 }
 
-vtactl trace -o four.json > /tmp/traced 2>&1 &
+vtactl trace -o four.json > traced 2>&1 &
 traced=$!
 recording $traced
-stream -n 2 > /tmp/out 2>&1
+stream -n 2 > out 2>&1
 kill -TERM $traced
 wait $traced
 check "until it is ended, whatever runs" [ $? -eq 0 ]
