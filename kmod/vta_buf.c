@@ -11,19 +11,25 @@
  * A reset takes vta_ctx.lock of each context, and all users wait for a reset. So what may
  * sleep for the user's memory, or takes long, is done before that lock is taken, or
  * after: tables and bus addresses are made before a buffer is published, and memory is
- * given back when vta_ctx_unlock() has released it.
+ * given back when vta_buf_unlock() has released it.
  */
 #include <linux/dma-buf.h>
+#include <linux/fcntl.h>
+#include <linux/file.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
+#include <linux/overflow.h>
 #include <linux/scatterlist.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
+#include <linux/uaccess.h>
 
 #include "vta_buf.h"
 #include "vta_compat.h"
 #include "vta_ctx.h"
 #include "vta_device.h"
+#include "vta_export.h"
+#include "vta_import.h"
 #include "vta_ioctl.h"
 #include "vta_mem.h"
 #include "vta_mmu.h"
@@ -32,7 +38,8 @@
 
 #define VTA_ALIGN_MAX	SZ_1G
 
-bool vta_buf_place_valid(u64 size, u32 flags, u64 align, u64 addr)
+/* Whether a user may ask for this address. */
+static bool vta_buf_place_valid(u64 size, u32 flags, u64 align, u64 addr)
 {
 	if (align && (!is_power_of_2(align) || align > VTA_ALIGN_MAX))
 		return false;
@@ -330,7 +337,8 @@ int vta_buf_unpublish(struct vta_buf *buf)
 	return 0;
 }
 
-void vta_buf_release_memory(struct vta_buf *buf)
+/* Frees the memory of a buffer that was removed from the table. */
+static void vta_buf_release_memory(struct vta_buf *buf)
 {
 	struct vta_device *vdev = buf->ctx->vdev;
 
@@ -338,6 +346,17 @@ void vta_buf_release_memory(struct vta_buf *buf)
 	vta_buf_unmap_dma(buf);
 	vta_buf_put(buf);
 	vta_dma_put(vdev);
+}
+
+void vta_buf_unlock(struct vta_ctx *ctx)
+{
+	struct vta_buf *buf, *next;
+	LIST_HEAD(gone);
+
+	list_splice_init(&ctx->gone, &gone);
+	mutex_unlock(&ctx->lock);
+	list_for_each_entry_safe(buf, next, &gone, gone)
+		vta_buf_release_memory(buf);
 }
 
 void vta_buf_drop_all(struct vta_ctx *ctx)
@@ -453,7 +472,72 @@ int vta_ioctl_buf_alloc(struct vta_ctx *ctx, void *data)
 	return vta_buf_publish(buf);
 }
 
-struct vta_buf *vta_buf_find(struct vta_ctx *ctx, u32 handle)
+int vta_ioctl_buf_pin(struct vta_ctx *ctx, void *data)
+{
+	struct vta_buf_pin *arg = data;
+	unsigned long start = untagged_addr((unsigned long)arg->user_addr);
+	unsigned int offset = offset_in_page(start);
+	struct vta_mem *mem;
+	struct vta_buf *buf;
+	u64 size, end;
+
+	if (arg->flags & ~(VTA_BUF_FIXED | VTA_BUF_READONLY) || !arg->size ||
+	    arg->size > VTA_BUF_SIZE_MAX || check_add_overflow((u64)start, arg->size, &end))
+		return -EINVAL;
+	size = PAGE_ALIGN(offset + arg->size);
+	if (size > VTA_BUF_SIZE_MAX ||
+	    !vta_buf_place_valid(size, arg->flags, arg->align, arg->addr))
+		return -EINVAL;
+	if (!access_ok((void __user *)(start - offset), size))
+		return -EFAULT;
+
+	mem = vta_pin_mem(ctx->vdev, start - offset, size, !(arg->flags & VTA_BUF_READONLY));
+	if (IS_ERR(mem))
+		return PTR_ERR(mem);
+	buf = vta_buf_create(ctx, mem, arg->flags | VTA_BUF_BORROWED, arg->align, arg->addr);
+	if (IS_ERR(buf))
+		return PTR_ERR(buf);
+
+	arg->addr = buf->addr + offset;
+	arg->handle = buf->pgoff;
+	return vta_buf_publish(buf);
+}
+
+int vta_ioctl_buf_import(struct vta_ctx *ctx, void *data)
+{
+	struct vta_buf_import *arg = data;
+	u32 flags = arg->flags | VTA_BUF_BORROWED;
+	struct vta_mem *mem;
+	struct vta_buf *buf;
+
+	if (arg->flags & ~(VTA_BUF_FIXED | VTA_BUF_READONLY) || arg->pad)
+		return -EINVAL;
+	/* The form is checked before the size is known. */
+	if (!vta_buf_place_valid(PAGE_SIZE, arg->flags, arg->align, arg->addr))
+		return -EINVAL;
+
+	mem = vta_import_mem(ctx, arg->fd, !(arg->flags & VTA_BUF_READONLY));
+	if (IS_ERR(mem))
+		return PTR_ERR(mem);
+	if (!vta_buf_place_valid(mem->size, arg->flags, arg->align, arg->addr)) {
+		vta_mem_put(mem);
+		return -EINVAL;
+	}
+	if (mem->kind == VTA_MEM_CARD)
+		flags |= VTA_BUF_CARD;
+	buf = vta_buf_create(ctx, mem, flags, arg->align, arg->addr);
+	if (IS_ERR(buf))
+		return PTR_ERR(buf);
+
+	arg->size = buf->size;
+	arg->addr = buf->addr;
+	arg->handle = buf->pgoff;
+	arg->flags |= flags & VTA_BUF_CARD;
+	return vta_buf_publish(buf);
+}
+
+/* The buffer of that name, or an error. */
+static struct vta_buf *vta_buf_find(struct vta_ctx *ctx, u32 handle)
 {
 	struct vta_buf *buf;
 
@@ -479,6 +563,50 @@ int vta_ioctl_buf_free(struct vta_ctx *ctx, void *data)
 	mutex_lock(&ctx->lock);
 	buf = vta_buf_find(ctx, arg->handle);
 	ret = IS_ERR(buf) ? PTR_ERR(buf) : vta_buf_unpublish(buf);
-	vta_ctx_unlock(ctx);
+	vta_buf_unlock(ctx);
 	return ret;
+}
+
+/* The memory of a buffer that may be exported with these flags, with a reference. */
+static struct vta_mem *vta_buf_find_export(struct vta_ctx *ctx, u32 handle, u32 flags)
+{
+	struct vta_mem *mem;
+	struct vta_buf *buf;
+
+	mutex_lock(&ctx->lock);
+	buf = vta_buf_find(ctx, handle);
+	if (IS_ERR(buf))
+		mem = ERR_CAST(buf);
+	else if (buf->flags & VTA_BUF_BORROWED)
+		mem = ERR_PTR(-EOPNOTSUPP);
+	else if (buf->flags & VTA_BUF_READONLY && flags & O_RDWR)
+		mem = ERR_PTR(-EACCES);
+	else
+		mem = vta_mem_get(buf->mem);
+	mutex_unlock(&ctx->lock);
+	return mem;
+}
+
+int vta_ioctl_buf_export(struct vta_ctx *ctx, void *data)
+{
+	struct vta_exported *exported = data;
+	struct vta_buf_export *arg = &exported->arg;
+	struct dma_buf *dmabuf;
+	struct vta_mem *mem;
+	int fd;
+
+	if (arg->flags & ~(O_CLOEXEC | O_RDWR) || arg->pad)
+		return -EINVAL;
+	fd = get_unused_fd_flags(arg->flags & O_CLOEXEC);
+	if (fd < 0)
+		return fd;
+	mem = vta_buf_find_export(ctx, arg->handle, arg->flags);
+	dmabuf = IS_ERR(mem) ? ERR_CAST(mem) : vta_export_create(ctx, mem, arg->flags);
+	if (IS_ERR(dmabuf)) {
+		put_unused_fd(fd);
+		return PTR_ERR(dmabuf);
+	}
+	arg->fd = fd;
+	exported->file = dmabuf->file;
+	return 0;
 }

@@ -17,8 +17,6 @@ struct sg_table;
 struct vta_ctx;
 struct vta_mem;
 
-#define VTA_BUF_SIZE_MAX	(VTA_ADDR_END - PAGE_SIZE)
-
 /* In vta_buf.flags beside VTA_BUF_*. */
 #define VTA_BUF_KERNEL	0x80000000u	/* made for a queue: not the user's to free */
 #define VTA_BUF_STATUS	0x40000000u	/* has no device address; users only read */
@@ -53,9 +51,6 @@ struct vta_buf {
 	struct list_head gone;
 };
 
-/* Whether a user may ask for this address. */
-bool vta_buf_place_valid(u64 size, u32 flags, u64 align, u64 addr);
-
 /*
  * Makes a buffer that is not published yet; takes over the caller's reference to @mem, also if it
  * fails. @addr: the device address, or 0 for any multiple of @align, or of a page if that is 0;
@@ -73,10 +68,13 @@ int vta_buf_publish(struct vta_buf *buf);
 /* Drops a reference; a buffer that was not published has one. */
 void vta_buf_put(struct vta_buf *buf);
 
-/* Frees the memory of a buffer that was removed from the table: vta_ctx_unlock(). */
-void vta_buf_release_memory(struct vta_buf *buf);
+/*
+ * Releases vta_ctx.lock, and then gives back what buffers had that were taken out under it:
+ * their bus addresses and their memory.
+ */
+void vta_buf_unlock(struct vta_ctx *ctx);
 
-/* ---- The following are called under vta_ctx.lock, to be left by vta_ctx_unlock() ---- */
+/* ---- The following are called under vta_ctx.lock, to be left by vta_buf_unlock() ---- */
 
 /*
  * Removes the buffer from the card and from the context's table. If that fails, the card may
@@ -88,8 +86,5 @@ int vta_buf_unpublish(struct vta_buf *buf);
 void vta_buf_drop_all(struct vta_ctx *ctx);
 
 int vta_buf_mmap(struct vta_buf *buf, struct vm_area_struct *vma);
-
-/* The buffer of that name, or an error. */
-struct vta_buf *vta_buf_find(struct vta_ctx *ctx, u32 handle);
 
 #endif /* VTA_BUF_H */

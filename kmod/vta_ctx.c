@@ -15,10 +15,8 @@
 #include "vta_device.h"
 #include "vta_group.h"
 #include "vta_ioctl.h"
-#include "vta_pm.h"
 #include "vta_pool.h"
 #include "vta_queue.h"
-#include "vta_reset.h"
 #include "vta_trace.h"
 #include "vta_user.h"
 #include "vta_wait.h"
@@ -173,7 +171,7 @@ struct vta_ctx *vta_ctx_open(struct vta_device *vdev, struct file *file)
 	struct vta_ctx *ctx;
 	int ret;
 
-	ret = vta_pm_get(vdev);
+	ret = vta_card_get(vdev);
 	if (ret)
 		return ERR_PTR(ret);
 	ret = vta_card_settle(vdev);
@@ -204,32 +202,8 @@ struct vta_ctx *vta_ctx_open(struct vta_device *vdev, struct file *file)
 err_dma:
 	vta_dma_put(vdev);
 err_pm:
-	vta_pm_put(vdev);
+	vta_card_put(vdev);
 	return ERR_PTR(ret);
-}
-
-void vta_ctx_unlock(struct vta_ctx *ctx)
-{
-	struct vta_buf *buf, *next;
-	LIST_HEAD(gone);
-
-	list_splice_init(&ctx->gone, &gone);
-	mutex_unlock(&ctx->lock);
-	list_for_each_entry_safe(buf, next, &gone, gone)
-		vta_buf_release_memory(buf);
-}
-
-int vta_ctx_get_dma(struct vta_ctx *ctx)
-{
-	int ret = -ENODEV;
-
-	mutex_lock(&ctx->lock);
-	if (!ctx->dead) {
-		vta_dma_get(ctx->vdev);
-		ret = 0;
-	}
-	mutex_unlock(&ctx->lock);
-	return ret;
 }
 
 /* Makes the card forget the context. If it does not, a reset is requested. */
@@ -292,7 +266,7 @@ void vta_ctx_close(struct vta_ctx *ctx)
 
 	vta_notify_flush(&ctx->notify);
 	vta_ctx_free(ctx);
-	vta_pm_put(vdev);
+	vta_card_put(vdev);
 }
 
 void vta_ctx_revoke(struct vta_ctx *ctx)
@@ -366,7 +340,7 @@ void vta_ctx_drop(struct vta_ctx *ctx)
 	vta_user_uncharge(ctx->vdev, ctx->user, VTA_USER_CTXS, 1);
 	vta_ctx_free_mmu(ctx);
 out:
-	vta_ctx_unlock(ctx);
+	vta_buf_unlock(ctx);
 }
 
 int vta_ctx_for_queues(struct vta_ctx *ctx, int (*each)(struct vta_queue *q))

@@ -12,6 +12,7 @@
 #include <linux/types.h>
 #include <linux/xarray.h>
 
+#include "vta_device.h"
 #include "vta_event.h"
 #include "vta_mmu.h"
 #include "vta_usage.h"
@@ -20,7 +21,6 @@
 struct file;
 struct inode;
 struct page;
-struct vta_device;
 struct vta_pool;
 struct vta_queue;
 struct vta_user;
@@ -49,7 +49,7 @@ struct vta_user;
  * @mmu: device address space
  * @bufs: what can be mmap()ed of memory, struct vta_buf by page offset
  * @buf_list: all buffers, also those that only CPU mappings hold
- * @gone: buffers that were taken out of @bufs, until vta_ctx_unlock()
+ * @gone: buffers that were taken out of @bufs, until vta_buf_unlock()
  * @queues: struct vta_queue by handle; found under its own lock alone, too
  * @nr_queues: how many
  * @host_bytes: host memory in buffers
@@ -94,14 +94,19 @@ struct vta_ctx {
 struct vta_ctx *vta_ctx_open(struct vta_device *vdev, struct file *file);
 void vta_ctx_close(struct vta_ctx *ctx);
 
-/*
- * Releases the lock, and then gives back what buffers had that were taken out under it:
- * their bus addresses and their memory.
- */
-void vta_ctx_unlock(struct vta_ctx *ctx);
-
 /* vta_dma_get(), or -ENODEV. */
-int vta_ctx_get_dma(struct vta_ctx *ctx);
+static inline int vta_ctx_get_dma(struct vta_ctx *ctx)
+{
+	int ret = -ENODEV;
+
+	mutex_lock(&ctx->lock);
+	if (!ctx->dead) {
+		vta_dma_get(ctx->vdev);
+		ret = 0;
+	}
+	mutex_unlock(&ctx->lock);
+	return ret;
+}
 
 /*
  * Revokes the card. First all waiters of the context are released, under vta_device.lock. When

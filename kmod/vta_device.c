@@ -1,19 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_device.c - the card: its structure in the kernel, and its description of itself
+ * vta_device.c - the card: its structure in the kernel, what the driver asks of it, and its
+ * description of itself
  */
 #include <linux/bitfield.h>
+#include <linux/iopoll.h>
+#include <linux/pm_runtime.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
+#include <linux/wait_bit.h>
 
 #include "vta_cardmem.h"
 #include "vta_compat.h"
 #include "vta_device.h"
-#include "vta_drv.h"
 #include "vta_isa.h"
-#include "vta_reset.h"
+#include "vta_trace.h"
 #include "vta_user.h"
 #include "vta.h"
+
+/* Time for the card in addition to the contract's limits. */
+#define VTA_PATIENCE	3
+
+/*
+ * The contract's time limits the card; this also allows for a busy host. Only a card that will be
+ * reset uses all of it.
+ */
+#define VTA_QUEUE_WAIT_MS	(30 * VTA_ABORT_MS)
 
 /* Minor numbers; one is free again when the last file of its card is closed. */
 static DEFINE_IDA(vta_minors);
@@ -64,14 +76,10 @@ struct vta_device *vta_device_create(struct pci_dev *pdev, dev_t base)
 	INIT_LIST_HEAD(&vdev->ctxs);
 	spin_lock_init(&vdev->usage_lock);
 	INIT_LIST_HEAD(&vdev->usage_queues);
-	INIT_DELAYED_WORK(&vdev->reset_work, vta_reset_work);
-	vta_watch_init(vdev);
-	vta_history_init(vdev);
 	ida_init(&vdev->queue_ids);
 	ida_init(&vdev->ctx_ids);
 
 	device_initialize(&vdev->dev);
-	vdev->dev.class = &vta_class;
 	vdev->dev.parent = &pdev->dev;
 	vdev->dev.devt = MKDEV(MAJOR(base), MINOR(base) + minor);
 	vdev->dev.release = vta_device_release;
@@ -82,6 +90,170 @@ struct vta_device *vta_device_create(struct pci_dev *pdev, dev_t base)
 	}
 	return vdev;
 }
+
+/* ---- What is asked of a card, at any time ---- */
+
+bool vta_card_is_there(struct vta_device *vdev)
+{
+	return vta_read(vdev, REG_MAGIC) == REG_MAGIC_VALUE;
+}
+
+int vta_card_wait_ready(struct vta_device *vdev)
+{
+	u32 status;
+	int ret;
+
+	ret = vta_read_poll(vdev, REG_STATUS, status, status & REG_STATUS_READY,
+			    1000, VTA_PATIENCE * VTA_READY_MS);
+	return vta_is_dead(status) ? -ENODEV : ret;
+}
+
+int vta_card_reset(struct vta_device *vdev)
+{
+	u32 generation = vta_read(vdev, REG_GENERATION);
+	int ret;
+
+	if (vta_is_dead(generation))
+		return -ENODEV;
+	vta_write(vdev, REG_CONTROL, REG_CONTROL_RESET);
+	ret = vta_card_wait_ready(vdev);
+	if (ret)
+		return ret;
+	/* Ready, but was it reset? */
+	if (vta_read(vdev, REG_GENERATION) == generation)
+		return -EIO;
+	return vta_card_is_there(vdev) ? 0 : -ENODEV;
+}
+
+void vta_card_enable_events(struct vta_device *vdev)
+{
+	vta_write(vdev, REG_EVENT_ENABLE, REG_EVENT_ALL);
+}
+
+int vta_card_start_queue(struct vta_device *vdev, u32 id, const struct vta_queue_setup *setup)
+{
+	u32 state;
+	int ret;
+
+	vta_write(vdev, REG_QUEUE_CONTEXT(id), setup->context);
+	vta_write(vdev, REG_QUEUE_RING_ORDER(id), setup->ring_order);
+	vta_write(vdev, REG_QUEUE_RING_ADDR(id), setup->ring_addr);
+	vta_write(vdev, REG_QUEUE_VECTOR(id), setup->vector);
+	vta_write64(vdev, REG_QUEUE_STATUS_LO(id), setup->status);
+	vta_write64(vdev, REG_QUEUE_CYCLES_LO(id), setup->cycles);
+	vta_write64(vdev, REG_QUEUE_TIME_LIMIT_LO(id), setup->time_limit);
+	vta_write(vdev, REG_QUEUE_GROUP(id), setup->group);
+	vta_write64(vdev, REG_QUEUE_START_LO(id), setup->start);
+	vta_write(vdev, REG_QUEUE_SUBMITTED(id), setup->submitted);
+	vta_write(vdev, REG_QUEUE_SAVE(id), setup->save);
+	vta_write(vdev, REG_QUEUE_CTRL(id), REG_QUEUE_CTRL_ENABLE |
+		  (setup->kept ? REG_QUEUE_CTRL_KEPT : 0) |
+		  FIELD_PREP(REG_QUEUE_CTRL_PRIORITY, setup->priority));
+
+	/*
+	 * When STATE has changed, so has the status page. The user can ring the doorbell at any
+	 * time, so the queue may have halted again already.
+	 */
+	ret = vta_read_poll(vdev, REG_QUEUE_STATE(id), state,
+			    FIELD_GET(REG_QUEUE_STATE_STATE, state) != VTA_QUEUE_DISABLED,
+			    50, VTA_QUEUE_WAIT_MS);
+	if (ret || FIELD_GET(REG_QUEUE_STATE_STATE, state) > VTA_QUEUE_HALTED) {
+		vta_card_request_reset(vdev, "does not start a queue");
+		return -ENODEV;
+	}
+	return 0;
+}
+
+/* A queue has stopped when its state is DISABLED, and not BUSY. */
+int vta_card_wait_queue(struct vta_device *vdev, u32 id)
+{
+	u32 state;
+	int ret;
+
+	ret = vta_read_poll(vdev, REG_QUEUE_STATE(id), state,
+			    !(state & (REG_QUEUE_STATE_STATE | REG_QUEUE_STATE_BUSY)) ||
+			    vta_is_dead(state), 50, VTA_QUEUE_WAIT_MS);
+	/* A missing card may read as all zeroes, too. */
+	if (ret || !vta_card_is_there(vdev)) {
+		vta_card_request_reset(vdev, "does not stop a queue");
+		return -ENODEV;
+	}
+	return 0;
+}
+
+int vta_card_get(struct vta_device *vdev)
+{
+	struct device *dev = &vdev->pdev->dev;
+	int ret = pm_runtime_get_sync(dev);
+
+	if (ret >= 0)
+		return 0;
+	pm_runtime_put_noidle(dev);
+	return -ENODEV;
+}
+
+void vta_card_put(struct vta_device *vdev)
+{
+	pm_runtime_mark_last_busy(&vdev->pdev->dev);
+	pm_runtime_put_autosuspend(&vdev->pdev->dev);
+}
+
+/* ---- What is asked for: a reset, the watchdog ---- */
+
+void vta_card_queue_reset(struct vta_device *vdev, unsigned int ms)
+{
+	queue_delayed_work(system_freezable_wq, &vdev->reset_work, msecs_to_jiffies(ms));
+}
+
+void vta_card_request_reset(struct vta_device *vdev, const char *why)
+{
+	dev_err_ratelimited(&vdev->dev, "%s: resetting the card\n", why);
+	trace_vta_reset_request(vdev, why);
+	vta_history_why(vdev, VTA_CAUSE_CARD, why);
+	vta_card_queue_reset(vdev, 0);
+}
+
+int vta_card_settle(struct vta_device *vdev)
+{
+	return wait_var_event_killable(&vdev->state, !vta_card_reset_is_wanted(vdev)) ? -EINTR : 0;
+}
+
+int vta_card_lock(struct vta_device *vdev)
+{
+	int ret = mutex_lock_killable(&vdev->lock);
+
+	while (!ret && vdev->state == VTA_STATE_FUNCTION_RESET) {
+		mutex_unlock(&vdev->lock);
+		if (wait_var_event_killable(&vdev->state, READ_ONCE(vdev->state) !=
+					    VTA_STATE_FUNCTION_RESET))
+			return -EINTR;
+		ret = mutex_lock_killable(&vdev->lock);
+	}
+	return ret;
+}
+
+void vta_card_step(struct vta_device *vdev, enum vta_step step, int ret)
+{
+	atomic_inc(&vdev->steps[step]);
+	trace_vta_recovery(vdev, step, ret);
+}
+
+void vta_card_watch_later(struct vta_device *vdev)
+{
+	queue_delayed_work(system_freezable_wq, &vdev->watch.work,
+			   msecs_to_jiffies(VTA_WATCH_MS));
+}
+
+/* A request while the work runs makes it run again. */
+void vta_card_watch(struct vta_device *vdev)
+{
+	if (READ_ONCE(vdev->watch.asked))
+		return;
+	WRITE_ONCE(vdev->watch.asked, true);
+	vta_card_watch_later(vdev);
+}
+
+/* ---- The card's description of itself, and its resources ---- */
 
 static bool vta_in_range(struct vta_device *vdev, const char *name, u64 val, u64 min, u64 max)
 {

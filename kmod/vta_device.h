@@ -242,6 +242,73 @@ static inline void vta_dma_put(struct vta_device *vdev)
 		wake_up_var(&vdev->nr_dma);
 }
 
+/* A card answers, and not a bridge in its place with ones or zeroes. */
+bool vta_card_is_there(struct vta_device *vdev);
+int vta_card_wait_ready(struct vta_device *vdev);
+/* Afterwards, the card executes nothing that was submitted before. */
+int vta_card_reset(struct vta_device *vdev);
+/* The card sends the interrupt for events that it still has: one that was lost. */
+void vta_card_enable_events(struct vta_device *vdev);
+
+/* What a queue of the card is started with, by the names of its registers. */
+struct vta_queue_setup {
+	u32 context;
+	u32 ring_order;
+	u32 ring_addr;
+	u32 vector;
+	u64 status;
+	u64 cycles;
+	u64 time_limit;
+	u32 group;
+	u64 start;
+	u32 submitted;
+	u32 save;
+	bool kept;
+	u32 priority;
+};
+
+/*
+ * Both for any queue of the card, by its number: starts it; waits until it has stopped. They
+ * return when that is done; if not, a reset has been requested.
+ */
+int vta_card_start_queue(struct vta_device *vdev, u32 id, const struct vta_queue_setup *setup);
+int vta_card_wait_queue(struct vta_device *vdev, u32 id);
+
+/* Keeps the card awake, waking it first; before any lock. */
+int vta_card_get(struct vta_device *vdev);
+void vta_card_put(struct vta_device *vdev);
+
+/* Asks for a reset; from any context. @why is a constant, for the kernel log. */
+void vta_card_request_reset(struct vta_device *vdev, const char *why);
+/* The work that resets runs in @ms. */
+void vta_card_queue_reset(struct vta_device *vdev, unsigned int ms);
+
+/* A reset was asked for, and has not begun. */
+static inline bool vta_card_reset_is_wanted(const struct vta_device *vdev)
+{
+	return vta_may_access(vdev) && READ_ONCE(vdev->history.why);
+}
+
+/*
+ * Returns when no reset is wanted any more: the card works, or it cannot be used.
+ * -EINTR if the caller is killed.
+ */
+int vta_card_settle(struct vta_device *vdev);
+
+/*
+ * Takes vta_device.lock, but not amid a reset of the function, in which the PCI core has the
+ * card and the lock is released. -EINTR if the caller is killed.
+ */
+int vta_card_lock(struct vta_device *vdev);
+
+/* A step of recovery was taken, with that result: trace and counters. */
+void vta_card_step(struct vta_device *vdev, enum vta_step step, int ret);
+
+/* A wait or a poll begins: the watchdog looks at the card from now on; any context. */
+void vta_card_watch(struct vta_device *vdev);
+/* For the watchdog: it looks once more. */
+void vta_card_watch_later(struct vta_device *vdev);
+
 #define VTA_MINORS	256
 
 struct vta_device *vta_device_create(struct pci_dev *pdev, dev_t base);

@@ -17,22 +17,14 @@
 #include "vta_reset.h"
 #include "vta_watch.h"
 
-#define CREATE_TRACE_POINTS
-#include "vta_trace.h"
-
 /* Sequence numbers and page-table entries are 64-bit words, read and written whole. */
 #ifndef CONFIG_64BIT
 #error "VTA cards need a 64-bit host"
 #endif
 
-unsigned int vta_max_job_ms = 1000;
-module_param_named(max_job_ms, vta_max_job_ms, uint, 0644);
-MODULE_PARM_DESC(max_job_ms,
-		 "Longest time that an engine may execute one descriptor of a queue made from now on, in ms (default 1000, 0: no limit)");
-
 static dev_t vta_devt;
 
-struct class vta_class = {
+static struct class vta_class = {
 	.name = "vta",
 	.dev_groups = vta_groups,
 };
@@ -83,6 +75,10 @@ static int vta_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	vdev = vta_device_create(pdev, vta_devt);
 	if (IS_ERR(vdev))
 		return PTR_ERR(vdev);
+	vdev->dev.class = &vta_class;
+	vta_history_init(vdev);
+	vta_watch_init(vdev);
+	vta_reset_init(vdev);
 
 	ret = pcim_enable_device(pdev);
 	if (ret) {

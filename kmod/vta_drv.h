@@ -8,9 +8,7 @@
 #include <linux/device.h>
 #include <linux/fs.h>
 
-extern struct class vta_class;
 extern const struct file_operations vta_fops;
 extern const struct attribute_group *vta_groups[];
-extern unsigned int vta_max_job_ms;
 
 #endif /* VTA_DRV_H */

@@ -20,7 +20,6 @@
 #include "vta_history.h"
 #include "vta_irq.h"
 #include "vta_queue.h"
-#include "vta_reset.h"
 #include "vta_text.h"
 #include "vta_usage.h"
 #include "vta_user.h"

@@ -13,18 +13,14 @@
  * decides what a queue executes next.
  */
 #include <linux/dma-buf.h>
-#include <linux/fcntl.h>
-#include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 
-#include "vta_buf.h"
 #include "vta_compat.h"
 #include "vta_ctx.h"
 #include "vta_device.h"
 #include "vta_export.h"
-#include "vta_ioctl.h"
 #include "vta_mem.h"
 
 VTA_IMPORT_NS(DMA_BUF);
@@ -197,35 +193,11 @@ static int vta_export_publish(struct vta_ctx *ctx, struct vta_export *export)
 	return ret;
 }
 
-/* The memory of a buffer that may be exported with these flags, with a reference. */
-static struct vta_mem *vta_export_find(struct vta_ctx *ctx, u32 handle, u32 flags)
+struct dma_buf *vta_export_create(struct vta_ctx *ctx, struct vta_mem *mem, u32 flags)
 {
-	struct vta_mem *mem;
-	struct vta_buf *buf;
-
-	mutex_lock(&ctx->lock);
-	buf = vta_buf_find(ctx, handle);
-	if (IS_ERR(buf))
-		mem = ERR_CAST(buf);
-	else if (buf->flags & VTA_BUF_BORROWED)
-		mem = ERR_PTR(-EOPNOTSUPP);
-	else if (buf->flags & VTA_BUF_READONLY && flags & O_RDWR)
-		mem = ERR_PTR(-EACCES);
-	else
-		mem = vta_mem_get(buf->mem);
-	mutex_unlock(&ctx->lock);
-	return mem;
-}
-
-static struct dma_buf *vta_export_buf(struct vta_ctx *ctx, u32 handle, u32 flags)
-{
-	struct vta_mem *mem = vta_export_find(ctx, handle, flags);
-	struct dma_buf *dmabuf;
+	struct dma_buf *dmabuf = vta_export_make(mem, flags);
 	int ret;
 
-	if (IS_ERR(mem))
-		return ERR_CAST(mem);
-	dmabuf = vta_export_make(mem, flags);
 	if (IS_ERR(dmabuf)) {
 		vta_mem_put(mem);
 		return dmabuf;
@@ -236,26 +208,4 @@ static struct dma_buf *vta_export_buf(struct vta_ctx *ctx, u32 handle, u32 flags
 		return ERR_PTR(ret);
 	}
 	return dmabuf;
-}
-
-int vta_ioctl_buf_export(struct vta_ctx *ctx, void *data)
-{
-	struct vta_exported *exported = data;
-	struct vta_buf_export *arg = &exported->arg;
-	struct dma_buf *dmabuf;
-	int fd;
-
-	if (arg->flags & ~(O_CLOEXEC | O_RDWR) || arg->pad)
-		return -EINVAL;
-	fd = get_unused_fd_flags(arg->flags & O_CLOEXEC);
-	if (fd < 0)
-		return fd;
-	dmabuf = vta_export_buf(ctx, arg->handle, arg->flags);
-	if (IS_ERR(dmabuf)) {
-		put_unused_fd(fd);
-		return PTR_ERR(dmabuf);
-	}
-	arg->fd = fd;
-	exported->file = dmabuf->file;
-	return 0;
 }

@@ -8,14 +8,9 @@
 #include <linux/string.h>
 
 #include "vta_ctx.h"
-#include "vta_device.h"
 #include "vta_fault.h"
 #include "vta_faults.h"
-#include "vta_history.h"
-#include "vta_irq.h"
 #include "vta_queue.h"
-#include "vta_trace.h"
-#include "vta_user.h"
 
 /**
  * struct vta_fault_word - a code of the fault record
@@ -52,25 +47,19 @@ const char *vta_fault_reason_name(u32 reason)
 	return vta_fault_reason(reason)->name;
 }
 
+const char *vta_fault_reason_text(u32 reason)
+{
+	return vta_fault_reason(reason)->text;
+}
+
 const char *vta_fault_access_name(u32 access)
 {
 	return vta_fault_accesses[access].name;
 }
 
-static void vta_fault_report(struct vta_queue *q)
+const char *vta_fault_access_text(u32 access)
 {
-	const struct vta_queue_fault *fault = &q->fault;
-	struct vta_ctx *ctx = q->ctx;
-
-	trace_vta_queue_fault(q);
-	atomic64_inc(&ctx->vdev->vectors[VTA_EVENT_VECTOR].credit);
-	vta_user_charge_fault(ctx->user);
-	vta_history_fault(q);
-	dev_warn_ratelimited(&ctx->vdev->dev,
-			     "queue %u of %s[%d] halted: %s; descriptor %llu, instruction %d, %s at %#010x\n",
-			     q->id, ctx->comm, ctx->tgid, vta_fault_reason(fault->reason)->text,
-			     fault->seq, (int)fault->insn_index,
-			     vta_fault_accesses[fault->access].text, fault->addr);
+	return vta_fault_accesses[access].text;
 }
 
 void vta_fault_clear(struct vta_queue *q)
@@ -87,7 +76,6 @@ void vta_fault_synthesise(struct vta_queue *q, enum vta_fault_reason reason)
 	vta_fault_clear(q);
 	q->fault.reason = reason;
 	q->fault.seq = q->seq + 1;
-	vta_fault_report(q);
 }
 
 void vta_fault_read_record(struct vta_queue *q)
@@ -109,9 +97,6 @@ void vta_fault_read_record(struct vta_queue *q)
 	if (fault->reason < VTA_FAULT_PAGE || fault->reason > VTA_FAULT_TIME ||
 	    fault->access > VTA_ACCESS_STATE || fault->seq != q->seq + 1 ||
 	    le32_to_cpu(READ_ONCE(rec->queue)) != q->id ||
-	    le32_to_cpu(READ_ONCE(rec->context)) != q->ctx->mmu.id) {
+	    le32_to_cpu(READ_ONCE(rec->context)) != q->ctx->mmu.id)
 		vta_fault_synthesise(q, VTA_FAULT_CARD);
-		return;
-	}
-	vta_fault_report(q);
 }

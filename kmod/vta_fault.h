@@ -11,9 +11,11 @@
 
 struct vta_queue;
 
-/* In one word, for programs. */
+/* In one word, for programs; and for the kernel log. */
 const char *vta_fault_reason_name(u32 reason);
 const char *vta_fault_access_name(u32 access);
+const char *vta_fault_reason_text(u32 reason);
+const char *vta_fault_access_text(u32 access);
 
 /* Otherwise it was found between two descriptors. */
 static inline bool vta_fault_is_of_descriptor(const struct vta_queue_fault *fault)
@@ -25,7 +27,7 @@ static inline bool vta_fault_is_of_descriptor(const struct vta_queue_fault *faul
 void vta_fault_clear(struct vta_queue *q);
 
 /*
- * Both fill vta_queue.fault and tell trace and kernel log; under the vector's lock. The first
+ * Both fill vta_queue.fault, under the vector's lock. The first
  * copies the card's record, the second is for a card that does not keep to the contract.
  */
 void vta_fault_read_record(struct vta_queue *q);

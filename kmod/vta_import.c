@@ -15,13 +15,11 @@
 #include <linux/iommu.h>
 #include <linux/scatterlist.h>
 
-#include "vta_buf.h"
 #include "vta_compat.h"
 #include "vta_ctx.h"
 #include "vta_device.h"
 #include "vta_export.h"
 #include "vta_import.h"
-#include "vta_ioctl.h"
 #include "vta_mem.h"
 #include "vta_mmu.h"
 
@@ -92,7 +90,7 @@ err_detach:
 	return ret;
 }
 
-void vta_import_release(struct vta_mem *mem)
+static void vta_import_release(struct vta_mem *mem)
 {
 	struct vta_foreign *foreign = &mem->foreign;
 
@@ -110,11 +108,16 @@ static void vta_import_work(struct work_struct *work)
 	vta_mem_discard(mem);
 }
 
-void vta_import_release_later(struct vta_mem *mem)
+static void vta_import_release_later(struct vta_mem *mem)
 {
 	INIT_WORK(&mem->foreign.work, vta_import_work);
 	queue_work(vta_import_wq, &mem->foreign.work);
 }
+
+static const struct vta_mem_ops vta_import_ops = {
+	.release = vta_import_release,
+	.release_later = vta_import_release_later,
+};
 
 /* Takes over the caller's reference to @dmabuf, and its right to map DMA, if it succeeds. */
 static struct vta_mem *vta_import_foreign(struct vta_device *vdev, struct dma_buf *dmabuf,
@@ -127,7 +130,7 @@ static struct vta_mem *vta_import_foreign(struct vta_device *vdev, struct dma_bu
 		return ERR_PTR(-ENOSPC);
 	if (!dmabuf->size || !PAGE_ALIGNED(dmabuf->size))
 		return ERR_PTR(-EOPNOTSUPP);
-	mem = vta_mem_init(vdev, VTA_MEM_FOREIGN, dmabuf->size);
+	mem = vta_mem_init(vdev, VTA_MEM_FOREIGN, &vta_import_ops, dmabuf->size);
 	if (IS_ERR(mem))
 		return mem;
 	mem->foreign.dmabuf = dmabuf;
@@ -145,8 +148,7 @@ static struct vta_mem *vta_import_foreign(struct vta_device *vdev, struct dma_bu
 	return ERR_PTR(-EOPNOTSUPP);
 }
 
-/* The memory of a dma-buf, with a reference. */
-static struct vta_mem *vta_import_mem(struct vta_ctx *ctx, int fd, bool write)
+struct vta_mem *vta_import_mem(struct vta_ctx *ctx, int fd, bool write)
 {
 	struct dma_buf *dmabuf = dma_buf_get(fd);
 	struct vta_device *vdev = ctx->vdev;
@@ -175,37 +177,4 @@ static struct vta_mem *vta_import_mem(struct vta_ctx *ctx, int fd, bool write)
 out:
 	dma_buf_put(dmabuf);
 	return mem;
-}
-
-int vta_ioctl_buf_import(struct vta_ctx *ctx, void *data)
-{
-	struct vta_buf_import *arg = data;
-	u32 flags = arg->flags | VTA_BUF_BORROWED;
-	struct vta_mem *mem;
-	struct vta_buf *buf;
-
-	if (arg->flags & ~(VTA_BUF_FIXED | VTA_BUF_READONLY) || arg->pad)
-		return -EINVAL;
-	/* The form is checked before the size is known. */
-	if (!vta_buf_place_valid(PAGE_SIZE, arg->flags, arg->align, arg->addr))
-		return -EINVAL;
-
-	mem = vta_import_mem(ctx, arg->fd, !(arg->flags & VTA_BUF_READONLY));
-	if (IS_ERR(mem))
-		return PTR_ERR(mem);
-	if (!vta_buf_place_valid(mem->size, arg->flags, arg->align, arg->addr)) {
-		vta_mem_put(mem);
-		return -EINVAL;
-	}
-	if (mem->kind == VTA_MEM_CARD)
-		flags |= VTA_BUF_CARD;
-	buf = vta_buf_create(ctx, mem, flags, arg->align, arg->addr);
-	if (IS_ERR(buf))
-		return PTR_ERR(buf);
-
-	arg->size = buf->size;
-	arg->addr = buf->addr;
-	arg->handle = buf->pgoff;
-	arg->flags |= flags & VTA_BUF_CARD;
-	return vta_buf_publish(buf);
 }

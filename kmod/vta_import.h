@@ -35,8 +35,7 @@ struct vta_foreign {
 int vta_import_init(void);
 void vta_import_exit(void);
 
-/* Releases FOREIGN memory, by a worker that drops the last reference. */
-void vta_import_release(struct vta_mem *mem);
-void vta_import_release_later(struct vta_mem *mem);
+/* The memory of the caller's dma-buf, with a reference. */
+struct vta_mem *vta_import_mem(struct vta_ctx *ctx, int fd, bool write);
 
 #endif /* VTA_IMPORT_H */

@@ -13,7 +13,6 @@
 
 #include "vta_device.h"
 #include "vta_irq.h"
-#include "vta_reset.h"
 #include "vta_wait.h"
 
 /* Far more than can be overdue. */
@@ -113,13 +112,6 @@ static irqreturn_t vta_irq_thread(int irq, void *data)
 			vta_wait_find_halted(&vdev->vectors[i]);
 	}
 	return IRQ_HANDLED;
-}
-
-struct vta_vector *vta_irq_vector(struct vta_device *vdev, unsigned int queue)
-{
-	if (vdev->nr_vectors == 1)
-		return &vdev->vectors[VTA_EVENT_VECTOR];
-	return &vdev->vectors[1 + queue % (vdev->nr_vectors - 1)];
 }
 
 static void vta_irq_init_vector(struct vta_vector *vector, unsigned int nr,

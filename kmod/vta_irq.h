@@ -13,7 +13,7 @@
 #include <linux/list.h>
 #include <linux/spinlock.h>
 
-struct vta_device;
+#include "vta_device.h"
 
 #define VTA_EVENT_VECTOR	0
 
@@ -48,6 +48,12 @@ void vta_irq_fini(struct vta_device *vdev);
 /* For vta_card_set_state(). */
 void vta_irq_disable(struct vta_device *vdev);
 void vta_irq_enable(struct vta_device *vdev);
-struct vta_vector *vta_irq_vector(struct vta_device *vdev, unsigned int queue);
+/* Where a queue interrupts. */
+static inline struct vta_vector *vta_irq_vector(struct vta_device *vdev, unsigned int queue)
+{
+	if (vdev->nr_vectors == 1)
+		return &vdev->vectors[VTA_EVENT_VECTOR];
+	return &vdev->vectors[1 + queue % (vdev->nr_vectors - 1)];
+}
 
 #endif /* VTA_IRQ_H */

@@ -26,7 +26,8 @@
 /* Clearing card memory gives others a chance in between. */
 #define VTA_CLEAR_STEP	SZ_1M
 
-struct vta_mem *vta_mem_init(struct vta_device *vdev, enum vta_mem_kind kind, u64 size)
+struct vta_mem *vta_mem_init(struct vta_device *vdev, enum vta_mem_kind kind,
+			     const struct vta_mem_ops *ops, u64 size)
 {
 	struct vta_mem *mem = kzalloc(sizeof(*mem), GFP_KERNEL_ACCOUNT);
 
@@ -34,6 +35,7 @@ struct vta_mem *vta_mem_init(struct vta_device *vdev, enum vta_mem_kind kind, u6
 		return ERR_PTR(-ENOMEM);
 	kref_init(&mem->ref);
 	mem->kind = kind;
+	mem->ops = ops;
 	mem->vdev = vdev;
 	mem->size = size;
 	get_device(&vdev->dev);
@@ -57,6 +59,17 @@ static int vta_mem_alloc_host(struct vta_mem *mem, struct vta_ctx *ctx)
 	atomic64_add(mem->size, &vdev->host_bytes);
 	return 0;
 }
+
+static void vta_mem_release_host(struct vta_mem *mem)
+{
+	vta_host_free(&mem->host);
+	vta_user_uncharge(mem->vdev, mem->user, VTA_USER_HOST_MEM, mem->size);
+	atomic64_sub(mem->size, &mem->vdev->host_bytes);
+}
+
+static const struct vta_mem_ops vta_mem_host_ops = {
+	.release = vta_mem_release_host,
+};
 
 static int vta_mem_alloc_card(struct vta_mem *mem, struct vta_ctx *ctx)
 {
@@ -84,6 +97,19 @@ err_user:
 	vta_user_uncharge(vdev, ctx->user, VTA_USER_CARD_MEM, mem->size);
 	return ret;
 }
+
+static void vta_mem_release_card(struct vta_mem *mem)
+{
+	vta_cardmem_free(mem->vdev->cardmem, &mem->extents);
+	dmem_cgroup_uncharge(mem->dmem, mem->size);
+	vta_user_uncharge(mem->vdev, mem->user, VTA_USER_CARD_MEM, mem->size);
+	if (mem->blank)
+		__free_page(mem->blank);
+}
+
+static const struct vta_mem_ops vta_mem_card_ops = {
+	.release = vta_mem_release_card,
+};
 
 static int vta_mem_clear_extent(struct vta_mem *mem, struct vta_ctx *ctx,
 				const struct vta_extent *extent)
@@ -122,12 +148,14 @@ static int vta_mem_clear(struct vta_mem *mem, struct vta_ctx *ctx)
 
 struct vta_mem *vta_mem_alloc(struct vta_ctx *ctx, enum vta_mem_kind kind, u64 size)
 {
-	struct vta_mem *mem = vta_mem_init(ctx->vdev, kind, size);
+	bool host = kind == VTA_MEM_HOST;
+	struct vta_mem *mem;
 	int ret;
 
+	mem = vta_mem_init(ctx->vdev, kind, host ? &vta_mem_host_ops : &vta_mem_card_ops, size);
 	if (IS_ERR(mem))
 		return mem;
-	if (kind == VTA_MEM_HOST)
+	if (host)
 		ret = vta_mem_alloc_host(mem, ctx);
 	else
 		ret = vta_mem_alloc_card(mem, ctx);
@@ -154,28 +182,8 @@ void vta_mem_discard(struct vta_mem *mem)
 static void vta_mem_release(struct kref *ref)
 {
 	struct vta_mem *mem = container_of(ref, struct vta_mem, ref);
-	struct vta_device *vdev = mem->vdev;
 
-	switch (mem->kind) {
-	case VTA_MEM_HOST:
-		vta_host_free(&mem->host);
-		vta_user_uncharge(vdev, mem->user, VTA_USER_HOST_MEM, mem->size);
-		atomic64_sub(mem->size, &vdev->host_bytes);
-		break;
-	case VTA_MEM_CARD:
-		vta_cardmem_free(vdev->cardmem, &mem->extents);
-		dmem_cgroup_uncharge(mem->dmem, mem->size);
-		vta_user_uncharge(vdev, mem->user, VTA_USER_CARD_MEM, mem->size);
-		if (mem->blank)
-			__free_page(mem->blank);
-		break;
-	case VTA_MEM_PINNED:
-		vta_pin_release(mem);
-		break;
-	case VTA_MEM_FOREIGN:
-		vta_import_release(mem);
-		break;
-	}
+	mem->ops->release(mem);
 	vta_mem_discard(mem);
 }
 
@@ -194,8 +202,8 @@ static void vta_mem_release_later(struct kref *ref)
 {
 	struct vta_mem *mem = container_of(ref, struct vta_mem, ref);
 
-	if (mem->kind == VTA_MEM_FOREIGN)
-		vta_import_release_later(mem);
+	if (mem->ops->release_later)
+		mem->ops->release_later(mem);
 	else
 		vta_mem_release(ref);
 }

@@ -17,6 +17,7 @@ struct cred;
 struct dmem_cgroup_pool_state;
 struct vta_ctx;
 struct vta_device;
+struct vta_mem;
 struct vta_user;
 
 enum vta_mem_kind {
@@ -27,9 +28,24 @@ enum vta_mem_kind {
 };
 
 /**
+ * struct vta_mem_ops - how memory of a kind is given back
+ * @release: when the last reference has gone; may sleep for another driver
+ * @release_later: the same under a lock: by a worker, which calls vta_mem_discard() as well;
+ *                 NULL: @release does not sleep for others
+ *
+ * Pointers, since the files that make memory of a kind stand above this one: they take what
+ * all kinds have in common from here, and alone know what they have to give back.
+ */
+struct vta_mem_ops {
+	void (*release)(struct vta_mem *mem);
+	void (*release_later)(struct vta_mem *mem);
+};
+
+/**
  * struct vta_mem - memory; all but @lost, @blank and @ref is constant
  * @ref: held by buffers and by exported dma-bufs
  * @kind: which of the following there are
+ * @ops: how it is given back
  * @vdev: the card it was made for, of which its structure stays
  * @size: bytes, a multiple of the CPU's page
  * @skew: where in a large page of the card's it starts best
@@ -47,6 +63,7 @@ enum vta_mem_kind {
 struct vta_mem {
 	struct kref ref;
 	enum vta_mem_kind kind;
+	const struct vta_mem_ops *ops;
 	struct vta_device *vdev;
 	u64 size;
 	u64 skew;
@@ -66,7 +83,8 @@ struct vta_mem {
 struct vta_mem *vta_mem_alloc(struct vta_ctx *ctx, enum vta_mem_kind kind, u64 size);
 
 /* The start of one: to be filled in, or discarded. */
-struct vta_mem *vta_mem_init(struct vta_device *vdev, enum vta_mem_kind kind, u64 size);
+struct vta_mem *vta_mem_init(struct vta_device *vdev, enum vta_mem_kind kind,
+			     const struct vta_mem_ops *ops, u64 size);
 void vta_mem_discard(struct vta_mem *mem);
 
 struct vta_mem *vta_mem_get(struct vta_mem *mem);
@@ -97,7 +115,9 @@ vm_fault_t vta_mem_fault(const struct vta_mem *mem, struct vm_fault *vmf, unsign
  */
 vm_fault_t vta_mem_fault_blank(struct page *blank, struct vm_fault *vmf);
 
-/* For vta_mem.c: gives pinned pages back (vta_pin.c). */
-void vta_pin_release(struct vta_mem *mem);
+/* ---- Memory of a process (vta_pin.c) ---- */
+
+/* Pins @size bytes of the caller's from @start, whole pages; charged to process and user. */
+struct vta_mem *vta_pin_mem(struct vta_device *vdev, unsigned long start, u64 size, bool write);
 
 #endif /* VTA_MEM_H */

@@ -17,7 +17,6 @@
 
 #include "vta_device.h"
 #include "vta_mmu.h"
-#include "vta_reset.h"
 
 /* Charged to the process that needs a table, which is told no before others are killed. */
 #define VTA_TABLE_GFP	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)

@@ -15,6 +15,8 @@ struct vta_device;
 #define VTA_L1_SIZE	BIT_ULL(VTA_L1_SHIFT)	/* what a first-level entry maps */
 #define VTA_L2_SIZE	BIT_ULL(VTA_L2_SHIFT)	/* what a second-level entry maps */
 #define VTA_ADDR_END	((u64)VTA_L1_ENTRIES << VTA_L1_SHIFT)
+/* The first page has no address that a buffer could have. */
+#define VTA_BUF_SIZE_MAX	(VTA_ADDR_END - PAGE_SIZE)
 
 struct vta_table;
 

@@ -15,18 +15,13 @@
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/mm.h>
-#include <linux/overflow.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/user.h>
 #include <linux/slab.h>
-#include <linux/uaccess.h>
 
-#include "vta_buf.h"
 #include "vta_compat.h"
-#include "vta_ctx.h"
 #include "vta_device.h"
-#include "vta_ioctl.h"
 #include "vta_mem.h"
 #include "vta_mmu.h"
 
@@ -85,11 +80,15 @@ static void vta_pin_unpin(struct vta_mem *mem)
 	host->nr = 0;
 }
 
-void vta_pin_release(struct vta_mem *mem)
+static void vta_pin_release(struct vta_mem *mem)
 {
 	vta_pin_unpin(mem);
 	vta_pin_uncharge(mem);
 }
+
+static const struct vta_mem_ops vta_pin_ops = {
+	.release = vta_pin_release,
+};
 
 /* The kernel has refused to pin a page with @ret: what would a person say? */
 static int vta_pin_error(unsigned long addr, bool write, int ret)
@@ -138,10 +137,9 @@ static int vta_pin_some(struct vta_mem *mem, unsigned long addr)
 	return 0;
 }
 
-static struct vta_mem *vta_pin_mem(struct vta_device *vdev, unsigned long start, u64 size,
-				   bool write)
+struct vta_mem *vta_pin_mem(struct vta_device *vdev, unsigned long start, u64 size, bool write)
 {
-	struct vta_mem *mem = vta_mem_init(vdev, VTA_MEM_PINNED, size);
+	struct vta_mem *mem = vta_mem_init(vdev, VTA_MEM_PINNED, &vta_pin_ops, size);
 	int ret;
 
 	if (IS_ERR(mem))
@@ -169,35 +167,4 @@ err_put:
 err_discard:
 	vta_mem_discard(mem);
 	return ERR_PTR(ret);
-}
-
-int vta_ioctl_buf_pin(struct vta_ctx *ctx, void *data)
-{
-	struct vta_buf_pin *arg = data;
-	unsigned long start = untagged_addr((unsigned long)arg->user_addr);
-	unsigned int offset = offset_in_page(start);
-	struct vta_mem *mem;
-	struct vta_buf *buf;
-	u64 size, end;
-
-	if (arg->flags & ~(VTA_BUF_FIXED | VTA_BUF_READONLY) || !arg->size ||
-	    arg->size > VTA_BUF_SIZE_MAX || check_add_overflow((u64)start, arg->size, &end))
-		return -EINVAL;
-	size = PAGE_ALIGN(offset + arg->size);
-	if (size > VTA_BUF_SIZE_MAX ||
-	    !vta_buf_place_valid(size, arg->flags, arg->align, arg->addr))
-		return -EINVAL;
-	if (!access_ok((void __user *)(start - offset), size))
-		return -EFAULT;
-
-	mem = vta_pin_mem(ctx->vdev, start - offset, size, !(arg->flags & VTA_BUF_READONLY));
-	if (IS_ERR(mem))
-		return PTR_ERR(mem);
-	buf = vta_buf_create(ctx, mem, arg->flags | VTA_BUF_BORROWED, arg->align, arg->addr);
-	if (IS_ERR(buf))
-		return PTR_ERR(buf);
-
-	arg->addr = buf->addr + offset;
-	arg->handle = buf->pgoff;
-	return vta_buf_publish(buf);
 }

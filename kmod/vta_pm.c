@@ -294,7 +294,7 @@ void vta_pm_begin(struct vta_device *vdev)
 	pm_runtime_use_autosuspend(dev);
 	vdev->pm_notifier.notifier_call = vta_pm_notify;
 	register_pm_notifier(&vdev->pm_notifier);
-	vta_pm_put(vdev);
+	vta_card_put(vdev);
 }
 
 void vta_pm_end(struct vta_device *vdev)
@@ -302,21 +302,4 @@ void vta_pm_end(struct vta_device *vdev)
 	unregister_pm_notifier(&vdev->pm_notifier);
 	pm_runtime_get_noresume(&vdev->pdev->dev);
 	pm_runtime_dont_use_autosuspend(&vdev->pdev->dev);
-}
-
-int vta_pm_get(struct vta_device *vdev)
-{
-	struct device *dev = &vdev->pdev->dev;
-	int ret = pm_runtime_get_sync(dev);
-
-	if (ret >= 0)
-		return 0;
-	pm_runtime_put_noidle(dev);
-	return -ENODEV;
-}
-
-void vta_pm_put(struct vta_device *vdev)
-{
-	pm_runtime_mark_last_busy(&vdev->pdev->dev);
-	pm_runtime_put_autosuspend(&vdev->pdev->dev);
 }

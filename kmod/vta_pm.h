@@ -18,10 +18,6 @@ void vta_pm_shutdown(struct pci_dev *pdev);
 void vta_pm_begin(struct vta_device *vdev);
 void vta_pm_end(struct vta_device *vdev);
 
-/* Keeps the card awake, waking it first; before any lock. */
-int vta_pm_get(struct vta_device *vdev);
-void vta_pm_put(struct vta_device *vdev);
-
 /* ---- The copy of the card's memory, while the machine sleeps (vta_shadow.c) ---- */
 
 /*

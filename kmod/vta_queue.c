@@ -10,6 +10,7 @@
 #include <linux/fs.h>
 #include <linux/iopoll.h>
 #include <linux/mm.h>
+#include <linux/moduleparam.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
 
@@ -17,21 +18,18 @@
 #include "vta_compat.h"
 #include "vta_ctx.h"
 #include "vta_device.h"
-#include "vta_drv.h"
 #include "vta_fault.h"
 #include "vta_ioctl.h"
 #include "vta_irq.h"
 #include "vta_mem.h"
 #include "vta_queue.h"
-#include "vta_reset.h"
 #include "vta_trace.h"
 #include "vta_user.h"
 
-/*
- * The contract's time limits the card; this also allows for a busy host. Only a card that will be
- * reset uses all of it.
- */
-#define VTA_QUEUE_WAIT_MS	(30 * VTA_ABORT_MS)
+static unsigned int vta_max_job_ms = 1000;
+module_param_named(max_job_ms, vta_max_job_ms, uint, 0644);
+MODULE_PARM_DESC(max_job_ms,
+		 "Longest time that an engine may execute one descriptor of a queue made from now on, in ms (default 1000, 0: no limit)");
 
 /* mmap offsets above device addresses: status page and doorbell of each queue. */
 #define VTA_QUEUE_PGOFF(id)	((VTA_ADDR_END >> PAGE_SHIFT) + 2 * (id))
@@ -66,82 +64,14 @@ struct vta_queue *vta_queue_get(struct vta_ctx *ctx, u32 id)
 	return ERR_PTR(READ_ONCE(ctx->dead) ? -ENODEV : -ENOENT);
 }
 
-/* The card stores it at once. */
-u64 vta_queue_record_seq(const struct vta_queue *q)
-{
-	return le64_to_cpu(READ_ONCE(q->record->status.seq));
-}
-
-u32 vta_queue_record_state(const struct vta_queue *q)
-{
-	return le32_to_cpu(READ_ONCE(q->record->status.state));
-}
-
 void vta_queue_abort(struct vta_queue *q)
 {
 	vta_write(q->ctx->vdev, REG_QUEUE_CTRL(q->id), REG_QUEUE_CTRL_ABORT);
 }
 
-/* A queue has stopped when its state is DISABLED, and not BUSY. */
-static int vta_queue_wait_stopped(struct vta_device *vdev, u32 id)
-{
-	u32 state;
-	int ret;
-
-	ret = vta_read_poll(vdev, REG_QUEUE_STATE(id), state,
-			    !(state & (REG_QUEUE_STATE_STATE | REG_QUEUE_STATE_BUSY)) ||
-			    vta_is_dead(state), 50, VTA_QUEUE_WAIT_MS);
-	/* A missing card may read as all zeroes, too. */
-	if (ret || !vta_card_is_there(vdev)) {
-		vta_card_request_reset(vdev, "does not stop a queue");
-		return -ENODEV;
-	}
-	return 0;
-}
-
 int vta_queue_quiesce(struct vta_queue *q)
 {
-	return vta_queue_wait_stopped(q->ctx->vdev, q->id);
-}
-
-int vta_queue_halt(struct vta_device *vdev, u32 id)
-{
-	vta_write(vdev, REG_QUEUE_CTRL(id), 0);
-	return vta_queue_wait_stopped(vdev, id);
-}
-
-int vta_queue_launch(struct vta_device *vdev, u32 id, const struct vta_queue_setup *setup)
-{
-	u32 state;
-	int ret;
-
-	vta_write(vdev, REG_QUEUE_CONTEXT(id), setup->context);
-	vta_write(vdev, REG_QUEUE_RING_ORDER(id), setup->ring_order);
-	vta_write(vdev, REG_QUEUE_RING_ADDR(id), setup->ring_addr);
-	vta_write(vdev, REG_QUEUE_VECTOR(id), setup->vector);
-	vta_write64(vdev, REG_QUEUE_STATUS_LO(id), setup->status);
-	vta_write64(vdev, REG_QUEUE_CYCLES_LO(id), setup->cycles);
-	vta_write64(vdev, REG_QUEUE_TIME_LIMIT_LO(id), setup->time_limit);
-	vta_write(vdev, REG_QUEUE_GROUP(id), setup->group);
-	vta_write64(vdev, REG_QUEUE_START_LO(id), setup->start);
-	vta_write(vdev, REG_QUEUE_SUBMITTED(id), setup->submitted);
-	vta_write(vdev, REG_QUEUE_SAVE(id), setup->save);
-	vta_write(vdev, REG_QUEUE_CTRL(id), REG_QUEUE_CTRL_ENABLE |
-		  (setup->kept ? REG_QUEUE_CTRL_KEPT : 0) |
-		  FIELD_PREP(REG_QUEUE_CTRL_PRIORITY, setup->priority));
-
-	/*
-	 * When STATE has changed, so has the status page. The user can ring the doorbell at any
-	 * time, so the queue may have halted again already.
-	 */
-	ret = vta_read_poll(vdev, REG_QUEUE_STATE(id), state,
-			    FIELD_GET(REG_QUEUE_STATE_STATE, state) != VTA_QUEUE_DISABLED,
-			    50, VTA_QUEUE_WAIT_MS);
-	if (ret || FIELD_GET(REG_QUEUE_STATE_STATE, state) > VTA_QUEUE_HALTED) {
-		vta_card_request_reset(vdev, "does not start a queue");
-		return -ENODEV;
-	}
-	return 0;
+	return vta_card_wait_queue(q->ctx->vdev, q->id);
 }
 
 /* The card continues after descriptor @seq, with the submitted descriptors. */
@@ -169,7 +99,7 @@ static int vta_queue_start(struct vta_queue *q, u64 seq, u32 submitted)
 	q->kept = false;
 	vta_usage_take(q);
 	vta_card_enable_events(ctx->vdev);	/* else faults stay unreported after a lost one */
-	ret = vta_queue_launch(ctx->vdev, q->id, &setup);
+	ret = vta_card_start_queue(ctx->vdev, q->id, &setup);
 	if (!ret)
 		vta_usage_start(q, seq);
 	return ret;
@@ -281,7 +211,7 @@ static void vta_queue_unpublish_bufs(struct vta_queue *q, unsigned int end)
 	mutex_lock(&ctx->lock);
 	if (!ctx->dead)
 		vta_queue_revoke_bufs(q, end);	/* if this fails, the card's reset will do it */
-	vta_ctx_unlock(ctx);
+	vta_buf_unlock(ctx);
 }
 
 static int vta_queue_publish_bufs(struct vta_queue *q)
@@ -448,7 +378,7 @@ int vta_queue_abort_paused(struct vta_queue *q)
 		return 0;
 	vta_wait_abort(q);
 	vta_queue_abort(q);
-	vta_step(q->ctx->vdev, VTA_STEP_ABORT, 0);
+	vta_card_step(q->ctx->vdev, VTA_STEP_ABORT, 0);
 	return 0;
 }
 
@@ -479,7 +409,7 @@ void vta_queue_give_up(struct vta_queue *q, u64 ns)
 	vta_user_charge_hang(q->ctx->user, ns);
 	vta_wait_hung(q);
 	vta_queue_abort(q);
-	vta_step(q->ctx->vdev, VTA_STEP_ABORT, 0);
+	vta_card_step(q->ctx->vdev, VTA_STEP_ABORT, 0);
 }
 
 int vta_ioctl_queue_destroy(struct vta_ctx *ctx, void *data)
@@ -515,7 +445,7 @@ int vta_ioctl_queue_destroy(struct vta_ctx *ctx, void *data)
 	if (!ret)
 		vta_queue_free(q);
 out:
-	vta_ctx_unlock(ctx);
+	vta_buf_unlock(ctx);
 	return ret;
 }
 
@@ -557,6 +487,56 @@ int vta_ioctl_queue_recover(struct vta_ctx *ctx, void *data)
 	trace_vta_queue_recover(q);
 out:
 	mutex_unlock(&ctx->lock);
+	return ret;
+}
+
+/* ---- What it signals, and why it halted ---- */
+
+int vta_ioctl_queue_event(struct vta_ctx *ctx, void *data)
+{
+	struct vta_queue_event *arg = data;
+	struct vta_event *event = NULL;
+	struct vta_queue *q;
+	int ret;
+
+	if (arg->flags || arg->pad || arg->fd < -1)
+		return -EINVAL;
+	/* Otherwise any number of eventfds could be pending. */
+	ret = vta_notify_wait(&ctx->notify);
+	if (ret)
+		return ret;
+	if (arg->fd >= 0) {
+		event = vta_event_get(arg->fd);
+		if (IS_ERR(event))
+			return PTR_ERR(event);
+	}
+	q = vta_queue_get(ctx, arg->queue);
+	if (IS_ERR(q)) {
+		ret = PTR_ERR(q);
+	} else {
+		ret = vta_wait_set_event(q, &event);
+		vta_queue_put(q);
+	}
+	if (event)
+		vta_event_put(event);
+	return ret;
+}
+
+int vta_ioctl_fault(struct vta_ctx *ctx, void *data)
+{
+	struct vta_queue_fault *arg = data;
+	u32 id = arg->queue;
+	struct vta_queue *q;
+	int ret;
+
+	if (arg->pad)
+		return -EINVAL;
+	q = vta_queue_get(ctx, id);
+	if (IS_ERR(q))
+		return PTR_ERR(q);
+	ret = vta_wait_fault(q, arg);
+	arg->queue = id;
+	vta_queue_put(q);
 	return ret;
 }
 

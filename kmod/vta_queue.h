@@ -12,6 +12,7 @@
 
 #include "vta.h"
 #include "vta_wait.h"
+#include "vta_watch.h"
 
 struct vta_buf;
 struct vta_ctx;
@@ -61,12 +62,7 @@ enum vta_queue_buf {
  * @usage_start: where it was started; vta_device.usage_lock
  * @usage_node: in vta_device.usage_queues while the record counts what the sums do not
  *              have; vta_device.usage_lock
- * @watch_waited: for vta_watch.c: a waiter has come since its last look
- * @watch_seq: @seq at its last look
- * @watch_late: no interrupt had come then for this @arm_seq, or U64_MAX: for the halt; or 0
- * @watch_behind: the registers were ahead of the record then
- * @watch_stuck: for so many looks it has made no progress with what takes no time
- * @watch_abort: it has been aborted, and has not been seen to stop
+ * @watched: what the watchdog has seen of it
  */
 struct vta_queue {
 	struct kref ref;
@@ -100,13 +96,7 @@ struct vta_queue {
 	u32 submitted;
 	u64 usage_start;
 	struct list_head usage_node;
-
-	bool watch_waited;
-	u64 watch_seq;
-	u64 watch_late;
-	bool watch_behind;
-	unsigned int watch_stuck;
-	bool watch_abort;
+	struct vta_watched watched;
 };
 
 /* The queue of that name with a reference, in whatever state, or an error. */
@@ -122,9 +112,16 @@ void vta_queue_abort(struct vta_queue *q);
 int vta_queue_quiesce(struct vta_queue *q);
 void vta_queue_free(struct vta_queue *q);
 
-/* The completed number in the card's record. */
-u64 vta_queue_record_seq(const struct vta_queue *q);
-u32 vta_queue_record_state(const struct vta_queue *q);
+/* The completed number in the card's record, which the card stores at once; the state. */
+static inline u64 vta_queue_record_seq(const struct vta_queue *q)
+{
+	return le64_to_cpu(READ_ONCE(q->record->status.seq));
+}
+
+static inline u32 vta_queue_record_state(const struct vta_queue *q)
+{
+	return le32_to_cpu(READ_ONCE(q->record->status.state));
+}
 
 /*
  * While the machine goes to sleep, under vta_ctx.lock: the queue is told to stop behind the
@@ -136,30 +133,6 @@ int vta_queue_paused(struct vta_queue *q);
 int vta_queue_abort_paused(struct vta_queue *q);
 int vta_queue_note(struct vta_queue *q);
 int vta_queue_resume(struct vta_queue *q);
-
-/* What a queue of the card is started with, by the names of its registers. */
-struct vta_queue_setup {
-	u32 context;
-	u32 ring_order;
-	u32 ring_addr;
-	u32 vector;
-	u64 status;
-	u64 cycles;
-	u64 time_limit;
-	u32 group;
-	u64 start;
-	u32 submitted;
-	u32 save;
-	bool kept;
-	u32 priority;
-};
-
-/*
- * Both for any queue of the card, by its number: starts it; stops it behind the descriptor in
- * hand. They return when that is done; if not, a reset has been requested.
- */
-int vta_queue_launch(struct vta_device *vdev, u32 id, const struct vta_queue_setup *setup);
-int vta_queue_halt(struct vta_device *vdev, u32 id);
 
 /*
  * The queue hangs an engine: charges the time to its user, halts the queue, and has the card

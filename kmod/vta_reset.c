@@ -23,7 +23,6 @@
  * errors. So vta_device.lock is released over it (VTA_STATE_FUNCTION_RESET); the lock of the
  * PCI device keeps out other resets, sleep and removal, and vta_card_lock() the rest.
  */
-#include <linux/iopoll.h>
 #include <linux/jiffies.h>
 #include <linux/moduleparam.h>
 #include <linux/pci.h>
@@ -39,11 +38,7 @@
 #include "vta_irq.h"
 #include "vta_pm.h"
 #include "vta_reset.h"
-#include "vta_trace.h"
 #include "vta_watch.h"
-
-/* Time for the card in addition to the contract's limits. */
-#define VTA_PATIENCE	3
 
 /* The lock of the PCI device, or the card's sleep, is in the way: tried again after this. */
 #define VTA_RESET_RETRY_MS	20
@@ -53,45 +48,6 @@ module_param_named(max_resets, vta_max_resets, uint, 0644);
 MODULE_PARM_DESC(max_resets,
 		 "Most resets that a card may need in a minute before it is given up (default 5, 0: no limit)");
 
-/* Whether a card answers, and not a bridge in its place with ones or zeroes. */
-bool vta_card_is_there(struct vta_device *vdev)
-{
-	return vta_read(vdev, REG_MAGIC) == REG_MAGIC_VALUE;
-}
-
-int vta_card_wait_ready(struct vta_device *vdev)
-{
-	u32 status;
-	int ret;
-
-	ret = vta_read_poll(vdev, REG_STATUS, status, status & REG_STATUS_READY,
-			    1000, VTA_PATIENCE * VTA_READY_MS);
-	return vta_is_dead(status) ? -ENODEV : ret;
-}
-
-/* Afterwards, the card executes nothing that was submitted before. */
-int vta_card_reset(struct vta_device *vdev)
-{
-	u32 generation = vta_read(vdev, REG_GENERATION);
-	int ret;
-
-	if (vta_is_dead(generation))
-		return -ENODEV;
-	vta_write(vdev, REG_CONTROL, REG_CONTROL_RESET);
-	ret = vta_card_wait_ready(vdev);
-	if (ret)
-		return ret;
-	/* Ready, but was it reset? */
-	if (vta_read(vdev, REG_GENERATION) == generation)
-		return -EIO;
-	return vta_card_is_there(vdev) ? 0 : -ENODEV;
-}
-
-void vta_card_enable_events(struct vta_device *vdev)
-{
-	vta_write(vdev, REG_EVENT_ENABLE, REG_EVENT_ALL);
-}
-
 void vta_card_start(struct vta_device *vdev)
 {
 	vta_watch_forget(vdev);
@@ -100,17 +56,6 @@ void vta_card_start(struct vta_device *vdev)
 	vta_card_enable_events(vdev);
 	vta_group_restore(vdev);
 	vta_write(vdev, REG_CONTROL, REG_CONTROL_ENABLE);
-}
-
-/* A reset was asked for, and has not begun. */
-static bool vta_reset_is_wanted(struct vta_device *vdev)
-{
-	return vta_may_access(vdev) && READ_ONCE(vdev->history.why);
-}
-
-static void vta_reset_queue(struct vta_device *vdev, unsigned int ms)
-{
-	queue_delayed_work(system_freezable_wq, &vdev->reset_work, msecs_to_jiffies(ms));
 }
 
 void vta_card_set_state(struct vta_device *vdev, enum vta_state state)
@@ -127,8 +72,8 @@ void vta_card_set_state(struct vta_device *vdev, enum vta_state state)
 	if (state == VTA_STATE_LIVE) {
 		vta_irq_enable(vdev);
 		/* If the work ran while the card was asleep, it has done nothing. */
-		if (vta_reset_is_wanted(vdev))
-			vta_reset_queue(vdev, 0);
+		if (vta_card_reset_is_wanted(vdev))
+			vta_card_queue_reset(vdev, 0);
 	}
 	/* The card stays awake while it is lent: nothing else holds it then. */
 	if (state == VTA_STATE_LENT)
@@ -138,20 +83,6 @@ void vta_card_set_state(struct vta_device *vdev, enum vta_state state)
 	/* A thread that is about to wait either is woken, or sees the new state. */
 	smp_mb();
 	wake_up_var(&vdev->state);
-}
-
-int vta_card_lock(struct vta_device *vdev)
-{
-	int ret = mutex_lock_killable(&vdev->lock);
-
-	while (!ret && vdev->state == VTA_STATE_FUNCTION_RESET) {
-		mutex_unlock(&vdev->lock);
-		if (wait_var_event_killable(&vdev->state, READ_ONCE(vdev->state) !=
-					    VTA_STATE_FUNCTION_RESET))
-			return -EINTR;
-		ret = mutex_lock_killable(&vdev->lock);
-	}
-	return ret;
 }
 
 /* Frees the contexts' memory. The card has stopped, or cannot reach memory any more. */
@@ -164,14 +95,6 @@ static void vta_reset_drop(struct vta_device *vdev)
 }
 
 /* ---- The steps ---- */
-
-void vta_step(struct vta_device *vdev, enum vta_step step, int ret)
-{
-	atomic_inc(&vdev->steps[step]);
-	trace_vta_recovery(vdev, step, ret);
-	if (step == VTA_STEP_GIVE_UP)
-		vta_history_reset(vdev, ret);
-}
 
 static int vta_soft_reset(struct vta_device *vdev)
 {
@@ -232,10 +155,10 @@ static int vta_reset_climb(struct vta_device *vdev)
 {
 	int ret = vta_soft_reset(vdev);
 
-	vta_step(vdev, VTA_STEP_SOFT_RESET, ret);
+	vta_card_step(vdev, VTA_STEP_SOFT_RESET, ret);
 	if (ret) {
 		ret = vta_function_reset(vdev);
-		vta_step(vdev, VTA_STEP_FUNCTION_RESET, ret);
+		vta_card_step(vdev, VTA_STEP_FUNCTION_RESET, ret);
 	}
 	/* The driver's state belongs to the card that was bound. */
 	if (!ret && vta_read64(vdev, REG_SERIAL_LO) != vdev->caps.serial) {
@@ -292,7 +215,8 @@ static void vta_reset_end(struct vta_device *vdev, int ret)
 		pci_clear_master(vdev->pdev);
 	vta_reset_drop(vdev);
 	if (ret) {
-		vta_step(vdev, VTA_STEP_GIVE_UP, ret);
+		vta_card_step(vdev, VTA_STEP_GIVE_UP, ret);
+		vta_history_reset(vdev, ret);
 		vta_card_set_state(vdev, VTA_STATE_GIVEN_UP);
 		dev_err(&vdev->dev, "given up (%d): reset it (vtactl reset), or power it off and on\n",
 			ret);
@@ -306,8 +230,6 @@ static void vta_reset_end(struct vta_device *vdev, int ret)
 	vta_card_set_state(vdev, VTA_STATE_LIVE);
 	dev_warn_ratelimited(&vdev->dev, "was reset; files opened before must be opened again\n");
 }
-
-/* ---- Requests for a reset ---- */
 
 void vta_card_recover(struct vta_device *vdev, enum vta_cause cause, const char *why)
 {
@@ -329,38 +251,30 @@ static bool vta_reset_try(struct vta_device *vdev)
 
 	if (!device_trylock(dev))
 		return false;
-	if (vta_pm_get(vdev)) {
+	if (vta_card_get(vdev)) {
 		device_unlock(dev);
 		return false;
 	}
 	mutex_lock(&vdev->lock);
-	if (vta_reset_is_wanted(vdev))
+	if (vta_card_reset_is_wanted(vdev))
 		vta_card_recover(vdev, VTA_CAUSE_CARD, NULL);
 	mutex_unlock(&vdev->lock);
-	vta_pm_put(vdev);
+	vta_card_put(vdev);
 	device_unlock(dev);
 	return true;
 }
 
-void vta_reset_work(struct work_struct *work)
+static void vta_reset_work(struct work_struct *work)
 {
 	struct vta_device *vdev = container_of(work, struct vta_device, reset_work.work);
 
-	if (vta_reset_is_wanted(vdev) && !vta_reset_try(vdev))
-		vta_reset_queue(vdev, VTA_RESET_RETRY_MS);
+	if (vta_card_reset_is_wanted(vdev) && !vta_reset_try(vdev))
+		vta_card_queue_reset(vdev, VTA_RESET_RETRY_MS);
 }
 
-void vta_card_request_reset(struct vta_device *vdev, const char *why)
+void vta_reset_init(struct vta_device *vdev)
 {
-	dev_err_ratelimited(&vdev->dev, "%s: resetting the card\n", why);
-	trace_vta_reset_request(vdev, why);
-	vta_history_why(vdev, VTA_CAUSE_CARD, why);
-	vta_reset_queue(vdev, 0);
-}
-
-int vta_card_settle(struct vta_device *vdev)
-{
-	return wait_var_event_killable(&vdev->state, !vta_reset_is_wanted(vdev)) ? -EINTR : 0;
+	INIT_DELAYED_WORK(&vdev->reset_work, vta_reset_work);
 }
 
 /* By an administrator, or after a reset by the PCI core: not counted as needed by the card. */
@@ -368,7 +282,7 @@ int vta_card_reset_now(struct vta_device *vdev, enum vta_cause cause, const char
 {
 	int ret;
 
-	ret = vta_pm_get(vdev);
+	ret = vta_card_get(vdev);
 	if (ret)
 		return ret;
 	mutex_lock(&vdev->lock);
@@ -380,7 +294,7 @@ int vta_card_reset_now(struct vta_device *vdev, enum vta_cause cause, const char
 	vdev->resets = 0;
 	vta_reset_end(vdev, ret);
 	mutex_unlock(&vdev->lock);
-	vta_pm_put(vdev);
+	vta_card_put(vdev);
 	return ret;
 }
 
@@ -459,7 +373,8 @@ static pci_ers_result_t vta_error_detected(struct pci_dev *pdev, pci_channel_sta
 	case pci_channel_io_perm_failure:
 		vta_reset_lend(vdev, VTA_FATE_GIVEN_UP, VTA_CAUSE_BUS, vta_why_bus);
 		mutex_lock(&vdev->lock);
-		vta_step(vdev, VTA_STEP_GIVE_UP, -ENODEV);
+		vta_card_step(vdev, VTA_STEP_GIVE_UP, -ENODEV);
+		vta_history_reset(vdev, -ENODEV);
 		vta_card_set_state(vdev, VTA_STATE_GIVEN_UP);
 		mutex_unlock(&vdev->lock);
 		return PCI_ERS_RESULT_DISCONNECT;

@@ -20,7 +20,6 @@
 #include "vta_device.h"
 #include "vta_host.h"
 #include "vta_mmu.h"
-#include "vta_queue.h"
 #include "vta_pm.h"
 #include "vta.h"
 
@@ -178,14 +177,16 @@ static int vta_shadow_begin(struct vta_device *vdev)
 	if (ret)
 		return ret;
 	vta_mmu_enable(&shadow->mmu);
-	return vta_queue_launch(vdev, VTA_SHADOW_QUEUE, &setup);
+	return vta_card_start_queue(vdev, VTA_SHADOW_QUEUE, &setup);
 }
 
 /* If the card may still reach what will be freed, it may not use the bus. */
 static int vta_shadow_end(struct vta_device *vdev)
 {
-	int ret = vta_queue_halt(vdev, VTA_SHADOW_QUEUE);
+	int ret;
 
+	vta_write(vdev, REG_QUEUE_CTRL(VTA_SHADOW_QUEUE), 0);
+	ret = vta_card_wait_queue(vdev, VTA_SHADOW_QUEUE);
 	if (!ret)
 		ret = vta_mmu_disable(&vdev->shadow->mmu);
 	if (ret)

@@ -20,7 +20,6 @@
 #include <linux/uaccess.h>
 
 #include "vta_ctx.h"
-#include "vta_drv.h"
 #include "vta_ioctl.h"
 #include "vta_queue.h"
 #include "vta_trace.h"
@@ -231,8 +230,9 @@ struct vta_sleeps {
 	struct vta_sleep each[];
 };
 
-/* The queue of a fence, with references to it and to its file. */
-static int vta_sleep_open(struct vta_sleep *sleep, const struct vta_fence *fence)
+/* The queue of a fence, with references to it and to its file: any of this driver, as @ctx has. */
+static int vta_sleep_open(struct vta_sleep *sleep, const struct vta_ctx *ctx,
+			  const struct vta_fence *fence)
 {
 	struct vta_queue *q;
 	struct file *file;
@@ -242,7 +242,7 @@ static int vta_sleep_open(struct vta_sleep *sleep, const struct vta_fence *fence
 	file = fget(fence->fd);
 	if (!file)
 		return -EBADF;
-	if (file->f_op != &vta_fops) {
+	if (file->f_op != ctx->file->f_op) {
 		fput(file);
 		return -EINVAL;
 	}
@@ -267,7 +267,7 @@ static void vta_sleeps_close(struct vta_sleeps *sleeps)
 	kvfree(sleeps);
 }
 
-static struct vta_sleeps *vta_sleeps_open(struct vta_wait_many *arg)
+static struct vta_sleeps *vta_sleeps_open(const struct vta_ctx *ctx, struct vta_wait_many *arg)
 {
 	size_t bytes = arg->count * sizeof(struct vta_fence);
 	struct vta_sleeps *sleeps;
@@ -289,7 +289,7 @@ static struct vta_sleeps *vta_sleeps_open(struct vta_wait_many *arg)
 		struct vta_sleep *sleep = &sleeps->each[sleeps->nr];
 
 		sleep->sleeper = &sleeps->sleeper;
-		ret = vta_sleep_open(sleep, &fences[sleeps->nr]);
+		ret = vta_sleep_open(sleep, ctx, &fences[sleeps->nr]);
 		if (ret)
 			break;
 	}
@@ -416,7 +416,7 @@ int vta_ioctl_wait_many(struct vta_ctx *ctx, void *data)
 		if (ret)
 			return ret;
 	}
-	sleeps = vta_sleeps_open(arg);
+	sleeps = vta_sleeps_open(ctx, arg);
 	ret = PTR_ERR_OR_ZERO(sleeps);
 	if (!ret) {
 		ret = vta_sleeps_wait(sleeps, arg, cancels ? &cancel : NULL);

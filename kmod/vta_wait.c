@@ -14,11 +14,12 @@
 #include "vta_ctx.h"
 #include "vta_device.h"
 #include "vta_fault.h"
-#include "vta_ioctl.h"
+#include "vta_history.h"
 #include "vta_irq.h"
 #include "vta_queue.h"
+#include "vta_trace.h"
+#include "vta_user.h"
 #include "vta_wait.h"
-#include "vta_watch.h"
 
 /* ARM compares 32 bits (docs/hardware.md, section 9). */
 #define VTA_WAIT_AHEAD	BIT_ULL(31)
@@ -26,11 +27,37 @@
 /* Most that wait for one queue at a time (uapi/vta.h, struct vta_wait). */
 #define VTA_WAITERS_MAX	1024
 
-static void vta_wait_synthesise_halt(struct vta_queue *q)
+/* The queue has halted, and vta_queue.fault says why: tells trace, history and kernel log. */
+static void vta_wait_halt(struct vta_queue *q)
 {
+	const struct vta_queue_fault *fault = &q->fault;
+	struct vta_ctx *ctx = q->ctx;
+
 	q->halted = true;
 	q->armed = false;
-	vta_fault_synthesise(q, q->given_up);
+	trace_vta_queue_fault(q);
+	atomic64_inc(&ctx->vdev->vectors[VTA_EVENT_VECTOR].credit);
+	vta_user_charge_fault(ctx->user);
+	vta_history_fault(q);
+	dev_warn_ratelimited(&ctx->vdev->dev,
+			     "queue %u of %s[%d] halted: %s; descriptor %llu, instruction %d, %s at %#010x\n",
+			     q->id, ctx->comm, ctx->tgid, vta_fault_reason_text(fault->reason),
+			     fault->seq, (int)fault->insn_index,
+			     vta_fault_access_text(fault->access), fault->addr);
+}
+
+/* By the card's record. */
+static void vta_wait_halt_recorded(struct vta_queue *q)
+{
+	vta_fault_read_record(q);
+	vta_wait_halt(q);
+}
+
+/* Without a record of the card's, or in spite of it. */
+static void vta_wait_halt_for(struct vta_queue *q, enum vta_fault_reason reason)
+{
+	vta_fault_synthesise(q, reason);
+	vta_wait_halt(q);
 }
 
 /*
@@ -47,7 +74,7 @@ static void vta_wait_look(struct vta_queue *q)
 	if (q->error || q->halted || q->paused)
 		return;
 	if (q->given_up) {
-		vta_wait_synthesise_halt(q);
+		vta_wait_halt_for(q, q->given_up);
 		return;
 	}
 
@@ -56,16 +83,13 @@ static void vta_wait_look(struct vta_queue *q)
 	seq = vta_queue_record_seq(q);
 
 	if (seq < q->seq || (state != VTA_QUEUE_ACTIVE && state != VTA_QUEUE_HALTED)) {
-		q->halted = true;
-		vta_fault_synthesise(q, VTA_FAULT_CARD);
-	} else {
-		q->seq = seq;
-		if (state == VTA_QUEUE_HALTED) {
-			q->halted = true;
-			vta_fault_read_record(q);
-		}
+		vta_wait_halt_for(q, VTA_FAULT_CARD);
+		return;
 	}
-	if (q->halted || (q->armed && q->seq >= q->arm_seq))
+	q->seq = seq;
+	if (state == VTA_QUEUE_HALTED)
+		vta_wait_halt_recorded(q);
+	else if (q->armed && q->seq >= q->arm_seq)
 		q->armed = false;
 }
 
@@ -233,8 +257,8 @@ static void vta_wait_insert(struct vta_queue *q, struct vta_waiter *waiter)
 		return;
 	}
 	vta_waiter_insert(q, waiter);
-	q->watch_waited = true;
-	vta_watch_start(q->ctx->vdev);
+	q->watched.waited = true;
+	vta_card_watch(q->ctx->vdev);
 	vta_wait_arm(q);
 	vta_wait_update(q);
 }
@@ -308,7 +332,7 @@ __poll_t vta_wait_poll(struct vta_queue *q, bool waits)
 
 	spin_lock_irq(&q->vector->lock);
 	if (waits && !q->error)
-		vta_watch_start(q->ctx->vdev);
+		vta_card_watch(q->ctx->vdev);
 	vta_wait_update(q);
 	if (q->poll_reached)
 		mask |= EPOLLIN | EPOLLRDNORM;
@@ -318,44 +342,20 @@ __poll_t vta_wait_poll(struct vta_queue *q, bool waits)
 	return mask;
 }
 
-int vta_ioctl_queue_event(struct vta_ctx *ctx, void *data)
+int vta_wait_set_event(struct vta_queue *q, struct vta_event **event)
 {
-	struct vta_queue_event *arg = data;
-	struct vta_event *event = NULL;
-	struct vta_queue *q;
 	int ret;
-
-	if (arg->flags || arg->pad || arg->fd < -1)
-		return -EINVAL;
-	/* Otherwise any number of eventfds could be pending. */
-	ret = vta_notify_wait(&ctx->notify);
-	if (ret)
-		return ret;
-	if (arg->fd >= 0) {
-		event = vta_event_get(arg->fd);
-		if (IS_ERR(event))
-			return PTR_ERR(event);
-	}
-	q = vta_queue_get(ctx, arg->queue);
-	if (IS_ERR(q)) {
-		ret = PTR_ERR(q);
-		goto out;
-	}
 
 	spin_lock_irq(&q->vector->lock);
 	ret = q->error;
 	if (!ret) {
-		swap(q->event, event);
-		vta_watch_start(q->ctx->vdev);
+		swap(q->event, *event);
+		vta_card_watch(q->ctx->vdev);
 		if (q->halted)	/* a late eventfd is signalled, too */
 			vta_wait_signal(q);
 		vta_wait_update(q);
 	}
 	spin_unlock_irq(&q->vector->lock);
-	vta_queue_put(q);
-out:
-	if (event)
-		vta_event_put(event);
 	return ret;
 }
 
@@ -366,7 +366,7 @@ void vta_wait_start(struct vta_queue *q)
 	spin_lock_irq(&q->vector->lock);
 	q->error = 0;
 	list_add_tail(&q->vector_node, &q->vector->queues);
-	vta_watch_start(q->ctx->vdev);	/* its file may be polled already */
+	vta_card_watch(q->ctx->vdev);	/* its file may be polled already */
 	spin_unlock_irq(&q->vector->lock);
 }
 
@@ -399,12 +399,10 @@ static void vta_wait_look_last(struct vta_queue *q)
 	if (q->halted)
 		return;
 	q->seq = max(q->seq, vta_queue_record_seq(q));
-	if (q->given_up) {
-		vta_wait_synthesise_halt(q);
-	} else if (READ_ONCE(q->record->fault.reason)) {
-		q->halted = true;
-		vta_fault_read_record(q);
-	}
+	if (q->given_up)
+		vta_wait_halt_for(q, q->given_up);
+	else if (READ_ONCE(q->record->fault.reason))
+		vta_wait_halt_recorded(q);
 }
 
 void vta_wait_stopped(struct vta_queue *q)
@@ -474,7 +472,7 @@ void vta_wait_resume(struct vta_queue *q)
 {
 	spin_lock_irq(&q->vector->lock);
 	q->armed = false;
-	vta_watch_forget_queue(q);
+	vta_watched_init(&q->watched, q->seq);
 	vta_wait_update(q);
 	spin_unlock_irq(&q->vector->lock);
 }
@@ -486,32 +484,21 @@ void vta_wait_restart(struct vta_queue *q, u64 seq)
 	q->halted = false;
 	q->given_up = VTA_FAULT_NONE;
 	q->armed = false;
-	vta_watch_forget_queue(q);
+	vta_watched_init(&q->watched, q->seq);
 	vta_fault_clear(q);
 	vta_wait_update(q);	/* it may have halted again, unnoticed */
 	spin_unlock_irq(&q->vector->lock);
 }
 
-int vta_ioctl_fault(struct vta_ctx *ctx, void *data)
+int vta_wait_fault(struct vta_queue *q, struct vta_queue_fault *fault)
 {
-	struct vta_queue_fault *arg = data;
-	u32 id = arg->queue;
-	struct vta_queue *q;
 	int ret;
-
-	if (arg->pad)
-		return -EINVAL;
-	q = vta_queue_get(ctx, id);
-	if (IS_ERR(q))
-		return PTR_ERR(q);
 
 	spin_lock_irq(&q->vector->lock);
 	vta_wait_update(q);
 	ret = q->error;
 	if (!ret)
-		*arg = q->fault;
+		*fault = q->fault;
 	spin_unlock_irq(&q->vector->lock);
-	arg->queue = id;
-	vta_queue_put(q);
 	return ret;
 }

@@ -11,7 +11,7 @@
 
 #include "vta.h"
 
-struct vta_ctx;
+struct vta_event;
 struct vta_queue;
 struct vta_vector;
 
@@ -49,6 +49,14 @@ int vta_wait_remove(struct vta_queue *q, struct vta_waiter *waiter, u64 *done);
 int vta_wait_ask(struct vta_queue *q, u64 seq, u64 *done);
 /* POLLIN and POLLPRI of one queue. @waits: the caller will sleep if there is none. */
 __poll_t vta_wait_poll(struct vta_queue *q, bool waits);
+
+/*
+ * The queue signals this eventfd, or none; *event is the one before. Or the error of waits, and
+ * *event is what it was.
+ */
+int vta_wait_set_event(struct vta_queue *q, struct vta_event **event);
+/* The queue's fault, or the error of waits. */
+int vta_wait_fault(struct vta_queue *q, struct vta_queue_fault *fault);
 
 /* The queue was started; it is being stopped, with the error for waiters; it has stopped. */
 void vta_wait_start(struct vta_queue *q);

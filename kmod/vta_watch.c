@@ -28,12 +28,8 @@
 #include "vta_device.h"
 #include "vta_irq.h"
 #include "vta_queue.h"
-#include "vta_reset.h"
 #include "vta_wait.h"
 #include "vta_watch.h"
-
-/* Period of the checks. */
-#define VTA_WATCH_MS		1000
 
 /* No value of MOVES. */
 #define VTA_WATCH_NEVER		U32_MAX
@@ -58,8 +54,8 @@ static bool vta_watch_interrupt(struct vta_queue *q)
 		late = U64_MAX;
 	else if (q->armed && vta_queue_record_seq(q) >= q->arm_seq)
 		late = q->arm_seq;
-	lost = late && late == q->watch_late;
-	q->watch_late = late;
+	lost = late && late == q->watched.late;
+	q->watched.late = late;
 	if (late && !lost)
 		return false;
 	if (lost)
@@ -77,22 +73,22 @@ static bool vta_watch_is_listened_to(struct vta_queue *q)
 /* Under vta_vector.lock. */
 static void vta_watch_queue(struct vta_watch *watch, struct vta_queue *q)
 {
-	bool waited = q->watch_waited || !list_empty(&q->wait_node);
+	bool waited = q->watched.waited || !list_empty(&q->wait_node);
 
 	if (watch->first) {
-		q->watch_late = 0;
-		q->watch_behind = false;
+		q->watched.late = 0;
+		q->watched.behind = false;
 	}
-	q->watch_waited = false;
+	q->watched.waited = false;
 	watch->again |= waited || vta_watch_is_listened_to(q);
 	watch->lost |= vta_watch_interrupt(q);
-	if (q->watch_abort) {
+	if (q->watched.abort) {
 		watch->again = true;
 		__set_bit(q->id, watch->standing);
-	} else if (q->seq != q->watch_seq || q->halted) {
-		q->watch_seq = q->seq;
-		q->watch_behind = false;
-		q->watch_stuck = 0;
+	} else if (q->seq != q->watched.seq || q->halted) {
+		q->watched.seq = q->seq;
+		q->watched.behind = false;
+		q->watched.stuck = 0;
 	} else if (waited) {
 		__set_bit(q->id, watch->standing);
 	}
@@ -145,8 +141,8 @@ static bool vta_watch_is_stuck(u32 state)
 static void vta_watch_ask_aborted(struct vta_queue *q, u32 state)
 {
 	if (!(state & (REG_QUEUE_STATE_STATE | REG_QUEUE_STATE_BUSY)))
-		q->watch_abort = false;
-	else if (q->watch_stuck++)
+		q->watched.abort = false;
+	else if (q->watched.stuck++)
 		vta_card_request_reset(q->ctx->vdev, "does not stop a queue");
 }
 
@@ -159,11 +155,11 @@ static void vta_watch_ask_standing(struct vta_queue *q, u32 state, u64 seq)
 	behind = seq > vta_queue_record_seq(q) ||
 		 (FIELD_GET(REG_QUEUE_STATE_STATE, state) == VTA_QUEUE_HALTED &&
 		  vta_queue_record_state(q) == VTA_QUEUE_ACTIVE);
-	if (behind && q->watch_behind)
+	if (behind && q->watched.behind)
 		vta_card_request_reset(q->ctx->vdev, "does not write status records");
-	q->watch_behind = behind;
-	q->watch_stuck = vta_watch_is_stuck(state) ? q->watch_stuck + 1 : 0;
-	if (hang_ms && q->watch_stuck > hang_ms / VTA_WATCH_MS + 1)
+	q->watched.behind = behind;
+	q->watched.stuck = vta_watch_is_stuck(state) ? q->watched.stuck + 1 : 0;
+	if (hang_ms && q->watched.stuck > hang_ms / VTA_WATCH_MS + 1)
 		vta_card_request_reset(q->ctx->vdev,
 				       "does not execute descriptors that need no engine");
 }
@@ -179,7 +175,7 @@ static void vta_watch_ask_queue(struct vta_device *vdev, u32 id, unsigned long *
 
 	spin_lock_irq(&vector->lock);
 	q = vta_watch_find(vector, id);
-	if (q && q->watch_abort)
+	if (q && q->watched.abort)
 		vta_watch_ask_aborted(q, state);
 	else if (q)
 		vta_watch_ask_standing(q, state, seq);
@@ -223,8 +219,8 @@ static void vta_watch_abort(struct vta_device *vdev, unsigned int e, u32 id, u64
 	if (q && vta_read(vdev, REG_ENGINE_MOVES(e)) == engine->moves) {
 		engine->aborted = engine->moves;
 		vta_queue_give_up(q, ns);
-		q->watch_abort = true;
-		q->watch_stuck = 0;
+		q->watched.abort = true;
+		q->watched.stuck = 0;
 		vdev->watch.again = true;
 	}
 	spin_unlock_irq(&vector->lock);
@@ -295,15 +291,6 @@ void vta_watch_forget(struct vta_device *vdev)
 		vdev->watch.engines[e] = (struct vta_watch_engine) { .aborted = VTA_WATCH_NEVER };
 }
 
-void vta_watch_forget_queue(struct vta_queue *q)
-{
-	q->watch_seq = q->seq;
-	q->watch_late = 0;
-	q->watch_behind = false;
-	q->watch_stuck = 0;
-	q->watch_abort = false;
-}
-
 /* Under vta_device.lock, so not amid a reset. */
 static void vta_watch_ask(struct vta_device *vdev)
 {
@@ -323,12 +310,6 @@ static void vta_watch_ask(struct vta_device *vdev)
 }
 
 /* ---- When ---- */
-
-static void vta_watch_again(struct vta_device *vdev)
-{
-	queue_delayed_work(system_freezable_wq, &vdev->watch.work,
-			   msecs_to_jiffies(VTA_WATCH_MS));
-}
 
 static void vta_watch_work(struct work_struct *work)
 {
@@ -350,21 +331,12 @@ static void vta_watch_work(struct work_struct *work)
 	}
 	watch->lost = false;
 	if (watch->again)
-		vta_watch_again(vdev);
+		vta_card_watch_later(vdev);
 }
 
 void vta_watch_init(struct vta_device *vdev)
 {
 	INIT_DELAYED_WORK(&vdev->watch.work, vta_watch_work);
-}
-
-/* A request while the work runs makes it run again. */
-void vta_watch_start(struct vta_device *vdev)
-{
-	if (READ_ONCE(vdev->watch.asked))
-		return;
-	WRITE_ONCE(vdev->watch.asked, true);
-	vta_watch_again(vdev);
 }
 
 void vta_watch_stop(struct vta_device *vdev)

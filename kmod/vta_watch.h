@@ -12,7 +12,9 @@
 #include "vta_regs.h"
 
 struct vta_device;
-struct vta_queue;
+
+/* Period of the checks. */
+#define VTA_WATCH_MS	1000
 
 /**
  * struct vta_watch_engine - an engine at the last look
@@ -59,13 +61,33 @@ struct vta_watch {
 	struct vta_watch_engine engines[VTA_NR_ENGINES];
 };
 
+/**
+ * struct vta_watched - what the watchdog saw of a queue; under vta_vector.lock
+ * @waited: a waiter has come since its last look
+ * @seq: the last sequence number then
+ * @late: no interrupt had come then for this number in ARM, or U64_MAX: for the halt; or 0
+ * @behind: the registers were ahead of the record then
+ * @stuck: for so many looks it has made no progress with what takes no time
+ * @abort: it has been aborted, and has not been seen to stop
+ */
+struct vta_watched {
+	bool waited;
+	u64 seq;
+	u64 late;
+	bool behind;
+	unsigned int stuck;
+	bool abort;
+};
+
+/* The queue is started again after @seq: what was seen is of its last start. */
+static inline void vta_watched_init(struct vta_watched *watched, u64 seq)
+{
+	*watched = (struct vta_watched) { .waited = watched->waited, .seq = seq };
+}
+
 void vta_watch_init(struct vta_device *vdev);
 /* The card is started: what was known is of the one before its reset or its sleep. */
 void vta_watch_forget(struct vta_device *vdev);
-/* A queue is started again at vta_queue.seq; under the vector's lock. */
-void vta_watch_forget_queue(struct vta_queue *q);
-/* A wait or a poll begins; any context. */
-void vta_watch_start(struct vta_device *vdev);
 /* When no file can wait any more. */
 void vta_watch_stop(struct vta_device *vdev);
 
