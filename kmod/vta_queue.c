@@ -249,9 +249,8 @@ static struct vta_queue *vta_queue_make(struct vta_ctx *ctx, const struct vta_qu
 	q->cycles = arg->max_cycles;
 	q->time_limit = (u64)READ_ONCE(vta_max_job_ms) * NSEC_PER_MSEC;
 	INIT_LIST_HEAD(&q->vector_node);
-	INIT_LIST_HEAD(&q->wait_node);
+	vta_waits_init(&q->waits);
 	INIT_LIST_HEAD(&q->usage_node);
-	q->waiters = RB_ROOT_CACHED;
 	q->error = -ENOENT;
 	vta_fault_clear(q);
 

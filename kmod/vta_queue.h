@@ -16,8 +16,6 @@
 
 struct vta_buf;
 struct vta_ctx;
-struct vta_device;
-struct vta_event;
 struct vta_vector;
 
 /* Memory of a queue. */
@@ -43,17 +41,10 @@ enum vta_queue_buf {
  * @stopped: under vta_ctx.lock: the doorbell is not the queue's any more
  * @vector: where completions interrupt; the rest is protected by its lock
  * @vector_node: in vta_vector.queues, from start to stop
- * @wait_node: in vta_vector.waiting, while there are @waiters
- * @waiters: struct vta_waiter, by number
- * @nr_waiters: how many
+ * @waits: what waits for its sequence numbers
  * @error: error of waits: 0, or ENOENT before the start, ENOENT or ENODEV after the stop
  * @seq: the last sequence number seen; never goes back
  * @halted: the queue has halted, @fault says why
- * @armed: @arm_seq was written to ARM and has not been reached yet
- * @arm_seq: see @armed
- * @poller: in @waiters for VTA_WAIT_POLL
- * @poll_reached: the number of VTA_WAIT_POLL was reached: poll() returns POLLIN
- * @event: the eventfd that is signalled instead, or NULL
  * @fault: checked copy of the card's fault record
  * @given_up: by the driver, for VTA_FAULT_HANG or VTA_FAULT_SLEEP; else VTA_FAULT_NONE
  * @paused: it stops, or has been stopped, because the machine goes to sleep: its records
@@ -79,17 +70,10 @@ struct vta_queue {
 
 	struct vta_vector *vector;
 	struct list_head vector_node;
-	struct list_head wait_node;
-	struct rb_root_cached waiters;
-	unsigned int nr_waiters;
+	struct vta_waits waits;
 	int error;
 	u64 seq;
 	bool halted;
-	bool armed;
-	u64 arm_seq;
-	struct vta_waiter poller;
-	bool poll_reached;
-	struct vta_event *event;
 	struct vta_queue_fault fault;
 	enum vta_fault_reason given_up;
 	bool paused;

@@ -34,7 +34,7 @@ static void vta_wait_halt(struct vta_queue *q)
 	struct vta_ctx *ctx = q->ctx;
 
 	q->halted = true;
-	q->armed = false;
+	q->waits.armed = false;
 	trace_vta_queue_fault(q);
 	atomic64_inc(&ctx->vdev->vectors[VTA_EVENT_VECTOR].credit);
 	vta_user_charge_fault(ctx->user);
@@ -89,8 +89,8 @@ static void vta_wait_look(struct vta_queue *q)
 	q->seq = seq;
 	if (state == VTA_QUEUE_HALTED)
 		vta_wait_halt_recorded(q);
-	else if (q->armed && q->seq >= q->arm_seq)
-		q->armed = false;
+	else if (q->waits.armed && q->seq >= q->waits.arm_seq)
+		q->waits.armed = false;
 }
 
 /* Ends the wait. The waiter may be freed when @wake has returned. */
@@ -101,9 +101,9 @@ static void vta_waiter_end(struct vta_waiter *waiter, int ret)
 	waiter->wake(waiter);
 }
 
-static void vta_waiter_insert(struct vta_queue *q, struct vta_waiter *waiter)
+static void vta_waiter_insert(struct vta_waits *waits, struct vta_waiter *waiter)
 {
-	struct rb_node **link = &q->waiters.rb_root.rb_node, *parent = NULL;
+	struct rb_node **link = &waits->tree.rb_root.rb_node, *parent = NULL;
 	bool leftmost = true;
 
 	while (*link) {
@@ -116,39 +116,39 @@ static void vta_waiter_insert(struct vta_queue *q, struct vta_waiter *waiter)
 		}
 	}
 	rb_link_node(&waiter->node, parent, link);
-	rb_insert_color_cached(&waiter->node, &q->waiters, leftmost);
+	rb_insert_color_cached(&waiter->node, &waits->tree, leftmost);
 	waiter->pending = true;
-	q->nr_waiters++;
+	waits->nr++;
 }
 
-static struct vta_waiter *vta_waiter_first(struct vta_queue *q)
+static struct vta_waiter *vta_waiter_first(struct vta_waits *waits)
 {
-	return rb_entry_safe(rb_first_cached(&q->waiters), struct vta_waiter, node);
+	return rb_entry_safe(rb_first_cached(&waits->tree), struct vta_waiter, node);
 }
 
-static void vta_waiter_erase(struct vta_queue *q, struct vta_waiter *waiter)
+static void vta_waiter_erase(struct vta_waits *waits, struct vta_waiter *waiter)
 {
-	rb_erase_cached(&waiter->node, &q->waiters);
+	rb_erase_cached(&waiter->node, &waits->tree);
 	waiter->pending = false;
-	q->nr_waiters--;
-	if (RB_EMPTY_ROOT(&q->waiters.rb_root)) {
-		list_del_init(&q->wait_node);
-		q->armed = false;	/* no waiter needs that interrupt any more */
+	waits->nr--;
+	if (RB_EMPTY_ROOT(&waits->tree.rb_root)) {
+		list_del_init(&waits->node);
+		waits->armed = false;	/* no waiter needs that interrupt any more */
 	}
 }
 
 /* Arms the queue for the lowest waiter, if there is one. */
 static void vta_wait_arm(struct vta_queue *q)
 {
-	struct vta_waiter *next = vta_waiter_first(q);
+	struct vta_waiter *next = vta_waiter_first(&q->waits);
 
 	if (!next)
 		return;
-	if (list_empty(&q->wait_node))
-		list_add_tail(&q->wait_node, &q->vector->waiting);
-	if (!q->armed || q->arm_seq != next->seq) {
-		q->armed = true;
-		q->arm_seq = next->seq;
+	if (list_empty(&q->waits.node))
+		list_add_tail(&q->waits.node, &q->vector->waiting);
+	if (!q->waits.armed || q->waits.arm_seq != next->seq) {
+		q->waits.armed = true;
+		q->waits.arm_seq = next->seq;
 		atomic64_inc(&q->vector->credit);
 		vta_write(q->ctx->vdev, REG_QUEUE_ARM(q->id), lower_32_bits(next->seq));
 	}
@@ -168,8 +168,8 @@ static int vta_wait_result(const struct vta_queue *q, u64 seq)
 
 static void vta_wait_signal(struct vta_queue *q)
 {
-	if (q->event)
-		vta_notify_event(&q->ctx->notify, q->event);
+	if (q->waits.event)
+		vta_notify_event(&q->ctx->notify, q->waits.event);
 }
 
 /* Wakes the waiters whose number is reached. */
@@ -177,12 +177,12 @@ static void vta_wait_tell(struct vta_queue *q, bool was_halted)
 {
 	struct vta_waiter *waiter;
 
-	while ((waiter = vta_waiter_first(q))) {
+	while ((waiter = vta_waiter_first(&q->waits))) {
 		int ret = vta_wait_result(q, waiter->seq);
 
 		if (ret == -EINPROGRESS)
 			break;
-		vta_waiter_erase(q, waiter);
+		vta_waiter_erase(&q->waits, waiter);
 		vta_waiter_end(waiter, ret);
 	}
 	if (q->halted && !was_halted) {
@@ -212,7 +212,7 @@ void vta_wait_interrupt(struct vta_vector *vector)
 	unsigned long flags;
 
 	spin_lock_irqsave(&vector->lock, flags);
-	list_for_each_entry_safe(q, next, &vector->waiting, wait_node)
+	list_for_each_entry_safe(q, next, &vector->waiting, waits.node)
 		vta_wait_update(q);
 	spin_unlock_irqrestore(&vector->lock, flags);
 }
@@ -234,7 +234,7 @@ int vta_wait_check(struct vta_queue *q, u64 seq, u64 *done, bool seen)
 	spin_lock_irq(&q->vector->lock);
 	vta_wait_update(q);
 	if (seen)
-		q->poll_reached = false;
+		q->waits.poll_reached = false;
 	ret = vta_wait_result(q, seq);
 	if (ret == -EINPROGRESS && seq - q->seq >= VTA_WAIT_AHEAD)
 		ret = -EINVAL;
@@ -250,13 +250,13 @@ static void vta_wait_insert(struct vta_queue *q, struct vta_waiter *waiter)
 	lockdep_assert_held(&q->vector->lock);
 
 	/* One interrupt ends them all. */
-	if (ret == -EINPROGRESS && q->nr_waiters >= VTA_WAITERS_MAX)
+	if (ret == -EINPROGRESS && q->waits.nr >= VTA_WAITERS_MAX)
 		ret = -ENOMEM;
 	if (ret != -EINPROGRESS) {
 		vta_waiter_end(waiter, ret);
 		return;
 	}
-	vta_waiter_insert(q, waiter);
+	vta_waiter_insert(&q->waits, waiter);
 	q->watched.waited = true;
 	vta_card_watch(q->ctx->vdev);
 	vta_wait_arm(q);
@@ -276,7 +276,7 @@ int vta_wait_remove(struct vta_queue *q, struct vta_waiter *waiter, u64 *done)
 	if (waiter->pending)	/* check once more: the number may just have been reached */
 		vta_wait_update(q);
 	if (waiter->pending)
-		vta_waiter_erase(q, waiter);
+		vta_waiter_erase(&q->waits, waiter);
 	*done = q->seq;
 	spin_unlock_irq(&q->vector->lock);
 	return waiter->ret;
@@ -287,14 +287,14 @@ int vta_wait_remove(struct vta_queue *q, struct vta_waiter *waiter, u64 *done)
 /* A halt is signalled on its own: vta_wait_update(). */
 static void vta_poller_wake(struct vta_waiter *waiter)
 {
-	struct vta_queue *q = container_of(waiter, struct vta_queue, poller);
+	struct vta_queue *q = container_of(waiter, struct vta_queue, waits.poller);
 
 	if (waiter->ret)
 		return;
-	if (q->event) {
+	if (q->waits.event) {
 		vta_wait_signal(q);
 	} else {
-		q->poll_reached = true;
+		q->waits.poll_reached = true;
 		vta_notify_poll(&q->ctx->notify, EPOLLIN | EPOLLRDNORM);
 	}
 }
@@ -306,12 +306,12 @@ static void vta_poller_asking(struct vta_waiter *waiter)
 
 int vta_wait_ask(struct vta_queue *q, u64 seq, u64 *done)
 {
-	struct vta_waiter *poller = &q->poller;
+	struct vta_waiter *poller = &q->waits.poller;
 	int ret;
 
 	spin_lock_irq(&q->vector->lock);
 	if (poller->pending)
-		vta_waiter_erase(q, poller);
+		vta_waiter_erase(&q->waits, poller);
 	poller->seq = seq;
 	poller->wake = vta_poller_asking;
 	vta_wait_insert(q, poller);
@@ -334,7 +334,7 @@ __poll_t vta_wait_poll(struct vta_queue *q, bool waits)
 	if (waits && !q->error)
 		vta_card_watch(q->ctx->vdev);
 	vta_wait_update(q);
-	if (q->poll_reached)
+	if (q->waits.poll_reached)
 		mask |= EPOLLIN | EPOLLRDNORM;
 	if (q->halted)
 		mask |= EPOLLPRI;
@@ -349,7 +349,7 @@ int vta_wait_set_event(struct vta_queue *q, struct vta_event **event)
 	spin_lock_irq(&q->vector->lock);
 	ret = q->error;
 	if (!ret) {
-		swap(q->event, *event);
+		swap(q->waits.event, *event);
 		vta_card_watch(q->ctx->vdev);
 		if (q->halted)	/* a late eventfd is signalled, too */
 			vta_wait_signal(q);
@@ -377,14 +377,14 @@ void vta_wait_stop(struct vta_queue *q, int error)
 
 	spin_lock_irq(&q->vector->lock);
 	q->error = error;
-	q->poll_reached = false;
+	q->waits.poll_reached = false;
 	list_del_init(&q->vector_node);
-	while ((waiter = vta_waiter_first(q))) {
-		vta_waiter_erase(q, waiter);
+	while ((waiter = vta_waiter_first(&q->waits))) {
+		vta_waiter_erase(&q->waits, waiter);
 		vta_waiter_end(waiter, error);
 	}
 	vta_wait_signal(q);
-	swap(q->event, event);
+	swap(q->waits.event, event);
 	spin_unlock_irq(&q->vector->lock);
 	if (event)
 		vta_event_put(event);
@@ -471,7 +471,7 @@ void vta_wait_pause(struct vta_queue *q)
 void vta_wait_resume(struct vta_queue *q)
 {
 	spin_lock_irq(&q->vector->lock);
-	q->armed = false;
+	q->waits.armed = false;
 	vta_watched_init(&q->watched, q->seq);
 	vta_wait_update(q);
 	spin_unlock_irq(&q->vector->lock);
@@ -483,7 +483,7 @@ void vta_wait_restart(struct vta_queue *q, u64 seq)
 	q->seq = seq;
 	q->halted = false;
 	q->given_up = VTA_FAULT_NONE;
-	q->armed = false;
+	q->waits.armed = false;
 	vta_watched_init(&q->watched, q->seq);
 	vta_fault_clear(q);
 	vta_wait_update(q);	/* it may have halted again, unnoticed */

@@ -5,6 +5,7 @@
 #ifndef VTA_WAIT_H
 #define VTA_WAIT_H
 
+#include <linux/list.h>
 #include <linux/poll.h>
 #include <linux/rbtree.h>
 #include <linux/types.h>
@@ -17,7 +18,7 @@ struct vta_vector;
 
 /**
  * struct vta_waiter - a waiter for a number of a queue; all under vta_vector.lock
- * @node: in vta_queue.waiters while @pending
+ * @node: in vta_waits.tree while @pending
  * @seq: the number (constant)
  * @pending: it still waits
  * @ret: afterwards: 0, or why @seq will not be reached
@@ -31,6 +32,35 @@ struct vta_waiter {
 	int ret;
 	void (*wake)(struct vta_waiter *waiter);
 };
+
+/**
+ * struct vta_waits - what waits for a queue's sequence numbers; all under vta_vector.lock
+ * @node: in vta_vector.waiting, while there are waiters
+ * @tree: struct vta_waiter, by number
+ * @nr: how many
+ * @armed: @arm_seq was written to ARM and has not been reached yet
+ * @arm_seq: see @armed
+ * @poller: in @tree for VTA_WAIT_POLL
+ * @poll_reached: the number of VTA_WAIT_POLL was reached: poll() returns POLLIN
+ * @event: the eventfd that is signalled instead, or NULL
+ */
+struct vta_waits {
+	struct list_head node;
+	struct rb_root_cached tree;
+	unsigned int nr;
+	bool armed;
+	u64 arm_seq;
+	struct vta_waiter poller;
+	bool poll_reached;
+	struct vta_event *event;
+};
+
+/* No thread waits for a queue that is being made. */
+static inline void vta_waits_init(struct vta_waits *waits)
+{
+	INIT_LIST_HEAD(&waits->node);
+	waits->tree = RB_ROOT_CACHED;
+}
 
 /*
  * The result if there is one without waiting; else -EINPROGRESS, or -EINVAL if @seq cannot be

@@ -52,8 +52,8 @@ static bool vta_watch_interrupt(struct vta_queue *q)
 
 	if (!q->halted && vta_queue_record_state(q) == VTA_QUEUE_HALTED)
 		late = U64_MAX;
-	else if (q->armed && vta_queue_record_seq(q) >= q->arm_seq)
-		late = q->arm_seq;
+	else if (q->waits.armed && vta_queue_record_seq(q) >= q->waits.arm_seq)
+		late = q->waits.arm_seq;
 	lost = late && late == q->watched.late;
 	q->watched.late = late;
 	if (late && !lost)
@@ -67,13 +67,13 @@ static bool vta_watch_interrupt(struct vta_queue *q)
 /* Whether a poll() or an eventfd waits for events of the queue. */
 static bool vta_watch_is_listened_to(struct vta_queue *q)
 {
-	return q->event || wq_has_sleeper(&q->ctx->notify.poll_wq);
+	return q->waits.event || wq_has_sleeper(&q->ctx->notify.poll_wq);
 }
 
 /* Under vta_vector.lock. */
 static void vta_watch_queue(struct vta_watch *watch, struct vta_queue *q)
 {
-	bool waited = q->watched.waited || !list_empty(&q->wait_node);
+	bool waited = q->watched.waited || !list_empty(&q->waits.node);
 
 	if (watch->first) {
 		q->watched.late = 0;
