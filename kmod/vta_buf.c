@@ -28,12 +28,9 @@
 #include "vta_compat.h"
 #include "vta_ctx.h"
 #include "vta_device.h"
-#include "vta_export.h"
-#include "vta_import.h"
 #include "vta_ioctl.h"
 #include "vta_mem.h"
 #include "vta_mmu.h"
-#include "vta_pool.h"
 #include "vta_trace.h"
 
 #define VTA_ALIGN_MAX	SZ_1G

@@ -15,7 +15,7 @@
 #include "vta_device.h"
 #include "vta_event.h"
 #include "vta_mmu.h"
-#include "vta_usage.h"
+#include "vta_user.h"
 #include "vta.h"
 
 struct file;

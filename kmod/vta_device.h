@@ -20,7 +20,7 @@
 
 #include "vta_history.h"
 #include "vta_regs.h"
-#include "vta_usage.h"
+#include "vta_user.h"
 #include "vta_watch.h"
 
 struct dentry;

@@ -8,11 +8,10 @@
 
 #include "vta_device.h"
 #include "vta_drv.h"
-#include "vta_dump.h"
 #include "vta_event.h"
-#include "vta_hwmon.h"
-#include "vta_import.h"
+#include "vta_history.h"
 #include "vta_irq.h"
+#include "vta_mem.h"
 #include "vta_pm.h"
 #include "vta_reset.h"
 #include "vta_watch.h"

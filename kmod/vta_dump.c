@@ -15,13 +15,9 @@
 
 #include "vta_ctx.h"
 #include "vta_device.h"
-#include "vta_dump.h"
-#include "vta_fault.h"
 #include "vta_history.h"
 #include "vta_irq.h"
 #include "vta_queue.h"
-#include "vta_text.h"
-#include "vta_usage.h"
 #include "vta_user.h"
 
 /* The largest size of a text. */

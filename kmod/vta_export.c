@@ -20,7 +20,6 @@
 #include "vta_compat.h"
 #include "vta_ctx.h"
 #include "vta_device.h"
-#include "vta_export.h"
 #include "vta_mem.h"
 
 VTA_IMPORT_NS(DMA_BUF);

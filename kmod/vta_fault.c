@@ -8,7 +8,6 @@
 #include <linux/string.h>
 
 #include "vta_ctx.h"
-#include "vta_fault.h"
 #include "vta_faults.h"
 #include "vta_queue.h"
 

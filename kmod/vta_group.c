@@ -14,7 +14,6 @@
 #include <linux/ktime.h>
 
 #include "vta_device.h"
-#include "vta_group.h"
 #include "vta_user.h"
 
 /* No group owes more than this (docs/hardware.md, section 6, "Scheduling"). */

@@ -14,10 +14,8 @@
 
 #include "vta_ctx.h"
 #include "vta_device.h"
-#include "vta_fault.h"
 #include "vta_history.h"
 #include "vta_queue.h"
-#include "vta_text.h"
 #include "vta_user.h"
 
 /* At most so many events of faults in this time. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * vta_history.h - the last faults and resets of a card, and their uevents
+ * vta_history.h - the last faults and resets of a card, their uevents, and its state as text
  */
 #ifndef VTA_HISTORY_H
 #define VTA_HISTORY_H
 
+#include <linux/kernel.h>
 #include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
@@ -14,7 +15,28 @@
 
 struct vta_device;
 struct vta_queue;
-struct vta_text;
+
+/**
+ * struct vta_text - a text that is being written
+ * @buf: where
+ * @size: bytes of it
+ * @len: bytes written; what has no room is left out
+ */
+struct vta_text {
+	char *buf;
+	size_t size;
+	size_t len;
+};
+
+__printf(2, 3)
+static inline void vta_print(struct vta_text *text, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	text->len += vscnprintf(text->buf + text->len, text->size - text->len, format, args);
+	va_end(args);
+}
 
 #define VTA_HISTORY	16
 
@@ -106,5 +128,19 @@ void vta_history_reset(struct vta_device *vdev, int ret);
 /* A line each, the oldest first. @owners: with the owners. */
 void vta_history_print_faults(struct vta_device *vdev, bool owners, struct vta_text *text);
 void vta_history_print_resets(struct vta_device *vdev, struct vta_text *text);
+
+/* ---- The state of card and driver, as text (vta_dump.c) ---- */
+
+/*
+ * Leaves it to userspace as a devcoredump, before the card is reset; under vta_device.lock. Of
+ * a card that may not be accessed, it is without the registers.
+ */
+void vta_dump_coredump(struct vta_device *vdev, const char *why);
+
+/* The present state is in debugfs, in a directory for each card below that of the module. */
+void vta_dump_add(struct vta_device *vdev);
+void vta_dump_remove(struct vta_device *vdev);
+void vta_dump_init(void);
+void vta_dump_exit(void);
 
 #endif /* VTA_HISTORY_H */

@@ -19,7 +19,7 @@
 #include <linux/slab.h>
 
 #include "vta_compat.h"
-#include "vta_host.h"
+#include "vta_mem.h"
 #include "vta_mmu.h"
 
 #define VTA_CHUNK_ORDER	(VTA_L1_SHIFT - PAGE_SHIFT)

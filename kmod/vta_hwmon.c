@@ -7,7 +7,7 @@
 #include <linux/units.h>
 
 #include "vta_device.h"
-#include "vta_hwmon.h"
+#include "vta_drv.h"
 
 #if IS_REACHABLE(CONFIG_HWMON)
 

@@ -18,8 +18,6 @@
 #include "vta_compat.h"
 #include "vta_ctx.h"
 #include "vta_device.h"
-#include "vta_export.h"
-#include "vta_import.h"
 #include "vta_mem.h"
 #include "vta_mmu.h"
 

@@ -1,24 +1,74 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * vta_mem.h - memory, of whatever kind, that buffers show to the card
+ * vta_mem.h - memory that buffers show to the card: of the host, of the card, pinned, dma-bufs
  */
 #ifndef VTA_MEM_H
 #define VTA_MEM_H
 
+#include <linux/dma-direction.h>
 #include <linux/kref.h>
 #include <linux/mm_types.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
 
 #include "vta_cardmem.h"
-#include "vta_host.h"
-#include "vta_import.h"
+#include "vta.h"
 
 struct cred;
+struct device;
+struct dma_buf;
+struct dma_buf_attachment;
 struct dmem_cgroup_pool_state;
+struct page;
+struct sg_table;
 struct vta_ctx;
 struct vta_device;
 struct vta_mem;
 struct vta_user;
+
+/* ---- Pages of the host (vta_host.c) ---- */
+
+/**
+ * struct vta_host - pages of host memory
+ * @pages: the pages, which need not be neighbours
+ * @nr: how many
+ */
+struct vta_host {
+	struct page **pages;
+	unsigned long nr;
+};
+
+/* Allocates the list for the pages of @size bytes, without pages. */
+int vta_host_init(struct vta_host *host, u64 size);
+/* Zeroed pages; each can be mapped into a process. */
+int vta_host_alloc(struct vta_host *host, u64 size);
+void vta_host_free(struct vta_host *host);
+
+/*
+ * Maps the pages for a device, in order. ERR_PTR(-EOPNOTSUPP) if this
+ * machine would copy what the device reads and writes.
+ */
+struct sg_table *vta_host_map(const struct vta_host *host, struct device *dev,
+			      enum dma_data_direction dir);
+void vta_host_unmap(struct sg_table *sgt, struct device *dev, enum dma_data_direction dir);
+
+/* ---- Memory of any kind ---- */
+
+/**
+ * struct vta_foreign - a dma-buf of another driver
+ * @dmabuf: the dma-buf
+ * @attach: of the card's
+ * @sgt: bus addresses
+ * @dir: what the card may do there
+ * @work: gives all of it back
+ */
+struct vta_foreign {
+	struct dma_buf *dmabuf;
+	struct dma_buf_attachment *attach;
+	struct sg_table *sgt;
+	enum dma_data_direction dir;
+	struct work_struct work;
+};
 
 enum vta_mem_kind {
 	VTA_MEM_HOST,		/* pages of our own */
@@ -119,5 +169,27 @@ vm_fault_t vta_mem_fault_blank(struct page *blank, struct vm_fault *vmf);
 
 /* Pins @size bytes of the caller's from @start, whole pages; charged to process and user. */
 struct vta_mem *vta_pin_mem(struct vta_device *vdev, unsigned long start, u64 size, bool write);
+
+/* ---- dma-bufs of any exporter (vta_import.c) ---- */
+
+int vta_import_init(void);
+void vta_import_exit(void);
+
+/* The memory of the caller's dma-buf, with a reference. */
+struct vta_mem *vta_import_mem(struct vta_ctx *ctx, int fd, bool write);
+
+/* ---- dma-bufs made of buffers (vta_export.c) ---- */
+
+/* A dma-buf of the memory; takes over the caller's reference to @mem, also if it fails. */
+struct dma_buf *vta_export_create(struct vta_ctx *ctx, struct vta_mem *mem, u32 flags);
+
+/* The memory of a dma-buf; NULL if it was not exported by this driver. */
+struct vta_mem *vta_export_mem(struct dma_buf *dmabuf);
+
+/*
+ * Revokes card memory from all dma-bufs. Called under vta_device.lock when no context is left
+ * that could export more.
+ */
+void vta_export_revoke(struct vta_device *vdev);
 
 #endif /* VTA_MEM_H */

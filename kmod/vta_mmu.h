@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * vta_mmu.h - the page table through which the card sees a context's memory
+ * vta_mmu.h - the page table through which the card sees a context's memory, and its addresses
  */
 #ifndef VTA_MMU_H
 #define VTA_MMU_H
@@ -11,6 +11,7 @@
 #include "vta_regs.h"
 
 struct vta_device;
+struct vta_pool;
 
 #define VTA_L1_SIZE	BIT_ULL(VTA_L1_SHIFT)	/* what a first-level entry maps */
 #define VTA_L2_SIZE	BIT_ULL(VTA_L2_SHIFT)	/* what a second-level entry maps */
@@ -89,5 +90,21 @@ int vta_mmu_map_new(struct vta_mmu *mmu, u64 addr, u64 bus, u64 len, u64 flags);
  * it fails, it may, and a reset has been requested.
  */
 int vta_mmu_unmap(struct vta_mmu *mmu, u64 addr, u64 len);
+
+/* ---- Device addresses that are free (vta_pool.c) ---- */
+
+/* NULL: no memory. */
+struct vta_pool *vta_pool_create(void);
+void vta_pool_destroy(struct vta_pool *pool);
+
+/*
+ * Device addresses, a multiple of @align. @skew is where in a large page the
+ * memory to be mapped starts: it is placed so that its large pages meet those
+ * of the card, if it has any. Returns -ENOSPC if there is no room.
+ */
+int vta_pool_alloc(struct vta_pool *pool, u64 size, u64 align, u64 skew, u64 *addr);
+/* These device addresses. Returns -EEXIST if one of them is taken. */
+int vta_pool_take(struct vta_pool *pool, u64 size, u64 addr);
+void vta_pool_free(struct vta_pool *pool, u64 addr, u64 size);
 
 #endif /* VTA_MMU_H */

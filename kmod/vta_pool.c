@@ -11,7 +11,6 @@
 #include <linux/slab.h>
 
 #include "vta_mmu.h"
-#include "vta_pool.h"
 
 #define VTA_POOL_PAGES	((unsigned long)(VTA_ADDR_END >> PAGE_SHIFT))
 

@@ -18,7 +18,6 @@
 #include "vta_compat.h"
 #include "vta_ctx.h"
 #include "vta_device.h"
-#include "vta_fault.h"
 #include "vta_ioctl.h"
 #include "vta_irq.h"
 #include "vta_mem.h"

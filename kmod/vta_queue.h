@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * vta_queue.h - queues of the card in the hands of a context
+ * vta_queue.h - queues of the card in the hands of a context, and why they halt
  */
 #ifndef VTA_QUEUE_H
 #define VTA_QUEUE_H
@@ -10,9 +10,9 @@
 #include <linux/mm_types.h>
 #include <linux/types.h>
 
-#include "vta.h"
 #include "vta_wait.h"
 #include "vta_watch.h"
+#include "vta.h"
 
 struct vta_buf;
 struct vta_ctx;
@@ -126,5 +126,29 @@ void vta_queue_give_up(struct vta_queue *q, u64 ns);
 
 /* Maps a doorbell, under vta_ctx.lock. */
 int vta_queue_mmap(struct vta_ctx *ctx, struct vm_area_struct *vma);
+
+/* ---- Why it halted (vta_fault.c) ---- */
+
+/* In one word, for programs; and for the kernel log. */
+const char *vta_fault_reason_name(u32 reason);
+const char *vta_fault_access_name(u32 access);
+const char *vta_fault_reason_text(u32 reason);
+const char *vta_fault_access_text(u32 access);
+
+/* Otherwise it was found between two descriptors. */
+static inline bool vta_fault_is_of_descriptor(const struct vta_queue_fault *fault)
+{
+	return fault->reason != VTA_FAULT_DOORBELL && fault->access != VTA_ACCESS_STATE;
+}
+
+/* The contents of a queue's fault before it faults. */
+void vta_fault_clear(struct vta_queue *q);
+
+/*
+ * Both fill vta_queue.fault, under the vector's lock. The first
+ * copies the card's record, the second is for a card that does not keep to the contract.
+ */
+void vta_fault_read_record(struct vta_queue *q);
+void vta_fault_synthesise(struct vta_queue *q, enum vta_fault_reason reason);
 
 #endif /* VTA_QUEUE_H */

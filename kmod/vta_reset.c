@@ -31,13 +31,12 @@
 
 #include "vta_ctx.h"
 #include "vta_device.h"
-#include "vta_dump.h"
-#include "vta_export.h"
-#include "vta_group.h"
 #include "vta_history.h"
 #include "vta_irq.h"
+#include "vta_mem.h"
 #include "vta_pm.h"
 #include "vta_reset.h"
+#include "vta_user.h"
 #include "vta_watch.h"
 
 /* The lock of the PCI device, or the card's sleep, is in the way: tried again after this. */

@@ -18,7 +18,7 @@
 
 #include "vta_cardmem.h"
 #include "vta_device.h"
-#include "vta_host.h"
+#include "vta_mem.h"
 #include "vta_mmu.h"
 #include "vta_pm.h"
 #include "vta.h"

@@ -17,9 +17,8 @@
 #include "vta_cardmem.h"
 #include "vta_device.h"
 #include "vta_drv.h"
+#include "vta_history.h"
 #include "vta_reset.h"
-#include "vta_text.h"
-#include "vta_usage.h"
 #include "vta_user.h"
 #include "vta.h"
 

@@ -10,7 +10,7 @@
 #include "vta_ctx.h"
 #include "vta_device.h"
 #include "vta_queue.h"
-#include "vta_usage.h"
+#include "vta_user.h"
 
 static void vta_usage_add(struct vta_usage *to, const struct vta_usage *from)
 {

@@ -18,7 +18,7 @@
 #include <linux/user_namespace.h>
 
 #include "vta_device.h"
-#include "vta_text.h"
+#include "vta_history.h"
 #include "vta_user.h"
 
 static unsigned int vta_max_user_mem = 75;

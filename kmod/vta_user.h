@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * vta_user.h - a user's resources, over all of the user's open files
+ * vta_user.h - a user's resources, over all of the user's open files: limits, share, usage
  */
 #ifndef VTA_USER_H
 #define VTA_USER_H
@@ -11,11 +11,24 @@
 #include <linux/uidgid.h>
 
 #include "vta_event.h"
-#include "vta_group.h"
 
 struct file;
+struct vta_ctx;
 struct vta_device;
+struct vta_queue;
 struct vta_text;
+
+/**
+ * struct vta_group - the group of a user's queues; protected by vta_device.users_lock
+ * @nr: number of the card's group; with -1 the user has none
+ * @weight: of the user, with or without a group
+ * @until: without contexts, the group is kept until then, in ns of CLOCK_MONOTONIC
+ */
+struct vta_group {
+	int nr;
+	unsigned int weight;
+	u64 until;
+};
 
 /* Limited resources of a user: bytes of memory, queues and contexts. */
 enum vta_user_what {
@@ -80,5 +93,63 @@ int vta_user_charge(struct vta_device *vdev, struct vta_user *user, enum vta_use
 		    u64 nr, const struct file *file);
 void vta_user_uncharge(struct vta_device *vdev, struct vta_user *user, enum vta_user_what what,
 		       u64 nr);
+
+/* ---- A user's share of the engines (vta_group.c) ---- */
+
+void vta_group_init(struct vta_group *group);
+
+/*
+ * Gives a user with a context a group, as long as the user has contexts. Under
+ * vta_device.lock, with a card that is live. Fails with -ENOSPC if contexts of other
+ * users are about to end, which are as many as the card has.
+ */
+int vta_group_join(struct vta_device *vdev, struct vta_user *user);
+
+/* The following five are called under vta_device.users_lock. */
+
+/* The user's last context has ended. */
+void vta_group_linger(struct vta_group *group);
+/* Whether the group does not keep the user any more. */
+bool vta_group_is_idle(const struct vta_group *group);
+/* The user is forgotten. */
+void vta_group_leave(struct vta_device *vdev, struct vta_group *group);
+void vta_group_set_weight(struct vta_device *vdev, struct vta_group *group, unsigned int weight);
+
+/* Writes all weights to a card that was reset; under vta_device.lock. */
+void vta_group_restore(struct vta_device *vdev);
+
+/* ---- What was used (vta_usage.c) ---- */
+
+/**
+ * struct vta_usage - completed work
+ * @descriptors: completed
+ * @cycles: compute cycles
+ * @runs: RUNs completed
+ * @copies: COPYs and FILLs completed
+ * @run_ns: time in which the compute engine executed them
+ * @copy_ns: time in which the copy engine executed them
+ *
+ * Each only grows, and comes from the card's status records.
+ */
+struct vta_usage {
+	u64 descriptors;
+	u64 cycles;
+	u64 runs;
+	u64 copies;
+	u64 run_ns;
+	u64 copy_ns;
+};
+
+/*
+ * The queue was stopped, or will be started again: adds its usage to its context and the card.
+ * Counts once for each start, and while the record exists.
+ */
+void vta_usage_take(struct vta_queue *q);
+/* The queue was started after descriptor @seq. */
+void vta_usage_start(struct vta_queue *q, u64 seq);
+
+/* Usage of an open file; of all files since the driver was bound. Neither waits for a user. */
+void vta_usage_of_ctx(struct vta_ctx *ctx, struct vta_usage *usage);
+void vta_usage_of_card(struct vta_device *vdev, struct vta_usage *usage);
 
 #endif /* VTA_USER_H */

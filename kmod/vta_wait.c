@@ -13,7 +13,6 @@
  */
 #include "vta_ctx.h"
 #include "vta_device.h"
-#include "vta_fault.h"
 #include "vta_history.h"
 #include "vta_irq.h"
 #include "vta_queue.h"
