@@ -13,7 +13,7 @@ LIB_PC := $(LIB_DIR)/pkgconfig/vtadev.pc
 
 LIB_SRCS := $(addprefix libvtadev/, \
 	buf.c card.c clock.c copy.c counters.c dev.c dmabuf.c error.c fault.c fence.c \
-	info.c local.c local_desc.c local_engine.c local_mem.c local_queue.c local_wait.c lost.c \
+	info.c local.c local_arena.c local_desc.c local_engine.c local_mem.c local_queue.c local_wait.c lost.c \
 	pipeline.c plugin.c queue.c spin.c status.c trace.c trace_file.c transfer.c wait.c)
 # Pools run program images, so they take the operators, too. Of the static library they are
 # an object of their own, which programs without pools do not get.

@@ -102,12 +102,13 @@ static int init(struct local *card)
 	int ends[2];
 	int err;
 
-	err = local_space_init(&card->space);
+	err = local_space_init(card);
 	if (err)
 		return err;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends)) {
-		pthread_rwlock_destroy(&card->space.lock);
-		return -errno;
+		err = -errno;
+		local_space_destroy(card);
+		return err;
 	}
 	card->fd = ends[0];
 	card->fd_end = ends[1];
@@ -136,8 +137,6 @@ int local_open(const char *which, struct local **out, char *why, size_t size)
 		return err;
 	}
 	complete_info(&card->info);
-	card->space.ops = card->ops;
-	card->space.device = card->device;
 	err = init(card);
 	if (err) {
 		card->ops->close(card->device);

@@ -203,7 +203,7 @@ static bool find_side(struct local_space *space, uint32_t addr, bool write, size
 	if (local_find_piece(space, addr, write, &piece) || piece.len != all)
 		return false;
 	side->ptr = piece.ptr;
-	side->addr = piece.addr;
+	side->offset = piece.offset;
 	return true;
 }
 
@@ -261,8 +261,8 @@ static void copy_bytes(struct local_space *space, const struct local_piece *to,
 		src.len = dst.len;
 		local_get(space, &src, some);
 		local_put(space, &dst, some);
-		dst.addr += (uint32_t)dst.len;
-		src.addr += (uint32_t)dst.len;
+		dst.offset += dst.len;
+		src.offset += dst.len;
 	}
 }
 

@@ -4,6 +4,7 @@
  *
  *   local.c         its life, its requests, what poll() says
  *   local_mem.c     its context's memory, by 32-bit addresses
+ *   local_arena.c   the device's own memory: which pages of it buffers have
  *   local_queue.c   queues: their records, and the way of one descriptor
  *   local_desc.c    which descriptors are well-formed
  *   local_engine.c  the threads that execute descriptors
@@ -32,7 +33,7 @@
 
 enum local_mem_kind {
 	LOCAL_MEM_MADE,		/* by us: shared memory with a file, or without one */
-	LOCAL_MEM_DEVICE,	/* by the device's alloc() */
+	LOCAL_MEM_DEVICE,	/* in the device's own memory */
 	LOCAL_MEM_PINNED,	/* the program's own */
 	LOCAL_MEM_IMPORTED,	/* mapped by us */
 };
@@ -42,10 +43,18 @@ struct local_mem {
 	uint32_t addr;
 	uint64_t size;
 	uint8_t *ptr;		/* NULL: the CPU does not see it */
+	uint64_t offset;	/* then: where it is in the device's own memory */
 	uint32_t handle;
 	uint32_t flags;		/* VTA_BUF_* */
 	enum local_mem_kind kind;
 	int fd;			/* behind @ptr, to export it by; or -1 */
+};
+
+/* The device's own memory, if it has some, and its page table. */
+struct local_arena {
+	size_t pages;
+	bool *used;		/* of each page */
+	uint32_t *table;	/* of all device addresses, as map() has told the device */
 };
 
 struct local_space {
@@ -55,12 +64,13 @@ struct local_space {
 	size_t room;
 	uint32_t last_handle;
 	uint64_t card_bytes;	/* of VTA_BUF_CARD memory */
+	struct local_arena arena;
 	const struct vtadev_device_ops *ops;
 	void *device;
 	atomic_bool broken;	/* the device could not copy: it is lost */
 };
 
-int local_space_init(struct local_space *space);
+int local_space_init(struct local *card);
 void local_space_destroy(struct local *card);
 
 int local_buf_alloc(struct local *card, struct vta_buf_alloc *req);
@@ -80,8 +90,8 @@ enum vta_fault_reason local_write64(struct local_space *space, uint32_t addr, ui
 
 /* Bytes that are there in one piece: memory of this process, or the device's own. */
 struct local_piece {
-	uint8_t *ptr;		/* NULL: the device's */
-	uint32_t addr;
+	uint8_t *ptr;		/* NULL: the device's, at @offset */
+	uint64_t offset;
 	size_t len;		/* asked for, then found */
 };
 
@@ -96,6 +106,15 @@ void local_copy_rows(struct local_space *space, const struct vtadev_device_rows 
 void local_get(struct local_space *space, const struct local_piece *piece, void *dst);
 void local_put(struct local_space *space, const struct local_piece *piece, const void *src);
 void local_end(struct local_space *space);
+
+/* ---- The device's own memory (local_arena.c); with the space's lock for writing ---- */
+
+/* 0 or -ENOMEM; nothing for a device that has none. */
+int local_arena_init(struct local_space *space, uint64_t mem_size);
+void local_arena_destroy(struct local_space *space);
+/* Cleared memory for a buffer at its device address; sets @offset. 0 or a negative errno. */
+int local_arena_alloc(struct local_space *space, struct local_mem *mem);
+void local_arena_free(struct local_space *space, const struct local_mem *mem);
 
 /* ---- Descriptors (local_desc.c) ---- */
 

@@ -4,8 +4,7 @@
  *
  * A buffer is whole pages at a device address. The card accesses memory with the lock
  * held for reading, a piece at a time; a buffer is taken away with it held for writing.
- * So the card has lost sight of a buffer when its free returns, whatever runs. Memory of the
- * device's own is made and ended with the lock held, too: its address names it.
+ * So the card has lost sight of a buffer when its free returns, whatever runs.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +25,7 @@
 #define MADV_POPULATE_WRITE	23
 #endif
 
-int local_space_init(struct local_space *space)
+static int init_lock(struct local_space *space)
 {
 	pthread_rwlockattr_t attr;
 	int err = pthread_rwlockattr_init(&attr);
@@ -38,6 +37,22 @@ int local_space_init(struct local_space *space)
 	err = pthread_rwlock_init(&space->lock, &attr);
 	pthread_rwlockattr_destroy(&attr);
 	return -err;
+}
+
+int local_space_init(struct local *card)
+{
+	struct local_space *space = &card->space;
+	int err;
+
+	space->ops = card->ops;
+	space->device = card->device;
+	err = local_arena_init(space, card->info.mem_size);
+	if (err)
+		return err;
+	err = init_lock(space);
+	if (err)
+		local_arena_destroy(space);
+	return err;
 }
 
 static uint64_t page_size(void)
@@ -139,7 +154,7 @@ static struct local_mem *take_out(struct local_space *space, size_t at)
 	struct local_mem *mem = remove_at(space, at);
 
 	if (mem->kind == LOCAL_MEM_DEVICE)
-		space->ops->free(space->device, mem->addr, (size_t)mem->size);
+		local_arena_free(space, mem);
 	return mem;
 }
 
@@ -181,7 +196,7 @@ static int make_memory(struct local_mem *mem)
 
 static bool is_devices(const struct local *card, const struct local_mem *mem)
 {
-	return card->ops->alloc && mem->flags & VTA_BUF_CARD;
+	return card->ops->map && mem->flags & VTA_BUF_CARD;
 }
 
 /* The device's own memory is made when it has its place. */
@@ -212,6 +227,7 @@ void local_space_destroy(struct local *card)
 	while (space->count)
 		drop_memory(take_out(space, space->count - 1));
 	free(space->mems);
+	local_arena_destroy(space);
 	pthread_rwlock_destroy(&space->lock);
 }
 
@@ -241,8 +257,7 @@ static int put_in_place(struct local *card, struct local_mem *mem, uint64_t addr
 
 	if (err || mem->kind != LOCAL_MEM_DEVICE)
 		return err;
-	err = space->ops->alloc(space->device, mem->addr, (size_t)mem->size,
-				mem->flags & VTA_BUF_READONLY);
+	err = local_arena_alloc(space, mem);
 	if (err)
 		remove_at(space, index_of(space, mem->addr));
 	return err;
@@ -482,7 +497,7 @@ enum vta_fault_reason local_find_piece(struct local_space *space, uint64_t addr,
 	left = mem->addr + mem->size - addr;
 	piece->len = piece->len < left ? piece->len : (size_t)left;
 	piece->ptr = mem->ptr ? mem->ptr + (addr - mem->addr) : NULL;
-	piece->addr = (uint32_t)addr;
+	piece->offset = mem->offset + (addr - mem->addr);
 	return VTA_FAULT_NONE;
 }
 
@@ -492,23 +507,37 @@ void local_copy_rows(struct local_space *space, const struct vtadev_device_rows 
 		atomic_store(&space->broken, true);
 }
 
+static struct vtadev_device_rows one_row(size_t len)
+{
+	return (struct vtadev_device_rows){
+		.dst.pitch = len, .src.pitch = len, .width = len, .rows = 1
+	};
+}
+
 void local_get(struct local_space *space, const struct local_piece *piece, void *dst)
 {
-	if (piece->ptr)
+	struct vtadev_device_rows rows = one_row(piece->len);
+
+	if (piece->ptr) {
 		memmove(dst, piece->ptr, piece->len);
-	else
-		local_copy_rows(space, &(struct vtadev_device_rows){
-			.dst.ptr = dst, .src.addr = piece->addr, .width = piece->len, .rows = 1 });
+		return;
+	}
+	rows.dst.ptr = dst;
+	rows.src.offset = piece->offset;
+	local_copy_rows(space, &rows);
 }
 
 void local_put(struct local_space *space, const struct local_piece *piece, const void *src)
 {
-	if (piece->ptr)
+	struct vtadev_device_rows rows = one_row(piece->len);
+
+	if (piece->ptr) {
 		memmove(piece->ptr, src, piece->len);
-	else
-		local_copy_rows(space, &(struct vtadev_device_rows){
-			.dst.addr = piece->addr, .src.ptr = (void *)src, .width = piece->len,
-			.rows = 1 });
+		return;
+	}
+	rows.dst.offset = piece->offset;
+	rows.src.ptr = (void *)src;
+	local_copy_rows(space, &rows);
 }
 
 /* Between @ptr and memory at @addr. @allowed: also what streams may only read is written. */

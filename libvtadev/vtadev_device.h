@@ -19,8 +19,13 @@
  * that the device is lost: the library tells the program as of a card that was given up.
  *
  * THREADS. Each vtadev_open() makes a device of its own, by open(). Of one device, run() is
- * called by one thread at a time, and so are alloc() and free(); copy(), core_new() and
+ * called by one thread at a time, and so are clear() and map(); copy(), core_new() and
  * core_free() (of a core that does not run) by any thread at any time, also while one runs.
+ *
+ * MEMORY. Card memory (VTADEV_CARD) is the library's unless the device has its own, which
+ * the CPU does not see: then clear(), map() and copy() are there. Such memory is mem_size
+ * bytes in one piece. The library says which pages of it a buffer has, and keeps the page
+ * table, by which run() finds them from 32-bit device addresses.
  */
 #ifndef VTADEV_DEVICE_H
 #define VTADEV_DEVICE_H
@@ -39,7 +44,7 @@ extern "C" {
  * The version of what this header declares. It grows when any of it changes; the library
  * loads plugins of its own version alone, and says so of others.
  */
-#define VTADEV_DEVICE_VERSION	2u
+#define VTADEV_DEVICE_VERSION	3u
 
 /* The one symbol that a plugin exports: a const struct vtadev_device_ops. */
 #define VTADEV_DEVICE_SYMBOL	"vtadev_device_plugin"
@@ -118,22 +123,30 @@ struct vtadev_device_result {
 	uint32_t insn[4];
 };
 
+/*
+ * An entry of the page table, of VTA_PAGE_SIZE bytes of device addresses: which page of the
+ * device's own memory it is, and what streams may do there. 0: it is none.
+ */
+#define VTADEV_DEVICE_ENTRY_READ	0x1u
+#define VTADEV_DEVICE_ENTRY_WRITE	0x2u
+#define VTADEV_DEVICE_ENTRY_SHIFT	2	/* of the page's number */
+
 /**
  * struct vtadev_device_side - where rows of bytes are: one end of a copy
- * @ptr: the first row, an address of this process; NULL: it is memory of alloc()
- * @addr: of such memory, the device address of the first row
- * @pitch: bytes from row to row
+ * @ptr: the first row, an address of this process; NULL: it is in the device's own memory
+ * @offset: of the first row there, in bytes
+ * @pitch: bytes from row to row, at least a row's width
  */
 struct vtadev_device_side {
 	void *ptr;
-	uint32_t addr;
+	uint64_t offset;
 	size_t pitch;
 };
 
 /**
  * struct vtadev_device_rows - rows of bytes to copy
  * @dst: where to
- * @src: where from; one of the two at least is memory of alloc(), and they do not overlap
+ * @src: where from; one of the two at least is the device's own memory, and they do not overlap
  * @width: bytes of a row, at least 1
  * @rows: how many, at least 1
  *
@@ -164,15 +177,15 @@ struct vtadev_device_rows {
  * @run: run a stream on a core. 0 if it ended, well, with a fault, or because
  *       memory->stop() said so. What a run that faulted leaves in the core is not looked at
  *       if it was to keep its tokens
- * @alloc: make memory that the device alone sees, zeroed, at device address @addr, where
- *         there is none: for VTADEV_CARD buffers, which vtadev_buf_map() then refuses. Whole
- *         pages of the CPU. @flags: VTA_BUF_READONLY or 0, for what streams may do. NULL:
- *         the library does, in memory that the program and run() reach as any other
- * @free: end it: no run reaches it when this returns. NULL if @alloc is
- * @copy: copy rows; NULL if @alloc is. What is copied is there when it returns
+ * @clear: clear @size bytes of the device's own memory from byte @offset on, whole pages.
+ *         On a negative errno the program does not get its buffer
+ * @map: the page table has changed: @count entries from number @first on are @entries now.
+ *       When it returns, no run reaches what was there before. As clear()
+ * @copy: copy rows. What is copied is there when it returns
  *
- * run() reaches memory of alloc() by itself, as it likes best; read() and write() of its
- * struct vtadev_device_memory reach it too, by copy().
+ * clear(), map() and copy() are all NULL or none. run() reaches the device's own memory by
+ * itself, as it likes best; read() and write() of its struct vtadev_device_memory reach it
+ * too, by copy().
  */
 struct vtadev_device_ops {
 	uint32_t version;
@@ -186,8 +199,8 @@ struct vtadev_device_ops {
 	void (*core_free)(void *device, void *core);
 	int (*run)(void *device, void *core, const struct vtadev_device_run *run,
 		   struct vtadev_device_result *result);
-	int (*alloc)(void *device, uint32_t addr, size_t size, uint32_t flags);
-	void (*free)(void *device, uint32_t addr, size_t size);
+	int (*clear)(void *device, uint64_t offset, size_t size);
+	int (*map)(void *device, uint32_t first, size_t count, const uint32_t *entries);
 	int (*copy)(void *device, const struct vtadev_device_rows *rows);
 };
 

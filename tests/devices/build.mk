@@ -40,7 +40,7 @@ $(DEVICES_TEST_DIR)/test_soft: DEVICES_WRAP := -Wl,--wrap=clock_gettime
 $(call program,$(DEVICES_TEST_DIR)/libvtadev-opencl.so,$(OPENCL_SRCS),\
 	$$(OPENCL_CPPFLAGS) $$(SOFT_CFLAGS) $$(LIB_TEST_SANITIZE),,\
 	$$(LIB_TEST_SANITIZE) -shared $$(OPENCL_LIBS))
-$(DEVICES_TEST_DIR)/libvtadev-opencl.so.obj/libvtadev/devices/opencl/program.o: $(OPENCL_CL)
+$(DEVICES_TEST_DIR)/libvtadev-opencl.so.obj/libvtadev/devices/kernels.o: $(OPENCL_CL)
 $(DEVICES_TEST_DIR)/test_streams: $(DEVICES_TEST_DIR)/libvtadev-opencl.so
 $(DEVICES_TEST_DIR)/test_far: $(DEVICES_TEST_DIR)/libvtadev-opencl.so $(DEVICES_TEST_DIR)/libvtadev-far.so
 

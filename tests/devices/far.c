@@ -9,7 +9,8 @@
 
 #include "vtadev_device.h"
 
-#define BUFFERS	16
+#define SIZE	(16u << 20)
+#define ENTRIES	(1u << 20)
 
 /* soft's table, compiled under this name. */
 extern const struct vtadev_device_ops far_soft;
@@ -17,12 +18,16 @@ extern const struct vtadev_device_ops far_soft;
 struct far {
 	void *soft;
 	bool broken;
-	struct {
-		uint32_t addr;
-		size_t size;
-		uint8_t *bytes;
-	} memory[BUFFERS];
+	uint8_t *memory;
+	uint32_t *table;	/* as map() told of it */
 };
+
+static void far_free(struct far *far)
+{
+	free(far->memory);
+	free(far->table);
+	free(far);
+}
 
 static int far_open(const char *args, struct vta_info *info, void **device, char *why, size_t size)
 {
@@ -32,12 +37,16 @@ static int far_open(const char *args, struct vta_info *info, void **device, char
 	if (!far)
 		return -ENOMEM;
 	far->broken = !strcmp(args, "broken");
-	err = far_soft.open("", info, &far->soft, why, size);
-	if (err)
-		free(far);
-	else
-		*device = far;
-	return err;
+	far->memory = malloc(SIZE);
+	far->table = calloc(ENTRIES, sizeof(*far->table));
+	err = far->memory && far->table ? far_soft.open("", info, &far->soft, why, size) : -ENOMEM;
+	if (err) {
+		far_free(far);
+		return err;
+	}
+	info->mem_size = SIZE;
+	*device = far;
+	return 0;
 }
 
 static void far_close(void *device)
@@ -45,10 +54,10 @@ static void far_close(void *device)
 	struct far *far = device;
 
 	far_soft.close(far->soft);
-	for (int i = 0; i < BUFFERS; i++)
-		if (far->memory[i].bytes)
+	for (size_t i = 0; i < ENTRIES; i++)
+		if (far->table[i])
 			abort();	/* all is freed before */
-	free(far);
+	far_free(far);
 }
 
 static int far_core_new(void *device, void **core)
@@ -67,45 +76,34 @@ static int far_run(void *device, void *core, const struct vtadev_device_run *run
 	return far_soft.run(((struct far *)device)->soft, core, run, result);
 }
 
-static int far_alloc(void *device, uint32_t addr, size_t size, uint32_t flags)
+static int far_clear(void *device, uint64_t offset, size_t size)
 {
 	struct far *far = device;
 
-	(void)flags;
-	for (int i = 0; i < BUFFERS; i++) {
-		if (far->memory[i].bytes)
-			continue;
-		far->memory[i].addr = addr;
-		far->memory[i].size = size;
-		far->memory[i].bytes = calloc(1, size);
-		return far->memory[i].bytes ? 0 : -ENOMEM;
-	}
-	return -ENOSPC;
+	if (offset % VTA_PAGE_SIZE || size % VTA_PAGE_SIZE || offset + size > SIZE)
+		abort();
+	memset(far->memory + offset, 0, size);
+	return 0;
 }
 
-static void far_free(void *device, uint32_t addr, size_t size)
+/* A page is one buffer's alone. */
+static int far_map(void *device, uint32_t first, size_t count, const uint32_t *entries)
 {
 	struct far *far = device;
 
-	for (int i = 0; i < BUFFERS; i++) {
-		if (!far->memory[i].bytes || far->memory[i].addr != addr)
-			continue;
-		if (far->memory[i].size != size)
+	for (size_t i = 0; i < count; i++) {
+		if (entries[i] && far->table[first + i])
 			abort();
-		free(far->memory[i].bytes);
-		far->memory[i].bytes = NULL;
+		if (entries[i] >> VTADEV_DEVICE_ENTRY_SHIFT >= SIZE / VTA_PAGE_SIZE)
+			abort();
+		far->table[first + i] = entries[i];
 	}
+	return 0;
 }
 
 static uint8_t *at(struct far *far, const struct vtadev_device_side *side)
 {
-	if (side->ptr)
-		return side->ptr;
-	for (int i = 0; i < BUFFERS; i++)
-		if (far->memory[i].bytes && side->addr >= far->memory[i].addr &&
-		    side->addr - far->memory[i].addr < far->memory[i].size)
-			return far->memory[i].bytes + (side->addr - far->memory[i].addr);
-	abort();
+	return side->ptr ? side->ptr : far->memory + side->offset;
 }
 
 static int far_copy(void *device, const struct vtadev_device_rows *rows)
@@ -137,7 +135,7 @@ const struct vtadev_device_ops vtadev_device_plugin = {
 	.core_new = far_core_new,
 	.core_free = far_core_free,
 	.run = far_run,
-	.alloc = far_alloc,
-	.free = far_free,
+	.clear = far_clear,
+	.map = far_map,
 	.copy = far_copy,
 };

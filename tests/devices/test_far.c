@@ -42,6 +42,32 @@ static void is_zero_again(void **state)
 	is_zero_and_unseen(state);
 }
 
+/* A buffer is one piece of the device's memory: two free quarters that are apart are no half. */
+static void pieces_are_used_again(void **state)
+{
+	struct vtadev_buf *quarters[4], *half;
+	uint64_t all, now;
+	char bytes[4];
+
+	(void)state;
+	assert_int_equal(vtadev_mem_free(dev, &all), 0);
+	for (int i = 0; i < 4; i++)
+		quarters[i] = buffer((size_t)all / 4, VTADEV_CARD);
+	assert_int_equal(vtadev_buf_alloc(dev, PAGE, VTADEV_CARD, &half), -ENOSPC);
+	assert_int_equal(vtadev_buf_write(quarters[1], 0, "abcd", 4), 0);
+	vtadev_buf_free(quarters[0]);
+	vtadev_buf_free(quarters[2]);
+	assert_int_equal(vtadev_buf_alloc(dev, (size_t)all / 2, VTADEV_CARD, &half), -ENOSPC);
+	quarters[0] = buffer((size_t)all / 4, VTADEV_CARD);
+	quarters[2] = buffer((size_t)all / 4, VTADEV_CARD);
+	assert_int_equal(vtadev_buf_read(quarters[1], 0, bytes, 4), 0);
+	assert_memory_equal(bytes, "abcd", 4);
+	for (int i = 0; i < 4; i++)
+		vtadev_buf_free(quarters[i]);
+	assert_int_equal(vtadev_mem_free(dev, &now), 0);
+	assert_int_equal(now, all);
+}
+
 static void is_written_where_streams_may_only_read(void **state)
 {
 	struct vtadev_buf *card = buffer(PAGE, VTADEV_CARD | VTADEV_READONLY);
@@ -192,6 +218,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(is_zero_and_unseen),
 		RIG_TEST(is_zero_again),
+		RIG_TEST(pieces_are_used_again),
 		RIG_TEST(is_written_where_streams_may_only_read),
 		RIG_TEST(is_copied_in_all_directions),
 		RIG_TEST(rows_have_their_pitch),

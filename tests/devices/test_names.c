@@ -12,6 +12,7 @@
 
 #include "test.h"
 #include "vtadev.h"
+#include "vtadev_device.h"
 
 static char self[PATH_MAX];	/* where this program and its plugin lie */
 
@@ -136,13 +137,16 @@ static void what_is_missing_is_said_with_its_package(void **state)
 
 static void a_plugin_of_another_version_is_not_used(void **state)
 {
-	char dir[PATH_MAX + 8];
+	char dir[PATH_MAX + 8], words[96];
 
 	(void)state;
 	snprintf(dir, sizeof(dir), "%s/odd", self);
 	setenv("VTADEV_PLUGINS", dir, 1);
 	assert_int_equal(refused("newer"), -ELIBBAD);
-	SAYS("newer", "of version 3 of vtadev_device.h, and this library of version 2");
+	snprintf(words, sizeof(words),
+		 "of version %u of vtadev_device.h, and this library of version %u",
+		 VTADEV_DEVICE_VERSION + 1, VTADEV_DEVICE_VERSION);
+	SAYS("newer", words);
 	assert_int_equal(refused("other"), -ELIBBAD);
 	SAYS("other", "it has no vtadev_device_plugin");
 	assert_int_equal(refused("text"), -ELIBBAD);

@@ -7,10 +7,10 @@ OPENCL_SO := $(LIB_DIR)/libvtadev-opencl.so
 OPENCL_DIR := build/devices/opencl
 OPENCL_CL := $(OPENCL_DIR)/vta.cl
 
-OPENCL_SRCS := $(addprefix libvtadev/devices/,opencl/opencl.c opencl/program.c opencl/run.c config.c) \
+OPENCL_SRCS := $(addprefix libvtadev/devices/,opencl/opencl.c kernels.c config.c) \
 	tools/vta-emu/core_config.c
 # Two of them as soft has them.
-OPENCL_OBJS := $(addprefix $(OPENCL_DIR)/,opencl.o program.o run.o) \
+OPENCL_OBJS := $(addprefix $(OPENCL_DIR)/,opencl.o kernels.o) \
 	$(addprefix $(SOFT_DIR)/,config.o core_config.o)
 OPENCL_CPPFLAGS := $(SOFT_CPPFLAGS) -D_GNU_SOURCE -DVTA_CL='"$(OPENCL_CL)"'
 OPENCL_LIBS := -lOpenCL $(EMU_LIBS)
@@ -21,9 +21,12 @@ $(OPENCL_CL): $(addprefix libvtadev/devices/opencl/,vta.cl decide.cl state.h)
 	sed -e '/^#include "state.h"/{r $(<D)/state.h' -e 'd}' \
 		-e '/^#include "decide.cl"/{r $(<D)/decide.cl' -e 'd}' $< > $@
 
-$(OPENCL_DIR)/program.o: $(OPENCL_CL)
+$(OPENCL_DIR)/kernels.o: $(OPENCL_CL)
 
 $(call objects,$(OPENCL_DIR),libvtadev/devices/opencl,\
+	$$(OPENCL_CPPFLAGS) $$(CPPFLAGS) $$(SOFT_CFLAGS) $$(CFLAGS))
+
+$(call objects,$(OPENCL_DIR),libvtadev/devices,\
 	$$(OPENCL_CPPFLAGS) $$(CPPFLAGS) $$(SOFT_CFLAGS) $$(CFLAGS))
 
 $(OPENCL_SO): $(OPENCL_OBJS)

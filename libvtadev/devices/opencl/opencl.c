@@ -2,36 +2,216 @@
 /*
  * opencl.c - the device "opencl": the core of vta.cl on any OpenCL 1.2 device
  *
- * A context's VTADEV_CARD memory is one buffer of the OpenCL device, the arena, and a page
- * table there leads the kernels from device addresses to it. Other memory is the host's:
- * the kernels stop at an instruction that moves it, and the host does, by read() and
- * write() of the run. So what is in the arena is never copied for a launch.
+ * The device's own memory is one buffer, the arena, and a page table there leads the
+ * kernels from device addresses to it. So what is in card memory is never copied for a
+ * launch. The host's part of a run is kernels.c's.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define CL_TARGET_OPENCL_VERSION	120
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include <CL/cl.h>
+
 #include "devices/config.h"
-#include "opencl.h"
+#include "devices/kernels.h"
 #include "vtadev_device.h"
 
-#define ARENA_MAX	(1ull << 30)
-#define PAGE		(1u << VTA_PAGE_LOG)
-#define ENTRIES		(1u << (32 - VTA_PAGE_LOG))
+#define ARENA_MAX	(UINT64_C(1) << 30)
+#define PAGES_BYTES	((size_t)sizeof(uint32_t) << (32 - VTA_PAGE_LOG))
+#define PLATFORMS_MAX	16
+#define DEVICES_MAX	64
+#define OPTIONS_MAX	1024
+#define LOG_MAX		65536
 /* Copies from here on have a queue of their own: small ones do not wait for them. */
 #define BULK		65536u
+/* Buffers of a core, the arena and the pages: what both kernels have for arguments. */
+#define ARGUMENTS	(KERNELS_BUFFERS + 2)
 
-/* ---- The device ---- */
+/* Queues of the OpenCL device: the kernels', and those of large and of small copies. */
+enum { RUNS, BULKS, WORDS, QUEUES };
+
+struct ocl {
+	char *why;			/* for the sentence that open() writes; then NULL */
+	size_t why_size;
+	struct core_config config;
+	cl_device_id id;
+	cl_context context;
+	cl_program program;
+	cl_command_queue queues[QUEUES];
+	cl_mem arena, pages;
+	size_t wide_items;		/* work-items for a loop of many micro-ops */
+};
+
+struct core {
+	struct kernels kernels;		/* of which this is the core */
+	struct ocl *ocl;
+	cl_mem buffers[KERNELS_BUFFERS];
+	cl_kernel stream, wide;		/* wide: NULL with VTA_TASK */
+	size_t items;			/* of a group of @stream */
+};
+
+/* ---- Errors ---- */
+
+static const char *error_text(cl_int err)
+{
+	switch (err) {
+	case CL_DEVICE_NOT_AVAILABLE:
+		return "the device is in use, or switched off";
+	case CL_COMPILER_NOT_AVAILABLE:
+		return "the OpenCL driver has no compiler";
+	case CL_MEM_OBJECT_ALLOCATION_FAILURE:
+	case CL_OUT_OF_RESOURCES:
+		return "the device has too little memory or other resources, or has failed";
+	case CL_OUT_OF_HOST_MEMORY:
+		return "the host has too little memory";
+	case CL_BUILD_PROGRAM_FAILURE:
+		return "the OpenCL compiler refuses the program";
+	case CL_INVALID_WORK_GROUP_SIZE:
+		return "the device has not as many work-items in a group";
+	default:
+		return "the OpenCL driver reports an error";
+	}
+}
+
+/* 0 if @err is; else -ENODEV: the device does not open, or it is lost. */
+static int check(const struct ocl *ocl, const char *function, cl_int err)
+{
+	if (!err)
+		return 0;
+	if (ocl->why)
+		snprintf(ocl->why, ocl->why_size, "%s: %s (%d)", function, error_text(err), err);
+	else
+		fprintf(stderr, "libvtadev-opencl: %s: %s (%d): the device is lost\n", function,
+			error_text(err), err);
+	return -ENODEV;
+}
+
+/* ---- Which device ---- */
+
+/* How many devices the platform has, and which; -1: there is no such platform. */
+static int devices(unsigned int platform, cl_device_id *ids)
+{
+	cl_uint platforms = 0, count = 0;
+	cl_platform_id all[PLATFORMS_MAX];
+
+	if (clGetPlatformIDs(PLATFORMS_MAX, all, &platforms) || platform >= platforms ||
+	    platform >= PLATFORMS_MAX)
+		return -1;
+	if (clGetDeviceIDs(all[platform], CL_DEVICE_TYPE_ALL, DEVICES_MAX, ids, &count))
+		return 0;
+	return count < DEVICES_MAX ? (int)count : DEVICES_MAX;
+}
 
 static int ocl_list(unsigned int i, char *args, size_t size)
 {
-	unsigned int platform, device;
+	cl_device_id ids[DEVICES_MAX];
+	unsigned int platform;
+	int n;
 
-	if (!program_nth(i, &platform, &device))
-		return -ENOENT;
-	snprintf(args, size, "%u.%u", platform, device);
-	return 0;
+	for (platform = 0; (n = devices(platform, ids)) >= 0; platform++, i -= (unsigned int)n) {
+		if (i < (unsigned int)n) {
+			snprintf(args, size, "%u.%u", platform, i);
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+static int find(struct ocl *ocl, unsigned int platform, unsigned int number)
+{
+	cl_device_id ids[DEVICES_MAX];
+
+	if ((int)number < devices(platform, ids)) {
+		ocl->id = ids[number];
+		return 0;
+	}
+	if (devices(0, ids) < 0)
+		snprintf(ocl->why, ocl->why_size, "there is no OpenCL driver: install one, such as "
+			 "pocl-opencl-icd");
+	else
+		snprintf(ocl->why, ocl->why_size, "there is no OpenCL device %u.%u: vtactl list "
+			 "--all names those that there are", platform, number);
+	return -ENOENT;
+}
+
+/* ---- The device's life ---- */
+
+/* The line of the compiler's log that says what is wrong. */
+static int fail_build(const struct ocl *ocl, cl_int err)
+{
+	char *log = calloc(1, LOG_MAX), *line;
+
+	check(ocl, "clBuildProgram", err);
+	if (log && !clGetProgramBuildInfo(ocl->program, ocl->id, CL_PROGRAM_BUILD_LOG, LOG_MAX - 1,
+					  log, NULL) && *log) {
+		line = strstr(log, "error");
+		line = line ? line : log;
+		line[strcspn(line, "\n")] = '\0';
+		snprintf(ocl->why, ocl->why_size, "clBuildProgram: %s: %.100s", error_text(err),
+			 line);
+	}
+	free(log);
+	return -ELIBBAD;
+}
+
+/* VTADEV_OPENCL_OPTIONS are more options for the compiler, such as -DVTA_TASK. */
+static int build(struct ocl *ocl, bool gpu)
+{
+	const char *source = vta_cl, *more = secure_getenv("VTADEV_OPENCL_OPTIONS");
+	char options[OPTIONS_MAX];
+	cl_int err;
+	int n;
+
+	n = kernels_options(&ocl->config, options, sizeof(options));
+	snprintf(options + n, sizeof(options) - (size_t)n, " -cl-std=CL1.2%s %s",
+		 gpu ? " -DVTA_GPU" : "", more ? more : "");
+	ocl->program = clCreateProgramWithSource(ocl->context, 1, &source, NULL, &err);
+	if (err)
+		return check(ocl, "clCreateProgramWithSource", err);
+	err = clBuildProgram(ocl->program, 1, &ocl->id, options, NULL, NULL);
+	return err ? fail_build(ocl, err) : 0;
+}
+
+static int make_memory(struct ocl *ocl, struct vta_info *info)
+{
+	cl_ulong most = 0, all = 0;
+	const cl_uint none = 0;
+	cl_int err;
+
+	clGetDeviceInfo(ocl->id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(most), &most, NULL);
+	clGetDeviceInfo(ocl->id, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(all), &all, NULL);
+	most = most < all / 4 ? most : all / 4;
+	most = (most < ARENA_MAX ? most : ARENA_MAX) / VTA_PAGE_SIZE * VTA_PAGE_SIZE;
+	info->mem_size = most;
+	ocl->arena = clCreateBuffer(ocl->context, CL_MEM_READ_WRITE, (size_t)most, NULL, &err);
+	if (!err)
+		ocl->pages = clCreateBuffer(ocl->context, CL_MEM_READ_ONLY, PAGES_BYTES, NULL,
+					    &err);
+	if (!err)
+		err = clEnqueueFillBuffer(ocl->queues[RUNS], ocl->pages, &none, sizeof(none), 0,
+					  PAGES_BYTES, 0, NULL, NULL);
+	return check(ocl, "clCreateBuffer", err);
+}
+
+static int make_device(struct ocl *ocl, struct vta_info *info)
+{
+	cl_device_type type = 0;
+	cl_uint units = 1;
+	cl_int err;
+
+	ocl->context = clCreateContext(NULL, 1, &ocl->id, NULL, NULL, &err);
+	for (unsigned int i = 0; i < QUEUES && !err; i++)
+		ocl->queues[i] = clCreateCommandQueue(ocl->context, ocl->id, 0, &err);
+	if (err)
+		return check(ocl, "clCreateContext", err);
+	clGetDeviceInfo(ocl->id, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
+	clGetDeviceInfo(ocl->id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(units), &units, NULL);
+	ocl->wide_items = type & CL_DEVICE_TYPE_GPU ? (size_t)units * 1024 : units * 8;
+	err = make_memory(ocl, info);
+	return err ? err : build(ocl, type & CL_DEVICE_TYPE_GPU);
 }
 
 static void ocl_close(void *device)
@@ -49,74 +229,21 @@ static void ocl_close(void *device)
 		clReleaseProgram(ocl->program);
 	if (ocl->context)
 		clReleaseContext(ocl->context);
-	free(ocl->used);
-	free(ocl->table);
 	free(ocl);
-}
-
-/* How much memory a context has, and how many work-items a wide loop. */
-static void size_up(struct ocl *ocl, cl_device_id id)
-{
-	cl_ulong most = 0, all = 0;
-	cl_device_type type = 0;
-	cl_uint units = 1;
-
-	clGetDeviceInfo(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(most), &most, NULL);
-	clGetDeviceInfo(id, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(all), &all, NULL);
-	clGetDeviceInfo(id, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
-	clGetDeviceInfo(id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(units), &units, NULL);
-	most = most < all / 4 ? most : all / 4;
-	ocl->arena_pages = (size_t)((most < ARENA_MAX ? most : ARENA_MAX) / PAGE);
-	ocl->wide_items = type & CL_DEVICE_TYPE_GPU ? (size_t)units * 1024 : units * 8;
-}
-
-static int make_memory(struct ocl *ocl, const struct why *why)
-{
-	const cl_uint none = 0;
-	cl_int err;
-
-	ocl->used = calloc(ocl->arena_pages, 1);
-	ocl->table = calloc(ENTRIES, sizeof(*ocl->table));
-	if (!ocl->used || !ocl->table)
-		return -ENOMEM;
-	ocl->pages = clCreateBuffer(ocl->context, CL_MEM_READ_ONLY, ENTRIES * sizeof(*ocl->table),
-				    NULL, &err);
-	if (err)
-		return program_fail(why, "clCreateBuffer", err);
-	err = clEnqueueFillBuffer(ocl->queues[RUNS], ocl->pages, &none, sizeof(none), 0,
-				  ENTRIES * sizeof(*ocl->table), 0, NULL, NULL);
-	return err ? program_fail(why, "clEnqueueFillBuffer", err) : 0;
-}
-
-static int make_device(struct ocl *ocl, cl_device_id id, const struct why *why)
-{
-	cl_int err;
-
-	size_up(ocl, id);
-	ocl->context = clCreateContext(NULL, 1, &id, NULL, NULL, &err);
-	if (err)
-		return program_fail(why, "clCreateContext", err);
-	for (unsigned int i = 0; i < QUEUES; i++) {
-		ocl->queues[i] = clCreateCommandQueue(ocl->context, id, 0, &err);
-		if (err)
-			return program_fail(why, "clCreateCommandQueue", err);
-	}
-	err = make_memory(ocl, why);
-	return err ? err : program_build(ocl->context, id, &ocl->config, &ocl->program, why);
 }
 
 /* "[PLATFORM.DEVICE][:]" and the path of a vta_config.json, if there is one. */
 static int ocl_open(const char *args, struct vta_info *info, void **device, char *why,
 		    size_t why_size)
 {
-	const struct why sentence = { why, why_size };
 	unsigned int platform = 0, number = 0;
 	struct ocl *ocl = calloc(1, sizeof(*ocl));
-	cl_device_id id;
 	int used = 0, err;
 
 	if (!ocl)
 		return -ENOMEM;
+	ocl->why = why;
+	ocl->why_size = why_size;
 	if (sscanf(args, "%4u.%4u%n", &platform, &number, &used) != 2 ||
 	    (args[used] && args[used] != ':')) {
 		platform = 0;
@@ -124,141 +251,218 @@ static int ocl_open(const char *args, struct vta_info *info, void **device, char
 		used = 0;
 	}
 	args += used + (used && args[used] == ':');
-	err = program_find(platform, number, &id, &sentence);
+	err = find(ocl, platform, number);
 	if (!err)
 		err = config_open(args, &ocl->config, info, why, why_size);
 	if (!err)
-		err = make_device(ocl, id, &sentence);
+		err = make_device(ocl, info);
 	if (err) {
 		ocl_close(ocl);
 		return err;
 	}
-	info->mem_size = (uint64_t)ocl->arena_pages * PAGE;
+	ocl->why = NULL;
 	*device = ocl;
 	return 0;
 }
 
 /* ---- Memory ---- */
 
-static size_t arena_at(const struct ocl *ocl, uint32_t addr)
+static int ocl_clear(void *device, uint64_t offset, size_t size)
 {
-	return ((size_t)(ocl->table[addr / PAGE] >> VTA_ENTRY_SHIFT) << VTA_PAGE_LOG) | addr % PAGE;
-}
-
-/* The first of @n free pages; arena_pages if there are none. */
-static size_t find_free(const struct ocl *ocl, size_t n)
-{
-	size_t found = 0;
-
-	for (size_t at = 0; at < ocl->arena_pages; at++) {
-		found = ocl->used[at] ? 0 : found + 1;
-		if (found == n)
-			return at + 1 - n;
-	}
-	return ocl->arena_pages;
-}
-
-/* What the table says of some pages is the kernels' when this returns: between two of them. */
-static int put_entries(struct ocl *ocl, uint32_t addr, size_t n)
-{
-	size_t first = addr / PAGE, size = sizeof(*ocl->table);
-
-	return program_lose("clEnqueueWriteBuffer",
-		    clEnqueueWriteBuffer(ocl->queues[RUNS], ocl->pages, CL_TRUE, first * size,
-					 n * size, &ocl->table[first], 0, NULL, NULL));
-}
-
-static cl_int make_arena(struct ocl *ocl)
-{
-	cl_int err;
-
-	ocl->arena = clCreateBuffer(ocl->context, CL_MEM_READ_WRITE, ocl->arena_pages * PAGE, NULL,
-				    &err);
-	return err;
-}
-
-static int ocl_alloc(void *device, uint32_t addr, size_t size, uint32_t flags)
-{
-	struct ocl *ocl = device;
-	size_t n = size / PAGE, first = find_free(ocl, n);
-	uint32_t allowed = VTA_ENTRY_READ | (flags & VTA_BUF_READONLY ? 0 : VTA_ENTRY_WRITE);
+	const struct ocl *ocl = device;
 	const cl_uint none = 0;
-	cl_int err;
 
-	if (first == ocl->arena_pages || (!ocl->arena && make_arena(ocl)))
-		return -ENOSPC;
-	err = clEnqueueFillBuffer(ocl->queues[RUNS], ocl->arena, &none, sizeof(none), first * PAGE,
-				  size, 0, NULL, NULL);
-	if (err)
-		return program_lose("clEnqueueFillBuffer", err);
-	memset(ocl->used + first, 1, n);
-	for (size_t i = 0; i < n; i++)
-		ocl->table[addr / PAGE + i] = (uint32_t)(first + i) << VTA_ENTRY_SHIFT | allowed;
-	return put_entries(ocl, addr, n);
+	return check(ocl, "clEnqueueFillBuffer",
+		     clEnqueueFillBuffer(ocl->queues[RUNS], ocl->arena, &none, sizeof(none),
+					 (size_t)offset, size, 0, NULL, NULL));
 }
 
-static void ocl_free(void *device, uint32_t addr, size_t size)
+/* The kernels have the entries when this returns: between two of them. */
+static int ocl_map(void *device, uint32_t first, size_t count, const uint32_t *entries)
 {
-	struct ocl *ocl = device;
-	size_t n = size / PAGE;
+	const struct ocl *ocl = device;
 
-	memset(ocl->used + arena_at(ocl, addr) / PAGE, 0, n);
-	memset(&ocl->table[addr / PAGE], 0, n * sizeof(*ocl->table));
-	put_entries(ocl, addr, n);
+	return check(ocl, "clEnqueueWriteBuffer",
+		     clEnqueueWriteBuffer(ocl->queues[RUNS], ocl->pages, CL_TRUE,
+					  first * sizeof(*entries), count * sizeof(*entries),
+					  entries, 0, NULL, NULL));
 }
 
-/* Rows from place to place of the arena. */
-static cl_int copy_inside(struct ocl *ocl, cl_command_queue queue,
-			  const struct vtadev_device_rows *rows)
+/* Rows from place to place of the arena: one command would need the same pitch for both. */
+static cl_int copy_inside(const struct ocl *ocl, cl_command_queue queue,
+			  const struct vtadev_device_rows *r)
 {
-	size_t from = arena_at(ocl, rows->src.addr), to = arena_at(ocl, rows->dst.addr);
+	cl_event done = NULL;
 	cl_int err = 0;
 
-	for (size_t i = 0; i < rows->rows && !err; i++)
+	for (size_t i = 0; i < r->rows && !err; i++)
 		err = clEnqueueCopyBuffer(queue, ocl->arena, ocl->arena,
-					  from + i * rows->src.pitch, to + i * rows->dst.pitch,
-					  rows->width, 0, NULL, NULL);
+					  (size_t)r->src.offset + i * r->src.pitch,
+					  (size_t)r->dst.offset + i * r->dst.pitch, r->width, 0,
+					  NULL, i + 1 < r->rows ? NULL : &done);
+	if (!done)
+		return err;
+	err = clWaitForEvents(1, &done);
+	clReleaseEvent(done);
 	return err;
 }
 
-static cl_int start_copy(struct ocl *ocl, cl_command_queue queue,
-			 const struct vtadev_device_rows *rows)
+static int ocl_copy(void *device, const struct vtadev_device_rows *r)
 {
-	const size_t none[3] = { 0 }, region[3] = { rows->width, rows->rows, 1 };
-	const struct vtadev_device_side *dst = &rows->dst, *src = &rows->src;
-	size_t dst_pitch = rows->rows > 1 ? dst->pitch : rows->width;
-	size_t src_pitch = rows->rows > 1 ? src->pitch : rows->width;
-	size_t at[3] = { 0 };
-
-	if (dst->ptr) {
-		at[0] = arena_at(ocl, src->addr);
-		return clEnqueueReadBufferRect(queue, ocl->arena, CL_FALSE, at, none, region,
-					       src_pitch, 0, dst_pitch, 0, dst->ptr, 0, NULL,
-					       NULL);
-	}
-	if (!src->ptr)
-		return copy_inside(ocl, queue, rows);
-	at[0] = arena_at(ocl, dst->addr);
-	return clEnqueueWriteBufferRect(queue, ocl->arena, CL_FALSE, at, none, region, dst_pitch,
-					0, src_pitch, 0, src->ptr, 0, NULL, NULL);
-}
-
-/* The event is the copy's own: the queue is other threads', too. */
-static int ocl_copy(void *device, const struct vtadev_device_rows *rows)
-{
-	struct ocl *ocl = device;
-	cl_command_queue queue = ocl->queues[rows->width * rows->rows < BULK ? WORDS : BULKS];
-	cl_event done;
+	const struct ocl *ocl = device;
+	cl_command_queue queue = ocl->queues[r->width * r->rows < BULK ? WORDS : BULKS];
+	const size_t none[3] = { 0 }, region[3] = { r->width, r->rows, 1 };
+	const size_t to[3] = { (size_t)r->dst.offset }, from[3] = { (size_t)r->src.offset };
 	cl_int err;
 
-	err = start_copy(ocl, queue, rows);
-	if (!err)
-		err = clEnqueueMarkerWithWaitList(queue, 0, NULL, &done);
-	if (!err) {
-		err = clWaitForEvents(1, &done);
-		clReleaseEvent(done);
+	if (r->dst.ptr)
+		err = clEnqueueReadBufferRect(queue, ocl->arena, CL_TRUE, from, none, region,
+					      r->src.pitch, 0, r->dst.pitch, 0, r->dst.ptr, 0,
+					      NULL, NULL);
+	else if (r->src.ptr)
+		err = clEnqueueWriteBufferRect(queue, ocl->arena, CL_TRUE, to, none, region,
+					       r->dst.pitch, 0, r->src.pitch, 0, r->src.ptr, 0,
+					       NULL, NULL);
+	else
+		err = copy_inside(ocl, queue, r);
+	return check(ocl, "copy", err);
+}
+
+/* ---- Cores ---- */
+
+static int put(void *ptr, enum kernels_buffer buffer, const void *from, size_t size)
+{
+	const struct core *core = ptr;
+
+	return clEnqueueWriteBuffer(core->ocl->queues[RUNS], core->buffers[buffer], CL_FALSE, 0,
+				    size, from, 0, NULL, NULL);
+}
+
+static int get(void *ptr, enum kernels_buffer buffer, void *to, size_t size)
+{
+	const struct core *core = ptr;
+
+	return clEnqueueReadBuffer(core->ocl->queues[RUNS], core->buffers[buffer], CL_TRUE, 0,
+				   size, to, 0, NULL, NULL);
+}
+
+static int zero(void *ptr, enum kernels_buffer buffer, size_t size)
+{
+	const struct core *core = ptr;
+	const cl_uchar none = 0;
+
+	return clEnqueueFillBuffer(core->ocl->queues[RUNS], core->buffers[buffer], &none,
+				   sizeof(none), 0, size, 0, NULL, NULL);
+}
+
+static int launch(void *ptr, unsigned int times, bool wide)
+{
+	const struct core *core = ptr;
+	cl_command_queue queue = core->ocl->queues[RUNS];
+	cl_int err = 0;
+
+	for (unsigned int i = 0; i < times && !err; i++, wide = true) {
+		if (core->wide && wide)
+			err = clEnqueueNDRangeKernel(queue, core->wide, 1, NULL,
+						     &core->ocl->wide_items, NULL, 0, NULL, NULL);
+		if (!err)
+			err = clEnqueueNDRangeKernel(queue, core->stream, 1, NULL, &core->items,
+						     &core->items, 0, NULL, NULL);
 	}
-	return program_lose("copy", err);
+	return err;
+}
+
+static const struct kernels_ops kernels_ops = {
+	.put = put, .get = get, .zero = zero, .launch = launch,
+};
+
+static cl_int make_kernel(const struct core *core, const char *name, cl_kernel *kernel)
+{
+	const struct ocl *ocl = core->ocl;
+	const cl_mem *b = core->buffers;
+	const cl_mem args[ARGUMENTS] = {
+		b[KERNELS_STATE], ocl->arena, ocl->pages, b[KERNELS_UOP], b[KERNELS_INP],
+		b[KERNELS_WGT], b[KERNELS_ACC], b[KERNELS_WAITING], b[KERNELS_TOKENS],
+		b[KERNELS_CODE], b[KERNELS_BOUNCE],
+	};
+	cl_int err;
+
+	*kernel = clCreateKernel(ocl->program, name, &err);
+	for (cl_uint i = 0; i < ARGUMENTS && !err; i++)
+		err = clSetKernelArg(*kernel, i, sizeof(cl_mem), &args[i]);
+	return err;
+}
+
+static cl_int make_core(struct core *core)
+{
+	size_t group[3] = { 0 };
+	cl_int err = 0;
+
+	for (unsigned int i = 0; i < KERNELS_BUFFERS && !err; i++)
+		core->buffers[i] = clCreateBuffer(core->ocl->context, CL_MEM_READ_WRITE,
+						  core->kernels.sizes[i], NULL, &err);
+	if (!err)
+		err = make_kernel(core, "vta_stream", &core->stream);
+	if (!err)
+		err = clSetKernelArg(core->stream, ARGUMENTS, sizeof(struct vta_group), NULL);
+	if (!err)
+		err = clGetKernelWorkGroupInfo(core->stream, core->ocl->id,
+					       CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof(group),
+					       group, NULL);
+	if (err)
+		return err;
+	core->items = group[0];
+	err = make_kernel(core, "vta_wide", &core->wide);
+	if (err == CL_INVALID_KERNEL_NAME)
+		err = 0;
+	return err ? err : kernels_clear(&core->kernels);
+}
+
+static void ocl_core_free(void *device, void *ptr)
+{
+	struct core *core = ptr;
+
+	(void)device;
+	if (core->stream)
+		clReleaseKernel(core->stream);
+	if (core->wide)
+		clReleaseKernel(core->wide);
+	for (unsigned int i = 0; i < KERNELS_BUFFERS; i++)
+		if (core->buffers[i])
+			clReleaseMemObject(core->buffers[i]);
+	kernels_destroy(&core->kernels);
+	free(core);
+}
+
+static int ocl_core_new(void *device, void **out)
+{
+	struct core *core = calloc(1, sizeof(*core));
+	int err;
+
+	if (!core)
+		return -ENOMEM;
+	core->ocl = device;
+	err = kernels_init(&core->kernels, &core->ocl->config, &kernels_ops, core);
+	if (!err)
+		err = check(core->ocl, "core", make_core(core));
+	if (err) {
+		ocl_core_free(device, core);
+		return err;
+	}
+	*out = core;
+	return 0;
+}
+
+static int ocl_run(void *device, void *ptr, const struct vtadev_device_run *run,
+		   struct vtadev_device_result *result)
+{
+	const struct ocl *ocl = device;
+	struct core *core = ptr;
+	cl_int err = kernels_run(&core->kernels, run, result);
+
+	if (!err)
+		err = clFinish(ocl->queues[RUNS]);
+	return check(ocl, "run", err);
 }
 
 const struct vtadev_device_ops vtadev_device_plugin = {
@@ -268,10 +472,10 @@ const struct vtadev_device_ops vtadev_device_plugin = {
 	.list = ocl_list,
 	.open = ocl_open,
 	.close = ocl_close,
-	.core_new = run_core_new,
-	.core_free = run_core_free,
-	.run = run_stream,
-	.alloc = ocl_alloc,
-	.free = ocl_free,
+	.core_new = ocl_core_new,
+	.core_free = ocl_core_free,
+	.run = ocl_run,
+	.clear = ocl_clear,
+	.map = ocl_map,
 	.copy = ocl_copy,
 };

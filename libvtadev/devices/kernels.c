@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * kernels.c - runs of streams by the kernels of vta.cl
+ *
+ * A run is launches of the two kernels, some ahead, until they say that the stream has
+ * ended or that the host is to do something: fetch instructions from memory that is not
+ * the device's own, or move the rows of a LOAD or STORE from or to it.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "devices/kernels.h"
+
+/* Launches ahead of the host's next look, at most. */
+#define AHEAD_MAX	16u
+#define ADDRESS_END	(UINT64_C(1) << 32)
+#define INSN_BYTES	16u
+
+/* The kernels read the library's page table. */
+static_assert(VTADEV_DEVICE_ENTRY_READ == VTA_ENTRY_READ, "an entry's flag");
+static_assert(VTADEV_DEVICE_ENTRY_WRITE == VTA_ENTRY_WRITE, "an entry's flag");
+static_assert(VTADEV_DEVICE_ENTRY_SHIFT == VTA_ENTRY_SHIFT, "an entry's page");
+static_assert(VTA_PAGE_SIZE == 1u << VTA_PAGE_LOG, "what an entry is of");
+
+enum { OP_LOAD, OP_STORE };
+
+/* The build says where vta.cl is with what it includes; an analyser need not know. */
+#ifndef VTA_CL
+#define VTA_CL "/dev/null"
+#endif
+
+/* That file, as a string. */
+__asm__(".section .rodata\n"
+	".global vta_cl\n.hidden vta_cl\n"
+	"vta_cl: .incbin \"" VTA_CL "\"\n"
+	".byte 0\n"
+	".previous\n");
+
+int kernels_options(const struct core_config *c, char *text, size_t size)
+{
+	return snprintf(text, size, "-DLOG_INP_WIDTH=%u -DLOG_WGT_WIDTH=%u -DLOG_BATCH=%u "
+			"-DLOG_BLOCK=%u -DLOG_UOP_BUFF=%u -DLOG_INP_BUFF=%u -DLOG_WGT_BUFF=%u "
+			"-DLOG_ACC_BUFF=%u -DFAULT_INSN=%d -DFAULT_BOUNDS=%d -DFAULT_CYCLES=%d "
+			"-DFAULT_DEADLOCK=%d",
+			c->log_inp_width, c->log_wgt_width, c->log_batch, c->log_block,
+			c->log_uop_buff_size, c->log_inp_buff_size, c->log_wgt_buff_size,
+			c->log_acc_buff_size, VTA_FAULT_INSN, VTA_FAULT_BOUNDS, VTA_FAULT_CYCLES,
+			VTA_FAULT_DEADLOCK);
+}
+
+/* ---- A core's life ---- */
+
+int kernels_init(struct kernels *k, const struct core_config *c, const struct kernels_ops *ops,
+		 void *core)
+{
+	size_t *sizes = k->sizes, most = 0;
+
+	memset(k, 0, sizeof(*k));
+	k->ops = ops;
+	k->core = core;
+	sizes[KERNELS_STATE] = sizeof(struct vta_state);
+	sizes[KERNELS_UOP] = (size_t)1 << c->log_uop_buff_size;
+	sizes[KERNELS_INP] = (size_t)1 << (c->log_inp_buff_size + 3 - c->log_inp_width);
+	sizes[KERNELS_WGT] = (size_t)1 << (c->log_wgt_buff_size + 3 - c->log_wgt_width);
+	sizes[KERNELS_ACC] = (size_t)1 << c->log_acc_buff_size;
+	sizes[KERNELS_WAITING] = (size_t)VTA_MODULES * VTA_WAITING * sizeof(struct vta_command);
+	sizes[KERNELS_TOKENS] = (size_t)VTA_TOKEN_QUEUES * VTA_TOKENS * sizeof(vta_u64);
+	sizes[KERNELS_CODE] = sizeof(k->code);
+	for (int i = KERNELS_UOP; i <= KERNELS_ACC; i++)
+		most = most > sizes[i] ? most : sizes[i];
+	sizes[KERNELS_BOUNCE] = most;
+	k->bounce = malloc(most);
+	return k->bounce ? 0 : -ENOMEM;
+}
+
+void kernels_destroy(struct kernels *k)
+{
+	free(k->bounce);
+}
+
+int kernels_clear(const struct kernels *k)
+{
+	int err = 0;
+
+	for (int i = KERNELS_UOP; i <= KERNELS_ACC && !err; i++)
+		err = k->ops->zero(k->core, (enum kernels_buffer)i, k->sizes[i]);
+	return err;
+}
+
+/* ---- What the kernels ask of the host ---- */
+
+/* Instructions from @fetched on, to the end of a page; or why there are none. */
+static int fetch(struct kernels *k, const struct vtadev_device_memory *memory)
+{
+	struct vta_state *s = &k->state;
+	uint64_t addr = s->insn_addr + (uint64_t)s->fetched * INSN_BYTES;
+	uint32_t count = (VTA_PAGE_SIZE - (uint32_t)(addr % VTA_PAGE_SIZE)) / INSN_BYTES;
+	uint32_t reason = VTA_FAULT_PAGE, fault_addr = (uint32_t)addr;
+
+	count = count < s->insn_count - s->fetched ? count : s->insn_count - s->fetched;
+	if (addr < ADDRESS_END)
+		reason = memory->read(memory->space, (uint32_t)addr, k->code,
+				      (size_t)count * INSN_BYTES, &fault_addr);
+	if (reason) {
+		s->fetch_reason = reason;
+		s->fetch_addr = fault_addr;
+		s->insn_count = s->fetched;
+		return 0;
+	}
+	s->code_first = s->fetched;
+	s->code_count = count;
+	return k->ops->put(k->core, KERNELS_CODE, k->code, (size_t)count * INSN_BYTES);
+}
+
+/* A row between memory and the bounce. */
+static enum vta_fault_reason move_row(const struct vtadev_device_memory *memory, bool store,
+				      uint64_t addr, uint8_t *row, size_t len, uint32_t *fault_addr)
+{
+	enum vta_fault_reason reason = VTA_FAULT_NONE;
+	size_t inside = 0;
+
+	if (addr < ADDRESS_END)
+		inside = len < ADDRESS_END - addr ? len : (size_t)(ADDRESS_END - addr);
+	if (inside && store)
+		reason = memory->write(memory->space, (uint32_t)addr, row, inside, fault_addr);
+	else if (inside)
+		reason = memory->read(memory->space, (uint32_t)addr, row, inside, fault_addr);
+	if (!reason && inside < len) {
+		*fault_addr = (uint32_t)(addr + inside);
+		reason = VTA_FAULT_PAGE;
+	}
+	return reason;
+}
+
+static enum vta_fault_reason move_rows(const struct kernels *k,
+				       const struct vtadev_device_memory *memory, bool store,
+				       uint32_t *fault_addr)
+{
+	const struct vta_move *m = &k->state.move;
+	size_t len = (size_t)m->width * m->elem;
+	enum vta_fault_reason reason = VTA_FAULT_NONE;
+
+	for (uint32_t y = 0; y < m->rows && !reason; y++)
+		reason = move_row(memory, store, (m->dram + (uint64_t)y * m->stride) * m->elem,
+				  k->bounce + y * len, len, fault_addr);
+	return reason;
+}
+
+static enum vta_access access_of(bool store, uint32_t type)
+{
+	if (store)
+		return VTA_ACCESS_STORE;
+	return type ? VTA_ACCESS_LOAD : VTA_ACCESS_UOP;
+}
+
+/* The rows of the LOAD or STORE in hand; a fault goes into @result. */
+static int move(struct kernels *k, const struct vtadev_device_memory *memory,
+		struct vtadev_device_result *result)
+{
+	struct vta_state *s = &k->state;
+	size_t size = (size_t)s->move.rows * s->move.width * s->move.elem;
+	bool store = (s->command.words[0] & 7) == OP_STORE;
+	uint32_t fault_addr = 0;
+	int err = 0;
+
+	if (store)
+		err = k->ops->get(k->core, KERNELS_BOUNCE, k->bounce, size);
+	if (err)
+		return err;
+	result->reason = move_rows(k, memory, store, &fault_addr);
+	if (result->reason) {
+		result->access = access_of(store, s->move.type);
+		result->addr = fault_addr;
+		result->insn_index = s->command.index;
+		memcpy(result->insn, s->command.words, sizeof(result->insn));
+		return 0;
+	}
+	s->move.bounce = 1;
+	return store ? 0 : k->ops->put(k->core, KERNELS_BOUNCE, k->bounce, size);
+}
+
+/* ---- A run ---- */
+
+static int begin(struct kernels *k, const struct vtadev_device_run *run)
+{
+	uint32_t tokens = run->flags & (VTADEV_DEVICE_RUN_TOKENS | VTADEV_DEVICE_RUN_CLEAR);
+	const struct vta_state last = k->state;
+	struct vta_state *s = &k->state;
+	int err = 0;
+
+	memset(s, 0, sizeof(*s));
+	s->insn_addr = run->insn_addr;
+	s->insn_count = run->insn_count;
+	s->cycle_limit = run->cycle_limit;
+	for (unsigned int i = 0; i < VTA_TOKEN_QUEUES; i++)
+		if (tokens == VTADEV_DEVICE_RUN_TOKENS)
+			s->kept[i] = last.kept[i] + last.tokens[i];
+	if (run->flags & VTADEV_DEVICE_RUN_CLEAR)
+		err = kernels_clear(k);
+	k->ahead = 1;
+	return err ? err : k->ops->put(k->core, KERNELS_STATE, s, sizeof(*s));
+}
+
+/* Does what the kernels left to the host; *@over: the run is at its end. */
+static int attend(struct kernels *k, const struct vtadev_device_run *run,
+		  struct vtadev_device_result *result, bool *over)
+{
+	struct vta_state *s = &k->state;
+	int err;
+
+	switch (s->status) {
+	case VTA_FETCH:
+		err = fetch(k, run->memory);
+		break;
+	case VTA_MOVE:
+		err = move(k, run->memory, result);
+		break;
+	case VTA_DONE:
+	case VTA_FAULTED:
+		*over = true;
+		return 0;
+	default:
+		k->ahead = 2 * k->ahead < AHEAD_MAX ? 2 * k->ahead : AHEAD_MAX;
+		return 0;
+	}
+	k->ahead = 1;
+	s->status = VTA_RUN;
+	*over = result->reason;
+	return err ? err : k->ops->put(k->core, KERNELS_STATE, s, sizeof(*s));
+}
+
+static void tell(const struct vta_state *s, struct vtadev_device_result *result)
+{
+	result->cycles = s->cycles;
+	result->insns = s->insns;
+	result->gemm_uops = s->gemm_uops;
+	result->alu_uops = s->alu_uops;
+	if (s->status != VTA_FAULTED)
+		return;
+	result->reason = s->reason;
+	result->insn_index = s->insn_index;
+	memcpy(result->insn, s->insn, sizeof(result->insn));
+	if (s->fetch_reason && s->insn_index == s->insn_count) {
+		result->access = VTA_ACCESS_INSN;
+		result->addr = s->fetch_addr;
+	}
+}
+
+int kernels_run(struct kernels *k, const struct vtadev_device_run *run,
+		struct vtadev_device_result *result)
+{
+	struct vta_state *s = &k->state;
+	bool over = false;
+	int err;
+
+	err = begin(k, run);
+	while (!err && !over && !run->memory->stop(run->memory->space)) {
+		err = k->ops->launch(k->core, k->ahead, s->status == VTA_WIDE);
+		if (!err)
+			err = k->ops->get(k->core, KERNELS_STATE, s, sizeof(*s));
+		if (!err)
+			err = attend(k, run, result, &over);
+	}
+	tell(s, result);
+	return err;
+}
