@@ -114,5 +114,5 @@ CHECKS += \
 	"devices-opencl=tests/devices/opencl.sh" \
 	"devices-opencl-examples=tests/devices/examples.sh opencl:0.0" \
 	"devices-opencl-memory=ASAN_OPTIONS=detect_leaks=0 $(DEVICES_TEST_DIR)/test_far opencl" \
-	"devices-opencl-streams=$(call devices-opencl,360)" \
+	"devices-opencl-streams=$(call devices-opencl,2160)" \
 	$(foreach t,$(DEVICES_TESTS),"devices-$(subst /,-,$(t:$(DEVICES_TEST_DIR)/%=%))=$(t)")

@@ -26,6 +26,7 @@
 
 #define ROUNDS	3u	/* streams from one seed, and a dump */
 #define BASE	0x00100000u
+#define FINISH	0x00001000u	/* where a stream of one FINISH is */
 
 static const char *device = "soft";
 static struct configs configs;
@@ -33,8 +34,13 @@ static uint64_t first_seed;
 static uint64_t seeds;		/* per configuration */
 static unsigned int valid_streams, invalid_streams;
 
+/* A device of one configuration, and what is run there for one seed after the other. */
 struct bench {
 	unsigned int config;
+	struct vtadev *dev;
+	struct vtadev_queue *queue;
+	struct vtadev_queue *other;	/* keeps the core's state */
+	struct vtadev_buf *finish;
 	uint64_t seed;
 	uint32_t base;
 	uint32_t size;
@@ -43,8 +49,6 @@ struct bench {
 	struct ref ref;
 	uint8_t *memory;	/* the reference's, and the device's */
 	uint8_t *there;
-	struct vtadev *dev;
-	struct vtadev_queue *queue;
 	struct vtadev_buf *buf;
 };
 
@@ -55,33 +59,48 @@ static uint64_t env(const char *name, uint64_t otherwise)
 	return value && *value ? strtoull(value, NULL, 0) : otherwise;
 }
 
-static void device_open(struct bench *b)
+static void device_open(struct bench *b, unsigned int config)
 {
+	const struct vtadev_queue_opts keeps = { .flags = VTADEV_QUEUE_KEEP };
+	const uint32_t finish[4] = { 3 };
 	char which[300];
-	void *map;
 
-	snprintf(which, sizeof(which), "%s:%s", device, configs.path[b->config]);
+	memset(b, 0, sizeof(*b));
+	b->config = config;
+	snprintf(which, sizeof(which), "%s:%s", device, configs.path[config]);
 	assert_int_equal(vtadev_open(which, &b->dev), 0);
 	assert_int_equal(vtadev_queue_create(b->dev, NULL, &b->queue), 0);
-	assert_int_equal(vtadev_buf_alloc_at(b->dev, b->size, VTADEV_HOST, 0, b->base, &b->buf), 0);
-	assert_int_equal(vtadev_buf_map(b->buf, &map), 0);
-	b->there = map;
+	assert_int_equal(vtadev_queue_create(b->dev, &keeps, &b->other), 0);
+	assert_int_equal(vtadev_buf_alloc_at(b->dev, sizeof(finish), VTADEV_HOST, 0, FINISH,
+					     &b->finish), 0);
+	assert_int_equal(vtadev_buf_write(b->finish, 0, finish, sizeof(finish)), 0);
 }
 
 static void device_close(struct bench *b)
 {
 	vtadev_queue_destroy(b->queue);
-	vtadev_buf_free(b->buf);
+	vtadev_queue_destroy(b->other);
+	vtadev_buf_free(b->finish);
 	vtadev_close(b->dev);
 }
 
-/* A new image, on a device that has not run anything. */
-static void begin(struct bench *b, unsigned int config, uint64_t n)
+/* A run that keeps its state came between: the next one's core is as that of a new device. */
+static void clear_core(struct bench *b)
 {
-	const struct core_config *cfg = &configs.cfg[config];
+	struct vta_desc desc = vtadev_desc_run(FINISH, 1, 0);
+	uint64_t seq;
 
-	memset(b, 0, sizeof(*b));
-	b->config = config;
+	vtadev_desc_keep(&desc);
+	assert_int_equal(vtadev_submit(b->other, &desc, 1, &seq), 0);
+	assert_int_equal(vtadev_wait(b->other, seq, -1), 0);
+}
+
+/* A new image, and a core of zeroes. */
+static void begin(struct bench *b, uint64_t n)
+{
+	const struct core_config *cfg = &configs.cfg[b->config];
+	void *map;
+
 	b->seed = first_seed + n;
 	b->base = n % 2 ? gen_base_for_top(cfg) : BASE;
 	b->gen = gen_new(cfg, b->seed, b->base);
@@ -90,13 +109,16 @@ static void begin(struct bench *b, unsigned int config, uint64_t n)
 	assert_non_null(b->memory);
 	memcpy(b->memory, gen_image(b->gen), b->size);
 	ref_init(&b->ref, cfg);
-	device_open(b);
+	clear_core(b);
+	assert_int_equal(vtadev_buf_alloc_at(b->dev, b->size, VTADEV_HOST, 0, b->base, &b->buf), 0);
+	assert_int_equal(vtadev_buf_map(b->buf, &map), 0);
+	b->there = map;
 	memcpy(b->there, b->memory, b->size);
 }
 
 static void end(struct bench *b)
 {
-	device_close(b);
+	vtadev_buf_free(b->buf);
 	ref_free(&b->ref);
 	gen_free(b->gen);
 	free(b->memory);
@@ -132,11 +154,11 @@ static void check_valid(struct bench *b, unsigned int round)
 
 static void test_valid(void **state)
 {
-	unsigned int config = *(const unsigned int *)*state;
 	struct bench b;
 
+	device_open(&b, *(const unsigned int *)*state);
 	for (uint64_t n = 0; n < seeds; n++) {
-		begin(&b, config, n);
+		begin(&b, n);
 		for (unsigned int round = 0; round < ROUNDS; round++) {
 			gen_valid(b.gen, &b.stream);
 			check_valid(&b, round);
@@ -146,6 +168,7 @@ static void test_valid(void **state)
 		check_valid(&b, ROUNDS);
 		end(&b);
 	}
+	device_close(&b);
 }
 
 static void check_invalid(struct bench *b)
@@ -172,14 +195,15 @@ static void check_invalid(struct bench *b)
 
 static void test_invalid(void **state)
 {
-	unsigned int config = *(const unsigned int *)*state;
 	struct bench b;
 
+	device_open(&b, *(const unsigned int *)*state);
 	for (uint64_t n = 0; n < (seeds + 1) / 2; n++) {
-		begin(&b, config, n);
+		begin(&b, n);
 		check_invalid(&b);
 		end(&b);
 	}
+	device_close(&b);
 }
 
 static void test_enough(void **state)
