@@ -2,24 +2,24 @@
 /*
  * devices.c - ResNet-18's layers on all kinds of devices, and how fast each is
  *
- * soft, and every OpenCL device that there is, in turns, layer by layer. What OpenCL says of
- * a device is the limit beside it. It runs on the host; beside these it shows what
+ * soft, and every OpenCL device that there is, in turns, layer by layer. What the device can
+ * multiply at most (peak.c) is the limit beside it. It runs on the host; beside these it shows what
  * devices_card.c has measured in the guest just before.
  */
-#define CL_TARGET_OPENCL_VERSION	120
-#include <CL/cl.h>
 #include <string.h>
 
 #include "layers.h"
+#include "peak.h"
 
 #define DEVICES_MAX	8
 #define ROUNDS		3
+#define PEAK_NS		5e8		/* to measure for */
 #define CARD		"emulated_card"
 
 struct device {
 	struct layers on;
 	char chip[64];
-	double limit;		/* micro-ops a second; 0: not known */
+	struct peak peak;
 };
 
 /* A row of the table. */
@@ -30,48 +30,53 @@ struct row {
 	double soft_ns;		/* what soft took */
 };
 
-/* One multiplication of 32 bits in each lane that OpenCL tells of, each cycle. */
-static void ask_opencl(struct device *d, unsigned int platform, unsigned int number)
+/* Micro-ops a second, if each multiplication were one of bytes. */
+static double limit_of(const struct device *d)
 {
-	cl_uint units = 0, mhz = 0, lanes = 0;
-	cl_platform_id platforms[8];
-	cl_device_id ids[16];
-
-	if (clGetPlatformIDs(8, platforms, NULL) ||
-	    clGetDeviceIDs(platforms[platform], CL_DEVICE_TYPE_ALL, 16, ids, NULL))
-		return;
-	clGetDeviceInfo(ids[number], CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(units), &units, NULL);
-	clGetDeviceInfo(ids[number], CL_DEVICE_MAX_CLOCK_FREQUENCY, sizeof(mhz), &mhz, NULL);
-	clGetDeviceInfo(ids[number], CL_DEVICE_NATIVE_VECTOR_WIDTH_INT, sizeof(lanes), &lanes,
-			NULL);
-	clGetDeviceInfo(ids[number], CL_DEVICE_NAME, sizeof(d->chip) - 1, d->chip, NULL);
-	d->limit = (double)units * mhz * 1e6 * lanes / MACS_PER_UOP;
-	printf("%s: %s\n", d->on.name, d->chip);
-	printf("  as OpenCL tells: %u units, %u MHz, %u lanes each, %.0f Muops/s at most\n", units,
-	       mhz, lanes, d->limit / 1e6);
+	return d->peak.int8 / MACS_PER_UOP;
 }
 
-static void open_device(struct device *d, const char *name, unsigned int rounds)
+static void measure_opencl(struct device *d, unsigned int platform, unsigned int number, double ns)
 {
+	cl_platform_id platforms[16];
+	cl_device_id ids[64];
+
+	must(clGetPlatformIDs(16, platforms, NULL), "clGetPlatformIDs");
+	must(clGetDeviceIDs(platforms[platform], CL_DEVICE_TYPE_ALL, 64, ids, NULL),
+	     "clGetDeviceIDs");
+	clGetDeviceInfo(ids[number], CL_DEVICE_NAME, sizeof(d->chip) - 1, d->chip, NULL);
+	d->peak = peak_opencl(ids[number], ns);
+}
+
+static void open_device(struct device *d, const char *name, const struct bench *bench)
+{
+	double ns = bench->quick ? 1 : PEAK_NS;
 	unsigned int platform, number;
 
-	layers_open(&d->on, name, rounds);
-	if (sscanf(name, "opencl:%u.%u", &platform, &number) == 2)
-		ask_opencl(d, platform, number);
+	layers_open(&d->on, name, bench_times(bench, ROUNDS));
+	if (sscanf(name, "opencl:%u.%u", &platform, &number) == 2) {
+		measure_opencl(d, platform, number, ns);
+	} else {
+		snprintf(d->chip, sizeof(d->chip), "one thread of the host");
+		d->peak = peak_host(ns);
+	}
+	printf("%s: %s\n  at most %.1f G multiplications of 8 bits a second, %.1f G of 32 bits: "
+	       "%.1f Muops/s\n", name, d->chip, d->peak.int8 / 1e9, d->peak.int32 / 1e9,
+	       limit_of(d) / 1e6);
 }
 
 /* soft first: ratios are to it. */
-static unsigned int open_all(struct device *devices, unsigned int rounds)
+static unsigned int open_all(struct device *devices, const struct bench *bench)
 {
 	struct vtadev_card *cards;
 	int count = vtadev_list_all(&cards);
 	unsigned int n = 1;
 
 	must(count, "listing devices");
-	open_device(&devices[0], "soft", rounds);
+	open_device(&devices[0], "soft", bench);
 	for (int i = 0; i < count && n < DEVICES_MAX; i++)
 		if (!strncmp(cards[i].node, "opencl:", 7))
-			open_device(&devices[n++], cards[i].node, rounds);
+			open_device(&devices[n++], cards[i].node, bench);
 	vtadev_list_free(cards);
 	return n;
 }
@@ -160,16 +165,18 @@ static void tell_sums(struct bench *bench, const struct device *devices, unsigne
 	struct json_object *results = json_sub(bench->results, "all"), *to;
 
 	for (unsigned int d = 0; d <= count && sums[d].device; d++) {
-		double limit = d < count ? devices[d].limit : 0;
+		double share;
 
 		to = tell("all", results, &sums[d]);
 		if (d == count)
 			break;
+		share = sums[d].uops / sums[d].ns * 1e9 / limit_of(&devices[d]);
 		json_text(to, "chip", devices[d].chip);
-		json_num(to, "limit_uops_per_s", limit);
-		if (limit > 0)
-			printf("%22s%.3f of what OpenCL tells\n", "",
-			       sums[d].uops / sums[d].ns * 1e9 / limit);
+		json_num(to, "int8_per_s", devices[d].peak.int8);
+		json_num(to, "int32_per_s", devices[d].peak.int32);
+		json_num(to, "limit_uops_per_s", limit_of(&devices[d]));
+		json_num(to, "to_limit", share);
+		printf("%22s%.4f of what it can multiply\n", "", share);
 	}
 }
 
@@ -183,7 +190,7 @@ int main(int argc, char **argv)
 
 	bench_begin(&bench, "devices", argc, argv);
 	printf("\nlayers of ResNet-18; outputs equal the CPU's\n");
-	count = open_all(devices, bench_times(&bench, ROUNDS));
+	count = open_all(devices, &bench);
 	card = card_results(&bench);
 	printf("%-6s %-14s %9s %9s %9s %7s\n", "layer", "device", "ms", "executed", "Muops/s",
 	       "to soft");
