@@ -234,14 +234,14 @@ check-opencl: test-deps
 		"group=VTADEV_OPENCL_OPTIONS='-DVTA_ITEMS=16 -cl-opt-disable' $(call devices-opencl,360)" \
 		"wide=VTADEV_OPENCL_OPTIONS=-DVTA_WIDE_MIN=1 $(call devices-opencl,360)"
 
-# Real models against their goals, and many random ones; fetches some 600 MB.
+# Real models against their goals, and many random ones; fetches some 640 MB.
 .PHONY: check-models
 check-models: test-deps
 	@tools/vm/deps.sh need $(MODEL_PACKAGES) fonts-dejavu-core
 	@command -v npm >/dev/null || tools/vm/deps.sh need npm
 	+@$(QUIETLY) $(VTAC_ACCURACY) $(VTAC_FLOATS) $(VTAC_PROG_TESTS)
 	@$(TESTS_RUN) -o build/check-models \
-		$(foreach m,mnist ppocr esrgan mobilenetv2 resnet50, \
+		$(foreach m,mnist fashion ppocr esrgan mobilenetv2 resnet50, \
 			"$(m)=tests/vtac/programs/models.sh $(VTAC_ACCURACY) $(m)" \
 			"floats-$(m)=tests/vtac/floats.sh $(VTAC_FLOATS) $(m)") \
 		"quantised=tests/vtac/quantised.sh $(VTAC_ACCURACY)" \
@@ -493,7 +493,7 @@ clean:
 .PHONY: help
 help:
 	@echo 'make             library, tools, and the module for the running kernel or KDIR='
-	@echo 'make check-models    real networks on real images against their goals; 600 MB'
+	@echo 'make check-models    real networks on real images against their goals; 640 MB'
 	@echo 'make vtac        the compiler: trained networks in, programs for the card out'
 	@echo 'make python      the Python package: docs/python.md'
 	@echo 'make demo        classify handwritten digits on an emulated card in a VM'

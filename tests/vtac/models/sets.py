@@ -49,6 +49,23 @@ def mnist(out, folders):
     save(out, "mnist", "held", test[1000:, None] / 255.0, labels[1000:])
 
 
+def clothes(folder, first, count):
+    """Of each class of Fashion-MNIST, so many images from one on, the classes in turns."""
+    parts = []
+    for i in range(10):
+        with open(os.path.join(folder, f"{i}.json"), encoding="ascii") as f:
+            # Two entries of class 0 are empty.
+            values = [v for v in json.load(f)["data"] if v][first:first + count]
+        parts.append(np.array(values, np.float32).reshape(-1, 1, 28, 28) / 255)
+    return np.stack(parts, 1).reshape(-1, 1, 28, 28), list(range(10)) * len(parts[0])
+
+
+def fashion(out, folders):
+    save(out, "fashion", "calib", clothes(folders[0], 1200, 6)[0])
+    save(out, "fashion", "test", *clothes(folders[0], 6000, 100))
+    save(out, "fashion", "held", *clothes(folders[0], 6100, 900))
+
+
 FONTS = ["DejaVuSans.ttf", "DejaVuSans-Bold.ttf", "DejaVuSerif.ttf", "DejaVuSansMono.ttf",
          "DejaVuSerif-Bold.ttf", "DejaVuSansMono-Bold.ttf"]
 WORDS = """Total amount invoice street number please order delivery 2026 station north window
@@ -245,8 +262,8 @@ def pictures(out, name, factor, offset, count=4):
         image.save(os.path.join(folder, f"{i}-{labels[i]}.png"))
 
 
-SETS = {"mnist": mnist, "ppocr": ppocr, "resnet50": resnet50, "mobilenetv2": mobilenetv2,
-        "esrgan": esrgan}
+SETS = {"mnist": mnist, "fashion": fashion, "ppocr": ppocr, "resnet50": resnet50,
+        "mobilenetv2": mobilenetv2, "esrgan": esrgan}
 
 
 def main():

@@ -16,6 +16,7 @@ shift
 goals() {
 	case $1 in
 	mnist)		echo "$cache/mnist-held.labels --images ${IMAGES:-9000} --worse .003 --card 3" ;;
+	fashion)	echo "$cache/fashion-held.labels --images ${IMAGES:-9000} --worse .003 --card 3" ;;
 	ppocr)		echo "$cache/ppocr-held.labels --agree .99 --card 2" ;;
 	esrgan)		echo "--truth $cache/esrgan-held-truth.npy --lose .15 --card 1" ;;
 	mobilenetv2)	echo "$cache/mobilenetv2-held.labels --agree .80 --card 1" ;;
