@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdbool.h>
 
+#include "arch.h"
 #include "buf.h"
 #include "queue.h"
 
@@ -153,6 +154,23 @@ static int by_card(const struct transfer *t, size_t *done)
 	return err ? err : landed;
 }
 
+/*
+ * Reads what the card has written. The kernel clears the status page of a lost card with its
+ * buffers, under a lock that faults of both take: looking at the page after the copy tells
+ * whether the bytes are the card's.
+ */
+static int read_written(struct vtadev_queue *queue, struct vtadev_buf *buf, size_t offset,
+			void *dst, size_t len)
+{
+	uint64_t completed;
+	int err = vtadev_buf_read(buf, offset, dst, len);
+
+	if (err || !len)
+		return err;
+	arch_rmb();
+	return vtadev_completed(queue, &completed);
+}
+
 static int by_cpu(const struct transfer *t, size_t done)
 {
 	int err = vtadev_sync(t->queue, -1);
@@ -162,8 +180,7 @@ static int by_cpu(const struct transfer *t, size_t done)
 	if (t->upload)
 		return vtadev_buf_write(t->buf, t->offset + done, t->ptr + done,
 					t->len - done);
-	return vtadev_buf_read(t->buf, t->offset + done, t->ptr + done,
-			       t->len - done);
+	return read_written(t->queue, t->buf, t->offset + done, t->ptr + done, t->len - done);
 }
 
 static int transfer(const struct transfer *t)
@@ -206,4 +223,12 @@ int vtadev_download(struct vtadev_queue *queue, struct vtadev_buf *buf,
 	};
 
 	return transfer(&t);
+}
+
+int vtadev_read_after(struct vtadev_queue *queue, uint64_t seq, struct vtadev_buf *buf,
+		      size_t offset, void *dst, size_t len)
+{
+	int err = vtadev_wait(queue, seq, -1);
+
+	return err ? err : read_written(queue, buf, offset, dst, len);
 }

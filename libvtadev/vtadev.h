@@ -828,16 +828,12 @@ int vtadev_wait_all(const struct vtadev_fence *fences, unsigned int n, int64_t t
  * @len: bytes, any number, 0 too
  *
  * Waits for @seq alone and not for what was submitted after it. Errors: as
- * vtadev_wait() and vtadev_buf_read().
+ * vtadev_wait() and vtadev_buf_read(); after an error the bytes at @dst mean
+ * nothing. -ENODEV also says that the card was lost after @seq had completed and
+ * before the bytes were read: a reset clears the buffers.
  */
-static inline int vtadev_read_after(struct vtadev_queue *queue, uint64_t seq,
-				    struct vtadev_buf *buf, size_t offset,
-				    void *dst, size_t len)
-{
-	int err = vtadev_wait(queue, seq, -1);
-
-	return err ? err : vtadev_buf_read(buf, offset, dst, len);
-}
+int vtadev_read_after(struct vtadev_queue *queue, uint64_t seq, struct vtadev_buf *buf,
+		      size_t offset, void *dst, size_t len);
 
 /**
  * vtadev_arm() - have poll() tell when a descriptor has completed
@@ -968,7 +964,7 @@ int vtadev_upload(struct vtadev_queue *queue, struct vtadev_buf *buf,
  * @dst: any memory of the program that is not @buf's
  * @len: bytes, any number, 0 too
  *
- * As vtadev_upload(), the other way.
+ * As vtadev_upload(), the other way. After an error the bytes at @dst mean nothing.
  */
 int vtadev_download(struct vtadev_queue *queue, struct vtadev_buf *buf,
 		    size_t offset, void *dst, size_t len);

@@ -179,6 +179,13 @@ static void blocking_queue(void **state)
 	vtadev_queue_destroy(queue);
 }
 
+/* The card is reset when @seq has completed, before the caller has read. */
+static void lost_before_the_read(struct fake *f)
+{
+	fake_complete(f->wait.seq);
+	f->status->status.state = htole32(VTA_QUEUE_DISABLED);
+}
+
 static void read_after(void **state)
 {
 	struct vtadev_buf *buf;
@@ -197,6 +204,22 @@ static void read_after(void **state)
 	fake.on_wait = NULL;
 	fake.wait_errno = EIO;
 	assert_int_equal(vtadev_read_after(q, 4, buf, 8, out, 4), -EIO);
+	fake.wait_errno = 0;
+	fake.on_wait = lost_before_the_read;
+	assert_int_equal(vtadev_read_after(q, 4, buf, 8, out, 4), -ENODEV);
+	vtadev_buf_free(buf);
+}
+
+static void download_of_a_lost_card(void **state)
+{
+	struct vtadev_buf *buf;
+	char out[4];
+
+	(void)state;
+	assert_int_equal(vtadev_buf_alloc(dev, 4096, VTADEV_HOST, &buf), 0);
+	fill_ring(q);
+	fake.on_wait = lost_before_the_read;
+	assert_int_equal(vtadev_download(q, buf, 0, out, 4), -ENODEV);
 	vtadev_buf_free(buf);
 }
 
@@ -358,6 +381,7 @@ int main(void)
 		TEST(gives_up_waiting_for_room),
 		TEST(blocking_queue),
 		TEST(read_after),
+		TEST(download_of_a_lost_card),
 		TEST(no_allocation_and_no_lock),
 		TEST(shared_queue_has_a_lock),
 		TEST(threads_share_a_queue),
