@@ -259,8 +259,13 @@ check-quick: test-deps
 		"@storm=tests/storm/run.sh $(VM_MODULE) -n $(CHECK_STORM)" \
 		$(foreach t,$(QUICK_EMU_TESTS),"emu-$(notdir $(t))=$(t)") \
 		$(foreach t,$(LIB_TESTS),"lib-$(notdir $(t))=$(t)") \
-		"contract=tests/contract/documents.py" "floors=tests/floors.py $(VM_MODULE)" \
+		"abi=tests/abi/run.sh" "contract=tests/contract/documents.py" "floors=tests/floors.py $(VM_MODULE)" \
 		"vtactl-messages=tests/vtactl/messages.py"
+
+# What the check "abi" compares later builds with: docs/releasing.md.
+.PHONY: record-abi
+record-abi: test-deps userspace
+	tests/abi/run.sh record
 
 # All that make check builds.
 .PHONY: check-build
@@ -518,4 +523,5 @@ help:
 	@echo 'make check-packages  both, and install, upgrade and purge the first in a root'
 	@echo 'make dkms-install    the module, rebuilt whenever a kernel is installed'
 	@echo 'make dkms-uninstall  remove it again'
+	@echo 'make record-abi  take this ABI for that of the release'
 	@echo 'make clean       remove build/'

@@ -6,7 +6,7 @@
 OBJCOPY ?= objcopy
 
 LIB_DIR := build/lib
-LIB_SONAME := libvtadev.so.0
+LIB_SONAME := libvtadev.so.1
 LIB_SO := $(LIB_DIR)/libvtadev.so.$(VERSION)
 LIB_A := $(LIB_DIR)/libvtadev.a
 LIB_PC := $(LIB_DIR)/pkgconfig/vtadev.pc

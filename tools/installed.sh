@@ -15,7 +15,7 @@ elif ldconfig; then
 	echo "ldconfig was run"
 fi
 # /lib is /usr/lib, on most systems.
-real=$(realpath -m "$libdir/libvtadev.so.0")
+real=$(realpath -m "$libdir/libvtadev.so.1")
 if ! ldconfig -p | sed -n 's/.* => //p' | xargs -r realpath -m | grep -qxF "$real"; then
 	echo "The dynamic linker does not find the libraries in $libdir: add that line to a file" \
 		"in /etc/ld.so.conf.d and run ldconfig, or set LD_LIBRARY_PATH"

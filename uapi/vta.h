@@ -45,7 +45,7 @@
  * The release of all that this header came with: driver, library and tools. It
  * stands here alone. What a driver can do is told by its abi (vta_info), not by it.
  */
-#define VTA_VERSION		"0.1.0"
+#define VTA_VERSION		"1.0.0"
 
 /* ---- Part 1: memory shared with the card ------------------------------- */
 
@@ -150,8 +150,8 @@ enum vta_fault_reason {
 	VTA_FAULT_TIME		= 12,	/* time limit reached */
 
 	/* From the kernel only: */
-	VTA_FAULT_CARD		= 256,	/* what the card wrote for the queue cannot be */
-	VTA_FAULT_HANG		= 257,	/* the card hangs at it; the queue was aborted */
+	VTA_FAULT_CARD		= 256,	/* the card wrote an inconsistent queue record */
+	VTA_FAULT_HANG		= 257,	/* the card hung on this descriptor, which was aborted */
 	VTA_FAULT_SLEEP		= 258,	/* aborted, as the machine went to sleep before its end */
 };
 

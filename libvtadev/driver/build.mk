@@ -4,7 +4,7 @@
 # this tree link $(DRIVER_A) before $(LIB_A).
 
 DRIVER_DIR := build/driver
-DRIVER_SONAME := libvta_driver.so.0
+DRIVER_SONAME := libvta_driver.so.1
 DRIVER_SO := $(LIB_DIR)/libvta_driver.so.$(VERSION)
 DRIVER_A := $(LIB_DIR)/libvta_driver.a
 DRIVER_PC := $(LIB_DIR)/pkgconfig/vta_driver.pc

@@ -57,7 +57,7 @@ modules_are() {
 
 packages_are() {
 	local package
-	for package in vta-dkms libvtadev0 libvtadev-soft libvtadev-opencl libvtadev-dev vtadev-tools \
+	for package in vta-dkms libvtadev1 libvtadev-soft libvtadev-opencl libvtadev-dev vtadev-tools \
 			vtadev-emu python3-vtadev; do
 		[ "$(dpkg-query -W -f '${Version} ${db:Status-Status}' "$package")" = "$1 installed" ] ||
 			fail "$package is not $1" || return
@@ -107,7 +107,7 @@ manuals_are_there() {
 }
 
 purge_all() {
-	apt-get -q -y purge vta-dkms libvtadev0 libvtadev-soft libvtadev-opencl libvtadev-dev \
+	apt-get -q -y purge vta-dkms libvtadev1 libvtadev-soft libvtadev-opencl libvtadev-dev \
 		vtadev-tools vtadev-emu python3-vtadev
 }
 

@@ -145,8 +145,8 @@ pkg_config() {
 echo "TAP version 13"
 check "the shared library has the headers' calls" diff "$dir/declared" <(shared)
 check "the static library has the same" diff "$dir/declared" <(static)
-check "it has its own soname" dynamic SONAME libvta_driver.so.0
-check "it uses libvtadev" dynamic NEEDED libvtadev.so.0
+check "it has its own soname" dynamic SONAME libvta_driver.so.1
+check "it uses libvtadev" dynamic NEEDED libvtadev.so.1
 check "a client links" cc -Wall -Werror -o "$dir/client" "$dir/client.c" -L"$lib" -lvta_driver \
 	-Wl,-rpath-link,"$lib"
 check "a C++ runtime compiles and links" runtime -DEXPECTED_MAX_XFER=33554432
