@@ -102,7 +102,7 @@ result "${#objects[@]} samples link" cc -o "$dir/samples" "$main" \
 	CMOCKA_MESSAGE_OUTPUT=TAP "$dir/samples"
 
 for script in $(all host sh); do
-	result "$(name "$script") runs" timeout 300 sh -eux "$script"
+	result "$(name "$script") runs" timeout 1700 sh -eux "$script"
 done
 
 # The tree as it is on a machine with a card, and the files that documents speak of.
@@ -110,7 +110,7 @@ release=$(tools/vm/vm krelease --kernel "${VM_KERNEL:-host}")
 build/examples/digits/digits-compile -b 1 "$dir/digits.vtap"
 build/tests/ops/digits_raw examples/digits/testset.bin 1 "$dir/digit.raw" "$dir/scores.raw"
 part "on a card" tools/vm/vm run --kernel "${VM_KERNEL:-host}" \
-	--timeout 600 --file "$module:/lib/vta.ko" \
+	--timeout 1800 --file "$module:/lib/vta.ko" \
 	--file "$module:/tree/build/module/$release/vta.ko" \
 	--file build/tools/vtactl:/bin/vtactl --file build/tools/vtactl:/tree/build/tools/vtactl \
 	--file build/examples/digits/digits:/bin/digits \
