@@ -250,7 +250,7 @@ FIXTURE_SETUP(share)
 	int fd;
 
 	self->before = card_usage();
-	/* On a busy machine the long job takes any time: no limit, so that it cannot hang either. */
+	/* On a busy machine the long job takes any time: without a limit it cannot hang. */
 	ASSERT_EQ(0, file_write(LIMIT, "0"));
 	if (card_attr("queues") < QUEUES_MAX || card_attr("contexts") < QUEUES_MAX)
 		SKIP(return, "the card is too small");
