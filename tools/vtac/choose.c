@@ -2,9 +2,10 @@
 /*
  * The pass `calibrate`: what values tensors have on the images, and how integers are best
  * made of them. What the user does not fix is chosen by measured error: the network is
- * quantised in one way after the other with some of the images, and run on others: the
- * ranges of activations, how far channels are equalised, and, with the best of these,
- * residuals added to sums or to outputs.
+ * quantised in one way after the other with some of the images, and run on others: first
+ * residuals added to sums or to outputs, then, with the better of these, the ranges of
+ * activations and how far channels are equalised. Weights that share one scale, as they do
+ * below a residual in the sum, are the worse for equalised channels; others are not.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -141,10 +142,14 @@ static bool has_residuals(const struct vtac_graph *g)
 	return false;
 }
 
-/* All ranges with all ways to equalise: each changes what the other is good for. */
+/*
+ * All ranges with all ways to equalise: each changes what the other is good for. The first
+ * of them has been tried.
+ */
 static int try_ranges(struct trial *t, const struct vtac_quant_options *asked)
 {
 	struct vtac_quant_options how = t->best;
+	const struct vtac_quant_options first = how;
 
 	for (int e = VTAC_EQUALISE_NONE; e <= VTAC_EQUALISE_FULL; e++)
 		for (int r = VTAC_RANGE_MSE; r <= VTAC_RANGE_MAX; r++) {
@@ -154,7 +159,8 @@ static int try_ranges(struct trial *t, const struct vtac_quant_options *asked)
 			how.equalise = (enum vtac_equalise)e;
 			how.range = asked->range == VTAC_RANGE_AUTO ? (enum vtac_range)r :
 				asked->range;
-			if (consider(t, how))
+			if ((how.equalise != first.equalise || how.range != first.range) &&
+			    consider(t, how))
 				return -1;
 		}
 	return 0;
@@ -224,7 +230,7 @@ static int choose(struct vtac_graph *g, const struct vtac_options *opt,
 	t.judges.count = at_most(t.judges.count, fmin(JUDGE_IMAGES, JUDGE_WORK / work_of(g)));
 	t.few = (struct vtac_images) { .count = n - t.judges.count, .read = read_few, .priv = &t };
 	t.few.count = at_most(t.few.count, fmin(TRIAL_IMAGES, TRIAL_WORK / work_of(g)));
-	err = try_ranges(&t, asked) || try_residual(&t, asked);
+	err = consider(&t, t.best) || try_residual(&t, asked) || try_ranges(&t, asked);
 	*chosen = t.best;
 	for (int i = 0; i <= VTAC_EQUALISE_FULL; i++) {
 		if (err && t.equalised[i] && t.equalised[i]->error.text[0])
