@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "core.h"
+#include "core/core.h"
 #include "vta.h"
 
 /*

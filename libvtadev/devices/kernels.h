@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core.h"
+#include "core/core.h"
 #include "opencl/state.h"
 #include "vtadev_device.h"
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "bench.h"
-#include "core.h"
+#include "core/core.h"
 #include "scalar.h"
 
 #define ROUNDS		25u

@@ -3,7 +3,7 @@
 #ifndef TESTS_EMU_CONFIGS_H
 #define TESTS_EMU_CONFIGS_H
 
-#include "core.h"	/* struct core_config */
+#include "core/core.h"	/* struct core_config */
 
 #define CONFIGS_MAX	32
 

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "core_impl.h"
+#include "core/core_impl.h"
 
 #define MEM_SIZE	(4u << 20)
 #define STREAM		0x1000u		/* where programs are put */

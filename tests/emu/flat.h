@@ -3,7 +3,7 @@
 #ifndef TESTS_EMU_FLAT_H
 #define TESTS_EMU_FLAT_H
 
-#include "core.h"
+#include "core/core.h"
 
 struct flat {
 	uint8_t *bytes;

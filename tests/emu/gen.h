@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core.h"	/* struct core_config */
+#include "core/core.h"	/* struct core_config */
 #include "insn.h"
 
 #define GEN_INSNS_MAX	1024

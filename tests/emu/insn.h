@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core.h"	/* struct core_config */
+#include "core/core.h"	/* struct core_config */
 
 enum insn_opcode {
 	INSN_LOAD	= 0,

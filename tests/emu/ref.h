@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core.h"	/* struct core_config */
+#include "core/core.h"	/* struct core_config */
 
 enum ref_module {
 	REF_LOAD,

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "core.h"
+#include "core/core.h"
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 

@@ -8,7 +8,7 @@
 
 #include <pthread.h>
 
-#include "../../tools/vta-emu/vfu.h"
+#include "../../tools/vta-emu/vfu/vfu.h"
 #include "vfu_client.h"
 
 #define FAKE_BAR2_SIZE	(4u * 65536)

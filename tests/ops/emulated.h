@@ -3,7 +3,7 @@
 #ifndef TESTS_OPS_EMULATED_H
 #define TESTS_OPS_EMULATED_H
 
-#include "core.h"
+#include "core/core.h"
 #include "machine.h"
 
 /* The logarithms, for vtaops_core_init() to check. */

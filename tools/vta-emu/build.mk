@@ -7,7 +7,7 @@ EMU_BIN := build/tools/vta-emu
 EMU_ASAN_BIN := build/asan/vta-emu
 EMU_ASAN_LIB := build/asan/libvta-emu.a
 
-EMU_SRCS := $(wildcard tools/vta-emu/*.c)
+EMU_SRCS := $(wildcard tools/vta-emu/*.c tools/vta-emu/*/*.c)
 EMU_OBJS := $(EMU_SRCS:tools/vta-emu/%.c=build/tools/vta-emu.obj/%.o)
 EMU_ASAN_OBJS := $(EMU_SRCS:tools/vta-emu/%.c=build/asan/vta-emu.obj/%.o)
 

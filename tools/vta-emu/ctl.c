@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The control socket: its clients, and their lines in and out.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
@@ -11,7 +14,7 @@
 #include "ctl.h"
 #include "ctl_verbs.h"
 #include "log.h"
-#include "unix_listen.h"
+#include "vfu/unix_listen.h"
 
 #define CLIENTS		16
 #define LINE_MAX_LEN	1024

@@ -7,8 +7,8 @@
 #ifndef VTA_EMU_CTL_H
 #define VTA_EMU_CTL_H
 
-#include "card.h"
-#include "vfu.h"
+#include "card/card.h"
+#include "vfu/vfu.h"
 
 struct ctl;
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The requests of the control socket, each a function.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "counters.h"
+#include "card/counters.h"
 #include "ctl_verbs.h"
 #include "memcpy_time.h"
 

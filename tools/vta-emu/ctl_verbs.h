@@ -7,8 +7,8 @@
 
 #include <json-c/json.h>
 
-#include "card.h"
-#include "vfu.h"
+#include "card/card.h"
+#include "vfu/vfu.h"
 
 struct ctl_target {
 	struct card *card;

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Lines on stderr, each written whole.
+ */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -11,10 +11,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "counters.h"
+#include "card/counters.h"
 #include "ctl.h"
 #include "opt.h"
-#include "vfu.h"
+#include "vfu/vfu.h"
 
 _Static_assert(VTA_PCI_VENDOR == PCI_VTA_VENDOR && VTA_PCI_DEVICE == PCI_VTA_DEVICE &&
 	       VTA_PCI_SUBDEVICE == PCI_VTA_SUBDEVICE && VTA_PCI_CLASS == PCI_VTA_CLASS &&

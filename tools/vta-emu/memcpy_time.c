@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The time that one of the card's copies takes on the host's memory.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "mmu.h"
+#include "card/mmu.h"
 
 #define MEMCPY_TIME_MAX	(64u << 20)
 

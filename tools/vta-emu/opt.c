@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Options are a table; what each takes is checked here and nowhere else.
+ */
 #include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
@@ -6,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
+#include "card/clock.h"
 #include "opt.h"
-#include "pci.h"
+#include "vfu/pci.h"
 #include "vta.h"
 
 #ifndef VTA_EMU_VERSION

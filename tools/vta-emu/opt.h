@@ -5,7 +5,7 @@
 #ifndef VTA_EMU_OPT_H
 #define VTA_EMU_OPT_H
 
-#include "card.h"
+#include "card/card.h"
 #include "log.h"
 
 struct options {

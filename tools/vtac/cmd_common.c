@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "cmd.h"
-#include "core.h"
+#include "core/core.h"
 #include "vtadev.h"
 #include "vtaprog.h"
 

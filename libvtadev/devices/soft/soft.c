@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "devices/config.h"
-#include "core.h"
+#include "core/core.h"
 #include "vtadev_device.h"
 
 /* What the emulated card has if nothing else is said. */

@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core.h"
-#include "inject.h"
+#include "core/core.h"
+#include "card/inject.h"
 
 static void read_config(const uint8_t *data, size_t size)
 {

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core.h"
-#include "desc.h"
+#include "core/core.h"
+#include "card/desc.h"
 #include "flat.h"
 
 #define BASE		0x1000u

@@ -3,7 +3,7 @@
 #ifndef TESTS_VTAC_NATIVE_H
 #define TESTS_VTAC_NATIVE_H
 
-#include "core.h"
+#include "core/core.h"
 #include "interp.h"
 #include "program.h"
 

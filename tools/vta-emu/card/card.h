@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core.h"
+#include "core/core.h"
 #include "inject.h"
 #include "vta_regs.h"
 

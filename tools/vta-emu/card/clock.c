@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Card time: real, or modelled and made slower or faster by what waits for it.
+ */
 #include <time.h>
 
 #include "clock.h"

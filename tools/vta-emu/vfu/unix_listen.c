@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A listening socket in the place of one that a dead process left.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <string.h>

@@ -2,6 +2,8 @@
 /*
  * The register map (docs/hardware.md, sections 2 to 6 and 12).
  */
+#include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "model.h"
@@ -25,10 +27,73 @@ static void set_high(uint64_t *reg, uint32_t val)
 	*reg = (uint64_t)val << 32 | (uint32_t)*reg;
 }
 
-/* ---- Reading: false when there is no such register ---- */
+/* ---- Registers, as tables of where their values are ---- */
 
-static uint32_t config0(const struct core_config *core)
+/* Values are fields of the structure that a block of registers shows, or are computed. */
+struct reg {
+	uint32_t off;			/* within the block */
+	enum {
+		REG_IS_WORD,		/* the field */
+		REG_IS_LOW,		/* the low half of it */
+		REG_IS_HIGH,		/* the high half */
+		REG_IS_COMPUTED,
+	} kind;
+	bool setting;			/* of a queue: can be written while it is at rest */
+	size_t field;			/* bytes from the structure's start */
+	size_t size;			/* bytes: 4 of a word, else 8 */
+	uint32_t (*compute)(void *block);
+};
+
+#define FIELD(OFF, KIND, SETTING, BLOCK, NAME) \
+	{ .off = (OFF), .kind = (KIND), .setting = (SETTING), \
+	  .field = offsetof(BLOCK, NAME), .size = sizeof(((BLOCK *)0)->NAME) }
+#define WORD(OFF, BLOCK, NAME)	FIELD(OFF, REG_IS_WORD, false, BLOCK, NAME)
+#define LOW(OFF, BLOCK, NAME)	FIELD(OFF, REG_IS_LOW, false, BLOCK, NAME)
+#define HIGH(OFF, BLOCK, NAME)	FIELD(OFF, REG_IS_HIGH, false, BLOCK, NAME)
+#define COMPUTED(OFF, FUNCTION) \
+	{ .off = (OFF), .kind = REG_IS_COMPUTED, .compute = (FUNCTION) }
+
+static uint32_t card_zero(void *block)
 {
+	(void)block;
+	return 0;
+}
+
+static uint32_t card_magic(void *block)
+{
+	(void)block;
+	return REG_MAGIC_VALUE;
+}
+
+static uint32_t card_contract(void *block)
+{
+	(void)block;
+	return field_put(REG_CONTRACT_MAJOR, VTA_CONTRACT);
+}
+
+static uint32_t card_features(void *block)
+{
+	const struct card *card = block;
+
+	return REG_FEATURES_COUNTERS | (card->config.temperature ? REG_FEATURES_SENSORS : 0);
+}
+
+static uint32_t card_doorbell_shift(void *block)
+{
+	(void)block;
+	return CARD_DOORBELL_SHIFT;
+}
+
+static uint32_t card_ring_order_max(void *block)
+{
+	(void)block;
+	return CARD_RING_ORDER_MAX;
+}
+
+static uint32_t card_config0(void *block)
+{
+	const struct core_config *core = &((const struct card *)block)->config.core;
+
 	return field_put(REG_CONFIG0_LOG_INP_WIDTH, core->log_inp_width) |
 	       field_put(REG_CONFIG0_LOG_WGT_WIDTH, core->log_wgt_width) |
 	       field_put(REG_CONFIG0_LOG_ACC_WIDTH, core->log_acc_width) |
@@ -36,238 +101,232 @@ static uint32_t config0(const struct core_config *core)
 	       field_put(REG_CONFIG0_LOG_BLOCK, core->log_block);
 }
 
-static uint32_t config1(const struct core_config *core)
+static uint32_t card_config1(void *block)
 {
+	const struct core_config *core = &((const struct card *)block)->config.core;
+
 	return field_put(REG_CONFIG1_LOG_UOP_BUFF_SIZE, core->log_uop_buff_size) |
 	       field_put(REG_CONFIG1_LOG_INP_BUFF_SIZE, core->log_inp_buff_size) |
 	       field_put(REG_CONFIG1_LOG_WGT_BUFF_SIZE, core->log_wgt_buff_size) |
 	       field_put(REG_CONFIG1_LOG_ACC_BUFF_SIZE, core->log_acc_buff_size);
 }
 
-/* Moves each millisecond, also while card time stands still; never all ones. */
-static uint32_t heartbeat(const struct card *card)
+static uint32_t card_save_size(void *block)
 {
+	return (uint32_t)core_state_size(&((const struct card *)block)->config.core);
+}
+
+static uint32_t card_control(void *block)
+{
+	return ((const struct card *)block)->enable ? REG_CONTROL_ENABLE : 0;
+}
+
+static uint32_t card_status_now(void *block)
+{
+	return card_status(block);
+}
+
+/* Moves each millisecond, also while card time stands still; never all ones. */
+static uint32_t card_heartbeat(void *block)
+{
+	const struct card *card = block;
+
 	if (inject_on(&card->inject, INJECT_HEARTBEAT) ||
 	    inject_on(&card->inject, INJECT_HANG_ALL) || card->stuck)
 		return 1;
 	return (uint32_t)((host_now() - card->power_on) / 1000000 % UINT32_MAX);
 }
 
+static uint32_t card_time_low(void *block)
+{
+	struct card *card = block;
+
+	return latch_low(&card->time_latch, card_time(card));
+}
+
+static uint32_t card_time_high(void *block)
+{
+	struct card *card = block;
+
+	return latch_high(&card->time_latch, card_time(card));
+}
+
+/* An invalidation is done by the time that its write returns, so never BUSY. */
+static uint32_t card_tlb_invalidate(void *block)
+{
+	const struct card *card = block;
+
+	return card->tlb_invalidate |
+	       (inject_on(&card->inject, INJECT_TLB_BUSY) ||
+		inject_on(&card->inject, INJECT_HANG_ALL) ? REG_TLB_INVALIDATE_BUSY : 0);
+}
+
+static const struct reg card_regs[] = {
+	COMPUTED(REG_MAGIC, card_magic),
+	COMPUTED(REG_CONTRACT, card_contract),
+	COMPUTED(REG_FEATURES_LO, card_features),
+	COMPUTED(REG_FEATURES_HI, card_zero),
+	WORD(REG_QUEUES, struct card, config.queues),
+	WORD(REG_CONTEXTS, struct card, config.contexts),
+	LOW(REG_MEM_SIZE_LO, struct card, config.mem_size),
+	HIGH(REG_MEM_SIZE_HI, struct card, config.mem_size),
+	COMPUTED(REG_DOORBELL_SHIFT, card_doorbell_shift),
+	COMPUTED(REG_RING_ORDER_MAX, card_ring_order_max),
+	WORD(REG_CLOCK_KHZ, struct card, config.clock_khz),
+	WORD(REG_HW_VER, struct card, config.core.hw_ver),
+	COMPUTED(REG_CONFIG0, card_config0),
+	COMPUTED(REG_CONFIG1, card_config1),
+	COMPUTED(REG_SAVE_SIZE, card_save_size),
+	LOW(REG_SERIAL_LO, struct card, config.serial),
+	HIGH(REG_SERIAL_HI, struct card, config.serial),
+	COMPUTED(REG_CONTROL, card_control),
+	COMPUTED(REG_STATUS, card_status_now),
+	COMPUTED(REG_HEARTBEAT, card_heartbeat),
+	WORD(REG_GENERATION, struct card, generation),
+	WORD(REG_EVENT, struct card, event),
+	WORD(REG_EVENT_ENABLE, struct card, event_enable),
+	WORD(REG_EVENT_VECTOR, struct card, event_vector),
+	COMPUTED(REG_TIME_LO, card_time_low),
+	COMPUTED(REG_TIME_HI, card_time_high),
+	COMPUTED(REG_TLB_INVALIDATE, card_tlb_invalidate),
+};
+
+/* Of a card that has sensors. */
+static const struct reg sensor_regs[] = {
+	WORD(REG_TEMPERATURE, struct card, config.temperature),
+	WORD(REG_POWER, struct card, config.power),
+};
+
+static uint32_t context_ctrl(void *block)
+{
+	return ((const struct context *)block)->enable ? REG_CONTEXT_CTRL_ENABLE : 0;
+}
+
+#define CONTEXT(REG)	(REG_CONTEXT_##REG(0) - REG_CONTEXT(0))
+
+static const struct reg context_regs[] = {
+	LOW(CONTEXT(ROOT_LO), struct context, root),
+	HIGH(CONTEXT(ROOT_HI), struct context, root),
+	COMPUTED(CONTEXT(CTRL), context_ctrl),
+};
+
+static uint32_t queue_ctrl_now(void *block)
+{
+	const struct queue *q = block;
+
+	return (q->enable ? REG_QUEUE_CTRL_ENABLE : 0) |
+	       field_put(REG_QUEUE_CTRL_PRIORITY, q->priority);
+}
+
+static uint32_t queue_state_now(void *block)
+{
+	const struct queue *q = block;
+
+	return field_put(REG_QUEUE_STATE_STATE, queue_state(q)) |
+	       (queue_busy(q) ? REG_QUEUE_STATE_BUSY : 0) |
+	       (q->kept != QUEUE_KEPT_NONE ? REG_QUEUE_STATE_KEPT : 0) |
+	       field_put(REG_QUEUE_STATE_HAND, queue_hand(q));
+}
+
+static uint32_t queue_seq_low(void *block)
+{
+	struct queue *q = block;
+
+	return latch_low(&q->seq_latch, q->seq);
+}
+
+static uint32_t queue_seq_high(void *block)
+{
+	struct queue *q = block;
+
+	return latch_high(&q->seq_latch, q->seq);
+}
+
+static uint32_t queue_submitted(void *block)
+{
+	return BITS_LOW(((const struct queue *)block)->submitted);
+}
+
+#define QUEUE(REG)	(REG_QUEUE_##REG(0) - REG_QUEUE(0))
+/* Those that describe the queue. */
+#define SETTING(REG, KIND, NAME)	FIELD(QUEUE(REG), KIND, true, struct queue, NAME)
+
+static const struct reg queue_regs[] = {
+	COMPUTED(QUEUE(CTRL), queue_ctrl_now),
+	COMPUTED(QUEUE(STATE), queue_state_now),
+	SETTING(CONTEXT, REG_IS_WORD, context),
+	SETTING(RING_ORDER, REG_IS_WORD, ring_order),
+	SETTING(RING_ADDR, REG_IS_WORD, ring_addr),
+	SETTING(VECTOR, REG_IS_WORD, vector),
+	SETTING(STATUS_LO, REG_IS_LOW, status),
+	SETTING(STATUS_HI, REG_IS_HIGH, status),
+	SETTING(CYCLES_LO, REG_IS_LOW, cycles),
+	SETTING(CYCLES_HI, REG_IS_HIGH, cycles),
+	SETTING(START_LO, REG_IS_LOW, start),
+	SETTING(START_HI, REG_IS_HIGH, start),
+	SETTING(TIME_LIMIT_LO, REG_IS_LOW, time_limit),
+	SETTING(TIME_LIMIT_HI, REG_IS_HIGH, time_limit),
+	SETTING(SAVE, REG_IS_WORD, save),
+	SETTING(GROUP, REG_IS_WORD, group),
+	COMPUTED(QUEUE(ARM), card_zero),
+	COMPUTED(QUEUE(SEQ_LO), queue_seq_low),
+	COMPUTED(QUEUE(SEQ_HI), queue_seq_high),
+	COMPUTED(QUEUE(SUBMITTED), queue_submitted),
+};
+
+#define ENGINE(REG)	(REG_ENGINE_##REG(0) - REG_ENGINE(0))
+
+static const struct reg engine_regs[] = {
+	WORD(ENGINE(MOVES), struct engine, moves),
+	WORD(ENGINE(QUEUE), struct engine, last),
+	LOW(ENGINE(SEQ_LO), struct engine, seq),
+	HIGH(ENGINE(SEQ_HI), struct engine, seq),
+	LOW(ENGINE(SINCE_LO), struct engine, since),
+	HIGH(ENGINE(SINCE_HI), struct engine, since),
+};
+
+static const struct reg *find(const struct reg *regs, size_t n, uint64_t off)
+{
+	for (size_t i = 0; i < n; i++)
+		if (regs[i].off == off)
+			return &regs[i];
+	return NULL;
+}
+
+#define FIND(REGS, OFF)	find(REGS, sizeof(REGS) / sizeof((REGS)[0]), OFF)
+
+/* ---- Reading: false when there is no such register ---- */
+
+static bool get(const struct reg *reg, void *block, uint32_t *val)
+{
+	const void *field;
+
+	if (!reg)
+		return false;
+	field = (const char *)block + reg->field;
+	assert(reg->kind == REG_IS_COMPUTED ||
+	       reg->size == (reg->kind == REG_IS_WORD ? sizeof(uint32_t) : sizeof(uint64_t)));
+	switch (reg->kind) {
+	case REG_IS_WORD:
+		*val = *(const uint32_t *)field;
+		break;
+	case REG_IS_LOW:
+		*val = BITS_LOW(*(const uint64_t *)field);
+		break;
+	case REG_IS_HIGH:
+		*val = BITS_HIGH(*(const uint64_t *)field);
+		break;
+	case REG_IS_COMPUTED:
+		*val = reg->compute(block);
+		break;
+	}
+	return true;
+}
+
 static bool read_card(struct card *card, uint64_t off, uint32_t *val)
 {
-	const struct card_config *config = &card->config;
-
-	switch (off) {
-	case REG_MAGIC:
-		*val = REG_MAGIC_VALUE;
-		return true;
-	case REG_CONTRACT:
-		*val = field_put(REG_CONTRACT_MAJOR, VTA_CONTRACT);
-		return true;
-	case REG_FEATURES_LO:
-		*val = REG_FEATURES_COUNTERS |
-		       (config->temperature ? REG_FEATURES_SENSORS : 0);
-		return true;
-	case REG_FEATURES_HI:
-		*val = 0;
-		return true;
-	case REG_QUEUES:
-		*val = config->queues;
-		return true;
-	case REG_CONTEXTS:
-		*val = config->contexts;
-		return true;
-	case REG_MEM_SIZE_LO:
-		*val = BITS_LOW(config->mem_size);
-		return true;
-	case REG_MEM_SIZE_HI:
-		*val = BITS_HIGH(config->mem_size);
-		return true;
-	case REG_DOORBELL_SHIFT:
-		*val = CARD_DOORBELL_SHIFT;
-		return true;
-	case REG_RING_ORDER_MAX:
-		*val = CARD_RING_ORDER_MAX;
-		return true;
-	case REG_CLOCK_KHZ:
-		*val = config->clock_khz;
-		return true;
-	case REG_HW_VER:
-		*val = config->core.hw_ver;
-		return true;
-	case REG_CONFIG0:
-		*val = config0(&config->core);
-		return true;
-	case REG_CONFIG1:
-		*val = config1(&config->core);
-		return true;
-	case REG_SAVE_SIZE:
-		*val = core_state_size(&config->core);
-		return true;
-	case REG_SERIAL_LO:
-		*val = BITS_LOW(config->serial);
-		return true;
-	case REG_SERIAL_HI:
-		*val = BITS_HIGH(config->serial);
-		return true;
-	case REG_CONTROL:
-		*val = card->enable ? REG_CONTROL_ENABLE : 0;
-		return true;
-	case REG_STATUS:
-		*val = card_status(card);
-		return true;
-	case REG_HEARTBEAT:
-		*val = heartbeat(card);
-		return true;
-	case REG_GENERATION:
-		*val = card->generation;
-		return true;
-	case REG_EVENT:
-		*val = card->event;
-		return true;
-	case REG_EVENT_ENABLE:
-		*val = card->event_enable;
-		return true;
-	case REG_EVENT_VECTOR:
-		*val = card->event_vector;
-		return true;
-	case REG_TIME_LO:
-		*val = latch_low(&card->time_latch, card_time(card));
-		return true;
-	case REG_TIME_HI:
-		*val = latch_high(&card->time_latch, card_time(card));
-		return true;
-	case REG_TEMPERATURE:
-		*val = config->temperature;
-		return config->temperature;
-	case REG_POWER:
-		*val = config->power;
-		return config->temperature;
-	case REG_TLB_INVALIDATE:
-		/* Done by the time the write returns, so never BUSY. */
-		*val = card->tlb_invalidate |
-		       (inject_on(&card->inject, INJECT_TLB_BUSY) ||
-			inject_on(&card->inject, INJECT_HANG_ALL) ?
-			REG_TLB_INVALIDATE_BUSY : 0);
-		return true;
-	default:
-		return false;
-	}
-}
-
-static bool read_context(const struct context *context, uint64_t off, uint32_t *val)
-{
-	switch (off) {
-	case REG_CONTEXT_ROOT_LO(0) - REG_CONTEXT(0):
-		*val = BITS_LOW(context->root);
-		return true;
-	case REG_CONTEXT_ROOT_HI(0) - REG_CONTEXT(0):
-		*val = BITS_HIGH(context->root);
-		return true;
-	case REG_CONTEXT_CTRL(0) - REG_CONTEXT(0):
-		*val = context->enable ? REG_CONTEXT_CTRL_ENABLE : 0;
-		return true;
-	default:
-		return false;
-	}
-}
-
-static bool read_queue(struct queue *q, uint64_t off, uint32_t *val)
-{
-	switch (off) {
-	case REG_QUEUE_CTRL(0) - REG_QUEUE(0):
-		*val = (q->enable ? REG_QUEUE_CTRL_ENABLE : 0) |
-		       field_put(REG_QUEUE_CTRL_PRIORITY, q->priority);
-		return true;
-	case REG_QUEUE_STATE(0) - REG_QUEUE(0):
-		*val = field_put(REG_QUEUE_STATE_STATE, queue_state(q)) |
-		       (queue_busy(q) ? REG_QUEUE_STATE_BUSY : 0) |
-		       (q->kept != QUEUE_KEPT_NONE ? REG_QUEUE_STATE_KEPT : 0) |
-		       field_put(REG_QUEUE_STATE_HAND, queue_hand(q));
-		return true;
-	case REG_QUEUE_CONTEXT(0) - REG_QUEUE(0):
-		*val = q->context;
-		return true;
-	case REG_QUEUE_RING_ORDER(0) - REG_QUEUE(0):
-		*val = q->ring_order;
-		return true;
-	case REG_QUEUE_RING_ADDR(0) - REG_QUEUE(0):
-		*val = q->ring_addr;
-		return true;
-	case REG_QUEUE_VECTOR(0) - REG_QUEUE(0):
-		*val = q->vector;
-		return true;
-	case REG_QUEUE_STATUS_LO(0) - REG_QUEUE(0):
-		*val = BITS_LOW(q->status);
-		return true;
-	case REG_QUEUE_STATUS_HI(0) - REG_QUEUE(0):
-		*val = BITS_HIGH(q->status);
-		return true;
-	case REG_QUEUE_CYCLES_LO(0) - REG_QUEUE(0):
-		*val = BITS_LOW(q->cycles);
-		return true;
-	case REG_QUEUE_CYCLES_HI(0) - REG_QUEUE(0):
-		*val = BITS_HIGH(q->cycles);
-		return true;
-	case REG_QUEUE_START_LO(0) - REG_QUEUE(0):
-		*val = BITS_LOW(q->start);
-		return true;
-	case REG_QUEUE_START_HI(0) - REG_QUEUE(0):
-		*val = BITS_HIGH(q->start);
-		return true;
-	case REG_QUEUE_SAVE(0) - REG_QUEUE(0):
-		*val = q->save;
-		return true;
-	case REG_QUEUE_ARM(0) - REG_QUEUE(0):
-		*val = 0;
-		return true;
-	case REG_QUEUE_SEQ_LO(0) - REG_QUEUE(0):
-		*val = latch_low(&q->seq_latch, q->seq);
-		return true;
-	case REG_QUEUE_SEQ_HI(0) - REG_QUEUE(0):
-		*val = latch_high(&q->seq_latch, q->seq);
-		return true;
-	case REG_QUEUE_SUBMITTED(0) - REG_QUEUE(0):
-		*val = BITS_LOW(q->submitted);
-		return true;
-	case REG_QUEUE_TIME_LIMIT_LO(0) - REG_QUEUE(0):
-		*val = BITS_LOW(q->time_limit);
-		return true;
-	case REG_QUEUE_TIME_LIMIT_HI(0) - REG_QUEUE(0):
-		*val = BITS_HIGH(q->time_limit);
-		return true;
-	case REG_QUEUE_GROUP(0) - REG_QUEUE(0):
-		*val = q->group;
-		return true;
-	default:
-		return false;
-	}
-}
-
-static bool read_engine(const struct engine *engine, uint64_t off, uint32_t *val)
-{
-	switch (off) {
-	case REG_ENGINE_MOVES(0) - REG_ENGINE(0):
-		*val = engine->moves;
-		return true;
-	case REG_ENGINE_QUEUE(0) - REG_ENGINE(0):
-		*val = engine->last;
-		return true;
-	case REG_ENGINE_SEQ_LO(0) - REG_ENGINE(0):
-		*val = BITS_LOW(engine->seq);
-		return true;
-	case REG_ENGINE_SEQ_HI(0) - REG_ENGINE(0):
-		*val = BITS_HIGH(engine->seq);
-		return true;
-	case REG_ENGINE_SINCE_LO(0) - REG_ENGINE(0):
-		*val = BITS_LOW(engine->since);
-		return true;
-	case REG_ENGINE_SINCE_HI(0) - REG_ENGINE(0):
-		*val = BITS_HIGH(engine->since);
-		return true;
-	default:
-		return false;
-	}
+	return get(FIND(card_regs, off), card, val) ||
+	       (card->config.temperature && get(FIND(sensor_regs, off), card, val));
 }
 
 static bool read_counter(struct card *card, uint64_t off, uint32_t *val)
@@ -345,15 +404,15 @@ static bool write_context(struct card *card, unsigned int n, uint64_t off, uint3
 	struct context *context = &card->contexts[n];
 
 	switch (off) {
-	case REG_CONTEXT_ROOT_LO(0) - REG_CONTEXT(0):
+	case CONTEXT(ROOT_LO):
 		if (!context->enable)
 			set_low(&context->root, val & ~ROOT_IGNORED);
 		return true;
-	case REG_CONTEXT_ROOT_HI(0) - REG_CONTEXT(0):
+	case CONTEXT(ROOT_HI):
 		if (!context->enable)
 			set_high(&context->root, val);
 		return true;
-	case REG_CONTEXT_CTRL(0) - REG_CONTEXT(0):
+	case CONTEXT(CTRL):
 		if (!context->enable && (val & REG_CONTEXT_CTRL_ENABLE))
 			atomic_fetch_add(&context->lives, 1);
 		context->enable = val & REG_CONTEXT_CTRL_ENABLE;
@@ -367,70 +426,35 @@ static bool write_context(struct card *card, unsigned int n, uint64_t off, uint3
 	}
 }
 
-/* Those that describe the queue, and can be written while it is at rest. */
-static void write_queue_setting(struct queue *q, uint64_t off, uint32_t val)
+static void set(const struct reg *reg, struct queue *q, uint32_t val)
 {
-	switch (off) {
-	case REG_QUEUE_CONTEXT(0) - REG_QUEUE(0):
-		q->context = val;
-		break;
-	case REG_QUEUE_RING_ORDER(0) - REG_QUEUE(0):
-		q->ring_order = val;
-		break;
-	case REG_QUEUE_RING_ADDR(0) - REG_QUEUE(0):
-		q->ring_addr = val;
-		break;
-	case REG_QUEUE_VECTOR(0) - REG_QUEUE(0):
-		q->vector = val;
-		break;
-	case REG_QUEUE_STATUS_LO(0) - REG_QUEUE(0):
-		set_low(&q->status, val);
-		break;
-	case REG_QUEUE_STATUS_HI(0) - REG_QUEUE(0):
-		set_high(&q->status, val);
-		break;
-	case REG_QUEUE_CYCLES_LO(0) - REG_QUEUE(0):
-		set_low(&q->cycles, val);
-		break;
-	case REG_QUEUE_CYCLES_HI(0) - REG_QUEUE(0):
-		set_high(&q->cycles, val);
-		break;
-	case REG_QUEUE_START_LO(0) - REG_QUEUE(0):
-		set_low(&q->start, val);
-		break;
-	case REG_QUEUE_START_HI(0) - REG_QUEUE(0):
-		set_high(&q->start, val);
-		break;
-	case REG_QUEUE_TIME_LIMIT_LO(0) - REG_QUEUE(0):
-		set_low(&q->time_limit, val);
-		break;
-	case REG_QUEUE_TIME_LIMIT_HI(0) - REG_QUEUE(0):
-		set_high(&q->time_limit, val);
-		break;
-	case REG_QUEUE_GROUP(0) - REG_QUEUE(0):
-		q->group = val;
-		break;
-	case REG_QUEUE_SAVE(0) - REG_QUEUE(0):
-		q->save = val;
-		break;
-	}
+	void *field = (char *)q + reg->field;
+
+	if (reg->kind == REG_IS_LOW)
+		set_low(field, val);
+	else if (reg->kind == REG_IS_HIGH)
+		set_high(field, val);
+	else
+		*(uint32_t *)field = val;
 }
 
 static bool write_queue(struct card *card, struct queue *q, uint64_t off, uint32_t val)
 {
+	const struct reg *reg = FIND(queue_regs, off);
+
 	switch (off) {
-	case REG_QUEUE_CTRL(0) - REG_QUEUE(0):
+	case QUEUE(CTRL):
 		return queue_ctrl(card, q, val);
-	case REG_QUEUE_ARM(0) - REG_QUEUE(0):
+	case QUEUE(ARM):
 		queue_arm(card, q, val);
 		return true;
-	case REG_QUEUE_SUBMITTED(0) - REG_QUEUE(0):
+	case QUEUE(SUBMITTED):
 		queue_submit(card, q, val);
 		return true;
 	default:
-		if (queue_settable(q))
-			write_queue_setting(q, off, val);
-		return read_queue(q, off, &val);
+		if (reg && reg->setting && queue_settable(q))
+			set(reg, q, val);
+		return reg;
 	}
 }
 
@@ -477,14 +501,14 @@ static bool read32(struct card *card, uint64_t off, uint32_t *val)
 {
 	*val = 0;
 	if (is_context(card, off))
-		return read_context(&card->contexts[(off - REG_CONTEXT(0)) / CONTEXT_SIZE],
-				    (off - REG_CONTEXT(0)) % CONTEXT_SIZE, val);
+		return get(FIND(context_regs, (off - REG_CONTEXT(0)) % CONTEXT_SIZE),
+			   &card->contexts[(off - REG_CONTEXT(0)) / CONTEXT_SIZE], val);
 	if (is_queue(card, off))
-		return read_queue(&card->queues[(off - REG_QUEUE(0)) / QUEUE_SIZE],
-				  (off - REG_QUEUE(0)) % QUEUE_SIZE, val);
+		return get(FIND(queue_regs, (off - REG_QUEUE(0)) % QUEUE_SIZE),
+			   &card->queues[(off - REG_QUEUE(0)) / QUEUE_SIZE], val);
 	if (is_engine(off))
-		return read_engine(&card->engines[(off - REG_ENGINE(0)) / ENGINE_SIZE],
-				   (off - REG_ENGINE(0)) % ENGINE_SIZE, val);
+		return get(FIND(engine_regs, (off - REG_ENGINE(0)) % ENGINE_SIZE),
+			   &card->engines[(off - REG_ENGINE(0)) / ENGINE_SIZE], val);
 	if (is_group(card, off)) {
 		*val = card->weights[(off - REG_GROUP_WEIGHT(0)) / GROUP_SIZE];
 		return true;

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Page walks, the TLB, and accesses by pieces of a page (docs/hardware.md, section 5).
+ */
 #include <errno.h>
 #include <string.h>
 

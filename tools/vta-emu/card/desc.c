@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * When a descriptor is well-formed (docs/hardware.md, section 7).
+ */
 #include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>

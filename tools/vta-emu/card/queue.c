@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A queue's life: started, its descriptors fetched and completed, stopped, halted.
+ */
 #include <assert.h>
 #include <errno.h>
 #include <stddef.h>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The names of the debug counters.
+ */
 #include "counters.h"
 
 static const char *const names[VTA_COUNTERS] = {

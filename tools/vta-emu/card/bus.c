@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Accesses and interrupts wait here while the card may not use the bus.
+ */
 #include <errno.h>
 
 #include "bus.h"

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * unix sockets to listen on
+ */
 #ifndef VTA_EMU_UNIX_LISTEN_H
 #define VTA_EMU_UNIX_LISTEN_H
 

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Deficit round robin over groups, and then over the queues of a group.
+ */
 #include "arbiter.h"
 
 void arbiter_reset(struct arbiter *arbiter, unsigned int groups)

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Interrupts: eventfds, masks and pending bits of MSI-X and MSI.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/pci_regs.h>

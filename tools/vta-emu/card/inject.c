@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Injected faults: their names, how often each is to happen, and which are spent.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The thread that ends descriptors whose TIME_LIMIT has passed.
+ */
 #define _GNU_SOURCE
 #include <time.h>
 

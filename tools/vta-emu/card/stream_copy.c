@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Non-temporal stores where the processor has them.
+ */
 #include <stdint.h>
 #include <string.h>
 
