@@ -113,7 +113,9 @@ static const char *why_not_concat(const struct vtac_node *node)
 static bool is_whole_scale(const struct vtac_tensor *x, const struct vtac_tensor *y,
 			   const struct vtac_resize *r, int i)
 {
-	return y->dims[i] % x->dims[i] == 0 && r->scale[i] == (float)(y->dims[i] / x->dims[i]);
+	const int64_t times = y->dims[i] / x->dims[i];
+
+	return y->dims[i] % x->dims[i] == 0 && r->scale[i] == (float)times;
 }
 
 static const char *why_not_resize(const struct vtac_node *node)
