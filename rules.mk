@@ -18,6 +18,9 @@ $(1)/%.o: $(2)%.c
 	$(4) $(3) -MMD -MP -c -o $$@ $$<
 endef
 
+# A source that has moved is still what objects of an existing build directory depended on.
+%.c: ;
+
 # $(call archive,FILE,OBJECTS)
 archive = $(eval $(call archive-rule,$(1),$(2)))
 define archive-rule

@@ -24,8 +24,18 @@ compiled() {
 	make -n -W "$1" "$2" | grep -F -- "-c -o $3 " >/dev/null
 }
 
+# moved TARGET OBJECT: TARGET is made although OBJECT was made of a source that has gone
+moved() {
+	local status=0
+
+	echo "$2: $(dirname "$0")/a-source-before-it-moved.c" > "${2%.o}-moved.d"
+	make -n "$1" >/dev/null || status=1
+	rm "${2%.o}-moved.d"
+	return $status
+}
+
 echo 'TAP version 13'
-echo '1..5'
+echo '1..6'
 compiled examples/hello/hello.c "$hello" "$hello.obj/examples/hello/hello.o" && true
 result 'a changed source is compiled'
 compiled libvtadev/vtadev.h "$hello" "$hello.obj/examples/hello/hello.o" && true
@@ -36,4 +46,6 @@ compiled tests/lib/trace_json.h "$checker" "$checker.obj/tests/stream/check_trac
 result "a changed header of another part's compiles the tests that include it"
 ! compiled tests/lib/trace_json.h "$hello" "$hello.obj/examples/hello/hello.o" && true
 result 'a changed header compiles nothing that does not include it'
+moved "$hello" "$hello.obj/examples/hello/hello.o" && true
+result 'a source that has moved does not break an existing build directory'
 exit $failed
