@@ -137,11 +137,23 @@ TEST_F(trace, formats_have_numbers)
 
 /* ---- Functions of the kernel ---- */
 
+/* The kernel takes any name and says so nowhere; without functions, a remark is in the file. */
+static bool filter_has_functions(void)
+{
+	FILE *file = fopen(TRACING "set_ftrace_filter", "re");
+	char line[128];
+	bool has = file && fgets(line, sizeof(line), file) && line[0] != '#';
+
+	if (file)
+		fclose(file);
+	return has;
+}
+
 /* Traces the calls of this function, or of those that the pattern names; 0 if it can. */
 static int trace_function(const char *pattern)
 {
-	if (file_write(TRACING "set_ftrace_filter", pattern) ||
-	    file_write(TRACING "current_tracer", "function"))
+	file_write(TRACING "set_ftrace_filter", pattern);
+	if (!filter_has_functions() || file_write(TRACING "current_tracer", "function"))
 		return -ENOENT;
 	return empty(TRACING "trace");
 }
@@ -203,11 +215,14 @@ enum { MAPPINGS = 300, OTHERS = 8, FEW = 50 };
 /* A reset takes the mappings away file by file, and goes through those of no other. */
 TEST_F(trace, reset_takes_each_mapping_once)
 {
+	const char *zap = "zap_page_range_single";
 	struct mem mem, other;
 	int fds[OTHERS];
 	unsigned int i;
 
-	if (trace_function("zap_page_range_single"))
+	if (trace_function(zap))
+		zap = "zap_vma_range_batched";	/* its name since Linux 7 */
+	if (trace_function(zap))
 		SKIP(return, "this kernel does not trace the function that takes a mapping away");
 	ASSERT_EQ(0, mem_alloc(self->fd, &mem, 4096, VTA_BUF_HOST, 0));
 	for (i = 0; i < MAPPINGS; i++)
@@ -220,8 +235,8 @@ TEST_F(trace, reset_takes_each_mapping_once)
 	}
 	ASSERT_EQ(0, empty(TRACING "trace"));
 	EXPECT_EQ(0, card_reset());
-	EXPECT_LE(MAPPINGS, calls("zap_page_range_single", false));
-	EXPECT_GT(MAPPINGS + FEW, calls("zap_page_range_single", false));
+	EXPECT_LE(MAPPINGS, calls(zap, false));
+	EXPECT_GT(MAPPINGS + FEW, calls(zap, false));
 	trace_no_function();
 	for (i = 0; i < OTHERS; i++)
 		close(fds[i]);
