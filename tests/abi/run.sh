@@ -102,6 +102,13 @@ library() {
 	dump_constants "$dir/one.h" "$tmp/$1.h.constants"
 }
 
+# packaged LIBRARY: debian/libvtadev1.symbols lists the functions that it exports
+packaged() {
+	diff <(sed -n "/^$1\.so/,/^lib/s/^ \([^@]*\)@.*/\1/p" debian/libvtadev1.symbols | LC_ALL=C sort) \
+		<(nm -D --defined-only "build/lib/$1.so" | sed 's/.* //; s/@.*//' | LC_ALL=C sort) \
+		> "$tmp/diff"
+}
+
 n=0 failed=0
 # result NAME: of the last command
 result() {
@@ -123,7 +130,7 @@ if [ "${1-}" = record ]; then
 fi
 
 echo 'TAP version 13'
-echo '1..10'
+echo '1..12'
 dump_all "$tmp/now"
 for of in libvtadev.abi:'programs that use libvtadev' \
 	  libvta_driver.abi:'programs that use libvta_driver' \
@@ -132,6 +139,10 @@ for of in libvtadev.abi:'programs that use libvtadev' \
 	  vta.h.constants:'constants of ioctls'; do
 	same "$recorded/${of%%:*}" "$tmp/now/${of%%:*}" && true
 	result "${of#*:} of the last release are valid"
+done
+for of in libvtadev libvta_driver; do
+	packaged $of && true
+	result "the package lists what $of exports"
 done
 library old
 library lost '/one_get/d'
