@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdbool.h>
 
-#include "arch.h"
 #include "buf.h"
 #include "queue.h"
 
@@ -154,21 +153,14 @@ static int by_card(const struct transfer *t, size_t *done)
 	return err ? err : landed;
 }
 
-/*
- * Reads what the card has written. The kernel clears the status page of a lost card with its
- * buffers, under a lock that faults of both take: looking at the page after the copy tells
- * whether the bytes are the card's.
- */
+/* Reads what the card has written: -ENODEV if it was lost before that was read. */
 static int read_written(struct vtadev_queue *queue, struct vtadev_buf *buf, size_t offset,
 			void *dst, size_t len)
 {
 	uint64_t completed;
 	int err = vtadev_buf_read(buf, offset, dst, len);
 
-	if (err || !len)
-		return err;
-	arch_rmb();
-	return vtadev_completed(queue, &completed);
+	return err || !len ? err : vtadev_completed(queue, &completed);
 }
 
 static int by_cpu(const struct transfer *t, size_t done)

@@ -741,7 +741,9 @@ uint64_t vtadev_submitted(const struct vtadev_queue *queue);
  * @queue: the queue
  * @seq: out: descriptors completed
  *
- * Makes no system call. Errors: -EPROTO, -ENODEV.
+ * Makes no system call, as long as the queue runs or has halted. A reset clears the
+ * buffers: what was read of them before this call is what the card wrote if this
+ * returns 0. Errors: -EPROTO, -ENODEV.
  */
 int vtadev_completed(struct vtadev_queue *queue, uint64_t *seq);
 

@@ -18,6 +18,12 @@ int vtadev_completed(struct vtadev_queue *queue, uint64_t *seq)
 	struct status now;
 	int err;
 
+	/*
+	 * The kernel clears the status page of a lost card with its buffers, under a lock that
+	 * faults of both take. Looking at the page after what the caller has read of a buffer
+	 * tells whether that was the card's.
+	 */
+	arch_rmb();
 	err = status_look(queue, &now);
 	if (err)
 		return err;

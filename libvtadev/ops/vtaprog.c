@@ -5,7 +5,6 @@
  * doorbell.
  */
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -457,11 +456,6 @@ int vtaprog_check(const struct vtaprog *prog)
 {
 	uint64_t completed;
 
-	/*
-	 * The driver blanks the status page with the memory, under a lock that both pages'
-	 * faults take. So reading it after the memory finds out.
-	 */
-	atomic_thread_fence(memory_order_acquire);
 	return vtadev_completed(prog->queue, &completed);
 }
 
