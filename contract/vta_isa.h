@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * vta_isa.h - the core's configuration, instructions and micro-ops
+ * vta_isa.h - the core's configuration, instructions and micro-ops, and what they cost
  *
  * Follows docs/isa.md, which is normative, and is the only place where these numbers
  * stand: the module, the emulated card, the library, the operators and the tools include
@@ -408,5 +408,51 @@ static inline void vta_isa_unpack_uop(const struct vta_isa_shape *s, uint32_t uo
 
 #undef VTA_ISA_PUT
 #undef VTA_ISA_GET
+
+/* ---- Cycles (section 9) ---- */
+
+#define VTA_ISA_MEM_LATENCY	32
+#define VTA_ISA_MEM_ROW		2
+#define VTA_ISA_MEM_PORT	16	/* bytes a cycle */
+#define VTA_ISA_LOOP_LATENCY	8
+
+/* What a LOAD or STORE adds for its rows of @bytes in memory. */
+static inline uint64_t vta_isa_rows_cycles(uint64_t rows, uint64_t bytes)
+{
+	return rows * (VTA_ISA_MEM_ROW + (bytes + VTA_ISA_MEM_PORT - 1) / VTA_ISA_MEM_PORT);
+}
+
+/* A LOAD or STORE of elements with so many bytes in memory. */
+static inline uint64_t vta_isa_move_cycles(const struct vta_isa_move *m, uint32_t element_bytes)
+{
+	uint64_t width = (uint64_t)m->x_pad_0 + m->x_size + m->x_pad_1;
+	uint64_t height = (uint64_t)m->y_pad_0 + m->y_size + m->y_pad_1;
+
+	if (!m->x_size)
+		return 1;
+	return VTA_ISA_MEM_LATENCY +
+	       vta_isa_rows_cycles(m->y_size, (uint64_t)m->x_size * element_bytes) +
+	       width * height - (uint64_t)m->x_size * m->y_size;
+}
+
+/* How many micro-ops a GEMM or ALU executes. */
+static inline uint64_t vta_isa_loop_count(const struct vta_isa_loop *l)
+{
+	if (l->uop_bgn >= l->uop_end)
+		return 0;
+	return (uint64_t)l->iter_out * l->iter_in * (l->uop_end - l->uop_bgn);
+}
+
+/* A GEMM or ALU; ACC has one read port. */
+static inline uint64_t vta_isa_loop_cycles(const struct vta_isa_loop *l)
+{
+	return VTA_ISA_LOOP_LATENCY + vta_isa_loop_count(l) * (l->alu && !l->use_imm ? 2 : 1);
+}
+
+/* A COPY or FILL (docs/hardware.md, section 7) of @rows rows of @width bytes. */
+static inline uint64_t vta_copy_cycles(uint32_t rows, uint32_t width)
+{
+	return 16 + rows * (1 + ((uint64_t)width + 15) / 16);
+}
 
 #endif /* VTA_ISA_H */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "local_impl.h"
+#include "vta_isa.h"
 
 /* The records in memory are taken as they are. */
 static_assert(__BYTE_ORDER == __LITTLE_ENDIAN, "descriptors are little-endian, and so is the host");
@@ -15,8 +16,6 @@ static_assert(__BYTE_ORDER == __LITTLE_ENDIAN, "descriptors are little-endian, a
 #define OPS		(VTA_OP_WAIT + 1)
 #define WORDS		12u	/* 32-bit words of operands */
 #define COPY_BYTES_MAX	(1ull << 32)
-#define COPY_CYCLES	16u
-#define ROW_BYTES	16u	/* in a cycle */
 
 /* Bit n: the operation has something in 32-bit word n of its operands. */
 static const uint16_t operands[OPS] = {
@@ -124,6 +123,5 @@ enum local_unit local_desc_unit(const struct vta_desc *desc)
 
 uint64_t local_copy_cycles(const struct vta_desc *desc, uint32_t rows)
 {
-	return COPY_CYCLES +
-	       rows * (1 + ((uint64_t)desc->copy.width + ROW_BYTES - 1) / ROW_BYTES);
+	return vta_copy_cycles(rows, desc->copy.width);
 }

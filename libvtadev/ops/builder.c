@@ -161,7 +161,7 @@ static void move(struct vtaops_builder *b, enum ops_module module, const struct 
 		.x_pad_0 = m->pad_left, .x_pad_1 = m->pad_right,
 	};
 
-	emit(b, module, ops_move_cycles(m, element_bytes(b->core, m->type)),
+	emit(b, module, vta_isa_move_cycles(&fields, element_bytes(b->core, m->type)),
 	     vta_isa_pack_move(opcode, &fields));
 }
 
@@ -187,11 +187,6 @@ static uint32_t factor(uint32_t value, uint32_t iterations)
 	return iterations > 1 ? value : 0;
 }
 
-static uint64_t loop_count(const struct ops_loop *l)
-{
-	return (uint64_t)l->iter_out * l->iter_in * (l->end - l->bgn);
-}
-
 /* The weights do not move in any loop of this library. */
 static struct vta_isa_loop fields_of(const struct ops_loop *l)
 {
@@ -205,11 +200,11 @@ static struct vta_isa_loop fields_of(const struct ops_loop *l)
 	};
 }
 
-static void loop(struct vtaops_builder *b, const struct vta_isa_loop *fields, uint64_t cycles)
+static void loop(struct vtaops_builder *b, const struct vta_isa_loop *fields)
 {
 	struct vta_isa_shape s = shape_of(b->core);
 
-	emit(b, OPS_COMPUTE, 8 + cycles, vta_isa_pack_loop(&s, 0, fields));
+	emit(b, OPS_COMPUTE, vta_isa_loop_cycles(fields), vta_isa_pack_loop(&s, 0, fields));
 }
 
 void ops_gemm(struct vtaops_builder *b, const struct ops_loop *l, bool reset)
@@ -217,7 +212,7 @@ void ops_gemm(struct vtaops_builder *b, const struct ops_loop *l, bool reset)
 	struct vta_isa_loop fields = fields_of(l);
 
 	fields.reset = reset;
-	loop(b, &fields, loop_count(l));
+	loop(b, &fields);
 }
 
 void ops_alu(struct vtaops_builder *b, const struct ops_loop *l, enum vta_isa_alu op)
@@ -226,7 +221,7 @@ void ops_alu(struct vtaops_builder *b, const struct ops_loop *l, enum vta_isa_al
 
 	fields.alu = true;
 	fields.alu_opcode = op;
-	loop(b, &fields, 2 * loop_count(l));
+	loop(b, &fields);
 }
 
 void ops_alu_imm(struct vtaops_builder *b, const struct ops_loop *l, enum vta_isa_alu op, int imm)
@@ -237,7 +232,7 @@ void ops_alu_imm(struct vtaops_builder *b, const struct ops_loop *l, enum vta_is
 	fields.alu_opcode = op;
 	fields.use_imm = true;
 	fields.imm = imm;
-	loop(b, &fields, loop_count(l));
+	loop(b, &fields);
 }
 
 void ops_uop(struct vtaops_builder *b, uint32_t dst, uint32_t src, uint32_t wgt)

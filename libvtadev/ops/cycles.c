@@ -66,15 +66,3 @@ uint64_t ops_time_end(const struct vtaops_time *t)
 {
 	return max_u64(max_u64(t->end[OPS_LOAD], t->end[OPS_COMPUTE]), t->end[OPS_STORE]);
 }
-
-uint64_t ops_move_cycles(const struct ops_move *m, uint32_t element_bytes)
-{
-	uint64_t bytes = (uint64_t)m->cols * element_bytes;
-	uint64_t width = (uint64_t)m->pad_left + m->cols + m->pad_right;
-	uint64_t height = (uint64_t)m->pad_top + m->rows + m->pad_bottom;
-
-	if (!m->cols)
-		return 1;
-	return 32 + m->rows * (2 + (bytes + 15) / 16) + width * height -
-	       (uint64_t)m->rows * m->cols;
-}

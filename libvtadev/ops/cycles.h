@@ -20,7 +20,4 @@ bool ops_time_push(struct vtaops_time *t, unsigned int pushes);
 /* When all modules have ended. */
 uint64_t ops_time_end(const struct vtaops_time *t);
 
-/* The cost of a LOAD or STORE. */
-uint64_t ops_move_cycles(const struct ops_move *m, uint32_t element_bytes);
-
 #endif /* OPS_CYCLES_H */

@@ -78,10 +78,10 @@ static bool fits(const struct search *s, const struct tile *t)
 	       n.acc <= ops_depth(s->c->log_acc_depth) && n.uop <= ops_depth(s->c->log_uop_depth);
 }
 
-/* Cycles of rows of @cols elements. */
-static uint64_t rows_cost(uint64_t rows, uint64_t cols, uint32_t bytes)
+/* Cycles of a LOAD or STORE of rows of @cols elements. */
+static uint64_t move_cost(uint64_t rows, uint64_t cols, uint32_t bytes)
 {
-	return rows * (2 + (cols * bytes + 15) / 16);
+	return VTA_ISA_MEM_LATENCY + vta_isa_rows_cycles(rows, cols * bytes);
 }
 
 static uint64_t estimate(const struct search *s, const struct tile *t)
@@ -92,18 +92,19 @@ static uint64_t estimate(const struct search *s, const struct tile *t)
 	uint64_t places = places_of(l, t) * l->groups, blocks = div_up(l->oc, t->oc);
 	uint64_t tiles = places * blocks, out = tile_elements(t);
 	uint64_t macs = (uint64_t)t->oc * t->ic * t->kh * t->kw;
-	uint64_t inp = l->rows ? 32 + rows_cost(t->oh, t->ic, c->inp_bytes) :
-		       t->ic * (32 + rows_cost(t->ih, t->iw, c->inp_bytes));
-	uint64_t wgt = 32 + rows_cost(t->oc, (uint64_t)t->ic * t->kh * t->kw, c->wgt_bytes);
-	uint64_t store = l->rows ? 32 + rows_cost(t->oh, t->oc, c->inp_bytes) :
-			 t->oc * (32 + rows_cost(t->oh, t->ow, c->inp_bytes));
-	uint64_t sum = 8 * phases + (uint64_t)t->oh * t->ow / phases * macs;
+	uint64_t inp = l->rows ? move_cost(t->oh, t->ic, c->inp_bytes) :
+		       t->ic * move_cost(t->ih, t->iw, c->inp_bytes);
+	uint64_t wgt = move_cost(t->oc, (uint64_t)t->ic * t->kh * t->kw, c->wgt_bytes);
+	uint64_t store = l->rows ? move_cost(t->oh, t->oc, c->inp_bytes) :
+			 t->oc * move_cost(t->oh, t->ow, c->inp_bytes);
+	uint64_t sum = VTA_ISA_LOOP_LATENCY * phases + (uint64_t)t->oh * t->ow / phases * macs;
+	uint64_t clear = VTA_ISA_LOOP_LATENCY + out;
 	uint64_t params = l->post.vectors * (34 + t->oc * c->acc_bytes / 16);
 	uint64_t inp_loads = t->hold_inp && steps == 1 ? places : tiles * steps;
 	uint64_t wgt_loads = steps > 1 ? tiles * steps :
 			     t->hold_inp && blocks > 1 ? tiles : blocks * l->groups;
 	uint64_t load = inp_loads * inp + wgt_loads * wgt;
-	uint64_t compute = tiles * (steps * sum + out + 8 + ops_post_cost(&l->post, out)) +
+	uint64_t compute = tiles * (steps * sum + clear + ops_post_cost(&l->post, out)) +
 			   (t->hold_inp ? tiles : blocks * l->groups) * params;
 	uint64_t cost = max_u64(load, compute);
 

@@ -11,7 +11,7 @@
 static void count_cycles(struct card *card, uint32_t width, uint32_t rows,
 			 struct outcome *outcome)
 {
-	outcome->cycles = DESC_COPY_CYCLES + rows * desc_row_cycles(width);
+	outcome->cycles = vta_copy_cycles(rows, width);
 	counter_add(&card->counters, VTA_COUNTER_COPY_CYCLES, outcome->cycles);
 }
 

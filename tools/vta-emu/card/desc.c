@@ -114,7 +114,7 @@ struct desc_error desc_check(const struct vta_desc *desc, uint64_t cycles, bool 
 
 uint64_t desc_copy_cycles(const struct vta_desc *desc)
 {
-	return DESC_COPY_CYCLES + desc->copy.rows * desc_row_cycles(desc->copy.width);
+	return vta_copy_cycles(desc->copy.rows, desc->copy.width);
 }
 
 enum desc_unit desc_unit(const struct vta_desc *desc)

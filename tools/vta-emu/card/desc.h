@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "vta.h"
+#include "vta_isa.h"
 
 /* Where a descriptor is executed. */
 enum desc_unit {
@@ -39,14 +40,6 @@ enum desc_unit desc_unit(const struct vta_desc *desc);
 static inline enum vta_op desc_op(const struct vta_desc *desc)
 {
 	return desc->op_flags & VTA_DESC_OP_MASK;
-}
-
-/* What rows of a copy or fill take, by definition. */
-#define DESC_COPY_CYCLES	16
-
-static inline uint64_t desc_row_cycles(uint32_t width)
-{
-	return 1 + ((uint64_t)width + 15) / 16;
 }
 
 /* What a COPY or FILL takes. */

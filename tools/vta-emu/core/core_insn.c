@@ -10,25 +10,12 @@
  *   start      of an instruction: the latest of its arrival, the end of the
  *              previous one of its module, and the ends of the instructions
  *              that pushed the tokens which it pops
- *   end        start + cost; the run takes until the latest end
- *
- *   LOAD, STORE 32 + rows * (2 + ceil(bytes in a row / 16)) + padding elements,
- *               rows being y_size and bytes those in DRAM: a port of 16 bytes
- *               a cycle; 1 if x_size is 0
- *   GEMM        8 + micro-ops executed, with or without reset
- *   ALU         8 + micro-ops executed, and as many again without use_imm (ACC
- *               has one read port)
- *   FINISH      1
+ *   end        start + cost (contract/vta_isa.h); the run takes until the latest end
  *
  * It depends on the stream alone, not on memory, tokens that were left over,
  * or the order in which the emulator happens to take the modules.
  */
 #include "core_impl.h"
-
-#define MEM_LATENCY	32
-#define MEM_ROW		2
-#define MEM_PORT	16
-#define LOOP_LATENCY	8
 
 static struct vta_isa_insn insn_of(const uint32_t words[4])
 {
@@ -92,28 +79,16 @@ enum core_module_id core_insn_module(const uint32_t words[4])
 										 CORE_COMPUTE;
 }
 
-static uint64_t mem_cycles(const struct core *core, const struct vta_isa_move *mem)
-{
-	uint64_t bytes = mem->x_size * (uint64_t)core_mem_elem_size(core, mem->memory_type);
-	uint64_t width = mem->x_pad_0 + mem->x_size + mem->x_pad_1;
-	uint64_t height = mem->y_pad_0 + mem->y_size + mem->y_pad_1;
-	uint64_t padding = width * height - (uint64_t)mem->x_size * mem->y_size;
-
-	if (!mem->x_size)
-		return 1;
-	return MEM_LATENCY + mem->y_size * (MEM_ROW + (bytes + MEM_PORT - 1) / MEM_PORT) + padding;
-}
-
 uint64_t core_insn_cycles(const struct core *core, const struct core_insn *insn)
 {
 	switch (insn->op) {
 	case VTA_ISA_LOAD:
 	case VTA_ISA_STORE:
-		return mem_cycles(core, &insn->mem);
+		return vta_isa_move_cycles(&insn->mem,
+					   core_mem_elem_size(core, insn->mem.memory_type));
 	case VTA_ISA_GEMM:
-		return LOOP_LATENCY + core_loop_count(&insn->loop);
 	case VTA_ISA_ALU:
-		return LOOP_LATENCY + core_loop_count(&insn->loop) * (insn->loop.use_imm ? 1 : 2);
+		return vta_isa_loop_cycles(&insn->loop);
 	case VTA_ISA_FINISH:
 		break;
 	}

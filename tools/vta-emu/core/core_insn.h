@@ -41,14 +41,6 @@ struct core_insn {
 /* Which module an instruction goes to; compute reports the illegal ones. */
 enum core_module_id core_insn_module(const uint32_t words[4]);
 
-/* How many micro-ops a GEMM or ALU executes. */
-static inline uint64_t core_loop_count(const struct vta_isa_loop *loop)
-{
-	if (loop->uop_bgn >= loop->uop_end)
-		return 0;
-	return (uint64_t)loop->iter_out * loop->iter_in * (loop->uop_end - loop->uop_bgn);
-}
-
 struct core;
 struct core_uop;
 

@@ -34,7 +34,7 @@ bool core_loop_fits(struct core *core, const struct vta_isa_loop *loop)
 	struct core_index most = { 0 }, last;
 	uint32_t u;
 
-	if (!core_loop_count(loop))
+	if (!vta_isa_loop_count(loop))
 		return true;
 	if (loop->uop_end > core->uop.depth)
 		return false;
@@ -83,7 +83,7 @@ enum core_result core_loop_run(struct core_run *run, const struct vta_isa_loop *
 	uint64_t *counter = &nothing;
 	uint32_t i, j, u, n;
 
-	if (!core_loop_count(loop))
+	if (!vta_isa_loop_count(loop))
 		return CORE_DONE;
 	if (loop->alu)
 		counter = &run->stats->alu_uops;

@@ -13,8 +13,6 @@
 #include "core_impl.h"
 
 #define HEADER_BYTES	64u
-#define LATENCY		32u
-#define PORT		16u	/* bytes a cycle */
 
 static const enum vta_isa_memory memories[] = {
 	VTA_ISA_UOP, VTA_ISA_INP, VTA_ISA_WGT, VTA_ISA_ACC,
@@ -49,7 +47,7 @@ uint32_t core_state_size(const struct core_config *cfg)
 
 uint64_t core_state_cycles(const struct core_config *cfg)
 {
-	return LATENCY + core_state_size(cfg) / PORT;
+	return VTA_ISA_MEM_LATENCY + core_state_size(cfg) / VTA_ISA_MEM_PORT;
 }
 
 static struct core_pad *pad_of(struct core *core, enum vta_isa_memory type)
