@@ -168,8 +168,8 @@ enum vta_hand {
 	VTA_HAND_FOR_COPY	= 2,
 	VTA_HAND_IN_COMPUTE	= 3,	/* the compute engine executes it */
 	VTA_HAND_IN_COPY	= 4,
-	VTA_HAND_SHORT		= 5,	/* NOP, SIGNAL, empty RUN, a WAIT that looks */
-	VTA_HAND_HELD		= 6,	/* a WAIT that is not satisfied */
+	VTA_HAND_SHORT		= 5,	/* NOP, SIGNAL, empty RUN, a WAIT at first */
+	VTA_HAND_HELD		= 6,	/* a WAIT that was not satisfied */
 };
 
 #define VTA_ABORT_MS			100	/* from ABORT to not BUSY */

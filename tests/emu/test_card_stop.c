@@ -124,6 +124,26 @@ static void stopped_queue_goes_on(void **state)
 	assert_int_equal(submitted(&b.q), 112);
 }
 
+/* However often it looks: a queue that stays at SHORT would be a card that hangs. */
+static void wait_that_looks_again_is_held(void **state)
+{
+	struct bench b;
+
+	bench(&b, *state);
+	rig_queue_start(&b.q, 0);
+	rig_put(&b.q, rig_wait(DATA, 1));
+	rig_submit(&b.q);
+	await_hand(&b.q, VTA_HAND_HELD);
+	for (unsigned int i = 0; i < 10000; i++) {
+		rig_submit(&b.q);
+		assert_int_equal(hand(&b.q), VTA_HAND_HELD);
+	}
+	b.words[0] = 1;
+	rig_submit(&b.q);
+	rig_wait_seq(&b.q, 1);
+	assert_int_equal(hand(&b.q), VTA_HAND_NONE);
+}
+
 /* What had been read and waited for its engine is read again. */
 static void waiting_descriptor_is_read_again(void **state)
 {
@@ -447,6 +467,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		STOP_TEST(submitted_is_the_doorbell),
 		STOP_TEST(stopped_queue_goes_on),
+		STOP_TEST(wait_that_looks_again_is_held),
 		STOP_TEST(waiting_descriptor_is_read_again),
 		STOP_TEST(nothing_is_lost_or_done_twice),
 		STOP_TEST(doorbell_of_a_stopped_queue_counts),

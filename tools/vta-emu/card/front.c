@@ -84,7 +84,8 @@ static void execute(struct card *card, struct queue *q)
 		outcome = do_signal(card, q);
 		break;
 	case VTA_OP_WAIT:
-		if (!do_wait(card, q, &outcome)) {
+		q->held = !do_wait(card, q, &outcome);
+		if (q->held) {
 			q->phase = CARD_PHASE_WAITING;
 			card->front_queue = NULL;
 			return;

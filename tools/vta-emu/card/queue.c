@@ -59,7 +59,7 @@ enum vta_hand queue_hand(const struct queue *q)
 	case CARD_PHASE_READY:
 		return waits[q->unit];
 	case CARD_PHASE_EXECUTING:
-		return executes[q->unit];
+		return q->held ? VTA_HAND_HELD : executes[q->unit];
 	case CARD_PHASE_WAITING:
 		return VTA_HAND_HELD;
 	default:
@@ -501,6 +501,7 @@ void queue_fetch(struct card *card, struct queue *q)
 	}
 	q->desc = desc;
 	q->unit = desc_unit(&desc);
+	q->held = false;
 	q->phase = CARD_PHASE_READY;
 }
 

@@ -66,6 +66,7 @@ struct queue {
 	bool armed;
 	uint32_t arm;
 	bool look;		/* a WAIT is to look at its word again */
+	bool held;		/* a WAIT has looked, and was not satisfied */
 	enum queue_kept kept;
 	bool saving;		/* the compute engine writes to the save area */
 
