@@ -61,7 +61,8 @@ if [ -n "${CROSS-}" ]; then
 	EOF
 	chmod 755 "$timeout"
 fi
-files=(--file "$dir/kselftest:/root/kselftest" --file "$module:/lib/vta.ko"
+# The limits here, in "settings" and in vta_harness.h only end a test that hangs.
+files=(--timeout 1000 --file "$dir/kselftest:/root/kselftest" --file "$module:/lib/vta.ko"
 	--file "$timeout:/usr/bin/timeout" --file "$built/tools/vtactl:/usr/bin/vtactl")
 [ -z "${CROSS-}" ] || files+=(--sysroot "$("$vm" root "$CROSS")")
 
@@ -89,7 +90,7 @@ boot_main() {
 		vta_stress vta_uapi vta_trace vta_lib vta_pipeline vta_ctl vta_cards vta_refused.sh=0000:02:00.0
 		"vta_sensors.sh=0000:02:00.0,45000,12500000,0000:01:00.0" vta_unbind)
 	[ -z "${TESTS-}" ] || read -ra tests <<<"$TESTS"
-	boot main --timeout 400 --cards 2 --emu-arg-0 --serial=1 \
+	boot main --cards 2 --emu-arg-0 --serial=1 \
 		--emu-arg-1 --serial=2 --emu-arg-1 --queues=4 --emu-arg-1 --contexts=3 \
 		--emu-arg-1 --sensors=318150,12500 -- "${tests[@]}"
 }
@@ -98,12 +99,12 @@ boot_main() {
 boot_waits() {
 	local tests=(vta_fences vta_eventfd vta_cost vta_share)
 	[ -z "${TESTS-}" ] || read -ra tests <<<"$TESTS"
-	boot waits --timeout 400 --cards 2 -- "${tests[@]}"
+	boot waits --cards 2 -- "${tests[@]}"
 }
 
 # Users who share a card in modelled time.
 boot_groups() {
-	boot groups --timeout 400 --emu-arg --time --emu-arg model --emu-arg --contexts=16 -- vta_group
+	boot groups --emu-arg --time --emu-arg model --emu-arg --contexts=16 -- vta_group
 }
 
 # A card that does what it should not, and errors on its way. The kernel must see the
@@ -111,7 +112,7 @@ boot_groups() {
 boot_recovery() {
 	local tests=(vta_probe vta_hang vta_watch vta_state vta_sleep vta_aer)
 	[ -z "${TESTS-}" ] || read -ra tests <<<"$TESTS"
-	boot recovery --timeout 400 --module aer_inject --emu-arg --serial=1 --emu-arg --contexts=256 \
+	boot recovery --module aer_inject --emu-arg --serial=1 --emu-arg --contexts=256 \
 		--emu-arg --sensors=318150,12500 \
 		--qemu -global --qemu ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off \
 		-- "${tests[@]}"
@@ -119,7 +120,7 @@ boot_recovery() {
 
 # Two cards that are functions of one device in one slot.
 boot_bus() {
-	boot bus --timeout 400 --module aer_inject --cards 2 --one-slot \
+	boot bus --module aer_inject --cards 2 --one-slot \
 		--emu-arg-0 --serial=1 --emu-arg-1 --serial=2 \
 		--qemu -global --qemu ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off -- vta_bus
 }
@@ -127,18 +128,18 @@ boot_bus() {
 # The slot's power goes off and on, and a card is there again. QEMU fails when it takes a card
 # with MSI-X out of a machine.
 boot_plug() {
-	boot plug --timeout 400 --monitor --emu-arg --stay --emu-arg --serial=1 --emu-arg --msix=0 \
+	boot plug --monitor --emu-arg --stay --emu-arg --serial=1 --emu-arg --msix=0 \
 		--qemu -global --qemu ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off -- vta_plug
 }
 
 # A program on four cards, which are taken away under it.
 boot_pool() {
-	boot pool --timeout 500 --cards 4 --emu-arg --mem=16M -- vta_pool
+	boot pool --cards 4 --emu-arg --mem=16M -- vta_pool
 }
 
 # The machine goes on with another kernel.
 boot_kexec() {
-	script=vta_kexec.sh boot kexec --timeout 400 \
+	script=vta_kexec.sh boot kexec \
 		--file "$("$vm" kimage --kernel "${VM_KERNEL:-host}"):/root/vmlinuz" --
 }
 
@@ -150,7 +151,7 @@ boot_reboot() {
 		exec "$top/build/asan/vta-emu" "\$@" --log-level debug >"$dir/emu.log" 2>&1
 	EOF
 	chmod 755 "$dir/emu"
-	"$vm" run --kernel "${VM_KERNEL:-host}" --emu "$dir/emu" "${files[@]}" --timeout 400 -- \
+	"$vm" run --kernel "${VM_KERNEL:-host}" --emu "$dir/emu" "${files[@]}" -- \
 		sh -c 'insmod /lib/vta.ko; exec /root/kselftest/vta/vta_kexec' >"$dir/vm.log" 2>&1 || :
 	"$here/vta_reboot.sh" "$dir/vm.log" "$dir/emu.log" || {
 		status=1
@@ -164,7 +165,7 @@ boot_paused() {
 	echo "# boot: paused"
 	: >"$log"
 	setsid setpriv --pdeathsig KILL -- "$vm" run --kernel "${VM_KERNEL:-host}" \
-		--emu "$top/build/asan/vta-emu" "${files[@]}" --timeout 400 --keep-log "$dir/kernel.log" -- \
+		--emu "$top/build/asan/vta-emu" "${files[@]}" --keep-log "$dir/kernel.log" -- \
 		sh -c 'insmod /lib/vta.ko; exec /root/kselftest/vta/vta_paused' >"$log" 2>&1 &
 	paused=$!
 	trap 'kill -CONT -- "-$paused" || :; kill -TERM -- "-$paused" || :; wait "$paused"; exit 1' \
@@ -220,23 +221,23 @@ boot_variants() {
 	tests+=("vta_wait.msix1=2" "vta_cost.msix1=2" "vta_fault.msix1=2" "vta_wait.msi1=4" "vta_stress.msi1=4" "vta_open.contexts3=6"
 		"vta_fault.core=7" "vta_buf.mem1m=8"
 		"vta_vectors.sh=2:msix 1:msix 1:msi 1:msi 2:msix 5:msix 65:msix 65:msix")
-	boot variants --timeout 400 --cards "${#cards[@]}" "${options[@]}" -- "${tests[@]}"
+	boot variants --cards "${#cards[@]}" "${options[@]}" -- "${tests[@]}"
 }
 
 # More cards than the processors' vectors would be enough for, had each queue its own.
 boot_vectors() {
-	boot vectors --timeout 400 --cards 11 -- "vta_scarce.sh=11"
+	boot vectors --cards 11 -- "vta_scarce.sh=11"
 }
 
 # More files of one user than the driver has threads to signal them.
 boot_crowd() {
-	boot crowd --timeout 400 --mem 1G --cards 3 --emu-arg-0 --queues=256 \
+	boot crowd --mem 1G --cards 3 --emu-arg-0 --queues=256 \
 		--emu-arg-1 --queues=256 --emu-arg-2 --queues=256 -- vta_crowd
 }
 
 # Every access of the card to what the driver has not mapped would be a fault.
 boot_iommu() {
-	boot iommu --timeout 400 --iommu --module vgem -- vta_basic vta_buf vta_queue vta_run \
+	boot iommu --iommu --module vgem -- vta_basic vta_buf vta_queue vta_run \
 		vta_close vta_pin vta_dmabuf vta_unbind vta_iommu.sh
 }
 
@@ -244,21 +245,21 @@ boot_iommu() {
 boot_memory() {
 	local tests=(vta_pin vta_dmabuf vta_sync vta_limits vta_fragment)
 	[ -z "${TESTS-}" ] || read -ra tests <<<"$TESTS"
-	boot memory --timeout 400 --cards 2 --emu-arg-0 --mem=16M --module vgem -- "${tests[@]}"
-	boot large --timeout 400 --mem 4G -- vta_large
-	boot bounce --timeout 400 --module vgem --append swiotlb=force -- vta_bounce
+	boot memory --cards 2 --emu-arg-0 --mem=16M --module vgem -- "${tests[@]}"
+	boot large --mem 4G -- vta_large
+	boot bounce --module vgem --append swiotlb=force -- vta_bounce
 }
 
 boot_dmabuf() {
 	local tests=(vta_dmabuf vta_sync)
 	[ -z "${TESTS-}" ] || read -ra tests <<<"$TESTS"
-	boot dmabuf --timeout 400 --cards 2 --module vgem -- "${tests[@]}"
+	boot dmabuf --cards 2 --module vgem -- "${tests[@]}"
 }
 
 # Allocations that fail, one by one; few queues and vectors have few. Of the kernel's
 # trace of a module some fail with a warning.
 boot_failnth() {
-	boot failnth --timeout 600 --append slab_nomerge \
+	boot failnth --append slab_nomerge \
 		--tolerate 'event_define_fields|event_file_put' \
 		--emu-arg --queues=2 --emu-arg --msix=2 --emu-arg --mem=1M \
 		--emu-arg --sensors=318150,12500 -- vta_failnth
@@ -275,7 +276,7 @@ boot_isolation() {
 	*)		tests+=(vta_memcg) ;;
 	esac
 	[ -z "${TESTS-}" ] || read -ra tests <<<"$TESTS"
-	boot isolation --timeout 400 --append init_on_alloc=0 -- "${tests[@]}"
+	boot isolation --append init_on_alloc=0 -- "${tests[@]}"
 }
 
 for name in "${boots[@]}"; do

@@ -48,7 +48,7 @@ static void let_go(struct _test_data_aer *self)
 	self->fd = -1;
 }
 
-TEST_F_TIMEOUT(aer, card_comes_back, 60)
+TEST_F(aer, card_comes_back)
 {
 	struct mem word;
 	struct vta_desc hold;
@@ -83,7 +83,7 @@ TEST_F_TIMEOUT(aer, card_comes_back, 60)
 }
 
 /* The link has been reset, and no card answers. */
-TEST_F_TIMEOUT(aer, card_does_not_come_back, 60)
+TEST_F(aer, card_does_not_come_back)
 {
 	uint64_t given_up = card_attr("recovery/given_up");
 
@@ -108,7 +108,7 @@ TEST_F_TIMEOUT(aer, card_does_not_come_back, 60)
 }
 
 /* The link works on, so the card does, and its users keep what they have. */
-TEST_F_TIMEOUT(aer, nonfatal_error_has_no_effect, 60)
+TEST_F(aer, nonfatal_error_has_no_effect)
 {
 	struct mem word;
 	struct vta_desc hold;
@@ -132,7 +132,7 @@ TEST_F_TIMEOUT(aer, nonfatal_error_has_no_effect, 60)
 }
 
 /* It is asked whether it works on. */
-TEST_F_TIMEOUT(aer, card_lost_by_a_nonfatal_error, 60)
+TEST_F(aer, card_lost_by_a_nonfatal_error)
 {
 	if (self->missing)
 		SKIP(return, "this kernel has no %s", self->missing);

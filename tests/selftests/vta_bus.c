@@ -115,7 +115,7 @@ static int reset_function(unsigned int n)
 	return card_reset_function();
 }
 
-TEST_F_TIMEOUT(bus, reset_of_one_card_spares_the_others, 60)
+TEST_F(bus, reset_of_one_card_spares_the_others)
 {
 	ASSERT_EQ(0, reset_function(1));
 	EXPECT_EQ(LOST(VTA_FATE_RESET, VTA_CAUSE_FUNCTION), loses(&self->side[1]));
@@ -126,7 +126,7 @@ TEST_F_TIMEOUT(bus, reset_of_one_card_spares_the_others, 60)
 }
 
 /* An error that one of them reports, or the port, is an error of the bus. */
-TEST_F_TIMEOUT(bus, error_affects_all_cards_of_the_bus, 60)
+TEST_F(bus, error_affects_all_cards_of_the_bus)
 {
 	const char *missing = bus_error_needs();
 
@@ -148,7 +148,7 @@ static int reset_card(unsigned int n)
 }
 
 /* The other is not to suffer for it. */
-TEST_F_TIMEOUT(bus, one_card_does_not_return_after_an_error, 60)
+TEST_F(bus, one_card_does_not_return_after_an_error)
 {
 	const char *missing = bus_error_needs();
 
@@ -168,7 +168,7 @@ TEST_F_TIMEOUT(bus, one_card_does_not_return_after_an_error, 60)
 }
 
 /* By the PCI core, which tells both drivers before and after. */
-TEST_F_TIMEOUT(bus, reset_affects_all_cards_of_the_bus, 60)
+TEST_F(bus, reset_affects_all_cards_of_the_bus)
 {
 	char path[160];
 
@@ -207,7 +207,7 @@ static int reset_unannounced(const char *port)
 }
 
 /* The cards have also lost their addresses: a reset of the function brings them back. */
-TEST_F_TIMEOUT(bus, unannounced_reset_of_the_bus, 60)
+TEST_F(bus, unannounced_reset_of_the_bus)
 {
 	ASSERT_EQ(0, reset_unannounced(self->port));
 	for (unsigned int n = 0; n < CARDS; n++) {

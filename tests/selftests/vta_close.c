@@ -289,7 +289,7 @@ static int kill_while_clearing(uint64_t size)
  * The card takes its time to clear, so that the signal comes before the end. On a busy machine
  * it may come late all the same, but not each time.
  */
-TEST_F_TIMEOUT(close, killed_while_memory_is_cleared, 120)
+TEST_F(close, killed_while_memory_is_cleared)
 {
 	uint64_t size = self->before.mem_free;
 	uint32_t word = 0;

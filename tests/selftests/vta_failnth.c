@@ -205,7 +205,7 @@ static void do_close(struct _test_data_failnth *self, struct step *step)
 	close(step->fd);
 }
 
-TEST_F_TIMEOUT(failnth, open, 600)
+TEST_F(failnth, open)
 {
 	EXPECT_LT(5, sweep(self, do_open, do_close));
 }
@@ -217,7 +217,7 @@ static void do_info(struct _test_data_failnth *self, struct step *step)
 	step->ret = card_ioctl(self->fd, VTA_IOCTL_INFO, &info);
 }
 
-TEST_F_TIMEOUT(failnth, info, 600)
+TEST_F(failnth, info)
 {
 	EXPECT_LE(1, sweep(self, do_info, NULL));
 }
@@ -229,7 +229,7 @@ static void do_lost(struct _test_data_failnth *self, struct step *step)
 	step->ret = card_ioctl(self->fd, VTA_IOCTL_LOST, &lost);
 }
 
-TEST_F_TIMEOUT(failnth, lost, 600)
+TEST_F(failnth, lost)
 {
 	EXPECT_LE(1, sweep(self, do_lost, NULL));
 }
@@ -266,17 +266,17 @@ static void do_free(struct _test_data_failnth *self, struct step *step)
 		abort();
 }
 
-TEST_F_TIMEOUT(failnth, alloc_host, 600)
+TEST_F(failnth, alloc_host)
 {
 	EXPECT_LT(5, sweep(self, do_alloc_host, do_free));
 }
 
-TEST_F_TIMEOUT(failnth, alloc_large, 600)
+TEST_F(failnth, alloc_large)
 {
 	EXPECT_LT(5, sweep(self, do_alloc_large, do_free));
 }
 
-TEST_F_TIMEOUT(failnth, alloc_card, 600)
+TEST_F(failnth, alloc_card)
 {
 	EXPECT_LT(3, sweep(self, do_alloc_card, do_free));
 }
@@ -292,7 +292,7 @@ static void do_alloc_far(struct _test_data_failnth *self, struct step *step)
 	step->handle = req.handle;
 }
 
-TEST_F_TIMEOUT(failnth, alloc_far, 600)
+TEST_F(failnth, alloc_far)
 {
 	EXPECT_LT(5, sweep(self, do_alloc_far, do_free));
 }
@@ -307,7 +307,7 @@ static void do_free_none(struct _test_data_failnth *self, struct step *step)
 		step->ret = 0;
 }
 
-TEST_F_TIMEOUT(failnth, free, 600)
+TEST_F(failnth, free)
 {
 	EXPECT_LE(1, sweep(self, do_free_none, NULL));
 }
@@ -320,7 +320,7 @@ static void do_pin(struct _test_data_failnth *self, struct step *step)
 	step->handle = req.handle;
 }
 
-TEST_F_TIMEOUT(failnth, pin, 600)
+TEST_F(failnth, pin)
 {
 	EXPECT_LT(5, sweep(self, do_pin, do_free));
 }
@@ -333,7 +333,7 @@ static void do_export(struct _test_data_failnth *self, struct step *step)
 	step->fd = req.fd;
 }
 
-TEST_F_TIMEOUT(failnth, export, 600)
+TEST_F(failnth, export)
 {
 	EXPECT_LT(5, sweep(self, do_export, do_close));
 }
@@ -348,7 +348,7 @@ static void do_import(struct _test_data_failnth *self, struct step *step)
 	step->handle = req.handle;
 }
 
-TEST_F_TIMEOUT(failnth, import, 600)
+TEST_F(failnth, import)
 {
 	struct step step = { .fd = -1 };
 
@@ -360,7 +360,7 @@ TEST_F_TIMEOUT(failnth, import, 600)
 }
 
 /* Pages that are another driver's to map. */
-TEST_F_TIMEOUT(failnth, import_foreign, 600)
+TEST_F(failnth, import_foreign)
 {
 	shared = foreign_export(FOREIGN_UDMABUF, 65536);
 	if (shared == -ENODEV)
@@ -386,7 +386,7 @@ static void do_destroy(struct _test_data_failnth *self, struct step *step)
 		abort();
 }
 
-TEST_F_TIMEOUT(failnth, queue_create, 600)
+TEST_F(failnth, queue_create)
 {
 	EXPECT_LT(10, sweep(self, do_create, do_destroy));
 }
@@ -396,7 +396,7 @@ static void do_wait(struct _test_data_failnth *self, struct step *step)
 	step->ret = queue_wait(&self->q, 0, 0, NULL);
 }
 
-TEST_F_TIMEOUT(failnth, wait, 600)
+TEST_F(failnth, wait)
 {
 	EXPECT_LE(2, sweep(self, do_wait, NULL));
 }
@@ -409,7 +409,7 @@ static void do_wait_in_vain(struct _test_data_failnth *self, struct step *step)
 		step->ret = 0;
 }
 
-TEST_F_TIMEOUT(failnth, wait_in_vain, 600)
+TEST_F(failnth, wait_in_vain)
 {
 	EXPECT_LE(2, sweep(self, do_wait_in_vain, NULL));
 }
@@ -425,7 +425,7 @@ static void do_wait_many(struct _test_data_failnth *self, struct step *step)
 	step->ret = card_ioctl(self->fd, VTA_IOCTL_WAIT_MANY, &req);
 }
 
-TEST_F_TIMEOUT(failnth, wait_many, 600)
+TEST_F(failnth, wait_many)
 {
 	EXPECT_LE(2, sweep(self, do_wait_many, NULL));
 }
@@ -439,7 +439,7 @@ static void do_event(struct _test_data_failnth *self, struct step *step)
 	step->ret = card_ioctl(self->fd, VTA_IOCTL_QUEUE_EVENT, &req);
 }
 
-TEST_F_TIMEOUT(failnth, queue_event, 600)
+TEST_F(failnth, queue_event)
 {
 	event = eventfd(0, EFD_CLOEXEC);
 	ASSERT_LE(0, event);
@@ -454,7 +454,7 @@ static void do_fault(struct _test_data_failnth *self, struct step *step)
 	step->ret = queue_fault(&self->q, &fault);
 }
 
-TEST_F_TIMEOUT(failnth, fault, 600)
+TEST_F(failnth, fault)
 {
 	EXPECT_LE(2, sweep(self, do_fault, NULL));
 }
@@ -484,12 +484,12 @@ static void do_unmap(struct _test_data_failnth *self, struct step *step)
 	munmap(step->ptr, self->host.size);
 }
 
-TEST_F_TIMEOUT(failnth, map_host, 600)
+TEST_F(failnth, map_host)
 {
 	EXPECT_LE(1, sweep(self, do_map_host, do_unmap));
 }
 
-TEST_F_TIMEOUT(failnth, map_card, 600)
+TEST_F(failnth, map_card)
 {
 	EXPECT_LE(1, sweep(self, do_map_card, do_unmap));
 }
@@ -512,7 +512,7 @@ static void do_state(struct _test_data_failnth *self, struct step *step)
 	do_read_file("/sys/kernel/debug/vta/vta0/state", step);
 }
 
-TEST_F_TIMEOUT(failnth, state, 600)
+TEST_F(failnth, state)
 {
 	EXPECT_LT(5, sweep(self, do_state, NULL));
 }
@@ -525,7 +525,7 @@ static void do_fdinfo(struct _test_data_failnth *self, struct step *step)
 	do_read_file(path, step);
 }
 
-TEST_F_TIMEOUT(failnth, fdinfo, 600)
+TEST_F(failnth, fdinfo)
 {
 	EXPECT_LE(1, sweep(self, do_fdinfo, NULL));
 }
@@ -548,7 +548,7 @@ static void do_reset(struct _test_data_failnth *self, struct step *step)
 }
 
 /* Without memory for the reason, or without a listener, the card is reset all the same. */
-TEST_F_TIMEOUT(failnth, reset, 600)
+TEST_F(failnth, reset)
 {
 	uint64_t before = card_attr("generation");
 	int failures;

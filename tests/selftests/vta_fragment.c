@@ -113,7 +113,7 @@ static int empty_slot(struct _test_data_fragment *self, struct slot *slot)
 	return err;
 }
 
-TEST_F_TIMEOUT(fragment, nothing_is_lost, 600)
+TEST_F(fragment, nothing_is_lost)
 {
 	unsigned int operations = access("/sys/kernel/debug/kmemleak", F_OK) ?
 				  OPERATIONS : OPERATIONS_WATCHED;
@@ -179,7 +179,7 @@ static bool pages_are_in_order(int fd, const struct mem *mem)
 }
 
 /* Half of the card in single pages: the other half is one buffer all the same. */
-TEST_F_TIMEOUT(fragment, scattered_memory_serves_large_buffers, 600)
+TEST_F(fragment, scattered_memory_serves_large_buffers)
 {
 	uint64_t total = self->mem / 4096, n = total < 4096 ? total : 4096, i, rest;
 	struct mem *small = calloc(n, sizeof(*small)), filler, large;

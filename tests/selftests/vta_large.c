@@ -92,7 +92,7 @@ static uint64_t percent_in_tables(struct _test_data_large *self)
 	return (card_attr("page_table_bytes") - self->tables) / TABLE * 100 / (LARGE / BLOCK);
 }
 
-TEST_F_TIMEOUT(large, host_buffer, 600)
+TEST_F(large, host_buffer)
 {
 	uint64_t invalidations;
 	struct mem host;
@@ -109,7 +109,7 @@ TEST_F_TIMEOUT(large, host_buffer, 600)
 	EXPECT_EQ(self->tables, card_attr("page_table_bytes"));
 }
 
-TEST_F_TIMEOUT(large, pinned_memory, 600)
+TEST_F(large, pinned_memory)
 {
 	uint8_t *ptr = mmap(NULL, LARGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			    -1, 0);
@@ -176,7 +176,7 @@ TEST_F(large, blocks_save_walks)
 }
 
 /* Half of the machine, twice, then as much as there is, in small pieces. */
-TEST_F_TIMEOUT(large, more_than_there_is, 600)
+TEST_F(large, more_than_there_is)
 {
 	struct vta_buf_alloc req;
 	struct sysinfo info;

@@ -141,7 +141,7 @@ static void put_back(struct __test_metadata *_metadata, struct _test_data_plug *
 }
 
 /* The kernel is asked, ends all use of the card, and switches the slot off. */
-TEST_F_TIMEOUT(plug, with_notice, 120)
+TEST_F(plug, with_notice)
 {
 	if (!qemu_is_there())
 		SKIP(return, "no monitor of the machine: tools/vm/vm run --monitor");
@@ -168,7 +168,7 @@ static int pull(const char *port)
 	return err ? err : slot_control(port, &control, true);
 }
 
-TEST_F_TIMEOUT(plug, without_notice, 120)
+TEST_F(plug, without_notice)
 {
 	if (!qemu_is_there())
 		SKIP(return, "no monitor of the machine: tools/vm/vm run --monitor");

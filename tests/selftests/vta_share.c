@@ -278,7 +278,7 @@ FIXTURE_TEARDOWN(share)
 	munmap(shared, sizeof(*shared));
 }
 
-TEST_F_TIMEOUT(share, sixty_four_queues_take_turns, 180)
+TEST_F(share, sixty_four_queues_take_turns)
 {
 	struct part parts[QUEUES_MAX - 1];
 	unsigned int i;
@@ -291,7 +291,7 @@ TEST_F_TIMEOUT(share, sixty_four_queues_take_turns, 180)
 		EXPECT_LE(ROUNDS_LEAST, count_rounds(i));
 }
 
-TEST_F_TIMEOUT(share, sixty_four_queues_by_their_priorities, 180)
+TEST_F(share, sixty_four_queues_by_their_priorities)
 {
 	struct part parts[4];
 	unsigned int p;
@@ -305,7 +305,7 @@ TEST_F_TIMEOUT(share, sixty_four_queues_by_their_priorities, 180)
 }
 
 /* The others always have work, and get no more than theirs. */
-TEST_F_TIMEOUT(share, least_priority_does_not_starve, 180)
+TEST_F(share, least_priority_does_not_starve)
 {
 	struct part parts[] = {
 		{ .queues = 1, .priority = 0, .jobs = 15 },
@@ -317,7 +317,7 @@ TEST_F_TIMEOUT(share, least_priority_does_not_starve, 180)
 }
 
 /* However much is in a queue, it has no more turns than others. */
-TEST_F_TIMEOUT(share, flood_takes_no_more_than_its_share, 180)
+TEST_F(share, flood_takes_no_more_than_its_share)
 {
 	struct part parts[] = {
 		{ .queues = 1, .jobs = 30 },

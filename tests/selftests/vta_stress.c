@@ -135,7 +135,7 @@ FIXTURE_SETUP(stress) { }
 FIXTURE_TEARDOWN(stress) { }
 
 /* Some 10,000 calls, on a machine that may do other things besides. */
-TEST_F_TIMEOUT(stress, threads_of_one_file, 120)
+TEST_F(stress, threads_of_one_file)
 {
 	struct usage before = card_usage(), after;
 	struct worker workers[THREADS];
