@@ -32,6 +32,7 @@
 #include "vta_mem.h"
 #include "vta_mmu.h"
 #include "vta_trace.h"
+#include "vta_user.h"
 
 #define VTA_ALIGN_MAX	SZ_1G
 
@@ -82,6 +83,31 @@ static u64 *vta_buf_account(struct vta_buf *buf)
 	return buf->mem->kind == VTA_MEM_CARD ? &ctx->card_bytes : &ctx->host_bytes;
 }
 
+/*
+ * What it takes of the host's memory to show memory that is not charged as such: lists with up
+ * to 64 bytes for each page, and the buffer itself. Else a user could have a page of card or
+ * imported memory shown a million times, for nothing.
+ */
+static u64 vta_buf_overhead(const struct vta_buf *buf)
+{
+	return buf->flags & (VTA_BUF_BORROWED | VTA_BUF_CARD) ? SZ_1K + buf->size / 64 : 0;
+}
+
+static int vta_buf_charge(struct vta_buf *buf)
+{
+	struct vta_ctx *ctx = buf->ctx;
+
+	return vta_user_charge(ctx->vdev, ctx->user, VTA_USER_HOST_MEM, vta_buf_overhead(buf),
+			       ctx->file);
+}
+
+static void vta_buf_uncharge(struct vta_buf *buf)
+{
+	struct vta_ctx *ctx = buf->ctx;
+
+	vta_user_uncharge(ctx->vdev, ctx->user, VTA_USER_HOST_MEM, vta_buf_overhead(buf));
+}
+
 /* With vta_ctx.lock, which it releases. */
 static void vta_buf_release(struct kref *ref)
 {
@@ -95,6 +121,7 @@ static void vta_buf_release(struct kref *ref)
 	vta_buf_unplace(buf);
 	if (buf->mem)
 		vta_mem_put(buf->mem);
+	vta_buf_uncharge(buf);
 	kfree(buf);
 }
 
@@ -122,6 +149,12 @@ struct vta_buf *vta_buf_create(struct vta_ctx *ctx, struct vta_mem *mem, u32 fla
 	buf->flags = flags;
 	buf->mem = mem;
 
+	ret = vta_buf_charge(buf);
+	if (ret) {
+		vta_mem_put(mem);
+		kfree(buf);
+		return ERR_PTR(ret);
+	}
 	if (!(flags & VTA_BUF_STATUS)) {
 		ret = vta_buf_place(buf, align, addr);
 		if (ret) {
@@ -488,7 +521,7 @@ int vta_ioctl_buf_pin(struct vta_ctx *ctx, void *data)
 	if (!access_ok((void __user *)(start - offset), size))
 		return -EFAULT;
 
-	mem = vta_pin_mem(ctx->vdev, start - offset, size, !(arg->flags & VTA_BUF_READONLY));
+	mem = vta_pin_mem(ctx, start - offset, size, !(arg->flags & VTA_BUF_READONLY));
 	if (IS_ERR(mem))
 		return PTR_ERR(mem);
 	buf = vta_buf_create(ctx, mem, arg->flags | VTA_BUF_BORROWED, arg->align, arg->addr);

@@ -13,7 +13,6 @@
 #include "vta_cardmem.h"
 #include "vta_compat.h"
 #include "vta_device.h"
-#include "vta_isa.h"
 #include "vta_trace.h"
 #include "vta_user.h"
 #include "vta.h"
@@ -265,26 +264,30 @@ static bool vta_in_range(struct vta_device *vdev, const char *name, u64 val, u64
 	return false;
 }
 
+static void vta_config_read(struct vta_device *vdev)
+{
+	u32 config0 = vta_read(vdev, REG_CONFIG0);
+	u32 config1 = vta_read(vdev, REG_CONFIG1);
+
+	vdev->caps.config = (struct vta_isa_config) {
+		.log_inp_width = FIELD_GET(REG_CONFIG0_LOG_INP_WIDTH, config0),
+		.log_wgt_width = FIELD_GET(REG_CONFIG0_LOG_WGT_WIDTH, config0),
+		.log_acc_width = FIELD_GET(REG_CONFIG0_LOG_ACC_WIDTH, config0),
+		.log_batch = FIELD_GET(REG_CONFIG0_LOG_BATCH, config0),
+		.log_block = FIELD_GET(REG_CONFIG0_LOG_BLOCK, config0),
+		.log_uop_buff_size = FIELD_GET(REG_CONFIG1_LOG_UOP_BUFF_SIZE, config1),
+		.log_inp_buff_size = FIELD_GET(REG_CONFIG1_LOG_INP_BUFF_SIZE, config1),
+		.log_wgt_buff_size = FIELD_GET(REG_CONFIG1_LOG_WGT_BUFF_SIZE, config1),
+		.log_acc_buff_size = FIELD_GET(REG_CONFIG1_LOG_ACC_BUFF_SIZE, config1),
+	};
+}
+
 static bool vta_config_valid(struct vta_device *vdev)
 {
-	const struct vta_caps *caps = &vdev->caps;
-	const struct vta_isa_config config = {
-		.log_inp_width = FIELD_GET(REG_CONFIG0_LOG_INP_WIDTH, caps->config0),
-		.log_wgt_width = FIELD_GET(REG_CONFIG0_LOG_WGT_WIDTH, caps->config0),
-		.log_acc_width = FIELD_GET(REG_CONFIG0_LOG_ACC_WIDTH, caps->config0),
-		.log_batch = FIELD_GET(REG_CONFIG0_LOG_BATCH, caps->config0),
-		.log_block = FIELD_GET(REG_CONFIG0_LOG_BLOCK, caps->config0),
-		.log_uop_buff_size = FIELD_GET(REG_CONFIG1_LOG_UOP_BUFF_SIZE, caps->config1),
-		.log_inp_buff_size = FIELD_GET(REG_CONFIG1_LOG_INP_BUFF_SIZE, caps->config1),
-		.log_wgt_buff_size = FIELD_GET(REG_CONFIG1_LOG_WGT_BUFF_SIZE, caps->config1),
-		.log_acc_buff_size = FIELD_GET(REG_CONFIG1_LOG_ACC_BUFF_SIZE, caps->config1),
-	};
 	struct vta_isa_limit limit;
 
-	if (vta_isa_config_valid(&config, &limit))
-		return true;
-	vta_in_range(vdev, limit.name, limit.value, limit.least, limit.most);
-	return false;
+	return vta_isa_config_valid(&vdev->caps.config, &limit) ||
+	       vta_in_range(vdev, limit.name, limit.value, limit.least, limit.most);
 }
 
 static bool vta_caps_valid(struct vta_device *vdev)
@@ -377,8 +380,7 @@ int vta_device_identify(struct vta_device *vdev)
 	caps->clock_khz = vta_read(vdev, REG_CLOCK_KHZ);
 	caps->save_size = vta_read(vdev, REG_SAVE_SIZE);
 	caps->hw_ver = vta_read(vdev, REG_HW_VER);
-	caps->config0 = vta_read(vdev, REG_CONFIG0);
-	caps->config1 = vta_read(vdev, REG_CONFIG1);
+	vta_config_read(vdev);
 	caps->serial = vta_read64(vdev, REG_SERIAL_LO);
 
 	return vta_caps_valid(vdev) ? 0 : -ENODEV;

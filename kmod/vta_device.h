@@ -19,6 +19,7 @@
 #include <linux/workqueue.h>
 
 #include "vta_history.h"
+#include "vta_isa.h"
 #include "vta_regs.h"
 #include "vta_user.h"
 #include "vta_watch.h"
@@ -80,8 +81,7 @@ struct vta_caps {
 	u32 clock_khz;
 	u32 save_size;
 	u32 hw_ver;
-	u32 config0;
-	u32 config1;
+	struct vta_isa_config config;
 };
 
 /*

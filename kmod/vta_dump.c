@@ -191,6 +191,7 @@ void vta_dump_coredump(struct vta_device *vdev, const char *why)
 
 static struct dentry *vta_dump_root;
 
+/* All of the text is from one moment. */
 static int vta_dump_show(struct seq_file *m, void *data)
 {
 	struct vta_device *vdev = m->private;
@@ -198,6 +199,10 @@ static int vta_dump_show(struct seq_file *m, void *data)
 	int ret;
 
 	text.size = seq_get_buf(m, &text.buf);
+	if (text.size < VTA_DUMP_SIZE) {	/* seq_read() comes again, with twice as much */
+		seq_commit(m, -1);
+		return 0;
+	}
 	ret = mutex_lock_interruptible(&vdev->lock);
 	if (ret)
 		return ret;
@@ -207,19 +212,7 @@ static int vta_dump_show(struct seq_file *m, void *data)
 	return 0;
 }
 
-/* With room for the whole text, so that all of it is from one moment. */
-static int vta_dump_open(struct inode *inode, struct file *file)
-{
-	return single_open_size(file, vta_dump_show, inode->i_private, VTA_DUMP_SIZE);
-}
-
-static const struct file_operations vta_dump_fops = {
-	.owner = THIS_MODULE,
-	.open = vta_dump_open,
-	.read = seq_read,
-	.llseek = seq_lseek,
-	.release = single_release,
-};
+DEFINE_SHOW_ATTRIBUTE(vta_dump);
 
 void vta_dump_add(struct vta_device *vdev)
 {

@@ -5,7 +5,6 @@
  * uapi/vta.h documents each call. Here their form is checked; contexts, buffers and queues
  * implement them.
  */
-#include <linux/bitfield.h>
 #include <linux/build_bug.h>
 #include <linux/file.h>
 #include <linux/fs.h>
@@ -41,6 +40,7 @@ static int vta_ioctl_info(struct vta_ctx *ctx, void *data)
 {
 	struct vta_device *vdev = ctx->vdev;
 	const struct vta_caps *caps = &vdev->caps;
+	const struct vta_isa_config *config = &caps->config;
 	struct vta_info *info = data;
 
 	*info = (struct vta_info) {
@@ -56,53 +56,28 @@ static int vta_ioctl_info(struct vta_ctx *ctx, void *data)
 		.clock_khz = caps->clock_khz,
 		.vectors = vdev->nr_vectors,
 		.hw_ver = caps->hw_ver,
-		.log_inp_width = FIELD_GET(REG_CONFIG0_LOG_INP_WIDTH, caps->config0),
-		.log_wgt_width = FIELD_GET(REG_CONFIG0_LOG_WGT_WIDTH, caps->config0),
-		.log_acc_width = FIELD_GET(REG_CONFIG0_LOG_ACC_WIDTH, caps->config0),
-		.log_batch = FIELD_GET(REG_CONFIG0_LOG_BATCH, caps->config0),
-		.log_block = FIELD_GET(REG_CONFIG0_LOG_BLOCK, caps->config0),
-		.log_uop_buff_size = FIELD_GET(REG_CONFIG1_LOG_UOP_BUFF_SIZE, caps->config1),
-		.log_inp_buff_size = FIELD_GET(REG_CONFIG1_LOG_INP_BUFF_SIZE, caps->config1),
-		.log_wgt_buff_size = FIELD_GET(REG_CONFIG1_LOG_WGT_BUFF_SIZE, caps->config1),
-		.log_acc_buff_size = FIELD_GET(REG_CONFIG1_LOG_ACC_BUFF_SIZE, caps->config1),
+		.log_inp_width = config->log_inp_width,
+		.log_wgt_width = config->log_wgt_width,
+		.log_acc_width = config->log_acc_width,
+		.log_batch = config->log_batch,
+		.log_block = config->log_block,
+		.log_uop_buff_size = config->log_uop_buff_size,
+		.log_inp_buff_size = config->log_inp_buff_size,
+		.log_wgt_buff_size = config->log_wgt_buff_size,
+		.log_acc_buff_size = config->log_acc_buff_size,
 		.generation = ctx->generation,
 		.save_size = PAGE_ALIGN(caps->save_size),
 	};
 	return 0;
 }
 
-/*
- * Undoes a call whose result could not be copied to the caller. Another thread of the same file
- * that guesses the handle meanwhile loses it.
- */
-static void vta_undo_buf(struct vta_ctx *ctx, u32 handle)
-{
-	struct vta_buf_free arg = { .handle = handle };
-
-	vta_ioctl_buf_free(ctx, &arg);
-}
-
-static void vta_undo_buf_alloc(struct vta_ctx *ctx, const void *data)
-{
-	vta_undo_buf(ctx, ((const struct vta_buf_alloc *)data)->handle);
-}
-
-static void vta_undo_buf_pin(struct vta_ctx *ctx, const void *data)
-{
-	vta_undo_buf(ctx, ((const struct vta_buf_pin *)data)->handle);
-}
-
-static void vta_undo_buf_import(struct vta_ctx *ctx, const void *data)
-{
-	vta_undo_buf(ctx, ((const struct vta_buf_import *)data)->handle);
-}
-
-static void vta_undo_buf_export(struct vta_ctx *ctx, const void *data)
+static int vta_undo_buf_export(struct vta_ctx *ctx, void *data)
 {
 	const struct vta_exported *exported = data;
 
 	put_unused_fd(exported->arg.fd);
 	fput(exported->file);
+	return 0;
 }
 
 static void vta_done_buf_export(const void *data)
@@ -110,15 +85,6 @@ static void vta_done_buf_export(const void *data)
 	const struct vta_exported *exported = data;
 
 	fd_install(exported->arg.fd, exported->file);
-}
-
-static void vta_undo_queue_create(struct vta_ctx *ctx, const void *data)
-{
-	struct vta_queue_destroy arg = {
-		.queue = ((const struct vta_queue_create *)data)->queue,
-	};
-
-	vta_ioctl_queue_destroy(ctx, &arg);
 }
 
 /* Room for the structure of any call. */
@@ -131,7 +97,9 @@ static void vta_undo_queue_create(struct vta_ctx *ctx, const void *data)
  * @out_always: what goes out is of use when the call fails, too
  * @takes: memory or a queue of the card: for files that are open for writing
  * @run: does it
- * @undo: undoes it, if the result cannot be copied to the caller
+ * @undo: undoes it, if the result cannot be copied to the caller. Another thread of the same
+ *        file that guesses the handle meanwhile loses it
+ * @handle: where the result has a handle, with which @undo is called alone; or 0
  * @done: the rest of the work, after the result was copied
  */
 struct vta_call {
@@ -140,7 +108,8 @@ struct vta_call {
 	bool out_always;
 	bool takes;
 	int (*run)(struct vta_ctx *ctx, void *data);
-	void (*undo)(struct vta_ctx *ctx, const void *data);
+	int (*undo)(struct vta_ctx *ctx, void *data);
+	unsigned int handle;
 	void (*done)(const void *data);
 };
 
@@ -160,16 +129,20 @@ static const struct vta_call vta_calls[] = {
 	VTA_CALL(INFO, info, vta_info, 88, pad),
 	VTA_CALL(LOST, lost, vta_lost, 8, cause),
 	VTA_CALL(BUF_ALLOC, buf_alloc, vta_buf_alloc, 40, handle,
-		 .takes = true, .undo = vta_undo_buf_alloc),
+		 .takes = true, .undo = vta_ioctl_buf_free,
+		 .handle = offsetof(struct vta_buf_alloc, handle)),
 	VTA_CALL(BUF_FREE, buf_free, vta_buf_free, 8, pad),
 	VTA_CALL(BUF_PIN, buf_pin, vta_buf_pin, 40, handle,
-		 .takes = true, .undo = vta_undo_buf_pin),
+		 .takes = true, .undo = vta_ioctl_buf_free,
+		 .handle = offsetof(struct vta_buf_pin, handle)),
 	VTA_CALL(BUF_EXPORT, buf_export, vta_buf_export, 16, pad,
 		 .takes = true, .undo = vta_undo_buf_export, .done = vta_done_buf_export),
 	VTA_CALL(BUF_IMPORT, buf_import, vta_buf_import, 40, pad,
-		 .takes = true, .undo = vta_undo_buf_import),
+		 .takes = true, .undo = vta_ioctl_buf_free,
+		 .handle = offsetof(struct vta_buf_import, handle)),
 	VTA_CALL(QUEUE_CREATE, queue_create, vta_queue_create, 56, doorbell_size,
-		 .takes = true, .undo = vta_undo_queue_create),
+		 .takes = true, .undo = vta_ioctl_queue_destroy,
+		 .handle = offsetof(struct vta_queue_create, queue)),
 	VTA_CALL(QUEUE_DESTROY, queue_destroy, vta_queue_destroy, 8, pad),
 	VTA_CALL(QUEUE_RECOVER, queue_recover, vta_queue_recover, 16, seq),
 	VTA_CALL(QUEUE_EVENT, queue_event, vta_queue_event, 16, pad),
@@ -181,6 +154,14 @@ static const struct vta_call vta_calls[] = {
 /* The largest. */
 static_assert(sizeof(struct vta_info) <= VTA_CALL_SIZE);
 static_assert(sizeof(struct vta_exported) <= VTA_CALL_SIZE);
+
+static void vta_call_undo(const struct vta_call *call, struct vta_ctx *ctx, void *data)
+{
+	/* As struct vta_buf_free and struct vta_queue_destroy: the handle, and padding. */
+	u32 handle[2] = { *(u32 *)(data + call->handle) };
+
+	call->undo(ctx, call->handle ? handle : data);
+}
 
 /*
  * Structures are copied in and out once, by the size the caller says. A newer caller may send
@@ -228,7 +209,7 @@ static long vta_ioctl(struct file *file, unsigned int cmd, unsigned long user)
 		if (copy_to_user(udata, data, min(size, ksize)) ||
 		    (size > ksize && clear_user(udata + ksize, size - ksize))) {
 			if (!ret && call->undo)
-				call->undo(ctx, data);
+				vta_call_undo(call, ctx, data);
 			return -EFAULT;
 		}
 	}

@@ -38,19 +38,13 @@ static int vta_hwmon_register(struct vta_device *vdev, u32 reg, u32 *val)
 static int vta_hwmon_read(struct device *dev, enum hwmon_sensor_types type, u32 attr,
 			  int channel, long *val)
 {
-	struct vta_device *vdev = dev_get_drvdata(dev);
+	bool temp = type == hwmon_temp;
 	u32 raw;
-	int ret;
+	int ret = vta_hwmon_register(dev_get_drvdata(dev), temp ? REG_TEMPERATURE : REG_POWER,
+				     &raw);
 
-	if (type == hwmon_temp) {
-		ret = vta_hwmon_register(vdev, REG_TEMPERATURE, &raw);
-		if (!ret)
-			*val = (long)raw + ABSOLUTE_ZERO_MILLICELSIUS;
-	} else {
-		ret = vta_hwmon_register(vdev, REG_POWER, &raw);
-		if (!ret)
-			*val = (long)raw * 1000;	/* in microwatts */
-	}
+	if (!ret)	/* or in microwatts */
+		*val = temp ? (long)raw + ABSOLUTE_ZERO_MILLICELSIUS : (long)raw * 1000;
 	return ret;
 }
 

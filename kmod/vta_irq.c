@@ -19,12 +19,12 @@
 static unsigned int vta_max_excess_irqs = 1000;
 module_param_named(max_excess_irqs, vta_max_excess_irqs, uint, 0644);
 MODULE_PARM_DESC(max_excess_irqs,
-		 "Most interrupts that no waiter asked for on one vector in a second before the card is reset (default 1000, 0: no limit)");
+		 "Most interrupts in a second, on one vector, that no waiter asked for; after more, the driver resets the card (default 1000, 0: no limit)");
 
 static unsigned int vta_max_vectors;
 module_param_named(max_vectors, vta_max_vectors, uint, 0444);
 MODULE_PARM_DESC(max_vectors,
-		 "Most interrupt vectors of a card, which its queues share (default 0: one for each queue and one, fewer if there are many cards)");
+		 "Most interrupt vectors of a card, which its queues share (default 0: one for each queue and one more, fewer if there are many cards)");
 
 /*
  * A processor has some 200 vectors for all devices. So many of them are for cards: those that
@@ -153,16 +153,16 @@ static unsigned int vta_irq_wanted(struct vta_device *vdev)
 
 /*
  * Allocate at most @wanted and request all of them. On failure, *had is how many could
- * be requested: where vectors are taken only by the request, as on x86, that is when
- * the machine turns out to have no more.
+ * be requested, or -1 if none could be allocated: where vectors are taken only by the
+ * request, as on x86, that is when the machine turns out to have no more.
  */
-static int vta_irq_take(struct vta_device *vdev, unsigned int wanted, unsigned int *had)
+static int vta_irq_take(struct vta_device *vdev, unsigned int wanted, int *had)
 {
 	struct pci_dev *pdev = vdev->pdev;
 	unsigned int i;
 	int nr, ret;
 
-	*had = 0;
+	*had = -1;
 	nr = pci_alloc_irq_vectors(pdev, 1, wanted, PCI_IRQ_MSIX | PCI_IRQ_MSI);
 	if (nr < 0) {
 		dev_err(&pdev->dev,
@@ -189,8 +189,8 @@ static int vta_irq_take(struct vta_device *vdev, unsigned int wanted, unsigned i
 
 int vta_irq_init(struct vta_device *vdev)
 {
-	unsigned int wanted = vta_irq_wanted(vdev), had, nr = wanted;
-	int ret;
+	unsigned int wanted = vta_irq_wanted(vdev), nr = wanted;
+	int had, ret;
 
 	lockdep_assert_held(&vdev->lock);
 
@@ -198,12 +198,12 @@ int vta_irq_init(struct vta_device *vdev)
 	if (!vdev->vectors)
 		return -ENOMEM;
 	/* The last ones are not only for this card: it takes half of what it could have. */
-	while ((ret = vta_irq_take(vdev, nr, &had)) == -ENOSPC && had)
-		nr = max(had / 2, 1U);
+	while ((ret = vta_irq_take(vdev, nr, &had)) == -ENOSPC && had > 0)
+		nr = max(had / 2, 1);
 	if (!ret)
 		atomic_add(vdev->nr_vectors, &vta_irqs_taken);
-	else if (vdev->nr_vectors)
-		dev_err(&vdev->pdev->dev, "cannot have interrupt %u of %u (%d)\n", had, nr, ret);
+	else if (had >= 0)
+		dev_err(&vdev->pdev->dev, "cannot have interrupt %d of %u (%d)\n", had, nr, ret);
 	return ret;
 }
 

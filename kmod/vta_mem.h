@@ -106,7 +106,7 @@ struct vta_mem_ops {
  * @foreign: FOREIGN: the dma-buf
  * @extents: CARD: where
  * @dmem: CARD: the cgroup that is charged for it
- * @user: HOST, CARD: the user it is counted against
+ * @user: HOST, CARD, PINNED: the user it is counted against
  * @lost: CARD: the card has been reset or is gone; vta_device.exports_lock
  * @blank: CARD: what mappings of a dma-buf show then; vta_device.exports_lock
  */
@@ -167,8 +167,8 @@ vm_fault_t vta_mem_fault_blank(struct page *blank, struct vm_fault *vmf);
 
 /* ---- Memory of a process (vta_pin.c) ---- */
 
-/* Pins @size bytes of the caller's from @start, whole pages; charged to process and user. */
-struct vta_mem *vta_pin_mem(struct vta_device *vdev, unsigned long start, u64 size, bool write);
+/* Pins @size bytes of the caller's from @start, whole pages; charged to process and users. */
+struct vta_mem *vta_pin_mem(struct vta_ctx *ctx, unsigned long start, u64 size, bool write);
 
 /* ---- dma-bufs of any exporter (vta_import.c) ---- */
 

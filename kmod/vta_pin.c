@@ -21,32 +21,43 @@
 #include <linux/slab.h>
 
 #include "vta_compat.h"
+#include "vta_ctx.h"
 #include "vta_device.h"
 #include "vta_mem.h"
 #include "vta_mmu.h"
+#include "vta_user.h"
 
 /* So many pages are pinned and given back between two looks at signals. */
 #define VTA_PIN_BATCH	1024ul
 
 /*
  * The process is charged, as the kernel's own long-term pins are, and its user, as by
- * io_uring: a process that has ended leaves its pins to a file that others hold.
+ * io_uring: a process that has ended leaves its pins to a file that others hold. And the
+ * user of the card, who may have many IDs in a namespace.
  */
-static int vta_pin_charge(struct vta_mem *mem)
+static int vta_pin_charge(struct vta_mem *mem, struct vta_user *user)
 {
 	unsigned long nr = mem->size >> PAGE_SHIFT;
 	long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
 	atomic_long_t *locked = &current_user()->locked_vm;
 	struct mm_struct *mm = current->mm;
-	bool over;
+	bool user_over, over;
 
-	over = atomic_long_add_return(nr, locked) > limit;
+	user_over = vta_user_charge_below(mem->vdev, user, VTA_USER_PINNED, mem->size,
+					  (u64)limit << PAGE_SHIFT);
+	over = user_over;
+	over |= atomic_long_add_return(nr, locked) > limit;
 	over |= atomic64_add_return(nr, &mm->pinned_vm) > limit;
 	if (over && !capable(CAP_IPC_LOCK)) {
 		atomic64_sub(nr, &mm->pinned_vm);
 		atomic_long_sub(nr, locked);
+		if (!user_over)
+			vta_user_uncharge(mem->vdev, user, VTA_USER_PINNED, mem->size);
 		return -ENOMEM;
 	}
+	if (user_over)
+		vta_user_charge_below(mem->vdev, user, VTA_USER_PINNED, mem->size, U64_MAX);
+	mem->user = user;
 	mmgrab(mm);
 	mem->mm = mm;
 	mem->cred = get_current_cred();
@@ -63,6 +74,7 @@ static void vta_pin_uncharge(struct vta_mem *mem)
 	atomic_long_sub(nr, &mem->cred->user->locked_vm);
 	mmdrop(mem->mm);
 	put_cred(mem->cred);
+	vta_user_uncharge(mem->vdev, mem->user, VTA_USER_PINNED, mem->size);
 }
 
 static void vta_pin_unpin(struct vta_mem *mem)
@@ -137,9 +149,9 @@ static int vta_pin_some(struct vta_mem *mem, unsigned long addr)
 	return 0;
 }
 
-struct vta_mem *vta_pin_mem(struct vta_device *vdev, unsigned long start, u64 size, bool write)
+struct vta_mem *vta_pin_mem(struct vta_ctx *ctx, unsigned long start, u64 size, bool write)
 {
-	struct vta_mem *mem = vta_mem_init(vdev, VTA_MEM_PINNED, &vta_pin_ops, size);
+	struct vta_mem *mem = vta_mem_init(ctx->vdev, VTA_MEM_PINNED, &vta_pin_ops, size);
 	int ret;
 
 	if (IS_ERR(mem))
@@ -147,7 +159,7 @@ struct vta_mem *vta_pin_mem(struct vta_device *vdev, unsigned long start, u64 si
 	/* Large pages of the process have their places in its addresses. */
 	mem->skew = start & (VTA_L1_SIZE - 1);
 	mem->dirty = write;
-	ret = vta_pin_charge(mem);
+	ret = vta_pin_charge(mem, ctx->user);
 	if (ret)
 		goto err_discard;
 	ret = vta_host_init(&mem->host, size);

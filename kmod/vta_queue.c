@@ -28,7 +28,7 @@
 static unsigned int vta_max_job_ms = 1000;
 module_param_named(max_job_ms, vta_max_job_ms, uint, 0644);
 MODULE_PARM_DESC(max_job_ms,
-		 "Longest time that an engine may execute one descriptor of a queue made from now on, in ms (default 1000, 0: no limit)");
+		 "Longest time that an engine may execute one descriptor, in ms, for queues that are created after a change (default 1000, 0: no limit)");
 
 /* mmap offsets above device addresses: status page and doorbell of each queue. */
 #define VTA_QUEUE_PGOFF(id)	((VTA_ADDR_END >> PAGE_SHIFT) + 2 * (id))

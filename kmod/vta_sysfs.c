@@ -6,7 +6,6 @@
  * those of the card's debug counters (docs/hardware.md, section 12) and is there
  * if the card has them.
  */
-#include <linux/bitfield.h>
 #include <linux/capability.h>
 #include <linux/delay.h>
 #include <linux/device.h>
@@ -238,30 +237,22 @@ static const struct attribute_group vta_usage_group = {
 	.attrs = vta_usage_attrs,
 };
 
-#define VTA_CONFIG_ATTR(_name, _reg)						\
-	VTA_ATTR(_name, "%u",							\
-		 (u32)FIELD_GET(REG_CONFIG##_reg##_##_name, vdev->caps.config##_reg))
+static ssize_t vta_config_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct dev_ext_attribute *field = container_of(attr, struct dev_ext_attribute, attr);
+	const void *config = &to_vta_device(dev)->caps.config;
 
-VTA_CONFIG_ATTR(LOG_INP_WIDTH, 0);
-VTA_CONFIG_ATTR(LOG_WGT_WIDTH, 0);
-VTA_CONFIG_ATTR(LOG_ACC_WIDTH, 0);
-VTA_CONFIG_ATTR(LOG_BATCH, 0);
-VTA_CONFIG_ATTR(LOG_BLOCK, 0);
-VTA_CONFIG_ATTR(LOG_UOP_BUFF_SIZE, 1);
-VTA_CONFIG_ATTR(LOG_INP_BUFF_SIZE, 1);
-VTA_CONFIG_ATTR(LOG_WGT_BUFF_SIZE, 1);
-VTA_CONFIG_ATTR(LOG_ACC_BUFF_SIZE, 1);
+	return sysfs_emit(buf, "%d\n", *(const int *)(config + (unsigned long)field->var));
+}
+
+#define VTA_CONFIG_ATTR(_NAME, _field, ...)					\
+	(&((struct dev_ext_attribute) {						\
+		__ATTR(_NAME, 0444, vta_config_show, NULL),			\
+		(void *)offsetof(struct vta_isa_config, _field)			\
+	}).attr.attr),
 
 static struct attribute *vta_config_attrs[] = {
-	&dev_attr_LOG_INP_WIDTH.attr,
-	&dev_attr_LOG_WGT_WIDTH.attr,
-	&dev_attr_LOG_ACC_WIDTH.attr,
-	&dev_attr_LOG_BATCH.attr,
-	&dev_attr_LOG_BLOCK.attr,
-	&dev_attr_LOG_UOP_BUFF_SIZE.attr,
-	&dev_attr_LOG_INP_BUFF_SIZE.attr,
-	&dev_attr_LOG_WGT_BUFF_SIZE.attr,
-	&dev_attr_LOG_ACC_BUFF_SIZE.attr,
+	VTA_ISA_CONFIG(VTA_CONFIG_ATTR)
 	NULL
 };
 

@@ -4,7 +4,7 @@
  *
  * Card memory, queues and contexts are few, so that one user must not have all of
  * them. The driver's host memory is counted, too: it belongs to no process, so the OOM killer
- * does not find its user. Pinned memory is not counted here: RLIMIT_MEMLOCK limits that.
+ * does not find its user. Pinned memory is counted for RLIMIT_MEMLOCK (vta_pin.c).
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -29,7 +29,7 @@ MODULE_PARM_DESC(max_user_mem,
 static unsigned int vta_max_user_host = 25;
 module_param_named(max_user_host, vta_max_user_host, uint, 0644);
 MODULE_PARM_DESC(max_user_host,
-		 "Most that one user may have in buffers of the host's memory for a card, in percent of the host's (default 25); CAP_SYS_RESOURCE is exempt");
+		 "Most host memory that one user may have in buffers for a card, in percent of the host's memory (default 25); CAP_SYS_RESOURCE is exempt");
 
 static unsigned int vta_max_user_queues = 75;
 module_param_named(max_user_queues, vta_max_user_queues, uint, 0644);
@@ -44,7 +44,7 @@ MODULE_PARM_DESC(max_user_contexts,
 static unsigned int vta_max_user_faults = 100;
 module_param_named(max_user_faults, vta_max_user_faults, uint, 0644);
 MODULE_PARM_DESC(max_user_faults,
-		 "Most faults of queues that one user may cause in a second before making and recovering queues waits (default 100, 0: no limit)");
+		 "Most faults that one user's queues may cause in a second before the driver delays creating and recovering that user's queues (default 100, 0: no limit)");
 
 /*
  * A user can have many IDs in a user namespace of its own, so the namespace's maker counts: that
@@ -196,8 +196,8 @@ u64 vta_user_limit(const struct vta_device *vdev, enum vta_user_what what)
 	return limit || what < VTA_USER_QUEUES ? limit : 1;
 }
 
-static int vta_user_try(struct vta_device *vdev, struct vta_user *user, enum vta_user_what what,
-			u64 nr, u64 limit)
+int vta_user_charge_below(struct vta_device *vdev, struct vta_user *user, enum vta_user_what what,
+			  u64 nr, u64 limit)
 {
 	int ret = -EDQUOT;
 
@@ -214,10 +214,10 @@ static int vta_user_try(struct vta_device *vdev, struct vta_user *user, enum vta
 int vta_user_charge(struct vta_device *vdev, struct vta_user *user, enum vta_user_what what,
 		    u64 nr, const struct file *file)
 {
-	int ret = vta_user_try(vdev, user, what, nr, vta_user_limit(vdev, what));
+	int ret = vta_user_charge_below(vdev, user, what, nr, vta_user_limit(vdev, what));
 
 	if (ret && vta_user_is_exempt(file))
-		ret = vta_user_try(vdev, user, what, nr, U64_MAX);
+		ret = vta_user_charge_below(vdev, user, what, nr, U64_MAX);
 	return ret;
 }
 

@@ -34,6 +34,7 @@ struct vta_group {
 enum vta_user_what {
 	VTA_USER_CARD_MEM,
 	VTA_USER_HOST_MEM,	/* of the driver's, in buffers */
+	VTA_USER_PINNED,	/* of processes: has RLIMIT_MEMLOCK for a limit */
 	VTA_USER_QUEUES,
 	VTA_USER_CTXS,
 	VTA_USER_WHATS
@@ -91,6 +92,9 @@ int vta_user_wait_faults(struct vta_device *vdev, struct vta_user *user);
  */
 int vta_user_charge(struct vta_device *vdev, struct vta_user *user, enum vta_user_what what,
 		    u64 nr, const struct file *file);
+/* The same, with a limit of the caller's for all that the user has. */
+int vta_user_charge_below(struct vta_device *vdev, struct vta_user *user, enum vta_user_what what,
+			  u64 nr, u64 limit);
 void vta_user_uncharge(struct vta_device *vdev, struct vta_user *user, enum vta_user_what what,
 		       u64 nr);
 

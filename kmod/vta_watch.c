@@ -37,7 +37,7 @@
 static unsigned int vta_hang_ms = 10000;
 module_param_named(hang_ms, vta_hang_ms, uint, 0644);
 MODULE_PARM_DESC(hang_ms,
-		 "How much longer than its limit a descriptor may take before the card is said to hang, in ms (default 10000, 0: for ever)");
+		 "How much longer than its limit a descriptor may take before the driver takes the card for hung, in ms (default 10000, 0: for ever)");
 
 /* ---- Records in memory ---- */
 

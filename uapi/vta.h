@@ -372,14 +372,15 @@ struct vta_buf_free {
  * @handle: out: names the buffer, for VTA_IOCTL_BUF_FREE
  *
  * The pages stay in memory, are counted against RLIMIT_MEMLOCK (VmPin in
- * /proc/PID/status, each time they are pinned), and are the card's until the
- * buffer is freed, whatever becomes of the mapping. The card sees whole pages:
+ * /proc/PID/status, each time they are pinned) for the process, for its user and
+ * for the user that opened the card, and are the card's until the buffer is
+ * freed, whatever becomes of the mapping. The card sees whole pages:
  * those of the first and the last byte, too. After fork() the buffer goes on with
  * the parent's pages. There is nothing to mmap().
  *
  * Errors: EINVAL, EFAULT (nothing is mapped there, or a driver's memory), EACCES
- * (the caller may not write it, and READONLY is not set), ENOMEM, ENOSPC, EEXIST,
- * EINTR, EOPNOTSUPP (also for a shared mapping of a file on a disk without
+ * (the caller may not write it, and READONLY is not set), ENOMEM, ENOSPC, EDQUOT,
+ * EEXIST, EINTR, EOPNOTSUPP (also for a shared mapping of a file on a disk without
  * READONLY: the file system would not see the card's writes), ENODEV.
  */
 struct vta_buf_pin {
@@ -433,8 +434,8 @@ struct vta_buf_export {
  * uses it) to write it. Errors: EINVAL (also a
  * file that is not a dma-buf), EBADF (@fd is not open), EACCES (a dma-buf that may
  * only be read, without VTA_BUF_READONLY), ENOENT (card memory that was lost in a
- * reset), ENOMEM, ENOSPC, EEXIST, EOPNOTSUPP (card memory of another card; memory
- * that the card cannot reach directly), ENODEV.
+ * reset), ENOMEM, ENOSPC, EDQUOT, EEXIST, EOPNOTSUPP (card memory of another card;
+ * memory that the card cannot reach directly), ENODEV.
  */
 struct vta_buf_import {
 	__s32 fd;

@@ -8,6 +8,8 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -234,18 +236,8 @@ TEST_F(limits, hold_for_all_processes_of_a_user)
 }
 
 /* Inside a namespace of its own, a user can have any ID and all capabilities. */
-static int as_another_in_a_namespace(void *arg)
+static int as_another(void)
 {
-	int *maps = arg;
-	char byte = 0;
-
-	if (!HOLDS(!become(NOBODY)))
-		return 1;
-	/* Until there are maps, the process can write none itself. */
-	if (!HOLDS(!unshare(CLONE_NEWUSER)))
-		return 1;
-	if (!HOLDS(write(maps[1], &byte, 1) == 1 && read(maps[2], &byte, 1) == 1))
-		return 1;
 	if (!HOLDS(!setgid(7) && !setuid(7)))
 		return 1;
 	if (!HOLDS(getuid() == 7))
@@ -253,20 +245,62 @@ static int as_another_in_a_namespace(void *arg)
 	return is_refused(NULL);
 }
 
-static int in_a_namespace(void *arg)
+/* Half of what a user may pin, as one of many IDs, through a file that is open. */
+struct half {
+	int fd;
+	unsigned int uid;
+};
+
+static int pin_a_half_and_leave(void *arg)
 {
-	int there[2], back[2], maps[3], status;
+	const struct half *half = arg;
+	void *ptr = mmap(NULL, MIB / 2, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct vta_buf_pin req;
+
+	if (!HOLDS(ptr != MAP_FAILED && !setuid(half->uid)))
+		return 1;
+	return -buf_pin(half->fd, ptr, MIB / 2, 0, &req);
+}
+
+static int pin_as_many(void)
+{
+	const struct rlimit limit = { MIB, MIB };
+	struct half half = { .fd = card_open() };
+
+	if (!HOLDS(half.fd >= 0 && !setrlimit(RLIMIT_MEMLOCK, &limit)))
+		return 1;
+	for (half.uid = 1; half.uid <= 2; half.uid++) {
+		if (!HOLDS(!in_child(pin_a_half_and_leave, &half)))
+			return 1;
+	}
+	return HOLDS(in_child(pin_a_half_and_leave, &half) == ENOMEM) ? 0 : 1;
+}
+
+static int in_own_namespace(int ready, int go, int (*with)(void))
+{
+	char byte = 0;
+
+	if (!HOLDS(!become(NOBODY)))
+		return 1;
+	/* Until there are maps, the process can write none itself. */
+	if (!HOLDS(!unshare(CLONE_NEWUSER)))
+		return 1;
+	if (!HOLDS(write(ready, &byte, 1) == 1 && read(go, &byte, 1) == 1))
+		return 1;
+	return with();
+}
+
+static int in_a_namespace_with(int (*with)(void))
+{
+	int there[2], back[2], status;
 	char byte = 0, path[64];
 	pid_t child;
 
-	(void)arg;
 	if (!HOLDS(!pipe(there) && !pipe(back)))
 		return 1;
-	maps[1] = there[1];
-	maps[2] = back[0];
 	child = fork();
 	if (!child)
-		_exit(as_another_in_a_namespace(maps));
+		_exit(in_own_namespace(there[1], back[0], with));
 	close(there[1]);
 	if (!HOLDS(read(there[0], &byte, 1) == 1))
 		return 1;
@@ -283,6 +317,17 @@ static int in_a_namespace(void *arg)
 	close(back[0]);
 	close(back[1]);
 	return status;
+}
+
+static int in_a_namespace(void *arg)
+{
+	(void)arg;
+	return in_a_namespace_with(as_another);
+}
+
+TEST_F(limits, of_pinned_memory_hold_in_user_namespaces)
+{
+	EXPECT_EQ(0, in_a_namespace_with(pin_as_many));
 }
 
 TEST_F(limits, hold_in_user_namespaces)
@@ -402,6 +447,111 @@ TEST_F(limits, hold_for_each_user_of_namespaces_that_root_made)
 	close(self->back[1]);
 }
 
+/* ---- cgroups ---- */
+
+#define GROUP_MEM	(64ull << 12)
+
+struct group {
+	char root[32], dir[64], region[48];
+};
+
+static int group_write(const char *dir, const char *file, const char *text)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
+	return file_write(path, text);
+}
+
+/* What follows @name in a file of the group; UINT64_MAX if it is not there. */
+static uint64_t group_read(const char *dir, const char *file, const char *name)
+{
+	char path[128], line[256];
+	uint64_t value = UINT64_MAX;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		size_t len = strlen(name);
+
+		if (!strncmp(line, name, len) && line[len] == ' ')
+			value = strtoull(line + len, NULL, 10);
+	}
+	if (f)
+		fclose(f);
+	return value;
+}
+
+/* A cgroup that may have GROUP_MEM of the card; -EOPNOTSUPP if this kernel cannot do that. */
+static int group_make(struct group *g)
+{
+	char address[32], text[64];
+	int err = card_pci_address(address, sizeof(address));
+
+	if (err)
+		return err;
+	snprintf(g->region, sizeof(g->region), "vta/%s", address);
+	strcpy(g->root, "/tmp/vta-cgroup.XXXXXX");
+	if (!mkdtemp(g->root) || mount("none", g->root, "cgroup2", 0, NULL))
+		return -errno;
+	snprintf(g->dir, sizeof(g->dir), "%s/some", g->root);
+	if (group_write(g->root, "cgroup.subtree_control", "+dmem") || mkdir(g->dir, 0755)) {
+		umount(g->root);
+		rmdir(g->root);
+		return -EOPNOTSUPP;
+	}
+	snprintf(text, sizeof(text), "%s %llu", g->region, GROUP_MEM);
+	return group_write(g->dir, "dmem.max", text);
+}
+
+static int group_end(const struct group *g)
+{
+	return rmdir(g->dir) || umount(g->root) || rmdir(g->root) ? -errno : 0;
+}
+
+static int spend_group(void *arg)
+{
+	const struct group *g = arg;
+	uint32_t handle = 0;
+	int fd;
+
+	if (!HOLDS(!group_write(g->dir, "cgroup.procs", "0")))
+		return 1;
+	fd = card_open();
+	if (!HOLDS(fd >= 0 && take(fd, GROUP_MEM + 4096, NULL) == -EDQUOT))
+		return 1;
+	if (!HOLDS(!group_read(g->dir, "dmem.current", g->region)))
+		return 1;
+	if (!HOLDS(!take(fd, GROUP_MEM - 4096, NULL) && !take(fd, 4096, &handle)))
+		return 1;
+	if (!HOLDS(group_read(g->dir, "dmem.current", g->region) == GROUP_MEM))
+		return 1;
+	if (!HOLDS(take(fd, 4096, NULL) == -EDQUOT))
+		return 1;
+	/* What is given back can be had again. */
+	if (!HOLDS(!buf_release(fd, handle) && !take(fd, 4096, NULL)))
+		return 1;
+	return 0;
+}
+
+/* Capabilities do not exempt from it: root is in the cgroup here. */
+TEST_F(limits, of_a_cgroup)
+{
+	struct group g;
+	int err = group_make(&g);
+
+	if (err == -EOPNOTSUPP)
+		SKIP(return, "this kernel has no dmem controller (Linux 6.14, CONFIG_CGROUP_DMEM)");
+	ASSERT_EQ(0, err);
+	EXPECT_EQ(self->mem, group_read(g.root, "dmem.capacity", g.region));
+	EXPECT_EQ(0, in_child(spend_group, &g));
+	EXPECT_EQ(0, group_read(g.dir, "dmem.current", g.region));
+	/* Others are not counted. */
+	EXPECT_EQ(0, in_child(take_some, NULL));
+	EXPECT_EQ(0, group_end(&g));
+}
+
 /* ---- host memory ---- */
 
 static int take_host(int fd, uint64_t size)
@@ -443,6 +593,49 @@ TEST_F(limits, of_host_memory)
 {
 	ASSERT_EQ(0, file_write(PARAMETERS "max_user_host", "1"));
 	EXPECT_EQ(0, in_child(spend_host, self));
+	EXPECT_EQ(0, file_write(PARAMETERS "max_user_host", "25"));
+}
+
+/*
+ * A little memory, shown to the card so often that the lists are more than it. It is the card's:
+ * of host memory, which is mapped each time, DMA_API_DEBUG allows no more than seven mappings.
+ */
+static int import_again_and_again(void *arg)
+{
+	struct vta_buf_alloc req = { .size = 2 * MIB, .flags = VTA_BUF_CARD };
+	struct vta_buf_import last = {}, more;
+	int fd, other, dmabuf, err;
+	unsigned int n = 0;
+
+	(void)arg;
+	if (!HOLDS(!become(NOBODY)))
+		return 1;
+	fd = card_open();
+	other = card_open();
+	if (!HOLDS(fd >= 0 && other >= 0 && !card_ioctl(fd, VTA_IOCTL_BUF_ALLOC, &req)))
+		return 1;
+	dmabuf = buf_export(fd, req.handle, O_RDWR | O_CLOEXEC);
+	if (!HOLDS(dmabuf >= 0))
+		return 1;
+	while (n < 2000 && !(err = buf_import(fd, dmabuf, 0, &more))) {
+		last = more;
+		n++;
+	}
+	if (!HOLDS(err == -EDQUOT && n))
+		return 1;
+	if (!HOLDS(!buf_release(fd, last.handle) && !buf_import(fd, dmabuf, 0, &more)))
+		return 1;
+	if (!HOLDS(buf_import(fd, dmabuf, 0, &more) == -EDQUOT))
+		return 1;
+	close(fd);
+	close(dmabuf);
+	return HOLDS(ctx_number(other, "vta-user-host-bytes") == 0) ? 0 : 1;
+}
+
+TEST_F(limits, of_host_memory_count_what_imports_take)
+{
+	ASSERT_EQ(0, file_write(PARAMETERS "max_user_host", "1"));
+	EXPECT_EQ(0, in_child(import_again_and_again, self));
 	EXPECT_EQ(0, file_write(PARAMETERS "max_user_host", "25"));
 }
 
