@@ -47,6 +47,7 @@ $(call objects,$(SELFTEST_DIR)/obj,tests/devices,\
 	$$(LIB_CPPFLAGS) -Ilibvtadev/ops $$(SELFTEST_CFLAGS))
 $(SELFTEST_DIR)/obj/vta_pool.o: SELFTEST_CFLAGS += -Ilibvtadev/ops -Itests/devices
 $(SELFTEST_DIR)/vta_pool: $(SELFTEST_DIR)/obj/pool_image.o $(PROG_A) $(OPS_A)
+$(SELFTEST_DIR)/vta_pool: SELFTEST_LIBS += -Wl,--wrap=poll
 $(SELFTEST_DIR)/vta_ctl: SELFTEST_LIBS := -ljson-c
 
 # The boots of the module's tests.

@@ -48,16 +48,29 @@ int emu_tell(const char *request)
 	return emu_ask(request, reply, sizeof(reply));
 }
 
-uint64_t emu_counter(const char *name)
+/* The number that follows @key, after @group, in the answer; UINT64_MAX if it is not there. */
+static uint64_t emu_number(const char *request, const char *group, const char *key)
 {
-	char reply[4096], key[64];
+	char reply[4096], quoted[64];
 	const char *at;
 
-	snprintf(key, sizeof(key), "\"%s\":", name);
-	if (emu_ask("counters", reply, sizeof(reply)))
+	if (emu_ask(request, reply, sizeof(reply)))
 		return UINT64_MAX;
-	at = strstr(reply, key);
-	return at ? strtoull(at + strlen(key), NULL, 10) : UINT64_MAX;
+	snprintf(quoted, sizeof(quoted), "\"%s\":", group);
+	at = strstr(reply, quoted);
+	snprintf(quoted, sizeof(quoted), "\"%s\":", key);
+	at = at ? strstr(at, quoted) : NULL;
+	return at ? strtoull(at + strlen(quoted), NULL, 10) : UINT64_MAX;
+}
+
+uint64_t emu_counter(const char *name)
+{
+	return emu_number("counters", name, name);
+}
+
+uint64_t emu_injected(const char *kind)
+{
+	return emu_number("injected", kind, "count");
 }
 
 int emu_inject(const char *kind)

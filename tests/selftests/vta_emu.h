@@ -21,6 +21,9 @@ int emu_inject(const char *kind);
 /* The card is as the contract has it again. */
 int emu_clear(void);
 
+/* How often a kind has happened since it was injected; UINT64_MAX if it is not known. */
+uint64_t emu_injected(const char *kind);
+
 /* A debug counter of the card, without asking the driver; UINT64_MAX if there is none. */
 uint64_t emu_counter(const char *name);
 

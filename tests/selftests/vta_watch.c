@@ -325,6 +325,107 @@ TEST_F(hang, storm_is_not_excused_by_old_waits)
 	ASSERT_EQ(0, card_reset());
 }
 
+/* ---- When it comes late ---- */
+
+/* What a look suspects a card of, and the next one finds if it comes in time. */
+static const struct suspicion {
+	const char *kind;
+	int err, others;	/* what the waiter gets then, and those of other queues */
+} suspicions[] = {
+	{ "heartbeat",		0,		-ENODEV },
+	{ "status-lost 1",	-ENODEV,	-ENODEV },
+	{ "irq-lost 1",		0,		0 },
+};
+
+/* Queues that wait: each look reads their registers. */
+struct crowd {
+	struct mem mem;
+	struct queue queues[10];
+	struct waiter waiters[10];
+};
+
+static int crowd_start(struct crowd *c, int fd)
+{
+	uint64_t arms = card_counter("arms") + ARRAY_SIZE(c->queues);
+	unsigned int n;
+	int err = mem_alloc(fd, &c->mem, 4096, VTA_BUF_HOST, 0);
+
+	for (n = 0; n < ARRAY_SIZE(c->queues) && !err; n++) {
+		struct vta_desc desc = desc_wait(c->mem.addr + 8 * n, 1);
+
+		err = queue_open(fd, &c->queues[n], NULL);
+		if (err)
+			break;
+		queue_submit(&c->queues[n], &desc, 1);
+		err = waiter_start(&c->waiters[n], &c->queues[n], 1, 10 * PATIENCE_MS);
+	}
+	return err ? err : card_counter_reaches("arms", arms) == arms ? 0 : -ETIMEDOUT;
+}
+
+static void crowd_let_go(struct crowd *c, unsigned int n)
+{
+	((volatile uint64_t *)c->mem.ptr)[n] = 1;
+	queue_kick(&c->queues[n]);
+}
+
+/* From now on: STATUS, which reads as it would, counts them. */
+static bool looks_happen(uint64_t looks)
+{
+	int64_t end = now_ns() + 6 * PATIENCE_MS * 1000000ll;
+
+	if (emu_inject("reg-status=1"))
+		return false;
+	while (emu_injected("reg-status") < looks && now_ns() < end)
+		sleep_ms(100);
+	return emu_injected("reg-status") >= looks;
+}
+
+/*
+ * On a busy host the watchdog's work comes late, as it does here, where each access to a
+ * register takes 60 ms: a look lasts longer than two periods. The next one judges by nothing
+ * that it has seen.
+ */
+TEST_F_TIMEOUT(hang, late_looks_find_no_hang, 300)
+{
+	unsigned int i, n;
+
+	for (i = 0; i < ARRAY_SIZE(suspicions); i++) {
+		const struct suspicion *s = &suspicions[i];
+		struct steps before = steps_now();
+		struct crowd c;
+		int fd = card_open();
+
+		ASSERT_LE(0, fd);
+		ASSERT_EQ(0, crowd_start(&c, fd));
+		ASSERT_EQ(0, emu_inject("slow=60000"));
+		ASSERT_EQ(0, emu_inject(s->kind));
+		crowd_let_go(&c, 0);
+		EXPECT_TRUE(looks_happen(4));	/* the first may have begun before */
+		EXPECT_EQ(before.soft, steps_now().soft) {
+			TH_LOG("%s", s->kind);
+		}
+		EXPECT_EQ(before.lost, steps_now().lost) {
+			TH_LOG("%s", s->kind);
+		}
+		ASSERT_EQ(0, emu_clear());
+		if (!strcmp(s->kind, "heartbeat"))
+			ASSERT_EQ(0, emu_inject(s->kind));
+		EXPECT_EQ(s->err, waiter_join(&c.waiters[0]));
+		for (n = 1; n < ARRAY_SIZE(c.queues); n++) {
+			if (!s->others)
+				crowd_let_go(&c, n);
+			EXPECT_EQ(s->others, waiter_join(&c.waiters[n]));
+		}
+		EXPECT_EQ(before.soft + !!s->others, steps_then(&before, !!s->others).soft);
+		EXPECT_EQ(before.lost + !s->others, steps_now().lost);
+		ASSERT_EQ(0, emu_clear());
+		for (n = 0; n < ARRAY_SIZE(c.queues); n++)
+			queue_unmap(&c.queues[n]);
+		munmap(c.mem.ptr, c.mem.size);
+		close(fd);
+	}
+}
+
 /* ---- More than one ---- */
 
 /* Which queue has faulted as the N-th before now, by its number on the card. */
@@ -490,7 +591,7 @@ static int (* const long_jobs[])(void *) = { has_long_jobs, has_long_jobs_that_f
  * The engine is always busy, by jobs of half their limit, and another user's descriptor
  * waits behind them for longer than any may take.
  */
-TEST_F_TIMEOUT(hang, busy_engine_is_no_hang, 120)
+TEST_F(hang, busy_engine_is_no_hang)
 {
 	unsigned int i, n, jobs = 0;
 
@@ -591,7 +692,7 @@ static int hides_what_it_runs(void)
 }
 
 /* The hidden descriptor keeps its time limit, so the waiters behind it see no hang. */
-TEST_F_TIMEOUT(hang, hidden_descriptors_cause_no_abort, 60)
+TEST_F(hang, hidden_descriptors_cause_no_abort)
 {
 	uint64_t doorbells = card_counter("doorbells");
 	struct vta_desc run;
@@ -631,7 +732,7 @@ static int forges_a_running_descriptor(void)
 }
 
 /* This does not hide the hang of the engine. */
-TEST_F_TIMEOUT(hang, forged_ring_does_not_hide_a_hang, 60)
+TEST_F(hang, forged_ring_does_not_hide_a_hang)
 {
 	struct vta_desc run;
 	pid_t pid;
