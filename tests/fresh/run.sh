@@ -44,14 +44,8 @@ number=0 failed=0
 # base_make SUITE DIR: root.tar, with an account for an ordinary user
 # shellcheck disable=SC2016,SC2317 # the root's shell; called by cached
 base_make() {
-	local dir=$2 options
-	root_options
-	namespaced mmdebstrap "${options[@]}" --include=git,make,passwd \
-		--customize-hook='chroot "$1" useradd --create-home --shell /bin/bash newcomer' \
-		"$1" "$dir/root.tar" "$(host_mirror)" 2>"$dir/log" || {
-		tail -n 30 "$dir/log" >&2
-		return 1
-	}
+	root_archive "$2/root.tar" "$1" --include=git,make,passwd \
+		--customize-hook='chroot "$1" useradd --create-home --shell /bin/bash newcomer'
 }
 
 # result NAME STATUS [LOG]: one line of TAP, with the end of a log that tells of a failure

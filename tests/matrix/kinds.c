@@ -76,7 +76,7 @@ const struct kind kinds[] = {
 	{ "generation-same", { "generation-same 1", "fatal" }, REACH_CARD, WORK_ANY, KIND_STALLS },
 
 	{ "reg-magic", { "reg-magic=0x12345678" }, REACH_CARD, WORK_ANY, 0 },
-	{ "reg-contract", { "reg-contract=0x20000" }, REACH_CARD, WORK_ANY, 0 },
+	{ "reg-contract", { "reg-contract=0x10000" }, REACH_CARD, WORK_ANY, 0 },
 	{ "reg-queues", { "reg-queues=257" }, REACH_CARD, WORK_ANY, 0 },
 	{ "reg-contexts", { "reg-contexts=0" }, REACH_CARD, WORK_ANY, 0 },
 	{ "reg-mem-size", { "reg-mem-size=0x12345000" }, REACH_CARD, WORK_ANY, 0 },

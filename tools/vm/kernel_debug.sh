@@ -39,6 +39,8 @@ kernel_debug_make() {
 	rm -rf "$dir/deb"
 
 	cat "$here/debug/guest.config" "$here/debug/$config.config" >"$dir/wanted"
+	# Since Linux 6.14.
+	! grep -qx 'config CGROUP_DMEM' "$src/init/Kconfig" || echo CONFIG_CGROUP_DMEM=y >>"$dir/wanted"
 	{
 		make -s -C "$src" KCONFIG_ALLCONFIG="$dir/wanted" allnoconfig &&
 			kernel_debug_granted "$dir/wanted" "$src/.config" &&

@@ -3,6 +3,9 @@
 #
 # Debian in a root directory, for what the host's own release does not have.
 
+# For roots of which nothing is read but by programs.
+no_docs=(--dpkgopt='path-exclude=/usr/share/'{doc,man,locale}'/*')
+
 # root_make DIR SUITE SCRIPT [ARGUMENT...]: make a root of the suite in DIR and
 # have its shell run SCRIPT in it, to install what the root is for. A suite of
 # backports is its release with backports preferred in everything.
@@ -14,10 +17,7 @@ root_make() {
 	mkdir -p "$dir"
 	# Through a tar, so that all files belong to the owner of the cache, and
 	# in a mount namespace, so that no interruption leaves mounts behind.
-	namespaced mmdebstrap "${options[@]}" \
-		--dpkgopt='path-exclude=/usr/share/doc/*' \
-		--dpkgopt='path-exclude=/usr/share/man/*' \
-		--dpkgopt='path-exclude=/usr/share/locale/*' \
+	namespaced mmdebstrap "${options[@]}" "${no_docs[@]}" \
 		--customize-hook="$(root_hook "$suite" "$mirror" "$script" "$@")" \
 		--customize-hook='rm -rf "$1"/var/lib/apt/lists/* "$1"/var/cache/apt/*' \
 		"${suite%-backports}" - "$mirror" 2>"$dir/log" |
@@ -26,6 +26,19 @@ root_make() {
 		return 1
 	}
 	rm -f "$dir/log"
+}
+
+# root_archive ARCHIVE SUITE OPTION...: make ARCHIVE, a tar of a root of the suite, with more
+# options to mmdebstrap
+root_archive() {
+	local archive=$1 suite=$2 options
+	shift 2
+	root_options
+	namespaced mmdebstrap "${options[@]}" "$@" "$suite" "$archive" "$(host_mirror)" \
+		2>"${archive%/*}/log" || {
+		tail -n 30 "${archive%/*}/log" >&2
+		return 1
+	}
 }
 
 # Sets options to mmdebstrap's for every root. A mirror may be a frozen one: Valid-Until is

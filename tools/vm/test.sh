@@ -22,6 +22,12 @@ tests=(packages missing_packages users_path status command_by_signal output nois
 	dying_emulator cards one_slot monitor killed_emulator bad_usage
 	interrupt terminate hang_up kill closed_pipe shell two_at_once clock changing_clock)
 
+# said FILE...: what runs printed, without the notice that a guest whose clock went wrong, as on a
+# busy host, was booted again.
+said() {
+	cat "$@" | grep -v "^vm: the guest's clock is wrong, booting again" || :
+}
+
 # vm STATUS ARGUMENTS...: run, and expect this exit status. $out and $err hold
 # what it printed.
 vm() {
@@ -29,7 +35,7 @@ vm() {
 	shift
 	"$here/vm" "$@" >"$dir/out" 2>"$dir/err" </dev/null || status=$?
 	out=$(cat "$dir/out")
-	err=$(cat "$dir/err")
+	err=$(said "$dir/err")
 	[ "$status" -eq "$expected" ] || fail "vm $*: status $status, not $expected"
 }
 
@@ -307,7 +313,7 @@ test_programs() {
 clock_runs_away() {
 	vm 125 run --cards 0 --accel tcg \
 		--append "$2 rcupdate.rcu_cpu_stall_suppress=1 nowatchdog" -- "${@:3}"
-	[[ $err == *"$1"* ]] || fail "no '$1'"
+	grep -q "$1" "$dir/err" || fail "no '$1'"
 	nothing_left
 }
 
@@ -534,7 +540,7 @@ test_two_at_once() {
 	two=$!
 	status=0; wait "$one" || status=$?; same "$status" 1
 	status=0; wait "$two" || status=$?; same "$status" 2
-	same "$(cat "$dir/one" "$dir/two")" $'one\ntwo'
+	same "$(said "$dir/one" "$dir/two")" $'one\ntwo'
 	nothing_left
 }
 
