@@ -18,7 +18,7 @@ setup(
     ext_modules=[Extension(
         "vtadev._core", sorted(glob("*.c")), depends=["core.h"], py_limited_api=True,
         define_macros=[("_GNU_SOURCE", None)],
-        extra_compile_args=["-std=gnu11", "-fvisibility=hidden", *vtadev("--cflags")],
+        extra_compile_args=["-std=gnu11", "-I../../contract", "-fvisibility=hidden", *vtadev("--cflags")],
         extra_link_args=[*vtadev("--libs-only-L"), "-lvtaprog", "-lvtaops", "-lvtadev",
                          "-Wl,--exclude-libs,ALL"])],
     options={"bdist_wheel": {"py_limited_api": "cp311"}})

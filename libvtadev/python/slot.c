@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A program that is loaded once: a queue, one place for tensors, one run under way. One
- * thread is in it at a time. Whether it is in use is known here alone, so that an exception
- * of a signal's handler, wherever it comes, loses no slot. It keeps its card open.
+ * A place for runs of a program: a queue, one place for tensors, one run under way. The first
+ * has the weights, which its twins share. One thread is in a slot at a time. Whether it is in
+ * use is known here alone, so that an exception of a signal's handler, wherever it comes, loses
+ * no slot. It keeps its card open.
  */
 #include <errno.h>
 #include <string.h>
@@ -14,9 +15,13 @@
 /* How long a wait does not look for signals, and whether the slot was closed. */
 #define SLICE_NS	50000000ll
 
+static PyTypeObject *slot_type;
+
 struct slot {
 	PyObject_HEAD
 	struct device *device;		/* NULL: no slot yet; entered */
+	struct slot *first;		/* whose weights this one has; NULL: its own */
+	unsigned int users;		/* of the program: this slot's queue, and twins */
 	struct vtadev_queue *queue;
 	struct vtaprog *prog;
 	struct vtaops_core core;
@@ -52,24 +57,39 @@ static bool in_use(const struct slot *self)
 	return (self->busy || self->job) && !self->closing;
 }
 
+/* One user less; the last one frees the program. */
+static void put(struct slot *self)
+{
+	struct vtaprog *prog = self->prog;
+	struct slot *first = self->first;
+
+	if (--self->users)
+		return;
+	self->prog = NULL;
+	self->first = NULL;
+	Py_BEGIN_ALLOW_THREADS
+	vtaprog_free(prog);
+	Py_END_ALLOW_THREADS
+	device_leave(self->device);
+	if (first) {
+		put(first);
+		Py_DECREF((PyObject *)first);
+	}
+}
+
 /* Frees what the card has. A child process must leave its parent's alone. */
 static void release(struct slot *self)
 {
 	struct vtadev_queue *queue = self->queue;
-	struct vtaprog *prog = self->prog;
 
 	self->queue = NULL;
-	self->prog = NULL;
 	Py_CLEAR(self->job);
-	if (self->owner != getpid() || !self->device)
+	if (self->owner != getpid() || !queue)
 		return;
-	if (queue) {
-		Py_BEGIN_ALLOW_THREADS
-		vtadev_queue_destroy(queue);
-		vtaprog_free(prog);
-		Py_END_ALLOW_THREADS
-		device_leave(self->device);
-	}
+	Py_BEGIN_ALLOW_THREADS
+	vtadev_queue_destroy(queue);
+	Py_END_ALLOW_THREADS
+	put(self);
 }
 
 static void slot_leave(struct slot *self)
@@ -105,7 +125,10 @@ static int load(struct slot *self, struct vtadev *dev, const Py_buffer *file,
 	if (err)
 		return err;
 	err = vtadev_queue_eventfd(self->queue, event);
-	if (!err)
+	if (!err && self->first)
+		err = vtaprog_twin(dev, self->queue, self->first->prog, file->buf,
+				   (size_t)file->len, &self->prog, why);
+	else if (!err)
 		err = vtaprog_load(dev, self->queue, file->buf, (size_t)file->len, &self->prog,
 				   why);
 	if (err) {
@@ -142,18 +165,41 @@ static PyObject *slot_load(struct slot *self, const Py_buffer *file, int event)
 	Py_BEGIN_ALLOW_THREADS
 	err = load(self, dev, file, &image, event, why);
 	Py_END_ALLOW_THREADS
-	return err ? load_error(err, dev, why) : (PyObject *)self;
+	if (err)
+		return load_error(err, dev, why);
+	self->users = 1;
+	return (PyObject *)self;
 }
 
-/* Slot(device, image, eventfd) */
+/* The same for a slot with the weights of @first, which stay until put(). */
+static PyObject *slot_load_twin(struct slot *self, struct slot *first, const Py_buffer *file,
+				int event)
+{
+	if (first->first)
+		first = first->first;
+	if (first->closing || first->device != self->device) {
+		PyErr_SetString(PyExc_ValueError,
+				"the first slot is closed, or another card's");
+		return NULL;
+	}
+	first->users++;
+	self->first = (struct slot *)Py_NewRef((PyObject *)first);
+	if (slot_load(self, file, event))
+		return (PyObject *)self;
+	put(first);
+	return NULL;
+}
+
+/* Slot(device, image, eventfd[, first]) */
 static PyObject *slot_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(keywords))
 {
+	struct slot *self, *first = NULL;
 	struct device *device;
-	struct slot *self;
 	Py_buffer file;
 	int event;
 
-	if (!PyArg_ParseTuple(args, "O!y*i:Slot", device_type, &device, &file, &event))
+	if (!PyArg_ParseTuple(args, "O!y*i|O!:Slot", device_type, &device, &file, &event,
+			      slot_type, &first))
 		return NULL;
 	self = (struct slot *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
 	if (self) {
@@ -161,7 +207,8 @@ static PyObject *slot_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSE
 		if (device_enter(device)) {
 			self->device = device;
 			Py_INCREF((PyObject *)device);
-			if (!slot_load(self, &file, event)) {
+			if (!(first ? slot_load_twin(self, first, &file, event) :
+				      slot_load(self, &file, event))) {
 				device_leave(device);
 				Py_CLEAR(self);
 			}
@@ -180,6 +227,7 @@ static void slot_dealloc(PyObject *object)
 
 	release(self);
 	Py_XDECREF(self->about);
+	Py_XDECREF((PyObject *)self->first);
 	Py_XDECREF((PyObject *)self->device);
 	((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
 	Py_DECREF(type);
@@ -285,8 +333,10 @@ static int look(struct slot *self)
 /* Whether a run that its caller gave up is still under way. How it ends is of no interest. */
 static bool abandoned(struct slot *self)
 {
-	int err = self->running ? look(self) : 0;
+	int err = 0;
 
+	if (self->running)
+		err = look(self);
 	if (err == -EIO) {
 		Py_BEGIN_ALLOW_THREADS
 		vtadev_recover(self->queue);
@@ -396,7 +446,10 @@ static PyObject *slot_run(PyObject *object, PyObject *args)
 	self = slot_enter(object);
 	if (!self)
 		return NULL;
-	ret = abandoned(self) ? Py_NewRef(Py_None) : run(self, inputs, timeout);
+	if (abandoned(self))
+		ret = Py_NewRef(Py_None);
+	else
+		ret = run(self, inputs, timeout);
 	slot_leave(self);
 	return ret;
 }
@@ -487,7 +540,7 @@ static PyGetSetDef attributes[] = {
 };
 
 static PyType_Slot slots[] = {
-	{ Py_tp_doc, "A program that is loaded once." },
+	{ Py_tp_doc, "A place for runs of a program; a twin shares the weights of another." },
 	{ Py_tp_new, slot_new },
 	{ Py_tp_dealloc, slot_dealloc },
 	{ Py_tp_methods, methods },
@@ -504,9 +557,6 @@ static PyType_Spec spec = {
 
 int slot_init(PyObject *module)
 {
-	PyTypeObject *type = (PyTypeObject *)PyType_FromSpec(&spec);
-	int ret = type ? PyModule_AddType(module, type) : -1;
-
-	Py_XDECREF((PyObject *)type);
-	return ret;
+	slot_type = (PyTypeObject *)PyType_FromSpec(&spec);
+	return slot_type ? PyModule_AddType(module, slot_type) : -1;
 }

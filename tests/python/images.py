@@ -46,9 +46,9 @@ def parts_after(header, parts):
     return body, places
 
 
-def echo(tensors, insns=(FINISH,), labels="", config=CONFIG):
+def echo(tensors, insns=(FINISH,), labels="", config=CONFIG, weights=0):
     """Each (name, format, shape) is an input, copied by the card to an output name.out;
-    the card executes insns before that."""
+    the card executes insns before that. It has so many bytes of weights, which nothing reads."""
     table, to_card, from_card, at = b"", b"", b"", 0
     outputs = b""
     for name, format, shape in tensors:
@@ -59,7 +59,7 @@ def echo(tensors, insns=(FINISH,), labels="", config=CONFIG):
         to_card += copy((ARENA, at), (HOST, at), size)
         from_card += copy((HOST, at + step), (ARENA, at), size)
         at += 2 * step
-    model = b"".join(struct.pack("<QQ", *insn) for insn in insns)
+    model = b"".join(struct.pack("<QQ", *insn) for insn in insns) + bytes(weights)
     steps = to_card + struct.pack("<8I", 2, 0, 0, 0, 0, 0, 0, 0) + from_card
     body, places = parts_after(HEADER, [
         (struct.pack("<IIQ", 0, len(insns), 0), 16), (b"", 4), (table + outputs, 144),

@@ -21,7 +21,9 @@ import weakref
 
 import images
 import vtadev
+from vtadev import _core
 
+MIB = 1 << 20
 X = [("x", "b", (4,))]
 ECHO = images.echo(X, labels="zero\none")
 DEADLOCK = images.echo(X, [images.DEADLOCK])
@@ -263,6 +265,43 @@ class Programs(WithCard):
         with self.card.program(ECHO) as program:
             program(b"abcd")
             self.assertLess(self.card.mem_free(), free)
+        self.assertEqual(self.card.mem_free(), free)
+
+    def test_runs_share_the_weights(self):
+        free = self.card.mem_free()
+        with self.card.program(images.echo(X, weights=MIB), runs=4) as program:
+            self.assertIn(free - self.card.mem_free(), range(MIB, 2 * MIB))
+            values = [bytes([i] * 4) for i in range(20)]
+            self.assertEqual([bytes(result) for result in program.map(values)], values)
+        self.assertEqual(self.card.mem_free(), free)
+
+    def test_weights_stay_until_the_last_run_is_closed(self):
+        event = os.eventfd(0)
+        self.addCleanup(os.close, event)
+        free, core = self.card.mem_free(), self.card._core
+        first = _core.Slot(core, ECHO, event)
+        twin = _core.Slot(core, ECHO, event, first)
+        other = _core.Slot(core, ECHO, event, twin)
+        first.close()
+        with self.assertRaisesRegex(ValueError, "closed"):
+            _core.Slot(core, ECHO, event, first)
+        del first
+        twin.close()
+        self.assertEqual(bytes(other.run((b"abcd",), -1)[0]), b"abcd")
+        self.assertLess(self.card.mem_free(), free)
+        other.close()
+        self.assertEqual(self.card.mem_free(), free)
+
+    def test_twin_is_of_the_same_image_and_card(self):
+        event = os.eventfd(0)
+        self.addCleanup(os.close, event)
+        free = self.card.mem_free()
+        first = _core.Slot(self.card._core, ECHO, event)
+        with self.assertRaisesRegex(ValueError, "not the image"):
+            _core.Slot(self.card._core, images.echo(X, weights=MIB), event, first)
+        with vtadev.open() as card, self.assertRaisesRegex(ValueError, "another card's"):
+            _core.Slot(card._core, ECHO, event, first)
+        first.close()
         self.assertEqual(self.card.mem_free(), free)
 
     def test_dropped_program_is_freed(self):

@@ -160,7 +160,8 @@ class _Engine:
         self.places = []
         try:
             for _ in range(runs):
-                self.places.append(_core.Slot(device, image, self.event))
+                # The first has the weights; the others are its twins.
+                self.places.append(_core.Slot(device, image, self.event, *self.places[:1]))
         except BaseException:
             self.close()
             raise
@@ -449,10 +450,11 @@ class Program(_Runner):
     """A program image (.vtap) on a card.
 
     image is a path, or the file's bytes; device what open() gave, or its argument: then
-    the program opens the card, and close() closes it. As many runs can be in flight as the
-    program is loaded times: runs.
+    the program opens the card, and close() closes it. Up to runs runs are in flight at a time;
+    all of them share the weights.
 
-    Threads may call it at the same time.
+    Threads may call it at the same time, so one for each model is enough: each Program has
+    weights of its own on the card.
     """
 
     def __init__(self, image, device=None, runs=2):
