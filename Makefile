@@ -294,18 +294,19 @@ check-debug-share: debug-deps
 	@tests/run -j 3 -t $(WITHIN) -o build/check-debug \
 		$(call debug-boots,$(CI_BOOTS)) $(call debug-matrix,$(CI_MATRIX))
 
-# Cards as resources of Debian's Slurm, which is installed in a root directory for the VM.
+# Cards as resources of Debian's Slurm, and MPI on them: both are installed in a root directory
+# for the VM.
 .PHONY: check-slurm
 check-slurm: build-deps
-	@tools/vm/deps.sh need mmdebstrap
-	+@$(QUIETLY) vm-module $(VTACTL_BIN) $(HELLO_BIN) $(EMU_ASAN_BIN)
+	@tools/vm/deps.sh need mmdebstrap $(MPI_PACKAGES)
+	+@$(QUIETLY) vm-module $(VTACTL_BIN) $(HELLO_BIN) $(EMU_ASAN_BIN) $(MPI_BIN) $(DIGITS_VTAP)
 	@$(TESTS_RUN) -o build/check-slurm "scripts=tests/cluster/scripts.sh" \
 		$(foreach v,v1 v2,"@slurm-cgroup-$(v)=tests/cluster/run.sh $(VM_MODULE) cgroup/$(v)")
 
 # One job on many cards. make check has it, too, where Open MPI is installed.
 .PHONY: check-mpi
 check-mpi:
-	@tools/vm/deps.sh need $(BUILD_PACKAGES) openmpi-bin libopenmpi-dev
+	@tools/vm/deps.sh need $(BUILD_PACKAGES) $(MPI_PACKAGES)
 	+@$(QUIETLY) $(SOFT_SO)
 	@tests/run -o build/check-mpi "mpi=tests/mpi/run.sh build/mpi"
 
@@ -505,23 +506,23 @@ help:
 	@echo 'make demo-model  ResNet50 names what is on real photographs, on the emulated card'
 	@echo 'make check       all tests; V=1 shows their whole output'
 	@echo 'make check-opencl    the device opencl, many streams, in each way that vta.cl can be built'
-	@echo 'make check-quick what finds most in short time'
-	@echo 'make check-slurm cards as resources of Slurm, in a VM; make check-mpi: one job on many cards'
+	@echo 'make check-quick the tests that find most in a short time'
+	@echo 'make check-slurm cards as resources of Slurm, and MPI on them, in a VM; make check-mpi: MPI on soft'
 	@echo "make check-tvm    TVM's VTA runtime on libvta_driver, from TVM=DIR"
 	@echo 'make check-debug the kernel tests on kernels with KASAN, lockdep, kmemleak, KCSAN'
 	@echo 'make fuzz        random calls, cards and inputs, led by coverage; OPS=10000000 for many'
 	@echo 'make storm       the card taken away and brought back 1,000 times; STORM_CYCLES='
-	@echo 'make soak        all at once for 30 minutes; SOAK_SECONDS='
+	@echo 'make soak        all kinds of load at once for 30 minutes; SOAK_SECONDS='
 	@echo 'make check-kernels   built, tested, installed by DKMS on Linux 5.10 to the newest'
 	@echo 'make check-fresh the first two in a Debian that has nothing; SUITE=trixie, STEPS='
 	@echo 'make bench       measure; PARTS=memory,... only those; build/bench.json, build/*.svg'
 	@echo 'make vm          a shell in the VM with a card; CARDS=2 for two'
 	@echo 'make install     library, tools and udev rules, all below PREFIX= (/usr/local)'
-	@echo 'make uninstall   remove them again'
+	@echo 'make uninstall   remove what make install installed'
 	@echo 'make deb         Debian packages, in build/deb'
 	@echo 'make rpm         RPM packages, in build/rpm'
 	@echo 'make check-packages  both, and install, upgrade and purge the first in a root'
 	@echo 'make dkms-install    the module, rebuilt whenever a kernel is installed'
-	@echo 'make dkms-uninstall  remove it again'
-	@echo 'make record-abi  take this ABI for that of the release'
+	@echo 'make dkms-uninstall  remove this module'
+	@echo 'make record-abi  record the present ABI as that of the release'
 	@echo 'make clean       remove build/'

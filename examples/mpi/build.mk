@@ -3,6 +3,7 @@
 # Not part of make all: it takes Open MPI, or another MPI with mpicc.
 
 MPI_BIN := build/examples/mpi/digits-mpi
+MPI_PACKAGES := openmpi-bin libopenmpi-dev
 MPI_HAVE := $(shell command -v mpicc)
 
 # MPI's headers are not made for this project's warnings.

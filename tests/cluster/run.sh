@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Cards as Slurm's resources: Debian's slurmctld and two slurmd in a VM with five emulated
-# cards. Prints TAP.
+# Cards as Slurm's resources, and one job of MPI on several of them: Debian's slurmctld, two
+# slurmd and Open MPI in a VM with five emulated cards. Prints TAP.
 #
 #   tests/cluster/run.sh VTA.KO [PLUGIN...]
 #
@@ -28,32 +28,26 @@ shift
 [ $# -gt 0 ] || set -- cgroup/v1 cgroup/v2
 suite=$(host_suite)
 
-# slurm_make DIR: root.tar.gz, with what slurmctld, slurmd and their commands need
+# slurm_make DIR: root.tar.gz, with what slurmctld, slurmd, their commands and mpirun need
 # shellcheck disable=SC2317 # called by cached
 slurm_make() {
-	local dir=$1 options
-	root_options
-	namespaced mmdebstrap "${options[@]}" --variant=essential \
-		--dpkgopt='path-exclude=/usr/share/doc/*' \
-		--dpkgopt='path-exclude=/usr/share/man/*' \
-		--dpkgopt='path-exclude=/usr/share/locale/*' \
-		--include=munge,slurm-client,slurmctld,slurmd \
-		"$suite" "$dir/root.tar.gz" "$(host_mirror)" 2>"$dir/log" || {
-		tail -n 30 "$dir/log" >&2
-		return 1
-	}
+	root_archive "$1/root.tar.gz" "$suite" --variant=essential "${no_docs[@]}" \
+		--include=munge,slurm-client,slurmctld,slurmd,openmpi-bin
 }
 
 root_need
-cached "cluster/$suite" "root of Debian $suite with Slurm" slurm_make
+cached "cluster/$suite-mpi" "root of Debian $suite with Slurm and Open MPI" slurm_make
 status=0
 for plugin; do
 	echo "# $plugin"
-	# The VM ends with this shell, however that ends.
-	setpriv --pdeathsig TERM -- tools/vm/vm run --kernel "${VM_KERNEL:-host}" --emu build/asan/vta-emu --timeout 400 \
-		--cards 5 --mem 2G --file "$module":/lib/vta.ko \
-		--file "$cache/cluster/$suite/root.tar.gz":/slurm.tar.gz \
+	# The VM ends with this shell, however that ends. It waits for longer than the guest does.
+	setpriv --pdeathsig TERM -- tools/vm/vm run --kernel "${VM_KERNEL:-host}" --emu build/asan/vta-emu --timeout 2000 \
+		--cards 5 --mem 2500M --file "$module":/lib/vta.ko \
+		--file "$cache/cluster/$suite-mpi/root.tar.gz":/slurm.tar.gz \
 		--file build/tools/vtactl:/bin/vtactl --file build/examples/hello/hello:/bin/hello \
+		--file build/examples/mpi/digits-mpi:/bin/digits-mpi \
+		--file build/examples/digits/digits.vtap:/share/digits.vtap \
+		--file examples/digits/testset.bin:/share/testset.bin \
 		--file tools/slurm:/share/slurm --file tests/cluster/job.sh:/share/job.sh \
 		-- tests/cluster/guest.sh "$plugin" || status=1
 done

@@ -141,24 +141,57 @@ cards none ok
 as epilog_slurmd vta1
 check "vta-check: of the cards that are named alone" is 0
 
+# A user's file where every user may write: held for ever, and not root's to open.
+lock=/run/lock/vta-check.test$$
+if (set -C && : >"$lock") 2>/dev/null; then
+	chmod 666 "$lock"
+	[ "$(id -u)" -ne 0 ] || chown 65534 "$lock"
+	exec 8<"$lock"
+	flock 8
+	cards ok ok
+	status=0
+	SLURM_SCRIPT_CONTEXT=epilog_slurmd SLURMD_NODENAME=test$$ \
+		timeout 20 "$tools/vta-check" vta0 8<&- >"$tmp/out" 2>"$tmp/err" || status=$?
+	check "vta-check: does not wait for a user" is 0
+	exec 8<&-
+	rm -f "$lock" "/run/vta-check.test$$.lock"
+else
+	n=$((n + 1))
+	echo "ok $n vta-check: does not wait for a user # SKIP cannot make $lock"
+fi
+
 # ---- vta-task ----
 
-# task LOCALID: in a /dev with vta0 to vta3, of which ann may open two
-if [ "$(id -u)" -ne 0 ] || ! unshare -m true 2>/dev/null; then
-	n=$((n + 1))
-	echo "ok $n vta-task # SKIP needs root and a mount namespace"
-else
-	# shellcheck disable=SC2016 # the inner shell's
+# tasks VARIABLE=VALUE...: what each of three tasks is given, in a /dev with vta0 to vta3, of which
+# a user may open two
+# shellcheck disable=SC2016 # the inner shell's
+tasks() {
+	local id
+
 	for id in 0 1 2; do
-		SLURM_LOCALID=$id unshare -m sh -c '
+		echo "task $id"
+		env "$@" SLURM_LOCALID=$id unshare -m sh -c '
 			mount -t tmpfs -o mode=755 none /dev
 			for i in 0 1 2 3; do : >/dev/vta$i; chmod 0 /dev/vta$i; done
 			chmod 666 /dev/vta1 /dev/vta3
 			exec setpriv --reuid=65534 --regid=65534 --clear-groups sh' <"$tools/vta-task"
 	done >"$tmp/out" 2>"$tmp/err"
-	check "vta-task: each task has a card of those that it may open" [ "$(<"$tmp/out")" = "export VTADEV_DEVICE=vta1
+}
+if [ "$(id -u)" -ne 0 ] || ! unshare -m true 2>/dev/null; then
+	n=$((n + 1))
+	echo "ok $n vta-task # SKIP needs root and a mount namespace"
+else
+	tasks -u VTADEV_DEVICE
+	check "vta-task: tasks have cards of those that they may open; the first has the default" \
+		[ "$(<"$tmp/out")" = "task 0
+task 1
 export VTADEV_DEVICE=vta3
+task 2
 export VTADEV_DEVICE=vta1" ]
+	tasks VTADEV_DEVICE=soft
+	check "vta-task: what the user has chosen stays" [ "$(<"$tmp/out")" = "task 0
+task 1
+task 2" ]
 fi
 echo "1..$n"
 exit $failed
