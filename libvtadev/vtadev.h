@@ -23,68 +23,67 @@
  *		fprintf(stderr, "%s\n", vtadev_strerror(err));
  *
  * ERRORS. Functions that return int return 0 or more on success and a negative
- * errno on failure; out parameters are then left alone. errno itself means
- * nothing. Each errno has one cause:
+ * errno on failure; on failure they do not change out parameters. The variable errno has no
+ * meaning. Each error has one cause:
  *
  *	-EINVAL		a malformed request (each function says what it takes)
  *	-ENOENT		no such card, or the queue was destroyed meanwhile; a dma-buf's
  *			card memory was lost in a reset
- *	-EACCES		no permission to open the card's node; memory that may only
- *			be read is to be written
+ *	-EACCES		no permission to open the card's node; a write to read-only
+ *			memory
  *	-EFAULT		there is no memory at that address of the program
  *	-EBADF		not an open file descriptor
  *	-EMFILE		too many files are open
  *	-ENOMEM		no host memory, or RLIMIT_MEMLOCK is spent
  *	-ENOSPC		the card's memory, contexts, queues, or this context's
  *			device addresses are spent
- *	-EDQUOT		this user has as much card memory, or as many queues or open
- *			cards, as one user may
+ *	-EDQUOT		this user has as much card or host memory, or as many queues
+ *			or open cards, as one user may
  *	-EBUSY		the queue has not halted
  *	-EEXIST		a chosen device address overlaps a buffer
  *	-ERANGE		an access beyond the end of a buffer
  *	-EAGAIN		the ring has no room now: wait, then submit again
  *	-ETIMEDOUT	a time-out passed
  *	-ECANCELED	the wait was cancelled
- *	-EIO		the queue has halted: vtadev_fault() knows why
+ *	-EIO		the queue has halted: vtadev_fault() returns the reason
  *	-EPROTO		the card reports inconsistent data; the card, or the path to it, is
  *			broken
- *	-EOPNOTSUPP	this host or card cannot do that
- *	-ENODEV		the card was reset or is gone: vtadev_lost() knows which and
+ *	-EOPNOTSUPP	this host or card does not support the request
+ *	-ENODEV		the card was reset or is gone: vtadev_lost() tells which and
  *			why; free everything, close, and open again
- *	-ENOTTY		that file is not a VTA card
- *	-ELIBACC	the device's plugin is not installed: vtadev_open_text() knows
+ *	-ENOTTY		the file is not a VTA card
+ *	-ELIBACC	the device's plugin is not installed: vtadev_open_text() names
  *			its package
  *	-ELIBBAD	the device's plugin cannot be loaded
  *
- * THREADS. There is no global state (but a trace, if the environment asks for
- * one by VTADEV_TRACE: docs/tracing.md). Functions of a struct vtadev or struct
- * vtadev_buf may be called by several threads at once, except those that free their argument: no
- * other thread may use the argument meanwhile or after. One thread at a time submits to a queue
- * (vtadev_submit() and its kin, vtadev_kick(), copies, fills, vtadev_upload(), vtadev_download(),
- * vtadev_recover()); any others may wait for it, look at it and ask for its fault at the same
- * time. Programs with several submitting threads give each its own queue, which needs no lock, or
- * make one that is VTADEV_QUEUE_SHARED.
+ * THREADS. There is no global state, except for a trace if the environment variable
+ * VTADEV_TRACE is set (docs/tracing.md). Several threads may call functions of one struct vtadev or
+ * struct vtadev_buf at once, except for functions that free their argument: no other thread may
+ * use the argument during such a call or after it. Only one thread at a time may submit to a
+ * queue (vtadev_submit() and its variants, vtadev_kick(), copies, fills, vtadev_upload(),
+ * vtadev_download(), vtadev_recover()). Meanwhile, other threads may wait for the queue, query it,
+ * and read its fault. A program with several submitting threads gives each thread its own queue,
+ * which needs no lock, or creates one queue with VTADEV_QUEUE_SHARED.
  *
- * FORK. Handles are of no use in a child process: open the card there. Free no
- * buffer and destroy no queue in it: the parent would lose them. vtadev_close() does
- * the parent no harm. Pinned memory stays the parent's. The card's memory, queues and
- * context that it had are in use until the child, too, has ended or called execve(2).
+ * FORK. A child process cannot use its parent's handles: it must open the card itself. The child
+ * must not free the parent's buffers or destroy its queues, as the parent would lose them. It may
+ * call vtadev_close(), which does not affect the parent. Memory that the parent pinned stays
+ * the parent's. The card keeps the parent's memory, queues and context until the child, too, has
+ * ended or called execve(2).
  *
- * BLOCKING. vtadev_wait() and its kin, vtadev_sync(), vtadev_submit_wait(),
- * vtadev_upload(), vtadev_download(), and all that submits to a full queue that is
- * VTADEV_QUEUE_BLOCK, sleep until the card is as far. Functions that open, create, allocate, pin,
- * import, export, map, recover, destroy, free and close make system calls that may wait
- * for memory or, for at most some 100 ms, for the card; so do the first
- * vtadev_buf_read() or vtadev_buf_write() of a buffer, which map it, and each of
- * an imported one. vtadev_recover() and vtadev_queue_create() sleep as long as it
- * takes if the user's queues fault too often. vtadev_lost() waits for a reset to end.
- * The others do not block, but for the lock of a shared queue, which vtadev_recover()
- * holds: submitting, copies and fills of buffers, looking, faults, and what tells of a
- * handle.
+ * BLOCKING. vtadev_wait() and its variants, vtadev_sync(), vtadev_submit_wait(), vtadev_upload()
+ * and vtadev_download() sleep until the card has completed the work; so does submitting to a
+ * full queue with VTADEV_QUEUE_BLOCK, until the ring has room. Functions that open, create,
+ * allocate, pin, import, export, map, recover, destroy, free and close make system calls, which may
+ * wait for memory, or for the card (about 100 ms at most). So do the first vtadev_buf_read()
+ * or vtadev_buf_write() of a buffer, which map it, and each one of an imported buffer. If the
+ * user's queues fault too often, vtadev_recover() and vtadev_queue_create() sleep until they may
+ * go on. vtadev_lost() waits for a reset to end. All other functions return at once, unless they
+ * wait for the lock of a shared queue, which vtadev_recover() holds.
  *
  * DEVICE ADDRESSES are 32 bits, belong to one struct vtadev (one context of the
- * card), and are translated by the card. Nothing that a program puts into its
- * queues reaches memory other than its own buffers.
+ * card), and are translated by the card. Whatever a program puts into its queues, the card
+ * reaches only that program's buffers.
  */
 #ifndef VTADEV_H
 #define VTADEV_H
@@ -453,7 +452,8 @@ int vtadev_buf_alloc_at(struct vtadev *dev, size_t size, unsigned int flags,
  * freed. Free it before the memory: after munmap(2) or free(3) the card goes on
  * with the old pages, whatever is at @ptr then. The card sees the whole pages
  * that the first and the last byte are in. Errors: -EINVAL, -EFAULT (also memory
- * that cannot be pinned), -EACCES, -ENOMEM, -ENOSPC, -EOPNOTSUPP, -ENODEV.
+ * that cannot be pinned), -EACCES, -ENOMEM, -ENOSPC, -EDQUOT, -EOPNOTSUPP,
+ * -ENODEV.
  */
 int vtadev_buf_pin(struct vtadev *dev, void *ptr, size_t size, unsigned int flags,
 		   struct vtadev_buf **buf);
@@ -482,8 +482,9 @@ int vtadev_buf_export(struct vtadev_buf *buf, unsigned int flags, int *fd);
  * Returns when what other devices were doing with it has ended: vtadev_buf_wait().
  *
  * Errors: -EINVAL (also a file that is not a dma-buf), -EBADF, -EACCES, -EMFILE,
- * -ENOENT (card memory that was lost in a reset), -ENOMEM, -ENOSPC, -EOPNOTSUPP
- * (card memory of another card, or memory that the card cannot reach), -ENODEV.
+ * -ENOENT (card memory that was lost in a reset), -ENOMEM, -ENOSPC, -EDQUOT,
+ * -EOPNOTSUPP (card memory of another card, or memory that the card cannot reach),
+ * -ENODEV.
  */
 int vtadev_buf_import(struct vtadev *dev, int fd, unsigned int flags,
 		      struct vtadev_buf **buf);

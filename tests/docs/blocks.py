@@ -8,8 +8,8 @@ document marks them.
 Writes OUT/c/N.c, OUT/host/N.sh and OUT/card/N.sh, N counting all blocks, and beside
 each N.name with its place in the document. Prints TAP: a result for each command that
 is run elsewhere, and one that fails for each block that is not marked, each link to a
-file that is not there, and each `make TARGET` in the text that does not exist; with
---all, also for each command of the table that no document has.
+file that is not there, and each `make TARGET` or `FILE: TEST` of the kernel's tests in the
+text that does not exist; with --all, also for each command of the table that no document has.
 """
 
 import re
@@ -97,9 +97,22 @@ def make_targets():
             for target in rule.split()}
 
 
+def check_tests(document, text):
+    """`file: test`, and the names that follow in a row: tests of that file."""
+    for file, names in re.findall(
+            r"`((?:vta|iso)_\w+): (\w+(?:\.\w+)?`(?:(?: \([^)]*\))?,\s`\w+`)*)", text):
+        source, = [*(ROOT / "tests/selftests").glob(f"**/{file}.c")] or [None]
+        tests = re.findall(r"^TEST\w*\(([^)]*)", source.read_text(), re.M) if source else []
+        tests = {name.split(", ")[1 if ", " in name else 0] for name in tests}
+        for name in re.findall(r"(?:\w+\.)?(\w+)`", names):
+            if name not in tests:
+                Tap.result(False, f"{document}: a test {file}: {name}")
+
+
 def check_text(document, targets):
     """What the text between the blocks refers to."""
     text = re.sub(r"^( *)```.*?^ *```$", "", (ROOT / document).read_text(), flags=re.M | re.S)
+    check_tests(document, re.sub(r"\s+", " ", text))
     for link in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", text):
         if not ((ROOT / document).parent / link).exists():
             Tap.result(False, f"{document}: a link to {link}")

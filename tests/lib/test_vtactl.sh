@@ -259,6 +259,15 @@ for verb in list status top monitor test bench dump cdi export reset trace progr
 	result $? "$verb --help"
 done
 
+# Those of the driver's uevents, and what monitor makes of add and remove.
+with none "$tmp/vtactl" monitor --help
+missing=
+for event in added removed $(grep -oh 'VTA_EVENT=[a-z-]*' kmod/*.c | cut -d = -f 2); do
+	grep -qE "^  $event  " "$tmp/out" || missing="$missing $event"
+done
+[ $status -eq 0 ] && [ -z "$missing" ]
+result $? "monitor --help: names every event${missing:+, but not$missing}"
+
 with one "$tmp/vtactl" monitor --timeout 1
 [ $status -eq 0 ] && says 'listening' err && [ ! -s "$tmp/out" ]
 result $? "monitor: ends in time"

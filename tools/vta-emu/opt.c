@@ -25,11 +25,11 @@
 
 static const char usage[] =
 "Usage: vta-emu --socket PATH [options]\n"
-"An emulated VTA card that serves one vfio-user client, as QEMU's vfio-user-pci.\n"
+"An emulated VTA card. It serves one vfio-user client, such as QEMU's vfio-user-pci.\n"
 "\n"
 "  --socket PATH      unix socket to serve the card on\n"
-"  --control PATH     unix socket for one-line requests, try help\n"
-"  --stay             serve the next client when one is gone, instead of ending\n"
+"  --control PATH     unix socket for one-line requests; the request help lists them\n"
+"  --stay             when the client has gone, serve the next one instead of ending\n"
 "\n"
 "The card:\n"
 "  --config FILE      the core's configuration, a vta_config.json as TVM writes it\n"
@@ -38,20 +38,20 @@ static const char usage[] =
 "  --contexts N       1 to 256 (as many as queues)\n"
 "  --msix N           MSI-X vectors, 0 to 257, 0 for none (one more than queues)\n"
 "  --msi N            MSI messages, a power of two up to 32, or 0 for none (32)\n"
-"  --clock-khz N      clock of the engines, what cycles count (100000)\n"
+"  --clock-khz N      clock of the engines and of cycle counters, in kHz (100000)\n"
 "  --serial N         serial number (1)\n"
-"  --sensors MK,MW    it has sensors, which say so many mK and mW (none)\n"
+"  --sensors MK,MW    have sensors, which read MK millikelvin and MW milliwatts (none)\n"
 "  --order ORDER      how the core's modules take turns: inorder, greedy, random (inorder)\n"
 "  --seed N           seed of --order random (0)\n"
-"  --time TIME        real: a descriptor takes what it takes the emulator (real);\n"
-"                     model: its cycles at the clock; model:N: and card time\n"
-"                     passes N times slower than the host's, N up to 1000000\n"
+"  --time TIME        duration of a descriptor (real). real: as long as the emulator\n"
+"                     takes; model: its cycles at the clock; model:N: the same, and\n"
+"                     card time passes N times slower than the host's, N up to 1000000\n"
 "\n"
 "  --log-level LEVEL  error, warn, info or debug (warn)\n"
 "  --counters         print the debug counters at the end\n"
 "  --help, --version\n"
 "\n"
-"Numbers may be hexadecimal with 0x, sizes may end in K, M or G.\n";
+"Numbers may be hexadecimal, with 0x. Sizes may end in K, M or G.\n";
 
 static bool bad(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

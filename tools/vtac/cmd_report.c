@@ -11,10 +11,11 @@
 static const char help[] =
 	"Usage: vtac report [OPTION]... PROGRAM.vtap\n"
 	"\n"
-	"Print what runs where and why, cycles, memory, and the accuracy if it was measured.\n"
+	"Print the compiler's report, which the program contains: which nodes run on the card and\n"
+	"which on the CPU, and why; cycles; memory; the accuracy if it was measured.\n"
 	"\n"
-	"  -j, --json             as JSON\n"
-	"  -h, --help             print this\n";
+	"  -j, --json             print JSON\n"
+	"  -h, --help             print this text\n";
 
 static const struct option options[] = {
 	{ "json", no_argument, NULL, 'j' },

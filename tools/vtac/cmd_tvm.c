@@ -9,12 +9,12 @@
 static const char help[] =
 	"Usage: vtac tvm [OPTION]... -o DIRECTORY GRAPH.json PARAMS FUNCTIONS.c...\n"
 	"\n"
-	"Write C that runs a graph of TVM's: its JSON, the parameters that\n"
-	"relay.save_param_dict() wrote, and the functions' sources.\n"
+	"Write C that runs a graph of TVM's graph executor. The arguments are the graph's JSON\n"
+	"file, the parameters that relay.save_param_dict() wrote, and the functions' sources.\n"
 	"\n"
-	"  -o, --output=DIRECTORY  where to write\n"
-	"  -n, --name=NAME         what its functions begin with (model)\n"
-	"  -h, --help              print this\n";
+	"  -o, --output=DIRECTORY  write to DIRECTORY\n"
+	"  -n, --name=NAME         prefix of the functions' names (model)\n"
+	"  -h, --help              print this text\n";
 
 static const struct option options[] = {
 	{ "output", required_argument, NULL, 'o' },

@@ -12,10 +12,10 @@ static const struct {
 	cmd_fn *main;
 	const char *what;
 } verbs[] = {
-	{ "compile",	compile_main,	"make a program of a model" },
+	{ "compile",	compile_main,	"compile a model into a program" },
 	{ "report",	report_main,	"print what the compiler wrote into a program" },
 	{ "passes",	passes_main,	"list the compiler's passes" },
-	{ "tvm",	tvm_main,	"make C of what TVM's graph executor leaves" },
+	{ "tvm",	tvm_main,	"write C for a graph of TVM's graph executor" },
 };
 
 #define VERBS	(sizeof(verbs) / sizeof(*verbs))
@@ -25,7 +25,7 @@ static const char help_head[] =
 	"  or:  vtac VERB --help\n"
 	"  or:  vtac --help | --version\n"
 	"\n"
-	"Compile trained networks (ONNX) to programs for VTA accelerator cards.\n"
+	"Compile trained networks (ONNX) into programs for VTA accelerator cards.\n"
 	"\n"
 	"Verbs:\n";
 
@@ -33,7 +33,7 @@ static const char help_tail[] =
 	"\n"
 	"Exit status:\n"
 	"  0  done\n"
-	"  1  an error: a file, memory\n"
+	"  1  an error of a file or memory\n"
 	"  2  wrong usage\n"
 	"  3  no card, or it cannot be opened\n"
 	"  4  the model cannot be compiled: the message names the node and says why\n";

@@ -27,10 +27,10 @@ static const char help[] =
 	"\n"
 	"Measures, in a few seconds, the cost of a launch, a wait and copies: the median and the\n"
 	"best of as many rounds as fit into 0.3 s each. Other users of the card disturb the\n"
-	"measurement. Without CARD: the first.\n"
+	"measurement. Without CARD, measures the first card.\n"
 	"\n"
-	"  -j, --json  an object: card, and results with name, unit, median, best, rounds\n"
-	"  -h, --help  this text\n";
+	"  -j, --json  print an object: card, and results with name, unit, median, best, rounds\n"
+	"  -h, --help  print this text\n";
 
 /* What is measured with. */
 struct rig {

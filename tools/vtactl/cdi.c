@@ -24,12 +24,13 @@
 static const char help[] =
 	"Usage: vtactl cdi [--kind=VENDOR/CLASS] [--output=FILE]\n"
 	"\n"
-	"A specification of the Container Device Interface (CDI): a device for each card, by its\n"
-	"name, and \"all\". Container runtimes look into /etc/cdi and /run/cdi.\n"
+	"Prints a file for the Container Device Interface (CDI), which defines a device for each\n"
+	"card, with the card's name, and a device \"all\". Container runtimes read such files in\n"
+	"/etc/cdi and /run/cdi.\n"
 	"\n"
-	"  -k, --kind=VENDOR/CLASS  what the devices are called (" CDI_KIND ")\n"
-	"  -o, --output=FILE        replace FILE whole; without a card, remove it\n"
-	"  -h, --help               this text\n";
+	"  -k, --kind=VENDOR/CLASS  first part of the devices' names (" CDI_KIND ")\n"
+	"  -o, --output=FILE        replace FILE atomically; if there is no card, remove it\n"
+	"  -h, --help               print this text\n";
 
 /* ---- Names: section "Kind" of the specification ---- */
 

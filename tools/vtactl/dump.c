@@ -36,12 +36,13 @@ static const char help[] =
 	"\n"
 	"Makes a tar file for a bug report: versions, status, sysfs, fdinfo, counters, the last\n"
 	"faults and resets, the last devcoredump, configuration space, the module's lines of the\n"
-	"kernel's log. It contains no memory of users, and no names of users, programs or the\n"
-	"machine. Root sees more; unreadable files are listed in it. Without CARD, all cards are\n"
-	"included; if there is none, information on the machine.\n"
+	"kernel's log. The file contains no memory of users, and no names of users, programs or\n"
+	"the machine. Run it as root if you can: other users cannot read everything, and the\n"
+	"file lists what is missing. Without CARD, includes all cards; without any card,\n"
+	"information on the machine.\n"
 	"\n"
-	"  -o, --output=FILE  default: vta-dump.tar\n"
-	"  -h, --help         this text\n";
+	"  -o, --output=FILE  write to FILE (vta-dump.tar)\n"
+	"  -h, --help         print this text\n";
 
 struct dump {
 	struct bundle bundle;

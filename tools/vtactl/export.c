@@ -15,15 +15,17 @@
 static const char help[] =
 	"Usage: vtactl export [--anonymous] [--output=FILE]\n"
 	"\n"
-	"Cards, what they do and what their users have, as metrics in Prometheus' text format:\n"
-	"for the textfile collector of node_exporter, whose file must end in .prom.\n"
+	"Prints the state and load of cards, and the resources of their users, as metrics in\n"
+	"Prometheus' text format, for the textfile collector of node_exporter. That collector\n"
+	"reads files whose names end in .prom.\n"
 	"\n"
-	"  -a, --anonymous    no metrics of users\n"
-	"  -o, --output=FILE  replace FILE whole, for readers that look at any time\n"
-	"  -h, --help         this text\n"
+	"  -a, --anonymous    leave out the metrics of users\n"
+	"  -o, --output=FILE  replace FILE atomically\n"
+	"  -h, --help         print this text\n"
 	"\n"
-	"No card is opened, and none that sleeps is woken up. No card at all is no error: then\n"
-	"vta_cards is 0. Other users' processes, and the last faults, are shown to root only.\n";
+	"export opens no card and wakes no card up. It is not an error if there is no card:\n"
+	"vta_cards is 0 then. Metrics of other users' processes, and of the last faults, are\n"
+	"printed for root only.\n";
 
 /* All cards that are there; NULL if there is no memory. */
 static struct json_object *gather_all(void)

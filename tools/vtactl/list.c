@@ -12,11 +12,11 @@
 static const char help[] =
 	"Usage: vtactl list [--all] [--json]\n"
 	"\n"
-	"Each card that the driver has: its name, its node, its PCI address.\n"
+	"Prints a line for each card of the driver: name, node and PCI address.\n"
 	"\n"
-	"  -a, --all   devices of plugins, too: by these names programs open them\n"
-	"  -j, --json  an array of objects: index, node, pci; a device has its node alone\n"
-	"  -h, --help  this text\n";
+	"  -a, --all   also list the devices of plugins, by the names that open them\n"
+	"  -j, --json  print an array of objects: index, node, pci; a device has only node\n"
+	"  -h, --help  print this text\n";
 
 /* Of a plugin's: its node is its name. */
 static bool is_device(const struct vtadev_card *card)

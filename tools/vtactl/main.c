@@ -47,16 +47,16 @@ static const char help_head[] =
 
 static const char help_tail[] =
 	"\n"
-	"CARD, where a verb takes one, is an index (0), a name (vta0), a node (/dev/vta0) or a\n"
-	"PCI address (0000:01:00.0).\n"
+	"CARD is an index (0), a name (vta0), a node (/dev/vta0), a link to a node, or a PCI\n"
+	"address (0000:01:00.0).\n"
 	"\n"
 	"Exit status:\n"
 	"  0  done\n"
-	"  1  an error\n"
+	"  1  an error: the message says which\n"
 	"  2  wrong usage\n"
-	"  3  no card\n"
+	"  3  no card, or not the one named\n"
 	"  4  no permission\n"
-	"  5  the card fails, or was given up\n"
+	"  5  the card fails, or was given up (resets did not help, or were too many)\n"
 	"  6  the card is in use\n"
 	"trace returns the status of the command that it runs.\n";
 

@@ -35,19 +35,19 @@ static const char help[] =
 	"\n"
 	"Prints a line for each event of a card, as it happens:\n"
 	"\n"
-	"  added    the driver was bound to a card\n"
-	"  removed  the card was removed, or the driver unbound\n"
-	"  fault    a queue has halted: queue, reason, left_out (faults before it that\n"
-	"           were not reported, because there were too many)\n"
-	"  reset    the card was reset: reason, generation\n"
-	"  lost     the card was given up: reason, error\n"
+	"  added     the driver was bound to a card\n"
+	"  removed   the card was removed, or the driver unbound\n"
+	"  fault     a queue has halted: queue, reason, left_out (number of earlier faults\n"
+	"            that were not reported, because there were too many)\n"
+	"  reset     the card was reset: reason, generation, error (0)\n"
+	"  given-up  the driver gave the card up: reason, generation, error\n"
 	"\n"
-	"  -j, --json             each event an object on a line\n"
+	"  -j, --json             print each event as an object on a line\n"
 	"  -n, --count=N          end after N events\n"
-	"  -t, --timeout=SECONDS  end after this time\n"
-	"  -h, --help             this text\n"
+	"  -t, --timeout=SECONDS  end after SECONDS\n"
+	"  -h, --help             print this text\n"
 	"\n"
-	"No permission is needed. Root can read the queue's owner in fault_log (vtactl status).\n";
+	"monitor needs no permission. vtactl status shows root the owner of a queue that halted.\n";
 
 /* ---- One event ---- */
 

@@ -15,13 +15,13 @@
 static const char help[] =
 	"Usage: vtactl reset [--force] CARD\n"
 	"\n"
-	"Reset the card by a soft reset or, if that does not help, by a Function Level Reset.\n"
-	"Brings back a card that was given up. All open files lose the card and the contents of\n"
-	"its memory; programs must open the card again. Returns when the card works. For root\n"
-	"only. At a terminal, vtactl asks before the reset.\n"
+	"Resets the card by a soft reset or, if that does not help, by a Function Level Reset.\n"
+	"This also brings back a card that was given up. Programs that have the card open lose\n"
+	"it and the contents of its memory, and must open it again. reset returns when the card\n"
+	"works. Only root may reset a card. At a terminal, vtactl asks before the reset.\n"
 	"\n"
-	"  -f, --force  also if the card is in use, and without asking\n"
-	"  -h, --help   this text\n";
+	"  -f, --force  reset even if the card is in use, and without asking\n"
+	"  -h, --help   print this text\n";
 
 static int open_attr(const struct vtadev_card *card, const char *name, int flags)
 {

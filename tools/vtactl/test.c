@@ -29,14 +29,15 @@
 static const char help[] =
 	"Usage: vtactl test [--json] [--full] [CARD]\n"
 	"\n"
-	"Tries a card: memory, copies, every operation of queues, every instruction of the core,\n"
-	"interrupts. Others may go on using it meanwhile. Without CARD: the first.\n"
+	"Tests a card: memory, copies, every operation of queues, every instruction of the core,\n"
+	"interrupts. Other programs may use the card meanwhile. Without CARD, tests the first.\n"
 	"\n"
-	"  -f, --full  card memory that is free, up to 3 GiB, and not only 16 MiB\n"
-	"  -j, --json  an object: card, ok, and parts with name, ok and why\n"
-	"  -h, --help  this text\n"
+	"  -f, --full  test all free card memory, up to 3 GiB, instead of 16 MiB\n"
+	"  -j, --json  print an object: card, ok, and parts with name, ok and why\n"
+	"  -h, --help  print this text\n"
 	"\n"
-	"The exit status is 0 if the card works, 5 if not, and says so if it could not be tried.\n";
+	"The exit status is 0 if the card works, 5 if it fails; others mean that the card could\n"
+	"not be tested (vtactl --help).\n";
 
 static uint64_t memory_max = MEMORY_DEFAULT;
 

@@ -50,15 +50,15 @@ struct row {
 static const char help[] =
 	"Usage: vtactl top [--delay=SECONDS] [--batch] [--count=N] [CARD]\n"
 	"\n"
-	"What processes do with cards: how busy they keep the engines, memory, launches (RUNs)\n"
-	"and copies a second, queues (QUE). The busiest come first. q ends it.\n"
+	"Shows live what each process does with cards: load of the engines, memory, launches\n"
+	"(RUNs) and copies a second, queues (QUE). The busiest process comes first. q quits.\n"
 	"\n"
-	"  -b, --batch          tables one after the other, for programs\n"
-	"  -d, --delay=SECONDS  from one table to the next: 0.1 to 86400 (2)\n"
-	"  -n, --count=N        end after so many tables\n"
-	"  -h, --help           this text\n"
+	"  -b, --batch          print tables one after the other, without a terminal\n"
+	"  -d, --delay=SECONDS  time from one table to the next, 0.1 to 86400 (2)\n"
+	"  -n, --count=N        end after N tables\n"
+	"  -h, --help           print this text\n"
 	"\n"
-	"Other users' processes are shown to root only; what they do is in the card's line.\n";
+	"Other users' processes are shown to root only; the card's line includes their load.\n";
 
 /* ---- Looking ---- */
 

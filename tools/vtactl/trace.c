@@ -31,17 +31,17 @@ static const char help[] =
 	"Usage: vtactl trace [-o FILE] [-d SECONDS]\n"
 	"  or:  vtactl trace [-o FILE] -- COMMAND [ARG]...\n"
 	"\n"
-	"Records, until interrupted or for so many seconds or until COMMAND ends, what the\n"
-	"driver does for all programs (contexts, buffers, queues, waits,\n"
-	"faults, resets; needs root), and when each descriptor of COMMAND ran, if it uses\n"
-	"libvtadev. FILE (" OUTPUT_DEFAULT ") is for https://ui.perfetto.dev or\n"
-	"chrome://tracing; docs/tracing.md tells what is in it.\n"
+	"Records what the driver does for all programs (contexts, buffers, queues, waits,\n"
+	"faults, resets; this part needs root) and, if COMMAND uses libvtadev, when each of\n"
+	"COMMAND's descriptors ran. Records until COMMAND ends, for SECONDS, or until\n"
+	"interrupted. Open FILE in https://ui.perfetto.dev or chrome://tracing;\n"
+	"docs/tracing.md describes its contents.\n"
 	"\n"
-	"  -d, --duration=SECONDS  for so long: 1 to 86400\n"
-	"  -o, --output=FILE       where to\n"
-	"  -h, --help              this text\n"
+	"  -d, --duration=SECONDS  record for SECONDS, 1 to 86400\n"
+	"  -o, --output=FILE       write to FILE (" OUTPUT_DEFAULT ")\n"
+	"  -h, --help              print this text\n"
 	"\n"
-	"Exit status: that of COMMAND; without one 0 done, 1 an error, 2 wrong usage.\n";
+	"The exit status is that of COMMAND; without COMMAND 0 done, 1 an error, 2 wrong usage.\n";
 
 /* -1 to go on, otherwise the exit status. */
 static int parse(int argc, char **argv, struct request *r)
