@@ -2,14 +2,10 @@
 /*
  * vta_share - many processes on one card: turns, priorities, and floods
  *
- * All submit first, behind a WAIT for one word of the card's that they share, and
- * are let go by one SIGNAL, while a long job keeps the engine busy. One doorbell
- * starts both, so that no processor can be late. So all have work when the long job
- * is over, and the order in which it was done, by the card's stamps, is told by
- * counting.
+ * The engines begin nothing until all have submitted. So all have work from then on, and the order
+ * in which it was done, by the card's stamps, is told by counting.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,17 +15,17 @@
 
 #include <kselftest_harness.h>
 
+#include "vta_emu.h"
 #include "vta_kinds.h"
 #include "vta_selftest.h"
 
-#define LIMIT	"/sys/module/vta/parameters/max_job_ms"
+#define PARAMETERS	"/sys/module/vta/parameters/"
 
 enum {
 	QUEUES_MAX = 64,
 	JOBS_MAX = 126,
 	RING_ORDER = 7,
 	JOB_BYTES = 65536,
-	LONG_ROWS = 32768,
 };
 
 /* A process: so many queues, each with so many jobs. */
@@ -47,8 +43,6 @@ struct shared {
 };
 
 static struct shared *shared;
-/* A dma-buf of card memory: the gate, and what begins it all. */
-static int gate_fd = -1;
 
 /* One queue, with its stamps and what it fills. */
 struct user {
@@ -66,18 +60,17 @@ static int user_open(int fd, struct user *u, const struct part *part)
 	return err ?: mem_alloc(fd, &u->mem, 4096 + JOB_BYTES, VTA_BUF_HOST, 0);
 }
 
-/* @first: @n descriptors before the jobs. */
-static void user_submit(struct user *u, const struct part *part, const struct vta_desc *first,
-			unsigned int n)
+/* Returns when the card has what no engine executes, and goes on to the jobs. */
+static int user_submit(struct user *u, const struct part *part)
 {
-	struct vta_desc descs[2 + JOBS_MAX];
+	struct vta_desc descs[1 + JOBS_MAX] = { desc_op(VTA_OP_NOP) };
 	unsigned int i;
 
-	memcpy(descs, first, n * sizeof(*first));
 	for (i = 0; i < part->jobs; i++)
-		descs[n + i] = desc_stamp(desc_fill(u->mem.addr + 4096, i, JOB_BYTES),
+		descs[1 + i] = desc_stamp(desc_fill(u->mem.addr + 4096, i, JOB_BYTES),
 					  u->mem.addr + i * sizeof(struct vta_stamp));
-	queue_submit(&u->q, descs, n + part->jobs);
+	queue_submit(&u->q, descs, 1 + part->jobs);
+	return queue_wait(&u->q, 1, PATIENCE_MS, NULL);
 }
 
 static int user_end(struct user *u, const struct part *part, unsigned int nr)
@@ -99,46 +92,21 @@ static int user_end(struct user *u, const struct part *part, unsigned int nr)
 	return 0;
 }
 
-/* 2 GiB into the same 64 KiB. */
-static struct vta_desc long_job(const struct user *u)
-{
-	return desc_fill2d(u->mem.addr + 4096, 0, 0, JOB_BYTES, LONG_ROWS);
-}
-
-/*
- * A process's part; its queues' numbers begin at @nr. With @ready, that is where
- * to say that all is submitted; without, it is the last, and of its queues the
- * first has the long job and the second opens the gate.
- */
+/* A process's part, which says in @ready that all is submitted; its queues' numbers begin at @nr. */
 static int take_part(const struct part *part, unsigned int nr, int ready)
 {
 	struct user users[QUEUES_MAX];
-	struct vta_buf_import gate;
-	struct vta_desc wait;
 	unsigned int i;
 	int fd = card_open();
 
-	if (!HOLDS(fd >= 0) || !HOLDS(!buf_import(fd, gate_fd, 0, &gate)))
+	if (!HOLDS(fd >= 0))
 		return 1;
 	for (i = 0; i < part->queues; i++) {
-		if (!HOLDS(!user_open(fd, &users[i], part)))
+		if (!HOLDS(!user_open(fd, &users[i], part)) ||
+		    !HOLDS(!user_submit(&users[i], part)))
 			return 1;
 	}
-	wait = desc_wait((uint32_t)gate.addr, 1);
-	for (i = ready < 0 ? 2 : 0; i < part->queues; i++)
-		user_submit(&users[i], part, &wait, 1);
-	if (ready < 0) {
-		const struct vta_desc let_go[] = {
-			desc_wait((uint32_t)gate.addr + 8, 1), desc_signal((uint32_t)gate.addr, 1),
-		};
-		const struct vta_desc begin[] = {
-			desc_signal((uint32_t)gate.addr + 8, 1), long_job(&users[0]),
-		};
-
-		user_submit(&users[1], part, let_go, 2);
-		user_submit(&users[0], part, begin, 2);
-	}
-	if (ready >= 0 && !HOLDS(write(ready, "", 1) == 1))
+	if (!HOLDS(write(ready, "", 1) == 1))
 		return 1;
 	for (i = 0; i < part->queues; i++) {
 		if (!HOLDS(!user_end(&users[i], part, nr + i)))
@@ -161,30 +129,28 @@ static bool is_ready(int pipe)
 	return poll(&pfd, 1, PATIENCE_MS) == 1 && read(pipe, &byte, 1) == 1;
 }
 
-/* Each part by a process of its own, the last by this one. */
+/* Each part by a process of its own. */
 static int run_parts(const struct part *parts, unsigned int n)
 {
 	unsigned int nr = 0, i, k;
-	int ready[2], status, ret = 0;
+	int ready[2], status, ret;
 
 	if (pipe(ready))
 		return -errno;
+	ret = emu_inject("idle-engines");
 	for (i = 0; i < n; i++) {
 		for (k = 0; k < parts[i].queues; k++) {
 			shared->priority[nr + k] = parts[i].priority;
 			shared->jobs[nr + k] = parts[i].jobs;
 		}
-		if (i == n - 1)
-			break;
 		if (!fork())
 			_exit(take_part(&parts[i], nr, ready[1]));
 		nr += parts[i].queues;
 	}
-	shared->queues = nr + parts[n - 1].queues;
-	for (i = 0; i < n - 1 && !ret; i++)
+	shared->queues = nr;
+	for (i = 0; i < n && !ret; i++)
 		ret = is_ready(ready[0]) ? 0 : -ETIMEDOUT;
-	if (!ret)
-		ret = take_part(&parts[n - 1], nr, -1);
+	ret = emu_clear() ?: ret;
 	close(ready[0]);
 	close(ready[1]);
 	while (wait(&status) > 0)
@@ -192,7 +158,7 @@ static int run_parts(const struct part *parts, unsigned int n)
 	return ret;
 }
 
-/* On a busy host the last queue sees the gate open some rounds late. */
+/* On a busy host the last queue's first job may be fetched some rounds late. */
 #define ROUNDS_LEAST	3
 
 /* How many of the queue's jobs began in between. */
@@ -208,8 +174,7 @@ static unsigned int begun(unsigned int nr, uint64_t after, uint64_t before)
 /*
  * From one job of queue @of, which has the least priority, to its next every other
  * has its turn, while all have work. Returns how many such rounds there were, or
- * -1 if one was not as it is to be. The first and the last do not count, nor the one
- * in which the queue with the long job joins the others.
+ * -1 if one was not as it is to be. The first and the last do not count.
  */
 static int count_rounds(unsigned int of)
 {
@@ -246,33 +211,23 @@ FIXTURE(share) {
 
 FIXTURE_SETUP(share)
 {
-	struct mem gate;
-	int fd;
-
 	self->before = card_usage();
-	/* On a busy machine the long job takes any time: without a limit it cannot hang. */
-	ASSERT_EQ(0, file_write(LIMIT, "0"));
+	/* On a busy machine a job, and what the engines wait for, may take any time. */
+	ASSERT_EQ(0, file_write(PARAMETERS "max_job_ms", "0"));
+	ASSERT_EQ(0, file_write(PARAMETERS "hang_ms", "0"));
 	if (card_attr("queues") < QUEUES_MAX || card_attr("contexts") < QUEUES_MAX)
 		SKIP(return, "the card is too small");
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, shared);
-	fd = card_open();
-	ASSERT_LE(0, fd);
-	ASSERT_EQ(0, mem_alloc(fd, &gate, 4096, VTA_BUF_CARD, 0));
-	gate_fd = buf_export(fd, gate.handle, O_RDWR | O_CLOEXEC);
-	ASSERT_LE(0, gate_fd);
-	/* The dma-buf keeps it. */
-	munmap(gate.ptr, gate.size);
-	close(fd);
 }
 
 FIXTURE_TEARDOWN(share)
 {
 	struct usage after;
 
-	EXPECT_EQ(0, file_write(LIMIT, "1000"));
-	close(gate_fd);
+	EXPECT_EQ(0, file_write(PARAMETERS "hang_ms", "10000"));
+	EXPECT_EQ(0, file_write(PARAMETERS "max_job_ms", "1000"));
 	after = card_usage();
 	EXPECT_TRUE(usage_equal(&self->before, &after));
 	munmap(shared, sizeof(*shared));
@@ -280,12 +235,11 @@ FIXTURE_TEARDOWN(share)
 
 TEST_F(share, sixty_four_queues_take_turns)
 {
-	struct part parts[QUEUES_MAX - 1];
+	struct part parts[QUEUES_MAX];
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(parts); i++)
 		parts[i] = (struct part) { .queues = 1, .jobs = 15 };
-	parts[ARRAY_SIZE(parts) - 1].queues = 2;
 	ASSERT_EQ(0, run_parts(parts, ARRAY_SIZE(parts)));
 	for (i = 0; i < QUEUES_MAX; i += 9)
 		EXPECT_LE(ROUNDS_LEAST, count_rounds(i));
