@@ -26,19 +26,22 @@
  * errno on failure; on failure they do not change out parameters. The variable errno has no
  * meaning. Each error has one cause:
  *
- *	-EINVAL		a malformed request (each function says what it takes)
+ *	-EINVAL		an invalid argument (each function documents its arguments)
  *	-ENOENT		no such card, or the queue was destroyed meanwhile; a dma-buf's
  *			card memory was lost in a reset
  *	-EACCES		no permission to open the card's node; a write to read-only
  *			memory
- *	-EFAULT		there is no memory at that address of the program
+ *	-EPERM		a capability is missing (struct vtadev_queue_opts, @priority)
+ *	-EFAULT		no memory is mapped at that address of the program, or it
+ *			cannot be pinned
  *	-EBADF		not an open file descriptor
  *	-EMFILE		too many files are open
- *	-ENOMEM		no host memory, or RLIMIT_MEMLOCK is spent
- *	-ENOSPC		the card's memory, contexts, queues, or this context's
- *			device addresses are spent
- *	-EDQUOT		this user has as much card or host memory, or as many queues
- *			or open cards, as one user may
+ *	-ENOMEM		no host memory, RLIMIT_MEMLOCK is reached, or the queue
+ *			already has 1,024 waits
+ *	-ENOSPC		no card memory, context or queue of the card is free, or no
+ *			device addresses of this context
+ *	-EDQUOT		the user's limit of card memory, host memory, queues or open
+ *			cards is reached
  *	-EBUSY		the queue has not halted
  *	-EEXIST		a chosen device address overlaps a buffer
  *	-ERANGE		an access beyond the end of a buffer
@@ -49,7 +52,7 @@
  *	-EPROTO		the card reports inconsistent data; the card, or the path to it, is
  *			broken
  *	-EOPNOTSUPP	this host or card does not support the request
- *	-ENODEV		the card was reset or is gone: vtadev_lost() tells which and
+ *	-ENODEV		the card was reset or is gone: vtadev_lost() returns which and
  *			why; free everything, close, and open again
  *	-ENOTTY		the file is not a VTA card
  *	-ELIBACC	the device's plugin is not installed: vtadev_open_text() names
@@ -76,14 +79,15 @@
  * full queue with VTADEV_QUEUE_BLOCK, until the ring has room. Functions that open, create,
  * allocate, pin, import, export, map, recover, destroy, free and close make system calls, which may
  * wait for memory, or for the card (about 100 ms at most). So do the first vtadev_buf_read()
- * or vtadev_buf_write() of a buffer, which map it, and each one of an imported buffer. If the
- * user's queues fault too often, vtadev_recover() and vtadev_queue_create() sleep until they may
- * go on. vtadev_lost() waits for a reset to end. All other functions return at once, unless they
- * wait for the lock of a shared queue, which vtadev_recover() holds.
+ * or vtadev_buf_write() of a buffer, which map the buffer, and each one of an imported buffer. If
+ * the user's queues fault too often (module parameter max_user_faults), vtadev_recover() and
+ * vtadev_queue_create() sleep until the rate is within the limit. vtadev_lost() waits for a reset
+ * to end. All other functions return at once, except that a call on a shared queue may wait for
+ * the queue's lock, which vtadev_recover() holds.
  *
  * DEVICE ADDRESSES are 32 bits, belong to one struct vtadev (one context of the
- * card), and are translated by the card. Whatever a program puts into its queues, the card
- * reaches only that program's buffers.
+ * card), and are translated by the card. Whatever a program submits, the card accesses only that
+ * program's buffers.
  */
 #ifndef VTADEV_H
 #define VTADEV_H
@@ -100,25 +104,25 @@ extern "C" {
 
 #define VTADEV_VERSION		VTA_VERSION
 
-/* vtadev_version() - the library in use, as VTADEV_VERSION is this header */
+/* vtadev_version() - version of the library in use; VTADEV_VERSION is that of this header */
 const char *vtadev_version(void);
 
 /**
  * vtadev_strerror() - what an error means and what to do about it
- * @err: what a function of this library returned, or the errno it stands for
+ * @err: a return value of this library, or a positive errno
  *
- * Returns a text without a full stop or line end, never NULL, that is not to be
- * freed.
+ * Returns a text without a full stop or newline, never NULL; do not free it. For an errno that is
+ * not listed above it is the text of strerror(3).
  */
 const char *vtadev_strerror(int err);
 
 /* ---- Cards --------------------------------------------------------------- */
 
 /**
- * struct vtadev_card - where a card is
- * @index: the N of vtaN; UINT_MAX if sysfs does not tell
- * @node: path of the device node, as "/dev/vta0"
- * @pci: its PCI address, as "0000:01:00.0"; empty if sysfs does not tell
+ * struct vtadev_card - names of a card
+ * @index: the N of vtaN; UINT_MAX if sysfs has no entry for the card
+ * @node: path of the device node, for example "/dev/vta0"
+ * @pci: PCI address, for example "0000:01:00.0"; empty if sysfs has no entry for the card
  */
 struct vtadev_card {
 	unsigned int index;
@@ -127,41 +131,40 @@ struct vtadev_card {
 };
 
 /**
- * vtadev_list() - find the cards that have a driver
+ * vtadev_list() - list the cards that the driver is bound to
  * @cards: out: an array by rising index; free with vtadev_list_free(), also
  *         when it is empty
  *
- * Needs no permission to open the cards. Returns how many there are, or -ENOMEM.
+ * Needs no permission to open the cards. Returns the number of cards, or -ENOMEM.
  */
 int vtadev_list(struct vtadev_card **cards);
 
 /**
- * vtadev_list_all() - find the cards that have a driver, and the devices of plugins
+ * vtadev_list_all() - list the cards that the driver is bound to, and the devices of plugins
  * @cards: out: an array, cards first; free with vtadev_list_free(), also when it is empty
  *
- * A device of a plugin (docs/devices.md) has its name for a node, as "soft", an index of
- * UINT_MAX and no PCI address. Plugins are loaded for it. Returns how many there are, or
- * -ENOMEM.
+ * For a plugin's device (docs/devices.md), @node is its name, for example "soft", @index is
+ * UINT_MAX and @pci is empty. The call loads all installed plugins and leaves out those that
+ * cannot be loaded. Returns the number of entries, or -ENOMEM.
  */
 int vtadev_list_all(struct vtadev_card **cards);
 
-/* vtadev_list_free() - free what vtadev_list() gave; NULL is allowed */
+/* vtadev_list_free() - free an array of vtadev_list() or vtadev_list_all(), or NULL */
 void vtadev_list_free(struct vtadev_card *cards);
 
 /**
  * vtadev_find() - find one card
- * @which: NULL or "": what VTADEV_DEVICE says in the environment, or else the card
- *         with the lowest index, of those that the caller may open, or else of those
- *         whose node is there; an index ("0"), a name ("vta0"), the path of its node
- *         ("/dev/vta0", or any path with a slash, links too), a PCI address
- *         ("0000:01:00.0", "01:00.0"), or a device of a plugin ("soft",
- *         "soft:vta_config.json"): docs/devices.md
- * @card: out: where it is
+ * @which: an index ("0"), a name ("vta0"), a path with a slash to the card's node ("/dev/vta0",
+ *         or a symbolic link), a PCI address ("0000:01:00.0", "01:00.0"), or a plugin's device
+ *         ("soft", "soft:vta_config.json"; docs/devices.md). NULL or "": the value of the
+ *         environment variable VTADEV_DEVICE; if it is not set or empty, the lowest index of the
+ *         cards that the caller may open, else of those whose node exists, else of all
+ * @card: out: the card
  *
- * Needs no permission to open the card. A setuid program does not ask the environment.
- * Errors: -EINVAL (@which is none of these), -ENOENT, -ENOTTY (the path is not that of
- * a card), -ELIBACC (the plugin is not installed), -ELIBBAD (it cannot be loaded),
- * -ENOMEM, and what stat(2) may say else of a path.
+ * Needs no permission to open the card. A setuid program ignores the environment variable.
+ * Errors: -EINVAL (@which is none of these), -ENOENT, -ENOTTY (the path is not a card's),
+ * -ELIBACC (the plugin is not installed), -ELIBBAD (the plugin cannot be loaded), -ENOMEM, and
+ * the errors of stat(2) for a path.
  */
 int vtadev_find(const char *which, struct vtadev_card *card);
 
@@ -170,29 +173,29 @@ struct vtadev;
 
 /**
  * vtadev_open() - open a card
- * @which: as for vtadev_find(); a path is opened as it is, sysfs or not
+ * @which: as for vtadev_find(); a path is opened even if sysfs does not have the card
  * @dev: out: the open card
  *
  * Every call makes a new context. Errors: -EINVAL (@which is none of these),
  * -ENOENT, -EACCES, -ENOSPC (all contexts are in use), -EDQUOT, -ENOMEM, -ENODEV
- * (the card is in reset or going), -ENOTTY, -EPROTO (its configuration is not
- * valid), -ELIBACC and -ELIBBAD (see vtadev_find()), what open(2) may say else, and
- * what a plugin says of its arguments.
+ * (the card is in reset or being removed), -ENOTTY, -EPROTO (the card's configuration is not
+ * valid), -ELIBACC and -ELIBBAD (see vtadev_find()), other errors of open(2), and those of a
+ * plugin for its arguments.
  */
 int vtadev_open(const char *which, struct vtadev **dev);
 
-/* Enough for every text of vtadev_open_text(). */
+/* Bytes for any text of vtadev_open_text(), with its 0. */
 #define VTADEV_OPEN_TEXT_MAX	256
 
 /**
- * vtadev_open_text() - say in a sentence why a card or device does not open
+ * vtadev_open_text() - describe in a sentence why a card or device cannot be opened
  * @which: as for vtadev_find()
- * @text: out: the sentence, cut off if it does not fit, always ended by 0
+ * @text: out: the sentence, truncated to @size bytes with its 0
  * @size: bytes at @text
  *
- * Tries to open it, and says more than vtadev_strerror() can: which package a plugin is
- * in, which field of a configuration is wrong. Returns the length of the whole sentence,
- * as snprintf() does.
+ * Opens the card or device and closes it again. The sentence is more specific than that of
+ * vtadev_strerror(): it names the package of a missing plugin, or the wrong field of a
+ * configuration. Returns the length of the whole sentence, as snprintf() does.
  */
 int vtadev_open_text(const char *which, char *text, size_t size);
 
@@ -200,8 +203,7 @@ int vtadev_open_text(const char *which, char *text, size_t size);
  * vtadev_close() - close a card
  * @dev: the card, or NULL
  *
- * Buffers and queues may outlive their card's handle: the context stays until
- * the last of them is freed as well.
+ * Buffers and queues may outlive @dev: the context exists until the last of them is freed, too.
  */
 void vtadev_close(struct vtadev *dev);
 
@@ -215,55 +217,55 @@ void vtadev_close(struct vtadev *dev);
  */
 int vtadev_fd(const struct vtadev *dev);
 
-#define VTADEV_FEATURE_COUNTERS	0x1ull	/* vtadev_counters() works */
+#define VTADEV_FEATURE_COUNTERS	0x1ull	/* the card has the counters of vtadev_counters() */
 
 /**
- * struct vtadev_info - what a card is
- * @card: where it is
- * @contract_major: version of docs/hardware.md that it follows
- * @contract_minor: the same
+ * struct vtadev_info - properties of a card
+ * @card: names of the card
+ * @contract_major: major version of docs/hardware.md that the card implements
+ * @contract_minor: minor version of the same
  * @features: VTADEV_FEATURE_*
- * @serial: its serial number
+ * @serial: serial number
  * @mem_size: bytes of memory on the card
  * @queues: queues of the card, for all users together
  * @contexts: contexts of the card, for all users together
  * @ring_entries_max: the longest ring, in descriptors
- * @clock_khz: clock of the engines, which cycles count
+ * @clock_khz: frequency in kHz of the engines' clock, the unit of all cycle counts
  * @vectors: interrupt vectors in use
- * @hw_ver_major: version of the VTA core
- * @hw_ver_minor: the same
- * @hw_ver_patch: the same
+ * @hw_ver_major: major version of the VTA core
+ * @hw_ver_minor: minor version of the same
+ * @hw_ver_patch: patch level of the same
  *
- * The core's configuration, by the names of vta_config.json:
+ * The core's configuration, by the names of vta_config.json (docs/isa.md, section 1):
  * @log_inp_width: log2 of the bits of an input (and output) value
  * @log_wgt_width: log2 of the bits of a weight
  * @log_acc_width: log2 of the bits of an accumulator
  * @log_batch: log2 of @batch
  * @log_block: log2 of @block
  * @log_uop_buff_size: log2 of the bytes of the micro-op scratchpad
- * @log_inp_buff_size: the same of the input's
- * @log_wgt_buff_size: the same of the weights'
- * @log_acc_buff_size: the same of the accumulators'
+ * @log_inp_buff_size: log2 of the bytes of the input scratchpad
+ * @log_wgt_buff_size: log2 of the bytes of the weight scratchpad
+ * @log_acc_buff_size: log2 of the bytes of the accumulator scratchpad
  *
- * What follows from it. An element is what instructions count in: a matrix of
- * values, see docs/isa.md.
+ * Values derived from the configuration. Instructions count memory in elements, which are
+ * matrices of values (docs/isa.md, section 1).
  * @batch: rows of an input element
  * @block: columns of an input element; a weight element is @block x @block
  * @inp_bytes: bytes of an input element (DRAM and scratchpad)
  * @wgt_bytes: bytes of a weight element
  * @acc_bytes: bytes of an accumulator element
  * @out_bytes: bytes of an output element: STORE writes input-wide values
- * @elem_bytes_max: the largest of them: a buffer aligned to it starts on a whole
- *                  element of any kind
- * @uop_depth: micro-ops that its scratchpad holds
+ * @elem_bytes_max: the largest of these four; a device address that is a multiple of it is a
+ *                  multiple of every kind of element
+ * @uop_depth: micro-ops that the micro-op scratchpad holds
  * @inp_depth: elements that the input scratchpad holds
  * @wgt_depth: elements that the weight scratchpad holds
  * @acc_depth: elements that the accumulator scratchpad holds
- * @log_uop_depth: log2 of the depths: widths of instruction and micro-op fields
- * @log_inp_depth: the same
- * @log_wgt_depth: the same
- * @log_acc_depth: the same
- * @save_size: bytes of host memory that a queue with VTADEV_QUEUE_KEEP takes
+ * @log_uop_depth: log2 of @uop_depth; these four are widths of instruction and micro-op fields
+ * @log_inp_depth: log2 of @inp_depth
+ * @log_wgt_depth: log2 of @wgt_depth
+ * @log_acc_depth: log2 of @acc_depth
+ * @save_size: additional bytes of host memory of a queue with VTADEV_QUEUE_KEEP
  */
 struct vtadev_info {
 	struct vtadev_card card;
@@ -290,19 +292,20 @@ struct vtadev_info {
 	uint32_t save_size;
 };
 
-/* vtadev_info() - what @dev is; valid as long as @dev, and does not change */
+/* vtadev_info() - properties of @dev; constant, and valid as long as @dev */
 const struct vtadev_info *vtadev_info(const struct vtadev *dev);
 
 /**
- * vtadev_tvm_fields() - whether TVM's headers lay instructions out as the card does
+ * vtadev_tvm_fields() - whether TVM's header lays out instructions as the card reads them
  * @log_uop_depth: of struct vtadev_info
  * @log_acc_depth: of struct vtadev_info
  *
- * TVM's hw_spec.h has bit-fields: where the first word of GEMM and ALU has room left for
- * the field that docs/isa.md has at the start of the second, the compiler puts it there.
+ * TVM's hw_spec.h declares GEMM and ALU with bit-fields. The field that docs/isa.md, sections 5
+ * and 6, places at the start of the second 64-bit word is placed by C compilers into the first
+ * word, if it fits there.
  *
- * Returns 0 if it does so with this configuration: programs that were compiled with
- * that header do not run on the card. 1 otherwise.
+ * Returns 1 if both layouts are the same with this configuration, and 0 if they differ: programs
+ * that were compiled with that header do not run on the card then.
  */
 static inline int vtadev_tvm_fields(unsigned int log_uop_depth, unsigned int log_acc_depth)
 {
@@ -313,7 +316,7 @@ static inline int vtadev_tvm_fields(unsigned int log_uop_depth, unsigned int log
 /**
  * vtadev_mem_free() - how much card memory is free at this moment
  * @dev: the card
- * @bytes: out: bytes, in one piece or not
+ * @bytes: out: free bytes, contiguous or not
  *
  * Errors: -ENODEV.
  */
@@ -323,37 +326,37 @@ int vtadev_mem_free(struct vtadev *dev, uint64_t *bytes);
  * struct vtadev_counters - the card's debug counters (docs/hardware.md, 12)
  * @mmio_reads: register reads
  * @mmio_writes: register writes
- * @bad_accesses: of both, those of what is not defined
- * @doorbells: of them, doorbells
- * @arms: of them, requests for an interrupt
+ * @bad_accesses: reads and writes that hardware.md, sections 2 and 6, calls bad
+ * @doorbells: writes that are effective doorbells
+ * @arms: writes to ARM of active queues: requests for an interrupt
  * @interrupts: interrupts sent
  * @dma_read_bytes: bytes of host memory read
  * @dma_write_bytes: bytes of host memory written
  * @mem_read_bytes: bytes of card memory read by the engines
  * @mem_write_bytes: bytes of card memory written by the engines
- * @page_walks: translations that went through the page table
- * @tlb_hits: translations that did not
- * @tlb_invalidations: commands that made the card forget translations
- * @descriptors: descriptors completed
- * @runs: of them, RUN
- * @copies: of them, COPY
- * @fills: of them, FILL
+ * @page_walks: address translations that read a page table
+ * @tlb_hits: address translations that the TLB answered
+ * @tlb_invalidations: commands to invalidate translations
+ * @descriptors: completed descriptors
+ * @runs: completed RUNs
+ * @copies: completed COPYs
+ * @fills: completed FILLs
  * @copy_bytes: bytes moved by COPY and FILL
  * @insns: instructions executed
  * @compute_cycles: cycles in which the compute engine was busy
  * @copy_cycles: cycles in which the copy engine was busy
  * @gemm_uops: micro-operations of GEMM instructions
  * @alu_uops: micro-operations of ALU instructions
- * @context_switches: RUNs that found another's state in the core: another context's,
- *                    or that of another queue which keeps it
+ * @context_switches: RUNs that found the core's state of another owner: another context, or
+ *                    another queue with VTADEV_QUEUE_KEEP
  * @faults: queues halted
- * @resets: resets of the card
- * @state_saves: times that the core's state was saved for a queue that keeps it
- * @state_restores: times that it was brought back
- * @state_cycles: cycles that both took
+ * @resets: soft resets of the card
+ * @state_saves: saves of the core's state for queues with VTADEV_QUEUE_KEEP
+ * @state_restores: restores of such a state
+ * @state_cycles: cycles of these saves and restores
  *
- * They count for all users of the card together, since its last reset of the
- * kind that clears them. Take the difference of two readings.
+ * The counters cover all users of the card together, since the card's last function-level reset
+ * or power-on. Take the difference of two readings.
  */
 struct vtadev_counters {
 	uint64_t mmio_reads;
@@ -392,16 +395,16 @@ struct vtadev_counters {
  * @dev: the card
  * @counters: out: all of them, read one after the other
  *
- * Reads files of sysfs: for measuring around work, not within. Errors:
- * -EOPNOTSUPP (the card has none), -EACCES, -ENODEV.
+ * Reads a sysfs file for each counter: call it before and after the work to measure, not during
+ * it. Errors: -EOPNOTSUPP (the card has no counters), -EACCES, -EPROTO, -ENODEV.
  */
 int vtadev_counters(struct vtadev *dev, struct vtadev_counters *counters);
 
 /* ---- Buffers ------------------------------------------------------------- */
 
 /*
- * Memory that the card and the CPU see: allocated, the program's own that was
- * pinned, or a dma-buf that was imported. All functions take all kinds.
+ * Memory that the card and the CPU access: allocated, pinned memory of the program, or an imported
+ * dma-buf. Functions accept all three kinds, except where they say otherwise.
  */
 struct vtadev_buf;
 
@@ -414,8 +417,8 @@ struct vtadev_buf;
 /**
  * vtadev_buf_alloc() - allocate memory, filled with zeros
  * @dev: the card
- * @size: bytes, more than 0
- * @flags: VTADEV_*
+ * @size: bytes, more than 0 and less than 4 GiB
+ * @flags: VTADEV_HOST or VTADEV_CARD, and VTADEV_READONLY if wanted
  * @buf: out: the buffer
  *
  * Card memory is fast for the card and slow for the CPU to read: use
@@ -426,12 +429,13 @@ int vtadev_buf_alloc(struct vtadev *dev, size_t size, unsigned int flags,
 		     struct vtadev_buf **buf);
 
 /**
- * vtadev_buf_alloc_at() - the same, with a say in the device address
+ * vtadev_buf_alloc_at() - allocate memory with a chosen device address or alignment
  * @dev: the card
- * @size: bytes, more than 0
- * @flags: VTADEV_*
- * @align: alignment of the device address, a power of two, or 0 for 4 KiB
- * @addr: the device address, a multiple of 4 KiB and of @align, or 0 for any
+ * @size: as for vtadev_buf_alloc()
+ * @flags: as for vtadev_buf_alloc()
+ * @align: alignment of the device address, a power of two up to 1 GiB; or 0 for the CPU's page
+ *         size, the least alignment in any case
+ * @addr: the device address, a multiple of the CPU's page size and of @align; or 0 for any
  * @buf: out: the buffer
  *
  * Errors: as vtadev_buf_alloc(), and -EEXIST.
@@ -442,44 +446,44 @@ int vtadev_buf_alloc_at(struct vtadev *dev, size_t size, unsigned int flags,
 /**
  * vtadev_buf_pin() - make memory of the program a buffer, without a copy
  * @dev: the card
- * @ptr: where it starts, any address: heap, stack, a mapped file, huge pages
- * @size: bytes, more than 0
- * @flags: 0, or VTADEV_READONLY, without which the program must be able to write
+ * @ptr: start of the memory, any address: heap, stack, a mapped file, huge pages
+ * @size: bytes, more than 0 and less than 4 GiB
+ * @flags: 0, or VTADEV_READONLY; without it the program must have write access to
  *         the memory
  * @buf: out: the buffer
  *
  * The pages stay in memory and count against RLIMIT_MEMLOCK until the buffer is
- * freed. Free it before the memory: after munmap(2) or free(3) the card goes on
- * with the old pages, whatever is at @ptr then. The card sees the whole pages
- * that the first and the last byte are in. Errors: -EINVAL, -EFAULT (also memory
- * that cannot be pinned), -EACCES, -ENOMEM, -ENOSPC, -EDQUOT, -EOPNOTSUPP,
- * -ENODEV.
+ * freed. Free the buffer before the memory: after munmap(2) or free(3) the card continues to
+ * access the old pages, even if other memory is mapped at @ptr. The card can access all bytes of
+ * the first and the last page. Errors: -EINVAL, -EFAULT (also memory
+ * that cannot be pinned), -EACCES, -ENOMEM, -ENOSPC, -EDQUOT, -EOPNOTSUPP (also a shared mapping
+ * of a file on a disk without VTADEV_READONLY), -ENODEV.
  */
 int vtadev_buf_pin(struct vtadev *dev, void *ptr, size_t size, unsigned int flags,
 		   struct vtadev_buf **buf);
 
 /**
- * vtadev_buf_export() - make a buffer a dma-buf, for others to import
- * @buf: a buffer that was allocated
- * @flags: 0, or VTADEV_READONLY: others may only read it
- * @fd: out: a descriptor, close-on-exec, that is the caller's to close
+ * vtadev_buf_export() - export a buffer as a dma-buf
+ * @buf: an allocated buffer
+ * @flags: 0, or VTADEV_READONLY: importers may only read the memory
+ * @fd: out: a close-on-exec file descriptor, which the caller closes
  *
- * The memory lives until the buffer is freed and the last reference to the dma-buf is gone. Card
- * memory can be imported by contexts of the same card only. Errors: -EINVAL,
+ * The memory exists until the buffer is freed and the last reference to the dma-buf is gone. Only
+ * contexts of the same card can import card memory. Errors: -EINVAL,
  * -EACCES (@buf is VTADEV_READONLY and @flags is not), -ENOMEM, -EMFILE,
  * -EOPNOTSUPP (a pinned or imported buffer), -ENODEV.
  */
 int vtadev_buf_export(struct vtadev_buf *buf, unsigned int flags, int *fd);
 
 /**
- * vtadev_buf_import() - make a dma-buf a buffer
+ * vtadev_buf_import() - import a dma-buf as a buffer
  * @dev: the card
- * @fd: descriptor of a dma-buf, of a card or of any other device; it stays the
- *      caller's and may be closed when this returns
- * @flags: 0, or VTADEV_READONLY, without which the dma-buf must be writable
+ * @fd: file descriptor of a dma-buf, exported by a card or any other device; the caller keeps it
+ *      and may close it after this call
+ * @flags: 0, or VTADEV_READONLY; without it the dma-buf must be writable
  * @buf: out: the buffer
  *
- * Returns when what other devices were doing with it has ended: vtadev_buf_wait().
+ * Waits for the present accesses of other devices, as vtadev_buf_wait() without a time-out.
  *
  * Errors: -EINVAL (also a file that is not a dma-buf), -EBADF, -EACCES, -EMFILE,
  * -ENOENT (card memory that was lost in a reset), -ENOMEM, -ENOSPC, -EDQUOT,
@@ -490,12 +494,12 @@ int vtadev_buf_import(struct vtadev *dev, int fd, unsigned int flags,
 		      struct vtadev_buf **buf);
 
 /**
- * vtadev_buf_import_at() - the same, with a say in the device address
+ * vtadev_buf_import_at() - import a dma-buf with a chosen device address or alignment
  * @dev: the card
- * @fd: descriptor of a dma-buf
- * @flags: 0, or VTADEV_READONLY
- * @align: alignment of the device address, a power of two, or 0 for 4 KiB
- * @addr: the device address, a multiple of 4 KiB and of @align, or 0 for any
+ * @fd: as for vtadev_buf_import()
+ * @flags: as for vtadev_buf_import()
+ * @align: as for vtadev_buf_alloc_at()
+ * @addr: as for vtadev_buf_alloc_at()
  * @buf: out: the buffer
  *
  * Errors: as vtadev_buf_import(), and -EEXIST.
@@ -504,20 +508,21 @@ int vtadev_buf_import_at(struct vtadev *dev, int fd, unsigned int flags,
 			 size_t align, uint32_t addr, struct vtadev_buf **buf);
 
 /**
- * vtadev_buf_wait() - wait until other devices are done with an imported buffer
- * @buf: the buffer; one that was not imported is done at once
- * @flags: 0, or VTADEV_READONLY: it will only be read, so others may go on reading it
+ * vtadev_buf_wait() - wait until other devices have finished with an imported buffer
+ * @buf: the buffer; if it was not imported, the call returns 0 at once
+ * @flags: 0, or VTADEV_READONLY: the card will only read it, so that the call waits for other
+ *         devices' writes alone
  * @timeout_ns: as for vtadev_wait()
  *
- * Drivers of other devices keep fences in a dma-buf, for what their devices still read or
- * write there. Descriptors do not wait for these. The library does when it imports a
- * buffer, and in vtadev_upload(), vtadev_download(), vtadev_buf_read() and
- * vtadev_buf_write(). If another device has been given the buffer since the import, call
- * this before descriptors are submitted that use it. Fences that are put there
- * later are not waited for (before Linux 6.0: those that come while this waits are).
+ * Drivers of other devices attach fences to a dma-buf while their devices read or write it.
+ * Descriptors do not wait for fences. The library does when it imports a buffer, and in
+ * vtadev_upload(), vtadev_download(), vtadev_buf_read() and vtadev_buf_write(). If another device
+ * has received work with the buffer since then, call this before submitting descriptors that use
+ * the buffer. Fences that are attached during or after the call are not waited for (before Linux
+ * 6.0, those attached during the call are).
  *
- * There are none for VTA cards: what queues do, in this process or another, is not waited
- * for. Wait for the queue before another device is given the buffer.
+ * VTA cards have no fences: the call does not wait for queues of this or another process. Wait
+ * for the queue before giving the buffer to another device.
  *
  * Errors: -EINVAL, -ETIMEDOUT, -ENOMEM, -EMFILE.
  */
@@ -527,33 +532,34 @@ int vtadev_buf_wait(struct vtadev_buf *buf, unsigned int flags, int64_t timeout_
  * vtadev_buf_free() - free a buffer and its CPU mapping
  * @buf: the buffer, or NULL
  *
- * When this returns the card cannot reach it any more: a descriptor that still
- * uses it faults. Of pinned memory and dma-bufs the memory itself stays.
+ * After this the card cannot access the buffer: a descriptor that still
+ * uses it faults. Pinned memory stays the program's, and a dma-buf exists until its last
+ * reference is gone.
  */
 void vtadev_buf_free(struct vtadev_buf *buf);
 
 /* vtadev_buf_addr() - the device address of the first byte of @buf */
 uint32_t vtadev_buf_addr(const struct vtadev_buf *buf);
 
-/* vtadev_buf_size() - bytes of @buf, as asked for, or of the dma-buf */
+/* vtadev_buf_size() - bytes of @buf, as requested, or of the imported dma-buf */
 size_t vtadev_buf_size(const struct vtadev_buf *buf);
 
 /**
- * vtadev_buf_map() - make a buffer visible to the CPU
+ * vtadev_buf_map() - map a buffer for the CPU
  * @buf: the buffer
- * @ptr: out: where it is, vtadev_buf_size() bytes, readable and writable (but a
- *       dma-buf that was exported for reading, which is readable only)
+ * @ptr: out: address of vtadev_buf_size() bytes, readable and writable (of a
+ *       dma-buf that was exported read-only: readable)
  *
- * The mapping is made once and stays until the buffer is freed; later calls
- * give the same @ptr and make no system call. Pinned memory is where it was.
+ * The mapping is made once and exists until the buffer is freed; later calls
+ * return the same @ptr and make no system call. For pinned memory, @ptr is the pinned address.
  * Card memory is mapped write-combined: write it in order and in large pieces,
- * avoid reading it; vtadev_submit() flushes what its thread has written. What the
- * card wrote may be read once vtadev_wait(), vtadev_done() or vtadev_completed()
- * has said that it is complete. Accesses to a dma-buf of another device go
- * between two DMA_BUF_IOCTL_SYNC of the kernel's on its descriptor, as always.
+ * avoid reading it; vtadev_submit() flushes the writes of its own thread. The card's
+ * results may be read once vtadev_wait(), vtadev_done() or vtadev_completed()
+ * has reported the descriptor as complete. Enclose accesses to a dma-buf of another device in
+ * DMA_BUF_IOCTL_SYNC calls on its file descriptor, as the kernel's documentation of dma-buf says.
  *
- * Errors: -ENOMEM, -ENODEV, -EOPNOTSUPP (card memory of a device that the CPU does not
- * see: docs/devices.md), and of a dma-buf what mmap(2) may say else.
+ * Errors: -ENOMEM, -ENODEV, -EOPNOTSUPP (card memory of a device that the CPU cannot
+ * access: docs/devices.md), and for a dma-buf other errors of mmap(2).
  */
 int vtadev_buf_map(struct vtadev_buf *buf, void **ptr);
 
@@ -561,13 +567,13 @@ int vtadev_buf_map(struct vtadev_buf *buf, void **ptr);
  * vtadev_buf_write() - copy into a buffer with the CPU
  * @buf: the buffer
  * @offset: bytes from its start
- * @src: what to copy
- * @len: bytes, any number, 0 too
+ * @src: source
+ * @len: bytes, 0 or more
  *
- * At once, whatever queues do: what still uses these bytes must have completed.
- * Maps @buf if it is not mapped; does what a dma-buf needs around it. Descriptors
- * that any thread submits after it see what was written. Errors:
- * -ERANGE (nothing was written), -EACCES (a dma-buf for reading), and those of
+ * Does not wait for queues: descriptors that use these bytes must have completed.
+ * Maps @buf if it is not mapped; encloses the copy in DMA_BUF_IOCTL_SYNC calls if it is an imported
+ * dma-buf. Descriptors that any thread submits after this call see the written bytes. Errors:
+ * -ERANGE (nothing was written), -EACCES (a read-only dma-buf), and those of
  * vtadev_buf_map().
  */
 int vtadev_buf_write(struct vtadev_buf *buf, size_t offset, const void *src,
@@ -577,51 +583,50 @@ int vtadev_buf_write(struct vtadev_buf *buf, size_t offset, const void *src,
  * vtadev_buf_read() - copy out of a buffer with the CPU
  * @buf: the buffer
  * @offset: bytes from its start
- * @dst: where to
- * @len: bytes, any number, 0 too
+ * @dst: destination
+ * @len: bytes, 0 or more
  *
- * Errors: as vtadev_buf_write().
+ * Does not wait for queues. Errors: -ERANGE, and those of vtadev_buf_map().
  */
 int vtadev_buf_read(struct vtadev_buf *buf, size_t offset, void *dst,
 		    size_t len);
 
 /* ---- Queues -------------------------------------------------------------- */
 
-/* An in-order ring of descriptors that the card works off. */
+/* A ring of descriptors that the card executes in order. */
 struct vtadev_queue;
 
 #define VTADEV_RING_ENTRIES_DEFAULT	256
 #define VTADEV_SPIN_NS_DEFAULT		10000
 
 /*
- * From how many bytes on it pays to pin a program's memory and have the card
- * copy. How it was measured, and when to choose another, is in docs/memory.md.
+ * Bytes from which on vtadev_upload() and vtadev_download() pin the program's memory and have the
+ * card copy. docs/memory.md has the measurement, and when to choose another threshold.
  */
 #define VTADEV_COPY_MIN_DEFAULT		((size_t)512 << 10)
 
 /**
- * struct vtadev_queue_opts - how a queue is to be; all zero: the defaults
- * @ring_entries: descriptors that can be under way: a power of two up to
- *                vtadev_info.ring_entries_max; 0: 256, or that if it is less
+ * struct vtadev_queue_opts - options of a queue; all zero: the defaults
+ * @ring_entries: length of the ring in descriptors, the most that can be outstanding: a power of
+ *                two up to vtadev_info.ring_entries_max; 0: 256, or that maximum if it is less
  * @priority: 0 (least) to 3, among the queues of the same user: a queue of priority p
  *            gets up to 2^p descriptors in its turn. More than 0 needs CAP_SYS_NICE
- * @max_cycles: upper limit for every RUN, copy and fill of the queue; 0: none, but
- *              for the driver's limit in time (its parameter max_job_ms)
- * @spin_ns: how long at most a wait looks again and again before it sleeps (below);
- *           0: VTADEV_SPIN_NS_DEFAULT; negative: not at all
+ * @max_cycles: limit in cycles of each RUN, copy and fill of the queue; 0: only the
+ *              driver's time limit (module parameter max_job_ms) applies
+ * @spin_ns: nanoseconds that a wait spins at most before it sleeps (below);
+ *           0: VTADEV_SPIN_NS_DEFAULT; negative: a wait does not spin
  * @flags: VTADEV_QUEUE_*
- * @copy_min: from how many bytes on vtadev_upload() and vtadev_download() have
- *            the card copy; 0: VTADEV_COPY_MIN_DEFAULT; SIZE_MAX: never
+ * @copy_min: bytes from which on vtadev_upload() and vtadev_download() have
+ *            the card copy; 0: VTADEV_COPY_MIN_DEFAULT; SIZE_MAX: the CPU always copies
  *
- * A wait that looks finds out at once and costs no interrupt, but the CPU. So it
- * looks, for @spin_ns at most, if what it waits for is expected within that time,
- * and else sleeps right away. Expected is the time of one descriptor, as many
- * times as are outstanding. Each wait that had to wait tells of that time: how long
- * it took, or what by the card's clock lay between the last completion before
- * and the last one after, if that is less; divided by the descriptors that
- * completed meanwhile. A shorter time than known replaces it; of a longer one an
- * eighth of the difference is added. Of the waits that would sleep right away,
- * every 16th looks first all the same, to notice when jobs have become short.
+ * A spinning wait notices the completion at once and needs no interrupt, but occupies the CPU. A
+ * wait therefore spins only if the completion is expected within @spin_ns, and otherwise sleeps
+ * right away. The expected time is the queue's estimate of the time of one descriptor, multiplied
+ * by the number of outstanding ones. Each wait that did not return at once measures this time:
+ * the lesser of its own duration and of the card's time from the last completion before the wait to
+ * the last one in it, divided by the descriptors completed in the wait. A shorter time replaces
+ * the estimate; of a longer time, an eighth of the difference is added. Of the waits that would
+ * sleep right away, every 16th spins nevertheless, to notice when jobs have become short.
  */
 struct vtadev_queue_opts {
 	uint32_t ring_entries;
@@ -633,30 +638,31 @@ struct vtadev_queue_opts {
 };
 
 /*
- * Several threads may submit at the same time. Each call takes a lock of the
- * queue's, which makes a system call only if another thread has it, and gets
- * numbers of its own, without gaps. Without this flag there is no lock.
+ * Several threads may submit at the same time. Each call takes the queue's lock, which makes
+ * a system call only if another thread holds the lock. The sequence numbers of one call are
+ * consecutive. Without this flag there is no lock.
  */
 #define VTADEV_QUEUE_SHARED	0x1u
 /*
- * When the ring has no room, vtadev_submit(), copies and fills wait for it as
- * long as it takes and do not return -EAGAIN.
+ * When the ring has no room, vtadev_submit(), copies and fills wait for room without a time-out
+ * instead of returning -EAGAIN. Their errors are then also those of vtadev_wait().
  */
 #define VTADEV_QUEUE_BLOCK	0x2u
 /*
- * RUNs of the queue may keep the core's state: see vtadev_desc_keep(). Takes
- * vtadev_info.save_size bytes of host memory, from the process's memory cgroup.
+ * RUNs of the queue may keep the core's state: see vtadev_desc_keep(). The queue takes
+ * vtadev_info.save_size bytes of host memory, charged to the process's memory cgroup.
  */
 #define VTADEV_QUEUE_KEEP	0x4u
 
 /**
  * vtadev_queue_create() - make a queue and start it
  * @dev: the card
- * @opts: how it is to be, or NULL for the defaults
+ * @opts: options, or NULL for the defaults
  * @queue: out: the queue
  *
- * Errors: -EINVAL, -ENOSPC (all queues are in use), -EDQUOT, -ENOMEM, -EOPNOTSUPP
- * (the card cannot reach this host's memory directly), -ENODEV.
+ * Errors: -EINVAL, -EPERM (a priority above 0 without CAP_SYS_NICE), -ENOSPC (all queues are in
+ * use), -EDQUOT, -ENOMEM, -EOPNOTSUPP (the card cannot access this host's memory directly),
+ * -ENODEV.
  */
 int vtadev_queue_create(struct vtadev *dev, const struct vtadev_queue_opts *opts,
 			struct vtadev_queue **queue);
@@ -665,95 +671,94 @@ int vtadev_queue_create(struct vtadev *dev, const struct vtadev_queue_opts *opts
  * vtadev_queue_destroy() - stop a queue and free it
  * @queue: the queue, or NULL
  *
- * What has not completed is given up, at once.
+ * The descriptors that have not completed are aborted at once.
  */
 void vtadev_queue_destroy(struct vtadev_queue *queue);
 
 /**
- * vtadev_submit() - hand descriptors to the card
+ * vtadev_submit() - submit descriptors to the card
  * @queue: the queue
  * @descs: the descriptors (see vtadev_desc.h), copied
- * @n: how many, 1 to the length of the ring
- * @seq: out: the sequence number of the last of them; NULL is allowed
+ * @n: number of descriptors, 1 to the length of the ring
+ * @seq: out: the sequence number of the last descriptor; NULL is allowed
  *
- * All or none are taken. Their numbers are consecutive; the first descriptor
- * ever submitted to a queue is number 1. What the CPU wrote to buffers before
- * is seen by them.
+ * Submits all descriptors or none. Their sequence numbers are consecutive; the first descriptor
+ * ever submitted to a queue has number 1. The descriptors see all that the CPU wrote to buffers
+ * before the call.
  *
  * Makes no system call, allocates nothing and takes no lock; one write crosses
  * the bus, whatever @n. One thread at a time for each queue. (See
  * VTADEV_QUEUE_SHARED and VTADEV_QUEUE_BLOCK for other queues.)
  *
- * It returns at once: a network's layers are submitted one after the other, and
- * run one after the other, while the program goes on. What was submitted is never
- * overwritten. The program and the card meet when a result is wanted
- * (vtadev_wait(), vtadev_read_after(), vtadev_download()) or the ring is full
+ * Returns at once, while the card executes the queue's descriptors one after the other. A
+ * descriptor in the ring is never overwritten before it has completed. The program waits only for
+ * a result (vtadev_wait(), vtadev_read_after(), vtadev_download()), or when the ring is full
  * (vtadev_wait_room(), vtadev_submit_wait(), VTADEV_QUEUE_BLOCK).
  *
- * Errors: -EINVAL (@n), -EAGAIN (less than @n free places in the ring), -EIO,
- * -EPROTO, -ENODEV. A reset that comes at the same time is first seen by a
- * later call.
+ * Errors: -EINVAL (@n), -EAGAIN (less than @n free entries in the ring), -EIO,
+ * -EPROTO, -ENODEV. If the card is reset during the call, the call may return 0, and the
+ * next one returns -ENODEV.
  */
 int vtadev_submit(struct vtadev_queue *queue, const struct vta_desc *descs,
 		  unsigned int n, uint64_t *seq);
 
 /**
- * vtadev_submit_wait() - the same, and wait for room if there is none
+ * vtadev_submit_wait() - submit descriptors, and wait for room in the ring if there is none
  * @queue: the queue
- * @descs: the descriptors
- * @n: how many, 1 to the length of the ring
+ * @descs: as for vtadev_submit()
+ * @n: as for vtadev_submit()
  * @timeout_ns: as for vtadev_wait()
- * @seq: out: the sequence number of the last of them; NULL is allowed
+ * @seq: as for vtadev_submit()
  *
- * Only what it takes to have room is waited for. Errors: as vtadev_submit(), but
- * -ETIMEDOUT and not -EAGAIN; nothing has been submitted then.
+ * Waits only until the ring has room for @n descriptors, not until they complete. Errors: as
+ * vtadev_submit() and vtadev_wait(), but not -EAGAIN. After an error nothing has been submitted.
  */
 int vtadev_submit_wait(struct vtadev_queue *queue, const struct vta_desc *descs,
 		       unsigned int n, int64_t timeout_ns, uint64_t *seq);
 
 /**
- * vtadev_wait_room() - wait until descriptors find room in the ring
+ * vtadev_wait_room() - wait until the ring has room for descriptors
  * @queue: the queue
- * @n: how many, 1 to the length of the ring
+ * @n: number of descriptors, 1 to the length of the ring
  * @timeout_ns: as for vtadev_wait()
  *
- * For after an -EAGAIN. In a shared queue another thread may be quicker to use
- * the room. Errors: as vtadev_wait().
+ * Call it after -EAGAIN. In a shared queue another thread may use the room before the caller
+ * submits. Errors: -EINVAL (@n), and as vtadev_wait().
  */
 int vtadev_wait_room(struct vtadev_queue *queue, unsigned int n, int64_t timeout_ns);
 
 /**
- * vtadev_kick() - have the card look again at a WAIT
+ * vtadev_kick() - have the card read the word of a WAIT again
  * @queue: the queue
  *
- * For after the CPU, and not a SIGNAL, has changed the word that a WAIT
- * descriptor watches. One thread at a time, as vtadev_submit().
+ * Call it after the CPU, and not a SIGNAL, has changed the word that a WAIT
+ * descriptor of @queue compares. One thread at a time, as vtadev_submit().
  */
 void vtadev_kick(struct vtadev_queue *queue);
 
-/* vtadev_queue_entries() - descriptors that the queue's ring holds */
+/* vtadev_queue_entries() - length of the queue's ring in descriptors */
 uint32_t vtadev_queue_entries(const struct vtadev_queue *queue);
 
-/* vtadev_submitted() - descriptors ever submitted: the latest number */
+/* vtadev_submitted() - sequence number of the last submitted descriptor; 0 if there was none */
 uint64_t vtadev_submitted(const struct vtadev_queue *queue);
 
 /**
- * vtadev_completed() - how far the card is
+ * vtadev_completed() - number of completed descriptors
  * @queue: the queue
- * @seq: out: descriptors completed
+ * @seq: out: sequence number of the last completed descriptor; 0 if there was none
  *
- * Makes no system call, as long as the queue runs or has halted. A reset clears the
- * buffers: what was read of them before this call is what the card wrote if this
- * returns 0. Errors: -EPROTO, -ENODEV.
+ * Makes no system call, unless the card was reset or the queue was stopped. A reset clears the
+ * buffers: if this call returns 0, data that was read from buffers before it is valid.
+ * Errors: -EPROTO, -ENODEV.
  */
 int vtadev_completed(struct vtadev_queue *queue, uint64_t *seq);
 
 /**
  * vtadev_done() - whether a descriptor has completed
  * @queue: the queue
- * @seq: its number
+ * @seq: its sequence number
  *
- * Makes no system call. Returns 1 if it has, 0 if not yet. Errors: -EINVAL
+ * Makes no system call, as vtadev_completed(). Returns 1 if it has, 0 if not yet. Errors: -EINVAL
  * (@seq has not been submitted), -EIO (the queue halted before it), -EPROTO,
  * -ENODEV.
  */
@@ -762,24 +767,24 @@ int vtadev_done(struct vtadev_queue *queue, uint64_t seq);
 /**
  * vtadev_wait() - wait until a descriptor, and all before it, has completed
  * @queue: the queue
- * @seq: its number
- * @timeout_ns: nanoseconds; 0 only looks; negative: as long as it takes
+ * @seq: its sequence number
+ * @timeout_ns: time-out in nanoseconds; 0: the call does not sleep; negative: no time-out
  *
- * Looks, spins for a moment (see vtadev_queue_opts), then sleeps. What is there at
- * once or within the spin costs no system call and no interrupt; else the card
- * interrupts once and wakes this thread. Goes on after signals: vtadev_wait_any()
- * can be cancelled. After -ETIMEDOUT the descriptor goes on, too: wait again or destroy
- * the queue.
+ * Checks, spins for a moment (see vtadev_queue_opts), then sleeps. If the descriptor completes
+ * before the sleep, there is no system call and no interrupt; otherwise the card
+ * interrupts once, which wakes this thread. The wait continues after signals; only
+ * vtadev_wait_any() and vtadev_wait_all() can be cancelled. After -ETIMEDOUT the
+ * descriptor continues: wait again or destroy the queue.
  *
  * Errors: -EINVAL (@seq has not been submitted), -ETIMEDOUT, -EIO (the queue
- * halted before it), -ENOMEM (1,024 wait for the queue already), -EPROTO, -ENODEV.
+ * halted before @seq), -ENOMEM (the queue already has 1,024 waits), -EPROTO, -ENODEV.
  */
 int vtadev_wait(struct vtadev_queue *queue, uint64_t seq, int64_t timeout_ns);
 
-/* vtadev_sync() - vtadev_wait() for all that has been submitted so far */
+/* vtadev_sync() - vtadev_wait() for all descriptors submitted so far */
 int vtadev_sync(struct vtadev_queue *queue, int64_t timeout_ns);
 
-/* A number of a queue. */
+/* A sequence number of a queue. */
 struct vtadev_fence {
 	struct vtadev_queue *queue;
 	uint64_t seq;
@@ -789,77 +794,77 @@ struct vtadev_fence {
 
 /**
  * vtadev_wait_any() - wait until any of several descriptors has completed
- * @fences: their queues, of any cards, and numbers
- * @n: how many, 1 to VTADEV_FENCES_MAX
+ * @fences: the descriptors' queues, of any cards, and sequence numbers
+ * @n: number of fences, 1 to VTADEV_FENCES_MAX
  * @timeout_ns: as for vtadev_wait()
- * @cancel_fd: an eventfd that ends the wait, or -1
- * @index: out: the first that has completed, or the one that an error is of, if
- *         it is of one, else 0; NULL is allowed
+ * @cancel_fd: an eventfd that cancels the wait, or -1
+ * @index: out: index of the completed fence, the first if there are several; after an error, index
+ *         of the fence that has it, or 0; NULL is allowed
  *
- * As vtadev_wait(): spins if one of them is expected soon, then sleeps, and is woken once.
- * Writing to @cancel_fd (see eventfd(2)), before or meanwhile, from a thread or a signal handler,
- * ends the wait if none has completed. The wait does not read @cancel_fd, so it ends all waits
- * that have it until the program reads it. The queues continue as after a time-out.
+ * As vtadev_wait(): spins if a completion is expected soon, then sleeps, and is woken once.
+ * A write to @cancel_fd (see eventfd(2)) before or during the wait, from a thread or a signal
+ * handler, ends the wait if no fence has completed. The wait does not read @cancel_fd: until the
+ * program reads it, it cancels all waits that use it. The queues continue as after a time-out.
  *
- * Errors: as vtadev_wait() for any of them if none has completed; -ECANCELED;
- * -EBADF and -EINVAL also for @cancel_fd; -ENOMEM.
+ * Errors: as vtadev_wait() for any fence if none has completed; -EINVAL also for @n; -ECANCELED;
+ * -EBADF and -EINVAL for @cancel_fd; -ENOMEM; -EOPNOTSUPP (queues of cards together with queues
+ * of plugins' devices).
  */
 int vtadev_wait_any(const struct vtadev_fence *fences, unsigned int n, int64_t timeout_ns,
 		    int cancel_fd, unsigned int *index);
 
 /**
  * vtadev_wait_all() - wait until all of several descriptors have completed
- * @fences: their queues, of any cards, and numbers
- * @n: how many, 1 to VTADEV_FENCES_MAX
+ * @fences: as for vtadev_wait_any()
+ * @n: as for vtadev_wait_any()
  * @timeout_ns: as for vtadev_wait()
- * @cancel_fd: an eventfd that ends the wait, or -1
- * @index: out: the one that an error is of, if it is of one, else 0; NULL is
- *         allowed
+ * @cancel_fd: as for vtadev_wait_any()
+ * @index: out: after an error, index of the fence that has it, or 0; NULL is allowed
  *
- * As vtadev_wait_any(). The first error ends the wait.
+ * As vtadev_wait_any(). The first error of a fence ends the wait.
  */
 int vtadev_wait_all(const struct vtadev_fence *fences, unsigned int n, int64_t timeout_ns,
 		    int cancel_fd, unsigned int *index);
 
 /**
- * vtadev_read_after() - copy a result out of a buffer once it is there
+ * vtadev_read_after() - wait for a descriptor, then copy its result out of a buffer
  * @queue: the queue
- * @seq: number of the descriptor that writes it, or a later one
+ * @seq: sequence number of the descriptor that writes the result, or a later one
  * @buf: the buffer
  * @offset: bytes from its start
- * @dst: where to
- * @len: bytes, any number, 0 too
+ * @dst: destination
+ * @len: bytes, 0 or more
  *
- * Waits for @seq alone and not for what was submitted after it. Errors: as
- * vtadev_wait() and vtadev_buf_read(); after an error the bytes at @dst mean
- * nothing. -ENODEV also says that the card was lost after @seq had completed and
+ * Does not wait for descriptors after @seq, and has no time-out. Errors: as
+ * vtadev_wait() and vtadev_buf_read(); after an error the bytes at @dst are
+ * undefined. -ENODEV is also returned if the card was lost after @seq had completed and
  * before the bytes were read: a reset clears the buffers.
  */
 int vtadev_read_after(struct vtadev_queue *queue, uint64_t seq, struct vtadev_buf *buf,
 		      size_t offset, void *dst, size_t len);
 
 /**
- * vtadev_arm() - have poll() tell when a descriptor has completed
+ * vtadev_arm() - request POLLIN when a descriptor has completed
  * @queue: the queue
- * @seq: its number
+ * @seq: its sequence number
  *
- * Returns 0 if POLLIN will come up on vtadev_fd() when it has, and stay until
- * this or vtadev_wait() is called for the queue and succeeds; 1 if it has
- * already, and no event will come. One number for each queue; arming again
- * replaces it. Errors: as vtadev_wait().
+ * Returns 0 if vtadev_fd() will be readable (POLLIN) once the descriptor has completed, until a
+ * successful vtadev_arm() or vtadev_wait() (or a variant) of the queue. Returns 1 if the
+ * descriptor has already completed; then there is no event. Each queue has one armed
+ * number; arming again replaces it. Errors: as vtadev_wait(), but not -ETIMEDOUT.
  */
 int vtadev_arm(struct vtadev_queue *queue, uint64_t seq);
 
 /**
- * vtadev_queue_eventfd() - have a queue tell an eventfd and not poll()
+ * vtadev_queue_eventfd() - signal a queue's events on an eventfd instead of vtadev_fd()
  * @queue: the queue
- * @fd: the eventfd, in place of the one before; -1: none
+ * @fd: the eventfd, which replaces the previous one; -1: none
  *
- * 1 is added to it, once, when the number given to vtadev_arm() has completed;
- * when the queue halts, or at once if it has; and when it is destroyed or the card
- * lost. vtadev_fd() does not say POLLIN for this queue then. Each tells that it
- * pays to look. The queue keeps the eventfd, even if @fd is closed. One eventfd
- * may be given to several queues.
+ * The eventfd's count grows by 1 when the number given to vtadev_arm() has completed;
+ * when the queue halts, or at once if it has halted; and when the queue is destroyed or the card
+ * is lost. vtadev_fd() then has no POLLIN for this queue. The count does not say which of
+ * these has happened: query the queue. The queue keeps the eventfd, even if @fd is closed. Several
+ * queues may have the same eventfd.
  *
  * Errors: -EINVAL (also a file that is not an eventfd), -EBADF, -ENODEV.
  */
@@ -868,11 +873,10 @@ int vtadev_queue_eventfd(struct vtadev_queue *queue, int fd);
 /* ---- Copies -------------------------------------------------------------- */
 
 /**
- * struct vtadev_rows - where rows of bytes are
- * @buf: in which buffer
- * @offset: of the first row, in bytes
- * @pitch: bytes from the start of a row to that of the next; with one row
- *         anything
+ * struct vtadev_rows - place of rows of bytes in a buffer
+ * @buf: the buffer
+ * @offset: offset of the first row, in bytes
+ * @pitch: bytes from the start of a row to the start of the next; ignored if there is one row
  */
 struct vtadev_rows {
 	struct vtadev_buf *buf;
@@ -883,26 +887,26 @@ struct vtadev_rows {
 /**
  * vtadev_copy2d() - have the card copy rows from buffer to buffer
  * @queue: the queue
- * @dst: where to; the pitch is at least @width
- * @src: where from; any pitch, 0 too
+ * @dst: destination; the pitch is at least @width
+ * @src: source; the pitch is 0 or more
  * @width: bytes of a row
- * @rows: how many; with @width or @rows 0 nothing is copied
- * @seq: out: its sequence number; NULL is allowed
+ * @rows: number of rows; with @width or @rows 0 nothing is copied
+ * @seq: out: the descriptor's sequence number; NULL is allowed
  *
- * One descriptor, as of vtadev_submit(): it comes after what was submitted
- * before, has happened when @seq has completed, and the buffers must live until
- * then. Not checked is whether different buffers have the same memory.
+ * Submits one descriptor, as vtadev_submit(): the copy is made after the descriptors before it,
+ * is complete when @seq has completed, and the buffers must exist until then. The call does not
+ * check whether different buffers share memory.
  *
  * Errors: -EINVAL (@dst's pitch, a buffer of another struct vtadev, or rows that
- * overlap in one buffer; with different pitches, those that lie between each
- * other too), -ERANGE, -EACCES (@dst is VTADEV_READONLY), and those of
+ * overlap in one buffer; with different pitches also rows that interleave without overlap),
+ * -ERANGE, -EACCES (@dst is VTADEV_READONLY), and those of
  * vtadev_submit().
  */
 int vtadev_copy2d(struct vtadev_queue *queue, const struct vtadev_rows *dst,
 		  const struct vtadev_rows *src, size_t width, size_t rows,
 		  uint64_t *seq);
 
-/* vtadev_copy() - the same with @len bytes in one piece */
+/* vtadev_copy() - vtadev_copy2d() of one row of @len bytes */
 static inline int vtadev_copy(struct vtadev_queue *queue,
 			      struct vtadev_buf *dst, size_t dst_offset,
 			      struct vtadev_buf *src, size_t src_offset,
@@ -917,18 +921,18 @@ static inline int vtadev_copy(struct vtadev_queue *queue,
 /**
  * vtadev_fill2d() - have the card fill rows of a buffer
  * @queue: the queue
- * @dst: where; the pitch is at least @width
- * @pattern: each row begins with its least significant byte
- * @width: bytes of a row, any number
- * @rows: how many
- * @seq: out: its sequence number; NULL is allowed
+ * @dst: destination; the pitch is at least @width
+ * @pattern: byte i of a row becomes byte i mod 4 of the pattern, the least significant first
+ * @width: bytes of a row; need not be a multiple of 4
+ * @rows: number of rows
+ * @seq: out: the descriptor's sequence number; NULL is allowed
  *
- * As vtadev_copy2d().
+ * Errors: as vtadev_copy2d().
  */
 int vtadev_fill2d(struct vtadev_queue *queue, const struct vtadev_rows *dst,
 		  uint32_t pattern, size_t width, size_t rows, uint64_t *seq);
 
-/* vtadev_fill() - the same with @len bytes in one piece */
+/* vtadev_fill() - vtadev_fill2d() of one row of @len bytes */
 static inline int vtadev_fill(struct vtadev_queue *queue, struct vtadev_buf *dst,
 			      size_t offset, uint32_t pattern, size_t len,
 			      uint64_t *seq)
@@ -939,35 +943,35 @@ static inline int vtadev_fill(struct vtadev_queue *queue, struct vtadev_buf *dst
 }
 
 /**
- * vtadev_upload() - copy from the program's memory to a buffer, now
+ * vtadev_upload() - copy from the program's memory to a buffer, and wait for the copy
  * @queue: a queue of the same struct vtadev
  * @buf: the buffer
  * @offset: bytes from its start
  * @src: any memory of the program that is not @buf's
- * @len: bytes, any number, 0 too
+ * @len: bytes, 0 or more
  *
- * Waits, as long as it takes, for what was submitted to @queue before, then
- * copies: with the CPU, or with the card straight from @src, pinned for that
- * long, if it is at least vtadev_queue_opts.copy_min. What cannot be pinned is
- * copied by the CPU. Submits to @queue: one thread at a time.
+ * The copy is made after all descriptors submitted to @queue before; the call waits for them and
+ * for the copy without a time-out. From vtadev_queue_opts.copy_min bytes on, the card copies from
+ * @src, which is pinned during the copy. Less, and memory that cannot be pinned, is copied by the
+ * CPU. Submits to @queue: one thread at a time.
  *
  * Errors: -EINVAL (@buf is of another struct vtadev), -ERANGE, those of
- * vtadev_wait() but -ETIMEDOUT, and those of vtadev_buf_write(). But for the
- * first two, part of it may have been copied. In a shared queue that another
- * thread recovers meanwhile, it may be part without an error: see vtadev_recover().
+ * vtadev_wait() except -ETIMEDOUT, and those of vtadev_buf_write(). After other errors than the
+ * first two, some bytes may have been copied. If another thread recovers a shared queue during
+ * the call, the call may return 0 with bytes missing: see vtadev_recover().
  */
 int vtadev_upload(struct vtadev_queue *queue, struct vtadev_buf *buf,
 		  size_t offset, const void *src, size_t len);
 
 /**
- * vtadev_download() - copy from a buffer to the program's memory, now
+ * vtadev_download() - copy from a buffer to the program's memory, and wait for the copy
  * @queue: a queue of the same struct vtadev
  * @buf: the buffer
  * @offset: bytes from its start
  * @dst: any memory of the program that is not @buf's
- * @len: bytes, any number, 0 too
+ * @len: bytes, 0 or more
  *
- * As vtadev_upload(), the other way. After an error the bytes at @dst mean nothing.
+ * As vtadev_upload() in the other direction. After an error the bytes at @dst are undefined.
  */
 int vtadev_download(struct vtadev_queue *queue, struct vtadev_buf *buf,
 		    size_t offset, void *dst, size_t len);
@@ -976,14 +980,14 @@ int vtadev_download(struct vtadev_queue *queue, struct vtadev_buf *buf,
 
 /**
  * struct vtadev_fault - why a queue halted
- * @reason: what was wrong; VTA_FAULT_NONE: it has not halted
- * @access: what the access that failed was for
- * @seq: number of the descriptor
- * @addr: device address of that access, if it was one
- * @insn_index: instruction in its stream, or VTA_FAULT_NO_INSN
+ * @reason: the cause; VTA_FAULT_NONE: the queue has not halted
+ * @access: purpose of the failed memory access; VTA_ACCESS_NONE: no access failed
+ * @seq: sequence number of the faulting descriptor
+ * @addr: device address of the failed access
+ * @insn_index: index of the faulting instruction in its stream, from 0; or VTA_FAULT_NO_INSN
  * @insn: that instruction, low word first
- * @queue: the number of the card's queue, from 0
- * @time: card time, ns
+ * @queue: number of the queue on the card, from 0
+ * @time: time of the fault by the card's clock, ns
  */
 struct vtadev_fault {
 	enum vta_fault_reason reason;
@@ -999,39 +1003,39 @@ struct vtadev_fault {
 /**
  * vtadev_fault() - why a queue halted
  * @queue: the queue
- * @fault: out: why
+ * @fault: out: the fault
  *
- * A halted queue stays so until vtadev_recover(). Buffers and other queues are
- * not touched. Errors: -ENODEV.
+ * A queue remains halted until vtadev_recover(). A fault does not affect other queues, nor
+ * buffers. Errors: -ENODEV.
  */
 int vtadev_fault(struct vtadev_queue *queue, struct vtadev_fault *fault);
 
 /**
- * vtadev_recover() - have a halted queue go on
+ * vtadev_recover() - restart a halted queue
  * @queue: the queue
  *
- * Call it as a submitting thread does. The descriptor that faulted counts as
- * completed, though it is not, and what was submitted behind it is forgotten:
- * vtadev_completed() and vtadev_submitted() are its number, or that of the last
- * descriptor that completed if none faulted (VTA_FAULT_DOORBELL). The next one
- * submitted has the number after that. A wait for a later number then returns -EINVAL, or waits
- * for the new descriptor with that number. That goes for a vtadev_upload() or vtadev_download()
- * of another thread in a shared queue, too: one that was under way may return 0 though bytes are
- * missing. Recover such a queue when there is none.
+ * Only one thread at a time may submit or recover. The faulting descriptor then counts as
+ * completed, although it was not executed to its end, and the descriptors after it are discarded:
+ * vtadev_completed() and vtadev_submitted() return its number, or, if no descriptor faulted
+ * (VTA_FAULT_DOORBELL, VTA_ACCESS_STATE), the number of the last completed descriptor. The next
+ * descriptor has the number after that. A wait for a later, discarded number returns -EINVAL, or
+ * waits for the new descriptor with that number. This also applies to a vtadev_upload() or
+ * vtadev_download() of another thread in a shared queue, which may return 0 with bytes missing:
+ * recover a shared queue while no such call is in progress.
  *
- * A user whose queues fault too often waits here, and in vtadev_queue_create()
- * (the module's parameter max_user_faults). Errors: -EBUSY (it has not halted),
- * -ENODEV.
+ * If the user's queues fault too often, this call and vtadev_queue_create() sleep until the rate
+ * is within the limit (module parameter max_user_faults). Errors: -EBUSY (the queue has not
+ * halted), -ENODEV.
  */
 int vtadev_recover(struct vtadev_queue *queue);
 
-/* Enough for every text of vtadev_fault_text(). */
+/* Bytes for any text of vtadev_fault_text(), with its 0. */
 #define VTADEV_FAULT_TEXT_MAX	256
 
 /**
- * vtadev_fault_text() - say a fault in a sentence
+ * vtadev_fault_text() - describe a fault in a sentence
  * @fault: the fault
- * @text: out: the sentence, cut off if it does not fit, always ended by 0
+ * @text: out: the sentence, truncated to @size bytes with its 0
  * @size: bytes at @text
  *
  * Returns the length of the whole sentence, as snprintf() does.
@@ -1040,12 +1044,12 @@ int vtadev_fault_text(const struct vtadev_fault *fault, char *text, size_t size)
 
 /**
  * struct vtadev_lost - why an open card was lost
- * @fate: VTA_FATE_*, the state of the card: VTA_FATE_RESET (it works after a new
- *        open), VTA_FATE_GIVEN_UP (it does not), VTA_FATE_REMOVED (it has no driver
- *        any more), VTA_FATE_PENDING (not known yet), VTA_FATE_NONE (it was not
- *        lost). Later drivers may have more
- * @cause: VTA_CAUSE_*, what took it away: the card's own failure, an administrator,
- *         an error on the bus, the machine's sleep ... Later drivers may have more
+ * @fate: VTA_FATE_*, the state of the card: VTA_FATE_RESET (the card works after a new
+ *        open), VTA_FATE_GIVEN_UP (the driver has given the card up), VTA_FATE_REMOVED (the driver
+ *        is no longer bound to it), VTA_FATE_PENDING (not known yet), VTA_FATE_NONE (the card was
+ *        not lost). Later drivers may add values
+ * @cause: VTA_CAUSE_*, the cause of the loss: the card's own failure, an administrator,
+ *         an error on the bus, the machine's sleep ... Later drivers may add values
  */
 struct vtadev_lost {
 	enum vta_fate fate;
@@ -1055,25 +1059,25 @@ struct vtadev_lost {
 /**
  * vtadev_lost() - why calls return -ENODEV
  * @dev: the card
- * @lost: out: why
+ * @lost: out: state and cause
  *
- * Waits for a reset to be over, for seconds at most. What it says of @dev does not
- * change any more once the card is lost, but from VTA_FATE_PENDING. Errors:
- * -EOPNOTSUPP (the driver is older than this and does not tell).
+ * Waits for a reset to end, for seconds at most. Once the card is lost, the result for @dev
+ * changes no more, except that VTA_FATE_PENDING becomes another state. Errors: -EOPNOTSUPP (the
+ * driver is older than this call).
  */
 int vtadev_lost(struct vtadev *dev, struct vtadev_lost *lost);
 
-/* Enough for every text of vtadev_lost_text(). */
+/* Bytes for any text of vtadev_lost_text(), with its 0. */
 #define VTADEV_LOST_TEXT_MAX	192
 
 /**
- * vtadev_lost_text() - say why a card was lost, and what to do about it
- * @lost: why
- * @text: out: the sentence, cut off if it does not fit, always ended by 0
+ * vtadev_lost_text() - describe why a card was lost, and what to do about it
+ * @lost: state and cause
+ * @text: out: the sentence, truncated to @size bytes with its 0
  * @size: bytes at @text
  *
- * "WHY; WHAT TO DO", with no semicolon in WHY. Returns the length of the whole sentence, as
- * snprintf() does.
+ * The sentence is "WHY; WHAT TO DO", with no semicolon in WHY. Returns the length of the whole
+ * sentence, as snprintf() does.
  */
 int vtadev_lost_text(const struct vtadev_lost *lost, char *text, size_t size);
 
