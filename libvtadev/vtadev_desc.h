@@ -2,10 +2,10 @@
 /*
  * vtadev_desc.h - make descriptors; included by vtadev.h
  *
- * A descriptor is one piece of work (docs/hardware.md, section 7). These make
- * one; all addresses are device addresses, any byte within a buffer of the same
- * struct vtadev. They check nothing: the card does, and a bad one halts the
- * queue with a fault.
+ * A descriptor is one piece of work (docs/hardware.md, section 7). Each function returns one
+ * descriptor. Addresses are device addresses of any byte within a buffer of the same
+ * struct vtadev. The functions check nothing: the card does, and an invalid descriptor halts
+ * the queue with a fault. They keep no state, so any thread may call them.
  */
 #ifndef VTADEV_DESC_H
 #define VTADEV_DESC_H
@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-/* As htole32() and htole64(), which a compiler that is told -std=c11 does not see. */
+/* As htole32() and htole64(), which <endian.h> does not define with -std=c11. */
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #define vtadev_le32(value)	__builtin_bswap32(value)
 #define vtadev_le64(value)	__builtin_bswap64(value)
@@ -40,15 +40,15 @@ static inline struct vta_desc vtadev_desc_op(enum vta_op op)
 	return d;
 }
 
-/* Nothing; takes its place in the order and can be stamped and waited for. */
+/* No operation; it completes in order, and can have a stamp and be waited for. */
 static inline struct vta_desc vtadev_desc_nop(void)
 {
 	return vtadev_desc_op(VTA_OP_NOP);
 }
 
 /*
- * Run @insn_count instructions of 128 bits from @insn_addr, a multiple of 16.
- * @cycle_limit: give up with fault CYCLES after so many; 0: the queue's limit.
+ * Run @insn_count instructions of 128 bits at @insn_addr, a multiple of 16.
+ * @cycle_limit: cycles after which the RUN ends with fault CYCLES; 0: the queue's limit.
  */
 static inline struct vta_desc vtadev_desc_run(uint32_t insn_addr,
 					      uint32_t insn_count,
@@ -63,9 +63,9 @@ static inline struct vta_desc vtadev_desc_run(uint32_t insn_addr,
 }
 
 /*
- * Copy @rows rows of @width bytes; row r goes from @src + r * @src_pitch to
+ * Copy @rows rows of @width bytes: row r from @src + r * @src_pitch to
  * @dst + r * @dst_pitch. Source and destination must not overlap. At most
- * 2^32 bytes in all.
+ * 2^32 bytes in total. Pitches are in bytes; that of one row is ignored.
  */
 static inline struct vta_desc vtadev_desc_copy2d(uint32_t dst,
 						 uint32_t dst_pitch,
@@ -84,7 +84,7 @@ static inline struct vta_desc vtadev_desc_copy2d(uint32_t dst,
 	return d;
 }
 
-/* Copy @len bytes; they must not overlap. */
+/* Copy @len bytes from @src to @dst, which must not overlap. */
 static inline struct vta_desc vtadev_desc_copy(uint32_t dst, uint32_t src,
 					       uint32_t len)
 {
@@ -92,8 +92,8 @@ static inline struct vta_desc vtadev_desc_copy(uint32_t dst, uint32_t src,
 }
 
 /*
- * Fill @rows rows of @width bytes at @dst + r * @pitch. Each row begins with
- * the least significant byte of @pattern.
+ * Fill @rows rows of @width bytes at @dst + r * @pitch: byte i of each row becomes byte i mod 4
+ * of @pattern, the least significant first.
  */
 static inline struct vta_desc vtadev_desc_fill2d(uint32_t dst, uint32_t pitch,
 						 uint32_t pattern,
@@ -109,14 +109,14 @@ static inline struct vta_desc vtadev_desc_fill2d(uint32_t dst, uint32_t pitch,
 	return d;
 }
 
-/* Fill @len bytes with @pattern, least significant byte first. */
+/* Fill @len bytes with @pattern, the least significant byte first. */
 static inline struct vta_desc vtadev_desc_fill(uint32_t dst, uint32_t pattern,
 					       uint32_t len)
 {
 	return vtadev_desc_fill2d(dst, 0, pattern, len, 1);
 }
 
-/* Store @value to the 64-bit word at @addr, a multiple of 8. */
+/* Store @value in the little-endian 64-bit word at @addr, a multiple of 8. */
 static inline struct vta_desc vtadev_desc_signal(uint32_t addr, uint64_t value)
 {
 	struct vta_desc d = vtadev_desc_op(VTA_OP_SIGNAL);
@@ -127,9 +127,9 @@ static inline struct vta_desc vtadev_desc_signal(uint32_t addr, uint64_t value)
 }
 
 /*
- * Hold the queue until the 64-bit word at @addr, a multiple of 8, is at least
- * @value. With signal this orders queues that see the same buffer. After the
- * CPU has changed the word: vtadev_kick().
+ * Hold the queue until the little-endian 64-bit word at @addr, a multiple of 8, is at least
+ * @value (unsigned). Together with vtadev_desc_signal() this orders queues that share a buffer. If
+ * the CPU changes the word, call vtadev_kick() afterwards.
  */
 static inline struct vta_desc vtadev_desc_wait(uint32_t addr, uint64_t value)
 {
@@ -141,10 +141,10 @@ static inline struct vta_desc vtadev_desc_wait(uint32_t addr, uint64_t value)
 }
 
 /*
- * Have a RUN find the core's scratchpads and dependency tokens as the queue's last RUN
- * with this flag left them, and not as whatever ran in between did; the first finds
- * zeroes and no tokens, and so does the first after a fault. For queues with
- * VTADEV_QUEUE_KEEP; in others it is a fault DESC.
+ * Set the flag KEEP of a RUN: it finds the core's scratchpads and dependency tokens as the
+ * queue's last RUN with KEEP left them, whatever ran in between. The first RUN with KEEP, and the
+ * first after the queue halted, find zeroes and no tokens. For queues with
+ * VTADEV_QUEUE_KEEP; in other queues, and for other operations, the fault is DESC.
  */
 static inline void vtadev_desc_keep(struct vta_desc *d)
 {
@@ -152,8 +152,8 @@ static inline void vtadev_desc_keep(struct vta_desc *d)
 }
 
 /*
- * Ask of any descriptor that a struct vta_stamp (start and end in card time,
- * cycles; little-endian) be written to @addr, a multiple of 8, when it
+ * Set the flag STAMP of a descriptor of any kind: the card writes a struct vta_stamp (start and
+ * end in card time, cycles; little-endian) to @addr, a multiple of 8, when the descriptor
  * completes.
  */
 static inline void vtadev_desc_stamp(struct vta_desc *d, uint32_t addr)

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vtadev_device.h - write a device of your own that libvtadev opens by name
+ * vtadev_device.h - interface of plugins, which add devices that libvtadev opens by name
  *
  * A device executes VTA's instruction streams: in software, on a GPU, on a card that
- * has no driver in the kernel. It is a shared object, libvtadev-NAME.so, which
- * vtadev_open("NAME") or vtadev_open("NAME:ARGUMENTS") loads. Programs use it like a
- * card, by vtadev.h alone. docs/devices.md builds one in ten steps.
+ * has no driver in the kernel. A plugin is a shared object, libvtadev-NAME.so, which
+ * vtadev_open("NAME") or vtadev_open("NAME:ARGUMENTS") loads. Programs use its device like a
+ * card, with vtadev.h alone. docs/devices.md builds a plugin in ten steps.
  *
- * The plugin says what its device is, and runs a stream. All the rest is one
- * implementation in libvtadev for all devices: queues and their sequence numbers, COPY,
+ * The plugin describes its device, and runs streams. libvtadev implements all the rest for
+ * all devices: queues and their sequence numbers, COPY,
  * FILL, SIGNAL, WAIT, stamps, waiting and poll(), faults and recovery, the 32-bit
- * addresses of each context, limits of time, and which core state a RUN finds.
+ * addresses of each context, time limits, and which core state a RUN finds.
  *
- * A plugin is code in the program's process. It is trusted with all of the program's
- * memory, and nothing keeps programs apart that use the same device: docs/security.md.
+ * A plugin is code in the program's process. It has access to all of the program's
+ * memory, and nothing isolates programs that use the same device: docs/security.md.
  *
- * ERRORS. Functions return 0 or a negative errno. Of run() and copy() a negative errno means
- * that the device is lost: the library tells the program as of a card that was given up.
+ * ERRORS. Functions return 0 or a negative errno. A negative errno of run() or copy() means
+ * that the device is lost: the program sees it as a card that was given up.
  *
- * THREADS. Each vtadev_open() makes a device of its own, by open(). Of one device, run() is
- * called by one thread at a time, and so are clear() and map(); copy(), core_new() and
- * core_free() (of a core that does not run) by any thread at any time, also while one runs.
+ * THREADS. Each vtadev_open() calls open() for a new device. The library calls run() of one device
+ * from one thread at a time, and likewise clear() and map(). It calls copy(), core_new() and
+ * core_free() (of a core that does not run) from any thread at any time, also during run().
  *
- * MEMORY. Card memory (VTADEV_CARD) is the library's unless the device has its own, which
- * the CPU does not see: then clear(), map() and copy() are there. Such memory is mem_size
- * bytes in one piece. The library says which pages of it a buffer has, and keeps the page
- * table, by which run() finds them from 32-bit device addresses.
+ * MEMORY. Card memory (VTADEV_CARD) is memory of the library, unless the device has its own, which
+ * the CPU cannot access: then the plugin has clear(), map() and copy(). Such memory is mem_size
+ * bytes, contiguous. The library allocates pages of it to buffers, and passes the page
+ * table to map(); run() translates 32-bit device addresses with it.
  */
 #ifndef VTADEV_DEVICE_H
 #define VTADEV_DEVICE_H
@@ -41,30 +41,30 @@ extern "C" {
 #endif
 
 /*
- * The version of what this header declares. It grows when any of it changes; the library
- * loads plugins of its own version alone, and says so of others.
+ * Version of this header's declarations. It grows with each change; the library
+ * loads only plugins of its own version.
  */
 #define VTADEV_DEVICE_VERSION	3u
 
-/* The one symbol that a plugin exports: a const struct vtadev_device_ops. */
+/* The only symbol that a plugin exports: a const struct vtadev_device_ops. */
 #define VTADEV_DEVICE_SYMBOL	"vtadev_device_plugin"
 
-/* Enough for why something does not open, as a sentence without a full stop. */
+/* Bytes at @why of open(), for a sentence without a full stop, with its 0. */
 #define VTADEV_DEVICE_WHY_MAX	256
 
-/* A pointer of the library's, to be given back to it. */
+/* The library's handle of a context's memory. */
 struct vtadev_device_space;
 
 /**
- * struct vtadev_device_memory - how a device reaches the memory of its context
+ * struct vtadev_device_memory - access of a device to the memory of its context
  * @space: first argument of all functions
- * @read: copy @len bytes at device address @addr to @dst; returns VTA_FAULT_NONE, or why
- *        not, with the first address that cannot be accessed in *@fault_addr
- * @write: the same, from @src
- * @stop: whether the run is to end now: ask at least every millisecond
+ * @read: copy @len bytes at device address @addr to @dst; returns VTA_FAULT_NONE, or the reason of
+ *        the failure, with the first address that cannot be accessed in *@fault_addr
+ * @write: copy @len bytes at @src to device address @addr; returns as @read
+ * @stop: returns whether the run is to end now: call it at least every millisecond
  *
- * Functions take about 50 ns and may be called from any thread while run() has not
- * returned. Memory is not ordered between threads of a device by these.
+ * A call takes about 50 ns. Any thread may call the functions until run() returns.
+ * They do not order memory accesses of a device's different threads.
  */
 struct vtadev_device_memory {
 	struct vtadev_device_space *space;
@@ -75,14 +75,14 @@ struct vtadev_device_memory {
 	bool (*stop)(struct vtadev_device_space *space);
 };
 
-/* Scratchpads are to be zero, without tokens; else they are as the core's last run left them. */
+/* The run begins with zeroed scratchpads and no tokens; else with the core's last scratchpads. */
 #define VTADEV_DEVICE_RUN_CLEAR		0x1u
-/* The run begins with the tokens that the core's last run left; else with none. */
+/* The run begins with the tokens of the core's last run; else with none. */
 #define VTADEV_DEVICE_RUN_TOKENS	0x2u
 
 /**
  * struct vtadev_device_run - a stream to run
- * @memory: where the stream and its data are
+ * @memory: access to the stream and its data
  * @insn_addr: device address of the first instruction, a multiple of 16
  * @insn_count: instructions of 16 bytes, at least 1
  * @flags: VTADEV_DEVICE_RUN_*
@@ -97,19 +97,19 @@ struct vtadev_device_run {
 };
 
 /**
- * struct vtadev_device_result - how a run went
- * @cycles: of the device's clock, or by the model in docs/isa.md
+ * struct vtadev_device_result - result of a run
+ * @cycles: cycles of the device's clock, or of the model in docs/isa.md, section 9
  * @insns: instructions executed
  * @gemm_uops: micro-operations of GEMM instructions
  * @alu_uops: micro-operations of ALU instructions
- * @reason: VTA_FAULT_NONE, or why the stream did not get to its end; the rest is of the
- *          fault alone
- * @access: what the access was for that failed, if it was one
- * @addr: its device address
- * @insn_index: instruction in the stream, or VTA_FAULT_NO_INSN
+ * @reason: VTA_FAULT_NONE, or the fault that ended the stream; the following fields describe
+ *          a fault
+ * @access: purpose of the memory access that failed, or VTA_ACCESS_NONE
+ * @addr: device address of that access
+ * @insn_index: index of the faulting instruction in the stream, from 0; or VTA_FAULT_NO_INSN
  * @insn: that instruction, low word first
  *
- * All zero when run() is called.
+ * All fields are zero when run() is called.
  */
 struct vtadev_device_result {
 	uint64_t cycles;
@@ -124,17 +124,17 @@ struct vtadev_device_result {
 };
 
 /*
- * An entry of the page table, of VTA_PAGE_SIZE bytes of device addresses: which page of the
- * device's own memory it is, and what streams may do there. 0: it is none.
+ * An entry of the page table, for VTA_PAGE_SIZE bytes of device addresses: the number of a page of
+ * the device's own memory, and the permitted accesses of streams. 0: no page of this memory.
  */
 #define VTADEV_DEVICE_ENTRY_READ	0x1u
 #define VTADEV_DEVICE_ENTRY_WRITE	0x2u
-#define VTADEV_DEVICE_ENTRY_SHIFT	2	/* of the page's number */
+#define VTADEV_DEVICE_ENTRY_SHIFT	2	/* lowest bit of the page's number */
 
 /**
- * struct vtadev_device_side - where rows of bytes are: one end of a copy
- * @ptr: the first row, an address of this process; NULL: it is in the device's own memory
- * @offset: of the first row there, in bytes
+ * struct vtadev_device_side - source or destination of a copy of rows
+ * @ptr: address of the first row in this process; NULL: the rows are in the device's own memory
+ * @offset: byte offset of the first row in the device's own memory
  * @pitch: bytes from row to row, at least a row's width
  */
 struct vtadev_device_side {
@@ -145,10 +145,10 @@ struct vtadev_device_side {
 
 /**
  * struct vtadev_device_rows - rows of bytes to copy
- * @dst: where to
- * @src: where from; one of the two at least is the device's own memory, and they do not overlap
+ * @dst: destination
+ * @src: source; at least one of the two is in the device's own memory, and they do not overlap
  * @width: bytes of a row, at least 1
- * @rows: how many, at least 1
+ * @rows: number of rows, at least 1
  *
  * All rows of a side lie in one buffer.
  */
@@ -160,32 +160,31 @@ struct vtadev_device_rows {
 };
 
 /**
- * struct vtadev_device_ops - what a plugin is
+ * struct vtadev_device_ops - description and functions of a plugin
  * @version: VTADEV_DEVICE_VERSION
  * @name: NAME, as in the file's name
  * @about: the device in a few words, for people
- * @list: write the arguments of device number @i, "" if it takes none, and return 0, or
- *        -ENOENT if there are not so many. A device that is there with no arguments
- *        has an i of 0 at least
- * @open: make a device. @args is what stands behind the colon, or "". Fills in
- *        of @info: mem_size (bytes of VTADEV_CARD memory that a context may have),
- *        clock_khz, hw_ver, serial and the configuration, log_*; the library sees to the
+ * @list: write the arguments of device number @i, from 0, to @args, "" if it needs none; returns
+ *        0, or -ENOENT if there are fewer devices. A device that opens without arguments is
+ *        listed, too
+ * @open: open a device. @args is the text after the colon, or "". Sets these fields
+ *        of @info: mem_size (most bytes of VTADEV_CARD memory of a context),
+ *        clock_khz, hw_ver, serial and the configuration, log_*; the library sets the
  *        others. On failure writes a sentence to @why
- * @close: end it; its cores have been freed
- * @core_new: make a core: scratchpads of zeroes, and no tokens
- * @core_free: free it
- * @run: run a stream on a core. 0 if it ended, well, with a fault, or because
- *       memory->stop() said so. What a run that faulted leaves in the core is not looked at
- *       if it was to keep its tokens
- * @clear: clear @size bytes of the device's own memory from byte @offset on, whole pages.
- *         On a negative errno the program does not get its buffer
- * @map: the page table has changed: @count entries from number @first on are @entries now.
- *       When it returns, no run reaches what was there before. As clear()
- * @copy: copy rows. What is copied is there when it returns
+ * @close: close a device, whose cores are already freed
+ * @core_new: create a core with zeroed scratchpads and no tokens
+ * @core_free: free a core
+ * @run: run a stream on a core. Returns 0 if the run ended: at its end, with a fault, or because
+ *       memory->stop() returned true. After a fault of a run with VTADEV_DEVICE_RUN_TOKENS, the
+ *       library does not use the core's state
+ * @clear: zero @size bytes of the device's own memory at byte @offset, whole pages.
+ *         With a negative errno the program's allocation fails
+ * @map: replace @count entries of the page table from number @first on by @entries.
+ *       After the call, no run accesses the pages of the old entries. Errors as for @clear
+ * @copy: copy rows; returns when the copy is complete
  *
- * clear(), map() and copy() are all NULL or none. run() reaches the device's own memory by
- * itself, as it likes best; read() and write() of its struct vtadev_device_memory reach it
- * too, by copy().
+ * Either all of clear(), map() and copy() are NULL, or none. run() may access the device's own
+ * memory directly; read() and write() of struct vtadev_device_memory access it with copy().
  */
 struct vtadev_device_ops {
 	uint32_t version;
@@ -204,7 +203,7 @@ struct vtadev_device_ops {
 	int (*copy)(void *device, const struct vtadev_device_rows *rows);
 };
 
-/* The one that a plugin defines. */
+/* Defined by the plugin. */
 extern const struct vtadev_device_ops vtadev_device_plugin
 	__attribute__((visibility("default")));
 

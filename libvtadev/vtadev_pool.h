@@ -3,8 +3,8 @@
  * vtadev_pool.h - one program on several cards
  *
  * A pool loads one program image (docs/program-image.md) on several cards, its weights
- * once on each, and gives requests to the card that will be free first. A caller submits
- * requests and reaps completions, in the order in which they were submitted:
+ * once on each, and gives each request to the card that is expected to complete it first. A
+ * caller submits requests, and reaps their completions in the order of submission:
  *
  *	err = vtadev_pool_open(image, size, NULL, &pool, why);	// all cards
  *	err = vtadev_caller_open(pool, 64, &caller);
@@ -15,32 +15,32 @@
  *	err = vtadev_caller_wait(caller, -1);
  *	n = vtadev_caller_reap(caller, completions, 16);
  *
- * ONE ANSWER. Each request that vtadev_caller_submit() has taken has one completion:
- * its outputs, or one error. If a card is reset, lost or unplugged, its requests run again
- * on another card: a run has no effect but its outputs, and these are copied to the
- * request's memory once, when a run has succeeded. After an error the outputs are as they
- * were before.
+ * ONE ANSWER. Each submitted request has one completion: its outputs, or one error. If a card
+ * is reset, lost or unplugged, its requests run again on another card. This is safe because a run
+ * has no effect except its outputs, which are copied to the request's memory once, after a run has
+ * succeeded. After an error the outputs are unchanged.
  *
- * CARDS COME BACK. A card that was lost is opened again and gets the program again, as soon
- * as the kernel tells that it is there (a uevent), or when one of the attempts succeeds that are
- * made at least every two seconds. While no card is up requests wait, up to
+ * CARDS COME BACK. The pool opens a lost card again and loads the program again, as soon
+ * as the kernel reports the card (a uevent); besides, it tries at least every two
+ * seconds. While no card is up, requests wait up to
  * vtadev_pool_opts.away_ns.
  *
- * ORDER. Completions of one caller come in the order of its submissions, however many cards
- * the requests ran on: one that is done waits for those before it. Different callers do not
- * wait for each other. A program whose parts need no order among each other opens several
+ * ORDER. Completions of one caller come in the order of its submissions, on however many cards
+ * the requests ran: a request that is done waits for those before it. Different callers do not
+ * wait for each other. A program whose requests need no common order opens several
  * callers.
  *
- * THREADS. Functions may be called by several threads at once, also for the same caller,
- * except those that close: no other thread may use their argument meanwhile or after. A pool has a
- * thread for each card, which also does the program's CPU steps, with all signals blocked.
+ * THREADS. Several threads may call functions at once, also for the same caller,
+ * except those that close: no other thread may use the argument during or after such a call. A
+ * pool has a thread for each card, with all signals blocked, which also executes the CPU steps.
  *
- * FORK. A child process has no threads of the pool: there, functions return -ECHILD, and
- * those that close do nothing.
+ * FORK. A child process has no threads of the pool. In the child, vtadev_pool_tensor(),
+ * vtadev_pool_cards() and vtadev_caller_fd() work, the functions that close do nothing, and all
+ * others return -ECHILD.
  *
  * ERRORS are those of vtadev.h, and:
  *
- *	-ECHILD		the pool was opened before fork()
+ *	-ECHILD		the pool was opened before fork(), by the parent process
  *	-ENOEXEC	the program is for cards with another configuration
  */
 #ifndef VTADEV_POOL_H
@@ -59,7 +59,7 @@ extern "C" {
 
 struct vtadev_pool;
 
-/* A source of requests, with an order of its own. */
+/* A source of requests, with an order of its own, not a thread. */
 struct vtadev_caller;
 
 #define VTADEV_POOL_CARDS_MAX		256
@@ -69,21 +69,21 @@ struct vtadev_caller;
 #define VTADEV_POOL_AWAY_NS_DEFAULT	10000000000
 #define VTADEV_POOL_REQUESTS_MAX	65536
 
-/* Enough for every text of vtadev_pool_open(). */
+/* Bytes for any text of vtadev_pool_open(), with its 0. */
 #define VTADEV_POOL_WHY_MAX		384
 
 /**
- * struct vtadev_pool_opts - how a pool is to be; all zero: the defaults
- * @cards: names as for vtadev_open(), each of another card; several may be "soft". NULL:
- *         all cards that have a node in /dev now
- * @count: how many names
- * @depth: runs in flight on each card, up to 32; 0: 2, with which the card copies for one
- *         while it computes for the other. Each has an arena, its tensors in host memory
- *         and a queue
- * @tries: runs that a request may lose to cards that fail; with the last its completion is
- *         an error. 0: 8
- * @away_ns: how long requests wait, in nanoseconds, while no card is up; 0: 10 s;
- *           negative: as long as it takes
+ * struct vtadev_pool_opts - options of a pool; all zero: the defaults
+ * @cards: names as for vtadev_open(), each of another card; "soft" may be given several times.
+ *         NULL: all cards that have a node in /dev now
+ * @count: number of names, up to VTADEV_POOL_CARDS_MAX; 0 if @cards is NULL
+ * @depth: runs in flight on each card, up to VTADEV_POOL_DEPTH_MAX; 0: 2, so that the card copies
+ *         for one run while it computes another. Each takes an arena in card memory, tensors in
+ *         host memory and a queue
+ * @tries: number of runs of a request that may fail because a card is lost or faulty; after the
+ *         last one, the completion is the error -ENODEV. 0: 8
+ * @away_ns: nanoseconds that requests wait while no card is up; 0: 10 s;
+ *           negative: no limit
  */
 struct vtadev_pool_opts {
 	const char *const *cards;
@@ -95,17 +95,17 @@ struct vtadev_pool_opts {
 
 /**
  * vtadev_pool_open() - load a program on several cards
- * @image: the program's file; not needed afterwards
- * @size: its bytes
- * @opts: how the pool is to be, or NULL for the defaults
+ * @image: bytes of the program image; not needed after the call
+ * @size: number of bytes
+ * @opts: options, or NULL for the defaults
  * @pool: out: the pool
- * @why: out: after an error, a sentence that says which card, and why
+ * @why: out: after an error, a sentence with the card and the reason; otherwise ""
  *
- * Succeeds if one card at least has the program; vtadev_pool_stats() knows of the others.
- * Sleeps until all cards have been tried. Errors: -EINVAL (no good image, @opts),
- * -ENOENT (no card), -EEXIST (a card is named twice), -ENOMEM, and, if no card takes the
- * program, that of the first: -ENOEXEC, and what vtadev_open(), making queues and buffers,
- * and uploading return.
+ * Succeeds if at least one card has loaded the program; vtadev_pool_stats() has the errors of the
+ * others. Sleeps until all cards have been tried. Errors: -EINVAL (an invalid image or @opts),
+ * -ENOENT (no card), -EEXIST (a card is named twice), -ENOMEM, -EMFILE, -EAGAIN (no more threads);
+ * and, if no card loads the program, the error of the first card: -ENOEXEC, or one of
+ * vtadev_open(), vtadev_queue_create(), vtadev_buf_alloc() and vtadev_wait().
  */
 int vtadev_pool_open(const void *image, size_t size, const struct vtadev_pool_opts *opts,
 		     struct vtadev_pool **pool, char why[VTADEV_POOL_WHY_MAX]);
@@ -114,21 +114,21 @@ int vtadev_pool_open(const void *image, size_t size, const struct vtadev_pool_op
  * vtadev_pool_close() - close a pool, and all its callers
  * @pool: the pool, or NULL
  *
- * Requests without a completion are given up. When this returns no memory of theirs is used
- * any more.
+ * Requests without a completion are dropped. After the call the pool does not access the memory of
+ * requests.
  */
 void vtadev_pool_close(struct vtadev_pool *pool);
 
 /**
  * struct vtadev_pool_tensor - an input or output of the program
- * @name: valid as long as the pool
- * @output: it is an output
- * @type: of its values, by the numbers in docs/program-image.md, "Tensors": 1 float of 32 bits,
- *        2 int8, 3 uint8, 4 int32, 5 int64, 6 bool
- * @rank: dimensions, 1 to 8
- * @dims: the shape
- * @bytes: of its values, row-major, without gaps: what an iovec of a request has
- * @scale: an integer stands for @scale * (value - @zero); 0: nothing is said
+ * @name: name of the tensor; valid as long as the pool
+ * @output: true for an output, false for an input
+ * @type: type of the values, by the numbers in docs/program-image.md, "Tensors": 1 float of 32
+ *        bits, 2 int8, 3 uint8, 4 int32, 5 int64, 6 bool
+ * @rank: number of dimensions, 1 to 8
+ * @dims: the shape; 0 after the first @rank dimensions
+ * @bytes: bytes of the values, row-major without gaps: the iov_len of a request
+ * @scale: an integer value represents @scale * (value - @zero); 0: the image does not define this
  * @zero: see @scale
  */
 struct vtadev_pool_tensor {
@@ -143,31 +143,31 @@ struct vtadev_pool_tensor {
 };
 
 /**
- * vtadev_pool_tensor() - tell of an input or output
+ * vtadev_pool_tensor() - describe an input or output
  * @pool: the pool
- * @i: its number: inputs in the program's order, then outputs
- * @tensor: out: what it is
+ * @i: number of the tensor, from 0: the inputs in the program's order, then the outputs
+ * @tensor: out: the description
  *
- * Errors: -ENOENT (there are no more).
+ * Errors: -ENOENT (@i is too large).
  */
 int vtadev_pool_tensor(const struct vtadev_pool *pool, unsigned int i,
 		       struct vtadev_pool_tensor *tensor);
 
 /**
- * struct vtadev_pool_stats - a card of a pool
- * @name: as it was named, cut off if that is longer; or vtaN
- * @up: it has the program and takes requests
- * @error: why it is not up: a negative errno
- * @why: the same as a sentence; empty if it is up
- * @answers: requests that it has answered
- * @faults: requests whose completion was a fault of a queue of this card
- * @given_back: runs that it lost, whose requests went elsewhere
- * @losses: times that it was lost
- * @joins: times that it was taken in, the first one included
- * @in_hand: requests that it has now
- * @cycles: of the card's clock, by its model, that its answers took in streams
- * @cycles_in_hand: the same for those that it has now
- * @clock_khz: its clock; 0 if it was never up
+ * struct vtadev_pool_stats - state and counts of a card of a pool
+ * @name: the name in vtadev_pool_opts.cards, truncated if longer; or vtaN
+ * @up: the card has loaded the program and takes requests
+ * @error: negative errno of the reason why the card is not up; 0 if it is up
+ * @why: the reason as a sentence; empty if the card is up
+ * @answers: requests that the card completed with outputs
+ * @faults: requests that the card completed with a fault of the program
+ * @given_back: runs that failed because of the card, and whose requests returned to the pool
+ * @losses: times that the card was lost
+ * @joins: times that the card came up, with the first
+ * @in_hand: requests that the card has now
+ * @cycles: @answers times the image's cycles of a run by the card's model, 1 if it has none
+ * @cycles_in_hand: @in_hand times the same
+ * @clock_khz: frequency of the card's clock in kHz; 0 if the card was never up
  */
 struct vtadev_pool_stats {
 	char name[64];
@@ -185,16 +185,16 @@ struct vtadev_pool_stats {
 	uint32_t clock_khz;
 };
 
-/* vtadev_pool_cards() - how many cards a pool has, up or not; does not change */
+/* vtadev_pool_cards() - number of cards of a pool, up or not; constant */
 unsigned int vtadev_pool_cards(const struct vtadev_pool *pool);
 
 /**
- * vtadev_pool_stats() - how a card of a pool is doing
+ * vtadev_pool_stats() - state and counts of a card of a pool
  * @pool: the pool
- * @card: its number, in the order of vtadev_pool_opts.cards, or by rising index
- * @stats: out: counts since the pool was opened
+ * @card: number of the card, from 0, in the order of vtadev_pool_opts.cards, or by rising index
+ * @stats: out: the state, and counts since the pool was opened
  *
- * Errors: -ENOENT (there are no more), -ECHILD.
+ * Errors: -ENOENT (@card is too large), -ECHILD.
  */
 int vtadev_pool_stats(struct vtadev_pool *pool, unsigned int card,
 		      struct vtadev_pool_stats *stats);
@@ -202,9 +202,9 @@ int vtadev_pool_stats(struct vtadev_pool *pool, unsigned int card,
 /* ---- Callers ------------------------------------------------------------- */
 
 /**
- * vtadev_caller_open() - make a caller
+ * vtadev_caller_open() - create a caller
  * @pool: the pool
- * @entries: requests that it may have at a time, from submission until they are reaped:
+ * @entries: most requests at a time, from submission until they are reaped:
  *           1 to VTADEV_POOL_REQUESTS_MAX
  * @caller: out: the caller
  *
@@ -214,26 +214,27 @@ int vtadev_caller_open(struct vtadev_pool *pool, unsigned int entries,
 		       struct vtadev_caller **caller);
 
 /**
- * vtadev_caller_close() - end a caller
+ * vtadev_caller_close() - destroy a caller
  * @caller: the caller, or NULL
  *
- * Its requests are given up and its completions dropped. Runs that cards are at go on to
- * their end, without a result. When this returns no memory of its requests is used any more;
- * it sleeps for as long as copying one request's values takes.
+ * Drops the caller's requests and completions. Runs on cards continue to
+ * their end, without a result. After the call the pool does not access the memory of the caller's
+ * requests. The call sleeps while the values of such a request are being copied.
  */
 void vtadev_caller_close(struct vtadev_caller *caller);
 
 /**
  * struct vtadev_request - one run of the program
- * @inputs: the values of each input, in the order of vtadev_pool_tensor(), plain and of
- *          exactly that many bytes
- * @outputs: memory for those of each output, likewise
- * @input_count: how many inputs
- * @output_count: how many outputs
- * @user_data: given back with the completion
+ * @inputs: array of the inputs' values, in the order of vtadev_pool_tensor(), row-major; each
+ *          iov_len is vtadev_pool_tensor.bytes
+ * @outputs: array of memory for the outputs' values, likewise
+ * @input_count: number of inputs, which is the program's
+ * @output_count: number of outputs, which is the program's
+ * @user_data: copied to the completion
  *
- * The arrays may change after vtadev_caller_submit(). What they point to must stay as it is
- * until the request is reaped or the caller closed.
+ * The two arrays may be freed after vtadev_caller_submit(). The inputs' values must not
+ * change, and the outputs' memory must not be used, until the request is reaped or the caller
+ * closed.
  */
 struct vtadev_request {
 	const struct iovec *inputs;
@@ -244,25 +245,26 @@ struct vtadev_request {
 };
 
 /**
- * vtadev_caller_submit() - hand over a request
+ * vtadev_caller_submit() - submit a request
  * @caller: the caller
  * @request: the request, copied
  *
- * Does not wait and allocates nothing. Errors: -EINVAL (another number of inputs or outputs
- * than the program has, or no memory), -ERANGE (an input or output has another size than
- * the tensor), -EAGAIN (as many requests as the caller may have: reap), -ECHILD.
+ * Does not wait and allocates nothing. Errors: -EINVAL (the number of inputs or outputs
+ * is not the program's, or an iov_base is NULL), -ERANGE (the size of an input or output is not
+ * the tensor's), -EAGAIN (the caller has its most requests: reap some), -ECHILD.
  */
 int vtadev_caller_submit(struct vtadev_caller *caller, const struct vtadev_request *request);
 
 /**
- * struct vtadev_completion - how a request has ended
- * @user_data: of the request
- * @result: 0: its outputs are there; otherwise a negative errno:
- *          -EIO: the program faults, @fault says how, on any card of this kind;
- *          -ENODEV: each card that had it was lost, or no card was up for too long
- * @card: number of the card that answered, or that had it last; UINT32_MAX: none had it
- * @lost: runs of it that were lost with their cards
- * @fault: the record of an -EIO
+ * struct vtadev_completion - result of a request
+ * @user_data: user_data of the request
+ * @result: 0: the outputs are valid; otherwise a negative errno:
+ *          -EIO: the program faulted (@fault), as it would on any card of this configuration;
+ *          -ENODEV: vtadev_pool_opts.tries runs failed because of their cards, or no card was up
+ *          for vtadev_pool_opts.away_ns
+ * @card: number of the card that completed the request, or had it last; UINT32_MAX: no card had it
+ * @lost: runs of the request that failed because of their cards
+ * @fault: the fault, if @result is -EIO
  */
 struct vtadev_completion {
 	uint64_t user_data;
@@ -275,10 +277,10 @@ struct vtadev_completion {
 /**
  * vtadev_caller_reap() - take completions
  * @caller: the caller
- * @completions: out: room for @n
- * @n: how many at most
+ * @completions: out: array of @n completions, in the order of submission
+ * @n: length of the array
  *
- * Does not wait. Returns how many there were, 0 too, in the order of submission. Errors:
+ * Does not wait. Returns the number of completions taken, 0 or more. Errors:
  * -ECHILD.
  */
 int vtadev_caller_reap(struct vtadev_caller *caller, struct vtadev_completion *completions,
@@ -289,17 +291,18 @@ int vtadev_caller_reap(struct vtadev_caller *caller, struct vtadev_completion *c
  * @caller: the caller
  * @timeout_ns: as for vtadev_wait()
  *
- * Goes on after signals. If another thread reaps what it has waited for, it waits for the next.
- * Errors: -EINVAL (no request is under way), -ETIMEDOUT, -ECHILD.
+ * Continues after signals. If another thread reaps the completion first, the call waits for the
+ * next one, or returns 0 although vtadev_caller_reap() then takes none.
+ * Errors: -EINVAL (the caller has no request that is not reaped), -ETIMEDOUT, -ECHILD.
  */
 int vtadev_caller_wait(struct vtadev_caller *caller, int64_t timeout_ns);
 
 /**
- * vtadev_caller_fd() - an eventfd for poll()
+ * vtadev_caller_fd() - file descriptor of a caller for poll()
  * @caller: the caller
  *
- * POLLIN is up exactly while there is a completion to reap. Leave reading it to
- * vtadev_caller_reap(). It is the caller's and lives as long as that.
+ * Returns an eventfd that is readable (POLLIN) exactly while there is a completion to reap. Only
+ * vtadev_caller_reap() reads it. The eventfd belongs to @caller: do not close it.
  */
 int vtadev_caller_fd(const struct vtadev_caller *caller);
 

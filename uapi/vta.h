@@ -6,32 +6,31 @@
  * the status, fault and stamp records. It restates docs/hardware.md ("Queues"
  * and after), which is normative. Everything there is little-endian.
  *
- * Part 2 is what userspace asks of the kernel: the ioctls of /dev/vtaN.
+ * Part 2 is the interface between userspace and the kernel: the ioctls of /dev/vtaN.
  *
- * Errors mean the same in every call:
- *   EINVAL     a malformed request: unknown flag, non-zero padding, size 0,
+ * An error has the same meaning in every call:
+ *   EINVAL     an invalid request: unknown flag, non-zero padding, size 0,
  *              misaligned address
  *   ENOENT     no such buffer or queue in this open file
- *   EFAULT     a pointer of the caller's is bad; nothing has been made
- *   EACCES     memory that the caller may not write is to be written; or the file is
- *              not open for writing, and a buffer or queue is to be made
+ *   EFAULT     a pointer of the caller is invalid; nothing was created
+ *   EACCES     the caller has no write access to memory that the card is to write; or
+ *              the call creates a buffer or queue, and the file is not open for writing
  *   EPERM      a capability is missing
- *   ENOMEM     no host memory, or RLIMIT_MEMLOCK is spent
- *   ENOSPC     the card's memory, contexts, queues or this context's device
- *              addresses are spent
- *   EDQUOT     the caller's user has as much card or host memory, or as many queues
- *              or contexts, as one user may (module parameters max_user_mem,
- *              max_user_host, max_user_queues, max_user_contexts), or the caller's
- *              cgroup as much card memory as it may (dmem.max)
+ *   ENOMEM     no host memory, or RLIMIT_MEMLOCK is reached
+ *   ENOSPC     no card memory, context or queue of the card is free, or no device
+ *              addresses of this context
+ *   EDQUOT     the limit of the user that opened the file is reached (module parameters
+ *              max_user_mem, max_user_host, max_user_queues, max_user_contexts), or
+ *              the limit of card memory of the caller's cgroup (dmem.max)
  *   EBUSY      the queue has not halted
- *   EEXIST     a fixed device address overlaps a buffer that is there
+ *   EEXIST     a fixed device address overlaps an existing buffer
  *   ETIMEDOUT  the deadline of a wait passed
- *   EINTR      a wait was interrupted by a signal; call again
- *   ECANCELED  a wait was cancelled by its eventfd
+ *   EINTR      a signal interrupted the call; call again
+ *   ECANCELED  an eventfd cancelled the wait
  *   EBADF      a file descriptor that is not open
- *   EIO        the queue has halted: read why with VTA_IOCTL_FAULT
- *   EOPNOTSUPP this host cannot do it (it would bounce the card's DMA)
- *   ENODEV     the card was reset or is gone: VTA_IOCTL_LOST tells which; close,
+ *   EIO        the queue has halted: VTA_IOCTL_FAULT returns the reason
+ *   EOPNOTSUPP this host does not support the request (it would bounce the card's DMA)
+ *   ENODEV     the card was reset or is gone: VTA_IOCTL_LOST returns which; close,
  *              then open again
  *   ENOTTY     no such ioctl
  */
@@ -42,8 +41,8 @@
 #include <linux/types.h>
 
 /*
- * The release of all that this header came with: driver, library and tools. It
- * stands here alone. What a driver can do is told by its abi (vta_info), not by it.
+ * The release of the driver, library and tools of this header. It is defined only here. Which
+ * calls a driver has follows from vta_info.abi, not from the release.
  */
 #define VTA_VERSION		"1.0.0"
 
@@ -53,7 +52,7 @@
 #define VTA_PAGE_SHIFT		12
 #define VTA_PAGE_SIZE		(1u << VTA_PAGE_SHIFT)
 
-/* What a descriptor asks for: bits 7:0 of vta_desc.op_flags. */
+/* Operation of a descriptor: bits 7:0 of vta_desc.op_flags. */
 enum vta_op {
 	VTA_OP_NOP	= 0,
 	VTA_OP_RUN	= 1,	/* run an instruction stream */
@@ -66,7 +65,7 @@ enum vta_op {
 #define VTA_DESC_OP_MASK	0x000000ffu
 /* Write a stamp record to stamp_addr when the descriptor completes. */
 #define VTA_DESC_STAMP		0x00000100u
-/* Of a RUN: on the core's state as the queue's last RUN with KEEP left it. */
+/* Only for RUN: start with the core's state as the queue's last RUN with KEEP left it. */
 #define VTA_DESC_KEEP		0x00000200u
 
 /*
@@ -107,18 +106,18 @@ struct vta_desc {
 	};
 };
 
-/* What a queue is doing: vta_status.state. */
+/* State of a queue: vta_status.state. */
 enum vta_queue_state {
 	VTA_QUEUE_DISABLED	= 0,	/* not started, or stopped by the kernel */
-	VTA_QUEUE_ACTIVE	= 1,	/* takes descriptors */
+	VTA_QUEUE_ACTIVE	= 1,	/* executes descriptors */
 	VTA_QUEUE_HALTED	= 2,	/* stopped by a fault */
 };
 
 /*
  * Written by the card, read by the process and the kernel. seq counts the descriptors that
  * have completed: the n-th descriptor submitted to the queue (from 1) is done
- * when seq >= n. seq is one aligned 64-bit store, after all effects of the
- * descriptor; it never goes back while the queue lives.
+ * when seq >= n. The card stores seq with one aligned 64-bit write, after all effects of the
+ * descriptor; seq never decreases while the queue exists.
  */
 struct vta_status {
 	__le64 seq;
@@ -129,8 +128,8 @@ struct vta_status {
 	/* Since the queue was started. */
 	__le64 runs;		/* RUNs completed */
 	__le64 copies;		/* COPYs and FILLs completed */
-	__le64 run_time;	/* card time that these took in their engine, ns */
-	__le64 copy_time;
+	__le64 run_time;	/* card time of these RUNs in the compute engine, ns */
+	__le64 copy_time;	/* card time of these COPYs and FILLs in the copy engine, ns */
 };
 
 /* Why a queue halted. */
@@ -152,10 +151,10 @@ enum vta_fault_reason {
 	/* From the kernel only: */
 	VTA_FAULT_CARD		= 256,	/* the card wrote an inconsistent queue record */
 	VTA_FAULT_HANG		= 257,	/* the card hung on this descriptor, which was aborted */
-	VTA_FAULT_SLEEP		= 258,	/* aborted, as the machine went to sleep before its end */
+	VTA_FAULT_SLEEP		= 258,	/* aborted, because the machine went to sleep before its end */
 };
 
-/* What the faulting access was for. */
+/* Purpose of the faulting memory access. */
 enum vta_access {
 	VTA_ACCESS_NONE		= 0,	/* not a memory access */
 	VTA_ACCESS_RING		= 1,	/* descriptor fetch */
@@ -177,12 +176,12 @@ enum vta_access {
 struct vta_fault {
 	__le32 reason;		/* enum vta_fault_reason */
 	__le32 access;		/* enum vta_access */
-	__le64 seq;		/* of the faulting descriptor, from 1 */
+	__le64 seq;		/* number of the faulting descriptor, from 1 */
 	__le32 addr;		/* device address, 0 if access is NONE */
 	__le32 insn_index;	/* in the stream, or VTA_FAULT_NO_INSN */
 	__le32 insn[4];		/* that instruction, low word first */
-	__le32 queue;
-	__le32 context;
+	__le32 queue;		/* number on the card, from 0 */
+	__le32 context;		/* number on the card, from 0 */
 	__le64 time;		/* card time, ns */
 	__le64 reserved;
 };
@@ -193,34 +192,34 @@ struct vta_status_page {
 	struct vta_fault fault;
 };
 
-/* Written on completion of a descriptor with VTA_DESC_STAMP, before seq. */
+/* Written by the card when a descriptor with VTA_DESC_STAMP completes, before vta_status.seq. */
 struct vta_stamp {
-	__le64 start;		/* card time when an engine took it, ns */
+	__le64 start;		/* card time when its execution began, ns */
 	__le64 end;		/* card time when it was done, ns */
-	__le64 cycles;		/* engine cycles it took */
-	__le64 seq;		/* of the descriptor */
+	__le64 cycles;		/* engine cycles between these */
+	__le64 seq;		/* number of the descriptor */
 };
 
 /* ---- Part 2: ioctls ----------------------------------------------------- */
 
 /*
- * Structures grow at the end and their size is part of the request: a caller
- * with a shorter one gets the behaviour of its time, one with a longer one
- * gets E2BIG if what the kernel does not know is not zero.
+ * Later versions of a structure append fields, and the ioctl number contains the size. An
+ * older, shorter structure gets the behaviour of its version; for a newer, longer one the call
+ * fails with E2BIG if a field that the kernel does not know is not zero.
  */
 
 /*
- * open() of /dev/vtaN makes a context. Errors beyond those of any open(): ENOMEM,
- * ENOSPC (all contexts are in use), EDQUOT, ENODEV (the card is in reset or going).
+ * open() of /dev/vtaN creates a context. Errors besides those of open(2): ENOMEM,
+ * ENOSPC (all contexts are in use), EDQUOT, ENODEV (the card is in reset or being removed).
  */
 
 #define VTA_CONTRACT_MAJOR(v)	((v) >> 16)
 #define VTA_CONTRACT_MINOR(v)	((v) & 0xffff)
 
 /**
- * struct vta_info - what the card is (VTA_IOCTL_INFO)
- * @contract: contract version, major << 16 | minor
- * @abi: version of this interface, counts up with additions
+ * struct vta_info - properties of the card (VTA_IOCTL_INFO)
+ * @contract: version of docs/hardware.md that the card implements, major << 16 | minor
+ * @abi: version of this interface (VTA_ABI_VERSION); grows with each addition
  * @features: feature bits of the card (docs/hardware.md, FEATURES)
  * @mem_size: bytes of card memory
  * @mem_free: bytes of free card memory
@@ -228,24 +227,23 @@ struct vta_stamp {
  * @queues: queues of the card
  * @contexts: contexts (open files) the card can hold
  * @ring_order_max: log2 of the longest ring, in descriptors
- * @clock_khz: clock of the engines: what cycles count
+ * @clock_khz: frequency in kHz of the engines' clock, the unit of all cycle counts
  * @vectors: interrupt vectors in use
  * @hw_ver: version of the VTA core, major << 16 | minor << 8 | patch
- * @log_inp_width: log2 of the bits of an input element; this and the following are
- *                 the core's configuration by the names of vta_config.json
- * @log_wgt_width: of a weight
- * @log_acc_width: of an accumulator
- * @log_batch: log2 of the rows of an input tile
- * @log_block: log2 of the columns of an input tile
+ * @log_inp_width: log2 of the bits of an input value; this and the following are
+ *                 the core's configuration by the names of vta_config.json (docs/isa.md, 1)
+ * @log_wgt_width: log2 of the bits of a weight
+ * @log_acc_width: log2 of the bits of an accumulator
+ * @log_batch: log2 of the rows of an input element
+ * @log_block: log2 of the columns of an input element
  * @log_uop_buff_size: log2 of the bytes of the micro-op scratchpad
- * @log_inp_buff_size: of the input scratchpad
- * @log_wgt_buff_size: of the weight scratchpad
- * @log_acc_buff_size: of the accumulators' scratchpad
+ * @log_inp_buff_size: log2 of the bytes of the input scratchpad
+ * @log_wgt_buff_size: log2 of the bytes of the weight scratchpad
+ * @log_acc_buff_size: log2 of the bytes of the accumulator scratchpad
  * @pad: zero
- * @generation: resets of the card since its driver was bound, when the file was
- *              opened; the same as in sysfs as long as the file is of use
- * @save_size: bytes of host memory that a queue with VTA_QUEUE_KEEP takes for the
- *             core's state
+ * @generation: resets of the card from the binding of its driver to the opening of this file;
+ *              equal to the number in sysfs until the card is reset
+ * @save_size: bytes of host memory of a queue with VTA_QUEUE_KEEP for the core's state
  */
 struct vta_info {
 	__u32 contract;
@@ -274,38 +272,38 @@ struct vta_info {
 	__u32 save_size;
 };
 
-/* What has become of the card, for a file that was open: vta_lost.fate. */
+/* State of the card of an open file: vta_lost.fate. */
 enum vta_fate {
 	VTA_FATE_NONE		= 0,	/* the file has its card */
-	VTA_FATE_PENDING	= 1,	/* it has lost it; how that ends is not known yet */
+	VTA_FATE_PENDING	= 1,	/* the file has lost its card; its state is not known yet */
 	VTA_FATE_RESET		= 2,	/* the card was reset, and works after a new open */
-	VTA_FATE_GIVEN_UP	= 3,	/* no reset helped, or was needed too often */
-	VTA_FATE_REMOVED	= 4,	/* the driver let go of the card */
+	VTA_FATE_GIVEN_UP	= 3,	/* no reset helped, or resets were needed too often */
+	VTA_FATE_REMOVED	= 4,	/* the driver is no longer bound to the card */
 };
 
-/* What took the card away: vta_lost.cause. */
+/* Cause of the loss: vta_lost.cause. */
 enum vta_cause {
-	VTA_CAUSE_NONE		= 0,	/* nothing has */
-	VTA_CAUSE_CARD		= 1,	/* it failed; the kernel log says how */
-	VTA_CAUSE_ADMIN		= 2,	/* an administrator reset it */
-	VTA_CAUSE_FUNCTION	= 3,	/* its PCI function was reset, alone or with its bus */
-	VTA_CAUSE_BUS		= 4,	/* an error on the bus that leads to it */
-	VTA_CAUSE_SLEEP		= 5,	/* it failed when the machine went to sleep */
-	VTA_CAUSE_WAKE		= 6,	/* it did not wake up */
-	VTA_CAUSE_UNBOUND	= 7,	/* the driver was unbound from it; it is still there */
-	VTA_CAUSE_UNPLUGGED	= 8,	/* it does not answer: pulled out, or without power */
-	VTA_CAUSE_SHUTDOWN	= 9,	/* the machine goes down */
+	VTA_CAUSE_NONE		= 0,	/* the card was not lost */
+	VTA_CAUSE_CARD		= 1,	/* the card failed; the kernel log has the failure */
+	VTA_CAUSE_ADMIN		= 2,	/* an administrator reset the card */
+	VTA_CAUSE_FUNCTION	= 3,	/* the PCI function was reset, alone or with its bus */
+	VTA_CAUSE_BUS		= 4,	/* an error on the card's bus */
+	VTA_CAUSE_SLEEP		= 5,	/* the card failed when the machine went to sleep */
+	VTA_CAUSE_WAKE		= 6,	/* the card did not wake up */
+	VTA_CAUSE_UNBOUND	= 7,	/* the driver was unbound; the card is still present */
+	VTA_CAUSE_UNPLUGGED	= 8,	/* the card does not answer: pulled out, or without power */
+	VTA_CAUSE_SHUTDOWN	= 9,	/* the machine is shutting down */
 };
 
 /**
- * struct vta_lost - why calls say ENODEV (VTA_IOCTL_LOST)
+ * struct vta_lost - why calls return ENODEV (VTA_IOCTL_LOST)
  * @fate: out: enum vta_fate
- * @cause: out: enum vta_cause; what came first, if several things did
+ * @cause: out: enum vta_cause; the first, if there were several
  *
- * The one call that works on a file which has lost its card. It waits for a reset
- * to be over, for seconds at most; PENDING are resets and errors that the PCI core sees
- * to, and a reset that has not begun. What took the card away stays true for the file, whatever
- * happens to the card later. Values may be added. Errors: EINTR (only by a signal
+ * Only this call works on a file that has lost its card. It waits for a reset
+ * to end, for seconds at most. @fate is PENDING during resets and errors that the PCI core
+ * handles, and before a reset has begun. @cause does not change for the file, whatever
+ * happens to the card later. Later drivers may add values. Errors: EINTR (only by a signal
  * that ends the process).
  */
 struct vta_lost {
@@ -313,7 +311,7 @@ struct vta_lost {
 	__u32 cause;
 };
 
-/* Where a buffer lives; one of them. */
+/* Where the memory is; exactly one of these two. */
 #define VTA_BUF_HOST		0x0u
 #define VTA_BUF_CARD		0x1u
 /* Place the buffer at the device address in @addr. */
@@ -329,9 +327,9 @@ struct vta_lost {
  *         a page of the CPU
  * @addr: in: with VTA_BUF_FIXED the device address, a multiple of the CPU's
  *        page and of @align, not 0; else 0. out: the device address
- * @mmap_offset: out: offset to mmap() the buffer at
+ * @mmap_offset: out: offset for mmap() of the buffer
  * @flags: VTA_BUF_*
- * @handle: out: names the buffer in this open file, never 0
+ * @handle: out: identifies the buffer in this open file, never 0
  *
  * Errors: EINVAL, ENOMEM, ENOSPC, EDQUOT, EEXIST, EOPNOTSUPP, ENODEV.
  */
@@ -349,7 +347,7 @@ struct vta_buf_alloc {
  * @handle: the buffer
  * @pad: zero
  *
- * The card has lost sight of the buffer when this returns. CPU mappings of it
+ * After this the card cannot access the buffer. CPU mappings of it
  * stay usable until they are unmapped. Errors: EINVAL, ENOENT, ENODEV.
  */
 struct vta_buf_free {
@@ -358,28 +356,27 @@ struct vta_buf_free {
 };
 
 /**
- * struct vta_buf_pin - make the caller's memory a buffer (VTA_IOCTL_BUF_PIN)
- * @user_addr: where it starts: any address of the caller's ordinary memory, of
- *             a mapping of a file, of huge pages; not of what a driver maps, such
- *             as this one's buffers
- * @size: bytes, more than 0
- * @align: alignment of the device address of the first page, a power of two, or
- *         0 for a page
- * @addr: in: with VTA_BUF_FIXED the device address of the CPU page in which
- *        @user_addr is; else 0. out: the device address of the first byte
+ * struct vta_buf_pin - pin the caller's memory as a buffer (VTA_IOCTL_BUF_PIN)
+ * @user_addr: address of the first byte, in the caller's ordinary memory, in
+ *             a mapping of a file, or in huge pages; not in memory that a driver maps, such
+ *             as this driver's buffers
+ * @size: bytes, more than 0, less than 4 GiB
+ * @align: alignment of the device address of the first page, a power of two up to 1 GiB; or
+ *         0 for a page of the CPU
+ * @addr: in: with VTA_BUF_FIXED the device address of the CPU page that contains
+ *        @user_addr; else 0. out: the device address of the first byte
  * @flags: VTA_BUF_FIXED, VTA_BUF_READONLY; without READONLY the memory must be
- *         writable to the caller
- * @handle: out: names the buffer, for VTA_IOCTL_BUF_FREE
+ *         writable for the caller
+ * @handle: out: identifies the buffer, for VTA_IOCTL_BUF_FREE
  *
- * The pages stay in memory, are counted against RLIMIT_MEMLOCK (VmPin in
- * /proc/PID/status, each time they are pinned) for the process, for its user and
- * for the user that opened the card, and are the card's until the buffer is
- * freed, whatever becomes of the mapping. The card sees whole pages:
- * those of the first and the last byte, too. After fork() the buffer goes on with
- * the parent's pages. There is nothing to mmap().
+ * The pages stay in memory until the buffer is freed, even if the mapping changes. Each pin
+ * counts against RLIMIT_MEMLOCK (VmPin in /proc/PID/status) for the process, for its user and
+ * for the user that opened the card. The card can access whole pages, also the rest of the first
+ * and the last page. After fork() the buffer keeps the parent's pages. The buffer has no offset
+ * for mmap().
  *
- * Errors: EINVAL, EFAULT (nothing is mapped there, or a driver's memory), EACCES
- * (the caller may not write it, and READONLY is not set), ENOMEM, ENOSPC, EDQUOT,
+ * Errors: EINVAL, EFAULT (no memory is mapped there, or a driver's memory), EACCES
+ * (the memory is not writable for the caller, and READONLY is not set), ENOMEM, ENOSPC, EDQUOT,
  * EEXIST, EINTR, EOPNOTSUPP (also for a shared mapping of a file on a disk without
  * READONLY: the file system would not see the card's writes), ENODEV.
  */
@@ -393,20 +390,20 @@ struct vta_buf_pin {
 };
 
 /**
- * struct vta_buf_export - make a buffer a dma-buf (VTA_IOCTL_BUF_EXPORT)
- * @handle: a buffer made by VTA_IOCTL_BUF_ALLOC
- * @flags: O_CLOEXEC, and O_RDWR to let others write it
+ * struct vta_buf_export - export a buffer as a dma-buf (VTA_IOCTL_BUF_EXPORT)
+ * @handle: a buffer of VTA_IOCTL_BUF_ALLOC
+ * @flags: O_CLOEXEC, and O_RDWR to let importers write the memory
  * @fd: out: file descriptor of the dma-buf
  * @pad: zero
  *
- * The memory lives until the buffer is freed and the last descriptor of the
+ * The memory exists until the buffer is freed and the last file descriptor of the
  * dma-buf is closed. A dma-buf of card memory can be imported only by contexts
- * of the same card, and is lost when that is reset: importing it fails, and CPU
- * mappings show zeroes. It says nothing of what queues do: poll() and
+ * of the same card, and is lost when the card is reset: importing it fails, and CPU
+ * mappings show zeroes. A dma-buf has no fences of queues: poll() and
  * DMA_BUF_IOCTL_EXPORT_SYNC_FILE find it idle while the card writes, because a
- * process's queue may take for ever, which a fence of the kernel's must not.
- * Wait for the queue (VTA_IOCTL_WAIT) before others are told to use the memory.
- * DMA_BUF_IOCTL_SYNC with DMA_BUF_SYNC_END makes what the CPU wrote to card
+ * process's queue may never finish, which is not allowed for a kernel fence.
+ * Wait for the queue (VTA_IOCTL_WAIT) before another device or process uses the memory.
+ * DMA_BUF_IOCTL_SYNC with DMA_BUF_SYNC_END makes the CPU's writes to card
  * memory visible to the card. Errors: EINVAL, ENOENT, EACCES (O_RDWR of a READONLY
  * buffer), ENOMEM, EMFILE, EOPNOTSUPP (pinned or imported buffers), ENODEV.
  */
@@ -418,24 +415,24 @@ struct vta_buf_export {
 };
 
 /**
- * struct vta_buf_import - make a dma-buf a buffer (VTA_IOCTL_BUF_IMPORT)
- * @fd: the dma-buf, of this driver or another
- * @flags: VTA_BUF_FIXED, VTA_BUF_READONLY; VTA_BUF_CARD is set on return if it
+ * struct vta_buf_import - import a dma-buf as a buffer (VTA_IOCTL_BUF_IMPORT)
+ * @fd: the dma-buf, exported by this driver or another
+ * @flags: VTA_BUF_FIXED, VTA_BUF_READONLY; VTA_BUF_CARD is set on return if the dma-buf
  *         is card memory
  * @size: out: bytes
  * @align: as in struct vta_buf_alloc
  * @addr: as in struct vta_buf_alloc
- * @handle: out: names the buffer, for VTA_IOCTL_BUF_FREE
+ * @handle: out: identifies the buffer, for VTA_IOCTL_BUF_FREE
  * @pad: zero
  *
- * CPU mappings are made by mmap() of the dma-buf itself. Queues do not wait for
- * fences that other drivers have put into it: poll() it before submitting, for
- * POLLIN (no other device writes it) to read it and for POLLOUT (no other device
+ * For a CPU mapping, mmap() the dma-buf itself. Queues do not wait for
+ * fences that other drivers attached to it: before submitting, poll() the dma-buf for
+ * POLLIN (no other device writes it) to read it, and for POLLOUT (no other device
  * uses it) to write it. Errors: EINVAL (also a
- * file that is not a dma-buf), EBADF (@fd is not open), EACCES (a dma-buf that may
- * only be read, without VTA_BUF_READONLY), ENOENT (card memory that was lost in a
+ * file that is not a dma-buf), EBADF (@fd is not open), EACCES (a read-only dma-buf
+ * without VTA_BUF_READONLY), ENOENT (card memory that was lost in a
  * reset), ENOMEM, ENOSPC, EDQUOT, EEXIST, EOPNOTSUPP (card memory of another card;
- * memory that the card cannot reach directly), ENODEV.
+ * memory that the card cannot access directly), ENODEV.
  */
 struct vta_buf_import {
 	__s32 fd;
@@ -452,37 +449,37 @@ struct vta_buf_import {
 
 /*
  * RUNs of the queue may have VTA_DESC_KEEP: each finds the core's scratchpads and token
- * queues as the queue's last RUN with KEEP left them, whatever ran in between. The state
- * is the queue's own; others of the file have theirs. It is lost when the queue halts,
- * also when it goes on by VTA_IOCTL_QUEUE_RECOVER: the next such RUN finds zeroes and no
- * tokens. Without this flag VTA_DESC_KEEP is a malformed descriptor.
+ * queues as the queue's last RUN with KEEP left them, whatever ran in between. Each queue
+ * with this flag has a state of its own. The state is lost when the queue halts,
+ * also if it is then recovered: the next RUN with KEEP finds zeroes and no
+ * tokens. Without this flag, a descriptor with VTA_DESC_KEEP is malformed.
  *
- * The kernel keeps vta_info.save_size bytes of host memory for it, at a device address of
- * the context, charged as buffers are. There is nothing to mmap().
+ * The kernel allocates vta_info.save_size bytes of host memory for the state, at a device
+ * address of the context, charged like a buffer. This memory cannot be mapped.
  */
 #define VTA_QUEUE_KEEP		0x1u
 
 /**
- * struct vta_queue_create - make a queue and start it (VTA_IOCTL_QUEUE_CREATE)
+ * struct vta_queue_create - create a queue and start it (VTA_IOCTL_QUEUE_CREATE)
  * @flags: VTA_QUEUE_*
  * @priority: 0 (least) to VTA_QUEUE_PRIORITY_MAX, among the queues of the same user:
  *            up to 2^priority descriptors in a round; above VTA_QUEUE_PRIORITY_DEFAULT,
  *            CAP_SYS_NICE is needed
  * @ring_order: log2 of the ring's length in descriptors, 0 to
  *              vta_info.ring_order_max
- * @queue: out: names the queue in this open file: the number of the card's queue, from 0,
- *         as in the kernel log, in events and in sysfs
- * @max_cycles: upper limit for the cycles of one RUN, COPY or FILL; 0: none. In any
- *              case the card ends what an engine executes for longer than the module's
- *              parameter max_job_ms says (1 s), with VTA_FAULT_TIME
- * @ring_offset: out: mmap offset of the ring (struct vta_desc[1 << order]),
+ * @queue: out: identifies the queue in this open file: the number of the queue on the card,
+ *         from 0, as in the kernel log, in events and in sysfs
+ * @max_cycles: limit of the cycles of one RUN, COPY or FILL; 0: none. In any
+ *              case the card aborts a descriptor after the time limit of the module
+ *              parameter max_job_ms (1 s), with VTA_FAULT_TIME
+ * @ring_offset: out: mmap offset of the ring (struct vta_desc[1 << ring_order]),
  *               read-write; the card only reads it
  * @status_offset: out: mmap offset of the struct vta_status_page, read-only
- * @doorbell_offset: out: mmap offset of the doorbell, write-only in effect:
+ * @doorbell_offset: out: mmap offset of the doorbell, for writing:
  *                   store the low 32 bits of the number of descriptors ever
  *                   submitted, as one little-endian 32-bit word at offset 0
  * @ring_addr: out: device address of the ring
- * @doorbell_size: out: bytes to map of the doorbell; the status page has the
+ * @doorbell_size: out: bytes of the doorbell's mapping; the status page has the
  *                 same size (one page of the CPU)
  *
  * Errors: EINVAL, EPERM (@priority), ENOMEM, ENOSPC, EDQUOT, EOPNOTSUPP, EINTR (see
@@ -506,8 +503,8 @@ struct vta_queue_create {
  * @queue: the queue
  * @pad: zero
  *
- * What runs is aborted. Waiters get ENOENT. Its mappings are harmless: ring and
- * status page keep what they had, the doorbell becomes memory without effect.
+ * A running descriptor is aborted. Waits for the queue return ENOENT. Its mappings remain: ring
+ * and status page keep their contents, and the doorbell becomes memory without effect.
  * Errors: EINVAL, ENOENT, ENODEV.
  */
 struct vta_queue_destroy {
@@ -516,21 +513,21 @@ struct vta_queue_destroy {
 };
 
 /**
- * struct vta_queue_recover - have a halted queue go on (VTA_IOCTL_QUEUE_RECOVER)
+ * struct vta_queue_recover - restart a halted queue (VTA_IOCTL_QUEUE_RECOVER)
  * @queue: the queue
  * @flags: zero
- * @seq: out: descriptors that count as completed from now on
+ * @seq: out: number of descriptors that now count as completed
  *
- * The queue goes on behind the descriptor that faulted, which counts as completed
- * though it is not; with VTA_FAULT_DOORBELL or VTA_ACCESS_STATE, where no descriptor
- * faulted, behind the last that completed. The mappings stay and show the queue ACTIVE, with no
- * fault. What was submitted behind @seq has not been executed and is not
- * submitted any more: to have it executed as it stands in the ring, write the
- * former number to the doorbell; or put other descriptors there, from @seq + 1.
+ * The queue continues after the faulting descriptor, which counts as completed
+ * although it was not executed to its end; with VTA_FAULT_DOORBELL or VTA_ACCESS_STATE, where no
+ * descriptor faulted, after the last completed one. The mappings stay and show the queue ACTIVE,
+ * with no fault. The descriptors after @seq have not been executed and are no longer
+ * submitted: to execute them as they are in the ring, write the
+ * previous number to the doorbell again; or write other descriptors there, from @seq + 1.
  *
- * A user whose queues fault more often than the module's parameter max_user_faults
- * says (so many in a second) waits here, and in VTA_IOCTL_QUEUE_CREATE, until the
- * rate is met again. Errors: EINVAL, ENOENT, EBUSY, EINTR, ENODEV.
+ * If a user's queues fault more often than the module parameter max_user_faults allows (faults
+ * in a second), this call and VTA_IOCTL_QUEUE_CREATE sleep until the
+ * rate is within the limit. Errors: EINVAL, ENOENT, EBUSY, EINTR, ENODEV.
  */
 struct vta_queue_recover {
 	__u32 queue;
@@ -539,27 +536,26 @@ struct vta_queue_recover {
 };
 
 /*
- * Do not sleep: if @seq is not reached, have poll() on the file return POLLIN
- * once it is, or the queue's eventfd signalled if it has one (struct
- * vta_queue_event), and fail with EAGAIN. One number for each queue: asking again
- * replaces it.
+ * Do not sleep: if @seq is not reached, return EAGAIN, and once it is reached,
+ * poll() on the file returns POLLIN, or the queue's eventfd is signalled if it has one (struct
+ * vta_queue_event). Each queue has one such number; another call replaces it.
  */
 #define VTA_WAIT_POLL		0x1u
 
-/* A deadline that never comes. */
+/* No deadline. */
 #define VTA_WAIT_FOREVER	0x7fffffffffffffffll
 
 /**
  * struct vta_wait - wait for a descriptor (VTA_IOCTL_WAIT)
  * @queue: the queue
  * @flags: VTA_WAIT_*
- * @seq: wait until this many descriptors have completed; less than 2^31 ahead
- *       of those that have
- * @deadline_ns: on CLOCK_MONOTONIC; one in the past only looks
- * @done: out, also on ETIMEDOUT, EAGAIN and EIO: descriptors completed
+ * @seq: wait until this many descriptors have completed; less than 2^31 more
+ *       than have completed now
+ * @deadline_ns: time of CLOCK_MONOTONIC in ns; with a time in the past the call does not sleep
+ * @done: out, also on ETIMEDOUT, EAGAIN and EIO: number of completed descriptors
  *
  * Errors: EINVAL, ENOENT, ETIMEDOUT, EAGAIN, EINTR, EIO (the queue halted
- * before @seq), ENOMEM (1,024 wait for the queue already), ENODEV.
+ * before @seq), ENOMEM (the queue already has 1,024 waits), ENODEV.
  */
 struct vta_wait {
 	__u32 queue;
@@ -570,8 +566,8 @@ struct vta_wait {
 };
 
 /**
- * struct vta_fence - a number of a queue
- * @fd: the open file that the queue is of: any card's
+ * struct vta_fence - a sequence number of a queue
+ * @fd: the open file of the queue, of any card
  * @queue: the queue
  * @seq: as in struct vta_wait
  */
@@ -581,39 +577,38 @@ struct vta_fence {
 	__u64 seq;
 };
 
-/* The most that one call waits for. */
+/* Most fences of one call. */
 #define VTA_FENCES_MAX		256u
 
-/* Until one of the fences is reached, and not all of them. */
+/* Wait for one of the fences instead of all. */
 #define VTA_WAIT_ANY		0x1u
-/* There is a @cancel_fd. */
+/* @cancel_fd is valid. */
 #define VTA_WAIT_CANCEL		0x2u
 
 /**
  * struct vta_wait_many - wait for all or any of several fences
  *                        (VTA_IOCTL_WAIT_MANY)
- * @fences: pointer to an array of struct vta_fence; a queue may be in it more
- *          than once
- * @count: how many, 1 to VTA_FENCES_MAX
+ * @fences: pointer to an array of struct vta_fence; several may have the same queue
+ * @count: number of fences, 1 to VTA_FENCES_MAX
  * @flags: VTA_WAIT_ANY, VTA_WAIT_CANCEL
  * @deadline_ns: as in struct vta_wait
- * @cancel_fd: an eventfd: while it can be read (after a write to it) the call does not sleep. The
- * call does not read it, so it ends all waits that have it until the caller reads it. Without
- * VTA_WAIT_CANCEL: 0
- * @index: out: which fence was reached, with VTA_WAIT_ANY the first that was; or
- *         which one the error is of, if it is of one. Else 0
+ * @cancel_fd: an eventfd that cancels the wait: while it is readable (after a write to it), the
+ *             call does not sleep. The call does not read the eventfd: it cancels all waits
+ *             that use it until the caller reads it. Without VTA_WAIT_CANCEL: 0
+ * @index: out: with VTA_WAIT_ANY the first fence that was reached; after an error of a fence,
+ *         its index; otherwise 0
  *
  * May be called on any open file of a card that was not reset. The thread is
- * woken once. Fences that are reached count before errors with VTA_WAIT_ANY, and
- * both before ECANCELED, EINTR and ETIMEDOUT, which change nothing for the queues:
- * call again. A file that is closed meanwhile stays open for as long as the call.
+ * woken once. With VTA_WAIT_ANY, a reached fence takes precedence over errors of fences. Both
+ * take precedence over ECANCELED, EINTR and ETIMEDOUT, which do not affect the queues:
+ * call again. A fence's file that is closed during the call stays open until the call returns.
  *
- * Errors: EINVAL, EFAULT, ENOMEM, ETIMEDOUT, ECANCELED, EINTR, and of a fence:
+ * Errors: EINVAL, EFAULT, ENOMEM, ETIMEDOUT, ECANCELED, EINTR. Errors of a fence:
  * EBADF, EINVAL (a file that is not a card's, or a number that is too far ahead),
- * ENOENT, EIO (the queue halted before @seq), ENOMEM (1,024 fences and waits are for
- * the queue already), ENODEV (its card was reset). With
- * VTA_WAIT_ANY an error of one fence ends the wait, too: call again without it.
- * @cancel_fd: EBADF, EINVAL (not an eventfd).
+ * ENOENT, EIO (the queue halted before @seq), ENOMEM (the queue already has 1,024 fences and
+ * waits), ENODEV (the card was reset). With VTA_WAIT_ANY, too, an error of one fence ends the
+ * wait: call again without this fence.
+ * Errors of @cancel_fd: EBADF, EINVAL (not an eventfd).
  */
 struct vta_wait_many {
 	__u64 fences;
@@ -627,22 +622,23 @@ struct vta_wait_many {
 /**
  * struct vta_queue_event - give a queue an eventfd (VTA_IOCTL_QUEUE_EVENT)
  * @queue: the queue
- * @fd: the eventfd, in place of the one before; -1: none
+ * @fd: the eventfd, which replaces the previous one; -1: none
  * @flags: zero
  * @pad: zero
  *
- * 1 is added to it when the number asked for with VTA_WAIT_POLL is reached,
- * once, and poll() on the device file does not say POLLIN for the queue then;
- * when the queue halts, or at once if it has; and when the queue ends: is
- * destroyed, or loses the card. Each tells that it pays to look, not what has
- * happened. One eventfd may be given to several queues, of several cards.
+ * The kernel adds 1 to the eventfd's count when the number of VTA_WAIT_POLL is reached
+ * (poll() on the device file then has no POLLIN for the queue);
+ * when the queue halts, or at once if it has halted; and when the queue is
+ * destroyed or the card is lost. The count does not say which of these has happened.
+ * Several queues, of several cards, may have the same eventfd.
  *
- * The queue holds the eventfd, whatever becomes of @fd, until another takes its
- * place or the queue ends. It does not hold the card's file. A thread of the kernel
- * adds the 1: it may come just after VTA_IOCTL_QUEUE_DESTROY has returned. It does so for one
- * eventfd of an open file after the other, and for few of a user's files at a time, which takes
- * as long as the files that poll these eventfds make it: this call and the last close() return
- * when all that was due before has been added, or this call when its thread is killed.
+ * The queue holds a reference to the eventfd, even if @fd is closed, until another eventfd replaces
+ * it or the queue is destroyed. The eventfd holds no reference to the card's file. A kernel thread
+ * signals the eventfds, possibly just after VTA_IOCTL_QUEUE_DESTROY has returned. It signals the
+ * eventfds of an open file one after the other, and those of few files of a user at a time; how
+ * long this takes depends on the files that poll these eventfds. This call and the last close()
+ * wait until all signals that were due before are sent; this call also ends when its thread is
+ * killed.
  *
  * Errors: EINVAL (also a file that is not an eventfd), EBADF, ENOENT, ENODEV.
  */
@@ -656,11 +652,11 @@ struct vta_queue_event {
 /**
  * struct vta_queue_fault - why a queue halted (VTA_IOCTL_FAULT)
  * @queue: in: the queue
- * @reason: out: enum vta_fault_reason, VTA_FAULT_NONE if it has not halted
+ * @reason: out: enum vta_fault_reason, VTA_FAULT_NONE if the queue has not halted
  * @access: out: enum vta_access
- * @addr: out: device address of the access, if it was one
+ * @addr: out: device address of the failed access, 0 if @access is VTA_ACCESS_NONE
  * @seq: out: number of the faulting descriptor, from 1
- * @insn_index: out: instruction in the stream, or VTA_FAULT_NO_INSN
+ * @insn_index: out: index of the instruction in the stream, from 0; or VTA_FAULT_NO_INSN
  * @pad: zero
  * @insn: out: that instruction, low word first
  * @time: out: card time, ns
@@ -680,23 +676,23 @@ struct vta_queue_fault {
 };
 
 /*
- * poll(): POLLIN when a sequence number asked for with VTA_WAIT_POLL has been
+ * poll(): POLLIN when a sequence number of VTA_WAIT_POLL has been
  * reached (until the next VTA_IOCTL_WAIT on that queue), POLLPRI when a queue
  * of the file has halted, POLLERR | POLLHUP when the card was reset or is gone.
  */
 
 /*
  * mmap(): MAP_SHARED, at the offset of a buffer, ring, status page or doorbell,
- * for all of it or a part from its start. Errors: EINVAL (nothing there, or
- * longer than what is, or MAP_PRIVATE), EACCES (PROT_EXEC; PROT_WRITE of a
- * status page, then or by mprotect()), ENODEV.
+ * for all of it or a part from its start. Errors: EINVAL (no such offset, a
+ * length beyond the object, or MAP_PRIVATE), EACCES (PROT_EXEC; PROT_WRITE of a
+ * status page, also by mprotect()), ENODEV.
  *
- * A child inherits all mappings but doorbells. Mappings keep the file open. A
- * mapped buffer cannot be handed to calls that pin memory (O_DIRECT).
+ * A child process inherits all mappings except doorbells. Mappings keep the file open. System
+ * calls that pin memory (O_DIRECT) do not accept a mapped buffer.
  *
- * When the card was reset or is gone, no mapping faults: all show memory of
- * zeroes that is private to the open file, in which what is written has no
- * effect. So a status page shows VTA_QUEUE_DISABLED then.
+ * After the card was reset or is gone, mappings stay accessible: all show zeroed memory
+ * that is private to the open file, and writes to it have no
+ * effect. So a status page then shows VTA_QUEUE_DISABLED.
  */
 
 #define VTA_IOCTL_TYPE		0xe7

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vta/driver_counters.h - the counters of the card that handles run on
+ * vta/driver_counters.h - counters of the process's card
  *
  * An extension of vta/driver.h by libvta_driver.
  */
@@ -17,11 +17,11 @@ extern "C" {
  * VTACounters() - read the debug counters of the process's card
  * @counters: out: all of them, as vtadev_counters() reads them
  *
- * A card of the kernel's counts for all its users together. A device in the process, such as
- * "soft", counts from the first call of vta/driver.h that opened it, and from 0 again once
- * the last handle and the last memory have been freed.
+ * A card counts for all its users together. A device in the process, such as
+ * "soft", counts from its opening by the first call of vta/driver.h, and starts at 0 again after
+ * the last handle and the last memory have been freed. Any thread may call this.
  *
- * Returns 0; -ECANCELED if the card cannot be opened, for which stderr has the reason; or an
+ * Returns 0; -ECANCELED if the card cannot be opened, with the reason on stderr; or an
  * error of vtadev_counters().
  */
 int VTACounters(struct vtadev_counters *counters);
