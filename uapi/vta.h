@@ -151,7 +151,7 @@ enum vta_fault_reason {
 	/* From the kernel only: */
 	VTA_FAULT_CARD		= 256,	/* the card wrote an inconsistent queue record */
 	VTA_FAULT_HANG		= 257,	/* the card hung on this descriptor, which was aborted */
-	VTA_FAULT_SLEEP		= 258,	/* aborted, because the machine went to sleep before its end */
+	VTA_FAULT_SLEEP		= 258,	/* aborted when the machine went to sleep */
 };
 
 /* Purpose of the faulting memory access. */

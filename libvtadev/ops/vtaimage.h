@@ -3,23 +3,26 @@
  * vtaimage.h - program images: .vtap files (docs/program-image.md)
  *
  * An image is a network lowered for one configuration of the core: streams, weights,
- * what the CPU does between them, and a table of tensors. It is made where the network is
- * compiled and placed where it runs, which may be another machine. Like vtaops.h this
+ * the CPU's steps between the streams, and a table of tensors. A compiler writes it, and a loader
+ * places it, possibly on another machine. Like vtaops.h this
  * needs no operating system and allocates nothing.
  *
- * Making one: lay out four segments. The model (instructions, micro-ops, weights and all
- * else that the card reads and does not change) and the constants (what CPU steps read
- * and do not change) stand in memory of the compiler; the arena (the card's activations)
- * and the host's memory (inputs, outputs, CPU steps' tensors and scratch) in none. Lower
- * with the device addresses VTAIMAGE_MODEL + offset and VTAIMAGE_ARENA + offset; list
- * the streams and the steps of a run; then vtaimage_write(). An image of one stream whose
+ * To write an image, lay out four segments. The compiler has the bytes of the model (instructions,
+ * micro-ops, weights and all else that the card only reads) and of the constants (operands that
+ * CPU steps only read) in its memory; of the arena (the card's activations)
+ * and the host's memory (inputs, outputs, CPU steps' tensors and scratch) it has only the sizes.
+ * Lower with the device addresses VTAIMAGE_MODEL + offset and VTAIMAGE_ARENA + offset; list
+ * the streams and the steps of a run; then call vtaimage_write(). An image of one stream whose
  * inputs and outputs are packed and in the arena can be version 1: vtaimage_write_v1().
  *
- * Running one: vtaimage_open(), vtaimage_fits(), memory for the segments, the model's
- * and the arena's at addresses that are multiples of align, vtaimage_place() into what
- * is copied to the model's; then the steps, in their order, for each run. libvtaprog
+ * To run an image: vtaimage_open(), vtaimage_fits(), allocate memory for the segments, that of
+ * model and arena at device addresses that are multiples of align, copy the bytes of
+ * vtaimage_place() to the model; then execute the steps in order for each run. libvtaprog
  * (vtaprog.h) does this with libvtadev. Version 1 reads as version 2: its copies and its
  * RUN are steps.
+ *
+ * THREADS. The functions keep no state. Several threads may read one struct vtaimage at once,
+ * except during vtaimage_open() and vtaimage_fits(), which change it.
  */
 #ifndef VTAIMAGE_H
 #define VTAIMAGE_H
@@ -31,7 +34,7 @@
 extern "C" {
 #endif
 
-/* Where the card's segments are while lowering; each segment is at most 1 GiB. */
+/* Device addresses of the card's segments for lowering; each segment is at most 1 GiB. */
 #define VTAIMAGE_MODEL		0x40000000u
 #define VTAIMAGE_ARENA		0x80000000u
 #define VTAIMAGE_SEGMENT_MAX	0x40000000u
@@ -42,7 +45,7 @@ extern "C" {
 #define VTAIMAGE_STEPS_MAX	65536
 #define VTAIMAGE_TEXT_MAX	(16u << 20)	/* bytes of each text */
 
-/* What the offsets of the host's memory and the constants are multiples of. */
+/* Alignment of the host's memory, the constants and scratch memory, in bytes. */
 #define VTAIMAGE_HOST_ALIGN	64
 
 enum vtaimage_role {
@@ -64,11 +67,11 @@ enum vtaimage_layout {
 };
 
 /*
- * Names are of printable ASCII without the blank and '=', not empty and unique. In
+ * A name is unique, not empty, and of printable ASCII without the blank and '='. In
  * version 1, inputs and outputs are VTAIMAGE_PACKED and in the arena; in version 2, in
- * the host's memory; vtaimage_host() says for both where they are with the host. n, c, h
- * and w are the shape of a packed tensor, or of a plain one with 1 for the dimensions in
- * front that it does not have; 0 if it has more than four.
+ * the host's memory; vtaimage_host() returns their offset there for both. n, c, h
+ * and w are the shape of a packed tensor, or of a plain one, with 1 for missing leading
+ * dimensions; all are 0 if the rank is above 4.
  */
 struct vtaimage_tensor {
 	char name[VTAIMAGE_NAME_MAX];
@@ -81,16 +84,16 @@ struct vtaimage_tensor {
 	uint32_t type;			/* enum vtacpu_type; packed: VTACPU_I8 */
 	uint32_t rank;			/* 1 to 8; packed: 4 */
 	uint32_t dims[VTACPU_RANK_MAX];	/* 1 to 2^20 each */
-	/* What integers stand for: scale * (value - zero); scale 0: nothing said. */
+	/* An integer represents scale * (value - zero); scale 0: not defined. */
 	float scale;
 	int32_t zero;
 };
 
-/* A part of the model that the card runs at once. */
+/* A stream in the model: the instructions of one RUN. */
 struct vtaimage_stream {
 	uint32_t insn_at;	/* offset in the model, a multiple of 16 */
 	uint32_t insn_count;	/* at least 1 */
-	uint64_t cycles;	/* vtaops_builder.cycles; 0: not known */
+	uint64_t cycles;	/* vtaops_builder.cycles; 0: unknown */
 };
 
 struct vtaimage_place {
@@ -109,21 +112,21 @@ struct vtaimage_step {
 	enum vtaimage_step_kind kind;
 	/*
 	 * COPY: between the arena and the host's memory, or within the arena; no overlap.
-	 * With rows, that many of bytes: one behind the other in the host's memory, pitch
-	 * apart in the arena, and not within it.
+	 * With rows not 0, that many rows of bytes, only between arena and host: contiguous in
+	 * the host's memory, pitch bytes from row to row in the arena. Else pitch is 0.
 	 */
 	struct vtaimage_place dst, src;
 	uint32_t bytes, rows, pitch;
-	/* FILL: bytes from dst on, in the arena, become bytes 0, 1, 2, 3, 0, ... of pattern */
+	/* FILL: bytes at dst, in the arena, become bytes 0, 1, 2, 3, 0, ... of pattern */
 	uint32_t pattern;
 	/* RUN: number of the stream */
 	uint32_t stream;
 	/*
-	 * CPU: a kernel, its operands in their order (VTAIMAGE_NOWHERE for one that is
-	 * left out), and where its scratch memory is in the host's memory, a multiple of
+	 * CPU: a kernel, its operands in their order (VTAIMAGE_NOWHERE for an omitted one),
+	 * and the offset of its scratch memory in the host's memory, a multiple of
 	 * VTAIMAGE_HOST_ALIGN. The output is in the host's memory, the others there or
-	 * among the constants. Output and scratch memory overlap nothing else but an
-	 * operand that the kernel may work in place of.
+	 * in the constants. Output and scratch memory overlap no operand, except that the output
+	 * may be an operand for which the kernel works in place (vtacpu_need.in_place).
 	 */
 	uint32_t kernel;
 	union vtacpu_params params;
@@ -132,17 +135,18 @@ struct vtaimage_step {
 };
 
 /*
- * How a picture becomes an input of [1][C][H][W], or [1][H][W][C] with nhwc set:
- *	transparent pixels on background, resized to HxW as fit says, channels in order;
+ * Conversion of a picture to an input of [1][C][H][W], or [1][H][W][C] with nhwc set (plain only):
+ *	draw transparent pixels on background, resize to HxW by fit, arrange channels by order;
  *	value = (pixel - mean) * scale, pixels from 0 to 255; around the picture: pad
- * An integer input is round(value / its scale) + zero, if it has a scale, or the value.
+ * An integer input is round(value / scale) + zero, with scale and zero of its tensor, or the value
+ * if that scale is 0.
  */
 enum vtaimage_order { VTAIMAGE_RGB = 0, VTAIMAGE_BGR = 1, VTAIMAGE_GRAY = 2 };
 enum vtaimage_fit {
-	VTAIMAGE_STRETCH = 0,	/* to the whole of it */
-	VTAIMAGE_TOP_LEFT = 1,	/* as large as it fits; padded to the right or below */
-	VTAIMAGE_CENTRE = 2,	/* as large as it fits; padded around */
-	VTAIMAGE_CROP = 3,	/* as small as it covers; cut off around */
+	VTAIMAGE_STRETCH = 0,	/* scaled to HxW, with another aspect ratio */
+	VTAIMAGE_TOP_LEFT = 1,	/* scaled to fit inside; padded at the right or below */
+	VTAIMAGE_CENTRE = 2,	/* scaled to fit inside, centred; padded around */
+	VTAIMAGE_CROP = 3,	/* scaled to cover, centred; cropped around */
 };
 enum vtaimage_filter {
 	VTAIMAGE_FILTER_NEAREST = 0, VTAIMAGE_FILTER_LINEAR = 1, VTAIMAGE_FILTER_CUBIC = 2,
@@ -152,14 +156,14 @@ struct vtaimage_preprocess {
 	uint32_t nhwc;
 	uint32_t order, fit, filter;
 	uint32_t background;	/* 0xRRGGBB */
-	float mean[3], scale[3], pad[3];	/* of the channels in their order */
+	float mean[3], scale[3], pad[3];	/* for each channel, in the order of order */
 };
 
-/* UTF-8 without control characters but \t and \n. */
+/* Texts are UTF-8 without control characters except \t and \n. */
 enum vtaimage_text {
-	VTAIMAGE_LABELS = 0,	/* of the first output, a line for each class */
-	VTAIMAGE_REPORT = 1,	/* of the compiler, for people */
-	VTAIMAGE_REPORT_JSON = 2,
+	VTAIMAGE_LABELS = 0,	/* classes of the first output, a line each */
+	VTAIMAGE_REPORT = 1,	/* the compiler's report, for people */
+	VTAIMAGE_REPORT_JSON = 2,	/* the same for programs */
 	VTAIMAGE_TEXTS,
 };
 struct vtaimage_chars {
@@ -170,12 +174,12 @@ struct vtaimage_chars {
 /* Arguments of vtaimage_write(). */
 struct vtaimage_source {
 	const struct vtaops_core *core;
-	const char *name;		/* of the program: as a tensor's */
+	const char *name;		/* of the program; rules as for a tensor's */
 	const uint8_t *model;
 	uint32_t model_bytes, arena_bytes;
 	const uint8_t *consts;
 	uint32_t consts_bytes, host_bytes;
-	/* In their order in the model, none overlapping another. */
+	/* In the order of their offsets, without overlaps. */
 	const struct vtaimage_stream *streams;
 	uint32_t stream_count;
 	const struct vtaimage_step *steps;
@@ -185,24 +189,24 @@ struct vtaimage_source {
 	const struct vtaimage_preprocess *preprocess;	/* at most one for each input */
 	uint32_t preprocess_count;
 	struct vtaimage_chars text[VTAIMAGE_TEXTS];
-	/* Version 1 has these instead of streams, steps and what follows. */
+	/* Only for version 1, instead of streams, steps, preprocess and text. */
 	uint32_t insn_at, insn_count;
 	uint64_t cycles;
 };
 
-/* An image that has been checked; it points into the file's bytes. */
+/* An opened image; it points into the file's bytes. */
 struct vtaimage {
-	struct vtaops_core core;	/* that it needs */
+	struct vtaops_core core;	/* required configuration */
 	char name[VTAIMAGE_NAME_MAX];
 	uint32_t version;
 	uint32_t model_bytes, arena_bytes, consts_bytes, host_bytes;
 	uint32_t align;			/* of the model's and the arena's addresses */
 	uint32_t tensor_count, stream_count, step_count, preprocess_count;
 	uint32_t reloc_count;
-	uint64_t cycles;		/* a run's streams take, by the card's model */
+	uint64_t cycles;		/* of a run's streams, by the card's model */
 	const uint8_t *consts;		/* not aligned: CPU steps need a copy */
 	struct vtaimage_chars text[VTAIMAGE_TEXTS];
-	char why[160];			/* what is wrong, after an error */
+	char why[160];			/* after an error: the reason, as a sentence */
 	uint32_t insn_at, insn_count;	/* of the first stream */
 	/* Private: */
 	const uint8_t *model, *relocs, *tensors, *streams, *steps, *words, *preprocess;
@@ -210,15 +214,16 @@ struct vtaimage {
 };
 
 /*
- * Bytes that vtaimage_write() and vtaimage_write_v1() need; 0 for a source that is no
- * good.
+ * Bytes of the image that vtaimage_write() or vtaimage_write_v1() writes; 0 for an invalid
+ * source.
  */
 size_t vtaimage_size(const struct vtaimage_source *source);
 size_t vtaimage_size_v1(const struct vtaimage_source *source);
 
 /*
- * Write the image to @dst of @size bytes. What was written has been opened and
- * found good; else an error as from vtaimage_open(), with the reason in @check. The same
+ * Write the image to @dst, of @size bytes (vtaimage_size() or vtaimage_size_v1()), and open it as
+ * @check. Returns 0, -VTAOPS_ESPACE (@size is too small), or -VTAOPS_EINVAL, with the reason in
+ * @check->why; the bytes at @dst are undefined after an error. The same
  * source gives the same bytes.
  */
 int vtaimage_write(const struct vtaimage_source *source, void *dst, size_t size,
@@ -227,31 +232,32 @@ int vtaimage_write_v1(const struct vtaimage_source *source, void *dst, size_t si
 		      struct vtaimage *check);
 
 /*
- * Check every byte of @data that means something; @data stays as long as @image is
- * used. Returns 0, or -VTAOPS_EINVAL and the reason in @image->why.
+ * Check an image, which may be forged (docs/program-image.md, "What is checked"), and open it.
+ * @data must exist as long as @image is used. Returns 0, or -VTAOPS_EINVAL and the reason in
+ * @image->why.
  */
 int vtaimage_open(struct vtaimage *image, const void *data, size_t size);
 
-/* Each below its count. */
+/* Read tensor, stream, step or preprocess record @i, from 0 to its count - 1. */
 void vtaimage_tensor(const struct vtaimage *image, uint32_t i, struct vtaimage_tensor *tensor);
 void vtaimage_stream(const struct vtaimage *image, uint32_t i, struct vtaimage_stream *stream);
 void vtaimage_step(const struct vtaimage *image, uint32_t i, struct vtaimage_step *step);
 void vtaimage_preprocess(const struct vtaimage *image, uint32_t i,
 			 struct vtaimage_preprocess *preprocess);
 
-/* Where input or output @i is in the host's memory. */
+/* Offset of tensor @i, an input or output, in the host's memory. */
 uint32_t vtaimage_host(const struct vtaimage *image, uint32_t i);
 
-/* A tensor's number, or -1. */
+/* Number of the tensor with @name, or -1. */
 int vtaimage_find(const struct vtaimage *image, const char *name);
 
-/* 0 if a card with @core can run it, else -VTAOPS_ECORE and the reason in why. */
+/* Returns 0 if a card with @core can run @image, else -VTAOPS_ECORE and the reason in why. */
 int vtaimage_fits(struct vtaimage *image, const struct vtaops_core *core);
 
 /*
- * Copy the model to @dst (model_bytes), with the addresses that the card will
- * have it and the arena at. -VTAOPS_EALIGN if they are not multiples of align,
- * -VTAOPS_EINVAL if a segment would end behind 2^32.
+ * Copy the model to @dst, of model_bytes bytes, relocated for the device addresses of model and
+ * arena. Returns 0, -VTAOPS_EALIGN if an address is not a multiple of align, or
+ * -VTAOPS_EINVAL if a segment would end above 2^32.
  */
 int vtaimage_place(const struct vtaimage *image, uint32_t model_addr, uint32_t arena_addr,
 		   void *dst);

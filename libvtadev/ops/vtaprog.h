@@ -3,16 +3,16 @@
  * vtaprog.h - run program images (docs/program-image.md) with libvtadev
  *
  *	vtaprog_load(dev, queue, image, size, &prog, why);	// one upload
- *	vtaprog_map(prog, i, &input);		// values there, as vtaprog_tensor() says
- *	vtaprog_run(prog, timeout);		// inputs, launches, CPU steps, outputs
+ *	vtaprog_map(prog, i, &input);		// for values in the layout of vtaprog_tensor()
+ *	vtaprog_run(prog, timeout);		// inputs, streams, CPU steps, outputs
  *
- * What the card does without the CPU in between is one batch of descriptors, with one
- * doorbell: a network that is all on the card is one.
+ * Consecutive steps of the card are one batch of descriptors, with one
+ * doorbell: a network that is entirely on the card is one batch.
  *
- * A loaded program is used by one thread at a time, and has one run under way at a time:
- * its tensors have one place. For runs that overlap make a twin, on another queue of
- * the same context: the card copies for one while it computes for the other, and the CPU
- * steps of one run while the card has the other:
+ * One thread at a time uses a loaded program, which has at most one run in progress, because
+ * its tensors have one place. For runs that overlap, make a twin on another queue of
+ * the same context: the card copies for one run while it computes the other, and the CPU
+ * executes steps of one run while the card executes the other:
  *
  *	vtaprog_begin(a); vtaprog_begin(b);
  *	for (;;) { vtaprog_end(a, timeout); ... vtaprog_begin(a); the same with b }
@@ -31,62 +31,62 @@ extern "C" {
 
 struct vtaprog;
 
-/* The core of a card, as the operators and images want it. */
+/* The configuration of @dev's core for operators and images. Returns 0, or -EPROTO (not valid). */
 int vtaprog_core(const struct vtadev *dev, struct vtaops_core *core);
 
 /*
- * vtaprog_ring() - ring_entries for a queue that @image is loaded on: for all that the card
- * does of a run at once, as far as its rings go
+ * vtaprog_ring() - vtadev_queue_opts.ring_entries for a queue of @image: at least its steps, if
+ * @dev's rings can be as long
  */
 uint32_t vtaprog_ring(const struct vtadev *dev, const struct vtaimage *image);
 
 /**
- * vtaprog_load() - bring an image onto a card
+ * vtaprog_load() - load an image on a card
  * @dev: the card
- * @queue: of it; idle, as the upload is waited for, and with a ring that holds what
- *         the card does of a run at once: a descriptor for each copy and launch
- * @image: the file's bytes; not needed afterwards
- * @size: how many
+ * @queue: a queue of @dev, which has no work; its ring has an entry for each COPY, FILL and RUN of
+ *         the longest sequence of card steps (vtaprog_ring())
+ * @image: the file's bytes; not needed after the call
+ * @size: number of bytes
  * @prog: out: the program
- * @why: out: what is wrong
+ * @why: out: after an error, a sentence with the reason
  *
- * Errors: -EINVAL (no good image), -ENOEXEC (for a card with another
- * configuration), -ENOSPC (the queue's ring is too short), and what allocating,
- * uploading and waiting may return; @why has a sentence in each case.
+ * Waits for the upload, for 60 s at most. Errors: -EINVAL (an invalid image), -ENOEXEC (another
+ * configuration than the card's), -ENOSPC (the queue's ring is too short), and those of
+ * vtadev_buf_alloc(), vtadev_submit() and vtadev_wait().
  */
 int vtaprog_load(struct vtadev *dev, struct vtadev_queue *queue, const void *image, size_t size,
 		 struct vtaprog **prog, char why[VTAPROG_WHY_MAX]);
 
 /**
- * vtaprog_twin() - another place for runs of a loaded program
+ * vtaprog_twin() - load a program a second time, with the weights of the first
  * @dev: the card
- * @queue: of it, and not the first's; as for vtaprog_load()
- * @first: the program, which the weights are read from: free it after the twin
- * @image: the same file's bytes; not needed afterwards
- * @size: how many
- * @prog: out: the twin, a program as any
- * @why: out: what is wrong
+ * @queue: as for vtaprog_load(), but not the queue of @first
+ * @first: the loaded program, whose weights the twin reads: free it after the twin
+ * @image: bytes of the same file; not needed after the call
+ * @size: number of bytes
+ * @prog: out: the twin, an ordinary program
+ * @why: out: after an error, a sentence with the reason
  *
- * Takes card memory for an arena and the instructions alone. Errors: as vtaprog_load().
+ * Allocates card memory only for an arena and the instructions. Errors: as vtaprog_load().
  */
 int vtaprog_twin(struct vtadev *dev, struct vtadev_queue *queue, const struct vtaprog *first,
 		 const void *image, size_t size, struct vtaprog **prog,
 		 char why[VTAPROG_WHY_MAX]);
 
-/* vtaprog_free() - the queue must be done with it; NULL is allowed */
+/* vtaprog_free() - free a program, whose descriptors must have completed, or NULL */
 void vtaprog_free(struct vtaprog *prog);
 
-/* vtaprog_tensors() - how many there are, by vtaprog_tensor()'s numbers */
+/* vtaprog_tensors() - number of tensors */
 uint32_t vtaprog_tensors(const struct vtaprog *prog);
 
-/* vtaprog_tensor() - tensor @i; valid as long as the program */
+/* vtaprog_tensor() - tensor @i, from 0, valid as long as the program; NULL if there is none */
 const struct vtaimage_tensor *vtaprog_tensor(const struct vtaprog *prog, uint32_t i);
 
 /**
- * vtaprog_map() - the host's memory of an input or output
+ * vtaprog_map() - address of an input or output in host memory
  * @prog: the program
- * @i: the tensor
- * @ptr: out: its bytes, packed or plain as the tensor's layout says
+ * @i: number of the tensor
+ * @ptr: out: its bytes, packed or plain as in vtaimage_tensor.layout
  *
  * Errors: -ENOENT (no such tensor, or an internal one).
  */
@@ -96,41 +96,41 @@ int vtaprog_map(struct vtaprog *prog, uint32_t i, void **ptr);
 size_t vtaprog_bytes(const struct vtaimage_tensor *tensor);
 
 /**
- * vtaprog_put() - copy plain values to an input's place, packed if its layout says so
+ * vtaprog_put() - copy plain values to an input, packing them if its layout is packed
  * @prog: the program
- * @i: the tensor
- * @values: vtaprog_bytes() of them
+ * @i: number of the tensor
+ * @values: values, row-major, vtaprog_bytes() bytes
  *
  * Errors: as vtaprog_map().
  */
 int vtaprog_put(struct vtaprog *prog, uint32_t i, const void *values);
 
 /**
- * vtaprog_get() - copy plain values from an output's place
+ * vtaprog_get() - copy plain values from an output, unpacking them if its layout is packed
  * @prog: the program
- * @i: the tensor
- * @values: room for vtaprog_bytes()
+ * @i: number of the tensor
+ * @values: out: values, row-major, vtaprog_bytes() bytes
  *
- * Errors: as vtaprog_map() and vtaprog_check(); then the values mean nothing.
+ * Errors: as vtaprog_map() and vtaprog_check(); the values are then undefined.
  */
 int vtaprog_get(struct vtaprog *prog, uint32_t i, void *values);
 
 /**
- * vtaprog_check() - whether what was read at vtaprog_map() is what the card wrote
+ * vtaprog_check() - whether outputs read at vtaprog_map() are valid
  * @prog: the program
  *
- * When a card is lost, the memory of its programs shows zeros from then on, also between the
- * end of a run and the reading of its outputs. Call it after that. Errors: -ENODEV (the card
- * was lost: what was read may mean nothing), -EPROTO.
+ * After a card is lost, its buffers show zeros, possibly already between the
+ * end of a run and the reading of its outputs. Call this after reading outputs. Returns 0 if they
+ * are valid. Errors: -ENODEV (the card was lost: the outputs may be zeros), -EPROTO.
  */
 int vtaprog_check(const struct vtaprog *prog);
 
 /**
- * vtaprog_run() - run once, to the end
+ * vtaprog_run() - run a program once, and wait for its end
  * @prog: the program
- * @timeout_ns: for all of it; -1 for no limit
+ * @timeout_ns: as for vtaprog_end()
  *
- * vtaprog_begin() and vtaprog_end() in one.
+ * The same as vtaprog_begin() and vtaprog_end().
  */
 int vtaprog_run(struct vtaprog *prog, int64_t timeout_ns);
 
@@ -138,39 +138,41 @@ int vtaprog_run(struct vtaprog *prog, int64_t timeout_ns);
  * vtaprog_begin() - start a run
  * @prog: the program
  *
- * Does the CPU steps in front, in the caller's thread, and submits what the card does
- * then. Errors: -EBUSY (a run is under way), and as vtadev_submit().
+ * Executes the CPU steps before the first card step in the caller's thread, and submits the
+ * first batch of card steps. Errors: -EBUSY (a run is in progress), and as vtadev_submit().
  */
 int vtaprog_begin(struct vtaprog *prog);
 
 /**
- * vtaprog_end() - wait for a run and do the rest of it
+ * vtaprog_end() - execute the rest of a run, and wait for its end
  * @prog: the program
- * @timeout_ns: for all waiting; -1 for no limit
+ * @timeout_ns: time-out in nanoseconds for the whole call, whose CPU steps it does not interrupt;
+ *              negative: none
  *
- * Errors: -EINVAL (no run is under way), and as vtadev_wait() and vtadev_submit(). After
- * -ETIMEDOUT and -EINTR the run is still under way: call it again. After any other error
- * there is no run, and the outputs mean nothing.
+ * Errors: -EINVAL (no run is in progress), and as vtadev_wait() and vtadev_submit(). After
+ * -ETIMEDOUT and -EINTR the run is still in progress: call this again. After any other error
+ * there is no run, and the outputs are undefined.
  */
 int vtaprog_end(struct vtaprog *prog, int64_t timeout_ns);
 
 /**
- * vtaprog_poll() - do what can be done of a run now
+ * vtaprog_poll() - execute the rest of a run as far as possible without waiting
  * @prog: the program
  *
- * As vtaprog_end() without waiting, but that after -ETIMEDOUT the queue's eventfd
- * (vtadev_queue_eventfd()) is signalled to call this again. Errors: also those of vtadev_arm().
+ * Returns 0 at the end of the run. Returns -ETIMEDOUT if the card is not done: when the queue's
+ * eventfd (vtadev_queue_eventfd()) or vtadev_fd() is signalled, call this again. Other errors: as
+ * vtaprog_end() and vtadev_arm().
  */
 int vtaprog_poll(struct vtaprog *prog);
 
 /**
- * vtaprog_submit() - start a run that is the card's alone
+ * vtaprog_submit() - start a run of a program without CPU steps
  * @prog: the program
- * @seq: out: what to wait for, with vtadev_wait() or in other ways
+ * @seq: out: sequence number in the queue at the end of the run, for vtadev_wait() or others
  *
- * For programs without CPU steps: one batch of descriptors, the inputs to the card, the
- * launch, the outputs back. Errors: -EOPNOTSUPP (it has CPU steps), -EBUSY (a run that
- * vtaprog_begin() started is under way), and as vtadev_submit().
+ * Submits one batch of descriptors: copies of the inputs to the card, streams, and copies of the
+ * outputs back. The caller makes sure that an earlier such run has ended. Errors: -EOPNOTSUPP (the
+ * program has CPU steps), -EBUSY (a run of vtaprog_begin() is in progress), and as vtadev_submit().
  */
 int vtaprog_submit(struct vtaprog *prog, uint64_t *seq);
 
