@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vtacpu.h - operators for the CPU, beside those for the card (vtaops.h)
+ * vtacpu.h - operators for the CPU, besides those for the card (vtaops.h)
  *
  * A kernel is a function of a parameter struct, the addresses of its operands, and
  * scratch memory:
  *
  *	struct vtacpu_conv_f32 p = { ... };
  *	struct vtacpu_need need;
- *	if (vtacpu_need(VTACPU_CONV_F32, &p, &need))	// what is wrong: need.why
+ *	if (vtacpu_need(VTACPU_CONV_F32, &p, &need))	// the reason is need.why
  *		...
  *	void *io[] = { x, w, bias, NULL, y };		// need.bytes[i] each, or NULL
  *	vtacpu_conv_f32(&p, io, scratch);		// of need.scratch bytes
  *
- * vtacpu_need() checks everything that a kernel relies on, once: parameters that it
- * accepts make no kernel reach beyond the operands' bytes. Kernels check nothing.
+ * vtacpu_need() checks everything that a kernel relies on, once: with parameters that it
+ * accepts, a kernel accesses only the operands' bytes. Kernels check nothing.
  *
  * This part needs no operating system: it allocates nothing, keeps no state, and calls
- * nothing but memset, memcpy and memcmp. Kernels may run at the same time in different
- * threads if their outputs and scratch memory differ. The values of a float kernel are
- * the same on every machine with IEEE 754 arithmetic: sums are made in the order of the
- * plain loops, nothing is contracted, and exp() is the library's own.
+ * only memset, memcpy and memcmp. Several threads may run kernels at the same time,
+ * if their outputs and scratch memory differ. The results of a float kernel are
+ * the same on every machine with IEEE 754 arithmetic: sums are computed in the order of the
+ * plain loops, no operations are contracted, and exp() is the library's own.
  *
- * Parameter structs are made of 32-bit fields alone, so that a program image holds them
- * as they are (docs/program-image.md). A field that a comment does not mention has the
- * usual meaning and no default: 1 for a stride, dilation or group that does nothing.
+ * Parameter structs have only 32-bit fields, so that a program image contains them
+ * unchanged (docs/program-image.md). A field without a comment has its
+ * usual meaning and no default: a stride, dilation or group without effect is 1. Dimensions are at
+ * least 1; strides, dilations and pads are at most 2^20.
  *
- * Tensors are plain, row-major; those of four dimensions [N][C][H][W]. Operands are
+ * Tensors are plain, row-major; those of four dimensions are [N][C][H][W]. Operands are
  * aligned to their values' size, scratch memory to 64 bytes. An output overlaps no
- * other operand but where "in place" is said. [x]: may be left out (NULL), as a flag or
- * field of the parameters says.
+ * other operand, unless the comment says "in place": then it may be exactly that operand. [x]: the
+ * operand may be omitted (NULL), by a flag or field of the parameters.
  */
 #ifndef VTACPU_H
 #define VTACPU_H
@@ -42,10 +43,10 @@ extern "C" {
 
 #define VTACPU_RANK_MAX		8
 #define VTACPU_OPERANDS_MAX	8
-/* No operand, and no scratch memory, is larger. */
+/* Most bytes of an operand, and of scratch memory. */
 #define VTACPU_BYTES_MAX	(1ull << 31)
 
-/* Numbers are part of the program image's format: add at the end. */
+/* The numbers are part of the program image's format: append only. */
 enum vtacpu_kernel {
 	VTACPU_CONV_F32 = 1,
 	VTACPU_CONV_I8,
@@ -71,15 +72,15 @@ enum vtacpu_kernel {
 	VTACPU_KERNELS,
 };
 
-/* Types of values; numbers are the format's, too. */
+/* Types of values; the numbers are part of the format, too. */
 enum vtacpu_type { VTACPU_F32 = 1, VTACPU_I8, VTACPU_U8, VTACPU_I32, VTACPU_I64, VTACPU_BOOL };
 
-/* Bytes of a value; 0 of a type that does not exist. */
+/* Bytes of a value of @type; 0 for a type that does not exist. */
 uint32_t vtacpu_type_bytes(uint32_t type);
 
 /* ---- parts of parameters ---- */
 
-/* y = f(x), also behind a sum. */
+/* An activation y = f(x), also applied to a sum. */
 enum vtacpu_act_kind {
 	VTACPU_ACT_NONE = 0,
 	VTACPU_ACT_CLIP,	/* min(max(x, a), b): relu is a = 0, b = infinity */
@@ -97,12 +98,12 @@ struct vtacpu_act {
 };
 
 /*
- * The output stage of integer kernels, which is struct vtaops_post's to the bit:
+ * The output stage of integer kernels, bit for bit that of struct vtaops_post:
  *	y = min(max((acc * mul + bias) >> shift, lo), hi)
- * in 32 bits that wrap. mul 0 stands for 1. The shift is arithmetic; round adds half
- * before it. vectors says which of mul, bias and shift come as operands, an int32 for
- * each channel: they are in place of the field, which is 0. A shift among them may be
- * negative (to the left); they do not go with round. lo and hi are within y's type.
+ * in 32 bits, which wrap. mul 0 stands for 1. The shift is arithmetic; with round it rounds to the
+ * nearest (half up). vectors selects which of bias, mul and shift are operands, with an int32 for
+ * each channel: such an operand replaces the field, which is 0. A shift in an operand may be
+ * negative (to the left), and excludes round. lo and hi are within y's type.
  */
 enum { VTACPU_BIAS = 1, VTACPU_MULS = 2, VTACPU_SHIFTS = 4 };
 struct vtacpu_post {
@@ -114,10 +115,10 @@ struct vtacpu_post {
 };
 
 /*
- * A convolution: output (y, x) takes the inputs at y * stride_h - pad_top + k * dil_h,
- * and those outside are zero (x_zero). oh and ow are as the caller wants them, so pads
- * below and to the right need no field. transposed: y * stride - pad + k * dil is the
- * output that input y adds to.
+ * A convolution of [n][ic][ih][iw] to [n][oc][oh][ow]: output row y uses the input rows
+ * y * stride_h - pad_top + k * dil_h for k below kh, and columns likewise; inputs outside are zero
+ * (x_zero). The caller chooses oh and ow, so pads below and at the right need no field.
+ * transposed (0 or 1): input row y is added to output rows y * stride_h - pad_top + k * dil_h.
  */
 struct vtacpu_window {
 	uint32_t n, ic, ih, iw, oc, oh, ow, kh, kw;
@@ -127,9 +128,9 @@ struct vtacpu_window {
 	uint32_t groups, transposed;
 };
 
-/* ---- kernels: the operands in their order, then -> the output ---- */
+/* ---- kernels: operands in their order -> output ---- */
 
-/* x, w [oc][ic / groups][kh][kw] (transposed too), [bias [oc]], [res like y] -> y */
+/* x, w [oc][ic / groups][kh][kw] (also if transposed), [bias [oc]], [res: shape of y] -> y */
 struct vtacpu_conv_f32 {
 	struct vtacpu_window win;
 	uint32_t has_bias, has_res;	/* act(conv + bias + res) */
@@ -138,9 +139,9 @@ struct vtacpu_conv_f32 {
 void vtacpu_conv_f32(const struct vtacpu_conv_f32 *p, void *const *io, void *scratch);
 
 /*
- * x, w, [res int8 like y], [bias], [muls], [shifts: each int32 [oc]] -> y
+ * x, w, [res: int8, shape of y], [bias], [muls], [shifts: each int32 [oc]] -> y
  *	acc = (res << res_shift) + sum of (x - x_zero) * (w - w_zero), y = post(acc)
- * x is int8, or uint8 with x_unsigned; w and y likewise. Zero points are of the type.
+ * x is int8, or uint8 with x_unsigned; w and y likewise. Zero points are in the range of the type.
  */
 struct vtacpu_conv_i8 {
 	struct vtacpu_window win;
@@ -153,15 +154,15 @@ void vtacpu_conv_i8(const struct vtacpu_conv_i8 *p, void *const *io, void *scrat
 
 /*
  * y[b][i][j] = act(alpha * sum over l of a[b][i][l] * b[b][l][j] + beta * c[b][i][j])
- * y is plain, [batch[0]][batch[1]][batch[2]][m][n]; a, b and c are where their strides
- * (in values, 0 to repeat) say. A matrix transposed is its two strides exchanged.
+ * y is plain, [batch[0]][batch[1]][batch[2]][m][n]. The fields of a, b and c are their strides in
+ * values; 0 repeats a value. For a transposed matrix, exchange its two strides.
  */
 struct vtacpu_matrices {
-	uint32_t batch[3];		/* 1, 1, 1 of one product */
+	uint32_t batch[3];		/* 1, 1, 1 for one product */
 	uint32_t m, n, k;
-	uint32_t a_batch[3], a_row, a_col;	/* row: of m; col: of k */
-	uint32_t b_batch[3], b_row, b_col;	/* row: of k; col: of n */
-	uint32_t c_batch[3], c_row, c_col;	/* row: of m; col: of n */
+	uint32_t a_batch[3], a_row, a_col;	/* row: along m; col: along k */
+	uint32_t b_batch[3], b_row, b_col;	/* row: along k; col: along n */
+	uint32_t c_batch[3], c_row, c_col;	/* row: along m; col: along n */
 };
 
 /* a, b, [c] -> y */
@@ -174,8 +175,8 @@ struct vtacpu_gemm_f32 {
 void vtacpu_gemm_f32(const struct vtacpu_gemm_f32 *p, void *const *io, void *scratch);
 
 /*
- * a, b, [c: int8, << res_shift], [bias], [muls], [shifts: int32 [n]] -> y, as
- * vtacpu_conv_i8: a is x, b is w, c is res, a channel is a column j.
+ * a, b, [c: int8], [bias], [muls], [shifts: int32 [n]] -> y, as
+ * vtacpu_conv_i8 with x = a, w = b, res = c; a channel is a column j.
  */
 struct vtacpu_gemm_i8 {
 	struct vtacpu_matrices mat;
@@ -187,8 +188,8 @@ struct vtacpu_gemm_i8 {
 void vtacpu_gemm_i8(const struct vtacpu_gemm_i8 *p, void *const *io, void *scratch);
 
 /*
- * Windows over each channel alone. Padding counts for nothing, but in AVG_PAD's number
- * of values and, as 0, in SUM. AVG_PAD counts what is within the input and its pads.
+ * Windows over each channel separately. MAX, SUM and the sums of averages ignore padding. AVG
+ * divides by the number of values in the input, AVG_PAD by those in the input and its pads.
  */
 enum vtacpu_pool_kind {
 	VTACPU_POOL_MAX = 0, VTACPU_POOL_AVG, VTACPU_POOL_AVG_PAD, VTACPU_POOL_SUM,
@@ -197,11 +198,11 @@ struct vtacpu_pool {
 	uint32_t kind;
 	uint32_t n, c, ih, iw, oh, ow, kh, kw;
 	uint32_t stride_h, stride_w;
-	uint32_t pad_top, pad_left, pad_bottom, pad_right;	/* the latter for AVG_PAD */
+	uint32_t pad_top, pad_left, pad_bottom, pad_right;	/* the last two: only AVG_PAD */
 	uint32_t dil_h, dil_w;
 };
 
-/* x -> y. A window with nothing of the input in it gives 0 (MAX: the least float). */
+/* x -> y. The result of a window without input values is 0 (MAX: the least float). */
 struct vtacpu_pool_f32 {
 	struct vtacpu_pool pool;
 	struct vtacpu_act act;
@@ -210,8 +211,8 @@ void vtacpu_pool_f32(const struct vtacpu_pool_f32 *p, void *const *io, void *scr
 
 /*
  * x, [bias], [muls], [shifts: int32 [c]] -> y: post of the greatest value or the sum
- * (kinds MAX and SUM; vtaops_average() makes an average of a sum). x is signed, and y,
- * unless unsigned is set for both. MAX of nothing: the type's least value.
+ * (kinds MAX and SUM; for an average, vtaops_average() has the fields of post). x and y are int8,
+ * or uint8 with is_unsigned. The greatest of no input values is the type's least value.
  */
 struct vtacpu_pool_i8 {
 	struct vtacpu_pool pool;
@@ -224,14 +225,14 @@ enum vtacpu_binary_op {
 	VTACPU_ADD = 0, VTACPU_SUB, VTACPU_MUL, VTACPU_MAX, VTACPU_MIN, VTACPU_DIV,
 	VTACPU_BINARY_OPS,
 };
-/* y is plain, of dims; a and b are where their strides say (in values, 0 to repeat). */
+/* y is plain, of dims; the strides of a and b are in values, and 0 repeats a value. */
 struct vtacpu_broadcast {
-	uint32_t op, rank;		/* rank 0: one value */
+	uint32_t op, rank;		/* rank 0: a single value */
 	uint32_t dims[VTACPU_RANK_MAX];
 	uint32_t a_stride[VTACPU_RANK_MAX], b_stride[VTACPU_RANK_MAX];
 };
 
-/* a, b -> y; in place of an operand that is not repeated */
+/* a, b -> y = act(a op b); in place of an operand with the strides of y */
 struct vtacpu_binary_f32 {
 	struct vtacpu_broadcast cast;
 	struct vtacpu_act act;
@@ -239,7 +240,7 @@ struct vtacpu_binary_f32 {
 void vtacpu_binary_f32(const struct vtacpu_binary_f32 *p, void *const *io, void *scratch);
 
 /*
- * a, b -> y: post((a * a_mul) op (b * b_mul)), int8, no DIV and no vectors; a_mul of
+ * a, b -> y = post((a * a_mul) op (b * b_mul)), all int8, without DIV and vectors; an a_mul of
  * 1 << n is the card's shift by n. In place as vtacpu_binary_f32.
  */
 struct vtacpu_binary_i8 {
@@ -249,7 +250,7 @@ struct vtacpu_binary_i8 {
 };
 void vtacpu_binary_i8(const struct vtacpu_binary_i8 *p, void *const *io, void *scratch);
 
-/* x -> y; in place */
+/* x -> y = act(x); in place */
 struct vtacpu_unary_f32 {
 	uint32_t count;
 	struct vtacpu_act act;
@@ -258,7 +259,7 @@ void vtacpu_unary_f32(const struct vtacpu_unary_f32 *p, void *const *io, void *s
 
 /*
  * x [outer][channels][inner], [bias], [muls], [shifts: int32 [channels]] -> y
- * x is of x_type (I8, U8 or I32), y of y_type (I8 or U8): y = post(x)
+ * y = post(x), with x of x_type (I8, U8 or I32), y of y_type (I8 or U8)
  */
 struct vtacpu_rescale_i8 {
 	uint32_t outer, channels, inner;
@@ -267,13 +268,16 @@ struct vtacpu_rescale_i8 {
 };
 void vtacpu_rescale_i8(const struct vtacpu_rescale_i8 *p, void *const *io, void *scratch);
 
-/* x, table [256] -> y: y = table[(uint8_t)x]: any function of one byte; in place of x */
+/* x, table [256] -> y = table[(uint8_t)x]: any function of one byte; in place of x */
 struct vtacpu_table_i8 {
 	uint32_t count;
 };
 void vtacpu_table_i8(const struct vtacpu_table_i8 *p, void *const *io, void *scratch);
 
-/* x [n][c][plane], scale, bias, mean, variance [c] -> y; in place of x */
+/*
+ * x [n][c][plane], scale, bias, mean, variance: each [c] -> y; in place of x
+ *	y = act((x - mean) * (scale / sqrt(variance + epsilon)) + bias)
+ */
 struct vtacpu_batch_norm_f32 {
 	uint32_t n, c, plane;
 	float epsilon;
@@ -282,13 +286,13 @@ struct vtacpu_batch_norm_f32 {
 void vtacpu_batch_norm_f32(const struct vtacpu_batch_norm_f32 *p, void *const *io,
 			   void *scratch);
 
-/* x [outer][count][inner] -> y, sums to 1 over count; in place */
+/* x [outer][count][inner] -> y = exp(x - max) / sum of these, both over count; in place */
 struct vtacpu_softmax_f32 {
 	uint32_t outer, count, inner;
 };
 void vtacpu_softmax_f32(const struct vtacpu_softmax_f32 *p, void *const *io, void *scratch);
 
-/* x of dims -> y: over the dimensions whose bits in axes are set, which become 1 */
+/* x of dims -> y, reduced over each dimension i with bit i of axes set, which becomes 1 in y */
 enum vtacpu_reduce_op {
 	VTACPU_REDUCE_MEAN = 0, VTACPU_REDUCE_SUM, VTACPU_REDUCE_MAX, VTACPU_REDUCE_MIN,
 	VTACPU_REDUCE_OPS,
@@ -300,9 +304,9 @@ struct vtacpu_reduce_f32 {
 void vtacpu_reduce_f32(const struct vtacpu_reduce_f32 *p, void *const *io, void *scratch);
 
 /*
- * x [planes][ih][iw] -> y [planes][oh][ow]: pictures of another size, as ONNX's Resize
- * has it. scale is output / input, as the file says it. LINEAR of integers rounds to
- * the nearest, half to even.
+ * x [planes][ih][iw] -> y [planes][oh][ow], resized as by ONNX's operator Resize, with its modes
+ * of interpolation, coordinates and rounding. scale is output / input, the attribute of the ONNX
+ * file, 10^-6 to 10^6. LINEAR of integers rounds to the nearest, half to even.
  */
 enum vtacpu_resize_mode { VTACPU_NEAREST = 0, VTACPU_LINEAR };
 enum vtacpu_resize_coord {
@@ -322,34 +326,35 @@ struct vtacpu_resize {
 void vtacpu_resize(const struct vtacpu_resize *p, void *const *io, void *scratch);
 
 /*
- * x -> y: copy values of @bytes (1, 2, 4 or 8) from one place to another:
+ * x -> y: copy values of @bytes bytes (1, 2, 4 or 8):
  *	y[y_at + sum of i * y_stride] = x[x_at + sum of i * x_stride]
- * for all i below dims; the rest of y stays as it is. Concat, Split, Slice, Transpose,
- * DepthToSpace and Expand are this; the functions below fill it in.
+ * for all i below dims; the rest of y is unchanged. Strides and offsets are in values. This
+ * implements Concat, Split, Slice, Transpose, DepthToSpace and Expand; the functions below return
+ * the parameters.
  */
 struct vtacpu_move {
 	uint32_t bytes, rank;
 	uint32_t dims[VTACPU_RANK_MAX];
 	int32_t x_stride[VTACPU_RANK_MAX], y_stride[VTACPU_RANK_MAX];
 	uint32_t x_at, y_at;
-	uint32_t x_count, y_count;	/* values of the whole operands */
+	uint32_t x_count, y_count;	/* number of values of each operand */
 };
 void vtacpu_move(const struct vtacpu_move *p, void *const *io, void *scratch);
 
-/* @dims are x's. y's dimension i is x's dimension perm[i]. */
+/* @dims is the shape of x. Dimension i of y is dimension perm[i] of x. */
 struct vtacpu_move vtacpu_transpose(uint32_t bytes, uint32_t rank, const uint32_t *dims,
 				    const uint32_t *perm);
-/* x, of @dims, is y's part from position @at on along @axis, where y has @size. */
+/* x, of @dims, becomes the part of y at position @at of @axis, in which y has size @size. */
 struct vtacpu_move vtacpu_concat_part(uint32_t bytes, uint32_t rank, const uint32_t *dims,
 				      uint32_t axis, uint32_t at, uint32_t size);
-/* y, of @out, is x[start + i * step], of @dims. Split is this too. */
+/* y, of shape @out, is x[start + i * step], with x of shape @dims. For Slice and Split. */
 struct vtacpu_move vtacpu_slice(uint32_t bytes, uint32_t rank, const uint32_t *dims,
 				const uint32_t *out, const int32_t *start, const int32_t *step);
-/* x is [n][c][h][w], c a multiple of block²; crd: ONNX's mode CRD instead of DCR. */
+/* x is [n][c][h][w], c a multiple of block²; crd not 0: ONNX's mode CRD instead of DCR. */
 struct vtacpu_move vtacpu_depth_to_space(uint32_t bytes, uint32_t n, uint32_t c, uint32_t h,
 					 uint32_t w, uint32_t block, int crd);
 
-/* x of dims -> y of out: x stands at before (negative: cut off), with the rest as mode says */
+/* x of dims -> y of out: x begins at before in y (negative: cropped); mode fills the rest */
 enum vtacpu_pad_mode {
 	VTACPU_PAD_CONSTANT = 0, VTACPU_PAD_REFLECT, VTACPU_PAD_EDGE, VTACPU_PAD_WRAP,
 };
@@ -357,14 +362,15 @@ struct vtacpu_pad {
 	uint32_t bytes, rank, mode;
 	uint32_t dims[VTACPU_RANK_MAX], out[VTACPU_RANK_MAX];
 	int32_t before[VTACPU_RANK_MAX];
-	uint32_t value[2];		/* the constant's bits, low first */
+	uint32_t value[2];		/* bits of the constant, low word first */
 };
 void vtacpu_pad(const struct vtacpu_pad *p, void *const *io, void *scratch);
 
 /*
  * x float [outer][channels][inner], scale float [channels], [zero int32 [channels]] -> y
  *	y = clamp(round(x / scale) + zero, lo, hi)
- * rounded half to even; NaN gives lo. type is y's: I8 or U8. per tensor: channels = 1.
+ * rounded half to even; NaN becomes lo. type is that of y: I8 or U8. With one scale for the whole
+ * tensor, channels is 1.
  */
 struct vtacpu_quantise {
 	uint32_t outer, channels, inner;
@@ -373,14 +379,14 @@ struct vtacpu_quantise {
 };
 void vtacpu_quantise(const struct vtacpu_quantise *p, void *const *io, void *scratch);
 
-/* x of type I8, U8 or I32, scale, [zero] -> y float: y = (x - zero) * scale */
+/* x of type (I8, U8 or I32), scale, [zero] -> y float = (x - zero) * scale; shapes as quantise */
 struct vtacpu_dequantise {
 	uint32_t outer, channels, inner;
 	uint32_t type, has_zero;
 };
 void vtacpu_dequantise(const struct vtacpu_dequantise *p, void *const *io, void *scratch);
 
-/* x plain int8 -> y packed for a card, by vtaops_pack_act(); UNPACK the other way */
+/* x plain int8 [n][c][h][w] -> y packed, as vtaops_pack_act(); vtacpu_unpack: the reverse */
 struct vtacpu_pack {
 	uint32_t log_inp_width, log_batch, log_block;	/* of the core */
 	uint32_t n, c, h, w;
@@ -388,9 +394,9 @@ struct vtacpu_pack {
 void vtacpu_pack(const struct vtacpu_pack *p, void *const *io, void *scratch);
 void vtacpu_unpack(const struct vtacpu_pack *p, void *const *io, void *scratch);
 
-/* ---- all kernels alike ---- */
+/* ---- all kernels ---- */
 
-/* Parameters of any of them, by words as they are in a program image. */
+/* Parameters of any kernel, also as the words of a program image. */
 #define VTACPU_WORDS_MAX	40
 union vtacpu_params {
 	uint32_t word[VTACPU_WORDS_MAX];
@@ -413,27 +419,28 @@ union vtacpu_params {
 	struct vtacpu_pad pad;
 	struct vtacpu_quantise quantise;
 	struct vtacpu_dequantise dequantise;
-	struct vtacpu_pack pack;	/* UNPACK too */
+	struct vtacpu_pack pack;	/* also of UNPACK */
 };
 
+/* What a kernel needs. */
 struct vtacpu_need {
-	uint32_t operands;			/* the last is the output */
-	uint64_t bytes[VTACPU_OPERANDS_MAX];	/* of each; 0: left out */
-	uint32_t value[VTACPU_OPERANDS_MAX];	/* bytes of a value: the alignment */
-	uint64_t scratch;			/* bytes */
-	uint64_t work;				/* multiplications, or values moved: roughly */
+	uint32_t operands;			/* number; the last is the output */
+	uint64_t bytes[VTACPU_OPERANDS_MAX];	/* of each operand; 0: omitted */
+	uint32_t value[VTACPU_OPERANDS_MAX];	/* bytes of a value, the alignment */
+	uint64_t scratch;			/* bytes of scratch memory */
+	uint64_t work;				/* estimate: multiplications, or values moved */
 	uint32_t partial;			/* 1: only a part of the output is written */
 	uint32_t in_place;			/* bit i: operand i may be the output */
-	const char *why;			/* after an error: a sentence, a constant */
+	const char *why;			/* after an error: a static sentence */
 };
 
-/* "conv_f32", ...; NULL of a kernel that does not exist. */
+/* Name of @kernel, for example "conv_f32"; NULL for a kernel that does not exist. */
 const char *vtacpu_kernel_name(uint32_t kernel);
 
-/* Of the kernel's parameter struct; 0 of a kernel that does not exist. */
+/* Bytes of the kernel's parameter struct; 0 for a kernel that does not exist. */
 size_t vtacpu_params_bytes(uint32_t kernel);
 
-/* Check @params and say what the kernel needs. Returns 0, or -1 and the reason in why. */
+/* Check @params and return the kernel's needs in @need. Returns 0, or -1 and the reason in why. */
 int vtacpu_need(uint32_t kernel, const void *params, struct vtacpu_need *need);
 
 /* Run a kernel with parameters that vtacpu_need() accepted. */
