@@ -31,7 +31,7 @@
  *			card memory was lost in a reset
  *	-EACCES		no permission to open the card's node; a write to read-only
  *			memory
- *	-EPERM		a capability is missing (struct vtadev_queue_opts, @priority)
+ *	-EPERM		a capability is missing (priority of struct vtadev_queue_opts)
  *	-EFAULT		no memory is mapped at that address of the program, or it
  *			cannot be pinned
  *	-EBADF		not an open file descriptor
@@ -162,7 +162,7 @@ void vtadev_list_free(struct vtadev_card *cards);
  * @card: out: the card
  *
  * Needs no permission to open the card. A setuid program ignores the environment variable.
- * Errors: -EINVAL (@which is none of these), -ENOENT, -ENOTTY (the path is not a card's),
+ * Errors: -EINVAL (another form of name), -ENOENT, -ENOTTY (the path is not a card's),
  * -ELIBACC (the plugin is not installed), -ELIBBAD (the plugin cannot be loaded), -ENOMEM, and
  * the errors of stat(2) for a path.
  */
@@ -176,7 +176,7 @@ struct vtadev;
  * @which: as for vtadev_find(); a path is opened even if sysfs does not have the card
  * @dev: out: the open card
  *
- * Every call makes a new context. Errors: -EINVAL (@which is none of these),
+ * Every call makes a new context. Errors: -EINVAL (not a name as for vtadev_find()),
  * -ENOENT, -EACCES, -ENOSPC (all contexts are in use), -EDQUOT, -ENOMEM, -ENODEV
  * (the card is in reset or being removed), -ENOTTY, -EPROTO (the card's configuration is not
  * valid), -ELIBACC and -ELIBBAD (see vtadev_find()), other errors of open(2), and those of a
@@ -781,7 +781,7 @@ int vtadev_done(struct vtadev_queue *queue, uint64_t seq);
  */
 int vtadev_wait(struct vtadev_queue *queue, uint64_t seq, int64_t timeout_ns);
 
-/* vtadev_sync() - vtadev_wait() for all descriptors submitted so far */
+/* vtadev_sync() - wait for all descriptors submitted so far, as vtadev_wait() */
 int vtadev_sync(struct vtadev_queue *queue, int64_t timeout_ns);
 
 /* A sequence number of a queue. */
@@ -906,7 +906,7 @@ int vtadev_copy2d(struct vtadev_queue *queue, const struct vtadev_rows *dst,
 		  const struct vtadev_rows *src, size_t width, size_t rows,
 		  uint64_t *seq);
 
-/* vtadev_copy() - vtadev_copy2d() of one row of @len bytes */
+/* vtadev_copy() - have the card copy @len contiguous bytes, as vtadev_copy2d() */
 static inline int vtadev_copy(struct vtadev_queue *queue,
 			      struct vtadev_buf *dst, size_t dst_offset,
 			      struct vtadev_buf *src, size_t src_offset,
@@ -932,7 +932,7 @@ static inline int vtadev_copy(struct vtadev_queue *queue,
 int vtadev_fill2d(struct vtadev_queue *queue, const struct vtadev_rows *dst,
 		  uint32_t pattern, size_t width, size_t rows, uint64_t *seq);
 
-/* vtadev_fill() - vtadev_fill2d() of one row of @len bytes */
+/* vtadev_fill() - have the card fill @len contiguous bytes, as vtadev_fill2d() */
 static inline int vtadev_fill(struct vtadev_queue *queue, struct vtadev_buf *dst,
 			      size_t offset, uint32_t pattern, size_t len,
 			      uint64_t *seq)

@@ -145,7 +145,7 @@ int vtadev_pipeline_submit(struct vtadev_pipeline *pipe, const struct vtadev_bat
  */
 int vtadev_pipeline_wait(struct vtadev_pipeline *pipe, uint64_t number, int64_t timeout_ns);
 
-/* vtadev_pipeline_drain() - vtadev_pipeline_wait() for all submitted batches */
+/* vtadev_pipeline_drain() - wait for all submitted batches, as vtadev_pipeline_wait() */
 int vtadev_pipeline_drain(struct vtadev_pipeline *pipe, int64_t timeout_ns);
 
 /**

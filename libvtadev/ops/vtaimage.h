@@ -232,7 +232,7 @@ int vtaimage_write_v1(const struct vtaimage_source *source, void *dst, size_t si
 		      struct vtaimage *check);
 
 /*
- * Check an image, which may be forged (docs/program-image.md, "What is checked"), and open it.
+ * Check an image, which may be forged (docs/program-image.md, "Checks"), and open it.
  * @data must exist as long as @image is used. Returns 0, or -VTAOPS_EINVAL and the reason in
  * @image->why.
  */
