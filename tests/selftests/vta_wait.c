@@ -151,6 +151,9 @@ static void *open_when_asleep(void *arg)
 	return NULL;
 }
 
+/* Longer than this process and the card are ever not run. */
+#define BEHIND_S	20
+
 /* Waits, by a clock that is behind, until a moment that the machine's clock has passed. */
 static int wait_by_a_clock_behind(void *arg)
 {
@@ -169,7 +172,7 @@ static int wait_by_a_clock_behind(void *arg)
 	seq = gate(&q, &mem, 1);
 	if (pthread_create(&thread, NULL, open_when_asleep, &opener))
 		return 2;
-	err = queue_wait(&q, seq, 4000, NULL);
+	err = queue_wait(&q, seq, (BEHIND_S - 1) * 1000, NULL);
 	/* A wait that did not sleep leaves the opener to this. */
 	open_gate(&q, opener.word, 1);
 	return err ? 3 : 0;
@@ -204,7 +207,7 @@ static int in_time_namespace(int seconds, int (*child)(void *arg))
 static int behind(void *arg)
 {
 	(void)arg;
-	return in_time_namespace(-5, wait_by_a_clock_behind) ? 1 : 0;
+	return in_time_namespace(-BEHIND_S, wait_by_a_clock_behind) ? 1 : 0;
 }
 
 static int ahead(void *arg)
@@ -218,7 +221,7 @@ TEST_F(wait, deadlines_are_on_the_callers_clock)
 	if (access("/proc/self/timens_offsets", F_OK))
 		SKIP(return, "this kernel has no time namespaces");
 	/* The clock of a namespace does not begin before 0. */
-	while (now_ns() < 6000000000)
+	while (now_ns() < (BEHIND_S + 1) * 1000000000ll)
 		sleep_ms(100);
 	EXPECT_EQ(0, in_child(behind, NULL));
 	EXPECT_EQ(0, in_child(ahead, NULL));
