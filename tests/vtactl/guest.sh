@@ -225,6 +225,8 @@ monitor_end
 sleep 10
 monitor
 echo 0 >/sys/module/vta/parameters/max_user_faults
+uptime_s() { cut -d. -f1 /proc/uptime; }
+begin=$(uptime_s)
 worker vta0 fault 100 >/dev/null
 # all told of, or counted as left out
 total() {
@@ -236,7 +238,9 @@ total() {
 }
 all() { [ "$(total)" -eq "$1" ]; }
 check "monitor: deliberate faults are all counted" soon all 100
-check "monitor: and does not flood" [ "$(wc -l </tmp/monitor)" -le 20 ]
+# Eight in ten seconds: a busy machine takes many for a hundred faults.
+check "monitor: and does not flood" \
+	[ "$(wc -l </tmp/monitor)" -le $((20 + ($(uptime_s) - begin) * 8 / 10)) ]
 monitor_end
 ctl status --json
 check "status: as many faults as there is room for, the rest counted" [ "$(grep -c '"reason": *"page"' /tmp/out)" -eq 16 ]
