@@ -92,7 +92,7 @@ static int user_end(struct user *u, const struct part *part, unsigned int nr)
 	return 0;
 }
 
-/* A process's part, which says in @ready that all is submitted; its queues' numbers begin at @nr. */
+/* A process's part, which writes to @ready when all is submitted; its queues begin at @nr. */
 static int take_part(const struct part *part, unsigned int nr, int ready)
 {
 	struct user users[QUEUES_MAX];
