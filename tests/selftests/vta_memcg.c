@@ -94,20 +94,16 @@ static int pinner_start(struct pinner *p, const char *group)
 	return p->pid < 0 ? -errno : 0;
 }
 
-/* Until it sleeps amid a call, whose number this is; 0 if it never does. */
+/* Waits until the pinner sleeps amid a call, and returns the number of that call. */
 static unsigned int pinner_catch(const struct pinner *p)
 {
-	int64_t end = now_ns() + PATIENCE_MS * 1000000ll;
-
-	while (now_ns() < end) {
+	for (;; sleep_ms(1)) {
 		unsigned int call = p->shared->calls;
 
 		if (call > p->shared->ends && proc_is_in(p->pid, SLEEPS_IN) &&
 		    p->shared->calls == call)
 			return call;
-		sleep_ms(1);
 	}
-	return 0;
 }
 
 FIXTURE_SETUP(memcg)
@@ -136,16 +132,19 @@ FIXTURE_TEARDOWN(memcg)
 	EXPECT_EQ(0, rmdir(self->dir));
 }
 
-/* Whether @other comes to its end while the pinner sleeps in one and the same call. */
+/*
+ * Whether @other comes to its end while the pinner sleeps in one and the same call. On a busy
+ * machine the pinner may wake up first, so @other is tried again. If @other waited for the pinner,
+ * no try could succeed.
+ */
 static bool ends_meanwhile(const struct pinner *p, int (*other)(const struct pinner *p))
 {
 	unsigned int tries;
 
-	/* The pinner may be about to wake up. */
-	for (tries = 0; tries < 3; tries++) {
+	for (tries = 0; tries < 20; tries++) {
 		unsigned int call = pinner_catch(p);
 
-		if (!call || other(p))
+		if (other(p))
 			return false;
 		if (p->shared->ends < call && proc_is_in(p->pid, SLEEPS_IN))
 			return true;
