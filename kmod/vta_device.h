@@ -24,7 +24,6 @@
 #include "vta_user.h"
 #include "vta_watch.h"
 
-struct dentry;
 struct dmem_cgroup_region;
 struct vta_cardmem;
 struct vta_shadow;
@@ -137,7 +136,6 @@ struct vta_device {
 	struct notifier_block pm_notifier;
 	struct pci_saved_state *config;	/* see vta_card_save_config() */
 	struct device *hwmon;		/* NULL: no sensors */
-	struct dentry *debugfs;
 	struct vta_history history;
 	struct delayed_work reset_work;
 	struct vta_watch watch;

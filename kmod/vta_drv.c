@@ -128,7 +128,6 @@ static int vta_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		goto err_stop;
 	}
 	vta_hwmon_init(vdev);
-	vta_dump_add(vdev);
 	dev_info(&vdev->dev, "%llu MiB, %u queues, %u contexts, %u interrupt vectors at %s\n",
 		 vdev->caps.mem_size >> 20, vdev->caps.queues, vdev->caps.contexts,
 		 vdev->nr_vectors, pci_name(pdev));
@@ -148,7 +147,6 @@ static void vta_remove(struct pci_dev *pdev)
 	struct vta_device *vdev = pci_get_drvdata(pdev);
 
 	vta_hwmon_fini(vdev);
-	vta_dump_remove(vdev);
 	vta_pm_end(vdev);
 	vta_history_close(vdev);
 	cdev_device_del(&vdev->cdev, &vdev->dev);
@@ -188,14 +186,12 @@ static int __init vta_init(void)
 	ret = class_register(&vta_class);
 	if (ret)
 		goto err_import;
-	vta_dump_init();
 	ret = pci_register_driver(&vta_driver);
 	if (ret)
 		goto err_class;
 	return 0;
 
 err_class:
-	vta_dump_exit();
 	class_unregister(&vta_class);
 err_import:
 	vta_import_exit();
@@ -210,7 +206,6 @@ module_init(vta_init);
 static void __exit vta_exit(void)
 {
 	pci_unregister_driver(&vta_driver);
-	vta_dump_exit();
 	class_unregister(&vta_class);
 	vta_import_exit();
 	vta_event_exit();

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_dump.c - the state of a card and of the driver, as text
+ * vta_dump.c - the state of a card and of the driver, as text: a devcoredump
  *
  * Bug reports are public: the text names users' processes and queues by number only, and contains
  * no memory, no ring contents and no bus addresses.
  */
-#include <linux/debugfs.h>
 #include <linux/devcoredump.h>
-#include <linux/module.h>
-#include <linux/seq_file.h>
 #include <linux/timekeeping.h>
 #include <linux/utsname.h>
 #include <linux/vmalloc.h>
@@ -142,15 +139,6 @@ static void vta_dump_driver(struct vta_device *vdev, struct vta_text *text)
 
 static void vta_dump_print(struct vta_device *vdev, const char *why, struct vta_text *text)
 {
-	static const char * const states[] = {
-		[VTA_STATE_RESETTING] = ", resetting",
-		[VTA_STATE_LIVE] = "",
-		[VTA_STATE_LENT] = ", lent to the PCI core",
-		[VTA_STATE_FUNCTION_RESET] = ", its function resetting",
-		[VTA_STATE_ASLEEP] = ", asleep",
-		[VTA_STATE_GIVEN_UP] = ", given up",
-		[VTA_STATE_REMOVED] = ", removed",
-	};
 	/* If the card is gone, each register read costs a time-out. */
 	bool there = vta_card_is_there(vdev);
 	struct vta_ctx *ctx;
@@ -158,9 +146,8 @@ static void vta_dump_print(struct vta_device *vdev, const char *why, struct vta_
 	lockdep_assert_held(&vdev->lock);
 
 	vta_print(text, "vta %s on Linux %s\n", VTA_VERSION, init_utsname()->release);
-	vta_print(text, "card %s at %s, generation %u%s%s\n", dev_name(&vdev->dev),
-		  pci_name(vdev->pdev), vdev->generation, states[vdev->state],
-		  there || !vta_may_access(vdev) ? "" : ", does not answer");
+	vta_print(text, "card %s at %s, generation %u%s\n", dev_name(&vdev->dev),
+		  pci_name(vdev->pdev), vdev->generation, there ? "" : ", does not answer");
 	vta_print(text, "because %s\n", why);
 	vta_print(text, "time %llu ms since the host was booted\n",
 		  div_u64(ktime_get_boottime_ns(), NSEC_PER_MSEC));
@@ -185,53 +172,4 @@ void vta_dump_coredump(struct vta_device *vdev, const char *why)
 	vta_dump_print(vdev, why, &text);
 	/* The dump may outlive this module, so it belongs to the PCI device. */
 	dev_coredumpv(&vdev->pdev->dev, text.buf, text.len, GFP_KERNEL);
-}
-
-/* ---- The present state, for driver developers: /sys/kernel/debug/vta/vtaN/state ---- */
-
-static struct dentry *vta_dump_root;
-
-/* All of the text is from one moment. */
-static int vta_dump_show(struct seq_file *m, void *data)
-{
-	struct vta_device *vdev = m->private;
-	struct vta_text text = {};
-	int ret;
-
-	text.size = seq_get_buf(m, &text.buf);
-	if (text.size < VTA_DUMP_SIZE) {	/* seq_read() comes again, with twice as much */
-		seq_commit(m, -1);
-		return 0;
-	}
-	ret = mutex_lock_interruptible(&vdev->lock);
-	if (ret)
-		return ret;
-	vta_dump_print(vdev, "an administrator asked", &text);
-	mutex_unlock(&vdev->lock);
-	seq_commit(m, text.len);
-	return 0;
-}
-
-DEFINE_SHOW_ATTRIBUTE(vta_dump);
-
-void vta_dump_add(struct vta_device *vdev)
-{
-	vdev->debugfs = debugfs_create_dir(dev_name(&vdev->dev), vta_dump_root);
-	debugfs_create_file("state", 0400, vdev->debugfs, vdev, &vta_dump_fops);
-}
-
-/* Returns after the last reader of the card's state has finished. */
-void vta_dump_remove(struct vta_device *vdev)
-{
-	debugfs_remove_recursive(vdev->debugfs);
-}
-
-void vta_dump_init(void)
-{
-	vta_dump_root = debugfs_create_dir("vta", NULL);
-}
-
-void vta_dump_exit(void)
-{
-	debugfs_remove_recursive(vta_dump_root);
 }

@@ -131,16 +131,7 @@ void vta_history_print_resets(struct vta_device *vdev, struct vta_text *text);
 
 /* ---- The state of card and driver, as text (vta_dump.c) ---- */
 
-/*
- * Leaves it to userspace as a devcoredump, before the card is reset; under vta_device.lock. Of
- * a card that may not be accessed, it is without the registers.
- */
+/* Leaves it to userspace as a devcoredump, before the card is reset; under vta_device.lock. */
 void vta_dump_coredump(struct vta_device *vdev, const char *why);
-
-/* The present state is in debugfs, in a directory for each card below that of the module. */
-void vta_dump_add(struct vta_device *vdev);
-void vta_dump_remove(struct vta_device *vdev);
-void vta_dump_init(void);
-void vta_dump_exit(void);
 
 #endif /* VTA_HISTORY_H */

@@ -61,7 +61,7 @@ static ssize_t state_show(struct device *dev, struct device_attribute *attr, cha
 	static const char * const names[] = {
 		[VTA_STATE_RESETTING] = "resetting",
 		[VTA_STATE_LIVE] = "working",
-		[VTA_STATE_LENT] = "resetting",
+		[VTA_STATE_LENT] = "lent",
 		[VTA_STATE_FUNCTION_RESET] = "resetting",
 		[VTA_STATE_ASLEEP] = "asleep",
 		[VTA_STATE_GIVEN_UP] = "given up",

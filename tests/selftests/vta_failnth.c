@@ -506,17 +506,6 @@ static void do_read_file(const char *path, struct step *step)
 		close(fd);
 }
 
-static void do_state(struct _test_data_failnth *self, struct step *step)
-{
-	(void)self;
-	do_read_file("/sys/kernel/debug/vta/vta0/state", step);
-}
-
-TEST_F(failnth, state)
-{
-	EXPECT_LT(5, sweep(self, do_state, NULL));
-}
-
 static void do_fdinfo(struct _test_data_failnth *self, struct step *step)
 {
 	char path[64];

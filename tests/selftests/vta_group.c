@@ -446,34 +446,13 @@ TEST_F(group, priority_needs_a_capability)
 	EXPECT_EQ(0, in_child(raise_priority, &self->root.fd));
 }
 
-/* The group of the file that was opened last, as the driver's state has it. */
-static int group_of_last(void)
-{
-	char path[96], line[512];
-	int group = -1;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/sys/kernel/debug/vta/%s/state", card_name());
-	f = fopen(path, "r");
-	if (!f)
-		return -errno;
-	while (fgets(line, sizeof(line), f)) {
-		const char *at = strstr(line, " group=");
-
-		if (at && !strncmp(line, "context ", 8))
-			group = atoi(at + 7);
-	}
-	fclose(f);
-	return group;
-}
-
 static int group_as(unsigned int uid)
 {
 	int fd = open_as(uid), group;
 
 	if (fd < 0)
 		return fd;
-	group = group_of_last();
+	group = (int)ctx_number(fd, "vta-group");
 	close(fd);
 	return group;
 }

@@ -49,22 +49,6 @@ static void *resets_function(void *arg)
 	return (void *)(intptr_t)card_reset_function();
 }
 
-/* In the driver's own reset, which sysfs also calls "resetting", it may read the card. */
-static bool is_lent(void)
-{
-	char path[64], line[128] = "";
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/sys/kernel/debug/vta/%s/state", card_name());
-	file = fopen(path, "re");
-	if (!file)
-		return false;
-	while (fgets(line, sizeof(line), file) && strncmp(line, "card ", 5))
-		;
-	fclose(file);
-	return strstr(line, ", lent to the PCI core");
-}
-
 /* All files that may read the card's registers. */
 static void look_at_everything(void)
 {
@@ -72,8 +56,6 @@ static void look_at_everything(void)
 	glob_t sensors = { 0 };
 	size_t i;
 
-	snprintf(path, sizeof(path), "/sys/kernel/debug/vta/%s/state", card_name());
-	file_text(path, text, sizeof(text));
 	card_counter("mmio_reads");
 	device_path(path, sizeof(path), "hwmon/hwmon*/*_input");
 	if (!glob(path, 0, NULL, &sensors)) {
@@ -91,19 +73,18 @@ TEST_F(hang, card_under_function_reset_is_not_read)
 {
 	unsigned int tries, looks = 0;
 
-	system("mount -t debugfs none /sys/kernel/debug 2>/dev/null");
 	for (tries = 0; tries < 50 && looks < 3; tries++) {
 		uint64_t before, after;
 		pthread_t thread;
 		void *ret;
 
 		ASSERT_EQ(0, pthread_create(&thread, NULL, resets_function, NULL));
-		while (!is_lent() && pthread_tryjoin_np(thread, &ret) == EBUSY)
+		while (!state_is("lent") && pthread_tryjoin_np(thread, &ret) == EBUSY)
 			;
 		before = emu_counter("mmio_reads");
 		look_at_everything();
 		after = emu_counter("mmio_reads");
-		if (is_lent()) {
+		if (state_is("lent")) {
 			looks++;
 			/* Cleared in between: it had just been lent. */
 			EXPECT_TRUE(after == before || after == 0);

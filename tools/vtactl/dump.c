@@ -266,9 +266,6 @@ static void put_card(struct dump *dump, const struct vtadev_card *card)
 		put_config_space(dump, dir, card->pci, name);
 		copy_coredumps(dump, card->pci, card->index);
 	}
-	snprintf(path, sizeof(path), "/sys/kernel/debug/vta/vta%u/state", card->index);
-	snprintf(name, sizeof(name), "vta%u/state.txt", card->index);
-	copy_file(dump, AT_FDCWD, path, name, NULL);
 	close(dir);
 }
 

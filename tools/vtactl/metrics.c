@@ -175,7 +175,7 @@ static void put_info(FILE *file, struct json_object *card)
 static void put_state(FILE *file, struct json_object *card)
 {
 	static const char *const states[] = {
-		"working", "asleep", "resetting", "given up", "removed",
+		"working", "asleep", "resetting", "lent", "given up", "removed",
 	};
 	const char *state = text(card, "state");
 	char name[32];
