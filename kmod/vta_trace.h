@@ -32,15 +32,8 @@ DECLARE_EVENT_CLASS(vta_ctx,
 	TP_printk("vta%d context=%u tgid=%d", __entry->card, __entry->ctx, __entry->tgid)
 );
 
-DEFINE_EVENT(vta_ctx, vta_ctx_open,
-	TP_PROTO(const struct vta_ctx *ctx),
-	TP_ARGS(ctx)
-);
-
-DEFINE_EVENT(vta_ctx, vta_ctx_close,
-	TP_PROTO(const struct vta_ctx *ctx),
-	TP_ARGS(ctx)
-);
+DEFINE_EVENT(vta_ctx, vta_ctx_open, TP_PROTO(const struct vta_ctx *ctx), TP_ARGS(ctx));
+DEFINE_EVENT(vta_ctx, vta_ctx_close, TP_PROTO(const struct vta_ctx *ctx), TP_ARGS(ctx));
 
 DECLARE_EVENT_CLASS(vta_buf,
 	TP_PROTO(const struct vta_buf *buf),
@@ -63,15 +56,8 @@ DECLARE_EVENT_CLASS(vta_buf,
 		  __entry->card, __entry->ctx, __entry->addr, __entry->size, __entry->flags)
 );
 
-DEFINE_EVENT(vta_buf, vta_buf_alloc,
-	TP_PROTO(const struct vta_buf *buf),
-	TP_ARGS(buf)
-);
-
-DEFINE_EVENT(vta_buf, vta_buf_free,
-	TP_PROTO(const struct vta_buf *buf),
-	TP_ARGS(buf)
-);
+DEFINE_EVENT(vta_buf, vta_buf_alloc, TP_PROTO(const struct vta_buf *buf), TP_ARGS(buf));
+DEFINE_EVENT(vta_buf, vta_buf_free, TP_PROTO(const struct vta_buf *buf), TP_ARGS(buf));
 
 DECLARE_EVENT_CLASS(vta_queue,
 	TP_PROTO(const struct vta_queue *q),
@@ -89,20 +75,9 @@ DECLARE_EVENT_CLASS(vta_queue,
 	TP_printk("vta%d context=%u queue=%u", __entry->card, __entry->ctx, __entry->queue)
 );
 
-DEFINE_EVENT(vta_queue, vta_queue_create,
-	TP_PROTO(const struct vta_queue *q),
-	TP_ARGS(q)
-);
-
-DEFINE_EVENT(vta_queue, vta_queue_destroy,
-	TP_PROTO(const struct vta_queue *q),
-	TP_ARGS(q)
-);
-
-DEFINE_EVENT(vta_queue, vta_queue_recover,
-	TP_PROTO(const struct vta_queue *q),
-	TP_ARGS(q)
-);
+DEFINE_EVENT(vta_queue, vta_queue_create, TP_PROTO(const struct vta_queue *q), TP_ARGS(q));
+DEFINE_EVENT(vta_queue, vta_queue_destroy, TP_PROTO(const struct vta_queue *q), TP_ARGS(q));
+DEFINE_EVENT(vta_queue, vta_queue_recover, TP_PROTO(const struct vta_queue *q), TP_ARGS(q));
 
 TRACE_EVENT(vta_queue_fault,
 	TP_PROTO(const struct vta_queue *q),
