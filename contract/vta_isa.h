@@ -44,7 +44,8 @@ struct vta_isa_config {
 };
 
 /* The configuration in any structure with fields of these names; @from: a pointer to it */
-#define VTA_ISA_CONFIG_OF(from) {				\
+#define VTA_ISA_CONFIG_OF(from)	{ VTA_ISA_CONFIG_FIELDS(from) }
+#define VTA_ISA_CONFIG_FIELDS(from)				\
 	.log_inp_width = (int)(from)->log_inp_width,		\
 	.log_wgt_width = (int)(from)->log_wgt_width,		\
 	.log_acc_width = (int)(from)->log_acc_width,		\
@@ -53,8 +54,7 @@ struct vta_isa_config {
 	.log_uop_buff_size = (int)(from)->log_uop_buff_size,	\
 	.log_inp_buff_size = (int)(from)->log_inp_buff_size,	\
 	.log_wgt_buff_size = (int)(from)->log_wgt_buff_size,	\
-	.log_acc_buff_size = (int)(from)->log_acc_buff_size,	\
-}
+	.log_acc_buff_size = (int)(from)->log_acc_buff_size
 
 /**
  * struct vta_isa_shape - what follows from a configuration, as base-2 logarithms

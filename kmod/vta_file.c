@@ -40,7 +40,6 @@ static int vta_ioctl_info(struct vta_ctx *ctx, void *data)
 {
 	struct vta_device *vdev = ctx->vdev;
 	const struct vta_caps *caps = &vdev->caps;
-	const struct vta_isa_config *config = &caps->config;
 	struct vta_info *info = data;
 
 	*info = (struct vta_info) {
@@ -56,15 +55,7 @@ static int vta_ioctl_info(struct vta_ctx *ctx, void *data)
 		.clock_khz = caps->clock_khz,
 		.vectors = vdev->nr_vectors,
 		.hw_ver = caps->hw_ver,
-		.log_inp_width = config->log_inp_width,
-		.log_wgt_width = config->log_wgt_width,
-		.log_acc_width = config->log_acc_width,
-		.log_batch = config->log_batch,
-		.log_block = config->log_block,
-		.log_uop_buff_size = config->log_uop_buff_size,
-		.log_inp_buff_size = config->log_inp_buff_size,
-		.log_wgt_buff_size = config->log_wgt_buff_size,
-		.log_acc_buff_size = config->log_acc_buff_size,
+		VTA_ISA_CONFIG_FIELDS(&caps->config),
 		.generation = ctx->generation,
 		.save_size = PAGE_ALIGN(caps->save_size),
 	};
