@@ -119,26 +119,6 @@ static void vta_notifier_next(struct vta_notifier *notifier)
 
 /* ---- The work of an open file ---- */
 
-static void vta_notify_begin(struct vta_notify *notify)
-{
-	spin_lock_irq(&notify->notifier->lock);
-	notify->due = false;
-	notify->busy = true;
-	spin_unlock_irq(&notify->notifier->lock);
-}
-
-/* The file may be gone when this returns. */
-static void vta_notify_end(struct vta_notify *notify)
-{
-	struct vta_notifier *notifier = notify->notifier;
-
-	spin_lock_irq(&notifier->lock);
-	notify->busy = false;
-	vta_notifier_next(notifier);
-	spin_unlock_irq(&notifier->lock);
-	wake_up_var(notify);
-}
-
 static struct vta_event *vta_notify_next(struct vta_notify *notify)
 {
 	struct vta_event *event;
@@ -154,19 +134,28 @@ static struct vta_event *vta_notify_next(struct vta_notify *notify)
 static void vta_notify_work(struct work_struct *work)
 {
 	struct vta_notify *notify = container_of(work, struct vta_notify, work);
+	struct vta_notifier *notifier = notify->notifier;
 	struct vta_event *event;
-	int events;
+	__poll_t events;
 
-	vta_notify_begin(notify);
-	events = atomic_xchg(&notify->poll_events, 0);
+	spin_lock_irq(&notifier->lock);
+	notify->due = false;
+	notify->busy = true;
+	events = notify->poll_events;
+	notify->poll_events = 0;
+	spin_unlock_irq(&notifier->lock);
 	if (events)
-		wake_up_poll(&notify->poll_wq, (__force __poll_t)events);
+		wake_up_poll(&notify->poll_wq, events);
 	while ((event = vta_notify_next(notify))) {
 		vta_eventfd_signal(event->eventfd);
 		vta_event_put(event);
 		cond_resched();
 	}
-	vta_notify_end(notify);
+	spin_lock_irq(&notifier->lock);
+	notify->busy = false;
+	vta_notifier_next(notifier);
+	spin_unlock_irq(&notifier->lock);
+	wake_up_var(notify);	/* the file may be gone by now */
 }
 
 void vta_notify_init(struct vta_notify *notify, struct vta_notifier *notifier)
@@ -195,8 +184,8 @@ void vta_notify_poll(struct vta_notify *notify, __poll_t events)
 {
 	unsigned long flags;
 
-	atomic_or((__force int)events, &notify->poll_events);
 	spin_lock_irqsave(&notify->notifier->lock, flags);
+	notify->poll_events |= events;
 	vta_notify_start(notify);
 	spin_unlock_irqrestore(&notify->notifier->lock, flags);
 }

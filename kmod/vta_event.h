@@ -10,7 +10,6 @@
 #ifndef VTA_EVENT_H
 #define VTA_EVENT_H
 
-#include <linux/atomic.h>
 #include <linux/list.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
@@ -41,7 +40,7 @@ struct vta_notifier {
  * @busy: @work runs; likewise
  * @events: eventfds to be signalled, struct vta_event; likewise
  * @poll_wq: where poll() waits
- * @poll_events: EPOLL* to be signalled there
+ * @poll_events: EPOLL* to be signalled there; vta_notifier.lock
  */
 struct vta_notify {
 	struct vta_notifier *notifier;
@@ -51,7 +50,7 @@ struct vta_notify {
 	bool busy;
 	struct list_head events;
 	wait_queue_head_t poll_wq;
-	atomic_t poll_events;
+	__poll_t poll_events;
 };
 
 int vta_event_init(void);
