@@ -93,35 +93,21 @@ static u64 vta_buf_overhead(const struct vta_buf *buf)
 	return buf->flags & (VTA_BUF_BORROWED | VTA_BUF_CARD) ? SZ_1K + buf->size / 64 : 0;
 }
 
-static int vta_buf_charge(struct vta_buf *buf)
-{
-	struct vta_ctx *ctx = buf->ctx;
-
-	return vta_user_charge(ctx->vdev, ctx->user, VTA_USER_HOST_MEM, vta_buf_overhead(buf),
-			       ctx->file);
-}
-
-static void vta_buf_uncharge(struct vta_buf *buf)
-{
-	struct vta_ctx *ctx = buf->ctx;
-
-	vta_user_uncharge(ctx->vdev, ctx->user, VTA_USER_HOST_MEM, vta_buf_overhead(buf));
-}
-
 /* With vta_ctx.lock, which it releases. */
 static void vta_buf_release(struct kref *ref)
 {
 	struct vta_buf *buf = container_of(ref, struct vta_buf, ref);
+	struct vta_ctx *ctx = buf->ctx;
 
 	if (buf->mem && !list_empty(&buf->node))
 		*vta_buf_account(buf) -= buf->size;
 	list_del(&buf->node);
-	mutex_unlock(&buf->ctx->lock);
+	mutex_unlock(&ctx->lock);
 
 	vta_buf_unplace(buf);
 	if (buf->mem)
 		vta_mem_put(buf->mem);
-	vta_buf_uncharge(buf);
+	vta_user_uncharge(ctx->vdev, ctx->user, VTA_USER_HOST_MEM, vta_buf_overhead(buf));
 	kfree(buf);
 }
 
@@ -149,7 +135,8 @@ struct vta_buf *vta_buf_create(struct vta_ctx *ctx, struct vta_mem *mem, u32 fla
 	buf->flags = flags;
 	buf->mem = mem;
 
-	ret = vta_buf_charge(buf);
+	ret = vta_user_charge(ctx->vdev, ctx->user, VTA_USER_HOST_MEM, vta_buf_overhead(buf),
+			      ctx->file);
 	if (ret) {
 		vta_mem_put(mem);
 		kfree(buf);
@@ -163,11 +150,6 @@ struct vta_buf *vta_buf_create(struct vta_ctx *ctx, struct vta_mem *mem, u32 fla
 		}
 	}
 	return buf;
-}
-
-static struct sg_table *vta_buf_sgt(const struct vta_buf *buf)
-{
-	return buf->mem->kind == VTA_MEM_FOREIGN ? buf->mem->foreign.sgt : buf->sgt;
 }
 
 static enum dma_data_direction vta_buf_dir(const struct vta_buf *buf)
@@ -211,35 +193,25 @@ struct vta_piece {
 
 typedef void vta_each_piece(struct vta_buf *buf, const struct vta_piece *piece, void *arg);
 
-static void vta_buf_each_extent(struct vta_buf *buf, vta_each_piece *each, void *arg)
-{
-	const struct vta_extents *extents = &buf->mem->extents;
-	unsigned long i;
-
-	for (i = 0; i < extents->nr; i++) {
-		const struct vta_extent *extent = &extents->v[i];
-		const struct vta_piece piece = {
-			.addr = buf->addr + ((u64)extent->first << PAGE_SHIFT),
-			.bus = extent->offset,
-			.len = (u64)extent->pages << PAGE_SHIFT,
-		};
-
-		each(buf, &piece, arg);
-	}
-}
-
 static void vta_buf_each_piece(struct vta_buf *buf, vta_each_piece *each, void *arg)
 {
+	const struct vta_mem *mem = buf->mem;
+	struct sg_table *sgt = mem->kind == VTA_MEM_FOREIGN ? mem->foreign.sgt : buf->sgt;
 	struct vta_piece piece = { .addr = buf->addr };
 	struct scatterlist *sg;
 	u64 left = buf->size;
+	unsigned long n;
 	unsigned int i;
 
-	if (buf->mem->kind == VTA_MEM_CARD) {
-		vta_buf_each_extent(buf, each, arg);
+	if (mem->kind == VTA_MEM_CARD) {
+		for (n = 0; n < mem->extents.nr; n++, piece.addr += piece.len) {
+			piece.bus = mem->extents.v[n].offset;
+			piece.len = (u64)mem->extents.v[n].pages << PAGE_SHIFT;
+			each(buf, &piece, arg);
+		}
 		return;
 	}
-	for_each_sgtable_dma_sg(vta_buf_sgt(buf), sg, i) {
+	for_each_sgtable_dma_sg(sgt, sg, i) {
 		piece.bus = sg_dma_address(sg);
 		piece.len = min_t(u64, sg_dma_len(sg), left);
 		each(buf, &piece, arg);
@@ -340,7 +312,7 @@ err_put:
 	return ret;
 }
 
-/* Removes it from the table; vta_buf_release_memory() frees the rest. */
+/* Removes it from the table; vta_buf_unlock() frees the rest. */
 static void vta_buf_take_out(struct vta_buf *buf)
 {
 	struct vta_ctx *ctx = buf->ctx;
@@ -367,26 +339,20 @@ int vta_buf_unpublish(struct vta_buf *buf)
 	return 0;
 }
 
-/* Frees the memory of a buffer that was removed from the table. */
-static void vta_buf_release_memory(struct vta_buf *buf)
-{
-	struct vta_device *vdev = buf->ctx->vdev;
-
-	vta_buf_unplace(buf);
-	vta_buf_unmap_dma(buf);
-	vta_buf_put(buf);
-	vta_dma_put(vdev);
-}
-
 void vta_buf_unlock(struct vta_ctx *ctx)
 {
+	struct vta_device *vdev = ctx->vdev;
 	struct vta_buf *buf, *next;
 	LIST_HEAD(gone);
 
 	list_splice_init(&ctx->gone, &gone);
 	mutex_unlock(&ctx->lock);
-	list_for_each_entry_safe(buf, next, &gone, gone)
-		vta_buf_release_memory(buf);
+	list_for_each_entry_safe(buf, next, &gone, gone) {
+		vta_buf_unplace(buf);
+		vta_buf_unmap_dma(buf);
+		vta_buf_put(buf);
+		vta_dma_put(vdev);
+	}
 }
 
 void vta_buf_drop_all(struct vta_ctx *ctx)

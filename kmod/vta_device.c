@@ -282,18 +282,11 @@ static void vta_config_read(struct vta_device *vdev)
 	};
 }
 
-static bool vta_config_valid(struct vta_device *vdev)
-{
-	struct vta_isa_limit limit;
-
-	return vta_isa_config_valid(&vdev->caps.config, &limit) ||
-	       vta_in_range(vdev, limit.name, limit.value, limit.least, limit.most);
-}
-
 static bool vta_caps_valid(struct vta_device *vdev)
 {
 	const struct vta_caps *caps = &vdev->caps;
 	struct pci_dev *pdev = vdev->pdev;
+	struct vta_isa_limit limit;
 
 	if (!vta_in_range(vdev, "QUEUES", caps->queues, 1, VTA_QUEUES_MAX) ||
 	    !vta_in_range(vdev, "CONTEXTS", caps->contexts, 1, VTA_CONTEXTS_MAX) ||
@@ -303,7 +296,8 @@ static bool vta_caps_valid(struct vta_device *vdev)
 	    !vta_in_range(vdev, "CLOCK_KHZ", caps->clock_khz, 1, U32_MAX - 1) ||
 	    !vta_in_range(vdev, "SAVE_SIZE", caps->save_size, VTA_PAGE_SIZE, VTA_SAVE_SIZE_MAX) ||
 	    !vta_in_range(vdev, "MEM_SIZE", caps->mem_size, SZ_1M, BIT_ULL(51)) ||
-	    !vta_config_valid(vdev))
+	    (!vta_isa_config_valid(&caps->config, &limit) &&
+	     !vta_in_range(vdev, limit.name, limit.value, limit.least, limit.most)))
 		return false;
 
 	if (caps->mem_size != pci_resource_len(pdev, VTA_BAR_MEM)) {

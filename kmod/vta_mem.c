@@ -155,20 +155,15 @@ struct vta_mem *vta_mem_alloc(struct vta_ctx *ctx, enum vta_mem_kind kind, u64 s
 	mem = vta_mem_init(ctx->vdev, kind, host ? &vta_mem_host_ops : &vta_mem_card_ops, size);
 	if (IS_ERR(mem))
 		return mem;
-	if (host)
-		ret = vta_mem_alloc_host(mem, ctx);
-	else
-		ret = vta_mem_alloc_card(mem, ctx);
+	ret = host ? vta_mem_alloc_host(mem, ctx) : vta_mem_alloc_card(mem, ctx);
 	if (ret) {
 		vta_mem_discard(mem);
 		return ERR_PTR(ret);
 	}
-	if (kind == VTA_MEM_CARD) {
-		ret = vta_mem_clear(mem, ctx);
-		if (ret) {
-			vta_mem_put(mem);
-			return ERR_PTR(ret);
-		}
+	ret = host ? 0 : vta_mem_clear(mem, ctx);
+	if (ret) {
+		vta_mem_put(mem);
+		return ERR_PTR(ret);
 	}
 	return mem;
 }

@@ -170,12 +170,6 @@ void vta_user_put(struct vta_device *vdev, struct vta_user *user)
 	spin_unlock(&vdev->users_lock);
 }
 
-/* Checks the opener's capability; called only for users that have reached a limit. */
-static bool vta_user_is_exempt(const struct file *file)
-{
-	return file_ns_capable(file, &init_user_ns, CAP_SYS_RESOURCE);
-}
-
 u64 vta_user_limit(const struct vta_device *vdev, enum vta_user_what what)
 {
 	static const unsigned int * const percents[] = {
@@ -216,7 +210,8 @@ int vta_user_charge(struct vta_device *vdev, struct vta_user *user, enum vta_use
 {
 	int ret = vta_user_charge_below(vdev, user, what, nr, vta_user_limit(vdev, what));
 
-	if (ret && vta_user_is_exempt(file))
+	/* The opener's capability is checked only of users that have reached a limit. */
+	if (ret && file_ns_capable(file, &init_user_ns, CAP_SYS_RESOURCE))
 		ret = vta_user_charge_below(vdev, user, what, nr, U64_MAX);
 	return ret;
 }
