@@ -227,7 +227,7 @@ static int vta_ctx_stop(struct vta_ctx *ctx)
 	xa_for_each(&ctx->queues, handle, q)
 		vta_queue_abort(q);
 	xa_for_each(&ctx->queues, handle, q) {
-		ret = vta_queue_quiesce(q);
+		ret = vta_card_wait_queue(vdev, q->id);
 		if (ret)
 			goto out;
 		vta_wait_stopped(q);
@@ -314,7 +314,7 @@ int vta_ioctl_lost(struct vta_ctx *ctx, void *data)
 	if (!ctx->dead && READ_ONCE(vdev->history.why))
 		*lost = (struct vta_lost) {
 			.fate = VTA_FATE_PENDING,
-			.cause = vta_history_cause(vdev),
+			.cause = READ_ONCE(vdev->history.cause),
 		};
 	mutex_unlock(&vdev->lock);
 	return 0;

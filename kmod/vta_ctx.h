@@ -18,12 +18,8 @@
 #include "vta_user.h"
 #include "vta.h"
 
-struct file;
 struct inode;
 struct page;
-struct vta_pool;
-struct vta_queue;
-struct vta_user;
 
 /**
  * struct vta_ctx - a context

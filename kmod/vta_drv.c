@@ -76,8 +76,8 @@ static int vta_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		return PTR_ERR(vdev);
 	vdev->dev.class = &vta_class;
 	vta_history_init(vdev);
-	vta_watch_init(vdev);
-	vta_reset_init(vdev);
+	INIT_DELAYED_WORK(&vdev->watch.work, vta_watch_work);
+	INIT_DELAYED_WORK(&vdev->reset_work, vta_reset_work);
 
 	ret = pcim_enable_device(pdev);
 	if (ret) {

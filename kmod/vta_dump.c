@@ -74,13 +74,13 @@ static void vta_dump_queue(struct vta_queue *q, bool there, struct vta_text *tex
 	spin_unlock_irq(&q->vector->lock);
 
 	vta_print(text, "queue %u context=%u ring_order=%u priority=%u cycles=%llu",
-		  q->id, q->ctx->mmu.id, q->ring_order, q->priority, q->cycles);
+		  q->id, q->ctx->mmu.id, q->setup.ring_order, q->setup.priority, q->setup.cycles);
 	vta_print(text, " vector=%u seq=%llu%s%s", q->vector->nr, seq,
 		  q->stopped ? " stopped" : "", waited ? " waited-for" : "");
 	if (armed)
 		vta_print(text, " armed=%llu", arm_seq);
 	if (halted)
-		vta_print(text, " halted=%s", vta_fault_reason_name(fault.reason));
+		vta_print(text, " halted=%s", vta_fault_reason(fault.reason)->name);
 	vta_print(text, "\n");
 	if (q->stopped)	/* its memory may be about to be freed */
 		return;

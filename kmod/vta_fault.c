@@ -11,16 +11,6 @@
 #include "vta_faults.h"
 #include "vta_queue.h"
 
-/**
- * struct vta_fault_word - a code of the fault record
- * @name: a word, for logs that programs read
- * @text: for the kernel log
- */
-struct vta_fault_word {
-	const char *name;
-	const char *text;
-};
-
 #define VTA_FAULT_WORD(_NAME, _word, _text) \
 	[VTA_FAULT_##_NAME] = { _word, _text },
 #define VTA_DRIVER_FAULT_WORD(_NAME, _word, _text) \
@@ -28,7 +18,7 @@ struct vta_fault_word {
 #define VTA_ACCESS_WORD(_NAME, _word, _text) \
 	[VTA_ACCESS_##_NAME] = { _word, _text },
 
-static const struct vta_fault_word *vta_fault_reason(u32 reason)
+const struct vta_fault_word *vta_fault_reason(u32 reason)
 {
 	static const struct vta_fault_word card[] = { VTA_CARD_FAULTS(VTA_FAULT_WORD) };
 	static const struct vta_fault_word driver[] = { VTA_DRIVER_FAULTS(VTA_DRIVER_FAULT_WORD) };
@@ -39,26 +29,11 @@ static const struct vta_fault_word *vta_fault_reason(u32 reason)
 	return &driver[reason < ARRAY_SIZE(driver) ? reason : 0];
 }
 
-static const struct vta_fault_word vta_fault_accesses[] = { VTA_ACCESSES(VTA_ACCESS_WORD) };
-
-const char *vta_fault_reason_name(u32 reason)
+const struct vta_fault_word *vta_fault_access(u32 access)
 {
-	return vta_fault_reason(reason)->name;
-}
+	static const struct vta_fault_word accesses[] = { VTA_ACCESSES(VTA_ACCESS_WORD) };
 
-const char *vta_fault_reason_text(u32 reason)
-{
-	return vta_fault_reason(reason)->text;
-}
-
-const char *vta_fault_access_name(u32 access)
-{
-	return vta_fault_accesses[access].name;
-}
-
-const char *vta_fault_access_text(u32 access)
-{
-	return vta_fault_accesses[access].text;
+	return &accesses[access];
 }
 
 void vta_fault_clear(struct vta_queue *q)

@@ -69,11 +69,6 @@ const char *vta_history_why(struct vta_device *vdev, enum vta_cause cause, const
 	return why;
 }
 
-enum vta_cause vta_history_cause(struct vta_device *vdev)
-{
-	return READ_ONCE(vdev->history.cause);
-}
-
 void vta_history_reset(struct vta_device *vdev, int ret)
 {
 	struct vta_history *history = &vdev->history;
@@ -107,7 +102,7 @@ static void vta_history_tell_fault(struct vta_device *vdev, const struct vta_pas
 
 	snprintf(queue, sizeof(queue), "VTA_QUEUE=%u", past->queue);
 	snprintf(reason, sizeof(reason), "VTA_REASON=%s",
-		 vta_fault_reason_name(past->fault.reason));
+		 vta_fault_reason(past->fault.reason)->name);
 	snprintf(missed, sizeof(missed), "VTA_LEFT_OUT=%llu", left_out);
 	vta_history_tell(vdev, env);
 }
@@ -220,8 +215,8 @@ void vta_history_print_faults(struct vta_device *vdev, bool owners, struct vta_t
 		past = history->faults[n % VTA_HISTORY];
 		vta_history_print_time(text, past.time_ns);
 		vta_print(text, " queue=%u context=%u reason=%s access=%s addr=%#010x",
-			  past.queue, past.ctx, vta_fault_reason_name(fault->reason),
-			  vta_fault_access_name(fault->access), fault->addr);
+			  past.queue, past.ctx, vta_fault_reason(fault->reason)->name,
+			  vta_fault_access(fault->access)->name, fault->addr);
 		vta_print(text, " seq=%llu insn=%d pid=%d", fault->seq, (int)fault->insn_index,
 			  past.tgid);
 		if (owners)

@@ -120,8 +120,6 @@ void vta_history_fault(const struct vta_queue *q);
  * and is returned. With NULL, returns the reason.
  */
 const char *vta_history_why(struct vta_device *vdev, enum vta_cause cause, const char *why);
-/* The cause that was given, for the files that lose the card. */
-enum vta_cause vta_history_cause(struct vta_device *vdev);
 /* The card was reset, or given up with an error. */
 void vta_history_reset(struct vta_device *vdev, int ret);
 

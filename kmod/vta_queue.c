@@ -8,7 +8,6 @@
 #include <linux/bitfield.h>
 #include <linux/capability.h>
 #include <linux/fs.h>
-#include <linux/iopoll.h>
 #include <linux/mm.h>
 #include <linux/moduleparam.h>
 #include <linux/scatterlist.h>
@@ -68,37 +67,18 @@ void vta_queue_abort(struct vta_queue *q)
 	vta_write(q->ctx->vdev, REG_QUEUE_CTRL(q->id), REG_QUEUE_CTRL_ABORT);
 }
 
-int vta_queue_quiesce(struct vta_queue *q)
-{
-	return vta_card_wait_queue(q->ctx->vdev, q->id);
-}
-
 /* The card continues after descriptor @seq, with the submitted descriptors. */
 static int vta_queue_start(struct vta_queue *q, u64 seq, u32 submitted)
 {
-	const struct vta_buf *save = q->bufs[VTA_QUEUE_SAVE];
-	struct vta_ctx *ctx = q->ctx;
-	const struct vta_queue_setup setup = {
-		.context = ctx->mmu.id,
-		.ring_order = q->ring_order,
-		.ring_addr = q->bufs[VTA_QUEUE_RING]->addr,
-		.vector = q->vector->nr,
-		.status = sg_dma_address(q->bufs[VTA_QUEUE_STATUS]->sgt->sgl),
-		.cycles = q->cycles,
-		.time_limit = q->time_limit,
-		.group = ctx->user->group.nr,
-		.start = seq,
-		.submitted = submitted,
-		.save = save ? save->addr : 0,
-		.kept = q->kept,
-		.priority = q->priority,
-	};
+	struct vta_device *vdev = q->ctx->vdev;
 	int ret;
 
-	q->kept = false;
+	q->setup.start = seq;
+	q->setup.submitted = submitted;
 	vta_usage_take(q);
-	vta_card_enable_events(ctx->vdev);	/* else faults stay unreported after a lost one */
-	ret = vta_card_start_queue(ctx->vdev, q->id, &setup);
+	vta_card_enable_events(vdev);	/* else faults stay unreported after a lost one */
+	ret = vta_card_start_queue(vdev, q->id, &q->setup);
+	q->setup.kept = false;
 	if (!ret)
 		vta_usage_start(q, seq);
 	return ret;
@@ -170,16 +150,16 @@ static void vta_queue_discard_bufs(struct vta_queue *q, unsigned int first)
 	}
 }
 
-static int vta_queue_make_bufs(struct vta_queue *q, bool keep)
+static int vta_queue_make_bufs(struct vta_queue *q, const struct vta_queue_create *arg)
 {
-	u64 ring = PAGE_ALIGN(sizeof(struct vta_desc) << q->ring_order);
+	u64 ring = PAGE_ALIGN(sizeof(struct vta_desc) << arg->ring_order);
 	u64 save = PAGE_ALIGN(q->ctx->vdev->caps.save_size);
 	int ret;
 
 	ret = vta_queue_make_buf(q, VTA_QUEUE_RING, ring, VTA_BUF_READONLY);
 	if (!ret)
 		ret = vta_queue_make_buf(q, VTA_QUEUE_STATUS, PAGE_SIZE, VTA_BUF_STATUS);
-	if (!ret && keep)
+	if (!ret && arg->flags & VTA_QUEUE_KEEP)
 		ret = vta_queue_make_buf(q, VTA_QUEUE_SAVE, save, VTA_BUF_HIDDEN);
 	if (ret) {
 		vta_queue_discard_bufs(q, 0);
@@ -243,17 +223,13 @@ static struct vta_queue *vta_queue_make(struct vta_ctx *ctx, const struct vta_qu
 		return ERR_PTR(-ENOMEM);
 	kref_init(&q->ref);
 	q->ctx = ctx;
-	q->ring_order = arg->ring_order;
-	q->priority = arg->priority;
-	q->cycles = arg->max_cycles;
-	q->time_limit = (u64)READ_ONCE(vta_max_job_ms) * NSEC_PER_MSEC;
 	INIT_LIST_HEAD(&q->vector_node);
 	vta_waits_init(&q->waits);
 	INIT_LIST_HEAD(&q->usage_node);
 	q->error = -ENOENT;
 	vta_fault_clear(q);
 
-	ret = vta_queue_make_bufs(q, arg->flags & VTA_QUEUE_KEEP);
+	ret = vta_queue_make_bufs(q, arg);
 	if (ret)
 		goto err_free;
 	ret = vta_user_charge(vdev, ctx->user, VTA_USER_QUEUES, 1, ctx->file);
@@ -265,6 +241,17 @@ static struct vta_queue *vta_queue_make(struct vta_ctx *ctx, const struct vta_qu
 	q->id = ret;
 	q->bufs[VTA_QUEUE_STATUS]->pgoff = VTA_STATUS_PGOFF(q->id);
 	q->vector = vta_irq_vector(vdev, q->id);
+	q->setup = (struct vta_queue_setup) {
+		.context = ctx->mmu.id,
+		.ring_order = arg->ring_order,
+		.ring_addr = q->bufs[VTA_QUEUE_RING]->addr,
+		.vector = q->vector->nr,
+		.cycles = arg->max_cycles,
+		.time_limit = (u64)READ_ONCE(vta_max_job_ms) * NSEC_PER_MSEC,
+		.group = ctx->user->group.nr,
+		.save = q->bufs[VTA_QUEUE_SAVE] ? q->bufs[VTA_QUEUE_SAVE]->addr : 0,
+		.priority = arg->priority,
+	};
 	atomic_inc(&vdev->nr_queues);
 	return q;
 
@@ -284,6 +271,7 @@ static int vta_queue_publish(struct vta_queue *q)
 
 	lockdep_assert_held(&ctx->lock);
 
+	q->setup.status = sg_dma_address(q->bufs[VTA_QUEUE_STATUS]->sgt->sgl);
 	/* Into a place that is reserved. */
 	xa_store(&ctx->queues, q->id, q, GFP_NOWAIT);
 	ctx->nr_queues++;
@@ -384,8 +372,8 @@ int vta_queue_note(struct vta_queue *q)
 {
 	if (q->stopped)
 		return 0;
-	q->submitted = vta_read(q->ctx->vdev, REG_QUEUE_SUBMITTED(q->id));
-	q->kept = vta_read(q->ctx->vdev, REG_QUEUE_STATE(q->id)) & REG_QUEUE_STATE_KEPT;
+	q->setup.submitted = vta_read(q->ctx->vdev, REG_QUEUE_SUBMITTED(q->id));
+	q->setup.kept = vta_read(q->ctx->vdev, REG_QUEUE_STATE(q->id)) & REG_QUEUE_STATE_KEPT;
 	return 0;
 }
 
@@ -396,7 +384,7 @@ int vta_queue_resume(struct vta_queue *q)
 
 	if (q->stopped || vta_wait_unpause(q))
 		return 0;
-	ret = vta_queue_start(q, q->seq, q->submitted);
+	ret = vta_queue_start(q, q->seq, q->setup.submitted);
 	if (!ret)
 		vta_wait_resume(q);
 	return ret;
@@ -434,7 +422,7 @@ int vta_ioctl_queue_destroy(struct vta_ctx *ctx, void *data)
 	vta_queue_revoke(q, -ENOENT);
 	vta_queue_abort(q);
 	/* If the card does not stop the queue, a reset will free it. */
-	ret = vta_queue_quiesce(q);
+	ret = vta_card_wait_queue(ctx->vdev, q->id);
 	vta_usage_take(q);
 	if (!ret) {
 		vta_wait_stopped(q);
@@ -476,7 +464,7 @@ int vta_ioctl_queue_recover(struct vta_ctx *ctx, void *data)
 		goto out;
 
 	vta_queue_abort(q);
-	ret = vta_queue_quiesce(q);
+	ret = vta_card_wait_queue(ctx->vdev, q->id);
 	if (!ret)
 		ret = vta_queue_start(q, arg->seq, lower_32_bits(arg->seq));
 	if (ret)

@@ -10,13 +10,12 @@
 #include <linux/mm_types.h>
 #include <linux/types.h>
 
+#include "vta_device.h"
 #include "vta_wait.h"
-#include "vta_watch.h"
 #include "vta.h"
 
 struct vta_buf;
 struct vta_ctx;
-struct vta_vector;
 
 /* Memory of a queue. */
 enum vta_queue_buf {
@@ -33,11 +32,8 @@ enum vta_queue_buf {
  * @id: number of the card's queue, by which the user knows it, too
  * @bufs: its memory, by enum vta_queue_buf (constant)
  * @record: the status page, as the kernel reads it
- * @kept: stopped with the state in VTA_QUEUE_SAVE; under vta_ctx.lock
- * @ring_order: log2 of the ring's descriptors
- * @priority: as asked for
- * @cycles: limit for one descriptor, 0 is none
- * @time_limit: the same in ns of card time
+ * @setup: what the card starts it with; constant but for what the next start continues with:
+ *         @start, @submitted and @kept, under vta_ctx.lock
  * @stopped: under vta_ctx.lock: the doorbell is not the queue's any more
  * @vector: where completions interrupt; the rest is protected by its lock
  * @vector_node: in vta_vector.queues, from start to stop
@@ -49,7 +45,6 @@ enum vta_queue_buf {
  * @given_up: by the driver, for VTA_FAULT_HANG or VTA_FAULT_SLEEP; else VTA_FAULT_NONE
  * @paused: it stops, or has been stopped, because the machine goes to sleep: its records
  *          are not looked at
- * @submitted: how many descriptors had been submitted then, as in the register
  * @usage_start: where it was started; vta_device.usage_lock
  * @usage_node: in vta_device.usage_queues while the record counts what the sums do not
  *              have; vta_device.usage_lock
@@ -61,11 +56,7 @@ struct vta_queue {
 	unsigned int id;
 	struct vta_buf *bufs[VTA_QUEUE_BUFS];
 	const struct vta_status_page *record;
-	bool kept;
-	u32 ring_order;
-	u32 priority;
-	u64 cycles;
-	u64 time_limit;
+	struct vta_queue_setup setup;
 	bool stopped;
 
 	struct vta_vector *vector;
@@ -77,7 +68,6 @@ struct vta_queue {
 	struct vta_queue_fault fault;
 	enum vta_fault_reason given_up;
 	bool paused;
-	u32 submitted;
 	u64 usage_start;
 	struct list_head usage_node;
 	struct vta_watched watched;
@@ -89,11 +79,10 @@ void vta_queue_put(struct vta_queue *q);
 
 /*
  * Steps of the end, under vta_ctx.lock: waiters and doorbell are revoked; the card is told to
- * stop; the card has stopped; all resources are freed.
+ * stop, which vta_card_wait_queue() waits for; all resources are freed.
  */
 void vta_queue_revoke(struct vta_queue *q, int error);
 void vta_queue_abort(struct vta_queue *q);
-int vta_queue_quiesce(struct vta_queue *q);
 void vta_queue_free(struct vta_queue *q);
 
 /* The completed number in the card's record, which the card stores at once; the state. */
@@ -129,11 +118,18 @@ int vta_queue_mmap(struct vta_ctx *ctx, struct vm_area_struct *vma);
 
 /* ---- Why it halted (vta_fault.c) ---- */
 
-/* In one word, for programs; and for the kernel log. */
-const char *vta_fault_reason_name(u32 reason);
-const char *vta_fault_access_name(u32 access);
-const char *vta_fault_reason_text(u32 reason);
-const char *vta_fault_access_text(u32 access);
+/**
+ * struct vta_fault_word - a code of the fault record
+ * @name: a word, for logs that programs read
+ * @text: for the kernel log
+ */
+struct vta_fault_word {
+	const char *name;
+	const char *text;
+};
+
+const struct vta_fault_word *vta_fault_reason(u32 reason);
+const struct vta_fault_word *vta_fault_access(u32 access);
 
 /* Otherwise it was found between two descriptors. */
 static inline bool vta_fault_is_of_descriptor(const struct vta_queue_fault *fault)

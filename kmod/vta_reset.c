@@ -84,13 +84,18 @@ void vta_card_set_state(struct vta_device *vdev, enum vta_state state)
 	wake_up_var(&vdev->state);
 }
 
-/* Frees the contexts' memory. The card has stopped, or cannot reach memory any more. */
-static void vta_reset_drop(struct vta_device *vdev)
+/*
+ * Frees the contexts' memory, and sets the fate and cause that files report which have just lost
+ * the card. It has stopped, or cannot reach memory any more.
+ */
+static void vta_reset_drop(struct vta_device *vdev, enum vta_fate fate, enum vta_cause cause)
 {
 	struct vta_ctx *ctx;
 
-	list_for_each_entry(ctx, &vdev->ctxs, node)
+	list_for_each_entry(ctx, &vdev->ctxs, node) {
+		vta_ctx_tell(ctx, fate, cause);
 		vta_ctx_drop(ctx);
+	}
 }
 
 /* ---- The steps ---- */
@@ -131,7 +136,7 @@ static int vta_function_reset(struct vta_device *vdev)
 	if (!pci_cfg_access_trylock(pdev))
 		return -EBUSY;
 	pci_clear_master(pdev);
-	vta_reset_drop(vdev);
+	vta_reset_drop(vdev, VTA_FATE_PENDING, READ_ONCE(vdev->history.cause));
 	vta_card_set_state(vdev, VTA_STATE_FUNCTION_RESET);
 	mutex_unlock(&vdev->lock);
 	vta_card_keep_config(vdev);
@@ -195,24 +200,15 @@ static void vta_reset_begin(struct vta_device *vdev, enum vta_state state)
 	vta_card_set_state(vdev, state);
 }
 
-/* Sets the fate and cause that files report which have just lost the card. */
-static void vta_reset_tell(struct vta_device *vdev, enum vta_fate fate, enum vta_cause cause)
-{
-	struct vta_ctx *ctx;
-
-	list_for_each_entry(ctx, &vdev->ctxs, node)
-		vta_ctx_tell(ctx, fate, cause);
-}
-
 /* With @ret 0 the card was reset; otherwise it is taken off the bus and given up. */
 static void vta_reset_end(struct vta_device *vdev, int ret)
 {
 	lockdep_assert_held(&vdev->lock);
 
-	vta_reset_tell(vdev, ret ? VTA_FATE_GIVEN_UP : VTA_FATE_RESET, vta_history_cause(vdev));
 	if (ret)
 		pci_clear_master(vdev->pdev);
-	vta_reset_drop(vdev);
+	vta_reset_drop(vdev, ret ? VTA_FATE_GIVEN_UP : VTA_FATE_RESET,
+		       READ_ONCE(vdev->history.cause));
 	if (ret) {
 		vta_card_step(vdev, VTA_STEP_GIVE_UP, ret);
 		vta_history_reset(vdev, ret);
@@ -263,17 +259,12 @@ static bool vta_reset_try(struct vta_device *vdev)
 	return true;
 }
 
-static void vta_reset_work(struct work_struct *work)
+void vta_reset_work(struct work_struct *work)
 {
 	struct vta_device *vdev = container_of(work, struct vta_device, reset_work.work);
 
 	if (vta_card_reset_is_wanted(vdev) && !vta_reset_try(vdev))
 		vta_card_queue_reset(vdev, VTA_RESET_RETRY_MS);
-}
-
-void vta_reset_init(struct vta_device *vdev)
-{
-	INIT_DELAYED_WORK(&vdev->reset_work, vta_reset_work);
 }
 
 /* By an administrator, or after a reset by the PCI core: not counted as needed by the card. */
@@ -311,9 +302,8 @@ void vta_card_retire(struct vta_device *vdev, enum vta_cause cause)
 	if (ret)
 		dev_warn(&vdev->dev, "gone, or cannot be reset (%d)\n", ret);
 	pci_clear_master(vdev->pdev);
-	vta_reset_tell(vdev, VTA_FATE_REMOVED,
+	vta_reset_drop(vdev, VTA_FATE_REMOVED,
 		       lent || vta_card_is_there(vdev) ? cause : VTA_CAUSE_UNPLUGGED);
-	vta_reset_drop(vdev);
 	vta_card_set_state(vdev, VTA_STATE_REMOVED);
 	mutex_unlock(&vdev->lock);
 	vta_shadow_release(vdev);	/* pulled out while the machine slept */
@@ -335,8 +325,7 @@ static void vta_reset_lend(struct vta_device *vdev, enum vta_fate fate, enum vta
 	vta_history_why(vdev, cause, why);
 	vta_reset_begin(vdev, VTA_STATE_LENT);
 	pci_clear_master(vdev->pdev);
-	vta_reset_tell(vdev, fate, cause);
-	vta_reset_drop(vdev);
+	vta_reset_drop(vdev, fate, cause);
 	mutex_unlock(&vdev->lock);
 }
 

@@ -12,7 +12,8 @@
 /* For resets that others start. */
 extern const struct pci_error_handlers vta_reset_handlers;
 
-void vta_reset_init(struct vta_device *vdev);
+/* Of vta_device.reset_work. */
+void vta_reset_work(struct work_struct *work);
 
 /* Starts the card; it interrupts in VTA_STATE_LIVE only. */
 void vta_card_start(struct vta_device *vdev);

@@ -40,9 +40,9 @@ static void vta_wait_halt(struct vta_queue *q)
 	vta_history_fault(q);
 	dev_warn_ratelimited(&ctx->vdev->dev,
 			     "queue %u of %s[%d] halted: %s; descriptor %llu, instruction %d, %s at %#010x\n",
-			     q->id, ctx->comm, ctx->tgid, vta_fault_reason_text(fault->reason),
+			     q->id, ctx->comm, ctx->tgid, vta_fault_reason(fault->reason)->text,
 			     fault->seq, (int)fault->insn_index,
-			     vta_fault_access_text(fault->access), fault->addr);
+			     vta_fault_access(fault->access)->text, fault->addr);
 }
 
 /* By the card's record. */
@@ -191,18 +191,12 @@ static void vta_wait_tell(struct vta_queue *q, bool was_halted)
 	vta_wait_arm(q);
 }
 
-static void vta_wait_update(struct vta_queue *q)
+void vta_wait_update(struct vta_queue *q)
 {
 	bool was_halted = q->halted;
 
 	vta_wait_look(q);
 	vta_wait_tell(q, was_halted);
-}
-
-void vta_wait_look_again(struct vta_queue *q)
-{
-	lockdep_assert_held(&q->vector->lock);
-	vta_wait_update(q);
 }
 
 void vta_wait_interrupt(struct vta_vector *vector)

@@ -114,7 +114,7 @@ void vta_wait_resume(struct vta_queue *q);
 void vta_wait_restart(struct vta_queue *q, u64 seq);
 
 /* Reads the records and wakes the waiters whose number is reached; under the vector's lock. */
-void vta_wait_look_again(struct vta_queue *q);
+void vta_wait_update(struct vta_queue *q);
 /* Wakes the waiters of the vector whose number is reached; any context. */
 void vta_wait_interrupt(struct vta_vector *vector);
 /* Finds queues on the vector that have halted; not in interrupts. */

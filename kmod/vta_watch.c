@@ -60,14 +60,8 @@ static bool vta_watch_interrupt(struct vta_queue *q)
 		return false;
 	if (lost)
 		atomic_inc(&q->ctx->vdev->lost_interrupts);
-	vta_wait_look_again(q);
+	vta_wait_update(q);
 	return lost;
-}
-
-/* Whether a poll() or an eventfd waits for events of the queue. */
-static bool vta_watch_is_listened_to(struct vta_queue *q)
-{
-	return q->waits.event || wq_has_sleeper(&q->ctx->notify.poll_wq);
 }
 
 /* Under vta_vector.lock. */
@@ -80,7 +74,7 @@ static void vta_watch_queue(struct vta_watch *watch, struct vta_queue *q)
 		q->watched.behind = false;
 	}
 	q->watched.waited = false;
-	watch->again |= waited || vta_watch_is_listened_to(q);
+	watch->again |= waited || q->waits.event || wq_has_sleeper(&q->ctx->notify.poll_wq);
 	watch->lost |= vta_watch_interrupt(q);
 	if (q->watched.abort) {
 		watch->again = true;
@@ -201,8 +195,8 @@ static u64 vta_watch_limit(struct vta_device *vdev, u32 id)
 	/* If the queue is being ended, the thread that ends it waits for the card. */
 	spin_lock_irq(&vector->lock);
 	q = vta_watch_find(vector, id);
-	if (q && q->time_limit)
-		limit = q->time_limit;
+	if (q && q->setup.time_limit)
+		limit = q->setup.time_limit;
 	spin_unlock_irq(&vector->lock);
 	return limit;
 }
@@ -311,7 +305,7 @@ static void vta_watch_ask(struct vta_device *vdev)
 
 /* ---- When ---- */
 
-static void vta_watch_work(struct work_struct *work)
+void vta_watch_work(struct work_struct *work)
 {
 	struct vta_device *vdev = container_of(work, struct vta_device, watch.work.work);
 	struct vta_watch *watch = &vdev->watch;
@@ -332,11 +326,6 @@ static void vta_watch_work(struct work_struct *work)
 	watch->lost = false;
 	if (watch->again)
 		vta_card_watch_later(vdev);
-}
-
-void vta_watch_init(struct vta_device *vdev)
-{
-	INIT_DELAYED_WORK(&vdev->watch.work, vta_watch_work);
 }
 
 void vta_watch_stop(struct vta_device *vdev)

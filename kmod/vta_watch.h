@@ -85,7 +85,8 @@ static inline void vta_watched_init(struct vta_watched *watched, u64 seq)
 	*watched = (struct vta_watched) { .waited = watched->waited, .seq = seq };
 }
 
-void vta_watch_init(struct vta_device *vdev);
+/* Of vta_watch.work. */
+void vta_watch_work(struct work_struct *work);
 /* The card is started: what was known is of the one before its reset or its sleep. */
 void vta_watch_forget(struct vta_device *vdev);
 /* When no file can wait any more. */
