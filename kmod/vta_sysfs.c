@@ -202,33 +202,33 @@ static const struct attribute_group vta_recovery_group = {
 	.attrs = vta_recovery_attrs,
 };
 
-/* Totals of all users, from memory: the card is not accessed. */
-#define VTA_USAGE_ATTR(_name, _field)						\
-static ssize_t _name##_show(struct device *dev, struct device_attribute *attr,	\
-			    char *buf)						\
-{										\
-	struct vta_device *vdev = to_vta_device(dev);				\
-	struct vta_usage usage;							\
-										\
-	vta_usage_of_card(vdev, &usage);					\
-	return sysfs_emit(buf, "%llu\n", usage._field);				\
-}										\
-static DEVICE_ATTR_RO(_name)
+/* An attribute that its function knows by a number. */
+#define VTA_NR_ATTR(_name, _show, _nr)							\
+	(&((struct dev_ext_attribute) {							\
+		__ATTR(_name, 0444, _show, NULL), (void *)(_nr)				\
+	}).attr.attr)
 
-VTA_USAGE_ATTR(descriptors, descriptors);
-VTA_USAGE_ATTR(cycles, cycles);
-VTA_USAGE_ATTR(runs, runs);
-VTA_USAGE_ATTR(copies, copies);
-VTA_USAGE_ATTR(run_ns, run_ns);
-VTA_USAGE_ATTR(copy_ns, copy_ns);
+static unsigned long vta_attr_nr(struct device_attribute *attr)
+{
+	return (unsigned long)container_of(attr, struct dev_ext_attribute, attr)->var;
+}
+
+/* Totals of all users, from memory: the card is not accessed. */
+static ssize_t vta_usage_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct vta_usage usage;
+
+	vta_usage_of_card(to_vta_device(dev), &usage);
+	return sysfs_emit(buf, "%llu\n", *(const u64 *)((const void *)&usage + vta_attr_nr(attr)));
+}
 
 static struct attribute *vta_usage_attrs[] = {
-	&dev_attr_descriptors.attr,
-	&dev_attr_cycles.attr,
-	&dev_attr_runs.attr,
-	&dev_attr_copies.attr,
-	&dev_attr_run_ns.attr,
-	&dev_attr_copy_ns.attr,
+	VTA_NR_ATTR(descriptors, vta_usage_show, offsetof(struct vta_usage, descriptors)),
+	VTA_NR_ATTR(cycles, vta_usage_show, offsetof(struct vta_usage, cycles)),
+	VTA_NR_ATTR(runs, vta_usage_show, offsetof(struct vta_usage, runs)),
+	VTA_NR_ATTR(copies, vta_usage_show, offsetof(struct vta_usage, copies)),
+	VTA_NR_ATTR(run_ns, vta_usage_show, offsetof(struct vta_usage, run_ns)),
+	VTA_NR_ATTR(copy_ns, vta_usage_show, offsetof(struct vta_usage, copy_ns)),
 	NULL
 };
 
@@ -239,17 +239,13 @@ static const struct attribute_group vta_usage_group = {
 
 static ssize_t vta_config_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
-	struct dev_ext_attribute *field = container_of(attr, struct dev_ext_attribute, attr);
 	const void *config = &to_vta_device(dev)->caps.config;
 
-	return sysfs_emit(buf, "%d\n", *(const int *)(config + (unsigned long)field->var));
+	return sysfs_emit(buf, "%d\n", *(const int *)(config + vta_attr_nr(attr)));
 }
 
-#define VTA_CONFIG_ATTR(_NAME, _field, ...)					\
-	(&((struct dev_ext_attribute) {						\
-		__ATTR(_NAME, 0444, vta_config_show, NULL),			\
-		(void *)offsetof(struct vta_isa_config, _field)			\
-	}).attr.attr),
+#define VTA_CONFIG_ATTR(_NAME, _field, ...)						\
+	VTA_NR_ATTR(_NAME, vta_config_show, offsetof(struct vta_isa_config, _field)),
 
 static struct attribute *vta_config_attrs[] = {
 	VTA_ISA_CONFIG(VTA_CONFIG_ATTR)
@@ -267,7 +263,6 @@ static const struct attribute_group vta_config_group = {
  */
 static ssize_t vta_counter_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
-	struct dev_ext_attribute *counter = container_of(attr, struct dev_ext_attribute, attr);
 	struct vta_device *vdev = to_vta_device(dev);
 	enum vta_state state;
 	u64 val;
@@ -277,7 +272,7 @@ static ssize_t vta_counter_show(struct device *dev, struct device_attribute *att
 	if (ret)
 		return ret;
 	state = vdev->state;
-	val = vta_read64(vdev, REG_COUNTER((unsigned long)counter->var));
+	val = vta_read64(vdev, REG_COUNTER(vta_attr_nr(attr)));
 	mutex_unlock(&vdev->lock);
 	if (state == VTA_STATE_ASLEEP)
 		return -ENODATA;
@@ -286,11 +281,8 @@ static ssize_t vta_counter_show(struct device *dev, struct device_attribute *att
 	return sysfs_emit(buf, "%llu\n", val);
 }
 
-#define VTA_COUNTER_ATTR(_NAME, _name)						\
-	(&((struct dev_ext_attribute) {						\
-		__ATTR(_name, 0444, vta_counter_show, NULL),			\
-		(void *)VTA_COUNTER_##_NAME					\
-	}).attr.attr),
+#define VTA_COUNTER_ATTR(_NAME, _name)							\
+	VTA_NR_ATTR(_name, vta_counter_show, VTA_COUNTER_##_NAME),
 
 static struct attribute *vta_counter_attrs[] = {
 	VTA_COUNTER_LIST(VTA_COUNTER_ATTR)
