@@ -2,11 +2,10 @@
 /*
  * vta_buf.c - buffers: memory with a place in a context
  *
- * Lifetime of a buffer: it is in its context's table from vta_buf_publish() until
- * the user frees it, or the context ends. Once removed from the table, the card cannot reach it.
- * It is freed with its last CPU mapping, and then drops its memory (vta_mem.c). Only
- * vta_buf_drop() is quicker: when a card is reset or removed, mappings have been revoked and the
- * memory is dropped at once, even if references are left.
+ * Lifetime of a buffer: it is in its context's table from vta_buf_publish() until the user frees
+ * it, or the context ends; then the card cannot reach it. It is freed with its last CPU mapping,
+ * and drops its memory (vta_mem.c). When a card is reset or removed, vta_buf_drop_all() drops the
+ * memory at once: mappings have been revoked.
  *
  * A reset takes vta_ctx.lock of each context, and all users wait for a reset. So what may
  * sleep for the user's memory, or takes long, is done before that lock is taken, or

@@ -2,13 +2,9 @@
 /*
  * vta_cardmem.c - allocation of a card's own memory
  *
- * Card memory is an array of chunks of 2 MiB, each with a bitmap of its free pages. A
- * chunk is in one of two lists while it has a free page: whole, or partial. Requests
- * take whole chunks first, and their rest from partial ones, so that small buffers
- * stay together and leave whole chunks to large ones.
- *
- * The lock is held for a bounded number of steps at a time, however large or scattered
- * the allocation is: the pages are reserved in one step, which makes sure that the
+ * Requests take whole chunks of 2 MiB first, and their rest from partial ones, so that small
+ * buffers stay together. The lock is held for a bounded number of steps at a time, however large
+ * or scattered the allocation is: the pages are reserved in one step, which makes sure that the
  * search ends, and are found in the next ones.
  */
 #include <linux/bitmap.h>

@@ -2,9 +2,8 @@
 /*
  * vta_cardmem.h - allocation of a card's own memory
  *
- * Memory is allocated in chunks of 2 MiB, which one page-table entry maps, and in
- * pages where no whole chunk is free. An allocation fails only if fewer pages are
- * free than it has: scattered pages serve as well, since the card translates them.
+ * An allocation fails only if fewer pages are free than it has: scattered pages serve as well as
+ * chunks of 2 MiB, which one page-table entry maps, since the card translates them.
  */
 #ifndef VTA_CARDMEM_H
 #define VTA_CARDMEM_H

@@ -2,10 +2,9 @@
 /*
  * vta_event.h - eventfds and poll() are signalled by threads
  *
- * Users decide how long signalling takes, as a file can have any number of epoll entries. So it
- * is not done under a lock or in an interrupt, but by a work item of each open file. Of one
- * user's files on a card a few are signalled at a time, so that threads are left for other users:
- * no user waits for the listeners of another.
+ * Users decide how long signalling takes, as a file can have any number of epoll entries. So a
+ * work item of each open file does it; of one user's files on a card a few are signalled at a
+ * time: no user waits for the listeners of another.
  */
 #ifndef VTA_EVENT_H
 #define VTA_EVENT_H

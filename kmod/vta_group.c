@@ -2,13 +2,10 @@
 /*
  * vta_group.c - each user's share of the engines
  *
- * The card shares its engines between groups of queues, by time and weight
- * (docs/hardware.md, section 6). Each user with a context has one group, so how
- * many queues, files and processes a user has buys no time.
- *
- * The card records the debt of a group. A user that closes all files keeps the group until the
- * largest possible debt would be paid off, so that opening again does not cancel a debt. If
- * groups run out, such a group is given to another user.
+ * The card shares its engines between groups of queues, by time and weight, and records the debt
+ * of each (docs/hardware.md, section 6). Each user with a context has one. A user that closes all
+ * files keeps it until the largest possible debt would be paid off, so that opening again does not
+ * cancel a debt. If groups run out, such a group is given to another user.
  */
 #include <linux/bitmap.h>
 #include <linux/ktime.h>

@@ -2,10 +2,9 @@
 /*
  * vta_history.c - the last faults and resets of a card, and their uevents
  *
- * Events are uevents of the card's device (docs/operating.md). All users may receive these, so
- * they name the queue, but not its owner. Faults happen in interrupts, and as often as a user
- * likes. So they are recorded, and a work sends events at a limited rate; then one event says how
- * many were left out.
+ * All users may receive uevents, so they do not name a queue's owner (docs/operating.md). Faults
+ * happen in interrupts, and as often as a user likes: they are recorded, and a work sends events
+ * at a limited rate; then one event says how many were left out.
  */
 #include <linux/jiffies.h>
 #include <linux/kobject.h>

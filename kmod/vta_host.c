@@ -2,12 +2,9 @@
 /*
  * vta_host.c - pages of host memory, and showing them to a device
  *
- * The pages are scattered; only the card's view of them is contiguous. They come in chunks of 2
- * MiB while these are available cheaply, so that large page-table entries can map them.
- *
- * Card and CPU use the pages at the same time, with no call in between. So the
- * bus address must lead to the page itself and the host must be coherent. A
- * host that would bounce the card's DMA is refused.
+ * The pages come in chunks of 2 MiB while these are available cheaply, so that large page-table
+ * entries can map them. Card and CPU use the pages at the same time, with no call in between: the
+ * bus address must lead to the page itself, and a host that would bounce DMA is refused.
  */
 #include <linux/dma-direct.h>
 #include <linux/dma-map-ops.h>

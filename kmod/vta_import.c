@@ -2,11 +2,9 @@
 /*
  * vta_import.c - dma-bufs of any exporter, as buffers
  *
- * Memory of this driver is taken as it is, and mapped for this card as a buffer
- * of its own would be. For that of others the exporter makes bus addresses, which
- * are good until they are given back: when the buffer is freed or the card goes.
- *
- * How long an exporter takes is its own business: it is asked outside of all locks.
+ * Memory of this driver is taken as it is. For that of others the exporter makes bus addresses,
+ * which are good until they are given back: when the buffer is freed or the card goes. How long
+ * an exporter takes is its own business: it is asked outside of all locks.
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-map-ops.h>

@@ -2,10 +2,8 @@
 /*
  * vta_inode.c - an inode of its own for each open file
  *
- * Files that are opened by one name share its inode, and so the list of all their
- * mappings: what one user maps would be searched, and taken away, with what another
- * user loses. So the mappings of an open file are listed in an inode that no other
- * file has.
+ * Files that are opened by one name share its inode, and so the list of all their mappings: what
+ * one user maps would be searched, and taken away, with what another user loses.
  */
 #include <linux/fs.h>
 #include <linux/module.h>

@@ -2,9 +2,8 @@
 /*
  * vta_irq.c - interrupt vectors
  *
- * Completions are found in memory: the handler reads no register for them. It
- * reads EVENT on the card's own vector alone, and leaves what it says to the
- * thread.
+ * Completions are found in memory. The handler reads one register, EVENT, on the card's own vector,
+ * and leaves what it says to the thread.
  */
 #include <linux/interrupt.h>
 #include <linux/moduleparam.h>

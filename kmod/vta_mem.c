@@ -2,11 +2,9 @@
 /*
  * vta_mem.c - memory, of whatever kind, that buffers show to the card
  *
- * Lifetime of memory: it is freed with its last reference. A buffer (vta_buf.c) has
- * one until the card cannot reach it any more and no CPU mapping of the buffer
- * is left; a dma-buf made of it (vta_export.c) has one until the last of its
- * descriptors, mappings and importers has gone. So memory goes on when the
- * process that made it has ended, and is never freed while a card can reach it.
+ * Memory is freed with its last reference. A buffer (vta_buf.c) has one until neither the card
+ * nor a CPU mapping can reach it; a dma-buf made of it (vta_export.c) has one until the last of
+ * its descriptors, mappings and importers has gone.
  */
 #include <linux/io.h>
 #include <linux/mm.h>

@@ -2,10 +2,8 @@
 /*
  * vta_mmu.c - the page table through which the card sees a context's memory
  *
- * docs/hardware.md, section 5. The card keeps valid entries, but never invalid
- * ones: mapping needs no invalidation, unmapping needs one, whatever its size,
- * before the memory or a table may be used for anything else.
- *
+ * docs/hardware.md, section 5. The card keeps valid entries, but never invalid ones: unmapping
+ * needs an invalidation before the memory or a table may be used for anything else, mapping none.
  * A second-level table exists as long as it has a valid entry.
  */
 #include <linux/bitfield.h>

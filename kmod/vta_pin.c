@@ -6,11 +6,9 @@
  * counted against RLIMIT_MEMLOCK, in mm->pinned_vm ("VmPin" in /proc/PID/status) and
  * in the user's locked_vm.
  *
- * Shared pages of a file that its file system cleans are pinned for reading only.
- * The file system would not know of what is written after cleaning one, which is
- * why the kernel itself has refused it since 6.5. And pages are given back under
- * locks that other users wait for: marking a page dirty waits for its lock, which
- * a file system like FUSE may hold for as long as a user likes.
+ * Shared pages of a file that its file system cleans are pinned for reading only: the file system
+ * would not know of what is written after cleaning one (the kernel itself refuses it since 6.5),
+ * and marking a page dirty waits for its lock, which FUSE may hold for as long as a user likes.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>

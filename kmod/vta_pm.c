@@ -3,14 +3,9 @@
  * vta_pm.c - the machine sleeps, hibernates and is shut down; the card does
  *
  * When the machine goes to sleep, processes have been stopped. All queues stop behind the
- * descriptor in hand; a queue that does not in time is aborted, and no other. Then the
- * card's memory that is in use is copied to the host's (vta_shadow.c). On the way back the
- * card is reset and set up again, from what the driver knows, and each queue goes on where it
- * was. So contexts survive, with the state that queues keep of the core. If the host has no
- * memory for the copy, the machine does not go to sleep.
- *
- * A card that no file has open, and no dma-buf has memory of, may be put into D3hot at
- * any time (runtime power management); it has nothing to lose but its registers.
+ * descriptor in hand, and the card's memory in use is copied to the host's (vta_shadow.c). On the
+ * way back the card is reset and set up again, and each queue goes on where it was. A card that no
+ * file has open, and no dma-buf has memory of, may be put into D3hot at any time.
  */
 #include <linux/iopoll.h>
 #include <linux/pci.h>

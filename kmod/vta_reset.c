@@ -2,20 +2,10 @@
 /*
  * vta_reset.c - starting, resetting and giving up the card
  *
- * A card that breaks the contract (a queue that does not stop, a TLB that does not answer,
- * STATUS.FATAL, a heartbeat that stopped) may touch memory at any time, so nothing of that memory
- * is freed until the card has been reset or cannot master the bus any more. That is decided here
- * and nowhere else: all others call vta_card_request_reset() and keep what they have.
- *
- * The card is brought back by the mildest step that works: soft reset, then the
- * reset of the function that the PCI core chooses (reset_method in sysfs: a Function
- * Level Reset, as a rule), each with its own deadline. A card that neither step brings back, or
- * that needs resets too often, is given up: it loses the bus, and opening it fails until an
- * administrator or the PCI core has reset it. (The step before these, aborting single queues, is
- * the watchdog's: vta_watch.c.)
- *
- * A reset revokes the card from every open file. Calls on these files return ENODEV; opening
- * again works.
+ * A card that breaks the contract may touch memory at any time, so nothing of that memory is
+ * freed until the card has been reset or cannot master the bus any more. That is decided here and
+ * nowhere else: all others call vta_card_request_reset() and keep what they have. The steps are
+ * in docs/reliability.md. A reset revokes the card from every open file.
  *
  * Locks: a thread that resets holds the lock of the PCI device, which the PCI core's resets
  * need, and inside it vta_device.lock. A thread that holds neither asks vta_reset_work().

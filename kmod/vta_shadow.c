@@ -2,11 +2,10 @@
 /*
  * vta_shadow.c - the card's memory, kept in the host's while the machine sleeps
  *
- * The CPU would read the card's memory at some 50 MB/s, since nothing of it is cached, so
- * the card's copy engine does it. All queues have been stopped then, and will be
- * started again from what the driver knows, so queue 0 and context 0 can be borrowed, even if
- * they are in use. Pages in use are copied in batches: for each, the pages of both sides are
- * mapped to consecutive device addresses, and one COPY moves them.
+ * The CPU would read uncached memory at some 50 MB/s, so the card's copy engine does it. All queues
+ * have been stopped, and will be started again from what the driver knows, so queue 0 and context
+ * 0 can be borrowed. For each batch of pages in use, those of both sides are mapped to consecutive
+ * device addresses, and one COPY moves them.
  */
 #include <linux/bitmap.h>
 #include <linux/delay.h>

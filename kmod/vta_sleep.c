@@ -2,9 +2,8 @@
 /*
  * vta_sleep.c - threads that sleep until queues have come so far
  *
- * A thread that waits for several numbers, of whatever queues and cards, has a
- * waiter in the tree of each (vta_wait.c). It is woken once: by the first that
- * fails and, of the others, by the first or by the last, as asked for.
+ * A thread has a waiter in the tree of each queue (vta_wait.c), of whatever cards. It is woken
+ * once: by the first that fails and, of the others, by the first or by the last, as asked for.
  */
 #include <linux/eventfd.h>
 #include <linux/file.h>

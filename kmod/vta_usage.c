@@ -2,10 +2,9 @@
 /*
  * vta_usage.c - usage of an open file, and of all files of a card
  *
- * Launches do not pass through the driver. The card counts them in each queue's
- * status record, from the start of the queue; what it had counted before the
- * queue was stopped or started anew is added up here. All of it is memory: reading it
- * costs no access to the card.
+ * The card counts launches in each queue's status record, from the start of the queue; what it had
+ * counted before the queue was stopped or started anew is added up here. Reading it costs no
+ * access to the card.
  */
 #include "vta_ctx.h"
 #include "vta_device.h"

@@ -2,9 +2,8 @@
 /*
  * vta_user.c - a user's resources, over all of the user's open files
  *
- * Card memory, queues and contexts are few, so that one user must not have all of
- * them. The driver's host memory is counted, too: it belongs to no process, so the OOM killer
- * does not find its user. Pinned memory is counted for RLIMIT_MEMLOCK (vta_pin.c).
+ * The driver's host memory is limited as the card's resources are: it belongs to no process, so
+ * the OOM killer does not find its user. Pinned memory is counted for RLIMIT_MEMLOCK (vta_pin.c).
  */
 #include <linux/capability.h>
 #include <linux/cred.h>

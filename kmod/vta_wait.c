@@ -2,14 +2,11 @@
 /*
  * vta_wait.c - waiters for a queue's sequence numbers, and their wake-ups
  *
- * The card interrupts when a queue reaches the number written to its ARM
- * register, or at once if it has. A queue's waiters are in a tree by number, and the lowest is
- * armed. The interrupt removes the waiters whose number is reached from the left end of the tree,
- * touches no others, and arms the next. No wake-up is lost: a waiter is in the tree before ARM is
- * written, and the records are checked again afterwards, as ARM of a halted queue does nothing.
- *
- * The records are read under the vector's lock, so that the known state of a queue never goes
- * back.
+ * A queue's waiters are in a tree by number, and the lowest is armed. The interrupt removes the
+ * waiters whose number is reached from the left end of the tree, touches no others, and arms the
+ * next. No wake-up is lost: a waiter is in the tree before ARM is written, and the records are
+ * checked again afterwards, as ARM of a halted queue does nothing. They are read under the
+ * vector's lock, so that the known state of a queue never goes back.
  */
 #include "vta_ctx.h"
 #include "vta_device.h"

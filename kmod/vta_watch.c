@@ -2,22 +2,13 @@
 /*
  * vta_watch.c - finding a card that hangs
  *
- * The watchdog looks at the card every VTA_WATCH_MS while a thread waits for a queue or
- * polls a file, and ends by itself when none does. As long as all queues that are waited
- * for make progress, which is seen in memory, it reads no register. If a queue has made none
- * since the last check, it reads the card's registers: does the card answer, is it ready, does
- * its heartbeat move, do its records match its registers, and do its engines move? A card that
- * fails here is reset (vta_reset.c).
- *
- * An engine says which descriptor it executes, and since when (docs/hardware.md, section 4).
- * The card ends a descriptor at its queue's limit. One that takes vta_hang_ms longer hangs:
- * its queue is aborted, and no other. If the next descriptor that this engine begins hangs
- * as well, it is the engine that hangs, and the card is lost. Nothing here depends on what
- * users write to rings or close: a card that keeps the contract is never found to hang.
- *
- * A failure is reported only after two checks. A machine can be paused, for example a guest that
- * does not run: then the clock is ahead afterwards, and the card may have been paused as well.
- * That time does not count.
+ * The watchdog looks at the card every VTA_WATCH_MS while a thread waits for a queue or polls a
+ * file. As long as all queues that are waited for make progress, which is seen in memory, it reads
+ * no register. A descriptor that takes vta_hang_ms longer than its queue's limit hangs: that queue
+ * is aborted, and if the engine's next descriptor hangs as well, the card is reset. Nothing here
+ * depends on what users write to rings or close: a card that keeps the contract is never found to
+ * hang. A failure is reported only after two checks, and time in which the machine was paused
+ * does not count (docs/reliability.md).
  */
 #include <linux/bitfield.h>
 #include <linux/jiffies.h>
