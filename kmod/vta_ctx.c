@@ -32,7 +32,7 @@ static int vta_ctx_attach(struct vta_ctx *ctx)
 
 	if (vdev->state != VTA_STATE_LIVE)
 		return -ENODEV;
-	ret = vta_group_join(vdev, ctx->user);
+	ret = vta_user_join_group(vdev, ctx->user);
 	if (ret)
 		return ret;
 	vta_mmu_enable(&ctx->mmu);
@@ -91,8 +91,7 @@ static void vta_ctx_free_mmu(struct vta_ctx *ctx)
 }
 
 /*
- * Allocates all that a context needs besides the card; charged to the user, without a shared
- * lock.
+ * Allocates all that a context needs besides the card; charged to the user, without a shared lock.
  */
 static struct vta_ctx *vta_ctx_make(struct vta_device *vdev, struct file *file)
 {

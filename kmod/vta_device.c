@@ -239,8 +239,7 @@ void vta_card_step(struct vta_device *vdev, enum vta_step step, int ret)
 
 void vta_card_watch_later(struct vta_device *vdev)
 {
-	queue_delayed_work(system_freezable_wq, &vdev->watch.work,
-			   msecs_to_jiffies(VTA_WATCH_MS));
+	queue_delayed_work(system_freezable_wq, &vdev->watch.work, msecs_to_jiffies(VTA_WATCH_MS));
 }
 
 /* A request while the work runs makes it run again. */
@@ -393,9 +392,8 @@ static int vta_claim_bar(struct vta_device *vdev, int bar)
 }
 
 /*
- * Claims doorbells and card memory. The latter stays mapped as a whole: it is
- * cleared through this mapping, which also makes x86 map it write-combined
- * for users.
+ * Claims doorbells and card memory. The latter stays mapped as a whole: it is cleared through this
+ * mapping, which also makes x86 map it write-combined for users.
  */
 int vta_device_map(struct vta_device *vdev)
 {

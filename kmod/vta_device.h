@@ -92,11 +92,10 @@ struct vta_caps {
  * which dma-bufs can keep for longer than files. Open cannot race removal: it takes
  * @lock and looks at @state.
  *
- * The card itself (@pdev, @regs, @mem, interrupts, DMA) may be used only
- * between probe and remove. Each user is stopped before: contexts and all they
- * own are revoked, under the lock of each (vta_ctx.h), and calls that map memory for
- * them are waited for (vta_dma_get()); sysfs files end with @dev's registration;
- * interrupt handlers are freed; @reset_work is cancelled.
+ * The card itself (@pdev, @regs, @mem, interrupts, DMA) may be used only between probe and remove.
+ * Each user is stopped before: contexts and all they own are revoked, under the lock of each
+ * (vta_ctx.h), and calls that map memory for them are waited for (vta_dma_get()); sysfs files end
+ * with @dev's registration; interrupt handlers are freed; @reset_work is cancelled.
  *
  * Lock order, outermost first:
  *

@@ -112,7 +112,7 @@ static void vta_dump_ctx(struct vta_ctx *ctx, bool there, struct vta_text *text)
 	vta_usage_of_ctx(ctx, &usage);
 	vta_print(text, "context %u client=%llu pid=%d%s queues=%u", ctx->mmu.id, ctx->client,
 		  ctx->tgid, ctx->dead ? " dead" : "", ctx->nr_queues);
-	vta_print(text, " group=%d weight=%u", ctx->user->group.nr, ctx->user->group.weight);
+	vta_print(text, " group=%d weight=%u", ctx->user->group, ctx->user->weight);
 	vta_print(text, " host_bytes=%llu card_bytes=%llu pinned_bytes=%llu imported_bytes=%llu",
 		  ctx->host_bytes, ctx->card_bytes, ctx->pinned_bytes, ctx->imported_bytes);
 	vta_print(text, " descriptors=%llu cycles=%llu runs=%llu copies=%llu\n",

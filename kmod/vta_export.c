@@ -175,36 +175,29 @@ static struct dma_buf *vta_export_make(struct vta_mem *mem, u32 flags)
 	return dmabuf;
 }
 
-/* While the context is alive, vta_export_revoke() has not been called yet. */
-static int vta_export_publish(struct vta_ctx *ctx, struct vta_export *export)
-{
-	struct vta_device *vdev = ctx->vdev;
-	int ret = -ENODEV;
-
-	mutex_lock(&ctx->lock);
-	if (!ctx->dead) {
-		mutex_lock(&vdev->exports_lock);
-		list_add_tail(&export->node, &vdev->exports);
-		mutex_unlock(&vdev->exports_lock);
-		ret = 0;
-	}
-	mutex_unlock(&ctx->lock);
-	return ret;
-}
-
 struct dma_buf *vta_export_create(struct vta_ctx *ctx, struct vta_mem *mem, u32 flags)
 {
 	struct dma_buf *dmabuf = vta_export_make(mem, flags);
-	int ret;
+	struct vta_device *vdev = ctx->vdev;
+	struct vta_export *export;
+	bool dead;
 
 	if (IS_ERR(dmabuf)) {
 		vta_mem_put(mem);
 		return dmabuf;
 	}
-	ret = vta_export_publish(ctx, dmabuf->priv);
-	if (ret) {
-		dma_buf_put(dmabuf);
-		return ERR_PTR(ret);
+	export = dmabuf->priv;
+	mutex_lock(&ctx->lock);
+	/* While the context is alive, vta_export_revoke() has not been called yet. */
+	dead = ctx->dead;
+	if (!dead) {
+		mutex_lock(&vdev->exports_lock);
+		list_add_tail(&export->node, &vdev->exports);
+		mutex_unlock(&vdev->exports_lock);
 	}
-	return dmabuf;
+	mutex_unlock(&ctx->lock);
+	if (!dead)
+		return dmabuf;
+	dma_buf_put(dmabuf);
+	return ERR_PTR(-ENODEV);
 }

@@ -310,7 +310,7 @@ static void vta_show_fdinfo(struct seq_file *m, struct file *file)
 	seq_printf(m, "vta-card:\t%s\n", dev_name(&ctx->vdev->dev));
 	seq_printf(m, "vta-client-id:\t%llu\n", ctx->client);
 	seq_printf(m, "vta-context:\t%u\n", ctx->mmu.id);
-	seq_printf(m, "vta-group:\t%d\n", READ_ONCE(ctx->user->group.nr));
+	seq_printf(m, "vta-group:\t%d\n", READ_ONCE(ctx->user->group));
 	vta_show_lost(m, &lost);
 	seq_printf(m, "vta-host-bytes:\t%llu\n", READ_ONCE(ctx->host_bytes));
 	seq_printf(m, "vta-user-host-bytes:\t%llu\n",

@@ -38,9 +38,8 @@ void vta_import_exit(void)
 #define VTA_BUS_END	BIT_ULL(52)
 
 /*
- * Only the exporter knows the pages behind the addresses. With an IOMMU,
- * whole pages are never bounced; without, addresses of bounce buffers are known
- * by having to be synchronised.
+ * Only the exporter knows the pages behind the addresses. With an IOMMU, whole pages are never
+ * bounced; without, addresses of bounce buffers are known by having to be synchronised.
  */
 static bool vta_import_is_direct(struct sg_table *sgt, struct device *dev, u64 size)
 {

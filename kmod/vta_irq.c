@@ -113,8 +113,7 @@ static irqreturn_t vta_irq_thread(int irq, void *data)
 	return IRQ_HANDLED;
 }
 
-static void vta_irq_init_vector(struct vta_vector *vector, unsigned int nr,
-				struct vta_device *vdev)
+static void vta_irq_init_vector(struct vta_vector *vector, unsigned int nr, struct vta_device *vdev)
 {
 	vector->vdev = vdev;
 	vector->nr = nr;

@@ -2,9 +2,8 @@
 /*
  * vta_irq.h - interrupt vectors
  *
- * The first vector is the card's own: faults and failure. The others are the
- * queues', shared when there are fewer than queues. A host that gives only one
- * has it shared by all.
+ * The first vector is the card's own: faults and failure. The others are the queues', shared when
+ * there are fewer than queues. A host that gives only one has it shared by all.
  */
 #ifndef VTA_IRQ_H
 #define VTA_IRQ_H

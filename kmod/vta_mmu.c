@@ -147,8 +147,7 @@ void vta_mmu_count_missing(const struct vta_mmu *mmu, u64 addr, u64 bus, u64 len
 		unsigned int index = addr >> VTA_L1_SHIFT;
 
 		next = min(ALIGN(addr + 1, VTA_L1_SIZE), end);
-		if (mmu->tables[index] || vta_mmu_is_block(addr, bus, end) ||
-		    missing->end > index)
+		if (mmu->tables[index] || vta_mmu_is_block(addr, bus, end) || missing->end > index)
 			continue;
 		missing->nr++;
 		missing->end = index + 1;

@@ -73,10 +73,9 @@ void vta_mmu_enable(struct vta_mmu *mmu);
 int vta_mmu_disable(struct vta_mmu *mmu);
 
 /*
- * Maps bytes from device address @addr to bus address @bus; all multiples of
- * VTA_L2_SIZE. @flags: VTA_PTE_WRITE, VTA_PTE_CARD. @spare has the tables that
- * are missing, which are counted before: for all pieces of a buffer, in the order of
- * their addresses.
+ * Maps bytes from device address @addr to bus address @bus; all multiples of VTA_L2_SIZE. @flags:
+ * VTA_PTE_WRITE, VTA_PTE_CARD. @spare has the tables that are missing, which are counted before:
+ * for all pieces of a buffer, in the order of their addresses.
  */
 void vta_mmu_count_missing(const struct vta_mmu *mmu, u64 addr, u64 bus, u64 len,
 			   struct vta_missing *missing);

@@ -2,9 +2,8 @@
 /*
  * vta_pin.c - memory of a process, pinned for the card
  *
- * Documentation/core-api/pin_user_pages.rst, case 2: long-term pins. They are
- * counted against RLIMIT_MEMLOCK, in mm->pinned_vm ("VmPin" in /proc/PID/status) and
- * in the user's locked_vm.
+ * Documentation/core-api/pin_user_pages.rst, case 2: long-term pins. They are counted against
+ * RLIMIT_MEMLOCK, in mm->pinned_vm ("VmPin" in /proc/PID/status) and in the user's locked_vm.
  *
  * Shared pages of a file that its file system cleans are pinned for reading only: the file system
  * would not know of what is written after cleaning one (the kernel itself refuses it since 6.5),

@@ -224,7 +224,8 @@ static struct vta_queue *vta_queue_make(struct vta_ctx *ctx, const struct vta_qu
 	kref_init(&q->ref);
 	q->ctx = ctx;
 	INIT_LIST_HEAD(&q->vector_node);
-	vta_waits_init(&q->waits);
+	INIT_LIST_HEAD(&q->waits.node);
+	q->waits.tree = RB_ROOT_CACHED;
 	INIT_LIST_HEAD(&q->usage_node);
 	q->error = -ENOENT;
 	vta_fault_clear(q);
@@ -248,7 +249,7 @@ static struct vta_queue *vta_queue_make(struct vta_ctx *ctx, const struct vta_qu
 		.vector = q->vector->nr,
 		.cycles = arg->max_cycles,
 		.time_limit = (u64)READ_ONCE(vta_max_job_ms) * NSEC_PER_MSEC,
-		.group = ctx->user->group.nr,
+		.group = ctx->user->group,
 		.save = q->bufs[VTA_QUEUE_SAVE] ? q->bufs[VTA_QUEUE_SAVE]->addr : 0,
 		.priority = arg->priority,
 	};
@@ -436,9 +437,8 @@ out:
 }
 
 /*
- * The halted queue is stopped and started again; ring, status page and doorbell
- * stay where they are. The card forgets descriptors after the fault, until a doorbell submits
- * them again.
+ * The halted queue is stopped and started again; ring, status page and doorbell stay where they
+ * are. The card forgets descriptors after the fault, until a doorbell submits them again.
  */
 int vta_ioctl_queue_recover(struct vta_ctx *ctx, void *data)
 {
@@ -573,8 +573,7 @@ int vta_queue_mmap(struct vta_ctx *ctx, struct vm_area_struct *vma)
 
 	lockdep_assert_held(&ctx->lock);
 
-	if (vma->vm_pgoff != VTA_DOORBELL_PGOFF(id) ||
-	    vma->vm_end - vma->vm_start != PAGE_SIZE)
+	if (vma->vm_pgoff != VTA_DOORBELL_PGOFF(id) || vma->vm_end - vma->vm_start != PAGE_SIZE)
 		return -EINVAL;
 	q = xa_load(&ctx->queues, id);
 	if (!q || q->stopped)

@@ -43,7 +43,7 @@ void vta_card_start(struct vta_device *vdev)
 	vdev->card_generation = vta_read(vdev, REG_GENERATION);
 	vta_write(vdev, REG_EVENT_VECTOR, VTA_EVENT_VECTOR);
 	vta_card_enable_events(vdev);
-	vta_group_restore(vdev);
+	vta_user_restore_weights(vdev);
 	vta_write(vdev, REG_CONTROL, REG_CONTROL_ENABLE);
 }
 
@@ -89,14 +89,6 @@ static void vta_reset_drop(struct vta_device *vdev, enum vta_fate fate, enum vta
 }
 
 /* ---- The steps ---- */
-
-static int vta_soft_reset(struct vta_device *vdev)
-{
-	/* The card takes no reset while it is in one. */
-	int ret = vta_card_wait_ready(vdev);
-
-	return ret ? ret : vta_card_reset(vdev);
-}
 
 /*
  * A card that has lost its configuration by an unannounced reset gets the one saved by probe.
@@ -147,8 +139,11 @@ static int vta_function_reset(struct vta_device *vdev)
 /* Resets by the mildest step that works. */
 static int vta_reset_climb(struct vta_device *vdev)
 {
-	int ret = vta_soft_reset(vdev);
+	/* The card takes no reset while it is in one. */
+	int ret = vta_card_wait_ready(vdev);
 
+	if (!ret)
+		ret = vta_card_reset(vdev);
 	vta_card_step(vdev, VTA_STEP_SOFT_RESET, ret);
 	if (ret) {
 		ret = vta_function_reset(vdev);
@@ -375,10 +370,9 @@ static pci_ers_result_t vta_mmio_enabled(struct pci_dev *pdev)
 }
 
 /*
- * A card that did not come back is given up when the core says that it is over. It is
- * none of the core's business before: that would give up all others on the bus with it.
- * The card has not been lent if another on the bus asked for this reset, or if the driver
- * was bound after the error.
+ * A card that did not come back is given up when the core says that it is over. It is none of the
+ * core's business before: that would give up all others on the bus with it. The card has not been
+ * lent if another on the bus asked for this reset, or if the driver was bound after the error.
  */
 static pci_ers_result_t vta_slot_reset(struct pci_dev *pdev)
 {

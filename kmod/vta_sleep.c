@@ -114,8 +114,7 @@ static void vta_cancel_end(struct vta_cancel *cancel)
 
 /* ---- Sleeping ---- */
 
-static int vta_sleep_until(struct vta_sleeper *sleeper, s64 deadline_ns,
-			   struct vta_cancel *cancel)
+static int vta_sleep_until(struct vta_sleeper *sleeper, s64 deadline_ns, struct vta_cancel *cancel)
 {
 	ktime_t deadline = ns_to_ktime(deadline_ns);
 	int ret = 0;

@@ -2,9 +2,8 @@
 /*
  * vta_sysfs.c - /sys/class/vta/vtaN: the card's properties and use
  *
- * One value a file. config/ has the names of TVM's vta_config.json, counters/
- * those of the card's debug counters (docs/hardware.md, section 12) and is there
- * if the card has them.
+ * One value a file. config/ has the names of TVM's vta_config.json, counters/ those of the card's
+ * debug counters (docs/hardware.md, section 12) and is there if the card has them.
  */
 #include <linux/capability.h>
 #include <linux/delay.h>

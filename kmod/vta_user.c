@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_user.c - a user's resources, over all of the user's open files
+ * vta_user.c - a user's resources, over all of the user's open files: limits, share
  *
  * The driver's host memory is limited as the card's resources are: it belongs to no process, so
  * the OOM killer does not find its user. Pinned memory is counted for RLIMIT_MEMLOCK (vta_pin.c).
+ *
+ * The card shares its engines between groups of queues, by time and weight, and records the debt
+ * of each (docs/hardware.md, section 6). Each user with a context has one. A user that closes all
+ * files keeps it until the largest possible debt would be paid off, so that opening again does not
+ * cancel a debt. If groups run out, such a group is given to another user.
  */
+#include <linux/bitmap.h>
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/delay.h>
@@ -45,6 +51,9 @@ module_param_named(max_user_faults, vta_max_user_faults, uint, 0644);
 MODULE_PARM_DESC(max_user_faults,
 		 "Most faults that one user's queues may cause in a second before the driver delays creating and recovering that user's queues (default 100, 0: no limit)");
 
+/* No group owes more than this (docs/hardware.md, section 6, "Scheduling"). */
+#define VTA_GROUP_DEBT_MAX_NS	BIT_ULL(34)
+
 /*
  * A user can have many IDs in a user namespace of its own, so the namespace's maker counts: that
  * of the outermost, if there are several. But root makes namespaces for other users, which the
@@ -62,11 +71,14 @@ static kuid_t vta_user_uid(void)
 	return uid;
 }
 
-/* Whether the user has no references, and its faults are long ago; under users_lock. */
+/* Whether the user has no references, and its faults and its group are long ago. */
 static bool vta_user_is_idle(const struct vta_user *user)
 {
-	return !user->refs && vta_group_is_idle(&user->group) &&
-	       atomic64_read(&user->faults_until) <= (s64)ktime_get_ns();
+	u64 now = ktime_get_ns();
+
+	return !user->refs && user->weight == 1 &&
+	       (user->group < 0 || user->group_until <= now) &&
+	       atomic64_read(&user->faults_until) <= (s64)now;
 }
 
 /* Closing and opening again does not reset the count of faults. */
@@ -78,7 +90,8 @@ static void vta_user_forget_idle(struct vta_device *vdev)
 		if (!vta_user_is_idle(user))
 			continue;
 		list_del(&user->node);
-		vta_group_leave(vdev, &user->group);
+		if (user->group >= 0)
+			__clear_bit(user->group, vdev->groups);
 		kfree(user);
 	}
 }
@@ -98,7 +111,8 @@ static struct vta_user *vta_user_new(kuid_t uid)
 	if (!user)
 		return NULL;
 	user->uid = uid;
-	vta_group_init(&user->group);
+	user->group = -1;
+	user->weight = 1;
 	vta_notifier_init(&user->notifier);
 	return user;
 }
@@ -133,6 +147,15 @@ struct vta_user *vta_user_get(struct vta_device *vdev)
 	return user;
 }
 
+/* This clears the card's record of the group, if the user has one. */
+static void vta_user_tell_weight(struct vta_device *vdev, const struct vta_user *user)
+{
+	lockdep_assert_held(&vdev->users_lock);
+
+	if (user->group >= 0)
+		vta_write(vdev, REG_GROUP_WEIGHT(user->group), user->weight);
+}
+
 int vta_user_set_weight(struct vta_device *vdev, kuid_t uid, unsigned int weight)
 {
 	struct vta_user *user, *new = vta_user_new(uid);
@@ -141,7 +164,8 @@ int vta_user_set_weight(struct vta_device *vdev, kuid_t uid, unsigned int weight
 		return -ENOMEM;
 	spin_lock(&vdev->users_lock);
 	user = vta_user_find(vdev, &new);
-	vta_group_set_weight(vdev, &user->group, weight);
+	user->weight = weight;
+	vta_user_tell_weight(vdev, user);
 	vta_user_forget_idle(vdev);
 	spin_unlock(&vdev->users_lock);
 	kfree(new);
@@ -154,10 +178,72 @@ void vta_user_print_weights(struct vta_device *vdev, struct vta_text *text)
 
 	spin_lock(&vdev->users_lock);
 	list_for_each_entry(user, &vdev->users, node) {
-		if (user->group.weight != 1)
+		if (user->weight != 1)
 			vta_print(text, "%u %u\n", from_kuid(&init_user_ns, user->uid),
-				  user->group.weight);
+				  user->weight);
 	}
+	spin_unlock(&vdev->users_lock);
+}
+
+/* The user that has a group and has been without contexts for longest. */
+static struct vta_user *vta_user_oldest(struct vta_device *vdev)
+{
+	struct vta_user *user, *oldest = NULL;
+
+	list_for_each_entry(user, &vdev->users, node) {
+		if (user->used[VTA_USER_CTXS] || user->group < 0)
+			continue;
+		if (!oldest || user->group_until < oldest->group_until)
+			oldest = user;
+	}
+	return oldest;
+}
+
+static int vta_user_alloc_group(struct vta_device *vdev)
+{
+	unsigned int nr = find_first_zero_bit(vdev->groups, vdev->caps.contexts);
+	struct vta_user *oldest;
+
+	if (nr < vdev->caps.contexts) {
+		__set_bit(nr, vdev->groups);
+		return nr;
+	}
+	oldest = vta_user_oldest(vdev);
+	if (!oldest)
+		return -ENOSPC;
+	nr = oldest->group;
+	oldest->group = -1;
+	return nr;
+}
+
+int vta_user_join_group(struct vta_device *vdev, struct vta_user *user)
+{
+	int ret = 0;
+
+	lockdep_assert_held(&vdev->lock);
+
+	spin_lock(&vdev->users_lock);
+	if (user->group < 0) {
+		ret = vta_user_alloc_group(vdev);
+		if (ret >= 0) {
+			user->group = ret;
+			vta_user_tell_weight(vdev, user);
+			ret = 0;
+		}
+	}
+	spin_unlock(&vdev->users_lock);
+	return ret;
+}
+
+void vta_user_restore_weights(struct vta_device *vdev)
+{
+	struct vta_user *user;
+
+	lockdep_assert_held(&vdev->lock);
+
+	spin_lock(&vdev->users_lock);
+	list_for_each_entry(user, &vdev->users, node)
+		vta_user_tell_weight(vdev, user);
 	spin_unlock(&vdev->users_lock);
 }
 
@@ -221,7 +307,7 @@ void vta_user_uncharge(struct vta_device *vdev, struct vta_user *user, enum vta_
 	spin_lock(&vdev->users_lock);
 	user->used[what] -= nr;
 	if (what == VTA_USER_CTXS && !user->used[what])
-		vta_group_linger(&user->group);
+		user->group_until = ktime_get_ns() + VTA_GROUP_DEBT_MAX_NS;
 	spin_unlock(&vdev->users_lock);
 	vta_user_put(vdev, user);
 }

@@ -18,18 +18,6 @@ struct vta_device;
 struct vta_queue;
 struct vta_text;
 
-/**
- * struct vta_group - the group of a user's queues; protected by vta_device.users_lock
- * @nr: number of the card's group; with -1 the user has none
- * @weight: of the user, with or without a group
- * @until: without contexts, the group is kept until then, in ns of CLOCK_MONOTONIC
- */
-struct vta_group {
-	int nr;
-	unsigned int weight;
-	u64 until;
-};
-
 /* Limited resources of a user: bytes of memory, queues and contexts. */
 enum vta_user_what {
 	VTA_USER_CARD_MEM,
@@ -47,7 +35,9 @@ enum vta_user_what {
  * @refs: held by contexts and by all that is @used; without any, the user is remembered
  *        as long as the faults and the group are
  * @used: how much, by enum vta_user_what
- * @group: share of the engines
+ * @group: number of the card's group of the user's queues; with -1 the user has none
+ * @weight: share of the engines, with or without a group
+ * @group_until: without contexts, the group is kept until then, in ns of CLOCK_MONOTONIC
  * @notifier: signals poll() and eventfds of the user's files; by itself
  * @faults_until: when all faults so far would have happened at the rate allowed, and
  *                all time that hangs have cost would have passed again, in ns of
@@ -58,7 +48,9 @@ struct vta_user {
 	kuid_t uid;
 	unsigned int refs;
 	u64 used[VTA_USER_WHATS];
-	struct vta_group group;
+	int group;
+	unsigned int weight;
+	u64 group_until;
 	struct vta_notifier notifier;
 	atomic64_t faults_until;
 };
@@ -98,29 +90,14 @@ int vta_user_charge_below(struct vta_device *vdev, struct vta_user *user, enum v
 void vta_user_uncharge(struct vta_device *vdev, struct vta_user *user, enum vta_user_what what,
 		       u64 nr);
 
-/* ---- A user's share of the engines (vta_group.c) ---- */
-
-void vta_group_init(struct vta_group *group);
-
 /*
  * Gives a user with a context a group, as long as the user has contexts. Under
  * vta_device.lock, with a card that is live. Fails with -ENOSPC if contexts of other
  * users are about to end, which are as many as the card has.
  */
-int vta_group_join(struct vta_device *vdev, struct vta_user *user);
-
-/* The following five are called under vta_device.users_lock. */
-
-/* The user's last context has ended. */
-void vta_group_linger(struct vta_group *group);
-/* Whether the group does not keep the user any more. */
-bool vta_group_is_idle(const struct vta_group *group);
-/* The user is forgotten. */
-void vta_group_leave(struct vta_device *vdev, struct vta_group *group);
-void vta_group_set_weight(struct vta_device *vdev, struct vta_group *group, unsigned int weight);
-
+int vta_user_join_group(struct vta_device *vdev, struct vta_user *user);
 /* Writes all weights to a card that was reset; under vta_device.lock. */
-void vta_group_restore(struct vta_device *vdev);
+void vta_user_restore_weights(struct vta_device *vdev);
 
 /* ---- What was used (vta_usage.c) ---- */
 

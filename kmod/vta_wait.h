@@ -22,8 +22,7 @@ struct vta_vector;
  * @seq: the number (constant)
  * @pending: it still waits
  * @ret: afterwards: 0, or why @seq will not be reached
- * @wake: is called once, with the lock held and @ret set; not if the waiter is
- *        removed before
+ * @wake: is called once, with the lock held and @ret set; not if the waiter is removed before
  */
 struct vta_waiter {
 	struct rb_node node;
@@ -54,13 +53,6 @@ struct vta_waits {
 	bool poll_reached;
 	struct vta_event *event;
 };
-
-/* No thread waits for a queue that is being made. */
-static inline void vta_waits_init(struct vta_waits *waits)
-{
-	INIT_LIST_HEAD(&waits->node);
-	waits->tree = RB_ROOT_CACHED;
-}
 
 /*
  * The result if there is one without waiting; else -EINPROGRESS, or -EINVAL if @seq cannot be
