@@ -65,7 +65,10 @@ def made_up(house):
 def main():
     if len(sys.argv) != 2:
         sys.exit("usage: floors.py vta.ko")
-    objects = sorted((pathlib.Path(sys.argv[1]).parent / "kmod").glob("*.o"))
+    module = pathlib.Path(sys.argv[1])
+    # A build directory can have objects of sources that have gone.
+    objects = sorted(module.parent / "kmod" / name for name in
+                     set(re.findall(r"\bvta_\w+\.o\b", module.with_suffix(".mod").read_text())))
     house = floors()
     listed = sorted(name for names in house for name in names)
     sources = sorted(path.stem for path in (TOP / "kmod").glob("*.c"))
