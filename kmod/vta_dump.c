@@ -141,13 +141,14 @@ static void vta_dump_print(struct vta_device *vdev, const char *why, struct vta_
 {
 	/* If the card is gone, each register read costs a time-out. */
 	bool there = vta_card_is_there(vdev);
+	const char *silent = vta_may_access(vdev) ? ", does not answer" : ", not accessible now";
 	struct vta_ctx *ctx;
 
 	lockdep_assert_held(&vdev->lock);
 
 	vta_print(text, "vta %s on Linux %s\n", VTA_VERSION, init_utsname()->release);
 	vta_print(text, "card %s at %s, generation %u%s\n", dev_name(&vdev->dev),
-		  pci_name(vdev->pdev), vdev->generation, there ? "" : ", does not answer");
+		  pci_name(vdev->pdev), vdev->generation, there ? "" : silent);
 	vta_print(text, "because %s\n", why);
 	vta_print(text, "time %llu ms since the host was booted\n",
 		  div_u64(ktime_get_boottime_ns(), NSEC_PER_MSEC));
@@ -172,4 +173,13 @@ void vta_dump_coredump(struct vta_device *vdev, const char *why)
 	vta_dump_print(vdev, why, &text);
 	/* The dump may outlive this module, so it belongs to the PCI device. */
 	dev_coredumpv(&vdev->pdev->dev, text.buf, text.len, GFP_KERNEL);
+}
+
+void vta_dump_state(struct device *dev)
+{
+	struct vta_device *vdev = dev_get_drvdata(dev);
+
+	mutex_lock(&vdev->lock);
+	vta_dump_coredump(vdev, "the state was asked for");
+	mutex_unlock(&vdev->lock);
 }

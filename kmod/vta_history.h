@@ -129,7 +129,12 @@ void vta_history_print_resets(struct vta_device *vdev, struct vta_text *text);
 
 /* ---- The state of card and driver, as text (vta_dump.c) ---- */
 
-/* Leaves it to userspace as a devcoredump, before the card is reset; under vta_device.lock. */
+/*
+ * Leaves it to userspace as a devcoredump, before the card is reset; under vta_device.lock. The
+ * kernel drops it if it still has an earlier one of the card.
+ */
 void vta_dump_coredump(struct vta_device *vdev, const char *why);
+/* The same of a card that is not reset: root has written to the PCI device's file "coredump". */
+void vta_dump_state(struct device *dev);
 
 #endif /* VTA_HISTORY_H */

@@ -311,8 +311,19 @@ for file in README.txt versions.txt kernel-log.txt open-files.txt status.json co
 		sysfs; do
 	check "dump: has $file" says "^$file$"
 done
-[ ! -d /sys/class/devcoredump ] ||
+if [ -d /sys/class/devcoredump ]; then
 	check "dump: has the devcoredump" grep -rqs '^because an administrator' /tmp/dump/vta-dump/vta0/devcoredump
+	check "dump: keeps the devcoredump of a reset" [ -e /sys/class/devcoredump/devcd1/data ]
+	# Without one, the card writes its present state, which is then deleted from the kernel.
+	echo 1 >/sys/class/devcoredump/devcd1/data
+	ctl dump -o /tmp/state.tar 0
+	tar -xOf /tmp/state.tar vta-dump/vta0/state.txt >/tmp/out
+	check "dump: the present state" says '^because the state was asked for$'
+	check "dump: the present state has registers" says '^register 0x104 STATUS '
+	check "dump: leaves no devcoredump" [ -z "$(find /sys/class/devcoredump -name "devcd*")" ]
+	unprivileged sh -c 'echo 1 >/sys/class/vta/vta0/device/coredump'
+	check "dump: only root asks for the state" [ "$status" -ne 0 ]
+fi
 check "dump: has the log" grep -q 'queue [0-9]* of \[[0-9]*\] halted' /tmp/dump/vta-dump/kernel-log.txt
 grep -rE 'worker|"root"|comm=|uid=' /tmp/dump | cut -c 1-200 >/tmp/out
 check "dump: no names of programs or users" silent .

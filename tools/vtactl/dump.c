@@ -35,11 +35,12 @@ static const char help[] =
 	"Usage: vtactl dump [--output=FILE] [CARD]\n"
 	"\n"
 	"Makes a tar file for a bug report: versions, status, sysfs, fdinfo, counters, the last\n"
-	"faults and resets, the last devcoredump, configuration space, the module's lines of the\n"
-	"kernel's log. The file contains no memory of users, and no names of users, programs or\n"
-	"the machine. Run it as root if you can: other users cannot read everything, and the\n"
-	"file lists what is missing. Without CARD, includes all cards; without any card,\n"
-	"information on the machine.\n"
+	"faults and resets, the state of card and driver before the last reset or, without one\n"
+	"in the last minutes, at present, configuration space, the module's lines of the kernel's\n"
+	"log. The file contains no memory of users, and no names of users, programs or the\n"
+	"machine. Run it as root if you can: other users cannot read everything, and the file\n"
+	"lists what is missing. Without CARD, includes all cards; without any card, information\n"
+	"on the machine.\n"
 	"\n"
 	"  -o, --output=FILE  write to FILE (vta-dump.tar)\n"
 	"  -h, --help         print this text\n";
@@ -124,6 +125,18 @@ static void copy_file(struct dump *dump, int dir, const char *from, const char *
 	free(text);
 }
 
+/* Writes "1" to a file of the kernel; -errno. */
+static int write_byte(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_WRONLY | O_CLOEXEC), err;
+
+	if (fd < 0)
+		return -errno;
+	err = write(fd, "1", 1) == 1 ? 0 : -errno;
+	close(fd);
+	return err;
+}
+
 static bool wanted(const char *name)
 {
 	static const char *const not[] = { "uevent", "reset", "remove", "rescan", "subsystem",
@@ -191,13 +204,14 @@ static void put_config_space(struct dump *dump, int card, const char *address, c
 		close(fd);
 }
 
-/* Those that the kernel has kept of this card. */
-static void copy_coredumps(struct dump *dump, const char *address, unsigned int card)
+/* Copies the devcoredumps of this card, and returns how many there are; @state: asked for here. */
+static unsigned int copy_coredumps(struct dump *dump, const struct vtadev_card *card, bool state)
 {
 	static const char root[] = "/sys/class/devcoredump";
 	struct dirent **found = NULL;
 	int count = scandir(root, &found, NULL, alphasort);
 	char path[320], link[256], name[192];
+	unsigned int copied = 0;
 	const char *last;
 	ssize_t len;
 
@@ -206,15 +220,40 @@ static void copy_coredumps(struct dump *dump, const char *address, unsigned int 
 		len = readlink(path, link, sizeof(link) - 1);
 		link[len < 0 ? 0 : len] = '\0';
 		last = strrchr(link, '/');
-		if (last && !strcmp(last + 1, address)) {
+		if (last && !strcmp(last + 1, card->pci)) {
 			snprintf(path, sizeof(path), "%s/%.64s/data", root, found[i]->d_name);
-			snprintf(name, sizeof(name), "vta%u/devcoredump/%.64s", card,
-				 found[i]->d_name);
+			if (state)
+				snprintf(name, sizeof(name), "vta%u/state.txt", card->index);
+			else
+				snprintf(name, sizeof(name), "vta%u/devcoredump/%.64s",
+					 card->index, found[i]->d_name);
 			copy_file(dump, AT_FDCWD, path, name, NULL);
+			copied++;
+			/* The kernel keeps one of a card: the next reset's is to have its place. */
+			if (state)
+				write_byte(AT_FDCWD, path);
 		}
 		free(found[i]);
 	}
 	free(found);
+	return copied;
+}
+
+/* A card that was not reset lately writes one of its present state, if root asks for it. */
+static void put_state(struct dump *dump, const struct vtadev_card *card, int dir)
+{
+	char name[96];
+	int err;
+
+	if (copy_coredumps(dump, card, false))
+		return;
+	err = write_byte(dir, "device/coredump");
+	if (!err && !copy_coredumps(dump, card, true))
+		err = -ENOENT;
+	if (err) {
+		snprintf(name, sizeof(name), "vta%u/state.txt", card->index);
+		not_read(dump, name, err);
+	}
 }
 
 /* ---- A card ---- */
@@ -264,7 +303,7 @@ static void put_card(struct dump *dump, const struct vtadev_card *card)
 	if (card->pci[0]) {
 		snprintf(name, sizeof(name), "vta%u/config-space.txt", card->index);
 		put_config_space(dump, dir, card->pci, name);
-		copy_coredumps(dump, card->pci, card->index);
+		put_state(dump, card, dir);
 	}
 	close(dir);
 }
