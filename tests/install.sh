@@ -24,23 +24,10 @@ for part in build/*; do
 	esac
 done
 cd "$copy"
-n=0
-failed=0
 
-# check NAME COMMAND...
-check() {
-	local name=$1
-
-	shift
-	n=$((n + 1))
-	if "$@" >"$dir/log" 2>&1; then
-		echo "ok $n $name"
-	else
-		failed=1
-		echo "not ok $n $name"
-		tail -n 20 "$dir/log" | sed 's/^/# /'
-	fi
-}
+# shellcheck source=tests/tap.sh
+. tests/tap.sh
+tap_log=$dir/log
 quietly() {
 	make -s --no-print-directory "$@"
 }

@@ -9,22 +9,9 @@ set -u
 tools=$(realpath "$(dirname "$0")/../../tools/slurm")
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/vta-slurm.XXXXXX")
 trap 'rm -rf "$tmp"' EXIT
-n=0
-failed=0
-# check NAME COMMAND...: one result; what the script said, and had done, is shown if it failed
-check() {
-	local name=$1
-
-	shift
-	n=$((n + 1))
-	if "$@"; then
-		echo "ok $n $name"
-	else
-		failed=1
-		echo "not ok $n $name"
-		cat "$tmp/out" "$tmp/err" "$tmp/done" | sed 's/^/# /'
-	fi
-}
+# shellcheck source=tests/tap.sh
+. "$(dirname "$0")/../tap.sh"
+show() { cat "$tmp/out" "$tmp/err" "$tmp/done"; }
 
 # ---- vtactl, scontrol and logger of this test ----
 

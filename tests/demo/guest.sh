@@ -7,15 +7,9 @@ set -u
 
 set_file=/share/testset.bin
 driver=/sys/bus/pci/drivers/vta
-n=0
 
-# check NAME COMMAND...: one result
-check() {
-	name=$1
-	shift
-	n=$((n + 1))
-	if "$@"; then echo "ok $n $name"; else echo "not ok $n $name"; fi
-}
+# shellcheck source=tests/tap.sh
+. /lib/tap.sh
 
 # exact FILE: the demo's output says that all is as on the CPU
 exact() {

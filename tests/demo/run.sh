@@ -10,4 +10,5 @@ exec tools/vm/vm run --kernel "${VM_KERNEL:-host}" --emu build/asan/vta-emu --ti
 	--file "$1":/lib/vta.ko \
 	--file build/examples/digits/digits:/bin/digits \
 	--file examples/digits/testset.bin:/share/testset.bin \
+	--file tests/tap.sh:/lib/tap.sh \
 	-- tests/demo/guest.sh

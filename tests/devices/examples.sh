@@ -11,23 +11,11 @@ dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-devices.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 device=${1:-soft}
 export VTADEV_PLUGINS=build/lib VTADEV_DEVICE=$device
-n=0
-status=0
 
-# check NAME COMMAND...: one result; what it said is in $dir/said
-check() {
-	local name=$1
+# shellcheck source=tests/tap.sh
+. tests/tap.sh
+tap_log=$dir/said
 
-	shift
-	n=$((n + 1))
-	if "$@" > "$dir/said" 2>&1 < /dev/null; then
-		echo "ok $n $name"
-	else
-		status=1
-		echo "not ok $n $name"
-		sed 's/^/# /' "$dir/said"
-	fi
-}
 # part NAME COMMAND...: one that prints TAP of its own
 part() {
 	local name=$1 code=0
@@ -39,7 +27,7 @@ part() {
 	if [ $code -eq 0 ]; then
 		echo "ok $n $name"
 	else
-		status=1
+		failed=1
 		echo "not ok $n $name"
 	fi
 }
@@ -108,4 +96,4 @@ done
 check "which a device can be made of again" \
 	env VTADEV_DEVICE="$device:$dir/config" "$dir/card_config"
 echo "1..$n"
-exit $status
+exit "$failed"

@@ -17,20 +17,10 @@ vm=$top/tools/vm/vm
 dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-signing.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 
-number=0
-failed=0
-# check NAME COMMAND...: what the VM last said is shown if it fails.
-check() {
-	local name=$1
-	shift
-	number=$((number + 1))
-	if "$@"; then
-		echo "ok $number $name"
-	else
-		failed=1
-		echo "not ok $number $name"
-		[ ! -e "$dir/said" ] || sed 's/^/# /' "$dir/said"
-	fi
+# shellcheck source=tests/tap.sh
+. "$top/tests/tap.sh"
+show() {
+	[ ! -e "$dir/said" ] || cat "$dir/said"
 }
 
 # try OPTION: loads both modules on a kernel with that option.

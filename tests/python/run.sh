@@ -16,23 +16,10 @@ dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-python.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 export PYTHONPATH=$PWD/build/python LD_LIBRARY_PATH=$PWD/build/lib PYTHONDONTWRITEBYTECODE=1
 export VTADEV_PLUGINS=$PWD/build/lib VTADEV_DEVICE=soft
-n=0
-status=0
 
-# check NAME COMMAND...: one result; what it said is shown if it failed
-check() {
-	local name=$1
-
-	shift
-	n=$((n + 1))
-	if "$@" > "$dir/said" 2>&1 < /dev/null; then
-		echo "ok $n $name"
-	else
-		status=1
-		echo "not ok $n $name"
-		sed 's/^/# /' "$dir/said"
-	fi
-}
+# shellcheck source=tests/tap.sh
+. tests/tap.sh
+tap_log=$dir/said
 example_names_digit() {
 	[ "$("$python" examples/python/digits.py "$dir/digits.vtap" "$dir/digit.raw")" = "the digit is 6" ]
 }
@@ -60,10 +47,10 @@ cp build/lib/libvtadev-soft.so "$dir/plugins"
 export FRAIL_PLUGINS=$dir/plugins
 
 echo "TAP version 13"
-"$python" tests/python/tap.py > "$dir/tap" || status=1
+"$python" tests/python/tap.py > "$dir/tap" || failed=1
 sed 's/^/    /' "$dir/tap"
 n=1
-[ $status -eq 0 ] || printf 'not '
+[ $failed -eq 0 ] || printf 'not '
 echo "ok $n the package's tests"
 build/examples/digits/digits-compile -b 1 "$dir/digits.vtap"
 build/tests/ops/digits_raw examples/digits/testset.bin 1 "$dir/digit.raw" "$dir/scores"
@@ -82,4 +69,4 @@ else
 	echo "ok $n valgrind # SKIP there is no valgrind"
 fi
 echo "1..$n"
-exit $status
+exit "$failed"

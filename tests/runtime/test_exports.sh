@@ -12,23 +12,10 @@ headers=(libvtadev/driver/vta/driver.h libvtadev/driver/vta/driver_async.h
 	libvtadev/driver/vta/driver_counters.h)
 dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-exports.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
-n=0
-failed=0
 
-# check NAME COMMAND...
-check() {
-	local name=$1
-
-	shift
-	n=$((n + 1))
-	if "$@" > "$dir/log" 2>&1; then
-		echo "ok $n $name"
-	else
-		failed=1
-		echo "not ok $n $name"
-		sed 's/^/# /' "$dir/log"
-	fi
-}
+# shellcheck source=tests/tap.sh
+. tests/tap.sh
+tap_log=$dir/log
 
 declared() {
 	cc -E -P -Iuapi -Ilibvtadev "${headers[@]/#/-include}" -x c /dev/null |

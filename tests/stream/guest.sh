@@ -5,6 +5,8 @@
 # computed, and traces tell what happened. Prints TAP.
 set -u
 
+# shellcheck source=tests/tap.sh
+. /lib/tap.sh
 # shellcheck source=tests/stream/library.sh
 . /lib/library.sh
 

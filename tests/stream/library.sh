@@ -1,25 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh
-# shellcheck disable=SC2034,SC2317	# functions are called by check, results told by the caller
+# shellcheck disable=SC2317	# functions are called by check
 #
 # What the example "stream" and the library's traces do on a card and on any device: sourced
-# by guest.sh and soft.sh, in a directory whose files are theirs. Programs are found by PATH.
-
-n=0
-failed=0
-
-# check NAME COMMAND...: one result
-check() {
-	name=$1
-	shift
-	n=$((n + 1))
-	if "$@"; then
-		echo "ok $n $name"
-	else
-		echo "not ok $n $name"
-		failed=1
-	fi
-}
+# by guest.sh and soft.sh after tap.sh, in a directory whose files are theirs. Programs are
+# found by PATH.
 
 # quietly COMMAND...: its output only if it failed
 quietly() {

@@ -15,5 +15,5 @@ exec tools/vm/vm run --kernel "${VM_KERNEL:-host}" --emu build/asan/vta-emu --ti
 	--file build/tools/vtactl:/bin/vtactl \
 	--file build/tests/stream/check_trace:/bin/check_trace \
 	--file build/tests/stream/threads:/bin/threads \
-	--file tests/stream/library.sh:/lib/library.sh \
+	--file tests/tap.sh:/lib/tap.sh --file tests/stream/library.sh:/lib/library.sh \
 	-- tests/stream/guest.sh

@@ -15,6 +15,8 @@ trap 'rm -rf "$dir"' EXIT
 export VTADEV_PLUGINS="$top/build/lib" VTADEV_DEVICE="${1:-soft}"
 PATH=$top/build/examples/stream:$top/build/tests/stream:$PATH
 cd "$dir" || exit 1
+# shellcheck source=tests/tap.sh
+. "$top/tests/tap.sh"
 # shellcheck source=tests/stream/library.sh
 . "$top/tests/stream/library.sh"
 

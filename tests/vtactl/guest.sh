@@ -6,22 +6,9 @@
 # shellcheck disable=SC2317	# functions are called by check
 set -u
 
-n=0
-failed=0
-
-# check NAME COMMAND...: one result; what was said last is shown if it failed
-check() {
-	name=$1
-	shift
-	n=$((n + 1))
-	if "$@"; then
-		echo "ok $n $name"
-	else
-		echo "not ok $n $name"
-		sed 's/^/# /' /tmp/out /tmp/err
-		failed=1
-	fi
-}
+# shellcheck source=tests/tap.sh
+. /lib/tap.sh
+show() { cat /tmp/out /tmp/err; }
 
 # ctl ARGUMENTS: vtactl; sets $status
 ctl() {

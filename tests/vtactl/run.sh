@@ -20,5 +20,6 @@ exec tools/vm/vm run --kernel "${VM_KERNEL:-host}" --emu build/asan/vta-emu --ti
 	--file build/tools/vtactl:/bin/vtactl \
 	--file build/tests/vtactl/worker:/bin/worker \
 	--file "$(command -v setpriv)" \
+	--file tests/tap.sh:/lib/tap.sh \
 	--file docs/sysfs-abi.md:/docs/sysfs-abi.md --file docs/operating.md:/docs/operating.md \
 	-- tests/vtactl/guest.sh
