@@ -25,7 +25,7 @@
 	X(DOORBELL, "doorbell", "more submitted than the ring holds")	\
 	X(TIME, "time", "time limit reached")
 
-/* What the driver says of a card that does not keep to the contract, and before sleep. */
+/* Faults that the driver reports: a card that breaks the contract, and before sleep. */
 #define VTA_DRIVER_FAULTS(X)						\
 	X(CARD, "card", "the card's records make no sense")		\
 	X(HANG, "hang", "the card hangs")				\

@@ -3,16 +3,22 @@
  * vta_isa.h - the core's configuration, instructions and micro-ops, and what they cost
  *
  * Follows docs/isa.md, which is normative, and is the only place where these numbers
- * stand: the module, the emulated card, the library, the operators and the tools include
- * it. All functions are inline, call nothing and may be used by any thread.
+ * stand: the module, the emulated card, the library, the operators, the tools and the
+ * kernels in OpenCL C include it. All functions are inline, call nothing and may be used by
+ * any thread.
  *
  * Lists are macros of the form LIST(X), which expand to X(...) for each entry.
  */
 #ifndef VTA_ISA_H
 #define VTA_ISA_H
 
-#ifdef __KERNEL__
+#if defined(__KERNEL__)
 #include <linux/types.h>
+#elif defined(__OPENCL_C_VERSION__)
+typedef int int32_t;
+typedef short int16_t;
+typedef uint uint32_t;
+typedef ulong uint64_t;
 #else
 #include <stdbool.h>
 #include <stddef.h>
@@ -96,6 +102,7 @@ static inline int vta_isa_src_bits(const struct vta_isa_shape *s)
 	return s->acc > s->inp ? s->acc : s->inp;
 }
 
+#ifndef __OPENCL_C_VERSION__	/* it has no strings */
 /**
  * struct vta_isa_limit - a rule that a configuration breaks
  * @name: what the rule is about: a name of vta_config.json, or words with such names
@@ -167,6 +174,7 @@ static inline bool vta_isa_config_valid(const struct vta_isa_config *c,
 				   s.acc_bytes) &&
 	       vta_isa_fields_fit(&s, limit);
 }
+#endif
 
 /* ---- Instructions (sections 2 to 6) ---- */
 
@@ -278,15 +286,15 @@ struct vta_isa_move {
 
 /* GEMM and ALU. */
 struct vta_isa_loop {
-	bool alu;			/* else GEMM: alu_opcode, use_imm and imm mean nothing */
-	bool reset;			/* GEMM */
+	uint32_t alu;			/* 0: GEMM; alu_opcode, use_imm and imm mean nothing */
+	uint32_t reset;			/* GEMM */
 	uint32_t uop_bgn, uop_end;
 	uint32_t iter_out, iter_in;
 	uint32_t dst_factor_out, dst_factor_in;
 	uint32_t src_factor_out, src_factor_in;
 	uint32_t wgt_factor_out, wgt_factor_in;	/* GEMM */
 	uint32_t alu_opcode;		/* enum vta_isa_alu, or 5 to 7, which do not exist */
-	bool use_imm;
+	uint32_t use_imm;
 	int32_t imm;			/* 16 bits, signed */
 };
 
@@ -450,9 +458,15 @@ static inline uint64_t vta_isa_loop_cycles(const struct vta_isa_loop *l)
 }
 
 /* A COPY or FILL (docs/hardware.md, section 7) of @rows rows of @width bytes. */
+#define VTA_COPY_LATENCY	16
+#define VTA_COPY_ROW		1
+#define VTA_COPY_PORT		16	/* bytes a cycle */
+
 static inline uint64_t vta_copy_cycles(uint32_t rows, uint32_t width)
 {
-	return 16 + rows * (1 + ((uint64_t)width + 15) / 16);
+	uint64_t row = VTA_COPY_ROW + ((uint64_t)width + VTA_COPY_PORT - 1) / VTA_COPY_PORT;
+
+	return VTA_COPY_LATENCY + rows * row;
 }
 
 #endif /* VTA_ISA_H */

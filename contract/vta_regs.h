@@ -20,6 +20,7 @@
 #define VTA_PCI_DEVICE			0x5654
 #define VTA_PCI_SUBDEVICE		0x0001
 #define VTA_PCI_CLASS			0x120000
+#define VTA_PCI_REVISION		1
 
 #define VTA_BAR_REGS			0
 #define VTA_BAR_DOORBELLS		2
@@ -161,7 +162,7 @@
 #define REG_QUEUE_GROUP(n)		(REG_QUEUE(n) + 0x48)
 #define REG_QUEUE_SAVE(n)		(REG_QUEUE(n) + 0x4c)	/* device address */
 
-/* What a queue has in hand. */
+/* The descriptor that a queue has in hand. */
 enum vta_hand {
 	VTA_HAND_NONE		= 0,	/* with BUSY: reads a descriptor, or writes a record */
 	VTA_HAND_FOR_COMPUTE	= 1,	/* waits for the compute engine */

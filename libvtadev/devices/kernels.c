@@ -17,15 +17,12 @@
 /* Launches ahead of the host's next look, at most. */
 #define AHEAD_MAX	16u
 #define ADDRESS_END	(UINT64_C(1) << 32)
-#define INSN_BYTES	16u
 
 /* The kernels read the library's page table. */
 static_assert(VTADEV_DEVICE_ENTRY_READ == VTA_ENTRY_READ, "an entry's flag");
 static_assert(VTADEV_DEVICE_ENTRY_WRITE == VTA_ENTRY_WRITE, "an entry's flag");
 static_assert(VTADEV_DEVICE_ENTRY_SHIFT == VTA_ENTRY_SHIFT, "an entry's page");
 static_assert(VTA_PAGE_SIZE == 1u << VTA_PAGE_LOG, "what an entry is of");
-
-enum { OP_LOAD, OP_STORE };
 
 /* The build says where vta.cl is with what it includes; an analyser need not know. */
 #ifndef VTA_CL
@@ -41,14 +38,15 @@ __asm__(".section .rodata\n"
 
 int kernels_options(const struct core_config *c, char *text, size_t size)
 {
+	const struct vta_isa_config config = VTA_ISA_CONFIG_OF(c);
+	const struct vta_isa_shape s = vta_isa_shape(&config);
+
 	return snprintf(text, size, "-DLOG_INP_WIDTH=%u -DLOG_WGT_WIDTH=%u -DLOG_BATCH=%u "
-			"-DLOG_BLOCK=%u -DLOG_UOP_BUFF=%u -DLOG_INP_BUFF=%u -DLOG_WGT_BUFF=%u "
-			"-DLOG_ACC_BUFF=%u -DFAULT_INSN=%d -DFAULT_BOUNDS=%d -DFAULT_CYCLES=%d "
-			"-DFAULT_DEADLOCK=%d",
+			"-DLOG_BLOCK=%u -DLOG_UOP=%d -DLOG_INP=%d -DLOG_WGT=%d -DLOG_ACC=%d "
+			"-DFAULT_INSN=%d -DFAULT_BOUNDS=%d -DFAULT_CYCLES=%d -DFAULT_DEADLOCK=%d",
 			c->log_inp_width, c->log_wgt_width, c->log_batch, c->log_block,
-			c->log_uop_buff_size, c->log_inp_buff_size, c->log_wgt_buff_size,
-			c->log_acc_buff_size, VTA_FAULT_INSN, VTA_FAULT_BOUNDS, VTA_FAULT_CYCLES,
-			VTA_FAULT_DEADLOCK);
+			s.uop, s.inp, s.wgt, s.acc, VTA_FAULT_INSN, VTA_FAULT_BOUNDS,
+			VTA_FAULT_CYCLES, VTA_FAULT_DEADLOCK);
 }
 
 /* ---- A core's life ---- */
@@ -96,14 +94,14 @@ int kernels_clear(const struct kernels *k)
 static int fetch(struct kernels *k, const struct vtadev_device_memory *memory)
 {
 	struct vta_state *s = &k->state;
-	uint64_t addr = s->insn_addr + (uint64_t)s->fetched * INSN_BYTES;
-	uint32_t count = (VTA_PAGE_SIZE - (uint32_t)(addr % VTA_PAGE_SIZE)) / INSN_BYTES;
+	uint64_t addr = s->insn_addr + (uint64_t)s->fetched * VTA_ISA_INSN_BYTES;
+	uint32_t count = (VTA_PAGE_SIZE - (uint32_t)(addr % VTA_PAGE_SIZE)) / VTA_ISA_INSN_BYTES;
 	uint32_t reason = VTA_FAULT_PAGE, fault_addr = (uint32_t)addr;
 
 	count = count < s->insn_count - s->fetched ? count : s->insn_count - s->fetched;
 	if (addr < ADDRESS_END)
 		reason = memory->read(memory->space, (uint32_t)addr, k->code,
-				      (size_t)count * INSN_BYTES, &fault_addr);
+				      (size_t)count * VTA_ISA_INSN_BYTES, &fault_addr);
 	if (reason) {
 		s->fetch_reason = reason;
 		s->fetch_addr = fault_addr;
@@ -112,7 +110,7 @@ static int fetch(struct kernels *k, const struct vtadev_device_memory *memory)
 	}
 	s->code_first = s->fetched;
 	s->code_count = count;
-	return k->ops->put(k->core, KERNELS_CODE, k->code, (size_t)count * INSN_BYTES);
+	return k->ops->put(k->core, KERNELS_CODE, k->code, (size_t)count * VTA_ISA_INSN_BYTES);
 }
 
 /* A row between memory and the bounce. */
@@ -140,11 +138,12 @@ static enum vta_fault_reason move_rows(const struct kernels *k,
 				       uint32_t *fault_addr)
 {
 	const struct vta_move *m = &k->state.move;
-	size_t len = (size_t)m->width * m->elem;
+	size_t len = (size_t)m->insn.x_size * m->elem;
 	enum vta_fault_reason reason = VTA_FAULT_NONE;
 
-	for (uint32_t y = 0; y < m->rows && !reason; y++)
-		reason = move_row(memory, store, (m->dram + (uint64_t)y * m->stride) * m->elem,
+	for (uint32_t y = 0; y < m->insn.y_size && !reason; y++)
+		reason = move_row(memory, store,
+				  (m->insn.dram_base + (uint64_t)y * m->insn.x_stride) * m->elem,
 				  k->bounce + y * len, len, fault_addr);
 	return reason;
 }
@@ -153,7 +152,7 @@ static enum vta_access access_of(bool store, uint32_t type)
 {
 	if (store)
 		return VTA_ACCESS_STORE;
-	return type ? VTA_ACCESS_LOAD : VTA_ACCESS_UOP;
+	return type == VTA_ISA_UOP ? VTA_ACCESS_UOP : VTA_ACCESS_LOAD;
 }
 
 /* The rows of the LOAD or STORE in hand; a fault goes into @result. */
@@ -161,8 +160,8 @@ static int move(struct kernels *k, const struct vtadev_device_memory *memory,
 		struct vtadev_device_result *result)
 {
 	struct vta_state *s = &k->state;
-	size_t size = (size_t)s->move.rows * s->move.width * s->move.elem;
-	bool store = (s->command.words[0] & 7) == OP_STORE;
+	size_t size = (size_t)s->move.insn.y_size * s->move.insn.x_size * s->move.elem;
+	bool store = (s->command.words[0] & 7) == VTA_ISA_STORE;
 	uint32_t fault_addr = 0;
 	int err = 0;
 
@@ -172,7 +171,7 @@ static int move(struct kernels *k, const struct vtadev_device_memory *memory,
 		return err;
 	result->reason = move_rows(k, memory, store, &fault_addr);
 	if (result->reason) {
-		result->access = access_of(store, s->move.type);
+		result->access = access_of(store, s->move.insn.memory_type);
 		result->addr = fault_addr;
 		result->insn_index = s->command.index;
 		memcpy(result->insn, s->command.words, sizeof(result->insn));

@@ -151,8 +151,32 @@ def configuration(text):
             yield "configuration", name, (int(least), int(most or least))
 
 
+def identity(text):
+    """Section 1's first table: "vendor:device | 1234:5654"."""
+    names = {"vendor:device": ("VENDOR", "DEVICE"), "subsystem": ("VENDOR", "SUBDEVICE"),
+             "class": ("CLASS",), "revision": ("REVISION",)}
+    for row in rows(text):
+        numbers = re.match("[0-9a-fx:]*", row[1])[0].split(":")
+        for name, number in zip(names.get(row[0], ()), numbers):
+            yield "identity", name, int(number, 16)
+
+
+def cycles(hardware, isa):
+    """The numbers of the formulas."""
+    move = re.search(r"LOAD, STORE \| (\d+) \+ rows · \((\d+) \+ ⌈bytes .*? / (\d+)⌉\)", isa)
+    copy = re.search(r"(\d+) cycles and for each row (\d+) \+ ⌈width / (\d+)⌉",
+                     re.sub(r"\s+", " ", hardware))
+    for prefix, found in (("ISA_MEM", move), ("COPY", copy)):
+        for name, value in zip(("LATENCY", "ROW", "PORT"), found.groups()):
+            yield "cycles", f"{prefix}_{name}", int(value)
+    for value in re.findall(r"^\| (?:GEMM|ALU) \| (\d+) \+ micro-ops", isa, re.M):
+        yield "cycles", "ISA_LOOP_LATENCY", int(value)
+
+
 def facts_of_documents(texts):
     hardware, isa = texts[HARDWARE], texts[ISA]
+    yield from identity(section(hardware, "## 1."))
+    yield from cycles(hardware, isa)
     yield from registers(hardware)
     yield from page_table(section(hardware, "## 5."))
     yield from records(section(hardware, "## 6.") + section(hardware, "## 7.") +
@@ -190,8 +214,10 @@ def facts_of_documents(texts):
 # ---- Headers ----
 
 def macros(tree):
-    """Names of the header's own macros that begin with REG_ or VTA_PTE_, with "(" or not."""
-    return re.findall(r"^#define (REG_\w+|VTA_PTE_\w+)(\(?)", (tree / REGS).read_text(), re.M)
+    """Names of the headers' own macros that state facts, with "(" or not."""
+    text = (tree / REGS).read_text() + (tree / HEADER).read_text()
+    return re.findall(r"^#define (REG_\w+|VTA_PTE_\w+|VTA_PCI_\w+|VTA_\w+_(?:LATENCY|ROW|PORT)\b)"
+                      r"(\(?)", text, re.M)
 
 
 def structure(tree, name):
@@ -223,6 +249,10 @@ def program(tree):
     for name, function in macros(tree):
         if name.startswith("VTA_PTE_") and name != "VTA_PTE_BLOCK_ADDR":
             fact("entry", name[8:], name)
+        elif name.startswith("VTA_PCI_"):
+            fact("identity", name[8:], name)
+        elif name.startswith("VTA_") and name != "VTA_PTE_BLOCK_ADDR":
+            fact("cycles", name[4:], name)
         elif function:
             fact("function", name[4:], f"{name}(0)", f"{name}(1) - {name}(0)")
         elif name.startswith("REG_"):
@@ -355,12 +385,18 @@ CHANGES = (
     (HARDWARE, "| 24 | FAULTS |", "| 24 | FAILURES |", "counter FAULTS"),
     (HARDWARE, "| 3 | BLOCK |", "| 4 | BLOCK |", "entry BLOCK"),
     (HARDWARE, "| 6 | HELD |", "| 7 | HELD |", "hand HELD"),
+    (HARDWARE, "| 1234:0001 |", "| 1235:0001 |", "identity VENDOR"),
+    (HARDWARE, "row 1 + ⌈width / 16⌉", "row 1 + ⌈width / 32⌉", "cycles COPY_PORT"),
+    (ISA, "| ALU | 8 + micro-ops", "| ALU | 9 + micro-ops", "cycles ISA_LOOP_LATENCY"),
     (ISA, "FINISH 3, ALU 4", "FINISH 4, ALU 3", "opcode ALU"),
     (ISA, "0 to 24, and see", "0 to 30, and see", "configuration LOG_WGT_BUFF_SIZE"),
     (ISA, "y_pad_0 4, y_pad_1 4", "y_pad_1 4, y_pad_0 4", "field of LOAD and STORE 1.y_pad_0"),
     (ISA, "alu_opcode 3, use_imm 1", "alu_opcode 4, use_imm 1", "field of ALU 1.alu_opcode"),
     (SYSFS, "vtaN/counters/arms", "vtaN/counters/arm", "counter's file arms"),
     (REGS, "#define REG_QUEUES\t\t\t0x010", "#define REG_QUEUES\t\t\t0x060", "register QUEUES"),
+    (REGS, "#define VTA_PCI_REVISION\t\t1", "#define VTA_PCI_REVISION\t\t2", "identity REVISION"),
+    (HEADER, "#define VTA_ISA_MEM_ROW\t\t2", "#define VTA_ISA_MEM_ROW\t\t3",
+     "cycles ISA_MEM_ROW"),
     (REGS, "#define REG_POWER", "#define REG_CURRENT 0x158\n#define REG_POWER",
      "register CURRENT"),
     (REGS, "#define REG_STATUS_BUSY", "#define REG_STATUS_LATE 0x8\n#define REG_STATUS_BUSY",

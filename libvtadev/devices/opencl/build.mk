@@ -16,10 +16,11 @@ OPENCL_CPPFLAGS := $(SOFT_CPPFLAGS) -D_GNU_SOURCE -DVTA_CL='"$(OPENCL_CL)"'
 OPENCL_LIBS := -lOpenCL $(EMU_LIBS)
 
 # One file for the OpenCL compiler, which finds no others.
-$(OPENCL_CL): $(addprefix libvtadev/devices/opencl/,vta.cl decide.cl state.h)
+$(OPENCL_CL): $(addprefix libvtadev/devices/opencl/,vta.cl decide.cl state.h) contract/vta_isa.h
 	@mkdir -p $(@D)
 	sed -e '/^#include "state.h"/{r $(<D)/state.h' -e 'd}' \
-		-e '/^#include "decide.cl"/{r $(<D)/decide.cl' -e 'd}' $< > $@
+		-e '/^#include "decide.cl"/{r $(<D)/decide.cl' -e 'd}' $< | \
+		sed -e '/^#include "vta_isa.h"/{r contract/vta_isa.h' -e 'd}' > $@
 
 $(OPENCL_DIR)/kernels.o: $(OPENCL_CL)
 

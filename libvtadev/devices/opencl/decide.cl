@@ -3,58 +3,33 @@
  * decide.cl - what work-item 0 of vta_stream decides: decoding, tokens, faults, cycles
  */
 
-/* Takes a word apart, from bit 0 up. */
-static uint next(ulong *word, uint width)
+static struct vta_isa_insn insn_of(__local const struct vta_command *cmd)
 {
-	uint value = (uint)(*word & ((1ul << width) - 1));
-
-	*word >>= width;
-	return value;
+	return (struct vta_isa_insn) { { cmd->words[0] | (ulong)cmd->words[1] << 32,
+					 cmd->words[2] | (ulong)cmd->words[3] << 32 } };
 }
 
 static void decode_move(__local const struct vta_command *cmd, __local struct vta_move *m)
 {
-	ulong w0 = (cmd->words[0] | (ulong)cmd->words[1] << 32) >> 7;
-	ulong w1 = cmd->words[2] | (ulong)cmd->words[3] << 32;
+	struct vta_isa_insn insn = insn_of(cmd);
+	struct vta_isa_move move;
 
-	m->type = next(&w0, 3);
-	m->sram = next(&w0, 16);
-	m->dram = next(&w0, 32);
-	m->rows = next(&w1, 16);
-	m->width = next(&w1, 16);
-	m->stride = next(&w1, 16);
-	m->y_pad_0 = next(&w1, 4);
-	m->y_pad_1 = next(&w1, 4);
-	m->x_pad_0 = next(&w1, 4);
-	m->x_pad_1 = next(&w1, 4);
-	m->elem = elem_bytes(m->type);
+	vta_isa_unpack_move(&insn, &move);
+	m->insn = move;
+	m->elem = elem_bytes(move.memory_type);
 	m->bounce = 0;
 }
 
 static void decode_loop(__local const struct vta_command *cmd, __local struct vta_loop *l)
 {
-	ulong w0 = (cmd->words[0] | (ulong)cmd->words[1] << 32) >> 7;
-	ulong w1 = cmd->words[2] | (ulong)cmd->words[3] << 32;
-	uint log_src;
+	const struct vta_isa_shape shape = SHAPE;
+	struct vta_isa_insn insn = insn_of(cmd);
+	struct vta_isa_loop loop;
 
-	l->alu = (cmd->words[0] & 7) == ALU;
-	log_src = l->alu ? LOG_ACC : LOG_INP;
-	l->reset = next(&w0, 1) & !l->alu;
-	l->bgn = next(&w0, LOG_UOP);
-	l->end = next(&w0, LOG_UOP + 1);
-	l->iter_out = next(&w0, 14);
-	l->iter_in = next(&w0, 14);
-	l->dst_out = next(&w1, LOG_ACC);
-	l->dst_in = next(&w1, LOG_ACC);
-	l->src_out = next(&w1, log_src);
-	l->src_in = next(&w1, log_src);
-	l->wgt_out = l->alu ? 0 : next(&w1, LOG_WGT);
-	l->wgt_in = l->alu ? 0 : next(&w1, LOG_WGT);
-	l->op = l->alu ? next(&w1, 3) : 0;
-	l->use_imm = l->alu ? next(&w1, 1) : 0;
-	l->imm = l->alu ? (short)next(&w1, 16) : 0;
+	vta_isa_unpack_loop(&shape, &insn, &loop);
+	l->insn = loop;
 	l->done = 0;
-	l->count = l->bgn < l->end ? (ulong)l->iter_out * l->iter_in * (l->end - l->bgn) : 0;
+	l->count = vta_isa_loop_count(&loop);
 }
 
 static uint module_of(__local const uint *words)
@@ -273,7 +248,7 @@ static void finish(const struct core *c, __local struct vta_state *s)
 	}
 	if (op == ALU)
 		s->alu_uops += s->loop.count;
-	if (op == GEMM && !s->loop.reset)
+	if (op == GEMM && !s->loop.insn.reset)
 		s->gemm_uops += s->loop.count;
 	s->free[s->module] = s->end;
 	s->cycles = s->cycles > s->end ? s->cycles : s->end;
@@ -281,31 +256,31 @@ static void finish(const struct core *c, __local struct vta_state *s)
 	s->in_hand = 0;
 }
 
-static bool move_fits(__local const struct vta_move *m)
+static bool move_fits(__local const struct vta_isa_move *m)
 {
-	ulong width = m->x_pad_0 + m->width + m->x_pad_1;
-	ulong height = m->y_pad_0 + m->rows + m->y_pad_1;
-	ulong depth = m->type == UOP ? 1ul << LOG_UOP :
-		      m->type == WGT ? 1ul << LOG_WGT :
-		      m->type == INP ? 1ul << LOG_INP : 1ul << LOG_ACC;
+	ulong width = m->x_pad_0 + m->x_size + m->x_pad_1;
+	ulong height = m->y_pad_0 + m->y_size + m->y_pad_1;
+	ulong depth = m->memory_type == UOP ? 1ul << LOG_UOP :
+		      m->memory_type == WGT ? 1ul << LOG_WGT :
+		      m->memory_type == INP ? 1ul << LOG_INP : 1ul << LOG_ACC;
 
-	return !m->width || !height || m->sram + width * height <= depth;
+	return !m->x_size || !height || m->sram_base + width * height <= depth;
 }
 
 /* All parts of an index grow with their loop's counter: its last sum is the largest. */
 static bool loop_fits(__local const struct vta_group *g)
 {
-	__local const struct vta_loop *l = &g->s.loop;
+	__local const struct vta_isa_loop *l = &g->s.loop.insn;
 	uint i = l->iter_out - 1, j = l->iter_in - 1;
 	uint dst, src, wgt;
 
-	if (!l->count)
+	if (!g->s.loop.count)
 		return true;
-	if (l->end > 1u << LOG_UOP)
+	if (l->uop_end > 1u << LOG_UOP)
 		return false;
-	dst = g->dst_max + i * l->dst_out + j * l->dst_in;
-	src = g->src_max + i * l->src_out + j * l->src_in;
-	wgt = g->wgt_max + i * l->wgt_out + j * l->wgt_in;
+	dst = g->dst_max + i * l->dst_factor_out + j * l->dst_factor_in;
+	src = g->src_max + i * l->src_factor_out + j * l->src_factor_in;
+	wgt = g->wgt_max + i * l->wgt_factor_out + j * l->wgt_factor_in;
 	if (dst >= 1u << LOG_ACC)
 		return false;
 	if (l->alu)
@@ -314,7 +289,7 @@ static bool loop_fits(__local const struct vta_group *g)
 }
 
 /* Whether i * a + j * b + (0 to span - 1), over both loops, is never the same twice. */
-static bool nested(__local const struct vta_loop *l, uint a, uint b, uint span)
+static bool nested(__local const struct vta_isa_loop *l, uint a, uint b, uint span)
 {
 	uint ni = l->iter_out, nj = l->iter_in;
 
@@ -325,11 +300,13 @@ static bool nested(__local const struct vta_loop *l, uint a, uint b, uint span)
 /* Whether micro-ops may be executed in any order; "no" is always right. */
 static bool independent(__local const struct vta_group *g)
 {
-	__local const struct vta_loop *l = &g->s.loop;
-	uint over = l->dst_out * (l->iter_out - 1) + l->dst_in * (l->iter_in - 1);
+	__local const struct vta_isa_loop *l = &g->s.loop.insn;
+	uint over = l->dst_factor_out * (l->iter_out - 1) + l->dst_factor_in * (l->iter_in - 1);
 	uint dst_end = g->dst_max + over;
-	uint src_end = g->src_max + l->src_out * (l->iter_out - 1) + l->src_in * (l->iter_in - 1);
-	bool same = g->src_is_dst && l->src_out == l->dst_out && l->src_in == l->dst_in;
+	uint src_end = g->src_max + l->src_factor_out * (l->iter_out - 1) +
+		       l->src_factor_in * (l->iter_in - 1);
+	bool same = g->src_is_dst && l->src_factor_out == l->dst_factor_out &&
+		    l->src_factor_in == l->dst_factor_in;
 
 	if (!l->alu)
 		return true;
@@ -337,27 +314,22 @@ static bool independent(__local const struct vta_group *g)
 		return false;
 	if (g->gap <= 0)
 		return false;
-	return nested(l, l->dst_out, l->dst_in, g->dst_max - g->dst_min + 1) ||
-	       ((uint)g->gap > over && nested(l, l->dst_out, l->dst_in, 1));
+	return nested(l, l->dst_factor_out, l->dst_factor_in, g->dst_max - g->dst_min + 1) ||
+	       ((uint)g->gap > over && nested(l, l->dst_factor_out, l->dst_factor_in, 1));
 }
 
 static ulong cost(__local const struct vta_state *s)
 {
-	__local const struct vta_move *m = &s->move;
-	ulong width = m->x_pad_0 + m->width + m->x_pad_1;
-	ulong height = m->y_pad_0 + m->rows + m->y_pad_1;
+	struct vta_isa_move move = s->move.insn;
+	struct vta_isa_loop loop = s->loop.insn;
 
 	switch (s->command.words[0] & 7) {
 	case LOAD:
 	case STORE:
-		if (!m->width)
-			return 1;
-		return 32 + m->rows * (2 + ((ulong)m->width * m->elem + 15) / 16) +
-		       width * height - (ulong)m->width * m->rows;
+		return vta_isa_move_cycles(&move, s->move.elem);
 	case GEMM:
-		return 8 + s->loop.count;
 	case ALU:
-		return 8 + s->loop.count * (s->loop.use_imm ? 1 : 2);
+		return vta_isa_loop_cycles(&loop);
 	default:
 		return 1;
 	}
@@ -389,7 +361,7 @@ static void begin_move(__local struct vta_group *g, uint op)
 	__local struct vta_state *s = &g->s;
 	__local struct vta_move *m = &s->move;
 
-	if (!m->width || (op == STORE && !m->rows))
+	if (!m->insn.x_size || (op == STORE && !m->insn.y_size))
 		return;
 	g->todo = EXECUTE;
 	m->bounce = g->missing;
@@ -407,9 +379,9 @@ static void begin_loop(__local struct vta_group *g)
 		return;
 	g->todo = EXECUTE;
 	l->apart = independent(g);
-	g->budget -= (uint)min((ulong)g->budget, work(l->count, l->alu));
+	g->budget -= (uint)min((ulong)g->budget, work(l->count, l->insn.alu));
 #ifndef VTA_TASK
-	if (work(l->count, l->alu) >= VTA_WIDE_MIN) {
+	if (work(l->count, l->insn.alu) >= VTA_WIDE_MIN) {
 		g->s.status = VTA_WIDE;
 		g->todo = LEAVE;
 	}
@@ -423,7 +395,7 @@ static void begin(const struct core *c, __local struct vta_group *g)
 	uint op = s->command.words[0] & 7;
 	bool moves = op == LOAD || op == STORE, loops = op == GEMM || op == ALU;
 
-	if ((moves && !move_fits(&s->move)) || (loops && !loop_fits(g))) {
+	if ((moves && !move_fits(&s->move.insn)) || (loops && !loop_fits(g))) {
 		fault(g, FAULT_BOUNDS, &s->command);
 		return;
 	}
@@ -443,7 +415,7 @@ static void begin(const struct core *c, __local struct vta_group *g)
 /* Where a launch of vta_wide ends that begins at @done. */
 static ulong wide_end(const struct vta_loop *l)
 {
-	ulong chunk = VTA_CHUNK / work(1, l->alu);
+	ulong chunk = VTA_CHUNK / work(1, l->insn.alu);
 
 	return min(l->done + max(chunk, 1ul), (ulong)l->count);
 }
@@ -458,7 +430,7 @@ static void count_wide(__local struct vta_group *g)
 		g->s.status = VTA_RUN;
 }
 
-/* Goes on with what the other kernel has executed, or the host has moved. */
+/* Continues after the other kernel has executed a loop, or the host has moved rows. */
 static void resume(const struct core *c, __local struct vta_group *g)
 {
 	if ((g->s.command.words[0] & 7) == LOAD) {

@@ -7,7 +7,9 @@
 #ifndef VTA_CL_STATE_H
 #define VTA_CL_STATE_H
 
-#if defined(__OPENCL_VERSION__) || defined(__OPENCL_C_VERSION__)
+#include "vta_isa.h"
+
+#ifdef __OPENCL_C_VERSION__
 typedef uint vta_u32;
 typedef ulong vta_u64;
 #else
@@ -33,9 +35,9 @@ typedef uint64_t vta_u64 __attribute__((aligned(8)));
 #define VTA_CODE	256u
 #define VTA_BLOCK	64u
 
-/* What is to be done next. */
+/* The next step. */
 enum vta_next {
-	VTA_RUN,	/* by the kernel vta_stream: go on */
+	VTA_RUN,	/* by the kernel vta_stream: continue */
 	VTA_WIDE,	/* by the kernel vta_wide: a part of the loop in hand */
 	VTA_FETCH,	/* by the host: instructions from @fetched on, into the code */
 	VTA_MOVE,	/* by the host: rows of the LOAD or STORE in hand, in the bounce */
@@ -49,20 +51,16 @@ struct vta_command {
 	vta_u32 index;
 };
 
-/* LOAD and STORE: rows of elements, as docs/isa.md names them. */
+/* LOAD and STORE. */
 struct vta_move {
-	vta_u32 type, sram, dram, rows, width, stride;
-	vta_u32 y_pad_0, y_pad_1, x_pad_0, x_pad_1;
+	struct vta_isa_move insn;
 	vta_u32 elem;		/* bytes of an element in memory */
 	vta_u32 bounce;		/* the rows go through the bounce */
 };
 
 /* GEMM and ALU. */
 struct vta_loop {
-	vta_u32 alu, reset, op, use_imm;
-	vta_u32 bgn, end, iter_out, iter_in;
-	vta_u32 dst_out, dst_in, src_out, src_in, wgt_out, wgt_in;
-	int imm;
+	struct vta_isa_loop insn;
 	vta_u32 apart;		/* its micro-ops do not depend on each other */
 	vta_u64 done, count;	/* micro-ops */
 };
@@ -78,7 +76,7 @@ struct vta_state {
 	vta_u32 fetched, code_first, code_count;
 	vta_u32 fetch_reason, fetch_addr;	/* the one at @insn_count could not be */
 
-	/* What the host is told. */
+	/* Results for the host. */
 	vta_u32 reason, insn_index, insn[4];
 	vta_u64 cycles, insns, gemm_uops, alu_uops;
 

@@ -18,10 +18,11 @@
  * value of an element is computed from the same value of others, so values are executed
  * side by side, and micro-ops too where they do not depend on each other.
  *
- * Build options: LOG_* of the configuration (LOG_UOP_BUFF and so on in bytes) and FAULT_*,
- * reasons of vta.h. VTA_GPU for a device with many small processors. Others have values
- * below. VTA_TASK makes vta_stream a kernel of a single work-item, which is what FPGA tools
- * ask for, and takes vta_wide away.
+ * Build options: LOG_BATCH, LOG_BLOCK, LOG_INP_WIDTH and LOG_WGT_WIDTH of the configuration;
+ * LOG_UOP, LOG_INP, LOG_WGT and LOG_ACC, the depths of the scratchpads (all base-2
+ * logarithms); FAULT_*, reasons of vta.h. VTA_GPU for a device with many small processors.
+ * Others have values below. VTA_TASK makes vta_stream a kernel of a single work-item, which
+ * is what FPGA tools ask for, and takes vta_wide away.
  */
 #include "state.h"
 
@@ -54,11 +55,7 @@
 #define BATCH		(1u << LOG_BATCH)
 #define BLOCK		(1u << LOG_BLOCK)
 #define LANES		(BATCH * BLOCK)		/* values of an element of ACC */
-#define LOG_UOP		(LOG_UOP_BUFF - 2)
-#define LOG_INP		(LOG_INP_BUFF - LOG_BATCH - LOG_BLOCK - LOG_INP_WIDTH + 3)
-#define LOG_WGT		(LOG_WGT_BUFF - 2 * LOG_BLOCK - LOG_WGT_WIDTH + 3)
-#define LOG_ACC		(LOG_ACC_BUFF - LOG_BATCH - LOG_BLOCK - 2)
-#define LOG_SRC		(LOG_ACC > LOG_INP ? LOG_ACC : LOG_INP)
+#define SHAPE		{ .uop = LOG_UOP, .inp = LOG_INP, .wgt = LOG_WGT, .acc = LOG_ACC }
 
 #if VTA_ITEMS == 1
 #define ITEM		0u
@@ -75,9 +72,10 @@
 #define NOWHERE		(~0ul)
 #define NO_QUEUE	(~0u)
 
-enum { LOAD, STORE, GEMM, FINISH, ALU };
-enum { UOP, WGT, INP, ACC, OUT, ACC_8BIT };
-enum { MIN, MAX, ADD, SHR, MUL };
+#define ENUMERATOR(name, number) name = (number),
+enum { VTA_ISA_OPCODES(ENUMERATOR) };
+enum { VTA_ISA_MEMORIES(ENUMERATOR) };
+enum { VTA_ISA_ALU_OPCODES(ENUMERATOR) };
 enum { TO_LOAD_MODULE, TO_COMPUTE, TO_STORE };
 
 struct core {
@@ -208,17 +206,17 @@ static void zero(const struct core *c, uint type, uint e)
 
 /* ---- LOAD and STORE: each work-item has every n-th piece ---- */
 
-static void load_pads(const struct core *c, __local const struct vta_move *m)
+static void load_pads(const struct core *c, __local const struct vta_isa_move *m)
 {
-	uint width = m->x_pad_0 + m->width + m->x_pad_1;
-	uint height = m->y_pad_0 + m->rows + m->y_pad_1;
+	uint width = m->x_pad_0 + m->x_size + m->x_pad_1;
+	uint height = m->y_pad_0 + m->y_size + m->y_pad_1;
 
 	for (uint n = ITEM; n < width * height; n += VTA_ITEMS) {
 		uint y = n / width, x = n % width;
 
-		if (y < m->y_pad_0 || y >= m->y_pad_0 + m->rows || x < m->x_pad_0 ||
-		    x >= m->x_pad_0 + m->width)
-			zero(c, m->type, m->sram + n);
+		if (y < m->y_pad_0 || y >= m->y_pad_0 + m->y_size || x < m->x_pad_0 ||
+		    x >= m->x_pad_0 + m->x_size)
+			zero(c, m->memory_type, m->sram_base + n);
 	}
 }
 
@@ -226,22 +224,23 @@ static void load_pads(const struct core *c, __local const struct vta_move *m)
 static void move_rows(const struct core *c, __local const struct vta_move *m, bool load, uint first,
 		      uint step)
 {
+	const struct vta_isa_move insn = m->insn;
 	uint piece = m->elem < 16 ? m->elem : 16, per_elem = m->elem / piece;
-	uint per_row = m->width * per_elem, left = m->x_pad_0 + m->y_pad_0 *
-		       (m->x_pad_0 + m->width + m->x_pad_1);
-	uint pitch = m->x_pad_0 + m->width + m->x_pad_1;
+	uint per_row = insn.x_size * per_elem, pitch = insn.x_pad_0 + insn.x_size + insn.x_pad_1;
+	uint left = insn.x_pad_0 + insn.y_pad_0 * pitch;
 
-	for (uint n = first; n < m->rows * per_row; n += step) {
+	for (uint n = first; n < insn.y_size * per_row; n += step) {
 		uint y = n / per_row, x = n % per_row;
-		uint e = m->sram + left + y * pitch + x / per_elem, at = x % per_elem * piece;
+		uint e = insn.sram_base + left + y * pitch + x / per_elem;
+		uint at = x % per_elem * piece;
 		__global uchar *there = c->bounce + (size_t)n * piece;
 
 		if (!m->bounce)
 			there = c->memory +
-				place(c, (m->dram + (ulong)y * m->stride) * m->elem +
+				place(c, (insn.dram_base + (ulong)y * insn.x_stride) * m->elem +
 				      (ulong)x * piece, VTA_ENTRY_READ);
 		if (load)
-			put(c, m->type, e, at, there, piece);
+			put(c, insn.memory_type, e, at, there, piece);
 		else
 			take(c, e, at, there, piece);
 	}
@@ -253,9 +252,9 @@ static void move(const struct core *c, __local const struct vta_group *g)
 	__local const struct vta_move *m = &g->s.move;
 	bool load = (g->s.command.words[0] & 7) == LOAD;
 
-	if (load && (m->y_pad_0 | m->y_pad_1 | m->x_pad_0 | m->x_pad_1))
-		load_pads(c, m);
-	if (load || m->bounce || m->stride >= m->width)
+	if (load && (m->insn.y_pad_0 | m->insn.y_pad_1 | m->insn.x_pad_0 | m->insn.x_pad_1))
+		load_pads(c, &m->insn);
+	if (load || m->bounce || m->insn.x_stride >= m->insn.x_size)
 		move_rows(c, m, load, ITEM, VTA_ITEMS);
 	else if (ITEM == 0)
 		move_rows(c, m, load, 0, 1);
@@ -264,36 +263,30 @@ static void move(const struct core *c, __local const struct vta_group *g)
 /* Whether all pages of the rows are the device's. */
 static void look_at_rows(const struct core *c, __local struct vta_group *g)
 {
-	__local const struct vta_move *m = &g->s.move;
-	uint bytes = m->width * m->elem, pages = ((bytes - 1) >> VTA_PAGE_LOG) + 2;
+	const struct vta_isa_move m = g->s.move.insn;
+	uint elem = g->s.move.elem, bytes = m.x_size * elem;
+	uint pages = ((bytes - 1) >> VTA_PAGE_LOG) + 2;
 	uint allowed = (g->s.command.words[0] & 7) == LOAD ? VTA_ENTRY_READ :
 							     VTA_ENTRY_READ | VTA_ENTRY_WRITE;
 
-	for (uint n = ITEM; n < m->rows * pages; n += VTA_ITEMS) {
+	for (uint n = ITEM; n < m.y_size * pages; n += VTA_ITEMS) {
 		uint y = n / pages, at = n % pages << VTA_PAGE_LOG;
 
 		at = at < bytes ? at : bytes - 1;
-		if (place(c, (m->dram + (ulong)y * m->stride) * m->elem + at, allowed) == NOWHERE)
+		if (place(c, (m.dram_base + (ulong)y * m.x_stride) * elem + at, allowed) == NOWHERE)
 			atomic_or(&g->missing, 1u);
 	}
 }
 
 /* ---- GEMM and ALU ---- */
 
-static uint uop_dst(uint uop)
+static struct vta_isa_uop decode_uop(uint word)
 {
-	return uop & ((1u << LOG_ACC) - 1);
-}
+	const struct vta_isa_shape shape = SHAPE;
+	struct vta_isa_uop uop;
 
-static uint uop_src(uint uop)
-{
-	return uop >> LOG_ACC & ((1u << LOG_SRC) - 1);
-}
-
-/* In two steps: a micro-op may have no bits for it. */
-static uint uop_wgt(uint uop)
-{
-	return (uint)((ulong)uop >> (LOG_ACC + LOG_SRC)) & ((1u << LOG_WGT) - 1);
+	vta_isa_unpack_uop(&shape, word, &uop);
+	return uop;
 }
 
 /* Products of bytes fit in 16 bits, which a processor multiplies faster than 32. */
@@ -351,18 +344,19 @@ struct at {
 
 static struct at at_count(const struct vta_loop *l, ulong n)
 {
-	uint uops = l->end - l->bgn;
+	uint uops = l->insn.uop_end - l->insn.uop_bgn;
 	ulong ij = n / uops;
 
-	return (struct at){ (uint)(ij / l->iter_in), (uint)(ij % l->iter_in), (uint)(n % uops) };
+	return (struct at){ (uint)(ij / l->insn.iter_in), (uint)(ij % l->insn.iter_in),
+			    (uint)(n % uops) };
 }
 
 static void advance(const struct vta_loop *l, struct at *at)
 {
-	if (++at->u < l->end - l->bgn)
+	if (++at->u < l->insn.uop_end - l->insn.uop_bgn)
 		return;
 	at->u = 0;
-	if (++at->j < l->iter_in)
+	if (++at->j < l->insn.iter_in)
 		return;
 	at->j = 0;
 	at->i++;
@@ -392,14 +386,14 @@ static void gemm(const struct core *c, const struct vta_loop *l, ulong n, ulong 
 	struct at at = at_count(l, n);
 
 	for (; n < end; n++, advance(l, &at)) {
-		uint uop = c->uop[l->bgn + at.u];
-		uint dst = uop_dst(uop) + at.i * l->dst_out + at.j * l->dst_in;
-		uint src = uop_src(uop) + at.i * l->src_out + at.j * l->src_in;
-		uint wgt = uop_wgt(uop) + at.i * l->wgt_out + at.j * l->wgt_in;
+		struct vta_isa_uop uop = decode_uop(c->uop[l->insn.uop_bgn + at.u]);
+		uint dst = uop.dst + at.i * l->insn.dst_factor_out + at.j * l->insn.dst_factor_in;
+		uint src = uop.src + at.i * l->insn.src_factor_out + at.j * l->insn.src_factor_in;
+		uint wgt = uop.wgt + at.i * l->insn.wgt_factor_out + at.j * l->insn.wgt_factor_in;
 		__global int *to = c->acc + (size_t)dst * LANES;
 
 		for (uint lane = lanes.first; lane < lanes.end; lane++) {
-			if (l->reset)
+			if (l->insn.reset)
 				to[lane] = 0;
 			else
 				gemm_lane(to, c->inp + (size_t)src * LANES,
@@ -415,14 +409,15 @@ static void alu(const struct core *c, const struct vta_loop *l, ulong n, ulong e
 	struct at at = at_count(l, n);
 
 	for (; n < end; n++, advance(l, &at)) {
-		uint uop = c->uop[l->bgn + at.u];
-		uint dst = uop_dst(uop) + at.i * l->dst_out + at.j * l->dst_in;
-		uint src = uop_src(uop) + at.i * l->src_out + at.j * l->src_in;
+		struct vta_isa_uop uop = decode_uop(c->uop[l->insn.uop_bgn + at.u]);
+		uint dst = uop.dst + at.i * l->insn.dst_factor_out + at.j * l->insn.dst_factor_in;
+		uint src = uop.src + at.i * l->insn.src_factor_out + at.j * l->insn.src_factor_in;
 		__global int *to = c->acc + (size_t)dst * LANES;
 		__global const int *from = c->acc + (size_t)src * LANES;
 
 		for (uint lane = lanes.first; lane < lanes.end; lane++)
-			to[lane] = operate(l->op, to[lane], l->use_imm ? l->imm : from[lane]);
+			to[lane] = operate(l->insn.alu_opcode, to[lane],
+					   l->insn.use_imm ? l->insn.imm : from[lane]);
 	}
 }
 
@@ -449,7 +444,7 @@ static void execute(const struct core *c, const struct vta_loop *l, ulong n, ulo
 	end = min(end, n + each);
 	if (part >= parts || lanes.first >= LANES)
 		return;
-	if (l->alu)
+	if (l->insn.alu)
 		alu(c, l, n, end, lanes);
 	else
 		gemm(c, l, n, end, lanes);
@@ -460,19 +455,19 @@ static void look_at_uops(const struct core *c, __local struct vta_group *g)
 {
 	__local const struct vta_loop *l = &g->s.loop;
 
-	for (uint u = l->bgn + ITEM; u < l->end; u += VTA_ITEMS) {
-		uint uop = c->uop[u];
-		int dst = (int)uop_dst(uop), src = (int)uop_src(uop);
+	for (uint u = l->insn.uop_bgn + ITEM; u < l->insn.uop_end; u += VTA_ITEMS) {
+		struct vta_isa_uop uop = decode_uop(c->uop[u]);
+		int dst = (int)uop.dst, src = (int)uop.src;
 
 		atomic_min(&g->dst_min, dst);
 		atomic_max(&g->dst_max, dst);
 		atomic_min(&g->src_min, src);
 		atomic_max(&g->src_max, src);
-		atomic_max(&g->wgt_max, (int)uop_wgt(uop));
+		atomic_max(&g->wgt_max, (int)uop.wgt);
 		if (src != dst)
 			atomic_and(&g->src_is_dst, 0);
-		if (u + 1 < l->end)
-			atomic_min(&g->gap, (int)uop_dst(c->uop[u + 1]) - dst);
+		if (u + 1 < l->insn.uop_end)
+			atomic_min(&g->gap, (int)decode_uop(c->uop[u + 1]).dst - dst);
 	}
 }
 
@@ -530,7 +525,7 @@ static void go_on(const struct core *c, __local struct vta_group *g)
 		finish(c, s);
 	}
 	if (g->budget < INSN_WORK) {
-		g->todo = LEAVE;	/* the next launch goes on */
+		g->todo = LEAVE;	/* the next launch continues */
 		return;
 	}
 	g->budget -= INSN_WORK;
@@ -601,10 +596,10 @@ void vta_stream(ARGUMENTS, __local struct vta_group *g)
 		if (g->todo == REFILL)
 			refill(&c, g);
 		else if (g->todo == LOOK && (op == GEMM || op == ALU) && g->s.loop.count &&
-			 g->s.loop.end <= 1u << LOG_UOP)
+			 g->s.loop.insn.uop_end <= 1u << LOG_UOP)
 			look_at_uops(&c, g);
-		else if (g->todo == LOOK && op <= STORE && g->s.move.width && g->s.move.rows &&
-			 move_fits(&g->s.move))
+		else if (g->todo == LOOK && op <= STORE && g->s.move.insn.x_size &&
+			 g->s.move.insn.y_size && move_fits(&g->s.move.insn))
 			look_at_rows(&c, g);
 		JOIN;
 		if (ITEM == 0)
