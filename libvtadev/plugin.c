@@ -162,7 +162,7 @@ static int load(const char *path, const struct vtadev_device_ops **ops, char *wh
 			 "of version %u: install both of the same release", path, found->version,
 			 VTADEV_DEVICE_VERSION);
 	else
-		snprintf(why, size, "%s is no plugin: it has no %s", path, VTADEV_DEVICE_SYMBOL);
+		snprintf(why, size, "%s is not a plugin: it has no %s", path, VTADEV_DEVICE_SYMBOL);
 	dlclose(handle);
 	return -ELIBBAD;
 }

@@ -124,7 +124,7 @@ static int check(struct vtaops_builder *b, const struct vtaops_eltwise *op, uint
 	if (op->repeat > 1 && (operands < 2 || op->elements % op->repeat ||
 			       ops_overlap(op->b, bytes / op->repeat, op->out, bytes)))
 		return ops_fail(b, VTAOPS_EINVAL,
-				"repeated elements are not b's, are no whole ones, or overlap the output");
+				"repeated elements are not b's, are not whole, or overlap the output");
 	return 0;
 }
 

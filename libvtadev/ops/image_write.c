@@ -57,7 +57,7 @@ static uint32_t stream_relocs(const struct vtaimage_source *s, const struct vtai
 	return count;
 }
 
-/* Operands of a step; 0 of one that is no good, which opening will say. */
+/* Operands of a step; 0 of an invalid one, which opening will report. */
 static uint32_t step_operands(const struct vtaimage_step *step)
 {
 	struct vtacpu_need need;
@@ -233,7 +233,7 @@ int vtaimage_write(const struct vtaimage_source *s, void *dst, size_t size, stru
 	size_t at[IMAGE_PARTS + 1];
 	uint8_t *data = dst;
 
-	*check = (struct vtaimage) { .why = "the source is no good, or the space too small" };
+	*check = (struct vtaimage) { .why = "the source is not valid, or the space is too small" };
 	if (!vtaimage_size(s))
 		return -VTAOPS_EINVAL;
 	layout(s, count, at);

@@ -81,7 +81,7 @@ int vtaimage_write_v1(const struct vtaimage_source *s, void *dst, size_t size,
 	uint8_t *data = dst;
 	struct parts p;
 
-	*check = (struct vtaimage) { .why = "the source is no good, or the space too small" };
+	*check = (struct vtaimage) { .why = "the source is not valid, or the space is too small" };
 	if (!source_ok(s))
 		return -VTAOPS_EINVAL;
 	p = parts(s);

@@ -108,7 +108,7 @@ static uint64_t estimate(const struct search *s, const struct tile *t)
 			   (t->hold_inp ? tiles : blocks * l->groups) * params;
 	uint64_t cost = max_u64(load, compute);
 
-	/* What nothing else goes on beside. */
+	/* Cycles in which no other module works. */
 	if (t->inp_parts == 1)
 		cost = load + compute;
 	else if (t->wgt_parts == 1)

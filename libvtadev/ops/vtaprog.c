@@ -537,7 +537,7 @@ int vtaprog_end(struct vtaprog *prog, int64_t timeout_ns)
 			left = left > 0 ? left : 0;
 		}
 		err = vtadev_wait(prog->queue, prog->seq, left);
-		/* The run goes on: it can be waited for once more. */
+		/* The run continues: the caller can wait for it again. */
 		if (err == -ETIMEDOUT || err == -EINTR)
 			return err;
 		prog->part++;

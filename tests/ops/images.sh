@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh
-# shellcheck disable=SC2034	# results are told by the caller
+# shellcheck disable=SC2034	# the caller reports results
 #
 # Program images on a card and on any device, by vtactl: sourced by guest.sh and soft.sh, in
 # the directory with files.sh's files. Programs are found by PATH.
@@ -59,9 +59,9 @@ check_refused() {
 check_digits() {
 	vtactl program info digits.vtap >said
 	grep -q '^program *digits' said && grep -q '^input *image int8 \[10\]' said
-	result $? "info tells what an image is"
+	result $? "info describes an image"
 	vtactl program info --json digits.vtap | grep -q '"LOG_BLOCK": *4'
-	result $? "info tells it in JSON, too"
+	result $? "info describes it in JSON, too"
 	vtactl program run digits.vtap image=images scores=got && cmp got scores
 	result $? "ten digits by an image, as the CPU scores them"
 	refused "a card with another core is refused" \
@@ -78,7 +78,7 @@ check_digits() {
 check_mixed() {
 	vtactl program info mixed.vtap | grep -q '^host *[1-9][0-9]* steps by the CPU' &&
 		vtactl program info --json mixed.vtap | grep -q '"type": *"float32"'
-	result $? "info tells of CPU steps"
+	result $? "info lists CPU steps"
 	vtactl program run mixed.vtap --image picture.png scores=got --top 3 >top &&
 		cmp got scores.raw
 	result $? "a picture's scores are those of the core without a card, to the bit"
@@ -98,7 +98,7 @@ check_pictures() {
 		[ "$(wc -l <top)" -eq 5 ] && grep -qE '^ 1 +[0-9.]+  ([a-n]$|class)' top
 	result $? "a JPEG file, with labels of a JSON file"
 	head -c 60 picture.png >cut.png
-	refused "a picture that is cut off is refused" "no good PNG file" \
+	refused "a picture that is cut off is refused" "not a valid PNG file" \
 		vtactl program run mixed.vtap --image cut.png
 	refused "a file that is no picture is refused" "neither a PNG nor a JPEG file" \
 		vtactl program run mixed.vtap --image mixed.vtap

@@ -16,23 +16,10 @@ data=/usr/share/libonnx-testdata/data
 small=$data/simple/test_single_relu_model/model.onnx
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-n=0
-failed=0
 
-# check NAME COMMAND...: does it succeed?
-check() {
-	local name=$1
-
-	shift
-	n=$((n + 1))
-	if "$@" > "$dir/log" 2>&1; then
-		echo "ok $n $name"
-	else
-		failed=1
-		echo "not ok $n $name"
-		sed 's/^/# /' "$dir/log"
-	fi
-}
+# shellcheck source=tests/tap.sh
+. "$here/../tap.sh"
+tap_log=$dir/log
 skip() {
 	n=$((n + 1))
 	echo "ok $n $1 # SKIP $2"
@@ -131,9 +118,9 @@ right() {
 }
 
 echo "TAP version 13"
-check "no verb: usage" ends 2 "say what to do"
+check "no verb: usage" ends 2 "name a verb"
 check "no such verb" ends 2 "no such verb: fly" fly
-check "no model: usage" ends 2 "say which model" compile
+check "no model: usage" ends 2 "name a model" compile
 check "no such option" ends 2 "wrong option: --fly" compile --fly model
 check "no such pass" ends 2 "no such pass: fly" compile --dump-after=fly model
 check "no such file" ends 4 "nothing.onnx: No such file" compile nothing.onnx

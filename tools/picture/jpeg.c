@@ -25,7 +25,7 @@ static void fail(j_common_ptr common)
 	char text[JMSG_LENGTH_MAX];
 
 	common->err->format_message(common, text);
-	snprintf(d->why, PICTURE_WHY_MAX, "no good JPEG file: %.150s", text);
+	snprintf(d->why, PICTURE_WHY_MAX, "not a valid JPEG file: %.150s", text);
 	longjmp(d->out, 1);
 }
 

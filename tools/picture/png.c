@@ -13,7 +13,7 @@ int picture_decode_png(struct picture *p, const uint8_t *data, size_t size,
 	int good;
 
 	if (!png_image_begin_read_from_memory(&image, data, size)) {
-		snprintf(why, PICTURE_WHY_MAX, "no good PNG file: %s", image.message);
+		snprintf(why, PICTURE_WHY_MAX, "not a valid PNG file: %s", image.message);
 		return -1;
 	}
 	image.format = PNG_FORMAT_RGBA;
@@ -25,7 +25,7 @@ int picture_decode_png(struct picture *p, const uint8_t *data, size_t size,
 	}
 	good = png_image_finish_read(&image, NULL, p->rgba, 0, NULL);
 	if (!good) {
-		snprintf(why, PICTURE_WHY_MAX, "no good PNG file: %s", image.message);
+		snprintf(why, PICTURE_WHY_MAX, "not a valid PNG file: %s", image.message);
 		picture_free(p);
 	}
 	return good ? 0 : -1;

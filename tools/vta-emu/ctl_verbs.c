@@ -166,7 +166,7 @@ static void do_memcpy(const struct ctl_target *target, char **args, json *reply)
 	(void)target;
 	bytes = strtoul(args[0], &end, 10);
 	if (*args[0] < '0' || *args[0] > '9' || *end || !bytes || bytes > MEMCPY_TIME_MAX)
-		fail(reply, "memcpy wants a number of bytes from 1 to 67108864");
+		fail(reply, "memcpy needs a number of bytes from 1 to 67108864");
 	else if (memcpy_time(bytes, &least, &median))
 		fail(reply, "no memory");
 	else
@@ -187,7 +187,7 @@ static void do_memcpy_of(const struct ctl_target *target, char **args, json *rep
 	if (sscanf(args[0], "%" SCNu32 ",%" SCNx32 ",%" SCNx32 ",%" SCNu32 "%c", &copy.context,
 		   &copy.dst, &copy.src, &copy.bytes, &more) != 4 ||
 	    copy.context >= VTA_CONTEXTS_MAX || !copy.bytes || copy.bytes > MEMCPY_TIME_MAX) {
-		fail(reply, "memcpy-of wants CONTEXT,DST,SRC,BYTES, bytes from 1 to 67108864");
+		fail(reply, "memcpy-of needs CONTEXT,DST,SRC,BYTES, bytes from 1 to 67108864");
 		return;
 	}
 	pieces = calloc(max, sizeof(*pieces));

@@ -148,7 +148,7 @@ int vtac_pass_blocks(struct vtac_graph *g, const struct vtac_options *opt)
 		if (!can_fill(g, node, block)) {
 			node->device = VTAC_CPU;
 			node->why =
-				"Its parts are no whole blocks of channels, and cannot be filled "
+				"Its parts are not whole blocks of channels, and cannot be filled "
 				"up.";
 		} else if (widen(g, node, block)) {
 			return -1;

@@ -362,14 +362,14 @@ static int parse(struct compile *c, int argc, char **argv, bool *done)
 	if (ret)
 		return ret;
 	if (optind + 1 != argc)
-		return cmd_usage(optind == argc ? "say which model" : "one model at a time", "");
+		return cmd_usage(optind == argc ? "name a model" : "one model at a time", "");
 	c->model = argv[optind];
 	if (c->emit_c && !c->output)
-		return cmd_usage("say where to: --output=DIRECTORY", "");
+		return cmd_usage("name a directory: --output=DIRECTORY", "");
 	if (c->classes_file && !c->measure)
-		return cmd_usage("--classes are of the images of --measure", "");
+		return cmd_usage("--classes needs --measure", "");
 	if (c->card && c->config)
-		return cmd_usage("--card and --config say the same", "");
+		return cmd_usage("use only one of --card and --config", "");
 	return CMD_OK;
 }
 

@@ -31,7 +31,7 @@ static int read_picture(void *priv, unsigned int i, const struct vtac_tensor *t,
 		.layout = VTAIMAGE_PLAIN, .type = VTACPU_F32, .rank = 4,
 		.bytes = (uint32_t)vtac_bytes(t),
 	};
-	char why[PICTURE_WHY_MAX] = "the model's input is no picture";
+	char why[PICTURE_WHY_MAX] = "the model's input is not a picture";
 	struct picture p;
 	int err = -1;
 

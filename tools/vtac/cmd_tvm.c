@@ -47,9 +47,9 @@ int tvm_main(int argc, char **argv)
 		}
 	}
 	if (!output)
-		return cmd_usage("say where to: --output=DIRECTORY", "");
+		return cmd_usage("name a directory: --output=DIRECTORY", "");
 	if (argc - optind < 2)
-		return cmd_usage("say which graph, and which parameters", "");
+		return cmd_usage("name a graph and its parameters", "");
 	files = (struct vtac_tvm_files){
 		.graph = argv[optind], .params = argv[optind + 1],
 		.sources = (const char *const *)argv + optind + 2,

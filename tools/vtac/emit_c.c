@@ -346,7 +346,7 @@ int vtac_emit_c(const struct vtaimage *image, const char *name, const char *dir,
 	upper_case(e.upper, e.name);
 	e.tensor = calloc(image->tensor_count + 1, sizeof(*e.tensor));
 	if (!e.tensor) {
-		snprintf(error->text, sizeof(error->text), "There is no memory.");
+		snprintf(error->text, sizeof(error->text), "Out of memory.");
 		return -1;
 	}
 	for (uint32_t i = 0; i < image->tensor_count; i++) {

@@ -105,7 +105,7 @@ static int find_storage(struct emitter *e)
 			e->n_storage = e->graph.entries[i].storage + 1;
 	e->storage = calloc(e->n_storage, sizeof(*e->storage));
 	if (!e->storage)
-		return tvm_fail(e->error, "There is no memory.");
+		return tvm_fail(e->error, "Out of memory.");
 	for (uint32_t i = 0; i < e->graph.n_entries; i++) {
 		const struct tvm_entry *entry = &e->graph.entries[i];
 		struct storage *s = &e->storage[entry->storage];
@@ -669,7 +669,7 @@ static int name_inputs(struct emitter *e)
 {
 	e->input = calloc(e->graph.n_nodes, sizeof(*e->input));
 	if (!e->input)
-		return tvm_fail(e->error, "There is no memory.");
+		return tvm_fail(e->error, "Out of memory.");
 	for (uint32_t i = 0, n = 0; i < e->graph.n_nodes; i++)
 		if (is_input(e, i)) {
 			/* Of a thousand inputs no two have one name: that takes a while. */

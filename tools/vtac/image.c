@@ -252,7 +252,7 @@ int vtac_image(const struct vtac_program *p, const struct vtac_image_options *op
 	if (*size && !*image)
 		vtac_fail(p->graph, NULL, "Out of memory.");
 	else if (!*size || vtaimage_write(&m.src, *image, *size, &check))
-		vtac_fail(p->graph, NULL, "Internal error: the image is no good: %s",
+		vtac_fail(p->graph, NULL, "Internal error: the image is not valid: %s",
 			  *size ? check.why : "its sizes are wrong");
 	else
 		err = 0;

@@ -65,7 +65,7 @@ static int run(int argc, char **argv)
 	const char *name = argc > 1 ? argv[1] : NULL;
 
 	if (!name)
-		return cmd_usage("say what to do", "");
+		return cmd_usage("name a verb", "");
 	if (!strcmp(name, "--help") || !strcmp(name, "-h"))
 		return help();
 	if (!strcmp(name, "--help-all"))

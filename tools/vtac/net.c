@@ -53,7 +53,7 @@ static bool find_type(struct vtac_net *net, uint32_t type, enum vtac_dtype *dtyp
 		*dtype = VTAC_I32;
 		return true;
 	default:
-		vtac_fail(net->g, NULL, "There are no values of type %u.", type);
+		vtac_fail(net->g, NULL, "There is no type %u of values.", type);
 		return false;
 	}
 }
@@ -157,7 +157,7 @@ static bool is_zero_point(struct vtac_net *net, enum vtac_dtype dtype, int32_t z
 
 	if (dtype != VTAC_F32 && zero >= least && zero <= most)
 		return true;
-	vtac_fail(net->g, NULL, "Zero point %d is none of %s.", zero, vtac_dtype_name(dtype));
+	vtac_fail(net->g, NULL, "Zero point %d is not a value of %s.", zero, vtac_dtype_name(dtype));
 	return false;
 }
 
@@ -169,7 +169,7 @@ struct vtac_tensor *vtac_net_dequantize(struct vtac_net *net, struct vtac_tensor
 	if (!x || !is_zero_point(net, x->dtype, zero))
 		return NULL;
 	if (n != 1 && (x->rank < 1 || n != x->dims[0])) {
-		vtac_fail(net->g, NULL, "There is one scale, or one for each row of dimension 0.");
+		vtac_fail(net->g, NULL, "The scales are neither one nor as many as dimension 0.");
 		return NULL;
 	}
 	in[1] = numbers(net, VTAC_F32, n, scales);

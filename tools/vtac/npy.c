@@ -90,7 +90,7 @@ static int parse(struct vtac_npy *npy, const char *path, struct vtac_error *erro
 
 	if (read_all(npy->fd, start, sizeof(start), 0) || memcmp(start, "\x93NUMPY", 6) ||
 	    start[6] < 1 || start[6] > 2)
-		return fail(error, "%s: this is no .npy file of version 1 or 2.", path);
+		return fail(error, "%s: this is not a .npy file of version 1 or 2.", path);
 	size = start[8] | (size_t)start[9] << 8;
 	npy->at = 10;
 	if (start[6] == 2) {

@@ -273,7 +273,7 @@ static int read_slice(struct onnx_node *n)
 	    read_in_or_attr(n, node, 2, "ends") || read_in_or_attr(n, node, 3, "axes"))
 		return -1;
 	if (!node->in[1] || !node->in[2])
-		return onnx_fail(n, "It does not say where it starts and ends.");
+		return onnx_fail(n, "It has no starts or no ends.");
 	return 0;
 }
 
@@ -288,7 +288,7 @@ static int read_pad(struct onnx_node *n)
 	    onnx_attr_float(n, "value", 0, &node->attr.pad.value))
 		return -1;
 	if (!node->in[1])
-		return onnx_fail(n, "It does not say how much.");
+		return onnx_fail(n, "It has no pads.");
 	node->attr.pad.mode = (enum vtac_pad_mode)mode;
 	return 0;
 }

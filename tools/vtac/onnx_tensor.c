@@ -274,7 +274,7 @@ static int open_external(struct onnx_reader *r, const struct vtac_tensor *t, con
 	if (!is_below(fd, r->dir) || fstat(fd, &st) || !S_ISREG(st.st_mode)) {
 		close(fd);
 		return vtac_fail(r->g, NULL,
-				 "Constant %.80s: %.120s is no file below the model's directory.",
+				 "Constant %.80s: %.120s is not below the model's directory.",
 				 t->name, location);
 	}
 	return fd;

@@ -66,7 +66,7 @@ int vtac_join_residual(struct vtac_graph *g, struct vtac_node *add)
 	struct vtac_tensor *res, *out = add->out[0];
 
 	if (!node)
-		return vtac_fail(g, add, "It is no residual.");
+		return vtac_fail(g, add, "It is not a residual.");
 	res = add->in[other];
 	if (node->n_in < 4 && vtac_node_resize_in(g, node, 4))
 		return -1;

@@ -146,7 +146,7 @@ static int shape_gemm(struct vtac_graph *g, struct vtac_node *node)
 	int rank = 2;
 
 	if (x->rank != 2 || w->rank != 2)
-		return vtac_fail(g, node, "Its inputs are no matrices.");
+		return vtac_fail(g, node, "Its inputs are not matrices.");
 	if (x->dims[!a->trans_x] != w->dims[a->trans_w])
 		return vtac_fail(g, node, "Its matrices do not fit: %lld and %lld.",
 				 (long long)x->dims[!a->trans_x], (long long)w->dims[a->trans_w]);
@@ -156,7 +156,7 @@ static int shape_gemm(struct vtac_graph *g, struct vtac_node *node)
 		return -1;
 	if (c && (shape_broadcast(g, node, &rank, dims, c) || rank != 2 ||
 		  dims[0] != node->out[0]->dims[0] || dims[1] != node->out[0]->dims[1]))
-		return vtac_fail(g, node, "What it adds has another shape than its product.");
+		return vtac_fail(g, node, "The tensor to add has another shape than its product.");
 	return 0;
 }
 
@@ -273,7 +273,7 @@ static int shape_quantize(struct vtac_graph *g, struct vtac_node *node)
 	enum vtac_dtype type = node->in[2] ? node->in[2]->dtype : VTAC_U8;
 
 	if (node->in[0]->dtype != VTAC_F32 || (type != VTAC_U8 && type != VTAC_I8))
-		return vtac_fail(g, node, "It does not make int8 or uint8 of floats.");
+		return vtac_fail(g, node, "It does not convert floats to int8 or uint8.");
 	if (check_scale(g, node) || shape_same(g, node))
 		return -1;
 	node->out[0]->dtype = type;
@@ -287,7 +287,7 @@ static int shape_dequantize(struct vtac_graph *g, struct vtac_node *node)
 	if ((type != VTAC_U8 && type != VTAC_I8 && type != VTAC_I32) ||
 	    (node->in[2] && node->in[2]->dtype != type))
 		return vtac_fail(g, node,
-				 "Its input is no int8, uint8 or int32, or its zero point is of "
+				 "Its input is not int8, uint8 or int32, or its zero point is of "
 				 "another type.");
 	if (check_scale(g, node) || shape_same(g, node))
 		return -1;

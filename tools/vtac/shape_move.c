@@ -157,7 +157,7 @@ static int axis_bits(struct vtac_graph *g, const struct vtac_node *node, int n, 
 		int64_t axis = v[i] < 0 ? v[i] + rank : v[i];
 
 		if (axis < 0 || axis >= rank || (*bits >> axis & 1))
-			return vtac_fail(g, node, "Its axes are out of range or twice there.");
+			return vtac_fail(g, node, "Its axes are out of range or repeated.");
 		*bits |= 1u << axis;
 	}
 	return 0;
@@ -253,7 +253,7 @@ int shape_transpose(struct vtac_graph *g, struct vtac_node *node)
 			perm[i] = x->rank - 1 - i;
 	for (int i = 0; i < x->rank; i++) {
 		if (perm[i] < 0 || perm[i] >= x->rank || (seen >> perm[i] & 1))
-			return vtac_fail(g, node, "Its perm is no order of its %d dimensions.",
+			return vtac_fail(g, node, "Its perm does not order its %d dimensions.",
 					 x->rank);
 		seen |= 1u << perm[i];
 		dims[i] = x->dims[perm[i]];
@@ -380,7 +380,7 @@ int shape_gather(struct vtac_graph *g, struct vtac_node *node)
 	if (shape_axis(g, node, node->attr.axis.axis, x->rank, &axis))
 		return -1;
 	if (at->dtype != VTAC_I64 && at->dtype != VTAC_I32)
-		return vtac_fail(g, node, "Its indices are no integers.");
+		return vtac_fail(g, node, "Its indices are not integers.");
 	node->attr.axis.axis = axis;
 	for (int i = 0; i < axis; i++)
 		dims[rank++] = x->dims[i];

@@ -298,7 +298,7 @@ static int resize_axes(struct vtac_graph *g, struct vtac_node *node, int64_t *di
 		if (shape_axis(g, node, r->axes[i], x->rank, &axis))
 			return -1;
 		if (seen >> axis & 1)
-			return vtac_fail(g, node, "Its axis %d is there twice.", axis);
+			return vtac_fail(g, node, "Its axis %d is repeated.", axis);
 		seen |= 1u << axis;
 		r->axes[i] = axis;
 	}
@@ -335,7 +335,7 @@ int shape_depth_to_space(struct vtac_graph *g, struct vtac_node *node)
 		return -1;
 	if (!in_range(b, 1) || x->dims[1] % (b * b))
 		return vtac_fail(g, node,
-				 "Its %lld channels are no multiple of its block's %lld squared.",
+				 "Its %lld channels are not a multiple of its block's %lld squared.",
 				 (long long)x->dims[1], (long long)b);
 	dims[0] = x->dims[0];
 	dims[1] = x->dims[1] / (b * b);

@@ -17,7 +17,7 @@ int set_limits(struct quantiser *q, struct vtac_node *node, const struct vtac_te
 	float b = node->op == VTAC_CLIP ? node->attr.clip.hi : node->act.hi;
 
 	if (node->act.kind == VTAC_ACT_LEAKY)
-		return vtac_fail(q->g, node, "A leaky activation is not computed by the card.");
+		return vtac_fail(q->g, node, "The card does not compute leaky activations.");
 	if (node->act.kind == VTAC_ACT_CLIP || node->op == VTAC_CLIP) {
 		float from = rintf(a / scale) + (float)zero, to = rintf(b / scale) + (float)zero;
 
@@ -87,7 +87,7 @@ static int quantise_add(struct quantiser *q, struct vtac_node *node)
 	int64_t most;
 
 	if (fabsf(log2f(sa / sb) - (float)apart) > 0.001f || abs(apart) > 16)
-		return vtac_fail(q->g, node, "Its operands' scales are no power of two apart.");
+		return vtac_fail(q->g, node, "Its operands' scales differ by no power of two.");
 	places = q->zero[a->id] || q->zero[b->id] || q->zero[node->out[0]->id] ? OFFSET_PLACES : 0;
 	do {
 		node->post.a_shift = (unsigned int)(places + (apart > 0 ? apart : 0));

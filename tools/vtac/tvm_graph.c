@@ -166,12 +166,12 @@ static int read_inputs(struct tvm_graph *g, uint32_t i, struct json_object *inpu
 	node->n_inputs = (uint32_t)length(inputs);
 	node->inputs = calloc(node->n_inputs + 1u, sizeof(*node->inputs));
 	if (!node->inputs)
-		return tvm_fail(error, "There is no memory.");
+		return tvm_fail(error, "Out of memory.");
 	for (uint32_t j = 0; j < node->n_inputs; j++) {
 		int64_t entry = entry_of(g, json_object_array_get_idx(inputs, j), i);
 
 		if (entry < 0)
-			return tvm_fail(error, "%.100s: input %u is no output of a node before it.",
+			return tvm_fail(error, "%.100s: input %u is not from an earlier node.",
 					node->name, j);
 		node->inputs[j] = (uint32_t)entry;
 	}
@@ -201,7 +201,7 @@ static int read_node(struct tvm_graph *g, uint32_t i, struct json_object *json,
 	node->first = (uint32_t)first;
 	node->n_outputs = (uint32_t)(end - first);
 	if (!node->name)
-		return tvm_fail(error, "There is no memory.");
+		return tvm_fail(error, "Out of memory.");
 	for (int64_t j = first; j < end; j++) {
 		g->entries[j].node = i;
 		g->entries[j].index = (uint32_t)(j - first);
@@ -214,13 +214,13 @@ static int read_node(struct tvm_graph *g, uint32_t i, struct json_object *json,
 	function = text(attrs, "func_name");
 	flatten = text(attrs, "flatten_data");
 	if (strcmp(op, "tvm_op") || !function || !is_c_name(function))
-		return tvm_fail(error, "%.100s: operator %.40s is no call of a function of "
+		return tvm_fail(error, "%.100s: operator %.40s is not a call of a function of "
 				"C.", name,
 				op);
 	node->flatten = flatten && !strcmp(flatten, "1");
 	node->function = strdup(function);
 	if (!node->function)
-		return tvm_fail(error, "There is no memory.");
+		return tvm_fail(error, "Out of memory.");
 	return read_inputs(g, i, list(json, "inputs"), error);
 }
 
@@ -231,12 +231,12 @@ static int read_heads(struct tvm_graph *g, struct json_object *heads, struct vta
 		return tvm_fail(error, "The graph has no outputs.");
 	g->heads = calloc(g->n_heads, sizeof(*g->heads));
 	if (!g->heads)
-		return tvm_fail(error, "There is no memory.");
+		return tvm_fail(error, "Out of memory.");
 	for (uint32_t i = 0; i < g->n_heads; i++) {
 		int64_t entry = entry_of(g, json_object_array_get_idx(heads, i), g->n_nodes);
 
 		if (entry < 0)
-			return tvm_fail(error, "Output %u of the graph is no node's.", i);
+			return tvm_fail(error, "Output %u of the graph is not an output of a node.", i);
 		g->heads[i] = (uint32_t)entry;
 	}
 	return 0;
@@ -249,7 +249,7 @@ static int read_root(struct tvm_graph *g, struct json_object *root, struct vtac_
 	int64_t entries;
 
 	if (!count || count > NODES_MAX || length(rows) != count + 1)
-		return tvm_fail(error, "This is no graph of TVM's graph executor of at most %u "
+		return tvm_fail(error, "This is not a graph of TVM's graph executor of at most %u "
 				"nodes.", NODES_MAX);
 	entries = number(rows, count, 4 * NODES_MAX);
 	if (entries < 1)
@@ -257,7 +257,7 @@ static int read_root(struct tvm_graph *g, struct json_object *root, struct vtac_
 	g->nodes = calloc(count, sizeof(*g->nodes));
 	g->entries = calloc((size_t)entries, sizeof(*g->entries));
 	if (!g->nodes || !g->entries)
-		return tvm_fail(error, "There is no memory.");
+		return tvm_fail(error, "Out of memory.");
 	g->n_nodes = (uint32_t)count;
 	g->n_entries = (uint32_t)entries;
 	for (uint32_t i = 0; i < g->n_entries; i++)
@@ -281,7 +281,7 @@ int tvm_graph_read(struct tvm_graph *g, const char *text, size_t size, struct vt
 	if (root)
 		ret = read_root(g, root, error);
 	else
-		tvm_fail(error, "The graph is no JSON.");
+		tvm_fail(error, "The graph is not JSON.");
 	json_object_put(root);
 	if (tokener)
 		json_tokener_free(tokener);

@@ -92,7 +92,7 @@ int tvm_params_read(struct tvm_params *p, const uint8_t *data, size_t size,
 				PARAMS_MAX);
 	p->params = calloc((size_t)count + 1, sizeof(*p->params));
 	if (!p->params)
-		return tvm_fail(error, "There is no memory.");
+		return tvm_fail(error, "Out of memory.");
 	p->count = (uint32_t)count;
 	for (uint32_t i = 0; i < p->count; i++)
 		if (read_name(&r, &p->params[i]))
@@ -104,7 +104,7 @@ int tvm_params_read(struct tvm_params *p, const uint8_t *data, size_t size,
 		if (read_array(&r, &p->params[i]))
 			return tvm_fail(error, "Parameter %.100s is cut off, or no array.",
 					p->params[i].name);
-	return r.left ? tvm_fail(error, "There is something behind the parameters.") : 0;
+	return r.left ? tvm_fail(error, "The file continues after the parameters.") : 0;
 }
 
 void tvm_params_free(struct tvm_params *p)

@@ -51,7 +51,7 @@ int cpu_conv_i8_need(const struct vtacpu_conv_i8 *p, struct vtacpu_need *need)
 		return -1;
 	if (p->x_zero < -128 || p->x_zero > 255 || p->w_zero < -128 || p->w_zero > 255 ||
 	    p->res_shift > 31)
-		return cpu_bad(need, "a zero point is no value of 8 bits, or a shift above 31");
+		return cpu_bad(need, "a zero point has more than 8 bits, or a shift is above 31");
 	need->work = c.work;
 	return cpu_scratch(need, scratch_bytes(&p->win, &c));
 }

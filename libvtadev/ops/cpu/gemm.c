@@ -71,7 +71,7 @@ int cpu_gemm_i8_need(const struct vtacpu_gemm_i8 *p, struct vtacpu_need *need)
 		return -1;
 	if (p->a_zero < -128 || p->a_zero > 255 || p->b_zero < -128 || p->b_zero > 255 ||
 	    p->res_shift > 31)
-		return cpu_bad(need, "a zero point is no value of 8 bits, or a shift above 31");
+		return cpu_bad(need, "a zero point has more than 8 bits, or a shift is above 31");
 	return cpu_scratch(need, cpu_mul(2 * padded(p->mat.k), padded(p->mat.n) + STRIP));
 }
 

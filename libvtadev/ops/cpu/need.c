@@ -86,7 +86,7 @@ int cpu_post_need(struct vtacpu_need *need, const struct vtacpu_post *post, bool
 	if (post->lo > post->hi || post->lo < least || post->hi > most)
 		return cpu_bad(need, "the limits are not within the output's type");
 	if (post->shift > 31 || post->round > 1 || post->vectors > 7)
-		return cpu_bad(need, "a shift is more than 31, or a flag is no flag");
+		return cpu_bad(need, "a shift is above 31, or a flag is unknown");
 	if ((post->vectors & VTACPU_BIAS && post->bias) ||
 	    (post->vectors & VTACPU_MULS && post->mul) ||
 	    (post->vectors & VTACPU_SHIFTS && (post->shift || post->round)))

@@ -121,7 +121,7 @@ edited() {
 }
 refused "a function that is no name" 'no call of a function of C' edited 's/__nop/a b()/'
 refused "another operator" 'no call of a function of C' edited 's/"tvm_op"/"other"/'
-refused "an input from behind" 'is no output of a node before it' edited 's/^          15, *$/          16,/'
+refused "an input from behind" 'is not from an earlier node' edited 's/^          15, *$/          16,/'
 refused "a type that is not known" 'which is not known' edited '0,/"float32"/s//"float99x"/'
 refused "another device without a copy" 'there is no __copy between' \
 	edited '/"device_index"/,/\]/{0,/^ *1, *$/s//12,/}'
