@@ -27,6 +27,9 @@ static void discovery(void **state)
 {
 	struct rig *r = *state;
 
+	assert_int_equal(vfc_cfg_read32(&r->c, PCI_VENDOR_ID), 0x56541234);
+	assert_int_equal(vfc_cfg_read32(&r->c, PCI_SUBSYSTEM_VENDOR_ID), 0x00011234);
+	assert_int_equal(vfc_cfg_read32(&r->c, PCI_CLASS_REVISION), 0x12000001);
 	assert_int_equal(rig_get(r, REG_MAGIC), REG_MAGIC_VALUE);
 	assert_int_equal(rig_get(r, REG_CONTRACT), 0x00020000);
 	assert_int_equal(rig_get64(r, REG_FEATURES_LO), REG_FEATURES_COUNTERS);

@@ -79,21 +79,21 @@ static void irq_pending(void **state)
 	assert_int_equal(vfc_irq_setup(c, VFIO_PCI_MSIX_IRQ_INDEX, 2), 0);
 	assert_int_equal(vfu_irq(fake.srv, VFU_IRQ_MSIX, 33), -EAGAIN);
 	assert_int_equal(vfu_irq(fake.srv, VFU_IRQ_MSIX, 33), -EAGAIN);
-	assert_int_equal(vfc_bar_read32(c, 0, PCI_VTA_MSIX_PBA), 0);
-	assert_int_equal(vfc_bar_read32(c, 0, PCI_VTA_MSIX_PBA + 4), 1u << 1);
+	assert_int_equal(vfc_bar_read32(c, 0, PCI_POS_MSIX_PBA), 0);
+	assert_int_equal(vfc_bar_read32(c, 0, PCI_POS_MSIX_PBA + 4), 1u << 1);
 	fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	c->irq[33] = fd;
 	c->nr_irqs = 34;
 	assert_int_equal(vfc_set_irqs(c, EVENTFDS, VFIO_PCI_MSIX_IRQ_INDEX, 33,
 				      1, &fd, 1), 0);
 	assert_int_equal(vfc_irq_wait(c, 33, SOON), 1);
-	assert_int_equal(vfc_bar_read32(c, 0, PCI_VTA_MSIX_PBA + 4), 0);
+	assert_int_equal(vfc_bar_read32(c, 0, PCI_POS_MSIX_PBA + 4), 0);
 
 	/* The same under the Function Mask. */
 	vfc_cfg_write16(c, ctl, PCI_MSIX_FLAGS_ENABLE | PCI_MSIX_FLAGS_MASKALL);
 	assert_int_equal(vfu_irq(fake.srv, VFU_IRQ_MSIX, 1), -EAGAIN);
 	assert_int_equal(vfc_irq_wait(c, 1, NEVER), 0);
-	assert_int_equal(vfc_bar_read32(c, 0, PCI_VTA_MSIX_PBA), 1u << 1);
+	assert_int_equal(vfc_bar_read32(c, 0, PCI_POS_MSIX_PBA), 1u << 1);
 	vfc_cfg_write16(c, ctl, PCI_MSIX_FLAGS_ENABLE);
 	assert_int_equal(vfc_irq_wait(c, 1, SOON), 1);
 
@@ -103,7 +103,7 @@ static void irq_pending(void **state)
 	assert_int_equal(vfu_irq(fake.srv, VFU_IRQ_MSIX, 0), -EAGAIN);
 	vfc_flr(c);
 	vfc_command(c, PCI_COMMAND_MEMORY, 0);
-	assert_int_equal(vfc_bar_read32(c, 0, PCI_VTA_MSIX_PBA), 0);
+	assert_int_equal(vfc_bar_read32(c, 0, PCI_POS_MSIX_PBA), 0);
 }
 
 static void irq_gate(void **state)

@@ -36,11 +36,12 @@ static int setup_no_irq(void **state)
 static void cfg_identity(void **state)
 {
 	(void)state;
-	assert_int_equal(vfc_cfg_read16(c, PCI_VENDOR_ID), 0x1234);
-	assert_int_equal(vfc_cfg_read16(c, PCI_DEVICE_ID), 0x5654);
-	assert_int_equal(vfc_cfg_read32(c, PCI_CLASS_REVISION), 0x12000001);
-	assert_int_equal(vfc_cfg_read16(c, PCI_SUBSYSTEM_VENDOR_ID), 0x1234);
-	assert_int_equal(vfc_cfg_read16(c, PCI_SUBSYSTEM_ID), 0x0001);
+	assert_int_equal(vfc_cfg_read16(c, PCI_VENDOR_ID), FAKE_VENDOR);
+	assert_int_equal(vfc_cfg_read16(c, PCI_DEVICE_ID), FAKE_DEVICE);
+	assert_int_equal(vfc_cfg_read32(c, PCI_CLASS_REVISION),
+			 FAKE_CLASS << 8 | FAKE_REVISION);
+	assert_int_equal(vfc_cfg_read16(c, PCI_SUBSYSTEM_VENDOR_ID), FAKE_SUBVENDOR);
+	assert_int_equal(vfc_cfg_read16(c, PCI_SUBSYSTEM_ID), FAKE_SUBDEVICE);
 	assert_int_equal(vfc_cfg_read8(c, PCI_HEADER_TYPE), 0);
 	assert_int_equal(vfc_cfg_read8(c, PCI_INTERRUPT_PIN), 0);
 	assert_int_equal(vfc_cfg_read16(c, PCI_COMMAND), 0);
@@ -63,8 +64,8 @@ static void cfg_capabilities(void **state)
 	assert_int_equal(vfc_cfg_read16(c, msi + PCI_MSI_FLAGS),
 			 PCI_MSI_FLAGS_64BIT | 2 << 1);
 	assert_int_equal(vfc_cfg_read16(c, msix + PCI_MSIX_FLAGS), 63);
-	assert_int_equal(vfc_cfg_read32(c, msix + PCI_MSIX_TABLE), PCI_VTA_MSIX_TABLE);
-	assert_int_equal(vfc_cfg_read32(c, msix + PCI_MSIX_PBA), PCI_VTA_MSIX_PBA);
+	assert_int_equal(vfc_cfg_read32(c, msix + PCI_MSIX_TABLE), PCI_POS_MSIX_TABLE);
+	assert_int_equal(vfc_cfg_read32(c, msix + PCI_MSIX_PBA), PCI_POS_MSIX_PBA);
 	assert_int_equal(vfc_cfg_read16(c, exp + PCI_EXP_FLAGS), 2);
 	assert_true(vfc_cfg_read32(c, exp + PCI_EXP_DEVCAP) &
 		    PCI_EXP_DEVCAP_FLR);
@@ -88,10 +89,10 @@ static void cfg_without_interrupts(void **state)
 	assert_int_equal(info.count, 0);
 	/* Neither is there a table in BAR0: the device has it all. */
 	vfc_command(c, PCI_COMMAND_MEMORY, 0);
-	vfc_bar_write32(c, 0, PCI_VTA_MSIX_TABLE, 0x11223344);
-	vfc_bar_write32(c, 0, PCI_VTA_MSIX_PBA, 0x55667788);
-	assert_int_equal(fake.bar0[PCI_VTA_MSIX_TABLE], 0x44);
-	assert_int_equal(fake.bar0[PCI_VTA_MSIX_PBA], 0x88);
+	vfc_bar_write32(c, 0, PCI_POS_MSIX_TABLE, 0x11223344);
+	vfc_bar_write32(c, 0, PCI_POS_MSIX_PBA, 0x55667788);
+	assert_int_equal(fake.bar0[PCI_POS_MSIX_TABLE], 0x44);
+	assert_int_equal(fake.bar0[PCI_POS_MSIX_PBA], 0x88);
 }
 
 /* Refused parameters: every limit, from both sides. */
@@ -101,17 +102,17 @@ static void cfg_parameters(void **state)
 		struct pci_params params;
 		int want;
 	} t[] = {
-		{ { 65536, 65536, 0, 0, 0 }, 0 },
-		{ { 4096, 4096, 32, 257, 0 }, 0 },
-		{ { 1ull << 31, 1ull << 40, 1, 1, 0 }, 0 },
-		{ { 2048, 65536, 0, 0, 0 }, -EINVAL },
-		{ { 1ull << 32, 65536, 0, 0, 0 }, -EINVAL },
-		{ { 3 * 4096, 65536, 0, 0, 0 }, -EINVAL },
-		{ { 65536, 0, 0, 0, 0 }, -EINVAL },
-		{ { 65536, 2048, 0, 0, 0 }, -EINVAL },
-		{ { 65536, 65536, 3, 0, 0 }, -EINVAL },
-		{ { 65536, 65536, 64, 0, 0 }, -EINVAL },
-		{ { 65536, 65536, 0, 258, 0 }, -EINVAL },
+		{ { { 0 }, 65536, 65536, 0, 0, 0 }, 0 },
+		{ { { 0 }, 4096, 4096, 32, 257, 0 }, 0 },
+		{ { { 0 }, 1ull << 31, 1ull << 40, 1, 1, 0 }, 0 },
+		{ { { 0 }, 2048, 65536, 0, 0, 0 }, -EINVAL },
+		{ { { 0 }, 1ull << 32, 65536, 0, 0, 0 }, -EINVAL },
+		{ { { 0 }, 3 * 4096, 65536, 0, 0, 0 }, -EINVAL },
+		{ { { 0 }, 65536, 0, 0, 0, 0 }, -EINVAL },
+		{ { { 0 }, 65536, 2048, 0, 0, 0 }, -EINVAL },
+		{ { { 0 }, 65536, 65536, 3, 0, 0 }, -EINVAL },
+		{ { { 0 }, 65536, 65536, 64, 0, 0 }, -EINVAL },
+		{ { { 0 }, 65536, 65536, 0, 258, 0 }, -EINVAL },
 	};
 	struct pci_cfg *cfg;
 	size_t i;
@@ -160,7 +161,8 @@ static void cfg_masks(void **state)
 	vfc_cfg_write32(c, aer + PCI_ERR_UNCOR_MASK, ~0u);
 	vfc_cfg_write32(c, aer + PCI_ERR_UNCOR_STATUS, ~0u);
 	vfc_cfg_write8(c, PCI_INTERRUPT_LINE, 0x5a);
-	assert_int_equal(vfc_cfg_read32(c, PCI_VENDOR_ID), 0x56541234);
+	assert_int_equal(vfc_cfg_read32(c, PCI_VENDOR_ID),
+			 (uint32_t)FAKE_DEVICE << 16 | FAKE_VENDOR);
 	assert_int_equal(vfc_cfg_read16(c, PCI_COMMAND), 0x546);
 	assert_int_equal(vfc_cfg_read16(c, PCI_STATUS), PCI_STATUS_CAP_LIST);
 	assert_int_equal(vfc_cfg_read32(c, aer + PCI_ERR_UNCOR_STATUS), 0);
@@ -254,7 +256,7 @@ static void device_reset(void **state)
 	assert_int_equal(vfc_reset(c), 0);
 	assert_int_equal(fake.resets[VFU_RESET_CLIENT], 1);
 	assert_int_equal(vfc_cfg_read16(c, PCI_COMMAND), 0);
-	/* Guest memory is the client's to unmap, not a reset's. */
+	/* Only the client unmaps guest memory; a reset does not. */
 	assert_int_equal(vfu_dma_count(vfu_get_dma(fake.srv)), 1);
 }
 
@@ -317,30 +319,30 @@ static void bars_closed(void **state)
 /* One access across the device's part, the table and the device's again. */
 static void bar0_msix_window(void **state)
 {
-	const size_t len = 64 * PCI_VTA_MSIX_ENTRY + 32;
-	uint8_t out[64 * PCI_VTA_MSIX_ENTRY + 32], in[sizeof(out)];
+	const size_t len = 64 * PCI_MSIX_ENTRY + 32;
+	uint8_t out[64 * PCI_MSIX_ENTRY + 32], in[sizeof(out)];
 
 	(void)state;
 	vfc_command(c, PCI_COMMAND_MEMORY, 0);
 	/* All entries are masked after reset. */
-	assert_int_equal(vfc_bar_read32(c, 0, PCI_VTA_MSIX_TABLE + 12), 1);
-	assert_int_equal(vfc_bar_read32(c, 0, PCI_VTA_MSIX_TABLE + 63 * 16 + 12), 1);
+	assert_int_equal(vfc_bar_read32(c, 0, PCI_POS_MSIX_TABLE + 12), 1);
+	assert_int_equal(vfc_bar_read32(c, 0, PCI_POS_MSIX_TABLE + 63 * 16 + 12), 1);
 	memset(out, 0xa5, len);
 	memset(in, 0, len);
-	assert_int_equal(vfc_write(c, VFC_BAR(0), PCI_VTA_MSIX_TABLE - 16, out, len), 0);
-	assert_int_equal(vfc_read(c, VFC_BAR(0), PCI_VTA_MSIX_TABLE - 16, in, len), 0);
+	assert_int_equal(vfc_write(c, VFC_BAR(0), PCI_POS_MSIX_TABLE - 16, out, len), 0);
+	assert_int_equal(vfc_read(c, VFC_BAR(0), PCI_POS_MSIX_TABLE - 16, in, len), 0);
 	assert_memory_equal(in, out, len);
 	assert_int_equal(fake.accesses, 4);
-	assert_int_equal(fake.bar0[PCI_VTA_MSIX_TABLE - 1], 0xa5);
-	assert_int_equal(fake.bar0[PCI_VTA_MSIX_TABLE], 0);
-	assert_int_equal(fake.bar0[PCI_VTA_MSIX_TABLE + 64 * PCI_VTA_MSIX_ENTRY], 0xa5);
+	assert_int_equal(fake.bar0[PCI_POS_MSIX_TABLE - 1], 0xa5);
+	assert_int_equal(fake.bar0[PCI_POS_MSIX_TABLE], 0);
+	assert_int_equal(fake.bar0[PCI_POS_MSIX_TABLE + 64 * PCI_MSIX_ENTRY], 0xa5);
 	vfc_flr(c);
 	vfc_command(c, PCI_COMMAND_MEMORY, 0);
-	assert_int_equal(vfc_bar_read32(c, 0, PCI_VTA_MSIX_TABLE), 0);
-	assert_int_equal(vfc_bar_read32(c, 0, PCI_VTA_MSIX_TABLE + 12), 1);
+	assert_int_equal(vfc_bar_read32(c, 0, PCI_POS_MSIX_TABLE), 0);
+	assert_int_equal(vfc_bar_read32(c, 0, PCI_POS_MSIX_TABLE + 12), 1);
 	/* The pending bits cannot be written. */
-	vfc_bar_write32(c, 0, PCI_VTA_MSIX_PBA, ~0u);
-	assert_int_equal(vfc_bar_read32(c, 0, PCI_VTA_MSIX_PBA), 0);
+	vfc_bar_write32(c, 0, PCI_POS_MSIX_PBA, ~0u);
+	assert_int_equal(vfc_bar_read32(c, 0, PCI_POS_MSIX_PBA), 0);
 }
 
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, fake_close)

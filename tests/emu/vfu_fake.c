@@ -104,6 +104,14 @@ static const struct vfu_device_ops fake_ops = {
 void fake_init(struct fake *f, unsigned int msi, unsigned int msix)
 {
 	const struct pci_params params = {
+		.id = {
+			.vendor = FAKE_VENDOR,
+			.device = FAKE_DEVICE,
+			.subvendor = FAKE_SUBVENDOR,
+			.subdevice = FAKE_SUBDEVICE,
+			.class_code = FAKE_CLASS,
+			.revision = FAKE_REVISION,
+		},
 		.bar2_size = FAKE_BAR2_SIZE,
 		.bar4_size = FAKE_BAR4_SIZE,
 		.msi = msi,
@@ -216,7 +224,7 @@ void fake_alive(void)
 	struct vfc c;
 
 	assert_int_equal(vfc_connect(&c, fake.path), 0);
-	assert_int_equal(vfc_cfg_read16(&c, PCI_VENDOR_ID), PCI_VTA_VENDOR);
+	assert_int_equal(vfc_cfg_read16(&c, PCI_VENDOR_ID), FAKE_VENDOR);
 	vfc_close(&c);
 }
 

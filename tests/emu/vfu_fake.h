@@ -11,6 +11,12 @@
 #include "../../tools/vta-emu/vfu/vfu.h"
 #include "vfu_client.h"
 
+#define FAKE_VENDOR	0x1af1
+#define FAKE_DEVICE	0x2bf2
+#define FAKE_SUBVENDOR	0x3cf3
+#define FAKE_SUBDEVICE	0x4df4
+#define FAKE_CLASS	0x5ef5a6u
+#define FAKE_REVISION	0x7b
 #define FAKE_BAR2_SIZE	(4u * 65536)
 #define FAKE_BAR4_SIZE	0x100000u
 #define FAKE_SERIAL	0x0123456789abcdefull

@@ -16,10 +16,8 @@
 #include "opt.h"
 #include "vfu/vfu.h"
 
-_Static_assert(VTA_PCI_VENDOR == PCI_VTA_VENDOR && VTA_PCI_DEVICE == PCI_VTA_DEVICE &&
-	       VTA_PCI_SUBDEVICE == PCI_VTA_SUBDEVICE && VTA_PCI_CLASS == PCI_VTA_CLASS &&
-	       VTA_REGS_SIZE == PCI_BAR0_SIZE && VTA_MSIX_TABLE == PCI_VTA_MSIX_TABLE &&
-	       VTA_MSIX_PBA == PCI_VTA_MSIX_PBA, "pci.h says what the contract says");
+_Static_assert(VTA_REGS_SIZE == PCI_BAR0_SIZE && VTA_MSIX_TABLE == PCI_POS_MSIX_TABLE &&
+	       VTA_MSIX_PBA == PCI_POS_MSIX_PBA, "the transport's BAR0 is the contract's");
 
 struct emu {
 	struct card *card;
@@ -247,6 +245,14 @@ static uint64_t doorbells_size(unsigned int queues)
 static int serve_pci(struct emu *emu, const struct options *opt)
 {
 	const struct pci_params params = {
+		.id = {
+			.vendor = VTA_PCI_VENDOR,
+			.device = VTA_PCI_DEVICE,
+			.subvendor = VTA_PCI_VENDOR,
+			.subdevice = VTA_PCI_SUBDEVICE,
+			.class_code = VTA_PCI_CLASS,
+			.revision = VTA_PCI_REVISION,
+		},
 		.bar2_size = doorbells_size(opt->card.queues),
 		.bar4_size = opt->card.mem_size,
 		.msi = opt->msi,

@@ -66,7 +66,7 @@ static int make_fd(uint8_t flags)
 	return fcntl(memory_fd, F_DUPFD_CLOEXEC, 0);
 }
 
-/* Returns whether the connection goes on. */
+/* Returns whether the connection continues. */
 static bool send_one(struct vfu *srv, uint8_t flags, const uint8_t *data, size_t len)
 {
 	uint8_t *message = malloc(len ? len : 1);	/* its end is guarded */

@@ -59,7 +59,7 @@ bool core_mem_fits(struct core *core, const struct vta_isa_move *mem)
 	return !count || mem->sram_base + count <= pad_of(core, mem->memory_type)->depth;
 }
 
-/* ---- Elements between their forms in memory and in the scratchpads -------- */
+/* ---- Elements between their forms in memory and in the scratchpads ---- */
 
 /* Value @n of packed signed values of 2^@log_width bits, low bits first. */
 static inline int16_t packed(const uint8_t *from, size_t n, unsigned int log_width)
@@ -194,7 +194,7 @@ static void pack_out(const struct core *core, uint8_t *to, uint32_t index, uint3
 	}
 }
 
-/* ---- Moving ----------------------------------------------------------------- */
+/* ---- Moving ---- */
 
 /*
  * Moves staged bytes from or to memory. Beyond the 32-bit address space

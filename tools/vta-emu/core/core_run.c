@@ -169,7 +169,7 @@ static uint64_t add_saturating(uint64_t a, uint64_t b)
 	return a + b < a ? UINT64_MAX : a + b;
 }
 
-/* ---- Fetch ------------------------------------------------------------------ */
+/* ---- Fetch ---- */
 
 static bool more_to_fetch(const struct stream *s)
 {
@@ -229,7 +229,7 @@ static void fetch(struct stream *s)
 	}
 }
 
-/* ---- Tokens ----------------------------------------------------------------- */
+/* ---- Tokens ---- */
 
 static bool token_there(const struct core *core, enum token_queue q)
 {
@@ -268,7 +268,7 @@ static void token_push(struct core *core, enum token_queue q, uint64_t now)
 	t->pushed[(t->head + t->count++) % TOKENS_MAX] = now;
 }
 
-/* ---- Modules ---------------------------------------------------------------- */
+/* ---- Modules ---- */
 
 static struct command *first(struct core_module *m)
 {
@@ -390,7 +390,7 @@ static enum core_result step(struct stream *s, enum core_module_id id)
 	return CORE_DONE;
 }
 
-/* ---- Order ------------------------------------------------------------------ */
+/* ---- Order ---- */
 
 /* splitmix64 */
 static uint64_t random64(struct core *core)
@@ -464,7 +464,7 @@ static enum core_module_id pick(struct stream *s)
 	return id;
 }
 
-/* ---- The run ---------------------------------------------------------------- */
+/* ---- The run ---- */
 
 /* No module can move and nothing more can be fetched. */
 static enum core_result end(struct stream *s)

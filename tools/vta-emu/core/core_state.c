@@ -64,7 +64,7 @@ static struct core_pad *pad_of(struct core *core, enum vta_isa_memory type)
 	}
 }
 
-/* ---- Elements from scratchpads to their form in memory -------------------- */
+/* ---- Elements from scratchpads to their form in memory ---- */
 
 static void put_packed(uint8_t *to, size_t n, int16_t value, unsigned int log_width)
 {
@@ -142,7 +142,7 @@ static void pack(const struct core *core, enum vta_isa_memory type, uint32_t ind
 	}
 }
 
-/* ---- Moving --------------------------------------------------------------- */
+/* ---- Moving ---- */
 
 static enum core_result move(const struct transfer *t, uint32_t addr, void *buf, size_t len)
 {

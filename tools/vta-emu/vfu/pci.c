@@ -108,8 +108,10 @@ static void build_bar(struct pci_cfg *cfg, unsigned int bar, uint64_t size,
 
 static void build_header(struct pci_cfg *cfg, const struct pci_params *params)
 {
-	reg16(cfg, PCI_VENDOR_ID, PCI_VTA_VENDOR, 0);
-	reg16(cfg, PCI_DEVICE_ID, PCI_VTA_DEVICE, 0);
+	const struct pci_id *id = &params->id;
+
+	reg16(cfg, PCI_VENDOR_ID, id->vendor, 0);
+	reg16(cfg, PCI_DEVICE_ID, id->device, 0);
 	reg16(cfg, PCI_COMMAND, 0, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER |
 	      PCI_COMMAND_PARITY | PCI_COMMAND_SERR | PCI_COMMAND_INTX_DISABLE);
 	reg16(cfg, PCI_STATUS, PCI_STATUS_CAP_LIST, 0);
@@ -117,12 +119,11 @@ static void build_header(struct pci_cfg *cfg, const struct pci_params *params)
 	       PCI_STATUS_PARITY | PCI_STATUS_SIG_TARGET_ABORT |
 	       PCI_STATUS_REC_TARGET_ABORT | PCI_STATUS_REC_MASTER_ABORT |
 	       PCI_STATUS_SIG_SYSTEM_ERROR | PCI_STATUS_DETECTED_PARITY);
-	reg32(cfg, PCI_CLASS_REVISION,
-	      (uint32_t)PCI_VTA_CLASS << 8 | PCI_VTA_REVISION, 0);
+	reg32(cfg, PCI_CLASS_REVISION, id->class_code << 8 | id->revision, 0);
 	cfg->wmask[PCI_CACHE_LINE_SIZE] = 0xff;
 	cfg->wmask[PCI_INTERRUPT_LINE] = 0xff;	/* scratch: there is no INTx pin */
-	reg16(cfg, PCI_SUBSYSTEM_VENDOR_ID, PCI_VTA_SUBVENDOR, 0);
-	reg16(cfg, PCI_SUBSYSTEM_ID, PCI_VTA_SUBDEVICE, 0);
+	reg16(cfg, PCI_SUBSYSTEM_VENDOR_ID, id->subvendor, 0);
+	reg16(cfg, PCI_SUBSYSTEM_ID, id->subdevice, 0);
 
 	build_bar(cfg, 0, PCI_BAR0_SIZE, 0);
 	build_bar(cfg, 2, params->bar2_size, 0);
@@ -174,8 +175,8 @@ static void build_msix(struct pci_cfg *cfg, unsigned int n)
 	add_cap(cfg, pos, PCI_CAP_ID_MSIX);
 	reg16(cfg, pos + PCI_MSIX_FLAGS, (uint16_t)(n - 1),
 	      PCI_MSIX_FLAGS_ENABLE | PCI_MSIX_FLAGS_MASKALL);
-	reg32(cfg, pos + PCI_MSIX_TABLE, PCI_VTA_MSIX_TABLE, 0); /* BIR 0 */
-	reg32(cfg, pos + PCI_MSIX_PBA, PCI_VTA_MSIX_PBA, 0);
+	reg32(cfg, pos + PCI_MSIX_TABLE, PCI_POS_MSIX_TABLE, 0); /* BIR 0 */
+	reg32(cfg, pos + PCI_MSIX_PBA, PCI_POS_MSIX_PBA, 0);
 }
 
 static void build_exp(struct pci_cfg *cfg)

@@ -20,14 +20,6 @@
 #define PCI_CFG_SIZE		4096
 #define PCI_NUM_BARS		6
 
-/* Identity: unassigned IDs, see docs/hardware.md. */
-#define PCI_VTA_VENDOR		0x1234
-#define PCI_VTA_DEVICE		0x5654
-#define PCI_VTA_REVISION	0x01
-#define PCI_VTA_CLASS		0x120000
-#define PCI_VTA_SUBVENDOR	0x1234
-#define PCI_VTA_SUBDEVICE	0x0001
-
 /* Where the capabilities stand; an absent one is left out of the chain. */
 #define PCI_POS_PM		0x40
 #define PCI_POS_MSI		0x50
@@ -37,9 +29,9 @@
 #define PCI_POS_DSN		0x150
 
 /* The MSI-X table and pending-bit array lie in BAR0. */
-#define PCI_VTA_MSIX_TABLE	0x4000
-#define PCI_VTA_MSIX_PBA	0x6000
-#define PCI_VTA_MSIX_ENTRY	16
+#define PCI_POS_MSIX_TABLE	0x4000
+#define PCI_POS_MSIX_PBA	0x6000
+#define PCI_MSIX_ENTRY		16
 #define PCI_MSIX_MAX		257
 #define PCI_MSI_MAX		32
 
@@ -49,7 +41,14 @@
 #define PCI_D0			0
 #define PCI_D3HOT		3
 
+struct pci_id {
+	uint16_t vendor, device, subvendor, subdevice;
+	uint32_t class_code;	/* 24 bits: base class, sub-class, interface */
+	uint8_t revision;
+};
+
 struct pci_params {
+	struct pci_id id;
 	uint64_t bar2_size;	/* bytes, a power of two, 4 KiB to 2 GiB */
 	uint64_t bar4_size;	/* bytes, a power of two, at least 4 KiB */
 	unsigned int msi;	/* messages: 0 (no capability), 1, 2, 4 .. 32 */

@@ -27,7 +27,7 @@ struct vfu_irqs {
 	bool may_send;		/* bus master, in D0 */
 	struct vector msi[PCI_MSI_MAX];
 	struct vector msix[PCI_MSIX_MAX];
-	uint8_t table[PCI_MSIX_MAX * PCI_VTA_MSIX_ENTRY];
+	uint8_t table[PCI_MSIX_MAX * PCI_MSIX_ENTRY];
 };
 
 static struct vector *vectors(struct vfu_irqs *irqs, enum vfu_irq_kind kind,
@@ -98,7 +98,7 @@ static void clear_table(struct vfu_irqs *irqs)
 
 	memset(irqs->table, 0, sizeof(irqs->table));
 	for (i = 0; i < PCI_MSIX_MAX; i++)
-		irqs->table[i * PCI_VTA_MSIX_ENTRY +
+		irqs->table[i * PCI_MSIX_ENTRY +
 			    PCI_MSIX_ENTRY_VECTOR_CTRL] =
 			PCI_MSIX_ENTRY_CTRL_MASKBIT;
 }

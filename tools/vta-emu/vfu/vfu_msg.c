@@ -596,7 +596,7 @@ static void close_fds(const int *fds, unsigned int nfds)
 		close(fds[nfds]);
 }
 
-/* 0 to go on, -EPROTO without a reply, or -EMSGSIZE with one; see vfu.h. */
+/* 0 to continue, -EPROTO without a reply, or -EMSGSIZE with one; see vfu.h. */
 static int check_frame(const struct vfu_hdr *hdr, size_t len)
 {
 	if (hdr->size < sizeof(*hdr) ||
@@ -648,7 +648,7 @@ int vfu_handle(struct vfu *srv, const void *msg, size_t len, const int *fds,
 	}
 	if (!m.fds_taken)
 		close_fds(fds, nfds);
-	/* To ask for what is not offered is no mistake: QEMU does at start. */
+	/* A request for a feature that is not offered is no error: QEMU makes one at start. */
 	if (ret && ret != -EOPNOTSUPP)
 		log_refusal(srv, cmd, &hdr, nfds, -ret);
 	if (m.hangup && ret == -EPROTO)

@@ -121,19 +121,19 @@ static enum bar0_part bar0_part_at(const struct vfu *srv, uint64_t offset,
 				   uint64_t *end)
 {
 	const uint64_t n = pci_msix_count(srv->pci);
-	const uint64_t table_end = PCI_VTA_MSIX_TABLE + n * PCI_VTA_MSIX_ENTRY;
-	const uint64_t pba_end = PCI_VTA_MSIX_PBA + (n + 63) / 64 * 8;
+	const uint64_t table_end = PCI_POS_MSIX_TABLE + n * PCI_MSIX_ENTRY;
+	const uint64_t pba_end = PCI_POS_MSIX_PBA + (n + 63) / 64 * 8;
 
-	if (offset < PCI_VTA_MSIX_TABLE) {
-		*end = n ? PCI_VTA_MSIX_TABLE : PCI_BAR0_SIZE;
+	if (offset < PCI_POS_MSIX_TABLE) {
+		*end = n ? PCI_POS_MSIX_TABLE : PCI_BAR0_SIZE;
 		return BAR0_DEVICE;
 	}
 	if (offset < table_end) {
 		*end = table_end;
 		return BAR0_TABLE;
 	}
-	if (offset < PCI_VTA_MSIX_PBA) {
-		*end = n ? PCI_VTA_MSIX_PBA : PCI_BAR0_SIZE;
+	if (offset < PCI_POS_MSIX_PBA) {
+		*end = n ? PCI_POS_MSIX_PBA : PCI_BAR0_SIZE;
 		return BAR0_DEVICE;
 	}
 	if (offset < pba_end) {
@@ -156,13 +156,13 @@ static int bar0_access(struct vfu *srv, uint64_t offset, uint8_t *buf,
 
 		switch (part) {
 		case BAR0_TABLE:
-			vfu_irqs_table(srv->irqs, offset - PCI_VTA_MSIX_TABLE,
+			vfu_irqs_table(srv->irqs, offset - PCI_POS_MSIX_TABLE,
 				       buf, run, write);
 			break;
 		case BAR0_PBA:
 			if (!write)
 				vfu_irqs_pba(srv->irqs,
-					     offset - PCI_VTA_MSIX_PBA, buf,
+					     offset - PCI_POS_MSIX_PBA, buf,
 					     run);
 			break;
 		case BAR0_DEVICE:
