@@ -70,6 +70,23 @@ int ctl_help(const char *help)
 	return fputs(help, stdout) < 0 ? CTL_ERROR : CTL_OK;
 }
 
+bool ctl_number(const char *text, unsigned long least, unsigned long most, unsigned long *value)
+{
+	char *end;
+
+	errno = 0;
+	*value = strtoul(text, &end, 10);
+	return *text >= '0' && *text <= '9' && !*end && !errno && *value >= least && *value <= most;
+}
+
+bool ctl_seconds(const char *text, double *seconds)
+{
+	char *end;
+
+	*seconds = strtod(text, &end);
+	return end != text && !*end && *seconds >= 0.1 && *seconds <= 86400;
+}
+
 /* There is none, or not that one; say what to do about it. */
 static int no_card(const char *which)
 {

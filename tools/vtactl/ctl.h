@@ -27,7 +27,7 @@ typedef int ctl_verb_fn(int argc, char **argv);
 ctl_verb_fn bench_main, cdi_main, dump_main, export_main, list_main, monitor_main,
 	    program_main, reset_main, status_main, test_main, top_main, trace_main;
 
-/* Errors go to stderr as sentences, after the name of the verb in hand. */
+/* Errors go to stderr as sentences, after the name of the verb. */
 void ctl_set_verb(const char *name);
 int ctl_usage(const char *why, const char *word);
 int ctl_fail(const char *subject, const char *why);
@@ -39,6 +39,10 @@ const char *ctl_why(struct vtadev *dev, int err, char text[VTADEV_LOST_TEXT_MAX]
 
 /* For "-h": help on stdout. Fails if it cannot be written. */
 int ctl_help(const char *help);
+
+/* Arguments of options: a whole number from @least to @most, or seconds from 0.1 to 86400. */
+bool ctl_number(const char *text, unsigned long least, unsigned long most, unsigned long *value);
+bool ctl_seconds(const char *text, double *seconds);
 
 /*
  * The cards that a verb is for: the one that @which names, or with NULL all.

@@ -207,15 +207,7 @@ static int listen_to(struct udev *udev, const struct request *r)
 
 /* ---- The verb ---- */
 
-static bool parse_number(const char *text, unsigned long max, unsigned long *value)
-{
-	char *end;
-
-	*value = strtoul(text, &end, 10);
-	return *text >= '0' && *text <= '9' && !*end && *value && *value <= max;
-}
-
-/* -1 to go on, otherwise the exit status. */
+/* -1 to continue, otherwise the exit status. */
 static int parse(int argc, char **argv, struct request *r)
 {
 	static const struct option options[] = {
@@ -237,11 +229,11 @@ static int parse(int argc, char **argv, struct request *r)
 			r->json = true;
 			break;
 		case 'n':
-			if (!parse_number(optarg, 1000000000, &r->count))
+			if (!ctl_number(optarg, 1, 1000000000, &r->count))
 				return ctl_usage("not a number of events: ", optarg);
 			break;
 		case 't':
-			if (!parse_number(optarg, 1000000, &seconds))
+			if (!ctl_number(optarg, 1, 1000000, &seconds))
 				return ctl_usage("not a number of seconds: ", optarg);
 			r->timeout_ms = (int)seconds * 1000;
 			break;

@@ -35,15 +35,6 @@ static const char help[] =
 
 #define TOP_MAX	1000
 
-static bool parse_count(const char *text, uint32_t *count)
-{
-	char *end;
-	long value = strtol(text, &end, 10);
-
-	*count = (uint32_t)value;
-	return end != text && !*end && value >= 0 && value <= TOP_MAX;
-}
-
 static int run(struct program_run *r, int argc, char **argv, bool top)
 {
 	if (!r->cards && r->picture_count > 1)
@@ -58,7 +49,7 @@ static int run(struct program_run *r, int argc, char **argv, bool top)
 	return program_run(r);
 }
 
-/* -1 to go on, otherwise the exit status. */
+/* -1 to continue, otherwise the exit status. */
 static int parse(int argc, char **argv, struct program_run *r, bool *json, bool *top)
 {
 	static const struct option options[] = {
@@ -71,6 +62,7 @@ static int parse(int argc, char **argv, struct program_run *r, bool *json, bool 
 		{ "top", required_argument, NULL, 't' },
 		{ 0 },
 	};
+	unsigned long count;
 	int option;
 
 	while ((option = getopt_long(argc, argv, "c:C:hi:jl:t:", options, NULL)) != -1) {
@@ -89,8 +81,9 @@ static int parse(int argc, char **argv, struct program_run *r, bool *json, bool 
 			break;
 		case 't':
 			*top = true;
-			if (!parse_count(optarg, &r->top))
+			if (!ctl_number(optarg, 0, TOP_MAX, &count))
 				return ctl_usage("a number from 0 to 1000, not ", optarg);
+			r->top = (uint32_t)count;
 			break;
 		case 'h':
 			return ctl_help(help);

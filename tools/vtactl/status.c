@@ -137,17 +137,7 @@ static int look(const struct request *r)
 /* ---- The verb ---- */
 
 /* NULL is none, too. */
-static bool parse_number(const char *text, double min, double max, double *value)
-{
-	char *end;
-
-	if (!text)
-		return false;
-	*value = strtod(text, &end);
-	return end != text && !*end && *value >= min && *value <= max;
-}
-
-/* -1 to go on, otherwise the exit status. */
+/* -1 to continue, otherwise the exit status. */
 static int parse(int argc, char **argv, struct request *r)
 {
 	static const struct option options[] = {
@@ -157,7 +147,6 @@ static int parse(int argc, char **argv, struct request *r)
 		{ "watch", optional_argument, NULL, 'w' },
 		{ 0 },
 	};
-	double number;
 	int option;
 
 	while ((option = getopt_long(argc, argv, "hjn:w::", options, NULL)) != -1) {
@@ -168,14 +157,13 @@ static int parse(int argc, char **argv, struct request *r)
 			r->json = true;
 			break;
 		case 'n':
-			if (!parse_number(optarg, 1, 1e9, &number))
+			if (!ctl_number(optarg, 1, 1000000000, &r->count))
 				return ctl_usage("not a number of times: ", optarg);
-			r->count = (unsigned long)number;
 			break;
 		case 'w':
 			r->watch = true;
 			r->seconds = 2;
-			if (optarg && !parse_number(optarg, 0.1, 86400, &r->seconds))
+			if (optarg && !ctl_seconds(optarg, &r->seconds))
 				return ctl_usage("seconds are 0.1 to 86400, not ", optarg);
 			break;
 		default:

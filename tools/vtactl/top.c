@@ -375,7 +375,7 @@ static int run_screen(const struct request *r, struct look *before)
 
 /* ---- The verb ---- */
 
-/* -1 to go on, otherwise the exit status. */
+/* -1 to continue, otherwise the exit status. */
 static int parse(int argc, char **argv, struct request *r)
 {
 	static const struct option options[] = {
@@ -386,7 +386,6 @@ static int parse(int argc, char **argv, struct request *r)
 		{ 0 },
 	};
 	int option;
-	char *end;
 
 	while ((option = getopt_long(argc, argv, "bd:hn:", options, NULL)) != -1) {
 		switch (option) {
@@ -394,15 +393,13 @@ static int parse(int argc, char **argv, struct request *r)
 			r->batch = true;
 			break;
 		case 'd':
-			r->seconds = strtod(optarg, &end);
-			if (*end || end == optarg || !(r->seconds >= 0.1 && r->seconds <= 86400))
+			if (!ctl_seconds(optarg, &r->seconds))
 				return ctl_usage("seconds are 0.1 to 86400, not ", optarg);
 			break;
 		case 'h':
 			return ctl_help(help);
 		case 'n':
-			r->count = strtoul(optarg, &end, 10);
-			if (*optarg < '0' || *optarg > '9' || *end || !r->count)
+			if (!ctl_number(optarg, 1, 1000000000, &r->count))
 				return ctl_usage("not a number of tables: ", optarg);
 			break;
 		default:

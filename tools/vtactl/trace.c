@@ -43,7 +43,7 @@ static const char help[] =
 	"\n"
 	"The exit status is that of COMMAND; without COMMAND 0 done, 1 an error, 2 wrong usage.\n";
 
-/* -1 to go on, otherwise the exit status. */
+/* -1 to continue, otherwise the exit status. */
 static int parse(int argc, char **argv, struct request *r)
 {
 	static const struct option options[] = {
@@ -54,7 +54,6 @@ static int parse(int argc, char **argv, struct request *r)
 	};
 	unsigned long seconds;
 	int option;
-	char *end;
 
 	/* "+": what follows the command is the command's. */
 	while ((option = getopt_long(argc, argv, "+o:d:h", options, NULL)) != -1) {
@@ -63,9 +62,7 @@ static int parse(int argc, char **argv, struct request *r)
 			r->output = optarg;
 			break;
 		case 'd':
-			seconds = strtoul(optarg, &end, 10);
-			if (*optarg < '0' || *optarg > '9' || *end || !seconds ||
-			    seconds > SECONDS_MAX)
+			if (!ctl_number(optarg, 1, SECONDS_MAX, &seconds))
 				return ctl_usage("a number of seconds from 1 to 86400, not ",
 						 optarg);
 			r->seconds = (unsigned int)seconds;
