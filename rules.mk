@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# How all that is C is compiled, archived and linked. Each part's build.mk says of what and
+# How all that is C is compiled, archived and linked. Each part's build.mk says from what and
 # with which flags; the compiler says on which headers an object depends, so no part lists
 # headers unless they are generated. Flags are given with $$: they are looked up when a
 # command runs, so that a target can have its own.

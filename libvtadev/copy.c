@@ -76,7 +76,7 @@ static uint32_t addr_of(const struct vtadev_rows *at)
 	return at->buf->addr + (uint32_t)at->offset;
 }
 
-/* One row has none, whatever the caller says. */
+/* One row has no pitch: the caller's value is ignored. */
 static uint32_t pitch_of(const struct vtadev_rows *at, size_t rows)
 {
 	return rows > 1 ? (uint32_t)at->pitch : 0;

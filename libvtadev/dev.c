@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * dev.c - open and close a card, and what it tells of itself
+ * dev.c - open and close a card; its properties
  */
 #include <errno.h>
 #include <fcntl.h>

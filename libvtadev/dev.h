@@ -33,7 +33,7 @@ void dev_put(struct vtadev *dev);
 void *dev_map(const struct vtadev *dev, size_t size, int prot, uint64_t offset);
 void dev_unmap(const struct vtadev *dev, const volatile void *ptr, size_t size);
 
-/* ioctl() that goes on after signals and returns a negative errno. */
+/* ioctl() that continues after signals and returns a negative errno. */
 int dev_ioctl(const struct vtadev *dev, unsigned long request, void *arg);
 
 #endif /* VTADEV_DEV_H */

@@ -46,7 +46,7 @@ static int look(struct many *m)
 	return err ? err : reached == m->n;
 }
 
-/* As long as it pays: for any, if one comes soon; for all, if each does. */
+/* Spin only if completions come soon: for any, one of them; for all, each of them. */
 static int64_t begin(struct many *m)
 {
 	int64_t most = 0, least = INT64_MAX;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * info.h - from what the kernel tells of a card to what programs need
+ * info.h - derive the properties that programs need from those that the kernel reports
  */
 #ifndef VTADEV_INFO_H
 #define VTADEV_INFO_H

@@ -213,7 +213,7 @@ int local_request(struct local *card, unsigned long request, void *arg)
 {
 	if (request == VTA_IOCTL_LOST)
 		return tell_lost(card, arg);
-	/* What is freed is freed, whatever has become of the device. */
+	/* Freeing succeeds even if the device is lost. */
 	if (request == VTA_IOCTL_BUF_FREE)
 		return local_buf_free(card, arg);
 	if (request == VTA_IOCTL_QUEUE_DESTROY)

@@ -188,8 +188,8 @@ struct local_queue {
 	bool kept;			/* it is worth something */
 
 	struct local_waiter *waiters;
-	uint64_t poll_seq;		/* poll() or @event is to tell of it, or 0 */
-	bool poll_hit;			/* poll() tells of it now */
+	uint64_t poll_seq;		/* number that poll() or @event reports, or 0 */
+	bool poll_hit;			/* poll() reports it now */
 	int event;			/* an eventfd, or -1 */
 };
 
@@ -206,7 +206,7 @@ uint64_t local_time(const struct local *card);
 void local_fetch(struct local_queue *q);
 /* Ends the descriptor in hand; the thread that executed it calls this. */
 void local_finish(struct local_queue *q, struct local_outcome *outcome);
-/* The device is lost: nothing goes on. */
+/* The device is lost: all work stops. */
 void local_lose(struct local *card);
 
 /* ---- Threads (local_engine.c); with the lock, but start and stop ---- */

@@ -4,7 +4,7 @@
  *
  * A buffer is whole pages at a device address. The card accesses memory with the lock
  * held for reading, a piece at a time; a buffer is taken away with it held for writing.
- * So the card has lost sight of a buffer when its free returns, whatever runs.
+ * So when the free of a buffer returns, no run can access the buffer any longer.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -135,7 +135,7 @@ static int insert(struct local *card, struct local_mem *mem, uint64_t addr, uint
 	return 0;
 }
 
-/* Takes it from the map. What is left of it is the caller's to drop. */
+/* Takes it from the map. The caller drops the rest of it. */
 static struct local_mem *remove_at(struct local_space *space, size_t at)
 {
 	struct local_mem *mem = space->mems[at];

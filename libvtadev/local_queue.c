@@ -3,7 +3,7 @@
  * local_queue.c - queues of a card in the process: their records, and a descriptor's way
  *
  * A queue is protected by the card's lock. The thread that executes the queue's
- * descriptor drops the lock meanwhile; nothing else touches what is in hand then.
+ * descriptor drops the lock meanwhile; no other function touches the descriptor in hand then.
  */
 #include <errno.h>
 #include <fcntl.h>

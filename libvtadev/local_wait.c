@@ -61,7 +61,7 @@ static void add_to(int event)
 		return;
 }
 
-/* The number that poll() or the queue's eventfd was to tell of. */
+/* The number that poll() or the queue's eventfd reports. */
 static void tell_poll(struct local_queue *q)
 {
 	bool reached = q->poll_seq && q->seq >= q->poll_seq;
@@ -104,7 +104,7 @@ struct wait {
 	unsigned int n;
 	bool any;
 	bool linked;
-	unsigned int index;	/* which one there is something to say of */
+	unsigned int index;	/* the fence that the result is about */
 };
 
 static int look_at(const struct wait *wait, const struct point *point)

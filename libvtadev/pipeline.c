@@ -312,7 +312,7 @@ int vtadev_pipeline_drain(struct vtadev_pipeline *p, int64_t timeout_ns)
 	return p->err ? p->err : wait_batch(p, p->submitted, timeout_ns);
 }
 
-/* Tell of those up to @number, which are done or to be waited for. */
+/* Report batches up to @number, which are done or are waited for here. */
 static int tell(struct vtadev_pipeline *p, uint64_t *told, uint64_t number,
 		const struct vtadev_pipeline_ops *ops, void *priv)
 {

@@ -109,7 +109,7 @@ static void give_up(struct vtadev_pool *pool, struct pool_entry *entry)
 		entry->card->stats.in_hand--;
 		break;
 	case ENTRY_RUNNING:
-		entry->slot->entry = NULL;	/* It goes on, for nothing. */
+		entry->slot->entry = NULL;	/* The run continues; its result is dropped. */
 		break;
 	case ENTRY_COPYING:
 		while (entry->state == ENTRY_COPYING)

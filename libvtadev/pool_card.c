@@ -3,7 +3,7 @@
  * pool_card.c - a card of a pool: the thread that loads the program and runs requests on it
  *
  * Each slot has a queue and a place for tensors; the first has the weights, the others are its
- * twins. The thread sleeps in poll() on one eventfd, which queues tell of progress and loss, and
+ * twins. The thread sleeps in poll() on one eventfd, which queues signal on progress and loss, and
  * others of new requests and of closing.
  */
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "pool.h"
 
 #define NS_PER_MS	1000000
-/* Between attempts to open a card that is away, unless an event tells that it is back. */
+/* Between attempts to open a card that is away, unless an event reports its return. */
 #define DELAY_LEAST_MS	100
 #define DELAY_MOST_MS	2000
 
@@ -391,7 +391,7 @@ static bool take(struct pool_card *card, struct pool_slot *slot)
 
 /*
  * End the slot's run if it is done, and begin the next. Returns 1 if that is done already, so
- * that no event will tell of it, or an error if the card is lost.
+ * that no event will report it, or an error if the card is lost.
  */
 static int serve_slot(struct pool_card *card, struct pool_slot *slot)
 {

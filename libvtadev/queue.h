@@ -35,7 +35,7 @@ struct vtadev_queue {
 	size_t page;				/* bytes mapped of each of the two */
 	atomic_uint_least64_t submitted;	/* written by the submitting thread */
 	atomic_uint_least64_t seen;		/* completed, by the last look */
-	atomic_uint_least64_t armed;		/* poll() is to tell of it, or 0 */
+	atomic_uint_least64_t armed;		/* number that poll() reports, or 0 */
 	atomic_bool event;			/* an eventfd is signalled, not poll() */
 };
 
@@ -53,7 +53,7 @@ static inline void queue_unlock(struct vtadev_queue *queue)
 
 /* vtadev_wait() that leaves alone what poll() says. */
 int queue_wait(struct vtadev_queue *queue, uint64_t seq, int64_t timeout_ns);
-/* What poll() says of a number that was seen without the kernel. */
+/* What poll() returns for a number that was seen without the kernel. */
 void queue_drop_event(struct vtadev_queue *queue);
 /* From vtadev_done() after the kernel has said that a number is reached. */
 int queue_confirmed(int done);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * spin.c - how long it pays to look again and again before sleeping
+ * spin.c - how long to spin before sleeping
  */
 #include <endian.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * spin.h - how long it pays to look again and again before sleeping
+ * spin.h - how long to spin before sleeping
  *
  * struct vtadev_queue_opts says the rule.
  */

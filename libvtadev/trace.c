@@ -64,7 +64,7 @@ static struct {
 static void warn(const char *what, const char *name, int err)
 {
 	if (!state.warned)
-		fprintf(stderr, "libvtadev: VTADEV_TRACE: %s %s: %s; the program goes on\n", what,
+		fprintf(stderr, "libvtadev: VTADEV_TRACE: %s %s: %s; the program continues\n", what,
 			name, strerror(-err));
 	state.warned = true;
 }

@@ -59,7 +59,7 @@ def included(flags, files):
 
 
 def sourced(files):
-    """For each script the ones that it sources, as shellcheck is told of them."""
+    """For each script the ones that it sources, in the form of shellcheck's arguments."""
     def direct(path):
         text = pathlib.Path(path).read_text(errors="replace")
         names = re.findall(r"^\s*# shellcheck .*?\bsource=(\S+)", text, re.M)

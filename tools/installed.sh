@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What is left to do once "make install" has put its files there: the linker's cache,
+# The last steps after "make install" has put its files there: the linker's cache,
 # which root's own make has brought up to date, and udev. Says it, and changes nothing else.
 #
 #   installed.sh LIBDIR UDEV_DIR SYSUSERS_DIR GROUP

@@ -142,7 +142,7 @@ static void a_stream_keeps_its_order(void **state)
 	free(data);
 }
 
-/* One stream makes what another goes on with, around and around. */
+/* Each stream continues with the result of another, in a circle. */
 static void streams_wait_for_one_another(void **state)
 {
 	enum { ROUNDS = 300, PIECE = 4096 };

@@ -108,7 +108,7 @@ static int stream_create(struct device *d, struct stream **out)
 	pthread_mutex_init(&s->lock, NULL);
 	s->device = d;
 	s->slot = slot;
-	/* Counting goes on: what a former stream signalled has happened. */
+	/* The count continues: signals of an earlier stream remain valid. */
 	s->signals = le64toh(d->word[slot]);
 	d->streams[slot] = s;
 	*out = s;
@@ -389,7 +389,7 @@ int vta_api_set_stream(DLDevice dev, vta_api_stream stream)
 	return fail(err);
 }
 
-/* What was behind the failure is forgotten; the queue goes on. */
+/* Descriptors after the failed one are dropped; the queue continues. */
 static int revive(struct device *d, struct stream *s)
 {
 	struct vtadev_fault fault;
@@ -479,7 +479,7 @@ static int space_create(struct device *d, size_t nbytes, size_t alignment, struc
 
 	if (!space)
 		return -ENOMEM;
-	/* Instructions count in elements, whatever is asked for. */
+	/* Instructions count in elements, whatever alignment the caller requests. */
 	if (alignment < largest)
 		alignment = largest;
 	if (alignment < VTA_PAGE_SIZE)

@@ -74,7 +74,7 @@ int vta_api_set_stream(DLDevice dev, vta_api_stream stream);
  * works.
  */
 int vta_api_stream_sync(DLDevice dev, vta_api_stream stream);
-/* SyncStreamFromTo: @to goes on when @from has done what it has been given. */
+/* SyncStreamFromTo: @to continues when @from has completed its work so far. */
 int vta_api_sync_stream_from_to(DLDevice dev, vta_api_stream from, vta_api_stream to);
 
 /* AllocWorkspace, FreeWorkspace: space for intermediate results, kept for reuse. */

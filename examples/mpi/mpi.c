@@ -38,7 +38,7 @@ struct job {
 	int8_t (*scores)[DIGITS_CLASSES];
 };
 
-/* Zeroed memory. Without it the job ends: there is no part of it that could go on. */
+/* Zeroed memory. Without memory the job ends, as no part of it could continue. */
 static void *allocate(size_t count, size_t size)
 {
 	void *memory = calloc(count, size);
@@ -65,7 +65,7 @@ static void classify(struct job *job, uint32_t i)
 	job->worker = NULL;
 }
 
-/* The @place'th of @workers equal parts of what is left to do. */
+/* The @place'th of @workers equal parts of the remaining images. */
 static void do_part(struct job *job, uint32_t place, uint32_t workers, uint32_t left)
 {
 	uint32_t from = (uint32_t)((uint64_t)left * place / workers);
@@ -113,7 +113,7 @@ static uint32_t do_all(struct job *job)
 	}
 }
 
-/* What rank 0 says of each rank, in their order. */
+/* The lines of rank 0 on each rank, in their order. */
 static void report_ranks(const struct job *job, uint32_t clock_khz)
 {
 	uint64_t mine[2] = { job->images, job->cycles }, longest = 0;

@@ -409,7 +409,7 @@ static PyMethodDef methods[] = {
 	{ "reap", pool_reap, METH_NOARGS, "What is done: a list of (job, outputs, exception)." },
 	{ "tensors", pool_tensors, METH_VARARGS, "tensors(output): the inputs, or outputs." },
 	{ "stats", pool_stats, METH_NOARGS, "A tuple for each card." },
-	{ "close", pool_close, METH_NOARGS, "Free it; what is not done is given up." },
+	{ "close", pool_close, METH_NOARGS, "Free the pool; runs that are not done are given up." },
 	{ NULL, NULL, 0, NULL },
 };
 

@@ -270,7 +270,7 @@ static int64_t now_ns(void)
 
 /*
  * Waits for the run, until @deadline if it is not negative. -EINTR: a signal's handler, or
- * closing, has set an exception; the run goes on, as after -ETIMEDOUT.
+ * closing, has set an exception; the run continues, as after -ETIMEDOUT.
  */
 static int wait_run(struct slot *self, int64_t deadline)
 {
@@ -318,7 +318,7 @@ static int put_inputs(struct slot *self, PyObject *inputs)
 	return -1;
 }
 
-/* -ETIMEDOUT: the run goes on. */
+/* -ETIMEDOUT: the run continues. */
 static int look(struct slot *self)
 {
 	int err;
@@ -413,7 +413,7 @@ static PyObject *finish(struct slot *self, int err)
 	if (err == -EINTR)
 		return NULL;
 	if (err == -ETIMEDOUT)
-		return error_set(err, "the run is not done; it goes on");
+		return error_set(err, "the run is not done; it continues");
 	values = err ? NULL : outputs(self);
 	if (values)
 		err = vtaprog_check(self->prog);

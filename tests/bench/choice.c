@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * choice.c - from which size on it pays to have the card copy
+ * choice.c - the size from which on the card copies faster than the CPU
  *
  * The library's transfers are made by the CPU alone and by the card alone.
  * VTADEV_COPY_MIN_DEFAULT is what comes out here for most kinds of transfers.
@@ -77,7 +77,7 @@ static void one_kind(struct bench *bench, struct way *way, const char *name,
 	printf("  %s\n", from ? size_text(from) : "never");
 	fflush(stdout);
 	to = json_sub(to, name);
-	json_object_object_add(to, "card_pays_from",
+	json_object_object_add(to, "card_is_faster_from",
 			       from ? json_object_new_int64((int64_t)from) : NULL);
 	json_object_object_add(to, "times", list);
 	vtadev_queue_destroy(cpu);
@@ -105,7 +105,7 @@ void bench_choice(struct bench *bench)
 	printf("%-18s", "");
 	for (size_t bytes = SMALLEST; bytes <= largest(bench); bytes *= 2)
 		printf(" %6zu", bytes >> 10);
-	printf(" KiB; card pays from\n");
+	printf(" KiB; card is faster from\n");
 	way.buf = card;
 	way.upload = 1;
 	one_kind(bench, &way, "upload_to_card", to);

@@ -238,7 +238,7 @@ fails='-f 2:100'
 mpi -n 4 --oversubscribe
 fails=
 check "mpi: a card that fails: the other ranks take its images" exact
-check "mpi: a card that fails: is told of" grep -q '^rank 2: the card failed: queue .* which is not mapped' /tmp/out
+check "mpi: a card that fails: is reported" grep -q '^rank 2: the card failed: queue .* which is not mapped' /tmp/out
 check "mpi: a card that fails: had done 100" grep -q '^rank 2  *100 images' /tmp/out
 inject 2 fault=insn 1000000
 mpi -n 4 --oversubscribe

@@ -54,7 +54,7 @@ $(1)/libvtadev-$(3).so.obj/libvtadev/devices/soft/soft.o: \
 	DEVICES_SOFT_NAME := -Dvtadev_device_plugin=$(3)_soft
 $(1)/libvtadev-$(3).so: $(1)/libvtadev-soft.so
 endef
-# With memory of its own; and one that fails when it is told to.
+# With memory of its own; and one that fails on request.
 $(eval $(call devices-around,$(DEVICES_TEST_DIR),$(LIB_TEST_SANITIZE),far))
 $(eval $(call devices-around,$(DEVICES_TEST_DIR),$(LIB_TEST_SANITIZE),flaky))
 $(eval $(call devices-around,$(DEVICES_TSAN_DIR),-fsanitize=thread,flaky))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * flaky.c - soft, failing when it is told to; compiled beside soft.c, whose table is renamed
+ * flaky.c - soft, failing on request; compiled beside soft.c, whose table is renamed
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -107,7 +107,7 @@ static int flaky_run(void *device, void *core, const struct vtadev_device_run *r
 const struct vtadev_device_ops vtadev_device_plugin = {
 	.version = VTADEV_DEVICE_VERSION,
 	.name = "flaky",
-	.about = "soft that fails when it is told to",
+	.about = "soft that fails on request",
 	.list = flaky_list,
 	.open = flaky_open,
 	.close = flaky_close,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * flaky.h - the device "flaky:N", which is soft and fails as a test tells it to
+ * flaky.h - the device "flaky:N", which is soft and fails as a test requests
  */
 #ifndef TESTS_DEVICES_FLAKY_H
 #define TESTS_DEVICES_FLAKY_H

@@ -82,7 +82,7 @@ static struct vtaimage_place arena(uint32_t at)
 	return (struct vtaimage_place){ VTAIMAGE_IN_ARENA, at };
 }
 
-/* A copy, by the clipping of what is not clipped. */
+/* A copy, by clipping to limits that no value reaches. */
 static struct vtaimage_step by_cpu(void)
 {
 	struct vtaimage_step step = {
@@ -125,7 +125,7 @@ uint8_t *pool_image(const struct pool_program *p, size_t *size)
 	*size = vtaimage_size(&source);
 	image = *size ? malloc(*size) : NULL;
 	if (image && vtaimage_write(&source, image, *size, &check)) {
-		fprintf(stderr, "the program is no good: %s\n", check.why);
+		fprintf(stderr, "the program is not valid: %s\n", check.why);
 		free(image);
 		image = NULL;
 	}

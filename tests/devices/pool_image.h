@@ -22,10 +22,10 @@ struct pool_program {
 	uint32_t more_weights;		/* bytes that nothing reads, a multiple of 64 */
 	bool cpu;			/* what comes back goes through a step of the CPU's */
 	bool deadlock;			/* the stream waits for a token that does not come */
-	uint64_t cycles;		/* what the image says of its stream */
+	uint64_t cycles;		/* the cycles of its stream, as in the image */
 };
 
-/* The file, to be freed, and its size; NULL if it is no good. */
+/* The file, to be freed, and its size; NULL if it is not valid. */
 uint8_t *pool_image(const struct pool_program *program, size_t *size);
 
 /* Byte @i of "w". */

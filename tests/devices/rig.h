@@ -16,7 +16,7 @@
 #define PAGE		4096u
 #define FOREVER		(-1)
 
-/* What vtadev_open() is told; main() sets it. */
+/* The argument of vtadev_open(); main() sets it. */
 extern const char *rig_device;
 extern struct vtadev *dev;
 extern struct vtadev_queue *q;

@@ -93,7 +93,7 @@ static struct vtadev_pool *pool_with(const struct vtadev_pool_opts *opts)
 	return pool;
 }
 
-/* @n devices that fail when they are told to. */
+/* @n devices that fail on request. */
 static struct vtadev_pool *flaky_pool(unsigned int n, struct vtadev_pool_opts opts)
 {
 	static const char *const names[FLAKY_DEVICES] = {
@@ -400,7 +400,7 @@ static void a_caller_that_never_reaps_holds_up_no_other(void **state)
 	vtadev_pool_close(pool);
 }
 
-/* ---- What is no good ---- */
+/* ---- Invalid arguments ---- */
 
 static int open_error(const void *bytes, size_t size, const struct vtadev_pool_opts *opts,
 		      const char *part)

@@ -496,7 +496,7 @@ static void what_does_not_end_is_ended(void **state)
 	code = endless();
 	seq = begin(q, endless_run(code));
 	assert_int_equal(vtadev_wait(q, seq, 20000000), -ETIMEDOUT);
-	/* Other queues go on. */
+	/* Other queues continue. */
 	vtadev_queue_destroy(queue(0));
 	atomic_store(&later, 3600 * 1000000000ll);
 	assert_int_equal(vtadev_wait(q, seq, FOREVER), -EIO);

@@ -13,7 +13,7 @@ struct flat {
 	uint64_t stops;		/* times that stop() was asked */
 };
 
-/* With a struct flat as their priv: what is not in the range faults PAGE. */
+/* With a struct flat as their priv: addresses outside of the range fault PAGE. */
 extern const struct core_mem_ops flat_ops;
 
 void flat_init(struct flat *flat, uint32_t base, uint32_t size, const uint8_t *image);

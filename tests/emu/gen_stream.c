@@ -128,7 +128,7 @@ void gen_grow(struct gen *gen, uint32_t count)
 		struct gen_op op = gen_op_any(gen);
 
 		gen_emit(gen, &op, 0);
-		/* The stream goes on behind it. */
+		/* The stream continues behind it. */
 		if (gen_chance(gen, 3))
 			emit_finish(gen);
 	}

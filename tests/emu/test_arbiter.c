@@ -295,7 +295,7 @@ static void rounds_of_priorities(void **state)
 	assert_string_equal(order, want);
 }
 
-/* Each group goes on where it was. */
+/* Each group continues where it was. */
 static void rounds_are_the_groups_own(void **state)
 {
 	char order[32] = "";

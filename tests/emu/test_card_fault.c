@@ -37,7 +37,7 @@ static void bench(struct bench *b, struct rig *r)
 	rig_queue_start(&b->q, 0);
 }
 
-/* Goes on behind the descriptor that faulted. */
+/* Continues behind the descriptor that faulted. */
 static void go_on(struct bench *b)
 {
 	uint64_t seq = rig_seq(&b->q) + 1;

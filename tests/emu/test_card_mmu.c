@@ -372,7 +372,7 @@ static void page_zero_and_the_end(void **state)
 	}, VTA_FAULT_PAGE, VTA_ACCESS_COPY_DST, 0x4000);
 }
 
-/* A step that goes on into a page elsewhere goes on within the pattern as well. */
+/* A step that continues in a page elsewhere also continues within the pattern. */
 static void fill_across_pages_that_are_apart(void **state)
 {
 	static const uint8_t want[8] = { 0x11, 0x22, 0x33, 0x44, 0x11, 0x22, 0x33, 0x44 };

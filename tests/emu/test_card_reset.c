@@ -307,7 +307,7 @@ static void soft_reset_under_load(void **state)
 	r->c.bar4[77] = 0x77;
 	rig_set(r, REG_CONTROL, REG_CONTROL_ENABLE | REG_CONTROL_RESET);
 	assert_reset(&b, generation + 1);
-	/* Counters and card memory are kept, time goes on. */
+	/* Counters and card memory are kept, and time continues. */
 	assert_int_equal(rig_counter(r, VTA_COUNTER_RESETS), 1);
 	assert_int_equal(rig_counter(r, VTA_COUNTER_DOORBELLS), doorbells);
 	assert_int_equal(r->c.bar4[77], 0x77);

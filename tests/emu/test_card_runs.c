@@ -174,7 +174,7 @@ static void faults_within(void **state)
 	}
 }
 
-/* A block's pages are a run, and go on into pages and other blocks. */
+/* A block's pages are a run, which continues in pages and other blocks. */
 static void blocks_and_pages(void **state)
 {
 	const uint32_t block = 1u << VTA_L1_SHIFT, va = 0x30000000u;

@@ -383,7 +383,7 @@ static void debts_are_kept(void **state)
 }
 
 /* It has paid by the time that passed with nothing to do, when the other comes. */
-static void idle_time_pays_debts(void **state)
+static void idle_time_reduces_negative_credit(void **state)
 {
 	struct bench *b = *state;
 	uint64_t until;
@@ -415,7 +415,7 @@ static void faults_are_charged(void **state)
 	rig_queue_start(&b->q[1], 0);
 	rig_put(&b->q[1], rig_wait(OPEN, 1));
 	rig_put(&b->q[1], fill(1000000));
-	/* Another queue of the group goes on. */
+	/* Another queue of the group continues. */
 	gated(b, 4, 1, 0);
 	for (unsigned int i = 0; i < 10; i++)
 		put(b, 4, fill(1000));
@@ -516,7 +516,7 @@ int main(void)
 		MODEL_TEST(weight_register),
 		MODEL_TEST(group_out_of_range_does_not_start),
 		MODEL_TEST(debts_are_kept),
-		MODEL_TEST(idle_time_pays_debts),
+		MODEL_TEST(idle_time_reduces_negative_credit),
 		MODEL_TEST(faults_are_charged),
 		REAL_TEST(real_limits),
 		REAL_TEST(real_limits_and_aborts),

@@ -348,7 +348,7 @@ static void a_halt_drops_it(void **state)
 	rig_queue_stop(&b.q, false);
 	restart(&b.q, 0);
 
-	/* Of whatever descriptor, and by a doorbell. */
+	/* By a fault of any descriptor, and by a doorbell. */
 	rig_do(&b.q, keep(load_run(&b, 0x22)));
 	rig_fails(&b.q, rig_fill(0x10000, 0, 16), VTA_FAULT_PAGE, VTA_ACCESS_COPY_DST, 0x10000);
 	rig_queue_stop(&b.q, false);
@@ -411,7 +411,7 @@ static void a_stop_saves_it(void **state)
 	assert_int_equal(kept_value(&a, &a.q), 0x11);
 	rig_do(&a.q, keep(pop_run(&a)));
 
-	/* What is not asked for is not there. Also while no queue is served. */
+	/* Stopped while no queue is served; a start without CTRL.KEPT then drops the state. */
 	rig_set(r, REG_CONTROL, 0);
 	rig_queue_stop(&a.q, false);
 	assert_true(has_kept(&a.q));
@@ -553,7 +553,7 @@ static void a_save_that_fails_halts_the_owner(void **state)
 	assert_int_equal(kept_value(&b, &b.q), 0x22);
 }
 
-/* What its queue has in hand is given up. */
+/* The descriptor that its queue has in hand is given up. */
 static void a_save_that_fails_ends_what_is_in_hand(void **state)
 {
 	struct rig *r = *state;

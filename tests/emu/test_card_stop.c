@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Queues that are stopped and go on where they were (docs/hardware.md, section 6,
- * "Submission", "Stop"), and what the card says of what it has in hand: SUBMITTED,
+ * Queues that are stopped and continue where they were (docs/hardware.md, section 6,
+ * "Submission", "Stop"), and the card's report of the descriptor in hand: SUBMITTED,
  * STATE.HAND, the engines' registers (section 4), EVENT_ENABLE.
  */
 #include <stdio.h>

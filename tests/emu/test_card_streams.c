@@ -253,7 +253,7 @@ static void test_valid(void **state)
 
 /* ---- Invalid streams ----------------------------------------------------- */
 
-/* The fault that a card's queue halts with; the queue goes on behind it. */
+/* The fault that a card's queue halts with; the queue continues behind it. */
 static struct vta_fault fault_of(struct cards *c, int o)
 {
 	struct rig_queue *q = &c->space[o][c->context].queue;

@@ -92,7 +92,7 @@ static void finish(struct bench *b)
 		rig_wait_seq(&b->q[i], b->q[i].submitted);
 }
 
-/* All at once: queues that begin by waiting for the gate go on together. */
+/* All at once: queues that begin by waiting for the gate continue together. */
 static void go(struct bench *b)
 {
 	for (unsigned int i = 0; i < QUEUES; i++)
@@ -340,7 +340,7 @@ static void reset_does_not_wait(void **state)
 	assert_int_equal(rig_seq(&b->q[0]), 0);
 }
 
-/* The other engine and the front end go on while one is in a descriptor. */
+/* While one engine executes a descriptor, the other and the front end continue. */
 static void others_do_not_wait(void **state)
 {
 	struct bench *b = *state;

@@ -288,7 +288,7 @@ static void gemm_checks_indices(void **state)
 			run_ok(m);
 		else
 			run_faults(m, VTA_FAULT_BOUNDS, 0);
-		/* Of what is not reached, nothing is checked. */
+		/* Indices that no iteration reaches are not checked. */
 		emit(m, loop_word(VTA_ISA_GEMM, 0, 16383, 2, 0), gemm_word(one[i], one[i]));
 		emit(m, loop_word(VTA_ISA_GEMM, 8191, 3, 2, 2), gemm_word(one[i], one[i]));
 		run_ok(m);

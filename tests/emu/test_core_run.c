@@ -102,7 +102,7 @@ static void goes_on_behind_finish(struct machine *m)
 	emit(m, 7, 0);
 	run_faults(m, VTA_FAULT_INSN, 1);
 
-	/* At the end of memory: the count goes on, so fetching does. */
+	/* The stream ends where memory does: a larger count makes fetching fault. */
 	put32(m, at, VTA_ISA_LOAD);
 	put32(m, at + 16, VTA_ISA_FINISH);
 	assert_int_equal(run_at(m, at, 2), CORE_DONE);

@@ -36,7 +36,7 @@ failure() {
 	tail -n 40 "$1" | sed 's/^/    /'
 }
 
-# What the compiler says of itself in what it made.
+# The compiler's name in the module that it made.
 compiler() {
 	readelf -p .comment "$1" 2>/dev/null | grep -o 'GCC: .*\|clang version.*' | head -n 1 |
 		sed 's/^GCC: (.*) \([0-9.]*\).*/gcc \1/'

@@ -20,7 +20,7 @@ dir=$top/build/cross/$suite
 case $suite in
 *-arm64)	gnu=aarch64-linux-gnu runner=qemu-aarch64 machine=AArch64 flags=''
 		what=cross-programs ;;
-# gcc likes to tell that it once laid out atomics differently.
+# gcc notes that an earlier version laid out atomics differently.
 *-i386)		gnu=i686-linux-gnu runner=env machine='Intel 80386' flags=' -Wno-psabi'
 		what=cross-programs-32 ;;
 *)		echo "$suite: neither -arm64 nor -i386" >&2; exit 2 ;;

@@ -162,7 +162,7 @@ static void mapping_that_fails(void **state)
 	vtadev_buf_free(buf);
 }
 
-/* Whatever goes first, the file stays open until the last goes. */
+/* In any order of frees, the file stays open until the last one. */
 static void card_closed_before_buffer(void **state)
 {
 	struct vtadev *other = fake_open();

@@ -141,7 +141,7 @@ static void bounds(void **state)
 	assert_int_equal(vtadev_submitted(q), 0);
 }
 
-/* What the byte map says of rows in the same buffer. */
+/* The expected result for rows in the same buffer, by a map of bytes. */
 static bool share_a_byte(size_t x, size_t y, size_t pitch, size_t width, size_t n)
 {
 	bool used[SIZE] = { false };

@@ -5,7 +5,7 @@
 # TAP.
 #
 # The program is the one beside it, build/tests/lib/vtactl, in the source tree's build
-# directory. What vtactl export says of users is tested by test_metrics.
+# directory. test_metrics tests the metrics of users.
 set -u
 
 here=$(dirname "$(realpath "$0")")

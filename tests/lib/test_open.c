@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * test_open.c - opening, what a card says of itself, its counters
+ * test_open.c - opening, a card's properties, its counters
  */
 #include <errno.h>
 #include <fcntl.h>

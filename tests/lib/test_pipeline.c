@@ -27,7 +27,7 @@ static struct {
 	uint64_t bad_batch;
 } model;
 
-/* A descriptor that tells of its batch and slot. */
+/* A descriptor that contains its batch and slot. */
 static struct vta_desc work(uint64_t batch, unsigned int slot)
 {
 	struct vta_desc d = vtadev_desc_op(VTA_OP_RUN);

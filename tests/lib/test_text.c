@@ -165,7 +165,7 @@ static void every_loss_has_its_own_text(void **state)
 			assert_null(strstr(text, "does not know"));
 			assert_null(strchr(text, '\n'));
 			assert_true(text[strlen(text) - 1] != '.');
-			/* Up to there it is why, the same whatever became of it. */
+			/* The part before is the cause, and the same for each fate. */
 			lost_text(VTA_FATE_RESET, cause, other);
 			assert_memory_equal(text, other, strcspn(other, ";") + 2);
 			for (before = VTA_CAUSE_CARD; before < cause; before++)

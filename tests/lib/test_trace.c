@@ -396,7 +396,7 @@ static void name_of_a_process(void **state)
 	in_child(name_of_a_process_body);
 }
 
-/* A child's trace is its own, and whole, though its parent's queue goes on. */
+/* A child's trace is separate and complete, even while its parent's queue works. */
 static void child_of_a_traced_one_body(void)
 {
 	struct vta_desc nop = vtadev_desc_nop();
@@ -509,7 +509,7 @@ static void unwritable_body(void)
 	n = read(pipes[0], said, sizeof(said) - 1);
 	/* One line, that names the file and the cause. */
 	CHECK(n > 0 && strchr(said, '\n') == said + n - 1);
-	CHECK(strstr(said, getenv("VTADEV_TRACE")) && strstr(said, "the program goes on"));
+	CHECK(strstr(said, getenv("VTADEV_TRACE")) && strstr(said, "the program continues"));
 }
 
 static void unwritable(void **state)

@@ -31,7 +31,7 @@ static uint64_t freed;		/* pinned memory, of how many copies */
 static uint64_t ahead;		/* copies that the card still had then, at most */
 static unsigned int frees_too_early;
 
-/* Let the card go on by a descriptor: the library must come back for more. */
+/* Let the card complete one descriptor: the library must submit more. */
 static void step(struct fake *f)
 {
 	if (done < f->wait.seq)
@@ -258,7 +258,7 @@ static void hardly_any_room(void **state)
 	free(mem);
 }
 
-/* The CPU does what cannot be pinned: all of it, or what is left. */
+/* The CPU copies memory that cannot be pinned: all of it, or the rest. */
 static void what_cannot_be_pinned(void **state)
 {
 	static const int errors[] = { EFAULT, ENOMEM, ENOSPC, EOPNOTSUPP, EACCES };

@@ -140,7 +140,7 @@ static void innocent_goes_on(struct cell *cell, const struct innocent *innocent)
 
 	while (innocent_rounds(innocent) < rounds) {
 		if (now_ns() > end) {
-			cell_fail(cell, "the innocent does not go on");
+			cell_fail(cell, "the innocent makes no progress");
 			return;
 		}
 		sleep_ms(1);

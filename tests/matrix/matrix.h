@@ -22,7 +22,7 @@
 /* How far a fault reaches. */
 enum reach {
 	REACH_NOBODY,	/* calls succeed; they may take longer */
-	REACH_QUEUE,	/* that queue halts, or stands still */
+	REACH_QUEUE,	/* that queue halts, or makes no progress */
 	REACH_CARD,	/* any process may lose the card */
 };
 
@@ -45,7 +45,7 @@ struct kind {
 extern const struct kind kinds[];
 extern const unsigned int nr_kinds;
 
-/* ---- One cell as it goes on ---- */
+/* ---- The state of a cell ---- */
 
 struct cell {
 	const struct kind *kind;

@@ -92,7 +92,7 @@ static struct vta_desc copy(const struct victim *v)
 	return desc_copy(v->card.addr, v->host.addr, SIZE);
 }
 
-/* After its halt the queue goes on; the card has told why it halted. */
+/* After its halt the queue continues; the card has reported why it halted. */
 static void recover(struct cell *cell, struct victim *v)
 {
 	struct vta_queue_fault fault;

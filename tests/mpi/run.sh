@@ -24,23 +24,10 @@ data=(build/examples/digits/digits.vtap examples/digits/testset.bin)
 export VTADEV_PLUGINS=build/lib VTADEV_DEVICE=soft TMPDIR=$dir
 # In a test machine root has no other machine to harm.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-n=0
-status=0
 
-# check NAME COMMAND...: one result; what the job said is shown if it failed
-check() {
-	local name=$1
-
-	shift
-	n=$((n + 1))
-	if "$@"; then
-		echo "ok $n $name"
-	else
-		status=1
-		echo "not ok $n $name"
-		sed 's/^/# /' "$dir/said"
-	fi
-}
+# shellcheck source=tests/tap.sh
+. tests/tap.sh
+show() { cat "$dir/said"; }
 # job ARGUMENTS...: mpirun, within this machine; sets $code. It ends with this shell.
 job() {
 	code=0
@@ -77,7 +64,7 @@ fi
 
 job -n 4 "${program[@]}" -f 2:100 "${data[@]}"
 check "card that fails: the other ranks take its images" exact
-check "card that fails: is told of" says '^rank 2: the card failed: queue .* which is not mapped'
+check "card that fails: is reported" says '^rank 2: the card failed: queue .* which is not mapped'
 check "card that fails: had done 100" says '^rank 2  *100 images'
 check "card that fails: a second round" says '^rounds    2$'
 job -n 3 "${program[@]}" -f 0:0 "${data[@]}"
@@ -96,4 +83,4 @@ check "no test set: the job ends" [ "$code" -eq 1 ]
 job -n 2 "${program[@]}"
 check "wrong usage" [ "$code" -eq 2 ]
 echo "1..$n"
-exit "$status"
+exit "$failed"

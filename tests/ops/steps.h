@@ -13,7 +13,7 @@ struct steps {
 	uint8_t *host, *consts;		/* of the sizes that the image says, aligned */
 };
 
-/* Open @data, which stays, and place it. Ends the program if it is no good. */
+/* Open @data, which stays, and place it. Ends the program if it is not valid. */
 void steps_init(struct steps *s, struct machine *m, const void *data, size_t size);
 /* Place an image that s->image has already. */
 void steps_place(struct steps *s, struct machine *m);

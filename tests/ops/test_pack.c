@@ -171,7 +171,7 @@ static void test_layouts(void **unused)
 	}
 }
 
-/* What needs no packing is told apart. */
+/* Values that need no packing are recognised. */
 static void test_already_packed(void **unused)
 {
 	struct vtaops_core one = core_of(3, 0, 4), four = core_of(3, 2, 4);

@@ -64,7 +64,7 @@ packages_are() {
 	done
 }
 
-# No card is here, nor a kernel with the driver: it must say so, and how to go on.
+# No card is here, nor a kernel with the driver: it must say so, and what to do.
 vtactl_says_what_to_do() {
 	local out status=0
 	out=$(vtactl list 2>&1) || status=$?

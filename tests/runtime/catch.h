@@ -5,7 +5,7 @@
 #ifndef TESTS_RUNTIME_CATCH_H
 #define TESTS_RUNTIME_CATCH_H
 
-/* What stderr says from catch_begin() on; the text is the caller's to free. */
+/* The text on stderr since catch_begin(); the caller frees it. */
 void catch_begin(void);
 char *catch_end(void);
 /* How often @what is in @text. */

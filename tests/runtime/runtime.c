@@ -195,7 +195,7 @@ void rt_push_open_product(struct rt_queue *q, const struct rt_product *p, enum r
 	rt_push(q, insn_mem(OPCODE_LOAD, 0, MEM_WGT, 0, p->wgt / core->wgt_bytes, 1, 1));
 	rt_push(q, insn_mem(OPCODE_LOAD, PUSH_NEXT, MEM_INP, 0, p->inp / core->inp_bytes, 1,
 			    RT_ROWS));
-	/* To load: it may go on; to store: it may begin. */
+	/* To load: it may continue; to store: it may begin. */
 	rt_push(q, insn_gemm(core, POP_PREV | PUSH_PREV | PUSH_NEXT, 0, &loops));
 	rt_push(q, insn_mem(OPCODE_STORE, POP_PREV | PUSH_PREV, MEM_OUT, 0,
 			    p->out / core->inp_bytes, 1, RT_ROWS));

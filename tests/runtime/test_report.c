@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * test_report.c - what libvta_driver says of errors, and how often, by a clock that the
+ * test_report.c - how libvta_driver reports errors, and how often, by a clock that the
  * test sets
  */
 #include <setjmp.h>

@@ -41,7 +41,7 @@ static void assert_works(enum rt_kernel kernel)
 	assert_true(operands_check(&o, &q.core, kernel));
 }
 
-/* What stderr says of it must have one line in all, with @cause in it. */
+/* stderr must have one line in all, with @cause in it. */
 static void assert_said_once(char *text, const char *cause)
 {
 	if (times_in(text, "\n") != 1 || times_in(text, cause) != 1)
@@ -494,7 +494,7 @@ static atomic_bool stop;
 
 /*
  * Runs are right or fail, as long as cards are reset, and are right after that; but for the
- * first, which tells of the last reset if no run has.
+ * first, which reports the last reset if no run has.
  */
 static void *compute_on(void *arg)
 {

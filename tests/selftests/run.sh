@@ -137,13 +137,13 @@ boot_pool() {
 	boot pool --cards 4 --emu-arg --mem=16M -- vta_pool
 }
 
-# The machine goes on with another kernel.
+# The machine continues with another kernel.
 boot_kexec() {
 	script=vta_kexec.sh boot kexec \
 		--file "$("$vm" kimage --kernel "${VM_KERNEL:-host}"):/root/vmlinuz" --
 }
 
-# The machine is rebooted, which ends QEMU; the emulator tells what it saw.
+# The machine is rebooted, which ends QEMU; the emulator reports the accesses.
 boot_reboot() {
 	echo "# boot: reboot"
 	cat >"$dir/emu" <<-EOF

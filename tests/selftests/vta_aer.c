@@ -33,7 +33,7 @@ FIXTURE_SETUP(aer)
 	self->generation = card_attr("generation");
 }
 
-/* Older harnesses go on to the test when its fixture skips it: the tests do. */
+/* Older harnesses run the test even if its fixture skips it: so the tests skip, too. */
 FIXTURE_TEARDOWN(aer)
 {
 	emu_clear();

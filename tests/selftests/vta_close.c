@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_close - the end at any moment: everything comes back, others go on
+ * vta_close - files that end at any moment: all resources are freed, others continue
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -359,7 +359,7 @@ TEST_F(close, killed_for_want_of_memory)
 	close(fds[1]);
 }
 
-/* The process goes on, and its card does not. */
+/* The process continues without its card. */
 TEST_F(close, exec_with_everything_open)
 {
 	int status, fds[2], end[2];

@@ -272,7 +272,7 @@ TEST_F(eventfd, signals_that_the_file_was_closed)
 
 enum { LISTENERS = 50, SIGNALS = 200 };
 
-/* A queue that has halted tells each eventfd that it is given at once. Goes on until killed. */
+/* A halted queue signals each eventfd that it is given at once. Runs until killed. */
 static int signals_slowly(int event, volatile unsigned int *asked)
 {
 	struct vta_desc bad = desc_fill(0, 0, 4);
@@ -363,7 +363,7 @@ static int kill_a_waiter(void)
 }
 
 /*
- * It dies when it is told to and not after all signals. On a busy machine all may have been sent
+ * It dies on request and not after all signals. On a busy machine all may have been sent
  * before the signal to end was: then that try says nothing.
  */
 TEST_F(eventfd, caller_that_waits_for_listeners_can_be_killed)

@@ -32,7 +32,7 @@
 /* ---- The kernel's side ---- */
 
 /*
- * All caches but that of /proc's entries: an interrupt goes on without its own, and
+ * All caches but that of /proc's entries: an interrupt continues without its own, and
  * the kernel then complains that there is nothing to remove.
  */
 static int choose_caches(void)

@@ -463,7 +463,7 @@ TEST_F(halted, poll_sleeps_until_then)
 	EXPECT_EQ(interrupts + 1, card_counter("interrupts"));
 }
 
-/* A halted queue takes nothing more, whatever is rung. */
+/* A halted queue takes no more descriptors, whichever number is rung. */
 TEST_F(halted, stays_halted)
 {
 	struct vta_desc nop = desc_op(VTA_OP_NOP);

@@ -398,7 +398,7 @@ TEST_F(fences, cancelled_before_and_during)
 	EXPECT_EQ(-ECANCELED, many_wait(&m, QUEUES, 0, -1));
 	EXPECT_EQ(-ECANCELED, many_wait(&m, QUEUES, VTA_WAIT_ANY, 0));
 	EXPECT_EQ(1, told(self->g.event));
-	/* The queues go on. */
+	/* The queues continue. */
 	open_gate(&self->g, 0, 1);
 	EXPECT_EQ(0, many_wait(&m, QUEUES, VTA_WAIT_ANY, PATIENCE_MS));
 	EXPECT_EQ(0, m.req.index);
@@ -601,7 +601,7 @@ TEST_F(two, card_that_is_reset_ends_the_wait)
 	EXPECT_EQ(-ENODEV, many_join(&any));
 	EXPECT_EQ(1, any.req.index);
 	EXPECT_EQ(1, told(self->event));
-	/* Called on the card that goes on, and on the other. */
+	/* Called on the card that continues, and on the other. */
 	EXPECT_EQ(-ENODEV, many_wait(&all, 2, 0, 0));
 	all.fd = self->fd[1];
 	EXPECT_EQ(-ENODEV, many_wait(&all, 1, 0, 0));

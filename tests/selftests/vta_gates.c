@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_gates.c - queues that are held until a test lets them go on, and eventfds
- * that tell of it
+ * vta_gates.c - queues that are held until a test releases them, and eventfds
+ * that signal it
  */
 #include <errno.h>
 #include <poll.h>

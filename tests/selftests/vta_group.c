@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_group - users share the engines by the time they use, whatever they do
+ * vta_group - users share the engines by time, whatever they submit
  *
  * On a card in modelled time. Users are real user ids, by which files are opened. All
  * submit first, behind a WAIT for one word of the card's that they share, and one SIGNAL
- * releases them. What they got is told by the card's stamps, and by the time that the
+ * releases them. Their shares are measured by the card's stamps, and by the time that the
  * queues' status pages count.
  */
 #include <errno.h>
@@ -262,7 +262,7 @@ TEST_F(group, short_jobs_get_half)
 	expect_shares(_metadata, &self->hostile, &self->innocent, 1);
 }
 
-/* In each queue, so that a machine which stands still for seconds does not see their end. */
+/* In each queue, so that they outlast a machine that is paused for seconds. */
 enum { LONG_JOBS = 5 };
 
 /* Every descriptor of the hostile user takes nearly what the limit allows. */

@@ -132,7 +132,7 @@ TEST_F(hang, card_reports_a_fatal_error)
 	EXPECT_STEPS(0, 1, 0, 0);
 }
 
-/* It would go on for ever. */
+/* It would run for ever. */
 TEST_F(hang, too_many_resets)
 {
 	unsigned int i;
@@ -213,7 +213,7 @@ TEST_F(hang, engine_hangs_again)
 	EXPECT_FALSE(given_up());
 }
 
-/* Its queue is held by a WAIT; what the ring says of it is written by itself. */
+/* Its queue is held by a WAIT; the process itself writes the ring's descriptor. */
 static int forges_a_hang(void *arg)
 {
 	struct vta_desc hold;
@@ -508,7 +508,7 @@ TEST_F(hang, queue_ends_slowly)
 	void *ret;
 	int fd;
 
-	/* A machine that stands still meanwhile sees none, but not each time. */
+	/* A machine that is paused meanwhile sees none, but not each time. */
 	for (tries = 0; tries < 5 && (waits < 2 || polls < 2); tries++) {
 		before = steps_now();
 		waits = 0;

@@ -251,7 +251,7 @@ TEST_F(kept, its_memory_is_counted_and_given_back)
 	EXPECT_TRUE(usage_equal(&before, &after));
 }
 
-/* At whatever offset: of all that is near the ring, that alone can be mapped. */
+/* At any offset: of the memory near the ring, only the ring can be mapped. */
 TEST_F(kept, its_memory_cannot_be_mapped)
 {
 	struct user *a = &self->a;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * vta_kinds.h - what the tests of memory share: the kinds of it that are not
- * simply allocated, and where the kernel tells what it counts
+ * simply allocated, and where the kernel reports the counts
  */
 #ifndef VTA_KINDS_H
 #define VTA_KINDS_H

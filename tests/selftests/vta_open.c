@@ -22,7 +22,7 @@ FIXTURE_SETUP(open)
 	self->before = card_usage();
 }
 
-/* Whatever a test did, nothing stays. */
+/* After each test, no resource is in use. */
 FIXTURE_TEARDOWN(open)
 {
 	struct usage now = card_usage();

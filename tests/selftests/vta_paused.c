@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_paused - the machine stands still, and its card with it, while the card works
+ * vta_paused - the machine and its card are paused while the card works
  *
- * run.sh stops QEMU and the emulator when this says so, and has them go on 12 s later.
+ * run.sh stops QEMU and the emulator when this test asks, and continues them 12 s later.
  */
 #include <errno.h>
 
@@ -12,7 +12,7 @@
 #include "vta_selftest.h"
 
 #define PARAMETERS	"/sys/module/vta/parameters/"
-/* Together less than the machine stands still. */
+/* Together less than the pause. */
 #define JOB_MS		"3000"
 #define HANG_MS		"6000"
 #define PAUSE_NS	10000000000ll
@@ -30,7 +30,7 @@ static bool has_stood_still(int64_t now)
 	return now - before >= PAUSE_NS;
 }
 
-/* What was in hand when it stopped is no hang, for the card has had no time for it. */
+/* A descriptor in hand at the pause is no hang: the card had no time for it. */
 TEST(is_no_hang)
 {
 	int fd;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_probe - a card that says of itself what cannot be, or nothing, is not bound: the
+ * vta_probe - a card with an impossible description, or none, is not bound: the
  * errno and the kernel's log say why, and once the cause is gone it works
  *
  * False registers are injected through the emulator's control socket, so this runs on

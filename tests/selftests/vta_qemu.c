@@ -53,7 +53,7 @@ int qemu_tell(const char *command, const char *arguments)
 		close(fd);
 		return -ENOMEM;
 	}
-	/* Asked for before, by whatever process, it is refused. */
+	/* A request before that, by any process, is refused. */
 	order(monitor, "qmp_capabilities", "{}");
 	err = order(monitor, command, arguments);
 	fclose(monitor);

@@ -314,7 +314,7 @@ TEST_F(queue, ring_cannot_be_freed_as_a_buffer)
 	pages[0] = q.create.ring_addr;
 	pages[1] = q.create.ring_offset;
 	for (i = 0; i < 2; i++) {
-		/* Whatever handles may be made of. */
+		/* Numbers that are no handles. */
 		req.handle = (uint32_t)(pages[i] >> VTA_PAGE_SHIFT);
 		EXPECT_EQ(-ENOENT, card_ioctl(self->fd, VTA_IOCTL_BUF_FREE, &req));
 		req.handle = (uint32_t)pages[i];
@@ -327,7 +327,7 @@ TEST_F(queue, ring_cannot_be_freed_as_a_buffer)
 	EXPECT_EQ(0, queue_do(&q, desc_op(VTA_OP_NOP)));
 }
 
-/* The card reads its rings, and that is all it may do with them. */
+/* The card can only read rings. */
 TEST_F(queue, ring_is_read_only_for_the_card)
 {
 	struct queue q;

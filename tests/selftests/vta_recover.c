@@ -222,7 +222,7 @@ static void *ring_too_many(void *arg)
 	return NULL;
 }
 
-/* A queue that halts as soon as it goes on has gone on: that is not the card's fault. */
+/* A queue that halts again as soon as it continues: the card is not at fault. */
 TEST_F(recover, halts_at_once)
 {
 	struct ringer ringer = { .q = &self->q };

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # vta_refused: a card that the driver cannot use on this host stays without one,
-# the kernel log says why, other cards go on, and once the cause is gone it works.
+# the kernel log says why, other cards continue, and once the cause is gone it works.
 #
 #   vta_refused.sh ADDRESS	of the card, which is not to be vta0
 #

@@ -143,7 +143,7 @@ int queue_wait(const struct queue *q, uint64_t seq, int ms, uint64_t *done);
 /* Submits one and waits. */
 int queue_do(struct queue *q, struct vta_desc desc);
 int queue_fault(const struct queue *q, struct vta_queue_fault *fault);
-/* Goes on behind the fault; what was submitted behind it is not any more. */
+/* Continues after the fault; descriptors submitted after it are dropped. */
 int queue_recover(struct queue *q);
 
 /* A wait in a thread of its own. */

@@ -3,7 +3,7 @@
  * vta_share - many processes on one card: turns, priorities, and floods
  *
  * The engines begin nothing until all have submitted. So all have work from then on, and the order
- * in which it was done, by the card's stamps, is told by counting.
+ * in which it was done is counted, by the card's stamps.
  */
 #include <errno.h>
 #include <poll.h>
@@ -60,7 +60,7 @@ static int user_open(int fd, struct user *u, const struct part *part)
 	return err ?: mem_alloc(fd, &u->mem, 4096 + JOB_BYTES, VTA_BUF_HOST, 0);
 }
 
-/* Returns when the card has what no engine executes, and goes on to the jobs. */
+/* Returns when the card has executed the descriptors without an engine and begins the jobs. */
 static int user_submit(struct user *u, const struct part *part)
 {
 	struct vta_desc descs[1 + JOBS_MAX] = { desc_op(VTA_OP_NOP) };

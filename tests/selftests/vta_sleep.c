@@ -101,7 +101,7 @@ FIXTURE_SETUP(sleep)
 	ASSERT_EQ(0, worker_begin(&self->w));
 }
 
-/* Older harnesses go on to the test when its fixture skips it: the tests do. */
+/* Older harnesses run the test even if its fixture skips it: so the tests skip, too. */
 FIXTURE_TEARDOWN(sleep)
 {
 	file_write("/sys/power/pm_test", "none");
@@ -281,7 +281,7 @@ TEST_F(sleep, queue_that_does_not_stop_is_a_reset)
 	EXPECT_EQ(self->w.generation + 1, card_attr("generation"));
 }
 
-/* As zeroes, its registers tell of queues that have stopped and had nothing to do. */
+/* As zeroes, its registers describe queues that have stopped and are idle. */
 TEST_F(sleep, zeroes_are_no_stopped_queues)
 {
 	struct vta_queue_create create = { .ring_order = 4 };
@@ -483,7 +483,7 @@ TEST_F(sleep, card_given_up_stays_so)
 	EXPECT_EQ(self->w.generation + 1, card_attr("generation"));
 }
 
-/* The machine stays awake, and everything goes on. */
+/* The machine stays awake, and all work continues. */
 TEST_F(sleep, no_host_memory_for_a_copy_of_the_card_s)
 {
 	struct vta_buf_alloc card = { .size = card_attr("mem_free"), .flags = VTA_BUF_CARD };

@@ -2,7 +2,7 @@
 /*
  * vta_sync - the library waits for what other devices do with a dma-buf
  *
- * Such a device is vgem, which puts fences into dma-bufs when it is told to.
+ * Such a device is vgem, which puts fences into dma-bufs on request.
  */
 #include <errno.h>
 #include <sys/wait.h>

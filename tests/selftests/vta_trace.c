@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * vta_trace - tracepoints: each is there, fires once for what it is named after,
- * and says what happened; and what a trace of the kernel's functions says of the driver
+ * and says what happened; and the driver in a trace of the kernel's functions
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * vta_unbind - the driver is taken from the card, the card is reset, the module
- * is unloaded: under whatever goes on
+ * is unloaded, under load
  */
 #include <errno.h>
 #include <fcntl.h>

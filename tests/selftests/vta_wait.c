@@ -112,7 +112,7 @@ TEST_F(wait, deadline_passes)
 	EXPECT_EQ(-ETIMEDOUT, queue_wait(&self->q, 2, 100, &done));
 	EXPECT_LE(100000000, now_ns() - start);
 	EXPECT_EQ(1, done);
-	/* It goes on: waiting again is possible, and ends. */
+	/* The descriptor continues: waiting again is possible, and ends. */
 	open_gate(&self->q, self->word, 1);
 	EXPECT_EQ(0, queue_wait(&self->q, 2, PATIENCE_MS, &done));
 	EXPECT_EQ(2, done);

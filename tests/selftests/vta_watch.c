@@ -106,7 +106,7 @@ TEST_F(hang, interrupt_of_a_card_that_is_gone)
 	EXPECT_EQ(-ENODEV, lost(self));
 }
 
-/* What a TLB has let go of reads back as the context's number, and ones read as 255. */
+/* After an invalidation, the context's number reads back; ones would read as 255. */
 TEST_F(hang, registers_of_ones_free_no_memory)
 {
 	struct mem mem = { 0 };
@@ -200,7 +200,7 @@ static void wait_for_sleeper(void)
 }
 
 /*
- * No thread waits for a number, but one polls. From then on faults are told of by
+ * No thread waits for a number, but one polls. From then on faults are reported by
  * interrupts again.
  */
 TEST_F(hang, lost_event_does_not_silence_faults)
@@ -754,7 +754,7 @@ TEST_F(hang, forged_ring_does_not_hide_a_hang)
 	EXPECT_STEPS(1, 0, 0, 0);
 }
 
-/* One abort tells that it is the engine that hangs, however many wait for it. */
+/* One abort shows that the engine hangs, however many queues wait for it. */
 TEST_F(hang, too_many_hang)
 {
 	struct vta_desc fill = desc_fill(self->mem.addr, 7, 4);

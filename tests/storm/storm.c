@@ -131,7 +131,7 @@ static bool all_go_on(void)
 	for (i = 0; i < PROCESSES; i++)
 		while (innocent_rounds(processes[i]) < rounds[i]) {
 			if (now_ns() > end)
-				return fail("a process does not go on", NULL);
+				return fail("a process makes no progress", NULL);
 			sleep_ms(2);
 		}
 	return true;

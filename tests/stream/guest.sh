@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # In the guest, with a card in modelled time: batches are copied while others are
-# computed, and traces tell what happened. Prints TAP.
+# computed, and traces show it. Prints TAP.
 set -u
 
 # shellcheck source=tests/tap.sh
@@ -15,7 +15,7 @@ insmod /lib/vta.ko || exit 1
 cd /tmp || exit 1
 
 for layer in dense head add; do
-	# If the machine stands still before the second batch is on its way, there is nothing
+	# If the machine pauses before the second batch is submitted, there is nothing
 	# to overlap with; but not each time.
 	for _ in 1 2 3; do
 		stream -n 16 -l $layer -x 1.1 > out 2>&1

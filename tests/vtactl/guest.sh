@@ -173,7 +173,7 @@ stop hold
 
 start busy worker vta1 busy
 row="^ *$job_pid root +vta1 +[0-9.]+ +[0-9.]+ +1024K +[0-9]+K +([0-9.]+) +([0-9.]+) +1 worker$"
-# In a second in which the machine stands still nothing is launched.
+# In a second in which the machine is paused nothing is launched.
 top_rates() {
 	ctl top -b -n 2 -d 1
 	sed -nE "s@$row@\1 \2@p" /tmp/out | tail -n 1 >/tmp/rates
@@ -234,7 +234,7 @@ check "status: as many faults as there is room for, the rest counted" [ "$(grep 
 # A queue that was started anew has counted before, too; what faulted has not completed.
 start recovered worker vta0 recovered
 ctl status --json 0
-check "status: usage goes on after a fault: runs" says '"runs": *2\b'
+check "status: usage still counts after a fault: runs" says '"runs": *2\b'
 check "status: copies" says '"copies": *1\b'
 check "status: descriptors" says '"descriptors": *3\b'
 stop recovered

@@ -336,7 +336,7 @@ start_qemu() {
 }
 
 # running NAME: false once it has ended, with its exit status in $ended[NAME].
-# What bash says of children that a signal ended is not for the user.
+# Hide bash's messages on children that a signal ended.
 declare -A ended=()
 running() {
 	[ -z "${ended[$1]-}" ] || return 1
@@ -353,7 +353,7 @@ said() {
 	sed -n 's/^rchar: //p' "/proc/${process[output]-}/io"
 } 2>/dev/null
 
-# A busy machine makes a guest slow; one that stands still says nothing.
+# A guest of a busy machine is slow; a guest that hangs prints nothing.
 out_of_time() {
 	local now
 	[ -n "$limit" ] && ! running timer || return 1
@@ -533,7 +533,7 @@ complaints() {
 	pattern+='|detected (expedited )?stall|soft lockup|hard LOCKUP|kmemleak: [0-9]+ new|possible recursive locking'
 	pattern+='|circular locking|inconsistent lock state|INFO: trying to register non-static key'
 	pattern+='|lockdep is turned off|\[ cut here \]|vm-init: '
-	# That there was no memory is no fault, whatever trace comes with it.
+	# A failed allocation is no fault, although the kernel prints a trace.
 	# A warning is held back until its origin is known, unless no warnings are tolerated: then
 	# it is shown at once.
 	tr -d '\r' <"$run/kernel.log" | grep -av 'ommand line: ' | awk -v tolerated="${tolerated-}" '

@@ -193,7 +193,7 @@ test_time_out() {
 	same "$out" begun
 	grep -q 'time-out' <<<"$err" || fail "time-out is not explained"
 	nothing_left
-	# A command that goes on has more time.
+	# A command that prints has more time.
 	# shellcheck disable=SC2016 # the guest's shell
 	guest 0 --timeout 15 -- sh -c 'for n in $(seq 40); do echo "$n"; sleep 1; done'
 }

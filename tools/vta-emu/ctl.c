@@ -26,7 +26,7 @@
 struct client {
 	struct ctl *ctl;
 	int fd;			/* -1: free */
-	bool skipping;		/* what is left of a line that was too long */
+	bool skipping;		/* the rest of a line that was too long */
 	size_t in_len;
 	char in[LINE_MAX_LEN];
 	char *out;		/* NULL: none */

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 enum log_level {
-	LOG_ERROR,	/* it cannot go on, or the card cannot */
+	LOG_ERROR,	/* the emulator or the card cannot continue */
 	LOG_WARN,	/* needs attention */
 	LOG_INFO,	/* what happens rarely: clients, faults, resets */
 	LOG_DEBUG,

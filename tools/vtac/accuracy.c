@@ -67,7 +67,7 @@ static int64_t greatest(const float *v, int64_t n)
 	return best;
 }
 
-/* The float graph's outputs are the other's, whatever they are called. */
+/* The float graph's outputs are the other's in the same order, under any name. */
 static const struct vtac_tensor *same_tensor(const struct measure *m, const struct vtac_tensor *t)
 {
 	for (unsigned int i = 0; i < m->quantised->n_outputs; i++)

@@ -28,7 +28,7 @@ static struct vtac_block *block_new(struct vtac_arena *a, size_t size)
 	return b;
 }
 
-/* Large ones get a block of their own, behind the first, which goes on being filled. */
+/* Large ones get a block of their own, behind the first, which is filled further. */
 static void *alloc_large(struct vtac_arena *a, size_t size)
 {
 	struct vtac_block *first = a->blocks;

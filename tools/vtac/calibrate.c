@@ -102,7 +102,7 @@ static void seen(void *priv, const struct vtac_tensor *t, const void *data)
 
 	if (t->dtype != VTAC_F32 || !n || r->failed)
 		return;
-	/* The graph is the compiler's own: stats are all that is written. */
+	/* The graph belongs to the compiler: only stats are written. */
 	s = stats_of(r, (struct vtac_tensor *)t);
 	if (!s) {
 		r->failed = true;

@@ -2,7 +2,7 @@
 /* A graph once more, to try something on it. */
 #include "graph.h"
 
-/* What is the tensor's own stays; the rest is as in @from. */
+/* The tensor keeps its identity; all other fields are copied from @from. */
 static void copy_tensor(struct vtac_tensor *t, const struct vtac_tensor *from)
 {
 	struct vtac_tensor own = *t;

@@ -5,20 +5,21 @@
 #include "vtac.h"
 
 const struct vtac_pass vtac_passes[] = {
-	{ "shape", "shapes of all tensors; what is computed of constants becomes one",
-	  vtac_pass_shape },
-	{ "fuse", "batch norms, pads, biases, activations and residuals into other nodes",
+	{ "shape", "computes shapes, and values that depend on constants alone", vtac_pass_shape },
+	{ "fuse", "merges batch norms, pads, biases, activations and residuals into other nodes",
 	  vtac_pass_fuse },
-	{ "annotate", "what the card could compute", vtac_pass_annotate },
-	{ "propagate", "the card for what is next to it", vtac_pass_propagate },
-	{ "prune", "the CPU for what is not worth its copies", vtac_pass_prune },
-	{ "forms", "activations as what the card has", vtac_pass_forms },
-	{ "blocks", "channels filled up to whole blocks where they are joined", vtac_pass_blocks },
-	{ "calibrate", "what values tensors have on the images, and how to make integers of them",
+	{ "annotate", "finds the nodes that the card can compute", vtac_pass_annotate },
+	{ "propagate", "moves neighbours of the card's nodes to the card", vtac_pass_propagate },
+	{ "prune", "moves nodes that gain less than their copies cost to the CPU",
+	  vtac_pass_prune },
+	{ "forms", "replaces activations by operators that the card has", vtac_pass_forms },
+	{ "blocks", "fills channels up to whole blocks where tensors are joined", vtac_pass_blocks },
+	{ "calibrate", "finds the range of each tensor, and the best way to quantise it",
 	  vtac_pass_calibrate },
-	{ "quantise", "integers for the card, and the copies to it and back", vtac_pass_quantise },
-	{ "layout", "parts of joined tensors where the whole is", vtac_pass_layout },
-	{ "schedule", "the order of running", vtac_pass_schedule },
+	{ "quantise", "makes integers for the card's nodes, and copies at their borders",
+	  vtac_pass_quantise },
+	{ "layout", "places parts of a joined tensor inside of it", vtac_pass_layout },
+	{ "schedule", "orders the nodes", vtac_pass_schedule },
 	{ NULL, NULL, NULL },
 };
 

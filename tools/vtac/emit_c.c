@@ -88,7 +88,7 @@ static void put_config(struct emitter *e, FILE *f)
 
 static const char commands[] =
 "/*\n"
-" * What the card is told, by addresses that are its own:\n"
+" * Commands to the card, by device addresses:\n"
 " *  COPY  @rows rows of @count bytes, @src_pitch apart from @src on, @dst_pitch from @dst on\n"
 " *  RUN   the @count instructions at @src\n"
 " *  FILL  @count bytes from @dst on with the bytes of @src, the least significant first\n"

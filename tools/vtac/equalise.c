@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Cross-layer equalisation. Channels of one tensor share a scale, so the greatest channel
- * decides what is left of the others. Where a tensor lies between layers with weights,
+ * decides the precision of the others. Where a tensor lies between layers with weights,
  * each channel is divided by a number of its own in the one and multiplied by it in the
  * other: the network computes the same, and every channel uses the whole range.
  *

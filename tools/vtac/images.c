@@ -44,7 +44,7 @@ static int read_image(void *priv, unsigned int i, const struct vtac_tensor *t, f
 	while (k > 1 && f->first[k - 1] > i)
 		k--;
 	k--;
-	/* A tensor of one image, or of as many as the model takes at once: the same again. */
+	/* A tensor of one image, or of as many as the model takes at once. */
 	if (vtac_elements(t) % (size_of_image(&f->npy[k]) ? size_of_image(&f->npy[k]) : 1) ||
 	    vtac_elements(t) < size_of_image(&f->npy[k]))
 		return -1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Residuals, fused or not. Calibration has to see the sum before the residual, so that
- * quantise may choose; so convolutions are split before, and joined where that pays.
+ * quantise may choose; so convolutions are split before, and joined where that saves cycles.
  */
 #include "quant.h"
 

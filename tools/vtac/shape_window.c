@@ -93,7 +93,7 @@ static int check_bias(struct vtac_graph *g, const struct vtac_node *node, int64_
 	return 0;
 }
 
-/* The kernel's size is the weights', whatever the file says beside. */
+/* The kernel's size is the weights', whatever else the file says. */
 static int check_weights(struct vtac_graph *g, struct vtac_node *node)
 {
 	const struct vtac_tensor *w = node->in[1];
@@ -131,7 +131,7 @@ int shape_conv(struct vtac_graph *g, struct vtac_node *node)
 	return set_windows(g, node, &c->window, w->dims[0]);
 }
 
-/* What is left over of the largest output goes to pads; what lacks, to out_pad. */
+/* An excess of the largest output goes to pads; a lack, to out_pad. */
 static void resolve_transposed(struct vtac_conv *c, const struct vtac_tensor *x)
 {
 	struct vtac_window *w = &c->window;

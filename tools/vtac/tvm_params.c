@@ -10,7 +10,7 @@
 #define PARAMS_MAX	100000u
 #define NAME_MAX_BYTES	1000u
 
-/* What is left to read. */
+/* The rest of the file. */
 struct reader {
 	const uint8_t *at;
 	size_t left;

@@ -32,7 +32,7 @@ static struct json_object *number_of(int dir, const char *file)
 	return files_number(dir, file, &value) ? json_object_new_uint64(value) : NULL;
 }
 
-/* All files of a directory, whatever the driver's version has there. */
+/* All files of a directory: driver versions differ. */
 static struct json_object *numbers_of(int parent, const char *name)
 {
 	struct json_object *group;
@@ -82,7 +82,7 @@ static struct json_object *link_of(int dir, const char *address)
 {
 	struct link link;
 
-	/* Configuration space is for root; what the kernel tells of it is for all. */
+	/* Configuration space is for root; the kernel's summary is for all. */
 	if (!link_read(address, &link) && !link_read_sysfs(dir, &link))
 		return NULL;
 	return pair("now", speed_and_width(link.speed, link.width),
@@ -137,7 +137,7 @@ static struct json_object *sensor_of(int dir, const char *file, double unit)
 
 /* ---- Logs ---- */
 
-/* "key=value ..." as members; "why" goes on to the end of the line. */
+/* "key=value ..." as members; "why" extends to the end of the line. */
 static struct json_object *record_of(char *line)
 {
 	struct json_object *record = json_object_new_object();

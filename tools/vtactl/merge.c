@@ -67,7 +67,7 @@ static void choose_reference(struct clocks *clocks)
 			clocks->reference = i;
 }
 
-/* In the middle of what is known. */
+/* In the middle of the known range. */
 static double offset_us(const struct clocks *clocks, int64_t card)
 {
 	return ((double)clocks->min[card] + (double)clocks->max[card]) / 2e3;

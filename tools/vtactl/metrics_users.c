@@ -2,7 +2,7 @@
 /*
  * metrics_users.c - what users have and do, as metrics
  *
- * Engine time is told of each open file by itself: a sum over a user's files would fall when
+ * Engine time is a metric of each open file: a sum over a user's files would fall when
  * a file is closed, and Prometheus would take that for a counter that has begun anew.
  */
 #include <errno.h>

@@ -2,7 +2,7 @@
 /*
  * test.c - vtactl test: whether a card works
  *
- * Through the library, as any program: other users go on meanwhile. It takes what
+ * Through the library, as any program: other users continue meanwhile. It takes what
  * card memory is free, up to a limit, a context and a few queues.
  */
 #include <endian.h>

@@ -13,7 +13,7 @@
 #include "vta_isa.h"
 #include "vtadev.h"
 
-/* The loop of GEMM and ALU: micro-op @uop, @count times; how far each goes on. */
+/* The loop of GEMM and ALU: micro-op @uop, @count times; the step of each index. */
 struct loop {
 	unsigned int uop, count, dst, src;
 };

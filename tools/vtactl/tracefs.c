@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * tracefs.c - record by the kernel's tracing, beside whatever else it records
+ * tracefs.c - record by the kernel's tracing, in an instance of its own
  */
 #include <ctype.h>
 #include <errno.h>
@@ -73,7 +73,7 @@ int tracefs_start(const char **what)
 				remove_instance();
 			return err;
 		}
-		/* The first says most: the other is the same by another way. */
+		/* The error of the first path is clearer: the second is another mount of it. */
 		if (!i || err == -ENOENT)
 			err = -errno;
 	}
@@ -186,7 +186,7 @@ struct json_object *tracefs_parse(char *line)
 		return NULL;
 	*text++ = '\0';
 
-	/* What begins and ends is one thing with a length. */
+	/* Events that begin and end become one slice with a length. */
 	tail = strrchr(name, '_');
 	if (tail && (!strcmp(tail, "_begin") || !strcmp(tail, "_end"))) {
 		phase = tail[1] == 'b' ? "B" : "E";

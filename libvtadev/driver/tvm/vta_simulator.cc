@@ -9,8 +9,8 @@
  * The figures are differences of the debug counters (docs/hardware.md, section 12) of the
  * card that the runtime uses, under the names of struct vtadev_counters; gemm_counter and
  * alu_counter have the simulator's names. A card of the kernel's counts for all its users
- * together: for one's own, be its only user. What the simulator tells of bytes by kind of
- * memory (inp_load_nbytes and so on) a card does not count.
+ * together: to count a program alone, let it be the card's only user. A card does not count
+ * the simulator's bytes by kind of memory (inp_load_nbytes and so on).
  */
 #include <tvm/runtime/logging.h>
 #include <tvm/runtime/registry.h>

@@ -483,7 +483,7 @@ class Program(_Runner):
         """Run once: an Array, or a tuple of them if the program has several outputs.
 
         Inputs are objects with the buffer protocol or __dlpack__(), in the program's order, or
-        one dict by name. After TimeoutError and KeyboardInterrupt the run goes on, and has
+        one dict by name. After TimeoutError and KeyboardInterrupt the run continues, and has
         its place until it ends; its result is dropped.
         """
         return self._engine.run(self, self._ordered(inputs), timeout)
@@ -656,7 +656,7 @@ class Pool(_Runner):
 
     def __call__(self, *inputs, timeout=None):
         """Run once: an Array, or a tuple of them if the program has several outputs.
-        After TimeoutError the run goes on, and its result is dropped."""
+        After TimeoutError the run continues, and its result is dropped."""
         future = self.submit(*inputs)
         try:
             return future.result(timeout)

@@ -57,7 +57,7 @@ void op_pin(struct state *s, const struct op *op)
 	uintptr_t from = (uintptr_t)s->memory;
 	uint64_t size = the_size(op->b, op->e);
 
-	/* Also what is the driver's own. */
+	/* Also the driver's own memory. */
 	if (op->d & 0x100 && s->maps[op->d % MAPS].ptr)
 		from = s->maps[op->d % MAPS].ptr;
 

@@ -76,7 +76,7 @@ void op_raw(struct state *s, const struct op *op)
 		   op->d >> 8 & 0x7f), words);
 }
 
-/* What the driver tells of itself in files. */
+/* The driver's files. */
 void op_read(struct state *s, const struct op *op)
 {
 	static const char *const names[] = {

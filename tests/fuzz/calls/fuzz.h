@@ -7,7 +7,7 @@
  * spliced. What the fields of an operation mean is up to its code; any bytes make a
  * valid program. Each worker, a process, takes a program from the pool, changes
  * it, executes it and puts it back into the pool if the kernel's coverage (KCOV) had
- * something new. Without KCOV it goes on without learning.
+ * something new. Without KCOV it continues without learning.
  */
 #ifndef VTA_FUZZ_H
 #define VTA_FUZZ_H
@@ -67,7 +67,7 @@ void kcov_end(struct kcov *kcov);
 #define WORKERS_MAX	16u
 
 struct worker {
-	_Atomic uint64_t progs;		/* executed; tells that it lives */
+	_Atomic uint64_t progs;		/* executed; shows that it makes progress */
 	_Atomic int pid;
 	struct prog now;		/* what is being executed */
 };

@@ -122,7 +122,7 @@ static void ring(void *arg)
 	*sub->q->doorbell = sub->op->c & 1 ? sub->op->d : sub->q->submitted + sub->op->d % 8;
 }
 
-/* For nothing, or for what is not there. */
+/* Writes a doorbell: any number, or up to 7 descriptors that were not written. */
 void op_ring(struct state *s, const struct op *op)
 {
 	struct fuzz_file *f = the_file(s, op);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * iso_address - everything that the card can be told to read, write, fetch or
- * wait for, aimed at what is not the attacker's
+ * wait for, aimed at memory that is not the attacker's
  */
 #include <kselftest_harness.h>
 
@@ -62,7 +62,7 @@ static struct vta_desc aim_signal(struct wall *w, uint64_t addr)
 	return desc_signal(addr, 0xdddddddddddddddd);
 }
 
-/* Fulfilled at once, whatever is there. */
+/* A WAIT that any value satisfies at once. */
 static struct vta_desc aim_wait(struct wall *w, uint64_t addr)
 {
 	(void)w;
@@ -369,7 +369,7 @@ static void wraps_around(struct __test_metadata *_metadata, struct wall *w,
 		ASSERT_EQ(0x77, ((uint8_t *)w->rw.ptr)[i]);
 }
 
-/* Whatever is wrong with an address of that kind, beside being someone else's. */
+/* Other errors that an address of that kind may cause, besides belonging to another process. */
 TEST_F(address, malformed)
 {
 	static const uint32_t addrs[] = { OWN_RW, VICTIM_HOST, HOLE };

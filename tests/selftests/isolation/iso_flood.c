@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * iso_flood - taking all there is, and never letting go: the victim goes on
+ * iso_flood - a process that takes and keeps all resources: the victim continues
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -55,7 +55,7 @@ enum { ROUNDS = 200 };
 #define SMALL	0x1000
 #define LARGE	0x9000
 
-/* What is accounted is what can be mapped, whatever the size was seen to be. */
+/* The accounted size is the size that can be mapped, whichever size was read first. */
 TEST_F(race, size_of_a_buffer)
 {
 	struct vta_buf_alloc *arg = aligned_alloc(4096, 4096);
@@ -218,7 +218,7 @@ TEST_F(race, length_that_is_none)
 
 /* ---- two at once ---- */
 
-/* The same call from several threads, as long as it says to go on. */
+/* The same call from several threads, as long as it returns true. */
 struct contender {
 	pthread_t thread;
 	pthread_barrier_t *barrier;

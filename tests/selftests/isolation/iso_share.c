@@ -265,7 +265,7 @@ TEST_F(share, size_to_pin_that_changes)
 
 /* ---- dma-bufs ---- */
 
-/* By handles of others, and of what is the kernel's in the attacker's own context. */
+/* By handles of others, and of the kernel's objects in the attacker's own context. */
 TEST_F(share, export_what_is_not_its_own)
 {
 	const struct victim_view *view = self->wall.victim.view;

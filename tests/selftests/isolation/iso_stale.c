@@ -44,7 +44,7 @@ static int warm(struct queue *q, const struct mem *mem, uint32_t out)
 	       queue_do(q, desc_copy(out, mem->addr, SIZE));
 }
 
-/* Reads and writes one page there by whatever can. */
+/* Reads and writes one page there by each operation that can. */
 static const char *probe(int fd, struct queue *q, uint32_t out, uint32_t addr)
 {
 	const struct vta_desc descs[] = {

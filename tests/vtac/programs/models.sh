@@ -12,7 +12,7 @@ cache=${VTA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/vta-pcie}/models
 accuracy=$1
 shift
 
-# goals MODEL: what accuracy is told
+# goals MODEL: the arguments of accuracy
 goals() {
 	case $1 in
 	mnist)		echo "$cache/mnist-held.labels --images ${IMAGES:-9000} --worse .003 --card 3" ;;

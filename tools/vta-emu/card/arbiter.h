@@ -48,7 +48,7 @@ unsigned int arbiter_take(struct arbiter *arbiter, unsigned int group,
 
 /* A descriptor of the group has used the engine for so long. */
 void arbiter_charge(struct arbiter *arbiter, unsigned int group, uint64_t ns);
-/* There was nothing to choose from for so long. Returns what is left of a round. */
+/* No queue was ready for so long. Returns the rest of a round. */
 uint64_t arbiter_idle(struct arbiter *arbiter, uint64_t ns);
 
 #endif

@@ -3,10 +3,10 @@
  * The card's side of PCI Express: DMA, interrupt messages, and the gate that
  * bus mastering and the power state close.
  *
- * Whether the bus may be used is told in two places: the card_ops refuse with
+ * Whether the bus may be used is checked in two places: the card_ops refuse with
  * -EPERM, and bus_set() follows a moment later. The epoch joins them: it
  * changes with each bus_set() and is odd while the bus is on, so an access that
- * was refused in epoch e can go on when the epoch is odd and not e.
+ * was refused in epoch e can continue when the epoch is odd and not e.
  */
 #ifndef VTA_EMU_BUS_H
 #define VTA_EMU_BUS_H
@@ -63,7 +63,7 @@ int bus_write(struct bus *bus, uint64_t addr, const void *buf, size_t len);
 int bus_read64(struct bus *bus, uint64_t addr, uint64_t *val);
 int bus_write64(struct bus *bus, uint64_t addr, uint64_t val);
 
-/* Direct access, as the card_ops; what was moved is the caller's to count. */
+/* Direct access, as the card_ops; the caller counts the bytes moved. */
 static inline void bus_begin(struct bus *bus)
 {
 	bus->ops->begin(bus->priv);

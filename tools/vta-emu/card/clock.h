@@ -6,7 +6,7 @@
  *
  * Modelled: it takes its cycles at the engines' clock, and the emulator's own
  * work takes nothing. Time passes as on the host while each engine is idle or
- * in the midst of a descriptor, and stands still while the emulator has to
+ * within a descriptor, and stops while the emulator has to
  * catch up: while one of the card's threads *holds* it, and at the end of a
  * descriptor until that has been dealt with. So what the card does by itself
  * comes at exact times, however slow and busy the host is; only what the host

@@ -98,7 +98,7 @@ static void execute(struct card *card, struct queue *q)
 	card->front_queue = NULL;
 }
 
-/* The descriptor in hand can move on here. */
+/* The front end can execute the descriptor in hand. */
 static bool executable(const struct card *card, const struct queue *q)
 {
 	if (!queue_live(q))

@@ -297,7 +297,7 @@ static int leaf_write(struct mmu *mmu, uint64_t leaf, uint64_t addr, const void 
 
 /*
  * Runs one step of an access with the TLB lock held, again after the bus was
- * off in its midst. *fault_addr is the step's to set.
+ * off within a step. The step sets *fault_addr.
  */
 typedef int (*step_fn)(const struct mmu_port *port, void *arg);
 
@@ -451,7 +451,7 @@ int mmu_write64(const struct mmu_port *port, uint64_t addr, uint64_t val, uint32
 #define MOVE_MAX	(1u << 20)
 
 /*
- * Goes on with the run as far as @end while the pages follow each other, and
+ * Extends the run as far as @end while the pages follow each other, and
  * are in the TLB: what has to be walked for is translated when its turn comes.
  */
 static void row_extend(const struct mmu_port *port, struct mmu_row *row, uint64_t end)
@@ -611,7 +611,7 @@ static int move_run(struct mmu *mmu, struct move *move, size_t len)
 	return 0;
 }
 
-/* Goes on from run to run as far as the TLB is enough: no walks with the bus begun. */
+/* Continues from run to run while the TLB translates: no walks with the bus begun. */
 static int move_begun(const struct mmu_port *port, struct move *move, size_t len)
 {
 	int ret;

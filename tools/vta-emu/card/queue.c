@@ -576,7 +576,7 @@ static void queue_late(struct card *card, struct queue *q)
 	pthread_mutex_lock(&card->lock);
 }
 
-/* What the descriptor in hand has used, now that it ends. */
+/* The time that the descriptor in hand has used, now that it ends. */
 static void count_usage(struct queue *q, uint64_t cycles)
 {
 	switch (desc_op(&q->desc)) {

@@ -21,7 +21,7 @@
 
 struct card;
 
-/* What the status record says of it after time and cycles, in this order. */
+/* Totals in the status record after time and cycles, in this order. */
 struct queue_usage {
 	uint64_t runs;
 	uint64_t copies;
@@ -112,7 +112,7 @@ bool queue_doorbell(struct card *card, struct queue *q, uint32_t val);
 void queue_submit(struct card *card, struct queue *q, uint32_t val);
 void queue_arm(struct card *card, struct queue *q, uint32_t val);
 
-/* It halts, whatever it has in hand. */
+/* Halts it, even with a descriptor in hand. */
 void queue_give_up(struct card *card, struct queue *q, enum vta_fault_reason reason,
 		   const struct outcome *outcome);
 

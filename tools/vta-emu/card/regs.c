@@ -126,7 +126,7 @@ static uint32_t card_status_now(void *block)
 	return card_status(block);
 }
 
-/* Moves each millisecond, also while card time stands still; never all ones. */
+/* Counts milliseconds, also while card time is stopped; never all ones. */
 static uint32_t card_heartbeat(void *block)
 {
 	const struct card *card = block;

@@ -3,7 +3,7 @@
  * Whose state the core holds, and the kept state of queues (docs/hardware.md,
  * section 6, "The core's state").
  *
- * The owner is the compute engine's to set. Whether an owning queue's state is still
+ * Only the compute engine sets the owner. Whether an owning queue's state is still
  * worth anything is the queue's (enum queue_kept, by the lock): it can be dropped at
  * any time, also while the engine moves it.
  */

@@ -6,7 +6,7 @@
  *   core.c         one core's life: scratchpads made, cleared, freed
  *   core_state.c   its state between runs, saved and restored
  *   core_run.c     a run: fetch, dispatch, tokens, order, cycles, faults
- *   core_insn.c    decoding, and what is known before execution
+ *   core_insn.c    decoding, and checks before execution
  *   core_mem.c     LOAD and STORE
  *   core_loop.c    the loops of GEMM and ALU over their micro-ops
  *   core_gemm.c    GEMM's arithmetic
@@ -59,7 +59,7 @@ struct core {
 	size_t staging_size;		/* at least any memory's element */
 	core_kernel_fn *gemm;
 	enum core_order order;
-	uint64_t rng;			/* goes on from run to run */
+	uint64_t rng;			/* continues from run to run */
 	struct core_module *modules;
 	struct core_token_queue *tokens;
 	bool keep_tokens;		/* of the run before, in the next one */
