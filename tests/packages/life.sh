@@ -107,8 +107,12 @@ manuals_are_there() {
 }
 
 purge_all() {
-	apt-get -q -y purge vta-dkms libvtadev1 libvtadev-soft libvtadev-opencl libvtadev-dev \
-		vtadev-tools vtadev-emu python3-vtadev
+	local names=() deb
+
+	for deb in new/*.deb; do
+		names+=("$(dpkg-deb -f "$deb" Package)")
+	done
+	apt-get -q -y purge "${names[@]}"
 }
 
 nothing_is_left() {
