@@ -120,7 +120,7 @@ static void a_configuration_is_an_argument(void **state)
 	SAYS(which, path);
 }
 
-static void what_is_missing_is_said_with_its_package(void **state)
+static void missing_plugin_is_named_with_its_package(void **state)
 {
 	(void)state;
 	setenv("VTADEV_PLUGINS", "/nowhere", 1);
@@ -233,7 +233,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup(a_plugin_lies_beside_the_library, setup),
 		cmocka_unit_test_setup(the_environment_chooses_if_the_program_does_not, setup),
 		cmocka_unit_test_setup(a_configuration_is_an_argument, setup),
-		cmocka_unit_test_setup(what_is_missing_is_said_with_its_package, setup),
+		cmocka_unit_test_setup(missing_plugin_is_named_with_its_package, setup),
 		cmocka_unit_test_setup(a_plugin_of_another_version_is_not_used, setup),
 		cmocka_unit_test_setup(a_plugin_of_another_user_is_not_used, setup),
 		cmocka_unit_test_setup(devices_are_listed_once, setup),

@@ -267,7 +267,7 @@ static void each_caller_has_its_own_order(void **state)
 	vtadev_pool_close(pool);
 }
 
-static void tensors_are_told(void **state)
+static void tensors_are_described(void **state)
 {
 	struct vtadev_pool *pool = flaky_pool(1, (struct vtadev_pool_opts){ 0 });
 	static const char *const names[] = { "x", "w", "y" };
@@ -356,7 +356,7 @@ static bool readable(struct vtadev_caller *caller)
 	return poll(&fd, 1, 0) == 1;
 }
 
-static void the_eventfd_says_what_reap_would(void **state)
+static void eventfd_is_readable_when_reap_has_answers(void **state)
 {
 	struct vtadev_pool *pool = flaky_pool(1, (struct vtadev_pool_opts){ 0 });
 	struct vtadev_caller *caller = caller_of(pool, 4);
@@ -415,7 +415,7 @@ static int open_error(const void *bytes, size_t size, const struct vtadev_pool_o
 	return err;
 }
 
-static void images_that_are_no_good_are_refused(void **state)
+static void invalid_images_are_refused(void **state)
 {
 	static const char *const soft[] = { "soft" };
 	const struct vtadev_pool_opts opts = { soft, 1, 0, 0, 0 };
@@ -434,7 +434,7 @@ static void images_that_are_no_good_are_refused(void **state)
 	assert_int_equal(open_error(image, image_size, &opts, "LOG_INP_BUFF_SIZE"), -ENOEXEC);
 }
 
-static void cards_that_are_none_are_refused(void **state)
+static void names_without_a_card_are_refused(void **state)
 {
 	static const char *const none[] = { "no card" }, *const missing[] = { "soft:/missing" };
 	struct vtadev_pool_opts opts = { none, 1, 0, 0, 0 };
@@ -469,7 +469,7 @@ static void one_card_is_enough(void **state)
 	vtadev_pool_close(pool);
 }
 
-static void sizes_that_are_wrong_are_refused(void **state)
+static void wrong_sizes_are_refused(void **state)
 {
 	struct vtadev_pool *pool = flaky_pool(1, (struct vtadev_pool_opts){ 0 });
 	struct vtadev_caller *caller = caller_of(pool, 4);
@@ -708,7 +708,7 @@ static void a_fault_of_the_card_runs_elsewhere(void **state)
 
 /* ---- Ends ---- */
 
-static void closing_gives_up_what_is_in_flight(void **state)
+static void closing_gives_up_requests_in_flight(void **state)
 {
 	struct vtadev_caller *caller, *other;
 	struct vtadev_pool *pool;
@@ -840,15 +840,15 @@ int main(void)
 		TEST(answers_come_in_order),
 		TEST(steps_of_the_cpu_are_done),
 		TEST(each_caller_has_its_own_order),
-		TEST(tensors_are_told),
+		TEST(tensors_are_described),
 		TEST(the_card_that_is_free_first_gets_it),
 		TEST(weights_are_on_a_card_once),
-		TEST(the_eventfd_says_what_reap_would),
+		TEST(eventfd_is_readable_when_reap_has_answers),
 		TEST(a_caller_that_never_reaps_holds_up_no_other),
-		TEST(images_that_are_no_good_are_refused),
-		TEST(cards_that_are_none_are_refused),
+		TEST(invalid_images_are_refused),
+		TEST(names_without_a_card_are_refused),
 		TEST(one_card_is_enough),
-		TEST(sizes_that_are_wrong_are_refused),
+		TEST(wrong_sizes_are_refused),
 		TEST(a_lost_card_gives_its_requests_to_others),
 		TEST(a_card_that_comes_back_is_taken_in),
 		TEST(nothing_is_lost_and_nothing_twice),
@@ -856,7 +856,7 @@ int main(void)
 		TEST(a_request_that_loses_every_card_ends),
 		TEST(a_fault_of_the_program_is_its_error),
 		TEST(a_fault_of_the_card_runs_elsewhere),
-		TEST(closing_gives_up_what_is_in_flight),
+		TEST(closing_gives_up_requests_in_flight),
 		TEST(closing_at_any_moment),
 		TEST(a_pool_without_cards_closes),
 		TEST(a_child_has_no_pool),

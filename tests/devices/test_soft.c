@@ -229,7 +229,7 @@ static short polled(int fd, int timeout)
 	return p.revents;
 }
 
-static void poll_tells(void **state)
+static void poll_reports(void **state)
 {
 	struct vtadev_buf *words = buffer(PAGE, VTADEV_HOST);
 	struct vtadev_queue *other = queue(0);
@@ -254,7 +254,7 @@ static void poll_tells(void **state)
 	vtadev_buf_free(words);
 }
 
-static void an_eventfd_tells(void **state)
+static void an_eventfd_reports(void **state)
 {
 	struct vtadev_buf *words = buffer(PAGE, VTADEV_HOST);
 	const uint32_t at = vtadev_buf_addr(words);
@@ -486,7 +486,7 @@ static struct vta_desc endless_run(struct vtadev_buf *code)
 	return vtadev_desc_run(vtadev_buf_addr(code), 64 * PAGE / 16, 0);
 }
 
-static void what_does_not_end_is_ended(void **state)
+static void runs_without_end_are_ended(void **state)
 {
 	struct vtadev_fault fault;
 	struct vtadev_buf *code;
@@ -509,7 +509,7 @@ static void what_does_not_end_is_ended(void **state)
 	vtadev_buf_free(code);
 }
 
-static void a_queue_is_destroyed_whatever_it_runs(void **state)
+static void a_busy_queue_is_destroyed(void **state)
 {
 	struct vtadev_queue *other;
 	struct vtadev_buf *code;
@@ -570,16 +570,16 @@ int main(void)
 		RIG_TEST(a_queue_waits_for_another),
 		RIG_TEST(an_unending_wait_ends_with_its_queue),
 		RIG_TEST(any_and_all),
-		RIG_TEST(poll_tells),
-		RIG_TEST(an_eventfd_tells),
+		RIG_TEST(poll_reports),
+		RIG_TEST(an_eventfd_reports),
 		RIG_TEST(places_and_their_errors),
 		RIG_TEST(pinned_memory_is_the_programs),
 		RIG_TEST(memory_is_shared_between_contexts),
 		RIG_TEST(threads_with_queues_of_their_own),
 		RIG_TEST(counters_count),
 		RIG_TEST(a_child_closes_without_harm),
-		RIG_TEST(what_does_not_end_is_ended),
-		RIG_TEST(a_queue_is_destroyed_whatever_it_runs),
+		RIG_TEST(runs_without_end_are_ended),
+		RIG_TEST(a_busy_queue_is_destroyed),
 		RIG_TEST(a_lost_device_ends_everything),
 	};
 

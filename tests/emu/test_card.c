@@ -47,7 +47,7 @@ static void discovery(void **state)
 	assert_int_equal(r->c.bar4_size, RIG_MEM_SIZE);
 }
 
-static void discovery_as_told(void **state)
+static void discovery_of_a_configured_card(void **state)
 {
 	static const char *const args[] = {
 		"--queues", "3", "--contexts", "5", "--mem", "1M", "--serial",
@@ -336,7 +336,7 @@ static void wide_accesses(void **state)
 
 /* ---- Time ---- */
 
-static void time_goes_on(void **state)
+static void time_continues(void **state)
 {
 	struct rig *r = *state;
 	uint64_t a = rig_get64(r, REG_TIME_LO), b;
@@ -621,7 +621,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		REGS_TEST(discovery),
-		cmocka_unit_test(discovery_as_told),
+		cmocka_unit_test(discovery_of_a_configured_card),
 		cmocka_unit_test(reads_sensors),
 		REGS_TEST(reset_values),
 		REGS_TEST(access_rules),
@@ -629,7 +629,7 @@ int main(void)
 		REGS_TEST(undefined_offsets),
 		REGS_TEST(widths),
 		REGS_TEST(wide_accesses),
-		REGS_TEST(time_goes_on),
+		REGS_TEST(time_continues),
 		REGS_TEST(time_latches),
 		REGS_TEST(seq_latches),
 		REGS_TEST(doorbell_accesses),

@@ -397,7 +397,7 @@ static void cycle_limits(void **state)
 
 /* ---- What a fault means for others ---- */
 
-static void others_do_not_notice(void **state)
+static void others_are_not_affected(void **state)
 {
 	struct rig *r = *state;
 	struct rig_queue other;
@@ -501,7 +501,7 @@ int main(void)
 		FAULT_TEST(instruction_fetch),
 		FAULT_TEST(illegal_instructions),
 		FAULT_TEST(cycle_limits),
-		FAULT_TEST(others_do_not_notice),
+		FAULT_TEST(others_are_not_affected),
 		FAULT_TEST(halted_queue_is_quiet),
 		FAULT_TEST(status_page_gone),
 		FAULT_TEST(status_page_goes),

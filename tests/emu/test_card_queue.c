@@ -441,7 +441,7 @@ static void abort_gives_up(void **state)
 	assert_int_equal(rig_get(r, REG_QUEUE_STATE(1)), VTA_QUEUE_DISABLED);
 }
 
-static void others_go_on_during_abort(void **state)
+static void others_continue_during_abort(void **state)
 {
 	struct rig *r = *state;
 	struct bench b = bench(r, 0);
@@ -652,7 +652,7 @@ int main(void)
 		QUEUE_TEST(scratchpads_stay_in_a_context),
 		QUEUE_TEST(scratchpads_end_with_a_context),
 		QUEUE_TEST(abort_gives_up),
-		QUEUE_TEST(others_go_on_during_abort),
+		QUEUE_TEST(others_continue_during_abort),
 		QUEUE_TEST(disable_finishes),
 		QUEUE_TEST(card_disable_holds),
 		QUEUE_TEST(copy_engine_rounds),

@@ -423,7 +423,7 @@ static void a_stop_saves_it(void **state)
 }
 
 /* As before a machine sleeps: software has the area, and the card forgets all. */
-static void what_a_stop_saved_outlives_a_reset(void **state)
+static void state_saved_by_a_stop_outlives_a_reset(void **state)
 {
 	struct rig *r = *state;
 	struct bench b;
@@ -554,7 +554,7 @@ static void a_save_that_fails_halts_the_owner(void **state)
 }
 
 /* The descriptor that its queue has in hand is given up. */
-static void a_save_that_fails_ends_what_is_in_hand(void **state)
+static void failed_save_gives_up_the_descriptor_in_hand(void **state)
 {
 	struct rig *r = *state;
 	struct vta_fault fault;
@@ -636,11 +636,11 @@ int main(void)
 		TEST(a_halt_drops_it),
 		TEST(an_abort_drops_it),
 		TEST(a_stop_saves_it),
-		TEST(what_a_stop_saved_outlives_a_reset),
+		TEST(state_saved_by_a_stop_outlives_a_reset),
 		TEST(keep_needs_an_area),
 		TEST(areas_are_checked_at_the_start),
 		TEST(a_save_that_fails_halts_the_owner),
-		TEST(a_save_that_fails_ends_what_is_in_hand),
+		TEST(failed_save_gives_up_the_descriptor_in_hand),
 		TEST(a_restore_that_fails_is_the_runs_fault),
 		TEST(any_contents_are_harmless),
 	};

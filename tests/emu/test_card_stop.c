@@ -125,7 +125,7 @@ static void stopped_queue_goes_on(void **state)
 }
 
 /* However often it looks: a queue that stays at SHORT would be a card that hangs. */
-static void wait_that_looks_again_is_held(void **state)
+static void wait_that_checks_again_is_held(void **state)
 {
 	struct bench b;
 
@@ -281,7 +281,7 @@ static void taken_back_too_late(void **state)
 	assert_int_equal(b.words[1], 0);
 }
 
-static void aborted_queue_goes_on_with_the_same(void **state)
+static void aborted_queue_continues_with_the_same(void **state)
 {
 	struct bench b;
 
@@ -316,7 +316,7 @@ static bool look(struct rig *r, unsigned int e, struct look *l)
 	return rig_get(r, REG_ENGINE_MOVES(e)) == l->moves;
 }
 
-static void engines_say_what_they_execute(void **state)
+static void engines_report_their_descriptors(void **state)
 {
 	struct rig_queue copy;
 	uint64_t before, after;
@@ -467,15 +467,15 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		STOP_TEST(submitted_is_the_doorbell),
 		STOP_TEST(stopped_queue_goes_on),
-		STOP_TEST(wait_that_looks_again_is_held),
+		STOP_TEST(wait_that_checks_again_is_held),
 		STOP_TEST(waiting_descriptor_is_read_again),
 		STOP_TEST(nothing_is_lost_or_done_twice),
 		STOP_TEST(doorbell_of_a_stopped_queue_counts),
 		STOP_TEST(overflow_while_stopped_faults_at_the_start),
 		STOP_TEST(start_takes_what_is_submitted),
 		STOP_TEST(taken_back_too_late),
-		STOP_TEST(aborted_queue_goes_on_with_the_same),
-		STOP_TEST(engines_say_what_they_execute),
+		STOP_TEST(aborted_queue_continues_with_the_same),
+		STOP_TEST(engines_report_their_descriptors),
 		STOP_TEST(reading_is_consistent),
 		STOP_TEST(hands),
 		STOP_TEST(enabling_sends_again),

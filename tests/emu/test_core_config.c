@@ -108,7 +108,7 @@ static void faulty_fields_are_named(void **state)
 	assert_memory_equal(&cfg, &core_config_default, sizeof(cfg));
 }
 
-static void what_is_no_json_object(void **state)
+static void text_that_is_not_a_json_object(void **state)
 {
 	static const char *const texts[] = { "", "{", "[]", "null", "3", "{} x", "{\"a\":}" };
 	static char big[70000];
@@ -186,7 +186,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tvm_file_is_read),
 		cmocka_unit_test(faulty_fields_are_named),
-		cmocka_unit_test(what_is_no_json_object),
+		cmocka_unit_test(text_that_is_not_a_json_object),
 		cmocka_unit_test(limits_of_the_instructions),
 	};
 

@@ -405,7 +405,7 @@ static void a_missing_token_shows(void **state)
 	}
 }
 
-static void random_goes_on_and_repeats(void **state)
+static void random_continues_and_repeats(void **state)
 {
 	struct machine *a = machine_new(&core_config_default, CORE_ORDER_RANDOM);
 	struct machine *b = machine_new(&core_config_default, CORE_ORDER_RANDOM);
@@ -541,7 +541,7 @@ int main(void)
 		cmocka_unit_test(tokens_are_limited),
 		cmocka_unit_test(orders_agree_with_tokens),
 		cmocka_unit_test(a_missing_token_shows),
-		cmocka_unit_test(random_goes_on_and_repeats),
+		cmocka_unit_test(random_continues_and_repeats),
 		cmocka_unit_test(cycles_do_not_depend_on_order),
 		TEST(no_work_beyond_the_limit),
 		TEST(stop_within_an_instruction),

@@ -142,7 +142,7 @@ static void passes_errors_on(void **state)
 	}
 }
 
-static void goes_on_after_signals(void **state)
+static void continues_after_signals(void **state)
 {
 	(void)state;
 	fake.interrupts = 2;
@@ -239,7 +239,7 @@ int main(void)
 		TEST(any_asks_the_kernel),
 		TEST(all_asks_the_kernel),
 		TEST(passes_errors_on),
-		TEST(goes_on_after_signals),
+		TEST(continues_after_signals),
 		TEST(wrong_requests),
 		TEST(halted),
 		TEST(kernel_and_card_disagree),

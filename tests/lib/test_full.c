@@ -106,7 +106,7 @@ static void unknown_flags(void **state)
 	assert_int_equal(vtadev_queue_create(dev, &opts, &queue), -EINVAL);
 }
 
-static void waits_for_what_makes_room(void **state)
+static void waits_for_the_descriptors_that_make_room(void **state)
 {
 	struct vta_desc descs[3] = { 0 };
 	uint64_t seq = 99;
@@ -377,7 +377,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(unknown_flags),
-		TEST(waits_for_what_makes_room),
+		TEST(waits_for_the_descriptors_that_make_room),
 		TEST(gives_up_waiting_for_room),
 		TEST(blocking_queue),
 		TEST(read_after),

@@ -232,7 +232,7 @@ static void counters(void **state)
 	vtadev_close(dev);
 }
 
-static void loss_is_told(void **state)
+static void loss_is_reported(void **state)
 {
 	struct vtadev *dev = fake_open();
 	struct vtadev_lost lost;
@@ -271,7 +271,7 @@ int main(void)
 		TEST(names_of_no_card),
 		TEST(version_is_that_of_the_header),
 		TEST(counters),
-		TEST(loss_is_told),
+		TEST(loss_is_reported),
 		TEST(older_drivers_report_no_loss),
 	};
 

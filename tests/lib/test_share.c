@@ -271,7 +271,7 @@ static void imports_wait_for_other_devices(void **state)
 	assert_int_equal(fcntl(next, F_GETFD), -1);
 }
 
-static void syncs_go_on_after_signals_and_may_fail(void **state)
+static void syncs_continue_after_signals_and_may_fail(void **state)
 {
 	struct vtadev_buf *buf = import(dmabuf, 0);
 	char byte = 1;
@@ -302,7 +302,7 @@ int main(void)
 		TEST(imports_may_choose_their_address),
 		TEST(refusals_of_import),
 		TEST(imports_wait_for_other_devices),
-		TEST(syncs_go_on_after_signals_and_may_fail),
+		TEST(syncs_continue_after_signals_and_may_fail),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -134,7 +134,7 @@ static void shorter_counts_at_once_longer_by_an_eighth(void **state)
 	assert_in_range(atomic_load(&q->spin.job_ns), 18000, 18002);
 }
 
-static void every_sixteenth_looks_again(void **state)
+static void every_sixteenth_wait_spins_again(void **state)
 {
 	struct spin_start start;
 
@@ -294,7 +294,7 @@ int main(void)
 		TEST(time_is_of_one_descriptor),
 		TEST(less_of_two_clocks_counts),
 		TEST(shorter_counts_at_once_longer_by_an_eighth),
-		TEST(every_sixteenth_looks_again),
+		TEST(every_sixteenth_wait_spins_again),
 		TEST(what_others_have_seen_is_there),
 		TEST(lessons_that_make_no_sense),
 		TEST(never_means_never),

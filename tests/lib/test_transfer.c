@@ -259,7 +259,7 @@ static void hardly_any_room(void **state)
 }
 
 /* The CPU copies memory that cannot be pinned: all of it, or the rest. */
-static void what_cannot_be_pinned(void **state)
+static void memory_that_cannot_be_pinned(void **state)
 {
 	static const int errors[] = { EFAULT, ENOMEM, ENOSPC, EOPNOTSUPP, EACCES };
 	char bytes[COPY_MIN], back[COPY_MIN];
@@ -277,7 +277,7 @@ static void what_cannot_be_pinned(void **state)
 	assert_int_equal(vtadev_upload(q, buf, 9, bytes, sizeof(bytes)), -ENODEV);
 }
 
-static void what_is_left_is_not_copied_twice(void **state)
+static void the_rest_is_not_copied_twice(void **state)
 {
 	struct vtadev_buf *huge = import_huge();
 	char *mem, *bytes = huge_bytes(0, &mem);
@@ -441,8 +441,8 @@ int main(void)
 		TEST(pieces_are_of_whole_huge_pages),
 		TEST(little_room),
 		TEST(hardly_any_room),
-		TEST(what_cannot_be_pinned),
-		TEST(what_is_left_is_not_copied_twice),
+		TEST(memory_that_cannot_be_pinned),
+		TEST(the_rest_is_not_copied_twice),
 		TEST(buffers_for_reading),
 		TEST(refusals),
 		TEST(halts),

@@ -84,7 +84,7 @@ static void deadlines(void **state)
 	assert_true(fake.wait.deadline_ns <= now_ns());
 }
 
-static void goes_on_after_signals(void **state)
+static void continues_after_signals(void **state)
 {
 	(void)state;
 	fake.interrupts = 3;
@@ -315,7 +315,7 @@ int main(void)
 		TEST(already_done),
 		TEST(asks_the_kernel),
 		TEST(deadlines),
-		TEST(goes_on_after_signals),
+		TEST(continues_after_signals),
 		TEST(passes_errors_on),
 		TEST(never_submitted),
 		TEST(halted),

@@ -218,7 +218,7 @@ static void micro_ops_stay_cached_whichever_handle_ran(void **state)
 }
 
 /* Uses a kernel, then loads another to the same place, twice the same stream. */
-static void a_stream_gets_what_was_there_before_it(void **state)
+static void a_stream_finds_earlier_scratchpads(void **state)
 {
 	struct loops loops = { .outer = 1, .inner = 1 };
 	struct operands o;
@@ -494,7 +494,7 @@ static void addresses_fit_every_configuration(void **state)
 	assert_int_equal(aligned_on("1", 1), 0);
 }
 
-static void the_environment_says_which_card(void **state)
+static void the_environment_names_the_card(void **state)
 {
 	(void)state;
 	needs_card("number");
@@ -565,13 +565,13 @@ int main(void)
 		cmocka_unit_test(streams_may_be_longer_than_the_largest_transfer),
 		cmocka_unit_test(micro_ops_stay_cached_from_run_to_run),
 		cmocka_unit_test(micro_ops_stay_cached_whichever_handle_ran),
-		cmocka_unit_test(a_stream_gets_what_was_there_before_it),
+		cmocka_unit_test(a_stream_finds_earlier_scratchpads),
 		cmocka_unit_test(scratchpads_are_kept_between_runs),
 		cmocka_unit_test(threads_have_handles_of_their_own_in_one_space),
 		cmocka_unit_test(one_handle_may_be_used_by_several_threads),
 		cmocka_unit_test(micro_ops_stay_cached_whichever_process_ran),
 		cmocka_unit_test(addresses_fit_every_configuration),
-		cmocka_unit_test(the_environment_says_which_card),
+		cmocka_unit_test(the_environment_names_the_card),
 		cmocka_unit_test(counters_are_those_of_the_card_that_runs),
 	};
 

@@ -45,7 +45,7 @@ static void expect(const char *said)
 	free(text);
 }
 
-static void the_same_is_said_once_a_minute(void **state)
+static void the_same_error_is_reported_once_a_minute(void **state)
 {
 	(void)state;
 	catch_begin();
@@ -137,7 +137,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup(name, setup)
 	const struct CMUnitTest tests[] = {
-		TEST(the_same_is_said_once_a_minute),
+		TEST(the_same_error_is_reported_once_a_minute),
 		TEST(many_are_limited_and_counted),
 		TEST(it_is_never_silent_for_ever),
 		TEST(the_end_of_the_program_says_what_was_left_out),

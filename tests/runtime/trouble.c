@@ -51,7 +51,7 @@ static void assert_said_once(char *text, const char *cause)
 
 /* ---- Bad calls ---- */
 
-static void bad_frees_are_said_once(void **state)
+static void bad_frees_are_reported_once(void **state)
 {
 	void *mem = VTAMemAlloc(10000, VTA_CACHED), *heap = malloc(16);
 
@@ -256,7 +256,7 @@ static void bad_places_of_streams(void **state)
 	assert_works(RT_BACKWARD);
 }
 
-static void faults_are_said_and_the_handle_works_on(void **state)
+static void faults_are_reported_and_the_handle_still_works(void **state)
 {
 	(void)state;
 	assert_works(RT_HALVES);
@@ -428,7 +428,7 @@ static void memory_survives_a_reset(void **state)
 }
 
 /* A handle that has left nothing in the core has nothing to lose. */
-static void a_new_handle_does_not_notice_a_reset(void **state)
+static void a_new_handle_is_not_affected_by_a_reset(void **state)
 {
 	(void)state;
 	needs_card("resets");
@@ -461,7 +461,7 @@ static void a_run_that_a_reset_hits_fails(void **state)
 	assert_works(RT_FORWARD);
 }
 
-static void too_much_to_keep_is_said(void **state)
+static void too_much_to_keep_is_reported(void **state)
 {
 	enum { N = 300 };
 	void *mem[N];
@@ -724,7 +724,7 @@ static int setup(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(bad_frees_are_said_once),
+		TEST(bad_frees_are_reported_once),
 		TEST(bad_handles_are_said_once),
 		TEST(bad_copies_touch_nothing),
 		TEST(a_failed_copy_fails_the_next_run),
@@ -733,16 +733,16 @@ int main(void)
 		TEST(bad_addresses_are_0),
 		TEST(sizes_from_nothing_to_too_much),
 		TEST(bad_places_of_streams),
-		TEST(faults_are_said_and_the_handle_works_on),
+		TEST(faults_are_reported_and_the_handle_still_works),
 		TEST(wait_cycles_are_a_limit),
 		TEST(what_is_appended_after_a_time_out_is_run),
 		TEST(what_is_appended_after_a_fault_is_run),
 		TEST(faults_name_the_instruction_of_the_program),
 		TEST(memory_survives_a_reset),
-		TEST(a_new_handle_does_not_notice_a_reset),
+		TEST(a_new_handle_is_not_affected_by_a_reset),
 		TEST(a_run_that_a_reset_hits_fails),
 		TEST(what_is_appended_after_a_reset_is_run),
-		TEST(too_much_to_keep_is_said),
+		TEST(too_much_to_keep_is_reported),
 		TEST(threads_survive_resets),
 		TEST(asynchronous_runs_keep_their_order),
 		TEST(asynchronous_runs_get_their_micro_ops),

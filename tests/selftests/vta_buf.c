@@ -254,7 +254,7 @@ static int map(int fd, size_t size, int prot, int flags, uint64_t offset, void *
 	return *ptr == MAP_FAILED ? -errno : 0;
 }
 
-TEST_F(buf, mmap_of_what_is_not_there_fails)
+TEST_F(buf, mmap_beyond_the_buffer_fails)
 {
 	const int rw = PROT_READ | PROT_WRITE;
 	struct vta_buf_alloc req;

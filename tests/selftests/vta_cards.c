@@ -42,7 +42,7 @@ FIXTURE_TEARDOWN(cards)
 	close(self->fd[1]);
 }
 
-TEST_F(cards, are_told_apart)
+TEST_F(cards, are_distinguished)
 {
 	char address[2][32];
 	unsigned int i;

@@ -223,7 +223,7 @@ TEST_F(fences, halt_of_one_ends_the_wait)
 	EXPECT_EQ(0, queue_wait(&self->g.q[0], 1, PATIENCE_MS, NULL));
 }
 
-TEST_F(fences, what_is_reached_counts_before_an_error)
+TEST_F(fences, reached_fences_count_before_an_error)
 {
 	struct vta_desc bad = desc_fill(0, 0, 4);
 	struct many m = many_of(self, 0);

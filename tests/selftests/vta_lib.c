@@ -109,7 +109,7 @@ TEST_F(lib, copies_to_the_card_and_back)
 	vtadev_buf_free(dst);
 }
 
-TEST_F(lib, counters_tell_what_a_submit_costs)
+TEST_F(lib, counters_show_the_cost_of_a_submit)
 {
 	struct vtadev_counters before, after;
 	struct vta_desc descs[8];

@@ -263,7 +263,7 @@ TEST_F(open, passed_over_a_socket)
 	munmap(mem.ptr, mem.size);
 }
 
-TEST_F(open, poll_says_nothing)
+TEST_F(open, poll_reports_nothing)
 {
 	struct pollfd pfd = { .events = POLLIN | POLLOUT | POLLPRI };
 
@@ -289,7 +289,7 @@ static unsigned long held_by(int fd, const char *name)
 	return value;
 }
 
-TEST_F(open, fdinfo_tells_what_it_holds)
+TEST_F(open, fdinfo_lists_the_resources)
 {
 	const unsigned long size = 3 * sysconf(_SC_PAGESIZE);
 	struct queue q;

@@ -115,7 +115,7 @@ static void check_order(struct __test_metadata *_metadata, struct _test_data_pip
 	}
 }
 
-TEST_F(pipeline, keeps_slots_apart_whatever_the_rings)
+TEST_F(pipeline, keeps_slots_apart_with_any_rings)
 {
 	static const unsigned int rings[] = { 0, 64, 4, 2, 1 };
 	struct vtadev_pipeline_opts opts = { .depth = SLOTS, .ahead = 8 };
@@ -137,7 +137,7 @@ TEST_F(pipeline, keeps_slots_apart_whatever_the_rings)
 }
 
 /* One of the queues halts; the others would wait for it. */
-TEST_F(pipeline, fault_in_any_stage_is_told)
+TEST_F(pipeline, fault_in_any_stage_is_reported)
 {
 	struct vtadev_pipeline_opts opts = { .depth = SLOTS };
 	struct vtadev_pipeline *pipe;

@@ -304,7 +304,7 @@ static bool joins_more_than(struct vtadev_pool *pool, unsigned int card, uint64_
 	return true;
 }
 
-TEST_F(pool, card_that_comes_back_is_noticed_by_its_event)
+TEST_F(pool, returning_card_is_found_by_its_event)
 {
 	struct chaos chaos = { .pool = self->pool };
 

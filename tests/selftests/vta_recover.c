@@ -145,7 +145,7 @@ TEST_F(recover, waits_and_poll_work_again)
 	EXPECT_EQ(POLLPRI, card_poll(self->fd, PATIENCE_MS));
 }
 
-TEST_F(recover, only_what_has_halted)
+TEST_F(recover, only_halted_queues)
 {
 	struct vta_queue_recover flags = { .queue = self->q.id, .flags = 1 };
 	struct vta_queue_recover unknown = { .queue = self->q.id + 1 };

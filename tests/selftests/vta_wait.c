@@ -285,7 +285,7 @@ TEST_F(wait, signal_interrupts_a_wait_without_end)
 	EXPECT_EQ(0, queue_wait(&self->q, 1, PATIENCE_MS, NULL));
 }
 
-TEST_F(wait, signal_with_restart_goes_on)
+TEST_F(wait, signal_with_restart_continues)
 {
 	struct sigaction action = { .sa_handler = nothing, .sa_flags = SA_RESTART };
 	uint64_t arms = card_counter("arms");
@@ -434,7 +434,7 @@ TEST_F(wait, threads_wait_for_queues_of_their_own)
 
 /* ---- poll ---- */
 
-TEST_F(wait, poll_says_when)
+TEST_F(wait, poll_reports_completion)
 {
 	uint64_t arms = card_counter("arms"), interrupts = card_counter("interrupts");
 	uint64_t done = 9;

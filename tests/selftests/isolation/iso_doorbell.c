@@ -53,7 +53,7 @@ TEST_F(doorbell, of_other_widths)
 	EXPECT_EQ(1, queue_seq(&w->q));
 }
 
-TEST_F(doorbell, tells_nothing)
+TEST_F(doorbell, reads_as_zero)
 {
 	struct wall *w = &self->wall;
 	unsigned int i;

@@ -190,7 +190,7 @@ TEST_F(race, length_of_a_ring)
 }
 
 /* Lengths that no ring has are never taken. */
-TEST_F(race, length_that_is_none)
+TEST_F(race, invalid_length)
 {
 	struct vta_queue_create *arg = aligned_alloc(4096, 4096);
 	int fd = self->wall.fd;

@@ -116,7 +116,7 @@ static const char *attack(struct wall *w, struct vta_desc desc, uint32_t reason,
 /* ---- pinned memory ---- */
 
 /* Memory of the kernel, of the card, unmapped addresses, and read-only memory. */
-TEST_F(share, pin_what_is_not_its_own)
+TEST_F(share, pin_foreign_memory)
 {
 	static const uintptr_t nowhere[] = {
 		0, 4096, 0xffff888000001000, 0xffffffff81000000, 0xffffffffff600000,
@@ -167,7 +167,7 @@ TEST_F(share, pin_shows_whole_pages_and_no_more)
 }
 
 /* A file that may only be read, and the page of zeroes that all processes share. */
-TEST_F(share, pin_of_what_others_read_too)
+TEST_F(share, pin_of_memory_that_others_read)
 {
 	uint8_t *zeroes = anonymous(4096, PROT_READ), *more = anonymous(4096, PROT_READ);
 	int file = open("/proc/self/exe", O_RDONLY);
@@ -266,7 +266,7 @@ TEST_F(share, size_to_pin_that_changes)
 /* ---- dma-bufs ---- */
 
 /* By handles of others, and of the kernel's objects in the attacker's own context. */
-TEST_F(share, export_what_is_not_its_own)
+TEST_F(share, export_foreign_buffers)
 {
 	const struct victim_view *view = self->wall.victim.view;
 	const struct vta_queue_create *q = &self->wall.q.create;
@@ -302,7 +302,7 @@ TEST_F(share, dma_buf_of_the_victim)
 }
 
 /* Descriptors of everything else. */
-TEST_F(share, import_what_is_no_dma_buf)
+TEST_F(share, import_file_that_is_not_a_dma_buf)
 {
 	int fds[] = {
 		self->fd, open("/dev/zero", O_RDWR), open("/proc/self/exe", O_RDONLY),
