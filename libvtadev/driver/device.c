@@ -445,39 +445,34 @@ int VTADeviceRun(VTADeviceHandle handle, vta_phy_addr_t insn_phy_addr, uint32_t 
 	return result;
 }
 
-int VTADeviceSetAsync(VTADeviceHandle handle, int async)
+/* Waits for the runs of @handle and returns their result; @async: the mode from now on, or NULL. */
+static enum result settle(VTADeviceHandle handle, const char *call, const int *async)
 {
 	struct device *d = device_get(handle);
 	enum result result;
 
 	if (!d) {
-		report("%s: %p is not a handle", __func__, handle);
+		report("%s: %p is not a handle", call, handle);
 		return FAILED;
 	}
 	pthread_mutex_lock(&d->lock);
 	finish(d);
 	result = take_result(d);
-	set_async(d, async);
+	if (async)
+		set_async(d, *async);
 	pthread_mutex_unlock(&d->lock);
 	device_put(d);
 	return result;
 }
 
+int VTADeviceSetAsync(VTADeviceHandle handle, int async)
+{
+	return settle(handle, __func__, &async);
+}
+
 int VTADeviceSync(VTADeviceHandle handle)
 {
-	struct device *d = device_get(handle);
-	enum result result;
-
-	if (!d) {
-		report("%s: %p is not a handle", __func__, handle);
-		return FAILED;
-	}
-	pthread_mutex_lock(&d->lock);
-	finish(d);
-	result = take_result(d);
-	pthread_mutex_unlock(&d->lock);
-	device_put(d);
-	return result;
+	return settle(handle, __func__, NULL);
 }
 
 /* The handle behind @d in the list, @d put; NULL at the end. */
