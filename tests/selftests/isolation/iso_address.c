@@ -15,14 +15,13 @@ FIXTURE(address) {
 };
 
 /* What an access is: the rest reads, and is made by a descriptor itself. */
-enum { WRITES = 1, IN_STREAM = 2 };
+enum { WRITES = 1, IN_STREAM = 2, ONE_WORD = 4 };
 
-/* A descriptor that makes @access to @addr. */
-typedef struct vta_desc (*aim_fn)(struct wall *w, uint64_t addr);
+/* A descriptor that accesses the page at @addr or, with two @pages, reaches into the next. */
+typedef struct vta_desc (*aim_fn)(struct wall *w, uint64_t addr, unsigned int pages);
 
 FIXTURE_VARIANT(address) {
 	aim_fn aim;
-	aim_fn across;		/* from a little below 2^32 to beyond it */
 	uint32_t access;
 	uint32_t misaligned;	/* by how much it can be, or 0 */
 	unsigned int kind;
@@ -40,196 +39,140 @@ FIXTURE_TEARDOWN(address)
 
 /* ---- aims ---- */
 
-static struct vta_desc aim_copy_src(struct wall *w, uint64_t addr)
+static struct vta_desc aim_copy_src(struct wall *w, uint64_t addr, unsigned int pages)
 {
-	return desc_copy(w->rw.addr, addr, 4096);
+	return desc_copy(w->rw.addr, addr, pages * 4096);
 }
 
-static struct vta_desc aim_copy_dst(struct wall *w, uint64_t addr)
+static struct vta_desc aim_copy_dst(struct wall *w, uint64_t addr, unsigned int pages)
 {
-	return desc_copy(addr, w->rw.addr, 4096);
+	return desc_copy(addr, w->rw.addr, pages * 4096);
 }
 
-static struct vta_desc aim_fill(struct wall *w, uint64_t addr)
+/* Two pages: row by row, the last one beyond. */
+static struct vta_desc aim_fill(struct wall *w, uint64_t addr, unsigned int pages)
 {
 	(void)w;
-	return desc_fill(addr, 0xdddddddd, 4096);
+	return pages > 1 ? desc_fill2d(addr, 2048, 0xdddddddd, 16, 3) :
+			   desc_fill(addr, 0xdddddddd, 4096);
 }
 
-static struct vta_desc aim_signal(struct wall *w, uint64_t addr)
+static struct vta_desc aim_signal(struct wall *w, uint64_t addr, unsigned int pages)
 {
 	(void)w;
+	(void)pages;
 	return desc_signal(addr, 0xdddddddddddddddd);
 }
 
 /* A WAIT that any value satisfies at once. */
-static struct vta_desc aim_wait(struct wall *w, uint64_t addr)
+static struct vta_desc aim_wait(struct wall *w, uint64_t addr, unsigned int pages)
 {
 	(void)w;
+	(void)pages;
 	return desc_wait(addr, 0);
 }
 
-static struct vta_desc aim_stamp(struct wall *w, uint64_t addr)
+/* 32 bytes, half of them in the second page. */
+static struct vta_desc aim_stamp(struct wall *w, uint64_t addr, unsigned int pages)
 {
 	(void)w;
-	return desc_stamp(desc_op(VTA_OP_NOP), addr);
+	return desc_stamp(desc_op(VTA_OP_NOP), pages > 1 ? addr + 4096 - 16 : addr);
 }
 
-static struct vta_desc aim_insn(struct wall *w, uint64_t addr)
+/* Two pages: the last instruction of the first one, and one more. */
+static struct vta_desc aim_insn(struct wall *w, uint64_t addr, unsigned int pages)
 {
 	(void)w;
-	return desc_run(addr, 256, 0);
+	return pages > 1 ? desc_run(addr + 4096 - 16, 2, 0) : desc_run(addr, 256, 0);
 }
 
-static struct vta_desc aim_uop(struct wall *w, uint64_t addr)
+/* A page is a row of elements of @bytes. */
+static struct vta_desc stream(struct wall *w, unsigned int opcode, unsigned int type,
+			      uint64_t addr, uint32_t bytes, unsigned int pages)
 {
-	return wall_stream(w, insn_mem(OPCODE_LOAD, 0, MEM_UOP, 0, addr / 4, 1, 1024));
+	return wall_stream(w, insn_mem(opcode, 0, type, 0, addr / bytes, pages, 4096 / bytes));
 }
 
-static struct vta_desc aim_inp(struct wall *w, uint64_t addr)
+static struct vta_desc aim_uop(struct wall *w, uint64_t addr, unsigned int pages)
 {
-	return wall_stream(w, insn_mem(OPCODE_LOAD, 0, MEM_INP, 0,
-				       addr / w->core.inp_bytes, 1, 256));
+	return stream(w, OPCODE_LOAD, MEM_UOP, addr, 4, pages);
 }
 
-static struct vta_desc aim_wgt(struct wall *w, uint64_t addr)
+static struct vta_desc aim_inp(struct wall *w, uint64_t addr, unsigned int pages)
 {
-	return wall_stream(w, insn_mem(OPCODE_LOAD, 0, MEM_WGT, 0,
-				       addr / w->core.wgt_bytes, 1, 16));
+	return stream(w, OPCODE_LOAD, MEM_INP, addr, w->core.inp_bytes, pages);
 }
 
-static struct vta_desc aim_acc(struct wall *w, uint64_t addr)
+static struct vta_desc aim_wgt(struct wall *w, uint64_t addr, unsigned int pages)
 {
-	return wall_stream(w, insn_mem(OPCODE_LOAD, 0, MEM_ACC, 0,
-				       addr / w->core.acc_bytes, 1, 64));
+	return stream(w, OPCODE_LOAD, MEM_WGT, addr, w->core.wgt_bytes, pages);
 }
 
-static struct vta_desc aim_acc_8bit(struct wall *w, uint64_t addr)
+static struct vta_desc aim_acc(struct wall *w, uint64_t addr, unsigned int pages)
 {
-	return wall_stream(w, insn_mem(OPCODE_LOAD, 0, MEM_ACC_8BIT, 0,
-				       addr / (w->core.acc_bytes / 4), 1, 256));
+	return stream(w, OPCODE_LOAD, MEM_ACC, addr, w->core.acc_bytes, pages);
 }
 
-static struct vta_desc aim_store(struct wall *w, uint64_t addr)
+static struct vta_desc aim_acc_8bit(struct wall *w, uint64_t addr, unsigned int pages)
 {
-	return wall_stream(w, insn_mem(OPCODE_STORE, 0, MEM_OUT, 0,
-				       addr / w->core.inp_bytes, 1, 256));
+	return stream(w, OPCODE_LOAD, MEM_ACC_8BIT, addr, w->core.acc_bytes / 4, pages);
 }
 
-/* What is too long for one page, of the same size, is cut by the second one. */
-static struct vta_desc across_copy_src(struct wall *w, uint64_t addr)
+static struct vta_desc aim_store(struct wall *w, uint64_t addr, unsigned int pages)
 {
-	return desc_copy(w->rw.addr, addr, 8192);
-}
-
-static struct vta_desc across_copy_dst(struct wall *w, uint64_t addr)
-{
-	return desc_copy(addr, w->rw.addr, 8192);
-}
-
-/* Row by row, the last one beyond. */
-static struct vta_desc across_fill(struct wall *w, uint64_t addr)
-{
-	(void)w;
-	return desc_fill2d(addr, 2048, 0xdddddddd, 16, 3);
-}
-
-static struct vta_desc across_stamp(struct wall *w, uint64_t addr)
-{
-	return aim_stamp(w, addr + 4096 - 16);
-}
-
-static struct vta_desc across_insn(struct wall *w, uint64_t addr)
-{
-	(void)w;
-	return desc_run(addr + 4096 - 16, 2, 0);
-}
-
-static struct vta_desc across_uop(struct wall *w, uint64_t addr)
-{
-	return wall_stream(w, insn_mem(OPCODE_LOAD, 0, MEM_UOP, 0, addr / 4, 2, 1024));
-}
-
-static struct vta_desc across_inp(struct wall *w, uint64_t addr)
-{
-	return wall_stream(w, insn_mem(OPCODE_LOAD, 0, MEM_INP, 0,
-				       addr / w->core.inp_bytes, 2, 256));
-}
-
-static struct vta_desc across_wgt(struct wall *w, uint64_t addr)
-{
-	return wall_stream(w, insn_mem(OPCODE_LOAD, 0, MEM_WGT, 0,
-				       addr / w->core.wgt_bytes, 2, 16));
-}
-
-static struct vta_desc across_acc(struct wall *w, uint64_t addr)
-{
-	return wall_stream(w, insn_mem(OPCODE_LOAD, 0, MEM_ACC, 0,
-				       addr / w->core.acc_bytes, 2, 64));
-}
-
-static struct vta_desc across_acc_8bit(struct wall *w, uint64_t addr)
-{
-	return wall_stream(w, insn_mem(OPCODE_LOAD, 0, MEM_ACC_8BIT, 0,
-				       addr / (w->core.acc_bytes / 4), 2, 256));
-}
-
-static struct vta_desc across_store(struct wall *w, uint64_t addr)
-{
-	return wall_stream(w, insn_mem(OPCODE_STORE, 0, MEM_OUT, 0,
-				       addr / w->core.inp_bytes, 2, 256));
+	return stream(w, OPCODE_STORE, MEM_OUT, addr, w->core.inp_bytes, pages);
 }
 
 FIXTURE_VARIANT_ADD(address, copy_src) {
-	aim_copy_src, across_copy_src, VTA_ACCESS_COPY_SRC, 0, 0
+	aim_copy_src, VTA_ACCESS_COPY_SRC, 0, 0
 };
 
 FIXTURE_VARIANT_ADD(address, copy_dst) {
-	aim_copy_dst, across_copy_dst, VTA_ACCESS_COPY_DST, 0, WRITES
+	aim_copy_dst, VTA_ACCESS_COPY_DST, 0, WRITES
 };
 
 FIXTURE_VARIANT_ADD(address, fill) {
-	aim_fill, across_fill, VTA_ACCESS_COPY_DST, 0, WRITES
+	aim_fill, VTA_ACCESS_COPY_DST, 0, WRITES
 };
 
 FIXTURE_VARIANT_ADD(address, signal) {
-	aim_signal, NULL, VTA_ACCESS_SIGNAL, 4, WRITES
+	aim_signal, VTA_ACCESS_SIGNAL, 4, WRITES | ONE_WORD
 };
 
 FIXTURE_VARIANT_ADD(address, wait) {
-	aim_wait, NULL, VTA_ACCESS_WAIT, 1, 0
+	aim_wait, VTA_ACCESS_WAIT, 1, ONE_WORD
 };
 
 FIXTURE_VARIANT_ADD(address, stamp) {
-	aim_stamp, across_stamp, VTA_ACCESS_STAMP, 4, WRITES
+	aim_stamp, VTA_ACCESS_STAMP, 4, WRITES
 };
 
 FIXTURE_VARIANT_ADD(address, insn) {
-	aim_insn, across_insn, VTA_ACCESS_INSN, 8, 0
+	aim_insn, VTA_ACCESS_INSN, 8, 0
 };
 
 FIXTURE_VARIANT_ADD(address, uop) {
-	aim_uop, across_uop, VTA_ACCESS_UOP, 0, IN_STREAM
+	aim_uop, VTA_ACCESS_UOP, 0, IN_STREAM
 };
 
 FIXTURE_VARIANT_ADD(address, inp) {
-	aim_inp, across_inp, VTA_ACCESS_LOAD, 0, IN_STREAM
+	aim_inp, VTA_ACCESS_LOAD, 0, IN_STREAM
 };
 
 FIXTURE_VARIANT_ADD(address, wgt) {
-	aim_wgt, across_wgt, VTA_ACCESS_LOAD, 0, IN_STREAM
+	aim_wgt, VTA_ACCESS_LOAD, 0, IN_STREAM
 };
 
 FIXTURE_VARIANT_ADD(address, acc) {
-	aim_acc, across_acc, VTA_ACCESS_LOAD, 0, IN_STREAM
+	aim_acc, VTA_ACCESS_LOAD, 0, IN_STREAM
 };
 
 FIXTURE_VARIANT_ADD(address, acc_8bit) {
-	aim_acc_8bit, across_acc_8bit, VTA_ACCESS_LOAD, 0, IN_STREAM
+	aim_acc_8bit, VTA_ACCESS_LOAD, 0, IN_STREAM
 };
 
 FIXTURE_VARIANT_ADD(address, store) {
-	aim_store, across_store, VTA_ACCESS_STORE, 0, WRITES | IN_STREAM
+	aim_store, VTA_ACCESS_STORE, 0, WRITES | IN_STREAM
 };
 
 /* ---- attacks ---- */
@@ -239,6 +182,7 @@ struct aimed {
 	aim_fn fn;
 	uint32_t access;
 	bool in_stream;
+	unsigned int pages;
 };
 
 /* One shot, which must fault for @reason at @fault_addr, and a new queue. */
@@ -250,16 +194,18 @@ static const char *shoot(const struct aimed *a, uint64_t addr, uint32_t reason,
 		reason, a->access, fault_addr,
 		a->in_stream || (a->access == VTA_ACCESS_INSN && reason == VTA_FAULT_PAGE),
 	};
-	const char *verdict = wall_attack(a->w->fd, &a->w->q, a->fn(a->w, addr), &blame);
+	const char *verdict = wall_attack(a->w->fd, &a->w->q, a->fn(a->w, addr, a->pages),
+					  &blame);
 
 	return wall_new_queue(a->w) ? "no new queue" : verdict;
 }
 
-#define AIMED(_fn)								\
-	(&(struct aimed) { &self->wall, _fn, variant->access, variant->kind & IN_STREAM })
+#define AIMED(_pages)								\
+	(&(struct aimed) { &self->wall, variant->aim, variant->access,		\
+			   variant->kind & IN_STREAM, _pages })
 
-#define EXPECT_BLAMED(_fn, _addr, _reason, _fault_addr)				\
-	EXPECT_STREQ("blamed", shoot(AIMED(_fn), _addr, VTA_FAULT_##_reason, _fault_addr))
+#define EXPECT_BLAMED(_addr, _reason, _fault_addr)				\
+	EXPECT_STREQ("blamed", shoot(AIMED(1), _addr, VTA_FAULT_##_reason, _fault_addr))
 
 /* It would work, were the address right: reading what it may read, and so on. */
 TEST_F(address, of_its_own)
@@ -267,21 +213,21 @@ TEST_F(address, of_its_own)
 	struct wall *w = &self->wall;
 	uint32_t ring = w->q.create.ring_addr;
 
-	EXPECT_EQ(0, queue_do(&w->q, variant->aim(w, OWN_RW)));
+	EXPECT_EQ(0, queue_do(&w->q, variant->aim(w, OWN_RW, 1)));
 	memset(w->ro.ptr, 0, OWN_SIZE);
 	if (!(variant->kind & WRITES)) {
-		EXPECT_EQ(0, queue_do(&w->q, variant->aim(w, OWN_RO)));
+		EXPECT_EQ(0, queue_do(&w->q, variant->aim(w, OWN_RO, 1)));
 		return;
 	}
-	EXPECT_BLAMED(variant->aim, OWN_RO, PERM, OWN_RO);
-	EXPECT_BLAMED(variant->aim, OWN_RO + 8192, PERM, OWN_RO + 8192);
+	EXPECT_BLAMED(OWN_RO, PERM, OWN_RO);
+	EXPECT_BLAMED(OWN_RO + 8192, PERM, OWN_RO + 8192);
 	/* The card's TLB knows it, but for reading. */
 	ASSERT_EQ(0, queue_do(&w->q, desc_copy(OWN_RW, OWN_RO, OWN_SIZE)));
-	EXPECT_BLAMED(variant->aim, OWN_RO, PERM, OWN_RO);
+	EXPECT_BLAMED(OWN_RO, PERM, OWN_RO);
 	EXPECT_EQ(0, nonzero_in(w->ro.ptr, OWN_SIZE));
 	/* Its own ring is for reading, too. */
 	ASSERT_EQ(ring, w->q.create.ring_addr);
-	EXPECT_BLAMED(variant->aim, ring, PERM, ring);
+	EXPECT_BLAMED(ring, PERM, ring);
 }
 
 TEST_F(address, unmapped)
@@ -292,7 +238,7 @@ TEST_F(address, unmapped)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(addrs); i++)
-		EXPECT_BLAMED(variant->aim, addrs[i], PAGE, addrs[i]);
+		EXPECT_BLAMED(addrs[i], PAGE, addrs[i]);
 }
 
 /* What it was told by the victim: every address that means something there. */
@@ -310,7 +256,7 @@ TEST_F(address, of_the_victim)
 		/* Rings lie where the kernel likes, so the attacker's may lie there, too. */
 		if (addr == self->wall.q.create.ring_addr)
 			continue;
-		EXPECT_BLAMED(variant->aim, addr, PAGE, addr);
+		EXPECT_BLAMED(addr, PAGE, addr);
 	}
 	EXPECT_EQ(0, secrets_in(self->wall.rw.ptr, OWN_SIZE));
 }
@@ -329,8 +275,8 @@ TEST_F(address, freed)
 		ASSERT_EQ(0, queue_do(&w->q, desc_fill(mem.addr, 0, OWN_SIZE)));
 		ASSERT_EQ(0, queue_do(&w->q, desc_copy(w->rw.addr, mem.addr, OWN_SIZE)));
 		ASSERT_EQ(0, mem_free(&mem));
-		EXPECT_BLAMED(variant->aim, HOLE, PAGE, HOLE);
-		EXPECT_BLAMED(variant->aim, HOLE + OWN_SIZE - 4096, PAGE, HOLE + OWN_SIZE - 4096);
+		EXPECT_BLAMED(HOLE, PAGE, HOLE);
+		EXPECT_BLAMED(HOLE + OWN_SIZE - 4096, PAGE, HOLE + OWN_SIZE - 4096);
 	}
 }
 
@@ -347,7 +293,7 @@ static void beyond_the_last_byte(struct __test_metadata *_metadata, struct wall 
 		return;
 	}
 	/* The first instruction is executed, the second cannot be fetched. */
-	EXPECT_EQ(-EIO, queue_do(&w->q, across->fn(w, LAST)));
+	EXPECT_EQ(-EIO, queue_do(&w->q, across->fn(w, LAST, across->pages)));
 	EXPECT_EQ(1, le32toh(w->q.status->fault.insn_index));
 	EXPECT_EQ(VTA_FAULT_PAGE, le32toh(w->q.status->fault.reason));
 	EXPECT_EQ(0, le32toh(w->q.status->fault.addr));
@@ -377,11 +323,11 @@ TEST_F(address, malformed)
 	unsigned int i;
 
 	for (i = 0; by && i < ARRAY_SIZE(addrs); i++)
-		EXPECT_BLAMED(variant->aim, addrs[i] + by, ALIGN, addrs[i] + by);
-	if (variant->across)
-		beyond_the_last_byte(_metadata, &self->wall, AIMED(variant->across));
+		EXPECT_BLAMED(addrs[i] + by, ALIGN, addrs[i] + by);
+	if (!(variant->kind & ONE_WORD))
+		beyond_the_last_byte(_metadata, &self->wall, AIMED(2));
 	if (variant->kind & IN_STREAM)
-		wraps_around(_metadata, &self->wall, AIMED(variant->aim));
+		wraps_around(_metadata, &self->wall, AIMED(1));
 }
 
 /* ---- pitches ---- */
