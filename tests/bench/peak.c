@@ -18,9 +18,9 @@
 #define RUNS	50		/* in the time to measure for, at most */
 #define GROUP	64
 
-/* The best of many short runs: other work on the machine only makes a rate lower. */
+/* The best of many short runs: what else the machine does makes a rate lower, never higher. */
 struct meter {
-	double ns;		/* time to measure for */
+	double ns;		/* to go on for */
 	double took;		/* so far */
 	double best;		/* rounds a nanosecond */
 	uint32_t rounds;	/* of the next run */
@@ -52,26 +52,38 @@ typedef int16_t halves __attribute__((vector_size(32)));
 #define FOR_ALL_PROCESSORS
 #endif
 
-/* A loop on vectors of @lane that the compiler cannot shorten: it does not know @seed. */
-#define HOST_LOOP(name, vector, lane)						\
-static FOR_ALL_PROCESSORS double name(uint64_t rounds, int seed)		\
-{										\
-	const vector factor = (vector){ 0 } + (lane)seed;			\
-	vector x[CHAINS];							\
-	double sum = 0;								\
-										\
-	for (int i = 0; i < CHAINS; i++)					\
-		x[i] = factor + (lane)i;					\
-	for (uint64_t n = 0; n < rounds; n++)					\
-		for (int i = 0; i < CHAINS; i++)				\
-			x[i] = x[i] * factor + factor;				\
-	for (int i = 0; i < CHAINS; i++)					\
-		sum += x[i][0];							\
-	return sum;								\
+/* Loops that the compiler cannot shorten: it does not know @seed. */
+static FOR_ALL_PROCESSORS double host_words(uint64_t rounds, int seed)
+{
+	const words factor = (words){ 0 } + (int32_t)seed;
+	words x[CHAINS];
+	double sum = 0;
+
+	for (int i = 0; i < CHAINS; i++)
+		x[i] = factor + (int32_t)i;
+	for (uint64_t n = 0; n < rounds; n++)
+		for (int i = 0; i < CHAINS; i++)
+			x[i] = x[i] * factor + factor;
+	for (int i = 0; i < CHAINS; i++)
+		sum += x[i][0];
+	return sum;
 }
 
-HOST_LOOP(host_words, words, int32_t)
-HOST_LOOP(host_halves, halves, int16_t)
+static FOR_ALL_PROCESSORS double host_halves(uint64_t rounds, int seed)
+{
+	const halves factor = (halves){ 0 } + (int16_t)seed;
+	halves x[CHAINS];
+	double sum = 0;
+
+	for (int i = 0; i < CHAINS; i++)
+		x[i] = factor + (int16_t)i;
+	for (uint64_t n = 0; n < rounds; n++)
+		for (int i = 0; i < CHAINS; i++)
+			x[i] = x[i] * factor + factor;
+	for (int i = 0; i < CHAINS; i++)
+		sum += x[i][0];
+	return sum;
+}
 
 static double host_rate(double (*loop)(uint64_t rounds, int seed), size_t lanes, double ns)
 {
