@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_plug - the card is taken from its slot and put back, by the machine itself, under
+ * vta_plug - the card is taken from its slot and put back, by the machine itself,
  * under load: with notice, as by the button at the slot, and without
  */
 #include <errno.h>

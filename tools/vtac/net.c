@@ -157,7 +157,7 @@ static bool is_zero_point(struct vtac_net *net, enum vtac_dtype dtype, int32_t z
 
 	if (dtype != VTAC_F32 && zero >= least && zero <= most)
 		return true;
-	vtac_fail(net->g, NULL, "Zero point %d is not a value of %s.", zero, vtac_dtype_name(dtype));
+	vtac_fail(net->g, NULL, "Zero point %d does not fit %s.", zero, vtac_dtype_name(dtype));
 	return false;
 }
 

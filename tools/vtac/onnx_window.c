@@ -106,8 +106,7 @@ static int read_resize_axes(struct onnx_node *n, struct vtac_resize *r)
 	    onnx_attr_word(n, "keep_aspect_ratio_policy", aspects, 0, &aspect))
 		return -1;
 	if (antialias)
-		return onnx_fail(n, "It smooths when it makes a picture smaller (antialias), which is "
-				 "not supported.");
+		return onnx_fail(n, "Smoothing of smaller pictures (antialias) is not supported.");
 	if (axes && axes->n_ints > VTAC_RANK_MAX)
 		return onnx_fail(n, "It has %zu axes.", axes->n_ints);
 	r->aspect = (enum vtac_resize_aspect)aspect;

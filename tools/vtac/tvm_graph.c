@@ -236,7 +236,7 @@ static int read_heads(struct tvm_graph *g, struct json_object *heads, struct vta
 		int64_t entry = entry_of(g, json_object_array_get_idx(heads, i), g->n_nodes);
 
 		if (entry < 0)
-			return tvm_fail(error, "Output %u of the graph is not an output of a node.", i);
+			return tvm_fail(error, "Output %u of the graph is not from a node.", i);
 		g->heads[i] = (uint32_t)entry;
 	}
 	return 0;
