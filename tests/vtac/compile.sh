@@ -126,8 +126,8 @@ check "no such pass" ends 2 "no such pass: fly" compile --dump-after=fly model
 check "no such file" ends 4 "nothing.onnx: No such file" compile nothing.onnx
 check "no such card" ends 3 "vta99" compile --card=vta99 model
 check "nothing to emit" ends 2 "nothing to emit: java" compile --emit=java -o x model
-check "C without a directory" ends 2 "say where to" compile --emit=c model
-check "tvm: no graph" ends 2 "say which graph" tvm -o "$dir/c"
+check "C without a directory" ends 2 "name a directory" compile --emit=c model
+check "tvm: no graph" ends 2 "name a graph" tvm -o "$dir/c"
 check "a wrong configuration" ends 1 "$0" compile --config="$0" model
 check "a wrong shape" ends 2 "no shape: x" compile --shape=1,x model
 check "not a model" ends 4 "not an ONNX model" compile "$0"
@@ -158,7 +158,7 @@ if "$here/models/fetch" mnist > "$dir/fetch" 2>&1; then
 	head -n 3 "$models/mnist-test.labels" > "$dir/few"
 	check "mnist: too few classes" ends 1 "the classes of 3 images, of which there are 4" \
 		compile "$@" --measure="$models/mnist-test.npy" --classes="$dir/few"
-	check "mnist: classes of nothing" ends 2 "are of the images of --measure" \
+	check "mnist: classes of nothing" ends 2 "--classes needs --measure" \
 		compile "$@" --classes="$dir/few"
 	check "mnist: as C" as_c "$@"
 	check "mnist: pictures to calibrate with are made" pictures

@@ -190,7 +190,7 @@ static void what_fails_is_said_at_the_end(void **state)
 	y = vtac_net_conv2d(net, "a", x, weights(net, 16, 16, 1), NULL, &window);
 	y = vtac_net_quantize(net, vtac_net_clip(net, NULL, y, 0, 1), 1, 0, VTACPU_I8);
 	assert_int_equal(vtac_net_output(net, y, "y"), -1);
-	fails(net, &options, "no values of type 5");
+	fails(net, &options, "no type 5 of values");
 
 	net = vtac_net_new();
 	assert_null(vtac_net_input(net, "x", VTACPU_F32, 4, none));
@@ -213,7 +213,7 @@ static void what_fails_is_said_at_the_end(void **state)
 	net = vtac_net_new();
 	x = vtac_net_input(net, "x", VTACPU_I8, 4, shape);
 	assert_null(vtac_net_dequantize(net, x, (float[]){ 1, 1 }, 2, 0));
-	fails(net, &options, "one scale, or one for each");
+	fails(net, &options, "neither one nor as many as");
 }
 
 static void floats_without_images_are_refused(void **state)

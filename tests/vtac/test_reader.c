@@ -308,7 +308,7 @@ static void attributes_of_new_opsets(void **state)
 
 	new_operator(&m, "Resize", NULL);
 	add_attr(&m, "antialias", 1);
-	expect(&m, "output (Resize): It smooths");
+	expect(&m, "output (Resize): Smoothing of");
 
 	for (int type = 1; type < 25; type++) {
 		new_operator(&m, "QuantizeLinear", "scale");

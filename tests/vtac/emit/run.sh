@@ -119,15 +119,15 @@ edited() {
 	sed "$1" "$tvm/graph.json" >"$dir/graph.json"
 	"$emit" --tvm "$dir/graph.json" "$tvm/params.bin" net "$dir/bad" "$tvm/lib0.c"
 }
-refused "a function that is no name" 'no call of a function of C' edited 's/__nop/a b()/'
-refused "another operator" 'no call of a function of C' edited 's/"tvm_op"/"other"/'
+refused "a function that is no name" 'not a call of a function of C' edited 's/__nop/a b()/'
+refused "another operator" 'not a call of a function of C' edited 's/"tvm_op"/"other"/'
 refused "an input from behind" 'is not from an earlier node' edited 's/^          15, *$/          16,/'
 refused "a type that is not known" 'which is not known' edited '0,/"float32"/s//"float99x"/'
 refused "another device without a copy" 'there is no __copy between' \
 	edited '/"device_index"/,/\]/{0,/^ *1, *$/s//12,/}'
 refused "a shape that is too large" 'larger than 1 GiB' edited 's/\[1, 1, 16, 16\]/[1, 1, 16, 99999999]/'
 refused "a parameter of another shape" 'has another shape' edited 's/^ *\[8, 1, 3, 3\]/[8, 1, 3, 4]/'
-refused "no JSON" 'no JSON' edited 's/{/(/'
+refused "no JSON" 'not JSON' edited 's/{/(/'
 head -c 3000 $tvm/params.bin >"$dir/params"
 refused "parameters that are cut off" 'cut off' \
 	"$emit" --tvm $tvm/graph.json "$dir/params" net "$dir/bad" $tvm/lib0.c
