@@ -65,33 +65,43 @@ static void array_dealloc(PyObject *object)
 	Py_DECREF(type);
 }
 
+/* The order without gaps that a view with these flags needs: PyBuffer_IsContiguous()'s; 0: none. */
+static char order_of(int flags)
+{
+	if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS)
+		return 'F';
+	if ((flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS)
+		return 'A';
+	/* A view without shape or strides stands for values in C's order. */
+	if ((flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS ||
+	    (flags & PyBUF_STRIDES) != PyBUF_STRIDES)
+		return 'C';
+	return 0;
+}
+
 static int array_getbuffer(PyObject *object, Py_buffer *view, int flags)
 {
 	struct array *self = (struct array *)object;
-	bool strided = (flags & PyBUF_STRIDES) == PyBUF_STRIDES;
+	char order = order_of(flags);
 
 	*view = (Py_buffer) {
 		.buf = self->data, .len = bytes_of(self), .itemsize = self->itemsize,
 		.readonly = self->readonly, .ndim = self->rank,
 		.format = flags & PyBUF_FORMAT ? self->format : NULL,
-		.shape = flags & PyBUF_ND ? self->shape : NULL,
-		.strides = strided ? self->strides : NULL,
+		.shape = self->shape, .strides = self->strides,
 	};
 	if (self->readonly && (flags & PyBUF_WRITABLE)) {
 		PyErr_SetString(PyExc_BufferError, "the array is read-only");
 		return -1;
 	}
-	/* A view without shape or strides stands for values without gaps. */
-	if (!strided || (flags & PyBUF_C_CONTIGUOUS & ~PyBUF_STRIDES)) {
-		view->shape = self->shape;
-		view->strides = self->strides;
-		if (!PyBuffer_IsContiguous(view, 'C')) {
-			PyErr_SetString(PyExc_BufferError, "the array is not contiguous");
-			return -1;
-		}
-		view->shape = flags & PyBUF_ND ? self->shape : NULL;
-		view->strides = strided ? self->strides : NULL;
+	if (order && !PyBuffer_IsContiguous(view, order)) {
+		PyErr_SetString(PyExc_BufferError, "the array is not contiguous");
+		return -1;
 	}
+	if (!(flags & PyBUF_ND))
+		view->shape = NULL;
+	if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES)
+		view->strides = NULL;
 	view->obj = Py_NewRef(object);
 	return 0;
 }

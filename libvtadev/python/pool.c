@@ -117,7 +117,13 @@ static int names_of(PyObject *cards, const char **names)
 		return -1;
 	}
 	for (Py_ssize_t i = 0; i < count; i++) {
-		names[i] = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(cards, i), NULL);
+		PyObject *name = PyTuple_GetItem(cards, i);
+
+		if (!PyUnicode_Check(name)) {
+			PyErr_Format(PyExc_TypeError, "a card's name is a str, not %R", name);
+			return -1;
+		}
+		names[i] = PyUnicode_AsUTF8AndSize(name, NULL);
 		if (!names[i])
 			return -1;
 	}
@@ -440,6 +446,8 @@ int pool_init(PyObject *module)
 	PyTypeObject *type = (PyTypeObject *)PyType_FromSpec(&spec);
 	int ret = type ? PyModule_AddType(module, type) : -1;
 
+	if (!ret)
+		ret = PyModule_AddIntConstant(module, "POOL_DEPTH_MAX", VTADEV_POOL_DEPTH_MAX);
 	Py_XDECREF((PyObject *)type);
 	return ret;
 }

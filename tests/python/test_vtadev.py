@@ -6,6 +6,7 @@ import ast
 import asyncio
 import concurrent.futures
 import contextlib
+import ctypes
 import enum
 import errno
 import gc
@@ -24,6 +25,7 @@ import vtadev
 from vtadev import _core
 
 MIB = 1 << 20
+PATIENCE = 300     # seconds, of which a test takes none unless it fails
 X = [("x", "b", (4,))]
 ECHO = images.echo(X, labels="zero\none")
 DEADLOCK = images.echo(X, [images.DEADLOCK])
@@ -145,6 +147,17 @@ class Values(WithCard):
                 vtadev.Array("q", shape)
         with self.assertRaises((ValueError, TypeError)):
             vtadev.Array("q", ("a",))
+
+
+    def test_buffer_has_the_order_that_is_asked_for(self):
+        array, view = vtadev.Array("b", (2, 3)), (ctypes.c_char * 256)()
+        api = ctypes.pythonapi
+        strides, c_order, f_order, any_order = 0x18, 0x38, 0x58, 0x98  # PyBUF_*
+        for flags in (0, strides, c_order, any_order):
+            self.assertEqual(api.PyObject_GetBuffer(ctypes.py_object(array), view, flags), 0)
+            api.PyBuffer_Release(view)
+        with self.assertRaisesRegex(BufferError, "not contiguous"):
+            api.PyObject_GetBuffer(ctypes.py_object(array), view, f_order)
 
 
 class Numpy(WithCard):
@@ -404,8 +417,11 @@ class Pools(unittest.TestCase):
                 vtadev.Pool(image, cards)
         with self.assertRaises(ValueError):
             vtadev.Pool(ECHO, ["soft"], depth=0)
-        with self.assertRaises(TypeError):
-            vtadev.Pool(ECHO, [3])
+        for cards in ([3], "soft"):
+            with self.assertRaisesRegex(TypeError, "name"):
+                vtadev.Pool(ECHO, cards)
+        with self.assertRaisesRegex(ValueError, "1 to 32"):
+            vtadev.Pool(ECHO, ["soft"], depth=33)
 
     def test_fault_is_the_requests_and_carries_the_record(self):
         with vtadev.Pool(DEADLOCK, ["soft", "soft"]) as pool:
@@ -462,6 +478,94 @@ class Pools(unittest.TestCase):
         gc.collect()
         thread.join(10)
         self.assertFalse(thread.is_alive())
+
+
+class Input:
+    """One whose values are asked for by function(), which may raise."""
+
+    def __init__(self, function):
+        self.function = function
+
+    def __dlpack__(self):
+        self.function()
+        raise BufferError("no values")
+
+
+class FullPools(unittest.TestCase):
+    """A pool that has room for one run at a time, whose thread is held in a callback."""
+
+    def setUp(self):
+        self.go = threading.Event()
+        self.addCleanup(self.go.set)
+        with unittest.mock.patch.object(vtadev, "_POOL_REQUESTS", 1):
+            self.pool = vtadev.Pool(ECHO, ["soft"])
+        self.addCleanup(self.pool.close)
+        self.held = False
+        while not self.held:
+            self.submit_and_hold()
+        # The pool has the first; the second waits for it.
+        self.others = [self.pool.submit(b"abcd"), self.pool.submit(b"abcd")]
+
+    def submit_and_hold(self):
+        called = threading.Event()
+
+        def callback(_):
+            self.held = threading.current_thread() is self.pool._engine.thread
+            called.set()
+            if self.held:
+                self.go.wait()
+
+        self.pool.submit(b"abcd").add_done_callback(callback)
+        called.wait()
+
+    def works(self):
+        for future in self.others:
+            self.assertEqual(bytes(future.result(PATIENCE)), b"abcd")
+        self.assertEqual(bytes(self.pool(b"abcd", timeout=PATIENCE)), b"abcd")
+
+    def ended(self, *futures):
+        """How these ended, as concurrent.futures.wait() has it."""
+        done, left = concurrent.futures.wait(futures, PATIENCE)
+        self.assertEqual(left, set())
+        return [future.cancelled() for future in futures]
+
+    def test_waiting_future_is_cancelled(self):
+        future = self.pool.submit(b"abcd")
+        self.assertTrue(future.cancel())
+        self.go.set()
+        self.assertEqual(self.ended(future), [True])
+        self.works()
+
+    def test_callback_of_a_bad_input_may_submit(self):
+        future = self.pool.submit(b"abc")
+        future.add_done_callback(lambda _: self.others.append(self.pool.submit(b"abcd")))
+        self.go.set()
+        self.assertIsInstance(future.exception(PATIENCE), TypeError)
+        self.works()
+
+    def test_input_may_cancel_its_future(self):
+        future = self.pool.submit(Input(lambda: future.cancel()))
+        self.go.set()
+        self.assertEqual(self.ended(future), [True])
+        self.works()
+
+    def test_input_may_close_the_pool(self):
+        futures = [self.pool.submit(Input(self.pool.close)), self.pool.submit(b"abcd")]
+        self.go.set()
+        self.assertEqual(self.ended(*futures), [True, True])
+        self.pool._engine.thread.join(PATIENCE)
+        self.assertFalse(self.pool._engine.thread.is_alive())
+
+    def test_close_cancels_what_waits(self):
+        futures = [self.pool.submit(b"abcd"), self.pool.submit(b"abcd")]
+        close = threading.Thread(target=self.pool.close)
+        close.start()
+        while not self.pool._engine.closed:
+            pass
+        self.go.set()
+        close.join()
+        self.assertEqual(self.ended(*futures), [True, True])
+        self.assertEqual(self.ended(*self.others), [False, True])
 
 
 class Waits(WithCard):
@@ -560,6 +664,7 @@ class Waits(WithCard):
             self.assertIsInstance(future.exception(), ValueError)
         for future in futures[2:]:
             self.assertTrue(future.cancelled())
+        self.assertEqual(len(concurrent.futures.wait(futures, PATIENCE).done), 4)
 
     def test_waiting_future_is_cancelled(self):
         futures = [self.endless.submit(b"abcd") for _ in range(3)]
@@ -567,6 +672,14 @@ class Waits(WithCard):
         self.assertTrue(futures[2].cancel())
         with self.assertRaises(concurrent.futures.CancelledError):
             futures[2].result()
+
+    def test_input_may_cancel_its_future(self):
+        program = self.card.program(ECHO)
+        with unittest.mock.patch.object(program._engine, "pump"):   # It begins later.
+            future = program.submit(Input(lambda: future.cancel()))
+        program._engine.pump()
+        self.assertEqual(concurrent.futures.wait([future], PATIENCE).done, {future})
+        self.assertTrue(future.cancelled())
 
     def test_future_times_out(self):
         with self.assertRaises(concurrent.futures.TimeoutError):

@@ -267,17 +267,22 @@ class _Engine:
             job = self.pending.popleft()
         future, inputs, _ = job
         try:
-            if not future.cancelled() and not place.begin(inputs, job):
-                with self.lock:
-                    self.pending.appendleft(job)
-                return False
-            future.set_running_or_notify_cancel()
+            begun = future.cancelled() or place.begin(inputs, job)
         except BaseException as exception:
             if place.job is not job:
-                _answer(future, None, exception)
+                _refuse(future, exception)
             if not isinstance(exception, Exception):
                 raise
-        return True
+            return True
+        if begun:
+            future.set_running_or_notify_cancel()
+            return True
+        with self.lock:
+            if not self.closed:
+                self.pending.appendleft(job)
+                return False
+        _cancel(future)
+        return False
 
     def watch(self, loop):
         """Have an event loop, of this thread, call pump()."""
@@ -319,8 +324,8 @@ class _Engine:
             if self.closed:
                 return
             self.closed = True
-            jobs = [*self._jobs(), *self.pending]
-            self.pending.clear()
+            jobs = self._jobs()
+            pending, self.pending = self.pending, collections.deque()
         for place in self.places:
             place.close()
         os.eventfd_write(self.event, 1)
@@ -331,6 +336,8 @@ class _Engine:
             loops, self.loops = self.loops, {}
         for loop, fd in loops.items():
             _leave(loop, fd)
+        for future, _, _ in pending:
+            _cancel(future)
         for future, _, _ in jobs:
             if not future.cancel():
                 _answer(future, None, ValueError("the program was closed"))
@@ -349,6 +356,19 @@ def _answer(future, outputs, error):
             future.set_result(_one(outputs))
     except concurrent.futures.InvalidStateError:
         pass
+
+
+def _refuse(future, error):
+    """The exception for a future whose run does not begin. If the future was cancelled, the
+    threads in concurrent.futures.wait() learn of that only here."""
+    if future.set_running_or_notify_cancel():
+        future.set_exception(error)
+
+
+def _cancel(future):
+    """Cancel a future whose run has not begun."""
+    future.cancel()
+    future.set_running_or_notify_cancel()
 
 
 def _image(image):
@@ -544,7 +564,9 @@ class _PoolEngine:
     pool has no room for."""
 
     def __init__(self, image, cards, depth):
-        self.lock = threading.Lock()    # protects what follows
+        # Protects what follows. An input's __dlpack__(), or a garbage collection, may call any
+        # function of the pool while its thread has the lock.
+        self.lock = threading.RLock()
         self.pending = collections.deque()      # (future, inputs)
         self.running = set()            # futures that the pool has
         self.closed = False
@@ -577,22 +599,29 @@ class _PoolEngine:
         except BaseException:
             self.running.discard(future)
             raise
-        if given:
-            future.set_running_or_notify_cancel()
-        else:
+        if not given or not future.set_running_or_notify_cancel():
             self.running.discard(future)
         return given
 
     def _refill(self):
-        with self.lock:
-            while self.pending and not self.closed:
+        """Give the pool what it has room for now. Callbacks are called without the lock."""
+        while True:
+            error = None
+            with self.lock:
+                if self.closed or not self.pending:
+                    return
                 future, inputs = self.pending[0]
+                cancelled = future.cancelled()
                 try:
-                    if not future.cancelled() and not self._give(future, inputs):
+                    if not cancelled and not self._give(future, inputs):
                         return
                 except Exception as exception:
-                    future.set_exception(exception)
+                    error = exception
+                if self.closed:     # by the input's __dlpack__()
+                    return
                 self.pending.popleft()
+            if cancelled or error:
+                _refuse(future, error)
 
     def _serve(self):
         poller = select.poll()
@@ -620,9 +649,11 @@ class _PoolEngine:
             self.thread.join()
         self.core.close()
         os.close(self.wake)
-        for future in [*self.running, *(future for future, _ in self.pending)]:
-            if not future.cancel():
+        for future in {*self.running, *(future for future, _ in self.pending)}:
+            if future.running():
                 _answer(future, None, ValueError("the pool was closed"))
+            else:
+                _cancel(future)
         self.running.clear()
         self.pending.clear()
 
@@ -642,8 +673,10 @@ class Pool(_Runner):
     """
 
     def __init__(self, image, cards=None, depth=2):
-        if depth < 1:
-            raise ValueError("depth is at least 1")
+        if isinstance(cards, str):
+            raise TypeError("cards is a list of names; one name is [name]")
+        if not 1 <= depth <= _core.POOL_DEPTH_MAX:
+            raise ValueError(f"depth is 1 to {_core.POOL_DEPTH_MAX}")
         image = _image(image)
         self._engine = _PoolEngine(image, None if cards is None else tuple(cards), depth)
         self._finalizer = weakref.finalize(self, self._engine.close)

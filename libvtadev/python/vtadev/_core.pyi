@@ -6,6 +6,7 @@ reasons: Dict[str, int]
 accesses: Dict[str, int]
 fates: Dict[str, int]
 causes: Dict[str, int]
+POOL_DEPTH_MAX: int
 
 class Error(OSError): ...
 
