@@ -82,10 +82,11 @@ static struct vtadev_pool_stats stats_of(struct vtadev_pool *pool, unsigned int 
 /* ---- The pool's sleep while a card is away ---- */
 
 /*
- * The pool tries a card that is away when an event comes, and by and by without one. While this
- * is set the second never happens: poll() of two files, which is that sleep, has no time-out.
+ * The pool tries a card that is away when an event comes, and by and by without one. This sleep
+ * is poll() of two files, the second of which tells of events. A test leaves one of the two ways.
  */
-static atomic_bool events_alone;
+enum { BOTH, EVENTS, RETRIES };
+static atomic_int left = BOTH;
 static atomic_uint sleeps;
 
 int __real_poll(struct pollfd *fds, nfds_t count, int ms);
@@ -93,9 +94,12 @@ int __wrap_poll(struct pollfd *fds, nfds_t count, int ms);
 
 int __wrap_poll(struct pollfd *fds, nfds_t count, int ms)
 {
-	if (count == 2 && ms > 0 && atomic_load(&events_alone)) {
-		ms = -1;
+	if (count == 2 && ms > 0 && atomic_load(&left) != BOTH) {
 		atomic_fetch_add(&sleeps, 1);
+		if (atomic_load(&left) == EVENTS)
+			ms = -1;
+		else
+			count = 1;
 	}
 	return __real_poll(fds, count, ms);
 }
@@ -304,26 +308,49 @@ static bool joins_more_than(struct vtadev_pool *pool, unsigned int card, uint64_
 	return true;
 }
 
-TEST_F(pool, returning_card_is_found_by_its_event)
+/* Each card in turn is removed, and found again by @way alone. What is wrong, or NULL. */
+static const char *remove_and_find(struct vtadev_pool *pool, int way)
 {
-	struct chaos chaos = { .pool = self->pool };
+	struct chaos chaos = { .pool = pool };
 
-	ASSERT_TRUE(find_cards(&chaos));
-	atomic_store(&events_alone, true);
+	if (!find_cards(&chaos))
+		return "finding the cards";
+	atomic_store(&left, way);
 	for (unsigned int i = 0; i < CARDS; i++) {
-		uint64_t joins = stats_of(self->pool, i).joins;
+		uint64_t joins = stats_of(pool, i).joins;
 		unsigned int before = atomic_load(&sleeps);
 
-		ASSERT_EQ(0, write_of(chaos.address[i], "remove"));
+		if (write_of(chaos.address[i], "remove"))
+			return "removing a card";
 		while (atomic_load(&sleeps) == before)
 			sleep_ms(1);
-		EXPECT_FALSE(stats_of(self->pool, i).up);
-		ASSERT_EQ(0, file_write("/sys/bus/pci/rescan", "1"));
-		EXPECT_TRUE(joins_more_than(self->pool, i, joins)) {
-			TH_LOG("card %u: %s", i, stats_of(self->pool, i).why);
-		}
+		if (stats_of(pool, i).up)
+			return "a card that is away is up";
+		if (file_write("/sys/bus/pci/rescan", "1"))
+			return "looking for cards";
+		if (!joins_more_than(pool, i, joins))
+			return "a card is not found again";
 	}
-	atomic_store(&events_alone, false);
+	atomic_store(&left, BOTH);
+	return NULL;
+}
+
+TEST_F(pool, returning_card_is_found_by_its_event)
+{
+	const char *wrong = remove_and_find(self->pool, EVENTS);
+
+	EXPECT_EQ(NULL, wrong) {
+		TH_LOG("%s", wrong);
+	}
+}
+
+TEST_F(pool, returning_card_without_an_event_is_found_by_trying)
+{
+	const char *wrong = remove_and_find(self->pool, RETRIES);
+
+	EXPECT_EQ(NULL, wrong) {
+		TH_LOG("%s", wrong);
+	}
 }
 
 TEST_F(pool, nothing_is_lost_and_nothing_twice)
