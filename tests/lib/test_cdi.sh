@@ -58,6 +58,22 @@ for kind in card /card vendor/ 1a/card a./card a/b/c a/b.c a/-b 'a b/c' ''; do
 	result $? "--kind: '$kind' is none"
 done
 
+# A link, as the library's is.
+: > "$tmp/libvtadev.so.1.0.0"
+ln -s libvtadev.so.1.0.0 "$tmp/libvtadev.so.1"
+with one "$tmp/vtactl" cdi --mount="$tmp/libvtadev.so.1" -m "$tmp/vtactl"
+[ $status -eq 0 ] && is_cdi "$tmp/out" && python3 -c 'import json, sys
+mounts = json.load(open(sys.argv[1]))["containerEdits"]["mounts"]
+assert [m["hostPath"] for m in mounts] == [m["containerPath"] for m in mounts] == sys.argv[2:]
+assert all("ro" in m["options"] for m in mounts)' "$tmp/out" "$tmp/libvtadev.so.1" "$tmp/vtactl" 2>> "$tmp/err"
+result $? "--mount: files of the host, read-only"
+with one "$tmp/vtactl" cdi --mount=vtactl
+[ $status -eq 2 ] && says 'not an absolute path: vtactl' err && [ ! -s "$tmp/out" ]
+result $? "--mount: a relative path is refused"
+with one "$tmp/vtactl" cdi --mount="$tmp/none such"
+[ $status -eq 1 ] && says 'none such: No such file' err && [ ! -s "$tmp/out" ]
+result $? "--mount: a file that is not there is refused"
+
 with none "$tmp/vtactl" cdi
 [ $status -eq 3 ] && [ ! -s "$tmp/out" ]
 result $? "no card: exits 3"

@@ -26,6 +26,7 @@ DEVICE_KEYS = {"name": STRING, "containerEdits": (dict,), "annotations": (dict,)
 EDITS = {"env": (list,), "deviceNodes": (list,), "mounts": (list,), "hooks": (list,)}
 NODE = {"path": STRING, "hostPath": STRING, "type": STRING, "major": NUMBER, "minor": NUMBER,
         "fileMode": NUMBER, "permissions": STRING, "uid": NUMBER, "gid": NUMBER}
+MOUNT = {"hostPath": STRING, "containerPath": STRING, "options": (list,), "type": STRING}
 
 
 def need(good, what):
@@ -54,13 +55,20 @@ def check_edits(edits, where):
     need(edits, f"{where}: empty")
     for i, node in enumerate(edits.get("deviceNodes", [])):
         check_node(node, f"{where}: node {i}")
+    for i, mount in enumerate(edits.get("mounts", [])):
+        check(mount, MOUNT, ["hostPath", "containerPath"], f"{where}: mount {i}")
+        need(all(isinstance(option, str) for option in mount.get("options", [])),
+             f"{where}: mount {i}: options")
 
 
 def oldest(spec):
     """The version that first had all that is used here."""
     nodes = [n for d in spec["devices"] for n in d["containerEdits"].get("deviceNodes", [])]
     names = [d["name"] for d in spec["devices"]]
+    edits = [spec.get("containerEdits", {}), *(d["containerEdits"] for d in spec["devices"])]
     version = "0.3.0"
+    if any("type" in m for e in edits for m in e.get("mounts", [])):
+        version = "0.4.0"
     if any("hostPath" in n for n in nodes) or any(not re.match(LETTERS, n) for n in names):
         version = "0.5.0"
     if "annotations" in spec or any("annotations" in d for d in spec["devices"]) or \
@@ -80,6 +88,8 @@ def main():
         check(device, DEVICE_KEYS, ["name", "containerEdits"], "device")
         need(re.fullmatch(DEVICE, device["name"], re.A), f"name: {device['name']}")
         check_edits(device["containerEdits"], device["name"])
+    if "containerEdits" in spec:
+        check_edits(spec["containerEdits"], "specification")
     names = [device["name"] for device in spec["devices"]]
     need(len(set(names)) == len(names), "two devices have one name")
     need(VERSIONS.index(oldest(spec)) <= VERSIONS.index(spec["cdiVersion"]),

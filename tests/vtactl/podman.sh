@@ -48,20 +48,26 @@ ln -s busybox "$home/rootfs/bin/stat"
 chown -R $user:$user "$home"
 export HOME=$home XDG_RUNTIME_DIR=$home
 cd "$home" || exit 1
-UMOCKDEV_DIR='' umockdev-run --device "$machine" -- "$vtactl" cdi --output=/run/cdi/vta.json || exit 1
+# In place of the library.
+echo library > /run/libvtadev.so.1
+UMOCKDEV_DIR='' umockdev-run --device "$machine" -- "$vtactl" cdi --mount=/run/libvtadev.so.1 \
+	--output=/run/cdi/vta.json || exit 1
 
-# container PREFIX... -- OPTIONS...: in one with these options, says whose the card's node is
-# and whether writing to it reaches the device; sets $said
+# container PREFIX... -- OPTIONS...: in one with these options, says whose the card's node is,
+# whether writing to it reaches the device, and what the library's file is; sets $said
 container() {
 	local prefix=()
 
 	while [ "$1" != -- ]; do prefix+=("$1"); shift; done
 	shift
+	# shellcheck disable=SC2016 # the container's shell expands it
 	said=$("${prefix[@]}" timeout 120 podman --root "$home/root" --runroot "$home/runroot" \
 		--storage-driver vfs --cgroup-manager cgroupfs --events-backend none \
 		run --rm --network none --cgroups disabled --ulimit nofile=1024:1024 \
 		--ulimit nproc=100:100 "$@" --rootfs "$home/rootfs" \
-		/bin/sh -c 'stat -c "%F %t:%T %u" /dev/vta0; echo x >/dev/vta0' 2>&1)
+		/bin/sh -c 'stat -c "%F %t:%T %u" /dev/vta0; echo x >/dev/vta0
+			read -r word </run/libvtadev.so.1 && echo "the $word"
+			echo y >/run/libvtadev.so.1' 2>&1)
 }
 result() {
 	if [ "$1" -eq 0 ]; then
@@ -85,6 +91,8 @@ for name in vta0 all; do
 	container -- --device "vta.example/card=$name"
 	has 'character special file 1:7 0' && has 'No space left on device'
 	result $? "$name: is there, and can be used"
+	has 'the library' && has 'libvtadev.so.1: Read-only file system'
+	result $? "$name: --mount: the file is there, and read-only"
 done
 container -- --user 7 "${card[@]}"
 has '1:7 7' && has 'No space left on device'

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ctl.h"
 #include "replace.h"
@@ -22,13 +23,15 @@
 #define NODE_MODE	0660
 
 static const char help[] =
-	"Usage: vtactl cdi [--kind=VENDOR/CLASS] [--output=FILE]\n"
+	"Usage: vtactl cdi [--kind=VENDOR/CLASS] [--mount=FILE]... [--output=FILE]\n"
 	"\n"
 	"Prints a file for the Container Device Interface (CDI), which defines a device for each\n"
 	"card, with the card's name, and a device \"all\". Container runtimes read such files in\n"
 	"/etc/cdi and /run/cdi.\n"
 	"\n"
 	"  -k, --kind=VENDOR/CLASS  first part of the devices' names (" CDI_KIND ")\n"
+	"  -m, --mount=FILE         also mount FILE of the host in containers with a card, at the\n"
+	"                           same path and read-only: the library, a program\n"
 	"  -o, --output=FILE        replace FILE atomically; if there is no card, remove it\n"
 	"  -h, --help               print this text\n";
 
@@ -81,8 +84,28 @@ static struct json_object *device_of(const char *name, const struct vtadev_card 
 	return device;
 }
 
-static struct json_object *specification(const char *kind, const struct vtadev_card *cards,
-					 size_t count)
+static struct json_object *mount_of(const char *path)
+{
+	static const char *const options[] = { "ro", "nosuid", "nodev", "bind" };
+	struct json_object *mount = json_object_new_object();
+	struct json_object *array = json_object_new_array();
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
+		json_object_array_add(array, json_object_new_string(options[i]));
+	json_object_object_add(mount, "hostPath", json_object_new_string(path));
+	json_object_object_add(mount, "containerPath", json_object_new_string(path));
+	json_object_object_add(mount, "options", array);
+	return mount;
+}
+
+/* What does not depend on cards. */
+struct choice {
+	const char *kind;
+	struct json_object *mounts;
+};
+
+static struct json_object *specification(const struct choice *choice,
+					 const struct vtadev_card *cards, size_t count)
 {
 	struct json_object *spec = json_object_new_object();
 	struct json_object *devices = json_object_new_array();
@@ -94,14 +117,20 @@ static struct json_object *specification(const char *kind, const struct vtadev_c
 	}
 	json_object_array_add(devices, device_of("all", cards, count));
 	json_object_object_add(spec, "cdiVersion", json_object_new_string(CDI_VERSION));
-	json_object_object_add(spec, "kind", json_object_new_string(kind));
+	json_object_object_add(spec, "kind", json_object_new_string(choice->kind));
 	json_object_object_add(spec, "devices", devices);
+	if (json_object_array_length(choice->mounts)) {
+		struct json_object *edits = json_object_new_object();
+
+		json_object_object_add(edits, "mounts", json_object_get(choice->mounts));
+		json_object_object_add(spec, "containerEdits", edits);
+	}
 	return spec;
 }
 
 /* ---- The verb ---- */
 
-static int print(const char *kind)
+static int print(const struct choice *choice)
 {
 	struct vtadev_card *cards;
 	size_t count;
@@ -109,13 +138,13 @@ static int print(const char *kind)
 
 	if (ret)
 		return ret;
-	ret = ctl_print_json(specification(kind, cards, count), false);
+	ret = ctl_print_json(specification(choice, cards, count), false);
 	vtadev_list_free(cards);
 	return ret;
 }
 
 /* Runtimes refuse a specification without devices. */
-static int write_to(const char *path, const char *kind)
+static int write_to(const char *path, const struct choice *choice)
 {
 	struct json_object *spec;
 	struct vtadev_card *cards;
@@ -134,7 +163,7 @@ static int write_to(const char *path, const char *kind)
 		vtadev_list_free(cards);
 		return replace_remove(&replace);
 	}
-	spec = specification(kind, cards, (size_t)count);
+	spec = specification(choice, cards, (size_t)count);
 	fprintf(replace.file, "%s\n",
 		json_object_to_json_string_ext(spec, JSON_C_TO_STRING_PRETTY |
 					       JSON_C_TO_STRING_NOSLASHESCAPE));
@@ -143,23 +172,40 @@ static int write_to(const char *path, const char *kind)
 	return replace_end(&replace);
 }
 
-int cdi_main(int argc, char **argv)
+/* A container without the file would not start. */
+static int add_mount(struct json_object *mounts, const char *path)
+{
+	if (*path != '/')
+		return ctl_usage("not an absolute path: ", path);
+	if (access(path, F_OK))
+		return ctl_fail(path, strerror(errno));
+	json_object_array_add(mounts, mount_of(path));
+	return CTL_OK;
+}
+
+static int run(int argc, char **argv, struct choice *choice)
 {
 	static const struct option options[] = {
 		{ "help", no_argument, NULL, 'h' },
 		{ "kind", required_argument, NULL, 'k' },
+		{ "mount", required_argument, NULL, 'm' },
 		{ "output", required_argument, NULL, 'o' },
 		{ 0 },
 	};
-	const char *path = NULL, *kind = CDI_KIND;
-	int option;
+	const char *path = NULL;
+	int option, ret;
 
-	while ((option = getopt_long(argc, argv, "hk:o:", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "hk:m:o:", options, NULL)) != -1) {
 		switch (option) {
 		case 'h':
 			return ctl_help(help);
 		case 'k':
-			kind = optarg;
+			choice->kind = optarg;
+			break;
+		case 'm':
+			ret = add_mount(choice->mounts, optarg);
+			if (ret)
+				return ret;
 			break;
 		case 'o':
 			path = optarg;
@@ -170,7 +216,16 @@ int cdi_main(int argc, char **argv)
 	}
 	if (optind < argc)
 		return ctl_usage("too much: ", argv[optind]);
-	if (!is_kind(kind))
-		return ctl_usage("not VENDOR/CLASS, as " CDI_KIND ": ", kind);
-	return path ? write_to(path, kind) : print(kind);
+	if (!is_kind(choice->kind))
+		return ctl_usage("not VENDOR/CLASS, as " CDI_KIND ": ", choice->kind);
+	return path ? write_to(path, choice) : print(choice);
+}
+
+int cdi_main(int argc, char **argv)
+{
+	struct choice choice = { .kind = CDI_KIND, .mounts = json_object_new_array() };
+	int ret = run(argc, argv, &choice);
+
+	json_object_put(choice.mounts);
+	return ret;
 }

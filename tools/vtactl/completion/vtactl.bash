@@ -35,7 +35,7 @@ _vtactl() {
 	test)		options='--full --json --help' cards=1 ;;
 	bench)		options='--json --help' cards=1 ;;
 	dump)		options='--output --help' cards=1 ;;
-	cdi)		options='--kind --output --help' ;;
+	cdi)		options='--kind --mount --output --help' ;;
 	export)		options='--anonymous --output --help' ;;
 	reset)		options='--force --help' cards=1 ;;
 	trace)		options='--output --duration --help' ;;
