@@ -9,7 +9,8 @@ from setuptools import Extension, setup
 
 
 def vtadev(*what):
-    return subprocess.run(["pkg-config", *what, "vtadev"], check=True, capture_output=True,
+    # What pkg-config says on stderr tells the user what is missing.
+    return subprocess.run(["pkg-config", *what, "vtadev"], check=True, stdout=subprocess.PIPE,
                           text=True).stdout.split()
 
 

@@ -101,7 +101,7 @@ class Device:
 
 
 def open(which=None):
-    """Open a card: "vta0", an index, a path, a PCI address, or a device as "soft".
+    """Open a card: "vta0", an index as "0", a path, a PCI address, or a device as "soft".
 
     None is what VTADEV_DEVICE in the environment says, or the first card.
     """
