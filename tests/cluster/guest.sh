@@ -219,11 +219,12 @@ check "vta-task: tasks of a step have different cards" [ "$(sed -n 's@^hello fro
 
 # ---- MPI ----
 
-# Of the machine's networks there is the loopback alone, which Open MPI leaves out by itself.
+# Of the machine's networks there is the loopback alone, which Open MPI leaves out by itself. A rank
+# that waits polls: it yields, as the machine has fewer processors than ranks.
 # digits OPTIONS...: a line that starts the ranks, by mpirun's options; $fails is digits-mpi's
 fails=
 digits() {
-	echo "mpirun --bind-to none --mca btl self,vader,tcp --mca pml ob1 \
+	echo "mpirun --bind-to none --mca mpi_yield_when_idle 1 --mca btl self,vader,tcp --mca pml ob1 \
 		--mca oob_tcp_if_include lo --mca btl_tcp_if_include lo $* \
 		digits-mpi $fails /share/digits.vtap /share/testset.bin"
 }
