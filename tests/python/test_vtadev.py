@@ -857,6 +857,7 @@ class Fork(WithCard):
         pid = os.fork()
         if not pid:
             status = 1
+            signal.alarm(PATIENCE)
             try:
                 status = 0 if function() else 1
             finally:
@@ -877,6 +878,28 @@ class Fork(WithCard):
         self.assertEqual(self.child(lambda: self.refused(lambda: program.submit(b"ab"))), 0)
         self.assertEqual(self.child(lambda: self.refused(self.card.mem_free)), 0)
         self.assertEqual(bytes(program(b"abcd")), b"abcd")
+
+    def test_child_is_refused_whatever_other_threads_did(self):
+        def hold():
+            with loaded._engine.lock:
+                held.set()
+                go.wait()
+
+        pool = vtadev.Pool(ENDLESS, ["soft"])
+        self.addCleanup(pool.close)
+        for loaded in (self.card.program(ENDLESS), pool):
+            future = loaded.submit(b"abcd")
+            held, go = threading.Event(), threading.Event()
+            self.addCleanup(go.set)
+            thread = threading.Thread(target=hold)
+            thread.start()
+            held.wait()
+            for use in (lambda: loaded.submit(b"abcd"), future.result, future.exception,
+                        lambda: asyncio.run(asyncio.wait_for(future, None))):
+                self.assertEqual(self.child(lambda: self.refused(use)), 0)
+            self.assertEqual(self.child(lambda: loaded.close() is None), 0)
+            go.set()
+            thread.join()
 
     def test_child_closes_and_the_parent_goes_on(self):
         program = self.card.program(ECHO)

@@ -129,12 +129,14 @@ class Future(concurrent.futures.Future):
         """A thread that waits keeps no event loop going."""
         if self.done():
             return
+        self._engine.check_owner()
         if self._engine.pumper == threading.get_ident():
             raise RuntimeError("a future's callback cannot wait for a run of the same program")
         self._engine.start_thread()
 
     def __await__(self):
         if not self.done():
+            self._engine.check_owner()
             self._engine.watch(asyncio.get_running_loop())
         return asyncio.wrap_future(self).__await__()
 
@@ -166,9 +168,13 @@ class _Engine:
             self.close()
             raise
 
-    def check(self):
+    def check_owner(self):
+        """Without the lock, which another thread of the parent process may have held."""
         if self.pid != os.getpid():
             raise RuntimeError("the program was loaded before fork(): load it in this process")
+
+    def check(self):
+        self.check_owner()
         if self.closed:
             raise ValueError("the program is closed")
 
@@ -196,6 +202,7 @@ class _Engine:
 
     def submit(self, program, inputs):
         future = Future(self)
+        self.check_owner()
         with self.lock:
             self.check()
             self.pending.append((future, inputs, program))
@@ -305,7 +312,7 @@ class _Engine:
 
     def start_thread(self):
         with self.lock:
-            if self.closed or self.thread or self.pid != os.getpid():
+            if self.closed or self.thread:
                 return
             self.thread = threading.Thread(target=self._serve, name="vtadev", daemon=True)
             self.thread.start()
@@ -556,6 +563,8 @@ class _PoolFuture(concurrent.futures.Future):
         return super().exception(timeout)
 
     def __await__(self):
+        if not self.done():
+            self._engine.check_owner()
         return asyncio.wrap_future(self).__await__()
 
 
@@ -576,15 +585,22 @@ class _PoolEngine:
         self.thread = threading.Thread(target=self._serve, name="vtadev-pool", daemon=True)
         self.thread.start()
 
+    def check_owner(self):
+        """Without the lock, which another thread of the parent process may have held."""
+        if self.pid != os.getpid():
+            raise RuntimeError("the pool was opened before fork(): open one in this process")
+
     def check_waiter(self, future):
-        if threading.current_thread() is self.thread and not future.done():
+        if future.done():
+            return
+        self.check_owner()
+        if threading.current_thread() is self.thread:
             raise RuntimeError("a future's callback cannot wait for a run of the same pool")
 
     def submit(self, inputs):
         future = _PoolFuture(self)
+        self.check_owner()
         with self.lock:
-            if self.pid != os.getpid():
-                raise RuntimeError("the pool was opened before fork(): open one in this process")
             if self.closed:
                 raise ValueError("the pool is closed")
             if self.pending or not self._give(future, inputs):
