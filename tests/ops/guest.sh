@@ -21,6 +21,15 @@ check_digits 1
 check_mixed
 check_pictures
 
+# Only the first card has the program's core.
+cat images images images >three
+cat scores scores scores >three_scores
+vtactl program run --cards all digits.vtap image=three scores=got >said && cmp got three_scores &&
+	grep -q '^vta0  *3  *0  *0  up$' said && [ "$(grep -c '^vta[12]  *0  *0  *0  vta' said)" -eq 2 ]
+status=$?
+sed 's/^/# /' said
+result $status "--cards all: runs go to the card that has the core; the others say why not"
+
 # counter NAME: what card 0 has counted
 counter() {
 	echo counters >&3
