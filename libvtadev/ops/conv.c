@@ -2,24 +2,30 @@
 /* Convolutions and dense layers: what their shapes are as a struct layer. */
 #include "layer.h"
 
+struct residual {
+	uint32_t addr, muls;	/* 0: none */
+	unsigned int shift;
+};
+
 /* An element takes a byte in ACC_8BIT, so OUT must too. */
-static int init_residual(struct vtaops_builder *b, struct layer *l, uint32_t res,
-			 unsigned int shift, uint64_t elements)
+static int init_residual(struct vtaops_builder *b, struct layer *l, const struct residual *r,
+			 uint64_t elements, uint64_t channels)
 {
-	if (!res)
-		return 0;
+	if (!r->addr)
+		return r->muls ? ops_fail(b, VTAOPS_EINVAL, "multipliers without a residual") : 0;
 	if (b->core->log_inp_width != 3)
 		return ops_fail(b, VTAOPS_ECORE, "a residual needs a core with int8 inputs");
-	if (shift > 31)
-		return ops_fail(b, VTAOPS_EINVAL, "the residual's shift is more than 31");
+	if (r->shift > 31 || (r->shift && r->muls))
+		return ops_fail(b, VTAOPS_EINVAL,
+				"the residual's shift is more than 31, or there are multipliers");
 	l->has_res = true;
-	l->res_shift = shift;
-	l->res = ops_element(b, res, elements, b->core->inp_bytes);
-	return b->error;
+	l->res_shift = r->shift;
+	l->res = ops_element(b, r->addr, elements, b->core->inp_bytes);
+	return r->muls ? ops_post_add_residual(b, &l->post, r->muls, channels) : b->error;
 }
 
 static int lower(struct vtaops_builder *b, struct layer *l, uint32_t inp, uint32_t wgt,
-		 uint32_t out, const struct vtaops_post *post, uint32_t res, unsigned int res_shift)
+		 uint32_t out, const struct vtaops_post *post, const struct residual *res)
 {
 	const struct vtaops_core *c = b->core;
 	uint64_t ic = (uint64_t)l->groups * l->ic, oc = (uint64_t)l->groups * l->oc;
@@ -31,11 +37,11 @@ static int lower(struct vtaops_builder *b, struct layer *l, uint32_t inp, uint32
 	l->out = ops_element(b, out, outs, c->inp_bytes);
 	l->wgt = ops_element(b, wgt, ops_count3(oc, l->ic, (uint64_t)l->y.taps * l->x.taps),
 			     c->wgt_bytes);
-	if (ops_post_init(b, &l->post, post, oc) || init_residual(b, l, res, res_shift, outs))
+	if (ops_post_init(b, &l->post, post, oc) || init_residual(b, l, res, outs, oc))
 		return b->error;
 	/* Some outputs are computed twice. */
 	if (ops_overlap(inp, inps * c->inp_bytes, out, outs * c->inp_bytes) ||
-	    (res && ops_overlap(res, outs * c->inp_bytes, out, outs * c->inp_bytes)))
+	    (res->addr && ops_overlap(res->addr, outs * c->inp_bytes, out, outs * c->inp_bytes)))
 		return ops_fail(b, VTAOPS_EINVAL, "the output overlaps an input");
 	if (ops_choose_tile(b, l, &t))
 		return b->error;
@@ -64,7 +70,8 @@ int vtaops_dense(struct vtaops_builder *b, const struct vtaops_dense *op)
 	if (l.ic > SIZE_MAX_16 || l.oc > SIZE_MAX_16)
 		return ops_fail_fit(b, "a row of the matrix", max_u64(l.ic, l.oc), "blocks",
 				    SIZE_MAX_16);
-	return lower(b, &l, op->inp, op->wgt, op->out, &op->post, op->res, op->res_shift);
+	return lower(b, &l, op->inp, op->wgt, op->out, &op->post,
+		     &(struct residual) { .addr = op->res, .shift = op->res_shift });
 }
 
 static uint32_t or_one(uint32_t v)
@@ -183,5 +190,6 @@ int vtaops_conv2d(struct vtaops_builder *b, const struct vtaops_conv2d *op)
 	if (op->w > SIZE_MAX_16 || l.x.out > SIZE_MAX_16)
 		return ops_fail_fit(b, "a row of the layer", max_u64(op->w, l.x.out), "positions",
 				    SIZE_MAX_16);
-	return lower(b, &l, op->inp, op->wgt, op->out, &op->post, op->res, op->res_shift);
+	return lower(b, &l, op->inp, op->wgt, op->out, &op->post,
+		     &(struct residual) { op->res, op->res_muls, op->res_shift });
 }

@@ -284,8 +284,20 @@ static void begin_sums(struct pipe *p, const struct place *at, const struct ops_
 			.dram = l->res + ((at->image * channels + oc + o) * l->y.out + at->y) *
 				l->x.out + at->x,
 			.rows = t->oh, .cols = t->ow, .stride = l->x.out });
-	if (l->res_shift)
+	if (l->post.has[VEC_RES])
+		ops_post_residual(p->b, &l->post, all->bgn, all);
+	else if (l->res_shift)
 		ops_alu_imm(p->b, all, VTA_ISA_SHR, -(int)l->res_shift);
+}
+
+/* The vectors of the tile's channels, if they are not there. */
+static void load_params(struct pipe *p, const struct place *at)
+{
+	if (p->param_loads && p->param_at.group == at->group && p->param_at.oc == at->oc)
+		return;
+	ops_post_load(p->b, &p->l->post, p->params, at->group * p->l->oc + at->oc, p->t->oc);
+	p->param_loads++;
+	p->param_at = *at;
 }
 
 /* What of @size positions from @at on is to be stored. */
@@ -353,16 +365,14 @@ static void tile(struct pipe *p, struct place at)
 	}
 	if (p->tiles >= t->acc_parts)
 		ops_wait(p->b, VTA_ISA_POP_NEXT);
+	if (l->post.has[VEC_RES])
+		load_params(p, &at);
 	begin_sums(p, &at, &all);
 	for (at.ic = 0; at.ic < l->ic; at.ic += t->ic)
 		for (at.ky = 0; at.ky < l->y.taps; at.ky += t->kh)
 			for (at.kx = 0; at.kx < l->x.taps; at.kx += t->kw)
 				step(p, &at);
-	if (!p->param_loads || p->param_at.group != at.group || p->param_at.oc != at.oc) {
-		ops_post_load(p->b, &l->post, p->params, at.group * l->oc + at.oc, t->oc);
-		p->param_loads++;
-		p->param_at = at;
-	}
+	load_params(p, &at);
 	ops_post_apply(p->b, &l->post, post, &all);
 	ops_signal(p->b, VTA_ISA_PUSH_NEXT);
 	store_tile(p, &at);

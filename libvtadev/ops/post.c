@@ -7,6 +7,14 @@ static int out_top(const struct vtaops_core *c)
 	return 1 << ((1 << c->log_inp_width) - 1);
 }
 
+static void add_vector(struct vtaops_builder *b, struct ops_post *p, enum ops_vector vector,
+		       uint32_t addr, uint64_t channels)
+{
+	p->has[vector] = true;
+	p->slot[vector] = p->vectors++;
+	p->dram[vector] = ops_element(b, addr, channels, b->core->acc_bytes);
+}
+
 int ops_post_init(struct vtaops_builder *b, struct ops_post *p, const struct vtaops_post *post,
 		  uint64_t channels)
 {
@@ -25,13 +33,16 @@ int ops_post_init(struct vtaops_builder *b, struct ops_post *p, const struct vta
 		return ops_fail(b, VTAOPS_EINVAL, "the clip range is empty or beyond OUT");
 	if (post->round && post->shifts)
 		return ops_fail(b, VTAOPS_EINVAL, "per-channel shifts do not round to the nearest");
-	for (unsigned int i = 0; i < VEC_KINDS; i++) {
-		if (!addr[i])
-			continue;
-		p->has[i] = true;
-		p->slot[i] = p->vectors++;
-		p->dram[i] = ops_element(b, addr[i], channels, b->core->acc_bytes);
-	}
+	for (unsigned int i = 0; i < VEC_KINDS; i++)
+		if (addr[i])
+			add_vector(b, p, (enum ops_vector)i, addr[i], channels);
+	return b->error;
+}
+
+int ops_post_add_residual(struct vtaops_builder *b, struct ops_post *p, uint32_t muls,
+			  uint64_t channels)
+{
+	add_vector(b, p, VEC_RES, muls, channels);
 	return b->error;
 }
 
@@ -62,6 +73,12 @@ static void by_channel(struct vtaops_builder *b, const struct ops_post *p, uint3
 	loop.bgn = uop + p->slot[vector];
 	loop.end = loop.bgn + 1;
 	ops_alu(b, &loop, op);
+}
+
+void ops_post_residual(struct vtaops_builder *b, const struct ops_post *p, uint32_t uop,
+		       const struct ops_loop *loop)
+{
+	by_channel(b, p, uop, *loop, VEC_RES, VTA_ISA_MUL);
 }
 
 static void shift_right(struct vtaops_builder *b, const struct ops_loop *all, unsigned int shift,

@@ -5,7 +5,7 @@
 
 #include "ops_impl.h"
 
-enum ops_vector { VEC_BIAS, VEC_MUL, VEC_SHIFT, VEC_KINDS };
+enum ops_vector { VEC_BIAS, VEC_MUL, VEC_SHIFT, VEC_RES, VEC_KINDS };
 
 struct ops_post {
 	const struct vtaops_post *post;
@@ -19,6 +19,9 @@ struct ops_post {
 /* @channels: how many elements each vector has. Fails as vtaops.h says. */
 int ops_post_init(struct vtaops_builder *b, struct ops_post *p, const struct vtaops_post *post,
 		  uint64_t channels);
+/* One more vector, at address @muls: what a residual is multiplied by, before the sums. */
+int ops_post_add_residual(struct vtaops_builder *b, struct ops_post *p, uint32_t muls,
+			  uint64_t channels);
 
 /* Micro-ops for one place of a tile: ops_post_uops() makes, ops_post_apply() takes them. */
 static inline uint32_t ops_post_uop_count(const struct ops_post *p)
@@ -37,6 +40,10 @@ void ops_post_load(struct vtaops_builder *b, const struct ops_post *p, uint32_t 
 /* The loops of a tile; src factors lead from an accumulator to its channel. */
 void ops_post_apply(struct vtaops_builder *b, const struct ops_post *p, uint32_t uop,
 		    const struct ops_loop *loop);
+
+/* Likewise, of accumulators that a residual was loaded to. */
+void ops_post_residual(struct vtaops_builder *b, const struct ops_post *p, uint32_t uop,
+		       const struct ops_loop *loop);
 
 /* What ops_post_apply() costs for @elements, roughly. */
 uint64_t ops_post_cost(const struct ops_post *p, uint64_t elements);

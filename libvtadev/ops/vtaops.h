@@ -21,8 +21,8 @@
  * are independent. Functions without a builder may be called by any thread.
  *
  * ADDRESSES are device addresses and multiples of the element's bytes: inp_bytes for activations,
- * matrices, outputs and residuals, wgt_bytes for weights, acc_bytes for bias, muls and shifts and
- * for the weights of vtaops_depthwise(). Dimensions are 1 to 2^20.
+ * matrices, outputs and residuals, wgt_bytes for weights, acc_bytes for bias, muls, shifts and
+ * res_muls and for the weights of vtaops_depthwise(). Dimensions are 1 to 2^20.
  *
  * Packed layouts (the order of elements in memory; elements as in docs/isa.md):
  *	activations	[N / BATCH][C / BLOCK][H][W] of [BATCH][BLOCK]
@@ -137,8 +137,8 @@ struct vtaops_post {
 
 /*
  * With a residual, a tensor of the output's shape and layout, the sums of a layer begin with
- * res << res_shift (only on a core with int8 inputs). The
- * output must overlap neither the input nor the residual.
+ * res << res_shift, or with res * res_muls of the output channel (only on a core with int8
+ * inputs). The output must overlap neither the input nor the residual.
  *
  * Dense: out = post(acc) with
  *	acc[n][o] = (res[n][o] << res_shift) + sum over i of inp[n][i] * wgt[o][i]
@@ -174,6 +174,7 @@ int vtaops_dense(struct vtaops_builder *b, const struct vtaops_dense *op);
 struct vtaops_conv2d {
 	uint32_t inp, wgt, out;		/* device addresses */
 	uint32_t res;			/* likewise, 0 for none */
+	uint32_t res_muls;		/* likewise, a vector (vtaops_pack_bias()): no res_shift */
 	unsigned int res_shift;		/* 0 to 31 */
 	uint32_t n, in, h, w;		/* input: images, channels, size */
 	uint32_t units, kh, kw;		/* output channels, kernel */

@@ -152,6 +152,8 @@ static void conv(struct machine *m, struct input *in, struct vtaops_conv2d *op, 
 						   op->groups), fate);
 	if (has & 8)
 		op->res = place(m, vtaops_act_bytes(c, op->n, op->units, oh, ow), fate);
+	if (has & 32)
+		op->res_muls = place(m, vtaops_bias_bytes(c, op->units), fate);
 	op->post = post(m, in, op->units, fate);
 	op->out = place(m, vtaops_act_bytes(c, op->n, op->units, oh, ow), fate);
 	limit(ops_count3((uint64_t)oh * ow * op->n, (uint64_t)op->kh * op->kw,

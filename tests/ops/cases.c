@@ -202,7 +202,7 @@ static enum case_result conv(struct run *r, struct vtaops_conv2d *op, bool resid
 	uint32_t groups = op->groups ? op->groups : 1;
 	size_t image = (size_t)op->units * oh * ow;
 	uint32_t *acc = own(r, op->n * image * sizeof(*acc));
-	int8_t *want = own(r, op->n * image), *inp, *wgt, *res = NULL;
+	int8_t *want = own(r, op->n * image), *inp, *wgt;
 	struct post post = random_post(r, &op->post, op->units);
 
 	snprintf(r->text, r->len,
@@ -223,10 +223,14 @@ static enum case_result conv(struct run *r, struct vtaops_conv2d *op, bool resid
 		vtaops_pack_wgt(r->c, machine_at(r->m, op->wgt), wgt, op->units, op->in, op->kh,
 				op->kw);
 	if (residual) {
-		res = tensor(r, &op->res, op->n, op->units, oh, ow);
-		op->res_shift = rnd(r, 8);
+		const int8_t *res = tensor(r, &op->res, op->n, op->units, oh, ow);
+		const int32_t *muls = vector(r, &op->res_muls, op->units, 1, -1000,
+					     rnd(r, 2) ? 2001 : 0);
+
+		op->res_shift = op->res_muls ? 0 : rnd(r, 8);
 		for (size_t i = 0; i < op->n * image; i++)
-			acc[i] = (uint32_t)res[i] << op->res_shift;
+			acc[i] = ((uint32_t)res[i] << op->res_shift) *
+				 (uint32_t)muls[i / (oh * ow) % op->units];
 	}
 	op->out = machine_alloc(r->m, vtaops_act_bytes(r->c, op->n, op->units, oh, ow));
 	for (uint32_t n = 0; n < op->n; n++)

@@ -124,10 +124,12 @@ static void conv_of_bytes(void **arg)
 	for (uint32_t i = 0; i < ROUNDS; i++) {
 		struct vtacpu_conv_i8 p = { .win = rnd_window(), .x_unsigned = rnd(2),
 					    .w_unsigned = rnd(2), .y_unsigned = rnd(2),
-					    .has_res = rnd(2), .res_shift = rnd(10) };
+					    .has_res = rnd(3) };
+		unsigned int y = p.has_res > 1 ? 7 : 6;
 		struct bytes x, w;
 		struct call c;
 
+		p.res_shift = p.has_res > 1 ? 0 : rnd(10);
 		p.x_zero = rnd(2) ? (int32_t)rnd(100) : 0;
 		p.w_zero = rnd(2) ? (int32_t)rnd(100) : 0;
 		p.post = rnd_post((int)p.y_unsigned, 1);
@@ -136,12 +138,16 @@ static void conv_of_bytes(void **arg)
 		run(&c, VTACPU_CONV_I8, &p);
 		x = (struct bytes) { c.io[0], p.x_unsigned, p.x_zero };
 		w = (struct bytes) { c.io[1], p.w_unsigned, p.w_zero };
-		for (size_t at = 0; at < c.need.bytes[6]; at++) {
+		for (size_t at = 0; at < c.need.bytes[y]; at++) {
 			int32_t sum = (int32_t)conv_sum(&p.win, a_byte, &x, &w, at);
 
+			int32_t channel = (int32_t)channel_of(&p.win, at);
+
 			if (p.has_res)
-				sum += byte(c.io[2], at, 0) * (1 << p.res_shift);
-			assert_int_equal(byte(c.io[6], at, p.y_unsigned),
+				sum = (int32_t)((uint32_t)sum + (uint32_t)byte(c.io[2], at, 0) *
+						(p.has_res > 1 ? ((uint32_t *)c.io[6])[channel] :
+						 1u << p.res_shift));
+			assert_int_equal(byte(c.io[y], at, p.y_unsigned),
 					 post(&p.post, c.io + 3, channel_of(&p.win, at), sum));
 		}
 		drop(&c);

@@ -173,6 +173,7 @@ struct vtac_activation {
 /*
  * The output stage in integers, filled in by quantise; as struct vtaops_post:
  *	out = clamp((acc * mul + bias) >> shift, lo, hi), acc from residual << res_shift
+ * or from residual * res_mul.
  * mul and shift have one value, or one for each output channel if per_channel.
  */
 struct vtac_post {
@@ -182,6 +183,7 @@ struct vtac_post {
 	int32_t lo, hi;			/* QUANTIZE has them too */
 	bool round;			/* half is added before the shift; not per_channel */
 	unsigned int res_shift;		/* CONV, GEMM: of the residual */
+	const int32_t *res_mul;		/* CONV: instead, of each output channel; or NULL */
 	unsigned int a_shift, b_shift;	/* ADD and its like, CLIP: of a and b */
 	int32_t offset;			/* likewise: added to acc before mul */
 };

@@ -60,7 +60,13 @@ static int conv_int(struct vtac_graph *g, const struct vtac_node *node, struct v
 	c->io[0] = node->in[0];
 	c->io[1] = node->in[1];
 	c->io[2] = kernel_in(node, 3);
-	c->io[6] = node->out[0];
+	c->io[node->post.res_mul ? 7 : 6] = node->out[0];
+	if (node->post.res_mul) {
+		p->has_res = 2;
+		c->io[6] = vector(g, node->post.res_mul, p->win.oc);
+		if (!c->io[6])
+			return -1;
+	}
 	return set_post(g, node, p->win.oc, c, 3, &p->post);
 }
 

@@ -7,7 +7,7 @@
 
 /* Device addresses of a node's constants. */
 struct lowered {
-	uint32_t wgt, bias, muls, shifts, identity;
+	uint32_t wgt, bias, muls, shifts, res_muls, identity;
 	uint32_t depthwise;	/* weights for the ALU, if that is faster */
 };
 

@@ -89,6 +89,8 @@ static int pack_stage(struct lowering *l, const struct vtac_node *node)
 	if (post->bias && !all_zero(post->bias, channels) &&
 	    pack_vector(l, post->bias, channels, &c->bias))
 		return -1;
+	if (post->res_mul && pack_vector(l, post->res_mul, channels, &c->res_muls))
+		return -1;
 	if (!post->per_channel)
 		return 0;
 	if (!all_same(post->mul, channels) && pack_vector(l, post->mul, channels, &c->muls))
@@ -189,7 +191,7 @@ static int lower_conv(struct lowering *l, const struct vtac_node *node)
 		.inp = lower_tensor(l, node->in[0]), .wgt = c->wgt,
 		.out = lower_tensor(l, node->out[0]),
 		.res = res ? lower_tensor(l, res) : 0, .res_shift = node->post.res_shift,
-		.n = x.n, .in = x.c, .h = x.h, .w = x.w,
+		.res_muls = c->res_muls, .n = x.n, .in = x.c, .h = x.h, .w = x.w,
 		.units = (uint32_t)node->out[0]->dims[1],
 		.kh = (uint32_t)w->kernel[0], .kw = (uint32_t)w->kernel[1],
 		.stride_h = (uint32_t)w->stride[0], .stride_w = (uint32_t)w->stride[1],

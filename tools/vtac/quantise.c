@@ -237,8 +237,8 @@ static int cross_borders(struct quantiser *q)
 }
 
 /*
- * The residual, shifted left, has the scale of the sum that it is added to: it must not
- * be finer than the sum's. Two bits are left for what alignment does to the scales.
+ * The residual, multiplied or shifted left, has the scale of the sum that it is added to: it
+ * must not be finer than the sum's. Two bits are left for what alignment does to the scales.
  */
 static bool can_join(const struct quantiser *q, const struct vtac_node *node,
 		     const struct vtac_tensor *res)

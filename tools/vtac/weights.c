@@ -23,6 +23,7 @@ struct sums {
 	const float *w, *bias;		/* float; bias may be NULL */
 	int8_t *wq;
 	int32_t *mul, *shift, *offset;
+	int32_t *res_mul;		/* of each channel, or NULL: all have res_shift */
 	float *step;			/* of each channel's weights */
 	float sx, sy, sr;		/* scales of input, output and residual */
 	int32_t zx, zy, zr;		/* and their zero points */
@@ -184,11 +185,16 @@ static double drift(const struct sums *s, int64_t c)
 	return sum;
 }
 
+/* What the residual is multiplied by in channel @c. */
+static int64_t res_factor(const struct sums *s, int64_t c)
+{
+	return s->res_mul ? s->res_mul[c] : INT64_C(1) << s->node->post.res_shift;
+}
+
 /* The least and greatest sum of channel @c before its multiplier. */
 static void bounds(const struct sums *s, int64_t c, int64_t *least, int64_t *most)
 {
-	int64_t up = 0, down = 0;
-	unsigned int rs = s->node->post.res_shift;
+	int64_t up = 0, down = 0, by = res_factor(s, c);
 
 	for (int64_t i = 0; i < s->taps - s->spare; i++) {
 		int8_t v = s->wq[c * s->taps + i];
@@ -196,8 +202,8 @@ static void bounds(const struct sums *s, int64_t c, int64_t *least, int64_t *mos
 		up += v > 0 ? v : 0;
 		down -= v < 0 ? v : 0;
 	}
-	*most = up * s->x_hi - down * s->x_lo + ((int64_t)s->r_hi << rs);
-	*least = up * s->x_lo - down * s->x_hi + ((int64_t)s->r_lo * (INT64_C(1) << rs));
+	*most = up * s->x_hi - down * s->x_lo + s->r_hi * by;
+	*least = up * s->x_lo - down * s->x_hi + s->r_lo * by;
 	/* Spare channels have the zero point, or 0 where the card pads. */
 	for (int64_t i = s->taps - s->spare; i < s->taps; i++) {
 		int64_t v = (int64_t)s->wq[c * s->taps + i] * s->zx;
@@ -214,7 +220,7 @@ static int64_t zeros(const struct sums *s, int64_t c)
 
 	for (int64_t i = 0; s->zx && i < s->taps; i++)
 		sum += s->wq[c * s->taps + i];
-	return sum * s->zx + s->zr * (INT64_C(1) << s->node->post.res_shift);
+	return sum * s->zx + s->zr * res_factor(s, c);
 }
 
 /* With the shift for channel @c given: all is set but if 32 bits do not hold it. */
@@ -357,7 +363,60 @@ static bool given_scales(struct sums *s)
 	return shift >= 0;
 }
 
-/* ---- with residual: the weights' scale is given ---- */
+/* ---- with residual: a multiplier of it for each channel ---- */
+
+/* A residual that is wrong by so little is as good as exact. */
+#define RES_OFF		(1 / 8192.0)
+#define RES_OFF_MAX	(1 / 256.0)
+
+/*
+ * The residual has the scale of the sum if it is multiplied by sr / (sx * step), an integer;
+ * and the step is to be a multiple of the unit, as without residual. Of the pairs whose step
+ * is hardly wider than it has to be, the one that comes nearest.
+ */
+static bool try_residual(struct sums *s, int64_t c, int shift, float most)
+{
+	double unit = (double)s->sy / s->sx * exp2(-shift), least = INFINITY;
+	double by = floor((double)s->sr * s->q->wgt_top / ((double)s->sx * most) * 1.000001);
+
+	by = by > 32767 ? 32767 : by;
+	for (double d = by; d >= 1 && d >= by * 15 / 16 && least > RES_OFF; d--) {
+		double exact = s->sr / (s->sx * d * unit), mul = rint(exact);
+		double off = fabs(exact / mul - 1);
+
+		if (mul < 1 || mul > 32767 || off >= least)
+			continue;
+		least = off;
+		s->mul[c] = (int32_t)mul;
+		s->res_mul[c] = (int32_t)d;
+	}
+	if (least > RES_OFF_MAX)
+		return false;
+	s->shift[c] = shift;
+	s->step[c] = (float)(unit * s->mul[c]);
+	round_weights(s, c);
+	return set_bias(s, c);
+}
+
+static bool residual_scales(struct sums *s)
+{
+	if (s->q->how.per_tensor || s->q->how.power_of_two || s->node->op != VTAC_CONV)
+		return false;
+	s->res_mul = filled(s->q->g, s->channels, 1);
+	for (int shift = 30; s->res_mul && shift >= 0; shift--) {
+		int64_t c = 0;
+
+		while (c < s->channels &&
+		       try_residual(s, c, shift, most_of(s->w + c * s->taps, s->taps)))
+			c++;
+		if (c == s->channels)
+			return true;
+	}
+	s->res_mul = NULL;
+	return false;
+}
+
+/* ---- the same for all channels: the weights' scale is given ---- */
 
 /* The shift that lets no weight be cut off by more than a little (see can_join()). */
 static void choose_res_shift(struct sums *s)
@@ -448,12 +507,16 @@ int quantise_sums(struct quantiser *q, struct vtac_node *node)
 
 	if (open_layer(&s))
 		return -1;
-	err = s.sr > 0 ? joint_scales(&s) : given_scales(&s) ? 0 : free_scales(&s);
+	if (s.sr > 0)
+		err = residual_scales(&s) ? 0 : joint_scales(&s);
+	else
+		err = given_scales(&s) ? 0 : free_scales(&s);
 	if (err > 0)
 		return vtac_fail(q->g, node, "Its residual cannot be aligned with its sums.");
 	if (err || keep_weights(&s))
 		return -1;
 	node->post.bias = s.offset;
+	node->post.res_mul = s.res_mul;
 	node->post.mul = s.mul;
 	node->post.shift = s.shift;
 	node->post.per_channel = !all_same(s.mul, s.channels) || !all_same(s.shift, s.channels);

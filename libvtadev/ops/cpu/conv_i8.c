@@ -44,14 +44,17 @@ int cpu_conv_i8_need(const struct vtacpu_conv_i8 *p, struct vtacpu_need *need)
 	struct window_counts c;
 
 	if (cpu_window_need(&p->win, need, &c) || cpu_operand(need, c.x, 1) ||
-	    cpu_operand(need, c.w, 1) || cpu_flag_ok(need, p->has_res) ||
-	    cpu_flag_ok(need, p->x_unsigned) || cpu_flag_ok(need, p->w_unsigned) ||
-	    cpu_flag_ok(need, p->y_unsigned) || cpu_operand_if(need, p->has_res, c.y, 1) ||
-	    cpu_post_need(need, &p->post, p->y_unsigned, p->win.oc) || cpu_operand(need, c.y, 1))
+	    cpu_operand(need, c.w, 1) || cpu_flag_ok(need, p->x_unsigned) ||
+	    cpu_flag_ok(need, p->w_unsigned) || cpu_flag_ok(need, p->y_unsigned) ||
+	    cpu_operand_if(need, p->has_res, c.y, 1) ||
+	    cpu_post_need(need, &p->post, p->y_unsigned, p->win.oc) ||
+	    (p->has_res > 1 && cpu_operand(need, p->win.oc, 4)) || cpu_operand(need, c.y, 1))
 		return -1;
 	if (p->x_zero < -128 || p->x_zero > 255 || p->w_zero < -128 || p->w_zero > 255 ||
 	    p->res_shift > 31)
 		return cpu_bad(need, "a zero point has more than 8 bits, or a shift is above 31");
+	if (p->has_res > 2 || (p->has_res > 1 && p->res_shift))
+		return cpu_bad(need, "has_res is above 2, or has a shift and multipliers");
 	need->work = c.work;
 	return cpu_scratch(need, scratch_bytes(&p->win, &c));
 }
@@ -114,11 +117,26 @@ static void fill_strip(const struct vtacpu_window *w, const struct layout *l, in
 		memset(cols + i * l->k, 0, l->k * sizeof(*cols));
 }
 
-static void add_res(const struct vtacpu_conv_i8 *p, const int8_t *res, size_t at, int32_t *acc,
-		    uint32_t n)
+/* The operand behind the output stage's: what the residual is multiplied by, or the output. */
+static const int32_t *res_muls(const struct vtacpu_conv_i8 *p, void *const *io)
 {
+	return p->has_res > 1 ? io[6] : NULL;
+}
+
+static uint8_t *output(const struct vtacpu_conv_i8 *p, void *const *io)
+{
+	return p->has_res > 1 ? io[7] : io[6];
+}
+
+static void add_res(const struct vtacpu_conv_i8 *p, void *const *io, uint32_t channel,
+		    size_t at, int32_t *acc, uint32_t n)
+{
+	const int32_t *muls = res_muls(p, io);
+	uint32_t mul = muls ? (uint32_t)muls[channel] : 1u << p->res_shift;
+	const int8_t *res = io[2];
+
 	for (uint32_t i = 0; res && i < n; i++)
-		acc[i] = (int32_t)((uint32_t)acc[i] + ((uint32_t)res[at + i] << p->res_shift));
+		acc[i] = (int32_t)((uint32_t)acc[i] + (uint32_t)res[at + i] * mul);
 }
 
 /* Outputs of channels from @channel on; @at is where those of the first stand. */
@@ -128,7 +146,7 @@ static void run_strip(const struct vtacpu_conv_i8 *p, const struct layout *l, vo
 {
 	struct cpu_post post = cpu_post(&p->post, io + 3, p->y_unsigned);
 	size_t plane = (size_t)p->win.oh * p->win.ow;
-	uint8_t *y = io[6];
+	uint8_t *y = output(p, io);
 
 	for (uint32_t o = 0; o < l->oc; o += DOT_ROWS) {
 		int32_t acc[DOT_ROWS][STRIP];
@@ -143,7 +161,7 @@ static void run_strip(const struct vtacpu_conv_i8 *p, const struct layout *l, vo
 		for (uint32_t r = 0; r < DOT_ROWS && o + r < l->oc; r++) {
 			size_t row = at + (o + r) * plane;
 
-			add_res(p, io[2], row, acc[r], n);
+			add_res(p, io, channel + o + r, row, acc[r], n);
 			cpu_post_row(&post, channel + o + r, acc[r], y + row, n);
 		}
 	}
@@ -181,7 +199,7 @@ static void depthwise(const struct vtacpu_conv_i8 *p, void *const *io, int32_t *
 	struct cpu_post post = cpu_post(&p->post, io + 3, p->y_unsigned);
 	const struct vtacpu_window *w = &p->win;
 	const uint8_t *weights = io[1];
-	uint8_t *y = io[6];
+	uint8_t *y = output(p, io);
 	size_t at = 0;
 
 	for (uint32_t i = 0; i < w->n * w->oc; i++) {
@@ -191,7 +209,7 @@ static void depthwise(const struct vtacpu_conv_i8 *p, void *const *io, int32_t *
 			memset(acc, 0, w->ow * sizeof(*acc));
 			depthwise_row(p, acc, io[0], (size_t)i * w->ih * w->iw,
 				      weights + c * window_taps(w), oy);
-			add_res(p, io[2], at, acc, w->ow);
+			add_res(p, io, c, at, acc, w->ow);
 			cpu_post_row(&post, c, acc, y + at, w->ow);
 		}
 	}
