@@ -3,9 +3,8 @@
  * The pass `calibrate`: what values tensors have on the images, and how integers are best
  * made of them. What the user does not fix is chosen by measured error: the network is
  * quantised in one way after the other with some of the images, and run on others: first
- * residuals added to sums or to outputs, then, with the better of these, the ranges of
- * activations and how far channels are equalised. Weights that share one scale, as they do
- * below a residual in the sum, are the worse for equalised channels; others are not.
+ * residuals added to sums or to outputs, then, with the better of these, the first layer
+ * whole or in two parts, then the ranges of activations and how far channels are equalised.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -18,16 +17,19 @@
 #define TRIAL_IMAGES	12u
 #define JUDGE_IMAGES	8u
 /* A trial has multiplications for so many images of a network with a billion of them. */
-#define TRIAL_WORK	24
-#define JUDGE_WORK	12
+#define TRIAL_WORK	48
+#define JUDGE_WORK	32
 /* What is tried later has to be better by this factor, not by chance. */
 #define BETTER		0.95
+/* Likewise, if it takes more cycles. */
+#define BETTER_BY_FAR	0.9
 
 struct trial {
 	const struct vtac_options *opt;
 	struct vtac_graph *g;		/* the float graph, residuals split */
 	struct vtac_images few, judges;
-	struct vtac_graph *equalised[VTAC_EQUALISE_FULL + 1];	/* and calibrated */
+	/* Split and equalised so far, and calibrated: */
+	struct vtac_graph *made[VTAC_SPLIT_FIRST + 1][VTAC_EQUALISE_FULL + 1];
 	struct vtac_quant_options best;
 	double least;			/* noise / signal with it */
 	unsigned int done;
@@ -60,19 +62,28 @@ static int read_few(void *priv, unsigned int i, const struct vtac_tensor *t, flo
 	return all->read(all->priv, at, t, values);
 }
 
-/* A graph equalised so far and calibrated with a few images; made once. */
-static struct vtac_graph *calibrated_graph(struct trial *t, enum vtac_equalise how)
+/* @g as it is to be quantised, with the values that its tensors have on @images. */
+static int prepare(struct vtac_graph *g, const struct vtac_options *opt,
+		   const struct vtac_images *images, const struct vtac_quant_options *how)
 {
-	struct vtac_graph *g = t->equalised[how];
+	if (how->split == VTAC_SPLIT_FIRST && vtac_split_first(g, opt, images))
+		return -1;
+	return vtac_equalise(g, opt, images, how->equalise) || vtac_calibrate(g, opt, images) ?
+		-1 : 0;
+}
+
+/* That of a few images; made once. */
+static struct vtac_graph *calibrated_graph(struct trial *t, const struct vtac_quant_options *how)
+{
+	struct vtac_graph *g = t->made[how->split][how->equalise];
 
 	if (g)
 		return g;
 	g = vtac_graph_clone(t->g);
 	if (!g)
 		return NULL;
-	t->equalised[how] = g;
-	return vtac_equalise(g, t->opt, &t->few, how) || vtac_calibrate(g, t->opt, &t->few) ?
-		NULL : g;
+	t->made[how->split][how->equalise] = g;
+	return prepare(g, t->opt, &t->few, how) ? NULL : g;
 }
 
 /* The network's outputs, before what squeezes them on the CPU. */
@@ -95,7 +106,7 @@ static double noise_of(const struct vtac_graph *g, const struct vtac_accuracy *a
 /* 0 with *noise; 1: this way does not work here; -1 */
 static int try(struct trial *t, const struct vtac_quant_options *how, double *noise)
 {
-	struct vtac_graph *from = calibrated_graph(t, how->equalise), *g;
+	struct vtac_graph *from = calibrated_graph(t, how), *g;
 	struct vtac_options opt = *t->opt;
 	struct vtac_accuracy a;
 	int err;
@@ -117,14 +128,14 @@ static int try(struct trial *t, const struct vtac_quant_options *how, double *no
 	return err;
 }
 
-static int consider(struct trial *t, struct vtac_quant_options how)
+static int consider(struct trial *t, struct vtac_quant_options how, double better)
 {
 	double noise;
 	int ret = try(t, &how, &noise);
 
 	if (ret < 0)
 		return -1;
-	if (!ret && noise < t->least * BETTER) {
+	if (!ret && noise < t->least * better) {
 		t->best = how;
 		t->least = noise;
 	}
@@ -142,28 +153,19 @@ static bool has_residuals(const struct vtac_graph *g)
 	return false;
 }
 
-/*
- * All ranges with all ways to equalise: each changes what the other is good for. The first
- * of them has been tried.
- */
+/* How far channels are equalised, then ranges: a trial is made of what differs from the best. */
 static int try_ranges(struct trial *t, const struct vtac_quant_options *asked)
 {
 	struct vtac_quant_options how = t->best;
-	const struct vtac_quant_options first = how;
 
-	for (int e = VTAC_EQUALISE_NONE; e <= VTAC_EQUALISE_FULL; e++)
-		for (int r = VTAC_RANGE_MSE; r <= VTAC_RANGE_MAX; r++) {
-			if ((asked->equalise != VTAC_EQUALISE_AUTO && e != (int)asked->equalise) ||
-			    (asked->range != VTAC_RANGE_AUTO && r != VTAC_RANGE_MSE))
-				continue;
-			how.equalise = (enum vtac_equalise)e;
-			how.range = asked->range == VTAC_RANGE_AUTO ? (enum vtac_range)r :
-				asked->range;
-			if ((how.equalise != first.equalise || how.range != first.range) &&
-			    consider(t, how))
-				return -1;
-		}
-	return 0;
+	for (int e = VTAC_EQUALISE_HALF; e <= VTAC_EQUALISE_FULL; e++) {
+		how.equalise = (enum vtac_equalise)e;
+		if (asked->equalise == VTAC_EQUALISE_AUTO && consider(t, how, BETTER))
+			return -1;
+	}
+	how = t->best;
+	how.range = VTAC_RANGE_MAX;
+	return asked->range == VTAC_RANGE_AUTO ? consider(t, how, BETTER) : 0;
 }
 
 static int try_residual(struct trial *t, const struct vtac_quant_options *asked)
@@ -171,7 +173,17 @@ static int try_residual(struct trial *t, const struct vtac_quant_options *asked)
 	struct vtac_quant_options how = t->best;
 
 	how.residual = VTAC_RESIDUAL_ADD;
-	return asked->residual == VTAC_RESIDUAL_AUTO && has_residuals(t->g) ? consider(t, how) : 0;
+	return asked->residual == VTAC_RESIDUAL_AUTO && has_residuals(t->g) ?
+		consider(t, how, BETTER) : 0;
+}
+
+static int try_split(struct trial *t, const struct vtac_quant_options *asked)
+{
+	struct vtac_quant_options how = t->best;
+
+	how.split = VTAC_SPLIT_FIRST;
+	return asked->split == VTAC_SPLIT_AUTO && vtac_can_split(t->g) ?
+		consider(t, how, BETTER_BY_FAR) : 0;
 }
 
 /* What the user leaves open, as it is tried first. */
@@ -185,13 +197,15 @@ static struct vtac_quant_options usual(const struct vtac_quant_options *asked)
 		how.residual = VTAC_RESIDUAL_FUSED;
 	if (how.equalise == VTAC_EQUALISE_AUTO)
 		how.equalise = VTAC_EQUALISE_NONE;
+	if (how.split == VTAC_SPLIT_AUTO)
+		how.split = VTAC_SPLIT_NONE;
 	return how;
 }
 
 static bool is_open(const struct vtac_quant_options *asked)
 {
 	return asked->range == VTAC_RANGE_AUTO || asked->residual == VTAC_RESIDUAL_AUTO ||
-	       asked->equalise == VTAC_EQUALISE_AUTO;
+	       asked->equalise == VTAC_EQUALISE_AUTO || asked->split == VTAC_SPLIT_AUTO;
 }
 
 /* Billions of multiplications for an image, at least 1. */
@@ -230,13 +244,15 @@ static int choose(struct vtac_graph *g, const struct vtac_options *opt,
 	t.judges.count = at_most(t.judges.count, fmin(JUDGE_IMAGES, JUDGE_WORK / work_of(g)));
 	t.few = (struct vtac_images) { .count = n - t.judges.count, .read = read_few, .priv = &t };
 	t.few.count = at_most(t.few.count, fmin(TRIAL_IMAGES, TRIAL_WORK / work_of(g)));
-	err = consider(&t, t.best) || try_residual(&t, asked) || try_ranges(&t, asked);
+	err = consider(&t, t.best, BETTER) || try_residual(&t, asked) ||
+	      try_split(&t, asked) || try_ranges(&t, asked);
 	*chosen = t.best;
-	for (int i = 0; i <= VTAC_EQUALISE_FULL; i++) {
-		if (err && t.equalised[i] && t.equalised[i]->error.text[0])
-			vtac_fail(g, NULL, "%s", t.equalised[i]->error.text);
-		vtac_graph_free(t.equalised[i]);
-	}
+	for (int s = 0; s <= VTAC_SPLIT_FIRST; s++)
+		for (int i = 0; i <= VTAC_EQUALISE_FULL; i++) {
+			if (err && t.made[s][i] && t.made[s][i]->error.text[0])
+				vtac_fail(g, NULL, "%s", t.made[s][i]->error.text);
+			vtac_graph_free(t.made[s][i]);
+		}
 	if (err && !g->error.text[0])
 		vtac_fail(g, NULL, "Out of memory.");
 	return err ? -1 : 0;
@@ -247,9 +263,12 @@ const char *vtac_quant_text(const struct vtac_quant_options *how, char *buf)
 	static const char *const ranges[] = { "auto", "mse", "max", "percentile" };
 	static const char *const residuals[] = { "auto", "to sums", "to outputs" };
 	static const char *const equal[] = { "auto", "no", "half", "full" };
+	static const char *const split[] = { "auto", "whole", "in two parts" };
 
-	snprintf(buf, VTAC_QUANT_TEXT, "range %s, residuals added %s, channels equalised: %s",
-		 ranges[how->range], residuals[how->residual], equal[how->equalise]);
+	snprintf(buf, VTAC_QUANT_TEXT,
+		 "range %s, residuals added %s, channels equalised: %s, first layer %s",
+		 ranges[how->range], residuals[how->residual], equal[how->equalise],
+		 split[how->split]);
 	return buf;
 }
 
@@ -292,6 +311,5 @@ int vtac_pass_calibrate(struct vtac_graph *g, const struct vtac_options *opt)
 	    choose(g, opt, opt->quant ? opt->quant : &all_open, how))
 		return -1;
 	g->how = how;
-	return vtac_equalise(g, opt, opt->images, how->equalise) ||
-	       vtac_calibrate(g, opt, opt->images) ? -1 : 0;
+	return prepare(g, opt, opt->images, how);
 }

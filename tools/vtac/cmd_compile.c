@@ -53,6 +53,7 @@ static const char help[] =
 	"      --range=METHOD     how ranges are found: auto, mse, max or percentile\n"
 	"      --residual=WHERE   residuals are added to: auto, sum or output\n"
 	"      --equalise=HOW     scale channels to a common range: auto, no, half or full\n"
+	"      --split=WHAT       finer steps, in twice as many channels, of: auto, no or first\n"
 	"      --power-of-two     scales are powers of two: no multiplications\n"
 	"      --per-tensor       one scale for all channels of a layer\n"
 	"\n"
@@ -69,7 +70,7 @@ enum {
 	OPT_CARD = 256, OPT_EMIT, OPT_LABELS, OPT_MEAN, OPT_SCALE, OPT_ORDER, OPT_FIT, OPT_FILTER,
 	OPT_BACKGROUND, OPT_CALIBRATE, OPT_MEASURE, OPT_CLASSES, OPT_IMAGES, OPT_SHAPE, OPT_CPU,
 	OPT_FROM, OPT_TO, OPT_NO_CARD, OPT_NO_PRUNE, OPT_RATE, OPT_RANGE, OPT_RESIDUAL,
-	OPT_EQUALISE, OPT_POWER, OPT_TENSOR, OPT_DUMP, OPT_DOT, OPT_MEMORY,
+	OPT_EQUALISE, OPT_SPLIT, OPT_POWER, OPT_TENSOR, OPT_DUMP, OPT_DOT, OPT_MEMORY,
 };
 
 static const struct option options[] = {
@@ -98,6 +99,7 @@ static const struct option options[] = {
 	{ "range", required_argument, NULL, OPT_RANGE },
 	{ "residual", required_argument, NULL, OPT_RESIDUAL },
 	{ "equalise", required_argument, NULL, OPT_EQUALISE },
+	{ "split", required_argument, NULL, OPT_SPLIT },
 	{ "power-of-two", no_argument, NULL, OPT_POWER },
 	{ "per-tensor", no_argument, NULL, OPT_TENSOR },
 	{ "dump-after", required_argument, NULL, OPT_DUMP },
@@ -179,14 +181,17 @@ static int set_quant(struct compile *c, int option, const char *text)
 	static const char *const ranges[] = { "auto", "mse", "max", "percentile", NULL };
 	static const char *const residuals[] = { "auto", "sum", "output", NULL };
 	static const char *const equalise[] = { "auto", "no", "half", "full", NULL };
+	static const char *const split[] = { "auto", "no", "first", NULL };
 	uint32_t word = 0;
 	int ret = set_word(text, option == OPT_RANGE ? ranges : option == OPT_RESIDUAL ?
-			   residuals : equalise, &word);
+			   residuals : option == OPT_SPLIT ? split : equalise, &word);
 
 	if (option == OPT_RANGE)
 		c->quant.range = (enum vtac_range)word;
 	else if (option == OPT_RESIDUAL)
 		c->quant.residual = (enum vtac_residual)word;
+	else if (option == OPT_SPLIT)
+		c->quant.split = (enum vtac_split)word;
 	else
 		c->quant.equalise = (enum vtac_equalise)word;
 	return ret;
@@ -265,6 +270,7 @@ static int set_text(struct compile *c, int option, char *text)
 	case OPT_RANGE:
 	case OPT_RESIDUAL:
 	case OPT_EQUALISE:
+	case OPT_SPLIT:
 		return set_quant(c, option, text);
 	case OPT_IMAGES:
 	case OPT_RATE:

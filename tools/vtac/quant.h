@@ -54,19 +54,23 @@ enum vtac_equalise {
 	VTAC_EQUALISE_AUTO, VTAC_EQUALISE_NONE, VTAC_EQUALISE_HALF, VTAC_EQUALISE_FULL,
 };
 
+/* Is the first layer computed in two sets of channels, with finer steps (split.c)? */
+enum vtac_split { VTAC_SPLIT_AUTO, VTAC_SPLIT_NONE, VTAC_SPLIT_FIRST };
+
 /* What is AUTO is chosen by measured error (choose.c). */
 struct vtac_quant_options {
 	enum vtac_range range;
 	double percentile;		/* 0 stands for 99.99 */
 	enum vtac_residual residual;
 	enum vtac_equalise equalise;
+	enum vtac_split split;
 	bool per_tensor;		/* one multiplier for all channels of a layer */
 	bool power_of_two;		/* shifts alone, no multipliers */
 	bool no_bias_correction;
 	bool no_zero_points;
 };
 
-#define VTAC_QUANT_TEXT	96	/* bytes of a buffer for this: */
+#define VTAC_QUANT_TEXT	128	/* bytes of a buffer for this: */
 /* The same in words, into @buf. */
 const char *vtac_quant_text(const struct vtac_quant_options *how, char *buf);
 
@@ -97,6 +101,11 @@ int vtac_equalise(struct vtac_graph *g, const struct vtac_options *opt,
 /* The largest value that @method lets a tensor of @levels steps (127) have. */
 float vtac_stats_range(const struct vtac_stats *s, enum vtac_range method, double percentile,
 		       int levels);
+
+/* split.c: the first layer in two sets of channels (x = low + high), if it is one that can be. */
+bool vtac_can_split(const struct vtac_graph *g);
+int vtac_split_first(struct vtac_graph *g, const struct vtac_options *opt,
+		     const struct vtac_images *images);
 
 /* residual.c: convolutions with a residual as convolution and addition, and back. */
 int vtac_split_residuals(struct vtac_graph *g);

@@ -41,6 +41,7 @@ _vtac() {
 	--range)	_vtac_words 'auto mse max percentile' "$cur"; return ;;
 	--residual)	_vtac_words 'auto sum output' "$cur"; return ;;
 	--equalise)	_vtac_words 'auto no half full' "$cur"; return ;;
+	--split)	_vtac_words 'auto no first' "$cur"; return ;;
 	--order)	_vtac_words 'rgb bgr gray' "$cur"; return ;;
 	--fit)		_vtac_words 'stretch top-left centre crop' "$cur"; return ;;
 	--filter)	_vtac_words 'nearest linear cubic' "$cur"; return ;;
@@ -52,7 +53,7 @@ _vtac() {
 				--shape
 				--labels --mean --scale --order --fit --filter --background --cpu
 				--card-from --card-to --no-card --no-prune --cpu-rate --range --residual --equalise
-				--power-of-two --per-tensor --dump-after --dot --memory --json
+				--split --power-of-two --per-tensor --dump-after --dot --memory --json
 				--quiet --help' ;;
 	report)		options='--json --help' ;;
 	passes)		options='--help' ;;

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Finer steps for small values of the first layer. Its output x, never negative, is computed
+ * as two sets of channels, x = low + high with
+ *	low = min(x, t)		high = max(x - t, 0)
+ * Both have all integers for their part of the range, and what reads them has the same
+ * weights for both. Smooth pictures need it: next to nothing comes out of filters for edges
+ * there, and the error of rounding it is noise to all that follows. Greatest values of
+ * windows are greatest in both sets, so max pools keep the sum.
+ *
+ * Twice as many channels take cycles; so it is done for the first layer alone, which has few.
+ */
+#include <math.h>
+
+#include "device.h"
+#include "quant.h"
+
+/* The high part is so many times as large as the low one: weights have one scale for both. */
+#define HIGH_PER_LOW	3.0f
+/* Images that are enough to know how large values are, and how much larger others are. */
+#define IMAGES_MAX	8u
+#define MARGIN		1.25f
+
+/* The convolution that reads an input and rectifies; NULL: there is none. */
+static struct vtac_node *first_layer(const struct vtac_graph *g)
+{
+	struct vtac_node *found = NULL;
+
+	for (unsigned int i = 0; i < g->n_nodes; i++) {
+		struct vtac_node *node = g->nodes[i];
+
+		if (!vtac_is_plain_conv(node) || (node->n_in > 3 && node->in[3]) ||
+		    (node->in[0]->producer && node->in[0]->producer->device == VTAC_CARD))
+			continue;
+		if (found || node->act.kind != VTAC_ACT_CLIP || node->act.lo != 0 ||
+		    node->act.hi < INFINITY || node->out[0]->quant.given)
+			return NULL;
+		found = node;
+	}
+	return found;
+}
+
+/* What convolutions read of @t, behind max pools; NULL: something else reads it. */
+static struct vtac_tensor *read_tensor(const struct vtac_graph *g, struct vtac_tensor *t)
+{
+	const struct vtac_node *user = vtac_only_user(g, t);
+
+	while (user && user->op == VTAC_MAX_POOL && user->device == VTAC_CARD) {
+		t = user->out[0];
+		user = vtac_only_user(g, t);
+	}
+	if (vtac_is_output(g, t) || !t->n_users)
+		return NULL;
+	for (unsigned int i = 0; i < t->n_users; i++) {
+		user = t->users[i];
+		if (!vtac_is_plain_conv(user) || user->in[0] != t || user->attr.conv.spare ||
+		    (user->n_in > 3 && user->in[3] == t))
+			return NULL;
+	}
+	return t;
+}
+
+/* Rows of a constant: those before @n times @low, those behind the same times @high. */
+static int scale_rows(struct vtac_graph *g, struct vtac_node *node, unsigned int i, float low,
+		      float high, float less)
+{
+	const struct vtac_tensor *t = node->in[i];
+	int64_t n = vtac_elements(t) / 2;
+	const float *from = t->data;
+	float *to = vtac_alloc(g, (uint64_t)n * 2, sizeof(*to));
+	struct vtac_tensor *made;
+
+	if (!to)
+		return -1;
+	for (int64_t k = 0; k < n; k++) {
+		to[k] = from[k] * low;
+		to[n + k] = (from[k] - less) * high;
+	}
+	made = vtac_tensor_const(g, t->name, VTAC_F32, t->rank, t->dims, to, false);
+	return made ? vtac_node_set_in(g, node, i, made) : -1;
+}
+
+/* Weights of inputs: those of the low part, and behind them the same for the high one. */
+static int read_both(struct vtac_graph *g, struct vtac_node *node, int64_t channels, float low,
+		     float high)
+{
+	const struct vtac_tensor *w = node->in[1];
+	int64_t area = w->dims[2] * w->dims[3], half = channels * area;
+	const float *from = w->data;
+	float *to = vtac_alloc(g, (uint64_t)vtac_elements(w), sizeof(*to));
+	struct vtac_tensor *made;
+
+	if (!to)
+		return -1;
+	for (int64_t o = 0; o < w->dims[0]; o++)
+		for (int64_t k = 0; k < half; k++) {
+			to[o * 2 * half + k] = from[o * 2 * half + k] * low;
+			to[o * 2 * half + half + k] = from[o * 2 * half + k] * high;
+		}
+	made = vtac_tensor_const(g, w->name, VTAC_F32, w->rank, w->dims, to, false);
+	return made ? vtac_node_set_in(g, node, 1, made) : -1;
+}
+
+/* A bias of zeros, where there is none. */
+static int need_bias(struct vtac_graph *g, struct vtac_node *node)
+{
+	int64_t n = node->out[0]->dims[1];
+	float *zeros = vtac_alloc(g, (uint64_t)n, sizeof(*zeros));
+	struct vtac_tensor *b;
+
+	if (node->n_in > 2 && node->in[2])
+		return 0;
+	if (!zeros || (node->n_in < 3 && vtac_node_resize_in(g, node, 3)))
+		return -1;
+	b = vtac_tensor_const(g, vtac_text(g, "%s/bias", node->name), VTAC_F32, 1, &n, zeros,
+			      false);
+	return b ? vtac_node_set_in(g, node, 2, b) : -1;
+}
+
+bool vtac_can_split(const struct vtac_graph *g)
+{
+	struct vtac_node *node = first_layer(g);
+
+	return node && read_tensor(g, node->out[0]);
+}
+
+int vtac_split_first(struct vtac_graph *g, const struct vtac_options *opt,
+		     const struct vtac_images *images)
+{
+	const float parts = HIGH_PER_LOW + 1;
+	struct vtac_images few = *images;
+	struct vtac_node *node = first_layer(g);
+	struct vtac_tensor *t, *last = node ? read_tensor(g, node->out[0]) : NULL;
+	int64_t channels;
+	float most;
+
+	if (!last)
+		return 0;
+	few.count = few.count > IMAGES_MAX ? IMAGES_MAX : few.count;
+	if (vtac_calibrate(g, opt, &few))
+		return -1;
+	t = node->out[0];
+	channels = t->dims[1];
+	most = t->stats ? t->stats->hi * MARGIN : 0;
+	if (!(most > 0))
+		return 0;
+	if (need_bias(g, node) || vtac_widen_outputs(g, t, channels))
+		return -1;
+	/* low is shown as low * parts, high as high * parts / HIGH_PER_LOW: both from 0 to most. */
+	if (scale_rows(g, node, 1, parts, parts / HIGH_PER_LOW, 0) ||
+	    scale_rows(g, node, 2, parts, parts / HIGH_PER_LOW, most / parts))
+		return -1;
+	node->act.hi = most;
+	for (; t != last; t = t->users[0]->out[0])
+		t->users[0]->out[0]->dims[1] += channels;
+	for (unsigned int i = 0; i < last->n_users; i++)
+		if (vtac_widen_inputs(g, last->users[i], channels, channels) ||
+		    read_both(g, last->users[i], channels, 1 / parts, HIGH_PER_LOW / parts))
+			return -1;
+	return 0;
+}
