@@ -15,6 +15,7 @@ struct measure {
 	unsigned int image;
 	float **values;			/* of the float graph, by tensor id */
 	double *signal, *noise;		/* by tensor id of the quantised graph */
+	double *each;			/* likewise: the sum of each image's ratio, in dB */
 	int64_t best, best_float;	/* greatest outputs; -1: none yet */
 };
 
@@ -67,6 +68,17 @@ static int64_t greatest(const float *v, int64_t n)
 	return best;
 }
 
+/* Signal to noise that is as good as none. */
+#define EXACT	100000000000000000000.0
+
+/* Noise of 0 is a ratio that no figure has: 200 dB stand for it. */
+static double ratio(double signal, double noise)
+{
+	if (signal <= 0)
+		return 0;
+	return noise <= signal / EXACT ? 200 : 10 * log10(signal / noise);
+}
+
 /* The float graph's outputs are the other's in the same order, under any name. */
 static const struct vtac_tensor *same_tensor(const struct measure *m, const struct vtac_tensor *t)
 {
@@ -82,6 +94,7 @@ static void compare(void *priv, const struct vtac_tensor *t, const void *data)
 	const struct vtac_tensor *as = same_tensor(m, t);
 	const float *want = as ? m->values[as->id] : NULL;
 	int64_t n = vtac_elements(t), plane = plane_of(t);
+	double signal = 0, noise = 0;
 	float *got;
 
 	if (!want || !vtac_same_shape(as, t) ||
@@ -90,10 +103,12 @@ static void compare(void *priv, const struct vtac_tensor *t, const void *data)
 	got = malloc((size_t)n * sizeof(*got) + 1);
 	for (int64_t i = 0; got && i < n; i++) {
 		got[i] = real_value(t, data, i, plane);
-		m->signal[t->id] += (double)want[i] * (double)want[i];
-		m->noise[t->id] += ((double)want[i] - (double)got[i]) *
-			((double)want[i] - (double)got[i]);
+		signal += (double)want[i] * (double)want[i];
+		noise += ((double)want[i] - (double)got[i]) * ((double)want[i] - (double)got[i]);
 	}
+	m->signal[t->id] += signal;
+	m->noise[t->id] += noise;
+	m->each[t->id] += ratio(signal, noise);
 	if (got && m->quantised->n_outputs && m->quantised->outputs[0] == t) {
 		m->best = greatest(got, n);
 		m->best_float = greatest(want, n);
@@ -146,17 +161,6 @@ static int run_images(struct measure *m, const struct vtac_options *opt, struct 
 	return err;
 }
 
-/* Signal to noise that is as good as none. */
-#define EXACT	100000000000000000000.0
-
-/* Noise of 0 is a ratio that no figure has: 200 dB stand for it. */
-static double ratio(double signal, double noise)
-{
-	if (signal <= 0)
-		return 0;
-	return noise <= signal / EXACT ? 200 : 10 * log10(signal / noise);
-}
-
 int vtac_measure(struct vtac_graph *real, struct vtac_graph *quantised,
 		 const struct vtac_options *opt, const struct vtac_images *images,
 		 struct vtac_accuracy *a)
@@ -168,11 +172,15 @@ int vtac_measure(struct vtac_graph *real, struct vtac_graph *quantised,
 	a->sqnr = vtac_alloc(quantised, quantised->next_id, sizeof(*a->sqnr));
 	m.signal = vtac_alloc(quantised, quantised->next_id, sizeof(*m.signal));
 	m.noise = vtac_alloc(quantised, quantised->next_id, sizeof(*m.noise));
+	m.each = vtac_alloc(quantised, quantised->next_id, sizeof(*m.each));
 	m.values = calloc(real->next_id + 1u, sizeof(*m.values));
-	if (a->sqnr && m.signal && m.noise && m.values)
+	a->each = m.each;
+	if (a->sqnr && m.signal && m.noise && m.each && m.values)
 		err = run_images(&m, opt, a);
-	for (unsigned int i = 0; !err && i < quantised->next_id; i++)
+	for (unsigned int i = 0; !err && i < quantised->next_id; i++) {
 		a->sqnr[i] = ratio(m.signal[i], m.noise[i]);
+		m.each[i] /= images->count;
+	}
 	if (!err && quantised->n_outputs)
 		a->output_sqnr = a->sqnr[quantised->outputs[0]->id];
 	free(m.values);

@@ -86,18 +86,26 @@ static struct vtac_graph *calibrated_graph(struct trial *t, const struct vtac_qu
 	return prepare(g, t->opt, &t->few, how) ? NULL : g;
 }
 
-/* The network's outputs, before what squeezes them on the CPU. */
+/*
+ * Of the network's outputs, before what squeezes them on the CPU. The mean of the images' own:
+ * one image that is cut off somewhere, by chance, does not decide.
+ */
 static double noise_of(const struct vtac_graph *g, const struct vtac_accuracy *a)
 {
 	double sum = 0;
 	unsigned int n = 0;
 
 	for (unsigned int i = 0; i < g->n_nodes; i++) {
-		const struct vtac_node *node = g->nodes[i];
+		const struct vtac_tensor *t = g->nodes[i]->in[0];
 
-		if (node->op != VTAC_DEQUANTIZE || a->sqnr[node->in[0]->id] == 0)
+		if (g->nodes[i]->op != VTAC_DEQUANTIZE)
 			continue;
-		sum += pow(10, -a->sqnr[node->in[0]->id] / 10);
+		/* The tensor that the float graph has, too, is the one that was copied. */
+		while (t->producer && t->producer->op == VTAC_COPY)
+			t = t->producer->in[0];
+		if (a->each[t->id] == 0)
+			continue;
+		sum += pow(10, -a->each[t->id] / 10);
 		n++;
 	}
 	return n ? sum / n : pow(10, -a->output_sqnr / 10);

@@ -41,6 +41,7 @@ struct vtac_accuracy {
 	bool labelled;			/* the images' classes are known: */
 	unsigned int right, right_float;	/* the greatest output is the image's class */
 	double *sqnr;			/* dB, by tensor id of the quantised graph; 0: not known */
+	double *each;			/* likewise, the mean of the images' own */
 	unsigned int n_sqnr;
 	double output_sqnr;		/* of the first output */
 };
