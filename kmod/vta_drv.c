@@ -168,7 +168,6 @@ static struct pci_driver vta_driver = {
 	.shutdown = vta_pm_shutdown,
 	.err_handler = &vta_reset_handlers,
 	.driver.pm = &vta_pm_ops,
-	.driver.coredump = vta_dump_state,
 };
 
 static int __init vta_init(void)

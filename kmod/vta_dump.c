@@ -175,11 +175,13 @@ void vta_dump_coredump(struct vta_device *vdev, const char *why)
 	dev_coredumpv(&vdev->pdev->dev, text.buf, text.len, GFP_KERNEL);
 }
 
-void vta_dump_state(struct device *dev)
+int vta_dump_state(struct vta_device *vdev)
 {
-	struct vta_device *vdev = dev_get_drvdata(dev);
+	int ret = mutex_lock_interruptible(&vdev->lock);
 
-	mutex_lock(&vdev->lock);
+	if (ret)
+		return ret;
 	vta_dump_coredump(vdev, "the state was asked for");
 	mutex_unlock(&vdev->lock);
+	return 0;
 }

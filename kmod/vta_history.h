@@ -134,7 +134,7 @@ void vta_history_print_resets(struct vta_device *vdev, struct vta_text *text);
  * kernel drops it if it still has an earlier one of the card.
  */
 void vta_dump_coredump(struct vta_device *vdev, const char *why);
-/* The same of a card that is not reset: root has written to the PCI device's file "coredump". */
-void vta_dump_state(struct device *dev);
+/* The same of a card that is not reset: root has written to its file "coredump" in sysfs. */
+int vta_dump_state(struct vta_device *vdev);
 
 #endif /* VTA_HISTORY_H */

@@ -97,6 +97,19 @@ static ssize_t reset_store(struct device *dev, struct device_attribute *attr, co
 static DEVICE_ATTR_WO(reset);
 
 /*
+ * Not the driver core's file of this name: its write takes the device's lock, with which the
+ * removal of the driver waits for the write.
+ */
+static ssize_t coredump_store(struct device *dev, struct device_attribute *attr, const char *buf,
+			      size_t count)
+{
+	int ret = capable(CAP_SYS_ADMIN) ? vta_dump_state(to_vta_device(dev)) : -EPERM;
+
+	return ret ? ret : count;
+}
+static DEVICE_ATTR_WO(coredump);
+
+/*
  * The last ones, a line each: records of several values, as they were at one moment. Only root
  * may see whose queue has faulted, and where.
  */
@@ -168,6 +181,7 @@ static struct attribute *vta_attrs[] = {
 	&dev_attr_throttled.attr,
 	&dev_attr_state.attr,
 	&dev_attr_reset.attr,
+	&dev_attr_coredump.attr,
 	&dev_attr_fault_log.attr,
 	&dev_attr_user_weights.attr,
 	&dev_attr_reset_log.attr,

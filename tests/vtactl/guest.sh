@@ -308,7 +308,7 @@ if [ -d /sys/class/devcoredump ]; then
 	check "dump: the present state" says '^because the state was asked for$'
 	check "dump: the present state has registers" says '^register 0x104 STATUS '
 	check "dump: leaves no devcoredump" [ -z "$(find /sys/class/devcoredump -name "devcd*")" ]
-	unprivileged sh -c 'echo 1 >/sys/class/vta/vta0/device/coredump'
+	unprivileged sh -c 'echo 1 >/sys/class/vta/vta0/coredump'
 	check "dump: only root asks for the state" [ "$status" -ne 0 ]
 fi
 check "dump: has the log" grep -q 'queue [0-9]* of \[[0-9]*\] halted' /tmp/dump/vta-dump/kernel-log.txt

@@ -247,7 +247,7 @@ static void put_state(struct dump *dump, const struct vtadev_card *card, int dir
 
 	if (copy_coredumps(dump, card, false))
 		return;
-	err = write_byte(dir, "device/coredump");
+	err = write_byte(dir, "coredump");
 	if (!err && !copy_coredumps(dump, card, true))
 		err = -ENOENT;
 	if (err) {
