@@ -59,6 +59,21 @@ static void keeps_values(struct net *net, vtac_pass_fn run, const struct vtac_op
 	free(before);
 }
 
+/* @t as uint8 and back, as a quantised file has it. */
+static struct vtac_tensor *net_uint8(struct net *net, struct vtac_tensor *t, float scale,
+				     uint8_t zero)
+{
+	struct vtac_tensor *s, *z;
+	struct vtac_node *node;
+
+	s = vtac_tensor_const(net->g, "scale", VTAC_F32, 0, NULL, &scale, true);
+	z = vtac_tensor_const(net->g, "zero", VTAC_U8, 0, NULL, &zero, true);
+	node = net_node(net, VTAC_QUANTIZE, vtac_text(net->g, "%s/q", t->name), t, s, z);
+	node = net_node(net, VTAC_DEQUANTIZE, vtac_text(net->g, "%s/dq", t->name), node->out[0],
+			s, z);
+	return node->out[0];
+}
+
 /* Residual blocks as ResNet has them, with or without a convolution beside. */
 static struct vtac_tensor *block(struct net *net, struct vtac_tensor *x, unsigned int i,
 				 int64_t c, bool beside, bool swapped, bool norm)
@@ -170,6 +185,36 @@ static void fusion_finds_hard_swish(void **state)
 	net_output(&net, node->out[0]);
 	pass(&net, vtac_pass_shape, &opt);
 	keeps_values(&net, vtac_pass_fuse, &opt);
+	assert_int_equal(count(&net, VTAC_HARD_SWISH), 1);
+	assert_int_equal(net.g->n_nodes, 2);
+	net_end(&net);
+}
+
+/* Likewise with a scale at each step; the sum's range takes the place of the clip. */
+static void fusion_finds_quantised_hard_swish(void **state)
+{
+	const float step = 3.0f / 255, six = 6;
+	const uint8_t most = 255, zero = 0;
+	struct vtac_tensor *x, *c3, *c6, *s, *z;
+	struct vtac_options opt = { 0 };
+	struct vtac_node *node;
+	struct net net;
+
+	(void)state;
+	net_begin(&net, 5);
+	x = net_uint8(&net, net_conv(&net, net_input(&net, 3, 8, 8), "conv", 3, 8, 3), 0.05f, 128);
+	s = vtac_tensor_const(net.g, "step", VTAC_F32, 0, NULL, &step, true);
+	z = vtac_tensor_const(net.g, "zero", VTAC_U8, 0, NULL, &zero, true);
+	c3 = vtac_tensor_const(net.g, "three", VTAC_U8, 0, NULL, &most, true);
+	c3 = net_node(&net, VTAC_DEQUANTIZE, "three/dq", c3, s, z)->out[0];
+	c6 = vtac_tensor_const(net.g, "six", VTAC_F32, 0, NULL, &six, true);
+	node = net_node(&net, VTAC_ADD, "plus", x, c3, NULL);
+	node = net_node(&net, VTAC_MUL, "times", x,
+			net_uint8(&net, node->out[0], 6.0f / 255, 0), NULL);
+	node = net_node(&net, VTAC_DIV, "over", net_uint8(&net, node->out[0], 0.15f, 20), c6, NULL);
+	net_output(&net, net_uint8(&net, node->out[0], 0.025f, 20));
+	pass(&net, vtac_pass_shape, &opt);
+	pass(&net, vtac_pass_fuse, &opt);
 	assert_int_equal(count(&net, VTAC_HARD_SWISH), 1);
 	assert_int_equal(net.g->n_nodes, 2);
 	net_end(&net);
@@ -579,12 +624,53 @@ static void given_zero_points_are_kept(void **state)
 	net_end(&net);
 }
 
+/*
+ * Quantisers leave out a Relu before integers that begin at 0. Where the second convolution pads,
+ * the card has the zero point 0, and integers below it: these stay unused, on the CPU as well.
+ */
+static void range_that_replaces_a_relu_limits(void **state)
+{
+	for (int cpu = 0; cpu < 2; cpu++) {
+		struct vtac_options opt = { .no_prune = true, .no_card = cpu };
+		double signal = 0, noise = 0;
+		struct vtac_tensor *x;
+		float *before;
+		struct net net;
+
+		(void)state;
+		net_core(&opt);
+		net_begin(&net, 33);
+		x = net_uint8(&net, net_input(&net, 16, 8, 8), 0.0079f, 128);
+		x = net_uint8(&net, net_conv(&net, x, "first", 16, 16, 3), 0.03f, 0);
+		net_output(&net, net_uint8(&net, net_conv(&net, x, "second", 16, 16, 3), 0.05f,
+					   128));
+		pass(&net, vtac_pass_shape, &opt);
+		net_run(&net);
+		before = net.out;
+		net.out = NULL;
+		if (vtac_run_passes(net.g, &opt, NULL))
+			fail_msg("%s", net.g->error.text);
+		assert_int_equal(count(&net, VTAC_CLIP), cpu ? 3 : 1);
+		if (!cpu)
+			assert_int_equal(find(&net, "first")->post.lo, 0);
+		net_run(&net);
+		for (int64_t i = 0; i < net.n_out; i++) {
+			signal += pow(before[i], 2);
+			noise += pow(before[i] - net.out[i], 2);
+		}
+		assert_true(noise < signal / 100);
+		free(before);
+		net_end(&net);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fusion_keeps_values_of_residual_blocks),
 		cmocka_unit_test(fusion_moves_pads),
 		cmocka_unit_test(fusion_finds_hard_swish),
+		cmocka_unit_test(fusion_finds_quantised_hard_swish),
 		cmocka_unit_test(devices_do_not_depend_on_order),
 		cmocka_unit_test(residual_blocks_stay_on_the_card),
 		cmocka_unit_test(every_node_of_the_cpu_has_a_reason),
@@ -596,6 +682,7 @@ int main(void)
 		cmocka_unit_test(pixels_are_repeated_equally_often),
 		cmocka_unit_test(given_quantisation_goes_to_tensors),
 		cmocka_unit_test(given_zero_points_are_kept),
+		cmocka_unit_test(range_that_replaces_a_relu_limits),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -29,6 +29,14 @@ need() {
 	"$here/deps.sh" need "$@" || exit "$fatal"
 }
 
+# For shells of the guest and of roots: single quotes are all that every shell reads alike.
+quote() {
+	local word
+	for word; do
+		printf "'%s' " "${word//\'/\'\\\'\'}"
+	done
+}
+
 # cached NAME WHAT COMMAND...: has COMMAND fill a fresh directory (its last
 # argument), which becomes $cache/NAME whole or not at all. Of two set-ups at
 # once the second waits for the first. What an interrupted one left is swept. With

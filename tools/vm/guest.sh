@@ -200,11 +200,3 @@ module_order='
 		for (i = 1; i <= count; i++)
 			print order[i]
 	}'
-
-# For init: single quotes are all that every shell reads alike.
-quote() {
-	local word
-	for word; do
-		printf "'%s' " "${word//\'/\'\\\'\'}"
-	done
-}

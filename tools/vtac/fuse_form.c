@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "fuse_impl.h"
+#include "quant.h"
 
 /* ---- pads ---- */
 
@@ -233,42 +234,69 @@ int fuse_mean(struct vtac_graph *g, struct vtac_node *node)
 	return node->op == VTAC_IDENTITY ? fuse_take(pool, node) : 1;
 }
 
-/* ---- hard swish: x * clip(x / 6 + 1/2, 0, 1), in any of its forms ---- */
+/*
+ * ---- hard swish: x * clip(x / 6 + 1/2, 0, 1), in any of its forms ----
+ *
+ * In a quantised file each step may have a scale. Those inside are dropped: the card does not round
+ * there. A quantiser leaves out the clip if the sum's scale has the same limits.
+ */
 
+/* Numbers of a quantised file are rounded. */
 static bool near(float a, float b)
 {
-	return fabsf(a - b) <= 0.000001f * fabsf(b);
+	return fabsf(a - b) <= 0.0001f * fabsf(b);
+}
+
+/* The limits of @t's values, by activation and by the file's integers. */
+static void limits_of(const struct vtac_tensor *t, float *lo, float *hi)
+{
+	const struct vtac_node *node = t->producer;
+
+	*lo = -INFINITY;
+	*hi = INFINITY;
+	if (node->op == VTAC_CLIP) {
+		*lo = node->attr.clip.lo;
+		*hi = node->attr.clip.hi;
+	} else if (node->act.kind == VTAC_ACT_CLIP) {
+		*lo = node->act.lo;
+		*hi = node->act.hi;
+	}
+	vtac_limit_to_given(t, lo, hi);
+}
+
+/* Is @t x + 3, without an activation unless it is @t's own limit? */
+static bool is_three_more(const struct vtac_tensor *t, const struct vtac_tensor *x, bool clipped)
+{
+	const struct vtac_node *add = t->producer;
+	float three;
+
+	if (!add || add->op != VTAC_ADD || (add->act.kind != VTAC_ACT_NONE && !clipped))
+		return false;
+	if (add->in[0] == x)
+		return fuse_number(add->in[1], &three) && near(three, 3);
+	return add->in[1] == x && fuse_number(add->in[0], &three) && near(three, 3);
 }
 
 /* Is @t the hard sigmoid of x, times @factor? */
 static bool is_hard_sigmoid(const struct vtac_graph *g, const struct vtac_tensor *t,
 			    const struct vtac_tensor *x, float *factor)
 {
-	const struct vtac_node *node = t->producer, *add;
-	float three, lo, hi;
-	bool clipped;
+	const struct vtac_node *node = t->producer;
+	float lo, hi;
 
-	if (!node || !vtac_only_user(g, t) || t->quant.given)
+	if (!node || !vtac_only_user(g, t))
 		return false;
 	*factor = 1;
 	if (node->op == VTAC_HARD_SIGMOID)
 		return node->in[0] == x && near(node->attr.unary.alpha, 1.0f / 6) &&
 		       near(node->attr.unary.beta, 0.5f);
 	/* clip(x + 3, 0, 6); the clip may be the addition's already. */
-	add = node->op == VTAC_CLIP ? node->in[0]->producer : node;
-	if (!add || add->op != VTAC_ADD)
-		return false;
-	lo = node->op == VTAC_CLIP ? node->attr.clip.lo : add->act.lo;
-	hi = node->op == VTAC_CLIP ? node->attr.clip.hi : add->act.hi;
-	clipped = add->act.kind == VTAC_ACT_CLIP;
-	if (node->op == VTAC_CLIP)
-		clipped = !clipped;
-	if (!clipped || lo != 0 || hi != 6)
+	limits_of(t, &lo, &hi);
+	if (lo != 0 || !near(hi, 6))
 		return false;
 	*factor = 6;
-	if (add->in[0] == x)
-		return fuse_number(add->in[1], &three) && three == 3;
-	return add->in[1] == x && fuse_number(add->in[0], &three) && three == 3;
+	return node->op == VTAC_CLIP ? is_three_more(node->in[0], x, false) :
+	       is_three_more(t, x, true);
 }
 
 /* x * sigmoid: the other operand, or NULL. */
@@ -299,7 +327,7 @@ int fuse_hard_swish(struct vtac_graph *g, struct vtac_node *node)
 		if ((node->op != VTAC_MUL && node->op != VTAC_DIV) ||
 		    !fuse_number(node->in[1 - i], &number))
 			return 0;
-		mul = fuse_from(g, node->in[i], VTAC_MUL);
+		mul = vtac_only_user(g, node->in[i]) ? node->in[i]->producer : NULL;
 		x = mul ? swish_input(g, mul, &factor) : NULL;
 		if (!x || !near(node->op == VTAC_DIV ? number : 1 / number, factor))
 			return 0;

@@ -40,6 +40,12 @@ struct vtac_images {
 	const unsigned int *classes;	/* what each shows, to measure by; or NULL */
 };
 
+/*
+ * Narrows @lo to @hi to what the file's integers of @t reach, if it has any. Quantisers rely on
+ * this and leave out the Relu or Clip before it.
+ */
+void vtac_limit_to_given(const struct vtac_tensor *t, float *lo, float *hi);
+
 /* How the largest value that a scale covers is found. */
 enum vtac_range { VTAC_RANGE_AUTO, VTAC_RANGE_MSE, VTAC_RANGE_MAX, VTAC_RANGE_PERCENTILE };
 

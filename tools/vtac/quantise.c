@@ -69,6 +69,7 @@ static struct vtac_node *convert(struct quantiser *q, enum vtac_op op, const cha
 	struct vtac_graph *g = q->g;
 	struct vtac_node *node = vtac_node_new(g, op, name, 3, 1);
 	struct vtac_tensor *scale, *zero = NULL;
+	float lo = -INFINITY, hi = INFINITY;
 
 	scale = vtac_tensor_const(g, vtac_text(g, "%s/scale", to->name), VTAC_F32, 0, NULL,
 				  &q->scale[like->id], true);
@@ -80,8 +81,8 @@ static struct vtac_node *convert(struct quantiser *q, enum vtac_op op, const cha
 		return NULL;
 	vtac_node_set_out(node, 0, to);
 	node->device = VTAC_CPU;
-	node->post.lo = least_of(q, like);
-	node->post.hi = q->in_top;
+	vtac_limit_to_given(like, &lo, &hi);
+	limit_integers(q, &node->post, like, lo, hi);
 	return node;
 }
 
@@ -233,7 +234,81 @@ static int cross_borders(struct quantiser *q)
 		t->device = VTAC_CARD;
 		t->layout = VTAC_PACKED;
 	}
-	return vtac_graph_sweep(q->g);
+	return 0;
+}
+
+/* Is @t a float of the CPU, with a range by the file? */
+static bool has_range(const struct vtac_tensor *t)
+{
+	return t->dtype == VTAC_F32 && !t->data && is_given(t);
+}
+
+static bool is_within(const struct vtac_tensor *t, float lo, float hi)
+{
+	float from = -INFINITY, to = INFINITY;
+
+	vtac_limit_to_given(t, &from, &to);
+	return from >= lo && to <= hi;
+}
+
+/* May @t, which has a range, be outside of it? Not if it was made of integers or moved. */
+static bool may_exceed(const struct vtac_tensor *t)
+{
+	const struct vtac_node *node = t->producer;
+	float lo = -INFINITY, hi = INFINITY;
+
+	if (!node)
+		return true;
+	if (node->op == VTAC_DEQUANTIZE)
+		return false;
+	vtac_limit_to_given(t, &lo, &hi);
+	for (unsigned int i = 0; i < node->n_in; i++)
+		if (node->in[i] && node->in[i]->dtype == VTAC_F32 && !node->in[i]->data &&
+		    !is_within(node->in[i], lo, hi))
+			return true;
+	return !keeps_scale(node->op) || node->op == VTAC_PAD;
+}
+
+/*
+ * Floats of the CPU have the range of the file's integers. They are not rounded to these: the file
+ * asks for no more than that this much error is acceptable.
+ */
+static int limit_float(struct quantiser *q, struct vtac_tensor *t)
+{
+	struct vtac_graph *g = q->g;
+	struct vtac_tensor *to = vtac_tensor_shaped(g, vtac_text(g, "%s/limited", t->name),
+						    VTAC_F32, t->rank, t->dims);
+	struct vtac_node *node = vtac_node_new(g, VTAC_CLIP, vtac_text(g, "%s/limit", t->name), 1,
+					       1);
+
+	if (!to || !node)
+		return -1;
+	node->device = VTAC_CPU;
+	node->attr.clip.lo = -INFINITY;
+	node->attr.clip.hi = INFINITY;
+	vtac_limit_to_given(t, &node->attr.clip.lo, &node->attr.clip.hi);
+	if (vtac_tensor_replace(g, t, to))
+		return -1;
+	vtac_node_set_out(node, 0, to);
+	return vtac_node_set_in(g, node, 0, t);
+}
+
+static int limit_floats(struct quantiser *q)
+{
+	unsigned int n = q->g->n_tensors;
+	bool *exceeds = vtac_alloc(q->g, n + 1, sizeof(*exceeds));
+
+	if (!exceeds)
+		return -1;
+	for (unsigned int i = 0; i < n; i++)
+		exceeds[i] = has_range(q->g->tensors[i]) && may_exceed(q->g->tensors[i]);
+	for (unsigned int i = 0; i < n; i++) {
+		if (exceeds[i] && limit_float(q, q->g->tensors[i]))
+			return -1;
+		if (has_range(q->g->tensors[i]))
+			q->g->tensors[i]->quant.given = false;
+	}
+	return 0;
 }
 
 /*
@@ -283,5 +358,5 @@ int vtac_pass_quantise(struct vtac_graph *g, const struct vtac_options *opt)
 		return -1;
 	if (prepare(&q) || choose_scales(&q) || quantise_nodes(&q))
 		return -1;
-	return cross_borders(&q);
+	return cross_borders(&q) || limit_floats(&q) ? -1 : vtac_graph_sweep(g);
 }

@@ -109,15 +109,35 @@ int32_t least_of(const struct quantiser *q, const struct vtac_tensor *t)
 	return all ? -q->in_top - 1 : -q->in_top;
 }
 
-/* What the file's integers reach; both directions alike if they are signed around 0. */
-static void given_span(const struct vtac_tensor *t, float *lo, float *hi)
+/* What the file's integers, from @least, reach. */
+static void reach_of_given(const struct vtac_tensor *t, int32_t least, float *lo, float *hi)
 {
 	const struct vtac_quant *quant = &t->quant;
 	int32_t zero = quant->zero ? quant->zero[0] : 0;
-	int32_t least = quant->type == VTAC_U8 ? 0 : zero ? -128 : -127;
 
-	*lo = fminf((float)(least - zero) * quant->scale[0], 0);
-	*hi = fmaxf((float)((quant->type == VTAC_U8 ? 255 : 127) - zero) * quant->scale[0], 0);
+	*lo = (float)(least - zero) * quant->scale[0];
+	*hi = (float)((quant->type == VTAC_U8 ? 255 : 127) - zero) * quant->scale[0];
+}
+
+/* Likewise, with 0; both directions alike if they are signed around 0. */
+static void given_span(const struct vtac_tensor *t, float *lo, float *hi)
+{
+	bool shifted = t->quant.zero && t->quant.zero[0];
+
+	reach_of_given(t, t->quant.type == VTAC_U8 ? 0 : shifted ? -128 : -127, lo, hi);
+	*lo = fminf(*lo, 0);
+	*hi = fmaxf(*hi, 0);
+}
+
+void vtac_limit_to_given(const struct vtac_tensor *t, float *lo, float *hi)
+{
+	float least, most;
+
+	if (!is_given(t))
+		return;
+	reach_of_given(t, t->quant.type == VTAC_U8 ? 0 : -128, &least, &most);
+	*lo = fmaxf(*lo, least);
+	*hi = fminf(*hi, most);
 }
 
 float calibrated(const struct quantiser *q, const struct vtac_tensor *t, int levels)

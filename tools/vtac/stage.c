@@ -9,25 +9,34 @@
 #define MUL_MAX		32767
 #define SHIFT_MAX	15	/* half of the step is an immediate of 16 bits */
 
+void limit_integers(const struct quantiser *q, struct vtac_post *p, const struct vtac_tensor *t,
+		    float lo, float hi)
+{
+	float from = rintf(lo / q->scale[t->id]) + (float)q->zero[t->id];
+	float to = rintf(hi / q->scale[t->id]) + (float)q->zero[t->id];
+	int32_t least = least_of(q, t), most = q->in_top;
+
+	p->lo = from > (float)most ? most : from > (float)least ? (int32_t)from : least;
+	p->hi = to < (float)p->lo ? p->lo : to < (float)most ? (int32_t)to : most;
+}
+
 int set_limits(struct quantiser *q, struct vtac_node *node, const struct vtac_tensor *t)
 {
-	float scale = q->scale[t->id];
-	int32_t zero = q->zero[t->id], lo = least_of(q, t), hi = q->in_top;
-	float a = node->op == VTAC_CLIP ? node->attr.clip.lo : node->act.lo;
-	float b = node->op == VTAC_CLIP ? node->attr.clip.hi : node->act.hi;
+	float lo = -INFINITY, hi = INFINITY;
 
 	if (node->act.kind == VTAC_ACT_LEAKY)
 		return vtac_fail(q->g, node, "The card does not compute leaky activations.");
-	if (node->act.kind == VTAC_ACT_CLIP || node->op == VTAC_CLIP) {
-		float from = rintf(a / scale) + (float)zero, to = rintf(b / scale) + (float)zero;
-
-		lo = from > (float)hi ? hi : from > (float)lo ? (int32_t)from : lo;
-		hi = to < (float)lo ? lo : to < (float)hi ? (int32_t)to : hi;
+	if (node->op == VTAC_CLIP) {
+		lo = node->attr.clip.lo;
+		hi = node->attr.clip.hi;
+	} else if (node->act.kind == VTAC_ACT_CLIP) {
+		lo = node->act.lo;
+		hi = node->act.hi;
 	}
-	node->post.lo = lo;
-	node->post.hi = hi;
-	q->lo[t->id] = lo;
-	q->hi[t->id] = hi;
+	vtac_limit_to_given(t, &lo, &hi);
+	limit_integers(q, &node->post, t, lo, hi);
+	q->lo[t->id] = node->post.lo;
+	q->hi[t->id] = node->post.hi;
 	return 0;
 }
 
