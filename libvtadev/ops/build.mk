@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The operators, for the card and for the CPU, and program images: a static library that
-# needs nothing but memset, memcpy and memcmp; and one that runs images with libvtadev.
+# needs nothing but memset, memcpy and memcmp (and of libgcc which processor this is); and one that
+# runs images with libvtadev.
 
 OPS_DIR := build/lib/ops
 OPS_SRCS := $(addprefix libvtadev/ops/, \
@@ -17,6 +18,9 @@ OPS_CFLAGS := -Icontract -std=gnu11 -Wall -Wextra -Wshadow -Wconversion -Werror 
 	-ffunction-sections -ffp-contract=off
 # Loops that the compiler vectorises. Floats are never contracted: the same bits everywhere.
 $(OPS_DIR)/cpu/%.o: OPS_CFLAGS += -O3
+ifneq ($(filter x86_64%,$(shell $(CC) -dumpmachine)),)
+$(OPS_DIR)/cpu/%.o: OPS_CFLAGS += -DVTACPU_AVX2
+endif
 
 $(call objects,$(OPS_DIR),libvtadev/ops,$$(CPPFLAGS) $$(OPS_CFLAGS) $$(CFLAGS))
 

@@ -23,29 +23,86 @@ static void widen(struct vtac_stats *s, float most)
 	}
 }
 
-static void count_values(struct vtac_stats *s, const float *v, int64_t n)
-{
-	float lo = s->lo, hi = s->hi, most, per;
+/* Values side by side, which the processor handles at once. */
+#define LANES	8
 
-	for (int64_t i = 0; i < n; i++) {
-		lo = v[i] < lo ? v[i] : lo;
-		hi = v[i] > hi ? v[i] : hi;
+struct lanes {
+	float lo[LANES], hi[LANES];
+	float odd[LANES];		/* 0, but for what is infinite or no number */
+};
+
+static void see_values(struct lanes *at, const float *v, int64_t n)
+{
+	int64_t i = 0;
+
+	for (; i + LANES <= n; i += LANES)
+		for (int k = 0; k < LANES; k++) {
+			float x = v[i + k];
+
+			at->lo[k] = x < at->lo[k] ? x : at->lo[k];
+			at->hi[k] = x > at->hi[k] ? x : at->hi[k];
+			at->odd[k] += x * 0.0f;
+		}
+	for (; i < n; i++) {
+		at->lo[0] = v[i] < at->lo[0] ? v[i] : at->lo[0];
+		at->hi[0] = v[i] > at->hi[0] ? v[i] : at->hi[0];
+		at->odd[0] += v[i] * 0.0f;
 	}
-	s->lo = lo;
-	s->hi = hi;
-	most = -lo > hi ? -lo : hi;
-	if (!s->range)
-		s->range = most > 0 ? most * 1.01f : 0;
-	if (!s->range)
-		return;
-	widen(s, most);
-	per = (float)VTAC_BINS / s->range;
+}
+
+/* Widens @lo to @hi by @v. False if a value is infinite, or no number. */
+static bool count_range(const float *v, int64_t n, float *lo, float *hi)
+{
+	struct lanes at = { .odd = { 0 } };
+	float odd = 0;
+
+	for (int k = 0; k < LANES; k++) {
+		at.lo[k] = *lo;
+		at.hi[k] = *hi;
+	}
+	see_values(&at, v, n);
+	for (int k = 0; k < LANES; k++) {
+		*lo = at.lo[k] < *lo ? at.lo[k] : *lo;
+		*hi = at.hi[k] > *hi ? at.hi[k] : *hi;
+		odd += at.odd[k];
+	}
+	return odd == 0;
+}
+
+/* In turn: many values are the same, and each increment waits for the one before. */
+#define TURNS	4
+
+static void count_bins(struct vtac_stats *s, const float *v, int64_t n)
+{
+	float per = (float)VTAC_BINS / s->range;
+	uint32_t hist[TURNS][VTAC_BINS] = { { 0 } };
+
 	for (int64_t i = 0; i < n; i++) {
 		unsigned int bin = (unsigned int)(fabsf(v[i]) * per);
 
-		s->hist[bin < VTAC_BINS ? bin : VTAC_BINS - 1]++;
+		hist[i % TURNS][bin < VTAC_BINS ? bin : VTAC_BINS - 1]++;
 	}
+	for (unsigned int i = 0; i < VTAC_BINS; i++)
+		for (unsigned int k = 0; k < TURNS; k++)
+			s->hist[i] += hist[k][i];
+}
+
+/* False if a value is infinite, or no number. */
+static bool count_values(struct vtac_stats *s, const float *v, int64_t n)
+{
+	float most;
+
+	if (!count_range(v, n, &s->lo, &s->hi))
+		return false;
+	most = -s->lo > s->hi ? -s->lo : s->hi;
+	if (!s->range)
+		s->range = most > 0 ? most * 1.01f : 0;
+	if (!s->range)
+		return true;
+	widen(s, most);
+	count_bins(s, v, n);
 	s->count += (uint64_t)n;
+	return true;
 }
 
 static void count_means(struct vtac_stats *s, const struct vtac_tensor *t, const float *v)
@@ -54,16 +111,16 @@ static void count_means(struct vtac_stats *s, const struct vtac_tensor *t, const
 
 	for (int i = 2; i < t->rank; i++)
 		plane *= t->dims[i];
-	for (int64_t i = 0; i < n * s->channels; i++) {
-		float most = s->most[i % s->channels];
+	for (int64_t i = 0; i < n * s->channels; i++, v += plane) {
+		float lo = 0, hi = 0, most = s->most[i % s->channels];
 		double sum = 0;
 
-		for (int64_t k = 0; k < plane; k++) {
-			sum += v[i * plane + k];
-			most = fmaxf(most, fabsf(v[i * plane + k]));
-		}
+		count_range(v, plane, &lo, &hi);
+		for (int64_t k = 0; k < plane; k++)
+			sum += v[k];
+		most = hi > most ? hi : most;
+		s->most[i % s->channels] = -lo > most ? -lo : most;
 		s->mean[i % s->channels] += sum / (double)(plane * n);
-		s->most[i % s->channels] = most;
 	}
 }
 
@@ -85,15 +142,6 @@ static struct vtac_stats *stats_of(struct run *r, struct vtac_tensor *t)
 	return s;
 }
 
-static bool finite_values(const float *v, int64_t n)
-{
-	float sum = 0;
-
-	for (int64_t i = 0; i < n; i++)
-		sum += v[i] * 0.0f;
-	return sum == 0;
-}
-
 static void seen(void *priv, const struct vtac_tensor *t, const void *data)
 {
 	struct run *r = priv;
@@ -108,14 +156,13 @@ static void seen(void *priv, const struct vtac_tensor *t, const void *data)
 		r->failed = true;
 		return;
 	}
-	if (!finite_values(data, n)) {
+	if (!count_values(s, data, n)) {
 		r->failed = true;
 		vtac_fail(r->g, t->producer,
 			  "Tensor %.120s is infinite or not a number for calibration image %u.",
 			  t->name, r->image);
 		return;
 	}
-	count_values(s, data, n);
 	if (t->rank < 2 || t->dims[1])
 		count_means(s, t, data);
 }
