@@ -30,7 +30,7 @@
 /*
  * The process is charged, as the kernel's own long-term pins are, and its user, as by
  * io_uring: a process that has ended leaves its pins to a file that others hold. And the
- * user of the card, who may have many IDs in a namespace.
+ * user of the card, which may be many IDs of a namespace.
  */
 static int vta_pin_charge(struct vta_mem *mem, struct vta_user *user)
 {

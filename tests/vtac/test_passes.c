@@ -664,6 +664,68 @@ static void range_that_replaces_a_relu_limits(void **state)
 	}
 }
 
+/* ---- how to quantise ---- */
+
+static int random_image(void *priv, unsigned int i, const struct vtac_tensor *t, float *values)
+{
+	struct net dice = { .seed = 100 + i };
+
+	(void)priv;
+	for (int64_t k = 0; k < vtac_elements(t); k++)
+		values[k] = (float)net_random(&dice, 2001) / 1000 - 1;
+	return 0;
+}
+
+/* The weights of output channel c (@in: of input channel c) times 2^(c / 2), or divided by it. */
+static void spread(struct vtac_node *conv, bool in)
+{
+	const struct vtac_tensor *w = conv->in[1];
+	float *v = (float *)(uintptr_t)w->data;
+	int64_t cols = w->dims[1], area = w->dims[2] * w->dims[3];
+
+	for (int64_t i = 0; i < vtac_elements(w); i++) {
+		int64_t c = in ? i / area % cols : i / area / cols;
+
+		v[i] *= exp2f((float)(in ? c : -c) / 2);
+	}
+}
+
+/*
+ * Softmax of scores that are far apart, as here the one is positive and the other negative, is 1
+ * and 0 whatever the scores' error. Channels of very different ranges need equalisation: the
+ * trials find that, as they compare the scores.
+ */
+static void trials_compare_scores(void **state)
+{
+	const struct vtac_images images = { .count = 6, .read = random_image };
+	struct vtac_options opt = { .no_prune = true, .images = &images };
+	struct vtac_node *node;
+	struct vtac_tensor *x;
+	struct net net;
+
+	(void)state;
+	net_core(&opt);
+	net_begin(&net, 34);
+	x = net_conv(&net, net_input(&net, 16, 8, 8), "first", 16, 16, 3);
+	spread(x->producer, false);
+	x = net_conv(&net, net_relu(&net, x, "relu"), "second", 16, 2, 1);
+	spread(x->producer, true);
+	for (int64_t i = 0; i < 2 * 16; i++) {
+		float *w = (float *)(uintptr_t)x->producer->in[1]->data + i;
+
+		*w = fabsf(*w) * (i < 16 ? 1000 : -1000);
+	}
+	node = net_node(&net, VTAC_SOFTMAX, "softmax", x, NULL, NULL);
+	node->attr.axis.axis = 1;
+	net_output(&net, node->out[0]);
+	if (vtac_run_passes(net.g, &opt, NULL))
+		fail_msg("%s", net.g->error.text);
+	assert_int_equal(find(&net, "second")->device, VTAC_CARD);
+	assert_int_equal(find(&net, "softmax")->device, VTAC_CPU);
+	assert_int_not_equal(net.g->how->equalise, VTAC_EQUALISE_NONE);
+	net_end(&net);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -683,6 +745,7 @@ int main(void)
 		cmocka_unit_test(given_quantisation_goes_to_tensors),
 		cmocka_unit_test(given_zero_points_are_kept),
 		cmocka_unit_test(range_that_replaces_a_relu_limits),
+		cmocka_unit_test(trials_compare_scores),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
