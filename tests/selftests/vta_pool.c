@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_pool - libvtadev's pools on four cards, which are reset, unbound and pulled out
- * while they have requests
+ * vta_pool - a program and its twin on one card; and libvtadev's pools on four cards, which are
+ * reset, unbound and pulled out while they have requests
  */
 #include <errno.h>
 #include <glob.h>
@@ -23,6 +23,88 @@
 #define UNTOUCHED	0xa5
 #define SECOND		1000000000ll
 #define DRIVER		"/sys/bus/pci/drivers/vta/"
+
+/* ---- A program and its twin ---- */
+
+FIXTURE(twins) {
+	struct vtadev *dev;
+	struct vtadev_queue *queues[2];
+	struct vtaprog *progs[2];
+	uint64_t loaded[2];		/* descriptors that loading took */
+};
+
+FIXTURE_SETUP(twins)
+{
+	struct pool_program program = { .outer = 1, .inner = 1, .cycles = 100 };
+	char why[VTAPROG_WHY_MAX] = "";
+	struct vtaops_core core;
+	uint8_t *image;
+	size_t size;
+
+	ASSERT_EQ(0, vtadev_open(NULL, &self->dev));
+	ASSERT_EQ(0, vtaprog_core(self->dev, &core));
+	program.core = &core;
+	image = pool_image(&program, &size);
+	ASSERT_NE(NULL, image);
+	for (unsigned int i = 0; i < 2; i++)
+		ASSERT_EQ(0, vtadev_queue_create(self->dev, NULL, &self->queues[i]));
+	EXPECT_EQ(0, vtaprog_load(self->dev, self->queues[0], image, size, &self->progs[0], why));
+	EXPECT_EQ(0, vtaprog_twin(self->dev, self->queues[1], self->progs[0], image, size,
+				  &self->progs[1], why)) {
+		TH_LOG("%s", why);
+	}
+	free(image);
+	for (unsigned int i = 0; i < 2; i++)
+		EXPECT_EQ(0, vtadev_completed(self->queues[i], &self->loaded[i]));
+	EXPECT_EQ(0, file_write(DRIVER "module/parameters/max_job_ms", "30000"));
+}
+
+FIXTURE_TEARDOWN(twins)
+{
+	emu_clear();
+	EXPECT_EQ(0, file_write(DRIVER "module/parameters/max_job_ms", "1000"));
+	for (unsigned int i = 0; i < 2; i++)
+		vtadev_queue_destroy(self->queues[i]);
+	vtaprog_free(self->progs[1]);
+	vtaprog_free(self->progs[0]);
+	vtadev_close(self->dev);
+}
+
+/* Descriptors behind @loaded that have completed, at least @count of them if that ever happens. */
+static uint64_t completed(struct vtadev_queue *queue, uint64_t loaded, uint64_t count)
+{
+	int64_t end = now_ns() + 60 * SECOND;
+	uint64_t seq = 0;
+
+	while (!vtadev_completed(queue, &seq) && seq < loaded + count && now_ns() < end)
+		sleep_ms(1);
+	return seq - loaded;
+}
+
+/* The input of the second run is on the card before the first run's stream has ended. */
+TEST_F(twins, next_input_is_copied_while_the_stream_of_the_first_executes)
+{
+	uint8_t in[2][POOL_BYTES], out[POOL_BYTES];
+
+	for (unsigned int i = 0; i < 2; i++) {
+		memset(in[i], 17 + (int)i, POOL_BYTES);
+		ASSERT_EQ(0, vtaprog_put(self->progs[i], 1, in[i]));
+	}
+	/* The second descriptor, which is the stream. */
+	ASSERT_EQ(0, emu_inject("slow-engine=10000+1 1"));
+	ASSERT_EQ(0, vtaprog_begin(self->progs[0]));
+	EXPECT_EQ(1, completed(self->queues[0], self->loaded[0], 1));
+	ASSERT_EQ(0, vtaprog_begin(self->progs[1]));
+	EXPECT_EQ(1, completed(self->queues[1], self->loaded[1], 1));
+	EXPECT_EQ(1, completed(self->queues[0], self->loaded[0], 1));
+	for (unsigned int i = 0; i < 2; i++) {
+		EXPECT_EQ(0, vtaprog_end(self->progs[i], 60 * SECOND));
+		EXPECT_EQ(0, vtaprog_get(self->progs[i], 2, out));
+		EXPECT_EQ(0, memcmp(in[i], out, POOL_BYTES));
+	}
+}
+
+/* ---- Pools ---- */
 
 struct job {
 	uint8_t in[POOL_BYTES], back[POOL_BYTES], weights[POOL_BYTES];
