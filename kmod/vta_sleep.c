@@ -153,7 +153,9 @@ static s64 vta_sleep_deadline(s64 deadline_ns)
 	if (deadline_ns == VTA_WAIT_FOREVER)
 		return deadline_ns;
 	timens_add_monotonic(&offset);
-	if (check_sub_overflow(deadline_ns, (s64)timespec64_to_ns(&offset), &host_ns))
+	/* On 5.10 timespec64_to_ns() takes a negative time for the greatest one. */
+	if (check_sub_overflow(deadline_ns, offset.tv_sec * NSEC_PER_SEC + offset.tv_nsec,
+			       &host_ns))
 		return deadline_ns < 0 ? S64_MIN : VTA_WAIT_FOREVER;
 	return host_ns;
 }
