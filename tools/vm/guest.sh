@@ -17,7 +17,7 @@ busybox_find() {
 		busybox_dir=$cache/busybox-$kernel_arch
 		[ -e "$busybox_dir" ] && return
 		cached "busybox-$kernel_arch" "guest's busybox" busybox_make \
-			"$kernel_root/usr/bin/busybox" "${chroot_run[@]}" "$kernel_root" /usr \
+			"$kernel_root/bin/busybox" "${chroot_run[@]}" "$kernel_root" /usr \
 			"$(cross_runner "$kernel_arch")" ;;
 	esac
 }
@@ -30,7 +30,7 @@ busybox_make() {
 	guest_skeleton "$root"
 	mkdir -p "$root"/{dev,proc,sys,tmp,run,etc}
 	cp "$program" "$root/usr/bin/busybox"
-	for applet in $("$@" "$([ $# -gt 0 ] && echo /usr/bin/busybox || echo "$program")" --list); do
+	for applet in $("$@" "$([ $# -gt 0 ] && echo /bin/busybox || echo "$program")" --list); do
 		[ "$applet" = busybox ] || ln -s busybox "$root/usr/bin/$applet"
 	done
 	echo 'root:x:0:0:root:/root:/bin/sh' >"$root/etc/passwd"
