@@ -56,13 +56,13 @@ FIXTURE_SETUP(twins)
 	free(image);
 	for (unsigned int i = 0; i < 2; i++)
 		EXPECT_EQ(0, vtadev_completed(self->queues[i], &self->loaded[i]));
-	EXPECT_EQ(0, file_write(DRIVER "module/parameters/max_job_ms", "30000"));
+	EXPECT_EQ(0, file_write("/sys/module/vta/parameters/max_job_ms", "30000"));
 }
 
 FIXTURE_TEARDOWN(twins)
 {
 	emu_clear();
-	EXPECT_EQ(0, file_write(DRIVER "module/parameters/max_job_ms", "1000"));
+	EXPECT_EQ(0, file_write("/sys/module/vta/parameters/max_job_ms", "1000"));
 	for (unsigned int i = 0; i < 2; i++)
 		vtadev_queue_destroy(self->queues[i]);
 	vtaprog_free(self->progs[1]);

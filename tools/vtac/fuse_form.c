@@ -247,23 +247,6 @@ static bool near(float a, float b)
 	return fabsf(a - b) <= 0.0001f * fabsf(b);
 }
 
-/* The limits of @t's values, by activation and by the file's integers. */
-static void limits_of(const struct vtac_tensor *t, float *lo, float *hi)
-{
-	const struct vtac_node *node = t->producer;
-
-	*lo = -INFINITY;
-	*hi = INFINITY;
-	if (node->op == VTAC_CLIP) {
-		*lo = node->attr.clip.lo;
-		*hi = node->attr.clip.hi;
-	} else if (node->act.kind == VTAC_ACT_CLIP) {
-		*lo = node->act.lo;
-		*hi = node->act.hi;
-	}
-	vtac_limit_to_given(t, lo, hi);
-}
-
 /* Is @t x + 3, without an activation unless it is @t's own limit? */
 static bool is_three_more(const struct vtac_tensor *t, const struct vtac_tensor *x, bool clipped)
 {
@@ -291,7 +274,7 @@ static bool is_hard_sigmoid(const struct vtac_graph *g, const struct vtac_tensor
 		return node->in[0] == x && near(node->attr.unary.alpha, 1.0f / 6) &&
 		       near(node->attr.unary.beta, 0.5f);
 	/* clip(x + 3, 0, 6); the clip may be the addition's already. */
-	limits_of(t, &lo, &hi);
+	vtac_limits(t, &lo, &hi);
 	if (lo != 0 || !near(hi, 6))
 		return false;
 	*factor = 6;

@@ -41,10 +41,10 @@ struct vtac_images {
 };
 
 /*
- * Narrows @lo to @hi to what the file's integers of @t reach, if it has any. Quantisers rely on
- * this and leave out the Relu or Clip before it.
+ * The limits of @t's values: by what computes it, and by what the file's integers reach, if it has
+ * any. Quantisers rely on the latter and leave out the Relu or Clip before it.
  */
-void vtac_limit_to_given(const struct vtac_tensor *t, float *lo, float *hi);
+void vtac_limits(const struct vtac_tensor *t, float *lo, float *hi);
 
 /* How the largest value that a scale covers is found. */
 enum vtac_range { VTAC_RANGE_AUTO, VTAC_RANGE_MSE, VTAC_RANGE_MAX, VTAC_RANGE_PERCENTILE };

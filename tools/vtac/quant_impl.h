@@ -45,10 +45,6 @@ int quantise_sums(struct quantiser *q, struct vtac_node *node);
 /* stage.c: the output stages of nodes without weights. */
 int quantise_simple(struct quantiser *q, struct vtac_node *node);
 
-/* Sets @p's limits to the integers of @t that stand for @lo to @hi. */
-void limit_integers(const struct quantiser *q, struct vtac_post *p, const struct vtac_tensor *t,
-		    float lo, float hi);
-
 /* The output stage's limits: of the activation and of the file, in integers of @t. */
 int set_limits(struct quantiser *q, struct vtac_node *node, const struct vtac_tensor *t);
 

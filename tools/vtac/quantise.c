@@ -69,7 +69,6 @@ static struct vtac_node *convert(struct quantiser *q, enum vtac_op op, const cha
 	struct vtac_graph *g = q->g;
 	struct vtac_node *node = vtac_node_new(g, op, name, 3, 1);
 	struct vtac_tensor *scale, *zero = NULL;
-	float lo = -INFINITY, hi = INFINITY;
 
 	scale = vtac_tensor_const(g, vtac_text(g, "%s/scale", to->name), VTAC_F32, 0, NULL,
 				  &q->scale[like->id], true);
@@ -81,8 +80,8 @@ static struct vtac_node *convert(struct quantiser *q, enum vtac_op op, const cha
 		return NULL;
 	vtac_node_set_out(node, 0, to);
 	node->device = VTAC_CPU;
-	vtac_limit_to_given(like, &lo, &hi);
-	limit_integers(q, &node->post, like, lo, hi);
+	node->post.lo = least_of(q, like);
+	node->post.hi = q->in_top;
 	return node;
 }
 
@@ -245,9 +244,9 @@ static bool has_range(const struct vtac_tensor *t)
 
 static bool is_within(const struct vtac_tensor *t, float lo, float hi)
 {
-	float from = -INFINITY, to = INFINITY;
+	float from, to;
 
-	vtac_limit_to_given(t, &from, &to);
+	vtac_limits(t, &from, &to);
 	return from >= lo && to <= hi;
 }
 
@@ -255,13 +254,13 @@ static bool is_within(const struct vtac_tensor *t, float lo, float hi)
 static bool may_exceed(const struct vtac_tensor *t)
 {
 	const struct vtac_node *node = t->producer;
-	float lo = -INFINITY, hi = INFINITY;
+	float lo, hi;
 
 	if (!node)
 		return true;
 	if (node->op == VTAC_DEQUANTIZE)
 		return false;
-	vtac_limit_to_given(t, &lo, &hi);
+	vtac_limits(t, &lo, &hi);
 	for (unsigned int i = 0; i < node->n_in; i++)
 		if (node->in[i] && node->in[i]->dtype == VTAC_F32 && !node->in[i]->data &&
 		    !is_within(node->in[i], lo, hi))
@@ -270,8 +269,8 @@ static bool may_exceed(const struct vtac_tensor *t)
 }
 
 /*
- * Floats of the CPU have the range of the file's integers. They are not rounded to these: the file
- * asks for no more than that this much error is acceptable.
+ * Floats of the CPU, those that enter the card included, have the range of the file's integers.
+ * They are not rounded to these: the file asks for no more than that this much error is acceptable.
  */
 static int limit_float(struct quantiser *q, struct vtac_tensor *t)
 {
@@ -284,9 +283,7 @@ static int limit_float(struct quantiser *q, struct vtac_tensor *t)
 	if (!to || !node)
 		return -1;
 	node->device = VTAC_CPU;
-	node->attr.clip.lo = -INFINITY;
-	node->attr.clip.hi = INFINITY;
-	vtac_limit_to_given(t, &node->attr.clip.lo, &node->attr.clip.hi);
+	vtac_limits(t, &node->attr.clip.lo, &node->attr.clip.hi);
 	if (vtac_tensor_replace(g, t, to))
 		return -1;
 	vtac_node_set_out(node, 0, to);

@@ -129,15 +129,22 @@ static void given_span(const struct vtac_tensor *t, float *lo, float *hi)
 	*hi = fmaxf(*hi, 0);
 }
 
-void vtac_limit_to_given(const struct vtac_tensor *t, float *lo, float *hi)
+void vtac_limits(const struct vtac_tensor *t, float *lo, float *hi)
 {
-	float least, most;
+	const struct vtac_node *node = t->producer;
+	float least = -INFINITY, most = INFINITY;
 
-	if (!is_given(t))
-		return;
-	reach_of_given(t, t->quant.type == VTAC_U8 ? 0 : -128, &least, &most);
-	*lo = fmaxf(*lo, least);
-	*hi = fminf(*hi, most);
+	if (is_given(t))
+		reach_of_given(t, t->quant.type == VTAC_U8 ? 0 : -128, &least, &most);
+	*lo = least;
+	*hi = most;
+	if (node && node->op == VTAC_CLIP) {
+		*lo = fmaxf(least, node->attr.clip.lo);
+		*hi = fminf(most, node->attr.clip.hi);
+	} else if (node && node->act.kind == VTAC_ACT_CLIP) {
+		*lo = fmaxf(least, node->act.lo);
+		*hi = fminf(most, node->act.hi);
+	}
 }
 
 float calibrated(const struct quantiser *q, const struct vtac_tensor *t, int levels)

@@ -9,34 +9,22 @@
 #define MUL_MAX		32767
 #define SHIFT_MAX	15	/* half of the step is an immediate of 16 bits */
 
-void limit_integers(const struct quantiser *q, struct vtac_post *p, const struct vtac_tensor *t,
-		    float lo, float hi)
-{
-	float from = rintf(lo / q->scale[t->id]) + (float)q->zero[t->id];
-	float to = rintf(hi / q->scale[t->id]) + (float)q->zero[t->id];
-	int32_t least = least_of(q, t), most = q->in_top;
-
-	p->lo = from > (float)most ? most : from > (float)least ? (int32_t)from : least;
-	p->hi = to < (float)p->lo ? p->lo : to < (float)most ? (int32_t)to : most;
-}
-
 int set_limits(struct quantiser *q, struct vtac_node *node, const struct vtac_tensor *t)
 {
-	float lo = -INFINITY, hi = INFINITY;
+	int32_t least = least_of(q, t), most = q->in_top;
+	float lo, hi;
 
 	if (node->act.kind == VTAC_ACT_LEAKY)
 		return vtac_fail(q->g, node, "The card does not compute leaky activations.");
-	if (node->op == VTAC_CLIP) {
-		lo = node->attr.clip.lo;
-		hi = node->attr.clip.hi;
-	} else if (node->act.kind == VTAC_ACT_CLIP) {
-		lo = node->act.lo;
-		hi = node->act.hi;
-	}
-	vtac_limit_to_given(t, &lo, &hi);
-	limit_integers(q, &node->post, t, lo, hi);
-	q->lo[t->id] = node->post.lo;
-	q->hi[t->id] = node->post.hi;
+	vtac_limits(t, &lo, &hi);
+	lo = rintf(lo / q->scale[t->id]) + (float)q->zero[t->id];
+	hi = rintf(hi / q->scale[t->id]) + (float)q->zero[t->id];
+	least = lo > (float)most ? most : lo > (float)least ? (int32_t)lo : least;
+	most = hi < (float)least ? least : hi < (float)most ? (int32_t)hi : most;
+	node->post.lo = least;
+	node->post.hi = most;
+	q->lo[t->id] = least;
+	q->hi[t->id] = most;
 	return 0;
 }
 
