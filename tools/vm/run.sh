@@ -268,7 +268,8 @@ start_qemu() {
 	case $accel in
 	kvm)	qemu+=(-accel kvm -cpu host)
 		[ "$iommu" = no ] || machine+=,kernel-irqchip=split ;;
-	tcg)	qemu+=(-accel tcg,thread=multi -cpu max) ;;
+	tcg)	qemu+=(-accel tcg,thread=multi -cpu max)
+		[ "$kernel_arch" = arm64 ] || [ "$boots" -gt 1 ] || cmdline+=$(tsc_rate) ;;
 	esac
 	qemu+=(-nodefaults -no-user-config -display none -no-reboot
 		-machine "$machine" -smp "$cpus" -m "$memory"
@@ -403,7 +404,16 @@ watch() {
 # On a busy host, QEMU without KVM may stand still while the kernel measures the TSC against
 # the PIT. The kernel then takes it for slower by any factor, trusts the PIT rather than the
 # HPET ("PIT calibration deviates from HPET" in its log), and its clock is faster by
-# that factor. init finds out before it runs anything.
+# that factor. So it is told the rate; init finds out before it runs anything if that was
+# wrong, and the next boot measures.
+
+# The option for that. QEMU's TSC is the host's, and the host's kernel states twice its MHz
+# as "bogomips".
+tsc_rate() {
+	awk '/^flags/ { constant = / constant_tsc / }
+		/^bogomips/ { khz = $3 * 500 }
+		END { if (constant && khz) printf " tsc_early_khz=%d", khz }' /proc/cpuinfo
+}
 
 # Whether the guest went down for that; $clock says what it found.
 clock_is_wrong() {
