@@ -14,8 +14,8 @@ VTAC_HEADERS := $(addprefix tools/vtac/,graph.h interp.h kernel.h libvtac.h pass
 VTAC_OBJS := $(VTAC_SRCS:tools/vtac/%.c=$(VTAC_DIR)/%.o) $(VTAC_DIR)/onnx.pb-c.o
 VTAC_CPPFLAGS := -Itools/vtac -Ilibvtadev/ops -Ilibvtadev/ops/cpu -I$(VTAC_DIR) -D_GNU_SOURCE
 VTAC_CFLAGS := -std=c11 -Wall -Wextra -Wshadow -Werror -O2 -g -fPIC
-# It looks at every value of every image.
-$(VTAC_DIR)/calibrate.o: VTAC_CFLAGS += -O3
+# They look at every value of every image.
+$(addprefix $(VTAC_DIR)/,calibrate.o moments.o): VTAC_CFLAGS += -O3
 
 $(call objects,$(VTAC_DIR),tools/vtac,$$(VTAC_CPPFLAGS) $$(CPPFLAGS) $$(VTAC_CFLAGS) $$(CFLAGS))
 

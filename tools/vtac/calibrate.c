@@ -165,6 +165,9 @@ static void seen(void *priv, const struct vtac_tensor *t, const void *data)
 	}
 	if (t->rank < 2 || t->dims[1])
 		count_means(s, t, data);
+	for (unsigned int i = 0; i < t->n_users; i++)
+		if (t->users[i]->moments && t->users[i]->in[0] == t)
+			vtac_moments_see(t->users[i], data);
 }
 
 static int fill(void *priv, const struct vtac_tensor *t, void *data)

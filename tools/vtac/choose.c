@@ -62,14 +62,13 @@ static int read_few(void *priv, unsigned int i, const struct vtac_tensor *t, flo
 	return all->read(all->priv, at, t, values);
 }
 
-/* @g as it is to be quantised, with the values that its tensors have on @images. */
+/* @g as it is to be quantised; @images show what is best. */
 static int prepare(struct vtac_graph *g, const struct vtac_options *opt,
 		   const struct vtac_images *images, const struct vtac_quant_options *how)
 {
 	if (how->split == VTAC_SPLIT_FIRST && vtac_split_first(g, opt, images))
 		return -1;
-	return vtac_equalise(g, opt, images, how->equalise) || vtac_calibrate(g, opt, images) ?
-		-1 : 0;
+	return vtac_equalise(g, opt, images, how->equalise);
 }
 
 /* That of a few images; made once. */
@@ -83,7 +82,7 @@ static struct vtac_graph *calibrated_graph(struct trial *t, const struct vtac_qu
 	if (!g)
 		return NULL;
 	t->made[how->split][how->equalise] = g;
-	return prepare(g, t->opt, &t->few, how) ? NULL : g;
+	return prepare(g, t->opt, &t->few, how) || vtac_calibrate(g, t->opt, &t->few) ? NULL : g;
 }
 
 /*
@@ -319,5 +318,8 @@ int vtac_pass_calibrate(struct vtac_graph *g, const struct vtac_options *opt)
 	    choose(g, opt, opt->quant ? opt->quant : &all_open, how))
 		return -1;
 	g->how = how;
-	return prepare(g, opt, opt->images, how);
+	if (prepare(g, opt, opt->images, how) ||
+	    (!how->nearest && vtac_moments_want(g, opt->images->count)))
+		return -1;
+	return vtac_calibrate(g, opt, opt->images);
 }

@@ -235,6 +235,7 @@ struct vtac_node {
 	const char *why;	/* the reason it is not on the card, or NULL */
 	int region;		/* number of the card region, in order; -1: none */
 	uint64_t cycles;	/* the card takes, estimated or exact; 0: not known */
+	struct vtac_moments *moments;	/* of what its weights meet (quant.h), or NULL */
 	bool dead;		/* removed, until vtac_graph_sweep() */
 };
 

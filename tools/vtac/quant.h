@@ -74,6 +74,7 @@ struct vtac_quant_options {
 	bool power_of_two;		/* shifts alone, no multipliers */
 	bool no_bias_correction;
 	bool no_zero_points;
+	bool nearest;			/* each weight rounded for itself */
 };
 
 #define VTAC_QUANT_TEXT	128	/* bytes of a buffer for this: */
@@ -103,6 +104,17 @@ int vtac_calibrate(struct vtac_graph *g, const struct vtac_options *opt,
 /* equalise.c: @images show how channels compare. Nothing is calibrated afterwards. */
 int vtac_equalise(struct vtac_graph *g, const struct vtac_options *opt,
 		  const struct vtac_images *images, enum vtac_equalise how);
+
+/*
+ * moments.c: weights rounded together. The next vtac_calibrate() of @images gathers for them what
+ * nodes of the card read, where there is enough of it: such nodes have moments.
+ */
+int vtac_moments_want(struct vtac_graph *g, unsigned int images);
+/* @node, which has moments, reads @data in an image. */
+void vtac_moments_see(struct vtac_node *node, const float *data);
+/* Integers from -@top to @top for @w, the weights of output channel @c, in steps of @step. */
+int vtac_moments_round(struct vtac_graph *g, const struct vtac_node *node, int64_t c,
+		       const float *w, float step, int top, int8_t *q);
 
 /* The largest value that @method lets a tensor of @levels steps (127) have. */
 float vtac_stats_range(const struct vtac_stats *s, enum vtac_range method, double percentile,

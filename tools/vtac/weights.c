@@ -470,6 +470,31 @@ static int joint_scales(struct sums *s)
 	return 1;
 }
 
+/* ---- weights rounded together (moments.c) ---- */
+
+/* With the scales as they are. A channel whose sums then leave 32 bits keeps what it has. */
+static int round_together(struct sums *s)
+{
+	int8_t *kept = vtac_alloc(s->q->g, (uint64_t)s->taps, 1);
+
+	if (!kept)
+		return -1;
+	for (int64_t c = 0; c < s->channels; c++) {
+		int8_t *wq = s->wq + c * s->taps;
+
+		memcpy(kept, wq, (size_t)s->taps);
+		if (vtac_moments_round(s->q->g, s->node, c, s->w + c * s->taps, s->step[c],
+				       s->q->wgt_top, wq))
+			return -1;
+		fill_spare(s, c);
+		if (set_bias(s, c))
+			continue;
+		memcpy(wq, kept, (size_t)s->taps);
+		set_bias(s, c);
+	}
+	return 0;
+}
+
 /* ---- what the graph gets ---- */
 
 static int keep_weights(struct sums *s)
@@ -513,7 +538,7 @@ int quantise_sums(struct quantiser *q, struct vtac_node *node)
 		err = given_scales(&s) ? 0 : free_scales(&s);
 	if (err > 0)
 		return vtac_fail(q->g, node, "Its residual cannot be aligned with its sums.");
-	if (err || keep_weights(&s))
+	if (err || (node->moments && round_together(&s)) || keep_weights(&s))
 		return -1;
 	node->post.bias = s.offset;
 	node->post.res_mul = s.res_mul;

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Weights rounded together. To round each weight of a sum to the nearest integer is not the
+ * best for the sum: neighbouring pixels are alike, so errors of their weights add up, or
+ * cancel. What an error e of a channel's weights adds to its output is e'Me in the square,
+ * with the moments M = mean(x x') of the values x that the weights are multiplied by. To
+ * make that small, weights are rounded one after the other, and what one is wrong by is
+ * made up for by those that come after it. With M = LL', from the last weight to the first:
+ *	q[k] = round(w[k] + sum over j > k of (w[j] - q[j]) * L[j][k] / L[k][k])
+ * This is Babai's nearest plane, and what GPTQ does (Frantar et al., 2022).
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "quant.h"
+
+/* More taps take too long, and more values to know their moments than images have. */
+#define TAPS_MAX	1152
+/* So many values are seen for each tap, at least; with fewer nothing is made of them. */
+#define ROWS_PER_TAP	2
+/* In all layers together. */
+#define BYTES_MAX	(512u << 20)
+/* Rows that are added to the moments at a time. */
+#define ROWS		32
+/* M gets so much of its mean diagonal: moments of a sample are not those of all images. */
+#define DAMPING		0.01
+
+struct vtac_moments {
+	int64_t taps, groups;		/* taps of one group */
+	int64_t seen, each;		/* rows, and how many of each image */
+	float *sum;			/* [groups][taps][taps]: the part left of the diagonal */
+	float *rows;			/* [ROWS][taps] */
+	/* The factor L of one group, as rounding needs it: */
+	int64_t factored;		/* which; -1: none */
+	double *l;
+	int64_t *order;			/* its row i stands for this tap */
+};
+
+static bool is_candidate(const struct vtac_node *node)
+{
+	const struct vtac_tensor *w = node->n_in > 1 ? node->in[1] : NULL;
+
+	return node->op == VTAC_CONV && node->device == VTAC_CARD && w->data &&
+	       w->dtype == VTAC_F32 && !w->quant.given &&
+	       vtac_elements(w) <= TAPS_MAX * w->dims[0];
+}
+
+static struct vtac_moments *moments_new(struct vtac_graph *g, const struct vtac_node *node,
+					int64_t images, uint64_t *left)
+{
+	const struct vtac_tensor *w = node->in[1], *y = node->out[0];
+	int64_t taps = vtac_elements(w) / w->dims[0], groups = node->attr.conv.groups;
+	int64_t rows = y->dims[0] * y->dims[2] * y->dims[3];
+	uint64_t bytes = (uint64_t)(groups * taps * taps) * sizeof(float);
+	struct vtac_moments *m;
+
+	if (images * rows < ROWS_PER_TAP * taps || bytes > *left)
+		return NULL;
+	*left -= bytes;
+	m = vtac_alloc(g, 1, sizeof(*m));
+	if (!m)
+		return NULL;
+	m->taps = taps;
+	m->groups = groups;
+	m->each = (ROWS_PER_TAP * taps + images - 1) / images;
+	m->each = m->each > rows ? rows : m->each;
+	m->factored = -1;
+	m->sum = vtac_alloc(g, (uint64_t)(groups * taps * taps), sizeof(m->sum[0]));
+	m->rows = vtac_alloc(g, (uint64_t)(ROWS * taps), sizeof(m->rows[0]));
+	return m->sum && m->rows ? m : NULL;
+}
+
+int vtac_moments_want(struct vtac_graph *g, unsigned int images)
+{
+	uint64_t left = BYTES_MAX;
+
+	for (unsigned int i = 0; i < g->n_nodes; i++) {
+		struct vtac_node *node = g->nodes[i];
+
+		node->moments = is_candidate(node) ? moments_new(g, node, images, &left) : NULL;
+	}
+	return g->error.text[0] ? -1 : 0;
+}
+
+/* What the weights of group @group are multiplied by for the output at @y, @x. */
+static void gather(const struct vtac_node *node, const float *data, int64_t group, int64_t n,
+		   int64_t y, int64_t x, float *row)
+{
+	const struct vtac_window *win = &node->attr.conv.window;
+	const struct vtac_tensor *in = node->in[0];
+	int64_t each = in->dims[1] / node->attr.conv.groups, h = in->dims[2], w = in->dims[3];
+	int64_t top = y * win->stride[0] - win->pad[0], left = x * win->stride[1] - win->pad[1];
+
+	data += (n * in->dims[1] + group * each) * h * w;
+	for (int64_t c = 0; c < each; c++, data += h * w)
+		for (int64_t i = 0; i < win->kernel[0]; i++)
+			for (int64_t k = 0; k < win->kernel[1]; k++) {
+				int64_t at_y = top + i * win->dilation[0];
+				int64_t at_x = left + k * win->dilation[1];
+				bool within = at_y >= 0 && at_y < h && at_x >= 0 && at_x < w;
+
+				*row++ = within ? data[at_y * w + at_x] : 0;
+			}
+}
+
+/* @count rows more; a sum of products for each pair of taps. */
+__attribute__((target_clones("avx2", "default")))
+static void add_rows(float *sum, const float *rows, int64_t taps, int64_t count)
+{
+	for (int64_t i = 0; i < taps; i++) {
+		float *to = sum + i * taps;
+
+		for (int64_t r = 0; r + 4 <= count; r += 4) {
+			const float *a = rows + r * taps, *b = a + taps, *c = b + taps;
+			const float *d = c + taps;
+			float fa = a[i], fb = b[i], fc = c[i], fd = d[i];
+
+			for (int64_t k = 0; k <= i; k++)
+				to[k] += fa * a[k] + fb * b[k] + fc * c[k] + fd * d[k];
+		}
+	}
+}
+
+void vtac_moments_see(struct vtac_node *node, const float *data)
+{
+	struct vtac_moments *m = node->moments;
+	const struct vtac_tensor *y = node->out[0];
+	int64_t plane = y->dims[2] * y->dims[3], all = y->dims[0] * plane, count = 0;
+
+	for (int64_t group = 0; group < m->groups; group++)
+		for (int64_t i = 0; i < m->each; i++) {
+			/* Spread over the image, at other places in each. */
+			int64_t at = (i * all / m->each + m->seen * 7) % all;
+
+			gather(node, data, group, at / plane, at % plane / y->dims[3],
+			       at % y->dims[3], m->rows + count++ * m->taps);
+			if (count < ROWS && i + 1 < m->each)
+				continue;
+			memset(m->rows + count * m->taps, 0,
+			       (size_t)((ROWS - count) * m->taps) * sizeof(m->rows[0]));
+			add_rows(m->sum + group * m->taps * m->taps, m->rows, m->taps, ROWS);
+			count = 0;
+		}
+	m->seen += m->each;
+}
+
+/* ---- rounding ---- */
+
+/* Taps with the greatest values last: they are rounded first, and others make up for them. */
+static void put_in_order(struct vtac_moments *m, const float *sum)
+{
+	for (int64_t i = 0; i < m->taps; i++) {
+		int64_t k = i;
+
+		for (; k > 0 && sum[m->order[k - 1] * (m->taps + 1)] > sum[i * (m->taps + 1)]; k--)
+			m->order[k] = m->order[k - 1];
+		m->order[k] = i;
+	}
+}
+
+/* In parts that the processor computes side by side. */
+static double dot(const double *a, const double *b, int64_t n)
+{
+	double part[4] = { 0 };
+	int64_t i = 0;
+
+	for (; i + 4 <= n; i += 4)
+		for (int k = 0; k < 4; k++)
+			part[k] += a[i + k] * b[i + k];
+	for (; i < n; i++)
+		part[0] += a[i] * b[i];
+	return part[0] + part[1] + part[2] + part[3];
+}
+
+/* LL' = M, in place. */
+static void factor(double *l, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++) {
+		double *row = l + i * n;
+
+		for (int64_t k = 0; k < i; k++)
+			row[k] = (row[k] - dot(row, l + k * n, k)) / l[k * n + k];
+		row[i] = sqrt(row[i] - dot(row, row, i));
+	}
+}
+
+static int factor_group(struct vtac_graph *g, struct vtac_moments *m, int64_t group)
+{
+	const float *sum = m->sum + group * m->taps * m->taps;
+	double mean = 0;
+
+	if (m->factored == group)
+		return 0;
+	if (!m->l) {
+		m->l = vtac_alloc(g, (uint64_t)(m->taps * m->taps), sizeof(m->l[0]));
+		m->order = vtac_alloc(g, (uint64_t)m->taps, sizeof(m->order[0]));
+	}
+	if (!m->l || !m->order)
+		return -1;
+	put_in_order(m, sum);
+	for (int64_t i = 0; i < m->taps; i++)
+		mean += sum[i * (m->taps + 1)] / (double)m->taps;
+	for (int64_t i = 0; i < m->taps; i++) {
+		for (int64_t k = 0; k <= i; k++) {
+			int64_t a = m->order[i], b = m->order[k];
+
+			m->l[i * m->taps + k] = sum[(a > b ? a : b) * m->taps + (a > b ? b : a)];
+		}
+		m->l[i * (m->taps + 1)] += mean > 0 ? mean * DAMPING : 1;
+	}
+	factor(m->l, m->taps);
+	m->factored = group;
+	return 0;
+}
+
+int vtac_moments_round(struct vtac_graph *g, const struct vtac_node *node, int64_t c,
+		       const float *w, float step, int top, int8_t *q)
+{
+	struct vtac_moments *m = node->moments;
+	double *more, off;
+	int64_t n = m->taps;
+
+	if (factor_group(g, m, c / (node->in[1]->dims[0] / m->groups)))
+		return -1;
+	/* What errors so far ask of each weight. */
+	more = calloc((size_t)n, sizeof(*more));
+	if (!more)
+		return vtac_fail(g, node, "Out of memory.");
+	for (int64_t k = n - 1; k >= 0; k--) {
+		const double *row = m->l + k * n;
+		double exact = w[m->order[k]] / (double)step, want = exact + more[k] / row[k];
+		double v = fmin(fmax(rint(want), -top), top);
+
+		q[m->order[k]] = (int8_t)v;
+		off = exact - v;
+		for (int64_t i = 0; i < k; i++)
+			more[i] += off * row[i];
+	}
+	free(more);
+	return 0;
+}
