@@ -4,7 +4,7 @@
  * made of them. What the user does not fix is chosen by measured error: the network is
  * quantised in one way after the other with some of the images, and run on others: first
  * residuals added to sums or to outputs, then, with the better of these, the first layer
- * whole or in two parts, then the ranges of activations and how far channels are equalised.
+ * or the first ones in two parts or whole, then the ranges of activations and how far channels are equalised.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ struct trial {
 	struct vtac_graph *g;		/* the float graph, residuals split */
 	struct vtac_images few, judges;
 	/* Split and equalised so far, and calibrated: */
-	struct vtac_graph *made[VTAC_SPLIT_FIRST + 1][VTAC_EQUALISE_FULL + 1];
+	struct vtac_graph *made[VTAC_SPLIT_EARLY + 1][VTAC_EQUALISE_FULL + 1];
 	struct vtac_quant_options best;
 	double least;			/* noise / signal with it */
 	unsigned int done;
@@ -66,7 +66,7 @@ static int read_few(void *priv, unsigned int i, const struct vtac_tensor *t, flo
 static int prepare(struct vtac_graph *g, const struct vtac_options *opt,
 		   const struct vtac_images *images, const struct vtac_quant_options *how)
 {
-	if (how->split == VTAC_SPLIT_FIRST && vtac_split_first(g, opt, images))
+	if (how->split >= VTAC_SPLIT_FIRST && vtac_split_layers(g, opt, images, how->split))
 		return -1;
 	return vtac_equalise(g, opt, images, how->equalise);
 }
@@ -188,9 +188,14 @@ static int try_split(struct trial *t, const struct vtac_quant_options *asked)
 {
 	struct vtac_quant_options how = t->best;
 
-	how.split = VTAC_SPLIT_FIRST;
-	return asked->split == VTAC_SPLIT_AUTO && vtac_can_split(t->g) ?
-		consider(t, how, BETTER_BY_FAR) : 0;
+	if (asked->split != VTAC_SPLIT_AUTO || !vtac_can_split(t->g))
+		return 0;
+	for (int s = VTAC_SPLIT_FIRST; s <= VTAC_SPLIT_EARLY; s++) {
+		how.split = (enum vtac_split)s;
+		if (consider(t, how, BETTER_BY_FAR))
+			return -1;
+	}
+	return 0;
 }
 
 /* What the user leaves open, as it is tried first. */
@@ -254,7 +259,7 @@ static int choose(struct vtac_graph *g, const struct vtac_options *opt,
 	err = consider(&t, t.best, BETTER) || try_residual(&t, asked) ||
 	      try_split(&t, asked) || try_ranges(&t, asked);
 	*chosen = t.best;
-	for (int s = 0; s <= VTAC_SPLIT_FIRST; s++)
+	for (int s = 0; s <= VTAC_SPLIT_EARLY; s++)
 		for (int i = 0; i <= VTAC_EQUALISE_FULL; i++) {
 			if (err && t.made[s][i] && t.made[s][i]->error.text[0])
 				vtac_fail(g, NULL, "%s", t.made[s][i]->error.text);
@@ -270,10 +275,10 @@ const char *vtac_quant_text(const struct vtac_quant_options *how, char *buf)
 	static const char *const ranges[] = { "auto", "mse", "max", "percentile" };
 	static const char *const residuals[] = { "auto", "to sums", "to outputs" };
 	static const char *const equal[] = { "auto", "no", "half", "full" };
-	static const char *const split[] = { "auto", "whole", "in two parts" };
+	static const char *const split[] = { "auto", "no", "first", "early" };
 
 	snprintf(buf, VTAC_QUANT_TEXT,
-		 "range %s, residuals added %s, channels equalised: %s, first layer %s",
+		 "range %s, residuals added %s, channels equalised: %s, layers split: %s",
 		 ranges[how->range], residuals[how->residual], equal[how->equalise],
 		 split[how->split]);
 	return buf;

@@ -53,7 +53,8 @@ static const char help[] =
 	"      --range=METHOD     how ranges are found: auto, mse, max or percentile\n"
 	"      --residual=WHERE   residuals are added to: auto, sum or output\n"
 	"      --equalise=HOW     scale channels to a common range: auto, no, half or full\n"
-	"      --split=WHAT       finer steps, in twice as many channels, of: auto, no or first\n"
+	"      --split=WHAT       finer steps, in twice as many channels, of: auto, no, first\n"
+	"                         (layer) or early (layers)\n"
 	"      --power-of-two     scales are powers of two: no multiplications\n"
 	"      --per-tensor       one scale for all channels of a layer\n"
 	"\n"
@@ -181,7 +182,7 @@ static int set_quant(struct compile *c, int option, const char *text)
 	static const char *const ranges[] = { "auto", "mse", "max", "percentile", NULL };
 	static const char *const residuals[] = { "auto", "sum", "output", NULL };
 	static const char *const equalise[] = { "auto", "no", "half", "full", NULL };
-	static const char *const split[] = { "auto", "no", "first", NULL };
+	static const char *const split[] = { "auto", "no", "first", "early", NULL };
 	uint32_t word = 0;
 	int ret = set_word(text, option == OPT_RANGE ? ranges : option == OPT_RESIDUAL ?
 			   residuals : option == OPT_SPLIT ? split : equalise, &word);

@@ -60,8 +60,8 @@ enum vtac_equalise {
 	VTAC_EQUALISE_AUTO, VTAC_EQUALISE_NONE, VTAC_EQUALISE_HALF, VTAC_EQUALISE_FULL,
 };
 
-/* Is the first layer computed in two sets of channels, with finer steps (split.c)? */
-enum vtac_split { VTAC_SPLIT_AUTO, VTAC_SPLIT_NONE, VTAC_SPLIT_FIRST };
+/* Which layers are computed in two sets of channels, with finer steps: the first ones (split.c)? */
+enum vtac_split { VTAC_SPLIT_AUTO, VTAC_SPLIT_NONE, VTAC_SPLIT_FIRST, VTAC_SPLIT_EARLY };
 
 /* What is AUTO is chosen by measured error (choose.c). */
 struct vtac_quant_options {
@@ -120,10 +120,10 @@ int vtac_moments_round(struct vtac_graph *g, const struct vtac_node *node, int64
 float vtac_stats_range(const struct vtac_stats *s, enum vtac_range method, double percentile,
 		       int levels);
 
-/* split.c: the first layer in two sets of channels (x = low + high), if it is one that can be. */
+/* split.c: the first layers in two sets of channels (x = low + high), if the first can be. */
 bool vtac_can_split(const struct vtac_graph *g);
-int vtac_split_first(struct vtac_graph *g, const struct vtac_options *opt,
-		     const struct vtac_images *images);
+int vtac_split_layers(struct vtac_graph *g, const struct vtac_options *opt,
+		      const struct vtac_images *images, enum vtac_split how);
 
 /* residual.c: convolutions with a residual as convolution and addition, and back. */
 int vtac_split_residuals(struct vtac_graph *g);

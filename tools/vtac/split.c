@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Finer steps for small values of the first layer. Its output x, never negative, is computed
+ * Finer steps for small values of the first layers. Their output x, never negative, is computed
  * as two sets of channels, x = low + high with
  *	low = min(x, t)		high = max(x - t, 0)
  * Both have all integers for their part of the range, and what reads them has the same
@@ -8,7 +8,9 @@
  * there, and the error of rounding it is noise to all that follows. Greatest values of
  * windows are greatest in both sets, so max pools keep the sum.
  *
- * Twice as many channels take cycles; so it is done for the first layer alone, which has few.
+ * What the first layers lose goes through all others. Twice as many channels take cycles; so it
+ * is done for the first layer, which has few, or for so many as a part of the network's
+ * multiplications allows.
  */
 #include <math.h>
 
@@ -20,25 +22,8 @@
 /* Images that are enough to know how large values are, and how much larger others are. */
 #define IMAGES_MAX	8u
 #define MARGIN		1.25f
-
-/* The convolution that reads an input and rectifies; NULL: there is none. */
-static struct vtac_node *first_layer(const struct vtac_graph *g)
-{
-	struct vtac_node *found = NULL;
-
-	for (unsigned int i = 0; i < g->n_nodes; i++) {
-		struct vtac_node *node = g->nodes[i];
-
-		if (!vtac_is_plain_conv(node) || (node->n_in > 3 && node->in[3]) ||
-		    (node->in[0]->producer && node->in[0]->producer->device == VTAC_CARD))
-			continue;
-		if (found || node->act.kind != VTAC_ACT_CLIP || node->act.lo != 0 ||
-		    node->act.hi < INFINITY || node->out[0]->quant.given)
-			return NULL;
-		found = node;
-	}
-	return found;
-}
+/* Of the network's multiplications, what splitting more than the first layer may add. */
+#define MORE_WORK	(1 / 6.0)
 
 /* What convolutions read of @t, behind max pools; NULL: something else reads it. */
 static struct vtac_tensor *read_tensor(const struct vtac_graph *g, struct vtac_tensor *t)
@@ -117,33 +102,70 @@ static int need_bias(struct vtac_graph *g, struct vtac_node *node)
 	return b ? vtac_node_set_in(g, node, 2, b) : -1;
 }
 
-bool vtac_can_split(const struct vtac_graph *g)
+/* What convolutions read of a layer that can be split; NULL: it cannot. */
+static struct vtac_tensor *splittable(const struct vtac_graph *g, const struct vtac_node *node)
 {
-	struct vtac_node *node = first_layer(g);
-
-	return node && read_tensor(g, node->out[0]);
+	if (!vtac_is_plain_conv(node) || (node->n_in > 3 && node->in[3]) ||
+	    node->act.kind != VTAC_ACT_CLIP || node->act.lo != 0 || node->act.hi < INFINITY ||
+	    node->out[0]->quant.given)
+		return NULL;
+	return read_tensor(g, node->out[0]);
 }
 
-int vtac_split_first(struct vtac_graph *g, const struct vtac_options *opt,
-		     const struct vtac_images *images)
+/* Does it read what the card has not computed? */
+static bool is_first(const struct vtac_node *node)
+{
+	return !node->in[0]->producer || node->in[0]->producer->device != VTAC_CARD;
+}
+
+/* The only layer that is first and can be split; NULL: there is none, or several. */
+static struct vtac_node *first_layer(const struct vtac_graph *g)
+{
+	struct vtac_node *found = NULL;
+
+	for (unsigned int i = 0; i < g->n_nodes; i++) {
+		struct vtac_node *node = g->nodes[i];
+
+		if (!vtac_is_plain_conv(node) || (node->n_in > 3 && node->in[3]) || !is_first(node))
+			continue;
+		if (found || !splittable(g, node))
+			return NULL;
+		found = node;
+	}
+	return found;
+}
+
+static double work_of(const struct vtac_node *node)
+{
+	const struct vtac_tensor *w = node->in[1];
+
+	return (double)vtac_elements(node->out[0]) * (double)vtac_elements(w) /
+	       (double)w->dims[0];
+}
+
+/* As many multiplications come from splitting @node. */
+static double more_work(const struct vtac_node *node, const struct vtac_tensor *last)
+{
+	double sum = work_of(node);
+
+	for (unsigned int i = 0; i < last->n_users; i++)
+		sum += work_of(last->users[i]);
+	return sum;
+}
+
+bool vtac_can_split(const struct vtac_graph *g)
+{
+	return first_layer(g);
+}
+
+/* @node, whose values reach @most, in two sets of channels, as far as @last. */
+static int split(struct vtac_graph *g, struct vtac_node *node, struct vtac_tensor *last,
+		 float most)
 {
 	const float parts = HIGH_PER_LOW + 1;
-	struct vtac_images few = *images;
-	struct vtac_node *node = first_layer(g);
-	struct vtac_tensor *t, *last = node ? read_tensor(g, node->out[0]) : NULL;
-	int64_t channels;
-	float most;
+	struct vtac_tensor *t = node->out[0];
+	int64_t channels = t->dims[1];
 
-	if (!last)
-		return 0;
-	few.count = few.count > IMAGES_MAX ? IMAGES_MAX : few.count;
-	if (vtac_calibrate(g, opt, &few))
-		return -1;
-	t = node->out[0];
-	channels = t->dims[1];
-	most = t->stats ? t->stats->hi * MARGIN : 0;
-	if (!(most > 0))
-		return 0;
 	if (need_bias(g, node) || vtac_widen_outputs(g, t, channels))
 		return -1;
 	/* low is shown as low * parts, high as high * parts / HIGH_PER_LOW: both from 0 to most. */
@@ -157,5 +179,35 @@ int vtac_split_first(struct vtac_graph *g, const struct vtac_options *opt,
 		if (vtac_widen_inputs(g, last->users[i], channels, channels) ||
 		    read_both(g, last->users[i], channels, 1 / parts, HIGH_PER_LOW / parts))
 			return -1;
+	return 0;
+}
+
+int vtac_split_layers(struct vtac_graph *g, const struct vtac_options *opt,
+		      const struct vtac_images *images, enum vtac_split how)
+{
+	struct vtac_images few = *images;
+	struct vtac_node *first = first_layer(g);
+	double all = 0, more = 0;
+
+	if (!first)
+		return 0;
+	few.count = few.count > IMAGES_MAX ? IMAGES_MAX : few.count;
+	if (vtac_calibrate(g, opt, &few))
+		return -1;
+	for (unsigned int i = 0; i < g->n_nodes; i++)
+		all += vtac_is_plain_conv(g->nodes[i]) ? work_of(g->nodes[i]) : 0;
+	for (unsigned int i = 0; i < g->n_nodes; i++) {
+		struct vtac_node *node = g->nodes[i];
+		struct vtac_tensor *last = splittable(g, node);
+		float most = last && node->out[0]->stats ? node->out[0]->stats->hi * MARGIN : 0;
+
+		if (!(most > 0) || (how == VTAC_SPLIT_FIRST && node != first))
+			continue;
+		more += more_work(node, last);
+		if (node != first && more > all * MORE_WORK)
+			break;
+		if (split(g, node, last, most))
+			return -1;
+	}
 	return 0;
 }

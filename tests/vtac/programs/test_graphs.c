@@ -183,7 +183,7 @@ static struct vtac_quant_options quantisation(uint64_t seed)
 		.range = (enum vtac_range)(VTAC_RANGE_MSE + seed / 7 % 3),
 		.equalise = (enum vtac_equalise)(VTAC_EQUALISE_NONE + seed / 19 % 3),
 		.residual = seed / 3 % 2 ? VTAC_RESIDUAL_FUSED : VTAC_RESIDUAL_ADD,
-		.split = seed / 5 % 2 ? VTAC_SPLIT_FIRST : VTAC_SPLIT_NONE,
+		.split = (enum vtac_split)(VTAC_SPLIT_NONE + seed / 5 % 3),
 		.per_tensor = seed / 11 % 4 == 0, .power_of_two = seed / 13 % 4 == 0,
 		.no_zero_points = seed / 17 % 3 == 0,
 	};
