@@ -726,6 +726,95 @@ static void trials_compare_scores(void **state)
 	net_end(&net);
 }
 
+/* All channels alike. */
+static int grey_image(void *priv, unsigned int i, const struct vtac_tensor *t, float *values)
+{
+	struct net dice = { .seed = 200 + i };
+	int64_t plane = t->dims[2] * t->dims[3];
+
+	(void)priv;
+	for (int64_t k = 0; k < plane; k++)
+		for (int64_t c = 0; c < t->dims[1]; c++)
+			values[c * plane + k] = c ? values[k] :
+						(float)net_random(&dice, 2001) / 1000 - 1;
+	return 0;
+}
+
+/* The most that a channel's weights of "conv" are wrong by in sum, in steps. */
+static float wrong_sum(const struct vtac_quant_options *how)
+{
+	const struct vtac_images images = { .count = 4, .read = grey_image };
+	struct vtac_options opt = { .no_prune = true, .images = &images, .quant = how };
+	const struct vtac_tensor *ints;
+	float w[16 * 16], most = 0;
+	struct net net;
+
+	net_core(&opt);
+	net_begin(&net, 35);
+	net_output(&net, net_conv(&net, net_input(&net, 16, 8, 8), "conv", 16, 16, 1));
+	memcpy(w, find(&net, "conv")->in[1]->data, sizeof(w));
+	if (vtac_run_passes(net.g, &opt, NULL))
+		fail_msg("%s", net.g->error.text);
+	ints = find(&net, "conv")->in[1];
+	assert_int_equal(ints->dtype, VTAC_I8);
+	for (int c = 0; c < 16; c++) {
+		float sum = 0;
+
+		for (int i = c * 16; i < (c + 1) * 16; i++)
+			sum += ((const int8_t *)ints->data)[i] - w[i] / ints->quant.scale[c];
+		most = fmaxf(most, fabsf(sum));
+	}
+	net_end(&net);
+	return most;
+}
+
+/* Where channels are alike the error of a sum of weights counts: one of them makes up for others. */
+static void weights_of_a_sum_are_rounded_together(void **state)
+{
+	struct vtac_quant_options how = {
+		.range = VTAC_RANGE_MAX, .residual = VTAC_RESIDUAL_FUSED,
+		.equalise = VTAC_EQUALISE_NONE, .split = VTAC_SPLIT_NONE };
+
+	(void)state;
+	assert_true(wrong_sum(&how) < 0.6f);
+	how.nearest = true;
+	assert_true(wrong_sum(&how) > 1);
+}
+
+/* Of so many multiplications that splitting the first two layers adds less than a sixth. */
+static void first_layers_are_split(void **state)
+{
+	static const char *const names[] = { "first", "second", "third", "4", "5", "6", "7" };
+	const struct vtac_images images = { .count = 4, .read = random_image };
+	struct vtac_quant_options how = {
+		.range = VTAC_RANGE_MAX, .residual = VTAC_RESIDUAL_FUSED,
+		.equalise = VTAC_EQUALISE_NONE };
+
+	(void)state;
+	for (int split = 0; split < 3; split++) {
+		struct vtac_options opt = { .no_prune = true, .images = &images, .quant = &how };
+		struct vtac_tensor *x;
+		struct net net;
+
+		how.split = (enum vtac_split)(VTAC_SPLIT_NONE + split);
+		net_core(&opt);
+		net_begin(&net, 36);
+		x = net_input(&net, 16, 16, 16);
+		for (int i = 0; i < 7; i++) {
+			x = net_conv(&net, x, names[i], i < 2 ? 16 : 32, i < 1 ? 16 : 32,
+				     i == 1 || i == 2 ? 1 : 3);
+			x = net_relu(&net, x, vtac_text(net.g, "relu %s", names[i]));
+		}
+		net_output(&net, net_conv(&net, x, "last", 32, 16, 1));
+		if (vtac_run_passes(net.g, &opt, NULL))
+			fail_msg("%s", net.g->error.text);
+		for (int i = 0; i < 3; i++)
+			assert_int_equal(find(&net, names[i])->out[0]->dims[1],
+					 (i ? 32 : 16) << (i < split));
+		net_end(&net);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -746,6 +835,8 @@ int main(void)
 		cmocka_unit_test(given_zero_points_are_kept),
 		cmocka_unit_test(range_that_replaces_a_relu_limits),
 		cmocka_unit_test(trials_compare_scores),
+		cmocka_unit_test(weights_of_a_sum_are_rounded_together),
+		cmocka_unit_test(first_layers_are_split),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -166,7 +166,9 @@ static void quantise(struct trial *trial, const struct vtac_options *opt)
 	const struct vtac_images images = {
 		.count = CALIBRATE, .read = read_image, .priv = trial };
 
-	if (vtac_split_residuals(trial->g) || vtac_calibrate(trial->g, opt, &images) ||
+	if (vtac_split_residuals(trial->g) ||
+	    (!opt->quant->nearest && vtac_moments_want(trial->g, CALIBRATE)) ||
+	    vtac_calibrate(trial->g, opt, &images) ||
 	    vtac_pass_quantise(trial->g, opt) || vtac_graph_check(trial->g))
 		fail_msg("VTA_SEED=%llu core %u: %s", (unsigned long long)trial->seed, trial->core,
 			 trial->g->error.text);
@@ -183,6 +185,7 @@ static struct vtac_quant_options quantisation(uint64_t seed)
 		.range = (enum vtac_range)(VTAC_RANGE_MSE + seed / 7 % 3),
 		.equalise = (enum vtac_equalise)(VTAC_EQUALISE_NONE + seed / 19 % 3),
 		.residual = seed / 3 % 2 ? VTAC_RESIDUAL_FUSED : VTAC_RESIDUAL_ADD,
+		.nearest = seed / 11 % 4 == 0,
 		.split = (enum vtac_split)(VTAC_SPLIT_NONE + seed / 5 % 3),
 		.per_tensor = seed / 11 % 4 == 0, .power_of_two = seed / 13 % 4 == 0,
 		.no_zero_points = seed / 17 % 3 == 0,

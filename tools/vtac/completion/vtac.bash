@@ -41,7 +41,7 @@ _vtac() {
 	--range)	_vtac_words 'auto mse max percentile' "$cur"; return ;;
 	--residual)	_vtac_words 'auto sum output' "$cur"; return ;;
 	--equalise)	_vtac_words 'auto no half full' "$cur"; return ;;
-	--split)	_vtac_words 'auto no first' "$cur"; return ;;
+	--split)	_vtac_words 'auto no first early' "$cur"; return ;;
 	--order)	_vtac_words 'rgb bgr gray' "$cur"; return ;;
 	--fit)		_vtac_words 'stretch top-left centre crop' "$cur"; return ;;
 	--filter)	_vtac_words 'nearest linear cubic' "$cur"; return ;;
