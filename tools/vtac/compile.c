@@ -13,6 +13,7 @@ const struct vtac_pass vtac_passes[] = {
 	{ "prune", "moves nodes that gain less than their copies cost to the CPU",
 	  vtac_pass_prune },
 	{ "forms", "replaces activations by operators that the card has", vtac_pass_forms },
+	{ "grid", "makes the card's integers of inputs that are pixels", vtac_pass_grid },
 	{ "blocks", "fills channels up to whole blocks in joined tensors", vtac_pass_blocks },
 	{ "calibrate", "finds the range of each tensor, and the best way to quantise it",
 	  vtac_pass_calibrate },

@@ -69,6 +69,7 @@ int vtac_pass_annotate(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_propagate(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_prune(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_forms(struct vtac_graph *g, const struct vtac_options *opt);
+int vtac_pass_grid(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_blocks(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_calibrate(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_layout(struct vtac_graph *g, const struct vtac_options *opt);

@@ -417,7 +417,6 @@ int main(int argc, char **argv)
 		batch.dims[i] = test.images.npy.dims[i];
 	opt.shapes = &batch;
 	opt.n_shapes = 1;
-	opt.images = &images;
 	opt.no_prune = true;
 	opt.core = native_core(&core);
 	if (!images.count || images.count > test.calib.count)
@@ -425,6 +424,8 @@ int main(int argc, char **argv)
 	test.real = load(argv[optind], &opt, "blocks");
 	if (vtac_split_residuals(test.real))
 		die(test.real->error.text);
+	/* Without images inputs stay what they are (grid.c). */
+	opt.images = &images;
 	test.integer = load(argv[optind], &opt, NULL);
 	if (test.integer->how) {
 		char text[VTAC_QUANT_TEXT];
