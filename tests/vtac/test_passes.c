@@ -768,7 +768,7 @@ static float wrong_sum(const struct vtac_quant_options *how)
 	return most;
 }
 
-/* Where channels are alike the error of a sum of weights counts: one of them makes up for others. */
+/* Where channels are alike, the error of a sum of weights counts: one makes up for others. */
 static void weights_of_a_sum_are_rounded_together(void **state)
 {
 	struct vtac_quant_options how = {

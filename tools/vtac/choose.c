@@ -4,7 +4,8 @@
  * made of them. What the user does not fix is chosen by measured error: the network is
  * quantised in one way after the other with some of the images, and run on others: first
  * residuals added to sums or to outputs, then, with the better of these, the first layer
- * or the first ones in two parts or whole, then the ranges of activations and how far channels are equalised.
+ * or the first ones in two parts or whole, then the ranges of activations and how far
+ * channels are equalised.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -328,7 +328,8 @@ int main(int argc, char **argv)
 		{ "calib", 1, NULL, 'c' }, { "range", 1, NULL, 'r' }, { "residual", 1, NULL, 'a' },
 		{ "per-tensor", 0, NULL, 'p' }, { "power-of-two", 0, NULL, '2' },
 		{ "no-bias-correction", 0, NULL, 'b' }, { "no-zero-points", 0, NULL, 'z' },
-		{ "nearest", 0, NULL, 'N' }, { "layers", 0, NULL, 'l' }, { "equalise", 1, NULL, 'u' }, { "split", 1, NULL, 's' },
+		{ "nearest", 0, NULL, 'N' },
+		{ "layers", 0, NULL, 'l' }, { "equalise", 1, NULL, 'u' }, { "split", 1, NULL, 's' },
 		{ "agree", 1, NULL, 'A' }, { "worse", 1, NULL, 'W' }, { "lose", 1, NULL, 'L' },
 		{ 0 },
 	};
