@@ -815,6 +815,172 @@ static void first_layers_are_split(void **state)
 	}
 }
 
+/* ---- inputs that are pixels ---- */
+
+/* How inputs are made of pixels, and what they are on the card. */
+struct pixels {
+	float mean[3], scale[3];
+	int levels;		/* that pixels have */
+	const struct vtac_graph *g;
+	unsigned int seen;	/* QUANTIZEs */
+	float *out;
+};
+
+static int pixel_of(const struct pixels *p, unsigned int i, int64_t k)
+{
+	return (int)((k * 37 + i * 11) % p->levels);
+}
+
+static int read_pixels(void *priv, unsigned int i, const struct vtac_tensor *t, float *values)
+{
+	const struct pixels *p = priv;
+	int64_t plane = t->dims[2] * t->dims[3];
+
+	for (int64_t k = 0; k < vtac_elements(t); k++)
+		values[k] = ((float)pixel_of(p, i, k) - p->mean[k / plane]) * p->scale[k / plane];
+	return 0;
+}
+
+static int give_pixels(void *priv, const struct vtac_tensor *t, void *data)
+{
+	return read_pixels(priv, 9, t, data);
+}
+
+/* All pixels of @t, padded by 1, are there; the mean is beside. */
+static void check_integers(const struct pixels *p, const struct vtac_tensor *t, const int8_t *v)
+{
+	int64_t h = t->dims[2], w = t->dims[3], k = 0;
+
+	for (int64_t c = 0; c < 3; c++, v += h * w) {
+		assert_in_range(v[0] + 128 - (int)p->mean[c], 0, 1);
+		for (int64_t y = 1; y < h - 1; y++)
+			for (int64_t x = 1; x < w - 1; x++)
+				assert_int_equal(v[y * w + x], pixel_of(p, 9, k++) - 128);
+	}
+}
+
+static void see_pixels(void *priv, const struct vtac_tensor *t, const void *data)
+{
+	struct pixels *p = priv;
+
+	if (vtac_is_output(p->g, t)) {
+		p->out = malloc((size_t)vtac_bytes(t));
+		assert_non_null(p->out);
+		memcpy(p->out, data, (size_t)vtac_bytes(t));
+	}
+	if (!t->producer || t->producer->op != VTAC_QUANTIZE)
+		return;
+	check_integers(p, t, data);
+	p->seen++;
+}
+
+static float *run_pixels(struct net *net, struct pixels *p)
+{
+	const struct vtac_interp io = { .input = give_pixels, .tensor = see_pixels, .priv = p };
+
+	p->g = net->g;
+	if (vtac_interp_float(net->g, &io))
+		fail_msg("%s", net->g->error.text);
+	return p->out;
+}
+
+/* Two convolutions, of which the first one pads, of three channels. */
+static void pixel_net(struct net *net)
+{
+	struct vtac_tensor *x;
+
+	net_begin(net, 35);
+	x = net_conv(net, net_input(net, 3, 16, 20), "first", 3, 16, 3);
+	net_output(net, net_conv(net, net_relu(net, x, "relu"), "second", 16, 4, 1));
+}
+
+/* One scale for all or not, and the first layer whole or in two parts. */
+static void pixels_are_integers_on_the_card(void **state)
+{
+	const struct vtac_quant_options how = { .equalise = VTAC_EQUALISE_FULL };
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		struct pixels p = { .mean = { 103.939f, 116.779f, 123.68f },
+				    .scale = { 1, 1, 1 }, .levels = 256 };
+		const struct vtac_images images = { .count = 3, .read = read_pixels, .priv = &p };
+		struct vtac_quant_options split = how;
+		struct vtac_options opt = { .no_prune = true, .images = &images, .quant = &split };
+		double signal = 0, noise = 0;
+		float *before, *after;
+		struct net net;
+
+		split.split = i & 1 ? VTAC_SPLIT_FIRST : VTAC_SPLIT_NONE;
+		for (int c = 0; c < 3 && i > 1; c++)
+			p.scale[c] = 0.017f + 0.001f * (float)c;
+		net_core(&opt);
+		pixel_net(&net);
+		pass(&net, vtac_pass_shape, &opt);
+		before = run_pixels(&net, &p);
+		if (vtac_run_passes(net.g, &opt, NULL))
+			fail_msg("%s", net.g->error.text);
+		assert_int_equal(find(&net, "first")->device, VTAC_CARD);
+		assert_int_equal(find(&net, "first")->in[0]->dims[1], 3);
+		after = run_pixels(&net, &p);
+		assert_int_equal(p.seen, 1);
+		for (int64_t k = 0; k < vtac_elements(net.g->outputs[0]); k++) {
+			signal += pow(before[k], 2);
+			noise += pow(before[k] - after[k], 2);
+		}
+		assert_true(noise < signal / 1000);
+		free(before);
+		free(after);
+		net_end(&net);
+	}
+}
+
+/* Does the pass find pixels in @images? It changes nothing if not. */
+static bool are_pixels(const struct vtac_images *images)
+{
+	struct vtac_options opt = { .no_prune = true };
+	struct vtac_node *first;
+	struct net net;
+	bool found;
+
+	net_core(&opt);
+	pixel_net(&net);
+	if (vtac_run_passes(net.g, &opt, "forms"))
+		fail_msg("%s", net.g->error.text);
+	first = find(&net, "first");
+	opt.images = images;
+	pass(&net, vtac_pass_grid, &opt);
+	found = net.g->n_nodes > 2;
+	assert_int_equal(first->in[0]->quant.given, found);
+	assert_int_equal(first->attr.conv.window.pad[0], !found);
+	assert_ptr_equal(first->in[0]->producer, found ? net.g->nodes[net.g->n_nodes - 3] : NULL);
+	net_end(&net);
+	return found;
+}
+
+static void other_inputs_are_left_alone(void **state)
+{
+	struct pixels p = { .mean = { 1, 2, 3 }, .scale = { 1, 0.5f, 2 }, .levels = 256 };
+	struct vtac_images images = { .count = 3, .read = read_pixels, .priv = &p };
+
+	(void)state;
+	assert_true(are_pixels(&images));
+	/* Fewer than tell a step; more than there are integers. */
+	p.levels = 31;
+	assert_false(are_pixels(&images));
+	p.levels = 257;
+	assert_false(are_pixels(&images));
+	p.levels = 256;
+	/* The convolution pads with what is out of reach. */
+	p.mean[1] = 300;
+	assert_false(are_pixels(&images));
+	p.mean[1] = 2;
+	/* A channel that is always the same. */
+	p.scale[2] = 0;
+	assert_false(are_pixels(&images));
+	images.read = random_image;
+	assert_false(are_pixels(&images));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -837,6 +1003,8 @@ int main(void)
 		cmocka_unit_test(trials_compare_scores),
 		cmocka_unit_test(weights_of_a_sum_are_rounded_together),
 		cmocka_unit_test(first_layers_are_split),
+		cmocka_unit_test(pixels_are_integers_on_the_card),
+		cmocka_unit_test(other_inputs_are_left_alone),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -559,12 +559,31 @@ struct vtac_graph *random_model(const struct vtaops_core *core, uint64_t seed)
 	return make(core, seed, true);
 }
 
+/* Pixels, all 256 of them possible, less an integer and times a scale for each channel. */
+static void random_pixels(struct maker *m, const struct vtac_tensor *t, float *values)
+{
+	int64_t plane = t->dims[2] * t->dims[3];
+
+	for (int64_t i = 0; i < t->dims[0] * t->dims[1]; i++)
+		for (int64_t k = 0; k < plane; k++) {
+			uint32_t pixel = k < 2 ? 255 * (uint32_t)k : rnd(m, 256);
+			int64_t c = i % t->dims[1];
+
+			*values++ = (float)(pixel - 100.0 - (double)c) *
+				    (0.01f + 0.003f * (float)(c % 3));
+		}
+}
+
 /* Image @i of a seed, always the same. */
 void random_image(uint64_t seed, unsigned int i, const struct vtac_tensor *t, float *values)
 {
 	struct maker m = { .rng = (seed * 64 + i) * 2 + 1 };
 
 	rnd(&m, 2);
+	if (seed % 3 == 1) {
+		random_pixels(&m, t, values);
+		return;
+	}
 	for (int64_t k = 0; k < vtac_elements(t); k++)
 		values[k] = noise(&m);
 }
