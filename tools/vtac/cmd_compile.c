@@ -422,15 +422,20 @@ static int dump(const struct compile *c, const struct vtac_graph *g)
 	return CMD_OK;
 }
 
-/* The same network in float, as far as it is cut into the same tensors. */
+/*
+ * The same network in float, as far as it is cut into the same tensors. Without images to
+ * calibrate with, inputs stay what they are.
+ */
 static int measure(struct compile *c, struct vtac_graph *g, struct vtac_accuracy *accuracy)
 {
 	struct vtac_graph *real = vtac_graph_new(c->memory);
+	struct vtac_options opt = c->opt;
 	int ret = CMD_OK;
 
 	if (!real)
 		return cmd_fail(CMD_ERROR, NULL, "out of memory");
-	if (vtac_read_onnx(real, c->model) || vtac_run_passes(real, &c->opt, "blocks"))
+	opt.images = NULL;
+	if (vtac_read_onnx(real, c->model) || vtac_run_passes(real, &opt, "blocks"))
 		ret = fail_graph(real);
 	else if (vtac_measure(real, g, &c->opt, &c->images[1], accuracy))
 		ret = fail_graph(g->error.text[0] ? g : real);
