@@ -981,6 +981,102 @@ static void other_inputs_are_left_alone(void **state)
 	assert_false(are_pixels(&images));
 }
 
+/* With residuals split, as calibration has them. */
+static int merge_sums(struct vtac_graph *g, const struct vtac_options *opt)
+{
+	const struct vtac_images images = { .count = 3, .read = random_image };
+	const struct vtac_quant_options how = { .range = VTAC_RANGE_MSE };
+
+	return vtac_merge_sums(g, opt, &images, &how);
+}
+
+/*
+ * The beginning of ResNet's first block: x, which others read too, and what is made of x, of
+ * @channels. The convolutions that are added have windows of one size, or of two.
+ */
+static void two_ways(struct net *net, int64_t channels, bool two_sizes)
+{
+	struct vtac_tensor *x, *y;
+	struct vtac_node *add;
+
+	net_begin(net, 37);
+	x = net_relu(net, net_conv(net, net_input(net, 3, 8, 8), "first", 3, 16, 3), "relu");
+	y = net_conv(net, net_relu(net, net_conv(net, x, "a", 16, 8, 1), "a/relu"), "b", 8,
+		     channels, 3);
+	y = net_conv(net, net_relu(net, y, "b/relu"), "c", channels, 40, 1);
+	x = net_conv(net, x, "beside", 16, 40, two_sizes ? 3 : 1);
+	add = net_node(net, VTAC_ADD, "add", y, x, NULL);
+	net_output(net, net_conv(net, net_relu(net, add->out[0], "add/relu"), "last", 40, 8, 1));
+}
+
+static void merge_keeps_values(void **state)
+{
+	static const int64_t channels[] = { 16, 24, 32 };
+
+	(void)state;
+	for (unsigned int i = 0; i < 3; i++) {
+		struct vtac_options opt = { .no_prune = true };
+		struct vtac_node *conv;
+		struct net net;
+
+		net_core(&opt);
+		two_ways(&net, channels[i], false);
+		pass(&net, vtac_pass_shape, &opt);
+		pass(&net, vtac_pass_fuse, &opt);
+		pass(&net, vtac_pass_annotate, &opt);
+		pass(&net, vtac_pass_propagate, &opt);
+		assert_int_equal(vtac_split_residuals(net.g), 0);
+		assert_true(vtac_can_merge(net.g, &opt));
+		keeps_values(&net, merge_sums, &opt);
+		assert_false(vtac_can_merge(net.g, &opt));
+		assert_int_equal(count(&net, VTAC_CONV), 5);
+		assert_int_equal(count(&net, VTAC_ADD), 0);
+		assert_int_equal(count(&net, VTAC_CONCAT), 1);
+		conv = find(&net, "last")->in[0]->producer;
+		assert_int_equal(conv->in[1]->dims[1], 16 + channels[i]);
+		assert_int_equal(conv->act.kind, VTAC_ACT_CLIP);
+		net_end(&net);
+	}
+}
+
+/* On the card both inputs are written where they stand together: joining takes no cycles. */
+static void merged_inputs_are_placed(void **state)
+{
+	const struct vtac_quant_options how = { .merge = VTAC_MERGE_SUMS };
+	const struct vtac_images images = { .count = 6, .read = random_image };
+	struct vtac_options opt = { .no_prune = true, .images = &images, .quant = &how };
+	struct vtac_node *concat;
+	struct net net;
+
+	(void)state;
+	net_core(&opt);
+	two_ways(&net, 24, false);
+	if (vtac_run_passes(net.g, &opt, NULL))
+		fail_msg("%s", net.g->error.text);
+	assert_int_equal(count(&net, VTAC_CONCAT), 1);
+	concat = find(&net, "last")->in[0]->producer->in[0]->producer;
+	assert_int_equal(concat->op, VTAC_CONCAT);
+	for (unsigned int i = 0; i < 2; i++)
+		assert_ptr_equal(concat->in[i]->home, concat->out[0]);
+	net_end(&net);
+}
+
+static void other_windows_are_not_merged(void **state)
+{
+	const struct vtac_images images = { .count = 6, .read = random_image };
+	struct vtac_options opt = { .no_prune = true, .images = &images };
+	struct net net;
+
+	(void)state;
+	net_core(&opt);
+	two_ways(&net, 24, true);
+	if (vtac_run_passes(net.g, &opt, NULL))
+		fail_msg("%s", net.g->error.text);
+	assert_int_equal(net.g->how->merge, VTAC_MERGE_NONE);
+	assert_int_equal(count(&net, VTAC_CONCAT), 0);
+	net_end(&net);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1005,6 +1101,9 @@ int main(void)
 		cmocka_unit_test(first_layers_are_split),
 		cmocka_unit_test(pixels_are_integers_on_the_card),
 		cmocka_unit_test(other_inputs_are_left_alone),
+		cmocka_unit_test(merge_keeps_values),
+		cmocka_unit_test(merged_inputs_are_placed),
+		cmocka_unit_test(other_windows_are_not_merged),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

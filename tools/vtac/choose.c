@@ -4,8 +4,8 @@
  * made of them. What the user does not fix is chosen by measured error: the network is
  * quantised in one way after the other with some of the images, and run on others: first
  * residuals added to sums or to outputs, then, with the better of these, the first layer
- * or the first ones in two parts or whole, then the ranges of activations and how far
- * channels are equalised.
+ * or the first ones in two parts or whole, convolutions that are added as one or as two, then
+ * the ranges of activations and how far channels are equalised.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -29,8 +29,8 @@ struct trial {
 	const struct vtac_options *opt;
 	struct vtac_graph *g;		/* the float graph, residuals split */
 	struct vtac_images few, judges;
-	/* Split and equalised so far, and calibrated: */
-	struct vtac_graph *made[VTAC_SPLIT_EARLY + 1][VTAC_EQUALISE_FULL + 1];
+	/* Split, merged and equalised so far, and calibrated: */
+	struct vtac_graph *made[VTAC_SPLIT_EARLY + 1][VTAC_MERGE_SUMS + 1][VTAC_EQUALISE_FULL + 1];
 	struct vtac_quant_options best;
 	double least;			/* noise / signal with it */
 	unsigned int done;
@@ -69,21 +69,21 @@ static int prepare(struct vtac_graph *g, const struct vtac_options *opt,
 {
 	if (how->split >= VTAC_SPLIT_FIRST && vtac_split_layers(g, opt, images, how->split))
 		return -1;
-	return vtac_equalise(g, opt, images, how->equalise);
+	if (vtac_equalise(g, opt, images, how->equalise))
+		return -1;
+	return how->merge == VTAC_MERGE_SUMS ? vtac_merge_sums(g, opt, images, how) : 0;
 }
 
 /* That of a few images; made once. */
 static struct vtac_graph *calibrated_graph(struct trial *t, const struct vtac_quant_options *how)
 {
-	struct vtac_graph *g = t->made[how->split][how->equalise];
+	struct vtac_graph **g = &t->made[how->split][how->merge][how->equalise];
 
-	if (g)
-		return g;
-	g = vtac_graph_clone(t->g);
-	if (!g)
-		return NULL;
-	t->made[how->split][how->equalise] = g;
-	return prepare(g, t->opt, &t->few, how) || vtac_calibrate(g, t->opt, &t->few) ? NULL : g;
+	if (*g)
+		return *g;
+	*g = vtac_graph_clone(t->g);
+	return *g && !prepare(*g, t->opt, &t->few, how) && !vtac_calibrate(*g, t->opt, &t->few) ?
+		*g : NULL;
 }
 
 /*
@@ -199,6 +199,16 @@ static int try_split(struct trial *t, const struct vtac_quant_options *asked)
 	return 0;
 }
 
+/* Two convolutions take more cycles than one. */
+static int try_apart(struct trial *t, const struct vtac_quant_options *asked)
+{
+	struct vtac_quant_options how = t->best;
+
+	how.merge = VTAC_MERGE_NONE;
+	return asked->merge == VTAC_MERGE_AUTO && vtac_can_merge(t->g, t->opt) ?
+		consider(t, how, BETTER_BY_FAR) : 0;
+}
+
 /* What the user leaves open, as it is tried first. */
 static struct vtac_quant_options usual(const struct vtac_quant_options *asked)
 {
@@ -212,13 +222,16 @@ static struct vtac_quant_options usual(const struct vtac_quant_options *asked)
 		how.equalise = VTAC_EQUALISE_NONE;
 	if (how.split == VTAC_SPLIT_AUTO)
 		how.split = VTAC_SPLIT_NONE;
+	if (how.merge == VTAC_MERGE_AUTO)
+		how.merge = VTAC_MERGE_SUMS;
 	return how;
 }
 
 static bool is_open(const struct vtac_quant_options *asked)
 {
 	return asked->range == VTAC_RANGE_AUTO || asked->residual == VTAC_RESIDUAL_AUTO ||
-	       asked->equalise == VTAC_EQUALISE_AUTO || asked->split == VTAC_SPLIT_AUTO;
+	       asked->equalise == VTAC_EQUALISE_AUTO || asked->split == VTAC_SPLIT_AUTO ||
+	       asked->merge == VTAC_MERGE_AUTO;
 }
 
 /* Billions of multiplications for an image, at least 1. */
@@ -242,6 +255,18 @@ static unsigned int at_most(unsigned int n, double most)
 	return n <= most ? n : most < 2 ? 2 : (unsigned int)most;
 }
 
+/* With the reason in @g, if there was an error. */
+static void free_made(struct trial *t, struct vtac_graph *g, bool err)
+{
+	struct vtac_graph **made = &t->made[0][0][0];
+
+	for (size_t i = 0; i < sizeof(t->made) / sizeof(*made); i++) {
+		if (err && made[i] && made[i]->error.text[0])
+			vtac_fail(g, NULL, "%s", made[i]->error.text);
+		vtac_graph_free(made[i]);
+	}
+}
+
 static int choose(struct vtac_graph *g, const struct vtac_options *opt,
 		  const struct vtac_quant_options *asked, struct vtac_quant_options *chosen)
 {
@@ -258,14 +283,9 @@ static int choose(struct vtac_graph *g, const struct vtac_options *opt,
 	t.few = (struct vtac_images) { .count = n - t.judges.count, .read = read_few, .priv = &t };
 	t.few.count = at_most(t.few.count, fmin(TRIAL_IMAGES, TRIAL_WORK / work_of(g)));
 	err = consider(&t, t.best, BETTER) || try_residual(&t, asked) ||
-	      try_split(&t, asked) || try_ranges(&t, asked);
+	      try_split(&t, asked) || try_apart(&t, asked) || try_ranges(&t, asked);
 	*chosen = t.best;
-	for (int s = 0; s <= VTAC_SPLIT_EARLY; s++)
-		for (int i = 0; i <= VTAC_EQUALISE_FULL; i++) {
-			if (err && t.made[s][i] && t.made[s][i]->error.text[0])
-				vtac_fail(g, NULL, "%s", t.made[s][i]->error.text);
-			vtac_graph_free(t.made[s][i]);
-		}
+	free_made(&t, g, err);
 	if (err && !g->error.text[0])
 		vtac_fail(g, NULL, "Out of memory.");
 	return err ? -1 : 0;
@@ -279,9 +299,9 @@ const char *vtac_quant_text(const struct vtac_quant_options *how, char *buf)
 	static const char *const split[] = { "auto", "no", "first", "early" };
 
 	snprintf(buf, VTAC_QUANT_TEXT,
-		 "range %s, residuals added %s, channels equalised: %s, layers split: %s",
+		 "range %s, residuals added %s, channels equalised: %s, layers split: %s%s",
 		 ranges[how->range], residuals[how->residual], equal[how->equalise],
-		 split[how->split]);
+		 split[how->split], how->merge == VTAC_MERGE_SUMS ? ", sums merged" : "");
 	return buf;
 }
 
@@ -323,6 +343,8 @@ int vtac_pass_calibrate(struct vtac_graph *g, const struct vtac_options *opt)
 	if (!how || vtac_split_residuals(g) ||
 	    choose(g, opt, opt->quant ? opt->quant : &all_open, how))
 		return -1;
+	if (!vtac_can_merge(g, opt))
+		how->merge = VTAC_MERGE_NONE;
 	g->how = how;
 	if (prepare(g, opt, opt->images, how) ||
 	    (!how->nearest && vtac_moments_want(g, opt->images->count)))

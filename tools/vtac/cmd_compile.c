@@ -55,6 +55,7 @@ static const char help[] =
 	"      --equalise=HOW     scale channels to a common range: auto, no, half or full\n"
 	"      --split=WHAT       finer steps, in twice as many channels, of: auto, no, first\n"
 	"                         (layer) or early (layers)\n"
+	"      --merge=WHAT       convolutions that are added as one: auto, no or sums\n"
 	"      --power-of-two     scales are powers of two: no multiplications\n"
 	"      --per-tensor       one scale for all channels of a layer\n"
 	"\n"
@@ -71,7 +72,7 @@ enum {
 	OPT_CARD = 256, OPT_EMIT, OPT_LABELS, OPT_MEAN, OPT_SCALE, OPT_ORDER, OPT_FIT, OPT_FILTER,
 	OPT_BACKGROUND, OPT_CALIBRATE, OPT_MEASURE, OPT_CLASSES, OPT_IMAGES, OPT_SHAPE, OPT_CPU,
 	OPT_FROM, OPT_TO, OPT_NO_CARD, OPT_NO_PRUNE, OPT_RATE, OPT_RANGE, OPT_RESIDUAL,
-	OPT_EQUALISE, OPT_SPLIT, OPT_POWER, OPT_TENSOR, OPT_DUMP, OPT_DOT, OPT_MEMORY,
+	OPT_EQUALISE, OPT_SPLIT, OPT_MERGE, OPT_POWER, OPT_TENSOR, OPT_DUMP, OPT_DOT, OPT_MEMORY,
 };
 
 static const struct option options[] = {
@@ -101,6 +102,7 @@ static const struct option options[] = {
 	{ "residual", required_argument, NULL, OPT_RESIDUAL },
 	{ "equalise", required_argument, NULL, OPT_EQUALISE },
 	{ "split", required_argument, NULL, OPT_SPLIT },
+	{ "merge", required_argument, NULL, OPT_MERGE },
 	{ "power-of-two", no_argument, NULL, OPT_POWER },
 	{ "per-tensor", no_argument, NULL, OPT_TENSOR },
 	{ "dump-after", required_argument, NULL, OPT_DUMP },
@@ -183,9 +185,11 @@ static int set_quant(struct compile *c, int option, const char *text)
 	static const char *const residuals[] = { "auto", "sum", "output", NULL };
 	static const char *const equalise[] = { "auto", "no", "half", "full", NULL };
 	static const char *const split[] = { "auto", "no", "first", "early", NULL };
+	static const char *const merge[] = { "auto", "no", "sums", NULL };
 	uint32_t word = 0;
 	int ret = set_word(text, option == OPT_RANGE ? ranges : option == OPT_RESIDUAL ?
-			   residuals : option == OPT_SPLIT ? split : equalise, &word);
+			   residuals : option == OPT_SPLIT ? split : option == OPT_MERGE ?
+			   merge : equalise, &word);
 
 	if (option == OPT_RANGE)
 		c->quant.range = (enum vtac_range)word;
@@ -193,6 +197,8 @@ static int set_quant(struct compile *c, int option, const char *text)
 		c->quant.residual = (enum vtac_residual)word;
 	else if (option == OPT_SPLIT)
 		c->quant.split = (enum vtac_split)word;
+	else if (option == OPT_MERGE)
+		c->quant.merge = (enum vtac_merge)word;
 	else
 		c->quant.equalise = (enum vtac_equalise)word;
 	return ret;
@@ -272,6 +278,7 @@ static int set_text(struct compile *c, int option, char *text)
 	case OPT_RESIDUAL:
 	case OPT_EQUALISE:
 	case OPT_SPLIT:
+	case OPT_MERGE:
 		return set_quant(c, option, text);
 	case OPT_IMAGES:
 	case OPT_RATE:

@@ -29,4 +29,10 @@ int vtac_widen_inputs(struct vtac_graph *g, struct vtac_node *node, int64_t at, 
 /* spare.c: channels that are always 0, for convolutions that pad. */
 int vtac_add_spare(struct vtac_graph *g, const struct vtac_options *opt);
 
+/*
+ * layout.c: may @part be written where a Concat joins it with others? The card has to write
+ * it as it is, and not as another name of something else.
+ */
+bool vtac_can_place(const struct vtac_graph *g, const struct vtac_tensor *part);
+
 #endif /* VTAC_DEVICE_H */

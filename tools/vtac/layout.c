@@ -21,8 +21,7 @@ static bool is_placed(const struct vtac_tensor *part, const struct vtac_node *co
 	return part->home;
 }
 
-/* Written by the card as it is, and not as another name of something else. */
-static bool can_place(const struct vtac_graph *g, const struct vtac_tensor *part)
+bool vtac_can_place(const struct vtac_graph *g, const struct vtac_tensor *part)
 {
 	const struct vtac_node *node = part->producer;
 
@@ -48,7 +47,7 @@ static void place(const struct vtac_graph *g, const struct vtac_node *concat,
 		struct vtac_tensor *part = concat->in[i];
 		struct vtac_packed s = vtac_packed_shape(part);
 
-		if (can_place(g, part) && !is_placed(part, concat, i) &&
+		if (vtac_can_place(g, part) && !is_placed(part, concat, i) &&
 		    same_scale(part, concat->out[0])) {
 			part->home = concat->out[0];
 			part->home_offset = offset;

@@ -63,6 +63,9 @@ enum vtac_equalise {
 /* Which layers are computed in two sets of channels, with finer steps: the first ones (split.c)? */
 enum vtac_split { VTAC_SPLIT_AUTO, VTAC_SPLIT_NONE, VTAC_SPLIT_FIRST, VTAC_SPLIT_EARLY };
 
+/* Are convolutions that are added one convolution (merge.c)? */
+enum vtac_merge { VTAC_MERGE_AUTO, VTAC_MERGE_NONE, VTAC_MERGE_SUMS };
+
 /* What is AUTO is chosen by measured error (choose.c). */
 struct vtac_quant_options {
 	enum vtac_range range;
@@ -70,6 +73,7 @@ struct vtac_quant_options {
 	enum vtac_residual residual;
 	enum vtac_equalise equalise;
 	enum vtac_split split;
+	enum vtac_merge merge;
 	bool per_tensor;		/* one multiplier for all channels of a layer */
 	bool power_of_two;		/* shifts alone, no multipliers */
 	bool no_bias_correction;
@@ -124,6 +128,11 @@ float vtac_stats_range(const struct vtac_stats *s, enum vtac_range method, doubl
 bool vtac_can_split(const struct vtac_graph *g);
 int vtac_split_layers(struct vtac_graph *g, const struct vtac_options *opt,
 		      const struct vtac_images *images, enum vtac_split how);
+
+/* merge.c: sums of two convolutions as one convolution, where that can be. */
+bool vtac_can_merge(const struct vtac_graph *g, const struct vtac_options *opt);
+int vtac_merge_sums(struct vtac_graph *g, const struct vtac_options *opt,
+		    const struct vtac_images *images, const struct vtac_quant_options *how);
 
 /* residual.c: convolutions with a residual as convolution and addition, and back. */
 int vtac_split_residuals(struct vtac_graph *g);

@@ -120,7 +120,7 @@ static void see_int(void *priv, const struct vtac_tensor *t, const void *data)
 	if (!test->each_layer || t->dtype != VTAC_I8)
 		return;
 	other = vtac_tensor_find(test->real, t->name);
-	if (!other || !test->layers[other->id])
+	if (!other || !test->layers[other->id] || !vtac_same_shape(other, t))
 		return;
 	for (int64_t i = 0; i < vtac_elements(t); i++) {
 		double real = test->layers[other->id][i], off, scale = t->quant.scale[0];
@@ -330,6 +330,7 @@ int main(int argc, char **argv)
 		{ "no-bias-correction", 0, NULL, 'b' }, { "no-zero-points", 0, NULL, 'z' },
 		{ "nearest", 0, NULL, 'N' },
 		{ "layers", 0, NULL, 'l' }, { "equalise", 1, NULL, 'u' }, { "split", 1, NULL, 's' },
+		{ "merge", 1, NULL, 'm' },
 		{ "agree", 1, NULL, 'A' }, { "worse", 1, NULL, 'W' }, { "lose", 1, NULL, 'L' },
 		{ 0 },
 	};
@@ -388,6 +389,9 @@ int main(int argc, char **argv)
 			break;
 		case 's':
 			how.split = (enum vtac_split)atoi(optarg);
+			break;
+		case 'm':
+			how.merge = (enum vtac_merge)atoi(optarg);
 			break;
 		case 'l':
 			test.each_layer = true;

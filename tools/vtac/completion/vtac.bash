@@ -42,6 +42,7 @@ _vtac() {
 	--residual)	_vtac_words 'auto sum output' "$cur"; return ;;
 	--equalise)	_vtac_words 'auto no half full' "$cur"; return ;;
 	--split)	_vtac_words 'auto no first early' "$cur"; return ;;
+	--merge)	_vtac_words 'auto no sums' "$cur"; return ;;
 	--order)	_vtac_words 'rgb bgr gray' "$cur"; return ;;
 	--fit)		_vtac_words 'stretch top-left centre crop' "$cur"; return ;;
 	--filter)	_vtac_words 'nearest linear cubic' "$cur"; return ;;
@@ -53,7 +54,7 @@ _vtac() {
 				--shape
 				--labels --mean --scale --order --fit --filter --background --cpu
 				--card-from --card-to --no-card --no-prune --cpu-rate --range --residual --equalise
-				--split --power-of-two --per-tensor --dump-after --dot --memory --json
+				--split --merge --power-of-two --per-tensor --dump-after --dot --memory --json
 				--quiet --help' ;;
 	report)		options='--json --help' ;;
 	passes)		options='--help' ;;
