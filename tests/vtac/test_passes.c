@@ -676,7 +676,7 @@ static int random_image(void *priv, unsigned int i, const struct vtac_tensor *t,
 	return 0;
 }
 
-/* The weights of output channel c (@in: of input channel c) times 2^(c / 2), or divided by it. */
+/* The weights of output channel c (@in: of input channel c) times 2^c, or divided by it. */
 static void spread(struct vtac_node *conv, bool in)
 {
 	const struct vtac_tensor *w = conv->in[1];
@@ -686,7 +686,7 @@ static void spread(struct vtac_node *conv, bool in)
 	for (int64_t i = 0; i < vtac_elements(w); i++) {
 		int64_t c = in ? i / area % cols : i / area / cols;
 
-		v[i] *= exp2f((float)(in ? c : -c) / 2);
+		v[i] *= exp2f((float)(in ? c : -c));
 	}
 }
 
@@ -722,7 +722,7 @@ static void trials_compare_scores(void **state)
 		fail_msg("%s", net.g->error.text);
 	assert_int_equal(find(&net, "second")->device, VTAC_CARD);
 	assert_int_equal(find(&net, "softmax")->device, VTAC_CPU);
-	assert_int_not_equal(net.g->how->equalise, VTAC_EQUALISE_NONE);
+	assert_int_equal(net.g->how->equalise, VTAC_EQUALISE_FULL);
 	net_end(&net);
 }
 

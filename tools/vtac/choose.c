@@ -3,9 +3,8 @@
  * The pass `calibrate`: what values tensors have on the images, and how integers are best
  * made of them. What the user does not fix is chosen by measured error: the network is
  * quantised in one way after the other with some of the images, and run on others: first
- * residuals added to sums or to outputs, then, with the better of these, the first layer
- * or the first ones in two parts or whole, convolutions that are added as one or as two, then
- * the ranges of activations and how far channels are equalised.
+ * residuals added to sums or to outputs, then, with the better of these, the first layers in
+ * two parts or whole, then how far channels are equalised, and the ranges of activations.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -19,11 +18,16 @@
 #define JUDGE_IMAGES	8u
 /* A trial has multiplications for so many images of a network with a billion of them. */
 #define TRIAL_WORK	48
-#define JUDGE_WORK	32
+#define JUDGE_WORK	24
 /* What is tried later has to be better by this factor, not by chance. */
 #define BETTER		0.95
 /* Likewise, if it takes more cycles. */
 #define BETTER_BY_FAR	0.9
+/*
+ * Ranges of channels and of tensors are other ones with more images: what a few show does not
+ * decide against what is known to be good in most networks.
+ */
+#define BETTER_BEYOND_DOUBT	0.5
 
 struct trial {
 	const struct vtac_options *opt;
@@ -63,7 +67,7 @@ static int read_few(void *priv, unsigned int i, const struct vtac_tensor *t, flo
 	return all->read(all->priv, at, t, values);
 }
 
-/* @g as it is to be quantised; @images show what is best. */
+/* @g as it is to be quantised, with the values that its tensors have on @images. */
 static int prepare(struct vtac_graph *g, const struct vtac_options *opt,
 		   const struct vtac_images *images, const struct vtac_quant_options *how)
 {
@@ -71,7 +75,11 @@ static int prepare(struct vtac_graph *g, const struct vtac_options *opt,
 		return -1;
 	if (vtac_equalise(g, opt, images, how->equalise))
 		return -1;
-	return how->merge == VTAC_MERGE_SUMS ? vtac_merge_sums(g, opt, images, how) : 0;
+	if (how->merge == VTAC_MERGE_SUMS && vtac_merge_sums(g, opt, images, how))
+		return -1;
+	if (!how->nearest && vtac_moments_want(g, images->count))
+		return -1;
+	return vtac_calibrate(g, opt, images);
 }
 
 /* That of a few images; made once. */
@@ -82,8 +90,7 @@ static struct vtac_graph *calibrated_graph(struct trial *t, const struct vtac_qu
 	if (*g)
 		return *g;
 	*g = vtac_graph_clone(t->g);
-	return *g && !prepare(*g, t->opt, &t->few, how) && !vtac_calibrate(*g, t->opt, &t->few) ?
-		*g : NULL;
+	return *g && !prepare(*g, t->opt, &t->few, how) ? *g : NULL;
 }
 
 /*
@@ -114,14 +121,12 @@ static double noise_of(const struct vtac_graph *g, const struct vtac_accuracy *a
 /* 0 with *noise; 1: this way does not work here; -1 */
 static int try(struct trial *t, const struct vtac_quant_options *how, double *noise)
 {
-	struct vtac_graph *from = calibrated_graph(t, how), *g;
+	const struct vtac_graph *from = calibrated_graph(t, how);
+	struct vtac_graph *g = from ? vtac_graph_clone(from) : NULL;
 	struct vtac_options opt = *t->opt;
 	struct vtac_accuracy a;
 	int err;
 
-	if (!from)
-		return -1;
-	g = vtac_graph_clone(from);
 	if (!g)
 		return -1;
 	opt.quant = how;
@@ -161,19 +166,18 @@ static bool has_residuals(const struct vtac_graph *g)
 	return false;
 }
 
-/* How far channels are equalised, then ranges: a trial is made of what differs from the best. */
-static int try_ranges(struct trial *t, const struct vtac_quant_options *asked)
+/* Not at all, or fully. */
+static int try_equalise(struct trial *t, const struct vtac_quant_options *asked)
 {
 	struct vtac_quant_options how = t->best;
 
-	for (int e = VTAC_EQUALISE_HALF; e <= VTAC_EQUALISE_FULL; e++) {
-		how.equalise = (enum vtac_equalise)e;
-		if (asked->equalise == VTAC_EQUALISE_AUTO && consider(t, how, BETTER))
-			return -1;
-	}
-	how = t->best;
-	how.range = VTAC_RANGE_MAX;
-	return asked->range == VTAC_RANGE_AUTO ? consider(t, how, BETTER) : 0;
+	if (asked->equalise != VTAC_EQUALISE_AUTO)
+		return 0;
+	how.equalise = VTAC_EQUALISE_NONE;
+	if (consider(t, how, BETTER_BEYOND_DOUBT))
+		return -1;
+	how.equalise = VTAC_EQUALISE_FULL;
+	return consider(t, how, BETTER_BEYOND_DOUBT);
 }
 
 static int try_residual(struct trial *t, const struct vtac_quant_options *asked)
@@ -189,24 +193,17 @@ static int try_split(struct trial *t, const struct vtac_quant_options *asked)
 {
 	struct vtac_quant_options how = t->best;
 
-	if (asked->split != VTAC_SPLIT_AUTO || !vtac_can_split(t->g))
-		return 0;
-	for (int s = VTAC_SPLIT_FIRST; s <= VTAC_SPLIT_EARLY; s++) {
-		how.split = (enum vtac_split)s;
-		if (consider(t, how, BETTER_BY_FAR))
-			return -1;
-	}
-	return 0;
+	how.split = VTAC_SPLIT_EARLY;
+	return asked->split == VTAC_SPLIT_AUTO && vtac_can_split(t->g) ?
+		consider(t, how, BETTER_BY_FAR) : 0;
 }
 
-/* Two convolutions take more cycles than one. */
-static int try_apart(struct trial *t, const struct vtac_quant_options *asked)
+static int try_range(struct trial *t, const struct vtac_quant_options *asked)
 {
 	struct vtac_quant_options how = t->best;
 
-	how.merge = VTAC_MERGE_NONE;
-	return asked->merge == VTAC_MERGE_AUTO && vtac_can_merge(t->g, t->opt) ?
-		consider(t, how, BETTER_BY_FAR) : 0;
+	how.range = VTAC_RANGE_MAX;
+	return asked->range == VTAC_RANGE_AUTO ? consider(t, how, BETTER_BEYOND_DOUBT) : 0;
 }
 
 /* What the user leaves open, as it is tried first. */
@@ -219,7 +216,7 @@ static struct vtac_quant_options usual(const struct vtac_quant_options *asked)
 	if (how.residual == VTAC_RESIDUAL_AUTO)
 		how.residual = VTAC_RESIDUAL_FUSED;
 	if (how.equalise == VTAC_EQUALISE_AUTO)
-		how.equalise = VTAC_EQUALISE_NONE;
+		how.equalise = VTAC_EQUALISE_HALF;
 	if (how.split == VTAC_SPLIT_AUTO)
 		how.split = VTAC_SPLIT_NONE;
 	if (how.merge == VTAC_MERGE_AUTO)
@@ -267,28 +264,35 @@ static void free_made(struct trial *t, struct vtac_graph *g, bool err)
 	}
 }
 
-static int choose(struct vtac_graph *g, const struct vtac_options *opt,
-		  const struct vtac_quant_options *asked, struct vtac_quant_options *chosen)
+static void choose_images(struct trial *t)
 {
-	struct trial t = { .opt = opt, .g = g, .best = usual(asked), .least = INFINITY };
-	unsigned int n = opt->images->count;
-	int err;
+	unsigned int n = t->opt->images->count;
+	double work = work_of(t->g);
 
-	*chosen = t.best;
-	if (!is_open(asked) || n < 2)
-		return 0;
-	t.judges = (struct vtac_images) { .count = n / 3 ? n / 3 : 1, .read = read_judge,
-					  .priv = &t };
-	t.judges.count = at_most(t.judges.count, fmin(JUDGE_IMAGES, JUDGE_WORK / work_of(g)));
-	t.few = (struct vtac_images) { .count = n - t.judges.count, .read = read_few, .priv = &t };
-	t.few.count = at_most(t.few.count, fmin(TRIAL_IMAGES, TRIAL_WORK / work_of(g)));
-	err = consider(&t, t.best, BETTER) || try_residual(&t, asked) ||
-	      try_split(&t, asked) || try_apart(&t, asked) || try_ranges(&t, asked);
-	*chosen = t.best;
-	free_made(&t, g, err);
-	if (err && !g->error.text[0])
-		vtac_fail(g, NULL, "Out of memory.");
-	return err ? -1 : 0;
+	if (n < 2)
+		return;
+	t->judges = (struct vtac_images) { .count = n / 3 ? n / 3 : 1, .read = read_judge,
+					   .priv = t };
+	t->judges.count = at_most(t->judges.count, fmin(JUDGE_IMAGES, JUDGE_WORK / work));
+	t->few = (struct vtac_images) { .count = n - t->judges.count, .read = read_few,
+					.priv = t };
+	t->few.count = at_most(t->few.count, fmin(TRIAL_IMAGES, TRIAL_WORK / work));
+}
+
+/* @g is prepared in the way that is the best, which is in *@how. */
+static int choose(struct trial *t, struct vtac_graph *g, const struct vtac_quant_options *asked,
+		  struct vtac_quant_options *how)
+{
+	if (is_open(asked) && t->judges.count &&
+	    (consider(t, t->best, BETTER) || try_residual(t, asked) || try_split(t, asked) ||
+	     try_equalise(t, asked) || try_range(t, asked)))
+		return -1;
+	if (!vtac_can_merge(t->g, t->opt))
+		t->best.merge = VTAC_MERGE_NONE;
+	if (prepare(g, t->opt, t->opt->images, &t->best))
+		return -1;
+	*how = t->best;
+	return 0;
 }
 
 const char *vtac_quant_text(const struct vtac_quant_options *how, char *buf)
@@ -322,6 +326,25 @@ static bool all_given(const struct vtac_graph *g)
 	return true;
 }
 
+static int choose_for(struct vtac_graph *g, const struct vtac_options *opt,
+		      const struct vtac_quant_options *asked, struct vtac_quant_options *how)
+{
+	struct trial t = { .opt = opt, .best = usual(asked), .least = INFINITY };
+	int err = -1;
+
+	t.g = vtac_graph_clone(g);
+	if (t.g) {
+		choose_images(&t);
+		err = choose(&t, g, asked, how);
+	}
+	free_made(&t, g, err);
+	vtac_graph_free(t.g);
+	if (err && !g->error.text[0])
+		vtac_fail(g, NULL, "Out of memory.");
+	g->how = err ? NULL : how;
+	return err ? -1 : 0;
+}
+
 /* Sums are seen before residuals are added to them. */
 int vtac_pass_calibrate(struct vtac_graph *g, const struct vtac_options *opt)
 {
@@ -340,14 +363,7 @@ int vtac_pass_calibrate(struct vtac_graph *g, const struct vtac_options *opt)
 				 "There are no images to calibrate with: give some by "
 				 "--calibrate.");
 	how = vtac_alloc(g, 1, sizeof(*how));
-	if (!how || vtac_split_residuals(g) ||
-	    choose(g, opt, opt->quant ? opt->quant : &all_open, how))
+	if (!how || vtac_split_residuals(g))
 		return -1;
-	if (!vtac_can_merge(g, opt))
-		how->merge = VTAC_MERGE_NONE;
-	g->how = how;
-	if (prepare(g, opt, opt->images, how) ||
-	    (!how->nearest && vtac_moments_want(g, opt->images->count)))
-		return -1;
-	return vtac_calibrate(g, opt, opt->images);
+	return choose_for(g, opt, opt->quant ? opt->quant : &all_open, how);
 }

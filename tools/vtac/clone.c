@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A graph once more, to try something on it. */
+/* A graph once more, to try something on it, while the first one lives. */
 #include "graph.h"
 
 /* The tensor keeps its identity; all other fields are copied from @from. */
@@ -47,6 +47,7 @@ static int copy_node(struct vtac_graph *g, const struct vtac_node *from,
 	node->why = from->why;
 	node->region = from->region;
 	node->cycles = from->cycles;
+	node->moments = from->moments;
 	for (unsigned int i = 0; i < from->n_in; i++)
 		if (from->in[i] && vtac_node_set_in(g, node, i, map[from->in[i]->id]))
 			return -1;

@@ -16,7 +16,7 @@
 #include "quant.h"
 
 /* Images that are enough to know how far the inputs reach. */
-#define IMAGES_MAX	16u
+#define IMAGES_MAX	12u
 
 /* Two convolutions: @of[0]'s input, in whole blocks, comes first. */
 struct pair {

@@ -31,10 +31,13 @@ struct vtac_moments {
 	int64_t seen, each;		/* rows, and how many of each image */
 	float *sum;			/* [groups][taps][taps]: the part left of the diagonal */
 	float *rows;			/* [ROWS][taps] */
-	/* The factor L of one group, as rounding needs it: */
-	int64_t factored;		/* which; -1: none */
-	double *l;
+};
+
+struct vtac_factor {
+	int64_t taps;
+	double *l;			/* [taps][taps]: the part left of the diagonal, and that */
 	int64_t *order;			/* its row i stands for this tap */
+	double *more;			/* what errors so far ask of each weight */
 };
 
 static bool is_candidate(const struct vtac_node *node)
@@ -65,7 +68,6 @@ static struct vtac_moments *moments_new(struct vtac_graph *g, const struct vtac_
 	m->groups = groups;
 	m->each = (ROWS_PER_TAP * taps + images - 1) / images;
 	m->each = m->each > rows ? rows : m->each;
-	m->factored = -1;
 	m->sum = vtac_alloc(g, (uint64_t)(groups * taps * taps), sizeof(m->sum[0]));
 	m->rows = vtac_alloc(g, (uint64_t)(ROWS * taps), sizeof(m->rows[0]));
 	return m->sum && m->rows ? m : NULL;
@@ -148,14 +150,14 @@ void vtac_moments_see(struct vtac_node *node, const float *data)
 /* ---- rounding ---- */
 
 /* Taps with the greatest values last: they are rounded first, and others make up for them. */
-static void put_in_order(struct vtac_moments *m, const float *sum)
+static void put_in_order(int64_t *order, const float *sum, int64_t taps)
 {
-	for (int64_t i = 0; i < m->taps; i++) {
+	for (int64_t i = 0; i < taps; i++) {
 		int64_t k = i;
 
-		for (; k > 0 && sum[m->order[k - 1] * (m->taps + 1)] > sum[i * (m->taps + 1)]; k--)
-			m->order[k] = m->order[k - 1];
-		m->order[k] = i;
+		for (; k > 0 && sum[order[k - 1] * (taps + 1)] > sum[i * (taps + 1)]; k--)
+			order[k] = order[k - 1];
+		order[k] = i;
 	}
 }
 
@@ -185,58 +187,64 @@ static void factor(double *l, int64_t n)
 	}
 }
 
-static int factor_group(struct vtac_graph *g, struct vtac_moments *m, int64_t group)
+static void fill_factor(struct vtac_factor *f, const float *sum)
 {
-	const float *sum = m->sum + group * m->taps * m->taps;
+	int64_t n = f->taps;
 	double mean = 0;
 
-	if (m->factored == group)
-		return 0;
-	if (!m->l) {
-		m->l = vtac_alloc(g, (uint64_t)(m->taps * m->taps), sizeof(m->l[0]));
-		m->order = vtac_alloc(g, (uint64_t)m->taps, sizeof(m->order[0]));
-	}
-	if (!m->l || !m->order)
-		return -1;
-	put_in_order(m, sum);
-	for (int64_t i = 0; i < m->taps; i++)
-		mean += sum[i * (m->taps + 1)] / (double)m->taps;
-	for (int64_t i = 0; i < m->taps; i++) {
+	put_in_order(f->order, sum, n);
+	for (int64_t i = 0; i < n; i++)
+		mean += sum[i * (n + 1)] / (double)n;
+	for (int64_t i = 0; i < n; i++) {
 		for (int64_t k = 0; k <= i; k++) {
-			int64_t a = m->order[i], b = m->order[k];
+			int64_t a = f->order[i], b = f->order[k];
 
-			m->l[i * m->taps + k] = sum[(a > b ? a : b) * m->taps + (a > b ? b : a)];
+			f->l[i * n + k] = sum[(a > b ? a : b) * n + (a > b ? b : a)];
 		}
-		m->l[i * (m->taps + 1)] += mean > 0 ? mean * DAMPING : 1;
+		f->l[i * (n + 1)] += mean > 0 ? mean * DAMPING : 1;
 	}
-	factor(m->l, m->taps);
-	m->factored = group;
-	return 0;
+	factor(f->l, n);
 }
 
-int vtac_moments_round(struct vtac_graph *g, const struct vtac_node *node, int64_t c,
-		       const float *w, float step, int top, int8_t *q)
+void vtac_factor_free(struct vtac_factor *f)
 {
-	struct vtac_moments *m = node->moments;
-	double *more, off;
-	int64_t n = m->taps;
+	if (!f)
+		return;
+	free(f->l);
+	free(f->order);
+	free(f->more);
+	free(f);
+}
 
-	if (factor_group(g, m, c / (node->in[1]->dims[0] / m->groups)))
-		return -1;
-	/* What errors so far ask of each weight. */
-	more = calloc((size_t)n, sizeof(*more));
-	if (!more)
-		return vtac_fail(g, node, "Out of memory.");
-	for (int64_t k = n - 1; k >= 0; k--) {
-		const double *row = m->l + k * n;
-		double exact = w[m->order[k]] / (double)step, want = exact + more[k] / row[k];
-		double v = fmin(fmax(rint(want), -top), top);
+struct vtac_factor *vtac_moments_factor(const struct vtac_moments *m, int64_t group)
+{
+	struct vtac_factor *f = calloc(1, sizeof(*f));
+	size_t n = (size_t)m->taps;
 
-		q[m->order[k]] = (int8_t)v;
-		off = exact - v;
-		for (int64_t i = 0; i < k; i++)
-			more[i] += off * row[i];
+	if (!f)
+		return NULL;
+	f->taps = m->taps;
+	f->l = calloc(n * n, sizeof(f->l[0]));
+	f->order = calloc(n, sizeof(f->order[0]));
+	f->more = calloc(n, sizeof(f->more[0]));
+	if (f->l && f->order && f->more) {
+		fill_factor(f, m->sum + group * m->taps * m->taps);
+		return f;
 	}
-	free(more);
-	return 0;
+	vtac_factor_free(f);
+	return NULL;
+}
+
+void vtac_factor_round(struct vtac_factor *f, const float *w, float step, int top, int8_t *q)
+{
+	memset(f->more, 0, (size_t)f->taps * sizeof(f->more[0]));
+	for (int64_t k = f->taps - 1; k >= 0; k--) {
+		const double *row = f->l + k * f->taps;
+		double exact = w[f->order[k]] / (double)step;
+		double v = fmin(fmax(rint(exact + f->more[k] / row[k]), -top), top);
+
+		q[f->order[k]] = (int8_t)v;
+		for (int64_t i = 0; i < k; i++)
+			f->more[i] += (exact - v) * row[i];
+	}
 }

@@ -116,9 +116,11 @@ int vtac_equalise(struct vtac_graph *g, const struct vtac_options *opt,
 int vtac_moments_want(struct vtac_graph *g, unsigned int images);
 /* @node, which has moments, reads @data in an image. */
 void vtac_moments_see(struct vtac_node *node, const float *data);
-/* Integers from -@top to @top for @w, the weights of output channel @c, in steps of @step. */
-int vtac_moments_round(struct vtac_graph *g, const struct vtac_node *node, int64_t c,
-		       const float *w, float step, int top, int8_t *q);
+/* What rounding needs of them for the output channels of a group; NULL without memory. */
+struct vtac_factor *vtac_moments_factor(const struct vtac_moments *m, int64_t group);
+/* Integers from -@top to @top for @w, the weights of an output channel, in steps of @step. */
+void vtac_factor_round(struct vtac_factor *f, const float *w, float step, int top, int8_t *q);
+void vtac_factor_free(struct vtac_factor *f);
 
 /* The largest value that @method lets a tensor of @levels steps (127) have. */
 float vtac_stats_range(const struct vtac_stats *s, enum vtac_range method, double percentile,

@@ -472,25 +472,35 @@ static int joint_scales(struct sums *s)
 
 /* ---- weights rounded together (moments.c) ---- */
 
-/* With the scales as they are. A channel whose sums then leave 32 bits keeps what it has. */
+/* With the scale as it is. A channel whose sums then leave 32 bits keeps what it has. */
+static void round_channel(struct sums *s, struct vtac_factor *f, int64_t c, int8_t *kept)
+{
+	int8_t *wq = s->wq + c * s->taps;
+
+	memcpy(kept, wq, (size_t)s->taps);
+	vtac_factor_round(f, s->w + c * s->taps, s->step[c], s->q->wgt_top, wq);
+	fill_spare(s, c);
+	if (set_bias(s, c))
+		return;
+	memcpy(wq, kept, (size_t)s->taps);
+	set_bias(s, c);
+}
+
 static int round_together(struct sums *s)
 {
 	int8_t *kept = vtac_alloc(s->q->g, (uint64_t)s->taps, 1);
+	int64_t each = s->channels / s->groups;
 
 	if (!kept)
 		return -1;
-	for (int64_t c = 0; c < s->channels; c++) {
-		int8_t *wq = s->wq + c * s->taps;
+	for (int64_t group = 0; group < s->groups; group++) {
+		struct vtac_factor *f = vtac_moments_factor(s->node->moments, group);
 
-		memcpy(kept, wq, (size_t)s->taps);
-		if (vtac_moments_round(s->q->g, s->node, c, s->w + c * s->taps, s->step[c],
-				       s->q->wgt_top, wq))
-			return -1;
-		fill_spare(s, c);
-		if (set_bias(s, c))
-			continue;
-		memcpy(wq, kept, (size_t)s->taps);
-		set_bias(s, c);
+		if (!f)
+			return vtac_fail(s->q->g, s->node, "Out of memory.");
+		for (int64_t c = group * each; c < (group + 1) * each; c++)
+			round_channel(s, f, c, kept);
+		vtac_factor_free(f);
 	}
 	return 0;
 }
