@@ -193,6 +193,12 @@ struct target {
 	uint32_t channels, width, height;
 };
 
+/* A pixel is a whole number, as in the pictures that networks are trained with. */
+static float whole(float v)
+{
+	return rintf(fminf(fmaxf(v, 0), 255));
+}
+
 static void put_pixel(const struct target *g, uint32_t y, uint32_t x, const float *rgb)
 {
 	for (uint32_t c = 0; c < g->channels; c++) {
@@ -201,7 +207,8 @@ static void put_pixel(const struct target *g, uint32_t y, uint32_t x, const floa
 		float v = g->pre->pad[c];
 
 		if (rgb)
-			v = (ordered(g->pre->order, rgb, c) - g->pre->mean[c]) * g->pre->scale[c];
+			v = (whole(ordered(g->pre->order, rgb, c)) - g->pre->mean[c]) *
+			    g->pre->scale[c];
 		put(g->tensor, g->values, at, v);
 	}
 }

@@ -166,18 +166,19 @@ static bool has_residuals(const struct vtac_graph *g)
 	return false;
 }
 
-/* Not at all, or fully. */
+/* Half way, unless that is far worse; fully only where that is better even with a few images. */
 static int try_equalise(struct trial *t, const struct vtac_quant_options *asked)
 {
 	struct vtac_quant_options how = t->best;
+	double none = t->least;
 
 	if (asked->equalise != VTAC_EQUALISE_AUTO)
 		return 0;
-	how.equalise = VTAC_EQUALISE_NONE;
-	if (consider(t, how, BETTER_BEYOND_DOUBT))
+	how.equalise = VTAC_EQUALISE_HALF;
+	if (consider(t, how, 1 / BETTER_BEYOND_DOUBT))
 		return -1;
 	how.equalise = VTAC_EQUALISE_FULL;
-	return consider(t, how, BETTER_BEYOND_DOUBT);
+	return t->least < none * BETTER ? consider(t, how, BETTER_BEYOND_DOUBT) : 0;
 }
 
 static int try_residual(struct trial *t, const struct vtac_quant_options *asked)
@@ -216,7 +217,7 @@ static struct vtac_quant_options usual(const struct vtac_quant_options *asked)
 	if (how.residual == VTAC_RESIDUAL_AUTO)
 		how.residual = VTAC_RESIDUAL_FUSED;
 	if (how.equalise == VTAC_EQUALISE_AUTO)
-		how.equalise = VTAC_EQUALISE_HALF;
+		how.equalise = VTAC_EQUALISE_NONE;
 	if (how.split == VTAC_SPLIT_AUTO)
 		how.split = VTAC_SPLIT_NONE;
 	if (how.merge == VTAC_MERGE_AUTO)
