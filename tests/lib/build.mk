@@ -90,10 +90,13 @@ $(LIB_TEST_DIR)/test_metrics: $(addprefix $(LIB_TEST_DIR)/obj/, \
 		test_metrics.o vtactl/metrics_users.o vtactl/prom.o)
 	$(CC) $(LIB_TEST_SANITIZE) -o $@ $^ -lcmocka
 
-$(addprefix $(LIB_TEST_DIR)/, test_cdi test_export test_vtactl): $(LIB_TEST_DIR)/%: tests/lib/%.sh \
-		tests/lib/mock.sh $(LIB_TEST_VTACTL)
+$(LIB_TEST_DIR)/mock.sh: tests/lib/mock.sh
 	@mkdir -p $(@D)
-	install -m 644 tests/lib/mock.sh $(@D)
+	install -m 644 $< $@
+
+$(addprefix $(LIB_TEST_DIR)/, test_cdi test_export test_vtactl): $(LIB_TEST_DIR)/%: tests/lib/%.sh \
+		$(LIB_TEST_DIR)/mock.sh $(LIB_TEST_VTACTL)
+	@mkdir -p $(@D)
 	install -m 755 $< $@
 
 CHECKS += $(foreach t,$(LIB_TESTS),"lib-$(notdir $(t))=$(t)")
