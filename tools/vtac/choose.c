@@ -2,9 +2,9 @@
 /*
  * The pass `calibrate`: what values tensors have on the images, and how integers are best
  * made of them. What the user does not fix is chosen by measured error: the network is
- * quantised in one way after the other with some of the images, and run on others: first
- * residuals added to sums or to outputs, then, with the better of these, the first layers in
- * two parts or whole, then how far channels are equalised, and the ranges of activations.
+ * quantised in one way after the other with some of the images, and run on others: first the
+ * first layers whole or in two parts, then, with the better of these, how far channels are
+ * equalised, residuals added to sums or to outputs, and the ranges of activations.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -87,10 +87,12 @@ static struct vtac_graph *calibrated_graph(struct trial *t, const struct vtac_qu
 {
 	struct vtac_graph **g = &t->made[how->split][how->merge][how->equalise];
 
-	if (*g)
-		return *g;
-	*g = vtac_graph_clone(t->g);
-	return *g && !prepare(*g, t->opt, &t->few, how) ? *g : NULL;
+	if (!*g) {
+		*g = vtac_graph_clone(t->g);
+		if (*g && prepare(*g, t->opt, &t->few, how))
+			return NULL;
+	}
+	return *g;
 }
 
 /*
@@ -203,17 +205,36 @@ static int try_range(struct trial *t, const struct vtac_quant_options *asked)
 {
 	struct vtac_quant_options how = t->best;
 
-	how.range = VTAC_RANGE_MAX;
+	how.range = how.range == VTAC_RANGE_MSE ? VTAC_RANGE_MAX : VTAC_RANGE_MSE;
 	return asked->range == VTAC_RANGE_AUTO ? consider(t, how, BETTER_BEYOND_DOUBT) : 0;
 }
 
+/* One that fits 32 bits, and other limits of the card. */
+static int try_usual(struct trial *t, const struct vtac_quant_options *asked)
+{
+	if (consider(t, t->best, BETTER))
+		return -1;
+	if (t->least < INFINITY || asked->merge != VTAC_MERGE_AUTO)
+		return 0;
+	t->best.merge = VTAC_MERGE_NONE;
+	return consider(t, t->best, BETTER);
+}
+
+/* Is the first output a picture? What is bright or dark in it must not be cut off. */
+static bool makes_picture(const struct vtac_graph *g)
+{
+	return g->n_outputs && g->outputs[0]->rank == 4 && g->outputs[0]->dims[2] > 1 &&
+	       g->outputs[0]->dims[3] > 1;
+}
+
 /* What the user leaves open, as it is tried first. */
-static struct vtac_quant_options usual(const struct vtac_quant_options *asked)
+static struct vtac_quant_options usual(const struct vtac_graph *g,
+				       const struct vtac_quant_options *asked)
 {
 	struct vtac_quant_options how = *asked;
 
 	if (how.range == VTAC_RANGE_AUTO)
-		how.range = VTAC_RANGE_MSE;
+		how.range = makes_picture(g) ? VTAC_RANGE_MAX : VTAC_RANGE_MSE;
 	if (how.residual == VTAC_RESIDUAL_AUTO)
 		how.residual = VTAC_RESIDUAL_FUSED;
 	if (how.equalise == VTAC_EQUALISE_AUTO)
@@ -228,8 +249,7 @@ static struct vtac_quant_options usual(const struct vtac_quant_options *asked)
 static bool is_open(const struct vtac_quant_options *asked)
 {
 	return asked->range == VTAC_RANGE_AUTO || asked->residual == VTAC_RESIDUAL_AUTO ||
-	       asked->equalise == VTAC_EQUALISE_AUTO || asked->split == VTAC_SPLIT_AUTO ||
-	       asked->merge == VTAC_MERGE_AUTO;
+	       asked->equalise == VTAC_EQUALISE_AUTO || asked->split == VTAC_SPLIT_AUTO;
 }
 
 /* Billions of multiplications for an image, at least 1. */
@@ -285,13 +305,13 @@ static int choose(struct trial *t, struct vtac_graph *g, const struct vtac_quant
 		  struct vtac_quant_options *how)
 {
 	if (is_open(asked) && t->judges.count &&
-	    (consider(t, t->best, BETTER) || try_residual(t, asked) || try_split(t, asked) ||
-	     try_equalise(t, asked) || try_range(t, asked)))
+	    (try_usual(t, asked) || try_split(t, asked) || try_equalise(t, asked) ||
+	     try_residual(t, asked) || try_range(t, asked)))
+		return -1;
+	if (prepare(g, t->opt, t->opt->images, &t->best))
 		return -1;
 	if (!vtac_can_merge(t->g, t->opt))
 		t->best.merge = VTAC_MERGE_NONE;
-	if (prepare(g, t->opt, t->opt->images, &t->best))
-		return -1;
 	*how = t->best;
 	return 0;
 }
@@ -330,7 +350,7 @@ static bool all_given(const struct vtac_graph *g)
 static int choose_for(struct vtac_graph *g, const struct vtac_options *opt,
 		      const struct vtac_quant_options *asked, struct vtac_quant_options *how)
 {
-	struct trial t = { .opt = opt, .best = usual(asked), .least = INFINITY };
+	struct trial t = { .opt = opt, .best = usual(g, asked), .least = INFINITY };
 	int err = -1;
 
 	t.g = vtac_graph_clone(g);

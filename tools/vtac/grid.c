@@ -21,6 +21,12 @@
 #define LEVELS_MAX	256u
 /* The same pixel may be several floats. */
 #define VALUES_MAX	(4 * LEVELS_MAX)
+/* Pictures have no more channels. */
+#define CHANNELS_MAX	64
+/* Finer steps have no reciprocal. */
+#define STEP_LEAST	1e-30
+/* What the CPU pads is no larger: the card has no longer rows. */
+#define SIZE_MOST	65535
 /* Steps as near to 1 as this are 1. */
 #define STEP_OFF	0.000001
 
@@ -124,7 +130,7 @@ static bool find_grid(struct grid *c, bool pads)
 		most = fmax(most, zero);
 	}
 	c->centre = c->values[0] + c->step * floor((least + most + 1) / 2);
-	return most - least < LEVELS_MAX;
+	return most - least < LEVELS_MAX && c->step >= STEP_LEAST;
 }
 
 /* The only node of the card that reads @t, if it is a convolution; else NULL. */
@@ -147,6 +153,12 @@ static bool has_float_bias(const struct vtac_node *node)
 	const struct vtac_tensor *b = node->n_in > 2 ? node->in[2] : NULL;
 
 	return !b || (b->data && b->dtype == VTAC_F32 && !b->quant.given);
+}
+
+static bool has_room(const struct vtac_tensor *t, const struct vtac_window *w)
+{
+	return t->dims[2] + w->pad[0] + w->pad[2] <= SIZE_MOST &&
+	       t->dims[3] + w->pad[1] + w->pad[3] <= SIZE_MOST;
 }
 
 static bool is_padded(const struct vtac_window *w)
@@ -278,7 +290,8 @@ static int see_input(struct vtac_graph *g, const struct vtac_images *images,
 	int seen;
 
 	if (!node || !has_float_bias(node) || t->dtype != VTAC_F32 || t->quant.given ||
-	    vtac_elements(t) < 1)
+	    vtac_elements(t) < 1 || t->dims[1] > CHANNELS_MAX ||
+	    !has_room(t, &node->attr.conv.window))
 		return 0;
 	all = vtac_alloc(g, (uint64_t)t->dims[1], sizeof(*all));
 	seen = all ? see_images(g, images, t, all) : -1;

@@ -114,7 +114,7 @@ static int lower_region(struct lowering *l, unsigned int first, unsigned int *en
 		uint64_t before = l->b.cycles;
 
 		l->node = g->nodes[i];
-		if (lower_node(l, l->node))
+		if (lower_node(l, l->node) && !l->b.error)
 			return -1;
 		if (l->b.error)
 			return vtac_fail(g, l->node, "The card cannot do it: %s.", l->b.why);

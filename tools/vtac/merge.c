@@ -18,6 +18,9 @@
 /* Images that are enough to know how far the inputs reach. */
 #define IMAGES_MAX	12u
 
+/* The number that an input is multiplied by, or divided. */
+#define BY_MAX		1e6f
+
 /* Two convolutions: @of[0]'s input, in whole blocks, comes first. */
 struct pair {
 	struct vtac_node *add, *of[2];
@@ -234,13 +237,15 @@ int vtac_merge_sums(struct vtac_graph *g, const struct vtac_options *opt,
 	if (vtac_calibrate(g, opt, &few))
 		return -1;
 	for (unsigned int i = 0; i < n; i++) {
-		float from, to;
+		float from, to, by;
 
 		if (!find_pair(g, &opt->core, g->nodes[i], &p))
 			continue;
 		from = reach(p.of[p.scaled]->in[0], opt, how);
 		to = reach(p.of[1 - p.scaled]->in[0], opt, how);
-		if (merge(g, &p, from > 0 && to > 0 ? to / from : 1))
+		/* What is next to nothing beside the other stays so: floats have limits. */
+		by = from > 0 && to > 0 ? fminf(fmaxf(to / from, 1 / BY_MAX), BY_MAX) : 1;
+		if (merge(g, &p, by))
 			return -1;
 	}
 	return vtac_graph_sweep(g);

@@ -19,7 +19,7 @@
 #define TAPS_MAX	1152
 /* So many values are seen for each tap, at least; with fewer nothing is made of them. */
 #define ROWS_PER_TAP	2
-/* In all layers together. */
+/* In all layers together, and no more than a fourth of what memory is left. */
 #define BYTES_MAX	(512u << 20)
 /* Rows that are added to the moments at a time. */
 #define ROWS		32
@@ -75,7 +75,9 @@ static struct vtac_moments *moments_new(struct vtac_graph *g, const struct vtac_
 
 int vtac_moments_want(struct vtac_graph *g, unsigned int images)
 {
-	uint64_t left = BYTES_MAX;
+	uint64_t left = (g->arena.limit - g->arena.used) / 4;
+
+	left = left < BYTES_MAX ? left : BYTES_MAX;
 
 	for (unsigned int i = 0; i < g->n_nodes; i++) {
 		struct vtac_node *node = g->nodes[i];
@@ -216,6 +218,23 @@ void vtac_factor_free(struct vtac_factor *f)
 	free(f);
 }
 
+/* Sums of great values are infinite, and nothing can be made of them. */
+static bool is_usable(const struct vtac_factor *f)
+{
+	for (int64_t i = 0; i < f->taps; i++)
+		if (!(f->l[i * (f->taps + 1)] > 0) || !isfinite(f->l[i * (f->taps + 1)]))
+			return false;
+	return true;
+}
+
+/* Each weight for itself. */
+static void round_alone(struct vtac_factor *f)
+{
+	memset(f->l, 0, (size_t)(f->taps * f->taps) * sizeof(f->l[0]));
+	for (int64_t i = 0; i < f->taps; i++)
+		f->l[i * (f->taps + 1)] = 1;
+}
+
 struct vtac_factor *vtac_moments_factor(const struct vtac_moments *m, int64_t group)
 {
 	struct vtac_factor *f = calloc(1, sizeof(*f));
@@ -229,6 +248,8 @@ struct vtac_factor *vtac_moments_factor(const struct vtac_moments *m, int64_t gr
 	f->more = calloc(n, sizeof(f->more[0]));
 	if (f->l && f->order && f->more) {
 		fill_factor(f, m->sum + group * m->taps * m->taps);
+		if (!is_usable(f))
+			round_alone(f);
 		return f;
 	}
 	vtac_factor_free(f);
