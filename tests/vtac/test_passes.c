@@ -1077,6 +1077,109 @@ static void other_windows_are_not_merged(void **state)
 	net_end(&net);
 }
 
+/* ---- what is far too great or too small ---- */
+
+static int scaled_image(void *priv, unsigned int i, const struct vtac_tensor *t, float *values)
+{
+	const float *by = priv;
+
+	random_image(NULL, i, t, values);
+	for (int64_t k = 0; k < vtac_elements(t); k++)
+		values[k] *= *by;
+	return 0;
+}
+
+/* Squares of the inputs are no floats: weights of one sign must not all become the least. */
+static void great_values_leave_weights_alone(void **state)
+{
+	float by = 1e19f;
+	const struct vtac_quant_options how = {
+		.range = VTAC_RANGE_MAX, .residual = VTAC_RESIDUAL_FUSED,
+		.equalise = VTAC_EQUALISE_NONE, .split = VTAC_SPLIT_NONE };
+	const struct vtac_images images = { .count = 6, .read = scaled_image, .priv = &by };
+	struct vtac_options opt = { .no_prune = true, .images = &images, .quant = &how };
+	const int8_t *ints;
+	struct vtac_tensor *x;
+	struct net net;
+
+	(void)state;
+	net_core(&opt);
+	net_begin(&net, 3);
+	x = net_relu(&net, net_conv(&net, net_input(&net, 16, 12, 12), "first", 16, 16, 3), "relu");
+	x = net_conv(&net, x, "second", 16, 8, 1);
+	for (int i = 0; i < 8 * 16; i++) {
+		float *w = (float *)(uintptr_t)x->producer->in[1]->data + i;
+
+		*w = 1 - 0.3f * fabsf(*w);
+	}
+	net_output(&net, x);
+	if (vtac_run_passes(net.g, &opt, NULL))
+		fail_msg("%s", net.g->error.text);
+	ints = find(&net, "second")->in[1]->data;
+	for (int i = 0; i < 8 * 16; i++)
+		assert_in_range(ints[i], 1, 127);
+	net_end(&net);
+}
+
+/* The one input of a sum is next to nothing beside the other. */
+static void merge_of_tiny_values_compiles(void **state)
+{
+	const struct vtac_quant_options how = { .merge = VTAC_MERGE_SUMS };
+	const struct vtac_images images = { .count = 6, .read = random_image };
+	struct vtac_options opt = { .no_prune = true, .images = &images, .quant = &how };
+	const struct vtac_node *b;
+	struct net net;
+
+	(void)state;
+	net_core(&opt);
+	two_ways(&net, 24, false);
+	b = find(&net, "b");
+	for (unsigned int k = 1; k < 3; k++)
+		for (int64_t i = 0; i < vtac_elements(b->in[k]); i++)
+			((float *)(uintptr_t)b->in[k]->data)[i] /= 1e39;
+	if (vtac_run_passes(net.g, &opt, NULL))
+		fail_msg("%s", net.g->error.text);
+	net_end(&net);
+}
+
+/* What the passes would like to have is no reason to fail: as much memory as without them. */
+static void passes_take_no_memory_that_is_needed(void **state)
+{
+	const struct vtac_quant_options how = {
+		.range = VTAC_RANGE_MAX, .residual = VTAC_RESIDUAL_FUSED,
+		.equalise = VTAC_EQUALISE_NONE, .split = VTAC_SPLIT_NONE };
+	const struct vtac_images images = { .count = 4, .read = random_image };
+	struct vtac_options opt = { .no_prune = true, .images = &images, .quant = &how };
+	struct vtac_tensor *x;
+	struct net net;
+
+	(void)state;
+	net_core(&opt);
+	net_begin(&net, 5);
+	net.g->arena.limit = 24 << 20;
+	x = net_input(&net, 128, 26, 26);
+	for (int i = 0; i < 5; i++) {
+		x = net_conv(&net, x, vtac_text(net.g, "c%d", i), 128, 16, 3);
+		x = net_conv(&net, x, vtac_text(net.g, "d%d", i), 16, 128, 1);
+	}
+	net_output(&net, x);
+	if (vtac_run_passes(net.g, &opt, NULL))
+		fail_msg("%s", net.g->error.text);
+	net_end(&net);
+}
+
+/* Steps that have no reciprocal. */
+#define TINY	((float)(1 / 1e39))
+
+static void tiny_pixels_are_left_alone(void **state)
+{
+	struct pixels p = { .scale = { TINY, TINY, TINY }, .levels = 256 };
+	const struct vtac_images images = { .count = 3, .read = read_pixels, .priv = &p };
+
+	(void)state;
+	assert_false(are_pixels(&images));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1104,6 +1207,10 @@ int main(void)
 		cmocka_unit_test(merge_keeps_values),
 		cmocka_unit_test(merged_inputs_are_placed),
 		cmocka_unit_test(other_windows_are_not_merged),
+		cmocka_unit_test(great_values_leave_weights_alone),
+		cmocka_unit_test(merge_of_tiny_values_compiles),
+		cmocka_unit_test(passes_take_no_memory_that_is_needed),
+		cmocka_unit_test(tiny_pixels_are_left_alone),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

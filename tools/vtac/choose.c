@@ -29,6 +29,9 @@
  */
 #define BETTER_BEYOND_DOUBT	0.5
 
+/* To split, merge and equalise. */
+#define WAYS	((VTAC_SPLIT_EARLY + 1) * (VTAC_MERGE_SUMS + 1) * (VTAC_EQUALISE_FULL + 1))
+
 struct trial {
 	const struct vtac_options *opt;
 	struct vtac_graph *g;		/* the float graph, residuals split */
@@ -278,7 +281,7 @@ static void free_made(struct trial *t, struct vtac_graph *g, bool err)
 {
 	struct vtac_graph **made = &t->made[0][0][0];
 
-	for (size_t i = 0; i < sizeof(t->made) / sizeof(*made); i++) {
+	for (unsigned int i = 0; i < WAYS; i++) {
 		if (err && made[i] && made[i]->error.text[0])
 			vtac_fail(g, NULL, "%s", made[i]->error.text);
 		vtac_graph_free(made[i]);

@@ -24,7 +24,7 @@
 /* Pictures have no more channels. */
 #define CHANNELS_MAX	64
 /* Finer steps have no reciprocal. */
-#define STEP_LEAST	1e-30
+#define STEP_LEAST	(1 / 1e30)
 /* What the CPU pads is no larger: the card has no longer rows. */
 #define SIZE_MOST	65535
 /* Steps as near to 1 as this are 1. */

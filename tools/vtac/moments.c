@@ -44,7 +44,7 @@ static bool is_candidate(const struct vtac_node *node)
 {
 	const struct vtac_tensor *w = node->n_in > 1 ? node->in[1] : NULL;
 
-	return node->op == VTAC_CONV && node->device == VTAC_CARD && w->data &&
+	return node->op == VTAC_CONV && node->device == VTAC_CARD && w && w->data &&
 	       w->dtype == VTAC_F32 && !w->quant.given &&
 	       vtac_elements(w) <= TAPS_MAX * w->dims[0];
 }
