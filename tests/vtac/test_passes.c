@@ -1121,27 +1121,6 @@ static void great_values_leave_weights_alone(void **state)
 	net_end(&net);
 }
 
-/* The one input of a sum is next to nothing beside the other. */
-static void merge_of_tiny_values_compiles(void **state)
-{
-	const struct vtac_quant_options how = { .merge = VTAC_MERGE_SUMS };
-	const struct vtac_images images = { .count = 6, .read = random_image };
-	struct vtac_options opt = { .no_prune = true, .images = &images, .quant = &how };
-	const struct vtac_node *b;
-	struct net net;
-
-	(void)state;
-	net_core(&opt);
-	two_ways(&net, 24, false);
-	b = find(&net, "b");
-	for (unsigned int k = 1; k < 3; k++)
-		for (int64_t i = 0; i < vtac_elements(b->in[k]); i++)
-			((float *)(uintptr_t)b->in[k]->data)[i] /= 1e39;
-	if (vtac_run_passes(net.g, &opt, NULL))
-		fail_msg("%s", net.g->error.text);
-	net_end(&net);
-}
-
 /* What the passes would like to have is no reason to fail: as much memory as without them. */
 static void passes_take_no_memory_that_is_needed(void **state)
 {
@@ -1208,7 +1187,6 @@ int main(void)
 		cmocka_unit_test(merged_inputs_are_placed),
 		cmocka_unit_test(other_windows_are_not_merged),
 		cmocka_unit_test(great_values_leave_weights_alone),
-		cmocka_unit_test(merge_of_tiny_values_compiles),
 		cmocka_unit_test(passes_take_no_memory_that_is_needed),
 		cmocka_unit_test(tiny_pixels_are_left_alone),
 	};
