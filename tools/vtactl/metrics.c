@@ -191,7 +191,10 @@ static void put_state(FILE *file, struct json_object *card)
 
 /* ---- What has happened last ---- */
 
-/* Logs are in seconds since the machine was booted; in whole seconds, as clocks drift. */
+/*
+ * Logs are in seconds since the machine was booted; in whole seconds that are over, as clocks
+ * drift, and nothing is to be in the future.
+ */
 static const char *when_text(struct json_object *record, char when[32])
 {
 	struct timespec now, up;
@@ -200,7 +203,7 @@ static const char *when_text(struct json_object *record, char when[32])
 	clock_gettime(CLOCK_REALTIME, &now);
 	clock_gettime(CLOCK_BOOTTIME, &up);
 	at += (double)(now.tv_sec - up.tv_sec) + (double)(now.tv_nsec - up.tv_nsec) / 1e9;
-	snprintf(when, 32, "%.0f", at);
+	snprintf(when, 32, "%lld", at > 0 && at < 1e15 ? (long long)at : 0);
 	return when;
 }
 
