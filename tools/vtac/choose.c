@@ -265,8 +265,7 @@ static double work_of(const struct vtac_graph *g)
 		const struct vtac_tensor *w = node->n_in > 1 ? node->in[1] : NULL;
 
 		if ((node->op == VTAC_CONV || node->op == VTAC_GEMM) && w && w->dims[0] > 0)
-			sum += (double)vtac_elements(node->out[0]) * (double)vtac_elements(w) /
-			       (double)w->dims[0];
+			sum += vtac_work(node);
 	}
 	return fmax(sum / 1000000000, 1);
 }

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "device.h"
-#include "quant.h"
+#include "quant_impl.h"
 
 /* Values may be off the grid by so much of a step: floats are rounded. */
 #define OFF_MAX		0.001
@@ -110,8 +110,8 @@ static bool is_on(const struct grid *c, double step)
 	return true;
 }
 
-/* The widest step; what was seen, and 0 if @pads, is in the middle of the integers. */
-static bool find_grid(struct grid *c, bool pads)
+/* The widest step; what was seen, and 0 if @padded, is in the middle of the integers. */
+static bool find_grid(struct grid *c, bool padded)
 {
 	double range = c->n ? (double)c->values[c->n - 1] - c->values[0] : 0;
 	unsigned int levels = range > 0 ? count_levels(c) : 0, last = levels - 1;
@@ -123,7 +123,7 @@ static bool find_grid(struct grid *c, bool pads)
 		last++;
 	c->step = range / last;
 	most = last;
-	if (pads) {
+	if (padded) {
 		double zero = rint(-c->values[0] / c->step);
 
 		least = fmin(least, zero);
@@ -159,11 +159,6 @@ static bool has_room(const struct vtac_tensor *t, const struct vtac_window *w)
 {
 	return t->dims[2] + w->pad[0] + w->pad[2] <= SIZE_MOST &&
 	       t->dims[3] + w->pad[1] + w->pad[3] <= SIZE_MOST;
-}
-
-static bool is_padded(const struct vtac_window *w)
-{
-	return w->pad[0] || w->pad[1] || w->pad[2] || w->pad[3];
 }
 
 /* A node of the CPU that reads @t; its output. */
@@ -221,7 +216,7 @@ static struct vtac_tensor *add_values(struct vtac_graph *g, enum vtac_op op,
 static struct vtac_tensor *add_integers(struct vtac_graph *g, struct vtac_tensor *t,
 					const struct grid *all, const struct vtac_window *w)
 {
-	struct vtac_tensor *y = is_padded(w) ? add_pad(g, t, w) : t;
+	struct vtac_tensor *y = pads(w) ? add_pad(g, t, w) : t;
 	float *one = vtac_alloc(g, 1, sizeof(*one));
 	bool wide = false;
 
@@ -298,7 +293,7 @@ static int see_input(struct vtac_graph *g, const struct vtac_images *images,
 	if (seen <= 0)
 		return seen;
 	for (int64_t c = 0; c < t->dims[1]; c++)
-		if (!find_grid(&all[c], is_padded(&node->attr.conv.window)))
+		if (!find_grid(&all[c], pads(&node->attr.conv.window)))
 			return 0;
 	return rewrite(g, t, node, all);
 }

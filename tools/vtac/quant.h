@@ -126,7 +126,9 @@ void vtac_factor_free(struct vtac_factor *f);
 float vtac_stats_range(const struct vtac_stats *s, enum vtac_range method, double percentile,
 		       int levels);
 
-/* split.c: the first layers in two sets of channels (x = low + high), if the first can be. */
+/* split.c: multiplications of a convolution or matrix product. */
+double vtac_work(const struct vtac_node *node);
+/* The first layers in two sets of channels (x = low + high), if the first can be. */
 bool vtac_can_split(const struct vtac_graph *g);
 int vtac_split_layers(struct vtac_graph *g, const struct vtac_options *opt,
 		      const struct vtac_images *images, enum vtac_split how);

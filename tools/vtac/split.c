@@ -135,7 +135,7 @@ static struct vtac_node *first_layer(const struct vtac_graph *g)
 	return found;
 }
 
-static double work_of(const struct vtac_node *node)
+double vtac_work(const struct vtac_node *node)
 {
 	const struct vtac_tensor *w = node->in[1];
 
@@ -146,10 +146,10 @@ static double work_of(const struct vtac_node *node)
 /* As many multiplications come from splitting @node. */
 static double more_work(const struct vtac_node *node, const struct vtac_tensor *last)
 {
-	double sum = work_of(node);
+	double sum = vtac_work(node);
 
 	for (unsigned int i = 0; i < last->n_users; i++)
-		sum += work_of(last->users[i]);
+		sum += vtac_work(last->users[i]);
 	return sum;
 }
 
@@ -195,7 +195,7 @@ int vtac_split_layers(struct vtac_graph *g, const struct vtac_options *opt,
 	if (vtac_calibrate(g, opt, &few))
 		return -1;
 	for (unsigned int i = 0; i < g->n_nodes; i++)
-		all += vtac_is_plain_conv(g->nodes[i]) ? work_of(g->nodes[i]) : 0;
+		all += vtac_is_plain_conv(g->nodes[i]) ? vtac_work(g->nodes[i]) : 0;
 	for (unsigned int i = 0; i < g->n_nodes; i++) {
 		struct vtac_node *node = g->nodes[i];
 		struct vtac_tensor *last = splittable(g, node);
