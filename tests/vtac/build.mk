@@ -4,7 +4,6 @@
 
 VTAC_TEST_DIR := build/tests/vtac
 VTAC_TEST_CFLAGS := -std=gnu11 -Wall -Wextra -Wshadow -Werror -O1 -g
-VTAC_LIBS := -lprotobuf-c -lm
 VTAC_ARCHIVES := $(VTAC_A) $(OPS_A)
 # Where libonnx-testdata has its tests of operators.
 ONNX_NODES_DATA := /usr/share/libonnx-testdata/data/node

@@ -37,7 +37,7 @@ $(call archive,$(VTAC_A),$(VTAC_OBJS))
 # The command reads configurations as the emulator does.
 VTAC_BIN := build/tools/vtac
 VTAC_CMD_OBJS := $(VTAC_CMD_SRCS:tools/vtac/%.c=$(VTAC_DIR)/%.o) $(VTAC_DIR)/core_config.o
-VTAC_LIBS := -lprotobuf-c -lm
+VTAC_LIBS := -lprotobuf-c -lm -pthread
 $(VTAC_CMD_OBJS): VTAC_CPPFLAGS += $(LIB_CPPFLAGS) -Itools/vta-emu -Itools/picture
 
 $(call objects,$(VTAC_DIR),tools/vta-emu/core,$$(EMU_CPPFLAGS) $$(CPPFLAGS) -std=gnu11 -O2 -g $$(CFLAGS))

@@ -193,10 +193,10 @@ static void finish(struct vtac_graph *g, unsigned int images)
 }
 
 int vtac_calibrate(struct vtac_graph *g, const struct vtac_options *opt,
-		   const struct vtac_images *images)
+		   const struct vtac_images *images, unsigned int nodes)
 {
 	struct run r = { .g = g, .images = images };
-	const struct vtac_interp io = { .input = fill, .tensor = seen, .priv = &r };
+	const struct vtac_interp io = { .input = fill, .tensor = seen, .nodes = nodes, .priv = &r };
 	struct vtac_float *f;
 	int err = 0;
 

@@ -82,7 +82,7 @@ static int prepare(struct vtac_graph *g, const struct vtac_options *opt,
 		return -1;
 	if (!how->nearest && vtac_moments_want(g, images->count))
 		return -1;
-	return vtac_calibrate(g, opt, images);
+	return vtac_calibrate(g, opt, images, 0);
 }
 
 /* That of a few images; made once. */

@@ -336,6 +336,6 @@ int vtac_equalise(struct vtac_graph *g, const struct vtac_options *opt,
 		return 0;
 	if (few.count > IMAGES_MAX)
 		few.count = IMAGES_MAX;
-	return vtac_calibrate(g, opt, &few) ||
+	return vtac_calibrate(g, opt, &few, 0) ||
 	       equalise(g, how == VTAC_EQUALISE_FULL ? 1 : 0.5f) ? -1 : 0;
 }

@@ -18,6 +18,8 @@ struct vtac_interp {
 	void (*tensor)(void *priv, const struct vtac_tensor *t, const void *data);
 	/* After each node: @done of @total. NULL: none. */
 	void (*progress)(void *priv, unsigned int done, unsigned int total);
+	/* Only so many of the graph's nodes, from the first; 0: all. */
+	unsigned int nodes;
 	void *priv;
 };
 

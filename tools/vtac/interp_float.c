@@ -17,6 +17,7 @@ struct vtac_float {
 	struct step *steps;
 	void **values;		/* by tensor id */
 	unsigned int *left;	/* uses of it that are to come, likewise */
+	unsigned int threads;
 	void *scratch;
 	size_t scratch_bytes;
 };
@@ -28,13 +29,15 @@ static int bind(struct vtac_graph *g, struct step *s, const struct vtac_node *no
 	return vtac_is_eval(node) ? 0 : vtac_calls(g, node, &s->calls, &s->n_calls);
 }
 
-static size_t scratch_of(const struct step *s)
+static size_t scratch_of(const struct step *s, unsigned int threads)
 {
 	size_t bytes = 0;
 
-	for (unsigned int i = 0; i < s->n_calls; i++)
-		if (s->calls[i].need.scratch > bytes)
-			bytes = s->calls[i].need.scratch;
+	for (unsigned int i = 0; i < s->n_calls; i++) {
+		size_t own = vtac_shared_scratch(&s->calls[i], threads);
+
+		bytes = own > bytes ? own : bytes;
+	}
 	return bytes;
 }
 
@@ -48,7 +51,8 @@ static void *value(void *const *values, const struct vtac_tensor *t)
 	return values ? values[t->id] : NULL;
 }
 
-static void run_calls(const struct step *s, void *const *values, void *scratch)
+static void run_calls(const struct step *s, unsigned int threads, void *const *values,
+		      void *scratch)
 {
 	for (unsigned int i = 0; i < s->n_calls; i++) {
 		const struct vtac_call *c = &s->calls[i];
@@ -56,7 +60,7 @@ static void run_calls(const struct step *s, void *const *values, void *scratch)
 
 		for (unsigned int k = 0; k < c->need.operands; k++)
 			io[k] = value(values, c->io[k]);
-		vtacpu_run(c->kernel, &c->p, io, scratch);
+		vtac_run_shared(c, threads, io, scratch);
 	}
 }
 
@@ -86,12 +90,12 @@ int vtac_run_constant(struct vtac_graph *g, struct vtac_node *node, void *const 
 			node->out[i]->data = out[i];
 	if (bind(g, &s, node))
 		return -1;
-	scratch = scratch_new(scratch_of(&s));
+	scratch = scratch_new(scratch_of(&s, 1));
 	if (!scratch)
 		return vtac_fail(g, node, "Out of memory.");
 	err = vtac_is_eval(node) ? run_eval(g, node, NULL) : 0;
 	if (!err)
-		run_calls(&s, NULL, scratch);
+		run_calls(&s, 1, NULL, scratch);
 	free(scratch);
 	return err;
 }
@@ -105,6 +109,7 @@ struct vtac_float *vtac_float_new(struct vtac_graph *g)
 	if (!f)
 		return NULL;
 	f->g = g;
+	f->threads = vtac_threads();
 	f->steps = calloc(g->n_nodes + 1u, sizeof(*f->steps));
 	f->values = calloc(g->next_id + 1u, sizeof(*f->values));
 	f->left = calloc(g->next_id + 1u, sizeof(*f->left));
@@ -115,8 +120,8 @@ struct vtac_float *vtac_float_new(struct vtac_graph *g)
 	for (unsigned int i = 0; i < g->n_nodes; i++) {
 		if (bind(g, &f->steps[i], g->nodes[i]))
 			goto fail;
-		if (scratch_of(&f->steps[i]) > f->scratch_bytes)
-			f->scratch_bytes = scratch_of(&f->steps[i]);
+		if (scratch_of(&f->steps[i], f->threads) > f->scratch_bytes)
+			f->scratch_bytes = scratch_of(&f->steps[i], f->threads);
 	}
 	f->scratch = scratch_new(f->scratch_bytes);
 	if (f->scratch)
@@ -210,7 +215,7 @@ static int run_node(struct vtac_float *f, unsigned int at, const struct vtac_int
 			return -1;
 	if (vtac_is_eval(node) && run_eval(f->g, node, f->values))
 		return -1;
-	run_calls(&f->steps[at], f->values, f->scratch);
+	run_calls(&f->steps[at], f->threads, f->values, f->scratch);
 	for (unsigned int i = 0; i < node->n_out; i++) {
 		if (!node->out[i])
 			continue;
@@ -238,12 +243,13 @@ static int give_inputs(struct vtac_float *f, const struct vtac_interp *io)
 
 int vtac_float_run(struct vtac_float *f, const struct vtac_interp *io)
 {
+	unsigned int n = io->nodes ? io->nodes : f->g->n_nodes;
 	int err = give_inputs(f, io);
 
-	for (unsigned int i = 0; i < f->g->n_nodes && !err; i++) {
+	for (unsigned int i = 0; i < n && !err; i++) {
 		err = run_node(f, i, io);
 		if (io->progress)
-			io->progress(io->priv, i + 1, f->g->n_nodes);
+			io->progress(io->priv, i + 1, n);
 	}
 	/* Outputs of the graph that are constants have no producer to show them. */
 	for (unsigned int i = 0; i < f->g->n_outputs && !err; i++)

@@ -49,6 +49,19 @@ struct vtac_call {
 int vtac_calls(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call **calls,
 	       unsigned int *n_calls);
 
+/* Threads that a call is worth on this machine: the processors that this process may run on. */
+unsigned int vtac_threads(void);
+
+/* Bytes of scratch memory for vtac_run_shared(). */
+size_t vtac_shared_scratch(const struct vtac_call *call, unsigned int threads);
+
+/*
+ * Run @call, a large convolution by up to @threads threads, which end before it returns. @io are
+ * its operands; @scratch is aligned to 64 bytes. The outputs are the same bits for any @threads.
+ */
+void vtac_run_shared(const struct vtac_call *call, unsigned int threads, void *const *io,
+		     void *scratch);
+
 /* Is it a node of the card that computes with integers, and its calls: kernel_int.c */
 bool vtac_is_int(const struct vtac_node *node);
 int vtac_calls_int(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call **calls,

@@ -100,14 +100,21 @@ static bool find_pair(const struct vtac_graph *g, const struct vtaops_core *core
 	return p->of[0]->in[0]->dims[1] % core->block == 0 && can_scale(g, p->of[p->scaled]);
 }
 
-bool vtac_can_merge(const struct vtac_graph *g, const struct vtac_options *opt)
+/* How many nodes there are up to the last pair; 0 without one. */
+static unsigned int nodes_to_last(const struct vtac_graph *g, const struct vtac_options *opt)
 {
+	unsigned int n = 0;
 	struct pair p;
 
 	for (unsigned int i = 0; i < g->n_nodes; i++)
 		if (find_pair(g, &opt->core, g->nodes[i], &p))
-			return true;
-	return false;
+			n = i + 1;
+	return n;
+}
+
+bool vtac_can_merge(const struct vtac_graph *g, const struct vtac_options *opt)
+{
+	return nodes_to_last(g, opt) > 0;
 }
 
 /* ---- the number ---- */
@@ -228,13 +235,13 @@ int vtac_merge_sums(struct vtac_graph *g, const struct vtac_options *opt,
 		    const struct vtac_images *images, const struct vtac_quant_options *how)
 {
 	struct vtac_images few = *images;
-	unsigned int n = g->n_nodes;
+	unsigned int n = nodes_to_last(g, opt);
 	struct pair p;
 
-	if (!vtac_can_merge(g, opt))
+	if (!n)
 		return 0;
 	few.count = few.count > IMAGES_MAX ? IMAGES_MAX : few.count;
-	if (vtac_calibrate(g, opt, &few))
+	if (vtac_calibrate(g, opt, &few, n))
 		return -1;
 	for (unsigned int i = 0; i < n; i++) {
 		float from, to, by;

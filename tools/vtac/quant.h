@@ -101,9 +101,12 @@ int vtac_npy_read(struct vtac_npy *npy, int64_t first, int64_t count, float *val
 		  struct vtac_error *error);
 void vtac_npy_close(struct vtac_npy *npy);
 
-/* Fill in the stats of all tensors of a float graph. */
+/*
+ * Fill in the stats of a float graph's tensors: inputs, and outputs of the first @nodes nodes, 0
+ * for all. Others have none.
+ */
 int vtac_calibrate(struct vtac_graph *g, const struct vtac_options *opt,
-		   const struct vtac_images *images);
+		   const struct vtac_images *images, unsigned int nodes);
 
 /* equalise.c: @images show how channels compare. Nothing is calibrated afterwards. */
 int vtac_equalise(struct vtac_graph *g, const struct vtac_options *opt,

@@ -182,31 +182,60 @@ static int split(struct vtac_graph *g, struct vtac_node *node, struct vtac_tenso
 	return 0;
 }
 
+/* How many more multiplications there may be. */
+static double more_allowed(const struct vtac_graph *g)
+{
+	double all = 0;
+
+	for (unsigned int i = 0; i < g->n_nodes; i++)
+		all += vtac_is_plain_conv(g->nodes[i]) ? vtac_work(g->nodes[i]) : 0;
+	return all * MORE_WORK;
+}
+
+/* Is @node to be split, whose outputs convolutions read as @last? Takes its work from @left. */
+static bool is_wanted(const struct vtac_node *node, const struct vtac_tensor *last,
+		      const struct vtac_node *first, enum vtac_split how, double *left)
+{
+	if (!last || (how == VTAC_SPLIT_FIRST && node != first))
+		return false;
+	*left -= more_work(node, last);
+	return node == first || *left >= 0;
+}
+
+/* How many nodes there are up to the last one that may be split. */
+static unsigned int nodes_to_last(const struct vtac_graph *g, const struct vtac_node *first,
+				  enum vtac_split how)
+{
+	double left = more_allowed(g);
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < g->n_nodes; i++)
+		if (is_wanted(g->nodes[i], splittable(g, g->nodes[i]), first, how, &left))
+			n = i + 1;
+	return n;
+}
+
+/* Each layer that is split makes the next ones larger: what is allowed is used up sooner. */
 int vtac_split_layers(struct vtac_graph *g, const struct vtac_options *opt,
 		      const struct vtac_images *images, enum vtac_split how)
 {
 	struct vtac_images few = *images;
-	struct vtac_node *first = first_layer(g);
-	double all = 0, more = 0;
+	const struct vtac_node *first = first_layer(g);
+	unsigned int n = first ? nodes_to_last(g, first, how) : 0;
+	double left = more_allowed(g);
 
-	if (!first)
+	if (!n)
 		return 0;
 	few.count = few.count > IMAGES_MAX ? IMAGES_MAX : few.count;
-	if (vtac_calibrate(g, opt, &few))
+	if (vtac_calibrate(g, opt, &few, n))
 		return -1;
-	for (unsigned int i = 0; i < g->n_nodes; i++)
-		all += vtac_is_plain_conv(g->nodes[i]) ? vtac_work(g->nodes[i]) : 0;
-	for (unsigned int i = 0; i < g->n_nodes; i++) {
+	for (unsigned int i = 0; i < n; i++) {
 		struct vtac_node *node = g->nodes[i];
 		struct vtac_tensor *last = splittable(g, node);
-		float most = last && node->out[0]->stats ? node->out[0]->stats->hi * MARGIN : 0;
+		float most = last ? node->out[0]->stats->hi * MARGIN : 0;
 
-		if (!(most > 0) || (how == VTAC_SPLIT_FIRST && node != first))
-			continue;
-		more += more_work(node, last);
-		if (node != first && more > all * MORE_WORK)
-			break;
-		if (split(g, node, last, most))
+		if (most > 0 && is_wanted(node, last, first, how, &left) &&
+		    split(g, node, last, most))
 			return -1;
 	}
 	return 0;

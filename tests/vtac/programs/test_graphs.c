@@ -168,7 +168,7 @@ static void quantise(struct trial *trial, const struct vtac_options *opt)
 
 	if (vtac_split_residuals(trial->g) ||
 	    (!opt->quant->nearest && vtac_moments_want(trial->g, CALIBRATE)) ||
-	    vtac_calibrate(trial->g, opt, &images) ||
+	    vtac_calibrate(trial->g, opt, &images, 0) ||
 	    vtac_pass_quantise(trial->g, opt) || vtac_graph_check(trial->g))
 		fail_msg("VTA_SEED=%llu core %u: %s", (unsigned long long)trial->seed, trial->core,
 			 trial->g->error.text);

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Convolutions by several threads: the same bits as by one. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "kernel.h"
+
+/* No multiple of the channels of any number of threads that is tried. */
+#define CHANNELS	101
+
+static const struct vtacpu_window window = {
+	.n = 1, .ic = 16, .ih = 20, .iw = 20, .oc = CHANNELS, .oh = 20, .ow = 20,
+	.kh = 3, .kw = 3, .stride_h = 1, .stride_w = 1, .pad_top = 1, .pad_left = 1,
+	.dil_h = 1, .dil_w = 1, .groups = 1,
+};
+
+static uint32_t next(uint64_t *seed, uint32_t below)
+{
+	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)(*seed >> 33) % below;
+}
+
+/* Operands of 4 bytes are floats, or the vectors of an integer output stage. */
+static void *operand(const struct vtac_call *call, uint32_t i, uint64_t *seed)
+{
+	size_t n = (size_t)call->need.bytes[i];
+	uint8_t *to = malloc(n);
+
+	assert_non_null(to);
+	for (size_t k = 0; k < n; k += call->need.value[i]) {
+		float f = (float)next(seed, 2001) / 1000 - 1;
+		int32_t v = (int32_t)next(seed, 14);
+
+		if (call->need.value[i] == 1)
+			to[k] = (uint8_t)next(seed, 256);
+		else
+			memcpy(to + k, call->kernel == VTACPU_CONV_F32 ? (void *)&f : (void *)&v,
+			       4);
+	}
+	return to;
+}
+
+static void run(const struct vtac_call *call, unsigned int threads, void *const *io)
+{
+	size_t bytes = vtac_shared_scratch(call, threads);
+	void *scratch = aligned_alloc(64, bytes);
+
+	assert_non_null(scratch);
+	vtac_run_shared(call, threads, io, scratch);
+	free(scratch);
+}
+
+/* Returns into how many parts 16 threads share it. */
+static size_t same_bits(struct vtac_call *call)
+{
+	static const unsigned int threads[] = { 2, 3, 5, 16 };
+	void *io[VTACPU_OPERANDS_MAX] = { NULL }, *one;
+	uint64_t seed = 1;
+	size_t bytes;
+	uint32_t last;
+
+	if (vtacpu_need(call->kernel, &call->p, &call->need))
+		fail_msg("%s", call->need.why);
+	last = call->need.operands - 1;
+	for (uint32_t i = 0; i <= last; i++)
+		io[i] = call->need.bytes[i] ? operand(call, i, &seed) : NULL;
+	bytes = (size_t)call->need.bytes[last];
+	run(call, 1, io);
+	one = io[last];
+	io[last] = malloc(bytes);
+	assert_non_null(io[last]);
+	for (unsigned int i = 0; i < 4; i++) {
+		memset(io[last], 0x55, bytes);
+		run(call, threads[i], io);
+		assert_memory_equal(io[last], one, bytes);
+	}
+	for (uint32_t i = 0; i <= last; i++)
+		free(io[i]);
+	free(one);
+	return vtac_shared_scratch(call, 16) / vtac_shared_scratch(call, 1);
+}
+
+static void floats(void **state)
+{
+	struct vtac_call call = {
+		.kernel = VTACPU_CONV_F32,
+		.p.conv = { .win = window, .has_bias = 1, .has_res = 1,
+			    .act = { VTACPU_ACT_CLIP, 0, 3 } },
+	};
+
+	(void)state;
+	assert_int_equal(same_bits(&call), 6);
+	call.p.conv.has_bias = 0;
+	call.p.conv.win.transposed = 1;
+	assert_int_equal(same_bits(&call), 6);
+}
+
+/* With all vectors that an output stage can have, and none. */
+static void integers(void **state)
+{
+	struct vtac_call call = {
+		.kernel = VTACPU_CONV_I8,
+		.p.conv_i8 = {
+			.win = window, .has_res = 2,
+			.post = { .vectors = VTACPU_BIAS | VTACPU_MULS | VTACPU_SHIFTS,
+				  .lo = -127, .hi = 127 },
+		},
+	};
+
+	(void)state;
+	assert_int_equal(same_bits(&call), 6);
+	call.p.conv_i8.has_res = 0;
+	call.p.conv_i8.post = (struct vtacpu_post){ .mul = 1, .shift = 9, .lo = -127, .hi = 127 };
+	assert_int_equal(same_bits(&call), 6);
+}
+
+/* Several images, groups, little work: by one thread, as before. */
+static void others_are_not_shared(void **state)
+{
+	struct vtac_call call = { .kernel = VTACPU_CONV_F32, .p.conv = { .win = window } };
+
+	(void)state;
+	call.p.conv.win.n = 2;
+	assert_int_equal(same_bits(&call), 1);
+	call.p.conv.win.n = 1;
+	call.p.conv.win.oc = 96;
+	call.p.conv.win.groups = 2;
+	assert_int_equal(same_bits(&call), 1);
+	call.p.conv.win.groups = 1;
+	assert_int_equal(same_bits(&call), 6);
+	call.p.conv.win.ih = 2;
+	call.p.conv.win.oh = 2;
+	assert_int_equal(same_bits(&call), 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(floats),
+		cmocka_unit_test(integers),
+		cmocka_unit_test(others_are_not_shared),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
