@@ -166,3 +166,61 @@ void net_core(struct vtac_options *opt)
 	};
 	assert_int_equal(vtaops_core_init(&opt->core), 0);
 }
+
+void net_pass(struct net *net, vtac_pass_fn run, const struct vtac_options *opt)
+{
+	if (run(net->g, opt) || vtac_graph_check(net->g))
+		fail_msg("%s", net->g->error.text);
+}
+
+unsigned int net_count(const struct net *net, enum vtac_op op)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < net->g->n_nodes; i++)
+		n += net->g->nodes[i]->op == op;
+	return n;
+}
+
+struct vtac_node *net_find(const struct net *net, const char *name)
+{
+	for (unsigned int i = 0; i < net->g->n_nodes; i++)
+		if (!strcmp(net->g->nodes[i]->name, name))
+			return net->g->nodes[i];
+	fail_msg("no node %s", name);
+	return NULL;
+}
+
+void net_keeps_values(struct net *net, vtac_pass_fn run, const struct vtac_options *opt)
+{
+	float *before, most = 0;
+	int64_t n;
+
+	net_run(net);
+	before = net->out;
+	n = net->n_out;
+	net->out = NULL;
+	for (int64_t i = 0; i < n; i++)
+		most = fmaxf(most, fabsf(before[i]));
+	net_pass(net, run, opt);
+	net_run(net);
+	assert_int_equal(net->n_out, n);
+	for (int64_t i = 0; i < n; i++)
+		if (!(fabsf(before[i] - net->out[i]) <= 0.00001f * most))
+			fail_msg("value %lld is %g, was %g", (long long)i, (double)net->out[i],
+				 (double)before[i]);
+	free(before);
+}
+
+struct vtac_tensor *net_uint8(struct net *net, struct vtac_tensor *t, float scale, uint8_t zero)
+{
+	struct vtac_tensor *s, *z;
+	struct vtac_node *node;
+
+	s = vtac_tensor_const(net->g, "scale", VTAC_F32, 0, NULL, &scale, true);
+	z = vtac_tensor_const(net->g, "zero", VTAC_U8, 0, NULL, &zero, true);
+	node = net_node(net, VTAC_QUANTIZE, vtac_text(net->g, "%s/q", t->name), t, s, z);
+	node = net_node(net, VTAC_DEQUANTIZE, vtac_text(net->g, "%s/dq", t->name), node->out[0],
+			s, z);
+	return node->out[0];
+}

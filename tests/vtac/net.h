@@ -27,10 +27,20 @@ struct vtac_tensor *net_conv(struct net *net, struct vtac_tensor *x, const char 
 			     int64_t in, int64_t out, int64_t k);
 struct vtac_tensor *net_norm(struct net *net, struct vtac_tensor *x, const char *name, int64_t c);
 struct vtac_tensor *net_relu(struct net *net, struct vtac_tensor *x, const char *name);
+/* @t as uint8 and back, as a quantised file has it. */
+struct vtac_tensor *net_uint8(struct net *net, struct vtac_tensor *t, float scale, uint8_t zero);
 void net_output(struct net *net, struct vtac_tensor *t);
 
 /* Run it in float on an image that the seed makes; the values stay in net->out. */
 void net_run(struct net *net);
+/* Run a pass; the graph stays consistent. */
+void net_pass(struct net *net, vtac_pass_fn run, const struct vtac_options *opt);
+/* The same values before and after it, within what sums in another order lose. */
+void net_keeps_values(struct net *net, vtac_pass_fn run, const struct vtac_options *opt);
+/* How many nodes are of that kind; the node of that name. */
+unsigned int net_count(const struct net *net, enum vtac_op op);
+struct vtac_node *net_find(const struct net *net, const char *name);
+
 /* The core of TVM's default configuration. */
 void net_core(struct vtac_options *opt);
 

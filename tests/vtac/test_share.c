@@ -147,5 +147,6 @@ int main(void)
 		cmocka_unit_test(others_are_not_shared),
 	};
 
+	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

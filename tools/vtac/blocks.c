@@ -21,6 +21,13 @@ bool vtac_is_plain_conv(const struct vtac_node *node)
 	       node->in[1]->dtype == VTAC_F32;
 }
 
+bool vtac_has_float_bias(const struct vtac_node *node)
+{
+	const struct vtac_tensor *b = node->n_in > 2 ? node->in[2] : NULL;
+
+	return !b || (b->data && b->dtype == VTAC_F32 && !b->quant.given);
+}
+
 /* Can the node that makes @part have more outputs, which nothing else sees? */
 static bool can_widen(const struct vtac_graph *g, const struct vtac_tensor *part)
 {

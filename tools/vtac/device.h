@@ -23,6 +23,8 @@ bool vtac_spreads(const struct vtac_node *node, unsigned int i);
  * of it that are always 0, and more inputs from channel @at on that it does not use.
  */
 bool vtac_is_plain_conv(const struct vtac_node *node);
+/* Has a convolution no bias, or a constant one that passes may change? */
+bool vtac_has_float_bias(const struct vtac_node *node);
 int vtac_widen_outputs(struct vtac_graph *g, struct vtac_tensor *part, int64_t more);
 int vtac_widen_inputs(struct vtac_graph *g, struct vtac_node *node, int64_t at, int64_t more);
 

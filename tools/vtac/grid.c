@@ -148,13 +148,6 @@ static struct vtac_node *reader(const struct vtac_tensor *t)
 	return found;
 }
 
-static bool has_float_bias(const struct vtac_node *node)
-{
-	const struct vtac_tensor *b = node->n_in > 2 ? node->in[2] : NULL;
-
-	return !b || (b->data && b->dtype == VTAC_F32 && !b->quant.given);
-}
-
 static bool has_room(const struct vtac_tensor *t, const struct vtac_window *w)
 {
 	return t->dims[2] + w->pad[0] + w->pad[2] <= SIZE_MOST &&
@@ -284,7 +277,7 @@ static int see_input(struct vtac_graph *g, const struct vtac_images *images,
 	struct grid *all;
 	int seen;
 
-	if (!node || !has_float_bias(node) || t->dtype != VTAC_F32 || t->quant.given ||
+	if (!node || !vtac_has_float_bias(node) || t->dtype != VTAC_F32 || t->quant.given ||
 	    vtac_elements(t) < 1 || t->dims[1] > CHANNELS_MAX ||
 	    !has_room(t, &node->attr.conv.window))
 		return 0;

@@ -37,19 +37,12 @@ static const struct vtac_tensor *bias_of(const struct vtac_node *node)
 	return node->n_in > 2 ? node->in[2] : NULL;
 }
 
-static bool has_float_bias(const struct vtac_node *node)
-{
-	const struct vtac_tensor *b = bias_of(node);
-
-	return !b || (b->data && b->dtype == VTAC_F32 && !b->quant.given);
-}
-
 /* Does @node compute what @add alone takes, from an input that a Concat can have in place? */
 static bool is_term(const struct vtac_graph *g, const struct vtac_node *node,
 		    const struct vtac_node *add)
 {
 	if (!vtac_is_plain_conv(node) || node->act.kind != VTAC_ACT_NONE || has_residual(node) ||
-	    node->attr.conv.spare || !has_float_bias(node) || node->out[0]->quant.given ||
+	    node->attr.conv.spare || !vtac_has_float_bias(node) || node->out[0]->quant.given ||
 	    vtac_only_user(g, node->out[0]) != add || !vtac_can_place(g, node->in[0]))
 		return false;
 	for (unsigned int i = 0; i < node->in[0]->n_users; i++)
@@ -77,7 +70,7 @@ static bool can_scale(const struct vtac_graph *g, const struct vtac_node *node)
 	const struct vtac_node *from = t->producer;
 
 	return vtac_only_user(g, t) && !t->quant.given && vtac_is_plain_conv(from) &&
-	       !has_residual(from) && has_float_bias(from) &&
+	       !has_residual(from) && vtac_has_float_bias(from) &&
 	       (from->act.kind == VTAC_ACT_NONE || from->act.kind == VTAC_ACT_CLIP);
 }
 

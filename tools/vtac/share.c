@@ -23,9 +23,11 @@ struct part {
 
 unsigned int vtac_threads(void)
 {
+	unsigned int n = 1;
 	cpu_set_t set;
-	unsigned int n = sched_getaffinity(0, sizeof(set), &set) ? 1 : (unsigned int)CPU_COUNT(&set);
 
+	if (!sched_getaffinity(0, sizeof(set), &set))
+		n = (unsigned int)CPU_COUNT(&set);
 	return n < THREADS_MAX ? n : THREADS_MAX;
 }
 
@@ -43,7 +45,8 @@ static unsigned int parts_of(const struct vtac_call *call, unsigned int threads)
 	if (!w || w->n > 1 || w->groups > 1 || call->need.work < WORK_MIN)
 		return 1;
 	most = w->oc / CHANNELS_MIN;
-	return most < 1 ? 1 : most < threads ? most : threads;
+	most = most < threads ? most : threads;
+	return most > 1 ? most : 1;
 }
 
 static size_t scratch_of_part(const struct vtac_call *call)
