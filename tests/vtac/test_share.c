@@ -120,7 +120,7 @@ static void integers(void **state)
 	assert_int_equal(same_bits(&call), 6);
 }
 
-/* Several images, groups, little work: by one thread, as before. */
+/* Several images, groups, little work, much memory for each thread: by fewer threads, or one. */
 static void others_are_not_shared(void **state)
 {
 	struct vtac_call call = { .kernel = VTACPU_CONV_F32, .p.conv = { .win = window } };
@@ -136,6 +136,14 @@ static void others_are_not_shared(void **state)
 	assert_int_equal(same_bits(&call), 6);
 	call.p.conv.win.ih = 2;
 	call.p.conv.win.oh = 2;
+	assert_int_equal(same_bits(&call), 1);
+	call.p.conv.win = window;
+	call.p.conv.win.ic = 16384;
+	call.p.conv.win.oc = 96;
+	call.p.conv.win.oh = 1;
+	call.p.conv.win.ow = 1;
+	assert_int_equal(same_bits(&call), 3);
+	call.p.conv.win.ic = 32768;
 	assert_int_equal(same_bits(&call), 1);
 }
 

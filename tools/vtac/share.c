@@ -14,6 +14,8 @@
 #define WORK_MIN	1000000u
 /* Each thread brings all inputs into its order: with fewer channels that is much of its work. */
 #define CHANNELS_MIN	16u
+/* A large network has no more memory to work in because the machine has many processors. */
+#define SCRATCH_MAX	((size_t)64 << 20)
 
 struct part {
 	const struct vtac_call *call;
@@ -37,21 +39,21 @@ static const struct vtacpu_window *window_of(const struct vtac_call *call)
 	       call->kernel == VTACPU_CONV_I8 ? &call->p.conv_i8.win : NULL;
 }
 
-static unsigned int parts_of(const struct vtac_call *call, unsigned int threads)
-{
-	const struct vtacpu_window *w = window_of(call);
-	unsigned int most;
-
-	if (!w || w->n > 1 || w->groups > 1 || call->need.work < WORK_MIN)
-		return 1;
-	most = w->oc / CHANNELS_MIN;
-	most = most < threads ? most : threads;
-	return most > 1 ? most : 1;
-}
-
 static size_t scratch_of_part(const struct vtac_call *call)
 {
 	return ((size_t)call->need.scratch + 63) & ~(size_t)63;
+}
+
+static unsigned int parts_of(const struct vtac_call *call, unsigned int threads)
+{
+	const struct vtacpu_window *w = window_of(call);
+	unsigned int n = threads;
+
+	if (!w || w->n > 1 || w->groups > 1 || call->need.work < WORK_MIN)
+		return 1;
+	while (n > 1 && (n > w->oc / CHANNELS_MIN || n * scratch_of_part(call) > SCRATCH_MAX))
+		n--;
+	return n > 1 ? n : 1;
 }
 
 size_t vtac_shared_scratch(const struct vtac_call *call, unsigned int threads)
