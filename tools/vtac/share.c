@@ -88,16 +88,20 @@ void vtac_run_shared(const struct vtac_call *call, unsigned int threads, void *c
 		     void *scratch)
 {
 	unsigned int n = parts_of(call, threads), started = 1;
-	uint64_t oc = n > 1 ? window_of(call)->oc : 0;
 	struct part parts[THREADS_MAX];
 	pthread_t ids[THREADS_MAX];
+	uint64_t oc;
 
+	if (n < 2) {
+		vtacpu_run(call->kernel, &call->p, io, scratch);
+		return;
+	}
+	oc = window_of(call)->oc;
 	for (unsigned int i = 0; i < n; i++) {
 		parts[i] = (struct part){ .call = call, .p = call->p };
 		memcpy(parts[i].io, io, call->need.operands * sizeof(*io));
 		parts[i].scratch = (char *)scratch + i * scratch_of_part(call);
-		if (n > 1)
-			narrow(&parts[i], (uint32_t)(oc * i / n), (uint32_t)(oc * (i + 1) / n));
+		narrow(&parts[i], (uint32_t)(oc * i / n), (uint32_t)(oc * (i + 1) / n));
 	}
 	while (started < n && !pthread_create(&ids[started], NULL, run, &parts[started]))
 		started++;
