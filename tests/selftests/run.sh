@@ -107,10 +107,29 @@ boot_groups() {
 	boot groups --emu-arg --time --emu-arg model --emu-arg --contexts=16 -- vta_group
 }
 
+# Programs in the guest speak to the host through a virtio console. That of Linux 7.3.4 does not
+# come back from a sleep: whatever is written to it waits for ever.
+console_wakes_up() {
+	case ${VM_KERNEL-} in
+	*:*)	;;
+	*)	return 0 ;;	# known to do so
+	esac
+	"$vm" run --kernel "$VM_KERNEL" --cards 0 --timeout 60 -- sh -c '
+		echo devices >/sys/power/pm_test
+		echo 0 >/sys/module/suspend/parameters/pm_test_delay
+		echo freeze >/sys/power/state
+		echo awake' 2>/dev/null | grep -q awake
+}
+
 # A card that does what it should not, and errors on its way. The kernel must see the
 # link to the card, as on a server: slots are PCI Express's business and not ACPI's.
 boot_recovery() {
-	local tests=(vta_probe vta_hang vta_watch vta_state vta_sleep vta_aer)
+	local tests=(vta_probe vta_hang vta_watch vta_state vta_aer)
+	if console_wakes_up; then
+		tests+=(vta_sleep)
+	else
+		echo "ok 1 # SKIP vta_sleep: this kernel's virtio console does not wake up"
+	fi
 	[ -z "${TESTS-}" ] || read -ra tests <<<"$TESTS"
 	boot recovery --module aer_inject --emu-arg --serial=1 --emu-arg --contexts=256 \
 		--emu-arg --sensors=318150,12500 \
