@@ -232,7 +232,7 @@ int vtac_split_layers(struct vtac_graph *g, const struct vtac_options *opt,
 	for (unsigned int i = 0; i < n; i++) {
 		struct vtac_node *node = g->nodes[i];
 		struct vtac_tensor *last = splittable(g, node);
-		float most = last ? node->out[0]->stats->hi * MARGIN : 0;
+		float most = last && node->out[0]->stats ? node->out[0]->stats->hi * MARGIN : 0;
 
 		if (most > 0 && is_wanted(node, last, first, how, &left) &&
 		    split(g, node, last, most))
