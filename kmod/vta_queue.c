@@ -364,8 +364,8 @@ int vta_queue_abort_paused(struct vta_queue *q)
 	if (!vta_queue_paused(q))
 		return 0;
 	vta_wait_abort(q);
-	vta_queue_abort(q);
 	vta_card_step(q->ctx->vdev, VTA_STEP_ABORT, 0);
+	vta_queue_abort(q);
 	return 0;
 }
 
@@ -395,8 +395,9 @@ void vta_queue_give_up(struct vta_queue *q, u64 ns)
 {
 	vta_user_charge_hang(q->ctx->user, ns);
 	vta_wait_hung(q);
-	vta_queue_abort(q);
+	/* Counted first: waiters of other queues, which the abort lets go on, may read the count. */
 	vta_card_step(q->ctx->vdev, VTA_STEP_ABORT, 0);
+	vta_queue_abort(q);
 }
 
 int vta_ioctl_queue_destroy(struct vta_ctx *ctx, void *data)
