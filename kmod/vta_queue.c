@@ -395,7 +395,7 @@ void vta_queue_give_up(struct vta_queue *q, u64 ns)
 {
 	vta_user_charge_hang(q->ctx->user, ns);
 	vta_wait_hung(q);
-	/* Counted first: waiters of other queues, which the abort lets go on, may read the count. */
+	/* Counted first: waiters of other queues, which the abort lets go on, may read it. */
 	vta_card_step(q->ctx->vdev, VTA_STEP_ABORT, 0);
 	vta_queue_abort(q);
 }

@@ -5,8 +5,9 @@
  * and smooth pictures lose much by that. If all calibration images are on such a grid, the CPU
  * makes integers of it,
  *	y = (x - centre) / step		of each channel
- * and the convolution has weights times step, and a bias for the centres. Nothing is rounded but
- * the zeros that it pads with: the CPU pads with them before.
+ * and the convolution has weights times step. A convolution that does not pad has a bias for the
+ * centres. One that pads must not add those where it pads; it has channels more, of a constant,
+ * which the card pads with 0 like the others: their weights make the centres, tap by tap.
  */
 #include <math.h>
 #include <string.h>
@@ -25,8 +26,8 @@
 #define CHANNELS_MAX	64
 /* Finer steps have no reciprocal. */
 #define STEP_LEAST	(1 / 1e30)
-/* What the CPU pads is no larger: the card has no longer rows. */
-#define SIZE_MOST	65535
+/* The greatest constant. */
+#define LEVEL_MOST	127
 /* Steps as near to 1 as this are 1. */
 #define STEP_OFF	0.000001
 
@@ -35,6 +36,12 @@ struct grid {
 	float values[VALUES_MAX];	/* that were seen, in order */
 	unsigned int n;
 	double step, centre;		/* the latter becomes the integer 0 */
+};
+
+/* Channels of a constant, the last ones. */
+struct level {
+	int64_t channels;		/* 0: the centres are in the bias */
+	double value;
 };
 
 /* False if there are too many. */
@@ -110,27 +117,20 @@ static bool is_on(const struct grid *c, double step)
 	return true;
 }
 
-/* The widest step; what was seen, and 0 if @padded, is in the middle of the integers. */
-static bool find_grid(struct grid *c, bool padded)
+/* The widest step; what was seen is in the middle of the integers. */
+static bool find_grid(struct grid *c)
 {
 	double range = c->n ? (double)c->values[c->n - 1] - c->values[0] : 0;
 	unsigned int levels = range > 0 ? count_levels(c) : 0, last = levels - 1;
-	double least = 0, most;
 
 	if (levels < LEVELS_LEAST || levels > LEVELS_MAX)
 		return false;
 	while (last < LEVELS_MAX && !is_on(c, range / last))
 		last++;
 	c->step = range / last;
-	most = last;
-	if (padded) {
-		double zero = rint(-c->values[0] / c->step);
-
-		least = fmin(least, zero);
-		most = fmax(most, zero);
-	}
-	c->centre = c->values[0] + c->step * floor((least + most + 1) / 2);
-	return most - least < LEVELS_MAX && c->step >= STEP_LEAST;
+	levels = (last + 1) / 2;
+	c->centre = c->values[0] + c->step * levels;
+	return last < LEVELS_MAX && c->step >= STEP_LEAST;
 }
 
 /* The only node of the card that reads @t, if it is a convolution; else NULL. */
@@ -148,10 +148,55 @@ static struct vtac_node *reader(const struct vtac_tensor *t)
 	return found;
 }
 
-static bool has_room(const struct vtac_tensor *t, const struct vtac_window *w)
+/* What tap @k of output @o adds for the centres. */
+static double centre_of(const struct vtac_tensor *w, const struct grid *all, int64_t o, int64_t k)
 {
-	return t->dims[2] + w->pad[0] + w->pad[2] <= SIZE_MOST &&
-	       t->dims[3] + w->pad[1] + w->pad[3] <= SIZE_MOST;
+	int64_t area = w->dims[2] * w->dims[3];
+	const float *v = (const float *)w->data + o * w->dims[1] * area + k;
+	double sum = 0;
+
+	for (int64_t c = 0; c < w->dims[1]; c++)
+		sum += v[c * area] * all[c].centre;
+	return sum;
+}
+
+/* The greatest sum of the centres at a tap, in what the greatest weight of its output is. */
+static double most_of_centres(const struct vtac_tensor *w, const struct grid *all)
+{
+	int64_t area = w->dims[2] * w->dims[3], per = w->dims[1] * area;
+	double most = 0;
+
+	for (int64_t o = 0; o < w->dims[0]; o++) {
+		const float *v = (const float *)w->data + o * per;
+		double greatest = 0, sums = 0;
+
+		for (int64_t i = 0; i < per; i++)
+			greatest = fmax(greatest, fabs(v[i] * all[i / area].step));
+		for (int64_t k = 0; k < area; k++)
+			sums = fmax(sums, fabs(centre_of(w, all, o, k)));
+		if (greatest > 0)
+			most = fmax(most, sums / greatest);
+	}
+	return most;
+}
+
+/*
+ * The least constant whose weights are no greater than the others, in the last block of
+ * channels: the less it is, the finer are its weights. False if there is none.
+ */
+static bool find_level(const struct vtac_node *node, const struct grid *all, int64_t block,
+		       struct level *level)
+{
+	double most = most_of_centres(node->in[1], all);
+	int64_t room = (block - node->in[1]->dims[1] % block) % block;
+
+	if (!pads(&node->attr.conv.window) || most == 0)
+		return true;
+	if (!(most <= (double)room * LEVEL_MOST))
+		return false;
+	level->channels = most < (double)room ? (int64_t)ceil(most) : room;
+	level->value = ceil(most / (double)level->channels);
+	return level->value <= LEVEL_MOST;
 }
 
 /* A node of the CPU that reads @t; its output. */
@@ -168,22 +213,6 @@ static struct vtac_tensor *add_node(struct vtac_graph *g, enum vtac_op op, struc
 	node->device = VTAC_CPU;
 	node->why = "It makes integers of the input's values, of each channel alone.";
 	vtac_node_set_out(node, 0, y);
-	return y;
-}
-
-static struct vtac_tensor *add_pad(struct vtac_graph *g, struct vtac_tensor *t,
-				   const struct vtac_window *w)
-{
-	struct vtac_tensor *y;
-	int64_t dims[4] = { t->dims[0], t->dims[1] };
-
-	for (int i = 0; i < 2; i++)
-		dims[2 + i] = t->dims[2 + i] + w->pad[i] + w->pad[2 + i];
-	y = add_node(g, VTAC_PAD, t, NULL, dims, vtac_text(g, "%s/padded", t->name));
-	for (int i = 0; y && i < 2; i++) {
-		y->producer->attr.pad.before[2 + i] = w->pad[i];
-		y->producer->attr.pad.after[2 + i] = w->pad[2 + i];
-	}
 	return y;
 }
 
@@ -205,20 +234,36 @@ static struct vtac_tensor *add_values(struct vtac_graph *g, enum vtac_op op,
 	return values ? add_node(g, op, t, values, t->dims, name) : NULL;
 }
 
+static struct vtac_tensor *add_level(struct vtac_graph *g, struct vtac_tensor *t,
+				     const struct level *level)
+{
+	int64_t dims[4] = { t->dims[0], t->dims[1] + level->channels, t->dims[2], t->dims[3] };
+	struct vtac_tensor *y = add_node(g, VTAC_PAD, t, NULL, dims,
+					 vtac_text(g, "%s/level", t->name));
+
+	if (!y)
+		return NULL;
+	y->producer->why = "It adds channels of a constant, so that the card can pad exactly.";
+	y->producer->attr.pad.after[1] = level->channels;
+	y->producer->attr.pad.value = (float)level->value;
+	return y;
+}
+
 /* The integers of @t, whose scale is 1. */
 static struct vtac_tensor *add_integers(struct vtac_graph *g, struct vtac_tensor *t,
-					const struct grid *all, const struct vtac_window *w)
+					const struct grid *all, const struct level *level)
 {
-	struct vtac_tensor *y = pads(w) ? add_pad(g, t, w) : t;
+	struct vtac_tensor *y = add_values(g, VTAC_ADD, t, all,
+					   vtac_text(g, "%s/centred", t->name));
 	float *one = vtac_alloc(g, 1, sizeof(*one));
 	bool wide = false;
 
 	for (int64_t c = 0; c < t->dims[1]; c++)
 		wide = wide || fabs(all[c].step - 1) > STEP_OFF;
-	if (y)
-		y = add_values(g, VTAC_ADD, y, all, vtac_text(g, "%s/centred", t->name));
 	if (y && wide)
 		y = add_values(g, VTAC_MUL, y, all, vtac_text(g, "%s/integers", t->name));
+	if (y && level->channels)
+		y = add_level(g, y, level);
 	if (!y || !one)
 		return NULL;
 	*one = 1;
@@ -226,69 +271,75 @@ static struct vtac_tensor *add_integers(struct vtac_graph *g, struct vtac_tensor
 	return y;
 }
 
+/* Weights of output @o for the integers, and for the constant. Returns what the bias needs. */
+static double change_output(const struct vtac_tensor *w, const struct grid *all,
+			    const struct level *level, int64_t o, float *to)
+{
+	int64_t area = w->dims[2] * w->dims[3], per = w->dims[1] * area;
+	const float *from = (const float *)w->data + o * per;
+	double sum = 0;
+
+	for (int64_t i = 0; i < per; i++)
+		to[i] = (float)(from[i] * all[i / area].step);
+	for (int64_t k = 0; k < area; k++) {
+		double centre = centre_of(w, all, o, k);
+
+		sum += centre;
+		for (int64_t c = 0; c < level->channels; c++)
+			to[per + c * area + k] =
+				(float)(centre / ((double)level->channels * level->value));
+	}
+	return level->channels ? 0 : sum;
+}
+
 /* @node gets weights and a bias for the integers. */
-static int change_weights(struct vtac_graph *g, struct vtac_node *node, const struct grid *all)
+static int change_weights(struct vtac_graph *g, struct vtac_node *node, const struct grid *all,
+			  const struct level *level)
 {
 	const struct vtac_tensor *w = node->in[1], *b = node->n_in > 2 ? node->in[2] : NULL;
-	int64_t outs = w->dims[0], area = w->dims[2] * w->dims[3], per = w->dims[1] * area;
-	float *to = vtac_alloc(g, (uint64_t)vtac_elements(w), sizeof(*to));
-	float *bias = vtac_alloc(g, (uint64_t)outs, sizeof(*bias));
-	const float *from = w->data;
+	int64_t dims[4] = { w->dims[0], w->dims[1] + level->channels, w->dims[2], w->dims[3] };
+	int64_t per = dims[1] * dims[2] * dims[3];
+	float *to = vtac_alloc(g, (uint64_t)(dims[0] * per), sizeof(*to));
+	float *bias = vtac_alloc(g, (uint64_t)dims[0], sizeof(*bias));
 	struct vtac_tensor *made[2];
 
 	if (!to || !bias)
 		return -1;
-	for (int64_t o = 0; o < outs; o++) {
-		double sum = b ? ((const float *)b->data)[o] : 0;
-
-		for (int64_t i = o * per; i < (o + 1) * per; i++) {
-			const struct grid *c = &all[i % per / area];
-
-			to[i] = (float)(from[i] * c->step);
-			sum += from[i] * c->centre;
-		}
-		bias[o] = (float)sum;
-	}
-	made[0] = vtac_tensor_const(g, w->name, VTAC_F32, 4, w->dims, to, false);
+	for (int64_t o = 0; o < dims[0]; o++)
+		bias[o] = (float)((b ? ((const float *)b->data)[o] : 0) +
+				  change_output(w, all, level, o, to + o * per));
+	made[0] = vtac_tensor_const(g, w->name, VTAC_F32, 4, dims, to, false);
 	made[1] = vtac_tensor_const(g, b ? b->name : vtac_text(g, "%s/bias", node->name),
-				    VTAC_F32, 1, &outs, bias, false);
+				    VTAC_F32, 1, dims, bias, false);
 	if (!made[0] || !made[1] || (node->n_in < 3 && vtac_node_resize_in(g, node, 3)))
 		return -1;
 	return vtac_node_set_in(g, node, 1, made[0]) || vtac_node_set_in(g, node, 2, made[1]) ?
 		-1 : 0;
 }
 
-static int rewrite(struct vtac_graph *g, struct vtac_tensor *t, struct vtac_node *node,
-		   const struct grid *all)
-{
-	struct vtac_window *w = &node->attr.conv.window;
-	struct vtac_tensor *y = add_integers(g, t, all, w);
-
-	if (!y || change_weights(g, node, all))
-		return -1;
-	memset(w->pad, 0, sizeof(w->pad));
-	return vtac_node_set_in(g, node, 0, y);
-}
-
-static int see_input(struct vtac_graph *g, const struct vtac_images *images,
-		     struct vtac_tensor *t)
+static int see_input(struct vtac_graph *g, const struct vtac_options *opt, struct vtac_tensor *t)
 {
 	struct vtac_node *node = t->rank == 4 ? reader(t) : NULL;
+	struct level level = { 0 };
+	struct vtac_tensor *y;
 	struct grid *all;
 	int seen;
 
 	if (!node || !vtac_has_float_bias(node) || t->dtype != VTAC_F32 || t->quant.given ||
-	    vtac_elements(t) < 1 || t->dims[1] > CHANNELS_MAX ||
-	    !has_room(t, &node->attr.conv.window))
+	    vtac_elements(t) < 1 || t->dims[1] > CHANNELS_MAX)
 		return 0;
 	all = vtac_alloc(g, (uint64_t)t->dims[1], sizeof(*all));
-	seen = all ? see_images(g, images, t, all) : -1;
+	seen = all ? see_images(g, opt->images, t, all) : -1;
 	if (seen <= 0)
 		return seen;
 	for (int64_t c = 0; c < t->dims[1]; c++)
-		if (!find_grid(&all[c], pads(&node->attr.conv.window)))
+		if (!find_grid(&all[c]))
 			return 0;
-	return rewrite(g, t, node, all);
+	if (!find_level(node, all, opt->core.block, &level))
+		return 0;
+	y = add_integers(g, t, all, &level);
+	node->attr.conv.spare = level.channels;
+	return !y || change_weights(g, node, all, &level) ? -1 : vtac_node_set_in(g, node, 0, y);
 }
 
 int vtac_pass_grid(struct vtac_graph *g, const struct vtac_options *opt)
@@ -296,7 +347,7 @@ int vtac_pass_grid(struct vtac_graph *g, const struct vtac_options *opt)
 	if (!opt->images || opt->core.log_inp_width != 3)
 		return 0;
 	for (unsigned int i = 0; i < g->n_inputs; i++)
-		if (see_input(g, opt->images, g->inputs[i]))
+		if (see_input(g, opt, g->inputs[i]))
 			return -1;
 	return vtac_graph_sweep(g);
 }

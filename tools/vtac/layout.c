@@ -6,9 +6,11 @@
  *
  * And what crosses between host and card is not filled up: an image of three channels is
  * three bytes a pixel on the bus, which the card's copies put into its blocks. What else is
- * in a block is never seen: weights are 0 there. Channels that are always 0 do not cross
- * at all: the card fills its tensor with their integer before it copies.
+ * in a block is never seen: weights are 0 there. Channels that are added with a constant do
+ * not cross at all: the card fills its tensor with their integer before it copies.
  */
+#include <math.h>
+
 #include "device.h"
 #include "program.h"
 
@@ -78,13 +80,13 @@ static void narrow(const struct vtac_graph *g, const struct vtac_node *copy,
 		host->layout = VTAC_PIXELS;
 }
 
-/* Does @node do nothing but add channels of zeros behind the others? */
+/* Does @node do nothing but add channels of a constant behind the others? */
 static bool adds_channels(const struct vtac_node *node)
 {
 	const struct vtac_pad *p = &node->attr.pad;
 
 	if (node->op != VTAC_PAD || node->device != VTAC_CPU || node->in[0]->rank != 4 ||
-	    p->mode != VTAC_PAD_CONSTANT || p->value != 0 || p->after[1] <= 0)
+	    p->mode != VTAC_PAD_CONSTANT || p->after[1] <= 0)
 		return false;
 	for (int i = 0; i < 4; i++)
 		if (p->before[i] || (i != 1 && p->after[i]))
@@ -111,10 +113,24 @@ static struct vtac_node *made_by(const struct vtac_graph *g, const struct vtac_n
 	return from && from->op == op && vtac_only_user(g, node->in[0]) ? from : NULL;
 }
 
+/* The integer that stands for @value in @t; false if the card has none. */
+static bool integer_of(const struct vtaops_core *core, const struct vtac_tensor *t, float value,
+		       float *integer)
+{
+	*integer = t->quant.zero ? (float)t->quant.zero[0] : 0;
+	if (value == 0)
+		return true;
+	if (t->quant.n != 1 || core->log_inp_width != 3)
+		return false;
+	*integer += rintf(value / t->quant.scale[0]);
+	return *integer >= INT8_MIN && *integer <= INT8_MAX;
+}
+
 /* A copy to the card of what a node of the CPU has added channels to adds them itself. */
 static int add_there(struct vtac_graph *g, struct vtac_node *copy, const struct vtaops_core *core)
 {
 	struct vtac_node *pack, *quantise, *pad;
+	float integer;
 	int64_t more;
 
 	if (copy->out[0]->device != VTAC_CARD || copy->in[0]->device != VTAC_CPU)
@@ -125,13 +141,13 @@ static int add_there(struct vtac_graph *g, struct vtac_node *copy, const struct 
 	if (!pad || !adds_channels(pad))
 		return 0;
 	more = pad->attr.pad.after[1];
-	if (!can_fill(core, pad->in[0], more))
+	if (!can_fill(core, pad->in[0], more) ||
+	    !integer_of(core, copy->out[0], pad->attr.pad.value, &integer))
 		return 0;
 	pack->in[0]->dims[1] -= more;
 	copy->in[0]->dims[1] -= more;
 	copy->attr.pad.after[1] = more;
-	if (copy->out[0]->quant.zero)
-		copy->attr.pad.value = (float)copy->out[0]->quant.zero[0];
+	copy->attr.pad.value = integer;
 	return vtac_node_set_in(g, quantise, 0, pad->in[0]);
 }
 

@@ -268,6 +268,20 @@ static bool may_exceed(const struct vtac_tensor *t)
 	return !keeps_scale(node->op) || node->op == VTAC_PAD;
 }
 
+static bool same_quant(const struct vtac_quant *a, const struct vtac_quant *b)
+{
+	return a->n == 1 && b->n == 1 && a->type == b->type && a->scale[0] == b->scale[0] &&
+	       (a->zero ? a->zero[0] : 0) == (b->zero ? b->zero[0] : 0);
+}
+
+/* Is @t only read to become the integers of its range? These are limited anyhow. */
+static bool becomes_integers(const struct vtac_graph *g, const struct vtac_tensor *t)
+{
+	const struct vtac_node *user = vtac_only_user(g, t);
+
+	return user && user->op == VTAC_QUANTIZE && same_quant(&t->quant, &user->out[0]->quant);
+}
+
 /*
  * Floats of the CPU, those that enter the card included, have the range of the file's integers.
  * They are not rounded to these: the file asks for no more than that this much error is acceptable.
@@ -298,7 +312,8 @@ static int limit_floats(struct quantiser *q)
 	if (!exceeds)
 		return -1;
 	for (unsigned int i = 0; i < n; i++)
-		exceeds[i] = has_range(q->g->tensors[i]) && may_exceed(q->g->tensors[i]);
+		exceeds[i] = has_range(q->g->tensors[i]) && may_exceed(q->g->tensors[i]) &&
+			     !becomes_integers(q->g, q->g->tensors[i]);
 	for (unsigned int i = 0; i < n; i++) {
 		if (exceeds[i] && limit_float(q, q->g->tensors[i]))
 			return -1;

@@ -21,30 +21,48 @@ static const struct core_config byte_core = { 3, 3, 5, 0, 4, 15, 15, 18, 17, 2 }
 static const struct core_config batch_core = { 3, 3, 5, 2, 3, 13, 13, 14, 15, 2 };
 static const struct core_config int4_core = { 2, 2, 5, 0, 4, 14, 13, 16, 16, 2 };
 
-/* From 0 to 1, more values than pixels have: 0 is the least integer. */
+/* Values of images, in steps from 0 to 1, and then less by the mean. */
+struct values {
+	int64_t count;
+	float mean;
+};
+
+/* More values than pixels have: 0 is the least integer. */
+static const struct values floats = { .count = 503 };
+/* Their 0 is between two integers. */
+static const struct values pixels = { .count = 256, .mean = 0.4567f };
+
 static int read_image(void *priv, unsigned int i, const struct vtac_tensor *t, float *values)
 {
-	(void)priv;
+	const struct values *v = priv;
+
 	for (int64_t k = 0; k < vtac_elements(t); k++)
-		values[k] = (float)((k * 37 + i * 11) % 503) / 502;
+		values[k] = (float)((k * 37 + i * 11) % v->count) / (float)(v->count - 1) - v->mean;
 	return 0;
 }
 
+/* One run of a program. */
+struct run {
+	struct vtac_graph *g;
+	struct values values;
+	float *wanted;
+};
+
 static int input(void *priv, const struct vtac_tensor *t, void *data)
 {
-	return read_image(priv, 1, t, data);
-}
+	struct run *r = priv;
 
-static float *wanted;
+	return read_image(&r->values, 1, t, data);
+}
 
 static void keep(void *priv, const struct vtac_tensor *t, const void *data)
 {
-	const struct vtac_graph *g = priv;
+	struct run *r = priv;
 
-	if (!vtac_is_output(g, t))
+	if (!vtac_is_output(r->g, t))
 		return;
-	wanted = malloc((size_t)vtac_bytes(t));
-	memcpy(wanted, data, (size_t)vtac_bytes(t));
+	r->wanted = malloc((size_t)vtac_bytes(t));
+	memcpy(r->wanted, data, (size_t)vtac_bytes(t));
 }
 
 /* A convolution of 3x3 taps that pads, of @c channels. */
@@ -82,16 +100,18 @@ static unsigned int steps(const struct vtac_program *p, enum vtac_step_kind kind
 	return n;
 }
 
-static uint64_t crossing(const struct core_config *cfg, int64_t n, int64_t c, unsigned int fills)
+static uint64_t crossing(const struct core_config *cfg, int64_t n, int64_t c,
+			 const struct values *values, unsigned int fills)
 {
-	const struct vtac_images images = { .count = 4, .read = read_image };
+	struct run run = { .g = padded(n, c), .values = *values };
+	const struct vtac_images images = { .count = 4, .read = read_image, .priv = &run.values };
 	const struct vtac_quant_options how = {
 		.range = VTAC_RANGE_MAX, .equalise = VTAC_EQUALISE_NONE,
 		.residual = VTAC_RESIDUAL_FUSED };
 	const struct vtac_options opt = { .core = native_core(cfg), .no_prune = true,
 					  .images = &images, .quant = &how };
-	struct vtac_graph *g = padded(n, c);
-	const struct vtac_interp io = { .input = input, .tensor = keep, .priv = g };
+	const struct vtac_interp io = { .input = input, .tensor = keep, .priv = &run };
+	struct vtac_graph *g = run.g;
 	struct vtac_program p;
 	struct native native;
 	uint64_t copied;
@@ -103,7 +123,7 @@ static uint64_t crossing(const struct core_config *cfg, int64_t n, int64_t c, un
 	memset(native.card, 0x55, p.card_bytes);
 	if (native_run(&native, &io))
 		fail_msg("%s", native.why);
-	assert_memory_equal(native_at(&native, g->outputs[0]), wanted,
+	assert_memory_equal(native_at(&native, g->outputs[0]), run.wanted,
 			    vtac_bytes(g->outputs[0]));
 	assert_int_equal(p.regions, 1);
 	assert_int_equal(native.doorbells, 1);
@@ -112,41 +132,51 @@ static uint64_t crossing(const struct core_config *cfg, int64_t n, int64_t c, un
 	native_fini(&native);
 	vtac_program_free(&p);
 	vtac_graph_free(g);
-	free(wanted);
+	free(run.wanted);
 	return copied;
 }
 
 static void pixels_of_three_channels_are_three_bytes(void **state)
 {
 	(void)state;
-	assert_int_equal(crossing(&byte_core, 1, 3, 1), (3 + OUT_C) * SIDE * SIDE);
-	assert_int_equal(crossing(&byte_core, 2, 3, 1), 2 * (3 + OUT_C) * SIDE * SIDE);
+	assert_int_equal(crossing(&byte_core, 1, 3, &floats, 1), (3 + OUT_C) * SIDE * SIDE);
+	assert_int_equal(crossing(&byte_core, 2, 3, &floats, 1), 2 * (3 + OUT_C) * SIDE * SIDE);
+}
+
+/* The card pads them as well, exactly: it adds channels of a constant. */
+static void pixels_are_padded_by_the_card(void **state)
+{
+	(void)state;
+	assert_int_equal(crossing(&byte_core, 1, 3, &pixels, 1), (3 + OUT_C) * SIDE * SIDE);
+	assert_int_equal(crossing(&byte_core, 2, 3, &pixels, 1), 2 * (3 + OUT_C) * SIDE * SIDE);
+	assert_int_equal(crossing(&byte_core, 1, 16, &pixels, 0), (16 + OUT_C) * SIDE * SIDE);
+	assert_int_equal(crossing(&batch_core, 1, 3, &pixels, 1), (3 + 4 * OUT_C) * SIDE * SIDE);
 }
 
 static void whole_blocks_are_followed_by_one_that_does_not_cross(void **state)
 {
 	(void)state;
-	assert_int_equal(crossing(&byte_core, 1, 128, 1), (128 + OUT_C) * SIDE * SIDE);
+	assert_int_equal(crossing(&byte_core, 1, 128, &floats, 1), (128 + OUT_C) * SIDE * SIDE);
 }
 
 /* Elements of four images, of which there is one: input in rows, output as a block. */
 static void elements_of_a_batch_are_filled(void **state)
 {
 	(void)state;
-	assert_int_equal(crossing(&batch_core, 1, 3, 1), (3 + 4 * OUT_C) * SIDE * SIDE);
+	assert_int_equal(crossing(&batch_core, 1, 3, &floats, 1), (3 + 4 * OUT_C) * SIDE * SIDE);
 }
 
 static void integers_of_four_bits_are_filled(void **state)
 {
 	(void)state;
-	assert_int_equal(crossing(&int4_core, 1, 128, 1), (128 + 16) / 2 * SIDE * SIDE);
+	assert_int_equal(crossing(&int4_core, 1, 128, &floats, 1), (128 + 16) / 2 * SIDE * SIDE);
 }
 
 /* The rest of a block behind whole ones is neither: the host adds the channels. */
 static void others_are_filled_by_the_host(void **state)
 {
 	(void)state;
-	assert_int_equal(crossing(&byte_core, 1, 20, 0), (32 + OUT_C) * SIDE * SIDE);
+	assert_int_equal(crossing(&byte_core, 1, 20, &floats, 0), (32 + OUT_C) * SIDE * SIDE);
 }
 
 /* ---- integers that are given ---- */
@@ -251,6 +281,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pixels_of_three_channels_are_three_bytes),
+		cmocka_unit_test(pixels_are_padded_by_the_card),
 		cmocka_unit_test(whole_blocks_are_followed_by_one_that_does_not_cross),
 		cmocka_unit_test(elements_of_a_batch_are_filled),
 		cmocka_unit_test(integers_of_four_bits_are_filled),
