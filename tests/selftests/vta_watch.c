@@ -370,16 +370,28 @@ static void crowd_let_go(struct crowd *c, unsigned int n)
 	queue_kick(&c->queues[n]);
 }
 
-/* From now on: STATUS, which reads as it would, counts them. */
-static bool looks_happen(uint64_t looks)
-{
-	int64_t end = now_ns() + 6 * PATIENCE_MS * 1000000ll;
+#define LOOKS	4
 
+/*
+ * From now on: STATUS, which reads as it would, counts them. When each was seen goes to
+ * @seen_ms, from the first.
+ */
+static bool looks_happen(unsigned int seen_ms[LOOKS])
+{
+	int64_t begin = now_ns(), end = begin + 6 * PATIENCE_MS * 1000000ll;
+	unsigned int n = 0;
+
+	memset(seen_ms, 0, LOOKS * sizeof(*seen_ms));
 	if (emu_inject("reg-status=1"))
 		return false;
-	while (emu_injected("reg-status") < looks && now_ns() < end)
+	while (n < LOOKS && now_ns() < end) {
+		uint64_t looks = emu_injected("reg-status");
+
+		for (; n < LOOKS && n < looks; n++)
+			seen_ms[n] = (now_ns() - begin) / 1000000;
 		sleep_ms(100);
-	return emu_injected("reg-status") >= looks;
+	}
+	return n == LOOKS;
 }
 
 /*
@@ -394,6 +406,7 @@ TEST_F_TIMEOUT(hang, late_looks_find_no_hang, 300)
 	for (i = 0; i < ARRAY_SIZE(suspicions); i++) {
 		const struct suspicion *s = &suspicions[i];
 		struct steps before = steps_now();
+		unsigned int seen[LOOKS];
 		struct crowd c;
 		int fd = card_open();
 
@@ -402,12 +415,13 @@ TEST_F_TIMEOUT(hang, late_looks_find_no_hang, 300)
 		ASSERT_EQ(0, emu_inject("slow=60000"));
 		ASSERT_EQ(0, emu_inject(s->kind));
 		crowd_let_go(&c, 0);
-		EXPECT_TRUE(looks_happen(4));	/* the first may have begun before */
+		EXPECT_TRUE(looks_happen(seen));	/* the first may have begun before */
 		EXPECT_EQ(before.soft, steps_now().soft) {
 			TH_LOG("%s", s->kind);
 		}
 		EXPECT_EQ(before.lost, steps_now().lost) {
-			TH_LOG("%s", s->kind);
+			TH_LOG("%s, looks at %u, %u, %u and %u ms", s->kind, seen[0], seen[1],
+			       seen[2], seen[3]);
 		}
 		ASSERT_EQ(0, emu_clear());
 		if (!strcmp(s->kind, "heartbeat"))
