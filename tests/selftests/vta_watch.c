@@ -373,8 +373,8 @@ static void crowd_let_go(struct crowd *c, unsigned int n)
 #define LOOKS	4
 
 /*
- * From now on: STATUS, which reads as it would, counts them. When each was seen goes to
- * @seen_ms, from the first.
+ * From now on: STATUS, which reads as it would, counts them. @seen_ms: after how many ms of this
+ * call each was seen; 0: it was not.
  */
 static bool looks_happen(unsigned int seen_ms[LOOKS])
 {
