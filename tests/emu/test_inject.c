@@ -146,6 +146,21 @@ static void hung_engine(void **state)
 	rig_wait_seq(&b.q, 1);
 }
 
+static void hung_engine_for_one_queue(void **state)
+{
+	struct rig *r = *state;
+	struct bench b;
+
+	bench(&b, r);
+	order(r, "hang-copy@0");
+	rig_do(&b.other, copy());
+	rig_put(&b.q, copy());
+	rig_submit(&b.q);
+	stands_still(&b.q);
+	rig_queue_stop(&b.q, true);
+	rig_do(&b.other, copy());
+}
+
 static void hung_card(void **state)
 {
 	struct rig *r = *state;
@@ -570,6 +585,7 @@ int main(void)
 		TEST(fault_of_each_reason),
 		TEST(fault_for_one_queue_after_some),
 		TEST(hung_engine),
+		TEST(hung_engine_for_one_queue),
 		TEST(hung_card),
 		TEST(start_and_stop),
 		TEST(lost_doorbell_and_arm),

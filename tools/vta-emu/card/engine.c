@@ -248,12 +248,12 @@ static void spend(struct engine *engine, const struct queue *q, const struct out
 static bool held(const struct engine *engine, const struct queue *q)
 {
 	const struct inject *inject = &engine->card->inject;
+	enum inject_kind kind =
+		engine->unit == DESC_COMPUTE ? INJECT_HANG_COMPUTE : INJECT_HANG_COPY;
 
 	if (engine->card->exiting || atomic_load(&q->give_up))
 		return false;
-	return inject_on(inject, INJECT_HANG_ALL) ||
-	       inject_on(inject, engine->unit == DESC_COMPUTE ? INJECT_HANG_COMPUTE :
-								INJECT_HANG_COPY);
+	return inject_on(inject, INJECT_HANG_ALL) || inject_on_queue(inject, kind, q->index);
 }
 
 /* Time passes meanwhile. */

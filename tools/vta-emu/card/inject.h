@@ -114,6 +114,15 @@ static inline bool inject_on(const struct inject *inject, enum inject_kind kind)
 	return atomic_load_explicit(&inject->on, memory_order_relaxed) >> kind & 1;
 }
 
+/* The kind is on for this queue. */
+static inline bool inject_on_queue(const struct inject *inject, enum inject_kind kind,
+				   unsigned int queue)
+{
+	int only = atomic_load_explicit(&inject->kinds[kind].queue, memory_order_relaxed);
+
+	return inject_on(inject, kind) && (only == INJECT_ANY || only == (int)queue);
+}
+
 /* It is the kind's turn for this queue: it is on, and now it has happened. */
 bool inject_happens(struct inject *inject, enum inject_kind kind, int queue);
 
