@@ -9,6 +9,8 @@
 
 /* It does not look more often than that. */
 #define LOOK_NS		100000
+/* So long after a descriptor's begin, at most, its time begins to count. */
+#define NOTE_NS		10000000
 
 static uint64_t ns_of(const struct timespec *ts)
 {
@@ -28,19 +30,15 @@ static uint64_t thread_ns(pthread_t thread)
 void limit_begin(struct engine *engine, uint64_t ns)
 {
 	struct limiter *limiter = &engine->card->limiter;
-	uint64_t now = host_now();
+	uint64_t now = host_now(), note = ns < NOTE_NS ? ns : NOTE_NS;
 
 	engine->limit = (struct limit) { 0 };
 	if (!ns || clock_modelled(&engine->card->clock))
 		return;
-	engine->limit = (struct limit) {
-		.on = true,
-		.ns = ns,
-		.begin = thread_ns(pthread_self()),
-	};
+	engine->limit = (struct limit) { .on = true, .ns = ns };
 	/* Most often it will look earlier, for a descriptor that has ended since. */
-	if (ns < limiter->due - now) {
-		limiter->due = now + ns;
+	if (note < limiter->due - now) {
+		limiter->due = now + note;
 		pthread_cond_signal(&limiter->wake);
 	}
 }
@@ -59,6 +57,10 @@ static uint64_t look(struct card *card, struct engine *engine)
 
 	if (!limit->on || limit->over)
 		return UINT64_MAX;
+	if (!limit->noted) {
+		limit->noted = true;
+		limit->begin = thread_ns(engine->thread);
+	}
 	used = thread_ns(engine->thread) - limit->begin;
 	if (used < limit->ns) {
 		left = limit->ns - used;

@@ -4,8 +4,10 @@
  * engine has executed for too long.
  *
  * What counts is the processor time of the engine's thread. So a busy host, which
- * stops the emulator at any moment, has nothing fault that is as short as ever. (In
- * modelled time engine.c knows beforehand what takes too long.)
+ * stops the emulator at any moment, has nothing fault that is as short as ever. Reading that
+ * time is a system call, which short descriptors do not make: the time counts from the first
+ * look on, 10 ms after the begin at most. (In modelled time engine.c knows beforehand what
+ * takes too long.)
  *
  * All with the card's lock held.
  */
@@ -23,8 +25,9 @@ struct engine;
 struct limit {
 	bool on;
 	bool over;
+	bool noted;		/* the begin is */
 	uint64_t ns;
-	uint64_t begin;		/* by the thread's clock */
+	uint64_t begin;		/* by the engine's thread's clock, at the first look */
 };
 
 struct limiter {
