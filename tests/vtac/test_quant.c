@@ -296,7 +296,7 @@ static void first_layers_are_split(void **state)
 /* How inputs are made of pixels, and what they are on the card. */
 struct pixels {
 	float mean[3], scale[3];
-	int levels;		/* that pixels have */
+	int least, levels;	/* of pixels */
 	const struct vtac_graph *g;
 	unsigned int seen;	/* QUANTIZEs */
 	float *out;
@@ -304,7 +304,7 @@ struct pixels {
 
 static int pixel_of(const struct pixels *p, unsigned int i, int64_t k)
 {
-	return (int)((k * 37 + i * 11) % p->levels);
+	return p->least + (int)((k * 37 + i * 11) % p->levels);
 }
 
 static int read_pixels(void *priv, unsigned int i, const struct vtac_tensor *t, float *values)
@@ -391,7 +391,7 @@ static void pixels_are_integers_on_the_card(void **state)
 		if (vtac_run_passes(net.g, &opt, NULL))
 			fail_msg("%s", net.g->error.text);
 		assert_int_equal(net_find(&net, "first")->device, VTAC_CARD);
-		assert_in_range(net_find(&net, "first")->in[0]->dims[1], 4, 16);
+		assert_int_equal(net_find(&net, "first")->in[0]->dims[1], 3 + 1);
 		assert_int_equal(net_count(&net, VTAC_PAD), 0);
 		after = run_pixels(&net, &p);
 		assert_int_equal(p.seen, 1);
@@ -456,6 +456,41 @@ static void other_inputs_are_left_alone(void **state)
 	assert_false(are_pixels(&images));
 	images.read = random_image;
 	assert_false(are_pixels(&images));
+}
+
+/* The greatest integer of the value 0, of any channel; the convolution pads with it. */
+static double zero_of(const struct vtac_images *images)
+{
+	struct vtac_options opt = { .no_prune = true, .images = images };
+	const struct vtac_tensor *step, *centre;
+	double most = 0;
+	struct net net;
+
+	net_core(&opt);
+	pixel_net(&net);
+	if (vtac_run_passes(net.g, &opt, "forms"))
+		fail_msg("%s", net.g->error.text);
+	net_pass(&net, vtac_pass_grid, &opt);
+	step = net_find(&net, "input/integers")->in[1];
+	centre = net_find(&net, "input/centred")->in[1];
+	for (int c = 0; c < 3; c++)
+		most = fmax(most, fabs(((const float *)centre->data)[c] *
+				       ((const float *)step->data)[c]));
+	net_end(&net);
+	return most;
+}
+
+/* No calibration image is dark; images that the program gets may be. */
+static void integers_of_bright_pixels_reach_zero(void **state)
+{
+	struct pixels p = { .scale = { 1, 0.5f, 2 }, .least = 100, .levels = 156 };
+	const struct vtac_images images = { .count = 3, .read = read_pixels, .priv = &p };
+
+	(void)state;
+	assert_true(zero_of(&images) == 128);
+	/* The integers are not enough for it. */
+	p.least = 101;
+	assert_true(zero_of(&images) > 128);
 }
 
 /* With residuals split, as calibration has them. */
@@ -653,6 +688,7 @@ int main(void)
 		cmocka_unit_test(great_values_leave_weights_alone),
 		cmocka_unit_test(passes_take_no_memory_that_is_needed),
 		cmocka_unit_test(tiny_pixels_are_left_alone),
+		cmocka_unit_test(integers_of_bright_pixels_reach_zero),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -117,10 +117,13 @@ static bool is_on(const struct grid *c, double step)
 	return true;
 }
 
-/* The widest step; what was seen is in the middle of the integers. */
+/*
+ * The widest step. What was seen is in the middle of the integers, and with it 0 if they are
+ * enough: other images may have what a layer pads with.
+ */
 static bool find_grid(struct grid *c)
 {
-	double range = c->n ? (double)c->values[c->n - 1] - c->values[0] : 0;
+	double range = c->n ? (double)c->values[c->n - 1] - c->values[0] : 0, zero, least, most;
 	unsigned int levels = range > 0 ? count_levels(c) : 0, last = levels - 1;
 
 	if (levels < LEVELS_LEAST || levels > LEVELS_MAX)
@@ -128,9 +131,17 @@ static bool find_grid(struct grid *c)
 	while (last < LEVELS_MAX && !is_on(c, range / last))
 		last++;
 	c->step = range / last;
-	levels = (last + 1) / 2;
-	c->centre = c->values[0] + c->step * levels;
-	return last < LEVELS_MAX && c->step >= STEP_LEAST;
+	if (last >= LEVELS_MAX || c->step < STEP_LEAST)
+		return false;
+	zero = rint(-c->values[0] / c->step);
+	least = fmin(zero, 0);
+	most = fmax(zero, last);
+	if (most - least >= LEVELS_MAX) {
+		least = 0;
+		most = last;
+	}
+	c->centre = c->values[0] + c->step * floor((least + most + 1) / 2);
+	return true;
 }
 
 /* The only node of the card that reads @t, if it is a convolution; else NULL. */
@@ -181,8 +192,9 @@ static double most_of_centres(const struct vtac_tensor *w, const struct grid *al
 }
 
 /*
- * The least constant whose weights are no greater than the others, in the last block of
- * channels: the less it is, the finer are its weights. False if there is none.
+ * The fewest channels, and in them the least constant whose weights are no greater than the
+ * others, in the last block of channels. Each channel costs the compiler time and memory.
+ * False if there is none.
  */
 static bool find_level(const struct vtac_node *node, const struct grid *all, int64_t block,
 		       struct level *level)
@@ -194,7 +206,7 @@ static bool find_level(const struct vtac_node *node, const struct grid *all, int
 		return true;
 	if (!(most <= (double)room * LEVEL_MOST))
 		return false;
-	level->channels = most < (double)room ? (int64_t)ceil(most) : room;
+	level->channels = (int64_t)ceil(most / LEVEL_MOST);
 	level->value = ceil(most / (double)level->channels);
 	return level->value <= LEVEL_MOST;
 }

@@ -138,7 +138,8 @@ static struct vtac_node *first_layer(const struct vtac_graph *g)
 double vtac_work(const struct vtac_node *node)
 {
 	const struct vtac_tensor *w = node->in[1];
-	double real = (double)(w->dims[1] - node->attr.conv.spare) / (double)w->dims[1];
+	int64_t spare = node->op == VTAC_CONV ? node->attr.conv.spare : 0;
+	double real = (double)(w->dims[1] - spare) / (double)w->dims[1];
 
 	return (double)vtac_elements(node->out[0]) * (double)vtac_elements(w) * real /
 	       (double)w->dims[0];

@@ -121,7 +121,8 @@ static int quantise_average(struct quantiser *q, struct vtac_node *node)
 	if (set_factor(q, node, (double)q->scale[x->id] / q->scale[node->out[0]->id] /
 				(double)count, 2 * most_of(q, x) * count))
 		return -1;
-	bias = (zy << node->post.shift[0]) - node->post.mul[0] * (int32_t)count * q->zero[x->id];
+	bias = zy * (1 << node->post.shift[0]) -
+	       node->post.mul[0] * (int32_t)count * q->zero[x->id];
 	if (bias)
 		node->post.bias = filled(q->g, s.c, bias);
 	return bias && !node->post.bias ? -1 : 0;
