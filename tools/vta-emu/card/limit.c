@@ -89,22 +89,30 @@ static void wait_until(struct card *card, uint64_t due)
 		pthread_cond_clockwait(&card->limiter.wake, &card->lock, CLOCK_MONOTONIC, &ts);
 }
 
+static void look_at_all(struct card *card)
+{
+	uint64_t left = UINT64_MAX, now;
+
+	for (unsigned int i = 0; i < DESC_ENGINES; i++) {
+		uint64_t ns = look(card, &card->engines[i]);
+
+		left = ns < left ? ns : left;
+	}
+	now = host_now();
+	card->limiter.due = left < UINT64_MAX - now ? now + left : UINT64_MAX;
+}
+
+/* A wake-up says that it is due earlier, and not that it is due. */
 void *limiter_main(void *arg)
 {
 	struct card *card = arg;
 
 	pthread_mutex_lock(&card->lock);
 	while (!card->exiting) {
-		uint64_t left = UINT64_MAX, now;
-
-		for (unsigned int i = 0; i < DESC_ENGINES; i++) {
-			uint64_t ns = look(card, &card->engines[i]);
-
-			left = ns < left ? ns : left;
-		}
-		now = host_now();
-		card->limiter.due = left < UINT64_MAX - now ? now + left : UINT64_MAX;
-		wait_until(card, card->limiter.due);
+		if (host_now() < card->limiter.due)
+			wait_until(card, card->limiter.due);
+		else
+			look_at_all(card);
 	}
 	pthread_mutex_unlock(&card->lock);
 	return NULL;
