@@ -6,8 +6,8 @@
  * What counts is the processor time of the engine's thread. So a busy host, which
  * stops the emulator at any moment, has nothing fault that is as short as ever. Reading that
  * time is a system call, which short descriptors do not make: the time counts from the first
- * look on, 10 ms after the begin at most. (In modelled time engine.c knows beforehand what
- * takes too long.)
+ * look on, which is due 10 ms after the begin at the latest. (In modelled time engine.c knows
+ * beforehand what takes too long.)
  *
  * All with the card's lock held.
  */
