@@ -69,11 +69,12 @@ uint64_t clock_duration(const struct clock *clock, uint64_t cycles, uint32_t khz
 
 uint64_t clock_to_host(const struct clock *clock, uint64_t time)
 {
+	const uint64_t slowness = clock_modelled(clock) ? clock->slowness : 1;
 	uint64_t host;
 
 	if (time <= clock->base)
 		return clock->base_host;
-	if (__builtin_mul_overflow(time - clock->base, (uint64_t)clock->slowness, &host) ||
+	if (__builtin_mul_overflow(time - clock->base, slowness, &host) ||
 	    __builtin_add_overflow(host, clock->base_host, &host) || host > INT64_MAX)
 		return INT64_MAX;
 	return host;

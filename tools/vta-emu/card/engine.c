@@ -67,8 +67,11 @@ static void move(struct engine *engine, const struct queue *q, uint64_t when)
 /* Time passes for the groups while there is nothing to choose from, too. */
 static void pass_idle_time(struct engine *engine, bool idle)
 {
-	uint64_t now = card_time(engine->card);
+	uint64_t now;
 
+	if (!idle && !engine->idle)
+		return;
+	now = card_time(engine->card);
 	if (!engine->idle)
 		engine->idle_since = now;
 	else if (!idle)
@@ -278,7 +281,7 @@ static void serve(struct engine *engine, struct queue *q)
 	move(engine, q, q->begin);
 	q->phase = CARD_PHASE_EXECUTING;
 	hang(engine, q);
-	limit_begin(engine, q->time_limit);
+	limit_begin(engine, q->begin, q->time_limit);
 	pthread_mutex_unlock(&card->lock);
 	if (inject_take_queue(&card->inject, INJECT_SLOW_ENGINE, q->index))
 		inject_sleep_ms(&card->inject, INJECT_SLOW_ENGINE);

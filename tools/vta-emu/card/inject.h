@@ -118,9 +118,12 @@ static inline bool inject_on(const struct inject *inject, enum inject_kind kind)
 static inline bool inject_on_queue(const struct inject *inject, enum inject_kind kind,
 				   unsigned int queue)
 {
-	int only = atomic_load_explicit(&inject->kinds[kind].queue, memory_order_relaxed);
+	int only;
 
-	return inject_on(inject, kind) && (only == INJECT_ANY || only == (int)queue);
+	if (!inject_on(inject, kind))
+		return false;
+	only = atomic_load_explicit(&inject->kinds[kind].queue, memory_order_relaxed);
+	return only == INJECT_ANY || only == (int)queue;
 }
 
 /* It is the kind's turn for this queue: it is on, and now it has happened. */

@@ -27,19 +27,20 @@ static uint64_t thread_ns(pthread_t thread)
 	return ns_of(&ts);
 }
 
-void limit_begin(struct engine *engine, uint64_t ns)
+void limit_begin(struct engine *engine, uint64_t begin, uint64_t ns)
 {
-	struct limiter *limiter = &engine->card->limiter;
-	uint64_t now = host_now(), note = ns < NOTE_NS ? ns : NOTE_NS;
+	struct card *card = engine->card;
+	uint64_t due;
 
 	engine->limit = (struct limit) { 0 };
-	if (!ns || clock_modelled(&engine->card->clock))
+	if (!ns || clock_modelled(&card->clock))
 		return;
 	engine->limit = (struct limit) { .on = true, .ns = ns };
+	due = clock_to_host(&card->clock, begin) + (ns < NOTE_NS ? ns : NOTE_NS);
 	/* Most often it will look earlier, for a descriptor that has ended since. */
-	if (note < limiter->due - now) {
-		limiter->due = now + note;
-		pthread_cond_signal(&limiter->wake);
+	if (due < card->limiter.due) {
+		card->limiter.due = due;
+		pthread_cond_signal(&card->limiter.wake);
 	}
 }
 

@@ -38,8 +38,8 @@ struct limiter {
 
 void *limiter_main(void *card);
 
-/* On the engine's thread, around the execution. */
-void limit_begin(struct engine *engine, uint64_t ns);
+/* On the engine's thread, around the execution of what began at @begin, in card time. */
+void limit_begin(struct engine *engine, uint64_t begin, uint64_t ns);
 /* True when it was ended by its limit. */
 bool limit_end(struct engine *engine);
 

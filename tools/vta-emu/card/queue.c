@@ -160,7 +160,7 @@ static int put_done(struct card *card, struct queue *q)
 	const struct {
 		uint64_t time, cycles;
 		struct queue_usage usage;
-	} words = { card_time(card), q->cycles_done, q->usage };
+	} words = { q->begin + q->took, q->cycles_done, q->usage };
 	int ret;
 
 	if (inject_take_queue(&card->inject, INJECT_STATUS_LOST, q->index))
