@@ -24,11 +24,11 @@ UDMABUF_KERNEL := trixie
 
 # Which boots of tests/selftests/run.sh the kernels that watch themselves have, and in
 # how many parts the matrix: each waits for most of its time.
-DEBUG_BOOTS := main waits recovery bus paused variants iommu memory isolation failnth
-KCSAN_BOOTS := main waits recovery bus memory isolation
+DEBUG_BOOTS := main waits recovery sleep bus paused variants iommu memory isolation failnth
+KCSAN_BOOTS := main waits recovery sleep bus memory isolation
 DEBUG_MATRIX := 0 1 2 3
 # Those that CI has time for, and one part of the matrix: another for each commit.
-CI_BOOTS := memory main isolation recovery
+CI_BOOTS := memory main isolation recovery sleep
 CI_MATRIX = $(shell printf '%d' $$(( 0x$$(git rev-parse HEAD | cut -c 1-6) % $(words $(DEBUG_MATRIX)) )))
 # What the kernels are asked to count and to trace of the module alone.
 DEBUG_KBUILD := GCOV_PROFILE=y KCOV_INSTRUMENT=y

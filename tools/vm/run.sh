@@ -75,7 +75,7 @@ run_options() {
 	[ "${here%/tools/vm}" != "$here" ] || emulator=$(type -P vta-emu || echo vta-emu)
 	cards=1 emu_args=()
 	memory=1G cpus=2 kernel=host image='' modules='' append='' qemu_args=() accel=auto
-	files=() module_names=() iommu=no monitor=no one_slot=no oops=panic tolerated='' limit='' out='' dmesg=no keep_log='' sysroot=''
+	files=() module_names=() iommu=no monitor=no uart='' one_slot=no oops=panic tolerated='' limit='' out='' dmesg=no keep_log='' sysroot=''
 	command=()
 	declare -gA card_args=()
 	[ "$mode" = run ] && limit=300
@@ -85,6 +85,7 @@ run_options() {
 		--)	shift; command=("$@"); break ;;
 		--iommu)	iommu=yes; shift; continue ;;
 		--monitor)	monitor=yes; shift; continue ;;
+		--uart)		uart=16; shift; continue ;;	# the first one's PCI slot
 		--one-slot)	one_slot=yes; shift; continue ;;
 		--oops-ends-task)	oops=; shift; continue ;;
 		--dmesg)	dmesg=yes; shift; continue ;;
@@ -183,7 +184,7 @@ make_initrd() {
 	fi
 	base=(virtio_pci virtio_console)
 	guest_add_modules "$modules" "${base[@]}" "${module_names[@]}"
-	printf '%s\n' "mode=$mode" "ports=$(port_count)" "out=${out:+yes}" \
+	printf '%s\n' "mode=$mode" "channels='$(channels)'" "uart=$uart" "out=${out:+yes}" \
 		"terminal='$(terminal_size)'" | sed 's/^out=$/out=no/' >"$tree/vm/config"
 	{
 		cat "$busybox_dir/cpio"
@@ -211,13 +212,15 @@ add_command() {
 	command[0]=/root/${path##*/}
 }
 
-# Output (a virtio console in a shell), status, /out, monitor, one for each emulator.
-port_count() {
-	local n=$((cards + 1))
-	[ "$mode" != run ] || n=$((n + 1))
-	[ -z "$out" ] || n=$((n + 1))
-	[ "$monitor" = no ] || n=$((n + 1))
-	echo "$n"
+# Between guest and host: the command's output (a shell has a console for that), the
+# status, /out, the monitor, each emulator's control socket.
+channels() {
+	local n names=(vm-status)
+	[ "$mode" != run ] || names+=(vm-output)
+	[ -z "$out" ] || names+=(vm-out)
+	[ "$monitor" = no ] || names+=(vm-monitor)
+	for ((n = 0; n < cards; n++)); do names+=("vta-emu$n"); done
+	echo "${names[*]}"
 }
 
 terminal_size() {
@@ -253,6 +256,7 @@ start_emulators() {
 
 start_qemu() {
 	local n port place qemu=("${qemu_args[@]}") console=ttyS0 cmdline
+	local name backend slot=$uart
 	local machine=q35,vmport=off,smbus=off,sata=off,i8042=off
 	if [ "$kernel_arch" = arm64 ]; then
 		machine=virt,gic-version=3 console=ttyAMA0
@@ -262,6 +266,7 @@ start_qemu() {
 	# Without KVM on a busy host a virtual processor may stand still for long.
 	cmdline+=' rcupdate.rcu_cpu_stall_timeout=300 watchdog_thresh=60 nmi_watchdog=0'
 	cmdline+=' workqueue.watchdog_thresh=300 hung_task_panic=0'
+	[ -z "$uart" ] || cmdline+=' 8250.nr_uarts=16'
 	# What a short boot can do without.
 	cmdline+=' tsc=reliable no_timer_check cryptomgr.notests random.trust_cpu=on'
 
@@ -281,30 +286,35 @@ start_qemu() {
 	fi
 	qemu+=(-append "$cmdline${append:+ $append}")
 
-	# The guest's channels. A port's maximum is a bus's; each gets its own name.
+	# A port's maximum is a bus's; each gets its own name.
 	qemu+=(-device virtio-serial-pci,max_ports=31)
 	if [ "$mode" = run ]; then
 		mkfifo "$run/output"
 		cat "$run/output" &
 		process[output]=$!
-		qemu+=(-chardev file,id=output,path=output
-			-device virtserialport,chardev=output,name=vm-output)
 	else
-		qemu+=(-chardev stdio,id=output,mux=on,signal=off -mon chardev=output
-			-device virtconsole,chardev=output)
+		qemu+=(-chardev stdio,id=terminal,mux=on,signal=off -mon chardev=terminal
+			-device virtconsole,chardev=terminal)
 	fi
-	qemu+=(-chardev file,id=status,path=status
-		-device virtserialport,chardev=status,name=vm-status)
-	[ -z "$out" ] || qemu+=(-chardev file,id=out,path=out.tar
-		-device virtserialport,chardev=out,name=vm-out)
-	# Two ends of one channel: the monitor's, and what the guest sees of it.
-	[ "$monitor" = no ] || qemu+=(-chardev socket,id=monitor,path=monitor.sock,server=on,wait=off
-		-mon chardev=monitor,mode=control
-		-chardev socket,id=vm-monitor,path=monitor.sock
-		-device virtserialport,chardev=vm-monitor,name=vm-monitor)
+	[ "$monitor" = no ] || qemu+=(-mon chardev=monitor,mode=control
+		-chardev socket,id=monitor,path=monitor.sock,server=on,wait=off)
+	for name in $(channels); do
+		case $name in
+		vm-status)	backend=file,path=status ;;
+		vm-output)	backend=file,path=output ;;
+		vm-out)		backend=file,path=out.tar ;;
+		vm-monitor)	backend=socket,path=monitor.sock ;;
+		vta-emu*)	backend=socket,path=card${name#vta-emu}.ctl ;;
+		esac
+		qemu+=(-chardev "$backend,id=$name")
+		if [ -n "$uart" ]; then
+			qemu+=(-device "pci-serial,chardev=$name,addr=$(printf %x "$slot")")
+			slot=$((slot + 1))
+		else
+			qemu+=(-device "virtserialport,chardev=$name,name=$name")
+		fi
+	done
 	for ((n = 0; n < cards; n++)); do
-		qemu+=(-chardev "socket,id=emu$n,path=card$n.ctl"
-			-device "virtserialport,chardev=emu$n,name=vta-emu$n")
 		port=port$n place=
 		if [ "$one_slot" = yes ]; then
 			port=port0 place="\"addr\":\"0.$n\",\"multifunction\":true,"

@@ -19,7 +19,7 @@ passed=0 failed=0 skipped=0 number=0
 skip=4
 tests=(packages missing_packages users_path status command_by_signal output noise time_out panic warning complaints tolerated
 	silent_reboot programs scripts files out modules own_kernel no_emulator
-	dying_emulator cards one_slot monitor killed_emulator bad_usage
+	dying_emulator cards one_slot monitor uart killed_emulator bad_usage
 	interrupt terminate hang_up kill closed_pipe shell two_at_once clock changing_clock)
 
 # said FILE...: what runs printed, without the notice that a guest whose clock went wrong, as on a
@@ -433,6 +433,26 @@ test_monitor() {
 		echo "{ \"execute\": \"qmp_capabilities\" }" >&3
 		head -n 1 <&3 | cut -c1-12'
 	same "$out" $'{"QMP"\n{"return": {'
+}
+
+test_uart() {
+	emulator
+	head -c 5000 /bin/bash | tr -d '\0' >"$dir/bytes"
+	# shellcheck disable=SC2016 # for the guest's shell
+	vm 0 run --uart --cards 2 --out "$dir/got" --file "$dir/bytes" -- sh -c '
+		cp /root/bytes /out
+		cd /dev/virtio-ports
+		for channel in *; do readlink $channel; done | cut -c1-7 | sort -u >/out/kinds
+		for card in vta-emu0 vta-emu1; do
+			exec 3<>$card
+			echo state >&3
+			head -n 1 <&3 | cut -c1-1
+		done >/out/answers
+		exec cat /root/bytes'
+	cmp "$dir/bytes" "$dir/out" || fail "output came changed"
+	cmp "$dir/bytes" "$dir/got/bytes" || fail "a file came changed"
+	same "$(cat "$dir/got/kinds")" ../ttyS
+	same "$(cat "$dir/got/answers")" $'{\n{'
 }
 
 test_killed_emulator() {
