@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Fuzz the driver's calls in a VM. Prints TAP; what is found is in OUT/corpus, what
-# was being executed when something went wrong in OUT/crashes.
+# was being executed when something went wrong in OUT/crashes, the kernel's log in
+# OUT/kernel.log.
 #
 #   tests/fuzz/run.sh VTA.KO OUT calls|card [ARGUMENTS OF FUZZ]
 #
@@ -14,7 +15,7 @@ set -euo pipefail
 here=$(dirname "$(realpath "$0")")
 top=$(realpath "$here/../..")
 if [ $# -lt 3 ] || [ ! -f "$1" ]; then
-	sed -n '4,11s/^# \{0,1\}//p' "$0" >&2
+	sed -n '4,12s/^# \{0,1\}//p' "$0" >&2
 	exit 2
 fi
 module=$(realpath "$1")
@@ -35,12 +36,13 @@ options=()
 status=0
 "$top/tools/vm/vm" run --kernel "${VM_KERNEL:-host}" --emu "$top/build/asan/vta-emu" \
 	--emu-arg --mem=16M --emu-arg --queues=24 --emu-arg --contexts=16 \
-	--oops-ends-task --out "$dir/out" --timeout "${FUZZ_TIMEOUT:-2400}" \
+	--oops-ends-task --keep-log "$out/kernel.log" --out "$dir/out" --timeout "${FUZZ_TIMEOUT:-2400}" \
 	--file "$module:/lib/vta.ko" --file "$dir/corpus:/root/corpus" \
 	--file "$top/build/tests/fuzz/calls/fuzz:/root/fuzz" \
 	--file "$here/guest.sh:/root/guest.sh" \
 	"${options[@]}" -- /root/guest.sh "$@" || status=$?
-rm -rf "$out/corpus"
+# A guest that died has left none.
+[ ! -d "$dir/out/corpus" ] || rm -rf "$out/corpus"
 for part in corpus crashes; do
 	[ ! -d "$dir/out/$part" ] || cp -rt "$out" "$dir/out/$part"
 done

@@ -388,14 +388,17 @@ pause() {
 
 # Until the guest is gone.
 watch() {
-	local n grace
+	local n grace patience
 	while running qemu; do
 		! out_of_time || timed_out
 		note_start
 		for ((n = 0; n < cards; n++)); do
 			running "emu$n" && continue
-			# It may have ended because QEMU did.
-			for ((grace = 0; grace < 40; grace++)); do
+			# It may have ended because QEMU did; and has, if it ended well: QEMU
+			# lets go of the card before it ends itself, on a busy host long before.
+			patience=40
+			[ "${ended[emu$n]}" -ne 0 ] || patience=1200
+			for ((grace = 0; grace < patience; grace++)); do
 				running qemu || break 3
 				pause
 			done
@@ -534,6 +537,8 @@ timed_out() {
 # emulator_failed N
 emulator_failed() {
 	emulator_log "$1"
+	# There may have been no guest yet.
+	[ ! -e "$run/kernel.log" ] || complaints || log_tail 30
 	die "the emulator of card $1 failed (${ended[emu$1]})"
 }
 
