@@ -67,15 +67,12 @@ static void move(struct engine *engine, const struct queue *q, uint64_t when)
 /* Time passes for the groups while there is nothing to choose from, too. */
 static void pass_idle_time(struct engine *engine, bool idle)
 {
-	uint64_t now;
-
-	if (!idle && !engine->idle)
+	if (idle == engine->idle)
 		return;
-	now = card_time(engine->card);
-	if (!engine->idle)
-		engine->idle_since = now;
-	else if (!idle)
-		arbiter_idle(&engine->arbiter, now - engine->idle_since);
+	if (idle)
+		engine->idle_since = card_time(engine->card);
+	else
+		arbiter_idle(&engine->arbiter, card_time(engine->card) - engine->idle_since);
 	engine->idle = idle;
 }
 
