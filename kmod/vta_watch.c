@@ -11,7 +11,7 @@
  * does not count (docs/reliability.md).
  */
 #include <linux/bitfield.h>
-#include <linux/jiffies.h>
+#include <linux/ktime.h>
 #include <linux/moduleparam.h>
 #include <linux/wait.h>
 
@@ -300,13 +300,14 @@ void vta_watch_work(struct work_struct *work)
 {
 	struct vta_device *vdev = container_of(work, struct vta_device, watch.work.work);
 	struct vta_watch *watch = &vdev->watch;
-	unsigned long passed = jiffies - watch->looked;
+	/* Not jiffies, which lose time in a virtual machine whose ticks are periodic. */
+	u64 now = ktime_get_ns(), passed = now - watch->looked;
 	/* From one look to the next passes a period, and little more. */
-	bool late = passed > 2 * msecs_to_jiffies(VTA_WATCH_MS);
+	bool late = passed > 2ull * VTA_WATCH_MS * NSEC_PER_MSEC;
 
-	watch->stood = watch->again && late ? jiffies_to_nsecs(passed) : 0;
+	watch->stood = watch->again && late ? passed : 0;
 	watch->first = !watch->again || late;
-	watch->looked = jiffies;
+	watch->looked = now;
 	watch->again = xchg(&watch->asked, false);
 	if (vta_watch_look(vdev)) {
 		mutex_lock(&vdev->lock);

@@ -36,7 +36,7 @@ struct vta_watch_engine {
  * @asked: a wait or a poll has begun since
  * @again: something was waited for, so that there is another look
  * @lost: an interrupt that should have come has not
- * @looked: jiffies then
+ * @looked: ktime_get_ns() then
  * @stood: ns from the look before to this one, if the machine stood still
  * @first: the look before is too long ago for what was seen then to count
  * @standing: queues that were waited for and had made no progress, by number
@@ -52,7 +52,7 @@ struct vta_watch {
 	bool asked;
 	bool again;
 	bool lost;
-	unsigned long looked;
+	u64 looked;
 	u64 stood;
 	bool first;
 	DECLARE_BITMAP(standing, VTA_QUEUES_MAX);
