@@ -103,5 +103,28 @@ said=$(PATH=$dir/bin bash "$here/vtac/models/fetch" mnist 2>&1) || status=$?
 same "models: what cannot be fetched says why" \
 	"models: SKIP: no npm (install it to fetch mnist-react-tfjs@0.1.1), status 77" \
 	"$said, status $status"
+
+# The runner of the fuzzers of calls, with a guest that leaves in /out what is in ./guest.
+mkdir -p top/tests/fuzz top/tools/vm guest/corpus
+cp "$here/fuzz/run.sh" top/tests/fuzz/
+cat >top/tools/vm/vm <<'EOF'
+#!/bin/sh
+while [ "$1" != --out ]; do shift; done
+[ ! -d guest ] || cp -r guest/. "$2"
+exec [ -d guest ]
+EOF
+chmod 755 top/tools/vm/vm
+# fuzz: the corpus afterwards, and the status
+fuzz() {
+	local status=0
+	top/tests/fuzz/run.sh a.c fuzz calls || status=$?
+	echo "$(cd fuzz/corpus && echo *), status $status"
+}
+touch guest/corpus/1 guest/corpus/2
+same "fuzz: a corpus" "1 2, status 0" "$(fuzz)"
+rm guest/corpus/1
+same "fuzz: is replaced by another one" "2, status 0" "$(fuzz)"
+rm -r guest
+same "fuzz: a guest that dies leaves the corpus" "2, status 1" "$(fuzz)"
 echo "1..$n"
 exit "$failed"

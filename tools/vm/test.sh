@@ -19,7 +19,7 @@ passed=0 failed=0 skipped=0 number=0
 skip=4
 tests=(packages missing_packages users_path status command_by_signal output noise time_out panic warning complaints tolerated
 	silent_reboot programs scripts files out modules own_kernel no_emulator
-	dying_emulator cards one_slot monitor uart killed_emulator bad_usage
+	dying_emulator cards one_slot monitor uart killed_emulator left_emulator bad_usage
 	interrupt terminate hang_up kill closed_pipe shell two_at_once clock changing_clock)
 
 # said FILE...: what runs printed, without the notice that a guest whose clock went wrong, as on a
@@ -467,6 +467,23 @@ test_killed_emulator() {
 	same "$status" 125
 	[ "$SECONDS" -lt 60 ] || fail "took $SECONDS s"
 	grep -q 'emulator of card 0 failed (137)' "$dir/err" || fail "not explained"
+	grep -q '^\[ *[0-9.]*\] ' "$dir/err" || fail "the kernel's log is not shown"
+	nothing_left
+}
+
+# An emulator that ends well has been left by QEMU, which may take long to end on a busy host.
+test_left_emulator() {
+	local victim status=0
+	emulator
+	under_way TERM --cards 1
+	victim=$(pgrep -g "$pid" -f -- "--socket $TMPDIR/")
+	kill -TERM "$victim"
+	while kill -0 "$victim" 2>/dev/null; do sleep 0.1; done
+	sleep 4
+	kill -KILL "$(pgrep -g "$pid" -f '^[^ ]*qemu-system')" 2>/dev/null || :
+	wait "$pid" || status=$?
+	same "$status" 125
+	grep -q 'QEMU failed (137)' "$dir/err" || fail "not explained"
 	nothing_left
 }
 
