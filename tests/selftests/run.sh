@@ -108,7 +108,7 @@ boot_groups() {
 }
 
 # A card that does what it should not, and errors on its way. The kernel must see the
-# link to the card, as on a server: slots are PCI Express's business and not ACPI's. Its ticks are
+# link to the card, as on a server: slots are PCI Express's business and not ACPI's. Ticks are
 # periodic: some are lost while the card keeps a processor waiting, and jiffies fall behind.
 boot_recovery() {
 	local tests=(vta_probe vta_hang vta_watch vta_state vta_aer)
