@@ -90,7 +90,7 @@ int vta_mmu_map_new(struct vta_mmu *mmu, u64 addr, u64 bus, u64 len, u64 flags);
  */
 int vta_mmu_unmap(struct vta_mmu *mmu, u64 addr, u64 len);
 
-/* ---- Device addresses that are free (vta_pool.c) ---- */
+/* ---- Device addresses that are free (vta_iova.c) ---- */
 
 /* NULL: no memory. */
 struct vta_pool *vta_pool_create(void);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_pool.c - allocation of a context's device addresses
+ * vta_iova.c - allocation of a context's device addresses
  *
  * A bitmap, charged to the user that opens the card. Buffers are placed so that large page-table
  * entries can map them.
