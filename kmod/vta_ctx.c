@@ -18,7 +18,7 @@
 #include "vta_queue.h"
 #include "vta_trace.h"
 #include "vta_user.h"
-#include "vta_wait.h"
+#include "vta_waiter.h"
 
 static atomic64_t vta_clients;
 

@@ -25,7 +25,7 @@
 #include "vta_mem.h"
 #include "vta_queue.h"
 #include "vta_user.h"
-#include "vta_wait.h"
+#include "vta_waiter.h"
 #include "vta.h"
 
 /* What card and processes were built with: these never change. */

@@ -12,7 +12,7 @@
 
 #include "vta_device.h"
 #include "vta_irq.h"
-#include "vta_wait.h"
+#include "vta_waiter.h"
 
 /* Far more than can be overdue. */
 static unsigned int vta_max_excess_irqs = 1000;

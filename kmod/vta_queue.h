@@ -11,7 +11,7 @@
 #include <linux/types.h>
 
 #include "vta_device.h"
-#include "vta_wait.h"
+#include "vta_waiter.h"
 #include "vta.h"
 
 struct vta_buf;

@@ -2,7 +2,7 @@
 /*
  * vta_sleep.c - threads that sleep until queues have come so far
  *
- * A thread has a waiter in the tree of each queue (vta_wait.c), of whatever cards. It is woken
+ * A thread has a waiter in the tree of each queue (vta_waiter.c), of whatever cards. It is woken
  * once: by the first that fails and, of the others, by the first or by the last, as asked for.
  */
 #include <linux/eventfd.h>
@@ -22,7 +22,7 @@
 #include "vta_ioctl.h"
 #include "vta_queue.h"
 #include "vta_trace.h"
-#include "vta_wait.h"
+#include "vta_waiter.h"
 
 /**
  * struct vta_sleeper - a sleeping thread, on its own stack

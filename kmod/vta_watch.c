@@ -19,7 +19,7 @@
 #include "vta_device.h"
 #include "vta_irq.h"
 #include "vta_queue.h"
-#include "vta_wait.h"
+#include "vta_waiter.h"
 #include "vta_watch.h"
 
 /* No value of MOVES. */

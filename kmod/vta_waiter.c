@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_wait.c - waiters for a queue's sequence numbers, and their wake-ups
+ * vta_waiter.c - waiters for a queue's sequence numbers, and their wake-ups
  *
  * A queue's waiters are in a tree by number, and the lowest is armed. The interrupt removes the
  * waiters whose number is reached from the left end of the tree, touches no others, and arms the
@@ -15,7 +15,7 @@
 #include "vta_queue.h"
 #include "vta_trace.h"
 #include "vta_user.h"
-#include "vta_wait.h"
+#include "vta_waiter.h"
 
 /* ARM compares 32 bits (docs/hardware.md, section 9). */
 #define VTA_WAIT_AHEAD	BIT_ULL(31)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * vta_wait.h - waiters for a queue's sequence numbers, and their wake-ups
+ * vta_waiter.h - waiters for a queue's sequence numbers, and their wake-ups
  */
-#ifndef VTA_WAIT_H
-#define VTA_WAIT_H
+#ifndef VTA_WAITER_H
+#define VTA_WAITER_H
 
 #include <linux/list.h>
 #include <linux/poll.h>
@@ -112,4 +112,4 @@ void vta_wait_interrupt(struct vta_vector *vector);
 /* Finds queues on the vector that have halted; not in interrupts. */
 void vta_wait_find_halted(struct vta_vector *vector);
 
-#endif /* VTA_WAIT_H */
+#endif /* VTA_WAITER_H */
