@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_sleep.c - threads that sleep until queues have come so far
+ * vta_wait.c - VTA_IOCTL_WAIT: blocking waits for sequence numbers
  *
  * A thread has a waiter in the tree of each queue (vta_waiter.c), of whatever cards. It is woken
  * once: by the first that fails and, of the others, by the first or by the last, as asked for.
