@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How often this program, libraries linked to it included, asked for memory. */
+/* Count the program's allocations so far, those of the libraries linked to it included. */
 #pragma once
 
 unsigned long allocations(void);

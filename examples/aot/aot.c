@@ -4,12 +4,12 @@
  *
  *	aot TESTSET SCORES [COUNT]
  *
- * Nothing is compiled here and nothing is decided: model.h, made when this was
- * built, has the weights and the instruction stream with all addresses in it. The
- * start puts them there. After it an inference is three descriptors (image in, run,
- * scores out), one submission and one wait; no memory is allocated.
+ * Nothing is compiled here: model.h, made when this was built, has the weights and the
+ * instruction stream with all device addresses in it. The start copies them to the card.
+ * After it an inference is three descriptors (image in, run, scores out), one submission
+ * and one wait; no memory is allocated.
  *
- * SCORES has the scores that each image of TESTSET must get, by train_resnet.py's
+ * SCORES has the scores that each image of TESTSET must get, by train.py's
  * integers. COUNT is how many images; all of them if it is not given.
  *
  * Exit status: 0 if all scores are equal and nothing was allocated after the start,
@@ -23,7 +23,6 @@
 
 #include "allocations.h"
 #include "model.h"
-#include "resnet.h"
 #include "testset.h"
 #include "vtadev.h"
 
@@ -32,8 +31,8 @@
 static struct vtadev *dev;
 static struct vtadev_queue *queue;
 static struct vtadev_buf *model, *acts, *image, *scores;
-static int8_t *image_ptr;		/* [RESNET_PIXELS][MODEL_BLOCK], channel 0 used */
-static const int8_t *scores_ptr;	/* [MODEL_BLOCK], RESNET_CLASSES used */
+static int8_t *image_ptr;		/* [DIGITS_PIXELS][MODEL_BLOCK], channel 0 used */
+static const int8_t *scores_ptr;	/* [MODEL_BLOCK], DIGITS_CLASSES used */
 static struct vta_desc work[3];
 
 static bool failed(const char *what, int err)
@@ -137,13 +136,13 @@ static void end(void)
 	vtadev_close(dev);
 }
 
-/* The scores of one image, valid until the next. NULL if it failed. */
-static const int8_t *infer(const uint8_t pixels[RESNET_PIXELS])
+/* Run the network on one image. The scores are valid until the next; NULL if it failed. */
+static const int8_t *infer(const uint8_t pixels[DIGITS_PIXELS])
 {
 	uint64_t seq;
 	int err;
 
-	for (size_t i = 0; i < RESNET_PIXELS; i++)
+	for (size_t i = 0; i < DIGITS_PIXELS; i++)
 		image_ptr[i * MODEL_BLOCK] = (int8_t)(pixels[i] >> 1);
 	err = vtadev_submit(queue, work, 3, &seq);
 	if (!err)
@@ -154,17 +153,17 @@ static const int8_t *infer(const uint8_t pixels[RESNET_PIXELS])
 	return NULL;
 }
 
-static unsigned int best(const int8_t got[RESNET_CLASSES])
+static unsigned int best(const int8_t got[DIGITS_CLASSES])
 {
 	unsigned int digit = 0;
 
-	for (unsigned int i = 1; i < RESNET_CLASSES; i++)
+	for (unsigned int i = 1; i < DIGITS_CLASSES; i++)
 		if (got[i] > got[digit])
 			digit = i;
 	return digit;
 }
 
-static bool classify(const struct digits_testset *set, const int8_t (*want)[RESNET_CLASSES],
+static bool classify(const struct digits_testset *set, const int8_t (*want)[DIGITS_CLASSES],
 		     uint32_t count)
 {
 	unsigned long from = allocations();
@@ -176,13 +175,13 @@ static bool classify(const struct digits_testset *set, const int8_t (*want)[RESN
 
 		if (!got)
 			return false;
-		equal += !memcmp(got, want[i], RESNET_CLASSES);
+		equal += !memcmp(got, want[i], DIGITS_CLASSES);
 		right += best(got) == set->labels[i];
 	}
 	made = allocations() - from;
 	printf("accuracy     %.2f %% (%" PRIu32 " of %" PRIu32 " images)\n",
 	       100.0 * right / count, right, count);
-	printf("scores       %s: %" PRIu32 " of %" PRIu32 " images as train_resnet.py's integers\n",
+	printf("scores       %s: %" PRIu32 " of %" PRIu32 " images as train.py's integers\n",
 	       equal == count ? "exact" : "WRONG", equal, count);
 	printf("an image     %u instructions, %" PRIu64 " cycles, in one launch\n", MODEL_INSNS,
 	       (uint64_t)MODEL_CYCLES);
@@ -190,10 +189,10 @@ static bool classify(const struct digits_testset *set, const int8_t (*want)[RESN
 	return equal == count && !made && from;
 }
 
-/* The scores of all images of the set; NULL, and said why, if they are not there. */
-static int8_t (*load_scores(const char *path, uint32_t count))[RESNET_CLASSES]
+/* Read the scores of all images of the set. Returns NULL after printing an error. */
+static int8_t (*load_scores(const char *path, uint32_t count))[DIGITS_CLASSES]
 {
-	int8_t (*loaded)[RESNET_CLASSES] = calloc(count, sizeof(*loaded));
+	int8_t (*loaded)[DIGITS_CLASSES] = calloc(count, sizeof(*loaded));
 	FILE *file = fopen(path, "rb");
 	bool ok = loaded && file && fread(loaded, sizeof(*loaded), count, file) == count;
 
@@ -207,7 +206,7 @@ static int8_t (*load_scores(const char *path, uint32_t count))[RESNET_CLASSES]
 	return NULL;
 }
 
-/* How many of @images; 0, and said why, if that is not so. */
+/* Parse a number from 1 to @images. Returns 0 after printing an error. */
 static uint32_t parse_count(const char *text, uint32_t images)
 {
 	char *end;
@@ -221,7 +220,7 @@ static uint32_t parse_count(const char *text, uint32_t images)
 
 int main(int argc, char **argv)
 {
-	int8_t (*want)[RESNET_CLASSES];
+	int8_t (*want)[DIGITS_CLASSES];
 	struct digits_testset set;
 	uint32_t count;
 	bool ok = false;

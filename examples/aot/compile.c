@@ -4,31 +4,28 @@
  *
  *	compile [NAME=VALUE]... > model.h
  *
- * Runs where the program is built; no card is needed. NAME is of vta_config.json;
- * what is not given is as TVM's default. What comes out is data: packed weights and
- * biases, one instruction stream for the whole network with its micro-ops, and the
- * device addresses that are in it. A context of the card has all addresses to
- * itself, so they are chosen here, and the program puts things there.
+ * Runs on the build machine; no card is needed. NAME is of vta_config.json; the others
+ * have the values of TVM's default. The output is data: packed weights and biases, one
+ * instruction stream for the whole network with its micro-ops, and the device addresses
+ * that are in it. A context of the card has all addresses to itself, so they are chosen
+ * here, and the program allocates its buffers there.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "resnet.h"
-#include "vtaops.h"
+#include "lower.h"
 
 #define MODEL_ADDR	0x10000000u	/* constants and stream: card memory */
-#define ACTS_ADDR	0x20000000u	/* what lies between layers: card memory */
+#define ACTS_ADDR	0x20000000u	/* activations: card memory */
 #define IMAGE_ADDR	0x30000000u	/* host memory */
 #define SCORES_ADDR	0x38000000u	/* host memory */
 
-struct plan {
+struct program {
 	struct vtaops_core core;
-	uint32_t wgt[RESNET_LAYERS], bias[RESNET_LAYERS];	/* device addresses */
-	uint32_t input, act[RESNET_LAYERS];
-	uint32_t insn, uop;
-	size_t model_size, acts_size;
+	struct digits_plan plan;
+	size_t insn;		/* offset in the model */
 };
 
 static struct {
@@ -81,98 +78,41 @@ static struct vtaops_core make_core(void)
 	return core;
 }
 
-/* ---- Places ---- */
-
-static uint32_t take(const struct plan *p, uint32_t base, size_t *used, size_t bytes)
-{
-	size_t align = p->core.wgt_bytes > p->core.acc_bytes ? p->core.wgt_bytes :
-							       p->core.acc_bytes;
-	size_t at = (*used + align - 1) / align * align;
-
-	*used = at + bytes;
-	return base + (uint32_t)at;
-}
-
-static size_t act_bytes(const struct plan *p, unsigned int channels, unsigned int side)
-{
-	return vtaops_act_bytes(&p->core, 1, channels, side, side);
-}
-
-static void place(struct plan *p)
-{
-	p->input = take(p, ACTS_ADDR, &p->acts_size, act_bytes(p, 1, RESNET_SIDE));
-	for (unsigned int i = 0; i < RESNET_LAYERS; i++) {
-		const struct resnet_layer *l = &resnet_layers[i];
-
-		p->act[i] = take(p, ACTS_ADDR, &p->acts_size,
-				 act_bytes(p, l->out_channels, l->out_side));
-		p->wgt[i] = take(p, MODEL_ADDR, &p->model_size,
-				 vtaops_wgt_bytes(&p->core, l->out_channels, l->in_channels,
-						  l->kernel, l->kernel));
-		p->bias[i] = take(p, MODEL_ADDR, &p->model_size,
-				  vtaops_bias_bytes(&p->core, l->out_channels));
-	}
-}
-
 /* ---- The stream ---- */
 
-static void push_layer(struct vtaops_builder *b, const struct plan *p, unsigned int i)
+static void push_network(struct vtaops_builder *b, const struct digits_plan *plan)
 {
-	const struct resnet_layer *l = &resnet_layers[i];
-	struct vtaops_conv2d op = {
-		.inp = l->source == RESNET_INPUT ? p->input : p->act[l->source],
-		.wgt = p->wgt[i], .out = p->act[i],
-		.res = l->res == RESNET_NONE ? 0 : p->act[l->res], .res_shift = l->res_shift,
-		.n = 1, .in = l->in_channels, .h = l->in_side, .w = l->in_side,
-		.units = l->out_channels, .kh = l->kernel, .kw = l->kernel,
-		.stride_h = l->stride, .stride_w = l->stride, .pad_h = l->pad, .pad_w = l->pad,
-		.post = {
-			.bias = p->bias[i], .shift = l->shift,
-			.lo = l->relu ? 0 : -128, .hi = 127,
-		},
-	};
-
-	vtaops_conv2d(b, &op);
-}
-
-static void push_network(struct vtaops_builder *b, const struct plan *p)
-{
-	for (unsigned int i = 0; i < RESNET_LAYERS; i++) {
-		push_layer(b, p, i);
+	for (unsigned int i = 0; i < digits_network.layers; i++) {
+		digits_lower(b, plan, i, ACTS_ADDR, MODEL_ADDR);
 		if (b->error)
-			fail(resnet_layers[i].name, b->why);
+			fail(digits_network.layer[i].name, b->why);
 	}
 	if (vtaops_finish(b))
 		fail("the stream", b->why);
 }
 
-/* All that the card is to have, from MODEL_ADDR on. */
-static uint8_t *build(struct plan *p, struct vtaops_builder *b)
+/* Build all that the card reads from MODEL_ADDR on. */
+static uint8_t *build(struct program *p, struct vtaops_builder *b)
 {
+	struct digits_plan *plan = &p->plan;
 	uint8_t *model;
-	size_t uops;
+	size_t uops, uop;
 
+	digits_place(plan);
 	vtaops_begin(b, &p->core, NULL, 0, NULL, 0, 0);
-	push_network(b, p);
+	push_network(b, plan);
 	uops = b->uops;
-	p->insn = take(p, MODEL_ADDR, &p->model_size, b->insns * sizeof(struct vtaops_insn));
-	p->uop = take(p, MODEL_ADDR, &p->model_size, b->uops * sizeof(uint32_t));
-	p->model_size = (p->model_size + 7) / 8 * 8;
-	model = calloc(1, p->model_size);
+	p->insn = digits_take(plan, &plan->model_size, b->insns * sizeof(struct vtaops_insn));
+	uop = digits_take(plan, &plan->model_size, uops * sizeof(uint32_t));
+	plan->model_size = (plan->model_size + 7) / 8 * 8;
+	model = calloc(1, plan->model_size);
 	if (!model)
 		fail("the model", "not enough memory");
 
-	for (unsigned int i = 0; i < RESNET_LAYERS; i++) {
-		const struct resnet_layer *l = &resnet_layers[i];
-
-		vtaops_pack_wgt(&p->core, model + (p->wgt[i] - MODEL_ADDR), l->weights,
-				l->out_channels, l->in_channels, l->kernel, l->kernel);
-		vtaops_pack_bias(&p->core, model + (p->bias[i] - MODEL_ADDR), l->bias,
-				 l->out_channels);
-	}
-	vtaops_begin(b, &p->core, (struct vtaops_insn *)(model + (p->insn - MODEL_ADDR)), b->insns,
-		     (uint32_t *)(model + (p->uop - MODEL_ADDR)), uops, p->uop);
-	push_network(b, p);
+	digits_pack(plan, model);
+	vtaops_begin(b, &p->core, (struct vtaops_insn *)(model + p->insn), b->insns,
+		     (uint32_t *)(model + uop), uops, MODEL_ADDR + (uint32_t)uop);
+	push_network(b, plan);
 	return model;
 }
 
@@ -190,10 +130,17 @@ static void write_words(const uint8_t *model, size_t size)
 	printf("\n};\n");
 }
 
-static void write_header(const struct plan *p, const struct vtaops_builder *b,
+/* Write "#define MODEL_NAME VALUE" for an address. */
+static void write_addr(const char *name, uint32_t base, size_t offset)
+{
+	printf("#define MODEL_%s\t0x%08xu\n", name, base + (uint32_t)offset);
+}
+
+static void write_header(const struct program *p, const struct vtaops_builder *b,
 			 const uint8_t *model)
 {
-	const uint32_t scores = p->act[RESNET_LAYERS - 1];
+	const unsigned int last = digits_network.layers;
+	const struct digits_plan *plan = &p->plan;
 
 	printf("/* Written by compile: %zu instructions, %zu micro-ops, %" PRIu64 " cycles. */\n",
 	       b->insns, b->uops, b->cycles);
@@ -201,32 +148,35 @@ static void write_header(const struct plan *p, const struct vtaops_builder *b,
 	for (size_t i = 0; i < CONFIGS; i++)
 		printf("#define MODEL_%s\t%u\n", config[i].name, config[i].value);
 	printf("\n#define MODEL_BLOCK\t%u\n", p->core.block);
-	printf("#define MODEL_ADDR\t0x%08xu\n", MODEL_ADDR);
-	printf("#define MODEL_SIZE\t%zuu\n", p->model_size);
-	printf("#define MODEL_INSN_ADDR\t0x%08xu\n", p->insn);
+	write_addr("ADDR", MODEL_ADDR, 0);
+	printf("#define MODEL_SIZE\t%zuu\n", plan->model_size);
+	write_addr("INSN_ADDR", MODEL_ADDR, p->insn);
 	printf("#define MODEL_INSNS\t%zuu\n", b->insns);
 	printf("#define MODEL_CYCLES\t%" PRIu64 "u\n", b->cycles);
-	printf("#define MODEL_ACTS_ADDR\t0x%08xu\n", ACTS_ADDR);
-	printf("#define MODEL_ACTS_SIZE\t%zuu\n", p->acts_size);
-	printf("#define MODEL_IMAGE_ADDR\t0x%08xu\n", IMAGE_ADDR);
-	printf("#define MODEL_IMAGE_SIZE\t%zuu\n", act_bytes(p, 1, RESNET_SIDE));
-	printf("#define MODEL_INPUT_ADDR\t0x%08xu\n", p->input);
-	printf("#define MODEL_SCORES_ADDR\t0x%08xu\n", SCORES_ADDR);
-	printf("#define MODEL_SCORES_SIZE\t%zuu\n", act_bytes(p, RESNET_CLASSES, 1));
-	printf("#define MODEL_OUTPUT_ADDR\t0x%08xu\n", scores);
-	write_words(model, p->model_size);
+	write_addr("ACTS_ADDR", ACTS_ADDR, 0);
+	printf("#define MODEL_ACTS_SIZE\t%zuu\n", plan->acts_size);
+	write_addr("IMAGE_ADDR", IMAGE_ADDR, 0);
+	printf("#define MODEL_IMAGE_SIZE\t%zuu\n", digits_act_bytes(plan, 0));
+	write_addr("INPUT_ADDR", ACTS_ADDR, plan->act[0]);
+	write_addr("SCORES_ADDR", SCORES_ADDR, 0);
+	printf("#define MODEL_SCORES_SIZE\t%zuu\n", digits_act_bytes(plan, last));
+	write_addr("OUTPUT_ADDR", ACTS_ADDR, plan->act[last]);
+	write_words(model, plan->model_size);
 }
 
 int main(int argc, char **argv)
 {
 	struct vtaops_builder b;
-	struct plan p = { 0 };
+	struct program p;
 	uint8_t *model;
 
 	for (int i = 1; i < argc; i++)
 		set(argv[i]);
 	p.core = make_core();
-	place(&p);
+	p.plan = (struct digits_plan) {
+		.core = &p.core, .n = 1,
+		.align = p.core.wgt_bytes > p.core.acc_bytes ? p.core.wgt_bytes : p.core.acc_bytes,
+	};
 	model = build(&p, &b);
 	write_header(&p, &b, model);
 	free(model);

@@ -8,12 +8,12 @@ BYOC_BIN := $(BYOC_DIR)/byoc
 BYOC_CPPFLAGS := -Ilibvtadev/ops -Iexamples/digits -Iexamples/byoc
 
 $(call program,$(BYOC_DIR)/codegen,examples/byoc/codegen.c,\
-	$$(BYOC_CPPFLAGS) -Itools/vtac $$(LIB_WARNINGS) -O2 -g,$(VTAC_A) $(OPS_A),$$(VTAC_LIBS))
+	$$(BYOC_CPPFLAGS) -Itools/vtac $$(LIB_WARNINGS) -O2 -g,$(DIGITS_A) $(VTAC_A) $(OPS_A),$$(VTAC_LIBS))
 
 $(BYOC_DIR)/subgraphs_image.c: $(BYOC_DIR)/codegen
 	$< $@
 
 $(call program,$(BYOC_BIN),\
 	$(addprefix examples/byoc/,byoc.c executor.c subgraphs_cpu.c subgraphs_vta.c) \
-	$(BYOC_DIR)/subgraphs_image.c $(addprefix examples/digits/,reference.c testset.c),\
-	$$(LIB_CPPFLAGS) $$(BYOC_CPPFLAGS) $$(LIB_WARNINGS) -O2 -g -pthread,$(PROG_A) $(OPS_A) $(LIB_A),$$(LIB_LIBS))
+	$(BYOC_DIR)/subgraphs_image.c,\
+	$$(LIB_CPPFLAGS) $$(BYOC_CPPFLAGS) $$(LIB_WARNINGS) -O2 -g -pthread,$(DIGITS_A) $(PROG_A) $(OPS_A) $(LIB_A),$$(LIB_LIBS))

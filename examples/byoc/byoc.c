@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "executor.h"
-#include "reference.h"
+#include "network.h"
 #include "subgraphs.h"
 #include "testset.h"
 #include "vtadev.h"

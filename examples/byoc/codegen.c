@@ -5,8 +5,8 @@
  *	codegen FILE.c
  *
  * The digits network behind its first layer, handed to libvtac call by call, as a visitor of
- * a compiler's graph would. What comes back, a program image for the core of TVM's default
- * configuration, is written as an array of C.
+ * a compiler's graph would. The program image for the core of TVM's default configuration
+ * that comes back is written as an array of C.
  *
  * In the network's integers out = (bias + sum) >> shift: with scale 1 for the first input and
  * all weights, each layer's outputs have its inputs' scale * 2^shift.
@@ -16,8 +16,8 @@
 #include <stdlib.h>
 
 #include "libvtac.h"
+#include "network.h"
 #include "subgraphs.h"
-#include "weights.h"
 
 #define FIRST	1		/* layer 0 is the CPU's */
 
@@ -37,7 +37,7 @@ static struct vtac_tensor *add_bias(struct vtac_net *net, const struct digits_la
 	int32_t *bias = calloc(l->out_channels, sizeof(*bias));
 
 	for (unsigned int i = 0; bias && i < l->out_channels; i++)
-		bias[i] = l->bias[i] - (1 << (l->shift - 1));
+		bias[i] = digits_bias(l)[i] - (1 << (l->shift - 1));
 	if (bias)
 		t = vtac_net_const(net, VTACPU_I32, 1, dims, bias);
 	free(bias);
@@ -52,7 +52,7 @@ static struct vtac_tensor *add_layer(struct vtac_net *net, const struct digits_l
 	const struct vtac_net_window window = {
 		.stride = { l->stride, l->stride }, .pad = { l->pad, l->pad, l->pad, l->pad } };
 	const float one = 1;
-	struct vtac_tensor *w = vtac_net_const(net, VTACPU_I8, 4, dims, l->weights), *y;
+	struct vtac_tensor *w = vtac_net_const(net, VTACPU_I8, 4, dims, digits_weights(l)), *y;
 
 	x = vtac_net_dequantize(net, x, scale, 1, 0);
 	w = vtac_net_dequantize(net, w, &one, 1, 0);
@@ -65,14 +65,14 @@ static struct vtac_tensor *add_layer(struct vtac_net *net, const struct digits_l
 
 static int build(struct vtac_net *net)
 {
-	const struct digits_layer *first = &digits_layers[FIRST];
-	const int64_t dims[] = { DIGITS_BATCH, first->in_channels, first->in_height,
-				 first->in_width };
+	const struct digits_layer *first = &digits_network.layer[FIRST];
+	const int64_t dims[] = { DIGITS_BATCH, first->in_channels, first->in_side,
+				 first->in_side };
 	struct vtac_tensor *x = vtac_net_input(net, "arg", VTACPU_I8, 4, dims);
 	float scale = 1;
 
-	for (unsigned int i = FIRST; i < DIGITS_LAYERS; i++)
-		x = add_layer(net, &digits_layers[i], x, &scale);
+	for (unsigned int i = FIRST; i < digits_network.layers; i++)
+		x = add_layer(net, &digits_network.layer[i], x, &scale);
 	return vtac_net_output(net, x, "out");
 }
 

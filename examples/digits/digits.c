@@ -7,7 +7,7 @@
  * All layers run on the card. At the start they are compiled into instruction
  * streams, and these and the weights are copied to card memory. Then, for each
  * batch: one submission of six descriptors (images in, four layers, scores out)
- * and one wait. Every score is compared with the CPU's (reference.c).
+ * and one wait. Every score is compared with the CPU's (network.c).
  *
  * -p shows a progress bar although the output is no terminal.
  *
@@ -23,11 +23,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "reference.h"
+#include "lower.h"
 #include "testset.h"
 #include "vtadev.h"
-#include "vtaops.h"
-#include "weights.h"
 
 #define BATCH_DEFAULT	100
 #define BATCH_MAX	1000
@@ -38,13 +36,17 @@ struct net {
 	struct vtadev *dev;
 	struct vtadev_queue *queue;
 	struct vtaops_core core;
-	uint32_t batch;			/* images */
+	struct digits_plan plan;	/* offsets in acts and model */
+	struct {
+		size_t insn, uop;	/* offsets in model */
+		size_t insns, uops;
+	} stream[DIGITS_LAYERS_MAX];
 	struct vtadev_buf *model;	/* card: weights, biases, streams */
 	struct vtadev_buf *acts;	/* card: the input and each layer's output */
 	struct vtadev_buf *images;	/* host: packed images */
 	struct vtadev_buf *scores;	/* host: packed scores */
 	void *images_map, *scores_map;
-	struct vta_desc work[DIGITS_LAYERS + 2];
+	struct vta_desc work[DIGITS_LAYERS_MAX + 2];
 	size_t insns, uops;
 };
 
@@ -62,157 +64,80 @@ static bool failed(struct net *net, const char *what, int err)
 	return false;
 }
 
-/* Take @bytes from @used, aligned to what any element needs. */
-static size_t take(const struct net *net, size_t *used, size_t bytes)
-{
-	size_t align = vtadev_info(net->dev)->elem_bytes_max;
-	size_t at = (*used + align - 1) & ~(align - 1);
-
-	*used = at + bytes;
-	return at;
-}
-
-/* Where the parts of the two card buffers are. */
-struct layout {
-	size_t act[DIGITS_LAYERS + 1];
-	size_t wgt[DIGITS_LAYERS], bias[DIGITS_LAYERS];
-	size_t insn[DIGITS_LAYERS], uop[DIGITS_LAYERS];
-	size_t insns[DIGITS_LAYERS], uops[DIGITS_LAYERS];
-	size_t model_size, acts_size;
-};
-
-static size_t act_bytes(const struct net *net, unsigned int i)
-{
-	const struct digits_layer *l = &digits_layers[i < DIGITS_LAYERS ? i : i - 1];
-
-	if (i < DIGITS_LAYERS)
-		return vtaops_act_bytes(&net->core, net->batch, l->in_channels, l->in_height,
-					l->in_width);
-	return vtaops_act_bytes(&net->core, net->batch, l->out_channels, l->out_height,
-				l->out_width);
-}
-
-/* Layer @i as an operator; with addresses if there are buffers. */
-static struct vtaops_conv2d layer_op(const struct net *net, const struct layout *at, unsigned int i)
-{
-	const struct digits_layer *l = &digits_layers[i];
-	uint32_t acts = net->acts ? vtadev_buf_addr(net->acts) : 0;
-	uint32_t model = net->model ? vtadev_buf_addr(net->model) : 0;
-
-	return (struct vtaops_conv2d) {
-		.inp = acts + (uint32_t)at->act[i], .out = acts + (uint32_t)at->act[i + 1],
-		.wgt = model + (uint32_t)at->wgt[i],
-		.n = net->batch, .in = l->in_channels, .h = l->in_height, .w = l->in_width,
-		.units = l->out_channels, .kh = l->kernel, .kw = l->kernel,
-		.stride_h = l->stride, .stride_w = l->stride, .pad_h = l->pad, .pad_w = l->pad,
-		.post = {
-			.bias = model + (uint32_t)at->bias[i], .shift = l->shift,
-			.lo = l->relu ? 0 : -128, .hi = 127,
-		},
-	};
-}
-
 /* Lower layer @i; without storage this only counts. */
-static bool lower(struct net *net, const struct layout *at, unsigned int i, uint8_t *model,
-		  struct vtaops_builder *b)
+static bool lower(struct net *net, unsigned int i, uint8_t *model, struct vtaops_builder *b)
 {
-	struct vtaops_conv2d op = layer_op(net, at, i);
+	uint32_t acts = net->acts ? vtadev_buf_addr(net->acts) : 0;
+	uint32_t addr = net->model ? vtadev_buf_addr(net->model) : 0;
 
 	if (model)
-		vtaops_begin(b, &net->core, (struct vtaops_insn *)(model + at->insn[i]),
-			     at->insns[i], (uint32_t *)(model + at->uop[i]), at->uops[i],
-			     vtadev_buf_addr(net->model) + (uint32_t)at->uop[i]);
+		vtaops_begin(b, &net->core, (struct vtaops_insn *)(model + net->stream[i].insn),
+			     net->stream[i].insns, (uint32_t *)(model + net->stream[i].uop),
+			     net->stream[i].uops, addr + (uint32_t)net->stream[i].uop);
 	else
 		vtaops_begin(b, &net->core, NULL, 0, NULL, 0, 0);
-	vtaops_conv2d(b, &op);
+	digits_lower(b, &net->plan, i, acts, addr);
 	if (vtaops_finish(b)) {
-		fprintf(stderr, "digits: layer %s: %s\n", digits_layers[i].name, b->why);
+		fprintf(stderr, "digits: layer %s: %s\n", digits_network.layer[i].name, b->why);
 		return false;
 	}
 	return true;
 }
 
-static bool plan(struct net *net, struct layout *at)
+static bool plan(struct net *net)
 {
+	struct digits_plan *p = &net->plan;
 	struct vtaops_builder b;
 
-	memset(at, 0, sizeof(*at));
-	for (unsigned int i = 0; i <= DIGITS_LAYERS; i++)
-		at->act[i] = take(net, &at->acts_size, act_bytes(net, i));
-	for (unsigned int i = 0; i < DIGITS_LAYERS; i++) {
-		const struct digits_layer *l = &digits_layers[i];
-
-		at->wgt[i] = take(net, &at->model_size,
-				  vtaops_wgt_bytes(&net->core, l->out_channels, l->in_channels,
-						   l->kernel, l->kernel));
-		at->bias[i] = take(net, &at->model_size,
-				   vtaops_bias_bytes(&net->core, l->out_channels));
-	}
-	for (unsigned int i = 0; i < DIGITS_LAYERS; i++) {
-		if (!lower(net, at, i, NULL, &b))
+	digits_place(p);
+	for (unsigned int i = 0; i < digits_network.layers; i++) {
+		if (!lower(net, i, NULL, &b))
 			return false;
-		at->insns[i] = b.insns;
-		at->uops[i] = b.uops;
+		net->stream[i].insns = b.insns;
+		net->stream[i].uops = b.uops;
 		net->insns += b.insns;
 		net->uops += b.uops;
-		at->insn[i] = take(net, &at->model_size, b.insns * sizeof(struct vtaops_insn));
-		at->uop[i] = take(net, &at->model_size, b.uops * sizeof(uint32_t));
+		net->stream[i].insn = digits_take(p, &p->model_size,
+						  b.insns * sizeof(struct vtaops_insn));
+		net->stream[i].uop = digits_take(p, &p->model_size, b.uops * sizeof(uint32_t));
 	}
 	return true;
 }
 
-/* Weights, biases and streams, as they are to stand in the card's memory. */
-static bool build_model(struct net *net, const struct layout *at, uint8_t *model)
+/* Write weights, biases and streams as the card reads them. */
+static bool build_model(struct net *net, uint8_t *model)
 {
 	struct vtaops_builder b;
 
-	for (unsigned int i = 0; i < DIGITS_LAYERS; i++) {
-		const struct digits_layer *l = &digits_layers[i];
-
-		vtaops_pack_wgt(&net->core, model + at->wgt[i], l->weights, l->out_channels,
-				l->in_channels, l->kernel, l->kernel);
-		vtaops_pack_bias(&net->core, model + at->bias[i], l->bias, l->out_channels);
-		if (!lower(net, at, i, model, &b))
+	digits_pack(&net->plan, model);
+	for (unsigned int i = 0; i < digits_network.layers; i++)
+		if (!lower(net, i, model, &b))
 			return false;
-	}
 	return true;
 }
 
-static bool upload_model(struct net *net, const struct layout *at)
+static bool upload_model(struct net *net)
 {
-	struct vtadev_buf *staging;
-	struct vta_desc d;
-	uint64_t seq;
-	void *model;
-	int err;
+	uint8_t *model = calloc(1, net->plan.model_size);
+	bool ok = model && build_model(net, model);
+	int err = 0;
 
-	err = vtadev_buf_alloc(net->dev, at->model_size, VTADEV_HOST, &staging);
-	if (err)
-		return failed(net, "allocating host memory", err);
-	err = vtadev_buf_map(staging, &model);
-	if (!err && !build_model(net, at, model)) {
-		vtadev_buf_free(staging);
-		return false;
-	}
-	if (!err) {
-		d = vtadev_desc_copy(vtadev_buf_addr(net->model), vtadev_buf_addr(staging),
-				     (uint32_t)at->model_size);
-		err = vtadev_submit(net->queue, &d, 1, &seq);
-	}
-	if (!err)
-		err = vtadev_wait(net->queue, seq, WAIT_NS);
-	vtadev_buf_free(staging);
-	return err ? failed(net, "copying the model to the card", err) : true;
+	if (!model)
+		return failed(net, "the model", -ENOMEM);
+	if (ok)
+		err = vtadev_upload(net->queue, net->model, 0, model, net->plan.model_size);
+	free(model);
+	return err ? failed(net, "copying the model to the card", err) : ok;
 }
 
 static bool net_open(struct net *net, const char *card, uint32_t batch)
 {
 	const struct vtadev_info *info;
-	struct layout at;
+	const unsigned int last = digits_network.layers;
+	struct digits_plan *p = &net->plan;
 	uint32_t acts;
 	int err;
 
-	net->batch = batch;
 	err = vtadev_open(card, &net->dev);
 	if (err)
 		return failed(net, card ? card : "opening the first card", err);
@@ -229,22 +154,25 @@ static bool net_open(struct net *net, const char *card, uint32_t batch)
 		fprintf(stderr, "digits: this card's core has no int8 inputs and weights\n");
 		return false;
 	}
-	if (!plan(net, &at))
+	*p = (struct digits_plan) {
+		.core = &net->core, .n = batch, .align = info->elem_bytes_max,
+	};
+	if (!plan(net))
 		return false;
 
 	err = vtadev_queue_create(net->dev, NULL, &net->queue);
 	if (err)
 		return failed(net, "making a queue", err);
-	err = vtadev_buf_alloc_at(net->dev, at.model_size, VTADEV_CARD, info->elem_bytes_max, 0,
+	err = vtadev_buf_alloc_at(net->dev, p->model_size, VTADEV_CARD, info->elem_bytes_max, 0,
 				  &net->model);
 	if (!err)
-		err = vtadev_buf_alloc_at(net->dev, at.acts_size, VTADEV_CARD,
+		err = vtadev_buf_alloc_at(net->dev, p->acts_size, VTADEV_CARD,
 					  info->elem_bytes_max, 0, &net->acts);
 	if (err)
 		return failed(net, "allocating card memory", err);
-	err = vtadev_buf_alloc(net->dev, act_bytes(net, 0), VTADEV_HOST, &net->images);
+	err = vtadev_buf_alloc(net->dev, digits_act_bytes(p, 0), VTADEV_HOST, &net->images);
 	if (!err)
-		err = vtadev_buf_alloc(net->dev, act_bytes(net, DIGITS_LAYERS), VTADEV_HOST,
+		err = vtadev_buf_alloc(net->dev, digits_act_bytes(p, last), VTADEV_HOST,
 				       &net->scores);
 	if (!err)
 		err = vtadev_buf_map(net->images, &net->images_map);
@@ -252,18 +180,19 @@ static bool net_open(struct net *net, const char *card, uint32_t batch)
 		err = vtadev_buf_map(net->scores, &net->scores_map);
 	if (err)
 		return failed(net, "allocating host memory", err);
-	if (!upload_model(net, &at))
+	if (!upload_model(net))
 		return false;
 
 	acts = vtadev_buf_addr(net->acts);
-	net->work[0] = vtadev_desc_copy(acts + (uint32_t)at.act[0], vtadev_buf_addr(net->images),
-					(uint32_t)act_bytes(net, 0));
-	for (unsigned int i = 0; i < DIGITS_LAYERS; i++)
+	net->work[0] = vtadev_desc_copy(acts + (uint32_t)p->act[0], vtadev_buf_addr(net->images),
+					(uint32_t)digits_act_bytes(p, 0));
+	for (unsigned int i = 0; i < last; i++)
 		net->work[i + 1] = vtadev_desc_run(vtadev_buf_addr(net->model) +
-						   (uint32_t)at.insn[i], (uint32_t)at.insns[i], 0);
-	net->work[DIGITS_LAYERS + 1] = vtadev_desc_copy(vtadev_buf_addr(net->scores),
-							acts + (uint32_t)at.act[DIGITS_LAYERS],
-							(uint32_t)act_bytes(net, DIGITS_LAYERS));
+						   (uint32_t)net->stream[i].insn,
+						   (uint32_t)net->stream[i].insns, 0);
+	net->work[last + 1] = vtadev_desc_copy(vtadev_buf_addr(net->scores),
+					       acts + (uint32_t)p->act[last],
+					       (uint32_t)digits_act_bytes(p, last));
 	return true;
 }
 
@@ -284,18 +213,19 @@ static bool net_run(struct net *net, const uint8_t (*images)[DIGITS_PIXELS], uin
 	uint64_t seq;
 	int err;
 
-	memset(values, 0, (size_t)net->batch * DIGITS_PIXELS);
+	memset(values, 0, (size_t)net->plan.n * DIGITS_PIXELS);
 	for (uint32_t i = 0; i < count; i++)
 		for (unsigned int j = 0; j < DIGITS_PIXELS; j++)
 			values[i * DIGITS_PIXELS + j] = (int8_t)(images[i][j] >> 1);
-	vtaops_pack_act(&net->core, net->images_map, values, net->batch, 1, DIGITS_SIDE,
+	vtaops_pack_act(&net->core, net->images_map, values, net->plan.n, 1, DIGITS_SIDE,
 			DIGITS_SIDE);
-	err = vtadev_submit(net->queue, net->work, DIGITS_LAYERS + 2, &seq);
+	err = vtadev_submit(net->queue, net->work, digits_network.layers + 2, &seq);
 	if (!err)
 		err = vtadev_wait(net->queue, seq, WAIT_NS);
 	if (err)
 		return failed(net, "running a batch", err);
-	vtaops_unpack_act(&net->core, scores[0], net->scores_map, net->batch, DIGITS_CLASSES, 1, 1);
+	vtaops_unpack_act(&net->core, scores[0], net->scores_map, net->plan.n, DIGITS_CLASSES, 1,
+			  1);
 	return true;
 }
 
@@ -328,15 +258,15 @@ struct tally {
 static bool classify(struct net *net, const struct digits_testset *set, uint32_t rounds,
 		     bool bar, struct tally *tally)
 {
-	int8_t *values = malloc((size_t)net->batch * DIGITS_PIXELS);
-	int8_t (*scores)[DIGITS_CLASSES] = malloc(net->batch * sizeof(*scores));
+	int8_t *values = malloc((size_t)net->plan.n * DIGITS_PIXELS);
+	int8_t (*scores)[DIGITS_CLASSES] = malloc(net->plan.n * sizeof(*scores));
 	bool ok = values && scores;
 
 	if (!ok)
 		fprintf(stderr, "digits: not enough memory\n");
 	for (uint32_t i = 0; ok && i < rounds * set->count; tally->batches++) {
-		uint32_t first = i % set->count;
-		uint32_t count = set->count - first < net->batch ? set->count - first : net->batch;
+		uint32_t first = i % set->count, left = set->count - first;
+		uint32_t count = left < net->plan.n ? left : net->plan.n;
 		double start = seconds();
 
 		ok = net_run(net, set->images + first, count, values, scores);
@@ -370,7 +300,7 @@ static void report(const struct net *net, const struct tally *t,
 	printf("speed            %.0f images/s (packing, card, unpacking)\n",
 	       t->images / t->card_time);
 	printf("streams          %zu instructions, %zu micro-ops, batches of %" PRIu32 "\n",
-	       net->insns, net->uops, net->batch);
+	       net->insns, net->uops, net->plan.n);
 	if (!from)
 		return;
 	printf("card, all users  %" PRIu64 " doorbells, %" PRIu64 " interrupts, %" PRIu64

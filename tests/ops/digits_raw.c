@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "reference.h"
+#include "network.h"
 #include "testset.h"
 
 int main(int argc, char **argv)

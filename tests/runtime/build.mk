@@ -38,9 +38,8 @@ $(RUNTIME_TEST_DIR)/test_exports: tests/runtime/test_exports.sh $(DRIVER_SO) $(D
 	@mkdir -p $(@D)
 	install -m 755 $< $@
 
-$(call program,$(RUNTIME_TEST_DIR)/test_resnet,\
-	tests/runtime/test_resnet.c examples/aot/weights.c examples/digits/testset.c,\
-	$$(RUNTIME_TEST_CFLAGS) -Iexamples/aot -Iexamples/digits -O3,,-lcmocka)
+$(call program,$(RUNTIME_TEST_DIR)/test_resnet,tests/runtime/test_resnet.c,\
+	$$(RUNTIME_TEST_CFLAGS) -Iexamples/digits,$(AOT_NETWORK) $(DIGITS_A),-lcmocka)
 
 CHECKS += \
 	$(foreach t,$(RUNTIME_TESTS),"runtime-$(notdir $(t))=$(t)") \
