@@ -107,15 +107,9 @@ include libvtadev/python/build.mk
 include tools/picture/build.mk
 include tools/vtactl/build.mk
 include tools/vtac/build.mk
-include examples/hello/build.mk
-include examples/digits/build.mk
-include examples/stream/build.mk
-include examples/mpi/build.mk
+include examples/build.mk
 include docs/man/build.mk
 include udev/build.mk
-include examples/deviceapi/build.mk
-include examples/byoc/build.mk
-include examples/aot/build.mk
 include tests/emu/build.mk
 include tests/lib/build.mk
 include tests/devices/build.mk

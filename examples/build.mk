@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+
+EXAMPLE_CFLAGS = $(LIB_CPPFLAGS) -Ilibvtadev/ops -Iexamples/digits $(LIB_WARNINGS) -O2 -g
+EXAMPLE_LIBS := $(PROG_A) $(OPS_A) $(LIB_A)
+
+HELLO_BIN := build/examples/hello/hello
+
+$(call program,$(HELLO_BIN),examples/hello/hello.c,$$(EXAMPLE_CFLAGS),$(LIB_A),$$(LIB_LIBS))
+
+STREAM_BIN := build/examples/stream/stream
+
+$(call program,$(STREAM_BIN),examples/stream/stream.c examples/stream/layer.c,\
+	$$(EXAMPLE_CFLAGS),$(EXAMPLE_LIBS),$$(LIB_LIBS))
+
+# ---- Digits: all programs for digits link $(DIGITS_A) ----
+
+DIGITS_A := build/examples/digits/digits.a
+
+$(call objects,build/examples/digits/obj,examples/digits,\
+	$$(EXAMPLE_CFLAGS) -DWEIGHTS='"examples/digits/weights.bin"')
+build/examples/digits/obj/network.o: examples/digits/weights.bin
+$(call archive,$(DIGITS_A),$(addprefix build/examples/digits/obj/,lower.o network.o testset.o))
+
+DIGITS_TESTS := build/examples/digits/reference_test
+
+$(call program,$(DIGITS_TESTS),examples/digits/reference_test.c,$$(EXAMPLE_CFLAGS),$(DIGITS_A),-lcmocka)
+
+DIGITS_BIN := build/examples/digits/digits
+
+$(call program,$(DIGITS_BIN),examples/digits/digits.c,\
+	$$(EXAMPLE_CFLAGS),$(DIGITS_A) $(EXAMPLE_LIBS),$$(LIB_LIBS))
+
+# The same network as a program image, compiled without a card.
+DIGITS_COMPILE := build/examples/digits/digits-compile
+DIGITS_VTAP := build/examples/digits/digits.vtap
+
+$(call program,$(DIGITS_COMPILE),examples/digits/compile.c,$$(EXAMPLE_CFLAGS),$(DIGITS_A) $(OPS_A))
+
+$(DIGITS_VTAP): $(DIGITS_COMPILE)
+	$(DIGITS_COMPILE) $@
+
+CHECKS += $(foreach t,$(DIGITS_TESTS),"digits-$(notdir $(t))=$(t)")
+
+# ---- MPI: not part of make all, as it takes Open MPI or another MPI with mpicc ----
+
+MPI_BIN := build/examples/mpi/digits-mpi
+MPI_PACKAGES := openmpi-bin libopenmpi-dev
+MPI_HAVE := $(shell command -v mpicc)
+
+# MPI's headers are not made for this project's warnings.
+$(call program,$(MPI_BIN),examples/mpi/mpi.c examples/mpi/worker.c,\
+	$$(EXAMPLE_CFLAGS) $$(MPI_CFLAGS),$(DIGITS_A) $(EXAMPLE_LIBS),$$(MPI_CFLAGS) $$(LIB_LIBS),mpicc)
+
+CHECKS += "mpi=tests/mpi/run.sh build/mpi"
+
+# ---- The template of a TVM device: its headers are DLPack's, from libdlpack-dev ----
+
+DEVICEAPI_SRC := examples/deviceapi/vta_device_api.c
+DEVICEAPI_TEST := build/examples/deviceapi/deviceapi_test
+
+$(call program,$(DEVICEAPI_TEST),examples/deviceapi/deviceapi_test.c $(DEVICEAPI_SRC),\
+	$$(EXAMPLE_CFLAGS),$(EXAMPLE_LIBS),$$(LIB_LIBS) -lcmocka)
+
+# ---- A network divided between the CPU and the card ----
+#
+# codegen has libvtac compile the card's part, and the result is linked into the program.
+
+BYOC_DIR := build/examples/byoc
+BYOC_BIN := $(BYOC_DIR)/byoc
+
+$(call program,$(BYOC_DIR)/codegen,examples/byoc/codegen.c,\
+	$$(EXAMPLE_CFLAGS) -Itools/vtac,$(DIGITS_A) $(VTAC_A) $(OPS_A),$$(VTAC_LIBS))
+
+$(BYOC_DIR)/subgraphs_image.c: $(BYOC_DIR)/codegen
+	$< $@
+
+$(call program,$(BYOC_BIN),\
+	$(addprefix examples/byoc/,byoc.c executor.c subgraphs_cpu.c subgraphs_vta.c) \
+	$(BYOC_DIR)/subgraphs_image.c,\
+	$$(EXAMPLE_CFLAGS) -Iexamples/byoc,$(DIGITS_A) $(EXAMPLE_LIBS),$$(LIB_LIBS))
+
+# ---- A network compiled ahead of time ----
+#
+# compile writes model.h, which the program includes. AOT_CONFIG="LOG_BLOCK=5 ..." compiles
+# for another configuration. Its network.o goes before the one in $(DIGITS_A).
+
+AOT_DIR := build/examples/aot
+AOT_BIN := $(AOT_DIR)/aot
+AOT_NETWORK := $(AOT_DIR)/obj/network.o
+AOT_CONFIG ?=
+
+$(call objects,$(AOT_DIR)/obj,examples/digits,$$(EXAMPLE_CFLAGS) -DWEIGHTS='"examples/aot/weights.bin"')
+$(AOT_NETWORK): examples/aot/weights.bin
+
+$(call program,$(AOT_DIR)/compile,examples/aot/compile.c,\
+	$$(EXAMPLE_CFLAGS),$(AOT_NETWORK) $(DIGITS_A) $(OPS_A))
+
+$(AOT_DIR)/model.h: $(AOT_DIR)/compile
+	$< $(AOT_CONFIG) > $@
+
+AOT_LIBS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=mmap64 $(LIB_LIBS)
+$(call program,$(AOT_BIN),examples/aot/aot.c examples/aot/allocations.c,\
+	$$(EXAMPLE_CFLAGS) -I$$(AOT_DIR),$(DIGITS_A) $(LIB_A),$$(AOT_LIBS))
+$(AOT_BIN).obj/examples/aot/aot.o: $(AOT_DIR)/model.h
