@@ -15,7 +15,7 @@
 
 #include "vta_device_api.h"
 #include "vtadev.h"
-#include "vtaops.h"
+#include "vtaprog.h"
 
 #define BYTES	100000u
 
@@ -254,28 +254,12 @@ static void workspaces_are_reused_in_their_stream(void **state)
 	assert_int_equal(vta_api_free_stream(card, stream), 0);
 }
 
-/* What the card reports, for the operators. */
-static struct vtaops_core core_of_card(void)
-{
-	const struct vtadev_info *info = vtadev_info(vta_api_card(card));
-	struct vtaops_core core = {
-		.log_inp_width = info->log_inp_width, .log_wgt_width = info->log_wgt_width,
-		.log_acc_width = info->log_acc_width, .log_batch = info->log_batch,
-		.log_block = info->log_block, .log_uop_buff_size = info->log_uop_buff_size,
-		.log_inp_buff_size = info->log_inp_buff_size,
-		.log_wgt_buff_size = info->log_wgt_buff_size,
-		.log_acc_buff_size = info->log_acc_buff_size,
-	};
-
-	assert_int_equal(vtaops_core_init(&core), 0);
-	return core;
-}
-
 /* What a compiled function does: a workspace for its stream, and a run. */
 static void a_kernel_runs_in_its_stream(void **state)
 {
 	enum { IN = 48, UNITS = 32, STREAM_BYTES = 65536 };
-	struct vtaops_core core = core_of_card();
+	struct vtaops_core core;
+	int err = vtaprog_core(vta_api_card(card), &core);
 	struct vtaops_insn *insns = calloc(1, STREAM_BYTES);
 	uint32_t *uops = (uint32_t *)((char *)insns + STREAM_BYTES / 2);
 	int8_t *inp = pattern(IN, 1), *wgt = pattern(IN * UNITS, 2), out[UNITS];
@@ -291,6 +275,7 @@ static void a_kernel_runs_in_its_stream(void **state)
 	struct vtaops_builder b;
 
 	(void)state;
+	assert_int_equal(err, 0);
 	assert_int_equal(vta_api_alloc_workspace(card, STREAM_BYTES, int8, &code), 0);
 	vtaops_begin(&b, &core, insns, STREAM_BYTES / 2 / sizeof(*insns), uops, STREAM_BYTES / 8,
 		     vta_api_address(code) + STREAM_BYTES / 2);

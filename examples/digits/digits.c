@@ -26,6 +26,7 @@
 #include "lower.h"
 #include "testset.h"
 #include "vtadev.h"
+#include "vtaprog.h"
 
 #define BATCH_DEFAULT	100
 #define BATCH_MAX	1000
@@ -142,15 +143,8 @@ static bool net_open(struct net *net, const char *card, uint32_t batch)
 	if (err)
 		return failed(net, card ? card : "opening the first card", err);
 	info = vtadev_info(net->dev);
-	net->core = (struct vtaops_core) {
-		.log_inp_width = info->log_inp_width, .log_wgt_width = info->log_wgt_width,
-		.log_acc_width = info->log_acc_width, .log_batch = info->log_batch,
-		.log_block = info->log_block, .log_uop_buff_size = info->log_uop_buff_size,
-		.log_inp_buff_size = info->log_inp_buff_size,
-		.log_wgt_buff_size = info->log_wgt_buff_size,
-		.log_acc_buff_size = info->log_acc_buff_size,
-	};
-	if (vtaops_core_init(&net->core) || info->log_inp_width != 3 || info->log_wgt_width != 3) {
+	if (vtaprog_core(net->dev, &net->core) || info->log_inp_width != 3 ||
+	    info->log_wgt_width != 3) {
 		fprintf(stderr, "digits: this card's core has no int8 inputs and weights\n");
 		return false;
 	}

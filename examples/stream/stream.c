@@ -17,6 +17,7 @@
 #include "layer.h"
 #include "vtadev.h"
 #include "vtadev_pipeline.h"
+#include "vtaprog.h"
 
 #define BATCHES_DEFAULT	32u
 #define BATCHES_MAX	4096u
@@ -314,15 +315,7 @@ static bool stream_open(struct stream *s)
 	if (err)
 		return failed(s->opt->card ? s->opt->card : "opening the first card", err);
 	info = vtadev_info(s->dev);
-	core = (struct vtaops_core) {
-		.log_inp_width = info->log_inp_width, .log_wgt_width = info->log_wgt_width,
-		.log_acc_width = info->log_acc_width, .log_batch = info->log_batch,
-		.log_block = info->log_block, .log_uop_buff_size = info->log_uop_buff_size,
-		.log_inp_buff_size = info->log_inp_buff_size,
-		.log_wgt_buff_size = info->log_wgt_buff_size,
-		.log_acc_buff_size = info->log_acc_buff_size,
-	};
-	if (vtaops_core_init(&core) || info->log_inp_width != 3 || info->log_wgt_width != 3) {
+	if (vtaprog_core(s->dev, &core) || info->log_inp_width != 3 || info->log_wgt_width != 3) {
 		fprintf(stderr, "stream: this card's core has no int8 inputs and weights\n");
 		return false;
 	}
