@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * codegen.c - what a compiler does with the part of a network that is the card's
+ * codegen.c - the code generator: compile the card's part of a network
  *
  *	codegen FILE.c
  *
@@ -28,7 +28,7 @@ static struct vtaops_core core = {
 	.log_wgt_buff_size = 18, .log_acc_buff_size = 17,
 };
 
-/* The card rounds by itself: half a step is no part of the bias here. */
+/* Add the bias without the half step, as the card rounds by itself. */
 static struct vtac_tensor *add_bias(struct vtac_net *net, const struct digits_layer *l,
 				    float scale)
 {
@@ -44,7 +44,7 @@ static struct vtac_tensor *add_bias(struct vtac_net *net, const struct digits_la
 	return vtac_net_dequantize(net, t, &scale, 1, 0);
 }
 
-/* Integers in, integers out; @scale is the inputs', and then the outputs'. */
+/* Add a layer of integers. @scale is the inputs', and is set to the outputs'. */
 static struct vtac_tensor *add_layer(struct vtac_net *net, const struct digits_layer *l,
 				     struct vtac_tensor *x, float *scale)
 {

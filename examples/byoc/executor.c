@@ -16,11 +16,11 @@ static size_t bytes_of(const DLTensor *t)
 	return bytes;
 }
 
-static int tensor_init(DLTensor *t, const struct node *maker)
+static int tensor_init(DLTensor *t, const struct node *source)
 {
 	*t = (DLTensor) {
-		.device = { kDLCPU, 0 }, .ndim = EXECUTOR_NDIM, .dtype = maker->type,
-		.shape = (int64_t *)(uintptr_t)maker->shape,
+		.device = { kDLCPU, 0 }, .ndim = EXECUTOR_NDIM, .dtype = source->type,
+		.shape = (int64_t *)(uintptr_t)source->shape,
 	};
 	t->data = calloc(1, bytes_of(t));
 	return t->data ? 0 : -ENOMEM;

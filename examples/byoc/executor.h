@@ -7,7 +7,7 @@
 
 #define EXECUTOR_NDIM	4
 
-/* A function, and the tensor that comes out of it. */
+/* A function, and the type of its output. */
 struct node {
 	const char *name;
 	int32_t (*call)(DLTensor *arg, DLTensor *out);
@@ -18,19 +18,19 @@ struct node {
 struct executor {
 	const struct node *nodes;
 	unsigned int count;
-	DLTensor *tensors;		/* what goes into node i; the last comes out */
+	DLTensor *tensors;		/* the input of node i; the last is the output */
 	const char *at;			/* the node that failed */
 };
 
 /*
- * @input: the tensor that goes into the first node. Makes all tensors; nothing is
- * allocated when it runs. 0, or a negative errno.
+ * Allocate all tensors, so that runs allocate nothing. @input is that of the first node.
+ * Returns 0 or a negative errno.
  */
 int executor_init(struct executor *e, const struct node *nodes, unsigned int count,
 		  const struct node *input);
 void executor_exit(struct executor *e);
 
-/* Runs all nodes. 0, or what a function returned. */
+/* Run all nodes. Returns 0, or the first error of a function. */
 int executor_run(struct executor *e);
 
 #endif /* BYOC_EXECUTOR_H */

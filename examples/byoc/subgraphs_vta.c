@@ -20,7 +20,7 @@ static struct {
 	char why[VTAPROG_WHY_MAX];
 } module;
 
-/* Tensor @name of the program, and its memory. */
+/* Find tensor @name of the program, and its memory. */
 static const struct vtaimage_tensor *find(const char *name, void **data)
 {
 	for (uint32_t i = 0; i < vtaprog_tensors(module.prog); i++) {
@@ -78,7 +78,7 @@ unsigned int digits_vta_copies(void)
 	return module.copies;
 }
 
-/* What the function was made for: int8 of the CPU, of its shape, without strides. */
+/* Check that the function was made for @t: int8 of the CPU, of its shape, without strides. */
 static bool is_tensor(const DLTensor *t, const struct vtaimage_tensor *like)
 {
 	if (t->device.device_type != kDLCPU || !t->data || t->dtype.code != kDLInt ||

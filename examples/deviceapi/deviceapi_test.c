@@ -70,7 +70,7 @@ static void attributes(void **state)
 	assert_int_equal(v.number, 0);
 	assert_int_equal(vta_api_get_attr(none, VTA_API_MAX_CLOCK_RATE, &v), -ENOENT);
 	assert_int_equal(vta_api_get_attr(card, VTA_API_DEVICE_NAME, &v), 0);
-	/* A device in the process has its name instead. */
+	/* A card has its PCI address, a device in the process its name. */
 	snprintf(name, sizeof(name), "VTA %s", device ? device : "0000:");
 	assert_int_equal(strncmp(v.text, name, strlen(name)), 0);
 	assert_int_equal(vta_api_get_attr(card, VTA_API_TOTAL_GLOBAL_MEMORY, &v), 0);
@@ -119,7 +119,7 @@ static void copies_in_all_directions_with_offsets(void **state)
 	free(data);
 }
 
-/* Pieces of work, more than a queue holds, each of which needs the one before. */
+/* Copies, more than a queue holds, each of which needs the one before. */
 static void a_stream_keeps_its_order(void **state)
 {
 	enum { STEPS = 600 };
@@ -179,7 +179,7 @@ static void *sync_current(void *arg)
 
 enum { LARGE = 8 << 20 };
 
-/* Work that lasts longer than it takes to submit what comes behind it. */
+/* Submit work that lasts longer than submitting the next items takes. */
 static void keep_busy(vta_api_stream stream, void *mem)
 {
 	for (unsigned int i = 0; i < 20; i++)
@@ -205,9 +205,9 @@ static void a_failure_is_the_streams_own(void **state)
 	assert_int_equal(vta_api_sync_stream_from_to(card, busy, bad), 0);
 	assert_int_equal(vta_api_run(card, mem, 0, 2, bad), 0);
 	assert_int_equal(vta_api_sync_stream_from_to(card, bad, waiting), 0);
-	/* It waits for what will not come, and is released. */
+	/* It waits for a signal that will not come, and is released. */
 	assert_int_equal(vta_api_stream_sync(card, waiting), 0);
-	/* From one that has halted there is nothing to wait for. */
+	/* A halted stream sends no signals to wait for. */
 	assert_int_equal(vta_api_sync_stream_from_to(card, bad, waiting), 0);
 	assert_int_equal(vta_api_stream_sync(card, waiting), 0);
 
@@ -254,7 +254,7 @@ static void workspaces_are_reused_in_their_stream(void **state)
 	assert_int_equal(vta_api_free_stream(card, stream), 0);
 }
 
-/* What a compiled function does: a workspace for its stream, and a run. */
+/* A compiled function allocates a workspace for its stream, and runs it. */
 static void a_kernel_runs_in_its_stream(void **state)
 {
 	enum { IN = 48, UNITS = 32, STREAM_BYTES = 65536 };

@@ -2,9 +2,8 @@
 /*
  * vta_device_api.c - TVM's DeviceAPI verbs over libvtadev, in C
  *
- * Each stream has a word of memory in which it counts what others wait for:
- * SyncStreamFromTo is a SIGNAL of the one queue and a WAIT of the other, and no
- * CPU takes part.
+ * Each stream has a word of memory in which it counts its signals: SyncStreamFromTo
+ * is a SIGNAL of the one queue and a WAIT of the other, without the CPU.
  */
 #include <endian.h>
 #include <errno.h>
@@ -31,14 +30,14 @@ struct stream {
 	pthread_mutex_t lock;		/* Protects: submitting, @signals */
 	struct vtadev_queue *queue;
 	unsigned int slot;
-	uint64_t signals;		/* what the word will count in the end */
+	uint64_t signals;		/* the word's value after all submitted work */
 };
 
-/* A data space; for a free workspace, also its place in the pool. */
+/* A data space, or a workspace. */
 struct space {
 	struct vtadev_buf *buf;
 	struct stream *owner;		/* the stream that used it last */
-	struct space *next;
+	struct space *next;		/* of the unused workspaces */
 };
 
 struct device {
@@ -156,7 +155,7 @@ static int open_device(struct device *d, int id)
 	int err;
 
 	snprintf(which, sizeof(which), "%d", id);
-	/* The first is the one that the environment names, if it does. */
+	/* The environment may name another device for number 0. */
 	err = vtadev_open(!id && getenv("VTADEV_DEVICE") ? NULL : which, &d->card);
 	if (err)
 		return err;
@@ -172,7 +171,7 @@ static int open_device(struct device *d, int id)
 	return err;
 }
 
-/* The device, open; NULL, and *err. */
+/* Open the device unless it is open. Returns NULL and sets *err if that fails. */
 static struct device *device_of(DLDevice dev, int *err)
 {
 	struct device *d = is_device(dev) ? &devices[dev.device_id] : NULL;
@@ -298,7 +297,7 @@ static void release_waiters(struct device *d)
 	}
 }
 
-/* Until @seq is done. With device.lock, if @locked; never with a stream's. */
+/* Wait for @seq. device.lock is held if @locked, and never a stream's. */
 static int stream_wait_for(struct stream *s, uint64_t seq, bool locked)
 {
 	int err;
@@ -320,7 +319,7 @@ static int stream_wait(struct stream *s, bool locked)
 	return stream_wait_for(s, vtadev_submitted(s->queue), locked);
 }
 
-/* After -EAGAIN: until its oldest work is done. */
+/* After -EAGAIN: wait for the oldest descriptor. */
 static int stream_room(struct stream *s)
 {
 	uint64_t seq;
@@ -372,7 +371,7 @@ int vta_api_free_stream(DLDevice dev, vta_api_stream stream)
 	if (current[dev.device_id] == s)
 		current[dev.device_id] = NULL;
 	pthread_mutex_lock(&d->lock);
-	/* If it halted, what it owes others is paid before it goes. */
+	/* If it halted, others may still wait for its signals. */
 	release_waiters(d);
 	pool_empty(d, s);
 	stream_destroy(s);
@@ -389,7 +388,7 @@ int vta_api_set_stream(DLDevice dev, vta_api_stream stream)
 	return fail(err);
 }
 
-/* Descriptors after the failed one are dropped; the queue continues. */
+/* Restart a halted queue without the descriptors after the failed one. */
 static int revive(struct device *d, struct stream *s)
 {
 	struct vtadev_fault fault;
@@ -427,7 +426,7 @@ static uint32_t word_address(const struct stream *s)
 	return vtadev_buf_addr(s->device->words) + s->slot * (uint32_t)sizeof(uint64_t);
 }
 
-/* Have the stream count once more, and what it counts to then. */
+/* Submit a signal. Waiting for *@value waits for it. */
 static int stream_signal(struct stream *s, uint64_t *value)
 {
 	struct vta_desc desc;
@@ -460,7 +459,7 @@ int vta_api_sync_stream_from_to(DLDevice dev, vta_api_stream from, vta_api_strea
 	src = stream_of(d, from);
 	dst = stream_of(d, to);
 	err = stream_signal(src, &value);
-	/* One that has halted does nothing more: its own StreamSync will tell. */
+	/* A halted stream does nothing more; its own StreamSync reports that. */
 	if (err == -EIO)
 		return 0;
 	if (err)
@@ -479,7 +478,7 @@ static int space_create(struct device *d, size_t nbytes, size_t alignment, struc
 
 	if (!space)
 		return -ENOMEM;
-	/* Instructions count in elements, whatever alignment the caller requests. */
+	/* Instructions count in elements, so addresses are multiples of the largest. */
 	if (alignment < largest)
 		alignment = largest;
 	if (alignment < VTA_PAGE_SIZE)
@@ -505,7 +504,7 @@ int vta_api_alloc_data_space(DLDevice dev, size_t nbytes, size_t alignment,
 		return fail(err);
 	err = space_create(d, nbytes, alignment, &made);
 	if (err == -ENOSPC) {
-		/* What is kept for reuse is of no use then. */
+		/* Free the unused workspaces, and try again. */
 		pthread_mutex_lock(&d->lock);
 		pool_empty(d, NULL);
 		pthread_mutex_unlock(&d->lock);
@@ -533,7 +532,7 @@ int vta_api_free_data_space(DLDevice dev, void *space)
 	return 0;
 }
 
-/* A piece of the stream's work. */
+/* Submit a copy to the stream. */
 static int copy_on_device(struct stream *s, const struct space *from, size_t from_offset,
 			  const struct space *to, size_t to_offset, size_t nbytes)
 {
@@ -550,7 +549,7 @@ static int copy_on_device(struct stream *s, const struct space *from, size_t fro
 	return err == -EAGAIN ? room : err;
 }
 
-/* Now, after the stream's work. */
+/* Copy after the stream's work, and wait for it. */
 static int copy_with_host(struct stream *s, const struct space *space, size_t offset,
 			  void *host, size_t nbytes, bool in)
 {
@@ -610,7 +609,7 @@ int vta_api_copy_data_from_to(const void *from, size_t from_offset, void *to, si
 
 /* ---- Workspaces ---- */
 
-/* The smallest that fits and was used by @s last, so that its order is enough. */
+/* Take the smallest that fits of those that @s used last, so that @s alone orders their uses. */
 static struct space *pool_take(struct device *d, const struct stream *s, size_t nbytes)
 {
 	struct space **best = NULL, *space;

@@ -6,8 +6,8 @@
  * and throws where these return an error. The names are TVM's, in C's spelling.
  *
  * A data space is memory of the card; its pointer is a handle, as with OpenCL:
- * the CPU cannot follow it, and offsets are given beside it. What generated code
- * puts into instruction streams is vta_api_address().
+ * the CPU cannot follow it, and offsets are given beside it. Generated code puts
+ * vta_api_address() into instruction streams.
  *
  * A stream is a queue of the card. Each thread has a current stream for each
  * device, the device's default stream at first; NULL stands for it.
@@ -26,7 +26,7 @@
 
 typedef void *vta_api_stream;
 
-/* What the last failure in this thread was. */
+/* The message of the last failure in this thread. */
 const char *vta_api_error(void);
 
 /* The values are those of TVM's DeviceAttrKind. */
@@ -47,19 +47,19 @@ struct vta_api_value {
 
 /* SetDevice: opens card number device_id, if that has not been done. */
 int vta_api_set_device(DLDevice dev);
-/* GetAttr. Others than those above: -EOPNOTSUPP. */
+/* GetAttr: -EOPNOTSUPP for others than those above. */
 int vta_api_get_attr(DLDevice dev, enum vta_api_attr attr, struct vta_api_value *value);
 
 /* AllocDataSpace: @alignment of the device address, a power of two, or 0. */
 int vta_api_alloc_data_space(DLDevice dev, size_t nbytes, size_t alignment,
 			     DLDataType type_hint, void **space);
-/* FreeDataSpace: after all that the device's streams were given. */
+/* FreeDataSpace: waits for all work of the device's streams first. */
 int vta_api_free_data_space(DLDevice dev, void *space);
 
 /*
  * CopyDataFromTo: one side or both on the device, or both on the CPU. With the
- * CPU it waits until it is done; from space to space it is one piece of the
- * stream's work. From one device to another: -EOPNOTSUPP.
+ * CPU it waits until it is done; from space to space it is submitted to the
+ * stream. From one device to another: -EOPNOTSUPP.
  */
 int vta_api_copy_data_from_to(const void *from, size_t from_offset, void *to, size_t to_offset,
 			      size_t nbytes, DLDevice dev_from, DLDevice dev_to,
@@ -70,8 +70,7 @@ int vta_api_create_stream(DLDevice dev, vta_api_stream *stream);
 int vta_api_free_stream(DLDevice dev, vta_api_stream stream);
 int vta_api_set_stream(DLDevice dev, vta_api_stream stream);
 /*
- * StreamSync: -EIO if its work failed, which is reported once: what comes after
- * works.
+ * StreamSync: -EIO if its work failed, which is reported once; later work runs.
  */
 int vta_api_stream_sync(DLDevice dev, vta_api_stream stream);
 /* SyncStreamFromTo: @to continues when @from has completed its work so far. */
@@ -81,12 +80,13 @@ int vta_api_sync_stream_from_to(DLDevice dev, vta_api_stream from, vta_api_strea
 int vta_api_alloc_workspace(DLDevice dev, size_t nbytes, DLDataType type_hint, void **space);
 int vta_api_free_workspace(DLDevice dev, void *space);
 
-/* For kernels: the device address of a space, and a run of a stream in one. */
+/* For kernels: the device address of a space. */
 uint32_t vta_api_address(const void *space);
+/* For kernels: run the @insn_count instructions at @offset of @space. */
 int vta_api_run(DLDevice dev, const void *space, size_t offset, uint32_t insn_count,
 		vta_api_stream stream);
 
-/* The card as libvtadev has it, for its configuration; NULL if it is not open. */
+/* The card, open, for calls of libvtadev; NULL if opening fails. */
 struct vtadev;
 struct vtadev *vta_api_card(DLDevice dev);
 /* Closes the device: spaces and streams, too. */

@@ -86,7 +86,7 @@ static bool compile_network(struct network *net, const char *path)
 		return false;
 	}
 	digits_pack(p, net->model);
-	/* Once without storage, to know how much there is. */
+	/* Lower once without storage, to count. */
 	vtaops_begin(b, &net->core, NULL, 0, NULL, 0, 0);
 	lower(net);
 	insn_at = digits_take(p, &p->model_size, b->insns * sizeof(struct vtaops_insn));

@@ -4,12 +4,12 @@
  *
  *	digits [-d CARD] [-b BATCH] [-r ROUNDS] [-p] TESTSET
  *
- * All layers run on the card. At the start they are compiled into instruction
- * streams, and these and the weights are copied to card memory. Then, for each
- * batch: one submission of six descriptors (images in, four layers, scores out)
- * and one wait. Every score is compared with the CPU's (network.c).
+ * All layers run on the card. The start compiles them into instruction streams, and
+ * copies these and the weights to card memory. Each batch is one submission of six
+ * descriptors (images in, four layers, scores out) and one wait. Every score is
+ * compared with the CPU's (network.c).
  *
- * -p shows a progress bar although the output is no terminal.
+ * -p shows a progress bar even if the output is no terminal.
  *
  * Exit status: 0 if all scores are equal, 1 if not or on any error, 2 for a
  * wrong command line.
@@ -51,7 +51,7 @@ struct net {
 	size_t insns, uops;
 };
 
-/* Say what failed and why; returns false. */
+/* Print what failed and why. Returns false. */
 static bool failed(struct net *net, const char *what, int err)
 {
 	struct vtadev_fault fault;
@@ -200,7 +200,7 @@ static void net_close(struct net *net)
 	vtadev_close(net->dev);
 }
 
-/* Scores of @count images, at most a batch. @values has room for a batch of images. */
+/* Compute the scores of @count images, at most a batch. @values has room for a batch of images. */
 static bool net_run(struct net *net, const uint8_t (*images)[DIGITS_PIXELS], uint32_t count,
 		    int8_t *values, int8_t (*scores)[DIGITS_CLASSES])
 {
@@ -307,7 +307,7 @@ static void report(const struct net *net, const struct tally *t,
 	       to->gemm_uops - from->gemm_uops, t->batches);
 }
 
-/* A number from 1 to @max, or 0. */
+/* Parse a number from 1 to @max. Returns 0 if @text is none. */
 static uint32_t number(const char *text, unsigned long max)
 {
 	char *end;

@@ -16,7 +16,7 @@ static uint32_t le32(const uint8_t *p)
 	return p[0] | p[1] << 8 | p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-/* Fills buf; a file that ends early is malformed, a read error is an I/O error. */
+/* Fill buf; a file that ends early is malformed, a read error is an I/O error. */
 static int read_exactly(FILE *file, uint8_t *buf, size_t size)
 {
 	if (fread(buf, 1, size, file) == size)

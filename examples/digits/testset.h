@@ -10,15 +10,15 @@ struct digits_testset {
 	uint32_t count;
 	const uint8_t (*images)[DIGITS_PIXELS];	/* count images, row by row */
 	const uint8_t *labels;			/* count digits, 0..9 */
-	void *memory;				/* what images and labels point into */
+	void *memory;				/* which images and labels point into */
 };
 
 /*
- * Reads a test set. Returns 0, or a negative errno: that of opening or reading the
+ * Read a test set. Returns 0, or a negative errno: that of opening or reading the
  * file, -EINVAL if it is not a test set of this network's image size and exactly as
  * long as its header says, -ENOMEM. On failure *set is untouched.
  */
 int digits_load(const char *path, struct digits_testset *set);
 
-/* Frees what digits_load() made; the set's pointers are then NULL. */
+/* Free what digits_load() allocated; the set's pointers are then NULL. */
 void digits_unload(struct digits_testset *set);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The smallest program that has a card do something: it fills a page of the card's
- * memory, copies that to the host, and looks. docs/quick-start.md goes through it.
+ * The smallest program that uses a card: it fills a page of the card's memory, copies it
+ * to the host, and checks it. docs/quick-start.md explains it.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,14 +5,15 @@
  *
  *	mpirun -n 4 digits-mpi [-f RANK|all:IMAGES] DIGITS.vtap TESTSET
  *
- * There is no master: all ranks know which images are done, and so which are whose. A rank
- * whose card fails stays, without a card; what it had not done is shared out to the others in
- * the next round. The job ends when all is done, or no rank has a card any more.
+ * There is no master: all ranks know which images are done, and compute their own part of
+ * the others. A rank whose card fails stays, without a card; the next round divides its
+ * remaining images among the others. The job ends when all images are done, or no rank has
+ * a card any more.
  *
- * -f is for tests: the rank's card fails for good after so many images.
+ * -f is for tests: the rank's card fails for good after IMAGES images.
  *
  * Rank 0 compares all scores with the CPU's. Exit status: 0 if they are equal, 1 if not, on
- * any error, and if images are left that no card was there for; 2 for a wrong command line.
+ * any error, and if images remain without a card; 2 for a wrong command line.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -33,12 +34,12 @@ struct job {
 	uint32_t fail_after;		/* UINT32_MAX: never */
 	uint32_t images, rounds;	/* what this rank has done */
 	uint64_t cycles;
-	/* Of each image; of those that are not done, or not known here, zeros. */
+	/* By image; zeros for those that are not done, or not known to this rank. */
 	uint8_t *done;
 	int8_t (*scores)[DIGITS_CLASSES];
 };
 
-/* Zeroed memory. Without memory the job ends, as no part of it could continue. */
+/* Allocate zeroed memory. If that fails, the job ends: no rank could continue. */
 static void *allocate(size_t count, size_t size)
 {
 	void *memory = calloc(count, size);
@@ -65,14 +66,14 @@ static void classify(struct job *job, uint32_t i)
 	job->worker = NULL;
 }
 
-/* The @place'th of @workers equal parts of the remaining images. */
+/* Classify the @place'th of @workers equal parts of the @left remaining images. */
 static void do_part(struct job *job, uint32_t place, uint32_t workers, uint32_t left)
 {
 	uint32_t from = (uint32_t)((uint64_t)left * place / workers);
 	uint32_t to = (uint32_t)((uint64_t)left * (place + 1) / workers);
 	uint8_t *known = allocate(job->set.count, 1);
 
-	/* Which are left is what all ranks know, not what this one adds meanwhile. */
+	/* All ranks divide the same images: those that remained before this round. */
 	memcpy(known, job->done, job->set.count);
 	for (uint32_t i = 0, n = 0; i < job->set.count && n < to; i++) {
 		if (known[i])
@@ -92,7 +93,7 @@ static uint32_t left_to_do(const struct job *job)
 	return left;
 }
 
-/* Until all is done. Returns how many images are left that no rank had a card for. */
+/* Run rounds until all images are done. Returns how many remain without a card. */
 static uint32_t do_all(struct job *job)
 {
 	uint32_t left;
@@ -113,7 +114,7 @@ static uint32_t do_all(struct job *job)
 	}
 }
 
-/* The lines of rank 0 on each rank, in their order. */
+/* Print a line for each rank, in their order, on rank 0. */
 static void report_ranks(const struct job *job, uint32_t clock_khz)
 {
 	uint64_t mine[2] = { job->images, job->cycles }, longest = 0;
@@ -132,7 +133,7 @@ static void report_ranks(const struct job *job, uint32_t clock_khz)
 	free(all);
 }
 
-/* Rank 0 has all scores: are they the CPU's? */
+/* Compare all scores, which rank 0 has, with the CPU's. */
 static bool check(const struct job *job)
 {
 	uint32_t right = 0, equal = 0;
@@ -151,7 +152,7 @@ static bool check(const struct job *job)
 	return equal == job->set.count;
 }
 
-/* All that is done collectively. Returns the exit status, the same for all ranks. */
+/* Run the job, collectively. Returns the exit status, the same for all ranks. */
 static int run(struct job *job)
 {
 	uint32_t khz = job->worker ? worker_info(job->worker)->clock_khz : 0, clock_khz;
@@ -179,7 +180,7 @@ static int run(struct job *job)
 	return !ok;
 }
 
-/* This rank's number among those of its machine. */
+/* Return this rank's number among those of its machine. */
 static int local_rank(void)
 {
 	MPI_Comm machine;
@@ -191,7 +192,7 @@ static int local_rank(void)
 	return rank;
 }
 
-/* "RANK:IMAGES" or "all:IMAGES"; false if it is neither. */
+/* Parse "RANK:IMAGES" or "all:IMAGES". */
 static bool parse_fail(struct job *job, const char *text)
 {
 	uint32_t images;
@@ -221,7 +222,7 @@ static bool arguments(struct job *job, int argc, char **argv)
 	return false;
 }
 
-/* Every rank reads the file itself. Returns false, for all, if one cannot. */
+/* Read the test set, each rank for itself. Returns false for all if one rank cannot. */
 static bool load(struct job *job, const char *path)
 {
 	int err = digits_load(path, &job->set), good;

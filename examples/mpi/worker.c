@@ -31,7 +31,7 @@ static bool failed(const struct worker *w, const char *what, const char *why)
 	return false;
 }
 
-/* A whole file; NULL, and said why. */
+/* Read a whole file. Returns NULL after printing an error. */
 static void *read_file(const struct worker *w, const char *path, size_t *size)
 {
 	FILE *file = fopen(path, "rbe");
@@ -54,7 +54,7 @@ static void *read_file(const struct worker *w, const char *path, size_t *size)
 	return data;
 }
 
-/* One image in, one row of scores out. */
+/* Check that a run takes one image and gives one row of scores. */
 static bool is_digits(const struct vtaimage_tensor *in, const struct vtaimage_tensor *out)
 {
 	return in->role == VTAIMAGE_INPUT && in->n == 1 && in->c == 1 && in->h == DIGITS_SIDE &&

@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a network sees in handwritten digits, as pictures: pictures.py PROGRAM TESTSET OUT.png
+"""Draw handwritten digits above the scores that a network gives them.
+
+    pictures.py PROGRAM TESTSET OUT.png
 
 Takes python3-matplotlib and python3-numpy. Run it as a whole, or cell by cell where an editor
 knows the marks # %%.

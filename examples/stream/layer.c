@@ -13,7 +13,7 @@ const struct layer_kind layer_kinds[] = {
 	{ 0 },
 };
 
-/* The same numbers each time, and others for each batch. */
+/* Advance a generator. Each batch has a seed of its own, the same in each run. */
 static uint32_t next(uint64_t *state)
 {
 	*state = *state * 6364136223846793005u + 1442695040888963407u;
@@ -67,7 +67,7 @@ int layer_lower(const struct layer *l, const struct layer_addrs *at, struct vtao
 	return -1;
 }
 
-/* How long the stream will be, wherever things are that do not overlap. */
+/* Measure the stream: its length is the same for all addresses that do not overlap. */
 static int count(struct layer *l, const char **why)
 {
 	const struct layer_addrs apart = {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * layer.h - layers to stream batches through: data, streams, and the CPU's word
- * on what comes out
+ * layer.h - layers to stream batches through: data, streams, and results by the CPU
  */
 #ifndef STREAM_LAYER_H
 #define STREAM_LAYER_H
@@ -15,7 +14,7 @@
 struct layer_kind {
 	const char *name, *help;
 	bool dense;			/* or an element-wise sum of two */
-	uint32_t rows, in, units;	/* the sum: of two times rows x in values */
+	uint32_t rows, in, units;	/* the sum: two inputs of rows x in values */
 };
 
 /* Ended by one without a name. */
@@ -32,26 +31,26 @@ struct layer {
 	int32_t *bias;
 };
 
-/* Where things are on the card. */
+/* Device addresses. */
 struct layer_addrs {
 	uint32_t in, out, wgt, bias, uop;
 };
 
-/* 0; otherwise a sentence in *why, and nothing to free. */
+/* Returns 0, or -1 with a sentence in *why and nothing to free. */
 int layer_init(struct layer *layer, const struct layer_kind *kind,
 	       const struct vtaops_core *core, const char **why);
 void layer_free(struct layer *layer);
 
-/* Weights and biases as the card wants them. */
+/* Pack weights and biases for the card. */
 void layer_pack(const struct layer *layer, void *wgt, void *bias);
 
-/* The stream for one slot: layer.insns instructions, layer.uops micro-ops. */
+/* Write the stream for one slot: layer.insns instructions, layer.uops micro-ops. */
 int layer_lower(const struct layer *layer, const struct layer_addrs *at,
 		struct vtaops_insn *insn, uint32_t *uop, const char **why);
 
 /*
- * Batch @number as the card gets it, and as it has to come back; both packed.
- * 0, or -1 if there is no memory.
+ * Make batch @number, and the result that the card must give; both packed.
+ * Returns 0, or -1 if there is no memory.
  */
 int layer_batch(const struct layer *layer, uint64_t number, void *in, void *want);
 

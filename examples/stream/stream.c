@@ -3,8 +3,8 @@
  * stream - send batches through a layer on the card, copying while it computes
  *
  * A pipeline (vtadev_pipeline.h) copies each batch to a slot of card memory, runs
- * the layer and copies the result back. The card's own stamps say how long
- * copies and computing took, and how long all of it together.
+ * the layer and copies the result back. The card's time stamps give the times of the
+ * copies, of computing, and of both together.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -36,7 +36,7 @@ struct stream {
 	struct vtadev *dev;
 	struct vtadev_pipeline *pipe;
 	struct layer layer;
-	/* Card memory: weights and streams; slots of an input and an output. */
+	/* Card memory: weights and streams; slots of an input and an output each. */
 	struct vtadev_buf *model, *slots;
 	/* Host memory: of all batches. */
 	struct vtadev_buf *in, *out, *stamps;
@@ -46,7 +46,7 @@ struct stream {
 	struct vta_desc descs[VTADEV_STAGES];
 };
 
-/* What the stamps say, in ns of the card's time. */
+/* Times by the card's stamps, in ns. */
 struct times {
 	uint64_t copy, compute, total;
 	uint32_t overlapped;		/* copied in before the last was computed */
@@ -181,7 +181,7 @@ static void stamp(const struct stream *s, struct vta_desc *desc, uint64_t batch,
 	vtadev_desc_stamp(desc, vtadev_buf_addr(s->stamps) + (uint32_t)at);
 }
 
-/* Batch @number: each has host memory of its own, and its slot on the card. */
+/* Describe batch @number, which has host memory of its own and slot @slot on the card. */
 static int fill(void *priv, uint64_t number, unsigned int slot, struct vtadev_batch *batch)
 {
 	struct stream *s = priv;
@@ -230,7 +230,7 @@ static bool run(struct stream *s)
 	return false;
 }
 
-/* ---- What came of it ---- */
+/* ---- Results ---- */
 
 static uint32_t count_equal(const struct stream *s, const uint8_t *out)
 {
@@ -357,7 +357,7 @@ static int show_usage(void)
 	return 2;
 }
 
-/* A number from @least to @most, or 0. */
+/* Parse a number from @least to @most. Returns 0 if @text is none. */
 static uint32_t number(const char *text, unsigned long least, unsigned long most)
 {
 	unsigned long n;
