@@ -100,7 +100,7 @@ CHECKS = \
 include libvtadev/build.mk
 include libvtadev/ops/build.mk
 include libvtadev/driver/build.mk
-include tools/vta-emu/build.mk
+include card/build.mk
 include libvtadev/devices/soft/build.mk
 include libvtadev/devices/opencl/build.mk
 include libvtadev/python/build.mk

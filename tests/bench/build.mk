@@ -21,7 +21,7 @@ BENCH_devices_card := layers.c
 BENCH_emulator := scalar.c
 BENCH_LIBS_pool := $(SELFTEST_DIR)/obj/pool_image.o $(PROG_A)
 BENCH_LIBS_memory := $(DRIVER_A)
-BENCH_LIBS_emulator := $(patsubst tools/vta-emu/%.c,build/tools/vta-emu.obj/%.o,$(wildcard tools/vta-emu/core/*.c))
+BENCH_LIBS_emulator := $(CORE_SRCS:card/%.c=build/tools/vta-emu.obj/%.o)
 BENCH_LIBS_model := $(VTAC_PROG_DIR)/obj/native.o $(VTAC_A) $(BENCH_LIBS_emulator)
 BENCH_LDLIBS_model := $(VTAC_LIBS)
 BENCH_LIBS_devices := $(OPS_BENCH_OBJS) $(BENCH_LIBS_emulator)
@@ -37,7 +37,7 @@ BENCH_BINS := $(BENCH_GUEST_BINS) $(BENCH_HOST_BINS)
 PARTS := $(shell echo $(BENCH_GUEST) $(BENCH_HOST) | tr ' ' ,)
 
 $(call objects,$(BENCH_DIR)/obj,tests/bench,\
-	$$(LIB_CPPFLAGS) -Ilibvtadev/driver -Ilibvtadev/ops -Itools/vta-emu -Itests/bench -Itests/ops $$(LIB_WARNINGS) -O2 -g)
+	$$(LIB_CPPFLAGS) -Ilibvtadev/driver -Ilibvtadev/ops -Icard -Itests/bench -Itests/ops $$(LIB_WARNINGS) -O2 -g)
 
 $(BENCH_DIR)/obj/model.o: LIB_CPPFLAGS += -Itools/vtac -Ilibvtadev/ops/cpu -Itests/vtac/programs
 

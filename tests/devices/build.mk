@@ -13,7 +13,7 @@ DEVICES_ON_SOFT := $(addprefix build/tests/selftests/,vta_lib vta_pipeline) \
 	$(addprefix build/tests/runtime/,contract kept trouble) \
 	build/examples/deviceapi/deviceapi_test
 
-DEVICES_TEST_CFLAGS := $(LIB_CPPFLAGS) -Itests/emu -Itests/lib -Itools/vta-emu $(LIB_WARNINGS) -g
+DEVICES_TEST_CFLAGS := $(LIB_CPPFLAGS) -Itests/emu -Itests/lib -Icard $(LIB_WARNINGS) -g
 
 $(call objects,$(DEVICES_TEST_DIR)/obj,tests/devices,\
 	$$(DEVICES_TEST_CFLAGS) -O1 $$(LIB_TEST_SANITIZE))

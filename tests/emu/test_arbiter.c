@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "card/arbiter.h"
+#include "model/arbiter.h"
 
 #define Q	((int64_t)VTA_GROUP_QUANTUM_NS)
 #define MS	INT64_C(1000000)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Injected faults (tools/vta-emu/inject.h): each does what
+ * Injected faults (card/model/inject.h): each does what
  * it says, as often as it was told, for the queue it is for, and is over when it
  * is cleared.
  */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "card_rig.h"
-#include "card/stream_copy.h"
+#include "model/stream_copy.h"
 
 #define GUARD	64u
 

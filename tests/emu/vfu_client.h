@@ -16,8 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../tools/vta-emu/vfu/pci.h"
-#include "../../tools/vta-emu/vfu/vfu_proto.h"
+#include "emulator/vfu/pci.h"
+#include "emulator/vfu/vfu_proto.h"
 
 #define VFC_TIMEOUT_MS	30000
 #define VFC_MAX_IRQS	PCI_MSIX_MAX

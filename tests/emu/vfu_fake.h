@@ -8,7 +8,7 @@
 
 #include <pthread.h>
 
-#include "../../tools/vta-emu/vfu/vfu.h"
+#include "emulator/vfu/vfu.h"
 #include "vfu_client.h"
 
 #define FAKE_VENDOR	0x1af1

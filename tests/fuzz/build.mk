@@ -41,9 +41,9 @@ PARSER_CFLAGS := -std=gnu11 -w -O1 -g -fno-omit-frame-pointer \
 	-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 
 # What each of them is made of, beside the file of its name.
-PARSER_SRCS_vfu := $(filter tools/vta-emu/vfu/%.c,$(EMU_SRCS))
-PARSER_SRCS_insn := $(filter tools/vta-emu/core/%.c tools/vta-emu/card/desc.c,$(EMU_SRCS)) tests/emu/flat.c
-PARSER_SRCS_config := $(filter-out tools/vta-emu/main.c,$(EMU_SRCS))
+PARSER_SRCS_vfu := $(filter card/emulator/vfu/%.c,$(EMU_SRCS))
+PARSER_SRCS_insn := $(CORE_SRCS) card/model/desc.c tests/emu/flat.c
+PARSER_SRCS_config := $(filter-out card/emulator/main.c,$(EMU_SRCS))
 PARSER_SRCS_text := $(LIB_SRCS) tools/vtactl/tracefs.c
 # The compiler without its command.
 PARSER_SRCS_onnx := $(VTAC_SRCS) $(VTAC_DIR)/onnx.pb-c.c $(OPS_SRCS)

@@ -4,7 +4,7 @@
 
 OPS_TEST_DIR := build/tests/ops
 OPS_TESTS := $(patsubst tests/ops/%.c,$(OPS_TEST_DIR)/%,$(wildcard tests/ops/test_*.c))
-OPS_TEST_CPPFLAGS := -Iuapi -Icontract -Ilibvtadev/ops -Itools/vta-emu -Itests/ops
+OPS_TEST_CPPFLAGS := -Iuapi -Icontract -Ilibvtadev/ops -Icard -Itests/ops
 OPS_TEST_CFLAGS := -std=gnu11 -Wall -Wextra -Wshadow -Werror -O2 -g
 
 # bare.c is for another machine (bare.sh), the other four are for the VM (run.sh).

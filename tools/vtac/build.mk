@@ -38,9 +38,9 @@ $(call archive,$(VTAC_A),$(VTAC_OBJS))
 VTAC_BIN := build/tools/vtac
 VTAC_CMD_OBJS := $(VTAC_CMD_SRCS:tools/vtac/%.c=$(VTAC_DIR)/%.o) $(VTAC_DIR)/core_config.o
 VTAC_LIBS := -lprotobuf-c -lm -pthread
-$(VTAC_CMD_OBJS): VTAC_CPPFLAGS += $(LIB_CPPFLAGS) -Itools/vta-emu -Itools/picture
+$(VTAC_CMD_OBJS): VTAC_CPPFLAGS += $(LIB_CPPFLAGS) -Icard -Itools/picture
 
-$(call objects,$(VTAC_DIR),tools/vta-emu/core,$$(EMU_CPPFLAGS) $$(CPPFLAGS) -std=gnu11 -O2 -g $$(CFLAGS))
+$(call objects,$(VTAC_DIR),card/core,$$(EMU_CPPFLAGS) $$(CPPFLAGS) -std=gnu11 -O2 -g $$(CFLAGS))
 
 $(VTAC_BIN): $(VTAC_CMD_OBJS) $(PICTURE_OBJS) $(VTAC_A) $(PROG_A) $(OPS_A) $(LIB_A)
 	$(CC) $(LDFLAGS) -o $@ $^ $(VTAC_LIBS) $(PICTURE_LIBS) -ljson-c $(LIB_LIBS)

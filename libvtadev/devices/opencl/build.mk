@@ -8,7 +8,7 @@ OPENCL_DIR := build/devices/opencl
 OPENCL_CL := $(OPENCL_DIR)/vta.cl
 
 OPENCL_SRCS := $(addprefix libvtadev/devices/,opencl/opencl.c kernels.c config.c) \
-	tools/vta-emu/core/core_config.c
+	card/core/core_config.c
 # Two of them as soft has them.
 OPENCL_OBJS := $(addprefix $(OPENCL_DIR)/,opencl.o kernels.o) \
 	$(addprefix $(SOFT_DIR)/,config.o core_config.o)

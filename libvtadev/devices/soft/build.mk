@@ -5,7 +5,7 @@
 SOFT_SO := $(LIB_DIR)/libvtadev-soft.so
 SOFT_DIR := build/devices/soft
 
-SOFT_SRCS := libvtadev/devices/soft/soft.c libvtadev/devices/config.c $(wildcard tools/vta-emu/core/*.c)
+SOFT_SRCS := libvtadev/devices/soft/soft.c libvtadev/devices/config.c $(CORE_SRCS)
 SOFT_CPPFLAGS := $(EMU_CPPFLAGS) -Ilibvtadev
 SOFT_OBJS := $(addprefix $(SOFT_DIR)/,$(notdir $(SOFT_SRCS:.c=.o)))
 # Its one name is in vtadev_device.h.
@@ -18,7 +18,7 @@ $(call objects,$(SOFT_DIR),libvtadev/devices/soft,\
 $(call objects,$(SOFT_DIR),libvtadev/devices,\
 	$$(SOFT_CPPFLAGS) $$(CPPFLAGS) $$(SOFT_CFLAGS) $$(CFLAGS))
 
-$(call objects,$(SOFT_DIR),tools/vta-emu/core,$$(EMU_CPPFLAGS) $$(CPPFLAGS) $$(SOFT_CFLAGS) $$(CFLAGS))
+$(call objects,$(SOFT_DIR),card/core,$$(EMU_CPPFLAGS) $$(CPPFLAGS) $$(SOFT_CFLAGS) $$(CFLAGS))
 
 $(SOFT_SO): $(SOFT_OBJS)
 	@mkdir -p $(@D)

@@ -2,7 +2,7 @@
 /*
  * soft.c - the device "soft": the emulated card's core, in the program's process
  *
- * The core is tools/vta-emu's own, compiled into this plugin: the same bits, the same
+ * The core is the emulated card's, compiled into this plugin: the same bits, the same
  * faults, the same cycles. It is GPL-2.0-only, and so is the plugin.
  */
 #include <errno.h>

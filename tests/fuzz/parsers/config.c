@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "core/core.h"
-#include "card/inject.h"
+#include "model/inject.h"
 
 static void read_config(const uint8_t *data, size_t size)
 {

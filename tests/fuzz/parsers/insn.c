@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/core.h"
-#include "card/desc.h"
+#include "model/desc.h"
 #include "flat.h"
 
 #define BASE		0x1000u

@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "vfu/vfu_priv.h"
+#include "emulator/vfu/vfu_priv.h"
 
 #define BAR4_SIZE	0x100000u
 #define MEMORY_SIZE	0x10000u

@@ -92,7 +92,7 @@ riscv64-unknown-elf-size "$dir/bare.elf" | sed 's/^/# /'
 
 "$emit" "$dir/files/mixed.vtap" mixed "$dir/c"
 # shellcheck disable=SC2086
-try "it links with the emulator's core" sh -c "gcc -std=gnu11 -I'$dir/c' $includes -Itools/vta-emu \
+try "it links with the emulator's core" sh -c "gcc -std=gnu11 -I'$dir/c' $includes -Icard \
 	-pthread -fsanitize=address,undefined -o '$dir/card' '$card' '$dir/model.o' $LINK"
 try "it runs" "$dir/card" "$dir/files/image.npy" "$dir/scores"
 try "its scores are the image's, to the bit" cmp "$dir/scores" "$dir/files/scores.raw"

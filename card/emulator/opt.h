@@ -5,8 +5,8 @@
 #ifndef VTA_EMU_OPT_H
 #define VTA_EMU_OPT_H
 
-#include "card/card.h"
-#include "log.h"
+#include "model/card.h"
+#include "model/log.h"
 
 struct options {
 	const char *socket;

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "card/mmu.h"
+#include "model/mmu.h"
 
 #define MEMCPY_TIME_MAX	(64u << 20)
 

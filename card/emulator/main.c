@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "card/counters.h"
+#include "model/counters.h"
 #include "ctl.h"
 #include "opt.h"
 #include "vfu/vfu.h"

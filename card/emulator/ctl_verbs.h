@@ -7,7 +7,7 @@
 
 #include <json-c/json.h>
 
-#include "card/card.h"
+#include "model/card.h"
 #include "vfu/vfu.h"
 
 struct ctl_target {

@@ -7,7 +7,7 @@
 #ifndef VTA_EMU_CTL_H
 #define VTA_EMU_CTL_H
 
-#include "card/card.h"
+#include "model/card.h"
 #include "vfu/vfu.h"
 
 struct ctl;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "card/counters.h"
+#include "model/counters.h"
 #include "ctl_verbs.h"
 #include "memcpy_time.h"
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "card/clock.h"
+#include "model/clock.h"
 #include "opt.h"
 #include "vfu/pci.h"
 #include "vta.h"

@@ -13,7 +13,7 @@
 
 #include "ctl.h"
 #include "ctl_verbs.h"
-#include "log.h"
+#include "model/log.h"
 #include "vfu/unix_listen.h"
 
 #define CLIENTS		16
