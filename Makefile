@@ -106,7 +106,7 @@ include libvtadev/devices/opencl/build.mk
 include libvtadev/python/build.mk
 include tools/picture/build.mk
 include tools/vtactl/build.mk
-include tools/vtac/build.mk
+include compiler/build.mk
 include examples/build.mk
 include docs/man/build.mk
 include udev/build.mk

@@ -22,7 +22,7 @@ BENCH_emulator := scalar.c
 BENCH_LIBS_pool := $(SELFTEST_DIR)/obj/pool_image.o $(PROG_A)
 BENCH_LIBS_memory := $(DRIVER_A)
 BENCH_LIBS_emulator := $(CORE_SRCS:card/%.c=build/tools/vta-emu.obj/%.o)
-BENCH_LIBS_model := $(VTAC_PROG_DIR)/obj/native.o $(VTAC_A) $(BENCH_LIBS_emulator)
+BENCH_LIBS_model := $(VTAC_PROG_DIR)/obj/native.o $(VTAC_INPUT_OBJS) $(VTAC_A) $(BENCH_LIBS_emulator)
 BENCH_LDLIBS_model := $(VTAC_LIBS)
 BENCH_LIBS_devices := $(OPS_BENCH_OBJS) $(BENCH_LIBS_emulator)
 BENCH_LIBS_devices_card := $(BENCH_LIBS_devices)
@@ -39,7 +39,7 @@ PARTS := $(shell echo $(BENCH_GUEST) $(BENCH_HOST) | tr ' ' ,)
 $(call objects,$(BENCH_DIR)/obj,tests/bench,\
 	$$(LIB_CPPFLAGS) -Ilibvtadev/driver -Ilibvtadev/ops -Icard -Itests/bench -Itests/ops $$(LIB_WARNINGS) -O2 -g)
 
-$(BENCH_DIR)/obj/model.o: LIB_CPPFLAGS += -Itools/vtac -Ilibvtadev/ops/cpu -Itests/vtac/programs
+$(BENCH_DIR)/obj/model.o: LIB_CPPFLAGS += -Icompiler -Ilibvtadev/ops/cpu -Itests/vtac/programs
 
 $(BENCH_DIR)/obj/pool.o: LIB_CPPFLAGS += -Itests/devices
 

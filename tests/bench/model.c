@@ -18,7 +18,7 @@
 
 #include "bench.h"
 #include "native.h"
-#include "vtac.h"
+#include "api/vtac.h"
 
 #define CARD_HZ		100e6
 #define IMAGES		4

@@ -8,7 +8,7 @@
 set -u
 
 vtac=$1
-here=$(dirname "$(realpath "$0")")/../../tools/vtac/completion
+here=$(dirname "$(realpath "$0")")/../../compiler/cmd/completion
 n=0
 failed=0
 # same NAME WANTED GOT
@@ -32,7 +32,7 @@ offers() {
 }
 
 verbs=$("$vtac" --help | sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p')
-# shellcheck source-path=SCRIPTDIR source=../../tools/vtac/completion/vtac.bash
+# shellcheck source-path=SCRIPTDIR source=../../compiler/cmd/completion/vtac.bash
 . "$here/vtac.bash"
 
 echo "TAP version 13"

@@ -3,7 +3,7 @@
 #ifndef TESTS_VTAC_NET_H
 #define TESTS_VTAC_NET_H
 
-#include "passes.h"
+#include "passes/passes.h"
 
 struct net {
 	struct vtac_graph *g;

@@ -18,8 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "onnx_impl.h"
-#include "passes.h"
+#include "onnx/onnx_impl.h"
+#include "passes/passes.h"
 
 enum way { FIRST_VARIES, ALL_VARY, NONE_VARIES, WAYS };
 enum result { PASSED, UNSUPPORTED, WRONG, NO_DATA };

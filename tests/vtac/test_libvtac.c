@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "libvtac.h"
+#include "api/libvtac.h"
 #include "onnx.pb-c.h"
 
 static const int64_t shape[] = { 1, 16, 8, 8 };

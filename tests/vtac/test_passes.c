@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "net.h"
-#include "vtac.h"
+#include "api/vtac.h"
 
 /* Residual blocks as ResNet has them, with or without a convolution beside. */
 static struct vtac_tensor *block(struct net *net, struct vtac_tensor *x, unsigned int i,

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "net.h"
-#include "vtac.h"
+#include "api/vtac.h"
 
 /* ---- quantisation that a file gives ---- */
 

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "onnx.pb-c.h"
-#include "passes.h"
+#include "passes/passes.h"
 
 /* ---- a model of at most a few nodes, in fixed memory ---- */
 

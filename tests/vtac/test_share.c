@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "kernel.h"
+#include "ir/kernel.h"
 
 /* No multiple of the channels of any number of threads that is tried. */
 #define CHANNELS	101

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel.h"
-#include "vtac.h"
+#include "ir/kernel.h"
+#include "api/vtac.h"
 
 #define MEMORY		(16u << 20)
 #define WORK_MAX	1000000u

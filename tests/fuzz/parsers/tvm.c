@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "tvm.h"
+#include "emit/tvm.h"
 
 /* What is written goes to a directory of this process. */
 static char *directory;

@@ -11,7 +11,7 @@
 
 #include "ctl.h"
 #include "labels.h"
-#include "quant.h"
+#include "quant/quant.h"
 #include "values.h"
 
 #define VALUES		256

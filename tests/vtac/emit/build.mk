@@ -6,12 +6,12 @@
 EMIT_TEST_DIR := build/tests/vtac/emit
 EMIT_TESTS := $(EMIT_TEST_DIR)/emit tests/vtac/emit/card.c $(OPS_TEST_DIR)/mixed_files
 EMIT_BIN := $(EMIT_TEST_DIR)/mixed
-EMIT_SRCS := $(wildcard tools/vtac/emit*.c tools/vtac/tvm*.c)
+EMIT_SRCS := $(wildcard compiler/emit/*.c)
 # What card.c is linked with.
 EMIT_LINK := $(OPS_TEST_LIB_OBJS) $(EMU_ASAN_LIB) $(EMU_LIBS)
 
 $(call program,$(EMIT_TEST_DIR)/emit,tests/vtac/emit/emit.c $(EMIT_SRCS),\
-	-D_GNU_SOURCE -Itools/vtac -Ilibvtadev/ops $$(OPS_TEST_CFLAGS) $$(EMU_SANITIZE),\
+	-D_GNU_SOURCE -Icompiler -Ilibvtadev/ops $$(OPS_TEST_CFLAGS) $$(EMU_SANITIZE),\
 	$(OPS_A),$$(EMU_SANITIZE) -ljson-c)
 
 # The network of tests/ops/mixed.c as a program for the VM.

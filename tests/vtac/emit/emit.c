@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emit.h"
+#include "emit/emit.h"
 
 static int give_up(const char *why)
 {

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "native.h"
-#include "vtac.h"
+#include "api/vtac.h"
 
 static const struct core_config core = { 3, 3, 5, 0, 4, 15, 15, 18, 17, 2 };
 

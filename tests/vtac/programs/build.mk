@@ -17,7 +17,7 @@ $(VTAC_PROG_TESTS): $(VTAC_PROG_DIR)/%: $(VTAC_PROG_DIR)/obj/%.o $(VTAC_PROG_HEL
 	$(CC) -pthread -o $@ $^ -lcmocka $(VTAC_LIBS) $(EMU_LIBS)
 
 VTAC_ACCURACY := $(VTAC_PROG_DIR)/accuracy
-$(VTAC_ACCURACY): $(VTAC_PROG_DIR)/obj/accuracy.o $(VTAC_PROG_HELPERS) $(VTAC_A) $(OPS_A) \
+$(VTAC_ACCURACY): $(VTAC_PROG_DIR)/obj/accuracy.o $(VTAC_PROG_HELPERS) $(VTAC_INPUT_OBJS) $(VTAC_A) $(OPS_A) \
 		$(filter-out %/main.o,$(EMU_OBJS))
 	$(CC) -pthread -o $@ $^ $(VTAC_LIBS) $(EMU_LIBS)
 

@@ -3,7 +3,7 @@
 #ifndef TESTS_VTAC_GRAPHS_H
 #define TESTS_VTAC_GRAPHS_H
 
-#include "graph.h"
+#include "ir/graph.h"
 #include "vtaops.h"
 
 /* Devices are set; the same seed makes the same network. NULL: no memory. */

@@ -4,8 +4,8 @@
 #define TESTS_VTAC_NATIVE_H
 
 #include "core/core.h"
-#include "interp.h"
-#include "program.h"
+#include "ir/interp.h"
+#include "lower/program.h"
 
 struct native {
 	const struct vtac_program *p;

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "native.h"
-#include "net_impl.h"
+#include "api/net_impl.h"
 
 enum { SIDE = 8, OUT_C = 8 };
 

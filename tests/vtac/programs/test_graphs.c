@@ -20,7 +20,7 @@
 
 #include "graphs.h"
 #include "native.h"
-#include "vtac.h"
+#include "api/vtac.h"
 
 #define GRAPHS	500u
 #define CALIBRATE	4

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The compiler: the library libvtac.a, and the command vtac. VTAC_PACKAGES has what they need
+# beside the library's packages; without them everything else is built all the same.
+
+VTAC_PACKAGES := protobuf-c-compiler libprotobuf-c-dev libonnx-dev
+VTAC_DIR := build/tools/obj/vtac
+VTAC_A := build/tools/libvtac.a
+VTAC_CMD_SRCS := $(wildcard compiler/cmd/*.c)
+VTAC_SRCS := $(filter-out $(VTAC_CMD_SRCS),$(wildcard compiler/*/*.c))
+VTAC_HEADERS := $(addprefix compiler/,ir/graph.h ir/interp.h ir/kernel.h api/libvtac.h passes/passes.h \
+	lower/program.h quant/quant.h api/vtac.h)
+VTAC_OBJS := $(VTAC_SRCS:compiler/%.c=$(VTAC_DIR)/%.o) $(VTAC_DIR)/onnx.pb-c.o
+# Files of images and arrays, which the command and the tests read.
+VTAC_INPUT_OBJS := $(VTAC_DIR)/cmd/images.o $(VTAC_DIR)/cmd/npy.o
+VTAC_CPPFLAGS := -Icompiler -Ilibvtadev/ops -Ilibvtadev/ops/cpu -I$(VTAC_DIR) -D_GNU_SOURCE
+VTAC_CFLAGS := -std=c11 -Wall -Wextra -Wshadow -Werror -O2 -g -fPIC
+# They look at every value of every image.
+$(addprefix $(VTAC_DIR)/quant/,calibrate.o moments.o): VTAC_CFLAGS += -O3
+
+$(call objects,$(VTAC_DIR),compiler,$$(VTAC_CPPFLAGS) $$(CPPFLAGS) $$(VTAC_CFLAGS) $$(CFLAGS))
+
+# The schema is Debian's libonnx-dev's.
+ONNX_PROTO := /usr/include/onnx/onnx.proto
+$(VTAC_DIR)/onnx.pb-c.c: $(ONNX_PROTO)
+	@mkdir -p $(@D)
+	protoc-c --c_out=$(@D) -I$(dir $(ONNX_PROTO)) $(notdir $(ONNX_PROTO))
+
+$(VTAC_DIR)/onnx.pb-c.o: $(VTAC_DIR)/onnx.pb-c.c
+	$(CC) $(CPPFLAGS) -std=c11 -O2 -g -fPIC $(CFLAGS) -c -o $@ $<
+
+$(VTAC_DIR)/onnx.pb-c.h: $(VTAC_DIR)/onnx.pb-c.c ;
+$(patsubst compiler/%.c,$(VTAC_DIR)/%.o,$(wildcard compiler/onnx/*.c)): $(VTAC_DIR)/onnx.pb-c.h
+
+$(call archive,$(VTAC_A),$(VTAC_OBJS))
+
+# The command reads configurations as the emulator does.
+VTAC_BIN := build/tools/vtac
+VTAC_CMD_OBJS := $(VTAC_CMD_SRCS:compiler/%.c=$(VTAC_DIR)/%.o) $(VTAC_DIR)/core_config.o
+VTAC_LIBS := -lprotobuf-c -lm -pthread
+$(VTAC_CMD_OBJS): VTAC_CPPFLAGS += $(LIB_CPPFLAGS) -Icard -Itools/picture
+
+$(call objects,$(VTAC_DIR),card/core,$$(EMU_CPPFLAGS) $$(CPPFLAGS) -std=gnu11 -O2 -g $$(CFLAGS))
+
+$(VTAC_BIN): $(VTAC_CMD_OBJS) $(PICTURE_OBJS) $(VTAC_A) $(PROG_A) $(OPS_A) $(LIB_A)
+	$(CC) $(LDFLAGS) -o $@ $^ $(VTAC_LIBS) $(PICTURE_LIBS) -ljson-c $(LIB_LIBS)
+
+# With its packages it is part of what `make` builds.
+VTAC_HAVE := $(and $(wildcard $(ONNX_PROTO)),$(shell command -v protoc-c 2>/dev/null))
+
+.PHONY: vtac
+vtac:
+	@tools/vm/deps.sh need $(BUILD_PACKAGES) $(VTAC_PACKAGES)
+	@$(MAKE) --no-print-directory $(VTAC_BIN)
+
+.PHONY: install-vtac-completion
+install-vtac-completion:
+	install -m 644 -D compiler/cmd/completion/vtac.bash \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/vtac
+	install -m 644 -D compiler/cmd/completion/_vtac $(DESTDIR)$(ZSH_DIR)/_vtac

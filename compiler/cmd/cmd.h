@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the verbs of vtac have in common. */
+#ifndef VTAC_CMD_H
+#define VTAC_CMD_H
+
+#include "api/vtac.h"
+
+/* Exit status: numbers never change their meaning. */
+enum {
+	CMD_OK		= 0,
+	CMD_ERROR	= 1,	/* of the machine: files, memory */
+	CMD_USAGE	= 2,
+	CMD_NO_CARD	= 3,	/* or it cannot be opened */
+	CMD_MODEL	= 4,	/* the model cannot be compiled; the sentence says why */
+};
+
+typedef int cmd_fn(int argc, char **argv);
+cmd_fn compile_main, report_main, passes_main, tvm_main;
+
+int cmd_usage(const char *why, const char *word);
+/* "vtac: subject: why", or without a subject if it is NULL; returns @status. */
+int cmd_fail(int status, const char *subject, const char *why);
+
+/* A core from a vta_config.json, NULL: TVM's default; or from a card. */
+int cmd_core_of_file(struct vtaops_core *core, const char *path);
+int cmd_core_of_card(struct vtaops_core *core, const char *card);
+
+/*
+ * The PNG and JPEG files of a directory as images; @pre stays as long. NULL: there are
+ * none.
+ */
+struct cmd_pictures;
+struct cmd_pictures *cmd_pictures_open(const char *path, const struct vtaimage_preprocess *pre);
+const struct vtac_images *cmd_pictures_images(struct cmd_pictures *c);
+void cmd_pictures_close(struct cmd_pictures *c);
+
+/* A progress line on a terminal; ended by cmd_progress_end(). */
+void cmd_progress(void *priv, const char *what, uint64_t done, uint64_t total);
+void cmd_progress_end(void);
+
+#endif /* VTAC_CMD_H */

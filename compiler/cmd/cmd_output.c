@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Write programs: to a file beside its place, then in its place. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd.h"
+#include "emit/emit.h"
+#include "output.h"
+
+static char *report_text(const struct vtac_program *p, const struct vtac_report_options *how,
+			 bool json)
+{
+	struct vtac_report_options as = *how;
+
+	as.json = json;
+	return vtac_report_text(p, &as);
+}
+
+/* A text file as it is; NULL: it cannot be read, errno says why. */
+static char *read_text(const char *path)
+{
+	FILE *f = fopen(path, "r");
+	char *text = NULL;
+	size_t size = 0;
+	ssize_t n;
+
+	if (!f)
+		return NULL;
+	n = getdelim(&text, &size, 0, f);
+	fclose(f);
+	if (n >= 0)
+		return text;
+	free(text);
+	errno = EINVAL;
+	return NULL;
+}
+
+static int write_file(const char *path, const void *data, size_t size)
+{
+	char part[4096];
+	FILE *f;
+
+	if (snprintf(part, sizeof(part), "%s.part", path) >= (int)sizeof(part))
+		return cmd_fail(CMD_ERROR, path, "the name is too long");
+	f = fopen(part, "wb");
+	if (!f)
+		return cmd_fail(CMD_ERROR, part, strerror(errno));
+	if (fwrite(data, 1, size, f) != size || fflush(f) || fsync(fileno(f))) {
+		int err = errno;
+
+		fclose(f);
+		unlink(part);
+		return cmd_fail(CMD_ERROR, part, strerror(err));
+	}
+	if (fclose(f) || rename(part, path)) {
+		unlink(part);
+		return cmd_fail(CMD_ERROR, path, strerror(errno));
+	}
+	return CMD_OK;
+}
+
+/* "photos/resnet50.onnx" is the program resnet50. */
+static void name_of(char *name, size_t max, const char *model)
+{
+	const char *slash = strrchr(model, '/');
+	size_t len;
+
+	model = slash ? slash + 1 : model;
+	len = strlen(model);
+	if (len > 5 && !strcmp(model + len - 5, ".onnx"))
+		len -= 5;
+	snprintf(name, max, "%.*s", (int)len, model);
+}
+
+static int write_c(const char *dir, const char *name, const void *data, size_t size)
+{
+	struct vtac_error error = { "", false };
+	struct vtaimage image;
+
+	if (vtaimage_open(&image, data, size))
+		return cmd_fail(CMD_ERROR, dir, image.why);
+	return vtac_emit_c(&image, name, dir, &error) ? cmd_fail(CMD_ERROR, NULL, error.text) :
+		CMD_OK;
+}
+
+int output_program(const struct vtac_program *p, const struct output_options *how, bool c,
+		   const char *path)
+{
+	struct vtac_image_options image = { 0 };
+	char name[64], *labels = NULL, *text, *json;
+	uint8_t *data = NULL;
+	size_t size;
+	int ret;
+
+	if (how->labels) {
+		labels = read_text(how->labels);
+		if (!labels)
+			return cmd_fail(CMD_ERROR, how->labels, strerror(errno));
+	}
+	text = report_text(p, how->report, false);
+	json = report_text(p, how->report, true);
+	name_of(name, sizeof(name), how->model);
+	image.name = name;
+	image.text[VTAIMAGE_LABELS] = labels;
+	image.text[VTAIMAGE_REPORT] = text;
+	image.text[VTAIMAGE_REPORT_JSON] = json;
+	image.preprocess = how->preprocess;
+	image.preprocess_count = how->preprocess ? 1 : 0;
+	if (vtac_image(p, &image, &data, &size))
+		ret = cmd_fail(CMD_MODEL, NULL, p->graph->error.text);
+	else
+		ret = c ? write_c(path, name, data, size) : write_file(path, data, size);
+	free(data);
+	free(labels);
+	free(text);
+	free(json);
+	return ret;
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Arrays of numpy's: .npy files, versions 1 and 2, little-endian. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "quant/quant.h"
+
+#define HEADER_MAX	4096
+
+static int fail(struct vtac_error *error, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+static int fail(struct vtac_error *error, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(error->text, sizeof(error->text), format, args);
+	va_end(args);
+	return -1;
+}
+
+static int read_all(int fd, void *buf, size_t n, int64_t at)
+{
+	while (n) {
+		ssize_t got = pread(fd, buf, n, at);
+
+		if (got <= 0)
+			return -1;
+		buf = (char *)buf + got;
+		at += got;
+		n -= (size_t)got;
+	}
+	return 0;
+}
+
+static int parse_type(struct vtac_npy *npy, const char *header)
+{
+	static const struct {
+		const char *text;
+		enum vtac_dtype dtype;
+	} types[] = {
+		{ "'<f4'", VTAC_F32 }, { "'|u1'", VTAC_U8 }, { "'|i1'", VTAC_I8 },
+		{ "'<i4'", VTAC_I32 }, { "'<i8'", VTAC_I64 },
+	};
+	const char *at = strstr(header, "'descr':");
+
+	for (size_t i = 0; at && i < sizeof(types) / sizeof(types[0]); i++)
+		if (!strncmp(at + 8 + strspn(at + 8, " "), types[i].text, 5)) {
+			npy->dtype = types[i].dtype;
+			return 0;
+		}
+	return -1;
+}
+
+static int parse_shape(struct vtac_npy *npy, const char *header)
+{
+	const char *at = strstr(header, "'shape':");
+	int64_t n = 1;
+
+	at = at ? strchr(at, '(') : NULL;
+	if (!at)
+		return -1;
+	at++;
+	for (npy->rank = 0; ; npy->rank++) {
+		char *end;
+		long long v;
+
+		at += strspn(at, " ,");
+		if (*at == ')')
+			return 0;
+		v = strtoll(at, &end, 10);
+		if (end == at || v <= 0 || v > (INT64_C(1) << 40) / n ||
+		    npy->rank == VTAC_RANK_MAX)
+			return -1;
+		n *= v;
+		npy->dims[npy->rank] = v;
+		at = end;
+	}
+}
+
+static int parse(struct vtac_npy *npy, const char *path, struct vtac_error *error)
+{
+	unsigned char start[12];
+	char header[HEADER_MAX + 1];
+	size_t size;
+
+	if (read_all(npy->fd, start, sizeof(start), 0) || memcmp(start, "\x93NUMPY", 6) ||
+	    start[6] < 1 || start[6] > 2)
+		return fail(error, "%s: this is not a .npy file of version 1 or 2.", path);
+	size = start[8] | (size_t)start[9] << 8;
+	npy->at = 10;
+	if (start[6] == 2) {
+		size |= (size_t)start[10] << 16 | (size_t)start[11] << 24;
+		npy->at = 12;
+	}
+	if (size > HEADER_MAX || read_all(npy->fd, header, size, npy->at))
+		return fail(error, "%s: the header is too long or cut off.", path);
+	header[size] = '\0';
+	npy->at += (int64_t)size;
+	if (strstr(header, "'fortran_order': True") || parse_type(npy, header) ||
+	    parse_shape(npy, header))
+		return fail(error,
+			    "%s: an array in C order of f4, u1, i1, i4 or i8 is expected.", path);
+	return 0;
+}
+
+int vtac_npy_open(struct vtac_npy *npy, const char *path, struct vtac_error *error)
+{
+	memset(npy, 0, sizeof(*npy));
+	npy->fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (npy->fd < 0)
+		return fail(error, "%s: %s.", path, strerror(errno));
+	if (!parse(npy, path, error))
+		return 0;
+	close(npy->fd);
+	return -1;
+}
+
+static float value(enum vtac_dtype dtype, const unsigned char *p)
+{
+	int32_t i32;
+	int64_t i64;
+
+	switch (dtype) {
+	case VTAC_U8:
+		return *p;
+	case VTAC_I8:
+		return *(const int8_t *)p;
+	case VTAC_I32:
+		memcpy(&i32, p, sizeof(i32));
+		return (float)i32;
+	default:
+		memcpy(&i64, p, sizeof(i64));
+		return (float)i64;
+	}
+}
+
+int vtac_npy_read(struct vtac_npy *npy, int64_t first, int64_t count, float *values,
+		  struct vtac_error *error)
+{
+	size_t size = vtac_dtype_size(npy->dtype);
+	int64_t at = npy->at + first * (int64_t)size;
+	unsigned char block[4096] = { 0 };
+
+	if (npy->dtype == VTAC_F32 && !read_all(npy->fd, values, (size_t)count * size, at))
+		return 0;
+	for (int64_t i = 0; i < count && npy->dtype != VTAC_F32; ) {
+		int64_t n = (int64_t)(sizeof(block) / size);
+
+		n = n < count - i ? n : count - i;
+		if (read_all(npy->fd, block, (size_t)n * size, at))
+			break;
+		at += n * (int64_t)size;
+		for (int64_t k = 0; k < n; k++)
+			values[i++] = value(npy->dtype, block + (size_t)k * size);
+		if (i == count)
+			return 0;
+	}
+	return fail(error, "The array's file ends before its values do.");
+}
+
+void vtac_npy_close(struct vtac_npy *npy)
+{
+	close(npy->fd);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * emit.h - programs as C, for machines without an operating system
+ *
+ * What is written is the user's: model.c, model.h, weights.h, main.c and a Makefile, with
+ * no licence of this project's but that of the libraries it is linked to (Apache-2.0).
+ * The same input gives the same bytes.
+ */
+#ifndef VTAC_EMIT_H
+#define VTAC_EMIT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "ir/graph.h"
+#include "vtaimage.h"
+
+/*
+ * Write an opened image as C into directory @dir, which is made. @name is what its
+ * functions begin with; characters that C does not have become '_'. Returns 0, or -1 and
+ * the reason.
+ */
+int vtac_emit_c(const struct vtaimage *image, const char *name, const char *dir,
+		struct vtac_error *error);
+
+/*
+ * Write the output of TVM's graph executor as C into @dir: graph JSON, parameters
+ * (relay.save_param_dict) and the functions' C sources, which are copied beside it.
+ * docs/c-code.md says what this can and cannot do.
+ */
+struct vtac_tvm_files {
+	const char *graph, *params;
+	const char *const *sources;
+	unsigned int n_sources;
+};
+int vtac_emit_tvm(const struct vtac_tvm_files *files, const char *name, const char *dir,
+		  struct vtac_error *error);
+
+/* ---- what both share: emit_file.c ---- */
+
+#define VTAC_C_NAME_MAX	64
+
+struct vtac_c_name {
+	char text[VTAC_C_NAME_MAX];
+};
+
+/* A C identifier of any text; unique among @n in @taken. */
+struct vtac_c_name vtac_c_name(const char *text, const struct vtac_c_name *taken,
+			       unsigned int n);
+
+/* A file in @dir to write; NULL and the reason. */
+FILE *vtac_emit_open(const char *dir, const char *file, struct vtac_error *error);
+/* Close it; -1 and the reason if something could not be written. */
+int vtac_emit_close(FILE *f, const char *dir, const char *file, struct vtac_error *error);
+/* "const uint8_t NAME[SIZE]" of these bytes, aligned to 64. */
+void vtac_emit_bytes(FILE *f, const char *name, const uint8_t *data, size_t size);
+
+/* The program around a network, and how to make it: emit_main.c. @tensor: C names. */
+void vtac_emit_main(FILE *f, const char *name, const char *upper,
+		    const struct vtaimage *image, const struct vtac_c_name *tensor);
+void vtac_emit_makefile(FILE *f);
+
+#endif /* VTAC_EMIT_H */

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The pass `shape`: shapes of all tensors, and constants out of what is computed of
+ * constants alone. Both at once, in the order of the nodes: a shape may be the result
+ * of arithmetic on shapes before it.
+ */
+#include <string.h>
+
+#include "interp.h"
+#include "passes/passes.h"
+#include "shape_impl.h"
+
+/* ---- the shapes of the graph's inputs ---- */
+
+static int apply_shape(struct vtac_graph *g, const struct vtac_shape_option *o)
+{
+	struct vtac_tensor *t = NULL;
+
+	for (unsigned int i = 0; i < g->n_inputs; i++)
+		if (o->input ? !strcmp(g->inputs[i]->name, o->input) : g->n_inputs == 1)
+			t = g->inputs[i];
+	if (!t)
+		return vtac_fail(g, NULL, "The model has no input %.120s to give a shape to.",
+				 o->input ? o->input : "that is the only one");
+	if (o->rank != t->rank)
+		return vtac_fail(g, NULL, "Input %.120s has %d dimensions, the shape given has %d.",
+				 t->name, t->rank, o->rank);
+	for (int i = 0; i < t->rank; i++)
+		if (t->dims[i] >= 0 && t->dims[i] != o->dims[i] && i)
+			return vtac_fail(g, NULL,
+					 "Dimension %d of input %.120s is %lld in the file.", i,
+					 t->name, (long long)t->dims[i]);
+	return vtac_set_shape(g, NULL, t, o->rank, o->dims);
+}
+
+/* An open number of images is 1; other open dimensions are an error. */
+static int complete_input(struct vtac_graph *g, struct vtac_tensor *t)
+{
+	if (t->rank > 0 && t->dims[0] < 0)
+		t->dims[0] = 1;
+	for (int i = 1; i < t->rank; i++)
+		if (t->dims[i] < 0)
+			return vtac_fail(g, NULL,
+					 "The file leaves dimension %d of input %.120s open: give "
+					 "its shape by --shape.",
+					 i, t->name);
+	return vtac_set_shape(g, NULL, t, t->rank, t->dims);
+}
+
+static int input_shapes(struct vtac_graph *g, const struct vtac_options *opt)
+{
+	for (unsigned int i = 0; opt && i < opt->n_shapes; i++)
+		if (apply_shape(g, &opt->shapes[i]))
+			return -1;
+	for (unsigned int i = 0; i < g->n_inputs; i++)
+		if (complete_input(g, g->inputs[i]))
+			return -1;
+	return 0;
+}
+
+/* ---- folding ---- */
+
+/* What may take long is left to the run; scales stay where quantisation finds them. */
+static bool is_foldable(const struct vtac_node *node)
+{
+	switch (node->op) {
+	case VTAC_SHAPE:
+		return true;
+	case VTAC_CONV:
+	case VTAC_CONV_TRANSPOSE:
+	case VTAC_GEMM:
+	case VTAC_MATMUL:
+	case VTAC_MAX_POOL:
+	case VTAC_AVG_POOL:
+	case VTAC_DEQUANTIZE:
+		return false;
+	default:
+		break;
+	}
+	for (unsigned int i = 0; i < node->n_in; i++)
+		if (node->in[i] && !node->in[i]->data)
+			return false;
+	return node->n_in > 0;
+}
+
+int vtac_fold_node(struct vtac_graph *g, struct vtac_node *node)
+{
+	void **data = vtac_alloc(g, node->n_out, sizeof(*data));
+
+	if (!data)
+		return -1;
+	for (unsigned int i = 0; i < node->n_out; i++) {
+		if (!node->out[i])
+			continue;
+		data[i] = vtac_alloc(g, (uint64_t)vtac_bytes(node->out[i]) + 1, 1);
+		if (!data[i])
+			return -1;
+	}
+	if (vtac_run_constant(g, node, data))
+		return -1;
+	for (unsigned int i = 0; i < node->n_out; i++) {
+		struct vtac_tensor *t = node->out[i];
+
+		vtac_node_set_out(node, i, NULL);
+		if (t)
+			t->data = data[i];
+	}
+	vtac_node_remove(node);
+	return 0;
+}
+
+/*
+ * Leave out a node that changes nothing. A graph's output keeps its name: then it is the
+ * producer that writes it.
+ */
+static int bypass(struct vtac_graph *g, struct vtac_node *node)
+{
+	struct vtac_tensor *x = node->in[0], *y = node->out[0];
+	struct vtac_node *from = x->producer;
+
+	if (!vtac_is_output(g, y)) {
+		vtac_node_remove(node);
+		return vtac_tensor_replace(g, y, x);
+	}
+	if (!from || vtac_is_output(g, x))
+		return 0;
+	vtac_node_remove(node);
+	for (unsigned int i = 0; i < from->n_out; i++)
+		if (from->out[i] == x)
+			vtac_node_set_out(from, i, y);
+	return vtac_tensor_replace(g, x, y);
+}
+
+static bool is_nothing(const struct vtac_node *node)
+{
+	switch (node->op) {
+	case VTAC_IDENTITY:
+		return true;
+	case VTAC_CAST:
+		return node->in[0]->dtype == node->attr.cast.to;
+	case VTAC_RESHAPE:
+	case VTAC_EXPAND:
+		return vtac_same_shape(node->in[0], node->out[0]);
+	case VTAC_SLICE:
+		return vtac_slice_is_whole(node);
+	case VTAC_CONCAT:
+		return node->n_in == 1;
+	case VTAC_TRANSPOSE:
+		for (int i = 0; i < node->in[0]->rank; i++)
+			if (node->attr.transpose.perm[i] != i)
+				return false;
+		return true;
+	case VTAC_PAD:
+		for (int i = 0; i < node->in[0]->rank; i++)
+			if (node->attr.pad.before[i] || node->attr.pad.after[i])
+				return false;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int shape_and_fold(struct vtac_graph *g, struct vtac_node *node)
+{
+	if (vtac_shape_node(g, node))
+		return -1;
+	if (is_foldable(node))
+		return vtac_fold_node(g, node);
+	return is_nothing(node) ? bypass(g, node) : 0;
+}
+
+int vtac_pass_shape(struct vtac_graph *g, const struct vtac_options *opt)
+{
+	if (input_shapes(g, opt))
+		return -1;
+	for (unsigned int i = 0; i < g->n_nodes; i++)
+		if (!g->nodes[i]->dead && shape_and_fold(g, g->nodes[i]))
+			return -1;
+	return vtac_graph_sweep(g);
+}

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Nodes of the card as operators of libvtaops, and their constants as these have them. */
+#include <string.h>
+
+#include "passes/device.h"
+#include "lower_impl.h"
+
+/* ---- constants ---- */
+
+static struct lowered *constants_of(const struct lowering *l, const struct vtac_node *node)
+{
+	return &l->constants[node->id];
+}
+
+static bool has_weights(const struct vtac_node *node)
+{
+	return node->op == VTAC_CONV || node->op == VTAC_CONV_TRANSPOSE || node->op == VTAC_GEMM;
+}
+
+static bool is_depthwise(const struct vtac_node *node)
+{
+	const struct vtac_tensor *w = node->in[1];
+
+	return node->op == VTAC_CONV && w->dims[1] == 1 && node->attr.conv.groups > 1 &&
+	       w->dims[0] == node->attr.conv.groups && (node->n_in < 4 || !node->in[3]);
+}
+
+static int pack_weights(struct lowering *l, const struct vtac_node *node)
+{
+	const struct vtaops_core *core = &l->p->core;
+	const struct vtac_tensor *w = node->in[1];
+	bool gemm = node->op == VTAC_GEMM;
+	uint32_t groups = gemm ? 1 : (uint32_t)node->attr.conv.groups;
+	uint32_t o = (uint32_t)w->dims[0], i = (uint32_t)w->dims[1] * groups;
+	uint32_t kh = gemm ? 1 : (uint32_t)w->dims[2], kw = gemm ? 1 : (uint32_t)w->dims[3];
+	size_t bytes = vtaops_wgt_groups_bytes(core, o, i, kh, kw, groups);
+	uint64_t at;
+
+	if (!bytes)
+		return vtac_fail(l->g, node, "Its weights are too large for a card.");
+	if (lower_reserve(l, bytes, l->align, &at))
+		return -1;
+	if (groups > 1)
+		vtaops_pack_wgt_groups(core, l->p->model + at, w->data, o, i, kh, kw, groups);
+	else
+		vtaops_pack_wgt(core, l->p->model + at, w->data, o, i, kh, kw);
+	constants_of(l, node)->wgt = VTAIMAGE_MODEL + (uint32_t)at;
+	l->p->weight_bytes += bytes;
+	if (!is_depthwise(node))
+		return 0;
+	if (lower_reserve(l, vtaops_depthwise_bytes(core, o, kh, kw), l->align, &at))
+		return -1;
+	vtaops_pack_depthwise(core, l->p->model + at, w->data, o, kh, kw);
+	constants_of(l, node)->depthwise = VTAIMAGE_MODEL + (uint32_t)at;
+	return 0;
+}
+
+static int pack_vector(struct lowering *l, const int32_t *v, uint32_t channels, uint32_t *addr)
+{
+	const struct vtaops_core *core = &l->p->core;
+	uint64_t at;
+
+	if (lower_reserve(l, vtaops_bias_bytes(core, channels), l->align, &at))
+		return -1;
+	vtaops_pack_bias(core, l->p->model + at, v, channels);
+	*addr = VTAIMAGE_MODEL + (uint32_t)at;
+	return 0;
+}
+
+static bool all_same(const int32_t *v, uint32_t n)
+{
+	for (uint32_t i = 1; i < n; i++)
+		if (v[i] != v[0])
+			return false;
+	return true;
+}
+
+static bool all_zero(const int32_t *v, uint32_t n)
+{
+	return all_same(v, n) && !v[0];
+}
+
+static int pack_stage(struct lowering *l, const struct vtac_node *node)
+{
+	const struct vtac_post *post = &node->post;
+	uint32_t channels = vtac_packed_shape(node->out[0]).c;
+	struct lowered *c = constants_of(l, node);
+
+	if (post->bias && !all_zero(post->bias, channels) &&
+	    pack_vector(l, post->bias, channels, &c->bias))
+		return -1;
+	if (post->res_mul && pack_vector(l, post->res_mul, channels, &c->res_muls))
+		return -1;
+	if (!post->per_channel)
+		return 0;
+	if (!all_same(post->mul, channels) && pack_vector(l, post->mul, channels, &c->muls))
+		return -1;
+	return all_same(post->shift, channels) ? 0 :
+	       pack_vector(l, post->shift, channels, &c->shifts);
+}
+
+/* Cores with narrow inputs bring tensors to the accumulators by GEMM. */
+static int pack_identity(struct lowering *l)
+{
+	uint64_t at;
+
+	if (l->p->core.log_inp_width == 3 || l->identity)
+		return 0;
+	if (lower_reserve(l, l->p->core.wgt_bytes, l->align, &at))
+		return -1;
+	vtaops_pack_identity(&l->p->core, l->p->model + at);
+	l->identity = VTAIMAGE_MODEL + (uint32_t)at;
+	return 0;
+}
+
+/* Nearest neighbours by whole factors: each value to a square of its copies. */
+static int pack_copies(struct lowering *l, const struct vtac_node *node)
+{
+	const struct vtaops_core *core = &l->p->core;
+	struct vtac_packed x = vtac_packed_shape(node->in[0]), y = vtac_packed_shape(node->out[0]);
+	uint32_t kh = y.h / x.h, kw = y.w / x.w;
+	size_t bytes = vtaops_wgt_groups_bytes(core, x.c, x.c, kh, kw, x.c);
+	int8_t *ones = vtac_alloc(l->g, (uint64_t)x.c * kh * kw, 1);
+	uint64_t at;
+
+	if (!ones || lower_reserve(l, bytes, l->align, &at))
+		return -1;
+	memset(ones, 1, (size_t)x.c * kh * kw);
+	vtaops_pack_wgt_groups(core, l->p->model + at, ones, x.c, x.c, kh, kw, x.c);
+	constants_of(l, node)->wgt = VTAIMAGE_MODEL + (uint32_t)at;
+	return 0;
+}
+
+int lower_constants(struct lowering *l, const struct vtac_node *node)
+{
+	if (node->op == VTAC_RESIZE)
+		return pack_copies(l, node);
+	if (!has_weights(node))
+		return pack_identity(l) || pack_stage(l, node) ? -1 : 0;
+	return pack_weights(l, node) || pack_stage(l, node) ? -1 : 0;
+}
+
+/* ---- operators ---- */
+
+static struct vtaops_post post_of(const struct lowering *l, const struct vtac_node *node)
+{
+	const struct vtac_post *post = &node->post;
+	const struct lowered *c = constants_of(l, node);
+
+	return (struct vtaops_post) {
+		.bias = c->bias, .muls = c->muls, .shifts = c->shifts,
+		.mul = c->muls || !post->mul ? 0 : post->mul[0],
+		.shift = c->shifts || !post->shift ? 0 : (unsigned int)post->shift[0],
+		.lo = post->lo, .hi = post->hi, .round = post->round,
+	};
+}
+
+static int lower_depthwise(struct vtaops_builder *b, const struct vtaops_conv2d *conv,
+			   uint32_t wgt)
+{
+	return vtaops_depthwise(b, &(struct vtaops_window) {
+		.inp = conv->inp, .out = conv->out, .wgt = wgt, .n = conv->n, .c = conv->in,
+		.h = conv->h, .w = conv->w, .kh = conv->kh, .kw = conv->kw,
+		.stride_h = conv->stride_h, .stride_w = conv->stride_w,
+		.pad_h = conv->pad_h, .pad_w = conv->pad_w,
+		.end_h = conv->end_h, .end_w = conv->end_w,
+		.dil_h = conv->dil_h, .dil_w = conv->dil_w, .post = conv->post });
+}
+
+/* By GEMM with zeros around, or by ALU: what takes fewer cycles. */
+static int lower_by_channel(struct lowering *l, const struct vtaops_conv2d *conv, uint32_t wgt)
+{
+	struct vtaops_builder by_gemm, by_alu;
+
+	vtaops_begin(&by_gemm, &l->p->core, NULL, 0, NULL, 0, 0);
+	vtaops_begin(&by_alu, &l->p->core, NULL, 0, NULL, 0, 0);
+	vtaops_conv2d(&by_gemm, conv);
+	lower_depthwise(&by_alu, conv, wgt);
+	if (by_alu.error || (!by_gemm.error && by_gemm.cycles <= by_alu.cycles))
+		return vtaops_conv2d(&l->b, conv);
+	return lower_depthwise(&l->b, conv, wgt);
+}
+
+static int lower_conv(struct lowering *l, const struct vtac_node *node)
+{
+	struct vtac_packed x = vtac_packed_shape(node->in[0]);
+	const struct vtac_window *w = &node->attr.conv.window;
+	const struct vtac_tensor *res = node->n_in > 3 ? node->in[3] : NULL;
+	const struct lowered *c = constants_of(l, node);
+	struct vtaops_conv2d op = {
+		.inp = lower_tensor(l, node->in[0]), .wgt = c->wgt,
+		.out = lower_tensor(l, node->out[0]),
+		.res = res ? lower_tensor(l, res) : 0, .res_shift = node->post.res_shift,
+		.res_muls = c->res_muls, .n = x.n, .in = x.c, .h = x.h, .w = x.w,
+		.units = (uint32_t)node->out[0]->dims[1],
+		.kh = (uint32_t)w->kernel[0], .kw = (uint32_t)w->kernel[1],
+		.stride_h = (uint32_t)w->stride[0], .stride_w = (uint32_t)w->stride[1],
+		.pad_h = (uint32_t)w->pad[0], .pad_w = (uint32_t)w->pad[1],
+		.dil_h = (uint32_t)w->dilation[0], .dil_w = (uint32_t)w->dilation[1],
+		.groups = (uint32_t)node->attr.conv.groups,
+		.transposed = node->op == VTAC_CONV_TRANSPOSE, .post = post_of(l, node),
+	};
+
+	if (op.transposed) {
+		/* What is cut off behind differs from before: more outputs, or fewer. */
+		op.out_pad_h = (uint32_t)(node->out[0]->dims[2] + 2 * w->pad[0]) -
+			       ((x.h - 1) * op.stride_h + (op.kh - 1) * op.dil_h + 1);
+		op.out_pad_w = (uint32_t)(node->out[0]->dims[3] + 2 * w->pad[1]) -
+			       ((x.w - 1) * op.stride_w + (op.kw - 1) * op.dil_w + 1);
+	} else {
+		op.end_h = (int32_t)(w->pad[2] - w->pad[0]);
+		op.end_w = (int32_t)(w->pad[3] - w->pad[1]);
+	}
+	return c->depthwise ? lower_by_channel(l, &op, c->depthwise) : vtaops_conv2d(&l->b, &op);
+}
+
+static int lower_gemm(struct lowering *l, const struct vtac_node *node)
+{
+	const struct vtac_tensor *x = node->in[0], *w = node->in[1];
+	const struct vtac_tensor *res = node->n_in > 3 ? node->in[3] : NULL;
+
+	return vtaops_dense(&l->b, &(struct vtaops_dense) {
+		.inp = lower_tensor(l, x), .wgt = constants_of(l, node)->wgt,
+		.out = lower_tensor(l, node->out[0]), .res = res ? lower_tensor(l, res) : 0,
+		.res_shift = node->post.res_shift, .n = (uint32_t)x->dims[0],
+		.in = (uint32_t)w->dims[1], .units = (uint32_t)w->dims[0],
+		.post = post_of(l, node) });
+}
+
+/* More padding behind than before, as the outputs need: a window partly outside counts. */
+static int32_t end_of(uint32_t in, uint32_t out, uint32_t k, uint32_t stride, uint32_t pad,
+		      uint32_t dil)
+{
+	int32_t end = (int32_t)((out - 1) * stride + (k - 1) * dil + 1) - (int32_t)(in + 2 * pad);
+
+	return end < -(int32_t)pad ? -(int32_t)pad : end;
+}
+
+static int lower_pool(struct lowering *l, const struct vtac_node *node)
+{
+	struct vtac_packed x = vtac_packed_shape(node->in[0]);
+	const struct vtac_window *w = &node->attr.pool;
+	struct vtaops_window op = {
+		.inp = lower_tensor(l, node->in[0]), .out = lower_tensor(l, node->out[0]),
+		.identity = l->identity, .n = x.n, .c = x.c, .h = x.h, .w = x.w,
+		.kh = (uint32_t)w->kernel[0], .kw = (uint32_t)w->kernel[1],
+		.stride_h = (uint32_t)w->stride[0], .stride_w = (uint32_t)w->stride[1],
+		.pad_h = (uint32_t)w->pad[0], .pad_w = (uint32_t)w->pad[1],
+		.dil_h = (uint32_t)w->dilation[0], .dil_w = (uint32_t)w->dilation[1],
+		.post = post_of(l, node),
+	};
+	struct vtac_packed y = vtac_packed_shape(node->out[0]);
+
+	op.end_h = end_of(x.h, y.h, op.kh, op.stride_h, op.pad_h, op.dil_h);
+	op.end_w = end_of(x.w, y.w, op.kw, op.stride_w, op.pad_w, op.dil_w);
+	return node->op == VTAC_MAX_POOL ? vtaops_max_pool(&l->b, &op) :
+					   vtaops_sum_pool(&l->b, &op);
+}
+
+static uint32_t elements_of(const struct lowering *l, const struct vtac_tensor *t)
+{
+	struct vtac_packed s = vtac_packed_shape(t);
+
+	return (uint32_t)(vtaops_act_bytes(&l->p->core, s.n, s.c, s.h, s.w) /
+			  l->p->core.inp_bytes);
+}
+
+/* The order does not matter to any of them, but b is what is spread. */
+static void swap_operands(struct vtaops_eltwise *op)
+{
+	uint32_t b = op->b;
+	unsigned int shift = op->b_shift;
+
+	op->b = op->a;
+	op->a = b;
+	op->b_shift = op->a_shift;
+	op->a_shift = shift;
+}
+
+static int lower_eltwise(struct lowering *l, const struct vtac_node *node)
+{
+	struct vtaops_eltwise op = {
+		.a = lower_tensor(l, node->in[0]), .out = lower_tensor(l, node->out[0]),
+		.identity = l->identity, .elements = elements_of(l, node->out[0]),
+		.a_shift = node->post.a_shift, .b_shift = node->post.b_shift,
+		.offset = node->post.offset,
+		.post = post_of(l, node),
+	};
+
+	if (node->op == VTAC_CLIP)
+		return vtaops_requantise(&l->b, &op);
+	op.b = lower_tensor(l, node->in[1]);
+	if (vtac_spreads(node, 0))
+		swap_operands(&op);
+	if (vtac_spreads(node, 0) || vtac_spreads(node, 1))
+		op.repeat = (uint32_t)(node->out[0]->dims[2] * node->out[0]->dims[3]);
+	switch (node->op) {
+	case VTAC_ADD:
+		return vtaops_add(&l->b, &op);
+	case VTAC_MUL:
+		return vtaops_mul(&l->b, &op);
+	case VTAC_MAX:
+		return vtaops_max(&l->b, &op);
+	default:
+		return vtaops_min(&l->b, &op);
+	}
+}
+
+/* A copy of @elements as they are. */
+static int copy_elements(struct lowering *l, uint32_t from, uint32_t to, uint32_t elements)
+{
+	int top = 1 << ((1 << l->p->core.log_inp_width) - 1);
+
+	return vtaops_requantise(&l->b, &(struct vtaops_eltwise) {
+		.a = from, .out = to, .identity = l->identity, .elements = elements,
+		.post = { .lo = -top, .hi = top - 1 } });
+}
+
+/* Parts of whole blocks stand behind each other, for each image of a batch. */
+static int lower_concat(struct lowering *l, const struct vtac_node *node)
+{
+	const struct vtaops_core *core = &l->p->core;
+	struct vtac_packed y = vtac_packed_shape(node->out[0]);
+	uint32_t images = (y.n + core->batch - 1) / core->batch, at = 0;
+	uint32_t whole = elements_of(l, node->out[0]) / images;
+
+	for (unsigned int i = 0; i < node->n_in; i++) {
+		const struct vtac_tensor *x = node->in[i];
+		uint32_t each = elements_of(l, x) / images;
+
+		/* The same part may be joined twice: it is in one of its places. */
+		if (x->home == node->out[0] && x->home_offset == (int64_t)at * core->inp_bytes) {
+			at += each;
+			continue;
+		}
+		for (uint32_t k = 0; k < images; k++)
+			if (copy_elements(l, lower_tensor(l, x) + k * each * core->inp_bytes,
+					  lower_tensor(l, node->out[0]) +
+					  (k * whole + at) * core->inp_bytes, each))
+				return -1;
+		at += each;
+	}
+	return 0;
+}
+
+static int lower_resize(struct lowering *l, const struct vtac_node *node)
+{
+	struct vtac_packed x = vtac_packed_shape(node->in[0]), y = vtac_packed_shape(node->out[0]);
+	uint32_t kh = y.h / x.h, kw = y.w / x.w;
+
+	return vtaops_conv2d(&l->b, &(struct vtaops_conv2d) {
+		.inp = lower_tensor(l, node->in[0]), .wgt = constants_of(l, node)->wgt,
+		.out = lower_tensor(l, node->out[0]), .n = x.n, .in = x.c, .h = x.h, .w = x.w,
+		.units = x.c, .kh = kh, .kw = kw, .stride_h = kh, .stride_w = kw,
+		.groups = x.c, .transposed = 1, .post = post_of(l, node) });
+}
+
+bool lower_same_place(const struct vtac_tensor *a, const struct vtac_tensor *b)
+{
+	struct vtac_packed x = vtac_packed_shape(a), y = vtac_packed_shape(b);
+
+	return x.n == y.n && x.c == y.c && (uint64_t)x.h * x.w == (uint64_t)y.h * y.w;
+}
+
+int lower_node(struct lowering *l, const struct vtac_node *node)
+{
+	switch (node->op) {
+	case VTAC_CONV:
+	case VTAC_CONV_TRANSPOSE:
+		return lower_conv(l, node);
+	case VTAC_GEMM:
+		return lower_gemm(l, node);
+	case VTAC_MAX_POOL:
+	case VTAC_AVG_POOL:
+		return lower_pool(l, node);
+	case VTAC_ADD:
+	case VTAC_MUL:
+	case VTAC_MAX:
+	case VTAC_MIN:
+	case VTAC_CLIP:
+		return lower_eltwise(l, node);
+	case VTAC_CONCAT:
+		return lower_concat(l, node);
+	case VTAC_RESIZE:
+		return lower_resize(l, node);
+	case VTAC_RESHAPE:
+	case VTAC_IDENTITY:
+	case VTAC_COPY:
+		return 0;
+	default:
+		return vtac_fail(l->g, node, "The card has no operator for %s.",
+				 vtac_op_name(node->op));
+	}
+}

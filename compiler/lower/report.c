@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the compiler did, for people and as JSON. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "api/vtac.h"
+
+/* A node that the file has, not one that a pass made to move values. */
+static bool is_layer(const struct vtac_node *node)
+{
+	return node->op != VTAC_COPY && node->op != VTAC_QUANTIZE &&
+	       node->op != VTAC_DEQUANTIZE;
+}
+
+static double sqnr_of(const struct vtac_report_options *how, const struct vtac_node *node)
+{
+	const struct vtac_accuracy *a = how->accuracy;
+	unsigned int id = node->n_out && node->out[0] ? node->out[0]->id : UINT32_MAX;
+
+	return a && id < a->n_sqnr ? a->sqnr[id] : 0;
+}
+
+struct totals {
+	unsigned int card, cpu, copies;
+	uint64_t copied;
+};
+
+static struct totals count(const struct vtac_program *p)
+{
+	struct totals t = { 0 };
+
+	for (unsigned int i = 0; i < p->graph->n_nodes; i++) {
+		const struct vtac_node *node = p->graph->nodes[i];
+
+		if (node->op == VTAC_COPY) {
+			t.copies++;
+			t.copied += (uint64_t)vtac_bytes(node->in[0]);
+		} else if (is_layer(node)) {
+			t.card += node->device == VTAC_CARD;
+			t.cpu += node->device != VTAC_CARD;
+		}
+	}
+	return t;
+}
+
+/* ---- text ---- */
+
+static void bar(FILE *f, uint64_t part, uint64_t whole)
+{
+	unsigned int n = whole ? (unsigned int)(part * 20 / whole) : 0;
+
+	for (unsigned int i = 0; i < 20; i++)
+		fputs(i < n ? "#" : " ", f);
+}
+
+/* A chart beside the figures: so many signs, each for so many dB. */
+#define SQNR_CHART	20
+#define SQNR_CHART_DB	2.5
+
+static void print_layer(FILE *f, const struct vtac_program *p, const struct vtac_node *node,
+			const struct vtac_report_options *how, uint64_t most)
+{
+	double sqnr = sqnr_of(how, node);
+	char buf[128];
+
+	fprintf(f, "%-28.28s %-14s %-16s %-4s", node->name, vtac_op_name(node->op),
+		vtac_shape_text(node->out[0], buf), node->device == VTAC_CARD ? "card" : "CPU");
+	if (node->device == VTAC_CARD) {
+		fprintf(f, " %10" PRIu64 " %5.1f%% ", node->cycles,
+			p->cycles ? 100.0 * (double)node->cycles / (double)p->cycles : 0);
+		bar(f, node->cycles, most);
+	} else {
+		fprintf(f, " %10s %6s %20s", "", "", "");
+	}
+	if (sqnr > 0) {
+		fprintf(f, " %6.1f dB ", sqnr);
+		for (int i = 0; i < SQNR_CHART && i * SQNR_CHART_DB < sqnr; i++)
+			fputc('=', f);
+	}
+	fputc('\n', f);
+	if (node->device != VTAC_CARD && node->why)
+		fprintf(f, "    %s\n", node->why);
+}
+
+static void print_layers(FILE *f, const struct vtac_program *p,
+			 const struct vtac_report_options *how)
+{
+	uint64_t most = 0;
+
+	for (unsigned int i = 0; i < p->graph->n_nodes; i++)
+		if (p->graph->nodes[i]->cycles > most)
+			most = p->graph->nodes[i]->cycles;
+	fprintf(f, "%-28s %-14s %-16s %-4s %10s %6s %-20s%s\n", "node", "operator", "output", "on",
+		"cycles", "share", "", how->accuracy ? "    SQNR" : "");
+	for (unsigned int i = 0; i < p->graph->n_nodes; i++)
+		if (is_layer(p->graph->nodes[i]))
+			print_layer(f, p, p->graph->nodes[i], how, most);
+}
+
+static void print_memory(FILE *f, const char *what, uint64_t bytes, uint64_t bound)
+{
+	fprintf(f, "%-22s %10" PRIu64 " bytes", what, bytes);
+	if (bound)
+		fprintf(f, " (%.2f of the least that lives at one time)",
+			(double)bytes / (double)bound);
+	fputc('\n', f);
+}
+
+static void report_text(const struct vtac_program *p, const struct vtac_report_options *how,
+			FILE *f)
+{
+	struct totals t = count(p);
+	char buf[VTAC_QUANT_TEXT];
+
+	fprintf(f, "Program %s\n\n", p->graph->name[0] ? p->graph->name : "without a name");
+	print_layers(f, p, how);
+	fprintf(f, "\nnodes on the card      %10u\nnodes on the CPU       %10u\n", t.card, t.cpu);
+	fprintf(f,
+		"regions of the card    %10u\ncycles of the card     %10" PRIu64 "\n", p->regions,
+		p->cycles);
+	fprintf(f, "copies                 %10u (%" PRIu64 " values)\n", t.copies, t.copied);
+	print_memory(f, "weights", p->weight_bytes, 0);
+	print_memory(f, "model", p->model_bytes, 0);
+	print_memory(f, "card memory", p->card_bytes, p->card_bound);
+	print_memory(f, "host memory", p->host_bytes, p->host_bound);
+	if (p->graph->how)
+		fprintf(f, "integers by            %s\n", vtac_quant_text(p->graph->how, buf));
+	if (how->accuracy)
+		fprintf(f, "same greatest output   %10u of %u images; SQNR of the output %.1f dB\n",
+			how->accuracy->agree, how->accuracy->images, how->accuracy->output_sqnr);
+	if (how->accuracy && how->accuracy->labelled)
+		fprintf(f, "the image's class      %10u of %u images; %u in floats\n",
+			how->accuracy->right, how->accuracy->images, how->accuracy->right_float);
+}
+
+/* ---- JSON ---- */
+
+static void print_string(FILE *f, const char *s)
+{
+	fputc('"', f);
+	for (; *s; s++) {
+		if (*s == '"' || *s == '\\')
+			fputc('\\', f);
+		fputc((unsigned char)*s < 32 ? ' ' : *s, f);
+	}
+	fputc('"', f);
+}
+
+static void json_layer(FILE *f, const struct vtac_node *node,
+		       const struct vtac_report_options *how, bool first)
+{
+	double sqnr = sqnr_of(how, node);
+
+	fprintf(f, "%s\n    {\"name\": ", first ? "" : ",");
+	print_string(f, node->name);
+	fprintf(f, ", \"operator\": \"%s\", \"device\": \"%s\", \"cycles\": %" PRIu64,
+		vtac_op_name(node->op), node->device == VTAC_CARD ? "card" : "cpu", node->cycles);
+	if (node->device != VTAC_CARD && node->why) {
+		fputs(", \"why\": ", f);
+		print_string(f, node->why);
+	}
+	if (sqnr > 0)
+		fprintf(f, ", \"sqnr\": %.2f", sqnr);
+	fputc('}', f);
+}
+
+static void report_json(const struct vtac_program *p, const struct vtac_report_options *how,
+			FILE *f)
+{
+	struct totals t = count(p);
+	char buf[VTAC_QUANT_TEXT];
+	bool first = true;
+
+	fputs("{\n  \"name\": ", f);
+	print_string(f, p->graph->name);
+	fputs(",\n  \"nodes\": [", f);
+	for (unsigned int i = 0; i < p->graph->n_nodes; i++) {
+		if (!is_layer(p->graph->nodes[i]))
+			continue;
+		json_layer(f, p->graph->nodes[i], how, first);
+		first = false;
+	}
+	fprintf(f,
+		"\n  ],\n  \"regions\": %u, \"cycles\": %" PRIu64 ", \"copies\": %u,\n", p->regions,
+		p->cycles, t.copies);
+	fprintf(f,
+		"  \"weight_bytes\": %" PRIu64 ", \"model_bytes\": %" PRIu64 ",\n", p->weight_bytes,
+		p->model_bytes);
+	fprintf(f, "  \"card_bytes\": %" PRIu64 ", \"card_bound\": %" PRIu64 ",\n", p->card_bytes,
+		p->card_bound);
+	if (p->graph->how)
+		fprintf(f, "  \"integers\": \"%s\",\n",
+			vtac_quant_text(p->graph->how, buf));
+	fprintf(f, "  \"host_bytes\": %" PRIu64 ", \"host_bound\": %" PRIu64, p->host_bytes,
+		p->host_bound);
+	if (how->accuracy)
+		fprintf(f, ",\n  \"images\": %u, \"agree\": %u, \"sqnr\": %.2f",
+			how->accuracy->images, how->accuracy->agree, how->accuracy->output_sqnr);
+	if (how->accuracy && how->accuracy->labelled)
+		fprintf(f, ",\n  \"right\": %u, \"right_float\": %u", how->accuracy->right,
+			how->accuracy->right_float);
+	fputs("\n}\n", f);
+}
+
+void vtac_report(const struct vtac_program *p, const struct vtac_report_options *how, FILE *f)
+{
+	if (how->json)
+		report_json(p, how, f);
+	else
+		report_text(p, how, f);
+}
+
+char *vtac_report_text(const struct vtac_program *p, const struct vtac_report_options *how)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return NULL;
+	vtac_report(p, how, f);
+	return fclose(f) ? NULL : text;
+}

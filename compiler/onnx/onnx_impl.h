@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the files of the ONNX reader share. */
+#ifndef VTAC_ONNX_IMPL_H
+#define VTAC_ONNX_IMPL_H
+
+#include "ir/graph.h"
+#include "onnx.pb-c.h"
+
+#define ONNX_OPSET_MIN	7
+#define ONNX_OPSET_MAX	22
+
+struct onnx_reader {
+	struct vtac_graph *g;
+	int opset;
+	char dir[4096];		/* the model's directory, resolved; external data is below it */
+};
+
+/* A node that is being read. Attributes that nothing has asked for are an error. */
+struct onnx_node {
+	struct onnx_reader *r;
+	struct vtac_graph *g;
+	const Onnx__NodeProto *p;
+	struct vtac_node stub;		/* its name and operator, for errors */
+	struct vtac_tensor **in, **out;	/* NULL: left out */
+	unsigned int n_in, n_out;
+	uint64_t used;			/* bit i: attribute i was asked for */
+};
+
+#define onnx_fail(n, ...) vtac_fail((n)->g, &(n)->stub, __VA_ARGS__)
+
+/* ---- onnx_wire.c ---- */
+
+/* Unpack, with bounded memory and depth: NULL and the graph's error. */
+Onnx__ModelProto *onnx_unpack(struct vtac_graph *g, const uint8_t *data, size_t len);
+void onnx_unpack_free(struct vtac_graph *g, Onnx__ModelProto *model);
+
+/* ---- onnx_tensor.c ---- */
+
+/* The type that values of ONNX's @type are kept as, or -1: halves and doubles as floats. */
+int onnx_dtype(int32_t type);
+/* FLOAT16 or BFLOAT16, which constants alone may be. */
+bool onnx_is_half(int32_t type);
+const char *onnx_type_name(int64_t type);
+/* Set dtype, shape and data of @t from @p. */
+int onnx_tensor_fill(struct onnx_reader *r, struct vtac_tensor *t, const Onnx__TensorProto *p);
+
+/* ---- onnx_attr.c: attributes by name, checked ---- */
+
+const Onnx__AttributeProto *onnx_attr(struct onnx_node *n, const char *name);
+int onnx_attr_int(struct onnx_node *n, const char *name, int64_t def, int64_t *value);
+int onnx_attr_float(struct onnx_node *n, const char *name, float def, float *value);
+/* @count values exactly, unless the attribute is left out. */
+int onnx_attr_ints(struct onnx_node *n, const char *name, int64_t *values, size_t count);
+/* The index of the attribute's value in @words, which NULL ends; @def if left out. */
+int onnx_attr_word(struct onnx_node *n, const char *name, const char *const *words, int def,
+		   int *value);
+/* An attribute that older files have in place of an input, as a constant; NULL: left out. */
+int onnx_attr_const(struct onnx_node *n, const char *name, struct vtac_tensor **t);
+int onnx_attr_end(struct onnx_node *n);
+
+/* ---- onnx_ops.c, onnx_window.c, onnx_quant.c ---- */
+
+typedef int (*onnx_read_fn)(struct onnx_node *n);
+
+struct onnx_op {
+	const char *name;
+	unsigned int min_in, max_in, max_out;
+	onnx_read_fn read;
+};
+
+extern const struct onnx_op onnx_ops[], onnx_window_ops[], onnx_quant_ops[];
+
+/* A node of the graph with the first @n_in inputs and the output(s) of @n. */
+struct vtac_node *onnx_make(struct onnx_node *n, enum vtac_op op, unsigned int n_in);
+/* A node in between, with an output of its own; both are called after @n and @op. */
+struct vtac_node *onnx_between(struct onnx_node *n, enum vtac_op op, unsigned int n_in);
+/* Read a node of the file. */
+int onnx_read_node(struct onnx_reader *r, const Onnx__NodeProto *p);
+/* The tensor of this name: as it is, or a new one that something will define. */
+struct vtac_tensor *onnx_tensor(struct onnx_reader *r, const char *name);
+
+#endif /* VTAC_ONNX_IMPL_H */

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Lower one node without storage: what it would take, or why it does not fit. */
+#include <stdlib.h>
+
+#include "device.h"
+#include "lower/lower_impl.h"
+
+/* A channel's ALU takes so many instructions for what forms.c makes of such a node. */
+#define FORM_CYCLES	12
+
+static uint64_t form_cycles(const struct vtac_node *node, const struct vtaops_core *core)
+{
+	struct vtac_packed s = vtac_packed_shape(node->out[0]);
+
+	return FORM_CYCLES * vtaops_act_bytes(core, s.n, s.c, s.h, s.w) / core->inp_bytes;
+}
+
+static bool is_depthwise(const struct vtac_node *node)
+{
+	return node->op == VTAC_CONV && node->in[1]->dims[1] == 1 && node->attr.conv.groups > 1 &&
+	       node->in[1]->dims[0] == node->attr.conv.groups &&
+	       (node->n_in < 4 || !node->in[3]);
+}
+
+/* Aligned addresses far from each other: the cycles do not depend on them. */
+#define APART	(INT64_C(128) << 20)
+
+static void place(struct vtac_node *node)
+{
+	for (unsigned int i = 0; i < node->n_in; i++)
+		if (node->in[i])
+			node->in[i]->offset = i % 7 * APART;
+	node->out[0]->offset = 7 * APART;
+}
+
+static void unplace(struct vtac_node *node)
+{
+	for (unsigned int i = 0; i < node->n_in; i++)
+		if (node->in[i])
+			node->in[i]->offset = -1;
+	node->out[0]->offset = -1;
+}
+
+int vtac_dry_run(struct vtac_graph *g, struct vtac_node *node, const struct vtac_options *opt,
+		 uint64_t *cycles, const char **why)
+{
+	struct vtac_program p = { .core = opt->core };
+	struct lowering l = { .g = g, .opt = opt, .p = &p, .identity = VTAIMAGE_MODEL };
+	struct lowered *constants;
+	bool weights = node->op == VTAC_CONV || node->op == VTAC_CONV_TRANSPOSE ||
+		node->op == VTAC_GEMM;
+
+	*cycles = 0;
+	*why = NULL;
+	if (vtac_has_form(node)) {
+		*cycles = form_cycles(node, &opt->core);
+		return 0;
+	}
+	constants = calloc(node->id + 1u, sizeof(*constants));
+	if (!constants)
+		return vtac_fail(g, node, "Out of memory.");
+	constants[node->id] = (struct lowered) {
+		.wgt = VTAIMAGE_MODEL, .bias = weights ? VTAIMAGE_MODEL : 0,
+		.muls = weights ? VTAIMAGE_MODEL : 0,
+		.depthwise = is_depthwise(node) ? VTAIMAGE_MODEL : 0,
+	};
+	l.constants = constants;
+	l.node = node;
+	vtaops_begin(&l.b, &p.core, NULL, 0, NULL, 0, 0);
+	place(node);
+	lower_node(&l, node);
+	unplace(node);
+	free(constants);
+	*cycles = l.b.cycles;
+	if (l.b.error)
+		*why = vtac_text(g, "The core cannot do it: %s.", l.b.why);
+	return l.b.error && !*why ? -1 : 0;
+}

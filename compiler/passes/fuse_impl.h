@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the files of fusion share. Each rule looks at one node. */
+#ifndef VTAC_FUSE_IMPL_H
+#define VTAC_FUSE_IMPL_H
+
+#include "ir/graph.h"
+
+/* 1: the graph was changed, 0: not, -1: an error. */
+typedef int (*fuse_rule)(struct vtac_graph *g, struct vtac_node *node);
+
+/* @first computes what @last did, which goes; @last's output stays. */
+int fuse_take(struct vtac_node *first, struct vtac_node *last);
+/* The node that computes @t, if it is an @op, has no other user and no quantisation. */
+struct vtac_node *fuse_from(const struct vtac_graph *g, const struct vtac_tensor *t,
+			    enum vtac_op op);
+/* A constant of floats? */
+bool fuse_is_const(const struct vtac_tensor *t);
+/* One constant float? */
+bool fuse_number(const struct vtac_tensor *t, float *value);
+/* A constant like @t with other values, which the caller fills in; NULL: no memory. */
+float *fuse_copy(struct vtac_graph *g, const struct vtac_tensor *t, struct vtac_tensor **copy);
+
+/* fuse_scale.c */
+int fuse_batch_norm(struct vtac_graph *g, struct vtac_node *node);
+int fuse_channel_mul(struct vtac_graph *g, struct vtac_node *node);
+int fuse_channel_add(struct vtac_graph *g, struct vtac_node *node);
+int fuse_lone_batch_norm(struct vtac_graph *g, struct vtac_node *node);
+
+/* fuse_form.c */
+int fuse_pad(struct vtac_graph *g, struct vtac_node *node);
+int fuse_gemm(struct vtac_graph *g, struct vtac_node *node);
+int fuse_matmul(struct vtac_graph *g, struct vtac_node *node);
+int fuse_mean(struct vtac_graph *g, struct vtac_node *node);
+int fuse_hard_swish(struct vtac_graph *g, struct vtac_node *node);
+int fuse_flat_gemm(struct vtac_graph *g, struct vtac_node *node);
+int fuse_reshapes(struct vtac_graph *g, struct vtac_node *node);
+int fuse_transposes(struct vtac_graph *g, struct vtac_node *node);
+
+/* fuse_quant.c */
+int fuse_weights(struct vtac_graph *g, struct vtac_node *node);
+int fuse_quant(struct vtac_graph *g, struct vtac_node *node);
+int fuse_border(struct vtac_graph *g, struct vtac_node *node);
+
+#endif /* VTAC_FUSE_IMPL_H */

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Finer steps for small values of the first layers. Their output x, never negative, is computed
+ * as two sets of channels, x = low + high with
+ *	low = min(x, t)		high = max(x - t, 0)
+ * Both have all integers for their part of the range, and what reads them has the same
+ * weights for both. Smooth pictures need it: next to nothing comes out of filters for edges
+ * there, and the error of rounding it is noise to all that follows. Greatest values of
+ * windows are greatest in both sets, so max pools keep the sum.
+ *
+ * What the first layers lose goes through all others. Twice as many channels take cycles; so it
+ * is done for the first layer, which has few, or for so many as a part of the network's
+ * multiplications allows.
+ */
+#include <math.h>
+
+#include "passes/device.h"
+#include "quant.h"
+
+/* The high part is so many times as large as the low one: weights have one scale for both. */
+#define HIGH_PER_LOW	3.0f
+/* Images that are enough to know how large values are, and how much larger others are. */
+#define IMAGES_MAX	8u
+#define MARGIN		1.25f
+/* Of the network's multiplications, what splitting more than the first layer may add. */
+#define MORE_WORK	(1 / 6.0)
+
+/* What convolutions read of @t, behind max pools; NULL: something else reads it. */
+static struct vtac_tensor *read_tensor(const struct vtac_graph *g, struct vtac_tensor *t)
+{
+	const struct vtac_node *user = vtac_only_user(g, t);
+
+	while (user && user->op == VTAC_MAX_POOL && user->device == VTAC_CARD) {
+		t = user->out[0];
+		user = vtac_only_user(g, t);
+	}
+	if (vtac_is_output(g, t) || !t->n_users)
+		return NULL;
+	for (unsigned int i = 0; i < t->n_users; i++) {
+		user = t->users[i];
+		if (!vtac_is_plain_conv(user) || user->in[0] != t || user->attr.conv.spare ||
+		    (user->n_in > 3 && user->in[3] == t))
+			return NULL;
+	}
+	return t;
+}
+
+/* Rows of a constant: those before @n times @low, those behind the same times @high. */
+static int scale_rows(struct vtac_graph *g, struct vtac_node *node, unsigned int i, float low,
+		      float high, float less)
+{
+	const struct vtac_tensor *t = node->in[i];
+	int64_t n = vtac_elements(t) / 2;
+	const float *from = t->data;
+	float *to = vtac_alloc(g, (uint64_t)n * 2, sizeof(*to));
+	struct vtac_tensor *made;
+
+	if (!to)
+		return -1;
+	for (int64_t k = 0; k < n; k++) {
+		to[k] = from[k] * low;
+		to[n + k] = (from[k] - less) * high;
+	}
+	made = vtac_tensor_const(g, t->name, VTAC_F32, t->rank, t->dims, to, false);
+	return made ? vtac_node_set_in(g, node, i, made) : -1;
+}
+
+/* Weights of inputs: those of the low part, and behind them the same for the high one. */
+static int read_both(struct vtac_graph *g, struct vtac_node *node, int64_t channels, float low,
+		     float high)
+{
+	const struct vtac_tensor *w = node->in[1];
+	int64_t area = w->dims[2] * w->dims[3], half = channels * area;
+	const float *from = w->data;
+	float *to = vtac_alloc(g, (uint64_t)vtac_elements(w), sizeof(*to));
+	struct vtac_tensor *made;
+
+	if (!to)
+		return -1;
+	for (int64_t o = 0; o < w->dims[0]; o++)
+		for (int64_t k = 0; k < half; k++) {
+			to[o * 2 * half + k] = from[o * 2 * half + k] * low;
+			to[o * 2 * half + half + k] = from[o * 2 * half + k] * high;
+		}
+	made = vtac_tensor_const(g, w->name, VTAC_F32, w->rank, w->dims, to, false);
+	return made ? vtac_node_set_in(g, node, 1, made) : -1;
+}
+
+/* A bias of zeros, where there is none. */
+static int need_bias(struct vtac_graph *g, struct vtac_node *node)
+{
+	int64_t n = node->out[0]->dims[1];
+	float *zeros = vtac_alloc(g, (uint64_t)n, sizeof(*zeros));
+	struct vtac_tensor *b;
+
+	if (node->n_in > 2 && node->in[2])
+		return 0;
+	if (!zeros || (node->n_in < 3 && vtac_node_resize_in(g, node, 3)))
+		return -1;
+	b = vtac_tensor_const(g, vtac_text(g, "%s/bias", node->name), VTAC_F32, 1, &n, zeros,
+			      false);
+	return b ? vtac_node_set_in(g, node, 2, b) : -1;
+}
+
+/* What convolutions read of a layer that can be split; NULL: it cannot. */
+static struct vtac_tensor *splittable(const struct vtac_graph *g, const struct vtac_node *node)
+{
+	if (!vtac_is_plain_conv(node) || (node->n_in > 3 && node->in[3]) ||
+	    node->act.kind != VTAC_ACT_CLIP || node->act.lo != 0 || node->act.hi < INFINITY ||
+	    node->out[0]->quant.given)
+		return NULL;
+	return read_tensor(g, node->out[0]);
+}
+
+/* Does it read what the card has not computed? */
+static bool is_first(const struct vtac_node *node)
+{
+	return !node->in[0]->producer || node->in[0]->producer->device != VTAC_CARD;
+}
+
+/* The only layer that is first and can be split; NULL: there is none, or several. */
+static struct vtac_node *first_layer(const struct vtac_graph *g)
+{
+	struct vtac_node *found = NULL;
+
+	for (unsigned int i = 0; i < g->n_nodes; i++) {
+		struct vtac_node *node = g->nodes[i];
+
+		if (!vtac_is_plain_conv(node) || (node->n_in > 3 && node->in[3]) || !is_first(node))
+			continue;
+		if (found || !splittable(g, node))
+			return NULL;
+		found = node;
+	}
+	return found;
+}
+
+double vtac_work(const struct vtac_node *node)
+{
+	const struct vtac_tensor *w = node->in[1];
+	int64_t spare = node->op == VTAC_CONV ? node->attr.conv.spare : 0;
+	double real = (double)(w->dims[1] - spare) / (double)w->dims[1];
+
+	return (double)vtac_elements(node->out[0]) * (double)vtac_elements(w) * real /
+	       (double)w->dims[0];
+}
+
+/* As many multiplications come from splitting @node. */
+static double more_work(const struct vtac_node *node, const struct vtac_tensor *last)
+{
+	double sum = vtac_work(node);
+
+	for (unsigned int i = 0; i < last->n_users; i++)
+		sum += vtac_work(last->users[i]);
+	return sum;
+}
+
+bool vtac_can_split(const struct vtac_graph *g)
+{
+	return first_layer(g);
+}
+
+/* @node, whose values reach @most, in two sets of channels, as far as @last. */
+static int split(struct vtac_graph *g, struct vtac_node *node, struct vtac_tensor *last,
+		 float most)
+{
+	const float parts = HIGH_PER_LOW + 1;
+	struct vtac_tensor *t = node->out[0];
+	int64_t channels = t->dims[1];
+
+	if (need_bias(g, node) || vtac_widen_outputs(g, t, channels))
+		return -1;
+	/* low is shown as low * parts, high as high * parts / HIGH_PER_LOW: both from 0 to most. */
+	if (scale_rows(g, node, 1, parts, parts / HIGH_PER_LOW, 0) ||
+	    scale_rows(g, node, 2, parts, parts / HIGH_PER_LOW, most / parts))
+		return -1;
+	node->act.hi = most;
+	for (; t != last; t = t->users[0]->out[0])
+		t->users[0]->out[0]->dims[1] += channels;
+	for (unsigned int i = 0; i < last->n_users; i++)
+		if (vtac_widen_inputs(g, last->users[i], channels, channels) ||
+		    read_both(g, last->users[i], channels, 1 / parts, HIGH_PER_LOW / parts))
+			return -1;
+	return 0;
+}
+
+/* How many more multiplications there may be. */
+static double more_allowed(const struct vtac_graph *g)
+{
+	double all = 0;
+
+	for (unsigned int i = 0; i < g->n_nodes; i++)
+		all += vtac_is_plain_conv(g->nodes[i]) ? vtac_work(g->nodes[i]) : 0;
+	return all * MORE_WORK;
+}
+
+/* Is @node to be split, whose outputs convolutions read as @last? Takes its work from @left. */
+static bool is_wanted(const struct vtac_node *node, const struct vtac_tensor *last,
+		      const struct vtac_node *first, enum vtac_split how, double *left)
+{
+	if (!last || (how == VTAC_SPLIT_FIRST && node != first))
+		return false;
+	*left -= more_work(node, last);
+	return node == first || *left >= 0;
+}
+
+/* How many nodes there are up to the last one that may be split. */
+static unsigned int nodes_to_last(const struct vtac_graph *g, const struct vtac_node *first,
+				  enum vtac_split how)
+{
+	double left = more_allowed(g);
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < g->n_nodes; i++)
+		if (is_wanted(g->nodes[i], splittable(g, g->nodes[i]), first, how, &left))
+			n = i + 1;
+	return n;
+}
+
+/* Each layer that is split makes the next ones larger: what is allowed is used up sooner. */
+int vtac_split_layers(struct vtac_graph *g, const struct vtac_options *opt,
+		      const struct vtac_images *images, enum vtac_split how)
+{
+	struct vtac_images few = *images;
+	const struct vtac_node *first = first_layer(g);
+	unsigned int n = first ? nodes_to_last(g, first, how) : 0;
+	double left = more_allowed(g);
+
+	if (!n)
+		return 0;
+	few.count = few.count > IMAGES_MAX ? IMAGES_MAX : few.count;
+	if (vtac_calibrate(g, opt, &few, n))
+		return -1;
+	for (unsigned int i = 0; i < n; i++) {
+		struct vtac_node *node = g->nodes[i];
+		struct vtac_tensor *last = splittable(g, node);
+		float most = last && node->out[0]->stats ? node->out[0]->stats->hi * MARGIN : 0;
+
+		if (most > 0 && is_wanted(node, last, first, how, &left) &&
+		    split(g, node, last, most))
+			return -1;
+	}
+	return 0;
+}

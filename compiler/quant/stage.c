@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The output stages of nodes without weights: one multiplier of 15 bits and a shift. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "lower/program.h"
+#include "quant_impl.h"
+
+#define MUL_MAX		32767
+#define SHIFT_MAX	15	/* half of the step is an immediate of 16 bits */
+
+int set_limits(struct quantiser *q, struct vtac_node *node, const struct vtac_tensor *t)
+{
+	int32_t least = least_of(q, t), most = q->in_top;
+	float lo, hi;
+
+	if (node->act.kind == VTAC_ACT_LEAKY)
+		return vtac_fail(q->g, node, "The card does not compute leaky activations.");
+	vtac_limits(t, &lo, &hi);
+	lo = rintf(lo / q->scale[t->id]) + (float)q->zero[t->id];
+	hi = rintf(hi / q->scale[t->id]) + (float)q->zero[t->id];
+	least = lo > (float)most ? most : lo > (float)least ? (int32_t)lo : least;
+	most = hi < (float)least ? least : hi < (float)most ? (int32_t)hi : most;
+	node->post.lo = least;
+	node->post.hi = most;
+	q->lo[t->id] = least;
+	q->hi[t->id] = most;
+	return 0;
+}
+
+/* sum * @factor as (sum * mul + half) >> shift, for sums of up to @most. */
+static int set_factor(struct quantiser *q, struct vtac_node *node, double factor, int64_t most)
+{
+	int shift = SHIFT_MAX;
+	double mul;
+
+	while (shift > 0 && (factor * exp2(shift) > MUL_MAX ||
+			     (double)most * (rint(factor * exp2(shift)) + 1) > INT32_MAX))
+		shift--;
+	mul = rint(factor * exp2(shift));
+	/* The output's steps are so wide that all sums become 0. */
+	if (mul < 1 && factor * (double)most < 0.5 && most < 1 << (SHIFT_MAX - 1)) {
+		shift = SHIFT_MAX;
+		mul = 1;
+	}
+	if (mul > MUL_MAX || mul < 1 || (double)most * mul + exp2(shift) > INT32_MAX)
+		return vtac_fail(q->g, node,
+				 "The scales of its inputs and output are too far apart (a factor of %g).",
+				 factor);
+	node->post.mul = filled(q->g, 1, (int32_t)mul);
+	node->post.shift = filled(q->g, 1, shift);
+	node->post.round = shift > 0;
+	return node->post.mul && node->post.shift ? set_limits(q, node, node->out[0]) : -1;
+}
+
+static int64_t most_of(const struct quantiser *q, const struct vtac_tensor *t)
+{
+	int64_t lo = -(int64_t)q->lo[t->id], hi = q->hi[t->id];
+
+	return lo > hi ? lo : hi;
+}
+
+/* Zero points need places behind the point: an offset is rounded once, to a 32nd. */
+#define OFFSET_PLACES	5
+
+/* The offset that takes away zero points before mul, and adds the output's. */
+static bool set_offset(struct quantiser *q, struct vtac_node *node, double zeros, double factor)
+{
+	double offset = rint(q->zero[node->out[0]->id] / factor - zeros);
+
+	if (fabs(offset) > VTAOPS_OFFSET_MAX)
+		return false;
+	node->post.offset = (int32_t)offset;
+	return true;
+}
+
+/* Operands of one scale, by shifts; their sum is the widest that can be. */
+static int quantise_add(struct quantiser *q, struct vtac_node *node)
+{
+	const struct vtac_tensor *a = node->in[0], *b = node->in[1];
+	float sa = q->scale[a->id], sb = q->scale[b->id];
+	int apart = (int)lrintf(log2f(sa / sb)), places;
+	double factor;
+	int64_t most;
+
+	if (fabsf(log2f(sa / sb) - (float)apart) > 0.001f || abs(apart) > 16)
+		return vtac_fail(q->g, node, "Its operands' scales differ by no power of two.");
+	places = q->zero[a->id] || q->zero[b->id] || q->zero[node->out[0]->id] ? OFFSET_PLACES : 0;
+	do {
+		node->post.a_shift = (unsigned int)(places + (apart > 0 ? apart : 0));
+		node->post.b_shift = (unsigned int)(places + (apart < 0 ? -apart : 0));
+		factor = (double)(apart > 0 ? sb : sa) * exp2(-places) /
+			 q->scale[node->out[0]->id];
+	} while (!set_offset(q, node, exp2(node->post.a_shift) * q->zero[a->id] +
+				      exp2(node->post.b_shift) * q->zero[b->id], factor) &&
+		 places-- > 0);
+	if (places < 0)
+		return vtac_fail(q->g, node,
+				 "The scales of its operands are too far apart for their zero points.");
+	most = (most_of(q, a) << node->post.a_shift) + (most_of(q, b) << node->post.b_shift) +
+	       abs(node->post.offset);
+	return set_factor(q, node, factor, most);
+}
+
+static int quantise_mul(struct quantiser *q, struct vtac_node *node)
+{
+	const struct vtac_tensor *a = node->in[0], *b = node->in[1];
+
+	return set_factor(q, node, (double)q->scale[a->id] * q->scale[b->id] /
+				   q->scale[node->out[0]->id], most_of(q, a) * most_of(q, b));
+}
+
+static int quantise_average(struct quantiser *q, struct vtac_node *node)
+{
+	const struct vtac_tensor *x = node->in[0];
+	int64_t count = node->attr.pool.kernel[0] * node->attr.pool.kernel[1];
+
+	struct vtac_packed s = vtac_packed_shape(node->out[0]);
+	int32_t zy = q->zero[node->out[0]->id], bias;
+
+	if (set_factor(q, node, (double)q->scale[x->id] / q->scale[node->out[0]->id] /
+				(double)count, 2 * most_of(q, x) * count))
+		return -1;
+	bias = zy * (1 << node->post.shift[0]) -
+	       node->post.mul[0] * (int32_t)count * q->zero[x->id];
+	if (bias)
+		node->post.bias = filled(q->g, s.c, bias);
+	return bias && !node->post.bias ? -1 : 0;
+}
+
+static int quantise_one(struct quantiser *q, struct vtac_node *node)
+{
+	const struct vtac_tensor *x = node->in[0];
+
+	int places = q->zero[x->id] || q->zero[node->out[0]->id] ? OFFSET_PLACES : 0;
+	double factor = (double)q->scale[x->id] * exp2(-places) / q->scale[node->out[0]->id];
+
+	node->post.a_shift = (unsigned int)places;
+	if (!set_offset(q, node, exp2(places) * q->zero[x->id], factor))
+		return vtac_fail(q->g, node,
+				 "The scales of its input and output are too far apart.");
+	return set_factor(q, node, factor, (most_of(q, x) << places) + abs(node->post.offset));
+}
+
+/* Values stay as they are; what limits them may be narrower by an activation. */
+static int quantise_kept(struct quantiser *q, struct vtac_node *node)
+{
+	int32_t lo = q->in_top, hi = -q->in_top - 1;
+
+	for (unsigned int i = 0; i < node->n_in; i++) {
+		const struct vtac_tensor *t = node->in[i];
+
+		if (!t || t->data)
+			continue;
+		lo = q->lo[t->id] < lo ? q->lo[t->id] : lo;
+		hi = q->hi[t->id] > hi ? q->hi[t->id] : hi;
+	}
+	if (node->op == VTAC_PAD) {
+		lo = lo > 0 ? 0 : lo;
+		hi = hi < 0 ? 0 : hi;
+	}
+	if (set_limits(q, node, node->out[0]))
+		return -1;
+	node->post.lo = node->post.lo > lo ? node->post.lo : lo;
+	node->post.hi = node->post.hi < hi ? node->post.hi : hi;
+	/* A limit that no value reaches leaves one. */
+	if (node->post.lo > node->post.hi)
+		node->post.lo = node->post.hi;
+	for (unsigned int i = 0; i < node->n_out; i++) {
+		q->lo[node->out[i]->id] = node->post.lo;
+		q->hi[node->out[i]->id] = node->post.hi;
+	}
+	return 0;
+}
+
+int quantise_simple(struct quantiser *q, struct vtac_node *node)
+{
+	switch (node->op) {
+	case VTAC_ADD:
+	case VTAC_SUB:
+	case VTAC_MAX:
+	case VTAC_MIN:
+		return quantise_add(q, node);
+	case VTAC_MUL:
+		return quantise_mul(q, node);
+	case VTAC_AVG_POOL:
+		return quantise_average(q, node);
+	case VTAC_CLIP:
+		return quantise_one(q, node);
+	case VTAC_MAX_POOL:
+	case VTAC_CONCAT:
+	case VTAC_SPLIT:
+	case VTAC_SLICE:
+	case VTAC_PAD:
+	case VTAC_TRANSPOSE:
+	case VTAC_DEPTH_TO_SPACE:
+	case VTAC_RESHAPE:
+	case VTAC_IDENTITY:
+	case VTAC_COPY:
+	case VTAC_RESIZE:
+		return quantise_kept(q, node);
+	default:
+		return vtac_fail(q->g, node, "There are no integers for operator %s.",
+				 vtac_op_name(node->op));
+	}
+}
