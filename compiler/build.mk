@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: Apache-2.0
 #
 # The compiler: the library libvtac.a, and the command vtac. VTAC_PACKAGES has what they need
 # beside the library's packages; without them everything else is built all the same.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /*
  * core.c - one VTA core's life: its scratchpads made, cleared and freed
  */

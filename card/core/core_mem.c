@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /*
  * core_mem.c - LOAD and STORE: between memory and the scratchpads
  */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /* Networks by calls: each makes a node, whose output has its shape after the pass `shape`. */
 #include <stdlib.h>
 

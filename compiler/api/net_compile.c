@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /* From a net to a program: all passes on a copy of its graph. */
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the files behind libvtac.h share. */
 #ifndef VTAC_NET_IMPL_H
 #define VTAC_NET_IMPL_H

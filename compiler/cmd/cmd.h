@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the verbs of vtac have in common. */
 #ifndef VTAC_CMD_H
 #define VTAC_CMD_H

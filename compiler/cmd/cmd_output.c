@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /* Write programs: to a file beside its place, then in its place. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /* Photographs to calibrate and to measure with, made inputs as the program will do it. */
 #include <dirent.h>
 #include <errno.h>

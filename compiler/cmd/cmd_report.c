@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /* vtac report: what the compiler wrote into a program about itself. */
 #include <errno.h>
 #include <getopt.h>

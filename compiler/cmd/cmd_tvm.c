@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /* vtac tvm: what TVM's graph executor leaves, as C. */
 #include <getopt.h>
 #include <stdio.h>

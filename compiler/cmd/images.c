@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /*
  * Images to calibrate with: a .npy file whose first dimension counts them, or a directory
  * with such files, in the order of their names.

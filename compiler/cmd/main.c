@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /* vtac - compile trained networks for VTA cards. A verb is a file. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /* Arrays of numpy's: .npy files, versions 1 and 2, little-endian. */
 #include <errno.h>
 #include <fcntl.h>

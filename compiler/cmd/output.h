@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What vtac compile writes; exit status each. */
 #ifndef VTAC_OUTPUT_H
 #define VTAC_OUTPUT_H

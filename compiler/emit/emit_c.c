@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /*
  * A program image as C. The model is placed here, once: all addresses that the card sees
  * are constants.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /* Writing C: files, names and bytes. */
 #include <errno.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /* The program around an emitted network: files in, one inference with libvtadev, files out. */
 #include <inttypes.h>
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /*
  * The output of TVM's graph executor as C: each function called once, in the graph's
  * order; tensors at offsets by their storage ids, in one memory for each device.

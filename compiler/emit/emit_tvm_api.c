@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /*
  * What functions of TVM's C code generator include and call, as far as they do: the
  * layouts of its packed-function calls, and of DLPack, with memory from the caller.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /* The graph of TVM's graph executor, as JSON. */
 #include <json-c/json.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /* Parameters as relay.save_param_dict() writes them. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /* A graph's memory: blocks that are freed together, bounded; and its error. */
 #include <stdarg.h>
 #include <stdlib.h>

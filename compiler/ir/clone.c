@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /* A graph once more, to try something on it, while the first one lives. */
 #include "graph.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /* A graph as text, and as a picture by graphviz. */
 #include <inttypes.h>
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /*
  * Arithmetic on shapes and other integers, value by value: what a model computes of
  * constants, at compile time. Integers wrap; a division by zero gives zero.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /*
  * The pass `shape`: shapes of all tensors, and constants out of what is computed of
  * constants alone. Both at once, in the order of the nodes: a shape may be the result

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /* Graphs: making and changing them. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /* Run a graph in float. A tensor's memory lives from its producer to its last user. */
 #include <math.h>
 #include <stdlib.h>

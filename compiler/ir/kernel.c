@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /* Nodes as calls of the CPU's kernels, in float: those that compute. */
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the files that make calls of kernels share. */
 #ifndef VTAC_KERNEL_IMPL_H
 #define VTAC_KERNEL_IMPL_H

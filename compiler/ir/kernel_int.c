@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /*
  * Card nodes, after quantise, as calls of the CPU's integer kernels: what they compute
  * is what the card has to.

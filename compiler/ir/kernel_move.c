@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /* Nodes as calls of the CPU's kernels: those that move values, of any type. */
 #include <string.h>
 

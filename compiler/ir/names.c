@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /* Names of tensors and nodes: unique, found by hash. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /*
  * Shapes and types of a node's outputs from its inputs'. What the file says by constant
  * inputs moves to the attributes here.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of shape inference share. */
 #ifndef VTAC_SHAPE_IMPL_H
 #define VTAC_SHAPE_IMPL_H

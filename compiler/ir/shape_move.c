@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /* Shapes of what moves values, and of arithmetic on shapes. */
 #include <string.h>
 

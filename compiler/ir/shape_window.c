@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /* Shapes of what looks through windows, and of resized pictures. */
 #include <math.h>
 

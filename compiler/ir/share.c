@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /*
  * A convolution's output channels, shared out among threads. A kernel adds up each output in the
  * same order whatever else it computes: the number of threads does not change a bit.

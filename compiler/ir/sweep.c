@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /* Graphs: order, dead nodes, and the check of what all passes rely on. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /* A program as the bytes of a program image, version 2 (docs/program-image.md). */
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /*
  * A quantised graph as a program. Each run of card nodes becomes one stream: the node's
  * constants are packed into the model, then libvtaops lowers it. Each node of the CPU is

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of lowering share. */
 #ifndef VTAC_LOWER_IMPL_H
 #define VTAC_LOWER_IMPL_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /* Nodes of the card as operators of libvtaops, and their constants as these have them. */
 #include <string.h>
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /*
  * Where tensors are in memory. Each lives from the step that makes it to the last that
  * reads it; those that live at different times may share memory. Several orders of

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /* What the compiler did, for people and as JSON. */
 #include <inttypes.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /* Read ONNX models: the file, the graph's inputs, constants, nodes and outputs. */
 #include <errno.h>
 #include <fcntl.h>

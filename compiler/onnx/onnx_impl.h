@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of the ONNX reader share. */
 #ifndef VTAC_ONNX_IMPL_H
 #define VTAC_ONNX_IMPL_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /* Operators of a file that are no windows and no quantisation. */
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /*
  * Quantised operators of a file. All become one form: dequantise, the operator in
  * float, quantise. Later passes know that form alone.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /* Constants of a file: in its messages, or in a file beside it. */
 #include <errno.h>
 #include <fcntl.h>

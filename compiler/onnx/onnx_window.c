@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /* Operators of a file that look at pictures through a window, and those that resize them. */
 #include <string.h>
 

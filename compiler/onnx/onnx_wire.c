@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /*
  * From bytes to messages. protobuf-c recurses into messages as deep as a file nests
  * them, and makes a structure for each, however short: depth is checked before, memory

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /*
  * The pass `annotate`: what the card could compute. Layers with weights are the card's
  * (CARD); what only moves or combines values goes where its neighbours are (EITHER);

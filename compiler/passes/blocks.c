@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /*
  * The pass `blocks`: where the card joins channels, all parts but the last must fill
  * whole blocks. A convolution that makes a part gets more outputs, of weights 0, and the

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the passes that choose devices share. */
 #ifndef VTAC_DEVICE_H
 #define VTAC_DEVICE_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /* Lower one node without storage: what it would take, or why it does not fit. */
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /*
  * The pass `forms`: operators that the card has only as a combination of others, on the
  * nodes that are the card's.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /*
  * The pass `fuse`: fewer, larger nodes. Constants move into weights and biases, pads into
  * windows, activations and residuals into the output stage of what computes their input,

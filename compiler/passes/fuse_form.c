@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /* Fusion: other ways to say the same become one form. */
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of fusion share. Each rule looks at one node. */
 #ifndef VTAC_FUSE_IMPL_H
 #define VTAC_FUSE_IMPL_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /*
  * Fusion: quantisation that the file gives moves from nodes to tensors. A constant that
  * is dequantised becomes floats that know their integers' scales; what is quantised and

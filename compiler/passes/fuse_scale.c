@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /* Fusion: factors and terms of each channel go into weights and biases. */
 #include <math.h>
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /*
  * The pass `grid`: inputs that are pixels. A picture has 256 values for each channel, even if a
  * mean was subtracted: offset + step * n. One scale and zero point for all channels miss them,

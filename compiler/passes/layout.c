@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /*
  * The pass `layout`: what a Concat of the card joins is written where the whole is, so
  * that joining does nothing. Parts that are elsewhere too, or of several images that do

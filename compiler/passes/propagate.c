@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /*
  * The pass `propagate`: a node that could be on either device goes to the card if any of
  * its neighbours is there, along edges in both directions, until nothing changes. What

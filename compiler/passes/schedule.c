@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /*
  * The order in which nodes run. Each time the card is started for as long as it has
  * anything to do, then the CPU: as few changes, and doorbells, as the graph allows. Among

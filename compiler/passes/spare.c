@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /*
  * Spare channels. The card pads with the integer 0, and a tensor whose values are not
  * around 0 has another integer for 0. A convolution that pads is exact all the same if

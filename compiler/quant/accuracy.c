@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /*
  * Integers against floats: the signal to noise ratio of each quantised tensor, and how
  * often the greatest output is the same.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /* What values tensors have: the float graph is run on images, and each value counted. */
 #include <math.h>
 #include <string.h>

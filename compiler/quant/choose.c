@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /*
  * The pass `calibrate`: what values tensors have on the images, and how integers are best
  * made of them. What the user does not fix is chosen by measured error: the network is

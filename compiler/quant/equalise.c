@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /*
  * Cross-layer equalisation. Channels of one tensor share a scale, so the greatest channel
  * decides the precision of the others. Where a tensor lies between layers with weights,

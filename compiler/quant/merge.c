@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /*
  * The sum of two convolutions as one convolution, of both inputs side by side:
  *	w * x + v * y = [w, v] * [x, y]

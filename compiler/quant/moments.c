@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /*
  * Weights rounded together. To round each weight of a sum to the nearest integer is not the
  * best for the sum: neighbouring pixels are alike, so errors of their weights add up, or

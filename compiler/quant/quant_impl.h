@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of quantisation share. */
 #ifndef VTAC_QUANT_IMPL_H
 #define VTAC_QUANT_IMPL_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /*
  * The pass that turns card nodes into integers. What the CPU computes stays float: a
  * QUANTIZE stands where a float tensor goes to the card, a DEQUANTIZE where one comes

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /*
  * Residuals, fused or not. Calibration has to see the sum before the residual, so that
  * quantise may choose; so convolutions are split before, and joined where that saves cycles.

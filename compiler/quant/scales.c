@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /*
  * Scales of activations. Three kinds of tensors go together:
  *	the same scale		what a node moves or chooses from (pools, concatenations)

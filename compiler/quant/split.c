@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /*
  * Finer steps for small values of the first layers. Their output x, never negative, is computed
  * as two sets of channels, x = low + high with

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /* The output stages of nodes without weights: one multiplier of 15 bits and a shift. */
 #include <math.h>
 #include <stdlib.h>

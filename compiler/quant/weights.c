@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /*
  * Weights as integers, and the output stage of a sum:
  *	out = (sum * mul + bias) >> shift, of scale y

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /*
  * Zero points. A tensor whose values lie on one side of 0 wastes half of the integers if
  * 0 stands for 0. It need not where every node takes another zero point exactly: sums

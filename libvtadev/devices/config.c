@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /*
  * config.c - which core a device is to have; the emulator's reader finds what is wrong
  */

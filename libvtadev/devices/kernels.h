@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * kernels.h - the host's part of a run of vta.cl's kernels, whatever launches them
  *

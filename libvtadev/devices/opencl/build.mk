@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: Apache-2.0
 #
 # The device "opencl": vta.cl, and the plugin of libvtadev that runs it. The emulator's
 # reader of vta_config.json is part of it.

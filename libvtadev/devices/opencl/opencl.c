@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /*
  * opencl.c - the device "opencl": the core of vta.cl on any OpenCL 1.2 device
  *

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: Apache-2.0
 #
 # The device "soft": the emulator's core as a plugin of libvtadev, beside it.
 
