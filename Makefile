@@ -99,12 +99,12 @@ CHECKS = \
 
 include libvtadev/build.mk
 include libvtadev/ops/build.mk
-include libvtadev/driver/build.mk
+include libvtadev/tvm/build.mk
 include card/build.mk
 include libvtadev/devices/soft/build.mk
 include libvtadev/devices/opencl/build.mk
 include libvtadev/python/build.mk
-include tools/picture/build.mk
+include libvtadev/picture/build.mk
 include tools/vtactl/build.mk
 include compiler/build.mk
 include examples/build.mk
@@ -409,9 +409,7 @@ install: userspace install-lib install-soft install-opencl install-driver instal
 	install -m 644 -Dt $(DESTDIR)$(PREFIX)/share/vtadev/vm/debug tools/vm/debug/*
 	ln -sf ../share/vtadev/vm/vm $(DESTDIR)$(PREFIX)/bin/vta-vm
 	install -m 644 $(OPS_A) $(PROG_A) $(DESTDIR)$(LIBDIR)
-	install -m 644 $(filter-out %/vtacpu.h,$(OPS_HEADERS)) $(PROG_HEADERS) $(DESTDIR)$(PREFIX)/include/vtadev
-	install -m 644 -Dt $(DESTDIR)$(PREFIX)/include/vtadev/cpu $(filter %/vtacpu.h,$(OPS_HEADERS))
-	ln -sf cpu/vtacpu.h $(DESTDIR)$(PREFIX)/include/vtadev
+	install -m 644 $(OPS_HEADERS) $(PROG_HEADERS) $(DESTDIR)$(PREFIX)/include/vtadev
 	$(if $(VTAC_HAVE),install -m 644 -Dt $(DESTDIR)$(PREFIX)/include/vtadev/vtac $(VTAC_HEADERS))
 	$(if $(VTAC_HAVE),install -m 644 $(VTAC_A) $(DESTDIR)$(LIBDIR))
 	@[ -n "$(DESTDIR)" ] || tools/installed.sh '$(LIBDIR)' '$(UDEV_DIR)' '$(SYSUSERS_DIR)' \
@@ -424,7 +422,7 @@ uninstall:
 	$(QUIETLY) install DESTDIR="$$dir"; \
 	cd "$$dir"; \
 	find . ! -type d | while read -r file; do rm -fv "$(DESTDIR)/$${file#./}"; done; \
-	for name in include/vtadev/vta include/vtadev/vtac include/vtadev/cpu include/vtadev share/vtadev/cdi share/vtadev/monitoring share/vtadev/slurm share/vtadev/vm/debug share/vtadev/vm \
+	for name in include/vtadev/vta include/vtadev/vtac include/vtadev share/vtadev/cdi share/vtadev/monitoring share/vtadev/slurm share/vtadev/vm/debug share/vtadev/vm \
 		share/vtadev/tvm share/vtadev; do \
 		rmdir "$(DESTDIR)$(PREFIX)/$$name" 2>/dev/null || true; done; \
 	rmdir "$(DESTDIR)$(PYTHON_DIR)/vtadev" 2>/dev/null || true

@@ -13,7 +13,7 @@ VTAC_HEADERS := $(addprefix compiler/,ir/graph.h ir/interp.h ir/kernel.h api/lib
 VTAC_OBJS := $(VTAC_SRCS:compiler/%.c=$(VTAC_DIR)/%.o) $(VTAC_DIR)/onnx.pb-c.o
 # Files of images and arrays, which the command and the tests read.
 VTAC_INPUT_OBJS := $(VTAC_DIR)/cmd/images.o $(VTAC_DIR)/cmd/npy.o
-VTAC_CPPFLAGS := -Icompiler -Ilibvtadev/ops -Ilibvtadev/ops/cpu -I$(VTAC_DIR) -D_GNU_SOURCE
+VTAC_CPPFLAGS := -Icompiler $(PROG_CPPFLAGS) -I$(VTAC_DIR) -D_GNU_SOURCE
 VTAC_CFLAGS := -std=c11 -Wall -Wextra -Wshadow -Werror -O2 -g -fPIC
 # They look at every value of every image.
 $(addprefix $(VTAC_DIR)/quant/,calibrate.o moments.o): VTAC_CFLAGS += -O3
@@ -38,7 +38,7 @@ $(call archive,$(VTAC_A),$(VTAC_OBJS))
 VTAC_BIN := build/tools/vtac
 VTAC_CMD_OBJS := $(VTAC_CMD_SRCS:compiler/%.c=$(VTAC_DIR)/%.o) $(VTAC_DIR)/core_config.o
 VTAC_LIBS := -lprotobuf-c -lm -pthread
-$(VTAC_CMD_OBJS): VTAC_CPPFLAGS += $(LIB_CPPFLAGS) -Icard -Itools/picture
+$(VTAC_CMD_OBJS): VTAC_CPPFLAGS += $(LIB_CPPFLAGS) -Icard -Ilibvtadev/picture
 
 $(call objects,$(VTAC_DIR),card/core,$$(EMU_CPPFLAGS) $$(CPPFLAGS) -std=gnu11 -O2 -g $$(CFLAGS))
 

@@ -12,7 +12,7 @@
 #include "arch.h"
 #include "buf.h"
 #include "dev.h"
-#include "local.h"
+#include "local/local.h"
 #include "trace.h"
 
 int vtadev_buf_alloc_at(struct vtadev *dev, size_t size, unsigned int flags,

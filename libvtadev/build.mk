@@ -13,25 +13,27 @@ LIB_PC := $(LIB_DIR)/pkgconfig/vtadev.pc
 
 LIB_SRCS := $(addprefix libvtadev/, \
 	buf.c card.c clock.c copy.c counters.c dev.c dmabuf.c error.c fault.c fence.c \
-	info.c local.c local_arena.c local_desc.c local_engine.c local_mem.c local_queue.c local_wait.c lost.c \
-	pipeline.c plugin.c queue.c spin.c status.c trace.c trace_file.c transfer.c wait.c)
+	info.c lost.c pipeline.c queue.c spin.c status.c trace.c trace_file.c transfer.c wait.c) \
+	$(wildcard libvtadev/local/*.c)
 # Pools run program images, so they take the operators, too. Of the static library they are
 # an object of their own, which programs without pools do not get.
-POOL_SRCS := $(addprefix libvtadev/,pool.c pool_caller.c pool_card.c pool_watch.c)
+POOL_SRCS := $(addprefix libvtadev/program/,pool.c pool_caller.c pool_card.c pool_watch.c)
 POOL_OBJS := $(POOL_SRCS:libvtadev/%.c=$(LIB_DIR)/obj/%.o)
-LIB_HEADERS := libvtadev/vtadev.h libvtadev/vtadev_desc.h libvtadev/vtadev_device.h libvtadev/vtadev_pipeline.h libvtadev/vtadev_pool.h uapi/vta.h
+LIB_HEADERS := libvtadev/vtadev.h libvtadev/vtadev_desc.h libvtadev/vtadev_device.h libvtadev/vtadev_pipeline.h libvtadev/program/vtadev_pool.h uapi/vta.h
 LIB_OBJS := $(LIB_SRCS:libvtadev/%.c=$(LIB_DIR)/obj/%.o)
 LIB_MAP := libvtadev/libvtadev.map
 
 LIB_CPPFLAGS := -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Iuapi -Icontract -Ilibvtadev
+# For programs that use operators, program images or the CPU's kernels.
+PROG_CPPFLAGS := -Ilibvtadev/ops -Ilibvtadev/cpu -Ilibvtadev/program
 LIB_WARNINGS := -std=gnu11 -Wall -Wextra -Wshadow -Werror
 LIB_CFLAGS := $(LIB_WARNINGS) -O2 -g -fPIC
 LIB_LIBS := -ludev -pthread -ldl
 
 # Where programs that are linked statically find plugins.
-$(LIB_DIR)/obj/plugin.o: LIB_CPPFLAGS += -DVTADEV_PLUGIN_DIR='"$(LIBDIR)"'
+$(LIB_DIR)/obj/local/plugin.o: LIB_CPPFLAGS += -DVTADEV_PLUGIN_DIR='"$(LIBDIR)"'
 
-$(POOL_OBJS): LIB_CPPFLAGS += -Ilibvtadev/ops
+$(POOL_OBJS): LIB_CPPFLAGS += $(PROG_CPPFLAGS)
 
 $(call objects,$(LIB_DIR)/obj,libvtadev,$$(LIB_CPPFLAGS) $$(CPPFLAGS) $$(LIB_CFLAGS) $$(CFLAGS))
 

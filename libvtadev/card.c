@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "card.h"
-#include "plugin.h"
+#include "local/plugin.h"
 #include "vtadev.h"
 
 #define SUBSYSTEM	"vta"

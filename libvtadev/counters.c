@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "dev.h"
-#include "local.h"
+#include "local/local.h"
 #include "vta_counters.h"
 
 static const struct {

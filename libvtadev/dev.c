@@ -15,8 +15,8 @@
 #include "card.h"
 #include "dev.h"
 #include "info.h"
-#include "local.h"
-#include "plugin.h"
+#include "local/local.h"
+#include "local/plugin.h"
 
 const char *vtadev_version(void)
 {

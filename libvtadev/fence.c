@@ -7,7 +7,7 @@
 #include "arch.h"
 #include "clock.h"
 #include "dev.h"
-#include "local.h"
+#include "local/local.h"
 #include "queue.h"
 
 /* Rounds of looks between two readings of the counter. */

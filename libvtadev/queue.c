@@ -10,7 +10,7 @@
 
 #include "arch.h"
 #include "dev.h"
-#include "local.h"
+#include "local/local.h"
 #include "queue.h"
 #include "status.h"
 #include "trace.h"

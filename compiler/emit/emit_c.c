@@ -304,7 +304,7 @@ static int put_model(struct emitter *e)
 	if (!f)
 		return -1;
 	fprintf(f, "/* Network %s, made by vtac. */\n#include \"model.h\"\n#include \"weights.h\"\n"
-		"#include \"cpu/vtacpu.h\"\n\n"
+		"#include \"vtacpu.h\"\n\n"
 		"static void copy(void *dst, const void *src, uint32_t bytes)\n{\n"
 		"\tuint8_t *to = dst;\n\tconst uint8_t *from = src;\n\n"
 		"\twhile (bytes--)\n\t\t*to++ = *from++;\n}\n\n", e->name);

@@ -6,15 +6,12 @@
 
 OPS_DIR := build/lib/ops
 OPS_SRCS := $(addprefix libvtadev/ops/, \
-	builder.c conv.c cycles.c eltwise.c fetch.c gemm.c image.c image_read.c \
-	image_step.c image_stream.c image_v1.c image_write.c image_write_v1.c lanes.c pack.c post.c region.c tile.c window.c) \
-	$(addprefix libvtadev/ops/cpu/, \
-	conv_f32.c conv_i8.c eltwise.c gemm.c math.c move.c need.c norm.c pool.c post.c \
-	quantise.c resize.c run.c sums.c window.c)
-OPS_OBJS := $(OPS_SRCS:libvtadev/ops/%.c=$(OPS_DIR)/%.o)
+	builder.c conv.c cycles.c eltwise.c fetch.c gemm.c lanes.c pack.c post.c region.c tile.c window.c) \
+	$(wildcard libvtadev/cpu/*.c libvtadev/program/image*.c)
+OPS_OBJS := $(OPS_SRCS:libvtadev/%.c=$(OPS_DIR)/%.o)
 OPS_A := build/lib/libvtaops.a
-OPS_HEADERS := libvtadev/ops/vtaops.h libvtadev/ops/vtaimage.h libvtadev/ops/cpu/vtacpu.h
-OPS_CFLAGS := -Icontract -std=gnu11 -Wall -Wextra -Wshadow -Wconversion -Werror -O2 -g -fPIC -ffreestanding \
+OPS_HEADERS := libvtadev/ops/vtaops.h libvtadev/program/vtaimage.h libvtadev/vtacpu.h
+OPS_CFLAGS := -Icontract $(PROG_CPPFLAGS) -std=gnu11 -Wall -Wextra -Wshadow -Wconversion -Werror -O2 -g -fPIC -ffreestanding \
 	-ffunction-sections -ffp-contract=off
 # Loops that the compiler vectorises. Floats are never contracted: the same bits everywhere.
 $(OPS_DIR)/cpu/%.o: OPS_CFLAGS += -O3
@@ -22,14 +19,14 @@ ifneq ($(filter x86_64%,$(shell $(CC) -dumpmachine)),)
 $(OPS_DIR)/cpu/%.o: OPS_CFLAGS += -DVTACPU_AVX2
 endif
 
-$(call objects,$(OPS_DIR),libvtadev/ops,$$(CPPFLAGS) $$(OPS_CFLAGS) $$(CFLAGS))
+$(call objects,$(OPS_DIR),libvtadev,$$(CPPFLAGS) $$(OPS_CFLAGS) $$(CFLAGS))
 
 $(call archive,$(OPS_A),$(OPS_OBJS))
 
 PROG_A := build/lib/libvtaprog.a
-PROG_HEADERS := libvtadev/ops/vtaprog.h
+PROG_HEADERS := libvtadev/program/vtaprog.h
 
-$(call objects,build/lib/prog,libvtadev/ops,\
-	$$(LIB_CPPFLAGS) -Ilibvtadev/ops $$(CPPFLAGS) $$(LIB_CFLAGS) $$(CFLAGS))
+$(call objects,build/lib/prog,libvtadev/program,\
+	$$(LIB_CPPFLAGS) $(PROG_CPPFLAGS) $$(CPPFLAGS) $$(LIB_CFLAGS) $$(CFLAGS))
 
 $(call archive,$(PROG_A),build/lib/prog/vtaprog.o)

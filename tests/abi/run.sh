@@ -54,7 +54,7 @@ dump_constants() {
 # dump_all DIR
 dump_all() {
 	mkdir -p "$1" "$tmp/headers"
-	cp libvtadev/vtadev*.h uapi/vta.h libvtadev/driver/vta/*.h "$tmp/headers"
+	cp libvtadev/vtadev*.h libvtadev/program/vtadev_pool.h uapi/vta.h libvtadev/tvm/vta/*.h "$tmp/headers"
 	dump build/lib/libvtadev.so "$tmp/headers" "$1/libvtadev.abi"
 	dump build/lib/libvta_driver.so "$tmp/headers" "$1/libvta_driver.abi"
 	dump build/lib/libvtadev-soft.so "$tmp/headers" "$1/plugin.abi"

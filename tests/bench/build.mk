@@ -37,9 +37,9 @@ BENCH_BINS := $(BENCH_GUEST_BINS) $(BENCH_HOST_BINS)
 PARTS := $(shell echo $(BENCH_GUEST) $(BENCH_HOST) | tr ' ' ,)
 
 $(call objects,$(BENCH_DIR)/obj,tests/bench,\
-	$$(LIB_CPPFLAGS) -Ilibvtadev/driver -Ilibvtadev/ops -Icard -Itests/bench -Itests/ops $$(LIB_WARNINGS) -O2 -g)
+	$$(LIB_CPPFLAGS) -Ilibvtadev/tvm $(PROG_CPPFLAGS) -Icard -Itests/bench -Itests/ops $$(LIB_WARNINGS) -O2 -g)
 
-$(BENCH_DIR)/obj/model.o: LIB_CPPFLAGS += -Icompiler -Ilibvtadev/ops/cpu -Itests/vtac/programs
+$(BENCH_DIR)/obj/model.o: LIB_CPPFLAGS += -Icompiler -Itests/vtac/programs
 
 $(BENCH_DIR)/obj/pool.o: LIB_CPPFLAGS += -Itests/devices
 

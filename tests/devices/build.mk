@@ -61,7 +61,7 @@ $(eval $(call devices-around,$(DEVICES_TSAN_DIR),-fsanitize=thread,flaky))
 
 # $(call devices-pool,DIRECTORY,SANITIZERS,OBJECTS OF THE LIBRARY)
 define devices-pool
-$(1)/obj/test_pool.o $(1)/obj/pool_image.o: DEVICES_TEST_CFLAGS += -Ilibvtadev/ops
+$(1)/obj/test_pool.o $(1)/obj/pool_image.o: DEVICES_TEST_CFLAGS += $(PROG_CPPFLAGS)
 $(1)/test_pool: $(1)/obj/test_pool.o $(1)/obj/pool_image.o $(3) $(OPS_A) \
 		$(1)/libvtadev-soft.so $(1)/libvtadev-flaky.so
 	$$(CC) $(2) -o $$@ $$(filter %.o %.a,$$^) -lcmocka $(LIB_LIBS)

@@ -84,7 +84,7 @@ check "vtactl has no status of it, and says so" \
 
 # What build-runtime asks: the device's configuration, as TVM writes it.
 c++ -std=c++17 -Wall -Wextra -Werror -Iuapi -Ilibvtadev -o "$dir/card_config" \
-	libvtadev/driver/tvm/card_config.cc -Lbuild/lib -lvtadev -Wl,-rpath,"$PWD/build/lib"
+	libvtadev/tvm/simulator/card_config.cc -Lbuild/lib -lvtadev -Wl,-rpath,"$PWD/build/lib"
 settings() {
 	tr -d ' ,{}' < "$1" | grep LOG_ | sort
 }

@@ -60,7 +60,7 @@ $(patsubst %.c,$(FUZZ_DIR)/clang/%.o,$(VTAC_SRCS)): $(VTAC_DIR)/onnx.pb-c.h
 
 # vtactl has a link.h, as the system has.
 $(call objects,$(FUZZ_DIR)/clang,,\
-	$$(PARSER_CFLAGS) -Itests/emu $$(EMU_CPPFLAGS) $$(LIB_CPPFLAGS) -iquote tools/vtactl -Itools/picture $$(VTAC_CPPFLAGS),$$(FUZZ_CC))
+	$$(PARSER_CFLAGS) -Itests/emu $$(EMU_CPPFLAGS) $$(LIB_CPPFLAGS) -iquote tools/vtactl -Ilibvtadev/picture $$(VTAC_CPPFLAGS),$$(FUZZ_CC))
 
 define parser
 $(FUZZ_DIR)/parse-$(1): $(patsubst %.c,$(FUZZ_DIR)/clang/%.o,tests/fuzz/parsers/$(1).c $(PARSER_SRCS_$(1)))

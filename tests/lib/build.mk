@@ -28,14 +28,14 @@ $(LIB_TEST_DIR)/test_fence: LIB_TEST_WRAP := -Wl,--wrap=vtadev_done
 $(LIB_TEST_DIR)/test_full: LIB_TEST_WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=pthread_mutex_lock
 
 # Pools, and what runs program images for them, by both sanitizers.
-LIB_TEST_POOL_SRCS := $(POOL_SRCS) libvtadev/ops/vtaprog.c
+LIB_TEST_POOL_SRCS := $(POOL_SRCS) libvtadev/program/vtaprog.c
 LIB_TEST_POOL_OBJS := $(LIB_TEST_POOL_SRCS:libvtadev/%.c=$(LIB_TEST_DIR)/obj/lib/%.o)
 LIB_TEST_POOL_THREADS_OBJS := $(LIB_TEST_POOL_SRCS:libvtadev/%.c=$(LIB_TEST_DIR)/obj/threads/lib/%.o)
-$(LIB_TEST_POOL_OBJS): LIB_TEST_CFLAGS += -Ilibvtadev/ops
-$(LIB_TEST_POOL_THREADS_OBJS): LIB_TEST_THREADS_CFLAGS += -Ilibvtadev/ops
+$(LIB_TEST_POOL_OBJS): LIB_TEST_CFLAGS += $(PROG_CPPFLAGS)
+$(LIB_TEST_POOL_THREADS_OBJS): LIB_TEST_THREADS_CFLAGS += $(PROG_CPPFLAGS)
 
 # What runs program images.
-$(LIB_TEST_DIR)/obj/test_prog.o: LIB_TEST_CFLAGS += -Ilibvtadev/ops
+$(LIB_TEST_DIR)/obj/test_prog.o: LIB_TEST_CFLAGS += $(PROG_CPPFLAGS)
 $(LIB_TEST_DIR)/test_prog: $(PROG_A) $(OPS_A)
 
 # By the other sanitizer, all but the driver's part, which has no threads.
@@ -54,7 +54,7 @@ $(LIB_TEST_DIR)/test_threads: $(LIB_TEST_THREADS_OBJS)
 
 # As a program that knows nothing but the standard and the headers.
 LIB_TEST_STRICT := -std=c11 -pedantic-errors -Wall -Wextra -Wshadow -Wcast-qual -Werror \
-	-Iuapi -Ilibvtadev -Ilibvtadev/ops -Ilibvtadev/driver
+	-Iuapi -Ilibvtadev $(PROG_CPPFLAGS) -Ilibvtadev/tvm
 
 $(LIB_TEST_DIR)/test_headers: tests/lib/test_headers.c $(LIB_A)
 	@mkdir -p $(LIB_TEST_DIR)/obj
@@ -73,7 +73,7 @@ LIB_TEST_VTACTL := $(LIB_TEST_DIR)/vtactl
 LIB_TEST_VTACTL_OBJS := $(VTACTL_OBJS:$(VTACTL_DIR)/%=$(LIB_TEST_DIR)/obj/vtactl/%)
 
 $(call objects,$(LIB_TEST_DIR)/obj/vtactl,tools/vtactl,\
-	$$(LIB_TEST_CFLAGS) -Ilibvtadev/ops -Itools/picture)
+	$$(LIB_TEST_CFLAGS) $(PROG_CPPFLAGS) -Ilibvtadev/picture)
 
 $(LIB_TEST_VTACTL): $(LIB_TEST_VTACTL_OBJS) $(PICTURE_OBJS) $(LIB_TEST_LIB_OBJS) $(LIB_TEST_POOL_OBJS) $(OPS_A)
 	$(CC) $(LIB_TEST_SANITIZE) -static-libasan -static-libubsan -o $@ $^ $(VTACTL_LIBS)

@@ -12,7 +12,7 @@ echo "TAP version 13"
 echo "1..2"
 if ! riscv64-unknown-elf-gcc -march=rv64imac -mabi=lp64 -mcmodel=medany -std=gnu11 -O2 \
 	-Wall -Wextra -Wshadow -Wconversion -Werror -ffreestanding -nostdlib -static \
-	-Icontract -Ilibvtadev/ops -o "$tmp/bare.elf" tests/ops/bare.c "$@" -lgcc > "$tmp/log" 2>&1; then
+	-Icontract -Ilibvtadev/ops -Ilibvtadev/cpu -Ilibvtadev/program -o "$tmp/bare.elf" tests/ops/bare.c "$@" -lgcc > "$tmp/log" 2>&1; then
 	sed 's/^/# /' "$tmp/log"
 	echo "not ok 1 links without any library"
 	exit 1

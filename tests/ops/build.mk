@@ -4,20 +4,20 @@
 
 OPS_TEST_DIR := build/tests/ops
 OPS_TESTS := $(patsubst tests/ops/%.c,$(OPS_TEST_DIR)/%,$(wildcard tests/ops/test_*.c))
-OPS_TEST_CPPFLAGS := -Iuapi -Icontract -Ilibvtadev/ops -Icard -Itests/ops
+OPS_TEST_CPPFLAGS := -Iuapi -Icontract $(PROG_CPPFLAGS) -Icard -Itests/ops
 OPS_TEST_CFLAGS := -std=gnu11 -Wall -Wextra -Wshadow -Werror -O2 -g
 
 # bare.c is for another machine (bare.sh), the other four are for the VM (run.sh).
 OPS_TEST_SRCS := $(filter-out $(addprefix tests/ops/,bare.c on_card.c digits_raw.c broken.c mixed_files.c), \
 	$(wildcard tests/ops/*.c))
 OPS_TEST_OBJS := $(OPS_TEST_SRCS:tests/ops/%.c=$(OPS_TEST_DIR)/obj/%.o)
-OPS_TEST_LIB_OBJS := $(OPS_SRCS:libvtadev/ops/%.c=$(OPS_TEST_DIR)/obj/lib/%.o)
+OPS_TEST_LIB_OBJS := $(OPS_SRCS:libvtadev/%.c=$(OPS_TEST_DIR)/obj/lib/%.o)
 OPS_TEST_HELPERS := $(filter-out $(OPS_TEST_DIR)/obj/test_%.o,$(OPS_TEST_OBJS))
 
 $(call objects,$(OPS_TEST_DIR)/obj,tests/ops,\
 	$$(OPS_TEST_CPPFLAGS) $$(OPS_TEST_CFLAGS) $$(EMU_SANITIZE))
 
-$(call objects,$(OPS_TEST_DIR)/obj/lib,libvtadev/ops,$$(OPS_CFLAGS) $$(EMU_SANITIZE))
+$(call objects,$(OPS_TEST_DIR)/obj/lib,libvtadev,$$(OPS_CFLAGS) $$(EMU_SANITIZE))
 
 $(OPS_TESTS): $(OPS_TEST_DIR)/%: $(OPS_TEST_DIR)/obj/%.o $(OPS_TEST_HELPERS) \
 		$(OPS_TEST_LIB_OBJS) $(EMU_ASAN_LIB)
@@ -38,7 +38,7 @@ $(call program,$(OPS_TEST_DIR)/broken,tests/ops/broken.c,\
 	$$(OPS_TEST_CPPFLAGS) $$(OPS_TEST_CFLAGS),$(OPS_A))
 
 $(call program,$(OPS_TEST_DIR)/mixed_files,tests/ops/mixed_files.c,\
-	$$(OPS_TEST_CPPFLAGS) -Itools/picture $$(OPS_TEST_CFLAGS) $$(EMU_SANITIZE),\
+	$$(OPS_TEST_CPPFLAGS) -Ilibvtadev/picture $$(OPS_TEST_CFLAGS) $$(EMU_SANITIZE),\
 	$(addprefix $(OPS_TEST_DIR)/obj/,emulated.o machine.o mixed.o net.o steps.o) \
 	$(OPS_TEST_LIB_OBJS) $(EMU_ASAN_LIB) $(PICTURE_OBJS),\
 	$$(EMU_SANITIZE) $$(EMU_LIBS) $$(PICTURE_LIBS))

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cpu/vtacpu.h"
+#include "vtacpu.h"
 
 uint32_t rnd(uint32_t below);
 float rnd_float(void);		/* -2 to 2 */

@@ -8,7 +8,7 @@
 RUNTIME_TEST_DIR := build/tests/runtime
 RUNTIME_VM_TESTS := $(addprefix $(RUNTIME_TEST_DIR)/,contract kept trouble)
 RUNTIME_TEST_SHARED := $(addprefix $(RUNTIME_TEST_DIR)/obj/,runtime.o rig.o catch.o vta_insn.o)
-RUNTIME_TEST_CFLAGS := -D_GNU_SOURCE -Iuapi -Ilibvtadev -Ilibvtadev/driver -Itests/selftests \
+RUNTIME_TEST_CFLAGS := -D_GNU_SOURCE -Iuapi -Ilibvtadev -Ilibvtadev/tvm -Itests/selftests \
 	-Itests/runtime -std=gnu11 -Wall -Wextra -Wshadow -Werror -O2 -g -pthread
 
 $(call objects,$(RUNTIME_TEST_DIR)/obj,tests/runtime,$$(RUNTIME_TEST_CFLAGS))
@@ -25,7 +25,7 @@ RUNTIME_TESTS := $(addprefix $(RUNTIME_TEST_DIR)/,test_report test_device test_e
 
 RUNTIME_REPORT_LIBS := -Wl,--wrap=clock_gettime -lcmocka
 $(call program,$(RUNTIME_TEST_DIR)/test_report,\
-	tests/runtime/test_report.c tests/runtime/catch.c libvtadev/driver/report.c,\
+	tests/runtime/test_report.c tests/runtime/catch.c libvtadev/tvm/report.c,\
 	$$(RUNTIME_TEST_CFLAGS) $$(LIB_TEST_SANITIZE),,$$(LIB_TEST_SANITIZE) $$(RUNTIME_REPORT_LIBS))
 
 RUNTIME_DEVICE_LIBS := -Wl,--wrap=ioctl,--wrap=vtadev_submit -lcmocka

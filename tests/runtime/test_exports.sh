@@ -8,8 +8,8 @@
 set -euo pipefail
 
 lib=build/lib
-headers=(libvtadev/driver/vta/driver.h libvtadev/driver/vta/driver_async.h
-	libvtadev/driver/vta/driver_counters.h)
+headers=(libvtadev/tvm/vta/driver.h libvtadev/tvm/vta/driver_async.h
+	libvtadev/tvm/vta/driver_counters.h)
 dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-exports.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 
@@ -109,7 +109,7 @@ int main()
 }
 EOF
 runtime() {
-	c++ -std=c++11 -Wall -Werror -Ilibvtadev/driver "$@" -o "$dir/runtime" \
+	c++ -std=c++11 -Wall -Werror -Ilibvtadev/tvm "$@" -o "$dir/runtime" \
 		"$dir/runtime.cc" -L"$lib" -lvta_driver -Wl,-rpath-link,"$lib"
 }
 # Without a card it ends by itself, and says why: once, for all calls.

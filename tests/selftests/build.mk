@@ -44,8 +44,8 @@ $(SELFTEST_OF_LIB): $(LIB_A)
 $(SELFTEST_OF_LIB): SELFTEST_LIBS := $(LIB_LIBS)
 # And pools with a program that tests of devices have, too.
 $(call objects,$(SELFTEST_DIR)/obj,tests/devices,\
-	$$(LIB_CPPFLAGS) -Ilibvtadev/ops $$(SELFTEST_CFLAGS))
-$(SELFTEST_DIR)/obj/vta_pool.o: SELFTEST_CFLAGS += -Ilibvtadev/ops -Itests/devices
+	$$(LIB_CPPFLAGS) $(PROG_CPPFLAGS) $$(SELFTEST_CFLAGS))
+$(SELFTEST_DIR)/obj/vta_pool.o: SELFTEST_CFLAGS += $(PROG_CPPFLAGS) -Itests/devices
 $(SELFTEST_DIR)/vta_pool: $(SELFTEST_DIR)/obj/pool_image.o $(PROG_A) $(OPS_A)
 $(SELFTEST_DIR)/vta_pool: SELFTEST_LIBS += -Wl,--wrap=poll
 $(SELFTEST_DIR)/vta_ctl: SELFTEST_LIBS := -ljson-c

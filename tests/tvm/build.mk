@@ -50,8 +50,8 @@ $(TVM_CORE): $(TVM_CORE_OBJS)
 tvm-root: $(LIB_SO) $(DRIVER_SO)
 	@$(MAKE) -s --no-print-directory install-lib install-driver DESTDIR='$(CURDIR)'/$(TVM_ROOT)
 
-$(TVM_DIR)/%/libvta_fsim.so: $(TVM_CORE) libvtadev/driver/tvm/build-runtime \
-		libvtadev/driver/tvm/vta_simulator.cc | tvm-root
+$(TVM_DIR)/%/libvta_fsim.so: $(TVM_CORE) libvtadev/tvm/simulator/build-runtime \
+		libvtadev/tvm/simulator/vta_simulator.cc | tvm-root
 	@mkdir -p $(@D)
 	$(TVM_BUILD) --config $(call tvm-config,$*) --tvm-lib $(TVM_CORE) \
 		--define VTA_MAX_XFER=$(call tvm-size,$*) $(TVM) $(@D)

@@ -70,7 +70,7 @@ text() {
 as_c() {
 	"$vtac" compile --emit=c -q -o "$dir/c" "$@" && [ -s "$dir/c/model.c" ] &&
 		gcc -std=c11 -Wall -Werror -ffreestanding -fsyntax-only -I"$here/../../libvtadev/ops" \
-			-I"$here/../../libvtadev/ops/cpu" "$dir/c/model.c"
+			-I"$here/../../libvtadev/cpu" -I"$here/../../libvtadev/program" "$dir/c/model.c"
 }
 # PNG files of 28 x 28 grey pixels
 pictures() {

@@ -10,7 +10,7 @@ VTACTL_OBJS := $(addprefix $(VTACTL_DIR)/, bench.o busy.o bundle.o cdi.o ctl.o d
 VTACTL_LIBS := -lpci -ljson-c -lncurses -ltinfo $(PICTURE_LIBS) $(LIB_LIBS)
 
 $(call objects,$(VTACTL_DIR),tools/vtactl,\
-	$$(LIB_CPPFLAGS) -Ilibvtadev/ops -Itools/picture $$(CPPFLAGS) $$(LIB_WARNINGS) -O2 -g $$(CFLAGS))
+	$$(LIB_CPPFLAGS) $(PROG_CPPFLAGS) -Ilibvtadev/picture $$(CPPFLAGS) $$(LIB_WARNINGS) -O2 -g $$(CFLAGS))
 
 $(VTACTL_BIN): $(VTACTL_OBJS) $(PICTURE_OBJS) $(PROG_A) $(OPS_A) $(LIB_A)
 	@mkdir -p $(@D)

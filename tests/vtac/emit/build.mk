@@ -11,7 +11,7 @@ EMIT_SRCS := $(wildcard compiler/emit/*.c)
 EMIT_LINK := $(OPS_TEST_LIB_OBJS) $(EMU_ASAN_LIB) $(EMU_LIBS)
 
 $(call program,$(EMIT_TEST_DIR)/emit,tests/vtac/emit/emit.c $(EMIT_SRCS),\
-	-D_GNU_SOURCE -Icompiler -Ilibvtadev/ops $$(OPS_TEST_CFLAGS) $$(EMU_SANITIZE),\
+	-D_GNU_SOURCE -Icompiler $(PROG_CPPFLAGS) $$(OPS_TEST_CFLAGS) $$(EMU_SANITIZE),\
 	$(OPS_A),$$(EMU_SANITIZE) -ljson-c)
 
 # The network of tests/ops/mixed.c as a program for the VM.
@@ -19,7 +19,7 @@ $(EMIT_BIN): $(EMIT_TEST_DIR)/emit $(OPS_TEST_DIR)/mixed_files $(LIB_A) $(OPS_A)
 	@mkdir -p $(@D)/files
 	$(OPS_TEST_DIR)/mixed_files $(@D)/files
 	$(EMIT_TEST_DIR)/emit $(@D)/files/mixed.vtap mixed $(@D)/c
-	$(MAKE) -s -C $(@D)/c INCLUDES='$(addprefix -I$(CURDIR)/,uapi libvtadev libvtadev/ops)' \
+	$(MAKE) -s -C $(@D)/c INCLUDES='$(addprefix -I$(CURDIR)/,uapi libvtadev libvtadev/ops libvtadev/cpu libvtadev/program)' \
 		LIBS='$(CURDIR)/$(OPS_A) $(CURDIR)/$(LIB_A) $(LIB_LIBS)'
 	cp $(@D)/c/main $@
 

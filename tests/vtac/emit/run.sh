@@ -47,7 +47,7 @@ refused() {
 	result $status "$what"
 }
 strict='-O2 -Wall -Wextra -Werror -std=c11 -ffreestanding'
-includes='-Icontract -Ilibvtadev/ops -Ilibvtadev -Iuapi'
+includes='-Icontract -Ilibvtadev/ops -Ilibvtadev/cpu -Ilibvtadev/program -Ilibvtadev -Iuapi'
 bare='riscv64-unknown-elf-gcc -march=rv64imac -mabi=lp64 -mcmodel=medany'
 
 mkdir "$dir/files"

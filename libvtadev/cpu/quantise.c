@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Between float and integers, and between the plain layout and the card's. */
-#include "../vtaops.h"
+#include "vtaops.h"
 #include "cpu_impl.h"
 
 static int affine_need(struct vtacpu_need *need, const uint32_t dims[3], uint32_t x_value,

@@ -8,14 +8,14 @@ DRIVER_SONAME := libvta_driver.so.1
 DRIVER_SO := $(LIB_DIR)/libvta_driver.so.$(VERSION)
 DRIVER_A := $(LIB_DIR)/libvta_driver.a
 DRIVER_PC := $(LIB_DIR)/pkgconfig/vta_driver.pc
-DRIVER_MAP := libvtadev/driver/libvta_driver.map
+DRIVER_MAP := libvtadev/tvm/libvta_driver.map
 
-DRIVER_SRCS := $(addprefix libvtadev/driver/, counters.c device.c memory.c report.c space.c)
-DRIVER_HEADERS := $(addprefix libvtadev/driver/vta/, driver.h driver_async.h driver_counters.h)
-DRIVER_OBJS := $(DRIVER_SRCS:libvtadev/driver/%.c=$(DRIVER_DIR)/%.o)
-DRIVER_CPPFLAGS := $(LIB_CPPFLAGS) -Ilibvtadev/driver
+DRIVER_SRCS := $(addprefix libvtadev/tvm/, counters.c device.c memory.c report.c space.c)
+DRIVER_HEADERS := $(addprefix libvtadev/tvm/vta/, driver.h driver_async.h driver_counters.h)
+DRIVER_OBJS := $(DRIVER_SRCS:libvtadev/tvm/%.c=$(DRIVER_DIR)/%.o)
+DRIVER_CPPFLAGS := $(LIB_CPPFLAGS) -Ilibvtadev/tvm
 
-$(call objects,$(DRIVER_DIR),libvtadev/driver,\
+$(call objects,$(DRIVER_DIR),libvtadev/tvm,\
 	$$(DRIVER_CPPFLAGS) $$(CPPFLAGS) $$(LIB_CFLAGS) -pthread $$(CFLAGS))
 
 # As $(LIB_A): no names but the interface's.
@@ -33,7 +33,7 @@ $(DRIVER_SO): $(DRIVER_OBJS) $(DRIVER_MAP) $(LIB_SO) | $(DRIVER_PC)
 	ln -sf $(@F) $(LIB_DIR)/$(DRIVER_SONAME)
 	ln -sf $(DRIVER_SONAME) $(LIB_DIR)/libvta_driver.so
 
-$(call filled,$(DRIVER_PC),libvtadev/driver/vta_driver.pc.in)
+$(call filled,$(DRIVER_PC),libvtadev/tvm/vta_driver.pc.in)
 
 .PHONY: install-driver
 install-driver: $(DRIVER_SO) $(DRIVER_A) $(DRIVER_PC)
@@ -43,5 +43,5 @@ install-driver: $(DRIVER_SO) $(DRIVER_A) $(DRIVER_PC)
 	cp -P $(LIB_DIR)/$(DRIVER_SONAME) $(LIB_DIR)/libvta_driver.so $(DESTDIR)$(LIBDIR)
 	install -m 644 $(DRIVER_PC) $(DESTDIR)$(LIBDIR)/pkgconfig
 	install -d $(DESTDIR)$(PREFIX)/share/vtadev/tvm
-	install -m 755 libvtadev/driver/tvm/build-runtime $(DESTDIR)$(PREFIX)/share/vtadev/tvm
-	install -m 644 libvtadev/driver/tvm/*.cc $(DESTDIR)$(PREFIX)/share/vtadev/tvm
+	install -m 755 libvtadev/tvm/simulator/build-runtime $(DESTDIR)$(PREFIX)/share/vtadev/tvm
+	install -m 644 libvtadev/tvm/simulator/*.cc $(DESTDIR)$(PREFIX)/share/vtadev/tvm

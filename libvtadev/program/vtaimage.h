@@ -27,7 +27,7 @@
 #ifndef VTAIMAGE_H
 #define VTAIMAGE_H
 
-#include "cpu/vtacpu.h"
+#include "vtacpu.h"
 #include "vtaops.h"
 
 #ifdef __cplusplus
