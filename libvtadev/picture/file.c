@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /* Picture files: their bytes, and which format they have. */
 #include <errno.h>
 #include <stdio.h>

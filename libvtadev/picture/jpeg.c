@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /* JPEG files, by libjpeg. */
 #include <setjmp.h>
 #include <stdio.h>

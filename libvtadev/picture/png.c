@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /* PNG files, by libpng, which brings all kinds of them to 8 bits of RGBA. */
 #include <png.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: Apache-2.0
 /*
  * From a picture to a network's input (struct vtaimage_preprocess): first the rows become
  * as wide as the input, then the columns as high. Filters cover all pixels that an output
