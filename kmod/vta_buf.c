@@ -48,13 +48,13 @@ static bool vta_buf_place_valid(u64 size, u32 flags, u64 align, u64 addr)
 
 static int vta_buf_place(struct vta_buf *buf, u64 align, u64 addr)
 {
-	struct vta_pool *pool = buf->ctx->addr_pool;
+	struct vta_iova *iova = buf->ctx->iova;
 	int ret;
 
 	if (addr)
-		ret = vta_pool_take(pool, buf->size, addr);
+		ret = vta_iova_reserve(iova, buf->size, addr);
 	else
-		ret = vta_pool_alloc(pool, buf->size, max_t(u64, align, PAGE_SIZE),
+		ret = vta_iova_alloc(iova, buf->size, max_t(u64, align, PAGE_SIZE),
 				     buf->mem->skew, &addr);
 	if (ret)
 		return ret;
@@ -66,7 +66,7 @@ static int vta_buf_place(struct vta_buf *buf, u64 align, u64 addr)
 static void vta_buf_unplace(struct vta_buf *buf)
 {
 	if (buf->addr)
-		vta_pool_free(buf->ctx->addr_pool, buf->addr, buf->size);
+		vta_iova_free(buf->ctx->iova, buf->addr, buf->size);
 	buf->addr = 0;
 }
 

@@ -121,15 +121,15 @@ static struct vta_ctx *vta_ctx_make(struct vta_device *vdev, struct file *file)
 	ret = vta_user_charge(vdev, ctx->user, VTA_USER_CTXS, 1, file);
 	if (ret)
 		goto err_user;
-	ctx->addr_pool = vta_pool_create();
-	if (!ctx->addr_pool) {
+	ctx->iova = vta_iova_create();
+	if (!ctx->iova) {
 		ret = -ENOMEM;
 		goto err_charge;
 	}
 	ctx->inode = vta_inode_new();
 	if (IS_ERR(ctx->inode)) {
 		ret = PTR_ERR(ctx->inode);
-		goto err_pool;
+		goto err_iova;
 	}
 	ret = vta_ctx_make_mmu(ctx);
 	if (ret)
@@ -138,8 +138,8 @@ static struct vta_ctx *vta_ctx_make(struct vta_device *vdev, struct file *file)
 
 err_inode:
 	vta_inode_put(ctx->inode);
-err_pool:
-	vta_pool_destroy(ctx->addr_pool);
+err_iova:
+	vta_iova_destroy(ctx->iova);
 err_charge:
 	vta_user_uncharge(vdev, ctx->user, VTA_USER_CTXS, 1);
 err_user:
@@ -157,7 +157,7 @@ static void vta_ctx_free(struct vta_ctx *ctx)
 		__free_page(ctx->blank);
 	xa_destroy(&ctx->queues);
 	xa_destroy(&ctx->bufs);
-	vta_pool_destroy(ctx->addr_pool);
+	vta_iova_destroy(ctx->iova);
 	vta_inode_put(ctx->inode);
 	mutex_destroy(&ctx->lock);
 	vta_user_put(ctx->vdev, ctx->user);

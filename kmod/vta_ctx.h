@@ -33,7 +33,7 @@ struct page;
  * @user: the user that it is counted against
  * @generation: of the card, when it was opened
  * @notify: signals poll() and eventfds
- * @addr_pool: free device addresses
+ * @iova: free device addresses
  * @usage: what queues have used that have ended, or before they were started anew;
  *         vta_device.usage_lock
  * @lost: what has become of the card; written under vta_device.lock and @lock
@@ -68,7 +68,7 @@ struct vta_ctx {
 	struct vta_user *user;
 	unsigned int generation;
 	struct vta_notify notify;
-	struct vta_pool *addr_pool;
+	struct vta_iova *iova;
 	struct vta_lost lost;
 	struct vta_usage usage;
 

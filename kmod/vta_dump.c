@@ -66,10 +66,10 @@ static void vta_dump_queue(struct vta_queue *q, bool there, struct vta_text *tex
 
 	spin_lock_irq(&q->vector->lock);
 	seq = q->seq;
-	arm_seq = q->waits.arm_seq;
+	arm_seq = q->waiters.arm_seq;
 	halted = q->halted;
-	armed = q->waits.armed;
-	waited = !list_empty(&q->waits.node);
+	armed = q->waiters.armed;
+	waited = !list_empty(&q->waiters.node);
 	fault = q->fault;
 	spin_unlock_irq(&q->vector->lock);
 

@@ -246,7 +246,7 @@ static __poll_t vta_poll(struct file *file, poll_table *wait)
 		return EPOLLERR | EPOLLHUP;
 	xa_lock(&ctx->queues);
 	xa_for_each(&ctx->queues, handle, q)
-		mask |= vta_wait_poll(q, vta_poll_waits(wait));
+		mask |= vta_waiters_poll(q, vta_poll_waits(wait));
 	xa_unlock(&ctx->queues);
 	return mask;
 }

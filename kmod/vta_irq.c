@@ -76,7 +76,7 @@ static irqreturn_t vta_irq(int irq, void *data)
 {
 	struct vta_vector *vector = data;
 
-	vta_wait_interrupt(vector);
+	vta_waiters_interrupt(vector);
 	if (vta_irq_is_storm(vector)) {
 		disable_irq_nosync(irq);
 		atomic_inc(&vector->vdev->interrupt_storms);
@@ -108,7 +108,7 @@ static irqreturn_t vta_irq_thread(int irq, void *data)
 		 */
 		vta_read(vdev, REG_EVENT);
 		for (i = 0; i < vdev->nr_vectors; i++)
-			vta_wait_find_halted(&vdev->vectors[i]);
+			vta_waiters_find_halted(&vdev->vectors[i]);
 	}
 	return IRQ_HANDLED;
 }

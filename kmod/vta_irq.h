@@ -23,7 +23,7 @@
  * @name: in /proc/interrupts
  * @lock: Protects: the lists, and what vta_queue.h says; taken in interrupts
  * @queues: all running queues (vta_queue.vector_node)
- * @waiting: queues with waiters (vta_waits.node)
+ * @waiting: queues with waiters (vta_waiters.node)
  * @credit: since @second, interrupts that were asked for and have not come, less those that came
  * without being asked for
  * @second: jiffies when a second began

@@ -11,7 +11,7 @@
 #include "vta_regs.h"
 
 struct vta_device;
-struct vta_pool;
+struct vta_iova;
 
 #define VTA_L1_SIZE	BIT_ULL(VTA_L1_SHIFT)	/* what a first-level entry maps */
 #define VTA_L2_SIZE	BIT_ULL(VTA_L2_SHIFT)	/* what a second-level entry maps */
@@ -93,17 +93,17 @@ int vta_mmu_unmap(struct vta_mmu *mmu, u64 addr, u64 len);
 /* ---- Device addresses that are free (vta_iova.c) ---- */
 
 /* NULL: no memory. */
-struct vta_pool *vta_pool_create(void);
-void vta_pool_destroy(struct vta_pool *pool);
+struct vta_iova *vta_iova_create(void);
+void vta_iova_destroy(struct vta_iova *iova);
 
 /*
  * Device addresses, a multiple of @align. @skew is where in a large page the
  * memory to be mapped starts: it is placed so that its large pages meet those
  * of the card, if it has any. Returns -ENOSPC if there is no room.
  */
-int vta_pool_alloc(struct vta_pool *pool, u64 size, u64 align, u64 skew, u64 *addr);
+int vta_iova_alloc(struct vta_iova *iova, u64 size, u64 align, u64 skew, u64 *addr);
 /* These device addresses. Returns -EEXIST if one of them is taken. */
-int vta_pool_take(struct vta_pool *pool, u64 size, u64 addr);
-void vta_pool_free(struct vta_pool *pool, u64 addr, u64 size);
+int vta_iova_reserve(struct vta_iova *iova, u64 size, u64 addr);
+void vta_iova_free(struct vta_iova *iova, u64 addr, u64 size);
 
 #endif /* VTA_MMU_H */

@@ -224,8 +224,8 @@ static struct vta_queue *vta_queue_make(struct vta_ctx *ctx, const struct vta_qu
 	kref_init(&q->ref);
 	q->ctx = ctx;
 	INIT_LIST_HEAD(&q->vector_node);
-	INIT_LIST_HEAD(&q->waits.node);
-	q->waits.tree = RB_ROOT_CACHED;
+	INIT_LIST_HEAD(&q->waiters.node);
+	q->waiters.tree = RB_ROOT_CACHED;
 	INIT_LIST_HEAD(&q->usage_node);
 	q->error = -ENOENT;
 	vta_fault_clear(q);
@@ -501,7 +501,7 @@ int vta_ioctl_queue_event(struct vta_ctx *ctx, void *data)
 	if (IS_ERR(q)) {
 		ret = PTR_ERR(q);
 	} else {
-		ret = vta_wait_set_event(q, &event);
+		ret = vta_waiters_set_event(q, &event);
 		vta_queue_put(q);
 	}
 	if (event)

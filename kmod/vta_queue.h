@@ -37,7 +37,7 @@ enum vta_queue_buf {
  * @stopped: under vta_ctx.lock: the doorbell is not the queue's any more
  * @vector: where completions interrupt; the rest is protected by its lock
  * @vector_node: in vta_vector.queues, from start to stop
- * @waits: what waits for its sequence numbers
+ * @waiters: what waits for its sequence numbers
  * @error: error of waits: 0, or ENOENT before the start, ENOENT or ENODEV after the stop
  * @seq: the last sequence number seen; never goes back
  * @halted: the queue has halted, @fault says why
@@ -61,7 +61,7 @@ struct vta_queue {
 
 	struct vta_vector *vector;
 	struct list_head vector_node;
-	struct vta_waits waits;
+	struct vta_waiters waiters;
 	int error;
 	u64 seq;
 	bool halted;

@@ -2,8 +2,9 @@
 /*
  * vta_wait.c - VTA_IOCTL_WAIT: blocking waits for sequence numbers
  *
- * A thread has a waiter in the tree of each queue (vta_waiter.c), of whatever cards. It is woken
- * once: by the first that fails and, of the others, by the first or by the last, as asked for.
+ * A thread has a waiter in the tree of each queue (vta_waiter.c), which may belong to several
+ * cards. The thread is woken once: by the first waiter that fails, or when one or all of them
+ * have succeeded, as VTA_WAIT_ANY says.
  */
 #include <linux/eventfd.h>
 #include <linux/file.h>
@@ -25,41 +26,42 @@
 #include "vta_waiter.h"
 
 /**
- * struct vta_sleeper - a sleeping thread, on its own stack
+ * struct vta_wait_thread - a blocked thread, on its own stack
  * @task: the thread
- * @left: numbers yet to be reached before it is woken
- * @awake: set by the waker, last
+ * @left: numbers yet to be reached before the thread is woken
+ * @woken: set by the waker as its last access to this structure
  *
- * Wakers hold the lock of the queue's vector, and the thread takes that of each
- * of its queues before it leaves.
+ * Wakers hold the lock of the queue's vector. The thread takes the lock of each of its queues
+ * before it returns, so a waker never touches a stale stack.
  */
-struct vta_sleeper {
+struct vta_wait_thread {
 	struct task_struct *task;
 	atomic_t left;
-	bool awake;
+	bool woken;
 };
 
 /**
- * struct vta_sleep - one number that a thread sleeps for
+ * struct vta_wait_entry - one number that a thread waits for
  * @waiter: in the queue's tree
- * @sleeper: the thread
- * @file: holds the queue's context
- * @q: the queue
+ * @thread: the thread
+ * @file: holds the queue's context; NULL for the caller's own file
+ * @q: the queue, with a reference
  */
-struct vta_sleep {
+struct vta_wait_entry {
 	struct vta_waiter waiter;
-	struct vta_sleeper *sleeper;
+	struct vta_wait_thread *thread;
 	struct file *file;
 	struct vta_queue *q;
 };
 
-static void vta_sleep_wake(struct vta_waiter *waiter)
+static void vta_wait_wake(struct vta_waiter *waiter)
 {
-	struct vta_sleeper *sleeper = container_of(waiter, struct vta_sleep, waiter)->sleeper;
-	struct task_struct *task = sleeper->task;
+	struct vta_wait_entry *entry = container_of(waiter, struct vta_wait_entry, waiter);
+	struct vta_wait_thread *thread = entry->thread;
+	struct task_struct *task = thread->task;
 
-	if (waiter->ret || atomic_dec_and_test(&sleeper->left)) {
-		WRITE_ONCE(sleeper->awake, true);
+	if (waiter->ret || atomic_dec_and_test(&thread->left)) {
+		WRITE_ONCE(thread->woken, true);
 		wake_up_process(task);
 	}
 }
@@ -81,7 +83,7 @@ static void vta_cancel_enqueue(struct file *file, wait_queue_head_t *head, poll_
 	add_wait_queue(head, &cancel->entry);
 }
 
-/* No other file's poll() is as simple: it does not sleep, and has one queue. */
+/* Only an eventfd is accepted: its poll() never sleeps and uses exactly one wait queue. */
 static int vta_cancel_begin(struct vta_cancel *cancel, int fd)
 {
 	struct eventfd_ctx *ctx;
@@ -112,16 +114,18 @@ static void vta_cancel_end(struct vta_cancel *cancel)
 	fput(cancel->file);
 }
 
-/* ---- Sleeping ---- */
+/* ---- Waiting for one number ---- */
 
-static int vta_sleep_until(struct vta_sleeper *sleeper, s64 deadline_ns, struct vta_cancel *cancel)
+/* Sleeps until a waker has set @woken. */
+static int vta_wait_block(struct vta_wait_thread *thread, s64 deadline_ns,
+			  struct vta_cancel *cancel)
 {
 	ktime_t deadline = ns_to_ktime(deadline_ns);
 	int ret = 0;
 
 	for (;;) {
 		set_current_state(TASK_INTERRUPTIBLE);
-		if (READ_ONCE(sleeper->awake))
+		if (READ_ONCE(thread->woken))
 			break;
 		if (vta_cancelled(cancel)) {
 			ret = -ECANCELED;
@@ -141,11 +145,8 @@ static int vta_sleep_until(struct vta_sleeper *sleeper, s64 deadline_ns, struct 
 	return ret;
 }
 
-/*
- * The caller's CLOCK_MONOTONIC may be another than the machine's: its time namespace
- * adds an offset.
- */
-static s64 vta_sleep_deadline(s64 deadline_ns)
+/* Converts a deadline from the caller's time namespace to the host's CLOCK_MONOTONIC. */
+static s64 vta_wait_deadline(s64 deadline_ns)
 {
 	struct timespec64 offset = {};
 	s64 host_ns;
@@ -153,32 +154,32 @@ static s64 vta_sleep_deadline(s64 deadline_ns)
 	if (deadline_ns == VTA_WAIT_FOREVER)
 		return deadline_ns;
 	timens_add_monotonic(&offset);
-	/* On 5.10 timespec64_to_ns() takes a negative time for the greatest one. */
+	/* Not timespec64_to_ns(): on 5.10 it turns negative times into the greatest one. */
 	if (check_sub_overflow(deadline_ns, offset.tv_sec * NSEC_PER_SEC + offset.tv_nsec,
 			       &host_ns))
 		return deadline_ns < 0 ? S64_MIN : VTA_WAIT_FOREVER;
 	return host_ns;
 }
 
-static bool vta_sleep_past(s64 deadline_ns)
+static bool vta_wait_is_past(s64 deadline_ns)
 {
 	return deadline_ns <= (s64)ktime_get_ns();
 }
 
-static void vta_sleep_init(struct vta_sleep *sleep, struct vta_queue *q, u64 seq)
+static void vta_wait_entry_init(struct vta_wait_entry *entry, struct vta_queue *q, u64 seq)
 {
-	sleep->q = q;
-	sleep->waiter.seq = seq;
-	sleep->waiter.ret = -EINPROGRESS;
-	sleep->waiter.wake = vta_sleep_wake;
+	entry->q = q;
+	entry->waiter.seq = seq;
+	entry->waiter.ret = -EINPROGRESS;
+	entry->waiter.wake = vta_wait_wake;
 }
 
 int vta_ioctl_wait(struct vta_ctx *ctx, void *data)
 {
 	struct vta_wait *arg = data;
-	struct vta_sleeper sleeper = { .task = current, .left = ATOMIC_INIT(1) };
-	struct vta_sleep sleep = { .sleeper = &sleeper };
-	s64 deadline_ns = vta_sleep_deadline(arg->deadline_ns);
+	struct vta_wait_thread thread = { .task = current, .left = ATOMIC_INIT(1) };
+	struct vta_wait_entry entry = { .thread = &thread };
+	s64 deadline_ns = vta_wait_deadline(arg->deadline_ns);
 	struct vta_queue *q;
 	int ret, answer;
 
@@ -190,22 +191,22 @@ int vta_ioctl_wait(struct vta_ctx *ctx, void *data)
 		return PTR_ERR(q);
 
 	trace_vta_wait_begin(q, arg->seq);
-	ret = vta_wait_check(q, arg->seq, &arg->done, true);
+	ret = vta_waiters_check(q, arg->seq, &arg->done, true);
 	if (ret != -EINPROGRESS)
 		goto out;
 	if (arg->flags & VTA_WAIT_POLL) {
-		ret = vta_wait_ask(q, arg->seq, &arg->done);
+		ret = vta_waiters_arm_poll(q, arg->seq, &arg->done);
 		goto out;
 	}
-	if (vta_sleep_past(deadline_ns)) {
+	if (vta_wait_is_past(deadline_ns)) {
 		ret = -ETIMEDOUT;
 		goto out;
 	}
 
-	vta_sleep_init(&sleep, q, arg->seq);
-	vta_wait_add(q, &sleep.waiter);
-	ret = vta_sleep_until(&sleeper, deadline_ns, NULL);
-	answer = vta_wait_remove(q, &sleep.waiter, &arg->done);
+	vta_wait_entry_init(&entry, q, arg->seq);
+	vta_waiter_add(q, &entry.waiter);
+	ret = vta_wait_block(&thread, deadline_ns, NULL);
+	answer = vta_waiter_remove(q, &entry.waiter, &arg->done);
 	if (answer != -EINPROGRESS)
 		ret = answer;
 out:
@@ -217,22 +218,22 @@ out:
 /* ---- Waiting for several numbers ---- */
 
 /**
- * struct vta_sleeps - what a thread sleeps for
- * @sleeper: the thread
- * @nr: how many
- * @any: one is enough
- * @each: all of them
+ * struct vta_wait_set - the numbers that a thread waits for
+ * @thread: the thread
+ * @nr: number of entries
+ * @any: one reached number ends the wait
+ * @each: the entries
  */
-struct vta_sleeps {
-	struct vta_sleeper sleeper;
+struct vta_wait_set {
+	struct vta_wait_thread thread;
 	unsigned int nr;
 	bool any;
-	struct vta_sleep each[];
+	struct vta_wait_entry each[];
 };
 
-/* The queue of a fence, with references to it and to its file: any of this driver, as @ctx has. */
-static int vta_sleep_open(struct vta_sleep *sleep, const struct vta_ctx *ctx,
-			  const struct vta_fence *fence)
+/* Looks up the queue of a fence, with references to the queue and to its file. */
+static int vta_wait_entry_open(struct vta_wait_entry *entry, const struct vta_ctx *ctx,
+			       const struct vta_fence *fence)
 {
 	struct vta_queue *q;
 	struct file *file;
@@ -242,7 +243,7 @@ static int vta_sleep_open(struct vta_sleep *sleep, const struct vta_ctx *ctx,
 	file = fget(fence->fd);
 	if (!file)
 		return -EBADF;
-	if (file->f_op != ctx->file->f_op) {
+	if (file->f_op != ctx->file->f_op) {	/* not a file of this driver */
 		fput(file);
 		return -EINVAL;
 	}
@@ -251,70 +252,70 @@ static int vta_sleep_open(struct vta_sleep *sleep, const struct vta_ctx *ctx,
 		fput(file);
 		return PTR_ERR(q);
 	}
-	sleep->file = file;
-	vta_sleep_init(sleep, q, fence->seq);
+	entry->file = file;
+	vta_wait_entry_init(entry, q, fence->seq);
 	return 0;
 }
 
-static void vta_sleeps_close(struct vta_sleeps *sleeps)
+static void vta_wait_set_close(struct vta_wait_set *set)
 {
 	unsigned int i;
 
-	for (i = 0; i < sleeps->nr; i++) {
-		vta_queue_put(sleeps->each[i].q);
-		fput(sleeps->each[i].file);
+	for (i = 0; i < set->nr; i++) {
+		vta_queue_put(set->each[i].q);
+		fput(set->each[i].file);
 	}
-	kvfree(sleeps);
+	kvfree(set);
 }
 
-static struct vta_sleeps *vta_sleeps_open(const struct vta_ctx *ctx, struct vta_wait_many *arg)
+static struct vta_wait_set *vta_wait_set_open(const struct vta_ctx *ctx, struct vta_wait_many *arg)
 {
 	size_t bytes = arg->count * sizeof(struct vta_fence);
-	struct vta_sleeps *sleeps;
+	struct vta_wait_set *set;
 	struct vta_fence *fences;
 	int ret = 0;
 
 	fences = vmemdup_user(u64_to_user_ptr(arg->fences), bytes);
 	if (IS_ERR(fences))
 		return ERR_CAST(fences);
-	sleeps = kvzalloc(struct_size(sleeps, each, arg->count), GFP_KERNEL_ACCOUNT);
-	if (!sleeps) {
+	set = kvzalloc(struct_size(set, each, arg->count), GFP_KERNEL_ACCOUNT);
+	if (!set) {
 		kvfree(fences);
 		return ERR_PTR(-ENOMEM);
 	}
-	sleeps->sleeper.task = current;
-	sleeps->any = arg->flags & VTA_WAIT_ANY;
+	set->thread.task = current;
+	set->any = arg->flags & VTA_WAIT_ANY;
 
-	for (; sleeps->nr < arg->count; sleeps->nr++) {
-		struct vta_sleep *sleep = &sleeps->each[sleeps->nr];
+	for (; set->nr < arg->count; set->nr++) {
+		struct vta_wait_entry *entry = &set->each[set->nr];
 
-		sleep->sleeper = &sleeps->sleeper;
-		ret = vta_sleep_open(sleep, ctx, &fences[sleeps->nr]);
+		entry->thread = &set->thread;
+		ret = vta_wait_entry_open(entry, ctx, &fences[set->nr]);
 		if (ret)
 			break;
 	}
 	kvfree(fences);
 	if (!ret)
-		return sleeps;
-	arg->index = sleeps->nr;
-	vta_sleeps_close(sleeps);
+		return set;
+	arg->index = set->nr;
+	vta_wait_set_close(set);
 	return ERR_PTR(ret);
 }
 
 /*
- * Combines the waiters' results: -EINPROGRESS if more must come. With VTA_WAIT_ANY, a number that
- * was reached takes precedence over an error elsewhere.
+ * Combines the waiters' results; -EINPROGRESS if the wait goes on. With VTA_WAIT_ANY, a reached
+ * number takes precedence over an error of another entry.
  */
-static int vta_sleeps_result(const struct vta_sleeps *sleeps, u32 *index)
+static int vta_wait_set_result(const struct vta_wait_set *set, u32 *index)
 {
-	int ret = sleeps->any ? -EINPROGRESS : 0;
+	int ret = set->any ? -EINPROGRESS : 0;
 	unsigned int i;
 
 	*index = 0;
-	for (i = 0; i < sleeps->nr; i++) {
-		int one = READ_ONCE(sleeps->each[i].waiter.ret);
+	for (i = 0; i < set->nr; i++) {
+		int one = READ_ONCE(set->each[i].waiter.ret);
 
-		if (!one && sleeps->any) {
+		if (!one && set->any) {
 			*index = i;
 			return 0;
 		}
@@ -329,72 +330,72 @@ static int vta_sleeps_result(const struct vta_sleeps *sleeps, u32 *index)
 	return ret;
 }
 
-/* The result without waiting, or the error of an invalid fence. */
-static void vta_sleeps_check(struct vta_sleeps *sleeps)
+/* Sets each waiter's result without waiting, or the error of an invalid fence. */
+static void vta_wait_set_check(struct vta_wait_set *set)
 {
 	unsigned int i;
 	u64 done;
 
-	for (i = 0; i < sleeps->nr; i++) {
-		struct vta_sleep *sleep = &sleeps->each[i];
+	for (i = 0; i < set->nr; i++) {
+		struct vta_wait_entry *entry = &set->each[i];
 
-		sleep->waiter.ret = vta_wait_check(sleep->q, sleep->waiter.seq, &done, false);
+		entry->waiter.ret = vta_waiters_check(entry->q, entry->waiter.seq, &done, false);
 	}
 }
 
-/* Adds waiters to the trees, except for numbers that have been reached. */
-static void vta_sleeps_add(struct vta_sleeps *sleeps)
+/* Adds waiters to the trees, except for those that have a result. */
+static void vta_wait_set_add(struct vta_wait_set *set)
 {
-	struct vta_sleeper *sleeper = &sleeps->sleeper;
+	struct vta_wait_thread *thread = &set->thread;
 	unsigned int i, left = 0;
 
-	for (i = 0; i < sleeps->nr; i++)
-		left += sleeps->each[i].waiter.ret == -EINPROGRESS;
-	/* Before the first could be reached. */
-	atomic_set(&sleeper->left, sleeps->any ? 1 : left);
+	for (i = 0; i < set->nr; i++)
+		left += set->each[i].waiter.ret == -EINPROGRESS;
+	/* Before the first waiter is added: its number may be reached at once. */
+	atomic_set(&thread->left, set->any ? 1 : left);
 
-	for (i = 0; i < sleeps->nr && !READ_ONCE(sleeper->awake); i++) {
-		struct vta_sleep *sleep = &sleeps->each[i];
+	for (i = 0; i < set->nr && !READ_ONCE(thread->woken); i++) {
+		struct vta_wait_entry *entry = &set->each[i];
 
-		if (sleep->waiter.ret != -EINPROGRESS)
+		if (entry->waiter.ret != -EINPROGRESS)
 			continue;
-		trace_vta_wait_begin(sleep->q, sleep->waiter.seq);
-		vta_wait_add(sleep->q, &sleep->waiter);
+		trace_vta_wait_begin(entry->q, entry->waiter.seq);
+		vta_waiter_add(entry->q, &entry->waiter);
 	}
 }
 
-static void vta_sleeps_remove(struct vta_sleeps *sleeps)
+static void vta_wait_set_remove(struct vta_wait_set *set)
 {
 	unsigned int i;
 	u64 done;
 
-	for (i = 0; i < sleeps->nr; i++) {
-		struct vta_sleep *sleep = &sleeps->each[i];
-		int ret = vta_wait_remove(sleep->q, &sleep->waiter, &done);
+	for (i = 0; i < set->nr; i++) {
+		struct vta_wait_entry *entry = &set->each[i];
+		int ret = vta_waiter_remove(entry->q, &entry->waiter, &done);
 
-		trace_vta_wait_end(sleep->q, sleep->waiter.seq, done, ret);
+		trace_vta_wait_end(entry->q, entry->waiter.seq, done, ret);
 	}
 }
 
-static int vta_sleeps_wait(struct vta_sleeps *sleeps, struct vta_wait_many *arg,
-			   struct vta_cancel *cancel)
+static int vta_wait_set_wait(struct vta_wait_set *set, struct vta_wait_many *arg,
+			     struct vta_cancel *cancel)
 {
-	s64 deadline_ns = vta_sleep_deadline(arg->deadline_ns);
+	s64 deadline_ns = vta_wait_deadline(arg->deadline_ns);
 	int ret, result;
 
-	vta_sleeps_check(sleeps);
-	result = vta_sleeps_result(sleeps, &arg->index);
+	vta_wait_set_check(set);
+	result = vta_wait_set_result(set, &arg->index);
 	if (result != -EINPROGRESS)
 		return result;
 	if (vta_cancelled(cancel))
 		return -ECANCELED;
-	if (vta_sleep_past(deadline_ns))
+	if (vta_wait_is_past(deadline_ns))
 		return -ETIMEDOUT;
 
-	vta_sleeps_add(sleeps);
-	ret = vta_sleep_until(&sleeps->sleeper, deadline_ns, cancel);
-	vta_sleeps_remove(sleeps);
-	result = vta_sleeps_result(sleeps, &arg->index);
+	vta_wait_set_add(set);
+	ret = vta_wait_block(&set->thread, deadline_ns, cancel);
+	vta_wait_set_remove(set);
+	result = vta_wait_set_result(set, &arg->index);
 	return result == -EINPROGRESS ? ret : result;
 }
 
@@ -402,7 +403,7 @@ int vta_ioctl_wait_many(struct vta_ctx *ctx, void *data)
 {
 	struct vta_wait_many *arg = data;
 	bool cancels = arg->flags & VTA_WAIT_CANCEL;
-	struct vta_sleeps *sleeps;
+	struct vta_wait_set *set;
 	struct vta_cancel cancel;
 	int ret;
 
@@ -416,11 +417,11 @@ int vta_ioctl_wait_many(struct vta_ctx *ctx, void *data)
 		if (ret)
 			return ret;
 	}
-	sleeps = vta_sleeps_open(ctx, arg);
-	ret = PTR_ERR_OR_ZERO(sleeps);
+	set = vta_wait_set_open(ctx, arg);
+	ret = PTR_ERR_OR_ZERO(set);
 	if (!ret) {
-		ret = vta_sleeps_wait(sleeps, arg, cancels ? &cancel : NULL);
-		vta_sleeps_close(sleeps);
+		ret = vta_wait_set_wait(set, arg, cancels ? &cancel : NULL);
+		vta_wait_set_close(set);
 	}
 	if (cancels)
 		vta_cancel_end(&cancel);

@@ -18,19 +18,19 @@
 #include "vta_waiter.h"
 
 /* ARM compares 32 bits (docs/hardware.md, section 9). */
-#define VTA_WAIT_AHEAD	BIT_ULL(31)
+#define VTA_WAITER_AHEAD_MAX	BIT_ULL(31)
 
 /* Most that wait for one queue at a time (uapi/vta.h, struct vta_wait). */
 #define VTA_WAITERS_MAX	1024
 
 /* The queue has halted, and vta_queue.fault says why: tells trace, history and kernel log. */
-static void vta_wait_halt(struct vta_queue *q)
+static void vta_record_report_halt(struct vta_queue *q)
 {
 	const struct vta_queue_fault *fault = &q->fault;
 	struct vta_ctx *ctx = q->ctx;
 
 	q->halted = true;
-	q->waits.armed = false;
+	q->waiters.armed = false;
 	trace_vta_queue_fault(q);
 	atomic64_inc(&ctx->vdev->vectors[VTA_EVENT_VECTOR].credit);
 	vta_user_charge_fault(ctx->user);
@@ -43,24 +43,24 @@ static void vta_wait_halt(struct vta_queue *q)
 }
 
 /* By the card's record. */
-static void vta_wait_halt_recorded(struct vta_queue *q)
+static void vta_record_halt(struct vta_queue *q)
 {
 	vta_fault_read_record(q);
-	vta_wait_halt(q);
+	vta_record_report_halt(q);
 }
 
 /* Without a record of the card's, or in spite of it. */
-static void vta_wait_halt_for(struct vta_queue *q, enum vta_fault_reason reason)
+static void vta_record_halt_for(struct vta_queue *q, enum vta_fault_reason reason)
 {
 	vta_fault_synthesise(q, reason);
-	vta_wait_halt(q);
+	vta_record_report_halt(q);
 }
 
 /*
  * Reads the queue's records. The state is read first: if the queue has halted, seq is final.
  * Neither is trusted: after an inconsistent record the queue counts as halted.
  */
-static void vta_wait_look(struct vta_queue *q)
+static void vta_record_sample(struct vta_queue *q)
 {
 	u32 state;
 	u64 seq;
@@ -70,7 +70,7 @@ static void vta_wait_look(struct vta_queue *q)
 	if (q->error || q->halted || q->paused)
 		return;
 	if (q->given_up) {
-		vta_wait_halt_for(q, q->given_up);
+		vta_record_halt_for(q, q->given_up);
 		return;
 	}
 
@@ -79,14 +79,14 @@ static void vta_wait_look(struct vta_queue *q)
 	seq = vta_queue_record_seq(q);
 
 	if (seq < q->seq || (state != VTA_QUEUE_ACTIVE && state != VTA_QUEUE_HALTED)) {
-		vta_wait_halt_for(q, VTA_FAULT_CARD);
+		vta_record_halt_for(q, VTA_FAULT_CARD);
 		return;
 	}
 	q->seq = seq;
 	if (state == VTA_QUEUE_HALTED)
-		vta_wait_halt_recorded(q);
-	else if (q->waits.armed && q->seq >= q->waits.arm_seq)
-		q->waits.armed = false;
+		vta_record_halt(q);
+	else if (q->waiters.armed && q->seq >= q->waiters.arm_seq)
+		q->waiters.armed = false;
 }
 
 /* Ends the wait. The waiter may be freed when @wake has returned. */
@@ -97,9 +97,9 @@ static void vta_waiter_end(struct vta_waiter *waiter, int ret)
 	waiter->wake(waiter);
 }
 
-static void vta_waiter_insert(struct vta_waits *waits, struct vta_waiter *waiter)
+static void vta_waiter_insert(struct vta_waiters *waiters, struct vta_waiter *waiter)
 {
-	struct rb_node **link = &waits->tree.rb_root.rb_node, *parent = NULL;
+	struct rb_node **link = &waiters->tree.rb_root.rb_node, *parent = NULL;
 	bool leftmost = true;
 
 	while (*link) {
@@ -112,46 +112,46 @@ static void vta_waiter_insert(struct vta_waits *waits, struct vta_waiter *waiter
 		}
 	}
 	rb_link_node(&waiter->node, parent, link);
-	rb_insert_color_cached(&waiter->node, &waits->tree, leftmost);
+	rb_insert_color_cached(&waiter->node, &waiters->tree, leftmost);
 	waiter->pending = true;
-	waits->nr++;
+	waiters->nr++;
 }
 
-static struct vta_waiter *vta_waiter_first(struct vta_waits *waits)
+static struct vta_waiter *vta_waiter_first(struct vta_waiters *waiters)
 {
-	return rb_entry_safe(rb_first_cached(&waits->tree), struct vta_waiter, node);
+	return rb_entry_safe(rb_first_cached(&waiters->tree), struct vta_waiter, node);
 }
 
-static void vta_waiter_erase(struct vta_waits *waits, struct vta_waiter *waiter)
+static void vta_waiter_erase(struct vta_waiters *waiters, struct vta_waiter *waiter)
 {
-	rb_erase_cached(&waiter->node, &waits->tree);
+	rb_erase_cached(&waiter->node, &waiters->tree);
 	waiter->pending = false;
-	waits->nr--;
-	if (RB_EMPTY_ROOT(&waits->tree.rb_root)) {
-		list_del_init(&waits->node);
-		waits->armed = false;	/* no waiter needs that interrupt any more */
+	waiters->nr--;
+	if (RB_EMPTY_ROOT(&waiters->tree.rb_root)) {
+		list_del_init(&waiters->node);
+		waiters->armed = false;	/* no waiter needs that interrupt any more */
 	}
 }
 
 /* Arms the queue for the lowest waiter, if there is one. */
-static void vta_wait_arm(struct vta_queue *q)
+static void vta_waiters_arm(struct vta_queue *q)
 {
-	struct vta_waiter *next = vta_waiter_first(&q->waits);
+	struct vta_waiter *next = vta_waiter_first(&q->waiters);
 
 	if (!next)
 		return;
-	if (list_empty(&q->waits.node))
-		list_add_tail(&q->waits.node, &q->vector->waiting);
-	if (!q->waits.armed || q->waits.arm_seq != next->seq) {
-		q->waits.armed = true;
-		q->waits.arm_seq = next->seq;
+	if (list_empty(&q->waiters.node))
+		list_add_tail(&q->waiters.node, &q->vector->waiting);
+	if (!q->waiters.armed || q->waiters.arm_seq != next->seq) {
+		q->waiters.armed = true;
+		q->waiters.arm_seq = next->seq;
 		atomic64_inc(&q->vector->credit);
 		vta_write(q->ctx->vdev, REG_QUEUE_ARM(q->id), lower_32_bits(next->seq));
 	}
 }
 
 /* The result of a wait for a number: -EINPROGRESS if there is none yet. */
-static int vta_wait_result(const struct vta_queue *q, u64 seq)
+static int vta_waiters_result(const struct vta_queue *q, u64 seq)
 {
 	if (q->error)
 		return q->error;
@@ -162,111 +162,111 @@ static int vta_wait_result(const struct vta_queue *q, u64 seq)
 	return -EINPROGRESS;
 }
 
-static void vta_wait_signal(struct vta_queue *q)
+static void vta_waiters_signal_event(struct vta_queue *q)
 {
-	if (q->waits.event)
-		vta_notify_event(&q->ctx->notify, q->waits.event);
+	if (q->waiters.event)
+		vta_notify_event(&q->ctx->notify, q->waiters.event);
 }
 
 /* Wakes the waiters whose number is reached. */
-static void vta_wait_tell(struct vta_queue *q, bool was_halted)
+static void vta_waiters_wake(struct vta_queue *q, bool was_halted)
 {
 	struct vta_waiter *waiter;
 
-	while ((waiter = vta_waiter_first(&q->waits))) {
-		int ret = vta_wait_result(q, waiter->seq);
+	while ((waiter = vta_waiter_first(&q->waiters))) {
+		int ret = vta_waiters_result(q, waiter->seq);
 
 		if (ret == -EINPROGRESS)
 			break;
-		vta_waiter_erase(&q->waits, waiter);
+		vta_waiter_erase(&q->waiters, waiter);
 		vta_waiter_end(waiter, ret);
 	}
 	if (q->halted && !was_halted) {
 		vta_notify_poll(&q->ctx->notify, EPOLLPRI);
-		vta_wait_signal(q);
+		vta_waiters_signal_event(q);
 	}
-	vta_wait_arm(q);
+	vta_waiters_arm(q);
 }
 
-void vta_wait_update(struct vta_queue *q)
+void vta_waiters_update(struct vta_queue *q)
 {
 	bool was_halted = q->halted;
 
-	vta_wait_look(q);
-	vta_wait_tell(q, was_halted);
+	vta_record_sample(q);
+	vta_waiters_wake(q, was_halted);
 }
 
-void vta_wait_interrupt(struct vta_vector *vector)
+void vta_waiters_interrupt(struct vta_vector *vector)
 {
 	struct vta_queue *q, *next;
 	unsigned long flags;
 
 	spin_lock_irqsave(&vector->lock, flags);
-	list_for_each_entry_safe(q, next, &vector->waiting, waits.node)
-		vta_wait_update(q);
+	list_for_each_entry_safe(q, next, &vector->waiting, waiters.node)
+		vta_waiters_update(q);
 	spin_unlock_irqrestore(&vector->lock, flags);
 }
 
-void vta_wait_find_halted(struct vta_vector *vector)
+void vta_waiters_find_halted(struct vta_vector *vector)
 {
 	struct vta_queue *q;
 
 	spin_lock_irq(&vector->lock);
 	list_for_each_entry(q, &vector->queues, vector_node)
-		vta_wait_update(q);
+		vta_waiters_update(q);
 	spin_unlock_irq(&vector->lock);
 }
 
-int vta_wait_check(struct vta_queue *q, u64 seq, u64 *done, bool seen)
+int vta_waiters_check(struct vta_queue *q, u64 seq, u64 *done, bool seen)
 {
 	int ret;
 
 	spin_lock_irq(&q->vector->lock);
-	vta_wait_update(q);
+	vta_waiters_update(q);
 	if (seen)
-		q->waits.poll_reached = false;
-	ret = vta_wait_result(q, seq);
-	if (ret == -EINPROGRESS && seq - q->seq >= VTA_WAIT_AHEAD)
+		q->waiters.poll_reached = false;
+	ret = vta_waiters_result(q, seq);
+	if (ret == -EINPROGRESS && seq - q->seq >= VTA_WAITER_AHEAD_MAX)
 		ret = -EINVAL;
 	*done = q->seq;
 	spin_unlock_irq(&q->vector->lock);
 	return ret;
 }
 
-static void vta_wait_insert(struct vta_queue *q, struct vta_waiter *waiter)
+static void vta_waiter_add_locked(struct vta_queue *q, struct vta_waiter *waiter)
 {
-	int ret = vta_wait_result(q, waiter->seq);
+	int ret = vta_waiters_result(q, waiter->seq);
 
 	lockdep_assert_held(&q->vector->lock);
 
 	/* One interrupt ends them all. */
-	if (ret == -EINPROGRESS && q->waits.nr >= VTA_WAITERS_MAX)
+	if (ret == -EINPROGRESS && q->waiters.nr >= VTA_WAITERS_MAX)
 		ret = -ENOMEM;
 	if (ret != -EINPROGRESS) {
 		vta_waiter_end(waiter, ret);
 		return;
 	}
-	vta_waiter_insert(&q->waits, waiter);
+	vta_waiter_insert(&q->waiters, waiter);
 	q->watched.waited = true;
 	vta_card_watch(q->ctx->vdev);
-	vta_wait_arm(q);
-	vta_wait_update(q);
+	vta_waiters_arm(q);
+	vta_waiters_update(q);
 }
 
-void vta_wait_add(struct vta_queue *q, struct vta_waiter *waiter)
+void vta_waiter_add(struct vta_queue *q, struct vta_waiter *waiter)
 {
 	spin_lock_irq(&q->vector->lock);
-	vta_wait_insert(q, waiter);
+	vta_waiter_add_locked(q, waiter);
 	spin_unlock_irq(&q->vector->lock);
 }
 
-int vta_wait_remove(struct vta_queue *q, struct vta_waiter *waiter, u64 *done)
+int vta_waiter_remove(struct vta_queue *q, struct vta_waiter *waiter, u64 *done)
 {
 	spin_lock_irq(&q->vector->lock);
 	if (waiter->pending)	/* check once more: the number may just have been reached */
-		vta_wait_update(q);
+		vta_waiters_update(q);
 	if (waiter->pending)
-		vta_waiter_erase(&q->waits, waiter);
+		vta_waiter_erase(&q->waiters, waiter);
 	*done = q->seq;
 	spin_unlock_irq(&q->vector->lock);
 	return waiter->ret;
@@ -274,37 +274,37 @@ int vta_wait_remove(struct vta_queue *q, struct vta_waiter *waiter, u64 *done)
 
 /* ---- poll() and eventfds ---- */
 
-/* A halt is signalled on its own: vta_wait_update(). */
+/* A halt is signalled on its own: vta_waiters_update(). */
 static void vta_poller_wake(struct vta_waiter *waiter)
 {
-	struct vta_queue *q = container_of(waiter, struct vta_queue, waits.poller);
+	struct vta_queue *q = container_of(waiter, struct vta_queue, waiters.poller);
 
 	if (waiter->ret)
 		return;
-	if (q->waits.event) {
-		vta_wait_signal(q);
+	if (q->waiters.event) {
+		vta_waiters_signal_event(q);
 	} else {
-		q->waits.poll_reached = true;
+		q->waiters.poll_reached = true;
 		vta_notify_poll(&q->ctx->notify, EPOLLIN | EPOLLRDNORM);
 	}
 }
 
 /* The caller learns of it by the call's result. */
-static void vta_poller_asking(struct vta_waiter *waiter)
+static void vta_poller_ignore(struct vta_waiter *waiter)
 {
 }
 
-int vta_wait_ask(struct vta_queue *q, u64 seq, u64 *done)
+int vta_waiters_arm_poll(struct vta_queue *q, u64 seq, u64 *done)
 {
-	struct vta_waiter *poller = &q->waits.poller;
+	struct vta_waiter *poller = &q->waiters.poller;
 	int ret;
 
 	spin_lock_irq(&q->vector->lock);
 	if (poller->pending)
-		vta_waiter_erase(&q->waits, poller);
+		vta_waiter_erase(&q->waiters, poller);
 	poller->seq = seq;
-	poller->wake = vta_poller_asking;
-	vta_wait_insert(q, poller);
+	poller->wake = vta_poller_ignore;
+	vta_waiter_add_locked(q, poller);
 	if (poller->pending) {
 		poller->wake = vta_poller_wake;
 		ret = -EAGAIN;
@@ -316,15 +316,15 @@ int vta_wait_ask(struct vta_queue *q, u64 seq, u64 *done)
 	return ret;
 }
 
-__poll_t vta_wait_poll(struct vta_queue *q, bool waits)
+__poll_t vta_waiters_poll(struct vta_queue *q, bool waits)
 {
 	__poll_t mask = 0;
 
 	spin_lock_irq(&q->vector->lock);
 	if (waits && !q->error)
 		vta_card_watch(q->ctx->vdev);
-	vta_wait_update(q);
-	if (q->waits.poll_reached)
+	vta_waiters_update(q);
+	if (q->waiters.poll_reached)
 		mask |= EPOLLIN | EPOLLRDNORM;
 	if (q->halted)
 		mask |= EPOLLPRI;
@@ -332,18 +332,18 @@ __poll_t vta_wait_poll(struct vta_queue *q, bool waits)
 	return mask;
 }
 
-int vta_wait_set_event(struct vta_queue *q, struct vta_event **event)
+int vta_waiters_set_event(struct vta_queue *q, struct vta_event **event)
 {
 	int ret;
 
 	spin_lock_irq(&q->vector->lock);
 	ret = q->error;
 	if (!ret) {
-		swap(q->waits.event, *event);
+		swap(q->waiters.event, *event);
 		vta_card_watch(q->ctx->vdev);
 		if (q->halted)	/* a late eventfd is signalled, too */
-			vta_wait_signal(q);
-		vta_wait_update(q);
+			vta_waiters_signal_event(q);
+		vta_waiters_update(q);
 	}
 	spin_unlock_irq(&q->vector->lock);
 	return ret;
@@ -367,14 +367,14 @@ void vta_wait_stop(struct vta_queue *q, int error)
 
 	spin_lock_irq(&q->vector->lock);
 	q->error = error;
-	q->waits.poll_reached = false;
+	q->waiters.poll_reached = false;
 	list_del_init(&q->vector_node);
-	while ((waiter = vta_waiter_first(&q->waits))) {
-		vta_waiter_erase(&q->waits, waiter);
+	while ((waiter = vta_waiter_first(&q->waiters))) {
+		vta_waiter_erase(&q->waiters, waiter);
 		vta_waiter_end(waiter, error);
 	}
-	vta_wait_signal(q);
-	swap(q->waits.event, event);
+	vta_waiters_signal_event(q);
+	swap(q->waiters.event, event);
 	spin_unlock_irq(&q->vector->lock);
 	if (event)
 		vta_event_put(event);
@@ -384,21 +384,21 @@ void vta_wait_stop(struct vta_queue *q, int error)
  * The queue may have halted after the last check. That is a fault like any other, and its record
  * stays until the next start.
  */
-static void vta_wait_look_last(struct vta_queue *q)
+static void vta_record_sample_final(struct vta_queue *q)
 {
 	if (q->halted)
 		return;
 	q->seq = max(q->seq, vta_queue_record_seq(q));
 	if (q->given_up)
-		vta_wait_halt_for(q, q->given_up);
+		vta_record_halt_for(q, q->given_up);
 	else if (READ_ONCE(q->record->fault.reason))
-		vta_wait_halt_recorded(q);
+		vta_record_halt(q);
 }
 
 void vta_wait_stopped(struct vta_queue *q)
 {
 	spin_lock_irq(&q->vector->lock);
-	vta_wait_look_last(q);
+	vta_record_sample_final(q);
 	spin_unlock_irq(&q->vector->lock);
 }
 
@@ -407,7 +407,7 @@ int vta_wait_halted(struct vta_queue *q, u64 *seq)
 	int ret = -EBUSY;
 
 	spin_lock_irq(&q->vector->lock);
-	vta_wait_update(q);
+	vta_waiters_update(q);
 	if (q->halted) {
 		*seq = vta_fault_is_of_descriptor(&q->fault) ? q->fault.seq : q->seq;
 		/* The queue may have made progress before it was stopped. */
@@ -423,10 +423,10 @@ void vta_wait_hung(struct vta_queue *q)
 {
 	lockdep_assert_held(&q->vector->lock);
 
-	vta_wait_update(q);	/* it may have moved after all */
+	vta_waiters_update(q);	/* it may have moved after all */
 	if (!q->halted)
 		q->given_up = VTA_FAULT_HANG;
-	vta_wait_update(q);
+	vta_waiters_update(q);
 }
 
 void vta_wait_abort(struct vta_queue *q)
@@ -443,8 +443,8 @@ bool vta_wait_unpause(struct vta_queue *q)
 	spin_lock_irq(&q->vector->lock);
 	was_halted = q->halted;
 	q->paused = false;
-	vta_wait_look_last(q);
-	vta_wait_tell(q, was_halted);
+	vta_record_sample_final(q);
+	vta_waiters_wake(q, was_halted);
 	halted = q->halted;
 	spin_unlock_irq(&q->vector->lock);
 	return halted;
@@ -453,7 +453,7 @@ bool vta_wait_unpause(struct vta_queue *q)
 void vta_wait_pause(struct vta_queue *q)
 {
 	spin_lock_irq(&q->vector->lock);
-	vta_wait_update(q);
+	vta_waiters_update(q);
 	q->paused = true;
 	spin_unlock_irq(&q->vector->lock);
 }
@@ -461,9 +461,9 @@ void vta_wait_pause(struct vta_queue *q)
 void vta_wait_resume(struct vta_queue *q)
 {
 	spin_lock_irq(&q->vector->lock);
-	q->waits.armed = false;
+	q->waiters.armed = false;
 	vta_watched_init(&q->watched, q->seq);
-	vta_wait_update(q);
+	vta_waiters_update(q);
 	spin_unlock_irq(&q->vector->lock);
 }
 
@@ -473,10 +473,10 @@ void vta_wait_restart(struct vta_queue *q, u64 seq)
 	q->seq = seq;
 	q->halted = false;
 	q->given_up = VTA_FAULT_NONE;
-	q->waits.armed = false;
+	q->waiters.armed = false;
 	vta_watched_init(&q->watched, q->seq);
 	vta_fault_clear(q);
-	vta_wait_update(q);	/* it may have halted again, unnoticed */
+	vta_waiters_update(q);	/* it may have halted again, unnoticed */
 	spin_unlock_irq(&q->vector->lock);
 }
 
@@ -485,7 +485,7 @@ int vta_wait_fault(struct vta_queue *q, struct vta_queue_fault *fault)
 	int ret;
 
 	spin_lock_irq(&q->vector->lock);
-	vta_wait_update(q);
+	vta_waiters_update(q);
 	ret = q->error;
 	if (!ret)
 		*fault = q->fault;

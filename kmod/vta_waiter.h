@@ -18,7 +18,7 @@ struct vta_vector;
 
 /**
  * struct vta_waiter - a waiter for a number of a queue; all under vta_vector.lock
- * @node: in vta_waits.tree while @pending
+ * @node: in vta_waiters.tree while @pending
  * @seq: the number (constant)
  * @pending: it still waits
  * @ret: afterwards: 0, or why @seq will not be reached
@@ -33,7 +33,7 @@ struct vta_waiter {
 };
 
 /**
- * struct vta_waits - what waits for a queue's sequence numbers; all under vta_vector.lock
+ * struct vta_waiters - what waits for a queue's sequence numbers; all under vta_vector.lock
  * @node: in vta_vector.waiting, while there are waiters
  * @tree: struct vta_waiter, by number
  * @nr: how many
@@ -43,7 +43,7 @@ struct vta_waiter {
  * @poll_reached: the number of VTA_WAIT_POLL was reached: poll() returns POLLIN
  * @event: the eventfd that is signalled instead, or NULL
  */
-struct vta_waits {
+struct vta_waiters {
 	struct list_head node;
 	struct rb_root_cached tree;
 	unsigned int nr;
@@ -58,25 +58,25 @@ struct vta_waits {
  * The result if there is one without waiting; else -EINPROGRESS, or -EINVAL if @seq cannot be
  * waited for. @done: descriptors completed. @seen: POLLIN was returned.
  */
-int vta_wait_check(struct vta_queue *q, u64 seq, u64 *done, bool seen);
+int vta_waiters_check(struct vta_queue *q, u64 seq, u64 *done, bool seen);
 /*
  * Waits: @waiter is woken, perhaps before this returns, or must be removed. With
  * -ENOMEM if too many wait.
  */
-void vta_wait_add(struct vta_queue *q, struct vta_waiter *waiter);
+void vta_waiter_add(struct vta_queue *q, struct vta_waiter *waiter);
 /* Ends the wait, and returns the waiter's @ret. */
-int vta_wait_remove(struct vta_queue *q, struct vta_waiter *waiter, u64 *done);
+int vta_waiter_remove(struct vta_queue *q, struct vta_waiter *waiter, u64 *done);
 
 /* VTA_WAIT_POLL: a result, or -EAGAIN if poll() or the eventfd will signal it. */
-int vta_wait_ask(struct vta_queue *q, u64 seq, u64 *done);
+int vta_waiters_arm_poll(struct vta_queue *q, u64 seq, u64 *done);
 /* POLLIN and POLLPRI of one queue. @waits: the caller will sleep if there is none. */
-__poll_t vta_wait_poll(struct vta_queue *q, bool waits);
+__poll_t vta_waiters_poll(struct vta_queue *q, bool waits);
 
 /*
  * The queue signals this eventfd, or none; *event is the one before. Or the error of waits, and
  * *event is what it was.
  */
-int vta_wait_set_event(struct vta_queue *q, struct vta_event **event);
+int vta_waiters_set_event(struct vta_queue *q, struct vta_event **event);
 /* The queue's fault, or the error of waits. */
 int vta_wait_fault(struct vta_queue *q, struct vta_queue_fault *fault);
 
@@ -106,10 +106,10 @@ void vta_wait_resume(struct vta_queue *q);
 void vta_wait_restart(struct vta_queue *q, u64 seq);
 
 /* Reads the records and wakes the waiters whose number is reached; under the vector's lock. */
-void vta_wait_update(struct vta_queue *q);
+void vta_waiters_update(struct vta_queue *q);
 /* Wakes the waiters of the vector whose number is reached; any context. */
-void vta_wait_interrupt(struct vta_vector *vector);
+void vta_waiters_interrupt(struct vta_vector *vector);
 /* Finds queues on the vector that have halted; not in interrupts. */
-void vta_wait_find_halted(struct vta_vector *vector);
+void vta_waiters_find_halted(struct vta_vector *vector);
 
 #endif /* VTA_WAITER_H */

@@ -43,29 +43,29 @@ static bool vta_watch_interrupt(struct vta_queue *q)
 
 	if (!q->halted && vta_queue_record_state(q) == VTA_QUEUE_HALTED)
 		late = U64_MAX;
-	else if (q->waits.armed && vta_queue_record_seq(q) >= q->waits.arm_seq)
-		late = q->waits.arm_seq;
+	else if (q->waiters.armed && vta_queue_record_seq(q) >= q->waiters.arm_seq)
+		late = q->waiters.arm_seq;
 	lost = late && late == q->watched.late;
 	q->watched.late = late;
 	if (late && !lost)
 		return false;
 	if (lost)
 		atomic_inc(&q->ctx->vdev->lost_interrupts);
-	vta_wait_update(q);
+	vta_waiters_update(q);
 	return lost;
 }
 
 /* Under vta_vector.lock. */
 static void vta_watch_queue(struct vta_watch *watch, struct vta_queue *q)
 {
-	bool waited = q->watched.waited || !list_empty(&q->waits.node);
+	bool waited = q->watched.waited || !list_empty(&q->waiters.node);
 
 	if (watch->first) {
 		q->watched.late = 0;
 		q->watched.behind = false;
 	}
 	q->watched.waited = false;
-	watch->again |= waited || q->waits.event || wq_has_sleeper(&q->ctx->notify.poll_wq);
+	watch->again |= waited || q->waiters.event || wq_has_sleeper(&q->ctx->notify.poll_wq);
 	watch->lost |= vta_watch_interrupt(q);
 	if (q->watched.abort) {
 		watch->again = true;
