@@ -229,7 +229,7 @@ static int vta_ctx_stop(struct vta_ctx *ctx)
 		ret = vta_card_wait_queue(vdev, q->id);
 		if (ret)
 			goto out;
-		vta_wait_stopped(q);
+		vta_queue_read_final(q);
 	}
 	ret = vta_mmu_disable(&ctx->mmu);
 	if (!ret)

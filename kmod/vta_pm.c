@@ -60,7 +60,7 @@ static int vta_pm_pause(struct vta_device *vdev)
 		if (!vta_pm_wait_paused(vdev, VTA_PM_ABORT_MS))
 			return -ETIME;
 	}
-	vta_pm_for_queues(vdev, vta_queue_note);
+	vta_pm_for_queues(vdev, vta_queue_save_tail);
 	/* A card that is not there may read as zeroes, as queues that have stopped do. */
 	return vta_card_is_there(vdev) ? 0 : -ENODEV;
 }

@@ -62,28 +62,6 @@ struct vta_queue *vta_queue_get(struct vta_ctx *ctx, u32 id)
 	return ERR_PTR(READ_ONCE(ctx->dead) ? -ENODEV : -ENOENT);
 }
 
-void vta_queue_abort(struct vta_queue *q)
-{
-	vta_write(q->ctx->vdev, REG_QUEUE_CTRL(q->id), REG_QUEUE_CTRL_ABORT);
-}
-
-/* The card continues after descriptor @seq, with the submitted descriptors. */
-static int vta_queue_start(struct vta_queue *q, u64 seq, u32 submitted)
-{
-	struct vta_device *vdev = q->ctx->vdev;
-	int ret;
-
-	q->setup.start = seq;
-	q->setup.submitted = submitted;
-	vta_usage_take(q);
-	vta_card_enable_events(vdev);	/* else faults stay unreported after a lost one */
-	ret = vta_card_start_queue(vdev, q->id, &q->setup);
-	q->setup.kept = false;
-	if (!ret)
-		vta_usage_start(q, seq);
-	return ret;
-}
-
 void vta_queue_revoke(struct vta_queue *q, int error)
 {
 	struct vta_ctx *ctx = q->ctx;
@@ -93,7 +71,7 @@ void vta_queue_revoke(struct vta_queue *q, int error)
 	if (q->stopped)
 		return;
 	WRITE_ONCE(q->stopped, true);
-	vta_wait_stop(q, error);
+	vta_queue_close(q, error);
 	/* The doorbell will belong to another queue; page faults on it find that it is revoked. */
 	unmap_mapping_range(ctx->inode->i_mapping,
 			    (loff_t)VTA_DOORBELL_PGOFF(q->id) << PAGE_SHIFT, PAGE_SIZE, 1);
@@ -228,7 +206,7 @@ static struct vta_queue *vta_queue_make(struct vta_ctx *ctx, const struct vta_qu
 	q->waiters.tree = RB_ROOT_CACHED;
 	INIT_LIST_HEAD(&q->usage_node);
 	q->error = -ENOENT;
-	vta_fault_clear(q);
+	vta_record_clear_fault(q);
 
 	ret = vta_queue_make_bufs(q, arg);
 	if (ret)
@@ -277,7 +255,7 @@ static int vta_queue_publish(struct vta_queue *q)
 	xa_store(&ctx->queues, q->id, q, GFP_NOWAIT);
 	ctx->nr_queues++;
 	/* A card that fails here will be reset, which frees the queue. */
-	return vta_queue_start(q, 0, 0);
+	return vta_queue_start(q);
 }
 
 /* The part that sleeps for the user's memory. */
@@ -329,7 +307,6 @@ int vta_ioctl_queue_create(struct vta_ctx *ctx, void *data)
 	ret = vta_queue_publish(q);
 	if (ret)
 		goto out;
-	vta_wait_start(q);
 	trace_vta_queue_create(q);
 	arg->queue = q->id;
 	arg->ring_offset = (u64)q->bufs[VTA_QUEUE_RING]->pgoff << PAGE_SHIFT;
@@ -340,64 +317,6 @@ int vta_ioctl_queue_create(struct vta_ctx *ctx, void *data)
 out:
 	mutex_unlock(&ctx->lock);
 	return ret;
-}
-
-int vta_queue_pause(struct vta_queue *q)
-{
-	if (q->stopped)
-		return 0;
-	vta_wait_pause(q);
-	vta_write(q->ctx->vdev, REG_QUEUE_CTRL(q->id), 0);
-	return 0;
-}
-
-int vta_queue_paused(struct vta_queue *q)
-{
-	u32 state = vta_read(q->ctx->vdev, REG_QUEUE_STATE(q->id));
-
-	return q->stopped || !(state & (REG_QUEUE_STATE_STATE | REG_QUEUE_STATE_BUSY)) ? 0 : -EBUSY;
-}
-
-/* Aborts a descriptor that does not end before the machine sleeps. */
-int vta_queue_abort_paused(struct vta_queue *q)
-{
-	if (!vta_queue_paused(q))
-		return 0;
-	vta_wait_abort(q);
-	vta_card_step(q->ctx->vdev, VTA_STEP_ABORT, 0);
-	vta_queue_abort(q);
-	return 0;
-}
-
-int vta_queue_note(struct vta_queue *q)
-{
-	if (q->stopped)
-		return 0;
-	q->setup.submitted = vta_read(q->ctx->vdev, REG_QUEUE_SUBMITTED(q->id));
-	q->setup.kept = vta_read(q->ctx->vdev, REG_QUEUE_STATE(q->id)) & REG_QUEUE_STATE_KEPT;
-	return 0;
-}
-
-/* A queue that has halted is started when it is recovered. */
-int vta_queue_resume(struct vta_queue *q)
-{
-	int ret;
-
-	if (q->stopped || vta_wait_unpause(q))
-		return 0;
-	ret = vta_queue_start(q, q->seq, q->setup.submitted);
-	if (!ret)
-		vta_wait_resume(q);
-	return ret;
-}
-
-void vta_queue_give_up(struct vta_queue *q, u64 ns)
-{
-	vta_user_charge_hang(q->ctx->user, ns);
-	vta_wait_hung(q);
-	/* Counted first: waiters of other queues, which the abort lets go on, may read it. */
-	vta_card_step(q->ctx->vdev, VTA_STEP_ABORT, 0);
-	vta_queue_abort(q);
 }
 
 int vta_ioctl_queue_destroy(struct vta_ctx *ctx, void *data)
@@ -427,7 +346,7 @@ int vta_ioctl_queue_destroy(struct vta_ctx *ctx, void *data)
 	ret = vta_card_wait_queue(ctx->vdev, q->id);
 	vta_usage_take(q);
 	if (!ret) {
-		vta_wait_stopped(q);
+		vta_queue_read_final(q);
 		ret = vta_queue_revoke_bufs(q, VTA_QUEUE_BUFS);
 	}
 	if (!ret)
@@ -460,19 +379,9 @@ int vta_ioctl_queue_recover(struct vta_ctx *ctx, void *data)
 	else if (!q || q->stopped)
 		ret = -ENOENT;
 	else
-		ret = vta_wait_halted(q, &arg->seq);
-	if (ret)
-		goto out;
-
-	vta_queue_abort(q);
-	ret = vta_card_wait_queue(ctx->vdev, q->id);
+		ret = vta_queue_recover(q, &arg->seq);
 	if (!ret)
-		ret = vta_queue_start(q, arg->seq, lower_32_bits(arg->seq));
-	if (ret)
-		goto out;
-	vta_wait_restart(q, arg->seq);
-	trace_vta_queue_recover(q);
-out:
+		trace_vta_queue_recover(q);
 	mutex_unlock(&ctx->lock);
 	return ret;
 }
@@ -521,7 +430,7 @@ int vta_ioctl_fault(struct vta_ctx *ctx, void *data)
 	q = vta_queue_get(ctx, id);
 	if (IS_ERR(q))
 		return PTR_ERR(q);
-	ret = vta_wait_fault(q, arg);
+	ret = vta_queue_get_fault(q, arg);
 	arg->queue = id;
 	vta_queue_put(q);
 	return ret;

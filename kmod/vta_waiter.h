@@ -17,12 +17,12 @@ struct vta_queue;
 struct vta_vector;
 
 /**
- * struct vta_waiter - a waiter for a number of a queue; all under vta_vector.lock
+ * struct vta_waiter - a waiter for a number of a queue; protected by vta_vector.lock
  * @node: in vta_waiters.tree while @pending
  * @seq: the number (constant)
- * @pending: it still waits
- * @ret: afterwards: 0, or why @seq will not be reached
- * @wake: is called once, with the lock held and @ret set; not if the waiter is removed before
+ * @pending: the waiter has no result yet
+ * @ret: the result: 0, or the error because of which @seq will not be reached
+ * @wake: called once, with the lock held and @ret set; not called if the waiter is removed first
  */
 struct vta_waiter {
 	struct rb_node node;
@@ -33,10 +33,10 @@ struct vta_waiter {
 };
 
 /**
- * struct vta_waiters - what waits for a queue's sequence numbers; all under vta_vector.lock
+ * struct vta_waiters - the waiters of a queue; protected by vta_vector.lock
  * @node: in vta_vector.waiting, while there are waiters
  * @tree: struct vta_waiter, by number
- * @nr: how many
+ * @nr: number of waiters
  * @armed: @arm_seq was written to ARM and has not been reached yet
  * @arm_seq: see @armed
  * @poller: in @tree for VTA_WAIT_POLL
@@ -54,62 +54,110 @@ struct vta_waiters {
 	struct vta_event *event;
 };
 
-/*
- * The result if there is one without waiting; else -EINPROGRESS, or -EINVAL if @seq cannot be
- * waited for. @done: descriptors completed. @seen: POLLIN was returned.
+/**
+ * vta_waiters_check() - the result of a wait, without waiting
+ * @q: the queue
+ * @seq: the number to wait for
+ * @done: out: number of completed descriptors
+ * @clear_poll: clear POLLIN: the caller sees the result
+ *
+ * Context: takes vta_vector.lock.
+ * Return: 0, an error, -EINPROGRESS if there is no result yet, or -EINVAL if @seq is too far ahead.
  */
-int vta_waiters_check(struct vta_queue *q, u64 seq, u64 *done, bool seen);
-/*
- * Waits: @waiter is woken, perhaps before this returns, or must be removed. With
- * -ENOMEM if too many wait.
+int vta_waiters_check(struct vta_queue *q, u64 seq, u64 *done, bool clear_poll);
+
+/**
+ * vta_waiter_add() - begin a wait
+ * @q: the queue
+ * @waiter: the waiter, with @seq and @wake; it is woken, perhaps before this returns (with -ENOMEM
+ *          if the queue has too many waiters), or must be removed
+ *
+ * Context: takes vta_vector.lock.
  */
 void vta_waiter_add(struct vta_queue *q, struct vta_waiter *waiter);
-/* Ends the wait, and returns the waiter's @ret. */
+
+/**
+ * vta_waiter_remove() - end a wait
+ * @q: the queue
+ * @waiter: a waiter that was added; @wake is not called any more
+ * @done: out: number of completed descriptors
+ *
+ * Context: takes vta_vector.lock.
+ * Return: the waiter's result, or the initial value of @waiter->ret if it has none.
+ */
 int vta_waiter_remove(struct vta_queue *q, struct vta_waiter *waiter, u64 *done);
 
-/* VTA_WAIT_POLL: a result, or -EAGAIN if poll() or the eventfd will signal it. */
+/**
+ * vta_waiters_arm_poll() - have poll() or the eventfd signal a number (VTA_WAIT_POLL)
+ * @q: the queue
+ * @seq: the number, which replaces an earlier one
+ * @done: out: number of completed descriptors
+ *
+ * Context: takes vta_vector.lock.
+ * Return: a result, or -EAGAIN if the number will be signalled.
+ */
 int vta_waiters_arm_poll(struct vta_queue *q, u64 seq, u64 *done);
-/* POLLIN and POLLPRI of one queue. @waits: the caller will sleep if there is none. */
-__poll_t vta_waiters_poll(struct vta_queue *q, bool waits);
 
-/*
- * The queue signals this eventfd, or none; *event is the one before. Or the error of waits, and
- * *event is what it was.
+/**
+ * vta_waiters_poll() - POLLIN and POLLPRI of a queue
+ * @q: the queue
+ * @will_sleep: the caller sleeps if there are no events
+ *
+ * Context: takes vta_vector.lock.
+ * Return: the events.
+ */
+__poll_t vta_waiters_poll(struct vta_queue *q, bool will_sleep);
+
+/**
+ * vta_waiters_set_event() - replace the queue's eventfd
+ * @q: the queue
+ * @event: in: the eventfd, or NULL; out: the previous one, or unchanged after an error
+ *
+ * Context: takes vta_vector.lock.
+ * Return: 0, or the error of waits.
  */
 int vta_waiters_set_event(struct vta_queue *q, struct vta_event **event);
-/* The queue's fault, or the error of waits. */
-int vta_wait_fault(struct vta_queue *q, struct vta_queue_fault *fault);
 
-/* The queue was started; it is being stopped, with the error for waiters; it has stopped. */
-void vta_wait_start(struct vta_queue *q);
-void vta_wait_stop(struct vta_queue *q, int error);
-void vta_wait_stopped(struct vta_queue *q);
-
-/*
- * Where a halted queue can continue: after the descriptor that faulted, or after the last
- * completed one if none faulted. -EBUSY if it has not halted.
+/**
+ * vta_waiters_wake() - wake the waiters that have a result, and arm the next
+ * @q: the queue
+ * @was_halted: the queue's halt has been signalled already
+ *
+ * Context: under vta_vector.lock.
  */
-int vta_wait_halted(struct vta_queue *q, u64 *seq);
-/* The queue hangs and counts as halted; under the vector's lock. */
-void vta_wait_hung(struct vta_queue *q);
-/*
- * The queue is about to be stopped: its records are ignored meanwhile. It did not stop, and is
- * aborted. It has stopped: reads the final records, wakes the waiters whose number is reached,
- * and returns whether it has halted.
- */
-void vta_wait_pause(struct vta_queue *q);
-void vta_wait_abort(struct vta_queue *q);
-bool vta_wait_unpause(struct vta_queue *q);
-/* The queue continues from there, on a card that has lost its ARM registers. */
-void vta_wait_resume(struct vta_queue *q);
-/* The queue was started again, after @seq. */
-void vta_wait_restart(struct vta_queue *q, u64 seq);
+void vta_waiters_wake(struct vta_queue *q, bool was_halted);
 
-/* Reads the records and wakes the waiters whose number is reached; under the vector's lock. */
+/**
+ * vta_waiters_update() - read the queue's records, and wake the waiters that have a result
+ * @q: the queue
+ *
+ * Context: under vta_vector.lock.
+ */
 void vta_waiters_update(struct vta_queue *q);
-/* Wakes the waiters of the vector whose number is reached; any context. */
+
+/**
+ * vta_waiters_close() - end all waits with vta_queue.error
+ * @q: the queue
+ *
+ * Context: under vta_vector.lock.
+ * Return: the queue's eventfd, signalled, which the caller puts; or NULL.
+ */
+struct vta_event *vta_waiters_close(struct vta_queue *q);
+
+/**
+ * vta_waiters_interrupt() - wake the waiters of a vector whose number is reached
+ * @vector: the interrupt vector
+ *
+ * Context: any; takes vta_vector.lock.
+ */
 void vta_waiters_interrupt(struct vta_vector *vector);
-/* Finds queues on the vector that have halted; not in interrupts. */
+
+/**
+ * vta_waiters_find_halted() - find the queues of a vector that have halted
+ * @vector: the interrupt vector
+ *
+ * Context: not in interrupts; takes vta_vector.lock.
+ */
 void vta_waiters_find_halted(struct vta_vector *vector);
 
 #endif /* VTA_WAITER_H */

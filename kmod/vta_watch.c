@@ -203,7 +203,7 @@ static void vta_watch_abort(struct vta_device *vdev, unsigned int e, u32 id, u64
 	q = vta_watch_find(vector, id);
 	if (q && vta_read(vdev, REG_ENGINE_MOVES(e)) == engine->moves) {
 		engine->aborted = engine->moves;
-		vta_queue_give_up(q, ns);
+		vta_queue_abort_hung(q, ns);
 		q->watched.abort = true;
 		q->watched.stuck = 0;
 		vdev->watch.again = true;
