@@ -36,7 +36,7 @@
 #define VTA_ALIGN_MAX	SZ_1G
 
 /* Whether a user may ask for this address. */
-static bool vta_buf_place_valid(u64 size, u32 flags, u64 align, u64 addr)
+static bool vta_buf_addr_valid(u64 size, u32 flags, u64 align, u64 addr)
 {
 	if (align && (!is_power_of_2(align) || align > VTA_ALIGN_MAX))
 		return false;
@@ -46,7 +46,7 @@ static bool vta_buf_place_valid(u64 size, u32 flags, u64 align, u64 addr)
 	       addr < VTA_ADDR_END && size <= VTA_ADDR_END - addr;
 }
 
-static int vta_buf_place(struct vta_buf *buf, u64 align, u64 addr)
+static int vta_buf_alloc_addr(struct vta_buf *buf, u64 align, u64 addr)
 {
 	struct vta_iova *iova = buf->ctx->iova;
 	int ret;
@@ -63,7 +63,7 @@ static int vta_buf_place(struct vta_buf *buf, u64 align, u64 addr)
 	return 0;
 }
 
-static void vta_buf_unplace(struct vta_buf *buf)
+static void vta_buf_free_addr(struct vta_buf *buf)
 {
 	if (buf->addr)
 		vta_iova_free(buf->ctx->iova, buf->addr, buf->size);
@@ -71,7 +71,7 @@ static void vta_buf_unplace(struct vta_buf *buf)
 }
 
 /* Where fdinfo counts it. */
-static u64 *vta_buf_account(struct vta_buf *buf)
+static u64 *vta_buf_counter(struct vta_buf *buf)
 {
 	struct vta_ctx *ctx = buf->ctx;
 
@@ -99,11 +99,11 @@ static void vta_buf_release(struct kref *ref)
 	struct vta_ctx *ctx = buf->ctx;
 
 	if (buf->mem && !list_empty(&buf->node))
-		*vta_buf_account(buf) -= buf->size;
+		*vta_buf_counter(buf) -= buf->size;
 	list_del(&buf->node);
 	mutex_unlock(&ctx->lock);
 
-	vta_buf_unplace(buf);
+	vta_buf_free_addr(buf);
 	if (buf->mem)
 		vta_mem_put(buf->mem);
 	vta_user_uncharge(ctx->vdev, ctx->user, VTA_USER_HOST_MEM, vta_buf_overhead(buf));
@@ -128,7 +128,7 @@ struct vta_buf *vta_buf_create(struct vta_ctx *ctx, struct vta_mem *mem, u32 fla
 	}
 	kref_init(&buf->ref);
 	INIT_LIST_HEAD(&buf->node);
-	INIT_LIST_HEAD(&buf->gone);
+	INIT_LIST_HEAD(&buf->removed);
 	buf->ctx = ctx;
 	buf->size = mem->size;
 	buf->flags = flags;
@@ -142,7 +142,7 @@ struct vta_buf *vta_buf_create(struct vta_ctx *ctx, struct vta_mem *mem, u32 fla
 		return ERR_PTR(ret);
 	}
 	if (!(flags & VTA_BUF_STATUS)) {
-		ret = vta_buf_place(buf, align, addr);
+		ret = vta_buf_alloc_addr(buf, align, addr);
 		if (ret) {
 			vta_buf_put(buf);
 			return ERR_PTR(ret);
@@ -190,9 +190,9 @@ struct vta_piece {
 	u64 len;
 };
 
-typedef void vta_each_piece(struct vta_buf *buf, const struct vta_piece *piece, void *arg);
+typedef void vta_piece_fn(struct vta_buf *buf, const struct vta_piece *piece, void *arg);
 
-static void vta_buf_each_piece(struct vta_buf *buf, vta_each_piece *each, void *arg)
+static void vta_buf_each_piece(struct vta_buf *buf, vta_piece_fn *each, void *arg)
 {
 	const struct vta_mem *mem = buf->mem;
 	struct sg_table *sgt = mem->kind == VTA_MEM_FOREIGN ? mem->foreign.sgt : buf->sgt;
@@ -236,7 +236,8 @@ static void vta_buf_map_piece(struct vta_buf *buf, const struct vta_piece *piece
  * Publishes to card and user, if there are enough tables: else @missing says how many more are
  * needed.
  */
-static int vta_buf_show(struct vta_buf *buf, struct vta_spare *spare, unsigned int *missing)
+static int vta_buf_publish_locked(struct vta_buf *buf, struct vta_spare *spare,
+				  unsigned int *missing)
 {
 	struct vta_missing count = {};
 	struct vta_ctx *ctx = buf->ctx;
@@ -254,13 +255,13 @@ static int vta_buf_show(struct vta_buf *buf, struct vta_spare *spare, unsigned i
 		vta_buf_each_piece(buf, vta_buf_map_piece, spare);
 	xa_store(&ctx->bufs, buf->pgoff, buf, GFP_NOWAIT);	/* into a place that is reserved */
 	list_add_tail(&buf->node, &ctx->buf_list);
-	*vta_buf_account(buf) += buf->size;
+	*vta_buf_counter(buf) += buf->size;
 	trace_vta_buf_alloc(buf);
 	return 0;
 }
 
 /* Other threads use and free the same tables, so count again. */
-static int vta_buf_show_with_tables(struct vta_buf *buf)
+static int vta_buf_publish_with_tables(struct vta_buf *buf)
 {
 	struct vta_spare spare = VTA_SPARE_INIT(spare);
 	struct vta_ctx *ctx = buf->ctx;
@@ -272,7 +273,7 @@ static int vta_buf_show_with_tables(struct vta_buf *buf)
 		if (ret)
 			break;
 		mutex_lock(&ctx->lock);
-		ret = vta_buf_show(buf, &spare, &missing);
+		ret = vta_buf_publish_locked(buf, &spare, &missing);
 		mutex_unlock(&ctx->lock);
 	} while (ret == -EAGAIN);
 	vta_spare_free(&spare, ctx->vdev);
@@ -294,7 +295,7 @@ int vta_buf_publish(struct vta_buf *buf)
 	ret = vta_buf_map_dma(buf);
 	if (ret)
 		goto err_reserved;
-	ret = vta_buf_show_with_tables(buf);
+	ret = vta_buf_publish_with_tables(buf);
 	if (ret)
 		goto err_mapped;
 	vta_dma_put(vdev);
@@ -312,12 +313,12 @@ err_put:
 }
 
 /* Removes it from the table; vta_buf_unlock() frees the rest. */
-static void vta_buf_take_out(struct vta_buf *buf)
+static void vta_buf_remove(struct vta_buf *buf)
 {
 	struct vta_ctx *ctx = buf->ctx;
 
 	xa_erase(&ctx->bufs, buf->pgoff);
-	list_add_tail(&buf->gone, &ctx->gone);
+	list_add_tail(&buf->removed, &ctx->removed);
 	vta_dma_get(ctx->vdev);
 }
 
@@ -334,7 +335,7 @@ int vta_buf_unpublish(struct vta_buf *buf)
 			return ret;
 	}
 	trace_vta_buf_free(buf);
-	vta_buf_take_out(buf);
+	vta_buf_remove(buf);
 	return 0;
 }
 
@@ -342,12 +343,12 @@ void vta_buf_unlock(struct vta_ctx *ctx)
 {
 	struct vta_device *vdev = ctx->vdev;
 	struct vta_buf *buf, *next;
-	LIST_HEAD(gone);
+	LIST_HEAD(removed);
 
-	list_splice_init(&ctx->gone, &gone);
+	list_splice_init(&ctx->removed, &removed);
 	mutex_unlock(&ctx->lock);
-	list_for_each_entry_safe(buf, next, &gone, gone) {
-		vta_buf_unplace(buf);
+	list_for_each_entry_safe(buf, next, &removed, removed) {
+		vta_buf_free_addr(buf);
 		vta_buf_unmap_dma(buf);
 		vta_buf_put(buf);
 		vta_dma_put(vdev);
@@ -362,18 +363,18 @@ void vta_buf_drop_all(struct vta_ctx *ctx)
 	lockdep_assert_held(&ctx->lock);
 
 	list_for_each_entry(buf, &ctx->buf_list, node) {
-		if (list_empty(&buf->gone))
+		if (list_empty(&buf->removed))
 			vta_buf_unmap_dma(buf);
 		else if (READ_ONCE(buf->sgt))
 			continue;	/* another thread is about to free it */
 		if (!buf->mem)
 			continue;
-		*vta_buf_account(buf) -= buf->size;
+		*vta_buf_counter(buf) -= buf->size;
 		vta_mem_put_later(buf->mem);
 		buf->mem = NULL;
 	}
 	xa_for_each(&ctx->bufs, index, buf)
-		vta_buf_take_out(buf);
+		vta_buf_remove(buf);
 }
 
 /* ---- CPU mappings ---- */
@@ -446,7 +447,7 @@ int vta_ioctl_buf_alloc(struct vta_ctx *ctx, void *data)
 	    !arg->size || arg->size > VTA_BUF_SIZE_MAX)
 		return -EINVAL;
 	size = PAGE_ALIGN(arg->size);
-	if (!vta_buf_place_valid(size, arg->flags, arg->align, arg->addr))
+	if (!vta_buf_addr_valid(size, arg->flags, arg->align, arg->addr))
 		return -EINVAL;
 
 	mem = vta_mem_alloc(ctx, arg->flags & VTA_BUF_CARD ? VTA_MEM_CARD : VTA_MEM_HOST, size);
@@ -481,7 +482,7 @@ int vta_ioctl_buf_pin(struct vta_ctx *ctx, void *data)
 		return -EINVAL;
 	size = PAGE_ALIGN(offset + arg->size);
 	if (size > VTA_BUF_SIZE_MAX ||
-	    !vta_buf_place_valid(size, arg->flags, arg->align, arg->addr))
+	    !vta_buf_addr_valid(size, arg->flags, arg->align, arg->addr))
 		return -EINVAL;
 	if (!access_ok((void __user *)(start - offset), size))
 		return -EFAULT;
@@ -508,13 +509,13 @@ int vta_ioctl_buf_import(struct vta_ctx *ctx, void *data)
 	if (arg->flags & ~(VTA_BUF_FIXED | VTA_BUF_READONLY) || arg->pad)
 		return -EINVAL;
 	/* The form is checked before the size is known. */
-	if (!vta_buf_place_valid(PAGE_SIZE, arg->flags, arg->align, arg->addr))
+	if (!vta_buf_addr_valid(PAGE_SIZE, arg->flags, arg->align, arg->addr))
 		return -EINVAL;
 
 	mem = vta_import_mem(ctx, arg->fd, !(arg->flags & VTA_BUF_READONLY));
 	if (IS_ERR(mem))
 		return PTR_ERR(mem);
-	if (!vta_buf_place_valid(mem->size, arg->flags, arg->align, arg->addr)) {
+	if (!vta_buf_addr_valid(mem->size, arg->flags, arg->align, arg->addr)) {
 		vta_mem_put(mem);
 		return -EINVAL;
 	}

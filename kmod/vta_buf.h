@@ -36,7 +36,7 @@ struct vta_mem;
  * @mem: its memory, NULL if it has lost it
  * @sgt: bus addresses of the driver's own or pinned memory while the card may reach it
  * @node: in vta_ctx.buf_list, from publishing until the last reference goes
- * @gone: in vta_ctx.gone, when the context's table has it no more
+ * @removed: in vta_ctx.removed, when the context's table has it no more
  */
 struct vta_buf {
 	struct kref ref;
@@ -48,7 +48,7 @@ struct vta_buf {
 	struct vta_mem *mem;
 	struct sg_table *sgt;
 	struct list_head node;
-	struct list_head gone;
+	struct list_head removed;
 };
 
 /*

@@ -60,7 +60,7 @@ struct vta_cardmem {
 };
 
 /* Into the list where it belongs. */
-static void vta_chunk_file(struct vta_cardmem *cm, struct vta_chunk *chunk)
+static void vta_chunk_relist(struct vta_cardmem *cm, struct vta_chunk *chunk)
 {
 	if (!chunk->nr_free)
 		list_del_init(&chunk->node);
@@ -91,7 +91,7 @@ struct vta_cardmem *vta_cardmem_create(u64 size)
 		chunk->nr_free = min(pages - i * VTA_CHUNK_PAGES, VTA_CHUNK_PAGES);
 		bitmap_set(chunk->free, 0, chunk->nr_free);
 		INIT_LIST_HEAD(&chunk->node);
-		vta_chunk_file(cm, chunk);
+		vta_chunk_relist(cm, chunk);
 	}
 	return cm;
 }
@@ -105,7 +105,7 @@ void vta_cardmem_destroy(struct vta_cardmem *cm)
 }
 
 /* Takes up to @want neighbouring pages: there is at least one. */
-static unsigned long vta_cardmem_take(struct vta_cardmem *cm, unsigned long want, u64 *offset)
+static unsigned long vta_cardmem_take_pages(struct vta_cardmem *cm, unsigned long want, u64 *offset)
 {
 	bool from_whole = want >= VTA_CHUNK_PAGES || list_empty(&cm->partial);
 	struct vta_chunk *chunk;
@@ -118,13 +118,13 @@ static unsigned long vta_cardmem_take(struct vta_cardmem *cm, unsigned long want
 	end = find_next_zero_bit(chunk->free, min(page + want, VTA_CHUNK_PAGES), page);
 	bitmap_clear(chunk->free, page, end - page);
 	chunk->nr_free -= end - page;
-	vta_chunk_file(cm, chunk);
+	vta_chunk_relist(cm, chunk);
 	*offset = (u64)(chunk - cm->chunks) * VTA_L1_SIZE + ((u64)page << PAGE_SHIFT);
 	return end - page;
 }
 
 /* An extent is within a chunk, unless vta_extents_add() has joined several. */
-static void vta_cardmem_give(struct vta_cardmem *cm, u64 offset, unsigned long pages)
+static void vta_cardmem_give_pages(struct vta_cardmem *cm, u64 offset, unsigned long pages)
 {
 	while (pages) {
 		struct vta_chunk *chunk = &cm->chunks[offset >> VTA_L1_SHIFT];
@@ -133,7 +133,7 @@ static void vta_cardmem_give(struct vta_cardmem *cm, u64 offset, unsigned long p
 
 		bitmap_set(chunk->free, page, step);
 		chunk->nr_free += step;
-		vta_chunk_file(cm, chunk);
+		vta_chunk_relist(cm, chunk);
 		cm->avail += step;
 		offset += (u64)step << PAGE_SHIFT;
 		pages -= step;
@@ -173,15 +173,15 @@ static int vta_extents_grow(struct vta_extents *extents)
 }
 
 /* Finds pages that have been reserved, as many as there is room for extents. */
-static unsigned long vta_cardmem_fill(struct vta_cardmem *cm, struct vta_extents *extents,
-				      unsigned long first, unsigned long left)
+static unsigned long vta_cardmem_fill_extents(struct vta_cardmem *cm, struct vta_extents *extents,
+					      unsigned long first, unsigned long left)
 {
 	unsigned long step, steps = VTA_CARDMEM_BATCH;
 	u64 offset;
 
 	mutex_lock(&cm->lock);
 	for (; left && steps-- && extents->nr < extents->max; left -= step) {
-		step = vta_cardmem_take(cm, left, &offset);
+		step = vta_cardmem_take_pages(cm, left, &offset);
 		vta_extents_add(extents, offset, first, step);
 		first += step;
 	}
@@ -212,7 +212,7 @@ int vta_cardmem_alloc(struct vta_cardmem *cm, u64 size, struct vta_extents *exte
 	while (left && !ret) {
 		ret = vta_extents_grow(extents);
 		if (!ret)
-			left = vta_cardmem_fill(cm, extents, pages - left, left);
+			left = vta_cardmem_fill_extents(cm, extents, pages - left, left);
 		if (!ret && fatal_signal_pending(current))
 			ret = -EINTR;
 		cond_resched();
@@ -235,7 +235,7 @@ void vta_cardmem_free(struct vta_cardmem *cm, struct vta_extents *extents)
 
 		mutex_lock(&cm->lock);
 		for (; i < end; i++)
-			vta_cardmem_give(cm, extents->v[i].offset, extents->v[i].pages);
+			vta_cardmem_give_pages(cm, extents->v[i].offset, extents->v[i].pages);
 		mutex_unlock(&cm->lock);
 		cond_resched();
 	}
@@ -264,7 +264,7 @@ u64 vta_cardmem_avail(const struct vta_cardmem *cm)
 	return (u64)READ_ONCE(cm->avail) << PAGE_SHIFT;
 }
 
-void vta_cardmem_used(struct vta_cardmem *cm, unsigned long *map)
+void vta_cardmem_mark_used(struct vta_cardmem *cm, unsigned long *map)
 {
 	unsigned long page;
 

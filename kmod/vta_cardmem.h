@@ -53,6 +53,6 @@ u64 vta_extents_offset(const struct vta_extents *extents, unsigned long page);
 /* Free bytes; without a lock. */
 u64 vta_cardmem_avail(const struct vta_cardmem *cm);
 /* Sets a bit in @map for each page that is allocated. */
-void vta_cardmem_used(struct vta_cardmem *cm, unsigned long *map);
+void vta_cardmem_mark_used(struct vta_cardmem *cm, unsigned long *map);
 
 #endif /* VTA_CARDMEM_H */

@@ -43,7 +43,7 @@ static int vta_ctx_attach(struct vta_ctx *ctx)
 }
 
 /* Sanitise comm to one word: it must not forge log lines. */
-static void vta_ctx_name(struct vta_ctx *ctx)
+static void vta_ctx_set_comm(struct vta_ctx *ctx)
 {
 	char *at;
 
@@ -55,7 +55,7 @@ static void vta_ctx_name(struct vta_ctx *ctx)
 }
 
 /* Allows DMA mappings for a caller that is about to open the card; undone by vta_dma_put(). */
-static int vta_ctx_admit(struct vta_device *vdev)
+static int vta_ctx_begin_open(struct vta_device *vdev)
 {
 	int ret = vta_card_lock(vdev);
 
@@ -70,7 +70,7 @@ static int vta_ctx_admit(struct vta_device *vdev)
 }
 
 /* Allocates the context's number on the card and its page table. */
-static int vta_ctx_make_mmu(struct vta_ctx *ctx)
+static int vta_ctx_alloc_mmu(struct vta_ctx *ctx)
 {
 	struct vta_device *vdev = ctx->vdev;
 	int id, ret;
@@ -93,7 +93,7 @@ static void vta_ctx_free_mmu(struct vta_ctx *ctx)
 /*
  * Allocates all that a context needs besides the card; charged to the user, without a shared lock.
  */
-static struct vta_ctx *vta_ctx_make(struct vta_device *vdev, struct file *file)
+static struct vta_ctx *vta_ctx_alloc(struct vta_device *vdev, struct file *file)
 {
 	struct vta_ctx *ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
 	int ret = -ENOMEM;
@@ -104,11 +104,11 @@ static struct vta_ctx *vta_ctx_make(struct vta_device *vdev, struct file *file)
 	ctx->file = file;
 	ctx->client = atomic64_inc_return(&vta_clients);
 	ctx->tgid = task_tgid_nr(current);
-	vta_ctx_name(ctx);
+	vta_ctx_set_comm(ctx);
 	mutex_init(&ctx->lock);
 	xa_init(&ctx->bufs);
 	INIT_LIST_HEAD(&ctx->buf_list);
-	INIT_LIST_HEAD(&ctx->gone);
+	INIT_LIST_HEAD(&ctx->removed);
 	xa_init(&ctx->queues);
 
 	ctx->user = vta_user_get(vdev);
@@ -131,7 +131,7 @@ static struct vta_ctx *vta_ctx_make(struct vta_device *vdev, struct file *file)
 		ret = PTR_ERR(ctx->inode);
 		goto err_iova;
 	}
-	ret = vta_ctx_make_mmu(ctx);
+	ret = vta_ctx_alloc_mmu(ctx);
 	if (ret)
 		goto err_inode;
 	return ctx;
@@ -175,10 +175,10 @@ struct vta_ctx *vta_ctx_open(struct vta_device *vdev, struct file *file)
 	ret = vta_card_settle(vdev);
 	if (ret)
 		goto err_pm;
-	ret = vta_ctx_admit(vdev);
+	ret = vta_ctx_begin_open(vdev);
 	if (ret)
 		goto err_pm;
-	ctx = vta_ctx_make(vdev, file);
+	ctx = vta_ctx_alloc(vdev, file);
 	if (IS_ERR(ctx)) {
 		ret = PTR_ERR(ctx);
 		goto err_dma;
@@ -219,7 +219,7 @@ static int vta_ctx_stop(struct vta_ctx *ctx)
 	xa_for_each(&ctx->queues, handle, q)
 		vta_queue_revoke(q, -ENODEV);
 	/* A sleeping card does not execute, and is reset when it wakes up. */
-	if (vdev->state == VTA_STATE_ASLEEP)
+	if (vdev->state == VTA_STATE_SUSPENDED)
 		goto out;
 
 	/* Stop all queues before waiting for the first. */
@@ -287,7 +287,7 @@ void vta_ctx_revoke(struct vta_ctx *ctx)
 	vta_notify_poll(&ctx->notify, EPOLLERR | EPOLLHUP);
 }
 
-void vta_ctx_tell(struct vta_ctx *ctx, enum vta_fate fate, enum vta_cause cause)
+void vta_ctx_set_lost(struct vta_ctx *ctx, enum vta_fate fate, enum vta_cause cause)
 {
 	lockdep_assert_held(&ctx->vdev->lock);
 
@@ -310,7 +310,7 @@ int vta_ioctl_lost(struct vta_ctx *ctx, void *data)
 	if (ret)
 		return ret;
 	*lost = ctx->lost;
-	if (!ctx->dead && READ_ONCE(vdev->history.why))
+	if (!ctx->dead && READ_ONCE(vdev->history.reason))
 		*lost = (struct vta_lost) {
 			.fate = VTA_FATE_PENDING,
 			.cause = READ_ONCE(vdev->history.cause),

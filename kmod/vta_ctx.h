@@ -45,7 +45,7 @@ struct page;
  * @mmu: device address space
  * @bufs: what can be mmap()ed of memory, struct vta_buf by page offset
  * @buf_list: all buffers, also those that only CPU mappings hold
- * @gone: buffers that were taken out of @bufs, until vta_buf_unlock()
+ * @removed: buffers that were taken out of @bufs, until vta_buf_unlock()
  * @queues: struct vta_queue by handle; found under its own lock alone, too
  * @nr_queues: how many
  * @host_bytes: host memory in buffers
@@ -77,7 +77,7 @@ struct vta_ctx {
 	struct vta_mmu mmu;
 	struct xarray bufs;
 	struct list_head buf_list;
-	struct list_head gone;
+	struct list_head removed;
 	struct xarray queues;
 	unsigned int nr_queues;
 	u64 host_bytes;
@@ -111,7 +111,7 @@ static inline int vta_ctx_get_dma(struct vta_ctx *ctx)
 void vta_ctx_revoke(struct vta_ctx *ctx);
 void vta_ctx_drop(struct vta_ctx *ctx);
 /* Then, under vta_device.lock, sets the fate and cause; an earlier report stays. */
-void vta_ctx_tell(struct vta_ctx *ctx, enum vta_fate fate, enum vta_cause cause);
+void vta_ctx_set_lost(struct vta_ctx *ctx, enum vta_fate fate, enum vta_cause cause);
 
 /*
  * Under vta_device.lock, while the machine goes to sleep: calls @each for all queues, up to the

@@ -18,7 +18,7 @@
 #include "vta.h"
 
 /* Time for the card in addition to the contract's limits. */
-#define VTA_PATIENCE	3
+#define VTA_READY_FACTOR	3
 
 /*
  * The contract's time limits the card; this also allows for a busy host. Only a card that will be
@@ -36,7 +36,7 @@ static void vta_device_release(struct device *dev)
 	if (vdev->dmem)
 		dmem_cgroup_unregister_region(vdev->dmem);
 	vta_cardmem_destroy(vdev->cardmem);
-	vta_user_forget_all(vdev);
+	vta_user_free_all(vdev);
 	ida_destroy(&vdev->queue_ids);
 	ida_destroy(&vdev->ctx_ids);
 	ida_free(&vta_minors, MINOR(dev->devt));
@@ -45,7 +45,7 @@ static void vta_device_release(struct device *dev)
 	mutex_destroy(&vdev->lock);
 	pci_dev_put(vdev->pdev);
 	kfree(vdev->vectors);
-	kfree(vdev->config);
+	kfree(vdev->pci_config);
 	kfree(vdev);
 }
 
@@ -92,7 +92,7 @@ struct vta_device *vta_device_create(struct pci_dev *pdev, dev_t base)
 
 /* ---- What is asked of a card, at any time ---- */
 
-bool vta_card_is_there(struct vta_device *vdev)
+bool vta_card_is_present(struct vta_device *vdev)
 {
 	return vta_read(vdev, REG_MAGIC) == REG_MAGIC_VALUE;
 }
@@ -103,7 +103,7 @@ int vta_card_wait_ready(struct vta_device *vdev)
 	int ret;
 
 	ret = vta_read_poll(vdev, REG_STATUS, status, status & REG_STATUS_READY,
-			    1000, VTA_PATIENCE * VTA_READY_MS);
+			    1000, VTA_READY_FACTOR * VTA_READY_MS);
 	return vta_is_dead(status) ? -ENODEV : ret;
 }
 
@@ -121,7 +121,7 @@ int vta_card_reset(struct vta_device *vdev)
 	/* Ready, but was it reset? */
 	if (vta_read(vdev, REG_GENERATION) == generation)
 		return -EIO;
-	return vta_card_is_there(vdev) ? 0 : -ENODEV;
+	return vta_card_is_present(vdev) ? 0 : -ENODEV;
 }
 
 void vta_card_enable_events(struct vta_device *vdev)
@@ -173,7 +173,7 @@ int vta_card_wait_queue(struct vta_device *vdev, u32 id)
 			    !(state & (REG_QUEUE_STATE_STATE | REG_QUEUE_STATE_BUSY)) ||
 			    vta_is_dead(state), 50, VTA_QUEUE_WAIT_MS);
 	/* A missing card may read as all zeroes, too. */
-	if (ret || !vta_card_is_there(vdev)) {
+	if (ret || !vta_card_is_present(vdev)) {
 		vta_card_request_reset(vdev, "does not stop a queue");
 		return -ENODEV;
 	}
@@ -204,17 +204,17 @@ void vta_card_queue_reset(struct vta_device *vdev, unsigned int ms)
 	queue_delayed_work(system_freezable_wq, &vdev->reset_work, msecs_to_jiffies(ms));
 }
 
-void vta_card_request_reset(struct vta_device *vdev, const char *why)
+void vta_card_request_reset(struct vta_device *vdev, const char *reason)
 {
-	dev_err_ratelimited(&vdev->dev, "%s: resetting the card\n", why);
-	trace_vta_reset_request(vdev, why);
-	vta_history_why(vdev, VTA_CAUSE_CARD, why);
+	dev_err_ratelimited(&vdev->dev, "%s: resetting the card\n", reason);
+	trace_vta_reset_request(vdev, reason);
+	vta_history_set_reason(vdev, VTA_CAUSE_CARD, reason);
 	vta_card_queue_reset(vdev, 0);
 }
 
 int vta_card_settle(struct vta_device *vdev)
 {
-	return wait_var_event_killable(&vdev->state, !vta_card_reset_is_wanted(vdev)) ? -EINTR : 0;
+	return wait_var_event_killable(&vdev->state, !vta_card_reset_is_pending(vdev)) ? -EINTR : 0;
 }
 
 int vta_card_lock(struct vta_device *vdev)
@@ -231,13 +231,13 @@ int vta_card_lock(struct vta_device *vdev)
 	return ret;
 }
 
-void vta_card_step(struct vta_device *vdev, enum vta_step step, int ret)
+void vta_card_count_step(struct vta_device *vdev, enum vta_step step, int ret)
 {
 	atomic_inc(&vdev->steps[step]);
 	trace_vta_recovery(vdev, step, ret);
 }
 
-void vta_card_watch_later(struct vta_device *vdev)
+void vta_card_schedule_watch(struct vta_device *vdev)
 {
 	queue_delayed_work(system_freezable_wq, &vdev->watch.work, msecs_to_jiffies(VTA_WATCH_MS));
 }
@@ -245,15 +245,15 @@ void vta_card_watch_later(struct vta_device *vdev)
 /* A request while the work runs makes it run again. */
 void vta_card_watch(struct vta_device *vdev)
 {
-	if (READ_ONCE(vdev->watch.asked))
+	if (READ_ONCE(vdev->watch.requested))
 		return;
-	WRITE_ONCE(vdev->watch.asked, true);
-	vta_card_watch_later(vdev);
+	WRITE_ONCE(vdev->watch.requested, true);
+	vta_card_schedule_watch(vdev);
 }
 
 /* ---- The card's description of itself, and its resources ---- */
 
-static bool vta_in_range(struct vta_device *vdev, const char *name, u64 val, u64 min, u64 max)
+static bool vta_caps_check(struct vta_device *vdev, const char *name, u64 val, u64 min, u64 max)
 {
 	if (val >= min && val <= max)
 		return true;
@@ -263,7 +263,7 @@ static bool vta_in_range(struct vta_device *vdev, const char *name, u64 val, u64
 	return false;
 }
 
-static void vta_config_read(struct vta_device *vdev)
+static void vta_caps_read_config(struct vta_device *vdev)
 {
 	u32 config0 = vta_read(vdev, REG_CONFIG0);
 	u32 config1 = vta_read(vdev, REG_CONFIG1);
@@ -287,16 +287,17 @@ static bool vta_caps_valid(struct vta_device *vdev)
 	struct pci_dev *pdev = vdev->pdev;
 	struct vta_isa_limit limit;
 
-	if (!vta_in_range(vdev, "QUEUES", caps->queues, 1, VTA_QUEUES_MAX) ||
-	    !vta_in_range(vdev, "CONTEXTS", caps->contexts, 1, VTA_CONTEXTS_MAX) ||
-	    !vta_in_range(vdev, "RING_ORDER_MAX", caps->ring_order_max, 1, VTA_RING_ORDER_LIMIT) ||
-	    !vta_in_range(vdev, "DOORBELL_SHIFT", caps->doorbell_shift,
+	if (!vta_caps_check(vdev, "QUEUES", caps->queues, 1, VTA_QUEUES_MAX) ||
+	    !vta_caps_check(vdev, "CONTEXTS", caps->contexts, 1, VTA_CONTEXTS_MAX) ||
+	    !vta_caps_check(vdev, "RING_ORDER_MAX", caps->ring_order_max,
+			    1, VTA_RING_ORDER_LIMIT) ||
+	    !vta_caps_check(vdev, "DOORBELL_SHIFT", caps->doorbell_shift,
 			  VTA_DOORBELL_SHIFT_MIN, VTA_DOORBELL_SHIFT_LIMIT) ||
-	    !vta_in_range(vdev, "CLOCK_KHZ", caps->clock_khz, 1, U32_MAX - 1) ||
-	    !vta_in_range(vdev, "SAVE_SIZE", caps->save_size, VTA_PAGE_SIZE, VTA_SAVE_SIZE_MAX) ||
-	    !vta_in_range(vdev, "MEM_SIZE", caps->mem_size, SZ_1M, BIT_ULL(51)) ||
+	    !vta_caps_check(vdev, "CLOCK_KHZ", caps->clock_khz, 1, U32_MAX - 1) ||
+	    !vta_caps_check(vdev, "SAVE_SIZE", caps->save_size, VTA_PAGE_SIZE, VTA_SAVE_SIZE_MAX) ||
+	    !vta_caps_check(vdev, "MEM_SIZE", caps->mem_size, SZ_1M, BIT_ULL(51)) ||
 	    (!vta_isa_config_valid(&caps->config, &limit) &&
-	     !vta_in_range(vdev, limit.name, limit.value, limit.least, limit.most)))
+	     !vta_caps_check(vdev, limit.name, limit.value, limit.least, limit.most)))
 		return false;
 
 	if (caps->mem_size != pci_resource_len(pdev, VTA_BAR_MEM)) {
@@ -373,13 +374,13 @@ int vta_device_identify(struct vta_device *vdev)
 	caps->clock_khz = vta_read(vdev, REG_CLOCK_KHZ);
 	caps->save_size = vta_read(vdev, REG_SAVE_SIZE);
 	caps->hw_ver = vta_read(vdev, REG_HW_VER);
-	vta_config_read(vdev);
+	vta_caps_read_config(vdev);
 	caps->serial = vta_read64(vdev, REG_SERIAL_LO);
 
 	return vta_caps_valid(vdev) ? 0 : -ENODEV;
 }
 
-static int vta_claim_bar(struct vta_device *vdev, int bar)
+static int vta_device_claim_bar(struct vta_device *vdev, int bar)
 {
 	struct pci_dev *pdev = vdev->pdev;
 
@@ -401,12 +402,12 @@ int vta_device_map(struct vta_device *vdev)
 	struct dmem_cgroup_region *dmem;
 	int ret;
 
-	ret = vta_claim_bar(vdev, VTA_BAR_DOORBELLS);
+	ret = vta_device_claim_bar(vdev, VTA_BAR_DOORBELLS);
 	if (ret)
 		return ret;
 	vdev->doorbell_phys = pci_resource_start(pdev, VTA_BAR_DOORBELLS);
 
-	ret = vta_claim_bar(vdev, VTA_BAR_MEM);
+	ret = vta_device_claim_bar(vdev, VTA_BAR_MEM);
 	if (ret)
 		return ret;
 	vdev->mem_phys = pci_resource_start(pdev, VTA_BAR_MEM);

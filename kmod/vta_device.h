@@ -42,9 +42,9 @@ enum vta_step {
  * enum vta_state - what may be done with the card
  * @VTA_STATE_RESETTING: the driver alone has it: it is being probed, reset or woken up
  * @VTA_STATE_LIVE: it works; interrupts are on
- * @VTA_STATE_LENT: the PCI core has it, to reset it or to recover the bus
+ * @VTA_STATE_PCI_OWNED: the PCI core has it, to reset it or to recover the bus
  * @VTA_STATE_FUNCTION_RESET: the PCI core resets the function, because the driver asked it to
- * @VTA_STATE_ASLEEP: the card or the machine sleeps
+ * @VTA_STATE_SUSPENDED: the card or the machine sleeps
  * @VTA_STATE_GIVEN_UP: no reset has helped, and the card is off the bus
  * @VTA_STATE_REMOVED: the driver is unbound, or about to be
  *
@@ -55,9 +55,9 @@ enum vta_step {
 enum vta_state {
 	VTA_STATE_RESETTING,
 	VTA_STATE_LIVE,
-	VTA_STATE_LENT,
+	VTA_STATE_PCI_OWNED,
 	VTA_STATE_FUNCTION_RESET,
-	VTA_STATE_ASLEEP,
+	VTA_STATE_SUSPENDED,
 	VTA_STATE_GIVEN_UP,
 	VTA_STATE_REMOVED,
 };
@@ -133,7 +133,7 @@ struct vta_device {
 	atomic_t throttled;		/* calls that waited for faults to be forgotten */
 	struct vta_shadow *shadow;	/* copy of card memory, while the machine sleeps */
 	struct notifier_block pm_notifier;
-	struct pci_saved_state *config;	/* see vta_card_save_config() */
+	struct pci_saved_state *pci_config;	/* see vta_card_save_config() */
 	struct device *hwmon;		/* NULL: no sensors */
 	struct vta_history history;
 	struct delayed_work reset_work;
@@ -240,7 +240,7 @@ static inline void vta_dma_put(struct vta_device *vdev)
 }
 
 /* A card answers, and not a bridge in its place with ones or zeroes. */
-bool vta_card_is_there(struct vta_device *vdev);
+bool vta_card_is_present(struct vta_device *vdev);
 int vta_card_wait_ready(struct vta_device *vdev);
 /* Afterwards, the card executes nothing that was submitted before. */
 int vta_card_reset(struct vta_device *vdev);
@@ -275,15 +275,15 @@ int vta_card_wait_queue(struct vta_device *vdev, u32 id);
 int vta_card_get(struct vta_device *vdev);
 void vta_card_put(struct vta_device *vdev);
 
-/* Asks for a reset; from any context. @why is a constant, for the kernel log. */
-void vta_card_request_reset(struct vta_device *vdev, const char *why);
+/* Asks for a reset; from any context. @reason is a constant, for the kernel log. */
+void vta_card_request_reset(struct vta_device *vdev, const char *reason);
 /* The work that resets runs in @ms. */
 void vta_card_queue_reset(struct vta_device *vdev, unsigned int ms);
 
 /* A reset was asked for, and has not begun. */
-static inline bool vta_card_reset_is_wanted(const struct vta_device *vdev)
+static inline bool vta_card_reset_is_pending(const struct vta_device *vdev)
 {
-	return vta_may_access(vdev) && READ_ONCE(vdev->history.why);
+	return vta_may_access(vdev) && READ_ONCE(vdev->history.reason);
 }
 
 /*
@@ -299,12 +299,12 @@ int vta_card_settle(struct vta_device *vdev);
 int vta_card_lock(struct vta_device *vdev);
 
 /* A step of recovery was taken, with that result: trace and counters. */
-void vta_card_step(struct vta_device *vdev, enum vta_step step, int ret);
+void vta_card_count_step(struct vta_device *vdev, enum vta_step step, int ret);
 
 /* A wait or a poll begins: the watchdog looks at the card from now on; any context. */
 void vta_card_watch(struct vta_device *vdev);
 /* For the watchdog: it looks once more. */
-void vta_card_watch_later(struct vta_device *vdev);
+void vta_card_schedule_watch(struct vta_device *vdev);
 
 #define VTA_MINORS	256
 

@@ -57,7 +57,7 @@ static int vta_map_regs(struct vta_device *vdev)
  * Undoes all from vta_irq_init() on, also after a probe that failed. Interrupts, which queue
  * works, are freed first; works that are still queued find VTA_STATE_REMOVED.
  */
-static void vta_stop(struct vta_device *vdev)
+static void vta_stop_card(struct vta_device *vdev)
 {
 	vta_card_retire(vdev, VTA_CAUSE_UNBOUND);
 	wait_var_event(&vdev->nr_dma, !atomic_read(&vdev->nr_dma));
@@ -136,7 +136,7 @@ static int vta_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 
 err_stop:
 	vta_history_close(vdev);
-	vta_stop(vdev);
+	vta_stop_card(vdev);
 err_put:
 	put_device(&vdev->dev);
 	return ret;
@@ -150,7 +150,7 @@ static void vta_remove(struct pci_dev *pdev)
 	vta_pm_end(vdev);
 	vta_history_close(vdev);
 	cdev_device_del(&vdev->cdev, &vdev->dev);
-	vta_stop(vdev);
+	vta_stop_card(vdev);
 	put_device(&vdev->dev);
 }
 

@@ -137,10 +137,10 @@ static void vta_dump_driver(struct vta_device *vdev, struct vta_text *text)
 		  atomic_read(&vdev->throttled));
 }
 
-static void vta_dump_print(struct vta_device *vdev, const char *why, struct vta_text *text)
+static void vta_dump_print(struct vta_device *vdev, const char *reason, struct vta_text *text)
 {
 	/* If the card is gone, each register read costs a time-out. */
-	bool there = vta_card_is_there(vdev);
+	bool there = vta_card_is_present(vdev);
 	const char *silent = vta_may_access(vdev) ? ", does not answer" : ", not accessible now";
 	struct vta_ctx *ctx;
 
@@ -149,7 +149,7 @@ static void vta_dump_print(struct vta_device *vdev, const char *why, struct vta_
 	vta_print(text, "vta %s on Linux %s\n", VTA_VERSION, init_utsname()->release);
 	vta_print(text, "card %s at %s, generation %u%s\n", dev_name(&vdev->dev),
 		  pci_name(vdev->pdev), vdev->generation, there ? "" : silent);
-	vta_print(text, "because %s\n", why);
+	vta_print(text, "because %s\n", reason);
 	vta_print(text, "time %llu ms since the host was booted\n",
 		  div_u64(ktime_get_boottime_ns(), NSEC_PER_MSEC));
 	vta_dump_driver(vdev, text);
@@ -163,14 +163,14 @@ static void vta_dump_print(struct vta_device *vdev, const char *why, struct vta_
 	vta_history_print_resets(vdev, text);
 }
 
-void vta_dump_coredump(struct vta_device *vdev, const char *why)
+void vta_dump_coredump(struct vta_device *vdev, const char *reason)
 {
 	struct vta_text text = { .size = VTA_DUMP_SIZE };
 
 	text.buf = vmalloc(VTA_DUMP_SIZE);
 	if (!text.buf)	/* then without */
 		return;
-	vta_dump_print(vdev, why, &text);
+	vta_dump_print(vdev, reason, &text);
 	/* The dump may outlive this module, so it belongs to the PCI device. */
 	dev_coredumpv(&vdev->pdev->dev, text.buf, text.len, GFP_KERNEL);
 }

@@ -86,7 +86,7 @@ void vta_notifier_init(struct vta_notifier *notifier)
 }
 
 /* Under vta_notifier.lock: the file's work runs once more. */
-static void vta_notify_start(struct vta_notify *notify)
+static void vta_notify_queue_work(struct vta_notify *notify)
 {
 	struct vta_notifier *notifier = notify->notifier;
 
@@ -102,7 +102,7 @@ static void vta_notify_start(struct vta_notify *notify)
 }
 
 /* A work has run: the next file's takes its place. */
-static void vta_notifier_next(struct vta_notifier *notifier)
+static void vta_notifier_start_next(struct vta_notifier *notifier)
 {
 	struct vta_notify *next;
 
@@ -119,7 +119,7 @@ static void vta_notifier_next(struct vta_notifier *notifier)
 
 /* ---- The work of an open file ---- */
 
-static struct vta_event *vta_notify_next(struct vta_notify *notify)
+static struct vta_event *vta_notify_pop_event(struct vta_notify *notify)
 {
 	struct vta_event *event;
 
@@ -146,14 +146,14 @@ static void vta_notify_work(struct work_struct *work)
 	spin_unlock_irq(&notifier->lock);
 	if (events)
 		wake_up_poll(&notify->poll_wq, events);
-	while ((event = vta_notify_next(notify))) {
+	while ((event = vta_notify_pop_event(notify))) {
 		vta_eventfd_signal(event->eventfd);
 		vta_event_put(event);
 		cond_resched();
 	}
 	spin_lock_irq(&notifier->lock);
 	notify->busy = false;
-	vta_notifier_next(notifier);
+	vta_notifier_start_next(notifier);
 	spin_unlock_irq(&notifier->lock);
 	wake_up_var(notify);	/* the file may be gone by now */
 }
@@ -176,7 +176,7 @@ void vta_notify_event(struct vta_notify *notify, struct vta_event *event)
 		kref_get(&event->ref);
 		list_add_tail(&event->node, &notify->events);
 	}
-	vta_notify_start(notify);
+	vta_notify_queue_work(notify);
 	spin_unlock_irqrestore(&notify->notifier->lock, flags);
 }
 
@@ -186,7 +186,7 @@ void vta_notify_poll(struct vta_notify *notify, __poll_t events)
 
 	spin_lock_irqsave(&notify->notifier->lock, flags);
 	notify->poll_events |= events;
-	vta_notify_start(notify);
+	vta_notify_queue_work(notify);
 	spin_unlock_irqrestore(&notify->notifier->lock, flags);
 }
 

@@ -150,7 +150,7 @@ void vta_export_revoke(struct vta_device *vdev)
 }
 
 /* Takes over the caller's reference to @mem, if it succeeds. Sleeps for the caller's memory. */
-static struct dma_buf *vta_export_make(struct vta_mem *mem, u32 flags)
+static struct dma_buf *vta_export_alloc(struct vta_mem *mem, u32 flags)
 {
 	DEFINE_DMA_BUF_EXPORT_INFO(info);
 	struct vta_export *export;
@@ -177,7 +177,7 @@ static struct dma_buf *vta_export_make(struct vta_mem *mem, u32 flags)
 
 struct dma_buf *vta_export_create(struct vta_ctx *ctx, struct vta_mem *mem, u32 flags)
 {
-	struct dma_buf *dmabuf = vta_export_make(mem, flags);
+	struct dma_buf *dmabuf = vta_export_alloc(mem, flags);
 	struct vta_device *vdev = ctx->vdev;
 	struct vta_export *export;
 	bool dead;

@@ -71,7 +71,7 @@ static int vta_undo_buf_export(struct vta_ctx *ctx, void *data)
 	return 0;
 }
 
-static void vta_done_buf_export(const void *data)
+static void vta_finish_buf_export(const void *data)
 {
 	const struct vta_exported *exported = data;
 
@@ -86,22 +86,22 @@ static void vta_done_buf_export(const void *data)
  * @cmd: the request as of today
  * @min: size of its structure when it was new
  * @out_always: what goes out is of use when the call fails, too
- * @takes: memory or a queue of the card: for files that are open for writing
+ * @needs_write: memory or a queue of the card: for files that are open for writing
  * @run: does it
  * @undo: undoes it, if the result cannot be copied to the caller. Another thread of the same
  *        file that guesses the handle meanwhile loses it
  * @handle: where the result has a handle, with which @undo is called alone; or 0
- * @done: the rest of the work, after the result was copied
+ * @finish: the rest of the work, after the result was copied
  */
 struct vta_call {
 	unsigned int cmd;
 	unsigned int min;
 	bool out_always;
-	bool takes;
+	bool needs_write;
 	int (*run)(struct vta_ctx *ctx, void *data);
 	int (*undo)(struct vta_ctx *ctx, void *data);
 	unsigned int handle;
-	void (*done)(const void *data);
+	void (*finish)(const void *data);
 };
 
 /*
@@ -120,19 +120,19 @@ static const struct vta_call vta_calls[] = {
 	VTA_CALL(INFO, info, vta_info, 88, pad),
 	VTA_CALL(LOST, lost, vta_lost, 8, cause),
 	VTA_CALL(BUF_ALLOC, buf_alloc, vta_buf_alloc, 40, handle,
-		 .takes = true, .undo = vta_ioctl_buf_free,
+		 .needs_write = true, .undo = vta_ioctl_buf_free,
 		 .handle = offsetof(struct vta_buf_alloc, handle)),
 	VTA_CALL(BUF_FREE, buf_free, vta_buf_free, 8, pad),
 	VTA_CALL(BUF_PIN, buf_pin, vta_buf_pin, 40, handle,
-		 .takes = true, .undo = vta_ioctl_buf_free,
+		 .needs_write = true, .undo = vta_ioctl_buf_free,
 		 .handle = offsetof(struct vta_buf_pin, handle)),
 	VTA_CALL(BUF_EXPORT, buf_export, vta_buf_export, 16, pad,
-		 .takes = true, .undo = vta_undo_buf_export, .done = vta_done_buf_export),
+		 .needs_write = true, .undo = vta_undo_buf_export, .finish = vta_finish_buf_export),
 	VTA_CALL(BUF_IMPORT, buf_import, vta_buf_import, 40, pad,
-		 .takes = true, .undo = vta_ioctl_buf_free,
+		 .needs_write = true, .undo = vta_ioctl_buf_free,
 		 .handle = offsetof(struct vta_buf_import, handle)),
 	VTA_CALL(QUEUE_CREATE, queue_create, vta_queue_create, 56, doorbell_size,
-		 .takes = true, .undo = vta_ioctl_queue_destroy,
+		 .needs_write = true, .undo = vta_ioctl_queue_destroy,
 		 .handle = offsetof(struct vta_queue_create, queue)),
 	VTA_CALL(QUEUE_DESTROY, queue_destroy, vta_queue_destroy, 8, pad),
 	VTA_CALL(QUEUE_RECOVER, queue_recover, vta_queue_recover, 16, seq),
@@ -184,7 +184,7 @@ static long vta_ioctl(struct file *file, unsigned int cmd, unsigned long user)
 		return -ENOTTY;
 	if (size < call->min)
 		return -EINVAL;
-	if (call->takes && !(file->f_mode & FMODE_WRITE))
+	if (call->needs_write && !(file->f_mode & FMODE_WRITE))
 		return -EACCES;
 	ksize = _IOC_SIZE(call->cmd);
 
@@ -204,8 +204,8 @@ static long vta_ioctl(struct file *file, unsigned int cmd, unsigned long user)
 			return -EFAULT;
 		}
 	}
-	if (!ret && call->done)
-		call->done(data);
+	if (!ret && call->finish)
+		call->finish(data);
 	return ret;
 }
 

@@ -23,13 +23,13 @@
 
 /* ---- Writing down ---- */
 
-static void vta_history_wake(struct vta_history *history)
+static void vta_history_queue_work(struct vta_history *history)
 {
 	if (!history->closed)
 		mod_delayed_work(system_freezable_wq, &history->work, 0);
 }
 
-void vta_history_fault(const struct vta_queue *q)
+void vta_history_add_fault(const struct vta_queue *q)
 {
 	const struct vta_ctx *ctx = q->ctx;
 	struct vta_history *history = &ctx->vdev->history;
@@ -48,27 +48,28 @@ void vta_history_fault(const struct vta_queue *q)
 	};
 	memcpy(past->comm, ctx->comm, sizeof(past->comm));
 	/* While events are left out, the work is already scheduled. */
-	if (!history->late)
-		vta_history_wake(history);
+	if (!history->suppressed)
+		vta_history_queue_work(history);
 	spin_unlock_irqrestore(&history->lock, flags);
 }
 
-const char *vta_history_why(struct vta_device *vdev, enum vta_cause cause, const char *why)
+const char *vta_history_set_reason(struct vta_device *vdev, enum vta_cause cause,
+				   const char *reason)
 {
 	struct vta_history *history = &vdev->history;
 	unsigned long flags;
 
 	spin_lock_irqsave(&history->lock, flags);
-	if (!history->why) {
-		WRITE_ONCE(history->why, why);
+	if (!history->reason) {
+		WRITE_ONCE(history->reason, reason);
 		history->cause = cause;
 	}
-	why = history->why;
+	reason = history->reason;
 	spin_unlock_irqrestore(&history->lock, flags);
-	return why;
+	return reason;
 }
 
-void vta_history_reset(struct vta_device *vdev, int ret)
+void vta_history_add_reset(struct vta_device *vdev, int ret)
 {
 	struct vta_history *history = &vdev->history;
 	unsigned long flags;
@@ -76,24 +77,24 @@ void vta_history_reset(struct vta_device *vdev, int ret)
 	spin_lock_irqsave(&history->lock, flags);
 	history->resets[history->nr_resets++ % VTA_HISTORY] = (struct vta_past_reset) {
 		.time_ns = ktime_get_boottime_ns(),
-		.why = history->why,
+		.reason = history->reason,
 		.ret = ret,
 		.generation = READ_ONCE(vdev->generation),
 	};
-	WRITE_ONCE(history->why, NULL);
-	vta_history_wake(history);
+	WRITE_ONCE(history->reason, NULL);
+	vta_history_queue_work(history);
 	spin_unlock_irqrestore(&history->lock, flags);
 }
 
 /* ---- Telling ---- */
 
-static void vta_history_tell(struct vta_device *vdev, char *env[])
+static void vta_history_send(struct vta_device *vdev, char *env[])
 {
 	if (device_is_registered(&vdev->dev))
 		kobject_uevent_env(&vdev->dev.kobj, KOBJ_CHANGE, env);
 }
 
-static void vta_history_tell_fault(struct vta_device *vdev, const struct vta_past_fault *past,
+static void vta_history_send_fault(struct vta_device *vdev, const struct vta_past_fault *past,
 				   u64 left_out)
 {
 	char queue[24], reason[32], missed[40];
@@ -103,19 +104,19 @@ static void vta_history_tell_fault(struct vta_device *vdev, const struct vta_pas
 	snprintf(reason, sizeof(reason), "VTA_REASON=%s",
 		 vta_fault_reason(past->fault.reason)->name);
 	snprintf(missed, sizeof(missed), "VTA_LEFT_OUT=%llu", left_out);
-	vta_history_tell(vdev, env);
+	vta_history_send(vdev, env);
 }
 
-static void vta_history_tell_reset(struct vta_device *vdev, const struct vta_past_reset *past)
+static void vta_history_send_reset(struct vta_device *vdev, const struct vta_past_reset *past)
 {
-	char why[96], generation[32], error[24];
-	char *env[5] = { past->ret ? "VTA_EVENT=given-up" : "VTA_EVENT=reset", why, generation,
+	char reason[96], generation[32], error[24];
+	char *env[5] = { past->ret ? "VTA_EVENT=given-up" : "VTA_EVENT=reset", reason, generation,
 			 error, NULL };
 
-	snprintf(why, sizeof(why), "VTA_REASON=%s", past->why);
+	snprintf(reason, sizeof(reason), "VTA_REASON=%s", past->reason);
 	snprintf(generation, sizeof(generation), "VTA_GENERATION=%u", past->generation);
 	snprintf(error, sizeof(error), "VTA_ERROR=%d", -past->ret);
-	vta_history_tell(vdev, env);
+	vta_history_send(vdev, env);
 }
 
 /* Takes a reset whose event is due. */
@@ -124,11 +125,11 @@ static bool vta_history_next_reset(struct vta_history *history, struct vta_past_
 	bool found;
 
 	spin_lock_irq(&history->lock);
-	if (history->nr_resets - history->told_resets > VTA_HISTORY)
-		history->told_resets = history->nr_resets - VTA_HISTORY;
-	found = history->told_resets < history->nr_resets;
+	if (history->nr_resets - history->sent_resets > VTA_HISTORY)
+		history->sent_resets = history->nr_resets - VTA_HISTORY;
+	found = history->sent_resets < history->nr_resets;
 	if (found)
-		*past = history->resets[history->told_resets++ % VTA_HISTORY];
+		*past = history->resets[history->sent_resets++ % VTA_HISTORY];
 	spin_unlock_irq(&history->lock);
 	return found;
 }
@@ -144,26 +145,26 @@ static bool vta_history_next_fault(struct vta_history *history, struct vta_past_
 	*left_out = 0;
 	*wait = 0;
 	spin_lock_irq(&history->lock);
-	if (!history->sent || time_after(now, history->window + VTA_HISTORY_WINDOW)) {
-		history->window = now;
-		history->sent = 0;
-		if (history->late)	/* the last one represents all */
+	if (!history->in_window || time_after(now, history->window_start + VTA_HISTORY_WINDOW)) {
+		history->window_start = now;
+		history->in_window = 0;
+		if (history->suppressed)	/* the last one represents all */
 			keep = 1;
-		history->late = false;
+		history->suppressed = false;
 	}
-	if (history->told_faults == history->nr_faults)
+	if (history->sent_faults == history->nr_faults)
 		goto out;
-	if (history->sent == VTA_HISTORY_BURST) {
-		history->late = true;
-		*wait = history->window + VTA_HISTORY_WINDOW + 1 - now;
+	if (history->in_window == VTA_HISTORY_BURST) {
+		history->suppressed = true;
+		*wait = history->window_start + VTA_HISTORY_WINDOW + 1 - now;
 		goto out;
 	}
-	if (history->nr_faults - history->told_faults > keep) {
-		*left_out = history->nr_faults - keep - history->told_faults;
-		history->told_faults = history->nr_faults - keep;
+	if (history->nr_faults - history->sent_faults > keep) {
+		*left_out = history->nr_faults - keep - history->sent_faults;
+		history->sent_faults = history->nr_faults - keep;
 	}
-	*past = history->faults[history->told_faults++ % VTA_HISTORY];
-	history->sent++;
+	*past = history->faults[history->sent_faults++ % VTA_HISTORY];
+	history->in_window++;
 	found = true;
 out:
 	spin_unlock_irq(&history->lock);
@@ -180,9 +181,9 @@ static void vta_history_work(struct work_struct *work)
 	u64 left_out;
 
 	while (vta_history_next_fault(history, &fault, &left_out, &wait))
-		vta_history_tell_fault(vdev, &fault, left_out);
+		vta_history_send_fault(vdev, &fault, left_out);
 	while (vta_history_next_reset(history, &reset))
-		vta_history_tell_reset(vdev, &reset);
+		vta_history_send_reset(vdev, &reset);
 
 	spin_lock_irq(&history->lock);
 	if (wait && !history->closed)
@@ -237,7 +238,7 @@ void vta_history_print_resets(struct vta_device *vdev, struct vta_text *text)
 		past = history->resets[n % VTA_HISTORY];
 		vta_history_print_time(text, past.time_ns);
 		vta_print(text, " result=%s error=%d generation=%u why=%s\n",
-			  past.ret ? "given-up" : "reset", -past.ret, past.generation, past.why);
+			  past.ret ? "given-up" : "reset", -past.ret, past.generation, past.reason);
 	}
 	spin_unlock_irq(&history->lock);
 }

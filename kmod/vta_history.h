@@ -63,13 +63,13 @@ struct vta_past_fault {
 /**
  * struct vta_past_reset - the card was reset, or given up
  * @time_ns: when, on CLOCK_BOOTTIME
- * @why: in words
+ * @reason: in words
  * @ret: 0, or why it was given up
  * @generation: of the card afterwards
  */
 struct vta_past_reset {
 	u64 time_ns;
-	const char *why;
+	const char *reason;
 	int ret;
 	unsigned int generation;
 };
@@ -81,16 +81,16 @@ struct vta_past_reset {
  * @closed: no more events are sent
  * @faults: the last ones, number n at n % VTA_HISTORY
  * @nr_faults: how many there were
- * @told_faults: how many of them userspace has been told of, or knows it was not
+ * @sent_faults: how many of them userspace has been told of, or knows it was not
  * @resets: the same
  * @nr_resets: the same
- * @told_resets: the same
- * @why: why the next reset will be; NULL if none is wanted, and none is under way.
+ * @sent_resets: the same
+ * @reason: why the next reset will be; NULL if none is wanted, and none is under way.
  *       May be read without the lock
  * @cause: the same, for the processes that lose the card by it
- * @window: jiffies when @sent was 0
- * @sent: events of faults sent since
- * @late: some were left out
+ * @window_start: jiffies when @in_window was 0
+ * @in_window: events of faults sent since
+ * @suppressed: some were left out
  */
 struct vta_history {
 	struct delayed_work work;
@@ -98,15 +98,15 @@ struct vta_history {
 	bool closed;
 	struct vta_past_fault faults[VTA_HISTORY];
 	u64 nr_faults;
-	u64 told_faults;
+	u64 sent_faults;
 	struct vta_past_reset resets[VTA_HISTORY];
 	u64 nr_resets;
-	u64 told_resets;
-	const char *why;
+	u64 sent_resets;
+	const char *reason;
 	enum vta_cause cause;
-	unsigned long window;
-	unsigned int sent;
-	bool late;
+	unsigned long window_start;
+	unsigned int in_window;
+	bool suppressed;
 };
 
 void vta_history_init(struct vta_device *vdev);
@@ -114,14 +114,15 @@ void vta_history_init(struct vta_device *vdev);
 void vta_history_close(struct vta_device *vdev);
 
 /* Any context. */
-void vta_history_fault(const struct vta_queue *q);
+void vta_history_add_fault(const struct vta_queue *q);
 /*
- * Sets the reason of the next reset, a constant; the first one counts until vta_history_reset(),
+ * Sets the reason of the next reset, a constant; the first one counts until vta_history_add_reset(),
  * and is returned. With NULL, returns the reason.
  */
-const char *vta_history_why(struct vta_device *vdev, enum vta_cause cause, const char *why);
+const char *vta_history_set_reason(struct vta_device *vdev, enum vta_cause cause,
+				   const char *reason);
 /* The card was reset, or given up with an error. */
-void vta_history_reset(struct vta_device *vdev, int ret);
+void vta_history_add_reset(struct vta_device *vdev, int ret);
 
 /* A line each, the oldest first. @owners: with the owners. */
 void vta_history_print_faults(struct vta_device *vdev, bool owners, struct vta_text *text);
@@ -133,7 +134,7 @@ void vta_history_print_resets(struct vta_device *vdev, struct vta_text *text);
  * Leaves it to userspace as a devcoredump, before the card is reset; under vta_device.lock. The
  * kernel drops it if it still has an earlier one of the card.
  */
-void vta_dump_coredump(struct vta_device *vdev, const char *why);
+void vta_dump_coredump(struct vta_device *vdev, const char *reason);
 /* The same of a card that is not reset: root has written to its file "coredump" in sysfs. */
 int vta_dump_state(struct vta_device *vdev);
 

@@ -18,13 +18,13 @@ static umode_t vta_hwmon_is_visible(const void *data, enum hwmon_sensor_types ty
 }
 
 /* A card that sleeps is not woken up for this: its sensors are not known then. */
-static int vta_hwmon_register(struct vta_device *vdev, u32 reg, u32 *val)
+static int vta_hwmon_read_register(struct vta_device *vdev, u32 reg, u32 *val)
 {
 	int ret = mutex_lock_interruptible(&vdev->lock);
 
 	if (ret)
 		return ret;
-	if (vdev->state == VTA_STATE_ASLEEP)
+	if (vdev->state == VTA_STATE_SUSPENDED)
 		ret = -ENODATA;
 	*val = vta_read(vdev, reg);
 	mutex_unlock(&vdev->lock);
@@ -40,7 +40,7 @@ static int vta_hwmon_read(struct device *dev, enum hwmon_sensor_types type, u32 
 {
 	bool temp = type == hwmon_temp;
 	u32 raw;
-	int ret = vta_hwmon_register(dev_get_drvdata(dev), temp ? REG_TEMPERATURE : REG_POWER,
+	int ret = vta_hwmon_read_register(dev_get_drvdata(dev), temp ? REG_TEMPERATURE : REG_POWER,
 				     &raw);
 
 	if (!ret)	/* or in microwatts */

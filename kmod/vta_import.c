@@ -125,7 +125,7 @@ static struct vta_mem *vta_import_foreign(struct vta_device *vdev, struct dma_bu
 		return ERR_PTR(-ENOSPC);
 	if (!dmabuf->size || !PAGE_ALIGNED(dmabuf->size))
 		return ERR_PTR(-EOPNOTSUPP);
-	mem = vta_mem_init(vdev, VTA_MEM_FOREIGN, &vta_import_ops, dmabuf->size);
+	mem = vta_mem_new(vdev, VTA_MEM_FOREIGN, &vta_import_ops, dmabuf->size);
 	if (IS_ERR(mem))
 		return mem;
 	mem->foreign.dmabuf = dmabuf;

@@ -30,7 +30,7 @@ MODULE_PARM_DESC(max_vectors,
  * come first have one for each queue, and there is one for the last, too.
  */
 #define VTA_IRQS_PER_CPU	150
-static atomic_t vta_irqs_taken;
+static atomic_t vta_irqs_used;
 
 /*
  * The event is cleared before its records are read, so that a later event interrupts again.
@@ -57,14 +57,14 @@ static bool vta_irq_is_storm(struct vta_vector *vector)
 	s64 credit = atomic64_dec_return(&vector->credit);
 	s64 limit = READ_ONCE(vta_max_excess_irqs);
 
-	if (time_after(jiffies, vector->second + HZ)) {
-		vector->second = jiffies;
+	if (time_after(jiffies, vector->second_start + HZ)) {
+		vector->second_start = jiffies;
 		atomic64_set(&vector->credit, clamp_t(s64, credit, 0, vector->vdev->caps.queues));
 		return false;
 	}
-	if (!limit || credit >= -limit || vector->cut)
+	if (!limit || credit >= -limit || vector->masked)
 		return false;
-	vector->cut = true;
+	vector->masked = true;
 	return true;
 }
 
@@ -141,26 +141,26 @@ static void vta_irq_free(struct vta_device *vdev, unsigned int nr)
 	vdev->nr_vectors = 0;
 }
 
-static unsigned int vta_irq_wanted(struct vta_device *vdev)
+static unsigned int vta_irq_count_wanted(struct vta_device *vdev)
 {
-	int left = VTA_IRQS_PER_CPU * num_online_cpus() - atomic_read(&vta_irqs_taken);
+	int left = VTA_IRQS_PER_CPU * num_online_cpus() - atomic_read(&vta_irqs_used);
 	unsigned int most = vta_max_vectors ?: max(left / 2, 1);
 
 	return min(most, vdev->caps.queues + 1);
 }
 
 /*
- * Allocate at most @wanted and request all of them. On failure, *had is how many could
+ * Allocate at most @wanted and request all of them. On failure, *got is how many could
  * be requested, or -1 if none could be allocated: where vectors are taken only by the
  * request, as on x86, that is when the machine turns out to have no more.
  */
-static int vta_irq_take(struct vta_device *vdev, unsigned int wanted, int *had)
+static int vta_irq_alloc(struct vta_device *vdev, unsigned int wanted, int *got)
 {
 	struct pci_dev *pdev = vdev->pdev;
 	unsigned int i;
 	int nr, ret;
 
-	*had = -1;
+	*got = -1;
 	nr = pci_alloc_irq_vectors(pdev, 1, wanted, PCI_IRQ_MSIX | PCI_IRQ_MSI);
 	if (nr < 0) {
 		dev_err(&pdev->dev,
@@ -177,7 +177,7 @@ static int vta_irq_take(struct vta_device *vdev, unsigned int wanted, int *had)
 		ret = vta_irq_request(&vdev->vectors[i]);
 		if (ret) {
 			vta_irq_free(vdev, i);
-			*had = i;
+			*got = i;
 			return ret;
 		}
 	}
@@ -187,8 +187,8 @@ static int vta_irq_take(struct vta_device *vdev, unsigned int wanted, int *had)
 
 int vta_irq_init(struct vta_device *vdev)
 {
-	unsigned int wanted = vta_irq_wanted(vdev), nr = wanted;
-	int had, ret;
+	unsigned int wanted = vta_irq_count_wanted(vdev), nr = wanted;
+	int got, ret;
 
 	lockdep_assert_held(&vdev->lock);
 
@@ -196,19 +196,19 @@ int vta_irq_init(struct vta_device *vdev)
 	if (!vdev->vectors)
 		return -ENOMEM;
 	/* The last ones are not only for this card: it takes half of what it could have. */
-	while ((ret = vta_irq_take(vdev, nr, &had)) == -ENOSPC && had > 0)
-		nr = max(had / 2, 1);
+	while ((ret = vta_irq_alloc(vdev, nr, &got)) == -ENOSPC && got > 0)
+		nr = max(got / 2, 1);
 	if (!ret)
-		atomic_add(vdev->nr_vectors, &vta_irqs_taken);
-	else if (had >= 0)
-		dev_err(&vdev->pdev->dev, "cannot have interrupt %d of %u (%d)\n", had, nr, ret);
+		atomic_add(vdev->nr_vectors, &vta_irqs_used);
+	else if (got >= 0)
+		dev_err(&vdev->pdev->dev, "cannot have interrupt %d of %u (%d)\n", got, nr, ret);
 	return ret;
 }
 
 void vta_irq_fini(struct vta_device *vdev)
 {
 	if (vdev->nr_vectors)	/* else probe came not so far */
-		atomic_sub(vdev->nr_vectors, &vta_irqs_taken);
+		atomic_sub(vdev->nr_vectors, &vta_irqs_used);
 	vta_irq_free(vdev, vdev->nr_vectors);
 }
 
@@ -231,9 +231,9 @@ void vta_irq_enable(struct vta_device *vdev)
 		int irq = pci_irq_vector(vdev->pdev, i);
 
 		atomic64_set(&vector->credit, 0);
-		vector->second = jiffies;
-		if (vector->cut) {	/* that was one more */
-			vector->cut = false;
+		vector->second_start = jiffies;
+		if (vector->masked) {	/* that was one more */
+			vector->masked = false;
 			enable_irq(irq);
 		}
 		enable_irq(irq);

@@ -24,10 +24,10 @@
  * @lock: Protects: the lists, and what vta_queue.h says; taken in interrupts
  * @queues: all running queues (vta_queue.vector_node)
  * @waiting: queues with waiters (vta_waiters.node)
- * @credit: since @second, interrupts that were asked for and have not come, less those that came
+ * @credit: since @second_start, interrupts that were asked for and have not come, less those that came
  * without being asked for
- * @second: jiffies when a second began
- * @cut: it is turned off because it does not stop
+ * @second_start: jiffies when a second began
+ * @masked: it is turned off because it does not stop
  */
 struct vta_vector {
 	struct vta_device *vdev;
@@ -37,8 +37,8 @@ struct vta_vector {
 	struct list_head queues;
 	struct list_head waiting;
 	atomic64_t credit;
-	unsigned long second;
-	bool cut;
+	unsigned long second_start;
+	bool masked;
 };
 
 /* The vectors are disabled until the card is VTA_STATE_LIVE. */

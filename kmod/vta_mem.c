@@ -24,8 +24,8 @@
 /* Clearing card memory gives others a chance in between. */
 #define VTA_CLEAR_STEP	SZ_1M
 
-struct vta_mem *vta_mem_init(struct vta_device *vdev, enum vta_mem_kind kind,
-			     const struct vta_mem_ops *ops, u64 size)
+struct vta_mem *vta_mem_new(struct vta_device *vdev, enum vta_mem_kind kind,
+			    const struct vta_mem_ops *ops, u64 size)
 {
 	struct vta_mem *mem = kzalloc(sizeof(*mem), GFP_KERNEL_ACCOUNT);
 
@@ -150,7 +150,7 @@ struct vta_mem *vta_mem_alloc(struct vta_ctx *ctx, enum vta_mem_kind kind, u64 s
 	struct vta_mem *mem;
 	int ret;
 
-	mem = vta_mem_init(ctx->vdev, kind, host ? &vta_mem_host_ops : &vta_mem_card_ops, size);
+	mem = vta_mem_new(ctx->vdev, kind, host ? &vta_mem_host_ops : &vta_mem_card_ops, size);
 	if (IS_ERR(mem))
 		return mem;
 	ret = host ? vta_mem_alloc_host(mem, ctx) : vta_mem_alloc_card(mem, ctx);

@@ -133,8 +133,8 @@ struct vta_mem {
 struct vta_mem *vta_mem_alloc(struct vta_ctx *ctx, enum vta_mem_kind kind, u64 size);
 
 /* The start of one: to be filled in, or discarded. */
-struct vta_mem *vta_mem_init(struct vta_device *vdev, enum vta_mem_kind kind,
-			     const struct vta_mem_ops *ops, u64 size);
+struct vta_mem *vta_mem_new(struct vta_device *vdev, enum vta_mem_kind kind,
+			    const struct vta_mem_ops *ops, u64 size);
 void vta_mem_discard(struct vta_mem *mem);
 
 struct vta_mem *vta_mem_get(struct vta_mem *mem);

@@ -40,18 +40,18 @@ struct vta_table {
 };
 
 /* The card reads entries as 64-bit words. */
-static void vta_mmu_set(__le64 *entry, u64 val)
+static void vta_pte_write(__le64 *entry, u64 val)
 {
 	WRITE_ONCE(*entry, cpu_to_le64(val));
 }
 
-static u64 vta_mmu_get(const __le64 *entry)
+static u64 vta_pte_read(const __le64 *entry)
 {
 	return le64_to_cpu(READ_ONCE(*entry));
 }
 
 /* Zeroed memory for a table. */
-static __le64 *vta_mmu_alloc(struct vta_device *vdev, size_t size, dma_addr_t *bus)
+static __le64 *vta_mmu_alloc_entries(struct vta_device *vdev, size_t size, dma_addr_t *bus)
 {
 	__le64 *entries = dma_alloc_coherent(&vdev->pdev->dev, size, bus, VTA_TABLE_GFP);
 
@@ -60,7 +60,8 @@ static __le64 *vta_mmu_alloc(struct vta_device *vdev, size_t size, dma_addr_t *b
 	return entries;
 }
 
-static void vta_mmu_free(struct vta_device *vdev, size_t size, __le64 *entries, dma_addr_t bus)
+static void vta_mmu_free_entries(struct vta_device *vdev, size_t size, __le64 *entries,
+				 dma_addr_t bus)
 {
 	dma_free_coherent(&vdev->pdev->dev, size, entries, bus);
 	atomic64_sub(size, &vdev->table_bytes);
@@ -68,7 +69,7 @@ static void vta_mmu_free(struct vta_device *vdev, size_t size, __le64 *entries, 
 
 static void vta_table_free(struct vta_device *vdev, struct vta_table *table)
 {
-	vta_mmu_free(vdev, VTA_L2_BYTES, table->entries, table->bus);
+	vta_mmu_free_entries(vdev, VTA_L2_BYTES, table->entries, table->bus);
 	kfree(table);
 }
 
@@ -81,13 +82,13 @@ static void vta_tables_free(struct vta_device *vdev, struct list_head *tables)
 	INIT_LIST_HEAD(tables);
 }
 
-static struct vta_table *vta_table_new(struct vta_device *vdev)
+static struct vta_table *vta_table_alloc(struct vta_device *vdev)
 {
 	struct vta_table *table = kzalloc(sizeof(*table), VTA_TABLE_GFP);
 
 	if (!table)
 		return NULL;
-	table->entries = vta_mmu_alloc(vdev, VTA_L2_BYTES, &table->bus);
+	table->entries = vta_mmu_alloc_entries(vdev, VTA_L2_BYTES, &table->bus);
 	if (!table->entries) {
 		kfree(table);
 		return NULL;
@@ -98,7 +99,7 @@ static struct vta_table *vta_table_new(struct vta_device *vdev)
 int vta_spare_add(struct vta_spare *spare, struct vta_device *vdev, unsigned int nr)
 {
 	for (; spare->nr < nr; spare->nr++) {
-		struct vta_table *table = vta_table_new(vdev);
+		struct vta_table *table = vta_table_alloc(vdev);
 
 		if (!table)
 			return -ENOMEM;
@@ -115,8 +116,8 @@ void vta_spare_free(struct vta_spare *spare, struct vta_device *vdev)
 }
 
 /* The table for a first-level entry; if it is not there, one of the spare ones. */
-static struct vta_table *vta_mmu_table(struct vta_mmu *mmu, unsigned int index,
-				       struct vta_spare *spare)
+static struct vta_table *vta_mmu_get_table(struct vta_mmu *mmu, unsigned int index,
+					   struct vta_spare *spare)
 {
 	struct vta_table *table = mmu->tables[index];
 
@@ -128,7 +129,7 @@ static struct vta_table *vta_mmu_table(struct vta_mmu *mmu, unsigned int index,
 	spare->nr--;
 	mmu->tables[index] = table;
 	dma_wmb();	/* the card must not see the table before its zeroes */
-	vta_mmu_set(&mmu->l1[index], table->bus | VTA_PTE_VALID);
+	vta_pte_write(&mmu->l1[index], table->bus | VTA_PTE_VALID);
 	return table;
 }
 
@@ -166,12 +167,12 @@ void vta_mmu_map(struct vta_mmu *mmu, u64 addr, u64 bus, u64 len, u64 flags,
 		u64 step;
 
 		if (vta_mmu_is_block(addr, bus, end)) {
-			vta_mmu_set(&mmu->l1[index], bus | flags | VTA_PTE_BLOCK | VTA_PTE_VALID);
+			vta_pte_write(&mmu->l1[index], bus | flags | VTA_PTE_BLOCK | VTA_PTE_VALID);
 			step = VTA_L1_SIZE;
 		} else {
-			table = vta_mmu_table(mmu, index, spare);
-			vta_mmu_set(&table->entries[(addr >> VTA_L2_SHIFT) % VTA_L2_ENTRIES],
-				    bus | flags | VTA_PTE_VALID);
+			table = vta_mmu_get_table(mmu, index, spare);
+			vta_pte_write(&table->entries[(addr >> VTA_L2_SHIFT) % VTA_L2_ENTRIES],
+				      bus | flags | VTA_PTE_VALID);
 			table->used++;
 			step = VTA_L2_SIZE;
 		}
@@ -215,7 +216,7 @@ static int vta_mmu_invalidate(struct vta_mmu *mmu)
 	 * contexts 0 and 255.
 	 */
 	if (ret || vta_is_dead(val) || FIELD_GET(REG_TLB_INVALIDATE_CONTEXT, val) != mmu->id ||
-	    (!mmu->id && !vta_card_is_there(vdev))) {
+	    (!mmu->id && !vta_card_is_present(vdev))) {
 		vta_card_request_reset(vdev, "TLB invalidation timed out");
 		return -ENODEV;
 	}
@@ -223,20 +224,20 @@ static int vta_mmu_invalidate(struct vta_mmu *mmu)
 }
 
 /* Clears entries of one table, from one address to another. */
-static void vta_mmu_clear(struct vta_mmu *mmu, struct vta_table *table, u64 addr, u64 end)
+static void vta_mmu_clear_entries(struct vta_mmu *mmu, struct vta_table *table, u64 addr, u64 end)
 {
 	unsigned int index = addr >> VTA_L1_SHIFT;
 	__le64 *entry;
 
 	for (; addr < end; addr += VTA_L2_SIZE) {
 		entry = &table->entries[(addr >> VTA_L2_SHIFT) % VTA_L2_ENTRIES];
-		if (vta_mmu_get(entry) & VTA_PTE_VALID) {
-			vta_mmu_set(entry, 0);
+		if (vta_pte_read(entry) & VTA_PTE_VALID) {
+			vta_pte_write(entry, 0);
 			table->used--;
 		}
 	}
 	if (!table->used) {
-		vta_mmu_set(&mmu->l1[index], 0);
+		vta_pte_write(&mmu->l1[index], 0);
 		mmu->tables[index] = NULL;
 		list_add(&table->node, &mmu->stale);
 	}
@@ -253,9 +254,9 @@ int vta_mmu_unmap(struct vta_mmu *mmu, u64 addr, u64 len)
 		next = min(ALIGN(addr + 1, VTA_L1_SIZE), end);
 		table = mmu->tables[addr >> VTA_L1_SHIFT];
 		if (table)
-			vta_mmu_clear(mmu, table, addr, next);
+			vta_mmu_clear_entries(mmu, table, addr, next);
 		else	/* a block, or nothing */
-			vta_mmu_set(&mmu->l1[addr >> VTA_L1_SHIFT], 0);
+			vta_pte_write(&mmu->l1[addr >> VTA_L1_SHIFT], 0);
 		cond_resched();
 	}
 
@@ -286,7 +287,7 @@ int vta_mmu_init(struct vta_mmu *mmu, struct vta_device *vdev, unsigned int id)
 	if (!mmu->tables)
 		return -ENOMEM;
 	/* Coherent memory is aligned to its size. */
-	mmu->l1 = vta_mmu_alloc(vdev, VTA_L1_BYTES, &mmu->l1_bus);
+	mmu->l1 = vta_mmu_alloc_entries(vdev, VTA_L1_BYTES, &mmu->l1_bus);
 	if (mmu->l1)
 		return 0;
 	kvfree(mmu->tables);
@@ -303,6 +304,6 @@ void vta_mmu_fini(struct vta_mmu *mmu)
 	}
 	kvfree(mmu->tables);
 	vta_tables_free(mmu->vdev, &mmu->stale);
-	vta_mmu_free(mmu->vdev, VTA_L1_BYTES, mmu->l1, mmu->l1_bus);
+	vta_mmu_free_entries(mmu->vdev, VTA_L1_BYTES, mmu->l1, mmu->l1_bus);
 	mmu->l1 = NULL;
 }

@@ -74,7 +74,7 @@ static void vta_pin_uncharge(struct vta_mem *mem)
 	vta_user_uncharge(mem->vdev, mem->user, VTA_USER_PINNED, mem->size);
 }
 
-static void vta_pin_unpin(struct vta_mem *mem)
+static void vta_pin_unpin_pages(struct vta_mem *mem)
 {
 	struct vta_host *host = &mem->host;
 	unsigned long i;
@@ -91,7 +91,7 @@ static void vta_pin_unpin(struct vta_mem *mem)
 
 static void vta_pin_release(struct vta_mem *mem)
 {
-	vta_pin_unpin(mem);
+	vta_pin_unpin_pages(mem);
 	vta_pin_uncharge(mem);
 }
 
@@ -100,7 +100,7 @@ static const struct vta_mem_ops vta_pin_ops = {
 };
 
 /* The kernel has refused to pin a page with @ret: what would a person say? */
-static int vta_pin_error(unsigned long addr, bool write, int ret)
+static int vta_pin_map_error(unsigned long addr, bool write, int ret)
 {
 	struct mm_struct *mm = current->mm;
 	struct vm_area_struct *vma;
@@ -120,7 +120,7 @@ static int vta_pin_error(unsigned long addr, bool write, int ret)
 }
 
 /* Pins what is at @addr, and some of what follows. */
-static int vta_pin_some(struct vta_mem *mem, unsigned long addr)
+static int vta_pin_batch(struct vta_mem *mem, unsigned long addr)
 {
 	struct vta_host *host = &mem->host;
 	unsigned long nr = min((unsigned long)(mem->size >> PAGE_SHIFT) - host->nr, VTA_PIN_BATCH);
@@ -133,7 +133,7 @@ static int vta_pin_some(struct vta_mem *mem, unsigned long addr)
 		flags |= vta_pin_read_flags(addr, &nr);
 	got = pin_user_pages_fast(addr, nr, flags, host->pages + host->nr);
 	if (got <= 0)
-		return vta_pin_error(addr, mem->dirty, got ? got : -EFAULT);
+		return vta_pin_map_error(addr, mem->dirty, got ? got : -EFAULT);
 
 	for (i = 0; i < got && mem->dirty; i++) {
 		if (vta_page_is_swap_backed(host->pages[host->nr + i]))
@@ -148,7 +148,7 @@ static int vta_pin_some(struct vta_mem *mem, unsigned long addr)
 
 struct vta_mem *vta_pin_mem(struct vta_ctx *ctx, unsigned long start, u64 size, bool write)
 {
-	struct vta_mem *mem = vta_mem_init(ctx->vdev, VTA_MEM_PINNED, &vta_pin_ops, size);
+	struct vta_mem *mem = vta_mem_new(ctx->vdev, VTA_MEM_PINNED, &vta_pin_ops, size);
 	int ret;
 
 	if (IS_ERR(mem))
@@ -161,7 +161,7 @@ struct vta_mem *vta_pin_mem(struct vta_ctx *ctx, unsigned long start, u64 size, 
 		goto err_discard;
 	ret = vta_host_init(&mem->host, size);
 	while (!ret && mem->host.nr < size >> PAGE_SHIFT) {
-		ret = vta_pin_some(mem, start + (mem->host.nr << PAGE_SHIFT));
+		ret = vta_pin_batch(mem, start + (mem->host.nr << PAGE_SHIFT));
 		if (!ret && fatal_signal_pending(current))
 			ret = -EINTR;
 		cond_resched();

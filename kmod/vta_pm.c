@@ -49,7 +49,7 @@ static bool vta_pm_wait_paused(struct vta_device *vdev, unsigned int ms)
 				  vta_queue_paused);
 }
 
-static int vta_pm_pause(struct vta_device *vdev)
+static int vta_pm_pause_queues(struct vta_device *vdev)
 {
 	vta_pm_for_queues(vdev, vta_queue_pause);
 	if (!vta_pm_wait_paused(vdev, VTA_PM_STOP_MS)) {
@@ -62,35 +62,35 @@ static int vta_pm_pause(struct vta_device *vdev)
 	}
 	vta_pm_for_queues(vdev, vta_queue_save_tail);
 	/* A card that is not there may read as zeroes, as queues that have stopped do. */
-	return vta_card_is_there(vdev) ? 0 : -ENODEV;
+	return vta_card_is_present(vdev) ? 0 : -ENODEV;
 }
 
 /* ---- Sleep of the machine ---- */
 
 /* Neither reset nor without power since it was left alone. */
-static bool vta_pm_is_as_it_was(struct vta_device *vdev)
+static bool vta_pm_card_is_intact(struct vta_device *vdev)
 {
-	return vta_card_is_there(vdev) && vta_read(vdev, REG_EVENT_ENABLE) == REG_EVENT_ALL &&
+	return vta_card_is_present(vdev) && vta_read(vdev, REG_EVENT_ENABLE) == REG_EVENT_ALL &&
 	       vta_read(vdev, REG_GENERATION) == vdev->card_generation;
 }
 
 /* Nothing is executed by then, and the card is not accessed any more. */
-static void vta_pm_doze(struct vta_device *vdev)
+static void vta_pm_stop_card(struct vta_device *vdev)
 {
 	vta_write(vdev, REG_CONTROL, 0);
-	vta_card_set_state(vdev, VTA_STATE_ASLEEP);
+	vta_card_set_state(vdev, VTA_STATE_SUSPENDED);
 }
 
 /* The card as it was; what it does not remember, the driver does. */
-static int vta_pm_restore(struct vta_device *vdev)
+static int vta_pm_restore_card(struct vta_device *vdev)
 {
 	struct vta_ctx *ctx;
-	bool kept;
+	bool intact;
 	int ret;
 
 	vta_card_set_state(vdev, VTA_STATE_RESETTING);
 	pci_set_master(vdev->pdev);
-	kept = vta_pm_is_as_it_was(vdev) || vta_shadow_is_full(vdev) ||
+	intact = vta_pm_card_is_intact(vdev) || vta_shadow_is_saved(vdev) ||
 	       vta_cardmem_avail(vdev->cardmem) == vdev->caps.mem_size;
 	ret = vta_card_wait_ready(vdev);
 	if (!ret)
@@ -101,10 +101,10 @@ static int vta_pm_restore(struct vta_device *vdev)
 		dev_err(&vdev->dev, "another card has come back\n");
 		return -ENODEV;
 	}
-	if (!kept)
+	if (!intact)
 		return -ENODATA;
 	vta_card_start(vdev);
-	ret = vta_shadow_in(vdev);
+	ret = vta_shadow_restore(vdev);
 	if (ret)
 		return ret;
 	list_for_each_entry(ctx, &vdev->ctxs, node) {
@@ -116,9 +116,9 @@ static int vta_pm_restore(struct vta_device *vdev)
 	return 0;
 }
 
-static void vta_pm_wake(struct vta_device *vdev)
+static void vta_pm_resume_card(struct vta_device *vdev)
 {
-	int ret = vta_pm_restore(vdev);
+	int ret = vta_pm_restore_card(vdev);
 
 	if (!ret)
 		return;
@@ -130,55 +130,55 @@ static void vta_pm_wake(struct vta_device *vdev)
  * @save: its memory, too. A card that fails here is reset, which leaves nothing to be saved;
  * without memory for the copy the machine stays awake.
  */
-static int vta_pm_sleep(struct vta_device *vdev, bool save)
+static int vta_pm_suspend_card(struct vta_device *vdev, bool save)
 {
 	int ret = save ? vta_shadow_reserve(vdev) : 0;
 
 	if (ret)
 		return ret;
-	ret = vta_pm_pause(vdev);
+	ret = vta_pm_pause_queues(vdev);
 	if (!ret && save)
-		ret = vta_shadow_out(vdev);
+		ret = vta_shadow_save(vdev);
 	if (ret == -ENOMEM) {
-		vta_pm_wake(vdev);
+		vta_pm_resume_card(vdev);
 		return ret;
 	}
 	if (ret)
 		vta_card_recover(vdev, VTA_CAUSE_SLEEP, "failed when the machine went to sleep");
 	if (vdev->state == VTA_STATE_LIVE)
-		vta_pm_doze(vdev);
+		vta_pm_stop_card(vdev);
 	return 0;
 }
 
-static void vta_pm_no_memory(struct vta_device *vdev, int ret)
+static void vta_pm_report_no_memory(struct vta_device *vdev, int ret)
 {
 	dev_err(&vdev->dev, "no memory for a copy of the card's (%d): close what uses it before the machine sleeps\n",
 		ret);
 }
 
-static int vta_pm_fall_asleep(struct device *dev, bool save)
+static int vta_pm_suspend_device(struct device *dev, bool save)
 {
 	struct vta_device *vdev = dev_get_drvdata(dev);
 	int ret = 0;
 
 	mutex_lock(&vdev->lock);
 	if (vdev->state == VTA_STATE_LIVE)
-		ret = vta_pm_sleep(vdev, save);
+		ret = vta_pm_suspend_card(vdev, save);
 	mutex_unlock(&vdev->lock);
 	if (ret)
-		vta_pm_no_memory(vdev, ret);
+		vta_pm_report_no_memory(vdev, ret);
 	return ret;
 }
 
 static int __maybe_unused vta_pm_suspend(struct device *dev)
 {
-	return vta_pm_fall_asleep(dev, true);
+	return vta_pm_suspend_device(dev, true);
 }
 
 /* The image of the machine has the card's memory by now. */
 static int __maybe_unused vta_pm_poweroff(struct device *dev)
 {
-	return vta_pm_fall_asleep(dev, false);
+	return vta_pm_suspend_device(dev, false);
 }
 
 static int __maybe_unused vta_pm_resume(struct device *dev)
@@ -186,8 +186,8 @@ static int __maybe_unused vta_pm_resume(struct device *dev)
 	struct vta_device *vdev = dev_get_drvdata(dev);
 
 	mutex_lock(&vdev->lock);
-	if (vdev->state == VTA_STATE_ASLEEP)
-		vta_pm_wake(vdev);
+	if (vdev->state == VTA_STATE_SUSPENDED)
+		vta_pm_resume_card(vdev);
 	mutex_unlock(&vdev->lock);
 	return 0;
 }
@@ -207,7 +207,7 @@ static int vta_pm_notify(struct notifier_block *notifier, unsigned long event, v
 		ret = vta_shadow_reserve(vdev);
 		if (!ret)
 			return NOTIFY_OK;
-		vta_pm_no_memory(vdev, ret);
+		vta_pm_report_no_memory(vdev, ret);
 		vta_shadow_release(vdev);
 		return notifier_from_errno(ret);
 	case PM_POST_SUSPEND:
@@ -236,7 +236,7 @@ static int __maybe_unused vta_pm_runtime_suspend(struct device *dev)
 	/* An open file keeps the card awake; a dma-buf can be mapped when none is. */
 	busy = vta_cardmem_avail(vdev->cardmem) != vdev->caps.mem_size;
 	if (!busy && vdev->state == VTA_STATE_LIVE)
-		vta_pm_doze(vdev);
+		vta_pm_stop_card(vdev);
 	mutex_unlock(&vdev->lock);
 	if (!busy)
 		return 0;
@@ -253,14 +253,14 @@ static int __maybe_unused vta_pm_runtime_resume(struct device *dev)
 	struct vta_device *vdev = dev_get_drvdata(dev);
 
 	mutex_lock(&vdev->lock);
-	if (vdev->state != VTA_STATE_ASLEEP)
+	if (vdev->state != VTA_STATE_SUSPENDED)
 		goto out;
 	vta_card_set_state(vdev, VTA_STATE_RESETTING);
-	if (vta_pm_is_as_it_was(vdev)) {
+	if (vta_pm_card_is_intact(vdev)) {
 		vta_card_start(vdev);
 		vta_card_set_state(vdev, VTA_STATE_LIVE);
-	} else if (vta_pm_restore(vdev)) {
-		vta_history_why(vdev, VTA_CAUSE_WAKE, "did not wake up");
+	} else if (vta_pm_restore_card(vdev)) {
+		vta_history_set_reason(vdev, VTA_CAUSE_WAKE, "did not wake up");
 		vta_card_request_reset(vdev, "does not wake up");
 	}
 out:

@@ -32,8 +32,8 @@ void vta_shadow_release(struct vta_device *vdev);
  * copied since it was reserved. The card does it, by its first context and its first queue:
  * all queues have been stopped, no context is needed, and neither is as it was afterwards.
  */
-int vta_shadow_out(struct vta_device *vdev);
-int vta_shadow_in(struct vta_device *vdev);
-bool vta_shadow_is_full(const struct vta_device *vdev);
+int vta_shadow_save(struct vta_device *vdev);
+int vta_shadow_restore(struct vta_device *vdev);
+bool vta_shadow_is_saved(const struct vta_device *vdev);
 
 #endif /* VTA_PM_H */

@@ -78,7 +78,7 @@ void vta_queue_revoke(struct vta_queue *q, int error)
 }
 
 /* Frees the number; the card has dropped the queue. */
-static void vta_queue_forget(struct vta_queue *q)
+static void vta_queue_free_id(struct vta_queue *q)
 {
 	struct vta_device *vdev = q->ctx->vdev;
 
@@ -94,15 +94,15 @@ void vta_queue_free(struct vta_queue *q)
 
 	lockdep_assert_held(&ctx->lock);
 
-	vta_usage_take(q);
+	vta_usage_collect(q);
 	xa_erase(&ctx->queues, q->id);
 	ctx->nr_queues--;
-	vta_queue_forget(q);
+	vta_queue_free_id(q);
 }
 
 /* ---- Its memory: ring, status page and, if it keeps the core's state, room for that ---- */
 
-static int vta_queue_make_buf(struct vta_queue *q, enum vta_queue_buf which, u64 size, u32 flags)
+static int vta_queue_alloc_buf(struct vta_queue *q, enum vta_queue_buf which, u64 size, u32 flags)
 {
 	struct vta_ctx *ctx = q->ctx;
 	struct vta_mem *mem = vta_mem_alloc(ctx, VTA_MEM_HOST, size);
@@ -128,17 +128,17 @@ static void vta_queue_discard_bufs(struct vta_queue *q, unsigned int first)
 	}
 }
 
-static int vta_queue_make_bufs(struct vta_queue *q, const struct vta_queue_create *arg)
+static int vta_queue_alloc_bufs(struct vta_queue *q, const struct vta_queue_create *arg)
 {
 	u64 ring = PAGE_ALIGN(sizeof(struct vta_desc) << arg->ring_order);
 	u64 save = PAGE_ALIGN(q->ctx->vdev->caps.save_size);
 	int ret;
 
-	ret = vta_queue_make_buf(q, VTA_QUEUE_RING, ring, VTA_BUF_READONLY);
+	ret = vta_queue_alloc_buf(q, VTA_QUEUE_RING, ring, VTA_BUF_READONLY);
 	if (!ret)
-		ret = vta_queue_make_buf(q, VTA_QUEUE_STATUS, PAGE_SIZE, VTA_BUF_STATUS);
+		ret = vta_queue_alloc_buf(q, VTA_QUEUE_STATUS, PAGE_SIZE, VTA_BUF_STATUS);
 	if (!ret && arg->flags & VTA_QUEUE_KEEP)
-		ret = vta_queue_make_buf(q, VTA_QUEUE_SAVE, save, VTA_BUF_HIDDEN);
+		ret = vta_queue_alloc_buf(q, VTA_QUEUE_SAVE, save, VTA_BUF_HIDDEN);
 	if (ret) {
 		vta_queue_discard_bufs(q, 0);
 		return ret;
@@ -190,7 +190,7 @@ static int vta_queue_publish_bufs(struct vta_queue *q)
 /* ---- Its life ---- */
 
 /* Makes a queue with its number and its memory, which is not published yet. */
-static struct vta_queue *vta_queue_make(struct vta_ctx *ctx, const struct vta_queue_create *arg)
+static struct vta_queue *vta_queue_alloc(struct vta_ctx *ctx, const struct vta_queue_create *arg)
 {
 	struct vta_device *vdev = ctx->vdev;
 	struct vta_queue *q;
@@ -208,7 +208,7 @@ static struct vta_queue *vta_queue_make(struct vta_ctx *ctx, const struct vta_qu
 	q->error = -ENOENT;
 	vta_record_clear_fault(q);
 
-	ret = vta_queue_make_bufs(q, arg);
+	ret = vta_queue_alloc_bufs(q, arg);
 	if (ret)
 		goto err_free;
 	ret = vta_user_charge(vdev, ctx->user, VTA_USER_QUEUES, 1, ctx->file);
@@ -284,23 +284,23 @@ int vta_ioctl_queue_create(struct vta_ctx *ctx, void *data)
 	if (arg->priority > VTA_QUEUE_PRIORITY_DEFAULT && !capable(CAP_SYS_NICE))
 		return -EPERM;
 
-	ret = vta_user_wait_faults(ctx->vdev, ctx->user);
+	ret = vta_user_throttle(ctx->vdev, ctx->user);
 	if (ret)
 		return ret;
-	q = vta_queue_make(ctx, arg);
+	q = vta_queue_alloc(ctx, arg);
 	if (IS_ERR(q))
 		return PTR_ERR(q);
 
 	ret = vta_queue_prepare(q);
 	if (ret) {
-		vta_queue_forget(q);
+		vta_queue_free_id(q);
 		return ret;
 	}
 
 	mutex_lock(&ctx->lock);
 	if (ctx->dead) {
 		xa_release(&ctx->queues, q->id);
-		vta_queue_forget(q);
+		vta_queue_free_id(q);
 		ret = -ENODEV;
 		goto out;
 	}
@@ -344,7 +344,7 @@ int vta_ioctl_queue_destroy(struct vta_ctx *ctx, void *data)
 	vta_queue_abort(q);
 	/* If the card does not stop the queue, a reset will free it. */
 	ret = vta_card_wait_queue(ctx->vdev, q->id);
-	vta_usage_take(q);
+	vta_usage_collect(q);
 	if (!ret) {
 		vta_queue_read_final(q);
 		ret = vta_queue_revoke_bufs(q, VTA_QUEUE_BUFS);
@@ -368,7 +368,7 @@ int vta_ioctl_queue_recover(struct vta_ctx *ctx, void *data)
 
 	if (arg->flags)
 		return -EINVAL;
-	ret = vta_user_wait_faults(ctx->vdev, ctx->user);
+	ret = vta_user_throttle(ctx->vdev, ctx->user);
 	if (ret)
 		return ret;
 

@@ -48,7 +48,7 @@ enum vta_queue_buf {
  * @usage_start: sequence number of its last start; vta_device.usage_lock
  * @usage_node: in vta_device.usage_queues while the record counts usage that the totals do not
  *              include; vta_device.usage_lock
- * @watched: the watchdog's last sample of the queue
+ * @watch: the watchdog's last sample of the queue
  */
 struct vta_queue {
 	struct kref ref;
@@ -70,7 +70,7 @@ struct vta_queue {
 	bool paused;
 	u64 usage_start;
 	struct list_head usage_node;
-	struct vta_watched watched;
+	struct vta_watch_queue watch;
 };
 
 /**

@@ -28,7 +28,7 @@ static int vta_queue_start_at(struct vta_queue *q, u64 seq, u32 submitted)
 
 	q->setup.start = seq;
 	q->setup.submitted = submitted;
-	vta_usage_take(q);
+	vta_usage_collect(q);
 	vta_card_enable_events(vdev);	/* else faults stay unreported after a lost one */
 	ret = vta_card_start_queue(vdev, q->id, &q->setup);
 	q->setup.kept = false;
@@ -96,7 +96,7 @@ void vta_queue_abort_hung(struct vta_queue *q, u64 ns)
 		q->abort_reason = VTA_FAULT_HANG;
 	vta_waiters_update(q);
 	/* Counted first: the abort lets other queues go on, whose waiters may read the count. */
-	vta_card_step(q->ctx->vdev, VTA_STEP_ABORT, 0);
+	vta_card_count_step(q->ctx->vdev, VTA_STEP_ABORT, 0);
 	vta_queue_abort(q);
 }
 
@@ -141,7 +141,7 @@ int vta_queue_recover(struct vta_queue *q, u64 *seq)
 	q->halted = false;
 	q->abort_reason = VTA_FAULT_NONE;
 	q->waiters.armed = false;
-	vta_watched_init(&q->watched, q->seq);
+	vta_watch_queue_init(&q->watch, q->seq);
 	vta_record_clear_fault(q);
 	vta_waiters_update(q);	/* it may have halted again, unnoticed */
 	spin_unlock_irq(&q->vector->lock);
@@ -176,7 +176,7 @@ int vta_queue_abort_paused(struct vta_queue *q)
 	spin_lock_irq(&q->vector->lock);
 	q->abort_reason = VTA_FAULT_SLEEP;
 	spin_unlock_irq(&q->vector->lock);
-	vta_card_step(q->ctx->vdev, VTA_STEP_ABORT, 0);
+	vta_card_count_step(q->ctx->vdev, VTA_STEP_ABORT, 0);
 	vta_queue_abort(q);
 	return 0;
 }
@@ -216,7 +216,7 @@ int vta_queue_resume(struct vta_queue *q)
 		return ret;
 	spin_lock_irq(&q->vector->lock);
 	q->waiters.armed = false;
-	vta_watched_init(&q->watched, q->seq);
+	vta_watch_queue_init(&q->watch, q->seq);
 	vta_waiters_update(q);
 	spin_unlock_irq(&q->vector->lock);
 	return 0;

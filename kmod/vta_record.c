@@ -67,7 +67,7 @@ static void vta_record_report_halt(struct vta_queue *q)
 	trace_vta_queue_fault(q);
 	atomic64_inc(&ctx->vdev->vectors[VTA_EVENT_VECTOR].credit);
 	vta_user_charge_fault(ctx->user);
-	vta_history_fault(q);
+	vta_history_add_fault(q);
 	dev_warn_ratelimited(&ctx->vdev->dev,
 			     "queue %u of %s[%d] halted: %s; descriptor %llu, instruction %d, %s at %#010x\n",
 			     q->id, ctx->comm, ctx->tgid, vta_fault_reason(fault->reason)->text,

@@ -39,7 +39,7 @@ MODULE_PARM_DESC(max_resets,
 
 void vta_card_start(struct vta_device *vdev)
 {
-	vta_watch_forget(vdev);
+	vta_watch_restart(vdev);
 	vdev->card_generation = vta_read(vdev, REG_GENERATION);
 	vta_write(vdev, REG_EVENT_VECTOR, VTA_EVENT_VECTOR);
 	vta_card_enable_events(vdev);
@@ -61,13 +61,13 @@ void vta_card_set_state(struct vta_device *vdev, enum vta_state state)
 	if (state == VTA_STATE_LIVE) {
 		vta_irq_enable(vdev);
 		/* If the work ran while the card was asleep, it has done nothing. */
-		if (vta_card_reset_is_wanted(vdev))
+		if (vta_card_reset_is_pending(vdev))
 			vta_card_queue_reset(vdev, 0);
 	}
 	/* The card stays awake while it is lent: nothing else holds it then. */
-	if (state == VTA_STATE_LENT)
+	if (state == VTA_STATE_PCI_OWNED)
 		pm_runtime_get_noresume(&vdev->pdev->dev);
-	if (old == VTA_STATE_LENT)
+	if (old == VTA_STATE_PCI_OWNED)
 		pm_runtime_put_noidle(&vdev->pdev->dev);
 	/* A thread that is about to wait either is woken, or sees the new state. */
 	smp_mb();
@@ -78,12 +78,12 @@ void vta_card_set_state(struct vta_device *vdev, enum vta_state state)
  * Frees the contexts' memory, and sets the fate and cause that files report which have just lost
  * the card. It has stopped, or cannot reach memory any more.
  */
-static void vta_reset_drop(struct vta_device *vdev, enum vta_fate fate, enum vta_cause cause)
+static void vta_reset_drop_ctxs(struct vta_device *vdev, enum vta_fate fate, enum vta_cause cause)
 {
 	struct vta_ctx *ctx;
 
 	list_for_each_entry(ctx, &vdev->ctxs, node) {
-		vta_ctx_tell(ctx, fate, cause);
+		vta_ctx_set_lost(ctx, fate, cause);
 		vta_ctx_drop(ctx);
 	}
 }
@@ -100,11 +100,11 @@ static void vta_card_keep_config(struct vta_device *vdev)
 
 	pci_read_config_word(vdev->pdev, PCI_COMMAND, &command);
 	if (!(command & PCI_COMMAND_MEMORY) || pci_save_state(vdev->pdev))
-		pci_load_saved_state(vdev->pdev, vdev->config);
+		pci_load_saved_state(vdev->pdev, vdev->pci_config);
 }
 
 /* The card is off the bus meanwhile, so contexts that are closed may free their memory. */
-static int vta_function_reset(struct vta_device *vdev)
+static int vta_reset_function(struct vta_device *vdev)
 {
 	struct pci_dev *pdev = vdev->pdev;
 	int ret;
@@ -118,7 +118,7 @@ static int vta_function_reset(struct vta_device *vdev)
 	if (!pci_cfg_access_trylock(pdev))
 		return -EBUSY;
 	pci_clear_master(pdev);
-	vta_reset_drop(vdev, VTA_FATE_PENDING, READ_ONCE(vdev->history.cause));
+	vta_reset_drop_ctxs(vdev, VTA_FATE_PENDING, READ_ONCE(vdev->history.cause));
 	vta_card_set_state(vdev, VTA_STATE_FUNCTION_RESET);
 	mutex_unlock(&vdev->lock);
 	vta_card_keep_config(vdev);
@@ -133,21 +133,21 @@ static int vta_function_reset(struct vta_device *vdev)
 	ret = vta_card_wait_ready(vdev);
 	if (ret)
 		return ret;
-	return vta_card_is_there(vdev) ? 0 : -ENODEV;
+	return vta_card_is_present(vdev) ? 0 : -ENODEV;
 }
 
 /* Resets by the mildest step that works. */
-static int vta_reset_climb(struct vta_device *vdev)
+static int vta_reset_escalate(struct vta_device *vdev)
 {
 	/* The card takes no reset while it is in one. */
 	int ret = vta_card_wait_ready(vdev);
 
 	if (!ret)
 		ret = vta_card_reset(vdev);
-	vta_card_step(vdev, VTA_STEP_SOFT_RESET, ret);
+	vta_card_count_step(vdev, VTA_STEP_SOFT_RESET, ret);
 	if (ret) {
-		ret = vta_function_reset(vdev);
-		vta_card_step(vdev, VTA_STEP_FUNCTION_RESET, ret);
+		ret = vta_reset_function(vdev);
+		vta_card_count_step(vdev, VTA_STEP_FUNCTION_RESET, ret);
 	}
 	/* The driver's state belongs to the card that was bound. */
 	if (!ret && vta_read64(vdev, REG_SERIAL_LO) != vdev->caps.serial) {
@@ -158,7 +158,7 @@ static int vta_reset_climb(struct vta_device *vdev)
 }
 
 /* Counts one, too. */
-static bool vta_reset_too_often(struct vta_device *vdev)
+static bool vta_reset_is_too_often(struct vta_device *vdev)
 {
 	unsigned int max = READ_ONCE(vta_max_resets);
 
@@ -192,11 +192,11 @@ static void vta_reset_end(struct vta_device *vdev, int ret)
 
 	if (ret)
 		pci_clear_master(vdev->pdev);
-	vta_reset_drop(vdev, ret ? VTA_FATE_GIVEN_UP : VTA_FATE_RESET,
-		       READ_ONCE(vdev->history.cause));
+	vta_reset_drop_ctxs(vdev, ret ? VTA_FATE_GIVEN_UP : VTA_FATE_RESET,
+			    READ_ONCE(vdev->history.cause));
 	if (ret) {
-		vta_card_step(vdev, VTA_STEP_GIVE_UP, ret);
-		vta_history_reset(vdev, ret);
+		vta_card_count_step(vdev, VTA_STEP_GIVE_UP, ret);
+		vta_history_add_reset(vdev, ret);
 		vta_card_set_state(vdev, VTA_STATE_GIVEN_UP);
 		dev_err(&vdev->dev, "given up (%d): reset it (vtactl reset), or power it off and on\n",
 			ret);
@@ -206,26 +206,26 @@ static void vta_reset_end(struct vta_device *vdev, int ret)
 	pci_set_master(vdev->pdev);	/* a card given up had lost it */
 	vta_card_start(vdev);
 	/* Requests from now on mean the next reset. */
-	vta_history_reset(vdev, 0);
+	vta_history_add_reset(vdev, 0);
 	vta_card_set_state(vdev, VTA_STATE_LIVE);
 	dev_warn_ratelimited(&vdev->dev, "was reset; files opened before must be opened again\n");
 }
 
-void vta_card_recover(struct vta_device *vdev, enum vta_cause cause, const char *why)
+void vta_card_recover(struct vta_device *vdev, enum vta_cause cause, const char *reason)
 {
-	vta_dump_coredump(vdev, vta_history_why(vdev, cause, why));
+	vta_dump_coredump(vdev, vta_history_set_reason(vdev, cause, reason));
 	vta_reset_begin(vdev, VTA_STATE_RESETTING);
-	if (vta_reset_too_often(vdev))
+	if (vta_reset_is_too_often(vdev))
 		vta_reset_end(vdev, -ETIME);
 	else
-		vta_reset_end(vdev, vta_reset_climb(vdev));
+		vta_reset_end(vdev, vta_reset_escalate(vdev));
 }
 
 /*
  * Only try the lock of the PCI device: removal of the driver holds this lock, and waits for this
  * work.
  */
-static bool vta_reset_try(struct vta_device *vdev)
+static bool vta_reset_try_recover(struct vta_device *vdev)
 {
 	struct device *dev = &vdev->pdev->dev;
 
@@ -236,7 +236,7 @@ static bool vta_reset_try(struct vta_device *vdev)
 		return false;
 	}
 	mutex_lock(&vdev->lock);
-	if (vta_card_reset_is_wanted(vdev))
+	if (vta_card_reset_is_pending(vdev))
 		vta_card_recover(vdev, VTA_CAUSE_CARD, NULL);
 	mutex_unlock(&vdev->lock);
 	vta_card_put(vdev);
@@ -248,12 +248,12 @@ void vta_reset_work(struct work_struct *work)
 {
 	struct vta_device *vdev = container_of(work, struct vta_device, reset_work.work);
 
-	if (vta_card_reset_is_wanted(vdev) && !vta_reset_try(vdev))
+	if (vta_card_reset_is_pending(vdev) && !vta_reset_try_recover(vdev))
 		vta_card_queue_reset(vdev, VTA_RESET_RETRY_MS);
 }
 
 /* By an administrator, or after a reset by the PCI core: not counted as needed by the card. */
-int vta_card_reset_now(struct vta_device *vdev, enum vta_cause cause, const char *why)
+int vta_card_reset_now(struct vta_device *vdev, enum vta_cause cause, const char *reason)
 {
 	int ret;
 
@@ -261,11 +261,11 @@ int vta_card_reset_now(struct vta_device *vdev, enum vta_cause cause, const char
 	if (ret)
 		return ret;
 	mutex_lock(&vdev->lock);
-	why = vta_history_why(vdev, cause, why);
+	reason = vta_history_set_reason(vdev, cause, reason);
 	if (vdev->state == VTA_STATE_LIVE)
-		vta_dump_coredump(vdev, why);
+		vta_dump_coredump(vdev, reason);
 	vta_reset_begin(vdev, VTA_STATE_RESETTING);
-	ret = vta_reset_climb(vdev);
+	ret = vta_reset_escalate(vdev);
 	vdev->resets = 0;
 	vta_reset_end(vdev, ret);
 	mutex_unlock(&vdev->lock);
@@ -275,20 +275,20 @@ int vta_card_reset_now(struct vta_device *vdev, enum vta_cause cause, const char
 
 void vta_card_retire(struct vta_device *vdev, enum vta_cause cause)
 {
-	bool lent;
+	bool pci_owned;
 	int ret;
 
 	mutex_lock(&vdev->lock);
 	/* The PCI core does not wait for a driver that is unbound amid a recovery. */
-	lent = vdev->state == VTA_STATE_LENT;
-	vta_reset_begin(vdev, lent ? VTA_STATE_LENT : VTA_STATE_RESETTING);
+	pci_owned = vdev->state == VTA_STATE_PCI_OWNED;
+	vta_reset_begin(vdev, pci_owned ? VTA_STATE_PCI_OWNED : VTA_STATE_RESETTING);
 	/* A card that was pulled out is not accessed: each read would time out. */
-	ret = lent || pci_channel_offline(vdev->pdev) ? -ENODEV : vta_card_reset(vdev);
+	ret = pci_owned || pci_channel_offline(vdev->pdev) ? -ENODEV : vta_card_reset(vdev);
 	if (ret)
 		dev_warn(&vdev->dev, "gone, or cannot be reset (%d)\n", ret);
 	pci_clear_master(vdev->pdev);
-	vta_reset_drop(vdev, VTA_FATE_REMOVED,
-		       lent || vta_card_is_there(vdev) ? cause : VTA_CAUSE_UNPLUGGED);
+	vta_reset_drop_ctxs(vdev, VTA_FATE_REMOVED,
+			    pci_owned || vta_card_is_present(vdev) ? cause : VTA_CAUSE_UNPLUGGED);
 	vta_card_set_state(vdev, VTA_STATE_REMOVED);
 	mutex_unlock(&vdev->lock);
 	vta_shadow_release(vdev);	/* pulled out while the machine slept */
@@ -303,31 +303,31 @@ void vta_card_retire(struct vta_device *vdev, enum vta_cause cause)
  * core takes a lock of its own between the calls that come now, and inside them, so
  * vta_device.lock cannot be held from one to the other.
  */
-static void vta_reset_lend(struct vta_device *vdev, enum vta_fate fate, enum vta_cause cause,
-			   const char *why)
+static void vta_reset_give_to_pci(struct vta_device *vdev, enum vta_fate fate, enum vta_cause cause,
+				  const char *reason)
 {
 	mutex_lock(&vdev->lock);
-	vta_history_why(vdev, cause, why);
-	vta_reset_begin(vdev, VTA_STATE_LENT);
+	vta_history_set_reason(vdev, cause, reason);
+	vta_reset_begin(vdev, VTA_STATE_PCI_OWNED);
 	pci_clear_master(vdev->pdev);
-	vta_reset_drop(vdev, fate, cause);
+	vta_reset_drop_ctxs(vdev, fate, cause);
 	mutex_unlock(&vdev->lock);
 }
 
-static const char vta_why_function[] = "the PCI function was reset";
-static const char vta_why_bus[] = "of an error on the bus";
+static const char vta_reason_function[] = "the PCI function was reset";
+static const char vta_reason_bus[] = "of an error on the bus";
 
 /* The PCI core resets the function, for an administrator say. */
 static void vta_reset_prepare(struct pci_dev *pdev)
 {
-	vta_reset_lend(pci_get_drvdata(pdev), VTA_FATE_PENDING, VTA_CAUSE_FUNCTION,
-		       vta_why_function);
+	vta_reset_give_to_pci(pci_get_drvdata(pdev), VTA_FATE_PENDING, VTA_CAUSE_FUNCTION,
+			      vta_reason_function);
 }
 
 /* The driver resets the card again before a file can be opened. It may have been given up. */
 static void vta_reset_done(struct pci_dev *pdev)
 {
-	vta_card_reset_now(pci_get_drvdata(pdev), VTA_CAUSE_FUNCTION, vta_why_function);
+	vta_card_reset_now(pci_get_drvdata(pdev), VTA_CAUSE_FUNCTION, vta_reason_function);
 }
 
 /*
@@ -344,15 +344,15 @@ static pci_ers_result_t vta_error_detected(struct pci_dev *pdev, pci_channel_sta
 	case pci_channel_io_normal:
 		return PCI_ERS_RESULT_CAN_RECOVER;
 	case pci_channel_io_perm_failure:
-		vta_reset_lend(vdev, VTA_FATE_GIVEN_UP, VTA_CAUSE_BUS, vta_why_bus);
+		vta_reset_give_to_pci(vdev, VTA_FATE_GIVEN_UP, VTA_CAUSE_BUS, vta_reason_bus);
 		mutex_lock(&vdev->lock);
-		vta_card_step(vdev, VTA_STEP_GIVE_UP, -ENODEV);
-		vta_history_reset(vdev, -ENODEV);
+		vta_card_count_step(vdev, VTA_STEP_GIVE_UP, -ENODEV);
+		vta_history_add_reset(vdev, -ENODEV);
 		vta_card_set_state(vdev, VTA_STATE_GIVEN_UP);
 		mutex_unlock(&vdev->lock);
 		return PCI_ERS_RESULT_DISCONNECT;
 	default:
-		vta_reset_lend(vdev, VTA_FATE_PENDING, VTA_CAUSE_BUS, vta_why_bus);
+		vta_reset_give_to_pci(vdev, VTA_FATE_PENDING, VTA_CAUSE_BUS, vta_reason_bus);
 		return PCI_ERS_RESULT_NEED_RESET;
 	}
 }
@@ -363,7 +363,7 @@ static pci_ers_result_t vta_mmio_enabled(struct pci_dev *pdev)
 	struct vta_device *vdev = pci_get_drvdata(pdev);
 
 	mutex_lock(&vdev->lock);
-	if (vdev->state == VTA_STATE_LIVE && !vta_card_is_there(vdev))
+	if (vdev->state == VTA_STATE_LIVE && !vta_card_is_present(vdev))
 		vta_card_request_reset(vdev, "does not answer");
 	mutex_unlock(&vdev->lock);
 	return PCI_ERS_RESULT_RECOVERED;
@@ -372,17 +372,17 @@ static pci_ers_result_t vta_mmio_enabled(struct pci_dev *pdev)
 /*
  * A card that did not come back is given up when the core says that it is over. It is none of the
  * core's business before: that would give up all others on the bus with it. The card has not been
- * lent if another on the bus asked for this reset, or if the driver was bound after the error.
+ * pci_owned if another on the bus asked for this reset, or if the driver was bound after the error.
  */
 static pci_ers_result_t vta_slot_reset(struct pci_dev *pdev)
 {
 	struct vta_device *vdev = pci_get_drvdata(pdev);
 	u32 magic;
 
-	if (READ_ONCE(vdev->state) != VTA_STATE_LENT)
-		vta_reset_lend(vdev, VTA_FATE_PENDING, VTA_CAUSE_BUS, vta_why_bus);
+	if (READ_ONCE(vdev->state) != VTA_STATE_PCI_OWNED)
+		vta_reset_give_to_pci(vdev, VTA_FATE_PENDING, VTA_CAUSE_BUS, vta_reason_bus);
 	mutex_lock(&vdev->lock);
-	pci_load_saved_state(pdev, vdev->config);
+	pci_load_saved_state(pdev, vdev->pci_config);
 	pci_restore_state(pdev);
 	pci_clear_master(pdev);
 	magic = readl(vdev->regs + REG_MAGIC);
@@ -394,8 +394,8 @@ static void vta_error_resume(struct pci_dev *pdev)
 {
 	struct vta_device *vdev = pci_get_drvdata(pdev);
 
-	if (READ_ONCE(vdev->state) == VTA_STATE_LENT)
-		vta_card_reset_now(vdev, VTA_CAUSE_BUS, vta_why_bus);
+	if (READ_ONCE(vdev->state) == VTA_STATE_PCI_OWNED)
+		vta_card_reset_now(vdev, VTA_CAUSE_BUS, vta_reason_bus);
 }
 
 const struct pci_error_handlers vta_reset_handlers = {
@@ -415,6 +415,6 @@ int vta_card_save_config(struct vta_device *vdev)
 
 	if (ret)
 		return ret;
-	vdev->config = pci_store_saved_state(vdev->pdev);
-	return vdev->config ? 0 : -ENOMEM;
+	vdev->pci_config = pci_store_saved_state(vdev->pdev);
+	return vdev->pci_config ? 0 : -ENOMEM;
 }

@@ -25,13 +25,13 @@ void vta_card_set_state(struct vta_device *vdev, enum vta_state state);
  * Resets the card at once, also if it had been given up; may sleep for seconds. The
  * caller holds the lock of the PCI device.
  */
-int vta_card_reset_now(struct vta_device *vdev, enum vta_cause cause, const char *why);
+int vta_card_reset_now(struct vta_device *vdev, enum vta_cause cause, const char *reason);
 
 /* Configuration space when all was set up, for after a reset that has lost it. */
 int vta_card_save_config(struct vta_device *vdev);
 
 /* Under vta_device.lock and that of the PCI device. */
-void vta_card_recover(struct vta_device *vdev, enum vta_cause cause, const char *why);
+void vta_card_recover(struct vta_device *vdev, enum vta_cause cause, const char *reason);
 
 /* Revokes the card from all files. @cause: unless the card has been pulled out. */
 void vta_card_retire(struct vta_device *vdev, enum vta_cause cause);

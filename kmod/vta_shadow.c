@@ -40,21 +40,21 @@
  * struct vta_shadow - what the card's memory held
  * @host: pages of the host, at least as many as there are set bits in @used
  * @sgt: their bus addresses
- * @full: what was in use has been copied to @host
+ * @saved: what was in use has been copied to @host
  * @shared: memory that the card sees: the ring and the status page of the queue
  * @shared_bus: its bus address
  * @mmu: the context
- * @done: descriptors submitted to the queue since its start
+ * @submitted: descriptors submitted to the queue since its start
  * @used: a bit for each page of the card's memory
  */
 struct vta_shadow {
 	struct vta_host host;
 	struct sg_table *sgt;
-	bool full;
+	bool saved;
 	void *shared;
 	dma_addr_t shared_bus;
 	struct vta_mmu mmu;
-	u32 done;
+	u32 submitted;
 	unsigned long used[];
 };
 
@@ -151,8 +151,8 @@ int vta_shadow_reserve(struct vta_device *vdev)
 		ret = vta_shadow_create(vdev);
 	if (ret || !vdev->shadow)
 		return ret;
-	vdev->shadow->full = false;
-	vta_cardmem_used(vdev->cardmem, vdev->shadow->used);
+	vdev->shadow->saved = false;
+	vta_cardmem_mark_used(vdev->cardmem, vdev->shadow->used);
 	used = bitmap_weight(vdev->shadow->used, pages);
 	return used > vdev->shadow->host.nr ? vta_shadow_alloc_host(vdev, used) : 0;
 }
@@ -160,7 +160,7 @@ int vta_shadow_reserve(struct vta_device *vdev)
 /* ---- Copying ---- */
 
 /* Starts the queue, which only the driver knows. */
-static int vta_shadow_begin(struct vta_device *vdev)
+static int vta_shadow_start_queue(struct vta_device *vdev)
 {
 	struct vta_shadow *shadow = vdev->shadow;
 	const struct vta_queue_setup setup = {
@@ -171,7 +171,7 @@ static int vta_shadow_begin(struct vta_device *vdev)
 	};
 	int ret;
 
-	shadow->done = 0;
+	shadow->submitted = 0;
 	ret = vta_mmu_disable(&shadow->mmu);	/* whichever file has it */
 	if (ret)
 		return ret;
@@ -180,7 +180,7 @@ static int vta_shadow_begin(struct vta_device *vdev)
 }
 
 /* If the card may still reach what will be freed, it may not use the bus. */
-static int vta_shadow_end(struct vta_device *vdev)
+static int vta_shadow_stop_queue(struct vta_device *vdev)
 {
 	int ret;
 
@@ -194,14 +194,14 @@ static int vta_shadow_end(struct vta_device *vdev)
 }
 
 /* Submits one COPY, and waits for it. */
-static int vta_shadow_copy(struct vta_device *vdev, u32 dst, u32 src, u32 size)
+static int vta_shadow_copy_batch(struct vta_device *vdev, u32 dst, u32 src, u32 size)
 {
 	struct vta_shadow *shadow = vdev->shadow;
 	struct vta_status *status = shadow->shared + VTA_SHADOW_STATUS;
 	struct vta_desc *desc = shadow->shared;
 	unsigned int ms;
 
-	desc += shadow->done % BIT(VTA_SHADOW_RING_ORDER);
+	desc += shadow->submitted % BIT(VTA_SHADOW_RING_ORDER);
 	*desc = (struct vta_desc) {
 		.op_flags = cpu_to_le32(VTA_OP_COPY),
 		.copy = {
@@ -211,9 +211,9 @@ static int vta_shadow_copy(struct vta_device *vdev, u32 dst, u32 src, u32 size)
 			.rows = cpu_to_le32(1),
 		},
 	};
-	vta_write(vdev, REG_QUEUE_SUBMITTED(VTA_SHADOW_QUEUE), ++shadow->done);
+	vta_write(vdev, REG_QUEUE_SUBMITTED(VTA_SHADOW_QUEUE), ++shadow->submitted);
 	for (ms = 0; ms < VTA_SHADOW_MS; ms++) {
-		if (le64_to_cpu(READ_ONCE(status->seq)) == shadow->done)
+		if (le64_to_cpu(READ_ONCE(status->seq)) == shadow->submitted)
 			return 0;
 		if (le32_to_cpu(READ_ONCE(status->state)) != VTA_QUEUE_ACTIVE)
 			return -EIO;
@@ -223,8 +223,8 @@ static int vta_shadow_copy(struct vta_device *vdev, u32 dst, u32 src, u32 size)
 }
 
 /* From the page of the card's memory that comes next; how much was mapped, or an error. */
-static long vta_shadow_map(struct vta_device *vdev, struct sg_dma_page_iter *host,
-			   unsigned long *bit)
+static long vta_shadow_map_batch(struct vta_device *vdev, struct sg_dma_page_iter *host,
+				 unsigned long *bit)
 {
 	struct vta_shadow *shadow = vdev->shadow;
 	unsigned long pages = vta_shadow_pages(vdev);
@@ -245,7 +245,7 @@ static long vta_shadow_map(struct vta_device *vdev, struct sg_dma_page_iter *hos
 	return ret ? ret : at;
 }
 
-static int vta_shadow_move(struct vta_device *vdev, bool out)
+static int vta_shadow_copy_all(struct vta_device *vdev, bool save)
 {
 	struct vta_shadow *shadow = vdev->shadow;
 	unsigned long bit = find_first_bit(shadow->used, vta_shadow_pages(vdev));
@@ -255,13 +255,13 @@ static int vta_shadow_move(struct vta_device *vdev, bool out)
 
 	__sg_page_iter_start(&host.base, shadow->sgt->sgl, shadow->sgt->nents, 0);
 	while (bit < vta_shadow_pages(vdev)) {
-		size = vta_shadow_map(vdev, &host, &bit);
+		size = vta_shadow_map_batch(vdev, &host, &bit);
 		if (size < 0)
 			return size;
-		if (out)
-			ret = vta_shadow_copy(vdev, VTA_SHADOW_HOST, VTA_SHADOW_CARD, size);
+		if (save)
+			ret = vta_shadow_copy_batch(vdev, VTA_SHADOW_HOST, VTA_SHADOW_CARD, size);
 		else
-			ret = vta_shadow_copy(vdev, VTA_SHADOW_CARD, VTA_SHADOW_HOST, size);
+			ret = vta_shadow_copy_batch(vdev, VTA_SHADOW_CARD, VTA_SHADOW_HOST, size);
 		if (!ret)
 			ret = vta_mmu_unmap(&shadow->mmu, VTA_SHADOW_HOST, size);
 		if (!ret)
@@ -272,40 +272,40 @@ static int vta_shadow_move(struct vta_device *vdev, bool out)
 	return 0;
 }
 
-static int vta_shadow_do(struct vta_device *vdev, bool out)
+static int vta_shadow_run(struct vta_device *vdev, bool save)
 {
-	int ret = vta_shadow_begin(vdev);
+	int ret = vta_shadow_start_queue(vdev);
 	int end;
 
 	if (!ret)
-		ret = vta_shadow_move(vdev, out);
-	end = vta_shadow_end(vdev);
+		ret = vta_shadow_copy_all(vdev, save);
+	end = vta_shadow_stop_queue(vdev);
 	return ret ? ret : end;
 }
 
-int vta_shadow_out(struct vta_device *vdev)
+int vta_shadow_save(struct vta_device *vdev)
 {
 	int ret;
 
 	if (!vdev->shadow || bitmap_empty(vdev->shadow->used, vta_shadow_pages(vdev)))
 		return 0;
-	ret = vta_shadow_do(vdev, true);
-	vdev->shadow->full = !ret;
+	ret = vta_shadow_run(vdev, true);
+	vdev->shadow->saved = !ret;
 	return ret;
 }
 
-bool vta_shadow_is_full(const struct vta_device *vdev)
+bool vta_shadow_is_saved(const struct vta_device *vdev)
 {
-	return vdev->shadow && vdev->shadow->full;
+	return vdev->shadow && vdev->shadow->saved;
 }
 
-int vta_shadow_in(struct vta_device *vdev)
+int vta_shadow_restore(struct vta_device *vdev)
 {
 	int ret;
 
-	if (!vta_shadow_is_full(vdev))
+	if (!vta_shadow_is_saved(vdev))
 		return 0;
-	ret = vta_shadow_do(vdev, false);
-	vdev->shadow->full = ret;
+	ret = vta_shadow_run(vdev, false);
+	vdev->shadow->saved = ret;
 	return ret;
 }

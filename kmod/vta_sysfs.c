@@ -60,9 +60,9 @@ static ssize_t state_show(struct device *dev, struct device_attribute *attr, cha
 	static const char * const names[] = {
 		[VTA_STATE_RESETTING] = "resetting",
 		[VTA_STATE_LIVE] = "working",
-		[VTA_STATE_LENT] = "lent",
+		[VTA_STATE_PCI_OWNED] = "lent",
 		[VTA_STATE_FUNCTION_RESET] = "resetting",
-		[VTA_STATE_ASLEEP] = "asleep",
+		[VTA_STATE_SUSPENDED] = "asleep",
 		[VTA_STATE_GIVEN_UP] = "given up",
 		[VTA_STATE_REMOVED] = "removed",
 	};
@@ -287,7 +287,7 @@ static ssize_t vta_counter_show(struct device *dev, struct device_attribute *att
 	state = vdev->state;
 	val = vta_read64(vdev, REG_COUNTER(vta_attr_nr(attr)));
 	mutex_unlock(&vdev->lock);
-	if (state == VTA_STATE_ASLEEP)
+	if (state == VTA_STATE_SUSPENDED)
 		return -ENODATA;
 	if (val == U64_MAX)	/* no card has answered */
 		return -ENODEV;

@@ -35,7 +35,7 @@ static void vta_usage_of_queue(struct vta_queue *q, struct vta_usage *usage)
 	};
 }
 
-void vta_usage_take(struct vta_queue *q)
+void vta_usage_collect(struct vta_queue *q)
 {
 	struct vta_device *vdev = q->ctx->vdev;
 	struct vta_usage usage;

@@ -82,7 +82,7 @@ static bool vta_user_is_idle(const struct vta_user *user)
 }
 
 /* Closing and opening again does not reset the count of faults. */
-static void vta_user_forget_idle(struct vta_device *vdev)
+static void vta_user_free_idle(struct vta_device *vdev)
 {
 	struct vta_user *user, *next;
 
@@ -96,7 +96,7 @@ static void vta_user_forget_idle(struct vta_device *vdev)
 	}
 }
 
-void vta_user_forget_all(struct vta_device *vdev)
+void vta_user_free_all(struct vta_device *vdev)
 {
 	struct vta_user *user, *next;
 
@@ -104,7 +104,7 @@ void vta_user_forget_all(struct vta_device *vdev)
 		kfree(user);
 }
 
-static struct vta_user *vta_user_new(kuid_t uid)
+static struct vta_user *vta_user_alloc(kuid_t uid)
 {
 	struct vta_user *user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
 
@@ -122,7 +122,7 @@ static struct vta_user *vta_user_find(struct vta_device *vdev, struct vta_user *
 {
 	struct vta_user *user;
 
-	vta_user_forget_idle(vdev);
+	vta_user_free_idle(vdev);
 	list_for_each_entry(user, &vdev->users, node) {
 		if (uid_eq(user->uid, (*new)->uid))
 			return user;
@@ -135,7 +135,7 @@ static struct vta_user *vta_user_find(struct vta_device *vdev, struct vta_user *
 
 struct vta_user *vta_user_get(struct vta_device *vdev)
 {
-	struct vta_user *user, *new = vta_user_new(vta_user_uid());
+	struct vta_user *user, *new = vta_user_alloc(vta_user_uid());
 
 	if (!new)
 		return ERR_PTR(-ENOMEM);
@@ -148,7 +148,7 @@ struct vta_user *vta_user_get(struct vta_device *vdev)
 }
 
 /* This clears the card's record of the group, if the user has one. */
-static void vta_user_tell_weight(struct vta_device *vdev, const struct vta_user *user)
+static void vta_user_write_weight(struct vta_device *vdev, const struct vta_user *user)
 {
 	lockdep_assert_held(&vdev->users_lock);
 
@@ -158,15 +158,15 @@ static void vta_user_tell_weight(struct vta_device *vdev, const struct vta_user 
 
 int vta_user_set_weight(struct vta_device *vdev, kuid_t uid, unsigned int weight)
 {
-	struct vta_user *user, *new = vta_user_new(uid);
+	struct vta_user *user, *new = vta_user_alloc(uid);
 
 	if (!new)
 		return -ENOMEM;
 	spin_lock(&vdev->users_lock);
 	user = vta_user_find(vdev, &new);
 	user->weight = weight;
-	vta_user_tell_weight(vdev, user);
-	vta_user_forget_idle(vdev);
+	vta_user_write_weight(vdev, user);
+	vta_user_free_idle(vdev);
 	spin_unlock(&vdev->users_lock);
 	kfree(new);
 	return 0;
@@ -186,7 +186,7 @@ void vta_user_print_weights(struct vta_device *vdev, struct vta_text *text)
 }
 
 /* The user that has a group and has been without contexts for longest. */
-static struct vta_user *vta_user_oldest(struct vta_device *vdev)
+static struct vta_user *vta_user_find_oldest(struct vta_device *vdev)
 {
 	struct vta_user *user, *oldest = NULL;
 
@@ -208,7 +208,7 @@ static int vta_user_alloc_group(struct vta_device *vdev)
 		__set_bit(nr, vdev->groups);
 		return nr;
 	}
-	oldest = vta_user_oldest(vdev);
+	oldest = vta_user_find_oldest(vdev);
 	if (!oldest)
 		return -ENOSPC;
 	nr = oldest->group;
@@ -227,7 +227,7 @@ int vta_user_join_group(struct vta_device *vdev, struct vta_user *user)
 		ret = vta_user_alloc_group(vdev);
 		if (ret >= 0) {
 			user->group = ret;
-			vta_user_tell_weight(vdev, user);
+			vta_user_write_weight(vdev, user);
 			ret = 0;
 		}
 	}
@@ -243,7 +243,7 @@ void vta_user_restore_weights(struct vta_device *vdev)
 
 	spin_lock(&vdev->users_lock);
 	list_for_each_entry(user, &vdev->users, node)
-		vta_user_tell_weight(vdev, user);
+		vta_user_write_weight(vdev, user);
 	spin_unlock(&vdev->users_lock);
 }
 
@@ -251,11 +251,11 @@ void vta_user_put(struct vta_device *vdev, struct vta_user *user)
 {
 	spin_lock(&vdev->users_lock);
 	user->refs--;
-	vta_user_forget_idle(vdev);
+	vta_user_free_idle(vdev);
 	spin_unlock(&vdev->users_lock);
 }
 
-u64 vta_user_limit(const struct vta_device *vdev, enum vta_user_what what)
+u64 vta_user_limit(const struct vta_device *vdev, enum vta_user_resource res)
 {
 	static const unsigned int * const percents[] = {
 		[VTA_USER_CARD_MEM] = &vta_max_user_mem,
@@ -269,20 +269,20 @@ u64 vta_user_limit(const struct vta_device *vdev, enum vta_user_what what)
 		[VTA_USER_QUEUES] = vdev->caps.queues,
 		[VTA_USER_CTXS] = vdev->caps.contexts,
 	};
-	u64 limit = totals[what] * min(READ_ONCE(*percents[what]), 100u) / 100;
+	u64 limit = totals[res] * min(READ_ONCE(*percents[res]), 100u) / 100;
 
 	/* At least one, even if the card has few. */
-	return limit || what < VTA_USER_QUEUES ? limit : 1;
+	return limit || res < VTA_USER_QUEUES ? limit : 1;
 }
 
-int vta_user_charge_below(struct vta_device *vdev, struct vta_user *user, enum vta_user_what what,
-			  u64 nr, u64 limit)
+int vta_user_charge_below(struct vta_device *vdev, struct vta_user *user,
+			  enum vta_user_resource res, u64 nr, u64 limit)
 {
 	int ret = -EDQUOT;
 
 	spin_lock(&vdev->users_lock);
-	if (user->used[what] <= limit && nr <= limit - user->used[what]) {
-		user->used[what] += nr;
+	if (user->used[res] <= limit && nr <= limit - user->used[res]) {
+		user->used[res] += nr;
 		user->refs++;
 		ret = 0;
 	}
@@ -290,23 +290,23 @@ int vta_user_charge_below(struct vta_device *vdev, struct vta_user *user, enum v
 	return ret;
 }
 
-int vta_user_charge(struct vta_device *vdev, struct vta_user *user, enum vta_user_what what,
+int vta_user_charge(struct vta_device *vdev, struct vta_user *user, enum vta_user_resource res,
 		    u64 nr, const struct file *file)
 {
-	int ret = vta_user_charge_below(vdev, user, what, nr, vta_user_limit(vdev, what));
+	int ret = vta_user_charge_below(vdev, user, res, nr, vta_user_limit(vdev, res));
 
 	/* The opener's capability is checked only of users that have reached a limit. */
 	if (ret && file_ns_capable(file, &init_user_ns, CAP_SYS_RESOURCE))
-		ret = vta_user_charge_below(vdev, user, what, nr, U64_MAX);
+		ret = vta_user_charge_below(vdev, user, res, nr, U64_MAX);
 	return ret;
 }
 
-void vta_user_uncharge(struct vta_device *vdev, struct vta_user *user, enum vta_user_what what,
+void vta_user_uncharge(struct vta_device *vdev, struct vta_user *user, enum vta_user_resource res,
 		       u64 nr)
 {
 	spin_lock(&vdev->users_lock);
-	user->used[what] -= nr;
-	if (what == VTA_USER_CTXS && !user->used[what])
+	user->used[res] -= nr;
+	if (res == VTA_USER_CTXS && !user->used[res])
 		user->group_until = ktime_get_ns() + VTA_GROUP_DEBT_MAX_NS;
 	spin_unlock(&vdev->users_lock);
 	vta_user_put(vdev, user);
@@ -343,7 +343,7 @@ static s64 vta_user_faults_ahead_ns(const struct vta_user *user)
 	return atomic64_read(&user->faults_until) - (s64)ktime_get_ns() - NSEC_PER_SEC;
 }
 
-int vta_user_wait_faults(struct vta_device *vdev, struct vta_user *user)
+int vta_user_throttle(struct vta_device *vdev, struct vta_user *user)
 {
 	s64 ahead = vta_user_faults_ahead_ns(user);
 

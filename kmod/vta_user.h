@@ -19,13 +19,13 @@ struct vta_queue;
 struct vta_text;
 
 /* Limited resources of a user: bytes of memory, queues and contexts. */
-enum vta_user_what {
+enum vta_user_resource {
 	VTA_USER_CARD_MEM,
 	VTA_USER_HOST_MEM,	/* of the driver's, in buffers */
 	VTA_USER_PINNED,	/* of processes: has RLIMIT_MEMLOCK for a limit */
 	VTA_USER_QUEUES,
 	VTA_USER_CTXS,
-	VTA_USER_WHATS
+	VTA_USER_RESOURCES
 };
 
 /**
@@ -34,7 +34,7 @@ enum vta_user_what {
  * @uid: the user's ID (constant)
  * @refs: held by contexts and by all that is @used; without any, the user is remembered
  *        as long as the faults and the group are
- * @used: how much, by enum vta_user_what
+ * @used: how much, by enum vta_user_resource
  * @group: number of the card's group of the user's queues; with -1 the user has none
  * @weight: share of the engines, with or without a group
  * @group_until: without contexts, the group is kept until then, in ns of CLOCK_MONOTONIC
@@ -47,7 +47,7 @@ struct vta_user {
 	struct list_head node;
 	kuid_t uid;
 	unsigned int refs;
-	u64 used[VTA_USER_WHATS];
+	u64 used[VTA_USER_RESOURCES];
 	int group;
 	unsigned int weight;
 	u64 group_until;
@@ -56,7 +56,7 @@ struct vta_user {
 };
 
 /* A user's limit of a resource. */
-u64 vta_user_limit(const struct vta_device *vdev, enum vta_user_what what);
+u64 vta_user_limit(const struct vta_device *vdev, enum vta_user_resource res);
 
 /* The caller's user. */
 struct vta_user *vta_user_get(struct vta_device *vdev);
@@ -68,7 +68,7 @@ void vta_user_put(struct vta_device *vdev, struct vta_user *user);
 int vta_user_set_weight(struct vta_device *vdev, kuid_t uid, unsigned int weight);
 void vta_user_print_weights(struct vta_device *vdev, struct vta_text *text);
 /* Called when no user is left. */
-void vta_user_forget_all(struct vta_device *vdev);
+void vta_user_free_all(struct vta_device *vdev);
 
 /*
  * Charges the user for a queue that halted, or for a hang of @ns; any context. A user with too
@@ -76,18 +76,18 @@ void vta_user_forget_all(struct vta_device *vdev);
  */
 void vta_user_charge_fault(struct vta_user *user);
 void vta_user_charge_hang(struct vta_user *user, u64 ns);
-int vta_user_wait_faults(struct vta_device *vdev, struct vta_user *user);
+int vta_user_throttle(struct vta_device *vdev, struct vta_user *user);
 
 /*
  * -EDQUOT if that is more than a user may have; if @file was opened with CAP_SYS_RESOURCE,
  * there is no limit.
  */
-int vta_user_charge(struct vta_device *vdev, struct vta_user *user, enum vta_user_what what,
+int vta_user_charge(struct vta_device *vdev, struct vta_user *user, enum vta_user_resource res,
 		    u64 nr, const struct file *file);
 /* The same, with a limit of the caller's for all that the user has. */
-int vta_user_charge_below(struct vta_device *vdev, struct vta_user *user, enum vta_user_what what,
-			  u64 nr, u64 limit);
-void vta_user_uncharge(struct vta_device *vdev, struct vta_user *user, enum vta_user_what what,
+int vta_user_charge_below(struct vta_device *vdev, struct vta_user *user,
+			  enum vta_user_resource res, u64 nr, u64 limit);
+void vta_user_uncharge(struct vta_device *vdev, struct vta_user *user, enum vta_user_resource res,
 		       u64 nr);
 
 /*
@@ -125,7 +125,7 @@ struct vta_usage {
  * The queue was stopped, or will be started again: adds its usage to its context and the card.
  * Counts once for each start, and while the record exists.
  */
-void vta_usage_take(struct vta_queue *q);
+void vta_usage_collect(struct vta_queue *q);
 /* The queue was started after descriptor @seq. */
 void vta_usage_start(struct vta_queue *q, u64 seq);
 

@@ -178,7 +178,7 @@ static void vta_waiter_add_locked(struct vta_queue *q, struct vta_waiter *waiter
 		return;
 	}
 	vta_waiter_insert(&q->waiters, waiter);
-	q->watched.waited = true;
+	q->watch.waited = true;
 	vta_card_watch(q->ctx->vdev);
 	vta_waiters_arm(q);
 	vta_waiters_update(q);

@@ -36,7 +36,7 @@ MODULE_PARM_DESC(hang_ms,
  * Whether an interrupt has been lost. It may still be on its way, so it counts as lost only if it
  * was late at the last check already. Then the watchdog wakes the waiters instead.
  */
-static bool vta_watch_interrupt(struct vta_queue *q)
+static bool vta_watch_check_interrupt(struct vta_queue *q)
 {
 	u64 late = 0;
 	bool lost;
@@ -45,8 +45,8 @@ static bool vta_watch_interrupt(struct vta_queue *q)
 		late = U64_MAX;
 	else if (q->waiters.armed && vta_queue_record_seq(q) >= q->waiters.arm_seq)
 		late = q->waiters.arm_seq;
-	lost = late && late == q->watched.late;
-	q->watched.late = late;
+	lost = late && late == q->watch.late_seq;
+	q->watch.late_seq = late;
 	if (late && !lost)
 		return false;
 	if (lost)
@@ -56,52 +56,52 @@ static bool vta_watch_interrupt(struct vta_queue *q)
 }
 
 /* Under vta_vector.lock. */
-static void vta_watch_queue(struct vta_watch *watch, struct vta_queue *q)
+static void vta_watch_sample_queue(struct vta_watch *watch, struct vta_queue *q)
 {
-	bool waited = q->watched.waited || !list_empty(&q->waiters.node);
+	bool waited = q->watch.waited || !list_empty(&q->waiters.node);
 
-	if (watch->first) {
-		q->watched.late = 0;
-		q->watched.behind = false;
+	if (watch->stale) {
+		q->watch.late_seq = 0;
+		q->watch.behind = false;
 	}
-	q->watched.waited = false;
-	watch->again |= waited || q->waiters.event || wq_has_sleeper(&q->ctx->notify.poll_wq);
-	watch->lost |= vta_watch_interrupt(q);
-	if (q->watched.abort) {
-		watch->again = true;
-		__set_bit(q->id, watch->standing);
-	} else if (q->seq != q->watched.seq || q->halted) {
-		q->watched.seq = q->seq;
-		q->watched.behind = false;
-		q->watched.stuck = 0;
+	q->watch.waited = false;
+	watch->rearm |= waited || q->waiters.event || wq_has_sleeper(&q->ctx->notify.poll_wq);
+	watch->lost_irq |= vta_watch_check_interrupt(q);
+	if (q->watch.aborting) {
+		watch->rearm = true;
+		__set_bit(q->id, watch->stalled);
+	} else if (q->seq != q->watch.seq || q->halted) {
+		q->watch.seq = q->seq;
+		q->watch.behind = false;
+		q->watch.stuck = 0;
 	} else if (waited) {
-		__set_bit(q->id, watch->standing);
+		__set_bit(q->id, watch->stalled);
 	}
 }
 
 /* Whether registers must be read. */
-static bool vta_watch_look(struct vta_device *vdev)
+static bool vta_watch_sample_queues(struct vta_device *vdev)
 {
 	struct vta_watch *watch = &vdev->watch;
 	unsigned int i;
 
-	bitmap_zero(watch->standing, VTA_QUEUES_MAX);
+	bitmap_zero(watch->stalled, VTA_QUEUES_MAX);
 	for (i = 0; i < vdev->nr_vectors; i++) {
 		struct vta_vector *vector = &vdev->vectors[i];
 		struct vta_queue *q;
 
 		spin_lock_irq(&vector->lock);
 		list_for_each_entry(q, &vector->queues, vector_node)
-			vta_watch_queue(watch, q);
+			vta_watch_sample_queue(watch, q);
 		spin_unlock_irq(&vector->lock);
 	}
-	return watch->lost || !bitmap_empty(watch->standing, VTA_QUEUES_MAX);
+	return watch->lost_irq || !bitmap_empty(watch->stalled, VTA_QUEUES_MAX);
 }
 
 /* ---- Registers of queues ---- */
 
 /* The running queue of that number, or NULL. */
-static struct vta_queue *vta_watch_find(struct vta_vector *vector, u32 id)
+static struct vta_queue *vta_watch_find_queue(struct vta_vector *vector, u32 id)
 {
 	struct vta_queue *q;
 
@@ -123,16 +123,16 @@ static bool vta_watch_is_stuck(u32 state)
 }
 
 /* It was told to stop at the last check. */
-static void vta_watch_ask_aborted(struct vta_queue *q, u32 state)
+static void vta_watch_check_aborted(struct vta_queue *q, u32 state)
 {
 	if (!(state & (REG_QUEUE_STATE_STATE | REG_QUEUE_STATE_BUSY)))
-		q->watched.abort = false;
-	else if (q->watched.stuck++)
+		q->watch.aborting = false;
+	else if (q->watch.stuck++)
 		vta_card_request_reset(q->ctx->vdev, "does not stop a queue");
 }
 
 /* Registers and memory agree by then (hardware.md, section 10). */
-static void vta_watch_ask_standing(struct vta_queue *q, u32 state, u64 seq)
+static void vta_watch_check_stalled(struct vta_queue *q, u32 state, u64 seq)
 {
 	unsigned int hang_ms = READ_ONCE(vta_hang_ms);
 	bool behind;
@@ -140,17 +140,17 @@ static void vta_watch_ask_standing(struct vta_queue *q, u32 state, u64 seq)
 	behind = seq > vta_queue_record_seq(q) ||
 		 (FIELD_GET(REG_QUEUE_STATE_STATE, state) == VTA_QUEUE_HALTED &&
 		  vta_queue_record_state(q) == VTA_QUEUE_ACTIVE);
-	if (behind && q->watched.behind)
+	if (behind && q->watch.behind)
 		vta_card_request_reset(q->ctx->vdev, "does not write status records");
-	q->watched.behind = behind;
-	q->watched.stuck = vta_watch_is_stuck(state) ? q->watched.stuck + 1 : 0;
-	if (hang_ms && q->watched.stuck > hang_ms / VTA_WATCH_MS + 1)
+	q->watch.behind = behind;
+	q->watch.stuck = vta_watch_is_stuck(state) ? q->watch.stuck + 1 : 0;
+	if (hang_ms && q->watch.stuck > hang_ms / VTA_WATCH_MS + 1)
 		vta_card_request_reset(q->ctx->vdev,
 				       "does not execute descriptors that need no engine");
 }
 
 /* Checks a queue without progress. Sets the bit of the engine that it is ready for. */
-static void vta_watch_ask_queue(struct vta_device *vdev, u32 id, unsigned long *ready)
+static void vta_watch_check_queue(struct vta_device *vdev, u32 id, unsigned long *ready)
 {
 	u32 state = vta_read(vdev, REG_QUEUE_STATE(id));
 	u64 seq = vta_read64(vdev, REG_QUEUE_SEQ_LO(id));
@@ -159,11 +159,11 @@ static void vta_watch_ask_queue(struct vta_device *vdev, u32 id, unsigned long *
 	struct vta_queue *q;
 
 	spin_lock_irq(&vector->lock);
-	q = vta_watch_find(vector, id);
-	if (q && q->watched.abort)
-		vta_watch_ask_aborted(q, state);
+	q = vta_watch_find_queue(vector, id);
+	if (q && q->watch.aborting)
+		vta_watch_check_aborted(q, state);
 	else if (q)
-		vta_watch_ask_standing(q, state, seq);
+		vta_watch_check_stalled(q, state, seq);
 	spin_unlock_irq(&vector->lock);
 	if (!q)
 		return;
@@ -177,7 +177,7 @@ static void vta_watch_ask_queue(struct vta_device *vdev, u32 id, unsigned long *
 /* ---- Registers of engines ---- */
 
 /* How long a queue's descriptor may take, in ns of card time; U64_MAX: no limit. */
-static u64 vta_watch_limit(struct vta_device *vdev, u32 id)
+static u64 vta_watch_time_limit(struct vta_device *vdev, u32 id)
 {
 	struct vta_vector *vector = vta_irq_vector(vdev, id);
 	u64 limit = U64_MAX;
@@ -185,7 +185,7 @@ static u64 vta_watch_limit(struct vta_device *vdev, u32 id)
 
 	/* If the queue is being ended, the thread that ends it waits for the card. */
 	spin_lock_irq(&vector->lock);
-	q = vta_watch_find(vector, id);
+	q = vta_watch_find_queue(vector, id);
 	if (q && q->setup.time_limit)
 		limit = q->setup.time_limit;
 	spin_unlock_irq(&vector->lock);
@@ -193,26 +193,26 @@ static u64 vta_watch_limit(struct vta_device *vdev, u32 id)
 }
 
 /* Aborts the descriptor, which may take @ns, if the engine still executes it. */
-static void vta_watch_abort(struct vta_device *vdev, unsigned int e, u32 id, u64 ns)
+static void vta_watch_abort_queue(struct vta_device *vdev, unsigned int e, u32 id, u64 ns)
 {
 	struct vta_watch_engine *engine = &vdev->watch.engines[e];
 	struct vta_vector *vector = vta_irq_vector(vdev, id);
 	struct vta_queue *q;
 
 	spin_lock_irq(&vector->lock);
-	q = vta_watch_find(vector, id);
+	q = vta_watch_find_queue(vector, id);
 	if (q && vta_read(vdev, REG_ENGINE_MOVES(e)) == engine->moves) {
 		engine->aborted = engine->moves;
 		vta_queue_abort_hung(q, ns);
-		q->watched.abort = true;
-		q->watched.stuck = 0;
-		vdev->watch.again = true;
+		q->watch.aborting = true;
+		q->watch.stuck = 0;
+		vdev->watch.rearm = true;
 	}
 	spin_unlock_irq(&vector->lock);
 }
 
 /* @ready: a queue waits for the engine. */
-static void vta_watch_ask_engine(struct vta_device *vdev, unsigned int e, bool ready)
+static void vta_watch_check_engine(struct vta_device *vdev, unsigned int e, bool ready)
 {
 	struct vta_watch_engine *engine = &vdev->watch.engines[e];
 	u64 hang = (u64)READ_ONCE(vta_hang_ms) * NSEC_PER_MSEC;
@@ -222,14 +222,14 @@ static void vta_watch_ask_engine(struct vta_device *vdev, unsigned int e, bool r
 	u64 now = vta_read64(vdev, REG_TIME_LO);
 	bool moved = moves != vta_read(vdev, REG_ENGINE_MOVES(e));
 	bool busy = moves & REG_ENGINE_MOVES_BUSY;
-	bool was_over = engine->over && engine->moves == moves;
-	u64 limit = busy ? vta_watch_limit(vdev, id) : ready ? 0 : U64_MAX;
+	bool was_overdue = engine->overdue && engine->moves == moves;
+	u64 limit = busy ? vta_watch_time_limit(vdev, id) : ready ? 0 : U64_MAX;
 
-	engine->stood = engine->moves == moves ? engine->stood + vdev->watch.stood : 0;
-	since += engine->stood;
+	engine->paused_ns = engine->moves == moves ? engine->paused_ns + vdev->watch.paused_ns : 0;
+	since += engine->paused_ns;
 	engine->moves = moves;
-	engine->over = !moved && hang && limit != U64_MAX && now > since + limit + hang;
-	if (!engine->over || !was_over || engine->aborted == moves)
+	engine->overdue = !moved && hang && limit != U64_MAX && now > since + limit + hang;
+	if (!engine->overdue || !was_overdue || engine->aborted == moves)
 		return;
 	if (!busy)
 		vta_card_request_reset(vdev, "does not start submitted descriptors");
@@ -238,60 +238,60 @@ static void vta_watch_ask_engine(struct vta_device *vdev, unsigned int e, bool r
 		 ((moves - engine->aborted) & REG_ENGINE_MOVES_MAX) == 2)
 		vta_card_request_reset(vdev, "hangs");
 	else
-		vta_watch_abort(vdev, e, id, limit + hang);
+		vta_watch_abort_queue(vdev, e, id, limit + hang);
 }
 
 /* ---- Registers of the card ---- */
 
 /* Checks the card itself. False if a reset was requested. */
-static bool vta_watch_ask_card(struct vta_device *vdev)
+static bool vta_watch_check_card(struct vta_device *vdev)
 {
 	struct vta_watch *watch = &vdev->watch;
 	u32 heartbeat = vta_read(vdev, REG_HEARTBEAT);
 	u32 status = vta_read(vdev, REG_STATUS);
-	bool still = watch->still && !watch->first && heartbeat == watch->heartbeat;
+	bool stopped = watch->have_regs && !watch->stale && heartbeat == watch->heartbeat;
 
-	watch->still = true;
+	watch->have_regs = true;
 	watch->heartbeat = heartbeat;
-	if (!vta_card_is_there(vdev))
+	if (!vta_card_is_present(vdev))
 		vta_card_request_reset(vdev, "does not answer");
 	else if (!(status & REG_STATUS_READY) ||
 		 vta_read(vdev, REG_GENERATION) != vdev->card_generation)
 		vta_card_request_reset(vdev, "reset itself");
 	else if (status & REG_STATUS_FATAL)
 		vta_card_request_reset(vdev, "reported a fatal error");
-	else if (still)
+	else if (stopped)
 		vta_card_request_reset(vdev, "heartbeat stopped");
 	else
 		return true;
 	return false;
 }
 
-void vta_watch_forget(struct vta_device *vdev)
+void vta_watch_restart(struct vta_device *vdev)
 {
 	unsigned int e;
 
-	vdev->watch.still = false;
+	vdev->watch.have_regs = false;
 	for (e = 0; e < VTA_NR_ENGINES; e++)
 		vdev->watch.engines[e] = (struct vta_watch_engine) { .aborted = VTA_WATCH_NEVER };
 }
 
 /* Under vta_device.lock, so not amid a reset. */
-static void vta_watch_ask(struct vta_device *vdev)
+static void vta_watch_check_registers(struct vta_device *vdev)
 {
 	struct vta_watch *watch = &vdev->watch;
 	unsigned long ready = 0;
 	unsigned int n;
 
-	if (watch->lost)
+	if (watch->lost_irq)
 		vta_card_enable_events(vdev);
 
-	if (!vta_watch_ask_card(vdev))
+	if (!vta_watch_check_card(vdev))
 		return;
-	for_each_set_bit(n, watch->standing, VTA_QUEUES_MAX)
-		vta_watch_ask_queue(vdev, n, &ready);
+	for_each_set_bit(n, watch->stalled, VTA_QUEUES_MAX)
+		vta_watch_check_queue(vdev, n, &ready);
 	for (n = 0; n < VTA_NR_ENGINES; n++)
-		vta_watch_ask_engine(vdev, n, test_bit(n, &ready));
+		vta_watch_check_engine(vdev, n, test_bit(n, &ready));
 }
 
 /* ---- When ---- */
@@ -301,27 +301,27 @@ void vta_watch_work(struct work_struct *work)
 	struct vta_device *vdev = container_of(work, struct vta_device, watch.work.work);
 	struct vta_watch *watch = &vdev->watch;
 	/* Not jiffies, which lose time in a virtual machine whose ticks are periodic. */
-	u64 now = ktime_get_ns(), passed = now - watch->looked;
+	u64 now = ktime_get_ns(), passed = now - watch->checked_ns;
 	/* From one look to the next passes a period, and little more. */
 	bool late = passed > 2ull * VTA_WATCH_MS * NSEC_PER_MSEC;
 
-	watch->stood = watch->again && late ? passed : 0;
-	watch->first = !watch->again || late;
-	watch->looked = now;
-	watch->again = xchg(&watch->asked, false);
-	if (vta_watch_look(vdev)) {
+	watch->paused_ns = watch->rearm && late ? passed : 0;
+	watch->stale = !watch->rearm || late;
+	watch->checked_ns = now;
+	watch->rearm = xchg(&watch->requested, false);
+	if (vta_watch_sample_queues(vdev)) {
 		mutex_lock(&vdev->lock);
 		if (vdev->state == VTA_STATE_LIVE && vdev->nr_ctxs)
-			vta_watch_ask(vdev);
+			vta_watch_check_registers(vdev);
 		mutex_unlock(&vdev->lock);
 	}
-	watch->lost = false;
-	if (watch->again)
-		vta_card_watch_later(vdev);
+	watch->lost_irq = false;
+	if (watch->rearm)
+		vta_card_schedule_watch(vdev);
 }
 
 void vta_watch_stop(struct vta_device *vdev)
 {
 	cancel_delayed_work_sync(&vdev->watch.work);
-	vdev->watch.asked = false;
+	vdev->watch.requested = false;
 }
