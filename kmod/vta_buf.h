@@ -17,26 +17,25 @@ struct sg_table;
 struct vta_ctx;
 struct vta_mem;
 
-/* In vta_buf.flags beside VTA_BUF_*. */
-#define VTA_BUF_KERNEL	0x80000000u	/* made for a queue: not the user's to free */
-#define VTA_BUF_STATUS	0x40000000u	/* has no device address; users only read */
-#define VTA_BUF_BORROWED	0x20000000u	/* not the driver's memory: no mmap(), no export */
+/* In vta_buf.flags beside VTA_BUF_* of uapi/vta.h. */
+#define VTA_BUF_KERNEL	0x80000000u	/* made for a queue: the user cannot free it */
+#define VTA_BUF_STATUS	0x40000000u	/* has no device address; users only read it */
+#define VTA_BUF_BORROWED	0x20000000u	/* not memory of the driver: no mmap(), no export */
 #define VTA_BUF_HIDDEN	0x10000000u	/* no mmap() */
 
 /**
- * struct vta_buf - a buffer: memory with a place in a context
+ * struct vta_buf - a buffer: memory with a device address in a context
  * @ref: held by the context's table and by CPU mappings
  * @ctx: the context (constant)
  * @size: bytes, a multiple of the CPU's page (constant)
- * @flags: VTA_BUF_* | VTA_BUF_* (constant)
- * @pgoff: where it can be mmap()ed, in pages: its place in the context's table,
- *         and the user's handle (constant)
- * @addr: its device address; 0 if it has none, or has lost it. The rest is
+ * @flags: VTA_BUF_* of uapi/vta.h and the driver's own above (constant)
+ * @pgoff: mmap() offset in pages, index in the context's table, and the user's handle (constant)
+ * @addr: its device address; 0 if it has none, or has lost it; this and the following fields are
  *        protected by vta_ctx.lock
  * @mem: its memory, NULL if it has lost it
  * @sgt: bus addresses of the driver's own or pinned memory while the card may reach it
- * @node: in vta_ctx.buf_list, from publishing until the last reference goes
- * @removed: in vta_ctx.removed, when the context's table has it no more
+ * @node: in vta_ctx.buf_list, from publishing until the last reference is dropped
+ * @removed: in vta_ctx.removed, after the buffer has left the context's table
  */
 struct vta_buf {
 	struct kref ref;
@@ -51,40 +50,68 @@ struct vta_buf {
 	struct list_head removed;
 };
 
-/*
- * Makes a buffer that is not published yet; takes over the caller's reference to @mem, also if it
- * fails. @addr: the device address, or 0 for any multiple of @align, or of a page if that is 0;
- * with VTA_BUF_STATUS, there is none and @pgoff of the buffer is the caller's to set.
+/**
+ * vta_buf_create() - make a buffer, which is not published yet
+ * @ctx: the context
+ * @mem: its memory; takes over the caller's reference, even on failure
+ * @flags: VTA_BUF_*; with VTA_BUF_STATUS there is no address, and the caller sets @pgoff
+ * @align: alignment of the device address; 0: a page
+ * @addr: the device address; 0: any
+ *
+ * Context: may sleep for the caller's memory; not under vta_ctx.lock.
+ * Return: the buffer with one reference, or an ERR_PTR.
  */
 struct vta_buf *vta_buf_create(struct vta_ctx *ctx, struct vta_mem *mem, u32 flags, u64 align,
 			       u64 addr);
 
-/*
- * Shows the buffer to the card and puts it into the context's table, which has
- * the only reference then. If that fails, the buffer is gone too.
+/**
+ * vta_buf_publish() - map the buffer for the card, and add it to the context's table
+ * @buf: the buffer; the table takes over the only reference, and on failure the buffer is freed
+ *
+ * Context: may sleep for the caller's memory; takes vta_ctx.lock.
+ * Return: 0 or an error.
  */
 int vta_buf_publish(struct vta_buf *buf);
 
-/* Drops a reference; a buffer that was not published has one. */
+/**
+ * vta_buf_put() - drop a reference
+ * @buf: the buffer
+ *
+ * Context: takes vta_ctx.lock.
+ */
 void vta_buf_put(struct vta_buf *buf);
 
-/*
- * Releases vta_ctx.lock, and then gives back what buffers had that were taken out under it:
- * their bus addresses and their memory.
+/**
+ * vta_buf_unlock() - unlock vta_ctx.lock, then unmap and free the buffers removed under it
+ * @ctx: the context
  */
 void vta_buf_unlock(struct vta_ctx *ctx);
 
-/* ---- The following are called under vta_ctx.lock, to be left by vta_buf_unlock() ---- */
-
-/*
- * Removes the buffer from the card and from the context's table. If that fails, the card may
- * still access the buffer, and nothing has been freed.
+/**
+ * vta_buf_unpublish() - unmap the buffer from the card, and remove it from the context's table
+ * @buf: the buffer
+ *
+ * Context: under vta_ctx.lock, which vta_buf_unlock() releases.
+ * Return: 0; or -ENODEV: the card may still access the buffer, which stays where it is.
  */
 int vta_buf_unpublish(struct vta_buf *buf);
 
-/* Drops the memory of all buffers, even mapped ones; the card must have stopped. */
+/**
+ * vta_buf_drop_all() - drop the memory of all buffers, even of mapped ones
+ * @ctx: the context, which the card does not use any more
+ *
+ * Context: under vta_ctx.lock, which vta_buf_unlock() releases.
+ */
 void vta_buf_drop_all(struct vta_ctx *ctx);
 
+/**
+ * vta_buf_mmap() - map a buffer into a process
+ * @buf: the buffer
+ * @vma: the mapping
+ *
+ * Context: under vta_ctx.lock.
+ * Return: 0, -EINVAL or -EACCES.
+ */
 int vta_buf_mmap(struct vta_buf *buf, struct vm_area_struct *vma);
 
 #endif /* VTA_BUF_H */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * vta_compat.h - what older kernels lack
+ * vta_compat.h - functions that other kernels lack or declare differently
  *
- * The only place that knows of differences between kernels. VTA_HAVE_x come
- * from Kbuild, which looks for x in the headers of the kernel it builds for.
+ * The only place that knows of differences between kernels. VTA_HAVE_x come from Kbuild, which
+ * searches the headers of the kernel it builds for.
  */
 #ifndef VTA_COMPAT_H
 #define VTA_COMPAT_H
@@ -27,10 +27,15 @@ static inline void vm_flags_clear(struct vm_area_struct *vma, vm_flags_t flags)
 }
 #endif
 
-/* Whether the page can only be cleaned by writing it to swap, if at all. */
+/**
+ * vta_page_is_swap_backed() - check that no file system cleans a page
+ * @page: the page
+ *
+ * Return: true if the page is written to swap, or not at all.
+ */
 static inline bool vta_page_is_swap_backed(struct page *page)
 {
-#ifdef VTA_HAVE_FOLIO_SWAPBACKED	/* tested of folios only */
+#ifdef VTA_HAVE_FOLIO_SWAPBACKED	/* these kernels test folios only */
 	struct folio *folio = page_folio(page);
 
 	return folio_test_anon(folio) || folio_test_swapbacked(folio) ||
@@ -40,11 +45,16 @@ static inline bool vta_page_is_swap_backed(struct page *page)
 #endif
 }
 
-/*
- * What to ask for beside FOLL_LONGTERM to pin up to @nr pages for reading. A page
- * that will be copied on the next write to it must be copied now, or the process
- * will write to one page and the card read another. Kernels that keep FOLL_* in
- * mm_types.h (since 6.3) do that themselves; before, one has to pretend to write.
+/**
+ * vta_pin_read_flags() - flags besides FOLL_LONGTERM to pin pages for reading
+ * @addr: address of the first page
+ * @nr: number of pages; out: number of pages that may be pinned with these flags
+ *
+ * A copy-on-write page must be copied now, or the process will write to one page while the card
+ * reads another. Kernels that keep FOLL_* in mm_types.h (since 6.3) do so. Older ones copy the page
+ * only if it is pinned for writing.
+ *
+ * Return: FOLL_*.
  */
 static inline unsigned int vta_pin_read_flags(unsigned long addr, unsigned long *nr)
 {
@@ -114,7 +124,13 @@ static inline void dmem_cgroup_uncharge(struct dmem_cgroup_pool_state *pool, u64
 }
 #endif
 
-/* The memory of a card, for the dmem controller: NULL if the kernel has none. */
+/**
+ * vta_dmem_register() - register the memory of a card with the dmem controller
+ * @size: bytes
+ * @card: name of the card
+ *
+ * Return: the region, NULL if the kernel has no dmem controller, or an ERR_PTR.
+ */
 static inline struct dmem_cgroup_region *vta_dmem_register(u64 size, const char *card)
 {
 #ifdef VTA_HAVE_DMEM_CGROUP_INIT	/* since 7.3 */
@@ -128,7 +144,12 @@ static inline struct dmem_cgroup_region *vta_dmem_register(u64 size, const char 
 #endif
 }
 
-/* Whether the caller of poll() is to be woken; false if it only looks. */
+/**
+ * vta_poll_waits() - check whether the caller of poll() will sleep
+ * @wait: argument of poll()
+ *
+ * Return: false if the caller only asks for the present events.
+ */
 static inline bool vta_poll_waits(const poll_table *wait)
 {
 #ifdef VTA_HAVE_POLL_DOES_NOT_WAIT	/* before 7.2 */
@@ -138,6 +159,10 @@ static inline bool vta_poll_waits(const poll_table *wait)
 #endif
 }
 
+/**
+ * vta_eventfd_signal() - add 1 to an eventfd's count
+ * @ctx: the eventfd
+ */
 static inline void vta_eventfd_signal(struct eventfd_ctx *ctx)
 {
 #ifdef VTA_HAVE_EVENTFD_SIGNAL_ONE	/* since 6.8 */
@@ -153,7 +178,7 @@ static inline void vta_eventfd_signal(struct eventfd_ctx *ctx)
 #define VTA_IMPORT_NS(ns)	MODULE_IMPORT_NS(ns)
 #endif
 
-/* In TP_fast_assign(), of a __string(). */
+/* Assigns a __string() in TP_fast_assign(). */
 #ifdef VTA_HAVE_ASSIGN_STR_ONE	/* since 6.10 */
 #define vta_assign_str(dst, src)	__assign_str(dst)
 #else

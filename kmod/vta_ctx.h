@@ -24,38 +24,38 @@ struct page;
 /**
  * struct vta_ctx - a context
  * @vdev: the card
- * @file: the open file, which holds the context and not the other way round
- * @inode: lists the mappings of the file, and of no other
+ * @file: the open file, which holds the context; the context does not hold the file
+ * @inode: lists the mappings of this file only
  * @node: in vta_device.ctxs
  * @client: a number that no other file has had since the module was loaded
  * @tgid: the process that opened the file, for messages
  * @comm: its name, sanitised to one word
- * @user: the user that it is counted against
- * @generation: of the card, when it was opened
+ * @user: the user that is charged
+ * @generation: of the card, when the file was opened
  * @notify: signals poll() and eventfds
  * @iova: free device addresses
- * @usage: what queues have used that have ended, or before they were started anew;
+ * @usage: usage of queues that have ended, and of others before their last start;
  *         vta_device.usage_lock
- * @lost: what has become of the card; written under vta_device.lock and @lock
- * @lock: Protects: all below, and that the card may be used for this context:
- *        a holder that finds @dead false may touch registers, map DMA and
- *        publish memory. Never held while touching or allocating a user's memory: page
- *        faults on CPU mappings take it, and so does a reset (vta_device.h)
- * @dead: the card has been taken away; every call gets ENODEV
+ * @lost: why the card was lost; written under vta_device.lock and @lock
+ * @lock: Protects: all below, and the use of the card for this context: a holder that finds @dead
+ *        false may access registers, map DMA and publish memory. Not held while a user's memory is
+ *        touched or allocated: page faults on CPU mappings take it, and so does a reset
+ *        (vta_device.h)
+ * @dead: the card was revoked; every call fails with ENODEV
  * @mmu: device address space
- * @bufs: what can be mmap()ed of memory, struct vta_buf by page offset
- * @buf_list: all buffers, also those that only CPU mappings hold
- * @removed: buffers that were taken out of @bufs, until vta_buf_unlock()
- * @queues: struct vta_queue by handle; found under its own lock alone, too
- * @nr_queues: how many
+ * @bufs: memory that can be mmap()ed, struct vta_buf by page offset
+ * @buf_list: all buffers, even those that only CPU mappings hold
+ * @removed: buffers that were removed from @bufs, until vta_buf_unlock()
+ * @queues: struct vta_queue by handle; may be searched under the xarray's lock alone
+ * @nr_queues: number of queues
  * @host_bytes: host memory in buffers
  * @card_bytes: card memory in buffers
  * @pinned_bytes: memory of processes in buffers
  * @imported_bytes: memory of dma-bufs in buffers
- * @blank: what mappings of the file show that have lost what they showed
+ * @blank: zero page installed in revoked mappings
  *
- * A context has either all it needs of the card or nothing: vta_ctx_drop()
- * takes it, at the latest when the file is closed.
+ * A context has either all it needs of the card or nothing: vta_ctx_drop() drops all of it, at the
+ * latest when the file is closed.
  */
 struct vta_ctx {
 	struct vta_device *vdev;
@@ -87,10 +87,31 @@ struct vta_ctx {
 	struct page *blank;
 };
 
+/**
+ * vta_ctx_open() - make the context of a file
+ * @vdev: the card
+ * @file: the file that is being opened
+ *
+ * Context: may sleep for the caller's memory, and until a reset has ended.
+ * Return: the context, or an ERR_PTR.
+ */
 struct vta_ctx *vta_ctx_open(struct vta_device *vdev, struct file *file);
+
+/**
+ * vta_ctx_close() - stop and free a context
+ * @ctx: the context
+ *
+ * Context: the last close of its file; may sleep until a reset has ended.
+ */
 void vta_ctx_close(struct vta_ctx *ctx);
 
-/* vta_dma_get(), or -ENODEV. */
+/**
+ * vta_ctx_get_dma() - vta_dma_get() for a context
+ * @ctx: the context
+ *
+ * Context: takes vta_ctx.lock.
+ * Return: 0, or -ENODEV if the card was revoked.
+ */
 static inline int vta_ctx_get_dma(struct vta_ctx *ctx)
 {
 	int ret = -ENODEV;
@@ -104,25 +125,64 @@ static inline int vta_ctx_get_dma(struct vta_ctx *ctx)
 	return ret;
 }
 
-/*
- * Revokes the card. First all waiters of the context are released, under vta_device.lock. When
- * the card has stopped, or has dropped the context, its memory is freed.
+/**
+ * vta_ctx_revoke() - revoke the card: fail all waiters, and revoke all mappings
+ * @ctx: the context
+ *
+ * Context: under vta_device.lock.
  */
 void vta_ctx_revoke(struct vta_ctx *ctx);
+
+/**
+ * vta_ctx_drop() - free all that a context has of the card
+ * @ctx: a context that was revoked or stopped; the card has stopped, or has dropped the context
+ *
+ * Context: takes vta_ctx.lock.
+ */
 void vta_ctx_drop(struct vta_ctx *ctx);
-/* Then, under vta_device.lock, sets the fate and cause; an earlier report stays. */
+
+/**
+ * vta_ctx_set_lost() - record the state and cause of a card's loss
+ * @ctx: a context that was revoked
+ * @fate: the state of the card, unless a final one is recorded
+ * @cause: the cause, unless one is recorded
+ *
+ * Context: under vta_device.lock.
+ */
 void vta_ctx_set_lost(struct vta_ctx *ctx, enum vta_fate fate, enum vta_cause cause);
 
-/*
- * Under vta_device.lock, while the machine goes to sleep: calls @each for all queues, up to the
- * first error. Then, when the card has been reset, it is told anew of the context, and its
- * queues go on.
+/**
+ * vta_ctx_for_queues() - call a function for all queues, up to the first error
+ * @ctx: the context
+ * @each: the function, called under vta_ctx.lock
+ *
+ * Context: suspend and resume of the machine, under vta_device.lock.
+ * Return: 0 or that error.
  */
 int vta_ctx_for_queues(struct vta_ctx *ctx, int (*each)(struct vta_queue *q));
+
+/**
+ * vta_ctx_resume() - program the context on a card that was reset, and resume its queues
+ * @ctx: the context
+ *
+ * Context: resume of the machine, under vta_device.lock.
+ * Return: 0, or -ENODEV if a reset has been requested.
+ */
 int vta_ctx_resume(struct vta_ctx *ctx);
 
-/* For vta_ctx.c: an inode for one open file (vta_inode.c). */
+/* ---- An inode for one open file (vta_inode.c) ---- */
+
+/**
+ * vta_inode_new() - make an inode
+ *
+ * Return: the inode, or an ERR_PTR.
+ */
 struct inode *vta_inode_new(void);
+
+/**
+ * vta_inode_put() - drop the inode
+ * @inode: the inode
+ */
 void vta_inode_put(struct inode *inode);
 
 #endif /* VTA_CTX_H */

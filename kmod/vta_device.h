@@ -29,9 +29,9 @@ struct vta_cardmem;
 struct vta_shadow;
 struct vta_vector;
 
-/* How a card is brought back, from the weakest means to the strongest. */
+/* Steps of recovery, from the weakest to the strongest. */
 enum vta_step {
-	VTA_STEP_ABORT,		/* of one queue, by the watchdog */
+	VTA_STEP_ABORT,		/* of one queue, by the watchdog or before suspend */
 	VTA_STEP_SOFT_RESET,
 	VTA_STEP_FUNCTION_RESET,
 	VTA_STEP_GIVE_UP,
@@ -39,18 +39,18 @@ enum vta_step {
 };
 
 /**
- * enum vta_state - what may be done with the card
- * @VTA_STATE_RESETTING: the driver alone has it: it is being probed, reset or woken up
- * @VTA_STATE_LIVE: it works; interrupts are on
- * @VTA_STATE_PCI_OWNED: the PCI core has it, to reset it or to recover the bus
- * @VTA_STATE_FUNCTION_RESET: the PCI core resets the function, because the driver asked it to
- * @VTA_STATE_SUSPENDED: the card or the machine sleeps
+ * enum vta_state - state of the card
+ * @VTA_STATE_RESETTING: only the driver uses it: the card is probed, reset or resumed
+ * @VTA_STATE_LIVE: it works; interrupts are enabled
+ * @VTA_STATE_PCI_OWNED: the PCI core owns it, to reset it or to recover the bus
+ * @VTA_STATE_FUNCTION_RESET: the PCI core resets the function, for the driver
+ * @VTA_STATE_SUSPENDED: the card or the machine is suspended
  * @VTA_STATE_GIVEN_UP: no reset has helped, and the card is off the bus
- * @VTA_STATE_REMOVED: the driver is unbound, or about to be
+ * @VTA_STATE_REMOVED: the driver is unbound, or is being unbound
  *
- * Registers are accessed in the first two states only: vta_read(), vta_write().
- * vta_card_set_state() changes the state, under vta_device.lock. It leaves LIVE only
- * when no file can use the card any more, or while all processes are frozen.
+ * Registers are accessed in the first two states only: vta_read(), vta_write(). The state is
+ * changed by vta_card_set_state(), under vta_device.lock, and leaves LIVE only when no file can use
+ * the card any more, or while all processes are frozen.
  */
 enum vta_state {
 	VTA_STATE_RESETTING,
@@ -65,8 +65,8 @@ enum vta_state {
 /*
  * struct vta_caps - the card's description of itself
  *
- * Read once at probe and checked against the contract; nothing of it is ever
- * read again. Names are those of the registers (docs/hardware.md, section 3).
+ * Read once at probe, and checked against the contract. The fields are named for their registers
+ * (docs/hardware.md, section 3).
  */
 struct vta_caps {
 	u32 contract;
@@ -86,16 +86,15 @@ struct vta_caps {
 /*
  * struct vta_device - one card
  *
- * Lifetime. The memory belongs to @dev's reference count. The PCI driver holds
- * one reference from probe to remove; @cdev is a child of @dev, so each open
- * file holds one until after its release; memory made for the card holds one,
- * which dma-bufs can keep for longer than files. Open cannot race removal: it takes
- * @lock and looks at @state.
+ * Lifetime. @dev's reference count holds the memory. The PCI driver has one reference from probe to
+ * remove. @cdev is a child of @dev, so each open file has one until after its release. Memory made
+ * for the card has one, which dma-bufs can keep for longer than files. Open cannot race removal: it
+ * takes @lock and checks @state.
  *
  * The card itself (@pdev, @regs, @mem, interrupts, DMA) may be used only between probe and remove.
- * Each user is stopped before: contexts and all they own are revoked, under the lock of each
- * (vta_ctx.h), and calls that map memory for them are waited for (vta_dma_get()); sysfs files end
- * with @dev's registration; interrupt handlers are freed; @reset_work is cancelled.
+ * Remove stops each user first: contexts and all they own are revoked, under the lock of each
+ * (vta_ctx.h); calls that map memory for them are waited for (vta_dma_get()); sysfs files end with
+ * @dev's registration; interrupt handlers are freed; @reset_work is cancelled.
  *
  * Lock order, outermost first:
  *
@@ -104,9 +103,9 @@ struct vta_caps {
  *	                  vta_ctx.lock > vta_device.exports_lock
  *	      mmap_lock > vta_ctx.lock
  *
- * so a user's memory must not be touched under any of them. Nor is memory allocated that
- * is charged to a user, or another driver called: both may sleep for as long as a user
- * or that driver likes, and a reset, for which all users wait, takes all of these locks.
+ * So a user's memory must not be touched under any of them. Nor may memory be allocated that is
+ * charged to a user, or another driver be called: both may sleep for as long as a user or that
+ * driver likes, while a reset, for which all users wait, takes all of these locks.
  */
 struct vta_device {
 	struct device dev;
@@ -118,7 +117,7 @@ struct vta_device {
 	phys_addr_t doorbell_phys;
 	struct vta_caps caps;
 	struct vta_cardmem *cardmem;
-	struct dmem_cgroup_region *dmem;	/* the same, for cgroups */
+	struct dmem_cgroup_region *dmem;	/* card memory, for cgroups */
 	atomic64_t host_bytes;		/* host memory in buffers, for sysfs */
 	atomic64_t pinned_bytes;	/* memory of processes in buffers */
 	atomic64_t table_bytes;		/* page tables */
@@ -128,66 +127,96 @@ struct vta_device {
 	struct ida queue_ids;
 	struct ida ctx_ids;
 	atomic_t nr_queues;
-	atomic_t nr_closing;		/* contexts that are out of @ctxs and not yet free */
+	atomic_t nr_closing;		/* contexts that have left @ctxs and are not freed yet */
 	atomic_t nr_dma;		/* calls that map memory for the card: vta_dma_get() */
-	atomic_t throttled;		/* calls that waited for faults to be forgotten */
-	struct vta_shadow *shadow;	/* copy of card memory, while the machine sleeps */
+	atomic_t throttled;		/* calls that vta_user_throttle() has delayed */
+	struct vta_shadow *shadow;	/* copy of card memory, while the machine is suspended */
 	struct notifier_block pm_notifier;
-	struct pci_saved_state *pci_config;	/* see vta_card_save_config() */
+	struct pci_saved_state *pci_config;	/* by vta_card_save_config() */
 	struct device *hwmon;		/* NULL: no sensors */
 	struct vta_history history;
 	struct delayed_work reset_work;
 	struct vta_watch watch;
-	atomic_t steps[VTA_STEPS];	/* of recovery, taken so far */
+	atomic_t steps[VTA_STEPS];	/* counts of recovery steps */
 	atomic_t lost_interrupts;
 	atomic_t interrupt_storms;
 	struct mutex tlb_lock;		/* Protects: REG_TLB_INVALIDATE */
-	spinlock_t users_lock;		/* Protects: @users and what is in it, @groups */
+	spinlock_t users_lock;		/* Protects: @users and its elements, @groups */
 	struct list_head users;		/* struct vta_user */
-	DECLARE_BITMAP(groups, VTA_CONTEXTS_MAX);	/* of the card, that users have */
-	struct mutex exports_lock;	/* Protects: @exports, and what vta_mem.h says */
+	DECLARE_BITMAP(groups, VTA_CONTEXTS_MAX);	/* the card's groups in use */
+	struct mutex exports_lock;	/* Protects: @exports, and fields that vta_mem.h names */
 	struct list_head exports;	/* struct vta_export */
 	spinlock_t usage_lock;		/* Protects: the next two, and usage in contexts */
-	struct vta_usage usage;		/* of starts of queues that have ended */
-	struct list_head usage_queues;	/* those that have not: struct vta_queue */
+	struct vta_usage usage;		/* of queues until their last stop */
+	struct list_head usage_queues;	/* running queues, struct vta_queue */
 
 	/*
-	 * Protects: everything below. Held during opening and closing of files
-	 * and all through a reset of this driver's, so that they wait for each other.
+	 * Protects: everything below. Held while files are opened and closed, and throughout a
+	 * reset by this driver, so that they wait for each other.
 	 */
 	struct mutex lock;
 	enum vta_state state;		/* may be read without the lock */
 	struct list_head ctxs;
 	unsigned int nr_ctxs;
 	unsigned int generation;	/* resets since probe */
-	u32 card_generation;		/* what the card says */
-	unsigned int resets;		/* that the card needed since @resets_since */
+	u32 card_generation;		/* GENERATION when the card was started */
+	unsigned int resets;		/* resets that the card needed since @resets_since */
 	unsigned long resets_since;	/* jiffies */
 };
 
+/**
+ * to_vta_device() - the card of a class device
+ * @dev: vta_device.dev
+ *
+ * Return: the card.
+ */
 static inline struct vta_device *to_vta_device(struct device *dev)
 {
 	return container_of(dev, struct vta_device, dev);
 }
 
+/**
+ * vta_may_access() - check whether the driver may access registers
+ * @vdev: the card
+ *
+ * Return: true in VTA_STATE_RESETTING and VTA_STATE_LIVE.
+ */
 static inline bool vta_may_access(const struct vta_device *vdev)
 {
 	return READ_ONCE(vdev->state) <= VTA_STATE_LIVE;
 }
 
-/* All ones, as of a card that is not there, in states that forbid the access. */
+/**
+ * vta_read() - read a register
+ * @vdev: the card
+ * @reg: REG_x
+ *
+ * Return: the value; all ones if the card is absent, or the state forbids the access.
+ */
 static inline u32 vta_read(struct vta_device *vdev, u32 reg)
 {
 	return vta_may_access(vdev) ? readl(vdev->regs + reg) : U32_MAX;
 }
 
+/**
+ * vta_write() - write a register, unless the state forbids it
+ * @vdev: the card
+ * @reg: REG_x
+ * @val: the value
+ */
 static inline void vta_write(struct vta_device *vdev, u32 reg, u32 val)
 {
 	if (vta_may_access(vdev))
 		writel(val, vdev->regs + reg);
 }
 
-/* 64-bit registers: reading the low half latches the high one where it must. */
+/**
+ * vta_read64() - read a 64-bit register; where it matters, the low half latches the high one
+ * @vdev: the card
+ * @reg_lo: REG_x_LO
+ *
+ * Return: the value, as vta_read().
+ */
 static inline u64 vta_read64(struct vta_device *vdev, u32 reg_lo)
 {
 	u32 lo = vta_read(vdev, reg_lo);
@@ -195,13 +224,24 @@ static inline u64 vta_read64(struct vta_device *vdev, u32 reg_lo)
 	return lo | (u64)vta_read(vdev, reg_lo + 4) << 32;
 }
 
+/**
+ * vta_write64() - write a 64-bit register, the low half first
+ * @vdev: the card
+ * @reg_lo: REG_x_LO
+ * @val: the value
+ */
 static inline void vta_write64(struct vta_device *vdev, u32 reg_lo, u64 val)
 {
 	vta_write(vdev, reg_lo, lower_32_bits(val));
 	vta_write(vdev, reg_lo + 4, upper_32_bits(val));
 }
 
-/* No register of a live card reads as all ones (docs/hardware.md, section 2). */
+/**
+ * vta_is_dead() - check for the value of an absent card
+ * @val: value of a register
+ *
+ * Return: true for all ones, which no register of a live card has (docs/hardware.md, section 2).
+ */
 static inline bool vta_is_dead(u32 val)
 {
 	return val == U32_MAX;
@@ -223,31 +263,60 @@ static inline bool vta_is_dead(u32 val)
 	_ret;										\
 })
 
-/*
- * Between the two calls the driver is not unbound, so memory may be mapped for the card, and
- * unmapped, outside of all locks. The first is called under vta_ctx.lock, of a context that is
- * alive, or under @lock, of a card that is live.
+/**
+ * vta_dma_get() - keep the driver bound
+ * @vdev: the card
+ *
+ * Until vta_dma_put(), memory may be mapped for the card and unmapped outside of all locks.
+ *
+ * Context: under vta_ctx.lock of a live context, or under vta_device.lock of a live card.
  */
 static inline void vta_dma_get(struct vta_device *vdev)
 {
 	atomic_inc(&vdev->nr_dma);
 }
 
+/**
+ * vta_dma_put() - undo vta_dma_get()
+ * @vdev: the card
+ */
 static inline void vta_dma_put(struct vta_device *vdev)
 {
 	if (atomic_dec_and_test(&vdev->nr_dma))
 		wake_up_var(&vdev->nr_dma);
 }
 
-/* A card answers, and not a bridge in its place with ones or zeroes. */
+/**
+ * vta_card_is_present() - check that the card answers
+ * @vdev: the card
+ *
+ * Return: false if a bridge answers in its place, with ones or zeroes.
+ */
 bool vta_card_is_present(struct vta_device *vdev);
+
+/**
+ * vta_card_wait_ready() - wait until the card is ready
+ * @vdev: the card
+ *
+ * Return: 0, -ENODEV if the card does not answer, or -ETIMEDOUT.
+ */
 int vta_card_wait_ready(struct vta_device *vdev);
-/* Afterwards, the card executes nothing that was submitted before. */
+
+/**
+ * vta_card_reset() - reset the card by its CONTROL register
+ * @vdev: the card
+ *
+ * Return: 0, and the card executes nothing that was submitted before; or an error.
+ */
 int vta_card_reset(struct vta_device *vdev);
-/* The card sends the interrupt for events that it still has: one that was lost. */
+
+/**
+ * vta_card_enable_events() - enable events; the card interrupts for those that are pending
+ * @vdev: the card
+ */
 void vta_card_enable_events(struct vta_device *vdev);
 
-/* What a queue of the card is started with, by the names of its registers. */
+/* Values of a queue's registers at its start; the fields are named for the registers. */
 struct vta_queue_setup {
 	u32 context;
 	u32 ring_order;
@@ -264,52 +333,141 @@ struct vta_queue_setup {
 	u32 priority;
 };
 
-/*
- * Both for any queue of the card, by its number: starts it; waits until it has stopped. They
- * return when that is done; if not, a reset has been requested.
+/**
+ * vta_card_start_queue() - start a queue of the card, and wait until it runs
+ * @vdev: the card
+ * @id: number of the queue
+ * @setup: its registers
+ *
+ * Return: 0, or -ENODEV if a reset has been requested.
  */
 int vta_card_start_queue(struct vta_device *vdev, u32 id, const struct vta_queue_setup *setup);
+
+/**
+ * vta_card_wait_queue() - wait until a queue has stopped
+ * @vdev: the card
+ * @id: number of the queue
+ *
+ * Return: 0, or -ENODEV if a reset has been requested.
+ */
 int vta_card_wait_queue(struct vta_device *vdev, u32 id);
 
-/* Keeps the card awake, waking it first; before any lock. */
+/**
+ * vta_card_get() - resume the card, and keep it awake
+ * @vdev: the card
+ *
+ * Context: may sleep; before any lock.
+ * Return: 0 or -ENODEV.
+ */
 int vta_card_get(struct vta_device *vdev);
+
+/**
+ * vta_card_put() - undo vta_card_get()
+ * @vdev: the card
+ */
 void vta_card_put(struct vta_device *vdev);
 
-/* Asks for a reset; from any context. @reason is a constant, for the kernel log. */
+/**
+ * vta_card_request_reset() - request a reset
+ * @vdev: the card
+ * @reason: a constant, for the log: what the card has done
+ *
+ * Context: any.
+ */
 void vta_card_request_reset(struct vta_device *vdev, const char *reason);
-/* The work that resets runs in @ms. */
+
+/**
+ * vta_card_queue_reset() - queue vta_device.reset_work
+ * @vdev: the card
+ * @ms: delay
+ *
+ * Context: any.
+ */
 void vta_card_queue_reset(struct vta_device *vdev, unsigned int ms);
 
-/* A reset was asked for, and has not begun. */
+/**
+ * vta_card_reset_is_pending() - check for a requested reset
+ * @vdev: the card
+ *
+ * Return: true if a reset was requested and has not begun.
+ */
 static inline bool vta_card_reset_is_pending(const struct vta_device *vdev)
 {
 	return vta_may_access(vdev) && READ_ONCE(vdev->history.reason);
 }
 
-/*
- * Returns when no reset is wanted any more: the card works, or it cannot be used.
- * -EINTR if the caller is killed.
+/**
+ * vta_card_settle() - wait until no reset is pending: the card works, or cannot be used
+ * @vdev: the card
+ *
+ * Return: 0, or -EINTR if the caller is killed.
  */
 int vta_card_settle(struct vta_device *vdev);
 
-/*
- * Takes vta_device.lock, but not amid a reset of the function, in which the PCI core has the
- * card and the lock is released. -EINTR if the caller is killed.
+/**
+ * vta_card_lock() - take vta_device.lock, but not in VTA_STATE_FUNCTION_RESET
+ * @vdev: the card
+ *
+ * The lock is released while the PCI core resets the function.
+ *
+ * Return: 0, or -EINTR if the caller is killed.
  */
 int vta_card_lock(struct vta_device *vdev);
 
-/* A step of recovery was taken, with that result: trace and counters. */
+/**
+ * vta_card_count_step() - count and trace a step of recovery
+ * @vdev: the card
+ * @step: the step
+ * @ret: its result
+ *
+ * Context: any.
+ */
 void vta_card_count_step(struct vta_device *vdev, enum vta_step step, int ret);
 
-/* A wait or a poll begins: the watchdog looks at the card from now on; any context. */
+/**
+ * vta_card_watch() - start the watchdog, for a wait or a poll that begins
+ * @vdev: the card
+ *
+ * Context: any.
+ */
 void vta_card_watch(struct vta_device *vdev);
-/* For the watchdog: it looks once more. */
+
+/**
+ * vta_card_schedule_watch() - schedule the watchdog's next check
+ * @vdev: the card
+ *
+ * Context: any.
+ */
 void vta_card_schedule_watch(struct vta_device *vdev);
 
 #define VTA_MINORS	256
 
+/**
+ * vta_device_create() - allocate the structure of a card, and its minor number
+ * @pdev: the PCI device
+ * @base: the first device number
+ *
+ * Context: probe.
+ * Return: the card, whose only reference the caller drops with put_device(); or an ERR_PTR.
+ */
 struct vta_device *vta_device_create(struct pci_dev *pdev, dev_t base);
+
+/**
+ * vta_device_identify() - check that this is a card of the contract, reset it, read vta_device.caps
+ * @vdev: the card, in any state
+ *
+ * Context: probe.
+ * Return: 0, or an error, which was logged.
+ */
 int vta_device_identify(struct vta_device *vdev);
+
+/**
+ * vta_device_map() - claim doorbells and card memory, and map the latter
+ * @vdev: the card
+ *
+ * Context: probe; undone by devres and by the device's release.
+ * Return: 0 or an error.
+ */
 int vta_device_map(struct vta_device *vdev);
 
 #endif /* VTA_DEVICE_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * vta_drv.h - what the module takes from the files that are its doors
+ * vta_drv.h - entry points: file operations, sysfs groups, hwmon
  */
 #ifndef VTA_DRV_H
 #define VTA_DRV_H
@@ -14,11 +14,21 @@ struct vta_device;
 extern const struct file_operations vta_fops;
 extern const struct attribute_group *vta_groups[];
 
-/* ---- Sensors (vta_hwmon.c) ---- */
-
 #if IS_REACHABLE(CONFIG_HWMON)
-/* Between probe and remove; a card goes on without. */
+/**
+ * vta_hwmon_init() - register the sensors of a card, if the card has any
+ * @vdev: the card
+ *
+ * Context: probe. Failure is logged, and the card works without sensors.
+ */
 void vta_hwmon_init(struct vta_device *vdev);
+
+/**
+ * vta_hwmon_fini() - unregister the sensors of a card
+ * @vdev: the card
+ *
+ * Context: remove.
+ */
 void vta_hwmon_fini(struct vta_device *vdev);
 #else
 static inline void vta_hwmon_init(struct vta_device *vdev) { }

@@ -18,9 +18,9 @@ struct vta_queue;
 
 /**
  * struct vta_text - a text that is being written
- * @buf: where
- * @size: bytes of it
- * @len: bytes written; what has no room is left out
+ * @buf: the text
+ * @size: bytes of @buf
+ * @len: bytes written; a text that is too long is cut
  */
 struct vta_text {
 	char *buf;
@@ -28,6 +28,11 @@ struct vta_text {
 	size_t len;
 };
 
+/**
+ * vta_print() - append to a text
+ * @text: the text
+ * @format: as printf()
+ */
 __printf(2, 3)
 static inline void vta_print(struct vta_text *text, const char *format, ...)
 {
@@ -42,13 +47,13 @@ static inline void vta_print(struct vta_text *text, const char *format, ...)
 
 /**
  * struct vta_past_fault - a queue that has halted
- * @time_ns: when, on CLOCK_BOOTTIME
+ * @time_ns: time of CLOCK_BOOTTIME
  * @queue: number of the card's queue
  * @ctx: number of the card's context
  * @tgid: the process that opened the file
- * @uid: the user that it is counted against, in the first user namespace
- * @comm: the name of that process, of printable characters
- * @fault: why
+ * @uid: the user that the queue is counted against, in the initial user namespace
+ * @comm: the name of that process, in printable characters
+ * @fault: the fault
  */
 struct vta_past_fault {
 	u64 time_ns;
@@ -61,10 +66,10 @@ struct vta_past_fault {
 };
 
 /**
- * struct vta_past_reset - the card was reset, or given up
- * @time_ns: when, on CLOCK_BOOTTIME
+ * struct vta_past_reset - a reset of the card, or its end
+ * @time_ns: time of CLOCK_BOOTTIME
  * @reason: in words
- * @ret: 0, or why it was given up
+ * @ret: 0, or the error for which the card was given up
  * @generation: of the card afterwards
  */
 struct vta_past_reset {
@@ -76,21 +81,20 @@ struct vta_past_reset {
 
 /**
  * struct vta_history - the last faults and resets of a card
- * @work: tells userspace
- * @lock: Protects: all below; taken with interrupts off, inside any other
- * @closed: no more events are sent
- * @faults: the last ones, number n at n % VTA_HISTORY
- * @nr_faults: how many there were
- * @sent_faults: how many of them userspace has been told of, or knows it was not
- * @resets: the same
- * @nr_resets: the same
- * @sent_resets: the same
- * @reason: why the next reset will be; NULL if none is wanted, and none is under way.
- *       May be read without the lock
- * @cause: the same, for the processes that lose the card by it
+ * @work: sends uevents
+ * @lock: Protects: all below; taken with interrupts off, inside any other lock
+ * @closed: no more uevents are sent
+ * @faults: the last faults, number n at n % VTA_HISTORY
+ * @nr_faults: number of faults
+ * @sent_faults: number of faults whose uevents were sent, or left out
+ * @resets: the last resets, number n at n % VTA_HISTORY
+ * @nr_resets: number of resets
+ * @sent_resets: number of resets whose uevents were sent, or left out
+ * @reason: reason of the requested or current reset, else NULL; may be read without the lock
+ * @cause: the same, for the files that lose the card
  * @window_start: jiffies when @in_window was 0
- * @in_window: events of faults sent since
- * @suppressed: some were left out
+ * @in_window: uevents of faults sent since
+ * @suppressed: uevents have been left out since
  */
 struct vta_history {
 	struct delayed_work work;
@@ -109,33 +113,86 @@ struct vta_history {
 	bool suppressed;
 };
 
+/**
+ * vta_history_init() - initialise vta_device.history
+ * @vdev: the card
+ *
+ * Context: probe.
+ */
 void vta_history_init(struct vta_device *vdev);
-/* Before the device goes away. */
+
+/**
+ * vta_history_close() - send no more uevents
+ * @vdev: the card
+ *
+ * Context: remove, before the device is deleted.
+ */
 void vta_history_close(struct vta_device *vdev);
 
-/* Any context. */
+/**
+ * vta_history_add_fault() - record that a queue has halted
+ * @q: the queue
+ *
+ * Context: any; under vta_vector.lock.
+ */
 void vta_history_add_fault(const struct vta_queue *q);
-/*
- * Sets the reason of the next reset, a constant; the first one counts until vta_history_add_reset(),
- * and is returned. With NULL, returns the reason.
+
+/**
+ * vta_history_set_reason() - set the reason of the next reset, unless it is set already
+ * @vdev: the card
+ * @cause: for the files that lose the card
+ * @reason: a constant, or NULL to get the reason
+ *
+ * Context: any.
+ * Return: the reason, which stays until vta_history_add_reset().
  */
 const char *vta_history_set_reason(struct vta_device *vdev, enum vta_cause cause,
 				   const char *reason);
-/* The card was reset, or given up with an error. */
+
+/**
+ * vta_history_add_reset() - record that the card was reset or given up, and clear the reason
+ * @vdev: the card
+ * @ret: 0, or the error for which the card was given up
+ *
+ * Context: under vta_device.lock.
+ */
 void vta_history_add_reset(struct vta_device *vdev, int ret);
 
-/* A line each, the oldest first. @owners: with the owners. */
+/**
+ * vta_history_print_faults() - print a line for each fault, the oldest first
+ * @vdev: the card
+ * @owners: name the owners of the queues, too
+ * @text: the text
+ */
 void vta_history_print_faults(struct vta_device *vdev, bool owners, struct vta_text *text);
+
+/**
+ * vta_history_print_resets() - print a line for each reset, the oldest first
+ * @vdev: the card
+ * @text: the text
+ */
 void vta_history_print_resets(struct vta_device *vdev, struct vta_text *text);
 
 /* ---- The state of card and driver, as text (vta_dump.c) ---- */
 
-/*
- * Leaves it to userspace as a devcoredump, before the card is reset; under vta_device.lock. The
- * kernel drops it if it still has an earlier one of the card.
+/**
+ * vta_dump_coredump() - make a devcoredump, before the card is reset
+ * @vdev: the card
+ * @reason: of the reset
+ *
+ * The kernel drops the dump if userspace has not read an earlier one of the card yet.
+ *
+ * Context: under vta_device.lock.
  */
 void vta_dump_coredump(struct vta_device *vdev, const char *reason);
-/* The same of a card that is not reset: root has written to its file "coredump" in sysfs. */
+
+/**
+ * vta_dump_state() - make a devcoredump for an administrator
+ * @vdev: the card
+ *
+ * Context: takes vta_device.lock.
+ * Return: 0, or -EINTR.
+ */
 int vta_dump_state(struct vta_device *vdev);
 
 #endif /* VTA_HISTORY_H */

@@ -2,8 +2,8 @@
 /*
  * vta_irq.h - interrupt vectors
  *
- * The first vector is the card's own: faults and failure. The others are the queues', shared when
- * there are fewer than queues. A host that gives only one has it shared by all.
+ * The first vector is the card's own, for faults and failures. The queues have the others, and
+ * share them if there are too few. If a host gives only one vector, it serves card and queues.
  */
 #ifndef VTA_IRQ_H
 #define VTA_IRQ_H
@@ -21,13 +21,12 @@
  * @vdev: the card
  * @nr: its number
  * @name: in /proc/interrupts
- * @lock: Protects: the lists, and what vta_queue.h says; taken in interrupts
+ * @lock: Protects: the lists, and the fields that vta_queue.h names; taken in interrupts
  * @queues: all running queues (vta_queue.vector_node)
  * @waiting: queues with waiters (vta_waiters.node)
- * @credit: since @second_start, interrupts that were asked for and have not come, less those that came
- * without being asked for
- * @second_start: jiffies when a second began
- * @masked: it is turned off because it does not stop
+ * @credit: interrupts armed minus interrupts received in the current second
+ * @second_start: start of that second, in jiffies
+ * @masked: disabled, because of an interrupt storm
  */
 struct vta_vector {
 	struct vta_device *vdev;
@@ -41,13 +40,46 @@ struct vta_vector {
 	bool masked;
 };
 
-/* The vectors are disabled until the card is VTA_STATE_LIVE. */
+/**
+ * vta_irq_init() - allocate and request the vectors, disabled
+ * @vdev: the card
+ *
+ * Context: probe, under vta_device.lock.
+ * Return: 0 or an error.
+ */
 int vta_irq_init(struct vta_device *vdev);
+
+/**
+ * vta_irq_fini() - free the vectors
+ * @vdev: the card; vta_irq_init() may have failed
+ *
+ * Context: remove. No handler runs afterwards.
+ */
 void vta_irq_fini(struct vta_device *vdev);
-/* For vta_card_set_state(). */
+
+/**
+ * vta_irq_disable() - disable all vectors
+ * @vdev: the card
+ *
+ * Context: vta_card_set_state(). No handler runs afterwards.
+ */
 void vta_irq_disable(struct vta_device *vdev);
+
+/**
+ * vta_irq_enable() - enable all vectors
+ * @vdev: the card
+ *
+ * Context: vta_card_set_state().
+ */
 void vta_irq_enable(struct vta_device *vdev);
-/* Where a queue interrupts. */
+
+/**
+ * vta_irq_vector() - the vector of a queue
+ * @vdev: the card
+ * @queue: number of the queue
+ *
+ * Return: the vector.
+ */
 static inline struct vta_vector *vta_irq_vector(struct vta_device *vdev, unsigned int queue)
 {
 	if (vdev->nr_vectors == 1)

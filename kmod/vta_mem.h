@@ -31,25 +31,56 @@ struct vta_user;
 /**
  * struct vta_host - pages of host memory
  * @pages: the pages, which need not be neighbours
- * @nr: how many
+ * @nr: number of pages
  */
 struct vta_host {
 	struct page **pages;
 	unsigned long nr;
 };
 
-/* Allocates the list for the pages of @size bytes, without pages. */
+/**
+ * vta_host_init() - allocate the list of pages, without pages
+ * @host: the list
+ * @size: bytes that the pages will have
+ *
+ * Return: 0 or -ENOMEM.
+ */
 int vta_host_init(struct vta_host *host, u64 size);
-/* Zeroed pages; each can be mapped into a process. */
+
+/**
+ * vta_host_alloc() - allocate zeroed pages, each of which can be mapped into a process
+ * @host: the pages
+ * @size: bytes
+ *
+ * Context: may sleep for the caller's memory.
+ * Return: 0, -ENOMEM, or -EINTR after a fatal signal.
+ */
 int vta_host_alloc(struct vta_host *host, u64 size);
+
+/**
+ * vta_host_free() - free pages and list
+ * @host: the pages
+ */
 void vta_host_free(struct vta_host *host);
 
-/*
- * Maps the pages for a device, in order. ERR_PTR(-EOPNOTSUPP) if this
- * machine would copy what the device reads and writes.
+/**
+ * vta_host_map() - map pages for a device, in their order
+ * @host: the pages
+ * @dev: the device
+ * @dir: direction of the device's accesses
+ *
+ * Return: bus addresses, or an ERR_PTR: -ENOMEM, or -EOPNOTSUPP if this host would bounce the
+ * device's DMA.
  */
 struct sg_table *vta_host_map(const struct vta_host *host, struct device *dev,
 			      enum dma_data_direction dir);
+
+/**
+ * vta_host_unmap() - undo vta_host_map()
+ * @sgt: the bus addresses
+ * @dev: the device
+ * @dir: direction of the device's accesses
+ */
 void vta_host_unmap(struct sg_table *sgt, struct device *dev, enum dma_data_direction dir);
 
 /* ---- Memory of any kind ---- */
@@ -57,10 +88,10 @@ void vta_host_unmap(struct sg_table *sgt, struct device *dev, enum dma_data_dire
 /**
  * struct vta_foreign - a dma-buf of another driver
  * @dmabuf: the dma-buf
- * @attach: of the card's
+ * @attach: the card's attachment
  * @sgt: bus addresses
- * @dir: what the card may do there
- * @work: gives all of it back
+ * @dir: direction of the card's accesses
+ * @work: gives the dma-buf back
  */
 struct vta_foreign {
 	struct dma_buf *dmabuf;
@@ -71,20 +102,19 @@ struct vta_foreign {
 };
 
 enum vta_mem_kind {
-	VTA_MEM_HOST,		/* pages of our own */
-	VTA_MEM_CARD,		/* a piece of the card's memory */
+	VTA_MEM_HOST,		/* pages of the driver */
+	VTA_MEM_CARD,		/* card memory */
 	VTA_MEM_PINNED,		/* pages of a process */
 	VTA_MEM_FOREIGN,	/* a dma-buf of another driver */
 };
 
 /**
- * struct vta_mem_ops - how memory of a kind is given back
- * @release: when the last reference has gone; may sleep for another driver
- * @release_later: the same under a lock: by a worker, which calls vta_mem_discard() as well;
- *                 NULL: @release does not sleep for others
+ * struct vta_mem_ops - operations of a kind of memory
+ * @release: gives the memory back, after the last reference; may sleep for another driver
+ * @release_later: the same, called under a lock: a worker gives the memory back, and calls
+ *                 vta_mem_discard(); NULL: @release does not sleep for others
  *
- * Pointers, since the files that make memory of a kind stand above this one: they take what
- * all kinds have in common from here, and alone know what they have to give back.
+ * The files that make a kind of memory are above vta_mem.c, and pass it these functions.
  */
 struct vta_mem_ops {
 	void (*release)(struct vta_mem *mem);
@@ -92,23 +122,23 @@ struct vta_mem_ops {
 };
 
 /**
- * struct vta_mem - memory; all but @lost, @blank and @ref is constant
+ * struct vta_mem - memory; constant, except for @ref, @lost and @blank
  * @ref: held by buffers and by exported dma-bufs
- * @kind: which of the following there are
- * @ops: how it is given back
- * @vdev: the card it was made for, of which its structure stays
+ * @kind: the kind, which says which of the following fields are used
+ * @ops: operations of the kind
+ * @vdev: the card that it was made for; holds a reference to the device
  * @size: bytes, a multiple of the CPU's page
- * @skew: where in a large page of the card's it starts best
+ * @skew: best offset of its start in a large page of the card
  * @host: HOST, PINNED: the pages
- * @mm: PINNED: the process that is charged for it
- * @cred: PINNED: names that process's user, which is charged as well
+ * @mm: PINNED: the process that is charged
+ * @cred: PINNED: credentials of that process, whose user is charged as well
  * @dirty: PINNED: the card may write it
  * @foreign: FOREIGN: the dma-buf
- * @extents: CARD: where
- * @dmem: CARD: the cgroup that is charged for it
- * @user: HOST, CARD, PINNED: the user it is counted against
+ * @extents: CARD: the card memory
+ * @dmem: CARD: the cgroup that is charged
+ * @user: HOST, CARD, PINNED: the user that is charged
  * @lost: CARD: the card has been reset or is gone; vta_device.exports_lock
- * @blank: CARD: what mappings of a dma-buf show then; vta_device.exports_lock
+ * @blank: CARD: zero page installed in mappings of a dma-buf then; vta_device.exports_lock
  */
 struct vta_mem {
 	struct kref ref;
@@ -129,66 +159,172 @@ struct vta_mem {
 	struct page *blank;
 };
 
-/* Zeroed memory, of the host or of the card. */
+/**
+ * vta_mem_alloc() - allocate zeroed memory
+ * @ctx: the context, whose user is charged
+ * @kind: VTA_MEM_HOST or VTA_MEM_CARD
+ * @size: bytes, a multiple of the CPU's page
+ *
+ * Context: may sleep for the caller's memory; takes vta_ctx.lock.
+ * Return: the memory with a reference, or an ERR_PTR.
+ */
 struct vta_mem *vta_mem_alloc(struct vta_ctx *ctx, enum vta_mem_kind kind, u64 size);
 
-/* The start of one: to be filled in, or discarded. */
+/**
+ * vta_mem_new() - allocate the structure, which the caller fills in
+ * @vdev: the card
+ * @kind: the kind
+ * @ops: operations of the kind
+ * @size: bytes, a multiple of the CPU's page
+ *
+ * Return: the structure, or ERR_PTR(-ENOMEM).
+ */
 struct vta_mem *vta_mem_new(struct vta_device *vdev, enum vta_mem_kind kind,
 			    const struct vta_mem_ops *ops, u64 size);
+
+/**
+ * vta_mem_discard() - free the structure, without releasing memory
+ * @mem: the structure
+ */
 void vta_mem_discard(struct vta_mem *mem);
 
+/**
+ * vta_mem_get() - take a reference
+ * @mem: the memory
+ *
+ * Return: @mem.
+ */
 struct vta_mem *vta_mem_get(struct vta_mem *mem);
+
+/**
+ * vta_mem_put() - drop a reference
+ * @mem: the memory
+ *
+ * Context: may sleep for another driver; not under a lock.
+ */
 void vta_mem_put(struct vta_mem *mem);
-/* The same under a lock: another driver is asked by a worker to take its memory back. */
+
+/**
+ * vta_mem_put_later() - drop a reference under a lock
+ * @mem: the memory; a worker gives memory of other drivers back
+ */
 void vta_mem_put_later(struct vta_mem *mem);
 
 /* ---- CPU mappings ---- */
 
-/* What all mappings of the driver have in common. */
+/**
+ * vta_vma_init() - check and set the flags of any mapping of this driver
+ * @vma: the mapping
+ *
+ * Return: 0, -EINVAL or -EACCES.
+ */
 int vta_vma_init(struct vm_area_struct *vma);
 
-/* How HOST and CARD memory is cached. */
+/**
+ * vta_mem_mmap() - set the cache attributes of a mapping of HOST or CARD memory
+ * @mem: the memory
+ * @vma: the mapping
+ */
 void vta_mem_mmap(const struct vta_mem *mem, struct vm_area_struct *vma);
 
-/*
- * Before the next two, and before the lock under which they are called: allocates the
- * process's page table and, if the mapping has lost what it showed, @blank. 0 or an error.
+/**
+ * vta_mem_fault_begin() - allocate what a page fault needs, before a lock is taken
+ * @blank: for a revoked mapping, where to store its zero page; else NULL
+ * @vmf: the page fault
+ *
+ * Context: may sleep for the process's memory; not under a lock.
+ * Return: 0 or VM_FAULT_OOM.
  */
 vm_fault_t vta_mem_fault_begin(struct page **blank, struct vm_fault *vmf);
 
-/* Resolves a page fault; @first is the page offset of the first page. */
+/**
+ * vta_mem_fault() - resolve a page fault
+ * @mem: the memory
+ * @vmf: the page fault
+ * @first: page offset of the first page of @mem
+ *
+ * Context: after vta_mem_fault_begin(), under the lock that protects the mapping's memory.
+ * Return: VM_FAULT_NOPAGE, or an error.
+ */
 vm_fault_t vta_mem_fault(const struct vta_mem *mem, struct vm_fault *vmf, unsigned long first);
 
-/*
- * Resolves it with a page of zeroes: a mapping that has lost what it showed is harmless, not
- * fatal. Without @blank the CPU tries again.
+/**
+ * vta_mem_fault_blank() - resolve a page fault of a revoked mapping with a zero page
+ * @blank: the page; if NULL, the CPU faults again
+ * @vmf: the page fault
+ *
+ * Context: as vta_mem_fault().
+ * Return: VM_FAULT_NOPAGE, or an error.
  */
 vm_fault_t vta_mem_fault_blank(struct page *blank, struct vm_fault *vmf);
 
 /* ---- Memory of a process (vta_pin.c) ---- */
 
-/* Pins @size bytes of the caller's from @start, whole pages; charged to process and users. */
+/**
+ * vta_pin_mem() - pin memory of the caller
+ * @ctx: the context, whose user is charged; the caller is, too
+ * @start: address, of a page
+ * @size: bytes, whole pages
+ * @write: the card may write the memory
+ *
+ * Context: may sleep for the caller's memory.
+ * Return: the memory with a reference, or an ERR_PTR.
+ */
 struct vta_mem *vta_pin_mem(struct vta_ctx *ctx, unsigned long start, u64 size, bool write);
 
 /* ---- dma-bufs of any exporter (vta_import.c) ---- */
 
+/**
+ * vta_import_init() - make the workqueue
+ *
+ * Context: module load.
+ * Return: 0 or -ENOMEM.
+ */
 int vta_import_init(void);
+
+/**
+ * vta_import_exit() - wait for all work, and destroy the workqueue
+ *
+ * Context: module unload.
+ */
 void vta_import_exit(void);
 
-/* The memory of the caller's dma-buf, with a reference. */
+/**
+ * vta_import_mem() - the memory of a dma-buf
+ * @ctx: the context
+ * @fd: the caller's descriptor of the dma-buf
+ * @write: the card may write the memory
+ *
+ * Context: may sleep for the exporter; not under a lock.
+ * Return: the memory with a reference, or an ERR_PTR.
+ */
 struct vta_mem *vta_import_mem(struct vta_ctx *ctx, int fd, bool write);
 
 /* ---- dma-bufs made of buffers (vta_export.c) ---- */
 
-/* A dma-buf of the memory; takes over the caller's reference to @mem, also if it fails. */
+/**
+ * vta_export_create() - make a dma-buf
+ * @ctx: the context
+ * @mem: the memory; takes over the caller's reference, even on failure
+ * @flags: O_RDWR or 0, O_CLOEXEC
+ *
+ * Return: the dma-buf, or an ERR_PTR.
+ */
 struct dma_buf *vta_export_create(struct vta_ctx *ctx, struct vta_mem *mem, u32 flags);
 
-/* The memory of a dma-buf; NULL if it was not exported by this driver. */
+/**
+ * vta_export_mem() - the memory of a dma-buf of this driver
+ * @dmabuf: the dma-buf
+ *
+ * Return: the memory, without a reference; NULL if another driver has exported the dma-buf.
+ */
 struct vta_mem *vta_export_mem(struct dma_buf *dmabuf);
 
-/*
- * Revokes card memory from all dma-bufs. Called under vta_device.lock when no context is left
- * that could export more.
+/**
+ * vta_export_revoke() - revoke card memory from all dma-bufs
+ * @vdev: the card, on which no context can export any more
+ *
+ * Context: under vta_device.lock.
  */
 void vta_export_revoke(struct vta_device *vdev);
 

@@ -13,10 +13,10 @@
 struct vta_device;
 struct vta_iova;
 
-#define VTA_L1_SIZE	BIT_ULL(VTA_L1_SHIFT)	/* what a first-level entry maps */
-#define VTA_L2_SIZE	BIT_ULL(VTA_L2_SHIFT)	/* what a second-level entry maps */
+#define VTA_L1_SIZE	BIT_ULL(VTA_L1_SHIFT)	/* mapped by a first-level entry */
+#define VTA_L2_SIZE	BIT_ULL(VTA_L2_SHIFT)	/* mapped by a second-level entry */
 #define VTA_ADDR_END	((u64)VTA_L1_ENTRIES << VTA_L1_SHIFT)
-/* The first page has no address that a buffer could have. */
+/* No buffer has the first page of device addresses. */
 #define VTA_BUF_SIZE_MAX	(VTA_ADDR_END - PAGE_SIZE)
 
 struct vta_table;
@@ -28,7 +28,7 @@ struct vta_table;
  * @l1: first-level table
  * @l1_bus: its bus address
  * @tables: second-level tables by first-level index
- * @stale: tables taken out that the card may still read
+ * @stale: removed tables that the card may still read
  */
 struct vta_mmu {
 	struct vta_device *vdev;
@@ -40,9 +40,9 @@ struct vta_mmu {
 };
 
 /**
- * struct vta_spare - second-level tables that no address space has yet
+ * struct vta_spare - second-level tables that no address space uses yet
  * @tables: the tables
- * @nr: how many
+ * @nr: number of tables
  */
 struct vta_spare {
 	struct list_head tables;
@@ -52,58 +52,161 @@ struct vta_spare {
 #define VTA_SPARE_INIT(spare)	{ .tables = LIST_HEAD_INIT((spare).tables) }
 
 /**
- * struct vta_missing - second-level tables that are needed and not there; zeroes at first
- * @nr: how many
- * @end: first-level entries from here on have not been looked at
+ * struct vta_missing - count of the second-level tables that a mapping needs; zeroes at first
+ * @nr: number of tables
+ * @end: index of the first-level entry at which counting continues
  */
 struct vta_missing {
 	unsigned int nr;
 	unsigned int end;
 };
 
-/* These allocate memory of the caller's, and may sleep for it: not under vta_ctx.lock. */
+/**
+ * vta_mmu_init() - allocate an empty address space
+ * @mmu: the address space
+ * @vdev: the card
+ * @id: number of the context on the card
+ *
+ * Context: may sleep for the caller's memory; not under vta_ctx.lock.
+ * Return: 0 or -ENOMEM.
+ */
 int vta_mmu_init(struct vta_mmu *mmu, struct vta_device *vdev, unsigned int id);
+
+/**
+ * vta_mmu_fini() - free an address space
+ * @mmu: the address space, which the card does not use any more
+ */
 void vta_mmu_fini(struct vta_mmu *mmu);
-/* Makes it @nr tables, if it has fewer; -ENOMEM. */
+
+/**
+ * vta_spare_add() - allocate spare tables
+ * @spare: the spare tables
+ * @vdev: the card
+ * @nr: number of tables that @spare has afterwards, at least
+ *
+ * Context: may sleep for the caller's memory; not under vta_ctx.lock.
+ * Return: 0 or -ENOMEM.
+ */
 int vta_spare_add(struct vta_spare *spare, struct vta_device *vdev, unsigned int nr);
+
+/**
+ * vta_spare_free() - free the remaining spare tables
+ * @spare: the spare tables
+ * @vdev: the card
+ */
 void vta_spare_free(struct vta_spare *spare, struct vta_device *vdev);
 
-/* Makes the card use the table; makes it forget it. */
+/**
+ * vta_mmu_enable() - have the card use the address space for its context
+ * @mmu: the address space
+ */
 void vta_mmu_enable(struct vta_mmu *mmu);
+
+/**
+ * vta_mmu_disable() - have the card forget the address space
+ * @mmu: the address space
+ *
+ * Return: 0, or -ENODEV if a reset has been requested.
+ */
 int vta_mmu_disable(struct vta_mmu *mmu);
 
-/*
- * Maps bytes from device address @addr to bus address @bus; all multiples of VTA_L2_SIZE. @flags:
- * VTA_PTE_WRITE, VTA_PTE_CARD. @spare has the tables that are missing, which are counted before:
- * for all pieces of a buffer, in the order of their addresses.
+/**
+ * vta_mmu_count_missing() - count the tables that vta_mmu_map() will take from the spare ones
+ * @mmu: the address space
+ * @addr: device address
+ * @bus: bus address, or offset in card memory
+ * @len: bytes
+ * @missing: the count; for several pieces call in the order of their addresses
+ *
+ * @addr, @bus and @len are multiples of VTA_L2_SIZE.
+ *
+ * Context: under vta_ctx.lock.
  */
 void vta_mmu_count_missing(const struct vta_mmu *mmu, u64 addr, u64 bus, u64 len,
 			   struct vta_missing *missing);
+
+/**
+ * vta_mmu_map() - map memory
+ * @mmu: the address space
+ * @addr: device address
+ * @bus: bus address, or offset in card memory
+ * @len: bytes
+ * @flags: VTA_PTE_WRITE, VTA_PTE_CARD
+ * @spare: at least as many tables as vta_mmu_count_missing() has counted
+ *
+ * Context: under vta_ctx.lock.
+ */
 void vta_mmu_map(struct vta_mmu *mmu, u64 addr, u64 bus, u64 len, u64 flags,
 		 struct vta_spare *spare);
-/* The same for an address space of the driver's own; -ENOMEM. */
+
+/**
+ * vta_mmu_map_new() - map memory in an address space of the driver's own
+ * @mmu: the address space
+ * @addr: device address
+ * @bus: bus address, or offset in card memory
+ * @len: bytes
+ * @flags: VTA_PTE_WRITE, VTA_PTE_CARD
+ *
+ * Return: 0 or -ENOMEM.
+ */
 int vta_mmu_map_new(struct vta_mmu *mmu, u64 addr, u64 bus, u64 len, u64 flags);
 
-/*
- * When it has returned 0, the card does not touch what was mapped there. When
- * it fails, it may, and a reset has been requested.
+/**
+ * vta_mmu_unmap() - unmap memory, and wait until the card does not access it any more
+ * @mmu: the address space
+ * @addr: device address
+ * @len: bytes
+ *
+ * Context: under vta_ctx.lock.
+ * Return: 0, or -ENODEV if a reset has been requested: until then the card may access the memory.
  */
 int vta_mmu_unmap(struct vta_mmu *mmu, u64 addr, u64 len);
 
-/* ---- Device addresses that are free (vta_iova.c) ---- */
+/* ---- Free device addresses (vta_iova.c) ---- */
 
-/* NULL: no memory. */
+/**
+ * vta_iova_create() - make the allocator of a context's device addresses
+ *
+ * Context: may sleep for the caller's memory.
+ * Return: the allocator, or NULL.
+ */
 struct vta_iova *vta_iova_create(void);
+
+/**
+ * vta_iova_destroy() - free the allocator
+ * @iova: the allocator
+ */
 void vta_iova_destroy(struct vta_iova *iova);
 
-/*
- * Device addresses, a multiple of @align. @skew is where in a large page the
- * memory to be mapped starts: it is placed so that its large pages meet those
- * of the card, if it has any. Returns -ENOSPC if there is no room.
+/**
+ * vta_iova_alloc() - allocate device addresses
+ * @iova: the allocator
+ * @size: bytes, whole pages
+ * @align: alignment, a power of two
+ * @skew: offset in a large page at which the memory to be mapped starts: if possible, the
+ *        large pages of memory and card coincide
+ * @addr: out: the device address
+ *
+ * Return: 0 or -ENOSPC.
  */
 int vta_iova_alloc(struct vta_iova *iova, u64 size, u64 align, u64 skew, u64 *addr);
-/* These device addresses. Returns -EEXIST if one of them is taken. */
+
+/**
+ * vta_iova_reserve() - allocate given device addresses
+ * @iova: the allocator
+ * @size: bytes, whole pages
+ * @addr: the device address
+ *
+ * Return: 0, or -EEXIST if one of the pages is in use.
+ */
 int vta_iova_reserve(struct vta_iova *iova, u64 size, u64 addr);
+
+/**
+ * vta_iova_free() - free device addresses
+ * @iova: the allocator
+ * @addr: the device address
+ * @size: bytes
+ */
 void vta_iova_free(struct vta_iova *iova, u64 addr, u64 size);
 
 #endif /* VTA_MMU_H */

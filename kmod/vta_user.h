@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * vta_user.h - a user's resources, over all of the user's open files: limits, share, usage
+ * vta_user.h - a user's resources, in all of the user's open files: limits, share, usage
  */
 #ifndef VTA_USER_H
 #define VTA_USER_H
@@ -21,8 +21,8 @@ struct vta_text;
 /* Limited resources of a user: bytes of memory, queues and contexts. */
 enum vta_user_resource {
 	VTA_USER_CARD_MEM,
-	VTA_USER_HOST_MEM,	/* of the driver's, in buffers */
-	VTA_USER_PINNED,	/* of processes: has RLIMIT_MEMLOCK for a limit */
+	VTA_USER_HOST_MEM,	/* of the driver, in buffers */
+	VTA_USER_PINNED,	/* of processes: limited by RLIMIT_MEMLOCK */
 	VTA_USER_QUEUES,
 	VTA_USER_CTXS,
 	VTA_USER_RESOURCES
@@ -32,16 +32,16 @@ enum vta_user_resource {
  * struct vta_user - a user of a card; protected by vta_device.users_lock
  * @node: in vta_device.users
  * @uid: the user's ID (constant)
- * @refs: held by contexts and by all that is @used; without any, the user is remembered
- *        as long as the faults and the group are
- * @used: how much, by enum vta_user_resource
- * @group: number of the card's group of the user's queues; with -1 the user has none
+ * @refs: held by contexts and by each charge in @used; a user without references is kept
+ *        until the faults and the group have expired
+ * @used: amounts in use, by enum vta_user_resource
+ * @group: the card's group of the user's queues; -1: none
  * @weight: share of the engines, with or without a group
- * @group_until: without contexts, the group is kept until then, in ns of CLOCK_MONOTONIC
- * @notifier: signals poll() and eventfds of the user's files; by itself
- * @faults_until: when all faults so far would have happened at the rate allowed, and
- *                all time that hangs have cost would have passed again, in ns of
- *                CLOCK_MONOTONIC; changed without the lock
+ * @group_until: a user without contexts keeps the group until then, in ns of CLOCK_MONOTONIC
+ * @notifier: signals poll() and eventfds of the user's files; has a lock of its own
+ * @faults_until: time at which all faults so far would have happened at the allowed rate, and all
+ *                time lost to hangs would have passed again, in ns of CLOCK_MONOTONIC; changed
+ *                without the lock
  */
 struct vta_user {
 	struct list_head node;
@@ -55,62 +55,145 @@ struct vta_user {
 	atomic64_t faults_until;
 };
 
-/* A user's limit of a resource. */
+/**
+ * vta_user_limit() - the limit of a resource for each user
+ * @vdev: the card
+ * @res: the resource, not VTA_USER_PINNED
+ *
+ * Return: the limit.
+ */
 u64 vta_user_limit(const struct vta_device *vdev, enum vta_user_resource res);
 
-/* The caller's user. */
+/**
+ * vta_user_get() - look up the caller's user, or make it
+ * @vdev: the card
+ *
+ * Return: the user with a reference, or ERR_PTR(-ENOMEM).
+ */
 struct vta_user *vta_user_get(struct vta_device *vdev);
+
+/**
+ * vta_user_put() - drop a reference
+ * @vdev: the card
+ * @user: the user
+ */
 void vta_user_put(struct vta_device *vdev, struct vta_user *user);
-/*
- * Sets the weight of a user, even without an open file; -ENOMEM. Prints those that
- * are not 1, a line each: user and weight.
+
+/**
+ * vta_user_set_weight() - set a user's share, even of a user without an open file
+ * @vdev: the card
+ * @uid: the user
+ * @weight: the weight
+ *
+ * Context: under vta_device.lock.
+ * Return: 0 or -ENOMEM.
  */
 int vta_user_set_weight(struct vta_device *vdev, kuid_t uid, unsigned int weight);
+
+/**
+ * vta_user_print_weights() - print a line, user and weight, for each weight that is not 1
+ * @vdev: the card
+ * @text: the text
+ */
 void vta_user_print_weights(struct vta_device *vdev, struct vta_text *text);
-/* Called when no user is left. */
+
+/**
+ * vta_user_free_all() - free all users
+ * @vdev: the card, of which no user has references
+ */
 void vta_user_free_all(struct vta_device *vdev);
 
-/*
- * Charges the user for a queue that halted, or for a hang of @ns; any context. A user with too
- * many of these waits before the next queue: -ERESTARTSYS if interrupted.
+/**
+ * vta_user_charge_fault() - charge a user for a queue that has halted
+ * @user: the user
+ *
+ * Context: any.
  */
 void vta_user_charge_fault(struct vta_user *user);
+
+/**
+ * vta_user_charge_hang() - charge a user for a hang
+ * @user: the user
+ * @ns: duration of the hang
+ *
+ * Context: any.
+ */
 void vta_user_charge_hang(struct vta_user *user, u64 ns);
+
+/**
+ * vta_user_throttle() - delay a user whose queues fault too often
+ * @vdev: the card
+ * @user: the user
+ *
+ * Context: sleeps without locks.
+ * Return: 0, or -ERESTARTSYS if interrupted.
+ */
 int vta_user_throttle(struct vta_device *vdev, struct vta_user *user);
 
-/*
- * -EDQUOT if that is more than a user may have; if @file was opened with CAP_SYS_RESOURCE,
- * there is no limit.
+/**
+ * vta_user_charge() - charge a user for a resource, within the user's limit
+ * @vdev: the card
+ * @user: the user
+ * @res: the resource
+ * @nr: the amount
+ * @file: the open file; if it was opened with CAP_SYS_RESOURCE, there is no limit
+ *
+ * Return: 0 or -EDQUOT.
  */
 int vta_user_charge(struct vta_device *vdev, struct vta_user *user, enum vta_user_resource res,
 		    u64 nr, const struct file *file);
-/* The same, with a limit of the caller's for all that the user has. */
+
+/**
+ * vta_user_charge_below() - vta_user_charge() with a limit of the caller's
+ * @vdev: the card
+ * @user: the user
+ * @res: the resource
+ * @nr: the amount
+ * @limit: limit of all that the user has of the resource
+ *
+ * Return: 0 or -EDQUOT.
+ */
 int vta_user_charge_below(struct vta_device *vdev, struct vta_user *user,
 			  enum vta_user_resource res, u64 nr, u64 limit);
+
+/**
+ * vta_user_uncharge() - undo a charge
+ * @vdev: the card
+ * @user: the user
+ * @res: the resource
+ * @nr: the amount
+ */
 void vta_user_uncharge(struct vta_device *vdev, struct vta_user *user, enum vta_user_resource res,
 		       u64 nr);
 
-/*
- * Gives a user with a context a group, as long as the user has contexts. Under
- * vta_device.lock, with a card that is live. Fails with -ENOSPC if contexts of other
- * users are about to end, which are as many as the card has.
+/**
+ * vta_user_join_group() - give a user a group of the card, for as long as the user has contexts
+ * @vdev: a live card
+ * @user: a user with a context
+ *
+ * Context: under vta_device.lock.
+ * Return: 0, or -ENOSPC if other users have all groups, because their contexts are about to end.
  */
 int vta_user_join_group(struct vta_device *vdev, struct vta_user *user);
-/* Writes all weights to a card that was reset; under vta_device.lock. */
-void vta_user_restore_weights(struct vta_device *vdev);
-
-/* ---- What was used (vta_usage.c) ---- */
 
 /**
- * struct vta_usage - completed work
- * @descriptors: completed
+ * vta_user_restore_weights() - write all weights to a card that was reset
+ * @vdev: the card
+ *
+ * Context: under vta_device.lock.
+ */
+void vta_user_restore_weights(struct vta_device *vdev);
+
+/* ---- Usage (vta_usage.c) ---- */
+
+/**
+ * struct vta_usage - completed work, from the card's status records; each count only grows
+ * @descriptors: descriptors completed
  * @cycles: compute cycles
  * @runs: RUNs completed
  * @copies: COPYs and FILLs completed
- * @run_ns: time in which the compute engine executed them
- * @copy_ns: time in which the copy engine executed them
- *
- * Each only grows, and comes from the card's status records.
+ * @run_ns: time of the compute engine for these RUNs
+ * @copy_ns: time of the copy engine for these COPYs and FILLs
  */
 struct vta_usage {
 	u64 descriptors;
@@ -121,16 +204,37 @@ struct vta_usage {
 	u64 copy_ns;
 };
 
-/*
- * The queue was stopped, or will be started again: adds its usage to its context and the card.
- * Counts once for each start, and while the record exists.
+/**
+ * vta_usage_collect() - add a queue's usage since its start to its context and the card
+ * @q: a queue that was stopped, or will be started again; its record still exists
+ *
+ * Counts once for each start.
  */
 void vta_usage_collect(struct vta_queue *q);
-/* The queue was started after descriptor @seq. */
+
+/**
+ * vta_usage_start() - count a queue's usage from now on
+ * @q: the queue
+ * @seq: sequence number after which the queue was started
+ */
 void vta_usage_start(struct vta_queue *q, u64 seq);
 
-/* Usage of an open file; of all files since the driver was bound. Neither waits for a user. */
+/**
+ * vta_usage_of_ctx() - usage of an open file
+ * @ctx: its context
+ * @usage: out: the usage
+ *
+ * Context: waits for no user.
+ */
 void vta_usage_of_ctx(struct vta_ctx *ctx, struct vta_usage *usage);
+
+/**
+ * vta_usage_of_card() - usage of all files since the driver was bound
+ * @vdev: the card
+ * @usage: out: the usage
+ *
+ * Context: waits for no user.
+ */
 void vta_usage_of_card(struct vta_device *vdev, struct vta_usage *usage);
 
 #endif /* VTA_USER_H */

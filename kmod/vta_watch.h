@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * vta_watch.h - finding a card that hangs
+ * vta_watch.h - the watchdog: finds a card that hangs
  */
 #ifndef VTA_WATCH_H
 #define VTA_WATCH_H
@@ -17,11 +17,11 @@ struct vta_device;
 #define VTA_WATCH_MS	1000
 
 /**
- * struct vta_watch_engine - an engine at the last look
+ * struct vta_watch_engine - an engine at the last check
  * @moves: its MOVES
- * @overdue: it had not moved for too long
- * @paused_ns: ns since then in which the machine was paused
- * @aborted: its MOVES when the descriptor in it was last aborted, or VTA_WATCH_NEVER
+ * @overdue: MOVES had not changed for too long
+ * @paused_ns: time since MOVES changed in which the machine was paused
+ * @aborted: its MOVES when its descriptor was last aborted, or VTA_WATCH_NEVER
  */
 struct vta_watch_engine {
 	u32 moves;
@@ -31,21 +31,21 @@ struct vta_watch_engine {
 };
 
 /**
- * struct vta_watch - what the watchdog saw of the card at its last look
- * @work: looks again
- * @requested: a wait or a poll has begun since
- * @rearm: something was waited for, so that there is another look
- * @lost_irq: an interrupt that should have come has not
- * @checked_ns: ktime_get_ns() then
- * @paused_ns: ns from the look before to this one, if the machine stood still
- * @stale: the look before is too long ago for what was seen then to count
- * @stalled: queues that were waited for and had made no progress, by number
- * @have_regs: registers have been read, and @heartbeat was this
- * @heartbeat: see @have_regs
+ * struct vta_watch - the watchdog of a card, and the card at the last check
+ * @work: makes a check
+ * @requested: a wait or a poll has begun since the last check; may be set from any context
+ * @rearm: a thread waits, so there will be another check
+ * @lost_irq: an interrupt is missing
+ * @checked_ns: ktime_get_ns() at the check
+ * @paused_ns: time since the previous check if the machine was paused, else 0
+ * @stale: the previous check is too long ago to be compared with
+ * @stalled: queues without progress that a thread waits for, by number
+ * @have_regs: registers have been read since the card's last start
+ * @heartbeat: HEARTBEAT, if @have_regs
  * @engines: the engines
  *
- * From @have_regs on it is of the card since its last start, and under vta_device.lock. The
- * rest is the work's alone, but for @requested.
+ * @have_regs and the following fields are reset by each start of the card, under vta_device.lock.
+ * The fields before @have_regs are used by @work alone, except for @requested.
  */
 struct vta_watch {
 	struct delayed_work work;
@@ -62,13 +62,13 @@ struct vta_watch {
 };
 
 /**
- * struct vta_watch_queue - what the watchdog saw of a queue; under vta_vector.lock
- * @waited: a waiter has come since its last look
- * @seq: the last sequence number then
- * @late_seq: no interrupt had come then for this number in ARM, or U64_MAX: for the halt; or 0
- * @behind: the registers were ahead of the record then
- * @stuck: for so many looks it has made no progress with what takes no time
- * @aborting: it has been aborted, and has not been seen to stop
+ * struct vta_watch_queue - a queue at the last check; protected by vta_vector.lock
+ * @waited: a waiter was added since the last check
+ * @seq: its sequence number
+ * @late_seq: sequence number whose interrupt was overdue (U64_MAX: the halt event; 0: none)
+ * @behind: its registers were ahead of its record
+ * @stuck: number of checks in which a descriptor that needs no time has made no progress
+ * @aborting: it was aborted, and has not been found stopped
  */
 struct vta_watch_queue {
 	bool waited;
@@ -79,17 +79,40 @@ struct vta_watch_queue {
 	bool aborting;
 };
 
-/* The queue is started again after @seq: what was seen is of its last start. */
+/**
+ * vta_watch_queue_init() - forget the checks of a queue's previous start
+ * @watch: the queue's part of the watchdog
+ * @seq: sequence number at which the queue starts
+ *
+ * Context: under vta_vector.lock.
+ */
 static inline void vta_watch_queue_init(struct vta_watch_queue *watch, u64 seq)
 {
 	*watch = (struct vta_watch_queue) { .waited = watch->waited, .seq = seq };
 }
 
-/* Of vta_watch.work. */
+/**
+ * vta_watch_work() - check the card
+ * @work: vta_watch.work
+ *
+ * Context: a worker.
+ */
 void vta_watch_work(struct work_struct *work);
-/* The card is started: what was known is of the one before its reset or its sleep. */
+
+/**
+ * vta_watch_restart() - forget the registers of a card that was reset
+ * @vdev: the card
+ *
+ * Context: under vta_device.lock.
+ */
 void vta_watch_restart(struct vta_device *vdev);
-/* When no file can wait any more. */
+
+/**
+ * vta_watch_stop() - stop the watchdog
+ * @vdev: the card, which no file can use any more
+ *
+ * Context: remove; sleeps until the work has ended.
+ */
 void vta_watch_stop(struct vta_device *vdev);
 
 #endif /* VTA_WATCH_H */
