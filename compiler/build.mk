@@ -16,7 +16,7 @@ VTAC_INPUT_OBJS := $(VTAC_DIR)/cmd/images.o $(VTAC_DIR)/cmd/npy.o
 VTAC_CPPFLAGS := -Icompiler $(PROG_CPPFLAGS) -I$(VTAC_DIR) -D_GNU_SOURCE
 VTAC_CFLAGS := -std=c11 -Wall -Wextra -Wshadow -Werror -O2 -g -fPIC
 # They look at every value of every image.
-$(addprefix $(VTAC_DIR)/quant/,calibrate.o moments.o): VTAC_CFLAGS += -O3
+$(addprefix $(VTAC_DIR)/quant/,gptq.o stats.o): VTAC_CFLAGS += -O3
 
 $(call objects,$(VTAC_DIR),compiler,$$(VTAC_CPPFLAGS) $$(CPPFLAGS) $$(VTAC_CFLAGS) $$(CFLAGS))
 

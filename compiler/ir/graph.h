@@ -91,7 +91,7 @@ struct vtac_window {
 struct vtac_conv {
 	struct vtac_window window;
 	int64_t groups;
-	int64_t spare;		/* so many channels, the last, are 0 (spare.c), constant (grid.c) */
+	int64_t spare;		/* so many channels, the last, are 0 (pad_channels.c), constant (input_affine.c) */
 	int64_t out_pad[2];	/* VTAC_CONV_TRANSPOSE */
 	int64_t out_shape[2];	/* likewise, as the file asks for it; 0: not given */
 };

@@ -59,7 +59,7 @@ struct vtac_program {
 	unsigned int regions;
 };
 
-/* Offsets of all tensors (vtac_tensor.offset): plan.c. */
+/* Offsets of all tensors (vtac_tensor.offset): memory_plan.c. */
 int vtac_plan(struct vtac_program *p, const struct vtac_options *opt);
 /* The whole of it; free with the graph, but for vtac_program_free(). */
 int vtac_lower(struct vtac_graph *g, const struct vtac_options *opt, struct vtac_program *p);

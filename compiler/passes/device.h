@@ -12,14 +12,14 @@
 int vtac_dry_run(struct vtac_graph *g, struct vtac_node *node, const struct vtac_options *opt,
 		 uint64_t *cycles, const char **why);
 
-/* Operators that the card has only as a combination of others (forms.c). */
+/* Operators that the card has only as a combination of others (legalize.c). */
 bool vtac_has_form(const struct vtac_node *node);
 
 /* Is operand @i of two a value for each channel, and the other of the output's shape? */
 bool vtac_spreads(const struct vtac_node *node, unsigned int i);
 
 /*
- * blocks.c: a convolution on the card without groups, with float weights; more outputs
+ * align_channels.c: a convolution on the card without groups, with float weights; more outputs
  * of it that are always 0, and more inputs from channel @at on that it does not use.
  */
 bool vtac_is_plain_conv(const struct vtac_node *node);
@@ -28,7 +28,7 @@ bool vtac_has_float_bias(const struct vtac_node *node);
 int vtac_widen_outputs(struct vtac_graph *g, struct vtac_tensor *part, int64_t more);
 int vtac_widen_inputs(struct vtac_graph *g, struct vtac_node *node, int64_t at, int64_t more);
 
-/* spare.c: channels that are always 0, for convolutions that pad. */
+/* pad_channels.c: channels that are always 0, for convolutions that pad. */
 int vtac_add_spare(struct vtac_graph *g, const struct vtac_options *opt);
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the compiler does to a graph, in order (passes.c has the table)
+ * What the compiler does to a graph, in order (api/compile.c has the table)
  *
  * A pass is int vtac_pass_NAME(graph, options): 0, or -1 with graph->error. One pass,
  * one file. `vtac compile --dump-after=NAME` prints the graph after any of them.
@@ -35,7 +35,7 @@ struct vtac_options {
 	unsigned int n_cpu;
 	const char *card_from, *card_to;	/* only from this node to that one, or NULL */
 	bool no_prune;
-	unsigned int cpu_rate;	/* of the host, see prune.c; 0: the usual */
+	unsigned int cpu_rate;	/* of the host, see partition_cost.c; 0: the usual */
 	bool keep_all;		/* tensors share no memory: to look at them after a run */
 	bool one_by_one;	/* each card node is a stream of its own: to compare with */
 	const struct vtac_quant_options *quant;	/* quant.h; NULL: what is best as a rule */

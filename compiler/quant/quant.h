@@ -60,10 +60,10 @@ enum vtac_equalise {
 	VTAC_EQUALISE_AUTO, VTAC_EQUALISE_NONE, VTAC_EQUALISE_HALF, VTAC_EQUALISE_FULL,
 };
 
-/* Which layers are computed in two sets of channels, with finer steps: the first ones (split.c)? */
+/* Layers that are computed in two sets of channels, with finer steps (channel_split.c) */
 enum vtac_split { VTAC_SPLIT_AUTO, VTAC_SPLIT_NONE, VTAC_SPLIT_FIRST, VTAC_SPLIT_EARLY };
 
-/* Are convolutions that are added one convolution (merge.c)? */
+/* Are convolutions that are added one convolution (merge_conv_add.c)? */
 enum vtac_merge { VTAC_MERGE_AUTO, VTAC_MERGE_NONE, VTAC_MERGE_SUMS };
 
 /* What is AUTO is chosen by measured error (choose.c). */
@@ -113,7 +113,7 @@ int vtac_equalise(struct vtac_graph *g, const struct vtac_options *opt,
 		  const struct vtac_images *images, enum vtac_equalise how);
 
 /*
- * moments.c: weights rounded together. The next vtac_calibrate() of @images gathers for them what
+ * gptq.c: weights rounded together. The next vtac_calibrate() of @images gathers for them what
  * nodes of the card read, where there is enough of it: such nodes have moments.
  */
 int vtac_moments_want(struct vtac_graph *g, unsigned int images);
@@ -129,14 +129,14 @@ void vtac_factor_free(struct vtac_factor *f);
 float vtac_stats_range(const struct vtac_stats *s, enum vtac_range method, double percentile,
 		       int levels);
 
-/* split.c: multiplications of a convolution or matrix product. */
+/* channel_split.c: multiplications of a convolution or matrix product. */
 double vtac_work(const struct vtac_node *node);
 /* The first layers in two sets of channels (x = low + high), if the first can be. */
 bool vtac_can_split(const struct vtac_graph *g);
 int vtac_split_layers(struct vtac_graph *g, const struct vtac_options *opt,
 		      const struct vtac_images *images, enum vtac_split how);
 
-/* merge.c: sums of two convolutions as one convolution, where that can be. */
+/* merge_conv_add.c: sums of two convolutions as one convolution, where that can be. */
 bool vtac_can_merge(const struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_merge_sums(struct vtac_graph *g, const struct vtac_options *opt,
 		    const struct vtac_images *images, const struct vtac_quant_options *how);

@@ -29,7 +29,7 @@ bool is_given(const struct vtac_tensor *t);
 /* The least integer of @t: -127 around 0, for a range that is the same in both directions. */
 int32_t least_of(const struct quantiser *q, const struct vtac_tensor *t);
 
-/* zeros.c: may @t's integers begin with the least for 0? Of the tensor alone. */
+/* zero_point.c: may @t's integers begin with the least for 0? Of the tensor alone. */
 bool may_shift_zero(const struct quantiser *q, const struct vtac_tensor *t);
 /* Does a window have any padding? */
 bool pads(const struct vtac_window *w);
@@ -42,7 +42,7 @@ int choose_scales(struct quantiser *q);
 /* weights.c: integers for a convolution or matrix product, and its output stage. */
 int quantise_sums(struct quantiser *q, struct vtac_node *node);
 
-/* stage.c: the output stages of nodes without weights. */
+/* requantize.c: the output stages of nodes without weights. */
 int quantise_simple(struct quantiser *q, struct vtac_node *node);
 
 /* The output stage's limits: of the activation and of the file, in integers of @t. */

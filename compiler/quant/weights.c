@@ -126,7 +126,7 @@ static int nudge(struct sums *s, int64_t c, int64_t k, int by)
 	return best >= 0 ? by : 0;
 }
 
-/* The spare channels take -sum of the other weights, tap by tap (spare.c). */
+/* The spare channels take -sum of the other weights, tap by tap (pad_channels.c). */
 static void fill_spare(struct sums *s, int64_t c)
 {
 	int64_t first = c * s->taps, room = s->spare / s->per_in * s->q->wgt_top;
@@ -470,7 +470,7 @@ static int joint_scales(struct sums *s)
 	return 1;
 }
 
-/* ---- weights rounded together (moments.c) ---- */
+/* ---- weights rounded together (gptq.c) ---- */
 
 /* With the scale as it is. A channel whose sums then leave 32 bits keeps what it has. */
 static void round_channel(struct sums *s, struct vtac_factor *f, int64_t c, int8_t *kept)

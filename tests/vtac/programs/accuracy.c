@@ -429,7 +429,7 @@ int main(int argc, char **argv)
 	test.real = load(argv[optind], &opt, "blocks");
 	if (vtac_split_residuals(test.real))
 		die(test.real->error.text);
-	/* Without images inputs stay what they are (grid.c). */
+	/* Without images inputs stay what they are (input_affine.c). */
 	opt.images = &images;
 	test.integer = load(argv[optind], &opt, NULL);
 	if (test.integer->how) {

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "api/vtac.h"
+#include "vtac.h"
 
 /* A node that the file has, not one that a pass made to move values. */
 static bool is_layer(const struct vtac_node *node)

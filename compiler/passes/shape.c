@@ -6,9 +6,9 @@
  */
 #include <string.h>
 
-#include "interp.h"
-#include "passes/passes.h"
-#include "shape_impl.h"
+#include "ir/interp.h"
+#include "passes.h"
+#include "ir/shape_impl.h"
 
 /* ---- the shapes of the graph's inputs ---- */
 

@@ -3,7 +3,7 @@
  * The pass `blocks`: where the card joins channels, all parts but the last must fill
  * whole blocks. A convolution that makes a part gets more outputs, of weights 0, and the
  * convolutions that read the whole get weights 0 for them. Where that cannot be, the
- * Concat goes to the CPU. Then spare channels are added (spare.c).
+ * Concat goes to the CPU. Then spare channels are added (pad_channels.c).
  */
 #include <string.h>
 

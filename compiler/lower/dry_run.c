@@ -2,10 +2,10 @@
 /* Lower one node without storage: what it would take, or why it does not fit. */
 #include <stdlib.h>
 
-#include "device.h"
-#include "lower/lower_impl.h"
+#include "passes/device.h"
+#include "lower_impl.h"
 
-/* A channel's ALU takes so many instructions for what forms.c makes of such a node. */
+/* A channel's ALU takes so many instructions for what legalize.c makes of such a node. */
 #define FORM_CYCLES	12
 
 static uint64_t form_cycles(const struct vtac_node *node, const struct vtaops_core *core)

@@ -2,7 +2,7 @@
 /*
  * Zero points. A tensor whose values lie on one side of 0 wastes half of the integers if
  * 0 stands for 0. It need not where every node takes another zero point exactly: sums
- * fold it into their bias, and with spare channels (spare.c) they pad with it. What
+ * fold it into their bias, and with spare channels (pad_channels.c) they pad with it. What
  * multiplies two tensors does not.
  */
 #include <math.h>
