@@ -66,7 +66,7 @@ enum vtac_split { VTAC_SPLIT_AUTO, VTAC_SPLIT_NONE, VTAC_SPLIT_FIRST, VTAC_SPLIT
 /* Are convolutions that are added one convolution (merge_conv_add.c)? */
 enum vtac_merge { VTAC_MERGE_AUTO, VTAC_MERGE_NONE, VTAC_MERGE_SUMS };
 
-/* What is AUTO is chosen by measured error (choose.c). */
+/* What is AUTO is chosen by measured error (calibrate.c). */
 struct vtac_quant_options {
 	enum vtac_range range;
 	double percentile;		/* 0 stands for 99.99 */
