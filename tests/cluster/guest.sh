@@ -11,7 +11,7 @@ root=/slurm
 n=0
 failed=0
 
-# check NAME COMMAND...: one result; what was said last is shown if it failed
+# check NAME COMMAND...: one result; the last output is shown if it failed
 check() {
 	name=$1
 	shift
@@ -30,7 +30,7 @@ show() {
 	in_root sinfo -N -o '%N %t %E %G'
 	tail -n 8 $root/var/log/slurm/*.log
 } 2>&1
-# soon COMMAND...: waits until it succeeds; gives up after half an hour, which no machine takes
+# soon COMMAND...: wait until it succeeds, half an hour at most
 soon() {
 	begin=$(date +%s)
 	until "$@"; do
@@ -52,7 +52,7 @@ inject() {
 
 # ---- The cluster ----
 
-# Of the guest, the root gets devices, processes, cards, vtactl and its libraries.
+# The root directory gets the guest's devices, processes, cards, vtactl and its libraries.
 make_root() {
 	mkdir $root
 	mount -t tmpfs -o size=1500m tmpfs $root
@@ -81,14 +81,14 @@ make_cgroups() {
 			mount -t cgroup -o $controller cgroup /sys/fs/cgroup/$controller || return
 		done ;;
 	cgroup/v2)
-		# Without systemd, of which Slurm wants this group.
+		# Slurm needs this group, which systemd makes elsewhere.
 		mount -t cgroup2 cgroup2 /sys/fs/cgroup &&
 			echo '+cpu +cpuset +memory' >/sys/fs/cgroup/cgroup.subtree_control &&
 			mkdir /sys/fs/cgroup/system.slice &&
 			echo '+cpu +cpuset +memory' >/sys/fs/cgroup/system.slice/cgroup.subtree_control ;;
 	esac
 }
-# Slurm's own time-outs are not what is tested.
+# Slurm's own time-outs are not tested, so they are long.
 configure() {
 	cat >$root/etc/slurm/slurm.conf <<-END
 	ClusterName=test
@@ -130,7 +130,7 @@ configure() {
 	ConstrainDevices=yes
 	END
 	mkdir -p $root/var/spool/slurmctld
-	# Two machines in one: each line is of the node that is to have the card.
+	# Two nodes in one machine: each line names the node that has the card.
 	in_root vta-gres n1 | sed -n 1,4p >$root/etc/slurm/gres.conf
 	in_root vta-gres n2 | sed -n 5p >>$root/etc/slurm/gres.conf
 }
@@ -162,7 +162,7 @@ runs() { [ -e "$root/work/$1.runs" ]; }
 release() { : >"$root/work/$1.go"; }
 ended() { [ -z "$(in_root squeue -h -n "$1" -o %T)" ]; }
 ends() { release "$1" && soon ended "$1"; }
-# Of the cards of n1. (n2's is a file of another machine to n1, of which it knows nothing.)
+# Only the cards of n1 count: to n1, n2's is an unknown file of another machine.
 opens() { sed -n 's/^opens \(vta[0-3]\)/\1/p' "$root/work/$1.out" | sort; }
 refused() { grep -c '^refused vta[0-3]: Operation not permitted$' "$root/work/$1.out"; }
 pending() { in_root squeue -h -n "$1" -o '%T %r' >/tmp/out; grep -q "^PENDING.*$2" /tmp/out; }
@@ -219,8 +219,8 @@ check "vta-task: tasks of a step have different cards" [ "$(sed -n 's@^hello fro
 
 # ---- MPI ----
 
-# Of the machine's networks there is the loopback alone, which Open MPI leaves out by itself. A rank
-# that waits polls: it yields, as the machine has fewer processors than ranks.
+# The guest has the loopback alone, which Open MPI excludes by default. Ranks poll while they
+# wait, so they have to yield: there are fewer processors than ranks.
 # digits OPTIONS...: a line that starts the ranks, by mpirun's options; $fails is digits-mpi's
 fails=
 digits() {
@@ -246,7 +246,7 @@ mpi -n 4 --oversubscribe
 inject 2 clear
 check "mpi: a card that takes no program: the other ranks do all" exact
 
-# batch OPTIONS...: a job of ann's that is a line of mpirun's, to its end
+# batch OPTIONS...: submit a line of mpirun's as ann's job, and wait for its end
 batch() {
 	ann sbatch -Q -J mpi -o /work/mpi.out "$@" --wrap "$(digits)" >/tmp/out 2>&1
 	soon ended mpi
@@ -257,8 +257,8 @@ check "mpi: as a job: all scores are those of the CPU" exact
 check "mpi: as a job: each rank has a card of the job's" [ "$(ranks | wc -w)" -eq 3 ]
 batch -N 2 --ntasks-per-node=1 --gres=gpu:vta:1
 check "mpi: as a job of two nodes: all scores are those of the CPU" exact
-# Which cards these are says nothing: those of n1 are files of another machine to n2, of which
-# its Slurm knows nothing.
+# The cards' names are not checked: to n2's Slurm, those of n1 are unknown files of another
+# machine.
 check "mpi: as a job of two nodes: a rank on each" [ "$(ranks | wc -w)" -eq 2 ]
 
 # ---- Cards that fail ----
@@ -297,7 +297,7 @@ vtactl reset --force 4 >/dev/null 2>&1
 check "node that was repaired is taken in again" resume n2
 generation=$(cat /sys/class/vta/vta4/generation)
 
-# A card that fails in its test alone.
+# One card fails in its test only.
 inject 4 fault=insn 1
 in_root env SLURMD_NODENAME=n2 SLURM_SCRIPT_CONTEXT=prolog_slurmd vta-check
 check "vta-check: a card that works after a reset is no reason" [ $? -eq 0 ]
@@ -310,7 +310,7 @@ check "and the job has not begun" [ ! -e $root/work/g.runs ]
 check "but is in the queue again" soon pending g .
 inject 4 clear
 resume n2
-# Slurm holds back for two minutes what it has put back.
+# Slurm delays a requeued job for two minutes.
 in_root scontrol update JobName=g StartTime=now
 check "and runs when the card works" soon runs g
 in_root env SLURMD_NODENAME=n2 vta-check

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# job.sh NAME: a job of the tests. Says for each card whether it can be opened, and which one a
-# program gets that names none; then waits until /work/NAME.go is there.
+# job.sh NAME: a job of the tests. Prints for each card if it can be opened, and the card that a
+# program gets by default; then waits for /work/NAME.go.
 for node in /dev/vta?; do
 	if why=$( (: <>"$node") 2>&1); then
 		echo "opens ${node#/dev/}"

@@ -7,8 +7,8 @@
 #   tests/cluster/run.sh VTA.KO [PLUGIN...]
 #
 # PLUGIN is Slurm's for cgroups, cgroup/v1 and cgroup/v2 if none is given: one boot each.
-# Slurm's packages are installed in a root directory of the host's suite, which is kept in
-# $VTA_CACHE/cluster, and nowhere else. The daemons have the guest's loopback alone.
+# Slurm's packages are installed only in a root directory of the host's suite, which is kept in
+# $VTA_CACHE/cluster. The daemons have the guest's loopback alone.
 set -euo pipefail
 
 top=$(realpath "$(dirname "$0")/../..")
@@ -40,7 +40,7 @@ cached "cluster/$suite-mpi" "root of Debian $suite with Slurm and Open MPI" slur
 status=0
 for plugin; do
 	echo "# $plugin"
-	# The VM ends with this shell, however that ends. It waits for longer than the guest does.
+	# The VM ends with this shell in any case. Its time-out is longer than the guest's.
 	setpriv --pdeathsig TERM -- tools/vm/vm run --kernel "${VM_KERNEL:-host}" --emu build/asan/vta-emu --timeout 2000 \
 		--cards 5 --mem 2500M --file "$module":/lib/vta.ko \
 		--file "$cache/cluster/$suite-mpi/root.tar.gz":/slurm.tar.gz \

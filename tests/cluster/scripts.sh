@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Slurm's scripts without Slurm and without a card: what vta-gres, vta-check and vta-task make
-# of vtactl's and scontrol's answers, which are made up here. Prints TAP.
+# Slurm's scripts vta-gres, vta-check and vta-task without Slurm and without a card: the answers
+# of vtactl and scontrol are made up here. Prints TAP.
 # shellcheck disable=SC2317 # functions are called by check
 set -u
 
@@ -128,7 +128,7 @@ cards none ok
 as epilog_slurmd vta1
 check "vta-check: of the cards that are named alone" is 0
 
-# A user's file where every user may write: held for ever, and not root's to open.
+# A user's lock file in a directory for all users: locked for ever, and root must not open it.
 lock=/run/lock/vta-check.test$$
 if (set -C && : >"$lock") 2>/dev/null; then
 	chmod 666 "$lock"
@@ -149,8 +149,8 @@ fi
 
 # ---- vta-task ----
 
-# tasks VARIABLE=VALUE...: what each of three tasks is given, in a /dev with vta0 to vta3, of which
-# a user may open two
+# tasks VARIABLE=VALUE...: print the card of each of three tasks, in a /dev with vta0 to vta3,
+# of which a user may open two
 # shellcheck disable=SC2016 # the inner shell's
 tasks() {
 	local id

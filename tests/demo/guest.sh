@@ -11,18 +11,18 @@ driver=/sys/bus/pci/drivers/vta
 # shellcheck source=tests/tap.sh
 . /lib/tap.sh
 
-# exact FILE: the demo's output says that all is as on the CPU
+# exact FILE: by the demo's output, all scores equal the CPU's
 exact() {
 	grep -q '^scores  *exact: 2000 of 2000 ' "$1" &&
 		grep -q '^accuracy  *98.80 %' "$1"
 }
 
-# used NAME COUNT: what the card says of itself
+# used NAME COUNT: compare a file of the card in sysfs
 used() {
 	[ "$(cat "/sys/class/vta/vta0/$1")" -eq "$2" ]
 }
 
-# in_use: the module cannot go
+# in_use: the module cannot be removed
 in_use() {
 	! rmmod vta 2> /tmp/rmmod && grep -qiE 'in use|busy|temporarily unavailable' /tmp/rmmod
 }

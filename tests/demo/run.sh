@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The demo's promises, in the VM, on the sanitized emulator.
+# The demo, in the VM, on the sanitized emulator.
 #
 #   tests/demo/run.sh VTA.KO
 set -eu

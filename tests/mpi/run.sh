@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # examples/mpi on the device soft: one to eight ranks, cards that fail, ranks without a card.
-# Prints TAP, and card times of strong scaling, of which a table and a chart (where gnuplot
-# is installed) are left in DIR.
+# Prints TAP, and card times of strong scaling; writes a table of them to DIR, and a chart if
+# gnuplot is installed.
 #
 #   tests/mpi/run.sh DIR
 # Functions are called by check:
@@ -22,13 +22,13 @@ trap 'rm -rf "$dir"' EXIT
 program=(build/examples/mpi/digits-mpi)
 data=(build/examples/digits/digits.vtap examples/digits/testset.bin)
 export VTADEV_PLUGINS=build/lib VTADEV_DEVICE=soft TMPDIR=$dir
-# In a test machine root has no other machine to harm.
+# Root may run ranks here: a test machine has nothing to protect.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
 # shellcheck source=tests/tap.sh
 . tests/tap.sh
 show() { cat "$dir/said"; }
-# job ARGUMENTS...: mpirun, within this machine; sets $code. It ends with this shell.
+# job ARGUMENTS...: mpirun, within this machine; sets $code. It is killed with this shell.
 job() {
 	code=0
 	setpriv --pdeathsig TERM -- timeout 500 mpirun --oversubscribe --bind-to none \

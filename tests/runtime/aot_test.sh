@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # examples/aot is exact, allocates nothing after its start, and launches once for each image,
-# which the card has counted, if it is one. In the guest, or on a device in the process. Prints
-# TAP.
+# by the counters of a card. In the guest, or on a device in the process. Prints TAP.
 #
-#   aot_test [SHARE]: where testset.bin and scores.bin are
+#   aot_test [SHARE]: the directory of testset.bin and scores.bin
 set -u
 
 share=${1:-/share}
@@ -28,7 +27,7 @@ check() {
 	n=$((n + 1))
 	if "$@"; then echo "ok $n $name"; else echo "not ok $n $name"; status=1; fi
 }
-# counted NAME COMMAND...: what sysfs tells
+# counted NAME COMMAND...: a check of counters in sysfs
 counted() {
 	if [ -d $counters ]; then
 		check "$@"
@@ -45,10 +44,10 @@ check "nothing is allocated after the start" grep -q '^allocations  *0 ' aot.log
 check "98 of 100 are right" \
 	[ "$(sed -n 's/^accuracy .*(\([0-9]*\) of .*/\1/p' aot.log)" -ge $((images * 98 / 100)) ]
 counted "a launch for each image" [ $(($(counter runs) - runs)) -eq $images ]
-# The upload of the model is no more than a few.
+# The upload of the model rings it a few times.
 counted "a doorbell for each image" [ $(($(counter doorbells) - doorbells)) -le $((images + 4)) ]
 
-# refused STATUS TEXT ARGUMENT...: it ends with STATUS, and TEXT in what it says
+# refused STATUS TEXT ARGUMENT...: aot prints TEXT and ends with STATUS
 refused() {
 	expected=$1
 	text=$2

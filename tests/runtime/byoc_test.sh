@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# examples/byoc is exact and copies where the device changes, which the card has counted too,
-# if it is one. In the guest, or on a device in the process. Prints TAP.
+# examples/byoc is exact and copies only between CPU and card, by the counters of a card too. In
+# the guest, or on a device in the process. Prints TAP.
 #
-#   byoc_test [SHARE]: where testset.bin is
+#   byoc_test [SHARE]: the directory of testset.bin
 set -u
 
 share=${1:-/share}
@@ -26,7 +26,7 @@ check() {
 	n=$((n + 1))
 	if "$@"; then echo "ok $n $name"; else echo "not ok $n $name"; status=1; fi
 }
-# counted NAME COMMAND...: what sysfs tells
+# counted NAME COMMAND...: a check of counters in sysfs
 counted() {
 	if [ -d $counters ]; then
 		check "$@"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * catch.c - what stderr says
+ * catch.c - capture stderr
  */
 #include <setjmp.h>
 #include <stdarg.h>

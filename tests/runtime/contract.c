@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * contract.c - what vta/driver.h promises, on a card
+ * contract.c - the promises of vta/driver.h, on a card
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -130,7 +130,7 @@ static void pointers_are_seen_by_the_card_without_copies(void **state)
 	rt_close(&q);
 }
 
-/* As long as a runtime's buffer, and longer: loads of nothing, and a product at the end. */
+/* Streams as long as a runtime's buffer, and longer: empty loads, and a product. */
 static void streams_may_be_longer_than_the_largest_transfer(void **state)
 {
 	const struct insn nothing = insn_mem(OPCODE_LOAD, 0, MEM_INP, 0, 0, 0, 0);
@@ -150,7 +150,7 @@ static void streams_may_be_longer_than_the_largest_transfer(void **state)
 	assert_int_equal(rt_run(&q, RT_FOREVER), 0);
 	assert_true(operands_check(&o, &q.core, RT_FORWARD));
 
-	/* The micro-ops are those that were loaded then. */
+	/* The scratchpad still has the micro-ops of that run. */
 	own = VTAMemAlloc((longest + more) * sizeof(*own), VTA_CACHED);
 	assert_non_null(own);
 	for (uint32_t i = 0; i < longest + more; i++)
@@ -184,7 +184,7 @@ static void micro_ops_stay_cached_from_run_to_run(void **state)
 	rt_close(&q);
 }
 
-/* Each has loaded its micro-ops to where the others have theirs. */
+/* All handles load their micro-ops to the same places. */
 static void micro_ops_stay_cached_whichever_handle_ran(void **state)
 {
 	static const enum rt_kernel places[] = { RT_FORWARD, RT_BACKWARD, RT_HALVES };
@@ -199,7 +199,7 @@ static void micro_ops_stay_cached_whichever_handle_ran(void **state)
 	assert_int_equal(rt_run(&q[0], RT_FOREVER), 0);
 	assert_true(operands_check(&o, &q[0].core, RT_BACKWARD));
 
-	/* The other fills the scratchpad with micro-ops that do nothing good. */
+	/* The other fills the scratchpad with micro-ops that give wrong results. */
 	for (unsigned int i = 0; i < 1u << q[1].core.log_uop_depth; i++)
 		rt_push_uop(&q[1], uop(&q[1].core, i % RT_ROWS, 0, 0));
 	rt_push(&q[1], insn_mem(OPCODE_LOAD, 0, MEM_UOP, 0, q[1].uops_addr / 4, 1,
@@ -217,7 +217,7 @@ static void micro_ops_stay_cached_whichever_handle_ran(void **state)
 	rt_close(&q[1]);
 }
 
-/* Uses a kernel, then loads another to the same place, twice the same stream. */
+/* The stream uses a kernel, and then loads another to the same place; it runs twice. */
 static void a_stream_finds_earlier_scratchpads(void **state)
 {
 	struct loops loops = { .outer = 1, .inner = 1 };
@@ -242,7 +242,7 @@ static void a_stream_finds_earlier_scratchpads(void **state)
 	assert_int_equal(rt_run(&q, RT_FOREVER), 0);
 	assert_true(operands_check(&o, &q.core, RT_FORWARD));
 
-	/* What is there now is the second kernel, where the first was. */
+	/* The second kernel is now in the first one's place. */
 	rt_push_product(&q, &o.product, RT_FORWARD);
 	assert_int_equal(rt_run(&q, RT_FOREVER), 0);
 	assert_true(operands_check(&o, &q.core, RT_BACKWARD));
@@ -265,11 +265,11 @@ static void scratchpads_are_kept_between_runs(void **state)
 	rt_push_product(&q, &o.product, RT_FORWARD);
 	assert_int_equal(rt_run(&q, RT_FOREVER), 0);
 	assert_true(operands_check(&o, &q.core, RT_FORWARD));
-	/* ... one computes again from what is in INP and WGT ... */
+	/* ... one computes again from INP and WGT ... */
 	rt_push(&q, insn_gemm(&q.core, 0, 1, &loops));
 	rt_push(&q, insn_gemm(&q.core, 0, 0, &loops));
 	assert_int_equal(rt_run(&q, RT_FOREVER), 0);
-	/* ... and one stores what that left in ACC. */
+	/* ... and one stores ACC. */
 	rt_push(&q, insn_mem(OPCODE_STORE, 0, MEM_OUT, 0, o.product.out / q.core.inp_bytes, 1,
 			     RT_ROWS));
 	assert_int_equal(rt_run(&q, RT_FOREVER), 0);
@@ -286,7 +286,7 @@ struct shared {
 	bool right;
 };
 
-/* Its own queue, operands that were made by another thread. */
+/* Compute on the thread's own queue, with operands of another thread. */
 static void *compute(void *arg)
 {
 	struct shared *s = arg;
@@ -365,7 +365,7 @@ static void one_handle_may_be_used_by_several_threads(void **state)
 	rt_close(&q);
 }
 
-/* In a process of its own: run a cached kernel whenever told to. */
+/* In a process of its own: run a cached kernel for each command. */
 static int neighbour(int commands, int answers)
 {
 	struct operands o;
@@ -424,11 +424,11 @@ static void micro_ops_stay_cached_whichever_process_ran(void **state)
 	assert_int_equal(status, 0);
 }
 
-/* ---- Which card ---- */
+/* ---- Choosing a card ---- */
 
 /*
- * In a child: whether the card of that name is the one that gets a context. 2: there is
- * none, which is said once, with the name.
+ * In a child: open the card @name. Returns 0 if @card got a context, 1 if another did, and 2
+ * if there is no such card, which is reported once, with the name.
  */
 static int opens(const char *name, unsigned int card)
 {
@@ -458,7 +458,7 @@ static int in_child(const char *name, unsigned int card)
 	return WEXITSTATUS(status);
 }
 
-/* In a child: whether all addresses are multiples of that card's largest element. */
+/* In a child: check that all addresses are multiples of the card's largest element. */
 static int aligned_on(const char *name, unsigned int card)
 {
 	struct vta_info other = rt_info(card);
@@ -481,7 +481,7 @@ static int aligned_on(const char *name, unsigned int card)
 	return status;
 }
 
-/* The second card's are larger than a page. */
+/* The second card's elements are larger than a page. */
 static void addresses_fit_every_configuration(void **state)
 {
 	struct vta_info other;
@@ -518,7 +518,7 @@ static struct vtadev_counters counters(void)
 	return now;
 }
 
-/* A device in the process is a new one once nothing holds it; a card counts on. */
+/* A device in the process starts anew when nothing holds it; a card continues to count. */
 static void counters_are_those_of_the_card_that_runs(void **state)
 {
 	struct vtadev_counters before, one, three;

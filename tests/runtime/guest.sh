@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # In the guest: run each program, which prints TAP, with the module just loaded.
-# Each must leave nothing behind that keeps the module.
+# The module must be removable after each.
 set -eu
 
 status=0

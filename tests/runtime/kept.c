@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * kept.c - what runs leave in the core is their handle's, as vta/driver.h promises: tokens,
- * micro-ops, tensors; while another handle or another process runs, and on cards that take
- * the core's modules in each of the three orders
+ * kept.c - the core's state is kept for each handle, as vta/driver.h promises: tokens, micro-ops
+ * and tensors, while another handle or another process runs, and on cards that run the core's
+ * modules in each of the three orders
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,18 +12,18 @@
 
 #include "rig.h"
 
-/* Of a test with two processes: at least so many rounds, and switches between the two. */
+/* Least numbers of a test with two processes: rounds, and switches between the two. */
 #define ROUNDS		40
 #define SWITCHES	40
 
 static struct vta_info info;
 static unsigned int card;
 
-/* ---- What is done in a round: true if all was right ---- */
+/* ---- A round: true if all results are right ---- */
 
 /*
- * A dense layer as TVM compiles it: the tokens that end one run are taken up at the start
- * of the next one, behind VTADeviceRun.
+ * Run a dense layer as TVM compiles it: the next run begins by popping the last tokens of
+ * this one, after VTADeviceRun().
  */
 static bool token_round(struct rt_queue *q, struct operands *o, unsigned int i)
 {
@@ -60,13 +60,13 @@ static bool store(struct rt_queue *q, struct operands *o, enum rt_kernel kernel)
 	return !rt_run(q, RT_FOREVER) && operands_check(o, &q->core, kernel);
 }
 
-/* As TVM's runtime does when its buffers overflow (AutoSync): one operator in many runs. */
+/* Divide one operator among runs, as TVM's runtime does when its buffers overflow (AutoSync). */
 static bool split_round(struct rt_queue *q, struct operands *o, unsigned int i)
 {
 	enum rt_kernel kernel = i % RT_KERNELS;
 
 	if (i < RT_KERNELS) {
-		/* The kernel is loaded by a product of its own. */
+		/* A product of its own loads the kernel. */
 		rt_push_product(q, &o->product, kernel);
 		if (rt_run(q, RT_FOREVER) || !operands_check(o, &q->core, kernel))
 			return false;
@@ -80,7 +80,7 @@ typedef bool (*round_fn)(struct rt_queue *q, struct operands *o, unsigned int i)
 
 /* ---- Two processes ---- */
 
-/* In a child, before the parent has called anything: rounds until the parent hangs up. */
+/* In a child, before the parent's first call: do rounds until the parent hangs up. */
 static pid_t start_neighbour(round_fn round, int *hang_up)
 {
 	struct operands o;
@@ -145,7 +145,7 @@ static void operators_in_many_runs_of_two_processes(void **state)
 
 /* ---- One process ---- */
 
-/* run 1: a push; run 2: FINISH, which pops. The functional simulator says 0, 0. */
+/* Run 1 pushes, run 2 is a FINISH that pops. TVM's functional simulator returns 0, 0. */
 static void a_token_is_there_for_the_next_run(void **state)
 {
 	struct rt_queue q[2];
@@ -155,14 +155,14 @@ static void a_token_is_there_for_the_next_run(void **state)
 	assert_true(rt_open(&q[1], &info));
 	rt_push(&q[0], insn_mem(OPCODE_LOAD, PUSH_NEXT, MEM_INP, 0, 0, 0, 0));
 	assert_int_equal(rt_run(&q[0], RT_FOREVER), 0);
-	/* It is not the other handle's. */
+	/* The other handle does not get the token. */
 	catch_begin();
 	rt_push(&q[1], insn_finish(POP_PREV));
 	assert_int_equal(rt_run(&q[1], RT_FOREVER), 2);
 	free(catch_end());
 	rt_push(&q[0], insn_finish(POP_PREV));
 	assert_int_equal(rt_run(&q[0], RT_FOREVER), 0);
-	/* There was one. */
+	/* There is no second token. */
 	catch_begin();
 	rt_push(&q[0], insn_finish(POP_PREV));
 	assert_int_equal(rt_run(&q[0], RT_FOREVER), 2);
@@ -171,7 +171,7 @@ static void a_token_is_there_for_the_next_run(void **state)
 	rt_close(&q[1]);
 }
 
-/* After a fault and after a time-out. */
+/* This holds after a fault, and after a time-out. */
 static void tokens_are_dropped_with_a_run_that_fails(void **state)
 {
 	struct loops loops = { .uop_end = 1, .outer = 1, .inner = 10000 };
@@ -192,7 +192,7 @@ static void tokens_are_dropped_with_a_run_that_fails(void **state)
 	rt_close(&q);
 }
 
-/* Two handles in turn, each amid an operator of its own. */
+/* Two handles run in turn, each in the middle of an operator of its own. */
 static void operators_in_many_runs_of_two_handles(void **state)
 {
 	struct operands o[2];

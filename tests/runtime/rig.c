@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * rig.c - what the tests of libvta_driver on a card share
+ * rig.c - helpers of the tests of libvta_driver on a card
  */
 #include <fcntl.h>
 #include <stdio.h>

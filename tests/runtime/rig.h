@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * rig.h - what the tests of libvta_driver on a card share
+ * rig.h - helpers of the tests of libvta_driver on a card
  */
 #ifndef TESTS_RUNTIME_RIG_H
 #define TESTS_RUNTIME_RIG_H
@@ -16,18 +16,18 @@
 #include "catch.h"
 #include "runtime.h"
 
-/* Whether VTADEV_DEVICE said at the start that this runs on a device in the process. */
+/* Return true if VTADEV_DEVICE named a device in the process at the start. */
 bool on_device(void);
-/* Skips the test there, and says what it needs that only the kernel has. */
+/* Skip the test on such a device: it needs @what, which only the kernel has. */
 void needs_card(const char *what);
-/* Skips the test on a device whose library does not survive fork(). */
+/* Skip the test on a device whose library does not survive fork(). */
 void needs_fork(void);
 
-/* A file of a card in sysfs, as a number. */
+/* Read a number from a card's file in sysfs. */
 unsigned long card_value(unsigned int card, const char *name);
-/* A function level reset of the first card, as an administrator asks for it. */
+/* Reset the first card's function through sysfs. */
 void card_reset(void);
-/* Bind the driver to a card, or unbind it. */
+/* Bind or unbind the driver: @what is the file in sysfs. */
 void driver_write(const char *what, const char *pci);
 
 /* Operands and result of one product, with a pattern that depends on @seed. */
@@ -40,7 +40,7 @@ struct operands {
 
 void operands_make(struct operands *o, const struct core *core, unsigned int seed);
 void operands_free(struct operands *o);
-/* Whether out is what @kernel makes of inp and wgt; then out is cleared. */
+/* Compare out with the CPU's product by @kernel, and clear it. */
 bool operands_check(struct operands *o, const struct core *core, enum rt_kernel kernel);
 
 #endif /* TESTS_RUNTIME_RIG_H */

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What runtimes and generated programs use, in the VM on emulated cards:
-# libvta_driver, and the examples of the paths in docs/retargeting.md.
+# libvta_driver, and the examples of docs/retargeting.md, in the VM on emulated cards.
 #
 #   tests/runtime/run.sh VTA.KO [PROGRAM...]
 #

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * runtime.c - a small runtime, used as those of compilers are
+ * runtime.c - a small runtime, as compilers have them
  */
 #include <ctype.h>
 #include <dlfcn.h>
@@ -30,7 +30,7 @@ static uint8_t attribute(unsigned int card, const char *name)
 	return (uint8_t)value;
 }
 
-/* Before a test changes it. */
+/* Read VTADEV_DEVICE before a test changes it. */
 __attribute__((constructor)) static void note_device(void)
 {
 	const char *name = getenv("VTADEV_DEVICE");
@@ -45,8 +45,8 @@ const char *rt_device(void)
 }
 
 /*
- * By the library that libvta_driver has brought along: as a runtime, this is linked to
- * that alone.
+ * Call libvtadev, which libvta_driver has loaded: this is linked to libvta_driver alone, as
+ * runtimes are.
  */
 static struct vta_info device_info(void)
 {
@@ -133,7 +133,7 @@ void rt_thread_close(void)
 
 void rt_push(struct rt_queue *q, struct insn insn)
 {
-	/* Through the pointer; the rest of the buffer keeps what was there. */
+	/* Written through the pointer; the rest of the buffer is not cleared. */
 	q->insns[q->nr_insns++] = insn;
 }
 
@@ -143,7 +143,7 @@ uint32_t rt_push_uop(struct rt_queue *q, uint32_t uop)
 	return q->nr_uops++;
 }
 
-/* Which row of inp becomes row @i of out. */
+/* Return the row of inp that becomes row @i of out. */
 static unsigned int source(enum rt_kernel kernel, unsigned int i)
 {
 	switch (kernel) {
@@ -161,7 +161,7 @@ uint32_t rt_place(const struct rt_queue *q, enum rt_kernel kernel)
 	return (kernel + q->layout) % RT_KERNELS * RT_ROWS;
 }
 
-/* Each kernel stays where it is. */
+/* Load a kernel once; it stays in its place. */
 static void push_kernel(struct rt_queue *q, enum rt_kernel kernel)
 {
 	uint32_t first = q->nr_uops;
@@ -195,7 +195,7 @@ void rt_push_open_product(struct rt_queue *q, const struct rt_product *p, enum r
 	rt_push(q, insn_mem(OPCODE_LOAD, 0, MEM_WGT, 0, p->wgt / core->wgt_bytes, 1, 1));
 	rt_push(q, insn_mem(OPCODE_LOAD, PUSH_NEXT, MEM_INP, 0, p->inp / core->inp_bytes, 1,
 			    RT_ROWS));
-	/* To load: it may continue; to store: it may begin. */
+	/* Tokens: the load module may continue, the store module may begin. */
 	rt_push(q, insn_gemm(core, POP_PREV | PUSH_PREV | PUSH_NEXT, 0, &loops));
 	rt_push(q, insn_mem(OPCODE_STORE, POP_PREV | PUSH_PREV, MEM_OUT, 0,
 			    p->out / core->inp_bytes, 1, RT_ROWS));
@@ -212,7 +212,7 @@ int rt_run(struct rt_queue *q, uint32_t wait_cycles)
 	struct insn finish = insn_finish(0);
 	int ret;
 
-	/* Bits that FINISH does not use are whatever was there. */
+	/* FINISH must ignore the bits that it does not use. */
 	finish.word[0] |= 0xdeadbeefcafe0000u;
 	finish.word[1] = 0x0123456789abcdefu;
 	rt_push(q, finish);
@@ -220,7 +220,7 @@ int rt_run(struct rt_queue *q, uint32_t wait_cycles)
 	ret = VTADeviceRun(q->device, q->insns_addr, q->nr_insns, wait_cycles);
 	q->nr_insns = 0;
 	q->nr_uops = 0;
-	/* With a run that failed, all that was in the scratchpads is gone. */
+	/* A failed run has lost the scratchpads. */
 	if (ret)
 		memset(q->cached, 0, sizeof(q->cached));
 	return ret;

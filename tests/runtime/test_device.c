@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * test_device.c - libvta_driver on the card that tests/lib/fake.c plays: what only
- * a card that moves at the right moment shows, and what is counted here only
+ * test_device.c - libvta_driver on tests/lib/fake.c: races with the card, and open files
  */
 #include <dirent.h>
 #include <endian.h>
@@ -21,10 +20,10 @@
 #define RING_ORDER	2
 #define ENTRIES		(1u << RING_ORDER)
 #define MEM_BYTES	4096u
-/* A quarter of the default limit of a process; and the card, twice. */
+/* A quarter of a process's default limit, and the card twice. */
 #define FILES		(256u + 8)
 
-static bool quick;	/* the card is done with all as soon as its ring is full */
+static bool quick;	/* the card completes all when its ring is full */
 
 int __real_vtadev_submit(struct vtadev_queue *queue, const struct vta_desc *descs,
 			 unsigned int n, uint64_t *seq);
@@ -41,7 +40,7 @@ int __wrap_vtadev_submit(struct vtadev_queue *queue, const struct vta_desc *desc
 	return err;
 }
 
-/* The card has completed all that a wait asks for. */
+/* Complete all that a wait asks for. */
 static void complete(struct fake *f)
 {
 	fake_complete(f->wait.seq);
@@ -56,7 +55,7 @@ static int setup(void **state)
 	return setenv("VTADEV_DEVICE", fake.path, 1);
 }
 
-/* How many runs the card has got when @n were made, each of which found its place. */
+/* Submit @n runs. Returns how many the card's doorbell counts. */
 static uint32_t runs(unsigned int n)
 {
 	VTADeviceHandle device = VTADeviceAlloc();
@@ -82,7 +81,7 @@ static void a_full_ring_is_waited_for(void **state)
 	assert_int_equal(runs(3 * ENTRIES), 3 * ENTRIES);
 }
 
-/* Between a submit that finds no room and the wait for some. */
+/* The ring becomes empty between a submit that finds no room and the wait for some. */
 static void a_full_ring_may_be_empty_at_once(void **state)
 {
 	(void)state;
@@ -111,7 +110,7 @@ static int reset(void)
 	return space_recover(generation);
 }
 
-/* However much memory there is that a reset must not take, and however many resets. */
+/* Memory that survives resets needs file descriptors, but leaves most of them to the program. */
 static void descriptors_are_left_to_the_program(void **state)
 {
 	unsigned int before = open_files(), n = 0, files;
@@ -130,7 +129,7 @@ static void descriptors_are_left_to_the_program(void **state)
 		mem[n] = VTAMemAlloc(MEM_BYTES, VTA_CACHED);
 		assert_non_null(mem[n++]);
 	} while (open_files() > files);
-	/* The last one has no descriptor: with it, nothing would be kept. */
+	/* The last buffer has no descriptor, so a reset would lose it. */
 	assert_int_equal(reset(), -EOPNOTSUPP);
 	VTAMemFree(mem[--n]);
 	assert_true(n >= 100);
@@ -142,7 +141,7 @@ static void descriptors_are_left_to_the_program(void **state)
 	assert_int_equal(open_files(), before);
 }
 
-/* Streams that VTA's headers made would mean something else to it. */
+/* Such a core would decode the streams of VTA's headers differently. */
 static void cores_that_are_laid_out_otherwise_are_refused(void **state)
 {
 	VTADeviceHandle device;

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# libvta_driver as built: it has the calls of the headers and nothing else, under
-# its own soname; and a program links to it by the C interface's names alone.
+# libvta_driver as built: it exports the calls of the headers and nothing else, under its
+# own soname, and a program links to it by the C interface's names alone.
 # Functions are called by check:
 # shellcheck disable=SC2317
 set -euo pipefail
@@ -33,7 +33,7 @@ dynamic() {
 }
 
 declared > "$dir/declared"
-# The interface of VTA's runtimes, by heart.
+# The interface of VTA's runtimes, without the project's headers.
 cat > "$dir/interface.h" <<'EOF'
 #include <stddef.h>
 #include <stdint.h>
@@ -67,8 +67,8 @@ int main(void)
 	return device ? 0 : 3;
 }
 EOF
-# What C++ runtimes take from the header beside the calls, and in the way they do: types,
-# constants and <stdlib.h>. With interface.h, a call of another type does not compile.
+# C++ runtimes take types, constants and <stdlib.h> from the header, in this way. With
+# interface.h, a call of another type does not compile.
 cat > "$dir/runtime.cc" <<'EOF'
 #include <vta/driver.h>
 extern "C" {
@@ -112,7 +112,7 @@ runtime() {
 	c++ -std=c++11 -Wall -Werror -Ilibvtadev/tvm "$@" -o "$dir/runtime" \
 		"$dir/runtime.cc" -L"$lib" -lvta_driver -Wl,-rpath-link,"$lib"
 }
-# Without a card it ends by itself, and says why: once, for all calls.
+# Without a card the program ends by itself, and all its calls report that once.
 no_card() {
 	local status=0
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * test_report.c - how libvta_driver reports errors, and how often, by a clock that the
- * test sets
+ * test_report.c - libvta_driver's error messages and their rate limit, by a clock that the test
+ * sets
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,7 +29,7 @@ int __wrap_clock_gettime(clockid_t id, struct timespec *ts)
 	return 0;
 }
 
-/* Long after everything that was said before. */
+/* Advance the clock beyond all limits of the last test. */
 static int setup(void **state)
 {
 	(void)state;
@@ -64,7 +64,7 @@ static void the_same_error_is_reported_once_a_minute(void **state)
 	       "vta_driver: no card 8\n");
 }
 
-/* Many different ones: a program that is wrong in a loop, with another address each time. */
+/* The messages differ, as those of a program that is wrong in a loop. */
 static void many_are_limited_and_counted(void **state)
 {
 	char *text;
@@ -78,7 +78,7 @@ static void many_are_limited_and_counted(void **state)
 	assert_int_equal(times_in(text, "more messages are left out"), 1);
 	free(text);
 
-	/* It is heard again after that, and told what was missed. */
+	/* After that, messages are printed again, with the number of those left out. */
 	now += REPORT_SPAN_S;
 	catch_begin();
 	report("bad address 5000");
@@ -87,7 +87,7 @@ static void many_are_limited_and_counted(void **state)
 			    "vta_driver: bad address 5000\n");
 	free(text);
 
-	/* What was left out had not been said. */
+	/* A message that was left out is no repetition. */
 	catch_begin();
 	report("bad address 999");
 	expect("vta_driver: bad address 999\n");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * trouble.c - libvta_driver on a card when something is wrong: bad calls, bad streams, limits,
- * resets; and asynchronous runs
+ * trouble.c - libvta_driver's errors on a card: bad calls, bad streams, limits, resets; and
+ * asynchronous runs
  */
 #include <limits.h>
 #include <pthread.h>
@@ -41,7 +41,7 @@ static void assert_works(enum rt_kernel kernel)
 	assert_true(operands_check(&o, &q.core, kernel));
 }
 
-/* stderr must have one line in all, with @cause in it. */
+/* Check that stderr had one line in all, with @cause in it. */
 static void assert_said_once(char *text, const char *cause)
 {
 	if (times_in(text, "\n") != 1 || times_in(text, cause) != 1)
@@ -123,7 +123,7 @@ static void bad_copies_touch_nothing(void **state)
 	VTAMemFree(mem);
 }
 
-/* Otherwise the run would compute with what was there before. */
+/* Otherwise the run would compute with the old operand. */
 static void a_failed_copy_fails_the_next_run(void **state)
 {
 	char host[200] = "";
@@ -138,10 +138,10 @@ static void a_failed_copy_fails_the_next_run(void **state)
 	rt_push_product(&q, &o.product, RT_FORWARD);
 	assert_int_equal(rt_run(&q, RT_FOREVER), 2);
 	assert_said_once(catch_end(), "a copy to or from VTAMemAlloc's memory has failed");
-	/* Of each handle: whose operand it was is not known. */
+	/* This holds for each handle: nothing tells whose operand it was. */
 	rt_push_product(&other, &o.product, RT_FORWARD);
 	assert_int_equal(rt_run(&other, RT_FOREVER), 2);
-	/* Neither has loaded its kernel. */
+	/* Neither run has loaded its kernel. */
 	q.cached[RT_FORWARD] = false;
 	other.cached[RT_FORWARD] = false;
 	assert_works(RT_FORWARD);
@@ -151,7 +151,7 @@ static void a_failed_copy_fails_the_next_run(void **state)
 	rt_close(&other);
 }
 
-/* Data may be there before the first handle. */
+/* Programs may copy data before they open the first handle. */
 static void a_failed_copy_before_the_handle_fails_its_run(void **state)
 {
 	(void)state;
@@ -168,7 +168,7 @@ static void a_failed_copy_before_the_handle_fails_its_run(void **state)
 	assert_works(RT_FORWARD);
 }
 
-/* A faulted handle keeps its queue, though there is no other. */
+/* A faulted handle keeps its queue, even if no other queue is free. */
 static void handles_have_queues_of_their_own(void **state)
 {
 	VTADeviceHandle handles[256];
@@ -272,19 +272,19 @@ static void faults_are_reported_and_the_handle_still_works(void **state)
 	rt_push(&q, (struct insn) { { 7, 0 } });
 	assert_int_equal(rt_run(&q, RT_FOREVER), 2);
 	assert_said_once(catch_end(), "illegal instruction");
-	/* What the core held went with that: the kernel is loaded again. */
+	/* The faults have lost the core's state, so the kernel is loaded again. */
 	assert_works(RT_HALVES);
 	assert_int_equal(q.loads, 2);
 }
 
-/* Nothing is put before a stream, so the index that is said is the program's. */
+/* The library inserts no instructions, so the reported index is the program's. */
 static void faults_name_the_instruction_of_the_program(void **state)
 {
 	char index[32];
 
 	(void)state;
 	assert_works(RT_HALVES);
-	/* With micro-ops of the run before. */
+	/* The stream uses micro-ops of the run before. */
 	rt_push_product(&q, &o.product, RT_HALVES);
 	snprintf(index, sizeof(index), "instruction %u (unknown)", q.nr_insns);
 	rt_push(&q, (struct insn) { { 7, 0 } });
@@ -293,7 +293,7 @@ static void faults_name_the_instruction_of_the_program(void **state)
 	assert_said_once(catch_end(), index);
 }
 
-/* Some ten thousand cycles, by a loop over one micro-op. */
+/* Push a loop over one micro-op, of some ten thousand cycles. */
 static void push_long(unsigned int outer)
 {
 	struct loops loops = { .uop_begin = 100, .uop_end = 101, .outer = outer, .inner = 10000 };
@@ -319,7 +319,7 @@ static void wait_cycles_are_a_limit(void **state)
 	free(catch_end());
 	push_long(1);
 	assert_int_equal(rt_run(&q, 1u << 31), 0);
-	/* Programs that were written to a simulator have no limit. */
+	/* Programs written for a simulator give no limit. */
 	push_long(1);
 	assert_int_equal(rt_run(&q, 0), 0);
 	assert_works(RT_FORWARD);
@@ -327,14 +327,14 @@ static void wait_cycles_are_a_limit(void **state)
 
 /* ---- Failed runs that the program catches ---- */
 
-/* As TVM's runtime: after a run that failed it keeps what is queued, FINISH included. */
+/* Keep what is queued after a failed run, FINISH included, as TVM's runtime does. */
 static void keep_queue(uint32_t insns, uint32_t uops)
 {
 	q.nr_insns = insns;
 	q.nr_uops = uops;
 }
 
-/* Runs what is queued, which fails with @expected, and keeps it. */
+/* Run what is queued, which fails with @expected, and keep it. */
 static void run_fails(uint32_t wait_cycles, int expected)
 {
 	uint32_t insns = q.nr_insns + 1, uops = q.nr_uops;
@@ -345,7 +345,7 @@ static void run_fails(uint32_t wait_cycles, int expected)
 	keep_queue(insns, uops);
 }
 
-/* Appends another product: old ... FINISH new ... FINISH. Both are computed. */
+/* Append another product: old ... FINISH new ... FINISH. Both must be computed. */
 static void appended_run_computes_all(void)
 {
 	struct operands more;
@@ -374,7 +374,7 @@ static void what_is_appended_after_a_fault_is_run(void **state)
 	rt_push(&q, insn_mem(OPCODE_LOAD, 0, MEM_INP, 0, 0xf0000000u / q.core.inp_bytes, 1, 1));
 	rt_push_product(&q, &o.product, RT_FORWARD);
 	run_fails(RT_FOREVER, 2);
-	/* The program has found its mistake. */
+	/* The program corrects its mistake. */
 	q.insns[0] = insn_mem(OPCODE_LOAD, 0, MEM_INP, 0, 0, 0, 0);
 	appended_run_computes_all();
 }
@@ -397,14 +397,14 @@ static void what_is_appended_after_a_reset_is_run(void **state)
 	free(catch_end());
 	assert_int_equal(VTADeviceSetAsync(q.device, 0), 0);
 	keep_queue(insns, uops);
-	/* Not for seconds again: in the place of its loop, before FINISH. */
+	/* Replace the loop before FINISH, which takes seconds. */
 	q.insns[insns - 2] = insn_mem(OPCODE_LOAD, 0, MEM_INP, 0, 0, 0, 0);
 	appended_run_computes_all();
 }
 
 /* ---- Resets ---- */
 
-/* What was in the core does not: that is reported once, before anything is computed without it. */
+/* The core's state does not: that is reported once, before a run computes without it. */
 static void memory_survives_a_reset(void **state)
 {
 	unsigned long generation;
@@ -427,7 +427,7 @@ static void memory_survives_a_reset(void **state)
 	assert_string_equal((char *)q.uops + 70000, "kept");
 }
 
-/* A handle that has left nothing in the core has nothing to lose. */
+/* A handle without state in the core has nothing to lose. */
 static void a_new_handle_is_not_affected_by_a_reset(void **state)
 {
 	(void)state;
@@ -450,7 +450,7 @@ static void a_run_that_a_reset_hits_fails(void **state)
 	(void)state;
 	needs_card("resets");
 	assert_int_equal(VTADeviceSetAsync(q.device, 1), 0);
-	/* Takes the card seconds at its best. */
+	/* This takes the card seconds even if it is fast. */
 	push_long(16000);
 	assert_int_equal(rt_run(&q, RT_FOREVER), 0);
 	catch_begin();
@@ -480,7 +480,7 @@ static void too_much_to_keep_is_reported(void **state)
 	rt_push_product(&q, &o.product, RT_FORWARD);
 	assert_int_equal(rt_run(&q, RT_FOREVER), 2);
 	assert_said_once(catch_end(), "too many pieces");
-	/* Touching the memory does no harm. */
+	/* The memory can still be written. */
 	memset(mem[N - 1], 1, 4096);
 	for (unsigned int i = 0; i < N; i++)
 		VTAMemFree(mem[i]);
@@ -493,8 +493,8 @@ static void too_much_to_keep_is_reported(void **state)
 static atomic_bool stop;
 
 /*
- * Runs are right or fail, as long as cards are reset, and are right after that; but for the
- * first, which reports the last reset if no run has.
+ * Compute while the card is reset: runs give right results or fail. After the last reset all
+ * are right, except the first one if no run has reported that reset.
  */
 static void *compute_on(void *arg)
 {
@@ -556,7 +556,7 @@ static void threads_survive_resets(void **state)
 	assert_works(RT_BACKWARD);
 }
 
-/* By an administrator, or because the card was pulled and put back. */
+/* An administrator may unbind it, or it may be pulled and put back. */
 static void a_card_that_goes_may_come_back(void **state)
 {
 	char path[PATH_MAX];
@@ -580,7 +580,7 @@ static void a_card_that_goes_may_come_back(void **state)
 
 /* ---- Asynchronous runs ---- */
 
-/* A stream at the start of a buffer of its own: out[0] = out[0] * 3 + add. */
+/* A stream that computes out[0] = out[0] * 3 + add, at the start of a buffer of its own. */
 struct step {
 	struct insn *insns;
 	uint32_t *uop;
@@ -633,7 +633,7 @@ static void asynchronous_runs_keep_their_order(void **state)
 	assert_int_equal(VTADeviceSync(q.device), 0);
 	assert_int_equal(o.out[0], expected);
 
-	/* Copies and frees wait. */
+	/* Copies and frees wait for the runs. */
 	for (unsigned int i = 0; i < 100; i++) {
 		assert_int_equal(step_run(&steps[0]), 0);
 		expected = (int8_t)(expected * 3 + 5);
@@ -652,7 +652,7 @@ static void asynchronous_runs_keep_their_order(void **state)
 	VTAMemFree(steps[0].insns);
 }
 
-/* All of them need what an earlier one loaded, and copies of them are made. */
+/* All runs need micro-ops that an earlier one loaded. */
 static void asynchronous_runs_get_their_micro_ops(void **state)
 {
 	struct step step;
@@ -695,7 +695,7 @@ static void asynchronous_errors_come_with_the_synchronisation(void **state)
 	assert_int_equal(o.out[0], 4);
 	assert_int_equal(VTADeviceSync(q.device), 0);
 
-	/* A copy waits, but does not take the error away. */
+	/* A copy waits, and leaves the error to VTADeviceSync(). */
 	catch_begin();
 	assert_int_equal(VTADeviceRun(q.device, good.addr, good.count, 3), 0);
 	VTAMemCopyToHost(&at_failure, o.out, 1);
@@ -747,7 +747,7 @@ int main(void)
 		TEST(asynchronous_runs_keep_their_order),
 		TEST(asynchronous_runs_get_their_micro_ops),
 		TEST(asynchronous_errors_come_with_the_synchronisation),
-		/* The last: it comes back as another than the first. */
+		/* The last, as the card comes back with another number. */
 		TEST(a_card_that_goes_may_come_back),
 	};
 

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * check_trace - whether a trace's file says what can be
+ * check_trace - check that the events of a trace's file are possible
  *
  *	check_trace FILE [-q QUEUES] [-n DESCRIPTORS] [-e EVENT=COUNT]...
  *
- * Always: each queue's descriptors are there once each, from number 1 on, begin
- * in order and end after they began; one engine does one thing at a time; a
- * WAIT ends after the SIGNAL that it waited for. With -q and -n there are so
- * many queues and descriptors, with -e so many events of the driver by that name,
- * or with COUNT + at least one. Prints TAP.
+ * Each queue's descriptors must be there once each, from number 1 on, begin in order, and
+ * end after they begin; one engine does one thing at a time; a WAIT ends after the SIGNAL
+ * that it waits for. -q and -n give the numbers of queues and descriptors, -e the number of
+ * the driver's events of that name; COUNT + is at least one. Prints TAP.
  */
 #include <inttypes.h>
 #include <json-c/json.h>
@@ -132,7 +131,7 @@ static void check_engines(void)
 	result(alone, "an engine does one thing at a time");
 }
 
-/* Some SIGNAL of the same process made the word as high, before. */
+/* Check that an earlier SIGNAL of the same process made the word as high. */
 static bool signalled(const struct desc *wait)
 {
 	for (size_t i = 0; i < count; i++)

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# In the guest, with a card in modelled time: batches are copied while others are
-# computed, and traces show it. Prints TAP.
+# In the guest, with a card in modelled time: batches are copied while others are computed,
+# and traces show it. Prints TAP.
 set -u
 
 # shellcheck source=tests/tap.sh
@@ -15,8 +15,8 @@ insmod /lib/vta.ko || exit 1
 cd /tmp || exit 1
 
 for layer in dense head add; do
-	# If the machine pauses before the second batch is submitted, there is nothing
-	# to overlap with; but not each time.
+	# If the machine pauses before the second batch is submitted, there is nothing to
+	# overlap with: try again.
 	for _ in 1 2 3; do
 		stream -n 16 -l $layer -x 1.1 > out 2>&1
 		status=$?
@@ -51,7 +51,7 @@ check "a file that cannot be written is an error" [ $? -eq 1 ]
 check "said in one line" [ "$(wc -l < err)" -eq 1 ]
 check "and nothing is run" [ ! -e run ]
 
-# recording PID: it has begun
+# recording PID: its trace has begun
 recording() {
 	tries=0
 	while [ "$(cat "/sys/kernel/tracing/instances/vtactl-$1/events/vta/enable" \

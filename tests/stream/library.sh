@@ -2,18 +2,17 @@
 # shellcheck shell=sh
 # shellcheck disable=SC2317	# functions are called by check
 #
-# What the example "stream" and the library's traces do on a card and on any device: sourced
-# by guest.sh and soft.sh after tap.sh, in a directory whose files are theirs. Programs are
-# found by PATH.
+# The example "stream" and the library's traces, on a card or any device: guest.sh and soft.sh
+# source this after tap.sh, in a directory of their own. Programs are found by PATH.
 
-# quietly COMMAND...: its output only if it failed
+# quietly COMMAND...: print its output only if it fails
 quietly() {
 	"$@" > quiet 2>&1 && return
 	sed 's/^/# /' quiet
 	return 1
 }
 
-# says WORDS: the last output has a line with them
+# says WORDS: the last output has a line with WORDS
 says() { grep -q -- "$1" out; }
 
 check_streams() {

@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Overlap and traces, in the VM, on the sanitized emulator in modelled time: what
-# the stamps say does not depend on how fast this machine is. The card is made slow,
-# so that a late CPU is not late for it.
+# Overlap and traces, in the VM, on the sanitized emulator in modelled time: its stamps do not
+# depend on this machine's speed. The card is made slow, so that the CPU always keeps up.
 #
 #   tests/stream/run.sh VTA.KO
 set -eu

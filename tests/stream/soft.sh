@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # The example "stream" and the library's traces on a device in the process, without a VM:
-# results, arguments and what a trace says. How much copies overlap, run.sh finds out, in
-# modelled time. Prints TAP.
+# results, arguments and traces. run.sh measures how much copies overlap, in modelled time.
+# Prints TAP.
 #
 #   tests/stream/soft.sh [DEVICE]
 set -u

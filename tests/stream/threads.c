@@ -2,8 +2,8 @@
 /*
  * threads - queues of threads, and one that threads share, for a trace of them
  *
- * Ends without having destroyed the shared queue. Prints how many descriptors
- * were submitted; exits with 1 if anything went wrong.
+ * Ends without destroying the shared queue. Prints how many descriptors were submitted;
+ * exits with 1 on any error.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -27,7 +27,7 @@ static void check(int err)
 	exit(1);
 }
 
-/* Makes and destroys, too, what a trace has to know of. */
+/* Create, use and destroy queues, which a trace has to follow. */
 static void *with_own_queue(void *arg)
 {
 	const struct vtadev_queue_opts opts = { .ring_entries = 16 };

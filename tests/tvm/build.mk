@@ -6,17 +6,17 @@
 
 TVM ?=
 TVM_HW := $(or $(VTA_HW_PATH),$(TVM)/3rdparty/vta-hw)
-# Each tree has its own.
+# Each source tree has a directory of its own.
 TVM_DIR := build/tests/tvm/$(notdir $(abspath $(TVM)))
 TVM_ROOT := $(TVM_DIR)/root
 TVM_CORE := $(TVM_DIR)/lib/libtvm_runtime.so
-# What is installed, as users have it: the script, the headers, the libraries.
+# The script, the headers and the libraries as they are installed.
 TVM_BUILD = PKG_CONFIG_SYSROOT_DIR='$(CURDIR)'/$(TVM_ROOT) \
 	PKG_CONFIG_PATH='$(CURDIR)'/$(TVM_ROOT)$(LIBDIR)/pkgconfig \
 	$(TVM_ROOT)$(PREFIX)/share/vtadev/tvm/build-runtime
 
-# Configurations, and sizes of the runtime's buffers: as TVM has it, and so small that it
-# synchronises in the midst of operators.
+# Configurations, and sizes of the runtime's buffers: TVM's, and one so small that the runtime
+# synchronises in the middle of operators.
 TVM_CONFIGS := default batch2 block32
 TVM_SIZES := 33554432 2048
 TVM_VARIANTS := $(foreach c,$(TVM_CONFIGS),$(foreach s,$(TVM_SIZES),$(c)-$(s)))

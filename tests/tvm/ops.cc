@@ -78,7 +78,7 @@ static int Record(void *)
 	return 0;
 }
 
-/* Each place in compiled code has a handle for its kernels, and a number if they differ. */
+/* Each place in compiled code has a handle for its kernels, and a number if it has several. */
 static void Gemm(void **handle, const Kernel &k, int number)
 {
 	recording = k;
@@ -115,7 +115,7 @@ void Sync(LastPop last, uint32_t wait_cycles)
 		DepPop(STORE, COMPUTE);
 }
 
-/* acc = clip(acc >> kShift, low, 127), of the first @elements. */
+/* Push acc = clip(acc >> kShift, low, 127) for the first @elements. */
 static void Requantise(Kernels *kernels, uint32_t elements, int32_t low)
 {
 	Kernel k = {};
@@ -153,7 +153,7 @@ uint64_t Dense::GemmOps() const
 	return static_cast<uint64_t>(m) * n * k;
 }
 
-/* One tile of columns at a time: acc holds its n elements, INP and WGT two steps of k. */
+/* Push one tile of columns at a time: acc holds its n elements, INP and WGT two steps of k. */
 void Dense::Push()
 {
 	Kernel zero = {};
@@ -161,7 +161,7 @@ void Dense::Push()
 	zero.reset = 1;
 	zero.ops = n;
 	for (uint32_t col = 0; col < m; col++) {
-		/* Compute waits until acc has been stored, load until there is room. */
+		/* Compute waits until acc is stored, load until there is room. */
 		if (col)
 			DepPop(STORE, COMPUTE);
 		Gemm(&kernels.reset, zero, 0);
@@ -230,7 +230,7 @@ Conv2d::Conv2d(unsigned int seed, uint32_t ci, uint32_t co, uint32_t size)
 	out.Upload();
 }
 
-/* A channel tile of out at a time; the loads pad, the loops are those of the window. */
+/* Push a channel tile of out at a time; the loads pad, the loops are those of the window. */
 void Conv2d::Push()
 {
 	uint32_t area = size * size, wide = size + 2;
@@ -272,7 +272,7 @@ void Conv2d::Push()
 	}
 }
 
-/* Of inp, 0 outside of it. */
+/* Return a value of inp, or 0 outside of it. */
 static int32_t Pixel(const Conv2d &c, uint32_t channel, uint32_t b, int y, int x)
 {
 	int size = static_cast<int>(c.size);

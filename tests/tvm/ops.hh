@@ -16,7 +16,7 @@
 /* The runtime's stages, between which tokens go. */
 enum Stage { LOAD = 1, COMPUTE = 2, STORE = 3 };
 
-/* Memory of the runtime's, with a copy for the CPU. */
+/* Memory of the runtime, with a copy for the CPU. */
 class Buffer {
 public:
 	explicit Buffer(size_t bytes);
@@ -31,16 +31,16 @@ public:
 	std::vector<int8_t> cpu;
 };
 
-/* Where the runtime keeps the micro-ops of each place in compiled code that pushes some. */
+/* The runtime's handles of micro-op kernels, one for each place in compiled code. */
 struct Kernels {
 	void *reset = nullptr, *product = nullptr, *shift = nullptr, *low = nullptr,
 	     *high = nullptr;
 };
 
 /*
- * How an operator's last store is waited for: by a pop before the synchronisation; or by one
- * behind it, as TVM does (coproc_sync, then coproc_dep_pop(3, 2)): a token of this run is taken
- * by the first compute instruction of the next.
+ * The pop that waits for an operator's last store comes before the synchronisation; or behind
+ * it, as in TVM (coproc_sync, then coproc_dep_pop(3, 2)): the first compute instruction of the
+ * next run takes the token.
  */
 enum class LastPop { BEFORE, BEHIND };
 
@@ -52,7 +52,7 @@ struct Dense {
 	Dense(unsigned int seed, uint32_t n, uint32_t m, uint32_t k);
 
 	void Push();			/* all calls but the synchronisation */
-	bool Check();			/* out is right; then it is forgotten */
+	bool Check();			/* compare out with the CPU's, and clear it */
 	uint64_t GemmOps() const;	/* micro-ops that multiply, of a run */
 
 	uint32_t n, m, k;		/* in tiles */
@@ -72,7 +72,7 @@ struct Conv2d {
 	Kernels kernels;
 };
 
-/* VTASynchronize() with what Push() left open: throws what the runtime throws. */
+/* Call VTASynchronize(), with the pop that Push() left out; passes exceptions on. */
 void Sync(LastPop last, uint32_t wait_cycles);
 
 #endif /* TESTS_TVM_OPS_HH */

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * programs.cc - TVM's VTA runtime on a card: what compiled programs do, and what TVM's
- * Python asks
+ * programs.cc - TVM's VTA runtime on a card: the calls of compiled programs, and of TVM's Python
  *
  * Built against the runtime as it is, and against one whose buffers are so small that it
- * has to synchronise in the midst of an operator. Prints TAP.
+ * has to synchronise in the middle of an operator. Prints TAP.
  */
 #include <tvm/runtime/c_runtime_api.h>
 
@@ -40,7 +39,7 @@ static bool ConvOnce()
 	return conv.Check();
 }
 
-/* The second run begins with a pop of what the first one has pushed. */
+/* The second run begins by popping the first one's last token. */
 static bool TokensCrossRuns()
 {
 	Dense dense(3, 4, 2, 3);
@@ -55,13 +54,13 @@ static bool TokensCrossRuns()
 		Sync(LastPop::BEHIND, kForever);
 		right &= conv.Check();
 	}
-	/* The last token is taken, too. */
+	/* Pop the last token, too. */
 	dense.Push();
 	Sync(LastPop::BEFORE, kForever);
 	return right && dense.Check();
 }
 
-/* More instructions than the runtime's buffer holds, where that is small. */
+/* The operator has more instructions than the small buffer holds. */
 static bool LongOperators()
 {
 	Dense dense(5, 6, 8, 20);
@@ -79,9 +78,9 @@ static bool LongOperators()
 	return right;
 }
 
-/* ---- Trouble ---- */
+/* ---- Errors ---- */
 
-/* The runtime throws, keeps its queue, and appends what comes next. */
+/* The runtime throws, keeps its queue, and appends the next calls. */
 static bool AFailedRunIsCaught()
 {
 	Dense first(7, 4, 3, 4), second(8, 3, 2, 4);
@@ -98,7 +97,7 @@ static bool AFailedRunIsCaught()
 	return thrown && first.Check() && second.Check();
 }
 
-/* ---- What TVM asks ---- */
+/* ---- Calls of TVM's Python ---- */
 
 static TVMFunctionHandle Function(const char *name)
 {
@@ -109,7 +108,7 @@ static TVMFunctionHandle Function(const char *name)
 	return function;
 }
 
-/* Memory of the device ext_dev, through TVM's arrays. */
+/* Copy to and from memory of the device ext_dev, through TVM's arrays. */
 static bool ArraysAreCopied()
 {
 	const int64_t shape[] = { 1000 };
@@ -150,7 +149,7 @@ static uint64_t Stat(const std::string &stats, const char *name)
 	       strtoull(stats.c_str() + at + strlen(name) + 4, nullptr, 10);
 }
 
-/* By this program alone: no other uses the card. */
+/* Count this program's work: no other may use the card. */
 static bool PythonGetsStatistics()
 {
 	TVMFunctionHandle clear = Function("vta.simulator.profiler_clear");
@@ -186,9 +185,9 @@ static bool DebugModesAreRefused()
 	       strstr(TVMGetLastError(), "no debug mode 1");
 }
 
-/* ---- All of them ---- */
+/* ---- The program ---- */
 
-/* Where a test can be run: on TVM's simulator, and on a card that others use. */
+/* Flags: the test can run on TVM's simulator, on a card that others use. */
 enum { SIMULATOR = 1, SHARED = 2 };
 
 static const struct Test {
@@ -206,7 +205,7 @@ static const struct Test {
 	{ "debug_modes_are_refused", DebugModesAreRefused, 0 },
 };
 
-/* The runtime's queue goes with the test: what a failed one has left there is not the next one's. */
+/* Run a test and drop the runtime's queue, so that the next test does not get its rest. */
 static bool Run(const Test &test)
 {
 	bool right = false;
@@ -222,7 +221,7 @@ static bool Run(const Test &test)
 	return right;
 }
 
-/* programs [simulator|shared]: which tests; without an argument all. */
+/* programs [simulator|shared]: run the tests that can run there; without an argument all. */
 int main(int argc, char **argv)
 {
 	unsigned int n = 0, failed = 0, where = 0;

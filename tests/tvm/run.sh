@@ -1,13 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# TVM's own VTA runtime, linked to libvta_driver, on emulated cards in the VM; and the
-# same programs natively, on the device "soft", and on TVM's functional simulator, which must
-# find them right.
+# TVM's own VTA runtime, linked to libvta_driver, on emulated cards in the VM; and the same
+# programs natively, on the device "soft" and on TVM's functional simulator.
 #
 #   tests/tvm/run.sh VTA.KO BUILT [CONFIG...]
 #
-# make tvm-programs TVM=DIR has built them, in BUILT. Prints TAP for each.
+# make tvm-programs TVM=DIR builds them, in BUILT. Prints TAP for each.
 set -eu
 cd "$(dirname "$0")/../.."
 module=$1
