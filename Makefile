@@ -256,7 +256,7 @@ check-quick: test-deps
 		"abi=tests/abi/run.sh" "contract=tests/contract/documents.py" "floors=tests/floors.py $(VM_MODULE)" \
 		"vtactl-messages=tests/vtactl/messages.py"
 
-# What the check "abi" compares later builds with: docs/releasing.md.
+# What the check "abi" compares later builds with: docs/changing.md.
 .PHONY: record-abi
 record-abi: test-deps userspace
 	tests/abi/run.sh record

@@ -2,7 +2,7 @@
 /*
  * trace.h - when each descriptor ran, if VTADEV_TRACE asks for it
  *
- * docs/tracing.md describes the result. A queue that is traced has a record
+ * docs/operating.md describes the result. A queue that is traced has a record
  * for each place of its ring; a descriptor gets a stamp on its way to the card
  * and is taken down, with it, before its place is used again.
  */

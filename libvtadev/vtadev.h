@@ -60,7 +60,7 @@
  *	-ELIBBAD	the device's plugin cannot be loaded
  *
  * THREADS. There is no global state, except for a trace if the environment variable
- * VTADEV_TRACE is set (docs/tracing.md). Several threads may call functions of one struct vtadev or
+ * VTADEV_TRACE is set (docs/operating.md). Several threads may call functions of one struct vtadev or
  * struct vtadev_buf at once, except for functions that free their argument: no other thread may
  * use the argument during such a call or after it. Only one thread at a time may submit to a
  * queue (vtadev_submit() and its variants, vtadev_kick(), copies, fills, vtadev_upload(),

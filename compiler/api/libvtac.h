@@ -136,7 +136,7 @@ int vtac_net_compile(struct vtac_net *net, const struct vtac_net_options *option
 		     uint8_t **image, size_t *size);
 
 /*
- * A program image as C in directory @dir, which is made (docs/c-code.md): @name_run() and
+ * A program image as C in directory @dir, which is made (docs/models.md): @name_run() and
  * what it needs. -1 and the reason in @why of @why_size bytes.
  */
 int vtac_net_emit_c(const void *image, size_t size, const char *name, const char *dir, char *why,

@@ -26,7 +26,7 @@ int vtac_emit_c(const struct vtaimage *image, const char *name, const char *dir,
 /*
  * Write the output of TVM's graph executor as C into @dir: graph JSON, parameters
  * (relay.save_param_dict) and the functions' C sources, which are copied beside it.
- * docs/c-code.md says what this can and cannot do.
+ * docs/models.md says what this can and cannot do.
  */
 struct vtac_tvm_files {
 	const char *graph, *params;

@@ -6,7 +6,7 @@
 #
 #   tests/abi/run.sh		compare what is built in build/lib, and uapi/vta.h, with
 #				what tests/abi/recorded says of the release
-#   tests/abi/run.sh record	make tests/abi/recorded, for a release: docs/releasing.md
+#   tests/abi/run.sh record	make tests/abi/recorded, for a release: docs/changing.md
 #
 # Functions, fields in room that was reserved, and constants may have been added; anything
 # else that abidiff finds fails. So that its silence means something, a lost function, a

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
 """The metrics that vtactl export prints are as Prometheus' text format and conventions want
-them, docs/monitoring.md lists the same, and the dashboard and the rules use no others.
+them, docs/operating.md lists the same, and the dashboard and the rules use no others.
 
     metrics.py EXPORTED...
 
@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-DOCUMENT = ROOT / "docs/monitoring.md"
+DOCUMENT = ROOT / "docs/operating.md"
 RULES = ROOT / "examples/monitoring/vta-rules.yml"
 DASHBOARD = ROOT / "examples/monitoring/vta-dashboard.json"
 
@@ -100,7 +100,7 @@ def main():
         types |= found
     for name, kind in types.items():
         result(is_conventional(name, kind), f"{name}: a {kind} by Prometheus' conventions")
-    result(types == documented(), f"docs/monitoring.md lists them, with their types: "
+    result(types == documented(), f"docs/operating.md lists them, with their types: "
            f"{sorted(set(types.items()) ^ set(documented().items()))}")
 
     rules = RULES.read_text()
@@ -108,7 +108,7 @@ def main():
            f"rules: no metric that is not there: {sorted(used(rules) - set(types))}")
     alerts = re.findall(r"alert: (\w+)\n", rules)
     told = re.findall(r"^\| `(Vta\w+)` \|", DOCUMENT.read_text(), re.M)
-    result(sorted(alerts) == sorted(told), "rules: docs/monitoring.md lists the alerts")
+    result(sorted(alerts) == sorted(told), "rules: docs/operating.md lists the alerts")
 
     board = json.loads(DASHBOARD.read_text())
     names = used("\n".join(expressions(board)))

@@ -16,7 +16,7 @@ $(VTACTL_BIN): $(VTACTL_OBJS) $(PICTURE_OBJS) $(PROG_A) $(OPS_A) $(LIB_A)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $^ $(VTACTL_LIBS)
 
-# Not enabled: docs/monitoring.md.
+# Not enabled: docs/operating.md.
 SYSTEMD_DIR ?= $(PREFIX)/lib/systemd/system
 
 $(call filled,build/tools/systemd/%.service,tools/vtactl/systemd/%.service.in)
@@ -27,7 +27,7 @@ install-monitoring: build/tools/systemd/vta-export.service
 	install -m 644 -Dt $(DESTDIR)$(PREFIX)/share/vtadev/monitoring \
 		examples/monitoring/vta-rules.yml examples/monitoring/vta-dashboard.json
 
-# Nothing of it is turned on: docs/clusters.md.
+# Nothing of it is turned on: docs/scale.md.
 .PHONY: install-slurm
 install-slurm:
 	install -m 755 -Dt $(DESTDIR)$(PREFIX)/share/vtadev/slurm $(addprefix tools/slurm/vta-,gres check task)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * metrics.h - what cards and their users do, as metrics: docs/monitoring.md
+ * metrics.h - what cards and their users do, as metrics: docs/operating.md
  */
 #ifndef VTACTL_METRICS_H
 #define VTACTL_METRICS_H

@@ -35,7 +35,7 @@ static const char help[] =
 	"faults, resets; this part needs root) and, if COMMAND uses libvtadev, when each of\n"
 	"COMMAND's descriptors ran. Records until COMMAND ends, for SECONDS, or until\n"
 	"interrupted. Open FILE in https://ui.perfetto.dev or chrome://tracing;\n"
-	"docs/tracing.md describes its contents.\n"
+	"docs/operating.md describes its contents.\n"
 	"\n"
 	"  -d, --duration=SECONDS  record for SECONDS, 1 to 86400\n"
 	"  -o, --output=FILE       write to FILE (" OUTPUT_DEFAULT ")\n"
