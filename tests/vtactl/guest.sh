@@ -352,7 +352,8 @@ check "status: after a reset it works again" exits 0
 # What is there below a card: files of ours, not those that every device has.
 (cd /sys/class/vta/vta0/ && find . -type f) | sed 's@^\./@@' |
 	grep -vE '^(uevent|dev|power/.*)$' | sort >/tmp/out
-sed -n 's@^What:[[:space:]]*/sys/class/vta/vtaN/@@p' /docs/sysfs-abi.md | sort >/tmp/all
+# shellcheck disable=SC2016
+sed -n 's@^| `vtaN/\([^`]*\)` .*@\1@p' /docs/sysfs-abi.md | sort >/tmp/all
 grep -v '^device/' /tmp/all >/tmp/err
 diff /tmp/err /tmp/out >/tmp/diff
 check "sysfs: as documented, all of it and no more" [ ! -s /tmp/diff ]
@@ -363,7 +364,8 @@ grep '^device/' /tmp/all >/tmp/err
 [ ! -d /sys/class/hwmon ] ||
 	check "hwmon: as documented, all of it and no more" cmp -s /tmp/out /tmp/err
 (cd /sys/module/vta/parameters && ls) | sort >/tmp/out
-sed -n 's@^What:[[:space:]]*/sys/module/vta/parameters/@@p' /docs/sysfs-abi.md | sort >/tmp/err
+# shellcheck disable=SC2016
+sed -n 's@^| `parameters/\([^`]*\)` .*@\1@p' /docs/sysfs-abi.md | sort >/tmp/err
 diff /tmp/err /tmp/out >/tmp/diff
 check "parameters: as documented, all of them and no more" [ ! -s /tmp/diff ]
 sed 's/^/# /' /tmp/diff
