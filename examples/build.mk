@@ -99,6 +99,6 @@ $(AOT_DIR)/model.h: $(AOT_DIR)/compile
 	$< $(AOT_CONFIG) > $@
 
 AOT_LIBS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=mmap64 $(LIB_LIBS)
-$(call program,$(AOT_BIN),examples/aot/aot.c examples/aot/allocations.c,\
+$(call program,$(AOT_BIN),examples/aot/aot.c,\
 	$$(EXAMPLE_CFLAGS) -I$$(AOT_DIR),$(DIGITS_A) $(LIB_A),$$(AOT_LIBS))
 $(AOT_BIN).obj/examples/aot/aot.o: $(AOT_DIR)/model.h

@@ -16,12 +16,13 @@
  * 1 if not or on any error, 2 for a wrong command line.
  */
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 
-#include "allocations.h"
 #include "model.h"
 #include "testset.h"
 #include "vtadev.h"
@@ -34,6 +35,41 @@ static struct vtadev_buf *model, *acts, *image, *scores;
 static int8_t *image_ptr;		/* [DIGITS_PIXELS][MODEL_BLOCK], channel 0 used */
 static const int8_t *scores_ptr;	/* [MODEL_BLOCK], DIGITS_CLASSES used */
 static struct vta_desc work[3];
+
+/* ---- Counting calls of malloc(), its relatives and mmap(): the linker wraps each ---- */
+
+static atomic_ulong allocations;
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *ptr, size_t size);
+void *__real_mmap64(void *addr, size_t size, int prot, int flags, int fd, off64_t offset);
+
+void *__wrap_malloc(size_t size)
+{
+	allocations++;
+	return __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	allocations++;
+	return __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *ptr, size_t size)
+{
+	allocations++;
+	return __real_realloc(ptr, size);
+}
+
+void *__wrap_mmap64(void *addr, size_t size, int prot, int flags, int fd, off64_t offset)
+{
+	allocations++;
+	return __real_mmap64(addr, size, prot, flags, fd, offset);
+}
+
+/* ---- The network on the card ---- */
 
 static bool failed(const char *what, int err)
 {
@@ -166,7 +202,7 @@ static unsigned int best(const int8_t got[DIGITS_CLASSES])
 static bool classify(const struct digits_testset *set, const int8_t (*want)[DIGITS_CLASSES],
 		     uint32_t count)
 {
-	unsigned long from = allocations();
+	unsigned long from = allocations;
 	uint32_t right = 0, equal = 0;
 	unsigned long made;
 
@@ -178,7 +214,7 @@ static bool classify(const struct digits_testset *set, const int8_t (*want)[DIGI
 		equal += !memcmp(got, want[i], DIGITS_CLASSES);
 		right += best(got) == set->labels[i];
 	}
-	made = allocations() - from;
+	made = allocations - from;
 	printf("accuracy     %.2f %% (%" PRIu32 " of %" PRIu32 " images)\n",
 	       100.0 * right / count, right, count);
 	printf("scores       %s: %" PRIu32 " of %" PRIu32 " images as train.py's integers\n",
