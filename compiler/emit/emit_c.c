@@ -259,10 +259,10 @@ static void put_copies(struct emitter *e, FILE *f, enum vtaimage_role role)
 			continue;
 		if (role == VTAIMAGE_INPUT)
 			fprintf(f, "\tcopy(host + %" PRIu32 ", inputs->%s, %" PRIu32 ");\n",
-				vtaimage_host(e->image, i), e->tensor[i].text, t.bytes);
+				t.offset, e->tensor[i].text, t.bytes);
 		else
 			fprintf(f, "\tcopy(outputs->%s, host + %" PRIu32 ", %" PRIu32 ");\n",
-				e->tensor[i].text, vtaimage_host(e->image, i), t.bytes);
+				e->tensor[i].text, t.offset, t.bytes);
 	}
 }
 

@@ -40,27 +40,38 @@ static bool write_image(const struct network *net, size_t insn_at, const char *p
 {
 	const struct digits_plan *p = &net->plan;
 	unsigned int last = digits_network.layers;
+	uint32_t in_bytes = (uint32_t)digits_act_bytes(p, 0);
+	uint32_t out_bytes = (uint32_t)digits_act_bytes(p, last);
 	const struct vtaimage_tensor tensors[] = {
-		{ .name = "image", .role = VTAIMAGE_INPUT, .n = p->n, .c = 1,
-		  .h = DIGITS_SIDE, .w = DIGITS_SIDE, .offset = (uint32_t)p->act[0],
-		  .bytes = (uint32_t)digits_act_bytes(p, 0) },
-		{ .name = "scores", .role = VTAIMAGE_OUTPUT, .n = p->n,
-		  .c = DIGITS_CLASSES, .h = 1, .w = 1, .offset = (uint32_t)p->act[last],
-		  .bytes = (uint32_t)digits_act_bytes(p, last) },
+		{ .name = "image", .role = VTAIMAGE_INPUT, .type = VTACPU_I8, .rank = 4,
+		  .dims = { p->n, 1, DIGITS_SIDE, DIGITS_SIDE },
+		  .segment = VTAIMAGE_IN_HOST, .bytes = in_bytes },
+		{ .name = "scores", .role = VTAIMAGE_OUTPUT, .type = VTACPU_I8, .rank = 4,
+		  .dims = { p->n, DIGITS_CLASSES, 1, 1 },
+		  .segment = VTAIMAGE_IN_HOST, .offset = in_bytes, .bytes = out_bytes },
+	};
+	const struct vtaimage_stream stream = { (uint32_t)insn_at, (uint32_t)net->builder.insns,
+						net->builder.cycles };
+	const struct vtaimage_step steps[] = {
+		{ .kind = VTAIMAGE_COPY, .dst = { VTAIMAGE_IN_ARENA, (uint32_t)p->act[0] },
+		  .src = { VTAIMAGE_IN_HOST, 0 }, .bytes = in_bytes },
+		{ .kind = VTAIMAGE_RUN },
+		{ .kind = VTAIMAGE_COPY, .dst = { VTAIMAGE_IN_HOST, in_bytes },
+		  .src = { VTAIMAGE_IN_ARENA, (uint32_t)p->act[last] }, .bytes = out_bytes },
 	};
 	const struct vtaimage_source source = {
 		.core = &net->core, .name = "digits", .model = net->model,
 		.model_bytes = (uint32_t)p->model_size, .arena_bytes = (uint32_t)p->acts_size,
-		.insn_at = (uint32_t)insn_at, .insn_count = (uint32_t)net->builder.insns,
-		.cycles = net->builder.cycles, .tensors = tensors, .tensor_count = 2,
+		.host_bytes = in_bytes + out_bytes, .streams = &stream, .stream_count = 1,
+		.steps = steps, .step_count = 3, .tensors = tensors, .tensor_count = 2,
 	};
-	size_t size = vtaimage_size_v1(&source);
+	size_t size = vtaimage_size(&source);
 	uint8_t *data = malloc(size + 1);
 	struct vtaimage check;
 	FILE *file = NULL;
 	bool ok = false;
 
-	if (!data || vtaimage_write_v1(&source, data, size, &check)) {
+	if (!data || vtaimage_write(&source, data, size, &check)) {
 		fprintf(stderr, "digits-compile: %s\n", data ? check.why : "not enough memory");
 	} else {
 		file = fopen(path, "wbe");

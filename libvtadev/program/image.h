@@ -7,27 +7,13 @@
 #include "vtaimage.h"
 
 #define IMAGE_MAGIC	0x474f525041545600ull	/* "\0VTAPROG" */
-#define IMAGE_VERSION_1	1u
 #define IMAGE_VERSION	2u
 #define INSN_BYTES	16u
 
-/* Offsets in the header of all versions, */
+/* Offsets in the header. AT_PARTS has an offset and a count for each part. */
 enum {
 	AT_MAGIC = 0x00, AT_VERSION = 0x08, AT_CRC = 0x0c, AT_SIZE = 0x10, AT_CONFIG = 0x18,
-	AT_ALIGN = 0x24, HEADER_COMMON = 0x28,
-};
-
-/* of version 1, */
-enum {
-	V1_MODEL = 0x28, V1_MODEL_BYTES = 0x2c, V1_ARENA_BYTES = 0x30,
-	V1_INSN = 0x34, V1_INSN_COUNT = 0x38, V1_RELOC = 0x3c, V1_RELOC_COUNT = 0x40,
-	V1_TENSOR = 0x44, V1_TENSOR_COUNT = 0x48, V1_ZERO = 0x4c, V1_CYCLES = 0x50,
-	V1_NAME = 0x58, V1_HEADER_BYTES = 0x78,
-};
-
-/* and of version 2. Of each part: where it is, and how much of it there is. */
-enum {
-	AT_ARENA_BYTES = 0x28, AT_HOST_BYTES = 0x2c, AT_PARTS = 0x30, AT_NAME = 0x88,
+	AT_ALIGN = 0x24, AT_ARENA_BYTES = 0x28, AT_HOST_BYTES = 0x2c, AT_PARTS = 0x30, AT_NAME = 0x88,
 	AT_ZERO = 0xc8, HEADER_BYTES = 0xd0,
 };
 
@@ -36,15 +22,7 @@ enum image_part {
 	PART_LABELS, PART_REPORT, PART_REPORT_JSON, PART_CONSTS, PART_MODEL, IMAGE_PARTS,
 };
 
-/* Offsets in a tensor of version 1, */
-enum {
-	V1_TENSOR_NAME = 0x00, V1_TENSOR_ROLE = 0x20, V1_TENSOR_N = 0x24, V1_TENSOR_C = 0x28,
-	V1_TENSOR_H = 0x2c, V1_TENSOR_W = 0x30, V1_TENSOR_OFFSET = 0x34, V1_TENSOR_BYTES = 0x38,
-	V1_TENSOR_ZERO = 0x3c, V1_TENSOR_SIZE = 0x40,
-};
-#define V1_NAME_MAX	32u
-
-/* and of version 2; */
+/* Offsets in a tensor, */
 enum {
 	TENSOR_NAME = 0x00, TENSOR_ROLE = 0x40, TENSOR_SEGMENT = 0x44, TENSOR_LAYOUT = 0x48,
 	TENSOR_TYPE = 0x4c, TENSOR_RANK = 0x50, TENSOR_DIMS = 0x54, TENSOR_OFFSET = 0x74,
@@ -52,7 +30,7 @@ enum {
 	TENSOR_SIZE = 0x90,
 };
 
-/* in a stream, a step, a preprocess record; of the latter 4 bytes each. */
+/* in a stream and a step; a preprocess record is words of 4 bytes. */
 enum { STREAM_INSN = 0, STREAM_COUNT = 4, STREAM_CYCLES = 8, STREAM_SIZE = 16 };
 enum {
 	STEP_KIND = 0, STEP_DST = 4, STEP_SRC = 12, STEP_BYTES = 20, STEP_ROWS = 24,
@@ -116,21 +94,6 @@ uint32_t image_crc(const uint8_t *data, size_t size);
 
 /* What segments' addresses are a multiple of. */
 uint32_t image_align(const struct vtaops_core *core);
-
-/* Version 1 read as version 2: image_v1.c. */
-int image_open_v1(struct vtaimage *image, const uint8_t *data, size_t size);
-void image_tensor_v1(const struct vtaimage *image, uint32_t i, struct vtaimage_tensor *t);
-void image_step_v1(const struct vtaimage *image, uint32_t i, struct vtaimage_step *step);
-uint32_t image_host_v1(const struct vtaimage *image, uint32_t i);
-
-/* Parts of writing. An instruction's address becomes an offset; false if it has none. */
-bool image_to_offset(const struct vtaops_core *core, uint8_t *insn, uint32_t *arena);
-void image_put_name(uint8_t *dst, const char *name, uint32_t max);
-
-static inline size_t up16(size_t n)
-{
-	return (n + 15) & ~(size_t)15;
-}
 
 /* Parts of opening: they return 0, or an error with image->why. */
 int image_bad(struct vtaimage *image, const char *why);

@@ -57,14 +57,13 @@ static bool text_ok(const uint8_t *p, uint32_t bytes)
 	return true;
 }
 
-/* What all versions have in front. */
 static int open_header(struct vtaimage *image, const uint8_t *data, size_t size)
 {
-	if (size < HEADER_COMMON || get64(data + AT_MAGIC) != IMAGE_MAGIC)
+	if (size < HEADER_BYTES || get64(data + AT_MAGIC) != IMAGE_MAGIC)
 		return image_bad(image, "not a program image");
 	image->version = get32(data + AT_VERSION);
-	if (image->version != IMAGE_VERSION_1 && image->version != IMAGE_VERSION)
-		return image_say(image, "the image has version #, this library knows 1 to #", "",
+	if (image->version != IMAGE_VERSION)
+		return image_say(image, "the image has version #, this library knows #", "",
 				 image->version, IMAGE_VERSION);
 	if (get64(data + AT_SIZE) != size)
 		return image_bad(image, "the image is cut off, or has more behind it");
@@ -124,7 +123,7 @@ static int open_parts(struct vtaimage *image, const uint8_t *data, size_t size)
 	const uint8_t *part[IMAGE_PARTS] = { NULL };
 	uint32_t count[IMAGE_PARTS] = { 0 };
 
-	if (size < HEADER_BYTES || get64(data + AT_ZERO))
+	if (get64(data + AT_ZERO))
 		return image_bad(image, "the header is not one of version 2");
 	if (find_parts(image, data, size, part, count))
 		return -VTAOPS_EINVAL;
@@ -178,10 +177,6 @@ void vtaimage_tensor(const struct vtaimage *image, uint32_t i, struct vtaimage_t
 {
 	const uint8_t *p = image->tensors + (size_t)i * TENSOR_SIZE;
 
-	if (image->version == IMAGE_VERSION_1) {
-		image_tensor_v1(image, i, t);
-		return;
-	}
 	*t = (struct vtaimage_tensor) {
 		.role = (enum vtaimage_role)get32(p + TENSOR_ROLE),
 		.segment = (enum vtaimage_segment)get32(p + TENSOR_SEGMENT),
@@ -254,13 +249,8 @@ void vtaimage_stream(const struct vtaimage *image, uint32_t i, struct vtaimage_s
 {
 	const uint8_t *p = image->streams + (size_t)i * STREAM_SIZE;
 
-	if (image->version == IMAGE_VERSION_1)
-		*stream = (struct vtaimage_stream) { image->insn_at, image->insn_count,
-						     image->cycles };
-	else
-		*stream = (struct vtaimage_stream) { get32(p + STREAM_INSN),
-						     get32(p + STREAM_COUNT),
-						     get64(p + STREAM_CYCLES) };
+	*stream = (struct vtaimage_stream) { get32(p + STREAM_INSN), get32(p + STREAM_COUNT),
+					     get64(p + STREAM_CYCLES) };
 }
 
 int vtaimage_open(struct vtaimage *image, const void *data, size_t size)
@@ -269,13 +259,8 @@ int vtaimage_open(struct vtaimage *image, const void *data, size_t size)
 
 	*image = (struct vtaimage) { .align = 0 };
 	err = open_header(image, data, size);
-	if (err)
-		return err;
-	if (image->version == IMAGE_VERSION_1) {
-		err = image_open_v1(image, data, size);
-		return err ? err : image_check_streams(image);
-	}
-	err = open_parts(image, data, size);
+	if (!err)
+		err = open_parts(image, data, size);
 	for (uint32_t i = 0; !err && i < image->tensor_count; i++)
 		err = check_tensor(image, i);
 	if (!err)
@@ -299,16 +284,6 @@ int vtaimage_find(const struct vtaimage *image, const char *name)
 			return (int)i;
 	}
 	return -1;
-}
-
-uint32_t vtaimage_host(const struct vtaimage *image, uint32_t i)
-{
-	struct vtaimage_tensor t;
-
-	if (image->version == IMAGE_VERSION_1)
-		return image_host_v1(image, i);
-	vtaimage_tensor(image, i, &t);
-	return t.offset;
 }
 
 int vtaimage_fits(struct vtaimage *image, const struct vtaops_core *core)

@@ -39,10 +39,6 @@ void vtaimage_step(const struct vtaimage *image, uint32_t i, struct vtaimage_ste
 	const uint8_t *p = step_at(image, i);
 	struct vtacpu_need need;
 
-	if (image->version == IMAGE_VERSION_1) {
-		image_step_v1(image, i, step);
-		return;
-	}
 	*step = (struct vtaimage_step) { .kind = (enum vtaimage_step_kind)get32(p + STEP_KIND) };
 	if (step->kind == VTAIMAGE_COPY) {
 		step->dst = place_at(p + STEP_DST);

@@ -2,12 +2,9 @@
 /* The streams of a program image: what they reach, and where they are placed. */
 #include "image.h"
 
-/* Relocations count from the first instruction in version 1, from the model in version 2. */
-static size_t reloc_offset(const struct vtaimage *image, uint32_t value)
+static size_t reloc_offset(uint32_t value)
 {
-	size_t at = (size_t)(value & RELOC_INSN) * INSN_BYTES;
-
-	return image->version == IMAGE_VERSION_1 ? at + image->insn_at : at;
+	return (size_t)(value & RELOC_INSN) * INSN_BYTES;
 }
 
 /*
@@ -25,7 +22,7 @@ static int check_insn(struct vtaimage *image, uint32_t at, uint32_t number, uint
 	if (!access.any)
 		return 0;
 	value = *reloc < image->reloc_count ? get32(image->relocs + 4 * (size_t)*reloc) : 0;
-	if ((*reloc)++ >= image->reloc_count || reloc_offset(image, value) != at)
+	if ((*reloc)++ >= image->reloc_count || reloc_offset(value) != at)
 		return image_say(image, "instruction # has no relocation", "", number, 0);
 	bytes = value & RELOC_ARENA ? image->arena_bytes : image->model_bytes;
 	if (access.end > bytes / access.element_bytes || (access.store && !(value & RELOC_ARENA)))
@@ -55,10 +52,6 @@ int image_check_streams(struct vtaimage *image)
 		}
 		if (__builtin_add_overflow(cycles, s.cycles, &cycles))
 			return image_bad(image, "the streams take more cycles than there are");
-		if (!i) {
-			image->insn_at = s.insn_at;
-			image->insn_count = s.insn_count;
-		}
 	}
 	image->cycles = cycles;
 	if (reloc != image->reloc_count)
@@ -79,7 +72,7 @@ int vtaimage_place(const struct vtaimage *image, uint32_t model_addr, uint32_t a
 	memcpy(model, image->model, image->model_bytes);
 	for (uint32_t i = 0; i < image->reloc_count; i++) {
 		uint32_t value = get32(image->relocs + 4 * (size_t)i);
-		uint8_t *insn = model + reloc_offset(image, value);
+		uint8_t *insn = model + reloc_offset(value);
 		uint64_t word = get64(insn), dram;
 		struct image_access access;
 

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Making program images. */
+/* Write program images. */
 #include "image.h"
 
-void image_put_name(uint8_t *dst, const char *name, uint32_t max)
+static size_t up16(size_t n)
 {
-	for (uint32_t i = 0; i < max && name[i]; i++)
+	return (n + 15) & ~(size_t)15;
+}
+
+static void put_name(uint8_t *dst, const char *name)
+{
+	for (uint32_t i = 0; i < VTAIMAGE_NAME_MAX && name[i]; i++)
 		dst[i] = (uint8_t)name[i];
 }
 
-bool image_to_offset(const struct vtaops_core *core, uint8_t *insn, uint32_t *arena)
+/* Replace an instruction's address by its offset in the segment; false if it has none. */
+static bool to_offset(const struct vtaops_core *core, uint8_t *insn, uint32_t *arena)
 {
 	uint64_t first = get64(insn), addr;
 	struct image_access access;
@@ -122,7 +128,7 @@ static void put_streams(const struct vtaimage_source *s, uint8_t *p, uint8_t *re
 		for (uint32_t j = 0; j < stream->insn_count; j++) {
 			uint32_t at = stream->insn_at + j * INSN_BYTES, arena;
 
-			if (!image_to_offset(s->core, model + at, &arena))
+			if (!to_offset(s->core, model + at, &arena))
 				continue;
 			put32(relocs, at / INSN_BYTES | arena);
 			relocs += 4;
@@ -140,7 +146,7 @@ static void put_float(uint8_t *p, float value)
 
 static void put_tensor(uint8_t *p, const struct vtaimage_tensor *t)
 {
-	image_put_name(p + TENSOR_NAME, t->name, VTAIMAGE_NAME_MAX);
+	put_name(p + TENSOR_NAME, t->name);
 	put32(p + TENSOR_ROLE, t->role);
 	put32(p + TENSOR_SEGMENT, t->segment);
 	put32(p + TENSOR_LAYOUT, t->layout);
@@ -224,7 +230,7 @@ static void put_header(uint8_t *data, const struct vtaimage_source *s,
 		put32(data + AT_PARTS + 8 * i, (uint32_t)at[i]);
 		put32(data + AT_PARTS + 8 * i + 4, count[i]);
 	}
-	image_put_name(data + AT_NAME, s->name, VTAIMAGE_NAME_MAX);
+	put_name(data + AT_NAME, s->name);
 }
 
 int vtaimage_write(const struct vtaimage_source *s, void *dst, size_t size, struct vtaimage *check)

@@ -12,14 +12,12 @@
  * CPU steps only read) in its memory; of the arena (the card's activations)
  * and the host's memory (inputs, outputs, CPU steps' tensors and scratch) it has only the sizes.
  * Lower with the device addresses VTAIMAGE_MODEL + offset and VTAIMAGE_ARENA + offset; list
- * the streams and the steps of a run; then call vtaimage_write(). An image of one stream whose
- * inputs and outputs are packed and in the arena can be version 1: vtaimage_write_v1().
+ * the streams and the steps of a run; then call vtaimage_write().
  *
  * To run an image: vtaimage_open(), vtaimage_fits(), allocate memory for the segments, that of
  * model and arena at device addresses that are multiples of align, copy the bytes of
  * vtaimage_place() to the model; then execute the steps in order for each run. libvtaprog
- * (vtaprog.h) does this with libvtadev. Version 1 reads as version 2: its copies and its
- * RUN are steps.
+ * (vtaprog.h) does this with libvtadev.
  *
  * THREADS. The functions keep no state. Several threads may read one struct vtaimage at once,
  * except during vtaimage_open() and vtaimage_fits(), which change it.
@@ -67,11 +65,10 @@ enum vtaimage_layout {
 };
 
 /*
- * A name is unique, not empty, and of printable ASCII without the blank and '='. In
- * version 1, inputs and outputs are VTAIMAGE_PACKED and in the arena; in version 2, in
- * the host's memory; vtaimage_host() returns their offset there for both. n, c, h
- * and w are the shape of a packed tensor, or of a plain one, with 1 for missing leading
- * dimensions; all are 0 if the rank is above 4.
+ * A name is unique, not empty, and of printable ASCII without the blank and '='. Inputs and
+ * outputs are in the host's memory. vtaimage_write() reads the shape from rank and dims, and
+ * vtaimage_tensor() sets n, c, h and w, too: the shape with 1 for missing leading dimensions, or
+ * all 0 if the rank is above 4.
  */
 struct vtaimage_tensor {
 	char name[VTAIMAGE_NAME_MAX];
@@ -189,9 +186,6 @@ struct vtaimage_source {
 	const struct vtaimage_preprocess *preprocess;	/* at most one for each input */
 	uint32_t preprocess_count;
 	struct vtaimage_chars text[VTAIMAGE_TEXTS];
-	/* Only for version 1, instead of streams, steps, preprocess and text. */
-	uint32_t insn_at, insn_count;
-	uint64_t cycles;
 };
 
 /* An opened image; it points into the file's bytes. */
@@ -207,29 +201,21 @@ struct vtaimage {
 	const uint8_t *consts;		/* not aligned: CPU steps need a copy */
 	struct vtaimage_chars text[VTAIMAGE_TEXTS];
 	char why[160];			/* after an error: the reason, as a sentence */
-	uint32_t insn_at, insn_count;	/* of the first stream */
 	/* Private: */
 	const uint8_t *model, *relocs, *tensors, *streams, *steps, *words, *preprocess;
 	uint32_t word_count;
 };
 
-/*
- * Bytes of the image that vtaimage_write() or vtaimage_write_v1() writes; 0 for an invalid
- * source.
- */
+/* Bytes of the image that vtaimage_write() writes; 0 for an invalid source. */
 size_t vtaimage_size(const struct vtaimage_source *source);
-size_t vtaimage_size_v1(const struct vtaimage_source *source);
 
 /*
- * Write the image to @dst, of @size bytes (vtaimage_size() or vtaimage_size_v1()), and open it as
- * @check. Returns 0, -VTAOPS_ESPACE (@size is too small), or -VTAOPS_EINVAL, with the reason in
- * @check->why; the bytes at @dst are undefined after an error. The same
- * source gives the same bytes.
+ * Write the image to @dst, of @size bytes (vtaimage_size()), and open it as @check. Returns 0,
+ * -VTAOPS_ESPACE (@size is too small), or -VTAOPS_EINVAL, with the reason in @check->why; the
+ * bytes at @dst are undefined after an error. The same source gives the same bytes.
  */
 int vtaimage_write(const struct vtaimage_source *source, void *dst, size_t size,
 		   struct vtaimage *check);
-int vtaimage_write_v1(const struct vtaimage_source *source, void *dst, size_t size,
-		      struct vtaimage *check);
 
 /*
  * Check an image, which may be forged (docs/program-image.md, "Checks"), and open it.
@@ -244,9 +230,6 @@ void vtaimage_stream(const struct vtaimage *image, uint32_t i, struct vtaimage_s
 void vtaimage_step(const struct vtaimage *image, uint32_t i, struct vtaimage_step *step);
 void vtaimage_preprocess(const struct vtaimage *image, uint32_t i,
 			 struct vtaimage_preprocess *preprocess);
-
-/* Offset of tensor @i, an input or output, in the host's memory. */
-uint32_t vtaimage_host(const struct vtaimage *image, uint32_t i);
 
 /* Number of the tensor with @name, or -1. */
 int vtaimage_find(const struct vtaimage *image, const char *name);

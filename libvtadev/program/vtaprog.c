@@ -42,7 +42,6 @@ struct vtaprog {
 	struct vtadev_buf *host;		/* may be NULL, and map */
 	uint8_t *map, *consts;
 	struct vtaimage_tensor *tensors;
-	uint32_t *at;				/* where each is in @host */
 	uint32_t count;
 	struct vta_desc *descs;
 	struct kernel_step *kernels;
@@ -195,14 +194,11 @@ static int make_streams(struct vtadev *dev, struct vtaprog *prog, const struct v
 static int make_tensors(struct vtaprog *prog, const struct vtaimage *image)
 {
 	prog->tensors = calloc(image->tensor_count + 1, sizeof(*prog->tensors));
-	prog->at = calloc(image->tensor_count + 1, sizeof(*prog->at));
-	if (!prog->tensors || !prog->at)
+	if (!prog->tensors)
 		return -ENOMEM;
 	prog->count = image->tensor_count;
-	for (uint32_t i = 0; i < prog->count; i++) {
+	for (uint32_t i = 0; i < prog->count; i++)
 		vtaimage_tensor(image, i, &prog->tensors[i]);
-		prog->at[i] = vtaimage_host(image, i);
-	}
 	return 0;
 }
 
@@ -406,7 +402,6 @@ void vtaprog_free(struct vtaprog *prog)
 	free(prog->streams);
 	free(prog->consts);
 	free(prog->tensors);
-	free(prog->at);
 	free(prog->descs);
 	free(prog->kernels);
 	free(prog->parts);
@@ -427,7 +422,7 @@ int vtaprog_map(struct vtaprog *prog, uint32_t i, void **ptr)
 {
 	if (i >= prog->count || prog->tensors[i].role == VTAIMAGE_INTERNAL)
 		return -ENOENT;
-	*ptr = prog->map + prog->at[i];
+	*ptr = prog->map + prog->tensors[i].offset;
 	return 0;
 }
 

@@ -3,6 +3,7 @@
  * test_prog.c - program images and the queue they are loaded for
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "fake.h"
@@ -17,34 +18,45 @@ static struct vtadev_queue *q;
 static uint8_t bytes[IMAGE_MAX];	/* an image */
 static size_t size;
 
-/* One instruction, FINISH; @inputs, an output and an internal tensor, of an element each. */
+/* One instruction, FINISH; @inputs and an output, of an element each. */
 static void make_image(unsigned int inputs)
 {
 	static const uint8_t model[16] = { 3 };
-	struct vtaimage_tensor tensors[INPUTS_MAX + 2];
-	unsigned int count = inputs + 2;
+	const struct vtaimage_stream stream = { .insn_count = 1 };
+	struct vtaimage_tensor tensors[INPUTS_MAX + 1];
+	struct vtaimage_step steps[INPUTS_MAX + 2];
+	unsigned int count = inputs + 1;
 	struct vtaops_core core;
 	struct vtaimage check;
 
 	assert_int_equal(vtaprog_core(dev, &core), 0);
 	for (unsigned int i = 0; i < count; i++) {
+		struct vtaimage_place host = { VTAIMAGE_IN_HOST, i * core.inp_bytes };
+		struct vtaimage_place arena = { VTAIMAGE_IN_ARENA, i * core.inp_bytes };
+		bool input = i < inputs;
+
 		tensors[i] = (struct vtaimage_tensor){
-			.name = { (char)('a' + i) }, .role = VTAIMAGE_INPUT,
-			.n = 1, .c = 1, .h = 1, .w = 1, .offset = i * core.inp_bytes,
-			.bytes = (uint32_t)vtaops_act_bytes(&core, 1, 1, 1, 1),
+			.name = { (char)('a' + i) }, .type = VTACPU_I8,
+			.role = input ? VTAIMAGE_INPUT : VTAIMAGE_OUTPUT,
+			.segment = host.segment, .offset = host.offset,
+			.rank = 4, .dims = { 1, 1, 1, 1 }, .bytes = core.inp_bytes,
+		};
+		steps[input ? i : count] = (struct vtaimage_step){
+			.kind = VTAIMAGE_COPY, .bytes = core.inp_bytes,
+			.dst = input ? arena : host, .src = input ? host : arena,
 		};
 	}
-	tensors[1].role = VTAIMAGE_INTERNAL;
-	tensors[count - 1].role = VTAIMAGE_OUTPUT;
+	steps[inputs] = (struct vtaimage_step){ .kind = VTAIMAGE_RUN };
 	const struct vtaimage_source source = {
 		.core = &core, .name = "test", .model = model, .model_bytes = sizeof(model),
-		.arena_bytes = count * core.inp_bytes, .insn_count = 1,
+		.arena_bytes = count * core.inp_bytes, .host_bytes = count * core.inp_bytes,
+		.streams = &stream, .stream_count = 1, .steps = steps, .step_count = count + 1,
 		.tensors = tensors, .tensor_count = count,
 	};
 
-	size = vtaimage_size_v1(&source);
+	size = vtaimage_size(&source);
 	assert_in_range(size, 1, sizeof(bytes));
-	if (vtaimage_write_v1(&source, bytes, sizeof(bytes), &check))
+	if (vtaimage_write(&source, bytes, sizeof(bytes), &check))
 		fail_msg("%s", check.why);
 }
 

@@ -66,8 +66,8 @@ void _start(void)
 		.a = 0x50000, .b = 0x50000, .out = 0x60000, .elements = 196, .post = post });
 	result = vtaops_finish(&builder);
 	result = vtaimage_open(&image, file, sizeof(file));
-	result = vtaimage_write_v1(&(struct vtaimage_source) { .core = &core, .name = "bare" },
-				   file, sizeof(file), &image);
+	result = vtaimage_write(&(struct vtaimage_source) { .core = &core, .name = "bare" },
+				file, sizeof(file), &image);
 	for (;;)
 		;
 }

@@ -39,10 +39,16 @@ static void write_with_checksum(const char *name)
 	write_image(name);
 }
 
+/* Return the first entry of a part. */
+static uint8_t *part(enum image_part part)
+{
+	return image + get32(image + AT_PARTS + 8 * part);
+}
+
 int main(int argc, char **argv)
 {
 	FILE *file = argc == 3 ? fopen(argv[1], "rbe") : NULL;
-	uint8_t *insn;
+	uint8_t *model, *insn;
 	uint64_t word;
 
 	if (!file || fseek(file, 0, SEEK_END))
@@ -60,17 +66,17 @@ int main(int argc, char **argv)
 
 	put32(image + AT_VERSION, IMAGE_VERSION + 1);
 	write_with_checksum("version");
-	put32(image + AT_VERSION, IMAGE_VERSION_1);
+	put32(image + AT_VERSION, IMAGE_VERSION);
 
 	/* The first instruction that has a relocation reaches far beyond its segment. */
-	insn = image + get32(image + V1_MODEL) + get32(image + V1_INSN) +
-	       (size_t)(get32(image + get32(image + V1_RELOC)) & RELOC_INSN) * INSN_BYTES;
+	model = part(PART_MODEL);
+	insn = model + (size_t)(get32(part(PART_RELOCS)) & RELOC_INSN) * INSN_BYTES;
 	word = get64(insn);
 	put64(insn, word | DRAM_MASK);
 	write_with_checksum("reach");
 	put64(insn, word);
 
-	insn = image + get32(image + V1_MODEL) + get32(image + V1_INSN);
+	insn = model + get32(part(PART_STREAMS) + STREAM_INSN);
 	put64(insn, get64(insn) | VTA_ISA_POP_NEXT);
 	write_with_checksum("deadlock");
 	free(image);

@@ -48,7 +48,7 @@ check_refused() {
 	refused "a file that is no image is refused" "not a program image" \
 		vtactl program run images image=images
 	refused "an image of a later version is refused" \
-		"version 3, this library knows 1 to 2" vtactl program info version.vtap
+		"version 3, this library knows 2" vtactl program info version.vtap
 	refused "a damaged image is refused" "checksum is wrong" \
 		vtactl program run checksum.vtap image=images
 	refused "a program that reaches beyond its segments is refused" "reaches what it may not" \
@@ -74,7 +74,7 @@ check_digits() {
 	result $? "the card runs the next program after a fault"
 }
 
-# Of version 2: a network of which a part is the CPU's, with a picture as its input.
+# A network of which a part is the CPU's, with a picture as its input.
 check_mixed() {
 	vtactl program info mixed.vtap | grep -q '^host *[1-9][0-9]* steps by the CPU' &&
 		vtactl program info --json mixed.vtap | grep -q '"type": *"float32"'

@@ -57,8 +57,9 @@ static struct vtaimage_tensor tensor(const struct net *net, const char *name,
 				     uint32_t offset)
 {
 	struct vtaimage_tensor t = {
-		.role = role, .n = 1, .c = c, .h = h, .w = h, .offset = offset,
-		.bytes = (uint32_t)vtaops_act_bytes(&net->core, 1, c, h, h),
+		.role = role, .type = VTACPU_I8, .rank = 4, .dims = { 1, c, h, h },
+		.segment = role == VTAIMAGE_INTERNAL ? VTAIMAGE_IN_ARENA : VTAIMAGE_IN_HOST,
+		.offset = offset, .bytes = (uint32_t)vtaops_act_bytes(&net->core, 1, c, h, h),
 	};
 
 	strcpy(t.name, name);
@@ -69,7 +70,7 @@ void net_compile(struct net *net, const struct vtaops_core *core, uint64_t seed)
 {
 	int8_t wgt[NET_UNITS * NET_C * 9];
 	int32_t bias[NET_UNITS];
-	uint32_t uop_at;
+	uint32_t uop_at, host_bytes = 0, host_in, host_out;
 	struct vtaimage check;
 
 	*net = (struct net) { .core = *core };
@@ -99,25 +100,36 @@ void net_compile(struct net *net, const struct vtaops_core *core, uint64_t seed)
 		     VTAIMAGE_MODEL + uop_at);
 	lower(net);
 
+	host_in = take(net, &host_bytes, vtaops_act_bytes(core, 1, NET_C, NET_H, NET_H));
+	host_out = take(net, &host_bytes, out_bytes(core));
 	const struct vtaimage_tensor tensors[] = {
-		tensor(net, "in", VTAIMAGE_INPUT, NET_C, NET_H, net->inp),
+		tensor(net, "in", VTAIMAGE_INPUT, NET_C, NET_H, host_in),
 		tensor(net, "conv/mid.1", VTAIMAGE_INTERNAL, NET_UNITS, NET_H, net->mid),
-		tensor(net, "out", VTAIMAGE_OUTPUT, NET_UNITS, NET_H - 1, net->out),
+		tensor(net, "out", VTAIMAGE_OUTPUT, NET_UNITS, NET_H - 1, host_out),
+	};
+	const struct vtaimage_stream stream = { net->insn_at, (uint32_t)net->builder.insns,
+						net->builder.cycles };
+	const struct vtaimage_step steps[] = {
+		{ .kind = VTAIMAGE_COPY, .dst = { VTAIMAGE_IN_ARENA, net->inp },
+		  .src = { VTAIMAGE_IN_HOST, host_in }, .bytes = tensors[0].bytes },
+		{ .kind = VTAIMAGE_RUN },
+		{ .kind = VTAIMAGE_COPY, .dst = { VTAIMAGE_IN_HOST, host_out },
+		  .src = { VTAIMAGE_IN_ARENA, net->out }, .bytes = tensors[2].bytes },
 	};
 	const struct vtaimage_source source = {
 		.core = &net->core, .name = "test", .model = net->model,
 		.model_bytes = net->model_bytes, .arena_bytes = net->arena_bytes,
-		.insn_at = net->insn_at, .insn_count = (uint32_t)net->builder.insns,
-		.cycles = net->builder.cycles, .tensors = tensors, .tensor_count = 3,
+		.host_bytes = host_bytes, .streams = &stream, .stream_count = 1,
+		.steps = steps, .step_count = 3, .tensors = tensors, .tensor_count = 3,
 	};
 
-	net->size = vtaimage_size_v1(&source);
+	net->size = vtaimage_size(&source);
 	net->image = malloc(net->size);
 	if (!net->image)
 		machine_die("out of memory");
-	if (vtaimage_write_v1(&source, net->image, net->size - 1, &check) != -VTAOPS_ESPACE)
+	if (vtaimage_write(&source, net->image, net->size - 1, &check) != -VTAOPS_ESPACE)
 		machine_die("an image of %zu bytes is written to fewer", net->size);
-	if (vtaimage_write_v1(&source, net->image, net->size, &check))
+	if (vtaimage_write(&source, net->image, net->size, &check))
 		machine_die("%s", check.why);
 }
 

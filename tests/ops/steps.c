@@ -113,8 +113,10 @@ void steps_run(struct steps *s)
 void *steps_tensor(struct steps *s, const char *name)
 {
 	int i = vtaimage_find(&s->image, name);
+	struct vtaimage_tensor t;
 
 	if (i < 0)
 		machine_die("no tensor %s", name);
-	return s->host + vtaimage_host(&s->image, (uint32_t)i);
+	vtaimage_tensor(&s->image, (uint32_t)i, &t);
+	return s->host + t.offset;
 }

@@ -38,7 +38,7 @@ static void run_image(struct machine *m, const struct net *net, uint32_t shift, 
 		      int8_t *out)
 {
 	struct vtaimage image;
-	struct vtaimage_tensor t;
+	struct vtaimage_stream stream;
 	uint32_t model, arena;
 
 	machine_reset(m);
@@ -49,12 +49,12 @@ static void run_image(struct machine *m, const struct net *net, uint32_t shift, 
 	model = machine_alloc(m, image.model_bytes);
 	arena = machine_alloc(m, image.arena_bytes);
 	assert_int_equal(vtaimage_place(&image, model, arena, machine_at(m, model)), 0);
-	vtaimage_tensor(&image, (uint32_t)vtaimage_find(&image, "in"), &t);
-	vtaops_pack_act(&m->core, machine_at(m, arena + t.offset), in, t.n, t.c, t.h, t.w);
-	m->run(m, model + image.insn_at, image.insn_count);
+	vtaimage_stream(&image, 0, &stream);
+	vtaops_pack_act(&m->core, machine_at(m, arena + net->inp), in, 1, NET_C, NET_H, NET_H);
+	m->run(m, model + stream.insn_at, stream.insn_count);
 	assert_int_equal(m->stats.cycles, image.cycles);
-	vtaimage_tensor(&image, (uint32_t)vtaimage_find(&image, "out"), &t);
-	vtaops_unpack_act(&m->core, out, machine_at(m, arena + t.offset), t.n, t.c, t.h, t.w);
+	vtaops_unpack_act(&m->core, out, machine_at(m, arena + net->out), 1, NET_UNITS, NET_H - 1,
+			  NET_H - 1);
 }
 
 static void test_runs_where_it_is_placed(void **state)
