@@ -16,6 +16,12 @@
 
 #define FAKE_PINS	8
 
+/*
+ * Status of a child that could not forbid itself system calls: QEMU's user
+ * emulation has no seccomp.
+ */
+#define NO_SECCOMP	77
+
 struct fake {
 	int fd;
 	char path[64];
@@ -70,6 +76,7 @@ extern struct fake fake;
 /* cmocka set-up and tear-down: a new fake with the default configuration. */
 int fake_setup(void **state);
 int fake_teardown(void **state);
+#define FAKE void *unused, fake_setup, fake_teardown
 
 /* Open the fake; and make a queue of @entries. They assert success. */
 struct vtadev *fake_open(void);

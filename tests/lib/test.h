@@ -12,10 +12,4 @@
 
 #include <cmocka.h>
 
-/*
- * Status of a child that could not forbid itself system calls: QEMU's user
- * emulation has no seccomp.
- */
-#define NO_SECCOMP	77
-
 #endif /* TESTS_LIB_TEST_H */

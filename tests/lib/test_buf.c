@@ -7,8 +7,8 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "../frame.h"
 #include "fake.h"
-#include "test.h"
 
 #define SIZE	1000u
 
@@ -28,6 +28,8 @@ static int teardown(void **state)
 	return fake_teardown(state);
 }
 
+#define CARD void *unused, setup, teardown
+
 static struct vtadev_buf *alloc(void)
 {
 	struct vtadev_buf *buf = NULL;
@@ -36,11 +38,10 @@ static struct vtadev_buf *alloc(void)
 	return buf;
 }
 
-static void what_the_kernel_is_asked(void **state)
+TEST_F(CARD, what_the_kernel_is_asked)
 {
 	struct vtadev_buf *buf;
 
-	(void)state;
 	assert_int_equal(vtadev_buf_alloc(dev, SIZE, VTADEV_CARD | VTADEV_READONLY, &buf), 0);
 	assert_int_equal(fake.alloc.size, SIZE);
 	assert_int_equal(fake.alloc.flags, VTA_BUF_CARD | VTA_BUF_READONLY);
@@ -58,14 +59,13 @@ static void what_the_kernel_is_asked(void **state)
 	vtadev_buf_free(buf);
 }
 
-static void refusals(void **state)
+TEST_F(CARD, refusals)
 {
 	static const int errors[] = {
 		EINVAL, ENOMEM, ENOSPC, EEXIST, EOPNOTSUPP, ENODEV,
 	};
 	struct vtadev_buf *buf = NULL;
 
-	(void)state;
 	assert_int_equal(vtadev_buf_alloc(dev, 0, VTADEV_HOST, &buf), -EINVAL);
 	fake.calls = 0;
 	assert_int_equal(vtadev_buf_alloc(dev, SIZE, VTA_BUF_FIXED, &buf), -EINVAL);
@@ -78,12 +78,11 @@ static void refusals(void **state)
 	assert_null(buf);
 }
 
-static void bounds(void **state)
+TEST_F(CARD, bounds)
 {
 	struct vtadev_buf *buf = alloc();
 	char bytes[SIZE + 1] = { 0 };
 
-	(void)state;
 	assert_int_equal(vtadev_buf_write(buf, 0, bytes, SIZE), 0);
 	assert_int_equal(vtadev_buf_write(buf, SIZE - 1, bytes, 1), 0);
 	assert_int_equal(vtadev_buf_write(buf, SIZE, bytes, 0), 0);
@@ -103,14 +102,13 @@ static void bounds(void **state)
 	vtadev_buf_free(buf);
 }
 
-static void what_is_written_is_read(void **state)
+TEST_F(CARD, what_is_written_is_read)
 {
 	static const char text[] = "sixteen and odd";
 	struct vtadev_buf *buf = alloc();
 	char back[sizeof(text)];
 	void *ptr;
 
-	(void)state;
 	assert_int_equal(vtadev_buf_write(buf, 7, text, sizeof(text)), 0);
 	assert_int_equal(vtadev_buf_read(buf, 7, back, sizeof(back)), 0);
 	assert_string_equal(back, text);
@@ -126,14 +124,13 @@ static void *map_it(void *buf)
 	return vtadev_buf_map(buf, &ptr) ? NULL : ptr;
 }
 
-static void threads_share_one_mapping(void **state)
+TEST_F(CARD, threads_share_one_mapping)
 {
 	enum { THREADS = 8 };
 	struct vtadev_buf *buf = alloc();
 	pthread_t threads[THREADS];
 	void *first = NULL, *ptr;
 
-	(void)state;
 	for (int i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, map_it, buf), 0);
 	for (int i = 0; i < THREADS; i++) {
@@ -146,13 +143,12 @@ static void threads_share_one_mapping(void **state)
 	vtadev_buf_free(buf);
 }
 
-static void mapping_that_fails(void **state)
+TEST_F(CARD, mapping_that_fails)
 {
 	struct vtadev_buf *buf;
 	void *ptr = dev;
 	char byte = 0;
 
-	(void)state;
 	fake.bad_offset = 1;
 	buf = alloc();
 	assert_int_equal(vtadev_buf_map(buf, &ptr), -EINVAL);
@@ -163,14 +159,13 @@ static void mapping_that_fails(void **state)
 }
 
 /* In any order of frees, the file stays open until the last one. */
-static void card_closed_before_buffer(void **state)
+TEST_F(CARD, card_closed_before_buffer)
 {
 	struct vtadev *other = fake_open();
 	int fd = vtadev_fd(other);
 	struct vtadev_buf *buf;
 	char byte = 1;
 
-	(void)state;
 	assert_int_equal(vtadev_buf_alloc(other, SIZE, VTADEV_HOST, &buf), 0);
 	vtadev_close(other);
 	assert_int_equal(vtadev_buf_write(buf, 0, &byte, 1), 0);
@@ -180,30 +175,12 @@ static void card_closed_before_buffer(void **state)
 	assert_int_equal(fake.buffers, 0);
 }
 
-static void nothing_to_free(void **state)
+TEST_F(CARD, nothing_to_free)
 {
-	(void)state;
 	fake.calls = 0;
 	vtadev_buf_free(NULL);
 	vtadev_queue_destroy(NULL);
 	vtadev_close(NULL);
 	vtadev_list_free(NULL);
 	assert_int_equal(fake.calls, 0);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(what_the_kernel_is_asked),
-		TEST(refusals),
-		TEST(bounds),
-		TEST(what_is_written_is_read),
-		TEST(threads_share_one_mapping),
-		TEST(mapping_that_fails),
-		TEST(card_closed_before_buffer),
-		TEST(nothing_to_free),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

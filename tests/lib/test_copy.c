@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "../frame.h"
 #include "fake.h"
-#include "test.h"
 
 #define SIZE	1000u
 #define ENTRIES	4u
@@ -45,6 +45,8 @@ static int teardown(void **state)
 	return fake_teardown(state);
 }
 
+#define QUEUE void *unused, setup, teardown
+
 /* The latest descriptor is @want, and the ring is empty again. */
 static void assert_submitted(struct vta_desc want)
 {
@@ -55,11 +57,10 @@ static void assert_submitted(struct vta_desc want)
 	fake_complete(n);
 }
 
-static void one_piece(void **state)
+TEST_F(QUEUE, one_piece)
 {
 	uint64_t seq = 99;
 
-	(void)state;
 	assert_int_equal(vtadev_copy(q, b, 7, a, 900, 100, &seq), 0);
 	assert_int_equal(seq, 1);
 	assert_submitted(vtadev_desc_copy(B_ADDR + 7, A_ADDR + 900, 100));
@@ -67,13 +68,12 @@ static void one_piece(void **state)
 	assert_submitted(vtadev_desc_fill(B_ADDR + 3, 0x01020304, 997));
 }
 
-static void rows(void **state)
+TEST_F(QUEUE, rows)
 {
 	const struct vtadev_rows to = { b, 10, 200 }, from = { a, 20, 0 };
 	const struct vtadev_rows last = { b, 999, SIZE_MAX };
 	uint64_t seq = 99;
 
-	(void)state;
 	assert_int_equal(vtadev_copy2d(q, &to, &from, 190, 5, &seq), 0);
 	assert_int_equal(seq, 1);
 	assert_submitted(vtadev_desc_copy2d(B_ADDR + 10, 200, A_ADDR + 20, 0, 190, 5));
@@ -84,12 +84,11 @@ static void rows(void **state)
 	assert_submitted(vtadev_desc_copy(B_ADDR + 999, A_ADDR + 20, 1));
 }
 
-static void nothing_is_a_descriptor_too(void **state)
+TEST_F(QUEUE, nothing_is_a_descriptor_too)
 {
 	const struct vtadev_rows end = { b, SIZE, SIZE_MAX };
 	uint64_t seq = 99;
 
-	(void)state;
 	assert_int_equal(vtadev_copy(q, b, SIZE, a, SIZE, 0, &seq), 0);
 	assert_int_equal(seq, 1);
 	assert_submitted(vtadev_desc_copy2d(B_ADDR + SIZE, 0, A_ADDR + SIZE, 0, 0, 0));
@@ -113,11 +112,10 @@ static void assert_refused(size_t dst_offset, size_t dst_pitch, size_t src_offse
 	assert_int_equal(vtadev_submitted(q), 0);
 }
 
-static void bounds(void **state)
+TEST_F(QUEUE, bounds)
 {
 	const struct vtadev_rows rows = { b, 1, 100 };
 
-	(void)state;
 	assert_refused(901, 0, 0, 0, 100, 1, -ERANGE);
 	assert_refused(0, 0, 901, 0, 100, 1, -ERANGE);
 	assert_refused(1001, 0, 0, 0, 0, 1, -ERANGE);
@@ -155,11 +153,10 @@ static bool share_a_byte(size_t x, size_t y, size_t pitch, size_t width, size_t 
 	return false;
 }
 
-static void overlap(void **state)
+TEST_F(QUEUE, overlap)
 {
 	unsigned int refused = 0, taken = 0;
 
-	(void)state;
 	for (size_t n = 1; n <= 4; n++)
 		for (size_t width = 1; width <= 8; width++)
 			for (size_t pitch = width; pitch <= 12; pitch++)
@@ -177,12 +174,11 @@ static void overlap(void **state)
 	assert_true(refused > 1000 && taken > 1000);
 }
 
-static void overlap_of_other_shapes(void **state)
+TEST_F(QUEUE, overlap_of_other_shapes)
 {
 	const struct vtadev_rows two = { b, 0, 20 }, between = { b, 10, 40 };
 	const struct vtadev_rows behind = { b, 30, 40 };
 
-	(void)state;
 	assert_int_equal(vtadev_copy(q, b, 0, b, 0, 1, NULL), -EINVAL);
 	assert_int_equal(vtadev_copy(q, b, 0, b, 9, 10, NULL), -EINVAL);
 	assert_int_equal(vtadev_copy(q, b, 9, b, 0, 10, NULL), -EINVAL);
@@ -194,13 +190,12 @@ static void overlap_of_other_shapes(void **state)
 	assert_int_equal(vtadev_copy(q, a, 0, b, 0, 10, NULL), 0);
 }
 
-static void buffers_of_another_card_or_for_reading(void **state)
+TEST_F(QUEUE, buffers_of_another_card_or_for_reading)
 {
 	struct vtadev *other = fake_open();
 	struct vtadev_buf *theirs = alloc(other, VTADEV_HOST, A_ADDR);
 	struct vtadev_buf *fixed = alloc(dev, VTADEV_READONLY, A_ADDR);
 
-	(void)state;
 	assert_int_equal(vtadev_copy(q, theirs, 0, a, 0, 1, NULL), -EINVAL);
 	assert_int_equal(vtadev_copy(q, a, 0, theirs, 0, 1, NULL), -EINVAL);
 	assert_int_equal(vtadev_fill(q, theirs, 0, 0, 1, NULL), -EINVAL);
@@ -213,32 +208,14 @@ static void buffers_of_another_card_or_for_reading(void **state)
 	vtadev_close(other);
 }
 
-static void full_and_halted_queues(void **state)
+TEST_F(QUEUE, full_and_halted_queues)
 {
 	uint64_t seq = 99;
 
-	(void)state;
 	for (unsigned int i = 0; i < ENTRIES; i++)
 		assert_int_equal(vtadev_copy(q, b, 0, a, 0, 1, NULL), 0);
 	assert_int_equal(vtadev_copy(q, b, 0, a, 0, 1, &seq), -EAGAIN);
 	fake_state(VTA_QUEUE_HALTED);
 	assert_int_equal(vtadev_fill(q, b, 0, 0, 1, &seq), -EIO);
 	assert_int_equal(seq, 99);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(one_piece),
-		TEST(rows),
-		TEST(nothing_is_a_descriptor_too),
-		TEST(bounds),
-		TEST(overlap),
-		TEST(overlap_of_other_shapes),
-		TEST(buffers_of_another_card_or_for_reading),
-		TEST(full_and_halted_queues),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,9 +5,9 @@
  */
 #include <errno.h>
 
+#include "../frame.h"
 #include "fake.h"
 #include "queue.h"
-#include "test.h"
 
 static struct vtadev *dev;
 static struct vtadev_queue *q;
@@ -37,6 +37,8 @@ static int teardown(void **state)
 	return fake_teardown(state);
 }
 
+#define FENCES void *unused, setup, teardown
+
 /* Looks of the library's, by the linker's --wrap, until all have completed. */
 static unsigned int looks;
 
@@ -64,11 +66,10 @@ static void complete_all(struct fake *f)
 	fake_complete(4);
 }
 
-static void already_done(void **state)
+TEST_F(FENCES, already_done)
 {
 	unsigned int index = 9;
 
-	(void)state;
 	fake_complete(3);
 	assert_int_equal(vtadev_wait_any(fences, 3, -1, -1, &index), 0);
 	assert_int_equal(index, 1);
@@ -80,9 +81,8 @@ static void already_done(void **state)
 }
 
 /* Whenever they complete between the first look and going to sleep. */
-static void done_after_the_first_look(void **state)
+TEST_F(FENCES, done_after_the_first_look)
 {
-	(void)state;
 	for (unsigned int n = 1; n <= 6; n++) {
 		fake_complete(0);
 		atomic_store(&q->seen, 0);
@@ -94,11 +94,10 @@ static void done_after_the_first_look(void **state)
 	assert_int_equal(fake.calls, 0);
 }
 
-static void any_asks_the_kernel(void **state)
+TEST_F(FENCES, any_asks_the_kernel)
 {
 	unsigned int index = 9;
 
-	(void)state;
 	fake.on_wait = complete_two;
 	fake.index = 2;
 	assert_int_equal(vtadev_wait_any(fences, 3, -1, -1, &index), 0);
@@ -115,9 +114,8 @@ static void any_asks_the_kernel(void **state)
 	}
 }
 
-static void all_asks_the_kernel(void **state)
+TEST_F(FENCES, all_asks_the_kernel)
 {
-	(void)state;
 	fake.on_wait = complete_all;
 	assert_int_equal(vtadev_wait_all(fences, 3, 1000000, 5, NULL), 0);
 	assert_int_equal(fake.calls, 1);
@@ -126,12 +124,11 @@ static void all_asks_the_kernel(void **state)
 	assert_true(fake.many.deadline_ns != VTA_WAIT_FOREVER);
 }
 
-static void passes_errors_on(void **state)
+TEST_F(FENCES, passes_errors_on)
 {
 	static const int errors[] = { ETIMEDOUT, ECANCELED, EIO, ENODEV, ENOENT, ENOMEM, EBADF };
 	unsigned int index;
 
-	(void)state;
 	fake.index = 1;
 	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
 		fake.wait_errno = errors[i];
@@ -142,20 +139,18 @@ static void passes_errors_on(void **state)
 	}
 }
 
-static void continues_after_signals(void **state)
+TEST_F(FENCES, continues_after_signals)
 {
-	(void)state;
 	fake.interrupts = 2;
 	fake.on_wait = complete_all;
 	assert_int_equal(vtadev_wait_all(fences, 3, -1, -1, NULL), 0);
 	assert_int_equal(fake.calls, 3);
 }
 
-static void wrong_requests(void **state)
+TEST_F(FENCES, wrong_requests)
 {
 	unsigned int index = 9;
 
-	(void)state;
 	assert_int_equal(vtadev_wait_any(fences, 0, -1, -1, NULL), -EINVAL);
 	assert_int_equal(vtadev_wait_all(fences, VTADEV_FENCES_MAX + 1, -1, -1, NULL), -EINVAL);
 	fences[1].seq = 5;
@@ -167,11 +162,10 @@ static void wrong_requests(void **state)
 	fences[1].seq = 3;
 }
 
-static void halted(void **state)
+TEST_F(FENCES, halted)
 {
 	unsigned int index = 9;
 
-	(void)state;
 	fake_complete(2);
 	fake_state(VTA_QUEUE_HALTED);
 	assert_int_equal(vtadev_wait_any(fences, 3, -1, -1, &index), 0);
@@ -184,17 +178,15 @@ static void halted(void **state)
 }
 
 /* The kernel says done, and the page does not. */
-static void kernel_and_card_disagree(void **state)
+TEST_F(FENCES, kernel_and_card_disagree)
 {
-	(void)state;
 	assert_int_equal(vtadev_wait_any(fences, 3, -1, -1, NULL), -EPROTO);
 	fake.on_wait = complete_two;
 	assert_int_equal(vtadev_wait_all(fences, 3, -1, -1, NULL), -EPROTO);
 }
 
-static void eventfd_instead_of_poll(void **state)
+TEST_F(FENCES, eventfd_instead_of_poll)
 {
-	(void)state;
 	assert_int_equal(vtadev_queue_eventfd(q, 12), 0);
 	assert_int_equal(fake.event.queue, 7);
 	assert_int_equal(fake.event.fd, 12);
@@ -215,9 +207,8 @@ static void eventfd_instead_of_poll(void **state)
 	assert_int_equal(vtadev_queue_eventfd(q, 99), -EBADF);
 }
 
-static void event_is_dropped(void **state)
+TEST_F(FENCES, event_is_dropped)
 {
-	(void)state;
 	fake.wait_errno = EAGAIN;
 	assert_int_equal(vtadev_arm(q, 3), 0);
 	fake.wait_errno = 0;
@@ -228,24 +219,4 @@ static void event_is_dropped(void **state)
 	assert_int_equal(fake.wait.seq, 3);
 	assert_int_equal(vtadev_wait_any(fences, 3, -1, -1, NULL), 0);
 	assert_int_equal(fake.calls, 1);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(already_done),
-		TEST(done_after_the_first_look),
-		TEST(any_asks_the_kernel),
-		TEST(all_asks_the_kernel),
-		TEST(passes_errors_on),
-		TEST(continues_after_signals),
-		TEST(wrong_requests),
-		TEST(halted),
-		TEST(kernel_and_card_disagree),
-		TEST(eventfd_instead_of_poll),
-		TEST(event_is_dropped),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

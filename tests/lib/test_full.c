@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../frame.h"
 #include "fake.h"
-#include "test.h"
 
 #define ENTRIES	8u
 
@@ -82,6 +82,8 @@ static int teardown(void **state)
 	return fake_teardown(state);
 }
 
+#define QUEUE void *unused, setup, teardown
+
 static void fill_ring(struct vtadev_queue *queue)
 {
 	struct vta_desc descs[ENTRIES];
@@ -97,21 +99,19 @@ static void complete_asked(struct fake *f)
 	fake_complete(f->wait.seq);
 }
 
-static void unknown_flags(void **state)
+TEST_F(QUEUE, unknown_flags)
 {
 	struct vtadev_queue_opts opts = { .flags = 8 };
 	struct vtadev_queue *queue;
 
-	(void)state;
 	assert_int_equal(vtadev_queue_create(dev, &opts, &queue), -EINVAL);
 }
 
-static void waits_for_the_descriptors_that_make_room(void **state)
+TEST_F(QUEUE, waits_for_the_descriptors_that_make_room)
 {
 	struct vta_desc descs[3] = { 0 };
 	uint64_t seq = 99;
 
-	(void)state;
 	fill_ring(q);
 	fake_complete(1);
 	fake.on_wait = complete_asked;
@@ -133,12 +133,11 @@ static void waits_for_the_descriptors_that_make_room(void **state)
 	assert_int_equal(fake.calls, 0);
 }
 
-static void gives_up_waiting_for_room(void **state)
+TEST_F(QUEUE, gives_up_waiting_for_room)
 {
 	struct vta_desc desc = { 0 };
 	uint64_t seq = 99;
 
-	(void)state;
 	fill_ring(q);
 	fake.wait_errno = ETIMEDOUT;
 	assert_int_equal(vtadev_submit_wait(q, &desc, 1, 1000, &seq), -ETIMEDOUT);
@@ -154,14 +153,13 @@ static void gives_up_waiting_for_room(void **state)
 	assert_int_equal(vtadev_wait_room(q, 0, -1), -EINVAL);
 }
 
-static void blocking_queue(void **state)
+TEST_F(QUEUE, blocking_queue)
 {
 	struct vtadev_queue *queue = queue_with(VTADEV_QUEUE_BLOCK);
 	struct vtadev_buf *buf;
 	struct vta_desc desc = { 0 };
 	uint64_t seq;
 
-	(void)state;
 	assert_int_equal(vtadev_buf_alloc(dev, 4096, VTADEV_HOST, &buf), 0);
 	fill_ring(queue);
 	fake.on_wait = complete_asked;
@@ -186,13 +184,12 @@ static void lost_before_the_read(struct fake *f)
 	f->status->status.state = htole32(VTA_QUEUE_DISABLED);
 }
 
-static void read_after(void **state)
+TEST_F(QUEUE, read_after)
 {
 	struct vtadev_buf *buf;
 	uint32_t value = 7;
 	char out[4];
 
-	(void)state;
 	assert_int_equal(vtadev_buf_alloc(dev, 4096, VTADEV_HOST, &buf), 0);
 	assert_int_equal(vtadev_buf_write(buf, 8, &value, 4), 0);
 	fill_ring(q);
@@ -210,12 +207,11 @@ static void read_after(void **state)
 	vtadev_buf_free(buf);
 }
 
-static void download_of_a_lost_card(void **state)
+TEST_F(QUEUE, download_of_a_lost_card)
 {
 	struct vtadev_buf *buf;
 	char out[4];
 
-	(void)state;
 	assert_int_equal(vtadev_buf_alloc(dev, 4096, VTADEV_HOST, &buf), 0);
 	fill_ring(q);
 	fake.on_wait = lost_before_the_read;
@@ -242,9 +238,8 @@ static void launch_and_wait(struct vtadev_queue *queue)
 	}
 }
 
-static void no_allocation_and_no_lock(void **state)
+TEST_F(QUEUE, no_allocation_and_no_lock)
 {
-	(void)state;
 	allocations = 0;
 	locks = 0;
 	fake.calls = 0;
@@ -261,11 +256,10 @@ static void no_allocation_and_no_lock(void **state)
 	assert_int_equal(fake.calls, 1);
 }
 
-static void shared_queue_has_a_lock(void **state)
+TEST_F(QUEUE, shared_queue_has_a_lock)
 {
 	struct vtadev_queue *queue = queue_with(VTADEV_QUEUE_SHARED);
 
-	(void)state;
 	allocations = 0;
 	locks = 0;
 	launch_and_wait(queue);
@@ -345,7 +339,7 @@ static void *play_card(void *arg)
 	return NULL;
 }
 
-static void threads_share_a_queue(void **state)
+TEST_F(QUEUE, threads_share_a_queue)
 {
 	struct vtadev_queue *queue = queue_with(VTADEV_QUEUE_SHARED);
 	struct submitter s[THREADS];
@@ -353,7 +347,6 @@ static void threads_share_a_queue(void **state)
 	bool odd = false;
 	pthread_t card;
 
-	(void)state;
 	atomic_store(&stop, false);
 	assert_int_equal(pthread_create(&card, NULL, play_card, &odd), 0);
 	for (uint32_t i = 0; i < THREADS; i++) {
@@ -370,22 +363,4 @@ static void threads_share_a_queue(void **state)
 	assert_false(odd);
 	assert_int_equal(vtadev_submitted(queue), total);
 	vtadev_queue_destroy(queue);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(unknown_flags),
-		TEST(waits_for_the_descriptors_that_make_room),
-		TEST(gives_up_waiting_for_room),
-		TEST(blocking_queue),
-		TEST(read_after),
-		TEST(download_of_a_lost_card),
-		TEST(no_allocation_and_no_lock),
-		TEST(shared_queue_has_a_lock),
-		TEST(threads_share_a_queue),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

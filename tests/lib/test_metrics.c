@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "test.h"
-
+#include "../frame.h"
 #include "ctl.h"
 #include "holders.h"
 #include "metrics.h"
@@ -53,29 +52,26 @@ static char *printed(int wanted)
 	return samples;
 }
 
-static void no_processes_is_no_error(void **state)
+TEST(no_processes_is_no_error)
 {
 	char *text;
 
-	(void)state;
 	count = 0;
 	text = printed(CTL_OK);
 	assert_string_equal(text, "");
 	free(text);
 }
 
-static void no_memory_is_an_error(void **state)
+TEST(no_memory_is_an_error)
 {
-	(void)state;
 	count = -ENOMEM;
 	free(printed(CTL_ERROR));
 }
 
-static void files_of_a_user_are_added_up(void **state)
+TEST(files_of_a_user_are_added_up)
 {
 	char *text;
 
-	(void)state;
 	files[0] = (struct holder) { .card = 1, .client = 9, .uid = 5, .user = "eve\"\\",
 				     .nr_queues = 1, .card_bytes = 10 };
 	files[1] = (struct holder) { .card = 0, .client = 8, .uid = 5, .user = "eve\"\\",
@@ -103,12 +99,11 @@ static void files_of_a_user_are_added_up(void **state)
 }
 
 /* A sum of them would fall when one is closed. */
-static void engine_time_is_of_each_file(void **state)
+TEST(engine_time_is_of_each_file)
 {
 	char *text, *at;
 	size_t lines = 0;
 
-	(void)state;
 	text = printed(CTL_OK);
 	at = strstr(text, "vta_client_busy_seconds_total{card=\"vta0\",client=\"7\",uid=\"5\","
 			  "user=\"eve\\\"\\\\\",engine=\"compute\"} 1.500000000\n"
@@ -119,16 +114,4 @@ static void engine_time_is_of_each_file(void **state)
 		lines += *at == '\n';
 	assert_int_equal(lines, 4);
 	free(text);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_processes_is_no_error),
-		cmocka_unit_test(no_memory_is_an_error),
-		cmocka_unit_test(files_of_a_user_are_added_up),
-		cmocka_unit_test(engine_time_is_of_each_file),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

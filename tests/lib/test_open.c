@@ -11,17 +11,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../frame.h"
 #include "dev.h"
 #include "fake.h"
-#include "test.h"
 
-static void default_configuration(void **state)
+TEST_F(FAKE, default_configuration)
 {
 	struct vtadev *dev = fake_open();
 	const struct vtadev_info *info = vtadev_info(dev);
 	uint64_t bytes = 0;
 
-	(void)state;
 	assert_int_equal(info->contract_major, 1);
 	assert_int_equal(info->contract_minor, 0);
 	assert_int_equal(info->features, VTADEV_FEATURE_COUNTERS);
@@ -51,12 +50,11 @@ static void default_configuration(void **state)
 	vtadev_close(dev);
 }
 
-static void values_smaller_than_a_byte(void **state)
+TEST_F(FAKE, values_smaller_than_a_byte)
 {
 	const struct vtadev_info *info;
 	struct vtadev *dev;
 
-	(void)state;
 	fake.info.log_inp_width = 2;	/* int4 */
 	fake.info.log_wgt_width = 1;	/* int2 */
 	fake.info.log_batch = 1;
@@ -77,7 +75,7 @@ static void values_smaller_than_a_byte(void **state)
 }
 
 /* One register gone bad at a time. */
-static void configurations_that_cannot_be(void **state)
+TEST_F(FAKE, configurations_that_cannot_be)
 {
 #define BAD(field, value) { offsetof(struct vta_info, field), value }
 	static const struct {
@@ -102,7 +100,6 @@ static void configurations_that_cannot_be(void **state)
 	const struct vta_info good = fake.info;
 	struct vtadev *dev = NULL;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		fake.info = good;
 		((uint8_t *)&fake.info)[bad[i].offset] = bad[i].value;
@@ -117,7 +114,7 @@ static void configurations_that_cannot_be(void **state)
 	assert_null(dev);
 }
 
-static void names_of_no_card(void **state)
+TEST_F(FAKE, names_of_no_card)
 {
 	static const char *const bad[] = {
 		"card", "vta", "vtax", "-1", "0x0", "1 ", " 1", "4294967295",
@@ -126,7 +123,6 @@ static void names_of_no_card(void **state)
 	struct vtadev_card card;
 	struct vtadev *dev = NULL;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		assert_int_equal(vtadev_find(bad[i], &card), -EINVAL);
 		assert_int_equal(vtadev_open(bad[i], &dev), -EINVAL);
@@ -142,9 +138,8 @@ static void names_of_no_card(void **state)
 	assert_null(dev);
 }
 
-static void version_is_that_of_the_header(void **state)
+TEST_F(FAKE, version_is_that_of_the_header)
 {
-	(void)state;
 	assert_string_equal(vtadev_version(), VTADEV_VERSION);
 }
 
@@ -182,7 +177,7 @@ static void remove_counter(int dir, const char *name)
 	assert_int_equal(unlinkat(dir, path, 0), 0);
 }
 
-static void counters(void **state)
+TEST_F(FAKE, counters)
 {
 	static const char *const garbage[] = {
 		"", "\n", "-1\n", "x", "1 2\n", "18446744073709551616\n", "7\n\n",
@@ -192,7 +187,6 @@ static void counters(void **state)
 	struct vtadev_counters values;
 	char text[32];
 
-	(void)state;
 	assert_int_equal(vtadev_counters(dev, &values), -EOPNOTSUPP);
 
 	assert_non_null(mkdtemp(path));
@@ -232,12 +226,11 @@ static void counters(void **state)
 	vtadev_close(dev);
 }
 
-static void loss_is_reported(void **state)
+TEST_F(FAKE, loss_is_reported)
 {
 	struct vtadev *dev = fake_open();
 	struct vtadev_lost lost;
 
-	(void)state;
 	fake.fail = ENODEV;
 	fake.lost = (struct vta_lost){ .fate = VTA_FATE_RESET, .cause = VTA_CAUSE_BUS };
 	assert_int_equal(vtadev_lost(dev, &lost), 0);
@@ -247,33 +240,15 @@ static void loss_is_reported(void **state)
 }
 
 /* They say ENODEV to it as to all calls, which must not be taken for an answer. */
-static void older_drivers_report_no_loss(void **state)
+TEST_F(FAKE, older_drivers_report_no_loss)
 {
 	struct vtadev_lost lost;
 	struct vtadev *dev;
 
-	(void)state;
 	fake.info.abi = 2;
 	dev = fake_open();
 	fake.calls = 0;
 	assert_int_equal(vtadev_lost(dev, &lost), -EOPNOTSUPP);
 	assert_int_equal(fake.calls, 0);
 	vtadev_close(dev);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fake_setup, fake_teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(default_configuration),
-		TEST(values_smaller_than_a_byte),
-		TEST(configurations_that_cannot_be),
-		TEST(names_of_no_card),
-		TEST(version_is_that_of_the_header),
-		TEST(counters),
-		TEST(loss_is_reported),
-		TEST(older_drivers_report_no_loss),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "test.h"
+#include "../frame.h"
 #include "toy.h"
 #include "vtadev_pipeline.h"
 
@@ -108,6 +108,8 @@ static int teardown(void **state)
 	return toy.queues || toy.bufs;
 }
 
+#define TOY void *unused, setup, teardown
+
 static struct vtadev_pipeline *make(const struct vtadev_pipeline_opts *opts)
 {
 	struct vtadev_pipeline *p = NULL;
@@ -155,7 +157,7 @@ static int stream(struct vtadev_pipeline *p, uint64_t from, uint64_t to, unsigne
 
 /* ---- What holds for any pipeline ---- */
 
-static void any_shape(void **state)
+TEST_F(TOY, any_shape)
 {
 	static const unsigned int rings[] = { 1, 2, 4, 64 };
 
@@ -163,7 +165,7 @@ static void any_shape(void **state)
 		struct vtadev_pipeline_opts opts = { 0 };
 		struct vtadev_pipeline *p;
 
-		setup(state);
+		setup(NULL);
 		toy.seed += i;
 		opts.depth = 2 + toy_random(4);
 		opts.ahead = opts.depth + toy_random(12);
@@ -180,11 +182,10 @@ static void any_shape(void **state)
 	}
 }
 
-static void copies_while_computing(void **state)
+TEST_F(TOY, copies_while_computing)
 {
 	struct vtadev_pipeline *p = make(NULL);
 
-	(void)state;
 	assert_int_equal(stream(p, 1, 200, 3, 3), 0);
 	assert_int_equal(vtadev_pipeline_drain(p, -1), 0);
 	assert_true(model.overlapped);
@@ -192,12 +193,11 @@ static void copies_while_computing(void **state)
 }
 
 /* All that is ahead needs the CPU no more: one doorbell for each stage. */
-static void cpu_is_not_needed(void **state)
+TEST_F(TOY, cpu_is_not_needed)
 {
 	const struct vtadev_pipeline_opts opts = { .depth = 2, .ahead = 8 };
 	struct vtadev_pipeline *p = make(&opts);
 
-	(void)state;
 	assert_int_equal(stream(p, 1, 8, 2, 3), 0);
 	assert_int_equal(toy.doorbells, 8 * 3);
 	assert_int_equal(toy.waits, 0);
@@ -209,12 +209,11 @@ static void cpu_is_not_needed(void **state)
 }
 
 /* Back-pressure: not more than depth batches, and begin says when. */
-static void begin_waits_for_a_slot(void **state)
+TEST_F(TOY, begin_waits_for_a_slot)
 {
 	struct vtadev_pipeline *p = make(NULL);
 	unsigned int slot = 99;
 
-	(void)state;
 	/* The third stage of the first batch can never end. */
 	model.bad_stage = 99;
 	assert_int_equal(submit(p, 1, 0, 3), 0);
@@ -234,12 +233,11 @@ static void begin_waits_for_a_slot(void **state)
 	vtadev_pipeline_destroy(p);
 }
 
-static void empty_stages(void **state)
+TEST_F(TOY, empty_stages)
 {
 	struct vtadev_pipeline *p = make(NULL);
 	struct vtadev_batch none = { 0 };
 
-	(void)state;
 	assert_int_equal(vtadev_pipeline_drain(p, 0), 0);
 	for (unsigned int i = 0; i < 20; i++)
 		assert_int_equal(vtadev_pipeline_submit(p, &none, NULL), 0);
@@ -250,7 +248,7 @@ static void empty_stages(void **state)
 /* ---- Faults ---- */
 
 /* In any stage, at any batch, with rings so short that submitting waits, too. */
-static void fault_ends_every_wait(void **state)
+TEST_F(TOY, fault_ends_every_wait)
 {
 	for (unsigned int i = 0; i < 300; i++) {
 		struct vtadev_pipeline_opts opts = { .depth = 3, .ahead = 6 };
@@ -259,7 +257,7 @@ static void fault_ends_every_wait(void **state)
 		struct vtadev_pipeline *p;
 		unsigned int slot;
 
-		setup(state);
+		setup(NULL);
 		toy.seed += i;
 		model.bad_stage = toy_random(3);
 		model.bad_batch = 1 + toy_random(20);
@@ -282,12 +280,11 @@ static void fault_ends_every_wait(void **state)
 }
 
 /* What is done before it is not lost. */
-static void earlier_batches_are_done(void **state)
+TEST_F(TOY, earlier_batches_are_done)
 {
 	const struct vtadev_pipeline_opts opts = { .depth = 2, .ahead = 8 };
 	struct vtadev_pipeline *p = make(&opts);
 
-	(void)state;
 	model.bad_stage = VTADEV_STAGE_RUN;
 	model.bad_batch = 5;
 	stream(p, 1, 8, 2, 3);
@@ -299,13 +296,12 @@ static void earlier_batches_are_done(void **state)
 	vtadev_pipeline_destroy(p);
 }
 
-static void no_fault(void **state)
+TEST_F(TOY, no_fault)
 {
 	struct vtadev_pipeline *p = make(NULL);
 	enum vtadev_stage stage = VTADEV_STAGE_OUT;
 	struct vtadev_fault fault;
 
-	(void)state;
 	assert_int_equal(vtadev_pipeline_fault(p, &stage, &fault), 0);
 	assert_int_equal(fault.reason, VTA_FAULT_NONE);
 	assert_int_equal(stage, VTADEV_STAGE_OUT);
@@ -352,12 +348,11 @@ static int done(void *priv, uint64_t number, unsigned int slot)
 
 static const struct vtadev_pipeline_ops ops = { fill, done };
 
-static void run_calls_in_order(void **state)
+TEST_F(TOY, run_calls_in_order)
 {
 	struct vtadev_pipeline *p = make(NULL);
 	struct calls c = { .depth = 3 };
 
-	(void)state;
 	assert_int_equal(vtadev_pipeline_run(p, 0, &ops, &c), 0);
 	assert_int_equal(vtadev_pipeline_run(p, 50, &ops, &c), 0);
 	assert_int_equal(c.done, 50);
@@ -369,24 +364,23 @@ static void run_calls_in_order(void **state)
 	vtadev_pipeline_destroy(p);
 }
 
-static void run_ends_with_an_error(void **state)
+TEST_F(TOY, run_ends_with_an_error)
 {
 	struct vtadev_pipeline *p = make(NULL);
 	struct calls c = { .depth = 3, .fail_fill = 7 };
 
-	(void)state;
 	assert_int_equal(vtadev_pipeline_run(p, 50, &ops, &c), -ECHILD);
 	assert_int_equal(c.filled, 7);
 	vtadev_pipeline_destroy(p);
 
-	setup(state);
+	setup(NULL);
 	p = make(NULL);
 	c = (struct calls) { .depth = 3, .fail_done = 9 };
 	assert_int_equal(vtadev_pipeline_run(p, 50, &ops, &c), -ECHILD);
 	assert_int_equal(c.done, 9);
 	vtadev_pipeline_destroy(p);
 
-	setup(state);
+	setup(NULL);
 	p = make(NULL);
 	c = (struct calls) { .depth = 3 };
 	model.bad_stage = VTADEV_STAGE_OUT;
@@ -398,7 +392,7 @@ static void run_ends_with_an_error(void **state)
 
 /* ---- Wrong use ---- */
 
-static void bad_options(void **state)
+TEST_F(TOY, bad_options)
 {
 	static const struct vtadev_pipeline_opts bad[] = {
 		{ .depth = 1 },
@@ -411,7 +405,6 @@ static void bad_options(void **state)
 	};
 	struct vtadev_pipeline *p;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		assert_int_equal(vtadev_pipeline_create(NULL, &bad[i], &p), -EINVAL);
 	for (unsigned int i = 1; i <= 3; i++) {
@@ -422,12 +415,11 @@ static void bad_options(void **state)
 	vtadev_pipeline_destroy(NULL);
 }
 
-static void stage_that_is_not_there(void **state)
+TEST_F(TOY, stage_that_is_not_there)
 {
 	const struct vtadev_pipeline_opts opts = { .stages = 2 };
 	struct vtadev_pipeline *p = make(&opts);
 
-	(void)state;
 	assert_int_equal(submit(p, 1, 0, 3), -EINVAL);
 	assert_int_equal(submit(p, 1, 0, 2), 0);
 	assert_int_equal(vtadev_pipeline_drain(p, -1), 0);
@@ -436,27 +428,14 @@ static void stage_that_is_not_there(void **state)
 	vtadev_pipeline_destroy(p);
 }
 
-#define TEST(name)	cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
+static int begin(void **state)
 {
 	const char *seed = getenv("VTA_SEED");
-	const struct CMUnitTest tests[] = {
-		TEST(any_shape),
-		TEST(copies_while_computing),
-		TEST(cpu_is_not_needed),
-		TEST(begin_waits_for_a_slot),
-		TEST(empty_stages),
-		TEST(fault_ends_every_wait),
-		TEST(earlier_batches_are_done),
-		TEST(no_fault),
-		TEST(run_calls_in_order),
-		TEST(run_ends_with_an_error),
-		TEST(bad_options),
-		TEST(stage_that_is_not_there),
-	};
 
+	(void)state;
 	first_seed = seed ? strtoull(seed, NULL, 0) : 1;
 	printf("VTA_SEED=%llu\n", (unsigned long long)first_seed);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return 0;
 }
+
+GROUP(begin, NULL);

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "../frame.h"
 #include "fake.h"
-#include "test.h"
 #include "vtaprog.h"
 
 #define INPUTS_MAX	2
@@ -80,13 +80,14 @@ static int teardown(void **state)
 	return fake_teardown(state);
 }
 
-static void a_run_may_fill_the_ring(void **state)
+#define CARD void *unused, setup, teardown
+
+TEST_F(CARD, a_run_may_fill_the_ring)
 {
 	char why[VTAPROG_WHY_MAX] = "";
 	struct vtaprog *prog = NULL;
 	uint64_t seq = 0;
 
-	(void)state;
 	make_image(2);
 	q = fake_queue(dev, 4);
 	assert_int_equal(vtaprog_load(dev, q, bytes, size, &prog, why), 0);
@@ -97,12 +98,11 @@ static void a_run_may_fill_the_ring(void **state)
 }
 
 /* Before anything is made or uploaded, and with what to do about it. */
-static void a_ring_that_is_too_short(void **state)
+TEST_F(CARD, a_ring_that_is_too_short)
 {
 	char why[VTAPROG_WHY_MAX] = "";
 	struct vtaprog *prog = NULL;
 
-	(void)state;
 	make_image(1);
 	q = fake_queue(dev, 2);
 	fake.calls = 0;
@@ -166,7 +166,7 @@ static void make_mixed_image(void)
 }
 
 /* A batch for what the card does at once, and the kernels between and behind. */
-static void cpu_steps_are_between_batches(void **state)
+TEST_F(CARD, cpu_steps_are_between_batches)
 {
 	static const float in[4] = { -2, 0, 1, 100 }, want[4] = { 0, 1, 2, 6 };
 	char why[VTAPROG_WHY_MAX] = "";
@@ -174,7 +174,6 @@ static void cpu_steps_are_between_batches(void **state)
 	uint64_t seq, submitted;
 	void *to, *from;
 
-	(void)state;
 	make_mixed_image();
 	q = fake_queue(dev, 4);
 	if (vtaprog_load(dev, q, bytes, size, &prog, why))
@@ -199,12 +198,11 @@ static void cpu_steps_are_between_batches(void **state)
 }
 
 /* A run that is not done in time is under way, until it is waited for. */
-static void a_run_that_takes_longer(void **state)
+TEST_F(CARD, a_run_that_takes_longer)
 {
 	char why[VTAPROG_WHY_MAX] = "";
 	struct vtaprog *prog = NULL;
 
-	(void)state;
 	make_mixed_image();
 	q = fake_queue(dev, 4);
 	assert_int_equal(vtaprog_load(dev, q, bytes, size, &prog, why), 0);
@@ -219,14 +217,13 @@ static void a_run_that_takes_longer(void **state)
 }
 
 /* The memory of a card that was lost shows zeros: they are no outputs. */
-static void outputs_of_a_lost_card_are_refused(void **state)
+TEST_F(CARD, outputs_of_a_lost_card_are_refused)
 {
 	static const float in[4] = { 1, 1, 1, 1 }, want[4] = { 2, 2, 2, 2 };
 	char why[VTAPROG_WHY_MAX] = "";
 	struct vtaprog *prog = NULL;
 	float out[4];
 
-	(void)state;
 	make_mixed_image();
 	q = fake_queue(dev, 4);
 	assert_int_equal(vtaprog_load(dev, q, bytes, size, &prog, why), 0);
@@ -242,18 +239,4 @@ static void outputs_of_a_lost_card_are_refused(void **state)
 	assert_int_equal(vtaprog_check(prog), -ENODEV);
 	fake.fail = 0;
 	vtaprog_free(prog);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(a_run_may_fill_the_ring),
-		TEST(a_ring_that_is_too_short),
-		TEST(cpu_steps_are_between_batches),
-		TEST(a_run_that_takes_longer),
-		TEST(outputs_of_a_lost_card_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,8 +12,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../frame.h"
 #include "fake.h"
-#include "test.h"
 
 #define SIZE	0x10000u
 
@@ -39,6 +39,8 @@ static int teardown(void **state)
 	return fake_teardown(state);
 }
 
+#define CARD void *unused, setup, teardown
+
 static struct vtadev_buf *import(int fd, unsigned int flags)
 {
 	struct vtadev_buf *buf = NULL;
@@ -55,13 +57,12 @@ static void assert_syncs(uint64_t access)
 	fake.nr_syncs = 0;
 }
 
-static void pinned_memory_is_where_it_was(void **state)
+TEST_F(CARD, pinned_memory_is_where_it_was)
 {
 	char memory[300], back[300];
 	struct vtadev_buf *buf;
 	void *ptr;
 
-	(void)state;
 	memset(memory, 7, sizeof(memory));
 	assert_int_equal(vtadev_buf_pin(dev, memory + 1, 299, VTADEV_READONLY, &buf), 0);
 	assert_true(fake.pin.user_addr == (uintptr_t)memory + 1);
@@ -86,7 +87,7 @@ static void pinned_memory_is_where_it_was(void **state)
 	assert_int_equal(fake.buffers, 0);
 }
 
-static void refusals_of_pin(void **state)
+TEST_F(CARD, refusals_of_pin)
 {
 	static const int errors[] = {
 		EINVAL, EFAULT, EACCES, ENOMEM, ENOSPC, EOPNOTSUPP, ENODEV,
@@ -94,7 +95,6 @@ static void refusals_of_pin(void **state)
 	struct vtadev_buf *buf = NULL;
 	char byte;
 
-	(void)state;
 	fake.calls = 0;
 	assert_int_equal(vtadev_buf_pin(dev, &byte, 1, VTADEV_CARD, &buf), -EINVAL);
 	assert_int_equal(vtadev_buf_pin(dev, &byte, 1, VTA_BUF_FIXED, &buf), -EINVAL);
@@ -106,12 +106,11 @@ static void refusals_of_pin(void **state)
 	assert_null(buf);
 }
 
-static void what_an_export_asks_for(void **state)
+TEST_F(CARD, what_an_export_asks_for)
 {
 	struct vtadev_buf *buf;
 	int fd = -1;
 
-	(void)state;
 	assert_int_equal(vtadev_buf_alloc(dev, SIZE, VTADEV_HOST, &buf), 0);
 	assert_int_equal(vtadev_buf_export(buf, 0, &fd), 0);
 	assert_int_equal(fake.export.flags, O_RDWR | O_CLOEXEC);
@@ -134,14 +133,13 @@ static void what_an_export_asks_for(void **state)
 	vtadev_buf_free(buf);
 }
 
-static void imports_map_the_dmabuf(void **state)
+TEST_F(CARD, imports_map_the_dmabuf)
 {
 	struct vtadev_buf *buf = import(dmabuf, 0);
 	char *theirs = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, dmabuf, 0);
 	char back[4];
 	void *ptr;
 
-	(void)state;
 	assert_ptr_not_equal(theirs, MAP_FAILED);
 	assert_int_equal(fake.import.flags, 0);
 	assert_int_equal(vtadev_buf_size(buf), SIZE);
@@ -163,12 +161,11 @@ static void imports_map_the_dmabuf(void **state)
 }
 
 /* The buffer has a descriptor of its own, and closes that one. */
-static void importers_may_close_their_descriptor(void **state)
+TEST_F(CARD, importers_may_close_their_descriptor)
 {
 	int fd = dup(dmabuf), own;
 	struct vtadev_buf *buf;
 
-	(void)state;
 	buf = import(fd, 0);
 	own = fake.import.fd;
 	assert_int_not_equal(own, fd);
@@ -179,13 +176,12 @@ static void importers_may_close_their_descriptor(void **state)
 	assert_int_equal(fcntl(own, F_GETFD), -1);
 }
 
-static void dmabufs_for_reading(void **state)
+TEST_F(CARD, dmabufs_for_reading)
 {
 	char path[64], byte;
 	struct vtadev_buf *buf;
 	int fd;
 
-	(void)state;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", dmabuf);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	assert_true(fd >= 0);
@@ -198,11 +194,10 @@ static void dmabufs_for_reading(void **state)
 	close(fd);
 }
 
-static void imports_may_choose_their_address(void **state)
+TEST_F(CARD, imports_may_choose_their_address)
 {
 	struct vtadev_buf *buf = NULL;
 
-	(void)state;
 	assert_int_equal(vtadev_buf_import_at(dev, dmabuf, 0, 0x2000, 0x40000000, &buf), 0);
 	assert_int_equal(fake.import.flags, VTA_BUF_FIXED);
 	assert_int_equal(fake.import.align, 0x2000);
@@ -214,7 +209,7 @@ static void imports_may_choose_their_address(void **state)
 	assert_int_equal(vtadev_buf_import_at(dev, dmabuf, 0, 0, 0x1000, &buf), -EEXIST);
 }
 
-static void refusals_of_import(void **state)
+TEST_F(CARD, refusals_of_import)
 {
 	static const int errors[] = {
 		EINVAL, EBADF, EACCES, ENOMEM, ENOSPC, EOPNOTSUPP, ENODEV,
@@ -222,7 +217,6 @@ static void refusals_of_import(void **state)
 	struct vtadev_buf *buf = NULL;
 	int next = dup(dmabuf);
 
-	(void)state;
 	close(next);
 	fake.calls = 0;
 	assert_int_equal(vtadev_buf_import(dev, dmabuf, VTADEV_CARD, &buf), -EINVAL);
@@ -239,12 +233,11 @@ static void refusals_of_import(void **state)
 }
 
 /* An eventfd stands for the fences: it can be read when they are done. */
-static void imports_wait_for_other_devices(void **state)
+TEST_F(CARD, imports_wait_for_other_devices)
 {
 	int fences = eventfd(0, EFD_CLOEXEC), next = dup(dmabuf);
 	struct vtadev_buf *buf, *own;
 
-	(void)state;
 	close(next);
 	buf = import(dmabuf, 0);	/* there are none, and no sync files either */
 	assert_int_equal(vtadev_buf_wait(buf, 0, 0), 0);
@@ -271,12 +264,11 @@ static void imports_wait_for_other_devices(void **state)
 	assert_int_equal(fcntl(next, F_GETFD), -1);
 }
 
-static void syncs_continue_after_signals_and_may_fail(void **state)
+TEST_F(CARD, syncs_continue_after_signals_and_may_fail)
 {
 	struct vtadev_buf *buf = import(dmabuf, 0);
 	char byte = 1;
 
-	(void)state;
 	fake.interrupts = 3;
 	assert_int_equal(vtadev_buf_write(buf, 0, &byte, 1), 0);
 	assert_syncs(DMA_BUF_SYNC_WRITE);
@@ -287,23 +279,4 @@ static void syncs_continue_after_signals_and_may_fail(void **state)
 	assert_int_equal(vtadev_buf_read(buf, 0, &byte, 1), 0);
 	assert_int_equal(byte, 1);
 	vtadev_buf_free(buf);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(pinned_memory_is_where_it_was),
-		TEST(refusals_of_pin),
-		TEST(what_an_export_asks_for),
-		TEST(imports_map_the_dmabuf),
-		TEST(importers_may_close_their_descriptor),
-		TEST(dmabufs_for_reading),
-		TEST(imports_may_choose_their_address),
-		TEST(refusals_of_import),
-		TEST(imports_wait_for_other_devices),
-		TEST(syncs_continue_after_signals_and_may_fail),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,10 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../frame.h"
 #include "clock.h"
 #include "fake.h"
 #include "queue.h"
-#include "test.h"
 
 #define SPIN_NS		50000
 
@@ -43,6 +43,8 @@ static int teardown(void **state)
 	vtadev_close(dev);
 	return fake_teardown(state);
 }
+
+#define QUEUE void *unused, setup, teardown
 
 static void pause_ns(long ns)
 {
@@ -79,43 +81,38 @@ static int64_t would_spin(uint64_t n)
 	return spin_begin(q, le64toh(fake.status->status.seq) + n, &start);
 }
 
-static void spins_when_it_knows_nothing(void **state)
+TEST_F(QUEUE, spins_when_it_knows_nothing)
 {
-	(void)state;
 	assert_int_equal(would_spin(1), SPIN_NS);
 	assert_int_equal(would_spin(64), SPIN_NS);
 }
 
-static void short_jobs_are_spun_for(void **state)
+TEST_F(QUEUE, short_jobs_are_spun_for)
 {
-	(void)state;
 	wait_took(1, 10000);
 	assert_int_equal(would_spin(1), SPIN_NS);
 	assert_int_equal(would_spin(4), SPIN_NS);
 	assert_int_equal(would_spin(6), 0);	/* all together they are long */
 }
 
-static void long_jobs_are_slept_for(void **state)
+TEST_F(QUEUE, long_jobs_are_slept_for)
 {
-	(void)state;
 	wait_took(1, 1000000);
 	assert_int_equal(would_spin(1), 0);
 }
 
-static void time_is_of_one_descriptor(void **state)
+TEST_F(QUEUE, time_is_of_one_descriptor)
 {
-	(void)state;
 	wait_took(20, 200000);
 	assert_int_equal(would_spin(4), SPIN_NS);
 	assert_int_equal(would_spin(6), 0);
 }
 
 /* The card was idle before: its clock says too much. */
-static void less_of_two_clocks_counts(void **state)
+TEST_F(QUEUE, less_of_two_clocks_counts)
 {
 	uint64_t job;
 
-	(void)state;
 	wait_took(1, 3600000000000);
 	job = atomic_load(&q->spin.job_ns);
 	/* The rate of the clock is known to 1 %. */
@@ -124,9 +121,8 @@ static void less_of_two_clocks_counts(void **state)
 	assert_in_range(atomic_load(&q->spin.job_ns), 7000, 7001);
 }
 
-static void shorter_counts_at_once_longer_by_an_eighth(void **state)
+TEST_F(QUEUE, shorter_counts_at_once_longer_by_an_eighth)
 {
-	(void)state;
 	wait_took(1, 80000);
 	wait_took(1, 8000);
 	assert_in_range(atomic_load(&q->spin.job_ns), 8000, 8001);
@@ -134,11 +130,10 @@ static void shorter_counts_at_once_longer_by_an_eighth(void **state)
 	assert_in_range(atomic_load(&q->spin.job_ns), 18000, 18002);
 }
 
-static void every_sixteenth_wait_spins_again(void **state)
+TEST_F(QUEUE, every_sixteenth_wait_spins_again)
 {
 	struct spin_start start;
 
-	(void)state;
 	wait_took(1, 1000000);
 	atomic_store(&q->spin.skipped, 0);
 	for (int round = 0; round < 3; round++) {
@@ -149,22 +144,20 @@ static void every_sixteenth_wait_spins_again(void **state)
 }
 
 /* Between this thread's look and its decision another thread saw more. */
-static void what_others_have_seen_is_there(void **state)
+TEST_F(QUEUE, what_others_have_seen_is_there)
 {
 	struct spin_start start;
 
-	(void)state;
 	wait_took(5, 5000000);
 	assert_int_equal(would_spin(1), 0);
 	assert_int_equal(spin_begin(q, 5, &start), SPIN_NS);
 	assert_int_equal(spin_begin(q, 3, &start), SPIN_NS);
 }
 
-static void lessons_that_make_no_sense(void **state)
+TEST_F(QUEUE, lessons_that_make_no_sense)
 {
 	struct spin_start start;
 
-	(void)state;
 	/* Nothing completed. */
 	spin_begin(q, 1, &start);
 	spin_end(q, &start);
@@ -178,24 +171,22 @@ static void lessons_that_make_no_sense(void **state)
 	assert_in_range(atomic_load(&q->spin.job_ns), 1, 1000000000);
 }
 
-static void never_means_never(void **state)
+TEST_F(QUEUE, never_means_never)
 {
 	struct vtadev_queue *sleeper = fake_queue(dev, 8);
 	struct spin_start start;
 
-	(void)state;
 	for (int i = 0; i < 40; i++)
 		assert_int_equal(spin_begin(sleeper, 1, &start), 0);
 	vtadev_queue_destroy(sleeper);
 }
 
-static void counter_runs_as_the_clock_does(void **state)
+TEST_F(QUEUE, counter_runs_as_the_clock_does)
 {
 	struct clock_mark begin = clock_mark();
 	struct spin_start start;
 	int64_t before, took;
 
-	(void)state;
 	pause_ns(20000000);
 	assert_in_range(clock_rate(&begin), q->spin.rate / 2, q->spin.rate * 2);
 	before = clock_ns();
@@ -256,7 +247,7 @@ static int wait_strictly(struct vtadev_queue *spinner, bool many)
 	return status;
 }
 
-static void no_system_call_within_the_spin(void **state)
+TEST_F(QUEUE, no_system_call_within_the_spin)
 {
 	struct vta_desc d = vtadev_desc_nop();
 	struct vtadev_queue_opts opts = { .ring_entries = 8, .spin_ns = INT32_MAX };
@@ -264,7 +255,6 @@ static void no_system_call_within_the_spin(void **state)
 	int able = 1;
 	int status;
 
-	(void)state;
 	assert_int_equal(vtadev_queue_create(dev, &opts, &spinner), 0);
 	assert_int_equal(vtadev_submit(spinner, &d, 1, NULL), 0);
 	for (int many = 0; many < 2; many++) {
@@ -282,25 +272,4 @@ static void no_system_call_within_the_spin(void **state)
 	vtadev_queue_destroy(spinner);
 	if (!able)
 		skip();
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(spins_when_it_knows_nothing),
-		TEST(short_jobs_are_spun_for),
-		TEST(long_jobs_are_slept_for),
-		TEST(time_is_of_one_descriptor),
-		TEST(less_of_two_clocks_counts),
-		TEST(shorter_counts_at_once_longer_by_an_eighth),
-		TEST(every_sixteenth_wait_spins_again),
-		TEST(what_others_have_seen_is_there),
-		TEST(lessons_that_make_no_sense),
-		TEST(never_means_never),
-		TEST(counter_runs_as_the_clock_does),
-		TEST(no_system_call_within_the_spin),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,9 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../frame.h"
 #include "fake.h"
 #include "queue.h"
-#include "test.h"
 
 #define ENTRIES	8u
 
@@ -34,6 +34,8 @@ static int teardown(void **state)
 	vtadev_close(dev);
 	return fake_teardown(state);
 }
+
+#define QUEUE void *unused, setup, teardown
 
 /* Descriptor that can be told from others. */
 static struct vta_desc marked(uint32_t mark)
@@ -63,11 +65,10 @@ static void advance_to(uint64_t count)
 	fake_complete(count);
 }
 
-static void numbers_and_doorbell(void **state)
+TEST_F(QUEUE, numbers_and_doorbell)
 {
 	uint64_t seq = 99;
 
-	(void)state;
 	assert_int_equal(submit(1, 100, &seq), 0);
 	assert_int_equal(seq, 1);
 	assert_int_equal(le32toh(*fake.doorbell), 1);
@@ -80,11 +81,10 @@ static void numbers_and_doorbell(void **state)
 	assert_int_equal(submit(1, 104, NULL), 0);	/* seq is optional */
 }
 
-static void count_of_descriptors(void **state)
+TEST_F(QUEUE, count_of_descriptors)
 {
 	uint64_t seq = 99;
 
-	(void)state;
 	assert_int_equal(submit(0, 0, &seq), -EINVAL);
 	assert_int_equal(submit(ENTRIES + 1, 0, &seq), -EINVAL);
 	assert_int_equal(seq, 99);
@@ -92,12 +92,11 @@ static void count_of_descriptors(void **state)
 	assert_int_equal(seq, ENTRIES);
 }
 
-static void all_or_nothing(void **state)
+TEST_F(QUEUE, all_or_nothing)
 {
 	struct vta_desc before[ENTRIES];
 	uint64_t seq = 99;
 
-	(void)state;
 	assert_int_equal(submit(6, 100, NULL), 0);
 	memcpy(before, fake.ring, sizeof(before));
 
@@ -116,9 +115,8 @@ static void all_or_nothing(void **state)
 	assert_int_equal(mark_at(1), 101);	/* not done: not overwritten */
 }
 
-static void ring_wraps(void **state)
+TEST_F(QUEUE, ring_wraps)
 {
-	(void)state;
 	assert_int_equal(submit(6, 100, NULL), 0);
 	fake_complete(5);
 	assert_int_equal(submit(5, 200, NULL), 0);	/* two at the end, three in front */
@@ -132,12 +130,11 @@ static void ring_wraps(void **state)
 	assert_int_equal(fake.ring[ENTRIES].op_flags, 0);
 }
 
-static void numbers_beyond_32_bits(void **state)
+TEST_F(QUEUE, numbers_beyond_32_bits)
 {
 	const uint64_t start = 0xfffffffeull;
 	uint64_t seq, done;
 
-	(void)state;
 	advance_to(start);
 	assert_int_equal(submit(4, 100, &seq), 0);
 	assert_int_equal(seq, start + 4);
@@ -153,11 +150,10 @@ static void numbers_beyond_32_bits(void **state)
 	assert_int_equal(done, start + 3);
 }
 
-static void completed_more_than_submitted(void **state)
+TEST_F(QUEUE, completed_more_than_submitted)
 {
 	uint64_t done = 99;
 
-	(void)state;
 	assert_int_equal(submit(2, 0, NULL), 0);
 	fake_complete(3);
 	assert_int_equal(vtadev_completed(q, &done), -EPROTO);
@@ -170,11 +166,10 @@ static void completed_more_than_submitted(void **state)
 	assert_int_equal(submit(1, 0, NULL), -EPROTO);
 }
 
-static void completed_goes_back(void **state)
+TEST_F(QUEUE, completed_goes_back)
 {
 	uint64_t done;
 
-	(void)state;
 	assert_int_equal(submit(4, 0, NULL), 0);
 	fake_complete(3);
 	assert_int_equal(vtadev_completed(q, &done), 0);
@@ -183,20 +178,18 @@ static void completed_goes_back(void **state)
 	assert_int_equal(submit(1, 0, NULL), -EPROTO);
 }
 
-static void unknown_state(void **state)
+TEST_F(QUEUE, unknown_state)
 {
-	(void)state;
 	fake_state((enum vta_queue_state)0xffffffff);
 	assert_int_equal(submit(1, 0, NULL), -EPROTO);
 	fake_state((enum vta_queue_state)3);
 	assert_int_equal(submit(1, 0, NULL), -EPROTO);
 }
 
-static void halted_queue(void **state)
+TEST_F(QUEUE, halted_queue)
 {
 	uint64_t done;
 
-	(void)state;
 	assert_int_equal(submit(4, 0, NULL), 0);
 	fake_complete(2);
 	fake_state(VTA_QUEUE_HALTED);
@@ -208,11 +201,10 @@ static void halted_queue(void **state)
 	assert_int_equal(done, 2);
 }
 
-static void reset_card(void **state)
+TEST_F(QUEUE, reset_card)
 {
 	uint64_t done;
 
-	(void)state;
 	assert_int_equal(submit(4, 0, NULL), 0);
 	fake_complete(2);
 	assert_int_equal(vtadev_completed(q, &done), 0);
@@ -223,9 +215,8 @@ static void reset_card(void **state)
 	assert_int_equal(vtadev_done(q, 3), -ENODEV);
 }
 
-static void kick_rings_again(void **state)
+TEST_F(QUEUE, kick_rings_again)
 {
-	(void)state;
 	assert_int_equal(submit(2, 0, NULL), 0);
 	*fake.doorbell = 0;
 	vtadev_kick(q);
@@ -234,13 +225,12 @@ static void kick_rings_again(void **state)
 }
 
 /* In strict mode the kernel kills a thread for any call but read, write, exit. */
-static void fast_path_has_no_system_call(void **state)
+TEST_F(QUEUE, fast_path_has_no_system_call)
 {
 	uint64_t seq, done;
 	int status;
 	pid_t pid;
 
-	(void)state;
 	pid = fork();
 	assert_true(pid >= 0);
 	if (!pid) {
@@ -267,11 +257,10 @@ static void fast_path_has_no_system_call(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-static void create_with_defaults(void **state)
+TEST_F(QUEUE, create_with_defaults)
 {
 	struct vtadev_queue *other;
 
-	(void)state;
 	vtadev_queue_destroy(q);
 	assert_int_equal(vtadev_queue_create(dev, NULL, &other), 0);
 	assert_int_equal(fake.create.ring_order, 8);
@@ -284,7 +273,7 @@ static void create_with_defaults(void **state)
 	assert_int_equal(fake.create.ring_order, 16);
 }
 
-static void create_with_bad_options(void **state)
+TEST_F(QUEUE, create_with_bad_options)
 {
 	static const struct vtadev_queue_opts bad[] = {
 		{ .ring_entries = 3 },
@@ -294,7 +283,6 @@ static void create_with_bad_options(void **state)
 	};
 	struct vtadev_queue *other = NULL;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		assert_int_equal(vtadev_queue_create(dev, &bad[i], &other), -EINVAL);
 	fake.fail = ENOSPC;
@@ -306,40 +294,15 @@ static void create_with_bad_options(void **state)
 	assert_int_equal(fake.queues, 1);
 }
 
-static void small_card_small_default(void **state)
+TEST_F(QUEUE, small_card_small_default)
 {
 	struct vtadev_queue *other;
 	struct vtadev *small;
 
-	(void)state;
 	fake.info.ring_order_max = 2;
 	small = fake_open();
 	assert_int_equal(vtadev_queue_create(small, NULL, &other), 0);
 	assert_int_equal(fake.create.ring_order, 2);
 	vtadev_queue_destroy(other);
 	vtadev_close(small);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(numbers_and_doorbell),
-		TEST(count_of_descriptors),
-		TEST(all_or_nothing),
-		TEST(ring_wraps),
-		TEST(numbers_beyond_32_bits),
-		TEST(completed_more_than_submitted),
-		TEST(completed_goes_back),
-		TEST(unknown_state),
-		TEST(halted_queue),
-		TEST(reset_card),
-		TEST(kick_rings_again),
-		TEST(fast_path_has_no_system_call),
-		TEST(create_with_defaults),
-		TEST(create_with_bad_options),
-		TEST(small_card_small_default),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

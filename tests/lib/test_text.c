@@ -6,10 +6,10 @@
 #include <limits.h>
 #include <string.h>
 
-#include "test.h"
+#include "../frame.h"
 #include "vtadev.h"
 
-static void every_documented_error_has_its_own_text(void **state)
+TEST(every_documented_error_has_its_own_text)
 {
 	static const int errors[] = {
 		EINVAL, ENOENT, EACCES, ENOMEM, ENOSPC, EEXIST, ERANGE, EAGAIN,
@@ -18,7 +18,6 @@ static void every_documented_error_has_its_own_text(void **state)
 	};
 	size_t count = sizeof(errors) / sizeof(*errors);
 
-	(void)state;
 	for (size_t i = 0; i < count; i++) {
 		const char *text = vtadev_strerror(-errors[i]);
 
@@ -32,15 +31,14 @@ static void every_documented_error_has_its_own_text(void **state)
 	assert_string_equal(vtadev_strerror(0), "success");
 }
 
-static void other_errors_have_the_system_s(void **state)
+TEST(other_errors_have_the_system_s)
 {
-	(void)state;
 	assert_string_equal(vtadev_strerror(-EISDIR), strerror(EISDIR));
 	assert_non_null(vtadev_strerror(INT_MIN));
 	assert_non_null(vtadev_strerror(INT_MAX));
 }
 
-static void fault_texts(void **state)
+TEST(fault_texts)
 {
 #define IN_STREAM(index, word) .insn_index = (index), .insn = { word }
 #define NO_STREAM .insn_index = VTA_FAULT_NO_INSN
@@ -112,7 +110,6 @@ static void fault_texts(void **state)
 	};
 	char text[VTADEV_FAULT_TEXT_MAX];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		int len = vtadev_fault_text(&cases[i].fault, text, sizeof(text));
 
@@ -122,11 +119,10 @@ static void fault_texts(void **state)
 }
 
 /* All pairs, with the longest numbers: nothing is cut off, no text is missing. */
-static void every_fault_fits(void **state)
+TEST(every_fault_fits)
 {
 	char text[VTADEV_FAULT_TEXT_MAX];
 
-	(void)state;
 	for (unsigned int reason = 1; reason <= VTA_FAULT_TIME; reason++) {
 		for (unsigned int access = 0; access <= VTA_ACCESS_STATE; access++) {
 			struct vtadev_fault fault = {
@@ -153,12 +149,11 @@ static const char *lost_text(unsigned int fate, unsigned int cause, char *text)
 }
 
 /* By what it says what happened, and what to do: no two are the same. */
-static void every_loss_has_its_own_text(void **state)
+TEST(every_loss_has_its_own_text)
 {
 	char text[VTADEV_LOST_TEXT_MAX], other[VTADEV_LOST_TEXT_MAX];
 	unsigned int fate, cause, before;
 
-	(void)state;
 	for (fate = VTA_FATE_PENDING; fate <= VTA_FATE_REMOVED; fate++) {
 		for (cause = VTA_CAUSE_CARD; cause <= VTA_CAUSE_SHUTDOWN; cause++) {
 			lost_text(fate, cause, text);
@@ -181,12 +176,11 @@ static void every_loss_has_its_own_text(void **state)
 	assert_non_null(strstr(lost_text(77, VTA_CAUSE_ADMIN, text), "try again later to open it"));
 }
 
-static void short_buffers_are_cut_off(void **state)
+TEST(short_buffers_are_cut_off)
 {
 	struct vtadev_fault fault = { .reason = VTA_FAULT_NONE, .queue = 5 };
 	char text[8];
 
-	(void)state;
 	memset(text, 'x', sizeof(text));
 	assert_int_equal(vtadev_fault_text(&fault, text, 7), 22);
 	assert_string_equal(text, "queue ");
@@ -206,11 +200,10 @@ static void assert_desc(struct vta_desc d, const uint32_t words[16])
 #define WORDS(...) ((const uint32_t[16]) { __VA_ARGS__ })
 
 /* The layout of docs/hardware.md, section 7, word by word. */
-static void descriptors(void **state)
+TEST(descriptors)
 {
 	struct vta_desc d;
 
-	(void)state;
 	assert_desc(vtadev_desc_nop(), WORDS(0));
 	assert_desc(vtadev_desc_run(0x10, 7, 0x500000006),
 		    WORDS(1, 0, 0, 0, 0x10, 7, 6, 5));
@@ -229,19 +222,4 @@ static void descriptors(void **state)
 	d = vtadev_desc_run(0x10, 7, 0);
 	vtadev_desc_stamp(&d, 0x40);
 	assert_desc(d, WORDS(0x101, 0x40, 0, 0, 0x10, 7));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_documented_error_has_its_own_text),
-		cmocka_unit_test(other_errors_have_the_system_s),
-		cmocka_unit_test(fault_texts),
-		cmocka_unit_test(every_fault_fits),
-		cmocka_unit_test(every_loss_has_its_own_text),
-		cmocka_unit_test(short_buffers_are_cut_off),
-		cmocka_unit_test(descriptors),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

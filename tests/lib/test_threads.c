@@ -17,8 +17,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "../frame.h"
 #include "fake.h"
-#include "test.h"
 
 enum { ENTRIES = 16, THREADS = 3, BATCHES = 3000, WAIT_EACH = 50 };
 
@@ -145,40 +145,25 @@ static void run(uint32_t flags, unsigned int submitters)
 	vtadev_close(dev);
 }
 
-static void one_submits_others_look_on(void **state)
+TEST_F(FAKE, one_submits_others_look_on)
 {
-	(void)state;
 	run(0, 1);
 }
 
-static void several_share_a_queue(void **state)
+TEST_F(FAKE, several_share_a_queue)
 {
-	(void)state;
 	run(VTADEV_QUEUE_SHARED, THREADS);
 }
 
-static void several_share_a_traced_queue(void **state)
+TEST_F(FAKE, several_share_a_traced_queue)
 {
 	char path[] = "/tmp/vta-threads.XXXXXX";
 	int fd = mkstemp(path);
 
-	(void)state;
 	assert_true(fd >= 0);
 	close(fd);
 	assert_int_equal(setenv("VTADEV_TRACE", path, 1), 0);
 	run(VTADEV_QUEUE_SHARED, THREADS);
 	unsetenv("VTADEV_TRACE");
 	assert_int_equal(unlink(path), 0);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fake_setup, fake_teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(one_submits_others_look_on),
-		TEST(several_share_a_queue),
-		TEST(several_share_a_traced_queue),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../frame.h"
 #include "fake.h"
-#include "test.h"
 #include "trace_json.h"
 
 static char dir[64];
@@ -60,6 +60,8 @@ static int teardown(void **state)
 	assert_int_equal(rmdir(dir), 0);
 	return fake_teardown(state);
 }
+
+#define TRACE void *unused, setup, teardown
 
 static struct json_object *load(void)
 {
@@ -135,11 +137,10 @@ static uint64_t other(struct json_object *trace, const char *key)
 	return json_num(json_get(trace, "otherData"), key);
 }
 
-static void all_operations(void **state)
+TEST_F(TRACE, all_operations)
 {
 	struct json_object *trace;
 
-	(void)state;
 	in_child(all_operations_body);
 	trace = load();
 	assert_span(trace, 1, "NOP", "sync", NULL, 0);
@@ -171,12 +172,11 @@ static void every_descriptor_once_body(void)
 	vtadev_close(dev);
 }
 
-static void every_descriptor_once(void **state)
+TEST_F(TRACE, every_descriptor_once)
 {
 	struct json_object *trace;
 	uint64_t end = 0;
 
-	(void)state;
 	in_child(every_descriptor_once_body);
 	trace = load();
 	assert_int_equal(other(trace, "descriptors"), 333 * 6 + 1);
@@ -217,11 +217,10 @@ static void own_stamps_body(void)
 	vtadev_close(dev);
 }
 
-static void own_stamps(void **state)
+TEST_F(TRACE, own_stamps)
 {
 	struct json_object *trace, *e;
 
-	(void)state;
 	in_child(own_stamps_body);
 	trace = load();
 	assert_span(trace, 1, "NOP", "sync", NULL, 0);
@@ -255,11 +254,10 @@ static void fault_body(void)
 	vtadev_close(dev);
 }
 
-static void fault(void **state)
+TEST_F(TRACE, fault)
 {
 	struct json_object *trace, *events, *e, *found = NULL;
 
-	(void)state;
 	in_child(fault_body);
 	trace = load();
 	assert_span(trace, 1, "NOP", "sync", NULL, 0);
@@ -305,12 +303,11 @@ static void recovery_body(void)
 	vtadev_close(dev);
 }
 
-static void recovery(void **state)
+TEST_F(TRACE, recovery)
 {
 	struct json_object *trace, *events;
 	unsigned int spans = 0, marks = 0, faults = 0;
 
-	(void)state;
 	in_child(recovery_body);
 	trace = load();
 	events = json_get(trace, "traceEvents");
@@ -337,11 +334,10 @@ static void memory_is_bounded_body(void)
 	every_descriptor_once_body();
 }
 
-static void memory_is_bounded(void **state)
+TEST_F(TRACE, memory_is_bounded)
 {
 	struct json_object *trace;
 
-	(void)state;
 	in_child(memory_is_bounded_body);
 	trace = load();
 	assert_int_equal(other(trace, "descriptors"), 300);
@@ -366,11 +362,10 @@ static void queues_body(void)
 	}
 }
 
-static void queues(void **state)
+TEST_F(TRACE, queues)
 {
 	struct json_object *trace;
 
-	(void)state;
 	in_child(queues_body);
 	trace = load();
 	for (uint64_t queue = 0; queue < 3; queue++)
@@ -390,9 +385,8 @@ static void name_of_a_process_body(void)
 	CHECK(!unlink(name));
 }
 
-static void name_of_a_process(void **state)
+TEST_F(TRACE, name_of_a_process)
 {
-	(void)state;
 	in_child(name_of_a_process_body);
 }
 
@@ -415,11 +409,10 @@ static void child_of_a_traced_one_body(void)
 	_exit(0);
 }
 
-static void child_of_a_traced_one(void **state)
+TEST_F(TRACE, child_of_a_traced_one)
 {
 	struct json_object *trace;
 
-	(void)state;
 	in_child(child_of_a_traced_one_body);
 	trace = load();
 	assert_int_equal(other(trace, "descriptors"), 7);
@@ -477,9 +470,8 @@ static void fork_while_tracing_body(void)
 	_exit(0);
 }
 
-static void fork_while_tracing(void **state)
+TEST_F(TRACE, fork_while_tracing)
 {
-	(void)state;
 	in_child(fork_while_tracing_body);
 }
 
@@ -512,11 +504,10 @@ static void unwritable_body(void)
 	CHECK(strstr(said, getenv("VTADEV_TRACE")) && strstr(said, "the program continues"));
 }
 
-static void unwritable(void **state)
+TEST_F(TRACE, unwritable)
 {
 	char name[128];
 
-	(void)state;
 	snprintf(name, sizeof(name), "%s/no/such", dir);
 	setenv("VTADEV_TRACE", name, 1);
 	in_child(unwritable_body);
@@ -526,31 +517,10 @@ static void unwritable(void **state)
 	in_child(unwritable_body);
 }
 
-static void off(void **state)
+TEST_F(TRACE, off)
 {
-	(void)state;
 	unsetenv("VTADEV_TRACE");
 	in_child(untraced_body);
 	setenv("VTADEV_TRACE", "", 1);
 	in_child(untraced_body);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(all_operations, setup, teardown),
-		cmocka_unit_test_setup_teardown(every_descriptor_once, setup, teardown),
-		cmocka_unit_test_setup_teardown(own_stamps, setup, teardown),
-		cmocka_unit_test_setup_teardown(fault, setup, teardown),
-		cmocka_unit_test_setup_teardown(recovery, setup, teardown),
-		cmocka_unit_test_setup_teardown(memory_is_bounded, setup, teardown),
-		cmocka_unit_test_setup_teardown(queues, setup, teardown),
-		cmocka_unit_test_setup_teardown(name_of_a_process, setup, teardown),
-		cmocka_unit_test_setup_teardown(child_of_a_traced_one, setup, teardown),
-		cmocka_unit_test_setup_teardown(fork_while_tracing, setup, teardown),
-		cmocka_unit_test_setup_teardown(unwritable, setup, teardown),
-		cmocka_unit_test_setup_teardown(off, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "../frame.h"
 #include "merge.h"
-#include "test.h"
 #include "trace_json.h"
 #include "tracefs.h"
 
@@ -24,12 +24,11 @@ static struct json_object *parse(const char *line)
 	return event;
 }
 
-static void marks(void **state)
+TEST(marks)
 {
 	struct json_object *e = parse("        stream-123     (    120) [001] .....    12.345678: "
 				      "vta_queue_create: vta1 context=2 queue=3\n");
 
-	(void)state;
 	assert_non_null(e);
 	assert_string_equal(json_str(e, "name"), "queue_create");
 	assert_string_equal(json_str(e, "cat"), "driver");
@@ -43,12 +42,11 @@ static void marks(void **state)
 	json_object_put(e);
 }
 
-static void values(void **state)
+TEST(values)
 {
 	struct json_object *e = parse("kworker/0:1-9 [000] d..1. 0.5: vta_recovery: "
 				      "vta0 step=soft_reset ret=-110 addr=0x40000000 empty=");
 
-	(void)state;
 	assert_non_null(e);
 	assert_int_equal(json_num(e, "pid"), 9);
 	assert_string_equal(json_str(json_args(e), "step"), "soft_reset");
@@ -64,11 +62,10 @@ static void values(void **state)
 }
 
 /* A command may be named like anything. */
-static void odd_commands(void **state)
+TEST(odd_commands)
 {
 	static const char *const names[] = { "a-b [7] (3)", "x [000]", "-", "(12)", "a (", "" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		char line[256];
 		struct json_object *e;
@@ -83,7 +80,7 @@ static void odd_commands(void **state)
 	}
 }
 
-static void no_events(void **state)
+TEST(no_events)
 {
 	static const char *const lines[] = {
 		"", "\n", "# tracer: nop", "#  : vta_x: y", "garbage", ": vta_", ": vta_x",
@@ -92,7 +89,6 @@ static void no_events(void **state)
 		" [0] 1.5: vta_x: y", "-1 1.5: vta_x: y",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
 		assert_null(parse(lines[i]));
 }
@@ -133,6 +129,8 @@ static int teardown(void **state)
 	return rmdir(dir);
 }
 
+#define DIRECTORY void *unused, setup, teardown
+
 static struct json_object *kernel(const char *const *lines, size_t n)
 {
 	struct json_object *events = json_object_new_array();
@@ -170,14 +168,13 @@ static void assert_ts(struct json_object *trace, const char *name, double us)
 	",\"monotonic_less_card_max_ns\":" max "}"
 
 /* Card 1 is 5 s behind the host's clock, card 3 between 7 and 9. */
-static void clocks_are_brought_together(void **state)
+TEST_F(DIRECTORY, clocks_are_brought_together)
 {
 	static const char *const lines[] = {
 		"a-1 [0] . 20.000000: vta_ctx_open: vta1 tgid=1",
 	};
 	struct json_object *trace, *other;
 
-	(void)state;
 	file("1.json", "{\"otherData\":{\"queues\":["
 	     OFFSETS("1", "4000000000", "5500000000") ","
 	     OFFSETS("1", "4500000000", "8000000000") ","
@@ -205,21 +202,20 @@ static void clocks_are_brought_together(void **state)
 	json_object_put(trace);
 }
 
-static void without_programs_the_clock_is_the_hosts(void **state)
+TEST_F(DIRECTORY, without_programs_the_clock_is_the_hosts)
 {
 	static const char *const lines[] = {
 		"a-1 [0] . 20.000000: vta_ctx_open: vta1 tgid=1",
 	};
 	struct json_object *trace = merge(kernel(lines, 1), 0, dir);
 
-	(void)state;
 	assert_ts(trace, "ctx_open", 20e6);
 	assert_string_equal(json_str(json_get(trace, "otherData"), "clock"), "CLOCK_MONOTONIC");
 	json_object_put(trace);
 }
 
 /* By thread; ends without a beginning and beginnings without an end are marks. */
-static void waits_are_spans(void **state)
+TEST_F(DIRECTORY, waits_are_spans)
 {
 	static const char *const lines[] = {
 		"a-1 [0] . 1.000000: vta_wait_end: vta0 queue=1 seq=1 done=1 ret=0",
@@ -236,7 +232,6 @@ static void waits_are_spans(void **state)
 		double ts, dur;
 	} want[] = { { "i", 1e6, 0 }, { "X", 2e6, 1e6 }, { "X", 2.5e6, 2e6 }, { "i", 4e6, 0 } };
 
-	(void)state;
 	assert_int_equal(json_object_array_length(events), 4);
 	for (size_t i = 0; i < 4; i++) {
 		struct json_object *e = json_object_array_get_idx(events, i);
@@ -249,21 +244,4 @@ static void waits_are_spans(void **state)
 	ret = json_get(json_args(json_object_array_get_idx(events, 1)), "ret");
 	assert_int_equal(json_object_get_int64(ret), -110);
 	json_object_put(trace);
-}
-
-#define TEST(name)	cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(marks),
-		cmocka_unit_test(values),
-		cmocka_unit_test(odd_commands),
-		cmocka_unit_test(no_events),
-		TEST(clocks_are_brought_together),
-		TEST(without_programs_the_clock_is_the_hosts),
-		TEST(waits_are_spans),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,8 +11,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../frame.h"
 #include "fake.h"
-#include "test.h"
 
 #define ENTRIES		4u
 #define COPY_MIN	100u
@@ -85,16 +85,17 @@ static int teardown(void **state)
 	return fake_teardown(state) || frees_too_early;
 }
 
+#define QUEUE void *unused, setup, teardown
+
 static const struct vta_desc *latest(void)
 {
 	return &fake.ring[(vtadev_submitted(q) - 1) % ENTRIES];
 }
 
-static void little_is_copied_by_the_cpu(void **state)
+TEST_F(QUEUE, little_is_copied_by_the_cpu)
 {
 	char bytes[COPY_MIN - 1], back[COPY_MIN - 1] = { 0 };
 
-	(void)state;
 	memset(bytes, 5, sizeof(bytes));
 	assert_int_equal(vtadev_upload(q, buf, SIZE - sizeof(bytes), bytes, sizeof(bytes)), 0);
 	assert_int_equal(vtadev_download(q, buf, SIZE - sizeof(back), back, sizeof(back)), 0);
@@ -104,11 +105,10 @@ static void little_is_copied_by_the_cpu(void **state)
 }
 
 /* Either way, behind what the queue has to do. */
-static void the_cpu_waits_for_the_queue(void **state)
+TEST_F(QUEUE, the_cpu_waits_for_the_queue)
 {
 	char byte = 1;
 
-	(void)state;
 	assert_int_equal(vtadev_fill(q, buf, 0, 0, 8, NULL), 0);
 	assert_int_equal(vtadev_download(q, buf, 0, &byte, 1), 0);
 	assert_int_equal(fake.wait.seq, 1);
@@ -119,12 +119,11 @@ static void the_cpu_waits_for_the_queue(void **state)
 	assert_int_equal(done, 2);
 }
 
-static void much_is_copied_by_the_card(void **state)
+TEST_F(QUEUE, much_is_copied_by_the_card)
 {
 	char bytes[COPY_MIN + 8] = { 0 };
 	struct vta_desc want;
 
-	(void)state;
 	assert_int_equal(vtadev_upload(q, buf, 40, bytes + 1, COPY_MIN), 0);
 	assert_true(fake.pin.user_addr == (uintptr_t)bytes + 1);
 	assert_int_equal(fake.pin.size, COPY_MIN);
@@ -144,11 +143,10 @@ static void much_is_copied_by_the_card(void **state)
 	assert_int_equal(fake.buffers, 1);
 }
 
-static void room_in_the_ring_is_waited_for(void **state)
+TEST_F(QUEUE, room_in_the_ring_is_waited_for)
 {
 	char bytes[COPY_MIN] = { 0 };
 
-	(void)state;
 	for (unsigned int i = 0; i < ENTRIES; i++)
 		assert_int_equal(vtadev_fill(q, buf, 0, 0, 8, NULL), 0);
 	assert_int_equal(vtadev_upload(q, buf, 0, bytes, sizeof(bytes)), 0);
@@ -187,12 +185,11 @@ static void assert_piece(unsigned int i, const struct vtadev_buf *to, size_t at,
 }
 
 /* The next one is pinned and given to the card before the last one is waited for. */
-static void pieces(void **state)
+TEST_F(QUEUE, pieces)
 {
 	struct vtadev_buf *huge = import_huge();
 	char *mem, *bytes = huge_bytes(0, &mem);
 
-	(void)state;
 	assert_int_equal(vtadev_download(q, huge, 0, bytes, HUGE), 0);
 	assert_int_equal(done, 3);
 	assert_int_equal(ahead, 1);
@@ -204,12 +201,11 @@ static void pieces(void **state)
 	free(mem);
 }
 
-static void pieces_are_of_whole_huge_pages(void **state)
+TEST_F(QUEUE, pieces_are_of_whole_huge_pages)
 {
 	struct vtadev_buf *huge = import_huge();
 	char *mem, *bytes = huge_bytes(3, &mem);
 
-	(void)state;
 	assert_int_equal(vtadev_download(q, huge, 1, bytes, HUGE - 1), 0);
 	assert_int_equal(done, 3);
 	assert_piece(0, huge, 1, bytes, PIECE - 3);
@@ -220,12 +216,11 @@ static void pieces_are_of_whole_huge_pages(void **state)
 }
 
 /* With room for one piece of the usual length: two of half of it. */
-static void little_room(void **state)
+TEST_F(QUEUE, little_room)
 {
 	struct vtadev_buf *huge = import_huge();
 	char *mem, *bytes = huge_bytes(0, &mem);
 
-	(void)state;
 	fake.pin_limit = PIECE + 1;
 	assert_int_equal(vtadev_download(q, huge, 0, bytes, HUGE - 5), 0);
 	assert_int_equal(done, 3);
@@ -238,13 +233,12 @@ static void little_room(void **state)
 	free(mem);
 }
 
-static void hardly_any_room(void **state)
+TEST_F(QUEUE, hardly_any_room)
 {
 	struct vtadev_buf *huge = import_huge();
 	char *mem, *bytes = huge_bytes(0, &mem);
 	unsigned int calls;
 
-	(void)state;
 	fake.pin_limit = LITTLE;		/* one at a time */
 	assert_int_equal(vtadev_upload(q, huge, 0, bytes, 4 * LITTLE), 0);
 	assert_int_equal(done, 4);
@@ -259,12 +253,11 @@ static void hardly_any_room(void **state)
 }
 
 /* The CPU copies memory that cannot be pinned: all of it, or the rest. */
-static void memory_that_cannot_be_pinned(void **state)
+TEST_F(QUEUE, memory_that_cannot_be_pinned)
 {
 	static const int errors[] = { EFAULT, ENOMEM, ENOSPC, EOPNOTSUPP, EACCES };
 	char bytes[COPY_MIN], back[COPY_MIN];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
 		fake.fail_pin = errors[i];
 		memset(bytes, (int)i + 1, sizeof(bytes));
@@ -277,13 +270,12 @@ static void memory_that_cannot_be_pinned(void **state)
 	assert_int_equal(vtadev_upload(q, buf, 9, bytes, sizeof(bytes)), -ENODEV);
 }
 
-static void the_rest_is_not_copied_twice(void **state)
+TEST_F(QUEUE, the_rest_is_not_copied_twice)
 {
 	struct vtadev_buf *huge = import_huge();
 	char *mem, *bytes = huge_bytes(0, &mem);
 	void *ptr;
 
-	(void)state;
 	memset(bytes, 9, HUGE);
 	fake.pins = 1;
 	fake.fail_pin = ENOMEM;
@@ -298,12 +290,11 @@ static void the_rest_is_not_copied_twice(void **state)
 	free(mem);
 }
 
-static void buffers_for_reading(void **state)
+TEST_F(QUEUE, buffers_for_reading)
 {
 	struct vtadev_buf *fixed = NULL;
 	char bytes[COPY_MIN] = { 1 };
 
-	(void)state;
 	assert_int_equal(vtadev_buf_alloc(dev, SIZE, VTADEV_READONLY, &fixed), 0);
 	assert_int_equal(vtadev_upload(q, fixed, 0, bytes, sizeof(bytes)), 0);
 	assert_int_equal(vtadev_submitted(q), 0);	/* the card may not */
@@ -312,13 +303,12 @@ static void buffers_for_reading(void **state)
 	vtadev_buf_free(fixed);
 }
 
-static void refusals(void **state)
+TEST_F(QUEUE, refusals)
 {
 	struct vtadev *other = fake_open();
 	struct vtadev_buf *theirs = NULL;
 	char byte = 1;
 
-	(void)state;
 	assert_int_equal(vtadev_buf_alloc(other, SIZE, VTADEV_HOST, &theirs), 0);
 	assert_int_equal(vtadev_upload(q, theirs, 0, &byte, 1), -EINVAL);
 	assert_int_equal(vtadev_download(q, theirs, 0, &byte, 1), -EINVAL);
@@ -337,11 +327,10 @@ static void halt(struct fake *f)
 	done = vtadev_submitted(q);	/* a halted queue touches nothing */
 }
 
-static void halts(void **state)
+TEST_F(QUEUE, halts)
 {
 	char bytes[COPY_MIN] = { 0 };
 
-	(void)state;
 	fake.on_wait = halt;
 	fake.wait_errno = EIO;
 	assert_int_equal(vtadev_upload(q, buf, 0, bytes, sizeof(bytes)), -EIO);
@@ -366,12 +355,11 @@ static void assert_by_card(struct vtadev_buf *to, size_t len, char *bytes, unsig
 }
 
 /* The one that follows is unpinned, too. */
-static void halts_in_a_large_one(void **state)
+TEST_F(QUEUE, halts_in_a_large_one)
 {
 	struct vtadev_buf *huge = import_huge();
 	char *mem, *bytes = huge_bytes(0, &mem);
 
-	(void)state;
 	fake.on_wait = halt;
 	fake.wait_errno = EIO;
 	assert_int_equal(vtadev_upload(q, huge, 0, bytes, HUGE), -EIO);
@@ -386,13 +374,12 @@ static void halts_in_a_large_one(void **state)
  * The wait for the last piece fails, though a later one will not, by what the card
  * says then: its bytes are missing.
  */
-static void halts_that_others_recover(void **state)
+TEST_F(QUEUE, halts_that_others_recover)
 {
 	static const int errors[] = { EIO, EINVAL };
 	struct vtadev_buf *huge = import_huge();
 	char *mem, *bytes = huge_bytes(0, &mem);
 
-	(void)state;
 	fake.fail_pin = ENOMEM;
 	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
 		fake.pins = 1;
@@ -407,13 +394,12 @@ static void halts_that_others_recover(void **state)
 	free(mem);
 }
 
-static void defaults_and_never(void **state)
+TEST_F(QUEUE, defaults_and_never)
 {
 	const size_t least = VTADEV_COPY_MIN_DEFAULT;
 	struct vtadev_buf *card = NULL;
 	char *bytes = calloc(1, SIZE);
 
-	(void)state;
 	assert_non_null(bytes);
 	assert_true(least <= SIZE);
 	assert_int_equal(vtadev_buf_alloc(dev, SIZE, VTADEV_CARD, &card), 0);
@@ -427,29 +413,4 @@ static void defaults_and_never(void **state)
 	assert_by_card(card, SIZE, bytes, 0);
 	vtadev_buf_free(card);
 	free(bytes);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(little_is_copied_by_the_cpu),
-		TEST(the_cpu_waits_for_the_queue),
-		TEST(much_is_copied_by_the_card),
-		TEST(room_in_the_ring_is_waited_for),
-		TEST(pieces),
-		TEST(pieces_are_of_whole_huge_pages),
-		TEST(little_room),
-		TEST(hardly_any_room),
-		TEST(memory_that_cannot_be_pinned),
-		TEST(the_rest_is_not_copied_twice),
-		TEST(buffers_for_reading),
-		TEST(refusals),
-		TEST(halts),
-		TEST(halts_in_a_large_one),
-		TEST(halts_that_others_recover),
-		TEST(defaults_and_never),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,8 +7,8 @@
 #include <sched.h>
 #include <time.h>
 
+#include "../frame.h"
 #include "fake.h"
-#include "test.h"
 
 static struct vtadev *dev;
 static struct vtadev_queue *q;
@@ -35,6 +35,8 @@ static int teardown(void **state)
 	return fake_teardown(state);
 }
 
+#define QUEUE void *unused, setup, teardown
+
 static int64_t now_ns(void)
 {
 	struct timespec ts;
@@ -49,20 +51,18 @@ static void complete_all(struct fake *f)
 	fake_complete(4);
 }
 
-static void already_done(void **state)
+TEST_F(QUEUE, already_done)
 {
-	(void)state;
 	fake_complete(3);
 	assert_int_equal(vtadev_wait(q, 3, -1), 0);
 	assert_int_equal(vtadev_wait(q, 0, -1), 0);
 	assert_int_equal(fake.calls, 0);
 }
 
-static void asks_the_kernel(void **state)
+TEST_F(QUEUE, asks_the_kernel)
 {
 	int64_t before = now_ns();
 
-	(void)state;
 	fake.on_wait = complete_all;
 	assert_int_equal(vtadev_wait(q, 4, 1000000000), 0);
 	assert_int_equal(fake.calls, 1);
@@ -72,9 +72,8 @@ static void asks_the_kernel(void **state)
 	assert_in_range(fake.wait.deadline_ns, before + 1000000000, now_ns() + 1000000000);
 }
 
-static void deadlines(void **state)
+TEST_F(QUEUE, deadlines)
 {
-	(void)state;
 	fake.wait_errno = ETIMEDOUT;
 	assert_int_equal(vtadev_wait(q, 4, -1), -ETIMEDOUT);
 	assert_true(fake.wait.deadline_ns == VTA_WAIT_FOREVER);
@@ -84,20 +83,18 @@ static void deadlines(void **state)
 	assert_true(fake.wait.deadline_ns <= now_ns());
 }
 
-static void continues_after_signals(void **state)
+TEST_F(QUEUE, continues_after_signals)
 {
-	(void)state;
 	fake.interrupts = 3;
 	fake.on_wait = complete_all;
 	assert_int_equal(vtadev_wait(q, 4, -1), 0);
 	assert_int_equal(fake.calls, 4);
 }
 
-static void passes_errors_on(void **state)
+TEST_F(QUEUE, passes_errors_on)
 {
 	static const int errors[] = { ETIMEDOUT, EIO, ENODEV, ENOENT };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
 		fake.wait_errno = errors[i];
 		assert_int_equal(vtadev_wait(q, 4, -1), -errors[i]);
@@ -106,18 +103,16 @@ static void passes_errors_on(void **state)
 	}
 }
 
-static void never_submitted(void **state)
+TEST_F(QUEUE, never_submitted)
 {
-	(void)state;
 	assert_int_equal(vtadev_wait(q, 5, -1), -EINVAL);
 	assert_int_equal(vtadev_done(q, UINT64_MAX), -EINVAL);
 	assert_int_equal(vtadev_arm(q, 5), -EINVAL);
 	assert_int_equal(fake.calls, 0);
 }
 
-static void halted(void **state)
+TEST_F(QUEUE, halted)
 {
-	(void)state;
 	fake_complete(2);
 	fake_state(VTA_QUEUE_HALTED);
 	assert_int_equal(vtadev_wait(q, 2, -1), 0);
@@ -127,9 +122,8 @@ static void halted(void **state)
 }
 
 /* The kernel says done, and the page does not. */
-static void kernel_and_card_disagree(void **state)
+TEST_F(QUEUE, kernel_and_card_disagree)
 {
-	(void)state;
 	assert_int_equal(vtadev_wait(q, 4, -1), -EPROTO);
 	assert_int_equal(vtadev_arm(q, 4), -EPROTO);
 }
@@ -140,25 +134,22 @@ static void complete_too_many(struct fake *f)
 	fake_complete(5);
 }
 
-static void wild_number_while_waiting(void **state)
+TEST_F(QUEUE, wild_number_while_waiting)
 {
-	(void)state;
 	fake.on_wait = complete_too_many;
 	assert_int_equal(vtadev_wait(q, 4, -1), -EPROTO);
 }
 
-static void sync_waits_for_all(void **state)
+TEST_F(QUEUE, sync_waits_for_all)
 {
-	(void)state;
 	fake.on_wait = complete_all;
 	fake_complete(3);
 	assert_int_equal(vtadev_sync(q, -1), 0);
 	assert_int_equal(fake.wait.seq, 4);
 }
 
-static void arm(void **state)
+TEST_F(QUEUE, arm)
 {
-	(void)state;
 	fake.wait_errno = EAGAIN;
 	assert_int_equal(vtadev_arm(q, 4), 0);
 	assert_int_equal(fake.wait.flags, VTA_WAIT_POLL);
@@ -174,9 +165,8 @@ static void arm(void **state)
 }
 
 /* POLLIN would stay set without another call to the kernel. */
-static void event_is_dropped(void **state)
+TEST_F(QUEUE, event_is_dropped)
 {
-	(void)state;
 	fake.wait_errno = EAGAIN;
 	assert_int_equal(vtadev_arm(q, 3), 0);
 	fake.wait_errno = 0;
@@ -203,11 +193,10 @@ static void event_is_dropped(void **state)
 	assert_int_equal(fake.wait.flags, 0);
 }
 
-static void fault_record(void **state)
+TEST_F(QUEUE, fault_record)
 {
 	struct vtadev_fault fault;
 
-	(void)state;
 	fake.fault = (struct vta_queue_fault){
 		.queue = 7, .reason = VTA_FAULT_PAGE, .access = VTA_ACCESS_LOAD,
 		.addr = 0x1000, .seq = 3, .insn_index = 5,
@@ -236,7 +225,7 @@ static void *complete_soon(void *arg)
 	return arg;
 }
 
-static void spins_first(void **state)
+TEST_F(QUEUE, spins_first)
 {
 	struct vtadev_queue_opts opts = { .ring_entries = 8, .spin_ns = INT32_MAX };
 	struct vta_desc d = vtadev_desc_nop();
@@ -245,7 +234,6 @@ static void spins_first(void **state)
 	pthread_t thread;
 	int err, tries = 0;
 
-	(void)state;
 	/* The other thread may come later than the spin ends, but not each time. */
 	do {
 		fake_complete(0);
@@ -288,13 +276,12 @@ static void *card(void *arg)
 	return arg;
 }
 
-static void looked_at_while_submitted_to(void **state)
+TEST_F(QUEUE, looked_at_while_submitted_to)
 {
 	struct vtadev_queue *queue = fake_queue(dev, 8);
 	pthread_t threads[2];
 	uint64_t done = 0, last = 0;
 
-	(void)state;
 	assert_int_equal(pthread_create(&threads[0], NULL, submitter, queue), 0);
 	assert_int_equal(pthread_create(&threads[1], NULL, card, NULL), 0);
 	while (done < ROUNDS) {
@@ -306,28 +293,4 @@ static void looked_at_while_submitted_to(void **state)
 	assert_int_equal(pthread_join(threads[0], NULL), 0);
 	assert_int_equal(pthread_join(threads[1], NULL), 0);
 	vtadev_queue_destroy(queue);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(already_done),
-		TEST(asks_the_kernel),
-		TEST(deadlines),
-		TEST(continues_after_signals),
-		TEST(passes_errors_on),
-		TEST(never_submitted),
-		TEST(halted),
-		TEST(kernel_and_card_disagree),
-		TEST(wild_number_while_waiting),
-		TEST(sync_waits_for_all),
-		TEST(arm),
-		TEST(event_is_dropped),
-		TEST(fault_record),
-		TEST(spins_first),
-		TEST(looked_at_while_submitted_to),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
