@@ -457,16 +457,4 @@ static inline uint64_t vta_isa_loop_cycles(const struct vta_isa_loop *l)
 	return VTA_ISA_LOOP_LATENCY + vta_isa_loop_count(l) * (l->alu && !l->use_imm ? 2 : 1);
 }
 
-/* A COPY or FILL (docs/hardware.md, section 7) of @rows rows of @width bytes. */
-#define VTA_COPY_LATENCY	16
-#define VTA_COPY_ROW		1
-#define VTA_COPY_PORT		16	/* bytes a cycle */
-
-static inline uint64_t vta_copy_cycles(uint32_t rows, uint32_t width)
-{
-	uint64_t row = VTA_COPY_ROW + ((uint64_t)width + VTA_COPY_PORT - 1) / VTA_COPY_PORT;
-
-	return VTA_COPY_LATENCY + rows * row;
-}
-
 #endif /* VTA_ISA_H */

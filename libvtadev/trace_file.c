@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "trace_file.h"
+#include "vta_desc.h"
 
 /*
  * Thread ids of what is no thread: above those of Linux, which end at 2^22. An
@@ -20,34 +21,6 @@
 #define TID_COMPUTE(c)	(TID_BASE + 2 * (c))
 #define TID_COPY(c)	(TID_BASE + 2 * (c) + 1)
 #define TID_QUEUE(q)	(TID_BASE + (1u << 20) + (q))
-
-static const char *const op_names[] = {
-	[VTA_OP_NOP] = "NOP", [VTA_OP_RUN] = "RUN", [VTA_OP_COPY] = "COPY",
-	[VTA_OP_FILL] = "FILL", [VTA_OP_SIGNAL] = "SIGNAL", [VTA_OP_WAIT] = "WAIT",
-};
-
-#define OPS	(sizeof(op_names) / sizeof(*op_names))
-
-static uint32_t op_of(const struct vta_desc *desc)
-{
-	return le32toh(desc->op_flags) & VTA_DESC_OP_MASK;
-}
-
-/* Where a descriptor is executed: on one of the engines, or between them. */
-enum unit { COMPUTE, COPY, NONE };
-
-static enum unit unit_of(const struct vta_desc *desc)
-{
-	switch (op_of(desc)) {
-	case VTA_OP_RUN:
-		return desc->run.insn_count ? COMPUTE : NONE;
-	case VTA_OP_COPY:
-	case VTA_OP_FILL:
-		return COPY;
-	default:
-		return NONE;
-	}
-}
 
 static void put_text(FILE *file, const char *text)
 {
@@ -83,7 +56,7 @@ static void put_name(FILE *file, const char *before, const char *kind, pid_t pid
 /* What the operation is about. */
 static void put_operands(FILE *file, const struct vta_desc *d)
 {
-	switch (op_of(d)) {
+	switch (vta_desc_op(d)) {
 	case VTA_OP_RUN:
 		fprintf(file, ",\"insn_addr\":%u,\"insns\":%u", le32toh(d->run.insn_addr),
 			le32toh(d->run.insn_count));
@@ -115,15 +88,16 @@ static void put_operands(FILE *file, const struct vta_desc *d)
 static void put_event(FILE *file, const struct trace_track *t, const struct trace_event *e,
 		      uint64_t when)
 {
-	static const char *const units[] = { "compute", "copy", "sync" };
-	enum unit unit = unit_of(&e->desc);
+	static const char *const units[] = { "sync", "compute", "copy" };
+	const struct vta_desc_rule *rule = vta_desc_rule(vta_desc_op(&e->desc));
+	enum vta_unit unit = vta_desc_unit(&e->desc);
 	unsigned int tid = TID_QUEUE(t->number);
 
-	if (e->stamped && unit != NONE)
-		tid = unit == COMPUTE ? TID_COMPUTE(t->card.index) : TID_COPY(t->card.index);
+	if (e->stamped && unit != VTA_UNIT_FRONT)
+		tid = unit == VTA_UNIT_COMPUTE ? TID_COMPUTE(t->card.index) :
+						 TID_COPY(t->card.index);
 	fprintf(file, ",\n{\"name\":\"%s\",\"cat\":\"%s\",\"pid\":%d,\"tid\":%u",
-		op_of(&e->desc) < OPS ? op_names[op_of(&e->desc)] : "unknown", units[unit],
-		(int)t->pid, tid);
+		rule ? rule->name : "unknown", units[unit], (int)t->pid, tid);
 	if (e->stamped) {
 		fputs(",\"ph\":\"X\"", file);
 		put_time(file, "ts", e->start);

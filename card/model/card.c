@@ -43,7 +43,7 @@ void card_wake(struct card *card)
 	for (unsigned int i = 0; i < card->config.queues; i++)
 		queue_set_add(&card->kicked, i);
 	front_wake(card);
-	for (unsigned int i = 0; i < DESC_ENGINES; i++)
+	for (unsigned int i = 0; i < VTA_ENGINES; i++)
 		engine_wake(&card->engines[i]);
 	pthread_cond_broadcast(&card->bus.changed);
 }
@@ -61,7 +61,7 @@ uint32_t card_status(const struct card *card)
 {
 	bool busy = card->front_queue;
 
-	for (unsigned int i = 0; i < DESC_ENGINES; i++)
+	for (unsigned int i = 0; i < VTA_ENGINES; i++)
 		busy |= !!card->engines[i].queue;
 	for (unsigned int i = 0; i < card->config.queues; i++)
 		busy |= card->queues[i].phase == CARD_PHASE_WAITING;
@@ -103,7 +103,7 @@ void card_set_bus(struct card *card, bool on)
 void card_set_weight(struct card *card, unsigned int group, unsigned int weight)
 {
 	card->weights[group] = weight ? (uint8_t)weight : 1;
-	for (unsigned int i = 0; i < DESC_ENGINES; i++)
+	for (unsigned int i = 0; i < VTA_ENGINES; i++)
 		arbiter_set_weight(&card->engines[i].arbiter, group, card->weights[group]);
 }
 
@@ -124,7 +124,7 @@ void card_begin_reset(struct card *card, bool flr)
 
 static void reset_engines(struct card *card)
 {
-	for (unsigned int i = 0; i < DESC_ENGINES; i++)
+	for (unsigned int i = 0; i < VTA_ENGINES; i++)
 		engine_reset(&card->engines[i]);
 	for (unsigned int i = 0; i < card->config.contexts; i++)
 		card->weights[i] = 1;
@@ -152,7 +152,7 @@ static void reset_registers(struct card *card)
 
 static bool engines_idle(const struct card *card)
 {
-	for (unsigned int i = 0; i < DESC_ENGINES; i++)
+	for (unsigned int i = 0; i < VTA_ENGINES; i++)
 		if (card->engines[i].queue)
 			return false;
 	return true;
@@ -237,14 +237,14 @@ static int init_sync(struct card *card)
 		ret = pthread_cond_init(&card->engine_idle, NULL);
 	if (!ret)
 		ret = pthread_cond_init(&card->limiter.wake, NULL);
-	for (unsigned int i = 0; i < DESC_ENGINES && !ret; i++)
+	for (unsigned int i = 0; i < VTA_ENGINES && !ret; i++)
 		ret = pthread_cond_init(&card->engines[i].wake, NULL);
 	return -ret;
 }
 
 static void destroy_sync(struct card *card)
 {
-	for (unsigned int i = 0; i < DESC_ENGINES; i++)
+	for (unsigned int i = 0; i < VTA_ENGINES; i++)
 		pthread_cond_destroy(&card->engines[i].wake);
 	pthread_cond_destroy(&card->limiter.wake);
 	pthread_cond_destroy(&card->engine_idle);
@@ -253,7 +253,7 @@ static void destroy_sync(struct card *card)
 }
 
 /* The front end, the limiter, the engines. */
-static const unsigned int threads = 2 + DESC_ENGINES;
+static const unsigned int threads = 2 + VTA_ENGINES;
 
 static pthread_t *thread_at(struct card *card, unsigned int i)
 {
@@ -299,7 +299,7 @@ static int start_threads(struct card *card)
 int card_new(struct card **out, const struct card_config *config,
 	     const struct card_ops *ops, void *priv)
 {
-	static const enum desc_unit units[DESC_ENGINES] = { DESC_COMPUTE, DESC_COPY };
+	static const enum vta_unit units[VTA_ENGINES] = { VTA_UNIT_COMPUTE, VTA_UNIT_COPY };
 	struct card *card;
 	int ret;
 
@@ -314,7 +314,7 @@ int card_new(struct card **out, const struct card_config *config,
 	card->mem_fd = -1;
 	for (unsigned int i = 0; i < VTA_QUEUES_MAX; i++)
 		card->queues[i].index = i;
-	for (unsigned int i = 0; i < DESC_ENGINES; i++) {
+	for (unsigned int i = 0; i < VTA_ENGINES; i++) {
 		card->engines[i].card = card;
 		card->engines[i].unit = units[i];
 	}

@@ -21,7 +21,7 @@ void clock_init(struct clock *clock, unsigned int slowness)
 		.base = 1,
 		.base_host = host_now(),
 	};
-	for (unsigned int i = 0; i < DESC_ENGINES; i++)
+	for (unsigned int i = 0; i < VTA_ENGINES; i++)
 		clock->due[i] = UINT64_MAX;
 }
 
@@ -35,7 +35,7 @@ uint64_t clock_now(const struct clock *clock)
 	if (!clock_modelled(clock))
 		return clock->base + now;
 	now = clock->base + now / clock->slowness;
-	for (unsigned int i = 0; i < DESC_ENGINES; i++)
+	for (unsigned int i = 0; i < VTA_ENGINES; i++)
 		if (now > clock->due[i])
 			now = clock->due[i];
 	return now;

@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "desc.h"
+#include "vta_desc.h"
 
 #define CLOCK_SLOWNESS_MAX	1000000u
 
@@ -30,7 +30,7 @@ struct clock {
 	uint64_t base;			/* card time ... */
 	uint64_t base_host;		/* ... and the host's at that moment */
 	unsigned int holders;		/* not 0: it stands at base */
-	uint64_t due[DESC_ENGINES];	/* it does not pass these; UINT64_MAX: none */
+	uint64_t due[VTA_ENGINES];	/* it does not pass these; UINT64_MAX: none */
 };
 
 /* Card time 1 is now. */

@@ -29,7 +29,7 @@ static void engine_sleep(struct card *card, struct engine *engine)
 
 void engine_offer(struct card *card, const struct queue *q)
 {
-	for (unsigned int i = 0; i < DESC_ENGINES; i++) {
+	for (unsigned int i = 0; i < VTA_ENGINES; i++) {
 		struct engine *engine = &card->engines[i];
 
 		if (engine->unit == q->unit) {
@@ -41,7 +41,7 @@ void engine_offer(struct card *card, const struct queue *q)
 
 void engine_withdraw(struct card *card, const struct queue *q)
 {
-	for (unsigned int i = 0; i < DESC_ENGINES; i++)
+	for (unsigned int i = 0; i < VTA_ENGINES; i++)
 		arbiter_del(&card->engines[i].arbiter, q->group, q->index);
 }
 
@@ -200,14 +200,14 @@ static struct outcome execute(struct card *card, struct queue *q)
 {
 	uint64_t most = limit_cycles(card, q);
 
-	if (q->unit == DESC_COMPUTE)
+	if (q->unit == VTA_UNIT_COMPUTE)
 		return run_execute(card, q, most);
-	if (desc_copy_cycles(&q->desc) > most)
+	if (vta_desc_copy_cycles(&q->desc) > most)
 		return (struct outcome) {
 			.ret = VTA_FAULT_TIME,
 			.insn_index = VTA_FAULT_NO_INSN,
 		};
-	return desc_op(&q->desc) == VTA_OP_COPY ? copy_execute(card, q) : fill_execute(card, q);
+	return vta_desc_op(&q->desc) == VTA_OP_COPY ? copy_execute(card, q) : fill_execute(card, q);
 }
 
 /*
@@ -249,7 +249,7 @@ static bool held(const struct engine *engine, const struct queue *q)
 {
 	const struct inject *inject = &engine->card->inject;
 	enum inject_kind kind =
-		engine->unit == DESC_COMPUTE ? INJECT_HANG_COMPUTE : INJECT_HANG_COPY;
+		engine->unit == VTA_UNIT_COMPUTE ? INJECT_HANG_COMPUTE : INJECT_HANG_COPY;
 
 	if (engine->card->exiting || atomic_load(&q->give_up))
 		return false;
@@ -320,7 +320,7 @@ void *engine_main(void *arg)
 	while (!card->exiting) {
 		struct queue *q;
 
-		if (engine->unit == DESC_COMPUTE && state_wants_engine(card))
+		if (engine->unit == VTA_UNIT_COMPUTE && state_wants_engine(card))
 			put_away(engine);
 		q = pick(engine);
 		if (q)

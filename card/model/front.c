@@ -79,7 +79,7 @@ static void execute(struct card *card, struct queue *q)
 		queue_begin(card, q);
 	q->phase = CARD_PHASE_EXECUTING;
 	card->front_queue = q;
-	switch (desc_op(&q->desc)) {
+	switch (vta_desc_op(&q->desc)) {
 	case VTA_OP_SIGNAL:
 		outcome = do_signal(card, q);
 		break;
@@ -105,7 +105,7 @@ static bool executable(const struct card *card, const struct queue *q)
 		return false;
 	if (q->phase == CARD_PHASE_WAITING)
 		return q->look && !card->fatal;
-	return q->phase == CARD_PHASE_READY && q->unit == DESC_FRONT && card_serving(card);
+	return q->phase == CARD_PHASE_READY && q->unit == VTA_UNIT_FRONT && card_serving(card);
 }
 
 static void serve(struct card *card, struct queue *q)

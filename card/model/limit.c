@@ -94,7 +94,7 @@ static void look_at_all(struct card *card)
 {
 	uint64_t left = UINT64_MAX, now;
 
-	for (unsigned int i = 0; i < DESC_ENGINES; i++) {
+	for (unsigned int i = 0; i < VTA_ENGINES; i++) {
 		uint64_t ns = look(card, &card->engines[i]);
 
 		left = ns < left ? ns : left;

@@ -41,7 +41,7 @@ static inline uint32_t field_put(uint32_t mask, uint32_t val)
 /* An engine serves one unit's descriptors; everything but thread: card.lock. */
 struct engine {
 	struct card *card;
-	enum desc_unit unit;
+	enum vta_unit unit;
 	pthread_t thread;
 	pthread_cond_t wake;
 	bool awake;		/* has work or is about to look: holds the clock */
@@ -113,7 +113,7 @@ struct card {
 	unsigned int front_last;
 	struct queue *front_queue;	/* whose descriptor it executes */
 
-	struct engine engines[DESC_ENGINES];
+	struct engine engines[VTA_ENGINES];
 	struct limiter limiter;
 	uint8_t weights[VTA_CONTEXTS_MAX];	/* of groups */
 	struct core *core;	/* the compute engine's alone */

@@ -45,14 +45,14 @@ enum vta_queue_state queue_state(const struct queue *q)
 enum vta_hand queue_hand(const struct queue *q)
 {
 	static const enum vta_hand waits[] = {
-		[DESC_FRONT]	= VTA_HAND_SHORT,
-		[DESC_COMPUTE]	= VTA_HAND_FOR_COMPUTE,
-		[DESC_COPY]	= VTA_HAND_FOR_COPY,
+		[VTA_UNIT_FRONT]	= VTA_HAND_SHORT,
+		[VTA_UNIT_COMPUTE]	= VTA_HAND_FOR_COMPUTE,
+		[VTA_UNIT_COPY]	= VTA_HAND_FOR_COPY,
 	};
 	static const enum vta_hand executes[] = {
-		[DESC_FRONT]	= VTA_HAND_SHORT,
-		[DESC_COMPUTE]	= VTA_HAND_IN_COMPUTE,
-		[DESC_COPY]	= VTA_HAND_IN_COPY,
+		[VTA_UNIT_FRONT]	= VTA_HAND_SHORT,
+		[VTA_UNIT_COMPUTE]	= VTA_HAND_IN_COMPUTE,
+		[VTA_UNIT_COPY]	= VTA_HAND_IN_COPY,
 	};
 
 	switch (q->phase) {
@@ -86,7 +86,7 @@ bool queue_wants_front(struct card *card, const struct queue *q)
 	case CARD_PHASE_IDLE:
 		return card_serving(card) && waiting(q);
 	case CARD_PHASE_READY:
-		return card_serving(card) && q->unit == DESC_FRONT;
+		return card_serving(card) && q->unit == VTA_UNIT_FRONT;
 	case CARD_PHASE_WAITING:
 		/* It has been begun, so it may end even if no more are taken. */
 		return q->look && !card->fatal;
@@ -103,7 +103,7 @@ void queue_own(struct queue *q)
 void queue_release(struct card *card, struct queue *q)
 {
 	q->owned = false;
-	if (q->phase == CARD_PHASE_READY && q->unit != DESC_FRONT && queue_live(q))
+	if (q->phase == CARD_PHASE_READY && q->unit != VTA_UNIT_FRONT && queue_live(q))
 		engine_offer(card, q);
 	if (queue_wants_front(card, q))
 		front_kick(card, q);
@@ -477,7 +477,7 @@ void queue_fetch(struct card *card, struct queue *q)
 	uint64_t addr = q->ring_addr + index * sizeof(q->desc);
 	struct outcome outcome = OUTCOME_OK;
 	struct vta_desc desc;
-	struct desc_error error;
+	struct vta_desc_error error;
 
 	if (!queue_live(q) || q->phase != CARD_PHASE_IDLE || !waiting(q) || !card_serving(card))
 		return;
@@ -492,7 +492,7 @@ void queue_fetch(struct card *card, struct queue *q)
 		queue_fault(card, q, outcome.ret, &outcome);
 		return;
 	}
-	error = desc_check(&desc, q->cycles, q->save);
+	error = vta_desc_check(&desc, q->cycles, q->save);
 	if (error.reason) {
 		outcome.access = error.access;
 		outcome.addr = error.addr;
@@ -500,7 +500,7 @@ void queue_fetch(struct card *card, struct queue *q)
 		return;
 	}
 	q->desc = desc;
-	q->unit = desc_unit(&desc);
+	q->unit = vta_desc_unit(&desc);
 	q->held = false;
 	q->phase = CARD_PHASE_READY;
 }
@@ -545,7 +545,7 @@ static void count_done(struct card *card, const struct queue *q)
 	struct counters *counters = &card->counters;
 
 	counter_add(counters, VTA_COUNTER_DESCRIPTORS, 1);
-	switch (desc_op(&q->desc)) {
+	switch (vta_desc_op(&q->desc)) {
 	case VTA_OP_RUN:
 		counter_add(counters, VTA_COUNTER_RUNS, 1);
 		break;
@@ -579,7 +579,7 @@ static void queue_late(struct card *card, struct queue *q)
 /* The time that the descriptor in hand has used, now that it ends. */
 static void count_usage(struct queue *q, uint64_t cycles)
 {
-	switch (desc_op(&q->desc)) {
+	switch (vta_desc_op(&q->desc)) {
 	case VTA_OP_RUN:
 		q->cycles_done += cycles;
 		q->usage.runs++;
@@ -591,9 +591,9 @@ static void count_usage(struct queue *q, uint64_t cycles)
 	default:
 		break;
 	}
-	if (q->unit == DESC_COMPUTE)
+	if (q->unit == VTA_UNIT_COMPUTE)
 		q->usage.run_time += q->took;
-	else if (q->unit == DESC_COPY)
+	else if (q->unit == VTA_UNIT_COPY)
 		q->usage.copy_time += q->took;
 }
 

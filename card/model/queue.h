@@ -15,7 +15,7 @@
 #include <stdatomic.h>
 
 #include "card.h"
-#include "desc.h"
+#include "vta_desc.h"
 #include "latch.h"
 #include "vta.h"
 
@@ -71,7 +71,7 @@ struct queue {
 	bool saving;		/* the compute engine writes to the save area */
 
 	struct vta_desc desc;	/* in hand, unless phase is IDLE */
-	enum desc_unit unit;
+	enum vta_unit unit;
 	uint64_t number;	/* of it, once it has begun */
 	uint64_t begin;		/* card time when its execution began, */
 	uint64_t took;		/* and ns of it that it took */

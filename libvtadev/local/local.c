@@ -116,7 +116,7 @@ static int init(struct local *card)
 	card->power_on = (uint64_t)clock_ns();
 	pthread_mutex_init(&card->lock, NULL);
 	pthread_cond_init(&card->idle, NULL);
-	for (unsigned int i = 0; i < LOCAL_UNITS; i++)
+	for (unsigned int i = 0; i < VTA_UNITS; i++)
 		pthread_cond_init(&card->engines[i].wake, NULL);
 	return 0;
 }
@@ -156,7 +156,7 @@ static void free_card(struct local *card)
 		card->ops->core_free(card->device, card->core);
 	local_space_destroy(card);
 	card->ops->close(card->device);
-	for (unsigned int i = 0; i < LOCAL_UNITS; i++)
+	for (unsigned int i = 0; i < VTA_UNITS; i++)
 		pthread_cond_destroy(&card->engines[i].wake);
 	pthread_cond_destroy(&card->idle);
 	pthread_mutex_destroy(&card->lock);

@@ -29,7 +29,7 @@ struct vtadev_device_space {
 	atomic_bool late;
 };
 
-void local_engine_wake(struct local *card, enum local_unit unit)
+void local_engine_wake(struct local *card, enum vta_unit unit)
 {
 	pthread_cond_signal(&card->engines[unit].wake);
 }
@@ -350,7 +350,7 @@ static void fill_row(struct vtadev_device_space *at, uint64_t dst, uint32_t patt
 static void move_rows(struct vtadev_device_space *at, struct local_outcome *outcome)
 {
 	const struct vta_desc *desc = &at->queue->desc;
-	bool copies = local_op(desc) == VTA_OP_COPY;
+	bool copies = vta_desc_op(desc) == VTA_OP_COPY;
 	uint32_t row = desc->copy.width ? 0 : desc->copy.rows;
 
 	/* A row's address may be beyond 2^32, which is a fault, but not beyond 2^64. */
@@ -363,7 +363,7 @@ static void move_rows(struct vtadev_device_space *at, struct local_outcome *outc
 			fill_row(at, desc->fill.dst + (uint64_t)row * desc->fill.dst_pitch,
 				 desc->fill.pattern, desc->fill.width, outcome);
 	}
-	outcome->cycles = local_copy_cycles(desc, row);
+	outcome->cycles = vta_copy_cycles(row, desc->copy.width);
 }
 
 static void copy(struct local_queue *q, struct local_outcome *outcome)
@@ -372,8 +372,8 @@ static void copy(struct local_queue *q, struct local_outcome *outcome)
 
 	pthread_mutex_unlock(&q->card->lock);
 	space_begin(&at, q);
-	if (local_op(&q->desc) == VTA_OP_COPY && copy_by_device(q))
-		outcome->cycles = local_copy_cycles(&q->desc, q->desc.copy.rows);
+	if (vta_desc_op(&q->desc) == VTA_OP_COPY && copy_by_device(q))
+		outcome->cycles = vta_desc_copy_cycles(&q->desc);
 	else
 		move_rows(&at, outcome);
 	pthread_mutex_lock(&q->card->lock);
@@ -423,17 +423,17 @@ static bool wait_word(struct local_queue *q, struct local_outcome *outcome)
 
 static int execute(struct local_queue *q, struct local_outcome *outcome)
 {
-	if (q->unit == LOCAL_COMPUTE)
+	if (q->unit == VTA_UNIT_COMPUTE)
 		return run(q, outcome);
-	if (q->unit == LOCAL_COPY)
+	if (q->unit == VTA_UNIT_COPY)
 		copy(q, outcome);
-	else if (local_op(&q->desc) == VTA_OP_SIGNAL)
+	else if (vta_desc_op(&q->desc) == VTA_OP_SIGNAL)
 		signal_word(q, outcome);
 	return 0;
 }
 
 /* The queue's next descriptor may be another thread's. */
-static void pass_on(struct local_queue *q, enum local_unit unit)
+static void pass_on(struct local_queue *q, enum vta_unit unit)
 {
 	local_fetch(q);
 	if (q->phase == LOCAL_READY && q->unit != unit)
@@ -448,7 +448,7 @@ static void serve(struct local_engine *engine, struct local_queue *q)
 	if (q->phase == LOCAL_READY)
 		q->begin = local_time(engine->card);
 	q->phase = LOCAL_EXECUTING;
-	if (local_op(&q->desc) == VTA_OP_WAIT) {
+	if (vta_desc_op(&q->desc) == VTA_OP_WAIT) {
 		bool over = wait_word(q, &outcome);
 
 		if (!over && !atomic_load(&q->give_up)) {
@@ -465,11 +465,11 @@ static void serve(struct local_engine *engine, struct local_queue *q)
 }
 
 /* Whether the unit's thread has something to do for the queue. */
-static bool wants(struct local_queue *q, enum local_unit unit)
+static bool wants(struct local_queue *q, enum vta_unit unit)
 {
 	if (!q || q->state != VTA_QUEUE_ACTIVE)
 		return false;
-	if (unit == LOCAL_FRONT) {
+	if (unit == VTA_UNIT_FRONT) {
 		pass_on(q, unit);
 		if (q->phase == LOCAL_WAITING)
 			return q->look;
@@ -536,9 +536,9 @@ int local_engines_start(struct local *card)
 	/* The program's signals are its own threads'. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	for (n = 0; n < LOCAL_UNITS && !err; n += !err) {
+	for (n = 0; n < VTA_UNITS && !err; n += !err) {
 		card->engines[n].card = card;
-		card->engines[n].unit = (enum local_unit)n;
+		card->engines[n].unit = (enum vta_unit)n;
 		err = pthread_create(&card->engines[n].thread, NULL, engine_main,
 				     &card->engines[n]);
 	}
@@ -554,5 +554,5 @@ int local_engines_start(struct local *card)
 void local_engines_stop(struct local *card)
 {
 	if (card->started)
-		stop(card, LOCAL_UNITS);
+		stop(card, VTA_UNITS);
 }

@@ -6,7 +6,6 @@
  *   local_mem.c     its context's memory, by 32-bit addresses
  *   local_arena.c   the device's own memory: which pages of it buffers have
  *   local_queue.c   queues: their records, and the way of one descriptor
- *   local_desc.c    which descriptors are well-formed
  *   local_engine.c  the threads that execute descriptors
  *   local_wait.c    waiting for queues
  *
@@ -21,6 +20,7 @@
 #include <sys/types.h>
 
 #include "local.h"
+#include "vta_desc.h"
 #include "vtadev.h"
 #include "vtadev_device.h"
 
@@ -116,14 +116,7 @@ void local_arena_destroy(struct local_space *space);
 int local_arena_alloc(struct local_space *space, struct local_mem *mem);
 void local_arena_free(struct local_space *space, const struct local_mem *mem);
 
-/* ---- Descriptors (local_desc.c) ---- */
-
-enum local_unit {
-	LOCAL_FRONT,		/* needs no engine */
-	LOCAL_COMPUTE,
-	LOCAL_COPY,
-	LOCAL_UNITS,
-};
+/* ---- Descriptors ---- */
 
 /* How a descriptor fared: refused, or executed. */
 struct local_outcome {
@@ -136,12 +129,6 @@ struct local_outcome {
 };
 
 #define LOCAL_OK	((struct local_outcome){ .insn_index = VTA_FAULT_NO_INSN })
-
-enum vta_op local_op(const struct vta_desc *desc);
-struct local_outcome local_desc_check(const struct vta_desc *desc, uint64_t max_cycles, bool keeps);
-enum local_unit local_desc_unit(const struct vta_desc *desc);
-/* Of a COPY or FILL whose first @rows are done. */
-uint64_t local_copy_cycles(const struct vta_desc *desc, uint32_t rows);
 
 /* ---- Queues (local_queue.c); all with the card's lock ---- */
 
@@ -179,7 +166,7 @@ struct local_queue {
 
 	enum local_phase phase;
 	struct vta_desc desc;		/* in hand, unless IDLE */
-	enum local_unit unit;
+	enum vta_unit unit;
 	uint64_t begin;
 	bool look;			/* a WAIT is to look at its word again */
 	atomic_bool give_up;		/* it is being destroyed, or has faulted */
@@ -213,7 +200,7 @@ void local_lose(struct local *card);
 
 struct local_engine {
 	struct local *card;
-	enum local_unit unit;
+	enum vta_unit unit;
 	pthread_t thread;
 	pthread_cond_t wake;
 	struct local_queue *queue;	/* being served */
@@ -224,7 +211,7 @@ struct local_engine {
 int local_engines_start(struct local *card);
 void local_engines_stop(struct local *card);
 /* What the queue has in hand, or is to take, is for this unit's thread. */
-void local_engine_wake(struct local *card, enum local_unit unit);
+void local_engine_wake(struct local *card, enum vta_unit unit);
 
 /* ---- Waiting (local_wait.c) ---- */
 
@@ -252,7 +239,7 @@ struct local {
 	bool started;			/* its threads run */
 	uint32_t events;		/* what poll() says: POLLIN, POLLPRI, POLLHUP */
 	struct local_queue *queues[LOCAL_QUEUES];
-	struct local_engine engines[LOCAL_UNITS];
+	struct local_engine engines[VTA_UNITS];
 	struct vtadev_counters counters;
 
 	void *core;			/* of RUNs that keep nothing: the compute thread's */

@@ -5,6 +5,8 @@
  * A queue is protected by the card's lock. The thread that executes the queue's
  * descriptor drops the lock meanwhile; no other function touches the descriptor in hand then.
  */
+#include <assert.h>
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,6 +14,9 @@
 #include <unistd.h>
 
 #include "local_impl.h"
+
+/* Records in memory are not converted. */
+static_assert(__BYTE_ORDER == __LITTLE_ENDIAN, "descriptors are little-endian, and so is the host");
 
 struct local_queue *local_find(struct local *card, uint32_t handle)
 {
@@ -316,7 +321,7 @@ void local_doorbell(struct local_queue *q)
 			if (q->phase != LOCAL_EXECUTING)
 				halt(q, &outcome);
 		} else if (q->phase == LOCAL_IDLE || q->phase == LOCAL_WAITING) {
-			local_engine_wake(card, LOCAL_FRONT);
+			local_engine_wake(card, VTA_UNIT_FRONT);
 		}
 	}
 	pthread_mutex_unlock(&card->lock);
@@ -325,18 +330,22 @@ void local_doorbell(struct local_queue *q)
 void local_fetch(struct local_queue *q)
 {
 	uint64_t index = q->seq & ((1ull << q->order) - 1);
-	struct local_outcome outcome;
+	struct local_outcome outcome = LOCAL_OK;
+	struct vta_desc_error error;
 
 	if (q->state != VTA_QUEUE_ACTIVE || q->phase != LOCAL_IDLE || !waiting(q))
 		return;
 	/* Once: the program can write to the ring at any time. */
 	memcpy(&q->desc, &q->ring[index], sizeof(q->desc));
-	outcome = local_desc_check(&q->desc, q->max_cycles, q->keeps);
-	if (outcome.reason) {
+	error = vta_desc_check(&q->desc, q->max_cycles, q->keeps);
+	if (error.reason) {
+		outcome.reason = error.reason;
+		outcome.access = error.access;
+		outcome.addr = error.addr;
 		halt(q, &outcome);
 		return;
 	}
-	q->unit = local_desc_unit(&q->desc);
+	q->unit = vta_desc_unit(&q->desc);
 	q->phase = LOCAL_READY;
 }
 
@@ -364,7 +373,7 @@ static void count(struct local_queue *q, const struct local_outcome *outcome)
 	uint64_t took = local_time(q->card) - q->begin;
 
 	counters->descriptors++;
-	switch (local_op(&q->desc)) {
+	switch (vta_desc_op(&q->desc)) {
 	case VTA_OP_RUN:
 		q->cycles += outcome->cycles;
 		q->runs++;
@@ -373,17 +382,17 @@ static void count(struct local_queue *q, const struct local_outcome *outcome)
 	case VTA_OP_COPY:
 	case VTA_OP_FILL:
 		q->copies++;
-		counters->copies += local_op(&q->desc) == VTA_OP_COPY;
-		counters->fills += local_op(&q->desc) == VTA_OP_FILL;
+		counters->copies += vta_desc_op(&q->desc) == VTA_OP_COPY;
+		counters->fills += vta_desc_op(&q->desc) == VTA_OP_FILL;
 		counters->copy_bytes += (uint64_t)q->desc.copy.width * q->desc.copy.rows;
 		counters->copy_cycles += outcome->cycles;
 		break;
 	default:
 		break;
 	}
-	if (q->unit == LOCAL_COMPUTE)
+	if (q->unit == VTA_UNIT_COMPUTE)
 		q->run_time += took;
-	else if (q->unit == LOCAL_COPY)
+	else if (q->unit == VTA_UNIT_COPY)
 		q->copy_time += took;
 }
 

@@ -21,6 +21,7 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 HARDWARE, ISA, SYSFS = "docs/hardware.md", "docs/isa.md", "docs/sysfs-abi.md"
 REGS, HEADER, UAPI = "contract/vta_regs.h", "contract/vta_isa.h", "uapi/vta.h"
 COUNTERS, FAULTS = "contract/vta_counters.h", "contract/vta_faults.h"
+DESC = "contract/vta_desc.h"
 # Numbers of software's, derived from fields: no row has them.
 DERIVED = {"EVENT_ALL", "ENGINE_MOVES_MAX", "MAGIC_VALUE"}
 RECORDS = {"vta_desc": "descriptor", "vta_status": "status", "vta_fault": "fault",
@@ -108,6 +109,23 @@ def records(text):
         yield "record", f"stamp.{name}", (int(offset, 16), 8)
 
 
+def rules(text):
+    """Rules of descriptors: words of operands, alignment of addresses, bytes of a copy."""
+    for row in rows(text):
+        if len(row) == 3 and row[1].isdigit():
+            words = 0
+            for offset, size in re.findall(r"(0x\w\w)(?: \((\d) bytes\))?: \w", row[2]):
+                words |= mask(int(size or 4) // 4 - 1, 0) << (int(offset, 16) - 0x10) // 4
+            yield "operands", row[0], words
+    text = re.sub(r"\s+", " ", text)
+    yield "alignment", "STAMP", int(re.search(r"stamp record, a multiple of (\d+)", text)[1])
+    for sentence in text.split("* **")[1:]:
+        align = re.search(r"addr`? \(a multiple of (\d+), else fault ALIGN\)", sentence)
+        yield "alignment", sentence.split("*")[0], int(align[1] if align else 1)
+    yield "alignment", "NOP", 1
+    yield "copy", "LOG_MAX", int(re.search(r"width·rows above 2\^(\d+) is a fault DESC", text)[1])
+
+
 def codes(kind, text, names, values):
     """Rows with names in one column and numbers in another, perhaps several of both."""
     for row in rows(text):
@@ -182,6 +200,7 @@ def facts_of_documents(texts):
     yield from records(section(hardware, "## 6.") + section(hardware, "## 7.") +
                        section(hardware, "## 8."))
     yield from codes("operation", section(hardware, "## 7."), 0, 1)
+    yield from rules(section(hardware, "## 7.").split("**Stamp record**")[0])
     faults = section(hardware, "## 8.").split("| access | code |", 1)
     yield from codes("fault", faults[0].split("| reason | code |")[1], 0, 1)
     for row in rows(faults[1]):
@@ -215,7 +234,7 @@ def facts_of_documents(texts):
 
 def macros(tree):
     """Names of the headers' own macros that state facts, with "(" or not."""
-    text = (tree / REGS).read_text() + (tree / HEADER).read_text()
+    text = "".join((tree / name).read_text() for name in (REGS, HEADER, DESC))
     return re.findall(r"^#define (REG_\w+|VTA_PTE_\w+|VTA_PCI_\w+|VTA_\w+_(?:LATENCY|ROW|PORT)\b)"
                       r"(\(?)", text, re.M)
 
@@ -234,7 +253,8 @@ def structure(tree, name):
 def program(tree):
     """C that prints each fact of the headers as kind, name, value, tab by tab."""
     out = ["#include <stddef.h>", "#include <stdio.h>", '#include "vta.h"',
-           '#include "vta_regs.h"', '#include "vta_isa.h"', '#include "vta_faults.h"']
+           '#include "vta_regs.h"', '#include "vta_isa.h"', '#include "vta_faults.h"',
+           '#include "vta_desc.h"']
 
     def fact(kind, name, *values):
         out.append(f'printf("{kind}\\t{name}' + "\\t%llu" * len(values) + '\\n", ' +
@@ -271,6 +291,10 @@ def program(tree):
         body = re.search(rf"^enum {enum} {{(.*?)^}};", text, re.S | re.M)[1]
         for name in re.findall(rf"^\t{prefix}(\w+)", body, re.M):
             fact(kind, name, prefix + name)
+    for kind, member in (("operands", "words"), ("alignment", "align")):
+        each(kind, "VTA_DESC_OPS(X)", "", f"vta_desc_rule(VTA_OP_##name)->{member}")
+    fact("alignment", "STAMP", "VTA_DESC_STAMP_ALIGN")
+    fact("copy", "LOG_MAX", "VTA_DESC_LOG_COPY_MAX")
     each("counter", "VTA_COUNTER_LIST(X)", "VTA_COUNTER_")
     out.extend(['#define X(NAME, name) printf("counter\'s file\\t" #name "\\t0\\n");',
                 "VTA_COUNTER_LIST(X)", "#undef X"])
@@ -404,6 +428,11 @@ CHANGES = (
     (HEADER, "X(SHR, 3)", "X(SHR, 5)", "ALU opcode SHR"),
     (HEADER, "log_acc_buff_size, 0, 24", "log_acc_buff_size, 0, 30",
      "configuration LOG_ACC_BUFF_SIZE"),
+    (HARDWARE, "0x10: addr, 0x18 (8 bytes): value |\n| WAIT", "0x14: addr |\n| WAIT",
+     "operands SIGNAL"),
+    (HARDWARE, "insn_addr (a multiple of 16", "insn_addr (a multiple of 8", "alignment RUN"),
+    (DESC, "X(FILL, COPY, 0x01f", "X(FILL, COPY, 0x03f", "operands FILL"),
+    (DESC, "LOG_COPY_MAX\t32", "LOG_COPY_MAX\t31", "copy LOG_MAX"),
     (COUNTERS, "X(ARMS, arms)", "X(ARMS, arms) X(MORE, more)", "counter MORE"),
     (FAULTS, 'X(TIME, "time", "time limit reached")', "", "word of fault TIME"),
     (UAPI, "VTA_FAULT_ALIGN\t\t= 6", "VTA_FAULT_ALIGN\t\t= 16", "fault ALIGN"),

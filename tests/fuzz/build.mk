@@ -42,7 +42,7 @@ PARSER_CFLAGS := -std=gnu11 -w -O1 -g -fno-omit-frame-pointer \
 
 # What each of them is made of, beside the file of its name.
 PARSER_SRCS_vfu := $(filter card/emulator/vfu/%.c,$(EMU_SRCS))
-PARSER_SRCS_insn := $(CORE_SRCS) card/model/desc.c tests/emu/flat.c
+PARSER_SRCS_insn := $(CORE_SRCS) tests/emu/flat.c
 PARSER_SRCS_config := $(filter-out card/emulator/main.c,$(EMU_SRCS))
 PARSER_SRCS_text := $(LIB_SRCS) tools/vtactl/tracefs.c
 # The compiler without its command.

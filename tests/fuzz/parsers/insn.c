@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/core.h"
-#include "model/desc.h"
+#include "vta_desc.h"
 #include "flat.h"
 
 #define BASE		0x1000u
@@ -43,8 +43,8 @@ static void check_desc(const uint8_t *data, size_t size)
 	if (size < sizeof(desc))
 		return;
 	memcpy(&desc, data, sizeof(desc));
-	if (desc_check(&desc, data[0], size & 1).reason == VTA_FAULT_NONE &&
-	    desc_op(&desc) > VTA_OP_WAIT)
+	if (vta_desc_check(&desc, data[0], size & 1).reason == VTA_FAULT_NONE &&
+	    vta_desc_op(&desc) > VTA_OP_WAIT)
 		abort();
 }
 
