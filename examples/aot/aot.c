@@ -189,16 +189,6 @@ static const int8_t *infer(const uint8_t pixels[DIGITS_PIXELS])
 	return NULL;
 }
 
-static unsigned int best(const int8_t got[DIGITS_CLASSES])
-{
-	unsigned int digit = 0;
-
-	for (unsigned int i = 1; i < DIGITS_CLASSES; i++)
-		if (got[i] > got[digit])
-			digit = i;
-	return digit;
-}
-
 static bool classify(const struct digits_testset *set, const int8_t (*want)[DIGITS_CLASSES],
 		     uint32_t count)
 {
@@ -212,7 +202,7 @@ static bool classify(const struct digits_testset *set, const int8_t (*want)[DIGI
 		if (!got)
 			return false;
 		equal += !memcmp(got, want[i], DIGITS_CLASSES);
-		right += best(got) == set->labels[i];
+		right += digits_best(got) == set->labels[i];
 	}
 	made = allocations - from;
 	printf("accuracy     %.2f %% (%" PRIu32 " of %" PRIu32 " images)\n",

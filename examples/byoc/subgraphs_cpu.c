@@ -4,6 +4,7 @@
  */
 #include "network.h"
 #include "subgraphs.h"
+#include "testset.h"
 
 int32_t digits_cpu_conv1(DLTensor *image, DLTensor *out)
 {

@@ -89,14 +89,3 @@ void digits_reference(const uint8_t image[DIGITS_PIXELS], int8_t scores[DIGITS_C
 	}
 	memcpy(scores, values[digits_network.layers], DIGITS_CLASSES);
 }
-
-unsigned int digits_best(const int8_t scores[DIGITS_CLASSES])
-{
-	unsigned int best = 0;
-
-	for (unsigned int i = 1; i < DIGITS_CLASSES; i++) {
-		if (scores[i] > scores[best])
-			best = i;
-	}
-	return best;
-}

@@ -17,8 +17,7 @@
  * The bias holds 1 << (shift - 1) besides the trained value, so the shift rounds
  * to nearest (halves up). No accumulator reaches 2^24.
  *
- * The last layer's ten outputs are the scores. The digit is the index of the
- * highest; the lowest index of several equal ones.
+ * The last layer's ten outputs are the scores (digits_best()).
  */
 #pragma once
 
@@ -72,6 +71,3 @@ void digits_run_layer(const struct digits_layer *l, const int8_t *in, const int8
  * bit. Thread-safe: it only reads constants.
  */
 void digits_reference(const uint8_t image[DIGITS_PIXELS], int8_t scores[DIGITS_CLASSES]);
-
-/* Return the digit that has these scores: the first of the highest. */
-unsigned int digits_best(const int8_t scores[DIGITS_CLASSES]);

@@ -82,3 +82,14 @@ void digits_unload(struct digits_testset *set)
 	free(set->memory);
 	*set = (struct digits_testset) { 0 };
 }
+
+unsigned int digits_best(const int8_t scores[DIGITS_CLASSES])
+{
+	unsigned int best = 0;
+
+	for (unsigned int i = 1; i < DIGITS_CLASSES; i++) {
+		if (scores[i] > scores[best])
+			best = i;
+	}
+	return best;
+}

@@ -22,3 +22,6 @@ int digits_load(const char *path, struct digits_testset *set);
 
 /* Free what digits_load() allocated; the set's pointers are then NULL. */
 void digits_unload(struct digits_testset *set);
+
+/* Return the digit that has these scores: the first of the highest. */
+unsigned int digits_best(const int8_t scores[DIGITS_CLASSES]);
