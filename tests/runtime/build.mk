@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Tests of libvta_driver. On a card: contract and trouble, which run.sh takes to
-# the VM, linked to the shared library as a runtime would be. Without: test_uops,
-# test_report by a clock of its own, test_device on the card that tests/lib plays, test_exports of what is built, and
-# test_resnet of what examples/aot compares with.
+# Tests of libvta_driver. On a card: contract, kept and trouble, which run.sh takes to the
+# VM, linked to the shared library as a runtime would be. Without a card: test_report with
+# a clock of its own, test_device on tests/lib/fake.c, test_exports on the built library,
+# and test_resnet, which computes the scores of examples/aot.
 
 RUNTIME_TEST_DIR := build/tests/runtime
 RUNTIME_VM_TESTS := $(addprefix $(RUNTIME_TEST_DIR)/,contract kept trouble)
