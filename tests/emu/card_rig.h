@@ -48,6 +48,8 @@ int rig_setup(void **state);
 int rig_setup_msi(void **state);
 /* Hangs up; the emulator must end by itself, with 0, and leave no socket. */
 int rig_teardown(void **state);
+#define RIG struct rig *r, rig_setup, rig_teardown
+#define RIG_MSI struct rig *r, rig_setup_msi, rig_teardown
 void rig_stop(struct rig *r);
 
 /* Registers. */

@@ -52,6 +52,7 @@ void machine_free(struct machine *m);
 /* For cmocka: a machine of the default configuration, in order. */
 int machine_setup(void **state);
 int machine_teardown(void **state);
+#define MACHINE struct machine *m, machine_setup, machine_teardown
 
 void put32(struct machine *m, uint32_t addr, uint32_t value);
 

@@ -38,6 +38,7 @@ void bench_free(struct bench *b);
 /* cmocka fixtures: a bench with bench_cfg. */
 int bench_setup(void **state);
 int bench_teardown(void **state);
+#define BENCH struct bench *b, bench_setup, bench_teardown
 
 /* Append to the stream. */
 void add(struct bench *b, struct insn insn);

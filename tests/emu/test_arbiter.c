@@ -4,15 +4,10 @@
  * by its numbers: against the steps as they are written there, and the bounds that
  * the document promises.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../frame.h"
 #include "model/arbiter.h"
 
 #define Q	((int64_t)VTA_GROUP_QUANTUM_NS)
@@ -87,12 +82,11 @@ static void set_ready(struct model *m, struct arbiter *a, unsigned int i, bool r
 		arbiter_del(a, i, i);
 }
 
-static void as_the_steps_say(void **state)
+TEST(as_the_steps_say)
 {
 	static struct arbiter a;
 	static struct model m;
 
-	(void)state;
 	srand(1);
 	for (unsigned int run = 0; run < 200; run++) {
 		m = (struct model) { .count = 1 + (unsigned int)rand() % 9 };
@@ -142,13 +136,12 @@ static void serve(struct arbiter *a, unsigned int n, const int64_t *ns, int64_t 
 	}
 }
 
-static void time_is_shared_and_not_descriptors(void **state)
+TEST(time_is_shared_and_not_descriptors)
 {
 	const int64_t ns[2] = { MS / 50, 20 * MS };
 	int64_t got[2] = { 0 };
 	struct arbiter a;
 
-	(void)state;
 	arbiter_reset(&a, 2);
 	arbiter_add(&a, 0, 0);
 	arbiter_add(&a, 1, 1);
@@ -159,13 +152,12 @@ static void time_is_shared_and_not_descriptors(void **state)
 	assert_true(got[0] > 100 * MS && got[1] > 100 * MS);
 }
 
-static void weights_are_shares(void **state)
+TEST(weights_are_shares)
 {
 	const int64_t ns[3] = { MS, MS, MS };
 	int64_t got[3] = { 0 };
 	struct arbiter a;
 
-	(void)state;
 	arbiter_reset(&a, 3);
 	arbiter_set_weight(&a, 1, 3);
 	arbiter_set_weight(&a, 2, 255);
@@ -177,13 +169,12 @@ static void weights_are_shares(void **state)
 }
 
 /* However long nothing was asked for, the first turn is one quantum. */
-static void an_idle_group_saves_nothing(void **state)
+TEST(an_idle_group_saves_nothing)
 {
 	const int64_t ns[2] = { MS, MS };
 	int64_t got[2] = { 0 };
 	struct arbiter a;
 
-	(void)state;
 	arbiter_reset(&a, 2);
 	arbiter_add(&a, 0, 0);
 	serve(&a, 100000, ns, got);
@@ -199,13 +190,12 @@ static void an_idle_group_saves_nothing(void **state)
 }
 
 /* Debts are paid by rounds, of others or of time, and by nothing else. */
-static void debts_are_paid(void **state)
+TEST(debts_are_paid)
 {
 	const int64_t ns[2] = { MS, MS };
 	int64_t got[2] = { 0 };
 	struct arbiter a;
 
-	(void)state;
 	arbiter_reset(&a, 2);
 	arbiter_add(&a, 1, 1);
 	assert_int_equal(arbiter_choose(&a), 1);
@@ -226,11 +216,10 @@ static void debts_are_paid(void **state)
 }
 
 /* A reset of the weight is one of the credit: the group is another user's. */
-static void a_weight_begins_anew(void **state)
+TEST(a_weight_begins_anew)
 {
 	struct arbiter a;
 
-	(void)state;
 	arbiter_reset(&a, 2);
 	arbiter_charge(&a, 1, UINT64_MAX);
 	assert_true(a.groups[1].credit == ARBITER_CREDIT_MIN);
@@ -241,13 +230,12 @@ static void a_weight_begins_anew(void **state)
 }
 
 /* One that comes back owing nothing waits for one turn of each other at most. */
-static void waits_for_one_turn_of_each(void **state)
+TEST(waits_for_one_turn_of_each)
 {
 	enum { GROUPS = 20 };
 	static struct arbiter a;
 	const int64_t longest = 1000 * MS;
 
-	(void)state;
 	srand(2);
 	for (unsigned int run = 0; run < 300; run++) {
 		int64_t waited = 0;
@@ -275,14 +263,13 @@ static void waits_for_one_turn_of_each(void **state)
 
 /* ---- Within a group ---- */
 
-static void rounds_of_priorities(void **state)
+TEST(rounds_of_priorities)
 {
 	const unsigned int priorities[8] = { [2] = 1, [5] = 3 };
 	const char *want = "02255555555702255555555702255555555";
 	char order[64] = "";
 	struct arbiter a;
 
-	(void)state;
 	arbiter_reset(&a, 4);
 	for (unsigned int i = 0; i < strlen(want); i++) {
 		static const unsigned int queues[] = { 0, 2, 5, 7 };
@@ -296,12 +283,11 @@ static void rounds_of_priorities(void **state)
 }
 
 /* Each group continues where it was. */
-static void rounds_are_the_groups_own(void **state)
+TEST(rounds_are_the_groups_own)
 {
 	char order[32] = "";
 	struct arbiter a;
 
-	(void)state;
 	arbiter_reset(&a, 2);
 	for (unsigned int i = 0; i < 12; i++) {
 		for (unsigned int q = 0; q < 6; q++)
@@ -312,21 +298,4 @@ static void rounds_are_the_groups_own(void **state)
 		arbiter_charge(&a, a.turn, (uint64_t)Q);
 	}
 	assert_string_equal(order, "304152304152");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(as_the_steps_say),
-		cmocka_unit_test(time_is_shared_and_not_descriptors),
-		cmocka_unit_test(weights_are_shares),
-		cmocka_unit_test(an_idle_group_saves_nothing),
-		cmocka_unit_test(debts_are_paid),
-		cmocka_unit_test(a_weight_begins_anew),
-		cmocka_unit_test(waits_for_one_turn_of_each),
-		cmocka_unit_test(rounds_of_priorities),
-		cmocka_unit_test(rounds_are_the_groups_own),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

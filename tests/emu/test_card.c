@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../frame.h"
 #include "card_rig.h"
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
@@ -23,10 +24,8 @@ static void sleep_ms(unsigned int ms)
 
 /* ---- Identity ---- */
 
-static void discovery(void **state)
+TEST_F(RIG, discovery)
 {
-	struct rig *r = *state;
-
 	assert_int_equal(vfc_cfg_read32(&r->c, PCI_VENDOR_ID), 0x56541234);
 	assert_int_equal(vfc_cfg_read32(&r->c, PCI_SUBSYSTEM_VENDOR_ID), 0x00011234);
 	assert_int_equal(vfc_cfg_read32(&r->c, PCI_CLASS_REVISION), 0x12000001);
@@ -47,7 +46,7 @@ static void discovery(void **state)
 	assert_int_equal(r->c.bar4_size, RIG_MEM_SIZE);
 }
 
-static void discovery_of_a_configured_card(void **state)
+TEST(discovery_of_a_configured_card)
 {
 	static const char *const args[] = {
 		"--queues", "3", "--contexts", "5", "--mem", "1M", "--serial",
@@ -58,7 +57,6 @@ static void discovery_of_a_configured_card(void **state)
 	struct rig rig, *r = &rig;
 	uint16_t dsn;
 
-	(void)state;
 	rig_start(r, args);
 	assert_int_equal(rig_get(r, REG_QUEUES), 3);
 	assert_int_equal(rig_get(r, REG_CONTEXTS), 5);
@@ -88,11 +86,10 @@ static void discovery_of_a_configured_card(void **state)
 
 /* ---- Every register ---- */
 
-static void reads_sensors(void **state)
+TEST(reads_sensors)
 {
 	struct rig r;
 
-	(void)state;
 	rig_start(&r, (const char *const[]) { "--sensors", "318150,12500", NULL });
 	assert_int_equal(rig_get64(&r, REG_FEATURES_LO),
 			 REG_FEATURES_COUNTERS | REG_FEATURES_SENSORS);
@@ -192,10 +189,8 @@ static void check_reg(struct rig *r, const struct reg *reg, uint32_t write)
 		fail_msg("%s: wrote %#x, read %#x, not %#x", reg->name, write, got, want);
 }
 
-static void reset_values(void **state)
+TEST_F(RIG, reset_values)
 {
-	struct rig *r = *state;
-
 	for (size_t i = 0; i < ARRAY_SIZE(regs); i++) {
 		uint32_t got = rig_get(r, regs[i].off);
 
@@ -204,10 +199,8 @@ static void reset_values(void **state)
 	}
 }
 
-static void access_rules(void **state)
+TEST_F(RIG, access_rules)
 {
-	struct rig *r = *state;
-
 	for (size_t i = 0; i < ARRAY_SIZE(regs); i++) {
 		check_reg(r, &regs[i], 0xa5a5a5a4);
 		check_reg(r, &regs[i], 0x5a5a5a58);
@@ -220,9 +213,8 @@ static void access_rules(void **state)
 	assert_int_equal(rig_counter(r, VTA_COUNTER_BAD_ACCESSES), 1);
 }
 
-static void soft_reset_values(void **state)
+TEST_F(RIG, soft_reset_values)
 {
-	struct rig *r = *state;
 	uint32_t generation = rig_get(r, REG_GENERATION);
 
 	for (size_t i = 0; i < ARRAY_SIZE(regs); i++)
@@ -231,7 +223,7 @@ static void soft_reset_values(void **state)
 	rig_set(r, REG_CONTROL, REG_CONTROL_RESET | REG_CONTROL_ENABLE);
 	rig_ready(r);
 	assert_int_equal(rig_get(r, REG_GENERATION), generation + 1);
-	reset_values(state);
+	reset_values(r);
 }
 
 static bool is_defined(uint32_t off)
@@ -252,9 +244,8 @@ static bool is_defined(uint32_t off)
 	return false;
 }
 
-static void undefined_offsets(void **state)
+TEST_F(RIG, undefined_offsets)
 {
-	struct rig *r = *state;
 	unsigned int count = 0;
 
 	/* Without the MSI-X table and pending bits, and the counters. */
@@ -281,14 +272,13 @@ static void undefined_offsets(void **state)
 	assert_int_equal(rig_counter(r, VTA_COUNTER_BAD_ACCESSES), count);
 }
 
-static void widths(void **state)
+TEST_F(RIG, widths)
 {
 	static const struct { uint32_t off; size_t len; } bad[] = {
 		{ REG_MAGIC, 1 }, { REG_MAGIC, 2 }, { REG_MAGIC, 3 }, { REG_MAGIC + 1, 4 },
 		{ REG_MAGIC + 2, 4 }, { REG_CONTRACT, 8 }, { REG_MAGIC + 1, 8 }, { REG_MAGIC, 16 },
 		{ REG_MAGIC, 5 }, { REG_MAGIC, 4096 },
 	};
-	struct rig *r = *state;
 	uint8_t buf[4096], zero[4096] = { 0 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
@@ -308,9 +298,8 @@ static void widths(void **state)
 	assert_int_equal(rig_get(r, REG_EVENT_VECTOR), REG_EVENT_VECTOR & 7 ? 0 : 0xffffffff);
 }
 
-static void wide_accesses(void **state)
+TEST_F(RIG, wide_accesses)
 {
-	struct rig *r = *state;
 	uint64_t val;
 
 	val = vfc_bar_read64(&r->c, VTA_BAR_REGS, REG_MAGIC);
@@ -336,9 +325,8 @@ static void wide_accesses(void **state)
 
 /* ---- Time ---- */
 
-static void time_continues(void **state)
+TEST_F(RIG, time_continues)
 {
-	struct rig *r = *state;
 	uint64_t a = rig_get64(r, REG_TIME_LO), b;
 	uint32_t beat = rig_get(r, REG_HEARTBEAT);
 
@@ -351,9 +339,8 @@ static void time_continues(void **state)
 	assert_true(rig_get64(r, REG_TIME_LO) > b);
 }
 
-static void time_latches(void **state)
+TEST_F(RIG, time_latches)
 {
-	struct rig *r = *state;
 	uint64_t wide = vfc_bar_read64(&r->c, VTA_BAR_REGS, REG_TIME_LO);
 	uint64_t later = rig_get64(r, REG_TIME_LO);
 
@@ -362,9 +349,8 @@ static void time_latches(void **state)
 }
 
 /* The high half stays with the low half that was read. */
-static void seq_latches(void **state)
+TEST_F(RIG, seq_latches)
 {
-	struct rig *r = *state;
 	struct rig_queue q;
 
 	rig_context(r, 1);
@@ -379,9 +365,8 @@ static void seq_latches(void **state)
 
 /* ---- Doorbells' BAR ---- */
 
-static void doorbell_accesses(void **state)
+TEST_F(RIG, doorbell_accesses)
 {
-	struct rig *r = *state;
 	uint64_t wide = ~0ull;
 	struct rig_queue q;
 
@@ -416,7 +401,7 @@ static void doorbell_accesses(void **state)
 
 /* ---- Queue settings ---- */
 
-static void settings_are_kept_while_active(void **state)
+TEST_F(RIG, settings_are_kept_while_active)
 {
 	static const uint32_t offs[] = {
 		REG_QUEUE_CONTEXT(1), REG_QUEUE_RING_ORDER(1), REG_QUEUE_RING_ADDR(1),
@@ -424,7 +409,6 @@ static void settings_are_kept_while_active(void **state)
 		REG_QUEUE_CYCLES_LO(1), REG_QUEUE_CYCLES_HI(1), REG_QUEUE_START_LO(1),
 		REG_QUEUE_START_HI(1),
 	};
-	struct rig *r = *state;
 	struct rig_queue q;
 
 	rig_context(r, 0);
@@ -447,7 +431,7 @@ static void settings_are_kept_while_active(void **state)
 	assert_int_equal(rig_get(r, REG_QUEUE_VECTOR(1)), 5);
 }
 
-static void start_is_refused(void **state)
+TEST_F(RIG, start_is_refused)
 {
 	static const struct { uint32_t off, val; } bad[] = {
 		{ REG_QUEUE_CONTEXT(0), 8 }, { REG_QUEUE_CONTEXT(0), 0xffffffff },
@@ -457,7 +441,6 @@ static void start_is_refused(void **state)
 		{ REG_QUEUE_RING_ADDR(0), RIG_RING(0) + 64 },
 		{ REG_QUEUE_STATUS_LO(0), 64 },
 	};
-	struct rig *r = *state;
 	struct rig_queue q;
 
 	rig_context(r, 0);
@@ -480,9 +463,8 @@ static void start_is_refused(void **state)
 
 /* ---- The emulator ---- */
 
-static void bar4_is_card_memory(void **state)
+TEST_F(RIG, bar4_is_card_memory)
 {
-	struct rig *r = *state;
 	struct rig_queue q;
 	uint8_t *page;
 
@@ -502,9 +484,8 @@ static void bar4_is_card_memory(void **state)
 	assert_int_equal(vfc_bar_read32(&r->c, VTA_BAR_MEM, RIG_MEM_SIZE - 4), 0xa5a5a5a5);
 }
 
-static void idle_takes_no_cpu(void **state)
+TEST_F(RIG, idle_takes_no_cpu)
 {
-	struct rig *r = *state;
 	struct rig_queue q;
 
 	rig_is_idle(r, 500);
@@ -526,9 +507,8 @@ static void idle_takes_no_cpu(void **state)
 	rig_set(r, REG_QUEUE_CTRL(0), 0);
 }
 
-static void control_socket(void **state)
+TEST_F(RIG, control_socket)
 {
-	struct rig *r = *state;
 	static char answer[1 << 16];
 	struct rig_queue q;
 	char line[2048];
@@ -589,7 +569,7 @@ static int run_status(const char *args)
 	return WIFEXITED(ret) ? WEXITSTATUS(ret) : -1;
 }
 
-static void bad_options(void **state)
+TEST(bad_options)
 {
 	static const char *const bad[] = {
 		"", "--socket", "--socket x --queues 0", "--socket x --queues 257",
@@ -605,7 +585,6 @@ static void bad_options(void **state)
 		"--socket x --sensors 1,2,3", "--socket x --sensors ,1",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		if (run_status(bad[i]) != 2)
 			fail_msg("'%s' ends with %d", bad[i], run_status(bad[i]));
@@ -613,33 +592,4 @@ static void bad_options(void **state)
 	assert_int_equal(run_status("--version"), 0);
 	/* Not an option's fault. */
 	assert_int_equal(run_status("--socket /nonexistent/socket"), 1);
-}
-
-#define REGS_TEST(fn)	cmocka_unit_test_setup_teardown(fn, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		REGS_TEST(discovery),
-		cmocka_unit_test(discovery_of_a_configured_card),
-		cmocka_unit_test(reads_sensors),
-		REGS_TEST(reset_values),
-		REGS_TEST(access_rules),
-		REGS_TEST(soft_reset_values),
-		REGS_TEST(undefined_offsets),
-		REGS_TEST(widths),
-		REGS_TEST(wide_accesses),
-		REGS_TEST(time_continues),
-		REGS_TEST(time_latches),
-		REGS_TEST(seq_latches),
-		REGS_TEST(doorbell_accesses),
-		REGS_TEST(settings_are_kept_while_active),
-		REGS_TEST(start_is_refused),
-		REGS_TEST(bar4_is_card_memory),
-		REGS_TEST(idle_takes_no_cpu),
-		REGS_TEST(control_socket),
-		cmocka_unit_test(bad_options),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../frame.h"
 #include "card_rig.h"
 
 #define QUEUES		8
@@ -279,9 +280,8 @@ static void assert_untouched(struct chaos *c)
 	}
 }
 
-static void survives(void **state)
+TEST_F(RIG, survives)
 {
-	struct rig *r = *state;
 	uint64_t actions = env("VTA_CHAOS", 20000), done = 0, faults = 0;
 	struct rig_queue q;
 	struct chaos c;
@@ -311,13 +311,4 @@ static void survives(void **state)
 	rig_queue_start(&q, 0);
 	rig_do(&q, rig_fill(0x100000, 1, 4096));
 	assert_untouched(&c);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(survives, rig_setup, rig_teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

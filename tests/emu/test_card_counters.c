@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../frame.h"
 #include "card_prog.h"
 #include "card_rig.h"
 
@@ -66,9 +67,8 @@ static void expect(struct bench *b, const struct count *counts)
 #define EXPECT(b, ...)	\
 	expect(b, (const struct count[]) { __VA_ARGS__, { VTA_COUNTERS, 0 } })
 
-static void start_and_stop(void **state)
+TEST_F(RIG, start_and_stop)
 {
-	struct rig *r = *state;
 	struct bench b;
 
 	bench(&b, r);
@@ -85,21 +85,21 @@ static void start_and_stop(void **state)
 	EXPECT(&b, N(MMIO_READS, 2), N(BAD_ACCESSES, 1));
 }
 
-static void nop(void **state)
+TEST_F(RIG, nop)
 {
 	struct bench b;
 
-	bench(&b, *state);
+	bench(&b, r);
 	rig_do(&b.q, rig_nop());
 	EXPECT(&b, N(MMIO_WRITES, 1), N(DOORBELLS, 1), N(DMA_READ_BYTES, DESC),
 	       N(DMA_WRITE_BYTES, DONE), N(TLB_HITS, 1), N(DESCRIPTORS, 1));
 }
 
-static void walks_and_hits(void **state)
+TEST_F(RIG, walks_and_hits)
 {
 	struct bench b;
 
-	bench(&b, *state);
+	bench(&b, r);
 	/* A first access reads both levels. */
 	rig_do(&b.q, rig_signal(DATA, 1));
 	EXPECT(&b, N(MMIO_WRITES, 1), N(DOORBELLS, 1), N(DMA_READ_BYTES, DESC + 2 * ENTRY),
@@ -127,11 +127,11 @@ static void walks_and_hits(void **state)
 	       N(PAGE_WALKS, 2), N(TLB_INVALIDATIONS, 1), N(DESCRIPTORS, 1));
 }
 
-static void copy(void **state)
+TEST_F(RIG, copy)
 {
 	struct bench b;
 
-	bench(&b, *state);
+	bench(&b, r);
 	rig_do(&b.q, rig_fill(DATA, 0, 4 * 4096));
 	/* Four pages, of which the first needs two entries. */
 	EXPECT(&b, N(MMIO_WRITES, 1), N(DOORBELLS, 1), N(DMA_READ_BYTES, DESC + 5 * ENTRY),
@@ -164,13 +164,13 @@ static void copy(void **state)
 	       N(COPY_CYCLES, 17));
 }
 
-static void run(void **state)
+TEST_F(RIG, run)
 {
 	volatile struct vta_stamp *stamp;
 	struct bench b;
 	struct prog p;
 
-	bench(&b, *state);
+	bench(&b, r);
 	p = prog_at(b.code);
 	prog_load(&p, INSN_ACC, 0, DATA, 2, 0);
 	prog_add_imm(&p, 5, INSN_PUSH_NEXT);
@@ -189,11 +189,11 @@ static void run(void **state)
 	       N(COMPUTE_CYCLES, stamp->cycles), N(GEMM_UOPS, 12), N(ALU_UOPS, 1));
 }
 
-static void arming_and_faults(void **state)
+TEST_F(RIG, arming_and_faults)
 {
 	struct bench b;
 
-	bench(&b, *state);
+	bench(&b, r);
 	rig_set(b.r, REG_QUEUE_ARM(0), 0);
 	rig_set(b.r, REG_QUEUE_ARM(0), 2);
 	rig_set(b.r, REG_QUEUE_ARM(1), 0);	/* not active */
@@ -213,9 +213,8 @@ static void arming_and_faults(void **state)
 }
 
 /* Reading the low half keeps the high one; a wide read counts as one access. */
-static void reading(void **state)
+TEST_F(RIG, reading)
 {
-	struct rig *r = *state;
 	struct bench b;
 
 	bench(&b, r);
@@ -231,7 +230,7 @@ static void reading(void **state)
 }
 
 /* What --counters prints is what the client leaves behind. */
-static void printed_at_the_end(void **state)
+TEST(printed_at_the_end)
 {
 	static const char *const args[] = { "--queues", "8", "--mem", "8M", "--counters", NULL };
 	char name[] = "/tmp/vta-counters-XXXXXX", text[4096];
@@ -240,7 +239,6 @@ static void printed_at_the_end(void **state)
 	struct rig r;
 	ssize_t len;
 
-	(void)state;
 	assert_true(file >= 0 && out >= 0);
 	assert_int_equal(dup2(file, STDOUT_FILENO), STDOUT_FILENO);
 	rig_start(&r, args);
@@ -257,22 +255,4 @@ static void printed_at_the_end(void **state)
 	assert_non_null(strstr(text, "\nfaults 0\n"));
 	close(file);
 	unlink(name);
-}
-
-#define COUNTERS_TEST(fn)	cmocka_unit_test_setup_teardown(fn, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		COUNTERS_TEST(start_and_stop),
-		COUNTERS_TEST(nop),
-		COUNTERS_TEST(walks_and_hits),
-		COUNTERS_TEST(copy),
-		COUNTERS_TEST(run),
-		COUNTERS_TEST(arming_and_faults),
-		COUNTERS_TEST(reading),
-		cmocka_unit_test(printed_at_the_end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

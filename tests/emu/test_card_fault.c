@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "../frame.h"
 #include "card_prog.h"
 #include "card_rig.h"
 
@@ -81,7 +82,7 @@ static void expect_run(struct bench *b, const struct prog *p, uint32_t index,
 
 /* ---- Descriptors ---- */
 
-static void reserved_bits(void **state)
+TEST_F(RIG, reserved_bits)
 {
 	/* The operands each operation has, by 32-bit word from 0x10. */
 	static const struct { struct vta_desc desc; uint32_t fields; } ops[] = {
@@ -94,7 +95,7 @@ static void reserved_bits(void **state)
 	};
 	struct bench b;
 
-	bench(&b, *state);
+	bench(&b, r);
 	for (size_t op = 0; op < sizeof(ops) / sizeof(ops[0]); op++) {
 		for (unsigned int word = 0; word < 16; word++) {
 			struct vta_desc desc = ops[op].desc;
@@ -114,17 +115,17 @@ static void reserved_bits(void **state)
 	}
 }
 
-static void unknown_operations(void **state)
+TEST_F(RIG, unknown_operations)
 {
 	struct bench b;
 
-	bench(&b, *state);
+	bench(&b, r);
 	for (uint32_t op = VTA_OP_WAIT + 1; op < 256; op += op < 10 ? 1 : 49)
 		expect(&b, (struct vta_desc) { .op_flags = op }, VTA_FAULT_DESC, VTA_ACCESS_NONE,
 		       0);
 }
 
-static void copy_size(void **state)
+TEST_F(RIG, copy_size)
 {
 	static const struct { uint32_t width, rows; } bad[] = {
 		{ 0x10000, 0x10001 }, { 0xffffffff, 2 }, { 0xffffffff, 0xffffffff },
@@ -132,7 +133,7 @@ static void copy_size(void **state)
 	};
 	struct bench b;
 
-	bench(&b, *state);
+	bench(&b, r);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct vta_desc desc = {
 			.op_flags = VTA_OP_FILL,
@@ -150,12 +151,12 @@ static void copy_size(void **state)
 	}, VTA_FAULT_PAGE, VTA_ACCESS_COPY_DST, NOWHERE);
 }
 
-static void alignment(void **state)
+TEST_F(RIG, alignment)
 {
 	struct vta_desc desc;
 	struct bench b;
 
-	bench(&b, *state);
+	bench(&b, r);
 	for (uint32_t off = 1; off < 16; off++)
 		expect(&b, rig_run(CODE + off, 0), VTA_FAULT_ALIGN, VTA_ACCESS_INSN, CODE + off);
 	for (uint32_t off = 1; off < 8; off++) {
@@ -177,7 +178,7 @@ static void alignment(void **state)
 /* ---- Memory ---- */
 
 /* Each access, to each kind of place where it cannot be done. */
-static void memory_faults(void **state)
+TEST_F(RIG, memory_faults)
 {
 	static const struct { uint32_t addr; enum vta_fault_reason read, write; } places[] = {
 		{ NOWHERE, VTA_FAULT_PAGE, VTA_FAULT_PAGE },
@@ -188,7 +189,7 @@ static void memory_faults(void **state)
 	};
 	struct bench b;
 
-	bench(&b, *state);
+	bench(&b, r);
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		uint32_t addr = places[i].addr;
 
@@ -204,11 +205,11 @@ static void memory_faults(void **state)
 }
 
 /* The first address that cannot be accessed, with what comes before it done. */
-static void first_address(void **state)
+TEST_F(RIG, first_address)
 {
 	struct bench b;
 
-	bench(&b, *state);
+	bench(&b, r);
 	memset(b.data, 0, 8192);
 	expect(&b, rig_fill(DATA + 4096 + 5, 0x77777777, 8192), VTA_FAULT_PAGE,
 	       VTA_ACCESS_COPY_DST, DATA + 8192);
@@ -229,9 +230,8 @@ static void first_address(void **state)
 	assert_int_equal(b.data[0], 42);
 }
 
-static void ring_faults(void **state)
+TEST_F(RIG, ring_faults)
 {
-	struct rig *r = *state;
 	struct vta_fault fault;
 	struct bench b;
 
@@ -266,9 +266,8 @@ static void ring_faults(void **state)
 }
 
 /* The table itself is in memory that the host refuses. */
-static void table_faults(void **state)
+TEST_F(RIG, table_faults)
 {
-	struct rig *r = *state;
 	struct bench b;
 
 	bench(&b, r);
@@ -278,7 +277,7 @@ static void table_faults(void **state)
 
 /* ---- Instructions ---- */
 
-static void instruction_accesses(void **state)
+TEST_F(RIG, instruction_accesses)
 {
 	static const struct { enum insn_memory memory; enum vta_access access; } loads[] = {
 		{ INSN_UOP, VTA_ACCESS_UOP }, { INSN_INP, VTA_ACCESS_LOAD },
@@ -293,7 +292,7 @@ static void instruction_accesses(void **state)
 	};
 	struct bench b;
 
-	bench(&b, *state);
+	bench(&b, r);
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		for (size_t k = 0; k < sizeof(loads) / sizeof(loads[0]); k++) {
 			struct prog p = prog_at(b.code);
@@ -313,13 +312,13 @@ static void instruction_accesses(void **state)
 	}
 }
 
-static void instruction_fetch(void **state)
+TEST_F(RIG, instruction_fetch)
 {
 	struct bench b;
 	struct vta_fault fault;
 	struct prog p;
 
-	bench(&b, *state);
+	bench(&b, r);
 	/* Up to the page's end, and on. */
 	p = prog_at((uint8_t *)b.code + 4096 - 32);
 	prog_add_imm(&p, 1, 0);
@@ -332,12 +331,12 @@ static void instruction_fetch(void **state)
 	go_on(&b);
 }
 
-static void illegal_instructions(void **state)
+TEST_F(RIG, illegal_instructions)
 {
 	struct bench b;
 	struct prog p;
 
-	bench(&b, *state);
+	bench(&b, r);
 	p = prog_at(b.code);
 	prog_add_imm(&p, 1, 0);
 	prog_add(&p, (struct insn) { { 7, 0x1234567890abcdef } });
@@ -362,9 +361,8 @@ static void runs_out(struct bench *b, uint64_t limit)
 	go_on(b);
 }
 
-static void cycle_limits(void **state)
+TEST_F(RIG, cycle_limits)
 {
-	struct rig *r = *state;
 	struct bench b;
 	struct prog p;
 
@@ -397,9 +395,8 @@ static void cycle_limits(void **state)
 
 /* ---- What a fault means for others ---- */
 
-static void others_are_not_affected(void **state)
+TEST_F(RIG, others_are_not_affected)
 {
-	struct rig *r = *state;
 	struct rig_queue other;
 	struct bench b;
 
@@ -414,9 +411,8 @@ static void others_are_not_affected(void **state)
 	assert_int_equal(rig_state(&other), VTA_QUEUE_ACTIVE);
 }
 
-static void halted_queue_is_quiet(void **state)
+TEST_F(RIG, halted_queue_is_quiet)
 {
-	struct rig *r = *state;
 	struct bench b;
 
 	bench(&b, r);
@@ -437,9 +433,8 @@ static void halted_queue_is_quiet(void **state)
 }
 
 /* There is nowhere to report it. */
-static void status_page_gone(void **state)
+TEST_F(RIG, status_page_gone)
 {
-	struct rig *r = *state;
 	struct rig_queue q;
 	struct bench b;
 
@@ -461,9 +456,8 @@ static void status_page_gone(void **state)
 }
 
 /* In the midst of work: the completion cannot be written. */
-static void status_page_goes(void **state)
+TEST_F(RIG, status_page_goes)
 {
-	struct rig *r = *state;
 	struct rig_queue q;
 	struct bench b;
 	uint64_t status = RIG_RAM + RIG_RAM_SIZE;
@@ -482,30 +476,4 @@ static void status_page_goes(void **state)
 	rig_await(r, REG_STATUS, REG_STATUS_FATAL, REG_STATUS_FATAL);
 	assert_int_equal(rig_get(r, REG_QUEUE_STATE(2)), VTA_QUEUE_HALTED);
 	assert_int_equal(rig_get64(r, REG_QUEUE_SEQ_LO(2)), 0);
-}
-
-#define FAULT_TEST(fn)	cmocka_unit_test_setup_teardown(fn, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		FAULT_TEST(reserved_bits),
-		FAULT_TEST(unknown_operations),
-		FAULT_TEST(copy_size),
-		FAULT_TEST(alignment),
-		FAULT_TEST(memory_faults),
-		FAULT_TEST(first_address),
-		FAULT_TEST(ring_faults),
-		FAULT_TEST(table_faults),
-		FAULT_TEST(instruction_accesses),
-		FAULT_TEST(instruction_fetch),
-		FAULT_TEST(illegal_instructions),
-		FAULT_TEST(cycle_limits),
-		FAULT_TEST(others_are_not_affected),
-		FAULT_TEST(halted_queue_is_quiet),
-		FAULT_TEST(status_page_gone),
-		FAULT_TEST(status_page_goes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

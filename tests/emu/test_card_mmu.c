@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "../frame.h"
 #include "card_rig.h"
 
 #define SRC	0x00400000u
@@ -50,9 +51,8 @@ static void fails_at(struct bench *b, uint32_t va, enum vta_fault_reason reason)
 
 /* ---- The TLB ---- */
 
-static void page_entry_is_kept(void **state)
+TEST_F(RIG, page_entry_is_kept)
 {
-	struct rig *r = *state;
 	struct bench b;
 
 	bench(&b, r);
@@ -75,9 +75,8 @@ static void page_entry_is_kept(void **state)
 	fails_at(&b, SRC, VTA_FAULT_PAGE);
 }
 
-static void table_entry_is_kept(void **state)
+TEST_F(RIG, table_entry_is_kept)
 {
-	struct rig *r = *state;
 	struct bench b;
 	uint64_t *entry;
 
@@ -95,9 +94,8 @@ static void table_entry_is_kept(void **state)
 	assert_int_equal(read_at(&b, SRC), 3);
 }
 
-static void block_entry_is_kept(void **state)
+TEST_F(RIG, block_entry_is_kept)
 {
-	struct rig *r = *state;
 	struct bench b;
 
 	bench(&b, r);
@@ -112,9 +110,8 @@ static void block_entry_is_kept(void **state)
 	assert_int_equal(read_at(&b, SRC + 0x1fffff), 2);
 }
 
-static void invalid_entry_is_not_kept(void **state)
+TEST_F(RIG, invalid_entry_is_not_kept)
 {
-	struct rig *r = *state;
 	struct bench b;
 
 	bench(&b, r);
@@ -128,9 +125,8 @@ static void invalid_entry_is_not_kept(void **state)
 }
 
 /* Write permission is part of what is kept. */
-static void permission_is_kept(void **state)
+TEST_F(RIG, permission_is_kept)
 {
-	struct rig *r = *state;
 	struct bench b;
 	uint8_t *page;
 
@@ -156,9 +152,8 @@ static void permission_is_kept(void **state)
 }
 
 /* Thousands of pages and several contexts do not get into each other's way. */
-static void many_pages(void **state)
+TEST_F(RIG, many_pages)
 {
-	struct rig *r = *state;
 	const unsigned int pages = 1024;
 	struct bench b;
 	uint8_t *dst;
@@ -184,9 +179,8 @@ static void many_pages(void **state)
 }
 
 /* An invalidation in the midst of a copy has waited for what went before. */
-static void invalidation_during_copy(void **state)
+TEST_F(RIG, invalidation_during_copy)
 {
-	struct rig *r = *state;
 	struct bench b;
 	struct rig_queue other;
 	uint64_t old, new;
@@ -219,9 +213,8 @@ static void invalidation_during_copy(void **state)
 
 /* ---- Contexts ---- */
 
-static void contexts_are_apart(void **state)
+TEST_F(RIG, contexts_are_apart)
 {
-	struct rig *r = *state;
 	struct rig_queue q[2];
 	uint8_t *dst[2];
 
@@ -246,9 +239,8 @@ static void contexts_are_apart(void **state)
 }
 
 /* Its root may not be used; what the TLB holds, it still may. */
-static void disabled_context_faults(void **state)
+TEST_F(RIG, disabled_context_faults)
 {
-	struct rig *r = *state;
 	struct bench b;
 
 	bench(&b, r);
@@ -261,7 +253,7 @@ static void disabled_context_faults(void **state)
 
 /* ---- Entries ---- */
 
-static void malformed_entries(void **state)
+TEST_F(RIG, malformed_entries)
 {
 	static const uint64_t l2_bits[] = { VTA_PTE_BLOCK, 1 << 4, 1 << 11, 1ull << 52,
 					    1ull << 63 };
@@ -269,7 +261,6 @@ static void malformed_entries(void **state)
 					    1ull << 52, 1ull << 63 };
 	static const uint64_t block_bits[] = { 1 << 4, 1 << 11, 1 << 12, 1 << 20, 1ull << 52,
 					       1ull << 63 };
-	struct rig *r = *state;
 	uint64_t good, *entry;
 	struct bench b;
 
@@ -305,9 +296,8 @@ static void malformed_entries(void **state)
 	assert_int_equal(read_at(&b, SRC), 0);
 }
 
-static void card_memory_ends(void **state)
+TEST_F(RIG, card_memory_ends)
 {
-	struct rig *r = *state;
 	struct bench b;
 
 	bench(&b, r);
@@ -324,9 +314,8 @@ static void card_memory_ends(void **state)
 	fails_at(&b, 0x80200000, VTA_FAULT_ENTRY);
 }
 
-static void host_blocks(void **state)
+TEST_F(RIG, host_blocks)
 {
-	struct rig *r = *state;
 	uint64_t block = rig_block(r);
 	uint8_t *memory = rig_at(r, block);
 	struct bench b;
@@ -343,9 +332,8 @@ static void host_blocks(void **state)
 	assert_int_equal(memory[0x1fffff], 0x33);
 }
 
-static void page_zero_and_the_end(void **state)
+TEST_F(RIG, page_zero_and_the_end)
 {
-	struct rig *r = *state;
 	uint64_t walks;
 	struct bench b;
 
@@ -373,10 +361,9 @@ static void page_zero_and_the_end(void **state)
 }
 
 /* A step that continues in a page elsewhere also continues within the pattern. */
-static void fill_across_pages_that_are_apart(void **state)
+TEST_F(RIG, fill_across_pages_that_are_apart)
 {
 	static const uint8_t want[8] = { 0x11, 0x22, 0x33, 0x44, 0x11, 0x22, 0x33, 0x44 };
-	struct rig *r = *state;
 	uint64_t second = page_of(r, 0), first = page_of(r, 0);
 	struct bench b;
 
@@ -388,28 +375,4 @@ static void fill_across_pages_that_are_apart(void **state)
 	rig_do(&b.q, rig_fill(SRC + 4093, 0x44332211, sizeof(want)));
 	assert_memory_equal((uint8_t *)rig_at(r, first) + 4093, want, 3);
 	assert_memory_equal(rig_at(r, second), want + 3, 5);
-}
-
-#define MMU_TEST(fn)	cmocka_unit_test_setup_teardown(fn, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		MMU_TEST(page_entry_is_kept),
-		MMU_TEST(table_entry_is_kept),
-		MMU_TEST(block_entry_is_kept),
-		MMU_TEST(invalid_entry_is_not_kept),
-		MMU_TEST(permission_is_kept),
-		MMU_TEST(many_pages),
-		MMU_TEST(invalidation_during_copy),
-		MMU_TEST(contexts_are_apart),
-		MMU_TEST(disabled_context_faults),
-		MMU_TEST(malformed_entries),
-		MMU_TEST(card_memory_ends),
-		MMU_TEST(host_blocks),
-		MMU_TEST(page_zero_and_the_end),
-		MMU_TEST(fill_across_pages_that_are_apart),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../frame.h"
 #include "card_prog.h"
 #include "card_rig.h"
 
@@ -44,9 +45,8 @@ static void fill_random(uint8_t *p, size_t len)
 
 /* ---- Operations ---- */
 
-static void nop_completes(void **state)
+TEST_F(RIG, nop_completes)
 {
-	struct rig *r = *state;
 	struct rig_queue q;
 
 	bench(r, 0);
@@ -60,9 +60,8 @@ static void nop_completes(void **state)
 	assert_int_equal(q.page->status.fault_reason, 0);
 }
 
-static void ring_can_be_full(void **state)
+TEST_F(RIG, ring_can_be_full)
 {
-	struct rig *r = *state;
 	struct rig_queue q;
 
 	bench(r, 0);
@@ -82,9 +81,8 @@ static void ring_can_be_full(void **state)
 	rig_do(&q, rig_nop());
 }
 
-static void sequence_wraps(void **state)
+TEST_F(RIG, sequence_wraps)
 {
-	struct rig *r = *state;
 	struct rig_queue q;
 
 	bench(r, 0);
@@ -124,7 +122,7 @@ static void check_copy(struct rig_queue *q, uint8_t *data, uint8_t *want, struct
 	assert_memory_equal(data, want, PAGES * 4096);
 }
 
-static void copies(void **state)
+TEST_F(RIG, copies)
 {
 	static const struct rows cases[] = {
 		{ 0x8000, 0, 1, 1, 0, 0 }, { 0x8001, 0x7, 4093, 1, 0, 0 },
@@ -133,7 +131,6 @@ static void copies(void **state)
 		{ 0x8000, 0, 5000, 3, 5003, 5001 }, { 0x8000, 0, 64, 8, 64, 0 },
 		{ 0x8000, 0, 64, 8, 0, 0 }, { 0x8000, 0, 0, 5, 0, 0 }, { 0x8000, 0, 5, 0, 0, 0 },
 	};
-	struct rig *r = *state;
 	struct bench b = bench(r, 0);
 	uint8_t *want = malloc(PAGES * 4096);
 	struct rig_queue q;
@@ -157,9 +154,8 @@ static void copies(void **state)
 	free(want);
 }
 
-static void copies_in_card_memory(void **state)
+TEST_F(RIG, copies_in_card_memory)
 {
-	struct rig *r = *state;
 	struct bench b = bench(r, 0);
 	uint8_t *card = r->c.bar4 + (2u << 20);
 	struct rig_queue q;
@@ -178,9 +174,8 @@ static void copies_in_card_memory(void **state)
 	assert_int_equal(b.data[3] | b.data[4 + 19980], 0);
 }
 
-static void fills(void **state)
+TEST_F(RIG, fills)
 {
-	struct rig *r = *state;
 	struct bench b = bench(r, 0);
 	struct rig_queue q;
 	struct vta_desc desc = {
@@ -201,9 +196,8 @@ static void fills(void **state)
 	}
 }
 
-static void stamps(void **state)
+TEST_F(RIG, stamps)
 {
-	struct rig *r = *state;
 	struct bench b = bench(r, 0);
 	volatile struct vta_stamp *stamp = (void *)b.words;
 	struct rig_queue q;
@@ -252,9 +246,8 @@ static uint32_t put_store(struct bench *b)
 	return p.count;
 }
 
-static void run_executes(void **state)
+TEST_F(RIG, run_executes)
 {
-	struct rig *r = *state;
 	struct bench b = bench(r, 0);
 	struct prog p = prog_at(b.code);
 	int32_t *acc = (int32_t *)b.data;
@@ -285,9 +278,8 @@ static void run_executes(void **state)
 	assert_int_equal(rig_counter(r, VTA_COUNTER_RUNS), 3);
 }
 
-static void scratchpads_stay_in_a_context(void **state)
+TEST_F(RIG, scratchpads_stay_in_a_context)
 {
-	struct rig *r = *state;
 	struct bench b = bench(r, 0), other = bench(r, 1);
 	struct rig_queue q, same, foreign;
 	uint32_t load, store;
@@ -330,9 +322,8 @@ static void scratchpads_stay_in_a_context(void **state)
 }
 
 /* The next user of a context's number is a different context. */
-static void scratchpads_end_with_a_context(void **state)
+TEST_F(RIG, scratchpads_end_with_a_context)
 {
-	struct rig *r = *state;
 	struct bench b = bench(r, 0);
 	struct rig_queue q;
 	uint32_t load, store;
@@ -424,9 +415,8 @@ static void check_aborts(struct rig *r, struct rig_queue *q, struct vta_desc des
 	assert_in_range(best, 0, VTA_ABORT_MS * 1000000ull);
 }
 
-static void abort_gives_up(void **state)
+TEST_F(RIG, abort_gives_up)
 {
-	struct rig *r = *state;
 	struct bench b = bench(r, 0);
 	struct rig_queue q;
 
@@ -441,9 +431,8 @@ static void abort_gives_up(void **state)
 	assert_int_equal(rig_get(r, REG_QUEUE_STATE(1)), VTA_QUEUE_DISABLED);
 }
 
-static void others_continue_during_abort(void **state)
+TEST_F(RIG, others_continue_during_abort)
 {
-	struct rig *r = *state;
 	struct bench b = bench(r, 0);
 	struct rig_queue victim, q;
 
@@ -470,9 +459,8 @@ static void others_continue_during_abort(void **state)
 }
 
 /* However far it has come: what was begun is done to its end, and no more. */
-static void disable_finishes(void **state)
+TEST_F(RIG, disable_finishes)
 {
-	struct rig *r = *state;
 	struct bench b = bench(r, 0);
 	struct rig_queue q;
 	uint64_t done;
@@ -500,9 +488,8 @@ static void disable_finishes(void **state)
 	assert_int_equal(rig_seq(&q), done);
 }
 
-static void card_disable_holds(void **state)
+TEST_F(RIG, card_disable_holds)
 {
-	struct rig *r = *state;
 	struct bench b = bench(r, 0);
 	struct rig_queue q, w;
 
@@ -597,20 +584,19 @@ static void rounds(struct rig *r, bool runs)
 	check_rounds(r, (unsigned int[]) { 0, 3, 0 }, "01111111120111111112020202", runs);
 }
 
-static void copy_engine_rounds(void **state)
+TEST_F(RIG, copy_engine_rounds)
 {
-	rounds(*state, false);
+	rounds(r, false);
 }
 
-static void compute_engine_rounds(void **state)
+TEST_F(RIG, compute_engine_rounds)
 {
-	rounds(*state, true);
+	rounds(r, true);
 }
 
 /* Each engine works while the other does. */
-static void engines_work_together(void **state)
+TEST_F(RIG, engines_work_together)
 {
-	struct rig *r = *state;
 	struct bench b = bench(r, 0);
 	struct rig_queue q[4];
 	static char answer[1 << 16];
@@ -634,31 +620,4 @@ static void engines_work_together(void **state)
 	assert_non_null(strstr(answer, "\"compute_queue\":0,\"copy_queue\":1"));
 	rig_queue_stop(&q[0], true);
 	rig_queue_stop(&q[1], true);
-}
-
-#define QUEUE_TEST(fn)	cmocka_unit_test_setup_teardown(fn, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		QUEUE_TEST(nop_completes),
-		QUEUE_TEST(ring_can_be_full),
-		QUEUE_TEST(sequence_wraps),
-		QUEUE_TEST(copies),
-		QUEUE_TEST(copies_in_card_memory),
-		QUEUE_TEST(fills),
-		QUEUE_TEST(stamps),
-		QUEUE_TEST(run_executes),
-		QUEUE_TEST(scratchpads_stay_in_a_context),
-		QUEUE_TEST(scratchpads_end_with_a_context),
-		QUEUE_TEST(abort_gives_up),
-		QUEUE_TEST(others_continue_during_abort),
-		QUEUE_TEST(disable_finishes),
-		QUEUE_TEST(card_disable_holds),
-		QUEUE_TEST(copy_engine_rounds),
-		QUEUE_TEST(compute_engine_rounds),
-		QUEUE_TEST(engines_work_together),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

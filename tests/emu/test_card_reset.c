@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../frame.h"
 #include "card_prog.h"
 #include "card_rig.h"
 
@@ -85,9 +86,8 @@ static void bus_on(struct rig *r)
 
 #define ROWS	1000000
 
-static void bus_master_holds_work(void **state)
+TEST_F(RIG, bus_master_holds_work)
 {
-	struct rig *r = *state;
 	struct bench b;
 	uint64_t written;
 
@@ -126,9 +126,8 @@ static void bus_master_holds_work(void **state)
 	assert_int_equal(rig_counter(r, VTA_COUNTER_FAULTS), 0);
 }
 
-static void interrupts_wait_for_the_bus(void **state)
+TEST_F(RIG, interrupts_wait_for_the_bus)
 {
-	struct rig *r = *state;
 	struct bench b;
 
 	bench(&b, r);
@@ -150,9 +149,8 @@ static void interrupts_wait_for_the_bus(void **state)
 	assert_int_equal(vfc_irq_wait(&r->c, RIG_VECTOR(2), RIG_NEVER), 0);
 }
 
-static void queue_starts_without_bus(void **state)
+TEST_F(RIG, queue_starts_without_bus)
 {
-	struct rig *r = *state;
 	struct bench b;
 	uint64_t bad;
 
@@ -182,9 +180,8 @@ static void queue_starts_without_bus(void **state)
 	assert_int_equal(rig_get(r, REG_QUEUE_STATE(2)), VTA_QUEUE_ACTIVE);
 }
 
-static void abort_waits_for_the_bus(void **state)
+TEST_F(RIG, abort_waits_for_the_bus)
 {
-	struct rig *r = *state;
 	struct bench b;
 
 	bench(&b, r);
@@ -203,9 +200,8 @@ static void abort_waits_for_the_bus(void **state)
 	assert_int_equal(rig_seq(&b.copy), 0);
 }
 
-static void d3_holds_work(void **state)
+TEST_F(RIG, d3_holds_work)
 {
-	struct rig *r = *state;
 	struct bench b;
 	uint16_t pm = vfc_find_cap(&r->c, PCI_CAP_ID_PM);
 	uint32_t generation;
@@ -233,9 +229,8 @@ static void d3_holds_work(void **state)
 	rig_wait_seq(&b.front, 2);
 }
 
-static void memory_decoding_off(void **state)
+TEST_F(RIG, memory_decoding_off)
 {
-	struct rig *r = *state;
 	struct bench b;
 
 	bench(&b, r);
@@ -293,9 +288,8 @@ static void assert_works(struct bench *b)
 	assert_int_equal(vfc_irq_wait(&r->c, 0, 1), 0);
 }
 
-static void soft_reset_under_load(void **state)
+TEST_F(RIG, soft_reset_under_load)
 {
-	struct rig *r = *state;
 	uint32_t generation = rig_get(r, REG_GENERATION);
 	uint64_t doorbells, time;
 	struct bench b;
@@ -315,9 +309,8 @@ static void soft_reset_under_load(void **state)
 	assert_works(&b);
 }
 
-static void soft_reset_without_bus(void **state)
+TEST_F(RIG, soft_reset_without_bus)
 {
-	struct rig *r = *state;
 	uint32_t generation = rig_get(r, REG_GENERATION);
 	struct bench b;
 
@@ -333,9 +326,8 @@ static void soft_reset_without_bus(void **state)
 	assert_works(&b);
 }
 
-static void flr_under_load(void **state)
+TEST_F(RIG, flr_under_load)
 {
-	struct rig *r = *state;
 	uint32_t generation = rig_get(r, REG_GENERATION);
 	struct bench b;
 	uint64_t time;
@@ -356,9 +348,8 @@ static void flr_under_load(void **state)
 	assert_works(&b);
 }
 
-static void hot_reset_under_load(void **state)
+TEST_F(RIG, hot_reset_under_load)
 {
-	struct rig *r = *state;
 	uint32_t generation = rig_get(r, REG_GENERATION);
 	struct bench b;
 
@@ -372,9 +363,8 @@ static void hot_reset_under_load(void **state)
 }
 
 /* Writes before READY are ignored, whenever they come. */
-static void reset_again_and_again(void **state)
+TEST_F(RIG, reset_again_and_again)
 {
-	struct rig *r = *state;
 	struct bench b;
 
 	bench(&b, r);
@@ -403,9 +393,8 @@ static void reset_again_and_again(void **state)
 
 /* ---- Hosts that go ---- */
 
-static void client_goes_under_load(void **state)
+TEST_F(RIG, client_goes_under_load)
 {
-	struct rig *r = *state;
 	struct bench b;
 
 	bench(&b, r);
@@ -413,9 +402,10 @@ static void client_goes_under_load(void **state)
 	/* The teardown hangs up, and the emulator must end by itself. */
 }
 
-static void signal_under_load(void **state)
+#define KILLED struct rig *r, rig_setup, NULL
+
+TEST_F(KILLED, signal_under_load)
 {
-	struct rig *r = *state;
 	struct bench b;
 	int status;
 
@@ -429,14 +419,13 @@ static void signal_under_load(void **state)
 	free(r);
 }
 
-static void next_client_is_served(void **state)
+TEST(next_client_is_served)
 {
 	static const char *const args[] = { "--queues", "8", "--mem", "8M", "--stay", NULL };
 	struct rig rig, *r = &rig;
 	struct bench b;
 	uint32_t generation = 0;
 
-	(void)state;
 	rig_start(r, args);
 	for (int i = 0; i < 3; i++) {
 		uint32_t now = rig_get(r, REG_GENERATION);
@@ -453,28 +442,4 @@ static void next_client_is_served(void **state)
 	}
 	assert_int_equal(kill(r->pid, SIGINT), 0);
 	rig_stop(r);
-}
-
-#define RESET_TEST(fn)	cmocka_unit_test_setup_teardown(fn, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		RESET_TEST(bus_master_holds_work),
-		RESET_TEST(interrupts_wait_for_the_bus),
-		RESET_TEST(queue_starts_without_bus),
-		RESET_TEST(abort_waits_for_the_bus),
-		RESET_TEST(d3_holds_work),
-		RESET_TEST(memory_decoding_off),
-		RESET_TEST(soft_reset_under_load),
-		RESET_TEST(soft_reset_without_bus),
-		RESET_TEST(flr_under_load),
-		RESET_TEST(hot_reset_under_load),
-		RESET_TEST(reset_again_and_again),
-		RESET_TEST(client_goes_under_load),
-		cmocka_unit_test_setup(signal_under_load, rig_setup),
-		cmocka_unit_test(next_client_is_served),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

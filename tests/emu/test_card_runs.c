@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../frame.h"
 #include "card_rig.h"
 
 #define CONTEXT		3u
@@ -91,9 +92,8 @@ static void check_host_pages(struct rig *r, const struct region *g, const uint8_
 					    VTA_PAGE_SIZE);
 }
 
-static void any_pages(void **state)
+TEST_F(RIG, any_pages)
 {
-	struct rig *r = *state;
 	static uint8_t mirror[2][BYTES];
 	struct region regions[2];
 	struct rig_queue q;
@@ -131,7 +131,7 @@ static void any_pages(void **state)
 }
 
 /* In the midst of pages that follow each other: all before it has been moved. */
-static void faults_within(void **state)
+TEST_F(RIG, faults_within)
 {
 	static const struct {
 		uint64_t flags;
@@ -142,7 +142,6 @@ static void faults_within(void **state)
 		{ RIG_RW | 1ull << 60, VTA_FAULT_ENTRY },
 	};
 	const uint32_t dst = LINEAR + BYTES, page = dst + 9 * VTA_PAGE_SIZE;
-	struct rig *r = *state;
 	struct rig_queue q;
 	uint8_t *from, *to;
 	uint64_t good;
@@ -175,10 +174,9 @@ static void faults_within(void **state)
 }
 
 /* A block's pages are a run, which continues in pages and other blocks. */
-static void blocks_and_pages(void **state)
+TEST_F(RIG, blocks_and_pages)
 {
 	const uint32_t block = 1u << VTA_L1_SHIFT, va = 0x30000000u;
-	struct rig *r = *state;
 	uint64_t bus = rig_block(r);
 	struct rig_queue q;
 	uint8_t *mem = rig_at(r, bus);
@@ -204,15 +202,4 @@ static void blocks_and_pages(void **state)
 	assert_memory_equal(linear, mem + 3 + 777777, BYTES);
 	copy(&q, LINEAR, va + 2 * block + 100 + block - 200 - 5000, 5000);
 	assert_memory_equal(linear, mem + 3 + block - 200 - 5000, 5000);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(any_pages, rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(faults_within, rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(blocks_and_pages, rig_setup, rig_teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../frame.h"
 #include "card_prog.h"
 #include "card_rig.h"
 
@@ -70,6 +71,9 @@ static int teardown(void **state)
 	free(b);
 	return 0;
 }
+
+#define REAL struct bench *b, setup_real, teardown
+#define MODEL struct bench *b, setup_model, teardown
 
 /* A queue of a group, with a limit in ns, started. */
 static struct rig_queue *queue(struct bench *b, unsigned int n, unsigned int group,
@@ -143,9 +147,8 @@ static void gated(struct bench *b, unsigned int n, unsigned int group, unsigned 
 
 /* ---- TIME_LIMIT, modelled ---- */
 
-static void time_limit_is_exact(void **state)
+TEST_F(MODEL, time_limit_is_exact)
 {
-	struct bench *b = *state;
 	struct rig_queue *q = queue(b, 1, 0, 0, 500 * US);
 	struct vta_fault fault;
 	uint64_t begin;
@@ -177,9 +180,8 @@ static void time_limit_is_exact(void **state)
 	rig_fails(q, fill(502), VTA_FAULT_TIME, VTA_ACCESS_NONE, 0);
 }
 
-static void runs_are_limited(void **state)
+TEST_F(MODEL, runs_are_limited)
 {
-	struct bench *b = *state;
 	struct rig_queue *q = queue(b, 1, 0, 0, 20 * US);
 	struct prog p = prog_at(b->code);
 	struct vta_fault fault;
@@ -206,9 +208,8 @@ static void runs_are_limited(void **state)
 }
 
 /* Not a NOP, a SIGNAL, or a WAIT that holds for longer. */
-static void waits_have_no_limit(void **state)
+TEST_F(MODEL, waits_have_no_limit)
 {
-	struct bench *b = *state;
 	struct rig_queue *q = queue(b, 1, 0, 0, 1);
 
 	rig_put(q, rig_nop());
@@ -273,19 +274,18 @@ static void check_shares(struct bench *b, unsigned int hostile, uint32_t hostile
 	assert_in_range(last - first - used - mine, 0, 100 * US);
 }
 
-static void queues_and_priorities_buy_no_time(void **state)
+TEST_F(MODEL, queues_and_priorities_buy_no_time)
 {
-	check_shares(*state, 48, 2000, 100, 120);
+	check_shares(b, 48, 2000, 100, 120);
 }
 
-static void long_descriptors_buy_no_time(void **state)
+TEST_F(MODEL, long_descriptors_buy_no_time)
 {
-	check_shares(*state, 3, 20000, 1000, 60);
+	check_shares(b, 3, 20000, 1000, 60);
 }
 
-static void weights_are_shares(void **state)
+TEST_F(MODEL, weights_are_shares)
 {
-	struct bench *b = *state;
 	uint64_t used = 0, last;
 
 	close_gate(b);
@@ -304,10 +304,8 @@ static void weights_are_shares(void **state)
 	assert_in_range(used, 30 * MS - Q - MS, 30 * MS + Q + MS);
 }
 
-static void weight_register(void **state)
+TEST_F(MODEL, weight_register)
 {
-	struct bench *b = *state;
-
 	for (unsigned int g = 0; g < 16; g++)
 		assert_int_equal(rig_get(b->r, REG_GROUP_WEIGHT(g)), 1);
 	rig_set(b->r, REG_GROUP_WEIGHT(2), 0);
@@ -326,9 +324,8 @@ static void weight_register(void **state)
 	assert_int_equal(rig_get(b->r, REG_GROUP_WEIGHT(15)), 1);
 }
 
-static void group_out_of_range_does_not_start(void **state)
+TEST_F(MODEL, group_out_of_range_does_not_start)
 {
-	struct bench *b = *state;
 	struct rig_queue *q = &b->q[1];
 
 	rig_queue(b->r, q, 1, 0, 4);
@@ -366,10 +363,8 @@ static void put_eighty(struct bench *b, uint32_t after)
 }
 
 /* Group 1 owes 40 ms, and group 3 keeps the engine until group 2 is there, too. */
-static void debts_are_kept(void **state)
+TEST_F(MODEL, debts_are_kept)
 {
-	struct bench *b = *state;
-
 	close_gate(b);
 	gated(b, 1, 1, 0);
 	put(b, 1, fill(40000));
@@ -383,9 +378,8 @@ static void debts_are_kept(void **state)
 }
 
 /* It has paid by the time that passed with nothing to do, when the other comes. */
-static void idle_time_reduces_negative_credit(void **state)
+TEST_F(MODEL, idle_time_reduces_negative_credit)
 {
-	struct bench *b = *state;
 	uint64_t until;
 
 	queue(b, 1, 1, 0, 0);
@@ -404,10 +398,8 @@ static void idle_time_reduces_negative_credit(void **state)
 }
 
 /* What is aborted, or faults, has been paid for like anything else. */
-static void faults_are_charged(void **state)
+TEST_F(MODEL, faults_are_charged)
 {
-	struct bench *b = *state;
-
 	close_gate(b);
 	gated(b, 1, 1, 0);
 	rig_queue_stop(&b->q[1], true);
@@ -441,9 +433,8 @@ static struct vta_desc endless_fill(void)
 	};
 }
 
-static void real_limits(void **state)
+TEST_F(REAL, real_limits)
 {
-	struct bench *b = *state;
 	struct rig_queue *q = queue(b, 1, 0, 0, 20 * MS), *other = queue(b, 2, 0, 0, 1000000 * MS);
 	struct prog p = prog_at(b->code);
 
@@ -465,9 +456,8 @@ static void real_limits(void **state)
 }
 
 /* An abort that comes amid the limit is an abort. */
-static void real_limits_and_aborts(void **state)
+TEST_F(REAL, real_limits_and_aborts)
 {
-	struct bench *b = *state;
 	struct rig_queue *q = queue(b, 1, 0, 0, 2 * MS);
 
 	for (unsigned int i = 0; i < 40; i++) {
@@ -485,9 +475,8 @@ static void real_limits_and_aborts(void **state)
 	}
 }
 
-static void limits_can_be_broken(void **state)
+TEST_F(REAL, limits_can_be_broken)
 {
-	struct bench *b = *state;
 	struct rig_queue *q = queue(b, 1, 0, 0, MS);
 	char answer[256];
 
@@ -499,29 +488,4 @@ static void limits_can_be_broken(void **state)
 	rig_submit(q);
 	rig_wait_seq(q, 1);
 	rig_fails(q, endless_fill(), VTA_FAULT_TIME, VTA_ACCESS_NONE, 0);
-}
-
-#define MODEL_TEST(fn)	cmocka_unit_test_setup_teardown(fn, setup_model, teardown)
-#define REAL_TEST(fn)	cmocka_unit_test_setup_teardown(fn, setup_real, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		MODEL_TEST(time_limit_is_exact),
-		MODEL_TEST(runs_are_limited),
-		MODEL_TEST(waits_have_no_limit),
-		MODEL_TEST(queues_and_priorities_buy_no_time),
-		MODEL_TEST(long_descriptors_buy_no_time),
-		MODEL_TEST(weights_are_shares),
-		MODEL_TEST(weight_register),
-		MODEL_TEST(group_out_of_range_does_not_start),
-		MODEL_TEST(debts_are_kept),
-		MODEL_TEST(idle_time_reduces_negative_credit),
-		MODEL_TEST(faults_are_charged),
-		REAL_TEST(real_limits),
-		REAL_TEST(real_limits_and_aborts),
-		REAL_TEST(limits_can_be_broken),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../frame.h"
 #include "card_prog.h"
 #include "card_rig.h"
 
@@ -148,9 +149,8 @@ static void restart(struct rig_queue *q, uint32_t ctrl)
 
 /* ---- What is kept ---- */
 
-static void tokens_cross_runs(void **state)
+TEST_F(RIG, tokens_cross_runs)
 {
-	struct rig *r = *state;
 	struct bench b;
 
 	bench(&b, r, 0);
@@ -170,9 +170,8 @@ static void tokens_cross_runs(void **state)
 	rig_fails(&b.q, pop_run(&b), VTA_FAULT_DEADLOCK, VTA_ACCESS_NONE, 0);
 }
 
-static void state_survives_other_contexts(void **state)
+TEST_F(RIG, state_survives_other_contexts)
 {
-	struct rig *r = *state;
 	struct bench a, b;
 
 	bench(&a, r, 0);
@@ -196,9 +195,8 @@ static void state_survives_other_contexts(void **state)
 }
 
 /* Each queue has its own, also beside those of its context; the context has another. */
-static void state_is_the_queues_own(void **state)
+TEST_F(RIG, state_is_the_queues_own)
 {
-	struct rig *r = *state;
 	struct rig_queue other;
 	struct bench b;
 
@@ -221,10 +219,9 @@ static void state_is_the_queues_own(void **state)
 }
 
 /* All that a core has, to the last element of each scratchpad. */
-static void all_of_it_is_kept(void **state)
+TEST_F(RIG, all_of_it_is_kept)
 {
 	enum { INPS = 2048, WGTS = 1024, UOPS = 8192 };
-	struct rig *r = *state;
 	struct bench a, b;
 	struct prog p;
 	uint32_t *uop;
@@ -258,10 +255,9 @@ static void all_of_it_is_kept(void **state)
 
 /* ---- When it is moved, and what that costs ---- */
 
-static void moves_only_for_another_owner(void **state)
+TEST_F(RIG, moves_only_for_another_owner)
 {
 	const uint64_t cycles = 32 + PAGES * VTA_PAGE_SIZE / 16;
-	struct rig *r = *state;
 	struct bench a, b;
 	volatile struct vta_stamp *stamp;
 
@@ -301,7 +297,7 @@ static uint64_t time_of(struct bench *b, struct vta_desc desc, uint64_t *cycles)
 	return stamp->end - stamp->start;
 }
 
-static void moves_take_time_and_no_cycles(void **state)
+TEST(moves_take_time_and_no_cycles)
 {
 	static const char * const args[] = { "--queues", "4", "--time", "model", "--clock-khz",
 					     "100000", NULL };
@@ -310,7 +306,6 @@ static void moves_take_time_and_no_cycles(void **state)
 	struct bench a, b;
 	struct rig r;
 
-	(void)state;
 	rig_start(&r, args);
 	bench(&a, &r, 0);
 	bench(&b, &r, 1);
@@ -330,9 +325,8 @@ static void moves_take_time_and_no_cycles(void **state)
 
 /* ---- When it is lost ---- */
 
-static void a_halt_drops_it(void **state)
+TEST_F(RIG, a_halt_drops_it)
 {
-	struct rig *r = *state;
 	struct bench b;
 
 	bench(&b, r, 0);
@@ -362,9 +356,8 @@ static void a_halt_drops_it(void **state)
 	assert_int_equal(kept_value(&b, &b.q), 0);
 }
 
-static void an_abort_drops_it(void **state)
+TEST_F(RIG, an_abort_drops_it)
 {
-	struct rig *r = *state;
 	struct bench a, b;
 
 	bench(&a, r, 0);
@@ -393,9 +386,8 @@ static void an_abort_drops_it(void **state)
 
 /* ---- Stops ---- */
 
-static void a_stop_saves_it(void **state)
+TEST_F(RIG, a_stop_saves_it)
 {
-	struct rig *r = *state;
 	struct bench a, b;
 
 	bench(&a, r, 0);
@@ -423,9 +415,8 @@ static void a_stop_saves_it(void **state)
 }
 
 /* As before a machine sleeps: software has the area, and the card forgets all. */
-static void state_saved_by_a_stop_outlives_a_reset(void **state)
+TEST_F(RIG, state_saved_by_a_stop_outlives_a_reset)
 {
-	struct rig *r = *state;
 	struct bench b;
 
 	bench(&b, r, 0);
@@ -455,9 +446,8 @@ static void state_saved_by_a_stop_outlives_a_reset(void **state)
 
 /* ---- What is refused ---- */
 
-static void keep_needs_an_area(void **state)
+TEST_F(RIG, keep_needs_an_area)
 {
-	struct rig *r = *state;
 	struct rig_queue bare;
 	struct bench b;
 
@@ -473,7 +463,7 @@ static void keep_needs_an_area(void **state)
 	rig_fails(&b.q, keep(rig_nop()), VTA_FAULT_DESC, VTA_ACCESS_NONE, 0);
 }
 
-static void areas_are_checked_at_the_start(void **state)
+TEST_F(RIG, areas_are_checked_at_the_start)
 {
 	static const struct {
 		uint32_t save, ctrl;
@@ -483,7 +473,6 @@ static void areas_are_checked_at_the_start(void **state)
 		{ 0u - (PAGES - 1) * VTA_PAGE_SIZE, 0 },
 		{ 0, REG_QUEUE_CTRL_KEPT },
 	};
-	struct rig *r = *state;
 	struct bench b;
 
 	bench(&b, r, 0);
@@ -510,7 +499,7 @@ static void make_bad(struct bench *b, uint32_t page, uint64_t entry)
 }
 
 /* The owner halts, and the RUN that needed the core is none the worse. */
-static void a_save_that_fails_halts_the_owner(void **state)
+TEST_F(RIG, a_save_that_fails_halts_the_owner)
 {
 	static const struct {
 		uint64_t entry;
@@ -520,7 +509,6 @@ static void a_save_that_fails_halts_the_owner(void **state)
 		{ RIG_RAM | RIG_RO, VTA_FAULT_PERM },
 		{ (RIG_RAM + RIG_RAM_SIZE) | RIG_RW, VTA_FAULT_DMA },
 	};
-	struct rig *r = *state;
 	struct vta_fault fault;
 	struct bench a, b;
 	uint64_t entry;
@@ -554,9 +542,8 @@ static void a_save_that_fails_halts_the_owner(void **state)
 }
 
 /* The descriptor that its queue has in hand is given up. */
-static void failed_save_gives_up_the_descriptor_in_hand(void **state)
+TEST_F(RIG, failed_save_gives_up_the_descriptor_in_hand)
 {
-	struct rig *r = *state;
 	struct vta_fault fault;
 	struct bench a, b;
 
@@ -573,9 +560,8 @@ static void failed_save_gives_up_the_descriptor_in_hand(void **state)
 	assert_int_equal(fault.seq, 2);
 }
 
-static void a_restore_that_fails_is_the_runs_fault(void **state)
+TEST_F(RIG, a_restore_that_fails_is_the_runs_fault)
 {
-	struct rig *r = *state;
 	struct bench a, b;
 
 	bench(&a, r, 0);
@@ -591,9 +577,8 @@ static void a_restore_that_fails_is_the_runs_fault(void **state)
 /* ---- Hostile contents ---- */
 
 /* Whatever the area holds, its queue gets some state, and others keep theirs. */
-static void any_contents_are_harmless(void **state)
+TEST_F(RIG, any_contents_are_harmless)
 {
-	struct rig *r = *state;
 	struct bench a, b;
 
 	bench(&a, r, 0);
@@ -620,30 +605,4 @@ static void any_contents_are_harmless(void **state)
 		restart(&a.q, 0);
 	}
 	assert_int_equal(kept_value(&b, &b.q), 0x22);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		TEST(tokens_cross_runs),
-		TEST(state_survives_other_contexts),
-		TEST(state_is_the_queues_own),
-		TEST(all_of_it_is_kept),
-		TEST(moves_only_for_another_owner),
-		cmocka_unit_test(moves_take_time_and_no_cycles),
-		TEST(a_halt_drops_it),
-		TEST(an_abort_drops_it),
-		TEST(a_stop_saves_it),
-		TEST(state_saved_by_a_stop_outlives_a_reset),
-		TEST(keep_needs_an_area),
-		TEST(areas_are_checked_at_the_start),
-		TEST(a_save_that_fails_halts_the_owner),
-		TEST(failed_save_gives_up_the_descriptor_in_hand),
-		TEST(a_restore_that_fails_is_the_runs_fault),
-		TEST(any_contents_are_harmless),
-	};
-
-	return cmocka_run_group_tests_name("the core's state", tests, NULL, NULL);
 }

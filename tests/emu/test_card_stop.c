@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../frame.h"
 #include "card_prog.h"
 #include "card_rig.h"
 
@@ -72,11 +73,11 @@ static struct vta_desc endless_run(struct bench *b)
 
 /* ---- SUBMITTED ---- */
 
-static void submitted_is_the_doorbell(void **state)
+TEST_F(RIG, submitted_is_the_doorbell)
 {
 	struct bench b;
 
-	bench(&b, *state);
+	bench(&b, r);
 	rig_queue_start(&b.q, 0xfffffffe);
 	assert_int_equal(submitted(&b.q), 0xfffffffe);
 	rig_put(&b.q, rig_nop());
@@ -94,11 +95,11 @@ static void submitted_is_the_doorbell(void **state)
 	assert_int_equal(rig_get64(b.r, REG_QUEUE_SEQ_LO(0)), 0x100000002);
 }
 
-static void stopped_queue_goes_on(void **state)
+TEST_F(RIG, stopped_queue_goes_on)
 {
 	struct bench b;
 
-	bench(&b, *state);
+	bench(&b, r);
 	rig_queue_start(&b.q, 100);
 	rig_put(&b.q, rig_signal(DATA, 1));
 	rig_put(&b.q, rig_wait(DATA + 8, 1));
@@ -125,11 +126,11 @@ static void stopped_queue_goes_on(void **state)
 }
 
 /* However often it looks: a queue that stays at SHORT would be a card that hangs. */
-static void wait_that_checks_again_is_held(void **state)
+TEST_F(RIG, wait_that_checks_again_is_held)
 {
 	struct bench b;
 
-	bench(&b, *state);
+	bench(&b, r);
 	rig_queue_start(&b.q, 0);
 	rig_put(&b.q, rig_wait(DATA, 1));
 	rig_submit(&b.q);
@@ -145,12 +146,12 @@ static void wait_that_checks_again_is_held(void **state)
 }
 
 /* What had been read and waited for its engine is read again. */
-static void waiting_descriptor_is_read_again(void **state)
+TEST_F(RIG, waiting_descriptor_is_read_again)
 {
 	struct rig_queue holder;
 	struct bench b;
 
-	bench(&b, *state);
+	bench(&b, r);
 	rig_queue(b.r, &holder, 1, 0, 4);
 	rig_queue_start(&holder, 0);
 	rig_queue_start(&b.q, 0);
@@ -169,14 +170,14 @@ static void waiting_descriptor_is_read_again(void **state)
 }
 
 /* Stopped again and again while it works: each descriptor is executed once. */
-static void nothing_is_lost_or_done_twice(void **state)
+TEST_F(RIG, nothing_is_lost_or_done_twice)
 {
 	enum { TOTAL = 400 };
 	struct rig_queue pong;
 	struct bench b;
 	uint64_t done;
 
-	bench(&b, *state);
+	bench(&b, r);
 	rig_queue(b.r, &pong, 1, 0, 4);
 	rig_queue_start(&b.q, 0);
 	rig_queue_start(&pong, 0);
@@ -199,11 +200,11 @@ static void nothing_is_lost_or_done_twice(void **state)
 	assert_int_equal(rig_counter(b.r, VTA_COUNTER_DESCRIPTORS), TOTAL);
 }
 
-static void doorbell_of_a_stopped_queue_counts(void **state)
+TEST_F(RIG, doorbell_of_a_stopped_queue_counts)
 {
 	struct bench b;
 
-	bench(&b, *state);
+	bench(&b, r);
 	rig_queue_start(&b.q, 0);
 	rig_queue_stop(&b.q, false);
 	rig_put(&b.q, rig_nop());
@@ -216,12 +217,12 @@ static void doorbell_of_a_stopped_queue_counts(void **state)
 }
 
 /* A doorbell beyond the ring's room makes the queue fault when it starts. */
-static void overflow_while_stopped_faults_at_the_start(void **state)
+TEST_F(RIG, overflow_while_stopped_faults_at_the_start)
 {
 	struct vta_fault fault;
 	struct bench b;
 
-	bench(&b, *state);
+	bench(&b, r);
 	rig_queue_start(&b.q, 7);
 	rig_queue_stop(&b.q, false);
 	rig_doorbell(b.r, 0, 7 + 17);
@@ -244,11 +245,11 @@ static void overflow_while_stopped_faults_at_the_start(void **state)
 }
 
 /* START alone has all waiting that were submitted behind it. */
-static void start_takes_what_is_submitted(void **state)
+TEST_F(RIG, start_takes_what_is_submitted)
 {
 	struct bench b;
 
-	bench(&b, *state);
+	bench(&b, r);
 	for (int i = 0; i < 4; i++)
 		b.q.ring[i] = rig_signal(DATA, (uint64_t)i + 1);
 	rig_set64(b.r, REG_QUEUE_START_LO(0), 2);
@@ -260,11 +261,11 @@ static void start_takes_what_is_submitted(void **state)
 }
 
 /* Taken back by a doorbell when it was in hand: it counts as submitted after all. */
-static void taken_back_too_late(void **state)
+TEST_F(RIG, taken_back_too_late)
 {
 	struct bench b;
 
-	bench(&b, *state);
+	bench(&b, r);
 	rig_queue_start(&b.q, 0);
 	rig_put(&b.q, rig_wait(DATA, 1));
 	rig_put(&b.q, rig_signal(DATA + 8, 1));
@@ -281,11 +282,11 @@ static void taken_back_too_late(void **state)
 	assert_int_equal(b.words[1], 0);
 }
 
-static void aborted_queue_continues_with_the_same(void **state)
+TEST_F(RIG, aborted_queue_continues_with_the_same)
 {
 	struct bench b;
 
-	bench(&b, *state);
+	bench(&b, r);
 	rig_queue_start(&b.q, 0);
 	rig_put(&b.q, endless_fill());
 	rig_put(&b.q, rig_signal(DATA + 8, 5));
@@ -316,14 +317,14 @@ static bool look(struct rig *r, unsigned int e, struct look *l)
 	return rig_get(r, REG_ENGINE_MOVES(e)) == l->moves;
 }
 
-static void engines_report_their_descriptors(void **state)
+TEST_F(RIG, engines_report_their_descriptors)
 {
 	struct rig_queue copy;
 	uint64_t before, after;
 	struct bench b;
 	struct look l;
 
-	bench(&b, *state);
+	bench(&b, r);
 	rig_queue(b.r, &copy, 5, 0, 4);
 	rig_queue_start(&copy, 0x1fffffffe);
 	rig_queue_start(&b.q, 41);
@@ -371,14 +372,14 @@ static void engines_report_their_descriptors(void **state)
 }
 
 /* A reader never sees a mixture, even while the card works. */
-static void reading_is_consistent(void **state)
+TEST_F(RIG, reading_is_consistent)
 {
 	struct rig_queue other;
 	unsigned int whole = 0;
 	uint32_t moves = 0;
 	struct bench b;
 
-	bench(&b, *state);
+	bench(&b, r);
 	rig_queue(b.r, &other, 1, 0, 4);
 	rig_queue_start(&b.q, 1000000);
 	rig_queue_start(&other, 0);
@@ -403,12 +404,12 @@ static void reading_is_consistent(void **state)
 	rig_wait_seq(&other, other.submitted);
 }
 
-static void hands(void **state)
+TEST_F(RIG, hands)
 {
 	struct rig_queue q[5];
 	struct bench b;
 
-	bench(&b, *state);
+	bench(&b, r);
 	for (unsigned int i = 1; i < 5; i++) {
 		rig_queue(b.r, &q[i], i, 0, 4);
 		rig_queue_start(&q[i], 0);
@@ -436,11 +437,11 @@ static void hands(void **state)
 
 /* ---- Events ---- */
 
-static void enabling_sends_again(void **state)
+TEST_F(RIG, enabling_sends_again)
 {
 	struct bench b;
 
-	bench(&b, *state);
+	bench(&b, r);
 	rig_set(b.r, REG_EVENT_VECTOR, 0);
 	rig_set(b.r, REG_EVENT_ENABLE, REG_EVENT_ALL);
 	rig_queue_start(&b.q, 0);
@@ -458,28 +459,4 @@ static void enabling_sends_again(void **state)
 	rig_set(b.r, REG_EVENT, REG_EVENT_FAULT);
 	rig_set(b.r, REG_EVENT_ENABLE, REG_EVENT_ALL);
 	assert_int_equal(vfc_irq_wait(&b.r->c, 0, RIG_NEVER), 0);
-}
-
-#define STOP_TEST(fn)	cmocka_unit_test_setup_teardown(fn, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		STOP_TEST(submitted_is_the_doorbell),
-		STOP_TEST(stopped_queue_goes_on),
-		STOP_TEST(wait_that_checks_again_is_held),
-		STOP_TEST(waiting_descriptor_is_read_again),
-		STOP_TEST(nothing_is_lost_or_done_twice),
-		STOP_TEST(doorbell_of_a_stopped_queue_counts),
-		STOP_TEST(overflow_while_stopped_faults_at_the_start),
-		STOP_TEST(start_takes_what_is_submitted),
-		STOP_TEST(taken_back_too_late),
-		STOP_TEST(aborted_queue_continues_with_the_same),
-		STOP_TEST(engines_report_their_descriptors),
-		STOP_TEST(reading_is_consistent),
-		STOP_TEST(hands),
-		STOP_TEST(enabling_sends_again),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

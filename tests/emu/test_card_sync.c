@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../frame.h"
 #include "card_rig.h"
 
 #define DATA	0x00100000u	/* guest memory, 1 page */
@@ -33,9 +34,8 @@ static void assert_waits(struct rig_queue *q, uint64_t seq)
 
 /* ---- SIGNAL and WAIT ---- */
 
-static void signal_stores(void **state)
+TEST_F(RIG, signal_stores)
 {
-	struct rig *r = *state;
 	uint64_t *words = bench(r, 0);
 	struct rig_queue q;
 
@@ -50,9 +50,8 @@ static void signal_stores(void **state)
 	assert_int_equal(rig_counter(r, VTA_COUNTER_MEM_WRITE_BYTES), 8);
 }
 
-static void wait_compares(void **state)
+TEST_F(RIG, wait_compares)
 {
-	struct rig *r = *state;
 	uint64_t *words = bench(r, 0);
 	struct rig_queue q;
 
@@ -81,9 +80,8 @@ static void wait_compares(void **state)
 	assert_int_equal(rig_get(r, REG_QUEUE_STATE(0)), VTA_QUEUE_ACTIVE);
 }
 
-static void signal_wakes_wait(void **state)
+TEST_F(RIG, signal_wakes_wait)
 {
-	struct rig *r = *state;
 	struct rig_queue a, b, c;
 	uint64_t shared;
 
@@ -110,9 +108,8 @@ static void signal_wakes_wait(void **state)
 }
 
 /* What a queue did before a SIGNAL is seen by what another does after its WAIT. */
-static void signal_orders(void **state)
+TEST_F(RIG, signal_orders)
 {
-	struct rig *r = *state;
 	uint64_t *words = bench(r, 0);
 	struct rig_queue a, b;
 
@@ -132,9 +129,8 @@ static void signal_orders(void **state)
 }
 
 /* A look that is not satisfied is still a look: its word may go away. */
-static void wait_faults_later(void **state)
+TEST_F(RIG, wait_faults_later)
 {
-	struct rig *r = *state;
 	struct rig_queue q;
 	struct vta_fault fault;
 
@@ -155,9 +151,8 @@ static void wait_faults_later(void **state)
 
 /* ---- Doorbells ---- */
 
-static void doorbell_overflow(void **state)
+TEST_F(RIG, doorbell_overflow)
 {
-	struct rig *r = *state;
 	struct rig_queue q;
 	struct vta_fault fault;
 
@@ -190,9 +185,8 @@ static void doorbell_overflow(void **state)
 	assert_int_equal(rig_halted(&q).reason, VTA_FAULT_DOORBELL);
 }
 
-static void doorbell_overflow_stops_engines(void **state)
+TEST_F(RIG, doorbell_overflow_stops_engines)
 {
-	struct rig *r = *state;
 	struct rig_queue q;
 
 	bench(r, 0);
@@ -220,9 +214,8 @@ static void assert_no_irq(struct rig *r, unsigned int vector)
 	assert_int_equal(vfc_irq_wait(&r->c, vector, RIG_NEVER), 0);
 }
 
-static void nothing_unasked(void **state)
+TEST_F(RIG, nothing_unasked)
 {
-	struct rig *r = *state;
 	struct rig_queue q;
 
 	bench(r, 0);
@@ -233,9 +226,8 @@ static void nothing_unasked(void **state)
 	assert_int_equal(rig_counter(r, VTA_COUNTER_INTERRUPTS), 0);
 }
 
-static void arm_fires_once(void **state)
+TEST_F(RIG, arm_fires_once)
 {
-	struct rig *r = *state;
 	struct rig_queue q;
 
 	bench(r, 0);
@@ -266,9 +258,8 @@ static void arm_fires_once(void **state)
 	assert_int_equal(rig_counter(r, VTA_COUNTER_ARMS), 3 + 95);
 }
 
-static void arm_replaces(void **state)
+TEST_F(RIG, arm_replaces)
 {
-	struct rig *r = *state;
 	struct rig_queue q;
 
 	bench(r, 0);
@@ -295,9 +286,8 @@ static void arm_replaces(void **state)
 	assert_int_equal(rig_counter(r, VTA_COUNTER_ARMS), 5);
 }
 
-static void arm_wraps(void **state)
+TEST_F(RIG, arm_wraps)
 {
-	struct rig *r = *state;
 	struct rig_queue q;
 
 	bench(r, 0);
@@ -317,9 +307,8 @@ static void arm_wraps(void **state)
 	assert_true(rig_seq(&q) == 0x300000001);
 }
 
-static void vectors_are_shared(void **state)
+TEST_F(RIG, vectors_are_shared)
 {
-	struct rig *r = *state;
 	struct rig_queue a, b;
 
 	bench(r, 0);
@@ -352,9 +341,8 @@ static void vectors_are_shared(void **state)
 	assert_int_equal(rig_counter(r, VTA_COUNTER_INTERRUPTS), 0);
 }
 
-static void msi_does_too(void **state)
+TEST_F(RIG_MSI, msi_does_too)
 {
-	struct rig *r = *state;
 	struct rig_queue q;
 
 	assert_int_equal(r->c.irq_index, VFIO_PCI_MSI_IRQ_INDEX);
@@ -369,13 +357,12 @@ static void msi_does_too(void **state)
 }
 
 /* Every queue of the largest card, each with a context and a vector of its own. */
-static void all_queues(void **state)
+TEST(all_queues)
 {
 	static const char *const args[] = { "--queues", "256", "--mem", "8M", NULL };
 	static struct rig_queue q[VTA_QUEUES_MAX];
 	struct rig rig, *r = &rig;
 
-	(void)state;
 	rig_start(r, args);
 	assert_int_equal(r->c.nr_irqs, VTA_QUEUES_MAX + 1);
 	for (unsigned int i = 0; i < VTA_QUEUES_MAX; i++) {
@@ -402,9 +389,8 @@ static void all_queues(void **state)
 
 /* ---- Events ---- */
 
-static void events(void **state)
+TEST_F(RIG, events)
 {
-	struct rig *r = *state;
 	struct rig_queue a, b;
 
 	bench(r, 0);
@@ -433,29 +419,4 @@ static void events(void **state)
 	assert_int_equal(irqs(r, 0), 1);
 	assert_int_equal(rig_counter(r, VTA_COUNTER_FAULTS), 3);
 	assert_int_equal(rig_counter(r, VTA_COUNTER_INTERRUPTS), 2);
-}
-
-#define SYNC_TEST(fn)	cmocka_unit_test_setup_teardown(fn, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SYNC_TEST(signal_stores),
-		SYNC_TEST(wait_compares),
-		SYNC_TEST(signal_wakes_wait),
-		SYNC_TEST(signal_orders),
-		SYNC_TEST(wait_faults_later),
-		SYNC_TEST(doorbell_overflow),
-		SYNC_TEST(doorbell_overflow_stops_engines),
-		SYNC_TEST(nothing_unasked),
-		SYNC_TEST(arm_fires_once),
-		SYNC_TEST(arm_replaces),
-		SYNC_TEST(arm_wraps),
-		SYNC_TEST(vectors_are_shared),
-		cmocka_unit_test_setup_teardown(msi_does_too, rig_setup_msi, rig_teardown),
-		cmocka_unit_test(all_queues),
-		SYNC_TEST(events),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../frame.h"
 #include "card_prog.h"
 #include "card_rig.h"
 
@@ -75,6 +76,10 @@ static int teardown(void **state)
 	return 0;
 }
 
+#define SCALED struct bench *b, setup_scaled, teardown
+#define SLOW_CLOCK struct bench *b, setup_slow_clock, teardown
+#define MODEL struct bench *b, setup_model, teardown
+
 /* Puts a descriptor that is stamped; its stamp can be read when it is done. */
 static const struct vta_stamp *put(struct bench *b, unsigned int q, struct vta_desc desc)
 {
@@ -134,9 +139,8 @@ static void assert_span(const struct vta_stamp *s, uint64_t start, uint64_t cycl
 
 /* ---- What the card does by itself ---- */
 
-static void takes_its_cycles(void **state)
+TEST_F(MODEL, takes_its_cycles)
 {
-	struct bench *b = *state;
 	const struct vta_stamp *s[6];
 	uint64_t at;
 
@@ -168,9 +172,8 @@ static void takes_its_cycles(void **state)
 			 s[5]->end - s[5]->start);
 }
 
-static void engines_work_at_the_same_time(void **state)
+TEST_F(MODEL, engines_work_at_the_same_time)
 {
-	struct bench *b = *state;
 	const struct vta_stamp *copy[8], *run[8];
 
 	gate(b);
@@ -187,9 +190,8 @@ static void engines_work_at_the_same_time(void **state)
 	}
 }
 
-static void one_engine_takes_turns(void **state)
+TEST_F(MODEL, one_engine_takes_turns)
 {
-	struct bench *b = *state;
 	const struct vta_stamp *s[2][6];
 	uint64_t start;
 
@@ -211,9 +213,8 @@ static void one_engine_takes_turns(void **state)
 }
 
 /* A chain from queue to queue and back has no gap either. */
-static void signals_take_no_time(void **state)
+TEST_F(MODEL, signals_take_no_time)
 {
-	struct bench *b = *state;
 	const struct vta_stamp *copy[4], *run[4];
 
 	gate(b);
@@ -248,9 +249,8 @@ static void rest(void)
 	nanosleep(&(struct timespec) { .tv_nsec = RIG_NEVER * 1000000 }, NULL);
 }
 
-static void the_host_sees_it_take_its_time(void **state)
+TEST_F(SLOW_CLOCK, the_host_sees_it_take_its_time)
 {
-	struct bench *b = *state;
 	const struct vta_stamp *s = put(b, 0, rig_fill(CARD, 0, 160));
 	uint64_t begun = host_ns();
 
@@ -260,9 +260,8 @@ static void the_host_sees_it_take_its_time(void **state)
 	assert_true(host_ns() - begun >= COPY_CYCLES(160) * 1000000ull);
 }
 
-static void time_passes_when_idle(void **state)
+TEST_F(MODEL, time_passes_when_idle)
 {
-	struct bench *b = *state;
 	uint64_t before, after, host;
 
 	/* Until the card's threads have come to rest, too. */
@@ -276,10 +275,8 @@ static void time_passes_when_idle(void **state)
 }
 
 /* What has no engine, and what an engine has done, need no timer. */
-static void idle_takes_no_cpu(void **state)
+TEST_F(MODEL, idle_takes_no_cpu)
 {
-	struct bench *b = *state;
-
 	rig_is_idle(b->r, 500);
 	put(b, 0, rig_fill(CARD, 0, 160));
 	put(b, 0, rig_wait(GATE, 1));
@@ -289,9 +286,8 @@ static void idle_takes_no_cpu(void **state)
 	rig_queue_stop(&b->q[0], true);
 }
 
-static void time_passes_more_slowly(void **state)
+TEST_F(SCALED, time_passes_more_slowly)
 {
-	struct bench *b = *state;
 	const struct vta_stamp *s;
 	uint64_t before, after, host = host_ns();
 	uint32_t beat = rig_get(b->r, REG_HEARTBEAT);
@@ -321,19 +317,15 @@ static void begin_a_minute(struct bench *b)
 	assert_int_equal(rig_seq(&b->q[0]), 0);
 }
 
-static void abort_does_not_wait(void **state)
+TEST_F(SLOW_CLOCK, abort_does_not_wait)
 {
-	struct bench *b = *state;
-
 	begin_a_minute(b);
 	rig_queue_stop(&b->q[0], true);
 	assert_int_equal(rig_seq(&b->q[0]), 0);
 }
 
-static void reset_does_not_wait(void **state)
+TEST_F(SLOW_CLOCK, reset_does_not_wait)
 {
-	struct bench *b = *state;
-
 	begin_a_minute(b);
 	rig_set(b->r, REG_CONTROL, REG_CONTROL_RESET);
 	rig_ready(b->r);
@@ -341,9 +333,8 @@ static void reset_does_not_wait(void **state)
 }
 
 /* While one engine executes a descriptor, the other and the front end continue. */
-static void others_do_not_wait(void **state)
+TEST_F(SLOW_CLOCK, others_do_not_wait)
 {
-	struct bench *b = *state;
 	const struct vta_stamp *s;
 
 	begin_a_minute(b);
@@ -354,25 +345,4 @@ static void others_do_not_wait(void **state)
 	assert_int_equal(s->end - s->start, RUN_CYCLES * 1000000ull);
 	assert_int_equal(rig_seq(&b->q[0]), 0);
 	rig_queue_stop(&b->q[0], true);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(takes_its_cycles, setup_model, teardown),
-		cmocka_unit_test_setup_teardown(engines_work_at_the_same_time, setup_model,
-						teardown),
-		cmocka_unit_test_setup_teardown(one_engine_takes_turns, setup_model, teardown),
-		cmocka_unit_test_setup_teardown(signals_take_no_time, setup_model, teardown),
-		cmocka_unit_test_setup_teardown(the_host_sees_it_take_its_time, setup_slow_clock,
-						teardown),
-		cmocka_unit_test_setup_teardown(time_passes_when_idle, setup_model, teardown),
-		cmocka_unit_test_setup_teardown(idle_takes_no_cpu, setup_model, teardown),
-		cmocka_unit_test_setup_teardown(time_passes_more_slowly, setup_scaled, teardown),
-		cmocka_unit_test_setup_teardown(abort_does_not_wait, setup_slow_clock, teardown),
-		cmocka_unit_test_setup_teardown(reset_does_not_wait, setup_slow_clock, teardown),
-		cmocka_unit_test_setup_teardown(others_do_not_wait, setup_slow_clock, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

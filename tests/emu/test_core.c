@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../frame.h"
 #include "core_machine.h"
 
 /* ---- LOAD and STORE --------------------------------------------------------- */
 
-static void store_truncates(void **state)
+TEST_F(MACHINE, store_truncates)
 {
-	struct machine *m = *state;
 	static const int32_t values[] = { 0x17f, -129, 127, (int32_t)0x80000080 };
 	static const uint8_t want[] = { 0x7f, 0x7f, 0x7f, 0x80 };
 	int i;
@@ -27,9 +27,8 @@ static void store_truncates(void **state)
 	assert_int_equal(m->mem[RESULT + 64], 0xee);
 }
 
-static void load_pads_every_side(void **state)
+TEST_F(MACHINE, load_pads_every_side)
 {
-	struct machine *m = *state;
 	/* 1 row above, 2 below, 1 column left, 2 right of 2 rows of 3, 4 apart. */
 	static const int32_t want[] = {
 		0, 0, 0, 0, 0, 0,
@@ -55,9 +54,8 @@ static void load_pads_every_side(void **state)
 		assert_int_equal(acc_lane(m, 5 + i, i % 16), want[i]);
 }
 
-static void load_without_rows_pads(void **state)
+TEST_F(MACHINE, load_without_rows_pads)
 {
-	struct machine *m = *state;
 	static const int32_t ones[] = { 1, 1, 1, 1, 1, 1, 1, 1 };
 	uint32_t i;
 
@@ -77,9 +75,8 @@ static void load_without_rows_pads(void **state)
 		assert_int_equal(acc_lane(m, i, 3), 1);
 }
 
-static void strides_may_overlap(void **state)
+TEST_F(MACHINE, strides_may_overlap)
 {
-	struct machine *m = *state;
 	static const int32_t values[] = { 10, 11, 12, 13 };
 
 	load_acc(m, values, 4);
@@ -99,9 +96,8 @@ static void strides_may_overlap(void **state)
 	assert_int_equal(m->mem[RESULT + 48], 0);
 }
 
-static void load_acc_8bit_extends(void **state)
+TEST_F(MACHINE, load_acc_8bit_extends)
 {
-	struct machine *m = *state;
 	uint32_t i;
 
 	for (i = 0; i < 32; i++)
@@ -113,9 +109,8 @@ static void load_acc_8bit_extends(void **state)
 	assert_int_equal(acc_lane(m, 4, 15), -31);
 }
 
-static void bounds_of_scratchpads(void **state)
+TEST_F(MACHINE, bounds_of_scratchpads)
 {
-	struct machine *m = *state;
 	static const uint32_t depth[] = { 8192, 1024, 2048, 2048, 0, 2048 };
 	uint32_t type;
 
@@ -145,10 +140,8 @@ static void bounds_of_scratchpads(void **state)
 	core_clear(m->core);
 }
 
-static void memory_faults(void **state)
+TEST_F(MACHINE, memory_faults)
 {
-	struct machine *m = *state;
-
 	emit_row(m, VTA_ISA_LOAD, VTA_ISA_WGT, 0, MEM_SIZE / 256 - 1, 2);
 	run_faults(m, VTA_FAULT_PAGE, 0);
 	assert_int_equal(m->fault.access, VTA_ACCESS_LOAD);
@@ -166,9 +159,8 @@ static void memory_faults(void **state)
 	assert_int_equal(m->fault.addr, 0xfffffff0);
 }
 
-static void operands_of_store(void **state)
+TEST_F(MACHINE, operands_of_store)
 {
-	struct machine *m = *state;
 	uint32_t type;
 
 	for (type = 0; type < 8; type++) {
@@ -186,9 +178,8 @@ static void operands_of_store(void **state)
 	}
 }
 
-static void operands_of_load(void **state)
+TEST_F(MACHINE, operands_of_load)
 {
-	struct machine *m = *state;
 	static const uint32_t bad[] = { VTA_ISA_OUT, 6, 7 };
 	uint32_t i;
 
@@ -222,9 +213,8 @@ static void load_matrices(struct machine *m)
 	run_ok(m);
 }
 
-static void gemm_multiplies(void **state)
+TEST_F(MACHINE, gemm_multiplies)
 {
-	struct machine *m = *state;
 	static const uint32_t uops[] = { 0 };
 	static const struct core_index out = { .dst = 2, .wgt = 1 }, in = { .dst = 1, .src = 1 };
 	uint32_t o;
@@ -251,9 +241,8 @@ static void gemm_multiplies(void **state)
 	assert_int_equal(acc_lane(m, 3, 3), 2 * 16 * -128);
 }
 
-static void gemm_wraps(void **state)
+TEST_F(MACHINE, gemm_wraps)
 {
-	struct machine *m = *state;
 	static const uint32_t uops[] = { 1 << 11 | 1 << 22 };	/* adds 16 * -128 */
 	static const int32_t least[] = { INT32_MIN };
 
@@ -265,9 +254,8 @@ static void gemm_wraps(void **state)
 	assert_int_equal(acc_lane(m, 0, 5), INT32_MIN + (int64_t)16 * -128 + (INT64_C(1) << 32));
 }
 
-static void gemm_checks_indices(void **state)
+TEST_F(MACHINE, gemm_checks_indices)
 {
-	struct machine *m = *state;
 	const uint32_t uops[] = {
 		uop_word(2047, 0, 0), uop_word(0, 2047, 0), uop_word(0, 0, 1023),
 	};
@@ -332,7 +320,7 @@ static void random_gemm(struct machine *m, unsigned int seed)
 	assert_int_equal(m->stats.gemm_uops, 6 * uops);
 }
 
-static void gemm_kernels_agree(void **state)
+TEST(gemm_kernels_agree)
 {
 	static const struct core_config shapes[] = {
 		{ 3, 3, 5, 0, 4, 12, 12, 16, 13, 1 },	{ 3, 3, 5, 2, 4, 12, 12, 16, 13, 1 },
@@ -343,7 +331,6 @@ static void gemm_kernels_agree(void **state)
 	struct machine *best, *portable;
 	unsigned int i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
 		best = machine_new(&shapes[i], CORE_ORDER_INORDER);
 		portable = machine_new(&shapes[i], CORE_ORDER_INORDER);
@@ -358,13 +345,12 @@ static void gemm_kernels_agree(void **state)
 }
 
 /* int4 inputs and int2 weights, 1x2: every value by hand. */
-static void sub_byte_types(void **state)
+TEST(sub_byte_types)
 {
 	static const struct core_config cfg = { 2, 1, 5, 0, 1, 4, 4, 4, 8, 1 };
 	struct machine *m = machine_new(&cfg, CORE_ORDER_INORDER);
 	const int32_t *a = m->core->acc.mem;
 
-	(void)state;
 	m->mem[DATA] = 0x87;		/* 7, -8 */
 	m->mem[DATA + 16] = 0xe1;	/* rows 1, 0 and -2, -1: 01 00 10 11 from bit 0 up */
 	emit_row(m, VTA_ISA_LOAD, VTA_ISA_INP, 0, DATA, 1);
@@ -397,9 +383,8 @@ static int32_t alu(struct machine *m, uint64_t op, int32_t a, int32_t b, bool us
 	return acc_lane(m, 0, 0);
 }
 
-static void alu_operations(void **state)
+TEST_F(MACHINE, alu_operations)
 {
-	struct machine *m = *state;
 	static const struct {
 		enum vta_isa_alu op;
 		int32_t a, b, want;
@@ -439,9 +424,8 @@ static void alu_operations(void **state)
 	}
 }
 
-static void alu_is_in_sequence(void **state)
+TEST_F(MACHINE, alu_is_in_sequence)
 {
-	struct machine *m = *state;
 	static const int32_t values[] = { 1, 0, 0, 0 };
 	const uint32_t uops[] = { uop_word(1, 0, 0), uop_word(1, 1, 0) };
 	static const struct core_index one = { .dst = 1, .src = 1 };
@@ -458,9 +442,8 @@ static void alu_is_in_sequence(void **state)
 	assert_int_equal(acc_lane(m, 3, 9), 8);
 }
 
-static void alu_checks_indices(void **state)
+TEST_F(MACHINE, alu_checks_indices)
 {
-	struct machine *m = *state;
 	const uint32_t uops[] = { uop_word(0, 2047, 0), uop_word(2047, 0, 0) };
 	static const struct core_index one = { .dst = 1, .src = 1 };
 
@@ -472,30 +455,4 @@ static void alu_checks_indices(void **state)
 	run_ok(m);
 	emit(m, loop_word(VTA_ISA_ALU, 0, 2, 1, 2), alu_word(no_index, one, VTA_ISA_ADD, true, 0));
 	run_faults(m, VTA_FAULT_BOUNDS, 0);
-}
-
-int main(void)
-{
-#define TEST(name)	cmocka_unit_test_setup_teardown(name, machine_setup, machine_teardown)
-	static const struct CMUnitTest tests[] = {
-		TEST(store_truncates),
-		TEST(load_pads_every_side),
-		TEST(load_without_rows_pads),
-		TEST(strides_may_overlap),
-		TEST(load_acc_8bit_extends),
-		TEST(bounds_of_scratchpads),
-		TEST(memory_faults),
-		TEST(operands_of_store),
-		TEST(operands_of_load),
-		TEST(gemm_multiplies),
-		TEST(gemm_wraps),
-		TEST(gemm_checks_indices),
-		cmocka_unit_test(gemm_kernels_agree),
-		cmocka_unit_test(sub_byte_types),
-		TEST(alu_operations),
-		TEST(alu_is_in_sequence),
-		TEST(alu_checks_indices),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,17 +2,12 @@
 /*
  * test_core_config.c - reading and checking of vta_config.json
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "../frame.h"
 #include "core/core.h"
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
@@ -60,12 +55,11 @@ static int load_with(struct core_config *cfg, const char *name, const char *valu
 	return load(cfg, text, strlen(text), err, err_len);
 }
 
-static void tvm_file_is_read(void **state)
+TEST(tvm_file_is_read)
 {
 	struct core_config cfg;
 	char err[256] = "";
 
-	(void)state;
 	if (load_with(&cfg, "", NULL, err, sizeof(err)))
 		fail_msg("%s", err);
 	assert_memory_equal(&cfg, &core_config_default, sizeof(cfg));
@@ -76,7 +70,7 @@ static void tvm_file_is_read(void **state)
 	assert_int_equal(cfg.log_wgt_buff_size, 16);
 }
 
-static void faulty_fields_are_named(void **state)
+TEST(faulty_fields_are_named)
 {
 	static const char *const ints[] = {
 		NULL, "\"4\"", "4.0", "true", "null", "-1", "25", "[]",
@@ -89,7 +83,6 @@ static void faulty_fields_are_named(void **state)
 	char err[256];
 	size_t i, j;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(names) - 1; i++) {
 		for (j = 0; j < ARRAY_SIZE(ints); j++) {
 			assert_int_equal(load_with(&cfg, names[i], ints[j], err, sizeof(err)), -1);
@@ -108,7 +101,7 @@ static void faulty_fields_are_named(void **state)
 	assert_memory_equal(&cfg, &core_config_default, sizeof(cfg));
 }
 
-static void text_that_is_not_a_json_object(void **state)
+TEST(text_that_is_not_a_json_object)
 {
 	static const char *const texts[] = { "", "{", "[]", "null", "3", "{} x", "{\"a\":}" };
 	static char big[70000];
@@ -116,7 +109,6 @@ static void text_that_is_not_a_json_object(void **state)
 	char err[256];
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(texts); i++) {
 		err[0] = '\0';
 		assert_int_equal(load(&cfg, texts[i], strlen(texts[i]), err, sizeof(err)), -1);
@@ -135,7 +127,7 @@ static void text_that_is_not_a_json_object(void **state)
 }
 
 /* Each is one step beyond a limit. */
-static void limits_of_the_instructions(void **state)
+TEST(limits_of_the_instructions)
 {
 	static const struct {
 		struct core_config cfg;
@@ -170,7 +162,6 @@ static void limits_of_the_instructions(void **state)
 	char err[256];
 	size_t i;
 
-	(void)state;
 	assert_int_equal(core_config_check(&core_config_default, err, sizeof(err)), 0);
 	assert_int_equal(core_config_check(&least, err, sizeof(err)), 0);
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -179,16 +170,4 @@ static void limits_of_the_instructions(void **state)
 		if (!strstr(err, cases[i].says))
 			fail_msg("case %zu: %s", i, err);
 	}
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(tvm_file_is_read),
-		cmocka_unit_test(faulty_fields_are_named),
-		cmocka_unit_test(text_that_is_not_a_json_object),
-		cmocka_unit_test(limits_of_the_instructions),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

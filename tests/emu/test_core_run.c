@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "../frame.h"
 #include "core_machine.h"
 
 static const enum core_order orders[] = {
@@ -46,19 +47,15 @@ static void in_every_order(void (*test)(struct machine *m))
 
 /* ---- Fetch ------------------------------------------------------------------ */
 
-static void empty_stream(void **state)
+TEST_F(MACHINE, empty_stream)
 {
-	struct machine *m = *state;
-
 	assert_int_equal(run_at(m, 0xfffffff0, 0), CORE_DONE);
 	assert_int_equal(m->stats.cycles, 0);
 	assert_int_equal(m->fetched, 0);
 }
 
-static void misaligned_stream(void **state)
+TEST_F(MACHINE, misaligned_stream)
 {
-	struct machine *m = *state;
-
 	assert_int_equal(run_at(m, STREAM + 8, 1), CORE_FAULT);
 	assert_int_equal(m->fault.reason, VTA_FAULT_ALIGN);
 	assert_int_equal(m->fault.addr, STREAM + 8);
@@ -77,9 +74,8 @@ static void fetched_once(struct machine *m)
 	assert_int_equal(m->stats.insns, 5000);
 }
 
-static void each_is_fetched_once(void **state)
+TEST(each_is_fetched_once)
 {
-	(void)state;
 	in_every_order(fetched_once);
 }
 
@@ -111,9 +107,8 @@ static void goes_on_behind_finish(struct machine *m)
 	assert_int_equal(m->fault.insn_index, 2);
 }
 
-static void the_count_ends_a_stream(void **state)
+TEST(the_count_ends_a_stream)
 {
-	(void)state;
 	in_every_order(goes_on_behind_finish);
 }
 
@@ -130,9 +125,8 @@ static void stores_before_finish(struct machine *m)
 	assert_int_equal(m->mem[RESULT], 77);
 }
 
-static void finish_waits_for_all(void **state)
+TEST(finish_waits_for_all)
 {
-	(void)state;
 	in_every_order(stores_before_finish);
 }
 
@@ -151,9 +145,8 @@ static void fetch_fault(struct machine *m)
 	assert_int_equal(m->stats.insns, 2);	/* what could be executed, was */
 }
 
-static void fetch_faults_come_last(void **state)
+TEST(fetch_faults_come_last)
 {
-	(void)state;
 	in_every_order(fetch_fault);
 }
 
@@ -170,9 +163,8 @@ static void illegal_opcodes(struct machine *m)
 	}
 }
 
-static void illegal_opcodes_fault(void **state)
+TEST(illegal_opcodes_fault)
 {
-	(void)state;
 	in_every_order(illegal_opcodes);
 }
 
@@ -190,9 +182,8 @@ static void illegal_store(struct machine *m)
 	run_faults(m, VTA_FAULT_DEADLOCK, 0);
 }
 
-static void illegal_stores_fault(void **state)
+TEST(illegal_stores_fault)
 {
-	(void)state;
 	in_every_order(illegal_store);
 }
 
@@ -229,9 +220,8 @@ static void deadlocks(struct machine *m)
 	run_faults(m, VTA_FAULT_DEADLOCK, 0);
 }
 
-static void deadlock_is_reported(void **state)
+TEST(deadlock_is_reported)
 {
-	(void)state;
 	in_every_order(deadlocks);
 }
 
@@ -245,9 +235,8 @@ static void all_four_queues(struct machine *m)
 	assert_int_equal(m->stats.insns, 4);
 }
 
-static void tokens_pass(void **state)
+TEST(tokens_pass)
 {
-	(void)state;
 	in_every_order(all_four_queues);
 }
 
@@ -261,9 +250,8 @@ static void tokens_left(struct machine *m)
 	run_faults(m, VTA_FAULT_DEADLOCK, 0);
 }
 
-static void tokens_left_over_are_dropped(void **state)
+TEST(tokens_left_over_are_dropped)
 {
-	(void)state;
 	in_every_order(tokens_left);
 }
 
@@ -275,9 +263,8 @@ static void bits_without_neighbour(struct machine *m)
 	assert_int_equal(m->stats.insns, 2);
 }
 
-static void no_neighbour_no_token(void **state)
+TEST(no_neighbour_no_token)
 {
-	(void)state;
 	in_every_order(bits_without_neighbour);
 }
 
@@ -302,9 +289,8 @@ static void waiting_limit(struct machine *m)
 	assert_int_equal(m->fault.insn_index, 0);
 }
 
-static void waiting_instructions_are_limited(void **state)
+TEST(waiting_instructions_are_limited)
 {
-	(void)state;
 	in_every_order(waiting_limit);
 }
 
@@ -325,9 +311,8 @@ static void token_limit(struct machine *m)
 	run_ok(m);
 }
 
-static void tokens_are_limited(void **state)
+TEST(tokens_are_limited)
 {
-	(void)state;
 	in_every_order(token_limit);
 }
 
@@ -374,13 +359,12 @@ static bool pipeline_works(struct machine *m, uint32_t n, bool tokens)
 	return !memcmp(m->mem + DATA, m->mem + RESULT, n * 16);
 }
 
-static void orders_agree_with_tokens(void **state)
+TEST(orders_agree_with_tokens)
 {
 	struct core_stats first = { 0 };
 	struct machine *m;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(orders); i++) {
 		m = machine_new(&core_config_default, orders[i]);
 		assert_true(pipeline_works(m, 1000, true));
@@ -391,13 +375,12 @@ static void orders_agree_with_tokens(void **state)
 	}
 }
 
-static void a_missing_token_shows(void **state)
+TEST(a_missing_token_shows)
 {
 	static const bool works[] = { true, false, false };
 	struct machine *m;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(orders); i++) {
 		m = machine_new(&core_config_default, orders[i]);
 		assert_int_equal(pipeline_works(m, 100, false), works[i]);
@@ -405,13 +388,12 @@ static void a_missing_token_shows(void **state)
 	}
 }
 
-static void random_continues_and_repeats(void **state)
+TEST(random_continues_and_repeats)
 {
 	struct machine *a = machine_new(&core_config_default, CORE_ORDER_RANDOM);
 	struct machine *b = machine_new(&core_config_default, CORE_ORDER_RANDOM);
 	uint8_t first[1600];
 
-	(void)state;
 	pipeline_works(a, 100, false);
 	pipeline_works(b, 100, false);
 	memcpy(first, a->mem + RESULT, sizeof(first));
@@ -466,17 +448,14 @@ static void cycles(struct machine *m)
 	assert_int_equal(m->fault.insn_index, 5);
 }
 
-static void cycles_do_not_depend_on_order(void **state)
+TEST(cycles_do_not_depend_on_order)
 {
-	(void)state;
 	in_every_order(cycles);
 }
 
 /* An hour's work is neither begun under a limit nor for nothing. */
-static void no_work_beyond_the_limit(void **state)
+TEST_F(MACHINE, no_work_beyond_the_limit)
 {
-	struct machine *m = *state;
-
 	emit(m, loop_word(VTA_ISA_GEMM, 0, 8191, 16383, 16383), 0);
 	assert_int_equal(run_limited(m, UINT32_MAX), CORE_FAULT);
 	assert_int_equal(m->fault.reason, VTA_FAULT_CYCLES);
@@ -490,10 +469,8 @@ static void no_work_beyond_the_limit(void **state)
 	assert_true(m->asked < 20);
 }
 
-static void stop_within_an_instruction(void **state)
+TEST_F(MACHINE, stop_within_an_instruction)
 {
-	struct machine *m = *state;
-
 	m->stop_after = 100;
 	emit(m, loop_word(VTA_ISA_GEMM, 0, 8191, 16383, 16383), 0);
 	assert_int_equal(run_program(m), CORE_STOPPED);
@@ -503,9 +480,8 @@ static void stop_within_an_instruction(void **state)
 
 /* ---- Between runs ----------------------------------------------------------- */
 
-static void scratchpads_persist_until_cleared(void **state)
+TEST_F(MACHINE, scratchpads_persist_until_cleared)
 {
-	struct machine *m = *state;
 	static const int32_t values[] = { 5, 6 };
 	static const struct core_index far = { .dst = 1500 };
 
@@ -519,34 +495,4 @@ static void scratchpads_persist_until_cleared(void **state)
 	assert_int_equal(acc_lane(m, 0, 0), 0);
 	assert_int_equal(acc_lane(m, 1, 0), 0);
 	assert_int_equal(acc_lane(m, 1500, 0), 0);
-}
-
-int main(void)
-{
-#define TEST(name)	cmocka_unit_test_setup_teardown(name, machine_setup, machine_teardown)
-	static const struct CMUnitTest tests[] = {
-		TEST(empty_stream),
-		TEST(misaligned_stream),
-		cmocka_unit_test(each_is_fetched_once),
-		cmocka_unit_test(the_count_ends_a_stream),
-		cmocka_unit_test(finish_waits_for_all),
-		cmocka_unit_test(fetch_faults_come_last),
-		cmocka_unit_test(illegal_opcodes_fault),
-		cmocka_unit_test(illegal_stores_fault),
-		cmocka_unit_test(deadlock_is_reported),
-		cmocka_unit_test(tokens_pass),
-		cmocka_unit_test(tokens_left_over_are_dropped),
-		cmocka_unit_test(no_neighbour_no_token),
-		cmocka_unit_test(waiting_instructions_are_limited),
-		cmocka_unit_test(tokens_are_limited),
-		cmocka_unit_test(orders_agree_with_tokens),
-		cmocka_unit_test(a_missing_token_shows),
-		cmocka_unit_test(random_continues_and_repeats),
-		cmocka_unit_test(cycles_do_not_depend_on_order),
-		TEST(no_work_beyond_the_limit),
-		TEST(stop_within_an_instruction),
-		TEST(scratchpads_persist_until_cleared),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,14 +7,10 @@
  * reference, it is not the stream.
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../frame.h"
 #include "configs.h"
 #include "gen.h"
 #include "ref.h"
@@ -68,9 +64,8 @@ static bool same(const struct machine *a, const struct machine *b)
 	       !memcmp(a->mem.bytes, b->mem.bytes, a->mem.size);
 }
 
-static void test_one_result(void **state)
+TEST(test_one_result)
 {
-	(void)state;
 	for (unsigned int c = 0; c < configs.count; c++) {
 		for (uint64_t seed = 0; seed < SEEDS; seed++) {
 			struct gen *gen = gen_new(&configs.cfg[c], seed, BASE);
@@ -102,11 +97,10 @@ static void test_one_result(void **state)
 }
 
 /* With every token taken away, most streams of some length are races. */
-static void test_tokens_matter(void **state)
+TEST(test_tokens_matter)
 {
 	unsigned int long_ones = 0, races = 0;
 
-	(void)state;
 	for (uint64_t seed = 0; seed < 60; seed++) {
 		struct gen *gen = gen_new(&configs.cfg[0], seed, BASE);
 		struct machine m[SCHEDULES];
@@ -132,9 +126,8 @@ static void test_tokens_matter(void **state)
 	assert_in_range(races, long_ones / 2, long_ones);
 }
 
-static void test_one_fault(void **state)
+TEST(test_one_fault)
 {
-	(void)state;
 	for (unsigned int c = 0; c < configs.count; c++) {
 		for (uint64_t seed = 0; seed < 4 * SEEDS; seed++) {
 			struct gen *gen = gen_new(&configs.cfg[c], seed, BASE);
@@ -157,11 +150,10 @@ static void test_one_fault(void **state)
 	}
 }
 
-static void test_dropped_push(void **state)
+TEST(test_dropped_push)
 {
 	unsigned int deadlocks = 0;
 
-	(void)state;
 	for (uint64_t seed = 0; seed < 60; seed++) {
 		struct gen *gen = gen_new(&configs.cfg[0], seed, BASE);
 		struct machine m;
@@ -179,7 +171,7 @@ static void test_dropped_push(void **state)
 }
 
 /* Everything an instruction can be occurs, and streams differ in length. */
-static void test_coverage(void **state)
+TEST(test_coverage)
 {
 	enum { PADS = 4, STRIDE_0 = PADS, STRIDE_SMALL, STRIDE_LARGE, Y_SIZE_0, RESET, IMM, TENSOR,
 	       FINISH, SEEN };
@@ -187,7 +179,6 @@ static void test_coverage(void **state)
 	struct gen *gen = gen_new(&configs.cfg[0], 1, BASE);
 	uint32_t shortest = UINT32_MAX, longest = 0;
 
-	(void)state;
 	for (int n = 0; n < 200; n++) {
 		gen_valid(gen, &stream);
 		if (stream.count < shortest)
@@ -241,12 +232,11 @@ static void test_coverage(void **state)
 }
 
 /* The same seed, the same stream. */
-static void test_repeatable(void **state)
+TEST(test_repeatable)
 {
 	static struct gen_stream again;
 	struct gen *a = gen_new(&configs.cfg[1], 5, BASE), *b = gen_new(&configs.cfg[1], 5, BASE);
 
-	(void)state;
 	assert_int_equal(gen_image_size(a), gen_image_size(b));
 	assert_memory_equal(gen_image(a), gen_image(b), gen_image_size(a));
 	for (int n = 0; n < 5; n++) {
@@ -260,9 +250,8 @@ static void test_repeatable(void **state)
 	gen_free(b);
 }
 
-static void test_image(void **state)
+TEST(test_image)
 {
-	(void)state;
 	for (unsigned int c = 0; c < configs.count; c++) {
 		struct gen *gen = gen_new(&configs.cfg[c], 1, BASE);
 		uint32_t size = gen_image_size(gen), top = gen_base_for_top(&configs.cfg[c]);
@@ -275,18 +264,11 @@ static void test_image(void **state)
 	}
 }
 
-int main(void)
+static int load_configs(void **state)
 {
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_image),
-		cmocka_unit_test(test_repeatable),
-		cmocka_unit_test(test_coverage),
-		cmocka_unit_test(test_one_result),
-		cmocka_unit_test(test_tokens_matter),
-		cmocka_unit_test(test_one_fault),
-		cmocka_unit_test(test_dropped_push),
-	};
-
+	(void)state;
 	configs_load(&configs);
-	return cmocka_run_group_tests_name("stream generator", tests, NULL, NULL);
+	return 0;
 }
+
+GROUP(load_configs, NULL);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../frame.h"
 #include "card_rig.h"
 
 #define DATA	0x00100000u	/* guest memory, 2 pages */
@@ -81,13 +82,12 @@ static struct vta_desc copy(void)
 
 /* ---- Queues and engines ---- */
 
-static void fault_of_each_reason(void **state)
+TEST_F(RIG, fault_of_each_reason)
 {
 	static const char *const names[] = {
 		"page", "perm", "entry", "dma", "desc", "align", "insn", "bounds", "cycles",
 		"deadlock", "doorbell",
 	};
-	struct rig *r = *state;
 	struct bench b;
 
 	bench(&b, r);
@@ -106,9 +106,8 @@ static void fault_of_each_reason(void **state)
 	}
 }
 
-static void fault_for_one_queue_after_some(void **state)
+TEST_F(RIG, fault_for_one_queue_after_some)
 {
-	struct rig *r = *state;
 	struct bench b;
 
 	bench(&b, r);
@@ -123,9 +122,8 @@ static void fault_for_one_queue_after_some(void **state)
 	rig_do(&b.q, rig_nop());
 }
 
-static void hung_engine(void **state)
+TEST_F(RIG, hung_engine)
 {
-	struct rig *r = *state;
 	struct bench b;
 
 	bench(&b, r);
@@ -146,9 +144,8 @@ static void hung_engine(void **state)
 	rig_wait_seq(&b.q, 1);
 }
 
-static void hung_engine_for_one_queue(void **state)
+TEST_F(RIG, hung_engine_for_one_queue)
 {
-	struct rig *r = *state;
 	struct bench b;
 
 	bench(&b, r);
@@ -161,9 +158,8 @@ static void hung_engine_for_one_queue(void **state)
 	rig_do(&b.other, copy());
 }
 
-static void hung_card(void **state)
+TEST_F(RIG, hung_card)
 {
-	struct rig *r = *state;
 	struct bench b;
 	uint32_t beat;
 
@@ -186,9 +182,8 @@ static void hung_card(void **state)
 	assert_int_equal(rig_get(r, REG_TLB_INVALIDATE), 0);
 }
 
-static void start_and_stop(void **state)
+TEST_F(RIG, start_and_stop)
 {
-	struct rig *r = *state;
 	struct bench b;
 
 	bench(&b, r);
@@ -205,9 +200,8 @@ static void start_and_stop(void **state)
 	assert_int_equal(rig_get(r, REG_QUEUE_STATE(1)), VTA_QUEUE_ACTIVE);
 }
 
-static void lost_doorbell_and_arm(void **state)
+TEST_F(RIG, lost_doorbell_and_arm)
 {
-	struct rig *r = *state;
 	struct bench b;
 
 	bench(&b, r);
@@ -226,9 +220,8 @@ static void lost_doorbell_and_arm(void **state)
 
 /* ---- Records ---- */
 
-static void late_status(void **state)
+TEST_F(RIG, late_status)
 {
-	struct rig *r = *state;
 	struct bench b;
 
 	bench(&b, r);
@@ -241,9 +234,8 @@ static void late_status(void **state)
 	rig_wait_seq(&b.q, 1);
 }
 
-static void lost_status(void **state)
+TEST_F(RIG, lost_status)
 {
-	struct rig *r = *state;
 	struct bench b;
 
 	bench(&b, r);
@@ -256,9 +248,8 @@ static void lost_status(void **state)
 	assert_int_equal(rig_seq(&b.q), 2);
 }
 
-static void torn_halt(void **state)
+TEST_F(RIG, torn_halt)
 {
-	struct rig *r = *state;
 	struct bench b;
 
 	bench(&b, r);
@@ -272,9 +263,8 @@ static void torn_halt(void **state)
 	assert_int_equal(rig_halted(&b.q).reason, VTA_FAULT_PAGE);
 }
 
-static void wild_numbers(void **state)
+TEST_F(RIG, wild_numbers)
 {
-	struct rig *r = *state;
 	struct bench b;
 
 	bench(&b, r);
@@ -297,9 +287,8 @@ static void wild_numbers(void **state)
 	assert_int_equal(b.q.page->status.state, 77);
 }
 
-static void wild_record(void **state)
+TEST_F(RIG, wild_record)
 {
-	struct rig *r = *state;
 	struct bench b;
 
 	bench(&b, r);
@@ -314,9 +303,8 @@ static void wild_record(void **state)
 }
 
 /* The sequence number alone, which is two words. */
-static void wild_words(void **state)
+TEST_F(RIG, wild_words)
 {
-	struct rig *r = *state;
 	struct bench b;
 
 	bench(&b, r);
@@ -330,9 +318,8 @@ static void wild_words(void **state)
 	assert_int_equal(b.q.page->fault.queue, 0);
 }
 
-static void halt_without_a_record(void **state)
+TEST_F(RIG, halt_without_a_record)
 {
-	struct rig *r = *state;
 	struct bench b;
 
 	bench(&b, r);
@@ -347,9 +334,8 @@ static void halt_without_a_record(void **state)
 
 /* ---- Interrupts ---- */
 
-static void interrupts(void **state)
+TEST_F(RIG, interrupts)
 {
-	struct rig *r = *state;
 	struct bench b;
 
 	bench(&b, r);
@@ -364,9 +350,8 @@ static void interrupts(void **state)
 	assert_int_equal(happened(r, "irq-spurious"), 5);
 }
 
-static void irq_storm(void **state)
+TEST_F(RIG, irq_storm)
 {
-	struct rig *r = *state;
 	struct bench b;
 	uint64_t count = 0;
 
@@ -380,9 +365,8 @@ static void irq_storm(void **state)
 	assert_int_equal(vfc_irq_wait(&r->c, 2, RIG_NEVER), 0);
 }
 
-static void stuck_event(void **state)
+TEST_F(RIG, stuck_event)
 {
-	struct rig *r = *state;
 	struct bench b;
 
 	bench(&b, r);
@@ -401,9 +385,8 @@ static void stuck_event(void **state)
 
 /* ---- The bus ---- */
 
-static void refused_dma(void **state)
+TEST_F(RIG, refused_dma)
 {
-	struct rig *r = *state;
 	struct bench b;
 
 	bench(&b, r);
@@ -418,9 +401,8 @@ static void refused_dma(void **state)
 	rig_await(r, REG_STATUS, REG_STATUS_FATAL, REG_STATUS_FATAL);
 }
 
-static void tlb_kinds(void **state)
+TEST_F(RIG, tlb_kinds)
 {
-	struct rig *r = *state;
 	struct bench b;
 
 	bench(&b, r);
@@ -438,10 +420,8 @@ static void tlb_kinds(void **state)
 	rig_fails(&b.q, copy(), VTA_FAULT_PAGE, VTA_ACCESS_COPY_DST, DATA);
 }
 
-static void ones_and_zeros(void **state)
+TEST_F(RIG, ones_and_zeros)
 {
-	struct rig *r = *state;
-
 	order(r, "ones+2 1");
 	assert_int_equal(rig_get(r, REG_MAGIC), REG_MAGIC_VALUE);
 	assert_int_equal(rig_get(r, REG_MAGIC), REG_MAGIC_VALUE);
@@ -456,9 +436,8 @@ static void ones_and_zeros(void **state)
 	assert_int_equal(rig_get(r, REG_CONTRACT), VTA_CONTRACT << 16);
 }
 
-static void garbage_follows_from_its_seed(void **state)
+TEST_F(RIG, garbage_follows_from_its_seed)
 {
-	struct rig *r = *state;
 	uint32_t first[16];
 	unsigned int i, same = 0;
 
@@ -480,9 +459,8 @@ static void garbage_follows_from_its_seed(void **state)
 	assert_int_equal(rig_get(r, REG_MAGIC), REG_MAGIC_VALUE);
 }
 
-static void card_gone(void **state)
+TEST_F(RIG, card_gone)
 {
-	struct rig *r = *state;
 	struct bench b;
 
 	bench(&b, r);
@@ -510,9 +488,8 @@ static void card_gone(void **state)
 
 /* ---- Resets ---- */
 
-static void failing_resets(void **state)
+TEST_F(RIG, failing_resets)
 {
-	struct rig *r = *state;
 	uint32_t generation = rig_get(r, REG_GENERATION);
 
 	order(r, "reset-ignored 1");
@@ -541,9 +518,8 @@ static void failing_resets(void **state)
 	assert_int_equal(rig_get(r, REG_GENERATION), generation);
 }
 
-static void whole_card(void **state)
+TEST_F(RIG, whole_card)
 {
-	struct rig *r = *state;
 	uint32_t beat;
 
 	order(r, "heartbeat");
@@ -557,14 +533,13 @@ static void whole_card(void **state)
 
 /* ---- The control socket ---- */
 
-static void bad_requests(void **state)
+TEST_F(RIG, bad_requests)
 {
 	static const char *const bad[] = {
 		"", "bogus", "fault=bogus", "fault=", "fault=page@", "fault=page@256",
 		"fault=page+x", "fault=page 0", "fault=page 1 2", "fault=page x", "ones=1",
 		"irq-storm=257", "slow=60001", "seq-back=-1", "seq-back=1x", "clear 1",
 	};
-	struct rig *r = *state;
 
 	for (unsigned int i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		char line[64], answer[256];
@@ -575,39 +550,4 @@ static void bad_requests(void **state)
 			fail_msg("inject %s: %s", bad[i], answer);
 	}
 	assert_int_equal(rig_get(r, REG_MAGIC), REG_MAGIC_VALUE);
-}
-
-#define TEST(fn)	cmocka_unit_test_setup_teardown(fn, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(fault_of_each_reason),
-		TEST(fault_for_one_queue_after_some),
-		TEST(hung_engine),
-		TEST(hung_engine_for_one_queue),
-		TEST(hung_card),
-		TEST(start_and_stop),
-		TEST(lost_doorbell_and_arm),
-		TEST(late_status),
-		TEST(lost_status),
-		TEST(torn_halt),
-		TEST(wild_numbers),
-		TEST(wild_record),
-		TEST(wild_words),
-		TEST(halt_without_a_record),
-		TEST(interrupts),
-		TEST(irq_storm),
-		TEST(stuck_event),
-		TEST(refused_dma),
-		TEST(tlb_kinds),
-		TEST(ones_and_zeros),
-		TEST(garbage_follows_from_its_seed),
-		TEST(card_gone),
-		TEST(failing_resets),
-		TEST(whole_card),
-		TEST(bad_requests),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

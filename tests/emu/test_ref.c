@@ -6,22 +6,17 @@
  * disagreement between the core and the reference can be settled here.
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../frame.h"
 #include "ref_bench.h"
 
 /* ---- Encoding ------------------------------------------------------------ */
 
 /* Assembled by hand from the field tables, not by insn.c. */
-static void test_fields(void **state)
+TEST_F(BENCH, test_fields)
 {
-	struct bench *b = *state;
 	struct insn insn;
 
 	/* LOAD, push_next, INP, sram 5, dram 0x10400; 1 row of 2, stride 9, pads 0 0 1 2 */
@@ -57,7 +52,7 @@ static void test_fields(void **state)
 	assert_acc(b, 2, 0);
 }
 
-static void test_insn_builders(void **state)
+TEST_F(BENCH, test_insn_builders)
 {
 	struct insn insn = insn_move(&(struct insn_move){
 		.opcode = INSN_STORE, .flags = INSN_POP_PREV | INSN_PUSH_PREV, .memory = INSN_OUT,
@@ -66,7 +61,6 @@ static void test_insn_builders(void **state)
 		.junk = { { ~0ull, ~0ull } } });
 	uint8_t bytes[16];
 
-	(void)state;
 	assert_int_equal(insn.word[0], 1ull | 1ull << 3 | 1ull << 5 | 4ull << 7 | 0x1234ull << 10 |
 			 0x89abcdefull << 26 | 0x3full << 58);
 	assert_int_equal(insn.word[1], 0x7654333322221111ull);
@@ -89,10 +83,9 @@ static void test_insn_builders(void **state)
 		assert_int_equal(bytes[i], i + 1);
 }
 
-static void test_reserved_bits(void **state)
+TEST_F(BENCH, test_reserved_bits)
 {
 	static const struct insn junk = { { ~0ull, ~0ull } };
-	struct bench *b = *state;
 
 	b->ref.uop.v[0] = 0;
 	ADD_MOVE(b, .opcode = INSN_LOAD, .memory = INSN_INP, .y_size = 1, .x_size = 1,
@@ -136,10 +129,8 @@ static void fill_pad(struct ref_pad *pad)
 		pad->v[i] = 77;
 }
 
-static void test_load_2d_padding(void **state)
+TEST_F(BENCH, test_load_2d_padding)
 {
-	struct bench *b = *state;
-
 	fill_pad(&b->ref.inp);
 	load_pattern(b, INSN_INP, INP_BYTES);
 	run_done(b);
@@ -166,10 +157,8 @@ static void test_load_2d_padding(void **state)
 	check_pattern(&b->ref.uop, 0x01010101);
 }
 
-static void test_load_x_pad_1(void **state)
+TEST_F(BENCH, test_load_x_pad_1)
 {
-	struct bench *b = *state;
-
 	fill_pad(&b->ref.uop);
 	for (uint32_t i = 0; i < 4; i++)
 		b->mem.bytes[DATA + 4 * i] = (uint8_t)(1 + i);
@@ -184,10 +173,8 @@ static void test_load_x_pad_1(void **state)
 	assert_int_equal(b->ref.uop.v[6], 77);
 }
 
-static void test_load_small_strides(void **state)
+TEST_F(BENCH, test_load_small_strides)
 {
-	struct bench *b = *state;
-
 	for (uint32_t i = 0; i < 6; i++)
 		b->mem.bytes[DATA + 4 * i] = (uint8_t)(1 + i);
 	ADD_MOVE(b, .opcode = INSN_LOAD, .memory = INSN_UOP, .dram_base = element_at(DATA, 4),
@@ -202,10 +189,8 @@ static void test_load_small_strides(void **state)
 	}
 }
 
-static void test_load_acc_8bit(void **state)
+TEST_F(BENCH, test_load_acc_8bit)
 {
-	struct bench *b = *state;
-
 	for (uint32_t i = 0; i < 16; i++)
 		b->mem.bytes[DATA + 16 + i] = (uint8_t)(0x7e + i);
 	ADD_MOVE(b, .opcode = INSN_LOAD, .memory = INSN_ACC_8BIT, .sram_base = 2,
@@ -217,10 +202,8 @@ static void test_load_acc_8bit(void **state)
 		assert_int_equal(acc(b, 2)[i], -130 + i);
 }
 
-static void test_load_acc_little_endian(void **state)
+TEST_F(BENCH, test_load_acc_little_endian)
 {
-	struct bench *b = *state;
-
 	memcpy(b->mem.bytes + DATA + 4, "\x01\x02\x03\x84", 4);
 	ADD_MOVE(b, .opcode = INSN_LOAD, .memory = INSN_ACC,
 		 .dram_base = element_at(DATA, ACC_BYTES), .y_size = 1, .x_size = 1);
@@ -229,10 +212,8 @@ static void test_load_acc_little_endian(void **state)
 }
 
 /* Nothing is written, no type, address or index is looked at. */
-static void test_load_x_size_0(void **state)
+TEST_F(BENCH, test_load_x_size_0)
 {
-	struct bench *b = *state;
-
 	fill_pad(&b->ref.inp);
 	for (unsigned int memory = 0; memory < 8; memory++)
 		ADD_MOVE(b, .opcode = INSN_LOAD, .memory = memory, .sram_base = 0xffff,
@@ -244,10 +225,8 @@ static void test_load_x_size_0(void **state)
 		assert_int_equal(b->ref.inp.v[i], 77);
 }
 
-static void test_load_y_size_0(void **state)
+TEST_F(BENCH, test_load_y_size_0)
 {
-	struct bench *b = *state;
-
 	fill_pad(&b->ref.inp);
 	ADD_MOVE(b, .opcode = INSN_LOAD, .memory = INSN_INP, .sram_base = 1,
 		 .dram_base = 0xffffffff, .x_size = 2, .x_pad_1 = 1, .y_pad_0 = 1, .y_pad_1 = 2);
@@ -258,12 +237,11 @@ static void test_load_y_size_0(void **state)
 	assert_int_equal(b->ref.inp.v[10 * 16], 77);
 }
 
-static void test_load_sub_byte(void **state)
+TEST(test_load_sub_byte)
 {
 	struct core_config cfg = bench_cfg;
 	struct bench *b;
 
-	(void)state;
 	cfg.log_inp_width = 1;
 	cfg.log_inp_buff_size = 13;
 	cfg.log_wgt_width = 2;
@@ -291,11 +269,10 @@ static void test_load_sub_byte(void **state)
 
 /* ---- STORE --------------------------------------------------------------- */
 
-static void test_store_truncates(void **state)
+TEST_F(BENCH, test_store_truncates)
 {
 	static const int32_t from[] = { 0, 127, 128, -128, -129, 256, 0x12345678, INT32_MIN };
 	static const uint8_t want[] = { 0, 0x7f, 0x80, 0x80, 0x7f, 0, 0x78, 0 };
-	struct bench *b = *state;
 
 	memcpy(acc(b, 0), from, sizeof(from));
 	add_move(b, store_to_result(1, 1, 1));
@@ -303,14 +280,13 @@ static void test_store_truncates(void **state)
 	assert_memory_equal(b->mem.bytes + RESULT, want, sizeof(want));
 }
 
-static void test_store_sub_byte(void **state)
+TEST(test_store_sub_byte)
 {
 	static const int32_t from[] = { 0, 1, -2, -1, 2, 5, 7, -8 };
 	static const uint8_t want[] = { 0xe4, 0x36 };
 	struct core_config cfg = bench_cfg;
 	struct bench *b;
 
-	(void)state;
 	cfg.log_inp_width = 1;
 	cfg.log_inp_buff_size = 13;
 	b = bench_new(&cfg);
@@ -325,10 +301,9 @@ static void test_store_sub_byte(void **state)
 	bench_free(b);
 }
 
-static void test_store_rows(void **state)
+TEST_F(BENCH, test_store_rows)
 {
 	static const uint8_t want[] = { 1, 2, 0xff, 3, 4, 0xff };
-	struct bench *b = *state;
 
 	for (int i = 0; i < 4; i++)
 		set_acc(b, (uint32_t)i, i + 1);
@@ -339,10 +314,8 @@ static void test_store_rows(void **state)
 		assert_int_equal(b->mem.bytes[RESULT + i], want[i / OUT_BYTES]);
 }
 
-static void test_store_overlap(void **state)
+TEST_F(BENCH, test_store_overlap)
 {
-	struct bench *b = *state;
-
 	for (int i = 0; i < 6; i++)
 		set_acc(b, (uint32_t)i, i + 1);
 	add_move(b, store_to_result(3, 2, 1));
@@ -358,20 +331,16 @@ static void test_store_overlap(void **state)
 	assert_int_equal(b->mem.bytes[RESULT + OUT_BYTES], 6);
 }
 
-static void test_store_x_size_0(void **state)
+TEST_F(BENCH, test_store_x_size_0)
 {
-	struct bench *b = *state;
-
 	for (unsigned int memory = 0; memory < 8; memory++)
 		ADD_MOVE(b, .opcode = INSN_STORE, .memory = memory, .sram_base = 0xffff,
 			 .dram_base = 0xffffffff, .y_size = 9, .x_pad_0 = memory);
 	run_done(b);
 }
 
-static void test_store_illegal(void **state)
+TEST_F(BENCH, test_store_illegal)
 {
-	struct bench *b = *state;
-
 	for (int i = 0; i < 4; i++) {
 		struct insn_move m = store_to_result(1, 1, 1);
 		uint32_t *pads[] = { &m.y_pad_0, &m.y_pad_1, &m.x_pad_0, &m.x_pad_1 };
@@ -394,10 +363,8 @@ static void test_store_illegal(void **state)
 
 /* ---- GEMM ---------------------------------------------------------------- */
 
-static void test_gemm(void **state)
+TEST_F(BENCH, test_gemm)
 {
-	struct bench *b = *state;
-
 	for (int k = 0; k < 16; k++)
 		b->ref.inp.v[3 * 16 + k] = k + 1;
 	for (int o = 0; o < 16; o++)
@@ -412,12 +379,11 @@ static void test_gemm(void **state)
 		assert_int_equal(acc(b, 7)[o], 1000 + 104 * o);
 }
 
-static void test_gemm_batch(void **state)
+TEST(test_gemm_batch)
 {
 	struct core_config cfg = bench_cfg;
 	struct bench *b;
 
-	(void)state;
 	cfg.log_batch = 1;
 	b = bench_new(&cfg);
 	b->ref.inp.v[2] = 1;		/* row 0: column 2 of the weights */
@@ -435,10 +401,8 @@ static void test_gemm_batch(void **state)
 	bench_free(b);
 }
 
-static void test_gemm_wraps(void **state)
+TEST_F(BENCH, test_gemm_wraps)
 {
-	struct bench *b = *state;
-
 	set_acc(b, 0, INT32_MAX - 1);
 	b->ref.inp.v[0] = -128;
 	b->ref.wgt.v[0] = -128;
@@ -451,10 +415,9 @@ static void test_gemm_wraps(void **state)
 }
 
 /* inp and wgt are not read, so their indices do not matter. */
-static void test_gemm_reset(void **state)
+TEST_F(BENCH, test_gemm_reset)
 {
 	struct insn_loop l = gemm_once(0, 1);
-	struct bench *b = *state;
 
 	set_acc(b, 0, 5);
 	set_acc(b, 1, 6);
@@ -472,10 +435,8 @@ static void test_gemm_reset(void **state)
 	assert_acc(b, 2047, 0);
 }
 
-static void test_gemm_factors(void **state)
+TEST_F(BENCH, test_gemm_factors)
 {
-	struct bench *b = *state;
-
 	/* One value each, so that the product shows which two met. */
 	for (int s = 0; s < 32; s++)
 		b->ref.inp.v[s * 16] = s;
@@ -519,10 +480,8 @@ static int32_t alu_tensor(struct bench *b, unsigned int opcode, int32_t a, int32
 	return acc(b, 1)[0];
 }
 
-static void test_alu(void **state)
+TEST_F(BENCH, test_alu)
 {
-	struct bench *b = *state;
-
 	assert_int_equal(alu_imm(b, INSN_MIN, 5, -3), -3);
 	assert_int_equal(alu_imm(b, INSN_MIN, -5, -3), -5);
 	assert_int_equal(alu_imm(b, INSN_MAX, 5, -3), 5);
@@ -541,7 +500,7 @@ static void test_alu(void **state)
 	assert_int_equal(alu_tensor(b, INSN_MUL, 100000, 100000), 1410065408);
 }
 
-static void test_alu_shifts(void **state)
+TEST_F(BENCH, test_alu_shifts)
 {
 	static const struct {
 		int32_t a, n, want;
@@ -552,7 +511,6 @@ static void test_alu_shifts(void **state)
 		{ 1, -31, INT32_MIN }, { -1, -31, INT32_MIN }, { -1, -32, 0 }, { -1, -33, 0 },
 		{ 7, -1000, 0 },
 	};
-	struct bench *b = *state;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		assert_int_equal(alu_imm(b, INSN_SHR, cases[i].a, (int16_t)cases[i].n),
@@ -564,10 +522,8 @@ static void test_alu_shifts(void **state)
 }
 
 /* Only values in the same place meet. */
-static void test_alu_element_wise(void **state)
+TEST_F(BENCH, test_alu_element_wise)
 {
-	struct bench *b = *state;
-
 	for (int n = 0; n < 16; n++) {
 		acc(b, 0)[n] = n;
 		acc(b, 1)[n] = 100 * n;
@@ -580,10 +536,8 @@ static void test_alu_element_wise(void **state)
 		assert_int_equal(acc(b, 0)[n], 101 * n);
 }
 
-static void test_alu_imm_ignores_src(void **state)
+TEST_F(BENCH, test_alu_imm_ignores_src)
 {
-	struct bench *b = *state;
-
 	set_uop(b, 0, 0, 2047, 0);
 	ADD_LOOP(b, .opcode = INSN_ALU, .uop_end = 1, .iter_out = 2, .iter_in = 2, .src_out = 2047,
 		 .src_in = 2047, .alu_opcode = INSN_ADD, .use_imm = true, .imm = 3);
@@ -591,10 +545,8 @@ static void test_alu_imm_ignores_src(void **state)
 	assert_acc(b, 0, 12);
 }
 
-static void test_alu_opcodes(void **state)
+TEST_F(BENCH, test_alu_opcodes)
 {
-	struct bench *b = *state;
-
 	for (unsigned int opcode = 5; opcode < 8; opcode++) {
 		ADD_LOOP(b, .opcode = INSN_ALU, .uop_end = 1, .iter_out = 1, .iter_in = 1,
 			 .alu_opcode = opcode);
@@ -605,10 +557,8 @@ static void test_alu_opcodes(void **state)
 /* ---- Loops --------------------------------------------------------------- */
 
 /* acc[n + 1] += acc[n] for n = 0 to 3, and that twice. */
-static void test_uops_in_sequence(void **state)
+TEST_F(BENCH, test_uops_in_sequence)
 {
-	struct bench *b = *state;
-
 	set_acc(b, 0, 1);
 	for (uint32_t u = 0; u < 4; u++)
 		set_uop(b, u, u + 1, u, 0);
@@ -622,10 +572,8 @@ static void test_uops_in_sequence(void **state)
 }
 
 /* acc[i] += acc[j] for i, j in (0,0) (0,1) (1,0) (1,1): in another order, not this. */
-static void test_loop_order(void **state)
+TEST_F(BENCH, test_loop_order)
 {
-	struct bench *b = *state;
-
 	set_acc(b, 0, 1);
 	set_acc(b, 1, 10);
 	ADD_LOOP(b, .opcode = INSN_ALU, .uop_end = 1, .iter_out = 2, .iter_in = 2, .dst_out = 1,
@@ -635,9 +583,8 @@ static void test_loop_order(void **state)
 	assert_acc(b, 1, 44);
 }
 
-static void test_loops_of_0(void **state)
+TEST_F(BENCH, test_loops_of_0)
 {
-	struct bench *b = *state;
 	struct insn_loop l = { .opcode = INSN_GEMM, .reset = true, .uop_bgn = 2, .uop_end = 3,
 			       .iter_out = 1, .iter_in = 1 };
 
@@ -658,44 +605,4 @@ static void test_loops_of_0(void **state)
 	add_loop(b, l);
 	run_done(b);
 	assert_acc(b, 0, 9);
-}
-
-#define CASE(name)	cmocka_unit_test_setup_teardown(name, bench_setup, bench_teardown)
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		CASE(test_fields),
-		CASE(test_insn_builders),
-		CASE(test_reserved_bits),
-		CASE(test_load_2d_padding),
-		CASE(test_load_x_pad_1),
-		CASE(test_load_small_strides),
-		CASE(test_load_acc_8bit),
-		CASE(test_load_acc_little_endian),
-		CASE(test_load_x_size_0),
-		CASE(test_load_y_size_0),
-		CASE(test_load_sub_byte),
-		CASE(test_store_truncates),
-		CASE(test_store_sub_byte),
-		CASE(test_store_rows),
-		CASE(test_store_overlap),
-		CASE(test_store_x_size_0),
-		CASE(test_store_illegal),
-		CASE(test_gemm),
-		CASE(test_gemm_batch),
-		CASE(test_gemm_wraps),
-		CASE(test_gemm_reset),
-		CASE(test_gemm_factors),
-		CASE(test_alu),
-		CASE(test_alu_shifts),
-		CASE(test_alu_element_wise),
-		CASE(test_alu_imm_ignores_src),
-		CASE(test_alu_opcodes),
-		CASE(test_uops_in_sequence),
-		CASE(test_loop_order),
-		CASE(test_loops_of_0),
-	};
-
-	return cmocka_run_group_tests_name("reference", tests, NULL, NULL);
 }

@@ -6,19 +6,15 @@
  * and that generated streams keep their promise under the reference.
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../frame.h"
 #include "ref_bench.h"
 
 /* ---- Bounds and addresses ------------------------------------------------ */
 
-static void test_move_bounds(void **state)
+TEST_F(BENCH, test_move_bounds)
 {
 	static const struct {
 		enum insn_memory memory;
@@ -28,7 +24,6 @@ static void test_move_bounds(void **state)
 		{ INSN_ACC, 2048, ACC_BYTES }, { INSN_ACC_8BIT, 2048, 16 },
 		{ INSN_OUT, 2048, OUT_BYTES },
 	};
-	struct bench *b = *state;
 
 	for (size_t i = 0; i < sizeof(pads) / sizeof(*pads); i++) {
 		struct insn_move m = { .opcode = INSN_LOAD, .memory = pads[i].memory,
@@ -57,11 +52,10 @@ static void test_move_bounds(void **state)
 	}
 }
 
-static void test_loop_bounds(void **state)
+TEST_F(BENCH, test_loop_bounds)
 {
 	struct insn_loop gemm = { .opcode = INSN_GEMM, .uop_end = 1, .iter_out = 3, .iter_in = 1 };
 	struct insn_loop alu = { .opcode = INSN_ALU, .uop_end = 1, .iter_out = 1, .iter_in = 3 };
-	struct bench *b = *state;
 
 	set_uop(b, 0, 2045, 2045, 1021);
 	gemm.dst_out = 1;
@@ -91,11 +85,10 @@ static void test_loop_bounds(void **state)
 	run_fault(b, VTA_FAULT_BOUNDS, VTA_ACCESS_NONE, 0);
 }
 
-static void test_uop_bounds(void **state)
+TEST_F(BENCH, test_uop_bounds)
 {
 	struct insn_loop l = { .opcode = INSN_GEMM, .reset = true, .uop_bgn = 8190, .uop_end = 8192,
 			       .iter_out = 1, .iter_in = 1 };
-	struct bench *b = *state;
 
 	add_loop(b, l);
 	run_done(b);
@@ -109,12 +102,11 @@ static void test_uop_bounds(void **state)
 }
 
 /* A src field as wide as INP's depth can point beyond a smaller ACC. */
-static void test_src_wider_than_acc(void **state)
+TEST(test_src_wider_than_acc)
 {
 	struct core_config cfg = bench_cfg;
 	struct bench *b;
 
-	(void)state;
 	cfg.log_acc_buff_size = 16;
 	b = bench_new(&cfg);
 	set_uop(b, 0, 0, 1024, 0);
@@ -125,13 +117,12 @@ static void test_src_wider_than_acc(void **state)
 	bench_free(b);
 }
 
-static void test_addresses(void **state)
+TEST_F(BENCH, test_addresses)
 {
 	struct insn_move load = { .opcode = INSN_LOAD, .memory = INSN_INP, .y_size = 2,
 				  .x_size = 2, .x_stride = 4 };
 	struct insn_move store = store_to_result(2, 2, 4);
 	uint32_t first = BASE / 16, end = (BASE + SIZE) / 16;
-	struct bench *b = *state;
 
 	load.dram_base = end - 6;
 	store.dram_base = end - 6;
@@ -160,10 +151,8 @@ static void test_addresses(void **state)
 
 /* ---- Streams ------------------------------------------------------------- */
 
-static void test_opcodes(void **state)
+TEST_F(BENCH, test_opcodes)
 {
-	struct bench *b = *state;
-
 	for (uint64_t opcode = 5; opcode < 8; opcode++) {
 		add_loop(b, gemm_once(0, 1));
 		add(b, (struct insn){ { opcode, 0 } });
@@ -179,10 +168,8 @@ static void test_opcodes(void **state)
 	}
 }
 
-static void test_finish(void **state)
+TEST_F(BENCH, test_finish)
 {
-	struct bench *b = *state;
-
 	set_uop(b, 0, 0, 0, 0);
 	add(b, insn_finish(0, (struct insn){ { 0, 0 } }));
 	ADD_LOOP(b, .opcode = INSN_ALU, .uop_end = 1, .iter_out = 1, .iter_in = 1,
@@ -197,10 +184,8 @@ static void test_finish(void **state)
 }
 
 /* Load and store finish what they have even if compute is at FINISH. */
-static void test_finish_waits_for_all(void **state)
+TEST_F(BENCH, test_finish_waits_for_all)
 {
-	struct bench *b = *state;
-
 	b->mem.bytes[DATA] = 3;
 	set_acc(b, 0, 4);
 	ADD_MOVE(b, .opcode = INSN_LOAD, .memory = INSN_INP, .y_size = 1, .x_size = 1,
@@ -216,10 +201,8 @@ static void test_finish_waits_for_all(void **state)
 	run_fault(b, VTA_FAULT_DEADLOCK, VTA_ACCESS_NONE, 0);
 }
 
-static void test_counts_and_addresses_of_streams(void **state)
+TEST_F(BENCH, test_counts_and_addresses_of_streams)
 {
-	struct bench *b = *state;
-
 	assert_true(ref_run(&b->ref, &b->mem, BASE, 0, 0, &b->fault));
 	assert_false(ref_run(&b->ref, &b->mem, BASE + 8, 1, 0, &b->fault));
 	assert_int_equal(b->fault.reason, VTA_FAULT_ALIGN);
@@ -256,9 +239,8 @@ static void add_load_and_store(struct bench *b, bool token)
 	add_move(b, store);
 }
 
-static void test_tokens_order(void **state)
+TEST_F(BENCH, test_tokens_order)
 {
-	struct bench *b = *state;
 	int late = 0;
 
 	for (uint64_t schedule = 0; schedule < 20; schedule++) {
@@ -280,7 +262,7 @@ static void test_tokens_order(void **state)
 }
 
 /* Each of the four queues: a push serves exactly one pop, of that queue only. */
-static void test_token_queues(void **state)
+TEST_F(BENCH, test_token_queues)
 {
 	static const struct {
 		char from, to;
@@ -291,7 +273,6 @@ static void test_token_queues(void **state)
 		{ 'c', 's', INSN_PUSH_NEXT, INSN_POP_PREV },
 		{ 's', 'c', INSN_PUSH_PREV, INSN_POP_NEXT },
 	};
-	struct bench *b = *state;
 
 	for (int q = 0; q < 4; q++) {
 		for (int p = 0; p < 4; p++) {
@@ -315,10 +296,8 @@ static void test_token_queues(void **state)
 }
 
 /* An instruction that pops twice needs both. */
-static void test_two_pops(void **state)
+TEST_F(BENCH, test_two_pops)
 {
-	struct bench *b = *state;
-
 	add_nothing(b, 'c', INSN_POP_PREV | INSN_POP_NEXT);
 	add_nothing(b, 'l', INSN_PUSH_NEXT);
 	add_nothing(b, 's', INSN_PUSH_PREV);
@@ -329,19 +308,15 @@ static void test_two_pops(void **state)
 }
 
 /* Load has nothing before it, store nothing behind it: those flags are unused. */
-static void test_edge_flags(void **state)
+TEST_F(BENCH, test_edge_flags)
 {
-	struct bench *b = *state;
-
 	add_nothing(b, 'l', INSN_POP_PREV | INSN_PUSH_PREV);
 	add_nothing(b, 's', INSN_POP_NEXT | INSN_PUSH_NEXT);
 	run_done(b);
 }
 
-static void test_deadlock_report(void **state)
+TEST_F(BENCH, test_deadlock_report)
 {
-	struct bench *b = *state;
-
 	add_nothing(b, 'c', 0);
 	add_nothing(b, 's', INSN_POP_PREV);
 	add_nothing(b, 'c', INSN_POP_PREV);
@@ -353,20 +328,17 @@ static void test_deadlock_report(void **state)
 	assert_int_equal(b->fault.waiting[REF_STORE], 1);
 }
 
-static void test_runs_start_without_tokens(void **state)
+TEST_F(BENCH, test_runs_start_without_tokens)
 {
-	struct bench *b = *state;
-
 	add_nothing(b, 'l', INSN_PUSH_NEXT);
 	run_done(b);
 	add_nothing(b, 'c', INSN_POP_PREV);
 	run_fault(b, VTA_FAULT_DEADLOCK, VTA_ACCESS_NONE, 0);
 }
 
-static void test_tokens_of_instructions_that_do_nothing(void **state)
+TEST_F(BENCH, test_tokens_of_instructions_that_do_nothing)
 {
 	struct insn_loop l = { .opcode = INSN_GEMM, .flags = INSN_PUSH_NEXT };
-	struct bench *b = *state;
 
 	add_loop(b, l);
 	l.opcode = INSN_ALU;
@@ -381,10 +353,8 @@ static void test_tokens_of_instructions_that_do_nothing(void **state)
 
 /* ---- Scratchpads --------------------------------------------------------- */
 
-static void test_scratchpads_persist(void **state)
+TEST_F(BENCH, test_scratchpads_persist)
 {
-	struct bench *b = *state;
-
 	b->mem.bytes[DATA] = 42;
 	add_load_and_store(b, true);
 	run_done(b);
@@ -397,31 +367,4 @@ static void test_scratchpads_persist(void **state)
 	add_move(b, store_to_result(1, 1, 1));
 	run_done(b);
 	assert_int_equal(b->mem.bytes[RESULT], 0);
-}
-
-#define CASE(name)	cmocka_unit_test_setup_teardown(name, bench_setup, bench_teardown)
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		CASE(test_move_bounds),
-		CASE(test_loop_bounds),
-		CASE(test_uop_bounds),
-		CASE(test_src_wider_than_acc),
-		CASE(test_addresses),
-		CASE(test_opcodes),
-		CASE(test_finish),
-		CASE(test_finish_waits_for_all),
-		CASE(test_counts_and_addresses_of_streams),
-		CASE(test_tokens_order),
-		CASE(test_token_queues),
-		CASE(test_two_pops),
-		CASE(test_edge_flags),
-		CASE(test_deadlock_report),
-		CASE(test_runs_start_without_tokens),
-		CASE(test_tokens_of_instructions_that_do_nothing),
-		CASE(test_scratchpads_persist),
-	};
-
-	return cmocka_run_group_tests_name("reference streams", tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../frame.h"
 #include "card_rig.h"
 #include "model/stream_copy.h"
 
@@ -16,11 +17,10 @@ static uint8_t noise(size_t i)
 }
 
 /* Every length up to some lines, and every place in a line on both sides. */
-static void copies_what_memcpy_does(void **state)
+TEST(copies_what_memcpy_does)
 {
 	static uint8_t src[1024], dst[1024], want[1024];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(src); i++)
 		src[i] = noise(i);
 	for (size_t len = 0; len < 300; len += len < 140 ? 1 : 13) {
@@ -48,9 +48,8 @@ static void copies_what_memcpy_does(void **state)
 #define SRC_PITCH	(7u * 4096 + 3)
 
 /* Rows of odd lengths that are far more than the least for streaming. */
-static void large_copy(void **state)
+TEST_F(RIG, large_copy)
 {
-	struct rig *r = *state;
 	struct rig_queue q;
 	uint8_t *dst, *src = malloc(SRC_PAGES * VTA_PAGE_SIZE);
 	struct vta_desc desc = rig_copy(DST + 1, SRC + 2, WIDTH);
@@ -96,14 +95,4 @@ static void large_copy(void **state)
 			assert_int_equal(got[WIDTH + i], 0x5a);
 	}
 	free(src);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(copies_what_memcpy_does),
-		cmocka_unit_test_setup_teardown(large_copy, rig_setup, rig_teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,8 +8,6 @@
 #include <fcntl.h>
 #include <linux/pci_regs.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,9 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <json-c/json.h>
 
+#include "../frame.h"
 #include "vfu_client.h"
 #include "vfu_fake.h"
 
@@ -33,6 +31,8 @@ static int setup(void **state)
 	fake_serve(1, PCI_MSIX_MAX);
 	return 0;
 }
+
+#define FAKE void *unused, setup, fake_close
 
 /* Negotiation */
 
@@ -65,7 +65,7 @@ static struct json_object *negotiated(const char *json, size_t *reply_len)
 	return caps;
 }
 
-static void negotiate_like_qemu(void **state)
+TEST_F(FAKE, negotiate_like_qemu)
 {
 	static const char json[] =
 		"{\"capabilities\": {\"migration\": {\"pgsize\": 4096, "
@@ -75,7 +75,6 @@ static void negotiate_like_qemu(void **state)
 	struct json_object *caps, *val;
 	size_t len;
 
-	(void)state;
 	caps = negotiated(json, &len);
 	/* QEMU's buffer for the reply is as large as its request. */
 	assert_true(len <= sizeof(struct vfu_version) + sizeof(json));
@@ -89,12 +88,11 @@ static void negotiate_like_qemu(void **state)
 	json_object_put(caps);
 }
 
-static void negotiate_subset(void **state)
+TEST_F(FAKE, negotiate_subset)
 {
 	struct json_object *caps;
 	size_t len;
 
-	(void)state;
 	caps = negotiated("{\"capabilities\":{\"max_dma_maps\":9,"
 			  "\"twin_socket\":{\"supported\":true},\"x\":1}}",
 			  &len);
@@ -104,7 +102,7 @@ static void negotiate_subset(void **state)
 	assert_null(negotiated("{}", &len));
 }
 
-static void negotiate_refused(void **state)
+TEST_F(FAKE, negotiate_refused)
 {
 	static const char * const bad[] = {
 		"", "x", "[]", "1", "{", "{}}", "{} {}", "{\"capabilities\":1}",
@@ -119,7 +117,6 @@ static void negotiate_refused(void **state)
 	struct vfc c;
 	size_t i;
 
-	(void)state;
 	assert_int_equal(vfc_connect_raw(&c, fake.path), 0);
 	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		assert_int_equal(vfc_negotiate(&c, bad[i]), -EINVAL);
@@ -145,13 +142,12 @@ static void negotiate_refused(void **state)
 }
 
 /* A client that takes no descriptors is not given a region to map. */
-static void negotiate_no_fds(void **state)
+TEST_F(FAKE, negotiate_no_fds)
 {
 	struct vfu_region_info info;
 	struct vfc c;
 	int fd;
 
-	(void)state;
 	assert_int_equal(vfc_connect_raw(&c, fake.path), 0);
 	assert_int_equal(vfc_negotiate(&c, "{\"capabilities\":"
 				       "{\"max_msg_fds\":0}}"), 0);
@@ -164,14 +160,13 @@ static void negotiate_no_fds(void **state)
 
 /* The device's description */
 
-static void device_info(void **state)
+TEST_F(FAKE, device_info)
 {
 	struct vfu_device_info info = { .argsz = sizeof(info) };
 	struct vfu_region_io_fds iofds = { .argsz = sizeof(iofds) };
 	struct vfu_irq_info irq;
 	struct vfc c;
 
-	(void)state;
 	assert_int_equal(vfc_connect(&c, fake.path), 0);
 	assert_int_equal(vfc_call(&c, VFU_DEVICE_GET_INFO, &info, sizeof(info),
 				  NULL, 0, &info, sizeof(info), NULL),
@@ -200,7 +195,7 @@ static void device_info(void **state)
 	vfc_close(&c);
 }
 
-static void region_info(void **state)
+TEST_F(FAKE, region_info)
 {
 	static const uint64_t sizes[VFIO_PCI_NUM_REGIONS] = {
 		[0] = PCI_BAR0_SIZE, [2] = FAKE_BAR2_SIZE, [4] = FAKE_BAR4_SIZE,
@@ -211,7 +206,6 @@ static void region_info(void **state)
 	uint32_t i;
 	int fd;
 
-	(void)state;
 	assert_int_equal(vfc_connect(&c, fake.path), 0);
 	for (i = 0; i < VFIO_PCI_NUM_REGIONS; i++) {
 		uint32_t want = sizes[i] ? VFIO_REGION_INFO_FLAG_READ |
@@ -233,7 +227,7 @@ static void region_info(void **state)
 }
 
 /* Parts of a BAR: the short reply says how much room the full one needs. */
-static void region_sparse(void **state)
+TEST_F(FAKE, region_sparse)
 {
 	static const struct vfu_area areas[] = {
 		{ 0x1000, 0x2000 }, { 0x10000, 0x1000 },
@@ -248,7 +242,6 @@ static void region_sparse(void **state)
 	struct vfc c;
 	int fd;
 
-	(void)state;
 	fake_init(&f, 0, 0);
 	f.config.bar[4].areas = areas;
 	f.config.bar[4].nr_areas = 2;
@@ -275,7 +268,7 @@ static void region_sparse(void **state)
 
 /* Kinds of writes */
 
-static void no_reply(void **state)
+TEST_F(FAKE, no_reply)
 {
 	struct {
 		struct vfu_hdr hdr;
@@ -289,7 +282,6 @@ static void no_reply(void **state)
 	};
 	struct vfc c;
 
-	(void)state;
 	assert_int_equal(vfc_connect(&c, fake.path), 0);
 	vfc_command(&c, PCI_COMMAND_MEMORY, 0);
 	assert_int_equal(vfc_send_raw(&c, &msg, 36, NULL, 0), 0);
@@ -300,7 +292,7 @@ static void no_reply(void **state)
 	vfc_close(&c);
 }
 
-static void write_multi(void **state)
+TEST_F(FAKE, write_multi)
 {
 	struct {
 		struct vfu_write_multi hdr;
@@ -316,7 +308,6 @@ static void write_multi(void **state)
 	uint64_t done;
 	struct vfc c;
 
-	(void)state;
 	assert_int_equal(vfc_connect(&c, fake.path), 0);
 	vfc_command(&c, PCI_COMMAND_MEMORY, 0);
 	assert_int_equal(vfc_call(&c, VFU_REGION_WRITE_MULTI, &msg, sizeof(msg),
@@ -337,13 +328,12 @@ static void write_multi(void **state)
 
 /* Clients that come and go */
 
-static void disconnect_in_message(void **state)
+TEST_F(FAKE, disconnect_in_message)
 {
 	const struct vfu_hdr hdr = { .command = VFU_REGION_WRITE, .size = 100 };
 	unsigned int before = fake_fds();
 	size_t cut;
 
-	(void)state;
 	for (cut = 1; cut <= 16; cut += 5) {
 		struct vfc c;
 		int fd = memfd_create("x", MFD_CLOEXEC);
@@ -357,7 +347,7 @@ static void disconnect_in_message(void **state)
 }
 
 /* A message in single bytes is as good as one in one piece. */
-static void trickle(void **state)
+TEST_F(FAKE, trickle)
 {
 	struct {
 		struct vfu_hdr hdr;
@@ -370,7 +360,6 @@ static void trickle(void **state)
 	struct vfc c;
 	size_t i;
 
-	(void)state;
 	assert_int_equal(vfc_connect(&c, fake.path), 0);
 	for (i = 0; i < sizeof(msg); i++)
 		assert_int_equal(vfc_send_raw(&c, (uint8_t *)&msg + i, 1, NULL,
@@ -382,12 +371,11 @@ static void trickle(void **state)
 	vfc_close(&c);
 }
 
-static void reconnects_leak_nothing(void **state)
+TEST_F(FAKE, reconnects_leak_nothing)
 {
 	unsigned int i, before, connects;
 	struct vfc c;
 
-	(void)state;
 	before = fake_fds();
 	connects = fake.connects;
 	for (i = 0; i < RECONNECTS; i++) {
@@ -402,11 +390,10 @@ static void reconnects_leak_nothing(void **state)
 	assert_int_equal(fake_fds(), before);
 }
 
-static void second_client_waits(void **state)
+TEST_F(FAKE, second_client_waits)
 {
 	struct vfc a, b;
 
-	(void)state;
 	assert_int_equal(vfc_connect(&a, fake.path), 0);
 	assert_int_equal(vfc_connect_raw(&b, fake.path), 0);
 	assert_int_equal(vfc_reset(&a), 0);
@@ -415,12 +402,11 @@ static void second_client_waits(void **state)
 	vfc_close(&b);
 }
 
-static void once(void **state)
+TEST_F(FAKE, once)
 {
 	struct fake f;
 	struct vfc c;
 
-	(void)state;
 	fake_init(&f, 0, 1);
 	f.config.once = true;
 	fake_start(&f);
@@ -459,7 +445,7 @@ static bool goes_to_sleep(pthread_t thread)
 }
 
 /* Without a client, with one, with half a message, with replies unread. */
-static void idle_is_idle(void **state)
+TEST_F(FAKE, idle_is_idle)
 {
 	const struct {
 		struct vfu_hdr hdr;
@@ -471,7 +457,6 @@ static void idle_is_idle(void **state)
 	struct vfc c;
 	int i;
 
-	(void)state;
 	assert_true(goes_to_sleep(fake.thread));
 	assert_int_equal(vfc_connect(&c, fake.path), 0);
 	assert_true(goes_to_sleep(fake.thread));
@@ -499,7 +484,7 @@ static void ring(void *arg, int fd, short revents)
 }
 
 /* The owner's descriptors are served while a client stuffs its socket. */
-static void owners_fd(void **state)
+TEST_F(FAKE, owners_fd)
 {
 	const struct vfu_hdr reset = { .command = VFU_DEVICE_RESET,
 				       .size = 16 };
@@ -510,7 +495,6 @@ static void owners_fd(void **state)
 	struct vfc c;
 	int i, fl;
 
-	(void)state;
 	fake_init(&f, 0, 1);
 	fake_listen(&f);
 	assert_int_equal(vfu_add_fd(f.srv, in, POLLIN, ring, &out), 0);
@@ -536,7 +520,7 @@ static void owners_fd(void **state)
 	close(out);
 }
 
-static void socket_path(void **state)
+TEST_F(FAKE, socket_path)
 {
 	struct vfu_config config = fake.config;
 	char path[128], longest[200];
@@ -544,7 +528,6 @@ static void socket_path(void **state)
 	struct stat st;
 	int fd;
 
-	(void)state;
 	assert_int_equal(stat(fake.path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
 	assert_int_equal(vfu_new(&srv, &config), -EADDRINUSE);
@@ -568,14 +551,13 @@ static void socket_path(void **state)
 }
 
 /* The message handler alone, as the fuzzer uses it: any length of anything. */
-static void handle_without_socket(void **state)
+TEST_F(FAKE, handle_without_socket)
 {
 	struct vfu_hdr msg = { .command = VFU_DEVICE_RESET, .size = 16 };
 	struct vfu_reply reply;
 	struct fake f;
 	size_t len;
 
-	(void)state;
 	fake_init(&f, 1, 1);
 	assert_int_equal(vfu_new(&f.srv, &f.config), 0);
 	for (len = 0; len < sizeof(msg); len++) {
@@ -591,30 +573,3 @@ static void handle_without_socket(void **state)
 }
 
 /* A server for each, so that one failure stays one. */
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, fake_close)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(negotiate_like_qemu),
-		TEST(negotiate_subset),
-		TEST(negotiate_refused),
-		TEST(negotiate_no_fds),
-		TEST(device_info),
-		TEST(region_info),
-		TEST(region_sparse),
-		TEST(no_reply),
-		TEST(write_multi),
-		TEST(disconnect_in_message),
-		TEST(trickle),
-		TEST(second_client_waits),
-		TEST(once),
-		TEST(idle_is_idle),
-		TEST(owners_fd),
-		TEST(socket_path),
-		TEST(handle_without_socket),
-		TEST(reconnects_leak_nothing),
-	};
-
-	return cmocka_run_group_tests_name("vfu", tests, NULL, NULL);
-}

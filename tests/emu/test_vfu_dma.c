@@ -6,15 +6,12 @@
 #include <linux/pci_regs.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../frame.h"
 #include "vfu_client.h"
 #include "vfu_fake.h"
 
@@ -31,6 +28,8 @@ static int setup(void **state)
 	return 0;
 }
 
+#define FAKE void *unused, setup, fake_close
+
 static struct vfu_dma *dma(void)
 {
 	return vfu_get_dma(fake.srv);
@@ -42,13 +41,12 @@ static void open_ram(void)
 	assert_int_equal(vfc_ram(c, RAM, RAM_SIZE), 0);
 }
 
-static void dma_access(void **state)
+TEST_F(FAKE, dma_access)
 {
 	uint8_t buf[10000], back[10000];
 	uint64_t val;
 	size_t i;
 
-	(void)state;
 	open_ram();
 	for (i = 0; i < sizeof(buf); i++)
 		buf[i] = (uint8_t)(i * 7);
@@ -68,12 +66,11 @@ static void dma_access(void **state)
 	assert_int_equal(vfu_dma_faults(dma()), 0);
 }
 
-static void dma_refused(void **state)
+TEST_F(FAKE, dma_refused)
 {
 	uint64_t val = 7;
 	uint8_t buf[32];
 
-	(void)state;
 	open_ram();
 	assert_int_equal(vfu_dma_read(dma(), RAM - 1, buf, 1), -EFAULT);
 	assert_int_equal(vfu_dma_read(dma(), RAM + RAM_SIZE, buf, 1), -EFAULT);
@@ -96,11 +93,10 @@ static void dma_refused(void **state)
 	assert_int_equal(vfu_dma_faults(dma()), 7);
 }
 
-static void dma_gate(void **state)
+TEST_F(FAKE, dma_gate)
 {
 	uint64_t val;
 
-	(void)state;
 	open_ram();
 	assert_int_equal(vfu_dma_read64(dma(), RAM, &val), 0);
 	vfc_command(c, 0, PCI_COMMAND_MASTER);
@@ -116,14 +112,13 @@ static void dma_gate(void **state)
 }
 
 /* Pages of a file in any order, as a guest's IOMMU maps them. */
-static void dma_scattered(void **state)
+TEST_F(FAKE, dma_scattered)
 {
 	uint8_t buf[3 * 4096];
 	size_t run = sizeof(buf);
 	uint8_t *ptr;
 	int i, err;
 
-	(void)state;
 	open_ram();
 	for (i = 0; i < 3; i++) {
 		assert_int_equal(vfc_dma_map(c, 0x10000 + i * 0x1000ull, 4096,
@@ -150,7 +145,7 @@ static void dma_scattered(void **state)
 	assert_int_equal(vfu_dma_read(dma(), 0x11000, buf, 1), -EFAULT);
 }
 
-static void dma_map_refused(void **state)
+TEST_F(FAKE, dma_map_refused)
 {
 	static const struct {
 		uint64_t iova, size, offset;
@@ -177,7 +172,6 @@ static void dma_map_refused(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	open_ram();
 	for (i = 0; i < sizeof(t) / sizeof(*t); i++) {
 		int ret = vfc_dma_map(c, t[i].iova, t[i].size, RW, c->ram_fd,
@@ -189,9 +183,8 @@ static void dma_map_refused(void **state)
 	assert_int_equal(vfu_dma_count(dma()), 4);
 }
 
-static void dma_unmap(void **state)
+TEST_F(FAKE, dma_unmap)
 {
-	(void)state;
 	/* What never was mapped is unmapped without complaint. */
 	assert_int_equal(vfc_dma_unmap(c, 0x5000, 0x1000, 0), 0);
 	assert_int_equal(vfc_dma_unmap(c, 0, 0, VFIO_DMA_UNMAP_FLAG_ALL), 0);
@@ -246,13 +239,12 @@ static void wait_refused(struct engine e[2])
 }
 
 /* When an unmap is answered, no store through the old mapping follows. */
-static void dma_unmap_is_a_fence(void **state)
+TEST_F(FAKE, dma_unmap_is_a_fence)
 {
 	struct engine e[2] = { 0 };
 	uint64_t *word;
 	int i;
 
-	(void)state;
 	open_ram();
 	word = vfc_ptr(c, RAM, 8);
 	for (i = 0; i < 2; i++)
@@ -278,21 +270,4 @@ static void dma_unmap_is_a_fence(void **state)
 		assert_true(e[i].done && e[i].refused);
 	}
 	assert_int_equal(vfu_dma_faults(dma()), e[0].refused + e[1].refused);
-}
-
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, fake_close)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(dma_access),
-		TEST(dma_refused),
-		TEST(dma_gate),
-		TEST(dma_scattered),
-		TEST(dma_map_refused),
-		TEST(dma_unmap),
-		TEST(dma_unmap_is_a_fence),
-	};
-
-	return cmocka_run_group_tests_name("vfu_dma", tests, NULL, NULL);
 }

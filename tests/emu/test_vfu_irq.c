@@ -4,16 +4,13 @@
  */
 #include <errno.h>
 #include <linux/pci_regs.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "../frame.h"
 #include "vfu_client.h"
 #include "vfu_fake.h"
 
@@ -44,11 +41,14 @@ static int setup_msi(void **state)
 	return 0;
 }
 
-static void irq_every_vector(void **state)
+#define FAKE void *unused, setup, fake_close
+#define LARGEST void *unused, setup_largest, fake_close
+#define MSI void *unused, setup_msi, fake_close
+
+TEST_F(LARGEST, irq_every_vector)
 {
 	unsigned int i, count;
 
-	(void)state;
 	vfc_command(c, PCI_COMMAND_MASTER, 0);
 	assert_int_equal(vfu_irq_mode(fake.srv, &count), VFU_IRQ_NONE);
 	assert_int_equal(vfu_irq(fake.srv, VFU_IRQ_MSIX, 0), -EPERM);
@@ -69,12 +69,11 @@ static void irq_every_vector(void **state)
 }
 
 /* A vector without an eventfd is pending, shows so, and is sent later. */
-static void irq_pending(void **state)
+TEST_F(FAKE, irq_pending)
 {
 	const uint16_t ctl = PCI_POS_MSIX + PCI_MSIX_FLAGS;
 	int fd;
 
-	(void)state;
 	vfc_command(c, PCI_COMMAND_MASTER | PCI_COMMAND_MEMORY, 0);
 	assert_int_equal(vfc_irq_setup(c, VFIO_PCI_MSIX_IRQ_INDEX, 2), 0);
 	assert_int_equal(vfu_irq(fake.srv, VFU_IRQ_MSIX, 33), -EAGAIN);
@@ -106,9 +105,8 @@ static void irq_pending(void **state)
 	assert_int_equal(vfc_bar_read32(c, 0, PCI_POS_MSIX_PBA), 0);
 }
 
-static void irq_gate(void **state)
+TEST_F(FAKE, irq_gate)
 {
-	(void)state;
 	assert_int_equal(vfc_irq_setup(c, VFIO_PCI_MSIX_IRQ_INDEX, 1), 0);
 	assert_int_equal(vfu_irq(fake.srv, VFU_IRQ_MSIX, 0), -EPERM);
 	vfc_command(c, PCI_COMMAND_MASTER, 0);
@@ -129,12 +127,11 @@ static void irq_gate(void **state)
 }
 
 /* Without MSI-X, and with fewer messages granted than asked for. */
-static void irq_msi(void **state)
+TEST_F(MSI, irq_msi)
 {
 	const uint16_t ctl = PCI_POS_MSI + PCI_MSI_FLAGS;
 	unsigned int i, count;
 
-	(void)state;
 	vfc_command(c, PCI_COMMAND_MASTER, 0);
 	assert_int_equal(vfc_irq_setup(c, VFIO_PCI_MSI_IRQ_INDEX, 8), 0);
 	assert_int_equal(vfu_irq_mode(fake.srv, &count), VFU_IRQ_MSI);
@@ -153,7 +150,7 @@ static void irq_msi(void **state)
 	assert_int_equal(count, 8);
 }
 
-static void irq_client_triggers(void **state)
+TEST_F(FAKE, irq_client_triggers)
 {
 	struct {
 		struct vfu_irq_set set;
@@ -165,7 +162,6 @@ static void irq_client_triggers(void **state)
 		.bools = { 0, 1, 0, 1 },
 	};
 
-	(void)state;
 	assert_int_equal(vfc_irq_setup(c, VFIO_PCI_MSIX_IRQ_INDEX, 4), 0);
 	assert_int_equal(vfc_set_irqs(c, VFIO_IRQ_SET_DATA_NONE |
 				      VFIO_IRQ_SET_ACTION_TRIGGER,
@@ -180,12 +176,11 @@ static void irq_client_triggers(void **state)
 }
 
 /* A full, blocking eventfd stalls neither the server nor an engine. */
-static void irq_never_blocks(void **state)
+TEST_F(FAKE, irq_never_blocks)
 {
 	const uint64_t full = 0xfffffffffffffffeull;
 	int fd = eventfd(0, EFD_CLOEXEC);
 
-	(void)state;
 	vfc_command(c, PCI_COMMAND_MASTER, 0);
 	assert_int_equal(vfc_irq_setup(c, VFIO_PCI_MSIX_IRQ_INDEX, 1), 0);
 	assert_int_equal(write(fd, &full, sizeof(full)), sizeof(full));
@@ -200,11 +195,10 @@ static void irq_never_blocks(void **state)
 }
 
 /* Among good eventfds one that is none: none of them is taken. */
-static void irq_all_or_none(void **state)
+TEST_F(FAKE, irq_all_or_none)
 {
 	int fds[2] = { eventfd(0, EFD_CLOEXEC), c->sock };
 
-	(void)state;
 	vfc_command(c, PCI_COMMAND_MASTER, 0);
 	assert_int_equal(vfc_irq_setup(c, VFIO_PCI_MSIX_IRQ_INDEX, 2), 0);
 	assert_int_equal(vfc_set_irqs(c, EVENTFDS, VFIO_PCI_MSIX_IRQ_INDEX, 0,
@@ -212,22 +206,4 @@ static void irq_all_or_none(void **state)
 	assert_int_equal(vfu_irq(fake.srv, VFU_IRQ_MSIX, 0), 0);
 	assert_int_equal(vfc_irq_wait(c, 0, SOON), 1);
 	close(fds[0]);
-}
-
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, fake_close)
-#define TEST_WITH(fn, how) cmocka_unit_test_setup_teardown(fn, how, fake_close)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST_WITH(irq_every_vector, setup_largest),
-		TEST(irq_pending),
-		TEST(irq_gate),
-		TEST_WITH(irq_msi, setup_msi),
-		TEST(irq_client_triggers),
-		TEST(irq_never_blocks),
-		TEST(irq_all_or_none),
-	};
-
-	return cmocka_run_group_tests_name("vfu_irq", tests, NULL, NULL);
 }

@@ -4,14 +4,11 @@
  */
 #include <errno.h>
 #include <linux/pci_regs.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../frame.h"
 #include "vfu_client.h"
 #include "vfu_fake.h"
 
@@ -31,11 +28,13 @@ static int setup_no_irq(void **state)
 	return 0;
 }
 
+#define FAKE void *unused, setup, fake_close
+#define NO_IRQ void *unused, setup_no_irq, fake_close
+
 /* Configuration space */
 
-static void cfg_identity(void **state)
+TEST_F(FAKE, cfg_identity)
 {
-	(void)state;
 	assert_int_equal(vfc_cfg_read16(c, PCI_VENDOR_ID), FAKE_VENDOR);
 	assert_int_equal(vfc_cfg_read16(c, PCI_DEVICE_ID), FAKE_DEVICE);
 	assert_int_equal(vfc_cfg_read32(c, PCI_CLASS_REVISION),
@@ -48,7 +47,7 @@ static void cfg_identity(void **state)
 	assert_int_equal(vfc_cfg_read16(c, PCI_STATUS), PCI_STATUS_CAP_LIST);
 }
 
-static void cfg_capabilities(void **state)
+TEST_F(FAKE, cfg_capabilities)
 {
 	uint16_t pm = vfc_find_cap(c, PCI_CAP_ID_PM);
 	uint16_t msi = vfc_find_cap(c, PCI_CAP_ID_MSI);
@@ -56,7 +55,6 @@ static void cfg_capabilities(void **state)
 	uint16_t exp = vfc_find_cap(c, PCI_CAP_ID_EXP);
 	uint16_t dsn = vfc_find_ext_cap(c, PCI_EXT_CAP_ID_DSN);
 
-	(void)state;
 	assert_int_equal(pm, PCI_POS_PM);
 	assert_int_equal(vfc_cfg_read16(c, pm + PCI_PM_PMC), 3);
 	assert_int_equal(vfc_cfg_read16(c, pm + PCI_PM_CTRL),
@@ -77,11 +75,10 @@ static void cfg_capabilities(void **state)
 	assert_int_equal(vfc_cfg_read32(c, dsn + 8), FAKE_SERIAL >> 32);
 }
 
-static void cfg_without_interrupts(void **state)
+TEST_F(NO_IRQ, cfg_without_interrupts)
 {
 	struct vfu_irq_info info;
 
-	(void)state;
 	assert_int_equal(vfc_find_cap(c, PCI_CAP_ID_MSI), 0);
 	assert_int_equal(vfc_find_cap(c, PCI_CAP_ID_MSIX), 0);
 	assert_int_not_equal(vfc_find_cap(c, PCI_CAP_ID_EXP), 0);
@@ -96,7 +93,7 @@ static void cfg_without_interrupts(void **state)
 }
 
 /* Refused parameters: every limit, from both sides. */
-static void cfg_parameters(void **state)
+TEST(cfg_parameters)
 {
 	static const struct {
 		struct pci_params params;
@@ -117,7 +114,6 @@ static void cfg_parameters(void **state)
 	struct pci_cfg *cfg;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(t) / sizeof(*t); i++) {
 		assert_int_equal(pci_cfg_new(&cfg, &t[i].params), t[i].want);
 		if (!t[i].want)
@@ -125,7 +121,7 @@ static void cfg_parameters(void **state)
 	}
 }
 
-static void cfg_bar_sizing(void **state)
+TEST_F(FAKE, cfg_bar_sizing)
 {
 	static const uint32_t want[PCI_NUM_BARS] = {
 		~(PCI_BAR0_SIZE - 1), 0, ~(FAKE_BAR2_SIZE - 1), 0,
@@ -135,7 +131,6 @@ static void cfg_bar_sizing(void **state)
 	uint16_t off;
 	int i;
 
-	(void)state;
 	for (i = 0; i < PCI_NUM_BARS; i++) {
 		off = (uint16_t)(PCI_BASE_ADDRESS_0 + 4 * i);
 		vfc_cfg_write32(c, off, ~0u);
@@ -149,12 +144,11 @@ static void cfg_bar_sizing(void **state)
 }
 
 /* All ones to everything: only what is writable changes. */
-static void cfg_masks(void **state)
+TEST_F(FAKE, cfg_masks)
 {
 	uint8_t before[PCI_CFG_SIZE], after[PCI_CFG_SIZE];
 	uint16_t aer = PCI_POS_AER;
 
-	(void)state;
 	assert_int_equal(vfc_read(c, VFC_CONFIG, 0, before, PCI_CFG_SIZE), 0);
 	vfc_cfg_write32(c, PCI_VENDOR_ID, ~0u);
 	vfc_cfg_write32(c, PCI_COMMAND, ~0u);
@@ -177,11 +171,10 @@ static void cfg_masks(void **state)
 	assert_memory_equal(before, after, PCI_CFG_SIZE);
 }
 
-static void cfg_callbacks(void **state)
+TEST_F(FAKE, cfg_callbacks)
 {
 	const uint16_t pmcsr = PCI_POS_PM + PCI_PM_CTRL;
 
-	(void)state;
 	vfc_command(c, PCI_COMMAND_MEMORY, 0);
 	assert_int_equal(fake.mems, 1);
 	assert_int_equal(fake.masters, 0);
@@ -210,12 +203,11 @@ static void cfg_callbacks(void **state)
 	assert_int_equal(fake.resets[VFU_RESET_FLR], 0);
 }
 
-static void cfg_flr(void **state)
+TEST_F(FAKE, cfg_flr)
 {
 	const uint16_t devctl = PCI_POS_EXP + PCI_EXP_DEVCTL;
 	const uint16_t mask = PCI_POS_AER + PCI_ERR_COR_MASK;
 
-	(void)state;
 	vfc_command(c, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER, 0);
 	vfc_cfg_write32(c, PCI_BASE_ADDRESS_0, 0xfe000000);
 	vfc_cfg_write8(c, PCI_INTERRUPT_LINE, 9);
@@ -248,9 +240,8 @@ static void cfg_flr(void **state)
 	assert_int_equal(fake.resets[VFU_RESET_FLR], 2);
 }
 
-static void device_reset(void **state)
+TEST_F(FAKE, device_reset)
 {
-	(void)state;
 	vfc_command(c, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER, 0);
 	assert_int_equal(vfc_ram(c, 0x40000000, 65536), 0);
 	assert_int_equal(vfc_reset(c), 0);
@@ -262,11 +253,10 @@ static void device_reset(void **state)
 
 /* Regions */
 
-static void bars(void **state)
+TEST_F(FAKE, bars)
 {
 	uint32_t val = 0;
 
-	(void)state;
 	vfc_command(c, PCI_COMMAND_MEMORY, 0);
 	vfc_bar_write32(c, 0, 0x10, 0xcafef00d);
 	assert_int_equal(vfc_bar_read32(c, 0, 0x10), 0xcafef00d);
@@ -287,12 +277,11 @@ static void bars(void **state)
 	assert_int_equal(fake.bar4[FAKE_BAR4_SIZE - 1], 0x77);
 }
 
-static void bars_closed(void **state)
+TEST_F(FAKE, bars_closed)
 {
 	unsigned int accesses;
 	uint8_t buf[3];
 
-	(void)state;
 	vfc_command(c, PCI_COMMAND_MEMORY, 0);
 	vfc_bar_write32(c, 0, 0x10, 1);
 	vfc_bar_write32(c, 4, 0x10, 1);
@@ -317,12 +306,11 @@ static void bars_closed(void **state)
 }
 
 /* One access across the device's part, the table and the device's again. */
-static void bar0_msix_window(void **state)
+TEST_F(FAKE, bar0_msix_window)
 {
 	const size_t len = 64 * PCI_MSIX_ENTRY + 32;
 	uint8_t out[64 * PCI_MSIX_ENTRY + 32], in[sizeof(out)];
 
-	(void)state;
 	vfc_command(c, PCI_COMMAND_MEMORY, 0);
 	/* All entries are masked after reset. */
 	assert_int_equal(vfc_bar_read32(c, 0, PCI_POS_MSIX_TABLE + 12), 1);
@@ -343,27 +331,4 @@ static void bar0_msix_window(void **state)
 	/* The pending bits cannot be written. */
 	vfc_bar_write32(c, 0, PCI_POS_MSIX_PBA, ~0u);
 	assert_int_equal(vfc_bar_read32(c, 0, PCI_POS_MSIX_PBA), 0);
-}
-
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, fake_close)
-#define TEST_WITH(fn, how) cmocka_unit_test_setup_teardown(fn, how, fake_close)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(cfg_identity),
-		TEST(cfg_capabilities),
-		TEST_WITH(cfg_without_interrupts, setup_no_irq),
-		cmocka_unit_test(cfg_parameters),
-		TEST(cfg_bar_sizing),
-		TEST(cfg_masks),
-		TEST(cfg_callbacks),
-		TEST(cfg_flr),
-		TEST(device_reset),
-		TEST(bars),
-		TEST(bars_closed),
-		TEST(bar0_msix_window),
-	};
-
-	return cmocka_run_group_tests_name("vfu_pci", tests, NULL, NULL);
 }

@@ -5,15 +5,12 @@
  */
 #include <errno.h>
 #include <linux/pci_regs.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "../frame.h"
 #include "vfu_client.h"
 #include "vfu_fake.h"
 
@@ -23,6 +20,8 @@ static int setup(void **state)
 	fake_serve(1, PCI_MSIX_MAX);
 	return 0;
 }
+
+#define FAKE void *unused, setup, fake_close
 
 /* A command with any payload and descriptors. */
 struct bad {
@@ -132,14 +131,13 @@ static const struct bad bad_messages[] = {
 	  EINVAL },
 };
 
-static void refuse_malformed(void **state)
+TEST_F(FAKE, refuse_malformed)
 {
 	unsigned int before = fake_fds();
 	int fds[253], pipe_fd[2];
 	struct vfc c;
 	size_t i;
 
-	(void)state;
 	assert_int_equal(pipe(pipe_fd), 0);
 	for (i = 0; i < 253; i++)
 		fds[i] = pipe_fd[1];
@@ -165,7 +163,7 @@ static void refuse_malformed(void **state)
 	assert_int_equal(fake_fds(), before);
 }
 
-static void lose_framing(void **state)
+TEST_F(FAKE, lose_framing)
 {
 	static const struct vfu_hdr hdrs[] = {
 		{ .command = VFU_DEVICE_RESET, .size = 15 },
@@ -178,7 +176,6 @@ static void lose_framing(void **state)
 	struct vfc c;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(hdrs) / sizeof(*hdrs); i++) {
 		assert_int_equal(vfc_connect(&c, fake.path), 0);
 		assert_int_equal(vfc_send_raw(&c, &hdrs[i], sizeof(hdrs[i]),
@@ -194,16 +191,4 @@ static void lose_framing(void **state)
 	assert_true(vfc_hung_up(&c));
 	vfc_close(&c);
 	fake_alive();
-}
-
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, fake_close)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(refuse_malformed),
-		TEST(lose_framing),
-	};
-
-	return cmocka_run_group_tests_name("vfu_refuse", tests, NULL, NULL);
 }
