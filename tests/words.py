@@ -9,7 +9,11 @@ A headless sentence begins with What, Where, Which, Who, Whose, Whether or How a
 question: "What the card has of a row." It has no subject, and is read twice. A part of the
 tree may have one such sentence in 10,000 words of comment.
 
-Then wrong sentences are made up, and each must be found.
+A stale name is a function, "name()", or a source file, "name.c", that a comment mentions and
+that no code of the tree has. OUTSIDE lists names of other projects; one in capitals stands
+for any.
+
+Then wrong sentences and names are made up, and each must be found.
 """
 
 import collections
@@ -22,6 +26,11 @@ import tokenize
 
 TOP = pathlib.Path(__file__).resolve().parents[1]
 MOST = 1            # headless sentences in 10,000 words of a part
+# Names of the kernel's, of TVM's and of libraries', and of files that are made.
+OUTSIDE = frozenset((
+    "aer_inject.c", "clear_stats", "debug_mode", "exit_group", "functions0.c", "hw_spec.h",
+    "kselftest_harness.h", "mm_types.h", "name_run", "pci_regs.h", "rmb", "timespec64_to_ns",
+    "truncate"))
 HEAD = re.compile(r"(?:What|Where|Which|Who|Whose|Whether|How)\b")
 
 
@@ -67,6 +76,33 @@ def prose(text):
     text = re.sub(r"^```.*?^```", lambda m: "\n" * m[0].count("\n"), text, flags=re.M | re.S)
     text = re.sub(r"^( {4}|\|).*$", "", text, flags=re.M)
     yield 1, re.sub(r"^(?:\s*[*-] |#+ .*)", "\n", text, flags=re.M)
+
+
+NAME = re.compile(r"(?<![\w.])([A-Za-z_]\w+)\(\)|\b([\w-]*\w\.(?:c|h|cc|cl|sh|py|mk|v))\b")
+
+
+def names_in(text):
+    """The functions and files that a text mentions."""
+    return {match[1] or match[2] for match in NAME.finditer(text)}
+
+
+def code_names(path, text):
+    """The identifiers and the files that a source has outside its comments, and its own name."""
+    if path.suffix in (".c", ".h", ".cc", ".cl", ".v"):
+        text = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.S)
+    else:
+        text = re.sub(r"^\s*#(?!\s*include).*$", "", text, flags=re.M)
+    return {path.name} | set(re.findall(r"[A-Za-z_]\w*", text)) | {
+        name for name in re.findall(r"[\w-]+\.\w+", text)}
+
+
+def stale(path, text, known):
+    """Pairs of a line and a name that its comment mentions and that is not known."""
+    read = reader_of(path, text)
+    for line, comment in read(text) if read and path.suffix != ".md" else ():
+        for name in sorted(names_in(comment) - known - OUTSIDE):
+            if not name.split(".")[0].isupper():
+                yield line, name
 
 
 READERS = {".c": c_comments, ".h": c_comments, ".cc": c_comments, ".cl": c_comments,
@@ -138,9 +174,11 @@ GOOD = ("/* Returns true if the queue has what it needs. */", '"What a string.";
 def main():
     listing = sys.argv[1:2] == ["--list"]
     words, bad = collections.Counter(), collections.defaultdict(list)
-    for path, text in tracked(sys.argv[2 if listing else 1:]):
-        if path.name == "CHANGELOG.md" or path.parts[0] == "LICENSES":
-            continue
+    files = [(path, text) for path, text in tracked(sys.argv[2 if listing else 1:])
+             if path.name != "CHANGELOG.md" and path.parts[0] != "LICENSES"]
+    known = set().union(*(code_names(*file) for file in tracked([]) if reader_of(*file)))
+    old = [f"{path}:{line}: {name}" for path, text in files for line, name in stale(path, text, known)]
+    for path, text in files:
         part = "docs" if path.suffix == ".md" else part_of(path)
         count, found = findings(path, text)
         words[part] += count
@@ -149,21 +187,26 @@ def main():
     if listing:
         for part in sorted(bad):
             print(*bad[part], sep="\n", end="\n" if bad[part] else "")
+        print(*(line + ": no such name" for line in old), sep="\n", end="\n" if old else "")
         for part, rate in sorted(rates.items(), key=lambda item: -item[1]):
             print(f"{rate:6.1f} in 10,000: {len(bad[part])} of {words[part]} words, {part}")
         return 0
 
-    print("TAP version 13\n1..2")
+    print("TAP version 13\n1..3")
     over = {part for part in rates if len(bad[part]) > max(1, MOST * words[part] / 10000)}
     for part in sorted(over):
         print(*("# " + line for line in bad[part]), sep="\n")
     print(f"{'not ok' if over else 'ok'} 1 sentences begin with their subject or verb: "
           f"{sum(map(len, bad.values()))} do not, in {sum(words.values())} words")
+    print(*("# " + line for line in old), sep="\n", end="\n" if old else "")
+    print(f"{'not ok' if old else 'ok'} 2 comments mention functions and files that exist")
     missed = [text for text in MADE_UP if len(findings(pathlib.Path("a.c"), text)[1]) != 1]
     missed += [text for text in GOOD if findings(pathlib.Path("a.c"), text)[1]]
+    missed += [name for name in ("gone" + "_long_ago()", "not" + "_there.c")
+               if not list(stale(pathlib.Path("a.c"), f"/* Calls {name}. */", known))]
     for text in missed:
         print("# judged wrongly: " + text.replace("\n", " "))
-    print(f"{'not ok' if missed else 'ok'} 2 sentences that are made up are found")
+    print(f"{'not ok' if missed else 'ok'} 3 sentences and names that are made up are found")
     return bool(over or missed)
 
 

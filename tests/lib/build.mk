@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Tests of the library and vtactl without a VM, sanitized. vtactl.sh tests what
+# Tests of the library and vtactl without a VM, sanitized. test_vtactl.sh tests what
 # reads sysfs, against a made-up one.
 
 LIB_TEST_DIR := build/tests/lib
