@@ -92,7 +92,7 @@ CHECKS = \
 	"@docs=tests/docs/run.sh $(VM_MODULE)" \
 	"@selftests-$(UDMABUF_KERNEL)=VM_KERNEL=$(UDMABUF_KERNEL) tests/selftests/run.sh \
 		$(call vm-module-of,$(UDMABUF_KERNEL)) dmabuf" \
-	"@demo=tests/demo/run.sh $(VM_MODULE)" \
+	"@demo=tests/in-vm tests/demo/guest.sh $(VM_MODULE)" \
 	"install=tests/install.sh" \
 	"contract=tests/contract/documents.py" "floors=tests/floors.py $(VM_MODULE)" \
 	"slurm-scripts=tests/cluster/scripts.sh"
@@ -250,7 +250,7 @@ check-quick: test-deps
 	@$(TESTS_RUN) -o build/check-quick \
 		"@selftests-main=tests/selftests/run.sh $(VM_MODULE) main" \
 		$(call static,clang-tidy,checkpatch,module sparse,shellcheck cppcheck reuse kernel-doc mandoc) \
-		"@storm=tests/storm/run.sh $(VM_MODULE) -n $(CHECK_STORM)" \
+		"@storm=tests/in-vm tests/storm/guest.sh $(VM_MODULE) -n $(CHECK_STORM)" \
 		$(foreach t,$(QUICK_EMU_TESTS),"emu-$(notdir $(t))=$(t)") \
 		$(foreach t,$(LIB_TESTS),"lib-$(notdir $(t))=$(t)") \
 		"abi=tests/abi/run.sh" "contract=tests/contract/documents.py" "floors=tests/floors.py $(VM_MODULE)" \
@@ -333,9 +333,9 @@ check-debug: debug-deps
 	@export COVERAGE='$(CURDIR)'/build/coverage; code=0; \
 	$(TESTS_RUN) -o build/check-debug \
 		$(call debug-matrix,$(DEBUG_MATRIX)) $(call debug-boots,$(DEBUG_BOOTS)) \
-		"debug-storm=VM_KERNEL=debug tests/storm/run.sh $(call vm-module-of,debug) \
+		"debug-storm=VM_KERNEL=debug tests/in-vm tests/storm/guest.sh $(call vm-module-of,debug) \
 			-f -n $(CHECK_STORM)" \
-		"debug-vtactl=VM_KERNEL=debug tests/vtactl/run.sh $(call vm-module-of,debug)" \
+		"debug-vtactl=VM_KERNEL=debug tests/in-vm tests/vtactl/guest.sh $(call vm-module-of,debug)" \
 		$(foreach w,calls card,"debug-fuzz-$(w)=VM_KERNEL=debug tests/fuzz/run.sh \
 			$(call vm-module-of,debug) build/fuzz/$(w) $(w) -n $(CHECK_CARD)") \
 		$(foreach b,$(KCSAN_BOOTS),"kcsan-$(b)=COVERAGE= VM_KERNEL=kcsan tests/selftests/run.sh \
@@ -356,7 +356,7 @@ fuzz: debug-deps
 	+@$(QUIETLY) vm-module VM_KERNEL=debug
 	+@$(QUIETLY) userspace $(EMU_ASAN_BIN) $(FUZZ_CALLS) $(FUZZ_BINS) $(FUZZ_REPLAYS) $(PARSER_BINS)
 	@VTA_SEED=$${VTA_SEED:-0} $(TESTS_RUN) -o build/fuzz \
-		$(foreach w,calls card,"$(w)=VM_KERNEL=debug FUZZ_TIMEOUT=36000 tests/fuzz/run.sh \
+		$(foreach w,calls card,"$(w)=VM_KERNEL=debug tests/fuzz/run.sh -t 36000 \
 			$(call vm-module-of,debug) build/fuzz/$(w) $(w) \
 			-n $$(( $(OPS) / $(if $(filter card,$(w)),50,1) ))") \
 		$(call libfuzzer,$(OPS),$(PARSER_BINS) $(FUZZ_BINS))
@@ -365,7 +365,7 @@ fuzz: debug-deps
 storm soak: test-deps
 	@echo 'building everything, and the storm'
 	+@$(QUIETLY) vm-module userspace $(EMU_ASAN_BIN) $(STORM_BIN)
-	@V=1 STORM_TIMEOUT=36000 tests/run "$@=tests/storm/run.sh $(VM_MODULE) \
+	@V=1 tests/run "$@=tests/in-vm -t 36000 tests/storm/guest.sh $(VM_MODULE) \
 		$(if $(filter soak,$@),-f -t $(SOAK_SECONDS),-n $(STORM_CYCLES))"
 
 # SUITES="trixie ..." for some of them.

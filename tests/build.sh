@@ -10,14 +10,8 @@ hello=build/examples/hello/hello
 checker=build/tests/stream/check_trace
 make -s "$hello" "$checker" >/dev/null
 
-n=0 failed=0
-# result NAME: of the last command
-result() {
-	local status=$?
-	n=$((n + 1))
-	[ $status -eq 0 ] || { failed=1; printf 'not '; }
-	echo "ok $n $1"
-}
+# shellcheck source=tests/tap.sh
+. tests/tap.sh
 
 # compiled CHANGED TARGET OBJECT: TARGET needs OBJECT compiled once CHANGED has changed
 compiled() {
@@ -37,15 +31,15 @@ moved() {
 echo 'TAP version 13'
 echo '1..6'
 compiled examples/hello/hello.c "$hello" "$hello.obj/examples/hello/hello.o" && true
-result 'a changed source is compiled'
+result 'a changed source is compiled' $?
 compiled libvtadev/vtadev.h "$hello" "$hello.obj/examples/hello/hello.o" && true
-result "a changed header of the library's compiles the programs that include it"
+result "a changed header of the library's compiles the programs that include it" $?
 compiled libvtadev/vtadev.h "$hello" build/lib/obj/buf.o && true
-result 'a changed header compiles the library that includes it'
+result 'a changed header compiles the library that includes it' $?
 compiled tests/lib/trace_json.h "$checker" "$checker.obj/tests/stream/check_trace.o" && true
-result "a changed header of another part's compiles the tests that include it"
+result "a changed header of another part's compiles the tests that include it" $?
 ! compiled tests/lib/trace_json.h "$hello" "$hello.obj/examples/hello/hello.o" && true
-result 'a changed header compiles nothing that does not include it'
+result 'a changed header compiles nothing that does not include it' $?
 moved "$hello" "$hello.obj/examples/hello/hello.o" && true
-result 'a source that has moved does not break an existing build directory'
+result 'a source that has moved does not break an existing build directory' $?
 exit $failed

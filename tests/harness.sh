@@ -10,18 +10,14 @@ trap 'rm -rf "$dir"' EXIT
 cd "$dir"
 export VTA_CACHE=$dir/cache
 unset V
-n=0 failed=0
+# shellcheck source=tests/tap.sh
+. "$here/tap.sh"
+tap_log=$dir/log
 
 # same NAME WANTED GOT
 same() {
-	n=$((n + 1))
-	if [ "$2" = "$3" ]; then
-		echo "ok $n $1"
-	else
-		failed=1
-		printf 'not ok %d %s\n' "$n" "$1"
-		printf 'wanted: %s\ngot:    %s\n' "$2" "$3" | sed 's/^/# /'
-	fi
+	printf 'wanted: %s\ngot:    %s\n' "$2" "$3" >"$tap_log"
+	result "$1" "$([ "$2" = "$3" ]; echo $?)"
 }
 
 # run OPTIONS AND PARTS...: tests/run's last line and status

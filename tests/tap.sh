@@ -4,18 +4,38 @@
 #
 # tap.sh - results in TAP, for scripts that source it; in a guest it is /lib/tap.sh
 #
-# $n is the number of results so far, $failed the exit status. If a script sets tap_log, check
-# writes the output of its command to that file, and shows it after a failure. A script may define
-# show() instead, which prints the lines that explain a failure.
+# $n is the number of results so far, $failed the exit status. $tap_prefix comes before each name.
+# If a script sets tap_log, check writes the output of its command to that file, and a failed
+# result shows it. A script may define show() instead, which prints the lines that explain a
+# failure.
 
 n=0
 failed=0
 tap_log=
+tap_prefix=
 
 show() {
-	if [ -n "$tap_log" ]; then
-		tail -n 40 "$tap_log"
+	if [ -s "$tap_log" ]; then
+		tail -n 60 "$tap_log" | tr -d '\r'
 	fi
+}
+
+# result NAME STATUS: one result
+result() {
+	n=$((n + 1))
+	if [ "$2" -eq 0 ]; then
+		echo "ok $n $tap_prefix$1"
+	else
+		failed=1
+		echo "not ok $n $tap_prefix$1"
+		show | sed 's/^/# /'
+	fi
+}
+
+# skip NAME WHY: one result
+skip() {
+	n=$((n + 1))
+	echo "ok $n $tap_prefix$1 # SKIP $2"
 }
 
 tap_run() {
@@ -29,13 +49,8 @@ tap_run() {
 # check NAME COMMAND...: one result, by the command's status
 check() {
 	tap_name=$1
+	tap_status=0
 	shift
-	n=$((n + 1))
-	if tap_run "$@"; then
-		echo "ok $n $tap_name"
-	else
-		failed=1
-		echo "not ok $n $tap_name"
-		show | sed 's/^/# /'
-	fi
+	tap_run "$@" || tap_status=$?
+	result "$tap_name" "$tap_status"
 }

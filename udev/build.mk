@@ -24,4 +24,4 @@ install-udev: $(UDEV_RULES) $(UDEV_CDI)
 	if [ '$(UDEV_GROUP)' = vta ]; then \
 		install -m 644 udev/vta.sysusers $(DESTDIR)$(SYSUSERS_DIR)/vta.conf; fi
 
-CHECKS += "@udev=tests/udev/run.sh $(VM_MODULE) $(UDEV_RULES) $(UDEV_GROUP)"
+CHECKS += "@udev=tests/in-vm tests/udev/guest.sh $(VM_MODULE) $(UDEV_RULES) $(UDEV_GROUP)"

@@ -109,20 +109,9 @@ packaged() {
 		> "$tmp/diff"
 }
 
-n=0 failed=0
-# result NAME: of the last command
-result() {
-	local status=$?
-
-	n=$((n + 1))
-	if [ $status -eq 0 ]; then
-		echo "ok $n $1"
-	else
-		failed=1
-		echo "not ok $n $1"
-		sed 's/^/# /' "$tmp/diff"
-	fi
-}
+# shellcheck source=tests/tap.sh
+. tests/tap.sh
+tap_log=$tmp/diff
 
 if [ "${1-}" = record ]; then
 	dump_all $recorded
@@ -138,24 +127,24 @@ for of in libvtadev.abi:'programs that use libvtadev' \
 	  vta.h.abi:'structures of ioctls' \
 	  vta.h.constants:'constants of ioctls'; do
 	same "$recorded/${of%%:*}" "$tmp/now/${of%%:*}" && true
-	result "${of#*:} of the last release are valid"
+	result "${of#*:} of the last release are valid" $?
 done
 for of in libvtadev libvta_driver; do
 	packaged $of && true
-	result "the package lists what $of exports"
+	result "the package lists what $of exports" $?
 done
 library old
 library lost '/one_get/d'
 library changed 's/int field/int inserted, field/; s/VTA_ONE 1/VTA_ONE 2/'
 library added '/one_put/i int one_added(struct one *one);'
 same "$tmp/old.abi" "$tmp/added.abi" && true
-result 'an added function is none of it'
+result 'an added function is none of it' $?
 noticed "$tmp/old.abi" "$tmp/lost.abi" one_get && true
-result 'a lost function is noticed'
+result 'a lost function is noticed' $?
 noticed "$tmp/old.abi" "$tmp/changed.abi" inserted && true
-result 'a changed structure is noticed'
+result 'a changed structure is noticed' $?
 noticed "$tmp/old.h.abi" "$tmp/changed.h.abi" inserted && true
-result 'a changed structure of a header is noticed'
+result 'a changed structure of a header is noticed' $?
 noticed "$tmp/old.h.constants" "$tmp/changed.h.constants" 'VTA_ONE 1' && true
-result 'a changed constant is noticed'
+result 'a changed constant is noticed' $?
 exit $failed

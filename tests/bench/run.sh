@@ -167,20 +167,6 @@ targets() {
 	EOF
 }
 
-# try NAME COMMAND...: one result of TAP
-tries=0
-failed=0
-try() {
-	tries=$((tries + 1))
-	if "${@:2}" >"$tmp/log" 2>&1; then
-		echo "ok $tries $1"
-	else
-		failed=1
-		echo "not ok $tries $1"
-		sed 's/^/# /' "$tmp/log"
-	fi
-}
-
 all_there() {
 	python3 - "$tmp/bench.json" "${parts[@]}" <<-'EOF'
 		import json, sys
@@ -194,14 +180,17 @@ all_there() {
 }
 
 if [ -n "$quick" ]; then
+	# shellcheck source=tests/tap.sh
+	. "$top/tests/tap.sh"
+	tap_log=$tmp/log
 	echo "TAP version 13"
-	[ ${#guest[@]} -eq 0 ] || try "parts in the guest: ${guest[*]}" in_guest
-	[ ${#host[@]} -eq 0 ] || try "parts on the host: ${host[*]}" on_host
-	try "charts" charts
-	try "results are written" results
+	[ ${#guest[@]} -eq 0 ] || check "parts in the guest: ${guest[*]}" in_guest
+	[ ${#host[@]} -eq 0 ] || check "parts on the host: ${host[*]}" on_host
+	check "charts" charts
+	check "results are written" results
 	cp "$tmp/log" "$tmp/bench.json"
-	try "results are whole" all_there
-	echo "1..$tries"
+	check "results are whole" all_there
+	echo "1..$n"
 	exit "$failed"
 fi
 

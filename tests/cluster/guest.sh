@@ -1,29 +1,23 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# guest.sh PLUGIN: in the guest, with five cards: a cluster of two nodes, n1 with four of them
+# guest.sh PLUGIN ROOT: in the guest, with five cards: a cluster of two nodes, n1 with four of them
 # and n2 with the fifth, and MPI on them. PLUGIN is Slurm's for cgroups. Prints TAP.
+#
+# vm: --cards 5 --mem 2500M --file "$2":/slurm.tar.gz --file build/tools/vtactl:/bin/vtactl
+# vm: --file build/examples/hello/hello:/bin/hello
+# vm: --file build/examples/mpi/digits-mpi:/bin/digits-mpi
+# vm: --file build/examples/digits/digits.vtap:/share/digits.vtap
+# vm: --file examples/digits/testset.bin:/share/testset.bin
+# vm: --file tools/slurm:/share/slurm --file tests/cluster/job.sh:/share/job.sh
 # shellcheck disable=SC2317	# functions are called by check
 set -u
 
 plugin=$1
 root=/slurm
-n=0
-failed=0
-
-# check NAME COMMAND...: one result; the last output is shown if it failed
-check() {
-	name=$1
-	shift
-	n=$((n + 1))
-	if "$@"; then
-		echo "ok $n $plugin: $name"
-	else
-		failed=1
-		echo "not ok $n $plugin: $name"
-		show | sed 's/^/# /'
-	fi
-}
+# shellcheck source=tests/tap.sh
+. /lib/tap.sh
+tap_prefix="$plugin: "
 show() {
 	cat /tmp/out
 	in_root squeue

@@ -41,14 +41,7 @@ status=0
 for plugin; do
 	echo "# $plugin"
 	# The VM ends with this shell in any case. Its time-out is longer than the guest's.
-	setpriv --pdeathsig TERM -- tools/vm/vm run --kernel "${VM_KERNEL:-host}" --emu build/asan/vta-emu --timeout 2000 \
-		--cards 5 --mem 2500M --file "$module":/lib/vta.ko \
-		--file "$cache/cluster/$suite-mpi/root.tar.gz":/slurm.tar.gz \
-		--file build/tools/vtactl:/bin/vtactl --file build/examples/hello/hello:/bin/hello \
-		--file build/examples/mpi/digits-mpi:/bin/digits-mpi \
-		--file build/examples/digits/digits.vtap:/share/digits.vtap \
-		--file examples/digits/testset.bin:/share/testset.bin \
-		--file tools/slurm:/share/slurm --file tests/cluster/job.sh:/share/job.sh \
-		-- tests/cluster/guest.sh "$plugin" || status=1
+	setpriv --pdeathsig TERM -- tests/in-vm -t 2000 tests/cluster/guest.sh "$module" "$plugin" \
+		"$cache/cluster/$suite-mpi/root.tar.gz" || status=1
 done
 exit "$status"

@@ -1,8 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# In the guest: the demo program alone, twice at once, and while the driver is
+# The demo program, in the guest: alone, twice at once, and while the driver is
 # unbound beneath it. Prints TAP.
+#
+# vm: --file build/examples/digits/digits:/bin/digits
+# vm: --file examples/digits/testset.bin:/share/testset.bin
 set -u
 
 set_file=/share/testset.bin

@@ -22,23 +22,10 @@ dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-docs.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 blocks=$dir/blocks
 mkdir "$blocks"
-failed=0
-n=0
+# shellcheck source=tests/tap.sh
+. tests/tap.sh
+tap_log=$dir/log
 
-# result NAME COMMAND...: one TAP line; the output is shown if it failed
-result() {
-	local name=$1
-
-	shift
-	n=$((n + 1))
-	if "$@" > "$dir/log" 2>&1 < /dev/null; then
-		echo "ok $n $name"
-	else
-		failed=1
-		echo "not ok $n $name"
-		sed 's/^/# /' "$dir/log"
-	fi
-}
 # all KIND: the blocks of that kind that there are
 all() {
 	find "$blocks/$1" -name "*.$2" | sort
@@ -52,15 +39,9 @@ part() {
 	local name=$1 status=0
 
 	shift
-	n=$((n + 1))
 	"$@" > "$dir/part" 2>&1 || status=$?
 	sed 's/^/    /' "$dir/part"
-	if [ $status -eq 0 ]; then
-		echo "ok $n $name"
-	else
-		failed=1
-		echo "not ok $n $name"
-	fi
+	tap_log='' result "$name" $status
 }
 
 echo "TAP version 13"
@@ -83,7 +64,7 @@ mapfile -t samples < <(all c c)
 objects=()
 for sample in "${samples[@]}"; do
 	read -ra own < "${sample%.c}.dirs" || :
-	result "$(name "$sample") compiles" cc -std=gnu11 -Wall -Wextra -Werror -O2 \
+	check "$(name "$sample") compiles" cc -std=gnu11 -Wall -Wextra -Werror -O2 \
 		"${cflags[@]}" "${own[@]/#/-I}" -c -o "${sample%.c}.o" "$sample"
 	[ ${#own[@]} -gt 0 ] || objects+=("${sample%.c}.o")
 done
@@ -94,7 +75,7 @@ if [ ${#whole[@]} -eq 0 ]; then
 	main=$dir/main.c
 	echo 'int main(void) { return 0; }' > "$main"
 fi
-result "${#objects[@]} samples link" cc -o "$dir/samples" "$main" \
+check "${#objects[@]} samples link" cc -o "$dir/samples" "$main" \
 	"${objects[@]}" examples/deviceapi/vta_device_api.c -D_GNU_SOURCE "${cflags[@]}" \
 	"${libs[@]}" -L"$lib" -lvtaops -lcmocka -lm -pthread -Wl,-rpath,"$lib"
 
@@ -102,7 +83,7 @@ result "${#objects[@]} samples link" cc -o "$dir/samples" "$main" \
 	CMOCKA_MESSAGE_OUTPUT=TAP "$dir/samples"
 
 for script in $(all host sh); do
-	result "$(name "$script") runs" timeout 1700 sh -eux "$script"
+	check "$(name "$script") runs" timeout 1700 sh -eux "$script"
 done
 
 # The tree as it is on a machine with a card, and the files that documents speak of.

@@ -39,25 +39,15 @@ base=$cache/fresh/$suite
 archives=$base.debs
 work=$base.work
 logs=$top/build/check-fresh/$suite
-number=0 failed=0
+# shellcheck source=tests/tap.sh
+. tests/tap.sh
+tap_prefix="$suite: "
 
 # base_make SUITE DIR: root.tar, with an account for an ordinary user
 # shellcheck disable=SC2016,SC2317 # the root's shell; called by cached
 base_make() {
 	root_archive "$2/root.tar" "$1" --include=git,make,passwd \
 		--customize-hook='chroot "$1" useradd --create-home --shell /bin/bash newcomer'
-}
-
-# result NAME STATUS [LOG]: one line of TAP, with the end of a log that tells of a failure
-result() {
-	number=$((number + 1))
-	if [ "$2" -eq 0 ]; then
-		echo "ok $number $suite: $1"
-		return
-	fi
-	failed=1
-	echo "not ok $number $suite: $1"
-	[ -z "${3-}" ] || tail -n 40 "$3" | tr -d '\r' | sed 's/^/#   /'
 }
 
 # root_of NAME: the place of that root, made when it is first asked for. HEAD is in
@@ -88,7 +78,7 @@ step() {
 	SECONDS=0
 	as "$2" "$2" "cd vta-pcie && $3" >"$log" 2>&1 || status=$?
 	echo "# $2: $3: $SECONDS s; $(sed -n 's/\r$//; $p' "$log")"
-	result "$2: $3" "$status" "$log"
+	tap_log=$log result "$2: $3" "$status"
 	return "$status"
 }
 
@@ -102,7 +92,7 @@ told() {
 	install=$(sed -n 's/^ *\(apt-get install .*\)/\1/p' "$log")
 	if [ "$status" -eq 0 ] || [ "$(wc -l <<<"$install")" -ne 1 ] || [ -z "$install" ] ||
 			[ "$(as newcomer newcomer find | sort)" != "$before" ]; then
-		result "newcomer: $1: names what is missing before anything is made" 1 "$log"
+		tap_log=$log result "newcomer: $1: names what is missing before anything is made" 1
 		return 1
 	fi
 	result "newcomer: $1: names what is missing before anything is made" 0
@@ -110,7 +100,8 @@ told() {
 	status=0
 	as root newcomer "apt-get -q update && DEBIAN_FRONTEND=noninteractive $install -y" \
 		>"$logs/install-$name.log" 2>&1 || status=$?
-	result "newcomer: what is missing for $1 can be installed" "$status" "$logs/install-$name.log"
+	tap_log=$logs/install-$name.log \
+		result "newcomer: what is missing for $1 can be installed" "$status"
 	return "$status"
 }
 
@@ -136,8 +127,7 @@ never_read() {
 needed() {
 	local unread_packages
 	unread_packages=$(never_read "$logs/root-install.log" "$logs"/root-*.log) || {
-		number=$((number + 1))
-		echo "ok $number $suite: packages that nothing needs # SKIP $unread_packages"
+		skip "packages that nothing needs" "$unread_packages"
 		return
 	}
 	[ -z "$unread_packages" ] || echo "# never opened: $unread_packages"
@@ -189,5 +179,5 @@ for name in "${steps[@]}"; do
 	*)		die "no step $name" ;;
 	esac
 done
-echo "1..$number"
+echo "1..$n"
 exit "$failed"

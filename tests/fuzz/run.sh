@@ -5,17 +5,23 @@
 # was being executed when something went wrong in OUT/crashes, the kernel's log in
 # OUT/kernel.log.
 #
-#   tests/fuzz/run.sh VTA.KO OUT calls|card [ARGUMENTS OF FUZZ]
+#   tests/fuzz/run.sh [-t SECONDS] VTA.KO OUT calls|card [ARGUMENTS OF FUZZ]
 #
-# calls: programs of calls. card: these, while the card answers with anything.
+# calls: programs of calls. card: these, while the card answers with anything. -t: how long the
+# guest may be silent (2400).
 # VM_KERNEL says which kernel, as tools/vm/vm --kernel: without debug there is no
 # coverage to go by. COVERAGE=DIR is as in tests/selftests/run.sh.
 set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
 top=$(realpath "$here/../..")
+limit=2400
+if [ "${1-}" = -t ]; then
+	limit=$2
+	shift 2
+fi
 if [ $# -lt 3 ] || [ ! -f "$1" ]; then
-	sed -n '4,12s/^# \{0,1\}//p' "$0" >&2
+	sed -n '4,13s/^# \{0,1\}//p' "$0" >&2
 	exit 2
 fi
 module=$(realpath "$1")
@@ -36,7 +42,7 @@ options=()
 status=0
 "$top/tools/vm/vm" run --kernel "${VM_KERNEL:-host}" --emu "$top/build/asan/vta-emu" \
 	--emu-arg --mem=16M --emu-arg --queues=24 --emu-arg --contexts=16 \
-	--oops-ends-task --keep-log "$out/kernel.log" --out "$dir/out" --timeout "${FUZZ_TIMEOUT:-2400}" \
+	--oops-ends-task --keep-log "$out/kernel.log" --out "$dir/out" --timeout "$limit" \
 	--file "$module:/lib/vta.ko" --file "$dir/corpus:/root/corpus" \
 	--file "$top/build/tests/fuzz/calls/fuzz:/root/fuzz" \
 	--file "$here/guest.sh:/root/guest.sh" \

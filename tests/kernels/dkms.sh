@@ -16,6 +16,6 @@ top=$(realpath "$here/../..")
 dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-dkms.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 make --no-print-directory -s -C "$top" install-dkms-source DESTDIR="$dir"
-cp "$here/dkms_life.sh" "$dir"
+cp "$here/dkms_life.sh" "$here/../tap.sh" "$dir"
 mapfile -t releases < <("$top/tools/vm/vm" releases "$1")
 "$top/tools/vm/vm" in "$1" "$dir" ./dkms_life.sh "${releases[@]}"

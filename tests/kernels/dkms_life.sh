@@ -12,23 +12,10 @@ version=${version#vta-}
 # The versions after it, one that builds and one that does not.
 next=$version.1 broken=$version.2
 log=$(mktemp)
-number=0
-failed=0
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
-
-# check NAME COMMAND...: the command's output is shown if it fails.
-check() {
-	local name=$1
-	shift
-	number=$((number + 1))
-	if "$@" >"$log" 2>&1; then
-		echo "ok $number $name"
-	else
-		failed=1
-		echo "not ok $number $name"
-		tail -n 40 "$log" | sed 's/^/# /'
-	fi
-}
+# shellcheck source=tests/tap.sh
+. ./tap.sh
+tap_log=$log
 
 fail() {
 	echo "$*"

@@ -26,20 +26,6 @@ case $suite in
 *)		echo "$suite: neither -arm64 nor -i386" >&2; exit 2 ;;
 esac
 
-number=0
-failed=0
-# result STATUS NAME LOG
-result() {
-	number=$((number + 1))
-	if [ "$1" -eq 0 ]; then
-		echo "ok $number $2"
-	else
-		failed=1
-		echo "not ok $number $2"
-		tail -n 60 "$3" | sed 's/^/# /'
-	fi
-}
-
 # A copy, as the tree's own build directory is for the host. The kselftest harness
 # comes from the cache, which the root does not have.
 mkdir -p "$dir"
@@ -47,6 +33,9 @@ mkdir -p "$dir"
 mkdir -p "$dir/kselftest"
 cp -pu "$("$vm" source)"/tools/testing/selftests/*.h "$dir/kselftest/"
 log=$dir/log
+# shellcheck source=tests/tap.sh
+. "$top/tests/tap.sh"
+tap_log=$log
 
 in_root() {
 	"$vm" in "$suite" "$dir" "$@"
@@ -65,9 +54,9 @@ in_root make -s -j2 CC="$gnu-gcc$flags" LD="$gnu-ld" AR="$gnu-ar" OBJCOPY="$gnu-
 	LIB_TEST_SANITIZE= EMU_SANITIZE= SELFTEST_HARNESS=kselftest "$what" \
 	>"$log" 2>&1 || status=$?
 [ ! -s "$log" ] || status=1
-result "$status" "library, tools and tests are built for $suite without a warning" "$log"
+result "library, tools and tests are built for $suite without a warning" "$status"
 if [ "$status" -ne 0 ]; then
-	echo "1..$number"
+	echo "1..$n"
 	exit 1
 fi
 
@@ -79,7 +68,7 @@ for file in "$dir"/build/lib/libvtadev.so.?.?.? "$dir"/build/tools/vtactl \
 		status=1
 	}
 done
-result "$status" "they are for $machine" "$log"
+result "they are for $machine" "$status"
 
 for test in "$dir"/build/tests/lib/test_* "$dir"/build/tests/ops/test_* \
 		"$dir"/build/examples/digits/reference_test; do
@@ -88,18 +77,18 @@ for test in "$dir"/build/tests/lib/test_* "$dir"/build/tests/ops/test_* \
 	in_root "$runner" "${test#"$dir/"}" >"$log" 2>&1 </dev/null || status=$?
 	# cmocka's own line, so that a test that ran nothing is not one that passed.
 	grep -E '^\[ +PASSED +\] [1-9][0-9]* test|^ok [1-9]' "$log" >/dev/null || status=1
-	result "$status" "${test##*/}: $(grep -cE '^(\[ +OK +\]|ok [0-9])' "$log") tests$(skips)" "$log"
+	result "${test##*/}: $(grep -cE '^(\[ +OK +\]|ok [0-9])' "$log") tests$(skips)" "$status"
 done
 
 # No card in the root: the tool says so and what to do.
 status=0
 in_root "$runner" build/tools/vtactl list >"$log" 2>&1 </dev/null || status=$?
 grep -qi 'card' "$log" || status=99
-result "$((status == 99))" "vtactl starts, and finds no card" "$log"
+result "vtactl starts, and finds no card" "$((status == 99))"
 if [ "$what" = cross-programs ]; then
 	in_root "$runner" build/tools/vta-emu --help >"$log" 2>&1 </dev/null && status=0 || status=$?
-	result "$status" "vta-emu starts" "$log"
+	result "vta-emu starts" "$status"
 fi
 
-echo "1..$number"
+echo "1..$n"
 exit "$failed"

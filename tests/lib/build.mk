@@ -90,9 +90,9 @@ $(LIB_TEST_DIR)/test_metrics: $(addprefix $(LIB_TEST_DIR)/obj/, \
 		test_metrics.o vtactl/metrics_users.o vtactl/prom.o)
 	$(CC) $(LIB_TEST_SANITIZE) -o $@ $^ -lcmocka
 
-$(LIB_TEST_DIR)/mock.sh: tests/lib/mock.sh
+$(LIB_TEST_DIR)/mock.sh: tests/lib/mock.sh tests/tap.sh
 	@mkdir -p $(@D)
-	install -m 644 $< $@
+	install -m 644 -t $(@D) $^
 
 $(addprefix $(LIB_TEST_DIR)/, test_cdi test_export test_vtactl): $(LIB_TEST_DIR)/%: tests/lib/%.sh \
 		$(LIB_TEST_DIR)/mock.sh $(LIB_TEST_VTACTL)

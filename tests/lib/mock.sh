@@ -10,23 +10,10 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 chmod 755 "$tmp"
 
-n=0
-failed=0
-# result STATUS NAME: one TAP line, with what the command said if it failed
-result() {
-	n=$((n + 1))
-	if [ "$1" -eq 0 ]; then
-		echo "ok $n $2"
-	else
-		failed=1
-		echo "not ok $n $2"
-		sed 's/^/# /' "$tmp/out" "$tmp/err"
-	fi
-}
-# skip NAME WHY
-skip() {
-	n=$((n + 1))
-	echo "ok $n $1 # SKIP $2"
+# shellcheck source=tests/tap.sh
+. "$here/tap.sh"
+show() {
+	cat "$tmp/out" "$tmp/err"
 }
 
 # umockdev-run sets this while a thread of its own reads the environment. A variable

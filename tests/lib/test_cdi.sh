@@ -40,22 +40,22 @@ with one "$tmp/vtactl" cdi
 [ $status -eq 0 ] && is_cdi "$tmp/out" && grep -q '"kind":"vta.example/card"' "$tmp/out" &&
 	[ "$(devices "$tmp/out")" = "vta0 /dev/vta0
 all /dev/vta0" ]
-result $? "one card: is a specification, with it and all"
+result "one card: is a specification, with it and all" $?
 
 with two "$tmp/vtactl" cdi
 [ $status -eq 0 ] && is_cdi "$tmp/out" && [ "$(devices "$tmp/out")" = "vta2 /dev/vta2
 vta10 /dev/vta10
 all /dev/vta2 /dev/vta10" ]
-result $? "two cards, by number"
+result "two cards, by number" $?
 
 with two "$tmp/vtactl" cdi --kind=pool-7.lab.example/npu_x
 [ $status -eq 0 ] && is_cdi "$tmp/out" && grep -q '"kind":"pool-7.lab.example/npu_x"' "$tmp/out"
-result $? "--kind: another name"
+result "--kind: another name" $?
 
 for kind in card /card vendor/ 1a/card a./card a/b/c a/b.c a/-b 'a b/c' ''; do
 	with one "$tmp/vtactl" cdi --kind="$kind"
 	[ $status -eq 2 ] && says 'not VENDOR/CLASS' err && [ ! -s "$tmp/out" ]
-	result $? "--kind: '$kind' is none"
+	result "--kind: '$kind' is none" $?
 done
 
 # A link, as the library's is.
@@ -66,28 +66,28 @@ with one "$tmp/vtactl" cdi --mount="$tmp/libvtadev.so.1" -m "$tmp/vtactl"
 mounts = json.load(open(sys.argv[1]))["containerEdits"]["mounts"]
 assert [m["hostPath"] for m in mounts] == [m["containerPath"] for m in mounts] == sys.argv[2:]
 assert all("ro" in m["options"] for m in mounts)' "$tmp/out" "$tmp/libvtadev.so.1" "$tmp/vtactl" 2>> "$tmp/err"
-result $? "--mount: files of the host, read-only"
+result "--mount: files of the host, read-only" $?
 with one "$tmp/vtactl" cdi --mount=vtactl
 [ $status -eq 2 ] && says 'not an absolute path: vtactl' err && [ ! -s "$tmp/out" ]
-result $? "--mount: a relative path is refused"
+result "--mount: a relative path is refused" $?
 with one "$tmp/vtactl" cdi --mount="$tmp/none such"
 [ $status -eq 1 ] && says 'none such: No such file' err && [ ! -s "$tmp/out" ]
-result $? "--mount: a file that is not there is refused"
+result "--mount: a file that is not there is refused" $?
 
 with none "$tmp/vtactl" cdi
 [ $status -eq 3 ] && [ ! -s "$tmp/out" ]
-result $? "no card: exits 3"
+result "no card: exits 3" $?
 
 mkdir "$tmp/cdi"
 with two "$tmp/vtactl" cdi --output="$tmp/cdi/vta.json"
 [ $status -eq 0 ] && [ ! -s "$tmp/out" ] && is_cdi "$tmp/cdi/vta.json" &&
 	[ "$(devices "$tmp/cdi/vta.json" | wc -l)" -eq 3 ] && [ "$(ls "$tmp/cdi")" = vta.json ]
-result $? "--output: the file and nothing beside it"
+result "--output: the file and nothing beside it" $?
 
 for _ in 1 2; do
 	with none "$tmp/vtactl" cdi --output="$tmp/cdi/vta.json"
 	[ $status -eq 0 ] && [ -z "$(ls "$tmp/cdi")" ]
-	result $? "--output: without a card there is no file: a specification has devices"
+	result "--output: without a card there is no file: a specification has devices" $?
 done
 
 # ---- What keeps it ----
@@ -109,11 +109,11 @@ else
 		run_rule two $action
 		[ "$(cat "$tmp/run")" = "/bin/mkdir -p /run/cdi
 $tmp/vtactl cdi --output=/run/cdi/vta.json" ]
-		result $? "udev rule: runs vtactl: $action"
+		result "udev rule: runs vtactl: $action" $?
 	done
 	run_rule two change
 	[ ! -s "$tmp/run" ]
-	result $? "udev rule: but not for a fault"
+	result "udev rule: but not for a fault" $?
 fi
 
 # ---- In containers ----

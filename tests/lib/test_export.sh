@@ -43,14 +43,14 @@ echo "TAP version 13"
 
 with none "$tmp/vtactl" export
 [ $status -eq 0 ] && line 'vta_cards 0' && [ "$(grep -vc '^#' "$tmp/out")" -eq 1 ] && [ ! -s "$tmp/err" ]
-result $? "no card: says so, and is no error"
+result "no card: says so, and is no error" $?
 cp "$tmp/out" "$tmp/none.prom"
 
 with two "$tmp/vtactl" export
 [ $status -eq 0 ] && line 'vta_cards 2' && line 'vta_queues{card="vta2"} 64' &&
 	line 'vta_card_state{card="vta10",state="given up"} 1' &&
 	line 'vta_card_state{card="vta10",state="working"} 0'
-result $? "two cards, one given up"
+result "two cards, one given up" $?
 cp "$tmp/out" "$tmp/two.prom"
 
 with full "$tmp/vtactl" export
@@ -59,34 +59,34 @@ with full "$tmp/vtactl" export
 	line 'vta_clock_hertz{card="vta0"} 100000000' && line 'vta_memory_size_bytes{card="vta0"} 67108864' &&
 	line 'vta_faults_total{card="vta0"} 2' && line 'vta_throttled_calls_total{card="vta0"} 3' &&
 	line 'vta_resets_total{card="vta0"} 3' && line 'vta_given_up_total{card="vta0"} 0'
-result $? "numbers as in sysfs, in base units"
+result "numbers as in sysfs, in base units" $?
 line 'vta_engine_busy_seconds_total{card="vta0",engine="compute"} 12.000000034' &&
 	line 'vta_engine_busy_seconds_total{card="vta0",engine="copy"} 18446744073.709551615'
-result $? "nanoseconds are seconds, exactly"
+result "nanoseconds are seconds, exactly" $?
 # seconds METRIC-AND-LABELS: how long ago
 ago() { echo $(($(date +%s) - $(grep -F "$1" "$tmp/out" | cut -d ' ' -f 2))); }
 age=$(ago 'vta_last_fault_timestamp_seconds{card="vta0",reason="page"}')
 [ "$age" -ge 0 ] && [ "$age" -lt 600 ] && [ "$(grep -c '^vta_last_fault' "$tmp/out")" -eq 2 ]
-result $? "the last fault for each reason, by the clock"
+result "the last fault for each reason, by the clock" $?
 age=$(ago 'vta_last_reset_timestamp_seconds{card="vta0"}')
 [ "$age" -ge 0 ] && [ "$age" -lt 600 ]
-result $? "the last reset, by the clock"
+result "the last reset, by the clock" $?
 cp "$tmp/out" "$tmp/full.prom"
 
 with asleep "$tmp/vtactl" export
 [ $status -eq 0 ] && line 'vta_card_state{card="vta0",state="asleep"} 1' &&
 	! sample vta_faults_total && ! sample vta_temperature_celsius && sample vta_queues
-result $? "a card that sleeps: what needs no registers"
+result "a card that sleeps: what needs no registers" $?
 
 with bad "$tmp/vtactl" export
 # shellcheck disable=SC1003
 [ $status -eq 0 ] && grep -qF 'contract="a\"b\\c"' "$tmp/out" && ! sample vta_memory_size_bytes
-result $? "labels are escaped, and what is no number is left out"
+result "labels are escaped, and what is no number is left out" $?
 cp "$tmp/out" "$tmp/bad.prom"
 
 with full "$tmp/vtactl" export --anonymous
 [ $status -eq 0 ] && sample vta_queues && ! grep -qE 'vta_(user|client)_' "$tmp/out"
-result $? "--anonymous: no metrics of users"
+result "--anonymous: no metrics of users" $?
 
 # ---- Files ----
 
@@ -95,17 +95,17 @@ echo old > "$tmp/dir/vta.prom"
 with two "$tmp/vtactl" export -o "$tmp/dir/vta.prom"
 [ $status -eq 0 ] && [ ! -s "$tmp/out" ] && cmp "$tmp/dir/vta.prom" "$tmp/two.prom" &&
 	[ "$(stat -c %a "$tmp/dir/vta.prom")" = 644 ] && [ "$(ls "$tmp/dir")" = vta.prom ]
-result $? "--output: the file and nothing beside it, readable"
+result "--output: the file and nothing beside it, readable" $?
 
 # shellcheck disable=SC2016
 with none bash -c 'trap "" XFSZ; ulimit -f 1; exec "$1" export -o "$2"' sh "$tmp/vtactl" "$tmp/dir/vta.prom"
 [ $status -eq 1 ] && says 'vta.prom: File too large' err && cmp "$tmp/dir/vta.prom" "$tmp/two.prom" &&
 	[ "$(ls "$tmp/dir")" = vta.prom ]
-result $? "--output: a write that fails leaves the old file"
+result "--output: a write that fails leaves the old file" $?
 
 with none "$tmp/vtactl" export -o "$tmp/no/vta.prom"
 [ $status -eq 1 ] && says 'No such file or directory' err
-result $? "--output: a directory that is not there"
+result "--output: a directory that is not there" $?
 
 mkfifo "$tmp/dir/pipe"
 ln -s vta.prom "$tmp/dir/link"
@@ -113,7 +113,7 @@ for name in pipe link; do
 	with none "$tmp/vtactl" export -o "$tmp/dir/$name"
 	[ $status -eq 1 ] && says 'not a regular file' err && [ ! -f "$tmp/dir/pipe" ] &&
 		[ -L "$tmp/dir/link" ]
-	result $? "--output: a $name is not replaced"
+	result "--output: a $name is not replaced" $?
 done
 
 # The cards are looked for when it is this writer's turn: one that has gone meanwhile is not told of.
@@ -133,22 +133,22 @@ with two bash -c '
 	wait $!' bash "$tmp/vtactl" "$tmp/dir/vta.prom"
 cp "$tmp/dir/vta.prom" "$tmp/out"
 [ $status -eq 0 ] && line 'vta_cards 1' && [ ! -e "$tmp/dir/vta.prom.new" ]
-result $? "--output: writers wait for each other, and look when it is their turn"
+result "--output: writers wait for each other, and look when it is their turn" $?
 
 # ---- Prometheus ----
 
 "$top/tests/vtactl/metrics.py" "$tmp"/{none,two,full,bad}.prom > "$tmp/out" 2> "$tmp/err"
-result $? "metrics, document, dashboard and rules fit together (tests/vtactl/metrics.py)"
+result "metrics, document, dashboard and rules fit together (tests/vtactl/metrics.py)" $?
 if command -v promtool > /dev/null; then
 	for file in none two full bad; do
 		promtool check metrics < "$tmp/$file.prom" > "$tmp/out" 2> "$tmp/err"
-		result $? "promtool: metrics: $file"
+		result "promtool: metrics: $file" $?
 	done
 	cp "$top/tests/vtactl/rules_test.yml" "$top/examples/monitoring/vta-rules.yml" "$tmp"
 	promtool check rules "$tmp/vta-rules.yml" > "$tmp/out" 2> "$tmp/err"
-	result $? "promtool: rules"
+	result "promtool: rules" $?
 	promtool test rules "$tmp/rules_test.yml" > "$tmp/out" 2> "$tmp/err"
-	result $? "promtool: each alert fires when it should, and only then"
+	result "promtool: each alert fires when it should, and only then" $?
 else
 	skip "promtool: metrics and rules" "promtool is not installed (apt install prometheus, which starts a server)"
 fi
@@ -157,7 +157,7 @@ if command -v systemd-analyze > /dev/null; then
 	cp "$top/tools/vtactl/systemd/vta-export.timer" "$tmp"
 	systemd-analyze verify --man=no "$tmp/vta-export.service" "$tmp/vta-export.timer" > "$tmp/out" 2> "$tmp/err" &&
 		! grep vta-export "$tmp/err"
-	result $? "systemd: service and timer"
+	result "systemd: service and timer" $?
 else
 	skip "systemd: service and timer" "systemd-analyze is not installed"
 fi

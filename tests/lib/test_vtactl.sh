@@ -45,32 +45,32 @@ echo "TAP version 13"
 for command in list status; do
 	with none "$tmp/vtactl" $command
 	[ $status -eq 3 ] && [ ! -s "$tmp/out" ] && says 'modprobe vta' err
-	result $? "$command: without the driver says to load it, exits 3"
+	result "$command: without the driver says to load it, exits 3" $?
 done
 
 with none "$tmp/vtactl" status vta0
 [ $status -eq 3 ] && says 'no card vta0' err
-result $? "status vta0: without one exits 3"
+result "status vta0: without one exits 3" $?
 
 with one "$tmp/vtactl" list
 [ $status -eq 0 ] && same "$(cat "$tmp/out")" "vta0  /dev/vta0  0000:00:05.0"
-result $? "list: one card"
+result "list: one card" $?
 
 with two "$tmp/vtactl" list
 [ $status -eq 0 ] && same "$(cut -d' ' -f1 "$tmp/out" | tr '\n' ' ')" "vta2 vta10 "
-result $? "list: two cards by number"
+result "list: two cards by number" $?
 
 with two "$tmp/vtactl" list --json
 [ $status -eq 0 ] && json '[c["index"] for c in a] == [2, 10] and a[0] ==
 	{"index": 2, "node": "/dev/vta2", "pci": "0000:00:06.0"}'
-result $? "list --json"
+result "list --json" $?
 
 with one "$tmp/vtactl" status
 [ $status -eq 0 ] && says '63 MiB free of 64 MiB' out && says '2 used of 64' out &&
 	says '1 used of 16' out && says '0000:00:05.0' out &&
 	says '8 GT/s x4 of at most 16 GT/s x16' out && says 'version 0.0.1 at 100000 kHz' out &&
 	says '0123456789abcdef' out && grep -qE '^    doorbells +18446744073709551615$' "$tmp/out"
-result $? "status: text"
+result "status: text" $?
 
 with one "$tmp/vtactl" status 0 --json
 [ $status -eq 0 ] && json 'a == [{
@@ -86,12 +86,12 @@ with one "$tmp/vtactl" status 0 --json
 	"throttled": None, "holders": [], "config": {"LOG_BATCH": 0, "LOG_BLOCK": 4}, "tvm": None, "usage": None,
 	"recovery": None, "counters": {"doorbells": 2**64 - 1, "runs": 5},
 	"faults": None, "resets": None}]'
-result $? "status --json: all there is"
+result "status --json: all there is" $?
 
 card 0 0000:00:05.0 "$(config_space)" 'state=asleep\n' > "$tmp/asleep"
 with asleep "$tmp/vtactl" status --json
 [ $status -eq 0 ] && json 'a[0]["state"] == "asleep" and a[0]["pci"]["link"] is None'
-result $? "status: the configuration space of a card that sleeps is not read"
+result "status: the configuration space of a card that sleeps is not read" $?
 
 # with_core LOG_UOP_BUFF_SIZE LOG_ACC_BUFF_SIZE COMMAND...: one card with such a core
 with_core() {
@@ -105,7 +105,7 @@ A: config/LOG_ACC_BUFF_SIZE=$2\\\\n" "$tmp/one" > "$tmp/core"
 while read -r uop acc usable; do
 	with_core "$uop" "$acc" "$tmp/vtactl" status --json
 	[ $status -eq 0 ] && json "a[0]['tvm'] is $usable"
-	result $? "status --json: a core of $uop, $acc: TVM's headers fit: $usable"
+	result "status --json: a core of $uop, $acc: TVM's headers fit: $usable" $?
 done <<-END
 	15 17 True
 	11 17 True
@@ -114,19 +114,19 @@ done <<-END
 END
 with_core 10 17 "$tmp/vtactl" status
 says 'TVM         cannot use this core' out
-result $? "status: names a core that TVM's headers lay out otherwise"
+result "status: names a core that TVM's headers lay out otherwise" $?
 with_core 11 17 "$tmp/vtactl" status
 ! says TVM out
-result $? "status: has no word about others"
+result "status: has no word about others" $?
 
 # In a container sysfs has cards whose nodes are not there. The made-up node is no card.
 # shellcheck disable=SC2016
 with two sh -c 'rm "$UMOCKDEV_DIR/dev/vta2" && exec "$1" test' sh "$tmp/vtactl"
 [ $status -eq 1 ] && says '/dev/vta10' err && ! says '/dev/vta2' err
-result $? "test: the first card whose node is there"
+result "test: the first card whose node is there" $?
 with two "$tmp/vtactl" test
 [ $status -eq 1 ] && says '/dev/vta2' err
-result $? "test: the first card of all"
+result "test: the first card of all" $?
 # In a cluster's job there are nodes that cannot be opened.
 user=()
 [ "$(id -u)" -ne 0 ] || user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
@@ -136,30 +136,30 @@ status=0
 	sh -c 'chmod 0 "$UMOCKDEV_DIR/dev/vta2" && exec "$1" test' \
 	sh "$tmp/vtactl" > "$tmp/out" 2> "$tmp/err" || status=$?
 [ $status -eq 1 ] && says '/dev/vta10' err && ! says '/dev/vta2' err
-result $? "test: the first card that may be opened"
+result "test: the first card that may be opened" $?
 
 for name in 10 vta10 /dev/vta10 0000:00:07.0 00:07.0; do
 	with two "$tmp/vtactl" status "$name" --json
 	[ $status -eq 0 ] && json '[c["index"] for c in a] == [10]'
-	result $? "status $name: picks the card"
+	result "status $name: picks the card" $?
 done
 
 with two "$tmp/vtactl" status 1
 same $status 3
-result $? "status 1: is not the second card but vta1"
+result "status 1: is not the second card but vta1" $?
 
 with short "$tmp/vtactl" status --json
 [ $status -eq 0 ] && json 'a[0]["pci"]["link"] is None' && [ ! -s "$tmp/err" ]
-result $? "status: no link without the right to read it, and no complaint"
+result "status: no link without the right to read it, and no complaint" $?
 
 with bad "$tmp/vtactl" status --json
 [ $status -eq 0 ] && json 'a[0]["memory"]["size"] is None and a[0]["queues"]["total"] is None
 	and a[0]["vectors"] is None and a[0]["counters"] is None and a[0]["contract"] == "\""'
-result $? "status: garbage is null, and quoted"
+result "status: garbage is null, and quoted" $?
 
 with bad "$tmp/vtactl" status
 [ $status -eq 0 ] && says 'free of unknown' out
-result $? "status: garbage as text"
+result "status: garbage as text" $?
 
 # Another card comes in the place of one that was looked at a second ago.
 sed '/^A: counters.doorbells/a\
@@ -169,7 +169,7 @@ A: usage/copy_ns=9000000000\\n' "$tmp/one" > "$tmp/used"
 with used sh -c '"$1" top -b -n 1 -d 1 & sleep 0.3
 	echo 1000 > "$UMOCKDEV_DIR/sys/class/vta/vta0/usage/run_ns"; wait' sh "$tmp/vtactl"
 says 'vta0: compute 0.0 %, copy 0.0 %' out
-result $? "top: a count that begins anew"
+result "top: a count that begins anew" $?
 
 # The card goes while a terminal shows it: the reason is printed when the terminal shows text again.
 cat > "$tmp/gone.py" <<-'END'
@@ -194,7 +194,7 @@ cat > "$tmp/gone.py" <<-'END'
 END
 with one python3 "$tmp/gone.py" "$tmp/vtactl"
 says 'there is no card vta0' out && grep -q '^3 ' "$tmp/out"
-result $? "top: says why it ends"
+result "top: says why it ends" $?
 
 # While it asks, another card comes in the place of the one that was meant.
 sed -e 's/^A: contexts_used=.*/A: contexts_used=0\\n/' -e '/^A: vectors/a\
@@ -218,7 +218,7 @@ cat > "$tmp/ask.py" <<-'END'
 END
 with unused python3 "$tmp/ask.py" "$tmp/vtactl"
 says 'another card' out
-result $? "reset: the card that it has asked about, and no other"
+result "reset: the card that it has asked about, and no other" $?
 
 # denied MODE: run as another user, whose node has that mode
 denied() {
@@ -234,10 +234,10 @@ if [ "$(id -u)" -eq 0 ]; then
 	denied 0060
 	[ $status -eq 0 ] && says "usermod -aG $(getent group 65534 | cut -d: -f1)" err &&
 		says 'not for you to open' out
-	result $? "status: without permission names the group"
+	result "status: without permission names the group" $?
 	denied 0000
 	[ $status -eq 0 ] && says 'udev rule' err
-	result $? "status: without permission for any group asks for a rule"
+	result "status: without permission for any group asks for a rule" $?
 else
 	for name in "names the group" "asks for a rule"; do
 		skip "status: without permission $name" "needs root"
@@ -250,13 +250,13 @@ for args in "status --watch=0" "status --count=3" "status --watch --count=x" "to
 	# shellcheck disable=SC2086
 	with one "$tmp/vtactl" $args
 	[ $status -eq 2 ] && [ -s "$tmp/err" ] && [ ! -s "$tmp/out" ]
-	result $? "wrong usage exits 2: '$args'"
+	result "wrong usage exits 2: '$args'" $?
 done
 
 for verb in list status top monitor test bench dump cdi export reset trace program; do
 	with none "$tmp/vtactl" $verb --help
 	[ $status -eq 0 ] && says "Usage: vtactl $verb" out && says '--help' out
-	result $? "$verb --help"
+	result "$verb --help" $?
 done
 
 # Those of the driver's uevents, and what monitor makes of add and remove.
@@ -266,96 +266,96 @@ for event in added removed $(grep -oh 'VTA_EVENT=[a-z-]*' kmod/*.c | cut -d = -f
 	grep -qE "^  $event  " "$tmp/out" || missing="$missing $event"
 done
 [ $status -eq 0 ] && [ -z "$missing" ]
-result $? "monitor --help: names every event${missing:+, but not$missing}"
+result "monitor --help: names every event${missing:+, but not$missing}" $?
 
 with one "$tmp/vtactl" monitor --timeout 1
 [ $status -eq 0 ] && says 'listening' err && [ ! -s "$tmp/out" ]
-result $? "monitor: ends in time"
+result "monitor: ends in time" $?
 
 with two "$tmp/vtactl" top --batch --count=2 --delay=0.1
 [ $status -eq 0 ] && [ "$(grep -c '^vta2: compute - %' "$tmp/out")" -eq 2 ] &&
 	[ "$(grep -c 'PID USER' "$tmp/out")" -eq 2 ]
-result $? "top --batch: tables, without what the card does not count"
+result "top --batch: tables, without what the card does not count" $?
 
 TERM=no-such-terminal with one "$tmp/vtactl" top
 [ $status -eq 1 ] && says '--batch' err
-result $? "top: on an unknown terminal"
+result "top: on an unknown terminal" $?
 
 TERM=xterm with two script -qec "$tmp/vtactl top -n 2 -d 0.1" /dev/null
 [ $status -eq 0 ] && says 'vta10: compute' out && says 'COMMAND' out
-result $? "top: on a terminal"
+result "top: on a terminal" $?
 
 with one "$tmp/vtactl" dump -o "$tmp/dump.tar"
 tar -tf "$tmp/dump.tar" > "$tmp/out"
 [ $status -eq 0 ] && says 'vta-dump/vta0/config-space.txt' out && says 'vta-dump/vta0/status.json' out
-result $? "dump: is a tar file"
+result "dump: is a tar file" $?
 
 with one "$tmp/vtactl" dump -o "$tmp/no/such"
 [ $status -eq 1 ] && says 'no such directory' err
-result $? "dump: a file that cannot be made"
+result "dump: a file that cannot be made" $?
 
 for args in "" "frob" "list 1" "status 0 1" "status card" "status 0x1" "--frob"; do
 	# shellcheck disable=SC2086
 	with one "$tmp/vtactl" $args
 	[ $status -eq 2 ] && [ -s "$tmp/err" ] && [ ! -s "$tmp/out" ]
-	result $? "wrong usage exits 2: '$args'"
+	result "wrong usage exits 2: '$args'" $?
 done
 
 with one "$tmp/vtactl" status /dev/null
 [ $status -eq 1 ] && says 'not a VTA card' err
-result $? "status /dev/null: not a card, exits 1"
+result "status /dev/null: not a card, exits 1" $?
 
 with one sh -c "$tmp/vtactl list > /dev/full"
 [ $status -eq 1 ]
-result $? "list: output that cannot be written exits 1"
+result "list: output that cannot be written exits 1" $?
 
 # vtactl trace: without tracefs, and with commands that use no card.
 for args in "-d 0" "-d x" "-d 86401" "-d 5 -- true" "--frob" "-o"; do
 	# shellcheck disable=SC2086
 	with none "$tmp/vtactl" trace $args
 	[ $status -eq 2 ] && [ -s "$tmp/err" ] && [ ! -s "$tmp/out" ]
-	result $? "trace: wrong usage exits 2: '$args'"
+	result "trace: wrong usage exits 2: '$args'" $?
 done
 
 with none "$tmp/vtactl" trace -o "$tmp/trace" -- sh -c "exit 5"
 [ $status -eq 5 ] && python3 -c 'import json, sys
 t = json.load(open(sys.argv[1]))
 sys.exit(t["traceEvents"] != [] or t["otherData"]["programs"] != [])' "$tmp/trace"
-result $? "trace: of a command that does nothing is empty; ends as it does"
+result "trace: of a command that does nothing is empty; ends as it does" $?
 
 # What follows the command is the command's.
 with none "$tmp/vtactl" trace -o "$tmp/trace" sh -c 'echo "$@"' sh -o -d --help
 [ $status -eq 0 ] && says '-o -d --help' out
-result $? "trace: passes options on"
+result "trace: passes options on" $?
 
 # shellcheck disable=SC2016
 with none "$tmp/vtactl" trace -o "$tmp/trace" -- sh -c 'kill -KILL $$'
 [ $status -eq 137 ]
-result $? "trace: a command that is killed"
+result "trace: a command that is killed" $?
 
 with none "$tmp/vtactl" trace -o "$tmp/trace" -- "$tmp/no-such-program"
 [ $status -eq 127 ] && says 'no-such-program' err
-result $? "trace: a command that is not there"
+result "trace: a command that is not there" $?
 
 with none "$tmp/vtactl" trace -o "$tmp/no/such" -- touch "$tmp/touched"
 [ $status -eq 1 ] && says "$tmp/no/such" err && [ ! -e "$tmp/touched" ]
-result $? "trace: a file that cannot be made exits 1, and nothing is run"
+result "trace: a file that cannot be made exits 1, and nothing is run" $?
 
 with none "$tmp/vtactl" trace -o /dev/full -- true
 [ $status -eq 1 ] && says '/dev/full' err
-result $? "trace: a file that cannot be written exits 1"
+result "trace: a file that cannot be written exits 1" $?
 
 with none "$tmp/vtactl" trace --help
 [ $status -eq 0 ] && says 'Usage: vtactl trace' out
-result $? "trace --help"
+result "trace --help" $?
 
 with one "$tmp/vtactl" --help
 [ $status -eq 0 ] && says 'Usage: vtactl' out && says '  list ' out && says 'Exit status' out
-result $? "--help"
+result "--help" $?
 
 with one "$tmp/vtactl" --version
 [ $status -eq 0 ] && grep -qE '^vtactl [0-9]+\.[0-9]+\.[0-9]+$' "$tmp/out"
-result $? "--version"
+result "--version" $?
 
 echo "1..$n"
 exit $failed

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The fault matrix: a program for the guest, run by run.sh in a VM.
+# The fault matrix: a program for the guest.
 
 MATRIX_DIR := build/tests/matrix
 MATRIX_BIN := $(MATRIX_DIR)/matrix

@@ -50,4 +50,4 @@ CHECKS += \
 	$(foreach t,$(OPS_TESTS),"emu-$(notdir $(t))=$(t)") \
 	"ops-bare=tests/ops/bare.sh $(OPS_SRCS)" \
 	"ops-soft=tests/ops/soft.sh" \
-	"@ops=tests/ops/run.sh $(VM_MODULE)"
+	"@ops=tests/in-vm tests/ops/guest.sh $(VM_MODULE)"

@@ -1,23 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh
-# shellcheck disable=SC2034	# the caller reports results
 #
 # Program images on a card and on any device, by vtactl: sourced by guest.sh and soft.sh, in
 # the directory with files.sh's files. Programs are found by PATH.
-
-fails=0
-n=0
-
-# result STATUS WHAT
-result() {
-	n=$((n + 1))
-	if [ "$1" -eq 0 ]; then
-		echo "ok $n $2"
-	else
-		fails=1
-		echo "not ok $n $2"
-	fi
-}
 
 # refused WHAT TEXT COMMAND...: it fails with $expect, and says why
 expect=1
@@ -28,10 +13,10 @@ refused() {
 	"$@" >out 2>err
 	status=$?
 	if [ $status -eq $expect ] && grep -q "$text" err; then
-		result 0 "$what"
+		result "$what" 0
 	else
 		sed "s/^/# $status: /" err
-		result 1 "$what"
+		result "$what" 1
 	fi
 }
 
@@ -59,11 +44,11 @@ check_refused() {
 check_digits() {
 	vtactl program info digits.vtap >said
 	grep -q '^program *digits' said && grep -q '^input *image int8 \[10\]' said
-	result $? "info describes an image"
+	result "info describes an image" $?
 	vtactl program info --json digits.vtap | grep -q '"LOG_BLOCK": *4'
-	result $? "info describes it in JSON, too"
+	result "info describes it in JSON, too" $?
 	vtactl program run digits.vtap image=images scores=got && cmp got scores
-	result $? "ten digits by an image, as the CPU scores them"
+	result "ten digits by an image, as the CPU scores them" $?
 	refused "a card with another core is refused" \
 		"LOG_[A-Z_]* = [0-9]*, the card has [0-9]*" \
 		vtactl program run --card "$1" digits.vtap image=images
@@ -71,32 +56,32 @@ check_digits() {
 	refused "a program that faults is reported with its fault" "token" \
 		vtactl program run deadlock.vtap image=images
 	vtactl program run digits.vtap image=images scores=got && cmp got scores
-	result $? "the card runs the next program after a fault"
+	result "the card runs the next program after a fault" $?
 }
 
 # A network of which a part is the CPU's, with a picture as its input.
 check_mixed() {
 	vtactl program info mixed.vtap | grep -q '^host *[1-9][0-9]* steps by the CPU' &&
 		vtactl program info --json mixed.vtap | grep -q '"type": *"float32"'
-	result $? "info lists CPU steps"
+	result "info lists CPU steps" $?
 	vtactl program run mixed.vtap --image picture.png scores=got --top 3 >top &&
 		cmp got scores.raw
-	result $? "a picture's scores are those of the core without a card, to the bit"
+	result "a picture's scores are those of the core without a card, to the bit" $?
 	cmp top top3
-	result $? "the likeliest classes are named by the program's labels"
+	result "the likeliest classes are named by the program's labels" $?
 	vtactl program run mixed.vtap image=image.npy scores=got.npy &&
 		tail -c 96 got.npy | cmp - scores.raw &&
 		head -c 80 got.npy | grep -q "'shape': (1, 24)"
-	result $? "arrays of numpy's in and out"
+	result "arrays of numpy's in and out" $?
 	mixed image.raw got && cmp got scores.raw
-	result $? "the program as C, on the card: the same bits"
+	result "the program as C, on the card: the same bits" $?
 }
 
 check_pictures() {
 	echo '["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n"]' >labels.json
 	vtactl program run mixed.vtap --image picture.jpg --labels labels.json >top &&
 		[ "$(wc -l <top)" -eq 5 ] && grep -qE '^ 1 +[0-9.]+  ([a-n]$|class)' top
-	result $? "a JPEG file, with labels of a JSON file"
+	result "a JPEG file, with labels of a JSON file" $?
 	head -c 60 picture.png >cut.png
 	refused "a picture that is cut off is refused" "not a valid PNG file" \
 		vtactl program run mixed.vtap --image cut.png

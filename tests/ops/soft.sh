@@ -13,6 +13,8 @@ tests/ops/files.sh "$dir" || exit 1
 export VTADEV_PLUGINS="$top/build/lib" VTADEV_DEVICE="${1:-soft}"
 PATH=$top/build/tools:$top/build/tests/vtac/emit:$PATH
 cd "$dir" || exit 1
+# shellcheck source=tests/tap.sh
+. "$top/tests/tap.sh"
 # shellcheck source=tests/ops/images.sh
 . "$top/tests/ops/images.sh"
 
@@ -21,4 +23,4 @@ check_digits "$VTADEV_DEVICE:$top/tests/emu/configs/batch2.json"
 check_mixed
 check_pictures
 echo "1..$n"
-exit $fails
+exit $failed

@@ -10,22 +10,10 @@ set -uo pipefail
 old=$1 new=$2
 log=$(mktemp)
 before=$(mktemp) after=$(mktemp)
-number=0 failed=0
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C DEBIAN_FRONTEND=noninteractive INITRD=No
-
-# check NAME COMMAND...: the command's output is shown if it fails.
-check() {
-	local name=$1
-	shift
-	number=$((number + 1))
-	if "$@" >"$log" 2>&1; then
-		echo "ok $number $name"
-	else
-		failed=1
-		echo "not ok $number $name"
-		tail -n 40 "$log" | sed 's/^/# /'
-	fi
-}
+# shellcheck source=tests/tap.sh
+. ./tap.sh
+tap_log=$log
 
 fail() {
 	echo "$*"
@@ -142,5 +130,5 @@ check 'and computes without a card' program_runs_on_soft
 check 'Python opens a device' python_opens_soft
 check 'all is purged' purge_all
 check 'nothing is left' nothing_is_left
-echo "1..$number"
+echo "1..$n"
 exit $failed

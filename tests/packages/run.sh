@@ -22,7 +22,7 @@ dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-packages.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 mkdir "$dir/new" "$dir/old"
 find "$1" -maxdepth 1 -name '*.deb' ! -name '*-dbgsym_*' -exec cp -t "$dir/new" {} +
-cp "$here/life.sh" "$top/examples/hello/hello.c" "$dir"
+cp "$here/life.sh" "$here/../tap.sh" "$top/examples/hello/hello.c" "$dir"
 
 # The release before: the same packages, but for their version.
 version=$(dpkg-deb -f "$dir"/new/vta-dkms_*.deb Version)

@@ -7,6 +7,10 @@
 #   aot_test [SHARE]: the directory of testset.bin and scores.bin
 set -u
 
+tap=/lib/tap.sh
+[ -e $tap ] || tap=$(dirname "$0")/../tap.sh
+# shellcheck source=tests/tap.sh
+. "$tap"
 share=${1:-/share}
 cd "${TMPDIR:-/tmp}" || exit 1
 images=200
@@ -19,21 +23,12 @@ aot "$share/testset.bin" "$share/scores.bin" $images > aot.log 2>&1
 status=$?
 sed 's/^/# /' aot.log
 
-n=0
-# check NAME COMMAND...
-check() {
-	name=$1
-	shift
-	n=$((n + 1))
-	if "$@"; then echo "ok $n $name"; else echo "not ok $n $name"; status=1; fi
-}
 # counted NAME COMMAND...: a check of counters in sysfs
 counted() {
 	if [ -d $counters ]; then
 		check "$@"
 	else
-		n=$((n + 1))
-		echo "ok $n $1 # SKIP a device in the process is not in sysfs"
+		skip "$1" "a device in the process is not in sysfs"
 	fi
 }
 
@@ -64,4 +59,4 @@ refused 1 "not the scores of 2000 images" "$share/testset.bin" short
 refused 1 "2001: not a number from 1 to 2000" "$share/testset.bin" "$share/scores.bin" 2001
 refused 1 "10x: not a number" "$share/testset.bin" "$share/scores.bin" 10x
 echo "1..$n"
-exit "$status"
+exit "$failed"

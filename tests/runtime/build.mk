@@ -43,4 +43,4 @@ $(call program,$(RUNTIME_TEST_DIR)/test_resnet,tests/runtime/test_resnet.c,\
 
 CHECKS += \
 	$(foreach t,$(RUNTIME_TESTS),"runtime-$(notdir $(t))=$(t)") \
-	"@runtime=tests/runtime/run.sh $(VM_MODULE)"
+	"@runtime=tests/in-vm tests/runtime/guest.sh $(VM_MODULE)"

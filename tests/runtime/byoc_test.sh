@@ -7,6 +7,10 @@
 #   byoc_test [SHARE]: the directory of testset.bin
 set -u
 
+tap=/lib/tap.sh
+[ -e $tap ] || tap=$(dirname "$0")/../tap.sh
+# shellcheck source=tests/tap.sh
+. "$tap"
 share=${1:-/share}
 cd "${TMPDIR:-/tmp}" || exit 1
 counters=/sys/class/vta/vta0/counters
@@ -18,21 +22,12 @@ byoc "$share/testset.bin" > byoc.log 2>&1
 status=$?
 sed 's/^/# /' byoc.log
 
-n=0
-# check NAME COMMAND...
-check() {
-	name=$1
-	shift
-	n=$((n + 1))
-	if "$@"; then echo "ok $n $name"; else echo "not ok $n $name"; status=1; fi
-}
 # counted NAME COMMAND...: a check of counters in sysfs
 counted() {
 	if [ -d $counters ]; then
 		check "$@"
 	else
-		n=$((n + 1))
-		echo "ok $n $1 # SKIP a device in the process is not in sysfs"
+		skip "$1" "a device in the process is not in sysfs"
 	fi
 }
 
@@ -48,4 +43,4 @@ check "without arguments it says how to use it" [ $? -eq 2 ]
 byoc short > out 2> err
 check "a test set that is cut off is refused" grep -q 'byoc: short: ' err
 echo "1..$n"
-exit "$status"
+exit "$failed"

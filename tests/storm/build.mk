@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The storm: a program for the guest, run by run.sh in a VM.
+# The storm: a program for the guest.
 
 STORM_DIR := build/tests/storm
 STORM_BIN := $(STORM_DIR)/storm
@@ -12,4 +12,4 @@ $(STORM_BIN): $(STORM_DIR)/storm.o $(addprefix $(MATRIX_DIR)/,card.o innocent.o 
 		$(SELFTEST_SHARED)
 	$(CC) -pthread -o $@ $^
 
-CHECKS += "@storm=tests/storm/run.sh $(VM_MODULE) -n $(CHECK_STORM)"
+CHECKS += "@storm=tests/in-vm tests/storm/guest.sh $(VM_MODULE) -n $(CHECK_STORM)"

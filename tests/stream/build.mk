@@ -8,4 +8,4 @@ $(call program,build/tests/stream/check_trace,tests/stream/check_trace.c,\
 $(call program,build/tests/stream/threads,tests/stream/threads.c,\
 	$$(LIB_CPPFLAGS) $$(LIB_WARNINGS) -O2 -g,$(LIB_A),$$(LIB_LIBS))
 
-CHECKS += "@stream=tests/stream/run.sh $(VM_MODULE)" "stream-soft=tests/stream/soft.sh"
+CHECKS += "@stream=tests/in-vm tests/stream/guest.sh $(VM_MODULE)" "stream-soft=tests/stream/soft.sh"

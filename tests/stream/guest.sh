@@ -2,7 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # In the guest, with a card in modelled time: batches are copied while others are computed,
-# and traces show it. Prints TAP.
+# and traces show it. Stamps do not depend on
+# this machine's speed, and the card is slow, so that the CPU always keeps up. Prints TAP.
+#
+# vm: --cards 2 --emu-arg --time=model:400 --emu-arg --clock-khz=10000
+# vm: --file build/examples/stream/stream:/bin/stream --file build/tools/vtactl:/bin/vtactl
+# vm: --file build/tests/stream/check_trace:/bin/check_trace
+# vm: --file build/tests/stream/threads:/bin/threads --file tests/stream/library.sh:/lib/library.sh
 set -u
 
 # shellcheck source=tests/tap.sh

@@ -1,8 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# In the guest: each runtime has the card for itself, and then both share it, two processes
-# of each at a time.
+# TVM's runtime in the guest: each of two has the card for itself, and then both share it, two
+# processes of each at a time.
+#
+#   guest.sh BUILT/CONFIG ORDER
+#
+# vm: --emu-arg --config="tests/emu/configs/${1##*/}.json" --emu-arg --order="$2"
+# vm: --file "$1-33554432/programs":/root/whole --file "$1-2048/programs":/root/small
 set -u
 insmod /lib/vta.ko
 status=0

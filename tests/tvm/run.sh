@@ -25,12 +25,7 @@ for config; do
 	done
 	for order in inorder random; do
 		echo "# $config, order $order"
-		tools/vm/vm run --kernel "${VM_KERNEL:-host}" --emu build/asan/vta-emu \
-			--emu-arg --config="tests/emu/configs/$config.json" \
-			--emu-arg --order="$order" --timeout 400 --file "$module":/lib/vta.ko \
-			--file "$built/$config-33554432/programs":/root/whole \
-			--file "$built/$config-2048/programs":/root/small \
-			-- tests/tvm/guest.sh || status=1
+		tests/in-vm tests/tvm/guest.sh "$module" "$built/$config" "$order" || status=1
 	done
 done
 exit "$status"

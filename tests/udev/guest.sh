@@ -1,25 +1,21 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# In the guest: start udev, load the module, look at the nodes. Prints TAP.
+# The nodes and links that the udev rules make of two cards, one of which has a serial number,
+# in the guest, by the host's own udev. Prints TAP.
+# shellcheck disable=SC2317 # functions that check calls
 #
-#   guest.sh GROUP
+#   guest.sh RULES GROUP
+#
+# host: tools/vm/deps.sh need udev
+# vm: --cards 2 --emu-arg-0 --serial=0 --emu-arg-1 --serial=0x1234abcd
+# vm: --file "$1:/lib/udev/rules.d/60-vta.rules" --file "$(type -P udevadm):/usr/bin/udevadm"
+# vm: --file "$(type -P {,/usr}/lib/systemd/systemd-udevd | head -n 1):/lib/systemd/systemd-udevd"
 set -u
 
-count=0 failed=0
-# ok NAME COMMAND...
-ok() {
-	name=$1
-	shift
-	count=$((count + 1))
-	if out=$("$@" 2>&1); then
-		echo "ok $count $name"
-	else
-		echo "not ok $count $name"
-		echo "$out" | sed 's/^/# /'
-		failed=$((failed + 1))
-	fi
-}
+# shellcheck source=tests/tap.sh
+. /lib/tap.sh
+tap_log=/tmp/log
 
 # same NODE EXPECTED: mode, owner and group
 same() { got=$(stat -c '%a %U %G' "$1"); echo "$got"; [ "$got" = "$2" ]; }
@@ -28,7 +24,7 @@ leads() { got=$(readlink -f "$1"); echo "$1 -> $got"; [ "$got" = "$2" ]; }
 tagged() { udevadm info -q all "$1" | tee /tmp/info | grep -q '^E: TAGS=.*:uaccess:'; }
 links() { got=$(find /dev/vta -type l | sort | tr '\n' ' '); echo "$got"; [ "$got" = "$1" ]; }
 
-group=$1
+group=$2
 echo 'root:x:0:' >/etc/group
 [ "$group" = root ] || echo "$group:x:4711:" >>/etc/group
 echo 'root:x:0:0::/:/bin/sh' >/etc/passwd
@@ -41,16 +37,16 @@ udevadm settle --timeout=30 || echo '# udev does not settle'
 pci() { basename "$(readlink -f "/sys/class/vta/vta$1/device")"; }
 p0=$(pci 0) p1=$(pci 1)
 echo 1..8
-ok 'mode and group of the first card' same /dev/vta0 "660 root $group"
-ok 'mode and group of the second card' same /dev/vta1 "660 root $group"
-ok 'the seated user has access' tagged /dev/vta0
-ok 'the first by its slot' leads "/dev/vta/by-path/pci-$p0" /dev/vta0
-ok 'the second by its slot' leads "/dev/vta/by-path/pci-$p1" /dev/vta1
-ok 'the second by its serial number' leads /dev/vta/by-id/VTA_000000001234abcd /dev/vta1
-ok 'no other names' links \
+check 'mode and group of the first card' same /dev/vta0 "660 root $group"
+check 'mode and group of the second card' same /dev/vta1 "660 root $group"
+check 'the seated user has access' tagged /dev/vta0
+check 'the first by its slot' leads "/dev/vta/by-path/pci-$p0" /dev/vta0
+check 'the second by its slot' leads "/dev/vta/by-path/pci-$p1" /dev/vta1
+check 'the second by its serial number' leads /dev/vta/by-id/VTA_000000001234abcd /dev/vta1
+check 'no other names' links \
 	"/dev/vta/by-id/VTA_000000001234abcd /dev/vta/by-path/pci-$p0 /dev/vta/by-path/pci-$p1 "
 rmmod vta
 udevadm settle --timeout=30 || echo '# udev does not settle'
-ok 'nothing is left' sh -c '! find /dev -name "vta" -o -name "vta[0-9]*" | grep .'
+check 'nothing is left' sh -c '! find /dev -name "vta" -o -name "vta[0-9]*" | grep .'
 udevadm control --exit
-[ $failed -eq 0 ]
+exit "$failed"

@@ -19,21 +19,23 @@ if ! /usr/bin/python3 -c 'import onnx.defs' 2> "$dir/log"; then
 	echo "1..1"
 	exit 0
 fi
-n=0
-failed=0
+# shellcheck source=tests/tap.sh
+. tests/tap.sh
+
+show() {
+	grep -v '^ok' "$dir/log"
+}
+
 # try OPSET NAME SCRIPT ARGUMENT...: the tests that SCRIPT makes in a directory, its last argument
 try() {
 	local opset=$1 name=$2 out=$dir/$1-$2 count
 	shift 2
-	n=$((n + 1))
 	mkdir "$out"
 	if count=$(/usr/bin/python3 "$@" "$out" 2> "$dir/log") && [ "$count" -gt 0 ] &&
 			"$nodes" "$out" "$out/list" > "$dir/log" 2>&1; then
-		echo "ok $n opset $opset, $name: $count tests"
+		result "opset $opset, $name: $count tests" 0
 	else
-		failed=1
-		echo "not ok $n opset $opset, $name"
-		grep -v '^ok' "$dir/log" | sed 's/^/# /'
+		result "opset $opset, $name" 1
 	fi
 }
 

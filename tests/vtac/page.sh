@@ -34,12 +34,9 @@ export HOME=$dir/home
 
 # The commands of all blocks: one script, since later ones take up what earlier ones set.
 awk '/^```/ { inside = $0 == "```sh"; next } inside' "$page" > "$dir/script"
-n=0 failed=0
-result() {
-	n=$((n + 1))
-	[ "$2" -eq 0 ] || { failed=1; sed 's/^/# /' "$dir/log"; }
-	echo "$([ "$2" -eq 0 ] || echo 'not ')ok $n $1"
-}
+# shellcheck source=tests/tap.sh
+. "$tree/tests/tap.sh"
+tap_log=$dir/log
 
 status=0
 (cd "$tree" && timeout 1800 sh -eux "$dir/script") > "$dir/log" 2>&1 < /dev/null || status=$?

@@ -6,6 +6,6 @@ $(call program,$(VTACTL_TESTS),tests/vtactl/worker.c,\
 	$$(LIB_CPPFLAGS) $$(LIB_WARNINGS) -O2 -g,$(LIB_A),$$(LIB_LIBS))
 
 CHECKS += \
-	"@vtactl=tests/vtactl/run.sh $(VM_MODULE)" \
+	"@vtactl=tests/in-vm tests/vtactl/guest.sh $(VM_MODULE)" \
 	"vtactl-messages=tests/vtactl/messages.py" \
 	"vtactl-completion=tests/vtactl/completion.sh $(CURDIR)/$(VTACTL_BIN)"

@@ -4,6 +4,11 @@
 # In the guest: vtactl without the driver, with two cards, with users, faults, resets,
 # a card that is given up and one that goes. Prints TAP.
 # shellcheck disable=SC2317	# functions are called by check
+#
+# vm: --cards 2 --emu-arg-0 --serial=0xa --emu-arg-0 --sensors=318150,12500
+# vm: --emu-arg-1 --serial=0xb --emu-arg-1 --queues=4 --file build/tools/vtactl:/bin/vtactl
+# vm: --file build/tests/vtactl/worker:/bin/worker --file "$(command -v setpriv)"
+# vm: --file docs/sysfs-abi.md:/docs/sysfs-abi.md --file docs/operating.md:/docs/operating.md
 set -u
 
 # shellcheck source=tests/tap.sh

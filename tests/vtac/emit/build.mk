@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # What vtac writes as C: compiled and run, without a VM by run.sh, in one by
-# tests/ops/run.sh.
+# tests/in-vm tests/ops/guest.sh.
 
 EMIT_TEST_DIR := build/tests/vtac/emit
 EMIT_TESTS := $(EMIT_TEST_DIR)/emit tests/vtac/emit/card.c $(OPS_TEST_DIR)/mixed_files

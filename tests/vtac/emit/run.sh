@@ -17,26 +17,9 @@ shift 3
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-n=0
-failed=0
-# result STATUS WHAT
-result() {
-	n=$((n + 1))
-	if [ "$1" -eq 0 ]; then
-		echo "ok $n $2"
-	else
-		failed=1
-		echo "not ok $n $2"
-		[ ! -s "$dir/log" ] || sed 's/^/# /' "$dir/log"
-	fi
-}
-# try WHAT COMMAND...
-try() {
-	local what=$1 status=0
-	shift
-	"$@" >"$dir/log" 2>&1 || status=$?
-	result $status "$what"
-}
+# shellcheck source=tests/tap.sh
+. tests/tap.sh
+tap_log=$dir/log
 # refused WHAT TEXT COMMAND...: it fails with 1 and says why
 refused() {
 	local what=$1 text=$2 status=0
@@ -44,7 +27,7 @@ refused() {
 	"$@" >"$dir/log" 2>&1 || status=$?
 	{ [ $status -eq 1 ] && grep -q -- "$text" "$dir/log"; } || status=99
 	[ $status -eq 1 ] && status=0
-	result $status "$what"
+	result "$what" $status
 }
 strict='-O2 -Wall -Wextra -Werror -std=c11 -ffreestanding'
 includes='-Icontract -Ilibvtadev/ops -Ilibvtadev/cpu -Ilibvtadev/program -Ilibvtadev -Iuapi'
@@ -52,16 +35,16 @@ bare='riscv64-unknown-elf-gcc -march=rv64imac -mabi=lp64 -mcmodel=medany'
 
 mkdir "$dir/files"
 "$files" "$dir/files"
-try "a program image becomes C" "$emit" "$dir/files/mixed.vtap" mixed "$dir/c"
+check "a program image becomes C" "$emit" "$dir/files/mixed.vtap" mixed "$dir/c"
 "$emit" "$dir/files/mixed.vtap" mixed "$dir/again"
-try "the same image, the same bytes" diff -r "$dir/c" "$dir/again"
+check "the same image, the same bytes" diff -r "$dir/c" "$dir/again"
 # shellcheck disable=SC2086 # words
-try "model.c needs no operating system" \
+check "model.c needs no operating system" \
 	gcc $strict $includes -I"$dir/c" -c -o "$dir/model.o" "$dir/c/model.c"
-try "it neither allocates nor prints" \
+check "it neither allocates nor prints" \
 	sh -c "! grep -nE 'malloc|calloc|stdio|printf' '$dir/c/model.c' '$dir/c/model.h'"
 # shellcheck disable=SC2086
-try "main.c is a program for libvtadev" gcc -O2 -Wall -Wextra -Werror -std=gnu11 $includes \
+check "main.c is a program for libvtadev" gcc -O2 -Wall -Wextra -Werror -std=gnu11 $includes \
 	-I"$dir/c" -c -o "$dir/main.o" "$dir/c/main.c"
 
 cat >"$dir/bare.c" <<-END
@@ -85,29 +68,29 @@ cat >"$dir/bare.c" <<-END
 	}
 END
 # shellcheck disable=SC2086
-try "it links for riscv64 without any library" $bare -std=gnu11 -O2 -ffreestanding -nostdlib -static \
+check "it links for riscv64 without any library" $bare -std=gnu11 -O2 -ffreestanding -nostdlib -static \
 	-ffunction-sections -Wl,--gc-sections $includes -I"$dir/c" -o "$dir/bare.elf" "$dir/bare.c" \
 	"$dir/c/model.c" "$@" -lgcc
 riscv64-unknown-elf-size "$dir/bare.elf" | sed 's/^/# /'
 
 "$emit" "$dir/files/mixed.vtap" mixed "$dir/c"
 # shellcheck disable=SC2086
-try "it links with the emulator's core" sh -c "gcc -std=gnu11 -I'$dir/c' $includes -Icard \
+check "it links with the emulator's core" sh -c "gcc -std=gnu11 -I'$dir/c' $includes -Icard \
 	-pthread -fsanitize=address,undefined -o '$dir/card' '$card' '$dir/model.o' $LINK"
-try "it runs" "$dir/card" "$dir/files/image.npy" "$dir/scores"
-try "its scores are the image's, to the bit" cmp "$dir/scores" "$dir/files/scores.raw"
+check "it runs" "$dir/card" "$dir/files/image.npy" "$dir/scores"
+check "its scores are the image's, to the bit" cmp "$dir/scores" "$dir/files/scores.raw"
 
 tvm=tests/vtac/tvm
-try "TVM's graph becomes C" "$emit" --tvm $tvm/graph.json $tvm/params.bin net "$dir/tvm" $tvm/lib0.c
+check "TVM's graph becomes C" "$emit" --tvm $tvm/graph.json $tvm/params.bin net "$dir/tvm" $tvm/lib0.c
 "$emit" --tvm $tvm/graph.json $tvm/params.bin net "$dir/tvm2" $tvm/lib0.c
-try "the same graph, the same bytes" diff -r "$dir/tvm" "$dir/tvm2"
-try "it is a program" make -s -C "$dir/tvm" CFLAGS='-O2 -ffp-contract=off'
+check "the same graph, the same bytes" diff -r "$dir/tvm" "$dir/tvm2"
+check "it is a program" make -s -C "$dir/tvm" CFLAGS='-O2 -ffp-contract=off'
 for f in model backend; do
 	# shellcheck disable=SC2086
 	try "$f.c needs no operating system" gcc $strict -I"$dir/tvm" -c -o "$dir/$f.o" "$dir/tvm/$f.c"
 done
 # shellcheck disable=SC2086
-try "for riscv64 too" $bare $strict -I"$dir/tvm" -c -o "$dir/model.o" "$dir/tvm/model.c"
+check "for riscv64 too" $bare $strict -I"$dir/tvm" -c -o "$dir/model.o" "$dir/tvm/model.c"
 for i in 0 1 2; do
 	try "input $i gives" "$dir/tvm/main" $tvm/in$i.bin "$dir/out"
 	try "what TVM's executor computed" cmp "$dir/out" $tvm/out$i.bin
