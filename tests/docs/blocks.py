@@ -22,7 +22,7 @@ ROOT = HERE.parent.parent
 
 # Languages of blocks without commands.
 QUIET = {"text", "json", "python", "diff", "make", "ini", "desc"}
-# How the first line of commands begins, in a block that does not say what it is.
+# Beginnings of commands, to find them in a block without a fence.
 COMMAND = re.compile(
     r"[$#] |(\w+=\S+ )*(sudo |make\b|git |apt|dpkg|dnf|rpm|ls(mod|pci)?\b|cat |echo |cd |sh |"
     r"insmod|rmmod|modprobe|dkms|mokutil|journalctl|dmesg|systemctl|udevadm|perf |trace-cmd|"
@@ -110,7 +110,7 @@ def check_tests(document, text):
 
 
 def check_text(document, targets):
-    """What the text between the blocks refers to."""
+    """Check the references in the text between the blocks."""
     text = re.sub(r"^( *)```.*?^ *```$", "", (ROOT / document).read_text(), flags=re.M | re.S)
     check_tests(document, re.sub(r"\s+", " ", text))
     for link in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", text):

@@ -1,5 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What documents call ./program: one that uses the card, for a moment.
+# Use the card for a moment: the ./program of the documents.
 exec vtactl program run /tree/digits.vtap image=/tree/digit.raw

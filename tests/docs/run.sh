@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Every code block of the documents: C is compiled and linked as a reader would do it,
-# against what `make install` installs, commands are run: in this tree, or in the VM on
-# an emulated card. docs/testing.md tells how a document says which. Prints TAP.
+# Run every code block of the documents, as docs/testing.md describes. C is compiled and
+# linked as a reader would do it, against the installed library; commands run in this tree,
+# or in the VM on an emulated card. Prints TAP.
 #
 #   tests/docs/run.sh VTA.KO [DOCUMENT...]
 set -euo pipefail
