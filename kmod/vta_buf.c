@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_buf.c - buffers: memory with a place in a context
+ * vta_buf.c - buffers: memory with a device address in a context
  *
- * Lifetime of a buffer: it is in its context's table from vta_buf_publish() until the user frees
- * it, or the context ends; then the card cannot reach it. It is freed with its last CPU mapping,
- * and drops its memory (vta_mem.c). When a card is reset or removed, vta_buf_drop_all() drops the
- * memory at once: mappings have been revoked.
+ * Lifetime. A buffer is in its context's table from vta_buf_publish() until the user frees it or
+ * the context ends; then the card cannot reach it any more. The buffer is freed with its last CPU
+ * mapping, and drops its memory (vta_mem.c). When a card is reset or removed, vta_buf_drop_all()
+ * drops the memory at once: mappings have been revoked.
  *
- * A reset takes vta_ctx.lock of each context, and all users wait for a reset. So what may
- * sleep for the user's memory, or takes long, is done before that lock is taken, or
- * after: tables and bus addresses are made before a buffer is published, and memory is
- * given back when vta_buf_unlock() has released it.
+ * A reset takes vta_ctx.lock of each context, and all users wait for a reset. So slow steps, and
+ * those that may sleep for the user's memory, are outside of that lock: tables and bus addresses
+ * are allocated before a buffer is published, and memory is freed after vta_buf_unlock() has
+ * released the lock.
  */
 #include <linux/dma-buf.h>
 #include <linux/fcntl.h>
@@ -35,7 +35,7 @@
 
 #define VTA_ALIGN_MAX	SZ_1G
 
-/* Whether a user may ask for this address. */
+/* Checks the address and alignment that a user asks for. */
 static bool vta_buf_addr_valid(u64 size, u32 flags, u64 align, u64 addr)
 {
 	if (align && (!is_power_of_2(align) || align > VTA_ALIGN_MAX))
@@ -70,7 +70,7 @@ static void vta_buf_free_addr(struct vta_buf *buf)
 	buf->addr = 0;
 }
 
-/* Where fdinfo counts it. */
+/* Returns the count in fdinfo that includes the buffer. */
 static u64 *vta_buf_counter(struct vta_buf *buf)
 {
 	struct vta_ctx *ctx = buf->ctx;
@@ -83,16 +83,16 @@ static u64 *vta_buf_counter(struct vta_buf *buf)
 }
 
 /*
- * What it takes of the host's memory to show memory that is not charged as such: lists with up
- * to 64 bytes for each page, and the buffer itself. Else a user could have a page of card or
- * imported memory shown a million times, for nothing.
+ * Host memory for a buffer whose own memory is not charged as host memory: the structure, and
+ * lists of up to 64 bytes for each page. Without this charge, a user could map a page of card or
+ * imported memory a million times for free.
  */
 static u64 vta_buf_overhead(const struct vta_buf *buf)
 {
 	return buf->flags & (VTA_BUF_BORROWED | VTA_BUF_CARD) ? SZ_1K + buf->size / 64 : 0;
 }
 
-/* With vta_ctx.lock, which it releases. */
+/* Called with vta_ctx.lock held, and releases it. */
 static void vta_buf_release(struct kref *ref)
 {
 	struct vta_buf *buf = container_of(ref, struct vta_buf, ref);
@@ -156,7 +156,7 @@ static enum dma_data_direction vta_buf_dir(const struct vta_buf *buf)
 	return buf->flags & VTA_BUF_READONLY ? DMA_TO_DEVICE : DMA_BIDIRECTIONAL;
 }
 
-/* Maps host memory for DMA. Memory of another driver is mapped already. */
+/* Maps host memory for DMA. Memory of another driver has been mapped by its exporter. */
 static int vta_buf_map_dma(struct vta_buf *buf)
 {
 	struct vta_device *vdev = buf->ctx->vdev;
@@ -183,7 +183,7 @@ static void vta_buf_unmap_dma(struct vta_buf *buf)
 	WRITE_ONCE(buf->sgt, NULL);
 }
 
-/* The card sees scattered memory as one buffer. */
+/* A piece of scattered memory, which the card sees as one buffer. */
 struct vta_piece {
 	u64 addr;
 	u64 bus;
@@ -232,10 +232,7 @@ static void vta_buf_map_piece(struct vta_buf *buf, const struct vta_piece *piece
 	vta_mmu_map(&buf->ctx->mmu, piece->addr, piece->bus, piece->len, flags, arg);
 }
 
-/*
- * Publishes to card and user, if there are enough tables: else @missing says how many more are
- * needed.
- */
+/* Publishes to card and user. Returns -EAGAIN if @spare has fewer tables than *missing. */
 static int vta_buf_publish_locked(struct vta_buf *buf, struct vta_spare *spare,
 				  unsigned int *missing)
 {
@@ -253,14 +250,14 @@ static int vta_buf_publish_locked(struct vta_buf *buf, struct vta_spare *spare,
 		return -EAGAIN;
 	if (buf->addr)
 		vta_buf_each_piece(buf, vta_buf_map_piece, spare);
-	xa_store(&ctx->bufs, buf->pgoff, buf, GFP_NOWAIT);	/* into a place that is reserved */
+	xa_store(&ctx->bufs, buf->pgoff, buf, GFP_NOWAIT);	/* the entry is reserved */
 	list_add_tail(&buf->node, &ctx->buf_list);
 	*vta_buf_counter(buf) += buf->size;
 	trace_vta_buf_alloc(buf);
 	return 0;
 }
 
-/* Other threads use and free the same tables, so count again. */
+/* Allocates missing tables and tries again: other threads use and free the same tables. */
 static int vta_buf_publish_with_tables(struct vta_buf *buf)
 {
 	struct vta_spare spare = VTA_SPARE_INIT(spare);
@@ -312,7 +309,7 @@ err_put:
 	return ret;
 }
 
-/* Removes it from the table; vta_buf_unlock() frees the rest. */
+/* Removes the buffer from the context's table; vta_buf_unlock() frees the rest. */
 static void vta_buf_remove(struct vta_buf *buf)
 {
 	struct vta_ctx *ctx = buf->ctx;
@@ -389,7 +386,7 @@ static vm_fault_t vta_buf_fault(struct vm_fault *vmf)
 	if (ret)
 		return ret;
 	mutex_lock(&ctx->lock);
-	if (ctx->dead)	/* the memory is about to go, or has gone */
+	if (ctx->dead)	/* the memory is freed, or is about to be */
 		ret = vta_mem_fault_blank(ctx->blank, vmf);
 	else
 		ret = vta_mem_fault(buf->mem, vmf, buf->pgoff);
@@ -508,7 +505,7 @@ int vta_ioctl_buf_import(struct vta_ctx *ctx, void *data)
 
 	if (arg->flags & ~(VTA_BUF_FIXED | VTA_BUF_READONLY) || arg->pad)
 		return -EINVAL;
-	/* The form is checked before the size is known. */
+	/* The size is not known yet: check all but that. */
 	if (!vta_buf_addr_valid(PAGE_SIZE, arg->flags, arg->align, arg->addr))
 		return -EINVAL;
 
@@ -532,7 +529,7 @@ int vta_ioctl_buf_import(struct vta_ctx *ctx, void *data)
 	return vta_buf_publish(buf);
 }
 
-/* The buffer of that name, or an error. */
+/* Looks up a buffer of the user. Returns an ERR_PTR on failure. */
 static struct vta_buf *vta_buf_find(struct vta_ctx *ctx, u32 handle)
 {
 	struct vta_buf *buf;
@@ -563,7 +560,7 @@ int vta_ioctl_buf_free(struct vta_ctx *ctx, void *data)
 	return ret;
 }
 
-/* The memory of a buffer that may be exported with these flags, with a reference. */
+/* Returns the memory of a buffer, with a reference, if it may be exported with these flags. */
 static struct vta_mem *vta_buf_find_export(struct vta_ctx *ctx, u32 handle, u32 flags)
 {
 	struct vta_mem *mem;

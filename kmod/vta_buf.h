@@ -17,7 +17,7 @@ struct sg_table;
 struct vta_ctx;
 struct vta_mem;
 
-/* In vta_buf.flags beside VTA_BUF_* of uapi/vta.h. */
+/* In vta_buf.flags besides VTA_BUF_* of uapi/vta.h. */
 #define VTA_BUF_KERNEL	0x80000000u	/* made for a queue: the user cannot free it */
 #define VTA_BUF_STATUS	0x40000000u	/* has no device address; users only read it */
 #define VTA_BUF_BORROWED	0x20000000u	/* not memory of the driver: no mmap(), no export */

@@ -2,10 +2,10 @@
 /*
  * vta_cardmem.c - allocation of a card's own memory
  *
- * Requests take whole chunks of 2 MiB first, and their rest from partial ones, so that small
+ * A request takes whole chunks of 2 MiB first, and the rest from partial chunks, so that small
  * buffers stay together. The lock is held for a bounded number of steps at a time, however large
- * or scattered the allocation is: the pages are reserved in one step, which makes sure that the
- * search ends, and are found in the next ones.
+ * or scattered the allocation is. The first step reserves the number of pages, so that the
+ * following steps are sure to find them.
  */
 #include <linux/bitmap.h>
 #include <linux/kernel.h>
@@ -21,17 +21,17 @@
 
 #define VTA_CHUNK_PAGES	((unsigned long)(VTA_L1_SIZE >> PAGE_SHIFT))
 
-/* Extents that are taken or given back under the lock at a time. */
+/* Extents that are allocated or freed in one critical section. */
 #define VTA_CARDMEM_BATCH	256
 
-/* Extents there is room for at first. */
+/* Initial room for extents. */
 #define VTA_EXTENTS_MIN		4
 
 /**
  * struct vta_chunk - 2 MiB of card memory
- * @node: in vta_cardmem.whole or .partial, or in none if no page is free
- * @nr_free: free pages
- * @free: a bit for each
+ * @node: in vta_cardmem.whole or .partial; in no list if no page is free
+ * @nr_free: number of free pages
+ * @free: a bit for each page, set if the page is free
  */
 struct vta_chunk {
 	struct list_head node;
@@ -42,9 +42,9 @@ struct vta_chunk {
 /**
  * struct vta_cardmem - the memory of a card
  * @lock: Protects: all below
- * @avail: free pages that no allocation has reserved; read without the lock, too
- * @whole: chunks of which all pages are free
- * @partial: chunks with free and with allocated pages
+ * @avail: free pages that no allocation has reserved; may be read without the lock
+ * @whole: chunks whose pages are all free
+ * @partial: chunks with free and allocated pages
  * @pages: number of pages (constant)
  * @nr: number of chunks (constant)
  * @chunks: in the order of their addresses
@@ -59,7 +59,7 @@ struct vta_cardmem {
 	struct vta_chunk chunks[];
 };
 
-/* Into the list where it belongs. */
+/* Moves the chunk to the list for its number of free pages. */
 static void vta_chunk_relist(struct vta_cardmem *cm, struct vta_chunk *chunk)
 {
 	if (!chunk->nr_free)
@@ -104,7 +104,7 @@ void vta_cardmem_destroy(struct vta_cardmem *cm)
 	kvfree(cm);
 }
 
-/* Takes up to @want neighbouring pages: there is at least one. */
+/* Takes up to @want neighbouring pages, at least one. */
 static unsigned long vta_cardmem_take_pages(struct vta_cardmem *cm, unsigned long want, u64 *offset)
 {
 	bool from_whole = want >= VTA_CHUNK_PAGES || list_empty(&cm->partial);
@@ -123,7 +123,7 @@ static unsigned long vta_cardmem_take_pages(struct vta_cardmem *cm, unsigned lon
 	return end - page;
 }
 
-/* An extent is within a chunk, unless vta_extents_add() has joined several. */
+/* Frees pages, of several chunks if vta_extents_add() has joined their extents. */
 static void vta_cardmem_give_pages(struct vta_cardmem *cm, u64 offset, unsigned long pages)
 {
 	while (pages) {
@@ -153,7 +153,7 @@ static void vta_extents_add(struct vta_extents *extents, u64 offset, unsigned lo
 		};
 }
 
-/* Makes room for more extents, charged to the caller, as scattered memory needs a longer list. */
+/* Makes room for more extents. Scattered memory needs a long list, so the caller is charged. */
 static int vta_extents_grow(struct vta_extents *extents)
 {
 	unsigned long max = max(2 * extents->max, (unsigned long)VTA_EXTENTS_MIN);
@@ -172,7 +172,7 @@ static int vta_extents_grow(struct vta_extents *extents)
 	return 0;
 }
 
-/* Finds pages that have been reserved, as many as there is room for extents. */
+/* Allocates reserved pages, up to a batch of extents. Returns the number of pages left. */
 static unsigned long vta_cardmem_fill_extents(struct vta_cardmem *cm, struct vta_extents *extents,
 					      unsigned long first, unsigned long left)
 {
@@ -247,7 +247,7 @@ u64 vta_extents_offset(const struct vta_extents *extents, unsigned long page)
 {
 	unsigned long lo = 0, hi = extents->nr;
 
-	/* The last extent that begins at or before the page. */
+	/* Find the last extent that begins at or before the page. */
 	while (hi - lo > 1) {
 		unsigned long mid = lo + (hi - lo) / 2;
 

@@ -22,7 +22,7 @@
 
 static atomic64_t vta_clients;
 
-/* Under vta_device.lock: the card is not being reset. */
+/* Programs the context on a live card. */
 static int vta_ctx_attach(struct vta_ctx *ctx)
 {
 	struct vta_device *vdev = ctx->vdev;
@@ -42,7 +42,7 @@ static int vta_ctx_attach(struct vta_ctx *ctx)
 	return 0;
 }
 
-/* Sanitise comm to one word: it must not forge log lines. */
+/* Sanitises comm to one word, so that no process can forge log lines. */
 static void vta_ctx_set_comm(struct vta_ctx *ctx)
 {
 	char *at;
@@ -54,7 +54,7 @@ static void vta_ctx_set_comm(struct vta_ctx *ctx)
 	}
 }
 
-/* Allows DMA mappings for a caller that is about to open the card; undone by vta_dma_put(). */
+/* Calls vta_dma_get() for a caller that opens the card and has no context yet. */
 static int vta_ctx_begin_open(struct vta_device *vdev)
 {
 	int ret = vta_card_lock(vdev);
@@ -90,9 +90,7 @@ static void vta_ctx_free_mmu(struct vta_ctx *ctx)
 	ida_free(&ctx->vdev->ctx_ids, ctx->mmu.id);
 }
 
-/*
- * Allocates all that a context needs besides the card; charged to the user, without a shared lock.
- */
+/* Allocates all that a context needs besides the card, charged to the user, without a lock. */
 static struct vta_ctx *vta_ctx_alloc(struct vta_device *vdev, struct file *file)
 {
 	struct vta_ctx *ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
@@ -204,7 +202,7 @@ err_pm:
 	return ERR_PTR(ret);
 }
 
-/* Makes the card forget the context. If it does not, a reset is requested. */
+/* Stops all queues, and has the card drop the context. On failure a reset has been requested. */
 static int vta_ctx_stop(struct vta_ctx *ctx)
 {
 	struct vta_device *vdev = ctx->vdev;
@@ -218,7 +216,7 @@ static int vta_ctx_stop(struct vta_ctx *ctx)
 
 	xa_for_each(&ctx->queues, handle, q)
 		vta_queue_revoke(q, -ENODEV);
-	/* A sleeping card does not execute, and is reset when it wakes up. */
+	/* A suspended card does not execute, and is reset when it resumes. */
 	if (vdev->state == VTA_STATE_SUSPENDED)
 		goto out;
 
@@ -276,8 +274,8 @@ void vta_ctx_revoke(struct vta_ctx *ctx)
 
 	mutex_lock(&ctx->lock);
 	/*
-	 * Page faults wait for the lock: when the first call fails, no mapping of
-	 * the file shows the card any more.
+	 * Page faults wait for the lock. So before the first call fails, all mappings of the file
+	 * have been revoked.
 	 */
 	unmap_mapping_range(ctx->inode->i_mapping, 0, 0, 1);
 	WRITE_ONCE(ctx->dead, true);
@@ -299,7 +297,7 @@ void vta_ctx_set_lost(struct vta_ctx *ctx, enum vta_fate fate, enum vta_cause ca
 	mutex_unlock(&ctx->lock);
 }
 
-/* A call that requested a reset may have failed before that reset. */
+/* If a call has failed before the reset that it requested, the state is PENDING. */
 int vta_ioctl_lost(struct vta_ctx *ctx, void *data)
 {
 	struct vta_lost *lost = data;
@@ -325,15 +323,15 @@ void vta_ctx_drop(struct vta_ctx *ctx)
 	unsigned long index;
 
 	mutex_lock(&ctx->lock);
-	if (!ctx->mmu.l1)	/* has been dropped */
+	if (!ctx->mmu.l1)	/* dropped before */
 		goto out;
 	xa_for_each(&ctx->queues, index, q)
 		vta_queue_free(q);
 	vta_buf_drop_all(ctx);
 	/*
-	 * A process that lost the card may open it again before it closes the old file. The
-	 * user's group is freed before the context's number, so that the next user of that number
-	 * finds a free group.
+	 * The charge ends now, because a process that has lost the card may open it again before
+	 * it closes the old file. The user's group is freed before the context's number, so that
+	 * the next user of that number finds a free group.
 	 */
 	vta_user_uncharge(ctx->vdev, ctx->user, VTA_USER_CTXS, 1);
 	vta_ctx_free_mmu(ctx);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_device.c - the card: its structure in the kernel, what the driver asks of it, and its
- * description of itself
+ * vta_device.c - the card: its structure in the kernel, requests to it, and its properties
  */
 #include <linux/bitfield.h>
 #include <linux/iopoll.h>
@@ -17,16 +16,16 @@
 #include "vta_user.h"
 #include "vta.h"
 
-/* Time for the card in addition to the contract's limits. */
+/* A card may take this many times the contract's limit. */
 #define VTA_READY_FACTOR	3
 
 /*
- * The contract's time limits the card; this also allows for a busy host. Only a card that will be
- * reset uses all of it.
+ * The contract's limit is for the card alone; this one allows for a busy host, too. Only a card
+ * that will be reset uses all of it.
  */
 #define VTA_QUEUE_WAIT_MS	(30 * VTA_ABORT_MS)
 
-/* Minor numbers; one is free again when the last file of its card is closed. */
+/* Minor numbers; each is freed when the last file of its card is closed. */
 static DEFINE_IDA(vta_minors);
 
 static void vta_device_release(struct device *dev)
@@ -49,7 +48,6 @@ static void vta_device_release(struct device *dev)
 	kfree(vdev);
 }
 
-/* The caller drops the only reference with put_device(). */
 struct vta_device *vta_device_create(struct pci_dev *pdev, dev_t base)
 {
 	struct vta_device *vdev;
@@ -90,7 +88,7 @@ struct vta_device *vta_device_create(struct pci_dev *pdev, dev_t base)
 	return vdev;
 }
 
-/* ---- What is asked of a card, at any time ---- */
+/* ---- Requests to a card ---- */
 
 bool vta_card_is_present(struct vta_device *vdev)
 {
@@ -118,7 +116,7 @@ int vta_card_reset(struct vta_device *vdev)
 	ret = vta_card_wait_ready(vdev);
 	if (ret)
 		return ret;
-	/* Ready, but was it reset? */
+	/* The card is ready. Check that it was reset. */
 	if (vta_read(vdev, REG_GENERATION) == generation)
 		return -EIO;
 	return vta_card_is_present(vdev) ? 0 : -ENODEV;
@@ -150,8 +148,8 @@ int vta_card_start_queue(struct vta_device *vdev, u32 id, const struct vta_queue
 		  FIELD_PREP(REG_QUEUE_CTRL_PRIORITY, setup->priority));
 
 	/*
-	 * When STATE has changed, so has the status page. The user can ring the doorbell at any
-	 * time, so the queue may have halted again already.
+	 * The card writes the status page before it changes STATE. The user can ring the doorbell
+	 * at any time, so the queue may have halted already.
 	 */
 	ret = vta_read_poll(vdev, REG_QUEUE_STATE(id), state,
 			    FIELD_GET(REG_QUEUE_STATE_STATE, state) != VTA_QUEUE_DISABLED,
@@ -163,7 +161,7 @@ int vta_card_start_queue(struct vta_device *vdev, u32 id, const struct vta_queue
 	return 0;
 }
 
-/* A queue has stopped when its state is DISABLED, and not BUSY. */
+/* A queue has stopped when its state is DISABLED and not BUSY. */
 int vta_card_wait_queue(struct vta_device *vdev, u32 id)
 {
 	u32 state;
@@ -172,7 +170,7 @@ int vta_card_wait_queue(struct vta_device *vdev, u32 id)
 	ret = vta_read_poll(vdev, REG_QUEUE_STATE(id), state,
 			    !(state & (REG_QUEUE_STATE_STATE | REG_QUEUE_STATE_BUSY)) ||
 			    vta_is_dead(state), 50, VTA_QUEUE_WAIT_MS);
-	/* A missing card may read as all zeroes, too. */
+	/* The registers of an absent card may also read as zeroes. */
 	if (ret || !vta_card_is_present(vdev)) {
 		vta_card_request_reset(vdev, "does not stop a queue");
 		return -ENODEV;
@@ -197,7 +195,7 @@ void vta_card_put(struct vta_device *vdev)
 	pm_runtime_put_autosuspend(&vdev->pdev->dev);
 }
 
-/* ---- What is asked for: a reset, the watchdog ---- */
+/* ---- Requests for a reset, and for the watchdog ---- */
 
 void vta_card_queue_reset(struct vta_device *vdev, unsigned int ms)
 {
@@ -242,7 +240,7 @@ void vta_card_schedule_watch(struct vta_device *vdev)
 	queue_delayed_work(system_freezable_wq, &vdev->watch.work, msecs_to_jiffies(VTA_WATCH_MS));
 }
 
-/* A request while the work runs makes it run again. */
+/* A request while the work runs makes the work run again. */
 void vta_card_watch(struct vta_device *vdev)
 {
 	if (READ_ONCE(vdev->watch.requested))
@@ -313,7 +311,7 @@ static bool vta_caps_valid(struct vta_device *vdev)
 			VTA_BAR_DOORBELLS, caps->queues);
 		return false;
 	}
-	/* A page mapped into a process must not hold a doorbell of another process. */
+	/* A page mapped into a process must not contain a doorbell of another process. */
 	if (caps->doorbell_shift < PAGE_SHIFT) {
 		dev_err(&pdev->dev,
 			"doorbells are %lu bytes apart, less than this kernel's pages of %lu: use a kernel with smaller pages or a card with a wider stride\n",
@@ -323,10 +321,6 @@ static bool vta_caps_valid(struct vta_device *vdev)
 	return true;
 }
 
-/*
- * Makes sure that this is a card of the contract, brings it to a known state,
- * whatever has been done with it before, and reads what it can do.
- */
 int vta_device_identify(struct vta_device *vdev)
 {
 	struct vta_caps *caps = &vdev->caps;
@@ -384,7 +378,7 @@ static int vta_device_claim_bar(struct vta_device *vdev, int bar)
 {
 	struct pci_dev *pdev = vdev->pdev;
 
-	/* The region outlives vdev, and so must its name. */
+	/* The region outlives vdev, so its name must, too. */
 	if (devm_request_mem_region(&pdev->dev, pci_resource_start(pdev, bar),
 				    pci_resource_len(pdev, bar), pci_name(pdev)))
 		return 0;
@@ -393,8 +387,8 @@ static int vta_device_claim_bar(struct vta_device *vdev, int bar)
 }
 
 /*
- * Claims doorbells and card memory. The latter stays mapped as a whole: it is cleared through this
- * mapping, which also makes x86 map it write-combined for users.
+ * All of card memory stays mapped: the driver clears it through this mapping, which also makes x86
+ * map it write-combined for users.
  */
 int vta_device_map(struct vta_device *vdev)
 {

@@ -16,7 +16,7 @@
 #include "vta_reset.h"
 #include "vta_watch.h"
 
-/* Sequence numbers and page-table entries are 64-bit words, read and written whole. */
+/* Sequence numbers and page-table entries are 64-bit words, each accessed at once. */
 #ifndef CONFIG_64BIT
 #error "VTA cards need a 64-bit host"
 #endif
@@ -28,7 +28,7 @@ static struct class vta_class = {
 	.dev_groups = vta_groups,
 };
 
-/* Registers are checked before other resources are claimed. */
+/* Checks all BARs, and maps the registers; vta_device_map() claims the others. */
 static int vta_map_regs(struct vta_device *vdev)
 {
 	struct pci_dev *pdev = vdev->pdev;
@@ -54,8 +54,8 @@ static int vta_map_regs(struct vta_device *vdev)
 }
 
 /*
- * Undoes all from vta_irq_init() on, also after a probe that failed. Interrupts, which queue
- * works, are freed first; works that are still queued find VTA_STATE_REMOVED.
+ * Undoes probe from vta_irq_init() on, even if probe has failed. Interrupts queue works, so they
+ * are freed first; works that are still queued find VTA_STATE_REMOVED.
  */
 static void vta_stop_card(struct vta_device *vdev)
 {

@@ -2,8 +2,8 @@
 /*
  * vta_dump.c - the state of a card and of the driver, as text: a devcoredump
  *
- * Bug reports are public: the text names users' processes and queues by number only, and contains
- * no memory, no ring contents and no bus addresses.
+ * Bug reports are public. So the text names users' processes and queues by number only, and
+ * contains no memory, no ring contents and no bus addresses.
  */
 #include <linux/devcoredump.h>
 #include <linux/timekeeping.h>
@@ -17,7 +17,7 @@
 #include "vta_queue.h"
 #include "vta_user.h"
 
-/* The largest size of a text. */
+/* Size limit of a text. */
 #define VTA_DUMP_SIZE	(128 * 1024)
 
 struct vta_dump_reg {
@@ -82,7 +82,7 @@ static void vta_dump_queue(struct vta_queue *q, bool there, struct vta_text *tex
 	if (halted)
 		vta_print(text, " halted=%s", vta_fault_reason(fault.reason)->name);
 	vta_print(text, "\n");
-	if (q->stopped)	/* its memory may be about to be freed */
+	if (q->stopped)	/* its memory may be freed at any time */
 		return;
 	vta_print(text, "  record seq=%llu state=%u fault_reason=%u time=%llu cycles=%llu\n",
 		  le64_to_cpu(READ_ONCE(rec->seq)), le32_to_cpu(READ_ONCE(rec->state)),
@@ -139,7 +139,7 @@ static void vta_dump_driver(struct vta_device *vdev, struct vta_text *text)
 
 static void vta_dump_print(struct vta_device *vdev, const char *reason, struct vta_text *text)
 {
-	/* If the card is gone, each register read costs a time-out. */
+	/* Each register read of an absent card costs a time-out. */
 	bool there = vta_card_is_present(vdev);
 	const char *silent = vta_may_access(vdev) ? ", does not answer" : ", not accessible now";
 	struct vta_ctx *ctx;
@@ -168,7 +168,7 @@ void vta_dump_coredump(struct vta_device *vdev, const char *reason)
 	struct vta_text text = { .size = VTA_DUMP_SIZE };
 
 	text.buf = vmalloc(VTA_DUMP_SIZE);
-	if (!text.buf)	/* then without */
+	if (!text.buf)	/* the reset goes on without a dump */
 		return;
 	vta_dump_print(vdev, reason, &text);
 	/* The dump may outlive this module, so it belongs to the PCI device. */

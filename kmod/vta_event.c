@@ -12,11 +12,9 @@
 #include "vta_compat.h"
 #include "vta_event.h"
 
-/*
- * As many work items at a time as all kernels allow, so that no file's work delays that of
- * another; and as many of one user of a card.
- */
+/* Work items that run at a time: the most that all kernels allow. */
 #define VTA_EVENT_WORKERS	512
+/* Work items of one user of a card that run at a time. */
 #define VTA_EVENT_WORKERS_USER	4
 
 static struct workqueue_struct *vta_event_wq;
@@ -77,7 +75,7 @@ void vta_event_put(struct vta_event *event)
 	kref_put(&event->ref, vta_event_release);
 }
 
-/* ---- Which files are signalled, of one user ---- */
+/* ---- The files of one user ---- */
 
 void vta_notifier_init(struct vta_notifier *notifier)
 {
@@ -85,7 +83,7 @@ void vta_notifier_init(struct vta_notifier *notifier)
 	INIT_LIST_HEAD(&notifier->waiting);
 }
 
-/* Under vta_notifier.lock: the file's work runs once more. */
+/* Queues the file's work, now or when a work of the same user has ended. */
 static void vta_notify_queue_work(struct vta_notify *notify)
 {
 	struct vta_notifier *notifier = notify->notifier;
@@ -101,7 +99,7 @@ static void vta_notify_queue_work(struct vta_notify *notify)
 	}
 }
 
-/* A work has run: the next file's takes its place. */
+/* Queues the work of the next file, in place of the one that has ended. */
 static void vta_notifier_start_next(struct vta_notifier *notifier)
 {
 	struct vta_notify *next;
@@ -155,7 +153,7 @@ static void vta_notify_work(struct work_struct *work)
 	notify->busy = false;
 	vta_notifier_start_next(notifier);
 	spin_unlock_irq(&notifier->lock);
-	wake_up_var(notify);	/* the file may be gone by now */
+	wake_up_var(notify);	/* only the address is used: the file may be freed by now */
 }
 
 void vta_notify_init(struct vta_notify *notify, struct vta_notifier *notifier)

@@ -2,15 +2,15 @@
 /*
  * vta_export.c - dma-bufs made of buffers
  *
- * A dma-buf refers to memory (vta_mem.c), not to a context. Host pages can be given to any
- * device, and outlive the card. Card memory goes only to contexts of its card, which find it by
- * vta_export_mem(), and is lost when the card is reset.
+ * A dma-buf refers to memory (vta_mem.c), not to a context. Any device can attach to host pages,
+ * and they outlive the card. Card memory can only be imported by contexts of its card, which find
+ * it by vta_export_mem(), and is lost when the card is reset.
  *
- * CPU and devices are coherent or are refused, so around CPU accesses there is
- * nothing to be done but to drain write-combined writes to card memory.
+ * Devices that are not coherent are refused. So the end of a CPU access only has to drain
+ * write-combined writes to card memory.
  *
- * There are no fences in it. A kernel fence must end independently of any process, but a user
- * decides what a queue executes next.
+ * The dma-bufs have no fences. A kernel fence must complete independently of any process, but a
+ * user decides what a queue executes next.
  */
 #include <linux/dma-buf.h>
 #include <linux/fs.h>
@@ -27,7 +27,7 @@ VTA_IMPORT_NS(DMA_BUF);
 /**
  * struct vta_export - a dma-buf; constant but for @node
  * @mem: its memory
- * @inode: the dma-buf's, held: its file may go while it is in the list
+ * @inode: the dma-buf's, with a reference, since the file may be freed before @node is removed
  * @node: in vta_device.exports
  */
 struct vta_export {
@@ -61,7 +61,7 @@ static void vta_export_unmap(struct dma_buf_attachment *attach, struct sg_table 
 
 static int vta_export_end_cpu_access(struct dma_buf *dmabuf, enum dma_data_direction dir)
 {
-	wmb();	/* card memory: out of the write-combining buffers, before the card is told */
+	wmb();	/* drain write-combined writes to card memory before a doorbell is rung */
 	return 0;
 }
 
@@ -149,7 +149,7 @@ void vta_export_revoke(struct vta_device *vdev)
 	mutex_unlock(&vdev->exports_lock);
 }
 
-/* Takes over the caller's reference to @mem, if it succeeds. Sleeps for the caller's memory. */
+/* Takes over the caller's reference to @mem on success. May sleep for the caller's memory. */
 static struct dma_buf *vta_export_alloc(struct vta_mem *mem, u32 flags)
 {
 	DEFINE_DMA_BUF_EXPORT_INFO(info);
@@ -188,7 +188,7 @@ struct dma_buf *vta_export_create(struct vta_ctx *ctx, struct vta_mem *mem, u32 
 	}
 	export = dmabuf->priv;
 	mutex_lock(&ctx->lock);
-	/* While the context is alive, vta_export_revoke() has not been called yet. */
+	/* vta_export_revoke() is called after all contexts are dead. */
 	dead = ctx->dead;
 	if (!dead) {
 		mutex_lock(&vdev->exports_lock);

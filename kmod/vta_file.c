@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_file.c - /dev/vtaN: the calls a process can make
+ * vta_file.c - /dev/vtaN: file operations, and the table of ioctls
  *
- * uapi/vta.h documents each call. Here their form is checked; contexts, buffers and queues
- * implement them.
+ * uapi/vta.h documents each call. This file copies and checks their structures; the files for
+ * contexts, buffers and queues implement them.
  */
 #include <linux/build_bug.h>
 #include <linux/file.h>
@@ -28,7 +28,7 @@
 #include "vta_waiter.h"
 #include "vta.h"
 
-/* What card and processes were built with: these never change. */
+/* Cards and processes have been built with these sizes. */
 static_assert(sizeof(struct vta_desc) == 64);
 static_assert(sizeof(struct vta_status) == 64);
 static_assert(sizeof(struct vta_fault) == 64);
@@ -78,35 +78,35 @@ static void vta_finish_buf_export(const void *data)
 	fd_install(exported->arg.fd, exported->file);
 }
 
-/* Room for the structure of any call. */
+/* Size limit of the structure of a call. */
 #define VTA_CALL_SIZE	128
 
 /**
- * struct vta_call - an ioctl: how its structure is passed, and what it does
- * @cmd: the request as of today
- * @min: size of its structure when it was new
- * @out_always: what goes out is of use when the call fails, too
- * @needs_write: memory or a queue of the card: for files that are open for writing
- * @run: does it
- * @undo: undoes it, if the result cannot be copied to the caller. Another thread of the same
- *        file that guesses the handle meanwhile loses it
- * @handle: where the result has a handle, with which @undo is called alone; or 0
- * @finish: the rest of the work, after the result was copied
+ * struct vta_call - an ioctl
+ * @cmd: the request, with the structure's present size
+ * @min: size of the structure in the first version of the call
+ * @out_always: copy the structure to the caller even if the call fails
+ * @needs_write: the call takes memory or a queue, so the file must be open for writing
+ * @run: implements the call
+ * @undo: undoes the call if its result cannot be copied to the caller; a thread of the same file
+ *        that has guessed the new handle loses it
+ * @handle: offset of the handle in the structure, if @undo takes a handle; else 0
+ * @finish: completes the call after the result was copied
  */
 struct vta_call {
 	unsigned int cmd;
 	unsigned int min;
 	bool out_always;
 	bool needs_write;
-	int (*run)(struct vta_ctx *ctx, void *data);
-	int (*undo)(struct vta_ctx *ctx, void *data);
+	vta_ioctl_fn *run;
+	vta_ioctl_fn *undo;
 	unsigned int handle;
 	void (*finish)(const void *data);
 };
 
 /*
- * An entry: the call's name in upper and lower case, its structure with the size that it has
- * now and the last member that it had when it was new, and other members of vta_call.
+ * An entry: the call's name in upper and lower case, its structure, the structure's present size
+ * and the last member of its first version, and other members of vta_call.
  */
 #define VTA_CALL(_NAME, _name, _type, _size, _last, ...)			\
 	[_IOC_NR(VTA_IOCTL_##_NAME)] = {					\
@@ -142,7 +142,7 @@ static const struct vta_call vta_calls[] = {
 	VTA_CALL(WAIT_MANY, wait_many, vta_wait_many, 32, index, .out_always = true),
 };
 
-/* The largest. */
+/* The largest structures. */
 static_assert(sizeof(struct vta_info) <= VTA_CALL_SIZE);
 static_assert(sizeof(struct vta_exported) <= VTA_CALL_SIZE);
 
@@ -155,8 +155,8 @@ static void vta_call_undo(const struct vta_call *call, struct vta_ctx *ctx, void
 }
 
 /*
- * Structures are copied in and out once, by the size the caller says. A newer caller may send
- * members that the kernel does not know, if they are zero, and gets zeroes for them.
+ * Structures are copied in and out once, with the size in the caller's request. A newer caller may
+ * send members that the kernel does not know, if they are zero, and gets zeroes back.
  */
 static long vta_ioctl(struct file *file, unsigned int cmd, unsigned long user)
 {
@@ -169,10 +169,7 @@ static long vta_ioctl(struct file *file, unsigned int cmd, unsigned long user)
 	size_t ksize;
 	int ret;
 
-	/*
-	 * On a file that has lost the card every call fails, except for the one that returns the
-	 * cause.
-	 */
+	/* If the file has lost its card, all calls fail but the one that returns the cause. */
 	if (READ_ONCE(ctx->dead) && nr != _IOC_NR(VTA_IOCTL_LOST))
 		return -ENODEV;
 
@@ -295,7 +292,7 @@ static void vta_show_lost(struct seq_file *m, const struct vta_lost *lost)
 	seq_printf(m, "vta-lost:\t%s%s\n", fates[lost->fate], causes[lost->cause]);
 }
 
-/* Without a lock: readers do not wait for users of the card. */
+/* Takes no mutex: readers do not wait for users of the card. */
 static void vta_show_fdinfo(struct seq_file *m, struct file *file)
 {
 	struct vta_ctx *ctx = file->private_data;

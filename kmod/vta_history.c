@@ -3,8 +3,8 @@
  * vta_history.c - the last faults and resets of a card, and their uevents
  *
  * All users may receive uevents, so they do not name a queue's owner (docs/operating.md). Faults
- * happen in interrupts, and as often as a user likes: they are recorded, and a work sends events
- * at a limited rate; then one event says how many were left out.
+ * occur in interrupts, as often as a user likes. So they are recorded, and a work sends uevents at
+ * a limited rate; the next uevent after a pause says how many were left out.
  */
 #include <linux/jiffies.h>
 #include <linux/kobject.h>
@@ -17,11 +17,11 @@
 #include "vta_queue.h"
 #include "vta_user.h"
 
-/* At most so many events of faults in this time. */
+/* At most VTA_HISTORY_BURST uevents of faults in VTA_HISTORY_WINDOW jiffies. */
 #define VTA_HISTORY_BURST	8
 #define VTA_HISTORY_WINDOW	(10 * HZ)
 
-/* ---- Writing down ---- */
+/* ---- Recording ---- */
 
 static void vta_history_queue_work(struct vta_history *history)
 {
@@ -47,7 +47,7 @@ void vta_history_add_fault(const struct vta_queue *q)
 		.fault = q->fault,
 	};
 	memcpy(past->comm, ctx->comm, sizeof(past->comm));
-	/* While events are left out, the work is already scheduled. */
+	/* While uevents are suppressed, the work is scheduled for the end of the window. */
 	if (!history->suppressed)
 		vta_history_queue_work(history);
 	spin_unlock_irqrestore(&history->lock, flags);
@@ -86,7 +86,7 @@ void vta_history_add_reset(struct vta_device *vdev, int ret)
 	spin_unlock_irqrestore(&history->lock, flags);
 }
 
-/* ---- Telling ---- */
+/* ---- Uevents ---- */
 
 static void vta_history_send(struct vta_device *vdev, char *env[])
 {
@@ -119,7 +119,7 @@ static void vta_history_send_reset(struct vta_device *vdev, const struct vta_pas
 	vta_history_send(vdev, env);
 }
 
-/* Takes a reset whose event is due. */
+/* Finds the next reset whose uevent is due. */
 static bool vta_history_next_reset(struct vta_history *history, struct vta_past_reset *past)
 {
 	bool found;
@@ -134,7 +134,7 @@ static bool vta_history_next_reset(struct vta_history *history, struct vta_past_
 	return found;
 }
 
-/* The same for a fault; if it is too early, *wait is the delay in jiffies. */
+/* Finds the next fault whose uevent is due. If it is too early, *wait is the delay in jiffies. */
 static bool vta_history_next_fault(struct vta_history *history, struct vta_past_fault *past,
 				   u64 *left_out, unsigned long *wait)
 {
@@ -148,7 +148,7 @@ static bool vta_history_next_fault(struct vta_history *history, struct vta_past_
 	if (!history->in_window || time_after(now, history->window_start + VTA_HISTORY_WINDOW)) {
 		history->window_start = now;
 		history->in_window = 0;
-		if (history->suppressed)	/* the last one represents all */
+		if (history->suppressed)	/* send the last one for all */
 			keep = 1;
 		history->suppressed = false;
 	}
@@ -243,7 +243,7 @@ void vta_history_print_resets(struct vta_device *vdev, struct vta_text *text)
 	spin_unlock_irq(&history->lock);
 }
 
-/* ---- Beginning and end ---- */
+/* ---- Init and close ---- */
 
 void vta_history_init(struct vta_device *vdev)
 {

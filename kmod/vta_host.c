@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_host.c - pages of host memory, and showing them to a device
+ * vta_host.c - pages of host memory, and their mapping for a device
  *
- * The pages come in chunks of 2 MiB while these are available cheaply, so that large page-table
- * entries can map them. Card and CPU use the pages at the same time, with no call in between: the
- * bus address must lead to the page itself, and a host that would bounce DMA is refused.
+ * The pages are allocated in chunks of 2 MiB while these are available cheaply, so that large
+ * page-table entries can map them. Card and CPU use the pages at the same time, with no call in
+ * between. So a bus address must lead to the page itself, and a host that would bounce DMA is
+ * refused.
  */
 #include <linux/dma-direct.h>
 #include <linux/dma-map-ops.h>
@@ -22,16 +23,16 @@
 #define VTA_CHUNK_ORDER	(VTA_L1_SHIFT - PAGE_SHIFT)
 
 /*
- * Large requests must fail, and not start the OOM killer. Tables that grow with the pages are
- * allocated in the same way.
+ * Large requests fail instead of starting the OOM killer. The same applies to tables whose size
+ * grows with the number of pages.
  */
 #define VTA_TABLE_GFP	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 #define VTA_PAGE_GFP	(GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 #define VTA_CHUNK_GFP	(GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NORETRY | __GFP_NOWARN)
 
 /*
- * There is nothing to be synchronised. And memory may be mapped several times at once: a
- * process may pin a page twice, and have it written by both.
+ * The memory is coherent, so there is nothing to synchronise. It may also be mapped several times:
+ * a process may pin a page twice, and have the card write it through both mappings.
  */
 #define VTA_DMA_ATTRS	DMA_ATTR_SKIP_CPU_SYNC
 
@@ -63,8 +64,8 @@ int vta_host_alloc(struct vta_host *host, u64 size)
 	int ret;
 
 	/*
-	 * Check first that the pages fit, with their tables of up to 48 bytes a page, instead of
-	 * exhausting the machine's memory.
+	 * Check first that the pages and their tables, of up to 48 bytes a page, are available,
+	 * instead of exhausting the machine's memory.
 	 */
 	if ((long)(total + total / 64) > si_mem_available())
 		return -ENOMEM;
@@ -97,7 +98,7 @@ void vta_host_free(struct vta_host *host)
 	host->nr = 0;
 }
 
-/* The physical address behind a bus address. */
+/* Returns the physical address behind a bus address. */
 static phys_addr_t vta_bus_to_phys(struct device *dev, dma_addr_t bus)
 {
 	struct iommu_domain *domain = iommu_get_domain_for_dev(dev);
@@ -108,7 +109,7 @@ static phys_addr_t vta_bus_to_phys(struct device *dev, dma_addr_t bus)
 	return dma_to_phys(dev, bus);
 }
 
-/* Pieces are bounced one by one, so each is checked. */
+/* Checks each piece, because pieces are bounced one by one. */
 static bool vta_host_is_direct(const struct vta_host *host, struct sg_table *sgt,
 			       struct device *dev)
 {
@@ -139,7 +140,7 @@ struct sg_table *vta_host_map(const struct vta_host *host, struct device *dev,
 						(u64)host->nr << PAGE_SHIFT,
 						ALIGN_DOWN(dma_get_max_seg_size(dev), PAGE_SIZE),
 						VTA_TABLE_GFP);
-	/* Linux before 5.15 leaves the part of the table that it could get. */
+	/* Before 5.15 a failed call leaves a part of the table, which err_table frees. */
 	if (ret)
 		goto err_table;
 	ret = dma_map_sgtable(dev, sgt, dir, VTA_DMA_ATTRS);

@@ -17,7 +17,7 @@ static umode_t vta_hwmon_is_visible(const void *data, enum hwmon_sensor_types ty
 	return 0444;
 }
 
-/* A card that sleeps is not woken up for this: its sensors are not known then. */
+/* Does not resume a suspended card, whose sensors have no data. */
 static int vta_hwmon_read_register(struct vta_device *vdev, u32 reg, u32 *val)
 {
 	int ret = mutex_lock_interruptible(&vdev->lock);
@@ -43,7 +43,7 @@ static int vta_hwmon_read(struct device *dev, enum hwmon_sensor_types type, u32 
 	int ret = vta_hwmon_read_register(dev_get_drvdata(dev), temp ? REG_TEMPERATURE : REG_POWER,
 				     &raw);
 
-	if (!ret)	/* or in microwatts */
+	if (!ret)	/* millidegrees Celsius, or microwatts */
 		*val = temp ? (long)raw + ABSOLUTE_ZERO_MILLICELSIUS : (long)raw * 1000;
 	return ret;
 }

@@ -2,9 +2,9 @@
 /*
  * vta_import.c - dma-bufs of any exporter, as buffers
  *
- * Memory of this driver is taken as it is. For that of others the exporter makes bus addresses,
- * which are good until they are given back: when the buffer is freed or the card goes. How long
- * an exporter takes is its own business: it is asked outside of all locks.
+ * Memory of this driver is shared directly. For other memory the exporter makes bus addresses,
+ * which are valid until the buffer is freed or the card is lost. An exporter may take any time, so
+ * it is called outside of all locks.
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-map-ops.h>
@@ -19,7 +19,7 @@
 #include "vta_mem.h"
 #include "vta_mmu.h"
 
-/* An exporter that does not answer blocks only this work. */
+/* An exporter that does not return blocks only its own work. */
 static struct workqueue_struct *vta_import_wq;
 
 int vta_import_init(void)
@@ -28,7 +28,6 @@ int vta_import_init(void)
 	return vta_import_wq ? 0 : -ENOMEM;
 }
 
-/* Returns when all work is done. */
 void vta_import_exit(void)
 {
 	destroy_workqueue(vta_import_wq);
@@ -38,8 +37,9 @@ void vta_import_exit(void)
 #define VTA_BUS_END	BIT_ULL(52)
 
 /*
- * Only the exporter knows the pages behind the addresses. With an IOMMU, whole pages are never
- * bounced; without, addresses of bounce buffers are known by having to be synchronised.
+ * Checks that no address is that of a bounce buffer. Only the exporter knows the pages behind the
+ * addresses. With an IOMMU, whole pages are never bounced. Without, the DMA API says that bounce
+ * buffers must be synchronised.
  */
 static bool vta_import_is_direct(struct sg_table *sgt, struct device *dev, u64 size)
 {
@@ -114,7 +114,7 @@ static const struct vta_mem_ops vta_import_ops = {
 	.release_later = vta_import_release_later,
 };
 
-/* Takes over the caller's reference to @dmabuf, and its right to map DMA, if it succeeds. */
+/* Takes over the caller's reference to @dmabuf and its vta_dma_get() on success. */
 static struct vta_mem *vta_import_foreign(struct vta_device *vdev, struct dma_buf *dmabuf,
 					  bool write)
 {

@@ -2,8 +2,8 @@
 /*
  * vta_inode.c - an inode of its own for each open file
  *
- * Files that are opened by one name share its inode, and so the list of all their mappings: what
- * one user maps would be searched, and taken away, with what another user loses.
+ * Files that are opened by the same name share its inode, and so the list of all their mappings.
+ * Then revoking the mappings of one file would search, and revoke, those of other users' files.
  */
 #include <linux/fs.h>
 #include <linux/module.h>

@@ -2,8 +2,8 @@
 /*
  * vta_irq.c - interrupt vectors
  *
- * Completions are found in memory. The handler reads one register, EVENT, on the card's own vector,
- * and leaves what it says to the thread.
+ * The handler finds completions in memory. Only the handler of the card's own vector reads a
+ * register, EVENT, which the thread handles.
  */
 #include <linux/interrupt.h>
 #include <linux/moduleparam.h>
@@ -14,7 +14,7 @@
 #include "vta_irq.h"
 #include "vta_waiter.h"
 
-/* Far more than can be overdue. */
+/* The default is far more than can be overdue. */
 static unsigned int vta_max_excess_irqs = 1000;
 module_param_named(max_excess_irqs, vta_max_excess_irqs, uint, 0644);
 MODULE_PARM_DESC(max_excess_irqs,
@@ -26,15 +26,13 @@ MODULE_PARM_DESC(max_vectors,
 		 "Most interrupt vectors of a card, which its queues share (default 0: one for each queue and one more, fewer if there are many cards)");
 
 /*
- * A processor has some 200 vectors for all devices. So many of them are for cards: those that
- * come first have one for each queue, and there is one for the last, too.
+ * A processor has some 200 vectors for all devices. This many are for cards. The first cards get
+ * one for each queue, and later cards fewer, so that one is left for the last card.
  */
 #define VTA_IRQS_PER_CPU	150
 static atomic_t vta_irqs_used;
 
-/*
- * The event is cleared before its records are read, so that a later event interrupts again.
- */
+/* Clears the events before their records are read, so that a later event interrupts again. */
 static bool vta_irq_take_events(struct vta_device *vdev)
 {
 	u32 events = vta_read(vdev, REG_EVENT);
@@ -48,9 +46,9 @@ static bool vta_irq_take_events(struct vta_device *vdev)
 }
 
 /*
- * Each interrupt was asked for: by writing ARM, or by a queue that halts. A card that sends many
- * more is broken, and would keep a processor busy. Each second counts separately; from the second
- * before, one interrupt for each queue may still come.
+ * Each interrupt is due to a write to ARM or to a queue that halts. A card that sends many more is
+ * broken, and would keep a processor busy. Each second counts separately; one interrupt for each
+ * queue may be left from the previous second.
  */
 static bool vta_irq_is_storm(struct vta_vector *vector)
 {
@@ -69,7 +67,7 @@ static bool vta_irq_is_storm(struct vta_vector *vector)
 }
 
 /*
- * Always IRQ_HANDLED: the waiter may be gone by now, and the kernel turns off interrupts that are
+ * Never returns IRQ_NONE, even if the waiter has gone: the kernel disables interrupts that are
  * often unhandled.
  */
 static irqreturn_t vta_irq(int irq, void *data)
@@ -103,8 +101,8 @@ static irqreturn_t vta_irq_thread(int irq, void *data)
 		vta_card_request_reset(vdev, "reported a fatal error");
 	if (events & REG_EVENT_FAULT) {
 		/*
-		 * A queue that halts before the clearing write arrives does not
-		 * interrupt. Reading back makes sure that its record is there.
+		 * A queue that halts before the clearing write arrives does not interrupt. After
+		 * reading back, its record is in memory.
 		 */
 		vta_read(vdev, REG_EVENT);
 		for (i = 0; i < vdev->nr_vectors; i++)
@@ -150,9 +148,9 @@ static unsigned int vta_irq_count_wanted(struct vta_device *vdev)
 }
 
 /*
- * Allocate at most @wanted and request all of them. On failure, *got is how many could
- * be requested, or -1 if none could be allocated: where vectors are taken only by the
- * request, as on x86, that is when the machine turns out to have no more.
+ * Allocates at most @wanted vectors and requests all of them. On failure, *got is the number that
+ * could be requested, or -1 if none could be allocated. x86 allocates a vector only when it is
+ * requested, so the request may fail.
  */
 static int vta_irq_alloc(struct vta_device *vdev, unsigned int wanted, int *got)
 {
@@ -169,7 +167,7 @@ static int vta_irq_alloc(struct vta_device *vdev, unsigned int wanted, int *got)
 		return nr;
 	}
 	vdev->nr_vectors = nr;
-	/* The first may interrupt at once, and then all are looked at. */
+	/* The first vector may interrupt at once, and its thread checks all of them. */
 	for (i = 0; i < nr; i++)
 		vta_irq_init_vector(&vdev->vectors[i], i, vdev);
 
@@ -195,7 +193,7 @@ int vta_irq_init(struct vta_device *vdev)
 	vdev->vectors = kcalloc(wanted, sizeof(*vdev->vectors), GFP_KERNEL);
 	if (!vdev->vectors)
 		return -ENOMEM;
-	/* The last ones are not only for this card: it takes half of what it could have. */
+	/* If vectors run out, take half of those available: other devices need some, too. */
 	while ((ret = vta_irq_alloc(vdev, nr, &got)) == -ENOSPC && got > 0)
 		nr = max(got / 2, 1);
 	if (!ret)
@@ -207,12 +205,11 @@ int vta_irq_init(struct vta_device *vdev)
 
 void vta_irq_fini(struct vta_device *vdev)
 {
-	if (vdev->nr_vectors)	/* else probe came not so far */
+	if (vdev->nr_vectors)	/* else vta_irq_init() has failed */
 		atomic_sub(vdev->nr_vectors, &vta_irqs_used);
 	vta_irq_free(vdev, vdev->nr_vectors);
 }
 
-/* Returns when no handler runs any more. */
 void vta_irq_disable(struct vta_device *vdev)
 {
 	unsigned int i;
@@ -232,7 +229,7 @@ void vta_irq_enable(struct vta_device *vdev)
 
 		atomic64_set(&vector->credit, 0);
 		vector->second_start = jiffies;
-		if (vector->masked) {	/* that was one more */
+		if (vector->masked) {	/* disabled twice */
 			vector->masked = false;
 			enable_irq(irq);
 		}

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_mem.c - memory, of whatever kind, that buffers show to the card
+ * vta_mem.c - memory, of any kind, that buffers show to the card
  *
- * Memory is freed with its last reference. A buffer (vta_buf.c) has one until neither the card
- * nor a CPU mapping can reach it; a dma-buf made of it (vta_export.c) has one until the last of
- * its descriptors, mappings and importers has gone.
+ * Memory is freed with its last reference. A buffer (vta_buf.c) holds one until neither the card
+ * nor a CPU mapping can reach it; an exported dma-buf (vta_export.c) holds one until its last
+ * descriptor, mapping and importer has gone.
  */
 #include <linux/io.h>
 #include <linux/mm.h>
@@ -18,10 +18,10 @@
 #include "vta_mem.h"
 #include "vta_user.h"
 
-/* A CPU page fault maps this much, if it is there. */
+/* Size of the aligned area that a CPU page fault maps. */
 #define VTA_FAULT_AROUND	SZ_2M
 
-/* Clearing card memory gives others a chance in between. */
+/* Bytes of card memory that are cleared in one critical section. */
 #define VTA_CLEAR_STEP	SZ_1M
 
 struct vta_mem *vta_mem_new(struct vta_device *vdev, enum vta_mem_kind kind,
@@ -77,7 +77,7 @@ static int vta_mem_alloc_card(struct vta_mem *mem, struct vta_ctx *ctx)
 	ret = vta_user_charge(vdev, ctx->user, VTA_USER_CARD_MEM, mem->size, ctx->file);
 	if (ret)
 		return ret;
-	/* It has one errno for each limit; here there is one for all. */
+	/* The controller has an errno of its own; this driver has one for all limits. */
 	ret = dmem_cgroup_try_charge(vdev->dmem, mem->size, &mem->dmem, NULL);
 	if (ret) {
 		ret = ret == -EAGAIN ? -EDQUOT : ret;
@@ -130,7 +130,7 @@ static int vta_mem_clear_extent(struct vta_mem *mem, struct vta_ctx *ctx,
 	return 0;
 }
 
-/* The next user must not see what the last one left in card memory. */
+/* Clears card memory, so that a user does not see the data of another. */
 static int vta_mem_clear(struct vta_mem *mem, struct vta_ctx *ctx)
 {
 	unsigned long i;
@@ -140,7 +140,7 @@ static int vta_mem_clear(struct vta_mem *mem, struct vta_ctx *ctx)
 		ret = vta_mem_clear_extent(mem, ctx, &mem->extents.v[i]);
 	if (ret)
 		return ret;
-	wmb();	/* out of the write-combining buffers, before the card is told */
+	wmb();	/* drain write-combined writes before the card can use the memory */
 	return 0;
 }
 
@@ -237,7 +237,7 @@ static int vta_mem_no_pte(pte_t *pte, unsigned long addr, void *data)
 	return 0;
 }
 
-/* Read-only mappings, such as status pages, show a page that is never written. */
+/* A revoked mapping that may be written needs a page of its own; else ZERO_PAGE serves. */
 static bool vta_mem_may_write(const struct vm_fault *vmf)
 {
 	return vmf->vma->vm_flags & VM_MAYWRITE;
@@ -286,7 +286,7 @@ vm_fault_t vta_mem_fault_blank(struct page *blank, struct vm_fault *vmf)
 
 	if (!page)
 		return VM_FAULT_NOPAGE;
-	/* Ordinary memory, whatever the mapping was of. */
+	/* The page is ordinary memory, so do not use the cache attributes of the mapping. */
 	return vmf_insert_pfn_prot(vma, vmf->address, page_to_pfn(page),
 				   vm_get_page_prot(vma->vm_flags));
 }

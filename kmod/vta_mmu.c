@@ -2,9 +2,9 @@
 /*
  * vta_mmu.c - the page table through which the card sees a context's memory
  *
- * docs/hardware.md, section 5. The card keeps valid entries, but never invalid ones: unmapping
- * needs an invalidation before the memory or a table may be used for anything else, mapping none.
- * A second-level table exists as long as it has a valid entry.
+ * docs/hardware.md, section 5. The card caches valid entries, but never invalid ones. So mapping
+ * needs no invalidation; unmapping needs one before the memory or a table may be used for anything
+ * else. A second-level table exists as long as it has a valid entry.
  */
 #include <linux/bitfield.h>
 #include <linux/dma-mapping.h>
@@ -16,20 +16,20 @@
 #include "vta_device.h"
 #include "vta_mmu.h"
 
-/* Charged to the process that needs a table, which is told no before others are killed. */
+/* Tables are charged to the caller, and fail instead of starting the OOM killer. */
 #define VTA_TABLE_GFP	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
 #define VTA_L1_BYTES	(VTA_L1_ENTRIES * sizeof(__le64))
 #define VTA_L2_BYTES	(VTA_L2_ENTRIES * sizeof(__le64))
 
-/* The contract's time is for the card alone; this is for a host that is busy. */
+/* The contract's limit is for the card alone; this one allows for a busy host, too. */
 #define VTA_INVALIDATE_WAIT_MS	(3 * VTA_INVALIDATE_MS)
 
 /**
  * struct vta_table - a second-level table
- * @entries: what the card reads
+ * @entries: the entries, as the card reads them
  * @bus: its bus address
- * @used: valid entries
+ * @used: number of valid entries
  * @node: in vta_spare.tables or vta_mmu.stale
  */
 struct vta_table {
@@ -39,7 +39,7 @@ struct vta_table {
 	struct list_head node;
 };
 
-/* The card reads entries as 64-bit words. */
+/* The card reads entries as 64-bit words, so they are written at once. */
 static void vta_pte_write(__le64 *entry, u64 val)
 {
 	WRITE_ONCE(*entry, cpu_to_le64(val));
@@ -50,7 +50,7 @@ static u64 vta_pte_read(const __le64 *entry)
 	return le64_to_cpu(READ_ONCE(*entry));
 }
 
-/* Zeroed memory for a table. */
+/* Allocates zeroed memory for a table. */
 static __le64 *vta_mmu_alloc_entries(struct vta_device *vdev, size_t size, dma_addr_t *bus)
 {
 	__le64 *entries = dma_alloc_coherent(&vdev->pdev->dev, size, bus, VTA_TABLE_GFP);
@@ -115,7 +115,7 @@ void vta_spare_free(struct vta_spare *spare, struct vta_device *vdev)
 	spare->nr = 0;
 }
 
-/* The table for a first-level entry; if it is not there, one of the spare ones. */
+/* Returns the table of a first-level entry; if there is none yet, it is a spare one. */
 static struct vta_table *vta_mmu_get_table(struct vta_mmu *mmu, unsigned int index,
 					   struct vta_spare *spare)
 {
@@ -133,7 +133,7 @@ static struct vta_table *vta_mmu_get_table(struct vta_mmu *mmu, unsigned int ind
 	return table;
 }
 
-/* One entry of the first level maps what is there. */
+/* Checks whether one first-level entry maps the memory at @addr. */
 static bool vta_mmu_is_block(u64 addr, u64 bus, u64 end)
 {
 	return IS_ALIGNED(addr | bus, VTA_L1_SIZE) && end - addr >= VTA_L1_SIZE;
@@ -160,7 +160,7 @@ void vta_mmu_map(struct vta_mmu *mmu, u64 addr, u64 bus, u64 len, u64 flags,
 {
 	u64 end = addr + len;
 
-	dma_wmb();	/* a queue that runs must not see pages before their zeroes */
+	dma_wmb();	/* a running queue must not see pages before their zeroes */
 	while (addr < end) {
 		unsigned int index = addr >> VTA_L1_SHIFT;
 		struct vta_table *table;
@@ -178,7 +178,7 @@ void vta_mmu_map(struct vta_mmu *mmu, u64 addr, u64 bus, u64 len, u64 flags,
 		}
 		addr += step;
 		bus += step;
-		if (IS_ALIGNED(addr, VTA_L1_SIZE))	/* GiBs of pages take their time */
+		if (IS_ALIGNED(addr, VTA_L1_SIZE))	/* GiBs of pages take long */
 			cond_resched();
 	}
 }
@@ -204,7 +204,7 @@ static int vta_mmu_invalidate(struct vta_mmu *mmu)
 	int ret;
 
 	mutex_lock(&vdev->tlb_lock);
-	/* The register write comes after all entries: writel() sees to that. */
+	/* writel() orders the register write after those to the entries. */
 	vta_write(vdev, REG_TLB_INVALIDATE, mmu->id);
 	ret = vta_read_poll(vdev, REG_TLB_INVALIDATE, val,
 			    !(val & REG_TLB_INVALIDATE_BUSY) || vta_is_dead(val),
@@ -212,7 +212,7 @@ static int vta_mmu_invalidate(struct vta_mmu *mmu)
 	mutex_unlock(&vdev->tlb_lock);
 
 	/*
-	 * What was written reads back, which zeroes and ones of no card do not, but for
+	 * The register reads back the context. An absent card reads as zeroes or ones, which are
 	 * contexts 0 and 255.
 	 */
 	if (ret || vta_is_dead(val) || FIELD_GET(REG_TLB_INVALIDATE_CONTEXT, val) != mmu->id ||
@@ -223,7 +223,7 @@ static int vta_mmu_invalidate(struct vta_mmu *mmu)
 	return 0;
 }
 
-/* Clears entries of one table, from one address to another. */
+/* Clears the entries of one table for the addresses from @addr to @end. */
 static void vta_mmu_clear_entries(struct vta_mmu *mmu, struct vta_table *table, u64 addr, u64 end)
 {
 	unsigned int index = addr >> VTA_L1_SHIFT;
@@ -255,7 +255,7 @@ int vta_mmu_unmap(struct vta_mmu *mmu, u64 addr, u64 len)
 		table = mmu->tables[addr >> VTA_L1_SHIFT];
 		if (table)
 			vta_mmu_clear_entries(mmu, table, addr, next);
-		else	/* a block, or nothing */
+		else	/* a block, or unmapped */
 			vta_pte_write(&mmu->l1[addr >> VTA_L1_SHIFT], 0);
 		cond_resched();
 	}

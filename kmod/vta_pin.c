@@ -5,9 +5,9 @@
  * Documentation/core-api/pin_user_pages.rst, case 2: long-term pins. They are counted against
  * RLIMIT_MEMLOCK, in mm->pinned_vm ("VmPin" in /proc/PID/status) and in the user's locked_vm.
  *
- * Shared pages of a file that its file system cleans are pinned for reading only: the file system
- * would not know of what is written after cleaning one (the kernel itself refuses it since 6.5),
- * and marking a page dirty waits for its lock, which FUSE may hold for as long as a user likes.
+ * Shared file pages that a file system cleans are pinned for reading only. The file system would
+ * not notice writes after it has cleaned the page (the kernel itself refuses this since 6.5), and
+ * marking a page dirty waits for its lock, which FUSE may hold for as long as a user likes.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -24,13 +24,13 @@
 #include "vta_mmu.h"
 #include "vta_user.h"
 
-/* So many pages are pinned and given back between two looks at signals. */
+/* Pages that are pinned or unpinned between two checks for signals. */
 #define VTA_PIN_BATCH	1024ul
 
 /*
- * The process is charged, as the kernel's own long-term pins are, and its user, as by
- * io_uring: a process that has ended leaves its pins to a file that others hold. And the
- * user of the card, which may be many IDs of a namespace.
+ * Charges three: the process, as the kernel's own long-term pins do; its user, as io_uring does,
+ * because the pins of a process that has ended remain while others hold the file; and the user of
+ * the card, which stands for all IDs of a user namespace.
  */
 static int vta_pin_charge(struct vta_mem *mem, struct vta_user *user)
 {
@@ -99,7 +99,7 @@ static const struct vta_mem_ops vta_pin_ops = {
 	.release = vta_pin_release,
 };
 
-/* The kernel has refused to pin a page with @ret: what would a person say? */
+/* Refines an -EFAULT of pin_user_pages(): no access, or pages of a file that are refused. */
 static int vta_pin_map_error(unsigned long addr, bool write, int ret)
 {
 	struct mm_struct *mm = current->mm;
@@ -119,7 +119,7 @@ static int vta_pin_map_error(unsigned long addr, bool write, int ret)
 	return ret;
 }
 
-/* Pins what is at @addr, and some of what follows. */
+/* Pins pages from @addr on, at least one and at most a batch. */
 static int vta_pin_batch(struct vta_mem *mem, unsigned long addr)
 {
 	struct vta_host *host = &mem->host;
@@ -138,7 +138,7 @@ static int vta_pin_batch(struct vta_mem *mem, unsigned long addr)
 	for (i = 0; i < got && mem->dirty; i++) {
 		if (vta_page_is_swap_backed(host->pages[host->nr + i]))
 			continue;
-		/* Not dirtied: they have not been written yet. */
+		/* They have not been written yet, so do not mark them dirty. */
 		unpin_user_pages(host->pages + host->nr, got);
 		return -EOPNOTSUPP;
 	}
@@ -153,7 +153,7 @@ struct vta_mem *vta_pin_mem(struct vta_ctx *ctx, unsigned long start, u64 size, 
 
 	if (IS_ERR(mem))
 		return mem;
-	/* Large pages of the process have their places in its addresses. */
+	/* Huge pages are aligned in the process's address space, too. */
 	mem->skew = start & (VTA_L1_SIZE - 1);
 	mem->dirty = write;
 	ret = vta_pin_charge(mem, ctx->user);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_pm.c - the machine sleeps, hibernates and is shut down; the card does
+ * vta_pm.c - power management: system suspend, hibernation, shutdown, runtime PM
  *
- * When the machine goes to sleep, processes have been stopped. All queues stop behind the
- * descriptor in hand, and the card's memory in use is copied to the host's (vta_shadow.c). On the
- * way back the card is reset and set up again, and each queue goes on where it was. A card that no
- * file has open, and no dma-buf has memory of, may be put into D3hot at any time.
+ * When the machine is suspended, processes have been frozen. All queues stop after their current
+ * descriptor, and the card memory in use is copied to the host (vta_shadow.c). Resume resets the
+ * card, programs it again, and restarts each queue after its last completed descriptor. A card
+ * without open files, and without dma-bufs of its memory, may be put into D3hot at any time.
  */
 #include <linux/iopoll.h>
 #include <linux/pci.h>
@@ -20,10 +20,11 @@
 #include "vta_queue.h"
 #include "vta_reset.h"
 
-/* A descriptor in hand has so long to end; then its queue, to be aborted. */
+/* Time for a paused queue to complete its descriptor. */
 #define VTA_PM_STOP_MS		5000
+/* Time for an aborted queue to stop. */
 #define VTA_PM_ABORT_MS		(30 * VTA_ABORT_MS)
-/* A card that has not been needed for so long may sleep. */
+/* An idle card is suspended after this time. */
 #define VTA_PM_IDLE_MS		1000
 
 /* ---- The queues ---- */
@@ -61,27 +62,27 @@ static int vta_pm_pause_queues(struct vta_device *vdev)
 			return -ETIME;
 	}
 	vta_pm_for_queues(vdev, vta_queue_save_tail);
-	/* A card that is not there may read as zeroes, as queues that have stopped do. */
+	/* An absent card may read as zeroes, like queues that have stopped. */
 	return vta_card_is_present(vdev) ? 0 : -ENODEV;
 }
 
-/* ---- Sleep of the machine ---- */
+/* ---- System suspend and resume ---- */
 
-/* Neither reset nor without power since it was left alone. */
+/* Checks that the card was neither reset nor without power since vta_pm_stop_card(). */
 static bool vta_pm_card_is_intact(struct vta_device *vdev)
 {
 	return vta_card_is_present(vdev) && vta_read(vdev, REG_EVENT_ENABLE) == REG_EVENT_ALL &&
 	       vta_read(vdev, REG_GENERATION) == vdev->card_generation;
 }
 
-/* Nothing is executed by then, and the card is not accessed any more. */
+/* Disables an idle card, which is not accessed any more until it resumes. */
 static void vta_pm_stop_card(struct vta_device *vdev)
 {
 	vta_write(vdev, REG_CONTROL, 0);
 	vta_card_set_state(vdev, VTA_STATE_SUSPENDED);
 }
 
-/* The card as it was; what it does not remember, the driver does. */
+/* Resets the card, and restores its memory, contexts and queues. */
 static int vta_pm_restore_card(struct vta_device *vdev)
 {
 	struct vta_ctx *ctx;
@@ -127,8 +128,8 @@ static void vta_pm_resume_card(struct vta_device *vdev)
 }
 
 /*
- * @save: its memory, too. A card that fails here is reset, which leaves nothing to be saved;
- * without memory for the copy the machine stays awake.
+ * Suspends a live card; with @save, copies its memory. A card that fails is reset, and then has
+ * nothing to be saved. Without memory for the copy, the card resumes and suspend fails.
  */
 static int vta_pm_suspend_card(struct vta_device *vdev, bool save)
 {
@@ -175,7 +176,7 @@ static int __maybe_unused vta_pm_suspend(struct device *dev)
 	return vta_pm_suspend_device(dev, true);
 }
 
-/* The image of the machine has the card's memory by now. */
+/* The hibernation image contains the card's memory already. */
 static int __maybe_unused vta_pm_poweroff(struct device *dev)
 {
 	return vta_pm_suspend_device(dev, false);
@@ -193,8 +194,8 @@ static int __maybe_unused vta_pm_resume(struct device *dev)
 }
 
 /*
- * Memory for the copy is taken while processes run and others can give theirs; before
- * hibernation reserves memory for its image.
+ * Allocates memory for the copy while processes run, so that memory can be reclaimed, and before
+ * hibernation allocates memory for its image.
  */
 static int vta_pm_notify(struct notifier_block *notifier, unsigned long event, void *data)
 {
@@ -225,7 +226,7 @@ void vta_pm_shutdown(struct pci_dev *pdev)
 	vta_card_retire(pci_get_drvdata(pdev), VTA_CAUSE_SHUTDOWN);
 }
 
-/* ---- Sleep of the card ---- */
+/* ---- Runtime PM ---- */
 
 static int __maybe_unused vta_pm_runtime_suspend(struct device *dev)
 {
@@ -233,7 +234,7 @@ static int __maybe_unused vta_pm_runtime_suspend(struct device *dev)
 	bool busy;
 
 	mutex_lock(&vdev->lock);
-	/* An open file keeps the card awake; a dma-buf can be mapped when none is. */
+	/* Open files keep the card awake, but a dma-buf can be mapped without an open file. */
 	busy = vta_cardmem_avail(vdev->cardmem) != vdev->caps.mem_size;
 	if (!busy && vdev->state == VTA_STATE_LIVE)
 		vta_pm_stop_card(vdev);
@@ -245,8 +246,8 @@ static int __maybe_unused vta_pm_runtime_suspend(struct device *dev)
 }
 
 /*
- * D3hot keeps registers; a slot without power does not. No file has lost anything by
- * that, nor is it a reset that the card needed.
+ * A card in D3hot keeps its registers, unless its slot had no power. Then the card is restored; no
+ * file was open, and this does not count as a reset that the card needed.
  */
 static int __maybe_unused vta_pm_runtime_resume(struct device *dev)
 {
@@ -280,7 +281,7 @@ const struct dev_pm_ops vta_pm_ops = {
 	SET_RUNTIME_PM_OPS(vta_pm_runtime_suspend, vta_pm_runtime_resume, NULL)
 };
 
-/* If it does is the administrator's business: power/control is "on" at first. */
+/* Runtime PM begins when an administrator writes "auto" to power/control. */
 void vta_pm_begin(struct vta_device *vdev)
 {
 	struct device *dev = &vdev->pdev->dev;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_queue.c - queues of the card in the hands of a context
+ * vta_queue.c - queues of a context: creation, end, memory, ioctls, doorbells
  *
- * docs/hardware.md, section 6. Ring and status page are buffers of the context
- * (vta_buf.c); descriptors and doorbells of users never pass through here.
+ * docs/hardware.md, section 6. Ring and status page are buffers of the context (vta_buf.c). Users
+ * write descriptors and doorbells themselves; the driver handles neither.
  */
 #include <linux/bitfield.h>
 #include <linux/capability.h>
@@ -45,8 +45,8 @@ void vta_queue_put(struct vta_queue *q)
 }
 
 /*
- * Not under vta_ctx.lock: a waiter of one queue does not wait for the end of another. A queue
- * that has not been started, or is being stopped, has vta_queue.error set.
+ * Does not take vta_ctx.lock, so that a waiter of one queue does not wait for the end of another.
+ * A queue that has not been started, or has been stopped, has vta_queue.error set.
  */
 struct vta_queue *vta_queue_get(struct vta_ctx *ctx, u32 id)
 {
@@ -72,12 +72,12 @@ void vta_queue_revoke(struct vta_queue *q, int error)
 		return;
 	WRITE_ONCE(q->stopped, true);
 	vta_queue_close(q, error);
-	/* The doorbell will belong to another queue; page faults on it find that it is revoked. */
+	/* Another queue will get the doorbell. Page faults on this mapping find @stopped set. */
 	unmap_mapping_range(ctx->inode->i_mapping,
 			    (loff_t)VTA_DOORBELL_PGOFF(q->id) << PAGE_SHIFT, PAGE_SIZE, 1);
 }
 
-/* Frees the number; the card has dropped the queue. */
+/* Frees the number and its charge, and drops the table's reference. */
 static void vta_queue_free_id(struct vta_queue *q)
 {
 	struct vta_device *vdev = q->ctx->vdev;
@@ -100,7 +100,7 @@ void vta_queue_free(struct vta_queue *q)
 	vta_queue_free_id(q);
 }
 
-/* ---- Its memory: ring, status page and, if it keeps the core's state, room for that ---- */
+/* ---- Memory: ring, status page and, with VTA_QUEUE_KEEP, room for the core's state ---- */
 
 static int vta_queue_alloc_buf(struct vta_queue *q, enum vta_queue_buf which, u64 size, u32 flags)
 {
@@ -117,7 +117,7 @@ static int vta_queue_alloc_buf(struct vta_queue *q, enum vta_queue_buf which, u6
 	return 0;
 }
 
-/* Before they are published: from the first of them on. */
+/* Frees the buffers from @first on, which have not been published. */
 static void vta_queue_discard_bufs(struct vta_queue *q, unsigned int first)
 {
 	unsigned int i;
@@ -147,7 +147,7 @@ static int vta_queue_alloc_bufs(struct vta_queue *q, const struct vta_queue_crea
 	return 0;
 }
 
-/* Those before @end; under vta_ctx.lock. */
+/* Removes the buffers before @end from card and context; under vta_ctx.lock. */
 static int vta_queue_revoke_bufs(struct vta_queue *q, unsigned int end)
 {
 	unsigned int i;
@@ -160,14 +160,14 @@ static int vta_queue_revoke_bufs(struct vta_queue *q, unsigned int end)
 	return ret;
 }
 
-/* Those before @end were published; a context that is dead has them no more. */
+/* Undoes the publishing of the buffers before @end; a dead context has dropped them. */
 static void vta_queue_unpublish_bufs(struct vta_queue *q, unsigned int end)
 {
 	struct vta_ctx *ctx = q->ctx;
 
 	mutex_lock(&ctx->lock);
 	if (!ctx->dead)
-		vta_queue_revoke_bufs(q, end);	/* if this fails, the card's reset will do it */
+		vta_queue_revoke_bufs(q, end);	/* if this fails, the card's reset frees them */
 	vta_buf_unlock(ctx);
 }
 
@@ -187,9 +187,9 @@ static int vta_queue_publish_bufs(struct vta_queue *q)
 	return 0;
 }
 
-/* ---- Its life ---- */
+/* ---- Creation and end ---- */
 
-/* Makes a queue with its number and its memory, which is not published yet. */
+/* Allocates a queue with its number and its memory, which is not published yet. */
 static struct vta_queue *vta_queue_alloc(struct vta_ctx *ctx, const struct vta_queue_create *arg)
 {
 	struct vta_device *vdev = ctx->vdev;
@@ -251,14 +251,14 @@ static int vta_queue_publish(struct vta_queue *q)
 	lockdep_assert_held(&ctx->lock);
 
 	q->setup.status = sg_dma_address(q->bufs[VTA_QUEUE_STATUS]->sgt->sgl);
-	/* Into a place that is reserved. */
+	/* The entry is reserved. */
 	xa_store(&ctx->queues, q->id, q, GFP_NOWAIT);
 	ctx->nr_queues++;
 	/* A card that fails here will be reset, which frees the queue. */
 	return vta_queue_start(q);
 }
 
-/* The part that sleeps for the user's memory. */
+/* Publishes the buffers and reserves the table's entry; may sleep for the user's memory. */
 static int vta_queue_prepare(struct vta_queue *q)
 {
 	struct vta_ctx *ctx = q->ctx;
@@ -357,8 +357,8 @@ out:
 }
 
 /*
- * The halted queue is stopped and started again; ring, status page and doorbell stay where they
- * are. The card forgets descriptors after the fault, until a doorbell submits them again.
+ * Stops the halted queue and starts it again; ring, status page and doorbell stay mapped. The card
+ * forgets the descriptors after the fault, until a doorbell submits them again.
  */
 int vta_ioctl_queue_recover(struct vta_ctx *ctx, void *data)
 {
@@ -386,7 +386,7 @@ int vta_ioctl_queue_recover(struct vta_ctx *ctx, void *data)
 	return ret;
 }
 
-/* ---- What it signals, and why it halted ---- */
+/* ---- Its eventfd and its fault ---- */
 
 int vta_ioctl_queue_event(struct vta_ctx *ctx, void *data)
 {
@@ -397,7 +397,7 @@ int vta_ioctl_queue_event(struct vta_ctx *ctx, void *data)
 
 	if (arg->flags || arg->pad || arg->fd < -1)
 		return -EINVAL;
-	/* Otherwise any number of eventfds could be pending. */
+	/* Limits the number of pending eventfds. */
 	ret = vta_notify_wait(&ctx->notify);
 	if (ret)
 		return ret;
@@ -436,7 +436,7 @@ int vta_ioctl_fault(struct vta_ctx *ctx, void *data)
 	return ret;
 }
 
-/* ---- The doorbell in a process ---- */
+/* ---- Doorbell mappings ---- */
 
 static vm_fault_t vta_doorbell_fault(struct vm_fault *vmf)
 {
@@ -489,7 +489,7 @@ int vta_queue_mmap(struct vta_ctx *ctx, struct vm_area_struct *vma)
 	if (!q || q->stopped)
 		return -EINVAL;
 
-	/* A child's doorbell write by mistake would be hard to find. */
+	/* Not inherited: an accidental doorbell write by a child would be hard to find. */
 	vm_flags_set(vma, VM_DONTCOPY);
 	vma->vm_page_prot = pgprot_decrypted(pgprot_noncached(vma->vm_page_prot));
 	kref_get(&q->ref);

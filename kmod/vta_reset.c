@@ -2,16 +2,16 @@
 /*
  * vta_reset.c - starting, resetting and giving up the card
  *
- * A card that breaks the contract may touch memory at any time, so nothing of that memory is
- * freed until the card has been reset or cannot master the bus any more. That is decided here and
- * nowhere else: all others call vta_card_request_reset() and keep what they have. The steps are
- * in docs/reliability.md. A reset revokes the card from every open file.
+ * A card that breaks the contract may access memory at any time. So none of that memory is freed
+ * until the card has been reset or cannot master the bus any more. Only this file decides that:
+ * other code calls vta_card_request_reset() and keeps its memory. docs/reliability.md has the
+ * steps. A reset revokes the card from every open file.
  *
- * Locks: a thread that resets holds the lock of the PCI device, which the PCI core's resets
- * need, and inside it vta_device.lock. A thread that holds neither asks vta_reset_work().
- * A reset of the function takes locks of the PCI core inside which the core tells drivers of
- * errors. So vta_device.lock is released over it (VTA_STATE_FUNCTION_RESET); the lock of the
- * PCI device keeps out other resets, sleep and removal, and vta_card_lock() the rest.
+ * Locks. A thread that resets holds the lock of the PCI device, which the PCI core's resets need,
+ * and inside it vta_device.lock. A thread that holds neither queues vta_reset_work(). A function
+ * reset takes locks of the PCI core, under which the core also calls the error handlers below. So
+ * vta_device.lock is released during a function reset (VTA_STATE_FUNCTION_RESET): the lock of the
+ * PCI device excludes other resets, suspend and removal, and vta_card_lock() excludes all else.
  */
 #include <linux/jiffies.h>
 #include <linux/moduleparam.h>
@@ -29,7 +29,7 @@
 #include "vta_user.h"
 #include "vta_watch.h"
 
-/* The lock of the PCI device, or the card's sleep, is in the way: tried again after this. */
+/* Delay of another try if the PCI device is locked, or the card does not resume. */
 #define VTA_RESET_RETRY_MS	20
 
 static unsigned int vta_max_resets = 5;
@@ -60,23 +60,23 @@ void vta_card_set_state(struct vta_device *vdev, enum vta_state state)
 	WRITE_ONCE(vdev->state, state);
 	if (state == VTA_STATE_LIVE) {
 		vta_irq_enable(vdev);
-		/* If the work ran while the card was asleep, it has done nothing. */
+		/* If the work ran while the card was suspended, it has done nothing. */
 		if (vta_card_reset_is_pending(vdev))
 			vta_card_queue_reset(vdev, 0);
 	}
-	/* The card stays awake while it is lent: nothing else holds it then. */
+	/* Keep the card awake while the PCI core owns it. */
 	if (state == VTA_STATE_PCI_OWNED)
 		pm_runtime_get_noresume(&vdev->pdev->dev);
 	if (old == VTA_STATE_PCI_OWNED)
 		pm_runtime_put_noidle(&vdev->pdev->dev);
-	/* A thread that is about to wait either is woken, or sees the new state. */
+	/* A thread that is about to wait is either woken, or sees the new state. */
 	smp_mb();
 	wake_up_var(&vdev->state);
 }
 
 /*
- * Frees the contexts' memory, and sets the fate and cause that files report which have just lost
- * the card. It has stopped, or cannot reach memory any more.
+ * Records why each open file lost the card, and frees its memory. The card must be stopped or off
+ * the bus.
  */
 static void vta_reset_drop_ctxs(struct vta_device *vdev, enum vta_fate fate, enum vta_cause cause)
 {
@@ -91,10 +91,10 @@ static void vta_reset_drop_ctxs(struct vta_device *vdev, enum vta_fate fate, enu
 /* ---- The steps ---- */
 
 /*
- * A card that has lost its configuration by an unannounced reset gets the one saved by probe.
- * Otherwise the present configuration is saved, which may have changed since.
+ * Saves the present configuration, which may have changed since probe. A card that has lost it in
+ * an unannounced reset gets the one saved by probe.
  */
-static void vta_card_keep_config(struct vta_device *vdev)
+static void vta_reset_keep_config(struct vta_device *vdev)
 {
 	u16 command = 0;
 
@@ -103,7 +103,7 @@ static void vta_card_keep_config(struct vta_device *vdev)
 		pci_load_saved_state(vdev->pdev, vdev->pci_config);
 }
 
-/* The card is off the bus meanwhile, so contexts that are closed may free their memory. */
+/* Resets the PCI function. The card is off the bus meanwhile, so closed contexts free memory. */
 static int vta_reset_function(struct vta_device *vdev)
 {
 	struct pci_dev *pdev = vdev->pdev;
@@ -111,17 +111,17 @@ static int vta_reset_function(struct vta_device *vdev)
 
 	device_lock_assert(&pdev->dev);
 
-	/* The PCI core would wait a minute for a missing card. */
+	/* The PCI core would wait a minute for an absent card. */
 	if (!pci_device_is_present(pdev))
 		return -ENODEV;
-	/* The PCI core holds this while it tells the driver of a reset that it has just done. */
+	/* The PCI core holds this lock while it calls vta_reset_done(). */
 	if (!pci_cfg_access_trylock(pdev))
 		return -EBUSY;
 	pci_clear_master(pdev);
 	vta_reset_drop_ctxs(vdev, VTA_FATE_PENDING, READ_ONCE(vdev->history.cause));
 	vta_card_set_state(vdev, VTA_STATE_FUNCTION_RESET);
 	mutex_unlock(&vdev->lock);
-	vta_card_keep_config(vdev);
+	vta_reset_keep_config(vdev);
 	ret = __pci_reset_function_locked(pdev);
 	pci_restore_state(pdev);
 	pci_clear_master(pdev);
@@ -136,10 +136,10 @@ static int vta_reset_function(struct vta_device *vdev)
 	return vta_card_is_present(vdev) ? 0 : -ENODEV;
 }
 
-/* Resets by the mildest step that works. */
+/* Resets the card by the mildest step that works. */
 static int vta_reset_escalate(struct vta_device *vdev)
 {
-	/* The card takes no reset while it is in one. */
+	/* The card ignores a reset while it is in reset. */
 	int ret = vta_card_wait_ready(vdev);
 
 	if (!ret)
@@ -157,7 +157,7 @@ static int vta_reset_escalate(struct vta_device *vdev)
 	return ret;
 }
 
-/* Counts one, too. */
+/* Counts a reset that the card needed; true if there were too many in a minute. */
 static bool vta_reset_is_too_often(struct vta_device *vdev)
 {
 	unsigned int max = READ_ONCE(vta_max_resets);
@@ -172,7 +172,7 @@ static bool vta_reset_is_too_often(struct vta_device *vdev)
 
 /* ---- Before and after ---- */
 
-/* Revokes the card from all files, and stops its interrupts. */
+/* Revokes the card from all files, and disables its interrupts. */
 static void vta_reset_begin(struct vta_device *vdev, enum vta_state state)
 {
 	struct vta_ctx *ctx;
@@ -185,7 +185,7 @@ static void vta_reset_begin(struct vta_device *vdev, enum vta_state state)
 	vta_card_set_state(vdev, state);
 }
 
-/* With @ret 0 the card was reset; otherwise it is taken off the bus and given up. */
+/* Restarts the card after a reset; with an error in @ret, gives it up and takes it off the bus. */
 static void vta_reset_end(struct vta_device *vdev, int ret)
 {
 	lockdep_assert_held(&vdev->lock);
@@ -203,7 +203,7 @@ static void vta_reset_end(struct vta_device *vdev, int ret)
 		return;
 	}
 	vdev->generation++;
-	pci_set_master(vdev->pdev);	/* a card given up had lost it */
+	pci_set_master(vdev->pdev);	/* cleared if the card had been given up */
 	vta_card_start(vdev);
 	/* Requests from now on mean the next reset. */
 	vta_history_add_reset(vdev, 0);
@@ -222,8 +222,8 @@ void vta_card_recover(struct vta_device *vdev, enum vta_cause cause, const char 
 }
 
 /*
- * Only try the lock of the PCI device: removal of the driver holds this lock, and waits for this
- * work.
+ * Resets the card if the PCI device is not locked. Does not wait for the lock: removal of the
+ * driver holds it, and waits for this work.
  */
 static bool vta_reset_try_recover(struct vta_device *vdev)
 {
@@ -252,7 +252,6 @@ void vta_reset_work(struct work_struct *work)
 		vta_card_queue_reset(vdev, VTA_RESET_RETRY_MS);
 }
 
-/* By an administrator, or after a reset by the PCI core: not counted as needed by the card. */
 int vta_card_reset_now(struct vta_device *vdev, enum vta_cause cause, const char *reason)
 {
 	int ret;
@@ -279,7 +278,7 @@ void vta_card_retire(struct vta_device *vdev, enum vta_cause cause)
 	int ret;
 
 	mutex_lock(&vdev->lock);
-	/* The PCI core does not wait for a driver that is unbound amid a recovery. */
+	/* The driver may be unbound while the PCI core owns the card. */
 	pci_owned = vdev->state == VTA_STATE_PCI_OWNED;
 	vta_reset_begin(vdev, pci_owned ? VTA_STATE_PCI_OWNED : VTA_STATE_RESETTING);
 	/* A card that was pulled out is not accessed: each read would time out. */
@@ -291,17 +290,17 @@ void vta_card_retire(struct vta_device *vdev, enum vta_cause cause)
 			    pci_owned || vta_card_is_present(vdev) ? cause : VTA_CAUSE_UNPLUGGED);
 	vta_card_set_state(vdev, VTA_STATE_REMOVED);
 	mutex_unlock(&vdev->lock);
-	vta_shadow_release(vdev);	/* pulled out while the machine slept */
-	/* They still unmap memory from the card. */
+	vta_shadow_release(vdev);	/* there is one if the card was pulled out during suspend */
+	/* Contexts that are being closed still unmap memory from the card. */
 	wait_var_event(&vdev->nr_closing, !atomic_read(&vdev->nr_closing));
 }
 
-/* ---- Lent to the PCI core ---- */
+/* ---- Owned by the PCI core ---- */
 
 /*
- * All files lose the card, and it gets off the bus, so that their memory can go. The PCI
- * core takes a lock of its own between the calls that come now, and inside them, so
- * vta_device.lock cannot be held from one to the other.
+ * Revokes the card from all files, and takes it off the bus to free their memory. The PCI core
+ * takes a lock of its own between and inside its next calls, so vta_device.lock cannot be held
+ * from one call to the next.
  */
 static void vta_reset_give_to_pci(struct vta_device *vdev, enum vta_fate fate, enum vta_cause cause,
 				  const char *reason)
@@ -317,24 +316,24 @@ static void vta_reset_give_to_pci(struct vta_device *vdev, enum vta_fate fate, e
 static const char vta_reason_function[] = "the PCI function was reset";
 static const char vta_reason_bus[] = "of an error on the bus";
 
-/* The PCI core resets the function, for an administrator say. */
+/* The PCI core is about to reset the function, for example for an administrator. */
 static void vta_reset_prepare(struct pci_dev *pdev)
 {
 	vta_reset_give_to_pci(pci_get_drvdata(pdev), VTA_FATE_PENDING, VTA_CAUSE_FUNCTION,
 			      vta_reason_function);
 }
 
-/* The driver resets the card again before a file can be opened. It may have been given up. */
+/* Resets the card once more before files can be opened, even a card that was given up. */
 static void vta_reset_done(struct pci_dev *pdev)
 {
 	vta_card_reset_now(pci_get_drvdata(pdev), VTA_CAUSE_FUNCTION, vta_reason_function);
 }
 
 /*
- * The PCI core has found an error on the way to the card. If the link still works, one
- * transaction was lost, which the card tells of by a fault, if it was the card's. Else the
- * card may not be accessed until the core says that it is over. If the write that takes it
- * off the bus does not arrive, the link is down, and nothing of the card's arrives either.
+ * The PCI core has found an error on the way to the card. With a working link only one transaction
+ * was lost; if it was the card's, the card raises a fault. Else the card may not be accessed until
+ * the core calls vta_error_resume(). If the write that takes the card off the bus does not arrive,
+ * the link is down, and no write of the card arrives either.
  */
 static pci_ers_result_t vta_error_detected(struct pci_dev *pdev, pci_channel_state_t state)
 {
@@ -357,7 +356,7 @@ static pci_ers_result_t vta_error_detected(struct pci_dev *pdev, pci_channel_sta
 	}
 }
 
-/* No card on the bus needs a reset of the link. Does this one still work? */
+/* No device on the bus needs a reset of the link. Checks that this card still works. */
 static pci_ers_result_t vta_mmio_enabled(struct pci_dev *pdev)
 {
 	struct vta_device *vdev = pci_get_drvdata(pdev);
@@ -370,9 +369,10 @@ static pci_ers_result_t vta_mmio_enabled(struct pci_dev *pdev)
 }
 
 /*
- * A card that did not come back is given up when the core says that it is over. It is none of the
- * core's business before: that would give up all others on the bus with it. The card has not been
- * pci_owned if another on the bus asked for this reset, or if the driver was bound after the error.
+ * The link was reset. A card that does not answer is given up by vta_error_resume(). Do not return
+ * DISCONNECT before that: the PCI core would disconnect every device on the bus. The state is not
+ * PCI_OWNED yet if another device on the bus needed this reset, or if the driver was bound after
+ * the error.
  */
 static pci_ers_result_t vta_slot_reset(struct pci_dev *pdev)
 {

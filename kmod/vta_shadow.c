@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_shadow.c - the card's memory, kept in the host's while the machine sleeps
+ * vta_shadow.c - the card's memory, kept in host memory during suspend
  *
- * The CPU would read uncached memory at some 50 MB/s, so the card's copy engine does it. All queues
- * have been stopped, and will be started again from what the driver knows, so queue 0 and context
- * 0 can be borrowed. For each batch of pages in use, those of both sides are mapped to consecutive
- * device addresses, and one COPY moves them.
+ * The CPU would read uncached memory at some 50 MB/s, so the card's copy engine copies it. All
+ * queues have been stopped, and the driver will program them again, so queue 0 and context 0 can be
+ * used. For each batch of pages, those of card and host are mapped to consecutive device addresses,
+ * and one COPY moves them.
  */
 #include <linux/bitmap.h>
 #include <linux/delay.h>
@@ -22,9 +22,9 @@
 #include "vta_pm.h"
 #include "vta.h"
 
-/* One COPY: some ms, and at most 16 second-level tables for each side. */
+/* Bytes of one COPY, which takes some ms and at most 16 second-level tables for each side. */
 #define VTA_SHADOW_BATCH		SZ_32M
-/* How long one may take on a host that is busy. */
+/* Time-out of one COPY, on a busy host. */
 #define VTA_SHADOW_MS		10000
 
 /* Device addresses. */
@@ -32,20 +32,20 @@
 #define VTA_SHADOW_HOST		SZ_512M
 #define VTA_SHADOW_CARD		SZ_1G
 
-/* The borrowed context and queue. */
+/* The context and the queue that are used. */
 #define VTA_SHADOW_CTX		0
 #define VTA_SHADOW_QUEUE		0
 
 /**
- * struct vta_shadow - what the card's memory held
- * @host: pages of the host, at least as many as there are set bits in @used
+ * struct vta_shadow - a copy of the card's memory
+ * @host: pages of the host, at least one for each bit that is set in @used
  * @sgt: their bus addresses
- * @saved: what was in use has been copied to @host
- * @shared: memory that the card sees: the ring and the status page of the queue
+ * @saved: the pages in use have been copied to @host
+ * @shared: ring and status page of the queue
  * @shared_bus: its bus address
  * @mmu: the context
  * @submitted: descriptors submitted to the queue since its start
- * @used: a bit for each page of the card's memory
+ * @used: a bit for each page of the card's memory, set if the page is in use
  */
 struct vta_shadow {
 	struct vta_host host;
@@ -58,7 +58,7 @@ struct vta_shadow {
 	unsigned long used[];
 };
 
-/* Of @shared: a ring of two descriptors, and the status page. */
+/* Layout of vta_shadow.shared: a ring of two descriptors, and the status page. */
 #define VTA_SHADOW_RING_ORDER	1
 #define VTA_SHADOW_STATUS		VTA_STATUS_ALIGN
 
@@ -67,7 +67,7 @@ static unsigned long vta_shadow_pages(const struct vta_device *vdev)
 	return vdev->caps.mem_size >> PAGE_SHIFT;
 }
 
-/* ---- Memory for it ---- */
+/* ---- Memory for the copy ---- */
 
 static void vta_shadow_free_host(struct vta_device *vdev)
 {
@@ -96,7 +96,7 @@ static int vta_shadow_alloc_host(struct vta_device *vdev, unsigned long pages)
 	return 0;
 }
 
-/* The context and the queue's memory. */
+/* Allocates the context, and ring and status page of the queue. */
 static int vta_shadow_create(struct vta_device *vdev)
 {
 	struct device *dev = &vdev->pdev->dev;
@@ -159,7 +159,7 @@ int vta_shadow_reserve(struct vta_device *vdev)
 
 /* ---- Copying ---- */
 
-/* Starts the queue, which only the driver knows. */
+/* Starts queue 0 in context 0, with the driver's own ring. */
 static int vta_shadow_start_queue(struct vta_device *vdev)
 {
 	struct vta_shadow *shadow = vdev->shadow;
@@ -172,14 +172,14 @@ static int vta_shadow_start_queue(struct vta_device *vdev)
 	int ret;
 
 	shadow->submitted = 0;
-	ret = vta_mmu_disable(&shadow->mmu);	/* whichever file has it */
+	ret = vta_mmu_disable(&shadow->mmu);	/* a file may use context 0 */
 	if (ret)
 		return ret;
 	vta_mmu_enable(&shadow->mmu);
 	return vta_card_start_queue(vdev, VTA_SHADOW_QUEUE, &setup);
 }
 
-/* If the card may still reach what will be freed, it may not use the bus. */
+/* Stops the queue. If that fails, takes the card off the bus, because the ring will be freed. */
 static int vta_shadow_stop_queue(struct vta_device *vdev)
 {
 	int ret;
@@ -222,7 +222,7 @@ static int vta_shadow_copy_batch(struct vta_device *vdev, u32 dst, u32 src, u32 
 	return -ETIME;
 }
 
-/* From the page of the card's memory that comes next; how much was mapped, or an error. */
+/* Maps a batch of pages from *bit on. Returns the number of bytes mapped, or an error. */
 static long vta_shadow_map_batch(struct vta_device *vdev, struct sg_dma_page_iter *host,
 				 unsigned long *bit)
 {

@@ -2,8 +2,8 @@
 /*
  * vta_sysfs.c - /sys/class/vta/vtaN: the card's properties and use
  *
- * One value a file. config/ has the names of TVM's vta_config.json, counters/ those of the card's
- * debug counters (docs/hardware.md, section 12) and is there if the card has them.
+ * Each file has one value. config/ has the names of TVM's vta_config.json. counters/ has those of
+ * the card's debug counters (docs/hardware.md, section 12), and exists if the card has counters.
  */
 #include <linux/capability.h>
 #include <linux/delay.h>
@@ -36,12 +36,12 @@ VTA_ATTR(hw_ver, "%u.%u.%u", vdev->caps.hw_ver >> 16 & 0xff, vdev->caps.hw_ver >
 	 vdev->caps.hw_ver & 0xff);
 VTA_ATTR(serial, "%016llx", vdev->caps.serial);
 VTA_ATTR(clock_khz, "%u", vdev->caps.clock_khz);
-/* Card memory: all of it, and what neither buffers nor dma-bufs have. */
+/* Card memory: all of it, and the part that neither buffers nor dma-bufs use. */
 VTA_ATTR(mem_size, "%llu", vdev->caps.mem_size);
 VTA_ATTR(mem_free, "%llu", vta_cardmem_avail(vdev->cardmem));
-/* Host memory in buffers, rings and status pages, with what dma-bufs keep. */
+/* Host memory in buffers, rings, status pages and dma-bufs. */
 VTA_ATTR(host_bytes, "%lld", atomic64_read(&vdev->host_bytes));
-/* Memory of processes that is pinned. */
+/* Pinned memory of processes. */
 VTA_ATTR(pinned_bytes, "%lld", atomic64_read(&vdev->pinned_bytes));
 /* Host memory in the page tables of all contexts. */
 VTA_ATTR(page_table_bytes, "%lld", atomic64_read(&vdev->table_bytes));
@@ -52,7 +52,7 @@ VTA_ATTR(contexts_used, "%u", READ_ONCE(vdev->nr_ctxs) + atomic_read(&vdev->nr_c
 VTA_ATTR(vectors, "%u", vdev->nr_vectors);
 VTA_ATTR(generation, "%u", READ_ONCE(vdev->generation));
 
-/* Calls that had to wait because their user's queues fault too often. */
+/* Calls that were delayed because their user's queues fault too often. */
 VTA_ATTR(throttled, "%d", atomic_read(&vdev->throttled));
 
 static ssize_t state_show(struct device *dev, struct device_attribute *attr, char *buf)
@@ -85,7 +85,7 @@ static ssize_t reset_store(struct device *dev, struct device_attribute *attr, co
 		return ret;
 	if (!sure)
 		return count;
-	/* Not while the PCI core resets the card, nor while it waits for the driver's removal. */
+	/* The PCI core may reset the card, or removal of the driver may wait for this call. */
 	if (!device_trylock(dev->parent)) {
 		msleep(20);
 		return restart_syscall();
@@ -97,8 +97,8 @@ static ssize_t reset_store(struct device *dev, struct device_attribute *attr, co
 static DEVICE_ATTR_WO(reset);
 
 /*
- * Not the driver core's file of this name: its write takes the device's lock, with which the
- * removal of the driver waits for the write.
+ * The driver core has a file of this name, too, but its write takes the device's lock: removal of
+ * the driver holds that lock while it waits for the write.
  */
 static ssize_t coredump_store(struct device *dev, struct device_attribute *attr, const char *buf,
 			      size_t count)
@@ -110,8 +110,8 @@ static ssize_t coredump_store(struct device *dev, struct device_attribute *attr,
 static DEVICE_ATTR_WO(coredump);
 
 /*
- * The last ones, a line each: records of several values, as they were at one moment. Only root
- * may see whose queue has faulted, and where.
+ * One line for each of the last faults; a line has several values because they belong together.
+ * Only root may see the owner of a queue that has faulted, and the address.
  */
 static ssize_t fault_log_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
@@ -131,7 +131,7 @@ static ssize_t reset_log_show(struct device *dev, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RO(reset_log);
 
-/* A record a line, USER WEIGHT, of those whose weight is not 1; written one at a time. */
+/* Reads as a line "USER WEIGHT" for each user whose weight is not 1; takes one line at a time. */
 static ssize_t user_weights_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	struct vta_text text = { .buf = buf, .size = PAGE_SIZE };
@@ -215,7 +215,7 @@ static const struct attribute_group vta_recovery_group = {
 	.attrs = vta_recovery_attrs,
 };
 
-/* An attribute that its function knows by a number. */
+/* An attribute whose function gets a number. */
 #define VTA_NR_ATTR(_name, _show, _nr)							\
 	(&((struct dev_ext_attribute) {							\
 		__ATTR(_name, 0444, _show, NULL), (void *)(_nr)				\
@@ -226,7 +226,7 @@ static unsigned long vta_attr_nr(struct device_attribute *attr)
 	return (unsigned long)container_of(attr, struct dev_ext_attribute, attr)->var;
 }
 
-/* Totals of all users, from memory: the card is not accessed. */
+/* Totals of all users, from memory; does not access the card. */
 static ssize_t vta_usage_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	struct vta_usage usage;
@@ -271,8 +271,8 @@ static const struct attribute_group vta_config_group = {
 };
 
 /*
- * A counter is two registers that are read one after the other, hence the lock. Every
- * user may read it, so a card that sleeps is not woken up for it.
+ * Takes the lock because a counter is two registers. Any user may read a counter, so a suspended
+ * card is not resumed.
  */
 static ssize_t vta_counter_show(struct device *dev, struct device_attribute *attr, char *buf)
 {

@@ -121,7 +121,7 @@ TRACE_EVENT(vta_reset_request,
 	TP_printk("vta%d %s", __entry->card, __get_str(why))
 );
 
-/* perf, trace-cmd and bpftrace read the format: they know the numbers, not the kernel's names. */
+/* perf, trace-cmd and bpftrace read the format, in which the names need their numbers. */
 TRACE_DEFINE_ENUM(VTA_STEP_ABORT);
 TRACE_DEFINE_ENUM(VTA_STEP_SOFT_RESET);
 TRACE_DEFINE_ENUM(VTA_STEP_FUNCTION_RESET);

@@ -2,9 +2,8 @@
 /*
  * vta_usage.c - usage of an open file, and of all files of a card
  *
- * The card counts launches in each queue's status record, from the start of the queue; what it had
- * counted before the queue was stopped or started anew is added up here. Reading it costs no
- * access to the card.
+ * The card counts work in each queue's status record, from the start of the queue. When a queue is
+ * stopped or started again, its counts are added to totals. Reading usage does not access the card.
  */
 #include "vta_ctx.h"
 #include "vta_device.h"

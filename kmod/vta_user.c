@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_user.c - a user's resources, over all of the user's open files: limits, share
+ * vta_user.c - a user's resources, in all of the user's open files: limits, share
  *
- * The driver's host memory is limited as the card's resources are: it belongs to no process, so
- * the OOM killer does not find its user. Pinned memory is counted for RLIMIT_MEMLOCK (vta_pin.c).
+ * The driver's host memory is limited like the card's resources: it belongs to no process, so the
+ * OOM killer does not find its user. Pinned memory is counted for RLIMIT_MEMLOCK (vta_pin.c).
  *
  * The card shares its engines between groups of queues, by time and weight, and records the debt
- * of each (docs/hardware.md, section 6). Each user with a context has one. A user that closes all
- * files keeps it until the largest possible debt would be paid off, so that opening again does not
- * cancel a debt. If groups run out, such a group is given to another user.
+ * of each group (docs/hardware.md, section 6). Each user with a context has a group. A user that
+ * closes all files keeps the group until the largest possible debt would be paid off, so that
+ * opening the card again does not cancel a debt. If groups run out, such a group is given to
+ * another user.
  */
 #include <linux/bitmap.h>
 #include <linux/capability.h>
@@ -55,9 +56,9 @@ MODULE_PARM_DESC(max_user_faults,
 #define VTA_GROUP_DEBT_MAX_NS	BIT_ULL(34)
 
 /*
- * A user can have many IDs in a user namespace of its own, so the namespace's maker counts: that
- * of the outermost, if there are several. But root makes namespaces for other users, which the
- * kernel's IDs distinguish.
+ * Returns the user to be charged. A user can have many IDs in a user namespace of its own, so
+ * charge the owner of the outermost user namespace. Namespaces that root has made for other users
+ * do not count: the kernel's IDs distinguish those users.
  */
 static kuid_t vta_user_uid(void)
 {
@@ -71,7 +72,7 @@ static kuid_t vta_user_uid(void)
 	return uid;
 }
 
-/* Whether the user has no references, and its faults and its group are long ago. */
+/* True if the user has no references, and its faults and its group have expired. */
 static bool vta_user_is_idle(const struct vta_user *user)
 {
 	u64 now = ktime_get_ns();
@@ -81,7 +82,7 @@ static bool vta_user_is_idle(const struct vta_user *user)
 	       atomic64_read(&user->faults_until) <= (s64)now;
 }
 
-/* Closing and opening again does not reset the count of faults. */
+/* Frees idle users; others are kept, so that closing all files does not clear the faults. */
 static void vta_user_free_idle(struct vta_device *vdev)
 {
 	struct vta_user *user, *next;
@@ -117,7 +118,7 @@ static struct vta_user *vta_user_alloc(kuid_t uid)
 	return user;
 }
 
-/* Under users_lock: the existing user, or @new, which is set to NULL. */
+/* Finds the existing user, or adds *new and sets it to NULL; under users_lock. */
 static struct vta_user *vta_user_find(struct vta_device *vdev, struct vta_user **new)
 {
 	struct vta_user *user;
@@ -147,7 +148,7 @@ struct vta_user *vta_user_get(struct vta_device *vdev)
 	return user;
 }
 
-/* This clears the card's record of the group, if the user has one. */
+/* Writes the weight of the user's group, if any; the card sets the group's credit to 0. */
 static void vta_user_write_weight(struct vta_device *vdev, const struct vta_user *user)
 {
 	lockdep_assert_held(&vdev->users_lock);
@@ -185,7 +186,7 @@ void vta_user_print_weights(struct vta_device *vdev, struct vta_text *text)
 	spin_unlock(&vdev->users_lock);
 }
 
-/* The user that has a group and has been without contexts for longest. */
+/* Finds the user that has a group, and has had no contexts for the longest time. */
 static struct vta_user *vta_user_find_oldest(struct vta_device *vdev)
 {
 	struct vta_user *user, *oldest = NULL;
@@ -271,7 +272,7 @@ u64 vta_user_limit(const struct vta_device *vdev, enum vta_user_resource res)
 	};
 	u64 limit = totals[res] * min(READ_ONCE(*percents[res]), 100u) / 100;
 
-	/* At least one, even if the card has few. */
+	/* At least one queue and one context, even if the card has few. */
 	return limit || res < VTA_USER_QUEUES ? limit : 1;
 }
 
@@ -295,7 +296,7 @@ int vta_user_charge(struct vta_device *vdev, struct vta_user *user, enum vta_use
 {
 	int ret = vta_user_charge_below(vdev, user, res, nr, vta_user_limit(vdev, res));
 
-	/* The opener's capability is checked only of users that have reached a limit. */
+	/* The opener's capability matters only if the limit is reached. */
 	if (ret && file_ns_capable(file, &init_user_ns, CAP_SYS_RESOURCE))
 		ret = vta_user_charge_below(vdev, user, res, nr, U64_MAX);
 	return ret;
@@ -335,7 +336,7 @@ void vta_user_charge_hang(struct vta_user *user, u64 ns)
 		vta_user_charge_ns(user, ns);
 }
 
-/* The faults allowed in a second do not wait. */
+/* Returns the time to wait: the faults that are allowed in a second are free. */
 static s64 vta_user_faults_ahead_ns(const struct vta_user *user)
 {
 	if (!READ_ONCE(vta_max_user_faults))

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_watch.c - finding a card that hangs
+ * vta_watch.c - the watchdog: finds a card that hangs
  *
- * The watchdog looks at the card every VTA_WATCH_MS while a thread waits for a queue or polls a
- * file. As long as all queues that are waited for make progress, which is seen in memory, it reads
- * no register. A descriptor that takes vta_hang_ms longer than its queue's limit hangs: that queue
- * is aborted, and if the engine's next descriptor hangs as well, the card is reset. Nothing here
- * depends on what users write to rings or close: a card that keeps the contract is never found to
- * hang. A failure is reported only after two checks, and time in which the machine was paused
- * does not count (docs/reliability.md).
+ * The watchdog checks the card every VTA_WATCH_MS while a thread waits for a queue or polls a file.
+ * It reads registers only if a queue that a thread waits for makes no progress in memory. A
+ * descriptor that takes vta_hang_ms longer than its queue's limit hangs. Then that queue is
+ * aborted; if the engine's next descriptor hangs as well, the card is reset. The checks do not
+ * depend on what users write to rings or close: a card that keeps the contract is never found to
+ * hang. A failure is reported only after two checks, and time in which the machine was paused does
+ * not count (docs/reliability.md).
  */
 #include <linux/bitfield.h>
 #include <linux/ktime.h>
@@ -33,8 +33,8 @@ MODULE_PARM_DESC(hang_ms,
 /* ---- Records in memory ---- */
 
 /*
- * Whether an interrupt has been lost. It may still be on its way, so it counts as lost only if it
- * was late at the last check already. Then the watchdog wakes the waiters instead.
+ * Returns true if an interrupt has been lost. An interrupt may still be on its way, so it counts as
+ * lost only if it was overdue at the last check already. Then the watchdog wakes the waiters.
  */
 static bool vta_watch_check_interrupt(struct vta_queue *q)
 {
@@ -55,7 +55,7 @@ static bool vta_watch_check_interrupt(struct vta_queue *q)
 	return lost;
 }
 
-/* Under vta_vector.lock. */
+/* Samples the progress of a queue; under vta_vector.lock. */
 static void vta_watch_sample_queue(struct vta_watch *watch, struct vta_queue *q)
 {
 	bool waited = q->watch.waited || !list_empty(&q->waiters.node);
@@ -79,7 +79,7 @@ static void vta_watch_sample_queue(struct vta_watch *watch, struct vta_queue *q)
 	}
 }
 
-/* Whether registers must be read. */
+/* Samples the progress of all queues. Returns true if registers must be read. */
 static bool vta_watch_sample_queues(struct vta_device *vdev)
 {
 	struct vta_watch *watch = &vdev->watch;
@@ -100,7 +100,7 @@ static bool vta_watch_sample_queues(struct vta_device *vdev)
 
 /* ---- Registers of queues ---- */
 
-/* The running queue of that number, or NULL. */
+/* Finds the running queue of that number, or NULL. */
 static struct vta_queue *vta_watch_find_queue(struct vta_vector *vector, u32 id)
 {
 	struct vta_queue *q;
@@ -114,7 +114,7 @@ static struct vta_queue *vta_watch_find_queue(struct vta_vector *vector, u32 id)
 	return NULL;
 }
 
-/* A descriptor that waits for no engine and no SIGNAL takes no time. */
+/* True if the current descriptor waits for no engine and no SIGNAL, and so takes no time. */
 static bool vta_watch_is_stuck(u32 state)
 {
 	u32 hand = FIELD_GET(REG_QUEUE_STATE_HAND, state);
@@ -122,7 +122,7 @@ static bool vta_watch_is_stuck(u32 state)
 	return state & REG_QUEUE_STATE_BUSY && (hand == VTA_HAND_NONE || hand == VTA_HAND_SHORT);
 }
 
-/* It was told to stop at the last check. */
+/* Checks that a queue has stopped that was aborted at the last check. */
 static void vta_watch_check_aborted(struct vta_queue *q, u32 state)
 {
 	if (!(state & (REG_QUEUE_STATE_STATE | REG_QUEUE_STATE_BUSY)))
@@ -131,7 +131,7 @@ static void vta_watch_check_aborted(struct vta_queue *q, u32 state)
 		vta_card_request_reset(q->ctx->vdev, "does not stop a queue");
 }
 
-/* Registers and memory agree by then (hardware.md, section 10). */
+/* Checks a queue without progress: registers and records agree by now (hardware.md, section 10). */
 static void vta_watch_check_stalled(struct vta_queue *q, u32 state, u64 seq)
 {
 	unsigned int hang_ms = READ_ONCE(vta_hang_ms);
@@ -149,7 +149,7 @@ static void vta_watch_check_stalled(struct vta_queue *q, u32 state, u64 seq)
 				       "does not execute descriptors that need no engine");
 }
 
-/* Checks a queue without progress. Sets the bit of the engine that it is ready for. */
+/* Checks a queue. Sets the bit of the engine that its current descriptor waits for. */
 static void vta_watch_check_queue(struct vta_device *vdev, u32 id, unsigned long *ready)
 {
 	u32 state = vta_read(vdev, REG_QUEUE_STATE(id));
@@ -176,14 +176,14 @@ static void vta_watch_check_queue(struct vta_device *vdev, u32 id, unsigned long
 
 /* ---- Registers of engines ---- */
 
-/* How long a queue's descriptor may take, in ns of card time; U64_MAX: no limit. */
+/* Returns the time limit of a queue's descriptors, in ns of card time; U64_MAX: no limit. */
 static u64 vta_watch_time_limit(struct vta_device *vdev, u32 id)
 {
 	struct vta_vector *vector = vta_irq_vector(vdev, id);
 	u64 limit = U64_MAX;
 	struct vta_queue *q;
 
-	/* If the queue is being ended, the thread that ends it waits for the card. */
+	/* A queue that is being destroyed is not found: the thread that destroys it waits. */
 	spin_lock_irq(&vector->lock);
 	q = vta_watch_find_queue(vector, id);
 	if (q && q->setup.time_limit)
@@ -192,7 +192,7 @@ static u64 vta_watch_time_limit(struct vta_device *vdev, u32 id)
 	return limit;
 }
 
-/* Aborts the descriptor, which may take @ns, if the engine still executes it. */
+/* Aborts the queue, and charges @ns, if the engine still executes its descriptor. */
 static void vta_watch_abort_queue(struct vta_device *vdev, unsigned int e, u32 id, u64 ns)
 {
 	struct vta_watch_engine *engine = &vdev->watch.engines[e];
@@ -211,7 +211,7 @@ static void vta_watch_abort_queue(struct vta_device *vdev, unsigned int e, u32 i
 	spin_unlock_irq(&vector->lock);
 }
 
-/* @ready: a queue waits for the engine. */
+/* Checks an engine. @ready: a queue waits for it. */
 static void vta_watch_check_engine(struct vta_device *vdev, unsigned int e, bool ready)
 {
 	struct vta_watch_engine *engine = &vdev->watch.engines[e];
@@ -233,7 +233,7 @@ static void vta_watch_check_engine(struct vta_device *vdev, unsigned int e, bool
 		return;
 	if (!busy)
 		vta_card_request_reset(vdev, "does not start submitted descriptors");
-	/* The abort has ended one; this is the next that has begun, and none between. */
+	/* The abort has ended one descriptor, and this one is the next that has begun. */
 	else if (engine->aborted != VTA_WATCH_NEVER &&
 		 ((moves - engine->aborted) & REG_ENGINE_MOVES_MAX) == 2)
 		vta_card_request_reset(vdev, "hangs");
@@ -243,7 +243,7 @@ static void vta_watch_check_engine(struct vta_device *vdev, unsigned int e, bool
 
 /* ---- Registers of the card ---- */
 
-/* Checks the card itself. False if a reset was requested. */
+/* Checks the card itself. Returns false if a reset was requested. */
 static bool vta_watch_check_card(struct vta_device *vdev)
 {
 	struct vta_watch *watch = &vdev->watch;
@@ -276,7 +276,7 @@ void vta_watch_restart(struct vta_device *vdev)
 		vdev->watch.engines[e] = (struct vta_watch_engine) { .aborted = VTA_WATCH_NEVER };
 }
 
-/* Under vta_device.lock, so not amid a reset. */
+/* Reads registers; under vta_device.lock, so not during a reset. */
 static void vta_watch_check_registers(struct vta_device *vdev)
 {
 	struct vta_watch *watch = &vdev->watch;
@@ -294,7 +294,7 @@ static void vta_watch_check_registers(struct vta_device *vdev)
 		vta_watch_check_engine(vdev, n, test_bit(n, &ready));
 }
 
-/* ---- When ---- */
+/* ---- Schedule ---- */
 
 void vta_watch_work(struct work_struct *work)
 {
@@ -302,7 +302,7 @@ void vta_watch_work(struct work_struct *work)
 	struct vta_watch *watch = &vdev->watch;
 	/* Not jiffies, which lose time in a virtual machine whose ticks are periodic. */
 	u64 now = ktime_get_ns(), passed = now - watch->checked_ns;
-	/* From one look to the next passes a period, and little more. */
+	/* Between two checks a period passes, and little more, unless the machine is paused. */
 	bool late = passed > 2ull * VTA_WATCH_MS * NSEC_PER_MSEC;
 
 	watch->paused_ns = watch->rearm && late ? passed : 0;
