@@ -169,7 +169,7 @@ static int vta_buf_map_dma(struct vta_buf *buf)
 	sgt = vta_host_map(&buf->mem->host, &vdev->pdev->dev, vta_buf_dir(buf));
 	if (PTR_ERR_OR_ZERO(sgt) == -EOPNOTSUPP)
 		dev_err_ratelimited(&vdev->dev,
-				    "this host would copy what card and processes share: boot without swiotlb=force or memory encryption, or with an IOMMU\n");
+				    "this host would bounce the card's DMA: boot without swiotlb=force or memory encryption, or with an IOMMU\n");
 	if (IS_ERR(sgt))
 		return PTR_ERR(sgt);
 	buf->sgt = sgt;

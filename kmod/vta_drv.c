@@ -124,7 +124,7 @@ static int vta_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	vdev->cdev.owner = THIS_MODULE;
 	ret = cdev_device_add(&vdev->cdev, &vdev->dev);
 	if (ret) {
-		dev_err(&pdev->dev, "cannot make %s (%d)\n", dev_name(&vdev->dev), ret);
+		dev_err(&pdev->dev, "cannot register %s (%d)\n", dev_name(&vdev->dev), ret);
 		goto err_stop;
 	}
 	vta_hwmon_init(vdev);

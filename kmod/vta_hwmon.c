@@ -73,7 +73,7 @@ void vta_hwmon_init(struct vta_device *vdev)
 	hwmon = hwmon_device_register_with_info(&vdev->pdev->dev, "vta", vdev, &vta_hwmon_chip,
 						NULL);
 	if (IS_ERR(hwmon))
-		dev_warn(&vdev->dev, "no sensors (%ld)\n", PTR_ERR(hwmon));
+		dev_warn(&vdev->dev, "cannot register sensors (%ld)\n", PTR_ERR(hwmon));
 	else
 		vdev->hwmon = hwmon;
 }

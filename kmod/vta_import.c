@@ -138,7 +138,7 @@ static struct vta_mem *vta_import_foreign(struct vta_device *vdev, struct dma_bu
 		return ERR_PTR(ret);
 	/* Exporters use many errors for unsupported imports. */
 	dev_err_ratelimited(&vdev->dev,
-			    "a dma-buf of %s cannot be imported (%d): its driver does not give it to this card, or not without copying\n",
+			    "a dma-buf of %s cannot be imported (%d): its driver refuses this card, or this host would bounce the card's DMA\n",
 			    dmabuf->exp_name, ret);
 	return ERR_PTR(-EOPNOTSUPP);
 }

@@ -78,7 +78,7 @@ static irqreturn_t vta_irq(int irq, void *data)
 	if (vta_irq_is_storm(vector)) {
 		disable_irq_nosync(irq);
 		atomic_inc(&vector->vdev->interrupt_storms);
-		vta_card_request_reset(vector->vdev, "interrupts without end");
+		vta_card_request_reset(vector->vdev, "interrupt storm");
 		return IRQ_HANDLED;
 	}
 	if (vector->nr == VTA_EVENT_VECTOR && vta_irq_take_events(vector->vdev))
@@ -199,7 +199,7 @@ int vta_irq_init(struct vta_device *vdev)
 	if (!ret)
 		atomic_add(vdev->nr_vectors, &vta_irqs_used);
 	else if (got >= 0)
-		dev_err(&vdev->pdev->dev, "cannot have interrupt %d of %u (%d)\n", got, nr, ret);
+		dev_err(&vdev->pdev->dev, "cannot request interrupt %d of %u (%d)\n", got, nr, ret);
 	return ret;
 }
 

@@ -55,7 +55,7 @@ static int vta_pm_pause_queues(struct vta_device *vdev)
 	vta_pm_for_queues(vdev, vta_queue_pause);
 	if (!vta_pm_wait_paused(vdev, VTA_PM_STOP_MS)) {
 		dev_warn(&vdev->dev,
-			 "work takes longer than %d ms, and is aborted for the machine to sleep\n",
+			 "a descriptor takes longer than %d ms: its queue is aborted, so that the machine can suspend\n",
 			 VTA_PM_STOP_MS);
 		vta_pm_for_queues(vdev, vta_queue_abort_paused);
 		if (!vta_pm_wait_paused(vdev, VTA_PM_ABORT_MS))
@@ -99,7 +99,7 @@ static int vta_pm_restore_card(struct vta_device *vdev)
 	if (ret)
 		return ret;
 	if (vta_read64(vdev, REG_SERIAL_LO) != vdev->caps.serial) {
-		dev_err(&vdev->dev, "another card has come back\n");
+		dev_err(&vdev->dev, "another card is in the slot after resume\n");
 		return -ENODEV;
 	}
 	if (!intact)
@@ -153,7 +153,7 @@ static int vta_pm_suspend_card(struct vta_device *vdev, bool save)
 
 static void vta_pm_report_no_memory(struct vta_device *vdev, int ret)
 {
-	dev_err(&vdev->dev, "no memory for a copy of the card's (%d): close what uses it before the machine sleeps\n",
+	dev_err(&vdev->dev, "no host memory to save the card's memory (%d): end programs that use the card, then suspend again\n",
 		ret);
 }
 

@@ -151,7 +151,7 @@ static int vta_reset_escalate(struct vta_device *vdev)
 	}
 	/* The driver's state belongs to the card that was bound. */
 	if (!ret && vta_read64(vdev, REG_SERIAL_LO) != vdev->caps.serial) {
-		dev_err(&vdev->dev, "another card has come back: unbind the driver from it, and bind it again\n");
+		dev_err(&vdev->dev, "another card is in the slot: unbind the driver from it, and bind it again\n");
 		return -ENODEV;
 	}
 	return ret;
