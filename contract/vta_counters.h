@@ -6,8 +6,8 @@
 #define VTA_COUNTERS_H
 
 /*
- * X(NAME, name) for each counter, by number from 0: the contract's name, and the one that
- * files and structures have.
+ * X(NAME, name) for each counter, by number from 0: the contract's name, and the name in files and
+ * structures.
  */
 #define VTA_COUNTER_LIST(X)				\
 	X(MMIO_READS, mmio_reads)			\

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * vta_faults.h - words for why a queue halted (docs/hardware.md, section 8)
+ * vta_faults.h - words for the faults of queues (docs/hardware.md, section 8)
  *
- * The numbers are those of enum vta_fault_reason and enum vta_access in uapi/vta.h. X(NAME,
- * word, text): the enumerator is VTA_FAULT_NAME or VTA_ACCESS_NAME; @word is for programs
- * and stays what it is, @text for people.
+ * The numbers are those of enum vta_fault_reason and enum vta_access in uapi/vta.h. X(NAME, word,
+ * text): the enumerator is VTA_FAULT_NAME or VTA_ACCESS_NAME; @word is for programs and never
+ * changes, @text is for people.
  */
 #ifndef VTA_FAULTS_H
 #define VTA_FAULTS_H
 
-/* What the card says, by number from 0. */
+/* Faults that the card records, by number from 0. */
 #define VTA_CARD_FAULTS(X)						\
 	X(NONE, "none", "no fault")					\
 	X(PAGE, "page", "address not mapped")				\
@@ -25,13 +25,13 @@
 	X(DOORBELL, "doorbell", "more submitted than the ring holds")	\
 	X(TIME, "time", "time limit reached")
 
-/* Faults that the driver reports: a card that breaks the contract, and before sleep. */
+/* Faults that the driver records: of a card that breaks the contract, and before suspend. */
 #define VTA_DRIVER_FAULTS(X)						\
 	X(CARD, "card", "the card's records make no sense")		\
 	X(HANG, "hang", "the card hangs")				\
 	X(SLEEP, "sleep", "aborted for the machine to sleep")
 
-/* What the access was for, by number from 0. */
+/* Purposes of the access that faulted, by number from 0. */
 #define VTA_ACCESSES(X)							\
 	X(NONE, "none", "no access")					\
 	X(RING, "ring", "descriptor fetch")				\

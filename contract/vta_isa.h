@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * vta_isa.h - the core's configuration, instructions and micro-ops, and what they cost
+ * vta_isa.h - the core's configuration, instructions and micro-ops, and their cycles
  *
- * Follows docs/isa.md, which is normative, and is the only place where these numbers
- * stand: the module, the emulated card, the library, the operators, the tools and the
- * kernels in OpenCL C include it. All functions are inline, call nothing and may be used by
- * any thread.
+ * Follows docs/isa.md, which is normative. These numbers are defined only here: the module, the
+ * emulated card, the library, the operators, the tools and the kernels in OpenCL C include this
+ * file. All functions are inline, call no others and may be used by any thread.
  *
  * Lists are macros of the form LIST(X), which expand to X(...) for each entry.
  */
@@ -27,7 +26,7 @@ typedef ulong uint64_t;
 
 /* ---- Configuration (section 1) ---- */
 
-/* X(name, field, least, most): the values, base-2 logarithms, by vta_config.json's names */
+/* X(name, field, least, most): values, as base-2 logarithms, with the names of vta_config.json */
 #define VTA_ISA_CONFIG(X)				\
 	X(LOG_INP_WIDTH, log_inp_width, 1, 3)		\
 	X(LOG_WGT_WIDTH, log_wgt_width, 1, 3)		\
@@ -39,7 +38,7 @@ typedef ulong uint64_t;
 	X(LOG_WGT_BUFF_SIZE, log_wgt_buff_size, 0, 24)	\
 	X(LOG_ACC_BUFF_SIZE, log_acc_buff_size, 0, 24)
 
-#define VTA_ISA_LOG_DEPTH_MAX	16	/* what sram_base reaches */
+#define VTA_ISA_LOG_DEPTH_MAX	16	/* sram_base has 16 bits */
 #define VTA_ISA_WORD_BITS	64
 #define VTA_ISA_UOP_BITS	32
 
@@ -49,7 +48,7 @@ struct vta_isa_config {
 #undef VTA_ISA_FIELD
 };
 
-/* The configuration in any structure with fields of these names; @from: a pointer to it */
+/* Copies the configuration from any structure with fields of these names; @from: its address */
 #define VTA_ISA_CONFIG_OF(from)	{ VTA_ISA_CONFIG_FIELDS(from) }
 #define VTA_ISA_CONFIG_FIELDS(from)				\
 	.log_inp_width = (int)(from)->log_inp_width,		\
@@ -63,14 +62,14 @@ struct vta_isa_config {
 	.log_acc_buff_size = (int)(from)->log_acc_buff_size
 
 /**
- * struct vta_isa_shape - what follows from a configuration, as base-2 logarithms
+ * struct vta_isa_shape - sizes that follow from a configuration, as base-2 logarithms
  * @inp_bytes: bytes of an element of INP and OUT
- * @wgt_bytes: of WGT
- * @acc_bytes: of ACC
+ * @wgt_bytes: bytes of an element of WGT
+ * @acc_bytes: bytes of an element of ACC
  * @uop: depth of the micro-op scratchpad in elements, and the width of its indices
- * @inp: of the input scratchpad
- * @wgt: of the weight scratchpad
- * @acc: of the accumulators' scratchpad
+ * @inp: depth of the input scratchpad
+ * @wgt: depth of the weight scratchpad
+ * @acc: depth of the accumulator scratchpad
  *
  * Values may be negative if the configuration is not valid.
  */
@@ -96,19 +95,19 @@ static inline struct vta_isa_shape vta_isa_shape(const struct vta_isa_config *c)
 	return s;
 }
 
-/* The width of a micro-op's field src, which indexes INP or ACC. */
+/* Returns the width of a micro-op's field src, which indexes INP or ACC. */
 static inline int vta_isa_src_bits(const struct vta_isa_shape *s)
 {
 	return s->acc > s->inp ? s->acc : s->inp;
 }
 
-#ifndef __OPENCL_C_VERSION__	/* it has no strings */
+#ifndef __OPENCL_C_VERSION__	/* OpenCL C has no strings */
 /**
  * struct vta_isa_limit - a rule that a configuration breaks
- * @name: what the rule is about: a name of vta_config.json, or words with such names
- * @value: what it is
- * @least: what it must be at least,
- * @most: and at most
+ * @name: the subject of the rule: a name of vta_config.json, or words with such names
+ * @value: its value
+ * @least: the smallest valid value
+ * @most: the largest valid value
  */
 struct vta_isa_limit {
 	const char *name;
@@ -122,7 +121,7 @@ static inline bool vta_isa_within(struct vta_isa_limit *limit, const char *name,
 	return value >= least && value <= most;
 }
 
-/* At least one element, and no more than can be indexed. */
+/* Checks that a scratchpad has at least one element, and no more than can be indexed. */
 static inline bool vta_isa_depth_valid(struct vta_isa_limit *limit, const char *name, int size,
 				       int bytes)
 {
@@ -131,7 +130,7 @@ static inline bool vta_isa_depth_valid(struct vta_isa_limit *limit, const char *
 	return vta_isa_within(limit, name, size, bytes, most < 24 ? most : 24);
 }
 
-/* The fields whose widths are depths fit into instructions and micro-ops (sections 5 to 7). */
+/* Checks that fields as wide as depths fit into instructions and micro-ops (sections 5 to 7). */
 static inline bool vta_isa_fields_fit(const struct vta_isa_shape *s, struct vta_isa_limit *limit)
 {
 	return vta_isa_within(limit, "the width of word 0 of GEMM and ALU (LOG_UOP_BUFF_SIZE)",
@@ -146,10 +145,7 @@ static inline bool vta_isa_fields_fit(const struct vta_isa_shape *s, struct vta_
 			      s->acc + vta_isa_src_bits(s) + s->wgt, 0, VTA_ISA_UOP_BITS);
 }
 
-/*
- * Is it a configuration that a card may have? If not, @limit is the first rule that it
- * breaks.
- */
+/* Checks that a card may have the configuration; else *limit is the first rule that it breaks. */
 static inline bool vta_isa_config_valid(const struct vta_isa_config *c,
 					struct vta_isa_limit *limit)
 {
@@ -200,7 +196,7 @@ enum vta_isa_flag {
 	VTA_ISA_PUSH_NEXT	= 1 << 6,
 };
 
-/* Bits of word 0 that all instructions have: opcode and flags. */
+/* Number of bits that opcode and flags have in word 0 of each instruction. */
 #define VTA_ISA_HEAD_BITS	7
 
 /* The field memory_type. */
@@ -230,7 +226,7 @@ enum vta_isa_alu {
 
 #undef VTA_ISA_ENUMERATOR
 
-/* 128 bits, first word first in memory; in the CPU's byte order. */
+/* An instruction: 128 bits, word 0 first in memory; here in the CPU's byte order. */
 struct vta_isa_insn {
 	uint64_t word[2];
 };
@@ -276,7 +272,7 @@ struct vta_isa_insn {
 	X(1, use_imm, 1)		\
 	X(1, imm, 16)
 
-/* LOAD and STORE; all in elements. */
+/* Fields of LOAD and STORE; sizes are in elements. */
 struct vta_isa_move {
 	uint32_t memory_type;	/* enum vta_isa_memory, or 6 or 7, which do not exist */
 	uint32_t sram_base, dram_base;
@@ -284,9 +280,9 @@ struct vta_isa_move {
 	uint32_t y_pad_0, y_pad_1, x_pad_0, x_pad_1;
 };
 
-/* GEMM and ALU. */
+/* Fields of GEMM and ALU. */
 struct vta_isa_loop {
-	uint32_t alu;			/* 0: GEMM; alu_opcode, use_imm and imm mean nothing */
+	uint32_t alu;			/* 0: GEMM; alu_opcode, use_imm and imm are unused */
 	uint32_t reset;			/* GEMM */
 	uint32_t uop_bgn, uop_end;
 	uint32_t iter_out, iter_in;
@@ -298,13 +294,13 @@ struct vta_isa_loop {
 	int32_t imm;			/* 16 bits, signed */
 };
 
-/* A word that is put together, or taken apart, from bit @at up. */
+/* A word that is packed or unpacked, from bit @at up. */
 struct vta_isa_bits {
 	uint64_t word;
 	int at;
 };
 
-/* Bits of @value above @bits are left out. */
+/* Appends the low @bits of @value. */
 static inline void vta_isa_put(struct vta_isa_bits *b, uint32_t value, int bits)
 {
 	if (bits > 0)
@@ -325,7 +321,7 @@ static inline uint32_t vta_isa_get(struct vta_isa_bits *b, int bits)
 #define VTA_ISA_PUT(n, field, bits) vta_isa_put(&w[n], (uint32_t)from->field, bits);
 #define VTA_ISA_GET(n, field, bits) to->field = (__typeof__(to->field))vta_isa_get(&w[n], bits);
 
-/* @head: opcode | flags. */
+/* Packs a LOAD or STORE. @head: opcode | flags. */
 static inline struct vta_isa_insn vta_isa_pack_move(unsigned int head,
 						    const struct vta_isa_move *from)
 {
@@ -335,6 +331,7 @@ static inline struct vta_isa_insn vta_isa_pack_move(unsigned int head,
 	return (struct vta_isa_insn) { { w[0].word, w[1].word } };
 }
 
+/* Packs a GEMM or ALU. */
 static inline struct vta_isa_insn vta_isa_pack_loop(const struct vta_isa_shape *s,
 						    unsigned int flags,
 						    const struct vta_isa_loop *from)
@@ -361,7 +358,7 @@ static inline unsigned int vta_isa_opcode(const struct vta_isa_insn *insn)
 	return insn->word[0] & 7;
 }
 
-/* Of a LOAD or STORE. */
+/* Unpacks a LOAD or STORE. */
 static inline void vta_isa_unpack_move(const struct vta_isa_insn *insn, struct vta_isa_move *to)
 {
 	struct vta_isa_bits w[2] = { { insn->word[0], VTA_ISA_HEAD_BITS }, { insn->word[1], 0 } };
@@ -369,7 +366,7 @@ static inline void vta_isa_unpack_move(const struct vta_isa_insn *insn, struct v
 	VTA_ISA_MOVE_FIELDS(VTA_ISA_GET)
 }
 
-/* Of a GEMM or ALU. */
+/* Unpacks a GEMM or ALU. */
 static inline void vta_isa_unpack_loop(const struct vta_isa_shape *s,
 				       const struct vta_isa_insn *insn, struct vta_isa_loop *to)
 {
@@ -424,13 +421,13 @@ static inline void vta_isa_unpack_uop(const struct vta_isa_shape *s, uint32_t uo
 #define VTA_ISA_MEM_PORT	16	/* bytes a cycle */
 #define VTA_ISA_LOOP_LATENCY	8
 
-/* What a LOAD or STORE adds for its rows of @bytes in memory. */
+/* Returns the cycles of a LOAD or STORE for its rows of @bytes in memory. */
 static inline uint64_t vta_isa_rows_cycles(uint64_t rows, uint64_t bytes)
 {
 	return rows * (VTA_ISA_MEM_ROW + (bytes + VTA_ISA_MEM_PORT - 1) / VTA_ISA_MEM_PORT);
 }
 
-/* A LOAD or STORE of elements with so many bytes in memory. */
+/* Returns the cycles of a LOAD or STORE; an element has @element_bytes in memory. */
 static inline uint64_t vta_isa_move_cycles(const struct vta_isa_move *m, uint32_t element_bytes)
 {
 	uint64_t width = (uint64_t)m->x_pad_0 + m->x_size + m->x_pad_1;
@@ -443,7 +440,7 @@ static inline uint64_t vta_isa_move_cycles(const struct vta_isa_move *m, uint32_
 	       width * height - (uint64_t)m->x_size * m->y_size;
 }
 
-/* How many micro-ops a GEMM or ALU executes. */
+/* Returns the number of micro-ops that a GEMM or ALU executes. */
 static inline uint64_t vta_isa_loop_count(const struct vta_isa_loop *l)
 {
 	if (l->uop_bgn >= l->uop_end)
@@ -451,7 +448,7 @@ static inline uint64_t vta_isa_loop_count(const struct vta_isa_loop *l)
 	return (uint64_t)l->iter_out * l->iter_in * (l->uop_end - l->uop_bgn);
 }
 
-/* A GEMM or ALU; ACC has one read port. */
+/* Returns the cycles of a GEMM or ALU; ACC has one read port. */
 static inline uint64_t vta_isa_loop_cycles(const struct vta_isa_loop *l)
 {
 	return VTA_ISA_LOOP_LATENCY + vta_isa_loop_count(l) * (l->alu && !l->use_imm ? 2 : 1);

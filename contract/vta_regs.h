@@ -2,12 +2,12 @@
 /*
  * vta_regs.h - registers, page tables and identity of the card
  *
- * Follows docs/hardware.md, which is normative, and is the only place where
- * these numbers stand: the module and the emulated card both include it. What
- * userspace sees of the card too (descriptors, records) is in uapi/vta.h.
+ * Follows docs/hardware.md, which is normative. These numbers are defined only here: the module and
+ * the emulated card include this file. Descriptors and records, which userspace sees, too, are in
+ * uapi/vta.h.
  *
- * Names: REG_x is an offset in BAR0; a mask of one of its fields is
- * REG_x_FIELD. 64-bit registers are two 32-bit ones, low half first.
+ * REG_x is an offset in BAR0, and REG_x_FIELD a mask of one of its fields. 64-bit registers are two
+ * 32-bit ones, low half first.
  */
 #ifndef VTA_REGS_H
 #define VTA_REGS_H
@@ -95,11 +95,11 @@
 #define VTA_READY_MS			1000	/* from reset to REG_STATUS_READY */
 #define VTA_HEARTBEAT_MS		10	/* it advances at least this often */
 
-/* With REG_FEATURES_SENSORS; 0: not known now. */
+/* With REG_FEATURES_SENSORS; 0: not known. */
 #define REG_TEMPERATURE			0x150	/* mK */
 #define REG_POWER			0x154	/* mW */
 
-/* ---- Engines: all but MOVES change only when MOVES does ---- */
+/* ---- Engines: the other registers change only together with MOVES ---- */
 
 #define VTA_COMPUTE_ENGINE		0
 #define VTA_COPY_ENGINE			1
@@ -162,7 +162,7 @@
 #define REG_QUEUE_GROUP(n)		(REG_QUEUE(n) + 0x48)
 #define REG_QUEUE_SAVE(n)		(REG_QUEUE(n) + 0x4c)	/* device address */
 
-/* The descriptor that a queue has in hand. */
+/* State of a queue's current descriptor. */
 enum vta_hand {
 	VTA_HAND_NONE		= 0,	/* with BUSY: reads a descriptor, or writes a record */
 	VTA_HAND_FOR_COMPUTE	= 1,	/* waits for the compute engine */

@@ -2,9 +2,9 @@
 /*
  * vta.h - the interface between /dev/vtaN, the card and userspace
  *
- * Part 1 is what userspace and the card share through memory: descriptors,
- * the status, fault and stamp records. It restates docs/hardware.md ("Queues"
- * and after), which is normative. Everything there is little-endian.
+ * Part 1 defines the memory that userspace and the card share: descriptors; status, fault and stamp
+ * records. It restates docs/hardware.md ("Queues" and after), which is normative. Everything there
+ * is little-endian.
  *
  * Part 2 is the interface between userspace and the kernel: the ioctls of /dev/vtaN.
  *
@@ -41,8 +41,8 @@
 #include <linux/types.h>
 
 /*
- * The release of the driver, library and tools of this header. It is defined only here. Which
- * calls a driver has follows from vta_info.abi, not from the release.
+ * The release of the driver, library and tools of this header, defined only here. vta_info.abi says
+ * which calls a driver has; the release does not.
  */
 #define VTA_VERSION		"1.0.0"
 
@@ -132,7 +132,7 @@ struct vta_status {
 	__le64 copy_time;	/* card time of these COPYs and FILLs in the copy engine, ns */
 };
 
-/* Why a queue halted. */
+/* Reason why a queue halted. */
 enum vta_fault_reason {
 	VTA_FAULT_NONE		= 0,
 	VTA_FAULT_PAGE		= 1,	/* device address not mapped */
@@ -151,7 +151,7 @@ enum vta_fault_reason {
 	/* From the kernel only: */
 	VTA_FAULT_CARD		= 256,	/* the card wrote an inconsistent queue record */
 	VTA_FAULT_HANG		= 257,	/* the card hung on this descriptor, which was aborted */
-	VTA_FAULT_SLEEP		= 258,	/* aborted when the machine went to sleep */
+	VTA_FAULT_SLEEP		= 258,	/* aborted because the machine was suspended */
 };
 
 /* Purpose of the faulting memory access. */
@@ -288,8 +288,8 @@ enum vta_cause {
 	VTA_CAUSE_ADMIN		= 2,	/* an administrator reset the card */
 	VTA_CAUSE_FUNCTION	= 3,	/* the PCI function was reset, alone or with its bus */
 	VTA_CAUSE_BUS		= 4,	/* an error on the card's bus */
-	VTA_CAUSE_SLEEP		= 5,	/* the card failed when the machine went to sleep */
-	VTA_CAUSE_WAKE		= 6,	/* the card did not wake up */
+	VTA_CAUSE_SLEEP		= 5,	/* the card failed when the machine was suspended */
+	VTA_CAUSE_WAKE		= 6,	/* the card did not resume */
 	VTA_CAUSE_UNBOUND	= 7,	/* the driver was unbound; the card is still present */
 	VTA_CAUSE_UNPLUGGED	= 8,	/* the card does not answer: pulled out, or without power */
 	VTA_CAUSE_SHUTDOWN	= 9,	/* the machine is shutting down */
@@ -311,7 +311,7 @@ struct vta_lost {
 	__u32 cause;
 };
 
-/* Where the memory is; exactly one of these two. */
+/* Host memory or card memory; exactly one of these two. */
 #define VTA_BUF_HOST		0x0u
 #define VTA_BUF_CARD		0x1u
 /* Place the buffer at the device address in @addr. */
