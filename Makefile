@@ -99,6 +99,7 @@ CHECKS = \
 
 include libvtadev/build.mk
 include libvtadev/ops/build.mk
+include libvtadev/program/build.mk
 include libvtadev/tvm/build.mk
 include card/build.mk
 include libvtadev/devices/soft/build.mk
@@ -129,7 +130,7 @@ include tests/bench/build.mk
 
 -include $(shell find $(OBJECT_DIRS) -name '*.d' 2>/dev/null | sort -u)
 
-USERSPACE := $(LIB_SO) $(LIB_A) $(SOFT_SO) $(OPENCL_SO) $(OPS_A) $(PROG_A) $(DRIVER_SO) $(DRIVER_A) $(VTACTL_BIN) $(EMU_BIN) \
+USERSPACE := $(LIB_SO) $(LIB_A) $(SOFT_SO) $(OPENCL_SO) $(OPS_A) $(PROG_SO) $(PROG_A) $(DRIVER_SO) $(DRIVER_A) $(VTACTL_BIN) $(EMU_BIN) \
 	$(DIGITS_BIN) $(STREAM_BIN) $(if $(VTAC_HAVE),$(VTAC_BIN)) $(if $(PYTHON_HAVE),$(PYTHON_BUILT))
 .PHONY: userspace
 userspace: $(USERSPACE)
@@ -400,7 +401,7 @@ bench: build-deps
 	@tests/bench/run.sh $(PARTS) $(VM_MODULE) $(BENCH_MODULE)
 
 .PHONY: install
-install: userspace install-lib install-soft install-opencl install-driver install-udev install-completion install-monitoring install-slurm \
+install: userspace install-libvtadev install-libvtaprog install-driver install-soft install-opencl install-udev install-completion install-monitoring install-slurm \
 		$(if $(VTAC_HAVE),install-vtac-completion) $(if $(PYTHON_HAVE),install-python) install-man
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/vtadev/vm
 	install -m 755 $(VTACTL_BIN) $(EMU_BIN) $(if $(VTAC_HAVE),$(VTAC_BIN)) $(DESTDIR)$(PREFIX)/bin
@@ -408,8 +409,7 @@ install: userspace install-lib install-soft install-opencl install-driver instal
 	install -m 644 $(VM_PARTS) $(DESTDIR)$(PREFIX)/share/vtadev/vm
 	install -m 644 -Dt $(DESTDIR)$(PREFIX)/share/vtadev/vm/debug tools/vm/debug/*
 	ln -sf ../share/vtadev/vm/vm $(DESTDIR)$(PREFIX)/bin/vta-vm
-	install -m 644 $(OPS_A) $(PROG_A) $(DESTDIR)$(LIBDIR)
-	install -m 644 $(OPS_HEADERS) $(PROG_HEADERS) $(DESTDIR)$(PREFIX)/include/vtadev
+	install -m 644 $(OPS_A) $(DESTDIR)$(LIBDIR)
 	$(if $(VTAC_HAVE),install -m 644 -Dt $(DESTDIR)$(PREFIX)/include/vtadev/vtac $(VTAC_HEADERS))
 	$(if $(VTAC_HAVE),install -m 644 $(VTAC_A) $(DESTDIR)$(LIBDIR))
 	@[ -n "$(DESTDIR)" ] || tools/installed.sh '$(LIBDIR)' '$(UDEV_DIR)' '$(SYSUSERS_DIR)' \

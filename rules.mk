@@ -40,6 +40,37 @@ $(1): $(patsubst %.c,$(1).obj/%.o,$(2)) $(3)
 	$(5) -pthread -o $$@ $$(filter %.o %.a,$$^) $(4)
 endef
 
+# $(call library,NAME,SONAME,OBJECTS,MAP,HEADERS,PC,LIBRARIES[,INCLUDE]): build/lib/NAME.a and
+# NAME.so.VERSION, with the names that programs load and link by, and install-NAME. Both export
+# what the version script MAP lists: the archive is one object, in which all else is local, but
+# for code that compilers for 32-bit x86 put into every object, of which the linker keeps one. PC
+# is the template of pkg-config's file, INCLUDE the directory of the headers below vtadev.
+library = $(eval $(call library-rule,$(1),$(2),$(3),$(4),$(5),$(6),$(7),$(8)))$(call filled,build/lib/pkgconfig/$(notdir $(6:.in=)),$(6))
+define library-rule
+build/lib/$(1).a: $(3) $(4)
+	@mkdir -p $$(@D)/obj
+	sed -n 's/^\t\([a-zA-Z].*\);$$$$/\1/p' $(4) > build/lib/obj/$(1).names
+	$$(LD) -r -o build/lib/obj/$(1).ro $(3)
+	$$(OBJCOPY) --wildcard --keep-global-symbols=build/lib/obj/$(1).names \
+		--keep-global-symbol='__x86.get_pc_thunk.*' build/lib/obj/$(1).ro
+	rm -f $$@
+	$$(AR) rcs $$@ build/lib/obj/$(1).ro
+
+build/lib/$(1).so.$(VERSION): $(3) $(4) $(filter build/%,$(7)) | build/lib/pkgconfig/$(notdir $(6:.in=))
+	$$(CC) -shared -Wl,-soname,$(2) -Wl,--version-script=$(4) -Wl,-z,defs,-z,relro,-z,now \
+		$$(LDFLAGS) -o $$@ $(3) $(7) -pthread
+	ln -sf $$(@F) build/lib/$(2)
+	ln -sf $(2) build/lib/$(1).so
+
+.PHONY: install-$(1)
+install-$(1): build/lib/$(1).so.$(VERSION) build/lib/$(1).a build/lib/pkgconfig/$(notdir $(6:.in=))
+	install -d $$(DESTDIR)$$(LIBDIR)/pkgconfig
+	install -m 644 -Dt $$(DESTDIR)$$(PREFIX)/include/vtadev$(8) $(5)
+	install -m 644 build/lib/$(1).so.$(VERSION) build/lib/$(1).a $$(DESTDIR)$$(LIBDIR)
+	cp -P build/lib/$(2) build/lib/$(1).so $$(DESTDIR)$$(LIBDIR)
+	install -m 644 build/lib/pkgconfig/$(notdir $(6:.in=)) $$(DESTDIR)$$(LIBDIR)/pkgconfig
+endef
+
 # $(call filled,FILE,TEMPLATE): TEMPLATE with the values of variables, so FILE is made anew
 # each time and replaced if it differs.
 filled = $(eval $(call filled-rule,$(1),$(2)))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 EXAMPLE_CFLAGS = $(LIB_CPPFLAGS) $(PROG_CPPFLAGS) -Iexamples/digits $(LIB_WARNINGS) -O2 -g
-EXAMPLE_LIBS := $(PROG_A) $(OPS_A) $(LIB_A)
+EXAMPLE_LIBS := $(PROG_A) $(LIB_A)
 
 HELLO_BIN := build/examples/hello/hello
 

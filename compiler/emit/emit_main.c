@@ -164,10 +164,10 @@ void vtac_emit_main(FILE *f, const char *name, const char *upper,
 
 void vtac_emit_makefile(FILE *f)
 {
-	fputs("# model.o needs no operating system; main is a program for Linux with libvtadev.\n"
-	      "# INCLUDES and LIBS find an installed libvtadev, if they are not given.\n"
-	      "INCLUDES ?= $(shell pkg-config --cflags vtadev)\n"
-	      "LIBS ?= -lvtaops $(shell pkg-config --libs vtadev)\n"
+	fputs("# model.o needs no operating system; main is a program for Linux with libvtaprog.\n"
+	      "# INCLUDES and LIBS find an installed libvtaprog, if they are not given.\n"
+	      "INCLUDES ?= $(shell pkg-config --cflags vtaprog)\n"
+	      "LIBS ?= $(shell pkg-config --libs vtaprog)\n"
 	      "CFLAGS ?= -O2 -Wall -Wextra\n\n"
 	      "main: model.o main.o\n\t$(CC) $(LDFLAGS) -Wl,--gc-sections -o $@ $^ $(LIBS)\n\n"
 	      "model.o: model.c model.h weights.h\n"

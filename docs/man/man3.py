@@ -20,6 +20,7 @@ PART = re.compile(r"^\s*-{4} (?P<name>.+?) -+\s*$")
 HEAD = re.compile(r"^(?:struct\s+)?(?P<name>\w+)(?:\(\))? - (?P<what>.*)$", re.S)
 SECTION = re.compile(r"^([A-Z][A-Z ]+)\. (.*)$")
 CALLED = re.compile(r"(\w+)\(")
+PROGRAMS = "vtadev_pool.h", "vtaprog.h"  # headers of libvtaprog; the others: libvtadev
 DECLARED = re.compile(r"^(?:#define\s+|struct\s+|enum\s+)?(\w+)")
 
 
@@ -177,11 +178,12 @@ def parse(path):
 
 
 def page(name, what, header, names, body, version):
+    library = "libvtaprog" if header in PROGRAMS else "libvtadev"
     out = [".\\\" Made from the library's headers by docs/man/man3.py.",
            ".Dd $Mdocdate$", f".Dt {name.upper()} 3", ".Os", ".Sh NAME"]
     out += [f".Nm {n} ," for n in names[:-1]] + [f".Nm {names[-1]}"]
-    out += [f".Nd {escape(what)}", ".Sh LIBRARY", "libvtadev " + version +
-            " (libvtadev, \\-lvtadev)", ".Sh SYNOPSIS", f".In {header}"]
+    out += [f".Nd {escape(what)}", ".Sh LIBRARY", f"{library} {version} "
+            f"({library}, \\-l{library[3:]})", ".Sh SYNOPSIS", f".In {header}"]
     return out + body
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The operators, for the card and for the CPU, and program images: a static library that
-# needs nothing but memset, memcpy and memcmp (and of libgcc which processor this is); and one that
-# runs images with libvtadev.
+# The operators, for the card and for the CPU, and program images: a static library for machines
+# without an operating system, which needs nothing but memset, memcpy and memcmp (and of libgcc
+# which processor this is). Programs with libvtadev link libvtaprog, which has all of it.
 
 OPS_DIR := build/lib/ops
 OPS_SRCS := $(addprefix libvtadev/ops/, \
@@ -10,7 +10,7 @@ OPS_SRCS := $(addprefix libvtadev/ops/, \
 	$(wildcard libvtadev/cpu/*.c libvtadev/program/image*.c)
 OPS_OBJS := $(OPS_SRCS:libvtadev/%.c=$(OPS_DIR)/%.o)
 OPS_A := build/lib/libvtaops.a
-OPS_HEADERS := libvtadev/ops/vtaops.h libvtadev/program/vtaimage.h libvtadev/vtacpu.h
+OPS_HEADERS := libvtadev/ops/vtaops.h libvtadev/program/vtaimage.h libvtadev/cpu/vtacpu.h
 OPS_CFLAGS := -Icontract $(PROG_CPPFLAGS) -std=gnu11 -Wall -Wextra -Wshadow -Wconversion -Werror -O2 -g -fPIC -ffreestanding \
 	-ffunction-sections -ffp-contract=off
 # Loops that the compiler vectorises. Floats are never contracted: the same bits everywhere.
@@ -22,11 +22,3 @@ endif
 $(call objects,$(OPS_DIR),libvtadev,$$(CPPFLAGS) $$(OPS_CFLAGS) $$(CFLAGS))
 
 $(call archive,$(OPS_A),$(OPS_OBJS))
-
-PROG_A := build/lib/libvtaprog.a
-PROG_HEADERS := libvtadev/program/vtaprog.h
-
-$(call objects,build/lib/prog,libvtadev/program,\
-	$$(LIB_CPPFLAGS) $(PROG_CPPFLAGS) $$(CPPFLAGS) $$(LIB_CFLAGS) $$(CFLAGS))
-
-$(call archive,$(PROG_A),build/lib/prog/vtaprog.o)

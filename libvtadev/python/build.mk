@@ -23,10 +23,9 @@ PYTHON_CFLAGS := $(LIB_CPPFLAGS) $(PROG_CPPFLAGS) -isystem $(dir $(PYTHON_H)) $(
 $(call objects,build/python/obj,libvtadev/python,$$(PYTHON_CFLAGS) $$(CPPFLAGS) $$(CFLAGS))
 
 # What it needs of Python is in the interpreter that loads it.
-$(PYTHON_SO): $(PYTHON_OBJS) $(PROG_A) $(OPS_A) $(LIB_SO)
+$(PYTHON_SO): $(PYTHON_OBJS) $(PROG_SO) $(LIB_SO)
 	@mkdir -p $(@D)
-	$(CC) -shared -Wl,-z,relro,-z,now $(LDFLAGS) -o $@ $(PYTHON_OBJS) $(PROG_A) $(OPS_A) \
-		-Wl,--exclude-libs,ALL -L$(LIB_DIR) -lvtadev
+	$(CC) -shared -Wl,-z,relro,-z,now $(LDFLAGS) -o $@ $^
 
 $(PYTHON_TEXTS): $(PYTHON_OUT)/%: libvtadev/python/vtadev/%
 	@mkdir -p $(@D)

@@ -54,8 +54,10 @@ dump_constants() {
 # dump_all DIR
 dump_all() {
 	mkdir -p "$1" "$tmp/headers"
-	cp libvtadev/vtadev*.h libvtadev/program/vtadev_pool.h uapi/vta.h libvtadev/tvm/vta/*.h "$tmp/headers"
+	cp libvtadev/vtadev*.h libvtadev/{program,ops,cpu}/vta*.h uapi/vta.h libvtadev/tvm/vta/*.h \
+		"$tmp/headers"
 	dump build/lib/libvtadev.so "$tmp/headers" "$1/libvtadev.abi"
+	dump build/lib/libvtaprog.so "$tmp/headers" "$1/libvtaprog.abi"
 	dump build/lib/libvta_driver.so "$tmp/headers" "$1/libvta_driver.abi"
 	dump build/lib/libvtadev-soft.so "$tmp/headers" "$1/plugin.abi"
 	dump_types uapi/vta.h "$1/vta.h.abi"
@@ -102,9 +104,9 @@ library() {
 	dump_constants "$dir/one.h" "$tmp/$1.h.constants"
 }
 
-# packaged LIBRARY: debian/libvtadev1.symbols lists the functions that it exports
+# packaged LIBRARY: debian/*.symbols lists the functions that it exports
 packaged() {
-	diff <(sed -n "/^$1\.so/,/^lib/s/^ \([^@]*\)@.*/\1/p" debian/libvtadev1.symbols | LC_ALL=C sort) \
+	diff <(sed -n "/^$1\.so/,/^lib/s/^ \([^@]*\)@.*/\1/p" debian/*.symbols | LC_ALL=C sort) \
 		<(nm -D --defined-only "build/lib/$1.so" | sed 's/.* //; s/@.*//' | LC_ALL=C sort) \
 		> "$tmp/diff"
 }
@@ -119,9 +121,10 @@ if [ "${1-}" = record ]; then
 fi
 
 echo 'TAP version 13'
-echo '1..12'
+echo '1..14'
 dump_all "$tmp/now"
 for of in libvtadev.abi:'programs that use libvtadev' \
+	  libvtaprog.abi:'programs that use libvtaprog' \
 	  libvta_driver.abi:'programs that use libvta_driver' \
 	  plugin.abi:'plugins with devices' \
 	  vta.h.abi:'structures of ioctls' \
@@ -129,7 +132,7 @@ for of in libvtadev.abi:'programs that use libvtadev' \
 	same "$recorded/${of%%:*}" "$tmp/now/${of%%:*}" && true
 	result "${of#*:} of the last release are valid" $?
 done
-for of in libvtadev libvta_driver; do
+for of in libvtadev libvtaprog libvta_driver; do
 	packaged $of && true
 	result "the package lists what $of exports" $?
 done

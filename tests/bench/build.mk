@@ -19,7 +19,7 @@ BENCH_busy := job.c
 BENCH_devices := layers.c peak.c
 BENCH_devices_card := layers.c
 BENCH_emulator := scalar.c
-BENCH_LIBS_pool := $(SELFTEST_DIR)/obj/pool_image.o $(PROG_A)
+BENCH_LIBS_pool := $(SELFTEST_DIR)/obj/pool_image.o
 BENCH_LIBS_memory := $(DRIVER_A)
 BENCH_LIBS_emulator := $(CORE_SRCS:card/%.c=build/tools/vta-emu.obj/%.o)
 BENCH_LIBS_model := $(VTAC_PROG_DIR)/obj/native.o $(VTAC_INPUT_OBJS) $(VTAC_A) $(BENCH_LIBS_emulator)
@@ -46,7 +46,7 @@ $(BENCH_DIR)/obj/pool.o: LIB_CPPFLAGS += -Itests/devices
 # $(call bench-part,PLACE,PART): how to link one
 define bench-part
 $(BENCH_DIR)/$1/$2: $(patsubst %.c,$(BENCH_DIR)/obj/%.o,bench.c $2.c $(BENCH_$2)) \
-		$(BENCH_LIBS_$2) $(OPS_A) $(LIB_A)
+		$(BENCH_LIBS_$2) $(PROG_A) $(LIB_A)
 	@mkdir -p $$(@D)
 	$$(CC) -pthread -o $$@ $$^ $(BENCH_LDLIBS_$2) $(LIB_LIBS) -ljson-c
 endef

@@ -58,8 +58,8 @@ lib=$(find "$DESTDIR" -name pkgconfig -printf '%h' -quit)
 flags() {
 	PKG_CONFIG_SYSROOT_DIR=$DESTDIR PKG_CONFIG_PATH=$lib/pkgconfig pkg-config "$@"
 }
-read -ra cflags <<< "$(flags --cflags vtadev vta_driver) -Iexamples/deviceapi"
-read -ra libs <<< "$(flags --libs vta_driver vtadev)"
+read -ra cflags <<< "$(flags --cflags vtaprog vta_driver) -Iexamples/deviceapi"
+read -ra libs <<< "$(flags --libs vta_driver vtaprog)"
 mapfile -t samples < <(all c c)
 objects=()
 for sample in "${samples[@]}"; do
@@ -77,7 +77,7 @@ if [ ${#whole[@]} -eq 0 ]; then
 fi
 check "${#objects[@]} samples link" cc -o "$dir/samples" "$main" \
 	"${objects[@]}" examples/deviceapi/vta_device_api.c -D_GNU_SOURCE "${cflags[@]}" \
-	"${libs[@]}" -L"$lib" -lvtaops -lcmocka -lm -pthread -Wl,-rpath,"$lib"
+	"${libs[@]}" -lcmocka -lm -pthread -Wl,-rpath,"$lib"
 
 [ ${#whole[@]} -eq 0 ] || part "the samples on the device soft" env VTADEV_DEVICE=soft \
 	CMOCKA_MESSAGE_OUTPUT=TAP "$dir/samples"

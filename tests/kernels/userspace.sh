@@ -61,7 +61,7 @@ if [ "$status" -ne 0 ]; then
 fi
 
 status=0
-for file in "$dir"/build/lib/libvtadev.so.?.?.? "$dir"/build/tools/vtactl \
+for file in "$dir"/build/lib/libvta*.so.?.?.? "$dir"/build/tools/vtactl \
 		"$dir"/build/tests/selftests/vta_basic; do
 	readelf -hW "$file" | grep "Machine: *$machine" >/dev/null || {
 		echo "$file is not for $machine" >>"$log"

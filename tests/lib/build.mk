@@ -28,15 +28,14 @@ $(LIB_TEST_DIR)/test_fence: LIB_TEST_WRAP := -Wl,--wrap=vtadev_done
 $(LIB_TEST_DIR)/test_full: LIB_TEST_WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=pthread_mutex_lock
 
 # Pools, and what runs program images for them, by both sanitizers.
-LIB_TEST_POOL_SRCS := $(POOL_SRCS) libvtadev/program/vtaprog.c
-LIB_TEST_POOL_OBJS := $(LIB_TEST_POOL_SRCS:libvtadev/%.c=$(LIB_TEST_DIR)/obj/lib/%.o)
-LIB_TEST_POOL_THREADS_OBJS := $(LIB_TEST_POOL_SRCS:libvtadev/%.c=$(LIB_TEST_DIR)/obj/threads/lib/%.o)
+LIB_TEST_POOL_OBJS := $(PROG_SRCS:libvtadev/%.c=$(LIB_TEST_DIR)/obj/lib/%.o)
+LIB_TEST_POOL_THREADS_OBJS := $(PROG_SRCS:libvtadev/%.c=$(LIB_TEST_DIR)/obj/threads/lib/%.o)
 $(LIB_TEST_POOL_OBJS): LIB_TEST_CFLAGS += $(PROG_CPPFLAGS)
 $(LIB_TEST_POOL_THREADS_OBJS): LIB_TEST_THREADS_CFLAGS += $(PROG_CPPFLAGS)
 
 # What runs program images.
 $(LIB_TEST_DIR)/obj/test_prog.o: LIB_TEST_CFLAGS += $(PROG_CPPFLAGS)
-$(LIB_TEST_DIR)/test_prog: $(PROG_A) $(OPS_A)
+$(LIB_TEST_DIR)/test_prog: $(PROG_A)
 
 # By the other sanitizer, all but the driver's part, which has no threads.
 LIB_TEST_THREADS_CFLAGS := $(LIB_CPPFLAGS) -Itests/lib $(LIB_WARNINGS) -O1 -g -fsanitize=thread

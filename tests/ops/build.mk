@@ -31,7 +31,7 @@ OPS_VM_TESTS := $(addprefix $(OPS_TEST_DIR)/,on_card digits_raw broken mixed_fil
 $(call objects,$(OPS_TEST_DIR)/bench,tests/ops,\
 	$$(LIB_CPPFLAGS) $$(OPS_TEST_CPPFLAGS) $$(OPS_TEST_CFLAGS))
 
-$(OPS_TEST_DIR)/on_card: $(OPS_CARD_OBJS) $(PROG_A) $(OPS_A) $(LIB_A)
+$(OPS_TEST_DIR)/on_card: $(OPS_CARD_OBJS) $(PROG_A) $(LIB_A)
 	$(CC) -pthread -o $@ $^ $(LIB_LIBS)
 
 $(call program,$(OPS_TEST_DIR)/broken,tests/ops/broken.c,\

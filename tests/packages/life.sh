@@ -45,8 +45,8 @@ modules_are() {
 
 packages_are() {
 	local package
-	for package in vta-dkms libvtadev1 libvtadev-soft libvtadev-opencl libvtadev-dev vtadev-tools \
-			vtadev-emu python3-vtadev; do
+	for package in vta-dkms libvtadev1 libvtaprog1 libvtadev-soft libvtadev-opencl libvtadev-dev \
+			vtadev-tools vtadev-emu python3-vtadev; do
 		[ "$(dpkg-query -W -f '${Version} ${db:Status-Status}' "$package")" = "$1 installed" ] ||
 			fail "$package is not $1" || return
 	done
@@ -89,7 +89,7 @@ emulator_runs() {
 manuals_are_there() {
 	local page
 	for page in man1/vtactl.1 man1/vta-emu.1 man1/vta-vm.1 man3/vtadev.3 man3/vtadev_open.3 \
-			man4/vta.4; do
+			man3/vtaprog.3 man4/vta.4; do
 		[ -e "/usr/share/man/$page.gz" ] || fail "no $page" || return
 	done
 }

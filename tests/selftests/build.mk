@@ -46,7 +46,7 @@ $(SELFTEST_OF_LIB): SELFTEST_LIBS := $(LIB_LIBS)
 $(call objects,$(SELFTEST_DIR)/obj,tests/devices,\
 	$$(LIB_CPPFLAGS) $(PROG_CPPFLAGS) $$(SELFTEST_CFLAGS))
 $(SELFTEST_DIR)/obj/vta_pool.o: SELFTEST_CFLAGS += $(PROG_CPPFLAGS) -Itests/devices
-$(SELFTEST_DIR)/vta_pool: $(SELFTEST_DIR)/obj/pool_image.o $(PROG_A) $(OPS_A)
+$(SELFTEST_DIR)/vta_pool: $(SELFTEST_DIR)/obj/pool_image.o $(PROG_A)
 $(SELFTEST_DIR)/vta_pool: SELFTEST_LIBS += -Wl,--wrap=poll
 $(SELFTEST_DIR)/vta_ctl: SELFTEST_LIBS := -ljson-c
 

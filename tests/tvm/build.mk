@@ -48,7 +48,7 @@ $(TVM_CORE): $(TVM_CORE_OBJS)
 
 .PHONY: tvm-root
 tvm-root: $(LIB_SO) $(DRIVER_SO)
-	@$(MAKE) -s --no-print-directory install-lib install-driver DESTDIR='$(CURDIR)'/$(TVM_ROOT)
+	@$(MAKE) -s --no-print-directory install-libvtadev install-driver DESTDIR='$(CURDIR)'/$(TVM_ROOT)
 
 $(TVM_DIR)/%/libvta_fsim.so: $(TVM_CORE) libvtadev/tvm/simulator/build-runtime \
 		libvtadev/tvm/simulator/vta_simulator.cc | tvm-root

@@ -15,12 +15,12 @@ $(call program,$(EMIT_TEST_DIR)/emit,tests/vtac/emit/emit.c $(EMIT_SRCS),\
 	$(OPS_A),$$(EMU_SANITIZE) -ljson-c)
 
 # The network of tests/ops/mixed.c as a program for the VM.
-$(EMIT_BIN): $(EMIT_TEST_DIR)/emit $(OPS_TEST_DIR)/mixed_files $(LIB_A) $(OPS_A)
+$(EMIT_BIN): $(EMIT_TEST_DIR)/emit $(OPS_TEST_DIR)/mixed_files $(LIB_A) $(PROG_A)
 	@mkdir -p $(@D)/files
 	$(OPS_TEST_DIR)/mixed_files $(@D)/files
 	$(EMIT_TEST_DIR)/emit $(@D)/files/mixed.vtap mixed $(@D)/c
 	$(MAKE) -s -C $(@D)/c INCLUDES='$(addprefix -I$(CURDIR)/,uapi libvtadev libvtadev/ops libvtadev/cpu libvtadev/program)' \
-		LIBS='$(CURDIR)/$(OPS_A) $(CURDIR)/$(LIB_A) $(LIB_LIBS)'
+		LIBS='$(CURDIR)/$(PROG_A) $(CURDIR)/$(LIB_A) $(LIB_LIBS)'
 	cp $(@D)/c/main $@
 
 CHECKS += "vtac-emit=LINK='$(EMIT_LINK)' tests/vtac/emit/run.sh $(EMIT_TESTS) $(OPS_SRCS)"

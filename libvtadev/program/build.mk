@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# libvtaprog, shared and static: programs on cards and pools of cards, with program images, the
+# operators and the CPU's kernels. Programs of this tree link $(PROG_A) before $(LIB_A).
+
+PROG_SONAME := libvtaprog.so.1
+PROG_SO := $(LIB_DIR)/libvtaprog.so.$(VERSION)
+PROG_A := $(LIB_DIR)/libvtaprog.a
+
+PROG_SRCS := $(addprefix libvtadev/program/,pool.c pool_caller.c pool_card.c pool_watch.c vtaprog.c)
+PROG_HEADERS := $(addprefix libvtadev/program/,vtadev_pool.h vtaprog.h) $(OPS_HEADERS)
+PROG_OBJS := $(PROG_SRCS:libvtadev/%.c=$(LIB_DIR)/obj/%.o)
+
+$(PROG_OBJS): LIB_CPPFLAGS += $(PROG_CPPFLAGS)
+
+$(call library,libvtaprog,$(PROG_SONAME),$(PROG_OBJS) $(OPS_OBJS),libvtadev/program/libvtaprog.map,\
+	$(PROG_HEADERS),libvtadev/program/vtaprog.pc.in,$(LIB_SO) -ludev)
