@@ -8,8 +8,9 @@ document marks them.
 Writes OUT/c/N.c, OUT/host/N.sh and OUT/card/N.sh, N counting all blocks, and beside
 each N.name with its place in the document. Prints TAP: a result for each command that
 is run elsewhere, and one that fails for each block that is not marked, each link to a
-file that is not there, and each `make TARGET` or `FILE: TEST` of the kernel's tests in the
-text that does not exist; with --all, also for each command of the table that no document has.
+file or heading that is not there, and each `make TARGET` or `FILE: TEST` of the kernel's
+tests in the text that does not exist; with --all, also for each command of the table that no
+document has.
 """
 
 import re
@@ -109,13 +110,28 @@ def check_tests(document, text):
                 Tap.result(False, f"{document}: a test {file}: {name}")
 
 
+def text_of(path):
+    """The text between the blocks."""
+    return re.sub(r"^( *)```.*?^ *```$", "", path.read_text(), flags=re.M | re.S)
+
+
+def check_links(path, text):
+    for link, heading in re.findall(r"\]\(([^)#:\s]*)(?:#([^)]*))?\)", text):
+        to = path.parent / link if link else path
+        if to.suffix == ".md" and heading and to.exists():
+            headings = re.findall(r"^#+ (.*)$", text_of(to).lower(), re.M)
+            good = heading in [re.sub(r"[^\w -]", "", h).replace(" ", "-") for h in headings]
+        else:
+            good = to.exists()
+        if not good:
+            Tap.result(False, f"{path.relative_to(ROOT)}: a link to {link}#{heading}")
+
+
 def check_text(document, targets):
     """Check the references in the text between the blocks."""
-    text = re.sub(r"^( *)```.*?^ *```$", "", (ROOT / document).read_text(), flags=re.M | re.S)
+    text = text_of(ROOT / document)
     check_tests(document, re.sub(r"\s+", " ", text))
-    for link in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", text):
-        if not ((ROOT / document).parent / link).exists():
-            Tap.result(False, f"{document}: a link to {link}")
+    check_links(ROOT / document, text)
     for target in re.findall(r"`make ([a-z][a-z-]*)(?=[ `])", text):
         if target not in targets:
             Tap.result(False, f"{document}: make {target}")
