@@ -8,7 +8,7 @@
  * steps. A reset revokes the card from every open file.
  *
  * Locks. A thread that resets holds the lock of the PCI device, which the PCI core's resets need,
- * and inside it vta_device.lock. A thread that holds neither queues vta_reset_work(). A function
+ * and inside it vta_device.lock. A thread without these locks queues vta_reset_work(). A function
  * reset takes locks of the PCI core, under which the core also calls the error handlers below. So
  * vta_device.lock is released during a function reset (VTA_STATE_FUNCTION_RESET): the lock of the
  * PCI device excludes other resets, suspend and removal, and vta_card_lock() excludes all else.
