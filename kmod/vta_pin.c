@@ -99,7 +99,7 @@ static const struct vta_mem_ops vta_pin_ops = {
 	.release = vta_pin_release,
 };
 
-/* Refines an -EFAULT of pin_user_pages(): no access, or pages of a file that are refused. */
+/* Refines an -EFAULT of pin_user_pages_fast(): no access, or refused pages of a file. */
 static int vta_pin_map_error(unsigned long addr, bool write, int ret)
 {
 	struct mm_struct *mm = current->mm;
