@@ -25,6 +25,9 @@ import sys
 
 TOP = pathlib.Path(__file__).resolve().parents[1]
 DOCUMENT = "docs/architecture.md"
+# Where the compiler is told to look for headers, of all parts together.
+INCLUDE_PATH = ("card", "compiler", "compiler/api", "contract", "uapi", "libvtadev", *(
+    f"libvtadev/{room}" for room in ("ops", "cpu", "program", "picture", "tvm", "devices")))
 
 
 def table(section, name):
@@ -80,8 +83,8 @@ class House:
                        for folder in below}
         names = subprocess.run(["git", "ls-files", "*.c", "*.h", "*.cl"], cwd=TOP, check=True,
                                stdout=subprocess.PIPE, text=True).stdout.split()
-        self.files = [name for name in names if not name.startswith(("tests/", "kmod/"))]
-        self.homeless = [name for name in self.files if self.room(name) is None]
+        self.files = {name for name in names if not name.startswith(("tests/", "kmod/"))}
+        self.homeless = sorted(name for name in self.files if self.room(name) is None)
 
     def room(self, name):
         """The row of a file's room: that of the nearest folder which is one."""
@@ -95,19 +98,15 @@ class House:
 
     def includes(self):
         """Triples: a room, the room that it includes, and where."""
-        by_name = collections.defaultdict(list)
-        for name in self.files:
-            by_name[pathlib.PurePath(name).name].append(name)
-        for name in self.files:
+        for name in sorted(self.files):
             here = self.room(name)
+            folder = str(pathlib.PurePath(name).parent)
             text = (TOP / name).read_text()
             for header in re.findall(r'^#\s*include [<"]([^>"]+)[>"]', text, re.M):
-                found = [self.room(other) for other in by_name[pathlib.PurePath(header).name]
-                         if f"/{other}".endswith(f"/{header}")]
-                # Of several files of one name, the compiler is shown one in a room that is listed.
-                if found and here not in found:
-                    yield here, next((row for row in found if (here, row) in self.listed),
-                                     found[0]), f"{name} includes {header}"
+                found = [self.room(f"{root}/{header}") for root in (folder, *INCLUDE_PATH)
+                         if f"{root}/{header}" in self.files]
+                if found and found[0] != here:
+                    yield here, found[0], f"{name} includes {header}"
 
     def calls(self):
         """The same of calls between objects."""
