@@ -25,11 +25,13 @@ static enum vta_fault_reason flat_read(void *priv, uint32_t addr, void *buf, siz
 				       enum vta_access access, uint32_t *fault_addr)
 {
 	const uint8_t *at = flat_at(priv, addr, len, fault_addr);
+	struct flat *flat = priv;
 
-	(void)access;
 	if (!at)
 		return VTA_FAULT_PAGE;
 	memcpy(buf, at, len);
+	if (access == VTA_ACCESS_INSN)
+		flat->fetched += len;
 	return VTA_FAULT_NONE;
 }
 

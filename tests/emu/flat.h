@@ -11,6 +11,7 @@ struct flat {
 	uint32_t size;
 	uint64_t stop_after;	/* stop() says so from this call on; 0: never */
 	uint64_t stops;		/* times that stop() was asked */
+	uint64_t fetched;	/* bytes of instructions that the core has read */
 };
 
 /* With a struct flat as their priv: addresses outside of the range fault PAGE. */
