@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
  * frame.h - tests that register themselves, and the main() that runs them by cmocka
  *
@@ -35,9 +35,9 @@ static CMFixtureFunction frame_setup, frame_teardown;
 /* A constructor's priority is its place in the file. */
 #define FRAME_REGISTER(test, argument, setup, teardown) \
 	static void test(argument); \
-	static void frame_run_##test(void **state) \
+	static void frame_run_##test(void **frame_state) \
 	{ \
-		test(*state); \
+		test(*frame_state); \
 	} \
 	static void __attribute__((constructor(1000 + __COUNTER__))) frame_add_##test(void) \
 	{ \

@@ -5,27 +5,21 @@
  */
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../frame.h"
 #include "calls.h"
 
 #define ROUNDS	150u
 
 /* Over the whole range of floats that matters, and at what is special. */
-static void activations(void **arg)
+TEST(activations)
 {
 	static const float special[] = { 0, -0.0f, INFINITY, -INFINITY, FLT_MIN, -FLT_MIN, 88.7f,
 					 -87.4f, 104, -104, 8388607.5f, -8388607.5f, 0.5f, 1.5f,
 					 -2.5f, 0.25f, FLT_MIN / 64 };
 
-	(void)arg;
 	for (uint32_t kind = 0; kind < VTACPU_ACTS; kind++) {
 		struct vtacpu_unary_f32 p = { .count = 4000, .act = { kind, 0.2f, 0.5f } };
 		float *x;
@@ -50,9 +44,8 @@ static void activations(void **arg)
 	}
 }
 
-static void rescale_and_table(void **arg)
+TEST(rescale_and_table)
 {
-	(void)arg;
 	for (uint32_t i = 0; i < ROUNDS; i++) {
 		struct vtacpu_rescale_i8 p = { .outer = 1 + rnd(3), .channels = 1 + rnd(5),
 					       .inner = 1 + rnd(600),
@@ -87,9 +80,8 @@ static void rescale_and_table(void **arg)
 
 /* ---- many values ---- */
 
-static void batch_norm_and_softmax(void **arg)
+TEST(batch_norm_and_softmax)
 {
-	(void)arg;
 	for (uint32_t i = 0; i < ROUNDS; i++) {
 		struct vtacpu_batch_norm_f32 p = { .n = 1 + rnd(2), .c = 1 + rnd(5),
 						   .plane = 1 + rnd(50), .epsilon = 0.00001f,
@@ -136,9 +128,8 @@ static size_t count_of(const uint32_t *dims, uint32_t rank)
 	return n;
 }
 
-static void reductions(void **arg)
+TEST(reductions)
 {
-	(void)arg;
 	for (uint32_t i = 0; i < ROUNDS; i++) {
 		struct vtacpu_reduce_f32 p = { .op = rnd(VTACPU_REDUCE_OPS), .rank = 1 + rnd(4) };
 		size_t count, outputs = 1;
@@ -185,7 +176,7 @@ static void reductions(void **arg)
 /* ---- pictures ---- */
 
 /* The examples of ONNX's documentation, and corners that stay where they are. */
-static void resizes(void **arg)
+TEST(resizes)
 {
 	static const struct {
 		struct vtacpu_resize p;
@@ -214,7 +205,6 @@ static void resizes(void **arg)
 		    0.5f }, { 1 } },
 	};
 
-	(void)arg;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		const struct vtacpu_resize *p = &cases[i].p;
 		struct vtacpu_resize q = *p;
@@ -252,7 +242,7 @@ static void check_move(const struct vtacpu_move *m, const uint16_t *want)
 	drop(&c);
 }
 
-static void moves(void **arg)
+TEST(moves)
 {
 	const uint32_t dims[] = { 2, 3, 2 }, perm[] = { 2, 0, 1 }, out[] = { 2, 2, 1 };
 	const int32_t start[] = { 0, 2, 1 }, step[] = { 1, -2, 1 };
@@ -260,7 +250,6 @@ static void moves(void **arg)
 				  65535, 65535, 6, 7, 8, 9, 10, 11 };
 	struct vtacpu_move m;
 
-	(void)arg;
 	m = vtacpu_transpose(2, 3, dims, perm);
 	check_move(&m, (uint16_t[]) { 0, 2, 4, 6, 8, 10, 1, 3, 5, 7, 9, 11 });
 	m = vtacpu_slice(2, 3, dims, out, start, step);
@@ -274,9 +263,8 @@ static void moves(void **arg)
 }
 
 /* Random moves against the header's formula, and transposed twice is nothing. */
-static void random_moves(void **arg)
+TEST(random_moves)
 {
-	(void)arg;
 	for (uint32_t i = 0; i < ROUNDS; i++) {
 		uint32_t rank = 1 + rnd(5), dims[VTACPU_RANK_MAX], perm[VTACPU_RANK_MAX];
 		uint32_t back[VTACPU_RANK_MAX], bytes = 1u << rnd(4);
@@ -313,7 +301,7 @@ static void random_moves(void **arg)
 	}
 }
 
-static void pads(void **arg)
+TEST(pads)
 {
 	struct vtacpu_pad p = { .bytes = 1, .rank = 2, .dims = { 1, 3 }, .out = { 2, 8 },
 				.before = { 1, 2 }, .value = { 9, 0 } };
@@ -327,7 +315,6 @@ static void pads(void **arg)
 					.before = { -1 } };
 	struct call c;
 
-	(void)arg;
 	for (p.mode = 0; p.mode < 4; p.mode++) {
 		prepare(&c, VTACPU_PAD, &p, 0);
 		memcpy(c.io[0], (uint8_t[]) { 1, 2, 3 }, 3);
@@ -344,7 +331,7 @@ static void pads(void **arg)
 
 /* ---- integers and floats, plain and packed ---- */
 
-static void quantising(void **arg)
+TEST(quantising)
 {
 	static const float x[] = { 0.5f, 1.5f, 2.5f, -0.5f, -1.5f, 1e9f, -1e9f, NAN, 63.4f };
 	static const int8_t want[] = { 0, 2, 2, 0, -2, 127, -128, -128, 63 };
@@ -352,7 +339,6 @@ static void quantising(void **arg)
 	struct vtacpu_dequantise d = { 1, 2, 2, VTACPU_I32, 1 };
 	struct call c;
 
-	(void)arg;
 	prepare(&c, VTACPU_QUANTISE, &p, 1);
 	memcpy(c.io[0], x, sizeof(x));
 	*(float *)c.io[1] = 1;
@@ -379,9 +365,8 @@ static void quantising(void **arg)
 	drop(&c);
 }
 
-static void packing(void **arg)
+TEST(packing)
 {
-	(void)arg;
 	for (uint32_t i = 0; i < ROUNDS; i++) {
 		struct vtacpu_pack p = { .log_inp_width = 3, .log_batch = rnd(3),
 					 .log_block = 1 + rnd(5), .n = 1 + rnd(4), .c = 1 + rnd(40),
@@ -406,13 +391,12 @@ static void packing(void **arg)
  * Words at random, small and large: what vtacpu_need() accepts runs within the operands
  * that it asks for. Large ones are only checked.
  */
-static void random_parameters(void **arg)
+TEST(random_parameters)
 {
 	static const uint32_t words[] = { 0, 1, 2, 3, 4, 7, 8, 16, 255, 1u << 16, 1u << 20,
 					  1u << 30, 1u << 31, 0xffffffffu, 0x3f800000u };
 	uint32_t accepted = 0;
 
-	(void)arg;
 	for (uint32_t i = 0; i < 400000; i++) {
 		uint32_t kernel = 1 + i % (VTACPU_KERNELS - 1), params[64], large = rnd(8);
 		struct vtacpu_need need;
@@ -439,11 +423,10 @@ static void random_parameters(void **arg)
 	assert_true(accepted > 2000);
 }
 
-static void kernels_have_names(void **arg)
+TEST(kernels_have_names)
 {
 	struct vtacpu_need need;
 
-	(void)arg;
 	for (uint32_t i = 1; i < VTACPU_KERNELS; i++) {
 		assert_non_null(vtacpu_kernel_name(i));
 		assert_int_not_equal(vtacpu_params_bytes(i), 0);
@@ -453,24 +436,4 @@ static void kernels_have_names(void **arg)
 	assert_null(vtacpu_kernel_name(VTACPU_KERNELS));
 	assert_int_equal(vtacpu_params_bytes(VTACPU_KERNELS), 0);
 	assert_int_not_equal(vtacpu_need(VTACPU_KERNELS, &need, &need), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(activations),
-		cmocka_unit_test(rescale_and_table),
-		cmocka_unit_test(batch_norm_and_softmax),
-		cmocka_unit_test(reductions),
-		cmocka_unit_test(resizes),
-		cmocka_unit_test(moves),
-		cmocka_unit_test(random_moves),
-		cmocka_unit_test(pads),
-		cmocka_unit_test(quantising),
-		cmocka_unit_test(packing),
-		cmocka_unit_test(random_parameters),
-		cmocka_unit_test(kernels_have_names),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,15 +4,10 @@
  * shapes: integers to the bit, floats within what another order of the sums may change.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../frame.h"
 #include "calls.h"
 
 #define ROUNDS	150u
@@ -97,9 +92,8 @@ static double conv_sum(const struct vtacpu_window *w, value_fn value, const void
 	return sum;
 }
 
-static void conv_of_floats(void **arg)
+TEST(conv_of_floats)
 {
-	(void)arg;
 	for (uint32_t i = 0; i < ROUNDS; i++) {
 		struct vtacpu_conv_f32 p = { .win = rnd_window(), .has_bias = rnd(2),
 					     .has_res = rnd(2), .act = rnd_act() };
@@ -118,9 +112,8 @@ static void conv_of_floats(void **arg)
 	}
 }
 
-static void conv_of_bytes(void **arg)
+TEST(conv_of_bytes)
 {
-	(void)arg;
 	for (uint32_t i = 0; i < ROUNDS; i++) {
 		struct vtacpu_conv_i8 p = { .win = rnd_window(), .x_unsigned = rnd(2),
 					    .w_unsigned = rnd(2), .y_unsigned = rnd(2),
@@ -206,9 +199,8 @@ static double gemm_sum(const struct vtacpu_matrices *m, value_fn value, const vo
 	return sum;
 }
 
-static void gemm_of_floats(void **arg)
+TEST(gemm_of_floats)
 {
-	(void)arg;
 	for (uint32_t round = 0; round < ROUNDS; round++) {
 		struct vtacpu_gemm_f32 p = { .mat = rnd_matrices(), .has_c = rnd(2), .alpha = 0.5f,
 					     .beta = 2, .act = rnd_act() };
@@ -227,9 +219,8 @@ static void gemm_of_floats(void **arg)
 	}
 }
 
-static void gemm_of_bytes(void **arg)
+TEST(gemm_of_bytes)
 {
-	(void)arg;
 	for (uint32_t round = 0; round < ROUNDS; round++) {
 		struct vtacpu_gemm_i8 p = { .mat = rnd_matrices(), .has_c = rnd(2),
 					    .res_shift = rnd(10), .a_unsigned = rnd(2),
@@ -297,9 +288,8 @@ static struct window_sum pool_sum(const struct vtacpu_pool *p, value_fn value, c
 	return s;
 }
 
-static void pools(void **arg)
+TEST(pools)
 {
-	(void)arg;
 	for (uint32_t i = 0; i < ROUNDS; i++) {
 		struct vtacpu_pool_f32 p = { .pool = rnd_pool(4), .act = rnd_act() };
 		const struct vtacpu_pool *w = &p.pool;
@@ -327,9 +317,8 @@ static void pools(void **arg)
 	}
 }
 
-static void pools_of_bytes(void **arg)
+TEST(pools_of_bytes)
 {
-	(void)arg;
 	for (uint32_t i = 0; i < ROUNDS; i++) {
 		struct vtacpu_pool_i8 p = { .pool = rnd_pool(2), .is_unsigned = rnd(2) };
 		const struct vtacpu_pool *w = &p.pool;
@@ -413,11 +402,10 @@ static double two(uint32_t op, double a, double b)
 	}
 }
 
-static void two_operands(void **arg)
+TEST(two_operands)
 {
 	void *const none[3] = { NULL };
 
-	(void)arg;
 	for (uint32_t i = 0; i < ROUNDS; i++) {
 		struct vtacpu_binary_f32 p = { .cast = rnd_broadcast(VTACPU_BINARY_OPS),
 					       .act = rnd_act() };
@@ -448,19 +436,4 @@ static void two_operands(void **arg)
 		}
 		drop(&c);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(conv_of_floats),
-		cmocka_unit_test(conv_of_bytes),
-		cmocka_unit_test(gemm_of_floats),
-		cmocka_unit_test(gemm_of_bytes),
-		cmocka_unit_test(pools),
-		cmocka_unit_test(pools_of_bytes),
-		cmocka_unit_test(two_operands),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

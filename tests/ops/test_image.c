@@ -3,16 +3,11 @@
  * Program images: what is written runs wherever it is placed; what is not whole is
  * refused. What a hostile file may claim: tests/fuzz/image.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../frame.h"
 #include "emulated.h"
 #include "image.h"
 #include "net.h"
@@ -57,9 +52,8 @@ static void run_image(struct machine *m, const struct net *net, uint32_t shift, 
 			  NET_H - 1);
 }
 
-static void test_runs_where_it_is_placed(void **state)
+TEST(test_runs_where_it_is_placed)
 {
-	(void)state;
 	for (unsigned int i = 0; i < sizeof(cores) / sizeof(cores[0]); i++) {
 		int8_t in[NET_C * NET_H * NET_H], out[2][NET_UNITS * (NET_H - 1) * (NET_H - 1)];
 		unsigned int values = 0;
@@ -84,14 +78,13 @@ static void test_runs_where_it_is_placed(void **state)
 	}
 }
 
-static void test_refuses_other_cores(void **state)
+TEST(test_refuses_other_cores)
 {
 	struct vtaops_core other;
 	struct vtaimage image;
 	struct machine m;
 	struct net net;
 
-	(void)state;
 	emulated_init(&m, &cores[0], MEM_SIZE, CORE_ORDER_INORDER, 0);
 	net_compile(&net, &m.core, 1);
 	assert_int_equal(vtaimage_open(&image, net.image, net.size), 0);
@@ -112,13 +105,12 @@ static void test_refuses_other_cores(void **state)
 	emulated_fini(&m);
 }
 
-static void test_refuses_damage(void **state)
+TEST(test_refuses_damage)
 {
 	struct vtaimage image;
 	struct machine m;
 	struct net net;
 
-	(void)state;
 	emulated_init(&m, &cores[0], MEM_SIZE, CORE_ORDER_INORDER, 0);
 	net_compile(&net, &m.core, 1);
 	for (size_t size = 0; size < net.size; size += size < 300 ? 1 : 997) {
@@ -142,15 +134,4 @@ static void test_refuses_damage(void **state)
 	assert_int_equal(vtaimage_open(&image, net.image, net.size), 0);
 	net_free(&net);
 	emulated_fini(&m);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_runs_where_it_is_placed),
-		cmocka_unit_test(test_refuses_other_cores),
-		cmocka_unit_test(test_refuses_damage),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

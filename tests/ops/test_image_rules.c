@@ -3,15 +3,10 @@
  * Program images: what is written reads back and runs; each rule of
  * docs/program-image.md that a step or a part breaks is a refusal that names it.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../frame.h"
 #include "emulated.h"
 #include "image.h"
 #include "mixed.h"
@@ -83,13 +78,12 @@ static void want_scores(struct machine *m, const float *picture, float *scores)
 	vtacpu_softmax_f32(&softmax, (void *[]) { scores, scores }, NULL);
 }
 
-static void runs_as_its_parts_do(void **state)
+TEST(runs_as_its_parts_do)
 {
 	float picture[NET_H * NET_H], want[NET_UNITS];
 	struct machine m;
 	struct steps s;
 
-	(void)state;
 	for (unsigned int i = 0; i < NET_H * NET_H; i++)
 		picture[i] = (float)((int)(i * 37 % 100) * 5 - 250) / 128 + 0.001f;
 	emulated_init(&m, &config, MEM_SIZE, CORE_ORDER_GREEDY, 1);
@@ -107,7 +101,7 @@ static void runs_as_its_parts_do(void **state)
 	emulated_fini(&m);
 }
 
-static void reads_back(void **state)
+TEST(reads_back)
 {
 	struct vtaimage_preprocess pre;
 	struct vtaimage_stream stream;
@@ -115,7 +109,6 @@ static void reads_back(void **state)
 	struct vtaimage_step step;
 	struct vtaimage v;
 
-	(void)state;
 	assert_int_equal(vtaimage_open(&v, image, size), 0);
 	assert_int_equal(v.version, 2);
 	assert_string_equal(v.name, "mixed");
@@ -147,12 +140,11 @@ static void reads_back(void **state)
 	assert_int_equal(step.pattern, MIXED_PATTERN);
 }
 
-static void same_source_same_bytes(void **state)
+TEST(same_source_same_bytes)
 {
 	size_t again;
 	uint8_t *other = mixed_compile(&net, &again);
 
-	(void)state;
 	assert_int_equal(again, size);
 	assert_memory_equal(other, image, size);
 	free(other);
@@ -164,7 +156,7 @@ static size_t entry(enum image_part part, unsigned int i)
 	return get32(image + AT_PARTS + 8 * part) + (size_t)i * image_part_size[part];
 }
 
-static void a_broken_rule_is_named(void **state)
+TEST(a_broken_rule_is_named)
 {
 	const size_t step = entry(PART_STEPS, 0), copy = entry(PART_STEPS, 3);
 	const size_t fill = entry(PART_STEPS, 9);
@@ -235,7 +227,6 @@ static void a_broken_rule_is_named(void **state)
 	};
 	struct vtaimage v;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		uint32_t was = get32(image + cases[i].at), crc = get32(image + AT_CRC);
 		int err;
@@ -251,14 +242,4 @@ static void a_broken_rule_is_named(void **state)
 	assert_int_equal(vtaimage_open(&v, image, size), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(runs_as_its_parts_do),
-		cmocka_unit_test(reads_back),
-		cmocka_unit_test(same_source_same_bytes),
-		cmocka_unit_test(a_broken_rule_is_named),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+GROUP(setup, teardown);

@@ -3,16 +3,11 @@
  * The operators on the emulator's core, against plain loops: random shapes, a
  * number of configurations, all interleavings of the modules.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../frame.h"
 #include "emulated.h"
 
 #define MEM_SIZE	(4u << 20)
@@ -186,11 +181,10 @@ static bool check_conv(struct machine *m, struct vtaops_conv2d *op)
 	return !err;
 }
 
-static void test_conv2d(void **state)
+TEST(test_conv2d)
 {
 	unsigned int lowered = 0, refused = 0;
 
-	(void)state;
 	for (unsigned int i = 0; i < 480; i++) {
 		struct machine m;
 		struct vtaops_conv2d op = { 0 };
@@ -218,9 +212,8 @@ static void test_conv2d(void **state)
 	assert_true(lowered >= 450);
 }
 
-static void test_dense(void **state)
+TEST(test_dense)
 {
-	(void)state;
 	for (unsigned int i = 0; i < 160; i++) {
 		struct machine m;
 		struct vtaops_dense op = { 0 };
@@ -266,9 +259,8 @@ static void test_dense(void **state)
 	}
 }
 
-static void test_eltwise(void **state)
+TEST(test_eltwise)
 {
-	(void)state;
 	for (unsigned int i = 0; i < 60; i++) {
 		struct machine m;
 		struct vtaops_eltwise op = { 0 };
@@ -315,11 +307,10 @@ static int lower_chain(struct vtaops_builder *b, const void *op)
 	return vtaops_add(b, &c->sum);
 }
 
-static void test_chain(void **state)
+TEST(test_chain)
 {
 	enum { C = 32, H = 12, COUNT = C * H * H };
 
-	(void)state;
 	for (unsigned int i = 0; i < 12; i++) {
 		struct machine m;
 		struct vtaops_conv2d conv = {
@@ -374,9 +365,8 @@ static void test_chain(void **state)
 	}
 }
 
-static void test_pack_round_trip(void **state)
+TEST(test_pack_round_trip)
 {
-	(void)state;
 	for (unsigned int i = 0; i < 64; i++) {
 		struct machine m;
 		uint32_t n, c, h, w;
@@ -413,7 +403,7 @@ static void expect(struct machine *m, lower_fn lower, const void *op, enum vtaop
 	assert_int_equal(b.insns == 0 || error == VTAOPS_EFIT, 1);
 }
 
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
 	const struct vtaops_conv2d good = {
 		.inp = 0x10000, .wgt = 0x20000, .out = 0x30000, .n = 1, .in = 16, .h = 8, .w = 8,
@@ -429,7 +419,6 @@ static void test_refusals(void **state)
 	struct vtaops_builder b;
 	struct machine m;
 
-	(void)state;
 	machine_start(&m, 0, CORE_ORDER_INORDER);
 #define CHECK(field, value, error) do { \
 		op = good; \
@@ -494,12 +483,11 @@ static void test_refusals(void **state)
 }
 
 /* What is a valid core is for docs/isa.md to say: library and emulator agree. */
-static void test_valid_cores(void **state)
+TEST(test_valid_cores)
 {
 	unsigned int valid = 0;
 	char err[256];
 
-	(void)state;
 	rng_state = 20000;
 	for (unsigned int i = 0; i < 400000; i++) {
 		struct core_config cfg = {
@@ -518,9 +506,8 @@ static void test_valid_cores(void **state)
 }
 
 /* Averages by multiplication and shift, against division. */
-static void test_average(void **state)
+TEST(test_average)
 {
-	(void)state;
 	for (uint32_t count = 1; count <= 65536; count += count < 600 ? 1 : 61) {
 		double most = count <= 512 ? 1.0 / 256 : count / 131072.0;
 		struct vtaops_post post = { 0 };
@@ -540,20 +527,4 @@ static void test_average(void **state)
 			}
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pack_round_trip),
-		cmocka_unit_test(test_conv2d),
-		cmocka_unit_test(test_dense),
-		cmocka_unit_test(test_eltwise),
-		cmocka_unit_test(test_chain),
-		cmocka_unit_test(test_refusals),
-		cmocka_unit_test(test_valid_cores),
-		cmocka_unit_test(test_average),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

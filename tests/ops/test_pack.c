@@ -3,15 +3,10 @@
  * Packed layouts against the formulas of vtaops.h, value by value, on cores of all
  * widths and blocks; and nothing beside them is written.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../frame.h"
 #include "vtaops.h"
 
 #define GUARD	64u
@@ -150,9 +145,8 @@ static struct vtaops_core core_of(unsigned int width, unsigned int batch, unsign
 	return core;
 }
 
-static void test_layouts(void **unused)
+TEST(test_layouts)
 {
-	(void)unused;
 	for (unsigned int width = 1; width <= 3; width++) {
 		for (unsigned int block = 1; block <= 6; block++) {
 			struct vtaops_core core = core_of(width, rnd(3) + (block + width < 3),
@@ -172,12 +166,11 @@ static void test_layouts(void **unused)
 }
 
 /* Values that need no packing are recognised. */
-static void test_already_packed(void **unused)
+TEST(test_already_packed)
 {
 	struct vtaops_core one = core_of(3, 0, 4), four = core_of(3, 2, 4);
 	struct vtaops_core narrow = core_of(2, 0, 4);
 
-	(void)unused;
 	assert_true(vtaops_act_is_packed(&one, 7, 32, 1, 1));
 	assert_false(vtaops_act_is_packed(&one, 7, 33, 1, 1));
 	assert_false(vtaops_act_is_packed(&one, 1, 32, 2, 1));
@@ -185,14 +178,4 @@ static void test_already_packed(void **unused)
 	assert_false(vtaops_act_is_packed(&four, 8, 32, 1, 1));
 	assert_false(vtaops_act_is_packed(&four, 7, 16, 1, 1));
 	assert_false(vtaops_act_is_packed(&narrow, 7, 32, 1, 1));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_layouts),
-		cmocka_unit_test(test_already_packed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

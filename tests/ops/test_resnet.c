@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The layers of ResNet-18 against the roofline; cycles are exact, so this is. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "../frame.h"
 #include "resnet.h"
 
 /* Of the roofline, what every convolution of 3 x 3 must reach on TVM's default core. */
 #define RATIO	0.70
 
-static void test_roofline(void **state)
+TEST(test_roofline)
 {
-	(void)state;
 	for (unsigned int i = 0; i < RESNET_LAYERS; i++) {
 		const struct resnet_layer *l = &resnet_layers[i];
 		struct resnet_result r;
@@ -27,13 +21,4 @@ static void test_roofline(void **state)
 		if (l->k == 3 && r.ratio < RATIO)
 			fail_msg("%s: %.3f of the roofline", l->name, r.ratio);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_roofline),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
