@@ -15,9 +15,8 @@ struct configs {
 };
 
 /*
- * Load them all, by name. They are found below $VTA_CONFIGS or, from the top
- * of the source tree, in tests/emu/configs. Ends the program if one is refused
- * or there are too few.
+ * Loads all of tests/emu/configs, in the order of their names, from the top of the source tree.
+ * Ends the program if one is refused or there are too few.
  */
 void configs_load(struct configs *configs);
 
