@@ -6,7 +6,7 @@
 
 #include "rig.h"
 
-const char *rig_device;
+const char *rig_device = "soft";
 struct vtadev *dev;
 struct vtadev_queue *q;
 

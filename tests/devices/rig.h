@@ -2,7 +2,7 @@
 /*
  * rig.h - a device with a queue, opened for each test, and what tests do with them
  *
- * What fails, fails the test.
+ * Every failure fails the test.
  */
 #ifndef TESTS_DEVICES_RIG_H
 #define TESTS_DEVICES_RIG_H
@@ -16,15 +16,14 @@
 #define PAGE		4096u
 #define FOREVER		(-1)
 
-/* The argument of vtadev_open(); main() sets it. */
+/* The argument of vtadev_open(), "soft" unless main() sets it. */
 extern const char *rig_device;
 extern struct vtadev *dev;
 extern struct vtadev_queue *q;
 
-#define RIG_TEST(f)	cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
-
 int rig_setup(void **state);
 int rig_teardown(void **state);
+#define RIG void *unused, rig_setup, rig_teardown
 
 /* Another queue, of 16 entries. */
 struct vtadev_queue *queue(unsigned int flags);

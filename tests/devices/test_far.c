@@ -10,17 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FRAME_NO_MAIN
+#include "../frame.h"
 #include "rig.h"
 
 #define LARGE	(3u << 20)
 
-static void is_zero_and_unseen(void **state)
+TEST_F(RIG, is_zero_and_unseen)
 {
 	struct vtadev_buf *card = buffer(2 * PAGE, VTADEV_CARD);
 	uint8_t bytes[2 * PAGE];
 	void *map;
 
-	(void)state;
 	assert_int_equal(vtadev_buf_map(card, &map), -EOPNOTSUPP);
 	assert_int_equal(vtadev_buf_read(card, 0, bytes, sizeof(bytes)), 0);
 	for (size_t i = 0; i < sizeof(bytes); i++)
@@ -33,23 +34,22 @@ static void is_zero_and_unseen(void **state)
 }
 
 /* Once more: the place has been another buffer's. */
-static void is_zero_again(void **state)
+TEST_F(RIG, is_zero_again)
 {
 	struct vtadev_buf *card = buffer(PAGE, VTADEV_CARD);
 
 	assert_int_equal(vtadev_buf_write(card, 0, "abcd", 4), 0);
 	vtadev_buf_free(card);
-	is_zero_and_unseen(state);
+	is_zero_and_unseen(NULL);
 }
 
 /* A buffer is one piece of the device's memory: two free quarters that are apart are no half. */
-static void pieces_are_used_again(void **state)
+TEST_F(RIG, pieces_are_used_again)
 {
 	struct vtadev_buf *quarters[4], *half;
 	uint64_t all, now;
 	char bytes[4];
 
-	(void)state;
 	assert_int_equal(vtadev_mem_free(dev, &all), 0);
 	for (int i = 0; i < 4; i++)
 		quarters[i] = buffer((size_t)all / 4, VTADEV_CARD);
@@ -68,13 +68,12 @@ static void pieces_are_used_again(void **state)
 	assert_int_equal(now, all);
 }
 
-static void is_written_where_streams_may_only_read(void **state)
+TEST_F(RIG, is_written_where_streams_may_only_read)
 {
 	struct vtadev_buf *card = buffer(PAGE, VTADEV_CARD | VTADEV_READONLY);
 	struct vta_desc desc = vtadev_desc_fill(vtadev_buf_addr(card), 1, 4);
 	char bytes[4];
 
-	(void)state;
 	assert_int_equal(vtadev_buf_write(card, 0, "abcd", 4), 0);
 	assert_int_equal(fails(desc).reason, VTA_FAULT_PERM);
 	assert_int_equal(vtadev_recover(q), 0);
@@ -83,12 +82,11 @@ static void is_written_where_streams_may_only_read(void **state)
 	vtadev_buf_free(card);
 }
 
-static void is_copied_in_all_directions(void **state)
+TEST_F(RIG, is_copied_in_all_directions)
 {
 	struct vtadev_buf *a = buffer(LARGE, VTADEV_CARD), *b = buffer(LARGE, VTADEV_CARD);
 	uint8_t *bytes = malloc(LARGE), *back = malloc(LARGE);
 
-	(void)state;
 	for (size_t i = 0; i < LARGE; i++)
 		bytes[i] = (uint8_t)(i * 7 + i / 256);
 	assert_int_equal(vtadev_upload(q, a, 0, bytes, LARGE), 0);
@@ -104,14 +102,13 @@ static void is_copied_in_all_directions(void **state)
 }
 
 /* Rows side by side in one buffer, too, and to the host and back. */
-static void rows_have_their_pitch(void **state)
+TEST_F(RIG, rows_have_their_pitch)
 {
 	struct vtadev_buf *card = buffer(PAGE, VTADEV_CARD), *host = buffer(PAGE, VTADEV_HOST);
 	const struct vtadev_rows none = { card, 0, 0 }, left = { card, 1000, 10 };
 	const struct vtadev_rows right = { card, 1005, 10 }, away = { host, 3, 20 };
 	uint8_t bytes[80];
 
-	(void)state;
 	assert_int_equal(vtadev_buf_write(card, 0, "abc", 3), 0);
 	assert_int_equal(vtadev_copy2d(q, &left, &none, 3, 4, NULL), 0);
 	assert_int_equal(vtadev_copy2d(q, &right, &left, 3, 4, NULL), 0);
@@ -126,12 +123,11 @@ static void rows_have_their_pitch(void **state)
 	vtadev_buf_free(card);
 }
 
-static void is_filled(void **state)
+TEST_F(RIG, is_filled)
 {
 	struct vtadev_buf *card = buffer(3 * PAGE, VTADEV_CARD);
 	uint8_t bytes[3 * PAGE];
 
-	(void)state;
 	assert_int_equal(vtadev_fill(q, card, 1, 0x04030201, 3 * PAGE - 2, NULL), 0);
 	assert_int_equal(vtadev_download(q, card, 0, bytes, sizeof(bytes)), 0);
 	assert_int_equal(bytes[0], 0);
@@ -141,7 +137,7 @@ static void is_filled(void **state)
 	vtadev_buf_free(card);
 }
 
-static void has_words_and_stamps(void **state)
+TEST_F(RIG, has_words_and_stamps)
 {
 	struct vtadev_buf *card = buffer(PAGE, VTADEV_CARD);
 	uint32_t addr = vtadev_buf_addr(card);
@@ -149,7 +145,6 @@ static void has_words_and_stamps(void **state)
 	struct vta_desc desc;
 	uint64_t word;
 
-	(void)state;
 	works(vtadev_desc_signal(addr + 8, 7));
 	works(vtadev_desc_wait(addr + 8, 7));
 	desc = vtadev_desc_nop();
@@ -162,14 +157,13 @@ static void has_words_and_stamps(void **state)
 	vtadev_buf_free(card);
 }
 
-static void is_out_of_sight_when_freed(void **state)
+TEST_F(RIG, is_out_of_sight_when_freed)
 {
 	const uint32_t finish[4] = { 3 };
 	struct vtadev_buf *card = buffer(PAGE, VTADEV_CARD);
 	struct vta_desc desc = vtadev_desc_run(vtadev_buf_addr(card), 1, 0);
 	struct vtadev_fault fault;
 
-	(void)state;
 	assert_int_equal(vtadev_buf_write(card, 0, finish, sizeof(finish)), 0);
 	works(desc);
 	vtadev_buf_free(card);
@@ -180,13 +174,12 @@ static void is_out_of_sight_when_freed(void **state)
 }
 
 /* FINISH ends at cycle 2: instruction n reaches its module at n + 1, and costs 1. */
-static void a_limit_of_cycles_is_exact(void **state)
+TEST_F(RIG, a_limit_of_cycles_is_exact)
 {
 	const uint32_t finish[2][4] = { { 3 }, { 3 } };
 	struct vtadev_buf *card = buffer(PAGE, VTADEV_CARD);
 	struct vtadev_fault fault;
 
-	(void)state;
 	assert_int_equal(vtadev_buf_write(card, 0, finish, sizeof(finish)), 0);
 	works(vtadev_desc_run(vtadev_buf_addr(card), 2, 3));
 	fault = fails(vtadev_desc_run(vtadev_buf_addr(card), 2, 2));
@@ -195,13 +188,12 @@ static void a_limit_of_cycles_is_exact(void **state)
 	vtadev_buf_free(card);
 }
 
-static void a_device_that_cannot_copy_is_lost(void **state)
+TEST_F(RIG, a_device_that_cannot_copy_is_lost)
 {
 	struct vtadev_lost lost;
 	struct vtadev_buf *buf;
 	struct vtadev *broken;
 
-	(void)state;
 	if (strcmp(rig_device, "far") != 0)
 		skip();
 	assert_int_equal(vtadev_open("far:broken", &broken), 0);
@@ -215,20 +207,6 @@ static void a_device_that_cannot_copy_is_lost(void **state)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		RIG_TEST(is_zero_and_unseen),
-		RIG_TEST(is_zero_again),
-		RIG_TEST(pieces_are_used_again),
-		RIG_TEST(is_written_where_streams_may_only_read),
-		RIG_TEST(is_copied_in_all_directions),
-		RIG_TEST(rows_have_their_pitch),
-		RIG_TEST(is_filled),
-		RIG_TEST(has_words_and_stamps),
-		RIG_TEST(is_out_of_sight_when_freed),
-		RIG_TEST(a_limit_of_cycles_is_exact),
-		RIG_TEST(a_device_that_cannot_copy_is_lost),
-	};
-
 	rig_device = argc > 1 ? argv[1] : "far";
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return frame_run(NULL);
 }

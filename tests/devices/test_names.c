@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "test.h"
+#include "../frame.h"
 #include "vtadev.h"
 #include "vtadev_device.h"
 
@@ -19,10 +19,14 @@ static char self[PATH_MAX];	/* where this program and its plugin lie */
 static int setup(void **state)
 {
 	(void)state;
+	assert_non_null(realpath("/proc/self/exe", self));
+	*strrchr(self, '/') = '\0';
 	unsetenv("VTADEV_DEVICE");
 	unsetenv("VTADEV_PLUGINS");
 	return 0;
 }
+
+#define ENVIRONMENT void *unused, setup, NULL
 
 static const char *why(const char *which)
 {
@@ -51,12 +55,11 @@ static int refused(const char *which)
 	return err;
 }
 
-static void a_plugin_lies_beside_the_library(void **state)
+TEST_F(ENVIRONMENT, a_plugin_lies_beside_the_library)
 {
 	struct vtadev_card card;
 	struct vtadev *dev;
 
-	(void)state;
 	assert_int_equal(vtadev_open("soft", &dev), 0);
 	assert_string_equal(vtadev_info(dev)->card.node, "soft");
 	assert_string_equal(vtadev_info(dev)->card.pci, "");
@@ -69,11 +72,10 @@ static void a_plugin_lies_beside_the_library(void **state)
 	SAYS("soft", "it can be opened");
 }
 
-static void the_environment_chooses_if_the_program_does_not(void **state)
+TEST_F(ENVIRONMENT, the_environment_chooses_if_the_program_does_not)
 {
 	struct vtadev_card card;
 
-	(void)state;
 	setenv("VTADEV_DEVICE", "soft", 1);
 	opens(NULL);
 	opens("");
@@ -96,13 +98,12 @@ static void write_config(const char *path, const char *batch)
 	assert_int_equal(fclose(file), 0);
 }
 
-static void a_configuration_is_an_argument(void **state)
+TEST_F(ENVIRONMENT, a_configuration_is_an_argument)
 {
 	char path[] = "/tmp/vta-names.XXXXXX", which[64];
 	const struct vtadev_info *info;
 	struct vtadev *dev;
 
-	(void)state;
 	assert_true(close(mkstemp(path)) == 0);
 	snprintf(which, sizeof(which), "soft:%s", path);
 	write_config(path, "1");
@@ -120,9 +121,8 @@ static void a_configuration_is_an_argument(void **state)
 	SAYS(which, path);
 }
 
-static void missing_plugin_is_named_with_its_package(void **state)
+TEST_F(ENVIRONMENT, missing_plugin_is_named_with_its_package)
 {
-	(void)state;
 	setenv("VTADEV_PLUGINS", "/nowhere", 1);
 	assert_int_equal(refused("soft"), -ELIBACC);
 	SAYS("soft", "no libvtadev-soft.so in /nowhere: install the package libvtadev-soft");
@@ -135,11 +135,10 @@ static void missing_plugin_is_named_with_its_package(void **state)
 	assert_int_equal(refused("Soft"), -EINVAL);
 }
 
-static void a_plugin_of_another_version_is_not_used(void **state)
+TEST_F(ENVIRONMENT, a_plugin_of_another_version_is_not_used)
 {
 	char dir[PATH_MAX + 8], words[96];
 
-	(void)state;
 	snprintf(dir, sizeof(dir), "%s/odd", self);
 	setenv("VTADEV_PLUGINS", dir, 1);
 	assert_int_equal(refused("newer"), -ELIBBAD);
@@ -170,11 +169,10 @@ static void copy_plugin(const char *to)
 }
 
 /* Beside a program in /tmp, where every user can put a file. */
-static void a_plugin_of_another_user_is_not_used(void **state)
+TEST_F(ENVIRONMENT, a_plugin_of_another_user_is_not_used)
 {
 	char dir[] = "/tmp/vta-plugins.XXXXXX", path[64];
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/libvtadev-soft.so", dir);
 	copy_plugin(path);
@@ -205,13 +203,12 @@ static unsigned int listed(const char *node)
 	return n;
 }
 
-static void devices_are_listed_once(void **state)
+TEST_F(ENVIRONMENT, devices_are_listed_once)
 {
 	struct vtadev_card *cards;
 	char dir[PATH_MAX + 8];
 	int count;
 
-	(void)state;
 	assert_int_equal(listed("soft"), 1);
 	/* Without those of plugins that cannot be loaded, and not among the cards. */
 	snprintf(dir, sizeof(dir), "%s/odd", self);
@@ -225,23 +222,4 @@ static void devices_are_listed_once(void **state)
 	for (int i = 0; i < count; i++)
 		assert_string_not_equal(cards[i].node, "soft");
 	vtadev_list_free(cards);
-}
-
-int main(int argc, char **argv)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(a_plugin_lies_beside_the_library, setup),
-		cmocka_unit_test_setup(the_environment_chooses_if_the_program_does_not, setup),
-		cmocka_unit_test_setup(a_configuration_is_an_argument, setup),
-		cmocka_unit_test_setup(missing_plugin_is_named_with_its_package, setup),
-		cmocka_unit_test_setup(a_plugin_of_another_version_is_not_used, setup),
-		cmocka_unit_test_setup(a_plugin_of_another_user_is_not_used, setup),
-		cmocka_unit_test_setup(devices_are_listed_once, setup),
-	};
-
-	(void)argc;
-	if (!realpath(argv[0], self) || !strrchr(self, '/'))
-		return 1;
-	*strrchr(self, '/') = '\0';
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,9 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../frame.h"
 #include "flaky.h"
 #include "pool_image.h"
-#include "test.h"
 #include "vtadev_pool.h"
 #include "vtaprog.h"
 
@@ -81,6 +81,8 @@ static int teardown(void **state)
 	image = NULL;
 	return 0;
 }
+
+#define FLAKY void *unused, setup, teardown
 
 static struct vtadev_pool *pool_with(const struct vtadev_pool_opts *opts)
 {
@@ -211,14 +213,13 @@ static void run_many(struct vtadev_caller *caller, unsigned int n)
 
 /* ---- Cards that work ---- */
 
-static void answers_come_in_order(void **state)
+TEST_F(FLAKY, answers_come_in_order)
 {
 	static const char *const soft[] = { "soft", "soft", "soft", "soft" };
 	struct vtadev_pool *pool = pool_with(&(struct vtadev_pool_opts){ soft, 4, 0, 0, 0 });
 	struct vtadev_caller *caller = caller_of(pool, RING);
 	uint64_t answers = 0;
 
-	(void)state;
 	run_many(caller, MANY);
 	for (unsigned int i = 0; i < vtadev_pool_cards(pool); i++) {
 		struct vtadev_pool_stats stats = stats_of(pool, i);
@@ -234,11 +235,10 @@ static void answers_come_in_order(void **state)
 	vtadev_pool_close(pool);
 }
 
-static void steps_of_the_cpu_are_done(void **state)
+TEST_F(FLAKY, steps_of_the_cpu_are_done)
 {
 	struct vtadev_pool *pool;
 
-	(void)state;
 	make_image(&(struct pool_program){ .cycles = 1000, .cpu = true });
 	pool = flaky_pool(2, (struct vtadev_pool_opts){ 0 });
 	run_many(caller_of(pool, RING), 200);
@@ -254,12 +254,11 @@ static void *one_caller(void *pool)
 	return NULL;
 }
 
-static void each_caller_has_its_own_order(void **state)
+TEST_F(FLAKY, each_caller_has_its_own_order)
 {
 	struct vtadev_pool *pool = flaky_pool(3, (struct vtadev_pool_opts){ 0 });
 	pthread_t threads[4];
 
-	(void)state;
 	for (unsigned int i = 0; i < 4; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, one_caller, pool), 0);
 	for (unsigned int i = 0; i < 4; i++)
@@ -267,13 +266,12 @@ static void each_caller_has_its_own_order(void **state)
 	vtadev_pool_close(pool);
 }
 
-static void tensors_are_described(void **state)
+TEST_F(FLAKY, tensors_are_described)
 {
 	struct vtadev_pool *pool = flaky_pool(1, (struct vtadev_pool_opts){ 0 });
 	static const char *const names[] = { "x", "w", "y" };
 	struct vtadev_pool_tensor t;
 
-	(void)state;
 	for (unsigned int i = 0; i < 3; i++) {
 		assert_int_equal(vtadev_pool_tensor(pool, i, &t), 0);
 		assert_string_equal(t.name, names[i]);
@@ -294,13 +292,12 @@ static void hold(unsigned int n, bool on)
 		atomic_store(&flaky[i].hold, on);
 }
 
-static void the_card_that_is_free_first_gets_it(void **state)
+TEST_F(FLAKY, the_card_that_is_free_first_gets_it)
 {
 	struct vtadev_caller *caller;
 	struct vtadev_pool *pool;
 	struct job jobs[10];
 
-	(void)state;
 	atomic_store(&flaky[0].clock_khz, 100000);
 	atomic_store(&flaky[1].clock_khz, 25000);
 	hold(2, true);
@@ -318,7 +315,7 @@ static void the_card_that_is_free_first_gets_it(void **state)
 }
 
 /* The second slot's memory is its arena, its instructions and its queue, and not the weights. */
-static void weights_are_on_a_card_once(void **state)
+TEST_F(FLAKY, weights_are_on_a_card_once)
 {
 	const struct vtadev_queue_opts opts = { .ring_entries = 64 };
 	struct vtadev_queue *queues[2];
@@ -327,7 +324,6 @@ static void weights_are_on_a_card_once(void **state)
 	struct vtadev *dev;
 	uint64_t before, between, after;
 
-	(void)state;
 	make_image(&(struct pool_program){ .more_weights = 1 << 20 });
 	assert_int_equal(vtadev_open("soft", &dev), 0);
 	for (unsigned int i = 0; i < 2; i++)
@@ -356,14 +352,13 @@ static bool readable(struct vtadev_caller *caller)
 	return poll(&fd, 1, 0) == 1;
 }
 
-static void eventfd_is_readable_when_reap_has_answers(void **state)
+TEST_F(FLAKY, eventfd_is_readable_when_reap_has_answers)
 {
 	struct vtadev_pool *pool = flaky_pool(1, (struct vtadev_pool_opts){ 0 });
 	struct vtadev_caller *caller = caller_of(pool, 4);
 	struct vtadev_completion done[4];
 	struct job jobs[3];
 
-	(void)state;
 	assert_int_equal(vtadev_caller_wait(caller, 0), -EINVAL);
 	hold(1, true);
 	for (unsigned int i = 0; i < 3; i++)
@@ -383,13 +378,12 @@ static void eventfd_is_readable_when_reap_has_answers(void **state)
 	vtadev_pool_close(pool);
 }
 
-static void a_caller_that_never_reaps_holds_up_no_other(void **state)
+TEST_F(FLAKY, a_caller_that_never_reaps_holds_up_no_other)
 {
 	struct vtadev_pool *pool = flaky_pool(2, (struct vtadev_pool_opts){ 0 });
 	struct vtadev_caller *lazy = caller_of(pool, 3), *other = caller_of(pool, RING);
 	struct job jobs[4];
 
-	(void)state;
 	for (unsigned int i = 0; i < 3; i++)
 		submit(lazy, &jobs[i], i);
 	assert_int_equal(submit_sized(lazy, &jobs[3], 3, POOL_BYTES), -EAGAIN);
@@ -415,12 +409,11 @@ static int open_error(const void *bytes, size_t size, const struct vtadev_pool_o
 	return err;
 }
 
-static void invalid_images_are_refused(void **state)
+TEST_F(FLAKY, invalid_images_are_refused)
 {
 	static const char *const soft[] = { "soft" };
 	const struct vtadev_pool_opts opts = { soft, 1, 0, 0, 0 };
 
-	(void)state;
 	assert_int_equal(open_error(NULL, 0, &opts, ""), -EINVAL);
 	for (size_t i = 0; i < image_size; i += 1 + image_size / 50) {
 		assert_int_equal(open_error(image, i, &opts, ""), -EINVAL);
@@ -434,12 +427,11 @@ static void invalid_images_are_refused(void **state)
 	assert_int_equal(open_error(image, image_size, &opts, "LOG_INP_BUFF_SIZE"), -ENOEXEC);
 }
 
-static void names_without_a_card_are_refused(void **state)
+TEST_F(FLAKY, names_without_a_card_are_refused)
 {
 	static const char *const none[] = { "no card" }, *const missing[] = { "soft:/missing" };
 	struct vtadev_pool_opts opts = { none, 1, 0, 0, 0 };
 
-	(void)state;
 	assert_int_equal(open_error(image, image_size, &opts, "no card: not the index"), -EINVAL);
 	opts.cards = missing;
 	assert_int_equal(open_error(image, image_size, &opts, "soft:/missing: "), -EINVAL);
@@ -449,13 +441,12 @@ static void names_without_a_card_are_refused(void **state)
 	assert_int_equal(open_error(image, image_size, &opts, "malformed"), -EINVAL);
 }
 
-static void one_card_is_enough(void **state)
+TEST_F(FLAKY, one_card_is_enough)
 {
 	static const char *const names[] = { "flaky:0", "soft", "no card" };
 	struct vtadev_pool *pool;
 	struct vtadev_pool_stats stats;
 
-	(void)state;
 	atomic_store(&flaky[0].refuse, ENOSPC);
 	pool = pool_with(&(struct vtadev_pool_opts){ names, 3, 0, 0, 0 });
 	stats = stats_of(pool, 0);
@@ -469,7 +460,7 @@ static void one_card_is_enough(void **state)
 	vtadev_pool_close(pool);
 }
 
-static void wrong_sizes_are_refused(void **state)
+TEST_F(FLAKY, wrong_sizes_are_refused)
 {
 	struct vtadev_pool *pool = flaky_pool(1, (struct vtadev_pool_opts){ 0 });
 	struct vtadev_caller *caller = caller_of(pool, 4);
@@ -478,7 +469,6 @@ static void wrong_sizes_are_refused(void **state)
 	struct iovec io[3];
 	struct job job;
 
-	(void)state;
 	assert_int_equal(vtadev_caller_open(pool, 0, &none), -EINVAL);
 	assert_int_equal(vtadev_caller_open(pool, VTADEV_POOL_REQUESTS_MAX + 1, &none), -EINVAL);
 	assert_int_equal(submit_sized(caller, &job, 0, POOL_BYTES - 1), -ERANGE);
@@ -503,7 +493,7 @@ static void wrong_sizes_are_refused(void **state)
 
 /* ---- Cards that fail ---- */
 
-static void a_lost_card_gives_its_requests_to_others(void **state)
+TEST_F(FLAKY, a_lost_card_gives_its_requests_to_others)
 {
 	struct vtadev_completion done;
 	struct vtadev_caller *caller;
@@ -511,7 +501,6 @@ static void a_lost_card_gives_its_requests_to_others(void **state)
 	struct job jobs[4];
 	unsigned int lost = 0;
 
-	(void)state;
 	hold(2, true);
 	pool = flaky_pool(2, (struct vtadev_pool_opts){ 0 });
 	caller = caller_of(pool, 4);
@@ -536,13 +525,12 @@ static void a_lost_card_gives_its_requests_to_others(void **state)
 	vtadev_pool_close(pool);
 }
 
-static void a_card_that_comes_back_is_taken_in(void **state)
+TEST_F(FLAKY, a_card_that_comes_back_is_taken_in)
 {
 	struct vtadev_pool *pool = flaky_pool(2, (struct vtadev_pool_opts){ 0 });
 	struct vtadev_caller *caller = caller_of(pool, RING);
 	uint64_t before;
 
-	(void)state;
 	atomic_store(&flaky[1].refuse, ENODEV);
 	atomic_store(&flaky[1].lose, 1);
 	while (stats_of(pool, 1).up)
@@ -585,13 +573,12 @@ static void *chaos(void *arg)
 	return NULL;
 }
 
-static void nothing_is_lost_and_nothing_twice(void **state)
+TEST_F(FLAKY, nothing_is_lost_and_nothing_twice)
 {
 	struct chaos c = { .cards = 4 };
 	uint64_t answers = 0, losses = 0;
 	pthread_t thread, callers[2];
 
-	(void)state;
 	for (unsigned int i = 0; i < c.cards; i++)
 		atomic_store(&flaky[i].fault, VTA_FAULT_DMA);
 	c.pool = flaky_pool(c.cards, (struct vtadev_pool_opts){ .tries = 1000, .depth = 3 });
@@ -611,14 +598,13 @@ static void nothing_is_lost_and_nothing_twice(void **state)
 	vtadev_pool_close(c.pool);
 }
 
-static void without_cards_requests_wait_and_end(void **state)
+TEST_F(FLAKY, without_cards_requests_wait_and_end)
 {
 	struct vtadev_pool *pool = flaky_pool(1, (struct vtadev_pool_opts){ .away_ns = 300 * MS });
 	struct vtadev_caller *caller = caller_of(pool, 4);
 	struct vtadev_completion done;
 	struct job jobs[3];
 
-	(void)state;
 	atomic_store(&flaky[0].refuse, ENODEV);
 	atomic_store(&flaky[0].lose, 1);
 	for (unsigned int i = 0; i < 3; i++)
@@ -640,14 +626,13 @@ static void without_cards_requests_wait_and_end(void **state)
 	vtadev_pool_close(pool);
 }
 
-static void a_request_that_loses_every_card_ends(void **state)
+TEST_F(FLAKY, a_request_that_loses_every_card_ends)
 {
 	struct vtadev_pool *pool = flaky_pool(2, (struct vtadev_pool_opts){ .tries = 3 });
 	struct vtadev_caller *caller = caller_of(pool, 4);
 	struct vtadev_completion done;
 	struct job job;
 
-	(void)state;
 	for (unsigned int i = 0; i < 2; i++)
 		atomic_store(&flaky[i].lose, 100);
 	submit(caller, &job, 1);
@@ -661,14 +646,13 @@ static void a_request_that_loses_every_card_ends(void **state)
 	vtadev_pool_close(pool);
 }
 
-static void a_fault_of_the_program_is_its_error(void **state)
+TEST_F(FLAKY, a_fault_of_the_program_is_its_error)
 {
 	struct vtadev_completion done;
 	struct vtadev_caller *caller;
 	struct vtadev_pool *pool;
 	struct job jobs[4];
 
-	(void)state;
 	make_image(&(struct pool_program){ .deadlock = true });
 	pool = flaky_pool(2, (struct vtadev_pool_opts){ 0 });
 	caller = caller_of(pool, 4);
@@ -686,14 +670,13 @@ static void a_fault_of_the_program_is_its_error(void **state)
 	vtadev_pool_close(pool);
 }
 
-static void a_fault_of_the_card_runs_elsewhere(void **state)
+TEST_F(FLAKY, a_fault_of_the_card_runs_elsewhere)
 {
 	struct vtadev_pool *pool = flaky_pool(2, (struct vtadev_pool_opts){ 0 });
 	struct vtadev_caller *caller = caller_of(pool, 4);
 	struct vtadev_completion done;
 	struct job job;
 
-	(void)state;
 	atomic_store(&flaky[0].fault, VTA_FAULT_DMA);
 	atomic_store(&flaky[0].faults, 1);
 	submit(caller, &job, 1);
@@ -708,13 +691,12 @@ static void a_fault_of_the_card_runs_elsewhere(void **state)
 
 /* ---- Ends ---- */
 
-static void closing_gives_up_requests_in_flight(void **state)
+TEST_F(FLAKY, closing_gives_up_requests_in_flight)
 {
 	struct vtadev_caller *caller, *other;
 	struct vtadev_pool *pool;
 	struct job *jobs = malloc(RING * sizeof(*jobs)), kept;
 
-	(void)state;
 	hold(2, true);
 	pool = flaky_pool(2, (struct vtadev_pool_opts){ 0 });
 	caller = caller_of(pool, RING);
@@ -749,13 +731,12 @@ static void *close_soon(void *caller)
 }
 
 /* While runs end, are copied and begin. */
-static void closing_at_any_moment(void **state)
+TEST_F(FLAKY, closing_at_any_moment)
 {
 	struct vtadev_pool *pool = flaky_pool(3, (struct vtadev_pool_opts){ 0 });
 	struct job jobs[RING];
 	pthread_t thread;
 
-	(void)state;
 	for (unsigned int round = 0; round < 50; round++) {
 		struct vtadev_caller *caller = caller_of(pool, RING);
 
@@ -774,13 +755,12 @@ static void closing_at_any_moment(void **state)
 	vtadev_pool_close(pool);
 }
 
-static void a_pool_without_cards_closes(void **state)
+TEST_F(FLAKY, a_pool_without_cards_closes)
 {
 	struct vtadev_pool *pool = flaky_pool(1, (struct vtadev_pool_opts){ .away_ns = FOREVER });
 	struct vtadev_caller *caller = caller_of(pool, 4);
 	struct job job;
 
-	(void)state;
 	atomic_store(&flaky[0].refuse, ENODEV);
 	atomic_store(&flaky[0].lose, 1);
 	submit(caller, &job, 0);
@@ -808,7 +788,7 @@ static int in_child(struct vtadev_pool *pool, struct vtadev_caller *caller, stru
 	return 0;
 }
 
-static void a_child_has_no_pool(void **state)
+TEST_F(FLAKY, a_child_has_no_pool)
 {
 	struct vtadev_pool *pool = flaky_pool(2, (struct vtadev_pool_opts){ 0 });
 	struct vtadev_caller *caller = caller_of(pool, RING);
@@ -816,7 +796,6 @@ static void a_child_has_no_pool(void **state)
 	int status;
 	pid_t pid;
 
-	(void)state;
 	hold(2, true);
 	submit(caller, &job, 1);
 	pid = fork();
@@ -830,37 +809,4 @@ static void a_child_has_no_pool(void **state)
 	assert_answer(&job);
 	run_many(caller, 20);
 	vtadev_pool_close(pool);
-}
-
-#define TEST(name)	cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(answers_come_in_order),
-		TEST(steps_of_the_cpu_are_done),
-		TEST(each_caller_has_its_own_order),
-		TEST(tensors_are_described),
-		TEST(the_card_that_is_free_first_gets_it),
-		TEST(weights_are_on_a_card_once),
-		TEST(eventfd_is_readable_when_reap_has_answers),
-		TEST(a_caller_that_never_reaps_holds_up_no_other),
-		TEST(invalid_images_are_refused),
-		TEST(names_without_a_card_are_refused),
-		TEST(one_card_is_enough),
-		TEST(wrong_sizes_are_refused),
-		TEST(a_lost_card_gives_its_requests_to_others),
-		TEST(a_card_that_comes_back_is_taken_in),
-		TEST(nothing_is_lost_and_nothing_twice),
-		TEST(without_cards_requests_wait_and_end),
-		TEST(a_request_that_loses_every_card_ends),
-		TEST(a_fault_of_the_program_is_its_error),
-		TEST(a_fault_of_the_card_runs_elsewhere),
-		TEST(closing_gives_up_requests_in_flight),
-		TEST(closing_at_any_moment),
-		TEST(a_pool_without_cards_closes),
-		TEST(a_child_has_no_pool),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

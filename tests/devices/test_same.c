@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../frame.h"
 #include "card_prog.h"
 #include "card_rig.h"
 #include "vtadev.h"
@@ -318,7 +319,7 @@ static void compare(struct both *b, uint64_t n, const struct vta_desc *desc)
 				 n, desc->op_flags, areas[i].addr);
 }
 
-static void fare_the_same(void **state, uint64_t max_cycles, uint64_t descs)
+static void fare_the_same(struct rig *r, uint64_t max_cycles, uint64_t descs)
 {
 	static const enum vta_fault_reason seen[] = {
 		VTA_FAULT_NONE, VTA_FAULT_PAGE, VTA_FAULT_PERM, VTA_FAULT_DESC, VTA_FAULT_ALIGN,
@@ -327,7 +328,7 @@ static void fare_the_same(void **state, uint64_t max_cycles, uint64_t descs)
 	struct both b;
 
 	rng = env("VTA_SEED", 1) + max_cycles;
-	open_both(&b, *state, max_cycles);
+	open_both(&b, r, max_cycles);
 	for (uint64_t n = 0; n < descs; n++) {
 		const struct vta_desc desc = (n % 16 ? (void)0 : new_stream(&b), descriptor());
 
@@ -339,23 +340,12 @@ static void fare_the_same(void **state, uint64_t max_cycles, uint64_t descs)
 	close_both(&b);
 }
 
-static void descriptors_fare_the_same(void **state)
+TEST_F(RIG, descriptors_fare_the_same)
 {
-	fare_the_same(state, 0, env("VTA_DESCS", 1200));
+	fare_the_same(r, 0, env("VTA_DESCS", 1200));
 }
 
-static void with_a_limit_of_cycles_too(void **state)
+TEST_F(RIG, with_a_limit_of_cycles_too)
 {
-	fare_the_same(state, 200, env("VTA_DESCS", 1200) / 4);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(descriptors_fare_the_same, rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(with_a_limit_of_cycles_too, rig_setup,
-						rig_teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	fare_the_same(r, 200, env("VTA_DESCS", 1200) / 4);
 }

@@ -20,18 +20,18 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../frame.h"
 #include "rig.h"
 
 #define INSN_WORDS	4
 #define FINISH		3u
 
-static void fills_copies_and_reads_back(void **state)
+TEST_F(RIG, fills_copies_and_reads_back)
 {
 	struct vtadev_buf *card = buffer(3 * PAGE, VTADEV_CARD);
 	struct vtadev_buf *host = buffer(3 * PAGE, VTADEV_HOST);
 	uint8_t bytes[3 * PAGE];
 
-	(void)state;
 	assert_int_equal(vtadev_fill(q, card, 1, 0x04030201, 3 * PAGE - 2, NULL), 0);
 	assert_int_equal(vtadev_copy(q, host, 0, card, 0, 3 * PAGE, NULL), 0);
 	assert_int_equal(vtadev_download(q, host, 0, bytes, sizeof(bytes)), 0);
@@ -43,13 +43,12 @@ static void fills_copies_and_reads_back(void **state)
 	vtadev_buf_free(card);
 }
 
-static void rows_have_their_pitch(void **state)
+TEST_F(RIG, rows_have_their_pitch)
 {
 	struct vtadev_buf *buf = buffer(PAGE, VTADEV_HOST);
 	const struct vtadev_rows from = { buf, 0, 0 }, to = { buf, 1000, 10 };
 	uint8_t bytes[40];
 
-	(void)state;
 	assert_int_equal(vtadev_buf_write(buf, 0, "abc", 3), 0);
 	assert_int_equal(vtadev_copy2d(q, &to, &from, 3, 4, NULL), 0);
 	assert_int_equal(vtadev_download(q, buf, 1000, bytes, sizeof(bytes)), 0);
@@ -58,7 +57,7 @@ static void rows_have_their_pitch(void **state)
 	vtadev_buf_free(buf);
 }
 
-static void a_stream_runs_and_is_stamped(void **state)
+TEST_F(RIG, a_stream_runs_and_is_stamped)
 {
 	struct vtadev_buf *code = buffer(PAGE, VTADEV_HOST);
 	const uint32_t insn[INSN_WORDS] = { FINISH };
@@ -66,7 +65,6 @@ static void a_stream_runs_and_is_stamped(void **state)
 	struct vta_stamp stamp;
 	uint64_t seq;
 
-	(void)state;
 	assert_int_equal(vtadev_buf_write(code, 0, insn, sizeof(insn)), 0);
 	desc = vtadev_desc_run(vtadev_buf_addr(code), 1, 0);
 	vtadev_desc_stamp(&desc, vtadev_buf_addr(code) + 64);
@@ -79,7 +77,7 @@ static void a_stream_runs_and_is_stamped(void **state)
 	vtadev_buf_free(code);
 }
 
-static void faults_have_their_record(void **state)
+TEST_F(RIG, faults_have_their_record)
 {
 	struct vtadev_buf *buf = buffer(PAGE, VTADEV_HOST);
 	struct vtadev_buf *ro = buffer(PAGE, VTADEV_HOST | VTADEV_READONLY);
@@ -88,7 +86,6 @@ static void faults_have_their_record(void **state)
 	struct vta_desc bad = vtadev_desc_nop();
 	struct vtadev_fault f;
 
-	(void)state;
 	f = fails(vtadev_desc_copy(at, nowhere, 16));
 	assert_int_equal(f.reason, VTA_FAULT_PAGE);
 	assert_int_equal(f.access, VTA_ACCESS_COPY_SRC);
@@ -131,12 +128,11 @@ static void faults_have_their_record(void **state)
 	vtadev_buf_free(buf);
 }
 
-static void freed_memory_is_out_of_sight(void **state)
+TEST_F(RIG, freed_memory_is_out_of_sight)
 {
 	struct vtadev_buf *buf = buffer(PAGE, VTADEV_HOST);
 	uint32_t addr = vtadev_buf_addr(buf);
 
-	(void)state;
 	works(vtadev_desc_fill(addr, 1, PAGE));
 	vtadev_buf_free(buf);
 	assert_int_equal(fails(vtadev_desc_fill(addr, 1, PAGE)).reason, VTA_FAULT_PAGE);
@@ -151,14 +147,13 @@ static void store(struct vtadev_buf *words, uint64_t value)
 	__atomic_store_n((uint64_t *)word, value, __ATOMIC_RELEASE);
 }
 
-static void a_queue_waits_for_another(void **state)
+TEST_F(RIG, a_queue_waits_for_another)
 {
 	struct vtadev_buf *words = buffer(PAGE, VTADEV_HOST);
 	struct vtadev_queue *other = queue(0);
 	const uint32_t at = vtadev_buf_addr(words);
 	uint64_t last;
 
-	(void)state;
 	submit(q, vtadev_desc_wait(at, 5));
 	last = submit(q, vtadev_desc_signal(at + 8, 1));
 	assert_int_equal(vtadev_done(q, last), 0);
@@ -176,19 +171,18 @@ static void a_queue_waits_for_another(void **state)
 	vtadev_buf_free(words);
 }
 
-static void an_unending_wait_ends_with_its_queue(void **state)
+TEST_F(RIG, an_unending_wait_ends_with_its_queue)
 {
 	struct vtadev_buf *words = buffer(PAGE, VTADEV_HOST);
 	struct vtadev_queue *other = queue(0);
 
-	(void)state;
 	submit(other, vtadev_desc_wait(vtadev_buf_addr(words), 1));
 	vtadev_queue_destroy(other);
 	vtadev_buf_free(words);
 	works(vtadev_desc_nop());
 }
 
-static void any_and_all(void **state)
+TEST_F(RIG, any_and_all)
 {
 	struct vtadev_buf *words = buffer(PAGE, VTADEV_HOST);
 	struct vtadev_queue *other = queue(0);
@@ -197,7 +191,6 @@ static void any_and_all(void **state)
 	unsigned int index = 9;
 	int cancel = eventfd(0, EFD_CLOEXEC);
 
-	(void)state;
 	assert_true(cancel >= 0);
 	fences[0].queue = q;
 	fences[1].queue = other;
@@ -229,14 +222,13 @@ static short polled(int fd, int timeout)
 	return p.revents;
 }
 
-static void poll_reports(void **state)
+TEST_F(RIG, poll_reports)
 {
 	struct vtadev_buf *words = buffer(PAGE, VTADEV_HOST);
 	struct vtadev_queue *other = queue(0);
 	const uint32_t at = vtadev_buf_addr(words);
 	uint64_t seq = submit(q, vtadev_desc_wait(at, 1));
 
-	(void)state;
 	assert_int_equal(vtadev_arm(q, seq), 0);
 	assert_int_equal(polled(vtadev_fd(dev), 0), 0);
 	submit(other, vtadev_desc_signal(at, 1));
@@ -254,7 +246,7 @@ static void poll_reports(void **state)
 	vtadev_buf_free(words);
 }
 
-static void an_eventfd_reports(void **state)
+TEST_F(RIG, an_eventfd_reports)
 {
 	struct vtadev_buf *words = buffer(PAGE, VTADEV_HOST);
 	const uint32_t at = vtadev_buf_addr(words);
@@ -262,7 +254,6 @@ static void an_eventfd_reports(void **state)
 	eventfd_t count = 0;
 	uint64_t seq;
 
-	(void)state;
 	assert_int_equal(vtadev_queue_eventfd(q, file), -EINVAL);
 	assert_int_equal(vtadev_queue_eventfd(q, event), 0);
 	seq = submit(q, vtadev_desc_wait(at, 1));
@@ -279,12 +270,11 @@ static void an_eventfd_reports(void **state)
 	vtadev_buf_free(words);
 }
 
-static void places_and_their_errors(void **state)
+TEST_F(RIG, places_and_their_errors)
 {
 	struct vtadev_buf *a, *b;
 	uint64_t before, after;
 
-	(void)state;
 	assert_int_equal(vtadev_mem_free(dev, &before), 0);
 	assert_int_equal(vtadev_buf_alloc_at(dev, 100, VTADEV_CARD, 1 << 20, 0x30000000, &a), 0);
 	assert_int_equal(vtadev_buf_addr(a), 0x30000000);
@@ -302,13 +292,12 @@ static void places_and_their_errors(void **state)
 	vtadev_buf_free(b);
 }
 
-static void pinned_memory_is_the_programs(void **state)
+TEST_F(RIG, pinned_memory_is_the_programs)
 {
 	uint8_t *mem = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			    -1, 0);
 	struct vtadev_buf *pin;
 
-	(void)state;
 	assert_true(mem != MAP_FAILED);
 	assert_int_equal(mprotect(mem + 2 * PAGE, PAGE, PROT_READ), 0);
 	assert_int_equal(vtadev_buf_pin(dev, mem + 100, PAGE, 0, &pin), 0);
@@ -328,14 +317,13 @@ static void pinned_memory_is_the_programs(void **state)
 	munmap(mem, 3 * PAGE);
 }
 
-static void memory_is_shared_between_contexts(void **state)
+TEST_F(RIG, memory_is_shared_between_contexts)
 {
 	struct vtadev_buf *made = buffer(2 * PAGE, VTADEV_HOST), *there;
 	struct vtadev *other;
 	uint32_t word = 0;
 	int fd, ro;
 
-	(void)state;
 	assert_int_equal(vtadev_open("soft", &other), 0);
 	assert_int_equal(vtadev_buf_export(made, 0, &fd), 0);
 	assert_int_equal(vtadev_buf_export(made, VTADEV_READONLY, &ro), 0);
@@ -380,13 +368,12 @@ static void *submit_many(void *arg)
 	return vtadev_sync(s->queue, FOREVER) ? arg : NULL;
 }
 
-static void threads_with_queues_of_their_own(void **state)
+TEST_F(RIG, threads_with_queues_of_their_own)
 {
 	struct submitter s[4];
 	pthread_t threads[4];
 	void *wrong;
 
-	(void)state;
 	for (unsigned int i = 0; i < 4; i++) {
 		s[i] = (struct submitter){ queue(0), buffer(PAGE, i % 2 ? VTADEV_CARD : 0) };
 		assert_int_equal(pthread_create(&threads[i], NULL, submit_many, &s[i]), 0);
@@ -403,12 +390,11 @@ static void threads_with_queues_of_their_own(void **state)
 	}
 }
 
-static void counters_count(void **state)
+TEST_F(RIG, counters_count)
 {
 	struct vtadev_buf *buf = buffer(PAGE, VTADEV_HOST);
 	struct vtadev_counters before, after;
 
-	(void)state;
 	assert_int_equal(vtadev_counters(dev, &before), 0);
 	works(vtadev_desc_fill(vtadev_buf_addr(buf), 1, 1000));
 	assert_int_equal(vtadev_counters(dev, &after), 0);
@@ -419,12 +405,11 @@ static void counters_count(void **state)
 	vtadev_buf_free(buf);
 }
 
-static void a_child_closes_without_harm(void **state)
+TEST_F(RIG, a_child_closes_without_harm)
 {
 	int status = -1;
 	pid_t child;
 
-	(void)state;
 	works(vtadev_desc_nop());
 	child = fork();
 	assert_true(child >= 0);
@@ -486,13 +471,12 @@ static struct vta_desc endless_run(struct vtadev_buf *code)
 	return vtadev_desc_run(vtadev_buf_addr(code), 64 * PAGE / 16, 0);
 }
 
-static void runs_without_end_are_ended(void **state)
+TEST_F(RIG, runs_without_end_are_ended)
 {
 	struct vtadev_fault fault;
 	struct vtadev_buf *code;
 	uint64_t seq;
 
-	(void)state;
 	code = endless();
 	seq = begin(q, endless_run(code));
 	assert_int_equal(vtadev_wait(q, seq, 20000000), -ETIMEDOUT);
@@ -509,13 +493,12 @@ static void runs_without_end_are_ended(void **state)
 	vtadev_buf_free(code);
 }
 
-static void a_busy_queue_is_destroyed(void **state)
+TEST_F(RIG, a_busy_queue_is_destroyed)
 {
 	struct vtadev_queue *other;
 	struct vtadev_buf *code;
 	struct vta_desc desc;
 
-	(void)state;
 	other = queue(VTADEV_QUEUE_KEEP);
 	code = endless();
 	desc = endless_run(code);
@@ -527,7 +510,7 @@ static void a_busy_queue_is_destroyed(void **state)
 	vtadev_buf_free(code);
 }
 
-static void a_lost_device_ends_everything(void **state)
+TEST_F(RIG, a_lost_device_ends_everything)
 {
 	struct vtadev_queue *runs, *waits;
 	struct vtadev_buf *buf, *none;
@@ -537,7 +520,6 @@ static void a_lost_device_ends_everything(void **state)
 	struct vta_desc desc;
 	uint64_t seq;
 
-	(void)state;
 	assert_int_equal(vtadev_open("frail", &frail), 0);
 	assert_int_equal(vtadev_queue_create(frail, NULL, &runs), 0);
 	assert_int_equal(vtadev_queue_create(frail, NULL, &waits), 0);
@@ -557,32 +539,4 @@ static void a_lost_device_ends_everything(void **state)
 	vtadev_queue_destroy(waits);
 	vtadev_buf_free(buf);
 	vtadev_close(frail);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		RIG_TEST(fills_copies_and_reads_back),
-		RIG_TEST(rows_have_their_pitch),
-		RIG_TEST(a_stream_runs_and_is_stamped),
-		RIG_TEST(faults_have_their_record),
-		RIG_TEST(freed_memory_is_out_of_sight),
-		RIG_TEST(a_queue_waits_for_another),
-		RIG_TEST(an_unending_wait_ends_with_its_queue),
-		RIG_TEST(any_and_all),
-		RIG_TEST(poll_reports),
-		RIG_TEST(an_eventfd_reports),
-		RIG_TEST(places_and_their_errors),
-		RIG_TEST(pinned_memory_is_the_programs),
-		RIG_TEST(memory_is_shared_between_contexts),
-		RIG_TEST(threads_with_queues_of_their_own),
-		RIG_TEST(counters_count),
-		RIG_TEST(a_child_closes_without_harm),
-		RIG_TEST(runs_without_end_are_ended),
-		RIG_TEST(a_busy_queue_is_destroyed),
-		RIG_TEST(a_lost_device_ends_everything),
-	};
-
-	rig_device = "soft";
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
