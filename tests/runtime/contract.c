@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../frame.h"
 #include "rig.h"
 #include "vta/driver_counters.h"
 
@@ -18,13 +19,12 @@ static struct vta_info info;
 
 /* ---- Memory ---- */
 
-static void memory_comes_before_the_device_and_goes_after_it(void **state)
+TEST(memory_comes_before_the_device_and_goes_after_it)
 {
 	unsigned long contexts = card_value(0, "contexts_used");
 	struct operands o;
 	struct rt_queue q;
 
-	(void)state;
 	assert_true(rt_open(&q, &info));
 	operands_make(&o, &q.core, 1);
 	rt_push_product(&q, &o.product, RT_BACKWARD);
@@ -39,12 +39,11 @@ static void memory_comes_before_the_device_and_goes_after_it(void **state)
 	assert_int_equal(card_value(0, "contexts_used"), contexts);
 }
 
-static void the_device_may_come_first(void **state)
+TEST(the_device_may_come_first)
 {
 	VTADeviceHandle device = VTADeviceAlloc();
 	void *mem;
 
-	(void)state;
 	assert_non_null(device);
 	mem = VTAMemAlloc(100, VTA_CACHED);
 	assert_non_null(mem);
@@ -55,7 +54,7 @@ static void the_device_may_come_first(void **state)
 	VTAProgram("no such file");
 }
 
-static void addresses_fit_and_are_aligned(void **state)
+TEST(addresses_fit_and_are_aligned)
 {
 	enum { N = 24 };
 	struct core core = core_of(&info);
@@ -63,7 +62,6 @@ static void addresses_fit_and_are_aligned(void **state)
 	char *mem[N];
 	uint64_t addr[N], size[N];
 
-	(void)state;
 	for (unsigned int i = 0; i < N; i++) {
 		size[i] = i % 8 == 7 ? RT_BUFFER : 1 + i * 777;
 		mem[i] = VTAMemAlloc(size[i], (int)(i & 1));
@@ -84,12 +82,11 @@ static void addresses_fit_and_are_aligned(void **state)
 	}
 }
 
-static void copies_take_interior_pointers_and_any_size(void **state)
+TEST(copies_take_interior_pointers_and_any_size)
 {
 	const size_t size = VTA_MAX_XFER + 12345;
 	char *mem = VTAMemAlloc(size, VTA_CACHED), *from = malloc(size), *to = calloc(1, size);
 
-	(void)state;
 	assert_true(mem && from && to);
 	for (size_t i = 0; i < size; i++)
 		from[i] = (char)(i * 11 + (i >> 9));
@@ -111,12 +108,11 @@ static void copies_take_interior_pointers_and_any_size(void **state)
 
 /* ---- Runs ---- */
 
-static void pointers_are_seen_by_the_card_without_copies(void **state)
+TEST(pointers_are_seen_by_the_card_without_copies)
 {
 	struct operands o;
 	struct rt_queue q;
 
-	(void)state;
 	assert_true(rt_open(&q, &info));
 	operands_make(&o, &q.core, 2);
 	for (unsigned int i = 0; i < 5; i++) {
@@ -131,7 +127,7 @@ static void pointers_are_seen_by_the_card_without_copies(void **state)
 }
 
 /* Streams as long as a runtime's buffer, and longer: empty loads, and a product. */
-static void streams_may_be_longer_than_the_largest_transfer(void **state)
+TEST(streams_may_be_longer_than_the_largest_transfer)
 {
 	const struct insn nothing = insn_mem(OPCODE_LOAD, 0, MEM_INP, 0, 0, 0, 0);
 	const uint32_t longest = VTA_MAX_XFER / sizeof(nothing), more = 5000;
@@ -139,7 +135,6 @@ static void streams_may_be_longer_than_the_largest_transfer(void **state)
 	struct operands o;
 	struct rt_queue q;
 
-	(void)state;
 	assert_true(rt_open(&q, &info));
 	operands_make(&o, &q.core, 7);
 	while (q.nr_insns < longest - 64)
@@ -166,12 +161,11 @@ static void streams_may_be_longer_than_the_largest_transfer(void **state)
 	rt_close(&q);
 }
 
-static void micro_ops_stay_cached_from_run_to_run(void **state)
+TEST(micro_ops_stay_cached_from_run_to_run)
 {
 	struct operands o;
 	struct rt_queue q;
 
-	(void)state;
 	assert_true(rt_open(&q, &info));
 	operands_make(&o, &q.core, 3);
 	for (unsigned int i = 0; i < 3 * RT_KERNELS; i++) {
@@ -185,13 +179,12 @@ static void micro_ops_stay_cached_from_run_to_run(void **state)
 }
 
 /* All handles load their micro-ops to the same places. */
-static void micro_ops_stay_cached_whichever_handle_ran(void **state)
+TEST(micro_ops_stay_cached_whichever_handle_ran)
 {
 	static const enum rt_kernel places[] = { RT_FORWARD, RT_BACKWARD, RT_HALVES };
 	struct rt_queue q[2];
 	struct operands o;
 
-	(void)state;
 	assert_true(rt_open(&q[0], &info));
 	assert_true(rt_open(&q[1], &info));
 	operands_make(&o, &q[0].core, 4);
@@ -218,13 +211,12 @@ static void micro_ops_stay_cached_whichever_handle_ran(void **state)
 }
 
 /* The stream uses a kernel, and then loads another to the same place; it runs twice. */
-static void a_stream_finds_earlier_scratchpads(void **state)
+TEST(a_stream_finds_earlier_scratchpads)
 {
 	struct loops loops = { .outer = 1, .inner = 1 };
 	struct operands o;
 	struct rt_queue q;
 
-	(void)state;
 	assert_true(rt_open(&q, &info));
 	operands_make(&o, &q.core, 5);
 	loops.uop_begin = rt_place(&q, RT_FORWARD);
@@ -250,13 +242,12 @@ static void a_stream_finds_earlier_scratchpads(void **state)
 	rt_close(&q);
 }
 
-static void scratchpads_are_kept_between_runs(void **state)
+TEST(scratchpads_are_kept_between_runs)
 {
 	struct loops loops = { .outer = 1, .inner = 1 };
 	struct operands o;
 	struct rt_queue q;
 
-	(void)state;
 	assert_true(rt_open(&q, &info));
 	operands_make(&o, &q.core, 6);
 	loops.uop_begin = rt_place(&q, RT_FORWARD);
@@ -305,13 +296,12 @@ static void *compute(void *arg)
 	return NULL;
 }
 
-static void threads_have_handles_of_their_own_in_one_space(void **state)
+TEST(threads_have_handles_of_their_own_in_one_space)
 {
 	struct core core = core_of(&info);
 	struct shared s[THREADS];
 	pthread_t threads[THREADS];
 
-	(void)state;
 	for (unsigned int i = 0; i < THREADS; i++) {
 		operands_make(&s[0].o[i], &core, 10 + i);
 		s[i].index = i;
@@ -348,13 +338,12 @@ static void *compute_on(void *arg)
 	return right ? q : NULL;
 }
 
-static void one_handle_may_be_used_by_several_threads(void **state)
+TEST(one_handle_may_be_used_by_several_threads)
 {
 	pthread_t threads[THREADS];
 	struct rt_queue q;
 	void *right;
 
-	(void)state;
 	assert_true(rt_open(&q, &info));
 	for (unsigned int i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, compute_on, &q), 0);
@@ -387,7 +376,7 @@ static int neighbour(int commands, int answers)
 }
 
 /* The card clears its scratchpads each time another process's turn comes. */
-static void micro_ops_stay_cached_whichever_process_ran(void **state)
+TEST(micro_ops_stay_cached_whichever_process_ran)
 {
 	int commands[2], answers[2], status;
 	struct operands o;
@@ -395,7 +384,6 @@ static void micro_ops_stay_cached_whichever_process_ran(void **state)
 	char right;
 	pid_t pid;
 
-	(void)state;
 	needs_fork();
 	assert_int_equal(pipe(commands), 0);
 	assert_int_equal(pipe(answers), 0);
@@ -482,11 +470,10 @@ static int aligned_on(const char *name, unsigned int card)
 }
 
 /* The second card's elements are larger than a page. */
-static void addresses_fit_every_configuration(void **state)
+TEST(addresses_fit_every_configuration)
 {
 	struct vta_info other;
 
-	(void)state;
 	needs_card("second card beside it");
 	other = rt_info(1);
 	assert_int_equal(core_of(&other).wgt_bytes, 16384);
@@ -494,9 +481,8 @@ static void addresses_fit_every_configuration(void **state)
 	assert_int_equal(aligned_on("1", 1), 0);
 }
 
-static void the_environment_names_the_card(void **state)
+TEST(the_environment_names_the_card)
 {
-	(void)state;
 	needs_card("number");
 	assert_int_equal(in_child("", 0), 0);
 	assert_int_equal(in_child("0", 0), 0);
@@ -519,13 +505,12 @@ static struct vtadev_counters counters(void)
 }
 
 /* A device in the process starts anew when nothing holds it; a card continues to count. */
-static void counters_are_those_of_the_card_that_runs(void **state)
+TEST(counters_are_those_of_the_card_that_runs)
 {
 	struct vtadev_counters before, one, three;
 	struct operands o;
 	struct rt_queue q;
 
-	(void)state;
 	assert_true(rt_open(&q, &info));
 	operands_make(&o, &q.core, 3);
 	before = counters();
@@ -554,26 +539,4 @@ static int setup(void **state)
 	return 0;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(memory_comes_before_the_device_and_goes_after_it),
-		cmocka_unit_test(the_device_may_come_first),
-		cmocka_unit_test(addresses_fit_and_are_aligned),
-		cmocka_unit_test(copies_take_interior_pointers_and_any_size),
-		cmocka_unit_test(pointers_are_seen_by_the_card_without_copies),
-		cmocka_unit_test(streams_may_be_longer_than_the_largest_transfer),
-		cmocka_unit_test(micro_ops_stay_cached_from_run_to_run),
-		cmocka_unit_test(micro_ops_stay_cached_whichever_handle_ran),
-		cmocka_unit_test(a_stream_finds_earlier_scratchpads),
-		cmocka_unit_test(scratchpads_are_kept_between_runs),
-		cmocka_unit_test(threads_have_handles_of_their_own_in_one_space),
-		cmocka_unit_test(one_handle_may_be_used_by_several_threads),
-		cmocka_unit_test(micro_ops_stay_cached_whichever_process_ran),
-		cmocka_unit_test(addresses_fit_every_configuration),
-		cmocka_unit_test(the_environment_names_the_card),
-		cmocka_unit_test(counters_are_those_of_the_card_that_runs),
-	};
-
-	return cmocka_run_group_tests(tests, setup, NULL);
-}
+GROUP(setup, NULL);

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
+#include "../frame.h"
 #include "catch.h"
 #include "fake.h"
 #include "space.h"
-#include "test.h"
 #include "vta_insn.h"
 #include "vta/driver.h"
 #include "vta/driver_async.h"
@@ -55,6 +55,8 @@ static int setup(void **state)
 	return setenv("VTADEV_DEVICE", fake.path, 1);
 }
 
+#define CARD void *unused, setup, fake_teardown
+
 /* Submit @n runs. Returns how many the card's doorbell counts. */
 static uint32_t runs(unsigned int n)
 {
@@ -75,16 +77,14 @@ static uint32_t runs(unsigned int n)
 	return doorbell;
 }
 
-static void a_full_ring_is_waited_for(void **state)
+TEST_F(CARD, a_full_ring_is_waited_for)
 {
-	(void)state;
 	assert_int_equal(runs(3 * ENTRIES), 3 * ENTRIES);
 }
 
 /* The ring becomes empty between a submit that finds no room and the wait for some. */
-static void a_full_ring_may_be_empty_at_once(void **state)
+TEST_F(CARD, a_full_ring_may_be_empty_at_once)
 {
-	(void)state;
 	quick = true;
 	assert_int_equal(runs(3 * ENTRIES), 3 * ENTRIES);
 }
@@ -111,13 +111,12 @@ static int reset(void)
 }
 
 /* Memory that survives resets needs file descriptors, but leaves most of them to the program. */
-static void descriptors_are_left_to_the_program(void **state)
+TEST_F(CARD, descriptors_are_left_to_the_program)
 {
 	unsigned int before = open_files(), n = 0, files;
 	struct rlimit all, few;
 	void *mem[FILES];
 
-	(void)state;
 	fake.apart = MEM_BYTES;
 	fake.import_size = MEM_BYTES;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &all), 0);
@@ -142,12 +141,11 @@ static void descriptors_are_left_to_the_program(void **state)
 }
 
 /* Such a core would decode the streams of VTA's headers differently. */
-static void cores_that_are_laid_out_otherwise_are_refused(void **state)
+TEST_F(CARD, cores_that_are_laid_out_otherwise_are_refused)
 {
 	VTADeviceHandle device;
 	char *text;
 
-	(void)state;
 	fake.info.log_uop_buff_size = 10;
 	fake.info.log_acc_buff_size = 17;
 	catch_begin();
@@ -162,17 +160,4 @@ static void cores_that_are_laid_out_otherwise_are_refused(void **state)
 	device = VTADeviceAlloc();
 	assert_non_null(device);
 	VTADeviceFree(device);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, fake_teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(a_full_ring_is_waited_for),
-		TEST(a_full_ring_may_be_empty_at_once),
-		TEST(descriptors_are_left_to_the_program),
-		TEST(cores_that_are_laid_out_otherwise_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

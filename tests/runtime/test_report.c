@@ -3,18 +3,13 @@
  * test_report.c - libvta_driver's error messages and their rate limit, by a clock that the test
  * sets
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "../frame.h"
 #include "catch.h"
 #include "report.h"
 
@@ -37,6 +32,8 @@ static int setup(void **state)
 	return 0;
 }
 
+#define CLOCK void *unused, setup, NULL
+
 static void expect(const char *said)
 {
 	char *text = catch_end();
@@ -45,9 +42,8 @@ static void expect(const char *said)
 	free(text);
 }
 
-static void the_same_error_is_reported_once_a_minute(void **state)
+TEST_F(CLOCK, the_same_error_is_reported_once_a_minute)
 {
-	(void)state;
 	catch_begin();
 	for (unsigned int i = 0; i < 5; i++)
 		report("no card %d", 7);
@@ -65,11 +61,10 @@ static void the_same_error_is_reported_once_a_minute(void **state)
 }
 
 /* The messages differ, as those of a program that is wrong in a loop. */
-static void many_are_limited_and_counted(void **state)
+TEST_F(CLOCK, many_are_limited_and_counted)
 {
 	char *text;
 
-	(void)state;
 	catch_begin();
 	for (unsigned int i = 0; i < 1000; i++)
 		report("bad address %u", i);
@@ -93,11 +88,10 @@ static void many_are_limited_and_counted(void **state)
 	expect("vta_driver: bad address 999\n");
 }
 
-static void it_is_never_silent_for_ever(void **state)
+TEST_F(CLOCK, it_is_never_silent_for_ever)
 {
 	unsigned int said = 0;
 
-	(void)state;
 	for (unsigned int i = 0; i < 1000; i++) {
 		char *text;
 
@@ -111,13 +105,12 @@ static void it_is_never_silent_for_ever(void **state)
 	assert_int_equal(said, 1000);
 }
 
-static void the_end_of_the_program_says_what_was_left_out(void **state)
+TEST_F(CLOCK, the_end_of_the_program_says_what_was_left_out)
 {
 	int status;
 	char *text;
 	pid_t pid;
 
-	(void)state;
 	catch_begin();
 	pid = fork();
 	assert_true(pid >= 0);
@@ -131,17 +124,4 @@ static void the_end_of_the_program_says_what_was_left_out(void **state)
 	text = catch_end();
 	assert_int_equal(times_in(text, "vta_driver: 3 more messages were left out\n"), 1);
 	free(text);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup(name, setup)
-	const struct CMUnitTest tests[] = {
-		TEST(the_same_error_is_reported_once_a_minute),
-		TEST(many_are_limited_and_counted),
-		TEST(it_is_never_silent_for_ever),
-		TEST(the_end_of_the_program_says_what_was_left_out),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,28 +5,22 @@
  * The training script wrote scores.bin. Here examples/digits/network.c computes every tenth
  * image's again, from the weights that the program is made of.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../frame.h"
 #include "network.h"
 #include "testset.h"
 
 #define STEP	10
 
-static void scores_are_the_networks(void **state)
+TEST(scores_are_the_networks)
 {
 	struct digits_testset set;
 	FILE *file = fopen("examples/aot/scores.bin", "rb");
 	int8_t want[DIGITS_CLASSES], got[DIGITS_CLASSES];
 	unsigned int right = 0, tried = 0;
 
-	(void)state;
 	assert_non_null(file);
 	assert_int_equal(digits_load("examples/digits/testset.bin", &set), 0);
 	assert_int_equal(fseek(file, 0, SEEK_END), 0);
@@ -44,13 +38,4 @@ static void scores_are_the_networks(void **state)
 	/* 98.55 % of all are right. */
 	if (right * 100 < tried * 96)
 		fail_msg("%u of %u are right", right, tried);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(scores_are_the_networks),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

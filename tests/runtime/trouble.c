@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../frame.h"
 #include "rig.h"
 #include "vta/driver_async.h"
 
@@ -34,6 +35,8 @@ static int teardown_queue(void **state)
 	return 0;
 }
 
+#define HANDLE void *unused, setup_queue, teardown_queue
+
 static void assert_works(enum rt_kernel kernel)
 {
 	rt_push_product(&q, &o.product, kernel);
@@ -51,11 +54,10 @@ static void assert_said_once(char *text, const char *cause)
 
 /* ---- Bad calls ---- */
 
-static void bad_frees_are_reported_once(void **state)
+TEST_F(HANDLE, bad_frees_are_reported_once)
 {
 	void *mem = VTAMemAlloc(10000, VTA_CACHED), *heap = malloc(16);
 
-	(void)state;
 	catch_begin();
 	VTAMemFree((char *)mem + 1);
 	VTAMemFree((char *)mem + 1);
@@ -72,11 +74,10 @@ static void bad_frees_are_reported_once(void **state)
 	free(heap);
 }
 
-static void bad_handles_are_said_once(void **state)
+TEST_F(HANDLE, bad_handles_are_said_once)
 {
 	VTADeviceHandle device = VTADeviceAlloc();
 
-	(void)state;
 	VTADeviceFree(device);
 	catch_begin();
 	VTADeviceFree(device);
@@ -97,11 +98,10 @@ static void bad_handles_are_said_once(void **state)
 	assert_said_once(catch_end(), "VTADeviceSetAsync: ");
 }
 
-static void bad_copies_touch_nothing(void **state)
+TEST_F(HANDLE, bad_copies_touch_nothing)
 {
 	char *mem = VTAMemAlloc(100, VTA_CACHED), host[200] = "untouched";
 
-	(void)state;
 	catch_begin();
 	VTAMemCopyFromHost(mem + 50, host, 51);
 	VTAMemCopyFromHost(mem + 50, host, 51);
@@ -124,12 +124,11 @@ static void bad_copies_touch_nothing(void **state)
 }
 
 /* Otherwise the run would compute with the old operand. */
-static void a_failed_copy_fails_the_next_run(void **state)
+TEST_F(HANDLE, a_failed_copy_fails_the_next_run)
 {
 	char host[200] = "";
 	struct rt_queue other;
 
-	(void)state;
 	assert_true(rt_open(&other, &info));
 	catch_begin();
 	VTAMemCopyFromHost(o.inp, host, SIZE_MAX);
@@ -152,9 +151,8 @@ static void a_failed_copy_fails_the_next_run(void **state)
 }
 
 /* Programs may copy data before they open the first handle. */
-static void a_failed_copy_before_the_handle_fails_its_run(void **state)
+TEST_F(HANDLE, a_failed_copy_before_the_handle_fails_its_run)
 {
-	(void)state;
 	VTADeviceFree(q.device);
 	catch_begin();
 	VTAMemCopyFromHost(o.inp, NULL, 10);
@@ -169,12 +167,11 @@ static void a_failed_copy_before_the_handle_fails_its_run(void **state)
 }
 
 /* A faulted handle keeps its queue, even if no other queue is free. */
-static void handles_have_queues_of_their_own(void **state)
+TEST_F(HANDLE, handles_have_queues_of_their_own)
 {
 	VTADeviceHandle handles[256];
 	unsigned int n = 0;
 
-	(void)state;
 	needs_card("files in sysfs");
 	rt_push(&q, insn_finish(0));
 	catch_begin();
@@ -201,11 +198,10 @@ static void handles_have_queues_of_their_own(void **state)
 		VTADeviceFree(handles[--n]);
 }
 
-static void bad_addresses_are_0(void **state)
+TEST_F(HANDLE, bad_addresses_are_0)
 {
 	char *mem = VTAMemAlloc(4096, VTA_CACHED);
 
-	(void)state;
 	catch_begin();
 	assert_int_equal(VTAMemGetPhyAddr(NULL), 0);
 	assert_said_once(catch_end(), "VTAMemGetPhyAddr: ");
@@ -216,11 +212,10 @@ static void bad_addresses_are_0(void **state)
 	VTAMemFree(mem);
 }
 
-static void sizes_from_nothing_to_too_much(void **state)
+TEST_F(HANDLE, sizes_from_nothing_to_too_much)
 {
 	void *nothing = VTAMemAlloc(0, VTA_CACHED), *more = VTAMemAlloc(0, VTA_CACHED);
 
-	(void)state;
 	assert_true(nothing && more && nothing != more);
 	assert_true(VTAMemGetPhyAddr(nothing) != VTAMemGetPhyAddr(more));
 	VTAMemFree(nothing);
@@ -236,9 +231,8 @@ static void sizes_from_nothing_to_too_much(void **state)
 
 /* ---- Bad streams ---- */
 
-static void bad_places_of_streams(void **state)
+TEST_F(HANDLE, bad_places_of_streams)
 {
-	(void)state;
 	catch_begin();
 	assert_int_equal(VTADeviceRun(q.device, 0, 1, RT_FOREVER), 2);
 	assert_said_once(catch_end(), "not in memory");
@@ -256,9 +250,8 @@ static void bad_places_of_streams(void **state)
 	assert_works(RT_BACKWARD);
 }
 
-static void faults_are_reported_and_the_handle_still_works(void **state)
+TEST_F(HANDLE, faults_are_reported_and_the_handle_still_works)
 {
-	(void)state;
 	assert_works(RT_HALVES);
 	catch_begin();
 	rt_push(&q, insn_mem(OPCODE_LOAD, 0, MEM_INP, 0, 0xf0000000u / q.core.inp_bytes, 1, 1));
@@ -278,11 +271,10 @@ static void faults_are_reported_and_the_handle_still_works(void **state)
 }
 
 /* The library inserts no instructions, so the reported index is the program's. */
-static void faults_name_the_instruction_of_the_program(void **state)
+TEST_F(HANDLE, faults_name_the_instruction_of_the_program)
 {
 	char index[32];
 
-	(void)state;
 	assert_works(RT_HALVES);
 	/* The stream uses micro-ops of the run before. */
 	rt_push_product(&q, &o.product, RT_HALVES);
@@ -303,9 +295,8 @@ static void push_long(unsigned int outer)
 	rt_push(&q, insn_gemm(&q.core, 0, 1, &loops));
 }
 
-static void wait_cycles_are_a_limit(void **state)
+TEST_F(HANDLE, wait_cycles_are_a_limit)
 {
-	(void)state;
 	push_long(1);
 	assert_int_equal(rt_run(&q, 11000), 0);
 	catch_begin();
@@ -359,18 +350,16 @@ static void appended_run_computes_all(void)
 	operands_free(&more);
 }
 
-static void what_is_appended_after_a_time_out_is_run(void **state)
+TEST_F(HANDLE, what_is_appended_after_a_time_out_is_run)
 {
-	(void)state;
 	rt_push_product(&q, &o.product, RT_FORWARD);
 	push_long(1);
 	run_fails(9000, 1);
 	appended_run_computes_all();
 }
 
-static void what_is_appended_after_a_fault_is_run(void **state)
+TEST_F(HANDLE, what_is_appended_after_a_fault_is_run)
 {
-	(void)state;
 	rt_push(&q, insn_mem(OPCODE_LOAD, 0, MEM_INP, 0, 0xf0000000u / q.core.inp_bytes, 1, 1));
 	rt_push_product(&q, &o.product, RT_FORWARD);
 	run_fails(RT_FOREVER, 2);
@@ -379,11 +368,10 @@ static void what_is_appended_after_a_fault_is_run(void **state)
 	appended_run_computes_all();
 }
 
-static void what_is_appended_after_a_reset_is_run(void **state)
+TEST_F(HANDLE, what_is_appended_after_a_reset_is_run)
 {
 	uint32_t insns, uops;
 
-	(void)state;
 	needs_card("resets");
 	assert_int_equal(VTADeviceSetAsync(q.device, 1), 0);
 	rt_push_product(&q, &o.product, RT_FORWARD);
@@ -405,11 +393,10 @@ static void what_is_appended_after_a_reset_is_run(void **state)
 /* ---- Resets ---- */
 
 /* The core's state does not: that is reported once, before a run computes without it. */
-static void memory_survives_a_reset(void **state)
+TEST_F(HANDLE, memory_survives_a_reset)
 {
 	unsigned long generation;
 
-	(void)state;
 	needs_card("resets");
 	generation = card_value(0, "generation");
 	assert_works(RT_BACKWARD);
@@ -428,9 +415,8 @@ static void memory_survives_a_reset(void **state)
 }
 
 /* A handle without state in the core has nothing to lose. */
-static void a_new_handle_is_not_affected_by_a_reset(void **state)
+TEST_F(HANDLE, a_new_handle_is_not_affected_by_a_reset)
 {
-	(void)state;
 	needs_card("resets");
 	card_reset();
 	assert_works(RT_BACKWARD);
@@ -445,9 +431,8 @@ static void a_new_handle_is_not_affected_by_a_reset(void **state)
 	assert_int_equal(card_value(0, "contexts_used"), 1);
 }
 
-static void a_run_that_a_reset_hits_fails(void **state)
+TEST_F(HANDLE, a_run_that_a_reset_hits_fails)
 {
-	(void)state;
 	needs_card("resets");
 	assert_int_equal(VTADeviceSetAsync(q.device, 1), 0);
 	/* This takes the card seconds even if it is fast. */
@@ -461,12 +446,11 @@ static void a_run_that_a_reset_hits_fails(void **state)
 	assert_works(RT_FORWARD);
 }
 
-static void too_much_to_keep_is_reported(void **state)
+TEST_F(HANDLE, too_much_to_keep_is_reported)
 {
 	enum { N = 300 };
 	void *mem[N];
 
-	(void)state;
 	needs_card("resets");
 	for (unsigned int i = 0; i < N; i++) {
 		mem[i] = VTAMemAlloc(4096, VTA_CACHED);
@@ -526,14 +510,13 @@ static void *compute_on(void *arg)
 	return NULL;
 }
 
-static void threads_survive_resets(void **state)
+TEST_F(HANDLE, threads_survive_resets)
 {
 	pthread_t threads[THREADS];
 	const char *complaint[THREADS];
 	void *result;
 	char *said;
 
-	(void)state;
 	needs_card("resets");
 	catch_begin();
 	atomic_store(&stop, false);
@@ -554,28 +537,6 @@ static void threads_survive_resets(void **state)
 			fail_msg("thread %u: %s; stderr: %s", i, complaint[i], said);
 	free(said);
 	assert_works(RT_BACKWARD);
-}
-
-/* An administrator may unbind it, or it may be pulled and put back. */
-static void a_card_that_goes_may_come_back(void **state)
-{
-	char path[PATH_MAX];
-	const char *pci;
-
-	(void)state;
-	needs_card("driver to be unbound");
-	assert_non_null(realpath("/sys/class/vta/vta0/device", path));
-	pci = strrchr(path, '/') + 1;
-	assert_works(RT_BACKWARD);
-	driver_write("unbind", pci);
-	catch_begin();
-	rt_push_product(&q, &o.product, RT_BACKWARD);
-	assert_int_equal(rt_run(&q, RT_FOREVER), 2);
-	assert_said_once(catch_end(), "VTADeviceRun: ");
-	VTAMemCopyFromHost(o.inp, "still there", 11);
-	driver_write("bind", pci);
-	assert_works(RT_BACKWARD);
-	assert_int_equal(q.loads, 2);
 }
 
 /* ---- Asynchronous runs ---- */
@@ -614,12 +575,11 @@ static int step_run(const struct step *s)
 
 #define STEPS	700	/* more than a ring holds */
 
-static void asynchronous_runs_keep_their_order(void **state)
+TEST_F(HANDLE, asynchronous_runs_keep_their_order)
 {
 	struct step steps[2];
 	int8_t expected = 1, got;
 
-	(void)state;
 	step_make(&steps[0], o.product.out, 5);
 	step_make(&steps[1], o.product.out, -7);
 	assert_int_equal(VTADeviceSetAsync(q.device, 1), 0);
@@ -653,12 +613,11 @@ static void asynchronous_runs_keep_their_order(void **state)
 }
 
 /* All runs need micro-ops that an earlier one loaded. */
-static void asynchronous_runs_get_their_micro_ops(void **state)
+TEST_F(HANDLE, asynchronous_runs_get_their_micro_ops)
 {
 	struct step step;
 	int8_t expected = 1;
 
-	(void)state;
 	step_make(&step, o.product.out, 5);
 	o.out[0] = 1;
 	assert_int_equal(step_run(&step), 0);
@@ -674,12 +633,11 @@ static void asynchronous_runs_get_their_micro_ops(void **state)
 	VTAMemFree(step.insns);
 }
 
-static void asynchronous_errors_come_with_the_synchronisation(void **state)
+TEST_F(HANDLE, asynchronous_errors_come_with_the_synchronisation)
 {
 	struct step good, bad;
 	int8_t at_failure;
 
-	(void)state;
 	step_make(&good, o.product.out, 1);
 	step_make(&bad, o.product.out, 1);
 	bad.insns[1] = (struct insn) { { 5, 0 } };
@@ -712,6 +670,30 @@ static void asynchronous_errors_come_with_the_synchronisation(void **state)
 	VTAMemFree(bad.insns);
 }
 
+/*
+ * An administrator may unbind it, or it may be pulled and put back. The last
+ * test: it comes back as another than the first.
+ */
+TEST_F(HANDLE, a_card_that_goes_may_come_back)
+{
+	char path[PATH_MAX];
+	const char *pci;
+
+	needs_card("driver to be unbound");
+	assert_non_null(realpath("/sys/class/vta/vta0/device", path));
+	pci = strrchr(path, '/') + 1;
+	assert_works(RT_BACKWARD);
+	driver_write("unbind", pci);
+	catch_begin();
+	rt_push_product(&q, &o.product, RT_BACKWARD);
+	assert_int_equal(rt_run(&q, RT_FOREVER), 2);
+	assert_said_once(catch_end(), "VTADeviceRun: ");
+	VTAMemCopyFromHost(o.inp, "still there", 11);
+	driver_write("bind", pci);
+	assert_works(RT_BACKWARD);
+	assert_int_equal(q.loads, 2);
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -719,37 +701,4 @@ static int setup(void **state)
 	return 0;
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup_queue, teardown_queue)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(bad_frees_are_reported_once),
-		TEST(bad_handles_are_said_once),
-		TEST(bad_copies_touch_nothing),
-		TEST(a_failed_copy_fails_the_next_run),
-		TEST(a_failed_copy_before_the_handle_fails_its_run),
-		TEST(handles_have_queues_of_their_own),
-		TEST(bad_addresses_are_0),
-		TEST(sizes_from_nothing_to_too_much),
-		TEST(bad_places_of_streams),
-		TEST(faults_are_reported_and_the_handle_still_works),
-		TEST(wait_cycles_are_a_limit),
-		TEST(what_is_appended_after_a_time_out_is_run),
-		TEST(what_is_appended_after_a_fault_is_run),
-		TEST(faults_name_the_instruction_of_the_program),
-		TEST(memory_survives_a_reset),
-		TEST(a_new_handle_is_not_affected_by_a_reset),
-		TEST(a_run_that_a_reset_hits_fails),
-		TEST(what_is_appended_after_a_reset_is_run),
-		TEST(too_much_to_keep_is_reported),
-		TEST(threads_survive_resets),
-		TEST(asynchronous_runs_keep_their_order),
-		TEST(asynchronous_runs_get_their_micro_ops),
-		TEST(asynchronous_errors_come_with_the_synchronisation),
-		/* The last, as the card comes back with another number. */
-		TEST(a_card_that_goes_may_come_back),
-	};
-
-	return cmocka_run_group_tests(tests, setup, NULL);
-}
+GROUP(setup, NULL);
