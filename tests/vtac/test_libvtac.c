@@ -4,18 +4,13 @@
  * the end of a chain of calls as well.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "../frame.h"
 #include "api/libvtac.h"
 #include "onnx.pb-c.h"
 
@@ -88,7 +83,7 @@ static void open_image(struct vtaimage *v, const uint8_t *image, size_t size)
 		fail_msg("%s", v->why);
 }
 
-static void floats_become_a_program(void **state)
+TEST(floats_become_a_program)
 {
 	struct vtac_net_options how = options;
 	struct vtac_net *net = float_net();
@@ -97,7 +92,6 @@ static void floats_become_a_program(void **state)
 	struct vtaimage v;
 	size_t size[2];
 
-	(void)state;
 	how.images = 4;
 	how.image = picture;
 	for (unsigned int i = 0; i < 2; i++)
@@ -119,7 +113,7 @@ static void floats_become_a_program(void **state)
 	vtac_net_free(net);
 }
 
-static void a_net_is_compiled_for_another_core(void **state)
+TEST(a_net_is_compiled_for_another_core)
 {
 	struct vtac_net_options how = options;
 	struct vtac_net *net = float_net();
@@ -128,7 +122,6 @@ static void a_net_is_compiled_for_another_core(void **state)
 	uint8_t *image;
 	size_t size;
 
-	(void)state;
 	how.images = 4;
 	how.image = picture;
 	assert_int_equal(vtac_net_compile(net, &how, &image, &size), 0);
@@ -145,7 +138,7 @@ static void a_net_is_compiled_for_another_core(void **state)
 	vtac_net_free(net);
 }
 
-static void a_node_is_kept_on_the_cpu(void **state)
+TEST(a_node_is_kept_on_the_cpu)
 {
 	static const char *const cpu[] = { "a" };
 	struct vtac_net_options how = options;
@@ -154,7 +147,6 @@ static void a_node_is_kept_on_the_cpu(void **state)
 	uint8_t *image;
 	size_t size;
 
-	(void)state;
 	how.cpu = cpu;
 	how.n_cpu = 1;
 	how.images = 4;
@@ -178,14 +170,13 @@ static void fails(struct vtac_net *net, const struct vtac_net_options *how, cons
 	vtac_net_free(net);
 }
 
-static void what_fails_is_said_at_the_end(void **state)
+TEST(what_fails_is_said_at_the_end)
 {
 	const struct vtac_net_window window = { .stride = { 1, 1 } };
 	const int64_t none[] = { 1, 0, 8, 8 };
 	struct vtac_net *net = vtac_net_new();
 	struct vtac_tensor *x = vtac_net_input(net, "x", VTACPU_I64, 4, shape), *y;
 
-	(void)state;
 	assert_null(x);
 	y = vtac_net_conv2d(net, "a", x, weights(net, 16, 16, 1), NULL, &window);
 	y = vtac_net_quantize(net, vtac_net_clip(net, NULL, y, 0, 1), 1, 0, VTACPU_I8);
@@ -216,12 +207,11 @@ static void what_fails_is_said_at_the_end(void **state)
 	fails(net, &options, "neither one nor as many as");
 }
 
-static void floats_without_images_are_refused(void **state)
+TEST(floats_without_images_are_refused)
 {
 	struct vtac_net_options how = options;
 	unsigned int left = 1;
 
-	(void)state;
 	fails(float_net(), &options, "images");
 	how.images = 4;
 	how.image = picture;
@@ -282,14 +272,13 @@ static uint8_t *onnx_bytes(size_t *size)
 	return bytes;
 }
 
-static void a_model_in_memory_becomes_a_program(void **state)
+TEST(a_model_in_memory_becomes_a_program)
 {
 	struct vtac_net *net = vtac_net_new();
 	size_t model_size, size;
 	uint8_t *model = onnx_bytes(&model_size), *image;
 	struct vtaimage v;
 
-	(void)state;
 	assert_int_equal(vtac_net_read_onnx(net, model, model_size, NULL), 0);
 	if (vtac_net_compile(net, &options, &image, &size))
 		fail_msg("%s", vtac_net_error(net));
@@ -305,14 +294,13 @@ static void a_model_in_memory_becomes_a_program(void **state)
 	free(model);
 }
 
-static void a_program_becomes_c(void **state)
+TEST(a_program_becomes_c)
 {
 	char dir[] = "/tmp/vtac-libvtac.XXXXXX", path[200], why[200] = "";
 	struct vtac_net *net = vtac_net_new();
 	size_t model_size, size;
 	uint8_t *model = onnx_bytes(&model_size), *image;
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
 	assert_int_equal(vtac_net_read_onnx(net, model, model_size, NULL), 0);
 	assert_int_equal(vtac_net_compile(net, &options, &image, &size), 0);
@@ -327,17 +315,4 @@ static void a_program_becomes_c(void **state)
 	vtac_net_free(net);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(floats_become_a_program),
-		cmocka_unit_test(a_net_is_compiled_for_another_core),
-		cmocka_unit_test(a_node_is_kept_on_the_cpu),
-		cmocka_unit_test(what_fails_is_said_at_the_end),
-		cmocka_unit_test(floats_without_images_are_refused),
-		cmocka_unit_test(a_model_in_memory_becomes_a_program),
-		cmocka_unit_test(a_program_becomes_c),
-	};
-
-	return cmocka_run_group_tests(tests, setup, NULL);
-}
+GROUP(setup, NULL);

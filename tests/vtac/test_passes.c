@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The compiler's passes on small networks: what they keep, and what they decide. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../frame.h"
 #include "net.h"
 #include "api/vtac.h"
 
@@ -53,11 +48,10 @@ static void resnet(struct net *net, uint64_t seed, bool swapped, bool norm)
 	net_pass(net, vtac_pass_shape, &opt);
 }
 
-static void fusion_keeps_values_of_residual_blocks(void **state)
+TEST(fusion_keeps_values_of_residual_blocks)
 {
 	struct net net;
 
-	(void)state;
 	for (uint64_t seed = 0; seed < 4; seed++) {
 		resnet(&net, seed, seed & 1, true);
 		net_keeps_values(&net, vtac_pass_fuse, &(struct vtac_options){ 0 });
@@ -70,7 +64,7 @@ static void fusion_keeps_values_of_residual_blocks(void **state)
 }
 
 /* Pads go into windows; into those of a MaxPool only behind values that are not negative. */
-static void fusion_moves_pads(void **state)
+TEST(fusion_moves_pads)
 {
 	for (int relu = 0; relu < 2; relu++) {
 		struct vtac_options opt = { 0 };
@@ -78,7 +72,6 @@ static void fusion_moves_pads(void **state)
 		struct vtac_tensor *x;
 		struct net net;
 
-		(void)state;
 		net_begin(&net, 3);
 		x = net_conv(&net, net_input(&net, 3, 9, 9), "conv", 3, 16, 3);
 		if (relu)
@@ -103,7 +96,7 @@ static void fusion_moves_pads(void **state)
 }
 
 /* Hard swish written out as x * clip(x + 3, 0, 6) / 6 is one node. */
-static void fusion_finds_hard_swish(void **state)
+TEST(fusion_finds_hard_swish)
 {
 	const float three = 3, six = 6;
 	struct vtac_options opt = { 0 };
@@ -111,7 +104,6 @@ static void fusion_finds_hard_swish(void **state)
 	struct vtac_node *node;
 	struct net net;
 
-	(void)state;
 	net_begin(&net, 5);
 	x = net_conv(&net, net_input(&net, 3, 8, 8), "conv", 3, 8, 3);
 	c3 = vtac_tensor_const(net.g, "three", VTAC_F32, 0, NULL, &three, true);
@@ -130,7 +122,7 @@ static void fusion_finds_hard_swish(void **state)
 }
 
 /* Likewise with a scale at each step; the sum's range takes the place of the clip. */
-static void fusion_finds_quantised_hard_swish(void **state)
+TEST(fusion_finds_quantised_hard_swish)
 {
 	const float step = 3.0f / 255, six = 6;
 	const uint8_t most = 255, zero = 0;
@@ -139,7 +131,6 @@ static void fusion_finds_quantised_hard_swish(void **state)
 	struct vtac_node *node;
 	struct net net;
 
-	(void)state;
 	net_begin(&net, 5);
 	x = net_uint8(&net, net_conv(&net, net_input(&net, 3, 8, 8), "conv", 3, 8, 3), 0.05f, 128);
 	s = vtac_tensor_const(net.g, "step", VTAC_F32, 0, NULL, &step, true);
@@ -238,12 +229,11 @@ static void choose(struct net *net)
 }
 
 /* Devices do not depend on the order of nodes, users or operands: 100 of them. */
-static void devices_do_not_depend_on_order(void **state)
+TEST(devices_do_not_depend_on_order)
 {
 	struct net first, dice = { .seed = 17 };
 	unsigned int card = 0;
 
-	(void)state;
 	mixed(&first);
 	choose(&first);
 	for (unsigned int i = 0; i < first.g->n_nodes; i++)
@@ -268,9 +258,8 @@ static void devices_do_not_depend_on_order(void **state)
 }
 
 /* The first block of ResNet: its addition is between convolutions, and stays with them. */
-static void residual_blocks_stay_on_the_card(void **state)
+TEST(residual_blocks_stay_on_the_card)
 {
-	(void)state;
 	for (int swapped = 0; swapped < 2; swapped++) {
 		struct net net;
 
@@ -286,11 +275,10 @@ static void residual_blocks_stay_on_the_card(void **state)
 	}
 }
 
-static void every_node_of_the_cpu_has_a_reason(void **state)
+TEST(every_node_of_the_cpu_has_a_reason)
 {
 	struct net net;
 
-	(void)state;
 	mixed(&net);
 	choose(&net);
 	for (unsigned int i = 0; i < net.g->n_nodes; i++)
@@ -302,13 +290,12 @@ static void every_node_of_the_cpu_has_a_reason(void **state)
 	net_end(&net);
 }
 
-static void users_wishes_are_followed(void **state)
+TEST(users_wishes_are_followed)
 {
 	static const char *const cpu[] = { "res1/conv0" };
 	struct vtac_options opt = { .cpu = cpu, .n_cpu = 1, .no_prune = true };
 	struct net net;
 
-	(void)state;
 	net_core(&opt);
 	resnet(&net, 1, false, false);
 	net_pass(&net, vtac_pass_annotate, &opt);
@@ -330,7 +317,7 @@ static void users_wishes_are_followed(void **state)
 }
 
 /* Squeeze and excite: a value for each channel, on either side, but not for each row. */
-static void values_of_channels_are_spread_on_the_card(void **state)
+TEST(values_of_channels_are_spread_on_the_card)
 {
 	for (int side = 0; side < 4; side++) {
 		struct vtac_options opt = { .no_prune = true };
@@ -338,7 +325,6 @@ static void values_of_channels_are_spread_on_the_card(void **state)
 		struct vtac_node *pool, *mul;
 		struct net net;
 
-		(void)state;
 		net_core(&opt);
 		net_begin(&net, 21);
 		x = net_conv(&net, net_input(&net, 16, 6, 5), "conv", 16, 24, 3);
@@ -360,11 +346,10 @@ static void values_of_channels_are_spread_on_the_card(void **state)
 
 /* ---- forms and blocks ---- */
 
-static void forms_keep_values(void **state)
+TEST(forms_keep_values)
 {
 	static const enum vtac_op ops[] = { VTAC_HARD_SWISH, VTAC_HARD_SIGMOID, VTAC_LEAKY_RELU };
 
-	(void)state;
 	for (unsigned int i = 0; i < 3; i++) {
 		struct vtac_options opt = { 0 };
 		struct vtac_node *node;
@@ -388,14 +373,13 @@ static void forms_keep_values(void **state)
 }
 
 /* Parts of 4, 20 and 7 channels: filled up to blocks by weights of 0. */
-static void blocks_keep_values(void **state)
+TEST(blocks_keep_values)
 {
 	struct vtac_options opt = { 0 };
 	struct vtac_tensor *x, *y;
 	struct vtac_node *concat;
 	struct net net;
 
-	(void)state;
 	net_core(&opt);
 	net_begin(&net, 23);
 	x = net_conv(&net, net_input(&net, 3, 8, 8), "first", 3, 16, 3);
@@ -416,14 +400,13 @@ static void blocks_keep_values(void **state)
 }
 
 /* What cannot be filled up is joined by the CPU. */
-static void blocks_that_are_seen_elsewhere_are_not_filled(void **state)
+TEST(blocks_that_are_seen_elsewhere_are_not_filled)
 {
 	struct vtac_options opt = { 0 };
 	struct vtac_tensor *a, *b;
 	struct vtac_node *concat;
 	struct net net;
 
-	(void)state;
 	net_core(&opt);
 	net_begin(&net, 29);
 	a = net_conv(&net, net_input(&net, 3, 8, 8), "a", 3, 4, 3);
@@ -469,31 +452,8 @@ static bool resize_is_on_card(float scale)
 	return card;
 }
 
-static void pixels_are_repeated_equally_often(void **state)
+TEST(pixels_are_repeated_equally_often)
 {
-	(void)state;
 	assert_true(resize_is_on_card(2));
 	assert_false(resize_is_on_card(2.3f));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(fusion_keeps_values_of_residual_blocks),
-		cmocka_unit_test(fusion_moves_pads),
-		cmocka_unit_test(fusion_finds_hard_swish),
-		cmocka_unit_test(fusion_finds_quantised_hard_swish),
-		cmocka_unit_test(devices_do_not_depend_on_order),
-		cmocka_unit_test(residual_blocks_stay_on_the_card),
-		cmocka_unit_test(every_node_of_the_cpu_has_a_reason),
-		cmocka_unit_test(users_wishes_are_followed),
-		cmocka_unit_test(values_of_channels_are_spread_on_the_card),
-		cmocka_unit_test(forms_keep_values),
-		cmocka_unit_test(blocks_keep_values),
-		cmocka_unit_test(blocks_that_are_seen_elsewhere_are_not_filled),
-		cmocka_unit_test(pixels_are_repeated_equally_often),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

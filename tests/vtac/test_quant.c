@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* How the compiler makes integers of floats: passes on small networks. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../frame.h"
 #include "net.h"
 #include "api/vtac.h"
 
 /* ---- quantisation that a file gives ---- */
 
 /* Q and DQ around a convolution: its weights know their integers, and nodes are gone. */
-static void given_quantisation_goes_to_tensors(void **state)
+TEST(given_quantisation_goes_to_tensors)
 {
 	const float scale = 0.0625f, w_scale = 0.03125f;
 	const int8_t zero = 3;
@@ -27,7 +22,6 @@ static void given_quantisation_goes_to_tensors(void **state)
 	int8_t *integers;
 	struct net net;
 
-	(void)state;
 	net_begin(&net, 31);
 	s = vtac_tensor_const(net.g, "s", VTAC_F32, 0, NULL, &scale, true);
 	ws = vtac_tensor_const(net.g, "ws", VTAC_F32, 0, NULL, &w_scale, true);
@@ -60,7 +54,7 @@ static void given_quantisation_goes_to_tensors(void **state)
 }
 
 /* An unsigned picture keeps its scale, and its zero point moves by 128: no images needed. */
-static void given_zero_points_are_kept(void **state)
+TEST(given_zero_points_are_kept)
 {
 	const float scale = 0.0625f, y_scale = 1.5f;
 	const uint8_t zero = 7, y_zero = 0;
@@ -71,7 +65,6 @@ static void given_zero_points_are_kept(void **state)
 	float *w;
 	struct net net;
 
-	(void)state;
 	net_core(&opt);
 	net_begin(&net, 32);
 	s = vtac_tensor_const(net.g, "s", VTAC_F32, 0, NULL, &scale, true);
@@ -104,7 +97,7 @@ static void given_zero_points_are_kept(void **state)
  * Quantisers leave out a Relu before integers that begin at 0. Where the second convolution pads,
  * the card has the zero point 0, and integers below it: these stay unused, on the CPU as well.
  */
-static void range_that_replaces_a_relu_limits(void **state)
+TEST(range_that_replaces_a_relu_limits)
 {
 	for (int cpu = 0; cpu < 2; cpu++) {
 		struct vtac_options opt = { .no_prune = true, .no_card = cpu };
@@ -113,7 +106,6 @@ static void range_that_replaces_a_relu_limits(void **state)
 		float *before;
 		struct net net;
 
-		(void)state;
 		net_core(&opt);
 		net_begin(&net, 33);
 		x = net_uint8(&net, net_input(&net, 16, 8, 8), 0.0079f, 128);
@@ -171,7 +163,7 @@ static void spread(struct vtac_node *conv, bool in)
  * and 0 whatever the scores' error. Channels of very different ranges need equalisation: the
  * trials find that, as they compare the scores.
  */
-static void trials_compare_scores(void **state)
+TEST(trials_compare_scores)
 {
 	const struct vtac_images images = { .count = 6, .read = random_image };
 	struct vtac_options opt = { .no_prune = true, .images = &images };
@@ -179,7 +171,6 @@ static void trials_compare_scores(void **state)
 	struct vtac_tensor *x;
 	struct net net;
 
-	(void)state;
 	net_core(&opt);
 	net_begin(&net, 34);
 	x = net_conv(&net, net_input(&net, 16, 8, 8), "first", 16, 16, 3);
@@ -245,20 +236,19 @@ static float wrong_sum(const struct vtac_quant_options *how)
 }
 
 /* Where channels are alike, the error of a sum of weights counts: one makes up for others. */
-static void weights_of_a_sum_are_rounded_together(void **state)
+TEST(weights_of_a_sum_are_rounded_together)
 {
 	struct vtac_quant_options how = {
 		.range = VTAC_RANGE_MAX, .residual = VTAC_RESIDUAL_FUSED,
 		.equalise = VTAC_EQUALISE_NONE, .split = VTAC_SPLIT_NONE };
 
-	(void)state;
 	assert_true(wrong_sum(&how) < 0.6f);
 	how.nearest = true;
 	assert_true(wrong_sum(&how) > 1);
 }
 
 /* Of so many multiplications that splitting the first two layers adds less than a sixth. */
-static void first_layers_are_split(void **state)
+TEST(first_layers_are_split)
 {
 	static const char *const names[] = { "first", "second", "third", "4", "5", "6", "7" };
 	const struct vtac_images images = { .count = 4, .read = random_image };
@@ -266,7 +256,6 @@ static void first_layers_are_split(void **state)
 		.range = VTAC_RANGE_MAX, .residual = VTAC_RESIDUAL_FUSED,
 		.equalise = VTAC_EQUALISE_NONE };
 
-	(void)state;
 	for (int split = 0; split < 3; split++) {
 		struct vtac_options opt = { .no_prune = true, .images = &images, .quant = &how };
 		struct vtac_tensor *x;
@@ -366,11 +355,10 @@ static void pixel_net(struct net *net)
 }
 
 /* One scale for all or not, and the first layer whole or in two parts. */
-static void pixels_are_integers_on_the_card(void **state)
+TEST(pixels_are_integers_on_the_card)
 {
 	const struct vtac_quant_options how = { .equalise = VTAC_EQUALISE_FULL };
 
-	(void)state;
 	for (int i = 0; i < 4; i++) {
 		struct pixels p = { .mean = { 103.939f, 116.779f, 123.68f },
 				    .scale = { 1, 1, 1 }, .levels = 256 };
@@ -432,12 +420,11 @@ static bool are_pixels(const struct vtac_images *images)
 	return found;
 }
 
-static void other_inputs_are_left_alone(void **state)
+TEST(other_inputs_are_left_alone)
 {
 	struct pixels p = { .mean = { 1, 2, 3 }, .scale = { 1, 0.5f, 2 }, .levels = 256 };
 	struct vtac_images images = { .count = 3, .read = read_pixels, .priv = &p };
 
-	(void)state;
 	assert_true(are_pixels(&images));
 	/* Fewer than tell a step; more than there are integers. */
 	p.levels = 31;
@@ -481,12 +468,11 @@ static double zero_of(const struct vtac_images *images)
 }
 
 /* No calibration image is dark; images that the program gets may be. */
-static void integers_of_bright_pixels_reach_zero(void **state)
+TEST(integers_of_bright_pixels_reach_zero)
 {
 	struct pixels p = { .scale = { 1, 0.5f, 2 }, .least = 100, .levels = 156 };
 	const struct vtac_images images = { .count = 3, .read = read_pixels, .priv = &p };
 
-	(void)state;
 	assert_true(zero_of(&images) == 128);
 	/* The integers are not enough for it. */
 	p.least = 101;
@@ -521,11 +507,10 @@ static void two_ways(struct net *net, int64_t channels, bool two_sizes)
 	net_output(net, net_conv(net, net_relu(net, add->out[0], "add/relu"), "last", 40, 8, 1));
 }
 
-static void merge_keeps_values(void **state)
+TEST(merge_keeps_values)
 {
 	static const int64_t channels[] = { 16, 24, 32 };
 
-	(void)state;
 	for (unsigned int i = 0; i < 3; i++) {
 		struct vtac_options opt = { .no_prune = true };
 		struct vtac_node *conv;
@@ -552,7 +537,7 @@ static void merge_keeps_values(void **state)
 }
 
 /* On the card both inputs are written where they stand together: joining takes no cycles. */
-static void merged_inputs_are_placed(void **state)
+TEST(merged_inputs_are_placed)
 {
 	const struct vtac_quant_options how = { .merge = VTAC_MERGE_SUMS };
 	const struct vtac_images images = { .count = 6, .read = random_image };
@@ -560,7 +545,6 @@ static void merged_inputs_are_placed(void **state)
 	struct vtac_node *concat;
 	struct net net;
 
-	(void)state;
 	net_core(&opt);
 	two_ways(&net, 24, false);
 	if (vtac_run_passes(net.g, &opt, NULL))
@@ -573,13 +557,12 @@ static void merged_inputs_are_placed(void **state)
 	net_end(&net);
 }
 
-static void other_windows_are_not_merged(void **state)
+TEST(other_windows_are_not_merged)
 {
 	const struct vtac_images images = { .count = 6, .read = random_image };
 	struct vtac_options opt = { .no_prune = true, .images = &images };
 	struct net net;
 
-	(void)state;
 	net_core(&opt);
 	two_ways(&net, 24, true);
 	if (vtac_run_passes(net.g, &opt, NULL))
@@ -602,7 +585,7 @@ static int scaled_image(void *priv, unsigned int i, const struct vtac_tensor *t,
 }
 
 /* Squares of the inputs are no floats: weights of one sign must not all become the least. */
-static void great_values_leave_weights_alone(void **state)
+TEST(great_values_leave_weights_alone)
 {
 	float by = 1e19f;
 	const struct vtac_quant_options how = {
@@ -614,7 +597,6 @@ static void great_values_leave_weights_alone(void **state)
 	struct vtac_tensor *x;
 	struct net net;
 
-	(void)state;
 	net_core(&opt);
 	net_begin(&net, 3);
 	x = net_relu(&net, net_conv(&net, net_input(&net, 16, 12, 12), "first", 16, 16, 3), "relu");
@@ -634,7 +616,7 @@ static void great_values_leave_weights_alone(void **state)
 }
 
 /* What the passes would like to have is no reason to fail: as much memory as without them. */
-static void passes_take_no_memory_that_is_needed(void **state)
+TEST(passes_take_no_memory_that_is_needed)
 {
 	const struct vtac_quant_options how = {
 		.range = VTAC_RANGE_MAX, .residual = VTAC_RESIDUAL_FUSED,
@@ -644,7 +626,6 @@ static void passes_take_no_memory_that_is_needed(void **state)
 	struct vtac_tensor *x;
 	struct net net;
 
-	(void)state;
 	net_core(&opt);
 	net_begin(&net, 5);
 	net.g->arena.limit = 24 << 20;
@@ -662,35 +643,10 @@ static void passes_take_no_memory_that_is_needed(void **state)
 /* Steps that have no reciprocal. */
 #define TINY	((float)(1 / 1e39))
 
-static void tiny_pixels_are_left_alone(void **state)
+TEST(tiny_pixels_are_left_alone)
 {
 	struct pixels p = { .scale = { TINY, TINY, TINY }, .levels = 256 };
 	const struct vtac_images images = { .count = 3, .read = read_pixels, .priv = &p };
 
-	(void)state;
 	assert_false(are_pixels(&images));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(given_quantisation_goes_to_tensors),
-		cmocka_unit_test(given_zero_points_are_kept),
-		cmocka_unit_test(range_that_replaces_a_relu_limits),
-		cmocka_unit_test(trials_compare_scores),
-		cmocka_unit_test(weights_of_a_sum_are_rounded_together),
-		cmocka_unit_test(first_layers_are_split),
-		cmocka_unit_test(pixels_are_integers_on_the_card),
-		cmocka_unit_test(other_inputs_are_left_alone),
-		cmocka_unit_test(merge_keeps_values),
-		cmocka_unit_test(merged_inputs_are_placed),
-		cmocka_unit_test(other_windows_are_not_merged),
-		cmocka_unit_test(great_values_leave_weights_alone),
-		cmocka_unit_test(passes_take_no_memory_that_is_needed),
-		cmocka_unit_test(tiny_pixels_are_left_alone),
-		cmocka_unit_test(integers_of_bright_pixels_reach_zero),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Models that are wrong: each gets a sentence that says what, and nothing else happens. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "../frame.h"
 #include "onnx.pb-c.h"
 #include "passes/passes.h"
 
@@ -188,13 +183,12 @@ static void expect(struct maker *m, const char *what)
 
 /* ---- the tests ---- */
 
-static void good_models_are_read(void **state)
+TEST(good_models_are_read)
 {
 	float values[16] = { 0 };
 	Onnx__TensorProto *t;
 	struct maker m;
 
-	(void)state;
 	good(&m);
 	expect(&m, NULL);
 	good(&m);
@@ -205,11 +199,10 @@ static void good_models_are_read(void **state)
 	expect(&m, NULL);
 }
 
-static void graphs_that_are_no_graphs(void **state)
+TEST(graphs_that_are_no_graphs)
 {
 	struct maker m;
 
-	(void)state;
 	begin(&m);
 	add_node(&m, "Relu", "b", NULL, "a");
 	add_node(&m, "Relu", "a", NULL, "b");
@@ -245,11 +238,10 @@ static void graphs_that_are_no_graphs(void **state)
 	expect(&m, "no graph");
 }
 
-static void operators_that_are_unknown_or_wrong(void **state)
+TEST(operators_that_are_unknown_or_wrong)
 {
 	struct maker m;
 
-	(void)state;
 	good(&m);
 	m.node[0].op_type = (char *)(uintptr_t)"Einsum";
 	expect(&m, "output (Einsum): The operator is not supported");
@@ -295,13 +287,12 @@ static void new_operator(struct maker *m, const char *op, const char *b)
 	add_output(m, "output");
 }
 
-static void attributes_of_new_opsets(void **state)
+TEST(attributes_of_new_opsets)
 {
 	float scale = 1;
 	Onnx__TensorProto *t;
 	struct maker m;
 
-	(void)state;
 	new_operator(&m, "Split", NULL);
 	add_attr(&m, "num_outputs", 2);
 	expect(&m, "output (Split): Its num_outputs is 2, and it has 1 outputs");
@@ -336,14 +327,13 @@ static void attributes_of_new_opsets(void **state)
 	expect(&m, "output (Cast): It casts to a type that is not known");
 }
 
-static void constants_of_halves(void **state)
+TEST(constants_of_halves)
 {
 	const uint8_t raw[] = { 0xc0, 0x3f, 0x00, 0xc0 };	/* 1.5 and -2 */
 	struct vtac_graph *g;
 	Onnx__TensorProto *t;
 	struct maker m;
 
-	(void)state;
 	good(&m);
 	m.opset.version = 22;
 	t = add_const(&m, "w", 1, 2);
@@ -367,13 +357,12 @@ static void constants_of_halves(void **state)
 	expect(&m, "opset 23; 7 to 22");
 }
 
-static void constants_whose_sizes_lie(void **state)
+TEST(constants_whose_sizes_lie)
 {
 	float values[16] = { 0 };
 	Onnx__TensorProto *t;
 	struct maker m;
 
-	(void)state;
 	good(&m);
 	t = add_const(&m, "w", 4, 5);
 	t->n_float_data = 16;
@@ -414,11 +403,10 @@ static void constants_whose_sizes_lie(void **state)
 	expect(&m, "leaves dimension 1 of input");
 }
 
-static void bytes_that_are_no_model(void **state)
+TEST(bytes_that_are_no_model)
 {
 	struct maker m;
 
-	(void)state;
 	good(&m);
 	pack(&m);
 	m.len -= 3;
@@ -486,6 +474,8 @@ static int remove_directory(void **state)
 	return rmdir(o->dir);
 }
 
+#define DIRECTORY const struct outside *o, make_directory, remove_directory
+
 static void write_bytes(const char *path, size_t n)
 {
 	FILE *f = fopen(path, "w");
@@ -518,9 +508,8 @@ static void expect_external(const struct outside *o, const char *location, const
 	expect_in(&m, o->model, what);
 }
 
-static void data_stays_below_the_models_directory(void **state)
+TEST_F(DIRECTORY, data_stays_below_the_models_directory)
 {
-	const struct outside *o = *state;
 	char path[100];
 
 	write_bytes(o->secret, 64);
@@ -541,13 +530,12 @@ static void data_stays_below_the_models_directory(void **state)
 }
 
 /* A small file that asks for much memory gets a sentence. */
-static void memory_is_bounded(void **state)
+TEST(memory_is_bounded)
 {
 	struct maker m;
 	Onnx__TensorProto *t;
 	int64_t sizes[2] = { 1 << 14, 1 << 14 };
 
-	(void)state;
 	good(&m);
 	t = add_const(&m, "sizes", 2, 1);
 	t->n_dims = 1;
@@ -558,23 +546,4 @@ static void memory_is_bounded(void **state)
 	add_node(&m, "Add", "large", "large", "larger");
 	add_output(&m, "larger");
 	expect(&m, "limit of 64 MiB");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(good_models_are_read),
-		cmocka_unit_test(graphs_that_are_no_graphs),
-		cmocka_unit_test(operators_that_are_unknown_or_wrong),
-		cmocka_unit_test(attributes_of_new_opsets),
-		cmocka_unit_test(constants_of_halves),
-		cmocka_unit_test(constants_whose_sizes_lie),
-		cmocka_unit_test(bytes_that_are_no_model),
-		cmocka_unit_test_setup_teardown(data_stays_below_the_models_directory,
-						make_directory, remove_directory),
-		cmocka_unit_test(memory_is_bounded),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

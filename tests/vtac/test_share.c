@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Convolutions by several threads: the same bits as by one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../frame.h"
 #include "ir/kernel.h"
 
 /* No multiple of the channels of any number of threads that is tried. */
@@ -86,7 +81,7 @@ static size_t same_bits(struct vtac_call *call)
 	return vtac_shared_scratch(call, 16) / vtac_shared_scratch(call, 1);
 }
 
-static void floats(void **state)
+TEST(floats)
 {
 	struct vtac_call call = {
 		.kernel = VTACPU_CONV_F32,
@@ -94,7 +89,6 @@ static void floats(void **state)
 			    .act = { VTACPU_ACT_CLIP, 0, 3 } },
 	};
 
-	(void)state;
 	assert_int_equal(same_bits(&call), 6);
 	call.p.conv.has_bias = 0;
 	call.p.conv.win.transposed = 1;
@@ -102,7 +96,7 @@ static void floats(void **state)
 }
 
 /* With all vectors that an output stage can have, and none. */
-static void integers(void **state)
+TEST(integers)
 {
 	struct vtac_call call = {
 		.kernel = VTACPU_CONV_I8,
@@ -113,7 +107,6 @@ static void integers(void **state)
 		},
 	};
 
-	(void)state;
 	assert_int_equal(same_bits(&call), 6);
 	call.p.conv_i8.has_res = 0;
 	call.p.conv_i8.post = (struct vtacpu_post){ .mul = 1, .shift = 9, .lo = -127, .hi = 127 };
@@ -121,11 +114,10 @@ static void integers(void **state)
 }
 
 /* Several images, groups, little work, much memory for each thread: by fewer threads, or one. */
-static void others_are_not_shared(void **state)
+TEST(others_are_not_shared)
 {
 	struct vtac_call call = { .kernel = VTACPU_CONV_F32, .p.conv = { .win = window } };
 
-	(void)state;
 	call.p.conv.win.n = 2;
 	assert_int_equal(same_bits(&call), 1);
 	call.p.conv.win.n = 1;
@@ -145,16 +137,4 @@ static void others_are_not_shared(void **state)
 	assert_int_equal(same_bits(&call), 3);
 	call.p.conv.win.ic = 32768;
 	assert_int_equal(same_bits(&call), 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(floats),
-		cmocka_unit_test(integers),
-		cmocka_unit_test(others_are_not_shared),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

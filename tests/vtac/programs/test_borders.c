@@ -3,15 +3,10 @@
  * What crosses between host and card: a network whose first layer pads, and whose input has
  * another zero point than 0, moves its input's and its output's values, and nothing else.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../../frame.h"
 #include "native.h"
 #include "api/net_impl.h"
 
@@ -136,46 +131,40 @@ static uint64_t crossing(const struct core_config *cfg, int64_t n, int64_t c,
 	return copied;
 }
 
-static void pixels_of_three_channels_are_three_bytes(void **state)
+TEST(pixels_of_three_channels_are_three_bytes)
 {
-	(void)state;
 	assert_int_equal(crossing(&byte_core, 1, 3, &floats, 1), (3 + OUT_C) * SIDE * SIDE);
 	assert_int_equal(crossing(&byte_core, 2, 3, &floats, 1), 2 * (3 + OUT_C) * SIDE * SIDE);
 }
 
 /* The card pads them as well, exactly: it adds channels of a constant. */
-static void pixels_are_padded_by_the_card(void **state)
+TEST(pixels_are_padded_by_the_card)
 {
-	(void)state;
 	assert_int_equal(crossing(&byte_core, 1, 3, &pixels, 1), (3 + OUT_C) * SIDE * SIDE);
 	assert_int_equal(crossing(&byte_core, 2, 3, &pixels, 1), 2 * (3 + OUT_C) * SIDE * SIDE);
 	assert_int_equal(crossing(&byte_core, 1, 16, &pixels, 0), (16 + OUT_C) * SIDE * SIDE);
 	assert_int_equal(crossing(&batch_core, 1, 3, &pixels, 1), (3 + 4 * OUT_C) * SIDE * SIDE);
 }
 
-static void whole_blocks_are_followed_by_one_that_does_not_cross(void **state)
+TEST(whole_blocks_are_followed_by_one_that_does_not_cross)
 {
-	(void)state;
 	assert_int_equal(crossing(&byte_core, 1, 128, &floats, 1), (128 + OUT_C) * SIDE * SIDE);
 }
 
 /* Elements of four images, of which there is one: input in rows, output as a block. */
-static void elements_of_a_batch_are_filled(void **state)
+TEST(elements_of_a_batch_are_filled)
 {
-	(void)state;
 	assert_int_equal(crossing(&batch_core, 1, 3, &floats, 1), (3 + 4 * OUT_C) * SIDE * SIDE);
 }
 
-static void integers_of_four_bits_are_filled(void **state)
+TEST(integers_of_four_bits_are_filled)
 {
-	(void)state;
 	assert_int_equal(crossing(&int4_core, 1, 128, &floats, 1), (128 + 16) / 2 * SIDE * SIDE);
 }
 
 /* The rest of a block behind whole ones is neither: the host adds the channels. */
-static void others_are_filled_by_the_host(void **state)
+TEST(others_are_filled_by_the_host)
 {
-	(void)state;
 	assert_int_equal(crossing(&byte_core, 1, 20, &floats, 0), (32 + OUT_C) * SIDE * SIDE);
 }
 
@@ -243,13 +232,12 @@ static int8_t want_integer(int64_t unit, int64_t place, int shift)
 	return (int8_t)(sum < -128 ? -128 : sum > 127 ? 127 : sum);
 }
 
-static void given_integers_are_kept(void **state)
+TEST(given_integers_are_kept)
 {
 	const struct vtac_options opt = { .core = native_core(&byte_core), .no_prune = true };
 	const struct vtac_interp io = { .input = integers };
 	unsigned int least = 0;
 
-	(void)state;
 	for (int shift = 6; shift < 14; shift++) {
 		struct vtac_net *net = integer_net(shift);
 		struct vtac_program p;
@@ -275,19 +263,4 @@ static void given_integers_are_kept(void **state)
 		vtac_net_free(net);
 	}
 	assert_true(least);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pixels_of_three_channels_are_three_bytes),
-		cmocka_unit_test(pixels_are_padded_by_the_card),
-		cmocka_unit_test(whole_blocks_are_followed_by_one_that_does_not_cross),
-		cmocka_unit_test(elements_of_a_batch_are_filled),
-		cmocka_unit_test(integers_of_four_bits_are_filled),
-		cmocka_unit_test(others_are_filled_by_the_host),
-		cmocka_unit_test(given_integers_are_kept),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,16 +8,11 @@
  * VTAC_GRAPHS=n: so many of each. VTA_SEED=n: that one alone; VTAC_DUMP=1 prints it.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../../frame.h"
 #include "graphs.h"
 #include "native.h"
 #include "api/vtac.h"
@@ -336,11 +331,10 @@ static void seeds(uint64_t *first, uint64_t *end)
 	*end = only ? *first + 1 : count ? strtoull(count, NULL, 0) : GRAPHS;
 }
 
-static void card_is_the_interpreter(void **state)
+TEST(card_is_the_interpreter)
 {
 	uint64_t first, end;
 
-	(void)state;
 	seeds(&first, &end);
 	for (uint64_t i = first; i < end; i++)
 		one_graph(i);
@@ -348,12 +342,11 @@ static void card_is_the_interpreter(void **state)
 		      (unsigned long long)(end - first), CORES);
 }
 
-static void card_is_the_interpreter_after_all_passes(void **state)
+TEST(card_is_the_interpreter_after_all_passes)
 {
 	unsigned int on_card[2] = { 0 };
 	uint64_t first, end;
 
-	(void)state;
 	seeds(&first, &end);
 	for (uint64_t i = first; i < end; i++)
 		one_model(i, on_card);
@@ -362,14 +355,4 @@ static void card_is_the_interpreter_after_all_passes(void **state)
 		      on_card[0] + on_card[1]);
 	/* Many are borders: quantised, packed, and back. */
 	assert_true(first + 1 == end || 4 * on_card[1] > on_card[0]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(card_is_the_interpreter),
-		cmocka_unit_test(card_is_the_interpreter_after_all_passes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
