@@ -4,15 +4,12 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../../tests/frame.h"
 #include "vta_device_api.h"
 #include "vtadev.h"
 #include "vtaprog.h"
@@ -53,7 +50,7 @@ static void *pattern(size_t bytes, unsigned int seed)
 	return data;
 }
 
-static void attributes(void **state)
+TEST(attributes)
 {
 	const DLDevice none = { VTA_API_DEVICE, 9 }, other = { kDLCUDA, 0 };
 	struct vta_api_value v;
@@ -61,7 +58,6 @@ static void attributes(void **state)
 	const char *device = getenv("VTADEV_DEVICE");
 	char name[64];
 
-	(void)state;
 	assert_int_equal(vta_api_get_attr(card, VTA_API_EXIST, &v), 0);
 	assert_int_equal(v.number, 1);
 	assert_int_equal(vta_api_get_attr(none, VTA_API_EXIST, &v), 0);
@@ -78,12 +74,11 @@ static void attributes(void **state)
 	assert_int_equal(vta_api_get_attr(card, (enum vta_api_attr)2, &v), -EOPNOTSUPP);
 }
 
-static void spaces_take_memory_and_give_it_back(void **state)
+TEST(spaces_take_memory_and_give_it_back)
 {
 	struct vta_api_value before, now;
 	void *mem, *more = &more;
 
-	(void)state;
 	assert_int_equal(vta_api_get_attr(card, VTA_API_AVAILABLE_GLOBAL_MEMORY, &before), 0);
 	mem = space(1 << 20);
 	assert_int_equal(vta_api_address(mem) % vtadev_info(vta_api_card(card))->elem_bytes_max, 0);
@@ -99,12 +94,11 @@ static void spaces_take_memory_and_give_it_back(void **state)
 	assert_int_equal(now.number, before.number);
 }
 
-static void copies_in_all_directions_with_offsets(void **state)
+TEST(copies_in_all_directions_with_offsets)
 {
 	void *data = pattern(BYTES, 1), *a = space(BYTES), *b = space(BYTES);
 	uint8_t back[BYTES];
 
-	(void)state;
 	to_card(data, a, 0, BYTES);
 	assert_int_equal(vta_api_copy_data_from_to(a, 101, b, 7, BYTES - 1000, card, card, int8,
 						   NULL), 0);
@@ -120,14 +114,13 @@ static void copies_in_all_directions_with_offsets(void **state)
 }
 
 /* Copies, more than a queue holds, each of which needs the one before. */
-static void a_stream_keeps_its_order(void **state)
+TEST(a_stream_keeps_its_order)
 {
 	enum { STEPS = 600 };
 	uint8_t *data = pattern(STEPS + 1, 3), back[STEPS + 1];
 	void *mem = space(STEPS + 1);
 	vta_api_stream stream;
 
-	(void)state;
 	assert_int_equal(vta_api_create_stream(card, &stream), 0);
 	to_card(data, mem, 0, STEPS + 1);
 	for (size_t i = 0; i < STEPS; i++)
@@ -143,14 +136,13 @@ static void a_stream_keeps_its_order(void **state)
 }
 
 /* Each stream continues with the result of another, in a circle. */
-static void streams_wait_for_one_another(void **state)
+TEST(streams_wait_for_one_another)
 {
 	enum { ROUNDS = 300, PIECE = 4096 };
 	void *data = pattern(PIECE, 5), *mem = space((ROUNDS + 1) * PIECE);
 	vta_api_stream stream[2];
 	uint8_t back[PIECE];
 
-	(void)state;
 	assert_int_equal(vta_api_create_stream(card, &stream[0]), 0);
 	assert_int_equal(vta_api_create_stream(card, &stream[1]), 0);
 	to_card(data, mem, 0, PIECE);
@@ -188,14 +180,13 @@ static void keep_busy(vta_api_stream stream, void *mem)
 }
 
 /* A failure is reported once, to the caller that asks for that stream; other streams continue. */
-static void a_failure_is_the_streams_own(void **state)
+TEST(a_failure_is_the_streams_own)
 {
 	vta_api_stream busy, bad, waiting;
 	pthread_t thread;
 	void *mem = space(4096), *large = space(2 * LARGE);
 	int other = -1;
 
-	(void)state;
 	assert_int_equal(vta_api_create_stream(card, &busy), 0);
 	assert_int_equal(vta_api_create_stream(card, &bad), 0);
 	assert_int_equal(vta_api_create_stream(card, &waiting), 0);
@@ -229,13 +220,12 @@ static void a_failure_is_the_streams_own(void **state)
 	assert_int_equal(vta_api_free_data_space(card, mem), 0);
 }
 
-static void workspaces_are_reused_in_their_stream(void **state)
+TEST(workspaces_are_reused_in_their_stream)
 {
 	vta_api_stream stream;
 	void *first, *again, *other;
 	uint32_t address;
 
-	(void)state;
 	assert_int_equal(vta_api_create_stream(card, &stream), 0);
 	assert_int_equal(vta_api_alloc_workspace(card, 10000, int8, &first), 0);
 	address = vta_api_address(first);
@@ -255,7 +245,7 @@ static void workspaces_are_reused_in_their_stream(void **state)
 }
 
 /* A compiled function allocates a workspace for its stream, and runs it. */
-static void a_kernel_runs_in_its_stream(void **state)
+TEST(a_kernel_runs_in_its_stream)
 {
 	enum { IN = 48, UNITS = 32, STREAM_BYTES = 65536 };
 	struct vtaops_core core;
@@ -274,7 +264,6 @@ static void a_kernel_runs_in_its_stream(void **state)
 	void *packed = calloc(1, inp_bytes + wgt_bytes + out_bytes);
 	struct vtaops_builder b;
 
-	(void)state;
 	assert_int_equal(err, 0);
 	assert_int_equal(vta_api_alloc_workspace(card, STREAM_BYTES, int8, &code), 0);
 	vtaops_begin(&b, &core, insns, STREAM_BYTES / 2 / sizeof(*insns), uops, STREAM_BYTES / 8,
@@ -321,18 +310,4 @@ static int teardown(void **state)
 	return 0;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(attributes),
-		cmocka_unit_test(spaces_take_memory_and_give_it_back),
-		cmocka_unit_test(copies_in_all_directions_with_offsets),
-		cmocka_unit_test(a_stream_keeps_its_order),
-		cmocka_unit_test(streams_wait_for_one_another),
-		cmocka_unit_test(a_failure_is_the_streams_own),
-		cmocka_unit_test(workspaces_are_reused_in_their_stream),
-		cmocka_unit_test(a_kernel_runs_in_its_stream),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+GROUP(setup, teardown);

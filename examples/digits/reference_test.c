@@ -4,16 +4,12 @@
  * test sets are refused, and the reference recognises at least 97 % of the images. Prints TAP.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "../../tests/frame.h"
 #include "network.h"
 #include "testset.h"
 
@@ -22,8 +18,6 @@ enum {
 	MIN_PERCENT = 97,
 	SMALL_SET = 16 + DIGITS_PIXELS + 1,	/* a set of one image */
 };
-
-static const char *testset_path = "examples/digits/testset.bin";
 
 static int load_bytes(const uint8_t *bytes, size_t size)
 {
@@ -50,11 +44,10 @@ static void make_set(uint8_t set[SMALL_SET + 1])
 	memcpy(set, header, sizeof(header));
 }
 
-static void testset_of_wrong_length(void **state)
+TEST(testset_of_wrong_length)
 {
 	uint8_t bytes[SMALL_SET + 1];
 
-	(void)state;
 	make_set(bytes);
 	assert_int_equal(load_bytes(bytes, SMALL_SET), 0);
 	assert_int_equal(load_bytes(bytes, 0), -EINVAL);
@@ -63,7 +56,7 @@ static void testset_of_wrong_length(void **state)
 	assert_int_equal(load_bytes(bytes, SMALL_SET + 1), -EINVAL);
 }
 
-static void testset_with_wrong_content(void **state)
+TEST(testset_with_wrong_content)
 {
 	enum { SPOILT = 7 };
 	static const struct {
@@ -79,7 +72,6 @@ static void testset_with_wrong_content(void **state)
 		{ SMALL_SET - 1, 10 },	/* a label above 9 */
 	};
 
-	(void)state;
 	for (int i = 0; i < SPOILT; i++) {
 		uint8_t bytes[SMALL_SET + 1];
 
@@ -89,24 +81,22 @@ static void testset_with_wrong_content(void **state)
 	}
 }
 
-static void testset_that_cannot_be_read(void **state)
+TEST(testset_that_cannot_be_read)
 {
 	struct digits_testset set;
 
-	(void)state;
 	assert_int_equal(digits_load("/nonexistent", &set), -ENOENT);
 	assert_int_equal(digits_load("/tmp", &set), -EIO);
 }
 
 /* The build included the bytes that training wrote, all of them and no others. */
-static void network_is_its_file(void **state)
+TEST(network_is_its_file)
 {
 	const struct digits_layer *last = &digits_network.layer[digits_network.layers - 1];
 	size_t size = last->bias + last->out_channels * sizeof(int32_t);
 	FILE *file = fopen("examples/digits/weights.bin", "rbe");
 	uint8_t *bytes = malloc(size);
 
-	(void)state;
 	assert_non_null(file);
 	assert_non_null(bytes);
 	assert_int_equal(fread(bytes, 1, size, file), size);
@@ -117,11 +107,10 @@ static void network_is_its_file(void **state)
 }
 
 /* Each layer's output has the size that its input gives, and is the next one's input. */
-static void layers_fit_together(void **state)
+TEST(layers_fit_together)
 {
 	uint32_t channels = 1, side = DIGITS_SIDE;
 
-	(void)state;
 	assert_in_range(digits_network.layers, 1, DIGITS_LAYERS_MAX);
 	for (uint32_t i = 0; i < digits_network.layers; i++) {
 		const struct digits_layer *l = &digits_network.layer[i];
@@ -137,24 +126,22 @@ static void layers_fit_together(void **state)
 	assert_int_equal(channels * side * side, DIGITS_CLASSES);
 }
 
-static void best_is_the_first_of_the_highest(void **state)
+TEST(best_is_the_first_of_the_highest)
 {
 	const int8_t tied[DIGITS_CLASSES] = { -3, 7, 0, 7, -128, 1, 2, 7, 6, -1 };
 	const int8_t low[DIGITS_CLASSES] = { -128, -128, -128, -128, -128,
 					     -128, -128, -128, -128, -127 };
 
-	(void)state;
 	assert_int_equal(digits_best(tied), 1);
 	assert_int_equal(digits_best(low), 9);
 }
 
-static void reference_is_accurate(void **state)
+TEST(reference_is_accurate)
 {
 	struct digits_testset set;
 	uint32_t right = 0;
 
-	(void)state;
-	assert_int_equal(digits_load(testset_path, &set), 0);
+	assert_int_equal(digits_load("examples/digits/testset.bin", &set), 0);
 	for (uint32_t i = 0; i < set.count; i++) {
 		int8_t scores[DIGITS_CLASSES];
 
@@ -166,22 +153,4 @@ static void reference_is_accurate(void **state)
 	assert_true(set.count >= MIN_IMAGES);
 	assert_true((uint64_t)right * 100 >= (uint64_t)set.count * MIN_PERCENT);
 	digits_unload(&set);
-}
-
-int main(int argc, char **argv)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(testset_of_wrong_length),
-		cmocka_unit_test(testset_with_wrong_content),
-		cmocka_unit_test(testset_that_cannot_be_read),
-		cmocka_unit_test(network_is_its_file),
-		cmocka_unit_test(layers_fit_together),
-		cmocka_unit_test(best_is_the_first_of_the_highest),
-		cmocka_unit_test(reference_is_accurate),
-	};
-
-	if (argc > 1)
-		testset_path = argv[1];
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

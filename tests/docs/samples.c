@@ -5,19 +5,15 @@
  * The declarations are what a reader would write. Runs on a card, or on the device that
  * VTADEV_DEVICE names.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <dlpack/dlpack.h>
 #include <vta/driver.h>
 #include <vtadev.h>
 #include <vtaops.h>
 
+#include "../frame.h"
 #include "vta_device_api.h"
 
 /* README.md */
@@ -47,11 +43,10 @@ static const uint64_t finish[2] = { 3 }, illegal[2] = { 7 };
 static struct vtadev *dev;
 static struct vtadev_queue *queue;
 
-static void a_page_is_filled_without_a_library(void **state)
+TEST(a_page_is_filled_without_a_library)
 {
 	uint32_t word = 0;
 
-	(void)state;
 	if (getenv("VTADEV_DEVICE"))
 		skip();	/* a device in the process has no node */
 	assert_int_equal(fill_a_page("/dev/vta0", 0x600dcafe, &word), 0);
@@ -59,14 +54,13 @@ static void a_page_is_filled_without_a_library(void **state)
 	assert_int_equal(fill_a_page("/dev/vta9", 1, &word), -1);
 }
 
-static void streams_run_and_fail(void **state)
+TEST(streams_run_and_fail)
 {
-	(void)state;
 	assert_int_equal(run_stream(finish, 1), 0);
 	assert_int_equal(run_stream(illegal, 1), 2);
 }
 
-static void streams_run_one_after_the_other(void **state)
+TEST(streams_run_one_after_the_other)
 {
 	VTADeviceHandle device = VTADeviceAlloc();
 	uint64_t *mem = VTAMemAlloc(64, VTA_CACHED);
@@ -74,7 +68,6 @@ static void streams_run_one_after_the_other(void **state)
 	const vta_phy_addr_t streams[] = { addr, addr + 16, addr };
 	const uint32_t counts[] = { 1, 1, 1 };
 
-	(void)state;
 	memcpy(mem, finish, 16);
 	memcpy(mem + 2, finish, 16);
 	assert_int_equal(run_all(device, streams, counts, 3), 0);
@@ -84,12 +77,11 @@ static void streams_run_one_after_the_other(void **state)
 	VTAMemFree(mem);
 }
 
-static void a_dense_layer_is_right(void **state)
+TEST(a_dense_layer_is_right)
 {
 	enum { IN = 40, UNITS = 20, SHIFT = 5 };
 	int8_t inp[IN], wgt[UNITS * IN], out[UNITS];
 
-	(void)state;
 	for (int i = 0; i < IN; i++)
 		inp[i] = (int8_t)(i * 7);
 	for (int i = 0; i < UNITS * IN; i++)
@@ -105,12 +97,11 @@ static void a_dense_layer_is_right(void **state)
 	}
 }
 
-static void a_model_is_where_the_compiler_put_it(void **state)
+TEST(a_model_is_where_the_compiler_put_it)
 {
 	char model[10000], back[10000];
 	struct vtadev_buf *buf;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(model); i++)
 		model[i] = (char)(i * 3 + (i >> 8));
 	assert_int_equal(load_model(dev, queue, model, sizeof(model), &buf), 0);
@@ -121,12 +112,11 @@ static void a_model_is_where_the_compiler_put_it(void **state)
 }
 
 /* Copied to the card's memory, and run there. */
-static void a_launch_copies_and_runs(void **state)
+TEST(a_launch_copies_and_runs)
 {
 	struct vtadev_buf *host, *card;
 	uint64_t back[2];
 
-	(void)state;
 	assert_int_equal(vtadev_buf_alloc(dev, 4096, VTADEV_HOST, &host), 0);
 	assert_int_equal(vtadev_buf_alloc(dev, 4096, VTADEV_CARD, &card), 0);
 	assert_int_equal(vtadev_buf_write(host, 0, finish, 16), 0);
@@ -138,14 +128,13 @@ static void a_launch_copies_and_runs(void **state)
 	vtadev_buf_free(card);
 }
 
-static void queues_are_ordered(void **state)
+TEST(queues_are_ordered)
 {
 	struct vtadev_queue *after;
 	struct vtadev_buf *word;
 	uint64_t *count;
 	void *ptr;
 
-	(void)state;
 	assert_int_equal(vtadev_queue_create(dev, NULL, &after), 0);
 	assert_int_equal(vtadev_buf_alloc(dev, 4096, VTADEV_HOST, &word), 0);
 	assert_int_equal(vtadev_buf_map(word, &ptr), 0);
@@ -160,13 +149,12 @@ static void queues_are_ordered(void **state)
 	vtadev_buf_free(word);
 }
 
-static void a_kernel_runs(void **state)
+TEST(a_kernel_runs)
 {
 	const DLDevice card = { VTA_API_DEVICE, 0 }, cpu = { kDLCPU, 0 };
 	const DLDataType int8 = { kDLInt, 8, 1 };
 	DLTensor code = { .device = card, .byte_offset = 16 };
 
-	(void)state;
 	assert_int_equal(vta_api_set_device(card), 0);
 	assert_int_equal(vta_api_alloc_data_space(card, 32, 0, int8, &code.data), 0);
 	assert_int_equal(vta_api_copy_data_from_to(finish, 0, code.data, 16, 16, cpu, card, int8,
@@ -178,9 +166,8 @@ static void a_kernel_runs(void **state)
 	vta_api_release(card);
 }
 
-static void scales_are_powers_of_two(void **state)
+TEST(scales_are_powers_of_two)
 {
-	(void)state;
 	assert_int_equal(exponent_of(1.0f), 6);
 	assert_int_equal(exponent_of(127.0f), 0);
 	assert_int_equal(exponent_of(128.0f), -1);
@@ -191,7 +178,7 @@ static void scales_are_powers_of_two(void **state)
 }
 
 /* Against what the operators do. */
-static void packed_tensors_have_that_layout(void **state)
+TEST(packed_tensors_have_that_layout)
 {
 	enum { N = 3, C = 11, H = 2, W = 5 };
 	struct vtaops_core core = {
@@ -201,7 +188,6 @@ static void packed_tensors_have_that_layout(void **state)
 	};
 	int8_t plain[N * C * H * W], *packed;
 
-	(void)state;
 	assert_int_equal(vtaops_core_init(&core), 0);
 	packed = calloc(1, vtaops_act_bytes(&core, N, C, H, W));
 	assert_non_null(packed);
@@ -231,20 +217,4 @@ static int teardown(void **state)
 	return 0;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_page_is_filled_without_a_library),
-		cmocka_unit_test(streams_run_and_fail),
-		cmocka_unit_test(streams_run_one_after_the_other),
-		cmocka_unit_test(a_dense_layer_is_right),
-		cmocka_unit_test(a_model_is_where_the_compiler_put_it),
-		cmocka_unit_test(a_launch_copies_and_runs),
-		cmocka_unit_test(queues_are_ordered),
-		cmocka_unit_test(a_kernel_runs),
-		cmocka_unit_test(scales_are_powers_of_two),
-		cmocka_unit_test(packed_tensors_have_that_layout),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+GROUP(setup, teardown);
