@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * vta_faults.h - words for the faults of queues (docs/hardware.md, section 8)
+ * vta_faults.h - words for the faults of queues (docs/hardware.md, section 8) and for lost cards
  *
- * The numbers are those of enum vta_fault_reason and enum vta_access in uapi/vta.h. X(NAME, word,
- * text): the enumerator is VTA_FAULT_NAME or VTA_ACCESS_NAME; @word is for programs and never
+ * The numbers are those of the enumerations in uapi/vta.h. X(NAME, word, text): the enumerator is
+ * VTA_FAULT_NAME, VTA_ACCESS_NAME, VTA_FATE_NAME or VTA_CAUSE_NAME; @word is for programs and never
  * changes, @text is for people.
  */
 #ifndef VTA_FAULTS_H
@@ -45,5 +45,27 @@
 	X(WAIT, "wait", "wait")						\
 	X(STAMP, "stamp", "stamp")					\
 	X(STATE, "state", "save or restore of the core's state")
+
+/* State of the card that an open file has lost, and the next step, by number from 0. */
+#define VTA_FATES(X)							\
+	X(NONE, "no", "it works")					\
+	X(PENDING, "pending", "it may come back: close it, and try again later to open it") \
+	X(RESET, "reset", "it was reset: close it and open it again")	\
+	X(GIVEN_UP, "given-up",						\
+	  "it was given up: close it; vtactl reset, or power off and on, may help") \
+	X(REMOVED, "removed", "it was removed: close it, and open it when it is back")
+
+/* Reason of the loss, by number from 0. */
+#define VTA_CAUSES(X)							\
+	X(NONE, "", "the card was not lost")				\
+	X(CARD, "card", "the card failed (the kernel log says how)")	\
+	X(ADMIN, "admin", "an administrator asked for a reset of the card") \
+	X(FUNCTION, "function", "the card's PCI function was reset, but not by its driver") \
+	X(BUS, "bus", "an error occurred on the card's bus")		\
+	X(SLEEP, "sleep", "the card failed when the machine went to sleep") \
+	X(WAKE, "wake", "the card did not wake up")			\
+	X(UNBOUND, "unbound", "the driver was unbound from the card")	\
+	X(UNPLUGGED, "unplugged", "the card was pulled out, or lost power") \
+	X(SHUTDOWN, "shutdown", "the machine is shutting down")
 
 #endif /* VTA_FAULTS_H */

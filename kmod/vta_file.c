@@ -21,6 +21,7 @@
 #include "vta_ctx.h"
 #include "vta_device.h"
 #include "vta_drv.h"
+#include "vta_faults.h"
 #include "vta_ioctl.h"
 #include "vta_mem.h"
 #include "vta_queue.h"
@@ -267,29 +268,16 @@ static int vta_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
+#define VTA_FATE_WORD(_name, _word, _text)	[VTA_FATE_##_name] = _word,
+#define VTA_CAUSE_WORD(_name, _word, _text)	[VTA_CAUSE_##_name] = _word,
+
 static void vta_show_lost(struct seq_file *m, const struct vta_lost *lost)
 {
-	static const char * const fates[] = {
-		[VTA_FATE_NONE] = "no",
-		[VTA_FATE_PENDING] = "pending",
-		[VTA_FATE_RESET] = "reset",
-		[VTA_FATE_GIVEN_UP] = "given-up",
-		[VTA_FATE_REMOVED] = "removed",
-	};
-	static const char * const causes[] = {
-		[VTA_CAUSE_NONE] = "",
-		[VTA_CAUSE_CARD] = " card",
-		[VTA_CAUSE_ADMIN] = " admin",
-		[VTA_CAUSE_FUNCTION] = " function",
-		[VTA_CAUSE_BUS] = " bus",
-		[VTA_CAUSE_SLEEP] = " sleep",
-		[VTA_CAUSE_WAKE] = " wake",
-		[VTA_CAUSE_UNBOUND] = " unbound",
-		[VTA_CAUSE_UNPLUGGED] = " unplugged",
-		[VTA_CAUSE_SHUTDOWN] = " shutdown",
-	};
+	static const char * const fates[] = { VTA_FATES(VTA_FATE_WORD) };
+	static const char * const causes[] = { VTA_CAUSES(VTA_CAUSE_WORD) };
 
-	seq_printf(m, "vta-lost:\t%s%s\n", fates[lost->fate], causes[lost->cause]);
+	seq_printf(m, "vta-lost:\t%s%s%s\n", fates[lost->fate],
+		   lost->cause ? " " : "", causes[lost->cause]);
 }
 
 /* Takes no mutex: readers do not wait for users of the card. */
