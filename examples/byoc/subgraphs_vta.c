@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "subgraphs.h"
@@ -32,31 +33,33 @@ static const struct vtaimage_tensor *find(const char *name, void **data)
 	return NULL;
 }
 
-static void count_copies(void)
+static void count_copies(const struct vtaimage *image)
 {
 	struct vtaimage_step step;
-	struct vtaimage image;
 
-	if (vtaimage_open(&image, digits_vta_image, digits_vta_size))
-		return;
-	for (uint32_t i = 0; i < image.step_count; i++) {
-		vtaimage_step(&image, i, &step);
+	for (uint32_t i = 0; i < image->step_count; i++) {
+		vtaimage_step(image, i, &step);
 		module.copies += step.kind == VTAIMAGE_COPY;
 	}
 }
 
 int32_t digits_vta_init(struct vtadev *dev)
 {
-	int err = vtadev_queue_create(dev, NULL, &module.queue);
+	struct vtaimage image;
+	int err;
 
+	if (vtaimage_open(&image, digits_vta_image, digits_vta_size)) {
+		snprintf(module.why, sizeof(module.why), "%s", image.why);
+		return -EINVAL;
+	}
+	err = vtadev_queue_create(dev, NULL, &module.queue);
 	if (!err)
-		err = vtaprog_load(dev, module.queue, digits_vta_image, digits_vta_size,
-				   &module.prog, module.why);
+		err = vtaprog_load(dev, module.queue, &image, &module.prog, module.why);
 	if (err)
 		return err;
 	module.arg = find("arg", &module.arg_data);
 	module.out = find("out", &module.out_data);
-	count_copies();
+	count_copies(&image);
 	return module.arg && module.out ? 0 : -ENOENT;
 }
 

@@ -66,13 +66,18 @@ static bool is_digits(const struct vtaimage_tensor *in, const struct vtaimage_te
 static bool load(struct worker *w, const char *path)
 {
 	char why[VTAPROG_WHY_MAX];
+	struct vtaimage image;
 	size_t size;
 	void *data = read_file(w, path, &size);
 	int err;
 
 	if (!data)
 		return false;
-	err = vtaprog_load(w->dev, w->queue, data, size, &w->prog, why);
+	err = vtaimage_open(&image, data, size);
+	if (err)
+		snprintf(why, sizeof(why), "%s", image.why);
+	else
+		err = vtaprog_load(w->dev, w->queue, &image, &w->prog, why);
 	free(data);
 	if (err)
 		return failed(w, path, why);

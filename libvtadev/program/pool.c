@@ -177,19 +177,10 @@ static int make_slots(struct vtadev_pool *pool, struct pool_card *card)
 	return 0;
 }
 
-static int take_image(struct vtadev_pool *pool, const void *image, size_t size, char *why)
+static int take_image(struct vtadev_pool *pool, const struct vtaimage *image)
 {
-	pool->bytes = malloc(size ? size : 1);
-	if (!pool->bytes)
-		return -ENOMEM;
-	if (size)
-		memcpy(pool->bytes, image, size);
-	pool->size = size;
-	if (vtaimage_open(&pool->image, pool->bytes, size)) {
-		snprintf(why, VTADEV_POOL_WHY_MAX, "%s", pool->image.why);
-		return -EINVAL;
-	}
-	pool->cycles = pool->image.cycles ? pool->image.cycles : 1;
+	pool->image = *image;
+	pool->cycles = image->cycles ? image->cycles : 1;
 	return find_tensors(pool);
 }
 
@@ -324,7 +315,7 @@ static struct vtadev_pool *pool_alloc(void)
 	return pool;
 }
 
-int vtadev_pool_open(const void *image, size_t size, const struct vtadev_pool_opts *opts,
+int vtadev_pool_open(const struct vtaimage *image, const struct vtadev_pool_opts *opts,
 		     struct vtadev_pool **out, char why[VTADEV_POOL_WHY_MAX])
 {
 	static const struct vtadev_pool_opts defaults;
@@ -340,7 +331,7 @@ int vtadev_pool_open(const void *image, size_t size, const struct vtadev_pool_op
 		opts = &defaults;
 	err = take_opts(pool, opts);
 	if (!err)
-		err = take_image(pool, image, size, why);
+		err = take_image(pool, image);
 	if (!err)
 		err = make_cards(pool, opts);
 	if (!err)
@@ -391,7 +382,6 @@ void vtadev_pool_close(struct vtadev_pool *pool)
 	free(pool->cards);
 	free(pool->tensors);
 	free(pool->numbers);
-	free(pool->bytes);
 	free(pool);
 }
 

@@ -89,9 +89,7 @@ struct pool_card {
 
 struct vtadev_pool {
 	pid_t owner;
-	uint8_t *bytes;			/* the program's file */
-	size_t size;
-	struct vtaimage image;		/* points into it */
+	struct vtaimage image;		/* points into the caller's bytes */
 	uint64_t cycles;		/* of a run, at least 1 */
 	unsigned int depth, tries;
 	int64_t away_ns;

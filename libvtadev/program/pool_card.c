@@ -65,10 +65,9 @@ static int load_slot(struct pool_card *card, unsigned int i, char why[VTAPROG_WH
 		return err;
 	}
 	if (!i)
-		return vtaprog_load(card->dev, slot->queue, pool->bytes, pool->size, &slot->prog,
-				    why);
-	return vtaprog_twin(card->dev, slot->queue, card->slots[0].prog, pool->bytes, pool->size,
-			    &slot->prog, why);
+		return vtaprog_load(card->dev, slot->queue, &pool->image, &slot->prog, why);
+	return vtaprog_twin(card->dev, slot->queue, card->slots[0].prog, &pool->image, &slot->prog,
+			    why);
 }
 
 /* By its slot, once that is known: another card there may get another number. */

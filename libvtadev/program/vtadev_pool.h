@@ -6,7 +6,7 @@
  * once on each, and gives each request to the card that is expected to complete it first. A
  * caller submits requests, and reaps their completions in the order of submission:
  *
- *	err = vtadev_pool_open(image, size, NULL, &pool, why);	// all cards
+ *	err = vtadev_pool_open(&image, NULL, &pool, why);	// all cards
  *	err = vtadev_caller_open(pool, 64, &caller);
  *	struct iovec in = { picture, picture_bytes }, out = { scores, scores_bytes };
  *	struct vtadev_request request = { .inputs = &in, .outputs = &out,
@@ -52,6 +52,7 @@
 #include <sys/uio.h>
 
 #include "vtadev.h"
+#include "vtaimage.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -95,19 +96,19 @@ struct vtadev_pool_opts {
 
 /**
  * vtadev_pool_open() - load a program on several cards
- * @image: bytes of the program image; not needed after the call
- * @size: number of bytes
+ * @image: the opened program image, copied; its bytes must exist, unchanged, until the pool is
+ *         closed, as cards that come back load them again
  * @opts: options, or NULL for the defaults
  * @pool: out: the pool
  * @why: out: after an error, a sentence with the card and the reason; otherwise ""
  *
  * Succeeds if at least one card has loaded the program; vtadev_pool_stats() has the errors of the
- * others. Sleeps until all cards have been tried. Errors: -EINVAL (an invalid image or @opts),
+ * others. Sleeps until all cards have been tried. Errors: -EINVAL (invalid @opts),
  * -ENOENT (no card), -EEXIST (a card is named twice), -ENOMEM, -EMFILE, -EAGAIN (no more threads);
  * and, if no card loads the program, the error of the first card: -ENOEXEC, or one of
  * vtadev_open(), vtadev_queue_create(), vtadev_buf_alloc() and vtadev_wait().
  */
-int vtadev_pool_open(const void *image, size_t size, const struct vtadev_pool_opts *opts,
+int vtadev_pool_open(const struct vtaimage *image, const struct vtadev_pool_opts *opts,
 		     struct vtadev_pool **pool, char why[VTADEV_POOL_WHY_MAX]);
 
 /**

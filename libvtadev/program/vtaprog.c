@@ -307,20 +307,17 @@ static int make_steps(struct vtaprog *prog, const struct vtaimage *image)
 }
 
 /* Checks that need no memory of the card's. */
-static int open_image(const struct vtadev *dev, const struct vtadev_queue *queue, const void *data,
-		      size_t size, struct vtaimage *image, struct vtaops_core *core,
-		      char why[VTAPROG_WHY_MAX])
+static int check_card(const struct vtadev *dev, const struct vtadev_queue *queue,
+		      const struct vtaimage *image, char why[VTAPROG_WHY_MAX])
 {
-	int err = vtaprog_core(dev, core);
+	struct vtaimage copy = *image;	/* other threads may read @image */
+	struct vtaops_core core;
+	int err = vtaprog_core(dev, &core);
 
 	if (err)
 		return said(err, why, "the card");
-	if (vtaimage_open(image, data, size)) {
-		snprintf(why, VTAPROG_WHY_MAX, "%s", image->why);
-		return -EINVAL;
-	}
-	if (vtaimage_fits(image, core)) {
-		snprintf(why, VTAPROG_WHY_MAX, "%s", image->why);
+	if (vtaimage_fits(&copy, &core)) {
+		snprintf(why, VTAPROG_WHY_MAX, "%s", copy.why);
 		return -ENOEXEC;
 	}
 	return fits_ring(queue, image, why);
@@ -347,30 +344,27 @@ static int fill(struct vtadev *dev, struct vtaprog *prog, const struct vtaimage 
 
 /* @first: whose model it has, or NULL */
 static int load(struct vtadev *dev, struct vtadev_queue *queue, const struct vtaprog *first,
-		const void *data, size_t size, struct vtaprog **out, char why[VTAPROG_WHY_MAX])
+		const struct vtaimage *image, struct vtaprog **out, char why[VTAPROG_WHY_MAX])
 {
-	struct vtaops_core core;
-	struct vtaimage image;
+	int err = check_card(dev, queue, image, why);
 	struct vtaprog *prog;
-	int err;
 
-	err = open_image(dev, queue, data, size, &image, &core, why);
 	if (err)
 		return err;
-	if (first && (first->model ? vtadev_buf_size(first->model) : 0) != image.model_bytes) {
+	if (first && (first->model ? vtadev_buf_size(first->model) : 0) != image->model_bytes) {
 		snprintf(why, VTAPROG_WHY_MAX, "it is not the image of the program that is there");
 		return -EINVAL;
 	}
 	prog = calloc(1, sizeof(*prog));
 	if (!prog)
 		return said(-ENOMEM, why, "the program");
-	prog->core = core;
+	prog->core = image->core;
 	prog->queue = queue;
 	if (first) {
 		prog->twin = true;
 		prog->model = first->model;
 	}
-	err = fill(dev, prog, &image, why);
+	err = fill(dev, prog, image, why);
 	if (err)
 		vtaprog_free(prog);
 	else
@@ -378,16 +372,16 @@ static int load(struct vtadev *dev, struct vtadev_queue *queue, const struct vta
 	return err;
 }
 
-int vtaprog_load(struct vtadev *dev, struct vtadev_queue *queue, const void *data, size_t size,
+int vtaprog_load(struct vtadev *dev, struct vtadev_queue *queue, const struct vtaimage *image,
 		 struct vtaprog **out, char why[VTAPROG_WHY_MAX])
 {
-	return load(dev, queue, NULL, data, size, out, why);
+	return load(dev, queue, NULL, image, out, why);
 }
 
 int vtaprog_twin(struct vtadev *dev, struct vtadev_queue *queue, const struct vtaprog *first,
-		 const void *data, size_t size, struct vtaprog **out, char why[VTAPROG_WHY_MAX])
+		 const struct vtaimage *image, struct vtaprog **out, char why[VTAPROG_WHY_MAX])
 {
-	return load(dev, queue, first, data, size, out, why);
+	return load(dev, queue, first, image, out, why);
 }
 
 void vtaprog_free(struct vtaprog *prog)

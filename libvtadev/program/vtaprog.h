@@ -2,7 +2,8 @@
 /*
  * vtaprog.h - run program images (docs/program-image.md) with libvtadev
  *
- *	vtaprog_load(dev, queue, image, size, &prog, why);	// one upload
+ *	vtaimage_open(&image, data, size);
+ *	vtaprog_load(dev, queue, &image, &prog, why);	// one upload
  *	vtaprog_map(prog, i, &input);		// for values in the layout of vtaprog_tensor()
  *	vtaprog_run(prog, timeout);		// inputs, streams, CPU steps, outputs
  *
@@ -45,16 +46,15 @@ uint32_t vtaprog_ring(const struct vtadev *dev, const struct vtaimage *image);
  * @dev: the card
  * @queue: a queue of @dev, which has no work; its ring has an entry for each COPY, FILL and RUN of
  *         the longest sequence of card steps (vtaprog_ring())
- * @image: the file's bytes; not needed after the call
- * @size: number of bytes
+ * @image: the opened image; not needed after the call
  * @prog: out: the program
  * @why: out: after an error, a sentence with the reason
  *
- * Waits for the upload, for 60 s at most. Errors: -EINVAL (an invalid image), -ENOEXEC (another
- * configuration than the card's), -ENOSPC (the queue's ring is too short), and those of
- * vtadev_buf_alloc(), vtadev_submit() and vtadev_wait().
+ * Waits for the upload, for 60 s at most. Errors: -ENOEXEC (another configuration than the
+ * card's), -ENOSPC (the queue's ring is too short), and those of vtadev_buf_alloc(),
+ * vtadev_submit() and vtadev_wait().
  */
-int vtaprog_load(struct vtadev *dev, struct vtadev_queue *queue, const void *image, size_t size,
+int vtaprog_load(struct vtadev *dev, struct vtadev_queue *queue, const struct vtaimage *image,
 		 struct vtaprog **prog, char why[VTAPROG_WHY_MAX]);
 
 /**
@@ -62,16 +62,15 @@ int vtaprog_load(struct vtadev *dev, struct vtadev_queue *queue, const void *ima
  * @dev: the card
  * @queue: as for vtaprog_load(), but not the queue of @first
  * @first: the loaded program, whose weights the twin reads: free it after the twin
- * @image: bytes of the same file; not needed after the call
- * @size: number of bytes
+ * @image: the same image; not needed after the call
  * @prog: out: the twin, an ordinary program
  * @why: out: after an error, a sentence with the reason
  *
- * Allocates card memory only for an arena and the instructions. Errors: as vtaprog_load().
+ * Allocates card memory only for an arena and the instructions. Errors: -EINVAL (the image is
+ * another), and as vtaprog_load().
  */
 int vtaprog_twin(struct vtadev *dev, struct vtadev_queue *queue, const struct vtaprog *first,
-		 const void *image, size_t size, struct vtaprog **prog,
-		 char why[VTAPROG_WHY_MAX]);
+		 const struct vtaimage *image, struct vtaprog **prog, char why[VTAPROG_WHY_MAX]);
 
 /* vtaprog_free() - free a program, whose descriptors must have completed, or NULL */
 void vtaprog_free(struct vtaprog *prog);

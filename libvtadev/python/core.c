@@ -21,9 +21,8 @@ PyMODINIT_FUNC PyInit__core(void)
 
 	if (!core)
 		return NULL;
-	if (error_init(core) || array_init(core) || device_init(core) || slot_init(core) ||
-	    pool_init(core) ||
-	    tensor_init(core) ||
+	if (error_init(core) || array_init(core) || device_init(core) || image_init(core) ||
+	    slot_init(core) || pool_init(core) || tensor_init(core) ||
 	    PyModule_AddStringConstant(core, "version", vtadev_version()))
 		Py_CLEAR(core);
 	return core;

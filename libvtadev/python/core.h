@@ -111,12 +111,20 @@ PyObject *tensor_get(const struct vtaops_core *core, const struct vtaimage_tenso
 /* (name, format, shape, scale, zero) */
 PyObject *tensor_describe(const struct vtaimage_tensor *t);
 
+/* ---- Program images (image.c) ---- */
+
+struct image {
+	PyObject_HEAD
+	PyObject *bytes;
+	struct vtaimage image;	/* points into @bytes */
+};
+
+extern PyTypeObject *image_type;
+int image_init(PyObject *module);
+
 /* ---- Loaded programs (slot.c) ---- */
 
 int slot_init(PyObject *module);
-
-/* Name, cycles and labels, as a dict. */
-PyObject *image_about(const struct vtaimage *image);
 
 /* ---- Pools of cards (pool.c) ---- */
 

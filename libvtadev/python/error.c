@@ -8,7 +8,7 @@
 
 static PyObject *error_type, *fault_type, *lost_type;
 
-/* The names of an enumeration, which vtadev/__init__.py makes an IntEnum of. */
+/* A member of an enumeration. */
 struct name {
 	const char *name;
 	int value;
@@ -24,25 +24,15 @@ static const struct name accesses[] = {
 	VTA_ACCESSES(ACCESS) { NULL, 0 },
 };
 
-#define FATE(n)		{ #n, VTA_FATE_##n }
+#define FATE(n, word, text)	{ #n, VTA_FATE_##n },
 static const struct name fates[] = {
-	FATE(NONE), FATE(PENDING), FATE(RESET), FATE(GIVEN_UP), FATE(REMOVED), { NULL, 0 },
+	VTA_FATES(FATE) { NULL, 0 },
 };
 
-#define CAUSE(n)	{ #n, VTA_CAUSE_##n }
+#define CAUSE(n, word, text)	{ #n, VTA_CAUSE_##n },
 static const struct name causes[] = {
-	CAUSE(NONE), CAUSE(CARD), CAUSE(ADMIN), CAUSE(FUNCTION), CAUSE(BUS), CAUSE(SLEEP),
-	CAUSE(WAKE), CAUSE(UNBOUND), CAUSE(UNPLUGGED), CAUSE(SHUTDOWN), { NULL, 0 },
+	VTA_CAUSES(CAUSE) { NULL, 0 },
 };
-
-/* Adds a value, whose reference it takes; NULL stands for an exception. */
-static int add(PyObject *module, const char *name, PyObject *value)
-{
-	int ret = value ? PyModule_AddObjectRef(module, name, value) : -1;
-
-	Py_XDECREF(value);
-	return ret;
-}
 
 static PyObject *names_dict(const struct name *names)
 {
@@ -56,6 +46,24 @@ static PyObject *names_dict(const struct name *names)
 		Py_XDECREF(value);
 	}
 	return dict;
+}
+
+/* Add an IntEnum of the package. */
+static int add_enum(PyObject *module, const char *name, const struct name *names)
+{
+	PyObject *enums = PyImport_ImportModule("enum");
+	PyObject *base = enums ? PyObject_GetAttrString(enums, "IntEnum") : NULL;
+	PyObject *args = base ? Py_BuildValue("(sN)", name, names_dict(names)) : NULL;
+	PyObject *options = args ? Py_BuildValue("{s:s}", "module", "vtadev") : NULL;
+	PyObject *type = options ? PyObject_Call(base, args, options) : NULL;
+	int ret = type ? PyModule_AddObjectRef(module, name, type) : -1;
+
+	Py_XDECREF(type);
+	Py_XDECREF(options);
+	Py_XDECREF(args);
+	Py_XDECREF(base);
+	Py_XDECREF(enums);
+	return ret;
 }
 
 static const char error_doc[] =
@@ -86,10 +94,8 @@ int error_init(PyObject *module)
 	lost_type = new_type(module, "vtadev.Lost", lost_doc, error_type);
 	if (!fault_type || !lost_type)
 		return -1;
-	return add(module, "reasons", names_dict(reasons)) ||
-	       add(module, "accesses", names_dict(accesses)) ||
-	       add(module, "fates", names_dict(fates)) ||
-	       add(module, "causes", names_dict(causes)) ? -1 : 0;
+	return add_enum(module, "Reason", reasons) || add_enum(module, "Access", accesses) ||
+	       add_enum(module, "Fate", fates) || add_enum(module, "Cause", causes) ? -1 : 0;
 }
 
 /* An instance of an exception's type; OSError's arguments are errno and text. */

@@ -21,13 +21,12 @@ struct pool {
 	PyObject_HEAD
 	struct vtadev_pool *pool;	/* NULL: closed */
 	struct vtadev_caller *caller;
-	struct vtaops_core core;
 	struct vtaimage_tensor *tensors;	/* plain: inputs, then outputs */
 	unsigned int inputs, count;
 	size_t bytes;			/* of all tensors */
 	struct iovec *io;		/* of the request that is submitted */
 	struct request *requests;	/* that are not reaped */
-	PyObject *about;
+	struct image *image;		/* which the pool reads */
 	pid_t owner;
 };
 
@@ -80,9 +79,10 @@ static void release(struct pool *self)
 		request_drop(self->requests);
 }
 
-/* What tensors the program has, as the pool takes and gives them. */
-static int take_tensors(struct pool *self, const struct vtaimage *image)
+/* The program's tensors, as the pool takes and gives them. */
+static int take_tensors(struct pool *self)
 {
+	const struct vtaimage *image = &self->image->image;
 	struct vtadev_pool_tensor tensor;
 
 	while (!vtadev_pool_tensor(self->pool, self->count, &tensor))
@@ -130,15 +130,13 @@ static int names_of(PyObject *cards, const char **names)
 	return (int)count;
 }
 
-static int pool_open(struct pool *self, const Py_buffer *file, const struct vtadev_pool_opts *opts,
-		     unsigned int entries)
+static int pool_open(struct pool *self, const struct vtadev_pool_opts *opts, unsigned int entries)
 {
 	char why[VTADEV_POOL_WHY_MAX] = "";
-	struct vtaimage image;
 	int err;
 
 	Py_BEGIN_ALLOW_THREADS
-	err = vtadev_pool_open(file->buf, (size_t)file->len, opts, &self->pool, why);
+	err = vtadev_pool_open(&self->image->image, opts, &self->pool, why);
 	if (!err)
 		err = vtadev_caller_open(self->pool, entries, &self->caller);
 	Py_END_ALLOW_THREADS
@@ -146,11 +144,7 @@ static int pool_open(struct pool *self, const Py_buffer *file, const struct vtad
 		PyErr_SetString(PyExc_ValueError, why);
 	else if (err)
 		error_set(err, why);
-	if (err || vtaimage_open(&image, file->buf, (size_t)file->len))
-		return -1;
-	self->core = image.core;
-	self->about = image_about(&image);
-	return self->about ? take_tensors(self, &image) : -1;
+	return err ? -1 : take_tensors(self);
 }
 
 /* Pool(image, cards, depth, entries); cards are a tuple of names, or None. */
@@ -158,13 +152,14 @@ static PyObject *pool_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSE
 {
 	const char *names[VTADEV_POOL_CARDS_MAX];
 	struct vtadev_pool_opts opts = { .cards = NULL };
+	struct image *image;
 	unsigned int entries;
 	struct pool *self;
 	PyObject *cards;
-	Py_buffer file;
 	int ret = 0;
 
-	if (!PyArg_ParseTuple(args, "y*OII:Pool", &file, &cards, &opts.depth, &entries))
+	if (!PyArg_ParseTuple(args, "O!OII:Pool", image_type, &image, &cards, &opts.depth,
+			      &entries))
 		return NULL;
 	self = (struct pool *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
 	if (self && cards != Py_None) {
@@ -174,10 +169,10 @@ static PyObject *pool_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSE
 	}
 	if (self) {
 		self->owner = getpid();
-		if (ret < 0 || pool_open(self, &file, &opts, entries))
+		self->image = (struct image *)Py_NewRef((PyObject *)image);
+		if (ret < 0 || pool_open(self, &opts, entries))
 			Py_CLEAR(self);
 	}
-	PyBuffer_Release(&file);
 	return (PyObject *)self;
 }
 
@@ -189,7 +184,7 @@ static void pool_dealloc(PyObject *object)
 	release(self);
 	PyMem_Free(self->tensors);
 	PyMem_Free(self->io);
-	Py_XDECREF(self->about);
+	Py_XDECREF((PyObject *)self->image);
 	((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
 	Py_DECREF(type);
 }
@@ -204,6 +199,7 @@ static PyObject *pool_close(PyObject *object, PyObject *Py_UNUSED(none))
 
 static int put_inputs(const struct pool *self, struct request *request, PyObject *inputs)
 {
+	const struct vtaops_core *core = &self->image->image.core;
 	uint8_t *to = request->values;
 
 	if (PyTuple_Size(inputs) != (Py_ssize_t)self->inputs) {
@@ -212,7 +208,7 @@ static int put_inputs(const struct pool *self, struct request *request, PyObject
 		return -1;
 	}
 	for (unsigned int i = 0; i < self->inputs; i++) {
-		if (tensor_put(&self->core, &self->tensors[i], to, PyTuple_GetItem(inputs, i)))
+		if (tensor_put(core, &self->tensors[i], to, PyTuple_GetItem(inputs, i)))
 			return -1;
 		to += self->io[i].iov_len;
 	}
@@ -288,7 +284,7 @@ static PyObject *outputs(const struct pool *self, const struct request *request)
 		PyObject *array;
 
 		if (i >= self->inputs) {
-			array = tensor_get(&self->core, &self->tensors[i], from);
+			array = tensor_get(&self->image->image.core, &self->tensors[i], from);
 			if (!array || PyTuple_SetItem(tuple, i - self->inputs, array))
 				Py_CLEAR(tuple);
 		}
@@ -348,29 +344,7 @@ static PyObject *pool_reap(PyObject *object, PyObject *Py_UNUSED(none))
 	return list;
 }
 
-/* ---- Telling ---- */
-
-static PyObject *pool_tensors(PyObject *object, PyObject *args)
-{
-	struct pool *self = pool_enter(object);
-	PyObject *list = NULL;
-	int output;
-
-	if (self && PyArg_ParseTuple(args, "p:tensors", &output))
-		list = PyList_New(0);
-	for (unsigned int i = 0; list && i < self->count; i++) {
-		bool is_output = i >= self->inputs;
-		PyObject *tensor;
-
-		if (is_output != (bool)output)
-			continue;
-		tensor = tensor_describe(&self->tensors[i]);
-		if (!tensor || PyList_Append(list, tensor))
-			Py_CLEAR(list);
-		Py_XDECREF(tensor);
-	}
-	return list;
-}
+/* ---- State ---- */
 
 static PyObject *stats_tuple(const struct vtadev_pool_stats *s)
 {
@@ -405,22 +379,15 @@ static PyObject *pool_fd(PyObject *object, void *Py_UNUSED(closure))
 	return self ? PyLong_FromLong(vtadev_caller_fd(self->caller)) : NULL;
 }
 
-static PyObject *pool_about(PyObject *object, void *Py_UNUSED(closure))
-{
-	return Py_NewRef(((struct pool *)object)->about);
-}
-
 static PyMethodDef methods[] = {
 	{ "submit", pool_submit, METH_VARARGS, "submit(inputs, job): False: there are too many." },
 	{ "reap", pool_reap, METH_NOARGS, "What is done: a list of (job, outputs, exception)." },
-	{ "tensors", pool_tensors, METH_VARARGS, "tensors(output): the inputs, or outputs." },
 	{ "stats", pool_stats, METH_NOARGS, "A tuple for each card." },
 	{ "close", pool_close, METH_NOARGS, "Free the pool; runs that are not done are given up." },
 	{ NULL, NULL, 0, NULL },
 };
 
 static PyGetSetDef attributes[] = {
-	{ "about", pool_about, NULL, "Name, cycles and labels, as a dict.", NULL },
 	{ "fd", pool_fd, NULL, "Readable while there is something to reap.", NULL },
 	{ NULL, NULL, NULL, NULL, NULL },
 };

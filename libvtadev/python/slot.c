@@ -25,7 +25,6 @@ struct slot {
 	struct vtadev_queue *queue;
 	struct vtaprog *prog;
 	struct vtaops_core core;
-	PyObject *about;
 	PyObject *job;			/* what begin() was given; NULL: no run, or one given up */
 	pid_t owner;
 	bool busy;			/* a thread is in a call that releases the GIL */
@@ -101,36 +100,21 @@ static void slot_leave(struct slot *self)
 
 /* ---- Loading ---- */
 
-PyObject *image_about(const struct vtaimage *image)
-{
-	const struct vtaimage_chars *labels = &image->text[VTAIMAGE_LABELS];
-	const char *text = labels->text ? labels->text : "";
-
-	return Py_BuildValue("{s:s,s:K,s:s#}", "name", image->name, "cycles",
-			     (unsigned long long)image->cycles, "labels", text,
-			     (Py_ssize_t)labels->bytes);
-}
-
 /* Makes the queue and the program; on error there is neither. */
-static int load(struct slot *self, struct vtadev *dev, const Py_buffer *file,
-		const struct vtaimage *image, int event, char *why)
+static int load(struct slot *self, struct vtadev *dev, const struct vtaimage *image, int event,
+		char *why)
 {
 	const struct vtadev_queue_opts opts = { .ring_entries = vtaprog_ring(dev, image) };
-	int err;
+	int err = vtadev_queue_create(dev, &opts, &self->queue);
 
 	*why = '\0';
-	err = vtaprog_core(dev, &self->core);
-	if (!err)
-		err = vtadev_queue_create(dev, &opts, &self->queue);
 	if (err)
 		return err;
 	err = vtadev_queue_eventfd(self->queue, event);
 	if (!err && self->first)
-		err = vtaprog_twin(dev, self->queue, self->first->prog, file->buf,
-				   (size_t)file->len, &self->prog, why);
+		err = vtaprog_twin(dev, self->queue, self->first->prog, image, &self->prog, why);
 	else if (!err)
-		err = vtaprog_load(dev, self->queue, file->buf, (size_t)file->len, &self->prog,
-				   why);
+		err = vtaprog_load(dev, self->queue, image, &self->prog, why);
 	if (err) {
 		vtadev_queue_destroy(self->queue);
 		self->queue = NULL;
@@ -148,22 +132,15 @@ static PyObject *load_error(int err, struct vtadev *dev, const char *why)
 }
 
 /* The slot for an image; NULL and an exception. */
-static PyObject *slot_load(struct slot *self, const Py_buffer *file, int event)
+static PyObject *slot_load(struct slot *self, const struct vtaimage *image, int event)
 {
 	struct vtadev *dev = self->device->dev;
 	char why[VTAPROG_WHY_MAX];
-	struct vtaimage image;
 	int err;
 
-	if (vtaimage_open(&image, file->buf, (size_t)file->len)) {
-		PyErr_SetString(PyExc_ValueError, image.why);
-		return NULL;
-	}
-	self->about = image_about(&image);
-	if (!self->about)
-		return NULL;
+	self->core = image->core;
 	Py_BEGIN_ALLOW_THREADS
-	err = load(self, dev, file, &image, event, why);
+	err = load(self, dev, image, event, why);
 	Py_END_ALLOW_THREADS
 	if (err)
 		return load_error(err, dev, why);
@@ -172,8 +149,8 @@ static PyObject *slot_load(struct slot *self, const Py_buffer *file, int event)
 }
 
 /* The same for a slot with the weights of @first, which stay until put(). */
-static PyObject *slot_load_twin(struct slot *self, struct slot *first, const Py_buffer *file,
-				int event)
+static PyObject *slot_load_twin(struct slot *self, struct slot *first,
+				const struct vtaimage *image, int event)
 {
 	if (first->first)
 		first = first->first;
@@ -184,7 +161,7 @@ static PyObject *slot_load_twin(struct slot *self, struct slot *first, const Py_
 	}
 	first->users++;
 	self->first = (struct slot *)Py_NewRef((PyObject *)first);
-	if (slot_load(self, file, event))
+	if (slot_load(self, image, event))
 		return (PyObject *)self;
 	put(first);
 	return NULL;
@@ -195,11 +172,11 @@ static PyObject *slot_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSE
 {
 	struct slot *self, *first = NULL;
 	struct device *device;
-	Py_buffer file;
+	struct image *image;
 	int event;
 
-	if (!PyArg_ParseTuple(args, "O!y*i|O!:Slot", device_type, &device, &file, &event,
-			      slot_type, &first))
+	if (!PyArg_ParseTuple(args, "O!O!i|O!:Slot", device_type, &device, image_type, &image,
+			      &event, slot_type, &first))
 		return NULL;
 	self = (struct slot *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
 	if (self) {
@@ -207,8 +184,8 @@ static PyObject *slot_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSE
 		if (device_enter(device)) {
 			self->device = device;
 			Py_INCREF((PyObject *)device);
-			if (!(first ? slot_load_twin(self, first, &file, event) :
-				      slot_load(self, &file, event))) {
+			if (!(first ? slot_load_twin(self, first, &image->image, event) :
+				      slot_load(self, &image->image, event))) {
 				device_leave(device);
 				Py_CLEAR(self);
 			}
@@ -216,7 +193,6 @@ static PyObject *slot_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSE
 			Py_CLEAR(self);
 		}
 	}
-	PyBuffer_Release(&file);
 	return (PyObject *)self;
 }
 
@@ -226,7 +202,6 @@ static void slot_dealloc(PyObject *object)
 	PyTypeObject *type = Py_TYPE(object);
 
 	release(self);
-	Py_XDECREF(self->about);
 	Py_XDECREF((PyObject *)self->first);
 	Py_XDECREF((PyObject *)self->device);
 	((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
@@ -476,38 +451,6 @@ static PyObject *slot_poll(PyObject *object, PyObject *Py_UNUSED(none))
 	return ret;
 }
 
-/* tensors(output): descriptions of the inputs, or outputs */
-static PyObject *slot_tensors(PyObject *object, PyObject *args)
-{
-	PyObject *list = NULL, *tensor;
-	struct slot *self;
-	int output;
-
-	if (!PyArg_ParseTuple(args, "p:tensors", &output))
-		return NULL;
-	self = slot_enter(object);
-	if (self)
-		list = PyList_New(0);
-	for (uint32_t i = 0; list && i < vtaprog_tensors(self->prog); i++) {
-		const struct vtaimage_tensor *t = vtaprog_tensor(self->prog, i);
-
-		if (t->role != (output ? VTAIMAGE_OUTPUT : VTAIMAGE_INPUT))
-			continue;
-		tensor = tensor_describe(t);
-		if (!tensor || PyList_Append(list, tensor))
-			Py_CLEAR(list);
-		Py_XDECREF(tensor);
-	}
-	if (self)
-		slot_leave(self);
-	return list;
-}
-
-static PyObject *slot_about(PyObject *object, void *Py_UNUSED(closure))
-{
-	return Py_NewRef(((struct slot *)object)->about);
-}
-
 static PyObject *slot_busy(PyObject *object, void *Py_UNUSED(closure))
 {
 	return PyBool_FromLong(((struct slot *)object)->busy);
@@ -527,13 +470,11 @@ static PyMethodDef methods[] = {
 	  "in use. If by a run that was given up, an event will come." },
 	{ "poll", slot_poll, METH_NOARGS, "The outputs of a run that is done; None: it is not, "
 	  "and an event will come." },
-	{ "tensors", slot_tensors, METH_VARARGS, "tensors(output): the inputs, or outputs." },
 	{ "close", slot_close, METH_NOARGS, "Free it; a run under way is given up." },
 	{ NULL, NULL, 0, NULL },
 };
 
 static PyGetSetDef attributes[] = {
-	{ "about", slot_about, NULL, "Name, cycles and labels, as a dict.", NULL },
 	{ "busy", slot_busy, NULL, "Whether a thread is in a call.", NULL },
 	{ "job", slot_job, NULL, "What begin() was given for this run, or None.", NULL },
 	{ NULL, NULL, NULL, NULL, NULL },

@@ -25,8 +25,8 @@
 
 struct setup {
 	struct bench *bench;
-	uint8_t *image;
-	size_t size;
+	struct vtaimage image;
+	uint8_t *bytes;				/* of the image */
 	unsigned int requests;
 	double run_ns;				/* of the stream, by its cycles */
 	struct samples rates[DEPTHS][CARDS];	/* requests in a second of the cards' time */
@@ -43,6 +43,7 @@ static void make_program(struct setup *s)
 	struct pool_program program = { 0 };
 	struct vtaops_core core;
 	uint64_t cycles;
+	size_t size;
 
 	bench_open_card(s->bench, BENCH_POOL);
 	info = vtadev_info(s->bench->dev);
@@ -52,7 +53,7 @@ static void make_program(struct setup *s)
 	program.outer = (uint32_t)(cycles / 1000);
 	program.inner = 1000;
 	program.cycles = cycles;
-	s->image = must_ptr(pool_image(&program, &s->size), "a program");
+	s->bytes = must_ptr(pool_image(&program, &size, &s->image), "a program");
 	s->run_ns = (double)cycles * 1e6 / info->clock_khz;
 	bench_close(s->bench);
 }
@@ -76,7 +77,7 @@ static struct vtadev_pool *open_pool(struct setup *s, unsigned int cards, unsign
 	const struct vtadev_pool_opts opts = { .cards = names, .count = cards, .depth = depth };
 	char why[VTADEV_POOL_WHY_MAX] = "";
 	struct vtadev_pool *pool;
-	int err = vtadev_pool_open(s->image, s->size, &opts, &pool, why);
+	int err = vtadev_pool_open(&s->image, &opts, &pool, why);
 
 	must(err, why);
 	return pool;
@@ -173,7 +174,7 @@ int main(int argc, char **argv)
 		for (unsigned int cards = 1; cards <= CARDS; cards++)
 			tell(&s, d, cards, list);
 	json_object_object_add(bench.results, "cards", list);
-	free(s.image);
+	free(s.bytes);
 	bench_end(&bench);
 	return 0;
 }

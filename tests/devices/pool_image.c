@@ -95,7 +95,7 @@ static struct vtaimage_step by_cpu(void)
 	return step;
 }
 
-uint8_t *pool_image(const struct pool_program *p, size_t *size)
+uint8_t *pool_image(const struct pool_program *p, size_t *size, struct vtaimage *image)
 {
 	const uint32_t type = p->cpu ? VTACPU_F32 : VTACPU_I8;
 	const struct vtaimage_tensor tensors[] = {
@@ -108,9 +108,8 @@ uint8_t *pool_image(const struct pool_program *p, size_t *size)
 		copy(host(BACK), arena(Y_AT)), copy(host(WEIGHTS), arena(W_AT)), by_cpu(),
 	};
 	const uint32_t model_bytes = WEIGHTS_AT + WEIGHTS_BYTES + p->more_weights;
-	uint8_t *model = calloc(1, model_bytes), *image = NULL;
+	uint8_t *model = calloc(1, model_bytes), *bytes = NULL;
 	struct vtaimage_stream stream;
-	struct vtaimage check;
 
 	if (!model)
 		return NULL;
@@ -123,12 +122,12 @@ uint8_t *pool_image(const struct pool_program *p, size_t *size)
 	};
 
 	*size = vtaimage_size(&source);
-	image = *size ? malloc(*size) : NULL;
-	if (image && vtaimage_write(&source, image, *size, &check)) {
-		fprintf(stderr, "the program is not valid: %s\n", check.why);
-		free(image);
-		image = NULL;
+	bytes = *size ? malloc(*size) : NULL;
+	if (bytes && vtaimage_write(&source, bytes, *size, image)) {
+		fprintf(stderr, "the program is not valid: %s\n", image->why);
+		free(bytes);
+		bytes = NULL;
 	}
 	free(model);
-	return image;
+	return bytes;
 }

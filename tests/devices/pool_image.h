@@ -25,8 +25,8 @@ struct pool_program {
 	uint64_t cycles;		/* the cycles of its stream, as in the image */
 };
 
-/* The file, to be freed, and its size; NULL if it is not valid. */
-uint8_t *pool_image(const struct pool_program *program, size_t *size);
+/* The bytes of the file, to be freed, and the image opened; NULL if it is not valid. */
+uint8_t *pool_image(const struct pool_program *program, size_t *size, struct vtaimage *image);
 
 /* Byte @i of "w". */
 uint8_t pool_weight(unsigned int i);

@@ -28,8 +28,9 @@
 
 static struct vtaops_core core;
 static struct flaky *flaky;		/* of the plugin */
-static uint8_t *image;
-static size_t image_size;
+static uint8_t *file;
+static size_t file_size;
+static struct vtaimage image;
 
 /* ---- What all tests do ---- */
 
@@ -54,9 +55,9 @@ static void make_image(const struct pool_program *program)
 	struct pool_program p = *program;
 
 	p.core = &core;
-	free(image);
-	image = pool_image(&p, &image_size);
-	assert_non_null(image);
+	free(file);
+	file = pool_image(&p, &file_size, &image);
+	assert_non_null(file);
 }
 
 static int setup(void **state)
@@ -77,8 +78,8 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	free(image);
-	image = NULL;
+	free(file);
+	file = NULL;
 	return 0;
 }
 
@@ -88,7 +89,7 @@ static struct vtadev_pool *pool_with(const struct vtadev_pool_opts *opts)
 {
 	char why[VTADEV_POOL_WHY_MAX];
 	struct vtadev_pool *pool = NULL;
-	int err = vtadev_pool_open(image, image_size, opts, &pool, why);
+	int err = vtadev_pool_open(&image, opts, &pool, why);
 
 	if (err)
 		fail_msg("%s", why);
@@ -329,15 +330,14 @@ TEST_F(FLAKY, weights_are_on_a_card_once)
 	for (unsigned int i = 0; i < 2; i++)
 		assert_int_equal(vtadev_queue_create(dev, &opts, &queues[i]), 0);
 	assert_int_equal(vtadev_mem_free(dev, &before), 0);
-	assert_int_equal(vtaprog_load(dev, queues[0], image, image_size, &first, why), 0);
+	assert_int_equal(vtaprog_load(dev, queues[0], &image, &first, why), 0);
 	assert_int_equal(vtadev_mem_free(dev, &between), 0);
-	assert_int_equal(vtaprog_twin(dev, queues[1], first, image, image_size, &twin, why), 0);
+	assert_int_equal(vtaprog_twin(dev, queues[1], first, &image, &twin, why), 0);
 	assert_int_equal(vtadev_mem_free(dev, &after), 0);
 	assert_true(before - between >= 1 << 20);
 	assert_true(between - after <= 4 * 4096);
 	make_image(&(struct pool_program){ .more_weights = 2 << 20 });
-	assert_int_equal(vtaprog_twin(dev, queues[1], first, image, image_size, &twin, why),
-			 -EINVAL);
+	assert_int_equal(vtaprog_twin(dev, queues[1], first, &image, &twin, why), -EINVAL);
 	for (unsigned int i = 0; i < 2; i++)
 		vtadev_queue_destroy(queues[i]);
 	vtaprog_free(twin);
@@ -396,12 +396,11 @@ TEST_F(FLAKY, a_caller_that_never_reaps_holds_up_no_other)
 
 /* ---- Invalid arguments ---- */
 
-static int open_error(const void *bytes, size_t size, const struct vtadev_pool_opts *opts,
-		      const char *part)
+static int open_error(const struct vtadev_pool_opts *opts, const char *part)
 {
 	char why[VTADEV_POOL_WHY_MAX];
 	struct vtadev_pool *pool = NULL;
-	int err = vtadev_pool_open(bytes, size, opts, &pool, why);
+	int err = vtadev_pool_open(&image, opts, &pool, why);
 
 	assert_null(pool);
 	if (!strstr(why, part))
@@ -413,18 +412,18 @@ TEST_F(FLAKY, invalid_images_are_refused)
 {
 	static const char *const soft[] = { "soft" };
 	const struct vtadev_pool_opts opts = { soft, 1, 0, 0, 0 };
+	struct vtaimage bad;
 
-	assert_int_equal(open_error(NULL, 0, &opts, ""), -EINVAL);
-	for (size_t i = 0; i < image_size; i += 1 + image_size / 50) {
-		assert_int_equal(open_error(image, i, &opts, ""), -EINVAL);
-		image[i] ^= 1;
-		assert_int_equal(open_error(image, image_size, &opts, ""), -EINVAL);
-		image[i] ^= 1;
+	for (size_t i = 0; i < file_size; i += 1 + file_size / 50) {
+		assert_int_equal(vtaimage_open(&bad, file, i), -VTAOPS_EINVAL);
+		file[i] ^= 1;
+		assert_int_equal(vtaimage_open(&bad, file, file_size), -VTAOPS_EINVAL);
+		file[i] ^= 1;
 	}
 	core.log_inp_buff_size--;
 	assert_int_equal(vtaops_core_init(&core), 0);
 	make_image(&(struct pool_program){ 0 });
-	assert_int_equal(open_error(image, image_size, &opts, "LOG_INP_BUFF_SIZE"), -ENOEXEC);
+	assert_int_equal(open_error(&opts, "LOG_INP_BUFF_SIZE"), -ENOEXEC);
 }
 
 TEST_F(FLAKY, names_without_a_card_are_refused)
@@ -432,13 +431,13 @@ TEST_F(FLAKY, names_without_a_card_are_refused)
 	static const char *const none[] = { "no card" }, *const missing[] = { "soft:/missing" };
 	struct vtadev_pool_opts opts = { none, 1, 0, 0, 0 };
 
-	assert_int_equal(open_error(image, image_size, &opts, "no card: not the index"), -EINVAL);
+	assert_int_equal(open_error(&opts, "no card: not the index"), -EINVAL);
 	opts.cards = missing;
-	assert_int_equal(open_error(image, image_size, &opts, "soft:/missing: "), -EINVAL);
+	assert_int_equal(open_error(&opts, "soft:/missing: "), -EINVAL);
 	opts.depth = VTADEV_POOL_DEPTH_MAX + 1;
-	assert_int_equal(open_error(image, image_size, &opts, "malformed"), -EINVAL);
+	assert_int_equal(open_error(&opts, "malformed"), -EINVAL);
 	opts = (struct vtadev_pool_opts){ .count = 1 };
-	assert_int_equal(open_error(image, image_size, &opts, "malformed"), -EINVAL);
+	assert_int_equal(open_error(&opts, "malformed"), -EINVAL);
 }
 
 TEST_F(FLAKY, one_card_is_enough)

@@ -15,8 +15,8 @@
 
 static struct vtadev *dev;
 static struct vtadev_queue *q;
-static uint8_t bytes[IMAGE_MAX];	/* an image */
-static size_t size;
+static uint8_t bytes[IMAGE_MAX];	/* of the image */
+static struct vtaimage image;
 
 /* One instruction, FINISH; @inputs and an output, of an element each. */
 static void make_image(unsigned int inputs)
@@ -27,7 +27,6 @@ static void make_image(unsigned int inputs)
 	struct vtaimage_step steps[INPUTS_MAX + 2];
 	unsigned int count = inputs + 1;
 	struct vtaops_core core;
-	struct vtaimage check;
 
 	assert_int_equal(vtaprog_core(dev, &core), 0);
 	for (unsigned int i = 0; i < count; i++) {
@@ -54,10 +53,8 @@ static void make_image(unsigned int inputs)
 		.tensors = tensors, .tensor_count = count,
 	};
 
-	size = vtaimage_size(&source);
-	assert_in_range(size, 1, sizeof(bytes));
-	if (vtaimage_write(&source, bytes, sizeof(bytes), &check))
-		fail_msg("%s", check.why);
+	if (vtaimage_write(&source, bytes, sizeof(bytes), &image))
+		fail_msg("%s", image.why);
 }
 
 static void complete(struct fake *f)
@@ -90,7 +87,7 @@ TEST_F(CARD, a_run_may_fill_the_ring)
 
 	make_image(2);
 	q = fake_queue(dev, 4);
-	assert_int_equal(vtaprog_load(dev, q, bytes, size, &prog, why), 0);
+	assert_int_equal(vtaprog_load(dev, q, &image, &prog, why), 0);
 	assert_int_equal(vtadev_submitted(q), 1);
 	assert_int_equal(vtaprog_submit(prog, &seq), 0);
 	assert_int_equal(seq, 1 + 4);
@@ -106,7 +103,7 @@ TEST_F(CARD, a_ring_that_is_too_short)
 	make_image(1);
 	q = fake_queue(dev, 2);
 	fake.calls = 0;
-	assert_int_equal(vtaprog_load(dev, q, bytes, size, &prog, why), -ENOSPC);
+	assert_int_equal(vtaprog_load(dev, q, &image, &prog, why), -ENOSPC);
 	assert_null(prog);
 	assert_int_equal(fake.calls, 0);
 	assert_int_equal(vtadev_submitted(q), 0);
@@ -120,7 +117,6 @@ static void make_mixed_image(void)
 	static const uint8_t model[32] = { [0] = 3, [16] = 3 };
 	const struct vtaimage_stream streams[] = { { 0, 1, 5 }, { 16, 1, 6 } };
 	struct vtaops_core core;
-	struct vtaimage check;
 
 	assert_int_equal(vtaprog_core(dev, &core), 0);
 	const struct vtaimage_tensor tensors[] = {
@@ -159,10 +155,8 @@ static void make_mixed_image(void)
 	steps[5].params.unary_f32 = (struct vtacpu_unary_f32){
 		.count = 4, .act = { VTACPU_ACT_CLIP, 0, 6 },
 	};
-	size = vtaimage_size(&source);
-	assert_in_range(size, 1, sizeof(bytes));
-	if (vtaimage_write(&source, bytes, sizeof(bytes), &check))
-		fail_msg("%s", check.why);
+	if (vtaimage_write(&source, bytes, sizeof(bytes), &image))
+		fail_msg("%s", image.why);
 }
 
 /* A batch for what the card does at once, and the kernels between and behind. */
@@ -176,7 +170,7 @@ TEST_F(CARD, cpu_steps_are_between_batches)
 
 	make_mixed_image();
 	q = fake_queue(dev, 4);
-	if (vtaprog_load(dev, q, bytes, size, &prog, why))
+	if (vtaprog_load(dev, q, &image, &prog, why))
 		fail_msg("%s", why);
 	assert_int_equal(vtaprog_map(prog, 0, &to), 0);
 	assert_int_equal(vtaprog_map(prog, 1, &from), 0);
@@ -205,7 +199,7 @@ TEST_F(CARD, a_run_that_takes_longer)
 
 	make_mixed_image();
 	q = fake_queue(dev, 4);
-	assert_int_equal(vtaprog_load(dev, q, bytes, size, &prog, why), 0);
+	assert_int_equal(vtaprog_load(dev, q, &image, &prog, why), 0);
 	fake.on_wait = NULL;
 	fake.wait_errno = ETIMEDOUT;
 	assert_int_equal(vtaprog_run(prog, 0), -ETIMEDOUT);
@@ -226,7 +220,7 @@ TEST_F(CARD, outputs_of_a_lost_card_are_refused)
 
 	make_mixed_image();
 	q = fake_queue(dev, 4);
-	assert_int_equal(vtaprog_load(dev, q, bytes, size, &prog, why), 0);
+	assert_int_equal(vtaprog_load(dev, q, &image, &prog, why), 0);
 	assert_int_equal(vtaprog_put(prog, 0, in), 0);
 	assert_int_equal(vtaprog_run(prog, -1), 0);
 	assert_int_equal(vtaprog_get(prog, 1, out), 0);

@@ -38,22 +38,23 @@ FIXTURE_SETUP(twins)
 	struct pool_program program = { .outer = 1, .inner = 1, .cycles = 100 };
 	char why[VTAPROG_WHY_MAX] = "";
 	struct vtaops_core core;
-	uint8_t *image;
+	struct vtaimage image;
+	uint8_t *bytes;
 	size_t size;
 
 	ASSERT_EQ(0, vtadev_open(NULL, &self->dev));
 	ASSERT_EQ(0, vtaprog_core(self->dev, &core));
 	program.core = &core;
-	image = pool_image(&program, &size);
-	ASSERT_NE(NULL, image);
+	bytes = pool_image(&program, &size, &image);
+	ASSERT_NE(NULL, bytes);
 	for (unsigned int i = 0; i < 2; i++)
 		ASSERT_EQ(0, vtadev_queue_create(self->dev, NULL, &self->queues[i]));
-	EXPECT_EQ(0, vtaprog_load(self->dev, self->queues[0], image, size, &self->progs[0], why));
-	EXPECT_EQ(0, vtaprog_twin(self->dev, self->queues[1], self->progs[0], image, size,
+	EXPECT_EQ(0, vtaprog_load(self->dev, self->queues[0], &image, &self->progs[0], why));
+	EXPECT_EQ(0, vtaprog_twin(self->dev, self->queues[1], self->progs[0], &image,
 				  &self->progs[1], why)) {
 		TH_LOG("%s", why);
 	}
-	free(image);
+	free(bytes);
 	for (unsigned int i = 0; i < 2; i++)
 		EXPECT_EQ(0, vtadev_completed(self->queues[i], &self->loaded[i]));
 	EXPECT_EQ(0, file_write("/sys/module/vta/parameters/max_job_ms", "30000"));
@@ -118,8 +119,7 @@ struct run {
 };
 
 FIXTURE(pool) {
-	uint8_t *image;
-	size_t size;
+	uint8_t *bytes;			/* of the image */
 	struct vtadev_pool *pool;
 	struct run run;
 };
@@ -131,7 +131,9 @@ FIXTURE_SETUP(pool)
 	struct pool_program program = { .outer = 40, .inner = 50, .cycles = 2000 };
 	char why[VTADEV_POOL_WHY_MAX] = "";
 	struct vtaops_core core;
+	struct vtaimage image;
 	struct vtadev *dev;
+	size_t size;
 
 	/* Cards are reset more often here than a card that works would be. */
 	ASSERT_EQ(0, file_write("/sys/module/vta/parameters/max_resets", "0"));
@@ -139,9 +141,9 @@ FIXTURE_SETUP(pool)
 	ASSERT_EQ(0, vtaprog_core(dev, &core));
 	vtadev_close(dev);
 	program.core = &core;
-	self->image = pool_image(&program, &self->size);
-	ASSERT_NE(NULL, self->image);
-	ASSERT_EQ(0, vtadev_pool_open(self->image, self->size, &opts, &self->pool, why)) {
+	self->bytes = pool_image(&program, &size, &image);
+	ASSERT_NE(NULL, self->bytes);
+	ASSERT_EQ(0, vtadev_pool_open(&image, &opts, &self->pool, why)) {
 		TH_LOG("%s", why);
 	}
 	ASSERT_EQ(0, vtadev_caller_open(self->pool, RING, &self->run.caller));
@@ -150,7 +152,7 @@ FIXTURE_SETUP(pool)
 FIXTURE_TEARDOWN(pool)
 {
 	vtadev_pool_close(self->pool);
-	free(self->image);
+	free(self->bytes);
 }
 
 static struct vtadev_pool_stats stats_of(struct vtadev_pool *pool, unsigned int card)

@@ -13,15 +13,16 @@
 #include "program.h"
 #include "values.h"
 
-uint8_t *program_read(const char *path, size_t *size, struct vtaimage *image)
+uint8_t *program_read(const char *path, struct vtaimage *image)
 {
-	uint8_t *data = values_read_file(path, size);
+	size_t size;
+	uint8_t *data = values_read_file(path, &size);
 
 	if (!data) {
 		ctl_fail(path, strerror(errno));
 		return NULL;
 	}
-	if (vtaimage_open(image, data, *size)) {
+	if (vtaimage_open(image, data, size)) {
 		ctl_fail(path, image->why);
 		free(data);
 		return NULL;
@@ -149,8 +150,7 @@ static void info_text(const struct vtaimage *image)
 int program_info(const char *path, bool json)
 {
 	struct vtaimage image;
-	size_t size;
-	uint8_t *data = program_read(path, &size, &image);
+	uint8_t *data = program_read(path, &image);
 
 	if (!data)
 		return 1;

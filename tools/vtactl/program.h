@@ -23,11 +23,10 @@ struct program_run {
 /* They say on stderr what is wrong, and return the exit status. */
 int program_info(const char *path, bool json);
 int program_run(const struct program_run *run);
-int program_run_pool(const struct program_run *run, const uint8_t *data, size_t size,
-		     const struct vtaimage *image);
+int program_run_pool(const struct program_run *run, const struct vtaimage *image);
 
-/* A file and what it is, to be freed; NULL if it is no image. */
-uint8_t *program_read(const char *path, size_t *size, struct vtaimage *image);
+/* Open the image of a file. Returns its bytes, to be freed; NULL if it is no image. */
+uint8_t *program_read(const char *path, struct vtaimage *image);
 
 /* The file that is given for a tensor, or NULL. */
 const char *program_file_of(const char *name, const struct program_run *run);

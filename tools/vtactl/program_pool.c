@@ -284,7 +284,7 @@ static unsigned int split(char *names, const char **cards)
 	return count;
 }
 
-static int open_pool(struct batch *b, const uint8_t *data, size_t size)
+static int open_pool(struct batch *b)
 {
 	const char *cards[VTADEV_POOL_CARDS_MAX];
 	struct vtadev_pool_opts opts = { .cards = NULL };
@@ -297,7 +297,7 @@ static int open_pool(struct batch *b, const uint8_t *data, size_t size)
 		opts.cards = cards;
 		opts.count = split(names, cards);
 	}
-	err = vtadev_pool_open(data, size, &opts, &b->pool, why);
+	err = vtadev_pool_open(b->image, &opts, &b->pool, why);
 	free(names);
 	if (!err)
 		return CTL_OK;
@@ -305,11 +305,10 @@ static int open_pool(struct batch *b, const uint8_t *data, size_t size)
 	return err == -ENOENT ? CTL_NO_CARD : err == -EACCES ? CTL_DENIED : CTL_ERROR;
 }
 
-int program_run_pool(const struct program_run *r, const uint8_t *data, size_t size,
-		     const struct vtaimage *image)
+int program_run_pool(const struct program_run *r, const struct vtaimage *image)
 {
 	struct batch b = { .run = r, .image = image };
-	int ret = open_pool(&b, data, size);
+	int ret = open_pool(&b);
 
 	if (!ret)
 		ret = make_columns(&b);

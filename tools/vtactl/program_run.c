@@ -173,8 +173,7 @@ static int wait_for(struct vtadev *dev, struct vtadev_queue *queue, struct vtapr
 	return CTL_ERROR;
 }
 
-static int run_on(struct vtadev *dev, const uint8_t *data, size_t size,
-		  const struct vtaimage *image, const struct program_run *r)
+static int run_on(struct vtadev *dev, const struct vtaimage *image, const struct program_run *r)
 {
 	const struct vtadev_queue_opts options = { .ring_entries = vtaprog_ring(dev, image) };
 	struct vtadev_queue *queue;
@@ -185,7 +184,7 @@ static int run_on(struct vtadev *dev, const uint8_t *data, size_t size,
 	err = vtadev_queue_create(dev, &options, &queue);
 	if (err)
 		return ctl_fail("making a queue", vtadev_strerror(err));
-	ret = vtaprog_load(dev, queue, data, size, &prog, why) ? ctl_fail(r->path, why) : CTL_OK;
+	ret = vtaprog_load(dev, queue, image, &prog, why) ? ctl_fail(r->path, why) : CTL_OK;
 	if (!ret)
 		ret = put_inputs(prog, image, r);
 	if (!ret)
@@ -197,8 +196,7 @@ static int run_on(struct vtadev *dev, const uint8_t *data, size_t size,
 	return ret;
 }
 
-static int run_on_one(const struct program_run *r, const uint8_t *data, size_t size,
-		      const struct vtaimage *image)
+static int run_on_one(const struct program_run *r, const struct vtaimage *image)
 {
 	struct vtadev_card card;
 	struct vtadev *dev;
@@ -208,7 +206,7 @@ static int run_on_one(const struct program_run *r, const uint8_t *data, size_t s
 		ret = ctl_open(&card, &dev);
 	if (ret)
 		return ret;
-	ret = run_on(dev, data, size, image, r);
+	ret = run_on(dev, image, r);
 	vtadev_close(dev);
 	return ret;
 }
@@ -216,16 +214,14 @@ static int run_on_one(const struct program_run *r, const uint8_t *data, size_t s
 int program_run(const struct program_run *r)
 {
 	struct vtaimage image;
-	size_t size;
-	uint8_t *data = program_read(r->path, &size, &image);
+	uint8_t *data = program_read(r->path, &image);
 	int ret;
 
 	if (!data)
 		return CTL_ERROR;
 	ret = check_assigns(&image, r);
 	if (!ret)
-		ret = r->cards ? program_run_pool(r, data, size, &image) :
-		      run_on_one(r, data, size, &image);
+		ret = r->cards ? program_run_pool(r, &image) : run_on_one(r, &image);
 	free(data);
 	return ret;
 }

@@ -12,41 +12,43 @@
 docs/python.md is the manual.
 """
 
+from __future__ import annotations
+
 import asyncio
 import collections
 import concurrent.futures
-import enum
 import os
 import select
 import threading
 import weakref
-from typing import NamedTuple, Optional, Tuple
+from typing import (Any, Dict, Generator, Iterable, Iterator, List, NamedTuple, Optional, Tuple,
+                    Union)
 
 from . import _core
-from ._core import Array, Error, Fault, Lost
+from ._core import Access, Array, Cause, Error, Fate, Fault, Lost, Reason
 
 __all__ = ["Access", "Array", "Card", "CardStats", "Cause", "Device", "Error", "Fate", "Fault",
            "Future", "Lost", "Pool", "Program", "Reason", "Tensor", "cards", "open"]
 __version__ = _core.version
 
-Reason = enum.IntEnum("Reason", _core.reasons)
-Access = enum.IntEnum("Access", _core.accesses)
-Fate = enum.IntEnum("Fate", _core.fates)
-Cause = enum.IntEnum("Cause", _core.causes)
+# An input: an object with the buffer protocol or __dlpack__().
+Input = Any
+Result = Union[Array, Tuple[Array, ...]]
+Image = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview]
 
 _open = open
 
 
 class Card(NamedTuple):
-    """Where a card is. Devices in the process have no index and no PCI address."""
+    """The place of a card. Devices in the process have no index and no PCI address."""
 
     index: Optional[int]
     node: str
     pci: Optional[str]
 
     @property
-    def name(self):
-        """What open() takes."""
+    def name(self) -> str:
+        """The name for open()."""
         return self.node if self.index is None else f"vta{self.index}"
 
 
@@ -60,7 +62,7 @@ class Tensor(NamedTuple):
     zero: int
 
 
-def cards(all=False):
+def cards(all: bool = False) -> List[Card]:
     """The cards that have a driver; with all, also devices in the process, as "soft"."""
     return [Card(*card) for card in _core.cards(all)]
 
@@ -68,59 +70,59 @@ def cards(all=False):
 class Device:
     """An open card, or a device in the process: open() makes one."""
 
-    def __init__(self, which=None):
+    def __init__(self, which: Optional[str] = None) -> None:
         self._core = _core.Device(which)
-        self._programs = weakref.WeakSet()
+        self._programs: weakref.WeakSet[Program] = weakref.WeakSet()
 
     @property
-    def info(self):
-        """What the card is: its memory, clock and configuration, as a dict."""
+    def info(self) -> Dict[str, Any]:
+        """Memory, clock and configuration of the card, as a dict."""
         info = self._core.info()
         info["card"] = Card(*info["card"])
         return info
 
-    def mem_free(self):
+    def mem_free(self) -> int:
         """Bytes of card memory that are free now."""
         return self._core.mem_free()
 
-    def program(self, image, runs=2):
+    def program(self, image: Image, runs: int = 2) -> Program:
         """Load a program: see Program."""
         return Program(image, self, runs)
 
-    def close(self):
+    def close(self) -> None:
         """Close the card and the programs that were loaded on it."""
         for program in list(self._programs):
             program.close()
         self._core.close()
 
-    def __enter__(self):
+    def __enter__(self) -> Device:
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
 
-def open(which=None):
+def open(which: Optional[str] = None) -> Device:
     """Open a card: "vta0", an index as "0", a path, a PCI address, or a device as "soft".
 
-    None is what VTADEV_DEVICE in the environment says, or the first card.
+    None is the device that VTADEV_DEVICE in the environment names, or the first card.
     """
     return Device(which)
 
 
-class Future(concurrent.futures.Future):
+class Future(concurrent.futures.Future):    # of a Result
     """The result of a run. Also awaitable; cancel() works until the run begins."""
 
-    def __init__(self, engine):
+    def __init__(self, engine: _Engine) -> None:
         super().__init__()
         self._engine = engine
 
-    def result(self, timeout=None):
-        """What the run gave, or its exception; TimeoutError after timeout seconds."""
+    def result(self, timeout: Optional[float] = None) -> Result:
+        """The result of the run, or its exception; TimeoutError after timeout seconds."""
         self._served()
         return super().result(timeout)
 
-    def exception(self, timeout=None):
+    def exception(self, timeout: Optional[float] = None) -> Optional[BaseException]:
         """The run's exception, or None."""
         self._served()
         return super().exception(timeout)
@@ -134,7 +136,7 @@ class Future(concurrent.futures.Future):
             raise RuntimeError("a future's callback cannot wait for a run of the same program")
         self._engine.start_thread()
 
-    def __await__(self):
+    def __await__(self) -> Generator[Any, None, Result]:
         if not self.done():
             self._engine.check_owner()
             self._engine.watch(asyncio.get_running_loop())
@@ -379,11 +381,11 @@ def _cancel(future):
 
 
 def _image(image):
-    """The bytes of a program image, given as such or by the path of its file."""
-    if not isinstance(image, (str, os.PathLike)):
-        return image
-    with _open(image, "rb") as file:
-        return file.read()
+    """Open a program image, given as bytes or by the path of its file."""
+    if isinstance(image, (str, os.PathLike)):
+        with _open(image, "rb") as file:
+            image = file.read()
+    return _core.Image(image if isinstance(image, bytes) else memoryview(image).tobytes())
 
 
 def _one(outputs):
@@ -417,7 +419,16 @@ def _leave(loop, fd):
 
 
 class _Runner:
-    """What programs on a card and pools have in common."""
+    """The common part of programs on a card and pools."""
+
+    runs: int
+
+    def __init__(self, image):
+        self.name: str = image.name
+        self.cycles: int = image.cycles
+        self.labels: List[str] = image.labels.splitlines()
+        self.inputs: Tuple[Tensor, ...] = tuple(Tensor(*t) for t in image.tensors(False))
+        self.outputs: Tuple[Tensor, ...] = tuple(Tensor(*t) for t in image.tensors(True))
 
     def _ordered(self, inputs):
         """The inputs in the program's order; a dict has them by name."""
@@ -432,7 +443,7 @@ class _Runner:
             raise TypeError(f"the program has no input {next(iter(given))!r}")
         return ordered
 
-    def map(self, images):
+    def map(self, images: Iterable[Input]) -> Iterator[Result]:
         """The results for each of images, in their order, several in flight. An element is
         an input, a dict of inputs by name, or a tuple of them."""
         window = collections.deque()
@@ -448,7 +459,7 @@ class _Runner:
             for future in window:
                 future.cancel()
 
-    def batch(self, images):
+    def batch(self, images: Input) -> Array:
         """Results for an array of any number of images, as one array: it is cut into the
         program's batches along its first dimension; the last is filled up with zeros. For
         programs with one input and one output."""
@@ -469,14 +480,14 @@ class _Runner:
     def __enter__(self):
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
 
 class Program(_Runner):
     """A program image (.vtap) on a card.
 
-    image is a path, or the file's bytes; device what open() gave, or its argument: then
+    image is a path, or the file's bytes; device a Device, or the argument of open(): then
     the program opens the card, and close() closes it. Up to runs runs are in flight at a time;
     all of them share the weights.
 
@@ -484,14 +495,16 @@ class Program(_Runner):
     weights of its own on the card.
     """
 
-    def __init__(self, image, device=None, runs=2):
+    def __init__(self, image: Image, device: Union[Device, str, None] = None,
+                 runs: int = 2) -> None:
         if runs < 1:
             raise ValueError("runs is at least 1")
-        image = _image(image)
+        opened = _image(image)
+        super().__init__(opened)
         self.device = device if isinstance(device, Device) else Device(device)
         self.runs = runs
         try:
-            self._engine = _Engine(self.device._core, image, runs)
+            self._engine = _Engine(self.device._core, opened, runs)
         except BaseException:
             if self.device is not device:
                 self.device.close()
@@ -499,14 +512,8 @@ class Program(_Runner):
         self._own = self.device is not device
         self._finalizer = weakref.finalize(self, self._engine.close)
         self.device._programs.add(self)
-        place = self._engine.places[0]
-        about = place.about
-        self.name, self.cycles = about["name"], about["cycles"]
-        self.labels = about["labels"].splitlines()
-        self.inputs = tuple(Tensor(*tensor) for tensor in place.tensors(False))
-        self.outputs = tuple(Tensor(*tensor) for tensor in place.tensors(True))
 
-    def __call__(self, *inputs, timeout=None):
+    def __call__(self, *inputs: Input, timeout: Optional[float] = None) -> Result:
         """Run once: an Array, or a tuple of them if the program has several outputs.
 
         Inputs are objects with the buffer protocol or __dlpack__(), in the program's order, or
@@ -515,24 +522,24 @@ class Program(_Runner):
         """
         return self._engine.run(self, self._ordered(inputs), timeout)
 
-    def submit(self, *inputs):
+    def submit(self, *inputs: Input) -> Future:
         """Begin a run, or have it wait for a place: a Future. Leave inputs as they are
         until it is done."""
         return self._engine.submit(self, self._ordered(inputs))
 
-    def close(self):
+    def close(self) -> None:
         """Free the program; runs in flight are given up."""
         self._finalizer()
         self.device._programs.discard(self)
         if self._own:
             self.device.close()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<vtadev.Program {self.name}>"
 
 
 class CardStats(NamedTuple):
-    """How a card of a pool is doing. why says why it is not up."""
+    """State and counts of a card of a pool. why is the reason why it is not up."""
 
     name: str
     up: bool
@@ -688,22 +695,19 @@ class Pool(_Runner):
     Threads may call it at the same time.
     """
 
-    def __init__(self, image, cards=None, depth=2):
+    def __init__(self, image: Image, cards: Optional[Iterable[str]] = None,
+                 depth: int = 2) -> None:
         if isinstance(cards, str):
             raise TypeError("cards is a list of names; one name is [name]")
         if not 1 <= depth <= _core.POOL_DEPTH_MAX:
             raise ValueError(f"depth is 1 to {_core.POOL_DEPTH_MAX}")
-        image = _image(image)
-        self._engine = _PoolEngine(image, None if cards is None else tuple(cards), depth)
+        opened = _image(image)
+        super().__init__(opened)
+        self._engine = _PoolEngine(opened, None if cards is None else tuple(cards), depth)
         self._finalizer = weakref.finalize(self, self._engine.close)
-        core = self._engine.core
-        self.name, self.cycles = core.about["name"], core.about["cycles"]
-        self.labels = core.about["labels"].splitlines()
-        self.inputs = tuple(Tensor(*tensor) for tensor in core.tensors(False))
-        self.outputs = tuple(Tensor(*tensor) for tensor in core.tensors(True))
         self.runs = depth * len(self.stats())
 
-    def __call__(self, *inputs, timeout=None):
+    def __call__(self, *inputs: Input, timeout: Optional[float] = None) -> Result:
         """Run once: an Array, or a tuple of them if the program has several outputs.
         After TimeoutError the run continues, and its result is dropped."""
         future = self.submit(*inputs)
@@ -713,20 +717,20 @@ class Pool(_Runner):
             future.cancel()
             raise
 
-    def submit(self, *inputs):
+    def submit(self, *inputs: Input) -> concurrent.futures.Future:
         """Begin a run: a future, which can be awaited. Inputs are copied, unless there are so
         many runs that this one has to wait: leave them as they are until it is done."""
         return self._engine.submit(self._ordered(inputs))
 
-    def stats(self):
+    def stats(self) -> List[CardStats]:
         """A CardStats for each card."""
         return [CardStats(*stats) for stats in self._engine.core.stats()]
 
-    def close(self):
+    def close(self) -> None:
         """Free the pool; runs that are not done are given up."""
         self._finalizer()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<vtadev.Pool {self.name}>"
 
 

@@ -1,12 +1,60 @@
 # SPDX-License-Identifier: Apache-2.0
+import enum
 from typing import Any, Dict, List, Optional, Tuple, Union
 
 version: str
-reasons: Dict[str, int]
-accesses: Dict[str, int]
-fates: Dict[str, int]
-causes: Dict[str, int]
 POOL_DEPTH_MAX: int
+
+class Reason(enum.IntEnum):
+    NONE: int
+    PAGE: int
+    PERM: int
+    ENTRY: int
+    DMA: int
+    DESC: int
+    ALIGN: int
+    INSN: int
+    BOUNDS: int
+    CYCLES: int
+    DEADLOCK: int
+    DOORBELL: int
+    TIME: int
+    CARD: int
+    HANG: int
+    SLEEP: int
+
+class Access(enum.IntEnum):
+    NONE: int
+    RING: int
+    INSN: int
+    UOP: int
+    LOAD: int
+    STORE: int
+    COPY_SRC: int
+    COPY_DST: int
+    SIGNAL: int
+    WAIT: int
+    STAMP: int
+    STATE: int
+
+class Fate(enum.IntEnum):
+    NONE: int
+    PENDING: int
+    RESET: int
+    GIVEN_UP: int
+    REMOVED: int
+
+class Cause(enum.IntEnum):
+    NONE: int
+    CARD: int
+    ADMIN: int
+    FUNCTION: int
+    BUS: int
+    SLEEP: int
+    WAKE: int
+    UNBOUND: int
+    UNPLUGGED: int
+    SHUTDOWN: int
 
 class Error(OSError): ...
 
@@ -50,11 +98,19 @@ class Device:
     def info(self) -> Dict[str, Any]: ...
     def mem_free(self) -> int: ...
 
-class Slot:
-    def __init__(self, device: Device, image: bytes, event: int, first: Slot = ...,
-                 /) -> None: ...
+class Image:
+    def __init__(self, bytes: bytes, /) -> None: ...
     @property
-    def about(self) -> Dict[str, Any]: ...
+    def name(self) -> str: ...
+    @property
+    def cycles(self) -> int: ...
+    @property
+    def labels(self) -> str: ...
+    def tensors(self, output: bool, /) -> List[Tuple[str, str, Tuple[int, ...], float, int]]: ...
+
+class Slot:
+    def __init__(self, device: Device, image: Image, event: int, first: Slot = ...,
+                 /) -> None: ...
     @property
     def busy(self) -> bool: ...
     @property
@@ -62,19 +118,15 @@ class Slot:
     def run(self, inputs: Tuple[Any, ...], seconds: float, /) -> Optional[Tuple[Array, ...]]: ...
     def begin(self, inputs: Tuple[Any, ...], job: Any, /) -> bool: ...
     def poll(self) -> Optional[Tuple[Array, ...]]: ...
-    def tensors(self, output: bool, /) -> List[Tuple[str, str, Tuple[int, ...], float, int]]: ...
     def close(self) -> None: ...
 
 class Pool:
-    def __init__(self, image: bytes, cards: Optional[Tuple[str, ...]], depth: int,
+    def __init__(self, image: Image, cards: Optional[Tuple[str, ...]], depth: int,
                  entries: int, /) -> None: ...
-    @property
-    def about(self) -> Dict[str, Any]: ...
     @property
     def fd(self) -> int: ...
     def submit(self, inputs: Tuple[Any, ...], job: Any, /) -> bool: ...
     def reap(self) -> List[Tuple[Any, Optional[Tuple[Array, ...]], Optional[Exception]]]: ...
-    def tensors(self, output: bool, /) -> List[Tuple[str, str, Tuple[int, ...], float, int]]: ...
     def stats(self) -> List[Tuple[Any, ...]]: ...
     def close(self) -> None: ...
 
