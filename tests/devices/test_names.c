@@ -128,7 +128,7 @@ TEST_F(ENVIRONMENT, missing_plugin_is_named_with_its_package)
 	SAYS("soft", "no libvtadev-soft.so in /nowhere: install the package libvtadev-soft");
 	SAYS("opencl:0.0", "in /nowhere: install the package libvtadev-opencl");
 	assert_non_null(strstr(vtadev_strerror(-ELIBACC), "libvtadev-soft"));
-	/* What never was a device is no name of one. */
+	/* A name that was never a device's is refused. */
 	assert_int_equal(refused("sofa"), -EINVAL);
 	assert_int_equal(refused("sofa:1"), -ENOENT);
 	assert_int_equal(refused("../soft"), -ENOENT);

@@ -164,7 +164,7 @@ static struct vta_desc well_formed(void)
 	}
 }
 
-/* What would last is made short: both must come to an end. */
+/* Shortens a descriptor that would last: both must come to an end. */
 static struct vta_desc bounded(struct vta_desc desc)
 {
 	switch (desc.op_flags & VTA_DESC_OP_MASK) {
@@ -273,7 +273,7 @@ static struct end on_soft(struct both *b, struct vta_desc desc)
 	return end;
 }
 
-/* What the clocks say is each one's own. */
+/* Clears the stamps: each side has a clock of its own. */
 static void forget_times(struct both *b)
 {
 	const uint32_t end = DATA_SIZE + VTA_PAGE_SIZE;

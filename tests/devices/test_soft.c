@@ -2,7 +2,7 @@
 /*
  * test_soft.c - a card in the process, on the device "soft", by vtadev.h alone
  *
- * What it computes is that of the emulated card: test_same.c.
+ * test_same.c compares its results with the emulated card's.
  */
 #include <errno.h>
 #include <fcntl.h>

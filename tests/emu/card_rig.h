@@ -95,7 +95,7 @@ struct rig_queue {
 	volatile struct vta_status_page *page;
 };
 
-/* Where a queue's ring is in its context, and its vector by default. */
+/* A queue's ring in its context, and its vector by default. */
 #define RIG_RING(n)	(0x08000000u + 0x10000u * (n))
 #define RIG_VECTOR(n)	((n) + 1)
 
@@ -129,7 +129,7 @@ struct vta_fault rig_halted(struct rig_queue *q);
 struct vta_fault rig_fails(struct rig_queue *q, struct vta_desc desc,
 			   enum vta_fault_reason reason, enum vta_access access, uint32_t addr);
 
-/* What the emulator has cost so far: all of its threads, by the kernel's accounts. */
+/* The emulator's cost so far: all of its threads, by the kernel's accounts. */
 struct rig_effort {
 	unsigned int threads;
 	unsigned int awake;		/* threads: running, or waiting for a processor */

@@ -229,7 +229,7 @@ TEST_F(RIG, reading)
 	assert_int_equal(rig_get(r, REG_COUNTER_CTRL), 0);
 }
 
-/* What --counters prints is what the client leaves behind. */
+/* --counters prints the values that the client leaves behind. */
 TEST(printed_at_the_end)
 {
 	static const char *const args[] = { "--queues", "8", "--mem", "8M", "--counters", NULL };

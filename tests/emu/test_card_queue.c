@@ -505,7 +505,7 @@ TEST_F(RIG, card_disable_holds)
 	for (int i = 0; i < 3; i++)
 		rig_put(&q, i == 1 ? rig_fill(DATA, 1, 4) : rig_nop());
 	rig_submit(&q);
-	/* What had been begun can end. */
+	/* A descriptor that has begun can end. */
 	b.words[0] = 1;
 	rig_submit(&w);
 	rig_wait_seq(&w, 1);

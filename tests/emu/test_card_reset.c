@@ -244,7 +244,7 @@ TEST_F(RIG, memory_decoding_off)
 
 /* ---- Resets ---- */
 
-/* What every reset leaves. */
+/* Asserts the state after every reset. */
 static void assert_reset(struct bench *b, uint32_t generation)
 {
 	struct rig *r = b->r;

@@ -83,7 +83,7 @@ static void copy(struct rig_queue *q, uint32_t dst, uint32_t src, uint32_t len)
 	assert_int_equal(translations(q->r) - before, pages_of(dst, len) + pages_of(src, len) + 1);
 }
 
-/* What the host can see of a region must be what the mirror says. */
+/* The pages of a region that the host can see must equal the mirror's. */
 static void check_host_pages(struct rig *r, const struct region *g, const uint8_t *mirror)
 {
 	for (unsigned int i = 0; i < PAGES; i++)

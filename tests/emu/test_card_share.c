@@ -343,7 +343,7 @@ TEST_F(MODEL, group_out_of_range_does_not_start)
 	assert_int_equal(rig_get64(b->r, REG_QUEUE_TIME_LIMIT_LO(1)), 0);
 }
 
-/* What queue 2 of group 2 got of its 80 ms before descriptor n of a queue of group 1 began. */
+/* Time that queue 2 of group 2 got of its 80 ms before descriptor n of group 1's queue began. */
 static uint64_t got_before(struct bench *b, unsigned int of, unsigned int n)
 {
 	uint64_t used = 0;
@@ -397,7 +397,7 @@ TEST_F(MODEL, idle_time_reduces_negative_credit)
 	assert_in_range(got_before(b, 1, 3), 0, Q + MS);
 }
 
-/* What is aborted, or faults, has been paid for like anything else. */
+/* Descriptors that are aborted, or fault, are paid for like all others. */
 TEST_F(MODEL, faults_are_charged)
 {
 	close_gate(b);

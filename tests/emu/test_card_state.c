@@ -126,7 +126,7 @@ static int stored(const struct bench *b)
 	return out[0];
 }
 
-/* What acc[0] is for RUNs that keep, of a queue of the bench's context. */
+/* acc[0] for RUNs that keep, of a queue of the bench's context. */
 static int kept_value(const struct bench *b, struct rig_queue *q)
 {
 	rig_do(q, keep(store_run(b)));

@@ -145,7 +145,7 @@ TEST_F(RIG, wait_that_checks_again_is_held)
 	assert_int_equal(hand(&b.q), VTA_HAND_NONE);
 }
 
-/* What had been read and waited for its engine is read again. */
+/* A descriptor that was read and waits for its engine is read again. */
 TEST_F(RIG, waiting_descriptor_is_read_again)
 {
 	struct rig_queue holder;
@@ -184,7 +184,7 @@ TEST_F(RIG, nothing_is_lost_or_done_twice)
 	while (b.q.submitted < TOTAL) {
 		while (b.q.submitted < TOTAL && b.q.submitted - rig_seq(&b.q) < 16)
 			rig_put(&b.q, rig_signal(DATA, b.q.submitted + 1));
-		/* Whether it is stopped, being stopped or active by now. */
+		/* It may be stopped, stopping or active by now. */
 		rig_set(b.r, REG_QUEUE_CTRL(0), 0);
 		rig_submit(&b.q);
 		rig_await(b.r, REG_QUEUE_STATE(0), REG_QUEUE_STATE_STATE | REG_QUEUE_STATE_BUSY, 0);

@@ -107,7 +107,7 @@ TEST_F(RIG, signal_wakes_wait)
 	assert_int_equal(shared, 1);
 }
 
-/* What a queue did before a SIGNAL is seen by what another does after its WAIT. */
+/* Writes of a queue before its SIGNAL are visible to another after its WAIT. */
 TEST_F(RIG, signal_orders)
 {
 	uint64_t *words = bench(r, 0);

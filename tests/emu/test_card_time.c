@@ -274,7 +274,7 @@ TEST_F(MODEL, time_passes_when_idle)
 	assert_true(after - before <= host_ns() - host);
 }
 
-/* What has no engine, and what an engine has done, need no timer. */
+/* Descriptors without an engine, and those that are done, need no timer. */
 TEST_F(MODEL, idle_takes_no_cpu)
 {
 	rig_is_idle(b->r, 500);

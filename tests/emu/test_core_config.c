@@ -97,7 +97,7 @@ TEST(faulty_fields_are_named)
 		assert_int_equal(load_with(&cfg, "HW_VER", versions[j], err, sizeof(err)), -1);
 		assert_non_null(strstr(err, "HW_VER"));
 	}
-	/* What was there before is untouched. */
+	/* The configuration is untouched. */
 	assert_memory_equal(&cfg, &core_config_default, sizeof(cfg));
 }
 

@@ -44,7 +44,7 @@ static void order(struct rig *r, const char *what)
 		fail_msg("inject %s: %s", what, answer);
 }
 
-/* How often a kind has happened, as the control socket tells. */
+/* Number of times that a kind has happened, from the control socket. */
 static unsigned int happened(struct rig *r, const char *kind)
 {
 	char answer[4096], key[64];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The vfio-user protocol: negotiation, the device's description, and
- * clients that come, go and misbehave. What must be refused: test_vfu_refuse.c.
+ * clients that come, go and misbehave. test_vfu_refuse.c has requests to refuse.
  */
 #define _GNU_SOURCE 1	/* memfd_create */
 #include <errno.h>

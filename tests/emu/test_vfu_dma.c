@@ -185,7 +185,7 @@ TEST_F(FAKE, dma_map_refused)
 
 TEST_F(FAKE, dma_unmap)
 {
-	/* What never was mapped is unmapped without complaint. */
+	/* Unmapping a range that was never mapped succeeds. */
 	assert_int_equal(vfc_dma_unmap(c, 0x5000, 0x1000, 0), 0);
 	assert_int_equal(vfc_dma_unmap(c, 0, 0, VFIO_DMA_UNMAP_FLAG_ALL), 0);
 	open_ram();

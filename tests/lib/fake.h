@@ -33,7 +33,7 @@ struct fake {
 	uint32_t *doorbell;
 	void *memory;				/* of the one buffer there can be */
 
-	/* What the driver saw last, and how often it was called. */
+	/* The last requests, and the number of calls. */
 	unsigned int calls;
 	unsigned int buffers, queues;		/* alive */
 	uint64_t pinned[FAKE_PINS];		/* bytes of each pin, 0: free */
@@ -51,7 +51,7 @@ struct fake {
 	struct vta_fence fences[8];		/* the first of that */
 	struct vta_queue_event event;
 
-	/* What it answers. */
+	/* Its answers. */
 	int fail;				/* errno for all calls but INFO */
 	int fail_pin;				/* errno of PIN */
 	unsigned int pins;			/* that work before it */

@@ -124,7 +124,7 @@ TEST_F(QUEUE, bounds)
 	assert_refused(1, 100, 0, 100, 100, 10, -ERANGE);
 	assert_refused(0, 100, 1, 100, 100, 10, -ERANGE);
 	assert_refused(0, 1, 0, 1, 1, 1001, -ERANGE);
-	/* What would wrap around. */
+	/* Sizes that would wrap around. */
 	assert_refused(0, SIZE_MAX / 2 + 1, 0, 0, 1, 3, -ERANGE);
 	assert_refused(0, 100, 0, SIZE_MAX, 100, 3, -ERANGE);
 	assert_refused(0, 1, 0, 1, 1, SIZE_MAX, -ERANGE);

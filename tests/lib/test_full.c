@@ -122,7 +122,7 @@ TEST_F(QUEUE, waits_for_the_descriptors_that_make_room)
 	assert_int_equal(fake.wait.seq, 3);
 	assert_true(fake.wait.deadline_ns == VTA_WAIT_FOREVER);
 	assert_int_equal(seq, ENTRIES + 3);
-	/* What had not completed is where it was. */
+	/* Descriptors that have not completed are still in the ring. */
 	assert_int_equal(le32toh(fake.ring[3].fill.pattern), 3);
 
 	assert_int_equal(vtadev_wait_room(q, ENTRIES, -1), 0);

@@ -32,7 +32,7 @@ int ctl_error(const char *subject, int err)
 	return err == -ENOMEM ? CTL_ERROR : CTL_OK;
 }
 
-/* What is printed, without the lines that begin with #; to be freed. */
+/* The printed text without the lines that begin with #; to be freed. */
 static char *printed(int wanted)
 {
 	char *text = NULL, *samples = NULL, *line, *save;

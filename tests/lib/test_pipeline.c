@@ -15,7 +15,7 @@
 #define SLOTS	16
 #define WORK	3	/* descriptors that stand for a stage */
 
-/* What is in the slots, and how far each stage is. */
+/* Contents of the slots, and the progress of each stage. */
 static struct {
 	uint64_t in[SLOTS], out[SLOTS];		/* batch copied in, computed */
 	bool computed[SLOTS], taken[SLOTS];	/* not needed any more */
@@ -279,7 +279,7 @@ TEST_F(TOY, fault_ends_every_wait)
 	}
 }
 
-/* What is done before it is not lost. */
+/* Batches that were done before the fault are not lost. */
 TEST_F(TOY, earlier_batches_are_done)
 {
 	const struct vtadev_pipeline_opts opts = { .depth = 2, .ahead = 8 };

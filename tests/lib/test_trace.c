@@ -208,7 +208,7 @@ static void own_stamps_body(void)
 	CHECK(!vtadev_submit(queue, &d, 1, NULL));
 	play(queue, 1, 8);
 	memset((char *)fake.memory + 2048, 0, 32);
-	/* What is a fault without a trace is one with it. */
+	/* A descriptor that faults without a trace faults with it. */
 	bad.stamp_addr = htole32(64);
 	CHECK(!vtadev_submit(queue, &bad, 1, NULL));
 	CHECK(!memcmp(&fake.ring[2], &bad, sizeof(bad)));
@@ -440,7 +440,7 @@ static void *read_pipe(void *arg)
 	return arg;
 }
 
-/* What threads have that are not in the child is no leak of it. */
+/* Memory of threads that are not in the child is no leak of it. */
 static int forked_beside_threads;
 
 int __lsan_is_turned_off(void);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What vtactl trace makes of the kernel's lines, and of programs' files with
- * clocks of their own
+ * The traces that vtactl trace makes of the kernel's lines, and of programs'
+ * files with clocks of their own
  */
 #include <math.h>
 #include <stdio.h>

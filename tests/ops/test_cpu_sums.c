@@ -174,7 +174,7 @@ static size_t batch_at(const struct vtacpu_matrices *m, const uint32_t *stride, 
 	       batch / m->batch[2] / m->batch[1] * stride[0];
 }
 
-/* Which of a batch output number @at belongs to, and where its value of c is. */
+/* The member of a batch that output number @at belongs to, and the index of its value of c. */
 static uint32_t batch_of(const struct vtacpu_matrices *m, size_t at)
 {
 	return (uint32_t)(at / m->n / m->m);

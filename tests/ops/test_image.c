@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Program images: what is written runs wherever it is placed; what is not whole is
- * refused. What a hostile file may claim: tests/fuzz/image.c.
+ * Program images: one that was written runs wherever it is placed; one that is not whole is
+ * refused. tests/fuzz/image.c makes up hostile files.
  */
 #include <stdio.h>
 #include <stdlib.h>

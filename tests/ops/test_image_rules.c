@@ -150,7 +150,7 @@ TEST(same_source_same_bytes)
 	free(other);
 }
 
-/* Where entry @i of a part is in the file. */
+/* The offset in the file of entry @i of a part. */
 static size_t entry(enum image_part part, unsigned int i)
 {
 	return get32(image + AT_PARTS + 8 * part) + (size_t)i * image_part_size[part];

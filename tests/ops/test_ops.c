@@ -482,7 +482,7 @@ TEST(test_refusals)
 	emulated_fini(&m);
 }
 
-/* What is a valid core is for docs/isa.md to say: library and emulator agree. */
+/* Library and emulator agree on valid cores, which docs/isa.md defines. */
 TEST(test_valid_cores)
 {
 	unsigned int valid = 0;

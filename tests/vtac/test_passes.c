@@ -399,7 +399,7 @@ TEST(blocks_keep_values)
 	net_end(&net);
 }
 
-/* What cannot be filled up is joined by the CPU. */
+/* The CPU joins tensors that cannot be filled up. */
 TEST(blocks_that_are_seen_elsewhere_are_not_filled)
 {
 	struct vtac_options opt = { 0 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How the compiler makes integers of floats: passes on small networks. */
+/* Quantisation: passes on small networks. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,7 +94,7 @@ TEST(given_zero_points_are_kept)
 }
 
 /*
- * Quantisers leave out a Relu before integers that begin at 0. Where the second convolution pads,
+ * Quantisers leave out a Relu before integers that begin at 0. If the second convolution pads,
  * the card has the zero point 0, and integers below it: these stay unused, on the CPU as well.
  */
 TEST(range_that_replaces_a_relu_limits)
@@ -235,7 +235,7 @@ static float wrong_sum(const struct vtac_quant_options *how)
 	return most;
 }
 
-/* Where channels are alike, the error of a sum of weights counts: one makes up for others. */
+/* With like channels the error of a sum of weights counts: one makes up for others. */
 TEST(weights_of_a_sum_are_rounded_together)
 {
 	struct vtac_quant_options how = {
@@ -282,7 +282,7 @@ TEST(first_layers_are_split)
 
 /* ---- inputs that are pixels ---- */
 
-/* How inputs are made of pixels, and what they are on the card. */
+/* The conversion of pixels to inputs, and to integers on the card. */
 struct pixels {
 	float mean[3], scale[3];
 	int least, levels;	/* of pixels */
@@ -311,7 +311,7 @@ static int give_pixels(void *priv, const struct vtac_tensor *t, void *data)
 	return read_pixels(priv, 9, t, data);
 }
 
-/* What crosses to the card is the pixels and nothing else. */
+/* Only the pixels are copied to the card. */
 static void check_integers(const struct pixels *p, const struct vtac_tensor *t, const int8_t *v)
 {
 	assert_int_equal(vtac_elements(t), 3 * 16 * 20);
@@ -615,7 +615,7 @@ TEST(great_values_leave_weights_alone)
 	net_end(&net);
 }
 
-/* What the passes would like to have is no reason to fail: as much memory as without them. */
+/* Passes need no more memory than a compilation without them has. */
 TEST(passes_take_no_memory_that_is_needed)
 {
 	const struct vtac_quant_options how = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What crosses between host and card: a network whose first layer pads, and whose input has
- * another zero point than 0, moves its input's and its output's values, and nothing else.
+ * Copies between host and card: a network whose first layer pads, and whose input has
+ * another zero point than 0, copies the values of its input and output, and nothing else.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -187,7 +187,7 @@ static struct vtac_quant_options quantisation(uint64_t seed)
 	};
 }
 
-/* What the interpreter computes of the integers, and then the core. */
+/* Runs the integers on the interpreter, and then on the core. */
 static void check_bits(struct trial *trial, struct vtac_options *opt)
 {
 	const struct vtac_interp io = { .input = input, .tensor = keep, .priv = trial };
@@ -322,7 +322,7 @@ static void one_model(uint64_t seed, unsigned int *on_card)
 	forget(&trial);
 }
 
-/* Which seeds: one, or so many. */
+/* The range of seeds: one, or so many. */
 static void seeds(uint64_t *first, uint64_t *end)
 {
 	const char *only = getenv("VTA_SEED"), *count = getenv("VTAC_GRAPHS");
