@@ -8,13 +8,14 @@ const struct vtac_pass vtac_passes[] = {
 	{ "shape", "computes shapes, and values that depend on constants alone", vtac_pass_shape },
 	{ "fuse", "merges batch norms, pads, biases, activations and residuals into other nodes",
 	  vtac_pass_fuse },
-	{ "annotate", "finds the nodes that the card can compute", vtac_pass_annotate },
-	{ "propagate", "moves neighbours of the card's nodes to the card", vtac_pass_propagate },
-	{ "prune", "moves nodes that gain less than their copies cost to the CPU",
-	  vtac_pass_prune },
-	{ "forms", "replaces activations by operators that the card has", vtac_pass_forms },
-	{ "grid", "makes the card's integers of inputs that are pixels", vtac_pass_grid },
-	{ "blocks", "fills channels up to whole blocks in joined tensors", vtac_pass_blocks },
+	{ "partition", "gives each node to the card or to the CPU", vtac_pass_partition },
+	{ "legalize", "replaces activations by operators that the card has", vtac_pass_legalize },
+	{ "input_affine", "makes the card's integers of inputs that are pixels",
+	  vtac_pass_input_affine },
+	{ "align_channels", "fills channels up to whole blocks in joined tensors",
+	  vtac_pass_align_channels },
+	{ "pad_channels", "adds channels of zeros to inputs of convolutions that pad",
+	  vtac_pass_pad_channels },
 	{ "calibrate", "finds the range of each tensor, and the best way to quantise it",
 	  vtac_pass_calibrate },
 	{ "quantise", "makes integers for the card's nodes, and copies at their borders",
@@ -37,7 +38,7 @@ int vtac_run_passes(struct vtac_graph *g, const struct vtac_options *opt, const 
 	for (const struct vtac_pass *p = vtac_passes; p->name; p++) {
 		if (opt->progress)
 			opt->progress(opt->progress_priv, p->name, 0, 1);
-		if (p->run(g, opt) || vtac_graph_check(g))
+		if (p->run(g, opt) || vtac_graph_verify(g))
 			return -1;
 		if (opt->after)
 			opt->after(opt->after_priv, p, g);

@@ -47,7 +47,7 @@ struct vtac_accuracy {
 };
 
 /*
- * Run @images through @real, a float graph of the same network after the pass `blocks`,
+ * Run @images through @real, a float graph of the same network after the pass `pad_channels`,
  * and through @quantised. Tensors are the same by name.
  */
 int vtac_measure(struct vtac_graph *real, struct vtac_graph *quantised,

@@ -442,7 +442,7 @@ static int measure(struct compile *c, struct vtac_graph *g, struct vtac_accuracy
 	if (!real)
 		return cmd_fail(CMD_ERROR, NULL, "out of memory");
 	opt.images = NULL;
-	if (vtac_read_onnx(real, c->model) || vtac_run_passes(real, &opt, "blocks"))
+	if (vtac_read_onnx(real, c->model) || vtac_run_passes(real, &opt, "pad_channels"))
 		ret = fail_graph(real);
 	else if (vtac_measure(real, g, &c->opt, &c->images[1], accuracy))
 		ret = fail_graph(g->error.text[0] ? g : real);
@@ -565,8 +565,8 @@ int passes_main(int argc, char **argv)
 		return fputs("Usage: vtac passes\n\nList the passes in their order; --dump-after "
 			     "of compile takes their names.\n",
 			     stdout) < 0 ? CMD_ERROR : CMD_OK;
-	puts("read       the model as the file has it");
+	puts("read           the model as the file has it");
 	for (const struct vtac_pass *p = vtac_passes; p->name; p++)
-		printf("%-10s %s\n", p->name, p->what);
+		printf("%-14s %s\n", p->name, p->what);
 	return CMD_OK;
 }

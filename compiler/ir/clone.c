@@ -47,7 +47,7 @@ static int copy_node(struct vtac_graph *g, const struct vtac_node *from,
 	node->why = from->why;
 	node->region = from->region;
 	node->cycles = from->cycles;
-	node->moments = from->moments;
+	node->hessian = from->hessian;
 	for (unsigned int i = 0; i < from->n_in; i++)
 		if (from->in[i] && vtac_node_set_in(g, node, i, map[from->in[i]->id]))
 			return -1;

@@ -99,7 +99,7 @@ static void sweep_tensors(struct vtac_graph *g)
 	g->n_tensors = n;
 }
 
-int vtac_graph_sweep(struct vtac_graph *g)
+int vtac_graph_dce(struct vtac_graph *g)
 {
 	struct walk w = { .g = g };
 
@@ -179,7 +179,7 @@ static int check_all(struct vtac_graph *g)
 	return 0;
 }
 
-int vtac_graph_check(struct vtac_graph *g)
+int vtac_graph_verify(struct vtac_graph *g)
 {
 	int err = check_all(g);
 

@@ -4,7 +4,7 @@
  *
  * A graph is nodes in an order in which each comes after its inputs' producers, and
  * tensors between them. Passes (passes.h) change it in place; each leaves a graph that
- * vtac_graph_check() accepts.
+ * vtac_graph_verify() accepts.
  *
  * Memory. Graph, nodes, tensors, names and constants live in the graph's arena until
  * vtac_graph_free(). Nothing is freed alone. The arena is bounded: an allocation over
@@ -27,7 +27,7 @@
 #define VTAC_MEMORY_LIMIT	(4ull << 30)	/* bytes of an arena, if not said otherwise */
 
 enum vtac_dtype { VTAC_F32, VTAC_I8, VTAC_U8, VTAC_I32, VTAC_I64, VTAC_BOOL, VTAC_DTYPES };
-/* EITHER: can be on the card, and goes where its neighbours are; gone after propagate. */
+/* EITHER: can be on the card, and goes where its neighbours are; gone after partition. */
 enum vtac_device { VTAC_CPU, VTAC_CARD, VTAC_EITHER };
 
 /*
@@ -69,7 +69,7 @@ enum vtac_op {
 	VTAC_DEQUANTIZE,	/* x, scale, [zero point] */
 	/* Made by passes: */
 	VTAC_COPY,		/* x: to another device or layout; may add channels (attr.pad) */
-	/* Arithmetic on shapes: gone after vtac_pass_fold(), or an error */
+	/* Arithmetic on shapes: gone after vtac_pass_partition(), or an error */
 	VTAC_CAST, VTAC_SHAPE, VTAC_GATHER, VTAC_CONSTANT_OF_SHAPE, VTAC_EXPAND,
 	VTAC_REDUCE_PROD, VTAC_FLOOR, VTAC_CEIL, VTAC_SQRT, VTAC_EQUAL, VTAC_WHERE,
 	VTAC_OPS
@@ -91,7 +91,8 @@ struct vtac_window {
 struct vtac_conv {
 	struct vtac_window window;
 	int64_t groups;
-	int64_t spare;		/* so many channels, the last, are 0 (pad_channels.c), constant (input_affine.c) */
+	/* Trailing input channels that pad_channels.c or input_affine.c added */
+	int64_t spare;
 	int64_t out_pad[2];	/* VTAC_CONV_TRANSPOSE */
 	int64_t out_shape[2];	/* likewise, as the file asks for it; 0: not given */
 };
@@ -222,7 +223,7 @@ struct vtac_tensor {
 };
 
 struct vtac_node {
-	unsigned int id;	/* its place in the order, after vtac_graph_sweep() */
+	unsigned int id;	/* its place in the order, after vtac_graph_dce() */
 	const char *name;	/* as in the file, or made of the output's name; unique */
 	const char *file_op;	/* the operator's name in the file */
 	enum vtac_op op;
@@ -235,13 +236,13 @@ struct vtac_node {
 	const char *why;	/* the reason it is not on the card, or NULL */
 	int region;		/* number of the card region, in order; -1: none */
 	uint64_t cycles;	/* the card takes, estimated or exact; 0: not known */
-	struct vtac_moments *moments;	/* of what its weights meet (quant.h), or NULL */
-	bool dead;		/* removed, until vtac_graph_sweep() */
+	struct vtac_hessian *hessian;	/* of what its weights meet (quant.h), or NULL */
+	bool dead;		/* removed, until vtac_graph_dce() */
 };
 
 struct vtac_error {
 	char text[400];		/* a sentence; "" if there is none */
-	bool internal;		/* the compiler's own: found by vtac_graph_check() */
+	bool internal;		/* the compiler's own: found by vtac_graph_verify() */
 };
 
 struct vtac_arena {
@@ -315,9 +316,9 @@ int vtac_tensor_replace(struct vtac_graph *g, struct vtac_tensor *from,
  * in the same order, which is the one they had as far as that is possible. Fails if
  * there is a cycle.
  */
-int vtac_graph_sweep(struct vtac_graph *g);
+int vtac_graph_dce(struct vtac_graph *g);
 /* What all passes rely on: order, users, producers, shapes' ranges. */
-int vtac_graph_check(struct vtac_graph *g);
+int vtac_graph_verify(struct vtac_graph *g);
 
 /* ---- questions ---- */
 

@@ -12,11 +12,11 @@
 enum rule { BY_SIZE, BY_AREA, BY_END, BY_BEGIN, RULES };
 
 struct sorted {
-	struct vtac_block_plan *b;
+	struct vtac_live_range *b;
 	uint64_t key;
 };
 
-static uint64_t key_of(const struct vtac_block_plan *b, enum rule rule)
+static uint64_t key_of(const struct vtac_live_range *b, enum rule rule)
 {
 	uint64_t life = (uint64_t)(b->last - b->first) + 1;
 
@@ -43,13 +43,13 @@ static int compare(const void *pa, const void *pb)
 	return a->b < b->b ? -1 : a->b > b->b;
 }
 
-static bool together(const struct vtac_block_plan *a, const struct vtac_block_plan *b)
+static bool together(const struct vtac_live_range *a, const struct vtac_live_range *b)
 {
 	return a->first <= b->last && b->first <= a->last;
 }
 
 /* The lowest offset of @b that overlaps none of the @n placed before. */
-static uint64_t place(const struct sorted *s, unsigned int n, const struct vtac_block_plan *b,
+static uint64_t place(const struct sorted *s, unsigned int n, const struct vtac_live_range *b,
 		      uint64_t align)
 {
 	uint64_t at = 0;
@@ -58,7 +58,7 @@ static uint64_t place(const struct sorted *s, unsigned int n, const struct vtac_
 	while (moved) {
 		moved = false;
 		for (unsigned int i = 0; i < n; i++) {
-			const struct vtac_block_plan *o = s[i].b;
+			const struct vtac_live_range *o = s[i].b;
 
 			if (together(o, b) && at < o->offset + o->bytes &&
 			    o->offset < at + b->bytes) {
@@ -70,7 +70,7 @@ static uint64_t place(const struct sorted *s, unsigned int n, const struct vtac_
 	return at;
 }
 
-static uint64_t place_all(struct sorted *s, struct vtac_block_plan *blocks, unsigned int n,
+static uint64_t place_all(struct sorted *s, struct vtac_live_range *blocks, unsigned int n,
 			  uint64_t align, enum rule rule)
 {
 	uint64_t total = 0;
@@ -79,7 +79,7 @@ static uint64_t place_all(struct sorted *s, struct vtac_block_plan *blocks, unsi
 		s[i] = (struct sorted) { &blocks[i], key_of(&blocks[i], rule) };
 	qsort(s, n, sizeof(*s), compare);
 	for (unsigned int i = 0; i < n; i++) {
-		struct vtac_block_plan *b = s[i].b;
+		struct vtac_live_range *b = s[i].b;
 
 		b->offset = place(s, i, b, align);
 		total = b->offset + b->bytes > total ? b->offset + b->bytes : total;
@@ -87,7 +87,7 @@ static uint64_t place_all(struct sorted *s, struct vtac_block_plan *blocks, unsi
 	return total;
 }
 
-static uint64_t lower_bound(const struct vtac_block_plan *blocks, unsigned int n)
+static uint64_t lower_bound(const struct vtac_live_range *blocks, unsigned int n)
 {
 	uint64_t bound = 0;
 
@@ -103,7 +103,7 @@ static uint64_t lower_bound(const struct vtac_block_plan *blocks, unsigned int n
 	return bound;
 }
 
-int vtac_plan_blocks(struct vtac_graph *g, struct vtac_block_plan *blocks, unsigned int n,
+int vtac_plan_ranges(struct vtac_graph *g, struct vtac_live_range *blocks, unsigned int n,
 		     uint64_t align, uint64_t *total, uint64_t *bound)
 {
 	struct sorted *s = vtac_alloc(g, n + 1u, sizeof(*s));
@@ -160,19 +160,19 @@ static struct vtac_tensor *root_of(struct vtac_tensor *t)
 	return t;
 }
 
-static void live(struct vtac_block_plan *b, unsigned int from, unsigned int to)
+static void live(struct vtac_live_range *b, unsigned int from, unsigned int to)
 {
 	b->first = from < b->first ? from : b->first;
 	b->last = to > b->last ? to : b->last;
 }
 
 /* Step numbers are 1 + the node's place; 0 is before the first, where inputs are. */
-static void lifetimes(struct vtac_graph *g, struct vtac_block_plan *blocks,
+static void lifetimes(struct vtac_graph *g, struct vtac_live_range *blocks,
 		      const unsigned int *block_of)
 {
 	for (unsigned int i = 0; i < g->n_tensors; i++) {
 		struct vtac_tensor *t = g->tensors[i];
-		struct vtac_block_plan *b = &blocks[block_of[root_of(t)->id]];
+		struct vtac_live_range *b = &blocks[block_of[root_of(t)->id]];
 
 		if (t->data)
 			continue;
@@ -192,7 +192,7 @@ static int plan_memory(struct vtac_program *p, enum vtac_device device, bool kee
 		       uint64_t align, uint64_t *total, uint64_t *bound)
 {
 	struct vtac_graph *g = p->graph;
-	struct vtac_block_plan *blocks = vtac_alloc(g, g->n_tensors + 1u, sizeof(*blocks));
+	struct vtac_live_range *blocks = vtac_alloc(g, g->n_tensors + 1u, sizeof(*blocks));
 	unsigned int *block_of = vtac_alloc(g, g->next_id, sizeof(*block_of)), n = 1;
 
 	if (!blocks || !block_of)
@@ -203,13 +203,13 @@ static int plan_memory(struct vtac_program *p, enum vtac_device device, bool kee
 		if (t->data || t->home || t->device != device)
 			continue;
 		block_of[t->id] = n;
-		blocks[n++] = (struct vtac_block_plan) {
+		blocks[n++] = (struct vtac_live_range) {
 			.bytes = vtac_tensor_bytes(p, t), .first = UINT32_MAX };
 	}
 	lifetimes(g, blocks, block_of);
 	for (unsigned int i = 1; keep_all && i < n; i++)
 		live(&blocks[i], 0, g->n_nodes + 1);
-	if (vtac_plan_blocks(g, blocks + 1, n - 1, align, total, bound))
+	if (vtac_plan_ranges(g, blocks + 1, n - 1, align, total, bound))
 		return -1;
 	for (unsigned int i = 0; i < g->n_tensors; i++) {
 		struct vtac_tensor *t = g->tensors[i];
@@ -220,7 +220,7 @@ static int plan_memory(struct vtac_program *p, enum vtac_device device, bool kee
 	return 0;
 }
 
-int vtac_plan(struct vtac_program *p, const struct vtac_options *opt)
+int vtac_memory_plan(struct vtac_program *p, const struct vtac_options *opt)
 {
 	struct vtac_graph *g = p->graph;
 	uint64_t align = 64;

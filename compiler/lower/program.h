@@ -16,7 +16,7 @@
 #include "vtaimage.h"
 
 /* One thing that lives from step @first to step @last, at an offset that plan finds. */
-struct vtac_block_plan {
+struct vtac_live_range {
 	uint64_t bytes, offset;
 	unsigned int first, last;
 };
@@ -25,7 +25,7 @@ struct vtac_block_plan {
  * Offsets for @n blocks, multiples of @align, so that those that live at one time do not
  * overlap. Returns the bytes in all; @bound gets the most that lives at one time.
  */
-int vtac_plan_blocks(struct vtac_graph *g, struct vtac_block_plan *blocks, unsigned int n,
+int vtac_plan_ranges(struct vtac_graph *g, struct vtac_live_range *blocks, unsigned int n,
 		     uint64_t align, uint64_t *total, uint64_t *bound);
 
 enum vtac_step_kind { VTAC_STEP_CARD, VTAC_STEP_CPU, VTAC_STEP_COPY, VTAC_STEP_FILL };
@@ -60,7 +60,7 @@ struct vtac_program {
 };
 
 /* Offsets of all tensors (vtac_tensor.offset): memory_plan.c. */
-int vtac_plan(struct vtac_program *p, const struct vtac_options *opt);
+int vtac_memory_plan(struct vtac_program *p, const struct vtac_options *opt);
 /* The whole of it; free with the graph, but for vtac_program_free(). */
 int vtac_lower(struct vtac_graph *g, const struct vtac_options *opt, struct vtac_program *p);
 void vtac_program_free(struct vtac_program *p);

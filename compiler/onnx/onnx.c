@@ -260,7 +260,7 @@ static int read_graph(struct onnx_reader *r, const Onnx__GraphProto *p)
 			return -1;
 	if (read_outputs(r, p) || check_defined(g))
 		return -1;
-	return vtac_graph_sweep(g);
+	return vtac_graph_dce(g);
 }
 
 static int read_opset(struct onnx_reader *r, const Onnx__ModelProto *m)

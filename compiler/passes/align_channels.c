@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The pass `blocks`: where the card joins channels, all parts but the last must fill
+ * The pass `align_channels`: where the card joins channels, all parts but the last must fill
  * whole blocks. A convolution that makes a part gets more outputs, of weights 0, and the
- * convolutions that read the whole get weights 0 for them. Where that cannot be, the
- * Concat goes to the CPU. Then spare channels are added (pad_channels.c).
+ * convolutions that read the whole get weights 0 for them. If that is not possible, the Concat
+ * goes to the CPU.
  */
 #include <string.h>
 
@@ -143,7 +143,7 @@ static bool can_fill(const struct vtac_graph *g, const struct vtac_node *concat,
 	return can_read(g, concat->out[0]);
 }
 
-int vtac_pass_blocks(struct vtac_graph *g, const struct vtac_options *opt)
+int vtac_pass_align_channels(struct vtac_graph *g, const struct vtac_options *opt)
 {
 	int64_t block = opt->core.block;
 
@@ -161,5 +161,5 @@ int vtac_pass_blocks(struct vtac_graph *g, const struct vtac_options *opt)
 			return -1;
 		}
 	}
-	return vtac_add_spare(g, opt) ? -1 : vtac_graph_sweep(g);
+	return vtac_graph_dce(g);
 }

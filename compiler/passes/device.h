@@ -28,8 +28,8 @@ bool vtac_has_float_bias(const struct vtac_node *node);
 int vtac_widen_outputs(struct vtac_graph *g, struct vtac_tensor *part, int64_t more);
 int vtac_widen_inputs(struct vtac_graph *g, struct vtac_node *node, int64_t at, int64_t more);
 
-/* pad_channels.c: channels that are always 0, for convolutions that pad. */
-int vtac_add_spare(struct vtac_graph *g, const struct vtac_options *opt);
+/* partition_cost.c: move nodes of the card to the CPU that gain less than their copies cost. */
+int vtac_prune(struct vtac_graph *g, const struct vtac_options *opt);
 
 /*
  * layout.c: may @part be written where a Concat joins it with others? The card has to write

@@ -168,7 +168,7 @@ static int exhaust(struct vtac_graph *g, const fuse_rule *list)
 
 	while (changed) {
 		changed = false;
-		if (apply(g, list, &changed) || vtac_graph_sweep(g))
+		if (apply(g, list, &changed) || vtac_graph_dce(g))
 			return -1;
 	}
 	return 0;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The pass `grid`: inputs that are pixels. A picture has 256 values for each channel, even if a
- * mean was subtracted: offset + step * n. One scale and zero point for all channels miss them,
- * and smooth pictures lose much by that. If all calibration images are on such a grid, the CPU
- * makes integers of it,
- *	y = (x - centre) / step		of each channel
- * and the convolution has weights times step. A convolution that does not pad has a bias for the
- * centres. One that pads must not add those where it pads; it has channels more, of a constant,
- * which the card pads with 0 like the others: their weights make the centres, tap by tap.
+ * The pass `input_affine`: integers of inputs that are pixels. A picture has 256 values for each
+ * channel, even if a mean was subtracted: offset + step * n. A per-tensor scale cannot represent
+ * these values exactly; smooth images lose accuracy. If the values of all calibration images are
+ * such integers, the CPU computes them for each channel,
+ *	y = (x - offset) / step
+ * and the convolution has weights times step. If it does not pad, its bias has the offsets. A
+ * padded convolution must not add the offset outside the image, so the offset comes from extra
+ * constant input channels, which are zero in the padding.
  */
 #include <math.h>
 #include <string.h>
@@ -15,9 +15,9 @@
 #include "device.h"
 #include "quant/quant_impl.h"
 
-/* Values may be off the grid by so much of a step: floats are rounded. */
+/* Values may differ from a multiple by this part of a step: floats are rounded. */
 #define OFF_MAX		0.001
-/* So many different ones of a channel are no chance, and tell the step. */
+/* Fewer different values of a channel do not show the step. */
 #define LEVELS_LEAST	32u
 #define LEVELS_MAX	256u
 /* The same pixel may be several floats. */
@@ -27,25 +27,25 @@
 /* Finer steps have no reciprocal. */
 #define STEP_LEAST	(1 / 1e30)
 /* The greatest constant. */
-#define LEVEL_MOST	127
+#define CONST_MOST	127
 /* Steps as near to 1 as this are 1. */
 #define STEP_OFF	0.000001
 
 /* One channel. */
-struct grid {
+struct affine {
 	float values[VALUES_MAX];	/* that were seen, in order */
 	unsigned int n;
-	double step, centre;		/* the latter becomes the integer 0 */
+	double step, offset;		/* the latter becomes the integer 0 */
 };
 
-/* Channels of a constant, the last ones. */
-struct level {
-	int64_t channels;		/* 0: the centres are in the bias */
+/* Input channels of a constant, behind the others */
+struct const_channels {
+	int64_t channels;		/* 0: the offsets are in the bias */
 	double value;
 };
 
 /* False if there are too many. */
-static bool see_value(struct grid *c, float v)
+static bool add_value(struct affine *c, float v)
 {
 	unsigned int lo = 0, hi = c->n;
 
@@ -67,20 +67,20 @@ static bool see_value(struct grid *c, float v)
 	return true;
 }
 
-static bool see_image(struct grid *all, const struct vtac_tensor *t, const float *v)
+static bool add_image(struct affine *all, const struct vtac_tensor *t, const float *v)
 {
 	int64_t channels = t->dims[1], plane = t->dims[2] * t->dims[3];
 
 	for (int64_t i = 0; i < t->dims[0] * channels; i++, v += plane)
 		for (int64_t k = 0; k < plane; k++)
-			if ((!k || v[k] != v[k - 1]) && !see_value(&all[i % channels], v[k]))
+			if ((!k || v[k] != v[k - 1]) && !add_value(&all[i % channels], v[k]))
 				return false;
 	return true;
 }
 
 /* 1: all values of @images were seen; 0: there are too many; -1 */
-static int see_images(struct vtac_graph *g, const struct vtac_images *images,
-		      const struct vtac_tensor *t, struct grid *all)
+static int collect_values(struct vtac_graph *g, const struct vtac_images *images,
+			  const struct vtac_tensor *t, struct affine *all)
 {
 	float *v = vtac_alloc(g, (uint64_t)vtac_elements(t) + 1, sizeof(*v));
 
@@ -89,14 +89,14 @@ static int see_images(struct vtac_graph *g, const struct vtac_images *images,
 	for (unsigned int i = 0; i < images->count; i++) {
 		if (images->read(images->priv, i, t, v))
 			return vtac_fail(g, NULL, "Calibration image %u cannot be read.", i);
-		if (!see_image(all, t, v))
+		if (!add_image(all, t, v))
 			return 0;
 	}
 	return 1;
 }
 
-/* What is closer than any step can be is the same. */
-static unsigned int count_levels(const struct grid *c)
+/* Values closer than any step are one. */
+static unsigned int count_levels(const struct affine *c)
 {
 	float least = (c->values[c->n - 1] - c->values[0]) / (2 * LEVELS_MAX);
 	unsigned int levels = 1;
@@ -106,7 +106,7 @@ static unsigned int count_levels(const struct grid *c)
 	return levels;
 }
 
-static bool is_on(const struct grid *c, double step)
+static bool is_on(const struct affine *c, double step)
 {
 	for (unsigned int i = 0; i < c->n; i++) {
 		double at = ((double)c->values[i] - c->values[0]) / step;
@@ -118,10 +118,10 @@ static bool is_on(const struct grid *c, double step)
 }
 
 /*
- * The widest step. What was seen is in the middle of the integers, and with it 0 if they are
- * enough: other images may have what a layer pads with.
+ * Find the widest step. The values are in the middle of the integers, and 0 is among these if
+ * they suffice: other images may have the value that a layer pads with.
  */
-static bool find_grid(struct grid *c)
+static bool find_affine(struct affine *c)
 {
 	double range = c->n ? (double)c->values[c->n - 1] - c->values[0] : 0, zero, least, most;
 	unsigned int levels = range > 0 ? count_levels(c) : 0, last = levels - 1;
@@ -140,7 +140,7 @@ static bool find_grid(struct grid *c)
 		least = 0;
 		most = last;
 	}
-	c->centre = c->values[0] + c->step * floor((least + most + 1) / 2);
+	c->offset = c->values[0] + c->step * floor((least + most + 1) / 2);
 	return true;
 }
 
@@ -159,20 +159,20 @@ static struct vtac_node *reader(const struct vtac_tensor *t)
 	return found;
 }
 
-/* What tap @k of output @o adds for the centres. */
-static double centre_of(const struct vtac_tensor *w, const struct grid *all, int64_t o, int64_t k)
+/* The offsets' sum at tap @k of output @o. */
+static double offset_of(const struct vtac_tensor *w, const struct affine *all, int64_t o, int64_t k)
 {
 	int64_t area = w->dims[2] * w->dims[3];
 	const float *v = (const float *)w->data + o * w->dims[1] * area + k;
 	double sum = 0;
 
 	for (int64_t c = 0; c < w->dims[1]; c++)
-		sum += v[c * area] * all[c].centre;
+		sum += v[c * area] * all[c].offset;
 	return sum;
 }
 
-/* The greatest sum of the centres at a tap, in what the greatest weight of its output is. */
-static double most_of_centres(const struct vtac_tensor *w, const struct grid *all)
+/* The greatest sum of offsets at a tap, divided by the greatest weight of its output. */
+static double most_of_offsets(const struct vtac_tensor *w, const struct affine *all)
 {
 	int64_t area = w->dims[2] * w->dims[3], per = w->dims[1] * area;
 	double most = 0;
@@ -184,7 +184,7 @@ static double most_of_centres(const struct vtac_tensor *w, const struct grid *al
 		for (int64_t i = 0; i < per; i++)
 			greatest = fmax(greatest, fabs(v[i] * all[i / area].step));
 		for (int64_t k = 0; k < area; k++)
-			sums = fmax(sums, fabs(centre_of(w, all, o, k)));
+			sums = fmax(sums, fabs(offset_of(w, all, o, k)));
 		if (greatest > 0)
 			most = fmax(most, sums / greatest);
 	}
@@ -196,19 +196,19 @@ static double most_of_centres(const struct vtac_tensor *w, const struct grid *al
  * others, in the last block of channels. Each channel costs the compiler time and memory.
  * False if there is none.
  */
-static bool find_level(const struct vtac_node *node, const struct grid *all, int64_t block,
-		       struct level *level)
+static bool find_const_channels(const struct vtac_node *node, const struct affine *all,
+				int64_t block, struct const_channels *extra)
 {
-	double most = most_of_centres(node->in[1], all);
+	double most = most_of_offsets(node->in[1], all);
 	int64_t room = (block - node->in[1]->dims[1] % block) % block;
 
 	if (!pads(&node->attr.conv.window) || most == 0)
 		return true;
-	if (!(most <= (double)room * LEVEL_MOST))
+	if (!(most <= (double)room * CONST_MOST))
 		return false;
-	level->channels = (int64_t)ceil(most / LEVEL_MOST);
-	level->value = ceil(most / (double)level->channels);
-	return level->value <= LEVEL_MOST;
+	extra->channels = (int64_t)ceil(most / CONST_MOST);
+	extra->value = ceil(most / (double)extra->channels);
+	return extra->value <= CONST_MOST;
 }
 
 /* A node of the CPU that reads @t; its output. */
@@ -223,14 +223,14 @@ static struct vtac_tensor *add_node(struct vtac_graph *g, enum vtac_op op, struc
 	    (other && vtac_node_set_in(g, node, 1, other)))
 		return NULL;
 	node->device = VTAC_CPU;
-	node->why = "It makes integers of the input's values, of each channel alone.";
+	node->why = "Converts the input to integers, per channel.";
 	vtac_node_set_out(node, 0, y);
 	return y;
 }
 
-/* @t and a value for each channel: -centre or 1 / step. */
+/* @t and a value for each channel: -offset or 1 / step. */
 static struct vtac_tensor *add_values(struct vtac_graph *g, enum vtac_op op,
-				      struct vtac_tensor *t, const struct grid *all,
+				      struct vtac_tensor *t, const struct affine *all,
 				      const char *name)
 {
 	int64_t dims[4] = { 1, t->dims[1], 1, 1 };
@@ -240,33 +240,34 @@ static struct vtac_tensor *add_values(struct vtac_graph *g, enum vtac_op op,
 	if (!v)
 		return NULL;
 	for (int64_t c = 0; c < t->dims[1]; c++)
-		v[c] = (float)(op == VTAC_ADD ? -all[c].centre : 1 / all[c].step);
+		v[c] = (float)(op == VTAC_ADD ? -all[c].offset : 1 / all[c].step);
 	values = vtac_tensor_const(g, vtac_text(g, "%s/values", name), VTAC_F32, 4, dims, v,
 				   false);
 	return values ? add_node(g, op, t, values, t->dims, name) : NULL;
 }
 
-static struct vtac_tensor *add_level(struct vtac_graph *g, struct vtac_tensor *t,
-				     const struct level *level)
+static struct vtac_tensor *add_const_channels(struct vtac_graph *g, struct vtac_tensor *t,
+					      const struct const_channels *extra)
 {
-	int64_t dims[4] = { t->dims[0], t->dims[1] + level->channels, t->dims[2], t->dims[3] };
+	int64_t dims[4] = { t->dims[0], t->dims[1] + extra->channels, t->dims[2], t->dims[3] };
 	struct vtac_tensor *y = add_node(g, VTAC_PAD, t, NULL, dims,
-					 vtac_text(g, "%s/level", t->name));
+					 vtac_text(g, "%s/constant", t->name));
 
 	if (!y)
 		return NULL;
-	y->producer->why = "It adds channels of a constant, so that the card can pad exactly.";
-	y->producer->attr.pad.after[1] = level->channels;
-	y->producer->attr.pad.value = (float)level->value;
+	y->producer->why = "Adds constant channels, so that the card can pad exactly.";
+	y->producer->attr.pad.after[1] = extra->channels;
+	y->producer->attr.pad.value = (float)extra->value;
 	return y;
 }
 
 /* The integers of @t, whose scale is 1. */
 static struct vtac_tensor *add_integers(struct vtac_graph *g, struct vtac_tensor *t,
-					const struct grid *all, const struct level *level)
+					const struct affine *all,
+					const struct const_channels *extra)
 {
 	struct vtac_tensor *y = add_values(g, VTAC_ADD, t, all,
-					   vtac_text(g, "%s/centred", t->name));
+					   vtac_text(g, "%s/shifted", t->name));
 	float *one = vtac_alloc(g, 1, sizeof(*one));
 	bool wide = false;
 
@@ -274,8 +275,8 @@ static struct vtac_tensor *add_integers(struct vtac_graph *g, struct vtac_tensor
 		wide = wide || fabs(all[c].step - 1) > STEP_OFF;
 	if (y && wide)
 		y = add_values(g, VTAC_MUL, y, all, vtac_text(g, "%s/integers", t->name));
-	if (y && level->channels)
-		y = add_level(g, y, level);
+	if (y && extra->channels)
+		y = add_const_channels(g, y, extra);
 	if (!y || !one)
 		return NULL;
 	*one = 1;
@@ -284,8 +285,8 @@ static struct vtac_tensor *add_integers(struct vtac_graph *g, struct vtac_tensor
 }
 
 /* Weights of output @o for the integers, and for the constant. Returns what the bias needs. */
-static double change_output(const struct vtac_tensor *w, const struct grid *all,
-			    const struct level *level, int64_t o, float *to)
+static double change_output(const struct vtac_tensor *w, const struct affine *all,
+			    const struct const_channels *extra, int64_t o, float *to)
 {
 	int64_t area = w->dims[2] * w->dims[3], per = w->dims[1] * area;
 	const float *from = (const float *)w->data + o * per;
@@ -294,22 +295,22 @@ static double change_output(const struct vtac_tensor *w, const struct grid *all,
 	for (int64_t i = 0; i < per; i++)
 		to[i] = (float)(from[i] * all[i / area].step);
 	for (int64_t k = 0; k < area; k++) {
-		double centre = centre_of(w, all, o, k);
+		double offset = offset_of(w, all, o, k);
 
-		sum += centre;
-		for (int64_t c = 0; c < level->channels; c++)
+		sum += offset;
+		for (int64_t c = 0; c < extra->channels; c++)
 			to[per + c * area + k] =
-				(float)(centre / ((double)level->channels * level->value));
+				(float)(offset / ((double)extra->channels * extra->value));
 	}
-	return level->channels ? 0 : sum;
+	return extra->channels ? 0 : sum;
 }
 
 /* @node gets weights and a bias for the integers. */
-static int change_weights(struct vtac_graph *g, struct vtac_node *node, const struct grid *all,
-			  const struct level *level)
+static int change_weights(struct vtac_graph *g, struct vtac_node *node, const struct affine *all,
+			  const struct const_channels *extra)
 {
 	const struct vtac_tensor *w = node->in[1], *b = node->n_in > 2 ? node->in[2] : NULL;
-	int64_t dims[4] = { w->dims[0], w->dims[1] + level->channels, w->dims[2], w->dims[3] };
+	int64_t dims[4] = { w->dims[0], w->dims[1] + extra->channels, w->dims[2], w->dims[3] };
 	int64_t per = dims[1] * dims[2] * dims[3];
 	float *to = vtac_alloc(g, (uint64_t)(dims[0] * per), sizeof(*to));
 	float *bias = vtac_alloc(g, (uint64_t)dims[0], sizeof(*bias));
@@ -319,7 +320,7 @@ static int change_weights(struct vtac_graph *g, struct vtac_node *node, const st
 		return -1;
 	for (int64_t o = 0; o < dims[0]; o++)
 		bias[o] = (float)((b ? ((const float *)b->data)[o] : 0) +
-				  change_output(w, all, level, o, to + o * per));
+				  change_output(w, all, extra, o, to + o * per));
 	made[0] = vtac_tensor_const(g, w->name, VTAC_F32, 4, dims, to, false);
 	made[1] = vtac_tensor_const(g, b ? b->name : vtac_text(g, "%s/bias", node->name),
 				    VTAC_F32, 1, dims, bias, false);
@@ -329,37 +330,38 @@ static int change_weights(struct vtac_graph *g, struct vtac_node *node, const st
 		-1 : 0;
 }
 
-static int see_input(struct vtac_graph *g, const struct vtac_options *opt, struct vtac_tensor *t)
+static int convert_input(struct vtac_graph *g, const struct vtac_options *opt,
+			 struct vtac_tensor *t)
 {
 	struct vtac_node *node = t->rank == 4 ? reader(t) : NULL;
-	struct level level = { 0 };
+	struct const_channels extra = { 0 };
 	struct vtac_tensor *y;
-	struct grid *all;
+	struct affine *all;
 	int seen;
 
 	if (!node || !vtac_has_float_bias(node) || t->dtype != VTAC_F32 || t->quant.given ||
 	    vtac_elements(t) < 1 || t->dims[1] > CHANNELS_MAX)
 		return 0;
 	all = vtac_alloc(g, (uint64_t)t->dims[1], sizeof(*all));
-	seen = all ? see_images(g, opt->images, t, all) : -1;
+	seen = all ? collect_values(g, opt->images, t, all) : -1;
 	if (seen <= 0)
 		return seen;
 	for (int64_t c = 0; c < t->dims[1]; c++)
-		if (!find_grid(&all[c]))
+		if (!find_affine(&all[c]))
 			return 0;
-	if (!find_level(node, all, opt->core.block, &level))
+	if (!find_const_channels(node, all, opt->core.block, &extra))
 		return 0;
-	y = add_integers(g, t, all, &level);
-	node->attr.conv.spare = level.channels;
-	return !y || change_weights(g, node, all, &level) ? -1 : vtac_node_set_in(g, node, 0, y);
+	y = add_integers(g, t, all, &extra);
+	node->attr.conv.spare = extra.channels;
+	return !y || change_weights(g, node, all, &extra) ? -1 : vtac_node_set_in(g, node, 0, y);
 }
 
-int vtac_pass_grid(struct vtac_graph *g, const struct vtac_options *opt)
+int vtac_pass_input_affine(struct vtac_graph *g, const struct vtac_options *opt)
 {
 	if (!opt->images || opt->core.log_inp_width != 3)
 		return 0;
 	for (unsigned int i = 0; i < g->n_inputs; i++)
-		if (see_input(g, opt, g->inputs[i]))
+		if (convert_input(g, opt, g->inputs[i]))
 			return -1;
-	return vtac_graph_sweep(g);
+	return vtac_graph_dce(g);
 }

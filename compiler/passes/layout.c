@@ -162,5 +162,5 @@ int vtac_pass_layout(struct vtac_graph *g, const struct vtac_options *opt)
 			return -1;
 		narrow(g, g->nodes[i], &opt->core);
 	}
-	return vtac_graph_sweep(g);
+	return vtac_graph_dce(g);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The pass `forms`: operators that the card has only as a combination of others, on the
+ * The pass `legalize`: operators that the card has only as a combination of others, on the
  * nodes that are the card's.
  *	hard sigmoid	a convolution of each channel alone by one number, and a clip
  *	hard swish	x times that
@@ -95,7 +95,7 @@ static int express(struct vtac_graph *g, struct vtac_node *node)
 	return to_affine(g, first, 1.0f / 6, 0.5f) || combine(g, node, VTAC_MUL, first);
 }
 
-int vtac_pass_forms(struct vtac_graph *g, const struct vtac_options *opt)
+int vtac_pass_legalize(struct vtac_graph *g, const struct vtac_options *opt)
 {
 	unsigned int n = g->n_nodes;
 
@@ -104,5 +104,5 @@ int vtac_pass_forms(struct vtac_graph *g, const struct vtac_options *opt)
 		if (g->nodes[i]->device == VTAC_CARD && vtac_has_form(g->nodes[i]) &&
 		    express(g, g->nodes[i]))
 			return -1;
-	return vtac_graph_sweep(g);
+	return vtac_graph_dce(g);
 }

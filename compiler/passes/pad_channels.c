@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Spare channels. The card pads with the integer 0, and a tensor whose values are not
+ * The pass `pad_channels`. The card pads with the integer 0, and a tensor whose values are not
  * around 0 has another integer for 0. A convolution that pads is exact all the same if
  * its input has channels that are always 0: their integer is the zero point z inside of
  * the picture and 0 in its padding. With the weight -sum(w) on them, sum(w * x) becomes
@@ -158,7 +158,7 @@ static bool can_have(const struct vtac_graph *g, const struct vtac_tensor *t)
 	return node == t->producer && t->dtype == VTAC_F32 && !t->quant.given;
 }
 
-int vtac_add_spare(struct vtac_graph *g, const struct vtac_options *opt)
+int vtac_pass_pad_channels(struct vtac_graph *g, const struct vtac_options *opt)
 {
 	unsigned int n = g->n_tensors;
 
@@ -174,5 +174,5 @@ int vtac_add_spare(struct vtac_graph *g, const struct vtac_options *opt)
 		if (more && add_spare(g, t, more))
 			return -1;
 	}
-	return 0;
+	return vtac_graph_dce(g);
 }

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The pass `annotate`: what the card could compute. Layers with weights are the card's
- * (CARD); what only moves or combines values goes where its neighbours are (EITHER);
- * the rest is the CPU's, each with the reason.
+ * The pass `partition`: give each node a device.
+ *	annotate	layers with weights go to the card (CARD); operators that move or combine
+ *			values can go to either device (EITHER); the CPU gets the rest, each node
+ *			with the reason
+ *	propagate	a node of either device goes to the card if a neighbour is there
+ *	prune		nodes that gain less than their copies cost go to the CPU
+ *			(partition_cost.c)
+ * The devices do not depend on the order of nodes or arguments.
  */
 #include <math.h>
 #include <string.h>
 
 #include "device.h"
 
-/* ---- what operators the card has: NULL, or why not ---- */
+/* ---- operators of the card: NULL, or why a node cannot be there ---- */
 
 static const char *why_not_tensor(const struct vtac_tensor *t)
 {
@@ -194,7 +199,7 @@ static const char *why_not_op(const struct vtac_node *node)
 	return why;
 }
 
-/* ---- what the user asked for ---- */
+/* ---- options of the user ---- */
 
 /* Does @from reach a node (down), or a node reach @from (up)? By node id. */
 static bool *reach(struct vtac_graph *g, const struct vtac_node *from, bool down)
@@ -280,9 +285,9 @@ static const char *why_not_wished(const struct vtac_node *node, const struct vta
 	return NULL;
 }
 
-/* ---- the pass ---- */
+/* ---- annotate ---- */
 
-/* What only a compiler can compute must be gone by now. */
+/* Operators that only the compiler can compute must be gone by now. */
 static int check_runtime(struct vtac_graph *g, const struct vtac_node *node)
 {
 	switch (node->op) {
@@ -302,7 +307,7 @@ static int check_runtime(struct vtac_graph *g, const struct vtac_node *node)
 	}
 }
 
-int vtac_pass_annotate(struct vtac_graph *g, const struct vtac_options *opt)
+static int annotate(struct vtac_graph *g, const struct vtac_options *opt)
 {
 	struct wishes w = { 0 };
 
@@ -321,7 +326,63 @@ int vtac_pass_annotate(struct vtac_graph *g, const struct vtac_options *opt)
 		node->device = node->why ? VTAC_CPU :
 			card_ops[node->op].anchor ? VTAC_CARD : VTAC_EITHER;
 		if (opt->progress)
-			opt->progress(opt->progress_priv, "annotating", i + 1, g->n_nodes);
+			opt->progress(opt->progress_priv, "partitioning", i + 1, g->n_nodes);
 	}
 	return 0;
+}
+
+/* ---- propagate ---- */
+
+static bool has_card_neighbour(const struct vtac_node *node)
+{
+	for (unsigned int i = 0; i < node->n_in; i++) {
+		const struct vtac_tensor *t = node->in[i];
+
+		if (t && t->producer && t->producer->device == VTAC_CARD)
+			return true;
+	}
+	for (unsigned int i = 0; i < node->n_out; i++)
+		for (unsigned int k = 0; node->out[i] && k < node->out[i]->n_users; k++)
+			if (node->out[i]->users[k]->device == VTAC_CARD)
+				return true;
+	return false;
+}
+
+static bool propagate_once(struct vtac_graph *g, bool forward)
+{
+	bool changed = false;
+
+	for (unsigned int i = 0; i < g->n_nodes; i++) {
+		struct vtac_node *node = g->nodes[forward ? i : g->n_nodes - 1 - i];
+
+		if (node->device == VTAC_EITHER && has_card_neighbour(node)) {
+			node->device = VTAC_CARD;
+			changed = true;
+		}
+	}
+	return changed;
+}
+
+/* Along edges in both directions, until nothing changes. */
+static void propagate(struct vtac_graph *g)
+{
+	bool changed = true;
+
+	while (changed) {
+		changed = propagate_once(g, true);
+		changed = propagate_once(g, false) || changed;
+	}
+	for (unsigned int i = 0; i < g->n_nodes; i++)
+		if (g->nodes[i]->device == VTAC_EITHER) {
+			g->nodes[i]->device = VTAC_CPU;
+			g->nodes[i]->why = "No node next to it is on the card.";
+		}
+}
+
+int vtac_pass_partition(struct vtac_graph *g, const struct vtac_options *opt)
+{
+	if (annotate(g, opt))
+		return -1;
+	propagate(g);
+	return opt->no_prune ? 0 : vtac_prune(g, opt);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The pass `prune`: what is on the card, but not worth its copies, goes to the CPU.
+ * The end of the pass `partition`: nodes that are not worth their copies go to the CPU.
  *
  * All costs are in cycles of the card, by this model of the host:
  *	a kernel for the CPU does CPU_RATE multiplications, or moves of a value, a cycle
@@ -252,13 +252,11 @@ static bool is_light(const struct vtac_node *node)
 	return node->op != VTAC_CONV && node->op != VTAC_CONV_TRANSPOSE && node->op != VTAC_GEMM;
 }
 
-int vtac_pass_prune(struct vtac_graph *g, const struct vtac_options *opt)
+int vtac_prune(struct vtac_graph *g, const struct vtac_options *opt)
 {
 	unsigned int rate = opt->cpu_rate ? opt->cpu_rate : CPU_RATE;
 	struct prune p = { .g = g };
 
-	if (opt->no_prune)
-		return 0;
 	p.cpu = vtac_alloc(g, g->n_nodes + 1u, sizeof(*p.cpu));
 	p.region = vtac_alloc(g, g->n_nodes + 1u, sizeof(*p.region));
 	p.light = vtac_alloc(g, g->n_nodes + 1u, sizeof(*p.light));

@@ -65,12 +65,11 @@ int vtac_read_onnx_memory(struct vtac_graph *g, const void *data, size_t len, co
 
 int vtac_pass_shape(struct vtac_graph *g, const struct vtac_options *opt);	/* and folds */
 int vtac_pass_fuse(struct vtac_graph *g, const struct vtac_options *opt);
-int vtac_pass_annotate(struct vtac_graph *g, const struct vtac_options *opt);
-int vtac_pass_propagate(struct vtac_graph *g, const struct vtac_options *opt);
-int vtac_pass_prune(struct vtac_graph *g, const struct vtac_options *opt);
-int vtac_pass_forms(struct vtac_graph *g, const struct vtac_options *opt);
-int vtac_pass_grid(struct vtac_graph *g, const struct vtac_options *opt);
-int vtac_pass_blocks(struct vtac_graph *g, const struct vtac_options *opt);
+int vtac_pass_partition(struct vtac_graph *g, const struct vtac_options *opt);
+int vtac_pass_legalize(struct vtac_graph *g, const struct vtac_options *opt);
+int vtac_pass_input_affine(struct vtac_graph *g, const struct vtac_options *opt);
+int vtac_pass_align_channels(struct vtac_graph *g, const struct vtac_options *opt);
+int vtac_pass_pad_channels(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_calibrate(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_layout(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_quantise(struct vtac_graph *g, const struct vtac_options *opt);

@@ -176,5 +176,5 @@ int vtac_pass_shape(struct vtac_graph *g, const struct vtac_options *opt)
 	for (unsigned int i = 0; i < g->n_nodes; i++)
 		if (!g->nodes[i]->dead && shape_and_fold(g, g->nodes[i]))
 			return -1;
-	return vtac_graph_sweep(g);
+	return vtac_graph_dce(g);
 }

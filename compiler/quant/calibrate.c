@@ -74,15 +74,15 @@ static int read_few(void *priv, unsigned int i, const struct vtac_tensor *t, flo
 static int prepare(struct vtac_graph *g, const struct vtac_options *opt,
 		   const struct vtac_images *images, const struct vtac_quant_options *how)
 {
-	if (how->split >= VTAC_SPLIT_FIRST && vtac_split_layers(g, opt, images, how->split))
+	if (how->split >= VTAC_SPLIT_FIRST && vtac_channel_split(g, opt, images, how->split))
 		return -1;
 	if (vtac_equalise(g, opt, images, how->equalise))
 		return -1;
-	if (how->merge == VTAC_MERGE_SUMS && vtac_merge_sums(g, opt, images, how))
+	if (how->merge == VTAC_MERGE_SUMS && vtac_merge_conv_add(g, opt, images, how))
 		return -1;
-	if (!how->nearest && vtac_moments_want(g, images->count))
+	if (!how->nearest && vtac_gptq_begin(g, images->count))
 		return -1;
-	return vtac_calibrate(g, opt, images, 0);
+	return vtac_collect_stats(g, opt, images, 0);
 }
 
 /* That of a few images; made once. */
@@ -200,7 +200,7 @@ static int try_split(struct trial *t, const struct vtac_quant_options *asked)
 	struct vtac_quant_options how = t->best;
 
 	how.split = VTAC_SPLIT_EARLY;
-	return asked->split == VTAC_SPLIT_AUTO && vtac_can_split(t->g) ?
+	return asked->split == VTAC_SPLIT_AUTO && vtac_can_channel_split(t->g) ?
 		consider(t, how, BETTER_BY_FAR) : 0;
 }
 
@@ -312,7 +312,7 @@ static int choose(struct trial *t, struct vtac_graph *g, const struct vtac_quant
 		return -1;
 	if (prepare(g, t->opt, t->opt->images, &t->best))
 		return -1;
-	if (!vtac_can_merge(t->g, t->opt))
+	if (!vtac_can_merge_conv_add(t->g, t->opt))
 		t->best.merge = VTAC_MERGE_NONE;
 	*how = t->best;
 	return 0;

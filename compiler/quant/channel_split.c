@@ -155,7 +155,7 @@ static double more_work(const struct vtac_node *node, const struct vtac_tensor *
 	return sum;
 }
 
-bool vtac_can_split(const struct vtac_graph *g)
+bool vtac_can_channel_split(const struct vtac_graph *g)
 {
 	return first_layer(g);
 }
@@ -218,8 +218,8 @@ static unsigned int nodes_to_last(const struct vtac_graph *g, const struct vtac_
 }
 
 /* Each layer that is split makes the next ones larger: what is allowed is used up sooner. */
-int vtac_split_layers(struct vtac_graph *g, const struct vtac_options *opt,
-		      const struct vtac_images *images, enum vtac_split how)
+int vtac_channel_split(struct vtac_graph *g, const struct vtac_options *opt,
+		       const struct vtac_images *images, enum vtac_split how)
 {
 	struct vtac_images few = *images;
 	const struct vtac_node *first = first_layer(g);
@@ -229,7 +229,7 @@ int vtac_split_layers(struct vtac_graph *g, const struct vtac_options *opt,
 	if (!n)
 		return 0;
 	few.count = few.count > IMAGES_MAX ? IMAGES_MAX : few.count;
-	if (vtac_calibrate(g, opt, &few, n))
+	if (vtac_collect_stats(g, opt, &few, n))
 		return -1;
 	for (unsigned int i = 0; i < n; i++) {
 		struct vtac_node *node = g->nodes[i];

@@ -324,7 +324,7 @@ static int equalise(struct vtac_graph *g, float power)
 		    scale_weights(&e, node, power))
 			return -1;
 	}
-	return keep_factors(&e, power) ? -1 : vtac_graph_sweep(g);
+	return keep_factors(&e, power) ? -1 : vtac_graph_dce(g);
 }
 
 int vtac_equalise(struct vtac_graph *g, const struct vtac_options *opt,
@@ -336,6 +336,6 @@ int vtac_equalise(struct vtac_graph *g, const struct vtac_options *opt,
 		return 0;
 	if (few.count > IMAGES_MAX)
 		few.count = IMAGES_MAX;
-	return vtac_calibrate(g, opt, &few, 0) ||
+	return vtac_collect_stats(g, opt, &few, 0) ||
 	       equalise(g, how == VTAC_EQUALISE_FULL ? 1 : 0.5f) ? -1 : 0;
 }

@@ -26,14 +26,14 @@
 /* M gets so much of its mean diagonal: moments of a sample are not those of all images. */
 #define DAMPING		0.01
 
-struct vtac_moments {
+struct vtac_hessian {
 	int64_t taps, groups;		/* taps of one group */
 	int64_t seen, each;		/* rows, and how many of each image */
 	float *sum;			/* [groups][taps][taps]: the part left of the diagonal */
 	float *rows;			/* [ROWS][taps] */
 };
 
-struct vtac_factor {
+struct vtac_gptq {
 	int64_t taps;
 	double *l;			/* [taps][taps]: the part left of the diagonal, and that */
 	int64_t *order;			/* its row i stands for this tap */
@@ -49,14 +49,14 @@ static bool is_candidate(const struct vtac_node *node)
 	       vtac_elements(w) <= TAPS_MAX * w->dims[0];
 }
 
-static struct vtac_moments *moments_new(struct vtac_graph *g, const struct vtac_node *node,
+static struct vtac_hessian *moments_new(struct vtac_graph *g, const struct vtac_node *node,
 					int64_t images, uint64_t *left)
 {
 	const struct vtac_tensor *w = node->in[1], *y = node->out[0];
 	int64_t taps = vtac_elements(w) / w->dims[0], groups = node->attr.conv.groups;
 	int64_t rows = y->dims[0] * y->dims[2] * y->dims[3];
 	uint64_t bytes = (uint64_t)(groups * taps * taps) * sizeof(float);
-	struct vtac_moments *m;
+	struct vtac_hessian *m;
 
 	if (images * rows < ROWS_PER_TAP * taps || bytes > *left)
 		return NULL;
@@ -73,7 +73,7 @@ static struct vtac_moments *moments_new(struct vtac_graph *g, const struct vtac_
 	return m->sum && m->rows ? m : NULL;
 }
 
-int vtac_moments_want(struct vtac_graph *g, unsigned int images)
+int vtac_gptq_begin(struct vtac_graph *g, unsigned int images)
 {
 	uint64_t left = (g->arena.limit - g->arena.used) / 4;
 
@@ -82,7 +82,7 @@ int vtac_moments_want(struct vtac_graph *g, unsigned int images)
 	for (unsigned int i = 0; i < g->n_nodes; i++) {
 		struct vtac_node *node = g->nodes[i];
 
-		node->moments = is_candidate(node) ? moments_new(g, node, images, &left) : NULL;
+		node->hessian = is_candidate(node) ? moments_new(g, node, images, &left) : NULL;
 	}
 	return g->error.text[0] ? -1 : 0;
 }
@@ -126,9 +126,9 @@ static void add_rows(float *sum, const float *rows, int64_t taps, int64_t count)
 	}
 }
 
-void vtac_moments_see(struct vtac_node *node, const float *data)
+void vtac_gptq_observe(struct vtac_node *node, const float *data)
 {
-	struct vtac_moments *m = node->moments;
+	struct vtac_hessian *m = node->hessian;
 	const struct vtac_tensor *y = node->out[0];
 	int64_t plane = y->dims[2] * y->dims[3], all = y->dims[0] * plane, count = 0;
 
@@ -189,7 +189,7 @@ static void factor(double *l, int64_t n)
 	}
 }
 
-static void fill_factor(struct vtac_factor *f, const float *sum)
+static void fill_factor(struct vtac_gptq *f, const float *sum)
 {
 	int64_t n = f->taps;
 	double mean = 0;
@@ -208,7 +208,7 @@ static void fill_factor(struct vtac_factor *f, const float *sum)
 	factor(f->l, n);
 }
 
-void vtac_factor_free(struct vtac_factor *f)
+void vtac_gptq_free(struct vtac_gptq *f)
 {
 	if (!f)
 		return;
@@ -219,7 +219,7 @@ void vtac_factor_free(struct vtac_factor *f)
 }
 
 /* Sums of great values are infinite, and nothing can be made of them. */
-static bool is_usable(const struct vtac_factor *f)
+static bool is_usable(const struct vtac_gptq *f)
 {
 	for (int64_t i = 0; i < f->taps; i++)
 		if (!(f->l[i * (f->taps + 1)] > 0) || !isfinite(f->l[i * (f->taps + 1)]))
@@ -228,16 +228,16 @@ static bool is_usable(const struct vtac_factor *f)
 }
 
 /* Each weight for itself. */
-static void round_alone(struct vtac_factor *f)
+static void round_alone(struct vtac_gptq *f)
 {
 	memset(f->l, 0, (size_t)(f->taps * f->taps) * sizeof(f->l[0]));
 	for (int64_t i = 0; i < f->taps; i++)
 		f->l[i * (f->taps + 1)] = 1;
 }
 
-struct vtac_factor *vtac_moments_factor(const struct vtac_moments *m, int64_t group)
+struct vtac_gptq *vtac_gptq_new(const struct vtac_hessian *m, int64_t group)
 {
-	struct vtac_factor *f = calloc(1, sizeof(*f));
+	struct vtac_gptq *f = calloc(1, sizeof(*f));
 	size_t n = (size_t)m->taps;
 
 	if (!f)
@@ -252,11 +252,11 @@ struct vtac_factor *vtac_moments_factor(const struct vtac_moments *m, int64_t gr
 			round_alone(f);
 		return f;
 	}
-	vtac_factor_free(f);
+	vtac_gptq_free(f);
 	return NULL;
 }
 
-void vtac_factor_round(struct vtac_factor *f, const float *w, float step, int top, int8_t *q)
+void vtac_gptq_round(struct vtac_gptq *f, const float *w, float step, int top, int8_t *q)
 {
 	memset(f->more, 0, (size_t)f->taps * sizeof(f->more[0]));
 	for (int64_t k = f->taps - 1; k >= 0; k--) {

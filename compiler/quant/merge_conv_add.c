@@ -105,7 +105,7 @@ static unsigned int nodes_to_last(const struct vtac_graph *g, const struct vtac_
 	return n;
 }
 
-bool vtac_can_merge(const struct vtac_graph *g, const struct vtac_options *opt)
+bool vtac_can_merge_conv_add(const struct vtac_graph *g, const struct vtac_options *opt)
 {
 	return nodes_to_last(g, opt) > 0;
 }
@@ -224,8 +224,8 @@ static int merge(struct vtac_graph *g, struct pair *p, float by)
 }
 
 /* Behind vtac_equalise(), which changes how far the inputs reach. */
-int vtac_merge_sums(struct vtac_graph *g, const struct vtac_options *opt,
-		    const struct vtac_images *images, const struct vtac_quant_options *how)
+int vtac_merge_conv_add(struct vtac_graph *g, const struct vtac_options *opt,
+			const struct vtac_images *images, const struct vtac_quant_options *how)
 {
 	struct vtac_images few = *images;
 	unsigned int n = nodes_to_last(g, opt);
@@ -234,7 +234,7 @@ int vtac_merge_sums(struct vtac_graph *g, const struct vtac_options *opt,
 	if (!n)
 		return 0;
 	few.count = few.count > IMAGES_MAX ? IMAGES_MAX : few.count;
-	if (vtac_calibrate(g, opt, &few, n))
+	if (vtac_collect_stats(g, opt, &few, n))
 		return -1;
 	for (unsigned int i = 0; i < n; i++) {
 		float from, to, by;
@@ -248,5 +248,5 @@ int vtac_merge_sums(struct vtac_graph *g, const struct vtac_options *opt,
 		if (merge(g, &p, by))
 			return -1;
 	}
-	return vtac_graph_sweep(g);
+	return vtac_graph_dce(g);
 }

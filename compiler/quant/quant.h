@@ -2,7 +2,7 @@
 /*
  * quant.h - from float to the integers that a card computes with
  *
- * vtac_calibrate() runs the float graph on images and notes what values its tensors
+ * vtac_collect_stats() runs the float graph on images and notes what values its tensors
  * have; vtac_pass_quantise() chooses scales by that, turns weights and biases into
  * integers and fills in each card node's output stage (struct vtac_post), with a proof
  * that no sum leaves 32 bits. What the graph then means is what vtac_float_run() computes
@@ -105,25 +105,25 @@ void vtac_npy_close(struct vtac_npy *npy);
  * Fill in the stats of a float graph's tensors: inputs, and outputs of the first @nodes nodes, 0
  * for all. Others have none.
  */
-int vtac_calibrate(struct vtac_graph *g, const struct vtac_options *opt,
-		   const struct vtac_images *images, unsigned int nodes);
+int vtac_collect_stats(struct vtac_graph *g, const struct vtac_options *opt,
+		       const struct vtac_images *images, unsigned int nodes);
 
 /* equalise.c: @images show how channels compare. Nothing is calibrated afterwards. */
 int vtac_equalise(struct vtac_graph *g, const struct vtac_options *opt,
 		  const struct vtac_images *images, enum vtac_equalise how);
 
 /*
- * gptq.c: weights rounded together. The next vtac_calibrate() of @images gathers for them what
+ * gptq.c: weights rounded together. The next vtac_collect_stats() of @images gathers for them what
  * nodes of the card read, where there is enough of it: such nodes have moments.
  */
-int vtac_moments_want(struct vtac_graph *g, unsigned int images);
+int vtac_gptq_begin(struct vtac_graph *g, unsigned int images);
 /* @node, which has moments, reads @data in an image. */
-void vtac_moments_see(struct vtac_node *node, const float *data);
+void vtac_gptq_observe(struct vtac_node *node, const float *data);
 /* What rounding needs of them for the output channels of a group; NULL without memory. */
-struct vtac_factor *vtac_moments_factor(const struct vtac_moments *m, int64_t group);
+struct vtac_gptq *vtac_gptq_new(const struct vtac_hessian *m, int64_t group);
 /* Integers from -@top to @top for @w, the weights of an output channel, in steps of @step. */
-void vtac_factor_round(struct vtac_factor *f, const float *w, float step, int top, int8_t *q);
-void vtac_factor_free(struct vtac_factor *f);
+void vtac_gptq_round(struct vtac_gptq *f, const float *w, float step, int top, int8_t *q);
+void vtac_gptq_free(struct vtac_gptq *f);
 
 /* The largest value that @method lets a tensor of @levels steps (127) have. */
 float vtac_stats_range(const struct vtac_stats *s, enum vtac_range method, double percentile,
@@ -132,14 +132,14 @@ float vtac_stats_range(const struct vtac_stats *s, enum vtac_range method, doubl
 /* channel_split.c: multiplications of a convolution or matrix product. */
 double vtac_work(const struct vtac_node *node);
 /* The first layers in two sets of channels (x = low + high), if the first can be. */
-bool vtac_can_split(const struct vtac_graph *g);
-int vtac_split_layers(struct vtac_graph *g, const struct vtac_options *opt,
-		      const struct vtac_images *images, enum vtac_split how);
+bool vtac_can_channel_split(const struct vtac_graph *g);
+int vtac_channel_split(struct vtac_graph *g, const struct vtac_options *opt,
+		       const struct vtac_images *images, enum vtac_split how);
 
 /* merge_conv_add.c: sums of two convolutions as one convolution, where that can be. */
-bool vtac_can_merge(const struct vtac_graph *g, const struct vtac_options *opt);
-int vtac_merge_sums(struct vtac_graph *g, const struct vtac_options *opt,
-		    const struct vtac_images *images, const struct vtac_quant_options *how);
+bool vtac_can_merge_conv_add(const struct vtac_graph *g, const struct vtac_options *opt);
+int vtac_merge_conv_add(struct vtac_graph *g, const struct vtac_options *opt,
+			const struct vtac_images *images, const struct vtac_quant_options *how);
 
 /* residual.c: convolutions with a residual as convolution and addition, and back. */
 int vtac_split_residuals(struct vtac_graph *g);

@@ -43,7 +43,7 @@ int choose_scales(struct quantiser *q);
 int quantise_sums(struct quantiser *q, struct vtac_node *node);
 
 /* requantize.c: the output stages of nodes without weights. */
-int quantise_simple(struct quantiser *q, struct vtac_node *node);
+int requantize_node(struct quantiser *q, struct vtac_node *node);
 
 /* The output stage's limits: of the activation and of the file, in integers of @t. */
 int set_limits(struct quantiser *q, struct vtac_node *node, const struct vtac_tensor *t);

@@ -38,7 +38,7 @@ static int quantise_nodes(struct quantiser *q)
 		    node->op == VTAC_GEMM)
 			err = quantise_sums(q, node);
 		else
-			err = quantise_simple(q, node);
+			err = requantize_node(q, node);
 		if (err)
 			return -1;
 	}
@@ -354,7 +354,7 @@ static int join_residuals(struct quantiser *q)
 		if (node && can_join(q, node, add->in[other]) && vtac_join_residual(g, add))
 			return -1;
 	}
-	return vtac_graph_sweep(g);
+	return vtac_graph_dce(g);
 }
 
 int vtac_pass_quantise(struct vtac_graph *g, const struct vtac_options *opt)
@@ -370,5 +370,5 @@ int vtac_pass_quantise(struct vtac_graph *g, const struct vtac_options *opt)
 		return -1;
 	if (prepare(&q) || choose_scales(&q) || quantise_nodes(&q))
 		return -1;
-	return cross_borders(&q) || limit_floats(&q) ? -1 : vtac_graph_sweep(g);
+	return cross_borders(&q) || limit_floats(&q) ? -1 : vtac_graph_dce(g);
 }

@@ -75,7 +75,7 @@ static bool set_offset(struct quantiser *q, struct vtac_node *node, double zeros
 }
 
 /* Operands of one scale, by shifts; their sum is the widest that can be. */
-static int quantise_add(struct quantiser *q, struct vtac_node *node)
+static int requantize_add(struct quantiser *q, struct vtac_node *node)
 {
 	const struct vtac_tensor *a = node->in[0], *b = node->in[1];
 	float sa = q->scale[a->id], sb = q->scale[b->id];
@@ -102,7 +102,7 @@ static int quantise_add(struct quantiser *q, struct vtac_node *node)
 	return set_factor(q, node, factor, most);
 }
 
-static int quantise_mul(struct quantiser *q, struct vtac_node *node)
+static int requantize_mul(struct quantiser *q, struct vtac_node *node)
 {
 	const struct vtac_tensor *a = node->in[0], *b = node->in[1];
 
@@ -110,7 +110,7 @@ static int quantise_mul(struct quantiser *q, struct vtac_node *node)
 				   q->scale[node->out[0]->id], most_of(q, a) * most_of(q, b));
 }
 
-static int quantise_average(struct quantiser *q, struct vtac_node *node)
+static int requantize_average(struct quantiser *q, struct vtac_node *node)
 {
 	const struct vtac_tensor *x = node->in[0];
 	int64_t count = node->attr.pool.kernel[0] * node->attr.pool.kernel[1];
@@ -128,7 +128,7 @@ static int quantise_average(struct quantiser *q, struct vtac_node *node)
 	return bias && !node->post.bias ? -1 : 0;
 }
 
-static int quantise_one(struct quantiser *q, struct vtac_node *node)
+static int requantize_one(struct quantiser *q, struct vtac_node *node)
 {
 	const struct vtac_tensor *x = node->in[0];
 
@@ -143,7 +143,7 @@ static int quantise_one(struct quantiser *q, struct vtac_node *node)
 }
 
 /* Values stay as they are; what limits them may be narrower by an activation. */
-static int quantise_kept(struct quantiser *q, struct vtac_node *node)
+static int requantize_kept(struct quantiser *q, struct vtac_node *node)
 {
 	int32_t lo = q->in_top, hi = -q->in_top - 1;
 
@@ -173,20 +173,20 @@ static int quantise_kept(struct quantiser *q, struct vtac_node *node)
 	return 0;
 }
 
-int quantise_simple(struct quantiser *q, struct vtac_node *node)
+int requantize_node(struct quantiser *q, struct vtac_node *node)
 {
 	switch (node->op) {
 	case VTAC_ADD:
 	case VTAC_SUB:
 	case VTAC_MAX:
 	case VTAC_MIN:
-		return quantise_add(q, node);
+		return requantize_add(q, node);
 	case VTAC_MUL:
-		return quantise_mul(q, node);
+		return requantize_mul(q, node);
 	case VTAC_AVG_POOL:
-		return quantise_average(q, node);
+		return requantize_average(q, node);
 	case VTAC_CLIP:
-		return quantise_one(q, node);
+		return requantize_one(q, node);
 	case VTAC_MAX_POOL:
 	case VTAC_CONCAT:
 	case VTAC_SPLIT:
@@ -198,7 +198,7 @@ int quantise_simple(struct quantiser *q, struct vtac_node *node)
 	case VTAC_IDENTITY:
 	case VTAC_COPY:
 	case VTAC_RESIZE:
-		return quantise_kept(q, node);
+		return requantize_kept(q, node);
 	default:
 		return vtac_fail(q->g, node, "There are no integers for operator %s.",
 				 vtac_op_name(node->op));

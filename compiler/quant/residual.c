@@ -39,7 +39,7 @@ int vtac_split_residuals(struct vtac_graph *g)
 		    node->in[3] && split(g, node))
 			return -1;
 	}
-	return vtac_graph_sweep(g);
+	return vtac_graph_dce(g);
 }
 
 struct vtac_node *vtac_residual_sum(const struct vtac_graph *g, const struct vtac_node *add,

@@ -166,8 +166,8 @@ static void seen(void *priv, const struct vtac_tensor *t, const void *data)
 	if (t->rank < 2 || t->dims[1])
 		count_means(s, t, data);
 	for (unsigned int i = 0; i < t->n_users; i++)
-		if (t->users[i]->moments && t->users[i]->in[0] == t)
-			vtac_moments_see(t->users[i], data);
+		if (t->users[i]->hessian && t->users[i]->in[0] == t)
+			vtac_gptq_observe(t->users[i], data);
 }
 
 static int fill(void *priv, const struct vtac_tensor *t, void *data)
@@ -192,8 +192,8 @@ static void finish(struct vtac_graph *g, unsigned int images)
 	}
 }
 
-int vtac_calibrate(struct vtac_graph *g, const struct vtac_options *opt,
-		   const struct vtac_images *images, unsigned int nodes)
+int vtac_collect_stats(struct vtac_graph *g, const struct vtac_options *opt,
+		       const struct vtac_images *images, unsigned int nodes)
 {
 	struct run r = { .g = g, .images = images };
 	const struct vtac_interp io = { .input = fill, .tensor = seen, .nodes = nodes, .priv = &r };

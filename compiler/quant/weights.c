@@ -473,12 +473,12 @@ static int joint_scales(struct sums *s)
 /* ---- weights rounded together (gptq.c) ---- */
 
 /* With the scale as it is. A channel whose sums then leave 32 bits keeps what it has. */
-static void round_channel(struct sums *s, struct vtac_factor *f, int64_t c, int8_t *kept)
+static void round_channel(struct sums *s, struct vtac_gptq *f, int64_t c, int8_t *kept)
 {
 	int8_t *wq = s->wq + c * s->taps;
 
 	memcpy(kept, wq, (size_t)s->taps);
-	vtac_factor_round(f, s->w + c * s->taps, s->step[c], s->q->wgt_top, wq);
+	vtac_gptq_round(f, s->w + c * s->taps, s->step[c], s->q->wgt_top, wq);
 	fill_spare(s, c);
 	if (set_bias(s, c))
 		return;
@@ -494,13 +494,13 @@ static int round_together(struct sums *s)
 	if (!kept)
 		return -1;
 	for (int64_t group = 0; group < s->groups; group++) {
-		struct vtac_factor *f = vtac_moments_factor(s->node->moments, group);
+		struct vtac_gptq *f = vtac_gptq_new(s->node->hessian, group);
 
 		if (!f)
 			return vtac_fail(s->q->g, s->node, "Out of memory.");
 		for (int64_t c = group * each; c < (group + 1) * each; c++)
 			round_channel(s, f, c, kept);
-		vtac_factor_free(f);
+		vtac_gptq_free(f);
 	}
 	return 0;
 }
@@ -548,7 +548,7 @@ int quantise_sums(struct quantiser *q, struct vtac_node *node)
 		err = given_scales(&s) ? 0 : free_scales(&s);
 	if (err > 0)
 		return vtac_fail(q->g, node, "Its residual cannot be aligned with its sums.");
-	if (err || (node->moments && round_together(&s)) || keep_weights(&s))
+	if (err || (node->hessian && round_together(&s)) || keep_weights(&s))
 		return -1;
 	node->post.bias = s.offset;
 	node->post.res_mul = s.res_mul;

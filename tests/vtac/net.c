@@ -120,7 +120,7 @@ struct vtac_tensor *net_relu(struct net *net, struct vtac_tensor *x, const char 
 
 void net_output(struct net *net, struct vtac_tensor *t)
 {
-	check(net, !vtac_graph_output(net->g, t) && !vtac_graph_sweep(net->g));
+	check(net, !vtac_graph_output(net->g, t) && !vtac_graph_dce(net->g));
 }
 
 /* ---- running ---- */
@@ -169,7 +169,7 @@ void net_core(struct vtac_options *opt)
 
 void net_pass(struct net *net, vtac_pass_fn run, const struct vtac_options *opt)
 {
-	if (run(net->g, opt) || vtac_graph_check(net->g))
+	if (run(net->g, opt) || vtac_graph_verify(net->g))
 		fail_msg("%s", net->g->error.text);
 }
 

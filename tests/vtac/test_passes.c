@@ -223,9 +223,7 @@ static void choose(struct net *net)
 	struct vtac_options opt = { 0 };
 
 	net_core(&opt);
-	net_pass(net, vtac_pass_annotate, &opt);
-	net_pass(net, vtac_pass_propagate, &opt);
-	net_pass(net, vtac_pass_prune, &opt);
+	net_pass(net, vtac_pass_partition, &opt);
 }
 
 /* Devices do not depend on the order of nodes, users or operands: 100 of them. */
@@ -244,7 +242,7 @@ TEST(devices_do_not_depend_on_order)
 
 		mixed(&net);
 		permute(&net, &dice);
-		assert_int_equal(vtac_graph_check(net.g), 0);
+		assert_int_equal(vtac_graph_verify(net.g), 0);
 		choose(&net);
 		for (unsigned int k = 0; k < net.g->n_nodes; k++) {
 			const struct vtac_node *node = net.g->nodes[k];
@@ -290,7 +288,7 @@ TEST(every_node_of_the_cpu_has_a_reason)
 	net_end(&net);
 }
 
-TEST(users_wishes_are_followed)
+TEST(options_of_the_user_choose_devices)
 {
 	static const char *const cpu[] = { "res1/conv0" };
 	struct vtac_options opt = { .cpu = cpu, .n_cpu = 1, .no_prune = true };
@@ -298,26 +296,24 @@ TEST(users_wishes_are_followed)
 
 	net_core(&opt);
 	resnet(&net, 1, false, false);
-	net_pass(&net, vtac_pass_annotate, &opt);
-	net_pass(&net, vtac_pass_propagate, &opt);
+	net_pass(&net, vtac_pass_partition, &opt);
 	assert_int_equal(net_find(&net, "res1/conv0")->device, VTAC_CPU);
 	assert_int_equal(net_find(&net, "res1/conv1")->device, VTAC_CARD);
 	opt.n_cpu = 0;
 	opt.card_from = "res1/conv0";
 	opt.card_to = "res1/add";
-	net_pass(&net, vtac_pass_annotate, &opt);
-	net_pass(&net, vtac_pass_propagate, &opt);
+	net_pass(&net, vtac_pass_partition, &opt);
 	assert_int_equal(net_find(&net, "res0/conv0")->device, VTAC_CPU);
 	assert_int_equal(net_find(&net, "res1/conv1")->device, VTAC_CARD);
 	assert_int_equal(net_find(&net, "res1/relu")->device, VTAC_CPU);
 	opt.card_from = "nothing";
-	assert_int_equal(vtac_pass_annotate(net.g, &opt), -1);
+	assert_int_equal(vtac_pass_partition(net.g, &opt), -1);
 	assert_non_null(strstr(net.g->error.text, "no node nothing"));
 	net_end(&net);
 }
 
 /* Squeeze and excite: a value for each channel, on either side, but not for each row. */
-TEST(values_of_channels_are_spread_on_the_card)
+TEST(values_of_a_channel_are_broadcast_on_the_card)
 {
 	for (int side = 0; side < 4; side++) {
 		struct vtac_options opt = { .no_prune = true };
@@ -337,16 +333,15 @@ TEST(values_of_channels_are_spread_on_the_card)
 			       NULL);
 		net_output(&net, mul->out[0]);
 		net_pass(&net, vtac_pass_shape, &opt);
-		net_pass(&net, vtac_pass_annotate, &opt);
-		net_pass(&net, vtac_pass_propagate, &opt);
+		net_pass(&net, vtac_pass_partition, &opt);
 		assert_int_equal(mul->device, side < 2 ? VTAC_CARD : VTAC_CPU);
 		net_end(&net);
 	}
 }
 
-/* ---- forms and blocks ---- */
+/* ---- legalize, align_channels, pad_channels ---- */
 
-TEST(forms_keep_values)
+TEST(legalize_keeps_values)
 {
 	static const enum vtac_op ops[] = { VTAC_HARD_SWISH, VTAC_HARD_SIGMOID, VTAC_LEAKY_RELU };
 
@@ -366,14 +361,14 @@ TEST(forms_keep_values)
 		net_pass(&net, vtac_pass_shape, &opt);
 		for (unsigned int k = 0; k < net.g->n_nodes; k++)
 			net.g->nodes[k]->device = VTAC_CARD;
-		net_keeps_values(&net, vtac_pass_forms, &opt);
+		net_keeps_values(&net, vtac_pass_legalize, &opt);
 		assert_int_equal(net_count(&net, ops[i]), 0);
 		net_end(&net);
 	}
 }
 
 /* Parts of 4, 20 and 7 channels: filled up to blocks by weights of 0. */
-TEST(blocks_keep_values)
+TEST(aligned_channels_keep_values)
 {
 	struct vtac_options opt = { 0 };
 	struct vtac_tensor *x, *y;
@@ -393,14 +388,14 @@ TEST(blocks_keep_values)
 	net_pass(&net, vtac_pass_fuse, &opt);
 	for (unsigned int k = 0; k < net.g->n_nodes; k++)
 		net.g->nodes[k]->device = VTAC_CARD;
-	net_keeps_values(&net, vtac_pass_blocks, &opt);
+	net_keeps_values(&net, vtac_pass_align_channels, &opt);
+	net_keeps_values(&net, vtac_pass_pad_channels, &opt);
 	assert_int_equal(concat->device, VTAC_CARD);
 	assert_int_equal(concat->out[0]->dims[1], 16 + 32 + 7);
 	net_end(&net);
 }
 
-/* The CPU joins tensors that cannot be filled up. */
-TEST(blocks_that_are_seen_elsewhere_are_not_filled)
+TEST(parts_that_are_read_elsewhere_are_joined_by_the_cpu)
 {
 	struct vtac_options opt = { 0 };
 	struct vtac_tensor *a, *b;
@@ -417,7 +412,8 @@ TEST(blocks_that_are_seen_elsewhere_are_not_filled)
 	net_pass(&net, vtac_pass_shape, &opt);
 	for (unsigned int k = 0; k < net.g->n_nodes; k++)
 		net.g->nodes[k]->device = VTAC_CARD;
-	net_keeps_values(&net, vtac_pass_blocks, &opt);
+	net_keeps_values(&net, vtac_pass_align_channels, &opt);
+	net_keeps_values(&net, vtac_pass_pad_channels, &opt);
 	assert_int_equal(concat->device, VTAC_CPU);
 	assert_non_null(concat->why);
 	net_end(&net);
@@ -445,7 +441,7 @@ static bool resize_is_on_card(float scale)
 	net_output(&net, net_conv(&net, node->out[0], "last", 16, 16, 3));
 	net_pass(&net, vtac_pass_shape, &opt);
 	assert_int_equal(node->out[0]->dims[2], 6);
-	net_pass(&net, vtac_pass_annotate, &opt);
+	net_pass(&net, vtac_pass_partition, &opt);
 	card = node->device != VTAC_CPU;
 	assert_true(card || node->why);
 	net_end(&net);

@@ -404,11 +404,11 @@ static bool are_pixels(const struct vtac_images *images)
 
 	net_core(&opt);
 	pixel_net(&net);
-	if (vtac_run_passes(net.g, &opt, "forms"))
+	if (vtac_run_passes(net.g, &opt, "legalize"))
 		fail_msg("%s", net.g->error.text);
 	first = net_find(&net, "first");
 	opt.images = images;
-	net_pass(&net, vtac_pass_grid, &opt);
+	net_pass(&net, vtac_pass_input_affine, &opt);
 	found = net.g->n_nodes > 2;
 	assert_int_equal(first->in[0]->quant.given, found);
 	assert_int_equal(first->attr.conv.window.pad[0], 1);
@@ -449,19 +449,19 @@ TEST(other_inputs_are_left_alone)
 static double zero_of(const struct vtac_images *images)
 {
 	struct vtac_options opt = { .no_prune = true, .images = images };
-	const struct vtac_tensor *step, *centre;
+	const struct vtac_tensor *step, *offset;
 	double most = 0;
 	struct net net;
 
 	net_core(&opt);
 	pixel_net(&net);
-	if (vtac_run_passes(net.g, &opt, "forms"))
+	if (vtac_run_passes(net.g, &opt, "legalize"))
 		fail_msg("%s", net.g->error.text);
-	net_pass(&net, vtac_pass_grid, &opt);
+	net_pass(&net, vtac_pass_input_affine, &opt);
 	step = net_find(&net, "input/integers")->in[1];
-	centre = net_find(&net, "input/centred")->in[1];
+	offset = net_find(&net, "input/shifted")->in[1];
 	for (int c = 0; c < 3; c++)
-		most = fmax(most, fabs(((const float *)centre->data)[c] *
+		most = fmax(most, fabs(((const float *)offset->data)[c] *
 				       ((const float *)step->data)[c]));
 	net_end(&net);
 	return most;
@@ -485,7 +485,7 @@ static int merge_sums(struct vtac_graph *g, const struct vtac_options *opt)
 	const struct vtac_images images = { .count = 3, .read = random_image };
 	const struct vtac_quant_options how = { .range = VTAC_RANGE_MSE };
 
-	return vtac_merge_sums(g, opt, &images, &how);
+	return vtac_merge_conv_add(g, opt, &images, &how);
 }
 
 /*
@@ -520,12 +520,11 @@ TEST(merge_keeps_values)
 		two_ways(&net, channels[i], false);
 		net_pass(&net, vtac_pass_shape, &opt);
 		net_pass(&net, vtac_pass_fuse, &opt);
-		net_pass(&net, vtac_pass_annotate, &opt);
-		net_pass(&net, vtac_pass_propagate, &opt);
+		net_pass(&net, vtac_pass_partition, &opt);
 		assert_int_equal(vtac_split_residuals(net.g), 0);
-		assert_true(vtac_can_merge(net.g, &opt));
+		assert_true(vtac_can_merge_conv_add(net.g, &opt));
 		net_keeps_values(&net, merge_sums, &opt);
-		assert_false(vtac_can_merge(net.g, &opt));
+		assert_false(vtac_can_merge_conv_add(net.g, &opt));
 		assert_int_equal(net_count(&net, VTAC_CONV), 5);
 		assert_int_equal(net_count(&net, VTAC_ADD), 0);
 		assert_int_equal(net_count(&net, VTAC_CONCAT), 1);

@@ -74,7 +74,7 @@ static int compile(struct vtac_graph *g, const uint8_t *data, size_t size)
 		return failed(g);
 	if (run(g))
 		return -1;
-	return vtac_run_passes(g, &opt, "blocks") ? failed(g) : run(g);
+	return vtac_run_passes(g, &opt, "pad_channels") ? failed(g) : run(g);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -426,7 +426,7 @@ int main(int argc, char **argv)
 	opt.core = native_core(&core);
 	if (!images.count || images.count > test.calib.count)
 		images.count = test.calib.count;
-	test.real = load(argv[optind], &opt, "blocks");
+	test.real = load(argv[optind], &opt, "pad_channels");
 	if (vtac_split_residuals(test.real))
 		die(test.real->error.text);
 	/* Without images inputs stay what they are (input_affine.c). */

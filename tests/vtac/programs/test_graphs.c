@@ -162,9 +162,9 @@ static void quantise(struct trial *trial, const struct vtac_options *opt)
 		.count = CALIBRATE, .read = read_image, .priv = trial };
 
 	if (vtac_split_residuals(trial->g) ||
-	    (!opt->quant->nearest && vtac_moments_want(trial->g, CALIBRATE)) ||
-	    vtac_calibrate(trial->g, opt, &images, 0) ||
-	    vtac_pass_quantise(trial->g, opt) || vtac_graph_check(trial->g))
+	    (!opt->quant->nearest && vtac_gptq_begin(trial->g, CALIBRATE)) ||
+	    vtac_collect_stats(trial->g, opt, &images, 0) ||
+	    vtac_pass_quantise(trial->g, opt) || vtac_graph_verify(trial->g))
 		fail_msg("VTA_SEED=%llu core %u: %s", (unsigned long long)trial->seed, trial->core,
 			 trial->g->error.text);
 }
@@ -285,12 +285,13 @@ static void all_passes(struct trial *trial, const struct vtac_options *opt)
 			free(want.v);
 			want = outputs(trial, 0);
 		}
-		if (p->run(trial->g, opt) || vtac_graph_check(trial->g))
+		if (p->run(trial->g, opt) || vtac_graph_verify(trial->g))
 			fail_msg("VTA_SEED=%llu core %u: %s: %s", (unsigned long long)trial->seed,
 				 trial->core, p->name, trial->g->error.text);
 		if (!strcmp(p->name, "shape")) {
 			want = outputs(trial, CALIBRATE);
-		} else if (!strcmp(p->name, "fuse") || !strcmp(p->name, "blocks") || calibrate) {
+		} else if (!strcmp(p->name, "fuse") || !strcmp(p->name, "pad_channels") ||
+			   calibrate) {
 			struct values got = outputs(trial, calibrate ? 0 : CALIBRATE);
 
 			check_floats(trial, p->name, &want, &got);
