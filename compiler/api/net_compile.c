@@ -34,7 +34,7 @@ static int compile(struct vtac_graph *g, const struct vtac_options *opt, uint8_t
 	struct vtac_program p;
 	int err;
 
-	if (vtac_run_passes(g, opt, NULL) || vtac_lower(g, opt, &p))
+	if (vtac_compile(g, opt, &p))
 		return -1;
 	err = make_image(&p, image, size);
 	vtac_program_free(&p);

@@ -6,8 +6,7 @@
  *	struct vtac_program p;
  *
  *	vtac_read_onnx(g, "model.onnx")			// or make nodes, see graph.h
- *	vtac_run_passes(g, &options, NULL)
- *	vtac_lower(g, &options, &p)			// program.h
+ *	vtac_compile(g, &options, &p)
  *	...
  *	vtac_program_free(&p);
  *	vtac_graph_free(g);
@@ -19,12 +18,27 @@
 #ifndef VTAC_H
 #define VTAC_H
 
-#include "passes/passes.h"
+#include "ir/interp.h"
 #include "lower/program.h"
+#include "onnx/onnx.h"
+#include "passes/passes.h"
 #include "quant/quant.h"
 
-/* The passes in order, up to @last (NULL: all). The graph is checked after each. */
+/* @before, @after: properties of the graph (enum vtac_holds) that the pass needs and leaves */
+struct vtac_pass {
+	const char *name, *what;
+	vtac_pass_fn run;
+	unsigned int before, after;
+};
+
+/* In order, ended by a NULL name. */
+extern const struct vtac_pass vtac_passes[];
+const struct vtac_pass *vtac_pass_find(const char *name);
+
+/* Run the passes in order, up to @last (NULL: all). The graph is verified after each. */
 int vtac_run_passes(struct vtac_graph *g, const struct vtac_options *opt, const char *last);
+/* Run all passes, and lower the graph to @p. */
+int vtac_compile(struct vtac_graph *g, const struct vtac_options *opt, struct vtac_program *p);
 
 /* report.c: what runs where, and why; cycles and memory. */
 struct vtac_report_options {
@@ -34,32 +48,5 @@ struct vtac_report_options {
 void vtac_report(const struct vtac_program *p, const struct vtac_report_options *how, FILE *f);
 /* The same as a text, to be freed; NULL: no memory. */
 char *vtac_report_text(const struct vtac_program *p, const struct vtac_report_options *how);
-
-/* accuracy.c: integers against floats, tensor by tensor. */
-struct vtac_accuracy {
-	unsigned int images, agree;	/* the greatest output is the same */
-	bool labelled;			/* the images' classes are known: */
-	unsigned int right, right_float;	/* the greatest output is the image's class */
-	double *sqnr;			/* dB, by tensor id of the quantised graph; 0: not known */
-	double *each;			/* likewise, the mean of the images' own */
-	unsigned int n_sqnr;
-	double output_sqnr;		/* of the first output */
-};
-
-/*
- * Run @images through @real, a float graph of the same network after the pass `pad_channels`,
- * and through @quantised. Tensors are the same by name.
- */
-int vtac_measure(struct vtac_graph *real, struct vtac_graph *quantised,
-		 const struct vtac_options *opt, const struct vtac_images *images,
-		 struct vtac_accuracy *accuracy);
-
-/* images.c: images to calibrate with, from .npy files. */
-struct vtac_image_files;
-struct vtac_image_files *vtac_images_open(const char *path, struct vtac_error *error);
-const struct vtac_images *vtac_images_of(struct vtac_image_files *files);
-void vtac_images_close(struct vtac_image_files *files);
-/* What @count images show: a number on each line of a file. To be freed. */
-unsigned int *vtac_classes_read(const char *path, unsigned int count, struct vtac_error *error);
 
 #endif /* VTAC_H */

@@ -4,6 +4,7 @@
 #define VTAC_CMD_H
 
 #include "api/vtac.h"
+#include "inputs.h"
 
 /* Exit status: numbers never change their meaning. */
 enum {

@@ -178,7 +178,7 @@ static int set_word(const char *text, const char *const *words, uint32_t *value)
 	return cmd_usage("no such word: ", text);
 }
 
-/* In the order of the enumerations in quant.h. */
+/* In the order of the enumerations in options.h. */
 static int set_quant(struct compile *c, int option, const char *text)
 {
 	static const char *const ranges[] = { "auto", "mse", "max", "percentile", NULL };
@@ -480,11 +480,9 @@ static int compile(struct compile *c, struct vtac_graph *g)
 		return fail_graph(g);
 	if (c->dump && !strcmp(c->dump, "read"))
 		return dump(c, g);
-	if (vtac_run_passes(g, &c->opt, c->dump))
-		return fail_graph(g);
 	if (c->dump)
-		return dump(c, g);
-	if (vtac_lower(g, &c->opt, &p))
+		return vtac_run_passes(g, &c->opt, c->dump) ? fail_graph(g) : dump(c, g);
+	if (vtac_compile(g, &c->opt, &p))
 		return fail_graph(g);
 	ret = finish(c, g, &p);
 	vtac_program_free(&p);

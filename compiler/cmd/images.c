@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "api/vtac.h"
+#include "inputs.h"
 
 #define FILES_MAX	4096
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "quant/quant.h"
+#include "inputs.h"
 
 #define HEADER_MAX	4096
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Graphs: order, dead nodes, and the check of what all passes rely on. */
+/* Remove dead nodes and tensors, and sort nodes in topological order. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,7 +86,7 @@ static bool tensor_is_input(const struct vtac_graph *g, const struct vtac_tensor
 	return false;
 }
 
-static void sweep_tensors(struct vtac_graph *g)
+static void remove_dead_tensors(struct vtac_graph *g)
 {
 	unsigned int n = 0;
 
@@ -118,71 +118,6 @@ int vtac_graph_dce(struct vtac_graph *g)
 	g->n_nodes = w.n;
 	for (unsigned int i = 0; i < g->n_nodes; i++)
 		g->nodes[i]->id = i;
-	sweep_tensors(g);
+	remove_dead_tensors(g);
 	return 0;
-}
-
-/* ---- the check ---- */
-
-static unsigned int count_uses(const struct vtac_node *node, const struct vtac_tensor *t)
-{
-	unsigned int n = 0;
-
-	for (unsigned int i = 0; i < node->n_in; i++)
-		n += node->in[i] == t;
-	return n;
-}
-
-static unsigned int count_users(const struct vtac_tensor *t, const struct vtac_node *node)
-{
-	unsigned int n = 0;
-
-	for (unsigned int i = 0; i < t->n_users; i++)
-		n += t->users[i] == node;
-	return n;
-}
-
-static int check_input(struct vtac_graph *g, const struct vtac_node *node,
-		       const struct vtac_tensor *t)
-{
-	if (count_users(t, node) != count_uses(node, t))
-		return vtac_fail(g, node, "Internal error: users of %.120s are wrong.", t->name);
-	if (t->producer && t->producer->id >= node->id)
-		return vtac_fail(g, node, "Internal error: it comes before its input %.120s.",
-				 t->name);
-	if (t->producer && t->producer->dead)
-		return vtac_fail(g, node, "Internal error: its input %.120s has been removed.",
-				 t->name);
-	return 0;
-}
-
-static int check_node(struct vtac_graph *g, const struct vtac_node *node)
-{
-	for (unsigned int i = 0; i < node->n_in; i++)
-		if (node->in[i] && check_input(g, node, node->in[i]))
-			return -1;
-	for (unsigned int i = 0; i < node->n_out; i++)
-		if (node->out[i] && node->out[i]->producer != node)
-			return vtac_fail(g, node, "Internal error: not the producer of %.120s.",
-					 node->out[i]->name);
-	return 0;
-}
-
-static int check_all(struct vtac_graph *g)
-{
-	for (unsigned int i = 0; i < g->n_nodes; i++) {
-		if (g->nodes[i]->id != i)
-			return vtac_fail(g, g->nodes[i], "Internal error: not at its place.");
-		if (check_node(g, g->nodes[i]))
-			return -1;
-	}
-	return 0;
-}
-
-int vtac_graph_verify(struct vtac_graph *g)
-{
-	int err = check_all(g);
-
-	g->error.internal = g->error.internal || err;
-	return err;
 }

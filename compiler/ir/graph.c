@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Graphs: making and changing them. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -324,6 +325,43 @@ bool vtac_is_output(const struct vtac_graph *g, const struct vtac_tensor *t)
 struct vtac_node *vtac_only_user(const struct vtac_graph *g, const struct vtac_tensor *t)
 {
 	return t->n_users == 1 && !vtac_is_output(g, t) ? t->users[0] : NULL;
+}
+
+bool vtac_has_padding(const struct vtac_window *w)
+{
+	return w->pad[0] || w->pad[1] || w->pad[2] || w->pad[3];
+}
+
+bool vtac_is_given(const struct vtac_tensor *t)
+{
+	return t->quant.given && t->quant.scale && t->quant.n == 1 && t->quant.type != VTAC_I32;
+}
+
+void vtac_given_range(const struct vtac_tensor *t, int32_t least, float *lo, float *hi)
+{
+	const struct vtac_quant *quant = &t->quant;
+	int32_t zero = quant->zero ? quant->zero[0] : 0;
+
+	*lo = (float)(least - zero) * quant->scale[0];
+	*hi = (float)((quant->type == VTAC_U8 ? 255 : 127) - zero) * quant->scale[0];
+}
+
+void vtac_limits(const struct vtac_tensor *t, float *lo, float *hi)
+{
+	const struct vtac_node *node = t->producer;
+	float least = -INFINITY, most = INFINITY;
+
+	if (vtac_is_given(t))
+		vtac_given_range(t, t->quant.type == VTAC_U8 ? 0 : -128, &least, &most);
+	*lo = least;
+	*hi = most;
+	if (node && node->op == VTAC_CLIP) {
+		*lo = fmaxf(least, node->attr.clip.lo);
+		*hi = fminf(most, node->attr.clip.hi);
+	} else if (node && node->act.kind == VTAC_ACT_CLIP) {
+		*lo = fmaxf(least, node->act.lo);
+		*hi = fminf(most, node->act.hi);
+	}
 }
 
 const char *vtac_shape_text(const struct vtac_tensor *t, char buf[static 128])

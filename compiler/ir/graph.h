@@ -312,13 +312,27 @@ int vtac_tensor_replace(struct vtac_graph *g, struct vtac_tensor *from,
 			struct vtac_tensor *to);
 
 /*
- * Drop what no output of the graph needs, and put nodes in order: the same graph always
- * in the same order, which is the one they had as far as that is possible. Fails if
- * there is a cycle.
+ * dce.c: remove nodes and tensors that no output depends on, and sort nodes in topological order,
+ * which is the old order as far as that is possible. Fails if there is a cycle.
  */
 int vtac_graph_dce(struct vtac_graph *g);
-/* What all passes rely on: order, users, producers, shapes' ranges. */
-int vtac_graph_verify(struct vtac_graph *g);
+
+/* Properties of a graph that passes establish; the table in api/compile.c says which. */
+enum vtac_holds {
+	VTAC_SHAPED = 1 << 0,		/* every tensor has a shape */
+	VTAC_PARTITIONED = 1 << 1,	/* every node has a device */
+	VTAC_LEGAL = 1 << 2,		/* the card has the operators of all of its nodes */
+	VTAC_ALIGNED = 1 << 3,		/* parts of a Concat on the card are whole blocks */
+	VTAC_CALIBRATED = 1 << 4,	/* tensors of the card's nodes have ranges */
+	VTAC_QUANTISED = 1 << 5,	/* the card's nodes compute with integers in its memory */
+	VTAC_SCHEDULED = 1 << 6,	/* nodes are in the order of execution, in regions */
+};
+
+/*
+ * verify.c: check order, users and producers, and the properties @holds; @block is the core's.
+ * A graph that fails is an internal error.
+ */
+int vtac_graph_verify(struct vtac_graph *g, unsigned int holds, int64_t block);
 
 /* ---- questions ---- */
 
@@ -336,6 +350,21 @@ bool vtac_same_shape(const struct vtac_tensor *a, const struct vtac_tensor *b);
 bool vtac_is_output(const struct vtac_graph *g, const struct vtac_tensor *t);
 /* The only user, if there is exactly one and @t is no output of the graph; else NULL. */
 struct vtac_node *vtac_only_user(const struct vtac_graph *g, const struct vtac_tensor *t);
+/* Does a window have any padding? */
+bool vtac_has_padding(const struct vtac_window *w);
+/* Does the file give @t one scale, for integers of 8 bits? */
+bool vtac_is_given(const struct vtac_tensor *t);
+/* The real values of the file's integers for @t, from @least to the greatest. */
+void vtac_given_range(const struct vtac_tensor *t, int32_t least, float *lo, float *hi);
+/*
+ * The limits of @t's values: by its producer's activation, and by the range of the file's integers.
+ * Quantisers rely on the latter and leave out the Relu or Clip before it.
+ */
+void vtac_limits(const struct vtac_tensor *t, float *lo, float *hi);
+/* Does a Slice take all of its input, in order? */
+bool vtac_slice_is_whole(const struct vtac_node *node);
+/* shape.c: set shapes and types of a node's outputs by those of its inputs. */
+int vtac_shape_node(struct vtac_graph *g, struct vtac_node *node);
 /* "1x3x224x224" */
 const char *vtac_shape_text(const struct vtac_tensor *t, char buf[static 128]);
 

@@ -43,10 +43,4 @@ int shape_expand(struct vtac_graph *g, struct vtac_node *node);
 int shape_constant_of_shape(struct vtac_graph *g, struct vtac_node *node);
 int shape_shape(struct vtac_graph *g, struct vtac_node *node);
 
-/* Does a Slice take all of its input, in order? */
-bool vtac_slice_is_whole(const struct vtac_node *node);
-
-/* shape.c: shapes and types of a node's outputs from its inputs'. */
-int vtac_shape_node(struct vtac_graph *g, struct vtac_node *node);
-
 #endif /* VTAC_SHAPE_IMPL_H */

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Lower one node without storage: what it would take, or why it does not fit. */
+/* Lower one node without storage: the cycles that it takes, or why it does not fit. */
 #include <stdlib.h>
 
-#include "passes/device.h"
 #include "lower_impl.h"
 
-/* A channel's ALU takes so many instructions for what legalize.c makes of such a node. */
-#define FORM_CYCLES	12
-
-static uint64_t form_cycles(const struct vtac_node *node, const struct vtaops_core *core)
+bool vtac_is_channel_operand(const struct vtac_node *node, unsigned int i)
 {
-	struct vtac_packed s = vtac_packed_shape(node->out[0]);
+	const struct vtac_tensor *t = node->in[i], *y = node->out[0];
 
-	return FORM_CYCLES * vtaops_act_bytes(core, s.n, s.c, s.h, s.w) / core->inp_bytes;
+	return t->rank == 4 && y->rank == 4 && t->dims[0] == y->dims[0] &&
+	       t->dims[1] == y->dims[1] && t->dims[2] == 1 && t->dims[3] == 1 &&
+	       y->dims[2] * y->dims[3] > 1 && vtac_same_shape(node->in[1 - i], y);
 }
 
 static bool is_depthwise(const struct vtac_node *node)
@@ -52,10 +50,6 @@ int vtac_dry_run(struct vtac_graph *g, struct vtac_node *node, const struct vtac
 
 	*cycles = 0;
 	*why = NULL;
-	if (vtac_has_form(node)) {
-		*cycles = form_cycles(node, &opt->core);
-		return 0;
-	}
 	constants = calloc(node->id + 1u, sizeof(*constants));
 	if (!constants)
 		return vtac_fail(g, node, "Out of memory.");

@@ -289,7 +289,7 @@ int vtac_lower(struct vtac_graph *g, const struct vtac_options *opt, struct vtac
 	*p = (struct vtac_program) { .graph = g, .core = opt->core };
 	l.align = opt->core.wgt_bytes > 64 ? opt->core.wgt_bytes : 64;
 	l.align = opt->core.acc_bytes > l.align ? opt->core.acc_bytes : l.align;
-	if (vtac_pass_schedule(g, opt) || alias_all(p) || vtac_memory_plan(p, opt))
+	if (alias_all(p) || vtac_memory_plan(p, opt))
 		return -1;
 	l.constants = vtac_alloc(g, g->n_nodes + 1u, sizeof(l.constants[0]));
 	l.insns = malloc(INSNS_MAX * sizeof(l.insns[0]));

@@ -2,7 +2,6 @@
 /* Nodes of the card as operators of libvtaops, and their constants as these have them. */
 #include <string.h>
 
-#include "passes/device.h"
 #include "lower_impl.h"
 
 /* ---- constants ---- */
@@ -290,9 +289,9 @@ static int lower_eltwise(struct lowering *l, const struct vtac_node *node)
 	if (node->op == VTAC_CLIP)
 		return vtaops_requantise(&l->b, &op);
 	op.b = lower_tensor(l, node->in[1]);
-	if (vtac_spreads(node, 0))
+	if (vtac_is_channel_operand(node, 0))
 		swap_operands(&op);
-	if (vtac_spreads(node, 0) || vtac_spreads(node, 1))
+	if (vtac_is_channel_operand(node, 0) || vtac_is_channel_operand(node, 1))
 		op.repeat = (uint32_t)(node->out[0]->dims[2] * node->out[0]->dims[3]);
 	switch (node->op) {
 	case VTAC_ADD:

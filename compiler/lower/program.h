@@ -12,7 +12,7 @@
 #define VTAC_PROGRAM_H
 
 #include "ir/kernel.h"
-#include "passes/passes.h"
+#include "ir/options.h"
 #include "vtaimage.h"
 
 /* One thing that lives from step @first to step @last, at an offset that plan finds. */
@@ -58,6 +58,15 @@ struct vtac_program {
 	uint64_t cycles;
 	unsigned int regions;
 };
+
+/*
+ * dry_run.c: the cycles that the card takes for a node, or the reason why it cannot compute it.
+ * Returns -1 without memory.
+ */
+int vtac_dry_run(struct vtac_graph *g, struct vtac_node *node, const struct vtac_options *opt,
+		 uint64_t *cycles, const char **why);
+/* Is operand @i of two a value for each channel, and the other of the output's shape? */
+bool vtac_is_channel_operand(const struct vtac_node *node, unsigned int i);
 
 /* Offsets of all tensors (vtac_tensor.offset): memory_plan.c. */
 int vtac_memory_plan(struct vtac_program *p, const struct vtac_options *opt);

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "onnx_impl.h"
-#include "passes/passes.h"
+#include "onnx.h"
 
 /* ---- names ---- */
 

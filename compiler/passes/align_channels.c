@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "device.h"
+#include "passes.h"
 
 static int64_t round_up(int64_t n, int64_t block)
 {

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "fuse_impl.h"
-#include "quant/quant.h"
 
 /* ---- pads ---- */
 

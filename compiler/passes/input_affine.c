@@ -12,8 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "device.h"
-#include "quant/quant_impl.h"
+#include "passes.h"
 
 /* Values may differ from a multiple by this part of a step: floats are rounded. */
 #define OFF_MAX		0.001
@@ -202,7 +201,7 @@ static bool find_const_channels(const struct vtac_node *node, const struct affin
 	double most = most_of_offsets(node->in[1], all);
 	int64_t room = (block - node->in[1]->dims[1] % block) % block;
 
-	if (!pads(&node->attr.conv.window) || most == 0)
+	if (!vtac_has_padding(&node->attr.conv.window) || most == 0)
 		return true;
 	if (!(most <= (double)room * CONST_MOST))
 		return false;

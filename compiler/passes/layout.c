@@ -11,7 +11,7 @@
  */
 #include <math.h>
 
-#include "device.h"
+#include "passes.h"
 #include "lower/program.h"
 
 static bool is_placed(const struct vtac_tensor *part, const struct vtac_node *concat,

@@ -6,7 +6,7 @@
  *	hard swish	x times that
  *	leaky relu	max(x, alpha x), for alpha of 0 to 1
  */
-#include "device.h"
+#include "passes.h"
 
 bool vtac_has_form(const struct vtac_node *node)
 {

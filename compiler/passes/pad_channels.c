@@ -10,17 +10,14 @@
  */
 #include <math.h>
 
-#include "device.h"
-#include "quant/quant.h"
+#include "passes.h"
 
 /* A block of spare channels for so many blocks of others is worth its cycles. */
 #define WORTH_BLOCKS	8
 
 static bool is_padded(const struct vtac_node *node)
 {
-	const struct vtac_window *w = &node->attr.conv.window;
-
-	return node->op == VTAC_CONV && (w->pad[0] || w->pad[1] || w->pad[2] || w->pad[3]);
+	return node->op == VTAC_CONV && vtac_has_padding(&node->attr.conv.window);
 }
 
 static bool is_reader(const struct vtac_node *node, const struct vtac_tensor *t)

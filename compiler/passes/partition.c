@@ -12,7 +12,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "device.h"
+#include "lower/program.h"
+#include "passes.h"
 
 /* ---- operators of the card: NULL, or why a node cannot be there ---- */
 
@@ -70,23 +71,13 @@ static bool is_partial(const struct vtac_window *w, const struct vtac_tensor *x,
 static const char *why_not_pool(const struct vtac_node *node)
 {
 	const struct vtac_window *w = &node->attr.pool;
-	bool pads = w->pad[0] || w->pad[1] || w->pad[2] || w->pad[3];
 
-	if (node->op == VTAC_AVG_POOL && ((pads && !w->count_pad) ||
+	if (node->op == VTAC_AVG_POOL && ((vtac_has_padding(w) && !w->count_pad) ||
 					  is_partial(w, node->in[0], node->out[0])))
 		return
 			"Windows at its edges have fewer values; the card divides all by the same "
 			"number.";
 	return NULL;
-}
-
-bool vtac_spreads(const struct vtac_node *node, unsigned int i)
-{
-	const struct vtac_tensor *t = node->in[i], *y = node->out[0];
-
-	return t->rank == 4 && y->rank == 4 && t->dims[0] == y->dims[0] &&
-	       t->dims[1] == y->dims[1] && t->dims[2] == 1 && t->dims[3] == 1 &&
-	       y->dims[2] * y->dims[3] > 1 && vtac_same_shape(node->in[1 - i], y);
 }
 
 static const char *why_not_pair(const struct vtac_node *node)
@@ -95,8 +86,8 @@ static const char *why_not_pair(const struct vtac_node *node)
 
 	if (why)
 		return why;
-	if (vtac_same_shape(node->in[0], node->in[1]) || vtac_spreads(node, 0) ||
-	    vtac_spreads(node, 1))
+	if (vtac_same_shape(node->in[0], node->in[1]) || vtac_is_channel_operand(node, 0) ||
+	    vtac_is_channel_operand(node, 1))
 		return NULL;
 	return "Its operands differ in shape other than by a value for each channel.";
 }
@@ -287,6 +278,16 @@ static const char *why_not_wished(const struct vtac_node *node, const struct vta
 
 /* ---- annotate ---- */
 
+/* Estimated instructions of the ALU, by channel, for the nodes that legalize makes of one. */
+#define FORM_CYCLES	12
+
+static uint64_t form_cycles(const struct vtac_node *node, const struct vtaops_core *core)
+{
+	struct vtac_packed s = vtac_packed_shape(node->out[0]);
+
+	return FORM_CYCLES * vtaops_act_bytes(core, s.n, s.c, s.h, s.w) / core->inp_bytes;
+}
+
 /* Operators that only the compiler can compute must be gone by now. */
 static int check_runtime(struct vtac_graph *g, const struct vtac_node *node)
 {
@@ -321,7 +322,9 @@ static int annotate(struct vtac_graph *g, const struct vtac_options *opt)
 		node->why = why_not_wished(node, opt, &w);
 		if (!node->why)
 			node->why = why_not_op(node);
-		if (!node->why && vtac_dry_run(g, node, opt, &node->cycles, &node->why))
+		if (!node->why && vtac_has_form(node))
+			node->cycles = form_cycles(node, &opt->core);
+		else if (!node->why && vtac_dry_run(g, node, opt, &node->cycles, &node->why))
 			return -1;
 		node->device = node->why ? VTAC_CPU :
 			card_ops[node->op].anchor ? VTAC_CARD : VTAC_EITHER;

@@ -15,7 +15,7 @@
  */
 #include <string.h>
 
-#include "device.h"
+#include "passes.h"
 #include "ir/kernel.h"
 
 #define CPU_RATE	16

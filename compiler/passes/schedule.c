@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The order in which nodes run. Each time the card is started for as long as it has
+ * The pass `schedule`: the order in which nodes run. Each time the card is started for as long as it has
  * anything to do, then the CPU: as few changes, and doorbells, as the graph allows. Among
  * nodes that could be next, the graph's order is kept.
  */
 #include <string.h>
 
-#include "lower/program.h"
+#include "passes.h"
 
 struct order {
 	struct vtac_graph *g;

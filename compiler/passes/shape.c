@@ -8,7 +8,6 @@
 
 #include "ir/interp.h"
 #include "passes.h"
-#include "ir/shape_impl.h"
 
 /* ---- the shapes of the graph's inputs ---- */
 

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/vtac.h"
+#include "ir/interp.h"
+#include "quant.h"
 
 struct measure {
 	struct vtac_graph *real, *quantised;

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "quant.h"
-#include "api/vtac.h"
 
 /* Images to calibrate a trial with, and others to measure it on. */
 #define TRIAL_IMAGES	12u

@@ -14,7 +14,7 @@
  */
 #include <math.h>
 
-#include "passes/device.h"
+#include "passes/passes.h"
 #include "quant.h"
 
 /* The high part is so many times as large as the low one: weights have one scale for both. */

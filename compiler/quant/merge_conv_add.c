@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "passes/device.h"
+#include "passes/passes.h"
 #include "quant.h"
 
 /* Images that are enough to know how far the inputs reach. */

@@ -16,7 +16,7 @@
 #ifndef VTAC_QUANT_H
 #define VTAC_QUANT_H
 
-#include "passes/passes.h"
+#include "ir/options.h"
 
 #define VTAC_BINS	2048u
 
@@ -31,75 +31,9 @@ struct vtac_stats {
 	int64_t channels;
 };
 
-/* Images to calibrate with: values for each graph input, float, as the model takes them. */
-struct vtac_images {
-	unsigned int count;
-	/* Values of image @i for @t (vtac_elements() of them): 0, or -1. */
-	int (*read)(void *priv, unsigned int i, const struct vtac_tensor *t, float *values);
-	void *priv;
-	const unsigned int *classes;	/* what each shows, to measure by; or NULL */
-};
-
-/*
- * The limits of @t's values: by what computes it, and by what the file's integers reach, if it has
- * any. Quantisers rely on the latter and leave out the Relu or Clip before it.
- */
-void vtac_limits(const struct vtac_tensor *t, float *lo, float *hi);
-
-/* How the largest value that a scale covers is found. */
-enum vtac_range { VTAC_RANGE_AUTO, VTAC_RANGE_MSE, VTAC_RANGE_MAX, VTAC_RANGE_PERCENTILE };
-
-/*
- * What a residual is added to: the sum of the convolution, or its rounded output. The
- * former takes fewer cycles, and has one scale for all of the convolution's channels.
- */
-enum vtac_residual { VTAC_RESIDUAL_AUTO, VTAC_RESIDUAL_FUSED, VTAC_RESIDUAL_ADD };
-
-/* How far channels of a tensor are brought to one range: not, by the root, wholly. */
-enum vtac_equalise {
-	VTAC_EQUALISE_AUTO, VTAC_EQUALISE_NONE, VTAC_EQUALISE_HALF, VTAC_EQUALISE_FULL,
-};
-
-/* Layers that are computed in two sets of channels, with finer steps (channel_split.c) */
-enum vtac_split { VTAC_SPLIT_AUTO, VTAC_SPLIT_NONE, VTAC_SPLIT_FIRST, VTAC_SPLIT_EARLY };
-
-/* Are convolutions that are added one convolution (merge_conv_add.c)? */
-enum vtac_merge { VTAC_MERGE_AUTO, VTAC_MERGE_NONE, VTAC_MERGE_SUMS };
-
-/* What is AUTO is chosen by measured error (calibrate.c). */
-struct vtac_quant_options {
-	enum vtac_range range;
-	double percentile;		/* 0 stands for 99.99 */
-	enum vtac_residual residual;
-	enum vtac_equalise equalise;
-	enum vtac_split split;
-	enum vtac_merge merge;
-	bool per_tensor;		/* one multiplier for all channels of a layer */
-	bool power_of_two;		/* shifts alone, no multipliers */
-	bool no_bias_correction;
-	bool no_zero_points;
-	bool nearest;			/* each weight rounded for itself */
-};
-
 #define VTAC_QUANT_TEXT	128	/* bytes of a buffer for this: */
 /* The same in words, into @buf. */
 const char *vtac_quant_text(const struct vtac_quant_options *how, char *buf);
-
-/* npy.c: an array of numpy's, in the order of C. Values are read as float. */
-struct vtac_npy {
-	int fd;
-	int rank;
-	int64_t dims[VTAC_RANK_MAX];
-	enum vtac_dtype dtype;		/* F32, U8, I8, I32 or I64 */
-	int64_t at;			/* of the values in the file */
-};
-
-/* 0, or -1 with a sentence. */
-int vtac_npy_open(struct vtac_npy *npy, const char *path, struct vtac_error *error);
-/* @count values from number @first on. */
-int vtac_npy_read(struct vtac_npy *npy, int64_t first, int64_t count, float *values,
-		  struct vtac_error *error);
-void vtac_npy_close(struct vtac_npy *npy);
 
 /*
  * Fill in the stats of a float graph's tensors: inputs, and outputs of the first @nodes nodes, 0
@@ -147,5 +81,27 @@ int vtac_split_residuals(struct vtac_graph *g);
 struct vtac_node *vtac_residual_sum(const struct vtac_graph *g, const struct vtac_node *add,
 				    unsigned int *other);
 int vtac_join_residual(struct vtac_graph *g, struct vtac_node *add);
+
+/* accuracy.c: integers against floats, tensor by tensor. */
+struct vtac_accuracy {
+	unsigned int images, agree;	/* the greatest output is the same */
+	bool labelled;			/* the images' classes are known: */
+	unsigned int right, right_float;	/* the greatest output is the image's class */
+	double *sqnr;			/* dB, by tensor id of the quantised graph; 0: not known */
+	double *each;			/* likewise, the mean of the images' own */
+	unsigned int n_sqnr;
+	double output_sqnr;		/* of the first output */
+};
+
+/*
+ * Run @images through @real, a float graph of the same network after the pass `pad_channels`,
+ * and through @quantised. Tensors are the same by name.
+ */
+int vtac_measure(struct vtac_graph *real, struct vtac_graph *quantised,
+		 const struct vtac_options *opt, const struct vtac_images *images,
+		 struct vtac_accuracy *accuracy);
+
+int vtac_pass_calibrate(struct vtac_graph *g, const struct vtac_options *opt);
+int vtac_pass_quantise(struct vtac_graph *g, const struct vtac_options *opt);
 
 #endif /* VTAC_QUANT_H */

@@ -24,15 +24,11 @@ bool on_card(const struct vtac_tensor *t);
 /* The scale that calibration asks for, of a tensor alone whose integers have @levels. */
 float calibrated(const struct quantiser *q, const struct vtac_tensor *t, int levels);
 
-/* One scale for all of @t by the file, for integers of 8 bits? */
-bool is_given(const struct vtac_tensor *t);
 /* The least integer of @t: -127 around 0, for a range that is the same in both directions. */
 int32_t least_of(const struct quantiser *q, const struct vtac_tensor *t);
 
 /* zero_point.c: may @t's integers begin with the least for 0? Of the tensor alone. */
 bool may_shift_zero(const struct quantiser *q, const struct vtac_tensor *t);
-/* Does a window have any padding? */
-bool pads(const struct vtac_window *w);
 /* Does the node's output have the scale and zero point of its inputs? */
 bool keeps_scale(enum vtac_op op);
 

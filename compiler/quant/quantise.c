@@ -128,7 +128,7 @@ static bool is_same(const struct quantiser *q, const struct vtac_node *node, enu
 {
 	const struct vtac_tensor *ints;
 
-	if (node->op != op || !is_given(t) || t->quant.scale[0] != q->scale[t->id])
+	if (node->op != op || !vtac_is_given(t) || t->quant.scale[0] != q->scale[t->id])
 		return false;
 	ints = op == VTAC_QUANTIZE ? node->out[0] : node->in[0];
 	return ints->dtype == VTAC_I8 && (t->quant.zero ? t->quant.zero[0] : 0) == q->zero[t->id];
@@ -239,7 +239,7 @@ static int cross_borders(struct quantiser *q)
 /* Is @t a float of the CPU, with a range by the file? */
 static bool has_range(const struct vtac_tensor *t)
 {
-	return t->dtype == VTAC_F32 && !t->data && is_given(t);
+	return t->dtype == VTAC_F32 && !t->data && vtac_is_given(t);
 }
 
 static bool is_within(const struct vtac_tensor *t, float lo, float hi)

@@ -97,61 +97,28 @@ static float reach(const struct quantiser *q, const struct vtac_tensor *t, int l
 	return range > 1 / 1e20f ? range : 1;
 }
 
-bool is_given(const struct vtac_tensor *t)
-{
-	return t->quant.given && t->quant.scale && t->quant.n == 1 && t->quant.type != VTAC_I32;
-}
-
 int32_t least_of(const struct quantiser *q, const struct vtac_tensor *t)
 {
-	bool all = q->zero[t->id] || (is_given(t) && t->quant.type == VTAC_I8 && q->in_top == 127);
+	bool all = q->zero[t->id] || (vtac_is_given(t) && t->quant.type == VTAC_I8 && q->in_top == 127);
 
 	return all ? -q->in_top - 1 : -q->in_top;
 }
 
-/* What the file's integers, from @least, reach. */
-static void reach_of_given(const struct vtac_tensor *t, int32_t least, float *lo, float *hi)
-{
-	const struct vtac_quant *quant = &t->quant;
-	int32_t zero = quant->zero ? quant->zero[0] : 0;
-
-	*lo = (float)(least - zero) * quant->scale[0];
-	*hi = (float)((quant->type == VTAC_U8 ? 255 : 127) - zero) * quant->scale[0];
-}
-
-/* Likewise, with 0; both directions alike if they are signed around 0. */
+/* The range of the file's integers with 0; symmetric if they are signed around 0. */
 static void given_span(const struct vtac_tensor *t, float *lo, float *hi)
 {
 	bool shifted = t->quant.zero && t->quant.zero[0];
 
-	reach_of_given(t, t->quant.type == VTAC_U8 ? 0 : shifted ? -128 : -127, lo, hi);
+	vtac_given_range(t, t->quant.type == VTAC_U8 ? 0 : shifted ? -128 : -127, lo, hi);
 	*lo = fminf(*lo, 0);
 	*hi = fmaxf(*hi, 0);
-}
-
-void vtac_limits(const struct vtac_tensor *t, float *lo, float *hi)
-{
-	const struct vtac_node *node = t->producer;
-	float least = -INFINITY, most = INFINITY;
-
-	if (is_given(t))
-		reach_of_given(t, t->quant.type == VTAC_U8 ? 0 : -128, &least, &most);
-	*lo = least;
-	*hi = most;
-	if (node && node->op == VTAC_CLIP) {
-		*lo = fmaxf(least, node->attr.clip.lo);
-		*hi = fminf(most, node->attr.clip.hi);
-	} else if (node && node->act.kind == VTAC_ACT_CLIP) {
-		*lo = fmaxf(least, node->act.lo);
-		*hi = fminf(most, node->act.hi);
-	}
 }
 
 float calibrated(const struct quantiser *q, const struct vtac_tensor *t, int levels)
 {
 	float lo, hi;
 
-	if (is_given(t)) {
+	if (vtac_is_given(t)) {
 		given_span(t, &lo, &hi);
 		return fmaxf(-lo, hi) / (float)levels;
 	}
@@ -165,7 +132,7 @@ static void span(const struct quantiser *q, const struct vtac_tensor *t, int ste
 	const struct vtac_stats *s = t->stats;
 	float a = s ? fmaxf(-s->lo, 0) : 0, b = s ? fmaxf(s->hi, 0) : 0, most;
 
-	if (is_given(t)) {
+	if (vtac_is_given(t)) {
 		given_span(t, lo, hi);
 		return;
 	}
@@ -236,7 +203,7 @@ static void choose_zeros(struct classes *c)
 		span(q, t, 2 * q->in_top + 1, &lo, &hi);
 		c->lo[first] = fminf(c->lo[first], lo);
 		c->hi[first] = fmaxf(c->hi[first], hi);
-		if (is_given(t) && (t->quant.type == VTAC_U8 ||
+		if (vtac_is_given(t) && (t->quant.type == VTAC_U8 ||
 				    (t->quant.zero && t->quant.zero[0])))
 			c->given[first] = true;
 	}

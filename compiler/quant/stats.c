@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ir/interp.h"
 #include "quant.h"
 
 struct run {

@@ -84,7 +84,7 @@ static int open_layer(struct sums *s)
 	s->x_hi = q->hi[x->id];
 	s->r_lo = r ? q->lo[r->id] : 0;
 	s->r_hi = r ? q->hi[r->id] : 0;
-	if (node->op == VTAC_CONV && s->zx && pads(&node->attr.conv.window))
+	if (node->op == VTAC_CONV && s->zx && vtac_has_padding(&node->attr.conv.window))
 		s->spare = node->attr.conv.spare * s->per_in;
 	s->wq = vtac_alloc(q->g, (uint64_t)(s->channels * s->taps), 1);
 	s->mul = filled(q->g, s->channels, 1);

@@ -29,11 +29,6 @@ bool keeps_scale(enum vtac_op op)
 	}
 }
 
-bool pads(const struct vtac_window *w)
-{
-	return w->pad[0] || w->pad[1] || w->pad[2] || w->pad[3];
-}
-
 /* Offsets have 18 bits: scales of what is added may differ by 8. */
 #define APART_MAX	256.0f
 
@@ -55,9 +50,9 @@ static bool user_may(const struct quantiser *q, const struct vtac_node *node)
 {
 	switch (node->op) {
 	case VTAC_CONV:
-		return node->attr.conv.spare || !pads(&node->attr.conv.window);
+		return node->attr.conv.spare || !vtac_has_padding(&node->attr.conv.window);
 	case VTAC_AVG_POOL:
-		return !pads(&node->attr.pool);
+		return !vtac_has_padding(&node->attr.pool);
 	case VTAC_ADD:
 		return are_near(q, node);
 	case VTAC_GEMM:

@@ -19,6 +19,7 @@
 #include "bench.h"
 #include "native.h"
 #include "api/vtac.h"
+#include "cmd/inputs.h"
 
 #define CARD_HZ		100e6
 #define IMAGES		4

@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "quant/quant.h"
+#include "api/vtac.h"
+#include "cmd/inputs.h"
 
 struct run {
 	struct vtac_graph *g;

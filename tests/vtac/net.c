@@ -169,7 +169,7 @@ void net_core(struct vtac_options *opt)
 
 void net_pass(struct net *net, vtac_pass_fn run, const struct vtac_options *opt)
 {
-	if (run(net->g, opt) || vtac_graph_verify(net->g))
+	if (run(net->g, opt) || vtac_graph_verify(net->g, 0, 1))
 		fail_msg("%s", net->g->error.text);
 }
 

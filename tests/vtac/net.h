@@ -3,6 +3,7 @@
 #ifndef TESTS_VTAC_NET_H
 #define TESTS_VTAC_NET_H
 
+#include "ir/interp.h"
 #include "passes/passes.h"
 
 struct net {

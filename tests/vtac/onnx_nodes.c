@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "onnx/onnx_impl.h"
-#include "passes/passes.h"
+#include "api/vtac.h"
 
 enum way { FIRST_VARIES, ALL_VARY, NONE_VARIES, WAYS };
 enum result { PASSED, UNSUPPORTED, WRONG, NO_DATA };

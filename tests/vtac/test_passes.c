@@ -242,7 +242,7 @@ TEST(devices_do_not_depend_on_order)
 
 		mixed(&net);
 		permute(&net, &dice);
-		assert_int_equal(vtac_graph_verify(net.g), 0);
+		assert_int_equal(vtac_graph_verify(net.g, 0, 1), 0);
 		choose(&net);
 		for (unsigned int k = 0; k < net.g->n_nodes; k++) {
 			const struct vtac_node *node = net.g->nodes[k];
@@ -452,4 +452,14 @@ TEST(pixels_are_repeated_equally_often)
 {
 	assert_true(resize_is_on_card(2));
 	assert_false(resize_is_on_card(2.3f));
+}
+
+TEST(each_pass_gets_the_properties_that_it_needs)
+{
+	unsigned int holds = 0;
+
+	for (const struct vtac_pass *p = vtac_passes; p->name; p++) {
+		assert_int_equal(p->before & ~holds, 0);
+		holds = p->after;
+	}
 }

@@ -8,7 +8,7 @@
 
 #include "../frame.h"
 #include "onnx.pb-c.h"
-#include "passes/passes.h"
+#include "api/vtac.h"
 
 /* ---- a model of at most a few nodes, in fixed memory ---- */
 

@@ -542,7 +542,7 @@ static struct vtac_graph *make(const struct vtaops_core *core, uint64_t seed, bo
 		if (t->producer && !t->n_users && vtac_graph_output(m.g, t))
 			goto fail;
 	}
-	if (!vtac_graph_dce(m.g) && !vtac_graph_verify(m.g))
+	if (!vtac_graph_dce(m.g) && !vtac_graph_verify(m.g, 0, 1))
 		return m.g;
 fail:
 	vtac_graph_free(m.g);

@@ -244,7 +244,7 @@ TEST(given_integers_are_kept)
 		struct native native;
 		const int8_t *got;
 
-		if (vtac_run_passes(net->g, &opt, NULL) || vtac_lower(net->g, &opt, &p))
+		if (vtac_compile(net->g, &opt, &p))
 			fail_msg("%s", vtac_net_error(net));
 		assert_int_equal(native_init(&native, &p, &byte_core, CORE_ORDER_RANDOM, 1), 0);
 		if (native_run(&native, &io))

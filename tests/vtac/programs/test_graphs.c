@@ -164,7 +164,8 @@ static void quantise(struct trial *trial, const struct vtac_options *opt)
 	if (vtac_split_residuals(trial->g) ||
 	    (!opt->quant->nearest && vtac_gptq_begin(trial->g, CALIBRATE)) ||
 	    vtac_collect_stats(trial->g, opt, &images, 0) ||
-	    vtac_pass_quantise(trial->g, opt) || vtac_graph_verify(trial->g))
+	    vtac_pass_quantise(trial->g, opt) || vtac_pass_schedule(trial->g, opt) ||
+	    vtac_graph_verify(trial->g, 0, 1))
 		fail_msg("VTA_SEED=%llu core %u: %s", (unsigned long long)trial->seed, trial->core,
 			 trial->g->error.text);
 }
@@ -285,7 +286,8 @@ static void all_passes(struct trial *trial, const struct vtac_options *opt)
 			free(want.v);
 			want = outputs(trial, 0);
 		}
-		if (p->run(trial->g, opt) || vtac_graph_verify(trial->g))
+		if (p->run(trial->g, opt) ||
+		    vtac_graph_verify(trial->g, p->after, opt->core.block))
 			fail_msg("VTA_SEED=%llu core %u: %s: %s", (unsigned long long)trial->seed,
 				 trial->core, p->name, trial->g->error.text);
 		if (!strcmp(p->name, "shape")) {

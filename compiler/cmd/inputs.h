@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files of arrays and of calibration images. */
+#ifndef VTAC_INPUTS_H
+#define VTAC_INPUTS_H
+
+#include "ir/options.h"
+
+/* npy.c: an array of numpy's, in the order of C. Values are read as float. */
+struct vtac_npy {
+	int fd;
+	int rank;
+	int64_t dims[VTAC_RANK_MAX];
+	enum vtac_dtype dtype;		/* F32, U8, I8, I32 or I64 */
+	int64_t at;			/* of the values in the file */
+};
+
+/* 0, or -1 with a sentence. */
+int vtac_npy_open(struct vtac_npy *npy, const char *path, struct vtac_error *error);
+/* @count values from number @first on. */
+int vtac_npy_read(struct vtac_npy *npy, int64_t first, int64_t count, float *values,
+		  struct vtac_error *error);
+void vtac_npy_close(struct vtac_npy *npy);
+
+/* images.c: images to calibrate with, from .npy files. */
+struct vtac_image_files;
+struct vtac_image_files *vtac_images_open(const char *path, struct vtac_error *error);
+const struct vtac_images *vtac_images_of(struct vtac_image_files *files);
+void vtac_images_close(struct vtac_image_files *files);
+/* What @count images show: a number on each line of a file. To be freed. */
+unsigned int *vtac_classes_read(const char *path, unsigned int count, struct vtac_error *error);
+
+#endif /* VTAC_INPUTS_H */

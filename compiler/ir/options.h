@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options of the compiler, and the type of a pass. */
+#ifndef VTAC_OPTIONS_H
+#define VTAC_OPTIONS_H
+
+#include "graph.h"
+#include "vtaops.h"
+
+/* A graph input's shape, given by the user. */
+struct vtac_shape_option {
+	const char *input;	/* NULL: the only one */
+	int rank;
+	int64_t dims[VTAC_RANK_MAX];
+};
+
+/* Progress of the work: @done of @total; called from the compiler's thread. */
+typedef void (*vtac_progress)(void *priv, const char *what, uint64_t done, uint64_t total);
+
+/* Images to calibrate with: values for each graph input, float, as the model takes them. */
+struct vtac_images {
+	unsigned int count;
+	/* Values of image @i for @t (vtac_elements() of them): 0, or -1. */
+	int (*read)(void *priv, unsigned int i, const struct vtac_tensor *t, float *values);
+	void *priv;
+	const unsigned int *classes;	/* of each image, to measure by; or NULL */
+};
+
+/* The method that finds the largest value that a scale covers */
+enum vtac_range { VTAC_RANGE_AUTO, VTAC_RANGE_MSE, VTAC_RANGE_MAX, VTAC_RANGE_PERCENTILE };
+
+/*
+ * A residual is added to the sum of the convolution, or to its rounded output. The
+ * former takes fewer cycles, and has one scale for all of the convolution's channels.
+ */
+enum vtac_residual { VTAC_RESIDUAL_AUTO, VTAC_RESIDUAL_FUSED, VTAC_RESIDUAL_ADD };
+
+/* Channels of a tensor are brought to one range: not, by the square root, or wholly. */
+enum vtac_equalise {
+	VTAC_EQUALISE_AUTO, VTAC_EQUALISE_NONE, VTAC_EQUALISE_HALF, VTAC_EQUALISE_FULL,
+};
+
+/* Layers that are computed in two sets of channels, with finer steps (channel_split.c) */
+enum vtac_split { VTAC_SPLIT_AUTO, VTAC_SPLIT_NONE, VTAC_SPLIT_FIRST, VTAC_SPLIT_EARLY };
+
+/* Convolutions that are added are merged into one convolution (merge_conv_add.c), or not. */
+enum vtac_merge { VTAC_MERGE_AUTO, VTAC_MERGE_NONE, VTAC_MERGE_SUMS };
+
+/* calibrate.c chooses by measured error for each AUTO. */
+struct vtac_quant_options {
+	enum vtac_range range;
+	double percentile;		/* 0 stands for 99.99 */
+	enum vtac_residual residual;
+	enum vtac_equalise equalise;
+	enum vtac_split split;
+	enum vtac_merge merge;
+	bool per_tensor;		/* one multiplier for all channels of a layer */
+	bool power_of_two;		/* shifts alone, no multipliers */
+	bool no_bias_correction;
+	bool no_zero_points;
+	bool nearest;			/* each weight rounded for itself */
+};
+
+struct vtac_pass;
+
+struct vtac_options {
+	struct vtaops_core core;	/* by vtaops_core_init() */
+	bool no_card;			/* everything on the CPU */
+	const struct vtac_shape_option *shapes;
+	unsigned int n_shapes;
+	const char *const *cpu;		/* names of nodes that the user keeps off the card */
+	unsigned int n_cpu;
+	const char *card_from, *card_to;	/* only from this node to that one, or NULL */
+	bool no_prune;
+	unsigned int cpu_rate;	/* of the host, see partition_cost.c; 0: the usual */
+	bool keep_all;		/* tensors share no memory, and can be read after a run */
+	bool one_by_one;	/* each card node is a stream of its own, for comparison */
+	const struct vtac_quant_options *quant;	/* NULL: calibrate chooses all */
+	const struct vtac_images *images;	/* to calibrate with, or NULL */
+	vtac_progress progress;		/* or NULL */
+	void *progress_priv;
+	/* Called after each pass, or NULL. */
+	void (*after)(void *priv, const struct vtac_pass *pass, const struct vtac_graph *g);
+	void *after_priv;
+};
+
+typedef int (*vtac_pass_fn)(struct vtac_graph *g, const struct vtac_options *opt);
+
+#endif /* VTAC_OPTIONS_H */
