@@ -131,7 +131,7 @@ include tests/bench/build.mk
 -include $(shell find $(OBJECT_DIRS) -name '*.d' 2>/dev/null | sort -u)
 
 USERSPACE := $(LIB_SO) $(LIB_A) $(SOFT_SO) $(OPENCL_SO) $(OPS_A) $(PROG_SO) $(PROG_A) $(DRIVER_SO) $(DRIVER_A) $(VTACTL_BIN) $(EMU_BIN) \
-	$(DIGITS_BIN) $(STREAM_BIN) $(if $(VTAC_HAVE),$(VTAC_BIN)) $(if $(PYTHON_HAVE),$(PYTHON_BUILT))
+	$(DIGITS_BIN) $(STREAM_BIN) $(if $(VTAC_HAVE),$(VTAC_BIN) $(VTAC_LIB)) $(if $(PYTHON_HAVE),$(PYTHON_BUILT))
 .PHONY: userspace
 userspace: $(USERSPACE)
 
@@ -410,8 +410,8 @@ install: userspace install-libvtadev install-libvtaprog install-driver install-s
 	install -m 644 -Dt $(DESTDIR)$(PREFIX)/share/vtadev/vm/debug tools/vm/debug/*
 	ln -sf ../share/vtadev/vm/vm $(DESTDIR)$(PREFIX)/bin/vta-vm
 	install -m 644 $(OPS_A) $(DESTDIR)$(LIBDIR)
-	$(if $(VTAC_HAVE),install -m 644 -Dt $(DESTDIR)$(PREFIX)/include/vtadev/vtac $(VTAC_HEADERS))
-	$(if $(VTAC_HAVE),install -m 644 $(VTAC_A) $(DESTDIR)$(LIBDIR))
+	$(if $(VTAC_HAVE),install -m 644 compiler/api/libvtac.h $(DESTDIR)$(PREFIX)/include/vtadev)
+	$(if $(VTAC_HAVE),install -m 644 $(VTAC_LIB) $(DESTDIR)$(LIBDIR))
 	@[ -n "$(DESTDIR)" ] || tools/installed.sh '$(LIBDIR)' '$(UDEV_DIR)' '$(SYSUSERS_DIR)' \
 		'$(UDEV_GROUP)'
 
@@ -422,7 +422,7 @@ uninstall:
 	$(QUIETLY) install DESTDIR="$$dir"; \
 	cd "$$dir"; \
 	find . ! -type d | while read -r file; do rm -fv "$(DESTDIR)/$${file#./}"; done; \
-	for name in include/vtadev/vta include/vtadev/vtac include/vtadev share/vtadev/cdi share/vtadev/monitoring share/vtadev/slurm share/vtadev/vm/debug share/vtadev/vm \
+	for name in include/vtadev/vta include/vtadev share/vtadev/cdi share/vtadev/monitoring share/vtadev/slurm share/vtadev/vm/debug share/vtadev/vm \
 		share/vtadev/tvm share/vtadev; do \
 		rmdir "$(DESTDIR)$(PREFIX)/$$name" 2>/dev/null || true; done; \
 	rmdir "$(DESTDIR)$(PYTHON_DIR)/vtadev" 2>/dev/null || true

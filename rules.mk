@@ -30,6 +30,17 @@ $(1): $(2)
 	$$(AR) rcs $$@ $$^
 endef
 
+# $(call closed-archive,OBJECTS,OPTIONS): the recipe of an archive of one object, in which all names
+# are local but those that OPTIONS of objcopy keep, and code that compilers for 32-bit x86 put into
+# every object, of which the linker keeps one
+define closed-archive
+@mkdir -p $(@D)/obj
+$(LD) -r -o $(@D)/obj/$(@F:.a=.ro) $(1)
+$(OBJCOPY) --wildcard $(2) --keep-global-symbol='__x86.get_pc_thunk.*' $(@D)/obj/$(@F:.a=.ro)
+rm -f $@
+$(AR) rcs $@ $(@D)/obj/$(@F:.a=.ro)
+endef
+
 # $(call program,FILE,SOURCES,FLAGS,OBJECTS,LIBRARIES[,COMPILER]): a program, or with
 # -shared among the libraries a plugin. SOURCES are named from the top of the tree and
 # compiled into FILE.obj for this program alone, OBJECTS are objects and archives of others.
@@ -42,19 +53,13 @@ endef
 
 # $(call library,NAME,SONAME,OBJECTS,MAP,HEADERS,PC,LIBRARIES[,INCLUDE]): build/lib/NAME.a and
 # NAME.so.VERSION, with the names that programs load and link by, and install-NAME. Both export
-# what the version script MAP lists: the archive is one object, in which all else is local, but
-# for code that compilers for 32-bit x86 put into every object, of which the linker keeps one. PC
-# is the template of pkg-config's file, INCLUDE the directory of the headers below vtadev.
+# the names that the version script MAP lists. PC is the template of pkg-config's file, INCLUDE the directory of the headers below vtadev.
 library = $(eval $(call library-rule,$(1),$(2),$(3),$(4),$(5),$(6),$(7),$(8)))$(call filled,build/lib/pkgconfig/$(notdir $(6:.in=)),$(6))
 define library-rule
 build/lib/$(1).a: $(3) $(4)
 	@mkdir -p $$(@D)/obj
 	sed -n 's/^\t\([a-zA-Z].*\);$$$$/\1/p' $(4) > build/lib/obj/$(1).names
-	$$(LD) -r -o build/lib/obj/$(1).ro $(3)
-	$$(OBJCOPY) --wildcard --keep-global-symbols=build/lib/obj/$(1).names \
-		--keep-global-symbol='__x86.get_pc_thunk.*' build/lib/obj/$(1).ro
-	rm -f $$@
-	$$(AR) rcs $$@ build/lib/obj/$(1).ro
+	$$(call closed-archive,$(3),--keep-global-symbols=build/lib/obj/$(1).names)
 
 build/lib/$(1).so.$(VERSION): $(3) $(4) $(filter build/%,$(7)) | build/lib/pkgconfig/$(notdir $(6:.in=))
 	$$(CC) -shared -Wl,-soname,$(2) -Wl,--version-script=$(4) -Wl,-z,defs,-z,relro,-z,now \

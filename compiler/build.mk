@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The compiler: the library libvtac.a, and the command vtac. VTAC_PACKAGES has what they need
-# beside the library's packages; without them everything else is built all the same.
+# The compiler: the library libvtac.a, and the command vtac. They need VTAC_PACKAGES beside the
+# library's packages; without these everything else is built all the same. Other programs link
+# VTAC_LIB, which exports the calls of libvtac.h; the command and the tests link all objects, VTAC_A.
 
 VTAC_PACKAGES := protobuf-c-compiler libprotobuf-c-dev libonnx-dev
 VTAC_DIR := build/tools/obj/vtac
-VTAC_A := build/tools/libvtac.a
+VTAC_LIB := build/tools/libvtac.a
+VTAC_A := build/tools/obj/libvtac.a
 VTAC_CMD_SRCS := $(wildcard compiler/cmd/*.c)
 VTAC_SRCS := $(filter-out $(VTAC_CMD_SRCS),$(wildcard compiler/*/*.c))
-VTAC_HEADERS := $(addprefix compiler/,ir/graph.h ir/interp.h ir/kernel.h api/libvtac.h passes/passes.h \
-	lower/program.h quant/quant.h api/vtac.h)
 VTAC_OBJS := $(VTAC_SRCS:compiler/%.c=$(VTAC_DIR)/%.o) $(VTAC_DIR)/onnx.pb-c.o
 # Files of images and arrays, which the command and the tests read.
 VTAC_INPUT_OBJS := $(VTAC_DIR)/cmd/images.o $(VTAC_DIR)/cmd/npy.o
 VTAC_CPPFLAGS := -Icompiler $(PROG_CPPFLAGS) -I$(VTAC_DIR) -D_GNU_SOURCE
 VTAC_CFLAGS := -std=c11 -Wall -Wextra -Wshadow -Werror -O2 -g -fPIC
-# They look at every value of every image.
+# These read every value of every image.
 $(addprefix $(VTAC_DIR)/quant/,gptq.o stats.o): VTAC_CFLAGS += -O3
 
 $(call objects,$(VTAC_DIR),compiler,$$(VTAC_CPPFLAGS) $$(CPPFLAGS) $$(VTAC_CFLAGS) $$(CFLAGS))
@@ -33,6 +33,11 @@ $(VTAC_DIR)/onnx.pb-c.h: $(VTAC_DIR)/onnx.pb-c.c ;
 $(patsubst compiler/%.c,$(VTAC_DIR)/%.o,$(wildcard compiler/onnx/*.c)): $(VTAC_DIR)/onnx.pb-c.h
 
 $(call archive,$(VTAC_A),$(VTAC_OBJS))
+
+# Without TVM's files, which the command alone reads: they need json-c.
+VTAC_LIB_OBJS := $(filter-out $(VTAC_DIR)/emit/emit_tvm%.o $(VTAC_DIR)/emit/tvm_%.o,$(VTAC_OBJS))
+$(VTAC_LIB): $(VTAC_LIB_OBJS) compiler/build.mk
+	$(call closed-archive,$(VTAC_LIB_OBJS),--keep-global-symbol='vtac_net_*')
 
 # The command reads configurations as the emulator does.
 VTAC_BIN := build/tools/vtac

@@ -69,7 +69,7 @@ BYOC_DIR := build/examples/byoc
 BYOC_BIN := $(BYOC_DIR)/byoc
 
 $(call program,$(BYOC_DIR)/codegen,examples/byoc/codegen.c,\
-	$$(EXAMPLE_CFLAGS) -Icompiler/api,$(DIGITS_A) $(VTAC_A) $(OPS_A),$$(VTAC_LIBS))
+	$$(EXAMPLE_CFLAGS) -Icompiler/api,$(DIGITS_A) $(VTAC_LIB) $(OPS_A),$$(VTAC_LIBS))
 
 $(BYOC_DIR)/subgraphs_image.c: $(BYOC_DIR)/codegen
 	$< $@
