@@ -321,21 +321,34 @@ uint64_t rig_seq(struct rig_queue *q)
 	return __atomic_load_n(&q->page->status.seq, __ATOMIC_ACQUIRE);
 }
 
-void rig_wait_seq(struct rig_queue *q, uint64_t seq)
+/* Waits until the queue is at @seq, or halts: then false. */
+static bool wait_seq(struct rig_queue *q, uint64_t seq)
 {
 	uint64_t end = now_ms() + RIG_SOON;
 
 	while ((int64_t)(rig_seq(q) - seq) < 0) {
 		if (q->page->status.state == VTA_QUEUE_HALTED)
-			fail_msg("queue %u halted at %llu: reason %u, access %u at %#x, insn %d",
-				 q->n, (unsigned long long)q->page->fault.seq,
-				 q->page->fault.reason, q->page->fault.access, q->page->fault.addr,
-				 (int)q->page->fault.insn_index);
+			return false;
 		if (now_ms() > end)
 			fail_msg("queue %u is at %llu, not %llu", q->n,
 				 (unsigned long long)rig_seq(q), (unsigned long long)seq);
 		pause_a_little();
 	}
+	return true;
+}
+
+bool rig_completes(struct rig_queue *q)
+{
+	return wait_seq(q, q->submitted);
+}
+
+void rig_wait_seq(struct rig_queue *q, uint64_t seq)
+{
+	if (!wait_seq(q, seq))
+		fail_msg("queue %u halted at %llu: reason %u, access %u at %#x, insn %d", q->n,
+			 (unsigned long long)q->page->fault.seq, q->page->fault.reason,
+			 q->page->fault.access, q->page->fault.addr,
+			 (int)q->page->fault.insn_index);
 }
 
 void rig_do(struct rig_queue *q, struct vta_desc desc)

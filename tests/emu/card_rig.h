@@ -111,6 +111,8 @@ void rig_put(struct rig_queue *q, struct vta_desc desc);
 void rig_submit(struct rig_queue *q);
 /* Both, and waits for it. */
 void rig_do(struct rig_queue *q, struct vta_desc desc);
+/* Waits for what was submitted; false if the queue halts. */
+bool rig_completes(struct rig_queue *q);
 void rig_wait_seq(struct rig_queue *q, uint64_t seq);
 uint64_t rig_seq(struct rig_queue *q);
 
