@@ -116,11 +116,11 @@ static void report_text(const struct vtac_program *p, const struct vtac_report_o
 	print_layers(f, p, how);
 	fprintf(f, "\nnodes on the card      %10u\nnodes on the CPU       %10u\n", t.card, t.cpu);
 	fprintf(f,
-		"regions of the card    %10u\ncycles of the card     %10" PRIu64 "\n", p->regions,
+		"regions of the card    %10u\ncycles of the card     %10" PRIu64 "\n", p->n_streams,
 		p->cycles);
 	fprintf(f, "copies                 %10u (%" PRIu64 " values)\n", t.copies, t.copied);
 	print_memory(f, "weights", p->weight_bytes, 0);
-	print_memory(f, "model", p->model_bytes, 0);
+	print_memory(f, "model", p->model.bytes, 0);
 	print_memory(f, "card memory", p->card_bytes, p->card_bound);
 	print_memory(f, "host memory", p->host_bytes, p->host_bound);
 	if (p->graph->how)
@@ -181,11 +181,11 @@ static void report_json(const struct vtac_program *p, const struct vtac_report_o
 		first = false;
 	}
 	fprintf(f,
-		"\n  ],\n  \"regions\": %u, \"cycles\": %" PRIu64 ", \"copies\": %u,\n", p->regions,
+		"\n  ],\n  \"regions\": %u, \"cycles\": %" PRIu64 ", \"copies\": %u,\n", p->n_streams,
 		p->cycles, t.copies);
 	fprintf(f,
 		"  \"weight_bytes\": %" PRIu64 ", \"model_bytes\": %" PRIu64 ",\n", p->weight_bytes,
-		p->model_bytes);
+		p->model.bytes);
 	fprintf(f, "  \"card_bytes\": %" PRIu64 ", \"card_bound\": %" PRIu64 ",\n", p->card_bytes,
 		p->card_bound);
 	if (p->graph->how)

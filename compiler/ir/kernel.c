@@ -99,10 +99,10 @@ static int conv_calls(struct vtac_graph *g, const struct vtac_node *node, struct
 {
 	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_CONV_F32);
 
-	c->p.conv.win = kernel_window(node);
-	c->p.conv.act = kernel_act(node);
-	c->p.conv.has_bias = !!kernel_in(node, 2);
-	c->p.conv.has_res = !!kernel_in(node, 3);
+	c->p.conv_f32.win = kernel_window(node);
+	c->p.conv_f32.act = kernel_act(node);
+	c->p.conv_f32.has_bias = !!kernel_in(node, 2);
+	c->p.conv_f32.has_res = !!kernel_in(node, 3);
 	c->io[0] = node->in[0];
 	c->io[1] = node->op == VTAC_CONV ? node->in[1] : turned_weights(g, node);
 	c->io[2] = kernel_in(node, 2);
@@ -136,8 +136,8 @@ static int pool_calls(struct vtac_graph *g, const struct vtac_node *node, struct
 	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_POOL_F32);
 
 	(void)g;
-	c->p.pool.pool = kernel_pool(node);
-	c->p.pool.act = kernel_act(node);
+	c->p.pool_f32.pool = kernel_pool(node);
+	c->p.pool_f32.act = kernel_act(node);
 	c->io[0] = node->in[0];
 	c->io[1] = node->out[0];
 	return 0;
@@ -151,7 +151,7 @@ static int gemm_calls(struct vtac_graph *g, const struct vtac_node *node, struct
 	struct vtac_call *call = kernel_call(&calls[(*n)++], VTACPU_GEMM_F32);
 	const struct vtac_tensor *x = node->in[0], *w = node->in[1], *c = kernel_in(node, 2);
 	const struct vtac_gemm *a = &node->attr.gemm;
-	struct vtacpu_matrices *m = &call->p.gemm.mat;
+	struct vtacpu_matrices *m = &call->p.gemm_f32.mat;
 
 	if (kernel_in(node, 3))
 		return vtac_fail(g, node, "A residual of a matrix product is not supported.");
@@ -167,11 +167,11 @@ static int gemm_calls(struct vtac_graph *g, const struct vtac_node *node, struct
 	if (c) {
 		m->c_row = stride_of(c, 2, 0);
 		m->c_col = stride_of(c, 2, 1);
-		call->p.gemm.has_c = 1;
+		call->p.gemm_f32.has_c = 1;
 	}
-	call->p.gemm.alpha = a->alpha;
-	call->p.gemm.beta = a->beta;
-	call->p.gemm.act = kernel_act(node);
+	call->p.gemm_f32.alpha = a->alpha;
+	call->p.gemm_f32.beta = a->beta;
+	call->p.gemm_f32.act = kernel_act(node);
 	call->io[0] = x;
 	call->io[1] = w;
 	call->io[2] = c;
@@ -184,7 +184,7 @@ static int matmul_calls(struct vtac_graph *g, const struct vtac_node *node,
 {
 	struct vtac_call *call = kernel_call(&calls[(*n)++], VTACPU_GEMM_F32);
 	const struct vtac_tensor *a = node->in[0], *b = node->in[1], *y = node->out[0];
-	struct vtacpu_matrices *m = &call->p.gemm.mat;
+	struct vtacpu_matrices *m = &call->p.gemm_f32.mat;
 	int rank = y->rank;
 
 	if (rank > 5)
@@ -205,8 +205,8 @@ static int matmul_calls(struct vtac_graph *g, const struct vtac_node *node,
 		m->a_batch[i] = d < 0 ? 0 : stride_of(a, rank, d);
 		m->b_batch[i] = d < 0 ? 0 : stride_of(b, rank, d);
 	}
-	call->p.gemm.alpha = 1;
-	call->p.gemm.act = kernel_act(node);
+	call->p.gemm_f32.alpha = 1;
+	call->p.gemm_f32.act = kernel_act(node);
 	call->io[0] = a;
 	call->io[1] = b;
 	call->io[3] = y;
@@ -238,8 +238,8 @@ static int binary_calls(struct vtac_graph *g, const struct vtac_node *node,
 	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_BINARY_F32);
 
 	(void)g;
-	c->p.binary.cast = kernel_broadcast(node);
-	c->p.binary.act = kernel_act(node);
+	c->p.binary_f32.cast = kernel_broadcast(node);
+	c->p.binary_f32.act = kernel_act(node);
 	c->io[0] = node->in[0];
 	c->io[1] = node->in[1];
 	c->io[2] = node->out[0];
@@ -277,8 +277,8 @@ static int unary_calls(struct vtac_graph *g, const struct vtac_node *node, struc
 	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_UNARY_F32);
 
 	(void)g;
-	c->p.unary.count = (uint32_t)vtac_elements(node->out[0]);
-	c->p.unary.act = unary_act(node);
+	c->p.unary_f32.count = (uint32_t)vtac_elements(node->out[0]);
+	c->p.unary_f32.act = unary_act(node);
 	c->io[0] = node->in[0];
 	c->io[1] = node->out[0];
 	return 0;
@@ -303,7 +303,7 @@ static int batch_norm_calls(struct vtac_graph *g, const struct vtac_node *node,
 			    struct vtac_call *calls, unsigned int *n)
 {
 	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_BATCH_NORM_F32);
-	struct vtacpu_batch_norm_f32 *p = &c->p.batch_norm;
+	struct vtacpu_batch_norm_f32 *p = &c->p.batch_norm_f32;
 
 	(void)g;
 	around(node->in[0], 1, &p->n, &p->plane);
@@ -320,7 +320,7 @@ static int softmax_calls(struct vtac_graph *g, const struct vtac_node *node,
 			 struct vtac_call *calls, unsigned int *n)
 {
 	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_SOFTMAX_F32);
-	struct vtacpu_softmax_f32 *p = &c->p.softmax;
+	struct vtacpu_softmax_f32 *p = &c->p.softmax_f32;
 	const struct vtac_tensor *x = node->in[0];
 	int axis = node->attr.softmax.axis;
 
@@ -340,7 +340,7 @@ static int reduce_calls(struct vtac_graph *g, const struct vtac_node *node,
 			struct vtac_call *calls, unsigned int *n)
 {
 	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_REDUCE_F32);
-	struct vtacpu_reduce_f32 *p = &c->p.reduce;
+	struct vtacpu_reduce_f32 *p = &c->p.reduce_f32;
 	const struct vtac_tensor *x = node->in[0];
 
 	(void)g;

@@ -12,31 +12,9 @@
 #include "graph.h"
 #include "vtacpu.h"
 
-union vtac_params {
-	struct vtacpu_conv_f32 conv;
-	struct vtacpu_gemm_f32 gemm;
-	struct vtacpu_pool_f32 pool;
-	struct vtacpu_binary_f32 binary;
-	struct vtacpu_unary_f32 unary;
-	struct vtacpu_batch_norm_f32 batch_norm;
-	struct vtacpu_softmax_f32 softmax;
-	struct vtacpu_reduce_f32 reduce;
-	struct vtacpu_resize resize;
-	struct vtacpu_move move;
-	struct vtacpu_pad pad;
-	struct vtacpu_quantise quantise;
-	struct vtacpu_dequantise dequantise;
-	struct vtacpu_conv_i8 conv_i8;
-	struct vtacpu_gemm_i8 gemm_i8;
-	struct vtacpu_pool_i8 pool_i8;
-	struct vtacpu_binary_i8 binary_i8;
-	struct vtacpu_rescale_i8 rescale_i8;
-	struct vtacpu_pack pack;
-};
-
 struct vtac_call {
 	enum vtacpu_kernel kernel;
-	union vtac_params p;
+	union vtacpu_params p;
 	struct vtacpu_need need;	/* checked */
 	/* Operands; the last is the output. Constants may be in no graph: made for the call. */
 	const struct vtac_tensor *io[VTACPU_OPERANDS_MAX];

@@ -19,7 +19,7 @@
 
 struct part {
 	const struct vtac_call *call;
-	union vtac_params p;
+	union vtacpu_params p;
 	void *io[VTACPU_OPERANDS_MAX], *scratch;
 };
 
@@ -35,7 +35,7 @@ unsigned int vtac_threads(void)
 
 static const struct vtacpu_window *window_of(const struct vtac_call *call)
 {
-	return call->kernel == VTACPU_CONV_F32 ? &call->p.conv.win :
+	return call->kernel == VTACPU_CONV_F32 ? &call->p.conv_f32.win :
 	       call->kernel == VTACPU_CONV_I8 ? &call->p.conv_i8.win : NULL;
 }
 
@@ -71,7 +71,7 @@ static void narrow(struct part *part, uint32_t first, uint32_t end)
 		if (part->io[i])
 			part->io[i] = (char *)part->io[i] + need->bytes[i] / all * first;
 	if (part->call->kernel == VTACPU_CONV_F32)
-		part->p.conv.win.oc = end - first;
+		part->p.conv_f32.win.oc = end - first;
 	else
 		part->p.conv_i8.win.oc = end - first;
 }

@@ -12,34 +12,46 @@
 #define INSNS_MAX	(1u << 22)
 #define UOPS_MAX	(1u << 22)
 
-/* ---- the model ---- */
+/* ---- memory ---- */
 
-int lower_reserve(struct lowering *l, uint64_t bytes, uint64_t align, uint64_t *offset)
+int lower_reserve(struct lowering *l, struct vtac_segment *s, uint64_t bytes, uint64_t align,
+		  uint64_t *offset)
 {
-	struct vtac_program *p = l->p;
-	uint64_t at = (p->model_bytes + align - 1) / align * align, max = p->model_max;
-	uint8_t *model;
+	uint64_t at = (s->bytes + align - 1) / align * align, max = s->max;
+	uint8_t *data;
 
 	if (at + bytes > VTAIMAGE_SEGMENT_MAX)
 		return vtac_fail(l->g, l->node, "The program is larger than 1 GiB.");
 	while (max < at + bytes)
 		max = max ? max * 2 : 1u << 20;
-	if (max != p->model_max) {
-		model = realloc(p->model, max);
-		if (!model)
+	if (max != s->max) {
+		data = realloc(s->data, max);
+		if (!data)
 			return vtac_fail(l->g, l->node, "Out of memory.");
-		memset(model + p->model_max, 0, max - p->model_max);
-		p->model = model;
-		p->model_max = max;
+		memset(data + s->max, 0, max - s->max);
+		s->data = data;
+		s->max = max;
 	}
-	p->model_bytes = at + bytes;
+	s->bytes = at + bytes;
 	*offset = at;
 	return 0;
 }
 
-uint32_t lower_tensor(const struct lowering *l, const struct vtac_tensor *t)
+/* Make room for an item more in an array of @n, whose size is a power of two. */
+static int grow(struct lowering *l, void **items, unsigned int n, size_t size)
 {
-	(void)l;
+	void *more = *items;
+
+	if (!(n & (n - 1)))
+		more = realloc(*items, (n ? 2 * (size_t)n : 1) * size);
+	if (!more)
+		return vtac_fail(l->g, l->node, "Out of memory.");
+	*items = more;
+	return 0;
+}
+
+uint32_t lower_tensor(const struct vtac_tensor *t)
+{
 	return VTAIMAGE_ARENA + (uint32_t)t->offset;
 }
 
@@ -49,7 +61,7 @@ static int open_stream(struct lowering *l)
 {
 	uint64_t at = 0;
 
-	if (lower_reserve(l, 0, l->align, &at))
+	if (lower_reserve(l, &l->p->model, 0, l->align, &at))
 		return -1;
 	l->uops_at = at;
 	vtaops_begin(&l->b, &l->p->core, l->insns, INSNS_MAX, l->uops, UOPS_MAX,
@@ -57,19 +69,12 @@ static int open_stream(struct lowering *l)
 	return 0;
 }
 
-static int add_step(struct lowering *l, const struct vtac_step *step)
+static int add_step(struct lowering *l, const struct vtaimage_step *step)
 {
 	struct vtac_program *p = l->p;
 
-	if (p->n_steps == p->max_steps) {
-		unsigned int max = p->max_steps ? p->max_steps * 2 : 64;
-		struct vtac_step *steps = realloc(p->steps, max * sizeof(*steps));
-
-		if (!steps)
-			return vtac_fail(l->g, l->node, "Out of memory.");
-		p->steps = steps;
-		p->max_steps = max;
-	}
+	if (grow(l, (void **)&p->steps, p->n_steps, sizeof(*p->steps)))
+		return -1;
 	p->steps[p->n_steps++] = *step;
 	return 0;
 }
@@ -82,20 +87,23 @@ static int close_stream(struct lowering *l)
 	if (vtaops_finish(&l->b))
 		return vtac_fail(l->g, l->node, "The stream cannot be ended: %s.", l->b.why);
 	/* The place of the micro-ops is known to the stream: nothing is reserved between. */
-	if (lower_reserve(l, l->b.uops * sizeof(l->uops[0]), 4, &at))
+	if (lower_reserve(l, &p->model, l->b.uops * sizeof(l->uops[0]), 4, &at))
 		return -1;
-	memcpy(p->model + l->uops_at, l->uops, l->b.uops * sizeof(l->uops[0]));
-	if (lower_reserve(l, l->b.insns * sizeof(l->insns[0]), 16, &at))
+	memcpy(p->model.data + l->uops_at, l->uops, l->b.uops * sizeof(l->uops[0]));
+	if (lower_reserve(l, &p->model, l->b.insns * sizeof(l->insns[0]), 16, &at))
 		return -1;
-	memcpy(p->model + at, l->insns, l->b.insns * sizeof(l->insns[0]));
+	memcpy(p->model.data + at, l->insns, l->b.insns * sizeof(l->insns[0]));
+	if (grow(l, (void **)&p->streams, p->n_streams, sizeof(*p->streams)))
+		return -1;
+	p->streams[p->n_streams] = (struct vtaimage_stream) {
+		.insn_at = (uint32_t)at, .insn_count = (uint32_t)l->b.insns,
+		.cycles = l->b.cycles };
 	p->cycles += l->b.cycles;
-	p->regions++;
-	return add_step(l, &(struct vtac_step) {
-		.kind = VTAC_STEP_CARD, .insn_at = (uint32_t)at,
-		.insn_count = (uint32_t)l->b.insns, .cycles = l->b.cycles });
+	return add_step(l, &(struct vtaimage_step) {
+		.kind = VTAIMAGE_RUN, .stream = p->n_streams++ });
 }
 
-/* Nodes from @first on, as far as they are the card's: one stream. */
+/* Make one stream of the nodes of the card from @first on. */
 static int lower_region(struct lowering *l, unsigned int first, unsigned int *end)
 {
 	struct vtac_graph *g = l->g;
@@ -138,26 +146,35 @@ static uint32_t pattern_of(const struct vtaops_core *core, int32_t value)
 	return pattern;
 }
 
-/* What the card has of @to beside @from: of rows, the rest of each; else what is behind. */
+static struct vtaimage_place place_of(const struct vtac_tensor *t)
+{
+	return (struct vtaimage_place) {
+		.segment = t->device == VTAC_CARD ? VTAIMAGE_IN_ARENA : VTAIMAGE_IN_HOST,
+		.offset = (uint32_t)t->offset };
+}
+
+/* Fill the part of @to that the copy does not write: the tail of each row, or behind @from. */
 static int lower_fill(struct lowering *l, const struct vtac_node *node)
 {
 	const struct vtac_tensor *from = node->in[0], *to = node->out[0];
 	uint64_t skip = from->layout == VTAC_PIXELS ? 0 : vtac_tensor_bytes(l->p, from);
-
-	return add_step(l, &(struct vtac_step) {
-		.kind = VTAC_STEP_FILL, .node = node, .to = to, .skip = (uint32_t)skip,
+	struct vtaimage_step step = {
+		.kind = VTAIMAGE_FILL, .dst = place_of(to),
 		.bytes = (uint32_t)(vtac_tensor_bytes(l->p, to) - skip),
-		.pattern = pattern_of(&l->p->core, (int32_t)node->attr.pad.value) });
+		.pattern = pattern_of(&l->p->core, (int32_t)node->attr.pad.value) };
+
+	step.dst.offset += (uint32_t)skip;
+	return add_step(l, &step);
 }
 
-/* Between the memories: a copy by the card. */
+/* Copy between the memories, by the card. */
 static int lower_transfer(struct lowering *l, const struct vtac_node *node)
 {
 	const struct vtac_tensor *from = node->in[0], *to = node->out[0];
 	const struct vtac_tensor *host = from->device == VTAC_CPU ? from : to;
 	struct vtac_packed s = vtac_packed_shape(host);
-	struct vtac_step step = {
-		.kind = VTAC_STEP_COPY, .node = node, .from = from, .to = to,
+	struct vtaimage_step step = {
+		.kind = VTAIMAGE_COPY, .dst = place_of(to), .src = place_of(from),
 		.bytes = (uint32_t)vtac_tensor_bytes(l->p, host) };
 
 	if (host->layout == VTAC_PIXELS && step.bytes > s.c) {
@@ -167,6 +184,48 @@ static int lower_transfer(struct lowering *l, const struct vtac_node *node)
 	}
 	if (node->attr.pad.after[1] && lower_fill(l, node))
 		return -1;
+	return add_step(l, &step);
+}
+
+/* Place a constant of the CPU, once. */
+static int lower_const(struct lowering *l, const struct vtac_tensor *t,
+		       struct vtaimage_place *place)
+{
+	uint64_t at = 0, bytes = (uint64_t)vtac_bytes(t);
+
+	place->segment = VTAIMAGE_IN_CONSTS;
+	for (unsigned int i = 0; i < l->n_consts; i++)
+		if (l->consts[i].data == t->data) {
+			place->offset = l->consts[i].offset;
+			return 0;
+		}
+	if (lower_reserve(l, &l->p->consts, bytes, VTAIMAGE_HOST_ALIGN, &at) ||
+	    grow(l, (void **)&l->consts, l->n_consts, sizeof(*l->consts)))
+		return -1;
+	if (bytes)
+		memcpy(l->p->consts.data + at, t->data, bytes);
+	place->offset = (uint32_t)at;
+	l->consts[l->n_consts++] = (struct lowered_const) { t->data, place->offset };
+	return 0;
+}
+
+static int lower_call(struct lowering *l, const struct vtac_call *c)
+{
+	struct vtaimage_step step = { .kind = VTAIMAGE_CPU, .kernel = c->kernel };
+	struct vtac_program *p = l->p;
+
+	memcpy(&step.params, &c->p, vtacpu_params_bytes(c->kernel));
+	if (c->need.scratch) {
+		step.scratch = (uint32_t)l->scratch_at;
+		if (p->host_bytes < l->scratch_at + c->need.scratch)
+			p->host_bytes = l->scratch_at + c->need.scratch;
+	}
+	for (unsigned int i = 0; i < c->need.operands; i++) {
+		if (c->io[i] && !c->io[i]->data)
+			step.io[i] = place_of(c->io[i]);
+		else if (c->io[i] && lower_const(l, c->io[i], &step.io[i]))
+			return -1;
+	}
 	return add_step(l, &step);
 }
 
@@ -202,8 +261,7 @@ static int lower_copy(struct lowering *l, const struct vtac_node *node)
 	c->io[1] = node->out[0];
 	if (vtacpu_need(c->kernel, &c->p, &c->need))
 		return vtac_fail(l->g, node, "It cannot be packed: %s.", c->need.why);
-	return add_step(l, &(struct vtac_step) {
-		.kind = VTAC_STEP_CPU, .node = node, .call = c });
+	return lower_call(l, c);
 }
 
 static int lower_cpu(struct lowering *l, struct vtac_node *node)
@@ -221,12 +279,9 @@ static int lower_cpu(struct lowering *l, struct vtac_node *node)
 				 vtac_op_name(node->op));
 	if (vtac_calls(l->g, node, &calls, &n))
 		return -1;
-	for (unsigned int i = 0; i < n; i++) {
-		struct vtac_step step = { .kind = VTAC_STEP_CPU, .node = node, .call = &calls[i] };
-
-		if (add_step(l, &step))
+	for (unsigned int i = 0; i < n; i++)
+		if (lower_call(l, &calls[i]))
 			return -1;
-	}
 	return 0;
 }
 
@@ -269,18 +324,6 @@ static int alias_all(struct vtac_program *p)
 	return 0;
 }
 
-/* The kernels' scratch memory is the same for all steps. */
-static void place_scratch(struct vtac_program *p)
-{
-	uint64_t most = 0;
-
-	for (unsigned int i = 0; i < p->n_steps; i++)
-		if (p->steps[i].kind == VTAC_STEP_CPU && p->steps[i].call->need.scratch > most)
-			most = p->steps[i].call->need.scratch;
-	p->scratch_at = (p->host_bytes + 63) / 64 * 64;
-	p->host_bytes = p->scratch_at + most;
-}
-
 int vtac_lower(struct vtac_graph *g, const struct vtac_options *opt, struct vtac_program *p)
 {
 	struct lowering l = { .g = g, .opt = opt, .p = p };
@@ -291,6 +334,9 @@ int vtac_lower(struct vtac_graph *g, const struct vtac_options *opt, struct vtac
 	l.align = opt->core.acc_bytes > l.align ? opt->core.acc_bytes : l.align;
 	if (alias_all(p) || vtac_memory_plan(p, opt))
 		return -1;
+	p->host_bytes = (p->host_bytes + VTAIMAGE_HOST_ALIGN - 1) / VTAIMAGE_HOST_ALIGN *
+		VTAIMAGE_HOST_ALIGN;
+	l.scratch_at = p->host_bytes;
 	l.constants = vtac_alloc(g, g->n_nodes + 1u, sizeof(l.constants[0]));
 	l.insns = malloc(INSNS_MAX * sizeof(l.insns[0]));
 	l.uops = malloc(UOPS_MAX * sizeof(l.uops[0]));
@@ -300,17 +346,17 @@ int vtac_lower(struct vtac_graph *g, const struct vtac_options *opt, struct vtac
 		err = lower_all(&l);
 	free(l.insns);
 	free(l.uops);
+	free(l.consts);
 	if (err)
 		vtac_program_free(p);
-	else
-		place_scratch(p);
 	return err;
 }
 
 void vtac_program_free(struct vtac_program *p)
 {
-	free(p->model);
+	free(p->model.data);
+	free(p->consts.data);
+	free(p->streams);
 	free(p->steps);
-	p->model = NULL;
-	p->steps = NULL;
+	*p = (struct vtac_program) { .graph = p->graph };
 }

@@ -22,12 +22,19 @@ struct lowering {
 	uint64_t uops_at, align;
 	struct lowered *constants;	/* by node id */
 	uint32_t identity;		/* device address, 0: not made yet */
+	struct lowered_const {
+		const void *data;
+		uint32_t offset;
+	} *consts;			/* of the CPU, in the program's consts */
+	unsigned int n_consts;
+	uint64_t scratch_at;		/* in host; the same for all steps */
 };
 
-/* Room in the model: grows p->model, so that pointers into it change. */
-int lower_reserve(struct lowering *l, uint64_t bytes, uint64_t align, uint64_t *offset);
+/* Reserve @bytes of @s, the model or the consts. It grows: pointers into it change. */
+int lower_reserve(struct lowering *l, struct vtac_segment *s, uint64_t bytes, uint64_t align,
+		  uint64_t *offset);
 /* The device address of a tensor on the card. */
-uint32_t lower_tensor(const struct lowering *l, const struct vtac_tensor *t);
+uint32_t lower_tensor(const struct vtac_tensor *t);
 
 /* Are two shapes' values in the same order when packed? */
 bool lower_same_place(const struct vtac_tensor *a, const struct vtac_tensor *b);

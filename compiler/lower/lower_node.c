@@ -37,19 +37,19 @@ static int pack_weights(struct lowering *l, const struct vtac_node *node)
 
 	if (!bytes)
 		return vtac_fail(l->g, node, "Its weights are too large for a card.");
-	if (lower_reserve(l, bytes, l->align, &at))
+	if (lower_reserve(l, &l->p->model, bytes, l->align, &at))
 		return -1;
 	if (groups > 1)
-		vtaops_pack_wgt_groups(core, l->p->model + at, w->data, o, i, kh, kw, groups);
+		vtaops_pack_wgt_groups(core, l->p->model.data + at, w->data, o, i, kh, kw, groups);
 	else
-		vtaops_pack_wgt(core, l->p->model + at, w->data, o, i, kh, kw);
+		vtaops_pack_wgt(core, l->p->model.data + at, w->data, o, i, kh, kw);
 	constants_of(l, node)->wgt = VTAIMAGE_MODEL + (uint32_t)at;
 	l->p->weight_bytes += bytes;
 	if (!is_depthwise(node))
 		return 0;
-	if (lower_reserve(l, vtaops_depthwise_bytes(core, o, kh, kw), l->align, &at))
+	if (lower_reserve(l, &l->p->model, vtaops_depthwise_bytes(core, o, kh, kw), l->align, &at))
 		return -1;
-	vtaops_pack_depthwise(core, l->p->model + at, w->data, o, kh, kw);
+	vtaops_pack_depthwise(core, l->p->model.data + at, w->data, o, kh, kw);
 	constants_of(l, node)->depthwise = VTAIMAGE_MODEL + (uint32_t)at;
 	return 0;
 }
@@ -59,9 +59,9 @@ static int pack_vector(struct lowering *l, const int32_t *v, uint32_t channels, 
 	const struct vtaops_core *core = &l->p->core;
 	uint64_t at;
 
-	if (lower_reserve(l, vtaops_bias_bytes(core, channels), l->align, &at))
+	if (lower_reserve(l, &l->p->model, vtaops_bias_bytes(core, channels), l->align, &at))
 		return -1;
-	vtaops_pack_bias(core, l->p->model + at, v, channels);
+	vtaops_pack_bias(core, l->p->model.data + at, v, channels);
 	*addr = VTAIMAGE_MODEL + (uint32_t)at;
 	return 0;
 }
@@ -105,9 +105,9 @@ static int pack_identity(struct lowering *l)
 
 	if (l->p->core.log_inp_width == 3 || l->identity)
 		return 0;
-	if (lower_reserve(l, l->p->core.wgt_bytes, l->align, &at))
+	if (lower_reserve(l, &l->p->model, l->p->core.wgt_bytes, l->align, &at))
 		return -1;
-	vtaops_pack_identity(&l->p->core, l->p->model + at);
+	vtaops_pack_identity(&l->p->core, l->p->model.data + at);
 	l->identity = VTAIMAGE_MODEL + (uint32_t)at;
 	return 0;
 }
@@ -122,10 +122,10 @@ static int pack_copies(struct lowering *l, const struct vtac_node *node)
 	int8_t *ones = vtac_alloc(l->g, (uint64_t)x.c * kh * kw, 1);
 	uint64_t at;
 
-	if (!ones || lower_reserve(l, bytes, l->align, &at))
+	if (!ones || lower_reserve(l, &l->p->model, bytes, l->align, &at))
 		return -1;
 	memset(ones, 1, (size_t)x.c * kh * kw);
-	vtaops_pack_wgt_groups(core, l->p->model + at, ones, x.c, x.c, kh, kw, x.c);
+	vtaops_pack_wgt_groups(core, l->p->model.data + at, ones, x.c, x.c, kh, kw, x.c);
 	constants_of(l, node)->wgt = VTAIMAGE_MODEL + (uint32_t)at;
 	return 0;
 }
@@ -187,9 +187,9 @@ static int lower_conv(struct lowering *l, const struct vtac_node *node)
 	const struct vtac_tensor *res = node->n_in > 3 ? node->in[3] : NULL;
 	const struct lowered *c = constants_of(l, node);
 	struct vtaops_conv2d op = {
-		.inp = lower_tensor(l, node->in[0]), .wgt = c->wgt,
-		.out = lower_tensor(l, node->out[0]),
-		.res = res ? lower_tensor(l, res) : 0, .res_shift = node->post.res_shift,
+		.inp = lower_tensor(node->in[0]), .wgt = c->wgt,
+		.out = lower_tensor(node->out[0]),
+		.res = res ? lower_tensor(res) : 0, .res_shift = node->post.res_shift,
 		.res_muls = c->res_muls, .n = x.n, .in = x.c, .h = x.h, .w = x.w,
 		.units = (uint32_t)node->out[0]->dims[1],
 		.kh = (uint32_t)w->kernel[0], .kw = (uint32_t)w->kernel[1],
@@ -219,8 +219,8 @@ static int lower_gemm(struct lowering *l, const struct vtac_node *node)
 	const struct vtac_tensor *res = node->n_in > 3 ? node->in[3] : NULL;
 
 	return vtaops_dense(&l->b, &(struct vtaops_dense) {
-		.inp = lower_tensor(l, x), .wgt = constants_of(l, node)->wgt,
-		.out = lower_tensor(l, node->out[0]), .res = res ? lower_tensor(l, res) : 0,
+		.inp = lower_tensor(x), .wgt = constants_of(l, node)->wgt,
+		.out = lower_tensor(node->out[0]), .res = res ? lower_tensor(res) : 0,
 		.res_shift = node->post.res_shift, .n = (uint32_t)x->dims[0],
 		.in = (uint32_t)w->dims[1], .units = (uint32_t)w->dims[0],
 		.post = post_of(l, node) });
@@ -240,7 +240,7 @@ static int lower_pool(struct lowering *l, const struct vtac_node *node)
 	struct vtac_packed x = vtac_packed_shape(node->in[0]);
 	const struct vtac_window *w = &node->attr.pool;
 	struct vtaops_window op = {
-		.inp = lower_tensor(l, node->in[0]), .out = lower_tensor(l, node->out[0]),
+		.inp = lower_tensor(node->in[0]), .out = lower_tensor(node->out[0]),
 		.identity = l->identity, .n = x.n, .c = x.c, .h = x.h, .w = x.w,
 		.kh = (uint32_t)w->kernel[0], .kw = (uint32_t)w->kernel[1],
 		.stride_h = (uint32_t)w->stride[0], .stride_w = (uint32_t)w->stride[1],
@@ -279,7 +279,7 @@ static void swap_operands(struct vtaops_eltwise *op)
 static int lower_eltwise(struct lowering *l, const struct vtac_node *node)
 {
 	struct vtaops_eltwise op = {
-		.a = lower_tensor(l, node->in[0]), .out = lower_tensor(l, node->out[0]),
+		.a = lower_tensor(node->in[0]), .out = lower_tensor(node->out[0]),
 		.identity = l->identity, .elements = elements_of(l, node->out[0]),
 		.a_shift = node->post.a_shift, .b_shift = node->post.b_shift,
 		.offset = node->post.offset,
@@ -288,7 +288,7 @@ static int lower_eltwise(struct lowering *l, const struct vtac_node *node)
 
 	if (node->op == VTAC_CLIP)
 		return vtaops_requantise(&l->b, &op);
-	op.b = lower_tensor(l, node->in[1]);
+	op.b = lower_tensor(node->in[1]);
 	if (vtac_is_channel_operand(node, 0))
 		swap_operands(&op);
 	if (vtac_is_channel_operand(node, 0) || vtac_is_channel_operand(node, 1))
@@ -333,8 +333,8 @@ static int lower_concat(struct lowering *l, const struct vtac_node *node)
 			continue;
 		}
 		for (uint32_t k = 0; k < images; k++)
-			if (copy_elements(l, lower_tensor(l, x) + k * each * core->inp_bytes,
-					  lower_tensor(l, node->out[0]) +
+			if (copy_elements(l, lower_tensor(x) + k * each * core->inp_bytes,
+					  lower_tensor(node->out[0]) +
 					  (k * whole + at) * core->inp_bytes, each))
 				return -1;
 		at += each;
@@ -348,8 +348,8 @@ static int lower_resize(struct lowering *l, const struct vtac_node *node)
 	uint32_t kh = y.h / x.h, kw = y.w / x.w;
 
 	return vtaops_conv2d(&l->b, &(struct vtaops_conv2d) {
-		.inp = lower_tensor(l, node->in[0]), .wgt = constants_of(l, node)->wgt,
-		.out = lower_tensor(l, node->out[0]), .n = x.n, .in = x.c, .h = x.h, .w = x.w,
+		.inp = lower_tensor(node->in[0]), .wgt = constants_of(l, node)->wgt,
+		.out = lower_tensor(node->out[0]), .n = x.n, .in = x.c, .h = x.h, .w = x.w,
 		.units = x.c, .kh = kh, .kw = kw, .stride_h = kh, .stride_w = kw,
 		.groups = x.c, .transposed = 1, .post = post_of(l, node) });
 }

@@ -3,9 +3,10 @@
  * program.h - a quantised graph as a program: streams for the card, calls for the CPU
  *
  * Memory, all planned here:
- *	model	what does not change and the card reads: streams, micro-ops, weights
- *	card	what the card computes, packed as vtaops.h says
- *	host	what the CPU computes and packs, and its kernels' scratch memory
+ *	model	constants of the card: streams, micro-ops, weights
+ *	consts	constants of the CPU
+ *	card	tensors of the card, packed as vtaops.h says
+ *	host	tensors of the CPU, packed ones too, and behind them scratch memory of its kernels
  * Addresses in streams are VTAIMAGE_MODEL and VTAIMAGE_ARENA + offset (vtaimage.h).
  */
 #ifndef VTAC_PROGRAM_H
@@ -15,7 +16,7 @@
 #include "ir/options.h"
 #include "vtaimage.h"
 
-/* One thing that lives from step @first to step @last, at an offset that plan finds. */
+/* A block of memory that lives from step @first to step @last, at an offset that the plan finds. */
 struct vtac_live_range {
 	uint64_t bytes, offset;
 	unsigned int first, last;
@@ -28,35 +29,23 @@ struct vtac_live_range {
 int vtac_plan_ranges(struct vtac_graph *g, struct vtac_live_range *blocks, unsigned int n,
 		     uint64_t align, uint64_t *total, uint64_t *bound);
 
-enum vtac_step_kind { VTAC_STEP_CARD, VTAC_STEP_CPU, VTAC_STEP_COPY, VTAC_STEP_FILL };
-
-struct vtac_step {
-	enum vtac_step_kind kind;
-	/* CARD: a stream in the model */
-	uint32_t insn_at, insn_count;	/* offset, instructions */
-	uint64_t cycles;
-	const struct vtac_node *node;		/* CPU, COPY, FILL */
-	const struct vtac_call *call;		/* CPU */
-	/* COPY: of what is packed, between host and card */
-	const struct vtac_tensor *from, *to;
-	uint32_t bytes, rows, pitch;	/* as struct vtaimage_step has them */
-	/* FILL: @bytes from @skip on of @to's memory */
-	uint32_t skip, pattern;
+/* Memory that grows; @max bytes are allocated. */
+struct vtac_segment {
+	uint8_t *data;
+	uint64_t bytes, max;
 };
 
 struct vtac_program {
 	struct vtac_graph *graph;
 	struct vtaops_core core;
-	uint8_t *model;
-	uint64_t model_bytes, model_max;
+	struct vtac_segment model, consts;
 	uint64_t card_bytes, card_bound;	/* the arena, and the least that it could be */
 	uint64_t host_bytes, host_bound;
-	uint64_t scratch_at;			/* of the CPU's kernels, at the end of host */
 	uint64_t weight_bytes;
-	struct vtac_step *steps;
-	unsigned int n_steps, max_steps;
+	struct vtaimage_stream *streams;	/* one of each region of the card */
+	struct vtaimage_step *steps;
+	unsigned int n_streams, n_steps;
 	uint64_t cycles;
-	unsigned int regions;
 };
 
 /*
@@ -70,7 +59,9 @@ bool vtac_is_channel_operand(const struct vtac_node *node, unsigned int i);
 
 /* Offsets of all tensors (vtac_tensor.offset): memory_plan.c. */
 int vtac_memory_plan(struct vtac_program *p, const struct vtac_options *opt);
-/* The whole of it; free with the graph, but for vtac_program_free(). */
+/*
+ * Lower a scheduled graph. The program uses the graph; vtac_program_free() frees the rest of it.
+ */
 int vtac_lower(struct vtac_graph *g, const struct vtac_options *opt, struct vtac_program *p);
 void vtac_program_free(struct vtac_program *p);
 

@@ -9,114 +9,8 @@ struct making {
 	const struct vtac_program *p;
 	const struct vtac_image_options *opt;
 	struct vtaimage_source src;
-	struct vtaimage_stream *streams;
-	struct vtaimage_step *steps;
 	struct vtaimage_tensor *tensors;
-	uint8_t *consts;
-	uint64_t consts_bytes, consts_max;
-	const void **placed;		/* constants' data, and where they are */
-	uint32_t *places;
-	unsigned int n_placed;
 };
-
-/* ---- constants ---- */
-
-static int add_const(struct making *m, const struct vtac_tensor *t, uint32_t *offset)
-{
-	uint64_t at = (m->consts_bytes + 63) / 64 * 64, bytes = (uint64_t)vtac_bytes(t);
-
-	for (unsigned int i = 0; i < m->n_placed; i++)
-		if (m->placed[i] == t->data) {
-			*offset = m->places[i];
-			return 0;
-		}
-	if (at + bytes > VTAIMAGE_SEGMENT_MAX)
-		return vtac_fail(m->p->graph, NULL, "Constants of the CPU take more than 1 GiB.");
-	if (at + bytes > m->consts_max) {
-		uint64_t max = 2 * (at + bytes);
-		uint8_t *more = realloc(m->consts, max);
-
-		if (!more)
-			return vtac_fail(m->p->graph, NULL, "Out of memory.");
-		memset(more + m->consts_max, 0, max - m->consts_max);
-		m->consts = more;
-		m->consts_max = max;
-	}
-	if (bytes)
-		memcpy(m->consts + at, t->data, bytes);
-	m->consts_bytes = at + bytes;
-	m->placed[m->n_placed] = t->data;
-	m->places[m->n_placed++] = (uint32_t)at;
-	*offset = (uint32_t)at;
-	return 0;
-}
-
-/* ---- steps ---- */
-
-static struct vtaimage_place place_of(const struct vtac_tensor *t)
-{
-	return (struct vtaimage_place) {
-		.segment = t->device == VTAC_CARD ? VTAIMAGE_IN_ARENA : VTAIMAGE_IN_HOST,
-		.offset = (uint32_t)t->offset };
-}
-
-static int add_cpu(struct making *m, const struct vtac_step *from, struct vtaimage_step *s)
-{
-	const struct vtac_call *c = from->call;
-
-	s->kind = VTAIMAGE_CPU;
-	s->kernel = c->kernel;
-	memcpy(&s->params, &c->p, vtacpu_params_bytes(c->kernel));
-	s->scratch = c->need.scratch ? (uint32_t)m->p->scratch_at : 0;
-	for (unsigned int i = 0; i < c->need.operands; i++) {
-		if (!c->io[i])
-			continue;
-		if (!c->io[i]->data) {
-			s->io[i] = place_of(c->io[i]);
-			continue;
-		}
-		s->io[i].segment = VTAIMAGE_IN_CONSTS;
-		if (add_const(m, c->io[i], &s->io[i].offset))
-			return -1;
-	}
-	return 0;
-}
-
-static int add_steps(struct making *m)
-{
-	const struct vtac_program *p = m->p;
-	uint32_t streams = 0;
-
-	for (unsigned int i = 0; i < p->n_steps; i++) {
-		const struct vtac_step *from = &p->steps[i];
-		struct vtaimage_step *s = &m->steps[i];
-
-		if (from->kind == VTAC_STEP_CPU && add_cpu(m, from, s))
-			return -1;
-		if (from->kind == VTAC_STEP_COPY)
-			*s = (struct vtaimage_step) {
-				.kind = VTAIMAGE_COPY, .dst = place_of(from->to),
-				.src = place_of(from->from), .bytes = from->bytes,
-				.rows = from->rows, .pitch = from->pitch };
-		if (from->kind == VTAC_STEP_FILL) {
-			*s = (struct vtaimage_step) {
-				.kind = VTAIMAGE_FILL, .dst = place_of(from->to),
-				.bytes = from->bytes, .pattern = from->pattern };
-			s->dst.offset += from->skip;
-		}
-		if (from->kind != VTAC_STEP_CARD)
-			continue;
-		m->streams[streams] = (struct vtaimage_stream) {
-			.insn_at = from->insn_at, .insn_count = from->insn_count,
-			.cycles = from->cycles };
-		*s = (struct vtaimage_step) { .kind = VTAIMAGE_RUN, .stream = streams++ };
-	}
-	m->src.stream_count = streams;
-	m->src.step_count = p->n_steps;
-	return 0;
-}
-
-/* ---- tensors ---- */
 
 /* Printable ASCII without blank and '='. */
 static void set_name(char name[VTAIMAGE_NAME_MAX], const char *from)
@@ -200,38 +94,26 @@ static int add_tensors(struct making *m)
 	return 0;
 }
 
-/* ---- the whole ---- */
-
-static int make(struct making *m)
+static int fill_source(struct making *m)
 {
 	const struct vtac_program *p = m->p;
 
-	m->streams = calloc(p->n_steps + 1u, sizeof(*m->streams));
-	m->steps = calloc(p->n_steps + 1u, sizeof(*m->steps));
 	m->tensors = calloc(VTAIMAGE_TENSORS_MAX, sizeof(*m->tensors));
-	m->placed = calloc(p->n_steps * (size_t)VTACPU_OPERANDS_MAX + 1, sizeof(*m->placed));
-	m->places = calloc(p->n_steps * (size_t)VTACPU_OPERANDS_MAX + 1, sizeof(*m->places));
-	if (!m->streams || !m->steps || !m->tensors || !m->placed || !m->places)
+	if (!m->tensors)
 		return vtac_fail(p->graph, NULL, "Out of memory.");
-	if (add_steps(m) || add_tensors(m))
-		return -1;
-	m->src.core = &p->core;
-	m->src.model = p->model;
-	m->src.model_bytes = (uint32_t)p->model_bytes;
-	m->src.arena_bytes = (uint32_t)p->card_bytes;
-	m->src.consts = m->consts;
-	m->src.consts_bytes = (uint32_t)m->consts_bytes;
-	m->src.host_bytes = (uint32_t)p->host_bytes;
-	m->src.streams = m->streams;
-	m->src.steps = m->steps;
-	m->src.tensors = m->tensors;
+	m->src = (struct vtaimage_source) {
+		.core = &p->core, .model = p->model.data, .model_bytes = (uint32_t)p->model.bytes,
+		.arena_bytes = (uint32_t)p->card_bytes, .consts = p->consts.data,
+		.consts_bytes = (uint32_t)p->consts.bytes, .host_bytes = (uint32_t)p->host_bytes,
+		.streams = p->streams, .stream_count = p->n_streams, .steps = p->steps,
+		.step_count = p->n_steps, .tensors = m->tensors,
+		.preprocess = m->opt->preprocess, .preprocess_count = m->opt->preprocess_count,
+	};
 	for (unsigned int i = 0; i < VTAIMAGE_TEXTS; i++)
 		if (m->opt->text[i])
 			m->src.text[i] = (struct vtaimage_chars) {
 				m->opt->text[i], (uint32_t)strlen(m->opt->text[i]) };
-	m->src.preprocess = m->opt->preprocess;
-	m->src.preprocess_count = m->opt->preprocess_count;
-	return 0;
+	return add_tensors(m);
 }
 
 int vtac_image(const struct vtac_program *p, const struct vtac_image_options *opt,
@@ -244,9 +126,9 @@ int vtac_image(const struct vtac_program *p, const struct vtac_image_options *op
 
 	*image = NULL;
 	set_name(name, opt->name ? opt->name : p->graph->name);
-	m.src.name = name;
-	if (make(&m))
+	if (fill_source(&m))
 		goto out;
+	m.src.name = name;
 	*size = vtaimage_size(&m.src);
 	*image = *size ? calloc(1, *size) : NULL;
 	if (*size && !*image)
@@ -261,11 +143,6 @@ out:
 		free(*image);
 		*image = NULL;
 	}
-	free(m.streams);
-	free(m.steps);
 	free(m.tensors);
-	free(m.consts);
-	free(m.placed);
-	free(m.places);
 	return err;
 }

@@ -282,7 +282,7 @@ static double one_core(struct bench *bench, const struct model *m, unsigned int 
 	json_num(to, "one_by_one_launches", l.launches);
 	json_num(to, "one_by_one_cycles", (double)l.cycles);
 	json_num(to, "one_by_one_images_per_second", 1 / l.seconds);
-	if (!which && p.regions == 1)
+	if (!which && p.n_streams == 1)
 		bench_target(bench, "bytes over PCIe for a value", (double)n.copied / (double)ends,
 			     AT_MOST, 1);
 	native_fini(&n);

@@ -13,8 +13,8 @@ static uint8_t *find(struct native *n, uint32_t addr, size_t len, bool write)
 	if (addr >= VTAIMAGE_ARENA && addr - VTAIMAGE_ARENA + len <= p->card_bytes)
 		return n->card + (addr - VTAIMAGE_ARENA);
 	if (!write && addr >= VTAIMAGE_MODEL && addr < VTAIMAGE_ARENA &&
-	    addr - VTAIMAGE_MODEL + len <= p->model_bytes)
-		return p->model + (addr - VTAIMAGE_MODEL);
+	    addr - VTAIMAGE_MODEL + len <= p->model.bytes)
+		return p->model.data + (addr - VTAIMAGE_MODEL);
 	return NULL;
 }
 
@@ -90,41 +90,54 @@ void *native_at(const struct native *n, const struct vtac_tensor *t)
 	return (t->device == VTAC_CARD ? n->card : n->host) + t->offset;
 }
 
-static int run_card(struct native *n, const struct vtac_step *step)
+static uint8_t *at_place(const struct native *n, const struct vtaimage_place *place)
+{
+	switch (place->segment) {
+	case VTAIMAGE_IN_ARENA:
+		return n->card + place->offset;
+	case VTAIMAGE_IN_HOST:
+		return n->host + place->offset;
+	case VTAIMAGE_IN_CONSTS:
+		return n->p->consts.data + place->offset;
+	default:
+		return NULL;
+	}
+}
+
+static int run_stream(struct native *n, const struct vtaimage_stream *stream)
 {
 	struct core_stats stats;
 	struct core_fault fault;
 
-	if (core_run(n->model, &mem_ops, n, VTAIMAGE_MODEL + step->insn_at, step->insn_count, 0,
+	if (core_run(n->model, &mem_ops, n, VTAIMAGE_MODEL + stream->insn_at, stream->insn_count, 0,
 		     &stats, &fault) != CORE_DONE) {
 		snprintf(n->why, sizeof(n->why), "fault %d at instruction %u of %u, address %#x",
-			 fault.reason, fault.insn_index, step->insn_count, fault.addr);
+			 fault.reason, fault.insn_index, stream->insn_count, fault.addr);
 		return -1;
 	}
 	n->cycles += stats.cycles;
 	n->doorbells++;
-	if (stats.cycles == step->cycles)
+	if (stats.cycles == stream->cycles)
 		return 0;
 	snprintf(n->why, sizeof(n->why), "the stream takes %llu cycles, the compiler said %llu",
-		 (unsigned long long)stats.cycles, (unsigned long long)step->cycles);
+		 (unsigned long long)stats.cycles, (unsigned long long)stream->cycles);
 	return -1;
 }
 
-static void run_cpu(struct native *n, const struct vtac_call *c)
+static void run_cpu(struct native *n, const struct vtaimage_step *s)
 {
-	void *io[VTACPU_OPERANDS_MAX] = { NULL };
+	void *io[VTACPU_OPERANDS_MAX];
 
-	for (unsigned int i = 0; i < c->need.operands; i++)
-		if (c->io[i])
-			io[i] = native_at(n, c->io[i]);
-	vtacpu_run(c->kernel, &c->p, io, n->host + n->p->scratch_at);
+	for (unsigned int i = 0; i < VTACPU_OPERANDS_MAX; i++)
+		io[i] = at_place(n, &s->io[i]);
+	vtacpu_run(s->kernel, &s->params, io, n->host + s->scratch);
 }
 
-static void run_copy(struct native *n, const struct vtac_step *s)
+static void run_copy(struct native *n, const struct vtaimage_step *s)
 {
-	const uint8_t *from = native_at(n, s->from);
-	uint8_t *to = native_at(n, s->to);
-	bool there = s->to->device == VTAC_CARD;
+	const uint8_t *from = at_place(n, &s->src);
+	uint8_t *to = at_place(n, &s->dst);
+	bool there = s->dst.segment == VTAIMAGE_IN_ARENA;
 
 	for (uint32_t i = 0; i < (s->rows ? s->rows : 1); i++) {
 		memcpy(to, from, s->bytes);
@@ -134,9 +147,9 @@ static void run_copy(struct native *n, const struct vtac_step *s)
 	}
 }
 
-static void run_fill(struct native *n, const struct vtac_step *s)
+static void run_fill(struct native *n, const struct vtaimage_step *s)
 {
-	uint8_t *to = (uint8_t *)native_at(n, s->to) + s->skip;
+	uint8_t *to = at_place(n, &s->dst);
 
 	for (uint32_t i = 0; i < s->bytes; i++)
 		to[i] = (uint8_t)(s->pattern >> i % 4 * 8);
@@ -156,15 +169,15 @@ int native_run(struct native *n, const struct vtac_interp *io)
 			return -1;
 	}
 	for (unsigned int i = 0; i < p->n_steps; i++) {
-		const struct vtac_step *s = &p->steps[i];
+		const struct vtaimage_step *s = &p->steps[i];
 
-		if (s->kind == VTAC_STEP_CPU)
-			run_cpu(n, s->call);
-		else if (s->kind == VTAC_STEP_COPY)
+		if (s->kind == VTAIMAGE_CPU)
+			run_cpu(n, s);
+		else if (s->kind == VTAIMAGE_COPY)
 			run_copy(n, s);
-		else if (s->kind == VTAC_STEP_FILL)
+		else if (s->kind == VTAIMAGE_FILL)
 			run_fill(n, s);
-		else if (run_card(n, s))
+		else if (run_stream(n, &p->streams[s->stream]))
 			return -1;
 	}
 	return 0;

@@ -86,7 +86,7 @@ static struct vtac_graph *padded(int64_t n, int64_t c)
 	return g;
 }
 
-static unsigned int steps(const struct vtac_program *p, enum vtac_step_kind kind)
+static unsigned int steps(const struct vtac_program *p, enum vtaimage_step_kind kind)
 {
 	unsigned int n = 0;
 
@@ -120,9 +120,9 @@ static uint64_t crossing(const struct core_config *cfg, int64_t n, int64_t c,
 		fail_msg("%s", native.why);
 	assert_memory_equal(native_at(&native, g->outputs[0]), run.wanted,
 			    vtac_bytes(g->outputs[0]));
-	assert_int_equal(p.regions, 1);
+	assert_int_equal(p.n_streams, 1);
 	assert_int_equal(native.doorbells, 1);
-	assert_int_equal(steps(&p, VTAC_STEP_FILL), fills);
+	assert_int_equal(steps(&p, VTAIMAGE_FILL), fills);
 	copied = native.copied;
 	native_fini(&native);
 	vtac_program_free(&p);
