@@ -111,12 +111,12 @@ static int conv_calls(struct vtac_graph *g, const struct vtac_node *node, struct
 	return c->io[1] ? 0 : -1;
 }
 
-struct vtacpu_pool kernel_pool(const struct vtac_node *node)
+struct vtacpu_pool_window kernel_pool(const struct vtac_node *node)
 {
 	const struct vtac_tensor *x = node->in[0], *y = node->out[0];
 	const struct vtac_window *w = &node->attr.pool;
 
-	return (struct vtacpu_pool){
+	return (struct vtacpu_pool_window){
 		.kind = node->op == VTAC_MAX_POOL ? VTACPU_POOL_MAX :
 			w->count_pad ? VTACPU_POOL_AVG_PAD : VTACPU_POOL_AVG,
 		.n = (uint32_t)x->dims[0], .c = (uint32_t)x->dims[1],
@@ -133,11 +133,11 @@ struct vtacpu_pool kernel_pool(const struct vtac_node *node)
 static int pool_calls(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
 		      unsigned int *n)
 {
-	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_POOL_F32);
+	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_POOL_WINDOW_F32);
 
 	(void)g;
-	c->p.pool_f32.pool = kernel_pool(node);
-	c->p.pool_f32.act = kernel_act(node);
+	c->p.pool_window_f32.pool = kernel_pool(node);
+	c->p.pool_window_f32.act = kernel_act(node);
 	c->io[0] = node->in[0];
 	c->io[1] = node->out[0];
 	return 0;

@@ -15,7 +15,7 @@ const struct vtac_tensor *kernel_in(const struct vtac_node *node, unsigned int i
 
 /* The parameters that float and integer kernels share. */
 struct vtacpu_window kernel_window(const struct vtac_node *node);
-struct vtacpu_pool kernel_pool(const struct vtac_node *node);
+struct vtacpu_pool_window kernel_pool(const struct vtac_node *node);
 struct vtacpu_broadcast kernel_broadcast(const struct vtac_node *node);
 bool kernel_all_empty(const struct vtac_node *node);
 

@@ -96,9 +96,9 @@ static int gemm_int(struct vtac_graph *g, const struct vtac_node *node, struct v
 
 static int pool_int(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *c)
 {
-	struct vtacpu_pool_i8 *p = &c->p.pool_i8;
+	struct vtacpu_pool_window_i8 *p = &c->p.pool_window_i8;
 
-	kernel_call(c, VTACPU_POOL_I8);
+	kernel_call(c, VTACPU_POOL_WINDOW_I8);
 	p->pool = kernel_pool(node);
 	p->pool.kind = node->op == VTAC_MAX_POOL ? VTACPU_POOL_MAX : VTACPU_POOL_SUM;
 	c->io[0] = node->in[0];

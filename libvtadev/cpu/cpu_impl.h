@@ -57,8 +57,8 @@ int cpu_conv_f32_need(const struct vtacpu_conv_f32 *p, struct vtacpu_need *need)
 int cpu_conv_i8_need(const struct vtacpu_conv_i8 *p, struct vtacpu_need *need);
 int cpu_gemm_f32_need(const struct vtacpu_gemm_f32 *p, struct vtacpu_need *need);
 int cpu_gemm_i8_need(const struct vtacpu_gemm_i8 *p, struct vtacpu_need *need);
-int cpu_pool_f32_need(const struct vtacpu_pool_f32 *p, struct vtacpu_need *need);
-int cpu_pool_i8_need(const struct vtacpu_pool_i8 *p, struct vtacpu_need *need);
+int cpu_pool_window_f32_need(const struct vtacpu_pool_window_f32 *p, struct vtacpu_need *need);
+int cpu_pool_window_i8_need(const struct vtacpu_pool_window_i8 *p, struct vtacpu_need *need);
 int cpu_binary_f32_need(const struct vtacpu_binary_f32 *p, struct vtacpu_need *need);
 int cpu_binary_i8_need(const struct vtacpu_binary_i8 *p, struct vtacpu_need *need);
 int cpu_unary_f32_need(const struct vtacpu_unary_f32 *p, struct vtacpu_need *need);

@@ -25,8 +25,8 @@ KERNEL(conv_f32)
 KERNEL(conv_i8)
 KERNEL(gemm_f32)
 KERNEL(gemm_i8)
-KERNEL(pool_f32)
-KERNEL(pool_i8)
+KERNEL(pool_window_f32)
+KERNEL(pool_window_i8)
 KERNEL(binary_f32)
 KERNEL(binary_i8)
 KERNEL(unary_f32)
@@ -50,8 +50,8 @@ static const struct kernel kernels[VTACPU_KERNELS] = {
 	[VTACPU_CONV_I8] = ENTRY(conv_i8, conv_i8),
 	[VTACPU_GEMM_F32] = ENTRY(gemm_f32, gemm_f32),
 	[VTACPU_GEMM_I8] = ENTRY(gemm_i8, gemm_i8),
-	[VTACPU_POOL_F32] = ENTRY(pool_f32, pool_f32),
-	[VTACPU_POOL_I8] = ENTRY(pool_i8, pool_i8),
+	[VTACPU_POOL_WINDOW_F32] = ENTRY(pool_window_f32, pool_window_f32),
+	[VTACPU_POOL_WINDOW_I8] = ENTRY(pool_window_i8, pool_window_i8),
 	[VTACPU_BINARY_F32] = ENTRY(binary_f32, binary_f32),
 	[VTACPU_BINARY_I8] = ENTRY(binary_i8, binary_i8),
 	[VTACPU_UNARY_F32] = ENTRY(unary_f32, unary_f32),

@@ -52,8 +52,8 @@ enum vtacpu_kernel {
 	VTACPU_CONV_I8,
 	VTACPU_GEMM_F32,
 	VTACPU_GEMM_I8,
-	VTACPU_POOL_F32,
-	VTACPU_POOL_I8,
+	VTACPU_POOL_WINDOW_F32,
+	VTACPU_POOL_WINDOW_I8,
 	VTACPU_BINARY_F32,
 	VTACPU_BINARY_I8,
 	VTACPU_UNARY_F32,
@@ -196,7 +196,7 @@ void vtacpu_gemm_i8(const struct vtacpu_gemm_i8 *p, void *const *io, void *scrat
 enum vtacpu_pool_kind {
 	VTACPU_POOL_MAX = 0, VTACPU_POOL_AVG, VTACPU_POOL_AVG_PAD, VTACPU_POOL_SUM,
 };
-struct vtacpu_pool {
+struct vtacpu_pool_window {
 	uint32_t kind;
 	uint32_t n, c, ih, iw, oh, ow, kh, kw;
 	uint32_t stride_h, stride_w;
@@ -205,23 +205,23 @@ struct vtacpu_pool {
 };
 
 /* x -> y. The result of a window without input values is 0 (MAX: the least float). */
-struct vtacpu_pool_f32 {
-	struct vtacpu_pool pool;
+struct vtacpu_pool_window_f32 {
+	struct vtacpu_pool_window pool;
 	struct vtacpu_act act;
 };
-void vtacpu_pool_f32(const struct vtacpu_pool_f32 *p, void *const *io, void *scratch);
+void vtacpu_pool_window_f32(const struct vtacpu_pool_window_f32 *p, void *const *io, void *scratch);
 
 /*
  * x, [bias], [muls], [shifts: int32 [c]] -> y: post of the greatest value or the sum
  * (kinds MAX and SUM; for an average, vtaops_average() has the fields of post). x and y are int8,
  * or uint8 with is_unsigned. The greatest of no input values is the type's least value.
  */
-struct vtacpu_pool_i8 {
-	struct vtacpu_pool pool;
+struct vtacpu_pool_window_i8 {
+	struct vtacpu_pool_window pool;
 	uint32_t is_unsigned;
 	struct vtacpu_post post;
 };
-void vtacpu_pool_i8(const struct vtacpu_pool_i8 *p, void *const *io, void *scratch);
+void vtacpu_pool_window_i8(const struct vtacpu_pool_window_i8 *p, void *const *io, void *scratch);
 
 enum vtacpu_binary_op {
 	VTACPU_ADD = 0, VTACPU_SUB, VTACPU_MUL, VTACPU_MAX, VTACPU_MIN, VTACPU_DIV,
@@ -406,8 +406,8 @@ union vtacpu_params {
 	struct vtacpu_conv_i8 conv_i8;
 	struct vtacpu_gemm_f32 gemm_f32;
 	struct vtacpu_gemm_i8 gemm_i8;
-	struct vtacpu_pool_f32 pool_f32;
-	struct vtacpu_pool_i8 pool_i8;
+	struct vtacpu_pool_window_f32 pool_window_f32;
+	struct vtacpu_pool_window_i8 pool_window_i8;
 	struct vtacpu_binary_f32 binary_f32;
 	struct vtacpu_binary_i8 binary_i8;
 	struct vtacpu_unary_f32 unary_f32;

@@ -249,9 +249,9 @@ TEST(gemm_of_bytes)
 
 /* ---- pools ---- */
 
-static struct vtacpu_pool rnd_pool(uint32_t kinds)
+static struct vtacpu_pool_window rnd_pool(uint32_t kinds)
 {
-	return (struct vtacpu_pool) {
+	return (struct vtacpu_pool_window) {
 		.kind = kinds == 4 ? rnd(4) : rnd(2) ? VTACPU_POOL_MAX : VTACPU_POOL_SUM,
 		.n = 1 + rnd(2), .c = 1 + rnd(5), .ih = 1 + rnd(9), .iw = 1 + rnd(9),
 		.oh = 1 + rnd(6), .ow = 1 + rnd(6), .kh = 1 + rnd(4), .kw = 1 + rnd(4),
@@ -266,7 +266,7 @@ struct window_sum {
 	uint32_t inside, padded;
 };
 
-static struct window_sum pool_sum(const struct vtacpu_pool *p, value_fn value, const void *x,
+static struct window_sum pool_sum(const struct vtacpu_pool_window *p, value_fn value, const void *x,
 				  size_t plane, uint32_t oy, uint32_t ox)
 {
 	struct window_sum s = { .most = -INFINITY };
@@ -291,13 +291,13 @@ static struct window_sum pool_sum(const struct vtacpu_pool *p, value_fn value, c
 TEST(pools)
 {
 	for (uint32_t i = 0; i < ROUNDS; i++) {
-		struct vtacpu_pool_f32 p = { .pool = rnd_pool(4), .act = rnd_act() };
-		const struct vtacpu_pool *w = &p.pool;
+		struct vtacpu_pool_window_f32 p = { .pool = rnd_pool(4), .act = rnd_act() };
+		const struct vtacpu_pool_window *w = &p.pool;
 		struct call c;
 		size_t at = 0;
 
-		prepare(&c, VTACPU_POOL_F32, &p, 1);
-		run(&c, VTACPU_POOL_F32, &p);
+		prepare(&c, VTACPU_POOL_WINDOW_F32, &p, 1);
+		run(&c, VTACPU_POOL_WINDOW_F32, &p);
 		for (uint32_t plane = 0; plane < w->n * w->c; plane++)
 			for (uint32_t oy = 0; oy < w->oh; oy++)
 				for (uint32_t ox = 0; ox < w->ow; ox++, at++) {
@@ -320,16 +320,16 @@ TEST(pools)
 TEST(pools_of_bytes)
 {
 	for (uint32_t i = 0; i < ROUNDS; i++) {
-		struct vtacpu_pool_i8 p = { .pool = rnd_pool(2), .is_unsigned = rnd(2) };
-		const struct vtacpu_pool *w = &p.pool;
+		struct vtacpu_pool_window_i8 p = { .pool = rnd_pool(2), .is_unsigned = rnd(2) };
+		const struct vtacpu_pool_window *w = &p.pool;
 		struct bytes x;
 		struct call c;
 		size_t at = 0;
 
 		p.post = rnd_post((int)p.is_unsigned, 1);
-		prepare(&c, VTACPU_POOL_I8, &p, 0);
+		prepare(&c, VTACPU_POOL_WINDOW_I8, &p, 0);
 		rnd_vectors(&c, 1);
-		run(&c, VTACPU_POOL_I8, &p);
+		run(&c, VTACPU_POOL_WINDOW_I8, &p);
 		x = (struct bytes) { c.io[0], p.is_unsigned, 0 };
 		for (uint32_t plane = 0; plane < w->n * w->c; plane++)
 			for (uint32_t oy = 0; oy < w->oh; oy++)

@@ -2,7 +2,7 @@
 /* Windows that move over each channel alone. */
 #include "cpu_impl.h"
 
-static int pool_need(const struct vtacpu_pool *p, struct vtacpu_need *need, uint32_t value)
+static int pool_need(const struct vtacpu_pool_window *p, struct vtacpu_need *need, uint32_t value)
 {
 	const uint32_t x[] = { p->n, p->c, p->ih, p->iw }, y[] = { p->n, p->c, p->oh, p->ow };
 	const uint32_t k[] = { p->kh, p->kw };
@@ -18,14 +18,14 @@ static int pool_need(const struct vtacpu_pool *p, struct vtacpu_need *need, uint
 	return cpu_operand(need, cpu_count(x, 4), value);
 }
 
-static uint64_t outputs(const struct vtacpu_pool *p)
+static uint64_t outputs(const struct vtacpu_pool_window *p)
 {
 	const uint32_t y[] = { p->n, p->c, p->oh, p->ow };
 
 	return cpu_count(y, 4);
 }
 
-int cpu_pool_f32_need(const struct vtacpu_pool_f32 *p, struct vtacpu_need *need)
+int cpu_pool_window_f32_need(const struct vtacpu_pool_window_f32 *p, struct vtacpu_need *need)
 {
 	if (p->pool.kind > VTACPU_POOL_SUM)
 		return cpu_bad(need, "no such kind of pool");
@@ -34,7 +34,7 @@ int cpu_pool_f32_need(const struct vtacpu_pool_f32 *p, struct vtacpu_need *need)
 	return cpu_act_ok(need, &p->act);
 }
 
-int cpu_pool_i8_need(const struct vtacpu_pool_i8 *p, struct vtacpu_need *need)
+int cpu_pool_window_i8_need(const struct vtacpu_pool_window_i8 *p, struct vtacpu_need *need)
 {
 	if (p->pool.kind != VTACPU_POOL_MAX && p->pool.kind != VTACPU_POOL_SUM)
 		return cpu_bad(need, "no such kind of pool of bytes");
@@ -74,7 +74,7 @@ struct place {
 	struct taps ty, tx;
 };
 
-static struct place place(const struct vtacpu_pool *p, uint32_t oy, uint32_t ox)
+static struct place place(const struct vtacpu_pool_window *p, uint32_t oy, uint32_t ox)
 {
 	struct place at = { .y = (int64_t)oy * p->stride_h - p->pad_top,
 			    .x = (int64_t)ox * p->stride_w - p->pad_left };
@@ -84,7 +84,7 @@ static struct place place(const struct vtacpu_pool *p, uint32_t oy, uint32_t ox)
 	return at;
 }
 
-static uint64_t values(const struct vtacpu_pool *p, const struct place *at)
+static uint64_t values(const struct vtacpu_pool_window *p, const struct place *at)
 {
 	if (p->kind == VTACPU_POOL_AVG_PAD)
 		return (uint64_t)within(at->y, p->kh, p->dil_h, p->pad_top, p->ih, p->pad_bottom) *
@@ -92,7 +92,7 @@ static uint64_t values(const struct vtacpu_pool *p, const struct place *at)
 	return (uint64_t)(at->ty.to - at->ty.from) * (at->tx.to - at->tx.from);
 }
 
-static float pool_one(const struct vtacpu_pool *p, const float *x, const struct place *at)
+static float pool_one(const struct vtacpu_pool_window *p, const float *x, const struct place *at)
 {
 	bool greatest = p->kind == VTACPU_POOL_MAX;
 	float v = greatest ? -3.402823466e38f : 0;
@@ -111,9 +111,9 @@ static float pool_one(const struct vtacpu_pool *p, const float *x, const struct 
 	return greatest || p->kind == VTACPU_POOL_SUM || !n ? v : v / (float)n;
 }
 
-void vtacpu_pool_f32(const struct vtacpu_pool_f32 *p, void *const *io, void *scratch)
+void vtacpu_pool_window_f32(const struct vtacpu_pool_window_f32 *p, void *const *io, void *scratch)
 {
-	const struct vtacpu_pool *pool = &p->pool;
+	const struct vtacpu_pool_window *pool = &p->pool;
 	const float *x = io[0];
 	float *y = io[1];
 
@@ -131,7 +131,7 @@ void vtacpu_pool_f32(const struct vtacpu_pool_f32 *p, void *const *io, void *scr
 	}
 }
 
-static int32_t pool_byte(const struct vtacpu_pool_i8 *p, const uint8_t *x, const struct place *at)
+static int32_t pool_byte(const struct vtacpu_pool_window_i8 *p, const uint8_t *x, const struct place *at)
 {
 	bool greatest = p->pool.kind == VTACPU_POOL_MAX;
 	int32_t v = !greatest || p->is_unsigned ? 0 : -128;
@@ -150,10 +150,10 @@ static int32_t pool_byte(const struct vtacpu_pool_i8 *p, const uint8_t *x, const
 	return v;
 }
 
-void vtacpu_pool_i8(const struct vtacpu_pool_i8 *p, void *const *io, void *scratch)
+void vtacpu_pool_window_i8(const struct vtacpu_pool_window_i8 *p, void *const *io, void *scratch)
 {
 	struct cpu_post post = cpu_post(&p->post, io + 1, p->is_unsigned);
-	const struct vtacpu_pool *pool = &p->pool;
+	const struct vtacpu_pool_window *pool = &p->pool;
 	const uint8_t *x = io[0];
 	uint8_t *y = io[4];
 
