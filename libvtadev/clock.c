@@ -2,25 +2,14 @@
 /*
  * clock.c - the time, and what the processor's counter makes of it
  */
-#include <time.h>
-
 #include "arch.h"
 #include "clock.h"
 #include "vta.h"
 
-#define NS_PER_S	1000000000ll
 /* The two are read together up to so often, and the quickest time counts. */
 #define TRIES		5
 /* Less would be too little to tell the rate from. */
 #define RATE_NS		100000
-
-int64_t clock_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * NS_PER_S + ts.tv_nsec;
-}
 
 int64_t clock_deadline(int64_t timeout_ns)
 {

@@ -6,11 +6,26 @@
 #define VTADEV_CLOCK_H
 
 #include <stdint.h>
+#include <time.h>
 
-/* CLOCK_MONOTONIC; a system call where the vDSO cannot answer. */
-int64_t clock_ns(void);
+#define NS_PER_S	1000000000ll
 
-/* When @timeout_ns from now is, or VTA_WAIT_FOREVER if it is negative. */
+/* Nanoseconds of @clock. */
+static inline int64_t clock_ns_of(clockid_t clock)
+{
+	struct timespec ts = { 0 };
+
+	clock_gettime(clock, &ts);
+	return ts.tv_sec * NS_PER_S + ts.tv_nsec;
+}
+
+/* CLOCK_MONOTONIC; a system call if the vDSO cannot answer. */
+static inline int64_t clock_ns(void)
+{
+	return clock_ns_of(CLOCK_MONOTONIC);
+}
+
+/* The time @timeout_ns from now, or VTA_WAIT_FOREVER if it is negative. */
 int64_t clock_deadline(int64_t timeout_ns);
 
 /* The counter and the clock at the same moment. */

@@ -14,11 +14,11 @@
 
 #include "clock.h"
 #include "local_impl.h"
+#include "thread.h"
 
 /* What is copied between two questions whether to stop. */
 #define PIECE		((size_t)1 << 20)
 /* The processor's time is asked for, by a system call, once the other clock says so. */
-#define NS_PER_S	1000000000ll
 
 /* A RUN, COPY or FILL under way: what the device asks its memory through. */
 struct vtadev_device_space {
@@ -36,21 +36,13 @@ void local_engine_wake(struct local *card, enum vta_unit unit)
 
 /* ---- When to stop ---- */
 
-static int64_t ns_of(clockid_t clock)
-{
-	struct timespec ts = { 0 };
-
-	clock_gettime(clock, &ts);
-	return ts.tv_sec * NS_PER_S + ts.tv_nsec;
-}
-
 static void space_begin(struct vtadev_device_space *space, struct local_queue *q)
 {
 	space->queue = q;
 	space->deadline = clock_ns() + LOCAL_TIME_LIMIT_NS;
 	if (pthread_getcpuclockid(pthread_self(), &space->clock))
 		space->clock = CLOCK_MONOTONIC;
-	space->cpu_end = ns_of(space->clock) + LOCAL_TIME_LIMIT_NS;
+	space->cpu_end = clock_ns_of(space->clock) + LOCAL_TIME_LIMIT_NS;
 	atomic_init(&space->late, false);
 }
 
@@ -61,7 +53,7 @@ static bool space_stop(struct vtadev_device_space *space)
 		return true;
 	if (clock_ns() < space->deadline)
 		return false;
-	if (ns_of(space->clock) >= space->cpu_end)
+	if (clock_ns_of(space->clock) >= space->cpu_end)
 		atomic_store(&space->late, true);
 	return atomic_load(&space->late);
 }
@@ -529,20 +521,14 @@ static void stop(struct local *card, unsigned int n)
 
 int local_engines_start(struct local *card)
 {
-	sigset_t all, before;
 	unsigned int n;
 	int err = 0;
 
-	/* The program's signals are its own threads'. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
 	for (n = 0; n < VTA_UNITS && !err; n += !err) {
 		card->engines[n].card = card;
 		card->engines[n].unit = (enum vta_unit)n;
-		err = pthread_create(&card->engines[n].thread, NULL, engine_main,
-				     &card->engines[n]);
+		err = thread_create(&card->engines[n].thread, engine_main, &card->engines[n]);
 	}
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (err) {
 		stop(card, n);
 		card->exiting = false;

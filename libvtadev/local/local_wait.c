@@ -18,7 +18,6 @@
 #include "local_impl.h"
 #include "queue.h"
 
-#define NS_PER_S	1000000000ll
 /* A number cannot be further ahead of what has completed. */
 #define AHEAD_MAX	(1ull << 31)
 

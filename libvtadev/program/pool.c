@@ -4,25 +4,13 @@
  */
 #include <errno.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "pool.h"
-
-#define NS_PER_S	1000000000
-
-int64_t pool_now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
-}
 
 void pool_wake(int event)
 {
@@ -98,7 +86,7 @@ int64_t pool_patience(const struct vtadev_pool *pool)
 
 	if (pool->up || pool->away_ns < 0)
 		return -1;
-	left = pool->away_ns - (pool_now_ns() - pool->down_since);
+	left = pool->away_ns - (clock_ns() - pool->down_since);
 	return left > 0 ? left : 0;
 }
 
@@ -252,19 +240,14 @@ static int make_cards(struct vtadev_pool *pool, const struct vtadev_pool_opts *o
 	return err;
 }
 
-/* The program's signals are its own threads'. */
 static int start_threads(struct vtadev_pool *pool)
 {
-	sigset_t all, before;
 	int err = 0;
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
 	for (unsigned int i = 0; i < pool->card_count && !err; i++) {
-		err = pthread_create(&pool->cards[i].thread, NULL, pool_card_main, &pool->cards[i]);
+		err = thread_create(&pool->cards[i].thread, pool_card_main, &pool->cards[i]);
 		pool->threads += !err;
 	}
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return -err;
 }
 
@@ -307,7 +290,7 @@ static struct vtadev_pool *pool_alloc(void)
 	if (!pool)
 		return NULL;
 	pool->owner = getpid();
-	pool->down_since = pool_now_ns();
+	pool->down_since = clock_ns();
 	pthread_mutex_init(&pool->lock, NULL);
 	pthread_cond_init(&pool->changed, NULL);
 	TAILQ_INIT(&pool->pending);

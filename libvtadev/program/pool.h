@@ -16,6 +16,8 @@
 #include <sys/queue.h>
 #include <sys/types.h>
 
+#include "clock.h"
+#include "thread.h"
 #include "vtadev_pool.h"
 #include "vtaprog.h"
 
@@ -115,8 +117,6 @@ struct vtadev_pool {
 };
 
 /* ---- pool.c ---- */
-
-int64_t pool_now_ns(void);
 
 /* Add to an eventfd; set it to 0. */
 void pool_wake(int event);

@@ -14,8 +14,6 @@
 
 #include "pool.h"
 
-#define NS_PER_S	1000000000
-
 static struct pool_entry *entry_at(const struct vtadev_caller *caller, uint64_t number)
 {
 	return &caller->ring[number % caller->size];
@@ -228,11 +226,11 @@ static int await(int event, int64_t timeout_ns)
 	int64_t end;
 	int ret;
 
-	if (timeout_ns < 0 || __builtin_add_overflow(pool_now_ns(), timeout_ns, &end))
+	if (timeout_ns < 0 || __builtin_add_overflow(clock_ns(), timeout_ns, &end))
 		end = -1;
 
 	do {
-		int64_t left = end < 0 ? 0 : end - pool_now_ns();
+		int64_t left = end < 0 ? 0 : end - clock_ns();
 		struct timespec time;
 
 		left = left > 0 ? left : 0;

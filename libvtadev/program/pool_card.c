@@ -200,7 +200,7 @@ static void lose(struct pool_card *card, int err)
 	card->stats.losses++;
 	set_why(card, vtadev_strerror(err));
 	if (!--pool->up)
-		pool->down_since = pool_now_ns();
+		pool->down_since = clock_ns();
 	give_all_back(card);
 	pool_dispatch(pool);
 	pthread_mutex_unlock(&pool->lock);

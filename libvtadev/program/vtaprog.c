@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
 #include "vtaprog.h"
 
 #define UPLOAD_NS	(60 * 1000000000ll)
@@ -503,17 +503,9 @@ int vtaprog_begin(struct vtaprog *prog)
 	return err;
 }
 
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000ll + now.tv_nsec;
-}
-
 int vtaprog_end(struct vtaprog *prog, int64_t timeout_ns)
 {
-	int64_t start = now_ns();
+	int64_t start = clock_ns();
 	int err = 0;
 
 	if (!prog->running)
@@ -522,7 +514,7 @@ int vtaprog_end(struct vtaprog *prog, int64_t timeout_ns)
 		int64_t left = timeout_ns;
 
 		if (timeout_ns >= 0) {
-			left -= now_ns() - start;
+			left -= clock_ns() - start;
 			left = left > 0 ? left : 0;
 		}
 		err = vtadev_wait(prog->queue, prog->seq, left);

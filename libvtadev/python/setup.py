@@ -18,6 +18,6 @@ setup(
     ext_modules=[Extension(
         "vtadev._core", sorted(glob("*.c")), depends=["core.h"], py_limited_api=True,
         define_macros=[("_GNU_SOURCE", None)],
-        extra_compile_args=["-std=gnu11", "-I../../contract", "-fvisibility=hidden", *vtaprog("--cflags")],
+        extra_compile_args=["-std=gnu11", "-I..", "-I../../contract", "-fvisibility=hidden", *vtaprog("--cflags")],
         extra_link_args=vtaprog("--libs"))],
     options={"bdist_wheel": {"py_limited_api": "cp311"}})

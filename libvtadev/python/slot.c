@@ -7,9 +7,9 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "core.h"
 
 /* How long a wait does not look for signals, and whether the slot was closed. */
@@ -235,14 +235,6 @@ static PyObject *fail(struct slot *self, int err)
 	return unknown ? error_set_card(err, self->device->dev) : error_set_fault(&fault);
 }
 
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000ll + now.tv_nsec;
-}
-
 /*
  * Waits for the run, until @deadline if it is not negative. -EINTR: a signal's handler, or
  * closing, has set an exception; the run continues, as after -ETIMEDOUT.
@@ -250,7 +242,7 @@ static int64_t now_ns(void)
 static int wait_run(struct slot *self, int64_t deadline)
 {
 	for (;;) {
-		int64_t left = deadline < 0 ? SLICE_NS : deadline - now_ns();
+		int64_t left = deadline < 0 ? SLICE_NS : deadline - clock_ns();
 		int err;
 
 		left = left < 0 ? 0 : left;
@@ -267,7 +259,7 @@ static int wait_run(struct slot *self, int64_t deadline)
 			PyErr_SetString(PyExc_ValueError, "the program was closed");
 			return -EINTR;
 		}
-		if (deadline >= 0 && now_ns() >= deadline)
+		if (deadline >= 0 && clock_ns() >= deadline)
 			return -ETIMEDOUT;
 	}
 }
@@ -404,7 +396,7 @@ static PyObject *run(struct slot *self, PyObject *inputs, double timeout)
 	if (begin(self, inputs))
 		return NULL;
 	if (timeout >= 0 && timeout < 1e9)
-		deadline = now_ns() + (int64_t)(timeout * 1e9);
+		deadline = clock_ns() + (int64_t)(timeout * 1e9);
 	return finish(self, wait_run(self, deadline));
 }
 

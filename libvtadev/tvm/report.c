@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <time.h>
 
+#include "clock.h"
 #include "report.h"
 
 #define TEXT_MAX	384
@@ -32,14 +32,6 @@ static struct {
 	unsigned int in_span;		/* sentences since then */
 	unsigned long left_out;		/* sentences since then that were too many */
 } state = { .lock = PTHREAD_MUTEX_INITIALIZER };
-
-static int64_t seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec;
-}
 
 /* FNV-1a; never 0. */
 static uint64_t hash(const char *text)
@@ -102,7 +94,7 @@ static void say(const char *text, unsigned long again)
 static void report_locked(const char *text)
 {
 	uint64_t h = hash(text);
-	int64_t now = seconds();
+	int64_t now = clock_ns() / NS_PER_S;
 	struct said *said = find(h);
 	bool known = said->hash == h;
 
