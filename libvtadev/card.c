@@ -18,8 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "card.h"
-#include "local/plugin.h"
+#include "dev.h"
+#include "local/local.h"
 #include "vtadev.h"
 
 #define SUBSYSTEM	"vta"

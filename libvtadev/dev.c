@@ -12,11 +12,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "card.h"
 #include "dev.h"
-#include "info.h"
 #include "local/local.h"
-#include "local/plugin.h"
 
 const char *vtadev_version(void)
 {

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dev.h - an open card
+ * dev.h - an open card, its description by sysfs and its properties
  */
 #ifndef VTADEV_DEV_H
 #define VTADEV_DEV_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #include "clock.h"
 #include "vtadev.h"
 
 struct local;
+struct vta_info;
 
 /*
  * Buffers and queues hold a reference, so that the file stays open until the
@@ -35,5 +37,24 @@ void dev_unmap(const struct vtadev *dev, const volatile void *ptr, size_t size);
 
 /* ioctl() that continues after signals and returns a negative errno. */
 int dev_ioctl(const struct vtadev *dev, unsigned long request, void *arg);
+
+/* Return @which, or the value of VTADEV_DEVICE if @which is NULL or empty. */
+const char *card_or_default(const char *which);
+
+/* Returns true if @which names a card by the path of its node. */
+bool card_is_path(const char *which);
+
+/*
+ * Describe the card that is open as @fd. Returns a descriptor of its sysfs directory, or -ENODEV
+ * if sysfs does not have it.
+ */
+int card_of_fd(int fd, struct vtadev_card *card);
+
+/*
+ * Derive the properties that programs need from those that the kernel reports: all of @info but
+ * @info->card. Returns -EPROTO if the configuration is invalid (docs/isa.md): a card with
+ * registers gone bad.
+ */
+int info_derive(const struct vta_info *raw, struct vtadev_info *info);
 
 #endif /* VTADEV_DEV_H */

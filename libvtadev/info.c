@@ -4,7 +4,7 @@
  */
 #include <errno.h>
 
-#include "info.h"
+#include "dev.h"
 #include "vta_isa.h"
 #include "vtadev.h"
 

@@ -12,7 +12,6 @@
 #include "dev.h"
 #include "local/local.h"
 #include "queue.h"
-#include "status.h"
 #include "trace.h"
 
 static size_t ring_size(const struct vtadev_queue *queue)
@@ -159,7 +158,7 @@ static int put(struct vtadev_queue *queue, const struct vta_desc *descs,
 	uint64_t submitted;
 	int err;
 
-	err = status_look(queue, &now);
+	err = status_read(queue, &now);
 	if (!err)
 		err = status_running(queue, &now);
 	if (err)

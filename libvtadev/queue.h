@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * queue.h - a queue's rings and numbers
+ * queue.h - a queue's rings, numbers and checked status records
  *
- * The ring belongs to the submitting thread, which is one, or, if the queue is
- * shared, the one that has the lock. The status page is the card's. What
- * the card says is believed only after it was compared with @submitted and
- * @seen.
+ * The ring belongs to the only submitting thread, or, if the queue is shared, to the thread that
+ * has the lock. The card writes the status page, whose contents are not trusted: they are compared
+ * with @submitted and @seen.
  */
 #ifndef VTADEV_QUEUE_H
 #define VTADEV_QUEUE_H
@@ -51,11 +50,29 @@ static inline void queue_unlock(struct vtadev_queue *queue)
 		pthread_mutex_unlock(&queue->lock);
 }
 
-/* vtadev_wait() that leaves alone what poll() says. */
+/* vtadev_wait(), without an effect on poll(). */
 int queue_wait(struct vtadev_queue *queue, uint64_t seq, int64_t timeout_ns);
-/* What poll() returns for a number that was seen without the kernel. */
+/* Clear a stale POLLIN: the armed number was already seen complete in user space. */
 void queue_drop_event(struct vtadev_queue *queue);
-/* From vtadev_done() after the kernel has said that a number is reached. */
+/* Result after the kernel reported completion; -EPROTO if the status page disagrees. */
 int queue_confirmed(int done);
+
+struct status {
+	uint64_t seq;			/* completed, at most those submitted */
+	enum vta_queue_state state;
+};
+
+/*
+ * Read the status page. If the state is not ACTIVE, seq is final. Memory that the card wrote for
+ * descriptors up to seq can be read after this. Returns 0, or -EPROTO if the records are
+ * inconsistent.
+ */
+int status_read(struct vtadev_queue *queue, struct status *now);
+
+/*
+ * Returns 0 if the queue takes descriptors, -EIO if it has halted or was stopped because the card
+ * hangs, -ENODEV if the card is lost.
+ */
+int status_running(struct vtadev_queue *queue, const struct status *now);
 
 #endif /* VTADEV_QUEUE_H */

@@ -7,7 +7,7 @@
 
 #include "arch.h"
 #include "dev.h"
-#include "status.h"
+#include "queue.h"
 
 /*
  * The order of the reads matters. @submitted last: it never goes back, so a
@@ -16,7 +16,7 @@
  * writes seq no more, so a descriptor is not taken for lost that completed
  * between the two.
  */
-int status_look(struct vtadev_queue *queue, struct status *now)
+int status_read(struct vtadev_queue *queue, struct status *now)
 {
 	const struct vta_status *status = &queue->status->status;
 	uint64_t seen, seq, submitted;

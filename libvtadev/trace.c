@@ -12,13 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "buf.h"
 #include "dev.h"
 #include "queue.h"
-#include "status.h"
 #include "trace.h"
 #include "trace_file.h"
 
@@ -67,14 +65,6 @@ static void warn(const char *what, const char *name, int err)
 		fprintf(stderr, "libvtadev: VTADEV_TRACE: %s %s: %s; the program continues\n", what,
 			name, strerror(-err));
 	state.warned = true;
-}
-
-static int64_t monotonic(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ll + ts.tv_nsec;
 }
 
 /* ---- Beginning ---- */
@@ -368,7 +358,7 @@ static void record_descriptor(struct trace *t, uint64_t seq, bool completed, int
 
 static void record_completed(struct trace *t, uint64_t completed)
 {
-	int64_t now = monotonic();
+	int64_t now = clock_ns();
 
 	while (t->taken < completed)
 		record_descriptor(t, ++t->taken, true, now);
@@ -377,7 +367,7 @@ static void record_completed(struct trace *t, uint64_t completed)
 void trace_submit(struct trace *t, uint64_t submitted, uint32_t n, uint64_t completed)
 {
 	struct vtadev_queue *queue = t->queue;
-	int64_t now = monotonic();
+	int64_t now = clock_ns();
 
 	pthread_mutex_lock(&lock);
 	record_completed(t, completed);
@@ -407,7 +397,7 @@ void trace_buf_del(struct vtadev_buf *buf)
 		struct status now;
 
 		for (struct trace *t = state.live; t; t = t->next)
-			if (t->queue->dev == buf->dev && !status_look(t->queue, &now))
+			if (t->queue->dev == buf->dev && !status_read(t->queue, &now))
 				record_completed(t, now.seq);
 		*link = known->next;
 		free(known);
@@ -439,7 +429,7 @@ static void look(struct trace *t)
 	struct vtadev_fault fault;
 	struct status now;
 
-	if (status_look(t->queue, &now))
+	if (status_read(t->queue, &now))
 		return;
 	record_completed(t, now.seq);
 	if (now.state == VTA_QUEUE_ACTIVE || vtadev_fault(t->queue, &fault) ||

@@ -8,7 +8,6 @@
 #include "clock.h"
 #include "dev.h"
 #include "queue.h"
-#include "status.h"
 
 /* Looks between two readings of the counter. */
 #define LOOKS		32
@@ -24,7 +23,7 @@ int vtadev_completed(struct vtadev_queue *queue, uint64_t *seq)
 	 * tells whether that was the card's.
 	 */
 	arch_rmb();
-	err = status_look(queue, &now);
+	err = status_read(queue, &now);
 	if (err)
 		return err;
 	if (now.state == VTA_QUEUE_DISABLED) {
@@ -43,7 +42,7 @@ int vtadev_done(struct vtadev_queue *queue, uint64_t seq)
 
 	if (seq > vtadev_submitted(queue))
 		return -EINVAL;
-	err = status_look(queue, &now);
+	err = status_read(queue, &now);
 	if (err)
 		return err;
 	if (now.seq >= seq)

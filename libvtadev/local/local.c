@@ -11,7 +11,6 @@
 
 #include "clock.h"
 #include "local_impl.h"
-#include "plugin.h"
 
 #define CONTRACT	(2u << 16)	/* of docs/hardware.md */
 

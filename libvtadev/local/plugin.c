@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "plugin.h"
+#include "local.h"
 
 #define PREFIX		"libvtadev-"
 #define SUFFIX		".so"

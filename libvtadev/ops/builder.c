@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The builder: instruction and micro-op encodings (docs/isa.md, 2 to 7). */
-#include "cycles.h"
+#include "ops_impl.h"
 
 static struct vta_isa_shape shape_of(const struct vtaops_core *c)
 {

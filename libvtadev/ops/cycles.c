@@ -6,7 +6,7 @@
  * the stream's order finds what the card will: when each module ends its last
  * instruction, and when each token was pushed.
  */
-#include "cycles.h"
+#include "ops_impl.h"
 
 #define NONE	OPS_TOKEN_QUEUES
 

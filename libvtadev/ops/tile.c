@@ -5,7 +5,7 @@
  * their cycles; the few best are then lowered, without storage, for their exact
  * number (docs/isa.md, section 9). The same layer always gets the same tile.
  */
-#include "cycles.h"
+#include "ops_impl.h"
 #include "layer.h"
 
 /* How many are counted exactly, and of at most how many steps. */

@@ -21,6 +21,7 @@
 #include "space.h"
 #include "vta/driver.h"
 #include "vta/driver_async.h"
+#include "vta/driver_counters.h"
 
 enum result { DONE = 0, TIMEOUT = 1, FAILED = 2 };
 
@@ -503,4 +504,17 @@ void devices_drain(void)
 		finish(d);
 		pthread_mutex_unlock(&d->lock);
 	}
+}
+
+int VTACounters(struct vtadev_counters *counters)
+{
+	unsigned int generation;
+	int err = space_hold();
+
+	if (err)
+		return err;
+	err = vtadev_counters(space_enter(&generation), counters);
+	space_leave();
+	space_drop();
+	return err;
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "info.h"
+#include "dev.h"
 #include "tracefs.h"
 #include "vta.h"
 #include "vtadev.h"
