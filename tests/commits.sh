@@ -35,6 +35,7 @@ judge() {
 	[ "$status" -eq "$1" ] || { judged=1; echo "# judged wrongly: $2"; }
 }
 judge 0 'kmod: queue: pass the reason to waiters'
+judge 0 'CHANGELOG, README: name the new library'
 judge 0 'tests, tools/vm: keep the kernel log when a fuzz guest dies'
 judge 0 'Revert "kmod: queue: pass the reason to waiters"'
 judge 1 'kmod: the watchdog measures by ktime'
