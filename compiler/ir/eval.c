@@ -199,9 +199,9 @@ static void eval_prod(const struct vtac_node *node, const void *const *in, void 
 	    integer(product));
 }
 
-bool vtac_is_eval(const struct vtac_node *node)
+bool vtac_is_shape_op(enum vtac_op op)
 {
-	switch (node->op) {
+	switch (op) {
 	case VTAC_CAST:
 	case VTAC_SHAPE:
 	case VTAC_GATHER:
@@ -211,6 +211,14 @@ bool vtac_is_eval(const struct vtac_node *node)
 	case VTAC_EQUAL:
 	case VTAC_WHERE:
 		return true;
+	default:
+		return false;
+	}
+}
+
+bool vtac_is_eval(const struct vtac_node *node)
+{
+	switch (node->op) {
 	case VTAC_ADD:
 	case VTAC_SUB:
 	case VTAC_MUL:
@@ -219,7 +227,7 @@ bool vtac_is_eval(const struct vtac_node *node)
 	case VTAC_MIN:
 		return node->in[0]->dtype != VTAC_F32 && !vtac_is_int(node);
 	default:
-		return false;
+		return vtac_is_shape_op(node->op);
 	}
 }
 

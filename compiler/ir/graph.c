@@ -183,6 +183,16 @@ int vtac_node_set_in(struct vtac_graph *g, struct vtac_node *node, unsigned int 
 	return 0;
 }
 
+int vtac_node_set_floats(struct vtac_graph *g, struct vtac_node *node, unsigned int i,
+			 const float *values)
+{
+	const struct vtac_tensor *t = node->in[i];
+	struct vtac_tensor *made = vtac_tensor_const(g, t->name, VTAC_F32, t->rank, t->dims, values,
+						     false);
+
+	return made ? vtac_node_set_in(g, node, i, made) : -1;
+}
+
 void vtac_node_set_out(struct vtac_node *node, unsigned int i, struct vtac_tensor *t)
 {
 	if (node->out[i])
@@ -362,6 +372,30 @@ void vtac_limits(const struct vtac_tensor *t, float *lo, float *hi)
 		*lo = fmaxf(least, node->act.lo);
 		*hi = fminf(most, node->act.hi);
 	}
+}
+
+bool vtac_all_same(const int32_t *v, int64_t n)
+{
+	for (int64_t i = 1; i < n; i++)
+		if (v[i] != v[0])
+			return false;
+	return true;
+}
+
+unsigned int vtac_set_find(unsigned int *parent, unsigned int i)
+{
+	while (parent[i] != i) {
+		parent[i] = parent[parent[i]];
+		i = parent[i];
+	}
+	return i;
+}
+
+void vtac_set_unite(unsigned int *parent, unsigned int a, unsigned int b)
+{
+	a = vtac_set_find(parent, a);
+	b = vtac_set_find(parent, b);
+	parent[a > b ? a : b] = a > b ? b : a;
 }
 
 const char *vtac_shape_text(const struct vtac_tensor *t, char buf[static 128])

@@ -302,6 +302,9 @@ struct vtac_node *vtac_node_new(struct vtac_graph *g, enum vtac_op op, const cha
 /* Both keep users and producers; @t may be NULL. */
 int vtac_node_set_in(struct vtac_graph *g, struct vtac_node *node, unsigned int i,
 		     struct vtac_tensor *t);
+/* Replace constant input @i by one of the same shape that has @values, which are the arena's. */
+int vtac_node_set_floats(struct vtac_graph *g, struct vtac_node *node, unsigned int i,
+			 const float *values);
 void vtac_node_set_out(struct vtac_node *node, unsigned int i, struct vtac_tensor *t);
 /* More (the new ones NULL) or fewer input slots. */
 int vtac_node_resize_in(struct vtac_graph *g, struct vtac_node *node, unsigned int n_in);
@@ -350,6 +353,10 @@ bool vtac_same_shape(const struct vtac_tensor *a, const struct vtac_tensor *b);
 bool vtac_is_output(const struct vtac_graph *g, const struct vtac_tensor *t);
 /* The only user, if there is exactly one and @t is no output of the graph; else NULL. */
 struct vtac_node *vtac_only_user(const struct vtac_graph *g, const struct vtac_tensor *t);
+bool vtac_all_same(const int32_t *v, int64_t n);
+/* Disjoint sets: @parent leads to a set's least member, and begins with parent[i] = i. */
+unsigned int vtac_set_find(unsigned int *parent, unsigned int i);
+void vtac_set_unite(unsigned int *parent, unsigned int a, unsigned int b);
 /* Does a window have any padding? */
 bool vtac_has_padding(const struct vtac_window *w);
 /* Does the file give @t one scale, for integers of 8 bits? */

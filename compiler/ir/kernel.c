@@ -63,35 +63,37 @@ struct vtacpu_window kernel_window(const struct vtac_node *node)
 	};
 }
 
-/*
- * ONNX has weights of transposed convolutions as [in][out / groups], the kernels as
- * [out][in / groups]. They are constants; others are not supported.
- */
-static const struct vtac_tensor *turned_weights(struct vtac_graph *g, const struct vtac_node *node)
+float *vtac_swap_weights(struct vtac_graph *g, const struct vtac_tensor *w, int64_t groups)
 {
-	const struct vtac_tensor *w = node->in[1];
-	int64_t groups = node->attr.conv.groups, in = w->dims[0] / groups, out = w->dims[1];
-	int64_t kernel = w->dims[2] * w->dims[3];
-	struct vtac_tensor *t = vtac_alloc(g, 1, sizeof(*t));
-	float *data = vtac_alloc(g, (uint64_t)vtac_elements(w), sizeof(*data));
+	int64_t in = w->dims[0] / groups, out = w->dims[1], area = w->dims[2] * w->dims[3];
+	float *to = vtac_alloc(g, (uint64_t)vtac_elements(w), sizeof(*to));
 
-	if (!t || !data)
+	for (int64_t k = 0; to && k < groups; k++)
+		for (int64_t i = 0; i < in; i++)
+			for (int64_t o = 0; o < out; o++)
+				memcpy(to + ((k * out + o) * in + i) * area,
+				       (const float *)w->data + ((k * in + i) * out + o) * area,
+				       (size_t)area * sizeof(*to));
+	return to;
+}
+
+/* Weights of a transposed convolution as its kernel takes them; constants alone are supported. */
+static const struct vtac_tensor *swapped_weights(struct vtac_graph *g,
+						 const struct vtac_node *node)
+{
+	struct vtac_tensor *t = vtac_alloc(g, 1, sizeof(*t));
+
+	if (!t)
 		return NULL;
-	if (!w->data) {
+	*t = *node->in[1];
+	if (!t->data) {
 		vtac_fail(g, node, "Its weights are not constant.");
 		return NULL;
 	}
-	for (int64_t k = 0; k < groups; k++)
-		for (int64_t i = 0; i < in; i++)
-			for (int64_t o = 0; o < out; o++)
-				memcpy(data + ((k * out + o) * in + i) * kernel,
-				       (const float *)w->data + ((k * in + i) * out + o) * kernel,
-				       (size_t)kernel * sizeof(*data));
-	*t = *w;
-	t->dims[0] = groups * out;
-	t->dims[1] = in;
-	t->data = data;
-	return t;
+	t->data = vtac_swap_weights(g, node->in[1], node->attr.conv.groups);
+	t->dims[0] = node->attr.conv.groups * node->in[1]->dims[1];
+	t->dims[1] = node->in[1]->dims[0] / node->attr.conv.groups;
+	return t->data ? t : NULL;
 }
 
 static int conv_calls(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
@@ -104,7 +106,7 @@ static int conv_calls(struct vtac_graph *g, const struct vtac_node *node, struct
 	c->p.conv_f32.has_bias = !!kernel_in(node, 2);
 	c->p.conv_f32.has_res = !!kernel_in(node, 3);
 	c->io[0] = node->in[0];
-	c->io[1] = node->op == VTAC_CONV ? node->in[1] : turned_weights(g, node);
+	c->io[1] = node->op == VTAC_CONV ? node->in[1] : swapped_weights(g, node);
 	c->io[2] = kernel_in(node, 2);
 	c->io[3] = kernel_in(node, 3);
 	c->io[4] = node->out[0];
@@ -380,7 +382,7 @@ static const struct vtac_tensor *wide_zero(struct vtac_graph *g, const struct vt
 	return t;
 }
 
-static uint32_t type_of(enum vtac_dtype dtype)
+uint32_t vtac_cpu_type(enum vtac_dtype dtype)
 {
 	static const uint32_t types[VTAC_DTYPES] = {
 		VTACPU_F32, VTACPU_I8, VTACPU_U8, VTACPU_I32, VTACPU_I64, VTACPU_BOOL,
@@ -420,7 +422,7 @@ static int quantize_calls(struct vtac_graph *g, const struct vtac_node *node,
 	bool is_signed = node->out[0]->dtype == VTAC_I8;
 
 	quant_shape(node, &p->outer, &p->channels, &p->inner);
-	p->type = type_of(node->out[0]->dtype);
+	p->type = vtac_cpu_type(node->out[0]->dtype);
 	p->has_zero = !!node->in[2];
 	p->lo = is_signed ? -128 : 0;
 	p->hi = is_signed ? 127 : 255;
@@ -439,7 +441,7 @@ static int dequantize_calls(struct vtac_graph *g, const struct vtac_node *node,
 	struct vtacpu_dequantise *p = &c->p.dequantise;
 
 	quant_shape(node, &p->outer, &p->channels, &p->inner);
-	p->type = type_of(node->in[0]->dtype);
+	p->type = vtac_cpu_type(node->in[0]->dtype);
 	p->has_zero = !!node->in[2];
 	return quant_operands(g, node, c);
 }
@@ -456,7 +458,7 @@ static int resize_calls(struct vtac_graph *g, const struct vtac_node *node,
 		return vtac_fail(g, node, "Only height and width of pictures can be resized.");
 	/* Enumerations have the same order here and there. */
 	c->p.resize = (struct vtacpu_resize){
-		.type = type_of(x->dtype),
+		.type = vtac_cpu_type(x->dtype),
 		.ih = (uint32_t)x->dims[2], .iw = (uint32_t)x->dims[3],
 		.oh = (uint32_t)y->dims[2], .ow = (uint32_t)y->dims[3],
 		.mode = r->mode, .coord = r->coord, .round = r->round,

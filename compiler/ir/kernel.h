@@ -27,6 +27,14 @@ struct vtac_call {
 int vtac_calls(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call **calls,
 	       unsigned int *n_calls);
 
+/* enum vtacpu_type */
+uint32_t vtac_cpu_type(enum vtac_dtype dtype);
+/*
+ * Weights of a transposed convolution, [in][out / groups] in ONNX, as kernels and the card take
+ * them: [out][in / groups]. NULL without memory.
+ */
+float *vtac_swap_weights(struct vtac_graph *g, const struct vtac_tensor *w, int64_t groups);
+
 /* Threads that a call is worth on this machine: the processors that this process may run on. */
 unsigned int vtac_threads(void);
 
@@ -45,6 +53,8 @@ bool vtac_is_int(const struct vtac_node *node);
 int vtac_calls_int(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call **calls,
 		   unsigned int *n_calls);
 
+/* Is it an operator on shapes, which only the compiler can compute? */
+bool vtac_is_shape_op(enum vtac_op op);
 /* Is it arithmetic on shapes, or on integers, which only eval.c can do? */
 bool vtac_is_eval(const struct vtac_node *node);
 /* Compute such a node, slowly: data of each input and output. */

@@ -66,17 +66,9 @@ static int pack_vector(struct lowering *l, const int32_t *v, uint32_t channels, 
 	return 0;
 }
 
-static bool all_same(const int32_t *v, uint32_t n)
-{
-	for (uint32_t i = 1; i < n; i++)
-		if (v[i] != v[0])
-			return false;
-	return true;
-}
-
 static bool all_zero(const int32_t *v, uint32_t n)
 {
-	return all_same(v, n) && !v[0];
+	return vtac_all_same(v, n) && !v[0];
 }
 
 static int pack_stage(struct lowering *l, const struct vtac_node *node)
@@ -92,9 +84,9 @@ static int pack_stage(struct lowering *l, const struct vtac_node *node)
 		return -1;
 	if (!post->per_channel)
 		return 0;
-	if (!all_same(post->mul, channels) && pack_vector(l, post->mul, channels, &c->muls))
+	if (!vtac_all_same(post->mul, channels) && pack_vector(l, post->mul, channels, &c->muls))
 		return -1;
-	return all_same(post->shift, channels) ? 0 :
+	return vtac_all_same(post->shift, channels) ? 0 :
 	       pack_vector(l, post->shift, channels, &c->shifts);
 }
 

@@ -25,15 +25,6 @@ static void set_name(char name[VTAIMAGE_NAME_MAX], const char *from)
 		memcpy(name, "tensor", sizeof("tensor"));
 }
 
-static uint32_t type_of(enum vtac_dtype dtype)
-{
-	static const uint32_t types[VTAC_DTYPES] = {
-		VTACPU_F32, VTACPU_I8, VTACPU_U8, VTACPU_I32, VTACPU_I64, VTACPU_BOOL,
-	};
-
-	return types[dtype];
-}
-
 static int add_tensor(struct making *m, const struct vtac_tensor *t, const char *name,
 		      enum vtaimage_role role)
 {
@@ -51,7 +42,7 @@ static int add_tensor(struct making *m, const struct vtac_tensor *t, const char 
 		.bytes = (uint32_t)vtac_tensor_bytes(m->p, t),
 		.segment = t->device == VTAC_CARD ? VTAIMAGE_IN_ARENA : VTAIMAGE_IN_HOST,
 		.layout = packed ? VTAIMAGE_PACKED : VTAIMAGE_PLAIN,
-		.type = type_of(t->dtype), .rank = packed ? 4 : (uint32_t)t->rank,
+		.type = vtac_cpu_type(t->dtype), .rank = packed ? 4 : (uint32_t)t->rank,
 		.scale = t->dtype != VTAC_F32 && t->quant.scale ? t->quant.scale[0] : 0,
 		.zero = t->dtype != VTAC_F32 && t->quant.zero ? t->quant.zero[0] : 0,
 	};

@@ -288,26 +288,6 @@ static uint64_t form_cycles(const struct vtac_node *node, const struct vtaops_co
 	return FORM_CYCLES * vtaops_act_bytes(core, s.n, s.c, s.h, s.w) / core->inp_bytes;
 }
 
-/* Operators that only the compiler can compute must be gone by now. */
-static int check_runtime(struct vtac_graph *g, const struct vtac_node *node)
-{
-	switch (node->op) {
-	case VTAC_CAST:
-	case VTAC_SHAPE:
-	case VTAC_GATHER:
-	case VTAC_CONSTANT_OF_SHAPE:
-	case VTAC_EXPAND:
-	case VTAC_REDUCE_PROD:
-	case VTAC_EQUAL:
-	case VTAC_WHERE:
-		return vtac_fail(g, node,
-				 "It depends on the model's input values; only constants can be "
-				 "used with this operator.");
-	default:
-		return 0;
-	}
-}
-
 static int annotate(struct vtac_graph *g, const struct vtac_options *opt)
 {
 	struct wishes w = { 0 };
@@ -317,8 +297,10 @@ static int annotate(struct vtac_graph *g, const struct vtac_options *opt)
 	for (unsigned int i = 0; i < g->n_nodes; i++) {
 		struct vtac_node *node = g->nodes[i];
 
-		if (check_runtime(g, node))
-			return -1;
+		if (vtac_is_shape_op(node->op))
+			return vtac_fail(g, node,
+					 "It depends on the model's input values; only constants can be "
+					 "used with this operator.");
 		node->why = why_not_wished(node, opt, &w);
 		if (!node->why)
 			node->why = why_not_op(node);

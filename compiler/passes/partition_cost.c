@@ -147,22 +147,6 @@ static int trim(struct prune *p)
 
 /* ---- regions ---- */
 
-static unsigned int find(struct prune *p, unsigned int i)
-{
-	while (p->region[i] != i) {
-		p->region[i] = p->region[p->region[i]];
-		i = p->region[i];
-	}
-	return i;
-}
-
-static void join(struct prune *p, unsigned int a, unsigned int b)
-{
-	a = find(p, a);
-	b = find(p, b);
-	p->region[a > b ? a : b] = a > b ? b : a;
-}
-
 static void find_regions(struct prune *p)
 {
 	for (unsigned int i = 0; i < p->g->n_nodes; i++)
@@ -172,7 +156,7 @@ static void find_regions(struct prune *p)
 
 		for (unsigned int k = 0; is_on_card(node) && k < node->n_in; k++)
 			if (node->in[k] && is_on_card(node->in[k]->producer))
-				join(p, i, node->in[k]->producer->id);
+				vtac_set_unite(p->region, i, node->in[k]->producer->id);
 	}
 }
 
@@ -191,13 +175,13 @@ static void add_copies(struct prune *p, struct sums *sums)
 		if (!crosses(p->g, t))
 			continue;
 		if (is_on_card(t->producer)) {
-			sums[find(p, t->producer->id)].copies += copy_cycles(t);
+			sums[vtac_set_find(p->region, t->producer->id)].copies += copy_cycles(t);
 			continue;
 		}
 		for (unsigned int k = 0; k < t->n_users; k++) {
-			if (!is_on_card(t->users[k]) || find(p, t->users[k]->id) == last)
+			if (!is_on_card(t->users[k]) || vtac_set_find(p->region, t->users[k]->id) == last)
 				continue;
-			last = find(p, t->users[k]->id);
+			last = vtac_set_find(p->region, t->users[k]->id);
 			sums[last].copies += copy_cycles(t);
 		}
 	}
@@ -215,7 +199,7 @@ static void drop_region(struct prune *p, unsigned int region, const struct sums 
 	for (unsigned int i = 0; i < p->g->n_nodes; i++) {
 		struct vtac_node *node = p->g->nodes[i];
 
-		if (is_on_card(node) && find(p, i) == region) {
+		if (is_on_card(node) && vtac_set_find(p->region, i) == region) {
 			node->device = VTAC_CPU;
 			node->why = why;
 		}
@@ -231,7 +215,7 @@ static int prune_regions(struct prune *p)
 		return -1;
 	find_regions(p);
 	for (unsigned int i = 0; i < g->n_nodes; i++) {
-		struct sums *s = &sums[find(p, i)];
+		struct sums *s = &sums[vtac_set_find(p->region, i)];
 
 		if (!is_on_card(g->nodes[i]))
 			continue;

@@ -81,7 +81,7 @@ static int prepare(struct vtac_graph *g, const struct vtac_options *opt,
 		return -1;
 	if (!how->nearest && vtac_gptq_begin(g, images->count))
 		return -1;
-	return vtac_collect_stats(g, opt, images, 0);
+	return vtac_collect_stats(g, opt, images, images->count, 0);
 }
 
 /* That of a few images; made once. */

@@ -53,7 +53,6 @@ static int scale_rows(struct vtac_graph *g, struct vtac_node *node, unsigned int
 	int64_t n = vtac_elements(t) / 2;
 	const float *from = t->data;
 	float *to = vtac_alloc(g, (uint64_t)n * 2, sizeof(*to));
-	struct vtac_tensor *made;
 
 	if (!to)
 		return -1;
@@ -61,8 +60,7 @@ static int scale_rows(struct vtac_graph *g, struct vtac_node *node, unsigned int
 		to[k] = from[k] * low;
 		to[n + k] = (from[k] - less) * high;
 	}
-	made = vtac_tensor_const(g, t->name, VTAC_F32, t->rank, t->dims, to, false);
-	return made ? vtac_node_set_in(g, node, i, made) : -1;
+	return vtac_node_set_floats(g, node, i, to);
 }
 
 /* Weights of inputs: those of the low part, and behind them the same for the high one. */
@@ -73,7 +71,6 @@ static int read_both(struct vtac_graph *g, struct vtac_node *node, int64_t chann
 	int64_t area = w->dims[2] * w->dims[3], half = channels * area;
 	const float *from = w->data;
 	float *to = vtac_alloc(g, (uint64_t)vtac_elements(w), sizeof(*to));
-	struct vtac_tensor *made;
 
 	if (!to)
 		return -1;
@@ -82,8 +79,7 @@ static int read_both(struct vtac_graph *g, struct vtac_node *node, int64_t chann
 			to[o * 2 * half + k] = from[o * 2 * half + k] * low;
 			to[o * 2 * half + half + k] = from[o * 2 * half + k] * high;
 		}
-	made = vtac_tensor_const(g, w->name, VTAC_F32, w->rank, w->dims, to, false);
-	return made ? vtac_node_set_in(g, node, 1, made) : -1;
+	return vtac_node_set_floats(g, node, 1, to);
 }
 
 /* A bias of zeros, where there is none. */
@@ -221,15 +217,13 @@ static unsigned int nodes_to_last(const struct vtac_graph *g, const struct vtac_
 int vtac_channel_split(struct vtac_graph *g, const struct vtac_options *opt,
 		       const struct vtac_images *images, enum vtac_split how)
 {
-	struct vtac_images few = *images;
 	const struct vtac_node *first = first_layer(g);
 	unsigned int n = first ? nodes_to_last(g, first, how) : 0;
 	double left = more_allowed(g);
 
 	if (!n)
 		return 0;
-	few.count = few.count > IMAGES_MAX ? IMAGES_MAX : few.count;
-	if (vtac_collect_stats(g, opt, &few, n))
+	if (vtac_collect_stats(g, opt, images, IMAGES_MAX, n))
 		return -1;
 	for (unsigned int i = 0; i < n; i++) {
 		struct vtac_node *node = g->nodes[i];

@@ -255,35 +255,32 @@ static int scale_weights(struct equaliser *e, struct vtac_node *node, float powe
 {
 	const struct vtac_tensor *w = node->in[1], *x = node->in[0], *y = node->out[0];
 	const struct vtac_tensor *b = node->n_in > 2 ? node->in[2] : NULL;
-	bool turned = node->op == VTAC_CONV_TRANSPOSE;
+	bool transposed = node->op == VTAC_CONV_TRANSPOSE;
 	int64_t groups = node->op == VTAC_GEMM ? 1 : node->attr.conv.groups;
 	int64_t rows = w->dims[0], cols = w->dims[1];
-	int64_t area = vtac_elements(w) / (rows * cols), outs = turned ? cols * groups : rows;
+	int64_t area = vtac_elements(w) / (rows * cols), outs = transposed ? cols * groups : rows;
 	float *to = vtac_alloc(e->g, (uint64_t)vtac_elements(w), sizeof(*to));
 	float *bias = b ? vtac_alloc(e->g, (uint64_t)outs, sizeof(*bias)) : NULL;
-	struct vtac_tensor *made;
 
 	if (!to || (b && !bias))
 		return -1;
 	for (int64_t r = 0; r < rows; r++)
 		for (int64_t k = 0; k < cols; k++) {
-			int64_t in = turned ? r : r / (rows / groups) * cols + k;
-			int64_t out = turned ? r / (rows / groups) * cols + k : r;
+			int64_t in = transposed ? r : r / (rows / groups) * cols + k;
+			int64_t out = transposed ? r / (rows / groups) * cols + k : r;
 			float by = factor(e, x, in, power) / factor(e, y, out, power);
 
 			for (int64_t i = 0; i < area; i++)
 				to[(r * cols + k) * area + i] =
 					((const float *)w->data)[(r * cols + k) * area + i] * by;
 		}
-	made = vtac_tensor_const(e->g, w->name, VTAC_F32, w->rank, w->dims, to, false);
-	if (!made || vtac_node_set_in(e->g, node, 1, made))
+	if (vtac_node_set_floats(e->g, node, 1, to))
 		return -1;
 	if (!b)
 		return 0;
 	for (int64_t o = 0; o < outs; o++)
 		bias[o] = ((const float *)b->data)[o] / factor(e, y, o, power);
-	made = vtac_tensor_const(e->g, b->name, VTAC_F32, b->rank, b->dims, bias, false);
-	return made ? vtac_node_set_in(e->g, node, 2, made) : -1;
+	return vtac_node_set_floats(e->g, node, 2, bias);
 }
 
 /* Tensors remember what they were divided by, so that they can be compared. */
@@ -330,12 +327,8 @@ static int equalise(struct vtac_graph *g, float power)
 int vtac_equalise(struct vtac_graph *g, const struct vtac_options *opt,
 		  const struct vtac_images *images, enum vtac_equalise how)
 {
-	struct vtac_images few = *images;
-
 	if (how != VTAC_EQUALISE_HALF && how != VTAC_EQUALISE_FULL)
 		return 0;
-	if (few.count > IMAGES_MAX)
-		few.count = IMAGES_MAX;
-	return vtac_collect_stats(g, opt, &few, 0) ||
+	return vtac_collect_stats(g, opt, images, IMAGES_MAX, 0) ||
 	       equalise(g, how == VTAC_EQUALISE_FULL ? 1 : 0.5f) ? -1 : 0;
 }

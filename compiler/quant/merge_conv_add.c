@@ -125,14 +125,12 @@ static int scale_const(struct vtac_graph *g, struct vtac_node *node, unsigned in
 {
 	const struct vtac_tensor *t = node->in[i];
 	float *to = vtac_alloc(g, (uint64_t)vtac_elements(t), sizeof(*to));
-	struct vtac_tensor *made;
 
 	if (!to)
 		return -1;
 	for (int64_t k = 0; k < vtac_elements(t); k++)
 		to[k] = ((const float *)t->data)[k] * by;
-	made = vtac_tensor_const(g, t->name, VTAC_F32, t->rank, t->dims, to, false);
-	return made ? vtac_node_set_in(g, node, i, made) : -1;
+	return vtac_node_set_floats(g, node, i, to);
 }
 
 /* What makes @t makes it times @by; it remembers that, to be compared. */
@@ -227,14 +225,12 @@ static int merge(struct vtac_graph *g, struct pair *p, float by)
 int vtac_merge_conv_add(struct vtac_graph *g, const struct vtac_options *opt,
 			const struct vtac_images *images, const struct vtac_quant_options *how)
 {
-	struct vtac_images few = *images;
 	unsigned int n = nodes_to_last(g, opt);
 	struct pair p;
 
 	if (!n)
 		return 0;
-	few.count = few.count > IMAGES_MAX ? IMAGES_MAX : few.count;
-	if (vtac_collect_stats(g, opt, &few, n))
+	if (vtac_collect_stats(g, opt, images, IMAGES_MAX, n))
 		return -1;
 	for (unsigned int i = 0; i < n; i++) {
 		float from, to, by;

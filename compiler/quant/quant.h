@@ -36,11 +36,11 @@ struct vtac_stats {
 const char *vtac_quant_text(const struct vtac_quant_options *how, char *buf);
 
 /*
- * Fill in the stats of a float graph's tensors: inputs, and outputs of the first @nodes nodes, 0
- * for all. Others have none.
+ * stats.c: run a float graph on the first @max of @images, and collect the stats of its tensors:
+ * inputs, and outputs of the first @nodes nodes, 0 for all. Other tensors have none.
  */
 int vtac_collect_stats(struct vtac_graph *g, const struct vtac_options *opt,
-		       const struct vtac_images *images, unsigned int nodes);
+		       const struct vtac_images *images, unsigned int max, unsigned int nodes);
 
 /* equalise.c: @images show how channels compare. Nothing is calibrated afterwards. */
 int vtac_equalise(struct vtac_graph *g, const struct vtac_options *opt,

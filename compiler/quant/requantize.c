@@ -187,19 +187,9 @@ int requantize_node(struct quantiser *q, struct vtac_node *node)
 		return requantize_average(q, node);
 	case VTAC_CLIP:
 		return requantize_one(q, node);
-	case VTAC_MAX_POOL:
-	case VTAC_CONCAT:
-	case VTAC_SPLIT:
-	case VTAC_SLICE:
-	case VTAC_PAD:
-	case VTAC_TRANSPOSE:
-	case VTAC_DEPTH_TO_SPACE:
-	case VTAC_RESHAPE:
-	case VTAC_IDENTITY:
-	case VTAC_COPY:
-	case VTAC_RESIZE:
-		return requantize_kept(q, node);
 	default:
+		if (keeps_scale(node->op))
+			return requantize_kept(q, node);
 		return vtac_fail(q->g, node, "There are no integers for operator %s.",
 				 vtac_op_name(node->op));
 	}

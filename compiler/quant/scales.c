@@ -31,25 +31,6 @@ bool on_card(const struct vtac_tensor *t)
 	return false;
 }
 
-static unsigned int find(unsigned int *parent, unsigned int i)
-{
-	while (parent[i] != i) {
-		parent[i] = parent[parent[i]];
-		i = parent[i];
-	}
-	return i;
-}
-
-static void unite(unsigned int *parent, unsigned int a, unsigned int b)
-{
-	a = find(parent, a);
-	b = find(parent, b);
-	if (a < b)
-		parent[b] = a;
-	else
-		parent[a] = b;
-}
-
 static void unite_node(struct classes *c, const struct vtac_node *node)
 {
 	const struct vtac_tensor *out = node->out[0];
@@ -57,12 +38,12 @@ static void unite_node(struct classes *c, const struct vtac_node *node)
 	if (keeps_scale(node->op)) {
 		for (unsigned int i = 0; i < node->n_in; i++)
 			if (node->in[i] && !node->in[i]->data)
-				unite(c->same, out->id, node->in[i]->id);
+				vtac_set_unite(c->same, out->id, node->in[i]->id);
 		for (unsigned int i = 1; i < node->n_out; i++)
-			unite(c->same, out->id, node->out[i]->id);
+			vtac_set_unite(c->same, out->id, node->out[i]->id);
 	} else if ((node->op == VTAC_ADD || node->op == VTAC_SUB || node->op == VTAC_MAX ||
 		    node->op == VTAC_MIN) && !node->in[0]->data && !node->in[1]->data) {
-		unite(c->aligned, node->in[0]->id, node->in[1]->id);
+		vtac_set_unite(c->aligned, node->in[0]->id, node->in[1]->id);
 	}
 }
 
@@ -191,11 +172,11 @@ static void choose_zeros(struct classes *c)
 		const struct vtac_tensor *t = q->g->tensors[i];
 
 		if (on_card(t) && !may_shift_zero(q, t))
-			c->shifted[find(c->same, t->id)] = false;
+			c->shifted[vtac_set_find(c->same, t->id)] = false;
 	}
 	for (unsigned int i = 0; i < q->g->n_tensors; i++) {
 		const struct vtac_tensor *t = q->g->tensors[i];
-		unsigned int first = find(c->same, t->id);
+		unsigned int first = vtac_set_find(c->same, t->id);
 		float lo, hi;
 
 		if (!on_card(t))
@@ -220,7 +201,7 @@ static int want_all(struct classes *c)
 
 	for (unsigned int i = 0; i < q->g->n_tensors; i++) {
 		const struct vtac_tensor *t = q->g->tensors[i];
-		unsigned int first = find(c->same, t->id);
+		unsigned int first = vtac_set_find(c->same, t->id);
 		float want;
 
 		if (!on_card(t))
@@ -248,7 +229,7 @@ static float loss(const struct classes *c, unsigned int group, float base)
 	float sum = 0;
 
 	for (unsigned int i = 0; i < c->q->ids; i++)
-		if (c->want[i] > 0 && find(c->aligned, i) == group) {
+		if (c->want[i] > 0 && vtac_set_find(c->aligned, i) == group) {
 			float bits = log2f(align(base, c->want[i]) / c->want[i]);
 
 			sum += bits * bits;
@@ -264,7 +245,7 @@ static void align_group(struct classes *c, unsigned int group)
 	float best = 0, least = INFINITY, most = 0;
 
 	for (unsigned int i = 0; i < c->q->ids; i++)
-		if (c->want[i] > 0 && find(c->aligned, i) == group) {
+		if (c->want[i] > 0 && vtac_set_find(c->aligned, i) == group) {
 			float bits = loss(c, group, c->want[i]);
 
 			most = fmaxf(most, c->want[i]);
@@ -274,7 +255,7 @@ static void align_group(struct classes *c, unsigned int group)
 			}
 		}
 	for (unsigned int i = 0; best > 0 && i < c->q->ids; i++)
-		if (c->want[i] > 0 && find(c->aligned, i) == group)
+		if (c->want[i] > 0 && vtac_set_find(c->aligned, i) == group)
 			c->want[i] = align(best, fmaxf(c->want[i],
 						       most * exp2f(-APART_MAX)));
 }
@@ -286,14 +267,14 @@ static void align_all(struct classes *c)
 
 	members = vtac_alloc(c->q->g, c->q->ids, sizeof(members[0]));
 	for (unsigned int i = 0; i < c->q->ids; i++) {
-		unsigned int first = find(c->same, i), group = find(c->aligned, i);
+		unsigned int first = vtac_set_find(c->same, i), group = vtac_set_find(c->aligned, i);
 
 		if (first != i)
-			unite(c->aligned, first, group);
+			vtac_set_unite(c->aligned, first, group);
 	}
 	for (unsigned int i = 0; members && i < c->q->ids; i++)
 		if (c->want[i] > 0)
-			members[find(c->aligned, i)]++;
+			members[vtac_set_find(c->aligned, i)]++;
 	for (unsigned int i = 0; members && i < c->q->ids; i++)
 		if (members[i] > 1)
 			align_group(c, i);
@@ -312,7 +293,7 @@ static void mark_fixed(struct classes *c)
 	struct quantiser *q = c->q;
 
 	for (unsigned int i = 0; i < q->ids; i++) {
-		unsigned int first = find(c->same, i), group = find(c->aligned, i);
+		unsigned int first = vtac_set_find(c->same, i), group = vtac_set_find(c->aligned, i);
 
 		q->scale[i] = c->want[first];
 		if (c->shifted[first] && c->want[first] > 0)

@@ -194,11 +194,12 @@ static void finish(struct vtac_graph *g, unsigned int images)
 }
 
 int vtac_collect_stats(struct vtac_graph *g, const struct vtac_options *opt,
-		       const struct vtac_images *images, unsigned int nodes)
+		       const struct vtac_images *images, unsigned int max, unsigned int nodes)
 {
 	struct run r = { .g = g, .images = images };
 	const struct vtac_interp io = { .input = fill, .tensor = seen, .nodes = nodes, .priv = &r };
 	struct vtac_float *f;
+	unsigned int count = images->count < max ? images->count : max;
 	int err = 0;
 
 	if (!images->count)
@@ -208,16 +209,16 @@ int vtac_collect_stats(struct vtac_graph *g, const struct vtac_options *opt,
 	f = vtac_float_new(g);
 	if (!f)
 		return -1;
-	for (; r.image < images->count && !err; r.image++) {
+	for (; r.image < count && !err; r.image++) {
 		if (opt->progress)
-			opt->progress(opt->progress_priv, "calibrating", r.image, images->count);
+			opt->progress(opt->progress_priv, "calibrating", r.image, count);
 		err = vtac_float_run(f, &io) || r.failed ? -1 : 0;
 	}
 	if (opt->progress && !err)
-		opt->progress(opt->progress_priv, "calibrating", r.image, images->count);
+		opt->progress(opt->progress_priv, "calibrating", r.image, count);
 	vtac_float_free(f);
 	if (!err)
-		finish(g, images->count);
+		finish(g, count);
 	return err;
 }
 

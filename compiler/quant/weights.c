@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/kernel.h"
 #include "quant_impl.h"
 
 /* One layer. Weights [channels][taps], [in / groups][kh][kw] of a convolution. */
@@ -39,21 +40,6 @@ int32_t *filled(struct vtac_graph *g, int64_t count, int32_t value)
 	return v;
 }
 
-/* Transposed convolutions have [in][out / groups] in the file: the other way round here. */
-static const float *turned(struct sums *s, const struct vtac_tensor *w)
-{
-	int64_t in = w->dims[0], out = w->dims[1], area = w->dims[2] * w->dims[3];
-	int64_t each = in / s->groups;
-	float *to = vtac_alloc(s->q->g, (uint64_t)(in * out * area), sizeof(*to));
-	const float *from = w->data;
-
-	for (int64_t i = 0; to && i < in; i++)
-		for (int64_t o = 0; o < out; o++)
-			memcpy(to + (((i / each) * out + o) * each + i % each) * area,
-			       from + (i * out + o) * area, (size_t)area * sizeof(*to));
-	return to;
-}
-
 static int open_layer(struct sums *s)
 {
 	const struct vtac_node *node = s->node;
@@ -70,7 +56,7 @@ static int open_layer(struct sums *s)
 	s->channels = w->dims[0];
 	if (node->op == VTAC_CONV_TRANSPOSE) {
 		s->channels = w->dims[1] * s->groups;
-		s->w = turned(s, w);
+		s->w = vtac_swap_weights(q->g, w, s->groups);
 	}
 	s->taps = vtac_elements(w) / s->channels;
 	s->per_in = node->op == VTAC_GEMM ? 1 : w->dims[2] * w->dims[3];
@@ -527,14 +513,6 @@ static int keep_weights(struct sums *s)
 	return node->n_in > 2 ? vtac_node_set_in(g, node, 2, NULL) : 0;
 }
 
-static bool all_same(const int32_t *v, int64_t n)
-{
-	for (int64_t i = 1; i < n; i++)
-		if (v[i] != v[0])
-			return false;
-	return true;
-}
-
 int quantise_sums(struct quantiser *q, struct vtac_node *node)
 {
 	struct sums s = { .q = q, .node = node };
@@ -554,6 +532,6 @@ int quantise_sums(struct quantiser *q, struct vtac_node *node)
 	node->post.res_mul = s.res_mul;
 	node->post.mul = s.mul;
 	node->post.shift = s.shift;
-	node->post.per_channel = !all_same(s.mul, s.channels) || !all_same(s.shift, s.channels);
+	node->post.per_channel = !vtac_all_same(s.mul, s.channels) || !vtac_all_same(s.shift, s.channels);
 	return set_limits(q, node, node->out[0]);
 }

@@ -163,7 +163,7 @@ static void quantise(struct trial *trial, const struct vtac_options *opt)
 
 	if (vtac_split_residuals(trial->g) ||
 	    (!opt->quant->nearest && vtac_gptq_begin(trial->g, CALIBRATE)) ||
-	    vtac_collect_stats(trial->g, opt, &images, 0) ||
+	    vtac_collect_stats(trial->g, opt, &images, CALIBRATE, 0) ||
 	    vtac_pass_quantise(trial->g, opt) || vtac_pass_schedule(trial->g, opt) ||
 	    vtac_graph_verify(trial->g, 0, 1))
 		fail_msg("VTA_SEED=%llu core %u: %s", (unsigned long long)trial->seed, trial->core,
