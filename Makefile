@@ -101,6 +101,7 @@ include libvtadev/build.mk
 include libvtadev/ops/build.mk
 include libvtadev/program/build.mk
 include libvtadev/tvm/build.mk
+include tools/cli/build.mk
 include card/build.mk
 include libvtadev/devices/soft/build.mk
 include libvtadev/devices/opencl/build.mk
@@ -401,8 +402,8 @@ bench: build-deps
 	@tests/bench/run.sh $(PARTS) $(VM_MODULE) $(BENCH_MODULE)
 
 .PHONY: install
-install: userspace install-libvtadev install-libvtaprog install-driver install-soft install-opencl install-udev install-completion install-monitoring install-slurm \
-		$(if $(VTAC_HAVE),install-vtac-completion) $(if $(PYTHON_HAVE),install-python) install-man
+install: userspace install-libvtadev install-libvtaprog install-driver install-soft install-opencl install-udev install-completion-vtactl install-monitoring install-slurm \
+		$(if $(VTAC_HAVE),install-completion-vtac) $(if $(PYTHON_HAVE),install-python) install-man
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/vtadev/vm
 	install -m 755 $(VTACTL_BIN) $(EMU_BIN) $(if $(VTAC_HAVE),$(VTAC_BIN)) $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(VM_PROGRAMS) $(DESTDIR)$(PREFIX)/share/vtadev/vm

@@ -12,9 +12,9 @@ EMU_ASAN_LIB := build/asan/libvta-emu.a
 
 EMU_SRCS := $(CORE_SRCS) $(wildcard card/model/*.c card/emulator/*.c card/emulator/vfu/*.c)
 EMU_OBJS := $(EMU_SRCS:card/%.c=build/tools/vta-emu.obj/%.o)
-EMU_ASAN_OBJS := $(EMU_SRCS:card/%.c=build/asan/vta-emu.obj/%.o)
+EMU_ASAN_OBJS := $(EMU_SRCS:card/%.c=build/asan/vta-emu.obj/%.o) build/asan/cli.obj/cli.o
 
-EMU_CPPFLAGS := -Iuapi -Icontract -Icard -DVTA_EMU_VERSION='"$(VERSION)"'
+EMU_CPPFLAGS := -Iuapi -Icontract -Icard $(CLI_CPPFLAGS) -DVTA_EMU_VERSION='"$(VERSION)"'
 EMU_CFLAGS := -std=gnu11 -Wall -Wextra -Wshadow -Werror -O2 -g -pthread
 EMU_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 EMU_LIBS := -ljson-c
@@ -25,7 +25,9 @@ $(call objects,build/tools/vta-emu.obj,card,\
 $(call objects,build/asan/vta-emu.obj,card,\
 	$$(EMU_CPPFLAGS) $$(CPPFLAGS) $$(EMU_CFLAGS) $$(EMU_SANITIZE) $$(CFLAGS))
 
-$(EMU_BIN): $(EMU_OBJS)
+$(call objects,build/asan/cli.obj,tools/cli,$$(CPPFLAGS) $$(EMU_CFLAGS) $$(EMU_SANITIZE) $$(CFLAGS))
+
+$(EMU_BIN): $(EMU_OBJS) $(CLI_OBJ)
 	@mkdir -p $(@D)
 	$(CC) -pthread $(LDFLAGS) -o $@ $^ $(EMU_LIBS)
 

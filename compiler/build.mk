@@ -43,11 +43,11 @@ $(VTAC_LIB): $(VTAC_LIB_OBJS) compiler/build.mk
 VTAC_BIN := build/tools/vtac
 VTAC_CMD_OBJS := $(VTAC_CMD_SRCS:compiler/%.c=$(VTAC_DIR)/%.o) $(VTAC_DIR)/core_config.o
 VTAC_LIBS := -lprotobuf-c -lm -pthread
-$(VTAC_CMD_OBJS): VTAC_CPPFLAGS += $(LIB_CPPFLAGS) -Icard -Ilibvtadev/picture
+$(VTAC_CMD_OBJS): VTAC_CPPFLAGS += $(LIB_CPPFLAGS) $(CLI_CPPFLAGS) -Icard -Ilibvtadev/picture
 
 $(call objects,$(VTAC_DIR),card/core,$$(EMU_CPPFLAGS) $$(CPPFLAGS) -std=gnu11 -O2 -g $$(CFLAGS))
 
-$(VTAC_BIN): $(VTAC_CMD_OBJS) $(PICTURE_OBJS) $(VTAC_A) $(PROG_A) $(LIB_A)
+$(VTAC_BIN): $(VTAC_CMD_OBJS) $(CLI_OBJ) $(PICTURE_OBJS) $(VTAC_A) $(PROG_A) $(LIB_A)
 	$(CC) $(LDFLAGS) -o $@ $^ $(VTAC_LIBS) $(PICTURE_LIBS) -ljson-c $(LIB_LIBS)
 
 # With its packages it is part of what `make` builds.
@@ -57,9 +57,3 @@ VTAC_HAVE := $(and $(wildcard $(ONNX_PROTO)),$(shell command -v protoc-c 2>/dev/
 vtac:
 	@tools/vm/deps.sh need $(BUILD_PACKAGES) $(VTAC_PACKAGES)
 	@$(MAKE) --no-print-directory $(VTAC_BIN)
-
-.PHONY: install-vtac-completion
-install-vtac-completion:
-	install -m 644 -D compiler/cmd/completion/vtac.bash \
-		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/vtac
-	install -m 644 -D compiler/cmd/completion/_vtac $(DESTDIR)$(ZSH_DIR)/_vtac

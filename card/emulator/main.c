@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "model/counters.h"
+#include "cli.h"
 #include "ctl.h"
 #include "opt.h"
 #include "vfu/vfu.h"
@@ -324,16 +325,10 @@ int main(int argc, char **argv)
 {
 	struct options opt;
 	struct emu emu = { 0 };
-	int status;
+	int status = opt_parse(&opt, argc, argv);
 
-	switch (opt_parse(&opt, argc, argv)) {
-	case OPT_RUN:
-		break;
-	case OPT_EXIT:
-		return 0;
-	case OPT_BAD:
-		return 2;
-	}
+	if (status != CLI_GO)
+		return status;
 	log_set_level(opt.log_level);
 	status = run(&emu, &opt);
 

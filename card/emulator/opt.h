@@ -19,12 +19,7 @@ struct options {
 	bool stay;
 };
 
-enum opt_result {
-	OPT_RUN,
-	OPT_EXIT,	/* --help, --version: printed */
-	OPT_BAD,	/* said on stderr what is wrong */
-};
-
-enum opt_result opt_parse(struct options *opt, int argc, char **argv);
+/* Returns CLI_GO, or the exit status to end with. */
+int opt_parse(struct options *opt, int argc, char **argv);
 
 #endif

@@ -4,7 +4,6 @@
  */
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "log.h"
 
@@ -20,17 +19,6 @@ static enum log_level limit = LOG_WARN;
 void log_set_level(enum log_level level)
 {
 	limit = level;
-}
-
-bool log_level_parse(const char *name, enum log_level *level)
-{
-	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (!strcmp(name, names[i])) {
-			*level = i;
-			return true;
-		}
-	}
-	return false;
 }
 
 void log_line(enum log_level level, const char *fmt, ...)

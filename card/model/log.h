@@ -5,7 +5,6 @@
 #ifndef VTA_EMU_LOG_H
 #define VTA_EMU_LOG_H
 
-#include <stdbool.h>
 
 enum log_level {
 	LOG_ERROR,	/* the emulator or the card cannot continue */
@@ -16,8 +15,6 @@ enum log_level {
 
 /* Before there are threads. */
 void log_set_level(enum log_level level);
-/* By name, as the command line has it. */
-bool log_level_parse(const char *name, enum log_level *level);
 
 void log_line(enum log_level level, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

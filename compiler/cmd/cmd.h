@@ -4,21 +4,19 @@
 #define VTAC_CMD_H
 
 #include "api/vtac.h"
+#include "cli.h"
 #include "inputs.h"
 
 /* Exit status: numbers never change their meaning. */
 enum {
-	CMD_OK		= 0,
-	CMD_ERROR	= 1,	/* of the machine: files, memory */
-	CMD_USAGE	= 2,
+	CMD_OK		= CLI_OK,
+	CMD_ERROR	= CLI_ERROR,	/* of the machine: files, memory */
 	CMD_NO_CARD	= 3,	/* or it cannot be opened */
 	CMD_MODEL	= 4,	/* the model cannot be compiled; the sentence says why */
 };
 
-typedef int cmd_fn(int argc, char **argv);
-cmd_fn compile_main, report_main, passes_main, tvm_main;
+cli_verb_fn compile_main, report_main, passes_main, tvm_main;
 
-int cmd_usage(const char *why, const char *word);
 /* "vtac: subject: why", or without a subject if it is NULL; returns @status. */
 int cmd_fail(int status, const char *subject, const char *why);
 

@@ -11,13 +11,6 @@
 #include "vtadev.h"
 #include "vtaprog.h"
 
-int cmd_usage(const char *why, const char *word)
-{
-	cmd_progress_end();
-	fprintf(stderr, "vtac: %s%s\nTry 'vtac --help'.\n", why, word);
-	return CMD_USAGE;
-}
-
 int cmd_fail(int status, const char *subject, const char *why)
 {
 	cmd_progress_end();

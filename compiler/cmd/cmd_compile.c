@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* vtac compile: a model to a program. */
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +8,7 @@
 #include "output.h"
 
 #define LIST_MAX	256
+#define NUMBER_MAX	(1u << 24)
 
 static const char help[] =
 	"Usage: vtac compile [OPTION]... MODEL.onnx\n"
@@ -16,8 +16,8 @@ static const char help[] =
 	"Compile a model, and print which nodes run on the card and which on the CPU.\n"
 	"\n"
 	"  -o, --output=FILE      write the program to FILE (.vtap)\n"
-	"      --emit=c           write C, for a machine without an operating system; -o names\n"
-	"                         the directory\n"
+	"      --emit=LANGUAGE    write source code to the directory of -o, for a machine without\n"
+	"                         an operating system: c\n"
 	"  -c, --config=FILE      compile for the core that FILE, a vta_config.json, describes\n"
 	"                         (without --config and --card: TVM's default)\n"
 	"      --card=CARD        compile for the core of a card of this machine\n"
@@ -53,8 +53,8 @@ static const char help[] =
 	"      --range=METHOD     how ranges are found: auto, mse, max or percentile\n"
 	"      --residual=WHERE   residuals are added to: auto, sum or output\n"
 	"      --equalise=HOW     scale channels to a common range: auto, no, half or full\n"
-	"      --split=WHAT       finer steps, in twice as many channels, of: auto, no, first\n"
-	"                         (layer) or early (layers)\n"
+	"      --split=WHAT       finer steps in twice as many channels, for no layer, the first or\n"
+	"                         the early ones: auto, no, first or early\n"
 	"      --merge=WHAT       convolutions that are added as one: auto, no or sums\n"
 	"      --power-of-two     scales are powers of two: no multiplications\n"
 	"      --per-tensor       one scale for all channels of a layer\n"
@@ -67,52 +67,6 @@ static const char help[] =
 	"  -j, --json             print the report as JSON\n"
 	"  -q, --quiet            print no report\n"
 	"  -h, --help             print this text\n";
-
-enum {
-	OPT_CARD = 256, OPT_EMIT, OPT_LABELS, OPT_MEAN, OPT_SCALE, OPT_ORDER, OPT_FIT, OPT_FILTER,
-	OPT_BACKGROUND, OPT_CALIBRATE, OPT_MEASURE, OPT_CLASSES, OPT_IMAGES, OPT_SHAPE, OPT_CPU,
-	OPT_FROM, OPT_TO, OPT_NO_CARD, OPT_NO_PRUNE, OPT_RATE, OPT_RANGE, OPT_RESIDUAL,
-	OPT_EQUALISE, OPT_SPLIT, OPT_MERGE, OPT_POWER, OPT_TENSOR, OPT_DUMP, OPT_DOT, OPT_MEMORY,
-};
-
-static const struct option options[] = {
-	{ "output", required_argument, NULL, 'o' },
-	{ "emit", required_argument, NULL, OPT_EMIT },
-	{ "config", required_argument, NULL, 'c' },
-	{ "card", required_argument, NULL, OPT_CARD },
-	{ "calibrate", required_argument, NULL, OPT_CALIBRATE },
-	{ "measure", required_argument, NULL, OPT_MEASURE },
-	{ "classes", required_argument, NULL, OPT_CLASSES },
-	{ "images", required_argument, NULL, OPT_IMAGES },
-	{ "shape", required_argument, NULL, OPT_SHAPE },
-	{ "labels", required_argument, NULL, OPT_LABELS },
-	{ "mean", required_argument, NULL, OPT_MEAN },
-	{ "scale", required_argument, NULL, OPT_SCALE },
-	{ "order", required_argument, NULL, OPT_ORDER },
-	{ "fit", required_argument, NULL, OPT_FIT },
-	{ "filter", required_argument, NULL, OPT_FILTER },
-	{ "background", required_argument, NULL, OPT_BACKGROUND },
-	{ "cpu", required_argument, NULL, OPT_CPU },
-	{ "card-from", required_argument, NULL, OPT_FROM },
-	{ "card-to", required_argument, NULL, OPT_TO },
-	{ "no-card", no_argument, NULL, OPT_NO_CARD },
-	{ "no-prune", no_argument, NULL, OPT_NO_PRUNE },
-	{ "cpu-rate", required_argument, NULL, OPT_RATE },
-	{ "range", required_argument, NULL, OPT_RANGE },
-	{ "residual", required_argument, NULL, OPT_RESIDUAL },
-	{ "equalise", required_argument, NULL, OPT_EQUALISE },
-	{ "split", required_argument, NULL, OPT_SPLIT },
-	{ "merge", required_argument, NULL, OPT_MERGE },
-	{ "power-of-two", no_argument, NULL, OPT_POWER },
-	{ "per-tensor", no_argument, NULL, OPT_TENSOR },
-	{ "dump-after", required_argument, NULL, OPT_DUMP },
-	{ "dot", no_argument, NULL, OPT_DOT },
-	{ "memory", required_argument, NULL, OPT_MEMORY },
-	{ "json", no_argument, NULL, 'j' },
-	{ "quiet", no_argument, NULL, 'q' },
-	{ "help", no_argument, NULL, 'h' },
-	{ NULL, 0, NULL, 0 },
-};
 
 struct compile {
 	const char *model, *output, *config, *card, *calibrate, *measure, *dump, *labels;
@@ -134,257 +88,135 @@ struct compile {
 
 /* ---- options ---- */
 
-static bool number(const char *text, uint64_t max, uint64_t *value)
-{
-	char *end;
-
-	errno = 0;
-	*value = strtoull(text, &end, 10);
-	return text[0] >= '0' && text[0] <= '9' && !errno && !*end && *value && *value <= max;
-}
-
 /* [INPUT=]N,C,H,W; @text is kept. */
-static int add_shape(struct compile *c, char *text)
+static int add_shape(const struct cli_option *option, char *text)
 {
+	struct compile *c = option->to;
 	struct vtac_shape_option *s = &c->shapes[c->opt.n_shapes];
 	char *sizes = strrchr(text, '='), *size, *rest;
 	uint64_t value;
 
 	if (c->opt.n_shapes == LIST_MAX)
-		return cmd_usage("too many shapes", "");
+		return cli_usage("too many shapes");
 	if (sizes)
 		*sizes++ = 0;
 	s->input = sizes ? text : NULL;
 	for (size = strtok_r(sizes ? sizes : text, ",", &rest); size;
 	     size = strtok_r(NULL, ",", &rest)) {
-		if (s->rank == VTAC_RANK_MAX || !number(size, INT32_MAX, &value))
-			return cmd_usage("no shape: ", size);
+		if (s->rank == VTAC_RANK_MAX || !cli_number(size, 1, INT32_MAX, &value))
+			return cli_usage("no shape: %s", size);
 		s->dims[s->rank++] = (int64_t)value;
 	}
 	if (!s->rank)
-		return cmd_usage("a shape has sizes: --shape=1,3,224,224", "");
+		return cli_usage("a shape has sizes: --shape=1,3,224,224");
 	c->opt.n_shapes++;
-	return CMD_OK;
+	return CLI_OK;
 }
 
-/* Which of @words @text is; NULL ends them. */
-static int set_word(const char *text, const char *const *words, uint32_t *value)
+static int add_cpu(const struct cli_option *option, char *text)
 {
-	for (uint32_t i = 0; words[i]; i++)
-		if (!strcmp(text, words[i])) {
-			*value = i;
-			return CMD_OK;
-		}
-	return cmd_usage("no such word: ", text);
+	struct compile *c = option->to;
+
+	if (c->opt.n_cpu == LIST_MAX)
+		return cli_usage("too many nodes");
+	c->cpu[c->opt.n_cpu++] = text;
+	return CLI_OK;
 }
 
-/* In the order of the enumerations in options.h. */
-static int set_quant(struct compile *c, int option, const char *text)
+static int set_pass(const struct cli_option *option, char *text)
 {
-	static const char *const ranges[] = { "auto", "mse", "max", "percentile", NULL };
-	static const char *const residuals[] = { "auto", "sum", "output", NULL };
-	static const char *const equalise[] = { "auto", "no", "half", "full", NULL };
-	static const char *const split[] = { "auto", "no", "first", "early", NULL };
-	static const char *const merge[] = { "auto", "no", "sums", NULL };
-	uint32_t word = 0;
-	int ret = set_word(text, option == OPT_RANGE ? ranges : option == OPT_RESIDUAL ?
-			   residuals : option == OPT_SPLIT ? split : option == OPT_MERGE ?
-			   merge : equalise, &word);
-
-	if (option == OPT_RANGE)
-		c->quant.range = (enum vtac_range)word;
-	else if (option == OPT_RESIDUAL)
-		c->quant.residual = (enum vtac_residual)word;
-	else if (option == OPT_SPLIT)
-		c->quant.split = (enum vtac_split)word;
-	else if (option == OPT_MERGE)
-		c->quant.merge = (enum vtac_merge)word;
-	else
-		c->quant.equalise = (enum vtac_equalise)word;
-	return ret;
+	if (!vtac_pass_find(text) && strcmp(text, "read"))
+		return cli_usage("no such pass: %s", text);
+	return cli_set_text(option, text);
 }
 
 /* One number for all channels, or one for each. */
-static int set_channels(float values[3], char *text)
+static int set_channels(const struct cli_option *option, char *text)
 {
 	char *rest, *end, *word = strtok_r(text, ",", &rest);
+	float *values = option->to;
 	int n = 0;
 
 	for (; word && n < 3; word = strtok_r(NULL, ",", &rest)) {
 		values[n++] = strtof(word, &end);
 		if (*end || end == word)
-			return cmd_usage("no number: ", word);
+			return cli_usage("no number: %s", word);
 	}
 	if (word || (n != 1 && n != 3))
-		return cmd_usage("give one number, or one for each of three channels", "");
+		return cli_usage("give one number, or one for each of three channels");
 	for (int i = n; i < 3; i++)
 		values[i] = values[0];
-	return CMD_OK;
+	return CLI_OK;
 }
 
-static int set_background(struct vtaimage_preprocess *p, const char *text)
+static int set_colour(const struct cli_option *option, char *text)
 {
 	char *end;
 
-	p->background = (uint32_t)strtoul(text, &end, 16);
-	return strlen(text) == 6 && !*end ? CMD_OK : cmd_usage("no colour: ", text);
+	*(uint32_t *)option->to = (uint32_t)strtoul(text, &end, 16);
+	return strlen(text) == 6 && !*end ? CLI_OK : cli_usage("no colour: %s", text);
 }
 
-static int set_preprocess(struct compile *c, int option, char *text)
+static int parse(struct compile *c, int argc, char **argv)
 {
-	static const char *const orders[] = { "rgb", "bgr", "gray", NULL };
-	static const char *const fits[] = { "stretch", "top-left", "centre", "crop", NULL };
-	static const char *const filters[] = { "nearest", "linear", "cubic", NULL };
 	struct vtaimage_preprocess *p = &c->preprocess;
+	struct vtac_quant_options *q = &c->quant;
+	uint32_t language;
+	/* Words are in the order of their enumerations in options.h. */
+	const struct cli_option options[] = {
+		{ CLI_TEXT("output", &c->output) },
+		{ CLI_WORD("emit", &language), .given = &c->emit_c },
+		{ CLI_TEXT("config", &c->config) },
+		{ CLI_TEXT("card", &c->card) },
+		{ CLI_TEXT("calibrate", &c->calibrate) },
+		{ CLI_TEXT("measure", &c->measure) },
+		{ CLI_TEXT("classes", &c->classes_file) },
+		{ CLI_NUMBER("images", &c->max_images, 1, NUMBER_MAX) },
+		{ .name = "shape", .set = add_shape, .to = c },
+		{ CLI_TEXT("labels", &c->labels) },
+		{ .name = "mean", .set = set_channels, .to = p->mean, .given = &c->has_preprocess },
+		{ .name = "scale", .set = set_channels, .to = p->scale,
+		  .given = &c->has_preprocess },
+		{ CLI_WORD("order", &p->order), .given = &c->has_preprocess },
+		{ CLI_WORD("fit", &p->fit), .given = &c->has_preprocess },
+		{ CLI_WORD("filter", &p->filter), .given = &c->has_preprocess },
+		{ .name = "background", .set = set_colour, .to = &p->background,
+		  .given = &c->has_preprocess },
+		{ .name = "cpu", .set = add_cpu, .to = c },
+		{ CLI_TEXT("card-from", &c->opt.card_from) },
+		{ CLI_TEXT("card-to", &c->opt.card_to) },
+		{ CLI_FLAG("no-card", &c->opt.no_card) },
+		{ CLI_FLAG("no-prune", &c->opt.no_prune) },
+		{ CLI_NUMBER("cpu-rate", &c->opt.cpu_rate, 1, NUMBER_MAX) },
+		{ CLI_WORD("range", &q->range) },
+		{ CLI_WORD("residual", &q->residual) },
+		{ CLI_WORD("equalise", &q->equalise) },
+		{ CLI_WORD("split", &q->split) },
+		{ CLI_WORD("merge", &q->merge) },
+		{ CLI_FLAG("power-of-two", &q->power_of_two) },
+		{ CLI_FLAG("per-tensor", &q->per_tensor) },
+		{ .name = "dump-after", .set = set_pass, .to = &c->dump },
+		{ CLI_FLAG("dot", &c->dot) },
+		{ CLI_NUMBER("memory", &c->memory, 1, NUMBER_MAX) },
+		{ CLI_FLAG("json", &c->json) },
+		{ CLI_FLAG("quiet", &c->quiet) },
+		{ 0 },
+	};
+	int ret = cli_options(help, options, 1, &argc, &argv);
 
-	c->has_preprocess = true;
-	switch (option) {
-	case OPT_MEAN:
-		return set_channels(p->mean, text);
-	case OPT_SCALE:
-		return set_channels(p->scale, text);
-	case OPT_ORDER:
-		return set_word(text, orders, &p->order);
-	case OPT_FIT:
-		return set_word(text, fits, &p->fit);
-	case OPT_FILTER:
-		return set_word(text, filters, &p->filter);
-	default:
-		return set_background(p, text);
-	}
-}
-
-static int set_number(struct compile *c, int option, const char *text)
-{
-	uint64_t value;
-
-	if (!number(text, 1u << 24, &value))
-		return cmd_usage("no number: ", text);
-	if (option == OPT_IMAGES)
-		c->max_images = (unsigned int)value;
-	else if (option == OPT_RATE)
-		c->opt.cpu_rate = (unsigned int)value;
-	else
-		c->memory = value << 20;
-	return CMD_OK;
-}
-
-static int set_text(struct compile *c, int option, char *text)
-{
-	switch (option) {
-	case OPT_SHAPE:
-		return add_shape(c, text);
-	case OPT_RANGE:
-	case OPT_RESIDUAL:
-	case OPT_EQUALISE:
-	case OPT_SPLIT:
-	case OPT_MERGE:
-		return set_quant(c, option, text);
-	case OPT_IMAGES:
-	case OPT_RATE:
-	case OPT_MEMORY:
-		return set_number(c, option, text);
-	case OPT_EMIT:
-		c->emit_c = true;
-		return strcmp(text, "c") ? cmd_usage("nothing to emit: ", text) : CMD_OK;
-	case OPT_CPU:
-		if (c->opt.n_cpu == LIST_MAX)
-			return cmd_usage("too many nodes", "");
-		c->cpu[c->opt.n_cpu++] = text;
-		return CMD_OK;
-	case OPT_DUMP:
-		c->dump = text;
-		return vtac_pass_find(text) || !strcmp(text, "read") ? CMD_OK :
-			cmd_usage("no such pass: ", text);
-	default:
-		return set_preprocess(c, option, text);
-	}
-}
-
-static int set_option(struct compile *c, int option, char *text)
-{
-	switch (option) {
-	case 'o':
-		c->output = text;
-		return CMD_OK;
-	case 'c':
-		c->config = text;
-		return CMD_OK;
-	case OPT_CARD:
-		c->card = text;
-		return CMD_OK;
-	case OPT_CALIBRATE:
-		c->calibrate = text;
-		return CMD_OK;
-	case OPT_MEASURE:
-		c->measure = text;
-		return CMD_OK;
-	case OPT_CLASSES:
-		c->classes_file = text;
-		return CMD_OK;
-	case OPT_LABELS:
-		c->labels = text;
-		return CMD_OK;
-	case OPT_FROM:
-		c->opt.card_from = text;
-		return CMD_OK;
-	case OPT_TO:
-		c->opt.card_to = text;
-		return CMD_OK;
-	case OPT_NO_CARD:
-		c->opt.no_card = true;
-		return CMD_OK;
-	case OPT_NO_PRUNE:
-		c->opt.no_prune = true;
-		return CMD_OK;
-	case OPT_POWER:
-		c->quant.power_of_two = true;
-		return CMD_OK;
-	case OPT_TENSOR:
-		c->quant.per_tensor = true;
-		return CMD_OK;
-	case OPT_DOT:
-		c->dot = true;
-		return CMD_OK;
-	case 'j':
-		c->json = true;
-		return CMD_OK;
-	case 'q':
-		c->quiet = true;
-		return CMD_OK;
-	default:
-		return set_text(c, option, text);
-	}
-}
-
-/* CMD_OK, or an exit status; *done after --help. */
-static int parse(struct compile *c, int argc, char **argv, bool *done)
-{
-	int option, ret = CMD_OK;
-
-	optind = 0;
-	opterr = 0;
-	while (!ret && (option = getopt_long(argc, argv, "o:c:jqh", options, NULL)) >= 0) {
-		if (option == 'h') {
-			*done = true;
-			return fputs(help, stdout) < 0 ? CMD_ERROR : CMD_OK;
-		}
-		if (option == '?')
-			return cmd_usage("wrong option: ", argv[optind - 1]);
-		ret = set_option(c, option, optarg);
-	}
-	if (ret)
+	if (ret != CLI_GO)
 		return ret;
-	if (optind + 1 != argc)
-		return cmd_usage(optind == argc ? "name a model" : "one model at a time", "");
-	c->model = argv[optind];
+	if (!argc)
+		return cli_usage("name a model");
+	c->model = argv[0];
+	c->memory <<= 20;
 	if (c->emit_c && !c->output)
-		return cmd_usage("name a directory: --output=DIRECTORY", "");
+		return cli_usage("name a directory: --output=DIRECTORY");
 	if (c->classes_file && !c->measure)
-		return cmd_usage("--classes needs --measure", "");
+		return cli_usage("--classes needs --measure");
 	if (c->card && c->config)
-		return cmd_usage("use only one of --card and --config", "");
-	return CMD_OK;
+		return cli_usage("use only one of --card and --config");
+	return CLI_GO;
 }
 
 /* ---- the work ---- */
@@ -529,7 +361,6 @@ int compile_main(int argc, char **argv)
 {
 	struct compile *c = calloc(1, sizeof(*c));
 	struct vtac_graph *g = NULL;
-	bool done = false;
 	int ret;
 
 	if (!c)
@@ -537,8 +368,8 @@ int compile_main(int argc, char **argv)
 	c->preprocess = (struct vtaimage_preprocess){
 		.filter = VTAIMAGE_FILTER_LINEAR, .background = 0xffffff, .scale = { 1, 1, 1 },
 	};
-	ret = parse(c, argc, argv, &done);
-	if (!ret && !done) {
+	ret = parse(c, argc, argv);
+	if (ret == CLI_GO) {
 		ret = prepare(c);
 		g = ret ? NULL : vtac_graph_new(c->memory);
 		if (!ret)
@@ -555,14 +386,19 @@ int compile_main(int argc, char **argv)
 	return ret;
 }
 
+static const char passes_help[] =
+	"Usage: vtac passes\n"
+	"\n"
+	"List the passes in their order; --dump-after of compile takes their names.\n"
+	"\n"
+	"  -h, --help             print this text\n";
+
 int passes_main(int argc, char **argv)
 {
-	if (argc > 1 && strcmp(argv[1], "--help") && strcmp(argv[1], "-h"))
-		return cmd_usage("passes takes no argument: ", argv[1]);
-	if (argc > 1)
-		return fputs("Usage: vtac passes\n\nList the passes in their order; --dump-after "
-			     "of compile takes their names.\n",
-			     stdout) < 0 ? CMD_ERROR : CMD_OK;
+	int ret = cli_options(passes_help, &(struct cli_option){ 0 }, 0, &argc, &argv);
+
+	if (ret != CLI_GO)
+		return ret;
 	puts("read           the model as the file has it");
 	for (const struct vtac_pass *p = vtac_passes; p->name; p++)
 		printf("%-14s %s\n", p->name, p->what);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* vtac report: what the compiler wrote into a program about itself. */
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,12 +15,6 @@ static const char help[] =
 	"\n"
 	"  -j, --json             print JSON\n"
 	"  -h, --help             print this text\n";
-
-static const struct option options[] = {
-	{ "json", no_argument, NULL, 'j' },
-	{ "help", no_argument, NULL, 'h' },
-	{ NULL, 0, NULL, 0 },
-};
 
 #define FILE_MAX	(UINT64_C(3) << 30)
 
@@ -69,19 +62,10 @@ static int print(const char *path, bool json)
 int report_main(int argc, char **argv)
 {
 	bool json = false;
-	int option;
+	const struct cli_option options[] = { { CLI_FLAG("json", &json) }, { 0 } };
+	int ret = cli_options(help, options, 1, &argc, &argv);
 
-	optind = 0;
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, "jh", options, NULL)) >= 0) {
-		if (option == 'h')
-			return fputs(help, stdout) < 0 ? CMD_ERROR : CMD_OK;
-		if (option != 'j')
-			return cmd_usage("wrong option: ", argv[optind - 1]);
-		json = true;
-	}
-	if (optind + 1 != argc)
-		return cmd_usage(optind == argc ?
-				 "say which program" : "one program at a time", "");
-	return print(argv[optind], json);
+	if (ret != CLI_GO)
+		return ret;
+	return argc ? print(argv[0], json) : cli_usage("name a program");
 }

@@ -77,7 +77,7 @@ said "which is told" '^none-such .*not the index'
 head -c 1000 "$dir/images" > "$dir/part"
 check "half an image is refused" \
 	refused "bytes, each run takes 784" --cards "$device" image="$dir/part"
-check "a device that is none is refused" refused "not the index" --cards none-such image="$dir/images"
+check "a device that is none is refused" refused "not a name of a card" --cards none-such image="$dir/images"
 check "vtactl lists the device" sh -c "build/tools/vtactl list --all | grep -q '^$device.*  -  -\$'"
 check "vtactl has no status of it, and says so" \
 	sh -c "build/tools/vtactl status '$device' 2>&1 | grep -q 'not a card of the driver'"

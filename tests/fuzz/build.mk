@@ -15,7 +15,7 @@ FUZZ_CFLAGS := -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=
 # What a target is made of, beside itself.
 FUZZ_SRCS_image := $(addprefix tests/ops/,emulated.c machine.c mixed.c net.c steps.c) \
 	$(OPS_SRCS) \
-	$(filter-out %/main.c,$(EMU_SRCS))
+	$(filter-out %/main.c %/opt.c,$(EMU_SRCS))
 FUZZ_OBJS_image := $(addprefix $(OPS_TEST_DIR)/obj/,emulated.o machine.o mixed.o net.o steps.o) \
 	$(OPS_TEST_LIB_OBJS) $(EMU_ASAN_LIB)
 FUZZ_SRCS_lower := $(FUZZ_SRCS_image)
@@ -43,7 +43,7 @@ PARSER_CFLAGS := -std=gnu11 -w -O1 -g -fno-omit-frame-pointer \
 # What each of them is made of, beside the file of its name.
 PARSER_SRCS_vfu := $(filter card/emulator/vfu/%.c,$(EMU_SRCS))
 PARSER_SRCS_insn := $(CORE_SRCS) tests/emu/flat.c
-PARSER_SRCS_config := $(filter-out card/emulator/main.c,$(EMU_SRCS))
+PARSER_SRCS_config := $(filter-out card/emulator/main.c card/emulator/opt.c,$(EMU_SRCS))
 PARSER_SRCS_text := $(LIB_SRCS) tools/vtactl/tracefs.c
 # The compiler without its command.
 PARSER_SRCS_onnx := $(VTAC_SRCS) $(VTAC_DIR)/onnx.pb-c.c $(OPS_SRCS)

@@ -69,22 +69,24 @@ $(LIB_TEST_DIR)/test_pipeline: $(LIB_TEST_PIPELINE_OBJS)
 # Linked to the sanitizer's static runtime: a shared one wants to be loaded
 # before the library that umockdev preloads.
 LIB_TEST_VTACTL := $(LIB_TEST_DIR)/vtactl
-LIB_TEST_VTACTL_OBJS := $(VTACTL_OBJS:$(VTACTL_DIR)/%=$(LIB_TEST_DIR)/obj/vtactl/%)
+LIB_TEST_VTACTL_OBJS := $(VTACTL_OBJS:$(VTACTL_DIR)/%=$(LIB_TEST_DIR)/obj/vtactl/%) $(LIB_TEST_DIR)/obj/cli/cli.o
 
 $(call objects,$(LIB_TEST_DIR)/obj/vtactl,tools/vtactl,\
-	$$(LIB_TEST_CFLAGS) $(PROG_CPPFLAGS) -Ilibvtadev/picture)
+	$$(LIB_TEST_CFLAGS) $(PROG_CPPFLAGS) $(CLI_CPPFLAGS) -Ilibvtadev/picture)
+
+$(call objects,$(LIB_TEST_DIR)/obj/cli,tools/cli,$$(LIB_TEST_CFLAGS))
 
 $(LIB_TEST_VTACTL): $(LIB_TEST_VTACTL_OBJS) $(PICTURE_OBJS) $(LIB_TEST_LIB_OBJS) $(LIB_TEST_POOL_OBJS) $(OPS_A)
 	$(CC) $(LIB_TEST_SANITIZE) -static-libasan -static-libubsan -o $@ $^ $(VTACTL_LIBS)
 
 # Of vtactl, what makes a trace of texts.
-$(LIB_TEST_DIR)/obj/test_tracefs.o: LIB_TEST_CFLAGS += -Itools/vtactl
+$(LIB_TEST_DIR)/obj/test_tracefs.o: LIB_TEST_CFLAGS += -Itools/vtactl $(CLI_CPPFLAGS)
 $(LIB_TEST_DIR)/test_tracefs: $(addprefix $(LIB_TEST_DIR)/obj/, \
 		test_tracefs.o vtactl/merge.o vtactl/tracefs.o)
 	$(CC) $(LIB_TEST_SANITIZE) -o $@ $^ -lcmocka -ljson-c -lm
 
 # Of vtactl, what makes metrics of open files.
-$(LIB_TEST_DIR)/obj/test_metrics.o: LIB_TEST_CFLAGS += -Itools/vtactl
+$(LIB_TEST_DIR)/obj/test_metrics.o: LIB_TEST_CFLAGS += -Itools/vtactl $(CLI_CPPFLAGS)
 $(LIB_TEST_DIR)/test_metrics: $(addprefix $(LIB_TEST_DIR)/obj/, \
 		test_metrics.o vtactl/metrics_users.o vtactl/prom.o)
 	$(CC) $(LIB_TEST_SANITIZE) -o $@ $^ -lcmocka

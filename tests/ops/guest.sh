@@ -57,7 +57,7 @@ exec 3>&-
 
 expect=3
 refused "a card that is not there is named" "no card 9; " \
-	vtactl program run --card 9 digits.vtap image=images
+	vtactl program run --cards 9 digits.vtap image=images
 rmmod vta
 refused "no card at all is said" "no card: the driver is not loaded" \
 	vtactl program run digits.vtap image=images

@@ -51,7 +51,7 @@ check_digits() {
 	result "ten digits by an image, as the CPU scores them" $?
 	refused "a card with another core is refused" \
 		"LOG_[A-Z_]* = [0-9]*, the card has [0-9]*" \
-		vtactl program run --card "$1" digits.vtap image=images
+		vtactl program run --cards "$1" digits.vtap image=images
 	check_refused
 	refused "a program that faults is reported with its fault" "token" \
 		vtactl program run deadlock.vtap image=images

@@ -33,7 +33,7 @@ $(ONNX_NODES): $(VTAC_TEST_DIR)/onnx_nodes.o $(VTAC_ARCHIVES)
 
 CHECKS += \
 	$(foreach t,$(VTAC_TESTS),"vtac-$(notdir $(t))=$(t)") \
-	"vtac-completion=tests/vtac/completion.sh $(CURDIR)/$(VTAC_BIN)" \
+	"vtac-completion=tests/cli/completion.sh $(VTAC_BIN)" \
 	"vtac-compile=tests/vtac/compile.sh $(CURDIR)/$(VTAC_BIN)" \
 	"vtac-converted=$(ONNX_NODES) $(dir $(ONNX_NODES_DATA))pytorch-converted tests/vtac/onnx_converted.list" \
 	"vtac-nodes=$(ONNX_NODES) $(ONNX_NODES_DATA) tests/vtac/onnx_nodes.list" \

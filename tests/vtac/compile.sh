@@ -125,7 +125,7 @@ check "no such option" ends 2 "wrong option: --fly" compile --fly model
 check "no such pass" ends 2 "no such pass: fly" compile --dump-after=fly model
 check "no such file" ends 4 "nothing.onnx: No such file" compile nothing.onnx
 check "no such card" ends 3 "vta99" compile --card=vta99 model
-check "nothing to emit" ends 2 "nothing to emit: java" compile --emit=java -o x model
+check "nothing to emit" ends 2 "--emit wants c, not 'java'" compile --emit=java -o x model
 check "C without a directory" ends 2 "name a directory" compile --emit=c model
 check "tvm: no graph" ends 2 "name a graph" tvm -o "$dir/c"
 check "a wrong configuration" ends 1 "$0" compile --config="$0" model

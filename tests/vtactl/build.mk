@@ -8,4 +8,4 @@ $(call program,$(VTACTL_TESTS),tests/vtactl/worker.c,\
 CHECKS += \
 	"@vtactl=tests/in-vm tests/vtactl/guest.sh $(VM_MODULE)" \
 	"vtactl-messages=tests/vtactl/messages.py" \
-	"vtactl-completion=tests/vtactl/completion.sh $(CURDIR)/$(VTACTL_BIN)"
+	"vtactl-completion=tests/cli/completion.sh $(VTACTL_BIN)"

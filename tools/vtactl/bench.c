@@ -6,7 +6,6 @@
  * story. Only measured values are printed: the median of as many rounds as fit.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <json-c/json.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -45,24 +44,24 @@ typedef int64_t round_fn(struct rig *rig);
 
 static int64_t round_trip(struct vtadev_queue *queue, const struct vta_desc *desc)
 {
-	int64_t start = busy_clock_ns();
+	int64_t start = ctl_now_ns();
 	uint64_t seq;
 	int err = vtadev_submit(queue, desc, 1, &seq);
 
 	if (!err)
 		err = vtadev_wait(queue, seq, WAIT_NS);
-	return err ? err : busy_clock_ns() - start;
+	return err ? err : ctl_now_ns() - start;
 }
 
 /* The call alone; then the card has its time. */
 static int64_t round_submit(struct rig *rig)
 {
 	const struct vta_desc nop = vtadev_desc_nop();
-	int64_t start = busy_clock_ns(), end;
+	int64_t start = ctl_now_ns(), end;
 	uint64_t seq;
 	int err = vtadev_submit(rig->look, &nop, 1, &seq);
 
-	end = busy_clock_ns();
+	end = ctl_now_ns();
 	if (!err)
 		err = vtadev_wait(rig->look, seq, WAIT_NS);
 	return err ? err : end - start;
@@ -137,12 +136,12 @@ static double shown(size_t size, int64_t ns)
 
 static int measure(struct rig *rig, size_t which, bool json, struct json_object *results)
 {
-	int64_t times[ROUNDS_MAX], end = busy_clock_ns() + MEASURE_NS;
+	int64_t times[ROUNDS_MAX], end = ctl_now_ns() + MEASURE_NS;
 	size_t n = 0, size = measures[which].size;
 	struct json_object *result;
 
 	rig->size = size;
-	while (n < ROUNDS_MAX && (n < ROUNDS_MIN || busy_clock_ns() < end)) {
+	while (n < ROUNDS_MAX && (n < ROUNDS_MIN || ctl_now_ns() < end)) {
 		times[n] = measures[which].round(rig);
 		if (times[n] < 0)
 			return ctl_error(measures[which].name, (int)times[n]);
@@ -212,26 +211,13 @@ static int run(const struct vtadev_card *card, bool json)
 
 int bench_main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "help", no_argument, NULL, 'h' },
-		{ "json", no_argument, NULL, 'j' },
-		{ 0 },
-	};
-	struct vtadev_card card;
 	bool json = false;
-	int option, ret;
+	const struct cli_option options[] = { { CLI_FLAG("json", &json) }, { 0 } };
+	struct vtadev_card card;
+	int ret = cli_options(help, options, 1, &argc, &argv);
 
-	while ((option = getopt_long(argc, argv, "hj", options, NULL)) != -1) {
-		switch (option) {
-		case 'h':
-			return ctl_help(help);
-		case 'j':
-			json = true;
-			break;
-		default:
-			return CTL_USAGE;	/* getopt has said why */
-		}
-	}
-	ret = ctl_card(argc - optind, argv + optind, &card);
+	if (ret != CLI_GO)
+		return ret;
+	ret = ctl_card(argv[0], &card);
 	return ret ? ret : run(&card, json);
 }

@@ -10,9 +10,9 @@ VTACTL_OBJS := $(addprefix $(VTACTL_DIR)/, bench.o busy.o bundle.o cdi.o ctl.o d
 VTACTL_LIBS := -lpci -ljson-c -lncurses -ltinfo $(PICTURE_LIBS) $(LIB_LIBS)
 
 $(call objects,$(VTACTL_DIR),tools/vtactl,\
-	$$(LIB_CPPFLAGS) $(PROG_CPPFLAGS) -Ilibvtadev/picture $$(CPPFLAGS) $$(LIB_WARNINGS) -O2 -g $$(CFLAGS))
+	$$(LIB_CPPFLAGS) $(PROG_CPPFLAGS) $(CLI_CPPFLAGS) -Ilibvtadev/picture $$(CPPFLAGS) $$(LIB_WARNINGS) -O2 -g $$(CFLAGS))
 
-$(VTACTL_BIN): $(VTACTL_OBJS) $(PICTURE_OBJS) $(PROG_A) $(LIB_A)
+$(VTACTL_BIN): $(VTACTL_OBJS) $(CLI_OBJ) $(PICTURE_OBJS) $(PROG_A) $(LIB_A)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $^ $(VTACTL_LIBS)
 
@@ -31,11 +31,3 @@ install-monitoring: build/tools/systemd/vta-export.service
 .PHONY: install-slurm
 install-slurm:
 	install -m 755 -Dt $(DESTDIR)$(PREFIX)/share/vtadev/slurm $(addprefix tools/slurm/vta-,gres check task)
-
-ZSH_DIR ?= $(PREFIX)/share/zsh/site-functions
-
-.PHONY: install-completion
-install-completion:
-	install -m 644 -D tools/vtactl/completion/vtactl.bash \
-		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/vtactl
-	install -m 644 -D tools/vtactl/completion/_vtactl $(DESTDIR)$(ZSH_DIR)/_vtactl

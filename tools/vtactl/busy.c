@@ -2,23 +2,15 @@
 /*
  * busy.c - how busy a card's engines are between two moments
  */
-#include <time.h>
 #include <unistd.h>
 
 #include "busy.h"
+#include "ctl.h"
 #include "files.h"
-
-int64_t busy_clock_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
 
 struct busy busy_now(unsigned int index)
 {
-	struct busy busy = { .at_ns = busy_clock_ns() };
+	struct busy busy = { .at_ns = ctl_now_ns() };
 	int dir = files_card(index);
 
 	if (dir < 0)

@@ -18,8 +18,6 @@ struct busy {
 /* Of vtaN, now. */
 struct busy busy_now(unsigned int index);
 
-int64_t busy_clock_ns(void);
-
 /*
  * How much a count has grown. One that is less than before has begun anew: another
  * card has the number, or the module was loaded again.

@@ -6,7 +6,6 @@
  */
 #include <ctype.h>
 #include <errno.h>
-#include <getopt.h>
 #include <json-c/json.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -173,51 +172,31 @@ static int write_to(const char *path, const struct choice *choice)
 }
 
 /* A container without the file would not start. */
-static int add_mount(struct json_object *mounts, const char *path)
+static int add_mount(const struct cli_option *option, char *path)
 {
 	if (*path != '/')
-		return ctl_usage("not an absolute path: ", path);
+		return cli_usage("not an absolute path: %s", path);
 	if (access(path, F_OK))
 		return ctl_fail(path, strerror(errno));
-	json_object_array_add(mounts, mount_of(path));
+	json_object_array_add(option->to, mount_of(path));
 	return CTL_OK;
 }
 
 static int run(int argc, char **argv, struct choice *choice)
 {
-	static const struct option options[] = {
-		{ "help", no_argument, NULL, 'h' },
-		{ "kind", required_argument, NULL, 'k' },
-		{ "mount", required_argument, NULL, 'm' },
-		{ "output", required_argument, NULL, 'o' },
+	const char *path = NULL;
+	const struct cli_option options[] = {
+		{ CLI_TEXT("kind", &choice->kind) },
+		{ .name = "mount", .set = add_mount, .to = choice->mounts },
+		{ CLI_TEXT("output", &path) },
 		{ 0 },
 	};
-	const char *path = NULL;
-	int option, ret;
+	int ret = cli_options(help, options, 0, &argc, &argv);
 
-	while ((option = getopt_long(argc, argv, "hk:m:o:", options, NULL)) != -1) {
-		switch (option) {
-		case 'h':
-			return ctl_help(help);
-		case 'k':
-			choice->kind = optarg;
-			break;
-		case 'm':
-			ret = add_mount(choice->mounts, optarg);
-			if (ret)
-				return ret;
-			break;
-		case 'o':
-			path = optarg;
-			break;
-		default:
-			return CTL_USAGE;	/* getopt has said why */
-		}
-	}
-	if (optind < argc)
-		return ctl_usage("too much: ", argv[optind]);
+	if (ret != CLI_GO)
+		return ret;
 	if (!is_kind(choice->kind))
-		return ctl_usage("not VENDOR/CLASS, as " CDI_KIND ": ", choice->kind);
+		return cli_usage("not VENDOR/CLASS, as " CDI_KIND ": %s", choice->kind);
 	return path ? write_to(path, choice) : print(choice);
 }
 

@@ -10,34 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "ctl.h"
 
-static const char *verb;
-
-void ctl_set_verb(const char *name)
-{
-	verb = name;
-}
-
-static void say_who(void)
-{
-	fprintf(stderr, "vtactl: %s%s", verb ? verb : "", verb ? ": " : "");
-}
-
-int ctl_usage(const char *why, const char *word)
-{
-	say_who();
-	fprintf(stderr, "%s%s; try vtactl %s%s--help\n", why, word, verb ? verb : "",
-		verb ? " " : "");
-	return CTL_USAGE;
-}
-
 int ctl_fail(const char *subject, const char *why)
 {
-	say_who();
-	fprintf(stderr, "%s%s%s\n", subject, *subject ? ": " : "", why);
+	fprintf(stderr, "%s: %s%s%s\n", cli_name(), subject, *subject ? ": " : "", why);
 	return CTL_ERROR;
 }
 
@@ -65,26 +45,34 @@ const char *ctl_why(struct vtadev *dev, int err, char text[VTADEV_LOST_TEXT_MAX]
 	return text;
 }
 
-int ctl_help(const char *help)
+int64_t ctl_now_ns(void)
 {
-	return fputs(help, stdout) < 0 ? CTL_ERROR : CTL_OK;
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-bool ctl_number(const char *text, unsigned long least, unsigned long most, unsigned long *value)
+void ctl_sleep_until(int64_t ns)
 {
-	char *end;
+	const struct timespec ts = { .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
 
-	errno = 0;
-	*value = strtoul(text, &end, 10);
-	return *text >= '0' && *text <= '9' && !*end && !errno && *value >= least && *value <= most;
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
+		;
 }
 
-bool ctl_seconds(const char *text, double *seconds)
+int ctl_set_seconds(const struct cli_option *option, char *text)
 {
+	double seconds;
 	char *end;
 
-	*seconds = strtod(text, &end);
-	return end != text && !*end && *seconds >= 0.1 && *seconds <= 86400;
+	if (!text)
+		return CTL_OK;
+	seconds = strtod(text, &end);
+	if (end == text || *end || !(seconds >= 0.1 && seconds <= 86400))
+		return cli_usage("seconds are 0.1 to 86400, not %s", text);
+	*(double *)option->to = seconds;
+	return CTL_OK;
 }
 
 /* There is none, or not that one; say what to do about it. */
@@ -115,7 +103,7 @@ static int find_all(struct vtadev_card **cards, size_t *count)
 	return no_card(NULL);
 }
 
-static int find_one(const char *which, struct vtadev_card *card)
+int ctl_card(const char *which, struct vtadev_card *card)
 {
 	char why[VTADEV_OPEN_TEXT_MAX];
 	int err = vtadev_find(which, card);
@@ -123,10 +111,10 @@ static int find_one(const char *which, struct vtadev_card *card)
 	if (err == -ENOENT)
 		return no_card(which);
 	if (!err && card->index == UINT_MAX)
-		return ctl_usage("a device in a program's process, not a card of the driver: ",
+		return cli_usage("a device in a program's process, not a card of the driver: %s",
 				 card->node);
 	if (err == -EINVAL)
-		return ctl_usage("not a name of a card: ", which);
+		return cli_usage("not a name of a card: %s", which);
 	if (err) {
 		vtadev_open_text(which, why, sizeof(why));
 		return ctl_fail(which ? which : "the first card", why);
@@ -138,7 +126,7 @@ int ctl_card_or_device(const char *which, struct vtadev_card *card)
 {
 	if (!vtadev_find(which, card) && card->index == UINT_MAX)
 		return CTL_OK;
-	return find_one(which, card);
+	return ctl_card(which, card);
 }
 
 int ctl_cards(const char *which, struct vtadev_card **cards, size_t *count)
@@ -151,20 +139,13 @@ int ctl_cards(const char *which, struct vtadev_card **cards, size_t *count)
 	if (!*cards)
 		return ctl_error("looking for cards", -ENOMEM);
 	*count = 1;
-	ret = find_one(which, *cards);
+	ret = ctl_card(which, *cards);
 	if (ret)
 		vtadev_list_free(*cards);
 	return ret;
 }
 
-int ctl_card(int argc, char **argv, struct vtadev_card *card)
-{
-	if (argc > 1)
-		return ctl_usage("too much: ", argv[1]);
-	return find_one(argc ? argv[0] : NULL, card);
-}
-
-void ctl_say_access(const struct vtadev_card *card)
+void ctl_print_access(const struct vtadev_card *card)
 {
 	struct group *group;
 	struct stat st;
@@ -192,7 +173,7 @@ int ctl_open(const struct vtadev_card *card, struct vtadev **dev)
 	int err = vtadev_open(card->node, dev);
 
 	if (err == -EACCES) {
-		ctl_say_access(card);
+		ctl_print_access(card);
 		return CTL_DENIED;
 	}
 	if (!err)

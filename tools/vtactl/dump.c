@@ -10,7 +10,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <stdio.h>
@@ -438,32 +437,17 @@ static int fill(struct dump *dump, const char *which)
 
 int dump_main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "help", no_argument, NULL, 'h' },
-		{ "output", required_argument, NULL, 'o' },
-		{ 0 },
-	};
 	const char *output = "vta-dump.tar";
+	const struct cli_option options[] = { { CLI_TEXT("output", &output) }, { 0 } };
 	struct dump dump;
-	int option, ret, err;
+	int ret = cli_options(help, options, 1, &argc, &argv), err;
 
-	while ((option = getopt_long(argc, argv, "ho:", options, NULL)) != -1) {
-		switch (option) {
-		case 'h':
-			return ctl_help(help);
-		case 'o':
-			output = optarg;
-			break;
-		default:
-			return CTL_USAGE;	/* getopt has said why */
-		}
-	}
-	if (argc - optind > 1)
-		return ctl_usage("too much: ", argv[optind + 1]);
+	if (ret != CLI_GO)
+		return ret;
 	err = bundle_begin(&dump.bundle);
 	if (err)
 		return ctl_fail("a directory for the bundle", strerror(-err));
-	ret = fill(&dump, argv[optind]);
+	ret = fill(&dump, argv[0]);
 	if (!ret) {
 		err = bundle_pack(&dump.bundle, "vta-dump", output);
 		if (err == -ENOENT)

@@ -3,7 +3,6 @@
  * export.c - vtactl export: metrics for Prometheus
  */
 #include <errno.h>
-#include <getopt.h>
 #include <json-c/json.h>
 #include <stdio.h>
 
@@ -73,31 +72,14 @@ static int export_to(const char *path, bool anonymous)
 
 int export_main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "anonymous", no_argument, NULL, 'a' },
-		{ "help", no_argument, NULL, 'h' },
-		{ "output", required_argument, NULL, 'o' },
-		{ 0 },
-	};
 	const char *path = NULL;
 	bool anonymous = false;
-	int option;
+	const struct cli_option options[] = {
+		{ CLI_FLAG("anonymous", &anonymous) }, { CLI_TEXT("output", &path) }, { 0 },
+	};
+	int ret = cli_options(help, options, 0, &argc, &argv);
 
-	while ((option = getopt_long(argc, argv, "aho:", options, NULL)) != -1) {
-		switch (option) {
-		case 'a':
-			anonymous = true;
-			break;
-		case 'h':
-			return ctl_help(help);
-		case 'o':
-			path = optarg;
-			break;
-		default:
-			return CTL_USAGE;	/* getopt has said why */
-		}
-	}
-	if (optind < argc)
-		return ctl_usage("too much: ", argv[optind]);
+	if (ret != CLI_GO)
+		return ret;
 	return path ? export_to(path, anonymous) : export(stdout, anonymous);
 }

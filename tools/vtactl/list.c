@@ -2,7 +2,6 @@
 /*
  * list.c - vtactl list: which cards the driver has
  */
-#include <getopt.h>
 #include <json-c/json.h>
 #include <limits.h>
 #include <stdio.h>
@@ -68,33 +67,16 @@ static int list_all(struct vtadev_card **cards, size_t *count)
 
 int list_main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "all", no_argument, NULL, 'a' },
-		{ "help", no_argument, NULL, 'h' },
-		{ "json", no_argument, NULL, 'j' },
-		{ 0 },
+	bool all = false, json = false;
+	const struct cli_option options[] = {
+		{ CLI_FLAG("all", &all) }, { CLI_FLAG("json", &json) }, { 0 },
 	};
 	struct vtadev_card *cards;
-	bool all = false, json = false;
-	int option, ret;
+	int ret = cli_options(help, options, 0, &argc, &argv);
 	size_t count;
 
-	while ((option = getopt_long(argc, argv, "ahj", options, NULL)) != -1) {
-		switch (option) {
-		case 'a':
-			all = true;
-			break;
-		case 'h':
-			return ctl_help(help);
-		case 'j':
-			json = true;
-			break;
-		default:
-			return CTL_USAGE;	/* getopt has said why */
-		}
-	}
-	if (optind < argc)
-		return ctl_usage("too much: ", argv[optind]);
+	if (ret != CLI_GO)
+		return ret;
 	ret = all ? list_all(&cards, &count) : ctl_cards(NULL, &cards, &count);
 	if (ret)
 		return ret;

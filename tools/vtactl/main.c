@@ -2,24 +2,12 @@
 /*
  * vtactl - administer VTA cards
  *
- * A verb is a file. Those that only look do not open the card: what they say comes
- * from sysfs, /proc and the PCI configuration space, so that they need no
- * permission and take no context of the card.
+ * A verb is a file. Verbs that only read do not open the card: they use sysfs, /proc and the PCI
+ * configuration space, so that they need no permission and take no context of the card.
  */
-#include <errno.h>
-#include <getopt.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "ctl.h"
 
-struct verb {
-	const char *name;
-	ctl_verb_fn *main;
-	const char *what;
-};
-
-static const struct verb verbs[] = {
+static const struct cli_verb verbs[] = {
 	{ "list",	list_main,	"list the driver's cards" },
 	{ "status",	status_main,	"show a card's properties, state and use" },
 	{ "top",	top_main,	"show live what processes do with cards" },
@@ -32,11 +20,10 @@ static const struct verb verbs[] = {
 	{ "reset",	reset_main,	"reset a card, which revokes it from all users" },
 	{ "trace",	trace_main,	"record the activity of driver and program" },
 	{ "program",	program_main,	"inspect or run a program image (.vtap)" },
+	{ 0 },
 };
 
-#define VERBS	(sizeof(verbs) / sizeof(*verbs))
-
-static const char help_head[] =
+static const char help[] =
 	"Usage: vtactl VERB [OPTION]... [ARGUMENT]...\n"
 	"  or:  vtactl VERB --help\n"
 	"  or:  vtactl --help | --version\n"
@@ -45,7 +32,7 @@ static const char help_head[] =
 	"\n"
 	"Verbs:\n";
 
-static const char help_tail[] =
+static const char exit_status[] =
 	"\n"
 	"CARD is an index (0), a name (vta0), a node (/dev/vta0), a link to a node, or a PCI\n"
 	"address (0000:01:00.0).\n"
@@ -60,55 +47,12 @@ static const char help_tail[] =
 	"  6  the card is in use\n"
 	"trace returns the status of the command that it runs.\n";
 
-static int help(void)
-{
-	ctl_help(help_head);
-	for (size_t i = 0; i < VERBS; i++)
-		printf("  %-8s  %s\n", verbs[i].name, verbs[i].what);
-	return ctl_help(help_tail);
-}
-
-/* All help texts, for the manual page. */
-static int help_all(void)
-{
-	help();
-	for (size_t i = 0; i < VERBS; i++) {
-		char name[16], option[] = "--help";
-
-		snprintf(name, sizeof(name), "%s", verbs[i].name);
-		printf("\nvtactl %s:\n", verbs[i].name);
-		optind = 0;
-		verbs[i].main(2, (char *[]){ name, option, NULL });
-	}
-	return CTL_OK;
-}
-
-static int run(int argc, char **argv)
-{
-	const char *name = argc > 1 ? argv[1] : NULL;
-
-	if (!name)
-		return ctl_usage("name a verb", "");
-	if (!strcmp(name, "--help") || !strcmp(name, "-h"))
-		return help();
-	if (!strcmp(name, "--help-all"))
-		return help_all();
-	if (!strcmp(name, "--version") || !strcmp(name, "-V"))
-		return printf("vtactl %s\n", vtadev_version()) < 0 ? CTL_ERROR : CTL_OK;
-	for (size_t i = 0; i < VERBS; i++) {
-		if (!strcmp(name, verbs[i].name)) {
-			ctl_set_verb(name);
-			return verbs[i].main(argc - 1, argv + 1);
-		}
-	}
-	return ctl_usage(*name == '-' ? "no such option: " : "no such verb: ", name);
-}
-
 int main(int argc, char **argv)
 {
-	int ret = run(argc, argv);
+	const struct cli_program program = {
+		.name = "vtactl", .version = vtadev_version(), .help = help,
+		.exit_status = exit_status, .verbs = verbs,
+	};
 
-	if (fflush(stdout) || ferror(stdout))
-		return ctl_fail("output", strerror(errno));
-	return ret;
+	return cli_main(&program, argc, argv);
 }

@@ -2,11 +2,10 @@
 /*
  * monitor.c - vtactl monitor: what happens to cards, as it happens
  *
- * The driver tells by uevents (docs/operating.md), which come from the kernel itself:
- * no daemon is needed, and no permission.
+ * The driver sends uevents (docs/operating.md), which come from the kernel itself: they need no
+ * daemon and no permission.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <json-c/json.h>
 #include <libudev.h>
 #include <poll.h>
@@ -20,14 +19,14 @@
 
 #include "ctl.h"
 
-/* Enough for a burst while this is not scheduled. */
+/* Holds a burst of events while this program is not scheduled. */
 #define BUFFER	(1 << 20)
 
 struct request {
 	char name[16];		/* of the card; empty: all */
 	bool json;
 	unsigned long count;	/* of events; 0: without end */
-	int timeout_ms;		/* -1: without end */
+	unsigned int timeout_s;	/* 0: without end */
 };
 
 static const char help[] =
@@ -49,7 +48,7 @@ static const char help[] =
 	"\n"
 	"monitor needs no permission. vtactl status shows root the owner of a queue that halted.\n";
 
-/* ---- One event ---- */
+/* ---- An event ---- */
 
 static struct json_object *value_of(const char *text)
 {
@@ -79,7 +78,7 @@ static void add_properties(struct udev_device *device, struct json_object *event
 	}
 }
 
-/* NULL if it is of no interest. */
+/* The name of an event, or NULL if it is none of a card. */
 static const char *event_of(struct udev_device *device)
 {
 	const char *action = udev_device_get_action(device);
@@ -109,8 +108,8 @@ static void print_text(struct json_object *event)
 	printf("\n");
 }
 
-/* Whether it counts. */
-static bool tell(struct udev_device *device, const struct request *r)
+/* Prints an event of the card; false if it is none. */
+static bool print_event(struct udev_device *device, const struct request *r)
 {
 	const char *name = udev_device_get_sysname(device), *what = event_of(device);
 	struct json_object *event;
@@ -139,7 +138,7 @@ static bool tell(struct udev_device *device, const struct request *r)
 	return true;
 }
 
-/* ---- Until the end ---- */
+/* ---- Events ---- */
 
 static int follow(struct udev_monitor *monitor, int signals, const struct request *r)
 {
@@ -147,33 +146,24 @@ static int follow(struct udev_monitor *monitor, int signals, const struct reques
 		{ .fd = udev_monitor_get_fd(monitor), .events = POLLIN },
 		{ .fd = signals, .events = POLLIN },
 	};
-	unsigned long told = 0;
-	struct timespec start, now;
-	int left = r->timeout_ms;
+	unsigned long printed = 0;
 
-	clock_gettime(CLOCK_MONOTONIC, &start);
-	while (poll(fds, 2, left) > 0 && !fds[1].revents) {
+	while (poll(fds, 2, -1) > 0 && !fds[1].revents) {
 		struct udev_device *device = udev_monitor_receive_device(monitor);
 
 		if (device) {
-			told += tell(device, r);
+			printed += print_event(device, r);
 			udev_device_unref(device);
 		} else if (errno == ENOBUFS) {
 			ctl_fail("events", "some were lost: too many came at once");
 		}
-		if (ferror(stdout) || (r->count && told >= r->count))
-			break;
-		if (r->timeout_ms < 0)
-			continue;
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		left = r->timeout_ms - (int)((now.tv_sec - start.tv_sec) * 1000 +
-					     (now.tv_nsec - start.tv_nsec) / 1000000);
-		if (left <= 0)
+		if (ferror(stdout) || (r->count && printed >= r->count))
 			break;
 	}
 	return CTL_OK;
 }
 
+/* A signal ends it, and SIGALRM after the time. */
 static int listen_to(struct udev *udev, const struct request *r)
 {
 	struct udev_monitor *monitor = udev_monitor_new_from_netlink(udev, "kernel");
@@ -192,9 +182,11 @@ static int listen_to(struct udev *udev, const struct request *r)
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGALRM);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signals = signalfd(-1, &set, SFD_CLOEXEC);
 	if (signals >= 0) {
+		alarm(r->timeout_s);
 		fprintf(stderr, "vtactl: monitor: listening\n");
 		ret = follow(monitor, signals, r);
 		close(signals);
@@ -207,56 +199,33 @@ static int listen_to(struct udev *udev, const struct request *r)
 
 /* ---- The verb ---- */
 
-/* -1 to continue, otherwise the exit status. */
 static int parse(int argc, char **argv, struct request *r)
 {
-	static const struct option options[] = {
-		{ "count", required_argument, NULL, 'n' },
-		{ "help", no_argument, NULL, 'h' },
-		{ "json", no_argument, NULL, 'j' },
-		{ "timeout", required_argument, NULL, 't' },
+	const struct cli_option options[] = {
+		{ CLI_NUMBER("count", &r->count, 1, 1000000000) },
+		{ CLI_FLAG("json", &r->json) },
+		{ CLI_NUMBER("timeout", &r->timeout_s, 1, 1000000) },
 		{ 0 },
 	};
 	struct vtadev_card card;
-	unsigned long seconds;
-	int option, ret;
+	int ret = cli_options(help, options, 1, &argc, &argv);
 
-	while ((option = getopt_long(argc, argv, "hjn:t:", options, NULL)) != -1) {
-		switch (option) {
-		case 'h':
-			return ctl_help(help);
-		case 'j':
-			r->json = true;
-			break;
-		case 'n':
-			if (!ctl_number(optarg, 1, 1000000000, &r->count))
-				return ctl_usage("not a number of events: ", optarg);
-			break;
-		case 't':
-			if (!ctl_number(optarg, 1, 1000000, &seconds))
-				return ctl_usage("not a number of seconds: ", optarg);
-			r->timeout_ms = (int)seconds * 1000;
-			break;
-		default:
-			return CTL_USAGE;	/* getopt has said why */
-		}
-	}
-	if (optind == argc)
-		return -1;
-	ret = ctl_card(argc - optind, argv + optind, &card);
+	if (ret != CLI_GO || !argc)
+		return ret;
+	ret = ctl_card(argv[0], &card);
 	if (ret)
 		return ret;
 	snprintf(r->name, sizeof(r->name), "vta%u", card.index);
-	return -1;
+	return CLI_GO;
 }
 
 int monitor_main(int argc, char **argv)
 {
-	struct request r = { .timeout_ms = -1 };
+	struct request r = { 0 };
 	int ret = parse(argc, argv, &r);
 	struct udev *udev;
 
-	if (ret >= 0)
+	if (ret != CLI_GO)
 		return ret;
 	udev = udev_new();
 	if (!udev)

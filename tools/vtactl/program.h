@@ -10,8 +10,7 @@
 
 struct program_run {
 	const char *path;	/* of the image */
-	const char *card;	/* or NULL: the first */
-	const char *cards;	/* "all", or names with commas between; NULL: @card alone */
+	const char *cards;	/* "all", or names with commas between; NULL: the first */
 	char **assigns;		/* NAME=FILE for inputs and for the outputs to be kept */
 	int count;
 	char **pictures;	/* files, for the input that has preprocessing */

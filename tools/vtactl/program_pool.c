@@ -206,10 +206,13 @@ static int run_all(struct batch *b, struct vtadev_caller *caller, bool *bad)
 	return err ? ctl_error("running", err) : ret;
 }
 
+/* A table, if there are several cards. */
 static void print_cards(struct vtadev_pool *pool)
 {
 	struct vtadev_pool_stats stats;
 
+	if (vtadev_pool_stats(pool, 1, &stats))
+		return;
 	printf("%-20s %10s %10s %10s  %s\n", "card", "answers", "lost runs", "losses", "state");
 	for (unsigned int i = 0; !vtadev_pool_stats(pool, i, &stats); i++)
 		printf("%-20s %10" PRIu64 " %10" PRIu64 " %10" PRIu64 "  %s\n", stats.name,
@@ -289,7 +292,8 @@ static int open_pool(struct batch *b)
 	const char *cards[VTADEV_POOL_CARDS_MAX];
 	struct vtadev_pool_opts opts = { .cards = NULL };
 	char why[VTADEV_POOL_WHY_MAX], *names = strdup(b->run->cards);
-	int err;
+	struct vtadev_card card;
+	int err, ret = CTL_OK;
 
 	if (!names)
 		return ctl_fail(b->run->path, strerror(ENOMEM));
@@ -297,10 +301,12 @@ static int open_pool(struct batch *b)
 		opts.cards = cards;
 		opts.count = split(names, cards);
 	}
-	err = vtadev_pool_open(b->image, &opts, &b->pool, why);
+	if (opts.count == 1)
+		ret = ctl_card_or_device(cards[0], &card);
+	err = ret ? 0 : vtadev_pool_open(b->image, &opts, &b->pool, why);
 	free(names);
 	if (!err)
-		return CTL_OK;
+		return ret;
 	ctl_fail("--cards", why);
 	return err == -ENOENT ? CTL_NO_CARD : err == -EACCES ? CTL_DENIED : CTL_ERROR;
 }

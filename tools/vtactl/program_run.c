@@ -200,7 +200,7 @@ static int run_on_one(const struct program_run *r, const struct vtaimage *image)
 {
 	struct vtadev_card card;
 	struct vtadev *dev;
-	int ret = ctl_card_or_device(r->card, &card);
+	int ret = ctl_card_or_device(NULL, &card);
 
 	if (!ret)
 		ret = ctl_open(&card, &dev);

@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -131,29 +130,14 @@ static int ask_and_reset(const struct vtadev_card *card, int fd, bool force)
 
 int reset_main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "force", no_argument, NULL, 'f' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
-	struct vtadev_card card;
 	bool force = false;
-	int option, ret, fd;
+	const struct cli_option options[] = { { CLI_FLAG("force", &force) }, { 0 } };
+	struct vtadev_card card;
+	int ret = cli_options(help, options, 1, &argc, &argv), fd;
 
-	while ((option = getopt_long(argc, argv, "fh", options, NULL)) != -1) {
-		switch (option) {
-		case 'f':
-			force = true;
-			break;
-		case 'h':
-			return ctl_help(help);
-		default:
-			return CTL_USAGE;	/* getopt has said why */
-		}
-	}
-	if (optind == argc)
-		return ctl_usage("which card", "");
-	ret = ctl_card(argc - optind, argv + optind, &card);
+	if (ret != CLI_GO)
+		return ret;
+	ret = argc ? ctl_card(argv[0], &card) : cli_usage("which card");
 	if (ret)
 		return ret;
 	/*

@@ -3,27 +3,25 @@
  * status.c - vtactl status: properties, state and use of cards
  */
 #include <errno.h>
-#include <getopt.h>
 #include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "busy.h"
 #include "ctl.h"
 #include "gather.h"
 
-/* How long one looks, without --watch, to tell how busy a card is. */
-#define LOOK_S		0.1
+/* Time to measure the load of a card, without --watch. */
+#define SAMPLE_S	0.1
 
 struct request {
 	const char *which;
 	bool json;
 	bool watch;
-	double seconds;		/* from one look to the next */
-	unsigned long count;	/* of looks; 0: without end */
+	double seconds;		/* from one sample to the next */
+	unsigned long count;	/* of samples; 0: without end */
 };
 
 static const char help[] =
@@ -90,7 +88,7 @@ static int show(const struct vtadev_card *cards, size_t count, const struct busy
 		}
 		add_busy(status, &before[i]);
 		json_object_array_add(array, status);
-		ctl_say_access(&cards[i]);
+		ctl_print_access(&cards[i]);
 		if (given_up(status))
 			ret = CTL_BROKEN;
 	}
@@ -100,15 +98,6 @@ static int show(const struct vtadev_card *cards, size_t count, const struct busy
 		gather_print(json_object_array_get_idx(array, i));
 	json_object_put(array);
 	return ret;
-}
-
-static void sleep_s(double seconds)
-{
-	struct timespec ts = { .tv_sec = (time_t)seconds };
-
-	ts.tv_nsec = (long)((seconds - (double)ts.tv_sec) * 1e9);
-	while (clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, &ts) == EINTR)
-		;
 }
 
 /* Cards come and go: they are looked for each time. */
@@ -125,7 +114,7 @@ static int look(const struct request *r)
 	before = calloc(count, sizeof(*before));
 	for (size_t i = 0; before && i < count; i++)
 		before[i] = busy_now(cards[i].index);
-	sleep_s(r->seconds);
+	ctl_sleep_until(ctl_now_ns() + (int64_t)(r->seconds * 1e9));
 	if (r->watch && !r->json && isatty(STDOUT_FILENO))
 		printf("\033[H\033[2J");
 	ret = before ? show(cards, count, before, r->json) : ctl_error("status", -ENOMEM);
@@ -136,55 +125,33 @@ static int look(const struct request *r)
 
 /* ---- The verb ---- */
 
-/* NULL is none, too. */
-/* -1 to continue, otherwise the exit status. */
 static int parse(int argc, char **argv, struct request *r)
 {
-	static const struct option options[] = {
-		{ "count", required_argument, NULL, 'n' },
-		{ "help", no_argument, NULL, 'h' },
-		{ "json", no_argument, NULL, 'j' },
-		{ "watch", optional_argument, NULL, 'w' },
+	const struct cli_option options[] = {
+		{ CLI_NUMBER("count", &r->count, 1, 1000000000) },
+		{ CLI_FLAG("json", &r->json) },
+		{ .name = "watch", .set = ctl_set_seconds, .to = &r->seconds, .given = &r->watch },
 		{ 0 },
 	};
-	int option;
+	int ret = cli_options(help, options, 1, &argc, &argv);
 
-	while ((option = getopt_long(argc, argv, "hjn:w::", options, NULL)) != -1) {
-		switch (option) {
-		case 'h':
-			return ctl_help(help);
-		case 'j':
-			r->json = true;
-			break;
-		case 'n':
-			if (!ctl_number(optarg, 1, 1000000000, &r->count))
-				return ctl_usage("not a number of times: ", optarg);
-			break;
-		case 'w':
-			r->watch = true;
-			r->seconds = 2;
-			if (optarg && !ctl_seconds(optarg, &r->seconds))
-				return ctl_usage("seconds are 0.1 to 86400, not ", optarg);
-			break;
-		default:
-			return CTL_USAGE;	/* getopt has said why */
-		}
-	}
-	if (argc - optind > 1)
-		return ctl_usage("too much: ", argv[optind + 1]);
+	if (ret != CLI_GO)
+		return ret;
 	if (r->count && !r->watch)
-		return ctl_usage("--count is for --watch", "");
-	r->which = argv[optind];
-	return -1;
+		return cli_usage("--count is for --watch");
+	if (!r->watch)
+		r->seconds = SAMPLE_S;
+	r->which = argv[0];
+	return CLI_GO;
 }
 
 int status_main(int argc, char **argv)
 {
-	struct request r = { .seconds = LOOK_S };
+	struct request r = { .seconds = 2 };
 	int ret = parse(argc, argv, &r);
 	unsigned long n = 0;
 
-	if (ret >= 0)
+	if (ret != CLI_GO)
 		return ret;
 	do {
 		ret = look(&r);

@@ -7,7 +7,6 @@
  */
 #include <endian.h>
 #include <errno.h>
-#include <getopt.h>
 #include <json-c/json.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -388,30 +387,17 @@ static int run(const struct vtadev_card *card, bool json)
 
 int test_main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "full", no_argument, NULL, 'f' },
-		{ "help", no_argument, NULL, 'h' },
-		{ "json", no_argument, NULL, 'j' },
-		{ 0 },
+	bool json = false, full = false;
+	const struct cli_option options[] = {
+		{ CLI_FLAG("full", &full) }, { CLI_FLAG("json", &json) }, { 0 },
 	};
 	struct vtadev_card card;
-	bool json = false;
-	int option, ret;
+	int ret = cli_options(help, options, 1, &argc, &argv);
 
-	while ((option = getopt_long(argc, argv, "fhj", options, NULL)) != -1) {
-		switch (option) {
-		case 'f':
-			memory_max = MEMORY_FULL;
-			break;
-		case 'h':
-			return ctl_help(help);
-		case 'j':
-			json = true;
-			break;
-		default:
-			return CTL_USAGE;	/* getopt has said why */
-		}
-	}
-	ret = ctl_card(argc - optind, argv + optind, &card);
+	if (ret != CLI_GO)
+		return ret;
+	ret = ctl_card(argv[0], &card);
+	if (full)
+		memory_max = MEMORY_FULL;
 	return ret ? ret : run(&card, json);
 }

@@ -7,7 +7,6 @@
  */
 #include <curses.h>
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -84,7 +83,7 @@ static int look_at(const char *which, struct look *look)
 	look->busy = calloc(look->nr_cards, sizeof(*look->busy));
 	for (size_t i = 0; look->busy && i < look->nr_cards; i++)
 		look->busy[i] = busy_now(look->cards[i].index);
-	look->at_ns = busy_clock_ns();
+	look->at_ns = ctl_now_ns();
 	look->nr_holders = look->busy ? holders_find(&look->holders) : -ENOMEM;
 	if (look->nr_holders < 0) {
 		ret = ctl_error("top", look->nr_holders);
@@ -269,14 +268,6 @@ static void put_stdout(const char *format, ...)
 	putchar('\n');
 }
 
-static void wait_until(int64_t ns)
-{
-	const struct timespec ts = { .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
-
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
-		;
-}
-
 static int run_batch(const struct request *r, struct look *before)
 {
 	unsigned long n = 0;
@@ -284,7 +275,7 @@ static int run_batch(const struct request *r, struct look *before)
 	int ret = CTL_OK;
 
 	while (!ret) {
-		wait_until(before->at_ns + (int64_t)(r->seconds * 1e9));
+		ctl_sleep_until(before->at_ns + (int64_t)(r->seconds * 1e9));
 		ret = look_at(r->which, &now);
 		if (ret)
 			break;
@@ -318,7 +309,7 @@ static void put_screen(const char *format, ...)
 static bool pressed_q(int64_t until_ns)
 {
 	for (;;) {
-		int64_t left = until_ns - busy_clock_ns();
+		int64_t left = until_ns - ctl_now_ns();
 
 		if (left <= 0)
 			return false;
@@ -331,7 +322,7 @@ static bool pressed_q(int64_t until_ns)
 			clear();
 			return false;
 		case ERR:	/* the time is over, or there is no keyboard */
-			wait_until(until_ns);
+			ctl_sleep_until(until_ns);
 			return false;
 		default:
 			break;
@@ -375,41 +366,18 @@ static int run_screen(const struct request *r, struct look *before)
 
 /* ---- The verb ---- */
 
-/* -1 to continue, otherwise the exit status. */
 static int parse(int argc, char **argv, struct request *r)
 {
-	static const struct option options[] = {
-		{ "batch", no_argument, NULL, 'b' },
-		{ "count", required_argument, NULL, 'n' },
-		{ "delay", required_argument, NULL, 'd' },
-		{ "help", no_argument, NULL, 'h' },
+	const struct cli_option options[] = {
+		{ CLI_FLAG("batch", &r->batch) },
+		{ CLI_NUMBER("count", &r->count, 1, 1000000000) },
+		{ .name = "delay", .set = ctl_set_seconds, .to = &r->seconds },
 		{ 0 },
 	};
-	int option;
+	int ret = cli_options(help, options, 1, &argc, &argv);
 
-	while ((option = getopt_long(argc, argv, "bd:hn:", options, NULL)) != -1) {
-		switch (option) {
-		case 'b':
-			r->batch = true;
-			break;
-		case 'd':
-			if (!ctl_seconds(optarg, &r->seconds))
-				return ctl_usage("seconds are 0.1 to 86400, not ", optarg);
-			break;
-		case 'h':
-			return ctl_help(help);
-		case 'n':
-			if (!ctl_number(optarg, 1, 1000000000, &r->count))
-				return ctl_usage("not a number of tables: ", optarg);
-			break;
-		default:
-			return CTL_USAGE;	/* getopt has said why */
-		}
-	}
-	if (argc - optind > 1)
-		return ctl_usage("too much: ", argv[optind + 1]);
-	r->which = argv[optind];
-	return -1;
+	r->which = argv[0];
+	return ret;
 }
 
 int top_main(int argc, char **argv)
@@ -418,7 +386,7 @@ int top_main(int argc, char **argv)
 	int ret = parse(argc, argv, &r);
 	struct look before;
 
-	if (ret >= 0)
+	if (ret != CLI_GO)
 		return ret;
 	ret = look_at(r.which, &before);
 	if (ret)

@@ -3,7 +3,6 @@
  * trace.c - record what the driver does, and the descriptors of a command
  */
 #include <errno.h>
-#include <getopt.h>
 #include <glob.h>
 #include <json-c/json.h>
 #include <signal.h>
@@ -14,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "merge.h"
 #include "ctl.h"
+#include "merge.h"
 #include "tracefs.h"
 
 #define OUTPUT_DEFAULT	"vta-trace.json"
@@ -28,8 +27,8 @@ struct request {
 };
 
 static const char help[] =
-	"Usage: vtactl trace [-o FILE] [-d SECONDS]\n"
-	"  or:  vtactl trace [-o FILE] -- COMMAND [ARG]...\n"
+	"Usage: vtactl trace [--output=FILE] [--duration=SECONDS]\n"
+	"  or:  vtactl trace [--output=FILE] -- COMMAND [ARG]...\n"
 	"\n"
 	"Records what the driver does for all programs (contexts, buffers, queues, waits,\n"
 	"faults, resets; this part needs root) and, if COMMAND uses libvtadev, when each of\n"
@@ -43,41 +42,21 @@ static const char help[] =
 	"\n"
 	"The exit status is that of COMMAND; without COMMAND 0 done, 1 an error, 2 wrong usage.\n";
 
-/* -1 to continue, otherwise the exit status. */
 static int parse(int argc, char **argv, struct request *r)
 {
-	static const struct option options[] = {
-		{ "output", required_argument, NULL, 'o' },
-		{ "duration", required_argument, NULL, 'd' },
-		{ "help", no_argument, NULL, 'h' },
+	const struct cli_option options[] = {
+		{ CLI_NUMBER("duration", &r->seconds, 1, SECONDS_MAX) },
+		{ CLI_TEXT("output", &r->output) },
 		{ 0 },
 	};
-	unsigned long seconds;
-	int option;
+	int ret = cli_options(help, options, CLI_COMMAND, &argc, &argv);
 
-	/* "+": what follows the command is the command's. */
-	while ((option = getopt_long(argc, argv, "+o:d:h", options, NULL)) != -1) {
-		switch (option) {
-		case 'o':
-			r->output = optarg;
-			break;
-		case 'd':
-			if (!ctl_number(optarg, 1, SECONDS_MAX, &seconds))
-				return ctl_usage("a number of seconds from 1 to 86400, not ",
-						 optarg);
-			r->seconds = (unsigned int)seconds;
-			break;
-		case 'h':
-			return ctl_help(help);
-		default:
-			return CTL_USAGE;	/* getopt has said why */
-		}
-	}
-	if (optind < argc)
-		r->command = &argv[optind];
-	if (r->command && r->seconds)
-		return ctl_usage("-d is for recording without a command", "");
-	return -1;
+	if (ret != CLI_GO)
+		return ret;
+	if (argc && r->seconds)
+		return cli_usage("--duration is for recording without a command");
+	r->command = argc ? argv : NULL;
+	return CLI_GO;
 }
 
 /* ---- Recording ---- */
@@ -216,7 +195,7 @@ int trace_main(int argc, char **argv)
 	int ret = parse(argc, argv, &r);
 	FILE *file;
 
-	if (ret >= 0)
+	if (ret != CLI_GO)
 		return ret;
 	/* Before anything is run that would be in vain. */
 	file = fopen(r.output, "we");

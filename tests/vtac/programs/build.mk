@@ -13,12 +13,12 @@ $(call objects,$(VTAC_PROG_DIR)/obj,tests/vtac/programs,\
 	$$(VTAC_CPPFLAGS) $$(EMU_CPPFLAGS) $$(CPPFLAGS) $$(VTAC_CFLAGS) $$(CFLAGS))
 
 $(VTAC_PROG_TESTS): $(VTAC_PROG_DIR)/%: $(VTAC_PROG_DIR)/obj/%.o $(VTAC_PROG_HELPERS) $(VTAC_A) \
-		$(OPS_A) $(filter-out %/main.o,$(EMU_OBJS))
+		$(OPS_A) $(filter-out %/main.o %/opt.o,$(EMU_OBJS))
 	$(CC) -pthread -o $@ $^ -lcmocka $(VTAC_LIBS) $(EMU_LIBS)
 
 VTAC_ACCURACY := $(VTAC_PROG_DIR)/accuracy
 $(VTAC_ACCURACY): $(VTAC_PROG_DIR)/obj/accuracy.o $(VTAC_PROG_HELPERS) $(VTAC_INPUT_OBJS) $(VTAC_A) $(OPS_A) \
-		$(filter-out %/main.o,$(EMU_OBJS))
+		$(filter-out %/main.o %/opt.o,$(EMU_OBJS))
 	$(CC) -pthread -o $@ $^ $(VTAC_LIBS) $(EMU_LIBS)
 
 CHECKS += \
