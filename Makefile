@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Every command of the project; `make help` lists them. What is built goes to
-# build/, what is fetched or takes long to make to the cache outside the tree
+# Every command of the project; `make help` lists those that have a ## beside them. What is
+# built goes to build/, what is fetched or takes long to make to the cache outside the tree
 # (see tools/vm/vm). The module's own build is in Kbuild.
 
 VERSION := $(shell sed -n 's/^\#define VTA_VERSION[[:space:]]*"\(.*\)"/\1/p' uapi/vta.h)
@@ -64,10 +64,15 @@ SLOTS := $(shell nproc)
 TESTS_RUN = tests/run -j $(SLOTS) -w $$(( ($(SLOTS) * 3 + 1) / 2 ))
 
 .DELETE_ON_ERROR:
+.PHONY: all userspace module vm-module coverage-plain user-deps build-deps test-deps debug-deps \
+	demo demo-model vm check check-opencl check-models check-quick record-abi check-build \
+	check-fresh check-debug-share check-slurm check-mpi check-tvm check-debug fuzz storm \
+	soak check-kernels cross-programs cross-programs-32 check-programs bench install \
+	uninstall install-dkms-source dkms-install dkms-uninstall deb rpm check-packages clean \
+	help
 .SUFFIXES:
 
-.PHONY: all
-all: userspace
+all: userspace  ## library, tools, and the module for the running kernel or KDIR=
 	@$(if $(VTAC_HAVE),,echo 'SKIP vtac: it takes $(VTAC_PACKAGES) (make vtac installs them)')
 	@$(if $(PYTHON_HAVE),,echo 'SKIP python: it takes $(PYTHON_PACKAGES) (make python installs them)')
 	@if [ -e '$(KDIR)/Makefile' ]; then \
@@ -97,43 +102,16 @@ CHECKS = \
 	"contract=tests/contract/documents.py" "floors=tests/floors.py $(VM_MODULE)" \
 	"slurm-scripts=tests/cluster/scripts.sh"
 
-include libvtadev/build.mk
-include libvtadev/ops/build.mk
-include libvtadev/program/build.mk
-include libvtadev/tvm/build.mk
-include tools/cli/build.mk
-include card/build.mk
-include libvtadev/devices/soft/build.mk
-include libvtadev/devices/opencl/build.mk
-include libvtadev/python/build.mk
-include libvtadev/picture/build.mk
-include tools/vtactl/build.mk
-include compiler/build.mk
-include examples/build.mk
-include docs/man/build.mk
-include udev/build.mk
-include tests/emu/build.mk
-include tests/lib/build.mk
-include tests/devices/build.mk
-include tests/ops/build.mk
-include tests/selftests/build.mk
-include tests/matrix/build.mk
-include tests/fuzz/build.mk
-include tests/storm/build.mk
-include tests/runtime/build.mk
-include tests/tvm/build.mk
-include tests/stream/build.mk
-include tests/vtactl/build.mk
-include tests/vtac/build.mk
-include tests/vtac/programs/build.mk
-include tests/vtac/emit/build.mk
-include tests/bench/build.mk
+include $(addsuffix /build.mk, libvtadev libvtadev/ops libvtadev/program libvtadev/tvm \
+	tools/cli card libvtadev/devices/soft libvtadev/devices/opencl libvtadev/python libvtadev/picture \
+	tools/vtactl compiler examples docs/man udev tests/emu tests/lib tests/devices tests/ops \
+	tests/selftests tests/matrix tests/fuzz tests/storm tests/runtime tests/tvm tests/stream \
+	tests/vtactl tests/vtac tests/vtac/programs tests/vtac/emit tests/bench)
 
 -include $(shell find $(OBJECT_DIRS) -name '*.d' 2>/dev/null | sort -u)
 
 USERSPACE := $(LIB_SO) $(LIB_A) $(SOFT_SO) $(OPENCL_SO) $(OPS_A) $(PROG_SO) $(PROG_A) $(DRIVER_SO) $(DRIVER_A) $(VTACTL_BIN) $(EMU_BIN) \
 	$(DIGITS_BIN) $(STREAM_BIN) $(if $(VTAC_HAVE),$(VTAC_BIN) $(VTAC_LIB)) $(if $(PYTHON_HAVE),$(PYTHON_BUILT))
-.PHONY: userspace
 userspace: $(USERSPACE)
 
 # The module is built from a copy for each kernel, so that builds for several
@@ -145,7 +123,6 @@ module-copy-to = mkdir -p $(1); rm -rf $(1)/kmod/*.[ch] $(1)/contract $(1)/uapi;
 # $(call module-copy,RELEASE): sets dir in the shell
 module-copy = dir='$(CURDIR)'/build/module/$(1); $(call module-copy-to,"$$dir")
 
-.PHONY: module
 module:
 	@set -e; \
 	test -e '$(KDIR)/Makefile' || { \
@@ -157,7 +134,6 @@ module:
 	echo "build/module/$$release/vta.ko"
 
 # Kernels of other suites have compilers of their own, which the harness knows.
-.PHONY: vm-module
 vm-module:
 	+@set -e; \
 	$(VM) setup --kernel $(VM_KERNEL); \
@@ -168,7 +144,6 @@ vm-module:
 
 # Never loaded: how many branches it has by itself, without those of UBSAN.
 COVERAGE_PLAIN := build/coverage-plain
-.PHONY: coverage-plain
 coverage-plain:
 	@$(call module-copy-to,$(COVERAGE_PLAIN))
 	+@$(VM) kbuild '$(CURDIR)/$(COVERAGE_PLAIN)' --kernel debug $(if $(V),,-s) \
@@ -180,7 +155,6 @@ need = @set -e; \
 	for_vm=$$(for kernel in $(2); do $(VM) packages --kernel $$kernel || exit; done); \
 	tools/vm/deps.sh need $(1) $$for_vm
 
-.PHONY: user-deps build-deps test-deps debug-deps
 # Without a VM.
 user-deps:
 	@tools/vm/deps.sh need $(BUILD_PACKAGES)
@@ -191,38 +165,33 @@ test-deps:
 debug-deps:
 	$(call need,$(BUILD_PACKAGES) $(TEST_PACKAGES),$(VM_KERNEL) debug kcsan)
 
-.PHONY: demo
-demo: build-deps
+demo: build-deps  ## classify handwritten digits on an emulated card in a VM
 	@echo 'building the module, the library, the tools and the emulated card'
 	+@$(QUIETLY) vm-module userspace
 	@examples/digits/demo.sh $(VM_MODULE)
 
 # The same with a real network and real pictures: PICTURES="a.png b.jpg" for others.
-.PHONY: demo-model
-demo-model: build-deps
+demo-model: build-deps  ## ResNet50 names what is on real photographs, on the emulated card
 	@tools/vm/deps.sh need $(VTAC_PACKAGES) $(MODEL_PACKAGES)
 	@command -v npm >/dev/null || tools/vm/deps.sh need npm
 	@echo 'building the module, the library, the tools, the compiler and the emulated card'
 	+@$(QUIETLY) vm-module userspace $(VTAC_BIN)
 	@examples/models/demo.sh $(VM_MODULE) $(VTAC_BIN) $(VTACTL_BIN) $(PICTURES)
 
-.PHONY: vm
-vm: build-deps
+vm: build-deps  ## a shell in the VM with a card; CARDS=2 for two
 	+@$(QUIETLY) vm-module userspace
 	@$(VM) shell --kernel $(VM_KERNEL) --cards $${CARDS:-1} \
 		--file $(VM_MODULE):/lib/vta.ko --file $(VTACTL_BIN):/bin/vtactl \
 		--file $(DIGITS_BIN):/bin/digits --file examples/digits/testset.bin:/share/testset.bin
 
-.PHONY: check
-check: test-deps
+check: test-deps  ## all tests; V=1 shows their whole output
 	@echo 'building everything, and the tests'
 	+@$(QUIETLY) check-build
 	@$(TESTS_RUN) $(CHECKS)
 
 # vta.cl on the first OpenCL device: as many streams as soft has, and again as an FPGA tool
 # would take it, with one work-group of several work-items, and with every loop a wide one.
-.PHONY: check-opencl
-check-opencl: test-deps
+check-opencl: test-deps  ## the device opencl, many streams, in each way that vta.cl can be built
 	@$(QUIETLY) userspace $(DEVICES_TEST_DIR)/test_streams
 	@$(TESTS_RUN) -o build/check-opencl \
 		"streams=$(call devices-opencl,2160)" \
@@ -231,8 +200,7 @@ check-opencl: test-deps
 		"wide=VTADEV_OPENCL_OPTIONS=-DVTA_WIDE_MIN=1 $(call devices-opencl,360)"
 
 # Real models against their goals, and many random ones; fetches some 640 MB.
-.PHONY: check-models
-check-models: test-deps
+check-models: test-deps  ## real networks on real images against their goals; 640 MB
 	@tools/vm/deps.sh need $(MODEL_PACKAGES) fonts-dejavu-core
 	@command -v npm >/dev/null || tools/vm/deps.sh need npm
 	+@$(QUIETLY) $(VTAC_ACCURACY) $(VTAC_FLOATS) $(VTAC_PROG_TESTS)
@@ -246,8 +214,7 @@ check-models: test-deps
 # For the inner loop: what finds most, for 90 seconds on two idle processors with a build
 # directory that is there.
 QUICK_EMU_TESTS := $(filter-out $(addprefix $(EMU_TEST_DIR)/test_,card_streams gen streams),$(EMU_TESTS))
-.PHONY: check-quick
-check-quick: test-deps
+check-quick: test-deps  ## the tests that find most in a short time
 	+@$(QUIETLY) vm-module userspace check-programs
 	@$(TESTS_RUN) -o build/check-quick \
 		"@selftests-main=tests/selftests/run.sh $(VM_MODULE) main" \
@@ -259,19 +226,16 @@ check-quick: test-deps
 		"vtactl-messages=tests/vtactl/messages.py"
 
 # What the check "abi" compares later builds with: docs/changing.md.
-.PHONY: record-abi
-record-abi: test-deps userspace
+record-abi: test-deps userspace  ## record the present ABI as that of the release
 	tests/abi/run.sh record
 
 # All that make check builds.
-.PHONY: check-build
 check-build: vm-module userspace bench-module check-programs
 	+@$(QUIETLY) vm-module VM_KERNEL=$(UDMABUF_KERNEL)
 
 # The README's commands on a machine that has nothing. STEPS="user-demo ..." for some.
 SUITE := bookworm
-.PHONY: check-fresh
-check-fresh:
+check-fresh:  ## make, check and demo in a Debian that has nothing; SUITE=trixie, STEPS=
 	@tests/run "fresh-$(SUITE)=tests/fresh/run.sh $(SUITE) $(STEPS)"
 
 # $(call debug-boots,BOOTS), $(call debug-matrix,PARTS): on the kernel debug
@@ -282,7 +246,6 @@ debug-matrix = $(foreach n,$(1),"debug-matrix-$(n)=VM_KERNEL=debug tests/matrix/
 
 # CI's share of check-debug, three boots at a time: none begins after WITHIN seconds.
 WITHIN := 3600
-.PHONY: check-debug-share
 check-debug-share: debug-deps
 	@echo 'building the kernel debug if it is not in the cache, the module for it, and the tests'
 	+@$(QUIETLY) vm-module VM_KERNEL=debug
@@ -292,23 +255,20 @@ check-debug-share: debug-deps
 
 # Cards as resources of Debian's Slurm, and MPI on them: both are installed in a root directory
 # for the VM.
-.PHONY: check-slurm
-check-slurm: build-deps
+check-slurm: build-deps  ## cards as resources of Slurm, and MPI on them, in a VM
 	@tools/vm/deps.sh need mmdebstrap $(MPI_PACKAGES)
 	+@$(QUIETLY) vm-module $(VTACTL_BIN) $(HELLO_BIN) $(EMU_ASAN_BIN) $(MPI_BIN) $(DIGITS_VTAP)
 	@$(TESTS_RUN) -o build/check-slurm "scripts=tests/cluster/scripts.sh" \
 		$(foreach v,v1 v2,"@slurm-cgroup-$(v)=tests/cluster/run.sh $(VM_MODULE) cgroup/$(v)")
 
 # One job on many cards. make check has it, too, where Open MPI is installed.
-.PHONY: check-mpi
-check-mpi:
+check-mpi:  ## MPI on the device soft
 	@tools/vm/deps.sh need $(BUILD_PACKAGES) $(MPI_PACKAGES)
 	+@$(QUIETLY) $(SOFT_SO)
 	@tests/run -o build/check-mpi "mpi=tests/mpi/run.sh build/mpi"
 
 # TVM's runtime, which the user has: nothing of TVM is part of this tree.
-.PHONY: check-tvm
-check-tvm:
+check-tvm:  ## TVM's VTA runtime on libvta_driver, from TVM=DIR
 	@if [ -z '$(TVM)' ]; then \
 		echo 'SKIP check-tvm: no TVM; say TVM=DIR for a source tree of TVM 0.8 to 0.18'; \
 	elif [ ! -e '$(TVM)/vta/runtime/runtime.cc' ] || [ ! -e '$(TVM_HW)/config/vta_config.py' ]; then \
@@ -323,8 +283,7 @@ check-tvm:
 
 # The kernel's tests again, on kernels that watch: any report fails, and so does
 # code of the module that nothing has executed.
-.PHONY: check-debug
-check-debug: debug-deps
+check-debug: debug-deps  ## the kernel tests on kernels with KASAN, lockdep, kmemleak, KCSAN
 	@echo 'building two kernels that watch themselves if they are not in the cache (12 minutes),'
 	@echo 'the module for both, and the tests'
 	+@$(QUIETLY) vm-module VM_KERNEL=debug
@@ -351,8 +310,7 @@ check-debug: debug-deps
 		$(COVERAGE_LEAST)" && exit $$code
 
 # On the kernel with KASAN, led by its coverage; and what has no need of a kernel.
-.PHONY: fuzz
-fuzz: debug-deps
+fuzz: debug-deps  ## random calls, cards and inputs, led by coverage; OPS=10000000 for many
 	@echo 'building the kernel that watches itself if it is not in the cache (6 minutes),'
 	@echo 'the module for it, and the fuzzers'
 	+@$(QUIETLY) vm-module VM_KERNEL=debug
@@ -363,7 +321,8 @@ fuzz: debug-deps
 			-n $$(( $(OPS) / $(if $(filter card,$(w)),50,1) ))") \
 		$(call libfuzzer,$(OPS),$(PARSER_BINS) $(FUZZ_BINS))
 
-.PHONY: storm soak
+storm:  ## the card taken away and brought back 1,000 times; STORM_CYCLES=
+soak:  ## all kinds of load at once for 30 minutes; SOAK_SECONDS=
 storm soak: test-deps
 	@echo 'building everything, and the storm'
 	+@$(QUIETLY) vm-module userspace $(EMU_ASAN_BIN) $(STORM_BIN)
@@ -371,8 +330,7 @@ storm soak: test-deps
 		$(if $(filter soak,$@),-f -t $(SOAK_SECONDS),-n $(STORM_CYCLES))"
 
 # SUITES="trixie ..." for some of them.
-.PHONY: check-kernels
-check-kernels: test-deps
+check-kernels: test-deps  ## built, tested, installed by DKMS on Linux 5.10 to the newest
 	@echo 'building the tests'
 	@$(VM) setup
 	+@$(QUIETLY) vm-module userspace check-programs
@@ -381,27 +339,24 @@ check-kernels: test-deps
 # What tests/kernels/userspace.sh builds for other architectures: the emulator for
 # those of 64 bits, and the attacks, which know their addresses. The tests of vtactl
 # without a card want umockdev.
-.PHONY: cross-programs cross-programs-32
 cross-programs: cross-programs-32 userspace $(addprefix $(OPS_TEST_DIR)/,test_image test_pack) \
 		$(ISOLATION_TESTS)
 cross-programs-32: $(filter-out $(EMU_BIN),$(USERSPACE)) $(LIB_TEST_BINS) \
 		$(LIB_TEST_DIR)/test_pipeline $(LIB_TEST_DIR)/test_tracefs $(DIGITS_TESTS) \
 		$(filter-out $(ISOLATION_TESTS),$(SELFTESTS))
 
-.PHONY: check-programs
 check-programs: man $(if $(MPI_HAVE),$(MPI_BIN)) $(DEVICES_TEST_DIR)/why $(EMU_ASAN_BIN) $(UDEV_RULES) $(EMU_TESTS) $(LIB_TESTS) $(DEVICES_TESTS) $(OPS_TESTS) \
 		$(OPS_VM_TESTS) $(FUZZ_REPLAYS) $(DIGITS_COMPILE) \
 		$(DIGITS_TESTS) $(STREAM_TESTS) $(VTACTL_TESTS) $(SELFTESTS) $(MATRIX_BIN) \
 		$(VTAC_TEST_BINS) $(VTAC_PROG_TESTS) $(VTAC_ACCURACY) $(EMIT_TESTS) $(EMIT_BIN) $(PARSER_BINS) $(FUZZ_CALLS) $(STORM_BIN) $(BENCH_BINS) \
 		$(RUNTIME_TESTS) $(RUNTIME_VM_TESTS) $(HELLO_BIN) $(DEVICEAPI_TEST) $(BYOC_BIN) $(AOT_BIN)
 
-.PHONY: bench
-bench: build-deps
+bench: build-deps  ## measure; PARTS=memory,... only those; build/bench.json, build/*.svg
 	@echo 'building everything, and the benchmarks'
 	+@$(QUIETLY) vm-module userspace bench-module $(BENCH_BINS)
 	@tests/bench/run.sh $(PARTS) $(VM_MODULE) $(BENCH_MODULE)
 
-.PHONY: install
+install:  ## library, tools and udev rules, all below PREFIX= (/usr/local)
 install: userspace install-libvtadev install-libvtaprog install-driver install-soft install-opencl install-udev install-completion-vtactl install-monitoring install-slurm \
 		$(if $(VTAC_HAVE),install-completion-vtac) $(if $(PYTHON_HAVE),install-python) install-man
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/vtadev/vm
@@ -417,20 +372,15 @@ install: userspace install-libvtadev install-libvtaprog install-driver install-s
 		'$(UDEV_GROUP)'
 
 # What installing the same again would write, and directories that are empty then.
-.PHONY: uninstall
-uninstall:
+uninstall:  ## remove what make install installed
 	@set -e; dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; \
 	$(QUIETLY) install DESTDIR="$$dir"; \
 	cd "$$dir"; \
-	find . ! -type d | while read -r file; do rm -fv "$(DESTDIR)/$${file#./}"; done; \
-	for name in include/vtadev/vta include/vtadev share/vtadev/cdi share/vtadev/monitoring share/vtadev/slurm share/vtadev/vm/debug share/vtadev/vm \
-		share/vtadev/tvm share/vtadev; do \
-		rmdir "$(DESTDIR)$(PREFIX)/$$name" 2>/dev/null || true; done; \
-	rmdir "$(DESTDIR)$(PYTHON_DIR)/vtadev" 2>/dev/null || true
+	find . -depth \( ! -type d -o -path '*/vtadev*' \) | while read -r name; do \
+		rm -fdv "$(DESTDIR)/$${name#./}" 2>/dev/null || true; done
 
 # The module's sources as DKMS wants them.
 DKMS_DIR := $(DESTDIR)/usr/src/vta-$(VERSION)
-.PHONY: install-dkms-source
 install-dkms-source:
 	install -d $(addprefix $(DKMS_DIR)/,kmod contract uapi)
 	install -m 644 Kbuild $(DKMS_DIR)
@@ -440,15 +390,14 @@ install-dkms-source:
 	sed 's/#MODULE_VERSION#/$(VERSION)/' dkms.conf > $(DKMS_DIR)/dkms.conf
 
 # Built and installed for the running kernel, and for those to come.
-.PHONY: dkms-install dkms-uninstall
-dkms-install: dkms-uninstall
+dkms-install: dkms-uninstall  ## the module, rebuilt whenever a kernel is installed
 	@tools/vm/deps.sh need dkms
 	@$(MAKE) --no-print-directory install-dkms-source DESTDIR=
 	dkms add -m vta -v $(VERSION)
 	dkms install -m vta -v $(VERSION) -k $(DKMS_KERNEL)
 	@echo 'vta $(VERSION) is installed for Linux $(DKMS_KERNEL): modprobe vta'
 
-dkms-uninstall:
+dkms-uninstall:  ## remove this module
 	@if [ -n "$$(dkms status -m vta -v $(VERSION) 2>/dev/null)" ]; then \
 		dkms remove -m vta -v $(VERSION) --all; fi
 	rm -rf /usr/src/vta-$(VERSION)
@@ -458,8 +407,7 @@ tree-copy = mkdir -p $(1); git ls-files -co --exclude-standard | \
 	while read -r f; do [ ! -f "$$f" ] || echo "$$f"; done | tar -c -T - | tar -x -C $(1)
 
 # Debian packages, into build/deb.
-.PHONY: deb
-deb:
+deb:  ## Debian packages, in build/deb
 	@tools/vm/deps.sh need $(BUILD_PACKAGES) $(MAN_PACKAGES) $(PYTHON_PACKAGES) dpkg-dev debhelper dh-dkms dh-python lintian
 	@rm -rf build/deb; $(call tree-copy,build/deb/vta-pcie)
 	@cd build/deb/vta-pcie && { dpkg-buildpackage -us -uc -b -j2 >../build.log 2>&1 || { \
@@ -469,8 +417,7 @@ deb:
 	@ls build/deb/*.deb; echo 'deb: OK'
 
 # On a Debian machine rpmbuild cannot know that what the spec requires is there.
-.PHONY: rpm
-rpm:
+rpm:  ## RPM packages, in build/rpm
 	@tools/vm/deps.sh need $(BUILD_PACKAGES) $(MAN_PACKAGES) rpm
 	@rm -rf build/rpm; $(call tree-copy,build/rpm/SOURCES/vta-pcie-$(VERSION))
 	@cd build/rpm/SOURCES && tar -czf vta-pcie-$(VERSION).tar.gz --remove-files vta-pcie-$(VERSION)
@@ -481,41 +428,12 @@ rpm:
 	@find build/rpm/RPMS -name '*.rpm'; echo 'rpm: OK'
 
 # They are installed, upgraded and purged in a root of the host's suite.
-.PHONY: check-packages
-check-packages: deb rpm
+check-packages: deb rpm  ## deb and rpm; install, upgrade and purge the Debian packages in a root
 	@tests/run "packages=tests/packages/run.sh build/deb"
 
-.PHONY: clean
-clean:
+clean:  ## remove build/
 	rm -rf build
 
-.PHONY: help
 help:
-	@echo 'make             library, tools, and the module for the running kernel or KDIR='
-	@echo 'make check-models    real networks on real images against their goals; 640 MB'
-	@echo 'make vtac        the compiler: trained networks in, programs for the card out'
-	@echo 'make python      the Python package: docs/python.md'
-	@echo 'make demo        classify handwritten digits on an emulated card in a VM'
-	@echo 'make demo-model  ResNet50 names what is on real photographs, on the emulated card'
-	@echo 'make check       all tests; V=1 shows their whole output'
-	@echo 'make check-opencl    the device opencl, many streams, in each way that vta.cl can be built'
-	@echo 'make check-quick the tests that find most in a short time'
-	@echo 'make check-slurm cards as resources of Slurm, and MPI on them, in a VM; make check-mpi: MPI on soft'
-	@echo "make check-tvm    TVM's VTA runtime on libvta_driver, from TVM=DIR"
-	@echo 'make check-debug the kernel tests on kernels with KASAN, lockdep, kmemleak, KCSAN'
-	@echo 'make fuzz        random calls, cards and inputs, led by coverage; OPS=10000000 for many'
-	@echo 'make storm       the card taken away and brought back 1,000 times; STORM_CYCLES='
-	@echo 'make soak        all kinds of load at once for 30 minutes; SOAK_SECONDS='
-	@echo 'make check-kernels   built, tested, installed by DKMS on Linux 5.10 to the newest'
-	@echo 'make check-fresh the first two in a Debian that has nothing; SUITE=trixie, STEPS='
-	@echo 'make bench       measure; PARTS=memory,... only those; build/bench.json, build/*.svg'
-	@echo 'make vm          a shell in the VM with a card; CARDS=2 for two'
-	@echo 'make install     library, tools and udev rules, all below PREFIX= (/usr/local)'
-	@echo 'make uninstall   remove what make install installed'
-	@echo 'make deb         Debian packages, in build/deb'
-	@echo 'make rpm         RPM packages, in build/rpm'
-	@echo 'make check-packages  both, and install, upgrade and purge the first in a root'
-	@echo 'make dkms-install    the module, rebuilt whenever a kernel is installed'
-	@echo 'make dkms-uninstall  remove this module'
-	@echo 'make record-abi  record the present ABI as that of the release'
-	@echo 'make clean       remove build/'
+	@awk -F '## ' '/^[a-z-]+:.*## / { sub(/:.*/, "", $$1); printf "make %-16s %s\n", $$1, $$2 }' \
+		$(filter Makefile %.mk,$(MAKEFILE_LIST))

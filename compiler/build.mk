@@ -54,6 +54,6 @@ $(VTAC_BIN): $(VTAC_CMD_OBJS) $(CLI_OBJ) $(PICTURE_OBJS) $(VTAC_A) $(PROG_A) $(L
 VTAC_HAVE := $(and $(wildcard $(ONNX_PROTO)),$(shell command -v protoc-c 2>/dev/null))
 
 .PHONY: vtac
-vtac:
+vtac:  ## the compiler: trained networks in, programs for the card out
 	@tools/vm/deps.sh need $(BUILD_PACKAGES) $(VTAC_PACKAGES)
 	@$(MAKE) --no-print-directory $(VTAC_BIN)

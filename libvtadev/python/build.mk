@@ -32,7 +32,7 @@ $(PYTHON_TEXTS): $(PYTHON_OUT)/%: libvtadev/python/vtadev/%
 	cp $< $@
 
 .PHONY: python
-python:
+python:  ## the Python package: docs/python.md
 	@tools/vm/deps.sh need $(BUILD_PACKAGES) $(PYTHON_PACKAGES)
 	@$(MAKE) --no-print-directory $(PYTHON_BUILT)
 
