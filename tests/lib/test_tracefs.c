@@ -9,9 +9,8 @@
 #include <unistd.h>
 
 #include "../frame.h"
-#include "merge.h"
-#include "trace_json.h"
 #include "tracefs.h"
+#include "trace_json.h"
 
 /* ---- Lines ---- */
 

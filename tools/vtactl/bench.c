@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * bench.c - vtactl bench: what launches, waits and copies cost on this machine
+ * bench.c - vtactl bench: the cost of launches, waits and copies on this machine
  *
- * A few seconds, for a look at a card in its place; make bench is for the whole
- * story. Only measured values are printed: the median of as many rounds as fit.
+ * Takes a few seconds; make bench measures everything. Prints measured values only: the median of
+ * as many rounds as fit.
  */
 #include <errno.h>
 #include <json-c/json.h>
@@ -31,15 +31,15 @@ static const char help[] =
 	"  -j, --json  print an object: card, and results with name, unit, median, best, rounds\n"
 	"  -h, --help  print this text\n";
 
-/* What is measured with. */
+/* The queues and buffers of all measurements. */
 struct rig {
 	struct vtadev *dev;
-	struct vtadev_queue *look, *sleep;	/* waits that spin, and that do not */
+	struct vtadev_queue *spinning, *blocking;	/* by their waits */
 	struct vtadev_buf *host, *card;
 	size_t size;				/* of copies */
 };
 
-/* One round: how long it took, in ns; negative: an error of the library's. */
+/* Runs one round; returns its ns, or a negative errno. */
 typedef int64_t round_fn(struct rig *rig);
 
 static int64_t round_trip(struct vtadev_queue *queue, const struct vta_desc *desc)
@@ -53,32 +53,32 @@ static int64_t round_trip(struct vtadev_queue *queue, const struct vta_desc *des
 	return err ? err : ctl_now_ns() - start;
 }
 
-/* The call alone; then the card has its time. */
+/* Times the call alone, then waits. */
 static int64_t round_submit(struct rig *rig)
 {
 	const struct vta_desc nop = vtadev_desc_nop();
 	int64_t start = ctl_now_ns(), end;
 	uint64_t seq;
-	int err = vtadev_submit(rig->look, &nop, 1, &seq);
+	int err = vtadev_submit(rig->spinning, &nop, 1, &seq);
 
 	end = ctl_now_ns();
 	if (!err)
-		err = vtadev_wait(rig->look, seq, WAIT_NS);
+		err = vtadev_wait(rig->spinning, seq, WAIT_NS);
 	return err ? err : end - start;
 }
 
-static int64_t round_look(struct rig *rig)
+static int64_t round_spin(struct rig *rig)
 {
 	const struct vta_desc nop = vtadev_desc_nop();
 
-	return round_trip(rig->look, &nop);
+	return round_trip(rig->spinning, &nop);
 }
 
-static int64_t round_sleep(struct rig *rig)
+static int64_t round_block(struct rig *rig)
 {
 	const struct vta_desc nop = vtadev_desc_nop();
 
-	return round_trip(rig->sleep, &nop);
+	return round_trip(rig->blocking, &nop);
 }
 
 static int64_t round_to_card(struct rig *rig)
@@ -87,7 +87,7 @@ static int64_t round_to_card(struct rig *rig)
 						      vtadev_buf_addr(rig->host),
 						      (uint32_t)rig->size);
 
-	return round_trip(rig->look, &copy);
+	return round_trip(rig->spinning, &copy);
 }
 
 static int64_t round_from_card(struct rig *rig)
@@ -96,17 +96,17 @@ static int64_t round_from_card(struct rig *rig)
 						      vtadev_buf_addr(rig->card),
 						      (uint32_t)rig->size);
 
-	return round_trip(rig->look, &copy);
+	return round_trip(rig->spinning, &copy);
 }
 
 static const struct {
 	const char *name;
 	round_fn *round;
-	size_t size;		/* 0: tell the time, else bytes for each second */
+	size_t size;		/* 0: print the time, else bytes for each second */
 } measures[] = {
 	{ "launch, the call alone", round_submit, 0 },
-	{ "launch and wait, looking", round_look, 0 },
-	{ "launch and wait, by interrupt", round_sleep, 0 },
+	{ "launch and wait, spinning", round_spin, 0 },
+	{ "launch and wait, by interrupt", round_block, 0 },
 	{ "copy of 4 KiB to the card", round_to_card, SMALL },
 	{ "copy of 4 KiB from the card", round_from_card, SMALL },
 	{ "copy of 4 MiB to the card", round_to_card, LARGE },
@@ -120,7 +120,7 @@ static int by_value(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-static void add(struct json_object *result, const char *name, double value)
+static void add_value(struct json_object *result, const char *name, double value)
 {
 	char text[32];
 
@@ -129,7 +129,7 @@ static void add(struct json_object *result, const char *name, double value)
 }
 
 /* Microseconds, or MB/s. */
-static double shown(size_t size, int64_t ns)
+static double scaled(size_t size, int64_t ns)
 {
 	return size ? (double)size * 1e3 / (double)(ns ? ns : 1) : (double)ns / 1e3;
 }
@@ -150,12 +150,12 @@ static int measure(struct rig *rig, size_t which, bool json, struct json_object 
 	qsort(times, n, sizeof(*times), by_value);
 	if (!json)
 		printf("%-30s  %10.3f  %10.3f  %-4s  %5zu\n", measures[which].name,
-		       shown(size, times[n / 2]), shown(size, times[0]), size ? "MB/s" : "us", n);
+		       scaled(size, times[n / 2]), scaled(size, times[0]), size ? "MB/s" : "us", n);
 	result = json_object_new_object();
 	json_object_object_add(result, "name", json_object_new_string(measures[which].name));
 	json_object_object_add(result, "unit", json_object_new_string(size ? "MB/s" : "us"));
-	add(result, "median", shown(size, times[n / 2]));
-	add(result, "best", shown(size, times[0]));
+	add_value(result, "median", scaled(size, times[n / 2]));
+	add_value(result, "best", scaled(size, times[0]));
 	json_object_object_add(result, "rounds", json_object_new_uint64(n));
 	json_object_array_add(results, result);
 	return CTL_OK;
@@ -163,12 +163,12 @@ static int measure(struct rig *rig, size_t which, bool json, struct json_object 
 
 static int rig_make(struct rig *rig)
 {
-	const struct vtadev_queue_opts look = { .spin_ns = INT32_MAX }, sleep = { .spin_ns = -1 };
+	const struct vtadev_queue_opts spin = { .spin_ns = INT32_MAX }, block = { .spin_ns = -1 };
 	int err;
 
-	err = vtadev_queue_create(rig->dev, &look, &rig->look);
+	err = vtadev_queue_create(rig->dev, &spin, &rig->spinning);
 	if (!err)
-		err = vtadev_queue_create(rig->dev, &sleep, &rig->sleep);
+		err = vtadev_queue_create(rig->dev, &block, &rig->blocking);
 	if (!err)
 		err = vtadev_buf_alloc(rig->dev, LARGE, VTADEV_HOST, &rig->host);
 	if (!err)
@@ -203,8 +203,8 @@ static int run(const struct vtadev_card *card, bool json)
 		json_object_put(object);
 	vtadev_buf_free(rig.card);
 	vtadev_buf_free(rig.host);
-	vtadev_queue_destroy(rig.sleep);
-	vtadev_queue_destroy(rig.look);
+	vtadev_queue_destroy(rig.blocking);
+	vtadev_queue_destroy(rig.spinning);
 	vtadev_close(rig.dev);
 	return ret;
 }

@@ -45,7 +45,7 @@ FILE *bundle_file(struct bundle *bundle, const char *name)
 	return fopen(path, "wxe");
 }
 
-/* tar is asked for what every tar knows. */
+/* Uses options that every tar has. */
 int bundle_pack(struct bundle *bundle, const char *name, const char *archive)
 {
 	char from[128], to[128];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * busy.c - how busy a card's engines are between two moments
+ * busy.c - the load of a card's engines between two moments
  */
 #include <unistd.h>
 

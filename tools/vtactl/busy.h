@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * busy.h - how busy a card's engines are between two moments
+ * busy.h - the load of a card's engines between two moments
  */
 #ifndef VTACTL_BUSY_H
 #define VTACTL_BUSY_H
@@ -8,19 +8,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What the engines had done at a moment; not known of every card. */
+/* The work of the engines up to a moment; not every card counts it. */
 struct busy {
 	bool known;
 	int64_t at_ns;
 	uint64_t compute_ns, copy_ns;
 };
 
-/* Of vtaN, now. */
+/* Samples vtaN. */
 struct busy busy_now(unsigned int index);
 
 /*
- * How much a count has grown. One that is less than before has begun anew: another
- * card has the number, or the module was loaded again.
+ * The growth of a count. A count that is less than before has begun anew: another card has the
+ * number, or the module was loaded again.
  */
 static inline uint64_t busy_grown(uint64_t now, uint64_t then)
 {
@@ -28,9 +28,8 @@ static inline uint64_t busy_grown(uint64_t now, uint64_t then)
 }
 
 /*
- * The share of @ns in which something was executed for @busy_ns, 0 to 1. Descriptors
- * count when they end, with all of their time: one that began long ago may count for
- * more than there was.
+ * The share of @busy_ns in @ns, at most 1: a descriptor counts when it ends, with all of its time,
+ * so that one that began long ago may count for more than @ns.
  */
 double busy_share(uint64_t busy_ns, int64_t ns);
 

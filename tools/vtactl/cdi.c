@@ -15,10 +15,10 @@
 #include "ctl.h"
 #include "replace.h"
 
-/* Nothing of a later version is used, and older runtimes (podman 4.3) refuse those. */
+/* Older runtimes (podman 4.3) refuse later versions, of which nothing is used. */
 #define CDI_VERSION	"0.5.0"
 #define CDI_KIND	"vta.example/card"
-/* A node in the container: for its owner and group, as the udev rules have it. */
+/* The mode of a node in the container: owner and group, as in the udev rules. */
 #define NODE_MODE	0660
 
 static const char help[] =
@@ -57,7 +57,7 @@ static bool is_kind(const char *kind)
 
 /* ---- The specification ---- */
 
-/* Number and type of the node are not told: the runtime takes those of the host's. */
+/* The runtime takes number and type from the host's node. */
 static struct json_object *node_of(const struct vtadev_card *card)
 {
 	struct json_object *node = json_object_new_object();
@@ -97,7 +97,7 @@ static struct json_object *mount_of(const char *path)
 	return mount;
 }
 
-/* What does not depend on cards. */
+/* Parts of the specification that do not depend on cards. */
 struct choice {
 	const char *kind;
 	struct json_object *mounts;
@@ -129,7 +129,7 @@ static struct json_object *specification(const struct choice *choice,
 
 /* ---- The verb ---- */
 
-static int print(const struct choice *choice)
+static int print_specification(const struct choice *choice)
 {
 	struct vtadev_card *cards;
 	size_t count;
@@ -143,7 +143,7 @@ static int print(const struct choice *choice)
 }
 
 /* Runtimes refuse a specification without devices. */
-static int write_to(const char *path, const struct choice *choice)
+static int write_specification(const char *path, const struct choice *choice)
 {
 	struct json_object *spec;
 	struct vtadev_card *cards;
@@ -197,7 +197,7 @@ static int run(int argc, char **argv, struct choice *choice)
 		return ret;
 	if (!is_kind(choice->kind))
 		return cli_usage("not VENDOR/CLASS, as " CDI_KIND ": %s", choice->kind);
-	return path ? write_to(path, choice) : print(choice);
+	return path ? write_specification(path, choice) : print_specification(choice);
 }
 
 int cdi_main(int argc, char **argv)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ctl.c - what the verbs of vtactl have in common
+ * ctl.c - code that the verbs of vtactl share
  */
 #include <errno.h>
 #include <grp.h>
@@ -75,8 +75,8 @@ int ctl_set_seconds(const struct cli_option *option, char *text)
 	return CTL_OK;
 }
 
-/* There is none, or not that one; say what to do about it. */
-static int no_card(const char *which)
+/* Prints that there is no card, or not @which, and what to do. */
+static int report_no_card(const char *which)
 {
 	if (which)
 		fprintf(stderr, "vtactl: there is no card %s; vtactl list shows all\n", which);
@@ -100,7 +100,7 @@ static int find_all(struct vtadev_card **cards, size_t *count)
 	if (found)
 		return CTL_OK;
 	vtadev_list_free(*cards);
-	return no_card(NULL);
+	return report_no_card(NULL);
 }
 
 int ctl_card(const char *which, struct vtadev_card *card)
@@ -109,7 +109,7 @@ int ctl_card(const char *which, struct vtadev_card *card)
 	int err = vtadev_find(which, card);
 
 	if (err == -ENOENT)
-		return no_card(which);
+		return report_no_card(which);
 	if (!err && card->index == UINT_MAX)
 		return cli_usage("a device in a program's process, not a card of the driver: %s",
 				 card->node);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * ctl.h - what the verbs of vtactl have in common: exit status, errors, cards
+ * ctl.h - code that the verbs of vtactl share: exit status, errors, cards
  */
 #ifndef VTACTL_CTL_H
 #define VTACTL_CTL_H

@@ -2,9 +2,8 @@
 /*
  * dump.c - vtactl dump: a bundle for a bug report
  *
- * What is in it may be published: no contents of users' memory, no
- * names of users, programs or of the machine. What cannot be read is left out, and
- * the README in it says so.
+ * The bundle may be published: it has no contents of users' memory, and no names of users, programs
+ * or the machine. Its README lists files that could not be read.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -61,14 +60,14 @@ static FILE *begin_file(struct dump *dump, const char *name)
 	return file;
 }
 
-static void not_read(struct dump *dump, const char *what, int err)
+static void note_missing(struct dump *dump, const char *what, int err)
 {
 	fprintf(dump->readme, "not there: %s: %s\n", what, strerror(-err));
 }
 
 /* ---- Names ---- */
 
-/* Drops " uid=.. comm=.." of a line, which are its last words. */
+/* Drops " uid=.. comm=..", the last words of a line. */
 static void drop_owner(char *line)
 {
 	char *at = strstr(line, " uid=");
@@ -102,7 +101,7 @@ static void put_lines(FILE *file, char *text, void (*drop)(char *line))
 
 /* ---- Files of the kernel ---- */
 
-/* Copies one; @drop: what to do to each line before. */
+/* Copies a file; @drop edits each line, or is NULL. */
 static void copy_file(struct dump *dump, int dir, const char *from, const char *to,
 		      void (*drop)(char *line))
 {
@@ -111,7 +110,7 @@ static void copy_file(struct dump *dump, int dir, const char *from, const char *
 	int err = text ? files_read(dir, from, text, FILE_MAX) : -ENOMEM;
 
 	if (err) {
-		not_read(dump, to, err);
+		note_missing(dump, to, err);
 	} else {
 		file = begin_file(dump, to);
 		if (file && drop)
@@ -136,7 +135,7 @@ static int write_byte(int dir, const char *name)
 	return err;
 }
 
-static bool wanted(const char *name)
+static bool is_wanted(const char *name)
 {
 	static const char *const not[] = { "uevent", "reset", "remove", "rescan", "subsystem",
 					   "device", "driver", "power" };
@@ -163,7 +162,7 @@ static void copy_dir(struct dump *dump, int parent, const char *from, const char
 		const char *name = found[i]->d_name;
 
 		snprintf(path, sizeof(path), "%s/%.64s", to, name);
-		if (wanted(name) && !fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW)) {
+		if (is_wanted(name) && !fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW)) {
 			if (S_ISDIR(st.st_mode) && depth < DEPTH_MAX)
 				copy_dir(dump, dir, name, path, depth + 1);
 			else if (S_ISREG(st.st_mode) && st.st_mode & 0444)
@@ -187,7 +186,7 @@ static void put_config_space(struct dump *dump, int card, const char *address, c
 
 	len = fd < 0 ? -1 : read(fd, bytes, sizeof(bytes));
 	if (len < 0)
-		not_read(dump, to, -errno);
+		note_missing(dump, to, -errno);
 	file = len < 0 ? NULL : begin_file(dump, to);
 	if (file) {
 		fprintf(file, "%s VTA card", address);
@@ -251,7 +250,7 @@ static void put_state(struct dump *dump, const struct vtadev_card *card, int dir
 		err = -ENOENT;
 	if (err) {
 		snprintf(name, sizeof(name), "vta%u/state.txt", card->index);
-		not_read(dump, name, err);
+		note_missing(dump, name, err);
 	}
 }
 
@@ -291,7 +290,7 @@ static void put_card(struct dump *dump, const struct vtadev_card *card)
 	int dir = files_card(card->index);
 
 	if (dir < 0) {
-		not_read(dump, card->node, dir);
+		note_missing(dump, card->node, dir);
 		return;
 	}
 	snprintf(name, sizeof(name), "vta%u/status.json", card->index);
@@ -346,7 +345,7 @@ static void put_versions(struct dump *dump)
 	copy_dir(dump, AT_FDCWD, "/sys/module/vta", "module", 0);
 }
 
-/* Lines of the module, and where it is in a trace; not of programs of such a name. */
+/* Finds lines of the module and its functions in traces, not of programs with its name. */
 static bool is_of_module(const char *line)
 {
 	return !strncmp(line, "vta ", 4) || !strncmp(line, "vta:", 4) || strstr(line, "[vta]");
@@ -361,7 +360,7 @@ static void put_log(struct dump *dump)
 	ssize_t len;
 
 	if (fd < 0) {
-		not_read(dump, "kernel-log.txt", -errno);
+		note_missing(dump, "kernel-log.txt", -errno);
 		return;
 	}
 	file = begin_file(dump, "kernel-log.txt");
@@ -383,7 +382,7 @@ static void put_log(struct dump *dump)
 	close(fd);
 }
 
-/* What open files have, without whose they are. */
+/* Resources of open files, without their owners. */
 static void put_holders(struct dump *dump)
 {
 	struct holder *holders = NULL;
@@ -431,7 +430,7 @@ static int fill(struct dump *dump, const char *which)
 	}
 	if (fclose(dump->readme))
 		return ctl_fail("README.txt", strerror(errno));
-	/* Without any card there is something to be told all the same. */
+	/* Without a card, the bundle describes the machine. */
 	return ret == CTL_NO_CARD && !which ? CTL_OK : ret;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * files.c - small files of the kernel
+ * files.c - read small files of the kernel
  */
 #include <ctype.h>
 #include <errno.h>

@@ -113,7 +113,7 @@ static struct json_object *pci_of(int dir, const struct vtadev_card *card)
 
 /* ---- Sensors ---- */
 
-/* A sensor of the card in thousandths or millionths of what is shown. */
+/* Reads a sensor in thousandths or millionths of the unit that is printed. */
 static struct json_object *sensor_of(int dir, const char *file, double unit)
 {
 	struct json_object *value = NULL;
@@ -197,7 +197,7 @@ static struct json_object *numbers_in(const char *text)
 	}
 }
 
-static void put(struct json_object *object, const char *name, uint64_t value)
+static void add_number(struct json_object *object, const char *name, uint64_t value)
 {
 	json_object_object_add(object, name, json_object_new_uint64(value));
 }
@@ -206,25 +206,25 @@ static struct json_object *holder_of(const struct holder *h)
 {
 	struct json_object *object = json_object_new_object();
 
-	put(object, "pid", (uint64_t)h->pid);
-	put(object, "processes", h->processes);
-	put(object, "uid", h->uid);
+	add_number(object, "pid", (uint64_t)h->pid);
+	add_number(object, "processes", h->processes);
+	add_number(object, "uid", h->uid);
 	json_object_object_add(object, "user", json_object_new_string(h->user));
 	json_object_object_add(object, "command", json_object_new_string(h->command));
-	put(object, "client", h->client);
+	add_number(object, "client", h->client);
 	json_object_object_add(object, "queues", numbers_in(h->queues));
 	if (*h->lost)
 		json_object_object_add(object, "lost", json_object_new_string(h->lost));
-	put(object, "host_bytes", h->host_bytes);
-	put(object, "card_bytes", h->card_bytes);
-	put(object, "pinned_bytes", h->pinned_bytes);
-	put(object, "imported_bytes", h->imported_bytes);
-	put(object, "descriptors", h->descriptors);
+	add_number(object, "host_bytes", h->host_bytes);
+	add_number(object, "card_bytes", h->card_bytes);
+	add_number(object, "pinned_bytes", h->pinned_bytes);
+	add_number(object, "imported_bytes", h->imported_bytes);
+	add_number(object, "descriptors", h->descriptors);
 	if (h->has_usage) {
-		put(object, "runs", h->runs);
-		put(object, "copies", h->copies);
-		put(object, "compute_ns", h->compute_ns);
-		put(object, "copy_ns", h->copy_ns);
+		add_number(object, "runs", h->runs);
+		add_number(object, "copies", h->copies);
+		add_number(object, "compute_ns", h->compute_ns);
+		add_number(object, "copy_ns", h->copy_ns);
 	}
 	return object;
 }
@@ -253,7 +253,7 @@ static int config_of(struct json_object *config, const char *name)
 	return value ? json_object_get_int(value) : -1;
 }
 
-/* Whether VTA's runtime can use the core (docs/isa.md, 10); NULL if that cannot be told. */
+/* True if VTA's runtime can use the core (docs/isa.md, 10); NULL if unknown. */
 static struct json_object *tvm_of(struct json_object *config)
 {
 	int batch = config_of(config, "LOG_BATCH"), block = config_of(config, "LOG_BLOCK");
@@ -267,7 +267,7 @@ static struct json_object *tvm_of(struct json_object *config)
 							 (unsigned int)acc_depth));
 }
 
-/* ---- All of it ---- */
+/* ---- The status ---- */
 
 static struct json_object *memory_of(int dir)
 {

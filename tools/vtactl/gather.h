@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * gather.h - everything that can be told of a card without opening it
+ * gather.h - the status of a card, read without opening it
  */
 #ifndef VTACTL_GATHER_H
 #define VTACTL_GATHER_H
@@ -9,13 +9,12 @@ struct json_object;
 struct vtadev_card;
 
 /*
- * Gather the status of a card; what cannot be told is null. This is what
- * --json prints and what the text is made from. NULL if there is no memory, or
- * the card has gone.
+ * Gathers the status of a card, with null for unknown values. --json prints it, and the text is
+ * made from it. NULL if there is no memory, or the card was removed.
  */
 struct json_object *gather(const struct vtadev_card *card);
 
-/* Print it for people. */
+/* Prints it as text. */
 void gather_print(struct json_object *status);
 
 #endif /* VTACTL_GATHER_H */

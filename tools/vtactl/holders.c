@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * holders.c - which processes have cards open, and what they have and do there
+ * holders.c - open files of cards: their processes, resources and work
  *
  * /proc decides which users may see which files; files that it does not show are left out.
  */
@@ -25,7 +25,7 @@ struct list {
 
 /* ---- One open file ---- */
 
-static void take_line(struct holder *h, const char *key, const char *value)
+static void parse_line(struct holder *h, const char *key, const char *value)
 {
 	static const struct {
 		const char *key;
@@ -76,7 +76,7 @@ static bool parse(char *text, struct holder *h)
 		if (!strcmp(line, "vta-card"))
 			ours = sscanf(value, "vta%u", &h->card) == 1;
 		else
-			take_line(h, line, value);
+			parse_line(h, line, value);
 	}
 	return ours;
 }
@@ -118,7 +118,7 @@ static void read_process(int process, struct holder *h)
 	files_make_printable(h->user);
 }
 
-static int add(struct list *list, const struct holder *h)
+static int add_holder(struct list *list, const struct holder *h)
 {
 	struct holder *more;
 
@@ -162,7 +162,7 @@ static int scan_process(int proc, const char *name, struct list *list)
 		if (isdigit((unsigned char)entry->d_name[0]) &&
 		    read_file_of(process, entry->d_name, &h)) {
 			read_process(process, &h);
-			err = add(list, &h);
+			err = add_holder(list, &h);
 		}
 	}
 	if (dir)
@@ -171,7 +171,7 @@ static int scan_process(int proc, const char *name, struct list *list)
 	return err;
 }
 
-/* ---- All of them ---- */
+/* ---- All processes ---- */
 
 static int by_client(const void *a, const void *b)
 {

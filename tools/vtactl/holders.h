@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * holders.h - which processes have cards open, and what they have and do there
+ * holders.h - open files of cards: their processes, resources and work
  */
 #ifndef VTACTL_HOLDERS_H
 #define VTACTL_HOLDERS_H
@@ -18,13 +18,13 @@
  * @processes: how many have it
  * @uid: of that process
  * @user: its name, or the number
- * @command: what the process calls itself
+ * @command: name of the process
  * @queues: numbers of its queues, of which a card has at most 256, with spaces between them
  * @nr_queues: how many
- * @lost: what took the card away from it and what became of that; empty if nothing
- * @has_usage: the card counts what follows @descriptors
+ * @lost: why it lost the card, and the outcome; empty if it has not
+ * @has_usage: the card counts the fields after @descriptors
  *
- * Bytes, and what has been done since it was opened: docs/operating.md, fdinfo.
+ * The others are bytes, and work since it was opened: docs/operating.md, fdinfo.
  */
 struct holder {
 	unsigned int card;
@@ -44,8 +44,8 @@ struct holder {
 };
 
 /*
- * All open files that this user may see: the user's own, or all for root. Sorted by the file's
- * number; the caller frees the array. Returns their number, or -ENOMEM.
+ * Finds all open files that this user may see: the user's own, or all for root. Sorted by the
+ * file's number; the caller frees the array. Returns their number, or -ENOMEM.
  */
 int holders_find(struct holder **holders);
 

@@ -16,14 +16,14 @@
 #define LABELS_MAX	100000
 #define FILE_MAX	((size_t)64 << 20)
 
-/* A terminal takes no orders from a file. */
+/* Names are printable, so that a file cannot control the terminal. */
 static void put_name(const char *name)
 {
 	for (; *name; name++)
 		putchar((unsigned char)*name < 0x20 || *name == 0x7f ? '?' : *name);
 }
 
-static bool add(struct labels *l, size_t i, const char *name, size_t bytes)
+static bool add_name(struct labels *l, size_t i, const char *name, size_t bytes)
 {
 	if (i >= LABELS_MAX)
 		return false;
@@ -50,7 +50,7 @@ int labels_from_text(struct labels *l, const char *text, size_t bytes)
 		const char *line = memchr(text, '\n', (size_t)(end - text));
 		size_t length = (size_t)((line ? line : end) - text);
 
-		if (!add(l, i, text, length && text[length - 1] == '\r' ? length - 1 : length))
+		if (!add_name(l, i, text, length && text[length - 1] == '\r' ? length - 1 : length))
 			return ctl_fail("labels", "more than 100,000 of them, or no memory");
 		text += length + 1;
 	}
@@ -74,7 +74,7 @@ static bool from_array(struct labels *l, struct json_object *array)
 	for (size_t i = 0; i < json_object_array_length(array); i++) {
 		const char *name = name_of(json_object_array_get_idx(array, i));
 
-		if (!name || !add(l, i, name, strlen(name)))
+		if (!name || !add_name(l, i, name, strlen(name)))
 			return false;
 	}
 	return true;
@@ -89,7 +89,7 @@ static bool from_object(struct labels *l, struct json_object *object)
 
 		errno = 0;
 		i = strtoul(key, &end, 10);
-		if (!name || end == key || *end || errno || !add(l, i, name, strlen(name)))
+		if (!name || end == key || *end || errno || !add_name(l, i, name, strlen(name)))
 			return false;
 	}
 	return true;

@@ -16,15 +16,15 @@ struct labels {
 };
 
 /*
- * Of a file: a line for each class; or JSON, an array of names, or an object from numbers
- * to names or to arrays that end in one. 0, or an exit status.
+ * Loads a file with a line for each class; or JSON, an array of names, or an object from numbers to
+ * names or to arrays that end in one. 0, or an exit status.
  */
 int labels_load(struct labels *l, const char *path);
-/* Of a text with a line for each; of none: there are none. */
+/* Takes names from a text with a line for each; none if it is NULL. */
 int labels_from_text(struct labels *l, const char *text, size_t bytes);
 void labels_free(struct labels *l);
 
-/* Print the @top greatest values with their names, the greatest first. */
+/* Prints the @top greatest values with their names, the greatest first. */
 void labels_print(const struct labels *l, const struct vtaimage_tensor *t, const void *values,
 		  uint32_t top);
 

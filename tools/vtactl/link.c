@@ -10,7 +10,7 @@
 #include "files.h"
 #include "link.h"
 
-/* Where libpci's error callback goes, which must not return. */
+/* The target of libpci's error callback, which must not return. */
 static jmp_buf failed;
 
 static PCI_NONRET void on_error(char *format, ...)

@@ -13,13 +13,12 @@ struct link {
 };
 
 /*
- * Of the function at @address ("0000:01:00.0"). False if it cannot be told: no
- * PCI Express capability, or no permission to read it (Linux shows only root
- * the capabilities).
+ * Reads the link of the function at @address ("0000:01:00.0"). False if it has no PCI Express
+ * capability, or the user no permission to read it (Linux shows only root the capabilities).
  */
 bool link_read(const char *address, struct link *link);
 
-/* The same by the files that all users may read; @card is the card's directory. */
+/* The same from files that all users may read; @card is the card's directory. */
 bool link_read_sysfs(int card, struct link *link);
 
 #endif /* VTACTL_LINK_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * list.c - vtactl list: which cards the driver has
+ * list.c - vtactl list: the cards of the driver
  */
 #include <json-c/json.h>
 #include <limits.h>
@@ -17,7 +17,7 @@ static const char help[] =
 	"  -j, --json  print an array of objects: index, node, pci; a device has only node\n"
 	"  -h, --help  print this text\n";
 
-/* Of a plugin's: its node is its name. */
+/* A plugin's device has no index; its node is its name. */
 static bool is_device(const struct vtadev_card *card)
 {
 	return card->index == UINT_MAX;
@@ -56,7 +56,7 @@ static int list_text(const struct vtadev_card *cards, size_t count)
 	return CTL_OK;
 }
 
-/* That there is no card is no failure here. */
+/* No card is no failure here. */
 static int list_all(struct vtadev_card **cards, size_t *count)
 {
 	int found = vtadev_list_all(cards);

@@ -2,9 +2,9 @@
 /*
  * merge.c - bring the clocks of cards and host together
  *
- * Each program's file bounds, for each of its queues, how far CLOCK_MONOTONIC is
- * ahead of the card's time. The timeline is the time of the card with the lowest
- * number of which that is known; without one, the host's.
+ * Each program's file bounds, for each of its queues, how far CLOCK_MONOTONIC is ahead of the
+ * card's time. The timeline is that of the card with the lowest number whose bounds are known;
+ * without one, the host's.
  */
 #include <glob.h>
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge.h"
+#include "tracefs.h"
 
 #define CARDS_MAX	64
 
@@ -37,7 +37,7 @@ static int64_t number(json *object, const char *key)
 	return json_object_get_int64(get(object, key));
 }
 
-static void learn_clocks(struct clocks *clocks, json *queues)
+static void bound_clocks(struct clocks *clocks, json *queues)
 {
 	size_t n = json_object_is_type(queues, json_type_array) ?
 		   json_object_array_length(queues) : 0;
@@ -94,7 +94,7 @@ static void place_descriptor(const struct clocks *clocks, json *event)
 	move_event(event, offset_us(clocks, n) - offset_us(clocks, clocks->reference));
 }
 
-static void take_events(const struct clocks *clocks, json *from, json *to)
+static void add_events(const struct clocks *clocks, json *from, json *to)
 {
 	size_t n = json_object_is_type(from, json_type_array) ? json_object_array_length(from) : 0;
 
@@ -113,7 +113,7 @@ static bool phase_is(json *event, const char *phase)
 	return ph && !strcmp(ph, phase);
 }
 
-/* The end of what began at @first, in the same thread: -1 if it is not there. */
+/* Finds the end of the event that begins at @first, in the same thread; -1 if there is none. */
 static ssize_t find_end(json *kernel, size_t first)
 {
 	json *begin = json_object_array_get_idx(kernel, first);
@@ -129,8 +129,8 @@ static ssize_t find_end(json *kernel, size_t first)
 }
 
 /*
- * A pair becomes one event with a length and what its end says. What began before
- * the recording or did not end in it is a mark.
+ * Joins each pair to one event with a length and the arguments of its end. An event that began
+ * before the recording, or did not end in it, becomes a mark.
  */
 static void join(json *kernel, json *to)
 {
@@ -162,12 +162,12 @@ static void join(json *kernel, json *to)
 	free(joined);
 }
 
-static json *load(const char *file, uint64_t *bad)
+static json *load_record(const char *file, uint64_t *bad)
 {
 	json *object = json_object_from_file(file);
 
 	if (!object) {
-		fprintf(stderr, "vtactl: trace: what a program has recorded cannot be read; "
+		fprintf(stderr, "vtactl: trace: the record of a program cannot be read; "
 			"was it killed?\n");
 		++*bad;
 	}
@@ -189,12 +189,12 @@ json *merge(json *kernel, uint64_t lost, const char *dir)
 		files.gl_pathc = 0;
 	loaded = calloc(files.gl_pathc + 1, sizeof(json *));
 	for (size_t i = 0; loaded && i < files.gl_pathc; i++) {
-		loaded[i] = load(files.gl_pathv[i], &bad);
-		learn_clocks(&clocks, get(get(loaded[i], "otherData"), "queues"));
+		loaded[i] = load_record(files.gl_pathv[i], &bad);
+		bound_clocks(&clocks, get(get(loaded[i], "otherData"), "queues"));
 	}
 	choose_reference(&clocks);
 	for (size_t i = 0; loaded && i < files.gl_pathc; i++) {
-		take_events(&clocks, get(loaded[i], "traceEvents"), events);
+		add_events(&clocks, get(loaded[i], "traceEvents"), events);
 		if (get(loaded[i], "otherData"))
 			json_object_array_add(programs,
 					      json_object_get(get(loaded[i], "otherData")));

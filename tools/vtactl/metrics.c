@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * metrics.c - what cards do, as metrics
+ * metrics.c - metrics of cards
  */
 #include <inttypes.h>
 #include <json-c/json.h>
@@ -10,12 +10,11 @@
 #include <time.h>
 
 #include "metrics.h"
-#include "prom.h"
 
-/* What a number of the status counts; metrics are in seconds and hertz. */
+/* The unit of a number in the status; metrics are in seconds and hertz. */
 enum unit { PLAIN, NANOSECONDS, KILOHERTZ };
 
-/* A number of a card's status; rows of one name follow each other, with a label to tell them. */
+/* A number of a card's status; rows of one name follow each other and differ by a label. */
 struct metric {
 	const char *name;
 	const char *type;
@@ -96,7 +95,7 @@ static struct json_object *get(struct json_object *parent, const char *name)
 	return value;
 }
 
-/* What json-c returns lives as long as @parent; NULL if that is not known. */
+/* Strings of json-c live as long as @parent; NULL if that is not known. */
 static const char *text(struct json_object *parent, const char *name)
 {
 	struct json_object *value = get(parent, name);
@@ -207,7 +206,7 @@ static const char *when_text(struct json_object *record, char when[32])
 	return when;
 }
 
-/* Whether a later record of the log has the same reason. */
+/* True if a later record of the log has the same reason. */
 static bool has_later(struct json_object *log, size_t at, const char *reason)
 {
 	for (size_t i = at + 1; i < json_object_array_length(log); i++) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * metrics_users.c - what users have and do, as metrics
+ * metrics_users.c - metrics of users: their resources and work
  *
  * Engine time is a metric of each open file: a sum over a user's files would fall when
- * a file is closed, and Prometheus would take that for a counter that has begun anew.
+ * a file is closed, and Prometheus would read that as a counter that restarted.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -12,11 +12,10 @@
 #include "ctl.h"
 #include "holders.h"
 #include "metrics.h"
-#include "prom.h"
 
 /* All open files of a user at one card. */
 struct tally {
-	const struct holder *first;	/* which card, and which user */
+	const struct holder *first;	/* has the card and the user */
 	uint64_t contexts, queues;
 	uint64_t card, host, pinned, imported;
 };
@@ -32,7 +31,7 @@ static int by_card_and_user(const void *a, const void *b)
 	return (x->client > y->client) - (x->client < y->client);
 }
 
-static void add(struct tally *t, const struct holder *h)
+static void add_holder(struct tally *t, const struct holder *h)
 {
 	t->contexts++;
 	t->queues += h->nr_queues;
@@ -52,7 +51,7 @@ static size_t tally(const struct holder *holders, size_t count, struct tally *ta
 
 		if (!i || h->card != h[-1].card || h->uid != h[-1].uid)
 			tallies[found++] = (struct tally) { .first = h };
-		add(&tallies[found - 1], h);
+		add_holder(&tallies[found - 1], h);
 	}
 	return found;
 }
@@ -72,7 +71,7 @@ static struct names names_of(const struct holder *h)
 	return n;
 }
 
-static void put(FILE *file, const char *name, const struct holder *h, uint64_t value,
+static void print_value(FILE *file, const char *name, const struct holder *h, uint64_t value,
 		const char *kind)
 {
 	const struct names n = names_of(h);
@@ -90,18 +89,18 @@ static void put_tallies(FILE *file, const struct tally *tallies, size_t count)
 {
 	prom_metric(file, "vta_user_contexts", "gauge", "Files of the card that a user has open.");
 	for (size_t i = 0; i < count; i++)
-		put(file, "vta_user_contexts", tallies[i].first, tallies[i].contexts, NULL);
+		print_value(file, "vta_user_contexts", tallies[i].first, tallies[i].contexts, NULL);
 	prom_metric(file, "vta_user_queues", "gauge", "Queues that a user has.");
 	for (size_t i = 0; i < count; i++)
-		put(file, "vta_user_queues", tallies[i].first, tallies[i].queues, NULL);
+		print_value(file, "vta_user_queues", tallies[i].first, tallies[i].queues, NULL);
 	prom_metric(file, "vta_user_memory_bytes", "gauge", "Memory that a user has for the card.");
 	for (size_t i = 0; i < count; i++) {
 		const struct tally *t = &tallies[i];
 
-		put(file, "vta_user_memory_bytes", t->first, t->card, "card");
-		put(file, "vta_user_memory_bytes", t->first, t->host, "host");
-		put(file, "vta_user_memory_bytes", t->first, t->pinned, "pinned");
-		put(file, "vta_user_memory_bytes", t->first, t->imported, "imported");
+		print_value(file, "vta_user_memory_bytes", t->first, t->card, "card");
+		print_value(file, "vta_user_memory_bytes", t->first, t->host, "host");
+		print_value(file, "vta_user_memory_bytes", t->first, t->pinned, "pinned");
+		print_value(file, "vta_user_memory_bytes", t->first, t->imported, "imported");
 	}
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * monitor.c - vtactl monitor: what happens to cards, as it happens
+ * monitor.c - vtactl monitor: print events of cards
  *
  * The driver sends uevents (docs/operating.md), which come from the kernel itself: they need no
  * daemon and no permission.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * print.c - a card's status for people
+ * print.c - print a card's status as text
  */
 #include <inttypes.h>
 #include <json-c/json.h>
@@ -19,7 +19,7 @@ static struct json_object *get(struct json_object *parent, const char *name)
 	return value;
 }
 
-/* Strings and numbers as text; what json-c returns lives as long as @parent. */
+/* Strings and numbers as text; strings of json-c live as long as @parent. */
 static const char *text(struct json_object *parent, const char *name)
 {
 	struct json_object *value = get(parent, name);
@@ -164,7 +164,7 @@ static void print_resets(struct json_object *resets)
 	}
 }
 
-/* What is as usual is not worth a line. */
+/* Prints only values that are not as usual. */
 static void print_tvm(struct json_object *tvm)
 {
 	if (tvm && !json_object_get_boolean(tvm))

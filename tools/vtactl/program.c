@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * program.c - vtactl program info: say what a program image is
+ * program.c - vtactl program info: describe a program image
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -35,7 +35,7 @@ static const char *role_name(enum vtaimage_role role)
 	return role == VTAIMAGE_INPUT ? "input" : role == VTAIMAGE_OUTPUT ? "output" : "internal";
 }
 
-static void add(struct json_object *to, const char *name, uint64_t value)
+static void add_number(struct json_object *to, const char *name, uint64_t value)
 {
 	json_object_object_add(to, name, json_object_new_int64((int64_t)value));
 }
@@ -51,7 +51,7 @@ static struct json_object *tensor_json(const struct vtaimage_tensor *t)
 	json_object_object_add(to, "type", json_object_new_string(values_type_name(t->type)));
 	json_object_object_add(to, "shape", shape);
 	if (t->layout == VTAIMAGE_PACKED)
-		add(to, "packed_bytes", t->bytes);
+		add_number(to, "packed_bytes", t->bytes);
 	if (t->scale > 0) {
 		json_object_object_add(to, "scale", json_object_new_double((double)t->scale));
 		json_object_object_add(to, "zero", json_object_new_int(t->zero));
@@ -90,26 +90,26 @@ static void info_json(const struct vtaimage *image)
 	struct vtaimage_tensor t;
 
 	json_object_object_add(to, "name", json_object_new_string(image->name));
-	add(to, "version", image->version);
-	add(core, "LOG_INP_WIDTH", image->core.log_inp_width);
-	add(core, "LOG_WGT_WIDTH", image->core.log_wgt_width);
-	add(core, "LOG_ACC_WIDTH", image->core.log_acc_width);
-	add(core, "LOG_BATCH", image->core.log_batch);
-	add(core, "LOG_BLOCK", image->core.log_block);
-	add(core, "LOG_UOP_BUFF_SIZE", image->core.log_uop_buff_size);
-	add(core, "LOG_INP_BUFF_SIZE", image->core.log_inp_buff_size);
-	add(core, "LOG_WGT_BUFF_SIZE", image->core.log_wgt_buff_size);
-	add(core, "LOG_ACC_BUFF_SIZE", image->core.log_acc_buff_size);
+	add_number(to, "version", image->version);
+	add_number(core, "LOG_INP_WIDTH", image->core.log_inp_width);
+	add_number(core, "LOG_WGT_WIDTH", image->core.log_wgt_width);
+	add_number(core, "LOG_ACC_WIDTH", image->core.log_acc_width);
+	add_number(core, "LOG_BATCH", image->core.log_batch);
+	add_number(core, "LOG_BLOCK", image->core.log_block);
+	add_number(core, "LOG_UOP_BUFF_SIZE", image->core.log_uop_buff_size);
+	add_number(core, "LOG_INP_BUFF_SIZE", image->core.log_inp_buff_size);
+	add_number(core, "LOG_WGT_BUFF_SIZE", image->core.log_wgt_buff_size);
+	add_number(core, "LOG_ACC_BUFF_SIZE", image->core.log_acc_buff_size);
 	json_object_object_add(to, "core", core);
-	add(to, "model_bytes", image->model_bytes);
-	add(to, "arena_bytes", image->arena_bytes);
-	add(to, "constant_bytes", image->consts_bytes);
-	add(to, "host_bytes", image->host_bytes);
-	add(to, "streams", image->stream_count);
-	add(to, "instructions", instructions(image));
-	add(to, "cpu_steps", cpu_steps(image));
-	add(to, "relocations", image->reloc_count);
-	add(to, "cycles", image->cycles);
+	add_number(to, "model_bytes", image->model_bytes);
+	add_number(to, "arena_bytes", image->arena_bytes);
+	add_number(to, "constant_bytes", image->consts_bytes);
+	add_number(to, "host_bytes", image->host_bytes);
+	add_number(to, "streams", image->stream_count);
+	add_number(to, "instructions", instructions(image));
+	add_number(to, "cpu_steps", cpu_steps(image));
+	add_number(to, "relocations", image->reloc_count);
+	add_number(to, "cycles", image->cycles);
 	for (uint32_t i = 0; i < image->tensor_count; i++) {
 		vtaimage_tensor(image, i, &t);
 		json_object_array_add(tensors, tensor_json(&t));

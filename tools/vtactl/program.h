@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* vtactl program: say what a program image is, and run it. */
+/* vtactl program: describe a program image, and run it. */
 #ifndef VTACTL_PROGRAM_H
 #define VTACTL_PROGRAM_H
 
@@ -19,7 +19,7 @@ struct program_run {
 	uint32_t top;		/* classes to print, or 0 */
 };
 
-/* They say on stderr what is wrong, and return the exit status. */
+/* Print the reason if they fail, and return the exit status. */
 int program_info(const char *path, bool json);
 int program_run(const struct program_run *run);
 int program_run_pool(const struct program_run *run, const struct vtaimage *image);
@@ -27,14 +27,14 @@ int program_run_pool(const struct program_run *run, const struct vtaimage *image
 /* Open the image of a file. Returns its bytes, to be freed; NULL if it is no image. */
 uint8_t *program_read(const char *path, struct vtaimage *image);
 
-/* The file that is given for a tensor, or NULL. */
+/* The FILE of NAME=FILE for a tensor, or NULL. */
 const char *program_file_of(const char *name, const struct program_run *run);
 
-/* A picture as plain values of an input, to be freed; NULL, and said why. */
+/* Converts a picture to plain values of an input, to be freed; NULL if it fails. */
 void *program_picture(const struct vtaimage *image, const struct vtaimage_tensor *tensor,
 		      const char *path);
 
-/* The likeliest classes of an output, as many as @run says. */
+/* Prints the likeliest classes of an output, as many as @run asks for. */
 int program_print_top(const struct vtaimage *image, const struct vtaimage_tensor *tensor,
 		      const void *values, const struct program_run *run);
 

@@ -110,7 +110,7 @@ static int make_outputs(struct batch *b)
 	return CTL_OK;
 }
 
-static int store(const struct batch *b, const struct column *c)
+static int store_column(const struct batch *b, const struct column *c)
 {
 	FILE *file;
 	int ret = CTL_OK;
@@ -149,7 +149,7 @@ static int store_outputs(const struct batch *b)
 
 	for (unsigned int i = b->inputs; i < b->columns && !ret; i++)
 		if (b->column[i].path)
-			ret = store(b, &b->column[i]);
+			ret = store_column(b, &b->column[i]);
 	return ret;
 }
 
@@ -166,7 +166,7 @@ static int submit(struct batch *b, struct vtadev_caller *caller, size_t number)
 		.output_count = b->columns - b->inputs, .user_data = number });
 }
 
-static void say_why(const struct vtadev_completion *done)
+static void report_run(const struct vtadev_completion *done)
 {
 	char text[VTADEV_FAULT_TEXT_MAX], run[40];
 
@@ -199,7 +199,7 @@ static int run_all(struct batch *b, struct vtadev_caller *caller, bool *bad)
 			if (!done.result)
 				continue;
 			bad[done.user_data] = true;
-			say_why(&done);
+			report_run(&done);
 			ret = CTL_ERROR;
 		}
 	}
@@ -276,8 +276,8 @@ static void free_columns(struct batch *b)
 	free(b->io);
 }
 
-/* "all", or names with commas between, which become strings of their own. */
-static unsigned int split(char *names, const char **cards)
+/* Splits names with commas between; they become strings of their own. */
+static unsigned int split_names(char *names, const char **cards)
 {
 	unsigned int count = 0;
 	char *rest = names, *name;
@@ -299,7 +299,7 @@ static int open_pool(struct batch *b)
 		return ctl_fail(b->run->path, strerror(ENOMEM));
 	if (strcmp(names, "all")) {
 		opts.cards = cards;
-		opts.count = split(names, cards);
+		opts.count = split_names(names, cards);
 	}
 	if (opts.count == 1)
 		ret = ctl_card_or_device(cards[0], &card);

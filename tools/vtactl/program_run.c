@@ -26,7 +26,7 @@ const char *program_file_of(const char *name, const struct program_run *r)
 	return NULL;
 }
 
-/* The input that a picture becomes: of which the image says how; UINT32_MAX if of none. */
+/* The input with preprocessing, to which a picture is converted; UINT32_MAX if there is none. */
 static uint32_t picture_input(const struct vtaimage *image)
 {
 	struct vtaimage_preprocess pre;

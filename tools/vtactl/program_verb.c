@@ -11,8 +11,7 @@
 
 static const char help[] =
 	"Usage: vtactl program info FILE [--json]\n"
-	"  or:  vtactl program run FILE [--image=PICTURE] [NAME=FILE]...\n"
-	"  or:  vtactl program run FILE --cards=CARDS [--image=PICTURE]... [NAME=FILE]...\n"
+	"  or:  vtactl program run FILE [OPTION]... [NAME=FILE]...\n"
 	"\n"
 	"info prints what a program image (.vtap) contains and needs. run runs it once. NAME is an\n"
 	"input, which is read from FILE, or an output, which is written to FILE. FILE is a numpy\n"

@@ -4,7 +4,7 @@
  */
 #include <inttypes.h>
 
-#include "prom.h"
+#include "metrics.h"
 
 void prom_metric(FILE *file, const char *name, const char *type, const char *help)
 {

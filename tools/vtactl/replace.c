@@ -34,7 +34,7 @@ static bool is_still(int fd, const char *path)
 	       mine.st_ino == there.st_ino && mine.st_dev == there.st_dev;
 }
 
-/* In a directory of others, what is there may be a file of theirs, or a link to one of ours. */
+/* In others' directory, the name may be a file of theirs, or a link to one of ours. */
 static bool is_ours(int fd)
 {
 	struct stat st;
@@ -102,7 +102,7 @@ static bool write_all(int fd, const char *text, size_t size)
 }
 
 /* The contents are on the disk before the name is: a crash leaves the old file or the new one. */
-static bool finish(struct replace *r)
+static bool write_and_rename(struct replace *r)
 {
 	mode_t mask = umask(0);
 
@@ -116,7 +116,7 @@ static bool finish(struct replace *r)
 }
 
 /* The lock ends with the descriptor, after the file has its name. */
-static void forget(struct replace *r)
+static void free_replace(struct replace *r)
 {
 	fclose(r->file);
 	close(r->fd);
@@ -128,18 +128,18 @@ int replace_end(struct replace *replace)
 {
 	int ret = CTL_OK;
 
-	if (!finish(replace)) {
+	if (!write_and_rename(replace)) {
 		ret = ctl_fail(replace->path, strerror(errno));
 		unlink(replace->temporary);
 	}
-	forget(replace);
+	free_replace(replace);
 	return ret;
 }
 
 void replace_cancel(struct replace *replace)
 {
 	unlink(replace->temporary);
-	forget(replace);
+	free_replace(replace);
 }
 
 int replace_remove(struct replace *replace)

@@ -3,8 +3,7 @@
  * replace.h - write a file whole: readers see the old one or the new one
  *
  * Writers of the same file wait for each other between replace_begin() and replace_end().
- * What is written must be found out after replace_begin(): then the writer that ends last
- * has also looked last.
+ * Read the data to write after replace_begin(): then the writer that ends last has the latest data.
  */
 #ifndef VTACTL_REPLACE_H
 #define VTACTL_REPLACE_H
@@ -21,15 +20,15 @@ struct replace {
 };
 
 /*
- * All return an exit status, CTL_OK or what has been said on stderr. Only a regular file is
- * replaced. After CTL_OK one of the other three must follow; they free everything.
+ * All functions return an exit status, and print the reason if they fail. replace_begin() refuses
+ * files that are not regular. After its CTL_OK call one of the others; they free everything.
  */
 int replace_begin(struct replace *replace, const char *path);
-/* The file is what was written, readable by all users (0644, less the umask); or as it was. */
+/* Replaces the file, readable by all users (0644, less the umask); if that fails, keeps it. */
 int replace_end(struct replace *replace);
-/* The file is removed; that there is none is no error. */
+/* Removes the file, if it exists. */
 int replace_remove(struct replace *replace);
-/* The file stays as it was. */
+/* Keeps the file. */
 void replace_cancel(struct replace *replace);
 
 #endif /* VTACTL_REPLACE_H */

@@ -46,8 +46,8 @@ static unsigned long users_of(const struct vtadev_card *card)
 	return strtoul(text, NULL, 10);
 }
 
-/* On stderr; users in namespaces that are not visible here are only counted. */
-static int say_users(const struct vtadev_card *card, unsigned long users)
+/* Users in namespaces that are not visible here are only counted. */
+static int report_users(const struct vtadev_card *card, unsigned long users)
 {
 	struct holder *holders;
 	int count = holders_find(&holders);
@@ -69,7 +69,7 @@ static int say_users(const struct vtadev_card *card, unsigned long users)
 	return CTL_BUSY;
 }
 
-static bool is_meant(const struct vtadev_card *card)
+static bool confirm(const struct vtadev_card *card)
 {
 	char answer[16];
 
@@ -93,7 +93,7 @@ static int reset(const struct vtadev_card *card, int fd)
 	return err == -ENODEV && now == -ENOENT ? now : err;
 }
 
-static int say_error(const char *node, int err)
+static int report_error(const char *node, int err)
 {
 	switch (-err) {
 	case EACCES:
@@ -117,15 +117,15 @@ static int ask_and_reset(const struct vtadev_card *card, int fd, bool force)
 	int err;
 
 	if (!force && !users) {
-		if (!is_meant(card))
+		if (!confirm(card))
 			return ctl_fail(card->node, "has not been reset");
 		/* The card may have been opened meanwhile. */
 		users = users_of(card);
 	}
 	if (!force && users)
-		return say_users(card, users);
+		return report_users(card, users);
 	err = reset(card, fd);
-	return err ? say_error(card->node, err) : CTL_OK;
+	return err ? report_error(card->node, err) : CTL_OK;
 }
 
 int reset_main(int argc, char **argv)
@@ -146,7 +146,7 @@ int reset_main(int argc, char **argv)
 	 */
 	fd = open_attr(&card, "reset", O_WRONLY);
 	if (fd < 0)
-		return say_error(card.node, fd);
+		return report_error(card.node, fd);
 	ret = ask_and_reset(&card, fd, force);
 	close(fd);
 	return ret;

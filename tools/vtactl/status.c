@@ -39,7 +39,7 @@ static const char help[] =
 	"users' processes, and the last faults, are shown to root only. The exit status is 5 if a\n"
 	"card was given up.\n";
 
-/* ---- One look ---- */
+/* ---- One sample ---- */
 
 static void add_busy(struct json_object *status, const struct busy *before)
 {
@@ -65,7 +65,7 @@ static void add_busy(struct json_object *status, const struct busy *before)
 	json_object_object_add(status, "utilisation", object);
 }
 
-static bool given_up(struct json_object *status)
+static bool is_given_up(struct json_object *status)
 {
 	struct json_object *state = NULL;
 
@@ -73,7 +73,7 @@ static bool given_up(struct json_object *status)
 	return state && !strcmp(json_object_get_string(state), "given up");
 }
 
-static int show(const struct vtadev_card *cards, size_t count, const struct busy *before,
+static int print_status(const struct vtadev_card *cards, size_t count, const struct busy *before,
 		bool json)
 {
 	struct json_object *array = json_object_new_array();
@@ -89,7 +89,7 @@ static int show(const struct vtadev_card *cards, size_t count, const struct busy
 		add_busy(status, &before[i]);
 		json_object_array_add(array, status);
 		ctl_print_access(&cards[i]);
-		if (given_up(status))
+		if (is_given_up(status))
 			ret = CTL_BROKEN;
 	}
 	if (json)
@@ -100,8 +100,8 @@ static int show(const struct vtadev_card *cards, size_t count, const struct busy
 	return ret;
 }
 
-/* Cards come and go: they are looked for each time. */
-static int look(const struct request *r)
+/* Finds the cards each time: they come and go. */
+static int sample_and_print(const struct request *r)
 {
 	struct vtadev_card *cards;
 	struct busy *before;
@@ -117,7 +117,7 @@ static int look(const struct request *r)
 	ctl_sleep_until(ctl_now_ns() + (int64_t)(r->seconds * 1e9));
 	if (r->watch && !r->json && isatty(STDOUT_FILENO))
 		printf("\033[H\033[2J");
-	ret = before ? show(cards, count, before, r->json) : ctl_error("status", -ENOMEM);
+	ret = before ? print_status(cards, count, before, r->json) : ctl_error("status", -ENOMEM);
 	free(before);
 	vtadev_list_free(cards);
 	return ret;
@@ -154,7 +154,7 @@ int status_main(int argc, char **argv)
 	if (ret != CLI_GO)
 		return ret;
 	do {
-		ret = look(&r);
+		ret = sample_and_print(&r);
 		fflush(stdout);
 	} while (r.watch && ++n != r.count && !ferror(stdout));
 	return ret;

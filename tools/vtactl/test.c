@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * test.c - vtactl test: whether a card works
+ * test.c - vtactl test: test a card
  *
- * Through the library, as any program: other users continue meanwhile. It takes what
- * card memory is free, up to a limit, a context and a few queues.
+ * Uses the library, as any program: other users continue meanwhile. Takes free card memory up to a
+ * limit, a context and a few queues.
  */
 #include <endian.h>
 #include <errno.h>
@@ -21,7 +21,7 @@
 
 #define CHUNK		((size_t)1 << 20)
 #define MEMORY_DEFAULT	((uint64_t)16 << 20)
-/* A context has 4 GiB of addresses, and other things have some of them. */
+/* A context has 4 GiB of addresses, of which other buffers need some. */
 #define MEMORY_FULL	((uint64_t)3 << 30)
 #define QUEUES_MAX	8
 
@@ -65,7 +65,7 @@ void test_note_error(struct card_test *t, const char *what, int err)
 	}
 }
 
-/* The same numbers each time: a failure can be had again. */
+/* Makes the same numbers each time, so that a failure can be repeated. */
 uint32_t test_random(struct card_test *t)
 {
 	t->random ^= t->random << 13;
@@ -137,7 +137,7 @@ static int test_memory(struct card_test *t)
 		err = vtadev_buf_alloc(t->dev, CHUNK, VTADEV_HOST, &host);
 	if (size > memory_max)
 		size = memory_max;
-	/* Others may be quicker to take it, or it is in pieces: half will do. */
+	/* Other programs may take some meanwhile, or it is in pieces: try half. */
 	for (size -= size % CHUNK; !err && size >= CHUNK; size = size / 2 / CHUNK * CHUNK) {
 		err = vtadev_buf_alloc(t->dev, (size_t)size, VTADEV_CARD, &card);
 		if (err != -ENOSPC && err != -EDQUOT)
@@ -165,7 +165,7 @@ struct rows {
 	uint32_t width, rows, src, src_pitch, dst, dst_pitch;
 };
 
-/* To the card in rows, and back, at odd places; what lies between stays as it was. */
+/* Copies rows to the card and back, at odd places; bytes between them are kept. */
 static int check_rows(struct card_test *t, uint8_t *seen, uint32_t here, uint32_t there,
 		      const struct rows *c)
 {
@@ -267,7 +267,7 @@ static int test_operations(struct card_test *t)
 
 /* ---- Interrupts ---- */
 
-static uint64_t saved_by_watchdog(const struct card_test *t)
+static uint64_t count_lost(const struct card_test *t)
 {
 	int dir = files_card(vtadev_info(t->dev)->card.index);
 	uint64_t lost = 0;
@@ -279,12 +279,12 @@ static uint64_t saved_by_watchdog(const struct card_test *t)
 	return lost;
 }
 
-/* Waits on several queues; no wait spins, and none may have been saved by the watchdog. */
+/* Waits on several queues without spinning; the watchdog must not have ended a wait. */
 static int test_interrupts(struct card_test *t)
 {
 	const struct vtadev_queue_opts opts = { .spin_ns = -1 };
 	struct vtadev_queue *queues[QUEUES_MAX], *own = t->queue;
-	uint64_t before = saved_by_watchdog(t);
+	uint64_t before = count_lost(t);
 	struct vta_desc nop = vtadev_desc_nop();
 	unsigned int n = 0;
 	int ret = 0, err = 0;
@@ -305,13 +305,13 @@ static int test_interrupts(struct card_test *t)
 	t->queue = own;
 	while (n > 1)
 		vtadev_queue_destroy(queues[--n]);
-	if (!ret && saved_by_watchdog(t) != before)
+	if (!ret && count_lost(t) != before)
 		ret = test_says(t, "%llu interrupts were lost",
-				(unsigned long long)(saved_by_watchdog(t) - before));
+				(unsigned long long)(count_lost(t) - before));
 	return ret;
 }
 
-/* ---- All of it ---- */
+/* ---- The verb ---- */
 
 static const struct {
 	const char *name;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * test.h - a card's self test: what its parts have in common
+ * test.h - code that the parts of a card's self test share
  */
 #ifndef VTACTL_TEST_H
 #define VTACTL_TEST_H
@@ -9,15 +9,15 @@
 
 #include "vtadev.h"
 
-/* The longest that anything here may take. */
+/* Limit of each wait. */
 #define TEST_WAIT_NS	(30 * 1000000000ll)
 
 /**
  * struct card_test - a self test
  * @dev: the card
- * @queue: whose waits never spin, so that each takes an interrupt
- * @random: for data
- * @why: what is wrong, when a part has failed
+ * @queue: a queue whose waits never spin, so that each takes an interrupt
+ * @random: state of test_random()
+ * @why: the reason, when a part has failed
  */
 struct card_test {
 	struct vtadev *dev;
@@ -26,22 +26,22 @@ struct card_test {
 	char why[256];
 };
 
-/* A part: 0, or -1 and @why. */
+/* Runs a part; 0, or -1 with the reason in @why. */
 typedef int card_test_fn(struct card_test *t);
 
-/* Notes why. */
+/* Sets @why. */
 void test_note(struct card_test *t, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* The same, of what the library has returned for @what; of a fault, which. */
+/* The same for an error of the library in @what, with the fault if it is one. */
 void test_note_error(struct card_test *t, const char *what, int err);
 
-/* The same, with -1 for the caller to return. */
+/* The same; are -1 for the caller to return. */
 #define test_says(t, ...)		(test_note(t, __VA_ARGS__), -1)
 #define test_error(t, what, err)	(test_note_error(t, what, err), -1)
 
 uint32_t test_random(struct card_test *t);
 
-/* Hands them to the card and waits for the last; 0, or -1 and @why. */
+/* Submits the descriptors and waits for the last; 0, or -1 with @why set. */
 int test_do(struct card_test *t, const char *what, const struct vta_desc *descs, unsigned int n);
 
 /* Every instruction of the core (test_core.c). */

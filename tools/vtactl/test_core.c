@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * test_core.c - every instruction of the core, against what docs/isa.md says
+ * test_core.c - test every instruction of the core against docs/isa.md
  */
 #include <endian.h>
 #include <stdbool.h>
@@ -20,16 +20,16 @@ struct place {
 	struct vtadev_buf *buf;
 	size_t offset;
 	uint32_t addr;
-	uint8_t *data;		/* what is or was in it */
+	uint8_t *data;		/* its contents */
 	size_t size;
 };
 
 /**
- * struct core_rig - what a stream works on
- * @count: accumulators that it works on: 1 to ELEMENTS_MAX
+ * struct core_rig - the buffers and accumulators of a stream
+ * @count: number of accumulators, 1 to ELEMENTS_MAX
  * @other: the first of as many others; the same ones if there is no room
  * @lanes: values of an accumulator
- * @acc: what is loaded, or was expected
+ * @acc: values to load, then those that are expected
  */
 struct core_rig {
 	struct card_test *t;
@@ -135,13 +135,13 @@ static int rig_make(struct core_rig *rig, struct card_test *t)
 
 /* ---- Streams ---- */
 
-static void add(struct core_rig *rig, struct vta_isa_insn insn)
+static void add_insn(struct core_rig *rig, struct vta_isa_insn insn)
 {
 	if (rig->nr_insns < INSNS_MAX)
 		rig->insns[rig->nr_insns++] = insn;
 }
 
-/* The only one: accumulator 0, and what stands at @src. */
+/* Loads the only micro-op: accumulator 0, and element @src. */
 static void put_uop(struct core_rig *rig, unsigned int src)
 {
 	uint32_t uop = insn_uop(rig->core, 0, src);
@@ -158,13 +158,12 @@ static struct loop each(const struct core_rig *rig)
 static void add_load(struct core_rig *rig, unsigned int flags, unsigned int type,
 		     const struct place *from, unsigned int bytes, unsigned int count)
 {
-	add(rig, insn_mem(VTA_ISA_LOAD | flags, type, 0, from->addr / bytes, count));
+	add_insn(rig, insn_mem(VTA_ISA_LOAD | flags, type, 0, from->addr / bytes, count));
 }
 
 /*
- * What the accumulators hold, all 32 bits: STORE takes the low ones, and the ALU
- * brings down what comes next. The instruction before pushes a token to the store
- * module.
+ * Stores all 32 bits of the accumulators: STORE writes the low ones, and the ALU shifts the next
+ * ones down. The instruction before pushes a token to the store module.
  */
 static void add_store(struct core_rig *rig)
 {
@@ -172,16 +171,16 @@ static void add_store(struct core_rig *rig)
 	uint32_t out = rig->out.addr / rig->core->out_bytes;
 
 	for (unsigned int i = 0; i < parts; i++) {
-		add(rig, insn_mem(VTA_ISA_STORE | VTA_ISA_POP_PREV | VTA_ISA_PUSH_PREV,
+		add_insn(rig, insn_mem(VTA_ISA_STORE | VTA_ISA_POP_PREV | VTA_ISA_PUSH_PREV,
 				  VTA_ISA_OUT, 0, out + i * rig->count, rig->count));
 		if (i + 1 < parts)
-			add(rig, insn_alu(rig->core, VTA_ISA_POP_NEXT | VTA_ISA_PUSH_NEXT,
+			add_insn(rig, insn_alu(rig->core, VTA_ISA_POP_NEXT | VTA_ISA_PUSH_NEXT,
 					  VTA_ISA_SHR, true, (int)width, each(rig)));
 	}
-	add(rig, insn_finish(VTA_ISA_POP_NEXT));
+	add_insn(rig, insn_finish(VTA_ISA_POP_NEXT));
 }
 
-/* What was stored, put together again. */
+/* Joins the parts that were stored. */
 static int32_t stored(const struct core_rig *rig, size_t i)
 {
 	unsigned int log_width = rig->core->log_inp_width, width = 1u << log_width;
@@ -226,7 +225,7 @@ static int run(struct core_rig *rig, const char *what)
 
 /* ---- The tests ---- */
 
-/* A product: with the accumulators as they were loaded, or as they were reset. */
+/* Tests a product, added to the accumulators or with reset. */
 static void want_product(struct core_rig *rig, bool reset)
 {
 	const struct vtadev_info *core = rig->core;
@@ -261,8 +260,8 @@ static int check_gemm(struct card_test *t, bool reset)
 		add_load(&rig, 0, VTA_ISA_UOP, &rig.uops, 4, 1);
 		add_load(&rig, 0, VTA_ISA_ACC, &rig.acc, rig.core->acc_bytes, rig.count);
 		if (reset)
-			add(&rig, insn_gemm(rig.core, 0, 1, loop));
-		add(&rig, insn_gemm(rig.core, VTA_ISA_POP_PREV | VTA_ISA_PUSH_NEXT, false,
+			add_insn(&rig, insn_gemm(rig.core, 0, 1, loop));
+		add_insn(&rig, insn_gemm(rig.core, VTA_ISA_POP_PREV | VTA_ISA_PUSH_NEXT, false,
 				    loop));
 		add_store(&rig);
 		want_product(&rig, reset);
@@ -312,7 +311,7 @@ static int check_alu(struct card_test *t, enum vta_isa_alu op, bool use_imm, int
 		add_load(&rig, 0, VTA_ISA_UOP, &rig.uops, 4, 1);
 		add_load(&rig, 0, VTA_ISA_ACC, &rig.acc, rig.core->acc_bytes,
 			 rig.other + rig.count);
-		add(&rig, insn_alu(rig.core, VTA_ISA_PUSH_NEXT, op, use_imm, imm, each(&rig)));
+		add_insn(&rig, insn_alu(rig.core, VTA_ISA_PUSH_NEXT, op, use_imm, imm, each(&rig)));
 		add_store(&rig);
 		for (size_t i = 0; i < (size_t)rig.count * rig.lanes; i++) {
 			size_t other = i + (size_t)rig.other * rig.lanes;

@@ -2,8 +2,7 @@
 /*
  * test_insn.h - instructions of the core one by one (docs/isa.md)
  *
- * The self test does not use the library of operators: it is to try the card, with
- * every instruction there is.
+ * The self test does not use the library of operators, because it tries every instruction.
  */
 #ifndef VTACTL_TEST_INSN_H
 #define VTACTL_TEST_INSN_H
@@ -25,7 +24,7 @@ struct vta_isa_insn insn_mem(unsigned int head, unsigned int type, unsigned int 
 			     uint32_t dram, unsigned int count);
 struct vta_isa_insn insn_gemm(const struct vtadev_info *core, unsigned int flags, bool reset,
 			      struct loop loop);
-/* @imm: what to use, unless @use_imm is 0: then the accumulators that src names. */
+/* Uses @imm, or the accumulators of src if @use_imm is 0. */
 struct vta_isa_insn insn_alu(const struct vtadev_info *core, unsigned int flags,
 			     enum vta_isa_alu op, bool use_imm, int imm, struct loop loop);
 struct vta_isa_insn insn_finish(unsigned int flags);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * top.c - vtactl top: what processes do with cards, live
+ * top.c - vtactl top: show live the work of processes on cards
  *
- * Two looks at fdinfo (holders.c), and what lies between them. A process whose
- * files one may not see is not shown, but what it does is in the card's line.
+ * Compares two samples of fdinfo (holders.c). Processes that the user may not see are not shown,
+ * but the card's line includes their work.
  */
 #include <curses.h>
 #include <errno.h>
@@ -29,8 +29,8 @@ struct request {
 	double seconds;		/* from one to the next */
 };
 
-/* All that is known at a moment. */
-struct look {
+/* The state of all cards and open files at a moment. */
+struct sample {
 	int64_t at_ns;
 	struct vtadev_card *cards;
 	struct busy *busy;
@@ -39,7 +39,7 @@ struct look {
 	int nr_holders;
 };
 
-/* What a process has done between two looks, for a second of them. */
+/* The work of an open file between two samples. */
 struct row {
 	const struct holder *h;
 	double compute, copy;	/* shares of the time */
@@ -59,62 +59,62 @@ static const char help[] =
 	"\n"
 	"Other users' processes are shown to root only; the card's line includes their load.\n";
 
-/* ---- Looking ---- */
+/* ---- Samples ---- */
 
-static void forget(struct look *look)
+static void free_sample(struct sample *sample)
 {
-	if (look->cards)
-		vtadev_list_free(look->cards);
-	free(look->busy);
-	free(look->holders);
-	*look = (struct look) { 0 };
+	if (sample->cards)
+		vtadev_list_free(sample->cards);
+	free(sample->busy);
+	free(sample->holders);
+	*sample = (struct sample) { 0 };
 }
 
-static int look_at(const char *which, struct look *look)
+static int take_sample(const char *which, struct sample *sample)
 {
 	int ret;
 
-	*look = (struct look) { 0 };
-	ret = ctl_cards(which, &look->cards, &look->nr_cards);
+	*sample = (struct sample) { 0 };
+	ret = ctl_cards(which, &sample->cards, &sample->nr_cards);
 	if (ret) {
-		look->cards = NULL;
+		sample->cards = NULL;
 		return ret;
 	}
-	look->busy = calloc(look->nr_cards, sizeof(*look->busy));
-	for (size_t i = 0; look->busy && i < look->nr_cards; i++)
-		look->busy[i] = busy_now(look->cards[i].index);
-	look->at_ns = ctl_now_ns();
-	look->nr_holders = look->busy ? holders_find(&look->holders) : -ENOMEM;
-	if (look->nr_holders < 0) {
-		ret = ctl_error("top", look->nr_holders);
-		look->nr_holders = 0;
-		forget(look);
+	sample->busy = calloc(sample->nr_cards, sizeof(*sample->busy));
+	for (size_t i = 0; sample->busy && i < sample->nr_cards; i++)
+		sample->busy[i] = busy_now(sample->cards[i].index);
+	sample->at_ns = ctl_now_ns();
+	sample->nr_holders = sample->busy ? holders_find(&sample->holders) : -ENOMEM;
+	if (sample->nr_holders < 0) {
+		ret = ctl_error("top", sample->nr_holders);
+		sample->nr_holders = 0;
+		free_sample(sample);
 	}
 	return ret;
 }
 
-static const struct holder *find(const struct look *look, uint64_t client)
+static const struct holder *find_holder(const struct sample *sample, uint64_t client)
 {
-	for (int i = 0; i < look->nr_holders; i++)
-		if (look->holders[i].client == client)
-			return &look->holders[i];
+	for (int i = 0; i < sample->nr_holders; i++)
+		if (sample->holders[i].client == client)
+			return &sample->holders[i];
 	return NULL;
 }
 
-static bool shown(const struct look *look, unsigned int card)
+static bool is_shown(const struct sample *sample, unsigned int card)
 {
-	for (size_t i = 0; i < look->nr_cards; i++)
-		if (look->cards[i].index == card)
+	for (size_t i = 0; i < sample->nr_cards; i++)
+		if (sample->cards[i].index == card)
 			return true;
 	return false;
 }
 
-/* ---- What lies between two looks ---- */
+/* ---- Rows ---- */
 
-static struct row row_of(const struct holder *h, const struct look *before, int64_t ns)
+static struct row row_of(const struct holder *h, const struct sample *before, int64_t ns)
 {
 	static const struct holder nothing;
-	const struct holder *then = find(before, h->client);
+	const struct holder *then = find_holder(before, h->client);
 	double s = (double)ns / 1e9;
 
 	/* It has been opened since then. */
@@ -139,14 +139,14 @@ static int by_work(const void *a, const void *b)
 	return (x->h->client > y->h->client) - (x->h->client < y->h->client);
 }
 
-/* Those of the cards that are looked at; to be freed. */
-static struct row *rows_of(const struct look *before, const struct look *now, size_t *count)
+/* The rows of the cards that are shown, to be freed. */
+static struct row *rows_of(const struct sample *before, const struct sample *now, size_t *count)
 {
 	struct row *rows = calloc((size_t)now->nr_holders + 1, sizeof(*rows));
 
 	*count = 0;
 	for (int i = 0; rows && i < now->nr_holders; i++)
-		if (shown(now, now->holders[i].card))
+		if (is_shown(now, now->holders[i].card))
 			rows[(*count)++] = row_of(&now->holders[i], before,
 						  now->at_ns - before->at_ns);
 	if (*count)
@@ -189,7 +189,7 @@ static uint64_t number_of(int dir, const char *file)
 	return dir >= 0 && files_number(dir, file, &value) ? value : 0;
 }
 
-static void put_card(put_fn *put, const struct look *before, const struct look *now, size_t i)
+static void put_card(put_fn *put, const struct sample *before, const struct sample *now, size_t i)
 {
 	unsigned int index = now->cards[i].index;
 	char compute[16], copy[16], used[16], size[16], state[FILES_LINE] = "gone";
@@ -238,8 +238,8 @@ static void put_row(put_fn *put, const struct row *row)
 	    h->nr_queues, h->command);
 }
 
-/* At most @lines of it. */
-static void put_table(put_fn *put, const struct look *before, const struct look *now, int lines)
+/* Prints at most @lines lines. */
+static void put_table(put_fn *put, const struct sample *before, const struct sample *now, int lines)
 {
 	struct row *rows;
 	size_t count;
@@ -255,7 +255,7 @@ static void put_table(put_fn *put, const struct look *before, const struct look 
 	free(rows);
 }
 
-/* ---- For programs ---- */
+/* ---- Batches ---- */
 
 __attribute__((format(printf, 1, 2)))
 static void put_stdout(const char *format, ...)
@@ -268,20 +268,20 @@ static void put_stdout(const char *format, ...)
 	putchar('\n');
 }
 
-static int run_batch(const struct request *r, struct look *before)
+static int run_batch(const struct request *r, struct sample *before)
 {
 	unsigned long n = 0;
-	struct look now;
+	struct sample now;
 	int ret = CTL_OK;
 
 	while (!ret) {
 		ctl_sleep_until(before->at_ns + (int64_t)(r->seconds * 1e9));
-		ret = look_at(r->which, &now);
+		ret = take_sample(r->which, &now);
 		if (ret)
 			break;
 		put_table(put_stdout, before, &now, INT32_MAX);
 		putchar('\n');
-		forget(before);
+		free_sample(before);
 		*before = now;
 		if (fflush(stdout) || ++n == r->count)
 			break;
@@ -289,7 +289,7 @@ static int run_batch(const struct request *r, struct look *before)
 	return ret;
 }
 
-/* ---- For people ---- */
+/* ---- The screen ---- */
 
 __attribute__((format(printf, 1, 2)))
 static void put_screen(const char *format, ...)
@@ -305,8 +305,8 @@ static void put_screen(const char *format, ...)
 		move(getcury(stdscr) + ((int)strlen(line) < COLS), 0);
 }
 
-/* Whether q was pressed before it is time again. */
-static bool pressed_q(int64_t until_ns)
+/* Waits until @until_ns; true if q was pressed. */
+static bool wait_for_q(int64_t until_ns)
 {
 	for (;;) {
 		int64_t left = until_ns - ctl_now_ns();
@@ -330,10 +330,10 @@ static bool pressed_q(int64_t until_ns)
 	}
 }
 
-static int run_screen(const struct request *r, struct look *before)
+static int run_screen(const struct request *r, struct sample *before)
 {
 	SCREEN *screen = newterm(NULL, stdout, stdin);
-	struct look now;
+	struct sample now;
 	unsigned long n = 0;
 	int ret = CTL_OK;
 
@@ -343,24 +343,24 @@ static int run_screen(const struct request *r, struct look *before)
 	noecho();
 	curs_set(0);
 	keypad(stdscr, TRUE);
-	while (!pressed_q(before->at_ns + (int64_t)(r->seconds * 1e9))) {
-		ret = look_at(r->which, &now);
+	while (!wait_for_q(before->at_ns + (int64_t)(r->seconds * 1e9))) {
+		ret = take_sample(r->which, &now);
 		if (ret)
 			break;
 		erase();
 		move(0, 0);
 		put_table(put_screen, before, &now, LINES);
 		refresh();
-		forget(before);
+		free_sample(before);
 		*before = now;
 		if (++n == r->count)
 			break;
 	}
 	endwin();
 	delscreen(screen);
-	/* Now what it had to say can be seen. */
-	if (ret && !look_at(r->which, &now))
-		forget(&now);
+	/* Prints the error again, on the normal screen. */
+	if (ret && !take_sample(r->which, &now))
+		free_sample(&now);
 	return ret;
 }
 
@@ -384,14 +384,14 @@ int top_main(int argc, char **argv)
 {
 	struct request r = { .seconds = 2 };
 	int ret = parse(argc, argv, &r);
-	struct look before;
+	struct sample before;
 
 	if (ret != CLI_GO)
 		return ret;
-	ret = look_at(r.which, &before);
+	ret = take_sample(r.which, &before);
 	if (ret)
 		return ret;
 	ret = r.batch ? run_batch(&r, &before) : run_screen(&r, &before);
-	forget(&before);
+	free_sample(&before);
 	return ret;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * trace.c - record what the driver does, and the descriptors of a command
+ * trace.c - vtactl trace: record the driver, and the descriptors of a command
  */
 #include <errno.h>
 #include <glob.h>
@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "ctl.h"
-#include "merge.h"
 #include "tracefs.h"
 
 #define OUTPUT_DEFAULT	"vta-trace.json"
@@ -61,7 +60,7 @@ static int parse(int argc, char **argv, struct request *r)
 
 /* ---- Recording ---- */
 
-/* What ends a recording; blocked as long as there is something to clean up. */
+/* Signals that end a recording; blocked until all is cleaned up. */
 static sigset_t ending;
 
 static void block_signals(void)
@@ -74,7 +73,7 @@ static void block_signals(void)
 }
 
 /* Sleeps until the time is over or a signal ends the recording. */
-static void record(unsigned int seconds)
+static void wait_for_end(unsigned int seconds)
 {
 	struct timespec time = { .tv_sec = seconds };
 
@@ -86,7 +85,7 @@ static void record(unsigned int seconds)
  * A signal that ends the recording also ends the command, unless the terminal has sent it to
  * both.
  */
-static int wait_for(pid_t pid, int *status)
+static int wait_for_command(pid_t pid, int *status)
 {
 	sigset_t set = ending;
 
@@ -103,8 +102,8 @@ static int wait_for(pid_t pid, int *status)
 	}
 }
 
-/* Its exit status; what it records goes to files in @dir. */
-static int run(char **command, const char *dir)
+/* Runs the command, which records to files in @dir; returns its exit status. */
+static int run_command(char **command, const char *dir)
 {
 	sigset_t child, before;
 	char pattern[128];
@@ -130,7 +129,7 @@ static int run(char **command, const char *dir)
 		ctl_fail(command[0], strerror(err));
 		_exit(err == ENOENT ? 127 : 126);
 	}
-	err = wait_for(pid, &status);
+	err = wait_for_command(pid, &status);
 	if (err)
 		return ctl_fail("waiting for the command", strerror(-err));
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -177,9 +176,9 @@ static int trace_to(FILE *file, const struct request *r)
 		ret = r->command ? CTL_OK : CTL_ERROR;
 	}
 	if (r->command)
-		ret = run(r->command, dir);
+		ret = run_command(r->command, dir);
 	else if (!err)
-		record(r->seconds);
+		wait_for_end(r->seconds);
 	events = json_object_new_array();
 	tracefs_stop(events, &lost);
 	trace = merge(events, lost, dir);
@@ -197,7 +196,7 @@ int trace_main(int argc, char **argv)
 
 	if (ret != CLI_GO)
 		return ret;
-	/* Before anything is run that would be in vain. */
+	/* Open first: the command runs only if its trace can be written. */
 	file = fopen(r.output, "we");
 	if (!file)
 		return ctl_fail(r.output, strerror(errno));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * tracefs.h - the driver's tracepoints, recorded by an instance of our own
+ * tracefs.h - record the driver's tracepoints, and merge them with the records of programs
  */
 #ifndef VTACTL_TRACEFS_H
 #define VTACTL_TRACEFS_H
@@ -8,23 +8,23 @@
 #include <json-c/json.h>
 #include <stdint.h>
 
-/*
- * Start to record. 0 or a negative errno; then *what says what could not be
- * done.
- */
+/* Starts to record, in an instance of its own; 0, or a negative errno and in *what the step. */
 int tracefs_start(const char **what);
 
 /*
- * Stop, and add what was recorded to @events, as events of the Trace Event
- * Format whose "ts" is CLOCK_MONOTONIC in microseconds. Adds to *lost how many
- * the kernel had no room for, or that were not understood.
+ * Stops, and adds the record to @events, as events of the Trace Event Format whose "ts" is
+ * CLOCK_MONOTONIC in microseconds. Adds to *lost the events that did not fit into the kernel's
+ * buffer or were not understood.
  */
 void tracefs_stop(struct json_object *events, uint64_t *lost);
 
-/*
- * One line of the kernel's text as an event; NULL if it is none of the driver's.
- * For waits: name and "ph" of B or E.
- */
+/* Parses a line of the kernel's text; NULL if it is no event of the driver. Waits have a "ph" of B or E. */
 struct json_object *tracefs_parse(char *line);
+
+/*
+ * Makes one trace of @kernel, which it takes over, and of the files of programs in @dir. @kernel
+ * lacks @lost events. Returns an object to be put.
+ */
+struct json_object *merge(struct json_object *kernel, uint64_t lost, const char *dir);
 
 #endif /* VTACTL_TRACEFS_H */

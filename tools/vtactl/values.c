@@ -2,8 +2,7 @@
 /*
  * values.c - files of tensors: .npy arrays, or values with nothing else
  *
- * Files of the latter kind are what people have: values one behind the other, in the
- * order of the shape, little-endian.
+ * Files of the latter kind have the values in the order of the shape, little-endian.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -47,7 +46,7 @@ uint8_t *values_read_file(const char *path, size_t *size)
 	return data;
 }
 
-/* Types as they are called, and as .npy files write them. */
+/* Names of types, and their codes in .npy files. */
 static const struct {
 	const char *name, *descr;
 } types[] = {
@@ -83,7 +82,7 @@ bool values_is_npy(const char *path)
 	return len > 4 && !strcmp(path + len - 4, ".npy");
 }
 
-/* "(1, 2)", less what is 1. */
+/* "(1, 2)", without dimensions of 1. */
 static bool same_shape(const char *text, const struct vtaimage_tensor *t)
 {
 	uint32_t i = 0;
@@ -114,7 +113,7 @@ static bool same_shape(const char *text, const struct vtaimage_tensor *t)
 	return i == t->rank;
 }
 
-/* What follows "'key':" in a header; "" if it has none. */
+/* The text after "'key':" in a header; "" if it has none. */
 static const char *field(const char *header, const char *key)
 {
 	const char *at = strstr(header, key);
@@ -122,7 +121,7 @@ static const char *field(const char *header, const char *key)
 	return at ? at + strlen(key) + strspn(at + strlen(key), " ") : "";
 }
 
-/* Where the values are in a .npy file of the tensor's type and shape; NULL and @why. */
+/* Finds the values in a .npy file of the tensor's type and shape; NULL and @why. */
 static const uint8_t *npy_values(const uint8_t *data, size_t size, const struct vtaimage_tensor *t,
 				 const char **why)
 {

@@ -11,28 +11,28 @@
 
 #include "vtaimage.h"
 
-/* All of a file, to be freed; NULL with errno set. */
+/* Reads a file, to be freed; NULL with errno set. */
 uint8_t *values_read_file(const char *path, size_t *size);
 
-/* Whether a file is an array of numpy's, by its name. */
+/* True if the name is that of an array of numpy. */
 bool values_is_npy(const char *path);
 
 /* "float32", "int8", ... */
 const char *values_type_name(uint32_t type);
 
-/* Of a tensor, plain: as many as its shape has, and their bytes. */
+/* The number of values of a tensor, and their bytes in a file. */
 uint64_t values_count(const struct vtaimage_tensor *t);
 size_t values_bytes(const struct vtaimage_tensor *t);
 
 /*
- * The plain values in a file, to be freed; NULL, and said on stderr why. A .npy file has
+ * Loads the values in a file, to be freed; NULL if it fails, and prints the reason. A .npy file has
  * the tensor's type, and its shape but for dimensions of 1.
  */
 void *values_load(const char *path, const struct vtaimage_tensor *t);
-/* The other way round; 0, or an exit status. */
+/* Stores values in a file; 0, or an exit status. */
 int values_store(const char *path, const struct vtaimage_tensor *t, const void *values);
 
-/* Value @i as what it stands for. */
+/* Value @i, dequantised. */
 double values_at(const struct vtaimage_tensor *t, const void *values, size_t i);
 
 #endif /* VTACTL_VALUES_H */
