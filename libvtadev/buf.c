@@ -163,7 +163,7 @@ bool buf_in_range(const struct vtadev_buf *buf, size_t offset, size_t len)
 }
 
 /* Map @buf and say that the CPU will access it. NULL, and *err, if that fails. */
-static char *begin(struct vtadev_buf *buf, uint64_t access, int *err)
+static char *begin_access(struct vtadev_buf *buf, uint64_t access, int *err)
 {
 	void *ptr = NULL;
 
@@ -188,7 +188,7 @@ int vtadev_buf_write(struct vtadev_buf *buf, size_t offset, const void *src,
 	if (is_unseen(buf))
 		return local_transfer(buf->dev->local, buf->addr + (uint32_t)offset, (void *)src,
 				      len, true);
-	ptr = begin(buf, DMA_BUF_SYNC_WRITE, &err);
+	ptr = begin_access(buf, DMA_BUF_SYNC_WRITE, &err);
 	if (!ptr)
 		return err;
 	memcpy(ptr + offset, src, len);
@@ -210,7 +210,7 @@ int vtadev_buf_read(struct vtadev_buf *buf, size_t offset, void *dst, size_t len
 	if (is_unseen(buf))
 		return local_transfer(buf->dev->local, buf->addr + (uint32_t)offset, dst, len,
 				      false);
-	ptr = begin(buf, DMA_BUF_SYNC_READ, &err);
+	ptr = begin_access(buf, DMA_BUF_SYNC_READ, &err);
 	if (!ptr)
 		return err;
 	memcpy(dst, ptr + offset, len);

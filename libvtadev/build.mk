@@ -24,7 +24,7 @@ LIB_WARNINGS := -std=gnu11 -Wall -Wextra -Wshadow -Werror
 LIB_CFLAGS := $(LIB_WARNINGS) -O2 -g -fPIC
 LIB_LIBS := -ludev -pthread -ldl
 
-# Where programs that are linked statically find plugins.
+# The directory in which programs that are linked statically find plugins.
 $(LIB_DIR)/obj/local/plugin.o: LIB_CPPFLAGS += -DVTADEV_PLUGIN_DIR='"$(LIBDIR)"'
 
 $(call objects,$(LIB_DIR)/obj,libvtadev,$$(LIB_CPPFLAGS) $$(CPPFLAGS) $$(LIB_CFLAGS) $$(CFLAGS))

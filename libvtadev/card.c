@@ -81,8 +81,8 @@ static int by_index(const void *a, const void *b)
 }
 
 /* Append one card. */
-static int add(struct vtadev_card **cards, size_t *count,
-	       const struct vtadev_card *card)
+static int add_card(struct vtadev_card **cards, size_t *count,
+		    const struct vtadev_card *card)
 {
 	struct vtadev_card *more;
 
@@ -124,7 +124,7 @@ int vtadev_list(struct vtadev_card **cards)
 			continue;	/* gone since the scan */
 		good = describe(dev, &card);
 		udev_device_unref(dev);
-		if (good && add(&found, &count, &card))
+		if (good && add_card(&found, &count, &card))
 			goto unref_scan;
 	}
 
@@ -147,7 +147,7 @@ void vtadev_list_free(struct vtadev_card *cards)
 	free(cards);
 }
 
-/* What the user can mean other than a path. */
+/* The meanings of a name that is not a path. */
 struct choice {
 	bool any;
 	const char *pci;	/* else by index */
@@ -294,7 +294,7 @@ struct devices {
 	size_t count;
 };
 
-/* What a plugin that cannot be loaded has is left out. */
+/* Devices of a plugin that cannot be loaded are left out. */
 static int add_devices(const char *name, void *priv)
 {
 	const struct vtadev_device_ops *ops;
@@ -307,7 +307,7 @@ static int add_devices(const char *name, void *priv)
 		return 0;
 	for (unsigned int i = 0; !ops->list(i, text, sizeof(text)); i++) {
 		card = device_card(ops->name, text);
-		if (add(devices->cards, &devices->count, &card))
+		if (add_card(devices->cards, &devices->count, &card))
 			return -ENOMEM;
 	}
 	return 0;

@@ -2,7 +2,7 @@
 /*
  * copy.c - copies and fills of buffers as descriptors
  *
- * What would halt the queue is refused before it is submitted.
+ * Arguments that would halt the queue are refused before they are submitted.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -21,8 +21,8 @@ static bool span(const struct vtadev_rows *at, size_t width, size_t rows,
 	       !__builtin_add_overflow(*bytes, width, bytes);
 }
 
-static int check(const struct vtadev_queue *queue, const struct vtadev_rows *at,
-		 size_t width, size_t rows)
+static int check_rows(const struct vtadev_queue *queue, const struct vtadev_rows *at,
+		      size_t width, size_t rows)
 {
 	size_t bytes;
 
@@ -41,11 +41,11 @@ static int check_dst(const struct vtadev_queue *queue, const struct vtadev_rows 
 		return -EINVAL;
 	if (dst->buf->flags & VTADEV_READONLY)
 		return -EACCES;
-	return check(queue, dst, width, rows);
+	return check_rows(queue, dst, width, rows);
 }
 
 /*
- * Whether rows of the two share a byte; they are in range. Rows of the same
+ * Returns true if rows of the two share a byte; they are in range. Rows of the same
  * pitch may lie between each other.
  */
 static bool overlap(const struct vtadev_rows *a, const struct vtadev_rows *b,
@@ -93,7 +93,7 @@ int vtadev_copy2d(struct vtadev_queue *queue, const struct vtadev_rows *dst,
 		rows = 0;
 	err = check_dst(queue, dst, width, rows);
 	if (!err)
-		err = check(queue, src, width, rows);
+		err = check_rows(queue, src, width, rows);
 	if (err)
 		return err;
 	if (overlap(dst, src, width, rows))

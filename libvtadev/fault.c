@@ -52,7 +52,7 @@ int vtadev_recover(struct vtadev_queue *queue)
 	return err;
 }
 
-/* What the card tried to do, with the device address to follow. */
+/* The operation that failed; the device address follows. */
 static const char *access_text(enum vta_access access)
 {
 	switch (access) {

@@ -13,7 +13,7 @@
 /* Rounds of looks between two readings of the counter. */
 #define ROUNDS		8
 
-/* One wait. What the caller gave does not change. */
+/* One wait. The caller's arguments do not change. */
 struct many {
 	const struct vtadev_fence *fences;
 	unsigned int n;
@@ -24,10 +24,10 @@ struct many {
 };
 
 /*
- * As vtadev_done(), for all: 1 if the wait is over, 0 if not yet. What has been
- * reached counts before an error, if one is enough.
+ * As vtadev_done(), for all: 1 if the wait is over, 0 if not yet. If one fence is enough, a
+ * reached fence takes precedence over an error.
  */
-static int look(struct many *m)
+static int check_fences(struct many *m)
 {
 	unsigned int reached = 0;
 	int err = 0;
@@ -80,14 +80,14 @@ static void end(struct many *m)
 	}
 }
 
-/* Look for @ns; as look(). */
+/* Look for @ns; as check_fences(). */
 static int spin(struct many *m, int64_t ns, const struct spin_start *start)
 {
 	int ret;
 
 	do {
 		for (int i = 0; i < ROUNDS; i++) {
-			ret = look(m);
+			ret = check_fences(m);
 			if (ret)
 				return ret;
 			arch_relax();
@@ -100,7 +100,7 @@ static int sleep_locally(struct many *m, int64_t deadline, int cancel_fd)
 {
 	int ret = local_wait_fences(m->fences, m->n, m->any, deadline, cancel_fd, &m->index);
 
-	return ret ? ret : queue_confirmed(look(m));
+	return ret ? ret : queue_confirmed(check_fences(m));
 }
 
 static int sleep_for(struct many *m, int64_t deadline, int cancel_fd)
@@ -132,10 +132,10 @@ static int sleep_for(struct many *m, int64_t deadline, int cancel_fd)
 		m->index = req.index;
 		return ret;
 	}
-	return queue_confirmed(look(m));
+	return queue_confirmed(check_fences(m));
 }
 
-/* As look(); @timeout_ns counts from the start. */
+/* As check_fences(); @timeout_ns counts from the start. */
 static int spin_then_sleep(struct many *m, int64_t timeout_ns, int cancel_fd)
 {
 	struct spin_start start = { .ticks = arch_ticks() };
@@ -144,8 +144,8 @@ static int spin_then_sleep(struct many *m, int64_t timeout_ns, int cancel_fd)
 
 	if (timeout_ns >= 0 && timeout_ns < ns)
 		ns = timeout_ns;
-	/* What has come just now is not spun for, and may be all that was missing. */
-	ret = ns ? spin(m, ns, &start) : look(m);
+	/* The last fence may have been reached just now: then there is no reason to spin. */
+	ret = ns ? spin(m, ns, &start) : check_fences(m);
 	if (ret)
 		return ret < 0 ? ret : 0;
 	if (timeout_ns > 0) {
@@ -162,7 +162,7 @@ static int wait_many(struct many *m, int64_t timeout_ns, int cancel_fd, unsigned
 
 	if (!m->n || m->n > VTADEV_FENCES_MAX)
 		return -EINVAL;
-	ret = look(m);
+	ret = check_fences(m);
 	if (!ret) {
 		ret = spin_then_sleep(m, timeout_ns, cancel_fd);
 		if (!ret)

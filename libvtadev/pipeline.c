@@ -313,8 +313,8 @@ int vtadev_pipeline_drain(struct vtadev_pipeline *p, int64_t timeout_ns)
 }
 
 /* Report batches up to @number, which are done or are waited for here. */
-static int tell(struct vtadev_pipeline *p, uint64_t *told, uint64_t number,
-		const struct vtadev_pipeline_ops *ops, void *priv)
+static int report_batches(struct vtadev_pipeline *p, uint64_t *told, uint64_t number,
+			  const struct vtadev_pipeline_ops *ops, void *priv)
 {
 	int err = 0;
 
@@ -340,13 +340,13 @@ int vtadev_pipeline_run(struct vtadev_pipeline *p, uint64_t batches,
 		struct vtadev_batch batch = { 0 };
 
 		if (next > p->ahead)
-			err = tell(p, &told, next - p->ahead, ops, priv);
+			err = report_batches(p, &told, next - p->ahead, ops, priv);
 		if (!err)
 			err = ops->fill(priv, next, (unsigned int)((next - 1) % p->depth), &batch);
 		if (!err)
 			err = vtadev_pipeline_submit(p, &batch, NULL);
 	}
-	return err ? err : tell(p, &told, end, ops, priv);
+	return err ? err : report_batches(p, &told, end, ops, priv);
 }
 
 int vtadev_pipeline_fault(struct vtadev_pipeline *p, enum vtadev_stage *stage,

@@ -143,7 +143,7 @@ static void ring_doorbell(const struct vtadev_queue *queue, uint64_t submitted)
 		local_doorbell(queue->local);
 }
 
-/* What must have completed for @n to have room. */
+/* The number that must have completed for @n descriptors to have room. */
 static uint64_t room_for(const struct vtadev_queue *queue, uint32_t n)
 {
 	uint64_t last = vtadev_submitted(queue) + n;
@@ -151,8 +151,8 @@ static uint64_t room_for(const struct vtadev_queue *queue, uint32_t n)
 	return last > queue->entries ? last - queue->entries : 0;
 }
 
-static int put(struct vtadev_queue *queue, const struct vta_desc *descs,
-	       uint32_t n, uint64_t *seq)
+static int put_descs(struct vtadev_queue *queue, const struct vta_desc *descs,
+		     uint32_t n, uint64_t *seq)
 {
 	struct status now;
 	uint64_t submitted;
@@ -188,7 +188,7 @@ static int try_submit(struct vtadev_queue *queue, const struct vta_desc *descs,
 	if (!n || n > queue->entries)
 		return -EINVAL;
 	queue_lock(queue);
-	err = put(queue, descs, n, seq);
+	err = put_descs(queue, descs, n, seq);
 	queue_unlock(queue);
 	return err;
 }

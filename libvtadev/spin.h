@@ -12,7 +12,7 @@
 
 struct vtadev_queue;
 
-/* What a queue has learned. Threads that wait at once may lose a lesson. */
+/* State that a queue has learned. Threads that wait at the same time may lose an update. */
 struct spin {
 	int64_t max_ns;
 	uint64_t rate;			/* ticks in a microsecond */
@@ -20,7 +20,7 @@ struct spin {
 	atomic_uint skipped;		/* waits that did not spin since one did */
 };
 
-/* How things were when a wait began. */
+/* State at the begin of a wait. */
 struct spin_start {
 	uint64_t ticks;
 	uint64_t seq;

@@ -134,7 +134,7 @@ static uint64_t kept_most(void)
 }
 
 /* For this process, which may be the child of one that was traced. */
-static bool begin(void)
+static bool begin_trace(void)
 {
 	int err;
 
@@ -222,7 +222,7 @@ struct trace *trace_open(struct vtadev_queue *queue)
 	if (!trace_wanted())
 		return NULL;
 	pthread_mutex_lock(&lock);
-	on = begin();
+	on = begin_trace();
 	pthread_mutex_unlock(&lock);
 	if (!on)
 		return NULL;
@@ -422,8 +422,8 @@ static void add_fault(struct trace_track *track, const struct vtadev_fault *faul
 	track->faults = faults;
 }
 
-/* What has completed, and why no more will. */
-static void look(struct trace *t)
+/* Record the descriptors that have completed, and the reason why no more will. */
+static void record_progress(struct trace *t)
 {
 	struct trace_track *track = t->track;
 	struct vtadev_fault fault;
@@ -448,14 +448,14 @@ static void record_rest(struct trace *t)
 
 static void record_all(struct trace *t)
 {
-	look(t);
+	record_progress(t);
 	record_rest(t);
 }
 
 void trace_halted(struct trace *t)
 {
 	pthread_mutex_lock(&lock);
-	look(t);
+	record_progress(t);
 	pthread_mutex_unlock(&lock);
 }
 

@@ -53,7 +53,7 @@ static void put_name(FILE *file, const char *before, const char *kind, pid_t pid
 	fputs("}}", file);
 }
 
-/* What the operation is about. */
+/* Print the operands of a descriptor. */
 static void put_operands(FILE *file, const struct vta_desc *d)
 {
 	switch (vta_desc_op(d)) {
@@ -82,8 +82,8 @@ static void put_operands(FILE *file, const struct vta_desc *d)
 }
 
 /*
- * A span with its times. What did not complete, or whose stamp the program
- * overwrote, is a mark at @when, the last time that is known of the queue.
+ * A span with its times. A descriptor that did not complete, or whose stamp the program overwrote,
+ * is a mark at @when, the last known time of the queue.
  */
 static void put_event(FILE *file, const struct trace_track *t, const struct trace_event *e,
 		      uint64_t when)
@@ -176,7 +176,7 @@ static uint64_t events_of(const struct trace_track *t)
 	return events;
 }
 
-/* What is no event: how much there is, and how card time meets the host's. */
+/* Print the part that is no event: counts, and the relation of card time to the host's. */
 static void put_other(FILE *file, pid_t pid, const struct trace_track *tracks,
 		      unsigned int untraced)
 {

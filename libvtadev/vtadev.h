@@ -408,7 +408,7 @@ int vtadev_counters(struct vtadev *dev, struct vtadev_counters *counters);
  */
 struct vtadev_buf;
 
-/* Where a buffer is; one of them ... */
+/* Memory of a buffer; one of them ... */
 #define VTADEV_HOST		VTA_BUF_HOST	/* host memory, cached */
 #define VTADEV_CARD		VTA_BUF_CARD	/* the card's own memory */
 /* ... or-ed with: */

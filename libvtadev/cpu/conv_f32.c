@@ -73,7 +73,7 @@ static void fill_strip(const struct vtacpu_window *w, float *panels, const float
 	}
 }
 
-/* Where the outputs of a group are, and what they are made of. */
+/* The place of a group's outputs, and its operands. */
 struct group {
 	const struct vtacpu_conv_f32 *p;
 	const float *w, *bias, *res;
@@ -81,7 +81,7 @@ struct group {
 	size_t plane;		/* of the output */
 };
 
-static void store(const struct group *g, size_t at, const float *sums, uint32_t n)
+static void store_outputs(const struct group *g, size_t at, const float *sums, uint32_t n)
 {
 	float *y = g->y + at;
 
@@ -107,8 +107,8 @@ static void run_strip(const struct group *g, const float *panels, size_t first, 
 			cpu_mac_f32(sums, g->bias ? g->bias + o : NULL, g->w + o * k, k, 1, rows,
 				    panels + at * k, k);
 			for (uint32_t r = 0; r < rows; r++)
-				store(g, (o + r) * g->plane + first + at, sums + r * MAC_COLS,
-				      min_u32(MAC_COLS, n - at));
+				store_outputs(g, (o + r) * g->plane + first + at,
+					      sums + r * MAC_COLS, min_u32(MAC_COLS, n - at));
 		}
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the kernels' files share: checking, activations, the integer output stage. */
+/* Shared by the kernels' files: checks, activations, the integer output stage. */
 #ifndef CPU_IMPL_H
 #define CPU_IMPL_H
 

@@ -75,7 +75,7 @@ int cpu_gemm_i8_need(const struct vtacpu_gemm_i8 *p, struct vtacpu_need *need)
 	return cpu_scratch(need, cpu_mul(2 * padded(p->mat.k), padded(p->mat.n) + STRIP));
 }
 
-/* Where matrix number @i of the batch begins. */
+/* Offset of matrix number @i of the batch. */
 static size_t batch_at(const uint32_t *batch, const uint32_t *stride, size_t i)
 {
 	size_t inner = i % batch[2], middle = i / batch[2] % batch[1];

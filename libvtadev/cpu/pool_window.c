@@ -59,7 +59,7 @@ static struct taps inside(int64_t at, uint32_t k, uint32_t dil, uint32_t size)
 	return (struct taps) { (uint32_t)from, (uint32_t)to };
 }
 
-/* How many taps are within the input and its pads. */
+/* Number of taps within the input and its pads. */
 static uint32_t within(int64_t at, uint32_t k, uint32_t dil, uint32_t before, uint32_t size,
 		       uint32_t after)
 {
@@ -68,13 +68,13 @@ static uint32_t within(int64_t at, uint32_t k, uint32_t dil, uint32_t before, ui
 	return t.to - t.from;
 }
 
-/* Where the window of an output is. */
+/* Place of the window of an output. */
 struct place {
 	int64_t y, x;
 	struct taps ty, tx;
 };
 
-static struct place place(const struct vtacpu_pool_window *p, uint32_t oy, uint32_t ox)
+static struct place place_window(const struct vtacpu_pool_window *p, uint32_t oy, uint32_t ox)
 {
 	struct place at = { .y = (int64_t)oy * p->stride_h - p->pad_top,
 			    .x = (int64_t)ox * p->stride_w - p->pad_left };
@@ -121,7 +121,7 @@ void vtacpu_pool_window_f32(const struct vtacpu_pool_window_f32 *p, void *const 
 	for (size_t c = 0; c < (size_t)pool->n * pool->c; c++) {
 		for (uint32_t oy = 0; oy < pool->oh; oy++, y += pool->ow) {
 			for (uint32_t ox = 0; ox < pool->ow; ox++) {
-				struct place at = place(pool, oy, ox);
+				struct place at = place_window(pool, oy, ox);
 
 				y[ox] = pool_one(pool, x, &at);
 			}
@@ -161,7 +161,7 @@ void vtacpu_pool_window_i8(const struct vtacpu_pool_window_i8 *p, void *const *i
 	for (size_t c = 0; c < (size_t)pool->n * pool->c; c++) {
 		for (uint32_t oy = 0; oy < pool->oh; oy++) {
 			for (uint32_t ox = 0; ox < pool->ow; ox++) {
-				struct place at = place(pool, oy, ox);
+				struct place at = place_window(pool, oy, ox);
 				int32_t v = pool_byte(p, x, &at);
 
 				cpu_post_row(&post, (uint32_t)(c % pool->c), &v, y++, 1);

@@ -26,7 +26,7 @@ int cpu_resize_need(const struct vtacpu_resize *p, struct vtacpu_need *need)
 	       cpu_operand(need, cpu_count(y, 3), value) ? -1 : 0;
 }
 
-/* Where output @at is in the input. */
+/* Coordinate of output @at in the input. */
 static float source(uint32_t coord, uint32_t at, float scale, uint32_t in, uint32_t out)
 {
 	float x = (float)at;
@@ -39,7 +39,7 @@ static float source(uint32_t coord, uint32_t at, float scale, uint32_t in, uint3
 	case VTACPU_PYTORCH_HALF_PIXEL:
 		return out == 1 ? 0 : (x + 0.5f) / scale - 0.5f;
 	case VTACPU_HALF_PIXEL_SYMMETRIC:
-		/* Where the output is not all of in * scale, it is the middle of that. */
+		/* An output smaller than in * scale is the middle of that. */
 		return ((float)in - (float)out / scale) / 2 + (x + 0.5f) / scale - 0.5f;
 	default:
 		return (x + 0.5f) / scale - 0.5f;
@@ -92,7 +92,7 @@ static float value(const void *x, size_t at, uint32_t type)
 	       (float)cpu_value(x, at, type == VTACPU_U8, 0);
 }
 
-static void put(void *y, size_t at, uint32_t type, float v)
+static void put_value(void *y, size_t at, uint32_t type, float v)
 {
 	if (type == VTACPU_F32)
 		((float *)y)[at] = v;
@@ -113,7 +113,7 @@ static void linear_row(const struct vtacpu_resize *p, const void *x, size_t plan
 		float bottom = value(x, below + h.first, p->type) * (1 - h.part) +
 			       value(x, below + h.second, p->type) * h.part;
 
-		put(y, y_at + ox, p->type, top * (1 - v->part) + bottom * v->part);
+		put_value(y, y_at + ox, p->type, top * (1 - v->part) + bottom * v->part);
 	}
 }
 

@@ -424,7 +424,7 @@ union vtacpu_params {
 	struct vtacpu_pack pack;	/* also of UNPACK */
 };
 
-/* What a kernel needs. */
+/* Needs of a kernel. */
 struct vtacpu_need {
 	uint32_t operands;			/* number; the last is the output */
 	uint64_t bytes[VTACPU_OPERANDS_MAX];	/* of each operand; 0: omitted */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which inputs a convolution's outputs are made of. */
+/* The inputs of each output of a convolution. */
 #include "window.h"
 
 int cpu_window_need(const struct vtacpu_window *w, struct vtacpu_need *need,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which inputs a convolution's outputs are made of. */
+/* The inputs of each output of a convolution. */
 #ifndef CPU_WINDOW_H
 #define CPU_WINDOW_H
 

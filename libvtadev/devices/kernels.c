@@ -156,8 +156,8 @@ static enum vta_access access_of(bool store, uint32_t type)
 }
 
 /* The rows of the LOAD or STORE in hand; a fault goes into @result. */
-static int move(struct kernels *k, const struct vtadev_device_memory *memory,
-		struct vtadev_device_result *result)
+static int move_data(struct kernels *k, const struct vtadev_device_memory *memory,
+		     struct vtadev_device_result *result)
 {
 	struct vta_state *s = &k->state;
 	size_t size = (size_t)s->move.insn.y_size * s->move.insn.x_size * s->move.elem;
@@ -183,7 +183,7 @@ static int move(struct kernels *k, const struct vtadev_device_memory *memory,
 
 /* ---- A run ---- */
 
-static int begin(struct kernels *k, const struct vtadev_device_run *run)
+static int begin_run(struct kernels *k, const struct vtadev_device_run *run)
 {
 	uint32_t tokens = run->flags & (VTADEV_DEVICE_RUN_TOKENS | VTADEV_DEVICE_RUN_CLEAR);
 	const struct vta_state last = k->state;
@@ -215,7 +215,7 @@ static int attend(struct kernels *k, const struct vtadev_device_run *run,
 		err = fetch(k, run->memory);
 		break;
 	case VTA_MOVE:
-		err = move(k, run->memory, result);
+		err = move_data(k, run->memory, result);
 		break;
 	case VTA_DONE:
 	case VTA_FAULTED:
@@ -231,7 +231,7 @@ static int attend(struct kernels *k, const struct vtadev_device_run *run,
 	return err ? err : k->ops->put(k->core, KERNELS_STATE, s, sizeof(*s));
 }
 
-static void tell(const struct vta_state *s, struct vtadev_device_result *result)
+static void report_result(const struct vta_state *s, struct vtadev_device_result *result)
 {
 	result->cycles = s->cycles;
 	result->insns = s->insns;
@@ -255,7 +255,7 @@ int kernels_run(struct kernels *k, const struct vtadev_device_run *run,
 	bool over = false;
 	int err;
 
-	err = begin(k, run);
+	err = begin_run(k, run);
 	while (!err && !over && !run->memory->stop(run->memory->space)) {
 		err = k->ops->launch(k->core, k->ahead, s->status == VTA_WIDE);
 		if (!err)
@@ -263,6 +263,6 @@ int kernels_run(struct kernels *k, const struct vtadev_device_run *run,
 		if (!err)
 			err = attend(k, run, result, &over);
 	}
-	tell(s, result);
+	report_result(s, result);
 	return err;
 }

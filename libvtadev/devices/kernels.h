@@ -39,7 +39,7 @@ enum kernels_buffer {
  * @launch: launch vta_stream @times times, and vta_wide before each of them; before the
  *          first one only if @wide
  *
- * What these do happens in the order of the calls. @core is what kernels_init() was given.
+ * Their effects happen in the order of the calls. @core is the argument of kernels_init().
  */
 struct kernels_ops {
 	int (*put)(void *core, enum kernels_buffer buffer, const void *from, size_t size);

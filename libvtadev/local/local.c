@@ -24,11 +24,11 @@ uint64_t local_time(const struct local *card)
 /* ---- poll() ---- */
 
 /*
- * What poll() says of a socket comes from the other end: a byte is POLLIN, an urgent one
- * POLLPRI (and POLLIN with it, as the byte can be read), its being closed POLLHUP. All
- * that was sent is taken back before anything else is said.
+ * The other end of a socket determines the result of poll(): a byte is POLLIN, an urgent byte
+ * POLLPRI (and POLLIN, as the byte can be read), a closed end POLLHUP. All bytes that were sent are
+ * read back before others are sent.
  */
-static void say(struct local *card, uint32_t events)
+static void send_events(struct local *card, uint32_t events)
 {
 	char bytes[16];
 
@@ -63,7 +63,7 @@ void local_poll_update(struct local *card)
 	if (events == card->events)
 		return;
 	card->events = events;
-	say(card, events);
+	send_events(card, events);
 }
 
 int local_fd(const struct local *card)

@@ -16,7 +16,7 @@
 #include "local_impl.h"
 #include "thread.h"
 
-/* What is copied between two questions whether to stop. */
+/* Bytes that are copied between two checks whether to stop. */
 #define PIECE		((size_t)1 << 20)
 /* The processor's time is asked for, by a system call, once the other clock says so. */
 
@@ -132,7 +132,7 @@ static struct local_outcome outcome_of(const struct vtadev_device_result *result
 }
 
 /* Without the lock, but for its beginning and end; a negative errno loses the device. */
-static int run(struct local_queue *q, struct local_outcome *outcome)
+static int run_stream(struct local_queue *q, struct local_outcome *outcome)
 {
 	struct local *card = q->card;
 	struct vtadev_device_space space;
@@ -294,8 +294,8 @@ static void copy_row(struct vtadev_device_space *at, uint64_t dst, uint64_t src,
 	}
 }
 
-/* What is there already is copied behind itself, twice as much each time. */
-static void fill(uint8_t *to, uint32_t pattern, size_t len)
+/* Copy the part that is filled behind itself, twice as much each time. */
+static void fill_bytes(uint8_t *to, uint32_t pattern, size_t len)
 {
 	size_t n = len < sizeof(pattern) ? len : sizeof(pattern);
 
@@ -315,10 +315,10 @@ static size_t fill_piece(struct local_space *space, uint64_t dst, uint32_t patte
 	outcome->addr = (uint32_t)dst;
 	outcome->reason = local_find_piece(space, dst, true, &to);
 	if (!outcome->reason && to.ptr) {
-		fill(to.ptr, pattern, to.len);
+		fill_bytes(to.ptr, pattern, to.len);
 	} else if (!outcome->reason) {
 		to.len = to.len < sizeof(some) ? to.len : sizeof(some);
-		fill(some, pattern, to.len);
+		fill_bytes(some, pattern, to.len);
 		local_put(space, &to, some);
 	}
 	local_end(space);
@@ -416,7 +416,7 @@ static bool wait_word(struct local_queue *q, struct local_outcome *outcome)
 static int execute(struct local_queue *q, struct local_outcome *outcome)
 {
 	if (q->unit == VTA_UNIT_COMPUTE)
-		return run(q, outcome);
+		return run_stream(q, outcome);
 	if (q->unit == VTA_UNIT_COPY)
 		copy(q, outcome);
 	else if (vta_desc_op(&q->desc) == VTA_OP_SIGNAL)
@@ -456,8 +456,8 @@ static void serve(struct local_engine *engine, struct local_queue *q)
 	pass_on(q, engine->unit);
 }
 
-/* Whether the unit's thread has something to do for the queue. */
-static bool wants(struct local_queue *q, enum vta_unit unit)
+/* Returns true if the unit's thread has work for the queue. */
+static bool has_work(struct local_queue *q, enum vta_unit unit)
 {
 	if (!q || q->state != VTA_QUEUE_ACTIVE)
 		return false;
@@ -476,7 +476,7 @@ static struct local_queue *pick(struct local_engine *engine)
 	for (unsigned int i = 0; i <= LOCAL_QUEUES; i++) {
 		struct local_queue *q = card->queues[engine->turn];
 
-		if (engine->left && wants(q, engine->unit)) {
+		if (engine->left && has_work(q, engine->unit)) {
 			engine->left--;
 			return q;
 		}
@@ -505,7 +505,7 @@ static void *engine_main(void *arg)
 	return NULL;
 }
 
-static void stop(struct local *card, unsigned int n)
+static void stop_engines(struct local *card, unsigned int n)
 {
 	card->exiting = true;
 	for (unsigned int i = 0; i < LOCAL_QUEUES; i++)
@@ -530,7 +530,7 @@ int local_engines_start(struct local *card)
 		err = thread_create(&card->engines[n].thread, engine_main, &card->engines[n]);
 	}
 	if (err) {
-		stop(card, n);
+		stop_engines(card, n);
 		card->exiting = false;
 	}
 	card->started = !err;
@@ -540,5 +540,5 @@ int local_engines_start(struct local *card)
 void local_engines_stop(struct local *card)
 {
 	if (card->started)
-		stop(card, VTA_UNITS);
+		stop_engines(card, VTA_UNITS);
 }

@@ -96,8 +96,8 @@ struct local_piece {
 };
 
 /*
- * Memory to access between begin and end. What the device cannot copy leaves @broken, and
- * anything in the bytes.
+ * Memory to access between begin and end. If the device cannot copy, @broken is set and the bytes
+ * are undefined.
  */
 void local_begin(struct local_space *space);
 enum vta_fault_reason local_find_piece(struct local_space *space, uint64_t addr, bool write,
@@ -118,7 +118,7 @@ void local_arena_free(struct local_space *space, const struct local_mem *mem);
 
 /* ---- Descriptors ---- */
 
-/* How a descriptor fared: refused, or executed. */
+/* Result of a descriptor: refused, or executed. */
 struct local_outcome {
 	enum vta_fault_reason reason;
 	enum vta_access access;
@@ -210,7 +210,7 @@ struct local_engine {
 
 int local_engines_start(struct local *card);
 void local_engines_stop(struct local *card);
-/* What the queue has in hand, or is to take, is for this unit's thread. */
+/* Wake the unit's thread: a queue has a descriptor for it. */
 void local_engine_wake(struct local *card, enum vta_unit unit);
 
 /* ---- Waiting (local_wait.c) ---- */

@@ -84,7 +84,7 @@ static size_t index_of(const struct local_space *space, uint64_t addr)
 	return low;
 }
 
-/* Where @size bytes fit; 0 if nowhere. */
+/* Find an address at which @size bytes fit; 0 if there is none. */
 static uint64_t find_hole(const struct local_space *space, uint64_t size, uint64_t align)
 {
 	uint64_t addr = round_up(1, align);
@@ -264,7 +264,8 @@ static int put_in_place(struct local *card, struct local_mem *mem, uint64_t addr
 }
 
 /* Gives memory that could be made (no @err) its place; else it is gone. */
-static int place(struct local *card, struct local_mem *mem, int err, uint64_t addr, uint64_t align)
+static int place_mem(struct local *card, struct local_mem *mem, int err, uint64_t addr,
+		     uint64_t align)
 {
 	if (err) {
 		free(mem);
@@ -293,7 +294,7 @@ int local_buf_alloc(struct local *card, struct vta_buf_alloc *req)
 		return -ENOMEM;
 	mem->size = round_up(req->size, page_size());
 	mem->flags = req->flags & ~VTA_BUF_FIXED;
-	err = place(card, mem, back(card, mem), req->addr, req->align);
+	err = place_mem(card, mem, back(card, mem), req->addr, req->align);
 	if (err)
 		return err;
 	req->size = mem->size;
@@ -322,7 +323,7 @@ int local_buf_free(struct local *card, const struct vta_buf_free *req)
 	return 0;
 }
 
-/* Whether all of it is mapped, by kernels that cannot be asked to populate it. */
+/* Check that all of it is mapped, on kernels without a call that populates it. */
 static int check_mapped(void *ptr, size_t size)
 {
 	unsigned char *vec = malloc(size / page_size() + 1);
@@ -335,7 +336,7 @@ static int check_mapped(void *ptr, size_t size)
 	return ret ? -EFAULT : 0;
 }
 
-/* Whether the card may access the program's memory as the program may. */
+/* Check that the program itself may access the memory that the card is to access. */
 static int check_memory(void *ptr, size_t size, bool write)
 {
 	if (!madvise(ptr, size, write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ))
@@ -369,7 +370,7 @@ int local_buf_pin(struct local *card, struct vta_buf_pin *req)
 	mem->kind = LOCAL_MEM_PINNED;
 	mem->fd = -1;
 	err = check_memory(mem->ptr, (size_t)mem->size, !(req->flags & VTA_BUF_READONLY));
-	err = place(card, mem, err, req->addr, req->align);
+	err = place_mem(card, mem, err, req->addr, req->align);
 	if (err)
 		return err;
 	req->addr = mem->addr + skip;
@@ -461,7 +462,7 @@ int local_buf_import(struct local *card, struct vta_buf_import *req)
 		munmap(mem->ptr, (size_t)mem->size);
 		err = -EINVAL;
 	}
-	err = place(card, mem, err, req->addr, req->align);
+	err = place_mem(card, mem, err, req->addr, req->align);
 	if (err)
 		return err;
 	req->size = mem->size;

@@ -50,7 +50,7 @@ static void put_done(struct local_queue *q)
 	put64(&status->seq, q->seq);
 }
 
-static void start(struct local_queue *q)
+static void start_queue(struct local_queue *q)
 {
 	memset(&q->fault, 0, sizeof(q->fault));
 	q->cycles = 0;
@@ -119,7 +119,7 @@ static int enter(struct local *card, struct local_queue *q)
 		if (!card->queues[i]) {
 			q->handle = i;
 			card->queues[i] = q;
-			start(q);
+			start_queue(q);
 			return 0;
 		}
 	}
@@ -176,7 +176,7 @@ int local_queue_destroy(struct local *card, const struct vta_queue_destroy *req)
 	return 0;
 }
 
-/* Whether a descriptor faulted, and not the queue between two. */
+/* Returns true if a descriptor faulted, and not the queue between two. */
 static bool fault_is_of_desc(const struct vta_fault *fault)
 {
 	return fault->reason != VTA_FAULT_DOORBELL && fault->access != VTA_ACCESS_STATE;
@@ -200,7 +200,7 @@ int local_queue_recover(struct local *card, struct vta_queue_recover *req)
 		q->submitted = q->seq;
 		q->doorbell = (uint32_t)q->seq;
 		atomic_store(&q->give_up, false);
-		start(q);
+		start_queue(q);
 		local_tell(q);
 		local_poll_update(card);
 		req->seq = q->seq;

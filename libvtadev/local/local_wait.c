@@ -106,7 +106,7 @@ struct wait {
 	unsigned int index;	/* the fence that the result is about */
 };
 
-static int look_at(const struct wait *wait, const struct point *point)
+static int check_point(const struct wait *wait, const struct point *point)
 {
 	struct local *card = point->card;
 	struct local_queue *q;
@@ -119,14 +119,14 @@ static int look_at(const struct wait *wait, const struct point *point)
 	return state;
 }
 
-/* 1: over; 0: not yet. What has been reached counts before an error, if one is enough. */
-static int look(struct wait *wait)
+/* 1: over; 0: not yet. If one fence is enough, a reached one takes precedence over an error. */
+static int check_points(struct wait *wait)
 {
 	unsigned int reached = 0;
 	int err = 0;
 
 	for (unsigned int i = 0; i < wait->n; i++) {
-		int state = look_at(wait, &wait->points[i]);
+		int state = check_point(wait, &wait->points[i]);
 
 		reached += state > 0;
 		if ((state > 0 && wait->any) || (state < 0 && !err))
@@ -208,7 +208,7 @@ static int sleep_for(struct wait *wait, int64_t deadline, int cancel_fd)
 		return -ENOMEM;
 	link_waiters(wait, event);
 	do {
-		ret = look(wait);
+		ret = check_points(wait);
 		if (!ret && !err)
 			err = sleep_until(event, deadline, cancel_fd);
 		else
@@ -228,7 +228,7 @@ static int wait_for(struct wait *wait, int64_t deadline, int cancel_fd)
 
 	if (cancel_fd >= 0 && !local_is_eventfd(cancel_fd))
 		return fcntl(cancel_fd, F_GETFD) < 0 ? -EBADF : -EINVAL;
-	ret = look(wait);
+	ret = check_points(wait);
 	if (ret)
 		return ret < 0 ? ret : 0;
 	if (cancel_fd < 0 && deadline <= clock_ns())

@@ -71,7 +71,7 @@ static bool is_packaged(const char *name)
 	return false;
 }
 
-/* Where the library lies, or the program that it is a part of. */
+/* Get the directory of the library, or of the program that it is a part of. */
 static bool own_dir(char *dir, size_t size)
 {
 	struct link_map *map = NULL;
@@ -81,7 +81,7 @@ static bool own_dir(char *dir, size_t size)
 
 	if (!dladdr1((void *)(uintptr_t)own_dir, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
 		return false;
-	/* What a program is called is its caller's choice; the loader's paths are not. */
+	/* The caller of a program chooses argv[0]; the loader's paths are reliable. */
 	path = realpath(*map->l_name ? map->l_name : "/proc/self/exe", NULL);
 	if (!path)
 		return false;
@@ -122,7 +122,8 @@ static bool is_there(const char *path)
 }
 
 /* The first of that name that is @good. */
-static bool find(const struct name *name, bool (*good)(const char *path), char *path, size_t size)
+static bool find_file(const struct name *name, bool (*good)(const char *path), char *path,
+		      size_t size)
 {
 	char dir[PATH_MAX];
 
@@ -140,10 +141,10 @@ bool plugin_is_name(const char *which)
 	const char *args;
 
 	return parse(which, &name, &args) &&
-	       (is_packaged(name.text) || find(&name, is_there, path, sizeof(path)));
+	       (is_packaged(name.text) || find_file(&name, is_there, path, sizeof(path)));
 }
 
-static int load(const char *path, const struct vtadev_device_ops **ops, char *why, size_t size)
+static int load_file(const char *path, const struct vtadev_device_ops **ops, char *why, size_t size)
 {
 	void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 	const struct vtadev_device_ops *found;
@@ -177,9 +178,9 @@ int plugin_load(const char *which, const struct vtadev_device_ops **ops, const c
 		snprintf(why, size, "that is not the name of a device");
 		return -EINVAL;
 	}
-	if (find(&name, trusted, path, sizeof(path)))
-		return load(path, ops, why, size);
-	if (find(&name, is_there, path, sizeof(path))) {
+	if (find_file(&name, trusted, path, sizeof(path)))
+		return load_file(path, ops, why, size);
+	if (find_file(&name, is_there, path, sizeof(path))) {
 		snprintf(why, size, "%.128s is not loaded: it must belong to you or root, and not "
 			 "be writable by all users", path);
 		return -ELIBBAD;
@@ -226,7 +227,8 @@ static int each_in(const char *path, unsigned int nth, int (*each)(const char *,
 			continue;
 		/* The first directory that has it counts. */
 		snprintf(file, sizeof(file), "%s/%.64s", path, entry->d_name);
-		if (nth && find(&name, trusted, found, sizeof(found)) && strcmp(found, file) != 0)
+		if (nth && find_file(&name, trusted, found, sizeof(found)) &&
+		    strcmp(found, file) != 0)
 			continue;
 		err = each(name.text, priv);
 	}

@@ -39,7 +39,7 @@ int ops_fail(struct vtaops_builder *b, enum vtaops_error error, const char *why)
 	return b->error;
 }
 
-static size_t say(struct vtaops_builder *b, size_t at, const char *text)
+static size_t append_text(struct vtaops_builder *b, size_t at, const char *text)
 {
 	while (*text && at + 1 < sizeof(b->text))
 		b->text[at++] = *text++;
@@ -47,7 +47,7 @@ static size_t say(struct vtaops_builder *b, size_t at, const char *text)
 	return at;
 }
 
-static size_t say_number(struct vtaops_builder *b, size_t at, uint64_t n)
+static size_t append_number(struct vtaops_builder *b, size_t at, uint64_t n)
 {
 	char digits[24];
 	size_t i = sizeof(digits) - 1;
@@ -57,7 +57,7 @@ static size_t say_number(struct vtaops_builder *b, size_t at, uint64_t n)
 		digits[--i] = (char)('0' + n % 10);
 		n /= 10;
 	} while (n);
-	return say(b, at, digits + i);
+	return append_text(b, at, digits + i);
 }
 
 int ops_fail_fit(struct vtaops_builder *b, const char *what, uint64_t need, const char *of,
@@ -67,14 +67,14 @@ int ops_fail_fit(struct vtaops_builder *b, const char *what, uint64_t need, cons
 
 	if (b->error)
 		return b->error;
-	at = say(b, 0, what);
-	at = say(b, at, " takes ");
-	at = say_number(b, at, need);
-	at = say(b, at, " ");
-	at = say(b, at, of);
-	at = say(b, at, "; ");
-	at = say_number(b, at, have);
-	say(b, at, have == 1 ? " fits" : " fit");
+	at = append_text(b, 0, what);
+	at = append_text(b, at, " takes ");
+	at = append_number(b, at, need);
+	at = append_text(b, at, " ");
+	at = append_text(b, at, of);
+	at = append_text(b, at, "; ");
+	at = append_number(b, at, have);
+	append_text(b, at, have == 1 ? " fits" : " fit");
 	return ops_fail(b, VTAOPS_EFIT, b->text);
 }
 
@@ -151,8 +151,8 @@ static uint32_t element_bytes(const struct vtaops_core *c, enum vta_isa_memory t
 	return c->batch * c->block;
 }
 
-static void move(struct vtaops_builder *b, enum ops_module module, const struct ops_move *m,
-		 enum vta_isa_opcode opcode)
+static void emit_move(struct vtaops_builder *b, enum ops_module module, const struct ops_move *m,
+		      enum vta_isa_opcode opcode)
 {
 	const struct vta_isa_move fields = {
 		.memory_type = m->type, .sram_base = m->sram, .dram_base = m->dram,
@@ -167,13 +167,13 @@ static void move(struct vtaops_builder *b, enum ops_module module, const struct 
 
 void ops_load(struct vtaops_builder *b, const struct ops_move *m)
 {
-	move(b, m->type == VTA_ISA_INP || m->type == VTA_ISA_WGT ? OPS_LOAD : OPS_COMPUTE, m,
-	     VTA_ISA_LOAD);
+	emit_move(b, m->type == VTA_ISA_INP || m->type == VTA_ISA_WGT ? OPS_LOAD : OPS_COMPUTE, m,
+		  VTA_ISA_LOAD);
 }
 
 void ops_store(struct vtaops_builder *b, const struct ops_move *m)
 {
-	move(b, OPS_STORE, m, VTA_ISA_STORE);
+	emit_move(b, OPS_STORE, m, VTA_ISA_STORE);
 }
 
 void ops_carry(struct vtaops_builder *b, enum vta_isa_memory type)

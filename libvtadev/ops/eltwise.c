@@ -111,7 +111,8 @@ static void tile(struct pass *p, uint32_t at, uint32_t n)
 	p->tiles++;
 }
 
-static int check(struct vtaops_builder *b, const struct vtaops_eltwise *op, uint32_t operands)
+static int check_eltwise(struct vtaops_builder *b, const struct vtaops_eltwise *op,
+			 uint32_t operands)
 {
 	uint64_t bytes = (uint64_t)op->elements * b->core->inp_bytes;
 
@@ -134,7 +135,7 @@ static int init(struct pass *p)
 	struct vtaops_builder *b = p->b;
 	uint32_t bytes = b->core->inp_bytes;
 
-	if (check(b, op, p->operands) || ops_post_init(b, &p->post, &op->post, 0) ||
+	if (check_eltwise(b, op, p->operands) || ops_post_init(b, &p->post, &op->post, 0) ||
 	    ops_fetch_init(b, &p->fetch, op->identity))
 		return b->error;
 	p->operand[0] = ops_element(b, op->a, op->elements, bytes);

@@ -18,7 +18,7 @@ struct ops_fetch {
 /* @identity: device address, needed where inputs are narrower than 8 bits. */
 int ops_fetch_init(struct vtaops_builder *b, struct ops_fetch *f, uint32_t identity);
 
-/* How many elements one fetch may bring. */
+/* The largest number of elements of one fetch. */
 uint32_t ops_fetch_max(const struct vtaops_builder *b, const struct ops_fetch *f);
 
 /*

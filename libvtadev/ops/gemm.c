@@ -25,7 +25,7 @@ struct kernel {
 	bool made;
 };
 
-/* Where a step is. */
+/* Position of a step. */
 struct place {
 	uint32_t group, image;
 	uint32_t ic, oc;	/* channel blocks, of the group */
@@ -262,7 +262,7 @@ static void step(struct pipe *p, const struct place *at)
 	p->steps++;
 }
 
-/* What the sums begin with: nothing, or the residual. */
+/* Set the initial value of the sums: zero, or the residual. */
 static void begin_sums(struct pipe *p, const struct place *at, const struct ops_loop *all)
 {
 	const struct layer *l = p->l;
@@ -300,7 +300,7 @@ static void load_params(struct pipe *p, const struct place *at)
 	p->param_at = *at;
 }
 
-/* What of @size positions from @at on is to be stored. */
+/* Number of the @size positions from @at on that are to be stored. */
 static uint32_t stored(const struct axis *a, uint32_t at, uint32_t size, uint32_t *skip)
 {
 	uint32_t from = at < a->crop ? a->crop : at;

@@ -133,7 +133,7 @@ static bytes16 load(const void *src, size_t count)
 	return row;
 }
 
-static void store(void *dst, const bytes16 *row, size_t count)
+static void store_row(void *dst, const bytes16 *row, size_t count)
 {
 	if (count >= SIDE)
 		__builtin_memcpy(dst, row, SIDE);
@@ -146,12 +146,13 @@ static bool in_bytes(const struct ops_lanes *l)
 	return (l->count << l->log_width) % 8 == 0;
 }
 
-/* Where lane @lane of position @position is, and what a square's row has of bytes. */
+/* Address of lane @lane of position @position. */
 static uint8_t *lane_at(const struct ops_lanes *l, size_t position, uint32_t lane)
 {
 	return l->array + ((l->at + position * l->step + lane) << l->log_width) / 8;
 }
 
+/* Bytes of a row of a square. */
 static size_t lane_bytes(const struct ops_lanes *l)
 {
 	return ((size_t)min_u32(l->count, SIDE) << l->log_width) / 8;
@@ -183,7 +184,7 @@ static void pack_square(const struct ops_lanes *l, const int8_t *src, size_t row
 	for (uint32_t i = 0; i < s.positions; i++) {
 		bytes16 to = narrow(rows[i], l->log_width);
 
-		store(lane_at(l, s.at + i, lane), &to, bytes);
+		store_row(lane_at(l, s.at + i, lane), &to, bytes);
 	}
 }
 
@@ -197,7 +198,7 @@ static void unpack_square(const struct ops_lanes *l, int8_t *dst, size_t row, ui
 		rows[i] = widen(load(lane_at(l, s.at + i, lane), bytes), l->log_width);
 	turn(rows);
 	for (uint32_t i = 0; i < SIDE && lane + i < given; i++)
-		store(dst + (lane + i) * row + s.at, &rows[i], s.positions);
+		store_row(dst + (lane + i) * row + s.at, &rows[i], s.positions);
 }
 
 /* A single position, whose values follow each other on both sides. */
@@ -208,7 +209,7 @@ static void pack_position(const struct ops_lanes *l, const int8_t *src, uint32_t
 
 		if (lane < given)
 			to = narrow(load(src + lane, given - lane), l->log_width);
-		store(lane_at(l, 0, lane), &to, lane_bytes(l));
+		store_row(lane_at(l, 0, lane), &to, lane_bytes(l));
 	}
 }
 
@@ -217,7 +218,7 @@ static void unpack_position(const struct ops_lanes *l, int8_t *dst, uint32_t giv
 	for (uint32_t lane = 0; lane < given; lane += SIDE) {
 		bytes16 row = widen(load(lane_at(l, 0, lane), lane_bytes(l)), l->log_width);
 
-		store(dst + lane, &row, given - lane);
+		store_row(dst + lane, &row, given - lane);
 	}
 }
 

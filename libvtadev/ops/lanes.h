@@ -8,7 +8,7 @@
 
 #include "ops_impl.h"
 
-/* Where lanes stand in an array of values of 2^log_width bits. */
+/* Layout of lanes in an array of values of 2^log_width bits. */
 struct ops_lanes {
 	uint8_t *array;
 	size_t at;		/* value that is lane 0 of position 0 */

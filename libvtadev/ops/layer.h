@@ -36,7 +36,7 @@ struct layer {
 };
 
 /*
- * What is in the scratchpads at a time. Each of them holds @..._parts of it, so
+ * The part of a layer that the scratchpads hold at a time. Each of them holds @..._parts of it, so
  * that one can be filled while the other is used.
  */
 struct tile {

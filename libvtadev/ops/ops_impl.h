@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the operators' files share: emitting instructions. */
+/* Shared by the operators' files: instructions are emitted here. */
 #ifndef OPS_IMPL_H
 #define OPS_IMPL_H
 

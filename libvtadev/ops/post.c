@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What happens to accumulators before they are stored: struct vtaops_post. */
+/* Post-processing of accumulators before they are stored: struct vtaops_post. */
 #include "post.h"
 
 static int out_top(const struct vtaops_core *c)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What happens to accumulators before they are stored: struct vtaops_post. */
+/* Post-processing of accumulators before they are stored: struct vtaops_post. */
 #ifndef OPS_POST_H
 #define OPS_POST_H
 
@@ -45,7 +45,7 @@ void ops_post_apply(struct vtaops_builder *b, const struct ops_post *p, uint32_t
 void ops_post_residual(struct vtaops_builder *b, const struct ops_post *p, uint32_t uop,
 		       const struct ops_loop *loop);
 
-/* What ops_post_apply() costs for @elements, roughly. */
+/* Approximate cycles of ops_post_apply() for @elements. */
 uint64_t ops_post_cost(const struct ops_post *p, uint64_t elements);
 
 #endif /* OPS_POST_H */

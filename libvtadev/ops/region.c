@@ -2,7 +2,7 @@
 /* Loads of a part of a plane, with zeros where it reaches over the edges. */
 #include "ops_impl.h"
 
-/* How many of @count positions from @at on are before 0, within @size, and behind. */
+/* Numbers of the @count positions from @at on that are before 0, within @size, and behind. */
 struct span {
 	uint32_t before, within, behind;
 };
@@ -49,7 +49,7 @@ void ops_load_region(struct vtaops_builder *b, const struct ops_region *r)
 	m.rows = y.within;
 	m.cols = x.within;
 	m.stride = y.within > 1 ? r->w : 0;
-	/* What the four bits of the padding do not reach is cleared beforehand. */
+	/* Clear beforehand what does not fit into the four bits of the padding. */
 	if (wide || high) {
 		zeros(b, r->type, r->sram, r->rows * r->cols);
 		m.sram += y.before * r->cols;

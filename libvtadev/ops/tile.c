@@ -8,7 +8,7 @@
 #include "ops_impl.h"
 #include "layer.h"
 
-/* How many are counted exactly, and of at most how many steps. */
+/* Number of tiles whose cycles are counted exactly, and their largest number of steps. */
 #define EXACT_TILES	6
 #define EXACT_STEPS	8192u
 
@@ -43,7 +43,7 @@ static uint64_t places_of(const struct layer *l, const struct tile *t)
 	return (uint64_t)l->images * div_up(l->y.all, t->oh) * div_up(l->x.all, t->ow);
 }
 
-/* What a tile needs of each scratchpad, in elements. */
+/* Elements that a tile needs in each scratchpad. */
 struct need {
 	uint64_t inp, wgt, acc, uop;
 };
@@ -54,7 +54,7 @@ static struct need needs(const struct layer *l, const struct tile *t)
 	uint64_t tiles = places_of(l, t) * div_up(l->oc, t->oc) * l->groups;
 	uint32_t acc_parts = tiles > 1 ? t->acc_parts : 1, kernels;
 
-	/* Where both are loaded for each step, their parts go together. */
+	/* If both are loaded for each step, their parts go together. */
 	if (steps_of(l, t) > 1 && t->inp_parts == t->wgt_parts)
 		kernels = t->inp_parts;
 	else
@@ -219,7 +219,7 @@ static void try_all(struct search *s, uint32_t kh, uint32_t kw, const uint8_t pa
 }
 
 /* Nothing fits: say what is missing for the smallest tile. */
-static int fail(struct vtaops_builder *b, const struct layer *l)
+static int fail_layer(struct vtaops_builder *b, const struct layer *l)
 {
 	const struct vtaops_core *c = b->core;
 	struct tile t = {
@@ -278,7 +278,7 @@ int ops_choose_tile(struct vtaops_builder *b, const struct layer *l, struct tile
 			try_all(&s, 1, 1, parts[i]);
 	}
 	if (!s.found)
-		return fail(b, l);
+		return fail_layer(b, l);
 	*best = s.best[0].t;
 	for (uint32_t i = 0; i < s.found; i++) {
 		const struct tile *t = &s.best[i].t;

@@ -122,7 +122,7 @@ static const struct uops *part_uops(struct pipe *p)
 	return u;
 }
 
-/* What one tile needs of each scratchpad. */
+/* Elements that a tile needs in each scratchpad. */
 struct need {
 	uint64_t inp, acc, uop;
 };
@@ -187,7 +187,7 @@ static bool choose_tile(const struct pipe *p, struct tile *t)
 	return false;
 }
 
-static int fail(struct pipe *p)
+static int fail_pipe(struct pipe *p)
 {
 	const struct vtaops_core *c = p->b->core;
 	struct tile t = { .oh = 1, .ow = 1, .rows = 1, .parts = 1 };
@@ -330,7 +330,7 @@ static void tile(struct pipe *p, uint32_t plane, uint32_t y, uint32_t x)
 	p->tiles++;
 }
 
-static int run(struct pipe *p)
+static int run_pipe(struct pipe *p)
 {
 	const struct window *w = p->w;
 	const struct tile *t = p->t;
@@ -442,8 +442,8 @@ static int window(struct vtaops_builder *b, const struct vtaops_window *op, enum
 	p.post.in_range = kind == KIND_MAX && !p.post.vectors && op->post.mul >= 0 &&
 			  op->post.mul <= 1;
 	if (!choose_tile(&p, &t))
-		return fail(&p);
-	return run(&p);
+		return fail_pipe(&p);
+	return run_pipe(&p);
 }
 
 int vtaops_max_pool(struct vtaops_builder *b, const struct vtaops_window *op)

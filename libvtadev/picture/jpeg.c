@@ -19,7 +19,7 @@ struct decoder {
 	char *why;
 };
 
-static void fail(j_common_ptr common)
+static void fail_decoding(j_common_ptr common)
 {
 	struct decoder *d = common->client_data;
 	char text[JMSG_LENGTH_MAX];
@@ -33,7 +33,7 @@ static void fail(j_common_ptr common)
 static void warn(j_common_ptr common, int level)
 {
 	if (level < 0)
-		fail(common);
+		fail_decoding(common);
 }
 
 static void watch(j_common_ptr common)
@@ -90,7 +90,7 @@ int picture_decode_jpeg(struct picture *p, const uint8_t *data, size_t size,
 
 	d.jpeg.err = jpeg_std_error(&d.errors);
 	d.jpeg.client_data = &d;
-	d.errors.error_exit = fail;
+	d.errors.error_exit = fail_decoding;
 	d.errors.emit_message = warn;
 	d.progress.progress_monitor = watch;
 	failed = setjmp(d.out);

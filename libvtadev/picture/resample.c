@@ -92,7 +92,7 @@ static uint32_t fitted(double size, uint32_t most)
 	return v < 1 ? 1 : v > most ? most : (uint32_t)v;
 }
 
-static void place(const struct picture *p, uint32_t fit, struct span *x, struct span *y)
+static void place_picture(const struct picture *p, uint32_t fit, struct span *x, struct span *y)
 {
 	double across = (double)x->out / p->width, down = (double)y->out / p->height;
 	double scale = fit == VTAIMAGE_CROP ? fmax(across, down) : fmin(across, down);
@@ -172,7 +172,7 @@ static float ordered(uint32_t order, const float rgb[3], unsigned int c)
 	return rgb[order == VTAIMAGE_BGR ? 2 - c : c];
 }
 
-static void put(const struct vtaimage_tensor *t, void *values, size_t at, float v)
+static void put_value(const struct vtaimage_tensor *t, void *values, size_t at, float v)
 {
 	float least = t->type == VTACPU_U8 ? 0 : -128, most = least + 255;
 
@@ -185,7 +185,7 @@ static void put(const struct vtaimage_tensor *t, void *values, size_t at, float 
 	((uint8_t *)values)[at] = (uint8_t)(int)(v < most ? v : most);
 }
 
-/* Where the values of one row are put. */
+/* Destination of the values of one row. */
 struct target {
 	const struct vtaimage_preprocess *pre;
 	const struct vtaimage_tensor *tensor;
@@ -209,7 +209,7 @@ static void put_pixel(const struct target *g, uint32_t y, uint32_t x, const floa
 		if (rgb)
 			v = (whole(ordered(g->pre->order, rgb, c)) - g->pre->mean[c]) *
 			    g->pre->scale[c];
-		put(g->tensor, g->values, at, v);
+		put_value(g->tensor, g->values, at, v);
 	}
 }
 
@@ -243,7 +243,7 @@ int picture_prepare(const struct picture *p, const struct vtaimage_preprocess *p
 	float *rows = NULL;
 	uint32_t most;
 
-	place(p, pre->fit, &x, &y);
+	place_picture(p, pre->fit, &x, &y);
 	if (x.out <= VALUES_MAX / 3 / p->height)
 		rows = calloc((size_t)p->height * x.out * 3, sizeof(*rows));
 	most = most_taps(&x, pre->filter);

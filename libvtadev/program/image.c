@@ -27,7 +27,7 @@ unsigned int *image_config(struct vtaops_core *core, unsigned int i)
 
 static uint32_t crc_bytes(uint32_t crc, const uint8_t *data, size_t size)
 {
-	/* What four bits leave behind, which are shifted out. */
+	/* The remainder of each value of four bits that are shifted out. */
 	static const uint32_t table[16] = {
 		0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4,
 		0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,

@@ -40,7 +40,7 @@ enum {
 };
 enum { PREPROCESS_SIZE = 64, PREPROCESS_WORDS = 15, PREPROCESS_FLOATS = 6 };
 
-/* How many bytes an entry of a part has. */
+/* Bytes of an entry of each part. */
 extern const uint32_t image_part_size[IMAGE_PARTS];
 
 /* The core's logarithms, in their order in the file. */
@@ -92,7 +92,7 @@ static inline void put64(uint8_t *p, uint64_t v)
 /* CRC-32 (IEEE 802.3) of an image, its own field as 0. */
 uint32_t image_crc(const uint8_t *data, size_t size);
 
-/* What segments' addresses are a multiple of. */
+/* Alignment of the segments' addresses. */
 uint32_t image_align(const struct vtaops_core *core);
 
 /* Parts of opening: they return 0, or an error with image->why. */

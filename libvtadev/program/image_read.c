@@ -80,7 +80,7 @@ static int open_header(struct vtaimage *image, const uint8_t *data, size_t size)
 	return 0;
 }
 
-/* Where the parts are: each behind the one before it, at the next multiple of 16. */
+/* Find the parts: each is behind the one before it, at the next multiple of 16. */
 static int find_parts(struct vtaimage *image, const uint8_t *data, size_t size,
 		      const uint8_t *part[IMAGE_PARTS], uint32_t count[IMAGE_PARTS])
 {
@@ -191,7 +191,7 @@ void vtaimage_tensor(const struct vtaimage *image, uint32_t i, struct vtaimage_t
 	shape_of_four(t);
 }
 
-/* What its shape takes; 0 of a shape or type that there is not. */
+/* Bytes of the tensor's shape; 0 if the shape or type is invalid. */
 static uint64_t tensor_bytes(const struct vtaimage *image, const struct vtaimage_tensor *t)
 {
 	uint64_t bytes = vtacpu_type_bytes(t->type);

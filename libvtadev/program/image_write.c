@@ -78,7 +78,7 @@ static uint32_t step_words(const struct vtaimage_step *step)
 	return (uint32_t)(vtacpu_params_bytes(step->kernel) / 4) + 2 * step_operands(step);
 }
 
-/* How much there is of each part, and where; the latter has the end behind them all. */
+/* Compute the length and the offset of each part; the last offset is the end of the file. */
 static void layout(const struct vtaimage_source *s, uint32_t count[IMAGE_PARTS],
 		   size_t at[IMAGE_PARTS + 1])
 {

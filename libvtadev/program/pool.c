@@ -46,7 +46,7 @@ void pool_pend(struct vtadev_pool *pool, struct pool_entry *entry)
 	TAILQ_INSERT_BEFORE(other, entry, link);
 }
 
-/* Whether a request would be done earlier on @a: all take the same number of cycles. */
+/* Returns true if @a would complete a request earlier: all take the same number of cycles. */
 static bool earlier(const struct pool_card *a, const struct pool_card *b)
 {
 	uint64_t on_a = (a->stats.in_hand + 1ull) * b->stats.clock_khz;
@@ -56,7 +56,7 @@ static bool earlier(const struct pool_card *a, const struct pool_card *b)
 	       a->stats.answers + a->stats.in_hand < b->stats.answers + b->stats.in_hand;
 }
 
-/* Where a request would be done first, if there is room; a run that was lost goes elsewhere. */
+/* The card that would complete a request first, if it has room; not the card that lost it. */
 static struct pool_card *best_card(struct vtadev_pool *pool, const struct pool_entry *entry)
 {
 	const struct pool_card *avoid = pool->up > 1 ? entry->card : NULL;
@@ -71,7 +71,7 @@ static struct pool_card *best_card(struct vtadev_pool *pool, const struct pool_e
 	return best && best->stats.in_hand < pool->depth ? best : NULL;
 }
 
-static void give(struct pool_card *card, struct pool_entry *entry)
+static void give_to_card(struct pool_card *card, struct pool_entry *entry)
 {
 	entry->state = ENTRY_GIVEN;
 	entry->card = card;
@@ -114,7 +114,7 @@ void pool_dispatch(struct vtadev_pool *pool)
 		next = TAILQ_NEXT(entry, link);
 		if (card) {
 			TAILQ_REMOVE(&pool->pending, entry, link);
-			give(card, entry);
+			give_to_card(card, entry);
 		} else if (!entry->card) {
 			break;	/* There is no room for those behind it either. */
 		}

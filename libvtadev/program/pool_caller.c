@@ -19,7 +19,7 @@ static struct pool_entry *entry_at(const struct vtadev_caller *caller, uint64_t 
 	return &caller->ring[number % caller->size];
 }
 
-/* Whether there is a completion to reap. */
+/* Returns true if there is a completion to reap. */
 static bool ready(const struct vtadev_caller *caller)
 {
 	return caller->reaped < caller->submitted &&
@@ -139,7 +139,7 @@ void vtadev_caller_close(struct vtadev_caller *caller)
 
 /* ---- Submitting ---- */
 
-static int check(const struct vtadev_pool *pool, const struct vtadev_request *request)
+static int check_request(const struct vtadev_pool *pool, const struct vtadev_request *request)
 {
 	if (request->input_count != pool->input_count ||
 	    request->output_count != pool->tensor_count - pool->input_count)
@@ -156,8 +156,8 @@ static int check(const struct vtadev_pool *pool, const struct vtadev_request *re
 	return 0;
 }
 
-static void fill(struct pool_entry *entry, const struct vtadev_pool *pool,
-		 const struct vtadev_request *request)
+static void fill_entry(struct pool_entry *entry, const struct vtadev_pool *pool,
+		       const struct vtadev_request *request)
 {
 	entry->number = pool->submitted;
 	entry->card = NULL;
@@ -177,13 +177,13 @@ int vtadev_caller_submit(struct vtadev_caller *caller, const struct vtadev_reque
 
 	if (pool->owner != getpid())
 		return -ECHILD;
-	err = check(pool, request);
+	err = check_request(pool, request);
 	if (err)
 		return err;
 	pthread_mutex_lock(&pool->lock);
 	if (caller->submitted - caller->reaped < caller->size) {
 		entry = entry_at(caller, caller->submitted++);
-		fill(entry, pool, request);
+		fill_entry(entry, pool, request);
 		pool->submitted++;
 		pool_pend(pool, entry);
 		pool_dispatch(pool);
@@ -207,7 +207,7 @@ int vtadev_caller_reap(struct vtadev_caller *caller, struct vtadev_completion *c
 	pthread_mutex_lock(&pool->lock);
 	while (taken < n && ready(caller))
 		completions[taken++] = entry_at(caller, caller->reaped++)->completion;
-	/* What was seen to be done had a wake-up; the next one, if it is done, has none. */
+	/* The completions that were taken had a wake-up; the next one has none yet. */
 	if (taken && !ready(caller))
 		pool_calm(caller->event);
 	pthread_mutex_unlock(&pool->lock);

@@ -77,7 +77,7 @@ static const char *where(const struct pool_card *card)
 }
 
 /* Names that are none, and plugins, have more to say than an errno. */
-static void say_why(const struct pool_card *card, int err, char why[VTADEV_OPEN_TEXT_MAX])
+static void describe_error(const struct pool_card *card, int err, char why[VTADEV_OPEN_TEXT_MAX])
 {
 	if (err == -EINVAL || err == -ELIBACC || err == -ELIBBAD)
 		vtadev_open_text(where(card), why, VTADEV_OPEN_TEXT_MAX);
@@ -85,13 +85,13 @@ static void say_why(const struct pool_card *card, int err, char why[VTADEV_OPEN_
 		snprintf(why, VTADEV_OPEN_TEXT_MAX, "%s", vtadev_strerror(err));
 }
 
-static int load(struct pool_card *card, char why[VTADEV_OPEN_TEXT_MAX])
+static int load_card(struct pool_card *card, char why[VTADEV_OPEN_TEXT_MAX])
 {
 	int err = vtadev_open(where(card), &card->dev);
 
 	if (err) {
 		card->dev = NULL;
-		say_why(card, err, why);
+		describe_error(card, err, why);
 		return err;
 	}
 	for (unsigned int i = 0; i < card->pool->depth && !err; i++)
@@ -101,18 +101,18 @@ static int load(struct pool_card *card, char why[VTADEV_OPEN_TEXT_MAX])
 	return err;
 }
 
-static void set_why(struct pool_card *card, const char *why)
+static void set_reason(struct pool_card *card, const char *why)
 {
 	snprintf(card->stats.why, sizeof(card->stats.why), "%s: %s", card->stats.name, why);
 }
 
 /* Take the card in, or note why not. */
-static int join(struct pool_card *card)
+static int join_pool(struct pool_card *card)
 {
 	char why[VTADEV_OPEN_TEXT_MAX] = "";
 	struct vtadev_pool *pool = card->pool;
 	const struct vtadev_info *info = NULL;
-	int err = load(card, why);
+	int err = load_card(card, why);
 
 	if (!err) {
 		info = vtadev_info(card->dev);
@@ -124,7 +124,7 @@ static int join(struct pool_card *card)
 	card->stats.error = err;
 	card->stats.up = !err;
 	if (err) {
-		set_why(card, why);
+		set_reason(card, why);
 	} else {
 		card->stats.why[0] = '\0';
 		card->stats.joins++;
@@ -188,7 +188,7 @@ static void grow_delay(struct pool_card *card)
 }
 
 /* The requests first: finding out why may take seconds. */
-static void lose(struct pool_card *card, int err)
+static void lose_card(struct pool_card *card, int err)
 {
 	struct vtadev_pool *pool = card->pool;
 	char why[VTADEV_LOST_TEXT_MAX];
@@ -198,7 +198,7 @@ static void lose(struct pool_card *card, int err)
 	card->stats.up = false;
 	card->stats.error = err;
 	card->stats.losses++;
-	set_why(card, vtadev_strerror(err));
+	set_reason(card, vtadev_strerror(err));
 	if (!--pool->up)
 		pool->down_since = clock_ns();
 	give_all_back(card);
@@ -208,7 +208,7 @@ static void lose(struct pool_card *card, int err)
 	if (err == -ENODEV && !vtadev_lost(card->dev, &lost)) {
 		vtadev_lost_text(&lost, why, sizeof(why));
 		pthread_mutex_lock(&pool->lock);
-		set_why(card, why);
+		set_reason(card, why);
 		pthread_mutex_unlock(&pool->lock);
 	}
 	unload(card);
@@ -244,7 +244,7 @@ static void come_back(struct pool_card *card)
 	pool_watch_open(&watch);
 	while (!is_closing(card)) {
 		pause_before(card, &watch);
-		if (is_closing(card) || !join(card))
+		if (is_closing(card) || !join_pool(card))
 			break;
 		grow_delay(card);
 	}
@@ -345,7 +345,7 @@ static int halted(struct pool_card *card, struct pool_slot *slot)
 	return 0;
 }
 
-/* What can be done of a slot's run now. Returns an error if the card is lost. */
+/* Continue a slot's run as far as possible. Returns an error if the card is lost. */
 static int advance(struct pool_card *card, struct pool_slot *slot)
 {
 	uint64_t completed;
@@ -363,7 +363,7 @@ static int advance(struct pool_card *card, struct pool_slot *slot)
 }
 
 /* A request that was given to the card, with its inputs copied; false: there is none. */
-static bool take(struct pool_card *card, struct pool_slot *slot)
+static bool take_request(struct pool_card *card, struct pool_slot *slot)
 {
 	struct vtadev_pool *pool = card->pool;
 	struct pool_entry *entry;
@@ -396,7 +396,7 @@ static int serve_slot(struct pool_card *card, struct pool_slot *slot)
 {
 	int err = advance(card, slot);
 
-	if (err || slot->running || !take(card, slot))
+	if (err || slot->running || !take_request(card, slot))
 		return err;
 	err = vtaprog_begin(slot->prog);
 	slot->running = !err;
@@ -426,7 +426,7 @@ static void serve(struct pool_card *card)
 		ret = ret < 0 ? ret : again;
 	} while (ret > 0);
 	if (ret)
-		lose(card, ret);
+		lose_card(card, ret);
 }
 
 void *pool_card_main(void *arg)

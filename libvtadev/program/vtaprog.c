@@ -77,13 +77,13 @@ uint32_t vtaprog_ring(const struct vtadev *dev, const struct vtaimage *image)
 	return entries < most ? entries : most;
 }
 
-static int said(int err, char *why, const char *what)
+static int explain(int err, char *why, const char *what)
 {
 	snprintf(why, VTAPROG_WHY_MAX, "%s: %s", what, vtadev_strerror(err));
 	return err;
 }
 
-/* What the card does at once is one batch. */
+/* Consecutive steps of the card are one batch, which the ring must hold. */
 static int fits_ring(const struct vtadev_queue *queue, const struct vtaimage *image,
 		     char why[VTAPROG_WHY_MAX])
 {
@@ -110,7 +110,7 @@ static uint32_t address(const struct vtadev_buf *buf, uint32_t offset)
 }
 
 /* The model as the card is to have it. */
-static int place(const struct vtaprog *prog, const struct vtaimage *image, void *to)
+static int place_model(const struct vtaprog *prog, const struct vtaimage *image, void *to)
 {
 	return vtaimage_place(image, address(prog->model, 0), address(prog->arena, 0), to) ?
 	       -EINVAL : 0;
@@ -120,7 +120,7 @@ static int place(const struct vtaprog *prog, const struct vtaimage *image, void 
 static int place_streams(const struct vtaprog *prog, const struct vtaimage *image, uint8_t *to)
 {
 	uint8_t *model = malloc(image->model_bytes);
-	int err = model ? place(prog, image, model) : -ENOMEM;
+	int err = model ? place_model(prog, image, model) : -ENOMEM;
 	struct vtaimage_stream stream;
 
 	for (uint32_t i = 0; i < image->stream_count && !err; i++) {
@@ -146,7 +146,7 @@ static int load_model(struct vtadev *dev, struct vtaprog *prog, const struct vta
 		return err;
 	err = vtadev_buf_map(staging, &map);
 	if (!err)
-		err = prog->twin ? place_streams(prog, image, map) : place(prog, image, map);
+		err = prog->twin ? place_streams(prog, image, map) : place_model(prog, image, map);
 	if (!err) {
 		copy = vtadev_desc_copy(vtadev_buf_addr(to), vtadev_buf_addr(staging),
 					(uint32_t)vtadev_buf_size(to));
@@ -170,7 +170,7 @@ static uint32_t stream_bytes(const struct vtaimage *image)
 	return bytes;
 }
 
-/* Where streams are: in the model, or, a twin's, one behind the other. */
+/* Set the streams' addresses: in the model, or, a twin's, one behind the other. */
 static int make_streams(struct vtadev *dev, struct vtaprog *prog, const struct vtaimage *image)
 {
 	uint32_t bytes = stream_bytes(image), at = 0;
@@ -315,7 +315,7 @@ static int check_card(const struct vtadev *dev, const struct vtadev_queue *queue
 	int err = vtaprog_core(dev, &core);
 
 	if (err)
-		return said(err, why, "the card");
+		return explain(err, why, "the card");
 	if (vtaimage_fits(&copy, &core)) {
 		snprintf(why, VTAPROG_WHY_MAX, "%s", copy.why);
 		return -ENOEXEC;
@@ -323,28 +323,29 @@ static int check_card(const struct vtadev *dev, const struct vtadev_queue *queue
 	return fits_ring(queue, image, why);
 }
 
-static int fill(struct vtadev *dev, struct vtaprog *prog, const struct vtaimage *image,
-		char why[VTAPROG_WHY_MAX])
+static int fill_program(struct vtadev *dev, struct vtaprog *prog, const struct vtaimage *image,
+			char why[VTAPROG_WHY_MAX])
 {
 	int err = make_memory(dev, prog, image);
 
 	if (!err)
 		err = make_streams(dev, prog, image);
 	if (err)
-		return said(err, why, "memory for the program");
+		return explain(err, why, "memory for the program");
 	err = make_tensors(prog, image);
 	if (!err)
 		err = make_steps(prog, image);
 	if (err)
-		return said(err, why, "the program");
+		return explain(err, why, "the program");
 	if (prog->twin ? prog->insns : prog->model)
 		err = load_model(dev, prog, image);
-	return err ? said(err, why, "bringing the program to the card") : 0;
+	return err ? explain(err, why, "bringing the program to the card") : 0;
 }
 
 /* @first: whose model it has, or NULL */
-static int load(struct vtadev *dev, struct vtadev_queue *queue, const struct vtaprog *first,
-		const struct vtaimage *image, struct vtaprog **out, char why[VTAPROG_WHY_MAX])
+static int load_program(struct vtadev *dev, struct vtadev_queue *queue, const struct vtaprog *first,
+			const struct vtaimage *image, struct vtaprog **out,
+			char why[VTAPROG_WHY_MAX])
 {
 	int err = check_card(dev, queue, image, why);
 	struct vtaprog *prog;
@@ -357,14 +358,14 @@ static int load(struct vtadev *dev, struct vtadev_queue *queue, const struct vta
 	}
 	prog = calloc(1, sizeof(*prog));
 	if (!prog)
-		return said(-ENOMEM, why, "the program");
+		return explain(-ENOMEM, why, "the program");
 	prog->core = image->core;
 	prog->queue = queue;
 	if (first) {
 		prog->twin = true;
 		prog->model = first->model;
 	}
-	err = fill(dev, prog, image, why);
+	err = fill_program(dev, prog, image, why);
 	if (err)
 		vtaprog_free(prog);
 	else
@@ -375,13 +376,13 @@ static int load(struct vtadev *dev, struct vtadev_queue *queue, const struct vta
 int vtaprog_load(struct vtadev *dev, struct vtadev_queue *queue, const struct vtaimage *image,
 		 struct vtaprog **out, char why[VTAPROG_WHY_MAX])
 {
-	return load(dev, queue, NULL, image, out, why);
+	return load_program(dev, queue, NULL, image, out, why);
 }
 
 int vtaprog_twin(struct vtadev *dev, struct vtadev_queue *queue, const struct vtaprog *first,
 		 const struct vtaimage *image, struct vtaprog **out, char why[VTAPROG_WHY_MAX])
 {
-	return load(dev, queue, first, image, out, why);
+	return load_program(dev, queue, first, image, out, why);
 }
 
 void vtaprog_free(struct vtaprog *prog)

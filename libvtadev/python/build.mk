@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The Python package vtadev. One binary for Python 3.11 and later: which of their headers
-# it is compiled with does not matter. What it takes beside the library's packages is in
-# PYTHON_PACKAGES: without them everything else is built all the same.
+# it is compiled with does not matter. It needs PYTHON_PACKAGES besides the library's packages:
+# without them everything else is built all the same.
 
 PYTHON_PACKAGES := libpython3-dev libdlpack-dev
 PYTHON ?= /usr/bin/python3
 PYTHON_OLD := $(addprefix %/python3.,$(addsuffix /Python.h,6 7 8 9 10))
 PYTHON_H := $(lastword $(filter-out $(PYTHON_OLD),$(wildcard /usr/include/python3.*/Python.h)))
 PYTHON_HAVE := $(and $(PYTHON_H),$(wildcard /usr/include/dlpack/dlpack.h))
-# Where it is installed: Debian's place for packages, or the one below another prefix.
+# Directory of installation: Debian's for packages, or the one below another prefix.
 PYTHON_DIR ?= $(PREFIX)/lib/$(if $(filter /usr,$(PREFIX)),python3,$(notdir $(patsubst %/,%,$(dir $(PYTHON_H)))))/dist-packages
 
 PYTHON_OUT := build/python/vtadev
@@ -22,7 +22,7 @@ PYTHON_CFLAGS := $(LIB_CPPFLAGS) $(PROG_CPPFLAGS) -isystem $(dir $(PYTHON_H)) $(
 
 $(call objects,build/python/obj,libvtadev/python,$$(PYTHON_CFLAGS) $$(CPPFLAGS) $$(CFLAGS))
 
-# What it needs of Python is in the interpreter that loads it.
+# The interpreter that loads it has the symbols of Python.
 $(PYTHON_SO): $(PYTHON_OBJS) $(PROG_SO) $(LIB_SO)
 	@mkdir -p $(@D)
 	$(CC) -shared -Wl,-z,relro,-z,now $(LDFLAGS) -o $@ $^

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The extension module vtadev._core: cards, arrays and loaded programs as Python objects.
- * What needs no C (futures, batches, event loops) is in vtadev/__init__.py.
+ * vtadev/__init__.py has the part that needs no C: futures, batches, event loops.
  *
  * Only the limited API of Python 3.11 is used: one binary serves all later versions.
  * Functions follow Python's rule: NULL or -1 with an exception set.

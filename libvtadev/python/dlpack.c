@@ -37,7 +37,7 @@ static char format_of(DLDataType type)
 	return 0;
 }
 
-static int fill(struct array *self, const DLTensor *t)
+static int fill_array(struct array *self, const DLTensor *t)
 {
 	Py_ssize_t bytes = (t->dtype.bits + 7) / 8;
 
@@ -69,7 +69,7 @@ PyObject *dlpack_wrap(PyObject *method)
 
 	managed = self ? PyCapsule_GetPointer(capsule, UNUSED_NAME) : NULL;
 	/* A capsule of that name no longer frees the tensor. */
-	if (!managed || fill(self, &managed->dl_tensor) ||
+	if (!managed || fill_array(self, &managed->dl_tensor) ||
 	    PyCapsule_SetName(capsule, USED_NAME))
 		Py_CLEAR(self);
 	else

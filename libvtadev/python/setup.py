@@ -8,7 +8,7 @@ from setuptools import Extension, setup
 
 
 def vtaprog(*what):
-    # What pkg-config says on stderr tells the user what is missing.
+    # pkg-config reports on stderr what is missing.
     return subprocess.run(["pkg-config", *what, "vtaprog"], check=True, stdout=subprocess.PIPE,
                           text=True).stdout.split()
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A place for runs of a program: a queue, one place for tensors, one run under way. The first
- * has the weights, which its twins share. One thread is in a slot at a time. Whether it is in
- * use is known here alone, so that an exception of a signal's handler, wherever it comes, loses
- * no slot. It keeps its card open.
+ * A place for runs of a program: a queue, memory for tensors, at most one run in progress. The
+ * first has the weights, which its twins share. One thread is in a slot at a time. Only the slot
+ * knows whether it is in use, so an exception of a signal's handler, wherever it comes, loses no
+ * slot. A slot keeps its card open.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "clock.h"
 #include "core.h"
 
-/* How long a wait does not look for signals, and whether the slot was closed. */
+/* Interval at which a wait checks for signals, and whether the slot was closed. */
 #define SLICE_NS	50000000ll
 
 static PyTypeObject *slot_type;
@@ -25,7 +25,7 @@ struct slot {
 	struct vtadev_queue *queue;
 	struct vtaprog *prog;
 	struct vtaops_core core;
-	PyObject *job;			/* what begin() was given; NULL: no run, or one given up */
+	PyObject *job;			/* argument of begin(); NULL: no run, or one given up */
 	pid_t owner;
 	bool busy;			/* a thread is in a call that releases the GIL */
 	bool running;			/* a run was begun, and has not been seen to end */
@@ -57,7 +57,7 @@ static bool in_use(const struct slot *self)
 }
 
 /* One user less; the last one frees the program. */
-static void put(struct slot *self)
+static void put_user(struct slot *self)
 {
 	struct vtaprog *prog = self->prog;
 	struct slot *first = self->first;
@@ -71,7 +71,7 @@ static void put(struct slot *self)
 	Py_END_ALLOW_THREADS
 	device_leave(self->device);
 	if (first) {
-		put(first);
+		put_user(first);
 		Py_DECREF((PyObject *)first);
 	}
 }
@@ -88,7 +88,7 @@ static void release(struct slot *self)
 	Py_BEGIN_ALLOW_THREADS
 	vtadev_queue_destroy(queue);
 	Py_END_ALLOW_THREADS
-	put(self);
+	put_user(self);
 }
 
 static void slot_leave(struct slot *self)
@@ -101,8 +101,8 @@ static void slot_leave(struct slot *self)
 /* ---- Loading ---- */
 
 /* Makes the queue and the program; on error there is neither. */
-static int load(struct slot *self, struct vtadev *dev, const struct vtaimage *image, int event,
-		char *why)
+static int load_program(struct slot *self, struct vtadev *dev, const struct vtaimage *image,
+			int event, char *why)
 {
 	const struct vtadev_queue_opts opts = { .ring_entries = vtaprog_ring(dev, image) };
 	int err = vtadev_queue_create(dev, &opts, &self->queue);
@@ -140,7 +140,7 @@ static PyObject *slot_load(struct slot *self, const struct vtaimage *image, int 
 
 	self->core = image->core;
 	Py_BEGIN_ALLOW_THREADS
-	err = load(self, dev, image, event, why);
+	err = load_program(self, dev, image, event, why);
 	Py_END_ALLOW_THREADS
 	if (err)
 		return load_error(err, dev, why);
@@ -148,7 +148,7 @@ static PyObject *slot_load(struct slot *self, const struct vtaimage *image, int 
 	return (PyObject *)self;
 }
 
-/* The same for a slot with the weights of @first, which stay until put(). */
+/* The same for a slot with the weights of @first, which stay until put_user(). */
 static PyObject *slot_load_twin(struct slot *self, struct slot *first,
 				const struct vtaimage *image, int event)
 {
@@ -163,7 +163,7 @@ static PyObject *slot_load_twin(struct slot *self, struct slot *first,
 	self->first = (struct slot *)Py_NewRef((PyObject *)first);
 	if (slot_load(self, image, event))
 		return (PyObject *)self;
-	put(first);
+	put_user(first);
 	return NULL;
 }
 
@@ -286,7 +286,7 @@ static int put_inputs(struct slot *self, PyObject *inputs)
 }
 
 /* -ETIMEDOUT: the run continues. */
-static int look(struct slot *self)
+static int poll_run(struct slot *self)
 {
 	int err;
 
@@ -297,13 +297,13 @@ static int look(struct slot *self)
 	return err;
 }
 
-/* Whether a run that its caller gave up is still under way. How it ends is of no interest. */
+/* Returns true if an abandoned run is still in progress. Its result is ignored. */
 static bool abandoned(struct slot *self)
 {
 	int err = 0;
 
 	if (self->running)
-		err = look(self);
+		err = poll_run(self);
 	if (err == -EIO) {
 		Py_BEGIN_ALLOW_THREADS
 		vtadev_recover(self->queue);
@@ -312,7 +312,7 @@ static bool abandoned(struct slot *self)
 	return self->running;
 }
 
-static int begin(struct slot *self, PyObject *inputs)
+static int begin_run(struct slot *self, PyObject *inputs)
 {
 	int err;
 
@@ -343,7 +343,7 @@ static PyObject *slot_begin(PyObject *object, PyObject *args)
 		return NULL;
 	if (abandoned(self)) {
 		ret = Py_NewRef(Py_False);
-	} else if (!begin(self, inputs)) {
+	} else if (!begin_run(self, inputs)) {
 		self->job = Py_NewRef(job);
 		ret = Py_NewRef(Py_True);
 	}
@@ -393,7 +393,7 @@ static PyObject *run(struct slot *self, PyObject *inputs, double timeout)
 {
 	int64_t deadline = -1;
 
-	if (begin(self, inputs))
+	if (begin_run(self, inputs))
 		return NULL;
 	if (timeout >= 0 && timeout < 1e9)
 		deadline = clock_ns() + (int64_t)(timeout * 1e9);
@@ -432,7 +432,7 @@ static PyObject *slot_poll(PyObject *object, PyObject *Py_UNUSED(none))
 	self = slot_enter(object);
 	if (!self)
 		return NULL;
-	err = look(self);
+	err = poll_run(self);
 	if (err == -ETIMEDOUT) {
 		ret = Py_NewRef(Py_None);
 	} else {
@@ -468,7 +468,7 @@ static PyMethodDef methods[] = {
 
 static PyGetSetDef attributes[] = {
 	{ "busy", slot_busy, NULL, "Whether a thread is in a call.", NULL },
-	{ "job", slot_job, NULL, "What begin() was given for this run, or None.", NULL },
+	{ "job", slot_job, NULL, "What begin_run() was given for this run, or None.", NULL },
 	{ NULL, NULL, NULL, NULL, NULL },
 };
 

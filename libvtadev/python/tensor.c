@@ -13,7 +13,7 @@ int tensor_init(PyObject *Py_UNUSED(module))
 	return dlpack_name ? 0 : -1;
 }
 
-/* What the struct module calls the types of vtacpu.h. */
+/* Name of a type of vtacpu.h in the struct module. */
 static const char *format_of(const struct vtaimage_tensor *t)
 {
 	switch (t->type) {
@@ -102,7 +102,7 @@ static PyObject *dims_tuple(const struct vtaimage_tensor *t)
 	return dims;
 }
 
-static int check(const struct vtaimage_tensor *t, const Py_buffer *view)
+static int check_view(const struct vtaimage_tensor *t, const Py_buffer *view)
 {
 	PyObject *dims;
 
@@ -147,7 +147,7 @@ static int put_packed(const struct vtaops_core *core, const struct vtaimage_tens
 static int put_view(const struct vtaops_core *core, const struct vtaimage_tensor *t, void *to,
 		    Py_buffer *view)
 {
-	if (check(t, view))
+	if (check_view(t, view))
 		return -1;
 	if (t->layout == VTAIMAGE_PACKED)
 		return put_packed(core, t, to, view);

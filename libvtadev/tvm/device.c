@@ -149,7 +149,7 @@ static void report_fault(const struct vtadev_fault *fault)
 	report("VTADeviceRun: %s", text);
 }
 
-/* What -EIO means. */
+/* Result for -EIO, by the fault. */
 static enum result result_of_fault(struct device *d)
 {
 	struct vtadev_fault fault;
@@ -288,13 +288,13 @@ static int help(struct device *d, int err, unsigned int generation)
 {
 	if (err == -EAGAIN)
 		return vtadev_wait_room(d->queue, 1, -1);
-	/* What the card was given before is lost: that is to be told first. */
+	/* Earlier runs that the card had are lost: report that first. */
 	if (err == -ENODEV && !d->pending)
 		return space_recover(generation);
 	return err;
 }
 
-static void start(struct device *d, const struct work *w)
+static void start_work(struct device *d, const struct work *w)
 {
 	unsigned int generation;
 	int err = -EFAULT, help_err;
@@ -321,7 +321,7 @@ static enum result run_stream(struct device *d, const struct work *w)
 {
 	if (d->result != DONE)
 		return DONE;	/* of an asynchronous handle: it will be told */
-	start(d, w);
+	start_work(d, w);
 	if (d->async)
 		return DONE;
 	finish(d);
@@ -339,7 +339,7 @@ static void set_async(struct device *d, bool async)
 
 /* ---- The calls ---- */
 
-/* Whether VTA's headers make streams for this core. */
+/* Check that VTA's headers make streams for this core. */
 static int check_core(const struct vtadev_info *info)
 {
 	if (vtadev_tvm_fields(info->log_uop_depth, info->log_acc_depth))
@@ -359,7 +359,7 @@ static int try_set_up(struct device *d, struct vtadev *dev, unsigned int generat
 	return err ? err : have_queue(d, dev, generation);
 }
 
-/* What the handle needs for its runs, at once: later there may be none left. */
+/* Allocate all that the handle needs for its runs: later there may be none left. */
 static int set_up(struct device *d)
 {
 	unsigned int generation;

@@ -51,7 +51,7 @@ vta_phy_addr_t VTAMemGetPhyAddr(void *buf)
 	return addr;
 }
 
-/* Whether @size bytes from @ptr on are ours, and @other is anything at all. */
+/* Check that @size bytes from @ptr on are of VTAMemAlloc(), and @other is not NULL. */
 static bool can_copy(const char *call, const void *ptr, const void *other, size_t size)
 {
 	const struct mem *mem = space_find_ptr(ptr);

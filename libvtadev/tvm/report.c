@@ -44,7 +44,7 @@ static uint64_t hash(const char *text)
 }
 
 /* The sentence's entry, or the one that was said the longest time ago. */
-static struct said *find(uint64_t h)
+static struct said *find_said(uint64_t h)
 {
 	struct said *oldest = &state.said[0];
 
@@ -57,18 +57,18 @@ static struct said *find(uint64_t h)
 	return oldest;
 }
 
-static void say_left_out(void)
+static void print_left_out(void)
 {
 	if (state.left_out)
 		fprintf(stderr, "vta_driver: %lu more messages were left out\n", state.left_out);
 	state.left_out = 0;
 }
 
-/* Whether it is one too many. */
+/* Returns true if there were too many sentences. */
 static bool too_many(int64_t now)
 {
 	if (now - state.span_from >= REPORT_SPAN_S || !state.in_span) {
-		say_left_out();
+		print_left_out();
 		state.span_from = now;
 		state.in_span = 0;
 	}
@@ -80,7 +80,7 @@ static bool too_many(int64_t now)
 	return false;
 }
 
-static void say(const char *text, unsigned long again)
+static void print_sentence(const char *text, unsigned long again)
 {
 	if (again)
 		fprintf(stderr, "vta_driver: %s (and %lu times since this was said last)\n", text,
@@ -95,7 +95,7 @@ static void report_locked(const char *text)
 {
 	uint64_t h = hash(text);
 	int64_t now = clock_ns() / NS_PER_S;
-	struct said *said = find(h);
+	struct said *said = find_said(h);
 	bool known = said->hash == h;
 
 	if (known && now - said->at < REPORT_AGAIN_S) {
@@ -104,7 +104,7 @@ static void report_locked(const char *text)
 	}
 	if (too_many(now))
 		return;
-	say(text, known ? said->again : 0);
+	print_sentence(text, known ? said->again : 0);
 	*said = (struct said) { .hash = h, .at = now };
 }
 
@@ -125,6 +125,6 @@ void report(const char *format, ...)
 __attribute__((destructor)) static void report_end(void)
 {
 	pthread_mutex_lock(&state.lock);
-	say_left_out();
+	print_left_out();
 	pthread_mutex_unlock(&state.lock);
 }

@@ -6,10 +6,10 @@
 #define DRIVER_REPORT_H
 
 /*
- * A sentence without line end. The same sentence is said once in REPORT_AGAIN_S at most,
- * with how often it came since, and no more than REPORT_MOST different ones in
- * REPORT_SPAN_S. How many were too many is said before the next one that is not, or
- * when the program ends.
+ * Print a sentence, without line end. The same sentence is printed at most once in
+ * REPORT_AGAIN_S, with its count since, and no more than REPORT_MOST different ones in
+ * REPORT_SPAN_S. The number of those that were left out is printed before the next one, or when the
+ * program ends.
  */
 void report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

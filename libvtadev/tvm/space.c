@@ -30,7 +30,7 @@
 /* Another reset may come while what the last one did is put right; not for ever. */
 #define RESETS_MAX	5
 
-/* How to find the card again: an index may be another's by then. */
+/* Bytes of the name by which the card is opened again; not its index, which may change. */
 #define NAME_MAX_CARD	64
 
 static struct {
@@ -64,8 +64,8 @@ static int compare_addr(const void *a, const void *b)
 	return compare(x->addr, x->size, y->addr, y->size);
 }
 
-static const struct mem *find(const struct mem *key, void *const *root,
-			      int (*cmp)(const void *a, const void *b))
+static const struct mem *find_mem(const struct mem *key, void *const *root,
+				  int (*cmp)(const void *a, const void *b))
 {
 	struct mem *const *found = tfind(key, root, cmp);
 
@@ -76,14 +76,14 @@ const struct mem *space_find_ptr(const void *ptr)
 {
 	const struct mem key = { .ptr = (char *)ptr, .size = 1 };
 
-	return find(&key, &space.by_ptr, compare_ptr);
+	return find_mem(&key, &space.by_ptr, compare_ptr);
 }
 
 const struct mem *space_find_addr(uint32_t addr)
 {
 	const struct mem key = { .addr = addr, .size = 1 };
 
-	return find(&key, &space.by_addr, compare_addr);
+	return find_mem(&key, &space.by_addr, compare_addr);
 }
 
 struct vtadev *space_enter(unsigned int *generation)

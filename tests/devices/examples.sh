@@ -82,7 +82,7 @@ check "vtactl lists the device" sh -c "build/tools/vtactl list --all | grep -q '
 check "vtactl has no status of it, and says so" \
 	sh -c "build/tools/vtactl status '$device' 2>&1 | grep -q 'not a card of the driver'"
 
-# What build-runtime asks: the device's configuration, as TVM writes it.
+# build-runtime asks for the device's configuration, as TVM writes it.
 c++ -std=c++17 -Wall -Wextra -Werror -Iuapi -Ilibvtadev -o "$dir/card_config" \
 	libvtadev/tvm/simulator/card_config.cc -Lbuild/lib -lvtadev -Wl,-rpath,"$PWD/build/lib"
 settings() {

@@ -22,7 +22,7 @@ struct device {
 	struct flaky *control;
 };
 
-/* Whether a count was above 0, and is one less now. */
+/* Decrement a count that is above 0; returns true if it was. */
 static bool take_one(atomic_int *count)
 {
 	int now = atomic_load(count);

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What can be wrong with the device "opencl", each time said in a sentence. Prints TAP.
+# Each error of the device "opencl" is reported by a sentence. Prints TAP.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-opencl.XXXXXX")

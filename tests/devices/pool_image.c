@@ -6,7 +6,7 @@
 
 #include "pool_image.h"
 
-/* Where things are: in the model, the arena, and the host's memory. */
+/* Offsets in the model, the arena, and the host's memory. */
 enum { INSNS_MAX = 4, WEIGHTS_AT = 64, WEIGHTS_BYTES = 64 };
 enum { Y_AT = 0, W_AT = 16, ARENA_BYTES = 32 };
 enum { IN = 0, BACK = 64, OUT = 128, WEIGHTS = 192, HOST_BYTES = 256 };

@@ -33,7 +33,7 @@ LIB_TEST_POOL_THREADS_OBJS := $(PROG_SRCS:libvtadev/%.c=$(LIB_TEST_DIR)/obj/thre
 $(LIB_TEST_POOL_OBJS): LIB_TEST_CFLAGS += $(PROG_CPPFLAGS)
 $(LIB_TEST_POOL_THREADS_OBJS): LIB_TEST_THREADS_CFLAGS += $(PROG_CPPFLAGS)
 
-# What runs program images.
+# Programs run by libvtaprog.
 $(LIB_TEST_DIR)/obj/test_prog.o: LIB_TEST_CFLAGS += $(PROG_CPPFLAGS)
 $(LIB_TEST_DIR)/test_prog: $(PROG_A)
 
@@ -60,7 +60,7 @@ $(LIB_TEST_DIR)/test_headers: tests/lib/test_headers.c $(LIB_A)
 	$(CC) $(LIB_TEST_STRICT) -MMD -MP -MF $(LIB_TEST_DIR)/obj/test_headers.d -o $@ $< \
 		$(LIB_A) $(LIB_LIBS)
 
-# What is built on the public functions alone, on a toy card.
+# Pipelines use the public functions alone, so they run on a toy card.
 LIB_TEST_PIPELINE_OBJS := $(addprefix $(LIB_TEST_DIR)/obj/, test_pipeline.o toy.o lib/pipeline.o)
 
 $(LIB_TEST_DIR)/test_pipeline: $(LIB_TEST_PIPELINE_OBJS)

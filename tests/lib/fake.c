@@ -13,7 +13,7 @@
 #include "fake.h"
 #include "test.h"
 
-/* Where things are in the memfd. */
+/* Offsets in the memfd. */
 #define RING_AT		0x000000u
 #define RING_BYTES	0x400000u	/* 65,536 descriptors */
 #define STATUS_AT	0x400000u

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What the tests of vtactl against a made-up sysfs have in common: to be sourced. The
+# The common part of tests of vtactl with a made-up sysfs, to be sourced. The
 # machines are files in $tmp, which umockdev puts before the real sysfs.
 # shellcheck disable=SC2034 # $failed and $status are the tests'
 

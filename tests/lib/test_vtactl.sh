@@ -24,7 +24,7 @@ card 0 0000:00:05.0 "$(config_space)" > "$tmp/one"
 	card 10 0000:00:07.0 "$(config_space)"
 	card 2 0000:00:06.0 "$(config_space)"
 } > "$tmp/two"
-# What a user without rights sees of a configuration space: 64 bytes.
+# A user without rights can read 64 bytes of a configuration space.
 card 0 0000:00:05.0 "$(config_space | head -c 128)" > "$tmp/short"
 # A card whose registers and files have gone bad.
 sed -e 's/^A: mem_size=.*/A: mem_size=lots\\n/' -e 's/^A: queues=.*/A: queues=-1\\n/' \
@@ -323,7 +323,7 @@ t = json.load(open(sys.argv[1]))
 sys.exit(t["traceEvents"] != [] or t["otherData"]["programs"] != [])' "$tmp/trace"
 result "trace: of a command that does nothing is empty; ends as it does" $?
 
-# What follows the command is the command's.
+# Arguments after the command belong to the command.
 with none "$tmp/vtactl" trace -o "$tmp/trace" sh -c 'echo "$@"' sh -o -d --help
 [ $status -eq 0 ] && says '-o -d --help' out
 result "trace: passes options on" $?

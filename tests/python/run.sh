@@ -27,8 +27,8 @@ makes_picture() {
 	"$python" examples/python/pictures.py "$dir/digits.vtap" examples/digits/testset.bin \
 		"$dir/digits.png" && [ -s "$dir/digits.png" ]
 }
-# What Python itself leaves at its end is not counted: only blocks, and accesses, in whose
-# stack the extension or the library is, by the paths of sources or of the file. OpenCL's
+# Leaks of Python itself at its end are not counted: only blocks, and accesses, whose stack
+# contains the extension or the library, by the paths of sources or of the file. OpenCL's
 # drivers, which valgrind does not follow, are not loaded. Python 3.13 never frees the keys that
 # PyDict_SetItemString() makes: it interns them.
 valgrind_finds_nothing() {

@@ -34,7 +34,7 @@ ENDLESS = images.echo(X, [images.ENDLESS])
 
 
 class Interrupted(Exception):
-    """What a signal's handler raises."""
+    """The exception that a signal's handler raises."""
 
 
 def raise_interrupted(*_):
@@ -88,7 +88,7 @@ class Cards(unittest.TestCase):
 
 
 class Values(WithCard):
-    """What is taken as an input, and what a result is."""
+    """Types of inputs and of results."""
 
     def echo(self, format, shape, value):
         with self.card.program(images.echo([("x", format, shape)])) as program:
@@ -527,7 +527,7 @@ class FullPools(unittest.TestCase):
         self.assertEqual(bytes(self.pool(b"abcd", timeout=PATIENCE)), b"abcd")
 
     def ended(self, *futures):
-        """How these ended, as concurrent.futures.wait() has it."""
+        """Results of these, by concurrent.futures.wait()."""
         done, left = concurrent.futures.wait(futures, PATIENCE)
         self.assertEqual(left, set())
         return [future.cancelled() for future in futures]
@@ -616,7 +616,7 @@ class Waits(WithCard):
         self.assertFalse(future.done())
 
     def test_keyboard_interrupt(self):
-        # What starts the tests may ignore it.
+        # The parent process of the tests may ignore SIGINT.
         with handler(signal.SIGINT, signal.default_int_handler), \
                 handler(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT)):
             signal.setitimer(signal.ITIMER_REAL, 0.05)

@@ -288,7 +288,7 @@ static bool loop_fits(__local const struct vta_group *g)
 	return l->reset || (src < 1u << LOG_INP && wgt < 1u << LOG_WGT);
 }
 
-/* Whether i * a + j * b + (0 to span - 1), over both loops, is never the same twice. */
+/* Returns true if i * a + j * b + (0 to span - 1), over both loops, is never the same twice. */
 static bool nested(__local const struct vta_isa_loop *l, uint a, uint b, uint span)
 {
 	uint ni = l->iter_out, nj = l->iter_in;
@@ -297,7 +297,7 @@ static bool nested(__local const struct vta_isa_loop *l, uint a, uint b, uint sp
 	       ((ni == 1 || a >= span) && (nj == 1 || b >= a * (ni - 1) + span));
 }
 
-/* Whether micro-ops may be executed in any order; "no" is always right. */
+/* Returns true if micro-ops may be executed in any order; false is always right. */
 static bool independent(__local const struct vta_group *g)
 {
 	__local const struct vta_isa_loop *l = &g->s.loop.insn;
@@ -388,7 +388,7 @@ static void begin_loop(__local struct vta_group *g)
 #endif
 }
 
-/* What has been looked at is checked, and begins. */
+/* Check the instruction that was decoded, and begin it. */
 static void begin(const struct core *c, __local struct vta_group *g)
 {
 	__local struct vta_state *s = &g->s;
@@ -412,7 +412,7 @@ static void begin(const struct core *c, __local struct vta_group *g)
 		begin_loop(g);
 }
 
-/* Where a launch of vta_wide ends that begins at @done. */
+/* End of a launch of vta_wide that begins at @done. */
 static ulong wide_end(const struct vta_loop *l)
 {
 	ulong chunk = VTA_CHUNK / work(1, l->insn.alu);

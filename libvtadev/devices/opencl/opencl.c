@@ -77,7 +77,7 @@ static const char *error_text(cl_int err)
 }
 
 /* 0 if @err is; else -ENODEV: the device does not open, or it is lost. */
-static int check(const struct ocl *ocl, const char *function, cl_int err)
+static int check_call(const struct ocl *ocl, const char *function, cl_int err)
 {
 	if (!err)
 		return 0;
@@ -91,7 +91,7 @@ static int check(const struct ocl *ocl, const char *function, cl_int err)
 
 /* ---- Which device ---- */
 
-/* How many devices the platform has, and which; -1: there is no such platform. */
+/* Get the platform's devices. Returns their number, or -1: there is no such platform. */
 static int devices(unsigned int platform, cl_device_id *ids)
 {
 	cl_uint platforms = 0, count = 0;
@@ -120,7 +120,7 @@ static int ocl_list(unsigned int i, char *args, size_t size)
 	return -ENOENT;
 }
 
-static int find(struct ocl *ocl, unsigned int platform, unsigned int number)
+static int find_device(struct ocl *ocl, unsigned int platform, unsigned int number)
 {
 	cl_device_id ids[DEVICES_MAX];
 
@@ -144,7 +144,7 @@ static int fail_build(const struct ocl *ocl, cl_int err)
 {
 	char *log = calloc(1, LOG_MAX), *line;
 
-	check(ocl, "clBuildProgram", err);
+	check_call(ocl, "clBuildProgram", err);
 	if (log && !clGetProgramBuildInfo(ocl->program, ocl->id, CL_PROGRAM_BUILD_LOG, LOG_MAX - 1,
 					  log, NULL) && *log) {
 		line = strstr(log, "error");
@@ -170,7 +170,7 @@ static int build(struct ocl *ocl, bool gpu)
 		 gpu ? " -DVTA_GPU" : "", more ? more : "");
 	ocl->program = clCreateProgramWithSource(ocl->context, 1, &source, NULL, &err);
 	if (err)
-		return check(ocl, "clCreateProgramWithSource", err);
+		return check_call(ocl, "clCreateProgramWithSource", err);
 	err = clBuildProgram(ocl->program, 1, &ocl->id, options, NULL, NULL);
 	return err ? fail_build(ocl, err) : 0;
 }
@@ -193,7 +193,7 @@ static int make_memory(struct ocl *ocl, struct vta_info *info)
 	if (!err)
 		err = clEnqueueFillBuffer(ocl->queues[RUNS], ocl->pages, &none, sizeof(none), 0,
 					  PAGES_BYTES, 0, NULL, NULL);
-	return check(ocl, "clCreateBuffer", err);
+	return check_call(ocl, "clCreateBuffer", err);
 }
 
 static int make_device(struct ocl *ocl, struct vta_info *info)
@@ -206,7 +206,7 @@ static int make_device(struct ocl *ocl, struct vta_info *info)
 	for (unsigned int i = 0; i < QUEUES && !err; i++)
 		ocl->queues[i] = clCreateCommandQueue(ocl->context, ocl->id, 0, &err);
 	if (err)
-		return check(ocl, "clCreateContext", err);
+		return check_call(ocl, "clCreateContext", err);
 	clGetDeviceInfo(ocl->id, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
 	clGetDeviceInfo(ocl->id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(units), &units, NULL);
 	ocl->wide_items = type & CL_DEVICE_TYPE_GPU ? (size_t)units * 1024 : units * 8;
@@ -251,7 +251,7 @@ static int ocl_open(const char *args, struct vta_info *info, void **device, char
 		used = 0;
 	}
 	args += used + (used && args[used] == ':');
-	err = find(ocl, platform, number);
+	err = find_device(ocl, platform, number);
 	if (!err)
 		err = config_open(args, &ocl->config, info, why, why_size);
 	if (!err)
@@ -272,8 +272,8 @@ static int ocl_clear(void *device, uint64_t offset, size_t size)
 	const struct ocl *ocl = device;
 	const cl_uint none = 0;
 
-	return check(ocl, "clEnqueueFillBuffer",
-		     clEnqueueFillBuffer(ocl->queues[RUNS], ocl->arena, &none, sizeof(none),
+	return check_call(ocl, "clEnqueueFillBuffer",
+			  clEnqueueFillBuffer(ocl->queues[RUNS], ocl->arena, &none, sizeof(none),
 					 (size_t)offset, size, 0, NULL, NULL));
 }
 
@@ -282,8 +282,8 @@ static int ocl_map(void *device, uint32_t first, size_t count, const uint32_t *e
 {
 	const struct ocl *ocl = device;
 
-	return check(ocl, "clEnqueueWriteBuffer",
-		     clEnqueueWriteBuffer(ocl->queues[RUNS], ocl->pages, CL_TRUE,
+	return check_call(ocl, "clEnqueueWriteBuffer",
+			  clEnqueueWriteBuffer(ocl->queues[RUNS], ocl->pages, CL_TRUE,
 					  first * sizeof(*entries), count * sizeof(*entries),
 					  entries, 0, NULL, NULL));
 }
@@ -325,12 +325,12 @@ static int ocl_copy(void *device, const struct vtadev_device_rows *r)
 					       NULL, NULL);
 	else
 		err = copy_inside(ocl, queue, r);
-	return check(ocl, "copy", err);
+	return check_call(ocl, "copy", err);
 }
 
 /* ---- Cores ---- */
 
-static int put(void *ptr, enum kernels_buffer buffer, const void *from, size_t size)
+static int put_buffer(void *ptr, enum kernels_buffer buffer, const void *from, size_t size)
 {
 	const struct core *core = ptr;
 
@@ -338,7 +338,7 @@ static int put(void *ptr, enum kernels_buffer buffer, const void *from, size_t s
 				    size, from, 0, NULL, NULL);
 }
 
-static int get(void *ptr, enum kernels_buffer buffer, void *to, size_t size)
+static int get_buffer(void *ptr, enum kernels_buffer buffer, void *to, size_t size)
 {
 	const struct core *core = ptr;
 
@@ -373,7 +373,7 @@ static int launch(void *ptr, unsigned int times, bool wide)
 }
 
 static const struct kernels_ops kernels_ops = {
-	.put = put, .get = get, .zero = zero, .launch = launch,
+	.put = put_buffer, .get = get_buffer, .zero = zero, .launch = launch,
 };
 
 static cl_int make_kernel(const struct core *core, const char *name, cl_kernel *kernel)
@@ -444,7 +444,7 @@ static int ocl_core_new(void *device, void **out)
 	core->ocl = device;
 	err = kernels_init(&core->kernels, &core->ocl->config, &kernels_ops, core);
 	if (!err)
-		err = check(core->ocl, "core", make_core(core));
+		err = check_call(core->ocl, "core", make_core(core));
 	if (err) {
 		ocl_core_free(device, core);
 		return err;
@@ -462,7 +462,7 @@ static int ocl_run(void *device, void *ptr, const struct vtadev_device_run *run,
 
 	if (!err)
 		err = clFinish(ocl->queues[RUNS]);
-	return check(ocl, "run", err);
+	return check_call(ocl, "run", err);
 }
 
 const struct vtadev_device_ops vtadev_device_plugin = {

@@ -96,7 +96,7 @@ struct vta_state {
 };
 
 /*
- * What the work-items of vta_stream share. The host gives it its place, since pocl 3.1 does
+ * The state that work-items of vta_stream share. The host allocates it, since pocl 3.1 does
  * not compile a kernel of this size that has local variables.
  */
 struct vta_group {

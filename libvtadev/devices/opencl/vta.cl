@@ -10,8 +10,8 @@
  *   vta_wide    any number of work-groups: a part of a GEMM or ALU with many
  *
  * Neither runs for long, so that the host can end a run. The host enqueues pairs of them
- * ahead: the one that has nothing to do ends at once. What is in memory of the host's, the
- * host moves, through @bounce and @code.
+ * ahead: the one that has nothing to do ends at once. The host moves data of its own memory,
+ * through @bounce and @code.
  *
  * Order. Modules take turns as instructions stand in the stream, the oldest that can move
  * first. Within a GEMM sums may be taken in any order, since they wrap. Within an ALU each
@@ -95,7 +95,7 @@ enum todo { NOTHING, REFILL, LOOK, EXECUTE, LEAVE };
 
 /* ---- Memory ---- */
 
-/* Where device address @addr is in @memory, or NOWHERE. */
+/* Offset of device address @addr in @memory, or NOWHERE. */
 static ulong place(const struct core *c, ulong addr, uint allowed)
 {
 	uint entry;
@@ -260,7 +260,7 @@ static void move(const struct core *c, __local const struct vta_group *g)
 		move_rows(c, m, load, 0, 1);
 }
 
-/* Whether all pages of the rows are the device's. */
+/* Check that all pages of the rows are the device's. */
 static void look_at_rows(const struct core *c, __local struct vta_group *g)
 {
 	const struct vta_isa_move m = g->s.move.insn;
@@ -337,7 +337,7 @@ static int operate(uint op, int a, int b)
 	}
 }
 
-/* Where the loops are: micro-op @u of iteration @j of iteration @i. */
+/* Position of the loops: micro-op @u of iteration @j of iteration @i. */
 struct at {
 	uint i, j, u;
 };

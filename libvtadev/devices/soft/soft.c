@@ -13,7 +13,7 @@
 #include "core/core.h"
 #include "vtadev_device.h"
 
-/* What the emulated card has if nothing else is said. */
+/* The emulated card's default. */
 #define MEM_SIZE	(1ull << 30)
 
 /* The core asks through these; the run is its priv. */

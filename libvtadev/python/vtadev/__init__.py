@@ -245,7 +245,7 @@ class _Engine:
         self._unwatch()
 
     def _wanted(self):
-        """Whether to look again; if not, the next pump() does."""
+        """Returns true if pump() is to check again; if not, the next pump() does."""
         with self.lock:
             again = self.wanted and not self.closed
             self.wanted = False
