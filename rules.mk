@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# How all that is C is compiled, archived and linked. Each part's build.mk says from what and
-# with which flags; the compiler says on which headers an object depends, so no part lists
-# headers unless they are generated. Flags are given with $$: they are looked up when a
-# command runs, so that a target can have its own.
+# Rules to compile, archive and link C. Each part's build.mk names its sources and flags. The
+# compiler writes the headers on which an object depends, so parts list only generated ones. Flags
+# are given with $$: they are expanded when a command runs, so that a target can have its own.
 
-# Where objects are. The Makefile includes what they depend on.
+# Directories of objects. The Makefile includes their dependencies.
 OBJECT_DIRS :=
 
 # $(call objects,DIR,SOURCE_DIR,FLAGS[,COMPILER]): DIR/%.o of SOURCE_DIR/%.c, or of sources

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The last steps after "make install" has put its files there: the linker's cache,
-# which root's own make has brought up to date, and udev. Says it, and changes nothing else.
+# Prints the last steps after "make install": the linker's cache, which is updated if root runs
+# this, and udev. Changes nothing else.
 #
 #   installed.sh LIBDIR UDEV_DIR SYSUSERS_DIR GROUP
 set -eu
@@ -10,7 +10,7 @@ libdir=$1 udev_dir=$2 sysusers_dir=$3 group=$4
 PATH=$PATH:/usr/sbin:/sbin
 
 if [ "$(id -u)" -ne 0 ]; then
-	echo "ldconfig was not run, for that takes root: as root, ldconfig"
+	echo "ldconfig was not run, as it takes root: as root, ldconfig"
 elif ldconfig; then
 	echo "ldconfig was run"
 fi

@@ -6,9 +6,9 @@
 
 UDEV_GROUP ?= $(shell getent group render >/dev/null && echo render || echo vta)
 UDEV_RULES := build/udev/60-vta.rules
-# Where udev and systemd look for what packages bring; another prefix keeps its own.
+# The directories in which udev and systemd find packages' files; another prefix keeps its own.
 UDEV_DIR ?= $(if $(filter /usr,$(PREFIX)),/lib,$(PREFIX)/lib)/udev/rules.d
-# Not where udev looks: administrators who use containers link it there (docs/containers.md).
+# udev does not read it; administrators who use containers link it (docs/containers.md).
 UDEV_CDI := build/udev/61-vta-cdi.rules
 SYSUSERS_DIR ?= $(PREFIX)/lib/sysusers.d
 

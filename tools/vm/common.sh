@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # variables of the other parts
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What every part of the VM harness uses: messages, the cache, the host's apt.
+# Code for every part of the VM harness: messages, the cache, the host's apt.
 
 # chroot and depmod are in directories that only root has in PATH.
 PATH=$PATH:/usr/sbin:/sbin
@@ -39,7 +39,7 @@ quote() {
 
 # cached NAME WHAT COMMAND...: has COMMAND fill a fresh directory (its last
 # argument), which becomes $cache/NAME whole or not at all. Of two set-ups at
-# once the second waits for the first. What an interrupted one left is swept. With
+# once the second waits for the first. The rest of an interrupted one is removed. With
 # $naming set nothing is made.
 cached() {
 	local dir=$cache/$1 what=$2

@@ -1,8 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Other architectures than the host's: what their tools are called, and what their
-# programs need.
+# Other architectures than the host's: names of their tools, and needs of their programs.
 
 # cross_gnu ARCH: the compiler is this with -gcc behind it.
 cross_gnu() {
@@ -12,7 +11,7 @@ cross_gnu() {
 	esac
 }
 
-# cross_runner ARCH: what runs a program of it in a root of the host's architecture.
+# cross_runner ARCH: prints the runner of its programs in a root of the host's architecture
 cross_runner() {
 	case $1 in
 	arm64)	echo qemu-aarch64 ;;
@@ -20,8 +19,8 @@ cross_runner() {
 	esac
 }
 
-# cross_ldd ROOT FILE: as ldd, without running anything: what a program needs, and
-# what that needs, with the names below ROOT.
+# cross_ldd ROOT FILE: as ldd, without running anything: all libraries of a program, with the
+# names below ROOT
 cross_ldd() {
 	local root=$1 file=$2 interpreter name path queue=("$2") known=' '
 	interpreter=$(readelf -lW "$file" 2>/dev/null |

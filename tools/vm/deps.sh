@@ -25,7 +25,7 @@ provided() {
 			END { exit !found }'
 }
 
-# apt is quiet unless it fails: then all that it said is shown.
+# apt is quiet unless it fails; then its whole output is printed.
 apt() {
 	local log
 	log=$(mktemp "${TMPDIR:-/tmp}/vta-apt.XXXXXX")

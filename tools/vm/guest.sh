@@ -110,7 +110,7 @@ guest_add_libraries() {
 		fi
 		mkdir -p "${dest%/*}"
 		cp -L --preserve=mode "$path" "$dest"
-		# What pthread_cancel loads, but nothing links to.
+		# pthread_cancel loads this library, but nothing links to it.
 		if [ "$name" = libc.so.6 ] && [ -e "${path%/*}/libgcc_s.so.1" ]; then
 			cp -L "${path%/*}/libgcc_s.so.1" "$tree/usr/lib/"
 		fi

@@ -57,9 +57,9 @@ kernel_debug_make() {
 	cp "$src/modules.builtin" "$dir/lib/modules/$release/"
 	: >"$dir/lib/modules/$release/modules.dep"
 	ln -s "lib/modules/$release" "$dir/modules"
-	# Of Debian's headers this file tells the compiler; here it is the host's.
+	# In Debian's headers this file names the compiler; here it is the host's.
 	: >"$src/.kernelvariables"
-	# What builds modules is all that is still needed.
+	# Keeps only the files that build modules.
 	cp "$src/vmlinux.symvers" "$src/Module.symvers"
 	find "$src" \( -name '*.o' -o -name '*.a' -o -name '*.cmd' \) ! -path '*/scripts/*' \
 		! -path '*/tools/objtool/*' -delete

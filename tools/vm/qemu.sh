@@ -30,9 +30,8 @@ qemu_make() {
 	}
 }
 
-# Whether KVM runs an unmodified guest kernel: on some machines /dev/kvm opens
-# and makes VMs that never reach their kernel. One boot tells; the answer holds
-# until the host boots again.
+# True if KVM runs an unmodified guest kernel: on some machines /dev/kvm opens and makes VMs that
+# never reach their kernel. One boot decides; the answer holds until the host boots again.
 kvm_works() {
 	local boot answer file=$cache/kvm
 	[ -r /dev/kvm ] && [ -w /dev/kvm ] || return 1

@@ -58,7 +58,7 @@ boot() {
 	watch
 }
 
-# What a guest of another architecture takes, and cannot have.
+# Options of a guest of another architecture, which cannot have all devices.
 run_foreign() {
 	[ "$kernel_arch" != amd64 ] || return 0
 	[ "$iommu" = no ] || die "--iommu: not on $kernel_arch"
@@ -263,11 +263,11 @@ start_qemu() {
 	fi
 	machine+=,memory-backend=memory
 	cmdline="console=$console panic=-1${oops:+ oops=$oops}"
-	# Without KVM on a busy host a virtual processor may stand still for long.
+	# Without KVM on a busy host a virtual processor may be paused for long.
 	cmdline+=' rcupdate.rcu_cpu_stall_timeout=300 watchdog_thresh=60 nmi_watchdog=0'
 	cmdline+=' workqueue.watchdog_thresh=300 hung_task_panic=0'
 	[ -z "$uart" ] || cmdline+=' 8250.nr_uarts=16'
-	# What a short boot can do without.
+	# A short boot skips these.
 	cmdline+=' tsc=reliable no_timer_check cryptomgr.notests random.trust_cpu=on'
 
 	case $accel in
@@ -358,8 +358,8 @@ running() {
 	return 1
 } 2>/dev/null
 
-# How much the guest has said, on the console and by its command.
-said() {
+# Prints the bytes of the guest's output so far, of the console and of its command.
+output_bytes() {
 	stat -c %s "$run/kernel.log"
 	sed -n 's/^rchar: //p' "/proc/${process[output]-}/io"
 } 2>/dev/null
@@ -368,9 +368,9 @@ said() {
 out_of_time() {
 	local now
 	[ -n "$limit" ] && ! running timer || return 1
-	now=$(said)
-	[ "$now" != "${said_before-}" ] && [ $((periods += 1)) -lt 10 ] || return 0
-	said_before=$now
+	now=$(output_bytes)
+	[ "$now" != "${output_before-}" ] && [ $((periods += 1)) -lt 10 ] || return 0
+	output_before=$now
 	unset 'ended[timer]'
 	start_timer
 	return 1
@@ -414,7 +414,7 @@ watch() {
 
 # ---- The guest's clock ----
 
-# On a busy host, QEMU without KVM may stand still while the kernel measures the TSC against
+# On a busy host, QEMU without KVM may be paused while the kernel measures the TSC against
 # the PIT. The kernel then takes it for slower by any factor, trusts the PIT rather than the
 # HPET ("PIT calibration deviates from HPET" in its log), and its clock is faster by
 # that factor. So it is told the rate; init finds out before it runs anything if that was
@@ -428,7 +428,7 @@ tsc_rate() {
 		END { if (constant && khz) printf " tsc_early_khz=%d", khz }' /proc/cpuinfo
 }
 
-# Whether the guest went down for that; $clock says what it found.
+# True if the guest went down because of its clock; sets $clock to the difference.
 clock_is_wrong() {
 	clock=$(sed -n 's/^clock \(-*[0-9]*\)$/it is \1 s from the real-time clock after the boot/p' \
 		"$run/status" 2>/dev/null) && [ -n "$clock" ]
@@ -449,7 +449,7 @@ unboot() {
 	rm -f "$run/output" "$run/status" "$run/kernel.log" "$run/out.tar"
 }
 
-# When the guest has said that it starts, by the host's clock.
+# The time when the guest reported its start, by the host's clock.
 note_start() {
 	[ -z "${start_ns-}" ] && [ -s "$run/status" ] || return 0
 	start_ns=$(written_ns)
@@ -551,7 +551,7 @@ log_tail() {
 	tr -d '\r' <"$run/kernel.log" | tail -n "$1" >&2
 }
 
-# Whether the kernel log has a report of something wrong, which is then shown.
+# True if the kernel log reports an error, which is then printed.
 complaints() {
 	local pattern='WARNING:|BUG:|Oops:|Kernel panic|Call Trace:|UBSAN:|KASAN:|KCSAN:|KFENCE:'
 	pattern+='|general protection fault|nable to handle|blocked for more than'

@@ -111,7 +111,7 @@ suite_install_cross='
 	rm -r /tmp/kernels
 	for modules in /lib/modules/*; do
 		depmod "${modules##*/}"
-		# Where its package would copy it when it is configured.
+		# Its package would copy it there when it is configured.
 		[ ! -e "$modules/vmlinuz" ] || cp "$modules/vmlinuz" "/boot/vmlinuz-${modules##*/}"
 	done
 '

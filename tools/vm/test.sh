@@ -1,41 +1,43 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Tests of the VM harness itself: KTAP, then the sum alone on the last line.
-# Most need no emulator; the few that do are skipped where it is not built.
+# Tests of the VM harness itself. Most need no emulator; the few that do are skipped if it is not
+# built. Prints TAP.
+#
+#   tools/vm/test.sh [NAME...]
 set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
 dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-vm-test.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 
-# The runs' temporary directories come here, where what is left is seen.
+# The runs' temporary directories come here, so that the test sees their rest.
 mkdir "$dir/tmp"
 export TMPDIR=$dir/tmp
 
 emulator=${here%/tools/vm}/build/tools/vta-emu
-passed=0 failed=0 skipped=0 number=0
-# The status of a test that cannot be made here, as kselftest has it.
-skip=4
+# shellcheck source=tests/tap.sh
+. "${here%/tools/vm}/tests/tap.sh"
+# A test that cannot run here ends with this status, and the reason in $dir/skip.
+skipped=4
 tests=(packages missing_packages users_path status command_by_signal output noise time_out panic warning complaints tolerated
 	silent_reboot programs scripts files out modules own_kernel no_emulator
 	dying_emulator cards one_slot monitor uart killed_emulator left_emulator bad_usage
 	interrupt terminate hang_up kill closed_pipe shell two_at_once clock changing_clock)
 
-# said FILE...: what runs printed, without the notice that a guest whose clock went wrong, as on a
-# busy host, was booted again.
-said() {
+# messages FILE...: messages of runs, without the notice that a guest whose clock went wrong, as on
+# a busy host, was booted again.
+messages() {
 	cat "$@" | grep -v "^vm: the guest's clock is wrong, booting again" || :
 }
 
-# vm STATUS ARGUMENTS...: run, and expect this exit status. $out and $err hold
-# what it printed.
+# vm STATUS ARGUMENTS...: run, expect this exit status, and put the output into $out and $err
 vm() {
 	local expected=$1 status=0
 	shift
 	"$here/vm" "$@" >"$dir/out" 2>"$dir/err" </dev/null || status=$?
 	out=$(cat "$dir/out")
-	err=$(said "$dir/err")
+	err=$(messages "$dir/err")
 	[ "$status" -eq "$expected" ] || fail "vm $*: status $status, not $expected"
 }
 
@@ -113,7 +115,7 @@ test_packages() {
 	named host kmod busybox-static gcc
 	named trixie zstd mmdebstrap uidmap
 	[ ! -e "$dir/none" ] || fail "something was made"
-	# What is in the cache needs no packages to make it.
+	# A part in the cache needs no packages.
 	vm 0 packages
 	! grep -qx busybox-static "$dir/out" || fail "names busybox-static although it is cached"
 	vm 2 packages host
@@ -168,7 +170,7 @@ test_output() {
 	# Both streams, in order, all of a large output, nothing of the kernel's.
 	guest 0 -- sh -c 'echo one; echo two >&2; cat /proc/self/fd/0; seq 100000'
 	same "$(md5sum <"$dir/out")" "$( (echo one; echo two; seq 100000) | md5sum)"
-	# What the command leaves running neither holds the run up nor adds to it.
+	# Processes that outlive the command neither delay the run nor add output.
 	guest 3 --timeout 60 -- sh -c 'sleep 1000 & setsid sleep 1000 & echo end; exit 3'
 	same "$out" end
 }
@@ -210,7 +212,7 @@ test_warning() {
 	grep -qF "$line" <<<"$err" || fail "the warning is not shown"
 }
 
-# What counts as a complaint, without booting for each.
+# Lines that count as complaints, without a boot for each.
 test_complaints() {
 	local line
 	# shellcheck source=run.sh
@@ -397,8 +399,8 @@ test_dying_emulator() {
 # A test that needs the emulator is skipped where it is not built.
 emulator() {
 	[ -x "$emulator" ] || {
-		echo "SKIP no emulator at $emulator" >"$dir/skip"
-		exit "$skip"
+		echo "no emulator at $emulator" >"$dir/skip"
+		exit "$skipped"
 	}
 }
 
@@ -577,7 +579,7 @@ test_two_at_once() {
 	two=$!
 	status=0; wait "$one" || status=$?; same "$status" 1
 	status=0; wait "$two" || status=$?; same "$status" 2
-	same "$(said "$dir/one" "$dir/two")" $'one\ntwo'
+	same "$(messages "$dir/one" "$dir/two")" $'one\ntwo'
 	nothing_left
 }
 
@@ -588,21 +590,15 @@ echo "TAP version 13"
 [ $# -eq 0 ] || tests=("$@")
 echo "1..${#tests[@]}"
 for test in "${tests[@]}"; do
-	number=$((number + 1))
 	# In a process of its own, where "set -e" holds.
 	set +e
 	(set -e; "test_$test")
 	status=$?
 	set -e
-	case $status in
-	0)	passed=$((passed + 1))
-		echo "ok $number $test" ;;
-	"$skip")
-		skipped=$((skipped + 1))
-		echo "ok $number $test # $(cat "$dir/skip")" ;;
-	*)	failed=$((failed + 1))
-		echo "not ok $number $test" ;;
-	esac
+	if [ "$status" -eq "$skipped" ]; then
+		skip "$test" "$(cat "$dir/skip")"
+	else
+		result "$test" "$status"
+	fi
 done
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+exit "$failed"
