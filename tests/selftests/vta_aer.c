@@ -4,16 +4,11 @@
  *
  * The kernel's aer_inject makes the port above the card report them.
  */
-#include <errno.h>
-#include <poll.h>
-#include <stdlib.h>
 #include <linux/pci_regs.h>
 
-#include <kselftest_harness.h>
-
 #include "vta_emu.h"
+#include "vta_harness.h"
 #include "vta_inject.h"
-#include "vta_selftest.h"
 
 FIXTURE(aer) {
 	const char *missing;	/* what the kernel does not have */

@@ -3,15 +3,8 @@
  * vta_basic - what must work on every card, whatever its vectors, queues,
  * contexts, memory and core; the only test that runs on all of them
  */
-#include <errno.h>
-#include <poll.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <kselftest_harness.h>
-
+#include "vta_harness.h"
 #include "vta_insn.h"
-#include "vta_selftest.h"
 
 FIXTURE(basic) {
 	int fd;
@@ -271,7 +264,4 @@ TEST_F(basic, gemm_is_as_plain_loops_say)
 	EXPECT_LT(0, le64toh(self->q.status->status.cycles));
 }
 
-int main(int argc, char **argv)
-{
-	return harness_main(argc, argv);
-}
+TEST_HARNESS_MAIN

@@ -3,15 +3,8 @@
  * vta_bounce - on a host that copies what devices read and write (booted with
  * swiotlb=force), sharing host memory is refused, card memory works
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-
-#include <kselftest_harness.h>
-
-#include "vta_selftest.h"
 #include "vta_foreign.h"
+#include "vta_harness.h"
 #include "vta_kinds.h"
 
 FIXTURE(bounce) {

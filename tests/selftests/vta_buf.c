@@ -2,13 +2,7 @@
 /*
  * vta_buf - buffers: where they may be, what they hold, and that all comes back
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-
-#include <kselftest_harness.h>
-
-#include "vta_selftest.h"
+#include "vta_harness.h"
 
 #define MIB		0x100000ull
 #define ADDR_END	0x100000000ull
@@ -486,7 +480,4 @@ TEST_F(buf, readonly_is_for_the_card_only)
 	EXPECT_EQ(5, *(volatile uint32_t *)mem.ptr);
 }
 
-int main(int argc, char **argv)
-{
-	return harness_main(argc, argv);
-}
+TEST_HARNESS_MAIN

@@ -2,17 +2,11 @@
 /*
  * vta_bus - two cards on one bus, which share what happens to it, and nothing else
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <stdlib.h>
 #include <linux/pci_regs.h>
 
-#include <kselftest_harness.h>
-
 #include "vta_emu.h"
+#include "vta_harness.h"
 #include "vta_inject.h"
-#include "vta_selftest.h"
 
 #define CARDS	2
 

@@ -2,12 +2,7 @@
 /*
  * vta_cards - two cards in one machine, /dev/vta0 and /dev/vta1, at once
  */
-#include <errno.h>
-#include <stdlib.h>
-
-#include <kselftest_harness.h>
-
-#include "vta_selftest.h"
+#include "vta_harness.h"
 
 FIXTURE(cards) {
 	int fd[2];

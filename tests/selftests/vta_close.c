@@ -2,18 +2,12 @@
 /*
  * vta_close - files that end at any moment: all resources are freed, others continue
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <sys/klog.h>
 #include <sys/socket.h>
 
-#include <kselftest_harness.h>
-
 #include "vta_emu.h"
+#include "vta_harness.h"
 #include "vta_insn.h"
-#include "vta_selftest.h"
 
 FIXTURE(close) {
 	struct usage before;
@@ -499,7 +493,4 @@ TEST_F(close, others_go_on)
 	close(fd);
 }
 
-int main(int argc, char **argv)
-{
-	return harness_main(argc, argv);
-}
+TEST_HARNESS_MAIN

@@ -3,20 +3,14 @@
  * vta_cost - the cost of a launch and a wait, counted: system calls, accesses to the card,
  * interrupts, and the threads that they wake
  */
-#include <errno.h>
 #include <limits.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <semaphore.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 
-#include <kselftest_harness.h>
-
-#include "vta_selftest.h"
+#include "vta_harness.h"
 #include "vtadev.h"
 
 #define PATIENCE_NS	(PATIENCE_MS * 1000000ll)
@@ -487,7 +481,4 @@ TEST_F(cost, idle_card_is_left_alone)
 	EXPECT_GT(1000000000, cpu);
 }
 
-int main(int argc, char **argv)
-{
-	return harness_main(argc, argv);
-}
+TEST_HARNESS_MAIN

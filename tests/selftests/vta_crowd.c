@@ -4,20 +4,11 @@
  *
  * On three cards at least, each with 256 queues.
  */
-#include <errno.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <kselftest_harness.h>
 
 #include "vta_gates.h"
+#include "vta_harness.h"
 
 #define PARAMETERS	"/sys/module/vta/parameters/"
 

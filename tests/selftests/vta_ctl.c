@@ -2,13 +2,9 @@
 /*
  * vta_ctl - vtactl says what is so
  */
-#include <errno.h>
 #include <json-c/json.h>
-#include <stdlib.h>
 
-#include <kselftest_harness.h>
-
-#include "vta_selftest.h"
+#include "vta_harness.h"
 
 /* What a command prints, to be freed; its exit status goes to @status. */
 static char *output_of(const char *command, int *status)

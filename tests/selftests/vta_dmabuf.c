@@ -3,18 +3,10 @@
  * vta_dmabuf - buffers that go from context to context, process to process and
  * driver to driver, and what remains of them when one of these ends
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 
-#include <kselftest_harness.h>
-
-#include "vta_selftest.h"
 #include "vta_foreign.h"
+#include "vta_harness.h"
 #include "vta_kinds.h"
 
 #define SIZE		(3 * MIB)

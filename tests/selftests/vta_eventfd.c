@@ -2,22 +2,11 @@
 /*
  * vta_eventfd - queues that tell an eventfd, and not poll()
  */
-#include <errno.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <kselftest_harness.h>
 
 #include "vta_gates.h"
-#include "vta_selftest.h"
+#include "vta_harness.h"
 
 FIXTURE(eventfd) {
 	struct gates g;

@@ -7,20 +7,11 @@
  * n goes up from 1 until the call needs fewer. It either succeeds, since there was
  * another way, or fails with the errno of that, and then nothing of it is left.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-
-#include <kselftest_harness.h>
 
 #include "vta_foreign.h"
-#include "vta_selftest.h"
+#include "vta_harness.h"
 
 #define DRIVER		"/sys/bus/pci/drivers/vta/"
 #define AUTOPROBE	"/sys/bus/pci/drivers_autoprobe"

@@ -6,15 +6,10 @@
  * ENTRY and DMA cannot be had from here: page tables and bus addresses are the
  * kernel's.
  */
-#include <errno.h>
-#include <poll.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 
-#include <kselftest_harness.h>
-
+#include "vta_harness.h"
 #include "vta_insn.h"
-#include "vta_selftest.h"
 
 /* Where things are in the context, so that descriptors can be written down. */
 #define RW	0x10000000u
@@ -474,7 +469,4 @@ TEST_F(halted, stays_halted)
 	EXPECT_EQ(0, queue_seq(&self->q));
 }
 
-int main(int argc, char **argv)
-{
-	return harness_main(argc, argv);
-}
+TEST_HARNESS_MAIN

@@ -3,20 +3,10 @@
  * vta_fences - waiting for any or all of several numbers, of several queues,
  * files and cards; cancelling
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <kselftest_harness.h>
 
 #include "vta_gates.h"
-#include "vta_selftest.h"
+#include "vta_harness.h"
 
 FIXTURE(fences) {
 	struct gates g;

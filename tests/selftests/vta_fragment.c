@@ -4,13 +4,7 @@
  * and device addresses: none overlap, and nothing is lost; scattered card memory
  * serves large buffers
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-
-#include <kselftest_harness.h>
-
-#include "vta_selftest.h"
+#include "vta_harness.h"
 #include "vta_kinds.h"
 
 #define OPERATIONS	100000

@@ -7,20 +7,10 @@
  * releases them. Their shares are measured by the card's stamps, and by the time that the
  * queues' status pages count.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/capability.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#include <kselftest_harness.h>
-
+#include "vta_harness.h"
 #include "vta_kinds.h"
-#include "vta_selftest.h"
 
 #define PARAMETERS	"/sys/module/vta/parameters/"
 

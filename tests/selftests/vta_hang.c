@@ -6,17 +6,7 @@
  * Faults of the card are injected through the emulator's control socket, so this
  * runs on card 0 alone.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <linux/capability.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-
-#include <kselftest_harness.h>
 
 #include "vta_hang.h"
 
@@ -637,7 +627,4 @@ TEST_F(hang, unprivileged_user_cannot_reset)
 	EXPECT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));
 }
 
-int main(int argc, char **argv)
-{
-	return harness_main(argc, argv);
-}
+TEST_HARNESS_MAIN

@@ -2,19 +2,12 @@
 /*
  * vta_hang.h - shared by vta_hang and vta_watch: a card with injected faults
  * through the emulator's control socket, and what recovery has counted
- *
- * To be included behind kselftest_harness.h.
  */
 #ifndef VTA_HANG_H
 #define VTA_HANG_H
 
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <stdlib.h>
-
 #include "vta_emu.h"
-#include "vta_selftest.h"
+#include "vta_harness.h"
 
 #define PARAMETERS	"/sys/module/vta/parameters/"
 

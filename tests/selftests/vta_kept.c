@@ -3,20 +3,9 @@
  * vta_kept - queues that keep the core's state: scratchpads and tokens are as their
  * last RUN left them, whatever other queues, files and processes have run since
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <kselftest_harness.h>
-
+#include "vta_harness.h"
 #include "vta_insn.h"
 #include "vta_kinds.h"
-#include "vta_selftest.h"
 
 #define FAULTS	"/sys/module/vta/parameters/max_user_faults"
 /* In a user's code buffer. */
@@ -271,7 +260,4 @@ TEST_F(kept, its_memory_cannot_be_mapped)
 	EXPECT_LE(1, found);
 }
 
-int main(int argc, char **argv)
-{
-	return harness_main(argc, argv);
-}
+TEST_HARNESS_MAIN

@@ -5,15 +5,9 @@
  *
  * For a machine with 4 GiB.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/sysinfo.h>
 
-#include <kselftest_harness.h>
-
-#include "vta_selftest.h"
+#include "vta_harness.h"
 #include "vta_kinds.h"
 
 #define GIB		(1ull << 30)

@@ -3,14 +3,8 @@
  * vta_lib - libvtadev from opening to the text of a fault: on a card, or on the device that
  * VTADEV_DEVICE names, where the tests of the kernel's part are skipped
  */
-#include <errno.h>
 #include <linux/seccomp.h>
-#include <poll.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-
-#include <kselftest_harness.h>
 
 #include "vta_harness.h"
 #include "vtadev.h"

@@ -3,19 +3,11 @@
  * vta_limits - what one user may have of a card, however many files, processes
  * and user namespaces it takes
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
-#include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 
-#include <kselftest_harness.h>
-
-#include "vta_selftest.h"
+#include "vta_harness.h"
 #include "vta_kinds.h"
 
 #define PARAMETERS	"/sys/module/vta/parameters/"

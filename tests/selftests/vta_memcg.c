@@ -3,20 +3,11 @@
  * vta_memcg - a user whose memory cgroup is at its limit sleeps for memory, and no other
  * user waits for that
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 
-#include <kselftest_harness.h>
-
+#include "vta_harness.h"
 #include "vta_kinds.h"
-#include "vta_selftest.h"
 
 /* What a buffer of so many pages, each somewhere else, costs its user in tables. */
 #define PAGES		65536ul

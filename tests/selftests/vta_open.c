@@ -2,16 +2,10 @@
 /*
  * vta_open - open files: contexts of their own, and as many as the card has
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 
-#include <kselftest_harness.h>
-
-#include "vta_selftest.h"
+#include "vta_harness.h"
 
 FIXTURE(open) {
 	struct usage before;
@@ -307,7 +301,4 @@ TEST_F(open, fdinfo_lists_the_resources)
 	close(fd);
 }
 
-int main(int argc, char **argv)
-{
-	return harness_main(argc, argv);
-}
+TEST_HARNESS_MAIN

@@ -4,12 +4,8 @@
  *
  * run.sh stops QEMU and the emulator when this test asks, and continues them 12 s later.
  */
-#include <errno.h>
-
-#include <kselftest_harness.h>
-
 #include "vta_emu.h"
-#include "vta_selftest.h"
+#include "vta_harness.h"
 
 #define PARAMETERS	"/sys/module/vta/parameters/"
 /* Together less than the pause. */

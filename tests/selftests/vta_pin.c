@@ -3,18 +3,10 @@
  * vta_pin - memory of a process as a buffer: every kind of it, its accounting, and that the card
  * and the process keep seeing the same pages
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 
-#include <kselftest_harness.h>
-
-#include "vta_selftest.h"
+#include "vta_harness.h"
 #include "vta_kinds.h"
 
 #define PAGE		4096ul

@@ -3,11 +3,6 @@
  * vta_pipeline - libvtadev's pipelines on a card or device: order and overlap by its
  * stamps, short rings, and faults in each stage, which no caller waits for
  */
-#include <errno.h>
-#include <stdlib.h>
-
-#include <kselftest_harness.h>
-
 #include "vta_harness.h"
 #include "vtadev.h"
 #include "vtadev_pipeline.h"

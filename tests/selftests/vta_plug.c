@@ -3,13 +3,9 @@
  * vta_plug - the card is taken from its slot and put back, by the machine itself,
  * under load: with notice, as by the button at the slot, and without
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <linux/pci_regs.h>
 
-#include <kselftest_harness.h>
-
+#include "vta_harness.h"
 #include "vta_holder.h"
 #include "vta_qemu.h"
 

@@ -3,17 +3,12 @@
  * vta_pool - a program and its twin on one card; and libvtadev's pools on four cards, which are
  * reset, unbound and pulled out while they have requests
  */
-#include <errno.h>
 #include <glob.h>
-#include <poll.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-
-#include <kselftest_harness.h>
 
 #include "pool_image.h"
 #include "vta_emu.h"
-#include "vta_selftest.h"
+#include "vta_harness.h"
 #include "vtadev_pool.h"
 #include "vtaprog.h"
 

@@ -6,17 +6,11 @@
  * False registers are injected through the emulator's control socket, so this runs on
  * card 0 alone, which is to have vta-emu's default core.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/klog.h>
 
-#include <kselftest_harness.h>
-
 #include "vta_emu.h"
+#include "vta_harness.h"
 #include "vta_kinds.h"
-#include "vta_selftest.h"
 
 #define DRIVER	"/sys/bus/pci/drivers/vta/"
 
@@ -208,7 +202,4 @@ TEST_F(probe, other_functions_are_refused)
 	EXPECT_EQ(0, file_write(bridge, "\n"));
 }
 
-int main(int argc, char **argv)
-{
-	return harness_main(argc, argv);
-}
+TEST_HARNESS_MAIN

@@ -2,13 +2,7 @@
 /*
  * vta_queue - queues: how they are made, what of them is mapped, how they end
  */
-#include <errno.h>
-#include <signal.h>
-#include <stdlib.h>
-
-#include <kselftest_harness.h>
-
-#include "vta_selftest.h"
+#include "vta_harness.h"
 
 FIXTURE(queue) {
 	struct usage before;
@@ -372,7 +366,4 @@ TEST_F(queue, max_cycles_ends_a_copy)
 	EXPECT_EQ(1, *(volatile uint8_t *)mem.ptr);
 }
 
-int main(int argc, char **argv)
-{
-	return harness_main(argc, argv);
-}
+TEST_HARNESS_MAIN

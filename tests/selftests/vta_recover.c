@@ -3,16 +3,7 @@
  * vta_recover - a halted queue continues, and a user whose queues halt again and again is
  * throttled
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-
-#include <kselftest_harness.h>
-
-#include "vta_selftest.h"
+#include "vta_harness.h"
 
 #define HOLE		0x40000000u
 #define LIMIT		"/sys/module/vta/parameters/max_user_faults"
@@ -408,7 +399,4 @@ TEST_F(recover, throttled_wait_can_be_killed)
 	EXPECT_EQ(0, queue_recover(&q[0]));
 }
 
-int main(int argc, char **argv)
-{
-	return harness_main(argc, argv);
-}
+TEST_HARNESS_MAIN

@@ -4,12 +4,8 @@
  *
  * RUN of a real stream is in vta_basic, which runs on every kind of card.
  */
-#include <stdlib.h>
-
-#include <kselftest_harness.h>
-
+#include "vta_harness.h"
 #include "vta_insn.h"
-#include "vta_selftest.h"
 
 #define SIZE	65536
 
@@ -341,7 +337,4 @@ TEST_F(run, queues_work_side_by_side)
 	}
 }
 
-int main(int argc, char **argv)
-{
-	return harness_main(argc, argv);
-}
+TEST_HARNESS_MAIN

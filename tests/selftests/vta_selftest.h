@@ -174,16 +174,4 @@ struct vta_desc desc_wait(uint32_t addr, uint64_t value);
 struct vta_desc desc_run(uint32_t addr, uint32_t count, uint64_t cycles);
 struct vta_desc desc_stamp(struct vta_desc desc, uint32_t addr);
 
-#ifdef __KSELFTEST_HARNESS_H
-#include "vta_harness.h"
-
-/* main() of a test that takes a card's serial number as its argument. */
-static inline int harness_main(int argc, char **argv)
-{
-	if (argc > 1 && card_choose(argv[1]))
-		ksft_exit_fail_msg("no card has the serial number %s\n", argv[1]);
-	return test_harness_run(argc, argv);
-}
-#endif
-
 #endif /* VTA_SELFTEST_H */

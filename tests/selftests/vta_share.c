@@ -5,19 +5,9 @@
  * The engines begin nothing until all have submitted. So all have work from then on, and the order
  * in which it was done is counted, by the card's stamps.
  */
-#include <errno.h>
-#include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <kselftest_harness.h>
-
 #include "vta_emu.h"
+#include "vta_harness.h"
 #include "vta_kinds.h"
-#include "vta_selftest.h"
 
 #define PARAMETERS	"/sys/module/vta/parameters/"
 

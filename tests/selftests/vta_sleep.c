@@ -3,19 +3,11 @@
  * vta_sleep - the machine sleeps and hibernates, as far as the kernel tests that (pm_test), and
  * the card sleeps when it is not in use
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
-#include <poll.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-
-#include <kselftest_harness.h>
 
 #include "vta_emu.h"
+#include "vta_harness.h"
 #include "vta_insn.h"
-#include "vta_selftest.h"
 
 #define CARD_SIZE	(1u << 20)
 
@@ -731,7 +723,4 @@ TEST(card_does_not_wake_up_at_all)
 	EXPECT_EQ(0, card_may_sleep(false));
 }
 
-int main(int argc, char **argv)
-{
-	return harness_main(argc, argv);
-}
+TEST_HARNESS_MAIN

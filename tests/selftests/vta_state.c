@@ -10,8 +10,6 @@
 #include <sched.h>
 #include <sys/sysinfo.h>
 
-#include <kselftest_harness.h>
-
 #include "vta_hang.h"
 
 #define EVENTS	"/sys/kernel/tracing/events/vta/"
@@ -326,7 +324,4 @@ TEST(trace_of_a_lost_card_holds_the_reason)
 	EXPECT_TRUE(text);
 }
 
-int main(int argc, char **argv)
-{
-	return harness_main(argc, argv);
-}
+TEST_HARNESS_MAIN

@@ -4,14 +4,9 @@
  * buffers and queues: every call ends, with an answer that may be, and all that
  * was there comes back
  */
-#include <errno.h>
-#include <poll.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 
-#include <kselftest_harness.h>
-
-#include "vta_selftest.h"
+#include "vta_harness.h"
 
 enum { THREADS = 6, STEPS = 1500, SLOTS = 8 };
 
@@ -156,7 +151,4 @@ TEST_F(stress, threads_of_one_file)
 	EXPECT_TRUE(usage_equal(&before, &after));
 }
 
-int main(int argc, char **argv)
-{
-	return harness_main(argc, argv);
-}
+TEST_HARNESS_MAIN

@@ -4,13 +4,8 @@
  *
  * Such a device is vgem, which puts fences into dma-bufs on request.
  */
-#include <errno.h>
-#include <sys/wait.h>
-
-#include <kselftest_harness.h>
-
 #include "vta_foreign.h"
-#include "vta_selftest.h"
+#include "vta_harness.h"
 #include "vtadev.h"
 #include "vtadev_desc.h"
 

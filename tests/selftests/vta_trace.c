@@ -3,16 +3,9 @@
  * vta_trace - tracepoints: each is there, fires once for what it is named after,
  * and says what happened; and the driver in a trace of the kernel's functions
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <stdlib.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 
-#include <kselftest_harness.h>
-
-#include "vta_selftest.h"
+#include "vta_harness.h"
 
 #define TRACING	"/sys/kernel/tracing/"
 

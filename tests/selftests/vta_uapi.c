@@ -3,13 +3,7 @@
  * vta_uapi - the form of the calls: sizes old and new, bad pointers, unknown
  * requests, and 32-bit callers
  */
-#include <errno.h>
-#include <signal.h>
-#include <stdlib.h>
-
-#include <kselftest_harness.h>
-
-#include "vta_selftest.h"
+#include "vta_harness.h"
 
 /* The same for 32-bit callers, whose 64-bit words are aligned to 4. */
 #define ALIGNED(_type, _field) \

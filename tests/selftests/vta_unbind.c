@@ -3,18 +3,11 @@
  * vta_unbind - the driver is taken from the card, the card is reset, the module
  * is unloaded, under load
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
-#include <poll.h>
-#include <stdlib.h>
-#include <sys/syscall.h>
 #include <linux/pci_regs.h>
 
-#include <kselftest_harness.h>
-
+#include "vta_harness.h"
 #include "vta_holder.h"
-#include "vta_selftest.h"
 
 #define DRIVER	"/sys/bus/pci/drivers/vta/"
 #define MODULE	"/lib/vta.ko"

@@ -2,21 +2,15 @@
 /*
  * vta_wait - waiting: never too short, never too long, and never in vain
  */
-#include <errno.h>
-#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <sys/epoll.h>
 
-#include <kselftest_harness.h>
+#include "vta_harness.h"
 
 #ifndef CLONE_NEWTIME
 #define CLONE_NEWTIME	0x00000080
 #endif
-
-#include "vta_selftest.h"
 
 FIXTURE(wait) {
 	int fd;
@@ -573,7 +567,4 @@ TEST_F(wait, poll_of_two_queues)
 	EXPECT_EQ(0, card_poll(self->fd, 0));
 }
 
-int main(int argc, char **argv)
-{
-	return harness_main(argc, argv);
-}
+TEST_HARNESS_MAIN

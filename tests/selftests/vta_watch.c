@@ -6,11 +6,6 @@
  * Faults of the card are injected, as in vta_hang, so this runs on card 0 alone.
  */
 #include <dirent.h>
-#include <signal.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-
-#include <kselftest_harness.h>
 
 #include "vta_hang.h"
 #include "vta_insn.h"
@@ -809,7 +804,4 @@ TEST_F(hang, no_hangs_with_the_watchdog_off)
 	EXPECT_STEPS(1, 0, 0, 0);
 }
 
-int main(int argc, char **argv)
-{
-	return harness_main(argc, argv);
-}
+TEST_HARNESS_MAIN

@@ -3,8 +3,7 @@
  * iso_address - everything that the card can be told to read, write, fetch or
  * wait for, aimed at memory that is not the attacker's
  */
-#include <kselftest_harness.h>
-
+#include "../vta_harness.h"
 #include "wall.h"
 
 /* The last page of device addresses. */

@@ -3,14 +3,9 @@
  * iso_call - handles and files of others, and ioctls whose argument is at the
  * edge of a page
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 
-#include <kselftest_harness.h>
-
+#include "../vta_harness.h"
 #include "wall.h"
 
 FIXTURE(call) {

@@ -3,11 +3,7 @@
  * iso_doorbell - ringing for others: by what is beside a doorbell, and by a
  * doorbell that has changed hands
  */
-#include <errno.h>
-#include <sys/mman.h>
-
-#include <kselftest_harness.h>
-
+#include "../vta_harness.h"
 #include "wall.h"
 
 FIXTURE(doorbell) {

@@ -2,12 +2,7 @@
 /*
  * iso_flood - a process that takes and keeps all resources: the victim continues
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-
-#include <kselftest_harness.h>
-
+#include "../vta_harness.h"
 #include "wall.h"
 
 /* What the victim gets done meanwhile. */

@@ -2,14 +2,7 @@
 /*
  * iso_mapping - what mmap() and its kin can be made to show
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-
-#include <kselftest_harness.h>
-
+#include "../vta_harness.h"
 #include "wall.h"
 
 /* Where offsets of device addresses end, and those of queues begin. */

@@ -3,12 +3,7 @@
  * iso_race - arguments of ioctls that change while the kernel reads them, and
  * calls that meet
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-
-#include <kselftest_harness.h>
-
+#include "../vta_harness.h"
 #include "wall.h"
 #include "writer.h"
 

@@ -3,10 +3,7 @@
  * iso_residue - what others have left behind: in new memory of every kind, and
  * in the card's scratchpads
  */
-#include <stdlib.h>
-
-#include <kselftest_harness.h>
-
+#include "../vta_harness.h"
 #include "wall.h"
 
 FIXTURE(residue) {

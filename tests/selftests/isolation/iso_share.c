@@ -3,14 +3,7 @@
  * iso_share - memory that is pinned or shared: what was not given cannot be
  * taken, and what was given can be used only as it was given
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-
-#include <kselftest_harness.h>
-
+#include "../vta_harness.h"
 #include "wall.h"
 #include "writer.h"
 

@@ -3,10 +3,7 @@
  * iso_stale - addresses that were the attacker's a moment ago, after the victim
  * has put secrets into the memory that was behind them
  */
-#include <errno.h>
-
-#include <kselftest_harness.h>
-
+#include "../vta_harness.h"
 #include "wall.h"
 
 #define SIZE	HOARD_BYTES

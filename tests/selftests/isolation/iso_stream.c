@@ -3,12 +3,7 @@
  * iso_stream - instructions, micro-ops and descriptors that change while the card
  * reads them
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-
-#include <kselftest_harness.h>
-
+#include "../vta_harness.h"
 #include "wall.h"
 #include "writer.h"
 
