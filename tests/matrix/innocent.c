@@ -49,7 +49,7 @@ struct work {
 /* Each 32-bit number of @from, plus ADDEND, into a byte of @out. */
 static int work_prepare(struct work *w)
 {
-	struct loops loops = { .uop_end = 1, .outer = 1, .dst = { 0, 1 } };
+	struct vta_isa_loop loops = { .uop_end = 1, .iter_out = 1, .dst_factor_in = 1 };
 	struct insn *insn = w->code.ptr;
 	struct vta_info info;
 	struct core core;
@@ -58,16 +58,15 @@ static int work_prepare(struct work *w)
 	if (err)
 		return err;
 	core = core_of(&info);
-	loops.inner = SIZE / core.acc_bytes;
-	w->results = loops.inner * core.inp_bytes;
+	loops.iter_in = SIZE / core.acc_bytes;
+	w->results = loops.iter_in * core.inp_bytes;
 	*(uint32_t *)((char *)w->code.ptr + UOPS) = uop(&core, 0, 0, 0);
-	insn[0] = insn_mem(OPCODE_LOAD, 0, MEM_UOP, 0, (w->code.addr + UOPS) / 4, 1, 1);
-	insn[1] = insn_mem(OPCODE_LOAD, 0, MEM_ACC, 0, w->from.addr / core.acc_bytes, 1,
-			   loops.inner);
-	insn[2] = insn_alu(&core, PUSH_NEXT, ALU_ADD, ADDEND, &loops);
-	insn[3] = insn_mem(OPCODE_STORE, POP_PREV | PUSH_PREV, MEM_OUT, 0,
-			   w->out.addr / core.inp_bytes, 1, loops.inner);
-	insn[4] = insn_finish(POP_NEXT);
+	insn[0] = insn_load(VTA_ISA_UOP, 0, (w->code.addr + UOPS) / 4, 1, 1);
+	insn[1] = insn_load(VTA_ISA_ACC, 0, w->from.addr / core.acc_bytes, 1, loops.iter_in);
+	insn[2] = insn_alu(&core, VTA_ISA_PUSH_NEXT, VTA_ISA_ADD, ADDEND, &loops);
+	insn[3] = insn_move(VTA_ISA_STORE | VTA_ISA_POP_PREV | VTA_ISA_PUSH_PREV, VTA_ISA_OUT, 0,
+			    w->out.addr / core.inp_bytes, 1, loops.iter_in);
+	insn[4] = insn_finish(VTA_ISA_POP_NEXT);
 	w->insns = 5;
 	return 0;
 }

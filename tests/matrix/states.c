@@ -74,7 +74,9 @@ static bool victim_ready(struct cell *cell, struct victim *v)
 /* A RUN of some 100 ms. */
 static struct vta_desc run(struct victim *v)
 {
-	const struct loops loops = { .uop_end = 1, .outer = 1500, .inner = 1500 };
+	const struct vta_isa_loop loops = {
+		.reset = 1, .uop_end = 1, .iter_out = 1500, .iter_in = 1500,
+	};
 	struct insn *code = v->code.ptr;
 	struct vta_info info;
 	struct core core;
@@ -82,7 +84,7 @@ static struct vta_desc run(struct victim *v)
 	if (card_ioctl(v->fd, VTA_IOCTL_INFO, &info))
 		return desc_op(VTA_OP_NOP);
 	core = core_of(&info);
-	code[0] = insn_gemm(&core, 0, 1, &loops);
+	code[0] = insn_gemm(&core, 0, &loops);
 	code[1] = insn_finish(0);
 	return desc_run(v->code.addr, 2, 0);
 }

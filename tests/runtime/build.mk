@@ -7,13 +7,11 @@
 
 RUNTIME_TEST_DIR := build/tests/runtime
 RUNTIME_VM_TESTS := $(addprefix $(RUNTIME_TEST_DIR)/,contract kept trouble)
-RUNTIME_TEST_SHARED := $(addprefix $(RUNTIME_TEST_DIR)/obj/,runtime.o rig.o catch.o vta_insn.o)
-RUNTIME_TEST_CFLAGS := -D_GNU_SOURCE -Iuapi -Ilibvtadev -Ilibvtadev/tvm -Itests/selftests \
-	-Itests/runtime -std=gnu11 -Wall -Wextra -Wshadow -Werror -O2 -g -pthread
+RUNTIME_TEST_SHARED := $(addprefix $(RUNTIME_TEST_DIR)/obj/,runtime.o rig.o catch.o)
+RUNTIME_TEST_CFLAGS := -D_GNU_SOURCE -Iuapi -Icontract -Ilibvtadev -Ilibvtadev/tvm \
+	-Itests/selftests -Itests/runtime -std=gnu11 -Wall -Wextra -Wshadow -Werror -O2 -g -pthread
 
 $(call objects,$(RUNTIME_TEST_DIR)/obj,tests/runtime,$$(RUNTIME_TEST_CFLAGS))
-
-$(call objects,$(RUNTIME_TEST_DIR)/obj,tests/selftests,$$(RUNTIME_TEST_CFLAGS))
 
 $(RUNTIME_VM_TESTS): $(RUNTIME_TEST_DIR)/%: $(RUNTIME_TEST_DIR)/obj/%.o $(RUNTIME_TEST_SHARED) \
 		$(DRIVER_SO)

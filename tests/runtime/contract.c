@@ -129,7 +129,7 @@ TEST(pointers_are_seen_by_the_card_without_copies)
 /* Streams as long as a runtime's buffer, and longer: empty loads, and a product. */
 TEST(streams_may_be_longer_than_the_largest_transfer)
 {
-	const struct insn nothing = insn_mem(OPCODE_LOAD, 0, MEM_INP, 0, 0, 0, 0);
+	const struct insn nothing = insn_load(VTA_ISA_INP, 0, 0, 0, 0);
 	const uint32_t longest = VTA_MAX_XFER / sizeof(nothing), more = 5000;
 	struct insn *own;
 	struct operands o;
@@ -193,10 +193,9 @@ TEST(micro_ops_stay_cached_whichever_handle_ran)
 	assert_true(operands_check(&o, &q[0].core, RT_BACKWARD));
 
 	/* The other fills the scratchpad with micro-ops that give wrong results. */
-	for (unsigned int i = 0; i < 1u << q[1].core.log_uop_depth; i++)
+	for (unsigned int i = 0; i < 1u << q[1].core.log.uop; i++)
 		rt_push_uop(&q[1], uop(&q[1].core, i % RT_ROWS, 0, 0));
-	rt_push(&q[1], insn_mem(OPCODE_LOAD, 0, MEM_UOP, 0, q[1].uops_addr / 4, 1,
-				1u << q[1].core.log_uop_depth));
+	rt_push(&q[1], insn_load(VTA_ISA_UOP, 0, q[1].uops_addr / 4, 1, 1u << q[1].core.log.uop));
 	assert_int_equal(rt_run(&q[1], RT_FOREVER), 0);
 
 	for (unsigned int i = 0; i < 3; i++) {
@@ -213,14 +212,14 @@ TEST(micro_ops_stay_cached_whichever_handle_ran)
 /* The stream uses a kernel, and then loads another to the same place; it runs twice. */
 TEST(a_stream_finds_earlier_scratchpads)
 {
-	struct loops loops = { .outer = 1, .inner = 1 };
+	struct vta_isa_loop loops = { .reset = 1, .iter_out = 1, .iter_in = 1 };
 	struct operands o;
 	struct rt_queue q;
 
 	assert_true(rt_open(&q, &info));
 	operands_make(&o, &q.core, 5);
-	loops.uop_begin = rt_place(&q, RT_FORWARD);
-	loops.uop_end = loops.uop_begin + RT_ROWS;
+	loops.uop_bgn = rt_place(&q, RT_FORWARD);
+	loops.uop_end = loops.uop_bgn + RT_ROWS;
 	rt_push_product(&q, &o.product, RT_FORWARD);
 	assert_int_equal(rt_run(&q, RT_FOREVER), 0);
 	assert_true(operands_check(&o, &q.core, RT_FORWARD));
@@ -228,9 +227,8 @@ TEST(a_stream_finds_earlier_scratchpads)
 	rt_push_product(&q, &o.product, RT_FORWARD);
 	for (unsigned int i = 0; i < RT_ROWS; i++)
 		rt_push_uop(&q, uop(&q.core, i, RT_ROWS - 1 - i, 0));
-	rt_push(&q, insn_mem(OPCODE_LOAD, 0, MEM_UOP, loops.uop_begin, q.uops_addr / 4, 1,
-			     RT_ROWS));
-	rt_push(&q, insn_gemm(&q.core, 0, 1, &loops));
+	rt_push(&q, insn_load(VTA_ISA_UOP, loops.uop_bgn, q.uops_addr / 4, 1, RT_ROWS));
+	rt_push(&q, insn_gemm(&q.core, 0, &loops));
 	assert_int_equal(rt_run(&q, RT_FOREVER), 0);
 	assert_true(operands_check(&o, &q.core, RT_FORWARD));
 
@@ -244,25 +242,25 @@ TEST(a_stream_finds_earlier_scratchpads)
 
 TEST(scratchpads_are_kept_between_runs)
 {
-	struct loops loops = { .outer = 1, .inner = 1 };
+	struct vta_isa_loop loops = { .reset = 1, .iter_out = 1, .iter_in = 1 };
 	struct operands o;
 	struct rt_queue q;
 
 	assert_true(rt_open(&q, &info));
 	operands_make(&o, &q.core, 6);
-	loops.uop_begin = rt_place(&q, RT_FORWARD);
-	loops.uop_end = loops.uop_begin + RT_ROWS;
+	loops.uop_bgn = rt_place(&q, RT_FORWARD);
+	loops.uop_end = loops.uop_bgn + RT_ROWS;
 	/* One run loads ... */
 	rt_push_product(&q, &o.product, RT_FORWARD);
 	assert_int_equal(rt_run(&q, RT_FOREVER), 0);
 	assert_true(operands_check(&o, &q.core, RT_FORWARD));
 	/* ... one computes again from INP and WGT ... */
-	rt_push(&q, insn_gemm(&q.core, 0, 1, &loops));
-	rt_push(&q, insn_gemm(&q.core, 0, 0, &loops));
+	rt_push(&q, insn_gemm(&q.core, 0, &loops));
+	loops.reset = 0;
+	rt_push(&q, insn_gemm(&q.core, 0, &loops));
 	assert_int_equal(rt_run(&q, RT_FOREVER), 0);
 	/* ... and one stores ACC. */
-	rt_push(&q, insn_mem(OPCODE_STORE, 0, MEM_OUT, 0, o.product.out / q.core.inp_bytes, 1,
-			     RT_ROWS));
+	rt_push(&q, insn_store(VTA_ISA_OUT, 0, o.product.out / q.core.inp_bytes, 1, RT_ROWS));
 	assert_int_equal(rt_run(&q, RT_FOREVER), 0);
 	assert_true(operands_check(&o, &q.core, RT_FORWARD));
 	operands_free(&o);

@@ -35,28 +35,27 @@ static bool token_round(struct rt_queue *q, struct operands *o, unsigned int i)
 
 static bool load(struct rt_queue *q, const struct operands *o)
 {
-	rt_push(q, insn_mem(OPCODE_LOAD, 0, MEM_WGT, 0, o->product.wgt / q->core.wgt_bytes, 1, 1));
-	rt_push(q, insn_mem(OPCODE_LOAD, 0, MEM_INP, 0, o->product.inp / q->core.inp_bytes, 1,
-			    RT_ROWS));
+	rt_push(q, insn_load(VTA_ISA_WGT, 0, o->product.wgt / q->core.wgt_bytes, 1, 1));
+	rt_push(q, insn_load(VTA_ISA_INP, 0, o->product.inp / q->core.inp_bytes, 1, RT_ROWS));
 	return !rt_run(q, RT_FOREVER);
 }
 
 static bool multiply(struct rt_queue *q, enum rt_kernel kernel)
 {
-	struct loops loops = {
-		.uop_begin = rt_place(q, kernel), .uop_end = rt_place(q, kernel) + RT_ROWS,
-		.outer = 1, .inner = 1,
+	struct vta_isa_loop loops = {
+		.uop_bgn = rt_place(q, kernel), .uop_end = rt_place(q, kernel) + RT_ROWS,
+		.reset = 1, .iter_out = 1, .iter_in = 1,
 	};
 
-	rt_push(q, insn_gemm(&q->core, 0, 1, &loops));
-	rt_push(q, insn_gemm(&q->core, 0, 0, &loops));
+	rt_push(q, insn_gemm(&q->core, 0, &loops));
+	loops.reset = 0;
+	rt_push(q, insn_gemm(&q->core, 0, &loops));
 	return !rt_run(q, RT_FOREVER);
 }
 
 static bool store(struct rt_queue *q, struct operands *o, enum rt_kernel kernel)
 {
-	rt_push(q, insn_mem(OPCODE_STORE, 0, MEM_OUT, 0, o->product.out / q->core.inp_bytes, 1,
-			    RT_ROWS));
+	rt_push(q, insn_store(VTA_ISA_OUT, 0, o->product.out / q->core.inp_bytes, 1, RT_ROWS));
 	return !rt_run(q, RT_FOREVER) && operands_check(o, &q->core, kernel);
 }
 
@@ -153,18 +152,18 @@ static void a_token_is_there_for_the_next_run(void **state)
 	(void)state;
 	assert_true(rt_open(&q[0], &info));
 	assert_true(rt_open(&q[1], &info));
-	rt_push(&q[0], insn_mem(OPCODE_LOAD, PUSH_NEXT, MEM_INP, 0, 0, 0, 0));
+	rt_push(&q[0], insn_move(VTA_ISA_LOAD | VTA_ISA_PUSH_NEXT, VTA_ISA_INP, 0, 0, 0, 0));
 	assert_int_equal(rt_run(&q[0], RT_FOREVER), 0);
 	/* The other handle does not get the token. */
 	catch_begin();
-	rt_push(&q[1], insn_finish(POP_PREV));
+	rt_push(&q[1], insn_finish(VTA_ISA_POP_PREV));
 	assert_int_equal(rt_run(&q[1], RT_FOREVER), 2);
 	free(catch_end());
-	rt_push(&q[0], insn_finish(POP_PREV));
+	rt_push(&q[0], insn_finish(VTA_ISA_POP_PREV));
 	assert_int_equal(rt_run(&q[0], RT_FOREVER), 0);
 	/* There is no second token. */
 	catch_begin();
-	rt_push(&q[0], insn_finish(POP_PREV));
+	rt_push(&q[0], insn_finish(VTA_ISA_POP_PREV));
 	assert_int_equal(rt_run(&q[0], RT_FOREVER), 2);
 	free(catch_end());
 	rt_close(&q[0]);
@@ -174,18 +173,18 @@ static void a_token_is_there_for_the_next_run(void **state)
 /* This holds after a fault, and after a time-out. */
 static void tokens_are_dropped_with_a_run_that_fails(void **state)
 {
-	struct loops loops = { .uop_end = 1, .outer = 1, .inner = 10000 };
+	struct vta_isa_loop loops = { .reset = 1, .uop_end = 1, .iter_out = 1, .iter_in = 10000 };
 	struct rt_queue q;
 
 	(void)state;
 	assert_true(rt_open(&q, &info));
 	catch_begin();
 	for (int timeout = 0; timeout < 2; timeout++) {
-		rt_push(&q, insn_mem(OPCODE_LOAD, PUSH_NEXT, MEM_INP, 0, 0, 0, 0));
+		rt_push(&q, insn_move(VTA_ISA_LOAD | VTA_ISA_PUSH_NEXT, VTA_ISA_INP, 0, 0, 0, 0));
 		assert_int_equal(rt_run(&q, RT_FOREVER), 0);
-		rt_push(&q, timeout ? insn_gemm(&q.core, 0, 1, &loops) : (struct insn) { { 7 } });
+		rt_push(&q, timeout ? insn_gemm(&q.core, 0, &loops) : (struct insn) { { 7 } });
 		assert_int_equal(rt_run(&q, 5000), timeout ? 1 : 2);
-		rt_push(&q, insn_finish(POP_PREV));
+		rt_push(&q, insn_finish(VTA_ISA_POP_PREV));
 		assert_int_equal(rt_run(&q, RT_FOREVER), 2);
 	}
 	free(catch_end());

@@ -170,35 +170,37 @@ static void push_kernel(struct rt_queue *q, enum rt_kernel kernel)
 		return;
 	for (unsigned int i = 0; i < RT_ROWS; i++)
 		rt_push_uop(q, uop(&q->core, i, source(kernel, i), 0));
-	rt_push(q, insn_mem(OPCODE_LOAD, 0, MEM_UOP, rt_place(q, kernel),
-			    q->uops_addr / sizeof(uint32_t) + first, 1, RT_ROWS));
+	rt_push(q, insn_load(VTA_ISA_UOP, rt_place(q, kernel),
+			     q->uops_addr / sizeof(uint32_t) + first, 1, RT_ROWS));
 	q->cached[kernel] = true;
 	q->loads++;
 }
 
 void rt_push_pops(struct rt_queue *q)
 {
-	rt_push(q, insn_mem(OPCODE_LOAD, POP_NEXT, MEM_INP, 0, 0, 0, 0));
-	rt_push(q, insn_mem(OPCODE_LOAD, POP_NEXT, MEM_UOP, 0, 0, 0, 0));
+	rt_push(q, insn_move(VTA_ISA_LOAD | VTA_ISA_POP_NEXT, VTA_ISA_INP, 0, 0, 0, 0));
+	rt_push(q, insn_move(VTA_ISA_LOAD | VTA_ISA_POP_NEXT, VTA_ISA_UOP, 0, 0, 0, 0));
 }
 
 void rt_push_open_product(struct rt_queue *q, const struct rt_product *p, enum rt_kernel kernel)
 {
 	const struct core *core = &q->core;
-	struct loops loops = {
-		.uop_begin = rt_place(q, kernel), .uop_end = rt_place(q, kernel) + RT_ROWS,
-		.outer = 1, .inner = 1,
+	struct vta_isa_loop loops = {
+		.uop_bgn = rt_place(q, kernel), .uop_end = rt_place(q, kernel) + RT_ROWS,
+		.reset = 1, .iter_out = 1, .iter_in = 1,
 	};
 
 	push_kernel(q, kernel);
-	rt_push(q, insn_gemm(core, 0, 1, &loops));
-	rt_push(q, insn_mem(OPCODE_LOAD, 0, MEM_WGT, 0, p->wgt / core->wgt_bytes, 1, 1));
-	rt_push(q, insn_mem(OPCODE_LOAD, PUSH_NEXT, MEM_INP, 0, p->inp / core->inp_bytes, 1,
-			    RT_ROWS));
+	rt_push(q, insn_gemm(core, 0, &loops));
+	rt_push(q, insn_load(VTA_ISA_WGT, 0, p->wgt / core->wgt_bytes, 1, 1));
+	rt_push(q, insn_move(VTA_ISA_LOAD | VTA_ISA_PUSH_NEXT, VTA_ISA_INP, 0,
+			     p->inp / core->inp_bytes, 1, RT_ROWS));
 	/* Tokens: the load module may continue, the store module may begin. */
-	rt_push(q, insn_gemm(core, POP_PREV | PUSH_PREV | PUSH_NEXT, 0, &loops));
-	rt_push(q, insn_mem(OPCODE_STORE, POP_PREV | PUSH_PREV, MEM_OUT, 0,
-			    p->out / core->inp_bytes, 1, RT_ROWS));
+	loops.reset = 0;
+	rt_push(q, insn_gemm(core, VTA_ISA_POP_PREV | VTA_ISA_PUSH_PREV | VTA_ISA_PUSH_NEXT,
+			     &loops));
+	rt_push(q, insn_move(VTA_ISA_STORE | VTA_ISA_POP_PREV | VTA_ISA_PUSH_PREV, VTA_ISA_OUT, 0,
+			     p->out / core->inp_bytes, 1, RT_ROWS));
 }
 
 void rt_push_product(struct rt_queue *q, const struct rt_product *p, enum rt_kernel kernel)

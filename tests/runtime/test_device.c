@@ -66,7 +66,7 @@ static uint32_t runs(unsigned int n)
 
 	assert_non_null(device);
 	assert_non_null(stream);
-	stream->word[0] = htole64(OPCODE_FINISH);
+	stream->word[0] = htole64(VTA_ISA_FINISH);
 	assert_int_equal(VTADeviceSetAsync(device, 1), 0);
 	for (unsigned int i = 0; i < n; i++)
 		assert_int_equal(VTADeviceRun(device, VTAMemGetPhyAddr(stream), 1, 0), 0);

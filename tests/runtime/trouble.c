@@ -254,11 +254,11 @@ TEST_F(HANDLE, faults_are_reported_and_the_handle_still_works)
 {
 	assert_works(RT_HALVES);
 	catch_begin();
-	rt_push(&q, insn_mem(OPCODE_LOAD, 0, MEM_INP, 0, 0xf0000000u / q.core.inp_bytes, 1, 1));
+	rt_push(&q, insn_load(VTA_ISA_INP, 0, 0xf0000000u / q.core.inp_bytes, 1, 1));
 	assert_int_equal(rt_run(&q, RT_FOREVER), 2);
 	assert_said_once(catch_end(), "which is not mapped");
 	catch_begin();
-	rt_push(&q, insn_mem(OPCODE_LOAD, POP_NEXT, MEM_INP, 0, 0, 0, 0));
+	rt_push(&q, insn_move(VTA_ISA_LOAD | VTA_ISA_POP_NEXT, VTA_ISA_INP, 0, 0, 0, 0));
 	assert_int_equal(rt_run(&q, RT_FOREVER), 2);
 	assert_said_once(catch_end(), "deadlock");
 	catch_begin();
@@ -288,11 +288,13 @@ TEST_F(HANDLE, faults_name_the_instruction_of_the_program)
 /* Push a loop over one micro-op, of some ten thousand cycles. */
 static void push_long(unsigned int outer)
 {
-	struct loops loops = { .uop_begin = 100, .uop_end = 101, .outer = outer, .inner = 10000 };
+	struct vta_isa_loop loops = {
+		.reset = 1, .uop_bgn = 100, .uop_end = 101, .iter_out = outer, .iter_in = 10000,
+	};
 
-	rt_push(&q, insn_mem(OPCODE_LOAD, 0, MEM_UOP, 100,
-			     q.uops_addr / 4 + rt_push_uop(&q, uop(&q.core, 0, 0, 0)), 1, 1));
-	rt_push(&q, insn_gemm(&q.core, 0, 1, &loops));
+	rt_push(&q, insn_load(VTA_ISA_UOP, 100,
+			      q.uops_addr / 4 + rt_push_uop(&q, uop(&q.core, 0, 0, 0)), 1, 1));
+	rt_push(&q, insn_gemm(&q.core, 0, &loops));
 }
 
 TEST_F(HANDLE, wait_cycles_are_a_limit)
@@ -360,11 +362,11 @@ TEST_F(HANDLE, what_is_appended_after_a_time_out_is_run)
 
 TEST_F(HANDLE, what_is_appended_after_a_fault_is_run)
 {
-	rt_push(&q, insn_mem(OPCODE_LOAD, 0, MEM_INP, 0, 0xf0000000u / q.core.inp_bytes, 1, 1));
+	rt_push(&q, insn_load(VTA_ISA_INP, 0, 0xf0000000u / q.core.inp_bytes, 1, 1));
 	rt_push_product(&q, &o.product, RT_FORWARD);
 	run_fails(RT_FOREVER, 2);
 	/* The program corrects its mistake. */
-	q.insns[0] = insn_mem(OPCODE_LOAD, 0, MEM_INP, 0, 0, 0, 0);
+	q.insns[0] = insn_load(VTA_ISA_INP, 0, 0, 0, 0);
 	appended_run_computes_all();
 }
 
@@ -386,7 +388,7 @@ TEST_F(HANDLE, what_is_appended_after_a_reset_is_run)
 	assert_int_equal(VTADeviceSetAsync(q.device, 0), 0);
 	keep_queue(insns, uops);
 	/* Replace the loop before FINISH, which takes seconds. */
-	q.insns[insns - 2] = insn_mem(OPCODE_LOAD, 0, MEM_INP, 0, 0, 0, 0);
+	q.insns[insns - 2] = insn_load(VTA_ISA_INP, 0, 0, 0, 0);
 	appended_run_computes_all();
 }
 
@@ -551,7 +553,7 @@ struct step {
 
 static void step_make(struct step *s, vta_phy_addr_t value, int add)
 {
-	struct loops loops = { .uop_begin = 0, .uop_end = 1, .outer = 1, .inner = 1 };
+	struct vta_isa_loop loops = { .uop_bgn = 0, .uop_end = 1, .iter_out = 1, .iter_in = 1 };
 	const struct core *core = &q.core;
 
 	s->insns = VTAMemAlloc(4096, VTA_CACHED);
@@ -559,11 +561,12 @@ static void step_make(struct step *s, vta_phy_addr_t value, int add)
 	s->addr = VTAMemGetPhyAddr(s->insns);
 	s->uop = (uint32_t *)((char *)s->insns + 2048);
 	*s->uop = uop(core, 0, 0, 0);
-	s->insns[0] = insn_mem(OPCODE_LOAD, 0, MEM_UOP, 0, (s->addr + 2048) / 4, 1, 1);
-	s->insns[1] = insn_mem(OPCODE_LOAD, 0, MEM_ACC_8BIT, 0, value / core->inp_bytes, 1, 1);
-	s->insns[2] = insn_alu(core, 0, ALU_MUL, 3, &loops);
-	s->insns[3] = insn_alu(core, PUSH_NEXT, ALU_ADD, add, &loops);
-	s->insns[4] = insn_mem(OPCODE_STORE, POP_PREV, MEM_OUT, 0, value / core->inp_bytes, 1, 1);
+	s->insns[0] = insn_load(VTA_ISA_UOP, 0, (s->addr + 2048) / 4, 1, 1);
+	s->insns[1] = insn_load(VTA_ISA_ACC_8BIT, 0, value / core->inp_bytes, 1, 1);
+	s->insns[2] = insn_alu(core, 0, VTA_ISA_MUL, 3, &loops);
+	s->insns[3] = insn_alu(core, VTA_ISA_PUSH_NEXT, VTA_ISA_ADD, add, &loops);
+	s->insns[4] = insn_move(VTA_ISA_STORE | VTA_ISA_POP_PREV, VTA_ISA_OUT, 0,
+				value / core->inp_bytes, 1, 1);
 	s->insns[5] = insn_finish(0);
 	s->count = 6;
 }

@@ -180,28 +180,30 @@ static unsigned int gemm_stream(const struct core *c, struct insn *insn, uint32_
 				uint32_t wgt, uint32_t bias, uint32_t uops, uint32_t out)
 {
 	/* For each row and column of elements, the sum over INNER micro-ops. */
-	struct loops gemm = {
-		.uop_end = INNER, .outer = ROWS, .inner = COLS,
-		.dst = { COLS, 1 }, .src = { INNER, 0 }, .wgt = { 0, INNER },
+	struct vta_isa_loop gemm = {
+		.uop_end = INNER, .iter_out = ROWS, .iter_in = COLS,
+		.dst_factor_out = COLS, .dst_factor_in = 1, .src_factor_out = INNER,
+		.wgt_factor_in = INNER,
 	};
 	/* Micro-op 0 again: it names accumulator 0. */
-	struct loops alu = {
-		.uop_end = 1, .outer = ROWS, .inner = COLS, .dst = { COLS, 1 },
+	struct vta_isa_loop alu = {
+		.uop_end = 1, .iter_out = ROWS, .iter_in = COLS,
+		.dst_factor_out = COLS, .dst_factor_in = 1,
 	};
 	unsigned int n = 0;
 
-	insn[n++] = insn_mem(OPCODE_LOAD, 0, MEM_UOP, 0, uops / 4, 1, INNER);
-	insn[n++] = insn_mem(OPCODE_LOAD, 0, MEM_ACC, 0, bias / c->acc_bytes, 1, ROWS * COLS);
-	insn[n++] = insn_mem(OPCODE_LOAD, 0, MEM_INP, 0, inp / c->inp_bytes, ROWS, INNER);
-	insn[n++] = insn_mem(OPCODE_LOAD, PUSH_NEXT, MEM_WGT, 0, wgt / c->wgt_bytes,
-			     1, COLS * INNER);
-	insn[n++] = insn_gemm(c, POP_PREV, 0, &gemm);
-	insn[n++] = insn_alu(c, 0, ALU_SHR, SHIFT, &alu);
-	insn[n++] = insn_alu(c, 0, ALU_MIN, CLIP, &alu);
-	insn[n++] = insn_alu(c, PUSH_NEXT, ALU_MAX, -CLIP, &alu);
-	insn[n++] = insn_mem(OPCODE_STORE, POP_PREV | PUSH_PREV, MEM_OUT, 0,
-			     out / c->inp_bytes, ROWS, COLS);
-	insn[n++] = insn_finish(POP_NEXT);
+	insn[n++] = insn_load(VTA_ISA_UOP, 0, uops / 4, 1, INNER);
+	insn[n++] = insn_load(VTA_ISA_ACC, 0, bias / c->acc_bytes, 1, ROWS * COLS);
+	insn[n++] = insn_load(VTA_ISA_INP, 0, inp / c->inp_bytes, ROWS, INNER);
+	insn[n++] = insn_move(VTA_ISA_LOAD | VTA_ISA_PUSH_NEXT, VTA_ISA_WGT, 0, wgt / c->wgt_bytes,
+			      1, COLS * INNER);
+	insn[n++] = insn_gemm(c, VTA_ISA_POP_PREV, &gemm);
+	insn[n++] = insn_alu(c, 0, VTA_ISA_SHR, SHIFT, &alu);
+	insn[n++] = insn_alu(c, 0, VTA_ISA_MIN, CLIP, &alu);
+	insn[n++] = insn_alu(c, VTA_ISA_PUSH_NEXT, VTA_ISA_MAX, -CLIP, &alu);
+	insn[n++] = insn_move(VTA_ISA_STORE | VTA_ISA_POP_PREV | VTA_ISA_PUSH_PREV, VTA_ISA_OUT, 0,
+			      out / c->inp_bytes, ROWS, COLS);
+	insn[n++] = insn_finish(VTA_ISA_POP_NEXT);
 	return n;
 }
 

@@ -63,10 +63,12 @@ struct busy {
 /* Some hundred million micro-ops: seconds of work in each RUN. */
 static unsigned int long_stream(const struct vta_info *info, struct insn *code)
 {
-	struct loops loops = { .uop_end = 1, .outer = 16383, .inner = 16383 };
+	const struct vta_isa_loop loops = {
+		.reset = 1, .uop_end = 1, .iter_out = 16383, .iter_in = 16383,
+	};
 	struct core core = core_of(info);
 
-	code[0] = insn_gemm(&core, 0, 1, &loops);
+	code[0] = insn_gemm(&core, 0, &loops);
 	code[1] = insn_finish(0);
 	return 2;
 }

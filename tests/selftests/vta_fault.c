@@ -166,7 +166,7 @@ FIXTURE_VARIANT_ADD(fault, align_stamp)
 	static unsigned int stream_##_name(const struct core *c, struct insn *code)	\
 	{									\
 		(void)c;							\
-		code[0] = insn_mem(OPCODE_LOAD, 0, MEM_UOP, 0, 0, 1, 0);	\
+		code[0] = insn_load(VTA_ISA_UOP, 0, 0, 1, 0);	\
 		code[1] = __VA_ARGS__;						\
 		return 2;							\
 	}									\
@@ -180,60 +180,62 @@ FIXTURE_VARIANT_ADD(fault, align_stamp)
 
 /* Micro-op 0 is zero: it names the first element of everything. */
 #define LOOPS(_uops, _outer, _inner, ...)					\
-	(&(struct loops) { .uop_end = _uops, .outer = _outer, .inner = _inner, ##__VA_ARGS__ })
+	(&(struct vta_isa_loop) { .uop_end = _uops, .iter_out = _outer, .iter_in = _inner,	\
+				  ##__VA_ARGS__ })
 
 FAULT_STREAM(page_uop_load, PAGE, UOP, HOLE, 0,
-	     insn_mem(OPCODE_LOAD, 0, MEM_UOP, 0, HOLE / 4, 1, 8));
+	     insn_load(VTA_ISA_UOP, 0, HOLE / 4, 1, 8));
 FAULT_STREAM(page_inp_load, PAGE, LOAD, HOLE, 0,
-	     insn_mem(OPCODE_LOAD, 0, MEM_INP, 0, HOLE / c->inp_bytes, 1, 1));
+	     insn_load(VTA_ISA_INP, 0, HOLE / c->inp_bytes, 1, 1));
 FAULT_STREAM(page_wgt_load, PAGE, LOAD, HOLE, 0,
-	     insn_mem(OPCODE_LOAD, 0, MEM_WGT, 0, HOLE / c->wgt_bytes, 1, 1));
+	     insn_load(VTA_ISA_WGT, 0, HOLE / c->wgt_bytes, 1, 1));
 FAULT_STREAM(page_acc_load, PAGE, LOAD, RW + SIZE, 0,
-	     insn_mem(OPCODE_LOAD, 0, MEM_ACC, 0, (RW + SIZE) / c->acc_bytes - 1, 1, 2));
+	     insn_load(VTA_ISA_ACC, 0, (RW + SIZE) / c->acc_bytes - 1, 1, 2));
 FAULT_STREAM(page_store, PAGE, STORE, HOLE, 0,
-	     insn_mem(OPCODE_STORE, 0, MEM_OUT, 0, HOLE / c->inp_bytes, 1, 1));
+	     insn_store(VTA_ISA_OUT, 0, HOLE / c->inp_bytes, 1, 1));
 /* Byte address 2^32 and RW: must not wrap round to RW. */
 FAULT_STREAM(page_load_beyond_4g, PAGE, LOAD, RW, 0,
-	     insn_mem(OPCODE_LOAD, 0, MEM_WGT, 0,
+	     insn_load(VTA_ISA_WGT, 0,
 		      (uint32_t)(((1ull << 32) + RW) / c->wgt_bytes), 1, 1));
 FAULT_STREAM(perm_store, PERM, STORE, RO, 0,
-	     insn_mem(OPCODE_STORE, 0, MEM_OUT, 0, RO / c->inp_bytes, 1, 1));
+	     insn_store(VTA_ISA_OUT, 0, RO / c->inp_bytes, 1, 1));
 
 FAULT_STREAM(insn_opcode_5, INSN, NONE, 0, 0, (struct insn) { { htole64(5) } });
 FAULT_STREAM(insn_opcode_7, INSN, NONE, 0, 0, (struct insn) { { htole64(7) } });
 FAULT_STREAM(insn_alu_opcode, INSN, NONE, 0, 0, insn_alu(c, 0, 5, 0, LOOPS(1, 1, 1)));
 FAULT_STREAM(insn_load_of_out, INSN, NONE, 0, 0,
-	     insn_mem(OPCODE_LOAD, 0, MEM_OUT, 0, RW / c->inp_bytes, 1, 1));
+	     insn_load(VTA_ISA_OUT, 0, RW / c->inp_bytes, 1, 1));
 FAULT_STREAM(insn_load_of_type_7, INSN, NONE, 0, 0,
-	     insn_mem(OPCODE_LOAD, 0, 7, 0, RW / c->inp_bytes, 1, 1));
+	     insn_load(7, 0, RW / c->inp_bytes, 1, 1));
 FAULT_STREAM(insn_store_of_acc, INSN, NONE, 0, 0,
-	     insn_mem(OPCODE_STORE, 0, MEM_ACC, 0, RW / c->acc_bytes, 1, 1));
+	     insn_store(VTA_ISA_ACC, 0, RW / c->acc_bytes, 1, 1));
 
 FAULT_STREAM(bounds_inp_load, BOUNDS, NONE, 0, 0,
-	     insn_mem(OPCODE_LOAD, 0, MEM_INP, 1u << c->log_inp_depth, RW / c->inp_bytes, 1, 1));
+	     insn_load(VTA_ISA_INP, 1u << c->log.inp, RW / c->inp_bytes, 1, 1));
 FAULT_STREAM(bounds_wgt_load, BOUNDS, NONE, 0, 0,
-	     insn_mem(OPCODE_LOAD, 0, MEM_WGT, (1u << c->log_wgt_depth) - 1,
+	     insn_load(VTA_ISA_WGT, (1u << c->log.wgt) - 1,
 		      RW / c->wgt_bytes, 1, 2));
 FAULT_STREAM(bounds_store, BOUNDS, NONE, 0, 0,
-	     insn_mem(OPCODE_STORE, 0, MEM_OUT, 0xffff, RW / c->inp_bytes, 1, 1));
+	     insn_store(VTA_ISA_OUT, 0xffff, RW / c->inp_bytes, 1, 1));
 FAULT_STREAM(bounds_gemm_dst, BOUNDS, NONE, 0, 0,
-	     insn_gemm(c, 0, 1, LOOPS(1, 3, 1, .dst = { 1u << (c->log_acc_depth - 1) })));
+	     insn_gemm(c, 0, LOOPS(1, 3, 1, .reset = 1, .dst_factor_out = 1u << (c->log.acc - 1))));
 FAULT_STREAM(bounds_gemm_src, BOUNDS, NONE, 0, 0,
-	     insn_gemm(c, 0, 0, LOOPS(1, 1, 3, .src = { 0, 1u << (c->log_inp_depth - 1) })));
+	     insn_gemm(c, 0, LOOPS(1, 1, 3, .src_factor_in = 1u << (c->log.inp - 1))));
 FAULT_STREAM(bounds_gemm_wgt, BOUNDS, NONE, 0, 0,
-	     insn_gemm(c, 0, 0, LOOPS(1, 1, 3, .wgt = { 0, 1u << (c->log_wgt_depth - 1) })));
+	     insn_gemm(c, 0, LOOPS(1, 1, 3, .wgt_factor_in = 1u << (c->log.wgt - 1))));
 FAULT_STREAM(bounds_alu_dst, BOUNDS, NONE, 0, 0,
-	     insn_alu(c, 0, ALU_ADD, 1, LOOPS(1, 9999, 1, .dst = { 1 })));
+	     insn_alu(c, 0, VTA_ISA_ADD, 1, LOOPS(1, 9999, 1, .dst_factor_out = 1)));
 FAULT_STREAM(bounds_uop, BOUNDS, NONE, 0, 0,
-	     insn_gemm(c, 0, 1, LOOPS((1u << c->log_uop_depth) + 1, 1, 1)));
+	     insn_gemm(c, 0, LOOPS((1u << c->log.uop) + 1, 1, 1, .reset = 1)));
 
 FAULT_STREAM(cycles, CYCLES, NONE, 0, 100,
-	     insn_gemm(c, 0, 1, LOOPS(1, 1000, 1000)));
+	     insn_gemm(c, 0, LOOPS(1, 1000, 1000, .reset = 1)));
 FAULT_STREAM(deadlock_load, DEADLOCK, NONE, 0, 0,
-	     insn_mem(OPCODE_LOAD, POP_NEXT, MEM_INP, 0, RW / c->inp_bytes, 1, 1));
-FAULT_STREAM(deadlock_gemm, DEADLOCK, NONE, 0, 0, insn_gemm(c, POP_PREV, 1, LOOPS(1, 1, 1)));
+	     insn_move(VTA_ISA_LOAD | VTA_ISA_POP_NEXT, VTA_ISA_INP, 0, RW / c->inp_bytes, 1, 1));
+FAULT_STREAM(deadlock_gemm, DEADLOCK, NONE, 0, 0,
+	     insn_gemm(c, VTA_ISA_POP_PREV, LOOPS(1, 1, 1, .reset = 1)));
 FAULT_STREAM(deadlock_store, DEADLOCK, NONE, 0, 0,
-	     insn_mem(OPCODE_STORE, POP_PREV, MEM_OUT, 0, RW / c->inp_bytes, 1, 1));
+	     insn_move(VTA_ISA_STORE | VTA_ISA_POP_PREV, VTA_ISA_OUT, 0, RW / c->inp_bytes, 1, 1));
 
 /* ---- what a fault does ---- */
 

@@ -1,48 +1,84 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * vta_insn.h - instructions of the VTA core by hand (docs/isa.md)
+ * vta_insn.h - instructions of the VTA core, as they stand in memory (docs/isa.md)
  */
 #ifndef VTA_INSN_H
 #define VTA_INSN_H
 
-#include <stdint.h>
+#include <endian.h>
 
 #include "vta.h"
-
-enum { OPCODE_LOAD, OPCODE_STORE, OPCODE_GEMM, OPCODE_FINISH, OPCODE_ALU };
-enum { POP_PREV = 1, POP_NEXT = 2, PUSH_PREV = 4, PUSH_NEXT = 8 };
-enum { MEM_UOP, MEM_WGT, MEM_INP, MEM_ACC, MEM_OUT, MEM_ACC_8BIT };
-enum { ALU_MIN, ALU_MAX, ALU_ADD, ALU_SHR, ALU_MUL };
+#include "vta_isa.h"
 
 struct insn {
 	uint64_t word[2];	/* little-endian */
 };
 
-/* The core's configuration: log2 of depths and of elements' bytes. */
 struct core {
+	struct vta_isa_shape log;
 	unsigned int batch, block;
-	unsigned int log_uop_depth, log_inp_depth, log_wgt_depth, log_acc_depth;
-	unsigned int inp_bytes, wgt_bytes, acc_bytes;
+	unsigned int inp_bytes, wgt_bytes, acc_bytes;	/* of an element */
 };
 
-struct core core_of(const struct vta_info *info);
+static inline struct core core_of(const struct vta_info *info)
+{
+	const struct vta_isa_config config = VTA_ISA_CONFIG_OF(info);
+	const struct vta_isa_shape log = vta_isa_shape(&config);
 
-/* LOAD and STORE of @rows rows of @cols elements, packed. */
-struct insn insn_mem(unsigned int opcode, unsigned int tokens, unsigned int type,
-		     unsigned int sram, uint32_t dram, unsigned int rows, unsigned int cols);
-struct insn insn_finish(unsigned int tokens);
+	return (struct core) {
+		log, 1u << config.log_batch, 1u << config.log_block,
+		1u << log.inp_bytes, 1u << log.wgt_bytes, 1u << log.acc_bytes,
+	};
+}
 
-/* The loops that GEMM and ALU have in common. */
-struct loops {
-	unsigned int uop_begin, uop_end;
-	unsigned int outer, inner;
-	unsigned int dst[2], src[2], wgt[2];	/* factors: outer, inner */
-};
+static inline struct insn insn_of(struct vta_isa_insn insn)
+{
+	return (struct insn) { { htole64(insn.word[0]), htole64(insn.word[1]) } };
+}
 
-struct insn insn_gemm(const struct core *core, unsigned int tokens, unsigned int reset,
-		      const struct loops *loops);
-struct insn insn_alu(const struct core *core, unsigned int tokens, unsigned int op,
-		     int imm, const struct loops *loops);
-uint32_t uop(const struct core *core, unsigned int dst, unsigned int src, unsigned int wgt);
+/* A LOAD or STORE of @rows rows of @cols elements, packed. @head: opcode and flags. */
+static inline struct insn insn_move(unsigned int head, unsigned int type, unsigned int sram,
+				    uint32_t dram, unsigned int rows, unsigned int cols)
+{
+	const struct vta_isa_move move = {
+		.memory_type = type, .sram_base = sram, .dram_base = dram,
+		.y_size = rows, .x_size = cols, .x_stride = cols,
+	};
+
+	return insn_of(vta_isa_pack_move(head, &move));
+}
+
+#define insn_load(...)	insn_move(VTA_ISA_LOAD, __VA_ARGS__)
+#define insn_store(...)	insn_move(VTA_ISA_STORE, __VA_ARGS__)
+
+static inline struct insn insn_finish(unsigned int flags)
+{
+	return insn_of(vta_isa_pack_finish(flags));
+}
+
+static inline struct insn insn_gemm(const struct core *core, unsigned int flags,
+				    const struct vta_isa_loop *loop)
+{
+	return insn_of(vta_isa_pack_loop(&core->log, flags, loop));
+}
+
+/* An ALU instruction with an immediate operand, and the loops of @loop. */
+static inline struct insn insn_alu(const struct core *core, unsigned int flags, unsigned int op,
+				   int imm, const struct vta_isa_loop *loop)
+{
+	struct vta_isa_loop alu = *loop;
+
+	alu.alu = 1;
+	alu.alu_opcode = op;
+	alu.use_imm = 1;
+	alu.imm = imm;
+	return insn_of(vta_isa_pack_loop(&core->log, flags, &alu));
+}
+
+static inline uint32_t uop(const struct core *core, unsigned int dst, unsigned int src,
+			   unsigned int wgt)
+{
+	return htole32(vta_isa_pack_uop(&core->log, &(struct vta_isa_uop) { dst, src, wgt }));
+}
 
 #endif /* VTA_INSN_H */

@@ -52,8 +52,8 @@ static int run(struct user *u, struct queue *q, struct insn insn, bool kept)
 static int load(struct user *u, struct queue *q, uint8_t value, bool kept)
 {
 	memset((uint8_t *)u->mem.ptr + DATA, value, u->core.acc_bytes);
-	return run(u, q, insn_mem(OPCODE_LOAD, 0, MEM_ACC_8BIT, 0,
-				  (u->mem.addr + DATA) / u->core.inp_bytes, 1, 1), kept);
+	return run(u, q, insn_load(VTA_ISA_ACC_8BIT, 0, (u->mem.addr + DATA) / u->core.inp_bytes, 1,
+				   1), kept);
 }
 
 /* What acc[0] is, or an error. */
@@ -63,19 +63,20 @@ static int value(struct user *u, struct queue *q, bool kept)
 	int ret;
 
 	memset(out, 0xee, u->core.inp_bytes);
-	ret = run(u, q, insn_mem(OPCODE_STORE, 0, MEM_OUT, 0,
-				 (u->mem.addr + OUT) / u->core.inp_bytes, 1, 1), kept);
+	ret = run(u, q, insn_store(VTA_ISA_OUT, 0, (u->mem.addr + OUT) / u->core.inp_bytes, 1, 1),
+		  kept);
 	return ret ? ret : out[0];
 }
 
 static int push(struct user *u)
 {
-	return run(u, &u->q, insn_mem(OPCODE_LOAD, PUSH_NEXT, MEM_INP, 0, 0, 0, 0), true);
+	return run(u, &u->q, insn_move(VTA_ISA_LOAD | VTA_ISA_PUSH_NEXT, VTA_ISA_INP, 0, 0, 0, 0),
+		   true);
 }
 
 static int pop(struct user *u)
 {
-	return run(u, &u->q, insn_finish(POP_PREV), true);
+	return run(u, &u->q, insn_finish(VTA_ISA_POP_PREV), true);
 }
 
 FIXTURE(kept) {

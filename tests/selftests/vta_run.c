@@ -283,12 +283,10 @@ TEST_F(run, scratchpads_are_not_shared_between_contexts)
 
 	/* 0xff everywhere into the first accumulators, then read in three ways. */
 	memset((uint8_t *)self->host.ptr + 4096, 0xff, 4096);
-	code[0] = insn_mem(OPCODE_LOAD, 0, MEM_ACC, 0, (self->host.addr + 4096) / c.acc_bytes,
-			   1, 4);
+	code[0] = insn_load(VTA_ISA_ACC, 0, (self->host.addr + 4096) / c.acc_bytes, 1, 4);
 	code[1] = insn_finish(0);
 	ASSERT_EQ(0, queue_do(&self->q, desc_run(self->host.addr, 2, 0)));
-	code[0] = insn_mem(OPCODE_STORE, 0, MEM_OUT, 0, (self->host.addr + 8192) / c.inp_bytes,
-			   1, 4);
+	code[0] = insn_store(VTA_ISA_OUT, 0, (self->host.addr + 8192) / c.inp_bytes, 1, 4);
 	memset((uint8_t *)self->host.ptr + 8192, 0, 4096);
 	ASSERT_EQ(0, queue_do(&self->q, desc_run(self->host.addr, 2, 0)));
 	out = (uint8_t *)self->host.ptr + 8192;
@@ -296,8 +294,7 @@ TEST_F(run, scratchpads_are_not_shared_between_contexts)
 		set += out[i] == 0xff;
 	EXPECT_EQ(4 * c.inp_bytes, set);
 
-	((struct insn *)code2.ptr)[0] = insn_mem(OPCODE_STORE, 0, MEM_OUT, 0,
-						 out2.addr / c.inp_bytes, 1, 4);
+	((struct insn *)code2.ptr)[0] = insn_store(VTA_ISA_OUT, 0, out2.addr / c.inp_bytes, 1, 4);
 	((struct insn *)code2.ptr)[1] = insn_finish(0);
 	memset(out2.ptr, 0x77, 4096);
 	ASSERT_EQ(0, queue_do(&q2, desc_run(code2.addr, 2, 0)));

@@ -2,7 +2,7 @@
 /*
  * vta_selftest.h - what the tests share: /dev/vtaN by its bare ioctls
  *
- * Nothing here goes through libvtadev, so that the interface itself is tested.
+ * Of libvtadev there is only the header of descriptors, so that the interface itself is tested.
  * Functions return 0 or a value on success and a negative errno on failure.
  */
 #ifndef VTA_SELFTEST_H
@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 #include "vta.h"
+#include "vtadev_desc.h"
 
 /* Longer than anything takes, also under emulation on a busy machine. */
 #define PATIENCE_MS	20000
@@ -160,18 +161,21 @@ int waiter_start(struct waiter *w, const struct queue *q, uint64_t seq, int ms);
 /* Returns what the wait did. */
 int waiter_join(struct waiter *w);
 
-/* ---- descriptors ---- */
+/* ---- descriptors (vtadev_desc.h) ---- */
 
-struct vta_desc desc_op(enum vta_op op);
-struct vta_desc desc_copy(uint32_t dst, uint32_t src, uint32_t len);
-struct vta_desc desc_copy2d(uint32_t dst, uint32_t dst_pitch, uint32_t src,
-			    uint32_t src_pitch, uint32_t width, uint32_t rows);
-struct vta_desc desc_fill(uint32_t dst, uint32_t pattern, uint32_t len);
-struct vta_desc desc_fill2d(uint32_t dst, uint32_t pitch, uint32_t pattern,
-			    uint32_t width, uint32_t rows);
-struct vta_desc desc_signal(uint32_t addr, uint64_t value);
-struct vta_desc desc_wait(uint32_t addr, uint64_t value);
-struct vta_desc desc_run(uint32_t addr, uint32_t count, uint64_t cycles);
-struct vta_desc desc_stamp(struct vta_desc desc, uint32_t addr);
+#define desc_op		vtadev_desc_op
+#define desc_run	vtadev_desc_run
+#define desc_copy	vtadev_desc_copy
+#define desc_copy2d	vtadev_desc_copy2d
+#define desc_fill	vtadev_desc_fill
+#define desc_fill2d	vtadev_desc_fill2d
+#define desc_signal	vtadev_desc_signal
+#define desc_wait	vtadev_desc_wait
+
+static inline struct vta_desc desc_stamp(struct vta_desc desc, uint32_t addr)
+{
+	vtadev_desc_stamp(&desc, addr);
+	return desc;
+}
 
 #endif /* VTA_SELFTEST_H */

@@ -361,7 +361,7 @@ static int run_kept(struct worker *w, struct queue *q, struct insn insn)
 TEST_F(sleep, kept_state_survives)
 {
 	struct vta_queue_create create = { .ring_order = 4, .flags = VTA_QUEUE_KEEP };
-	struct insn push = insn_mem(OPCODE_LOAD, PUSH_NEXT, MEM_INP, 0, 0, 0, 0);
+	struct insn push = insn_move(VTA_ISA_LOAD | VTA_ISA_PUSH_NEXT, VTA_ISA_INP, 0, 0, 0, 0);
 	struct queue queues[2], idle;
 	unsigned int i;
 
@@ -375,11 +375,11 @@ TEST_F(sleep, kept_state_survives)
 	ASSERT_EQ(0, machine_sleeps(variant->state));
 	ASSERT_EQ(0, machine_sleeps(variant->state));
 	for (i = 0; i < 2; i++) {
-		EXPECT_EQ(0, run_kept(&self->w, &queues[i], insn_finish(POP_PREV)));
+		EXPECT_EQ(0, run_kept(&self->w, &queues[i], insn_finish(VTA_ISA_POP_PREV)));
 		/* There was one token, and it was not made anew. */
-		EXPECT_EQ(-EIO, run_kept(&self->w, &queues[i], insn_finish(POP_PREV)));
+		EXPECT_EQ(-EIO, run_kept(&self->w, &queues[i], insn_finish(VTA_ISA_POP_PREV)));
 	}
-	EXPECT_EQ(-EIO, run_kept(&self->w, &idle, insn_finish(POP_PREV)));
+	EXPECT_EQ(-EIO, run_kept(&self->w, &idle, insn_finish(VTA_ISA_POP_PREV)));
 	EXPECT_EQ(self->w.generation, card_attr("generation"));
 }
 

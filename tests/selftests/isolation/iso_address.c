@@ -89,37 +89,37 @@ static struct vta_desc aim_insn(struct wall *w, uint64_t addr, unsigned int page
 static struct vta_desc stream(struct wall *w, unsigned int opcode, unsigned int type,
 			      uint64_t addr, uint32_t bytes, unsigned int pages)
 {
-	return wall_stream(w, insn_mem(opcode, 0, type, 0, addr / bytes, pages, 4096 / bytes));
+	return wall_stream(w, insn_move(opcode, type, 0, addr / bytes, pages, 4096 / bytes));
 }
 
 static struct vta_desc aim_uop(struct wall *w, uint64_t addr, unsigned int pages)
 {
-	return stream(w, OPCODE_LOAD, MEM_UOP, addr, 4, pages);
+	return stream(w, VTA_ISA_LOAD, VTA_ISA_UOP, addr, 4, pages);
 }
 
 static struct vta_desc aim_inp(struct wall *w, uint64_t addr, unsigned int pages)
 {
-	return stream(w, OPCODE_LOAD, MEM_INP, addr, w->core.inp_bytes, pages);
+	return stream(w, VTA_ISA_LOAD, VTA_ISA_INP, addr, w->core.inp_bytes, pages);
 }
 
 static struct vta_desc aim_wgt(struct wall *w, uint64_t addr, unsigned int pages)
 {
-	return stream(w, OPCODE_LOAD, MEM_WGT, addr, w->core.wgt_bytes, pages);
+	return stream(w, VTA_ISA_LOAD, VTA_ISA_WGT, addr, w->core.wgt_bytes, pages);
 }
 
 static struct vta_desc aim_acc(struct wall *w, uint64_t addr, unsigned int pages)
 {
-	return stream(w, OPCODE_LOAD, MEM_ACC, addr, w->core.acc_bytes, pages);
+	return stream(w, VTA_ISA_LOAD, VTA_ISA_ACC, addr, w->core.acc_bytes, pages);
 }
 
 static struct vta_desc aim_acc_8bit(struct wall *w, uint64_t addr, unsigned int pages)
 {
-	return stream(w, OPCODE_LOAD, MEM_ACC_8BIT, addr, w->core.acc_bytes / 4, pages);
+	return stream(w, VTA_ISA_LOAD, VTA_ISA_ACC_8BIT, addr, w->core.acc_bytes / 4, pages);
 }
 
 static struct vta_desc aim_store(struct wall *w, uint64_t addr, unsigned int pages)
 {
-	return stream(w, OPCODE_STORE, MEM_OUT, addr, w->core.inp_bytes, pages);
+	return stream(w, VTA_ISA_STORE, VTA_ISA_OUT, addr, w->core.inp_bytes, pages);
 }
 
 FIXTURE_VARIANT_ADD(address, copy_src) {

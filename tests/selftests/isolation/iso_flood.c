@@ -258,16 +258,16 @@ static struct vta_desc long_fill(struct wall *w)
 
 static struct vta_desc long_gemm(struct wall *w)
 {
-	struct loops loops = { .uop_end = 1, .outer = 16383, .inner = 16383 };
+	struct vta_isa_loop loops = { .uop_end = 1, .iter_out = 16383, .iter_in = 16383 };
 
-	return wall_stream(w, insn_gemm(&w->core, 0, 0, &loops));
+	return wall_stream(w, insn_gemm(&w->core, 0, &loops));
 }
 
 static struct vta_desc long_alu(struct wall *w)
 {
-	struct loops loops = { .uop_end = 1, .outer = 16383, .inner = 16383 };
+	struct vta_isa_loop loops = { .uop_end = 1, .iter_out = 16383, .iter_in = 16383 };
 
-	return wall_stream(w, insn_alu(&w->core, 0, ALU_ADD, 1, &loops));
+	return wall_stream(w, insn_alu(&w->core, 0, VTA_ISA_ADD, 1, &loops));
 }
 
 /* Many instructions, each as much as one can be. */
@@ -278,8 +278,9 @@ static struct vta_desc long_stream(struct wall *w)
 	unsigned int n = OWN_SIZE / sizeof(*code), i;
 
 	for (i = 0; i < n; i++)
-		code[i] = insn_mem(i & 1 ? OPCODE_LOAD : OPCODE_STORE, 0, i & 1 ? MEM_INP : MEM_OUT,
-				   0, OWN_RW / c->inp_bytes, 1, 1u << c->log_inp_depth);
+		code[i] = insn_move(i & 1 ? VTA_ISA_LOAD : VTA_ISA_STORE,
+				    i & 1 ? VTA_ISA_INP : VTA_ISA_OUT, 0, OWN_RW / c->inp_bytes,
+				    1, 1u << c->log.inp);
 	return desc_run(OWN_CODE, n, 0);
 }
 
@@ -290,7 +291,7 @@ static struct vta_desc long_rows(struct wall *w)
 	unsigned int n = OWN_SIZE / sizeof(*code), i;
 
 	for (i = 0; i < n; i++)
-		code[i] = insn_mem(OPCODE_LOAD, 0, MEM_UOP, 0, OWN_RW / 4, i & 1 ? 65535 : 4096,
+		code[i] = insn_load(VTA_ISA_UOP, 0, OWN_RW / 4, i & 1 ? 65535 : 4096,
 				   i & 1 ? 0 : 1);
 	return desc_run(OWN_CODE, n, 0);
 }

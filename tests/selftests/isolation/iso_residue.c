@@ -105,8 +105,8 @@ TEST_F(residue, ring_and_status_page_of_a_new_queue)
 static unsigned int store(const struct core *c, struct insn *code, unsigned int tokens,
 			  uint32_t out)
 {
-	code[0] = insn_mem(OPCODE_STORE, tokens, MEM_OUT, 0, out / c->inp_bytes,
-			   1, ELEMS(c->log_acc_depth));
+	code[0] = insn_move(VTA_ISA_STORE | tokens, VTA_ISA_OUT, 0, out / c->inp_bytes, 1,
+			    ELEMS(c->log.acc));
 	return 1;
 }
 
@@ -129,7 +129,7 @@ static int spy_open(struct spy *spy, const struct core *c)
 	return queue_open(spy->fd, &spy->q, NULL) ?:
 	       mem_alloc(spy->fd, &spy->code, 4096, VTA_BUF_HOST, 0) ?:
 	       mem_alloc(spy->fd, &spy->data, SPY_DATA, VTA_BUF_HOST, 0) ?:
-	       mem_alloc(spy->fd, &spy->out, ELEMS(c->log_acc_depth) * c->inp_bytes,
+	       mem_alloc(spy->fd, &spy->out, ELEMS(c->log.acc) * c->inp_bytes,
 			 VTA_BUF_HOST, 0);
 }
 
@@ -151,20 +151,22 @@ static unsigned int look_acc(struct spy *spy)
 }
 
 /* The second half of the data is zero: a micro-op of the first elements. */
-static unsigned int multiply(struct spy *spy, struct insn *code, const struct loops *loops)
+static unsigned int multiply(struct spy *spy, struct insn *code, const struct vta_isa_loop *loops)
 {
-	code[0] = insn_mem(OPCODE_LOAD, 0, MEM_UOP, 0, (spy->data.addr + SPY_DATA / 2) / 4, 1, 1);
-	code[1] = insn_gemm(spy->c, POP_PREV | PUSH_NEXT, 0, loops);
-	return 2 + store(spy->c, code + 2, POP_PREV, spy->out.addr);
+	code[0] = insn_load(VTA_ISA_UOP, 0, (spy->data.addr + SPY_DATA / 2) / 4, 1, 1);
+	code[1] = insn_gemm(spy->c, VTA_ISA_POP_PREV | VTA_ISA_PUSH_NEXT, loops);
+	return 2 + store(spy->c, code + 2, VTA_ISA_POP_PREV, spy->out.addr);
 }
 
 /* acc[i] += inp[i] x the unit matrix. */
 static unsigned int look_inp(struct spy *spy)
 {
 	const struct core *c = spy->c;
-	unsigned int n = ELEMS(c->log_inp_depth < c->log_acc_depth ? c->log_inp_depth :
-								      c->log_acc_depth);
-	struct loops loops = { .uop_end = 1, .outer = n, .inner = 1, .dst = { 1 }, .src = { 1 } };
+	unsigned int n = ELEMS(c->log.inp < c->log.acc ? c->log.inp :
+								      c->log.acc);
+	struct vta_isa_loop loops = {
+		.uop_end = 1, .iter_out = n, .iter_in = 1, .dst_factor_out = 1, .src_factor_out = 1,
+	};
 	struct insn *code = spy->code.ptr;
 	uint8_t *unit = spy->data.ptr;
 	unsigned int i;
@@ -172,7 +174,8 @@ static unsigned int look_inp(struct spy *spy)
 	memset(spy->data.ptr, 0, spy->data.size);
 	for (i = 0; i < c->block; i++)
 		unit[i * c->block + i] = 1;
-	code[0] = insn_mem(OPCODE_LOAD, PUSH_NEXT, MEM_WGT, 0, spy->data.addr / c->wgt_bytes, 1, 1);
+	code[0] = insn_move(VTA_ISA_LOAD | VTA_ISA_PUSH_NEXT, VTA_ISA_WGT, 0,
+			    spy->data.addr / c->wgt_bytes, 1, 1);
 	return 1 + multiply(spy, code + 1, &loops);
 }
 
@@ -180,14 +183,17 @@ static unsigned int look_inp(struct spy *spy)
 static unsigned int look_wgt(struct spy *spy)
 {
 	const struct core *c = spy->c;
-	unsigned int n = ELEMS(c->log_wgt_depth < c->log_acc_depth ? c->log_wgt_depth :
-								      c->log_acc_depth);
-	struct loops loops = { .uop_end = 1, .outer = n, .inner = 1, .dst = { 1 }, .wgt = { 1 } };
+	unsigned int n = ELEMS(c->log.wgt < c->log.acc ? c->log.wgt :
+								      c->log.acc);
+	struct vta_isa_loop loops = {
+		.uop_end = 1, .iter_out = n, .iter_in = 1, .dst_factor_out = 1, .wgt_factor_out = 1,
+	};
 	struct insn *code = spy->code.ptr;
 
 	memset(spy->data.ptr, 0, spy->data.size);
 	*(uint8_t *)spy->data.ptr = 1;
-	code[0] = insn_mem(OPCODE_LOAD, PUSH_NEXT, MEM_INP, 0, spy->data.addr / c->inp_bytes, 1, 1);
+	code[0] = insn_move(VTA_ISA_LOAD | VTA_ISA_PUSH_NEXT, VTA_ISA_INP, 0,
+			    spy->data.addr / c->inp_bytes, 1, 1);
 	return 1 + multiply(spy, code + 1, &loops);
 }
 
@@ -198,12 +204,12 @@ static unsigned int look_wgt(struct spy *spy)
 static unsigned int look_uop(struct spy *spy)
 {
 	const struct core *c = spy->c;
-	unsigned int n = ELEMS(c->log_uop_depth) < 256 ? ELEMS(c->log_uop_depth) : 256;
-	struct loops loops = { .uop_end = n, .outer = 1, .inner = 1 };
+	unsigned int n = ELEMS(c->log.uop) < 256 ? ELEMS(c->log.uop) : 256;
+	struct vta_isa_loop loops = { .uop_end = n, .iter_out = 1, .iter_in = 1 };
 	struct insn *code = spy->code.ptr;
 
-	code[0] = insn_alu(c, PUSH_NEXT, ALU_ADD, 256 / n, &loops);
-	return 1 + store(c, code + 1, POP_PREV, spy->out.addr);
+	code[0] = insn_alu(c, VTA_ISA_PUSH_NEXT, VTA_ISA_ADD, 256 / n, &loops);
+	return 1 + store(c, code + 1, VTA_ISA_POP_PREV, spy->out.addr);
 }
 
 static const struct {
@@ -232,10 +238,10 @@ static int spy_soil(struct spy *spy)
 	uint32_t data = spy->data.addr;
 
 	memset(spy->data.ptr, VICTIM_SCRATCH, spy->data.size);
-	code[0] = insn_mem(OPCODE_LOAD, 0, MEM_UOP, 0, data / 4, 1, 256);
-	code[1] = insn_mem(OPCODE_LOAD, 0, MEM_ACC, 0, data / c->acc_bytes, 1, 64);
-	code[2] = insn_mem(OPCODE_LOAD, 0, MEM_INP, 0, data / c->inp_bytes, 1, 64);
-	code[3] = insn_mem(OPCODE_LOAD, 0, MEM_WGT, 0, data / c->wgt_bytes, 1, 64);
+	code[0] = insn_load(VTA_ISA_UOP, 0, data / 4, 1, 256);
+	code[1] = insn_load(VTA_ISA_ACC, 0, data / c->acc_bytes, 1, 64);
+	code[2] = insn_load(VTA_ISA_INP, 0, data / c->inp_bytes, 1, 64);
+	code[3] = insn_load(VTA_ISA_WGT, 0, data / c->wgt_bytes, 1, 64);
 	return queue_do(&spy->q, desc_run(spy->code.addr, 4, 0));
 }
 

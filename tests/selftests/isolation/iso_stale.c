@@ -211,8 +211,8 @@ TEST_F(stale, freed_while_a_stream_stores)
 	ASSERT_LE(STORES * sizeof(*code), OWN_SIZE);
 	ASSERT_EQ(0, mem_alloc(w->fd, &mem, SIZE, variant->kind, HOLE));
 	for (i = 0; i < STORES; i++)
-		code[i] = insn_mem(OPCODE_STORE, 0, MEM_OUT, 0, HOLE / w->core.inp_bytes,
-				   1, 1u << w->core.log_acc_depth);
+		code[i] = insn_store(VTA_ISA_OUT, 0, HOLE / w->core.inp_bytes, 1,
+				     1u << w->core.log.acc);
 	for (i = 0; i < 64; i++)
 		w->q.ring[i] = desc_run(w->code.addr, STORES, 0);
 	w->q.submitted = 64;

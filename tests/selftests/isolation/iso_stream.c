@@ -36,32 +36,32 @@ static struct insn any_insn(struct writer *writer)
 {
 	struct core *c = &writer->w->core;
 	uint64_t r = writer_random(writer);
-	struct loops loops = {
-		.uop_end = r >> 8 & 7, .outer = r >> 12 & 15, .inner = r >> 16 & 15,
-		.dst = { r >> 20 & 15, r >> 24 & 15 },
+	struct vta_isa_loop loops = {
+		.uop_end = r >> 8 & 7, .iter_out = r >> 12 & 15, .iter_in = r >> 16 & 15,
+		.dst_factor_out = r >> 20 & 15, .dst_factor_in = r >> 24 & 15, .reset = r >> 63,
 	};
-	unsigned int tokens = r >> 32 & 15;
+	unsigned int flags = (r >> 32 & 15) << 3;
 
 	switch (r % 8) {
 	case 0:
-		return insn_mem(OPCODE_LOAD, tokens, MEM_UOP, 0, any_address(writer) / 4, 1, 64);
+		return insn_move(VTA_ISA_LOAD | flags, VTA_ISA_UOP, 0, any_address(writer) / 4, 1,
+				 64);
 	case 1:
-		return insn_mem(OPCODE_LOAD, 0, MEM_ACC, r >> 40 & 63,
-				any_address(writer) / c->acc_bytes, 1 + (r >> 50 & 3), 8);
+		return insn_load(VTA_ISA_ACC, r >> 40 & 63, any_address(writer) / c->acc_bytes,
+				 1 + (r >> 50 & 3), 8);
 	case 2:
-		return insn_mem(OPCODE_LOAD, 0, MEM_WGT, 0,
-				any_address(writer) / c->wgt_bytes, 1, 4);
+		return insn_load(VTA_ISA_WGT, 0, any_address(writer) / c->wgt_bytes, 1, 4);
 	case 3:
-		return insn_mem(OPCODE_STORE, 0, MEM_OUT, r >> 40 & 63,
-				any_address(writer) / c->inp_bytes, 1, 16);
+		return insn_store(VTA_ISA_OUT, r >> 40 & 63, any_address(writer) / c->inp_bytes, 1,
+				  16);
 	case 4:
-		return insn_gemm(c, tokens, r >> 63, &loops);
+		return insn_gemm(c, flags, &loops);
 	case 5:
 		return insn_alu(c, 0, r >> 40 & 7, (int16_t)(r >> 44), &loops);
 	case 6:
 		return (struct insn) { { writer_random(writer), writer_random(writer) } };
 	default:
-		return insn_mem(OPCODE_LOAD, 0, MEM_INP, 0, OWN_RW / c->inp_bytes, 1, 8);
+		return insn_load(VTA_ISA_INP, 0, OWN_RW / c->inp_bytes, 1, 8);
 	}
 }
 
@@ -209,7 +209,7 @@ TEST_F(stream, instructions_of_random_bits)
 /* The stream stays; the micro-ops it loads again and again do not. */
 TEST_F(stream, micro_ops)
 {
-	struct loops loops = { .uop_end = 64, .outer = 4, .inner = 4 };
+	struct vta_isa_loop loops = { .uop_end = 64, .iter_out = 4, .iter_in = 4 };
 	struct wall *w = &self->wall;
 	struct insn *code = w->code.ptr;
 	struct writer writer = {
@@ -221,9 +221,9 @@ TEST_F(stream, micro_ops)
 	unsigned int i;
 
 	for (i = 0; i < 8; i += 2) {
-		code[i] = insn_mem(OPCODE_LOAD, 0, MEM_UOP, 0, OWN_RW / 4, 1, 64);
-		code[i + 1] = i % 4 ? insn_gemm(&w->core, 0, 0, &loops) :
-				      insn_alu(&w->core, 0, ALU_ADD, 1, &loops);
+		code[i] = insn_load(VTA_ISA_UOP, 0, OWN_RW / 4, 1, 64);
+		code[i + 1] = i % 4 ? insn_gemm(&w->core, 0, &loops) :
+				      insn_alu(&w->core, 0, VTA_ISA_ADD, 1, &loops);
 	}
 	run_under(_metadata, &writer, run_of_the_code, 60);
 }

@@ -177,23 +177,22 @@ static unsigned int write_job(struct self *self, int imm)
 	static const uint32_t word = VICTIM_SCRATCH * 0x01010101u;
 	const struct core *c = &self->core;
 	/* Micro-op 0 is fodder, too. */
-	unsigned int at = word & ((1u << c->log_acc_depth) - 1);
-	struct loops loops = { .uop_end = 1, .outer = RESULT, .inner = 1, .dst = { 1 } };
+	unsigned int at = word & ((1u << c->log.acc) - 1);
+	struct vta_isa_loop loops = {
+		.uop_end = 1, .iter_out = RESULT, .iter_in = 1, .dst_factor_out = 1,
+	};
 	uint32_t fodder = self->fodder.addr;
 	struct insn *code = self->code.ptr;
 	unsigned int n = 0;
 
-	code[n++] = insn_mem(OPCODE_LOAD, 0, MEM_UOP, 0, fodder / 4, 1, 1u << c->log_uop_depth);
-	code[n++] = insn_mem(OPCODE_LOAD, 0, MEM_ACC, 0, fodder / c->acc_bytes,
-			     1, 1u << c->log_acc_depth);
-	code[n++] = insn_mem(OPCODE_LOAD, 0, MEM_INP, 0, fodder / c->inp_bytes,
-			     1, 1u << c->log_inp_depth);
-	code[n++] = insn_mem(OPCODE_LOAD, 0, MEM_WGT, 0, fodder / c->wgt_bytes,
-			     1, 1u << c->log_wgt_depth);
-	code[n++] = insn_alu(c, PUSH_NEXT, ALU_ADD, imm, &loops);
-	code[n++] = insn_mem(OPCODE_STORE, POP_PREV | PUSH_PREV, MEM_OUT, at,
-			     self->result.addr / c->inp_bytes, 1, RESULT);
-	code[n++] = insn_finish(POP_NEXT);
+	code[n++] = insn_load(VTA_ISA_UOP, 0, fodder / 4, 1, 1u << c->log.uop);
+	code[n++] = insn_load(VTA_ISA_ACC, 0, fodder / c->acc_bytes, 1, 1u << c->log.acc);
+	code[n++] = insn_load(VTA_ISA_INP, 0, fodder / c->inp_bytes, 1, 1u << c->log.inp);
+	code[n++] = insn_load(VTA_ISA_WGT, 0, fodder / c->wgt_bytes, 1, 1u << c->log.wgt);
+	code[n++] = insn_alu(c, VTA_ISA_PUSH_NEXT, VTA_ISA_ADD, imm, &loops);
+	code[n++] = insn_move(VTA_ISA_STORE | VTA_ISA_POP_PREV | VTA_ISA_PUSH_PREV, VTA_ISA_OUT, at,
+			      self->result.addr / c->inp_bytes, 1, RESULT);
+	code[n++] = insn_finish(VTA_ISA_POP_NEXT);
 	return n;
 }
 
