@@ -80,9 +80,8 @@ const char *card_leftover(void)
 	static const char *const zeros[] = {
 		"queues_used", "contexts_used", "host_bytes", "pinned_bytes", "page_table_bytes",
 	};
-	unsigned int i;
 
-	for (i = 0; i < sizeof(zeros) / sizeof(zeros[0]); i++)
+	for (unsigned int i = 0; i < sizeof(zeros) / sizeof(zeros[0]); i++)
 		if (card_attr(zeros[i]))
 			return zeros[i];
 	return card_attr("mem_free") == card_attr("mem_size") ? NULL : "mem_free";

@@ -29,9 +29,8 @@ static bool expected(const char *text)
 		"done.",	/* the rest of a line on freezing, if another came between */
 		"hrtimer: interrupt took", "clocksource: ", "sched: RT throttling",
 	};
-	unsigned int i;
 
-	for (i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
+	for (unsigned int i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
 		if (!strncmp(text, begins[i], strlen(begins[i])))
 			return true;
 	return strstr(text, "callbacks suppressed");

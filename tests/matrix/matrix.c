@@ -75,18 +75,14 @@ static void order(struct cell *cell, const char *spec, uint32_t queue)
 
 void cell_inject(struct cell *cell, uint32_t queue)
 {
-	unsigned int i;
-
-	for (i = 0; i < KIND_SPECS && cell->kind->specs[i]; i++)
+	for (unsigned int i = 0; i < KIND_SPECS && cell->kind->specs[i]; i++)
 		order(cell, cell->kind->specs[i], queue);
 }
 
 /* A kind for one queue is meaningless in a state without queues. */
 static bool has_cell(const struct state *state, const struct kind *kind)
 {
-	unsigned int i;
-
-	for (i = 0; i < KIND_SPECS && kind->specs[i]; i++)
+	for (unsigned int i = 0; i < KIND_SPECS && kind->specs[i]; i++)
 		if (state->no_queue && strstr(kind->specs[i], "%q"))
 			return false;
 	return true;
@@ -220,13 +216,11 @@ static unsigned int count(const struct choice *choice)
 
 static void print_names(void)
 {
-	unsigned int i;
-
 	printf("# states");
-	for (i = 0; i < nr_states; i++)
+	for (unsigned int i = 0; i < nr_states; i++)
 		printf(" %s", states[i].name);
 	printf("\n# kinds");
-	for (i = 0; i < nr_kinds; i++)
+	for (unsigned int i = 0; i < nr_kinds; i++)
 		printf(" %s", kinds[i].name);
 	printf("\n");
 }

@@ -124,7 +124,7 @@ static void finish(struct cell *cell, struct victim *v)
 
 static void work(struct cell *cell, struct victim *v, struct vta_desc desc)
 {
-	queue_submit(&v->q, &desc, 1);
+	queue_put(&v->q, desc);
 	finish(cell, v);
 }
 
@@ -232,11 +232,11 @@ static void submitting(struct cell *cell)
 		return;
 	cell_inject(cell, v.q.id);
 	for (i = 0; i < 8; i++)
-		queue_submit(&v.q, &nop, 1);
+		queue_put(&v.q, nop);
 	err = queue_open(v.fd, &other, NULL);
 	cell_note(cell, "create", err, cell_fits(cell, err));
 	if (!err) {
-		queue_submit(&other, &nop, 1);
+		queue_put(&other, nop);
 		err = queue_close(&other);
 		cell_note(cell, "destroy", err, cell_fits(cell, err));
 	} else {
@@ -254,7 +254,7 @@ static void running(struct cell *cell)
 	if (!victim_ready(cell, &v))
 		return;
 	desc = run(&v);
-	queue_submit(&v.q, &desc, 1);
+	queue_put(&v.q, desc);
 	cell_inject(cell, v.q.id);
 	work(cell, &v, desc);	/* the first may be over by now */
 	victim_close(&v);
@@ -262,15 +262,13 @@ static void running(struct cell *cell)
 
 static void waiting(struct cell *cell)
 {
-	struct vta_desc hold;
 	struct waiter waiter;
 	struct victim v;
 	int err;
 
 	if (!victim_ready(cell, &v))
 		return;
-	hold = desc_wait(v.host.addr, 1);
-	queue_submit(&v.q, &hold, 1);
+	queue_hold(&v.q, &v.host, 1);
 	err = waiter_start(&waiter, &v.q, v.q.submitted,
 			   cell->kind->work == WORK_ANY ? WAIT_MS : PATIENCE_MS);
 	if (err) {
@@ -291,13 +289,12 @@ static void copying(struct cell *cell)
 {
 	struct vta_desc desc;
 	struct victim v;
-	int i;
 
 	if (!victim_ready(cell, &v))
 		return;
 	desc = copy(&v);
-	for (i = 0; i < 8; i++)
-		queue_submit(&v.q, &desc, 1);
+	for (int i = 0; i < 8; i++)
+		queue_put(&v.q, desc);
 	cell_inject(cell, v.q.id);
 	work(cell, &v, desc);	/* the others may be over by now */
 	victim_close(&v);
@@ -345,11 +342,10 @@ static void resetting(struct cell *cell)
 static void keep_busy(struct victim *v)
 {
 	struct vta_desc desc;
-	int i;
 
-	for (i = 0; i < 8; i++) {
+	for (int i = 0; i < 8; i++) {
 		desc = i % 2 ? copy(v) : run(v);
-		queue_submit(&v->q, &desc, 1);
+		queue_put(&v->q, desc);
 	}
 }
 

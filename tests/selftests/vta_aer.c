@@ -46,15 +46,12 @@ static void let_go(struct _test_data_aer *self)
 TEST_F(aer, card_comes_back)
 {
 	struct mem word;
-	struct vta_desc hold;
 	struct waiter w;
-	struct usage usage;
 
 	if (self->missing)
 		SKIP(return, "this kernel has no %s", self->missing);
 	ASSERT_EQ(0, mem_alloc(self->fd, &word, 4096, VTA_BUF_HOST, 0));
-	hold = desc_wait(word.addr, UINT64_MAX);
-	queue_submit(&self->q, &hold, 1);
+	queue_hold(&self->q, &word, UINT64_MAX);
 	ASSERT_EQ(0, waiter_start(&w, &self->q, 1, PATIENCE_MS));
 	/* Not the first on this link, nor told of alone. */
 	for (unsigned int i = 0; i < 16; i++)
@@ -71,10 +68,7 @@ TEST_F(aer, card_comes_back)
 	EXPECT_EQ(0, card_try());
 	munmap(word.ptr, word.size);
 	let_go(self);
-	usage = card_usage();
-	EXPECT_EQ(0, usage.queues);
-	EXPECT_EQ(0, usage.contexts);
-	EXPECT_EQ(card_attr("mem_size"), usage.mem_free);
+	EXPECT_TRUE(card_is_unused());
 }
 
 /* The link has been reset, and no card answers. */
@@ -106,19 +100,16 @@ TEST_F(aer, card_does_not_come_back)
 TEST_F(aer, nonfatal_error_has_no_effect)
 {
 	struct mem word;
-	struct vta_desc hold;
 	struct waiter w;
 
 	if (self->missing)
 		SKIP(return, "this kernel has no %s", self->missing);
 	ASSERT_EQ(0, mem_alloc(self->fd, &word, 4096, VTA_BUF_HOST, 0));
-	hold = desc_wait(word.addr, 1);
-	queue_submit(&self->q, &hold, 1);
+	queue_hold(&self->q, &word, 1);
 	ASSERT_EQ(0, waiter_start(&w, &self->q, 1, PATIENCE_MS));
 	ASSERT_EQ(0, bus_error(PCI_ERR_UNC_COMP_TIME, 0));
 	sleep_ms(100);
-	*(volatile uint64_t *)word.ptr = 1;
-	queue_kick(&self->q);
+	queue_release(&self->q, &word, 1);
 	EXPECT_EQ(0, waiter_join(&w));
 	EXPECT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));
 	EXPECT_EQ(LOST(VTA_FATE_NONE, VTA_CAUSE_NONE), card_lost(self->fd));

@@ -57,13 +57,12 @@ TEST_F(basic, copies_to_the_card_and_back)
 	const size_t len = 100000;
 	struct mem src, card, dst;
 	uint8_t *bytes;
-	size_t i;
 
 	ASSERT_EQ(0, mem_alloc(self->fd, &src, len, VTA_BUF_HOST, 0));
 	ASSERT_EQ(0, mem_alloc(self->fd, &card, len, VTA_BUF_CARD, 0));
 	ASSERT_EQ(0, mem_alloc(self->fd, &dst, len, VTA_BUF_HOST, 0));
 	bytes = src.ptr;
-	for (i = 0; i < len; i++)
+	for (size_t i = 0; i < len; i++)
 		bytes[i] = (uint8_t)(i * 167 + (i >> 8));
 
 	ASSERT_EQ(0, queue_do(&self->q, desc_copy(card.addr, src.addr, len)));
@@ -75,7 +74,6 @@ TEST_F(basic, copies_to_the_card_and_back)
 TEST_F(basic, sleeping_wait_takes_one_arm_and_one_interrupt)
 {
 	uint64_t arms, interrupts, doorbells;
-	struct vta_desc desc;
 	struct waiter w;
 	struct mem word;
 
@@ -84,15 +82,13 @@ TEST_F(basic, sleeping_wait_takes_one_arm_and_one_interrupt)
 	interrupts = card_counter("interrupts");
 	doorbells = card_counter("doorbells");
 
-	desc = desc_wait(word.addr, 1);
-	queue_submit(&self->q, &desc, 1);
+	queue_hold(&self->q, &word, 1);
 	ASSERT_EQ(0, waiter_start(&w, &self->q, 1, PATIENCE_MS));
 	EXPECT_EQ(arms + 1, card_counter_reaches("arms", arms + 1));
 	EXPECT_EQ(0, queue_seq(&self->q));
 	EXPECT_EQ(interrupts, card_counter("interrupts"));
 
-	*(volatile uint64_t *)word.ptr = htole64(1);
-	queue_kick(&self->q);
+	queue_release(&self->q, &word, 1);
 	EXPECT_EQ(0, waiter_join(&w));
 	EXPECT_EQ(1, w.done);
 	EXPECT_EQ(arms + 1, card_counter("arms"));
@@ -106,19 +102,15 @@ TEST_F(basic, fault_reaches_waiter_and_poll)
 	struct vta_desc descs[2];
 	struct waiter w;
 	struct mem word;
-	uint64_t arms;
 
 	ASSERT_EQ(0, mem_alloc(self->fd, &word, 4096, VTA_BUF_HOST, 0));
-	arms = card_counter("arms");
 	EXPECT_EQ(0, card_poll(self->fd, 0));
 
 	descs[0] = desc_wait(word.addr, 1);
 	descs[1] = desc_fill(0, 0, 4);
 	queue_submit(&self->q, descs, 2);
-	ASSERT_EQ(0, waiter_start(&w, &self->q, 2, PATIENCE_MS));
-	EXPECT_EQ(arms + 1, card_counter_reaches("arms", arms + 1));
-	*(volatile uint64_t *)word.ptr = htole64(1);
-	queue_kick(&self->q);
+	ASSERT_EQ(0, waiter_arm(&w, &self->q, 2, PATIENCE_MS));
+	queue_release(&self->q, &word, 1);
 
 	EXPECT_EQ(-EIO, waiter_join(&w));
 	EXPECT_EQ(1, w.done);
@@ -135,7 +127,6 @@ TEST_F(basic, every_queue_works_then_none_is_left)
 	struct vta_queue_create create = { .ring_order = 1 };
 	struct waiter *waiters = calloc(n, sizeof(*waiters));
 	struct queue *queues = calloc(n, sizeof(*queues));
-	struct vta_desc desc;
 	struct queue extra;
 	struct mem word;
 	uint64_t arms;
@@ -149,9 +140,8 @@ TEST_F(basic, every_queue_works_then_none_is_left)
 
 	/* All sleep at once, also on shared vectors. */
 	arms = card_counter("arms");
-	desc = desc_wait(word.addr, 1);
 	for (i = 0; i < n; i++) {
-		queue_submit(&queues[i], &desc, 1);
+		queue_hold(&queues[i], &word, 1);
 		ASSERT_EQ(0, waiter_start(&waiters[i], &queues[i], 1, PATIENCE_MS));
 	}
 	EXPECT_EQ(arms + n, card_counter_reaches("arms", arms + n));
@@ -213,10 +203,9 @@ static int8_t gemm_value(const struct core *c, const int8_t *inp, const int8_t *
 			 unsigned int b, unsigned int o)
 {
 	int32_t sum = bias[((row * COLS + col) * c->batch + b) * c->block + o];
-	unsigned int k, i;
 
-	for (k = 0; k < INNER; k++)
-		for (i = 0; i < c->block; i++)
+	for (unsigned int k = 0; k < INNER; k++)
+		for (unsigned int i = 0; i < c->block; i++)
 			sum += inp[((row * INNER + k) * c->batch + b) * c->block + i] *
 			       wgt[((col * INNER + k) * c->block + o) * c->block + i];
 	sum >>= SHIFT;

@@ -21,11 +21,8 @@ FIXTURE_SETUP(bounce)
 
 FIXTURE_TEARDOWN(bounce)
 {
-	struct usage after;
-
 	close(self->fd);
-	after = card_usage();
-	EXPECT_TRUE(usage_equal(&self->before, &after));
+	EXPECT_TRUE(usage_is(&self->before));
 	EXPECT_EQ(0, card_attr("host_bytes"));
 	EXPECT_EQ(0, card_attr("pinned_bytes"));
 	EXPECT_EQ(0, proc_number("status", "VmPin"));
@@ -36,9 +33,7 @@ static const uint64_t sizes[] = { 4096, 65536, 4 * MIB, 96 * MIB };
 
 TEST_F(bounce, host_memory_is_refused)
 {
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(sizes); i++) {
 		struct vta_buf_alloc req = { .size = sizes[i] };
 
 		EXPECT_EQ(-EOPNOTSUPP, card_ioctl(self->fd, VTA_IOCTL_BUF_ALLOC, &req));
@@ -56,9 +51,8 @@ TEST_F(bounce, pinning_is_refused)
 {
 	struct vta_buf_pin req;
 	uint8_t *ptr = malloc(96 * MIB);
-	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(sizes); i++) {
 		EXPECT_EQ(-EOPNOTSUPP, buf_pin(self->fd, ptr, sizes[i], 0, &req));
 		EXPECT_EQ(-EOPNOTSUPP, buf_pin(self->fd, ptr, sizes[i], VTA_BUF_READONLY, &req));
 		EXPECT_EQ(0, card_attr("pinned_bytes"));
@@ -69,10 +63,9 @@ TEST_F(bounce, pinning_is_refused)
 TEST_F(bounce, importing_is_refused)
 {
 	struct vta_buf_import req;
-	unsigned int i;
 	int dmabuf;
 
-	for (i = 0; i < ARRAY_SIZE(sizes) - 1; i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(sizes) - 1; i++) {
 		dmabuf = foreign_export(FOREIGN_VGEM, sizes[i]);
 		if (dmabuf == -ENODEV)
 			SKIP(return, "no vgem");

@@ -46,9 +46,8 @@ static int release(int fd, uint32_t handle)
 static bool all_zero(const void *ptr, size_t size)
 {
 	const uint64_t *words = ptr;
-	size_t i;
 
-	for (i = 0; i < size / sizeof(*words); i++)
+	for (size_t i = 0; i < size / sizeof(*words); i++)
 		if (words[i])
 			return false;
 	return true;
@@ -76,11 +75,10 @@ TEST_F(buf, size_is_rounded_up_to_pages)
 TEST_F(buf, zeroed_whatever_was_there)
 {
 	static const uint32_t kinds[] = { VTA_BUF_HOST, VTA_BUF_CARD };
-	unsigned int i, round;
 	struct mem mem;
 
-	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
-		for (round = 0; round < 4; round++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(kinds); i++) {
+		for (unsigned int round = 0; round < 4; round++) {
 			ASSERT_EQ(0, mem_alloc(self->fd, &mem, MIB, kinds[i], 0));
 			EXPECT_TRUE(all_zero(mem.ptr, mem.size));
 			memset(mem.ptr, 0xa5, mem.size);
@@ -92,9 +90,8 @@ TEST_F(buf, zeroed_whatever_was_there)
 TEST_F(buf, alignment_is_kept)
 {
 	struct vta_buf_alloc req;
-	uint64_t align;
 
-	for (align = 1; align <= 64 * MIB; align <<= 1) {
+	for (uint64_t align = 1; align <= 64 * MIB; align <<= 1) {
 		ASSERT_EQ(0, alloc(self->fd, &req, 4096, VTA_BUF_HOST, 0, align));
 		EXPECT_EQ(0, req.addr % align);
 		EXPECT_EQ(0, req.addr % VTA_PAGE_SIZE);
@@ -230,9 +227,8 @@ TEST_F(buf, more_than_the_host_has_is_enomem)
 TEST_F(buf, churn_leaks_nothing)
 {
 	struct vta_buf_alloc req;
-	unsigned int i;
 
-	for (i = 0; i < 2000; i++) {
+	for (unsigned int i = 0; i < 2000; i++) {
 		ASSERT_EQ(0, alloc(self->fd, &req, 4096 * (1 + i % 7),
 				   i & 1 ? VTA_BUF_CARD : VTA_BUF_HOST, 0, 0));
 		ASSERT_EQ(0, release(self->fd, req.handle));
@@ -301,9 +297,8 @@ TEST_F(buf, mprotect_gives_no_exec)
 TEST_F(buf, part_of_a_mapping_unmapped)
 {
 	static const uint32_t kinds[] = { VTA_BUF_HOST, VTA_BUF_CARD };
-	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(kinds); i++) {
 		struct mem mem;
 		uint8_t *bytes;
 
@@ -343,9 +338,8 @@ TEST_F(buf, mapping_moves_but_does_not_grow)
 TEST_F(buf, freed_while_mapped)
 {
 	static const uint32_t kinds[] = { VTA_BUF_HOST, VTA_BUF_CARD };
-	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(kinds); i++) {
 		struct vta_buf_free req;
 		struct mem mem, other;
 
@@ -368,9 +362,8 @@ TEST_F(buf, freed_while_mapped)
 TEST_F(buf, mapping_outlives_close)
 {
 	static const uint32_t kinds[] = { VTA_BUF_HOST, VTA_BUF_CARD };
-	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(kinds); i++) {
 		int fd = card_open();
 		struct mem mem;
 
@@ -421,12 +414,11 @@ TEST_F(buf, freed_buffer_is_inaccessible_to_the_card)
 TEST_F(buf, address_used_again_shows_the_new_buffer)
 {
 	struct mem out, mem;
-	unsigned int round;
 	struct queue q;
 
 	ASSERT_EQ(0, mem_alloc(self->fd, &out, 4096, VTA_BUF_HOST, 0));
 	ASSERT_EQ(0, queue_open(self->fd, &q, NULL));
-	for (round = 1; round < 50; round++) {
+	for (unsigned int round = 1; round < 50; round++) {
 		ASSERT_EQ(0, mem_alloc(self->fd, &mem, 4096,
 				       round & 1 ? VTA_BUF_HOST : VTA_BUF_CARD, 0x40000000));
 		*(volatile uint32_t *)mem.ptr = round;
@@ -441,12 +433,11 @@ TEST_F(buf, large_buffers_are_whole)
 {
 	static const uint64_t sizes[] = { 2 * MIB - 4096, 2 * MIB, 2 * MIB + 4096, 5 * MIB };
 	struct queue q;
-	unsigned int i;
 
 	if (self->before.mem_free < sizes[3])
 		SKIP(return, "the card has too little memory");
 	ASSERT_EQ(0, queue_open(self->fd, &q, NULL));
-	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(sizes); i++) {
 		struct mem host, card;
 		uint64_t wrong = 0, at;
 

@@ -35,7 +35,6 @@ FIXTURE_SETUP(bus)
 
 	for (unsigned int n = 0; n < CARDS; n++) {
 		struct side *side = &self->side[n];
-		struct vta_desc desc;
 
 		choose(n);
 		side->generation = card_attr("generation");
@@ -43,8 +42,7 @@ FIXTURE_SETUP(bus)
 		ASSERT_LE(0, side->fd);
 		ASSERT_EQ(0, queue_open(side->fd, &side->q, NULL));
 		ASSERT_EQ(0, mem_alloc(side->fd, &side->word, 4096, VTA_BUF_HOST, 0));
-		desc = desc_wait(side->word.addr, UINT64_MAX);
-		queue_submit(&side->q, &desc, 1);
+		queue_hold(&side->q, &side->word, UINT64_MAX);
 		ASSERT_EQ(0, waiter_start(&side->waiter, &side->q, 1, PATIENCE_MS));
 	}
 	ASSERT_EQ(0, card_pci_address(address, sizeof(address)));
@@ -54,8 +52,6 @@ FIXTURE_SETUP(bus)
 
 FIXTURE_TEARDOWN(bus)
 {
-	struct usage usage;
-
 	EXPECT_EQ(0, emu_clear());
 	for (unsigned int n = 0; n < CARDS; n++) {
 		struct side *side = &self->side[n];
@@ -64,10 +60,7 @@ FIXTURE_TEARDOWN(bus)
 		queue_unmap(&side->q);
 		close(side->fd);
 		choose(n);
-		usage = card_usage();
-		EXPECT_EQ(0, usage.queues);
-		EXPECT_EQ(0, usage.contexts);
-		EXPECT_EQ(card_attr("mem_size"), usage.mem_free);
+		EXPECT_TRUE(card_is_unused());
 	}
 }
 
@@ -78,16 +71,14 @@ static int loses(struct side *side)
 
 	if (err != -ENODEV || card_poll(side->fd, 0) != (POLLERR | POLLHUP))
 		return err;
-	*(volatile uint64_t *)side->word.ptr = UINT64_MAX;
-	queue_kick(&side->q);
+	queue_release(&side->q, &side->word, UINT64_MAX);
 	return card_lost(side->fd);
 }
 
 /* The waiter keeps waiting, until its descriptor completes. */
 static int notices_nothing(struct side *side)
 {
-	*(volatile uint64_t *)side->word.ptr = UINT64_MAX;
-	queue_kick(&side->q);
+	queue_release(&side->q, &side->word, UINT64_MAX);
 	return waiter_join(&side->waiter);
 }
 

@@ -18,9 +18,7 @@ static void choose(unsigned int n)
 
 FIXTURE_SETUP(cards)
 {
-	unsigned int i;
-
-	for (i = 0; i < 2; i++) {
+	for (unsigned int i = 0; i < 2; i++) {
 		choose(i);
 		self->fd[i] = card_open();
 		ASSERT_LE(0, self->fd[i]);
@@ -40,10 +38,9 @@ FIXTURE_TEARDOWN(cards)
 TEST_F(cards, are_distinguished)
 {
 	char address[2][32];
-	unsigned int i;
 
 	EXPECT_NE(self->info[0].serial, self->info[1].serial);
-	for (i = 0; i < 2; i++) {
+	for (unsigned int i = 0; i < 2; i++) {
 		choose(i);
 		EXPECT_EQ(self->info[i].serial, card_serial());
 		EXPECT_EQ(0, card_pci_address(address[i], sizeof(address[i])));
@@ -54,9 +51,8 @@ TEST_F(cards, are_distinguished)
 static void *fill(void *arg)
 {
 	struct queue *q = arg;
-	unsigned int i;
 
-	for (i = 1; i <= 200; i++)
+	for (unsigned int i = 1; i <= 200; i++)
 		if (queue_do(q, desc_fill(0x10000000, i * 0x01010101u, 65536)))
 			return arg;
 	return NULL;
@@ -65,12 +61,11 @@ static void *fill(void *arg)
 TEST_F(cards, work_at_the_same_time)
 {
 	pthread_t threads[2];
-	unsigned int i;
 	void *failed;
 
-	for (i = 0; i < 2; i++)
+	for (unsigned int i = 0; i < 2; i++)
 		ASSERT_EQ(0, pthread_create(&threads[i], NULL, fill, &self->q[i]));
-	for (i = 0; i < 2; i++) {
+	for (unsigned int i = 0; i < 2; i++) {
 		pthread_join(threads[i], &failed);
 		EXPECT_EQ(NULL, failed);
 		EXPECT_EQ(200, *(volatile uint8_t *)self->mem[i].ptr);
@@ -93,7 +88,7 @@ TEST_F(cards, unbound_one_leaves_the_other)
 
 	choose(1);
 	ASSERT_EQ(0, card_pci_address(address, sizeof(address)));
-	ASSERT_EQ(0, file_write("/sys/bus/pci/drivers/vta/unbind", address));
+	ASSERT_EQ(0, file_write(DRIVER "unbind", address));
 	EXPECT_EQ(-ENODEV, queue_wait(&self->q[1], 0, 0, NULL));
 	EXPECT_EQ(0, queue_do(&self->q[0], desc_fill(self->mem[0].addr, 4, 4)));
 	EXPECT_EQ(4, *(volatile uint32_t *)self->mem[0].ptr);
@@ -101,7 +96,7 @@ TEST_F(cards, unbound_one_leaves_the_other)
 	queue_unmap(&self->q[1]);
 	munmap(self->mem[1].ptr, self->mem[1].size);
 	close(self->fd[1]);
-	ASSERT_EQ(0, file_write("/sys/bus/pci/drivers/vta/bind", address));
+	ASSERT_EQ(0, file_write(DRIVER "bind", address));
 	self->fd[1] = card_open();
 	EXPECT_LE(0, self->fd[1]);
 }

@@ -24,11 +24,10 @@ FIXTURE_SETUP(close)
 /* And the card still works. */
 FIXTURE_TEARDOWN(close)
 {
-	struct usage now = card_usage();
 	struct queue q;
 	int fd;
 
-	EXPECT_TRUE(usage_equal(&self->before, &now));
+	EXPECT_TRUE(usage_is(&self->before));
 	fd = card_open();
 	ASSERT_LE(0, fd);
 	EXPECT_EQ(0, queue_open(fd, &q, NULL));
@@ -103,7 +102,7 @@ static int busy_start(struct busy *b)
 	wait = desc_wait(b->code.addr + GATE, UINT64_MAX);
 	queue_submit(&b->run, runs, ARRAY_SIZE(runs));
 	queue_submit(&b->copy, copies, ARRAY_SIZE(copies));
-	queue_submit(&b->gate, &wait, 1);
+	queue_put(&b->gate, wait);
 	return 0;
 }
 
@@ -121,10 +120,9 @@ TEST_F(close, with_work_in_flight)
 {
 	int64_t start, took = INT64_MAX;
 	struct busy b;
-	int tries;
 
 	/* A machine that stood still takes long, too, but not each time. */
-	for (tries = 0; tries < 3 && took >= 3000000000; tries++) {
+	for (int tries = 0; tries < 3 && took >= 3000000000; tries++) {
 		ASSERT_EQ(0, busy_start(&b));
 		sleep_ms(30);
 		start = now_ns();
@@ -140,9 +138,8 @@ TEST_F(close, queue_destroyed_with_work_in_flight)
 {
 	int64_t start, took = INT64_MAX;
 	struct busy b;
-	int tries;
 
-	for (tries = 0; tries < 3 && took >= 3000000000; tries++) {
+	for (int tries = 0; tries < 3 && took >= 3000000000; tries++) {
 		ASSERT_EQ(0, busy_start(&b));
 		sleep_ms(30);
 		start = now_ns();
@@ -190,10 +187,7 @@ TEST_F(close, exit_with_everything_open)
 /* Threads wait for everything, then comes SIGKILL. */
 TEST_F(close, killed_while_working_and_waiting)
 {
-	unsigned int round;
-
-	for (round = 0; round < 5; round++) {
-		int status;
+	for (unsigned int round = 0; round < 5; round++) {
 		pid_t pid = fork();
 
 		if (!pid) {
@@ -209,9 +203,7 @@ TEST_F(close, killed_while_working_and_waiting)
 			_exit(2);
 		}
 		sleep_ms(100 + round * 20);
-		kill(pid, SIGKILL);
-		ASSERT_EQ(pid, waitpid(pid, &status, 0));
-		EXPECT_TRUE(WIFSIGNALED(status));
+		EXPECT_EQ(0, child_kill(pid));
 	}
 }
 
@@ -248,7 +240,7 @@ static int read_word(uint64_t size, uint32_t *word)
 	int fd, err;
 
 	err = card_pci_address(address, sizeof(address));
-	err = err ? err : file_write("/sys/bus/pci/drivers/vta/unbind", address);
+	err = err ? err : file_write(DRIVER "unbind", address);
 	if (err)
 		return err;
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/resource4", address);
@@ -262,7 +254,7 @@ static int read_word(uint64_t size, uint32_t *word)
 		err = -errno;
 	}
 	close(fd);
-	return file_write("/sys/bus/pci/drivers/vta/bind", address) ? -EIO : err;
+	return file_write(DRIVER "bind", address) ? -EIO : err;
 }
 
 /* Kills a process as soon as it has begun to allocate all; its status. */
@@ -393,7 +385,6 @@ static void *thread_that_ends(void *arg)
 static int main_thread_ends(void *arg)
 {
 	static struct busy b;
-	struct vta_desc nop = desc_op(VTA_OP_NOP);
 	pthread_t thread;
 	struct queue q;
 	void *failed;
@@ -404,7 +395,7 @@ static int main_thread_ends(void *arg)
 		return 1;
 	if (queue_open(b.fd, &q, NULL))
 		return 2;
-	queue_submit(&q, &nop, 1);
+	queue_put(&q, desc_op(VTA_OP_NOP));
 	if (queue_wait(&q, 1, PATIENCE_MS, NULL))
 		return 3;
 	*(volatile uint64_t *)((char *)b.code.ptr + GATE) = UINT64_MAX;
@@ -454,12 +445,9 @@ TEST_F(close, while_another_thread_waits)
 {
 	struct busy b;
 	struct waiter w;
-	uint64_t arms;
 
 	ASSERT_EQ(0, busy_start(&b));
-	arms = card_counter("arms");
-	ASSERT_EQ(0, waiter_start(&w, &b.gate, 1, PATIENCE_MS));
-	EXPECT_EQ(arms + 1, card_counter_reaches("arms", arms + 1));
+	ASSERT_EQ(0, waiter_arm(&w, &b.gate, 1, PATIENCE_MS));
 	close(b.fd);
 	*(volatile uint64_t *)((char *)b.code.ptr + GATE) = UINT64_MAX;
 	queue_kick(&b.gate);
@@ -474,12 +462,11 @@ TEST_F(close, others_go_on)
 	struct queue q;
 	struct mem mem;
 	int fd = card_open();
-	unsigned int i;
 
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, queue_open(fd, &q, NULL));
 	ASSERT_EQ(0, mem_alloc(fd, &mem, 4096, VTA_BUF_CARD, 0));
-	for (i = 1; i <= 10; i++) {
+	for (unsigned int i = 1; i <= 10; i++) {
 		struct busy b;
 
 		ASSERT_EQ(0, busy_start(&b));

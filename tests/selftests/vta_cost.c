@@ -27,7 +27,6 @@ FIXTURE(cost) {
 FIXTURE_SETUP(cost)
 {
 	struct vtadev_queue_opts opts = { .spin_ns = -1 };
-	unsigned int i;
 	void *ptr;
 	int done;
 
@@ -35,7 +34,7 @@ FIXTURE_SETUP(cost)
 	ASSERT_EQ(0, vtadev_buf_alloc(self->dev, 4096, VTADEV_HOST, &self->buf));
 	ASSERT_EQ(0, vtadev_buf_map(self->buf, &ptr));
 	self->words = ptr;
-	for (i = 0; i < QUEUES; i++) {
+	for (unsigned int i = 0; i < QUEUES; i++) {
 		struct vta_desc nop = vtadev_desc_nop();
 
 		ASSERT_EQ(0, vtadev_queue_create(self->dev, &opts, &self->q[i]));
@@ -51,9 +50,7 @@ FIXTURE_SETUP(cost)
 
 FIXTURE_TEARDOWN(cost)
 {
-	unsigned int i;
-
-	for (i = 0; i < QUEUES; i++)
+	for (unsigned int i = 0; i < QUEUES; i++)
 		vtadev_queue_destroy(self->q[i]);
 	vtadev_buf_free(self->buf);
 	vtadev_close(self->dev);
@@ -104,16 +101,15 @@ static int launch_and_wait(void *arg)
 	static struct vta_desc descs[64];
 	struct vtadev_fence fence;
 	struct vtadev *dev;
-	unsigned int i;
 
 	(void)arg;
-	for (i = 0; i < ARRAY_SIZE(descs); i++)
+	for (unsigned int i = 0; i < ARRAY_SIZE(descs); i++)
 		descs[i] = vtadev_desc_nop();
 	if (vtadev_open(card_node(), &dev) || vtadev_queue_create(dev, &opts, &fence.queue))
 		return 1;
 	if (forbid_system_calls())
 		return 2;
-	for (i = 64; i; i--) {
+	for (unsigned int i = 64; i; i--) {
 		if (vtadev_submit(fence.queue, descs, i, &fence.seq))
 			return 3;
 		if (i & 1 ? vtadev_wait(fence.queue, fence.seq, PATIENCE_NS) :
@@ -164,12 +160,11 @@ TEST_F(cost, one_doorbell_for_a_batch_of_any_length)
 	static const unsigned int lengths[] = { 1, 2, 3, 17, 100, 255, 256 };
 	static struct vta_desc descs[256];
 	struct vtadev_counters before, after;
-	unsigned int i;
 	uint64_t seq;
 
-	for (i = 0; i < ARRAY_SIZE(descs); i++)
+	for (unsigned int i = 0; i < ARRAY_SIZE(descs); i++)
 		descs[i] = vtadev_desc_nop();
-	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(lengths); i++) {
 		ASSERT_EQ(0, vtadev_counters(self->dev, &before));
 		ASSERT_EQ(0, vtadev_submit(self->q[0], descs, lengths[i], &seq));
 		while (!vtadev_done(self->q[0], seq))
@@ -255,9 +250,8 @@ static bool sleeper_start(struct sleeper *s, uint64_t arms)
 TEST_F(cost, one_arm_one_interrupt_one_wakeup)
 {
 	struct vtadev_counters before, after;
-	unsigned int i;
 
-	for (i = 1; i <= 10; i++) {
+	for (unsigned int i = 1; i <= 10; i++) {
 		struct sleeper s = { .n = 1 };
 
 		ASSERT_EQ(0, vtadev_counters(self->dev, &before));
@@ -281,14 +275,13 @@ TEST_F(cost, interrupt_wakes_no_waiter_of_another_queue)
 	static const unsigned int order[QUEUES] = { 3, 7, 0, 5, 1, 6, 2, 4 };
 	uint64_t arms = card_counter("arms"), interrupts = card_counter("interrupts");
 	struct sleeper s[QUEUES] = { };
-	unsigned int i;
 
-	for (i = 0; i < QUEUES; i++) {
+	for (unsigned int i = 0; i < QUEUES; i++) {
 		s[i].n = 1;
 		s[i].fences[0] = (struct vtadev_fence) { self->q[i], gate(self, i, 1) };
 		ASSERT_TRUE(sleeper_start(&s[i], arms + i + 1));
 	}
-	for (i = 0; i < QUEUES; i++) {
+	for (unsigned int i = 0; i < QUEUES; i++) {
 		open_gate(self, order[i], 1);
 		pthread_join(s[order[i]].thread, NULL);
 		EXPECT_EQ(0, s[order[i]].ret);
@@ -302,16 +295,15 @@ TEST_F(cost, interrupt_wakes_no_waiter_for_a_later_number)
 {
 	uint64_t arms = card_counter("arms"), interrupts = card_counter("interrupts");
 	struct sleeper s[QUEUES] = { };
-	unsigned int i;
 
-	for (i = 0; i < QUEUES; i++) {
+	for (unsigned int i = 0; i < QUEUES; i++) {
 		s[i].n = 1;
 		s[i].fences[0] = (struct vtadev_fence) { self->q[0], gate(self, 0, i + 1) };
 	}
 	/* Each waits for less than those before, so each arms. */
-	for (i = QUEUES; i-- > 0;)
+	for (unsigned int i = QUEUES; i-- > 0;)
 		ASSERT_TRUE(sleeper_start(&s[i], arms + QUEUES - i));
-	for (i = 0; i < QUEUES; i++) {
+	for (unsigned int i = 0; i < QUEUES; i++) {
 		open_gate(self, 0, i + 1);
 		pthread_join(s[i].thread, NULL);
 		EXPECT_EQ(0, s[i].ret);
@@ -326,12 +318,11 @@ TEST_F(cost, all_of_several_is_one_wakeup)
 {
 	uint64_t arms = card_counter("arms"), interrupts = card_counter("interrupts");
 	struct sleeper s = { .n = QUEUES };
-	unsigned int i;
 
-	for (i = 0; i < QUEUES; i++)
+	for (unsigned int i = 0; i < QUEUES; i++)
 		s.fences[i] = (struct vtadev_fence) { self->q[i], gate(self, i, 1) };
 	ASSERT_TRUE(sleeper_start(&s, arms + QUEUES));
-	for (i = 0; i < QUEUES; i++) {
+	for (unsigned int i = 0; i < QUEUES; i++) {
 		open_gate(self, i, 1);
 		EXPECT_EQ(interrupts + i + 1,
 			  card_counter_reaches("interrupts", interrupts + i + 1));

@@ -10,8 +10,6 @@
 #include "vta_gates.h"
 #include "vta_harness.h"
 
-#define PARAMETERS	"/sys/module/vta/parameters/"
-
 /* Three quarters of a card's queues and contexts are a user's: 3 * 190 files, 512 threads. */
 enum { CARDS = 3, FILES = 190, CROWD = CARDS * FILES, LISTENERS = 150 };
 
@@ -107,8 +105,7 @@ TEST(many_slow_files_delay_no_other_user)
 	EXPECT_GT((before + CROWD) / 2, after) {
 		TH_LOG("%u were signalled before, %u then", before, after);
 	}
-	kill(pid, SIGKILL);
-	EXPECT_EQ(pid, waitpid(pid, NULL, 0));
+	EXPECT_EQ(0, child_kill(pid));
 	EXPECT_EQ(0, file_write(PARAMETERS "max_user_faults", "100"));
 	gates_close(&g);
 }

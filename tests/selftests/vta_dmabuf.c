@@ -26,9 +26,8 @@ static void *map_dmabuf(int fd, int prot)
 static void scribble(volatile void *ptr, unsigned int seed)
 {
 	volatile uint32_t *words = ptr;
-	size_t i;
 
-	for (i = 0; i < SIZE / sizeof(*words); i++)
+	for (size_t i = 0; i < SIZE / sizeof(*words); i++)
 		words[i] = (uint32_t)i * 2654435761u + seed;
 	/* Card memory is written combined: out, before another mapping is read. */
 	__sync_synchronize();
@@ -37,9 +36,8 @@ static void scribble(volatile void *ptr, unsigned int seed)
 static bool is_scribbled(const volatile void *ptr, unsigned int seed)
 {
 	const volatile uint32_t *words = ptr;
-	size_t i;
 
-	for (i = 0; i < SIZE / sizeof(*words); i++)
+	for (size_t i = 0; i < SIZE / sizeof(*words); i++)
 		if (words[i] != (uint32_t)i * 2654435761u + seed)
 			return false;
 	return true;
@@ -333,7 +331,6 @@ TEST_F(share, malformed_requests_are_refused)
 	struct vta_buf_import import;
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	struct queue q;
-	unsigned int i;
 	const struct vta_buf_import bad[] = {
 		{ .pad = 1 },
 		{ .flags = VTA_BUF_CARD },
@@ -347,7 +344,7 @@ TEST_F(share, malformed_requests_are_refused)
 	};
 
 	ASSERT_LE(0, dmabuf);
-	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(bad); i++) {
 		import = bad[i];
 		import.fd = dmabuf;
 		EXPECT_EQ(-EINVAL, card_ioctl(self->b, VTA_IOCTL_BUF_IMPORT, &import)) {
@@ -398,9 +395,8 @@ static void *import_again(void *arg)
 {
 	struct racer *racer = arg;
 	struct vta_buf_import req;
-	unsigned int i;
 
-	for (i = 0; i < 100; i++)
+	for (unsigned int i = 0; i < 100; i++)
 		racer->failed += buf_import(racer->fd, racer->dmabuf, 0, &req) ||
 				 buf_release(racer->fd, req.handle);
 	return NULL;
@@ -409,9 +405,8 @@ static void *import_again(void *arg)
 TEST_F(share, all_at_once)
 {
 	struct racer racers[4];
-	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(racers); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(racers); i++) {
 		racers[i] = (struct racer) {
 			.fd = i % 2 ? self->a : self->b,
 			.dmabuf = buf_export(self->a, self->mem.handle, O_RDWR | O_CLOEXEC),
@@ -419,7 +414,7 @@ TEST_F(share, all_at_once)
 		ASSERT_LE(0, racers[i].dmabuf);
 		ASSERT_EQ(0, pthread_create(&racers[i].thread, NULL, import_again, &racers[i]));
 	}
-	for (i = 0; i < ARRAY_SIZE(racers); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(racers); i++) {
 		pthread_join(racers[i].thread, NULL);
 		EXPECT_EQ(0, racers[i].failed);
 		close(racers[i].dmabuf);

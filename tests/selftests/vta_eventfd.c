@@ -56,22 +56,17 @@ TEST_F(eventfd, is_signalled_instead_of_poll)
 
 TEST_F(eventfd, signals_requested_numbers_only)
 {
-	unsigned int i;
-
 	ASSERT_EQ(0, give(&self->g.q[0], self->g.event));
-	for (i = 0; i < 20; i++)
+	for (unsigned int i = 0; i < 20; i++)
 		ASSERT_EQ(0, queue_do(&self->g.q[0], desc_op(VTA_OP_NOP)));
 	EXPECT_EQ(0, told(self->g.event));
 }
 
 TEST_F(eventfd, hundreds_of_eventfd_rounds)
 {
-	struct vta_desc nop = desc_op(VTA_OP_NOP);
-	unsigned int i;
-
 	ASSERT_EQ(0, give(&self->g.q[0], self->g.event));
-	for (i = 1; i <= 300; i++) {
-		int err = ask(&self->g.q[0], queue_submit(&self->g.q[0], &nop, 1));
+	for (unsigned int i = 1; i <= 300; i++) {
+		int err = ask(&self->g.q[0], queue_put(&self->g.q[0], desc_op(VTA_OP_NOP)));
 
 		if (err == -EAGAIN) {
 			ASSERT_TRUE(told_soon(self->g.event));
@@ -86,14 +81,12 @@ TEST_F(eventfd, hundreds_of_eventfd_rounds)
 
 TEST_F(eventfd, one_eventfd_for_several_queues)
 {
-	unsigned int i;
-
 	gate_all(&self->g);
-	for (i = 0; i < QUEUES; i++) {
+	for (unsigned int i = 0; i < QUEUES; i++) {
 		ASSERT_EQ(0, give(&self->g.q[i], self->g.event));
 		EXPECT_EQ(-EAGAIN, ask(&self->g.q[i], 1));
 	}
-	for (i = 0; i < QUEUES; i++) {
+	for (unsigned int i = 0; i < QUEUES; i++) {
 		open_gate(&self->g, i, 1);
 		EXPECT_TRUE(told_soon(self->g.event));
 		EXPECT_EQ(1, told(self->g.event));
@@ -102,11 +95,9 @@ TEST_F(eventfd, one_eventfd_for_several_queues)
 
 TEST_F(eventfd, signals_halts_and_the_end_of_a_queue)
 {
-	struct vta_desc bad = desc_fill(0, 0, 4);
-
 	/* A halt without a waiter; an earlier halt; and the end of a queue. */
 	ASSERT_EQ(0, give(&self->g.q[0], self->g.event));
-	queue_submit(&self->g.q[0], &bad, 1);
+	queue_put(&self->g.q[0], desc_fill(0, 0, 4));
 	EXPECT_TRUE(told_soon(self->g.event));
 	EXPECT_EQ(1, told(self->g.event));
 	EXPECT_EQ(-EIO, ask(&self->g.q[0], 1));
@@ -310,8 +301,7 @@ TEST_F(eventfd, slow_listeners_delay_no_other_file)
 	open_gate(&self->g, 0, 1);
 	EXPECT_TRUE(told_soon(self->g.event));
 	EXPECT_EQ(0, waitpid(pid, NULL, WNOHANG));
-	kill(pid, SIGKILL);
-	EXPECT_EQ(pid, waitpid(pid, NULL, 0));
+	EXPECT_EQ(0, child_kill(pid));
 	EXPECT_EQ(0, chmod(card_node(), 0600));
 }
 
@@ -324,21 +314,19 @@ enum { FAULTY = 16, MANY_LISTENERS = 500, TRIES = 20 };
  */
 static int kill_a_waiter(void)
 {
-	struct vta_desc bad = desc_fill(0, 0, 4);
 	int slow = eventfd(0, EFD_NONBLOCK), fd = card_open();
 	struct queue faulty[FAULTY];
 	bool waited;
 	pid_t pid;
-	int i;
 
 	if (fd < 0 || listen_often(slow, MANY_LISTENERS))
 		return -1;
-	for (i = 0; i < FAULTY; i++)
+	for (int i = 0; i < FAULTY; i++)
 		if (queue_open(fd, &faulty[i], NULL) || give(&faulty[i], slow))
 			return -1;
-	for (i = 0; i < FAULTY; i++)
-		queue_submit(&faulty[i], &bad, 1);
-	for (i = 0; i < FAULTY; i++)
+	for (int i = 0; i < FAULTY; i++)
+		queue_put(&faulty[i], desc_fill(0, 0, 4));
+	for (int i = 0; i < FAULTY; i++)
 		if (queue_wait(&faulty[i], 1, PATIENCE_MS, NULL) != -EIO)
 			return -1;
 	pid = fork();

@@ -13,7 +13,6 @@
 #include "vta_foreign.h"
 #include "vta_harness.h"
 
-#define DRIVER		"/sys/bus/pci/drivers/vta/"
 #define AUTOPROBE	"/sys/bus/pci/drivers_autoprobe"
 #define MODULE		"/lib/vta.ko"
 #define NTH		"/proc/thread-self/fail-nth"
@@ -30,11 +29,10 @@ static int choose_caches(void)
 {
 	unsigned int chosen = 0;
 	glob_t caches;
-	size_t i;
 
 	if (glob("/sys/kernel/slab/*/failslab", 0, NULL, &caches))
 		return -ENOENT;
-	for (i = 0; i < caches.gl_pathc; i++)
+	for (size_t i = 0; i < caches.gl_pathc; i++)
 		if (!strstr(caches.gl_pathv[i], "/proc_dir_entry/"))
 			chosen += !file_write(caches.gl_pathv[i], "1");
 	globfree(&caches);
@@ -54,10 +52,9 @@ static int setup_faults(void)
 		{ "fail_usercopy/verbose", "0" },
 	};
 	char path[96];
-	unsigned int i;
 	int err = 0;
 
-	for (i = 0; i < sizeof(settings) / sizeof(settings[0]) && !err; i++) {
+	for (unsigned int i = 0; i < sizeof(settings) / sizeof(settings[0]) && !err; i++) {
 		snprintf(path, sizeof(path), "/sys/kernel/debug/%s", settings[i][0]);
 		err = file_write(path, settings[i][1]);
 	}
@@ -115,9 +112,7 @@ static bool fits(int ret)
 /* Returns how often it could be made to fail; negative if something is wrong. */
 static int sweep(struct _test_data_failnth *self, step_fn act, step_fn undo)
 {
-	unsigned int n;
-
-	for (n = 1; n < NTH_MAX; n++) {
+	for (unsigned int n = 1; n < NTH_MAX; n++) {
 		struct step step = { .fd = -1 };
 		struct usage now;
 		bool failed;
@@ -409,9 +404,8 @@ static void do_wait_many(struct _test_data_failnth *self, struct step *step)
 {
 	struct vta_fence fences[8];
 	struct vta_wait_many req = { .fences = (uintptr_t)fences, .count = 8 };
-	unsigned int i;
 
-	for (i = 0; i < 8; i++)
+	for (unsigned int i = 0; i < 8; i++)
 		fences[i] = (struct vta_fence) { .fd = self->fd, .queue = self->q.id };
 	step->ret = card_ioctl(self->fd, VTA_IOCTL_WAIT_MANY, &req);
 }

@@ -247,7 +247,6 @@ TEST_F(fault, is_reported)
 	uint64_t faults = card_counter("faults");
 	struct vta_queue_fault fault;
 	uint64_t done = 99;
-	unsigned int i;
 
 	queue_submit(&self->q, descs, 3);
 	EXPECT_EQ(0, queue_wait(&self->q, 1, PATIENCE_MS, NULL));
@@ -284,7 +283,7 @@ TEST_F(fault, is_reported)
 	EXPECT_EQ(fault.addr, le32toh(page->fault.addr));
 	EXPECT_EQ(fault.insn_index, le32toh(page->fault.insn_index));
 	EXPECT_EQ(fault.time, le64toh(page->fault.time));
-	for (i = 0; i < 4; i++)
+	for (unsigned int i = 0; i < 4; i++)
 		EXPECT_EQ(fault.insn[i], le32toh(page->fault.insn[i]));
 }
 
@@ -337,12 +336,11 @@ static int other_process(void *arg)
 	struct queue q;
 	struct mem mem;
 	int fd = card_open();
-	unsigned int i;
 
 	(void)arg;
 	if (fd < 0 || queue_open(fd, &q, NULL) || mem_alloc(fd, &mem, 4096, VTA_BUF_CARD, 0))
 		return 1;
-	for (i = 0; i < 300; i++)
+	for (unsigned int i = 0; i < 300; i++)
 		if (queue_do(&q, desc_fill(mem.addr, i, 4096)) || *(uint32_t *)mem.ptr != i)
 			return 2;
 	return 0;
@@ -352,8 +350,7 @@ static int other_process(void *arg)
 TEST_F(halted, other_queues_are_unaffected)
 {
 	struct queue mine, doomed;
-	int status, other = card_open();
-	unsigned int i;
+	int other = card_open();
 	pid_t pid;
 
 	ASSERT_LE(0, other);
@@ -361,15 +358,14 @@ TEST_F(halted, other_queues_are_unaffected)
 	pid = fork();
 	if (!pid)
 		_exit(other_process(NULL));
-	for (i = 0; i < 50; i++) {
+	for (unsigned int i = 0; i < 50; i++) {
 		ASSERT_EQ(0, queue_open(other, &doomed, NULL));
 		ASSERT_EQ(-EIO, queue_do(&doomed, desc_fill(HOLE, 0, 1)));
 		ASSERT_EQ(0, queue_do(&mine, desc_fill(self->mem.addr, i, 4)));
 		ASSERT_EQ(i, *(volatile uint32_t *)self->mem.ptr);
 		ASSERT_EQ(0, queue_close(&doomed));
 	}
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, child_end(pid));
 	EXPECT_EQ(0, card_poll(self->fd, 0));
 	close(other);
 }
@@ -423,17 +419,14 @@ TEST_F(halted, every_waiter_is_notified)
 {
 	enum { WAITERS = 5 };
 	struct vta_desc descs[2] = { desc_wait(self->mem.addr, 1), desc_fill(HOLE, 0, 1) };
-	uint64_t arms = card_counter("arms");
 	struct waiter w[WAITERS];
-	unsigned int i;
 
 	queue_submit(&self->q, descs, 2);
-	for (i = 0; i < WAITERS; i++)
+	ASSERT_EQ(0, waiter_arm(&w[0], &self->q, 2, PATIENCE_MS));
+	for (unsigned int i = 1; i < WAITERS; i++)
 		ASSERT_EQ(0, waiter_start(&w[i], &self->q, 2 + i, PATIENCE_MS));
-	EXPECT_LE(arms + 1, card_counter_reaches("arms", arms + 1));
-	*(volatile uint64_t *)self->mem.ptr = htole64(1);
-	queue_kick(&self->q);
-	for (i = 0; i < WAITERS; i++) {
+	queue_release(&self->q, &self->mem, 1);
+	for (unsigned int i = 0; i < WAITERS; i++) {
 		EXPECT_EQ(-EIO, waiter_join(&w[i]));
 		EXPECT_EQ(1, w[i].done);
 	}
@@ -441,10 +434,8 @@ TEST_F(halted, every_waiter_is_notified)
 
 static void *fault_later(void *arg)
 {
-	struct vta_desc desc = desc_fill(HOLE, 0, 1);
-
 	sleep_ms(50);
-	queue_submit(arg, &desc, 1);
+	queue_put(arg, desc_fill(HOLE, 0, 1));
 	return NULL;
 }
 
@@ -463,10 +454,8 @@ TEST_F(halted, poll_sleeps_until_then)
 /* A halted queue takes no more descriptors, whichever number is rung. */
 TEST_F(halted, stays_halted)
 {
-	struct vta_desc nop = desc_op(VTA_OP_NOP);
-
 	EXPECT_EQ(-EIO, queue_do(&self->q, desc_fill(HOLE, 0, 1)));
-	queue_submit(&self->q, &nop, 1);
+	queue_put(&self->q, desc_op(VTA_OP_NOP));
 	EXPECT_EQ(-EIO, queue_wait(&self->q, 1, 50, NULL));
 	EXPECT_EQ(0, queue_seq(&self->q));
 }

@@ -72,9 +72,8 @@ static int many_join(struct many *m)
 static struct many many_of(struct _test_data_fences *self, uint32_t flags)
 {
 	struct many m = { .fd = self->g.fd, .req = { .count = QUEUES, .flags = flags } };
-	unsigned int i;
 
-	for (i = 0; i < QUEUES; i++)
+	for (unsigned int i = 0; i < QUEUES; i++)
 		m.fences[i] = fence(&self->g.q[i], 1);
 	return m;
 }
@@ -83,9 +82,8 @@ TEST_F(fences, reached_long_ago)
 {
 	struct many m = many_of(self, 0);
 	uint64_t arms;
-	unsigned int i;
 
-	for (i = 0; i < QUEUES; i++)
+	for (unsigned int i = 0; i < QUEUES; i++)
 		ASSERT_EQ(0, queue_do(&self->g.q[i], desc_op(VTA_OP_NOP)));
 	arms = card_counter("arms");
 	EXPECT_EQ(0, many_wait(&m, QUEUES, 0, 0));
@@ -117,12 +115,11 @@ TEST_F(fences, all_comes_with_the_last)
 	struct many m = many_of(self, 0);
 	uint64_t arms = card_counter("arms"), interrupts = card_counter("interrupts");
 	static const unsigned int order[] = { 3, 0, 2 };
-	unsigned int i;
 
 	gate_all(&self->g);
 	ASSERT_EQ(0, many_start(&m));
 	EXPECT_EQ(arms + QUEUES, card_counter_reaches("arms", arms + QUEUES));
-	for (i = 0; i < ARRAY_SIZE(order); i++)
+	for (unsigned int i = 0; i < ARRAY_SIZE(order); i++)
 		open_gate(&self->g, order[i], 1);
 	EXPECT_EQ(interrupts + 3, card_counter_reaches("interrupts", interrupts + 3));
 	EXPECT_EQ(EBUSY, pthread_tryjoin_np(m.thread, NULL));
@@ -151,13 +148,12 @@ TEST_F(fences, deadline_leaves_all_as_it_was)
 {
 	struct many m = many_of(self, 0);
 	int64_t start = now_ns();
-	unsigned int i;
 
 	gate_all(&self->g);
 	EXPECT_EQ(-ETIMEDOUT, many_wait(&m, QUEUES, 0, 50));
 	EXPECT_LE(50000000, now_ns() - start);
 	EXPECT_EQ(-ETIMEDOUT, many_wait(&m, QUEUES, VTA_WAIT_ANY, 50));
-	for (i = 0; i < QUEUES; i++)
+	for (unsigned int i = 0; i < QUEUES; i++)
 		open_gate(&self->g, i, 1);
 	m.req.flags = 0;
 	EXPECT_EQ(0, many_wait(&m, QUEUES, 0, PATIENCE_MS));
@@ -166,14 +162,13 @@ TEST_F(fences, deadline_leaves_all_as_it_was)
 TEST_F(fences, several_numbers_of_one_queue)
 {
 	struct many m = { .fd = self->g.fd, .req = { .count = 3 } };
-	unsigned int i;
 
-	for (i = 0; i < 3; i++) {
+	for (unsigned int i = 0; i < 3; i++) {
 		gate(&self->g, 0, i + 1);
 		m.fences[i] = fence(&self->g.q[0], 3 - i);
 	}
 	ASSERT_EQ(0, many_start(&m));
-	for (i = 0; i < 3; i++)
+	for (unsigned int i = 0; i < 3; i++)
 		open_gate(&self->g, 0, i + 1);
 	EXPECT_EQ(0, many_join(&m));
 	EXPECT_EQ(0, many_wait(&m, 3, VTA_WAIT_ANY, 0));
@@ -183,11 +178,9 @@ TEST_F(fences, several_numbers_of_one_queue)
 TEST_F(fences, halt_of_one_ends_the_wait)
 {
 	static const uint32_t flags[] = { 0, VTA_WAIT_ANY };
-	struct vta_desc bad = desc_fill(0, 0, 4);
-	unsigned int i;
 
 	gate_all(&self->g);
-	for (i = 0; i < ARRAY_SIZE(flags); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(flags); i++) {
 		uint64_t arms = card_counter("arms");
 		struct many m = many_of(self, flags[i]);
 
@@ -199,7 +192,7 @@ TEST_F(fences, halt_of_one_ends_the_wait)
 		EXPECT_EQ(-ENOENT, many_join(&m));
 		EXPECT_EQ(3, m.req.index);
 		ASSERT_EQ(0, queue_open(self->g.fd, &self->g.q[3], NULL));
-		queue_submit(&self->g.q[3], &bad, 1);
+		queue_put(&self->g.q[3], desc_fill(0, 0, 4));
 		m = many_of(self, flags[i]);
 		ASSERT_EQ(0, many_start(&m));
 		EXPECT_EQ(-EIO, many_join(&m));
@@ -215,13 +208,12 @@ TEST_F(fences, halt_of_one_ends_the_wait)
 
 TEST_F(fences, reached_fences_count_before_an_error)
 {
-	struct vta_desc bad = desc_fill(0, 0, 4);
 	struct many m = many_of(self, 0);
 
 	gate_all(&self->g);
 	ASSERT_EQ(0, queue_close(&self->g.q[0]));
 	ASSERT_EQ(0, queue_open(self->g.fd, &self->g.q[0], NULL));
-	queue_submit(&self->g.q[0], &bad, 1);
+	queue_put(&self->g.q[0], desc_fill(0, 0, 4));
 	EXPECT_EQ(-EIO, queue_wait(&self->g.q[0], 1, PATIENCE_MS, NULL));
 	open_gate(&self->g, 1, 1);
 	EXPECT_EQ(0, queue_wait(&self->g.q[1], 1, PATIENCE_MS, NULL));
@@ -258,7 +250,7 @@ TEST_F(fences, file_closed_meanwhile)
 {
 	struct many m = { .fd = self->g.fd, .req = { .count = 1 } };
 	uint64_t arms = card_counter("arms");
-	struct usage before = card_usage(), after;
+	struct usage before = card_usage();
 	struct queue other;
 	int fd = card_open();
 
@@ -271,15 +263,13 @@ TEST_F(fences, file_closed_meanwhile)
 	queue_submit(&other, &(struct vta_desc) {}, 1);
 	queue_unmap(&other);
 	EXPECT_EQ(0, many_join(&m));
-	after = card_usage();
-	EXPECT_TRUE(usage_equal(&before, &after));
+	EXPECT_TRUE(usage_is(&before));
 }
 
 TEST_F(fences, malformed_requests)
 {
 	struct many good = many_of(self, 0), m;
 	struct vta_fence *wide;
-	unsigned int i;
 
 	gate_all(&self->g);
 	m = good;
@@ -288,7 +278,7 @@ TEST_F(fences, malformed_requests)
 	EXPECT_EQ(-EINVAL, many_wait(&m, VTA_FENCES_MAX + 1, 0, 0));
 	m = good;
 	EXPECT_EQ(-EINVAL, many_wait(&m, UINT32_MAX, 0, 0));
-	for (i = 2; i < 32; i++) {
+	for (unsigned int i = 2; i < 32; i++) {
 		m = good;
 		ASSERT_EQ(-EINVAL, many_wait(&m, 1, 1u << i, 0));
 	}
@@ -302,7 +292,7 @@ TEST_F(fences, malformed_requests)
 	m.req.cancel_fd = -1;
 	EXPECT_EQ(-EBADF, many_wait(&m, QUEUES, VTA_WAIT_CANCEL, 0));
 
-	for (i = 0; i < QUEUES; i++) {
+	for (unsigned int i = 0; i < QUEUES; i++) {
 		m = good;
 		m.fences[i].seq = UINT64_MAX;
 		EXPECT_EQ(-EINVAL, many_wait(&m, QUEUES, 0, 0));
@@ -345,13 +335,11 @@ TEST_F(fences, as_many_as_there_may_be)
 		.fences = (uintptr_t)fences, .count = VTA_FENCES_MAX,
 		.deadline_ns = now_ns() + PATIENCE_MS * 1000000ll,
 	};
-	struct vta_desc nop = desc_op(VTA_OP_NOP);
-	unsigned int i;
 
-	for (i = 0; i < VTA_FENCES_MAX; i++) {
+	for (unsigned int i = 0; i < VTA_FENCES_MAX; i++) {
 		struct queue *q = &self->g.q[i % QUEUES];
 
-		fences[i] = fence(q, i < 4 * 63 ? queue_submit(q, &nop, 1) : q->submitted);
+		fences[i] = fence(q, i < 4 * 63 ? queue_put(q, desc_op(VTA_OP_NOP)) : q->submitted);
 	}
 	EXPECT_EQ(0, card_ioctl(self->g.fd, VTA_IOCTL_WAIT_MANY, &req));
 	EXPECT_GT(req.deadline_ns, now_ns());
@@ -431,12 +419,11 @@ TEST_F(fences, too_many_for_one_queue)
 {
 	struct vta_fence each[VTA_FENCES_MAX];
 	struct many many[4], one_more;
-	unsigned int i;
 
 	gate(&self->g, 0, 1);
-	for (i = 0; i < ARRAY_SIZE(each); i++)
+	for (unsigned int i = 0; i < ARRAY_SIZE(each); i++)
 		each[i] = fence(&self->g.q[0], 1);
-	for (i = 0; i < ARRAY_SIZE(many); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(many); i++) {
 		many[i] = (struct many) {
 			.fd = self->g.fd, .all = each, .req.count = ARRAY_SIZE(each),
 		};
@@ -453,7 +440,7 @@ TEST_F(fences, too_many_for_one_queue)
 	/* Other queues have room, and this one has when those waits end. */
 	EXPECT_EQ(-ETIMEDOUT, queue_wait(&self->g.q[1], 1, 10, NULL));
 	open_gate(&self->g, 0, 1);
-	for (i = 0; i < ARRAY_SIZE(many); i++)
+	for (unsigned int i = 0; i < ARRAY_SIZE(many); i++)
 		EXPECT_EQ(0, many_join(&many[i]));
 	EXPECT_EQ(-ETIMEDOUT, queue_wait(&self->g.q[0], 2, 10, NULL));
 }
@@ -504,20 +491,15 @@ static void choose(unsigned int n)
 
 FIXTURE_SETUP(two)
 {
-	unsigned int i;
-
 	if (access("/dev/vta1", F_OK))
 		SKIP(return, "there is only one card");
-	for (i = 0; i < 2; i++) {
-		struct vta_desc desc;
-
+	for (unsigned int i = 0; i < 2; i++) {
 		choose(i);
 		self->fd[i] = card_open();
 		ASSERT_LE(0, self->fd[i]);
 		ASSERT_EQ(0, queue_open(self->fd[i], &self->q[i], NULL));
 		ASSERT_EQ(0, mem_alloc(self->fd[i], &self->mem[i], 4096, VTA_BUF_HOST, 0));
-		desc = desc_wait(self->mem[i].addr, 1);
-		queue_submit(&self->q[i], &desc, 1);
+		queue_hold(&self->q[i], &self->mem[i], 1);
 	}
 	self->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	ASSERT_LE(0, self->event);
@@ -525,9 +507,7 @@ FIXTURE_SETUP(two)
 
 FIXTURE_TEARDOWN(two)
 {
-	unsigned int i;
-
-	for (i = 0; i < 2; i++) {
+	for (unsigned int i = 0; i < 2; i++) {
 		queue_unmap(&self->q[i]);
 		munmap(self->mem[i].ptr, self->mem[i].size);
 		close(self->fd[i]);
@@ -538,8 +518,7 @@ FIXTURE_TEARDOWN(two)
 
 static void open_two(struct _test_data_two *self, unsigned int i)
 {
-	*(volatile uint64_t *)self->mem[i].ptr = htole64(1);
-	queue_kick(&self->q[i]);
+	queue_release(&self->q[i], &self->mem[i], 1);
 }
 
 static struct many many_of_two(struct _test_data_two *self, uint32_t flags)
@@ -608,13 +587,13 @@ TEST_F(two, card_that_is_removed_ends_the_wait)
 	sleep_ms(20);
 	choose(1);
 	ASSERT_EQ(0, card_pci_address(address, sizeof(address)));
-	ASSERT_EQ(0, file_write("/sys/bus/pci/drivers/vta/unbind", address));
+	ASSERT_EQ(0, file_write(DRIVER "unbind", address));
 	EXPECT_EQ(-ENODEV, many_join(&all));
 	EXPECT_EQ(1, all.req.index);
 	queue_unmap(&self->q[1]);
 	munmap(self->mem[1].ptr, self->mem[1].size);
 	close(self->fd[1]);
-	ASSERT_EQ(0, file_write("/sys/bus/pci/drivers/vta/bind", address));
+	ASSERT_EQ(0, file_write(DRIVER "bind", address));
 	self->fd[1] = card_open();
 	ASSERT_LE(0, self->fd[1]);
 	ASSERT_EQ(0, queue_open(self->fd[1], &self->q[1], NULL));

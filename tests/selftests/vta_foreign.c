@@ -78,10 +78,9 @@ static int vgem_open(void)
 	struct drm_version version = { .name = name, .name_len = sizeof(name) };
 	glob_t found = {};
 	int fd = -ENODEV;
-	size_t i;
 
 	glob("/dev/dri/card*", 0, NULL, &found);
-	for (i = 0; i < found.gl_pathc && fd < 0; i++) {
+	for (size_t i = 0; i < found.gl_pathc && fd < 0; i++) {
 		fd = open(found.gl_pathv[i], O_RDWR | O_CLOEXEC);
 		if (fd >= 0 && (ioctl(fd, DRM_VERSION, &version) || version.name_len != 4 ||
 				memcmp(name, "vgem", 4))) {

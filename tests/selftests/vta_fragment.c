@@ -54,9 +54,7 @@ static uint32_t next_random(struct _test_data_fragment *self, uint32_t below)
 /* Marks device pages; false if one was not as it should have been. */
 static bool mark(struct _test_data_fragment *self, const struct slot *slot, uint8_t what)
 {
-	uint32_t page;
-
-	for (page = slot->first; page < slot->first + slot->pages; page++) {
+	for (uint32_t page = slot->first; page < slot->first + slot->pages; page++) {
 		if (self->taken[page] == what)
 			return false;
 		self->taken[page] = what;

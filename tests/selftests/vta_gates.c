@@ -15,13 +15,12 @@
 
 int gates_open(struct gates *g)
 {
-	unsigned int i;
 	int err;
 
 	g->fd = card_open();
 	if (g->fd < 0)
 		return g->fd;
-	for (i = 0; i < QUEUES; i++) {
+	for (unsigned int i = 0; i < QUEUES; i++) {
 		err = queue_open(g->fd, &g->q[i], NULL);
 		if (err)
 			return err;
@@ -42,16 +41,12 @@ void gates_close(struct gates *g)
 
 uint64_t gate(struct gates *g, unsigned int i, uint64_t value)
 {
-	struct vta_desc desc = desc_wait(g->mem.addr + 8 * i, value);
-
-	return queue_submit(&g->q[i], &desc, 1);
+	return queue_put(&g->q[i], desc_wait(g->mem.addr + 8 * i, value));
 }
 
 void gate_all(struct gates *g)
 {
-	unsigned int i;
-
-	for (i = 0; i < QUEUES; i++)
+	for (unsigned int i = 0; i < QUEUES; i++)
 		gate(g, i, 1);
 }
 

@@ -12,8 +12,6 @@
 #include "vta_harness.h"
 #include "vta_kinds.h"
 
-#define PARAMETERS	"/sys/module/vta/parameters/"
-
 enum {
 	HOSTILE = 4000,		/* users */
 	INNOCENT = 4001,
@@ -70,9 +68,7 @@ static int user_open(struct user *u, unsigned int uid, int gate_fd)
 
 static void user_close(struct user *u)
 {
-	unsigned int i;
-
-	for (i = 0; i < u->queues; i++)
+	for (unsigned int i = 0; i < u->queues; i++)
 		queue_close(&u->q[i]);
 	if (u->mem.ptr)
 		munmap(u->mem.ptr, u->mem.size);
@@ -116,10 +112,9 @@ static const struct vta_stamp *stamp(const struct user *u, unsigned int n, unsig
 
 static int user_wait(struct user *u)
 {
-	unsigned int i;
 	int ret = 0;
 
-	for (i = 0; i < u->queues && !ret; i++)
+	for (unsigned int i = 0; i < u->queues && !ret; i++)
 		ret = queue_wait(&u->q[i], u->q[i].submitted, 6 * PATIENCE_MS, NULL);
 	return ret;
 }
@@ -128,10 +123,9 @@ static int user_wait(struct user *u)
 static uint64_t used_before(const struct user *u, uint64_t when, uint64_t *longest)
 {
 	uint64_t used = 0;
-	unsigned int n, i;
 
-	for (n = 0; n < u->queues; n++) {
-		for (i = 0; i < u->jobs[n]; i++) {
+	for (unsigned int n = 0; n < u->queues; n++) {
+		for (unsigned int i = 0; i < u->jobs[n]; i++) {
 			const struct vta_stamp *s = stamp(u, n, i);
 			uint64_t ns = le64toh(s->end) - le64toh(s->start);
 
@@ -185,12 +179,9 @@ FIXTURE_SETUP(group)
 
 FIXTURE_TEARDOWN(group)
 {
-	struct usage after;
-
 	users_close(self);
 	EXPECT_EQ(0, file_write(PARAMETERS "max_user_queues", "75"));
-	after = card_usage();
-	EXPECT_TRUE(usage_equal(&self->before, &after));
+	EXPECT_TRUE(usage_is(&self->before));
 }
 
 static int release(struct user *root)
@@ -221,9 +212,7 @@ static void expect_shares(struct __test_metadata *_metadata, struct user *hostil
 
 TEST_F(group, innocent_user_gets_half)
 {
-	unsigned int i;
-
-	for (i = 0; i < QUEUES_MAX; i++) {
+	for (unsigned int i = 0; i < QUEUES_MAX; i++) {
 		ASSERT_EQ(0, user_queue(&self->hostile, VTA_QUEUE_PRIORITY_MAX));
 		user_submit(&self->hostile, 1, 20);
 	}
@@ -238,9 +227,7 @@ TEST_F(group, innocent_user_gets_half)
 /* As above, but it wants little at a time. */
 TEST_F(group, short_jobs_get_half)
 {
-	unsigned int i;
-
-	for (i = 0; i < QUEUES_MAX; i++) {
+	for (unsigned int i = 0; i < QUEUES_MAX; i++) {
 		ASSERT_EQ(0, user_queue(&self->hostile, VTA_QUEUE_PRIORITY_MAX));
 		user_submit(&self->hostile, 1, 20);
 	}
@@ -307,13 +294,13 @@ TEST_F(group, limit_is_in_time)
 	EXPECT_EQ(1, fault.seq);
 	/* Within the limit. */
 	ASSERT_EQ(0, queue_recover(&self->innocent.q[0]));
-	queue_submit(&self->innocent.q[0], &descs[1], 1);
+	queue_put(&self->innocent.q[0], descs[1]);
 	EXPECT_EQ(0, queue_wait(&self->innocent.q[0], 2, 6 * PATIENCE_MS, NULL));
 	/* For queues that are made from then on. */
 	ASSERT_EQ(0, file_write(PARAMETERS "max_job_ms", "0"));
 	ASSERT_EQ(0, user_queue(&self->innocent, 0));
 	ASSERT_EQ(0, file_write(PARAMETERS "max_job_ms", "1000"));
-	queue_submit(&self->innocent.q[1], (struct vta_desc[]) { job(&self->innocent, 1100) }, 1);
+	queue_put(&self->innocent.q[1], job(&self->innocent, 1100));
 	EXPECT_EQ(0, queue_wait(&self->innocent.q[1], 1, 6 * PATIENCE_MS, NULL));
 }
 
@@ -327,9 +314,7 @@ static int weigh(struct _test_data_group *self, unsigned int uid, unsigned int w
 
 static void check_weights(struct __test_metadata *_metadata, struct _test_data_group *self)
 {
-	unsigned int i;
-
-	for (i = 0; i < 4; i++) {
+	for (unsigned int i = 0; i < 4; i++) {
 		ASSERT_EQ(0, user_queue(&self->hostile, VTA_QUEUE_PRIORITY_MAX));
 		user_submit(&self->hostile, 30, 5);
 	}
@@ -380,9 +365,8 @@ TEST_F(group, weights_are_kept)
 	static const char *const bad[] = {
 		"", "1000", "1000 0", "1000 256", "1000 -1", "-1 2", "4294967295 2", "a 2", "2 a",
 	};
-	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(bad); i++) {
 		if (*bad[i])
 			EXPECT_EQ(-EINVAL, file_write(self->weights, bad[i]));
 	}
@@ -399,8 +383,7 @@ TEST_F(group, weights_are_kept)
 
 static int set_own_weight(void *arg)
 {
-	if (!HOLDS(!setresgid(7, 7, 7) && !setresuid(HOSTILE, HOSTILE, HOSTILE)))
-		return 1;
+	MUST(!setresgid(7, 7, 7) && !setresuid(HOSTILE, HOSTILE, HOSTILE));
 	return !HOLDS(file_write(arg, "4000 255") == -EACCES);
 }
 
@@ -419,14 +402,11 @@ static int raise_priority(void *arg)
 	struct queue q;
 	int fd = *(int *)arg;
 
-	if (!HOLDS(!syscall(SYS_capget, &header, data)))
-		return 1;
+	MUST(!syscall(SYS_capget, &header, data));
 	data[0].effective &= ~(1u << CAP_SYS_NICE);
-	if (!HOLDS(!syscall(SYS_capset, &header, data)))
-		return 1;
+	MUST(!syscall(SYS_capset, &header, data));
 	for (create.priority = 1; create.priority <= VTA_QUEUE_PRIORITY_MAX; create.priority++)
-		if (!HOLDS(queue_open(fd, &q, &create) == -EPERM))
-			return 1;
+		MUST(queue_open(fd, &q, &create) == -EPERM);
 	create.priority = VTA_QUEUE_PRIORITY_DEFAULT;
 	return !HOLDS(!queue_open(fd, &q, &create) && !queue_close(&q));
 }

@@ -1,183 +1,191 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_hang - a card that does not keep its promises is found, and brought back by
- * the weakest means that works, or given up
+ * vta_hang - a card that breaks the contract is detected, and brought back by the weakest
+ * reset that works, or given up (kmod/vta_reset.c, kmod/vta_watch.c)
  *
- * Faults of the card are injected through the emulator's control socket, so this
- * runs on card 0 alone.
+ * Faults are injected through the emulator's control socket, so this runs on card 0 alone.
  */
 #include <linux/capability.h>
 
 #include "vta_hang.h"
+#include "vta_kinds.h"
 
-TEST_F(hang, heartbeat_stops)
+/* ---- Inject, wait, and count ---- */
+
+FIXTURE(broken_card) {
+	FIXTURE_DATA(hang) h;
+	struct client other;
+};
+
+FIXTURE_VARIANT(broken_card) {
+	const char *faults[3];
+	int (*call)(FIXTURE_DATA(broken_card) *self);	/* NULL: a wait that had begun before */
+	int err;					/* of the call; 0: -ENODEV */
+	unsigned int aborts, function, given_up;	/* besides one reset by the register */
+};
+
+static int nop(FIXTURE_DATA(broken_card) *self)
+{
+	return queue_do(&self->h.q, desc_op(VTA_OP_NOP));
+}
+
+static int fill(FIXTURE_DATA(broken_card) *self)
+{
+	return queue_do(&self->h.q, desc_fill(self->h.mem.addr, 7, 4));
+}
+
+static int bad_fill(FIXTURE_DATA(broken_card) *self)
+{
+	return queue_do(&self->h.q, desc_fill(0x40000000, 0, 4));
+}
+
+static int create_queue(FIXTURE_DATA(broken_card) *self)
+{
+	struct vta_queue_create create = { .ring_order = 4 };
+
+	return card_ioctl(self->h.fd, VTA_IOCTL_QUEUE_CREATE, &create);
+}
+
+static int destroy_queue(FIXTURE_DATA(broken_card) *self)
+{
+	return queue_destroy(self->h.fd, self->h.q.id);
+}
+
+static int free_memory(FIXTURE_DATA(broken_card) *self)
+{
+	return buf_release(self->h.fd, self->h.mem.handle);
+}
+
+/* Memory of a context whose number differs from that which the registers report. */
+static int free_memory_of_another(FIXTURE_DATA(broken_card) *self)
+{
+	return buf_release(self->other.fd, self->other.mem.handle);
+}
+
+FIXTURE_VARIANT_ADD(broken_card, heartbeat_stops) { { "heartbeat" } };
+FIXTURE_VARIANT_ADD(broken_card, fatal_error) { { "fatal" } };
+FIXTURE_VARIANT_ADD(broken_card, fatal_error_without_its_interrupt) { { "irq-lost", "fatal" } };
+FIXTURE_VARIANT_ADD(broken_card, resets_itself_and_is_not_ready) { { "reg-status=0 1" } };
+FIXTURE_VARIANT_ADD(broken_card, resets_itself_and_is_ready) { { "reg-generation=77 1" } };
+FIXTURE_VARIANT_ADD(broken_card, function_reset_helps) {
+	{ "reset-ignored", "heartbeat" }, .function = 1
+};
+FIXTURE_VARIANT_ADD(broken_card, no_reset_helps) {
+	{ "reset-ignored", "flr-stuck", "heartbeat" }, .function = 1, .given_up = 1
+};
+FIXTURE_VARIANT_ADD(broken_card, reads_as_ones) { { "ones" }, .function = 1, .given_up = 1 };
+FIXTURE_VARIANT_ADD(broken_card, reads_as_zeroes) { { "zeros" }, .function = 1, .given_up = 1 };
+FIXTURE_VARIANT_ADD(broken_card, another_device_answers) {
+	{ "reg-magic=0x12345678" }, .function = 1, .given_up = 1
+};
+FIXTURE_VARIANT_ADD(broken_card, everything_hangs) { { "hang-all" }, fill };
+FIXTURE_VARIANT_ADD(broken_card, descriptor_reaches_no_engine) { { "hang-front" }, fill };
+FIXTURE_VARIANT_ADD(broken_card, engines_are_idle) { { "idle-engines" }, fill };
+FIXTURE_VARIANT_ADD(broken_card, records_are_not_written) { { "status-lost" }, nop };
+FIXTURE_VARIANT_ADD(broken_card, halt_is_not_recorded) { { "halt-lost" }, bad_fill };
+FIXTURE_VARIANT_ADD(broken_card, queue_does_not_start) { { "start-never" }, create_queue };
+FIXTURE_VARIANT_ADD(broken_card, queue_starts_as_ones) {
+	{ "ones" }, create_queue, .function = 1, .given_up = 1
+};
+/* The abort fails, and its error comes before the reset. */
+FIXTURE_VARIANT_ADD(broken_card, queue_does_not_stop) {
+	{ "hang-copy", "stop-never" }, fill, -EIO, .aborts = 1
+};
+FIXTURE_VARIANT_ADD(broken_card, tlb_invalidation_times_out) { { "tlb-busy" }, free_memory };
+/* A bridge that answers with zeroes confirms nothing. */
+FIXTURE_VARIANT_ADD(broken_card, zeroes_stop_no_queue) {
+	{ "zeros" }, destroy_queue, .function = 1, .given_up = 1
+};
+FIXTURE_VARIANT_ADD(broken_card, zeroes_free_no_memory) {
+	{ "zeros" }, free_memory, .function = 1, .given_up = 1
+};
+FIXTURE_VARIANT_ADD(broken_card, zeroes_free_no_memory_of_another) {
+	{ "zeros" }, free_memory_of_another, .function = 1, .given_up = 1
+};
+
+FIXTURE_SETUP(broken_card)
+{
+	hang_begin(_metadata, &self->h);
+	ASSERT_EQ(0, client_open(&self->other));
+}
+
+FIXTURE_TEARDOWN(broken_card)
+{
+	client_close(&self->other);
+	hang_end(_metadata, &self->h);
+}
+
+TEST_F(broken_card, is_detected_and_recovered)
 {
 	struct waiter w;
 
-	ASSERT_EQ(0, emu_inject("heartbeat"));
-	ASSERT_EQ(0, hold(self, &w));
-	EXPECT_EQ(-ENODEV, waiter_join(&w));
-	EXPECT_EQ(-ENODEV, lost(self));
-	EXPECT_EQ(LOST(VTA_FATE_RESET, VTA_CAUSE_CARD), card_lost(self->fd));
-	EXPECT_STEPS(0, 1, 0, 0);
-	EXPECT_FALSE(given_up());
-}
-
-TEST_F(hang, nothing_but_ones)
-{
-	struct waiter w;
-
-	ASSERT_EQ(0, hold(self, &w));
-	ASSERT_EQ(0, emu_inject("ones"));
-	EXPECT_EQ(-ENODEV, waiter_join(&w));
-	EXPECT_EQ(-ENODEV, lost(self));
-	EXPECT_EQ(LOST(VTA_FATE_GIVEN_UP, VTA_CAUSE_CARD), card_lost(self->fd));
-	EXPECT_STEPS(0, 1, 1, 1);
-}
-
-TEST_F(hang, nothing_but_zeroes)
-{
-	struct waiter w;
-
-	ASSERT_EQ(0, hold(self, &w));
-	ASSERT_EQ(0, emu_inject("zeros"));
-	EXPECT_EQ(-ENODEV, waiter_join(&w));
-	EXPECT_EQ(-ENODEV, lost(self));
-	EXPECT_STEPS(0, 1, 1, 1);
-}
-
-/* Memory is not given back because a bridge says zero. */
-TEST_F(hang, registers_of_zeroes_stop_no_queue)
-{
-	ASSERT_EQ(0, emu_inject("zeros"));
-	EXPECT_EQ(-ENODEV, queue_close(&self->q));
-	/* Known before the reset is over, or has begun. */
-	EXPECT_EQ(LOST(VTA_FATE_GIVEN_UP, VTA_CAUSE_CARD), card_lost(self->fd));
-	EXPECT_STEPS(0, 1, 1, 1);
-	EXPECT_EQ(-ENODEV, lost(self));
-}
-
-TEST_F(hang, registers_of_zeroes_free_no_memory)
-{
-	struct mem mem;
-
-	ASSERT_EQ(0, mem_alloc(self->fd, &mem, 65536, VTA_BUF_HOST, 0));
-	ASSERT_EQ(0, emu_inject("zeros"));
-	EXPECT_EQ(-ENODEV, mem_free(&mem));
-	EXPECT_STEPS(0, 1, 1, 1);
-}
-
-/* Of a context whose number is not what a bridge says, too. */
-TEST_F(hang, registers_of_zeroes_free_no_memory_of_others)
-{
-	struct mem mem;
-	int other = card_open();
-
-	ASSERT_LE(0, other);
-	ASSERT_EQ(0, mem_alloc(other, &mem, 65536, VTA_BUF_HOST, 0));
-	ASSERT_EQ(0, emu_inject("zeros"));
-	EXPECT_EQ(-ENODEV, mem_free(&mem));
-	EXPECT_STEPS(0, 1, 1, 1);
-	close(other);
-}
-
-TEST_F(hang, tlb_invalidation_times_out)
-{
-	struct mem mem;
-
-	ASSERT_EQ(0, mem_alloc(self->fd, &mem, 65536, VTA_BUF_HOST, 0));
-	ASSERT_EQ(0, emu_inject("tlb-busy"));
-	EXPECT_EQ(-ENODEV, mem_free(&mem));
-	EXPECT_STEPS(0, 1, 0, 0);
-	EXPECT_EQ(-ENODEV, lost(self));
-}
-
-static const char * const no_starts[] = { "start-never", "ones" };
-
-TEST_F(hang, queue_does_not_start)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(no_starts); i++) {
-		struct steps before = steps_now();
-		struct vta_queue_create create = { .ring_order = 4 };
-		int fd = card_open();
-
-		ASSERT_LE(0, fd);
-		ASSERT_EQ(0, emu_inject(no_starts[i]));
-		EXPECT_EQ(-ENODEV, card_ioctl(fd, VTA_IOCTL_QUEUE_CREATE, &create));
-		EXPECT_EQ(before.soft + 1, steps_then(&before, 1).soft);
-		ASSERT_EQ(0, emu_clear());
-		close(fd);
+	if (!variant->call)
+		ASSERT_EQ(0, hold(&self->h, &w));
+	for (unsigned int i = 0; i < ARRAY_SIZE(variant->faults) && variant->faults[i]; i++)
+		ASSERT_EQ(0, emu_inject(variant->faults[i]));
+	EXPECT_EQ(variant->err ? variant->err : -ENODEV,
+		  variant->call ? variant->call(self) : waiter_join(&w));
+	/* The reason is known before the reset has ended, or begun. */
+	EXPECT_EQ(LOST(variant->given_up ? VTA_FATE_GIVEN_UP : VTA_FATE_RESET, VTA_CAUSE_CARD),
+		  card_lost(self->h.fd));
+	expect_steps(_metadata, &self->h.before, variant->aborts, 1, variant->function,
+		     variant->given_up);
+	EXPECT_EQ(-ENODEV, lost(&self->h));
+	EXPECT_EQ(variant->given_up, given_up());
+	/* A reset before the cause is gone returns an error. */
+	if (variant->given_up) {
+		EXPECT_GT(0, card_reset());
+		EXPECT_TRUE(given_up());
 	}
 }
 
-TEST_F(hang, card_reports_a_fatal_error)
-{
-	struct waiter w;
+/* ---- One by one ---- */
 
-	ASSERT_EQ(0, hold(self, &w));
-	ASSERT_EQ(0, emu_inject("fatal"));
-	EXPECT_EQ(-ENODEV, waiter_join(&w));
-	EXPECT_STEPS(0, 1, 0, 0);
-}
-
-/* It would run for ever. */
-TEST_F(hang, too_many_resets)
+TEST_F(hang, card_is_given_up_after_too_many_resets)
 {
-	unsigned int i;
 	int fd;
 
 	ASSERT_EQ(0, file_write(PARAMETERS "max_resets", "3"));
-	/* By hand, it starts to count anew. */
+	/* A reset by an administrator clears the count. */
 	ASSERT_EQ(0, card_reset());
-	for (i = 1; i <= 3; i++) {
+	for (unsigned int i = 1; i <= 3; i++) {
 		ASSERT_EQ(0, emu_inject("fatal"));
-		while (card_attr("generation") != self->before.generation + 1 + i)
-			sleep_ms(2);
+		ASSERT_TRUE(SOON(card_attr("generation") == self->before.generation + 1 + i));
 		fd = card_open();
 		EXPECT_LE(0, fd);
 		close(fd);
 	}
 	EXPECT_FALSE(given_up());
 	ASSERT_EQ(0, emu_inject("fatal"));
-	while (!given_up())
-		sleep_ms(2);
+	ASSERT_TRUE(SOON(given_up()));
 	EXPECT_STEPS(0, 4, 0, 1);
 	EXPECT_EQ(-ENODEV, card_open());
 }
 
 static int copies_meanwhile(void *arg)
 {
+	struct client c;
 	struct waiter w;
-	struct queue q;
-	int fd = card_open();
 
 	(void)arg;
-	if (fd < 0 || queue_open(fd, &q, NULL))
-		return 1;
+	MUST(!client_open(&c));
 	for (int i = 0; i < 40; i++) {
-		if (queue_do(&q, desc_op(VTA_OP_NOP)))
-			return 2;
+		MUST(!queue_do(&c.q, desc_op(VTA_OP_NOP)));
 		sleep_ms(50);
 	}
-	/* Waiting for what was never submitted is no hang. */
-	if (waiter_start(&w, &q, 41, 3000) || waiter_join(&w) != -ETIMEDOUT)
-		return 3;
-	return queue_do(&q, desc_op(VTA_OP_NOP)) ? 4 : 0;
+	/* A wait for a number that was never submitted is no hang. */
+	MUST(!waiter_start(&w, &c.q, 41, 3000) && waiter_join(&w) == -ETIMEDOUT);
+	return !HOLDS(!queue_do(&c.q, desc_op(VTA_OP_NOP)));
 }
 
-TEST_F(hang, engine_hangs)
+TEST_F(hang, hanging_descriptor_is_aborted)
 {
 	struct vta_desc fill = desc_fill(self->mem.addr, 7, 4);
 	struct vta_queue_fault fault;
-	int status;
 	pid_t pid;
 
 	ASSERT_EQ(0, emu_inject("hang-copy"));
-	pid = fork();
-	if (!pid)
-		_exit(copies_meanwhile(NULL));
+	pid = child_start(copies_meanwhile, NULL);
 	EXPECT_EQ(-EIO, queue_do(&self->q, fill));
 	EXPECT_EQ(POLLPRI, card_poll(self->fd, PATIENCE_MS));
 	ASSERT_EQ(0, queue_fault(&self->q, &fault));
@@ -188,12 +196,11 @@ TEST_F(hang, engine_hangs)
 	EXPECT_EQ(0, queue_do(&self->q, fill));
 	EXPECT_EQ(7, word(&self->mem));
 	/* No other process is affected. */
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, child_end(pid));
 	EXPECT_STEPS(1, 0, 0, 0);
 }
 
-TEST_F(hang, engine_hangs_again)
+TEST_F(hang, second_hang_of_an_engine_is_a_reset)
 {
 	ASSERT_EQ(0, emu_inject("hang-copy"));
 	EXPECT_EQ(-EIO, queue_do(&self->q, desc_fill(self->mem.addr, 7, 4)));
@@ -203,32 +210,21 @@ TEST_F(hang, engine_hangs_again)
 	EXPECT_FALSE(given_up());
 }
 
-/* Its queue is held by a WAIT; the process itself writes the ring's descriptor. */
+/* A WAIT holds the queue, and the process writes another descriptor over it in the ring. */
 static int forges_a_hang(void *arg)
 {
-	struct vta_desc hold;
+	struct client c;
 	uint64_t read;
-	struct queue q;
-	struct mem mem;
-	int fd;
 
 	(void)arg;
-	if (setresuid(1000, 1000, 1000))
-		return 1;
-	fd = card_open();
-	if (fd < 0 || queue_open(fd, &q, NULL) || mem_alloc(fd, &mem, 4096, VTA_BUF_HOST, 0))
-		return 2;
-	hold = desc_wait(mem.addr, 1);
-	read = card_counter("dma_read_bytes") + sizeof(hold);
-	queue_submit(&q, &hold, 1);
-	if (card_counter_reaches("dma_read_bytes", read) < read)
-		return 5;
-	q.ring[0] = desc_run(mem.addr, 1, 0);
-	if (queue_wait(&q, 1, 5000, NULL) != -ETIMEDOUT)
-		return 3;
-	*(volatile uint64_t *)mem.ptr = 1;
-	queue_kick(&q);
-	return queue_wait(&q, 1, PATIENCE_MS, NULL) ? 4 : 0;
+	MUST(!setresuid(1000, 1000, 1000) && !client_open(&c));
+	read = card_counter("dma_read_bytes") + sizeof(struct vta_desc);
+	queue_hold(&c.q, &c.mem, 1);
+	MUST(card_counter_reaches("dma_read_bytes", read) >= read);
+	c.q.ring[0] = desc_run(c.mem.addr, 1, 0);
+	MUST(queue_wait(&c.q, 1, 5000, NULL) == -ETIMEDOUT);
+	queue_release(&c.q, &c.mem, 1);
+	return !HOLDS(!queue_wait(&c.q, 1, PATIENCE_MS, NULL));
 }
 
 /* The driver trusts the card's counters: users can rewrite the ring. */
@@ -242,120 +238,62 @@ TEST_F(hang, forged_ring_does_not_report_a_hang)
 	EXPECT_STEPS(0, 0, 0, 0);
 }
 
-TEST_F(hang, queue_does_not_stop)
+static int close_a_file(void *arg)
 {
-	ASSERT_EQ(0, emu_inject("hang-copy"));
-	ASSERT_EQ(0, emu_inject("stop-never"));
-	/* The abort is of no use, and says so before the reset does. */
-	EXPECT_EQ(-EIO, queue_do(&self->q, desc_fill(self->mem.addr, 7, 4)));
-	EXPECT_STEPS(1, 1, 0, 0);
+	(void)arg;
+	return close(card_open());
 }
 
-static pid_t close_a_file(void)
+static int open_the_card(void *arg)
 {
-	pid_t pid = fork();
-
-	if (!pid)
-		_exit(close(card_open()));
-	return pid;
+	(void)arg;
+	return card_open() < 0;
 }
 
-/* Whether a process that waits in open for the end of a reset can be killed. */
+/* A process that waits in open for the end of a reset is killed. */
 static bool opener_can_be_killed(void)
 {
 	uint64_t resets = steps_now().soft;
-	pid_t opener = fork();
-	int status;
+	pid_t opener = child_start(open_the_card, NULL);
 
-	if (!opener)
-		_exit(card_open() < 0);
-	if (!proc_gets_into(opener, "vta_ctx_open") || kill(opener, SIGKILL) ||
-	    waitpid(opener, &status, 0) != opener)
-		return false;
-	return WIFSIGNALED(status) && steps_now().soft == resets;
+	return proc_gets_into(opener, "vta_ctx_open") && !child_kill(opener) &&
+	       steps_now().soft == resets;
 }
 
 /* The card does not forget a file that is closed, and cannot be opened meanwhile. */
 TEST_F(hang, wait_in_open_can_be_killed)
 {
 	bool killed = false;
-	int tries, status;
 
 	/* On a busy machine the reset may be there before. */
-	for (tries = 0; tries < 3 && !killed; tries++) {
+	for (int tries = 0; tries < 3 && !killed; tries++) {
 		pid_t closer;
 
 		ASSERT_EQ(0, card_reset());
 		ASSERT_EQ(0, emu_inject("tlb-busy"));
-		closer = close_a_file();
+		closer = child_start(close_a_file, NULL);
 		ASSERT_TRUE(proc_gets_into(closer, "vta_mmu"));
 		killed = opener_can_be_killed();
-		ASSERT_EQ(closer, waitpid(closer, &status, 0));
+		ASSERT_EQ(0, child_end(closer));
 		ASSERT_EQ(0, emu_clear());
 	}
 	EXPECT_TRUE(killed);
 }
 
-TEST_F(hang, everything_hangs)
+TEST_F(hang, lost_interrupt_wakes_the_waiter_late)
 {
-	ASSERT_EQ(0, emu_inject("hang-all"));
-	EXPECT_EQ(-ENODEV, queue_do(&self->q, desc_fill(self->mem.addr, 7, 4)));
-	EXPECT_EQ(LOST(VTA_FATE_RESET, VTA_CAUSE_CARD), card_lost(self->fd));
-	EXPECT_STEPS(0, 1, 0, 0);
-}
-
-TEST_F(hang, function_reset_helps)
-{
-	struct waiter w;
-
-	ASSERT_EQ(0, emu_inject("reset-ignored"));
-	ASSERT_EQ(0, emu_inject("heartbeat"));
-	ASSERT_EQ(0, hold(self, &w));
-	EXPECT_EQ(-ENODEV, waiter_join(&w));
-	EXPECT_STEPS(0, 1, 1, 0);
-	EXPECT_FALSE(given_up());
-}
-
-TEST_F(hang, no_reset_helps)
-{
-	struct waiter w;
-
-	ASSERT_EQ(0, emu_inject("reset-ignored"));
-	ASSERT_EQ(0, emu_inject("flr-stuck"));
-	ASSERT_EQ(0, emu_inject("heartbeat"));
-	ASSERT_EQ(0, hold(self, &w));
-	EXPECT_EQ(-ENODEV, waiter_join(&w));
-	EXPECT_STEPS(0, 1, 1, 1);
-	EXPECT_EQ(LOST(VTA_FATE_GIVEN_UP, VTA_CAUSE_CARD), card_lost(self->fd));
-	/* A reset that is too early returns an error. */
-	EXPECT_GT(0, card_reset());
-	EXPECT_TRUE(given_up());
-}
-
-TEST_F(hang, records_are_not_written)
-{
-	ASSERT_EQ(0, emu_inject("status-lost"));
-	EXPECT_EQ(-ENODEV, queue_do(&self->q, desc_op(VTA_OP_NOP)));
-	EXPECT_STEPS(0, 1, 0, 0);
-}
-
-/* The waiter is woken late, but it is woken. */
-TEST_F(hang, interrupt_is_lost)
-{
-	uint64_t arms = card_counter("arms");
 	struct waiter w;
 
 	ASSERT_EQ(0, emu_inject("irq-lost"));
-	ASSERT_EQ(0, hold(self, &w));
-	EXPECT_EQ(arms + 1, card_counter_reaches("arms", arms + 1));
-	*(volatile uint64_t *)self->mem.ptr = UINT64_MAX;
-	queue_kick(&self->q);
+	queue_hold(&self->q, &self->mem, UINT64_MAX);
+	ASSERT_EQ(0, waiter_arm(&w, &self->q, 1, PATIENCE_MS));
+	queue_release(&self->q, &self->mem, UINT64_MAX);
 	EXPECT_EQ(0, waiter_join(&w));
 	EXPECT_EQ(self->before.lost + 1, steps_now().lost);
 	EXPECT_STEPS(0, 0, 0, 0);
 }
 
-TEST_F(hang, interrupts_without_end)
+TEST_F(hang, interrupt_storm_is_a_reset)
 {
 	struct waiter w;
 
@@ -380,34 +318,28 @@ TEST_F(hang, interrupts_without_end)
  */
 static int halts(const struct queue *q)
 {
-	int64_t end = now_ns() + PATIENCE_MS * 1000000ll;
 	int err;
 
-	do {
-		sleep_ms(2);
-		err = queue_wait(q, 1ull << 41, 0, NULL);
-	} while (err == -EINVAL && now_ns() < end);
+	SOON((err = queue_wait(q, 1ull << 41, 0, NULL)) != -EINVAL);
 	return err;
 }
 
-static const char * const lies[] = { "seq-back 1", "state-wild 1", "seq-jump 1" };
+static const char * const false_records[] = { "seq-back 1", "state-wild 1", "seq-jump 1" };
 
-/* Only the queue's owner gets an error. */
-TEST_F(hang, inconsistent_queue_records)
+TEST_F(hang, inconsistent_records_halt_their_queue_alone)
 {
 	struct vta_queue_fault fault;
 	struct queue other;
-	unsigned int i;
 
 	ASSERT_EQ(0, queue_open(self->fd, &other, NULL));
-	for (i = 0; i < ARRAY_SIZE(lies); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(false_records); i++) {
 		ASSERT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));
-		ASSERT_EQ(0, emu_inject(lies[i]));
+		ASSERT_EQ(0, emu_inject(false_records[i]));
 		/* A jump ahead shows as such only when the number goes back again. */
 		if (queue_do(&self->q, desc_op(VTA_OP_NOP)) == 0)
 			queue_do(&self->q, desc_op(VTA_OP_NOP));
 		ASSERT_EQ(-EIO, halts(&self->q)) {
-			TH_LOG("%s", lies[i]);
+			TH_LOG("%s", false_records[i]);
 		}
 		ASSERT_EQ(0, queue_fault(&self->q, &fault));
 		EXPECT_EQ(VTA_FAULT_CARD, fault.reason);
@@ -419,7 +351,7 @@ TEST_F(hang, inconsistent_queue_records)
 	EXPECT_STEPS(0, 0, 0, 0);
 }
 
-TEST_F(hang, invalid_fault_record)
+TEST_F(hang, invalid_fault_record_is_a_fault_of_the_card)
 {
 	struct vta_queue_fault fault;
 
@@ -437,13 +369,12 @@ TEST_F(hang, invalid_fault_record)
 /* Words of the record: reason, access, number of the descriptor, queue, context. */
 static const unsigned int wild_words[] = { 1 << 0, 1 << 1, 1 << 2, 1 << 10, 1 << 11 };
 
-TEST_F(hang, fault_record_of_another_descriptor)
+TEST_F(hang, forged_fault_record_is_a_fault_of_the_card)
 {
 	struct vta_queue_fault fault;
-	unsigned int i;
 	char kind[32];
 
-	for (i = 0; i < ARRAY_SIZE(wild_words); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(wild_words); i++) {
 		snprintf(kind, sizeof(kind), "record-wild=%u", wild_words[i]);
 		ASSERT_EQ(0, emu_inject(kind));
 		EXPECT_EQ(-EIO, queue_do(&self->q, desc_fill(0x40000000, 0, 4)));
@@ -459,7 +390,7 @@ TEST_F(hang, fault_record_of_another_descriptor)
 	EXPECT_STEPS(0, 0, 0, 0);
 }
 
-/* The watchdog has an end, and reads nothing of an idle card. */
+/* Nothing reads registers of an idle card. */
 TEST_F(hang, watchdog_ends_without_waiters)
 {
 	struct waiter w;
@@ -467,10 +398,9 @@ TEST_F(hang, watchdog_ends_without_waiters)
 
 	ASSERT_EQ(0, hold(self, &w));
 	sleep_ms(1500);
-	*(volatile uint64_t *)self->mem.ptr = UINT64_MAX;
-	queue_kick(&self->q);
+	queue_release(&self->q, &self->mem, UINT64_MAX);
 	ASSERT_EQ(0, waiter_join(&w));
-	/* One more look may be to come. */
+	/* One more check may be due. */
 	sleep_ms(2100);
 	reads = card_counter("mmio_reads");
 	sleep_ms(2500);
@@ -478,69 +408,58 @@ TEST_F(hang, watchdog_ends_without_waiters)
 	EXPECT_STEPS(0, 0, 0, 0);
 }
 
-/* A queue that is held by its owner is no hang. */
 static void *end_queue(void *arg)
 {
 	struct queue *q = arg;
-	struct vta_queue_destroy req = { .queue = q->id };
 
-	return (void *)(intptr_t)card_ioctl(q->fd, VTA_IOCTL_QUEUE_DESTROY, &req);
+	return (void *)(intptr_t)queue_destroy(q->fd, q->id);
 }
 
-/* While another thread ends a queue, which takes seconds, others can be waited for. */
-TEST_F(hang, queue_ends_slowly)
+/* Destroying a queue that does not stop takes seconds. */
+TEST_F(hang, slow_end_of_a_queue_delays_no_other_call)
 {
 	unsigned int waits = 0, polls = 0, tries;
-	struct queue q, other;
 	struct steps before;
+	struct queue other;
+	struct client c;
 	pthread_t thread;
-	struct mem mem;
 	void *ret;
-	int fd;
 
 	/* A machine that is paused meanwhile sees none, but not each time. */
 	for (tries = 0; tries < 5 && (waits < 2 || polls < 2); tries++) {
 		before = steps_now();
 		waits = 0;
 		polls = 0;
-		fd = card_open();
-		ASSERT_LE(0, fd);
-		ASSERT_EQ(0, queue_open(fd, &q, NULL));
-		ASSERT_EQ(0, queue_open(fd, &other, NULL));
-		ASSERT_EQ(0, mem_alloc(fd, &mem, 4096, VTA_BUF_HOST, 0));
+		ASSERT_EQ(0, client_open(&c));
+		ASSERT_EQ(0, queue_open(c.fd, &other, NULL));
 		ASSERT_EQ(0, emu_inject("hang-copy"));
 		ASSERT_EQ(0, emu_inject("stop-never"));
-		other.ring[0] = desc_fill(mem.addr, 7, 4);
+		other.ring[0] = desc_fill(c.mem.addr, 7, 4);
 		queue_ring(&other, 1);
 		ASSERT_EQ(0, pthread_create(&thread, NULL, end_queue, &other));
 		sleep_ms(100);
 		while (pthread_tryjoin_np(thread, &ret) == EBUSY) {
-			if (queue_wait(&q, 1, 1, NULL) == -ETIMEDOUT)
-				waits++;
-			if (!card_poll(fd, 1))
-				polls++;
+			waits += queue_wait(&c.q, 1, 1, NULL) == -ETIMEDOUT;
+			polls += !card_poll(c.fd, 1);
 		}
 		EXPECT_EQ(-ENODEV, (int)(intptr_t)ret);
 		EXPECT_EQ(before.soft + 1, steps_then(&before, 1).soft);
 		ASSERT_EQ(0, emu_clear());
-		munmap(mem.ptr, mem.size);
-		queue_unmap(&q);
 		queue_unmap(&other);
-		close(fd);
+		client_close(&c);
 	}
 	EXPECT_LE(2, waits);
 	EXPECT_LE(2, polls);
 	EXPECT_STEPS(0, tries, 0, 0);
 }
 
-TEST_F(hang, queue_is_held)
+TEST_F(hang, held_queue_is_no_hang)
 {
 	struct waiter w;
 
 	ASSERT_EQ(0, hold(self, &w));
 	sleep_ms(5000);
-	*(volatile uint64_t *)self->mem.ptr = UINT64_MAX;
-	queue_kick(&self->q);
+	queue_release(&self->q, &self->mem, UINT64_MAX);
 	EXPECT_EQ(0, waiter_join(&w));
 	EXPECT_STEPS(0, 0, 0, 0);
 }
@@ -567,7 +486,7 @@ TEST_F(hang, reset_by_vtactl)
 
 	ASSERT_EQ(0, card_ioctl(self->fd, VTA_IOCTL_INFO, &old));
 	EXPECT_EQ(self->before.generation, old.generation);
-	/* Not from under others, unless that is meant. */
+	/* While a file is open it needs --force. */
 	snprintf(command, sizeof(command),
 		 "vtactl reset 0 2>&1 | grep -q 'process %d (vta_hang) of'", getpid());
 	EXPECT_EQ(0, system(command));
@@ -588,11 +507,9 @@ TEST_F(hang, reset_by_vtactl)
 static int reset_unprivileged(void *arg)
 {
 	(void)arg;
-	if (setresuid(1000, 1000, 1000))
-		return 1;
-	if (WEXITSTATUS(system("vtactl reset --force 0 2>/dev/null")) != 4)
-		return 3;
-	return card_reset() == -EACCES ? 0 : 2;
+	MUST(!setresuid(1000, 1000, 1000));
+	MUST(WEXITSTATUS(system("vtactl reset --force 0 2>/dev/null")) == 4);
+	return !HOLDS(card_reset() == -EACCES);
 }
 
 /* Root of a container, say. */
@@ -602,18 +519,14 @@ static int reset_without_capabilities(void *arg)
 	struct __user_cap_data_struct data[2] = { 0 };
 
 	(void)arg;
-	if (syscall(SYS_capset, &header, data))
-		return 1;
-	return card_reset() == -EPERM ? 0 : 2;
+	MUST(!syscall(SYS_capset, &header, data));
+	return !HOLDS(card_reset() == -EPERM);
 }
 
-TEST_F(hang, vtactl_reset_asks_first)
+TEST_F(hang, reset_needs_the_value_1_and_a_capability)
 {
-	char path[64];
-
-	snprintf(path, sizeof(path), "/sys/class/vta/%s/reset", card_name());
-	EXPECT_EQ(-EINVAL, file_write(path, "maybe"));
-	EXPECT_EQ(0, file_write(path, "0"));
+	EXPECT_EQ(-EINVAL, file_write(card_path("reset"), "maybe"));
+	EXPECT_EQ(0, file_write(card_path("reset"), "0"));
 	EXPECT_EQ(0, in_child(reset_without_capabilities, NULL));
 	EXPECT_EQ(self->before.generation, steps_now().generation);
 	EXPECT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));

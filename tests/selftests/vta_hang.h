@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * vta_hang.h - shared by vta_hang and vta_watch: a card with injected faults
- * through the emulator's control socket, and what recovery has counted
+ * vta_hang.h - shared by vta_hang, vta_watch and vta_state: a card into which faults are
+ * injected through the emulator's control socket, and the counters of recovery
  */
 #ifndef VTA_HANG_H
 #define VTA_HANG_H
@@ -9,9 +9,7 @@
 #include "vta_emu.h"
 #include "vta_harness.h"
 
-#define PARAMETERS	"/sys/module/vta/parameters/"
-
-/* What recovery has counted. */
+/* Counters of recovery. */
 struct steps {
 	uint64_t aborts, soft, function, given_up, lost, storms, generation;
 };
@@ -32,38 +30,32 @@ static inline struct steps steps_now(void)
 /* Open files report a reset before it is complete. */
 static inline struct steps steps_then(const struct steps *before, unsigned int resets)
 {
-	int64_t end = now_ns() + PATIENCE_MS * 1000000ll;
-	struct steps now = steps_now();
-
-	while (resets && now.generation == before->generation &&
-	       now.given_up == before->given_up && now_ns() < end) {
-		sleep_ms(2);
-		now = steps_now();
-	}
-	/* They were read one after the other, before it was done. */
+	if (resets)
+		SOON(card_attr("generation") != before->generation ||
+		     card_attr("recovery/given_up") != before->given_up);
 	return steps_now();
 }
 
-#define EXPECT_STEPS(_aborts, _soft, _function, _given_up) do {			\
-	struct steps now = steps_then(&self->before, _soft);			\
-										\
-	EXPECT_EQ(self->before.aborts + (_aborts), now.aborts);			\
-	EXPECT_EQ(self->before.soft + (_soft), now.soft);			\
-	EXPECT_EQ(self->before.function + (_function), now.function);		\
-	EXPECT_EQ(self->before.given_up + (_given_up), now.given_up);		\
-} while (0)
+static inline void expect_steps(struct __test_metadata *_metadata, const struct steps *before,
+				unsigned int aborts, unsigned int soft, unsigned int function,
+				unsigned int given_up)
+{
+	struct steps now = steps_then(before, soft);
+
+	EXPECT_EQ(before->aborts + aborts, now.aborts);
+	EXPECT_EQ(before->soft + soft, now.soft);
+	EXPECT_EQ(before->function + function, now.function);
+	EXPECT_EQ(before->given_up + given_up, now.given_up);
+}
+
+/* Queues aborted, resets by the card's register, resets of the function, cards given up. */
+#define EXPECT_STEPS(...)	expect_steps(_metadata, &self->before, __VA_ARGS__)
 
 static inline bool given_up(void)
 {
-	char path[64], text[16] = "";
-	int fd;
+	char text[32];
 
-	snprintf(path, sizeof(path), "/sys/class/vta/%s/state", card_name());
-	fd = open(path, O_RDONLY);
-	if (read(fd, text, sizeof(text) - 1) < 0)
-		text[0] = '\0';
-	close(fd);
-	return !strcmp(text, "given up\n");
+	return !strcmp(card_text("state", text, sizeof(text)), "given up");
 }
 
 FIXTURE(hang) {
@@ -73,10 +65,10 @@ FIXTURE(hang) {
 	struct steps before;
 };
 
-FIXTURE_SETUP(hang)
+static inline void hang_begin(struct __test_metadata *_metadata, FIXTURE_DATA(hang) *self)
 {
 	ASSERT_EQ(0, emu_clear());
-	/* That an engine has hung before is forgotten. */
+	/* Engines that have hung before count as new ones. */
 	ASSERT_EQ(0, card_reset());
 	ASSERT_EQ(0, file_write(PARAMETERS "max_job_ms", "100"));
 	ASSERT_EQ(0, file_write(PARAMETERS "hang_ms", "1000"));
@@ -89,10 +81,8 @@ FIXTURE_SETUP(hang)
 }
 
 /* After every test the card works for a new open, and nothing is left in use. */
-FIXTURE_TEARDOWN(hang)
+static inline void hang_end(struct __test_metadata *_metadata, FIXTURE_DATA(hang) *self)
 {
-	struct usage usage;
-
 	EXPECT_EQ(0, emu_clear());
 	munmap(self->mem.ptr, self->mem.size);
 	queue_unmap(&self->q);
@@ -102,14 +92,21 @@ FIXTURE_TEARDOWN(hang)
 		EXPECT_EQ(0, card_reset());
 	}
 	ASSERT_EQ(0, card_try());
-	usage = card_usage();
-	EXPECT_EQ(0, usage.queues);
-	EXPECT_EQ(0, usage.contexts);
-	EXPECT_EQ(card_attr("mem_size"), usage.mem_free);
+	EXPECT_TRUE(card_is_unused());
 	file_write(PARAMETERS "max_job_ms", "1000");
 	file_write(PARAMETERS "hang_ms", "10000");
 	file_write(PARAMETERS "max_resets", "5");
 	file_write(PARAMETERS "max_excess_irqs", "1000");
+}
+
+FIXTURE_SETUP(hang)
+{
+	hang_begin(_metadata, self);
+}
+
+FIXTURE_TEARDOWN(hang)
+{
+	hang_end(_metadata, self);
 }
 
 static inline uint32_t word(const struct mem *mem)
@@ -117,17 +114,14 @@ static inline uint32_t word(const struct mem *mem)
 	return *(volatile uint32_t *)mem->ptr;
 }
 
-/* Waits for what does not come; the card is all right as far as that goes. */
-static inline int hold(struct _test_data_hang *self, struct waiter *w)
+/* Hold the queue, which is no fault of the card's, and wait for it. */
+static inline int hold(FIXTURE_DATA(hang) *self, struct waiter *w)
 {
-	struct vta_desc desc = desc_wait(self->mem.addr, UINT64_MAX);
-
-	queue_submit(&self->q, &desc, 1);
-	return waiter_start(w, &self->q, 1, PATIENCE_MS);
+	return waiter_start(w, &self->q, queue_hold(&self->q, &self->mem, UINT64_MAX), PATIENCE_MS);
 }
 
 /* The card was lost for this open file. */
-static inline int lost(struct _test_data_hang *self)
+static inline int lost(FIXTURE_DATA(hang) *self)
 {
 	struct vta_info info;
 

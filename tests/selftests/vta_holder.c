@@ -58,11 +58,10 @@ static int pin(struct holder *h)
 
 static int hold(struct holder *h)
 {
-	struct vta_desc desc = desc_wait(h->host.addr + 8, UINT64_MAX);
 	uint64_t arms = card_counter("arms");
 	int err;
 
-	queue_submit(&h->q, &desc, 1);
+	queue_put(&h->q, desc_wait(h->host.addr + 8, UINT64_MAX));
 	err = waiter_start(&h->waiter, &h->q, 2, -1);
 	if (!err && card_counter_reaches("arms", arms + 1) < arms + 1)
 		err = -ETIME;

@@ -7,7 +7,7 @@
 #include "vta_insn.h"
 #include "vta_kinds.h"
 
-#define FAULTS	"/sys/module/vta/parameters/max_user_faults"
+#define FAULTS	PARAMETERS "max_user_faults"
 /* In a user's code buffer. */
 #define DATA	1024
 #define OUT	2048
@@ -100,13 +100,12 @@ FIXTURE_TEARDOWN(kept)
 TEST_F(kept, state_outlives_the_runs_of_others)
 {
 	struct user *a = &self->a, *b = &self->b;
-	unsigned int i;
 
 	ASSERT_EQ(0, load(a, &a->q, 0x11, true));
 	ASSERT_EQ(0, push(a));
 	EXPECT_EQ(0, value(b, &b->q, true));
 	ASSERT_EQ(0, load(b, &b->q, 0x22, true));
-	for (i = 0; i < 10; i++) {
+	for (unsigned int i = 0; i < 10; i++) {
 		EXPECT_EQ(0x11, value(a, &a->q, true));
 		EXPECT_EQ(0x22, value(b, &b->q, true));
 	}
@@ -213,11 +212,10 @@ TEST_F(kept, its_memory_is_counted_and_given_back)
 {
 	struct vta_queue_create create = { .ring_order = 6, .flags = VTA_QUEUE_KEEP };
 	struct user *a = &self->a;
-	struct usage before, after;
+	struct usage before;
 	struct vta_info info;
 	struct queue plain, q;
 	long bytes, with;
-	unsigned int i;
 
 	ASSERT_EQ(0, card_ioctl(a->fd, VTA_IOCTL_INFO, &info));
 	EXPECT_EQ(0, info.save_size % 4096);
@@ -230,15 +228,14 @@ TEST_F(kept, its_memory_is_counted_and_given_back)
 	with = ctx_number(a->fd, "vta-host-bytes") - bytes;
 	ASSERT_EQ(0, queue_close(&plain));
 	before = card_usage();
-	for (i = 0; i < 20; i++) {
+	for (unsigned int i = 0; i < 20; i++) {
 		ASSERT_EQ(0, queue_open(a->fd, &q, &create));
 		EXPECT_EQ(bytes + with + info.save_size, ctx_number(a->fd, "vta-host-bytes"));
 		ASSERT_EQ(0, load(a, &q, 0x11, true));
 		ASSERT_EQ(0, queue_close(&q));
 		EXPECT_EQ(bytes, ctx_number(a->fd, "vta-host-bytes"));
 	}
-	after = card_usage();
-	EXPECT_TRUE(usage_equal(&before, &after));
+	EXPECT_TRUE(usage_is(&before));
 }
 
 /* At any offset: of the memory near the ring, only the ring can be mapped. */

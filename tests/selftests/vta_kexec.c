@@ -42,10 +42,7 @@ static int keep_busy(struct queue *q, struct mem *mem)
 	if (err)
 		return err;
 	for (unsigned int i = 0; i < COPIES; i++) {
-		struct vta_desc desc = desc_copy2d(mem->addr, 0, mem->addr + (1 << 20), 0,
-						   1 << 20, 4095);
-
-		queue_submit(q, &desc, 1);
+		queue_put(q, desc_copy2d(mem->addr, 0, mem->addr + (1 << 20), 0, 1 << 20, 4095));
 	}
 	return 0;
 }

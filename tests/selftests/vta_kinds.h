@@ -16,6 +16,8 @@
 
 /* For what runs in_child(): says what does not hold, and where. */
 #define HOLDS(what)	child_holds(what, #what, __FILE__, __LINE__)
+/* The same; it ends the process, with 1. */
+#define MUST(what)	do { if (!HOLDS(what)) _exit(1); } while (0)
 bool child_holds(bool good, const char *what, const char *file, int line);
 
 /* An unprivileged user without resources. */

@@ -136,7 +136,6 @@ TEST_F(large, blocks_save_walks)
 	uint64_t walks[2];
 	struct vta_buf_pin pinned;
 	struct mem host;
-	uint32_t at;
 	uint8_t *ptr;
 	int file;
 
@@ -151,7 +150,7 @@ TEST_F(large, blocks_save_walks)
 	ASSERT_EQ(0, ftruncate(file, size / 2));
 	ptr = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, ptr);
-	for (at = 0; at < size; at += piece)
+	for (uint32_t at = 0; at < size; at += piece)
 		ASSERT_EQ(ptr + at, mmap(ptr + at, piece, PROT_READ | PROT_WRITE,
 					 MAP_SHARED | MAP_FIXED, file,
 					 at / BLOCK * piece));

@@ -39,12 +39,11 @@ TEST_F(lib, opens_by_every_name)
 	const struct vtadev_card *card = &vtadev_info(self->dev)->card;
 	const char *const names[] = { "", "0", "vta0", "/dev/vta0", card->pci, card->pci + 5 };
 	struct vtadev *dev;
-	unsigned int i;
 
 	if (without_driver())
 		SKIP(return, "%s", without_driver());
 	EXPECT_EQ(0, strncmp(card->pci, "0000:", 5));
-	for (i = 0; i < ARRAY_SIZE(names); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(names); i++) {
 		ASSERT_EQ(0, vtadev_open(names[i], &dev)) {
 			TH_LOG("by the name '%s'", names[i]);
 		}
@@ -82,9 +81,8 @@ TEST_F(lib, copies_to_the_card_and_back)
 	static uint8_t in[70000], out[70000];
 	struct vta_desc descs[2];
 	uint64_t seq;
-	unsigned int i;
 
-	for (i = 0; i < sizeof(in); i++)
+	for (unsigned int i = 0; i < sizeof(in); i++)
 		in[i] = (uint8_t)(i * 13 + (i >> 9));
 	ASSERT_EQ(0, vtadev_buf_alloc(self->dev, sizeof(in), VTADEV_HOST, &src));
 	ASSERT_EQ(0, vtadev_buf_alloc(self->dev, sizeof(in), VTADEV_CARD, &card));
@@ -107,12 +105,11 @@ TEST_F(lib, counters_show_the_cost_of_a_submit)
 {
 	struct vtadev_counters before, after;
 	struct vta_desc descs[8];
-	unsigned int i;
 	uint64_t seq;
 
 	if (without_driver())
 		SKIP(return, "%s", without_driver());
-	for (i = 0; i < 8; i++)
+	for (unsigned int i = 0; i < 8; i++)
 		descs[i] = vtadev_desc_nop();
 	/* Not the first, which brings the mapping in. */
 	ASSERT_EQ(0, vtadev_submit(self->queue, descs, 8, &seq));
@@ -136,14 +133,13 @@ static void submit_strictly(void)
 	struct vta_desc nop = vtadev_desc_nop();
 	struct vtadev_queue *queue;
 	struct vtadev *dev;
-	unsigned int i;
 	uint64_t seq;
 	int done = 1;
 
 	if (vtadev_open(NULL, &dev) || vtadev_queue_create(dev, NULL, &queue) ||
 	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT))
 		_exit(1);
-	for (i = 0; i < 1000 && done == 1; i++) {
+	for (unsigned int i = 0; i < 1000 && done == 1; i++) {
 		done = vtadev_submit(queue, &nop, 1, &seq);
 		while (!done)
 			done = vtadev_done(queue, seq);
@@ -153,7 +149,6 @@ static void submit_strictly(void)
 
 TEST_F(lib, submit_makes_no_system_call)
 {
-	int status;
 	pid_t pid;
 
 	if (without_driver())
@@ -161,8 +156,7 @@ TEST_F(lib, submit_makes_no_system_call)
 	pid = fork();
 	if (!pid)
 		submit_strictly();
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, child_end(pid));
 }
 
 TEST_F(lib, ring_full_is_eagain)
@@ -172,11 +166,10 @@ TEST_F(lib, ring_full_is_eagain)
 	struct vtadev_queue *queue;
 	struct vtadev_buf *word;
 	uint64_t one = htole64(1), seq;
-	unsigned int i;
 
 	ASSERT_EQ(0, vtadev_queue_create(self->dev, &opts, &queue));
 	ASSERT_EQ(0, vtadev_buf_alloc(self->dev, 8, VTADEV_HOST, &word));
-	for (i = 0; i < 4; i++)
+	for (unsigned int i = 0; i < 4; i++)
 		descs[i] = vtadev_desc_wait(vtadev_buf_addr(word), 1);
 	EXPECT_EQ(0, vtadev_submit(queue, descs, 3, NULL));
 	EXPECT_EQ(-EAGAIN, vtadev_submit(queue, descs, 2, NULL));
@@ -288,20 +281,19 @@ TEST_F(lib, kept_runs_find_what_the_last_one_left)
 	struct vtadev_queue *queues[2] = { self->queue };
 	struct vta_desc descs[2];
 	struct vtadev_buf *buf;
-	unsigned int i;
 
 	EXPECT_LE(1u << 18, vtadev_info(self->dev)->save_size);
 	ASSERT_EQ(0, vtadev_buf_alloc(self->dev, sizeof(code), VTADEV_HOST, &buf));
 	ASSERT_EQ(0, vtadev_buf_write(buf, 0, code, sizeof(code)));
 	ASSERT_EQ(0, vtadev_queue_create(self->dev, &opts, &queues[1]));
-	for (i = 0; i < 2; i++)
+	for (unsigned int i = 0; i < 2; i++)
 		descs[i] = vtadev_desc_run(vtadev_buf_addr(buf) + 16 * i, 1, 0);
 	ASSERT_EQ(0, vtadev_submit(queues[1], descs, 2, NULL));
 	EXPECT_EQ(-EIO, vtadev_sync(queues[1], 10 * SECOND));
 	ASSERT_EQ(0, vtadev_recover(queues[1]));
-	for (i = 0; i < 2; i++)
+	for (unsigned int i = 0; i < 2; i++)
 		vtadev_desc_keep(&descs[i]);
-	for (i = 0; i < 2; i++) {
+	for (unsigned int i = 0; i < 2; i++) {
 		ASSERT_EQ(0, vtadev_submit(queues[i], descs, 2, NULL));
 		EXPECT_EQ(i ? 0 : -EIO, vtadev_sync(queues[i], 10 * SECOND));
 	}

@@ -10,7 +10,6 @@
 #include "vta_harness.h"
 #include "vta_kinds.h"
 
-#define PARAMETERS	"/sys/module/vta/parameters/"
 #define ANOTHER_USER	1000
 
 FIXTURE(limits) {
@@ -33,9 +32,7 @@ FIXTURE_SETUP(limits)
 
 FIXTURE_TEARDOWN(limits)
 {
-	struct usage after = card_usage();
-
-	EXPECT_TRUE(usage_equal(&self->before, &after));
+	EXPECT_TRUE(usage_is(&self->before));
 	EXPECT_EQ(0, chmod(card_node(), 0600));
 	EXPECT_EQ(0, file_write(PARAMETERS "max_user_mem", "75"));
 	EXPECT_EQ(0, file_write(PARAMETERS "max_user_queues", "75"));
@@ -66,13 +63,10 @@ static int take_a_page(void *arg)
 {
 	int fd;
 
-	if (!HOLDS(!become(*(unsigned int *)arg)))
-		return 1;
+	MUST(!become(*(unsigned int *)arg));
 	fd = card_open();
-	if (!HOLDS(fd >= 0))
-		return 1;
-	if (!HOLDS(!take(fd, 4096, NULL) && !take_queue(fd, NULL)))
-		return 1;
+	MUST(fd >= 0);
+	MUST(!take(fd, 4096, NULL) && !take_queue(fd, NULL));
 	return 0;
 }
 
@@ -82,32 +76,22 @@ static int is_refused(void *arg)
 	int fd = card_open();
 
 	(void)arg;
-	if (!HOLDS(fd >= 0))
-		return 1;
-	if (!HOLDS(take(fd, 4096, NULL) == -EDQUOT))
-		return 1;
-	if (!HOLDS(take_queue(fd, NULL) == -EDQUOT))
-		return 1;
+	MUST(fd >= 0);
+	MUST(take(fd, 4096, NULL) == -EDQUOT);
+	MUST(take_queue(fd, NULL) == -EDQUOT);
 	return 0;
 }
 
 /* All the memory and the queues that a user may have. */
 static int take_all(int fd, uint64_t mem, uint64_t queues, uint32_t *handle, uint32_t *queue)
 {
-	if (!HOLDS(!take(fd, mem - 4096, NULL)))
-		return 1;
-	if (!HOLDS(!take(fd, 4096, handle)))
-		return 1;
-	if (!HOLDS(take(fd, 4096, NULL) == -EDQUOT))
-		return 1;
-	if (!HOLDS(ctx_number(fd, "vta-card-bytes") == mem))
-		return 1;
-	for (; queues; queues--) {
-		if (!HOLDS(!take_queue(fd, queue)))
-			return 1;
-	}
-	if (!HOLDS(take_queue(fd, NULL) == -EDQUOT))
-		return 1;
+	MUST(!take(fd, mem - 4096, NULL));
+	MUST(!take(fd, 4096, handle));
+	MUST(take(fd, 4096, NULL) == -EDQUOT);
+	MUST(ctx_number(fd, "vta-card-bytes") == mem);
+	for (; queues; queues--)
+		MUST(!take_queue(fd, queue));
+	MUST(take_queue(fd, NULL) == -EDQUOT);
 	return 0;
 }
 
@@ -120,37 +104,25 @@ static int spend_all(void *arg)
 	uint32_t handle = 0;
 	int fd;
 
-	if (!HOLDS(!become(NOBODY)))
-		return 1;
+	MUST(!become(NOBODY));
 	fd = card_open();
-	if (!HOLDS(fd >= 0))
-		return 1;
-	if (!HOLDS(take(fd, mem + 4096, NULL) == -EDQUOT))
-		return 1;
-	if (!HOLDS(!take_all(fd, mem, queues, &handle, &destroy.queue)))
-		return 1;
-	if (!HOLDS(ctx_number(fd, "vta-queues") == queues))
-		return 1;
+	MUST(fd >= 0);
+	MUST(take(fd, mem + 4096, NULL) == -EDQUOT);
+	MUST(!take_all(fd, mem, queues, &handle, &destroy.queue));
+	MUST(ctx_number(fd, "vta-queues") == queues);
 
 	/* Not in another file, not in another process. */
-	if (!HOLDS(!is_refused(NULL)))
-		return 1;
-	if (!HOLDS(!in_child(is_refused, NULL)))
-		return 1;
+	MUST(!is_refused(NULL));
+	MUST(!in_child(is_refused, NULL));
 
 	/* What is given back can be had again. */
-	if (!HOLDS(!buf_release(fd, handle) && !take(fd, 4096, &handle)))
-		return 1;
-	if (!HOLDS(take(fd, 4096, NULL) == -EDQUOT))
-		return 1;
-	if (!HOLDS(!card_ioctl(fd, VTA_IOCTL_QUEUE_DESTROY, &destroy)))
-		return 1;
-	if (!HOLDS(!take_queue(fd, NULL) && take_queue(fd, NULL) == -EDQUOT))
-		return 1;
+	MUST(!buf_release(fd, handle) && !take(fd, 4096, &handle));
+	MUST(take(fd, 4096, NULL) == -EDQUOT);
+	MUST(!card_ioctl(fd, VTA_IOCTL_QUEUE_DESTROY, &destroy));
+	MUST(!take_queue(fd, NULL) && take_queue(fd, NULL) == -EDQUOT);
 	close(fd);
 	fd = card_open();
-	if (!HOLDS(!take(fd, mem, NULL) && !take_queue(fd, NULL)))
-		return 1;
+	MUST(!take(fd, mem, NULL) && !take_queue(fd, NULL));
 	return 0;
 }
 
@@ -212,8 +184,7 @@ TEST_F(limits, of_one_user_leave_room_for_others)
 static int as_nobody_again(void *arg)
 {
 	(void)arg;
-	if (!HOLDS(!become(NOBODY)))
-		return 1;
+	MUST(!become(NOBODY));
 	return is_refused(NULL);
 }
 
@@ -230,10 +201,8 @@ TEST_F(limits, hold_for_all_processes_of_a_user)
 /* Inside a namespace of its own, a user can have any ID and all capabilities. */
 static int as_another(void)
 {
-	if (!HOLDS(!setgid(7) && !setuid(7)))
-		return 1;
-	if (!HOLDS(getuid() == 7))
-		return 1;
+	MUST(!setgid(7) && !setuid(7));
+	MUST(getuid() == 7);
 	return is_refused(NULL);
 }
 
@@ -249,8 +218,7 @@ static int pin_a_half_and_leave(void *arg)
 	void *ptr = mmap(NULL, MIB / 2, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct vta_buf_pin req;
 
-	if (!HOLDS(ptr != MAP_FAILED && !setuid(half->uid)))
-		return 1;
+	MUST(ptr != MAP_FAILED && !setuid(half->uid));
 	return -buf_pin(half->fd, ptr, MIB / 2, 0, &req);
 }
 
@@ -259,12 +227,9 @@ static int pin_as_many(void)
 	const struct rlimit limit = { MIB, MIB };
 	struct half half = { .fd = card_open() };
 
-	if (!HOLDS(half.fd >= 0 && !setrlimit(RLIMIT_MEMLOCK, &limit)))
-		return 1;
-	for (half.uid = 1; half.uid <= 2; half.uid++) {
-		if (!HOLDS(!in_child(pin_a_half_and_leave, &half)))
-			return 1;
-	}
+	MUST(half.fd >= 0 && !setrlimit(RLIMIT_MEMLOCK, &limit));
+	for (half.uid = 1; half.uid <= 2; half.uid++)
+		MUST(!in_child(pin_a_half_and_leave, &half));
 	return HOLDS(in_child(pin_a_half_and_leave, &half) == ENOMEM) ? 0 : 1;
 }
 
@@ -272,13 +237,10 @@ static int in_own_namespace(int ready, int go, int (*with)(void))
 {
 	char byte = 0;
 
-	if (!HOLDS(!become(NOBODY)))
-		return 1;
+	MUST(!become(NOBODY));
 	/* Until there are maps, the process can write none itself. */
-	if (!HOLDS(!unshare(CLONE_NEWUSER)))
-		return 1;
-	if (!HOLDS(write(ready, &byte, 1) == 1 && read(go, &byte, 1) == 1))
-		return 1;
+	MUST(!unshare(CLONE_NEWUSER));
+	MUST(write(ready, &byte, 1) == 1 && read(go, &byte, 1) == 1);
 	return with();
 }
 
@@ -288,22 +250,17 @@ static int in_a_namespace_with(int (*with)(void))
 	char byte = 0, path[64];
 	pid_t child;
 
-	if (!HOLDS(!pipe(there) && !pipe(back)))
-		return 1;
+	MUST(!pipe(there) && !pipe(back));
 	child = fork();
 	if (!child)
 		_exit(in_own_namespace(there[1], back[0], with));
 	close(there[1]);
-	if (!HOLDS(read(there[0], &byte, 1) == 1))
-		return 1;
+	MUST(read(there[0], &byte, 1) == 1);
 	snprintf(path, sizeof(path), "/proc/%d/uid_map", child);
-	if (!HOLDS(!file_write(path, "0 100000 1000")))
-		return 1;
+	MUST(!file_write(path, "0 100000 1000"));
 	snprintf(path, sizeof(path), "/proc/%d/gid_map", child);
-	if (!HOLDS(!file_write(path, "0 100000 1000")))
-		return 1;
-	if (!HOLDS(write(back[1], &byte, 1) == 1))
-		return 1;
+	MUST(!file_write(path, "0 100000 1000"));
+	MUST(write(back[1], &byte, 1) == 1);
 	waitpid(child, &status, 0);
 	close(there[0]);
 	close(back[0]);
@@ -341,12 +298,9 @@ static int guest_run(struct guest *g)
 {
 	char byte = 0;
 
-	if (!HOLDS(!unshare(CLONE_NEWUSER)))
-		return 1;
-	if (!HOLDS(write(g->ready[1], &byte, 1) == 1 && read(g->go[0], &byte, 1) == 1))
-		return 1;
-	if (!HOLDS(!setgid(0) && !setuid(0) && !getuid()))
-		return 1;
+	MUST(!unshare(CLONE_NEWUSER));
+	MUST(write(g->ready[1], &byte, 1) == 1 && read(g->go[0], &byte, 1) == 1);
+	MUST(!setgid(0) && !setuid(0) && !getuid());
 	return g->with(g->arg);
 }
 
@@ -357,23 +311,18 @@ static int as_guest(void *arg)
 	int status;
 	pid_t child;
 
-	if (!HOLDS(!pipe(g->go) && !pipe(g->ready)))
-		return 1;
+	MUST(!pipe(g->go) && !pipe(g->ready));
 	child = fork();
 	if (!child)
 		_exit(guest_run(g));
 	close(g->ready[1]);
-	if (!HOLDS(read(g->ready[0], &byte, 1) == 1))
-		return 1;
+	MUST(read(g->ready[0], &byte, 1) == 1);
 	snprintf(map, sizeof(map), "0 %u 1000", g->first);
 	snprintf(path, sizeof(path), "/proc/%d/uid_map", child);
-	if (!HOLDS(!file_write(path, map)))
-		return 1;
+	MUST(!file_write(path, map));
 	snprintf(path, sizeof(path), "/proc/%d/gid_map", child);
-	if (!HOLDS(!file_write(path, map)))
-		return 1;
-	if (!HOLDS(write(g->go[1], &byte, 1) == 1))
-		return 1;
+	MUST(!file_write(path, map));
+	MUST(write(g->go[1], &byte, 1) == 1);
 	waitpid(child, &status, 0);
 	close(g->ready[0]);
 	close(g->go[0]);
@@ -401,15 +350,12 @@ static int spend_and_wait(void *arg)
 	int fd = card_open();
 	char byte = 0;
 
-	if (!HOLDS(fd >= 0))
-		return 1;
-	if (!HOLDS(!take_all(fd, mem, self->queues * 75 / 100, &handle, &queue)))
-		return 1;
+	MUST(fd >= 0);
+	MUST(!take_all(fd, mem, self->queues * 75 / 100, &handle, &queue));
 	if (is_refused(NULL))
 		return 1;
 	/* Those outside look now. */
-	if (!HOLDS(write(self->there[1], &byte, 1) == 1 && read(self->back[0], &byte, 1) == 1))
-		return 1;
+	MUST(write(self->there[1], &byte, 1) == 1 && read(self->back[0], &byte, 1) == 1);
 	return 0;
 }
 
@@ -420,7 +366,6 @@ TEST_F(limits, hold_for_each_user_of_namespaces_that_root_made)
 	struct guest other = { .first = OTHER, .with = take_some };
 	char byte = 0;
 	pid_t child;
-	int status;
 
 	ASSERT_EQ(0, pipe(self->there));
 	ASSERT_EQ(0, pipe(self->back));
@@ -432,8 +377,7 @@ TEST_F(limits, hold_for_each_user_of_namespaces_that_root_made)
 	EXPECT_EQ(0, as_guest(&again));
 	EXPECT_EQ(0, as_guest(&other));
 	EXPECT_EQ(1, write(self->back[1], &byte, 1));
-	ASSERT_EQ(child, waitpid(child, &status, 0));
-	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, child_end(child));
 	close(self->there[0]);
 	close(self->back[0]);
 	close(self->back[1]);
@@ -508,22 +452,15 @@ static int spend_group(void *arg)
 	uint32_t handle = 0;
 	int fd;
 
-	if (!HOLDS(!group_write(g->dir, "cgroup.procs", "0")))
-		return 1;
+	MUST(!group_write(g->dir, "cgroup.procs", "0"));
 	fd = card_open();
-	if (!HOLDS(fd >= 0 && take(fd, GROUP_MEM + 4096, NULL) == -EDQUOT))
-		return 1;
-	if (!HOLDS(!group_read(g->dir, "dmem.current", g->region)))
-		return 1;
-	if (!HOLDS(!take(fd, GROUP_MEM - 4096, NULL) && !take(fd, 4096, &handle)))
-		return 1;
-	if (!HOLDS(group_read(g->dir, "dmem.current", g->region) == GROUP_MEM))
-		return 1;
-	if (!HOLDS(take(fd, 4096, NULL) == -EDQUOT))
-		return 1;
+	MUST(fd >= 0 && take(fd, GROUP_MEM + 4096, NULL) == -EDQUOT);
+	MUST(!group_read(g->dir, "dmem.current", g->region));
+	MUST(!take(fd, GROUP_MEM - 4096, NULL) && !take(fd, 4096, &handle));
+	MUST(group_read(g->dir, "dmem.current", g->region) == GROUP_MEM);
+	MUST(take(fd, 4096, NULL) == -EDQUOT);
 	/* What is given back can be had again. */
-	if (!HOLDS(!buf_release(fd, handle) && !take(fd, 4096, NULL)))
-		return 1;
+	MUST(!buf_release(fd, handle) && !take(fd, 4096, NULL));
 	return 0;
 }
 
@@ -559,24 +496,17 @@ static int spend_host(void *arg)
 	int fd, other;
 
 	(void)arg;
-	if (!HOLDS(!become(NOBODY)))
-		return 1;
+	MUST(!become(NOBODY));
 	fd = card_open();
 	other = card_open();
-	if (!HOLDS(fd >= 0 && other >= 0))
-		return 1;
+	MUST(fd >= 0 && other >= 0);
 	limit = ctx_number(fd, "vta-user-host-limit");
-	if (!HOLDS(limit < UINT64_MAX && limit > MIB))
-		return 1;
-	if (!HOLDS(take_host(fd, limit + 4096) == -EDQUOT))
-		return 1;
-	if (!HOLDS(!take_host(fd, MIB) && !take_host(other, MIB)))
-		return 1;
-	if (!HOLDS(ctx_number(fd, "vta-user-host-bytes") == 2 * MIB))
-		return 1;
+	MUST(limit < UINT64_MAX && limit > MIB);
+	MUST(take_host(fd, limit + 4096) == -EDQUOT);
+	MUST(!take_host(fd, MIB) && !take_host(other, MIB));
+	MUST(ctx_number(fd, "vta-user-host-bytes") == 2 * MIB);
 	/* The limit is of all files together. */
-	if (!HOLDS(take_host(fd, (limit & ~4095ull) - 2 * MIB + 4096) == -EDQUOT))
-		return 1;
+	MUST(take_host(fd, (limit & ~4095ull) - 2 * MIB + 4096) == -EDQUOT);
 	close(other);
 	return HOLDS(ctx_number(fd, "vta-user-host-bytes") == MIB) ? 0 : 1;
 }
@@ -600,25 +530,19 @@ static int import_again_and_again(void *arg)
 	unsigned int n = 0;
 
 	(void)arg;
-	if (!HOLDS(!become(NOBODY)))
-		return 1;
+	MUST(!become(NOBODY));
 	fd = card_open();
 	other = card_open();
-	if (!HOLDS(fd >= 0 && other >= 0 && !card_ioctl(fd, VTA_IOCTL_BUF_ALLOC, &req)))
-		return 1;
+	MUST(fd >= 0 && other >= 0 && !card_ioctl(fd, VTA_IOCTL_BUF_ALLOC, &req));
 	dmabuf = buf_export(fd, req.handle, O_RDWR | O_CLOEXEC);
-	if (!HOLDS(dmabuf >= 0))
-		return 1;
+	MUST(dmabuf >= 0);
 	while (n < 2000 && !(err = buf_import(fd, dmabuf, 0, &more))) {
 		last = more;
 		n++;
 	}
-	if (!HOLDS(err == -EDQUOT && n))
-		return 1;
-	if (!HOLDS(!buf_release(fd, last.handle) && !buf_import(fd, dmabuf, 0, &more)))
-		return 1;
-	if (!HOLDS(buf_import(fd, dmabuf, 0, &more) == -EDQUOT))
-		return 1;
+	MUST(err == -EDQUOT && n);
+	MUST(!buf_release(fd, last.handle) && !buf_import(fd, dmabuf, 0, &more));
+	MUST(buf_import(fd, dmabuf, 0, &more) == -EDQUOT);
 	close(fd);
 	close(dmabuf);
 	return HOLDS(ctx_number(other, "vta-user-host-bytes") == 0) ? 0 : 1;
@@ -652,21 +576,16 @@ static int keep_by_dmabuf(void *arg)
 	uint32_t handle = 0;
 	int fd, dmabuf;
 
-	if (!HOLDS(!become(NOBODY)))
-		return 1;
+	MUST(!become(NOBODY));
 	fd = card_open();
-	if (!HOLDS(fd >= 0 && !take(fd, mem, &handle)))
-		return 1;
+	MUST(fd >= 0 && !take(fd, mem, &handle));
 	dmabuf = buf_export(fd, handle, O_CLOEXEC);
-	if (!HOLDS(dmabuf >= 0))
-		return 1;
+	MUST(dmabuf >= 0);
 	close(fd);
 	fd = card_open();
-	if (!HOLDS(take(fd, 4096, NULL) == -EDQUOT))
-		return 1;
+	MUST(take(fd, 4096, NULL) == -EDQUOT);
 	close(dmabuf);
-	if (!HOLDS(!take(fd, mem, NULL)))
-		return 1;
+	MUST(!take(fd, mem, NULL));
 	return 0;
 }
 
@@ -678,12 +597,11 @@ TEST_F(limits, count_what_dmabufs_keep)
 TEST_F(limits, do_not_hold_for_exempt_users)
 {
 	int fd = card_open();
-	uint64_t n;
 
 	ASSERT_LE(0, fd);
 	EXPECT_EQ(0, take(fd, self->mem, NULL));
 	EXPECT_EQ(-ENOSPC, take(fd, 4096, NULL));
-	for (n = 0; n < self->queues; n++)
+	for (uint64_t n = 0; n < self->queues; n++)
 		ASSERT_EQ(0, take_queue(fd, NULL));
 	EXPECT_EQ(-ENOSPC, take_queue(fd, NULL));
 	close(fd);
@@ -702,8 +620,7 @@ static int open_most(int *fds, uint64_t n)
 {
 	for (uint64_t i = 0; i < n; i++) {
 		fds[i] = card_open();
-		if (!HOLDS(fds[i] >= 0))
-			return 1;
+		MUST(fds[i] >= 0);
 	}
 	return is_refused_a_context(NULL);
 }
@@ -714,19 +631,15 @@ static int open_all(void *arg)
 	uint64_t n = *(uint64_t *)arg;
 	int fds[256];
 
-	if (!HOLDS(!become(NOBODY)) || open_most(fds, n))
-		return 1;
+	MUST(!become(NOBODY) && !open_most(fds, n));
 	/* Nor in another process of the user's. */
-	if (!HOLDS(!in_child(is_refused_a_context, NULL)))
-		return 1;
+	MUST(!in_child(is_refused_a_context, NULL));
 	/* Others have theirs. */
-	if (!HOLDS(card_attr("contexts_used") == n))
-		return 1;
+	MUST(card_attr("contexts_used") == n);
 	/* What is given back can be had again; a copy of a file is no context. */
 	close(fds[0]);
 	fds[0] = card_open();
-	if (!HOLDS(fds[0] >= 0 && dup(fds[0]) >= 0))
-		return 1;
+	MUST(fds[0] >= 0 && dup(fds[0]) >= 0);
 	return is_refused_a_context(NULL);
 }
 
@@ -747,10 +660,8 @@ static int open_again(uint64_t n, int full)
 	struct vta_info info;
 	int fds[2][256];
 
-	if (!HOLDS(!become(NOBODY)) || open_most(fds[0], n))
-		return 1;
-	if (!HOLDS(write(full, "", 1) == 1))
-		return 1;
+	MUST(!become(NOBODY) && !open_most(fds[0], n));
+	MUST(write(full, "", 1) == 1);
 	while (card_ioctl(fds[0][0], VTA_IOCTL_INFO, &info) != -ENODEV || card_lost(fds[0][0]) < 0)
 		sleep_ms(5);
 	if (open_most(fds[1], n))
@@ -764,7 +675,7 @@ static int open_again(uint64_t n, int full)
 TEST_F(limits, of_contexts_after_a_reset)
 {
 	uint64_t most = self->contexts * 75 / 100;
-	int status, full[2];
+	int full[2];
 	char byte;
 	pid_t pid;
 
@@ -776,8 +687,7 @@ TEST_F(limits, of_contexts_after_a_reset)
 	EXPECT_EQ(1, read(full[0], &byte, 1));
 	close(full[0]);
 	EXPECT_EQ(0, card_reset());
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, child_end(pid));
 }
 
 TEST_F(limits, of_contexts_do_not_hold_for_exempt_users)
@@ -802,24 +712,16 @@ struct allowed {
 static int take_what_is_allowed(void *arg)
 {
 	struct allowed *allowed = arg;
-	uint64_t queues;
 	int fd;
 
-	if (!HOLDS(!become(NOBODY)))
-		return 1;
+	MUST(!become(NOBODY));
 	fd = card_open();
-	if (!HOLDS(fd >= 0))
-		return 1;
-	if (!HOLDS(!allowed->mem || !take(fd, allowed->mem, NULL)))
-		return 1;
-	if (!HOLDS(take(fd, 4096, NULL) == -EDQUOT))
-		return 1;
-	for (queues = 0; queues < allowed->queues; queues++) {
-		if (!HOLDS(!take_queue(fd, NULL)))
-			return 1;
-	}
-	if (!HOLDS(take_queue(fd, NULL) == -EDQUOT))
-		return 1;
+	MUST(fd >= 0);
+	MUST(!allowed->mem || !take(fd, allowed->mem, NULL));
+	MUST(take(fd, 4096, NULL) == -EDQUOT);
+	for (uint64_t queues = 0; queues < allowed->queues; queues++)
+		MUST(!take_queue(fd, NULL));
+	MUST(take_queue(fd, NULL) == -EDQUOT);
 	return 0;
 }
 

@@ -112,12 +112,9 @@ FIXTURE_SETUP(memcg)
 
 FIXTURE_TEARDOWN(memcg)
 {
-	struct usage after;
-
 	EXPECT_EQ(0, kill(self->pinner.pid, SIGKILL));
 	EXPECT_EQ(self->pinner.pid, waitpid(self->pinner.pid, NULL, 0));
-	after = card_usage();
-	EXPECT_TRUE(usage_equal(&self->before, &after));
+	EXPECT_TRUE(usage_is(&self->before));
 	EXPECT_EQ(0, rmdir(self->group));
 	EXPECT_EQ(0, umount(self->dir));
 	EXPECT_EQ(0, rmdir(self->dir));
@@ -130,9 +127,7 @@ FIXTURE_TEARDOWN(memcg)
  */
 static bool ends_meanwhile(const struct pinner *p, int (*other)(const struct pinner *p))
 {
-	unsigned int tries;
-
-	for (tries = 0; tries < 20; tries++) {
+	for (unsigned int tries = 0; tries < 20; tries++) {
 		unsigned int call = pinner_catch(p);
 
 		if (other(p))

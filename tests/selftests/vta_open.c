@@ -19,9 +19,7 @@ FIXTURE_SETUP(open)
 /* After each test, no resource is in use. */
 FIXTURE_TEARDOWN(open)
 {
-	struct usage now = card_usage();
-
-	EXPECT_TRUE(usage_equal(&self->before, &now));
+	EXPECT_TRUE(usage_is(&self->before));
 }
 
 TEST_F(open, info_then_close)
@@ -47,9 +45,8 @@ TEST_F(open, read_only_and_write_only)
 {
 	static const int modes[] = { O_RDONLY, O_WRONLY };
 	struct vta_info info;
-	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(modes); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(modes); i++) {
 		int fd = open(card_node(), modes[i]);
 
 		ASSERT_LE(0, fd);
@@ -238,7 +235,7 @@ static int work_for_another(void *arg)
 /* The receiver has the same context, also when the sender has closed it. */
 TEST_F(open, passed_over_a_socket)
 {
-	int sockets[2], fd, status;
+	int sockets[2], fd;
 	struct mem mem;
 	pid_t pid;
 
@@ -251,8 +248,7 @@ TEST_F(open, passed_over_a_socket)
 	ASSERT_EQ(0, mem_alloc(fd, &mem, 4096, VTA_BUF_HOST, 0x10000000));
 	ASSERT_EQ(0, send_fd(sockets[0], fd));
 	close(fd);
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, child_end(pid));
 	EXPECT_EQ(0xabababab, *(volatile uint32_t *)mem.ptr);
 	munmap(mem.ptr, mem.size);
 }

@@ -7,7 +7,6 @@
 #include "vta_emu.h"
 #include "vta_harness.h"
 
-#define PARAMETERS	"/sys/module/vta/parameters/"
 /* Together less than the pause. */
 #define JOB_MS		"3000"
 #define HANG_MS		"6000"

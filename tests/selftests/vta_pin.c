@@ -61,9 +61,8 @@ static uint8_t *map_blocks(size_t size)
 static void scribble(void *ptr, size_t size, unsigned int seed)
 {
 	uint8_t *bytes = ptr;
-	size_t i;
 
-	for (i = 0; i < size; i++)
+	for (size_t i = 0; i < size; i++)
 		bytes[i] = (uint8_t)((i * 31 + seed) >> 3);
 }
 
@@ -88,9 +87,8 @@ TEST_F(pin, malloc_at_any_address)
 	};
 	uint8_t *ptr = malloc(MIB);
 	struct vta_buf_pin req;
-	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(cases); i++) {
 		uint8_t *start = ptr + cases[i].at;
 		size_t first = (uintptr_t)start / PAGE;
 		size_t last = ((uintptr_t)start + cases[i].size - 1) / PAGE;
@@ -204,7 +202,6 @@ static bool is_in_blocks(struct queue *q, struct mem *mem, uint8_t *ptr, size_t 
 {
 	uint64_t tables = card_attr("page_table_bytes"), walks;
 	struct vta_buf_pin req;
-	uint32_t at;
 
 	if (buf_pin(q->fd, ptr, size, 0, &req) || req.addr % BLOCK ||
 	    card_attr("page_table_bytes") != tables)
@@ -213,7 +210,7 @@ static bool is_in_blocks(struct queue *q, struct mem *mem, uint8_t *ptr, size_t 
 	if (queue_do(q, desc_copy(mem->addr, (uint32_t)req.addr, 64)))
 		return false;
 	walks = card_counter("page_walks");
-	for (at = 0; at < size; at += PAGE)
+	for (uint32_t at = 0; at < size; at += PAGE)
 		if (queue_do(q, desc_copy(mem->addr, (uint32_t)req.addr + at, 64)))
 			return false;
 	if (card_counter("page_walks") - walks != size / BLOCK - 1)
@@ -262,7 +259,7 @@ TEST_F(pin, fork_leaves_the_parent_its_pages)
 	const size_t size = 8 * PAGE;
 	uint8_t *ptr = map_memory(size);
 	struct vta_buf_pin req;
-	int status, go[2];
+	int go[2];
 	pid_t child;
 	char byte;
 
@@ -283,8 +280,7 @@ TEST_F(pin, fork_leaves_the_parent_its_pages)
 	EXPECT_NE(11, *(uint32_t *)ptr);
 	close(go[0]);
 	close(go[1]);
-	ASSERT_EQ(child, waitpid(child, &status, 0));
-	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, child_end(child));
 	EXPECT_EQ(0, buf_release(self->fd, req.handle));
 	munmap(ptr, size);
 }
@@ -350,7 +346,6 @@ TEST_F(pin, malformed_requests_are_einval)
 {
 	uint8_t *ptr = map_memory(PAGE);
 	struct vta_buf_pin req;
-	unsigned int i;
 	const struct vta_buf_pin bad[] = {
 		{ .size = 0 },
 		{ .size = UINT64_MAX },
@@ -369,7 +364,7 @@ TEST_F(pin, malformed_requests_are_einval)
 		{ .size = PAGE, .addr = 0, .flags = VTA_BUF_FIXED },
 	};
 
-	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(bad); i++) {
 		req = bad[i];
 		if (!req.user_addr)
 			req.user_addr = (uintptr_t)ptr;
@@ -456,21 +451,14 @@ static int spend_the_limit(void *arg)
 	int fd = *(int *)arg;
 	struct vta_buf_pin req, more;
 
-	if (!HOLDS(!setrlimit(RLIMIT_MEMLOCK, &limit) && !become(NOBODY)))
-		return 1;
-	if (!HOLDS(buf_pin(fd, ptr, MIB + 1, 0, &req) == -ENOMEM))
-		return 1;
-	if (!HOLDS(!buf_pin(fd, ptr, MIB, 0, &req)))
-		return 1;
-	if (!HOLDS(proc_number("status", "VmPin") == 1024))
-		return 1;
+	MUST(!setrlimit(RLIMIT_MEMLOCK, &limit) && !become(NOBODY));
+	MUST(buf_pin(fd, ptr, MIB + 1, 0, &req) == -ENOMEM);
+	MUST(!buf_pin(fd, ptr, MIB, 0, &req));
+	MUST(proc_number("status", "VmPin") == 1024);
 	/* The same pages again are pinned again. */
-	if (!HOLDS(buf_pin(fd, ptr, 1, 0, &more) == -ENOMEM))
-		return 1;
-	if (!HOLDS(!buf_release(fd, req.handle) && !proc_number("status", "VmPin")))
-		return 1;
-	if (!HOLDS(!buf_pin(fd, ptr + 5, MIB - PAGE, 0, &req) && !buf_release(fd, req.handle)))
-		return 1;
+	MUST(buf_pin(fd, ptr, 1, 0, &more) == -ENOMEM);
+	MUST(!buf_release(fd, req.handle) && !proc_number("status", "VmPin"));
+	MUST(!buf_pin(fd, ptr + 5, MIB - PAGE, 0, &req) && !buf_release(fd, req.handle));
 	return 0;
 }
 
@@ -492,12 +480,9 @@ static int spend_the_limit_in_children(void *arg)
 {
 	const struct rlimit limit = { MIB, MIB };
 
-	if (!HOLDS(!setrlimit(RLIMIT_MEMLOCK, &limit) && !become(NOBODY)))
-		return 1;
-	if (!HOLDS(in_child(pin_a_half_and_leave, arg) == 0))
-		return 1;
-	if (!HOLDS(in_child(pin_a_half_and_leave, arg) == 0))
-		return 1;
+	MUST(!setrlimit(RLIMIT_MEMLOCK, &limit) && !become(NOBODY));
+	MUST(in_child(pin_a_half_and_leave, arg) == 0);
+	MUST(in_child(pin_a_half_and_leave, arg) == 0);
 	return HOLDS(in_child(pin_a_half_and_leave, arg) == ENOMEM) ? 0 : 1;
 }
 
@@ -585,11 +570,10 @@ TEST_F(pin, one_invalidation_each)
 	uint64_t tables = card_attr("page_table_bytes"), before;
 	uint8_t *ptr = map_memory(64 * MIB);
 	struct vta_buf_pin req;
-	unsigned int i;
 
 	/* In pages of 4 KiB. */
 	madvise(ptr, 64 * MIB, MADV_NOHUGEPAGE);
-	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(sizes); i++) {
 		before = card_counter("tlb_invalidations");
 		ASSERT_EQ(0, buf_pin(self->fd, ptr, sizes[i], 0, &req));
 		EXPECT_EQ(before, card_counter("tlb_invalidations"));
@@ -603,12 +587,10 @@ TEST_F(pin, one_invalidation_each)
 /* A process that pins much can be killed at any time. */
 TEST_F(pin, can_be_killed)
 {
-	unsigned int round;
 	struct vta_buf_pin req;
-	int status;
 	pid_t child;
 
-	for (round = 0; round < 8; round++) {
+	for (unsigned int round = 0; round < 8; round++) {
 		child = fork();
 		if (!child) {
 			uint8_t *ptr = map_memory(256 * MIB);
@@ -620,9 +602,7 @@ TEST_F(pin, can_be_killed)
 			_exit(1);
 		}
 		sleep_ms(20 * round);
-		kill(child, SIGKILL);
-		ASSERT_EQ(child, waitpid(child, &status, 0));
-		EXPECT_TRUE(WIFSIGNALED(status));
+		EXPECT_EQ(0, child_kill(child));
 		EXPECT_EQ(0, card_attr("pinned_bytes"));
 	}
 }

@@ -23,7 +23,6 @@ FIXTURE(pipeline) {
 FIXTURE_SETUP(pipeline)
 {
 	void *ptr;
-	unsigned int i;
 
 	ASSERT_EQ(0, vtadev_open(NULL, &self->dev));
 	ASSERT_EQ(0, vtadev_buf_alloc(self->dev, BATCHES * SIZE, VTADEV_HOST, &self->in));
@@ -37,7 +36,7 @@ FIXTURE_SETUP(pipeline)
 	self->dst = ptr;
 	ASSERT_EQ(0, vtadev_buf_map(self->stamps, &ptr));
 	self->stamp = ptr;
-	for (i = 0; i < BATCHES * SIZE; i++)
+	for (unsigned int i = 0; i < BATCHES * SIZE; i++)
 		self->src[i] = (uint8_t)(i * 7 + (i >> 11));
 }
 
@@ -60,12 +59,11 @@ static void make_job(struct _test_data_pipeline *self, struct job *job, unsigned
 		     unsigned int slot)
 {
 	uint32_t card = vtadev_buf_addr(self->slots) + slot * 2 * SIZE;
-	unsigned int i;
 
 	job->descs[0] = vtadev_desc_copy(card, vtadev_buf_addr(self->in) + n * SIZE, SIZE);
 	job->descs[1] = vtadev_desc_copy(card + SIZE, card, SIZE);
 	job->descs[2] = vtadev_desc_copy(vtadev_buf_addr(self->out) + n * SIZE, card + SIZE, SIZE);
-	for (i = 0; i < VTADEV_STAGES; i++) {
+	for (unsigned int i = 0; i < VTADEV_STAGES; i++) {
 		vtadev_desc_stamp(&job->descs[i], vtadev_buf_addr(self->stamps) +
 				  (n * VTADEV_STAGES + i) * (uint32_t)sizeof(struct vta_stamp));
 		job->batch.descs[i] = &job->descs[i];
@@ -95,9 +93,7 @@ static int stream(struct _test_data_pipeline *self, struct vtadev_pipeline *pipe
 
 static void check_order(struct __test_metadata *_metadata, struct _test_data_pipeline *self)
 {
-	unsigned int n;
-
-	for (n = 0; n < BATCHES; n++) {
+	for (unsigned int n = 0; n < BATCHES; n++) {
 		struct vta_stamp *s = &self->stamp[n * VTADEV_STAGES];
 
 		EXPECT_LE(le64toh(s[0].end), le64toh(s[1].start));
@@ -115,10 +111,9 @@ TEST_F(pipeline, keeps_slots_apart_with_any_rings)
 	static const unsigned int rings[] = { 0, 64, 4, 2, 1 };
 	struct vtadev_pipeline_opts opts = { .depth = SLOTS, .ahead = 8 };
 	struct vtadev_pipeline *pipe;
-	unsigned int i, q;
 
-	for (i = 0; i < ARRAY_SIZE(rings); i++) {
-		for (q = 0; q < VTADEV_STAGES; q++)
+	for (unsigned int i = 0; i < ARRAY_SIZE(rings); i++) {
+		for (unsigned int q = 0; q < VTADEV_STAGES; q++)
 			opts.queues[q].ring_entries = rings[i];
 		memset(self->dst, 0, BATCHES * SIZE);
 		ASSERT_EQ(0, vtadev_pipeline_create(self->dev, &opts, &pipe));

@@ -17,7 +17,6 @@
 #define RING		32u
 #define UNTOUCHED	0xa5
 #define SECOND		1000000000ll
-#define DRIVER		"/sys/bus/pci/drivers/vta/"
 
 /* ---- A program and its twin ---- */
 
@@ -52,13 +51,13 @@ FIXTURE_SETUP(twins)
 	free(bytes);
 	for (unsigned int i = 0; i < 2; i++)
 		EXPECT_EQ(0, vtadev_completed(self->queues[i], &self->loaded[i]));
-	EXPECT_EQ(0, file_write("/sys/module/vta/parameters/max_job_ms", "30000"));
+	EXPECT_EQ(0, file_write(PARAMETERS "max_job_ms", "30000"));
 }
 
 FIXTURE_TEARDOWN(twins)
 {
 	emu_clear();
-	EXPECT_EQ(0, file_write("/sys/module/vta/parameters/max_job_ms", "1000"));
+	EXPECT_EQ(0, file_write(PARAMETERS "max_job_ms", "1000"));
 	for (unsigned int i = 0; i < 2; i++)
 		vtadev_queue_destroy(self->queues[i]);
 	vtaprog_free(self->progs[1]);
@@ -131,7 +130,7 @@ FIXTURE_SETUP(pool)
 	size_t size;
 
 	/* Cards are reset more often here than a card that works would be. */
-	ASSERT_EQ(0, file_write("/sys/module/vta/parameters/max_resets", "0"));
+	ASSERT_EQ(0, file_write(PARAMETERS "max_resets", "0"));
 	ASSERT_EQ(0, vtadev_open(NULL, &dev));
 	ASSERT_EQ(0, vtaprog_core(dev, &core));
 	vtadev_close(dev);

@@ -12,8 +12,6 @@
 #include "vta_harness.h"
 #include "vta_kinds.h"
 
-#define DRIVER	"/sys/bus/pci/drivers/vta/"
-
 /* Of the core: batch 1, blocks of 16, 8 and 32 bits; then its scratchpads. */
 #define CONFIG0	0x40533
 #define CONFIG1	0x11120f0f
@@ -47,16 +45,11 @@ FIXTURE_SETUP(probe)
 /* It is a card again, of which nothing is missing. */
 FIXTURE_TEARDOWN(probe)
 {
-	struct usage usage;
-
 	EXPECT_EQ(0, emu_clear());
 	if (access(card_node(), F_OK))
 		ASSERT_EQ(0, file_write(DRIVER "bind", self->address));
 	ASSERT_EQ(0, card_try());
-	usage = card_usage();
-	EXPECT_EQ(0, usage.queues);
-	EXPECT_EQ(0, usage.contexts);
-	EXPECT_EQ(card_attr("mem_size"), usage.mem_free);
+	EXPECT_TRUE(card_is_unused());
 }
 
 struct lie {
@@ -115,10 +108,8 @@ static const struct lie lies[] = {
 
 TEST_F(probe, card_with_invalid_registers_is_not_bound)
 {
-	unsigned int i;
-
 	ASSERT_EQ(0, file_write(DRIVER "unbind", self->address));
-	for (i = 0; i < ARRAY_SIZE(lies); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(lies); i++) {
 		const struct lie *lie = &lies[i];
 		unsigned int before = times_said(lie->said);
 

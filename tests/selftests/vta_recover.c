@@ -6,7 +6,7 @@
 #include "vta_harness.h"
 
 #define HOLE		0x40000000u
-#define LIMIT		"/sys/module/vta/parameters/max_user_faults"
+#define LIMIT		PARAMETERS "max_user_faults"
 
 FIXTURE(recover) {
 	int fd;
@@ -116,20 +116,15 @@ TEST_F(recover, doorbell_fault_skips_nothing)
 
 TEST_F(recover, waits_and_poll_work_again)
 {
-	struct vta_desc hold = desc_wait(self->mem.addr, 1);
-	uint64_t arms;
 	struct waiter w;
 
 	ASSERT_EQ(-EIO, queue_do(&self->q, bad()));
 	EXPECT_EQ(POLLPRI, card_poll(self->fd, PATIENCE_MS));
 	ASSERT_EQ(0, queue_recover(&self->q));
 	EXPECT_EQ(0, card_poll(self->fd, 0));
-	arms = card_counter("arms");
-	queue_submit(&self->q, &hold, 1);
-	ASSERT_EQ(0, waiter_start(&w, &self->q, 2, PATIENCE_MS));
-	EXPECT_LE(arms + 1, card_counter_reaches("arms", arms + 1));
-	*(volatile uint64_t *)self->mem.ptr = htole64(1);
-	queue_kick(&self->q);
+	queue_hold(&self->q, &self->mem, 1);
+	ASSERT_EQ(0, waiter_arm(&w, &self->q, 2, PATIENCE_MS));
+	queue_release(&self->q, &self->mem, 1);
 	EXPECT_EQ(0, waiter_join(&w));
 	/* And it can halt again. */
 	ASSERT_EQ(-EIO, queue_do(&self->q, bad()));
@@ -140,15 +135,13 @@ TEST_F(recover, only_halted_queues)
 {
 	struct vta_queue_recover flags = { .queue = self->q.id, .flags = 1 };
 	struct vta_queue_recover unknown = { .queue = self->q.id + 1 };
-	struct vta_desc hold = desc_wait(self->mem.addr, 1);
 
 	EXPECT_EQ(-EINVAL, card_ioctl(self->fd, VTA_IOCTL_QUEUE_RECOVER, &flags));
 	EXPECT_EQ(-ENOENT, card_ioctl(self->fd, VTA_IOCTL_QUEUE_RECOVER, &unknown));
 	EXPECT_EQ(-EBUSY, queue_recover(&self->q));
-	queue_submit(&self->q, &hold, 1);
+	queue_hold(&self->q, &self->mem, 1);
 	EXPECT_EQ(-EBUSY, queue_recover(&self->q));
-	*(volatile uint64_t *)self->mem.ptr = htole64(1);
-	queue_kick(&self->q);
+	queue_release(&self->q, &self->mem, 1);
 	EXPECT_EQ(0, queue_wait(&self->q, 1, PATIENCE_MS, NULL));
 }
 
@@ -157,11 +150,10 @@ TEST_F(recover, two_hundred_times)
 {
 	struct vta_queue_create create = { .ring_order = 1 };
 	struct queue q, other;
-	unsigned int i;
 
 	ASSERT_EQ(0, queue_open(self->fd, &q, &create));
 	ASSERT_EQ(0, queue_open(self->fd, &other, NULL));
-	for (i = 0; i < 200; i++) {
+	for (unsigned int i = 0; i < 200; i++) {
 		ASSERT_EQ(-EIO, queue_do(&q, bad()));
 		ASSERT_EQ(0, queue_do(&other, desc_fill(self->mem.addr, i, 4)));
 		ASSERT_EQ(0, queue_recover(&q));
@@ -174,12 +166,11 @@ TEST_F(recover, two_hundred_times)
 
 TEST_F(recover, two_threads_at_once)
 {
-	unsigned int i;
 	pid_t pid;
 	int status;
 
 	/* The child has the same file, and a queue that it cannot ring. */
-	for (i = 0; i < 20; i++) {
+	for (unsigned int i = 0; i < 20; i++) {
 		ASSERT_EQ(-EIO, queue_do(&self->q, bad()));
 		pid = fork();
 		if (!pid) {
@@ -219,10 +210,9 @@ TEST_F(recover, halts_at_once)
 	struct ringer ringer = { .q = &self->q };
 	uint64_t generation = card_attr("generation");
 	pthread_t thread;
-	unsigned int i;
 
 	ASSERT_EQ(0, pthread_create(&thread, NULL, ring_too_many, &ringer));
-	for (i = 0; i < 100; i++) {
+	for (unsigned int i = 0; i < 100; i++) {
 		ASSERT_EQ(-EIO, queue_wait(&self->q, 1, PATIENCE_MS, NULL));
 		EXPECT_EQ(POLLPRI, card_poll(self->fd, PATIENCE_MS));
 		ASSERT_EQ(0, queue_recover(&self->q));
@@ -254,11 +244,10 @@ TEST_F(recover, too_many_faults_wait)
 {
 	uint64_t throttled = card_attr("throttled");
 	struct queue more[4];
-	unsigned int i;
 	int64_t start;
 	int fd;
 
-	for (i = 0; i < ARRAY_SIZE(more); i++)
+	for (unsigned int i = 0; i < ARRAY_SIZE(more); i++)
 		ASSERT_EQ(0, queue_open(self->fd, &more[i], NULL));
 	ASSERT_EQ(0, fault_and_recover(&self->q, 30));
 	EXPECT_EQ(throttled, card_attr("throttled"));
@@ -272,7 +261,7 @@ TEST_F(recover, too_many_faults_wait)
 
 	/* A new file and a new queue do not help. */
 	throttled = card_attr("throttled");
-	for (i = 0; i < ARRAY_SIZE(more); i++)
+	for (unsigned int i = 0; i < ARRAY_SIZE(more); i++)
 		ASSERT_EQ(-EIO, queue_do(&more[i], bad()));
 	close(self->fd);
 	fd = card_open();
@@ -325,15 +314,13 @@ static int end_what_halts(bool by_closing)
 /* Ending the queue before its fault is read does not help either. */
 TEST_F(recover, faults_of_ended_queues_count)
 {
-	int way, status;
 	pid_t pid;
 
-	for (way = 0; way < 2; way++) {
+	for (int way = 0; way < 2; way++) {
 		pid = fork();
 		if (!pid)
 			_exit(end_what_halts(way));
-		ASSERT_EQ(pid, waitpid(pid, &status, 0));
-		EXPECT_EQ(0, status);
+		EXPECT_EQ(0, child_end(pid));
 		EXPECT_EQ(8, faults_of(pid));
 	}
 }
@@ -358,11 +345,10 @@ static int innocent(void *arg)
 TEST_F(recover, other_users_do_not_wait)
 {
 	uint64_t throttled = card_attr("throttled");
-	unsigned int i;
 
 	ASSERT_EQ(0, chmod(card_node(), 0666));
 	ASSERT_EQ(0, file_write(LIMIT, "1"));
-	for (i = 0; i < 3; i++) {
+	for (unsigned int i = 0; i < 3; i++) {
 		ASSERT_EQ(-EIO, queue_do(&self->q, bad()));
 		if (i < 2)
 			ASSERT_EQ(0, queue_recover(&self->q));
@@ -377,23 +363,19 @@ TEST_F(recover, throttled_wait_can_be_killed)
 {
 	uint64_t throttled = card_attr("throttled");
 	struct queue q[20];
-	unsigned int i;
-	int status;
 	pid_t pid;
 
-	for (i = 0; i < ARRAY_SIZE(q); i++)
+	for (unsigned int i = 0; i < ARRAY_SIZE(q); i++)
 		ASSERT_EQ(0, queue_open(self->fd, &q[i], NULL));
 	ASSERT_EQ(0, file_write(LIMIT, "1"));
-	for (i = 0; i < ARRAY_SIZE(q); i++)
+	for (unsigned int i = 0; i < ARRAY_SIZE(q); i++)
 		ASSERT_EQ(-EIO, queue_do(&q[i], bad()));
 	pid = fork();
 	if (!pid)
 		_exit(queue_recover(&q[0]) == 0);
 	while (card_attr("throttled") == throttled)
 		sleep_ms(2);
-	kill(pid, SIGKILL);
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_TRUE(WIFSIGNALED(status));
+	EXPECT_EQ(0, child_kill(pid));
 	/* Lifting the limit also releases the waiter. */
 	ASSERT_EQ(0, file_write(LIMIT, "0"));
 	EXPECT_EQ(0, queue_recover(&q[0]));

@@ -17,14 +17,12 @@ FIXTURE(run) {
 
 FIXTURE_SETUP(run)
 {
-	unsigned int i;
-
 	self->fd = card_open();
 	ASSERT_LE(0, self->fd);
 	ASSERT_EQ(0, queue_open(self->fd, &self->q, NULL));
 	ASSERT_EQ(0, mem_alloc(self->fd, &self->host, SIZE, VTA_BUF_HOST, 0));
 	ASSERT_EQ(0, mem_alloc(self->fd, &self->card, SIZE, VTA_BUF_CARD, 0));
-	for (i = 0; i < SIZE; i++)
+	for (unsigned int i = 0; i < SIZE; i++)
 		((uint8_t *)self->host.ptr)[i] = (uint8_t)(i * 31 + (i >> 8) * 7 + 1);
 }
 
@@ -36,9 +34,8 @@ FIXTURE_TEARDOWN(run)
 TEST_F(run, nop_counts)
 {
 	uint64_t descriptors = card_counter("descriptors");
-	unsigned int i;
 
-	for (i = 1; i <= 5; i++) {
+	for (unsigned int i = 1; i <= 5; i++) {
 		ASSERT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));
 		EXPECT_EQ(i, queue_seq(&self->q));
 	}
@@ -49,14 +46,13 @@ TEST_F(run, many_descriptors_one_doorbell)
 {
 	uint64_t doorbells = card_counter("doorbells");
 	struct vta_desc descs[64];
-	unsigned int i;
 
-	for (i = 0; i < 64; i++)
+	for (unsigned int i = 0; i < 64; i++)
 		descs[i] = desc_fill(self->card.addr + i * 64, i * 0x01010101u, 64);
 	queue_submit(&self->q, descs, 64);
 	ASSERT_EQ(0, queue_wait(&self->q, 64, PATIENCE_MS, NULL));
 	EXPECT_EQ(doorbells + 1, card_counter("doorbells"));
-	for (i = 0; i < 64; i++)
+	for (unsigned int i = 0; i < 64; i++)
 		EXPECT_EQ(i, ((uint8_t *)self->card.ptr)[i * 64 + 63]);
 }
 
@@ -65,12 +61,11 @@ TEST_F(run, copy_between_all_kinds_of_memory)
 {
 	struct mem *mems[] = { &self->host, &self->card };
 	static const uint32_t lengths[] = { 1, 3, 63, 4096, 4097, 20001 };
-	unsigned int from, to, i;
 
 	ASSERT_EQ(0, queue_do(&self->q, desc_copy(self->card.addr, self->host.addr, SIZE)));
-	for (from = 0; from < 2; from++) {
-		for (to = 0; to < 2; to++) {
-			for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+	for (unsigned int from = 0; from < 2; from++) {
+		for (unsigned int to = 0; to < 2; to++) {
+			for (unsigned int i = 0; i < ARRAY_SIZE(lengths); i++) {
 				uint32_t src = 4093 + i, dst = 40001 + 3 * i;
 
 				struct vta_desc desc;
@@ -128,10 +123,9 @@ TEST_F(run, nothing_to_copy_is_nothing)
 TEST_F(run, fill_of_rows)
 {
 	const uint8_t *dst = self->card.ptr;
-	unsigned int row;
 
 	ASSERT_EQ(0, queue_do(&self->q, desc_fill2d(self->card.addr + 1, 100, 0x44332211, 7, 9)));
-	for (row = 0; row < 9; row++) {
+	for (unsigned int row = 0; row < 9; row++) {
 		static const uint8_t bytes[] = { 0x11, 0x22, 0x33, 0x44, 0x11, 0x22, 0x33, 0 };
 
 		EXPECT_EQ(0, memcmp(dst + 1 + row * 100, bytes, sizeof(bytes)));
@@ -166,11 +160,10 @@ TEST_F(run, wait_is_for_the_value_or_more)
 
 TEST_F(run, host_signals_a_queue)
 {
-	struct vta_desc desc = desc_wait(self->host.addr, 3);
 	volatile uint64_t *word = self->host.ptr;
 
 	*word = 0;
-	queue_submit(&self->q, &desc, 1);
+	queue_hold(&self->q, &self->host, 3);
 	EXPECT_EQ(-ETIMEDOUT, queue_wait(&self->q, 1, 50, NULL));
 	*word = htole64(2);
 	queue_kick(&self->q);
@@ -188,10 +181,9 @@ TEST_F(run, two_queues_take_turns)
 	const unsigned int rounds = 20;
 	const uint8_t *bytes = (uint8_t *)self->card.ptr + 4096;
 	struct queue other;
-	unsigned int i;
 
 	ASSERT_EQ(0, queue_open(self->fd, &other, NULL));
-	for (i = 0; i < rounds; i++) {
+	for (unsigned int i = 0; i < rounds; i++) {
 		struct vta_desc a[] = {
 			desc_wait(pong, i),
 			desc_fill(data + 2 * i, 'a', 1),
@@ -208,7 +200,7 @@ TEST_F(run, two_queues_take_turns)
 		queue_submit(&self->q, a, 3);
 		ASSERT_EQ(0, queue_wait(&other, other.submitted, PATIENCE_MS, NULL));
 	}
-	for (i = 0; i < 2 * rounds; i++)
+	for (unsigned int i = 0; i < 2 * rounds; i++)
 		ASSERT_EQ('a', bytes[i]);
 }
 
@@ -221,13 +213,12 @@ TEST_F(run, stamps_tell_the_time)
 		desc_signal(self->card.addr, 1),
 		desc_wait(self->card.addr, 1),
 	};
-	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(descs); i++)
+	for (unsigned int i = 0; i < ARRAY_SIZE(descs); i++)
 		descs[i] = desc_stamp(descs[i], self->host.addr + i * sizeof(*stamps));
 	queue_submit(&self->q, descs, ARRAY_SIZE(descs));
 	ASSERT_EQ(0, queue_wait(&self->q, ARRAY_SIZE(descs), PATIENCE_MS, NULL));
-	for (i = 0; i < ARRAY_SIZE(descs); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(descs); i++) {
 		EXPECT_EQ(i + 1, le64toh(stamps[i].seq));
 		EXPECT_NE(0, le64toh(stamps[i].start));
 		EXPECT_LE(le64toh(stamps[i].start), le64toh(stamps[i].end));
@@ -310,14 +301,13 @@ TEST_F(run, queues_work_side_by_side)
 	enum { QUEUES = 4, STEPS = 60 };
 	struct queue queues[QUEUES];
 	struct vta_desc descs[STEPS];
-	unsigned int n, i;
 
-	for (n = 0; n < QUEUES; n++) {
+	for (unsigned int n = 0; n < QUEUES; n++) {
 		struct vta_queue_create create = { .ring_order = 6, .priority = n };
 
 		ASSERT_EQ(0, queue_open(self->fd, &queues[n], &create));
 		/* A chain: each step copies what the one before wrote. */
-		for (i = 0; i < STEPS; i++) {
+		for (unsigned int i = 0; i < STEPS; i++) {
 			uint32_t at = self->card.addr + n * 16384 + i * 128;
 
 			descs[i] = i ? desc_copy(at, at - 128, 128) :
@@ -325,7 +315,7 @@ TEST_F(run, queues_work_side_by_side)
 		}
 		queue_submit(&queues[n], descs, STEPS);
 	}
-	for (n = 0; n < QUEUES; n++) {
+	for (unsigned int n = 0; n < QUEUES; n++) {
 		uint8_t *last = (uint8_t *)self->card.ptr + n * 16384 + (STEPS - 1) * 128;
 
 		EXPECT_EQ(0, queue_wait(&queues[n], STEPS, PATIENCE_MS, NULL));

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,16 +44,10 @@ int card_ioctl(int fd, unsigned long request, void *arg)
 
 int card_lost(int fd)
 {
-	int64_t end = now_ns() + PATIENCE_MS * 1000000ll;
 	struct vta_lost lost;
 	int err;
 
-	do {
-		err = card_ioctl(fd, VTA_IOCTL_LOST, &lost);
-		if (err || lost.fate != VTA_FATE_PENDING)
-			break;
-		sleep_ms(2);
-	} while (now_ns() < end);
+	SOON((err = card_ioctl(fd, VTA_IOCTL_LOST, &lost)) || lost.fate != VTA_FATE_PENDING);
 	return err ? err : (int)LOST(lost.fate, lost.cause);
 }
 
@@ -66,23 +61,44 @@ int card_poll(int fd, int ms)
 	return pfd.revents;
 }
 
-static uint64_t card_number(const char *name, int base)
+const char *card_path(const char *name)
 {
-	char path[128];
-	char text[32];
-	ssize_t len;
-	int fd;
+	static char path[128];
 
 	snprintf(path, sizeof(path), "/sys/class/vta/%s/%s", card_name(), name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return UINT64_MAX;
-	len = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (len <= 0)
-		return UINT64_MAX;
-	text[len] = '\0';
-	return strtoull(text, NULL, base);
+	return path;
+}
+
+const char *card_text(const char *name, char *text, size_t size)
+{
+	int fd = open(card_path(name), O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? -1 : read(fd, text, size - 1);
+
+	if (fd >= 0)
+		close(fd);
+	text[len > 0 ? len : 0] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	return text;
+}
+
+const char *card_last_line(const char *name)
+{
+	static char line[512];
+	FILE *file = fopen(card_path(name), "re");
+
+	line[0] = '\0';
+	while (file && fgets(line, sizeof(line), file))
+		;
+	if (file)
+		fclose(file);
+	return line;
+}
+
+static uint64_t card_number(const char *name, int base)
+{
+	char text[32];
+
+	return *card_text(name, text, sizeof(text)) ? strtoull(text, NULL, base) : UINT64_MAX;
 }
 
 uint64_t card_attr(const char *name)
@@ -99,17 +115,24 @@ int card_choose(const char *serial)
 {
 	int err = -ENOENT;
 	glob_t nodes;
-	size_t i;
 
 	if (glob("/dev/vta*", 0, NULL, &nodes))
 		return err;
-	for (i = 0; i < nodes.gl_pathc && err; i++) {
+	for (size_t i = 0; i < nodes.gl_pathc && err; i++) {
 		setenv("VTA_NODE", nodes.gl_pathv[i], 1);
 		if (card_serial() == strtoull(serial, NULL, 0))
 			err = 0;
 	}
 	globfree(&nodes);
 	return err;
+}
+
+void card_select(unsigned int n)
+{
+	char node[32];
+
+	snprintf(node, sizeof(node), "/dev/vta%u", n);
+	setenv("VTA_NODE", node, 1);
 }
 
 uint64_t card_counter(const char *name)
@@ -122,13 +145,9 @@ uint64_t card_counter(const char *name)
 
 uint64_t card_counter_reaches(const char *name, uint64_t value)
 {
-	int64_t end = now_ns() + PATIENCE_MS * 1000000ll;
-	uint64_t is = card_counter(name);
+	uint64_t is;
 
-	while (is < value && now_ns() < end) {
-		sleep_ms(2);
-		is = card_counter(name);
-	}
+	SOON((is = card_counter(name)) >= value);
 	return is;
 }
 
@@ -183,6 +202,18 @@ bool usage_equal(const struct usage *a, const struct usage *b)
 	       a->mem_free == b->mem_free;
 }
 
+bool usage_is(const struct usage *expected)
+{
+	struct usage now = card_usage();
+
+	return usage_equal(expected, &now);
+}
+
+bool card_is_unused(void)
+{
+	return usage_is(&(struct usage) { .mem_free = card_attr("mem_size") });
+}
+
 int card_try(void)
 {
 	struct queue q;
@@ -199,31 +230,21 @@ int card_try(void)
 	return err;
 }
 
-static int reset_by(const char *file)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/sys/class/vta/%s/%s", card_name(), file);
-	return file_write(path, "1");
-}
-
 int card_reset(void)
 {
-	return reset_by("reset");
+	return file_write(card_path("reset"), "1");
 }
 
 int card_reset_function(void)
 {
-	return reset_by("device/reset");
+	return file_write(card_path("device/reset"), "1");
 }
 
 int card_pci_address(char *address, size_t size)
 {
-	char link[64], path[256];
-	ssize_t len;
+	char path[256];
+	ssize_t len = readlink(card_path("device"), path, sizeof(path) - 1);
 
-	snprintf(link, sizeof(link), "/sys/class/vta/%s/device", card_name());
-	len = readlink(link, path, sizeof(path) - 1);
 	if (len < 0)
 		return -errno;
 	path[len] = '\0';
@@ -277,29 +298,50 @@ bool proc_is_in(pid_t pid, const char *function)
 
 bool proc_gets_into(pid_t pid, const char *function)
 {
-	int64_t end = now_ns() + PATIENCE_MS * 1000000ll;
+	return SOON(proc_is_in(pid, function));
+}
 
-	while (!proc_is_in(pid, function)) {
-		if (now_ns() > end)
-			return false;
-		sleep_ms(1);
-	}
-	return true;
+bool task_sleeps(pid_t tid)
+{
+	char file[64], text[512];
+
+	snprintf(file, sizeof(file), "task/%d/stat", tid);
+	return !proc_read(getpid(), file, text, sizeof(text)) && strstr(text, ") S ");
+}
+
+pid_t child_start(int (*child)(void *arg), void *arg)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(child(arg));
+	return pid < 0 ? -errno : pid;
+}
+
+int child_end(pid_t pid)
+{
+	int status;
+
+	if (pid < 0)
+		return pid;
+	if (waitpid(pid, &status, 0) != pid)
+		return -errno;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -EINTR;
+}
+
+int child_kill(pid_t pid)
+{
+	int status;
+
+	kill(pid, SIGKILL);
+	if (waitpid(pid, &status, 0) != pid)
+		return -errno;
+	return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL ? 0 : -EIO;
 }
 
 int in_child(int (*child)(void *arg), void *arg)
 {
-	int status;
-	pid_t pid;
-
-	pid = fork();
-	if (pid < 0)
-		return -errno;
-	if (!pid)
-		_exit(child(arg));
-	if (waitpid(pid, &status, 0) != pid)
-		return -errno;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -EINTR;
+	return child_end(child_start(child, arg));
 }
 
 int64_t now_ns(void)
@@ -392,10 +434,16 @@ void queue_unmap(struct queue *q)
 	munmap((void *)q->doorbell, q->page);
 }
 
+int queue_destroy(int fd, uint32_t id)
+{
+	struct vta_queue_destroy req = { .queue = id };
+
+	return card_ioctl(fd, VTA_IOCTL_QUEUE_DESTROY, &req);
+}
+
 int queue_close(struct queue *q)
 {
-	struct vta_queue_destroy req = { .queue = q->id };
-	int err = card_ioctl(q->fd, VTA_IOCTL_QUEUE_DESTROY, &req);
+	int err = queue_destroy(q->fd, q->id);
 
 	queue_unmap(q);
 	return err;
@@ -415,13 +463,27 @@ void queue_kick(struct queue *q)
 
 uint64_t queue_submit(struct queue *q, const struct vta_desc *descs, unsigned int n)
 {
-	unsigned int i;
-
-	for (i = 0; i < n; i++)
+	for (unsigned int i = 0; i < n; i++)
 		q->ring[(q->submitted + i) & (q->entries - 1)] = descs[i];
 	q->submitted += n;
 	queue_kick(q);
 	return q->submitted;
+}
+
+uint64_t queue_put(struct queue *q, struct vta_desc desc)
+{
+	return queue_submit(q, &desc, 1);
+}
+
+uint64_t queue_hold(struct queue *q, const struct mem *mem, uint64_t value)
+{
+	return queue_put(q, desc_wait(mem->addr, value));
+}
+
+void queue_release(struct queue *q, const struct mem *mem, uint64_t value)
+{
+	*(volatile uint64_t *)mem->ptr = htole64(value);
+	queue_kick(q);
 }
 
 uint64_t queue_seq(const struct queue *q)
@@ -447,7 +509,7 @@ int queue_wait(const struct queue *q, uint64_t seq, int ms, uint64_t *done)
 
 int queue_do(struct queue *q, struct vta_desc desc)
 {
-	return queue_wait(q, queue_submit(q, &desc, 1), PATIENCE_MS, NULL);
+	return queue_wait(q, queue_put(q, desc), PATIENCE_MS, NULL);
 }
 
 int queue_fault(const struct queue *q, struct vta_queue_fault *fault)
@@ -483,9 +545,35 @@ int waiter_start(struct waiter *w, const struct queue *q, uint64_t seq, int ms)
 	return -pthread_create(&w->thread, NULL, waiter_run, w);
 }
 
+int waiter_arm(struct waiter *w, const struct queue *q, uint64_t seq, int ms)
+{
+	uint64_t armed = card_counter("arms") + 1;
+	int err = waiter_start(w, q, seq, ms);
+
+	return err ? err : card_counter_reaches("arms", armed) >= armed ? 0 : -ETIME;
+}
+
 int waiter_join(struct waiter *w)
 {
 	int err = pthread_join(w->thread, NULL);
 
 	return err ? -err : w->ret;
+}
+
+/* ---- a file of a process ---- */
+
+int client_open(struct client *c)
+{
+	int err;
+
+	c->fd = card_open();
+	err = c->fd < 0 ? c->fd : queue_open(c->fd, &c->q, NULL);
+	return err ? err : mem_alloc(c->fd, &c->mem, 4096, VTA_BUF_HOST, 0);
+}
+
+void client_close(struct client *c)
+{
+	munmap(c->mem.ptr, c->mem.size);
+	queue_unmap(&c->q);
+	close(c->fd);
 }

@@ -20,6 +20,17 @@
 
 /* Longer than anything takes, also under emulation on a busy machine. */
 #define PATIENCE_MS	20000
+/* Waits until it is so, and returns whether it is. */
+#define SOON(is_so) ({								\
+	int64_t _end = now_ns() + PATIENCE_MS * 1000000ll;			\
+										\
+	while (!(is_so) && now_ns() < _end)					\
+		sleep_ms(2);							\
+	(bool)(is_so);								\
+})
+
+#define PARAMETERS	"/sys/module/vta/parameters/"
+#define DRIVER		"/sys/bus/pci/drivers/vta/"
 
 /* ---- the card ---- */
 
@@ -27,8 +38,9 @@
 const char *card_node(void);
 /* Its name in sysfs: vta0. */
 const char *card_name(void);
-/* Makes the card with that serial number the one under test. */
+/* Makes the card with that serial number the one under test, or /dev/vta@n. */
 int card_choose(const char *serial);
+void card_select(unsigned int n);
 int card_open(void);
 int card_ioctl(int fd, unsigned long request, void *arg);
 
@@ -46,6 +58,11 @@ int card_poll(int fd, int ms);
 #define LOST(fate, cause)	((fate) << 8 | (cause))
 int card_lost(int fd);
 
+/* Its files in sysfs: the path, until the next call; the text of a file without the newline. */
+const char *card_path(const char *name);
+const char *card_text(const char *name, char *text, size_t size);
+/* The last line of a file, with the newline. */
+const char *card_last_line(const char *name);
 /* Numbers from sysfs; UINT64_MAX if there is no such file. */
 uint64_t card_attr(const char *name);
 uint64_t card_serial(void);
@@ -69,6 +86,9 @@ struct usage {
 
 struct usage card_usage(void);
 bool usage_equal(const struct usage *a, const struct usage *b);
+bool usage_is(const struct usage *expected);
+/* No file has a queue, a context or memory of the card. */
+bool card_is_unused(void);
 
 /* 0 if a new open of the card can make a queue and complete a descriptor. */
 int card_try(void);
@@ -88,9 +108,15 @@ int proc_read(pid_t pid, const char *file, char *text, size_t size);
 bool proc_is_in(pid_t pid, const char *function);
 /* Waits until it is. */
 bool proc_gets_into(pid_t pid, const char *function);
+/* A thread of this process sleeps. */
+bool task_sleeps(pid_t tid);
 
-/* Runs @child in a process and returns what it returned, 0 to 255, or -EINTR. */
+/* Run @child in a process; its result, 0 to 255, or -EINTR if a signal ended it. */
 int in_child(int (*child)(void *arg), void *arg);
+pid_t child_start(int (*child)(void *arg), void *arg);
+int child_end(pid_t pid);
+/* Kill it; 0 if that ended it. */
+int child_kill(pid_t pid);
 
 int64_t now_ns(void);
 void sleep_ms(unsigned int ms);
@@ -128,11 +154,16 @@ struct queue {
 int queue_open(int fd, struct queue *q, const struct vta_queue_create *create);
 void queue_unmap(struct queue *q);
 int queue_close(struct queue *q);
+int queue_destroy(int fd, uint32_t id);		/* without unmapping it */
 
 /* Puts descriptors into the ring, which must have room; rings the doorbell. */
 uint64_t queue_submit(struct queue *q, const struct vta_desc *descs, unsigned int n);
+uint64_t queue_put(struct queue *q, struct vta_desc desc);	/* one descriptor */
 void queue_kick(struct queue *q);
 void queue_ring(struct queue *q, uint32_t value);
+/* Submit a WAIT until the first word of @mem is at least @value; set the word. */
+uint64_t queue_hold(struct queue *q, const struct mem *mem, uint64_t value);
+void queue_release(struct queue *q, const struct mem *mem, uint64_t value);
 uint64_t queue_seq(const struct queue *q);
 
 /*
@@ -158,8 +189,22 @@ struct waiter {
 };
 
 int waiter_start(struct waiter *w, const struct queue *q, uint64_t seq, int ms);
+/* Return when the card has been armed for it, too; -ETIME if it is not. */
+int waiter_arm(struct waiter *w, const struct queue *q, uint64_t seq, int ms);
 /* Returns what the wait did. */
 int waiter_join(struct waiter *w);
+
+/* ---- a file of a process ---- */
+
+/* An open card with a queue, and a page of host memory. */
+struct client {
+	int fd;
+	struct queue q;
+	struct mem mem;
+};
+
+int client_open(struct client *c);
+void client_close(struct client *c);
 
 /* ---- descriptors (vtadev_desc.h) ---- */
 

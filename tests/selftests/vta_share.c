@@ -9,8 +9,6 @@
 #include "vta_harness.h"
 #include "vta_kinds.h"
 
-#define PARAMETERS	"/sys/module/vta/parameters/"
-
 enum {
 	QUEUES_MAX = 64,
 	JOBS_MAX = 126,
@@ -54,9 +52,8 @@ static int user_open(int fd, struct user *u, const struct part *part)
 static int user_submit(struct user *u, const struct part *part)
 {
 	struct vta_desc descs[1 + JOBS_MAX] = { desc_op(VTA_OP_NOP) };
-	unsigned int i;
 
-	for (i = 0; i < part->jobs; i++)
+	for (unsigned int i = 0; i < part->jobs; i++)
 		descs[1 + i] = desc_stamp(desc_fill(u->mem.addr + 4096, i, JOB_BYTES),
 					  u->mem.addr + i * sizeof(struct vta_stamp));
 	queue_submit(&u->q, descs, 1 + part->jobs);
@@ -67,7 +64,6 @@ static int user_end(struct user *u, const struct part *part, unsigned int nr)
 {
 	const struct vta_stamp *stamps = u->mem.ptr;
 	struct vta_queue_fault fault = { };
-	unsigned int i;
 	int err = queue_wait(&u->q, u->q.submitted, 4 * PATIENCE_MS, NULL);
 
 	if (err) {
@@ -77,7 +73,7 @@ static int user_end(struct user *u, const struct part *part, unsigned int nr)
 			(unsigned long long)u->q.submitted, fault.reason);
 		return err;
 	}
-	for (i = 0; i < part->jobs; i++)
+	for (unsigned int i = 0; i < part->jobs; i++)
 		shared->start[nr][i] = le64toh(stamps[i].start);
 	return 0;
 }
@@ -86,24 +82,19 @@ static int user_end(struct user *u, const struct part *part, unsigned int nr)
 static int take_part(const struct part *part, unsigned int nr, int ready)
 {
 	struct user users[QUEUES_MAX];
-	unsigned int i;
 	int fd = card_open();
 
-	if (!HOLDS(fd >= 0))
-		return 1;
-	for (i = 0; i < part->queues; i++) {
+	MUST(fd >= 0);
+	for (unsigned int i = 0; i < part->queues; i++) {
 		if (!HOLDS(!user_open(fd, &users[i], part)) ||
 		    !HOLDS(!user_submit(&users[i], part)))
 			return 1;
 	}
-	if (!HOLDS(write(ready, "", 1) == 1))
-		return 1;
-	for (i = 0; i < part->queues; i++) {
-		if (!HOLDS(!user_end(&users[i], part, nr + i)))
-			return 1;
-	}
+	MUST(write(ready, "", 1) == 1);
+	for (unsigned int i = 0; i < part->queues; i++)
+		MUST(!user_end(&users[i], part, nr + i));
 	/* Mappings keep the file open. */
-	for (i = 0; i < part->queues; i++) {
+	for (unsigned int i = 0; i < part->queues; i++) {
 		queue_unmap(&users[i].q);
 		munmap(users[i].mem.ptr, users[i].mem.size);
 	}
@@ -169,10 +160,9 @@ static unsigned int begun(unsigned int nr, uint64_t after, uint64_t before)
 static int count_rounds(unsigned int of)
 {
 	uint64_t from = 0, until = UINT64_MAX;
-	unsigned int nr, i;
 	int rounds = 0;
 
-	for (nr = 0; nr < shared->queues; nr++) {
+	for (unsigned int nr = 0; nr < shared->queues; nr++) {
 		uint64_t last = shared->start[nr][shared->jobs[nr] - 1];
 
 		if (shared->start[nr][0] > from)
@@ -180,13 +170,13 @@ static int count_rounds(unsigned int of)
 		if (last < until)
 			until = last;
 	}
-	for (i = 0; i + 1 < shared->jobs[of]; i++) {
+	for (unsigned int i = 0; i + 1 < shared->jobs[of]; i++) {
 		uint64_t begin = shared->start[of][i], end = shared->start[of][i + 1];
 
 		if (begin < from || end > until)
 			continue;
 		rounds++;
-		for (nr = 0; nr < shared->queues; nr++) {
+		for (unsigned int nr = 0; nr < shared->queues; nr++) {
 			if (nr != of &&
 			    !HOLDS(begun(nr, begin, end) == 1u << shared->priority[nr]))
 				return -1;
@@ -214,37 +204,32 @@ FIXTURE_SETUP(share)
 
 FIXTURE_TEARDOWN(share)
 {
-	struct usage after;
-
 	EXPECT_EQ(0, file_write(PARAMETERS "hang_ms", "10000"));
 	EXPECT_EQ(0, file_write(PARAMETERS "max_job_ms", "1000"));
-	after = card_usage();
-	EXPECT_TRUE(usage_equal(&self->before, &after));
+	EXPECT_TRUE(usage_is(&self->before));
 	munmap(shared, sizeof(*shared));
 }
 
 TEST_F(share, sixty_four_queues_take_turns)
 {
 	struct part parts[QUEUES_MAX];
-	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(parts); i++)
+	for (unsigned int i = 0; i < ARRAY_SIZE(parts); i++)
 		parts[i] = (struct part) { .queues = 1, .jobs = 15 };
 	ASSERT_EQ(0, run_parts(parts, ARRAY_SIZE(parts)));
-	for (i = 0; i < QUEUES_MAX; i += 9)
+	for (unsigned int i = 0; i < QUEUES_MAX; i += 9)
 		EXPECT_LE(ROUNDS_LEAST, count_rounds(i));
 }
 
 TEST_F(share, sixty_four_queues_by_their_priorities)
 {
 	struct part parts[4];
-	unsigned int p;
 
 	/* All have work for as many rounds. */
-	for (p = 0; p < 4; p++)
+	for (unsigned int p = 0; p < 4; p++)
 		parts[p] = (struct part) { .queues = 16, .priority = p, .jobs = 15u << p };
 	ASSERT_EQ(0, run_parts(parts, 4));
-	for (p = 0; p < 16; p++)
+	for (unsigned int p = 0; p < 16; p++)
 		EXPECT_LE(ROUNDS_LEAST, count_rounds(p));
 }
 

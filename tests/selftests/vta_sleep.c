@@ -87,7 +87,7 @@ FIXTURE_SETUP(sleep)
 	self->possible = true;
 	emu_clear();
 	/* One after the other, as in no other minute. */
-	file_write("/sys/module/vta/parameters/max_resets", "0");
+	file_write(PARAMETERS "max_resets", "0");
 	file_write("/sys/module/suspend/parameters/pm_test_delay", "0");
 	ASSERT_EQ(0, file_write("/sys/power/pm_test", variant->test));
 	ASSERT_EQ(0, worker_begin(&self->w));
@@ -97,7 +97,7 @@ FIXTURE_SETUP(sleep)
 FIXTURE_TEARDOWN(sleep)
 {
 	file_write("/sys/power/pm_test", "none");
-	file_write("/sys/module/vta/parameters/max_resets", "5");
+	file_write(PARAMETERS "max_resets", "5");
 	emu_clear();
 	close(self->w.fd);
 }
@@ -110,11 +110,9 @@ static int machine_sleeps(const char *state)
 
 TEST_F(sleep, contexts_survive)
 {
-	unsigned int i;
-
 	if (!self->possible)
 		SKIP(return, "this kernel does not test %s", variant->state);
-	for (i = 0; i < 3; i++) {
+	for (unsigned int i = 0; i < 3; i++) {
 		ASSERT_EQ(0, machine_sleeps(variant->state));
 		EXPECT_TRUE(pattern_is_there(&self->w.host, 1));
 		EXPECT_TRUE(pattern_is_there(&self->w.card, 2));
@@ -154,22 +152,21 @@ TEST_F(sleep, card_copies_its_memory_itself)
 {
 	uint64_t copies = card_counter("copies"), bytes = card_counter("copy_bytes");
 	struct mem parts[6];
-	unsigned int i;
 
 	if (!self->possible)
 		SKIP(return, "this kernel does not test %s", variant->state);
 	/* In more than one piece. */
-	for (i = 0; i < ARRAY_SIZE(parts); i++)
+	for (unsigned int i = 0; i < ARRAY_SIZE(parts); i++)
 		ASSERT_EQ(0, mem_alloc(self->w.fd, &parts[i], 65536, VTA_BUF_CARD, 0));
-	for (i = 0; i < ARRAY_SIZE(parts); i += 2)
+	for (unsigned int i = 0; i < ARRAY_SIZE(parts); i += 2)
 		ASSERT_EQ(0, mem_free(&parts[i]));
-	for (i = 1; i < ARRAY_SIZE(parts); i += 2)
+	for (unsigned int i = 1; i < ARRAY_SIZE(parts); i += 2)
 		fill_pattern(&parts[i], 10 + i);
 	ASSERT_EQ(0, machine_sleeps(variant->state));
 	EXPECT_LE(copies + 2, card_counter("copies"));
 	EXPECT_EQ(bytes + 2 * (CARD_SIZE + 3 * 65536), card_counter("copy_bytes"));
 	EXPECT_TRUE(pattern_is_there(&self->w.card, 2));
-	for (i = 1; i < ARRAY_SIZE(parts); i += 2) {
+	for (unsigned int i = 1; i < ARRAY_SIZE(parts); i += 2) {
 		EXPECT_TRUE(pattern_is_there(&parts[i], 10 + i));
 		munmap(parts[i].ptr, parts[i].size);
 	}
@@ -190,8 +187,7 @@ TEST_F(sleep, held_queue_survives)
 	ASSERT_EQ(0, waiter_start(&w, &self->w.q, 3, PATIENCE_MS));
 	ASSERT_EQ(0, machine_sleeps(variant->state));
 	EXPECT_EQ(1, queue_seq(&self->w.q));
-	*(volatile uint64_t *)self->w.host.ptr = UINT64_MAX;
-	queue_kick(&self->w.q);
+	queue_release(&self->w.q, &self->w.host, UINT64_MAX);
 	EXPECT_EQ(0, waiter_join(&w));
 	EXPECT_EQ(5, ((volatile uint32_t *)self->w.host.ptr)[2]);
 	EXPECT_EQ(LOST(VTA_FATE_NONE, VTA_CAUSE_NONE), card_lost(self->w.fd));
@@ -258,14 +254,13 @@ TEST_F(sleep, long_job_alone_is_aborted)
 /* Not even an abort stops it. */
 TEST_F(sleep, queue_that_does_not_stop_is_a_reset)
 {
-	struct vta_desc desc = desc_fill(self->w.host.addr, 7, 4);
 	struct waiter w;
 
 	if (!self->possible || strcmp(variant->test, "devices"))
 		SKIP(return, "this kernel does not test it, or once is enough");
 	ASSERT_EQ(0, emu_inject("hang-copy"));
 	ASSERT_EQ(0, emu_inject("stop-never"));
-	queue_submit(&self->w.q, &desc, 1);
+	queue_put(&self->w.q, desc_fill(self->w.host.addr, 7, 4));
 	ASSERT_EQ(0, waiter_start(&w, &self->w.q, 2, PATIENCE_MS));
 	ASSERT_EQ(0, machine_sleeps(variant->state));
 	EXPECT_EQ(-ENODEV, waiter_join(&w));
@@ -278,7 +273,6 @@ TEST_F(sleep, zeroes_are_no_stopped_queues)
 {
 	struct vta_queue_create create = { .ring_order = 4 };
 	struct vta_desc signal = desc_signal(self->w.host.addr, 1);
-	struct vta_desc wait = desc_wait(self->w.host.addr, 1);
 	struct queue held;
 	int err;
 
@@ -287,7 +281,7 @@ TEST_F(sleep, zeroes_are_no_stopped_queues)
 	ASSERT_EQ(0, mem_free(&self->w.card));
 	*(volatile uint64_t *)self->w.host.ptr = 0;
 	ASSERT_EQ(0, queue_open(self->w.fd, &held, &create));
-	queue_submit(&held, &wait, 1);
+	queue_hold(&held, &self->w.host, 1);
 	/* Of each of two queues STATE, SUBMITTED and STATE once more; then MAGIC. */
 	ASSERT_EQ(0, emu_inject("zeros 7"));
 	ASSERT_EQ(0, machine_sleeps(variant->state));
@@ -298,7 +292,7 @@ TEST_F(sleep, zeroes_are_no_stopped_queues)
 	queue_unmap(&held);
 }
 
-#define WATCH	"/sys/module/vta/parameters/"
+#define WATCH	PARAMETERS ""
 
 /*
  * The card is reset on its way up, so its engines count anew: a descriptor that hangs then is
@@ -363,18 +357,17 @@ TEST_F(sleep, kept_state_survives)
 	struct vta_queue_create create = { .ring_order = 4, .flags = VTA_QUEUE_KEEP };
 	struct insn push = insn_move(VTA_ISA_LOAD | VTA_ISA_PUSH_NEXT, VTA_ISA_INP, 0, 0, 0, 0);
 	struct queue queues[2], idle;
-	unsigned int i;
 
 	if (!self->possible)
 		SKIP(return, "this kernel does not test %s", variant->state);
 	ASSERT_EQ(0, queue_open(self->w.fd, &idle, &create));
-	for (i = 0; i < 2; i++) {
+	for (unsigned int i = 0; i < 2; i++) {
 		ASSERT_EQ(0, queue_open(self->w.fd, &queues[i], &create));
 		ASSERT_EQ(0, run_kept(&self->w, &queues[i], push));
 	}
 	ASSERT_EQ(0, machine_sleeps(variant->state));
 	ASSERT_EQ(0, machine_sleeps(variant->state));
-	for (i = 0; i < 2; i++) {
+	for (unsigned int i = 0; i < 2; i++) {
 		EXPECT_EQ(0, run_kept(&self->w, &queues[i], insn_finish(VTA_ISA_POP_PREV)));
 		/* There was one token, and it was not made anew. */
 		EXPECT_EQ(-EIO, run_kept(&self->w, &queues[i], insn_finish(VTA_ISA_POP_PREV)));
@@ -386,16 +379,13 @@ TEST_F(sleep, kept_state_survives)
 /* Waiters keep waiting, and the card is armed for them. */
 TEST_F(sleep, waiters_survive)
 {
-	uint64_t arms = card_counter("arms");
-	struct vta_desc nop = desc_op(VTA_OP_NOP);
 	struct waiter w;
 
 	if (!self->possible)
 		SKIP(return, "this kernel does not test %s", variant->state);
-	ASSERT_EQ(0, waiter_start(&w, &self->w.q, 2, PATIENCE_MS));
-	EXPECT_LE(arms + 1, card_counter_reaches("arms", arms + 1));
+	ASSERT_EQ(0, waiter_arm(&w, &self->w.q, 2, PATIENCE_MS));
 	ASSERT_EQ(0, machine_sleeps(variant->state));
-	queue_submit(&self->w.q, &nop, 1);
+	queue_put(&self->w.q, desc_op(VTA_OP_NOP));
 	EXPECT_EQ(0, waiter_join(&w));
 }
 
@@ -687,10 +677,9 @@ TEST(card_does_not_wake_up_as_it_was)
 {
 	uint64_t generation = card_attr("generation");
 	uint64_t resets = card_attr("recovery/soft_resets");
-	int i;
 
 	ASSERT_EQ(0, card_may_sleep(true));
-	for (i = 0; i < 7; i++) {
+	for (int i = 0; i < 7; i++) {
 		EXPECT_TRUE(card_sleeps(PATIENCE_MS));
 		ASSERT_EQ(0, emu_inject("reg-generation=77 1"));
 		EXPECT_EQ(0, card_try());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_state - the driver touches a card that it has lent to the PCI core not at all,
- * resets it through the PCI core, and says truly why a card was reset
+ * vta_state - a card that the PCI core owns is not accessed, is reset through the PCI core, and
+ * the log has the true reason of each reset (kmod/vta_reset.c, kmod/vta_history.c)
  *
  * Faults of the card are injected, as in vta_hang, so this runs on card 0 alone.
  */
@@ -14,32 +14,14 @@
 
 #define EVENTS	"/sys/kernel/tracing/events/vta/"
 
-static int device_path(char *path, size_t size, const char *name)
+static bool text_is(const char *name, const char *want)
 {
-	return snprintf(path, size, "/sys/class/vta/%s/device/%s", card_name(), name);
+	char text[32];
+
+	return !strcmp(card_text(name, text, sizeof(text)), want);
 }
 
-/* The text of a file, without its newline; empty if there is none. */
-static void file_text(const char *path, char *text, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t len = fd < 0 ? -1 : read(fd, text, size - 1);
-
-	close(fd);
-	text[len > 0 ? len : 0] = '\0';
-	text[strcspn(text, "\n")] = '\0';
-}
-
-static bool state_is(const char *state)
-{
-	char path[64], text[32];
-
-	snprintf(path, sizeof(path), "/sys/class/vta/%s/state", card_name());
-	file_text(path, text, sizeof(text));
-	return !strcmp(text, state);
-}
-
-/* ---- Lent to the PCI core ---- */
+/* ---- Owned by the PCI core ---- */
 
 static void *resets_function(void *arg)
 {
@@ -48,72 +30,76 @@ static void *resets_function(void *arg)
 }
 
 /* All files that may read the card's registers. */
-static void look_at_everything(void)
+static void read_all_files(void)
 {
-	char path[96], text[64];
 	glob_t sensors = { 0 };
-	size_t i;
+	char text[64];
 
 	card_counter("mmio_reads");
-	device_path(path, sizeof(path), "hwmon/hwmon*/*_input");
-	if (!glob(path, 0, NULL, &sensors)) {
-		for (i = 0; i < sensors.gl_pathc; i++)
-			file_text(sensors.gl_pathv[i], text, sizeof(text));
-		globfree(&sensors);
+	glob(card_path("device/hwmon/hwmon*/*_input"), 0, NULL, &sensors);
+	for (size_t i = 0; i < sensors.gl_pathc; i++) {
+		int fd = open(sensors.gl_pathv[i], O_RDONLY | O_CLOEXEC);
+
+		if (read(fd, text, sizeof(text)) < 0)
+			text[0] = '\0';
+		close(fd);
 	}
+	globfree(&sensors);
 }
 
 /*
- * The reset may be over before all has been looked at: then it counts for nothing. The
- * emulated card counts while it is reset, from the moment at which that clears it.
+ * A reset that ends before all files have been read does not count. The emulated card counts
+ * accesses while it is reset, from the moment at which the reset clears the counters.
  */
 TEST_F(hang, card_under_function_reset_is_not_read)
 {
-	unsigned int tries, looks = 0;
+	unsigned int tries, checked = 0;
 
-	for (tries = 0; tries < 50 && looks < 3; tries++) {
+	for (tries = 0; tries < 50 && checked < 3; tries++) {
 		uint64_t before, after;
 		pthread_t thread;
 		void *ret;
 
 		ASSERT_EQ(0, pthread_create(&thread, NULL, resets_function, NULL));
-		while (!state_is("lent") && pthread_tryjoin_np(thread, &ret) == EBUSY)
+		while (!text_is("state", "lent") && pthread_tryjoin_np(thread, &ret) == EBUSY)
 			;
 		before = emu_counter("mmio_reads");
-		look_at_everything();
+		read_all_files();
 		after = emu_counter("mmio_reads");
-		if (state_is("lent")) {
-			looks++;
-			/* Cleared in between: it had just been lent. */
+		if (text_is("state", "lent")) {
+			checked++;
+			/* The counters may have been cleared in between. */
 			EXPECT_TRUE(after == before || after == 0);
 		}
 		pthread_join(thread, &ret);
 	}
-	EXPECT_LT(0, looks);
+	EXPECT_LT(0, checked);
 }
 
 /* ---- Through the PCI core ---- */
 
 static int reset_method(const char *method)
 {
-	char path[96];
-
-	device_path(path, sizeof(path), "reset_method");
-	return file_write(path, method);
+	return file_write(card_path("device/reset_method"), method);
 }
 
-/* What the administrator has ruled out is not done. */
-TEST_F(hang, reset_methods_are_respected)
+/* Have the reset by the register fail. The result of a wait. */
+static int fail_soft_reset(FIXTURE_DATA(hang) *self)
 {
 	struct waiter w;
 
+	if (emu_inject("reset-ignored") || emu_inject("heartbeat") || hold(self, &w))
+		return -EPROTO;
+	return waiter_join(&w);
+}
+
+/* The administrator has ruled out all methods. */
+TEST_F(hang, reset_methods_are_respected)
+{
 	if (reset_method("default"))
 		SKIP(return, "this kernel has no reset_method");
 	ASSERT_EQ(0, reset_method("\n"));
-	ASSERT_EQ(0, emu_inject("reset-ignored"));
-	ASSERT_EQ(0, emu_inject("heartbeat"));
-	ASSERT_EQ(0, hold(self, &w));
-	EXPECT_EQ(-ENODEV, waiter_join(&w));
+	EXPECT_EQ(-ENODEV, fail_soft_reset(self));
 	EXPECT_STEPS(0, 1, 1, 1);
 	ASSERT_EQ(0, reset_method("default"));
 }
@@ -121,14 +107,9 @@ TEST_F(hang, reset_methods_are_respected)
 /* The bus behind the port has this card alone. */
 TEST_F(hang, bus_reset_helps)
 {
-	struct waiter w;
-
 	if (reset_method("bus"))
 		SKIP(return, "this kernel has no reset_method, or no bus reset for the card");
-	ASSERT_EQ(0, emu_inject("reset-ignored"));
-	ASSERT_EQ(0, emu_inject("heartbeat"));
-	ASSERT_EQ(0, hold(self, &w));
-	EXPECT_EQ(-ENODEV, waiter_join(&w));
+	EXPECT_EQ(-ENODEV, fail_soft_reset(self));
 	EXPECT_STEPS(0, 1, 1, 0);
 	EXPECT_FALSE(given_up());
 	ASSERT_EQ(0, reset_method("default"));
@@ -137,11 +118,9 @@ TEST_F(hang, bus_reset_helps)
 static int config_byte(unsigned int at, int value)
 {
 	uint8_t byte = value;
-	char path[96];
-	int fd, ret;
+	int fd = open(card_path("device/config"), O_RDWR | O_CLOEXEC);
+	int ret;
 
-	device_path(path, sizeof(path), "config");
-	fd = open(path, O_RDWR | O_CLOEXEC);
 	if (value < 0)
 		ret = pread(fd, &byte, 1, at) == 1 ? byte : -errno;
 	else
@@ -154,29 +133,23 @@ static int config_byte(unsigned int at, int value)
 TEST_F(hang, function_reset_keeps_what_was_configured)
 {
 	int before = config_byte(PCI_CACHE_LINE_SIZE, -1);
-	struct waiter w;
 
 	ASSERT_EQ(0, config_byte(PCI_CACHE_LINE_SIZE, 0x20));
-	ASSERT_EQ(0, emu_inject("reset-ignored"));
-	ASSERT_EQ(0, emu_inject("heartbeat"));
-	ASSERT_EQ(0, hold(self, &w));
-	EXPECT_EQ(-ENODEV, waiter_join(&w));
+	EXPECT_EQ(-ENODEV, fail_soft_reset(self));
 	EXPECT_STEPS(0, 1, 1, 0);
 	EXPECT_EQ(0x20, config_byte(PCI_CACHE_LINE_SIZE, -1));
 	EXPECT_EQ(0, config_byte(PCI_CACHE_LINE_SIZE, before));
 }
 
-/* ---- Why it was reset ---- */
+/* ---- Reasons of resets ---- */
 
-/* Why the card was reset as the N-th before now. */
+/* The reason of the last reset, or of the @n-th before. */
 static void reset_why(unsigned int n, char *why, size_t size)
 {
-	char path[64], lines[16][256];
+	char lines[16][256];
 	unsigned int count = 0;
-	FILE *file;
+	FILE *file = fopen(card_path("reset_log"), "re");
 
-	snprintf(path, sizeof(path), "/sys/class/vta/%s/reset_log", card_name());
-	file = fopen(path, "re");
 	while (file && fgets(lines[count % 16], sizeof(lines[0]), file))
 		count++;
 	if (file)
@@ -189,15 +162,13 @@ static void reset_why(unsigned int n, char *why, size_t size)
 	}
 }
 
-/* Each of two resets, one amid the other, has its own reason. */
-TEST_F(hang, administrator_amid_another_reset)
+TEST_F(hang, reset_requested_during_a_reset_has_its_own_reason)
 {
 	char why[64];
 
 	ASSERT_EQ(0, emu_inject("reset-slow=1500 1"));
 	ASSERT_EQ(0, emu_inject("fatal"));
-	while (!state_is("resetting"))
-		sleep_ms(1);
+	ASSERT_TRUE(SOON(text_is("state", "resetting")));
 	ASSERT_EQ(0, card_reset());
 	EXPECT_EQ(self->before.generation + 2, steps_now().generation);
 	reset_why(1, why, sizeof(why));
@@ -206,7 +177,7 @@ TEST_F(hang, administrator_amid_another_reset)
 	EXPECT_STREQ("an administrator asked", why);
 }
 
-/* ---- Asked for while the card falls asleep ---- */
+/* ---- Requested while the card suspends ---- */
 
 static cpu_set_t one_processor(int cpu)
 {
@@ -222,15 +193,13 @@ static int event_interrupt_goes_to(const char *mask)
 {
 	char path[96];
 	glob_t found;
-	int err;
 
 	snprintf(path, sizeof(path), "/proc/irq/*/%s-card", card_name());
 	if (glob(path, 0, NULL, &found))
 		return -ENOENT;
 	snprintf(path, sizeof(path), "%s/../smp_affinity", found.gl_pathv[0]);
 	globfree(&found);
-	err = file_write(path, mask);
-	return err;
+	return file_write(path, mask);
 }
 
 static volatile bool busy;
@@ -265,19 +234,16 @@ static int opens_the_card(void *arg)
 	return card_try() ? 1 : 0;
 }
 
-/* By the time its work runs the card sleeps, and is reset when it wakes up. */
-TEST(reset_is_asked_for_while_the_card_falls_asleep)
+/* When the work runs, the card has been suspended; it is reset when it resumes. */
+TEST(reset_requested_while_the_card_suspends_is_done_on_resume)
 {
 	uint64_t resets = card_attr("recovery/soft_resets");
-	char control[96], status[96], text[32];
 	const cpu_set_t rest = one_processor(1);
 	pthread_t thread;
 	int fd;
 
 	if (get_nprocs() < 2)
 		SKIP(return, "this machine has one processor");
-	device_path(control, sizeof(control), "power/control");
-	device_path(status, sizeof(status), "power/runtime_status");
 	ASSERT_EQ(0, card_reset());
 	fd = card_open();
 	ASSERT_LE(0, fd);
@@ -285,31 +251,26 @@ TEST(reset_is_asked_for_while_the_card_falls_asleep)
 	ASSERT_EQ(0, sched_setaffinity(0, sizeof(rest), &rest));
 	ASSERT_EQ(0, file_write("/proc/sys/kernel/sched_rt_runtime_us", "-1"));
 	ASSERT_EQ(0, pthread_create(&thread, NULL, keeps_processor_0, NULL));
-	while (!busy)
-		sleep_ms(1);
-	/* The card is all right, but one read of its events. */
+	ASSERT_TRUE(SOON(busy));
+	/* One read of the card's events is wrong. */
 	ASSERT_EQ(0, emu_inject("reg-event=0xffffffff 1"));
 	ASSERT_EQ(0, emu_inject("irq-spurious=0 1"));
-	while (!reset_is_pending(fd))
-		sleep_ms(1);
+	ASSERT_TRUE(SOON(reset_is_pending(fd)));
 	close(fd);
-	ASSERT_EQ(0, file_write(control, "auto"));
-	do {
-		sleep_ms(10);
-		file_text(status, text, sizeof(text));
-	} while (strcmp(text, "suspended"));
+	ASSERT_EQ(0, file_write(card_path("device/power/control"), "auto"));
+	ASSERT_TRUE(SOON(text_is("device/power/runtime_status", "suspended")));
 	busy = false;
 	pthread_join(thread, NULL);
 	sleep_ms(100);	/* the work has run */
 	EXPECT_EQ(0, in_child(opens_the_card, NULL));
 	EXPECT_EQ(resets + 2, card_attr("recovery/soft_resets"));
-	ASSERT_EQ(0, file_write(control, "on"));
+	ASSERT_EQ(0, file_write(card_path("device/power/control"), "on"));
 	ASSERT_EQ(0, card_reset());
 	file_write("/proc/sys/kernel/sched_rt_runtime_us", "950000");
 	event_interrupt_goes_to("3");
 }
 
-/* What traces hold must be of use when the module is gone: text, and no pointer to it. */
+/* A trace outlives the module, so it must hold the text and no pointer to it. */
 TEST(trace_of_a_lost_card_holds_the_reason)
 {
 	char line[256] = "";

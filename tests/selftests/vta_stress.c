@@ -118,9 +118,8 @@ static void *work(void *arg)
 		make_queue, end_queue, wait_queue, make_buffer, end_buffer, touch_mapping, look,
 	};
 	struct worker *w = arg;
-	unsigned int i;
 
-	for (i = 0; i < STEPS && !w->odd; i++)
+	for (unsigned int i = 0; i < STEPS && !w->odd; i++)
 		steps[rand_r(&w->seed) % ARRAY_SIZE(steps)](w, rand_r(&w->seed) % SLOTS);
 	return NULL;
 }
@@ -132,23 +131,21 @@ FIXTURE_TEARDOWN(stress) { }
 /* Some 10,000 calls, on a machine that may do other things besides. */
 TEST_F(stress, threads_of_one_file)
 {
-	struct usage before = card_usage(), after;
+	struct usage before = card_usage();
 	struct worker workers[THREADS];
 	int fd = card_open();
-	unsigned int i;
 
 	ASSERT_LE(0, fd);
-	for (i = 0; i < THREADS; i++) {
+	for (unsigned int i = 0; i < THREADS; i++) {
 		workers[i] = (struct worker) { .fd = fd, .seed = i };
 		ASSERT_EQ(0, pthread_create(&workers[i].thread, NULL, work, &workers[i]));
 	}
-	for (i = 0; i < THREADS; i++) {
+	for (unsigned int i = 0; i < THREADS; i++) {
 		pthread_join(workers[i].thread, NULL);
 		EXPECT_EQ(0, workers[i].odd);
 	}
 	close(fd);
-	after = card_usage();
-	EXPECT_TRUE(usage_equal(&before, &after));
+	EXPECT_TRUE(usage_is(&before));
 }
 
 TEST_HARNESS_MAIN

@@ -211,17 +211,16 @@ TEST_F(trace, reset_takes_each_mapping_once)
 	const char *zap = "zap_page_range_single";
 	struct mem mem, other;
 	int fds[OTHERS];
-	unsigned int i;
 
 	if (trace_function(zap))
 		zap = "zap_vma_range_batched";	/* its name since Linux 7 */
 	if (trace_function(zap))
 		SKIP(return, "this kernel does not trace the function that takes a mapping away");
 	ASSERT_EQ(0, mem_alloc(self->fd, &mem, 4096, VTA_BUF_HOST, 0));
-	for (i = 0; i < MAPPINGS; i++)
+	for (unsigned int i = 0; i < MAPPINGS; i++)
 		ASSERT_NE(MAP_FAILED, mmap(NULL, 4096, PROT_READ, MAP_SHARED, self->fd,
 					   (off_t)mem.offset));
-	for (i = 0; i < OTHERS; i++) {
+	for (unsigned int i = 0; i < OTHERS; i++) {
 		fds[i] = card_open();
 		ASSERT_LE(0, fds[i]);
 		ASSERT_EQ(0, mem_alloc(fds[i], &other, 4096, VTA_BUF_HOST, 0));
@@ -231,7 +230,7 @@ TEST_F(trace, reset_takes_each_mapping_once)
 	EXPECT_LE(MAPPINGS, calls(zap, false));
 	EXPECT_GT(MAPPINGS + FEW, calls(zap, false));
 	trace_no_function();
-	for (i = 0; i < OTHERS; i++)
+	for (unsigned int i = 0; i < OTHERS; i++)
 		close(fds[i]);
 }
 

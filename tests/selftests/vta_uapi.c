@@ -153,7 +153,6 @@ TEST_F(uapi, longer_with_zeroes)
 TEST_F(uapi, longer_with_something)
 {
 	unsigned int cmd = with_size(variant->cmd, 2000);
-	unsigned int i;
 
 	self->req.bytes[1999] = 1;
 	if (_IOC_DIR(cmd) & _IOC_WRITE) {
@@ -166,7 +165,7 @@ TEST_F(uapi, longer_with_something)
 	/* Nothing goes in; what comes out is zero where the kernel knows nothing. */
 	memset(&self->req, 0xff, sizeof(self->req));
 	EXPECT_EQ(0, card_ioctl(self->fd, cmd, &self->req));
-	for (i = self->size; i < 2000; i++)
+	for (unsigned int i = self->size; i < 2000; i++)
 		ASSERT_EQ(0, self->req.bytes[i]);
 	EXPECT_EQ(0xff, self->req.bytes[2000]);
 }
@@ -174,11 +173,10 @@ TEST_F(uapi, longer_with_something)
 TEST_F(uapi, nothing_behind_the_structure_is_written)
 {
 	uint8_t *guard = self->req.bytes + self->size;
-	unsigned int i;
 
 	memset(guard, 0xa5, 64);
 	EXPECT_EQ(0, card_ioctl(self->fd, variant->cmd, &self->req));
-	for (i = 0; i < 64; i++)
+	for (unsigned int i = 0; i < 64; i++)
 		ASSERT_EQ(0xa5, guard[i]);
 }
 
@@ -186,7 +184,6 @@ TEST_F(uapi, bad_pointers_are_efault)
 {
 	uint8_t *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			     -1, 0);
-	size_t at;
 
 	ASSERT_NE(MAP_FAILED, page);
 	munmap(page + 4096, 4096);
@@ -194,7 +191,7 @@ TEST_F(uapi, bad_pointers_are_efault)
 	EXPECT_EQ(-EFAULT, card_ioctl(self->fd, variant->cmd, (void *)-4096l));
 	EXPECT_EQ(-EFAULT, card_ioctl(self->fd, variant->cmd, (void *)0xffff888000000000));
 	/* All but the last bytes are there. */
-	for (at = 4; at < self->size; at += 4) {
+	for (size_t at = 4; at < self->size; at += 4) {
 		memcpy(page + 4096 - at, &self->req, at);
 		ASSERT_EQ(-EFAULT, card_ioctl(self->fd, variant->cmd, page + 4096 - at));
 	}
@@ -284,10 +281,9 @@ TEST(unknown_requests_are_enotty)
 	static const unsigned int numbers[] = { 0x0f, 0x1f, 0x20, 0x7f, 0xff };
 	union request req = { 0 };
 	int fd = card_open();
-	unsigned int i;
 
 	ASSERT_LE(0, fd);
-	for (i = 0; i < ARRAY_SIZE(numbers); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(numbers); i++) {
 		EXPECT_EQ(-ENOTTY, card_ioctl(fd, _IOC(3, VTA_IOCTL_TYPE, numbers[i], 32), &req));
 		EXPECT_EQ(-ENOTTY, card_ioctl(fd, _IO(VTA_IOCTL_TYPE, numbers[i]), &req));
 	}
@@ -323,19 +319,18 @@ TEST(padding_must_be_zero)
 TEST(random_requests)
 {
 	int fd = card_open();
-	unsigned int i, n;
 	struct queue q;
 
 	ASSERT_LE(0, fd);
 	srandom(1);
-	for (i = 0; i < 20000; i++) {
+	for (unsigned int i = 0; i < 20000; i++) {
 		static const unsigned int numbers[] = {
 			0, 1, 2, 6, 0x10, 0x11, 0x12, 0x13, 0x14, 0x15,
 		};
 		unsigned int nr = numbers[i % ARRAY_SIZE(numbers)];
 		union request req = { 0 };
 
-		for (n = 0; n < 64; n++)
+		for (unsigned int n = 0; n < 64; n++)
 			if (random() & 1)
 				req.bytes[n] = (uint8_t)random();
 		/* Not to spend all of the host's memory, nor to wait for long. */

@@ -36,9 +36,7 @@ FIXTURE_TEARDOWN(wait)
 /* A descriptor that ends when the gate is opened so far. */
 static uint64_t gate(struct queue *q, const struct mem *mem, uint64_t value)
 {
-	struct vta_desc desc = desc_wait(mem->addr, value);
-
-	return queue_submit(q, &desc, 1);
+	return queue_put(q, desc_wait(mem->addr, value));
 }
 
 static void open_gate(struct queue *q, volatile uint64_t *word, uint64_t value)
@@ -60,13 +58,12 @@ static int wait_flags(const struct queue *q, uint64_t seq, uint32_t flags, uint6
 TEST_F(wait, reached_long_ago)
 {
 	uint64_t arms, interrupts, done = 0;
-	unsigned int i;
 
 	EXPECT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));
 	EXPECT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));
 	arms = card_counter("arms");
 	interrupts = card_counter("interrupts");
-	for (i = 0; i < 100; i++) {
+	for (unsigned int i = 0; i < 100; i++) {
 		ASSERT_EQ(0, queue_wait(&self->q, i % 3, -1, &done));
 		ASSERT_EQ(2, done);
 	}
@@ -81,10 +78,9 @@ TEST_F(wait, deadline_in_the_past_only_looks)
 {
 	static const int64_t deadlines[] = { 0, 1, -1, INT64_MIN };
 	uint64_t arms = card_counter("arms");
-	unsigned int i;
 
 	gate(&self->q, &self->mem, 1);
-	for (i = 0; i < ARRAY_SIZE(deadlines); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(deadlines); i++) {
 		struct vta_wait req = {
 			.queue = self->q.id, .seq = 1, .deadline_ns = deadlines[i], .done = 9,
 		};
@@ -113,21 +109,6 @@ TEST_F(wait, deadline_passes)
 }
 
 /* ---- Time namespaces: the caller's clock is not the machine's ---- */
-
-/* Whether a task of this process sleeps. */
-static bool task_sleeps(pid_t tid)
-{
-	char path[64], line[256] = "", *at;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
-	f = fopen(path, "r");
-	if (!f)
-		return false;
-	at = fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
-	fclose(f);
-	return at && at[1] == ' ' && at[2] == 'S';
-}
 
 struct opener {
 	struct queue *q;
@@ -225,17 +206,14 @@ TEST_F(wait, not_submitted_yet)
 {
 	struct vta_desc nop = desc_op(VTA_OP_NOP);
 	struct waiter w;
-	uint64_t arms;
 
 	EXPECT_EQ(-ETIMEDOUT, queue_wait(&self->q, 1, 20, NULL));
 	/* That may have been too late to arm. */
-	arms = card_counter("arms");
-	ASSERT_EQ(0, waiter_start(&w, &self->q, 3, PATIENCE_MS));
-	EXPECT_EQ(arms + 1, card_counter_reaches("arms", arms + 1));
-	queue_submit(&self->q, &nop, 1);
-	queue_submit(&self->q, &nop, 1);
+	ASSERT_EQ(0, waiter_arm(&w, &self->q, 3, PATIENCE_MS));
+	queue_put(&self->q, nop);
+	queue_put(&self->q, nop);
 	EXPECT_EQ(0, queue_wait(&self->q, 2, PATIENCE_MS, NULL));
-	queue_submit(&self->q, &nop, 1);
+	queue_put(&self->q, nop);
 	EXPECT_EQ(0, waiter_join(&w));
 	EXPECT_EQ(3, w.done);
 }
@@ -265,13 +243,11 @@ static void nothing(int sig)
 TEST_F(wait, signal_interrupts_a_wait_without_end)
 {
 	struct sigaction action = { .sa_handler = nothing };
-	uint64_t arms = card_counter("arms");
 	struct waiter w;
 
 	sigaction(SIGUSR1, &action, NULL);
 	gate(&self->q, &self->mem, 1);
-	ASSERT_EQ(0, waiter_start(&w, &self->q, 1, -1));
-	EXPECT_EQ(arms + 1, card_counter_reaches("arms", arms + 1));
+	ASSERT_EQ(0, waiter_arm(&w, &self->q, 1, -1));
 	EXPECT_EQ(0, pthread_kill(w.thread, SIGUSR1));
 	EXPECT_EQ(-EINTR, waiter_join(&w));
 	/* Call again. */
@@ -282,13 +258,11 @@ TEST_F(wait, signal_interrupts_a_wait_without_end)
 TEST_F(wait, signal_with_restart_continues)
 {
 	struct sigaction action = { .sa_handler = nothing, .sa_flags = SA_RESTART };
-	uint64_t arms = card_counter("arms");
 	struct waiter w;
 
 	sigaction(SIGUSR1, &action, NULL);
 	gate(&self->q, &self->mem, 1);
-	ASSERT_EQ(0, waiter_start(&w, &self->q, 1, PATIENCE_MS));
-	EXPECT_EQ(arms + 1, card_counter_reaches("arms", arms + 1));
+	ASSERT_EQ(0, waiter_arm(&w, &self->q, 1, PATIENCE_MS));
 	EXPECT_EQ(0, pthread_kill(w.thread, SIGUSR1));
 	sleep_ms(20);
 	open_gate(&self->q, self->word, 1);
@@ -298,7 +272,6 @@ TEST_F(wait, signal_with_restart_continues)
 TEST_F(wait, killed_while_waiting)
 {
 	uint64_t arms = card_counter("arms");
-	int status;
 	pid_t pid;
 
 	gate(&self->q, &self->mem, 1);
@@ -308,9 +281,7 @@ TEST_F(wait, killed_while_waiting)
 		_exit(0);
 	}
 	EXPECT_EQ(arms + 1, card_counter_reaches("arms", arms + 1));
-	kill(pid, SIGKILL);
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_TRUE(WIFSIGNALED(status));
+	EXPECT_EQ(0, child_kill(pid));
 	open_gate(&self->q, self->word, 1);
 	EXPECT_EQ(0, queue_wait(&self->q, 1, PATIENCE_MS, NULL));
 }
@@ -321,18 +292,17 @@ TEST_F(wait, several_waiters_of_one_queue)
 	enum { WAITERS = 8 };
 	uint64_t arms, interrupts;
 	struct waiter w[WAITERS];
-	unsigned int i;
 
-	for (i = 0; i < WAITERS; i++)
+	for (unsigned int i = 0; i < WAITERS; i++)
 		gate(&self->q, &self->mem, i + 1);
 	arms = card_counter("arms");
 	interrupts = card_counter("interrupts");
-	for (i = WAITERS; i-- > 0;) {
+	for (unsigned int i = WAITERS; i-- > 0;) {
 		ASSERT_EQ(0, waiter_start(&w[i], &self->q, i + 1, PATIENCE_MS));
 		/* Each is lower than all before, so each arms anew. */
 		EXPECT_EQ(arms + WAITERS - i, card_counter_reaches("arms", arms + WAITERS - i));
 	}
-	for (i = 0; i < WAITERS; i++) {
+	for (unsigned int i = 0; i < WAITERS; i++) {
 		open_gate(&self->q, self->word, i + 1);
 		EXPECT_EQ(0, waiter_join(&w[i]));
 		EXPECT_EQ(i + 1, w[i].done);
@@ -345,15 +315,14 @@ TEST_F(wait, many_waiters_for_one_number)
 	enum { WAITERS = 16 };
 	struct waiter w[WAITERS];
 	uint64_t interrupts;
-	unsigned int i;
 
 	gate(&self->q, &self->mem, 1);
 	interrupts = card_counter("interrupts");
-	for (i = 0; i < WAITERS; i++)
+	for (unsigned int i = 0; i < WAITERS; i++)
 		ASSERT_EQ(0, waiter_start(&w[i], &self->q, 1, PATIENCE_MS));
 	sleep_ms(50);
 	open_gate(&self->q, self->word, 1);
-	for (i = 0; i < WAITERS; i++)
+	for (unsigned int i = 0; i < WAITERS; i++)
 		EXPECT_EQ(0, waiter_join(&w[i]));
 	EXPECT_GE(interrupts + 1, card_counter("interrupts"));
 }
@@ -375,11 +344,8 @@ TEST_F(wait, lowest_waiter_gives_up)
 /* The card is much faster than the way to sleep: each wait may meet its end. */
 TEST_F(wait, thousands_of_short_waits)
 {
-	struct vta_desc nop = desc_op(VTA_OP_NOP);
-	unsigned int i;
-
-	for (i = 1; i <= 3000; i++) {
-		uint64_t seq = queue_submit(&self->q, &nop, 1);
+	for (unsigned int i = 1; i <= 3000; i++) {
+		uint64_t seq = queue_put(&self->q, desc_op(VTA_OP_NOP));
 
 		ASSERT_EQ(0, queue_wait(&self->q, seq, PATIENCE_MS, NULL)) {
 			TH_LOG("wait %u was lost", i);
@@ -400,9 +366,8 @@ static void *race(void *arg)
 		desc_op(VTA_OP_NOP), desc_op(VTA_OP_NOP), desc_op(VTA_OP_NOP),
 	};
 	struct racer *r = arg;
-	unsigned int i;
 
-	for (i = 0; i < r->rounds && !r->err; i++)
+	for (unsigned int i = 0; i < r->rounds && !r->err; i++)
 		r->err = queue_wait(r->q, queue_submit(r->q, nops, 1 + i % 3), PATIENCE_MS, NULL);
 	return NULL;
 }
@@ -413,14 +378,13 @@ TEST_F(wait, threads_wait_for_queues_of_their_own)
 	enum { RACERS = 6 };
 	struct queue queues[RACERS];
 	struct racer racers[RACERS];
-	unsigned int i;
 
-	for (i = 0; i < RACERS; i++) {
+	for (unsigned int i = 0; i < RACERS; i++) {
 		ASSERT_EQ(0, queue_open(self->fd, &queues[i], NULL));
 		racers[i] = (struct racer) { .q = &queues[i], .rounds = 300 };
 		ASSERT_EQ(0, pthread_create(&racers[i].thread, NULL, race, &racers[i]));
 	}
-	for (i = 0; i < RACERS; i++) {
+	for (unsigned int i = 0; i < RACERS; i++) {
 		pthread_join(racers[i].thread, NULL);
 		EXPECT_EQ(0, racers[i].err);
 	}
@@ -449,11 +413,8 @@ TEST_F(wait, poll_reports_completion)
 
 TEST_F(wait, hundreds_of_short_polls)
 {
-	struct vta_desc nop = desc_op(VTA_OP_NOP);
-	unsigned int i;
-
-	for (i = 1; i <= 300; i++) {
-		int err = wait_flags(&self->q, queue_submit(&self->q, &nop, 1),
+	for (unsigned int i = 1; i <= 300; i++) {
+		int err = wait_flags(&self->q, queue_put(&self->q, desc_op(VTA_OP_NOP)),
 				     VTA_WAIT_POLL, NULL);
 
 		if (err == -EAGAIN)
@@ -533,11 +494,10 @@ TEST_F(wait, epoll_edge)
 {
 	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
 	int ep = epoll_create1(0);
-	unsigned int i;
 
 	ASSERT_LE(0, ep);
 	ASSERT_EQ(0, epoll_ctl(ep, EPOLL_CTL_ADD, self->fd, &event));
-	for (i = 1; i <= 20; i++) {
+	for (unsigned int i = 1; i <= 20; i++) {
 		gate(&self->q, &self->mem, i);
 		EXPECT_EQ(-EAGAIN, wait_flags(&self->q, i, VTA_WAIT_POLL, NULL));
 		open_gate(&self->q, self->word, i);

@@ -31,9 +31,7 @@ static char why[192];
 
 static const struct kind *kind_named(const char *name)
 {
-	unsigned int i;
-
-	for (i = 0; i < nr_kinds; i++)
+	for (unsigned int i = 0; i < nr_kinds; i++)
 		if (!strcmp(kinds[i].name, name))
 			return &kinds[i];
 	return NULL;
@@ -94,10 +92,9 @@ static bool doze(unsigned int cycle)
 static bool spoil(unsigned int cycle)
 {
 	const struct kind *kind = kind_of(cycle);
-	unsigned int i;
 	char line[96];
 
-	for (i = 0; i < KIND_SPECS && kind->specs[i]; i++) {
+	for (unsigned int i = 0; i < KIND_SPECS && kind->specs[i]; i++) {
 		const char *mark = strstr(kind->specs[i], "@%q");
 
 		snprintf(line, sizeof(line), "%.*s%s",
@@ -124,11 +121,10 @@ static bool all_go_on(void)
 {
 	int64_t end = now_ns() + SETTLE_MS * 1000000ll;
 	uint64_t rounds[PROCESSES];
-	unsigned int i;
 
-	for (i = 0; i < PROCESSES; i++)
+	for (unsigned int i = 0; i < PROCESSES; i++)
 		rounds[i] = innocent_next(processes[i]);
-	for (i = 0; i < PROCESSES; i++)
+	for (unsigned int i = 0; i < PROCESSES; i++)
 		while (innocent_rounds(processes[i]) < rounds[i]) {
 			if (now_ns() > end)
 				return fail("a process makes no progress", NULL);
@@ -140,9 +136,8 @@ static bool all_go_on(void)
 static bool results_are_right(bool may_be_early)
 {
 	bool right = true;
-	unsigned int i;
 
-	for (i = 0; i < PROCESSES; i++)
+	for (unsigned int i = 0; i < PROCESSES; i++)
 		if (innocent_corrupt(processes[i]) && !may_be_early)
 			right = false;
 	return right || fail("what a process computed is wrong", NULL);
@@ -174,9 +169,8 @@ static const struct step steps[] = {
 static bool cycle_once(unsigned int cycle, bool faulty)
 {
 	const struct kind *kind = kind_of(cycle);
-	unsigned int i;
 
-	for (i = 0; i < NR_STEPS; i++) {
+	for (unsigned int i = 0; i < NR_STEPS; i++) {
 		bool spoils = steps[i].act == spoil;
 		bool early = spoils && (kind->flags & KIND_EARLY);
 
@@ -195,9 +189,8 @@ static bool cycle_once(unsigned int cycle, bool faulty)
 static uint64_t all_rounds(void)
 {
 	uint64_t sum = 0;
-	unsigned int i;
 
-	for (i = 0; i < PROCESSES; i++)
+	for (unsigned int i = 0; i < PROCESSES; i++)
 		sum += innocent_rounds(processes[i]);
 	return sum;
 }
@@ -222,9 +215,7 @@ static unsigned int run(unsigned int cycles, unsigned int seconds, bool faulty)
 
 static void end_all(void)
 {
-	unsigned int i;
-
-	for (i = 0; i < PROCESSES; i++) {
+	for (unsigned int i = 0; i < PROCESSES; i++) {
 		const char *wrong = innocent_end(processes[i], true);
 
 		if (wrong)

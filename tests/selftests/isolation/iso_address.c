@@ -234,9 +234,8 @@ TEST_F(address, unmapped)
 	static const uint32_t addrs[] = {
 		HOLE, OWN_RW - 4096, OWN_RW + OWN_SIZE, 0x7ffff000, 0x80000000, LAST, 0, 2048,
 	};
-	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(addrs); i++)
+	for (unsigned int i = 0; i < ARRAY_SIZE(addrs); i++)
 		EXPECT_BLAMED(addrs[i], PAGE, addrs[i]);
 }
 
@@ -247,9 +246,8 @@ TEST_F(address, of_the_victim)
 	const uint32_t addrs[] = {
 		VICTIM_HOST, VICTIM_HOST + 4096, VICTIM_CARD, VICTIM_PINNED, view->ring_addr,
 	};
-	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(addrs); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(addrs); i++) {
 		uint32_t addr = addrs[i];
 
 		/* Rings lie where the kernel likes, so the attacker's may lie there, too. */
@@ -265,9 +263,8 @@ TEST_F(address, freed)
 {
 	static const uint32_t kinds[] = { VTA_BUF_HOST, VTA_BUF_CARD };
 	struct wall *w = &self->wall;
-	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(kinds); i++) {
 		struct mem mem;
 
 		ASSERT_EQ(0, mem_alloc(w->fd, &mem, OWN_SIZE, kinds[i], HOLE));
@@ -304,13 +301,12 @@ static void wraps_around(struct __test_metadata *_metadata, struct wall *w,
 			 const struct aimed *aimed)
 {
 	static const uint32_t addrs[] = { OWN_RW, VICTIM_HOST, VICTIM_CARD };
-	unsigned int i;
 
 	memset(w->rw.ptr, 0x77, OWN_SIZE);
-	for (i = 0; i < ARRAY_SIZE(addrs); i++)
+	for (unsigned int i = 0; i < ARRAY_SIZE(addrs); i++)
 		EXPECT_STREQ("blamed", shoot(aimed, (1ull << 32) + addrs[i], VTA_FAULT_PAGE,
 					     addrs[i]));
-	for (i = 0; i < OWN_SIZE; i++)
+	for (unsigned int i = 0; i < OWN_SIZE; i++)
 		ASSERT_EQ(0x77, ((uint8_t *)w->rw.ptr)[i]);
 }
 
@@ -319,9 +315,8 @@ TEST_F(address, malformed)
 {
 	static const uint32_t addrs[] = { OWN_RW, VICTIM_HOST, HOLE };
 	uint32_t by = variant->misaligned;
-	unsigned int i;
 
-	for (i = 0; by && i < ARRAY_SIZE(addrs); i++)
+	for (unsigned int i = 0; by && i < ARRAY_SIZE(addrs); i++)
 		EXPECT_BLAMED(addrs[i] + by, ALIGN, addrs[i] + by);
 	if (!(variant->kind & ONE_WORD))
 		beyond_the_last_byte(_metadata, &self->wall, AIMED(2));
@@ -356,9 +351,8 @@ TEST_F(pitch, wraps_around)
 		{ 0, VICTIM_CARD - OWN_RO, VTA_ACCESS_COPY_SRC },
 	};
 	struct wall *w = &self->wall;
-	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(rows); i++) {
 		uint32_t dst = OWN_RW + rows[i].dst_pitch, src = OWN_RO + rows[i].src_pitch;
 		const struct blame blame = {
 			.reason = VTA_FAULT_PAGE,
@@ -456,9 +450,8 @@ TEST_F(ring, index_beyond_its_end)
 	static const uint32_t beyond[] = { 65, 66, 128, 0x7fffffff, 0x80000000, 0xffffffff };
 	struct wall *w = &self->wall;
 	struct vta_queue_fault fault;
-	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(beyond); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(beyond); i++) {
 		ASSERT_EQ(0, queue_do(&w->q, desc_op(VTA_OP_NOP)));
 		queue_ring(&w->q, 1 + beyond[i]);
 		EXPECT_EQ(-EIO, queue_wait(&w->q, 2, PATIENCE_MS, NULL));
@@ -477,12 +470,11 @@ TEST_F(ring, of_one_descriptor)
 	struct vta_queue_create create = { .ring_order = 0 };
 	struct wall *w = &self->wall;
 	struct queue q;
-	unsigned int i;
 
 	ASSERT_EQ(0, queue_open(w->fd, &q, &create));
-	for (i = 1; i < 64; i++)
+	for (unsigned int i = 1; i < 64; i++)
 		q.ring[i] = desc_fill(VICTIM_HOST, 0, 4096);
-	for (i = 0; i < 64; i++)
+	for (unsigned int i = 0; i < 64; i++)
 		EXPECT_EQ(0, queue_do(&q, desc_op(VTA_OP_NOP)));
 	EXPECT_EQ(64, queue_seq(&q));
 }

@@ -244,16 +244,14 @@ TEST_F(call, argument_across_the_edge_of_a_page)
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	struct request requests[REQUESTS];
 	int fds = count_fds();
-	unsigned int i;
 	uint8_t *area;
-	size_t cut;
 
 	fill_requests(&self->wall, requests);
 	area = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, (void *)area);
 	ASSERT_EQ(0, mprotect(area + page, page, PROT_NONE));
-	for (i = 0; i < REQUESTS; i++) {
-		for (cut = 0; cut < _IOC_SIZE(requests[i].cmd); cut += 4) {
+	for (unsigned int i = 0; i < REQUESTS; i++) {
+		for (size_t cut = 0; cut < _IOC_SIZE(requests[i].cmd); cut += 4) {
 			void *arg = area + page - cut;
 			int ret;
 
@@ -281,11 +279,10 @@ TEST_F(call, argument_nowhere)
 		(uintptr_t)0xffff888000001000, (uintptr_t)0xffffffff81000000,
 	};
 	struct request requests[REQUESTS];
-	unsigned int i, k;
 
 	fill_requests(&self->wall, requests);
-	for (i = 0; i < REQUESTS; i++) {
-		for (k = 0; k < ARRAY_SIZE(nowhere); k++) {
+	for (unsigned int i = 0; i < REQUESTS; i++) {
+		for (unsigned int k = 0; k < ARRAY_SIZE(nowhere); k++) {
 			int ret = card_ioctl(self->wall.fd, requests[i].cmd, (void *)nowhere[k]);
 
 			if (ret == -ENOTTY)
@@ -304,13 +301,12 @@ TEST_F(call, argument_that_is_readonly)
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	struct request requests[REQUESTS];
 	int fds = count_fds();
-	unsigned int i;
 	uint8_t *area;
 
 	fill_requests(&self->wall, requests);
 	area = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, (void *)area);
-	for (i = 0; i < REQUESTS; i++) {
+	for (unsigned int i = 0; i < REQUESTS; i++) {
 		int ret;
 
 		if (!(requests[i].cmd & IOC_OUT) || requests[i].cmd == VTA_IOCTL_BUF_IMPORT)
@@ -335,14 +331,13 @@ TEST_F(call, longer_argument_across_the_edge)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	struct request requests[REQUESTS];
-	unsigned int i;
 	uint8_t *area;
 
 	fill_requests(&self->wall, requests);
 	area = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, (void *)area);
 	ASSERT_EQ(0, mprotect(area + page, page, PROT_NONE));
-	for (i = 0; i < REQUESTS; i++) {
+	for (unsigned int i = 0; i < REQUESTS; i++) {
 		size_t size = _IOC_SIZE(requests[i].cmd);
 		unsigned long cmd = (requests[i].cmd & ~(unsigned long)IOCSIZE_MASK) |
 				    (size + 8) << IOCSIZE_SHIFT;

@@ -52,10 +52,9 @@ TEST_F(doorbell, of_other_widths)
 TEST_F(doorbell, reads_as_zero)
 {
 	struct wall *w = &self->wall;
-	unsigned int i;
 
 	ASSERT_EQ(0, queue_do(&w->q, desc_op(VTA_OP_NOP)));
-	for (i = 0; i < 8; i++)
+	for (unsigned int i = 0; i < 8; i++)
 		EXPECT_EQ(0, w->q.doorbell[i]);
 	EXPECT_EQ(0, w->q.doorbell[w->q.page / 4 - 1]);
 }
@@ -67,14 +66,13 @@ static void ring_old(struct __test_metadata *_metadata, struct queue *old,
 	struct vta_queue_create create = { .ring_order = 2 };
 	int other = card_open();
 	struct queue q;
-	unsigned int i;
 
 	ASSERT_LE(0, other);
 	ASSERT_EQ(0, queue_open(other, &q, &create));
 	ASSERT_EQ(id, q.id);
-	for (i = 0; i < 4; i++)
+	for (unsigned int i = 0; i < 4; i++)
 		q.ring[i] = desc_op(VTA_OP_NOP);
-	for (i = 0; i < n; i++) {
+	for (unsigned int i = 0; i < n; i++) {
 		*doorbells[i] = htole32(1);
 		*doorbells[i] = htole32(0x80000000);
 	}
@@ -120,7 +118,6 @@ TEST_F(doorbell, of_a_queue_that_was)
 /* close() alone takes nothing away: what is mapped holds the file. */
 TEST_F(doorbell, of_a_file_that_was_closed)
 {
-	struct vta_desc nop = desc_op(VTA_OP_NOP);
 	struct queue q, q2;
 	int fd = card_open(), other = card_open();
 
@@ -130,7 +127,7 @@ TEST_F(doorbell, of_a_file_that_was_closed)
 	close(fd);
 	ASSERT_EQ(0, queue_open(other, &q2, NULL));
 	EXPECT_NE(q.id, q2.id);
-	queue_submit(&q, &nop, 1);
+	queue_put(&q, desc_op(VTA_OP_NOP));
 	ASSERT_EQ(0, queue_do(&q2, desc_op(VTA_OP_NOP)));
 	EXPECT_EQ(1, queue_seq(&q2));
 	queue_unmap(&q);
@@ -157,9 +154,8 @@ TEST_F(doorbell, while_it_is_taken_away)
 {
 	struct wall *w = &self->wall;
 	uint32_t id = w->q.id;
-	unsigned int round;
 
-	for (round = 0; round < 10; round++) {
+	for (unsigned int round = 0; round < 10; round++) {
 		struct vta_queue_destroy destroy = { .queue = id };
 		struct ringer ringer = { .doorbell = w->q.doorbell };
 

@@ -21,9 +21,7 @@ FIXTURE_SETUP(flood)
 
 FIXTURE_TEARDOWN(flood)
 {
-	struct usage now = card_usage();
-
-	EXPECT_TRUE(usage_equal(&self->usage, &now));
+	EXPECT_TRUE(usage_is(&self->usage));
 	EXPECT_STREQ("intact", wall_down(&self->wall));
 }
 
@@ -61,17 +59,16 @@ static void flood(struct __test_metadata *_metadata, struct wall *w,
 		.priority = VTA_QUEUE_PRIORITY_DEFAULT,
 	};
 	struct flooder f[FLOODERS];
-	unsigned int i;
 
-	for (i = 0; i < FLOODERS; i++) {
+	for (unsigned int i = 0; i < FLOODERS; i++) {
 		f[i] = (struct flooder) { .w = w, .step = step };
 		ASSERT_EQ(0, queue_open(w->fd, &f[i].q, &create));
 		ASSERT_EQ(0, pthread_create(&f[i].thread, NULL, flooder_run, &f[i]));
 	}
 	EXPECT_EQ(0, victim_progress(&w->victim, JOBS));
-	for (i = 0; i < FLOODERS; i++)
+	for (unsigned int i = 0; i < FLOODERS; i++)
 		f[i].stop = true;
-	for (i = 0; i < FLOODERS; i++) {
+	for (unsigned int i = 0; i < FLOODERS; i++) {
 		ASSERT_EQ(0, pthread_join(f[i].thread, NULL));
 		EXPECT_EQ(0, f[i].err);
 		EXPECT_LT(0, f[i].steps);
@@ -216,11 +213,10 @@ TEST_F(flood, all_card_memory_is_taken)
 	struct wall *w = &self->wall;
 	struct vta_buf_alloc req;
 	int fd = card_open();
-	uint64_t size;
 	int ret = 0;
 
 	ASSERT_LE(0, fd);
-	for (size = w->info.mem_size / 4; size >= 4096; size /= 2) {
+	for (uint64_t size = w->info.mem_size / 4; size >= 4096; size /= 2) {
 		do {
 			req = (struct vta_buf_alloc) { .size = size, .flags = VTA_BUF_CARD };
 			ret = card_ioctl(fd, VTA_IOCTL_BUF_ALLOC, &req);
@@ -311,13 +307,12 @@ static struct vta_desc (* const long_jobs[])(struct wall *w) = {
 TEST_F(flood, jobs_without_end_are_aborted)
 {
 	struct wall *w = &self->wall;
-	unsigned int i, k;
 
-	for (i = 0; i < ARRAY_SIZE(long_jobs); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(long_jobs); i++) {
 		struct vta_desc desc = long_jobs[i](w);
 		struct mem mem;
 
-		for (k = 0; k < w->q.entries; k++)
+		for (unsigned int k = 0; k < w->q.entries; k++)
 			w->q.ring[k] = desc;
 		w->q.submitted = w->q.entries;
 		queue_kick(&w->q);
@@ -338,10 +333,9 @@ TEST_F(flood, jobs_without_end_reach_their_limit)
 	struct vta_queue_create create = { .ring_order = 0, .max_cycles = 100000 };
 	struct wall *w = &self->wall;
 	struct queue q;
-	unsigned int i;
 
 	/* All but the last, which uses no engine. */
-	for (i = 0; i < ARRAY_SIZE(long_jobs) - 1; i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(long_jobs) - 1; i++) {
 		struct vta_queue_fault fault;
 
 		ASSERT_EQ(0, queue_open(w->fd, &q, &create));

@@ -46,10 +46,9 @@ TEST_F(mapping, of_the_victims_offsets)
 		view->doorbell_offset, VICTIM_PINNED,
 	};
 	static const int prots[] = { PROT_READ, PROT_WRITE, PROT_READ | PROT_WRITE };
-	unsigned int i, k;
 
-	for (i = 0; i < ARRAY_SIZE(offsets); i++)
-		for (k = 0; k < ARRAY_SIZE(prots); k++)
+	for (unsigned int i = 0; i < ARRAY_SIZE(offsets); i++)
+		for (unsigned int k = 0; k < ARRAY_SIZE(prots); k++)
 			EXPECT_EQ(-EINVAL, try_map(self->wall.fd, offsets[i], self->page,
 						   prots[k], MAP_SHARED));
 }
@@ -147,9 +146,8 @@ TEST_F(mapping, does_not_grow_by_remapping)
 		w->q.status, w->q.doorbell, w->q.ring, w->rw.ptr, w->ro.ptr,
 	};
 	const size_t page = self->page;
-	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(maps); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(maps); i++) {
 		size_t size = i < 3 ? page : OWN_SIZE;
 
 		EXPECT_EQ(MAP_FAILED, remap_of(maps[i], size, size + page, 0));
@@ -186,9 +184,8 @@ TEST_F(mapping, partly_unmapped)
 	struct wall *w = &self->wall;
 	const size_t page = self->page;
 	uint8_t *bytes = w->rw.ptr, *moved, *place;
-	unsigned int i;
 
-	for (i = 0; i < OWN_SIZE / page; i++)
+	for (unsigned int i = 0; i < OWN_SIZE / page; i++)
 		bytes[i * page] = (uint8_t)(i + 1);
 	ASSERT_EQ(0, munmap(bytes + 3 * page, 2 * page));
 	/* The end cannot grow back over the hole, nor beyond its own. */
@@ -245,12 +242,11 @@ static int inherit(void *arg)
 	struct heir *heir = arg;
 	struct mem *mems[] = { &heir->host, &heir->card };
 	char go;
-	unsigned int i;
 
 	close(heir->q.fd);
 	if (read(heir->told[0], &go, 1) != 1)
 		return 1;
-	for (i = 0; i < ARRAY_SIZE(mems); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(mems); i++) {
 		const volatile uint8_t *bytes = mems[i]->ptr;
 
 		if (bytes[0] != 42 || bytes[mems[i]->size - 1] != 43)
@@ -268,7 +264,7 @@ static int inherit(void *arg)
 static void leave(struct __test_metadata *_metadata, struct wall *w, void (*undo)(struct heir *))
 {
 	struct heir heir = { .w = w };
-	int fd = card_open(), status;
+	int fd = card_open();
 	pid_t pid;
 
 	ASSERT_LE(0, fd);
@@ -289,8 +285,7 @@ static void leave(struct __test_metadata *_metadata, struct wall *w, void (*undo
 	/* What was freed, if it was, is the victim's. */
 	ASSERT_EQ(0, victim_order(&w->victim, VICTIM_HOARD));
 	ASSERT_EQ(1, write(heir.told[1], "", 1));
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, child_end(pid));
 	EXPECT_EQ(0, victim_progress(&w->victim, 2));
 }
 

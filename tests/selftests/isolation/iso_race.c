@@ -54,14 +54,13 @@ enum { ROUNDS = 200 };
 TEST_F(race, size_of_a_buffer)
 {
 	struct vta_buf_alloc *arg = aligned_alloc(4096, 4096);
-	unsigned int i;
 	int fd = self->wall.fd;
 	struct writer writer;
 
 	ASSERT_NE(NULL, arg);
 	memset(arg, 0, sizeof(*arg));
 	ASSERT_EQ(0, writer_flip(&writer, (uint32_t *)&arg->size, SMALL, LARGE));
-	for (i = 0; i < ROUNDS; i++) {
+	for (unsigned int i = 0; i < ROUNDS; i++) {
 		struct vta_buf_free req;
 		uint64_t bytes;
 
@@ -84,12 +83,11 @@ TEST_F(race, kind_of_a_buffer)
 	struct vta_buf_alloc *arg = aligned_alloc(4096, 4096);
 	int fd = self->wall.fd;
 	struct writer writer;
-	unsigned int i;
 
 	ASSERT_NE(NULL, arg);
 	memset(arg, 0, sizeof(*arg));
 	ASSERT_EQ(0, writer_flip(&writer, &arg->flags, VTA_BUF_HOST, VTA_BUF_CARD));
-	for (i = 0; i < ROUNDS; i++) {
+	for (unsigned int i = 0; i < ROUNDS; i++) {
 		struct vta_buf_free req;
 		struct holding now;
 
@@ -116,13 +114,12 @@ TEST_F(race, address_of_a_buffer)
 	struct vta_buf_alloc *arg = aligned_alloc(4096, 4096);
 	int fd = self->wall.fd;
 	struct writer writer;
-	unsigned int i, k;
 
 	ASSERT_NE(NULL, arg);
-	for (k = 0; k < ARRAY_SIZE(others); k++) {
+	for (unsigned int k = 0; k < ARRAY_SIZE(others); k++) {
 		memset(arg, 0, sizeof(*arg));
 		ASSERT_EQ(0, writer_flip(&writer, (uint32_t *)&arg->addr, HOLE, others[k]));
-		for (i = 0; i < ROUNDS / 2; i++) {
+		for (unsigned int i = 0; i < ROUNDS / 2; i++) {
 			struct vta_buf_free req = { .handle = HOLE >> VTA_PAGE_SHIFT };
 			int ret;
 
@@ -150,12 +147,11 @@ TEST_F(race, length_of_a_ring)
 	struct vta_queue_create *arg = aligned_alloc(4096, 4096);
 	int fd = self->wall.fd;
 	struct writer writer;
-	unsigned int i;
 
 	ASSERT_NE(NULL, arg);
 	memset(arg, 0, sizeof(*arg));
 	ASSERT_EQ(0, writer_flip(&writer, &arg->ring_order, 6, 8));
-	for (i = 0; i < ROUNDS / 4; i++) {
+	for (unsigned int i = 0; i < ROUNDS / 4; i++) {
 		struct queue q = { .fd = fd };
 		uint64_t bytes;
 
@@ -190,12 +186,11 @@ TEST_F(race, invalid_length)
 	struct vta_queue_create *arg = aligned_alloc(4096, 4096);
 	int fd = self->wall.fd;
 	struct writer writer;
-	unsigned int i;
 
 	ASSERT_NE(NULL, arg);
 	memset(arg, 0, sizeof(*arg));
 	ASSERT_EQ(0, writer_flip(&writer, &arg->ring_order, 2, 0xffffffc2));
-	for (i = 0; i < ROUNDS; i++) {
+	for (unsigned int i = 0; i < ROUNDS; i++) {
 		int ret = card_ioctl(fd, VTA_IOCTL_QUEUE_CREATE, arg);
 
 		if (!ret) {
@@ -237,17 +232,16 @@ static int contend_for(int fd, unsigned long cmd, void *arg)
 	struct contender c[3];
 	pthread_barrier_t barrier;
 	int won = 0;
-	unsigned int i;
 
 	pthread_barrier_init(&barrier, NULL, ARRAY_SIZE(c));
-	for (i = 0; i < ARRAY_SIZE(c); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(c); i++) {
 		c[i] = (struct contender) {
 			.barrier = &barrier, .cmd = cmd, .arg = arg, .fd = fd,
 		};
 		if (pthread_create(&c[i].thread, NULL, contend, &c[i]))
 			return -1;
 	}
-	for (i = 0; i < ARRAY_SIZE(c); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(c); i++) {
 		pthread_join(c[i].thread, NULL);
 		won += c[i].ret == -ENOENT ? 0 : c[i].ret ? 100 : 1;
 	}
@@ -258,9 +252,8 @@ static int contend_for(int fd, unsigned long cmd, void *arg)
 TEST_F(race, freed_twice)
 {
 	int fd = self->wall.fd;
-	unsigned int i;
 
-	for (i = 0; i < 50; i++) {
+	for (unsigned int i = 0; i < 50; i++) {
 		struct vta_buf_alloc alloc = {
 			.size = 8192, .flags = i & 1 ? VTA_BUF_CARD : VTA_BUF_HOST,
 		};
@@ -276,9 +269,8 @@ TEST_F(race, freed_twice)
 TEST_F(race, destroyed_twice)
 {
 	int fd = self->wall.fd;
-	unsigned int i;
 
-	for (i = 0; i < 30; i++) {
+	for (unsigned int i = 0; i < 30; i++) {
 		struct vta_queue_create create = { .ring_order = 2 };
 		struct vta_queue_destroy req = { 0 };
 
@@ -294,12 +286,11 @@ static void map_and_read(struct writer *writer)
 {
 	struct wall *w = writer->w;
 	const volatile uint64_t *ptr;
-	unsigned int i;
 
 	ptr = mmap(NULL, 65536, PROT_READ, MAP_SHARED, w->fd, HOLE);
 	if ((void *)ptr == MAP_FAILED)
 		return;
-	for (i = 0; i < 65536 / 8; i += 512)
+	for (unsigned int i = 0; i < 65536 / 8; i += 512)
 		writer->found += secrets_in((void *)&ptr[i], sizeof(*ptr));
 	munmap((void *)ptr, 65536);
 }
@@ -308,10 +299,9 @@ TEST_F(race, mapped_while_it_is_freed)
 {
 	struct writer writer = { .step = map_and_read, .w = &self->wall };
 	int fd = self->wall.fd;
-	unsigned int i;
 
 	ASSERT_EQ(0, writer_start(&writer));
-	for (i = 0; i < 100; i++) {
+	for (unsigned int i = 0; i < 100; i++) {
 		struct vta_buf_alloc alloc = {
 			.size = 65536, .addr = HOLE,
 			.flags = VTA_BUF_FIXED | (i & 1 ? VTA_BUF_CARD : VTA_BUF_HOST),

@@ -36,10 +36,9 @@ TEST_F(residue, new_memory_as_the_process_sees_it)
 		1, 65536, HOARD_BYTES, 8 * HOARD_BYTES + 1, 8 * HOARD_BYTES, 8 * HOARD_BYTES,
 	};
 	struct wall *w = &self->wall;
-	unsigned int i, k;
 
-	for (k = 0; k < ARRAY_SIZE(kinds); k++) {
-		for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+	for (unsigned int k = 0; k < ARRAY_SIZE(kinds); k++) {
+		for (unsigned int i = 0; i < ARRAY_SIZE(sizes); i++) {
 			struct mem mem;
 
 			ASSERT_EQ(0, litter(w));
@@ -57,10 +56,9 @@ TEST_F(residue, new_memory_as_the_card_sees_it)
 	static const uint32_t kinds[] = { VTA_BUF_HOST, VTA_BUF_CARD };
 	struct wall *w = &self->wall;
 	struct mem mem, out;
-	unsigned int k;
 
 	ASSERT_EQ(0, mem_alloc(w->fd, &out, HOARD_BYTES, VTA_BUF_HOST, 0));
-	for (k = 0; k < ARRAY_SIZE(kinds); k++) {
+	for (unsigned int k = 0; k < ARRAY_SIZE(kinds); k++) {
 		ASSERT_EQ(0, litter(w));
 		ASSERT_EQ(0, mem_alloc(w->fd, &mem, HOARD_BYTES, kinds[k], 0));
 		memset(out.ptr, 0xee, HOARD_BYTES);
@@ -74,9 +72,8 @@ TEST_F(residue, new_memory_as_the_card_sees_it)
 TEST_F(residue, ring_and_status_page_of_a_new_queue)
 {
 	struct wall *w = &self->wall;
-	unsigned int order;
 
-	for (order = 0; order <= w->info.ring_order_max; order += 3) {
+	for (unsigned int order = 0; order <= w->info.ring_order_max; order += 3) {
 		struct vta_queue_create create = { .ring_order = order };
 		size_t ring = sizeof(struct vta_desc) << order;
 		struct vta_status status;
@@ -169,10 +166,9 @@ static unsigned int look_inp(struct spy *spy)
 	};
 	struct insn *code = spy->code.ptr;
 	uint8_t *unit = spy->data.ptr;
-	unsigned int i;
 
 	memset(spy->data.ptr, 0, spy->data.size);
-	for (i = 0; i < c->block; i++)
+	for (unsigned int i = 0; i < c->block; i++)
 		unit[i * c->block + i] = 1;
 	code[0] = insn_move(VTA_ISA_LOAD | VTA_ISA_PUSH_NEXT, VTA_ISA_WGT, 0,
 			    spy->data.addr / c->wgt_bytes, 1, 1);
@@ -248,10 +244,8 @@ static int spy_soil(struct spy *spy)
 /* The spy can read each scratchpad as long as the contents are its own. */
 TEST_F(residue, spy_can_read_its_own_scratchpads)
 {
-	unsigned int i;
-
 	ASSERT_EQ(0, victim_order(&self->wall.victim, VICTIM_REST));
-	for (i = 0; i < ARRAY_SIZE(looks); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(looks); i++) {
 		struct spy spy;
 
 		ASSERT_EQ(0, spy_open(&spy, &self->wall.core));
@@ -267,12 +261,11 @@ TEST_F(residue, spy_can_read_its_own_scratchpads)
 /* Each time the victim has run in between. */
 TEST_F(residue, scratchpads_after_the_victim)
 {
-	unsigned int round, i;
 	struct spy spy;
 
 	ASSERT_EQ(0, spy_open(&spy, &self->wall.core));
-	for (round = 0; round < 5; round++) {
-		for (i = 0; i < ARRAY_SIZE(looks); i++) {
+	for (unsigned int round = 0; round < 5; round++) {
+		for (unsigned int i = 0; i < ARRAY_SIZE(looks); i++) {
 			ASSERT_EQ(0, victim_progress(&self->wall.victim, 1));
 			EXPECT_EQ(0, spy_look(&spy, looks[i].look)) {
 				TH_LOG("in %s", looks[i].name);
@@ -285,10 +278,8 @@ TEST_F(residue, scratchpads_after_the_victim)
 /* The previous user of the number was another context, even if none ran in between. */
 TEST_F(residue, scratchpads_of_a_context_of_the_same_number)
 {
-	unsigned int i;
-
 	ASSERT_EQ(0, victim_order(&self->wall.victim, VICTIM_REST));
-	for (i = 0; i < ARRAY_SIZE(looks); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(looks); i++) {
 		struct holding before;
 		struct spy spy;
 
@@ -309,10 +300,8 @@ TEST_F(residue, scratchpads_of_a_context_of_the_same_number)
 /* A RUN that faults leaves nothing to others either. */
 TEST_F(residue, scratchpads_after_a_fault)
 {
-	unsigned int i;
-
 	ASSERT_EQ(0, victim_order(&self->wall.victim, VICTIM_REST));
-	for (i = 0; i < ARRAY_SIZE(looks); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(looks); i++) {
 		struct spy a, b;
 
 		ASSERT_EQ(0, spy_open(&a, &self->wall.core));

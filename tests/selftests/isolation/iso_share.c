@@ -120,13 +120,12 @@ TEST_F(share, pin_foreign_memory)
 		w->rw.ptr, w->ro.ptr, self->out.ptr, w->q.ring, w->q.status, w->q.doorbell,
 	};
 	uint8_t *none = anonymous(8192, PROT_NONE), *some = anonymous(8192, PROT_READ);
-	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(nowhere); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(nowhere); i++) {
 		EXPECT_EQ(-EFAULT, pin(self->fd, (void *)nowhere[i], 8192, 0, 0));
 		EXPECT_EQ(-EFAULT, pin(self->fd, (void *)nowhere[i], 8192, VTA_BUF_READONLY, 0));
 	}
-	for (i = 0; i < ARRAY_SIZE(mapped); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(mapped); i++) {
 		EXPECT_EQ(-EFAULT, pin(self->fd, mapped[i], 64, 0, 0));
 		EXPECT_EQ(-EFAULT, pin(self->fd, mapped[i], 64, VTA_BUF_READONLY, 0));
 	}
@@ -231,12 +230,11 @@ TEST_F(share, size_to_pin_that_changes)
 	struct vta_buf_pin *arg = aligned_alloc(4096, 4096);
 	uint8_t *area = anonymous(65536, PROT_READ | PROT_WRITE);
 	struct writer writer;
-	unsigned int i;
 
 	ASSERT_NE(NULL, arg);
 	memset(arg, 0, sizeof(*arg));
 	ASSERT_EQ(0, writer_flip(&writer, (uint32_t *)&arg->size, 0x1000, 0x9000));
-	for (i = 0; i < 100; i++) {
+	for (unsigned int i = 0; i < 100; i++) {
 		uint64_t bytes;
 
 		arg->user_addr = (uintptr_t)area;
@@ -301,9 +299,8 @@ TEST_F(share, import_file_that_is_not_a_dma_buf)
 		self->fd, open("/dev/zero", O_RDWR), open("/proc/self/exe", O_RDONLY),
 		(int)syscall(SYS_memfd_create, "memfd", 0),
 	};
-	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(fds); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(fds); i++) {
 		ASSERT_LE(0, fds[i]);
 		EXPECT_EQ(-EINVAL, import(self->fd, fds[i], 0, 0));
 	}
@@ -317,9 +314,8 @@ TEST_F(share, dma_buf_for_reading)
 {
 	static const uint32_t kinds[] = { VTA_BUF_HOST, VTA_BUF_CARD };
 	struct wall *w = &self->wall;
-	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(kinds); i++) {
 		int owner = card_open(), fd, file;
 		struct mem mem;
 		char path[64];
@@ -369,9 +365,8 @@ TEST_F(share, dma_buf_outlives_its_owner)
 {
 	static const uint32_t kinds[] = { VTA_BUF_HOST, VTA_BUF_CARD };
 	struct wall *w = &self->wall;
-	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(kinds); i++) {
 		int owner = card_open(), fd;
 		struct mem mem;
 

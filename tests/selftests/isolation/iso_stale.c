@@ -55,9 +55,8 @@ static const char *probe(int fd, struct queue *q, uint32_t out, uint32_t addr)
 		VTA_ACCESS_COPY_SRC, VTA_ACCESS_COPY_DST, VTA_ACCESS_SIGNAL, VTA_ACCESS_WAIT,
 		VTA_ACCESS_STAMP,
 	};
-	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(descs); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(descs); i++) {
 		const struct blame blame = {
 			.reason = VTA_FAULT_PAGE,
 			.access = accesses[i],
@@ -76,9 +75,8 @@ static const char *probe(int fd, struct queue *q, uint32_t out, uint32_t addr)
 TEST_F(stale, in_the_same_context)
 {
 	struct wall *w = &self->wall;
-	unsigned int round;
 
-	for (round = 0; round < 3; round++) {
+	for (unsigned int round = 0; round < 3; round++) {
 		struct mem mem;
 
 		ASSERT_EQ(0, mem_alloc(w->fd, &mem, SIZE, variant->kind, HOLE));
@@ -152,9 +150,8 @@ TEST_F(stale, in_a_context_of_the_same_number)
 static void hammer(struct queue *q, const struct mem *mem, const struct mem *out, bool write)
 {
 	struct vta_desc descs[64];
-	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(descs); i++)
+	for (unsigned int i = 0; i < ARRAY_SIZE(descs); i++)
 		descs[i] = write ? desc_copy2d(mem->addr, 0, out->addr, 0, SIZE, ROWS) :
 				   desc_copy2d(out->addr, 0, mem->addr, 0, SIZE, ROWS);
 	queue_submit(q, descs, ARRAY_SIZE(descs));
@@ -163,9 +160,7 @@ static void hammer(struct queue *q, const struct mem *mem, const struct mem *out
 static void freed_in_use(struct __test_metadata *_metadata, struct wall *w, uint32_t kind,
 			 struct mem *out, bool write)
 {
-	unsigned int round;
-
-	for (round = 0; round < 4; round++) {
+	for (unsigned int round = 0; round < 4; round++) {
 		struct vta_queue_fault fault;
 		struct mem mem;
 
@@ -206,14 +201,13 @@ TEST_F(stale, freed_while_a_stream_stores)
 	struct insn *code = w->code.ptr;
 	struct vta_queue_fault fault;
 	struct mem mem;
-	unsigned int i;
 
 	ASSERT_LE(STORES * sizeof(*code), OWN_SIZE);
 	ASSERT_EQ(0, mem_alloc(w->fd, &mem, SIZE, variant->kind, HOLE));
-	for (i = 0; i < STORES; i++)
+	for (unsigned int i = 0; i < STORES; i++)
 		code[i] = insn_store(VTA_ISA_OUT, 0, HOLE / w->core.inp_bytes, 1,
 				     1u << w->core.log.acc);
-	for (i = 0; i < 64; i++)
+	for (unsigned int i = 0; i < 64; i++)
 		w->q.ring[i] = desc_run(w->code.addr, STORES, 0);
 	w->q.submitted = 64;
 	memset(mem.ptr, 0xff, 4096);
@@ -234,9 +228,8 @@ TEST_F(stale, freed_while_a_stream_stores)
 TEST_F(stale, closed_in_use)
 {
 	struct wall *w = &self->wall;
-	unsigned int round;
 
-	for (round = 0; round < 4; round++) {
+	for (unsigned int round = 0; round < 4; round++) {
 		struct mem mem, out;
 		struct queue q;
 		int fd = card_open();

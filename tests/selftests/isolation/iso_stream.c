@@ -150,14 +150,13 @@ static void run_under(struct __test_metadata *_metadata, struct writer *writer,
 		      struct vta_desc (*desc)(struct writer *writer), unsigned int rounds)
 {
 	struct wall *w = writer->w;
-	unsigned int i;
 
 	ASSERT_EQ(0, writer_start(writer));
 	while (rounds--) {
 		uint64_t done;
 		int ret;
 
-		for (i = 0; desc && i < 8; i++)
+		for (unsigned int i = 0; desc && i < 8; i++)
 			w->q.ring[(w->q.submitted + i) % w->q.entries] = desc(writer);
 		w->q.submitted += 8;
 		queue_kick(&w->q);
@@ -218,9 +217,8 @@ TEST_F(stream, micro_ops)
 		.words = w->rw.ptr,
 		.count = 32,
 	};
-	unsigned int i;
 
-	for (i = 0; i < 8; i += 2) {
+	for (unsigned int i = 0; i < 8; i += 2) {
 		code[i] = insn_load(VTA_ISA_UOP, 0, OWN_RW / 4, 1, 64);
 		code[i + 1] = i % 4 ? insn_gemm(&w->core, 0, &loops) :
 				      insn_alu(&w->core, 0, VTA_ISA_ADD, 1, &loops);
@@ -231,10 +229,9 @@ TEST_F(stream, micro_ops)
 TEST_F(stream, descriptors)
 {
 	struct wall *w = &self->wall;
-	unsigned int round;
 
 	memset(w->rw.ptr, 0, OWN_SIZE);
-	for (round = 0; round < 30; round++) {
+	for (unsigned int round = 0; round < 30; round++) {
 		struct writer writer = {
 			.step = rewrite_desc,
 			.w = w,

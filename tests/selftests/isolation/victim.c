@@ -41,18 +41,16 @@ struct self {
 static void secret_write(void *mem, size_t size, uint32_t kind)
 {
 	uint64_t *words = mem;
-	size_t i;
 
-	for (i = 0; i < size / sizeof(*words); i++)
+	for (size_t i = 0; i < size / sizeof(*words); i++)
 		words[i] = SECRET | kind << 24 | i;
 }
 
 static bool secret_intact(const void *mem, size_t size, uint32_t kind)
 {
 	const volatile uint64_t *words = mem;
-	size_t i;
 
-	for (i = 0; i < size / sizeof(*words); i++)
+	for (size_t i = 0; i < size / sizeof(*words); i++)
 		if (words[i] != (SECRET | kind << 24 | i))
 			return false;
 	return true;
@@ -62,9 +60,8 @@ unsigned int secrets_in(const void *mem, size_t size)
 {
 	const volatile uint64_t *words = mem;
 	unsigned int n = 0;
-	size_t i;
 
-	for (i = 0; i < size / sizeof(*words); i++)
+	for (size_t i = 0; i < size / sizeof(*words); i++)
 		n += (words[i] & ~0xffffffffull) == SECRET;
 	return n;
 }
@@ -200,9 +197,8 @@ static void verify(struct self *self, uint8_t result)
 {
 	const uint8_t *copies = self->copies.ptr;
 	const uint8_t *out = self->result.ptr;
-	unsigned int i;
 
-	for (i = 0; i < RESULT * self->core.inp_bytes; i++)
+	for (unsigned int i = 0; i < RESULT * self->core.inp_bytes; i++)
 		if (out[i] != result)
 			complain(self, "result %u is %#x, not %#x", i, out[i], result);
 	if (!secret_intact(self->secrets.host.ptr, SECRET_BYTES, 1))
@@ -211,7 +207,7 @@ static void verify(struct self *self, uint8_t result)
 		complain(self, "the secret in card memory has changed");
 	if (!secret_intact(self->pinned, SECRET_BYTES, 3))
 		complain(self, "the secret in pinned memory has changed");
-	for (i = 0; i < (self->view->has_pinned ? 3u : 2u); i++)
+	for (unsigned int i = 0; i < (self->view->has_pinned ? 3u : 2u); i++)
 		if (!secret_intact(copies + i * SECRET_BYTES, SECRET_BYTES, i + 1))
 			complain(self, "the card has seen another secret %u", i + 1);
 	if (self->hoards && (!secret_intact(self->hoard.host.ptr, HOARD_BYTES, 4) ||
@@ -335,11 +331,10 @@ static bool has_obeyed(const struct victim *v, uint64_t order)
 int victim_progress(struct victim *v, unsigned int jobs)
 {
 	uint64_t begun = v->view->begun;
-	unsigned int i;
 	int err = 0;
 
 	/* One by one: each has its own time. */
-	for (i = 1; i <= jobs && !err; i++)
+	for (unsigned int i = 1; i <= jobs && !err; i++)
 		err = wait_for(v, has_finished, begun + i);
 	return err;
 }

@@ -114,15 +114,14 @@ struct holding holding_of(int fd)
 		{ "vta-queues:", &h.queues },
 	};
 	char path[64], line[128];
-	unsigned int i;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
 	f = fopen(path, "re");
-	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+	for (unsigned int i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
 		*lines[i].value = UINT64_MAX;
 	while (f && fgets(line, sizeof(line), f))
-		for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		for (unsigned int i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
 			if (!strncmp(line, lines[i].name, strlen(lines[i].name)))
 				*lines[i].value = strtoull(line + strlen(lines[i].name), NULL, 10);
 	if (f)
@@ -153,9 +152,8 @@ struct entry {
 static const char *first_difference(const struct entry *entries, size_t n)
 {
 	static char text[96];
-	size_t i;
 
-	for (i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		if (entries[i].is == entries[i].should)
 			continue;
 		snprintf(text, sizeof(text), "%s is %#llx, not %#llx", entries[i].name,
