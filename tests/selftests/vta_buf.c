@@ -327,8 +327,7 @@ TEST_F(buf, mapping_moves_but_does_not_grow)
 	EXPECT_EQ(MAP_FAILED, mremap(mem.ptr, 2 * 4096, 3 * 4096, MREMAP_MAYMOVE));
 	/* The second page moves elsewhere and still shows the second page. */
 	ptr = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	ptr = mremap((uint8_t *)mem.ptr + 4096, 4096, 4096,
-		     MREMAP_MAYMOVE | MREMAP_FIXED, ptr);
+	ptr = mremap((uint8_t *)mem.ptr + 4096, 4096, 4096, MREMAP_MAYMOVE | MREMAP_FIXED, ptr);
 	ASSERT_NE(MAP_FAILED, ptr);
 	EXPECT_EQ(7, *(volatile uint8_t *)ptr);
 	munmap(ptr, 4096);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_cards - two cards in one machine, /dev/vta0 and /dev/vta1, at once
+ * vta_cards - two cards in one machine, /dev/vta0 and /dev/vta1 (kmod/vta_drv.c)
  */
 #include "vta_harness.h"
 
@@ -11,15 +11,10 @@ FIXTURE(cards) {
 	struct mem mem[2];
 };
 
-static void choose(unsigned int n)
-{
-	setenv("VTA_NODE", n ? "/dev/vta1" : "/dev/vta0", 1);
-}
-
 FIXTURE_SETUP(cards)
 {
 	for (unsigned int i = 0; i < 2; i++) {
-		choose(i);
+		card_select(i);
 		self->fd[i] = card_open();
 		ASSERT_LE(0, self->fd[i]);
 		ASSERT_EQ(0, card_ioctl(self->fd[i], VTA_IOCTL_INFO, &self->info[i]));
@@ -35,13 +30,13 @@ FIXTURE_TEARDOWN(cards)
 	close(self->fd[1]);
 }
 
-TEST_F(cards, are_distinguished)
+TEST_F(cards, have_their_own_serial_numbers_and_addresses)
 {
 	char address[2][32];
 
 	EXPECT_NE(self->info[0].serial, self->info[1].serial);
 	for (unsigned int i = 0; i < 2; i++) {
-		choose(i);
+		card_select(i);
 		EXPECT_EQ(self->info[i].serial, card_serial());
 		EXPECT_EQ(0, card_pci_address(address[i], sizeof(address[i])));
 	}
@@ -86,13 +81,13 @@ TEST_F(cards, unbound_one_leaves_the_other)
 {
 	char address[32];
 
-	choose(1);
+	card_select(1);
 	ASSERT_EQ(0, card_pci_address(address, sizeof(address)));
 	ASSERT_EQ(0, file_write(DRIVER "unbind", address));
 	EXPECT_EQ(-ENODEV, queue_wait(&self->q[1], 0, 0, NULL));
 	EXPECT_EQ(0, queue_do(&self->q[0], desc_fill(self->mem[0].addr, 4, 4)));
 	EXPECT_EQ(4, *(volatile uint32_t *)self->mem[0].ptr);
-	/* The number is free again with the last of the old one. */
+	/* The last reference to the old one frees its number. */
 	queue_unmap(&self->q[1]);
 	munmap(self->mem[1].ptr, self->mem[1].size);
 	close(self->fd[1]);

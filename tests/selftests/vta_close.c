@@ -194,10 +194,9 @@ TEST_F(close, killed_while_working_and_waiting)
 			struct waiter w[3];
 			struct busy b;
 
-			if (busy_start(&b) ||
-			    waiter_start(&w[0], &b.run, b.run.submitted, -1) ||
-			    waiter_start(&w[1], &b.copy, b.copy.submitted, -1) ||
-			    waiter_start(&w[2], &b.gate, 1, -1))
+			if (busy_start(&b) || waiter_start(&w[0], &b.run, b.run.submitted, -1) ||
+			    waiter_start(&w[1], &b.copy, b.copy.submitted,
+					 -1) || waiter_start(&w[2], &b.gate, 1, -1))
 				_exit(1);
 			waiter_join(&w[2]);
 			_exit(2);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * vta_crowd - a user with more files to be signalled than the driver has threads
+ * (kmod/vta_event.c)
  *
  * On three cards at least, each with 256 queues.
  */
@@ -18,20 +19,12 @@ struct crowd {
 	volatile unsigned int *given;	/* files that the eventfd has been given to */
 };
 
-static const char *node(unsigned int n)
-{
-	static char path[32];
-
-	snprintf(path, sizeof(path), "/dev/vta%u", n);
-	return path;
-}
-
-/* A queue that has halted tells each eventfd that it is given at once. */
+/* A queue that has halted signals each new eventfd at once. */
 static int join(unsigned int n, struct queue *q)
 {
 	int fd, err;
 
-	setenv("VTA_NODE", node(n), 1);
+	card_select(n);
 	fd = card_open();
 	if (fd < 0)
 		return fd;
@@ -48,12 +41,9 @@ static int crowd_all(const struct crowd *crowd)
 	for (unsigned int i = 0; i < CROWD; i++)
 		if (join(i / FILES, &queues[i]) != -EIO)
 			return 2;	/* see the kernel's log, and limits of users */
-	for (unsigned int i = 0; i < CROWD; i++, ++*crowd->given) {
-		struct vta_queue_event req = { .queue = queues[i].id, .fd = crowd->slow };
-
-		if (card_ioctl(queues[i].fd, VTA_IOCTL_QUEUE_EVENT, &req))
+	for (unsigned int i = 0; i < CROWD; i++, ++*crowd->given)
+		if (queue_event(&queues[i], crowd->slow))
 			return 3;
-	}
 	return pause();
 }
 
@@ -66,9 +56,11 @@ static int make_crowd(struct crowd *crowd)
 	if (crowd->given == MAP_FAILED || setrlimit(RLIMIT_NOFILE, &files) ||
 	    file_write(PARAMETERS "max_user_faults", "0"))
 		return -errno;
-	for (unsigned int i = 0; i < CARDS; i++)
-		if (chmod(node(i), 0666))
+	for (unsigned int i = CARDS; i-- > 0;) {
+		card_select(i);
+		if (chmod(card_node(), 0666))
 			return -errno;
+	}
 	return listen_often(crowd->slow, LISTENERS);
 }
 
@@ -81,11 +73,9 @@ TEST(many_slow_files_delay_no_other_user)
 
 	ASSERT_EQ(0, gates_open(&g));
 	ASSERT_EQ(0, make_crowd(&crowd));
-	ASSERT_EQ(0, card_ioctl(g.fd, VTA_IOCTL_QUEUE_EVENT, &(struct vta_queue_event){
-					.queue = g.q[0].id, .fd = g.event }));
+	ASSERT_EQ(0, queue_event(&g.q[0], g.event));
 	gate(&g, 0, 1);
-	ASSERT_EQ(-EAGAIN, card_ioctl(g.fd, VTA_IOCTL_WAIT, &(struct vta_wait){
-					.queue = g.q[0].id, .flags = VTA_WAIT_POLL, .seq = 1 }));
+	ASSERT_EQ(-EAGAIN, queue_poll(&g.q[0], 1));
 	pid = fork();
 	if (!pid)
 		_exit(crowd_all(&crowd));
@@ -99,7 +89,7 @@ TEST(many_slow_files_delay_no_other_user)
 	}
 	before = signalled(crowd.slow);
 	open_gate(&g, 0, 1);
-	EXPECT_TRUE(told_soon(g.event));
+	EXPECT_TRUE(event_comes(g.event));
 	/* Were they first, nearly all would have been: the others are what a busy host takes. */
 	after = signalled(crowd.slow);
 	EXPECT_GT((before + CROWD) / 2, after) {

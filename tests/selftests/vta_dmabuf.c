@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_dmabuf - buffers that go from context to context, process to process and
- * driver to driver, and what remains of them when one of these ends
+ * vta_dmabuf - buffers shared by contexts, processes and drivers, also when one of these ends
+ * (kmod/vta_export.c, kmod/vta_import.c)
  */
 #include <sys/socket.h>
 
@@ -11,11 +11,9 @@
 
 #define SIZE		(3 * MIB)
 
-static int usage_returns(struct usage before)
+static bool usage_returns(const struct usage *before)
 {
-	struct usage now = card_usage();
-
-	return usage_equal(&before, &now) && !card_attr("host_bytes");
+	return usage_is(before) && !card_attr("host_bytes");
 }
 
 static void *map_dmabuf(int fd, int prot)
@@ -44,7 +42,7 @@ static bool is_scribbled(const volatile void *ptr, unsigned int seed)
 }
 
 /*
- * Whether the context's card sees at @addr what @ptr shows, and the other way
+ * Returns true if the card sees at @addr of the context the bytes at @ptr, and the other way
  * round. Ends with the buffer scribbled with @seed + 1.
  */
 static bool is_shared(int fd, void *ptr, uint32_t addr, unsigned int seed)
@@ -94,7 +92,7 @@ FIXTURE_TEARDOWN(share)
 	munmap(self->mem.ptr, SIZE);
 	close(self->a);
 	close(self->b);
-	EXPECT_TRUE(usage_returns(self->before));
+	EXPECT_TRUE(usage_returns(&self->before));
 }
 
 TEST_F(share, two_contexts_see_the_same)
@@ -133,8 +131,7 @@ TEST_F(share, two_contexts_see_the_same)
 	munmap(ptr, SIZE);
 }
 
-/* The context can do with its own dma-buf what others can. */
-TEST_F(share, with_oneself)
+TEST_F(share, context_imports_its_own_dmabuf)
 {
 	int dmabuf = buf_export(self->a, self->mem.handle, O_RDWR | O_CLOEXEC);
 	struct vta_buf_import req = {
@@ -202,16 +199,16 @@ TEST_F(share, descriptor_alone_keeps_the_memory)
 	munmap(self->mem.ptr, SIZE);
 	close(self->a);
 	close(self->b);
-	EXPECT_FALSE(usage_returns(self->before));
+	EXPECT_FALSE(usage_returns(&self->before));
 	EXPECT_EQ(variant->kind == VTA_BUF_CARD ? 0 : SIZE, card_attr("host_bytes"));
 	/* And the module, too. */
 	EXPECT_EQ(-1, syscall(SYS_delete_module, "vta", O_NONBLOCK));
 	EXPECT_EQ(EAGAIN, errno);
 	close(dmabuf);
-	EXPECT_TRUE(usage_returns(self->before));
+	EXPECT_TRUE(usage_returns(&self->before));
 }
 
-TEST_F(share, for_reading_only)
+TEST_F(share, dmabuf_for_reading_cannot_be_written)
 {
 	int dmabuf = buf_export(self->a, self->mem.handle, O_CLOEXEC);
 	struct vta_buf_import req;
@@ -238,7 +235,7 @@ TEST_F(share, for_reading_only)
 	queue_unmap(&q);
 }
 
-TEST_F(share, readonly_buffers_go_for_reading)
+TEST_F(share, readonly_buffers_are_exported_for_reading_only)
 {
 	struct mem mem;
 	int dmabuf;
@@ -251,8 +248,8 @@ TEST_F(share, readonly_buffers_go_for_reading)
 	EXPECT_EQ(0, mem_free(&mem));
 }
 
-/* The card's memory is lost, and says so; the host's does not care. */
-TEST_F(share, after_a_reset)
+/* An import of lost memory is ENOENT. */
+TEST_F(share, reset_loses_card_memory_and_keeps_host_memory)
 {
 	int dmabuf = buf_export(self->a, self->mem.handle, O_RDWR | O_CLOEXEC);
 	int expected = variant->kind == VTA_BUF_CARD ? -ENOENT : 0;
@@ -283,8 +280,7 @@ TEST_F(share, after_a_reset)
 	close(fd);
 }
 
-/* Card memory stays on its card; host memory goes anywhere. */
-TEST_F(share, with_another_card)
+TEST_F(share, another_card_imports_host_memory_alone)
 {
 	int dmabuf = buf_export(self->a, self->mem.handle, O_RDWR | O_CLOEXEC);
 	int fd = open("/dev/vta1", O_RDWR | O_CLOEXEC);
@@ -303,8 +299,7 @@ TEST_F(share, with_another_card)
 	close(dmabuf);
 }
 
-/* The same by another driver. */
-TEST_F(share, with_another_driver)
+TEST_F(share, another_driver_imports_host_memory_alone)
 {
 	int expected = variant->kind == VTA_BUF_CARD ? -EOPNOTSUPP : 0;
 	int dmabuf = buf_export(self->a, self->mem.handle, O_RDWR | O_CLOEXEC);
@@ -368,8 +363,7 @@ TEST_F(share, malformed_requests_are_refused)
 	close(dmabuf);
 }
 
-/* Nothing is left of an export that the caller cannot be told of. */
-TEST_F(share, answer_that_cannot_be_given)
+TEST_F(share, export_whose_answer_cannot_be_written_leaves_no_descriptor)
 {
 	struct vta_buf_export *req = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
 					  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -402,7 +396,7 @@ static void *import_again(void *arg)
 	return NULL;
 }
 
-TEST_F(share, all_at_once)
+TEST_F(share, concurrent_imports_of_one_buffer_succeed)
 {
 	struct racer racers[4];
 
@@ -451,7 +445,7 @@ FIXTURE_SETUP(foreign)
 FIXTURE_TEARDOWN(foreign)
 {
 	close(self->fd);
-	EXPECT_TRUE(usage_returns(self->before));
+	EXPECT_TRUE(usage_returns(&self->before));
 }
 
 TEST_F(foreign, card_and_exporter_see_the_same)
@@ -477,7 +471,7 @@ TEST_F(foreign, card_and_exporter_see_the_same)
 	queue_unmap(&q);
 }
 
-TEST_F(foreign, for_reading_only)
+TEST_F(foreign, import_for_reading_cannot_be_written)
 {
 	struct vta_buf_import req;
 	struct queue q;
@@ -493,7 +487,7 @@ TEST_F(foreign, for_reading_only)
 	queue_unmap(&q);
 }
 
-TEST_F(foreign, is_given_back_on_reset)
+TEST_F(foreign, memory_is_released_by_a_reset)
 {
 	struct vta_buf_import req;
 

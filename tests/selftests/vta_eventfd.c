@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_eventfd - queues that tell an eventfd, and not poll()
+ * vta_eventfd - queues that signal an eventfd, and not poll() (kmod/vta_event.c)
  */
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
@@ -22,58 +22,44 @@ FIXTURE_TEARDOWN(eventfd)
 	gates_close(&self->g);
 }
 
-static int give(const struct queue *q, int event)
-{
-	struct vta_queue_event req = { .queue = q->id, .fd = event };
-
-	return card_ioctl(q->fd, VTA_IOCTL_QUEUE_EVENT, &req);
-}
-
-static int ask(const struct queue *q, uint64_t seq)
-{
-	struct vta_wait req = { .queue = q->id, .flags = VTA_WAIT_POLL, .seq = seq };
-
-	return card_ioctl(q->fd, VTA_IOCTL_WAIT, &req);
-}
-
 TEST_F(eventfd, is_signalled_instead_of_poll)
 {
 	uint64_t arms = card_counter("arms"), interrupts = card_counter("interrupts");
 
-	ASSERT_EQ(0, give(&self->g.q[0], self->g.event));
+	ASSERT_EQ(0, queue_event(&self->g.q[0], self->g.event));
 	gate(&self->g, 0, 1);
-	EXPECT_EQ(-EAGAIN, ask(&self->g.q[0], 1));
-	EXPECT_EQ(0, told(self->g.event));
+	EXPECT_EQ(-EAGAIN, queue_poll(&self->g.q[0], 1));
+	EXPECT_EQ(0, event_take(self->g.event));
 	open_gate(&self->g, 0, 1);
-	EXPECT_TRUE(told_soon(self->g.event));
-	EXPECT_EQ(1, told(self->g.event));
+	EXPECT_TRUE(event_comes(self->g.event));
+	EXPECT_EQ(1, event_take(self->g.event));
 	EXPECT_EQ(0, card_poll(self->g.fd, 0));
-	EXPECT_EQ(0, ask(&self->g.q[0], 1));
-	EXPECT_EQ(0, told(self->g.event));
+	EXPECT_EQ(0, queue_poll(&self->g.q[0], 1));
+	EXPECT_EQ(0, event_take(self->g.event));
 	EXPECT_EQ(arms + 1, card_counter("arms"));
 	EXPECT_EQ(interrupts + 1, card_counter("interrupts"));
 }
 
 TEST_F(eventfd, signals_requested_numbers_only)
 {
-	ASSERT_EQ(0, give(&self->g.q[0], self->g.event));
+	ASSERT_EQ(0, queue_event(&self->g.q[0], self->g.event));
 	for (unsigned int i = 0; i < 20; i++)
 		ASSERT_EQ(0, queue_do(&self->g.q[0], desc_op(VTA_OP_NOP)));
-	EXPECT_EQ(0, told(self->g.event));
+	EXPECT_EQ(0, event_take(self->g.event));
 }
 
-TEST_F(eventfd, hundreds_of_eventfd_rounds)
+TEST_F(eventfd, is_signalled_once_a_round_for_hundreds_of_rounds)
 {
-	ASSERT_EQ(0, give(&self->g.q[0], self->g.event));
+	ASSERT_EQ(0, queue_event(&self->g.q[0], self->g.event));
 	for (unsigned int i = 1; i <= 300; i++) {
-		int err = ask(&self->g.q[0], queue_put(&self->g.q[0], desc_op(VTA_OP_NOP)));
+		int err = queue_poll(&self->g.q[0], queue_put(&self->g.q[0], desc_op(VTA_OP_NOP)));
 
 		if (err == -EAGAIN) {
-			ASSERT_TRUE(told_soon(self->g.event));
-			ASSERT_EQ(1, told(self->g.event));
+			ASSERT_TRUE(event_comes(self->g.event));
+			ASSERT_EQ(1, event_take(self->g.event));
 		} else {
 			ASSERT_EQ(0, err);
-			ASSERT_EQ(0, told(self->g.event));
+			ASSERT_EQ(0, event_take(self->g.event));
 		}
 		ASSERT_EQ(0, queue_wait(&self->g.q[0], i, 0, NULL));
 	}
@@ -83,66 +69,66 @@ TEST_F(eventfd, one_eventfd_for_several_queues)
 {
 	gate_all(&self->g);
 	for (unsigned int i = 0; i < QUEUES; i++) {
-		ASSERT_EQ(0, give(&self->g.q[i], self->g.event));
-		EXPECT_EQ(-EAGAIN, ask(&self->g.q[i], 1));
+		ASSERT_EQ(0, queue_event(&self->g.q[i], self->g.event));
+		EXPECT_EQ(-EAGAIN, queue_poll(&self->g.q[i], 1));
 	}
 	for (unsigned int i = 0; i < QUEUES; i++) {
 		open_gate(&self->g, i, 1);
-		EXPECT_TRUE(told_soon(self->g.event));
-		EXPECT_EQ(1, told(self->g.event));
+		EXPECT_TRUE(event_comes(self->g.event));
+		EXPECT_EQ(1, event_take(self->g.event));
 	}
 }
 
 TEST_F(eventfd, signals_halts_and_the_end_of_a_queue)
 {
 	/* A halt without a waiter; an earlier halt; and the end of a queue. */
-	ASSERT_EQ(0, give(&self->g.q[0], self->g.event));
+	ASSERT_EQ(0, queue_event(&self->g.q[0], self->g.event));
 	queue_put(&self->g.q[0], desc_fill(0, 0, 4));
-	EXPECT_TRUE(told_soon(self->g.event));
-	EXPECT_EQ(1, told(self->g.event));
-	EXPECT_EQ(-EIO, ask(&self->g.q[0], 1));
-	EXPECT_EQ(0, told(self->g.event));
-	ASSERT_EQ(0, give(&self->g.q[0], self->g.event));
-	EXPECT_TRUE(told_soon(self->g.event));
-	EXPECT_EQ(1, told(self->g.event));
+	EXPECT_TRUE(event_comes(self->g.event));
+	EXPECT_EQ(1, event_take(self->g.event));
+	EXPECT_EQ(-EIO, queue_poll(&self->g.q[0], 1));
+	EXPECT_EQ(0, event_take(self->g.event));
+	ASSERT_EQ(0, queue_event(&self->g.q[0], self->g.event));
+	EXPECT_TRUE(event_comes(self->g.event));
+	EXPECT_EQ(1, event_take(self->g.event));
 	ASSERT_EQ(0, queue_close(&self->g.q[0]));
-	EXPECT_TRUE(told_soon(self->g.event));
-	EXPECT_EQ(1, told(self->g.event));
+	EXPECT_TRUE(event_comes(self->g.event));
+	EXPECT_EQ(1, event_take(self->g.event));
 
-	ASSERT_EQ(0, give(&self->g.q[1], self->g.event));
+	ASSERT_EQ(0, queue_event(&self->g.q[1], self->g.event));
 	gate(&self->g, 1, 1);
-	EXPECT_EQ(-EAGAIN, ask(&self->g.q[1], 1));
+	EXPECT_EQ(-EAGAIN, queue_poll(&self->g.q[1], 1));
 	ASSERT_EQ(0, queue_close(&self->g.q[1]));
-	EXPECT_TRUE(told_soon(self->g.event));
-	EXPECT_EQ(1, told(self->g.event));
-	EXPECT_EQ(-ENOENT, give(&self->g.q[1], self->g.event));
+	EXPECT_TRUE(event_comes(self->g.event));
+	EXPECT_EQ(1, event_take(self->g.event));
+	EXPECT_EQ(-ENOENT, queue_event(&self->g.q[1], self->g.event));
 }
 
-TEST_F(eventfd, can_be_replaced_and_taken_away)
+TEST_F(eventfd, can_be_replaced_and_removed)
 {
 	int other = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 
 	ASSERT_LE(0, other);
-	ASSERT_EQ(0, give(&self->g.q[0], self->g.event));
+	ASSERT_EQ(0, queue_event(&self->g.q[0], self->g.event));
 	gate(&self->g, 0, 1);
 	gate(&self->g, 0, 2);
-	EXPECT_EQ(-EAGAIN, ask(&self->g.q[0], 1));
-	ASSERT_EQ(0, give(&self->g.q[0], other));
+	EXPECT_EQ(-EAGAIN, queue_poll(&self->g.q[0], 1));
+	ASSERT_EQ(0, queue_event(&self->g.q[0], other));
 	open_gate(&self->g, 0, 1);
-	EXPECT_TRUE(told_soon(other));
-	EXPECT_EQ(1, told(other));
-	EXPECT_EQ(0, told(self->g.event));
+	EXPECT_TRUE(event_comes(other));
+	EXPECT_EQ(1, event_take(other));
+	EXPECT_EQ(0, event_take(self->g.event));
 
-	EXPECT_EQ(-EAGAIN, ask(&self->g.q[0], 2));
-	ASSERT_EQ(0, give(&self->g.q[0], -1));
+	EXPECT_EQ(-EAGAIN, queue_poll(&self->g.q[0], 2));
+	ASSERT_EQ(0, queue_event(&self->g.q[0], -1));
 	open_gate(&self->g, 0, 2);
 	EXPECT_EQ(POLLIN, card_poll(self->g.fd, PATIENCE_MS));
-	EXPECT_EQ(0, told(other));
-	ASSERT_EQ(0, give(&self->g.q[0], -1));
+	EXPECT_EQ(0, event_take(other));
+	ASSERT_EQ(0, queue_event(&self->g.q[0], -1));
 	close(other);
 }
 
-TEST_F(eventfd, requests_that_are_wrong)
+TEST_F(eventfd, malformed_requests_are_refused)
 {
 	struct vta_queue_event good = { .queue = self->g.q[0].id, .fd = self->g.event }, req;
 	int closed = eventfd(0, 0);
@@ -154,9 +140,9 @@ TEST_F(eventfd, requests_that_are_wrong)
 	req = good;
 	req.pad = 1;
 	EXPECT_EQ(-EINVAL, card_ioctl(self->g.fd, VTA_IOCTL_QUEUE_EVENT, &req));
-	EXPECT_EQ(-EINVAL, give(&self->g.q[0], -2));
-	EXPECT_EQ(-EINVAL, give(&self->g.q[0], self->g.fd));
-	EXPECT_EQ(-EBADF, give(&self->g.q[0], closed));
+	EXPECT_EQ(-EINVAL, queue_event(&self->g.q[0], -2));
+	EXPECT_EQ(-EINVAL, queue_event(&self->g.q[0], self->g.fd));
+	EXPECT_EQ(-EBADF, queue_event(&self->g.q[0], closed));
 	req = good;
 	req.queue = self->g.q[0].id + 100;
 	EXPECT_EQ(-ENOENT, card_ioctl(self->g.fd, VTA_IOCTL_QUEUE_EVENT, &req));
@@ -164,7 +150,6 @@ TEST_F(eventfd, requests_that_are_wrong)
 	EXPECT_EQ(-ENOENT, card_ioctl(self->g.fd, VTA_IOCTL_QUEUE_EVENT, &req));
 }
 
-/* Another file's queue cannot be had by its name. */
 TEST_F(eventfd, queue_of_another_file_is_enoent)
 {
 	struct vta_queue_event req = { .queue = self->g.q[0].id, .fd = self->g.event };
@@ -176,28 +161,28 @@ TEST_F(eventfd, queue_of_another_file_is_enoent)
 }
 
 /* The queue keeps the eventfd, and not its number in the table of files. */
-TEST_F(eventfd, is_closed_and_duplicated)
+TEST_F(eventfd, is_kept_while_its_descriptors_are_closed_and_reused)
 {
 	int copy = dup(self->g.event), reused;
 
 	ASSERT_LE(0, copy);
-	ASSERT_EQ(0, give(&self->g.q[0], copy));
+	ASSERT_EQ(0, queue_event(&self->g.q[0], copy));
 	gate(&self->g, 0, 1);
-	EXPECT_EQ(-EAGAIN, ask(&self->g.q[0], 1));
+	EXPECT_EQ(-EAGAIN, queue_poll(&self->g.q[0], 1));
 	close(copy);
 	reused = eventfd(0, EFD_NONBLOCK);
 	EXPECT_EQ(copy, reused);
 	open_gate(&self->g, 0, 1);
-	EXPECT_TRUE(told_soon(self->g.event));
-	EXPECT_EQ(1, told(self->g.event));
-	EXPECT_EQ(0, told(reused));
+	EXPECT_TRUE(event_comes(self->g.event));
+	EXPECT_EQ(1, event_take(self->g.event));
+	EXPECT_EQ(0, event_take(reused));
 	close(reused);
 
 	/* The eventfd has no other reference: nothing happens. */
 	copy = eventfd(0, 0);
-	ASSERT_EQ(0, give(&self->g.q[1], copy));
+	ASSERT_EQ(0, queue_event(&self->g.q[1], copy));
 	gate(&self->g, 1, 1);
-	EXPECT_EQ(-EAGAIN, ask(&self->g.q[1], 1));
+	EXPECT_EQ(-EAGAIN, queue_poll(&self->g.q[1], 1));
 	close(copy);
 	open_gate(&self->g, 1, 1);
 	EXPECT_EQ(0, queue_wait(&self->g.q[1], 1, PATIENCE_MS, NULL));
@@ -207,20 +192,20 @@ TEST_F(eventfd, is_closed_and_duplicated)
  * A child has the eventfd, as any file, and the card's file. The gate is opened once the child's
  * call has returned: a call that finds the number reached after it has armed returns 0.
  */
-TEST_F(eventfd, in_a_child)
+TEST_F(eventfd, works_in_a_child)
 {
 	int status, ret = 0, ends[2];
 	pid_t child;
 
-	ASSERT_EQ(0, give(&self->g.q[0], self->g.event));
+	ASSERT_EQ(0, queue_event(&self->g.q[0], self->g.event));
 	gate(&self->g, 0, 1);
 	ASSERT_EQ(0, pipe(ends));
 	child = fork();
 	if (!child) {
-		ret = ask(&self->g.q[0], 1);
+		ret = queue_poll(&self->g.q[0], 1);
 		if (write(ends[1], &ret, sizeof(ret)) != sizeof(ret))
 			_exit(1);
-		_exit(told_soon(self->g.event) && told(self->g.event) == 1 ? 0 : 2);
+		_exit(event_comes(self->g.event) && event_take(self->g.event) == 1 ? 0 : 2);
 	}
 	close(ends[1]);
 	EXPECT_EQ((ssize_t)sizeof(ret), read(ends[0], &ret, sizeof(ret)));
@@ -231,7 +216,7 @@ TEST_F(eventfd, in_a_child)
 	EXPECT_EQ(0, WEXITSTATUS(status)) {
 		TH_LOG("1: no answer from the child; 2: no event");
 	}
-	EXPECT_EQ(0, told(self->g.event));
+	EXPECT_EQ(0, event_take(self->g.event));
 }
 
 TEST_F(eventfd, signals_that_the_file_was_closed)
@@ -241,65 +226,65 @@ TEST_F(eventfd, signals_that_the_file_was_closed)
 
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, queue_open(fd, &other, NULL));
-	ASSERT_EQ(0, give(&other, self->g.event));
+	ASSERT_EQ(0, queue_event(&other, self->g.event));
 	queue_unmap(&other);
 	close(fd);
-	EXPECT_TRUE(told_soon(self->g.event));
-	EXPECT_EQ(1, told(self->g.event));
+	EXPECT_TRUE(event_comes(self->g.event));
+	EXPECT_EQ(1, event_take(self->g.event));
 }
 
-/* ---- A user who makes signalling slow ---- */
+/* ---- A user whose eventfds are slow to signal ---- */
 
 enum { LISTENERS = 50, SIGNALS = 200 };
 
-/* A halted queue signals each eventfd that it is given at once. Runs until killed. */
-static int signals_slowly(int event, volatile unsigned int *asked)
+/* A halted queue signals each new eventfd at once. Runs until killed. */
+static int signals_slowly(int event, volatile unsigned int *calls)
 {
 	struct vta_desc bad = desc_fill(0, 0, 4);
 	struct queue q;
 	int fd;
 
-	/* Ends with the test that failed, too. */
+	/* A test that fails ends this, too. */
 	if (setresuid(1000, 1000, 1000) || prctl(PR_SET_PDEATHSIG, SIGKILL) ||
 	    listen_often(event, LISTENERS))
 		return 1;
 	fd = card_open();
 	if (fd < 0 || queue_open(fd, &q, NULL) || queue_do(&q, bad) != -EIO)
 		return 2;
-	while (!give(&q, event))
-		++*asked;
+	while (!queue_event(&q, event))
+		++*calls;
 	return 3;
 }
 
 /*
- * A call that gives an eventfd waits until the signals of those before are sent. So there is never
- * a pile of signals which others would have to wait for.
+ * A call with an eventfd waits until the signals of those before are sent. So there is never a
+ * pile of signals for which others would have to wait.
  */
 TEST_F(eventfd, slow_listeners_delay_no_other_file)
 {
-	volatile unsigned int *asked = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+	volatile unsigned int *calls = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
 					    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int slow = eventfd(0, EFD_NONBLOCK);
 	unsigned int before = 0;
 	pid_t pid;
 
-	ASSERT_NE(MAP_FAILED, asked);
+	ASSERT_NE(MAP_FAILED, calls);
 	ASSERT_EQ(0, chmod(card_node(), 0666));
-	ASSERT_EQ(0, give(&self->g.q[0], self->g.event));
+	ASSERT_EQ(0, queue_event(&self->g.q[0], self->g.event));
 	gate(&self->g, 0, 1);
-	ASSERT_EQ(-EAGAIN, ask(&self->g.q[0], 1));
+	ASSERT_EQ(-EAGAIN, queue_poll(&self->g.q[0], 1));
 	pid = fork();
 	if (!pid)
-		_exit(signals_slowly(slow, asked));
+		_exit(signals_slowly(slow, calls));
 	while (before < SIGNALS) {
 		pid_t ended = waitpid(pid, NULL, WNOHANG);
 
 		ASSERT_EQ(0, ended);
-		before = *asked;
+		before = *calls;
 		ASSERT_LE(before, signalled(slow) + 1);
 	}
 	open_gate(&self->g, 0, 1);
-	EXPECT_TRUE(told_soon(self->g.event));
+	EXPECT_TRUE(event_comes(self->g.event));
 	EXPECT_EQ(0, waitpid(pid, NULL, WNOHANG));
 	EXPECT_EQ(0, child_kill(pid));
 	EXPECT_EQ(0, chmod(card_node(), 0600));
@@ -310,7 +295,7 @@ enum { FAULTY = 16, MANY_LISTENERS = 500, TRIES = 20 };
 /*
  * The eventfd of queues that have all halted is signalled for one after the other. A process
  * that takes it from one of them waits for that, and is killed. Returns how many signals had
- * been sent when it had ended, or -1. What it opens is left open.
+ * been sent when it had ended, or -1. Its files are left open.
  */
 static int kill_a_waiter(void)
 {
@@ -322,7 +307,7 @@ static int kill_a_waiter(void)
 	if (fd < 0 || listen_often(slow, MANY_LISTENERS))
 		return -1;
 	for (int i = 0; i < FAULTY; i++)
-		if (queue_open(fd, &faulty[i], NULL) || give(&faulty[i], slow))
+		if (queue_open(fd, &faulty[i], NULL) || queue_event(&faulty[i], slow))
 			return -1;
 	for (int i = 0; i < FAULTY; i++)
 		queue_put(&faulty[i], desc_fill(0, 0, 4));
@@ -331,7 +316,7 @@ static int kill_a_waiter(void)
 			return -1;
 	pid = fork();
 	if (!pid)
-		_exit(give(&faulty[0], -1) != 0);
+		_exit(queue_event(&faulty[0], -1) != 0);
 	waited = proc_gets_into(pid, "vta_notify_wait");
 	kill(pid, SIGKILL);
 	if (waitpid(pid, NULL, 0) != pid)

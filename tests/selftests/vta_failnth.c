@@ -12,6 +12,7 @@
 
 #include "vta_foreign.h"
 #include "vta_harness.h"
+#include "vta_kinds.h"
 
 #define AUTOPROBE	"/sys/bus/pci/drivers_autoprobe"
 #define MODULE		"/lib/vta.ko"
@@ -74,7 +75,7 @@ static void arm(unsigned int n)
 		abort();
 }
 
-/* Whether it has failed: the rest is 0 then. Reading may be what fails. */
+/* Returns true if the n-th has failed: fail-nth reads as 0 then. Reading may fail instead. */
 static bool disarm(void)
 {
 	char text[16] = "";
@@ -84,7 +85,7 @@ static bool disarm(void)
 	return failed;
 }
 
-/* ---- What is tried: each leaves nothing behind ---- */
+/* ---- Steps: a call, and its reverse ---- */
 
 FIXTURE(failnth) {
 	char address[32];
@@ -93,6 +94,7 @@ FIXTURE(failnth) {
 	struct mem host, card;
 	void *memory;
 	struct usage before;
+	int shared, event;		/* a dma-buf of @host, an eventfd */
 };
 
 struct step {
@@ -110,11 +112,10 @@ static bool fits(int ret)
 }
 
 /* Returns how often it could be made to fail; negative if something is wrong. */
-static int sweep(struct _test_data_failnth *self, step_fn act, step_fn undo)
+static int fail_each(struct _test_data_failnth *self, step_fn act, step_fn undo)
 {
 	for (unsigned int n = 1; n < NTH_MAX; n++) {
 		struct step step = { .fd = -1 };
-		struct usage now;
 		bool failed;
 
 		arm(n);
@@ -122,8 +123,7 @@ static int sweep(struct _test_data_failnth *self, step_fn act, step_fn undo)
 		failed = disarm();
 		if (!step.ret && undo)
 			undo(self, &step);
-		now = card_usage();
-		if (!usage_equal(&self->before, &now)) {
+		if (!usage_is(&self->before)) {
 			printf("# the %u-th failure leaves something behind\n", n);
 			return -1;
 		}
@@ -135,45 +135,6 @@ static int sweep(struct _test_data_failnth *self, step_fn act, step_fn undo)
 			return (int)n - 1;
 	}
 	return -1;
-}
-
-FIXTURE_SETUP(failnth)
-{
-	if (access(NTH, W_OK))
-		SKIP(return, "this kernel cannot make allocations fail");
-	ASSERT_EQ(0, setup_faults());
-	nth_fd = open(NTH, O_RDWR | O_CLOEXEC);
-	ASSERT_LE(0, nth_fd);
-	ASSERT_EQ(0, card_pci_address(self->address, sizeof(self->address)));
-	self->fd = card_open();
-	ASSERT_LE(0, self->fd);
-	ASSERT_EQ(0, queue_open(self->fd, &self->q, NULL));
-	ASSERT_EQ(0, mem_alloc(self->fd, &self->host, 65536, VTA_BUF_HOST, 0));
-	ASSERT_EQ(0, mem_alloc(self->fd, &self->card, 65536, VTA_BUF_CARD, 0));
-	self->memory = aligned_alloc(4096, 65536);
-	ASSERT_NE(NULL, self->memory);
-	memset(self->memory, 1, 65536);
-	self->before = card_usage();
-}
-
-FIXTURE_TEARDOWN(failnth)
-{
-	int fd;
-
-	if (nth_fd < 0)
-		return;
-	arm(0);
-	close(nth_fd);
-	queue_unmap(&self->q);
-	close(self->fd);
-	free(self->memory);
-	/* It works, and everything is there. */
-	fd = card_open();
-	ASSERT_LE(0, fd);
-	ASSERT_EQ(0, queue_open(fd, &self->q, NULL));
-	EXPECT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));
-	EXPECT_EQ(0, queue_close(&self->q));
-	close(fd);
 }
 
 /* ---- Calls ---- */
@@ -191,11 +152,6 @@ static void do_close(struct _test_data_failnth *self, struct step *step)
 	close(step->fd);
 }
 
-TEST_F(failnth, open)
-{
-	EXPECT_LT(5, sweep(self, do_open, do_close));
-}
-
 static void do_info(struct _test_data_failnth *self, struct step *step)
 {
 	struct vta_info info;
@@ -203,21 +159,11 @@ static void do_info(struct _test_data_failnth *self, struct step *step)
 	step->ret = card_ioctl(self->fd, VTA_IOCTL_INFO, &info);
 }
 
-TEST_F(failnth, info)
-{
-	EXPECT_LE(1, sweep(self, do_info, NULL));
-}
-
 static void do_lost(struct _test_data_failnth *self, struct step *step)
 {
 	struct vta_lost lost;
 
 	step->ret = card_ioctl(self->fd, VTA_IOCTL_LOST, &lost);
-}
-
-TEST_F(failnth, lost)
-{
-	EXPECT_LE(1, sweep(self, do_lost, NULL));
 }
 
 static void do_alloc(struct _test_data_failnth *self, struct step *step, uint64_t size,
@@ -252,22 +198,7 @@ static void do_free(struct _test_data_failnth *self, struct step *step)
 		abort();
 }
 
-TEST_F(failnth, alloc_host)
-{
-	EXPECT_LT(5, sweep(self, do_alloc_host, do_free));
-}
-
-TEST_F(failnth, alloc_large)
-{
-	EXPECT_LT(5, sweep(self, do_alloc_large, do_free));
-}
-
-TEST_F(failnth, alloc_card)
-{
-	EXPECT_LT(3, sweep(self, do_alloc_card, do_free));
-}
-
-/* Where there is no table yet. */
+/* At an address that needs a new table. */
 static void do_alloc_far(struct _test_data_failnth *self, struct step *step)
 {
 	struct vta_buf_alloc req = {
@@ -276,11 +207,6 @@ static void do_alloc_far(struct _test_data_failnth *self, struct step *step)
 
 	step->ret = card_ioctl(self->fd, VTA_IOCTL_BUF_ALLOC, &req);
 	step->handle = req.handle;
-}
-
-TEST_F(failnth, alloc_far)
-{
-	EXPECT_LT(5, sweep(self, do_alloc_far, do_free));
 }
 
 /* Of a buffer that does not exist: a call whose argument cannot be read frees nothing. */
@@ -293,22 +219,12 @@ static void do_free_none(struct _test_data_failnth *self, struct step *step)
 		step->ret = 0;
 }
 
-TEST_F(failnth, free)
-{
-	EXPECT_LE(1, sweep(self, do_free_none, NULL));
-}
-
 static void do_pin(struct _test_data_failnth *self, struct step *step)
 {
 	struct vta_buf_pin req = { .user_addr = (uintptr_t)self->memory, .size = 65536 };
 
 	step->ret = card_ioctl(self->fd, VTA_IOCTL_BUF_PIN, &req);
 	step->handle = req.handle;
-}
-
-TEST_F(failnth, pin)
-{
-	EXPECT_LT(5, sweep(self, do_pin, do_free));
 }
 
 static void do_export(struct _test_data_failnth *self, struct step *step)
@@ -319,41 +235,12 @@ static void do_export(struct _test_data_failnth *self, struct step *step)
 	step->fd = req.fd;
 }
 
-TEST_F(failnth, export)
-{
-	EXPECT_LT(5, sweep(self, do_export, do_close));
-}
-
-static int shared = -1;
-
 static void do_import(struct _test_data_failnth *self, struct step *step)
 {
-	struct vta_buf_import req = { .fd = shared };
+	struct vta_buf_import req = { .fd = self->shared };
 
 	step->ret = card_ioctl(self->fd, VTA_IOCTL_BUF_IMPORT, &req);
 	step->handle = req.handle;
-}
-
-TEST_F(failnth, import)
-{
-	struct step step = { .fd = -1 };
-
-	do_export(self, &step);
-	ASSERT_EQ(0, step.ret);
-	shared = step.fd;
-	EXPECT_LT(3, sweep(self, do_import, do_free));
-	close(shared);
-}
-
-/* Pages that are another driver's to map. */
-TEST_F(failnth, import_foreign)
-{
-	shared = foreign_export(FOREIGN_UDMABUF, 65536);
-	if (shared == -ENODEV)
-		SKIP(return, "no udmabuf");
-	ASSERT_LE(0, shared);
-	EXPECT_LT(3, sweep(self, do_import, do_free));
-	close(shared);
 }
 
 static void do_create(struct _test_data_failnth *self, struct step *step)
@@ -372,32 +259,17 @@ static void do_destroy(struct _test_data_failnth *self, struct step *step)
 		abort();
 }
 
-TEST_F(failnth, queue_create)
-{
-	EXPECT_LT(10, sweep(self, do_create, do_destroy));
-}
-
 static void do_wait(struct _test_data_failnth *self, struct step *step)
 {
 	step->ret = queue_wait(&self->q, 0, 0, NULL);
 }
 
-TEST_F(failnth, wait)
-{
-	EXPECT_LE(2, sweep(self, do_wait, NULL));
-}
-
-/* What it came to is worth more than that the number could not be told. */
-static void do_wait_in_vain(struct _test_data_failnth *self, struct step *step)
+/* The result of the wait is worth more than an error because the number could not be written. */
+static void do_wait_that_times_out(struct _test_data_failnth *self, struct step *step)
 {
 	step->ret = queue_wait(&self->q, 1, 0, NULL);
 	if (step->ret == -ETIMEDOUT)
 		step->ret = 0;
-}
-
-TEST_F(failnth, wait_in_vain)
-{
-	EXPECT_LE(2, sweep(self, do_wait_in_vain, NULL));
 }
 
 static void do_wait_many(struct _test_data_failnth *self, struct step *step)
@@ -410,26 +282,11 @@ static void do_wait_many(struct _test_data_failnth *self, struct step *step)
 	step->ret = card_ioctl(self->fd, VTA_IOCTL_WAIT_MANY, &req);
 }
 
-TEST_F(failnth, wait_many)
-{
-	EXPECT_LE(2, sweep(self, do_wait_many, NULL));
-}
-
-static int event = -1;
-
 static void do_event(struct _test_data_failnth *self, struct step *step)
 {
-	struct vta_queue_event req = { .queue = self->q.id, .fd = event };
+	struct vta_queue_event req = { .queue = self->q.id, .fd = self->event };
 
 	step->ret = card_ioctl(self->fd, VTA_IOCTL_QUEUE_EVENT, &req);
-}
-
-TEST_F(failnth, queue_event)
-{
-	event = eventfd(0, EFD_CLOEXEC);
-	ASSERT_LE(0, event);
-	EXPECT_LE(1, sweep(self, do_event, NULL));
-	close(event);
 }
 
 static void do_fault(struct _test_data_failnth *self, struct step *step)
@@ -437,11 +294,6 @@ static void do_fault(struct _test_data_failnth *self, struct step *step)
 	struct vta_queue_fault fault;
 
 	step->ret = queue_fault(&self->q, &fault);
-}
-
-TEST_F(failnth, fault)
-{
-	EXPECT_LE(2, sweep(self, do_fault, NULL));
 }
 
 static void do_map(struct _test_data_failnth *self, const struct mem *mem, struct step *step)
@@ -469,16 +321,6 @@ static void do_unmap(struct _test_data_failnth *self, struct step *step)
 	munmap(step->ptr, self->host.size);
 }
 
-TEST_F(failnth, map_host)
-{
-	EXPECT_LE(1, sweep(self, do_map_host, do_unmap));
-}
-
-TEST_F(failnth, map_card)
-{
-	EXPECT_LE(1, sweep(self, do_map_card, do_unmap));
-}
-
 /* ---- Files of the kernel's ---- */
 
 static void do_read_file(const char *path, struct step *step)
@@ -499,9 +341,107 @@ static void do_fdinfo(struct _test_data_failnth *self, struct step *step)
 	do_read_file(path, step);
 }
 
-TEST_F(failnth, fdinfo)
+static void begin(struct __test_metadata *_metadata, struct _test_data_failnth *self)
 {
-	EXPECT_LE(1, sweep(self, do_fdinfo, NULL));
+	if (access(NTH, W_OK))
+		SKIP(return, "this kernel cannot make allocations fail");
+	ASSERT_EQ(0, setup_faults());
+	nth_fd = open(NTH, O_RDWR | O_CLOEXEC);
+	ASSERT_LE(0, nth_fd);
+	ASSERT_EQ(0, card_pci_address(self->address, sizeof(self->address)));
+	self->fd = card_open();
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, queue_open(self->fd, &self->q, NULL));
+	ASSERT_EQ(0, mem_alloc(self->fd, &self->host, 65536, VTA_BUF_HOST, 0));
+	ASSERT_EQ(0, mem_alloc(self->fd, &self->card, 65536, VTA_BUF_CARD, 0));
+	self->memory = aligned_alloc(4096, 65536);
+	ASSERT_NE(NULL, self->memory);
+	memset(self->memory, 1, 65536);
+	self->shared = buf_export(self->fd, self->host.handle, O_RDWR | O_CLOEXEC);
+	ASSERT_LE(0, self->shared);
+	self->event = eventfd(0, EFD_CLOEXEC);
+	ASSERT_LE(0, self->event);
+	self->before = card_usage();
+}
+
+static void end(struct __test_metadata *_metadata, struct _test_data_failnth *self)
+{
+	if (nth_fd < 0)
+		return;
+	arm(0);
+	close(nth_fd);
+	queue_unmap(&self->q);
+	close(self->fd);
+	close(self->shared);
+	close(self->event);
+	free(self->memory);
+	EXPECT_EQ(0, card_try());
+}
+
+FIXTURE_SETUP(failnth)
+{
+	begin(_metadata, self);
+}
+
+FIXTURE_TEARDOWN(failnth)
+{
+	end(_metadata, self);
+}
+
+FIXTURE(call) {
+	struct _test_data_failnth failnth;
+};
+
+FIXTURE_VARIANT(call) {
+	step_fn act, undo;
+	int least;		/* failures that there must be */
+};
+
+FIXTURE_VARIANT_ADD(call, open) { do_open, do_close, 6 };
+FIXTURE_VARIANT_ADD(call, info) { do_info, NULL, 1 };
+FIXTURE_VARIANT_ADD(call, lost) { do_lost, NULL, 1 };
+FIXTURE_VARIANT_ADD(call, alloc_host) { do_alloc_host, do_free, 6 };
+FIXTURE_VARIANT_ADD(call, alloc_large) { do_alloc_large, do_free, 6 };
+FIXTURE_VARIANT_ADD(call, alloc_card) { do_alloc_card, do_free, 4 };
+FIXTURE_VARIANT_ADD(call, alloc_far) { do_alloc_far, do_free, 6 };
+FIXTURE_VARIANT_ADD(call, free) { do_free_none, NULL, 1 };
+FIXTURE_VARIANT_ADD(call, pin) { do_pin, do_free, 6 };
+FIXTURE_VARIANT_ADD(call, export) { do_export, do_close, 6 };
+FIXTURE_VARIANT_ADD(call, queue_create) { do_create, do_destroy, 11 };
+FIXTURE_VARIANT_ADD(call, wait) { do_wait, NULL, 2 };
+FIXTURE_VARIANT_ADD(call, wait_that_times_out) { do_wait_that_times_out, NULL, 2 };
+FIXTURE_VARIANT_ADD(call, wait_many) { do_wait_many, NULL, 2 };
+FIXTURE_VARIANT_ADD(call, fault) { do_fault, NULL, 2 };
+FIXTURE_VARIANT_ADD(call, map_host) { do_map_host, do_unmap, 1 };
+FIXTURE_VARIANT_ADD(call, map_card) { do_map_card, do_unmap, 1 };
+FIXTURE_VARIANT_ADD(call, fdinfo) { do_fdinfo, NULL, 1 };
+FIXTURE_VARIANT_ADD(call, import) { do_import, do_free, 4 };
+FIXTURE_VARIANT_ADD(call, queue_event) { do_event, NULL, 1 };
+
+FIXTURE_SETUP(call)
+{
+	begin(_metadata, &self->failnth);
+}
+
+FIXTURE_TEARDOWN(call)
+{
+	end(_metadata, &self->failnth);
+}
+
+TEST_F(call, leaves_nothing_behind_if_it_fails)
+{
+	EXPECT_LE(variant->least, fail_each(&self->failnth, variant->act, variant->undo));
+}
+
+/* The pages are another driver's to map. */
+TEST_F(failnth, import_of_another_driver_leaves_nothing_behind)
+{
+	close(self->shared);
+	self->shared = foreign_export(FOREIGN_UDMABUF, 65536);
+	if (self->shared == -ENODEV)
+		SKIP(return, "no udmabuf");
+	ASSERT_LE(0, self->shared);
+	EXPECT_LE(4, fail_each(self, do_import, do_free));
 }
 
 /* ---- The whole card ---- */
@@ -512,7 +452,9 @@ static void let_go(struct _test_data_failnth *self)
 	munmap(self->host.ptr, self->host.size);
 	munmap(self->card.ptr, self->card.size);
 	close(self->fd);
+	close(self->shared);
 	self->fd = -1;
+	self->shared = -1;
 }
 
 static void do_reset(struct _test_data_failnth *self, struct step *step)
@@ -522,14 +464,14 @@ static void do_reset(struct _test_data_failnth *self, struct step *step)
 }
 
 /* Without memory for the reason, or without a listener, the card is reset all the same. */
-TEST_F(failnth, reset)
+TEST_F(failnth, reset_succeeds_without_memory)
 {
 	uint64_t before = card_attr("generation");
 	int failures;
 
 	let_go(self);
 	self->before = card_usage();
-	failures = sweep(self, do_reset, NULL);
+	failures = fail_each(self, do_reset, NULL);
 	EXPECT_LT(3, failures);
 	EXPECT_LT(before, card_attr("generation"));
 }
@@ -547,7 +489,7 @@ static bool bound(const char *address)
  * taken EBUSY; without room for its number the function stays unbound without an
  * errno.
  */
-TEST_F_TIMEOUT(failnth, probe, 3600)
+TEST_F_TIMEOUT(failnth, probing_leaves_nothing_behind_if_it_fails, 3600)
 {
 	unsigned int n, injected = 0;
 	bool failed = true;
@@ -591,7 +533,7 @@ static int load(void)
  * Without probing, whose failures have been seen above. EINVAL is the kernel's own, of
  * what it does with a module's parts before it is asked.
  */
-TEST_F_TIMEOUT(failnth, load, 3600)
+TEST_F_TIMEOUT(failnth, loading_leaves_nothing_behind_if_it_fails, 3600)
 {
 	unsigned int n, injected = 0;
 	bool failed = true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * vta_fault - every fault that a process can cause: the right record, and no effect on other
- * processes
+ * processes (kmod/vta_fault.c, kmod/vta_history.c)
  *
  * ENTRY and DMA cannot be had from here: page tables and bus addresses are the
  * kernel's.
@@ -10,8 +10,9 @@
 
 #include "vta_harness.h"
 #include "vta_insn.h"
+#include "vta_kinds.h"
 
-/* Where things are in the context, so that descriptors can be written down. */
+/* Addresses in the context, so that descriptors can be constants. */
 #define RW	0x10000000u
 #define RO	0x20000000u
 #define CODE	0x30000000u
@@ -195,8 +196,7 @@ FAULT_STREAM(page_store, PAGE, STORE, HOLE, 0,
 	     insn_store(VTA_ISA_OUT, 0, HOLE / c->inp_bytes, 1, 1));
 /* Byte address 2^32 and RW: must not wrap round to RW. */
 FAULT_STREAM(page_load_beyond_4g, PAGE, LOAD, RW, 0,
-	     insn_load(VTA_ISA_WGT, 0,
-		      (uint32_t)(((1ull << 32) + RW) / c->wgt_bytes), 1, 1));
+	     insn_load(VTA_ISA_WGT, 0, (uint32_t)(((1ull << 32) + RW) / c->wgt_bytes), 1, 1));
 FAULT_STREAM(perm_store, PERM, STORE, RO, 0,
 	     insn_store(VTA_ISA_OUT, 0, RO / c->inp_bytes, 1, 1));
 
@@ -213,8 +213,7 @@ FAULT_STREAM(insn_store_of_acc, INSN, NONE, 0, 0,
 FAULT_STREAM(bounds_inp_load, BOUNDS, NONE, 0, 0,
 	     insn_load(VTA_ISA_INP, 1u << c->log.inp, RW / c->inp_bytes, 1, 1));
 FAULT_STREAM(bounds_wgt_load, BOUNDS, NONE, 0, 0,
-	     insn_load(VTA_ISA_WGT, (1u << c->log.wgt) - 1,
-		      RW / c->wgt_bytes, 1, 2));
+	     insn_load(VTA_ISA_WGT, (1u << c->log.wgt) - 1, RW / c->wgt_bytes, 1, 2));
 FAULT_STREAM(bounds_store, BOUNDS, NONE, 0, 0,
 	     insn_store(VTA_ISA_OUT, 0xffff, RW / c->inp_bytes, 1, 1));
 FAULT_STREAM(bounds_gemm_dst, BOUNDS, NONE, 0, 0,
@@ -237,9 +236,9 @@ FAULT_STREAM(deadlock_gemm, DEADLOCK, NONE, 0, 0,
 FAULT_STREAM(deadlock_store, DEADLOCK, NONE, 0, 0,
 	     insn_move(VTA_ISA_STORE | VTA_ISA_POP_PREV, VTA_ISA_OUT, 0, RW / c->inp_bytes, 1, 1));
 
-/* ---- what a fault does ---- */
+/* ---- effects of a fault ---- */
 
-/* The waiter, poll(), the status page and the ioctl all say the same. */
+/* The waiter, poll(), the status page and the ioctl agree. */
 TEST_F(fault, is_reported)
 {
 	const volatile struct vta_status_page *page = self->q.status;
@@ -288,61 +287,53 @@ TEST_F(fault, is_reported)
 }
 
 FIXTURE(halted) {
-	int fd;
-	struct queue q;
-	struct mem mem;
+	struct client c;
 };
 
 FIXTURE_SETUP(halted)
 {
-	self->fd = card_open();
-	ASSERT_LE(0, self->fd);
-	ASSERT_EQ(0, queue_open(self->fd, &self->q, NULL));
-	ASSERT_EQ(0, mem_alloc(self->fd, &self->mem, 4096, VTA_BUF_HOST, 0));
+	ASSERT_EQ(0, client_open(&self->c));
 }
 
 FIXTURE_TEARDOWN(halted)
 {
-	close(self->fd);
+	close(self->c.fd);
 }
 
-TEST_F(halted, by_more_than_the_ring_holds)
+TEST_F(halted, queue_rung_beyond_its_ring_has_a_doorbell_fault)
 {
 	struct vta_queue_fault fault;
 
-	EXPECT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));
-	queue_ring(&self->q, (uint32_t)self->q.submitted + self->q.entries + 1);
-	EXPECT_EQ(-EIO, queue_wait(&self->q, 2, PATIENCE_MS, NULL));
-	ASSERT_EQ(0, queue_fault(&self->q, &fault));
+	EXPECT_EQ(0, queue_do(&self->c.q, desc_op(VTA_OP_NOP)));
+	queue_ring(&self->c.q, (uint32_t)self->c.q.submitted + self->c.q.entries + 1);
+	EXPECT_EQ(-EIO, queue_wait(&self->c.q, 2, PATIENCE_MS, NULL));
+	ASSERT_EQ(0, queue_fault(&self->c.q, &fault));
 	EXPECT_EQ(VTA_FAULT_DOORBELL, fault.reason);
 	EXPECT_EQ(VTA_ACCESS_NONE, fault.access);
 	EXPECT_EQ(2, fault.seq);
 }
 
-TEST_F(halted, by_a_doorbell_that_goes_back)
+TEST_F(halted, queue_rung_backwards_has_a_doorbell_fault)
 {
 	struct vta_queue_fault fault;
 
-	EXPECT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));
-	EXPECT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));
-	queue_ring(&self->q, 1);
-	EXPECT_EQ(-EIO, queue_wait(&self->q, 3, PATIENCE_MS, NULL));
-	ASSERT_EQ(0, queue_fault(&self->q, &fault));
+	EXPECT_EQ(0, queue_do(&self->c.q, desc_op(VTA_OP_NOP)));
+	EXPECT_EQ(0, queue_do(&self->c.q, desc_op(VTA_OP_NOP)));
+	queue_ring(&self->c.q, 1);
+	EXPECT_EQ(-EIO, queue_wait(&self->c.q, 3, PATIENCE_MS, NULL));
+	ASSERT_EQ(0, queue_fault(&self->c.q, &fault));
 	EXPECT_EQ(VTA_FAULT_DOORBELL, fault.reason);
 }
 
 static int other_process(void *arg)
 {
-	struct queue q;
-	struct mem mem;
-	int fd = card_open();
+	struct client c;
 
 	(void)arg;
-	if (fd < 0 || queue_open(fd, &q, NULL) || mem_alloc(fd, &mem, 4096, VTA_BUF_CARD, 0))
-		return 1;
+	MUST(!client_open(&c));
 	for (unsigned int i = 0; i < 300; i++)
-		if (queue_do(&q, desc_fill(mem.addr, i, 4096)) || *(uint32_t *)mem.ptr != i)
-			return 2;
+		MUST(!queue_do(&c.q, desc_fill(c.mem.addr, i, 4096)) &&
+		     *(uint32_t *)c.mem.ptr == i);
 	return 0;
 }
 
@@ -354,47 +345,35 @@ TEST_F(halted, other_queues_are_unaffected)
 	pid_t pid;
 
 	ASSERT_LE(0, other);
-	ASSERT_EQ(0, queue_open(self->fd, &mine, NULL));
-	pid = fork();
-	if (!pid)
-		_exit(other_process(NULL));
+	ASSERT_EQ(0, queue_open(self->c.fd, &mine, NULL));
+	pid = child_start(other_process, NULL);
 	for (unsigned int i = 0; i < 50; i++) {
 		ASSERT_EQ(0, queue_open(other, &doomed, NULL));
 		ASSERT_EQ(-EIO, queue_do(&doomed, desc_fill(HOLE, 0, 1)));
-		ASSERT_EQ(0, queue_do(&mine, desc_fill(self->mem.addr, i, 4)));
-		ASSERT_EQ(i, *(volatile uint32_t *)self->mem.ptr);
+		ASSERT_EQ(0, queue_do(&mine, desc_fill(self->c.mem.addr, i, 4)));
+		ASSERT_EQ(i, *(volatile uint32_t *)self->c.mem.ptr);
 		ASSERT_EQ(0, queue_close(&doomed));
 	}
 	EXPECT_EQ(0, child_end(pid));
-	EXPECT_EQ(0, card_poll(self->fd, 0));
+	EXPECT_EQ(0, card_poll(self->c.fd, 0));
 	close(other);
 }
 
 static int fault_by_another_name(void *arg)
 {
-	struct queue q;
-	int fd;
+	struct client c;
 
 	(void)arg;
-	if (prctl(PR_SET_NAME, "a b\tc\377=\ndefghi", 0, 0, 0))
-		return 1;
-	fd = card_open();
-	return fd < 0 || queue_open(fd, &q, NULL) || queue_do(&q, desc_fill(HOLE, 0, 1)) != -EIO;
+	MUST(!prctl(PR_SET_NAME, "a b\tc\377=\ndefghi", 0, 0, 0) && !client_open(&c));
+	return !HOLDS(queue_do(&c.q, desc_fill(HOLE, 0, 1)) == -EIO);
 }
 
-/* The name of a program must not forge a record, or a word of one. */
-TEST_F(halted, name_is_one_word)
+TEST_F(halted, name_of_a_program_cannot_forge_the_log)
 {
-	char path[64], line[512], last[512] = "";
-	FILE *log;
+	const char *last;
 
 	ASSERT_EQ(0, in_child(fault_by_another_name, NULL));
-	snprintf(path, sizeof(path), "/sys/class/vta/%s/fault_log", card_name());
-	log = fopen(path, "re");
-	ASSERT_NE(NULL, log);
-	while (fgets(line, sizeof(line), log))
-		memcpy(last, line, sizeof(last));
-	fclose(log);
+	last = card_last_line("fault_log");
 	EXPECT_NE(NULL, strstr(last, " comm=a?b?c?=?defghi\n")) {
 		TH_LOG("%s", last);
 	}
@@ -404,28 +383,28 @@ TEST_F(halted, queue_can_be_replaced)
 {
 	struct vta_queue_fault fault;
 
-	EXPECT_EQ(-EIO, queue_do(&self->q, desc_fill(HOLE, 0, 1)));
-	EXPECT_EQ(POLLPRI, card_poll(self->fd, PATIENCE_MS));
-	ASSERT_EQ(0, queue_close(&self->q));
-	EXPECT_EQ(0, card_poll(self->fd, 0));
-	ASSERT_EQ(0, queue_open(self->fd, &self->q, NULL));
-	EXPECT_EQ(0, queue_seq(&self->q));
-	ASSERT_EQ(0, queue_fault(&self->q, &fault));
+	EXPECT_EQ(-EIO, queue_do(&self->c.q, desc_fill(HOLE, 0, 1)));
+	EXPECT_EQ(POLLPRI, card_poll(self->c.fd, PATIENCE_MS));
+	ASSERT_EQ(0, queue_close(&self->c.q));
+	EXPECT_EQ(0, card_poll(self->c.fd, 0));
+	ASSERT_EQ(0, queue_open(self->c.fd, &self->c.q, NULL));
+	EXPECT_EQ(0, queue_seq(&self->c.q));
+	ASSERT_EQ(0, queue_fault(&self->c.q, &fault));
 	EXPECT_EQ(VTA_FAULT_NONE, fault.reason);
-	EXPECT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));
+	EXPECT_EQ(0, queue_do(&self->c.q, desc_op(VTA_OP_NOP)));
 }
 
 TEST_F(halted, every_waiter_is_notified)
 {
 	enum { WAITERS = 5 };
-	struct vta_desc descs[2] = { desc_wait(self->mem.addr, 1), desc_fill(HOLE, 0, 1) };
+	struct vta_desc descs[2] = { desc_wait(self->c.mem.addr, 1), desc_fill(HOLE, 0, 1) };
 	struct waiter w[WAITERS];
 
-	queue_submit(&self->q, descs, 2);
-	ASSERT_EQ(0, waiter_arm(&w[0], &self->q, 2, PATIENCE_MS));
+	queue_submit(&self->c.q, descs, 2);
+	ASSERT_EQ(0, waiter_arm(&w[0], &self->c.q, 2, PATIENCE_MS));
 	for (unsigned int i = 1; i < WAITERS; i++)
-		ASSERT_EQ(0, waiter_start(&w[i], &self->q, 2 + i, PATIENCE_MS));
-	queue_release(&self->q, &self->mem, 1);
+		ASSERT_EQ(0, waiter_start(&w[i], &self->c.q, 2 + i, PATIENCE_MS));
+	queue_release(&self->c.q, &self->c.mem, 1);
 	for (unsigned int i = 0; i < WAITERS; i++) {
 		EXPECT_EQ(-EIO, waiter_join(&w[i]));
 		EXPECT_EQ(1, w[i].done);
@@ -440,24 +419,24 @@ static void *fault_later(void *arg)
 }
 
 /* No thread waits for the queue: the card's event alone wakes poll(). */
-TEST_F(halted, poll_sleeps_until_then)
+TEST_F(halted, poll_is_woken_without_a_waiter)
 {
 	uint64_t interrupts = card_counter("interrupts");
 	pthread_t thread;
 
-	ASSERT_EQ(0, pthread_create(&thread, NULL, fault_later, &self->q));
-	EXPECT_EQ(POLLPRI, card_poll(self->fd, PATIENCE_MS));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, fault_later, &self->c.q));
+	EXPECT_EQ(POLLPRI, card_poll(self->c.fd, PATIENCE_MS));
 	pthread_join(thread, NULL);
 	EXPECT_EQ(interrupts + 1, card_counter("interrupts"));
 }
 
-/* A halted queue takes no more descriptors, whichever number is rung. */
-TEST_F(halted, stays_halted)
+/* Whichever number is rung. */
+TEST_F(halted, queue_executes_no_more_descriptors)
 {
-	EXPECT_EQ(-EIO, queue_do(&self->q, desc_fill(HOLE, 0, 1)));
-	queue_put(&self->q, desc_op(VTA_OP_NOP));
-	EXPECT_EQ(-EIO, queue_wait(&self->q, 1, 50, NULL));
-	EXPECT_EQ(0, queue_seq(&self->q));
+	EXPECT_EQ(-EIO, queue_do(&self->c.q, desc_fill(HOLE, 0, 1)));
+	queue_put(&self->c.q, desc_op(VTA_OP_NOP));
+	EXPECT_EQ(-EIO, queue_wait(&self->c.q, 1, 50, NULL));
+	EXPECT_EQ(0, queue_seq(&self->c.q));
 }
 
 TEST_HARNESS_MAIN

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_fences - waiting for any or all of several numbers, of several queues,
- * files and cards; cancelling
+ * vta_fences - VTA_IOCTL_WAIT_MANY: waits for any or all of several numbers of queues, files and
+ * cards; cancelling (kmod/vta_wait.c)
  */
 #include <sys/eventfd.h>
 
@@ -78,7 +78,7 @@ static struct many many_of(struct _test_data_fences *self, uint32_t flags)
 	return m;
 }
 
-TEST_F(fences, reached_long_ago)
+TEST_F(fences, reached_fences_arm_nothing)
 {
 	struct many m = many_of(self, 0);
 	uint64_t arms;
@@ -93,7 +93,7 @@ TEST_F(fences, reached_long_ago)
 	EXPECT_EQ(arms, card_counter("arms"));
 }
 
-TEST_F(fences, any_is_the_one_that_came)
+TEST_F(fences, any_returns_the_index_that_was_reached)
 {
 	struct many m = many_of(self, VTA_WAIT_ANY);
 	uint64_t arms = card_counter("arms"), interrupts = card_counter("interrupts");
@@ -110,7 +110,7 @@ TEST_F(fences, any_is_the_one_that_came)
 	EXPECT_EQ(2, m.req.index);
 }
 
-TEST_F(fences, all_comes_with_the_last)
+TEST_F(fences, all_returns_with_the_last)
 {
 	struct many m = many_of(self, 0);
 	uint64_t arms = card_counter("arms"), interrupts = card_counter("interrupts");
@@ -128,7 +128,7 @@ TEST_F(fences, all_comes_with_the_last)
 	EXPECT_EQ(interrupts + 4, card_counter("interrupts"));
 }
 
-TEST_F(fences, only_looking)
+TEST_F(fences, deadline_in_the_past_only_checks)
 {
 	struct many m = many_of(self, 0);
 	uint64_t arms = card_counter("arms");
@@ -144,7 +144,7 @@ TEST_F(fences, only_looking)
 	EXPECT_EQ(arms, card_counter("arms"));
 }
 
-TEST_F(fences, deadline_leaves_all_as_it_was)
+TEST_F(fences, timed_out_wait_can_be_repeated)
 {
 	struct many m = many_of(self, 0);
 	int64_t start = now_ns();
@@ -159,7 +159,7 @@ TEST_F(fences, deadline_leaves_all_as_it_was)
 	EXPECT_EQ(0, many_wait(&m, QUEUES, 0, PATIENCE_MS));
 }
 
-TEST_F(fences, several_numbers_of_one_queue)
+TEST_F(fences, several_numbers_of_one_queue_are_waited_for)
 {
 	struct many m = { .fd = self->g.fd, .req = { .count = 3 } };
 
@@ -175,7 +175,7 @@ TEST_F(fences, several_numbers_of_one_queue)
 	EXPECT_EQ(0, m.req.index);
 }
 
-TEST_F(fences, halt_of_one_ends_the_wait)
+TEST_F(fences, halt_or_end_of_a_queue_ends_the_wait)
 {
 	static const uint32_t flags[] = { 0, VTA_WAIT_ANY };
 
@@ -224,7 +224,7 @@ TEST_F(fences, reached_fences_count_before_an_error)
 	EXPECT_EQ(0, m.req.index);
 }
 
-TEST_F(fences, of_another_file)
+TEST_F(fences, of_another_file_can_be_waited_for)
 {
 	struct many m = { .fd = self->g.fd, .req = { .count = 2, .flags = VTA_WAIT_ANY } };
 	struct queue other;
@@ -245,8 +245,7 @@ TEST_F(fences, of_another_file)
 	EXPECT_EQ(1, m.req.index);
 }
 
-/* The call holds the file, as any call does. */
-TEST_F(fences, file_closed_meanwhile)
+TEST_F(fences, call_holds_files_that_are_closed_meanwhile)
 {
 	struct many m = { .fd = self->g.fd, .req = { .count = 1 } };
 	uint64_t arms = card_counter("arms");
@@ -266,7 +265,7 @@ TEST_F(fences, file_closed_meanwhile)
 	EXPECT_TRUE(usage_is(&before));
 }
 
-TEST_F(fences, malformed_requests)
+TEST_F(fences, malformed_requests_are_refused)
 {
 	struct many good = many_of(self, 0), m;
 	struct vta_fence *wide;
@@ -328,7 +327,7 @@ TEST_F(fences, malformed_requests)
 	EXPECT_EQ(-EFAULT, card_ioctl(self->g.fd, VTA_IOCTL_WAIT_MANY, &m.req));
 }
 
-TEST_F(fences, as_many_as_there_may_be)
+TEST_F(fences, can_be_as_many_as_the_limit)
 {
 	static struct vta_fence fences[VTA_FENCES_MAX];
 	struct vta_wait_many req = {
@@ -347,7 +346,7 @@ TEST_F(fences, as_many_as_there_may_be)
 
 /* ---- cancelling ---- */
 
-TEST_F(fences, cancelled_before_and_during)
+TEST_F(fences, eventfd_cancels_waits_before_and_during)
 {
 	struct many m = many_of(self, VTA_WAIT_CANCEL), n;
 	uint64_t arms;
@@ -369,18 +368,18 @@ TEST_F(fences, cancelled_before_and_during)
 	/* All that is armed is armed by now, or never again. */
 	sleep_ms(50);
 	EXPECT_EQ(arms, card_counter("arms"));
-	tell(self->g.event);
+	event_add(self->g.event);
 	EXPECT_EQ(-ECANCELED, many_join(&m));
 	EXPECT_EQ(-ECANCELED, many_join(&n));
 	EXPECT_EQ(0, m.req.index);
 	EXPECT_EQ(-ECANCELED, many_wait(&m, QUEUES, 0, -1));
 	EXPECT_EQ(-ECANCELED, many_wait(&m, QUEUES, VTA_WAIT_ANY, 0));
-	EXPECT_EQ(1, told(self->g.event));
+	EXPECT_EQ(1, event_take(self->g.event));
 	/* The queues continue. */
 	open_gate(&self->g, 0, 1);
 	EXPECT_EQ(0, many_wait(&m, QUEUES, VTA_WAIT_ANY, PATIENCE_MS));
 	EXPECT_EQ(0, m.req.index);
-	tell(self->g.event);
+	event_add(self->g.event);
 	EXPECT_EQ(0, many_wait(&m, QUEUES, VTA_WAIT_ANY, 0));
 }
 
@@ -414,8 +413,8 @@ static void *many_insist(void *arg)
 	return NULL;
 }
 
-/* One interrupt is not to end any number of waits. */
-TEST_F(fences, too_many_for_one_queue)
+/* One interrupt ends a limited number of waits. */
+TEST_F(fences, too_many_for_one_queue_are_enomem)
 {
 	struct vta_fence each[VTA_FENCES_MAX];
 	struct many many[4], one_more;
@@ -446,23 +445,18 @@ TEST_F(fences, too_many_for_one_queue)
 }
 
 /* poll() reports to the caller that armed it. */
-TEST_F(fences, pollin_stays)
+TEST_F(fences, do_not_clear_pollin)
 {
-	struct vta_wait ask = {
-		.queue = self->g.q[0].id, .seq = 1, .flags = VTA_WAIT_POLL,
-		.deadline_ns = VTA_WAIT_FOREVER,
-	};
 	struct many m = many_of(self, VTA_WAIT_ANY);
 
 	gate(&self->g, 0, 1);
-	ASSERT_EQ(-EAGAIN, card_ioctl(self->g.fd, VTA_IOCTL_WAIT, &ask));
+	ASSERT_EQ(-EAGAIN, queue_poll(&self->g.q[0], 1));
 	open_gate(&self->g, 0, 1);
 	EXPECT_EQ(POLLIN, card_poll(self->g.fd, PATIENCE_MS));
 	EXPECT_EQ(0, many_wait(&m, QUEUES, 0, 0));
 	EXPECT_EQ(POLLIN, card_poll(self->g.fd, 0));
 }
 
-/* Another file's queue cannot be had by its name. */
 TEST_F(fences, queue_of_another_file_is_enoent)
 {
 	struct many m = { .req = { .count = 1 } };
@@ -484,17 +478,12 @@ FIXTURE(two) {
 	int event;
 };
 
-static void choose(unsigned int n)
-{
-	setenv("VTA_NODE", n ? "/dev/vta1" : "/dev/vta0", 1);
-}
-
 FIXTURE_SETUP(two)
 {
 	if (access("/dev/vta1", F_OK))
 		SKIP(return, "there is only one card");
 	for (unsigned int i = 0; i < 2; i++) {
-		choose(i);
+		card_select(i);
 		self->fd[i] = card_open();
 		ASSERT_LE(0, self->fd[i]);
 		ASSERT_EQ(0, queue_open(self->fd[i], &self->q[i], NULL));
@@ -513,7 +502,7 @@ FIXTURE_TEARDOWN(two)
 		close(self->fd[i]);
 	}
 	close(self->event);
-	choose(0);
+	card_select(0);
 }
 
 static void open_two(struct _test_data_two *self, unsigned int i)
@@ -530,7 +519,7 @@ static struct many many_of_two(struct _test_data_two *self, uint32_t flags)
 	};
 }
 
-TEST_F(two, any_of_two_cards)
+TEST_F(two, any_returns_the_card_that_was_reached)
 {
 	struct many m = many_of_two(self, VTA_WAIT_ANY);
 
@@ -542,7 +531,7 @@ TEST_F(two, any_of_two_cards)
 	EXPECT_EQ(1, m.req.index);
 }
 
-TEST_F(two, all_of_two_cards)
+TEST_F(two, all_returns_with_the_last_card)
 {
 	struct many m = many_of_two(self, 0);
 
@@ -556,20 +545,19 @@ TEST_F(two, all_of_two_cards)
 
 TEST_F(two, card_that_is_reset_ends_the_wait)
 {
-	struct vta_queue_event give_event = { .queue = self->q[1].id, .fd = self->event };
 	struct many all = many_of_two(self, 0), any = many_of_two(self, VTA_WAIT_ANY);
 
-	ASSERT_EQ(0, card_ioctl(self->fd[1], VTA_IOCTL_QUEUE_EVENT, &give_event));
+	ASSERT_EQ(0, queue_event(&self->q[1], self->event));
 	ASSERT_EQ(0, many_start(&all));
 	ASSERT_EQ(0, many_start(&any));
 	sleep_ms(20);
-	choose(1);
+	card_select(1);
 	ASSERT_EQ(0, card_reset_function());
 	EXPECT_EQ(-ENODEV, many_join(&all));
 	EXPECT_EQ(1, all.req.index);
 	EXPECT_EQ(-ENODEV, many_join(&any));
 	EXPECT_EQ(1, any.req.index);
-	EXPECT_EQ(1, told(self->event));
+	EXPECT_EQ(1, event_take(self->event));
 	/* Called on the card that continues, and on the other. */
 	EXPECT_EQ(-ENODEV, many_wait(&all, 2, 0, 0));
 	all.fd = self->fd[1];
@@ -585,7 +573,7 @@ TEST_F(two, card_that_is_removed_ends_the_wait)
 
 	ASSERT_EQ(0, many_start(&all));
 	sleep_ms(20);
-	choose(1);
+	card_select(1);
 	ASSERT_EQ(0, card_pci_address(address, sizeof(address)));
 	ASSERT_EQ(0, file_write(DRIVER "unbind", address));
 	EXPECT_EQ(-ENODEV, many_join(&all));

@@ -1,8 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * vta_gates.c - queues that are held until a test releases them, and eventfds
- * that signal it
- */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -33,6 +29,20 @@ int gates_open(struct gates *g)
 	return g->event < 0 ? -errno : 0;
 }
 
+int queue_event(const struct queue *q, int event)
+{
+	struct vta_queue_event req = { .queue = q->id, .fd = event };
+
+	return card_ioctl(q->fd, VTA_IOCTL_QUEUE_EVENT, &req);
+}
+
+int queue_poll(const struct queue *q, uint64_t seq)
+{
+	struct vta_wait req = { .queue = q->id, .flags = VTA_WAIT_POLL, .seq = seq };
+
+	return card_ioctl(q->fd, VTA_IOCTL_WAIT, &req);
+}
+
 void gates_close(struct gates *g)
 {
 	close(g->event);
@@ -56,7 +66,7 @@ void open_gate(struct gates *g, unsigned int i, uint64_t value)
 	queue_kick(&g->q[i]);
 }
 
-void tell(int event)
+void event_add(int event)
 {
 	uint64_t one = 1;
 
@@ -64,14 +74,14 @@ void tell(int event)
 		abort();
 }
 
-uint64_t told(int event)
+uint64_t event_take(int event)
 {
 	uint64_t count;
 
 	return read(event, &count, sizeof(count)) == sizeof(count) ? count : 0;
 }
 
-bool told_soon(int event)
+bool event_comes(int event)
 {
 	struct pollfd pfd = { .fd = event, .events = POLLIN };
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * vta_gates.h - queues that are held until a test releases them, and eventfds
- * that signal it
+ * vta_gates.h - queues that are held until a test releases them, and eventfds that signal it
  */
 #ifndef VTA_GATES_H
 #define VTA_GATES_H
@@ -27,14 +26,18 @@ uint64_t gate(struct gates *g, unsigned int i, uint64_t value);
 void gate_all(struct gates *g);		/* each queue's first, at 1 */
 void open_gate(struct gates *g, unsigned int i, uint64_t value);
 
-/* An eventfd: what it has been told, adding to it, and whether it soon is. */
-uint64_t told(int event);
-void tell(int event);
-bool told_soon(int event);
+/* Have an eventfd signalled for a queue; arm that, or poll(), for a number. */
+int queue_event(const struct queue *q, int event);
+int queue_poll(const struct queue *q, uint64_t seq);
+
+/* Take an eventfd's count, add to it, and wait until it is signalled. */
+uint64_t event_take(int event);
+void event_add(int event);
+bool event_comes(int event);
 
 /*
- * Each write to the eventfd goes through 100 times as many entries of epoll. How often it has
- * been added to, if it is never read; this waits for a write that is under way.
+ * Each write to the eventfd goes through 100 times as many entries of epoll. signalled() returns
+ * its count, if it is never taken, and waits for a write that is under way.
  */
 int listen_often(int event, unsigned int listeners);
 unsigned int signalled(int event);

@@ -13,51 +13,51 @@
 /* ---- Inject, wait, and count ---- */
 
 FIXTURE(broken_card) {
-	FIXTURE_DATA(hang) h;
+	struct _test_data_hang h;
 	struct client other;
 };
 
 FIXTURE_VARIANT(broken_card) {
 	const char *faults[3];
-	int (*call)(FIXTURE_DATA(broken_card) *self);	/* NULL: a wait that had begun before */
+	int (*call)(struct _test_data_broken_card *self);	/* NULL: a wait that had begun before */
 	int err;					/* of the call; 0: -ENODEV */
 	unsigned int aborts, function, given_up;	/* besides one reset by the register */
 };
 
-static int nop(FIXTURE_DATA(broken_card) *self)
+static int nop(struct _test_data_broken_card *self)
 {
 	return queue_do(&self->h.q, desc_op(VTA_OP_NOP));
 }
 
-static int fill(FIXTURE_DATA(broken_card) *self)
+static int fill(struct _test_data_broken_card *self)
 {
 	return queue_do(&self->h.q, desc_fill(self->h.mem.addr, 7, 4));
 }
 
-static int bad_fill(FIXTURE_DATA(broken_card) *self)
+static int bad_fill(struct _test_data_broken_card *self)
 {
 	return queue_do(&self->h.q, desc_fill(0x40000000, 0, 4));
 }
 
-static int create_queue(FIXTURE_DATA(broken_card) *self)
+static int create_queue(struct _test_data_broken_card *self)
 {
 	struct vta_queue_create create = { .ring_order = 4 };
 
 	return card_ioctl(self->h.fd, VTA_IOCTL_QUEUE_CREATE, &create);
 }
 
-static int destroy_queue(FIXTURE_DATA(broken_card) *self)
+static int destroy_queue(struct _test_data_broken_card *self)
 {
 	return queue_destroy(self->h.fd, self->h.q.id);
 }
 
-static int free_memory(FIXTURE_DATA(broken_card) *self)
+static int free_memory(struct _test_data_broken_card *self)
 {
 	return buf_release(self->h.fd, self->h.mem.handle);
 }
 
 /* Memory of a context whose number differs from that which the registers report. */
-static int free_memory_of_another(FIXTURE_DATA(broken_card) *self)
+static int free_memory_of_another(struct _test_data_broken_card *self)
 {
 	return buf_release(self->other.fd, self->other.mem.handle);
 }

@@ -65,7 +65,7 @@ FIXTURE(hang) {
 	struct steps before;
 };
 
-static inline void hang_begin(struct __test_metadata *_metadata, FIXTURE_DATA(hang) *self)
+static inline void hang_begin(struct __test_metadata *_metadata, struct _test_data_hang *self)
 {
 	ASSERT_EQ(0, emu_clear());
 	/* Engines that have hung before count as new ones. */
@@ -81,7 +81,7 @@ static inline void hang_begin(struct __test_metadata *_metadata, FIXTURE_DATA(ha
 }
 
 /* After every test the card works for a new open, and nothing is left in use. */
-static inline void hang_end(struct __test_metadata *_metadata, FIXTURE_DATA(hang) *self)
+static inline void hang_end(struct __test_metadata *_metadata, struct _test_data_hang *self)
 {
 	EXPECT_EQ(0, emu_clear());
 	munmap(self->mem.ptr, self->mem.size);
@@ -115,13 +115,13 @@ static inline uint32_t word(const struct mem *mem)
 }
 
 /* Hold the queue, which is no fault of the card's, and wait for it. */
-static inline int hold(FIXTURE_DATA(hang) *self, struct waiter *w)
+static inline int hold(struct _test_data_hang *self, struct waiter *w)
 {
 	return waiter_start(w, &self->q, queue_hold(&self->q, &self->mem, UINT64_MAX), PATIENCE_MS);
 }
 
 /* The card was lost for this open file. */
-static inline int lost(FIXTURE_DATA(hang) *self)
+static inline int lost(struct _test_data_hang *self)
 {
 	struct vta_info info;
 

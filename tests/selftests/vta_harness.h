@@ -41,7 +41,7 @@ static inline int harness_main(int argc, char **argv)
 #define TEST_HARNESS_MAIN							\
 	int main(int argc, char **argv)						\
 	{									\
-		return harness_main(argc, argv);				\
+		exit(harness_main(argc, argv));					\
 	}
 
 #endif /* VTA_HARNESS_H */

@@ -27,8 +27,7 @@ static int user_open(struct user *u)
 
 	u->fd = card_open();
 	if (u->fd < 0 || card_ioctl(u->fd, VTA_IOCTL_INFO, &info) ||
-	    queue_open(u->fd, &u->q, &create) ||
-	    mem_alloc(u->fd, &u->mem, 4096, VTA_BUF_HOST, 0))
+	    queue_open(u->fd, &u->q, &create) || mem_alloc(u->fd, &u->mem, 4096, VTA_BUF_HOST, 0))
 		return -EINVAL;
 	u->core = core_of(&info);
 	return 0;

@@ -41,9 +41,8 @@ static int keep_busy(struct queue *q, struct mem *mem)
 	err = err ? err : mem_alloc(fd, mem, 2 << 20, VTA_BUF_HOST, 0);
 	if (err)
 		return err;
-	for (unsigned int i = 0; i < COPIES; i++) {
+	for (unsigned int i = 0; i < COPIES; i++)
 		queue_put(q, desc_copy2d(mem->addr, 0, mem->addr + (1 << 20), 0, 1 << 20, 4095));
-	}
 	return 0;
 }
 

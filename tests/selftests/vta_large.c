@@ -152,8 +152,7 @@ TEST_F(large, blocks_save_walks)
 	ASSERT_NE(MAP_FAILED, ptr);
 	for (uint32_t at = 0; at < size; at += piece)
 		ASSERT_EQ(ptr + at, mmap(ptr + at, piece, PROT_READ | PROT_WRITE,
-					 MAP_SHARED | MAP_FIXED, file,
-					 at / BLOCK * piece));
+					 MAP_SHARED | MAP_FIXED, file, at / BLOCK * piece));
 	ASSERT_EQ(0, buf_pin(self->fd, ptr, size, 0, &pinned));
 	walks[1] = card_counter("page_walks");
 	ASSERT_EQ(0, queue_do(&self->q, desc_fill((uint32_t)pinned.addr, 1, size)));

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_open - open files: contexts of their own, and as many as the card has
+ * vta_open - open files: contexts of their own, and as many as the card has (kmod/vta_file.c,
+ * kmod/vta_ctx.c)
  */
-#include <limits.h>
 #include <sys/socket.h>
 
 #include "vta_harness.h"
+#include "vta_kinds.h"
 
 FIXTURE(open) {
 	struct usage before;
@@ -22,7 +23,7 @@ FIXTURE_TEARDOWN(open)
 	EXPECT_TRUE(usage_is(&self->before));
 }
 
-TEST_F(open, info_then_close)
+TEST_F(open, info_describes_the_card)
 {
 	struct vta_info info;
 	int fd = card_open();
@@ -41,7 +42,7 @@ TEST_F(open, info_then_close)
 	EXPECT_EQ(0, close(fd));
 }
 
-TEST_F(open, read_only_and_write_only)
+TEST_F(open, works_for_reading_only_and_for_writing_only)
 {
 	static const int modes[] = { O_RDONLY, O_WRONLY };
 	struct vta_info info;
@@ -55,8 +56,7 @@ TEST_F(open, read_only_and_write_only)
 	}
 }
 
-/* What is open for reading only can look, and take nothing. */
-TEST_F(open, read_only_takes_nothing)
+TEST_F(open, for_reading_only_gives_no_resources)
 {
 	struct vta_queue_create queue = {};
 	struct vta_buf_alloc alloc = { .size = 4096 };
@@ -79,7 +79,7 @@ TEST_F(open, read_only_takes_nothing)
 	close(fd);
 }
 
-TEST_F(open, no_read_no_write_no_seek)
+TEST_F(open, files_cannot_be_read_written_or_sought)
 {
 	int fd = card_open();
 	char byte = 0;
@@ -97,10 +97,8 @@ TEST_F(open, no_read_no_write_no_seek)
 TEST_F(open, contexts_have_addresses_of_their_own)
 {
 	struct mem a, b;
-	int fds[2];
+	int fds[2] = { card_open(), card_open() };
 
-	fds[0] = card_open();
-	fds[1] = card_open();
 	ASSERT_LE(0, fds[0]);
 	ASSERT_LE(0, fds[1]);
 	ASSERT_EQ(0, mem_alloc(fds[0], &a, 4096, VTA_BUF_HOST, 0x10000000));
@@ -119,10 +117,8 @@ TEST_F(open, contexts_do_not_see_each_other)
 {
 	struct mem mine, other, out;
 	struct queue q;
-	int fds[2];
+	int fds[2] = { card_open(), card_open() };
 
-	fds[0] = card_open();
-	fds[1] = card_open();
 	ASSERT_EQ(0, mem_alloc(fds[0], &mine, 4096, VTA_BUF_CARD, 0x10000000));
 	ASSERT_EQ(0, mem_alloc(fds[1], &other, 4096, VTA_BUF_CARD, 0x10000000));
 	ASSERT_EQ(0, mem_alloc(fds[0], &out, 4096, VTA_BUF_HOST, 0x20000000));
@@ -134,7 +130,7 @@ TEST_F(open, contexts_do_not_see_each_other)
 	EXPECT_EQ(0x11223344, *(volatile uint32_t *)out.ptr);
 	EXPECT_EQ(0x55555555, *(volatile uint32_t *)other.ptr);
 
-	/* What only the other has is not there. */
+	/* Memory of the other context alone. */
 	ASSERT_EQ(0, mem_free(&mine));
 	EXPECT_EQ(-EIO, queue_do(&q, desc_copy(out.addr, 0x10000000, 4096)));
 	queue_unmap(&q);
@@ -144,7 +140,7 @@ TEST_F(open, contexts_do_not_see_each_other)
 	close(fds[1]);
 }
 
-TEST_F(open, all_contexts_then_none)
+TEST_F(open, is_enospc_when_all_contexts_are_in_use)
 {
 	unsigned int n = (unsigned int)card_attr("contexts"), i;
 	int *fds = calloc(n, sizeof(*fds));
@@ -184,40 +180,6 @@ TEST_F(open, fork_shares_the_file)
 	close(fd);
 }
 
-static int send_fd(int socket, int fd)
-{
-	char control[CMSG_SPACE(sizeof(int))] = { 0 };
-	struct iovec iov = { "", 1 };
-	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = control, .msg_controllen = sizeof(control),
-	};
-	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
-
-	cmsg->cmsg_level = SOL_SOCKET;
-	cmsg->cmsg_type = SCM_RIGHTS;
-	cmsg->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(cmsg), &fd, sizeof(fd));
-	return sendmsg(socket, &msg, 0) == 1 ? 0 : -errno;
-}
-
-static int receive_fd(int socket)
-{
-	char control[CMSG_SPACE(sizeof(int))];
-	char byte;
-	struct iovec iov = { &byte, 1 };
-	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = control, .msg_controllen = sizeof(control),
-	};
-	int fd;
-
-	if (recvmsg(socket, &msg, 0) != 1 || !CMSG_FIRSTHDR(&msg))
-		return -1;
-	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
-	return fd;
-}
-
 /* Gets an open card by a socket and has it fill the buffer at 0x10000000. */
 static int work_for_another(void *arg)
 {
@@ -226,27 +188,25 @@ static int work_for_another(void *arg)
 	int fd;
 
 	close(sockets[0]);
-	fd = receive_fd(sockets[1]);
+	fd = fd_receive(sockets[1]);
 	if (fd < 0 || queue_open(fd, &q, NULL))
 		return 1;
 	return queue_do(&q, desc_fill(0x10000000, 0xabababab, 4096)) ? 2 : 0;
 }
 
-/* The receiver has the same context, also when the sender has closed it. */
-TEST_F(open, passed_over_a_socket)
+/* The sender has closed the file by then. */
+TEST_F(open, receiver_of_a_file_has_its_context)
 {
 	int sockets[2], fd;
 	struct mem mem;
 	pid_t pid;
 
 	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, sockets));
-	pid = fork();
-	if (!pid)
-		_exit(work_for_another(sockets));
+	pid = child_start(work_for_another, sockets);
 	fd = card_open();
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, mem_alloc(fd, &mem, 4096, VTA_BUF_HOST, 0x10000000));
-	ASSERT_EQ(0, send_fd(sockets[0], fd));
+	ASSERT_EQ(0, fd_send(sockets[0], fd));
 	close(fd);
 	EXPECT_EQ(0, child_end(pid));
 	EXPECT_EQ(0xabababab, *(volatile uint32_t *)mem.ptr);
@@ -263,22 +223,6 @@ TEST_F(open, poll_reports_nothing)
 	close(pfd.fd);
 }
 
-/* The number behind @name in /proc/self/fdinfo/@fd. */
-static unsigned long held_by(int fd, const char *name)
-{
-	unsigned long value = ULONG_MAX;
-	char path[64], line[128];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-	file = fopen(path, "r");
-	while (file && fgets(line, sizeof(line), file))
-		if (!strncmp(line, name, strlen(name)))
-			value = strtoul(line + strlen(name), NULL, 10);
-	fclose(file);
-	return value;
-}
-
 TEST_F(open, fdinfo_lists_the_resources)
 {
 	const unsigned long size = 3 * sysconf(_SC_PAGESIZE);
@@ -287,11 +231,11 @@ TEST_F(open, fdinfo_lists_the_resources)
 	int fd = card_open();
 
 	ASSERT_LE(0, fd);
-	EXPECT_EQ(0, held_by(fd, "vta-card-bytes:"));
+	EXPECT_EQ(0, ctx_number(fd, "vta-card-bytes"));
 	ASSERT_EQ(0, mem_alloc(fd, &mem, size, VTA_BUF_CARD, 0));
 	ASSERT_EQ(0, queue_open(fd, &q, NULL));
-	EXPECT_EQ(size, held_by(fd, "vta-card-bytes:"));
-	EXPECT_EQ(1, held_by(fd, "vta-queues:"));
+	EXPECT_EQ(size, ctx_number(fd, "vta-card-bytes"));
+	EXPECT_EQ(1, ctx_number(fd, "vta-queues"));
 	queue_unmap(&q);
 	munmap(mem.ptr, mem.size);
 	close(fd);

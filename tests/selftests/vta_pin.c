@@ -552,11 +552,9 @@ TEST_F(pin, same_memory_again)
 	ASSERT_EQ(0, buf_pin(self->fd, ptr + 5 * PAGE, 3 * PAGE, 0, &part));
 	EXPECT_NE(all.addr + 5 * PAGE, part.addr);
 	EXPECT_TRUE(is_shared(&self->q, &self->mem, ptr, (uint32_t)all.addr, MIB));
-	EXPECT_TRUE(is_shared(&self->q, &self->mem, ptr + 5 * PAGE, (uint32_t)part.addr,
-			      3 * PAGE));
+	EXPECT_TRUE(is_shared(&self->q, &self->mem, ptr + 5 * PAGE, (uint32_t)part.addr, 3 * PAGE));
 	EXPECT_EQ(0, buf_release(self->fd, all.handle));
-	EXPECT_TRUE(is_shared(&self->q, &self->mem, ptr + 5 * PAGE, (uint32_t)part.addr,
-			      3 * PAGE));
+	EXPECT_TRUE(is_shared(&self->q, &self->mem, ptr + 5 * PAGE, (uint32_t)part.addr, 3 * PAGE));
 	EXPECT_EQ(0, buf_release(self->fd, part.handle));
 	munmap(ptr, MIB);
 }

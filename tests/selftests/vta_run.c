@@ -74,8 +74,7 @@ TEST_F(run, copy_between_all_kinds_of_memory)
 						 lengths[i]);
 				ASSERT_EQ(0, queue_do(&self->q, desc));
 				EXPECT_EQ(0, memcmp((uint8_t *)mems[to]->ptr + dst,
-						    (uint8_t *)mems[from]->ptr + src,
-						    lengths[i]));
+						    (uint8_t *)mems[from]->ptr + src, lengths[i]));
 			}
 		}
 	}

@@ -417,8 +417,7 @@ int queue_open(int fd, struct queue *q, const struct vta_queue_create *create)
 	q->page = q->create.doorbell_size;
 	q->ring = mmap(NULL, ring_size(q), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
 		       (off_t)q->create.ring_offset);
-	q->status = mmap(NULL, q->page, PROT_READ, MAP_SHARED, fd,
-			 (off_t)q->create.status_offset);
+	q->status = mmap(NULL, q->page, PROT_READ, MAP_SHARED, fd, (off_t)q->create.status_offset);
 	q->doorbell = mmap(NULL, q->page, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
 			   (off_t)q->create.doorbell_offset);
 	if (q->ring == MAP_FAILED || (void *)q->status == MAP_FAILED ||

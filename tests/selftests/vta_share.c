@@ -86,8 +86,8 @@ static int take_part(const struct part *part, unsigned int nr, int ready)
 
 	MUST(fd >= 0);
 	for (unsigned int i = 0; i < part->queues; i++) {
-		if (!HOLDS(!user_open(fd, &users[i], part)) ||
-		    !HOLDS(!user_submit(&users[i], part)))
+		if (!HOLDS(!user_open(fd, &users[i], part)) || !HOLDS(!user_submit(&users[i],
+										   part)))
 			return 1;
 	}
 	MUST(write(ready, "", 1) == 1);
@@ -177,8 +177,7 @@ static int count_rounds(unsigned int of)
 			continue;
 		rounds++;
 		for (unsigned int nr = 0; nr < shared->queues; nr++) {
-			if (nr != of &&
-			    !HOLDS(begun(nr, begin, end) == 1u << shared->priority[nr]))
+			if (nr != of && !HOLDS(begun(nr, begin, end) == 1u << shared->priority[nr]))
 				return -1;
 		}
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_sleep - the machine sleeps and hibernates, as far as the kernel tests that (pm_test), and
- * the card sleeps when it is not in use
+ * vta_sleep - system suspend and hibernation, as far as the kernel tests them (pm_test), and
+ * runtime suspend (kmod/vta_pm.c)
  */
 #include <glob.h>
 
@@ -11,7 +11,7 @@
 
 #define CARD_SIZE	(1u << 20)
 
-/* A card that knows something. */
+/* An open file with patterns in its memory. */
 struct worker {
 	int fd;
 	struct queue q;
@@ -24,7 +24,7 @@ FIXTURE(sleep) {
 	struct worker w;
 };
 
-/* How the machine sleeps, and how far it goes before it wakes up again. */
+/* The state to suspend to, and the phase from which the machine resumes. */
 FIXTURE_VARIANT(sleep) {
 	const char *state;
 	const char *test;
@@ -86,14 +86,13 @@ FIXTURE_SETUP(sleep)
 		return;
 	self->possible = true;
 	emu_clear();
-	/* One after the other, as in no other minute. */
+	/* More resets in a minute than a working card has. */
 	file_write(PARAMETERS "max_resets", "0");
 	file_write("/sys/module/suspend/parameters/pm_test_delay", "0");
 	ASSERT_EQ(0, file_write("/sys/power/pm_test", variant->test));
 	ASSERT_EQ(0, worker_begin(&self->w));
 }
 
-/* Older harnesses run the test even if its fixture skips it: so the tests skip, too. */
 FIXTURE_TEARDOWN(sleep)
 {
 	file_write("/sys/power/pm_test", "none");
@@ -102,7 +101,19 @@ FIXTURE_TEARDOWN(sleep)
 	close(self->w.fd);
 }
 
-/* Returns when the machine is awake again. */
+/* Older harnesses run a test even if its set-up skips it. */
+#define SLEEP_OR_SKIP(leave)							\
+	do {									\
+		if (!self->possible)						\
+			SKIP(leave, "this kernel does not test it");		\
+	} while (0)
+#define SLEEP_ONCE_OR_SKIP(leave)						\
+	do {									\
+		if (!self->possible || strcmp(variant->test, "devices"))	\
+			SKIP(leave, "this kernel does not test it, or once is enough");	\
+	} while (0)
+
+/* Suspends the machine, and returns when it has resumed. */
 static int machine_sleeps(const char *state)
 {
 	return file_write("/sys/power/state", state);
@@ -110,8 +121,7 @@ static int machine_sleeps(const char *state)
 
 TEST_F(sleep, contexts_survive)
 {
-	if (!self->possible)
-		SKIP(return, "this kernel does not test %s", variant->state);
+	SLEEP_OR_SKIP(return);
 	for (unsigned int i = 0; i < 3; i++) {
 		ASSERT_EQ(0, machine_sleeps(variant->state));
 		EXPECT_TRUE(pattern_is_there(&self->w.host, 1));
@@ -126,16 +136,15 @@ TEST_F(sleep, contexts_survive)
 	EXPECT_EQ(self->w.generation, card_attr("generation"));
 }
 
-/* The descriptor in hand ends before, and the others come when the machine is awake. */
-TEST_F(sleep, submitted_work_is_done)
+/* The current descriptor completes before, the others after resume. */
+TEST_F(sleep, submitted_descriptors_complete)
 {
 	struct vta_desc descs[3] = {
 		desc_fill(self->w.host.addr, 7, 4), desc_fill(self->w.host.addr + 4, 8, 4),
 		desc_fill(self->w.host.addr + 8, 9, 4),
 	};
 
-	if (!self->possible)
-		SKIP(return, "this kernel does not test %s", variant->state);
+	SLEEP_OR_SKIP(return);
 	ASSERT_EQ(0, emu_inject("slow-engine=100 3"));
 	queue_submit(&self->w.q, descs, 3);
 	ASSERT_EQ(0, machine_sleeps(variant->state));
@@ -153,8 +162,7 @@ TEST_F(sleep, card_copies_its_memory_itself)
 	uint64_t copies = card_counter("copies"), bytes = card_counter("copy_bytes");
 	struct mem parts[6];
 
-	if (!self->possible)
-		SKIP(return, "this kernel does not test %s", variant->state);
+	SLEEP_OR_SKIP(return);
 	/* In more than one piece. */
 	for (unsigned int i = 0; i < ARRAY_SIZE(parts); i++)
 		ASSERT_EQ(0, mem_alloc(self->w.fd, &parts[i], 65536, VTA_BUF_CARD, 0));
@@ -173,7 +181,7 @@ TEST_F(sleep, card_copies_its_memory_itself)
 	EXPECT_EQ(0, queue_do(&self->w.q, desc_op(VTA_OP_NOP)));
 }
 
-/* It is held again when the machine is awake, with what was submitted behind it. */
+/* It waits again after resume, and the descriptor behind it still completes. */
 TEST_F(sleep, held_queue_survives)
 {
 	struct vta_desc descs[2] = {
@@ -181,8 +189,7 @@ TEST_F(sleep, held_queue_survives)
 	};
 	struct waiter w;
 
-	if (!self->possible)
-		SKIP(return, "this kernel does not test %s", variant->state);
+	SLEEP_OR_SKIP(return);
 	queue_submit(&self->w.q, descs, 2);
 	ASSERT_EQ(0, waiter_start(&w, &self->w.q, 3, PATIENCE_MS));
 	ASSERT_EQ(0, machine_sleeps(variant->state));
@@ -194,28 +201,8 @@ TEST_F(sleep, held_queue_survives)
 	EXPECT_EQ(self->w.generation, card_attr("generation"));
 }
 
-/* As which the card's log has the last fault. */
-static const char *last_fault(void)
-{
-	char path[64], line[256], *at;
-	static char reason[32];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/sys/class/vta/%s/fault_log", card_name());
-	file = fopen(path, "re");
-	reason[0] = '\0';
-	while (file && fgets(line, sizeof(line), file)) {
-		at = strstr(line, "reason=");
-		if (at)
-			sscanf(at, "reason=%31s", reason);
-	}
-	if (file)
-		fclose(file);
-	return reason;
-}
-
-/* A descriptor that takes half a minute at least, byte by byte, costs its owner alone. */
-TEST_F(sleep, long_job_alone_is_aborted)
+/* A descriptor that takes half a minute at least, byte by byte, halts its queue alone. */
+TEST_F(sleep, long_descriptor_alone_is_aborted)
 {
 	struct vta_desc descs[2] = {
 		desc_fill2d(self->w.host.addr, 0, 7, 1, 400000000), desc_op(VTA_OP_NOP),
@@ -225,8 +212,7 @@ TEST_F(sleep, long_job_alone_is_aborted)
 	struct worker other;
 	struct waiter w;
 
-	if (!self->possible || strcmp(variant->test, "devices"))
-		SKIP(return, "this kernel does not test it, or once is enough");
+	SLEEP_ONCE_OR_SKIP(return);
 	ASSERT_EQ(0, worker_begin(&other));
 	aborts = card_attr("recovery/queue_aborts");
 	ASSERT_EQ(0, emu_inject("limit-never 1"));
@@ -238,7 +224,7 @@ TEST_F(sleep, long_job_alone_is_aborted)
 	ASSERT_EQ(0, queue_fault(&self->w.q, &fault));
 	EXPECT_EQ(VTA_FAULT_SLEEP, fault.reason);
 	EXPECT_EQ(2, fault.seq);
-	EXPECT_STREQ("sleep", last_fault());
+	EXPECT_NE(NULL, strstr(card_last_line("fault_log"), "reason=sleep "));
 	EXPECT_EQ(aborts + 1, card_attr("recovery/queue_aborts"));
 	EXPECT_EQ(0, queue_do(&other.q, desc_op(VTA_OP_NOP)));
 	EXPECT_TRUE(pattern_is_there(&other.card, 2));
@@ -251,13 +237,11 @@ TEST_F(sleep, long_job_alone_is_aborted)
 	close(other.fd);
 }
 
-/* Not even an abort stops it. */
-TEST_F(sleep, queue_that_does_not_stop_is_a_reset)
+TEST_F(sleep, queue_that_no_abort_stops_is_a_reset)
 {
 	struct waiter w;
 
-	if (!self->possible || strcmp(variant->test, "devices"))
-		SKIP(return, "this kernel does not test it, or once is enough");
+	SLEEP_ONCE_OR_SKIP(return);
 	ASSERT_EQ(0, emu_inject("hang-copy"));
 	ASSERT_EQ(0, emu_inject("stop-never"));
 	queue_put(&self->w.q, desc_fill(self->w.host.addr, 7, 4));
@@ -268,7 +252,7 @@ TEST_F(sleep, queue_that_does_not_stop_is_a_reset)
 	EXPECT_EQ(self->w.generation + 1, card_attr("generation"));
 }
 
-/* As zeroes, its registers describe queues that have stopped and are idle. */
+/* Registers of zeroes would describe queues that have stopped and are idle. */
 TEST_F(sleep, zeroes_are_no_stopped_queues)
 {
 	struct vta_queue_create create = { .ring_order = 4 };
@@ -276,8 +260,7 @@ TEST_F(sleep, zeroes_are_no_stopped_queues)
 	struct queue held;
 	int err;
 
-	if (!self->possible || strcmp(variant->test, "devices"))
-		SKIP(return, "this kernel does not test it, or once is enough");
+	SLEEP_ONCE_OR_SKIP(return);
 	ASSERT_EQ(0, mem_free(&self->w.card));
 	*(volatile uint64_t *)self->w.host.ptr = 0;
 	ASSERT_EQ(0, queue_open(self->w.fd, &held, &create));
@@ -285,28 +268,25 @@ TEST_F(sleep, zeroes_are_no_stopped_queues)
 	/* Of each of two queues STATE, SUBMITTED and STATE once more; then MAGIC. */
 	ASSERT_EQ(0, emu_inject("zeros 7"));
 	ASSERT_EQ(0, machine_sleeps(variant->state));
-	/* What was submitted is executed, or lost with the card. */
+	/* Submitted descriptors are executed, or lost with the card. */
 	err = queue_do(&self->w.q, signal);
 	EXPECT_TRUE(!err || err == -ENODEV);
 	EXPECT_EQ(err, queue_wait(&held, 1, PATIENCE_MS, NULL));
 	queue_unmap(&held);
 }
 
-#define WATCH	PARAMETERS ""
 
 /*
- * The card is reset on its way up, so its engines count anew: a descriptor that hangs then is
- * no old acquaintance of the watchdog's.
+ * Resume resets the card, so the counters of its engines start again, and a hang is not taken
+ * for the one before.
  */
-TEST_F(sleep, hangs_are_found_afterwards)
+TEST_F(sleep, hangs_are_detected_after_resume)
 {
 	struct vta_desc fill = desc_fill(self->w.host.addr, 7, 4);
-	struct queue q;
-	struct mem mem;
-	int fd, err = 0;
+	struct client c;
+	int err = 0;
 
-	if (!self->possible || strcmp(variant->test, "devices"))
-		SKIP(return, "this kernel does not test it, or once is enough");
+	SLEEP_ONCE_OR_SKIP(return);
 	/* No card memory, which its copy engine would copy meanwhile. */
 	ASSERT_EQ(0, mem_free(&self->w.card));
 	close(self->w.fd);
@@ -314,34 +294,29 @@ TEST_F(sleep, hangs_are_found_afterwards)
 	munmap(self->w.host.ptr, self->w.host.size);
 	self->w.fd = -1;
 	ASSERT_EQ(0, card_reset());
-	ASSERT_EQ(0, file_write(WATCH "max_job_ms", "100"));
-	ASSERT_EQ(0, file_write(WATCH "hang_ms", "1000"));
-	fd = card_open();
-	ASSERT_LE(0, fd);
-	ASSERT_EQ(0, queue_open(fd, &q, NULL));
-	ASSERT_EQ(0, mem_alloc(fd, &mem, 4096, VTA_BUF_HOST, 0));
-	fill = desc_fill(mem.addr, 7, 4);
+	ASSERT_EQ(0, file_write(PARAMETERS "max_job_ms", "100"));
+	ASSERT_EQ(0, file_write(PARAMETERS "hang_ms", "1000"));
+	ASSERT_EQ(0, client_open(&c));
+	fill = desc_fill(c.mem.addr, 7, 4);
 	for (unsigned int i = 0; i < 2 && !err; i++) {
 		struct vta_queue_fault fault = { 0 };
 
 		ASSERT_EQ(0, emu_inject("hang-copy"));
-		EXPECT_EQ(-EIO, queue_do(&q, fill));
-		EXPECT_EQ(0, queue_fault(&q, &fault));
+		EXPECT_EQ(-EIO, queue_do(&c.q, fill));
+		EXPECT_EQ(0, queue_fault(&c.q, &fault));
 		EXPECT_EQ(VTA_FAULT_HANG, fault.reason);
 		ASSERT_EQ(0, emu_clear());
-		err = queue_recover(&q);
+		err = queue_recover(&c.q);
 		EXPECT_EQ(0, err);
 		ASSERT_EQ(0, machine_sleeps(variant->state));
 	}
-	EXPECT_EQ(LOST(VTA_FATE_NONE, VTA_CAUSE_NONE), card_lost(fd));
-	EXPECT_EQ(0, file_write(WATCH "max_job_ms", "1000"));
-	EXPECT_EQ(0, file_write(WATCH "hang_ms", "10000"));
-	munmap(mem.ptr, mem.size);
-	queue_unmap(&q);
-	close(fd);
+	EXPECT_EQ(LOST(VTA_FATE_NONE, VTA_CAUSE_NONE), card_lost(c.fd));
+	EXPECT_EQ(0, file_write(PARAMETERS "max_job_ms", "1000"));
+	EXPECT_EQ(0, file_write(PARAMETERS "hang_ms", "10000"));
+	client_close(&c);
 }
 
-/* One instruction, on what the queue's last one left in the core. */
+/* One instruction, on the state that the queue's last one left in the core. */
 static int run_kept(struct worker *w, struct queue *q, struct insn insn)
 {
 	struct vta_desc desc = desc_run(w->host.addr, 1, 0);
@@ -351,15 +326,14 @@ static int run_kept(struct worker *w, struct queue *q, struct insn insn)
 	return queue_do(q, desc);
 }
 
-/* In the core as the machine goes to sleep, and in memory: of two queues, one is last. */
+/* Of two queues, the last one has its state in the core on suspend, the other in memory. */
 TEST_F(sleep, kept_state_survives)
 {
 	struct vta_queue_create create = { .ring_order = 4, .flags = VTA_QUEUE_KEEP };
 	struct insn push = insn_move(VTA_ISA_LOAD | VTA_ISA_PUSH_NEXT, VTA_ISA_INP, 0, 0, 0, 0);
 	struct queue queues[2], idle;
 
-	if (!self->possible)
-		SKIP(return, "this kernel does not test %s", variant->state);
+	SLEEP_OR_SKIP(return);
 	ASSERT_EQ(0, queue_open(self->w.fd, &idle, &create));
 	for (unsigned int i = 0; i < 2; i++) {
 		ASSERT_EQ(0, queue_open(self->w.fd, &queues[i], &create));
@@ -376,13 +350,12 @@ TEST_F(sleep, kept_state_survives)
 	EXPECT_EQ(self->w.generation, card_attr("generation"));
 }
 
-/* Waiters keep waiting, and the card is armed for them. */
+/* Waiters keep waiting, and resume arms the card for them. */
 TEST_F(sleep, waiters_survive)
 {
 	struct waiter w;
 
-	if (!self->possible)
-		SKIP(return, "this kernel does not test %s", variant->state);
+	SLEEP_OR_SKIP(return);
 	ASSERT_EQ(0, waiter_arm(&w, &self->w.q, 2, PATIENCE_MS));
 	ASSERT_EQ(0, machine_sleeps(variant->state));
 	queue_put(&self->w.q, desc_op(VTA_OP_NOP));
@@ -393,8 +366,7 @@ TEST_F(sleep, halted_queue_stays_halted)
 {
 	struct vta_queue_fault fault;
 
-	if (!self->possible)
-		SKIP(return, "this kernel does not test %s", variant->state);
+	SLEEP_OR_SKIP(return);
 	ASSERT_EQ(-EIO, queue_do(&self->w.q, desc_fill(0x40000000, 0, 4)));
 	ASSERT_EQ(0, machine_sleeps(variant->state));
 	EXPECT_EQ(-EIO, queue_wait(&self->w.q, 2, 0, NULL));
@@ -405,11 +377,9 @@ TEST_F(sleep, halted_queue_stays_halted)
 	EXPECT_EQ(3, queue_seq(&self->w.q));
 }
 
-/* It comes back in a state in which it is of no use. */
-TEST_F(sleep, card_does_not_wake_up)
+TEST_F(sleep, card_that_cannot_be_reset_on_resume_is_lost)
 {
-	if (!self->possible)
-		SKIP(return, "this kernel does not test %s", variant->state);
+	SLEEP_OR_SKIP(return);
 	ASSERT_EQ(0, emu_inject("reset-ignored"));
 	ASSERT_EQ(0, machine_sleeps(variant->state));
 	EXPECT_EQ(POLLERR | POLLHUP, card_poll(self->w.fd, PATIENCE_MS));
@@ -418,13 +388,12 @@ TEST_F(sleep, card_does_not_wake_up)
 	EXPECT_EQ(self->w.generation + 1, card_attr("generation"));
 }
 
-/* The card was exchanged: no known state belongs to this card. */
-TEST_F(sleep, another_card_wakes_up)
+/* The saved state does not belong to this card. */
+TEST_F(sleep, exchanged_card_is_given_up_on_resume)
 {
 	int fd;
 
-	if (!self->possible)
-		SKIP(return, "this kernel does not test %s", variant->state);
+	SLEEP_OR_SKIP(return);
 	ASSERT_EQ(0, emu_inject("reg-serial=77"));
 	ASSERT_EQ(0, machine_sleeps(variant->state));
 	EXPECT_EQ(POLLERR | POLLHUP, card_poll(self->w.fd, PATIENCE_MS));
@@ -438,11 +407,9 @@ TEST_F(sleep, another_card_wakes_up)
 	close(fd);
 }
 
-/* Its queues do not start again, so it is reset, and then has none. */
-TEST_F(sleep, queue_does_not_start_again)
+TEST_F(sleep, card_whose_queues_do_not_restart_is_reset)
 {
-	if (!self->possible)
-		SKIP(return, "this kernel does not test %s", variant->state);
+	SLEEP_OR_SKIP(return);
 	ASSERT_EQ(0, emu_inject("start-never"));
 	ASSERT_EQ(0, machine_sleeps(variant->state));
 	EXPECT_EQ(POLLERR | POLLHUP, card_poll(self->w.fd, PATIENCE_MS));
@@ -451,10 +418,9 @@ TEST_F(sleep, queue_does_not_start_again)
 }
 
 /* It has no state to save, and no waiters. */
-TEST_F(sleep, card_given_up_stays_so)
+TEST_F(sleep, card_given_up_stays_given_up)
 {
-	if (!self->possible)
-		SKIP(return, "this kernel does not test %s", variant->state);
+	SLEEP_OR_SKIP(return);
 	ASSERT_EQ(0, emu_inject("ones"));
 	ASSERT_EQ(-ENODEV, card_reset());
 	ASSERT_EQ(0, machine_sleeps(variant->state));
@@ -465,15 +431,14 @@ TEST_F(sleep, card_given_up_stays_so)
 	EXPECT_EQ(self->w.generation + 1, card_attr("generation"));
 }
 
-/* The machine stays awake, and all work continues. */
-TEST_F(sleep, no_host_memory_for_a_copy_of_the_card_s)
+/* All work continues. */
+TEST_F(sleep, machine_stays_awake_without_memory_to_save_the_cards)
 {
 	struct vta_buf_alloc card = { .size = card_attr("mem_free"), .flags = VTA_BUF_CARD };
 	struct vta_buf_alloc host = { .size = card.size / 4 };
 	int err;
 
-	if (!self->possible)
-		SKIP(return, "this kernel does not test %s", variant->state);
+	SLEEP_OR_SKIP(return);
 	ASSERT_EQ(0, card_ioctl(self->w.fd, VTA_IOCTL_BUF_ALLOC, &card));
 	do {
 		struct vta_buf_alloc more = host;
@@ -487,7 +452,7 @@ TEST_F(sleep, no_host_memory_for_a_copy_of_the_card_s)
 	EXPECT_EQ(self->w.generation, card_attr("generation"));
 }
 
-/* ---- the machine hibernates ---- */
+/* ---- hibernation ---- */
 
 FIXTURE(hibernation) {
 	bool possible;
@@ -510,7 +475,7 @@ FIXTURE_TEARDOWN(hibernation)
 	close(self->w.fd);
 }
 
-/* The kernel alone takes five seconds of it for show. */
+/* The kernel itself waits for five of the seconds that this takes. */
 TEST_F(hibernation, contexts_survive)
 {
 	if (!self->possible)
@@ -523,20 +488,14 @@ TEST_F(hibernation, contexts_survive)
 	EXPECT_EQ(self->w.generation, card_attr("generation"));
 }
 
-/* ---- the card sleeps ---- */
-
-static void power_file(char *path, size_t size, const char *name)
-{
-	snprintf(path, size, "/sys/class/vta/%s/device/power/%s", card_name(), name);
-}
+/* ---- runtime suspend ---- */
 
 static bool card_sleeps(int ms)
 {
 	int64_t end = now_ns() + ms * 1000000ll;
-	char path[96];
+	char text[32];
 
-	power_file(path, sizeof(path), "runtime_status");
-	while (!has_word(path, "suspended")) {
+	while (strcmp(card_text("device/power/runtime_status", text, sizeof(text)), "suspended")) {
 		if (now_ns() > end)
 			return false;
 		sleep_ms(10);
@@ -546,22 +505,16 @@ static bool card_sleeps(int ms)
 
 static int card_may_sleep(bool may)
 {
-	char path[96];
-
-	power_file(path, sizeof(path), "control");
-	return file_write(path, may ? "auto" : "on");
+	return file_write(card_path("device/power/control"), may ? "auto" : "on");
 }
 
-/* How long it has to be idle. */
+/* The time after which an unused card is suspended. */
 static int card_idle_ms(const char *ms)
 {
-	char path[96];
-
-	power_file(path, sizeof(path), "autosuspend_delay_ms");
-	return file_write(path, ms);
+	return file_write(card_path("device/power/autosuspend_delay_ms"), ms);
 }
 
-/* How many of the card's files of these names there are that can be read, but have no value now. */
+/* Number of the card's files of these names that can be opened, but have no value now. */
 static unsigned int files_without_value(const char *names)
 {
 	unsigned int count = 0;
@@ -580,8 +533,8 @@ static unsigned int files_without_value(const char *names)
 	return count;
 }
 
-/* Of another user: whether looking at the card in all ways ends well. */
-static bool stranger_looks(void)
+/* Another user can read all files and run vtactl. */
+static bool another_user_can_read(void)
 {
 	int status = -1;
 	pid_t child = fork();
@@ -599,7 +552,7 @@ static bool stranger_looks(void)
 	return child > 0 && waitpid(child, &status, 0) == child && !status;
 }
 
-TEST(unused_card_sleeps)
+TEST(unused_card_is_suspended)
 {
 	uint64_t generation = card_attr("generation");
 	struct queue q;
@@ -620,15 +573,15 @@ TEST(unused_card_sleeps)
 	EXPECT_EQ(0, card_may_sleep(false));
 }
 
-/* Any user may read counters and sensors. A card that is woken up stays awake here. */
-TEST(sleeping_card_is_not_woken_up_by_looking_at_it)
+/* Any user may read counters and sensors. A card that was resumed would stay so here. */
+TEST(reading_does_not_resume_a_suspended_card)
 {
 	int fd;
 
 	ASSERT_EQ(0, card_may_sleep(true));
 	ASSERT_TRUE(card_sleeps(PATIENCE_MS));
 	ASSERT_EQ(0, card_idle_ms("3600000"));
-	EXPECT_TRUE(stranger_looks());
+	EXPECT_TRUE(another_user_can_read());
 	EXPECT_EQ(0, system("vtactl status 0 >/dev/null"));
 	EXPECT_EQ(0, system("vtactl export >/tmp/metrics"));
 	EXPECT_TRUE(card_sleeps(0));
@@ -642,8 +595,8 @@ TEST(sleeping_card_is_not_woken_up_by_looking_at_it)
 	EXPECT_EQ(0, card_may_sleep(false));
 }
 
-/* A dma-buf outlives the file, and can be looked at. */
-TEST(card_memory_keeps_it_awake)
+/* A dma-buf outlives the file, and can be read. */
+TEST(card_with_exported_memory_is_not_suspended)
 {
 	struct vta_buf_export arg = { .flags = O_RDWR };
 	volatile uint32_t *words;
@@ -673,7 +626,7 @@ TEST(card_memory_keeps_it_awake)
  * As a card whose slot was without power, any number of times: no file has lost the card, and
  * this does not count as a reset.
  */
-TEST(card_does_not_wake_up_as_it_was)
+TEST(card_that_loses_power_in_suspend_works_again)
 {
 	uint64_t generation = card_attr("generation");
 	uint64_t resets = card_attr("recovery/soft_resets");
@@ -689,8 +642,8 @@ TEST(card_does_not_wake_up_as_it_was)
 	EXPECT_EQ(0, card_may_sleep(false));
 }
 
-/* It is given up as it should wake, may sleep as it is, and comes back when told to. */
-TEST(card_does_not_wake_up_at_all)
+/* It may be suspended again, and a reset by an administrator brings it back. */
+TEST(card_that_does_not_resume_is_given_up)
 {
 	uint64_t given_up = card_attr("recovery/given_up");
 	int fd;

@@ -78,13 +78,13 @@ TEST_F(hang, card_under_function_reset_is_not_read)
 
 /* ---- Through the PCI core ---- */
 
-static int reset_method(const char *method)
+static int set_reset_method(const char *method)
 {
 	return file_write(card_path("device/reset_method"), method);
 }
 
 /* Have the reset by the register fail. The result of a wait. */
-static int fail_soft_reset(FIXTURE_DATA(hang) *self)
+static int fail_soft_reset(struct _test_data_hang *self)
 {
 	struct waiter w;
 
@@ -96,23 +96,23 @@ static int fail_soft_reset(FIXTURE_DATA(hang) *self)
 /* The administrator has ruled out all methods. */
 TEST_F(hang, reset_methods_are_respected)
 {
-	if (reset_method("default"))
+	if (set_reset_method("default"))
 		SKIP(return, "this kernel has no reset_method");
-	ASSERT_EQ(0, reset_method("\n"));
+	ASSERT_EQ(0, set_reset_method("\n"));
 	EXPECT_EQ(-ENODEV, fail_soft_reset(self));
 	EXPECT_STEPS(0, 1, 1, 1);
-	ASSERT_EQ(0, reset_method("default"));
+	ASSERT_EQ(0, set_reset_method("default"));
 }
 
 /* The bus behind the port has this card alone. */
 TEST_F(hang, bus_reset_helps)
 {
-	if (reset_method("bus"))
+	if (set_reset_method("bus"))
 		SKIP(return, "this kernel has no reset_method, or no bus reset for the card");
 	EXPECT_EQ(-ENODEV, fail_soft_reset(self));
 	EXPECT_STEPS(0, 1, 1, 0);
 	EXPECT_FALSE(given_up());
-	ASSERT_EQ(0, reset_method("default"));
+	ASSERT_EQ(0, set_reset_method("default"));
 }
 
 static int config_byte(unsigned int at, int value)

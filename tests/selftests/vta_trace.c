@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_trace - tracepoints: each is there, fires once for what it is named after,
- * and says what happened; and the driver in a trace of the kernel's functions
+ * vta_trace - tracepoints: each fires once for its event, with the event's data (kmod/vta_trace.c);
+ * and the driver in a trace of the kernel's functions
  */
 #include <sys/eventfd.h>
 
+#include "vta_gates.h"
 #include "vta_harness.h"
 
 #define TRACING	"/sys/kernel/tracing/"
@@ -59,7 +60,7 @@ FIXTURE_TEARDOWN(trace)
 	file_write(TRACING "events/vta/enable", "0");
 }
 
-TEST_F(trace, context)
+TEST_F(trace, context_is_traced)
 {
 	char text[32];
 
@@ -70,7 +71,7 @@ TEST_F(trace, context)
 	EXPECT_EQ(1, lines("vta_ctx_close", text, NULL, 0));
 }
 
-TEST_F(trace, buffer)
+TEST_F(trace, buffer_is_traced)
 {
 	struct mem mem;
 
@@ -81,7 +82,7 @@ TEST_F(trace, buffer)
 	EXPECT_EQ(1, lines("vta_buf_free", "addr=0x12340000 size=12288", NULL, 0));
 }
 
-TEST_F(trace, queue_and_wait)
+TEST_F(trace, queue_and_wait_are_traced)
 {
 	struct queue q;
 
@@ -95,7 +96,7 @@ TEST_F(trace, queue_and_wait)
 	EXPECT_EQ(1, lines("vta_queue_destroy", "queue=", NULL, 0));
 }
 
-TEST_F(trace, fault)
+TEST_F(trace, fault_is_traced)
 {
 	char line[512], text[64];
 	struct queue q;
@@ -130,7 +131,7 @@ TEST_F(trace, formats_have_numbers)
 
 /* ---- Functions of the kernel ---- */
 
-/* The kernel takes any name and says so nowhere; without functions, a remark is in the file. */
+/* The kernel accepts any name; if it names no function, the file has a comment. */
 static bool filter_has_functions(void)
 {
 	FILE *file = fopen(TRACING "set_ftrace_filter", "re");
@@ -182,31 +183,29 @@ static unsigned int calls(const char *function, bool atomic)
 	return count;
 }
 
-/* However many listen to an eventfd, no lock or interrupt waits for that. */
+/* No lock or interrupt waits for the listeners of an eventfd. */
 TEST_F(trace, eventfd_is_signalled_with_interrupts_on)
 {
-	struct vta_queue_event event = { .fd = eventfd(0, 0) };
-	struct pollfd told = { .fd = event.fd, .events = POLLIN };
+	int event = eventfd(0, 0);
 	struct queue q;
 
 	if (trace_function("eventfd_signal*"))
 		SKIP(return, "this kernel does not trace functions");
 	ASSERT_EQ(0, queue_open(self->fd, &q, NULL));
-	event.queue = q.id;
-	ASSERT_EQ(0, card_ioctl(self->fd, VTA_IOCTL_QUEUE_EVENT, &event));
+	ASSERT_EQ(0, queue_event(&q, event));
 	EXPECT_EQ(-EIO, queue_do(&q, desc_fill(0x40000000, 0, 4)));
-	EXPECT_EQ(1, poll(&told, 1, PATIENCE_MS));
+	EXPECT_TRUE(event_comes(event));
 	EXPECT_LT(0, calls("eventfd_signal", false));
 	EXPECT_EQ(0, calls("eventfd_signal", true));
 	trace_no_function();
 	queue_unmap(&q);
-	close(event.fd);
+	close(event);
 }
 
 enum { MAPPINGS = 300, OTHERS = 8, FEW = 50 };
 
-/* A reset takes the mappings away file by file, and goes through those of no other. */
-TEST_F(trace, reset_takes_each_mapping_once)
+/* File by file, each through its own mappings. */
+TEST_F(trace, reset_revokes_each_mapping_once)
 {
 	const char *zap = "zap_page_range_single";
 	struct mem mem, other;
@@ -215,7 +214,7 @@ TEST_F(trace, reset_takes_each_mapping_once)
 	if (trace_function(zap))
 		zap = "zap_vma_range_batched";	/* its name since Linux 7 */
 	if (trace_function(zap))
-		SKIP(return, "this kernel does not trace the function that takes a mapping away");
+		SKIP(return, "this kernel does not trace the function that revokes a mapping");
 	ASSERT_EQ(0, mem_alloc(self->fd, &mem, 4096, VTA_BUF_HOST, 0));
 	for (unsigned int i = 0; i < MAPPINGS; i++)
 		ASSERT_NE(MAP_FAILED, mmap(NULL, 4096, PROT_READ, MAP_SHARED, self->fd,

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_unbind - the driver is taken from the card, the card is reset, the module
- * is unloaded, under load
+ * vta_unbind - unbinding, resets of the function and unloading under load (kmod/vta_drv.c,
+ * kmod/vta_device.c)
  */
 #include <glob.h>
 #include <linux/pci_regs.h>
 
 #include "vta_harness.h"
 #include "vta_holder.h"
+#include "vta_kinds.h"
 
 #define MODULE	"/lib/vta.ko"
 
@@ -45,7 +46,7 @@ FIXTURE(unbind) {
 	struct mem host, card;
 };
 
-/* Gives back all that holds the card's old life, once. */
+/* Releases all references to the card, once. */
 static void let_go(struct _test_data_unbind *self)
 {
 	if (self->fd < 0)
@@ -83,10 +84,8 @@ FIXTURE_TEARDOWN(unbind)
 	EXPECT_TRUE(card_is_unused());
 }
 
-TEST_F(unbind, every_call_says_enodev)
+TEST_F(unbind, every_call_is_enodev)
 {
-	struct vta_queue_destroy destroy = { .queue = self->q.id };
-	struct vta_buf_free release = { .handle = self->host.handle };
 	struct vta_buf_alloc alloc = { .size = 4096 };
 	struct vta_queue_create create = { 0 };
 	struct vta_queue_fault fault;
@@ -96,24 +95,24 @@ TEST_F(unbind, every_call_says_enodev)
 	ASSERT_EQ(0, unbind(self->address));
 	EXPECT_EQ(-ENODEV, card_ioctl(self->fd, VTA_IOCTL_INFO, &info));
 	EXPECT_EQ(-ENODEV, card_ioctl(self->fd, VTA_IOCTL_BUF_ALLOC, &alloc));
-	EXPECT_EQ(-ENODEV, card_ioctl(self->fd, VTA_IOCTL_BUF_FREE, &release));
+	EXPECT_EQ(-ENODEV, buf_release(self->fd, self->host.handle));
 	EXPECT_EQ(-ENODEV, card_ioctl(self->fd, VTA_IOCTL_QUEUE_CREATE, &create));
-	EXPECT_EQ(-ENODEV, card_ioctl(self->fd, VTA_IOCTL_QUEUE_DESTROY, &destroy));
+	EXPECT_EQ(-ENODEV, queue_destroy(self->fd, self->q.id));
 	EXPECT_EQ(-ENODEV, queue_wait(&self->q, 0, 0, NULL));
 	EXPECT_EQ(-ENODEV, queue_wait(&self->q, 2, -1, NULL));
 	EXPECT_EQ(-ENODEV, queue_fault(&self->q, &fault));
 	EXPECT_EQ(MAP_FAILED, mmap(NULL, 4096, PROT_READ, MAP_SHARED, self->fd,
 				   (off_t)self->host.offset));
 	EXPECT_EQ(ENODEV, errno);
-	/* But for one, which says why. */
+	/* One call still works, and returns the reason. */
 	EXPECT_EQ(LOST(VTA_FATE_REMOVED, VTA_CAUSE_UNBOUND), card_lost(self->fd));
-	/* Bound again, an old file is still an old file. */
+	/* Binding does not bring an old file back. */
 	ASSERT_EQ(0, bind(self->address));
 	EXPECT_EQ(-ENODEV, card_ioctl(self->fd, VTA_IOCTL_INFO, &info));
 	EXPECT_EQ(LOST(VTA_FATE_REMOVED, VTA_CAUSE_UNBOUND), card_lost(self->fd));
 }
 
-TEST_F(unbind, node_goes_and_comes)
+TEST_F(unbind, removes_the_node_until_the_driver_is_bound)
 {
 	ASSERT_EQ(0, unbind(self->address));
 	EXPECT_GT(0, card_open());
@@ -122,7 +121,7 @@ TEST_F(unbind, node_goes_and_comes)
 	EXPECT_EQ(0, access(card_node(), F_OK));
 }
 
-TEST_F(unbind, waiter_gets_enodev)
+TEST_F(unbind, ends_a_wait_with_enodev)
 {
 	struct waiter w;
 
@@ -132,7 +131,7 @@ TEST_F(unbind, waiter_gets_enodev)
 	EXPECT_EQ(-ENODEV, waiter_join(&w));
 }
 
-TEST_F(unbind, poll_gets_err_and_hup)
+TEST_F(unbind, poll_returns_err_and_hup)
 {
 	EXPECT_EQ(0, card_poll(self->fd, 0));
 	ASSERT_EQ(0, unbind(self->address));
@@ -146,7 +145,7 @@ static void *unbind_later(void *arg)
 	return NULL;
 }
 
-TEST_F(unbind, poll_wakes_up)
+TEST_F(unbind, wakes_poll)
 {
 	pthread_t thread;
 
@@ -155,8 +154,8 @@ TEST_F(unbind, poll_wakes_up)
 	pthread_join(thread, NULL);
 }
 
-/* Every mapping can be read and written, touched before or not; none kills. */
-TEST_F(unbind, mappings_are_harmless)
+/* Used before or not. */
+TEST_F(unbind, mappings_can_still_be_read_and_written)
 {
 	volatile uint8_t *host = self->host.ptr, *card = self->card.ptr;
 	struct vta_desc nop = desc_op(VTA_OP_NOP);
@@ -181,8 +180,7 @@ TEST_F(unbind, mappings_are_harmless)
 	card[0] = 4;
 }
 
-/* A mapping then shows no other process's memory. */
-TEST_F(unbind, mappings_do_not_show_the_next_user)
+TEST_F(unbind, old_mappings_show_no_memory_of_the_next_user)
 {
 	struct mem mem[2];
 	int fd;
@@ -204,7 +202,7 @@ TEST_F(unbind, mappings_do_not_show_the_next_user)
 	close(fd);
 }
 
-TEST_F(unbind, old_file_and_new_card_side_by_side)
+TEST_F(unbind, end_of_an_old_file_does_nothing_to_the_bound_card)
 {
 	struct queue q;
 	struct mem mem;
@@ -226,7 +224,7 @@ TEST_F(unbind, old_file_and_new_card_side_by_side)
 	close(fd);
 }
 
-TEST_F(unbind, twenty_times_under_load)
+TEST_F(unbind, works_twenty_times_under_load)
 {
 	pid_t pids[4];
 
@@ -288,7 +286,7 @@ static int set_power_state(const char *address, uint8_t state)
 /* A card that could not be reset had lost bus mastering. */
 TEST_F(unbind, function_level_reset_helps_a_card_given_up)
 {
-	/* For nothing but its end: on the way there, its queue may be seen halted. */
+	/* Without POLLPRI, as its queue may be seen halted before. */
 	struct pollfd given_up = { .fd = self->fd };
 	struct queue q;
 
@@ -301,7 +299,7 @@ TEST_F(unbind, function_level_reset_helps_a_card_given_up)
 	ASSERT_EQ(0, set_power_state(self->address, 0));
 	ASSERT_EQ(0, card_reset_function());
 	ASSERT_EQ(0, card_try());
-	/* Not the card that the old file was of, nor does that hear of what came later. */
+	/* The old file has lost its card for good, and keeps the reason. */
 	EXPECT_EQ(-ENODEV, queue_wait(&self->q, 0, 0, NULL));
 	EXPECT_EQ(LOST(VTA_FATE_GIVEN_UP, VTA_CAUSE_CARD), card_lost(self->fd));
 }
@@ -322,7 +320,7 @@ static int insert_module(const char *address)
 	return err ? err : find_node(address);
 }
 
-TEST_F(unbind, module_in_use_stays)
+TEST_F(unbind, module_in_use_cannot_be_removed)
 {
 	EXPECT_EQ(-EAGAIN, remove_module());
 	EXPECT_EQ(0, queue_do(&self->q, desc_op(VTA_OP_NOP)));
@@ -337,7 +335,7 @@ TEST_F(unbind, module_in_use_stays)
 	ASSERT_EQ(0, insert_module(self->address));
 }
 
-TEST_F(unbind, module_unloaded_and_loaded_again)
+TEST_F(unbind, module_can_be_unloaded_and_loaded_again)
 {
 	let_go(self);
 	for (unsigned int i = 0; i < 5; i++) {
@@ -349,7 +347,7 @@ TEST_F(unbind, module_unloaded_and_loaded_again)
 	snprintf(self->node, sizeof(self->node), "%s", card_node());
 }
 
-/* ---- the function goes from the bus and comes again ---- */
+/* ---- the function is removed from the bus and found again ---- */
 
 static int unplug(const char *address)
 {
@@ -362,15 +360,12 @@ static int unplug(const char *address)
 static int plug(const char *address)
 {
 	int err = file_write("/sys/bus/pci/rescan", "1");
-	int64_t end = now_ns() + PATIENCE_MS * 1000000ll;
 
-	while (!err && find_node(address) && now_ns() < end)
-		sleep_ms(10);
-	return err ? err : find_node(address);
+	return err ? err : SOON(!find_node(address)) ? 0 : -ENOENT;
 }
 
-/* With all there is outstanding. The cards may have other numbers then. */
-TEST_F(unbind, unplugged_with_everything_and_plugged_in)
+/* Every kind of resource is in use. The cards may have other numbers afterwards. */
+TEST_F(unbind, removed_function_works_when_it_is_found_again)
 {
 	struct holder h;
 

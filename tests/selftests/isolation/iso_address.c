@@ -9,11 +9,7 @@
 /* The last page of device addresses. */
 #define LAST	0xfffff000u
 
-FIXTURE(address) {
-	struct wall wall;
-};
-
-/* What an access is: the rest reads, and is made by a descriptor itself. */
+/* Kinds of accesses; others read, and are made by a descriptor itself. */
 enum { WRITES = 1, IN_STREAM = 2, ONE_WORD = 4 };
 
 /* A descriptor that accesses the page at @addr or, with two @pages, reaches into the next. */
@@ -26,15 +22,7 @@ FIXTURE_VARIANT(address) {
 	unsigned int kind;
 };
 
-FIXTURE_SETUP(address)
-{
-	ASSERT_EQ(0, wall_up(&self->wall));
-}
-
-FIXTURE_TEARDOWN(address)
-{
-	EXPECT_STREQ("intact", wall_down(&self->wall));
-}
+WALL_FIXTURE(address)
 
 /* ---- aims ---- */
 
@@ -122,57 +110,19 @@ static struct vta_desc aim_store(struct wall *w, uint64_t addr, unsigned int pag
 	return stream(w, VTA_ISA_STORE, VTA_ISA_OUT, addr, w->core.inp_bytes, pages);
 }
 
-FIXTURE_VARIANT_ADD(address, copy_src) {
-	aim_copy_src, VTA_ACCESS_COPY_SRC, 0, 0
-};
-
-FIXTURE_VARIANT_ADD(address, copy_dst) {
-	aim_copy_dst, VTA_ACCESS_COPY_DST, 0, WRITES
-};
-
-FIXTURE_VARIANT_ADD(address, fill) {
-	aim_fill, VTA_ACCESS_COPY_DST, 0, WRITES
-};
-
-FIXTURE_VARIANT_ADD(address, signal) {
-	aim_signal, VTA_ACCESS_SIGNAL, 4, WRITES | ONE_WORD
-};
-
-FIXTURE_VARIANT_ADD(address, wait) {
-	aim_wait, VTA_ACCESS_WAIT, 1, ONE_WORD
-};
-
-FIXTURE_VARIANT_ADD(address, stamp) {
-	aim_stamp, VTA_ACCESS_STAMP, 4, WRITES
-};
-
-FIXTURE_VARIANT_ADD(address, insn) {
-	aim_insn, VTA_ACCESS_INSN, 8, 0
-};
-
-FIXTURE_VARIANT_ADD(address, uop) {
-	aim_uop, VTA_ACCESS_UOP, 0, IN_STREAM
-};
-
-FIXTURE_VARIANT_ADD(address, inp) {
-	aim_inp, VTA_ACCESS_LOAD, 0, IN_STREAM
-};
-
-FIXTURE_VARIANT_ADD(address, wgt) {
-	aim_wgt, VTA_ACCESS_LOAD, 0, IN_STREAM
-};
-
-FIXTURE_VARIANT_ADD(address, acc) {
-	aim_acc, VTA_ACCESS_LOAD, 0, IN_STREAM
-};
-
-FIXTURE_VARIANT_ADD(address, acc_8bit) {
-	aim_acc_8bit, VTA_ACCESS_LOAD, 0, IN_STREAM
-};
-
-FIXTURE_VARIANT_ADD(address, store) {
-	aim_store, VTA_ACCESS_STORE, 0, WRITES | IN_STREAM
-};
+FIXTURE_VARIANT_ADD(address, copy_src) { aim_copy_src, VTA_ACCESS_COPY_SRC, 0, 0 };
+FIXTURE_VARIANT_ADD(address, copy_dst) { aim_copy_dst, VTA_ACCESS_COPY_DST, 0, WRITES };
+FIXTURE_VARIANT_ADD(address, fill) { aim_fill, VTA_ACCESS_COPY_DST, 0, WRITES };
+FIXTURE_VARIANT_ADD(address, signal) { aim_signal, VTA_ACCESS_SIGNAL, 4, WRITES | ONE_WORD };
+FIXTURE_VARIANT_ADD(address, wait) { aim_wait, VTA_ACCESS_WAIT, 1, ONE_WORD };
+FIXTURE_VARIANT_ADD(address, stamp) { aim_stamp, VTA_ACCESS_STAMP, 4, WRITES };
+FIXTURE_VARIANT_ADD(address, insn) { aim_insn, VTA_ACCESS_INSN, 8, 0 };
+FIXTURE_VARIANT_ADD(address, uop) { aim_uop, VTA_ACCESS_UOP, 0, IN_STREAM };
+FIXTURE_VARIANT_ADD(address, inp) { aim_inp, VTA_ACCESS_LOAD, 0, IN_STREAM };
+FIXTURE_VARIANT_ADD(address, wgt) { aim_wgt, VTA_ACCESS_LOAD, 0, IN_STREAM };
+FIXTURE_VARIANT_ADD(address, acc) { aim_acc, VTA_ACCESS_LOAD, 0, IN_STREAM };
+FIXTURE_VARIANT_ADD(address, acc_8bit) { aim_acc_8bit, VTA_ACCESS_LOAD, 0, IN_STREAM };
+FIXTURE_VARIANT_ADD(address, store) { aim_store, VTA_ACCESS_STORE, 0, WRITES | IN_STREAM };
 
 /* ---- attacks ---- */
 
@@ -193,8 +143,7 @@ static const char *shoot(const struct aimed *a, uint64_t addr, uint32_t reason,
 		reason, a->access, fault_addr,
 		a->in_stream || (a->access == VTA_ACCESS_INSN && reason == VTA_FAULT_PAGE),
 	};
-	const char *verdict = wall_attack(a->w->fd, &a->w->q, a->fn(a->w, addr, a->pages),
-					  &blame);
+	const char *verdict = wall_attack(a->w->fd, &a->w->q, a->fn(a->w, addr, a->pages), &blame);
 
 	return wall_new_queue(a->w) ? "no new queue" : verdict;
 }
@@ -206,8 +155,8 @@ static const char *shoot(const struct aimed *a, uint64_t addr, uint32_t reason,
 #define EXPECT_BLAMED(_addr, _reason, _fault_addr)				\
 	EXPECT_STREQ("blamed", shoot(AIMED(1), _addr, VTA_FAULT_##_reason, _fault_addr))
 
-/* It would work, were the address right: reading what it may read, and so on. */
-TEST_F(address, of_its_own)
+/* Each access works with an address of the attacker's own that allows it. */
+TEST_F(address, of_the_attacker_is_accessible_as_it_was_made)
 {
 	struct wall *w = &self->wall;
 	uint32_t ring = w->q.create.ring_addr;
@@ -229,7 +178,7 @@ TEST_F(address, of_its_own)
 	EXPECT_BLAMED(ring, PERM, ring);
 }
 
-TEST_F(address, unmapped)
+TEST_F(address, without_memory_faults)
 {
 	static const uint32_t addrs[] = {
 		HOLE, OWN_RW - 4096, OWN_RW + OWN_SIZE, 0x7ffff000, 0x80000000, LAST, 0, 2048,
@@ -239,8 +188,8 @@ TEST_F(address, unmapped)
 		EXPECT_BLAMED(addrs[i], PAGE, addrs[i]);
 }
 
-/* What it was told by the victim: every address that means something there. */
-TEST_F(address, of_the_victim)
+/* Every address that means something to the victim. */
+TEST_F(address, of_the_victim_faults)
 {
 	const struct victim_view *view = self->wall.victim.view;
 	const uint32_t addrs[] = {
@@ -258,8 +207,8 @@ TEST_F(address, of_the_victim)
 	EXPECT_EQ(0, secrets_in(self->wall.rw.ptr, OWN_SIZE));
 }
 
-/* The card has just used what is freed then. */
-TEST_F(address, freed)
+/* The card has just used it. */
+TEST_F(address, of_freed_memory_faults)
 {
 	static const uint32_t kinds[] = { VTA_BUF_HOST, VTA_BUF_CARD };
 	struct wall *w = &self->wall;
@@ -311,7 +260,7 @@ static void wraps_around(struct __test_metadata *_metadata, struct wall *w,
 }
 
 /* Other errors that an address of that kind may cause, besides belonging to another process. */
-TEST_F(address, malformed)
+TEST_F(address, misaligned_or_beyond_the_end_faults)
 {
 	static const uint32_t addrs[] = { OWN_RW, VICTIM_HOST, HOLE };
 	uint32_t by = variant->misaligned;
@@ -326,22 +275,10 @@ TEST_F(address, malformed)
 
 /* ---- pitches ---- */
 
-FIXTURE(pitch) {
-	struct wall wall;
-};
-
-FIXTURE_SETUP(pitch)
-{
-	ASSERT_EQ(0, wall_up(&self->wall));
-}
-
-FIXTURE_TEARDOWN(pitch)
-{
-	EXPECT_STREQ("intact", wall_down(&self->wall));
-}
+WALL_FIXTURE(pitch)
 
 /* The second row is where the sum of address and pitch wraps to. */
-TEST_F(pitch, wraps_around)
+TEST_F(pitch, that_wraps_around_faults)
 {
 	static const struct {
 		uint32_t dst_pitch, src_pitch, access;
@@ -355,53 +292,36 @@ TEST_F(pitch, wraps_around)
 	for (unsigned int i = 0; i < ARRAY_SIZE(rows); i++) {
 		uint32_t dst = OWN_RW + rows[i].dst_pitch, src = OWN_RO + rows[i].src_pitch;
 		const struct blame blame = {
-			.reason = VTA_FAULT_PAGE,
-			.access = rows[i].access,
-			.addr = rows[i].access == VTA_ACCESS_COPY_SRC ? src : dst,
+			VTA_FAULT_PAGE, rows[i].access,
+			rows[i].access == VTA_ACCESS_COPY_SRC ? src : dst, false,
 		};
 
 		EXPECT_STREQ("blamed", wall_attack(w->fd, &w->q,
 						   desc_copy2d(OWN_RW, rows[i].dst_pitch, OWN_RO,
-							       rows[i].src_pitch, 64, 2),
-						   &blame));
+							       rows[i].src_pitch, 64, 2), &blame));
 		ASSERT_EQ(0, wall_new_queue(w));
 	}
 	EXPECT_EQ(0, secrets_in(w->rw.ptr, OWN_SIZE));
 }
 
 /* Row after row, until the first that is not the attacker's. */
-TEST_F(pitch, walks_off_the_end)
+TEST_F(pitch, that_leaves_the_buffer_faults)
 {
 	const struct blame blame = {
-		.reason = VTA_FAULT_PAGE,
-		.access = VTA_ACCESS_COPY_DST,
-		.addr = OWN_RW + OWN_SIZE,
+		VTA_FAULT_PAGE, VTA_ACCESS_COPY_DST, OWN_RW + OWN_SIZE, false,
 	};
 	struct wall *w = &self->wall;
 
-	EXPECT_STREQ("blamed", wall_attack(w->fd, &w->q,
-					   desc_fill2d(OWN_RW, 4096, 0x11111111, 8, 1 << 20),
-					   &blame));
+	EXPECT_STREQ("blamed", wall_attack(w->fd, &w->q, desc_fill2d(OWN_RW, 4096, 0x11111111, 8,
+								     1 << 20), &blame));
 }
 
 /* ---- ring pointers ---- */
 
-FIXTURE(ring) {
-	struct wall wall;
-};
+WALL_FIXTURE(ring)
 
-FIXTURE_SETUP(ring)
-{
-	ASSERT_EQ(0, wall_up(&self->wall));
-}
-
-FIXTURE_TEARDOWN(ring)
-{
-	EXPECT_STREQ("intact", wall_down(&self->wall));
-}
-
-/* What the kernel returns, it does not take. */
-TEST_F(ring, cannot_be_chosen)
+/* Fields that the kernel returns are ignored in the request. */
+TEST_F(ring, place_cannot_be_chosen)
 {
 	struct vta_queue_create create = {
 		.ring_order = 6,
@@ -423,8 +343,7 @@ TEST_F(ring, cannot_be_chosen)
 	EXPECT_EQ(0, queue_do(&q, desc_op(VTA_OP_NOP)));
 }
 
-/* Nor freed, nor covered by something else. */
-TEST_F(ring, cannot_be_replaced)
+TEST_F(ring, cannot_be_freed_or_covered)
 {
 	const struct vta_queue_create *create = &self->wall.q.create;
 	struct vta_buf_alloc alloc = {
@@ -432,20 +351,17 @@ TEST_F(ring, cannot_be_replaced)
 		.addr = create->ring_addr,
 		.flags = VTA_BUF_FIXED,
 	};
-	struct vta_buf_free ring = { .handle = (uint32_t)(create->ring_offset >> 12) };
-	struct vta_buf_free status = { .handle = (uint32_t)(create->status_offset >> 12) };
-	struct vta_buf_free doorbell = { .handle = (uint32_t)(create->doorbell_offset >> 12) };
 	int fd = self->wall.fd;
 
 	EXPECT_EQ(-EEXIST, card_ioctl(fd, VTA_IOCTL_BUF_ALLOC, &alloc));
-	EXPECT_EQ(-ENOENT, card_ioctl(fd, VTA_IOCTL_BUF_FREE, &ring));
-	EXPECT_EQ(-ENOENT, card_ioctl(fd, VTA_IOCTL_BUF_FREE, &status));
-	EXPECT_EQ(-ENOENT, card_ioctl(fd, VTA_IOCTL_BUF_FREE, &doorbell));
+	EXPECT_EQ(-ENOENT, buf_release(fd, (uint32_t)(create->ring_offset >> 12)));
+	EXPECT_EQ(-ENOENT, buf_release(fd, (uint32_t)(create->status_offset >> 12)));
+	EXPECT_EQ(-ENOENT, buf_release(fd, (uint32_t)(create->doorbell_offset >> 12)));
 	EXPECT_EQ(0, queue_do(&self->wall.q, desc_op(VTA_OP_NOP)));
 }
 
-/* Longer than the ring is, by the doorbell: every number that is too much. */
-TEST_F(ring, index_beyond_its_end)
+/* Numbers that are too large for the ring. */
+TEST_F(ring, doorbell_beyond_its_end_is_a_fault)
 {
 	static const uint32_t beyond[] = { 65, 66, 128, 0x7fffffff, 0x80000000, 0xffffffff };
 	struct wall *w = &self->wall;
@@ -464,8 +380,8 @@ TEST_F(ring, index_beyond_its_end)
 	}
 }
 
-/* All of a ring of one descriptor's page is readable, but only one is taken. */
-TEST_F(ring, of_one_descriptor)
+/* The rest of its page is readable, too. */
+TEST_F(ring, of_one_descriptor_has_no_second)
 {
 	struct vta_queue_create create = { .ring_order = 0 };
 	struct wall *w = &self->wall;

@@ -8,91 +8,55 @@
 #include "../vta_harness.h"
 #include "wall.h"
 
-FIXTURE(call) {
-	struct wall wall;
-	struct holding before;
-	struct usage usage;
-};
-
-FIXTURE_SETUP(call)
-{
-	ASSERT_EQ(0, wall_up(&self->wall));
-	self->before = holding_of(self->wall.fd);
-	self->usage = card_usage();
-}
-
-FIXTURE_TEARDOWN(call)
-{
-	EXPECT_STREQ("intact", wall_down(&self->wall));
-}
-
-/* The attacker has gained nothing, and no process has lost anything. */
-#define EXPECT_NOTHING_TAKEN()							\
-	do {									\
-		struct holding _now = holding_of(self->wall.fd);		\
-		struct usage _usage = card_usage();				\
-										\
-		EXPECT_TRUE(holding_equal(&self->before, &_now));			\
-		EXPECT_TRUE(usage_equal(&self->usage, &_usage));		\
-	} while (0)
+WALL_FIXTURE(call)
 
 /* ---- handles ---- */
 
-TEST_F(call, handles_of_the_victim)
+TEST_F(call, handles_of_the_victim_are_enoent)
 {
 	const struct victim_view *view = self->wall.victim.view;
-	struct vta_buf_free host = { .handle = view->host_handle };
-	struct vta_buf_free card = { .handle = view->card_handle };
-	struct vta_buf_free pinned = { .handle = VICTIM_PINNED >> VTA_PAGE_SHIFT };
-	struct vta_queue_destroy destroy = { .queue = view->queue };
 	struct vta_queue_fault fault = { .queue = view->queue };
 	struct vta_wait wait = { .queue = view->queue, .seq = 1 };
 	int fd = self->wall.fd;
 
 	ASSERT_NE(view->queue, self->wall.q.id);
-	EXPECT_EQ(-ENOENT, card_ioctl(fd, VTA_IOCTL_BUF_FREE, &host));
-	EXPECT_EQ(-ENOENT, card_ioctl(fd, VTA_IOCTL_BUF_FREE, &card));
-	EXPECT_EQ(-ENOENT, card_ioctl(fd, VTA_IOCTL_BUF_FREE, &pinned));
-	EXPECT_EQ(-ENOENT, card_ioctl(fd, VTA_IOCTL_QUEUE_DESTROY, &destroy));
+	EXPECT_EQ(-ENOENT, buf_release(fd, view->host_handle));
+	EXPECT_EQ(-ENOENT, buf_release(fd, view->card_handle));
+	EXPECT_EQ(-ENOENT, buf_release(fd, VICTIM_PINNED >> VTA_PAGE_SHIFT));
+	EXPECT_EQ(-ENOENT, queue_destroy(fd, view->queue));
 	EXPECT_EQ(-ENOENT, card_ioctl(fd, VTA_IOCTL_FAULT, &fault));
 	EXPECT_EQ(-ENOENT, card_ioctl(fd, VTA_IOCTL_WAIT, &wait));
 	EXPECT_EQ(0, wait.done);
-	EXPECT_NOTHING_TAKEN();
+	EXPECT_TRUE(wall_nothing_taken(&self->wall));
 }
 
 /* Every queue that there can be, and numbers that are none. */
-TEST_F(call, guessed_handles)
+TEST_F(call, guessed_handles_are_enoent)
 {
 	int fd = self->wall.fd;
 	uint32_t i, guess;
 
 	for (i = 0; i < self->wall.info.queues + 80; i++) {
 		guess = i <= self->wall.info.queues + 16 ? i : UINT32_MAX - i;
-		struct vta_queue_destroy destroy = { .queue = guess };
 		struct vta_queue_fault fault = { .queue = guess };
 		struct vta_wait wait = { .queue = guess };
 
 		if (guess == self->wall.q.id)
 			continue;
-		ASSERT_EQ(-ENOENT, card_ioctl(fd, VTA_IOCTL_QUEUE_DESTROY, &destroy));
+		ASSERT_EQ(-ENOENT, queue_destroy(fd, guess));
 		ASSERT_EQ(-ENOENT, card_ioctl(fd, VTA_IOCTL_FAULT, &fault));
 		ASSERT_EQ(-ENOENT, card_ioctl(fd, VTA_IOCTL_WAIT, &wait));
 	}
 	/* As handles of buffers: all that is not the attacker's, rings and records included. */
-	for (i = 0; i < 4096; i++) {
-		struct vta_buf_free req = { .handle = i < 2048 ? i : 0x100000 - 1024 + i - 2048 };
-
-		ASSERT_EQ(-ENOENT, card_ioctl(fd, VTA_IOCTL_BUF_FREE, &req));
-	}
-	EXPECT_NOTHING_TAKEN();
+	for (i = 0; i < 4096; i++)
+		ASSERT_EQ(-ENOENT, buf_release(fd, i < 2048 ? i : 0x100000 - 1024 + i - 2048));
+	EXPECT_TRUE(wall_nothing_taken(&self->wall));
 }
 
 /* ---- files ---- */
 
-/* Opened anew by its name in /proc, the file is another context. */
-TEST_F(call, file_reopened)
+TEST_F(call, file_reopened_by_its_name_in_proc_is_another_context)
 {
-	struct vta_buf_free req = { .handle = self->wall.rw.handle };
 	char path[64];
 	struct mem mem;
 	int fd;
@@ -100,50 +64,10 @@ TEST_F(call, file_reopened)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", self->wall.fd);
 	fd = open(path, O_RDWR);
 	ASSERT_LE(0, fd);
-	EXPECT_NE(self->before.context, holding_of(fd).context);
-	EXPECT_EQ(-ENOENT, card_ioctl(fd, VTA_IOCTL_BUF_FREE, &req));
+	EXPECT_NE(self->wall.before.context, holding_of(fd).context);
+	EXPECT_EQ(-ENOENT, buf_release(fd, self->wall.rw.handle));
 	EXPECT_EQ(0, mem_alloc(fd, &mem, 4096, VTA_BUF_HOST, OWN_RW));
 	close(fd);
-}
-
-static int send_fd(int sock, int fd)
-{
-	union {
-		struct cmsghdr head;
-		char space[CMSG_SPACE(sizeof(int))];
-	} control = { .head = {
-		.cmsg_len = CMSG_LEN(sizeof(int)),
-		.cmsg_level = SOL_SOCKET,
-		.cmsg_type = SCM_RIGHTS,
-	} };
-	struct iovec iov = { .iov_base = "", .iov_len = 1 };
-	struct msghdr msg = {
-		.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof(control.space),
-	};
-
-	memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
-	return sendmsg(sock, &msg, 0) == 1 ? 0 : -errno;
-}
-
-static int receive_fd(int sock)
-{
-	char space[CMSG_SPACE(sizeof(int))];
-	struct iovec iov = { .iov_base = &(char){ 0 }, .iov_len = 1 };
-	struct msghdr msg = {
-		.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = space,
-		.msg_controllen = sizeof(space),
-	};
-	int fd;
-
-	if (recvmsg(sock, &msg, 0) != 1 || !CMSG_FIRSTHDR(&msg))
-		return -EPIPE;
-	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
-	return fd;
 }
 
 /* Gives away a context with one buffer, at HOLE, and one queue. */
@@ -153,36 +77,31 @@ static int giver(void *arg)
 	struct queue q;
 	struct mem mem;
 
-	if (fd < 0 || queue_open(fd, &q, NULL) ||
-	    mem_alloc(fd, &mem, 4096, VTA_BUF_HOST, HOLE))
+	if (fd < 0 || queue_open(fd, &q, NULL) || mem_alloc(fd, &mem, 4096, VTA_BUF_HOST, HOLE))
 		return 1;
 	*(uint32_t *)mem.ptr = q.id;
-	return send_fd(*(int *)arg, fd) ? 2 : 0;
+	return fd_send(*(int *)arg, fd) ? 2 : 0;
 }
 
-/* By design, a process that receives the file has the context, but nothing else. */
-TEST_F(call, file_passed_on)
+TEST_F(call, received_file_gives_its_context_and_nothing_else)
 {
-	struct vta_queue_destroy destroy = { .queue = self->wall.victim.view->queue };
-	struct vta_buf_free free = { .handle = HOLE >> VTA_PAGE_SHIFT };
 	int socks[2], fd;
 	uint32_t *word;
 
 	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_DGRAM, 0, socks));
 	EXPECT_EQ(0, in_child(giver, &socks[0]));
-	fd = receive_fd(socks[1]);
+	fd = fd_receive(socks[1]);
 	ASSERT_LE(0, fd);
-	EXPECT_NE(self->before.context, holding_of(fd).context);
+	EXPECT_NE(self->wall.before.context, holding_of(fd).context);
 	EXPECT_EQ(1, holding_of(fd).queues);
 	word = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, HOLE);
 	ASSERT_NE(MAP_FAILED, (void *)word);
-	EXPECT_EQ(-ENOENT, card_ioctl(fd, VTA_IOCTL_QUEUE_DESTROY, &destroy));
-	destroy.queue = *word;
-	EXPECT_EQ(0, card_ioctl(fd, VTA_IOCTL_QUEUE_DESTROY, &destroy));
-	EXPECT_EQ(0, card_ioctl(fd, VTA_IOCTL_BUF_FREE, &free));
+	EXPECT_EQ(-ENOENT, queue_destroy(fd, self->wall.victim.view->queue));
+	EXPECT_EQ(0, queue_destroy(fd, *word));
+	EXPECT_EQ(0, buf_release(fd, HOLE >> VTA_PAGE_SHIFT));
 	munmap(word, 4096);
 	close(fd);
-	EXPECT_NOTHING_TAKEN();
+	EXPECT_TRUE(wall_nothing_taken(&self->wall));
 }
 
 /* ---- pointers ---- */
@@ -238,8 +157,8 @@ static int count_fds(void)
 	return n;
 }
 
-/* Cut off by the end of the page, after every word. */
-TEST_F(call, argument_across_the_edge_of_a_page)
+/* The end of the page cuts it off after every word. */
+TEST_F(call, argument_across_the_edge_of_a_page_is_efault)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	struct request requests[REQUESTS];
@@ -265,12 +184,11 @@ TEST_F(call, argument_across_the_edge_of_a_page)
 		}
 	}
 	EXPECT_EQ(fds, count_fds());
-	EXPECT_NOTHING_TAKEN();
+	EXPECT_TRUE(wall_nothing_taken(&self->wall));
 	EXPECT_EQ(0, queue_do(&self->wall.q, desc_op(VTA_OP_NOP)));
 }
 
-/* Where it cannot be, among others the kernel's own memory. */
-TEST_F(call, argument_nowhere)
+TEST_F(call, argument_outside_of_the_process_is_efault)
 {
 	static const uintptr_t nowhere[] = {
 		0, 8, 4096, UINTPTR_MAX, UINTPTR_MAX - 7, UINTPTR_MAX - 4095,
@@ -292,11 +210,10 @@ TEST_F(call, argument_nowhere)
 			}
 		}
 	}
-	EXPECT_NOTHING_TAKEN();
+	EXPECT_TRUE(wall_nothing_taken(&self->wall));
 }
 
-/* It can be read, but the answer cannot be written: then nothing was done. */
-TEST_F(call, argument_that_is_readonly)
+TEST_F(call, answer_to_readonly_memory_is_efault_and_nothing_is_done)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	struct request requests[REQUESTS];
@@ -322,12 +239,12 @@ TEST_F(call, argument_that_is_readonly)
 		}
 	}
 	EXPECT_EQ(fds, count_fds());
-	EXPECT_NOTHING_TAKEN();
+	EXPECT_TRUE(wall_nothing_taken(&self->wall));
 	EXPECT_EQ(0, queue_do(&self->wall.q, desc_op(VTA_OP_NOP)));
 }
 
-/* A newer caller's structure: its tail, too, must be there, and zero. */
-TEST_F(call, longer_argument_across_the_edge)
+/* A structure of a newer caller. */
+TEST_F(call, tail_of_a_longer_argument_must_be_readable_and_zero)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	struct request requests[REQUESTS];
@@ -361,7 +278,7 @@ TEST_F(call, longer_argument_across_the_edge)
 			TH_LOG("%s", requests[i].name);
 		}
 	}
-	EXPECT_NOTHING_TAKEN();
+	EXPECT_TRUE(wall_nothing_taken(&self->wall));
 }
 
 TEST_HARNESS_MAIN

@@ -1,27 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * iso_doorbell - ringing for others: by what is beside a doorbell, and by a
- * doorbell that has changed hands
+ * iso_doorbell - words beside a doorbell, and doorbells of queues that are gone, ring for no other
  */
 #include "../vta_harness.h"
 #include "wall.h"
 
-FIXTURE(doorbell) {
-	struct wall wall;
-};
+WALL_FIXTURE(doorbell)
 
-FIXTURE_SETUP(doorbell)
-{
-	ASSERT_EQ(0, wall_up(&self->wall));
-}
-
-FIXTURE_TEARDOWN(doorbell)
-{
-	EXPECT_STREQ("intact", wall_down(&self->wall));
-}
-
-/* All of the page but the first word: no effect, and the card counts it as bad. */
-TEST_F(doorbell, rest_of_its_page)
+/* The card counts each write as a bad access. */
+TEST_F(doorbell, rest_of_its_page_has_no_effect)
 {
 	struct wall *w = &self->wall;
 	unsigned int words = w->q.page / sizeof(uint32_t), i;
@@ -36,7 +23,7 @@ TEST_F(doorbell, rest_of_its_page)
 	EXPECT_EQ(1, queue_seq(&w->q));
 }
 
-TEST_F(doorbell, of_other_widths)
+TEST_F(doorbell, of_other_widths_has_no_effect)
 {
 	struct wall *w = &self->wall;
 	volatile uint8_t *bytes = (volatile uint8_t *)w->q.doorbell;
@@ -59,7 +46,7 @@ TEST_F(doorbell, reads_as_zero)
 	EXPECT_EQ(0, w->q.doorbell[w->q.page / 4 - 1]);
 }
 
-/* The queue that has its number now must not hear it, nor be seen by the old pages. */
+/* The queue that has its number now must not be rung, nor be visible in the old pages. */
 static void ring_old(struct __test_metadata *_metadata, struct queue *old,
 		     volatile uint32_t *doorbells[], unsigned int n, uint32_t id)
 {
@@ -76,7 +63,7 @@ static void ring_old(struct __test_metadata *_metadata, struct queue *old,
 		*doorbells[i] = htole32(1);
 		*doorbells[i] = htole32(0x80000000);
 	}
-	/* Had it heard of 2^31 descriptors, it would have halted; of one, be at 2. */
+	/* After 2^31 descriptors it would have halted; after one it would be at 2. */
 	EXPECT_EQ(0, queue_do(&q, desc_op(VTA_OP_NOP)));
 	EXPECT_EQ(1, queue_seq(&q));
 	EXPECT_EQ(VTA_QUEUE_ACTIVE, le32toh(q.status->status.state));
@@ -86,11 +73,10 @@ static void ring_old(struct __test_metadata *_metadata, struct queue *old,
 	close(other);
 }
 
-TEST_F(doorbell, of_a_queue_that_was)
+TEST_F(doorbell, of_a_destroyed_queue_rings_no_other)
 {
 	struct wall *w = &self->wall;
 	struct queue *q = &w->q;
-	struct vta_queue_destroy destroy = { .queue = q->id };
 	volatile uint32_t *doorbells[4];
 	void *place;
 
@@ -110,13 +96,13 @@ TEST_F(doorbell, of_a_queue_that_was)
 
 	ASSERT_EQ(0, queue_do(q, desc_op(VTA_OP_NOP)));
 	ASSERT_EQ(0, queue_do(q, desc_op(VTA_OP_NOP)));
-	ASSERT_EQ(0, card_ioctl(w->fd, VTA_IOCTL_QUEUE_DESTROY, &destroy));
+	ASSERT_EQ(0, queue_destroy(w->fd, q->id));
 	ring_old(_metadata, q, doorbells, 4, q->id);
 	queue_unmap(q);
 }
 
-/* close() alone takes nothing away: what is mapped holds the file. */
-TEST_F(doorbell, of_a_file_that_was_closed)
+/* A mapping holds the file. */
+TEST_F(doorbell, of_a_closed_file_rings_its_own_queue)
 {
 	struct queue q, q2;
 	int fd = card_open(), other = card_open();
@@ -150,18 +136,17 @@ static void *ring_on(void *arg)
 	return NULL;
 }
 
-TEST_F(doorbell, while_it_is_taken_away)
+TEST_F(doorbell, rung_while_it_is_revoked_rings_no_other)
 {
 	struct wall *w = &self->wall;
 	uint32_t id = w->q.id;
 
 	for (unsigned int round = 0; round < 10; round++) {
-		struct vta_queue_destroy destroy = { .queue = id };
 		struct ringer ringer = { .doorbell = w->q.doorbell };
 
 		ASSERT_EQ(0, pthread_create(&ringer.thread, NULL, ring_on, &ringer));
 		sleep_ms(2);
-		ASSERT_EQ(0, card_ioctl(w->fd, VTA_IOCTL_QUEUE_DESTROY, &destroy));
+		ASSERT_EQ(0, queue_destroy(w->fd, id));
 		ring_old(_metadata, NULL, NULL, 0, id);
 		ringer.stop = true;
 		ASSERT_EQ(0, pthread_join(ringer.thread, NULL));

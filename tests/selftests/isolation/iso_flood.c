@@ -1,37 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * iso_flood - a process that takes and keeps all resources: the victim continues
+ * iso_flood - a process that takes all resources does not stop the victim
  */
 #include "../vta_harness.h"
 #include "wall.h"
 
-/* What the victim gets done meanwhile. */
+/* Jobs that the victim does meanwhile. */
 #define JOBS	20
 
-FIXTURE(flood) {
-	struct wall wall;
-	struct usage usage;
-};
+/* After each flood, others can have as much of the card as before. */
+WALL_FIXTURE(flood, EXPECT_TRUE(usage_is(&self->wall.usage)))
 
-FIXTURE_SETUP(flood)
-{
-	ASSERT_EQ(0, wall_up(&self->wall));
-	self->usage = card_usage();
-}
+/* ---- threads that repeat a call ---- */
 
-FIXTURE_TEARDOWN(flood)
-{
-	EXPECT_TRUE(usage_is(&self->usage));
-	EXPECT_STREQ("intact", wall_down(&self->wall));
-}
-
-/* ---- threads that do the same again and again ---- */
+struct flooder;
+typedef int (*step_fn)(struct flooder *f);
 
 struct flooder {
 	pthread_t thread;
 	struct wall *w;
 	struct queue q;
-	int (*step)(struct flooder *f);
+	step_fn step;
 	uint64_t steps;
 	int err;
 	_Atomic bool stop;
@@ -46,34 +35,6 @@ static void *flooder_run(void *arg)
 		f->steps++;
 	}
 	return NULL;
-}
-
-enum { FLOODERS = 3 };
-
-/* They begin; the victim makes progress; they end, without an error of their own. */
-static void flood(struct __test_metadata *_metadata, struct wall *w,
-		  int (*step)(struct flooder *f))
-{
-	struct vta_queue_create create = {
-		.ring_order = 6,
-		.priority = VTA_QUEUE_PRIORITY_DEFAULT,
-	};
-	struct flooder f[FLOODERS];
-
-	for (unsigned int i = 0; i < FLOODERS; i++) {
-		f[i] = (struct flooder) { .w = w, .step = step };
-		ASSERT_EQ(0, queue_open(w->fd, &f[i].q, &create));
-		ASSERT_EQ(0, pthread_create(&f[i].thread, NULL, flooder_run, &f[i]));
-	}
-	EXPECT_EQ(0, victim_progress(&w->victim, JOBS));
-	for (unsigned int i = 0; i < FLOODERS; i++)
-		f[i].stop = true;
-	for (unsigned int i = 0; i < FLOODERS; i++) {
-		ASSERT_EQ(0, pthread_join(f[i].thread, NULL));
-		EXPECT_EQ(0, f[i].err);
-		EXPECT_LT(0, f[i].steps);
-		EXPECT_EQ(0, queue_close(&f[i].q));
-	}
 }
 
 /* Fills the ring as soon as there is room, with work for every engine. */
@@ -95,20 +56,10 @@ static int step_descriptors(struct flooder *f)
 	return 0;
 }
 
-TEST_F(flood, of_descriptors)
-{
-	flood(_metadata, &self->wall, step_descriptors);
-}
-
 static int step_doorbells(struct flooder *f)
 {
 	queue_kick(&f->q);
 	return 0;
-}
-
-TEST_F(flood, of_doorbells)
-{
-	flood(_metadata, &self->wall, step_doorbells);
 }
 
 /* Each arms the card, interrupts and wakes. */
@@ -122,11 +73,6 @@ static int step_waits(struct flooder *f)
 	return err == -ETIMEDOUT ? 0 : -EPROTO;
 }
 
-TEST_F(flood, of_waits)
-{
-	flood(_metadata, &self->wall, step_waits);
-}
-
 static int step_faults(struct flooder *f)
 {
 	struct queue q;
@@ -138,11 +84,6 @@ static int step_faults(struct flooder *f)
 	return queue_close(&q) ?: err == -EIO ? 0 : -EPROTO;
 }
 
-TEST_F(flood, of_faults)
-{
-	flood(_metadata, &self->wall, step_faults);
-}
-
 /* The card drops its TLB each time. */
 static int step_buffers(struct flooder *f)
 {
@@ -150,11 +91,6 @@ static int step_buffers(struct flooder *f)
 	int err = mem_alloc(f->w->fd, &mem, OWN_SIZE, f->steps & 1 ? VTA_BUF_CARD : 0, 0);
 
 	return err ?: mem_free(&mem);
-}
-
-TEST_F(flood, of_buffers)
-{
-	flood(_metadata, &self->wall, step_buffers);
 }
 
 static int step_contexts(struct flooder *f)
@@ -165,19 +101,54 @@ static int step_contexts(struct flooder *f)
 	return fd < 0 ? fd : close(fd);
 }
 
-TEST_F(flood, of_contexts)
+enum { FLOODERS = 3 };
+
+WALL_FIXTURE(flood_of, EXPECT_TRUE(usage_is(&self->wall.usage)))
+
+FIXTURE_VARIANT(flood_of) {
+	step_fn step;
+};
+
+FIXTURE_VARIANT_ADD(flood_of, descriptors) { step_descriptors };
+FIXTURE_VARIANT_ADD(flood_of, doorbells) { step_doorbells };
+FIXTURE_VARIANT_ADD(flood_of, waits) { step_waits };
+FIXTURE_VARIANT_ADD(flood_of, faults) { step_faults };
+FIXTURE_VARIANT_ADD(flood_of, buffers) { step_buffers };
+FIXTURE_VARIANT_ADD(flood_of, contexts) { step_contexts };
+
+TEST_F(flood_of, does_not_stop_the_victim)
 {
-	flood(_metadata, &self->wall, step_contexts);
+	struct vta_queue_create create = {
+		.ring_order = 6,
+		.priority = VTA_QUEUE_PRIORITY_DEFAULT,
+	};
+	struct wall *w = &self->wall;
+	struct flooder f[FLOODERS];
+
+	for (unsigned int i = 0; i < FLOODERS; i++) {
+		f[i] = (struct flooder) { .w = w, .step = variant->step };
+		ASSERT_EQ(0, queue_open(w->fd, &f[i].q, &create));
+		ASSERT_EQ(0, pthread_create(&f[i].thread, NULL, flooder_run, &f[i]));
+	}
+	EXPECT_EQ(0, victim_progress(&w->victim, JOBS));
+	for (unsigned int i = 0; i < FLOODERS; i++)
+		f[i].stop = true;
+	for (unsigned int i = 0; i < FLOODERS; i++) {
+		ASSERT_EQ(0, pthread_join(f[i].thread, NULL));
+		EXPECT_EQ(0, f[i].err);
+		EXPECT_LT(0, f[i].steps);
+		EXPECT_EQ(0, queue_close(&f[i].q));
+	}
 }
 
-/* ---- all there is ---- */
+/* ---- all of a resource ---- */
 
 static bool spent(int err)
 {
 	return err == -ENOSPC || err == -EDQUOT;
 }
 
-TEST_F(flood, all_queues_are_taken)
+TEST_F(flood, that_takes_all_queues_does_not_stop_the_victim)
 {
 	struct vta_queue_create create = { .ring_order = 0 };
 	struct wall *w = &self->wall;
@@ -193,7 +164,7 @@ TEST_F(flood, all_queues_are_taken)
 	close(fd);
 }
 
-TEST_F(flood, all_contexts_are_taken)
+TEST_F(flood, that_takes_all_contexts_does_not_stop_the_victim)
 {
 	struct wall *w = &self->wall;
 	int fds[257], ret;
@@ -208,7 +179,7 @@ TEST_F(flood, all_contexts_are_taken)
 		close(fds[--n]);
 }
 
-TEST_F(flood, all_card_memory_is_taken)
+TEST_F(flood, that_takes_all_card_memory_does_not_stop_the_victim)
 {
 	struct wall *w = &self->wall;
 	struct vta_buf_alloc req;
@@ -232,7 +203,7 @@ TEST_F(flood, all_card_memory_is_taken)
 	close(fd);
 }
 
-/* ---- jobs that do not want to end ---- */
+/* ---- jobs without an end ---- */
 
 static struct vta_desc long_copy(struct wall *w)
 {
@@ -287,8 +258,7 @@ static struct vta_desc long_rows(struct wall *w)
 	unsigned int n = OWN_SIZE / sizeof(*code), i;
 
 	for (i = 0; i < n; i++)
-		code[i] = insn_load(VTA_ISA_UOP, 0, OWN_RW / 4, i & 1 ? 65535 : 4096,
-				   i & 1 ? 0 : 1);
+		code[i] = insn_load(VTA_ISA_UOP, 0, OWN_RW / 4, i & 1 ? 65535 : 4096, !(i & 1));
 	return desc_run(OWN_CODE, n, 0);
 }
 
@@ -303,8 +273,8 @@ static struct vta_desc (* const long_jobs[])(struct wall *w) = {
 	long_wait,
 };
 
-/* The card aborts each on request, and needs no reset. */
-TEST_F(flood, jobs_without_end_are_aborted)
+/* Without a reset. */
+TEST_F(flood, of_jobs_without_end_is_aborted)
 {
 	struct wall *w = &self->wall;
 
@@ -327,8 +297,7 @@ TEST_F(flood, jobs_without_end_are_aborted)
 	}
 }
 
-/* More cycles than a queue has: it is the card that ends them. */
-TEST_F(flood, jobs_without_end_reach_their_limit)
+TEST_F(flood, of_jobs_without_end_reaches_the_limit_of_cycles)
 {
 	struct vta_queue_create create = { .ring_order = 0, .max_cycles = 100000 };
 	struct wall *w = &self->wall;

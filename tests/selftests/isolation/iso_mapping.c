@@ -1,28 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * iso_mapping - what mmap() and its kin can be made to show
+ * iso_mapping - mmap(), mremap() and mprotect() show no memory of others
  */
 #include "../vta_harness.h"
 #include "wall.h"
 
-/* Where offsets of device addresses end, and those of queues begin. */
+/* The first offset of queues; those of device addresses are below. */
 #define QUEUES_AT	(1ull << 32)
 
-FIXTURE(mapping) {
-	struct wall wall;
-	size_t page;
-};
-
-FIXTURE_SETUP(mapping)
-{
-	self->page = (size_t)sysconf(_SC_PAGESIZE);
-	ASSERT_EQ(0, wall_up(&self->wall));
-}
-
-FIXTURE_TEARDOWN(mapping)
-{
-	EXPECT_STREQ("intact", wall_down(&self->wall));
-}
+WALL_FIXTURE(mapping)
 
 /* Maps and unmaps. */
 static int try_map(int fd, uint64_t offset, size_t size, int prot, int flags)
@@ -37,8 +23,8 @@ static int try_map(int fd, uint64_t offset, size_t size, int prot, int flags)
 
 /* ---- offsets ---- */
 
-/* By every offset that the victim has, from the attacker's file. */
-TEST_F(mapping, of_the_victims_offsets)
+/* In the attacker's file. */
+TEST_F(mapping, of_the_victims_offsets_is_refused)
 {
 	const struct victim_view *view = self->wall.victim.view;
 	const uint64_t offsets[] = {
@@ -49,12 +35,12 @@ TEST_F(mapping, of_the_victims_offsets)
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(offsets); i++)
 		for (unsigned int k = 0; k < ARRAY_SIZE(prots); k++)
-			EXPECT_EQ(-EINVAL, try_map(self->wall.fd, offsets[i], self->page,
+			EXPECT_EQ(-EINVAL, try_map(self->wall.fd, offsets[i], self->wall.q.page,
 						   prots[k], MAP_SHARED));
 }
 
 /* Of all offsets near those in use, only those that the file's own ioctls gave work. */
-TEST_F(mapping, of_guessed_offsets)
+TEST_F(mapping, of_guessed_offsets_is_refused)
 {
 	const struct vta_queue_create *q = &self->wall.q.create;
 	const uint64_t own[] = {
@@ -65,14 +51,15 @@ TEST_F(mapping, of_guessed_offsets)
 		1ull << 33, 1ull << 40, 1ull << 44, 1ull << 52, 1ull << 62,
 	};
 	unsigned int hits = 0, wrong = 0, i, k;
+	const size_t page = self->wall.q.page;
 	int64_t d;
 
 	for (i = 0; i < ARRAY_SIZE(centres); i++) {
 		for (d = -64; d < 2 * (int64_t)self->wall.info.queues + 64; d++) {
-			uint64_t offset = centres[i] + (uint64_t)d * self->page;
+			uint64_t offset = centres[i] + (uint64_t)d * page;
 			bool mine = false;
 
-			if (try_map(self->wall.fd, offset, self->page, PROT_READ, MAP_SHARED))
+			if (try_map(self->wall.fd, offset, page, PROT_READ, MAP_SHARED))
 				continue;
 			for (k = 0; k < ARRAY_SIZE(own); k++)
 				mine |= own[k] == offset;
@@ -85,10 +72,10 @@ TEST_F(mapping, of_guessed_offsets)
 }
 
 /* Longer than what is there, up to what is the victim's. */
-TEST_F(mapping, longer_than_it_is)
+TEST_F(mapping, longer_than_the_memory_is_refused)
 {
 	const struct vta_queue_create *q = &self->wall.q.create;
-	const size_t page = self->page;
+	const size_t page = self->wall.q.page;
 	int fd = self->wall.fd;
 
 	EXPECT_EQ(-EINVAL, try_map(fd, OWN_RW, OWN_SIZE + page, PROT_READ, MAP_SHARED));
@@ -108,15 +95,13 @@ TEST_F(mapping, status_page_stays_readonly)
 {
 	const struct vta_queue_create *q = &self->wall.q.create;
 	void *status = (void *)self->wall.q.status;
-	const size_t page = self->page;
+	const size_t page = self->wall.q.page;
 	int fd = self->wall.fd, mem;
 	uint64_t forged = 99;
 
 	EXPECT_EQ(-EACCES, try_map(fd, q->status_offset, page, PROT_WRITE, MAP_SHARED));
-	EXPECT_EQ(-EACCES, try_map(fd, q->status_offset, page, PROT_READ | PROT_WRITE,
-				   MAP_SHARED));
-	EXPECT_EQ(-EACCES, try_map(fd, q->status_offset, page, PROT_READ | PROT_EXEC,
-				   MAP_SHARED));
+	EXPECT_EQ(-EACCES, try_map(fd, q->status_offset, page, PROT_READ | PROT_WRITE, MAP_SHARED));
+	EXPECT_EQ(-EACCES, try_map(fd, q->status_offset, page, PROT_READ | PROT_EXEC, MAP_SHARED));
 	EXPECT_EQ(-1, mprotect(status, page, PROT_READ | PROT_WRITE));
 	EXPECT_EQ(EACCES, errno);
 	EXPECT_EQ(-1, mprotect(status, page, PROT_READ | PROT_EXEC));
@@ -145,7 +130,7 @@ TEST_F(mapping, does_not_grow_by_remapping)
 	const volatile void *maps[] = {
 		w->q.status, w->q.doorbell, w->q.ring, w->rw.ptr, w->ro.ptr,
 	};
-	const size_t page = self->page;
+	const size_t page = self->wall.q.page;
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(maps); i++) {
 		size_t size = i < 3 ? page : OWN_SIZE;
@@ -164,7 +149,7 @@ TEST_F(mapping, does_not_move_within_the_file)
 {
 	const struct victim_view *view = self->wall.victim.view;
 	const struct vta_queue_create *q = &self->wall.q.create;
-	size_t page = self->page;
+	size_t page = self->wall.q.page;
 	void *doorbell;
 
 	/* One to lose: a call that fails may leave nothing there. */
@@ -179,10 +164,10 @@ TEST_F(mapping, does_not_move_within_the_file)
 }
 
 /* A part that was unmapped is the process's no more; the rest shows what it did. */
-TEST_F(mapping, partly_unmapped)
+TEST_F(mapping, unmapped_in_part_shows_the_same_pages)
 {
 	struct wall *w = &self->wall;
-	const size_t page = self->page;
+	const size_t page = self->wall.q.page;
 	uint8_t *bytes = w->rw.ptr, *moved, *place;
 
 	for (unsigned int i = 0; i < OWN_SIZE / page; i++)
@@ -223,7 +208,7 @@ TEST_F(mapping, doorbell_is_not_inherited)
 {
 	struct wall *w = &self->wall;
 
-	EXPECT_EQ(-1, madvise((void *)w->q.doorbell, self->page, MADV_DOFORK));
+	EXPECT_EQ(-1, madvise((void *)w->q.doorbell, self->wall.q.page, MADV_DOFORK));
 	EXPECT_EQ(-EINTR, in_child(ring_it, w));	/* killed */
 	EXPECT_EQ(0, queue_seq(&w->q));
 	EXPECT_EQ(0, queue_do(&w->q, desc_op(VTA_OP_NOP)));
@@ -233,18 +218,18 @@ struct heir {
 	struct wall *w;
 	struct mem host, card;
 	struct queue q;
-	int told[2];
+	int go[2];
 };
 
-/* Sees what was there, and only that, after all that the parent can undo is undone. */
+/* Sees its own memory alone, when the parent has closed or freed it. */
 static int inherit(void *arg)
 {
 	struct heir *heir = arg;
 	struct mem *mems[] = { &heir->host, &heir->card };
-	char go;
+	char byte;
 
 	close(heir->q.fd);
-	if (read(heir->told[0], &go, 1) != 1)
+	if (read(heir->go[0], &byte, 1) != 1)
 		return 1;
 	for (unsigned int i = 0; i < ARRAY_SIZE(mems); i++) {
 		const volatile uint8_t *bytes = mems[i]->ptr;
@@ -260,7 +245,7 @@ static int inherit(void *arg)
 	return le64toh(heir->q.status->status.seq) == 1 ? 0 : 5;
 }
 
-/* @undo: what the parent does while the child has the mappings. */
+/* @undo: called by the parent while the child has the mappings */
 static void leave(struct __test_metadata *_metadata, struct wall *w, void (*undo)(struct heir *))
 {
 	struct heir heir = { .w = w };
@@ -276,15 +261,15 @@ static void leave(struct __test_metadata *_metadata, struct wall *w, void (*undo
 	((uint8_t *)heir.host.ptr)[HOARD_BYTES - 1] = 43;
 	((uint8_t *)heir.card.ptr)[HOARD_BYTES - 1] = 43;
 	ASSERT_EQ(0, queue_do(&heir.q, desc_op(VTA_OP_NOP)));
-	ASSERT_EQ(0, pipe(heir.told));
+	ASSERT_EQ(0, pipe(heir.go));
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (!pid)
 		_exit(inherit(&heir));
 	undo(&heir);
-	/* What was freed, if it was, is the victim's. */
+	/* Freed memory would be the victim's by now. */
 	ASSERT_EQ(0, victim_order(&w->victim, VICTIM_HOARD));
-	ASSERT_EQ(1, write(heir.told[1], "", 1));
+	ASSERT_EQ(1, write(heir.go[1], "", 1));
 	EXPECT_EQ(0, child_end(pid));
 	EXPECT_EQ(0, victim_progress(&w->victim, 2));
 }
@@ -304,12 +289,12 @@ static void undo_free(struct heir *heir)
 	mem_free(&heir->card);
 }
 
-TEST_F(mapping, inherited_and_closed)
+TEST_F(mapping, that_is_inherited_outlives_the_parents_close)
 {
 	leave(_metadata, &self->wall, undo_close);
 }
 
-TEST_F(mapping, inherited_and_freed)
+TEST_F(mapping, that_is_inherited_outlives_the_parents_free)
 {
 	leave(_metadata, &self->wall, undo_free);
 }

@@ -1,29 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * iso_race - arguments of ioctls that change while the kernel reads them, and
- * calls that meet
+ * iso_race - arguments of ioctls that change while the kernel reads them, and concurrent calls
  */
 #include "../vta_harness.h"
 #include "wall.h"
 #include "writer.h"
 
-FIXTURE(race) {
-	struct wall wall;
-	struct holding before;
-	struct usage usage;
-};
-
-FIXTURE_SETUP(race)
-{
-	ASSERT_EQ(0, wall_up(&self->wall));
-	self->before = holding_of(self->wall.fd);
-	self->usage = card_usage();
-}
-
-FIXTURE_TEARDOWN(race)
-{
-	EXPECT_STREQ("intact", wall_down(&self->wall));
-}
+WALL_FIXTURE(race)
 
 static int try_map(int fd, uint64_t offset, size_t size)
 {
@@ -35,15 +18,6 @@ static int try_map(int fd, uint64_t offset, size_t size)
 	return 0;
 }
 
-#define EXPECT_NOTHING_TAKEN()							\
-	do {									\
-		struct holding _now = holding_of(self->wall.fd);		\
-		struct usage _usage = card_usage();				\
-										\
-		EXPECT_TRUE(holding_equal(&self->before, &_now));			\
-		EXPECT_TRUE(usage_equal(&self->usage, &_usage));		\
-	} while (0)
-
 enum { ROUNDS = 200 };
 
 /* They differ in one byte: the kernel may copy byte by byte. */
@@ -51,7 +25,7 @@ enum { ROUNDS = 200 };
 #define LARGE	0x9000
 
 /* The accounted size is the size that can be mapped, whichever size was read first. */
-TEST_F(race, size_of_a_buffer)
+TEST_F(race, size_of_a_buffer_is_read_once)
 {
 	struct vta_buf_alloc *arg = aligned_alloc(4096, 4096);
 	int fd = self->wall.fd;
@@ -61,24 +35,22 @@ TEST_F(race, size_of_a_buffer)
 	memset(arg, 0, sizeof(*arg));
 	ASSERT_EQ(0, writer_flip(&writer, (uint32_t *)&arg->size, SMALL, LARGE));
 	for (unsigned int i = 0; i < ROUNDS; i++) {
-		struct vta_buf_free req;
 		uint64_t bytes;
 
 		arg->addr = 0;
 		ASSERT_EQ(0, card_ioctl(fd, VTA_IOCTL_BUF_ALLOC, arg));
-		bytes = holding_of(fd).host_bytes - self->before.host_bytes;
+		bytes = holding_of(fd).host_bytes - self->wall.before.host_bytes;
 		ASSERT_TRUE(bytes == SMALL || bytes == LARGE);
 		ASSERT_EQ(0, try_map(fd, arg->mmap_offset, bytes));
 		ASSERT_EQ(-EINVAL, try_map(fd, arg->mmap_offset, bytes + 4096));
-		req = (struct vta_buf_free) { .handle = arg->handle };
-		ASSERT_EQ(0, card_ioctl(fd, VTA_IOCTL_BUF_FREE, &req));
+		ASSERT_EQ(0, buf_release(fd, arg->handle));
 	}
 	writer_stop(&writer);
-	EXPECT_NOTHING_TAKEN();
+	EXPECT_TRUE(wall_nothing_taken(&self->wall));
 }
 
-/* One kind of memory or the other, and from there it is returned. */
-TEST_F(race, kind_of_a_buffer)
+/* Memory of either kind goes back to where it came from. */
+TEST_F(race, kind_of_a_buffer_is_read_once)
 {
 	struct vta_buf_alloc *arg = aligned_alloc(4096, 4096);
 	int fd = self->wall.fd;
@@ -88,26 +60,24 @@ TEST_F(race, kind_of_a_buffer)
 	memset(arg, 0, sizeof(*arg));
 	ASSERT_EQ(0, writer_flip(&writer, &arg->flags, VTA_BUF_HOST, VTA_BUF_CARD));
 	for (unsigned int i = 0; i < ROUNDS; i++) {
-		struct vta_buf_free req;
 		struct holding now;
 
 		arg->addr = 0;
 		arg->size = 8192;
 		ASSERT_EQ(0, card_ioctl(fd, VTA_IOCTL_BUF_ALLOC, arg));
 		now = holding_of(fd);
-		ASSERT_EQ(8192, now.host_bytes + now.card_bytes - self->before.host_bytes -
-				self->before.card_bytes);
-		ASSERT_EQ(self->usage.mem_free - (now.card_bytes - self->before.card_bytes),
+		ASSERT_EQ(8192, now.host_bytes + now.card_bytes - self->wall.before.host_bytes -
+				self->wall.before.card_bytes);
+		ASSERT_EQ(self->wall.usage.mem_free + self->wall.before.card_bytes - now.card_bytes,
 			  card_usage().mem_free);
-		req = (struct vta_buf_free) { .handle = arg->handle };
-		ASSERT_EQ(0, card_ioctl(fd, VTA_IOCTL_BUF_FREE, &req));
+		ASSERT_EQ(0, buf_release(fd, arg->handle));
 	}
 	writer_stop(&writer);
-	EXPECT_NOTHING_TAKEN();
+	EXPECT_TRUE(wall_nothing_taken(&self->wall));
 }
 
-/* An address that is right when it is looked at must be so when it is used. */
-TEST_F(race, address_of_a_buffer)
+/* The address that was checked is the one that is used. */
+TEST_F(race, address_of_a_buffer_is_read_once)
 {
 	/* Again, one byte makes the difference. */
 	static const uint32_t others[] = { HOLE + 1, 0, OWN_RW, HOLE + 0x10000000 };
@@ -120,7 +90,6 @@ TEST_F(race, address_of_a_buffer)
 		memset(arg, 0, sizeof(*arg));
 		ASSERT_EQ(0, writer_flip(&writer, (uint32_t *)&arg->addr, HOLE, others[k]));
 		for (unsigned int i = 0; i < ROUNDS / 2; i++) {
-			struct vta_buf_free req = { .handle = HOLE >> VTA_PAGE_SHIFT };
 			int ret;
 
 			arg->size = 8192;
@@ -130,19 +99,18 @@ TEST_F(race, address_of_a_buffer)
 				ASSERT_TRUE(ret == -EINVAL || ret == -EEXIST);
 				continue;
 			}
-			if (card_ioctl(fd, VTA_IOCTL_BUF_FREE, &req)) {
-				req.handle = others[k] >> VTA_PAGE_SHIFT;
+			if (buf_release(fd, HOLE >> VTA_PAGE_SHIFT)) {
 				ASSERT_EQ(HOLE + 0x10000000, others[k]);
-				ASSERT_EQ(0, card_ioctl(fd, VTA_IOCTL_BUF_FREE, &req));
+				ASSERT_EQ(0, buf_release(fd, others[k] >> VTA_PAGE_SHIFT));
 			}
 		}
 		writer_stop(&writer);
-		EXPECT_NOTHING_TAKEN();
+		EXPECT_TRUE(wall_nothing_taken(&self->wall));
 	}
 }
 
 /* The card's ring is as long as the memory that there is for it. */
-TEST_F(race, length_of_a_ring)
+TEST_F(race, length_of_a_ring_is_read_once)
 {
 	struct vta_queue_create *arg = aligned_alloc(4096, 4096);
 	int fd = self->wall.fd;
@@ -158,7 +126,7 @@ TEST_F(race, length_of_a_ring)
 		ASSERT_EQ(0, card_ioctl(fd, VTA_IOCTL_QUEUE_CREATE, arg));
 		q.id = arg->queue;
 		/* Less the status page. */
-		bytes = holding_of(fd).host_bytes - self->before.host_bytes - 4096;
+		bytes = holding_of(fd).host_bytes - self->wall.before.host_bytes - 4096;
 		ASSERT_TRUE(bytes == 64 << 6 || bytes == 64 << 8);
 		ASSERT_EQ(0, try_map(fd, arg->ring_offset, bytes));
 		ASSERT_EQ(-EINVAL, try_map(fd, arg->ring_offset, bytes + 4096));
@@ -173,15 +141,13 @@ TEST_F(race, length_of_a_ring)
 		queue_ring(&q, (uint32_t)(2 * bytes / 64 + 1));
 		ASSERT_EQ(-EIO, queue_wait(&q, bytes / 64 + 1, PATIENCE_MS, NULL));
 		munmap((void *)q.doorbell, q.page);
-		ASSERT_EQ(0, card_ioctl(fd, VTA_IOCTL_QUEUE_DESTROY,
-					&(struct vta_queue_destroy) { .queue = q.id }));
+		ASSERT_EQ(0, queue_destroy(fd, q.id));
 	}
 	writer_stop(&writer);
-	EXPECT_NOTHING_TAKEN();
+	EXPECT_TRUE(wall_nothing_taken(&self->wall));
 }
 
-/* Lengths that no ring has are never taken. */
-TEST_F(race, invalid_length)
+TEST_F(race, invalid_length_of_a_ring_is_never_used)
 {
 	struct vta_queue_create *arg = aligned_alloc(4096, 4096);
 	int fd = self->wall.fd;
@@ -194,21 +160,19 @@ TEST_F(race, invalid_length)
 		int ret = card_ioctl(fd, VTA_IOCTL_QUEUE_CREATE, arg);
 
 		if (!ret) {
-			ASSERT_EQ(8192, holding_of(fd).host_bytes - self->before.host_bytes);
-			ret = card_ioctl(fd, VTA_IOCTL_QUEUE_DESTROY,
-					 &(struct vta_queue_destroy) { .queue = arg->queue });
-			ASSERT_EQ(0, ret);
+			ASSERT_EQ(8192, holding_of(fd).host_bytes - self->wall.before.host_bytes);
+			ASSERT_EQ(0, queue_destroy(fd, arg->queue));
 		} else {
 			ASSERT_EQ(-EINVAL, ret);
 		}
 	}
 	writer_stop(&writer);
-	EXPECT_NOTHING_TAKEN();
+	EXPECT_TRUE(wall_nothing_taken(&self->wall));
 }
 
 /* ---- two at once ---- */
 
-/* The same call from several threads, as long as it returns true. */
+/* The same call from several threads. */
 struct contender {
 	pthread_t thread;
 	pthread_barrier_t *barrier;
@@ -226,7 +190,7 @@ static void *contend(void *arg)
 	return NULL;
 }
 
-/* How many of three succeeded; the others must have got ENOENT. */
+/* Number of the three calls that succeeded; from 100 if one did not fail with ENOENT. */
 static int contend_for(int fd, unsigned long cmd, void *arg)
 {
 	struct contender c[3];
@@ -249,7 +213,7 @@ static int contend_for(int fd, unsigned long cmd, void *arg)
 	return won;
 }
 
-TEST_F(race, freed_twice)
+TEST_F(race, buffer_is_freed_once)
 {
 	int fd = self->wall.fd;
 
@@ -263,10 +227,10 @@ TEST_F(race, freed_twice)
 		req.handle = alloc.handle;
 		ASSERT_EQ(1, contend_for(fd, VTA_IOCTL_BUF_FREE, &req));
 	}
-	EXPECT_NOTHING_TAKEN();
+	EXPECT_TRUE(wall_nothing_taken(&self->wall));
 }
 
-TEST_F(race, destroyed_twice)
+TEST_F(race, queue_is_destroyed_once)
 {
 	int fd = self->wall.fd;
 
@@ -278,7 +242,7 @@ TEST_F(race, destroyed_twice)
 		req.queue = create.queue;
 		ASSERT_EQ(1, contend_for(fd, VTA_IOCTL_QUEUE_DESTROY, &req));
 	}
-	EXPECT_NOTHING_TAKEN();
+	EXPECT_TRUE(wall_nothing_taken(&self->wall));
 }
 
 /* A buffer that is freed while others map it, read it and release it. */
@@ -295,7 +259,7 @@ static void map_and_read(struct writer *writer)
 	munmap((void *)ptr, 65536);
 }
 
-TEST_F(race, mapped_while_it_is_freed)
+TEST_F(race, mapping_during_a_free_shows_no_memory_of_others)
 {
 	struct writer writer = { .step = map_and_read, .w = &self->wall };
 	int fd = self->wall.fd;
@@ -306,17 +270,16 @@ TEST_F(race, mapped_while_it_is_freed)
 			.size = 65536, .addr = HOLE,
 			.flags = VTA_BUF_FIXED | (i & 1 ? VTA_BUF_CARD : VTA_BUF_HOST),
 		};
-		struct vta_buf_free req = { .handle = HOLE >> VTA_PAGE_SHIFT };
 
 		ASSERT_EQ(0, card_ioctl(fd, VTA_IOCTL_BUF_ALLOC, &alloc));
-		ASSERT_EQ(0, card_ioctl(fd, VTA_IOCTL_BUF_FREE, &req));
+		ASSERT_EQ(0, buf_release(fd, HOLE >> VTA_PAGE_SHIFT));
 		if (i % 10 == 0)
 			ASSERT_EQ(0, victim_order(&self->wall.victim,
 						  i % 20 ? VICTIM_DROP : VICTIM_HOARD));
 	}
 	EXPECT_LT(0, writer_stop(&writer));
 	EXPECT_EQ(0, writer.found);
-	EXPECT_NOTHING_TAKEN();
+	EXPECT_TRUE(wall_nothing_taken(&self->wall));
 }
 
 TEST_HARNESS_MAIN

@@ -1,24 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * iso_residue - what others have left behind: in new memory of every kind, and
- * in the card's scratchpads
+ * iso_residue - data of others in new memory of every kind, and in the card's scratchpads
  */
 #include "../vta_harness.h"
 #include "wall.h"
 
-FIXTURE(residue) {
-	struct wall wall;
-};
-
-FIXTURE_SETUP(residue)
-{
-	ASSERT_EQ(0, wall_up(&self->wall));
-}
-
-FIXTURE_TEARDOWN(residue)
-{
-	EXPECT_STREQ("intact", wall_down(&self->wall));
-}
+WALL_FIXTURE(residue)
 
 /* ---- memory ---- */
 
@@ -28,7 +15,7 @@ static int litter(struct wall *w)
 	return victim_order(&w->victim, VICTIM_HOARD) ?: victim_order(&w->victim, VICTIM_DROP);
 }
 
-TEST_F(residue, new_memory_as_the_process_sees_it)
+TEST_F(residue, process_sees_none_in_new_memory)
 {
 	static const uint32_t kinds[] = { VTA_BUF_HOST, VTA_BUF_CARD };
 	/* Above 2 MiB the kernel takes other ways; again, for what was just soiled. */
@@ -50,8 +37,8 @@ TEST_F(residue, new_memory_as_the_process_sees_it)
 	}
 }
 
-/* It comes with none of the process's own accesses, which could be what clears it. */
-TEST_F(residue, new_memory_as_the_card_sees_it)
+/* The process does not access the memory, which could be what clears it. */
+TEST_F(residue, card_sees_none_in_new_memory)
 {
 	static const uint32_t kinds[] = { VTA_BUF_HOST, VTA_BUF_CARD };
 	struct wall *w = &self->wall;
@@ -69,7 +56,7 @@ TEST_F(residue, new_memory_as_the_card_sees_it)
 }
 
 /* Nothing beside the records (docs/hardware.md, 6): the rest of the page is zero. */
-TEST_F(residue, ring_and_status_page_of_a_new_queue)
+TEST_F(residue, none_is_in_ring_and_status_page_of_a_new_queue)
 {
 	struct wall *w = &self->wall;
 
@@ -109,7 +96,7 @@ static unsigned int store(const struct core *c, struct insn *code, unsigned int 
 
 #define SPY_DATA	65536u
 
-/* An attacker's context: everything to see the scratchpads with. */
+/* An attacker's context with all that shows the scratchpads. */
 struct spy {
 	int fd;
 	struct queue q;
@@ -140,9 +127,9 @@ static void spy_close(struct spy *spy)
 }
 
 /* Writes a stream that shows one scratchpad in @out; returns its length. */
-typedef unsigned int (*look_fn)(struct spy *spy);
+typedef unsigned int (*peek_fn)(struct spy *spy);
 
-static unsigned int look_acc(struct spy *spy)
+static unsigned int peek_acc(struct spy *spy)
 {
 	return store(spy->c, spy->code.ptr, 0, spy->out.addr);
 }
@@ -156,11 +143,10 @@ static unsigned int multiply(struct spy *spy, struct insn *code, const struct vt
 }
 
 /* acc[i] += inp[i] x the unit matrix. */
-static unsigned int look_inp(struct spy *spy)
+static unsigned int peek_inp(struct spy *spy)
 {
 	const struct core *c = spy->c;
-	unsigned int n = ELEMS(c->log.inp < c->log.acc ? c->log.inp :
-								      c->log.acc);
+	unsigned int n = ELEMS(c->log.inp < c->log.acc ? c->log.inp : c->log.acc);
 	struct vta_isa_loop loops = {
 		.uop_end = 1, .iter_out = n, .iter_in = 1, .dst_factor_out = 1, .src_factor_out = 1,
 	};
@@ -176,11 +162,10 @@ static unsigned int look_inp(struct spy *spy)
 }
 
 /* acc[i] += the first column of wgt[i]. */
-static unsigned int look_wgt(struct spy *spy)
+static unsigned int peek_wgt(struct spy *spy)
 {
 	const struct core *c = spy->c;
-	unsigned int n = ELEMS(c->log.wgt < c->log.acc ? c->log.wgt :
-								      c->log.acc);
+	unsigned int n = ELEMS(c->log.wgt < c->log.acc ? c->log.wgt : c->log.acc);
 	struct vta_isa_loop loops = {
 		.uop_end = 1, .iter_out = n, .iter_in = 1, .dst_factor_out = 1, .wgt_factor_out = 1,
 	};
@@ -197,7 +182,7 @@ static unsigned int look_wgt(struct spy *spy)
  * acc[uop[i].dst] += 256 / uops for some of the micro-ops: all in accumulator 0, a
  * multiple of 256, unless one of them is not 0.
  */
-static unsigned int look_uop(struct spy *spy)
+static unsigned int peek_uop(struct spy *spy)
 {
 	const struct core *c = spy->c;
 	unsigned int n = ELEMS(c->log.uop) < 256 ? ELEMS(c->log.uop) : 256;
@@ -210,13 +195,13 @@ static unsigned int look_uop(struct spy *spy)
 
 static const struct {
 	const char *name;
-	look_fn look;
-} looks[] = {
-	{ "acc", look_acc }, { "inp", look_inp }, { "wgt", look_wgt }, { "uop", look_uop },
+	peek_fn peek;
+} scratchpads[] = {
+	{ "acc", peek_acc }, { "inp", peek_inp }, { "wgt", peek_wgt }, { "uop", peek_uop },
 };
 
-/* Bytes that are not 0 in a scratchpad, as far as the spy can tell; -1: it cannot. */
-static int spy_look(struct spy *spy, look_fn look)
+/* Bytes that are not 0 in a scratchpad, as far as the spy can see; -1: not at all. */
+static int spy_peek(struct spy *spy, peek_fn look)
 {
 	unsigned int n = look(spy);
 
@@ -245,13 +230,13 @@ static int spy_soil(struct spy *spy)
 TEST_F(residue, spy_can_read_its_own_scratchpads)
 {
 	ASSERT_EQ(0, victim_order(&self->wall.victim, VICTIM_REST));
-	for (unsigned int i = 0; i < ARRAY_SIZE(looks); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(scratchpads); i++) {
 		struct spy spy;
 
 		ASSERT_EQ(0, spy_open(&spy, &self->wall.core));
 		ASSERT_EQ(0, spy_soil(&spy));
-		EXPECT_LT(0, spy_look(&spy, looks[i].look)) {
-			TH_LOG("in %s", looks[i].name);
+		EXPECT_LT(0, spy_peek(&spy, scratchpads[i].peek)) {
+			TH_LOG("in %s", scratchpads[i].name);
 		}
 		spy_close(&spy);
 	}
@@ -259,16 +244,16 @@ TEST_F(residue, spy_can_read_its_own_scratchpads)
 }
 
 /* Each time the victim has run in between. */
-TEST_F(residue, scratchpads_after_the_victim)
+TEST_F(residue, none_is_in_scratchpads_after_the_victim)
 {
 	struct spy spy;
 
 	ASSERT_EQ(0, spy_open(&spy, &self->wall.core));
 	for (unsigned int round = 0; round < 5; round++) {
-		for (unsigned int i = 0; i < ARRAY_SIZE(looks); i++) {
+		for (unsigned int i = 0; i < ARRAY_SIZE(scratchpads); i++) {
 			ASSERT_EQ(0, victim_progress(&self->wall.victim, 1));
-			EXPECT_EQ(0, spy_look(&spy, looks[i].look)) {
-				TH_LOG("in %s", looks[i].name);
+			EXPECT_EQ(0, spy_peek(&spy, scratchpads[i].peek)) {
+				TH_LOG("in %s", scratchpads[i].name);
 			}
 		}
 	}
@@ -276,10 +261,10 @@ TEST_F(residue, scratchpads_after_the_victim)
 }
 
 /* The previous user of the number was another context, even if none ran in between. */
-TEST_F(residue, scratchpads_of_a_context_of_the_same_number)
+TEST_F(residue, none_is_in_scratchpads_of_a_context_of_the_same_number)
 {
 	ASSERT_EQ(0, victim_order(&self->wall.victim, VICTIM_REST));
-	for (unsigned int i = 0; i < ARRAY_SIZE(looks); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(scratchpads); i++) {
 		struct holding before;
 		struct spy spy;
 
@@ -289,8 +274,8 @@ TEST_F(residue, scratchpads_of_a_context_of_the_same_number)
 		spy_close(&spy);
 		ASSERT_EQ(0, spy_open(&spy, &self->wall.core));
 		ASSERT_EQ(before.context, holding_of(spy.fd).context);
-		EXPECT_EQ(0, spy_look(&spy, looks[i].look)) {
-			TH_LOG("in %s", looks[i].name);
+		EXPECT_EQ(0, spy_peek(&spy, scratchpads[i].peek)) {
+			TH_LOG("in %s", scratchpads[i].name);
 		}
 		spy_close(&spy);
 	}
@@ -298,18 +283,18 @@ TEST_F(residue, scratchpads_of_a_context_of_the_same_number)
 }
 
 /* A RUN that faults leaves nothing to others either. */
-TEST_F(residue, scratchpads_after_a_fault)
+TEST_F(residue, none_is_in_scratchpads_after_a_fault)
 {
 	ASSERT_EQ(0, victim_order(&self->wall.victim, VICTIM_REST));
-	for (unsigned int i = 0; i < ARRAY_SIZE(looks); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(scratchpads); i++) {
 		struct spy a, b;
 
 		ASSERT_EQ(0, spy_open(&a, &self->wall.core));
 		ASSERT_EQ(0, spy_open(&b, &self->wall.core));
 		ASSERT_EQ(0, spy_soil(&a));
 		EXPECT_EQ(-EIO, queue_do(&a.q, desc_run(HOLE, 1, 0)));
-		EXPECT_EQ(0, spy_look(&b, looks[i].look)) {
-			TH_LOG("in %s", looks[i].name);
+		EXPECT_EQ(0, spy_peek(&b, scratchpads[i].peek)) {
+			TH_LOG("in %s", scratchpads[i].name);
 		}
 		spy_close(&a);
 		spy_close(&b);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * iso_share - memory that is pinned or shared: what was not given cannot be
- * taken, and what was given can be used only as it was given
+ * iso_share - pinned and shared memory: only memory that was given can be used, and only as it
+ * was given
  */
 #include "../vta_harness.h"
 #include "wall.h"
@@ -11,8 +11,6 @@
 
 FIXTURE(share) {
 	struct wall wall;
-	struct holding before;
-	struct usage usage;
 	struct mem out;
 	int fd;
 };
@@ -24,8 +22,7 @@ FIXTURE_SETUP(share)
 		SKIP(return, "the driver neither pins nor exports");
 	self->fd = self->wall.fd;
 	ASSERT_EQ(0, mem_alloc(self->fd, &self->out, SIZE, VTA_BUF_HOST, 0));
-	self->before = holding_of(self->fd);
-	self->usage = card_usage();
+	wall_note(&self->wall);
 }
 
 FIXTURE_TEARDOWN(share)
@@ -35,22 +32,11 @@ FIXTURE_TEARDOWN(share)
 	EXPECT_STREQ("intact", wall_down(&self->wall));
 }
 
-#define EXPECT_NOTHING_TAKEN()							\
-	do {									\
-		struct holding _now = holding_of(self->fd);			\
-		struct usage _usage = card_usage();				\
-										\
-		EXPECT_TRUE(holding_equal(&self->before, &_now));		\
-		EXPECT_TRUE(usage_equal(&self->usage, &_usage));		\
-	} while (0)
-
 static int pin(int fd, const volatile void *addr, size_t size, uint32_t flags, uint32_t at)
 {
 	struct vta_buf_pin req = {
-		.user_addr = (uintptr_t)addr,
-		.size = size,
-		.addr = at,
-		.flags = flags | (at ? VTA_BUF_FIXED : 0),
+		.user_addr = (uintptr_t)addr, .size = size,
+		.addr = at, .flags = flags | (at ? VTA_BUF_FIXED : 0),
 	};
 
 	return card_ioctl(fd, VTA_IOCTL_BUF_PIN, &req);
@@ -59,27 +45,15 @@ static int pin(int fd, const volatile void *addr, size_t size, uint32_t flags, u
 static int import(int fd, int dma_buf, uint32_t flags, uint32_t at)
 {
 	struct vta_buf_import req = {
-		.fd = dma_buf,
-		.addr = at,
-		.flags = flags | (at ? VTA_BUF_FIXED : 0),
+		.fd = dma_buf, .addr = at, .flags = flags | (at ? VTA_BUF_FIXED : 0),
 	};
 
 	return card_ioctl(fd, VTA_IOCTL_BUF_IMPORT, &req);
 }
 
-/* A descriptor, or a negative errno. */
 static int export(int fd, uint32_t handle, uint32_t flags)
 {
-	struct vta_buf_export req = { .handle = handle, .flags = flags | O_CLOEXEC };
-
-	return card_ioctl(fd, VTA_IOCTL_BUF_EXPORT, &req) ?: req.fd;
-}
-
-static int free_at(int fd, uint32_t addr)
-{
-	struct vta_buf_free req = { .handle = addr >> VTA_PAGE_SHIFT };
-
-	return card_ioctl(fd, VTA_IOCTL_BUF_FREE, &req);
+	return buf_export(fd, handle, flags | O_CLOEXEC);
 }
 
 static void *anonymous(size_t size, int prot)
@@ -109,7 +83,7 @@ static const char *attack(struct wall *w, struct vta_desc desc, uint32_t reason,
 /* ---- pinned memory ---- */
 
 /* Memory of the kernel, of the card, unmapped addresses, and read-only memory. */
-TEST_F(share, pin_foreign_memory)
+TEST_F(share, memory_of_others_cannot_be_pinned)
 {
 	static const uintptr_t nowhere[] = {
 		0, 4096, 0xffff888000001000, 0xffffffff81000000, 0xffffffffff600000,
@@ -138,7 +112,7 @@ TEST_F(share, pin_foreign_memory)
 	EXPECT_EQ(-EACCES, pin(self->fd, none + 4000, 97, 0, 0));
 	ASSERT_EQ(0, munmap(none + 4096, 4096));
 	EXPECT_EQ(-EFAULT, pin(self->fd, none, 8192, 0, 0));
-	EXPECT_NOTHING_TAKEN();
+	EXPECT_TRUE(wall_nothing_taken(&self->wall));
 }
 
 /* Pages around the pinned ones are not seen. */
@@ -154,12 +128,12 @@ TEST_F(share, pin_shows_whole_pages_and_no_more)
 				      VTA_ACCESS_COPY_SRC, HOLE - 1));
 	EXPECT_STREQ("blamed", attack(w, desc_fill(HOLE + 4096, 0, 1), VTA_FAULT_PAGE,
 				      VTA_ACCESS_COPY_DST, HOLE + 4096));
-	EXPECT_EQ(0, free_at(self->fd, HOLE));
-	EXPECT_NOTHING_TAKEN();
+	EXPECT_EQ(0, buf_release(self->fd, HOLE >> VTA_PAGE_SHIFT));
+	EXPECT_TRUE(wall_nothing_taken(&self->wall));
 }
 
 /* A file that may only be read, and the page of zeroes that all processes share. */
-TEST_F(share, pin_of_memory_that_others_read)
+TEST_F(share, pinned_memory_that_others_read_cannot_be_written)
 {
 	uint8_t *zeroes = anonymous(4096, PROT_READ), *more = anonymous(4096, PROT_READ);
 	int file = open("/proc/self/exe", O_RDONLY);
@@ -171,7 +145,7 @@ TEST_F(share, pin_of_memory_that_others_read)
 	ASSERT_EQ(0, pin(self->fd, zeroes, 4096, VTA_BUF_READONLY, HOLE));
 	EXPECT_STREQ("blamed", attack(w, desc_fill(HOLE, 0x66666666, 4096), VTA_FAULT_PERM,
 				      VTA_ACCESS_COPY_DST, HOLE));
-	EXPECT_EQ(0, free_at(self->fd, HOLE));
+	EXPECT_EQ(0, buf_release(self->fd, HOLE >> VTA_PAGE_SHIFT));
 	EXPECT_EQ(0, zeroes[0] | more[0]);
 
 	text = mmap(NULL, 4096, PROT_READ, MAP_SHARED, file, 0);
@@ -180,7 +154,7 @@ TEST_F(share, pin_of_memory_that_others_read)
 	if (!pin(self->fd, text, 4096, VTA_BUF_READONLY, HOLE)) {
 		EXPECT_STREQ("blamed", attack(w, desc_fill(HOLE, 0, 4096), VTA_FAULT_PERM,
 					      VTA_ACCESS_COPY_DST, HOLE));
-		EXPECT_EQ(0, free_at(self->fd, HOLE));
+		EXPECT_EQ(0, buf_release(self->fd, HOLE >> VTA_PAGE_SHIFT));
 	}
 	EXPECT_EQ(0, memcmp(text, "\177ELF", 4));
 	/* A private copy may be written: by this process alone. */
@@ -190,15 +164,15 @@ TEST_F(share, pin_of_memory_that_others_read)
 	ASSERT_EQ(0, pin(self->fd, text, 4096, 0, HOLE));
 	EXPECT_EQ(0, queue_do(&w->q, desc_fill(HOLE, 0x66666666, 4096)));
 	EXPECT_EQ(0x66, text[0]);
-	EXPECT_EQ(0, free_at(self->fd, HOLE));
+	EXPECT_EQ(0, buf_release(self->fd, HOLE >> VTA_PAGE_SHIFT));
 	munmap(text, 4096);
 	text = mmap(NULL, 4096, PROT_READ, MAP_SHARED, file, 0);
 	EXPECT_EQ(0, memcmp(text, "\177ELF", 4));
-	EXPECT_NOTHING_TAKEN();
+	EXPECT_TRUE(wall_nothing_taken(&self->wall));
 }
 
-/* After unmapping, the card keeps the pages, and no other process gets them. */
-TEST_F(share, pinned_and_unmapped)
+/* After unmapping, the card keeps the pages. */
+TEST_F(share, pinned_pages_are_given_to_no_other_process)
 {
 	uint8_t *area = anonymous(SIZE, PROT_READ | PROT_WRITE);
 	struct wall *w = &self->wall;
@@ -214,18 +188,18 @@ TEST_F(share, pinned_and_unmapped)
 	EXPECT_EQ(0, victim_progress(&w->victim, 1));
 	ASSERT_EQ(0, victim_order(&w->victim, VICTIM_DROP));
 	/* Freed, they are others'. */
-	ASSERT_EQ(0, free_at(self->fd, HOLE));
+	ASSERT_EQ(0, buf_release(self->fd, HOLE >> VTA_PAGE_SHIFT));
 	ASSERT_EQ(0, victim_order(&w->victim, VICTIM_HOARD));
 	EXPECT_STREQ("blamed", attack(w, desc_copy(self->out.addr, HOLE, 4096), VTA_FAULT_PAGE,
 				      VTA_ACCESS_COPY_SRC, HOLE));
 	EXPECT_STREQ("blamed", attack(w, desc_fill(HOLE + SIZE - 4096, 0xbad0bad0, 4096),
 				      VTA_FAULT_PAGE, VTA_ACCESS_COPY_DST, HOLE + SIZE - 4096));
 	ASSERT_EQ(0, victim_order(&w->victim, VICTIM_DROP));
-	EXPECT_NOTHING_TAKEN();
+	EXPECT_TRUE(wall_nothing_taken(&self->wall));
 }
 
 /* The size that was charged is the size that was pinned. */
-TEST_F(share, size_to_pin_that_changes)
+TEST_F(share, size_to_pin_is_read_once)
 {
 	struct vta_buf_pin *arg = aligned_alloc(4096, 4096);
 	uint8_t *area = anonymous(65536, PROT_READ | PROT_WRITE);
@@ -248,16 +222,16 @@ TEST_F(share, size_to_pin_that_changes)
 			EXPECT_STREQ("blamed", attack(&self->wall, desc_fill(HOLE + bytes, 0, 4),
 						      VTA_FAULT_PAGE, VTA_ACCESS_COPY_DST,
 						      HOLE + bytes));
-		ASSERT_EQ(0, free_at(self->fd, HOLE));
+		ASSERT_EQ(0, buf_release(self->fd, HOLE >> VTA_PAGE_SHIFT));
 	}
 	writer_stop(&writer);
-	EXPECT_NOTHING_TAKEN();
+	EXPECT_TRUE(wall_nothing_taken(&self->wall));
 }
 
 /* ---- dma-bufs ---- */
 
 /* By handles of others, and of the kernel's objects in the attacker's own context. */
-TEST_F(share, export_foreign_buffers)
+TEST_F(share, buffers_of_others_cannot_be_exported)
 {
 	const struct victim_view *view = self->wall.victim.view;
 	const struct vta_queue_create *q = &self->wall.q.create;
@@ -268,11 +242,11 @@ TEST_F(share, export_foreign_buffers)
 	EXPECT_EQ(-ENOENT, export(self->fd, (uint32_t)(q->status_offset >> 12), 0));
 	EXPECT_EQ(-ENOENT, export(self->fd, (uint32_t)(q->doorbell_offset >> 12), O_RDWR));
 	EXPECT_EQ(-EACCES, export(self->fd, self->wall.ro.handle, O_RDWR));
-	EXPECT_NOTHING_TAKEN();
+	EXPECT_TRUE(wall_nothing_taken(&self->wall));
 }
 
 /* The victim's dma-buf, by its number, by its name and by the victim's process. */
-TEST_F(share, dma_buf_of_the_victim)
+TEST_F(share, dma_buf_of_the_victim_cannot_be_had)
 {
 	const struct victim *v = &self->wall.victim;
 	char path[64];
@@ -289,11 +263,10 @@ TEST_F(share, dma_buf_of_the_victim)
 	EXPECT_EQ(-1, syscall(SYS_pidfd_getfd, pidfd, v->view->dma_buf, 0));
 	EXPECT_EQ(EPERM, errno);
 	close(pidfd);
-	EXPECT_NOTHING_TAKEN();
+	EXPECT_TRUE(wall_nothing_taken(&self->wall));
 }
 
-/* Descriptors of everything else. */
-TEST_F(share, import_file_that_is_not_a_dma_buf)
+TEST_F(share, files_that_are_no_dma_bufs_cannot_be_imported)
 {
 	int fds[] = {
 		self->fd, open("/dev/zero", O_RDWR), open("/proc/self/exe", O_RDONLY),
@@ -306,11 +279,10 @@ TEST_F(share, import_file_that_is_not_a_dma_buf)
 	}
 	EXPECT_EQ(-EBADF, import(self->fd, -1, 0, 0));
 	EXPECT_EQ(-EBADF, import(self->fd, INT32_MAX, 0, 0));
-	EXPECT_NOTHING_TAKEN();
+	EXPECT_TRUE(wall_nothing_taken(&self->wall));
 }
 
-/* Given for reading: neither process nor card can write it, whatever they try. */
-TEST_F(share, dma_buf_for_reading)
+TEST_F(share, dma_buf_given_for_reading_cannot_be_written)
 {
 	static const uint32_t kinds[] = { VTA_BUF_HOST, VTA_BUF_CARD };
 	struct wall *w = &self->wall;
@@ -351,16 +323,16 @@ TEST_F(share, dma_buf_for_reading)
 		EXPECT_EQ(-EOPNOTSUPP, export(self->fd, HOLE >> 12, O_RDWR));
 		EXPECT_EQ(-EINVAL, map_error(self->fd, 4096, PROT_READ, HOLE));
 		EXPECT_EQ(0, nonzero_in(mem.ptr, OWN_SIZE));
-		EXPECT_EQ(0, free_at(self->fd, HOLE));
+		EXPECT_EQ(0, buf_release(self->fd, HOLE >> VTA_PAGE_SHIFT));
 		munmap(ptr, OWN_SIZE);
 		munmap(mem.ptr, mem.size);
 		close(fd);
 		close(owner);
 	}
-	EXPECT_NOTHING_TAKEN();
+	EXPECT_TRUE(wall_nothing_taken(&self->wall));
 }
 
-/* The owner has ended: the importer keeps the memory, and sees nothing of later owners. */
+/* The importer keeps the memory, and sees nothing of later owners. */
 TEST_F(share, dma_buf_outlives_its_owner)
 {
 	static const uint32_t kinds[] = { VTA_BUF_HOST, VTA_BUF_CARD };
@@ -388,7 +360,7 @@ TEST_F(share, dma_buf_outlives_its_owner)
 		EXPECT_EQ(0, victim_progress(&w->victim, 1));
 		ASSERT_EQ(0, victim_order(&w->victim, VICTIM_DROP));
 
-		ASSERT_EQ(0, free_at(self->fd, HOLE));
+		ASSERT_EQ(0, buf_release(self->fd, HOLE >> VTA_PAGE_SHIFT));
 		ASSERT_EQ(0, victim_order(&w->victim, VICTIM_HOARD));
 		EXPECT_STREQ("blamed", attack(w, desc_copy(self->out.addr, HOLE, 4096),
 					      VTA_FAULT_PAGE, VTA_ACCESS_COPY_SRC, HOLE));
@@ -396,7 +368,7 @@ TEST_F(share, dma_buf_outlives_its_owner)
 					      VTA_FAULT_PAGE, VTA_ACCESS_COPY_DST, HOLE));
 		ASSERT_EQ(0, victim_order(&w->victim, VICTIM_DROP));
 	}
-	EXPECT_NOTHING_TAKEN();
+	EXPECT_TRUE(wall_nothing_taken(&self->wall));
 }
 
 TEST_HARNESS_MAIN

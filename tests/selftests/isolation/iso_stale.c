@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * iso_stale - addresses that were the attacker's a moment ago, after the victim
- * has put secrets into the memory that was behind them
+ * iso_stale - addresses of memory that the attacker has freed and the victim uses
  */
 #include "../vta_harness.h"
 #include "wall.h"
@@ -57,11 +56,7 @@ static const char *probe(int fd, struct queue *q, uint32_t out, uint32_t addr)
 	};
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(descs); i++) {
-		const struct blame blame = {
-			.reason = VTA_FAULT_PAGE,
-			.access = accesses[i],
-			.addr = addr,
-		};
+		const struct blame blame = { VTA_FAULT_PAGE, accesses[i], addr, false };
 		const char *verdict = wall_attack(fd, q, descs[i], &blame);
 
 		if (strcmp(verdict, "blamed"))
@@ -72,7 +67,7 @@ static const char *probe(int fd, struct queue *q, uint32_t out, uint32_t addr)
 	return "blamed";
 }
 
-TEST_F(stale, in_the_same_context)
+TEST_F(stale, address_faults_in_the_same_context)
 {
 	struct wall *w = &self->wall;
 
@@ -89,8 +84,8 @@ TEST_F(stale, in_the_same_context)
 	}
 }
 
-/* One that never had anything there, after one that did. */
-TEST_F(stale, in_another_context)
+/* A context without memory there, after one that had some. */
+TEST_F(stale, address_faults_in_another_context)
 {
 	struct wall *w = &self->wall;
 	int other = card_open();
@@ -111,8 +106,8 @@ TEST_F(stale, in_another_context)
 	close(other);
 }
 
-/* Closing frees without being told to; the next to open gets the same number. */
-TEST_F(stale, in_a_context_of_the_same_number)
+/* Closing frees all memory, and the next file gets the number of the context. */
+TEST_F(stale, address_faults_in_a_context_of_the_same_number)
 {
 	struct wall *w = &self->wall;
 	struct holding before;
@@ -144,7 +139,7 @@ TEST_F(stale, in_a_context_of_the_same_number)
 	close(fd);
 }
 
-/* ---- taken away in the midst of its use ---- */
+/* ---- freed in use ---- */
 
 /* Copies out of @mem and into it, by many descriptors, as long as they go. */
 static void hammer(struct queue *q, const struct mem *mem, const struct mem *out, bool write)
@@ -182,19 +177,19 @@ static void freed_in_use(struct __test_metadata *_metadata, struct wall *w, uint
 	}
 }
 
-TEST_F(stale, freed_while_read)
+TEST_F(stale, copy_from_freed_memory_faults)
 {
 	freed_in_use(_metadata, &self->wall, variant->kind, &self->out, false);
 }
 
-TEST_F(stale, freed_while_written)
+TEST_F(stale, copy_to_freed_memory_faults)
 {
 	memset(self->out.ptr, 0xba, SIZE);
 	freed_in_use(_metadata, &self->wall, variant->kind, &self->out, true);
 }
 
 /* A stream that stores again and again, as long as it is let. */
-TEST_F(stale, freed_while_a_stream_stores)
+TEST_F(stale, stream_that_stores_to_freed_memory_faults)
 {
 	enum { STORES = 4000 };
 	struct wall *w = &self->wall;
@@ -224,8 +219,8 @@ TEST_F(stale, freed_while_a_stream_stores)
 	EXPECT_EQ(0, victim_progress(&w->victim, 2));
 }
 
-/* The whole context goes while its card is busy with it. */
-TEST_F(stale, closed_in_use)
+/* The card is busy with the context. */
+TEST_F(stale, closed_context_writes_to_no_memory_of_others)
 {
 	struct wall *w = &self->wall;
 

@@ -1,27 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * iso_stream - instructions, micro-ops and descriptors that change while the card
- * reads them
+ * iso_stream - instructions, micro-ops and descriptors that change while the card reads them
+ * harm no other process
  */
 #include "../vta_harness.h"
 #include "wall.h"
 #include "writer.h"
 
-FIXTURE(stream) {
-	struct wall wall;
-};
+WALL_FIXTURE(stream)
 
-FIXTURE_SETUP(stream)
-{
-	ASSERT_EQ(0, wall_up(&self->wall));
-}
-
-FIXTURE_TEARDOWN(stream)
-{
-	EXPECT_STREQ("intact", wall_down(&self->wall));
-}
-
-/* Addresses worth aiming at. */
+/* An address of the attacker, of the victim, or of neither. */
 static uint32_t any_address(struct writer *writer)
 {
 	static const uint32_t addrs[] = {
@@ -65,7 +53,7 @@ static struct insn any_insn(struct writer *writer)
 	}
 }
 
-/* Half an instruction at a time, so that the card may see it torn. */
+/* In halves, so that the card may read a torn instruction. */
 static void rewrite_insn(struct writer *writer)
 {
 	size_t at = writer_random(writer) % (writer->count / 2) * 2;
@@ -119,7 +107,7 @@ static void rewrite_desc(struct writer *writer)
 		writer->words[at + i] = words[i];
 }
 
-/* A fault that a process can be blamed for, whose record makes sense. */
+/* The fault is one that a process can cause, and its record is consistent. */
 static bool blameable(const struct queue *q, uint64_t done)
 {
 	struct vta_queue_fault fault;
@@ -145,7 +133,7 @@ static bool blameable(const struct queue *q, uint64_t done)
 	}
 }
 
-/* Either all is done or the queue halts, while @writer does what it does. */
+/* While @writer writes, all descriptors complete or the queue halts. */
 static void run_under(struct __test_metadata *_metadata, struct writer *writer,
 		      struct vta_desc (*desc)(struct writer *writer), unsigned int rounds)
 {
@@ -181,41 +169,32 @@ static struct vta_desc run_of_the_code(struct writer *writer)
 	return desc_run(writer->w->code.addr, 8, 50000);
 }
 
-TEST_F(stream, instructions)
+TEST_F(stream, of_changing_instructions)
 {
 	struct writer writer = {
-		.step = rewrite_insn,
-		.w = &self->wall,
-		.words = self->wall.code.ptr,
-		.count = 16,
+		.step = rewrite_insn, .w = &self->wall, .words = self->wall.code.ptr, .count = 16,
 	};
 
 	run_under(_metadata, &writer, run_of_the_code, 60);
 }
 
-TEST_F(stream, instructions_of_random_bits)
+TEST_F(stream, of_random_bits)
 {
 	struct writer writer = {
-		.step = rewrite_word,
-		.w = &self->wall,
-		.words = self->wall.code.ptr,
-		.count = 16,
+		.step = rewrite_word, .w = &self->wall, .words = self->wall.code.ptr, .count = 16,
 	};
 
 	run_under(_metadata, &writer, run_of_the_code, 60);
 }
 
 /* The stream stays; the micro-ops it loads again and again do not. */
-TEST_F(stream, micro_ops)
+TEST_F(stream, of_changing_micro_ops)
 {
 	struct vta_isa_loop loops = { .uop_end = 64, .iter_out = 4, .iter_in = 4 };
 	struct wall *w = &self->wall;
 	struct insn *code = w->code.ptr;
 	struct writer writer = {
-		.step = rewrite_word,
-		.w = w,
-		.words = w->rw.ptr,
-		.count = 32,
+		.step = rewrite_word, .w = w, .words = w->rw.ptr, .count = 32,
 	};
 
 	for (unsigned int i = 0; i < 8; i += 2) {
@@ -226,17 +205,15 @@ TEST_F(stream, micro_ops)
 	run_under(_metadata, &writer, run_of_the_code, 60);
 }
 
-TEST_F(stream, descriptors)
+TEST_F(stream, in_changing_descriptors)
 {
 	struct wall *w = &self->wall;
 
 	memset(w->rw.ptr, 0, OWN_SIZE);
 	for (unsigned int round = 0; round < 30; round++) {
 		struct writer writer = {
-			.step = rewrite_desc,
-			.w = w,
-			.words = (uint64_t *)w->q.ring,
-			.count = w->q.entries * 8,
+			.step = rewrite_desc, .w = w,
+			.words = (uint64_t *)w->q.ring, .count = w->q.entries * 8,
 		};
 
 		run_under(_metadata, &writer, NULL, 8);

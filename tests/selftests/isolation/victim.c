@@ -117,7 +117,7 @@ static void pin_secret(struct self *self)
 	self->view->has_pinned = !err;
 }
 
-/* A dma-buf of a secret, as the victim would give to friends. */
+/* A dma-buf of a secret, which it would give to trusted processes. */
 static void export_secret(struct self *self)
 {
 	struct vta_buf_export req = {
@@ -209,7 +209,7 @@ static void verify(struct self *self, uint8_t result)
 		complain(self, "the secret in pinned memory has changed");
 	for (unsigned int i = 0; i < (self->view->has_pinned ? 3u : 2u); i++)
 		if (!secret_intact(copies + i * SECRET_BYTES, SECRET_BYTES, i + 1))
-			complain(self, "the card has seen another secret %u", i + 1);
+			complain(self, "the card has read another secret %u", i + 1);
 	if (self->hoards && (!secret_intact(self->hoard.host.ptr, HOARD_BYTES, 4) ||
 			     !secret_intact(self->hoard.card.ptr, HOARD_BYTES, 5)))
 		complain(self, "what was hoarded has changed");
@@ -270,7 +270,7 @@ static void live(struct victim_view *view)
 
 	self.view = view;
 	set_up(&self);
-	/* Its own end: the attacker's user may not kill it. */
+	/* It ends by itself, as the attacker's user may not kill it. */
 	while (getppid() == parent) {
 		enum victim_order order = view->order;
 
@@ -289,7 +289,7 @@ static void live(struct victim_view *view)
 	_exit(1);
 }
 
-/* ---- seen from outside ---- */
+/* ---- the test's side ---- */
 
 static int gone(const struct victim *v)
 {
@@ -300,7 +300,7 @@ static int gone(const struct victim *v)
 	return info.si_pid ? -ESRCH : 0;
 }
 
-/* Gives up if the victim has ended (-ESRCH), and after a time. */
+/* -ESRCH if the victim has ended, -ETIMEDOUT after a time. */
 static int wait_for(const struct victim *v, bool (*reached)(const struct victim *v, uint64_t goal),
 		    uint64_t goal)
 {

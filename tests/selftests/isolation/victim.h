@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * victim.h - a process with secrets in memory of every kind, that computes
+ * victim.h - a process that computes, with secrets in memory of every kind
  *
- * Everything about it is known to the attacker, except the secrets. It compares
- * its secrets and its results all the time, and stops at the first difference.
+ * The attacker knows everything about it but the secrets. It compares its secrets and its results
+ * all the time, and stops at the first difference.
  */
 #ifndef VTA_VICTIM_H
 #define VTA_VICTIM_H
@@ -16,10 +16,10 @@
 #define SECRET_BYTES	0x4000u
 #define HOARD_BYTES	0x100000u
 
-/* What is in all scratchpads after each of its RUNs, byte by byte. */
+/* Each byte of the scratchpads after one of its RUNs. */
 #define VICTIM_SCRATCH	0x11
 
-/* Where its secrets are, in its own context. */
+/* Addresses of its secrets, in its own context. */
 #define VICTIM_HOST	0x51000000u
 #define VICTIM_CARD	0x52000000u
 #define VICTIM_PINNED	0x53000000u
@@ -62,7 +62,7 @@ int victim_progress(struct victim *v, unsigned int jobs);
 /* "intact", or what was not. */
 const char *victim_stop(struct victim *v);
 
-/* How many words of the secret there are; bytes that are not 0. */
+/* Number of words of the secret; of bytes that are not 0. */
 unsigned int secrets_in(const void *mem, size_t size);
 size_t nonzero_in(const void *mem, size_t size);
 

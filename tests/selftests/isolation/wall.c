@@ -25,14 +25,13 @@ static int make_node(struct wall *w)
 	if (stat(card_node(), &st) || !mkdtemp(w->dir))
 		return -errno;
 	snprintf(path, sizeof(path), "%s%s", w->dir, name);
-	if (mknod(path, S_IFCHR | 0600, st.st_rdev) || chmod(path, 0666) ||
-	    chmod(w->dir, 0755) || chown(w->dir, ATTACKER_UID, ATTACKER_UID) ||
-	    setenv("VTA_NODE", path, 1))
+	if (mknod(path, S_IFCHR | 0600, st.st_rdev) || chmod(path, 0666) || chmod(w->dir, 0755) ||
+	    chown(w->dir, ATTACKER_UID, ATTACKER_UID) || setenv("VTA_NODE", path, 1))
 		return -errno;
 	return 0;
 }
 
-/* What a user may pin by default since Linux 5.16. */
+/* The default limit since Linux 5.16. */
 #define MEMLOCK_BYTES	(8u << 20)
 
 static int drop_privileges(void)
@@ -71,7 +70,9 @@ int wall_up(struct wall *w)
 	err = err ?: queue_open(w->fd, &w->q, NULL);
 	err = err ?: mem_alloc(w->fd, &w->rw, OWN_SIZE, VTA_BUF_HOST, OWN_RW);
 	err = err ?: mem_alloc(w->fd, &w->ro, OWN_SIZE, VTA_BUF_READONLY, OWN_RO);
-	return err ?: mem_alloc(w->fd, &w->code, OWN_SIZE, VTA_BUF_HOST, OWN_CODE);
+	err = err ?: mem_alloc(w->fd, &w->code, OWN_SIZE, VTA_BUF_HOST, OWN_CODE);
+	wall_note(w);
+	return err;
 }
 
 const char *wall_down(struct wall *w)
@@ -101,39 +102,27 @@ int wall_new_queue(struct wall *w)
 
 struct holding holding_of(int fd)
 {
-	struct holding h = { 0 };
-	const struct {
-		const char *name;
-		uint64_t *value;
-	} lines[] = {
-		{ "vta-context:", &h.context },
-		{ "vta-host-bytes:", &h.host_bytes },
-		{ "vta-card-bytes:", &h.card_bytes },
-		{ "vta-pinned-bytes:", &h.pinned_bytes },
-		{ "vta-imported-bytes:", &h.imported_bytes },
-		{ "vta-queues:", &h.queues },
+	return (struct holding) {
+		.context = ctx_number(fd, "vta-context"),
+		.host_bytes = ctx_number(fd, "vta-host-bytes"),
+		.card_bytes = ctx_number(fd, "vta-card-bytes"),
+		.pinned_bytes = ctx_number(fd, "vta-pinned-bytes"),
+		.imported_bytes = ctx_number(fd, "vta-imported-bytes"),
+		.queues = ctx_number(fd, "vta-queues"),
 	};
-	char path[64], line[128];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-	f = fopen(path, "re");
-	for (unsigned int i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
-		*lines[i].value = UINT64_MAX;
-	while (f && fgets(line, sizeof(line), f))
-		for (unsigned int i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
-			if (!strncmp(line, lines[i].name, strlen(lines[i].name)))
-				*lines[i].value = strtoull(line + strlen(lines[i].name), NULL, 10);
-	if (f)
-		fclose(f);
-	return h;
 }
 
-bool holding_equal(const struct holding *a, const struct holding *b)
+void wall_note(struct wall *w)
 {
-	return a->context == b->context && a->host_bytes == b->host_bytes &&
-	       a->card_bytes == b->card_bytes && a->pinned_bytes == b->pinned_bytes &&
-	       a->imported_bytes == b->imported_bytes && a->queues == b->queues;
+	w->before = holding_of(w->fd);
+	w->usage = card_usage();
+}
+
+bool wall_nothing_taken(const struct wall *w)
+{
+	struct holding now = holding_of(w->fd);
+
+	return !memcmp(&now, &w->before, sizeof(now)) && usage_is(&w->usage);
 }
 
 struct vta_desc wall_stream(struct wall *w, struct insn insn)
@@ -157,8 +146,7 @@ static const char *first_difference(const struct entry *entries, size_t n)
 		if (entries[i].is == entries[i].should)
 			continue;
 		snprintf(text, sizeof(text), "%s is %#llx, not %#llx", entries[i].name,
-			 (unsigned long long)entries[i].is,
-			 (unsigned long long)entries[i].should);
+			 (unsigned long long)entries[i].is, (unsigned long long)entries[i].should);
 		return text;
 	}
 	return "blamed";

@@ -1,25 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * wall.h - the scene of every attack: a victim that computes, and an attacker
+ * wall.h - a victim that computes, and an attacker, which is the process of the test
  *
- * Both are users without privileges, and not the same. The process of the test
- * is the attacker.
+ * Both are users without privileges, and not the same.
  */
 #ifndef VTA_WALL_H
 #define VTA_WALL_H
 
 #include "../vta_insn.h"
+#include "../vta_kinds.h"
 #include "../vta_selftest.h"
 #include "victim.h"
 
-/* What the attacker owns, in its own context. */
+/* Memory of the attacker, by addresses of its context. */
 #define OWN_RW		0x10000000u
 #define OWN_RO		0x20000000u
 #define OWN_CODE	0x30000000u
 #define OWN_SIZE	0x10000u
 
-/* Nothing is near it. */
+/* An address with no memory near it. */
 #define HOLE		0x40000000u
+
+/* Resources of an open file, from its fdinfo. */
+struct holding {
+	uint64_t context, host_bytes, card_bytes, pinned_bytes, imported_bytes, queues;
+};
+
+struct holding holding_of(int fd);
 
 struct wall {
 	struct victim victim;
@@ -30,22 +37,37 @@ struct wall {
 	struct queue q;
 	uint64_t resets;
 	char dir[32];
+	struct holding before;	/* of the attacker's file */
+	struct usage usage;
 };
 
 int wall_up(struct wall *w);
 /* "intact", or the damage found. */
 const char *wall_down(struct wall *w);
 
+/* A fixture with a wall; @...: a check after each test */
+#define WALL_FIXTURE(name, ...)							\
+	struct _test_data_##name;						\
+	FIXTURE(name) {								\
+		struct wall wall;						\
+	};									\
+	FIXTURE_SETUP(name)							\
+	{									\
+		ASSERT_EQ(0, wall_up(&self->wall));				\
+	}									\
+	FIXTURE_TEARDOWN(name)							\
+	{									\
+		__VA_ARGS__;							\
+		EXPECT_STREQ("intact", wall_down(&self->wall));			\
+	}
+
+/* The attacker has gained nothing, and no process has lost anything, since the last note. */
+bool wall_nothing_taken(const struct wall *w);
+/* Called by wall_up(). */
+void wall_note(struct wall *w);
+
 /* Replaces the attacker's queue, which has halted. */
 int wall_new_queue(struct wall *w);
-
-/* What an open file has, from its fdinfo. */
-struct holding {
-	uint64_t context, host_bytes, card_bytes, pinned_bytes, imported_bytes, queues;
-};
-
-struct holding holding_of(int fd);
-bool holding_equal(const struct holding *a, const struct holding *b);
 
 struct blame {
 	uint32_t reason, access, addr;

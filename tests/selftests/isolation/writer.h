@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * writer.h - a thread that changes what others are reading
+ * writer.h - a thread that changes memory while others read it
  */
 #ifndef VTA_WRITER_H
 #define VTA_WRITER_H
@@ -15,7 +15,7 @@ struct wall;
 
 struct writer {
 	pthread_t thread;
-	/* Done again and again; the fields up to @random are for it. */
+	/* Called in a loop; the fields up to @random are for it. */
 	void (*step)(struct writer *writer);
 	struct wall *w;
 	volatile uint64_t *words;
@@ -32,11 +32,11 @@ struct writer {
 unsigned long long writer_seed(void);
 uint64_t writer_random(struct writer *writer);
 
-/* Returns when it writes. */
+/* Returns when it has begun to write. */
 int writer_start(struct writer *writer);
 /* The same, with a word that goes from @a to @b and back, from now on. */
 int writer_flip(struct writer *writer, uint32_t *word, uint32_t a, uint32_t b);
-/* How often it has written. */
+/* Returns how often it has written. */
 uint64_t writer_stop(struct writer *writer);
 
 #endif /* VTA_WRITER_H */
