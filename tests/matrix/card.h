@@ -6,15 +6,15 @@
 #include <stdbool.h>
 
 int card_find(void);		/* once, while the driver is bound */
-bool card_bound(void);		/* and its node is the one that others use */
+bool card_bound(void);		/* selects its node for later calls */
 int card_bind(void);
 int card_unbind(void);
 int card_pci_reset(void);
-/* Makes the kernel forget the function, and look for it. */
+/* Remove the PCI function, and scan the bus. */
 int card_remove(void);
 int card_rescan(void);
 int card_suspend(void);
-/* A name of a counter in sysfs that is not back to where it was, or NULL. */
+/* The name of a counter in sysfs that is not back to its initial value, or NULL. */
 const char *card_leftover(void);
 
 #endif

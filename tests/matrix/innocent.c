@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A process of its own that fills and copies memory and computes with it, and looks
- * at what it got.
- * When it loses the card it opens it anew, as any program would.
+ * A process of its own that fills and copies memory, computes with it, and checks the results.
+ * When it loses the card it opens it again, as any program would.
  */
 #include <errno.h>
 #include <signal.h>
@@ -34,7 +33,7 @@ struct innocent {
 	_Atomic uint64_t rounds;
 	_Atomic unsigned int lost;	/* ENODEV */
 	_Atomic unsigned int halted;	/* EIO */
-	_Atomic unsigned int stalled;	/* waited in vain, or was not told */
+	_Atomic unsigned int stalled;	/* a wait timed out, or was not woken */
 	_Atomic int error;		/* anything else */
 	_Atomic bool corrupt;
 };
@@ -109,7 +108,7 @@ static void work_end(struct work *w)
 	w->fd = -1;
 }
 
-/* One round; what was lost meanwhile reads as zeroes, and is not looked at. */
+/* One round. Memory that was lost meanwhile reads as zeroes, and is not checked. */
 static int work_do(struct work *w, struct innocent *self, uint32_t pattern)
 {
 	const struct vta_desc descs[] = {
@@ -187,7 +186,7 @@ struct innocent *innocent_start(void)
 		innocent_run(self);
 		_exit(0);
 	}
-	self->pid = pid;	/* the child does not look at it */
+	self->pid = pid;	/* the child does not read it */
 	while (self->pid > 0 && !self->rounds && now_ns() < end)
 		sleep_ms(1);
 	return self;
@@ -236,7 +235,7 @@ const char *innocent_end(struct innocent *self, bool may_lose)
 		kill(self->pid, SIGKILL);
 		ret = "the innocent cannot be ended";
 	} else if (self->corrupt) {
-		ret = "the innocent's memory is not what it should be";
+		ret = "the innocent's results are wrong";
 	} else if (self->error) {
 		snprintf(why, sizeof(why), "the innocent got errno %d", -self->error);
 	} else if (self->halted && !may_lose) {

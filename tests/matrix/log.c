@@ -19,8 +19,8 @@ void log_begin(void)
 }
 
 /*
- * The driver's own messages; what PCI says when a card goes; how they are rationed;
- * what a busy host does to a guest's clock.
+ * Messages of the driver, of PCI when a card is removed, of the rate limit, and of a guest's clock
+ * on a busy host.
  */
 static bool expected(const char *text)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* log.h - what the kernel says meanwhile */
+/* log.h - messages of the kernel */
 #ifndef VTA_MATRIX_LOG_H
 #define VTA_MATRIX_LOG_H
 

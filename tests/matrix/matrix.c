@@ -26,7 +26,7 @@ void cell_fail(struct cell *cell, const char *format, ...)
 	va_list ap;
 
 	cell->stalled = false;
-	if (cell->why[0])	/* what came first matters */
+	if (cell->why[0])	/* keep the first error */
 		return;
 	va_start(ap, format);
 	vsnprintf(cell->why, sizeof(cell->why), format, ap);
@@ -40,7 +40,7 @@ void cell_note(struct cell *cell, const char *call, int ret, bool allowed)
 	snprintf(cell->result + len, sizeof(cell->result) - len, "%s%s:%d", len ? "," : "",
 		 call, -ret);
 	if (!allowed)
-		cell_fail(cell, "%s came to errno %d", call, -ret);
+		cell_fail(cell, "%s returned errno %d", call, -ret);
 }
 
 bool cell_fits(const struct cell *cell, int ret)
@@ -103,7 +103,7 @@ static bool card_works(unsigned int ms)
 	return false;
 }
 
-/* Returns how the card came to work again. */
+/* Returns the action after which the card works again. */
 static const char *come_back(struct cell *cell, const struct state *state)
 {
 	const struct kind *kind = cell->kind;
@@ -111,7 +111,7 @@ static const char *come_back(struct cell *cell, const struct state *state)
 	if ((kind->flags & KIND_UNPLUGS) && card_remove())
 		cell_fail(cell, "the function cannot be removed");
 	if (emu_clear())
-		cell_fail(cell, "the emulator cannot be put right");
+		cell_fail(cell, "the emulator refuses to clear");
 	if (kind->flags & KIND_UNPLUGS) {
 		card_rescan();
 		if (!card_works(SETTLE_MS))
@@ -177,7 +177,7 @@ static const char *run_cell(struct cell *cell, const struct state *state)
 	nothing_left(cell);
 	wrong = log_complaint();
 	if (wrong)
-		cell_fail(cell, "the kernel says: %s", wrong);
+		cell_fail(cell, "the kernel's log has: %s", wrong);
 	if (stalled) {
 		stalled = !cell->why[0];
 		cell_fail(cell, "the innocent was kept waiting");

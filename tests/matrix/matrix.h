@@ -2,12 +2,12 @@
 /*
  * matrix.h - every kind of fault of the card in every state of the driver
  *
- * A cell is one of each. What must hold in all of them:
+ * A cell is one of each. In all of them:
  * - every call of every party ends in its time with an errno that fits
  * - uninvolved processes are not affected, unless the card as a whole fails
- * - the kernel log holds nothing but what the driver means to say
+ * - the kernel log has messages of the driver alone
  * - afterwards the card works again, at the latest when the driver is bound anew
- * - nothing is left: all counters are back to zero
+ * - nothing leaks: all counters are back to zero
  */
 #ifndef VTA_MATRIX_H
 #define VTA_MATRIX_H
@@ -19,7 +19,7 @@
 #include "innocent.h"
 #include "log.h"
 
-/* How far a fault reaches. */
+/* Processes that a fault affects. */
 enum reach {
 	REACH_NOBODY,	/* calls succeed; they may take longer */
 	REACH_QUEUE,	/* that queue halts, or makes no progress */
@@ -32,13 +32,13 @@ struct kind {
 	const char *name;
 	const char *specs[KIND_SPECS];	/* what is injected; %q is the victim's queue */
 	enum reach reach;
-	int work;	/* what a job of the victim's queue comes to; WORK_ANY */
+	int work;	/* the result of a job of the victim's queue; WORK_ANY */
 	unsigned int flags;
 };
 
 #define WORK_ANY	1
 
-#define KIND_STALLS	0x1	/* what others have waits for the end of it */
+#define KIND_STALLS	0x1	/* jobs of others wait for the end of it */
 #define KIND_UNPLUGS	0x2	/* the kernel has to find the card again */
 #define KIND_EARLY	0x4	/* the queue's owner sees it as done too early */
 
@@ -49,16 +49,16 @@ extern const unsigned int nr_kinds;
 
 struct cell {
 	const struct kind *kind;
-	char result[64];	/* what the victim's calls came to */
-	char why[192];		/* what is wrong; empty: nothing */
-	bool stalled;		/* only that the innocent was kept waiting */
+	char result[64];	/* results of the victim's calls */
+	char why[192];		/* the error; empty: none */
+	bool stalled;		/* the error is only that the innocent was kept waiting */
 };
 
 struct state {
 	const char *name;
-	/* Comes into the state, has the fault injected, and sees it through. */
+	/* Enters the state, injects the fault, and leaves the state. */
 	void (*run)(struct cell *cell);
-	bool no_queue;		/* that kinds for one queue could be for */
+	bool no_queue;		/* kinds for one queue do not apply */
 	bool loses;		/* others lose the card, whatever the fault */
 };
 
@@ -67,9 +67,9 @@ extern const unsigned int nr_states;
 
 /* Injects the cell's fault, for this queue if it is one for a queue. */
 void cell_inject(struct cell *cell, uint32_t queue);
-/* A call came to @ret: wrong unless @allowed. */
+/* A call has returned @ret: an error of the cell unless @allowed. */
 void cell_note(struct cell *cell, const char *call, int ret, bool allowed);
-/* Whether an errno fits what the kind of fault reaches. */
+/* Returns true if the errno is allowed for the kind of fault. */
 bool cell_fits(const struct cell *cell, int ret);
 __attribute__((format(printf, 2, 3)))
 void cell_fail(struct cell *cell, const char *format, ...);

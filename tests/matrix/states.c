@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The states that a driver can be in when the card begins to fail, each brought
- * about by a victim: a process that uses the card in the way of that state.
+ * The states of the driver when the card begins to fail, each caused by a victim: a process that
+ * uses the card in that way.
  */
 #include <errno.h>
 #include <signal.h>
@@ -107,7 +107,7 @@ static void recover(struct cell *cell, struct victim *v)
 	cell_note(cell, "next", err, !err);
 }
 
-/* What has been submitted comes to an end. */
+/* Wait until all submitted descriptors have completed. */
 static void finish(struct cell *cell, struct victim *v)
 {
 	int err = queue_wait(&v->q, v->q.submitted, cell->kind->work == WORK_ANY ?
@@ -276,7 +276,7 @@ static void waiting(struct cell *cell)
 	} else {
 		cell_inject(cell, v.q.id);
 		*(volatile uint64_t *)v.host.ptr = 1;
-		queue_kick(&v.q);	/* makes the card look */
+		queue_kick(&v.q);
 		err = waiter_join(&waiter);
 		/* A waiter that returns late was not woken, but found the result. */
 		cell_note(cell, "waiter", err, err == -ETIME || cell_fits(cell, err));
@@ -338,7 +338,7 @@ static void resetting(struct cell *cell)
 	victim_close(&v);
 }
 
-/* Much work in both engines, without a waiter. */
+/* Many jobs in both engines, without a waiter. */
 static void keep_busy(struct victim *v)
 {
 	struct vta_desc desc;
@@ -363,11 +363,11 @@ static void closing(struct cell *cell)
 static void killing(struct cell *cell)
 {
 	struct victim v;
-	int told[2], status;
+	int ready[2], status;
 	uint32_t id = UINT32_MAX;	/* none */
 	pid_t pid;
 
-	if (pipe(told))
+	if (pipe(ready))
 		return;
 	pid = fork();
 	if (!pid) {
@@ -375,19 +375,19 @@ static void killing(struct cell *cell)
 			keep_busy(&v);
 			id = v.q.id;
 		}
-		if (write(told[1], &id, sizeof(id)) != sizeof(id))
+		if (write(ready[1], &id, sizeof(id)) != sizeof(id))
 			_exit(1);
 		queue_wait(&v.q, v.q.submitted, -1, NULL);
 		pause();
 		_exit(0);
 	}
-	if (read(told[0], &id, sizeof(id)) != sizeof(id) || id == UINT32_MAX)
+	if (read(ready[0], &id, sizeof(id)) != sizeof(id) || id == UINT32_MAX)
 		cell_fail(cell, "the victim cannot begin");
 	cell_inject(cell, id);
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
-	close(told[0]);
-	close(told[1]);
+	close(ready[0]);
+	close(ready[1]);
 }
 
 static void suspending(struct cell *cell)
@@ -401,7 +401,7 @@ static void suspending(struct cell *cell)
 	err = card_suspend();
 	cell_note(cell, "suspend", err, !err || cell->kind->reach == REACH_CARD);
 	err = queue_do(&v.q, desc_op(VTA_OP_NOP));
-	/* Either it was kept through it all or it is lost, and says so. */
+	/* The queue has survived, or is lost with an error. */
 	cell_note(cell, "work", err, err == -ENODEV || err == cell->kind->work ||
 		  (cell->kind->work == WORK_ANY && cell_fits(cell, err)));
 	victim_close(&v);

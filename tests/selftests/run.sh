@@ -84,7 +84,7 @@ boot() {
 	}
 }
 
-# The first card is what tests take if they do not say otherwise.
+# Tests use the first card by default.
 boot_main() {
 	local tests=(vta_basic vta_open vta_buf vta_queue vta_run vta_kept vta_wait vta_fault vta_recover vta_close
 		vta_stress vta_uapi vta_trace vta_lib vta_pipeline vta_ctl vta_cards vta_refused.sh=0000:02:00.0
@@ -95,7 +95,7 @@ boot_main() {
 		--emu-arg-1 --sensors=318150,12500 -- "${tests[@]}"
 }
 
-# What waiting costs, and how a card is shared; the second card is for waits for both.
+# The cost of waits, and shares of a card; the second card is for waits for both.
 boot_waits() {
 	local tests=(vta_fences vta_eventfd vta_cost vta_share)
 	[ -z "${TESTS-}" ] || read -ra tests <<<"$TESTS"
@@ -107,9 +107,9 @@ boot_groups() {
 	boot groups --emu-arg --time --emu-arg model --emu-arg --contexts=16 -- vta_group
 }
 
-# A card that does what it should not, and errors on its way. The kernel must see the
-# link to the card, as on a server: slots are PCI Express's business and not ACPI's. Ticks are
-# periodic: some are lost while the card keeps a processor waiting, and jiffies fall behind.
+# A card that breaks the contract, and errors of its link. The kernel must handle the slot by
+# PCI Express and not by ACPI, as on a server. Ticks are periodic: some are lost while the card
+# keeps a processor waiting, and jiffies fall behind.
 boot_recovery() {
 	local tests=(vta_probe vta_hang vta_watch vta_state vta_aer)
 	[ -z "${TESTS-}" ] || read -ra tests <<<"$TESTS"
@@ -142,7 +142,7 @@ boot_plug() {
 		--qemu -global --qemu ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off -- vta_plug
 }
 
-# A program on four cards, which are taken away under it.
+# A program on four cards, which are removed while it runs.
 boot_pool() {
 	boot pool --cards 4 --emu-arg --mem=16M -- vta_pool
 }
@@ -169,7 +169,7 @@ boot_reboot() {
 	}
 }
 
-# The machine and its card stand still for longer than any descriptor may take.
+# The machine and its card are paused for longer than any descriptor may take.
 boot_paused() {
 	local tries=0 log=$dir/paused.log
 	echo "# boot: paused"
@@ -180,7 +180,7 @@ boot_paused() {
 	paused=$!
 	trap 'kill -CONT -- "-$paused" || :; kill -TERM -- "-$paused" || :; wait "$paused"; exit 1' \
 		INT TERM HUP
-	until grep -q 'may stand still now' "$log" || [ "$tries" -ge 4000 ] ||
+	until grep -q 'may be paused now' "$log" || [ "$tries" -ge 4000 ] ||
 			! kill -0 "$paused" 2>/dev/null; do
 		tries=$((tries + 1))
 		sleep 0.1

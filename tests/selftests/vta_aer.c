@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_aer - errors on the way to the card (PCI Express Advanced Error Reporting)
+ * vta_aer - errors of the link (PCI Express Advanced Error Reporting; kmod/vta_reset.c)
  *
  * The kernel's aer_inject makes the port above the card report them.
  */
@@ -28,7 +28,7 @@ FIXTURE_SETUP(aer)
 	self->generation = card_attr("generation");
 }
 
-/* Older harnesses run the test even if its fixture skips it: so the tests skip, too. */
+/* Older harnesses run a test even if its set-up skips it. */
 FIXTURE_TEARDOWN(aer)
 {
 	emu_clear();
@@ -43,7 +43,7 @@ static void let_go(struct _test_data_aer *self)
 	self->fd = -1;
 }
 
-TEST_F(aer, card_comes_back)
+TEST_F(aer, fatal_error_resets_the_card)
 {
 	struct mem word;
 	struct waiter w;
@@ -53,7 +53,7 @@ TEST_F(aer, card_comes_back)
 	ASSERT_EQ(0, mem_alloc(self->fd, &word, 4096, VTA_BUF_HOST, 0));
 	queue_hold(&self->q, &word, UINT64_MAX);
 	ASSERT_EQ(0, waiter_start(&w, &self->q, 1, PATIENCE_MS));
-	/* Not the first on this link, nor told of alone. */
+	/* Not the first error of this link, nor reported alone. */
 	for (unsigned int i = 0; i < 16; i++)
 		ASSERT_EQ(0, bus_error(0, PCI_ERR_COR_RCVR));
 	ASSERT_EQ(0, bus_error(PCI_ERR_UNC_DLP, 0));
@@ -72,7 +72,7 @@ TEST_F(aer, card_comes_back)
 }
 
 /* The link has been reset, and no card answers. */
-TEST_F(aer, card_does_not_come_back)
+TEST_F(aer, card_that_does_not_return_is_given_up)
 {
 	uint64_t given_up = card_attr("recovery/given_up");
 
@@ -89,14 +89,14 @@ TEST_F(aer, card_does_not_come_back)
 	let_go(self);
 	EXPECT_EQ(card_attr("mem_size"), card_usage().mem_free);
 
-	/* Unless an administrator has seen to it. */
+	/* Until an administrator resets it. */
 	ASSERT_EQ(0, emu_clear());
 	ASSERT_EQ(0, card_reset());
 	EXPECT_EQ(self->generation + 1, card_attr("generation"));
 	EXPECT_EQ(0, card_try());
 }
 
-/* The link works on, so the card does, and its users keep what they have. */
+/* The link works, so files keep their resources. */
 TEST_F(aer, nonfatal_error_has_no_effect)
 {
 	struct mem word;
@@ -117,8 +117,8 @@ TEST_F(aer, nonfatal_error_has_no_effect)
 	munmap(word.ptr, word.size);
 }
 
-/* It is asked whether it works on. */
-TEST_F(aer, card_lost_by_a_nonfatal_error)
+/* The driver checks that the card still answers. */
+TEST_F(aer, card_lost_by_a_nonfatal_error_is_reset)
 {
 	if (self->missing)
 		SKIP(return, "this kernel has no %s", self->missing);
@@ -129,7 +129,6 @@ TEST_F(aer, card_lost_by_a_nonfatal_error)
 	EXPECT_EQ(0, card_try());
 }
 
-/* Errors that the link repairs by itself affect no file. */
 TEST_F(aer, corrected_errors_have_no_effect)
 {
 	if (self->missing)

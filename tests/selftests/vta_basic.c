@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_basic - what must work on every card, whatever its vectors, queues,
- * contexts, memory and core; the only test that runs on all of them
+ * vta_basic - a smoke test for every card, whatever its vectors, queues, contexts, memory and
+ * core; the only test that runs on all of them
  */
 #include "vta_harness.h"
 #include "vta_insn.h"
@@ -26,7 +26,7 @@ FIXTURE_TEARDOWN(basic)
 	close(self->fd);
 }
 
-TEST_F(basic, info_is_as_sysfs_says)
+TEST_F(basic, info_equals_sysfs)
 {
 	const struct vta_info *info = &self->info;
 
@@ -121,7 +121,7 @@ TEST_F(basic, fault_reaches_waiter_and_poll)
 	EXPECT_EQ(2, fault.seq);
 }
 
-TEST_F(basic, every_queue_works_then_none_is_left)
+TEST_F(basic, all_queues_work_and_one_more_is_enospc)
 {
 	unsigned int n = self->info.queues, i;
 	struct vta_queue_create create = { .ring_order = 1 };
@@ -160,7 +160,7 @@ TEST_F(basic, every_queue_works_then_none_is_left)
 
 enum { ROWS = 3, COLS = 4, INNER = 2, SHIFT = 2, CLIP = 90 };
 
-/* Any numbers will do; they come in the order of memory. */
+/* Arbitrary numbers, in the order of memory. */
 static int8_t number(unsigned int i)
 {
 	return (int8_t)((i * 7919 + 13) % 251 - 125) / 8;
@@ -214,7 +214,7 @@ static int8_t gemm_value(const struct core *c, const int8_t *inp, const int8_t *
 	return (int8_t)(sum < -CLIP ? -CLIP : sum);
 }
 
-TEST_F(basic, gemm_is_as_plain_loops_say)
+TEST_F(basic, gemm_equals_plain_loops)
 {
 	struct core c = core_of(&self->info);
 	struct mem inp, wgt, bias, uops, code, out;

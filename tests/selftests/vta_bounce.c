@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_bounce - on a host that copies what devices read and write (booted with
- * swiotlb=force), sharing host memory is refused, card memory works
+ * vta_bounce - a host with bounce buffers (swiotlb=force): sharing host memory is refused, card
+ * memory works (kmod/vta_host.c)
  */
 #include "vta_foreign.h"
 #include "vta_harness.h"
@@ -28,7 +28,7 @@ FIXTURE_TEARDOWN(bounce)
 	EXPECT_EQ(0, proc_number("status", "VmPin"));
 }
 
-/* From one page, which there are bounce buffers for, to more than there are. */
+/* From one page, for which there is a bounce buffer, to more than there are. */
 static const uint64_t sizes[] = { 4096, 65536, 4 * MIB, 96 * MIB };
 
 TEST_F(bounce, host_memory_is_refused)

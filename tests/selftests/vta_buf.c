@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_buf - buffers: where they may be, what they hold, and that all comes back
+ * vta_buf - buffers: addresses, contents, mappings, and no leaks (kmod/vta_buf.c, kmod/vta_mmu.c)
  */
 #include "vta_harness.h"
 
@@ -72,7 +72,7 @@ TEST_F(buf, size_is_rounded_up_to_pages)
 }
 
 /* The same memory again and again, dirty each time it is given back. */
-TEST_F(buf, zeroed_whatever_was_there)
+TEST_F(buf, new_memory_is_zeroed)
 {
 	static const uint32_t kinds[] = { VTA_BUF_HOST, VTA_BUF_CARD };
 	struct mem mem;
@@ -98,7 +98,7 @@ TEST_F(buf, alignment_is_kept)
 	}
 }
 
-TEST_F(buf, fixed_address)
+TEST_F(buf, fixed_address_is_used)
 {
 	struct vta_buf_alloc req;
 
@@ -152,7 +152,7 @@ TEST_F(buf, malformed_requests_are_einval)
 	EXPECT_EQ(-EINVAL, alloc(fd, &req, 8192, fixed, ADDR_END - 4096, 0));
 	EXPECT_EQ(-EINVAL, alloc(fd, &req, 4096, fixed, ADDR_END + 0x10000000, 0));
 	EXPECT_EQ(-EINVAL, alloc(fd, &req, 4096, fixed, UINT64_MAX - 4095, 0));
-	/* An alignment that is none, or that the address does not have. */
+	/* No power of 2, or not the alignment of the address. */
 	EXPECT_EQ(-EINVAL, alloc(fd, &req, 4096, 0, 0, 3));
 	EXPECT_EQ(-EINVAL, alloc(fd, &req, 4096, 0, 0, 12288));
 	EXPECT_EQ(-EINVAL, alloc(fd, &req, 4096, 0, 0, 1ull << 63));
@@ -198,7 +198,7 @@ TEST_F(buf, card_memory_is_spent_and_comes_back)
 	EXPECT_EQ(total, sum);
 	EXPECT_EQ(0, card_usage().mem_free);
 	EXPECT_EQ(-ENOSPC, alloc(self->fd, &req, 1, VTA_BUF_CARD, 0, 0));
-	/* Host memory is another matter. */
+	/* Host memory is not limited by that. */
 	EXPECT_EQ(0, alloc(self->fd, &req, 4096, VTA_BUF_HOST, 0, 0));
 	for (i = 0; i < n; i++)
 		ASSERT_EQ(0, release(self->fd, handles[i]));
@@ -294,7 +294,7 @@ TEST_F(buf, mprotect_gives_no_exec)
 	*(volatile int *)mem.ptr = 1;
 }
 
-TEST_F(buf, part_of_a_mapping_unmapped)
+TEST_F(buf, mapping_unmapped_in_part_keeps_the_rest)
 {
 	static const uint32_t kinds[] = { VTA_BUF_HOST, VTA_BUF_CARD };
 
@@ -334,7 +334,7 @@ TEST_F(buf, mapping_moves_but_does_not_grow)
 }
 
 /* Memory stays allocated until its last mapping is gone, and is not reused before. */
-TEST_F(buf, freed_while_mapped)
+TEST_F(buf, memory_freed_while_mapped_stays_until_unmapped)
 {
 	static const uint32_t kinds[] = { VTA_BUF_HOST, VTA_BUF_CARD };
 
@@ -357,7 +357,7 @@ TEST_F(buf, freed_while_mapped)
 	EXPECT_EQ(self->before.mem_free, card_usage().mem_free);
 }
 
-/* A mapping holds the file: what it shows stays after close(). */
+/* A mapping holds the file. */
 TEST_F(buf, mapping_outlives_close)
 {
 	static const uint32_t kinds[] = { VTA_BUF_HOST, VTA_BUF_CARD };
@@ -409,7 +409,7 @@ TEST_F(buf, freed_buffer_is_inaccessible_to_the_card)
 	EXPECT_EQ(-EIO, queue_do(&q, desc_copy(keep.addr, gone.addr, 4096)));
 }
 
-/* An address changes hands: what the TLB knew of the one before is no use. */
+/* The TLB must not know the buffer that had the address before. */
 TEST_F(buf, address_used_again_shows_the_new_buffer)
 {
 	struct mem out, mem;
@@ -455,7 +455,7 @@ TEST_F(buf, large_buffers_are_whole)
 	}
 }
 
-TEST_F(buf, readonly_is_for_the_card_only)
+TEST_F(buf, readonly_buffer_can_be_written_by_the_process_alone)
 {
 	struct mem mem, out;
 	struct queue q;

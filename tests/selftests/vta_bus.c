@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_bus - two cards on one bus, which share what happens to it, and nothing else
+ * vta_bus - two cards on one bus share its errors and resets, and nothing else (kmod/vta_reset.c)
  */
 #include <linux/pci_regs.h>
 
@@ -132,8 +132,7 @@ static int reset_card(unsigned int n)
 	return card_reset();
 }
 
-/* The other is not to suffer for it. */
-TEST_F(bus, one_card_does_not_return_after_an_error)
+TEST_F(bus, card_that_does_not_return_spares_the_other)
 {
 	const char *missing = bus_error_needs();
 
@@ -144,7 +143,7 @@ TEST_F(bus, one_card_does_not_return_after_an_error)
 	ASSERT_EQ(0, bus_error(PCI_ERR_UNC_DLP, 0));
 	EXPECT_EQ(LOST(VTA_FATE_RESET, VTA_CAUSE_BUS), loses(&self->side[1]));
 	EXPECT_EQ(0, works(1));
-	/* The watchdog may have been the first to see it. */
+	/* The watchdog may have detected it first. */
 	EXPECT_EQ(VTA_FATE_GIVEN_UP, loses(&self->side[0]) >> 8);
 	EXPECT_EQ(-ENODEV, works(0));
 	ASSERT_EQ(0, emu_clear());
@@ -152,7 +151,7 @@ TEST_F(bus, one_card_does_not_return_after_an_error)
 	EXPECT_EQ(0, works(0));
 }
 
-/* By the PCI core, which tells both drivers before and after. */
+/* By the PCI core, which notifies both drivers before and after. */
 TEST_F(bus, reset_affects_all_cards_of_the_bus)
 {
 	char path[160];
@@ -192,7 +191,7 @@ static int reset_unannounced(const char *port)
 }
 
 /* The cards have also lost their addresses: a reset of the function brings them back. */
-TEST_F(bus, unannounced_reset_of_the_bus)
+TEST_F(bus, unannounced_reset_of_the_bus_is_recovered)
 {
 	ASSERT_EQ(0, reset_unannounced(self->port));
 	for (unsigned int n = 0; n < CARDS; n++) {

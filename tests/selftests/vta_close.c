@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * vta_close - files that end at any moment: all resources are freed, others continue
+ * (kmod/vta_ctx.c)
  */
 #include <sys/klog.h>
 #include <sys/socket.h>
@@ -21,7 +22,7 @@ FIXTURE_SETUP(close)
 	ASSERT_EQ(card_attr("mem_size"), self->before.mem_free);
 }
 
-/* And the card still works. */
+/* After each test the card works. */
 FIXTURE_TEARDOWN(close)
 {
 	struct queue q;
@@ -56,7 +57,7 @@ struct busy {
 	struct mem host, card, code;
 };
 
-/* Where the gate waits, in the page of the code: copies do not pass there. */
+/* Offset of the gate's word in the page of the code, which copies do not touch. */
 #define GATE	2048
 
 /* Some hundred million micro-ops: seconds of work in each RUN. */
@@ -116,12 +117,12 @@ static void busy_unmap(struct busy *b)
 	queue_unmap(&b->gate);
 }
 
-TEST_F(close, with_work_in_flight)
+TEST_F(close, does_not_wait_for_work_in_flight)
 {
 	int64_t start, took = INT64_MAX;
 	struct busy b;
 
-	/* A machine that stood still takes long, too, but not each time. */
+	/* A machine that was paused takes long, too, but not each time. */
 	for (int tries = 0; tries < 3 && took >= 3000000000; tries++) {
 		ASSERT_EQ(0, busy_start(&b));
 		sleep_ms(30);
@@ -130,11 +131,11 @@ TEST_F(close, with_work_in_flight)
 		close(b.fd);
 		took = now_ns() - start;
 	}
-	/* Not until the work is done: that would take many seconds. */
+	/* The work itself would take many seconds. */
 	EXPECT_GT(3000000000, took);
 }
 
-TEST_F(close, queue_destroyed_with_work_in_flight)
+TEST_F(close, end_of_a_queue_does_not_wait_for_work_in_flight)
 {
 	int64_t start, took = INT64_MAX;
 	struct busy b;
@@ -155,8 +156,8 @@ TEST_F(close, queue_destroyed_with_work_in_flight)
 	EXPECT_GT(3000000000, took);
 }
 
-/* The card writes to a buffer that is taken away under it. */
-TEST_F(close, buffer_freed_with_work_in_flight)
+/* The card is writing to the buffer. */
+TEST_F(close, buffer_freed_with_work_in_flight_is_a_fault)
 {
 	struct busy b;
 
@@ -179,13 +180,13 @@ static int exit_busy(void *arg)
 	return busy_start(&b) ? 1 : 0;
 }
 
-TEST_F(close, exit_with_everything_open)
+TEST_F(close, exit_releases_everything)
 {
 	EXPECT_EQ(0, in_child(exit_busy, NULL));
 }
 
 /* Threads wait for everything, then comes SIGKILL. */
-TEST_F(close, killed_while_working_and_waiting)
+TEST_F(close, kill_while_working_and_waiting_releases_everything)
 {
 	for (unsigned int round = 0; round < 5; round++) {
 		pid_t pid = fork();
@@ -276,7 +277,7 @@ static int kill_while_clearing(uint64_t size)
  * The card takes its time to clear, so that the signal comes before the end. On a busy machine
  * it may come late all the same, but not each time.
  */
-TEST_F(close, killed_while_memory_is_cleared)
+TEST_F(close, kill_ends_the_clearing_of_memory)
 {
 	uint64_t size = self->before.mem_free;
 	uint32_t word = 0;
@@ -293,13 +294,13 @@ TEST_F(close, killed_while_memory_is_cleared)
 		ASSERT_EQ(0, read_word(size, &word));
 		EXPECT_TRUE(WIFSIGNALED(status) || !word);
 	}
-	/* What has not been cleared is not for the next one to see. */
+	/* The last word was not cleared; no file could have seen it. */
 	EXPECT_EQ(LEFT, word);
 }
 
-/* ---- other ends of a process, and of its parts ---- */
+/* ---- other ends of processes and threads ---- */
 
-/* A process that works and waits until it is ended; tells by the pipe that it does. */
+/* A process that works and waits until it is killed; it writes to the pipe when it has begun. */
 static pid_t busy_child(int fds[2])
 {
 	struct waiter w;
@@ -320,11 +321,8 @@ static pid_t busy_child(int fds[2])
 /* See syslog(2). */
 #define CONSOLE_LEVEL	8
 
-/*
- * The kernel tells of it at length, as if something were wrong; here that is
- * asked for.
- */
-TEST_F(close, killed_for_want_of_memory)
+/* The kernel logs an OOM kill at length, so the console is silent meanwhile. */
+TEST_F(close, oom_kill_releases_everything)
 {
 	int status, fds[2];
 	char path[64], c;
@@ -347,7 +345,7 @@ TEST_F(close, killed_for_want_of_memory)
 }
 
 /* The process continues without its card. */
-TEST_F(close, exec_with_everything_open)
+TEST_F(close, exec_releases_everything)
 {
 	int status, fds[2], end[2];
 	struct busy b;
@@ -380,7 +378,7 @@ static void *thread_that_ends(void *arg)
 	return busy_start(arg) ? arg : NULL;
 }
 
-/* What a thread has opened is the process's: also when it was the first of all. */
+/* The first thread opens the card and ends; the process still uses the file. */
 static int main_thread_ends(void *arg)
 {
 	static struct busy b;
@@ -402,13 +400,13 @@ static int main_thread_ends(void *arg)
 	return queue_wait(&b.gate, 1, PATIENCE_MS, NULL) ? 4 : 0;
 }
 
-TEST_F(close, thread_that_opened_it_ends)
+TEST_F(close, file_outlives_the_thread_that_opened_it)
 {
 	EXPECT_EQ(0, in_child(main_thread_ends, NULL));
 }
 
 /* The only reference is in a message that will never be read. */
-TEST_F(close, passed_but_never_received)
+TEST_F(close, file_in_a_message_never_received_is_released)
 {
 	union {
 		char bytes[CMSG_SPACE(sizeof(int))];
@@ -440,7 +438,7 @@ TEST_F(close, passed_but_never_received)
 }
 
 /* A call keeps the file: the wait ends as it would have. */
-TEST_F(close, while_another_thread_waits)
+TEST_F(close, wait_of_another_thread_still_completes)
 {
 	struct busy b;
 	struct waiter w;
@@ -456,7 +454,7 @@ TEST_F(close, while_another_thread_waits)
 }
 
 /* Half of the files end while the other half works. */
-TEST_F(close, others_go_on)
+TEST_F(close, other_files_continue)
 {
 	struct queue q;
 	struct mem mem;

@@ -40,7 +40,7 @@ FIXTURE_SETUP(cost)
 		ASSERT_EQ(0, vtadev_queue_create(self->dev, &opts, &self->q[i]));
 		/* Brings the mappings in. */
 		ASSERT_EQ(0, vtadev_submit(self->q[i], &nop, 1, NULL));
-		/* Not slept for: an interrupt that was asked for may come late. */
+		/* Without sleeping: an armed interrupt may come late. */
 		do {
 			done = vtadev_done(self->q[i], 1);
 		} while (!done);
@@ -144,12 +144,12 @@ TEST_F(cost, no_system_call_to_launch_and_wait_within_the_spin)
 {
 	int err, tries = 0;
 
-	/* Killed, too, if the machine stood still for longer than the spin: not each time. */
+	/* Also killed if the machine was paused for longer than the spin, but not each time. */
 	do {
 		err = in_child(launch_and_wait, NULL);
 	} while (err == -EINTR && ++tries < 3);
 	EXPECT_EQ(0, err);
-	/* Whether the filter would have noticed. */
+	/* The filter kills if there is a system call. */
 	EXPECT_EQ(-EINTR, in_child(launch_and_sleep, NULL));
 }
 
@@ -216,7 +216,7 @@ static void *sleep_once(void *arg)
 	return NULL;
 }
 
-/* How often it has gone to sleep until now; at most LONG_MAX. */
+/* Number of times that it has gone to sleep; LONG_MAX if unknown. */
 static long sleeper_switches(const struct sleeper *s)
 {
 	char path[64], line[128];
@@ -437,7 +437,7 @@ static int64_t process_ns(void)
 }
 
 /* Longer than any period of the driver's, so that what is periodic shows. */
-TEST_F(cost, idle_card_is_left_alone)
+TEST_F(cost, idle_card_is_not_accessed)
 {
 	struct vtadev_counters before, after;
 	uint64_t vectors_before[CARD_VECTORS] = { }, vectors_after[CARD_VECTORS] = { };

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_ctl - vtactl says what is so
+ * vta_ctl - vtactl list and status agree with the card (tools/vtactl)
  */
 #include <json-c/json.h>
 
 #include "vta_harness.h"
 
-/* What a command prints, to be freed; its exit status goes to @status. */
+/* The output of a command, to be freed; its exit status goes to @status. */
 static char *output_of(const char *command, int *status)
 {
 	FILE *pipe = popen(command, "r");

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* Which card is meant from now on, in the order of the bus; at first it is 0. */
+/* Selects the card of later calls, by its order on the bus; at first 0. */
 void emu_choose(unsigned int card);
 
 /*
@@ -18,10 +18,10 @@ int emu_tell(const char *request);
 
 /* emu_tell("inject KIND"). */
 int emu_inject(const char *kind);
-/* The card is as the contract has it again. */
+/* Removes all injections. */
 int emu_clear(void);
 
-/* How often a kind has happened since it was injected; UINT64_MAX if it is not known. */
+/* Number of times that a kind has happened since it was injected; UINT64_MAX if unknown. */
 uint64_t emu_injected(const char *kind);
 
 /* A debug counter of the card, without asking the driver; UINT64_MAX if there is none. */

@@ -20,7 +20,7 @@ int foreign_export(enum foreign exporter, size_t size);
 /* Has vgem attach to a dma-buf and take its pages. */
 int foreign_attach(int dmabuf);
 
-/* What a device that is none does with a dma-buf. */
+/* A fence of a virtual device in a dma-buf. */
 struct foreign_fence {
 	int device;
 	uint32_t number;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_fragment - 100,000 random allocations and frees of card memory, host memory
- * and device addresses: none overlap, and nothing is lost; scattered card memory
- * serves large buffers
+ * vta_fragment - 100,000 random allocations and frees of card memory (kmod/vta_cardmem.c), host
+ * memory and device addresses (kmod/vta_iova.c): none overlap, and nothing is lost; scattered card
+ * memory serves large buffers
  */
 #include "vta_harness.h"
 #include "vta_kinds.h"
@@ -105,7 +105,7 @@ static int empty_slot(struct _test_data_fragment *self, struct slot *slot)
 	return err;
 }
 
-TEST_F(fragment, nothing_is_lost)
+TEST_F(fragment, random_operations_lose_nothing)
 {
 	unsigned int operations = access("/sys/kernel/debug/kmemleak", F_OK) ?
 				  OPERATIONS : OPERATIONS_WATCHED;

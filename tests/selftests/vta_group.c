@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_group - users share the engines by time, whatever they submit
+ * vta_group - users share the engines by time, whatever they submit (kmod/vta_user.c)
  *
  * On a card in modelled time. Users are real user ids, by which files are opened. All
  * submit first, behind a WAIT for one word of the card's that they share, and one SIGNAL
@@ -224,7 +224,7 @@ TEST_F(group, innocent_user_gets_half)
 	expect_shares(_metadata, &self->hostile, &self->innocent, 1);
 }
 
-/* As above, but it wants little at a time. */
+/* As above, with short jobs. */
 TEST_F(group, short_jobs_get_half)
 {
 	for (unsigned int i = 0; i < QUEUES_MAX; i++) {
@@ -276,8 +276,8 @@ TEST_F(group, innocent_user_is_served_within_two_limits)
 		  used_before(&self->hostile, UINT64_MAX, &(uint64_t) { 0 }) / (LIMIT_MS * MS));
 }
 
-/* 60 million rows of a byte: 1.2 s, which was once no hang of the card and aborted as one. */
-TEST_F(group, limit_is_in_time)
+/* 60 million rows of a byte take 1.2 s. */
+TEST_F(group, limit_of_a_descriptor_is_in_time)
 {
 	struct vta_queue_fault fault;
 	struct vta_desc descs[2];
@@ -427,7 +427,7 @@ static int group_as(unsigned int uid)
 	return group;
 }
 
-/* What a group owes is not made forgotten by opening the card again. */
+/* Opening the card again does not clear the debt of a group. */
 TEST_F(group, returning_user_gets_the_same_group)
 {
 	int a = group_as(6000), b = group_as(6001);

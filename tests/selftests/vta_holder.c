@@ -108,9 +108,9 @@ const char *holder_loses(struct holder *h)
 	if (waiter_join(&h->waiter) != -ENODEV)
 		return "the waiter gets ENODEV";
 	if (card_poll(h->fd, 0) != (POLLERR | POLLHUP))
-		return "poll() says POLLERR and POLLHUP";
+		return "poll() returns POLLERR and POLLHUP";
 	if (queue_wait(&h->q, 1, 0, NULL) != -ENODEV)
-		return "calls say ENODEV";
+		return "calls are ENODEV";
 	if (h->host_map[0] != 42)
 		return "host memory in a dma-buf stays";
 	if (h->card_map[0])

@@ -30,10 +30,10 @@ int holder_begin(struct holder *h);
  */
 const char *holder_loses(struct holder *h);
 
-/* What outlives the card, and its coming back. "", too. Gives back all. */
+/* Releases all. The first broken promise about resources that outlive the card, or "". */
 const char *holder_ends(struct holder *h);
 
-/* A process that fills memory of any card that there is, for ever. */
+/* A process that fills memory of all cards, for ever. */
 pid_t worker_start(void);
 /* 0 if it had made progress until now, and ends on request. */
 int worker_stop(pid_t pid);

@@ -13,7 +13,7 @@
  */
 int bus_error(uint32_t uncorrectable, uint32_t correctable);
 
-/* What is missing for that, or NULL. */
+/* The part of the kernel that is missing for that, or NULL. */
 const char *bus_error_needs(void);
 
 #endif /* VTA_INJECT_H */

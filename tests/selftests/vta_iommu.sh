@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# vta_iommu: the last test of a boot with an IOMMU, which saw all that the card
-# did before: it was in the way, and refused nothing.
+# vta_iommu: the last test of a boot with an IOMMU, which has translated all accesses of the card
+# and refused none.
 # shellcheck source-path=SCRIPTDIR disable=SC2317 # functions are called by name
 set -u
 . "$(dirname "$0")/ktap.sh"

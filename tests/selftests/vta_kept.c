@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_kept - queues that keep the core's state: scratchpads and tokens are as their
- * last RUN left them, whatever other queues, files and processes have run since
+ * vta_kept - queues that keep the core's state: scratchpads and tokens are as their last RUN left
+ * them, whatever other queues, files and processes have run since (kmod/vta_queue.c)
  */
 #include "vta_harness.h"
 #include "vta_insn.h"
@@ -55,7 +55,7 @@ static int load(struct user *u, struct queue *q, uint8_t value, bool kept)
 				   1), kept);
 }
 
-/* What acc[0] is, or an error. */
+/* The value of acc[0], or an error. */
 static int value(struct user *u, struct queue *q, bool kept)
 {
 	uint8_t *out = (uint8_t *)u->mem.ptr + OUT;
@@ -172,7 +172,7 @@ TEST_F(kept, state_outlives_another_process)
 	EXPECT_EQ(0x11, value(a, &a->q, true));
 }
 
-TEST_F(kept, a_fault_takes_it)
+TEST_F(kept, fault_loses_the_state)
 {
 	struct user *a = &self->a;
 	struct vta_queue_fault fault;
@@ -191,7 +191,7 @@ TEST_F(kept, a_fault_takes_it)
 	EXPECT_EQ(0x33, value(a, &a->q, true));
 }
 
-TEST_F(kept, asked_for_at_creation_only)
+TEST_F(kept, flag_is_for_runs_of_queues_that_keep)
 {
 	struct vta_queue_create unknown = { .ring_order = 6, .flags = VTA_QUEUE_KEEP << 1 };
 	struct user *a = &self->a;
@@ -207,7 +207,7 @@ TEST_F(kept, asked_for_at_creation_only)
 	EXPECT_EQ(-EINVAL, card_ioctl(a->fd, VTA_IOCTL_QUEUE_CREATE, &unknown));
 }
 
-TEST_F(kept, its_memory_is_counted_and_given_back)
+TEST_F(kept, memory_of_the_state_is_counted_and_released)
 {
 	struct vta_queue_create create = { .ring_order = 6, .flags = VTA_QUEUE_KEEP };
 	struct user *a = &self->a;
@@ -238,7 +238,7 @@ TEST_F(kept, its_memory_is_counted_and_given_back)
 }
 
 /* At any offset: of the memory near the ring, only the ring can be mapped. */
-TEST_F(kept, its_memory_cannot_be_mapped)
+TEST_F(kept, memory_of_the_state_cannot_be_mapped)
 {
 	struct user *a = &self->a;
 	unsigned int found = 0;

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# vta_kexec: a kernel ends while the card works, as in a reboot, and another takes
-# over the machine as it is. Its memory is not the card's any more.
+# vta_kexec: kexec while the card works (kmod/vta_pm.c). The card must not access the memory of the
+# next kernel.
 #
 # Run twice: by the first kernel, and, as its command, by the second.
 # shellcheck source-path=SCRIPTDIR disable=SC2317 # functions are called by name
@@ -60,9 +60,9 @@ works_again() {
 }
 
 ktap_plan 5
-ktap_result may_not_dma may_not_dma
-ktap_result knows_nobody knows_nobody
-ktap_result was_reset was_reset
-ktap_result touches_no_memory touches_no_memory
-ktap_result works_again works_again
+ktap_result card_may_not_master_the_bus may_not_dma
+ktap_result card_has_no_queues_or_contexts knows_nobody
+ktap_result card_was_reset_once was_reset
+ktap_result card_accesses_no_memory touches_no_memory
+ktap_result card_works_under_the_new_kernel works_again
 ktap_exit

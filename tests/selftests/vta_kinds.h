@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * vta_kinds.h - what the tests of memory share: the kinds of it that are not
- * simply allocated, and where the kernel reports the counts
+ * vta_kinds.h - pinned, exported and imported buffers; counts in /proc; child processes
  */
 #ifndef VTA_KINDS_H
 #define VTA_KINDS_H
@@ -14,7 +13,7 @@
 
 #define MIB		(1ull << 20)
 
-/* For what runs in_child(): says what does not hold, and where. */
+/* For a child process: prints a condition that does not hold, and its place. */
 #define HOLDS(what)	child_holds(what, #what, __FILE__, __LINE__)
 /* The same; it ends the process, with 1. */
 #define MUST(what)	do { if (!HOLDS(what)) _exit(1); } while (0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_large - GiBs of memory, their page tables, and requests for more than there is, which must
- * fail with an error and not kill any process
+ * vta_large - GiBs of memory, their page tables (kmod/vta_mmu.c), and requests for more than there
+ * is, which must fail with an error and not kill any process
  *
  * For a machine with 4 GiB.
  */
@@ -25,7 +25,7 @@ FIXTURE(large) {
 	struct mem mem;
 };
 
-/* How many there have been. A kernel that does not count them says so in its log alone. */
+/* Number of OOM kills; kernels that do not count them have them in their log alone. */
 static uint64_t oom_kills(void)
 {
 	FILE *file = fopen("/proc/vmstat", "re");
@@ -59,7 +59,7 @@ FIXTURE_TEARDOWN(large)
 	EXPECT_EQ(self->killed, oom_kills());
 }
 
-/* Whether the card sees all of @ptr at @addr, looking at both ends of each step. */
+/* Returns true if the card sees both ends of each step of @ptr at @addr. */
 static bool is_whole(struct queue *q, struct mem *mem, volatile uint8_t *ptr, uint32_t addr)
 {
 	const uint32_t *seen = mem->ptr;
@@ -86,7 +86,7 @@ static uint64_t percent_in_tables(struct _test_data_large *self)
 	return (card_attr("page_table_bytes") - self->tables) / TABLE * 100 / (LARGE / BLOCK);
 }
 
-TEST_F(large, host_buffer)
+TEST_F(large, host_buffer_is_whole_and_in_blocks)
 {
 	uint64_t invalidations;
 	struct mem host;
@@ -103,7 +103,7 @@ TEST_F(large, host_buffer)
 	EXPECT_EQ(self->tables, card_attr("page_table_bytes"));
 }
 
-TEST_F(large, pinned_memory)
+TEST_F(large, pinned_memory_is_whole)
 {
 	uint8_t *ptr = mmap(NULL, LARGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			    -1, 0);
@@ -168,7 +168,7 @@ TEST_F(large, blocks_save_walks)
 }
 
 /* Half of the machine, twice, then as much as there is, in small pieces. */
-TEST_F(large, more_than_there_is)
+TEST_F(large, more_than_the_host_has_is_enomem)
 {
 	struct vta_buf_alloc req;
 	struct sysinfo info;

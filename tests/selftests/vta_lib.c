@@ -186,7 +186,7 @@ TEST_F(lib, ring_full_is_eagain)
 	vtadev_buf_free(word);
 }
 
-TEST_F(lib, armed_queue_and_poll)
+TEST_F(lib, armed_queue_wakes_poll)
 {
 	struct pollfd pfd = { .fd = vtadev_fd(self->dev), .events = POLLIN };
 	struct vtadev_buf *word;

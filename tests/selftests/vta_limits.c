@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_limits - what one user may have of a card, however many files, processes
- * and user namespaces it takes
+ * vta_limits - limits of a user hold over all files, processes and user namespaces
+ * (kmod/vta_user.c)
  */
 #include <sched.h>
 #include <sys/mount.h>
@@ -115,7 +115,7 @@ static int spend_all(void *arg)
 	MUST(!is_refused(NULL));
 	MUST(!in_child(is_refused, NULL));
 
-	/* What is given back can be had again. */
+	/* Released resources are available again. */
 	MUST(!buf_release(fd, handle) && !take(fd, 4096, &handle));
 	MUST(take(fd, 4096, NULL) == -EDQUOT);
 	MUST(!card_ioctl(fd, VTA_IOCTL_QUEUE_DESTROY, &destroy));
@@ -126,7 +126,7 @@ static int spend_all(void *arg)
 	return 0;
 }
 
-TEST_F(limits, of_memory_and_queues)
+TEST_F(limits, hold_for_memory_and_queues)
 {
 	EXPECT_EQ(0, in_child(spend_all, self));
 }
@@ -354,7 +354,7 @@ static int spend_and_wait(void *arg)
 	MUST(!take_all(fd, mem, self->queues * 75 / 100, &handle, &queue));
 	if (is_refused(NULL))
 		return 1;
-	/* Those outside look now. */
+	/* The test checks now. */
 	MUST(write(self->there[1], &byte, 1) == 1 && read(self->back[0], &byte, 1) == 1);
 	return 0;
 }
@@ -399,7 +399,7 @@ static int group_write(const char *dir, const char *file, const char *text)
 	return file_write(path, text);
 }
 
-/* What follows @name in a file of the group; UINT64_MAX if it is not there. */
+/* The number after @name in a file of the group; UINT64_MAX if there is none. */
 static uint64_t group_read(const char *dir, const char *file, const char *name)
 {
 	char path[128], line[256];
@@ -459,13 +459,13 @@ static int spend_group(void *arg)
 	MUST(!take(fd, GROUP_MEM - 4096, NULL) && !take(fd, 4096, &handle));
 	MUST(group_read(g->dir, "dmem.current", g->region) == GROUP_MEM);
 	MUST(take(fd, 4096, NULL) == -EDQUOT);
-	/* What is given back can be had again. */
+	/* Released resources are available again. */
 	MUST(!buf_release(fd, handle) && !take(fd, 4096, NULL));
 	return 0;
 }
 
 /* Capabilities do not exempt from it: root is in the cgroup here. */
-TEST_F(limits, of_a_cgroup)
+TEST_F(limits, hold_for_a_cgroup)
 {
 	struct group g;
 	int err = group_make(&g);
@@ -511,7 +511,7 @@ static int spend_host(void *arg)
 	return HOLDS(ctx_number(fd, "vta-user-host-bytes") == MIB) ? 0 : 1;
 }
 
-TEST_F(limits, of_host_memory)
+TEST_F(limits, hold_for_host_memory)
 {
 	ASSERT_EQ(0, file_write(PARAMETERS "max_user_host", "1"));
 	EXPECT_EQ(0, in_child(spend_host, self));
@@ -636,14 +636,14 @@ static int open_all(void *arg)
 	MUST(!in_child(is_refused_a_context, NULL));
 	/* Others have theirs. */
 	MUST(card_attr("contexts_used") == n);
-	/* What is given back can be had again; a copy of a file is no context. */
+	/* A closed context is free again; a copy of a file is no context. */
 	close(fds[0]);
 	fds[0] = card_open();
 	MUST(fds[0] >= 0 && dup(fds[0]) >= 0);
 	return is_refused_a_context(NULL);
 }
 
-TEST_F(limits, of_contexts)
+TEST_F(limits, hold_for_contexts)
 {
 	uint64_t most = self->contexts * 75 / 100, half = self->contexts / 2, one = 1;
 
@@ -672,7 +672,7 @@ static int open_again(uint64_t n, int full)
 	return is_refused_a_context(NULL);
 }
 
-TEST_F(limits, of_contexts_after_a_reset)
+TEST_F(limits, do_not_count_contexts_lost_by_a_reset)
 {
 	uint64_t most = self->contexts * 75 / 100;
 	int full[2];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_memcg - a user whose memory cgroup is at its limit sleeps for memory, and no other
- * user waits for that
+ * vta_memcg - a user whose memory cgroup is at its limit waits for memory, and no other user
+ * waits for that (kmod/vta_host.c)
  */
 #include <stdatomic.h>
 #include <sys/mount.h>
@@ -9,7 +9,7 @@
 #include "vta_harness.h"
 #include "vta_kinds.h"
 
-/* What a buffer of so many pages, each somewhere else, costs its user in tables. */
+/* A buffer of so many scattered pages needs many tables. */
 #define PAGES		65536ul
 #define PAGE		4096ul
 
@@ -121,7 +121,7 @@ FIXTURE_TEARDOWN(memcg)
 }
 
 /*
- * Whether @other comes to its end while the pinner sleeps in one and the same call. On a busy
+ * Returns true if @other ends while the pinner sleeps in one call. On a busy
  * machine the pinner may wake up first, so @other is tried again. If @other waited for the pinner,
  * no try could succeed.
  */
@@ -138,7 +138,7 @@ static bool ends_meanwhile(const struct pinner *p, int (*other)(const struct pin
 	return false;
 }
 
-static int look_at_fdinfo(const struct pinner *p)
+static int read_fdinfo(const struct pinner *p)
 {
 	char name[32], text[4096];
 	int ret;
@@ -152,10 +152,10 @@ TEST_F(memcg, sleeper_does_not_delay_reading_fdinfo)
 {
 	if (kernel_is_before(5, 18))
 		SKIP(return, "this kernel does not let a call sleep for its cgroup");
-	EXPECT_TRUE(ends_meanwhile(&self->pinner, look_at_fdinfo));
+	EXPECT_TRUE(ends_meanwhile(&self->pinner, read_fdinfo));
 }
 
-static int reset_it(const struct pinner *p)
+static int reset_card(const struct pinner *p)
 {
 	(void)p;
 	return card_reset();
@@ -165,10 +165,10 @@ TEST_F(memcg, sleeper_does_not_delay_a_reset)
 {
 	if (kernel_is_before(5, 18))
 		SKIP(return, "this kernel does not let a call sleep for its cgroup");
-	EXPECT_TRUE(ends_meanwhile(&self->pinner, reset_it));
+	EXPECT_TRUE(ends_meanwhile(&self->pinner, reset_card));
 }
 
-static int use_it(const struct pinner *p)
+static int use_card(const struct pinner *p)
 {
 	(void)p;
 	return card_try();
@@ -178,7 +178,7 @@ TEST_F(memcg, sleeper_does_not_delay_opening)
 {
 	if (kernel_is_before(5, 18))
 		SKIP(return, "this kernel does not let a call sleep for its cgroup");
-	EXPECT_TRUE(ends_meanwhile(&self->pinner, use_it));
+	EXPECT_TRUE(ends_meanwhile(&self->pinner, use_card));
 }
 
 TEST_HARNESS_MAIN

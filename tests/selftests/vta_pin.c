@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_pin - memory of a process as a buffer: every kind of it, its accounting, and that the card
- * and the process keep seeing the same pages
+ * vta_pin - pinned memory of a process: every kind of it, its accounting, and that the card and the
+ * process see the same pages (kmod/vta_pin.c)
  */
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -10,7 +10,7 @@
 #include "vta_kinds.h"
 
 #define PAGE		4096ul
-/* What a first-level entry of the card's page table maps. */
+/* Memory that a first-level entry of the card's page table maps. */
 #define BLOCK		(2 * MIB)
 
 FIXTURE(pin) {
@@ -66,7 +66,7 @@ static void scribble(void *ptr, size_t size, unsigned int seed)
 		bytes[i] = (uint8_t)((i * 31 + seed) >> 3);
 }
 
-/* Whether card and process see the same in both directions, to the last byte. */
+/* Returns true if card and process see each other's writes, to the last byte. */
 static bool is_shared(struct queue *q, struct mem *mem, void *ptr, uint32_t addr, size_t size)
 {
 	uint32_t len = (uint32_t)size;
@@ -80,7 +80,7 @@ static bool is_shared(struct queue *q, struct mem *mem, void *ptr, uint32_t addr
 
 /* ---- kinds of memory ---- */
 
-TEST_F(pin, malloc_at_any_address)
+TEST_F(pin, memory_at_any_address_is_shared)
 {
 	static const struct { size_t at, size; } cases[] = {
 		{ 0, 1 }, { 1, 1 }, { 4095, 2 }, { 123, 100000 }, { 8000, 4096 }, { 16, 500001 },
@@ -106,7 +106,7 @@ TEST_F(pin, malloc_at_any_address)
 	free(ptr);
 }
 
-TEST_F(pin, stack)
+TEST_F(pin, stack_is_shared)
 {
 	uint8_t bytes[50000];
 	struct vta_buf_pin req;
@@ -117,7 +117,7 @@ TEST_F(pin, stack)
 }
 
 /* In memory: the card writes to the file, which all processes see. */
-TEST_F(pin, shared_file_in_memory)
+TEST_F(pin, memfd_is_shared)
 {
 	const size_t size = 64 * PAGE;
 	int file = memfd_create("pin", MFD_CLOEXEC);
@@ -147,7 +147,7 @@ TEST_F(pin, shared_file_in_memory)
  * Of a file that the file system cleans (ramfs says that it does): shared only
  * for reading, privately also for writing.
  */
-TEST_F(pin, file_of_a_file_system)
+TEST_F(pin, mapped_file_is_pinned_as_the_mapping_allows)
 {
 	char dir[] = "/tmp/vta_pin.XXXXXX", name[64];
 	const size_t size = 16 * PAGE;
@@ -206,7 +206,7 @@ static bool is_in_blocks(struct queue *q, struct mem *mem, uint8_t *ptr, size_t 
 	if (buf_pin(q->fd, ptr, size, 0, &req) || req.addr % BLOCK ||
 	    card_attr("page_table_bytes") != tables)
 		return false;
-	/* What is in the way otherwise: ring, and where it is copied to. */
+	/* Fill the TLB with the ring and the destination. */
 	if (queue_do(q, desc_copy(mem->addr, (uint32_t)req.addr, 64)))
 		return false;
 	walks = card_counter("page_walks");
@@ -219,7 +219,7 @@ static bool is_in_blocks(struct queue *q, struct mem *mem, uint8_t *ptr, size_t 
 	       !buf_release(q->fd, req.handle);
 }
 
-TEST_F(pin, huge_pages)
+TEST_F(pin, huge_pages_are_mapped_in_blocks)
 {
 	const size_t size = 2 * BLOCK;
 	uint8_t *ptr;
@@ -233,7 +233,7 @@ TEST_F(pin, huge_pages)
 	EXPECT_EQ(0, file_write("/proc/sys/vm/nr_hugepages", "0"));
 }
 
-TEST_F(pin, transparent_huge_pages)
+TEST_F(pin, transparent_huge_pages_are_mapped_in_blocks)
 {
 	const size_t size = 2 * BLOCK;
 	uint8_t *ptr = map_blocks(size);
@@ -393,7 +393,7 @@ TEST_F(pin, ranges_without_memory_are_efault)
 	EXPECT_EQ(0, mprotect(ptr, PAGE, PROT_NONE));
 	EXPECT_EQ(-EACCES, buf_pin(self->fd, ptr, PAGE, VTA_BUF_READONLY, &req));
 
-	/* The driver's own memory has better ways. */
+	/* Nor can memory of the driver be pinned. */
 	ASSERT_EQ(0, mem_alloc(self->fd, &card, PAGE, VTA_BUF_CARD, 0));
 	EXPECT_EQ(-EFAULT, buf_pin(self->fd, card.ptr, PAGE, 0, &req));
 	EXPECT_EQ(-EFAULT, buf_pin(self->fd, self->mem.ptr, PAGE, 0, &req));
@@ -406,7 +406,7 @@ TEST_F(pin, ranges_without_memory_are_efault)
 	munmap(ptr, 4 * PAGE);
 }
 
-TEST_F(pin, place_is_as_asked)
+TEST_F(pin, address_and_alignment_are_as_requested)
 {
 	uint8_t *ptr = map_memory(4 * PAGE);
 	struct vta_buf_pin req = {
@@ -429,7 +429,7 @@ TEST_F(pin, place_is_as_asked)
 	munmap(ptr, 4 * PAGE);
 }
 
-TEST_F(pin, not_to_be_mapped_or_exported)
+TEST_F(pin, pinned_buffer_cannot_be_mapped_or_exported)
 {
 	uint8_t *ptr = map_memory(PAGE);
 	struct vta_buf_pin req;
@@ -514,7 +514,7 @@ static int pin_and_leave(void *arg)
 /*
  * The process that pinned has ended, but not the buffer; its end must not credit another process.
  */
-TEST_F(pin, outlives_the_pinning_process)
+TEST_F(pin, pin_outlives_the_process)
 {
 	struct gift gift = { .fd = self->fd };
 
@@ -543,7 +543,7 @@ TEST_F(pin, reset_gives_the_pages_back)
 }
 
 /* Pinned memory can be pinned again, by this process and by another one. */
-TEST_F(pin, same_memory_again)
+TEST_F(pin, memory_can_be_pinned_twice)
 {
 	uint8_t *ptr = map_memory(MIB);
 	struct vta_buf_pin all, part;
@@ -562,7 +562,7 @@ TEST_F(pin, same_memory_again)
 /* ---- cost ---- */
 
 /* One invalidation for each buffer, whatever its size. */
-TEST_F(pin, one_invalidation_each)
+TEST_F(pin, release_takes_one_invalidation)
 {
 	static const uint64_t sizes[] = { PAGE, MIB, 16 * MIB, 64 * MIB };
 	uint64_t tables = card_attr("page_table_bytes"), before;
@@ -583,7 +583,7 @@ TEST_F(pin, one_invalidation_each)
 }
 
 /* A process that pins much can be killed at any time. */
-TEST_F(pin, can_be_killed)
+TEST_F(pin, process_can_be_killed_while_it_pins)
 {
 	struct vta_buf_pin req;
 	pid_t child;

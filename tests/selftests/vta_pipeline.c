@@ -155,7 +155,7 @@ TEST_F(pipeline, fault_in_any_stage_is_reported)
 	}
 }
 
-TEST_F(pipeline, destroyed_in_the_middle)
+TEST_F(pipeline, can_be_destroyed_with_work_in_flight)
 {
 	struct vtadev_pipeline *pipe;
 	struct job job;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_plug - the card is taken from its slot and put back, by the machine itself,
- * under load: with notice, as by the button at the slot, and without
+ * vta_plug - hot plug by the machine, under load: with notice, as by the button at the slot, and
+ * without (kmod/vta_drv.c)
  */
 #include <linux/pci_regs.h>
 
@@ -12,7 +12,7 @@
 #define CARD	"{ \"id\": \"card0\" }"
 #define PLUG	"{ \"driver\": \"vfio-user-pci\", \"id\": \"card0\", \"bus\": \"port0\", " \
 		"\"socket\": { \"type\": \"unix\", \"path\": \"card0.sock\" } }"
-/* Its name may be another after each time. */
+/* The node may have another number each time. */
 #define SERIAL	"1"
 #define WORKERS	2
 
@@ -76,7 +76,7 @@ static bool is_away(const void *path)
 	return access(path, F_OK);
 }
 
-/* What was there before must have gone, and its name with it. */
+/* QEMU refuses the card while the old one has its name. */
 static bool is_plugged(const void *arg)
 {
 	static bool done;
@@ -137,7 +137,7 @@ static void put_back(struct __test_metadata *_metadata, struct _test_data_plug *
 }
 
 /* The kernel is asked, ends all use of the card, and switches the slot off. */
-TEST_F(plug, with_notice)
+TEST_F(plug, card_unplugged_with_notice_works_when_it_is_back)
 {
 	if (!qemu_is_there())
 		SKIP(return, "no monitor of the machine: tools/vm/vm run --monitor");
@@ -164,7 +164,7 @@ static int pull(const char *port)
 	return err ? err : slot_control(port, &control, true);
 }
 
-TEST_F(plug, without_notice)
+TEST_F(plug, card_pulled_out_works_when_it_is_back)
 {
 	if (!qemu_is_there())
 		SKIP(return, "no monitor of the machine: tools/vm/vm run --monitor");

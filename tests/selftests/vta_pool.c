@@ -161,7 +161,7 @@ static struct vtadev_pool_stats stats_of(struct vtadev_pool *pool, unsigned int 
 
 /*
  * The pool tries a card that is away when an event comes, and by and by without one. This sleep
- * is poll() of two files, the second of which tells of events. A test leaves one of the two ways.
+ * is poll() of two files, the second of which is for events. A test leaves one of the two ways.
  */
 enum { BOTH, EVENTS, RETRIES };
 static atomic_int left = BOTH;
@@ -182,7 +182,7 @@ int __wrap_poll(struct pollfd *fds, nfds_t count, int ms)
 	return __real_poll(fds, count, ms);
 }
 
-/* ---- What is done to cards ---- */
+/* ---- Resets and removals of cards ---- */
 
 struct chaos {
 	struct vtadev_pool *pool;
@@ -294,7 +294,7 @@ static bool untouched(const uint8_t *bytes)
 	return true;
 }
 
-/* What is wrong, or NULL, as of those that follow. */
+/* Returns an error text or NULL, as the functions that follow. */
 static const char *submit(struct run *r)
 {
 	struct job *job = &r->jobs[r->given % RING];
@@ -386,7 +386,7 @@ static bool joins_more_than(struct vtadev_pool *pool, unsigned int card, uint64_
 	return true;
 }
 
-/* Each card in turn is removed, and found again by @way alone. What is wrong, or NULL. */
+/* Each card in turn is removed, and found again by @way alone. An error text, or NULL. */
 static const char *remove_and_find(struct vtadev_pool *pool, int way)
 {
 	struct chaos chaos = { .pool = pool };
@@ -431,7 +431,7 @@ TEST_F(pool, returning_card_without_an_event_is_found_by_trying)
 	}
 }
 
-TEST_F(pool, nothing_is_lost_and_nothing_twice)
+TEST_F(pool, requests_are_answered_once_while_cards_are_lost)
 {
 	struct chaos chaos = { .pool = self->pool };
 	uint64_t answers = 0, losses = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_probe - a card with an impossible description, or none, is not bound: the
- * errno and the kernel's log say why, and once the cause is gone it works
+ * vta_probe - a card with invalid registers is not bound: errno and the kernel's log give the
+ * reason, and without the cause it works (kmod/vta_device.c, kmod/vta_drv.c)
  *
  * False registers are injected through the emulator's control socket, so this runs on
  * card 0 alone, which is to have vta-emu's default core.
@@ -16,7 +16,7 @@
 #define CONFIG0	0x40533
 #define CONFIG1	0x11120f0f
 
-/* How often the kernel has said so. */
+/* Number of times that the text is in the kernel's log. */
 static unsigned int times_said(const char *what)
 {
 	static char log[1 << 20];
@@ -42,7 +42,7 @@ FIXTURE_SETUP(probe)
 	ASSERT_EQ(0, card_pci_address(self->address, sizeof(self->address)));
 }
 
-/* It is a card again, of which nothing is missing. */
+/* Afterwards the card works, and all of it is free. */
 FIXTURE_TEARDOWN(probe)
 {
 	EXPECT_EQ(0, emu_clear());
@@ -69,7 +69,7 @@ static const struct lie lies[] = {
 	{ "generation-same", "the card cannot be reset (-5)", -EIO },
 	{ "reset-stuck", "the card cannot be reset (-110)", -ETIMEDOUT },
 	{ "reg-generation=0xffffffff", "the card cannot be reset (-19)", -ENODEV },
-	/* It is looked at twice before. */
+	/* It is read twice before. */
 	{ "reg-magic=0+2", "the card cannot be reset (-19)", -ENODEV },
 
 	{ "reg-queues=0", "the card says QUEUES = 0, which must be 1 to 256", -ENODEV },
@@ -142,8 +142,8 @@ TEST_F(probe, unchanged_registers_are_accepted)
 	EXPECT_EQ(17, card_attr("config/LOG_ACC_BUFF_SIZE"));
 }
 
-/* What a card may have, and need not. */
-TEST_F(probe, card_without_features)
+/* Features are optional. */
+TEST_F(probe, card_without_features_works)
 {
 	struct queue q;
 	int fd;
@@ -160,7 +160,7 @@ TEST_F(probe, card_without_features)
 	EXPECT_EQ(1, card_attr("usage/descriptors"));
 	EXPECT_EQ(1, ctx_number(fd, "vta-descriptors"));
 	EXPECT_EQ(0, ctx_number(fd, "vta-runs"));
-	/* With the driver's last words about it. */
+	/* The driver logs the lost card. */
 	EXPECT_EQ(0, card_reset_function());
 	queue_unmap(&q);
 	close(fd);
@@ -169,8 +169,8 @@ TEST_F(probe, card_without_features)
 	EXPECT_NE(UINT64_MAX, card_counter("descriptors"));
 }
 
-/* It cannot be told to be quiet, so it is taken off the bus. */
-TEST_F(probe, card_that_is_dead_is_unbound)
+/* It cannot be stopped, so its bus mastering is disabled. */
+TEST_F(probe, card_that_does_not_answer_can_be_unbound)
 {
 	static const char said[] = "gone, or cannot be reset (-19)";
 	unsigned int before = times_said(said);

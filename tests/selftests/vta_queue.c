@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_queue - queues: how they are made, what of them is mapped, how they end
+ * vta_queue - queues: creation, mappings and end (kmod/vta_queue.c)
  */
 #include "vta_harness.h"
 
@@ -10,7 +10,7 @@ FIXTURE(queue) {
 	int fd;
 };
 
-/* Also that the tests before, which ended with everything open, left nothing. */
+/* The tests before, which ended with everything open, have left nothing. */
 FIXTURE_SETUP(queue)
 {
 	self->before = card_usage();
@@ -42,7 +42,7 @@ static int destroy(int fd, uint32_t queue, uint32_t pad)
 	return card_ioctl(fd, VTA_IOCTL_QUEUE_DESTROY, &req);
 }
 
-/* Whether /proc has the queue by the number that the caller was given. */
+/* Returns 1 if /proc lists the queue by the number that the caller got. */
 static int is_numbered(int fd, uint32_t id)
 {
 	char path[64], line[256], want[32];
@@ -79,7 +79,7 @@ TEST_F(queue, new_queue_is_active_and_empty)
 }
 
 /* Every length wraps round its ring twice, the longest once. */
-TEST_F(queue, every_ring_order)
+TEST_F(queue, every_ring_order_works)
 {
 	for (uint32_t order = 0; order <= self->info.ring_order_max; order++) {
 		struct vta_queue_create req = { .ring_order = order };
@@ -158,7 +158,7 @@ TEST_F(queue, unknown_queues_are_enoent)
 }
 
 /* The card's queues are for all files together. */
-TEST_F(queue, spent_by_one_missed_by_another)
+TEST_F(queue, all_files_share_the_queues_of_the_card)
 {
 	unsigned int n = self->info.queues - (unsigned int)self->before.queues, i;
 	int other = card_open();
@@ -223,7 +223,7 @@ TEST_F(queue, status_page_is_zero_behind_the_records)
 	EXPECT_EQ(0, other);
 }
 
-TEST_F(queue, mappings_have_their_sizes)
+TEST_F(queue, other_sizes_and_kinds_of_mappings_are_refused)
 {
 	struct queue q;
 
@@ -257,8 +257,7 @@ TEST_F(queue, mappings_are_not_for_other_files)
 	close(other);
 }
 
-/* What was a queue's doorbell must not ring the next owner's. */
-TEST_F(queue, doorbell_of_a_destroyed_queue_is_dead)
+TEST_F(queue, doorbell_of_a_destroyed_queue_rings_no_other)
 {
 	volatile uint32_t *stale;
 	struct queue old, new;
@@ -326,7 +325,7 @@ TEST_F(queue, ring_is_read_only_for_the_card)
 	EXPECT_EQ(VTA_FAULT_PERM, le32toh(q.status->status.fault_reason));
 }
 
-TEST_F(queue, destroyed_in_the_middle_of_a_wait)
+TEST_F(queue, destroyed_queue_ends_its_waits_with_enoent)
 {
 	struct waiter w;
 	struct queue q;
@@ -341,7 +340,7 @@ TEST_F(queue, destroyed_in_the_middle_of_a_wait)
 	queue_unmap(&q);
 }
 
-/* The card's limit for one descriptor, as the queue was made with it. */
+/* The limit of the queue for one descriptor. */
 TEST_F(queue, max_cycles_ends_a_copy)
 {
 	struct vta_queue_create req = { .ring_order = 2, .max_cycles = 100 };

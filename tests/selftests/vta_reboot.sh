@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# vta_reboot: on the host, what became of a card that was copying when its machine was
-# rebooted; KTAP.
+# vta_reboot: on the host, checks a card that was copying when its machine was rebooted
+# (kmod/vta_pm.c). Prints KTAP.
 #
 #   vta_reboot.sh LOG-OF-VM LOG-OF-EMULATOR
 #
@@ -17,7 +17,7 @@ machine_reboots() {
 	grep -q 'the guest went down before the command had ended' "$vm"
 }
 
-# What the card had written when it was last let onto the bus, or taken off: "on N"; and
+# Bytes that the card had written when its bus mastering last changed, as "on N" or "off N"; and
 # when QEMU ended.
 bus() {
 	sed -n 's/.*bus mastering \([a-z]*\), \([0-9]*\) bytes .*/\1 \2/p' "$emu" | tail -n 1
@@ -48,8 +48,8 @@ wrote_nothing_more() {
 
 ktap_plan 5
 ktap_result machine_reboots machine_reboots
-ktap_result was_in_the_middle was_in_the_middle
-ktap_result lost_the_bus lost_the_bus
-ktap_result was_reset was_reset
-ktap_result wrote_nothing_more wrote_nothing_more
+ktap_result card_was_copying was_in_the_middle
+ktap_result card_lost_bus_mastering lost_the_bus
+ktap_result card_was_reset_once was_reset
+ktap_result card_wrote_nothing_afterwards wrote_nothing_more
 ktap_exit

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_run - what descriptors do: every operation through a ring
+ * vta_run - every operation of descriptors, through a ring
  *
  * RUN of a real stream is in vta_basic, which runs on every kind of card.
  */
@@ -31,7 +31,7 @@ FIXTURE_TEARDOWN(run)
 	close(self->fd);
 }
 
-TEST_F(run, nop_counts)
+TEST_F(run, nop_completes_and_is_counted)
 {
 	uint64_t descriptors = card_counter("descriptors");
 
@@ -42,7 +42,7 @@ TEST_F(run, nop_counts)
 	EXPECT_EQ(descriptors + 5, card_counter("descriptors"));
 }
 
-TEST_F(run, many_descriptors_one_doorbell)
+TEST_F(run, one_doorbell_submits_many_descriptors)
 {
 	uint64_t doorbells = card_counter("doorbells");
 	struct vta_desc descs[64];
@@ -92,7 +92,7 @@ TEST_F(run, copy_stays_within_its_bounds)
 }
 
 /* A tile of 40 x 25 bytes out of rows of 300 into rows of 64. */
-TEST_F(run, copy_of_rows)
+TEST_F(run, copy_of_rows_follows_the_pitches)
 {
 	const uint8_t *src = self->host.ptr, *dst = self->card.ptr;
 	unsigned int row;
@@ -111,7 +111,7 @@ TEST_F(run, copy_of_rows)
 		EXPECT_EQ(0, memcmp(dst + row * 16, src, 16));
 }
 
-TEST_F(run, nothing_to_copy_is_nothing)
+TEST_F(run, empty_copy_and_fill_complete)
 {
 	EXPECT_EQ(0, queue_do(&self->q, desc_copy(0, 0, 0)));
 	EXPECT_EQ(0, queue_do(&self->q, desc_copy2d(0, 0, 0, 0, 100, 0)));
@@ -119,7 +119,7 @@ TEST_F(run, nothing_to_copy_is_nothing)
 	EXPECT_EQ(3, queue_seq(&self->q));
 }
 
-TEST_F(run, fill_of_rows)
+TEST_F(run, fill_of_rows_follows_the_pitch)
 {
 	const uint8_t *dst = self->card.ptr;
 
@@ -190,7 +190,7 @@ TEST_F(run, two_queues_take_turns)
 		};
 		struct vta_desc b[] = {
 			desc_wait(ping, i + 1),
-			/* What the first queue wrote just before. */
+			/* The byte that the first queue has just written. */
 			desc_copy(data + 2 * i + 1, data + 2 * i, 1),
 			desc_signal(pong, i + 1),
 		};
@@ -203,7 +203,7 @@ TEST_F(run, two_queues_take_turns)
 		ASSERT_EQ('a', bytes[i]);
 }
 
-TEST_F(run, stamps_tell_the_time)
+TEST_F(run, stamps_have_times_and_cycles)
 {
 	const volatile struct vta_stamp *stamps = self->host.ptr;
 	struct vta_desc descs[] = {
@@ -238,7 +238,7 @@ TEST_F(run, empty_stream_completes)
 	EXPECT_EQ(runs + 1, card_counter("runs"));
 }
 
-/* FINISH does not end a stream: what the count has behind it is executed. */
+/* FINISH does not end a stream: the instructions behind it are executed, too. */
 TEST_F(run, the_count_ends_a_stream)
 {
 	struct insn *code = self->host.ptr;

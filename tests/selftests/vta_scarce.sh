@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# vta_scarce: a machine with many cards has not enough interrupt vectors for a vector for
-# each queue, and all cards work.
+# vta_scarce: a machine with more queues than interrupt vectors; all cards work (kmod/vta_irq.c).
 #
 #   vta_scarce.sh CARDS
 # shellcheck source-path=SCRIPTDIR disable=SC2317 # functions are called by name
@@ -52,12 +51,12 @@ some_share() {
 
 ktap_plan 7
 ktap_result "all_cards_probe" all_probe
-ktap_result "the_first_has_all" the_first_has_all
+ktap_result "first_card_has_a_vector_for_each_queue" the_first_has_all
 ktap_result "vectors_are_left_for_others" there_are_left
 ktap_result "all_cards_work" all_work
 ktap_result "all_probe_when_vectors_run_out" all_probe max_vectors=45
-ktap_result "the_last_share_what_is_left" some_share
-ktap_result "and_work" all_work
+ktap_result "last_cards_share_the_remaining_vectors" some_share
+ktap_result "all_cards_work_with_shared_vectors" all_work
 rmmod vta
 insmod /lib/vta.ko
 ktap_exit

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * vta_selftest.h - what the tests share: /dev/vtaN by its bare ioctls
+ * vta_selftest.h - shared by all tests: /dev/vtaN by its bare ioctls
  *
  * Of libvtadev there is only the header of descriptors, so that the interface itself is tested.
  * Functions return 0 or a value on success and a negative errno on failure.
@@ -20,13 +20,16 @@
 
 /* Longer than anything takes, also under emulation on a busy machine. */
 #define PATIENCE_MS	20000
-/* Waits until it is so, and returns whether it is. */
+/* Waits until @is_so is true, and returns its last value. */
 #define SOON(is_so) ({								\
 	int64_t _end = now_ns() + PATIENCE_MS * 1000000ll;			\
+	bool _is_so = (is_so);							\
 										\
-	while (!(is_so) && now_ns() < _end)					\
-		sleep_ms(2);							\
-	(bool)(is_so);								\
+	while (!_is_so && now_ns() < _end) {					\
+		sleep_ms(1);							\
+		_is_so = (is_so);						\
+	}									\
+	_is_so;									\
 })
 
 #define PARAMETERS	"/sys/module/vta/parameters/"
@@ -45,9 +48,8 @@ int card_open(void);
 int card_ioctl(int fd, unsigned long request, void *arg);
 
 /*
- * The events of poll(), of POLLIN, POLLPRI and what cannot be masked. 0 also if
- * @ms were over before: the kernel looks once more then, and finds what it
- * should have told.
+ * The events of poll(): POLLIN, POLLPRI, and those that cannot be masked. 0 also if it returned
+ * after @ms: then the kernel has lost the wake-up, and found the event at the end.
  */
 int card_poll(int fd, int ms);
 
@@ -71,13 +73,13 @@ uint64_t card_counter(const char *name);
 uint64_t card_counter_reaches(const char *name, uint64_t value);
 
 /*
- * How many interrupts of each of the card's vectors this machine has handled, by
- * /proc/interrupts; the card's own vector is 0. Returns how many vectors it has.
+ * Counts the interrupts of each of the card's vectors by /proc/interrupts; the card's own vector
+ * is 0. Returns the number of its vectors.
  */
 enum { CARD_VECTORS = 257 };
 unsigned int card_vectors(uint64_t counts[CARD_VECTORS]);
 
-/* What a card has given away, to be the same before and after. */
+/* Resources of the card in use, to be the same before and after. */
 struct usage {
 	uint64_t queues;
 	uint64_t contexts;
@@ -100,7 +102,7 @@ int card_reset_function(void);
 int card_pci_address(char *address, size_t size);
 int file_write(const char *path, const char *text);
 
-/* Whether the kernel that runs is older than that. */
+/* Returns true if the kernel that runs is older. */
 bool kernel_is_before(unsigned int major, unsigned int minor);
 
 /* A file of /proc/PID, as text; whether that process is in a function of the kernel. */
@@ -168,8 +170,7 @@ uint64_t queue_seq(const struct queue *q);
 
 /*
  * @ms from now; negative: as long as it takes. @done may be NULL. -ETIME if
- * the wait succeeded only after @ms, which were a second or more: its wake-up
- * was lost, and the kernel found at the end what it should have told.
+ * the wait succeeded only after @ms, which were a second or more: the kernel has lost its wake-up.
  */
 int queue_wait(const struct queue *q, uint64_t seq, int ms, uint64_t *done);
 /* Submits one and waits. */

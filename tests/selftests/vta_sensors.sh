@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# vta_sensors: a card with sensors shows them to hwmon, one without does not.
+# vta_sensors: a card with sensors has hwmon files, one without has none (kmod/vta_hwmon.c).
 #
 #   vta_sensors.sh ADDRESS,MILLICELSIUS,MICROWATTS,WITHOUT
 #
@@ -50,11 +50,11 @@ told_again_after_a_reset() {
 }
 
 ktap_plan 7
-ktap_result temperature temperature_is_told
-ktap_result power power_is_told
-ktap_result name name_is_the_drivers
-ktap_result nothing_to_write nothing_to_write
-ktap_result none_without none_without
-ktap_result told_again_after_a_reset told_again_after_a_reset
-ktap_result gone_with_the_driver gone_with_the_driver
+ktap_result temperature_is_reported temperature_is_told
+ktap_result power_is_reported power_is_told
+ktap_result name_is_the_drivers name_is_the_drivers
+ktap_result files_are_read_only nothing_to_write
+ktap_result card_without_sensors_has_no_hwmon none_without
+ktap_result sensors_work_after_a_reset told_again_after_a_reset
+ktap_result sensors_follow_the_driver gone_with_the_driver
 ktap_exit

@@ -142,7 +142,7 @@ static int run_parts(const struct part *parts, unsigned int n)
 /* On a busy host the last queue's first job may be fetched some rounds late. */
 #define ROUNDS_LEAST	3
 
-/* How many of the queue's jobs began in between. */
+/* Number of jobs of the queue that began in between. */
 static unsigned int begun(unsigned int nr, uint64_t after, uint64_t before)
 {
 	unsigned int n = 0, i;
@@ -220,7 +220,7 @@ TEST_F(share, sixty_four_queues_take_turns)
 		EXPECT_LE(ROUNDS_LEAST, count_rounds(i));
 }
 
-TEST_F(share, sixty_four_queues_by_their_priorities)
+TEST_F(share, sixty_four_queues_share_by_priority)
 {
 	struct part parts[4];
 

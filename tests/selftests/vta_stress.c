@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_stress - threads of one file do anything at any time with each other's
- * buffers and queues: every call ends, with an answer that may be, and all that
- * was there comes back
+ * vta_stress - threads of one file make random calls on each other's buffers and queues: every call
+ * returns an allowed error or none, and nothing leaks
  */
 #include <stdatomic.h>
 
@@ -18,7 +17,7 @@ struct worker {
 	pthread_t thread;
 	int fd;
 	unsigned int seed;
-	int odd;	/* an answer that may not be */
+	int odd;	/* an error that is not allowed */
 };
 
 static void expect(struct worker *w, int err, const int *allowed)
@@ -101,7 +100,7 @@ static void touch_mapping(struct worker *w, unsigned int slot)
 	munmap((void *)ptr, 4096);
 }
 
-static void look(struct worker *w, unsigned int slot)
+static void read_fault(struct worker *w, unsigned int slot)
 {
 	static const int allowed[] = { -ENOENT, 0 };
 	struct vta_queue_fault fault = { .queue = atomic_load(&queues[slot]) };
@@ -115,7 +114,8 @@ static void look(struct worker *w, unsigned int slot)
 static void *work(void *arg)
 {
 	static void (*const steps[])(struct worker *w, unsigned int slot) = {
-		make_queue, end_queue, wait_queue, make_buffer, end_buffer, touch_mapping, look,
+		make_queue, end_queue, wait_queue, make_buffer, end_buffer, touch_mapping,
+		read_fault,
 	};
 	struct worker *w = arg;
 
@@ -129,7 +129,7 @@ FIXTURE_SETUP(stress) { }
 FIXTURE_TEARDOWN(stress) { }
 
 /* Some 10,000 calls, on a machine that may do other things besides. */
-TEST_F(stress, threads_of_one_file)
+TEST_F(stress, random_calls_of_threads_leak_nothing)
 {
 	struct usage before = card_usage();
 	struct worker workers[THREADS];

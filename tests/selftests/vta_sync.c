@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_sync - the library waits for what other devices do with a dma-buf
+ * vta_sync - libvtadev waits for other devices that use a dma-buf
  *
  * Such a device is vgem, which puts fences into dma-bufs on request.
  */

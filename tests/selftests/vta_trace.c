@@ -111,7 +111,7 @@ TEST_F(trace, fault_is_traced)
 }
 
 /* Tools that decode binary records have the format alone: no name of an enum is in it. */
-TEST_F(trace, formats_have_numbers)
+TEST_F(trace, formats_have_numbers_for_enums)
 {
 	FILE *file = fopen(TRACING "events/vta/vta_recovery/format", "re");
 	unsigned int printed = 0;

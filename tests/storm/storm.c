@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * storm - the card is taken away and brought back again and again while processes
- * compute and verify
+ * storm - the card is removed and comes back again and again while processes compute and verify
  *
  *   storm [-n CYCLES] [-t SECONDS] [-f [-k KIND]]
  *
@@ -42,7 +41,7 @@ static const struct kind *kind_of(unsigned int cycle)
 	return only ? only : &kinds[cycle % nr_kinds];
 }
 
-/* What came first matters. */
+/* Keeps the first error. */
 static bool fail(const char *what, const char *more)
 {
 	if (!why[0])
@@ -50,7 +49,7 @@ static bool fail(const char *what, const char *more)
 	return false;
 }
 
-/* ---- What is done to the card ---- */
+/* ---- Steps of a cycle ---- */
 
 static bool rebind(unsigned int cycle)
 {
@@ -66,7 +65,7 @@ static bool reset_card(unsigned int cycle)
 	return !card_pci_reset() || fail("the card cannot be reset", NULL);
 }
 
-/* Half of the times the kernel learns of it before the card is gone, as it should. */
+/* In every other cycle the kernel is notified before the card is gone. */
 static bool replug(unsigned int cycle)
 {
 	bool surprise = cycle & 1;
@@ -85,7 +84,7 @@ static bool replug(unsigned int cycle)
 
 static bool doze(unsigned int cycle)
 {
-	return cycle % 10 || !card_suspend() || fail("the machine does not sleep", NULL);
+	return cycle % 10 || !card_suspend() || fail("the machine cannot suspend", NULL);
 }
 
 /* %q is the number of a queue that another process may have. */
@@ -111,11 +110,11 @@ static bool spoil(unsigned int cycle)
 	if (kind->flags & KIND_UNPLUGS)
 		card_rescan();
 	else
-		rebind(cycle);	/* it may have been given up, rightly */
+		rebind(cycle);	/* it may have been given up */
 	return true;
 }
 
-/* ---- And what comes of it ---- */
+/* ---- Checks after each step ---- */
 
 static bool all_go_on(void)
 {
@@ -140,14 +139,14 @@ static bool results_are_right(bool may_be_early)
 	for (unsigned int i = 0; i < PROCESSES; i++)
 		if (innocent_corrupt(processes[i]) && !may_be_early)
 			right = false;
-	return right || fail("what a process computed is wrong", NULL);
+	return right || fail("the results of a process are wrong", NULL);
 }
 
 static bool log_is_clean(void)
 {
 	const char *line = log_complaint();
 
-	return !line || fail("the kernel says: ", line);
+	return !line || fail("the kernel's log has: ", line);
 }
 
 struct step {
@@ -197,17 +196,18 @@ static uint64_t all_rounds(void)
 
 static unsigned int run(unsigned int cycles, unsigned int seconds, bool faulty)
 {
-	int64_t begin = now_ns(), end = begin + seconds * 1000000000ll, told = begin;
+	int64_t begin = now_ns(), end = begin + seconds * 1000000000ll, reported = begin;
 	unsigned int n;
 
 	for (n = 0; seconds ? now_ns() < end : n < cycles; n++) {
 		if (!cycle_once(n, faulty))
 			break;
-		if (now_ns() - told < REPORT_MS * 1000000ll)
+		if (now_ns() - reported < REPORT_MS * 1000000ll)
 			continue;
-		told = now_ns();
+		reported = now_ns();
 		printf("# %u cycles, %llu rounds of work, %lld s\n", n + 1,
-		       (unsigned long long)all_rounds(), (long long)(told - begin) / 1000000000);
+		       (unsigned long long)all_rounds(),
+		       (long long)(reported - begin) / 1000000000);
 		fflush(stdout);
 	}
 	return n;
