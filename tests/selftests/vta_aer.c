@@ -8,7 +8,6 @@
 
 #include "vta_emu.h"
 #include "vta_harness.h"
-#include "vta_inject.h"
 
 FIXTURE(aer) {
 	const char *missing;	/* what the kernel does not have */

@@ -6,7 +6,6 @@
 
 #include "vta_emu.h"
 #include "vta_harness.h"
-#include "vta_inject.h"
 
 #define CARDS	2
 

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <linux/pci_regs.h>
 
 #include "vta_emu.h"
+#include "vta_selftest.h"
 
 static unsigned int number;
 
@@ -84,4 +86,105 @@ int emu_inject(const char *kind)
 int emu_clear(void)
 {
 	return emu_inject("clear");
+}
+
+/* ---- QEMU's monitor ---- */
+
+#define PORT	"/dev/virtio-ports/vm-monitor"
+
+bool qemu_is_there(void)
+{
+	return !access(PORT, R_OK | W_OK);
+}
+
+/* The answer to the command with that number; greeting and events are passed over. */
+static int answer(FILE *monitor, unsigned int number)
+{
+	char line[4096];
+
+	while (fgets(line, sizeof(line), monitor)) {
+		const char *id = strstr(line, "\"id\": ");
+
+		if (!id || strtoul(id + 6, NULL, 10) != number)
+			continue;
+		return strstr(line, "\"return\": ") ? 0 : -EPROTO;
+	}
+	return -EIO;
+}
+
+static int order(FILE *monitor, const char *command, const char *arguments)
+{
+	static unsigned int number;
+
+	fprintf(monitor, "{ \"execute\": \"%s\", \"arguments\": %s, \"id\": %u }\n", command,
+		arguments, ++number);
+	fflush(monitor);
+	return answer(monitor, number);
+}
+
+int qemu_tell(const char *command, const char *arguments)
+{
+	int fd = open(PORT, O_RDWR | O_CLOEXEC);
+	FILE *monitor;
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	monitor = fdopen(fd, "r+");
+	if (!monitor) {
+		close(fd);
+		return -ENOMEM;
+	}
+	/* A request before that, by any process, is refused. */
+	order(monitor, "qmp_capabilities", "{}");
+	err = order(monitor, command, arguments);
+	fclose(monitor);
+	return err;
+}
+
+/* ---- errors of the link ---- */
+
+#define NODE	"/dev/aer_inject"
+
+/* Of drivers/pci/pcie/aer_inject.c. */
+struct aer_error_inj {
+	uint8_t bus, dev, fn;
+	uint32_t uncor_status;
+	uint32_t cor_status;
+	uint32_t header_log[4];
+	uint32_t domain;
+};
+
+int bus_error(uint32_t uncorrectable, uint32_t correctable)
+{
+	struct aer_error_inj error = { .uncor_status = uncorrectable, .cor_status = correctable };
+	unsigned int domain, bus, dev, fn;
+	char address[32];
+	int fd, err;
+
+	if (card_pci_address(address, sizeof(address)) ||
+	    sscanf(address, "%x:%x:%x.%x", &domain, &bus, &dev, &fn) != 4)
+		return -ENOENT;
+	error.domain = domain;
+	error.bus = bus;
+	error.dev = dev;
+	error.fn = fn;
+	fd = open(NODE, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	/*
+	 * -EBUSY: the port's interrupt for the one before is on its way still, and finds
+	 * this one too; written again, it would be another.
+	 */
+	err = write(fd, &error, sizeof(error)) == sizeof(error) || errno == EBUSY ? 0 : -errno;
+	close(fd);
+	return err;
+}
+
+const char *bus_error_needs(void)
+{
+	if (access(NODE, W_OK))
+		return "aer_inject";
+	return bus_error(0, PCI_ERR_COR_RCVR) == -EPROTONOSUPPORT ?
+	       "extended configuration space" : NULL;
 }

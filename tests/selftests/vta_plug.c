@@ -7,7 +7,7 @@
 
 #include "vta_harness.h"
 #include "vta_holder.h"
-#include "vta_qemu.h"
+#include "vta_emu.h"
 
 #define CARD	"{ \"id\": \"card0\" }"
 #define PLUG	"{ \"driver\": \"vfio-user-pci\", \"id\": \"card0\", \"bus\": \"port0\", " \
