@@ -20,7 +20,8 @@ PART = re.compile(r"^\s*-{4} (?P<name>.+?) -+\s*$")
 HEAD = re.compile(r"^(?:struct\s+)?(?P<name>\w+)(?:\(\))? - (?P<what>.*)$", re.S)
 SECTION = re.compile(r"^([A-Z][A-Z ]+)\. (.*)$")
 CALLED = re.compile(r"(\w+)\(")
-PROGRAMS = "vtadev_pool.h", "vtaprog.h"  # headers of libvtaprog; the others: libvtadev
+# Headers of libvtaprog; the others are of libvtadev.
+PROGRAMS = "vtadev_pool.h", "vtaimage.h", "vtaprog.h"
 DECLARED = re.compile(r"^(?:#define\s+|struct\s+|enum\s+)?(\w+)")
 
 

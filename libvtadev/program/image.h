@@ -13,8 +13,8 @@
 /* Offsets in the header. AT_PARTS has an offset and a count for each part. */
 enum {
 	AT_MAGIC = 0x00, AT_VERSION = 0x08, AT_CRC = 0x0c, AT_SIZE = 0x10, AT_CONFIG = 0x18,
-	AT_ALIGN = 0x24, AT_ARENA_BYTES = 0x28, AT_HOST_BYTES = 0x2c, AT_PARTS = 0x30, AT_NAME = 0x88,
-	AT_ZERO = 0xc8, HEADER_BYTES = 0xd0,
+	AT_ALIGN = 0x24, AT_ARENA_BYTES = 0x28, AT_HOST_BYTES = 0x2c, AT_PARTS = 0x30,
+	AT_NAME = 0x88, AT_ZERO = 0xc8, HEADER_BYTES = 0xd0,
 };
 
 enum image_part {

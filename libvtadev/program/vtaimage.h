@@ -32,6 +32,8 @@
 extern "C" {
 #endif
 
+/* ---- Contents ------------------------------------------------------------ */
+
 /* Device addresses of the card's segments for lowering; each segment is at most 1 GiB. */
 #define VTAIMAGE_MODEL		0x40000000u
 #define VTAIMAGE_ARENA		0x80000000u
@@ -206,41 +208,64 @@ struct vtaimage {
 	uint32_t word_count;
 };
 
-/* Bytes of the image that vtaimage_write() writes; 0 for an invalid source. */
+/* ---- Images -------------------------------------------------------------- */
+
+/* vtaimage_size() - bytes of the image that vtaimage_write() writes; 0 for an invalid source */
 size_t vtaimage_size(const struct vtaimage_source *source);
 
-/*
- * Write the image to @dst, of @size bytes (vtaimage_size()), and open it as @check. Returns 0,
- * -VTAOPS_ESPACE (@size is too small), or -VTAOPS_EINVAL, with the reason in @check->why; the
- * bytes at @dst are undefined after an error. The same source gives the same bytes.
+/**
+ * vtaimage_write() - write an image, and open it
+ * @source: the program
+ * @dst: out: the file's bytes; undefined after an error. The same source gives the same bytes
+ * @size: bytes of @dst, at least vtaimage_size()
+ * @check: out: the opened image; after an error, @check->why is the reason
+ *
+ * Returns 0. Errors: -VTAOPS_ESPACE (@size is too small), -VTAOPS_EINVAL (an invalid source).
  */
 int vtaimage_write(const struct vtaimage_source *source, void *dst, size_t size,
 		   struct vtaimage *check);
 
-/*
- * Check an image, which may be forged (docs/program-image.md, "Checks"), and open it.
- * @data must exist as long as @image is used. Returns 0, or -VTAOPS_EINVAL and the reason in
- * @image->why.
+/**
+ * vtaimage_open() - check an image, which may be forged, and open it
+ * @image: out: the opened image; after an error, @image->why is the reason
+ * @data: the file's bytes, which must exist, unchanged, as long as @image is used
+ * @size: number of bytes
+ *
+ * Checks all rules of docs/program-image.md. Returns 0. Errors: -VTAOPS_EINVAL (an invalid image).
  */
 int vtaimage_open(struct vtaimage *image, const void *data, size_t size);
 
-/* Read tensor, stream, step or preprocess record @i, from 0 to its count - 1. */
+/* vtaimage_tensor() - read tensor @i, from 0 to tensor_count - 1 */
 void vtaimage_tensor(const struct vtaimage *image, uint32_t i, struct vtaimage_tensor *tensor);
+/* vtaimage_stream() - read stream @i, from 0 to stream_count - 1 */
 void vtaimage_stream(const struct vtaimage *image, uint32_t i, struct vtaimage_stream *stream);
+/* vtaimage_step() - read step @i, from 0 to step_count - 1 */
 void vtaimage_step(const struct vtaimage *image, uint32_t i, struct vtaimage_step *step);
+/* vtaimage_preprocess() - read preprocess record @i, from 0 to preprocess_count - 1 */
 void vtaimage_preprocess(const struct vtaimage *image, uint32_t i,
 			 struct vtaimage_preprocess *preprocess);
 
-/* Number of the tensor with @name, or -1. */
+/* vtaimage_find() - number of the tensor with @name, or -1 */
 int vtaimage_find(const struct vtaimage *image, const char *name);
 
-/* Returns 0 if a card with @core can run @image, else -VTAOPS_ECORE and the reason in why. */
+/**
+ * vtaimage_fits() - check that a card can run an image
+ * @image: the opened image; after an error, @image->why is the reason
+ * @core: the card's core, by vtaprog_core() or vtaops_core_init()
+ *
+ * Returns 0. Errors: -VTAOPS_ECORE (the image is for another configuration).
+ */
 int vtaimage_fits(struct vtaimage *image, const struct vtaops_core *core);
 
-/*
- * Copy the model to @dst, of model_bytes bytes, relocated for the device addresses of model and
- * arena. Returns 0, -VTAOPS_EALIGN if an address is not a multiple of align, or
- * -VTAOPS_EINVAL if a segment would end above 2^32.
+/**
+ * vtaimage_place() - copy the model, relocated for device addresses
+ * @image: the opened image
+ * @model_addr: device address of the model
+ * @arena_addr: device address of the arena
+ * @dst: out: the model, model_bytes bytes
+ *
+ * Returns 0. Errors: -VTAOPS_EALIGN (an address is not a multiple of align), -VTAOPS_EINVAL (a
+ * segment would end above 2^32).
  */
 int vtaimage_place(const struct vtaimage *image, uint32_t model_addr, uint32_t arena_addr,
 		   void *dst);

@@ -32,7 +32,9 @@ extern "C" {
 
 struct vtaprog;
 
-/* The configuration of @dev's core for operators and images. Returns 0, or -EPROTO (not valid). */
+/* ---- Programs ------------------------------------------------------------ */
+
+/* vtaprog_core() - the configuration of @dev's core; returns 0, or -EPROTO if it is not valid */
 int vtaprog_core(const struct vtadev *dev, struct vtaops_core *core);
 
 /*
