@@ -10,7 +10,7 @@
 #define STAGING_MIN	65536u
 #define PAD_ALIGN	64u	/* a cache line: no vector crosses one */
 
-/* What is allocated is zero, which is how scratchpads begin. */
+/* Scratchpads begin as zeroes. */
 static int pad_new(struct core_pad *pad, int log_depth, size_t elem_size)
 {
 	size_t size = elem_size << log_depth;

@@ -120,7 +120,7 @@ void core_force_portable(struct core *core);
 /* core_run.c: the queues that a core keeps for its runs */
 int core_queues_new(struct core *core);
 void core_queues_free(struct core *core);
-/* How many tokens each queue holds. More than fit are as many as fit. */
+/* The tokens of each queue. A count above its capacity is set to the capacity. */
 #define CORE_TOKEN_QUEUES	4
 void core_tokens_get(const struct core *core, uint32_t count[CORE_TOKEN_QUEUES]);
 void core_tokens_set(struct core *core, const uint32_t count[CORE_TOKEN_QUEUES]);

@@ -38,7 +38,7 @@ struct core_insn {
 	};
 };
 
-/* Which module an instruction goes to; compute reports the illegal ones. */
+/* Returns the module that executes an instruction. Compute reports the illegal ones. */
 enum core_module_id core_insn_module(const uint32_t words[4]);
 
 struct core;

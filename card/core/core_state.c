@@ -3,9 +3,9 @@
  * core_state.c - the core's state between runs, in memory
  *
  * A header, then the four scratchpads, each as a LOAD of all of it would find it.
- * Elements beyond those in use are zero, and are not moved. What is read back is as
- * untrusted as any memory: counts are cut to what there is room for, and values to
- * their widths by the form that they have in memory.
+ * Elements beyond those in use are zero, and are not moved. Restored bytes are not
+ * trusted: counts are limited to the capacity, and values to their widths by their form
+ * in memory.
  */
 #include <endian.h>
 #include <string.h>

@@ -310,7 +310,7 @@ json *ctl_error(const char *text)
 	return reply;
 }
 
-/* How many there are; ARGS_MAX + 1 means too many. */
+/* Splits a line into words. Returns their number; ARGS_MAX + 1 means too many. */
 static unsigned int split(char **args, char **save)
 {
 	unsigned int n = 0;

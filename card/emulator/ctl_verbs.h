@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What can be asked on the control socket: one line in, one JSON object out.
+ * Verbs of the control socket: one line in, one JSON object out.
  */
 #ifndef VTA_EMU_CTL_VERBS_H
 #define VTA_EMU_CTL_VERBS_H

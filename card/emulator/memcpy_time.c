@@ -12,7 +12,7 @@
 #include "memcpy_time.h"
 
 #define TIMES		9
-/* What is measured at once: much longer than the clock's steps. */
+/* One measurement; it takes much longer than the clock's steps. */
 #define BYTES_AT_ONCE	(1u << 20)
 
 static double now_ns(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What copying costs this process, for benchmarks to compare the card with.
+ * The cost of copies in this process, for benchmarks to compare the card with.
  */
 #ifndef VTA_EMU_MEMCPY_TIME_H
 #define VTA_EMU_MEMCPY_TIME_H

@@ -126,7 +126,7 @@ uint64_t arbiter_idle(struct arbiter *arbiter, uint64_t ns)
 	uint64_t rounds = ns / VTA_GROUP_QUANTUM_NS;
 
 	for (unsigned int i = 0; rounds && i < arbiter->count; i++) {
-		/* What has become ready by now was not, all the time. */
+		/* A queue that has become ready meanwhile was not ready all the time. */
 		visit(arbiter, i, (int64_t)(rounds < enough ? rounds : enough));
 		drop_rest(&arbiter->groups[i]);
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Whose descriptor an engine takes next (docs/hardware.md, section 6,
+ * The queue whose descriptor an engine takes next (docs/hardware.md, section 6,
  * "Scheduling"): numbers alone, without queues, locks or time.
  */
 #ifndef VTA_EMU_ARBITER_H

@@ -3,7 +3,7 @@
  * The card's side of PCI Express: DMA, interrupt messages, and the gate that
  * bus mastering and the power state close.
  *
- * Whether the bus may be used is checked in two places: the card_ops refuse with
+ * Two places check that the bus may be used: the card_ops refuse with
  * -EPERM, and bus_set() follows a moment later. The epoch joins them: it
  * changes with each bus_set() and is odd while the bus is on, so an access that
  * was refused in epoch e can continue when the epoch is odd and not e.

@@ -100,7 +100,7 @@ void card_set_bus(struct card *card, bool on);
 /* Function Level Reset or hot reset. It begins here; STATUS.READY ends it. */
 void card_reset(struct card *card);
 
-/* What the card is to do wrong (inject.h). */
+/* The faults that the card is to make (inject.h). */
 struct inject *card_inject(struct card *card);
 
 /* ---- for people: what the card is doing ---- */
@@ -149,7 +149,7 @@ void card_queue_info(struct card *card, unsigned int n, struct card_queue_info *
 bool card_context_info(struct card *card, unsigned int n, uint64_t *root);
 
 /*
- * Where the bytes of a COPY would be, in this process, without moving them;
+ * Finds the bytes of a COPY in this process, without moving them;
  * walks and hits count. Returns how many pieces they are, or 0 if it would
  * fault, the bus is off, or they are more than @max. For the thread that turns
  * the bus on and off, and until it unmaps a DMA region.

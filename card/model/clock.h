@@ -52,7 +52,7 @@ static inline bool clock_held(const struct clock *clock)
 	return clock->holders;
 }
 
-/* What it takes: 0 in real time. */
+/* Returns the duration of @cycles in ns; 0 in real time. */
 uint64_t clock_duration(const struct clock *clock, uint64_t cycles, uint32_t khz);
 
 /* When @time will be, by the host's clock, if the card's clock is not held. */

@@ -13,7 +13,7 @@
 
 /* Between the interrupts of a storm. */
 #define STORM_US	20
-/* What a kind's value may be where it is a time. */
+/* The longest time that a kind takes as its value, in ms. */
 #define SLEEP_MAX	60000
 
 enum value_type { NO_VALUE, A_NUMBER, A_TIME, A_REASON, A_VECTOR };
@@ -201,7 +201,7 @@ static uint64_t mix(uint64_t n)
 	return n ^ n >> 31;
 }
 
-/* What is nearly right goes farther than what is all wrong. */
+/* Nearly valid values get further than random ones. */
 void inject_garbage(struct inject *inject, uint32_t *val)
 {
 	static const uint32_t edges[] = { 0, 1, 0x7fffffff, 0x80000000, 0xffffffff };
@@ -359,7 +359,7 @@ static void end_storm(struct inject *inject)
 	inject->storming = false;
 }
 
-/* What happens at once, and what waits for a change. */
+/* Makes the faults that happen at once, and wakes threads that wait for a change. */
 static void apply(struct card *card)
 {
 	struct inject *inject = &card->inject;

@@ -4,8 +4,8 @@
  * that it was told to, for tests of the driver.
  *
  * A kind of fault is switched on through the control socket and goes off after
- * it has happened so often, or when it is cleared. Where the model could go wrong
- * it asks inject_on() or inject_take(): one relaxed load while nothing is on.
+ * it has happened so often, or when it is cleared. Each place that can go wrong
+ * asks inject_on() or inject_take(): one relaxed load while nothing is on.
  */
 #ifndef VTA_EMU_INJECT_H
 #define VTA_EMU_INJECT_H
@@ -149,7 +149,7 @@ static inline uint64_t inject_value(const struct inject *inject, enum inject_kin
 void inject_sleep_ms(const struct inject *inject, enum inject_kind kind);
 void inject_sleep_us(const struct inject *inject, enum inject_kind kind);
 
-/* What any register reads as instead of *val. */
+/* Replaces the value that a register reads as. */
 void inject_garbage(struct inject *inject, uint32_t *val);
 
 /* The register at @off reads as *val instead. */

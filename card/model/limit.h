@@ -3,7 +3,7 @@
  * TIME_LIMIT in real time: a thread that has descriptors given up which their
  * engine has executed for too long.
  *
- * What counts is the processor time of the engine's thread. So a busy host, which
+ * The limit is on the processor time of the engine's thread. So a busy host, which
  * stops the emulator at any moment, has nothing fault that is as short as ever. Reading that
  * time is a system call, which short descriptors do not make: the time counts from the first
  * look on, which is due 10 ms after the begin at the latest. (In modelled time engine.c knows
@@ -21,7 +21,7 @@
 struct card;
 struct engine;
 
-/* What an engine executes now. */
+/* The limit of the descriptor that an engine executes now. */
 struct limit {
 	bool on;
 	bool over;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the emulator says about itself, on stderr, one line each.
+ * Messages of the emulator, on stderr, one line each.
  */
 #ifndef VTA_EMU_LOG_H
 #define VTA_EMU_LOG_H

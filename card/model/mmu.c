@@ -447,7 +447,7 @@ int mmu_write64(const struct mmu_port *port, uint64_t addr, uint64_t val, uint32
 
 /* ---- Rows ---- */
 
-/* What moves in one step: an invalidation waits for that long. */
+/* Bytes moved in one step; an invalidation waits for that long. */
 #define MOVE_MAX	(1u << 20)
 
 /*
@@ -622,7 +622,7 @@ static int move_begun(const struct mmu_port *port, struct move *move, size_t len
 	} while (!ret && len && !move->piece &&
 		 (!move->src || row_hit(port, move->src, false, &len)) &&
 		 row_hit(port, move->dst, true, &len));
-	/* What cannot be accessed is found again when its turn comes. */
+	/* A fault is found again when its row is moved. */
 	return move->done ? 0 : ret;
 }
 

@@ -73,7 +73,7 @@ int mmu_write64(const struct mmu_port *port, uint64_t addr, uint64_t val,
 
 /*
  * A row that is walked through in steps, with the run it is in: pages that
- * follow each other in memory too. What was translated is kept from step to
+ * follow each other in memory too. Translations are kept from step to
  * step, unless the TLB was invalidated.
  */
 struct mmu_row {
@@ -101,7 +101,7 @@ static inline struct mmu_row mmu_row(uint64_t addr)
 int mmu_copy_step(const struct mmu_port *port, struct mmu_row *dst, struct mmu_row *src,
 		  size_t len, size_t *done, bool *at_src, uint32_t *fault_addr);
 /*
- * Where the next bytes of such a copy are, up to @len, in this process; advances
+ * Finds the next bytes of such a copy in this process, up to @len; advances
  * the rows as if they had moved. They may be there for as long as no DMA region
  * is unmapped.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * struct card, for the files that make up the card: card.c (power, reset,
- * events), clock.c, regs.c (registers), queue.c and desc.c, front.c, engine.c (with
+ * events), clock.c, regs.c (registers), queue.c, front.c, engine.c (with
  * copy.c and state.c), mmu.c, bus.c, inject.c; arbiter.c, limit.c.
  *
  * Locks, in the order in which they are taken: card.lock; mmu.lock; whatever is
@@ -64,7 +64,7 @@ struct context {
 	atomic_uint lives;	/* how often it was enabled; read without the lock */
 };
 
-/* Whose state the core holds: of a queue's RUNs that keep it, or of a context's others. */
+/* The owner of the core's state: a queue, by its RUNs with KEEP, or a context, by others. */
 struct owner {
 	bool used;		/* else without an owner */
 	struct queue *queue;	/* NULL: the context */
@@ -170,7 +170,7 @@ void engine_offer(struct card *card, const struct queue *q);
 void engine_withdraw(struct card *card, const struct queue *q);
 void engine_reset(struct engine *engine);
 
-/* How the core reaches memory; its priv is a struct mmu_port. */
+/* The core's accesses to memory; their priv is a struct mmu_port. */
 extern const struct core_mem_ops engine_core_ops;
 
 struct outcome copy_execute(struct card *card, const struct queue *q);

@@ -143,7 +143,7 @@ static int put_start(struct card *card, struct queue *q)
 	return ret ?: bus_write64(&card->bus, q->status, q->seq);
 }
 
-/* What the status record is to say when a descriptor has completed. */
+/* Returns the number to write to the status record when a descriptor has completed. */
 static uint64_t told_seq(struct card *card, const struct queue *q)
 {
 	struct inject *inject = &card->inject;

@@ -29,7 +29,7 @@ struct queue_usage {
 	uint64_t copy_time;
 };
 
-/* Where a queue's kept state is. */
+/* The place of a queue's kept state. */
 enum queue_kept {
 	QUEUE_KEPT_NONE,	/* it has none */
 	QUEUE_KEPT_CORE,	/* in the core, which has it for owner */
@@ -82,7 +82,7 @@ struct queue {
 	atomic_bool give_up;
 };
 
-/* How the execution of a descriptor went. */
+/* The result of a descriptor. */
 struct outcome {
 	int ret;		/* 0, enum vta_fault_reason or MMU_GIVEN_UP */
 	enum vta_access access;
@@ -102,7 +102,7 @@ bool queue_live(const struct queue *q);
 bool queue_busy(const struct queue *q);
 /* The registers that describe the queue can be written. */
 bool queue_settable(const struct queue *q);
-/* What STATE says. */
+/* The fields of STATE. */
 enum vta_queue_state queue_state(const struct queue *q);
 enum vta_hand queue_hand(const struct queue *q);
 

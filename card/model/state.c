@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Whose state the core holds, and the kept state of queues (docs/hardware.md,
+ * The owner of the core's state, and the kept state of queues (docs/hardware.md,
  * section 6, "The core's state").
  *
- * Only the compute engine sets the owner. Whether an owning queue's state is still
- * worth anything is the queue's (enum queue_kept, by the lock): it can be dropped at
- * any time, also while the engine moves it.
+ * Only the compute engine sets the owner. enum queue_kept (card.lock) says whether the
+ * owner's saved state is valid; it can become invalid at any time, also while the engine
+ * moves it.
  */
 #include "log.h"
 #include "model.h"
@@ -28,7 +28,7 @@ bool state_must_be_saved(const struct queue *q)
 	return q->kept == QUEUE_KEPT_CORE;
 }
 
-/* Where the owner cannot be asked any more whether it has what it was promised. */
+/* Drops the state of an owner that is not valid any more. */
 static void lose(struct card *card, struct queue *q, const struct core_fault *fault)
 {
 	const struct outcome outcome = {

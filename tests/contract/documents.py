@@ -394,7 +394,7 @@ def tree_with(name, old, new, tmp):
     return tmp
 
 
-# What is changed in a file, and what must be said of it.
+# Changes of a file, and the difference that must be found.
 CHANGES = (
     (HARDWARE, "| 0x010 | QUEUES |", "| 0x060 | QUEUES |", "register QUEUES"),
     (HARDWARE, "| +0x48 | GROUP |", "| +0x4c | GROUP |", "register QUEUE_GROUP"),

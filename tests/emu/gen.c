@@ -106,7 +106,7 @@ void gen_load_uops(struct gen *gen, const struct insn_move *move)
 	}
 }
 
-/* What data holds, by stretches: bytes are inputs, weights or parts of int32. */
+/* Fills data by stretches: bytes are inputs, weights or parts of int32. */
 static void fill_data(struct gen *gen)
 {
 	uint32_t stretch = 0, kind = 0;
@@ -204,7 +204,7 @@ static void put_one(uint8_t *at, uint32_t n, unsigned int log_width)
 	at[bit / 8] |= (uint8_t)(1u << bit % 8);
 }
 
-/* What gen_dump() loads. */
+/* Fills the constants that gen_dump() loads. */
 static void fill_consts(struct gen *gen)
 {
 	uint32_t block = 1u << gen->cfg.log_block, per_inp = gen_rows_per_inp(gen);

@@ -30,7 +30,7 @@ struct gen_stream {
 	uint32_t count;
 };
 
-/* What an invalid stream must end in. */
+/* The fault that an invalid stream must end in. */
 struct gen_expect {
 	enum vta_fault_reason reason;
 	enum vta_access access;
@@ -51,7 +51,7 @@ const uint8_t *gen_image(const struct gen *gen);
 uint32_t gen_image_size(const struct gen *gen);
 uint32_t gen_base_for_top(const struct core_config *cfg);	/* the base that does end there */
 
-/* Where a stream's instructions are, inside that memory; put them there. */
+/* The address of a stream's instructions, inside that memory; put them there. */
 uint32_t gen_insn_addr(const struct gen *gen);
 void gen_put_insns(const struct gen_stream *stream, uint8_t *memory);
 
@@ -72,7 +72,7 @@ void gen_invalid(struct gen *gen, struct gen_stream *stream, struct gen_expect *
 bool gen_drop_push(struct gen *gen, struct gen_stream *stream);
 
 /*
- * What the scratchpads hold, written to memory by the core itself: a valid
+ * Dump the scratchpads to memory by the core itself: a valid
  * stream that stores all of ACC, and after it all of INP (@wgt false) or
  * some rows of every WGT element. It changes scratchpads, so it comes last.
  */

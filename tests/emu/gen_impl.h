@@ -19,7 +19,7 @@ enum gen_module {
 };
 
 /*
- * What more than one module touches. Micro-ops are the compute module's own.
+ * Spaces that several modules touch. Micro-ops are the compute module's own.
  * Memory is followed in words of GEN_MEM_WORD bytes, rounded outwards.
  */
 enum gen_space {
@@ -40,7 +40,7 @@ struct gen_op {
 	struct insn_loop loop;	/* is_loop */
 };
 
-/* How a stream's tokens look like, in percent. */
+/* Properties of a stream's tokens, in percent. */
 struct gen_style {
 	unsigned int serial;		/* wait for all that came before */
 	unsigned int late;		/* push from the newest, not the oldest possible */

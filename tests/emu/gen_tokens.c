@@ -199,13 +199,13 @@ static void touch_op(struct walk *w, const struct gen_op *op)
 
 /* ---- Tokens -------------------------------------------------------------- */
 
-/* What stands for a neighbour that is not there: ignored. */
+/* Flags for a neighbour that does not exist, which are ignored. */
 static const unsigned int no_flag[GEN_MODULES] = {
 	[GEN_LOAD] = INSN_POP_PREV | INSN_PUSH_PREV,
 	[GEN_STORE] = INSN_POP_NEXT | INSN_PUSH_NEXT,
 };
 
-/* What module @m knows at its end to be done of module @of. */
+/* Instructions of module @of that module @m knows at its end to be done. */
 static unsigned int known(const struct gen_order *o, enum gen_module m, enum gen_module of)
 {
 	return o->clock[m][o->count[m]][of];

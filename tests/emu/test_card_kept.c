@@ -86,7 +86,7 @@ static void count_tokens(int left[TOKENS], const struct insn *insn)
 	}
 }
 
-/* How long a piece of at least @count is that has all the tokens it pops. */
+/* Returns the length of a piece of at least @count that has all the tokens it pops. */
 static uint32_t piece(struct lane *l, uint32_t count)
 {
 	uint32_t n = 0;

@@ -55,7 +55,7 @@ int vfc_connect(struct vfc *c, const char *path);
 int vfc_connect_raw(struct vfc *c, const char *path);
 int vfc_negotiate(struct vfc *c, const char *json);	/* NULL: no JSON */
 /*
- * What most tests start with: connects, maps size bytes of zeroed guest memory
+ * Begin most tests: connects, maps size bytes of zeroed guest memory
  * at iova, resets the card, enables memory space and bus mastering, maps BAR4
  * and gives all MSI-X vectors (MSI if there are none) eventfds. Must succeed.
  */

@@ -12,7 +12,7 @@ FUZZ_BINS := $(FUZZ_TARGETS:%=$(FUZZ_DIR)/%)
 FUZZ_CC := clang
 FUZZ_CFLAGS := -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
 
-# What a target is made of, beside itself.
+# Sources of a target, beside itself.
 FUZZ_SRCS_image := $(addprefix tests/ops/,emulated.c machine.c mixed.c net.c steps.c) \
 	$(OPS_SRCS) \
 	$(filter-out %/main.c %/opt.c,$(EMU_SRCS))
@@ -40,7 +40,7 @@ PARSER_BINS := $(PARSER_NAMES:%=$(FUZZ_DIR)/parse-%)
 PARSER_CFLAGS := -std=gnu11 -w -O1 -g -fno-omit-frame-pointer \
 	-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 
-# What each of them is made of, beside the file of its name.
+# Sources of each of them, beside the file of its name.
 PARSER_SRCS_vfu := $(filter card/emulator/vfu/%.c,$(EMU_SRCS))
 PARSER_SRCS_insn := $(CORE_SRCS) tests/emu/flat.c
 PARSER_SRCS_config := $(filter-out card/emulator/main.c card/emulator/opt.c,$(EMU_SRCS))
@@ -68,7 +68,7 @@ $(FUZZ_DIR)/parse-$(1): $(patsubst %.c,$(FUZZ_DIR)/clang/%.o,tests/fuzz/parsers/
 endef
 $(foreach name,$(PARSER_NAMES),$(eval $(call parser,$(name))))
 
-# What each does of all operations, in percent; what runs on the core takes as long as
+# The share of each in all operations, in percent; a run on the core takes as long as
 # many texts.
 FUZZ_SHARE_vfu := 25
 FUZZ_SHARE_insn := 5
@@ -80,7 +80,7 @@ FUZZ_SHARE_tvm := 3
 FUZZ_SHARE_values := 10
 FUZZ_SHARE_image := 2
 FUZZ_SHARE_lower := 1
-# What a target starts from, beside what has been kept.
+# Seeds of a target, beside the corpus that was kept.
 FUZZ_SEEDS_onnx := $(ONNX_NODES_DATA)
 # $(call libfuzzer,OPERATIONS,PROGRAM...): for tests/run
 libfuzzer = $(foreach p,$(2),$(call libfuzzer-one,$(1),$(p),$(patsubst parse-%,%,$(notdir $(p)))))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a fuzz target defines: replay.c or libFuzzer calls it. */
+/* The function of a fuzz target, which replay.c or libFuzzer calls. */
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H
 

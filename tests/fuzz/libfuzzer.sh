@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Run one of libFuzzer's programs, first on what has been kept. Prints TAP. What it
-# finds is in OUT/corpus, what it fails on in OUT/crashes.
+# Run one of libFuzzer's programs, first on what has been kept. Prints TAP. New
+# inputs are in OUT/corpus, inputs that fail in OUT/crashes.
 #
 #   tests/fuzz/libfuzzer.sh PROGRAM OUT RUNS [SEEDS]
 #

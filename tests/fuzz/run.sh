@@ -31,7 +31,7 @@ shift 3
 
 dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-fuzz.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
-# What has been kept, and what the last run has found.
+# The corpus is what was kept and what the last run has found.
 mkdir -p "$out/corpus" "$dir/corpus" "$dir/out"
 for kept in "$here/corpus/$what" "$out/corpus"; do
 	[ ! -d "$kept" ] || find "$kept" -type f -exec cp -t "$dir/corpus" {} +

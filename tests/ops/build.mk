@@ -23,7 +23,7 @@ $(OPS_TESTS): $(OPS_TEST_DIR)/%: $(OPS_TEST_DIR)/obj/%.o $(OPS_TEST_HELPERS) \
 		$(OPS_TEST_LIB_OBJS) $(EMU_ASAN_LIB)
 	$(CC) -pthread $(EMU_SANITIZE) -o $@ $^ -lcmocka -lm $(EMU_LIBS)
 
-# What the bench's part "conv" takes from here, and what the VM does: not sanitized.
+# Objects for the bench's part "conv" and for the VM: not sanitized.
 OPS_BENCH_OBJS := $(patsubst %,$(OPS_TEST_DIR)/bench/%.o,resnet emulated machine)
 OPS_CARD_OBJS := $(patsubst %,$(OPS_TEST_DIR)/bench/%.o,on_card cases machine)
 OPS_VM_TESTS := $(addprefix $(OPS_TEST_DIR)/,on_card digits_raw broken mixed_files)

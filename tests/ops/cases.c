@@ -53,7 +53,7 @@ static int8_t *tensor(struct run *r, uint32_t *addr, uint32_t n, uint32_t c, uin
 	return v;
 }
 
-/* What post does, by channel. */
+/* The operations of post, by channel. */
 struct post {
 	int32_t *bias, *mul, *shift;
 	int lo, hi, round;
@@ -155,7 +155,7 @@ static int lower_conv(struct vtaops_builder *b, const void *op)
 	return vtaops_conv2d(b, op);
 }
 
-/* Where outputs of a convolution and inputs of a transposed one meet a tap. */
+/* Finds the input that an output of a convolution, transposed or not, meets at a tap. */
 static bool meet(const struct vtaops_conv2d *op, uint32_t y, uint32_t x, uint32_t tap,
 		 uint32_t h, uint32_t w, uint32_t *at)
 {

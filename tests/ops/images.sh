@@ -20,7 +20,7 @@ refused() {
 	fi
 }
 
-# What takes its words from the image alone, or from the files of its tensors.
+# Messages about the image alone, or about the files of its tensors.
 check_refused() {
 	refused "an input without a file is named" "image: this input needs a file" \
 		vtactl program run digits.vtap scores=got

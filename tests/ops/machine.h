@@ -8,7 +8,7 @@
 
 #include "vtaops.h"
 
-/* What a run did, as far as it is known. */
+/* Counts of a run, as far as they are known. */
 struct machine_stats {
 	uint64_t cycles, gemm_uops, alu_uops;
 };

@@ -7,7 +7,7 @@
 
 enum { PIXELS = NET_H * NET_H, OUT_H = NET_H - 1, OUT = NET_UNITS * OUT_H * OUT_H };
 
-/* Where everything is in the host's memory and among the constants. */
+/* Offsets in the host's memory and among the constants. */
 struct places {
 	uint32_t image, bytes, all, packed, out[2], sum, plain, floats, mean, scores, end;
 	uint32_t scale, table, out_scale, consts_end;

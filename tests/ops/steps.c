@@ -16,7 +16,7 @@ static uint8_t *aligned(uint32_t bytes)
 	return memory;
 }
 
-/* What a machine aligns to is its own business. */
+/* A machine chooses its own alignment, so @bytes are aligned here. */
 static uint32_t segment(struct machine *m, uint32_t bytes, uint32_t align)
 {
 	uint32_t addr = machine_alloc(m, (size_t)bytes + align);

@@ -20,7 +20,7 @@
 #define PCI_CFG_SIZE		4096
 #define PCI_NUM_BARS		6
 
-/* Where the capabilities stand; an absent one is left out of the chain. */
+/* Offsets of the capabilities; an absent one is left out of the chain. */
 #define PCI_POS_PM		0x40
 #define PCI_POS_MSI		0x50
 #define PCI_POS_MSIX		0x60
@@ -56,7 +56,7 @@ struct pci_params {
 	uint64_t serial;	/* Device Serial Number */
 };
 
-/* What one write brought about. */
+/* Effects of one write. */
 #define PCI_EV_FLR		0x01u	/* a Function Level Reset was asked for, and done here */
 #define PCI_EV_MASTER		0x02u	/* Bus Master Enable changed */
 #define PCI_EV_MEMORY		0x04u	/* Memory Space Enable changed */

@@ -427,7 +427,7 @@ void vfu_del_fd(struct vfu *srv, int fd)
 			srv->watches[i] = srv->watches[--srv->nr_watches];
 			break;
 		}
-	/* What poll said of it is void, even if the number is used again. */
+	/* Its events of the last poll() are void, even if the number is used again. */
 	for (i = POLL_FIXED; i < srv->nr_polls; i++)
 		if (srv->polls[i].fd == fd)
 			srv->polls[i].revents = 0;

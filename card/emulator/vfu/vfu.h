@@ -12,8 +12,8 @@
  * threads do not wait for the server's thread in turn (vfu_irq and DMA
  * accesses never do).
  *
- * What is refused, and how (errno in the error reply; the client is still
- * served unless it says hang-up):
+ * Messages are refused with an errno in the error reply; the client is still
+ * served unless it says hang-up:
  *   hang-up             a header that says less than 16 bytes, or a message
  *                       that is not a command: the framing is lost
  *   EMSGSIZE + hang-up  a message larger than VFU_MSG_MAX

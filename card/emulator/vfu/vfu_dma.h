@@ -12,7 +12,7 @@
  *
  * A client that shrinks a file after mapping it takes the pages away and its
  * own emulator down (SIGBUS); memory-backend-memfd seals its files so that it
- * cannot. Whether a file covers its range is checked when it is mapped.
+ * cannot. The server checks that a file covers its range when it is mapped.
  */
 #ifndef VTA_EMU_VFU_DMA_H
 #define VTA_EMU_VFU_DMA_H

@@ -230,7 +230,7 @@ static int do_dma_unmap(struct vfu *srv, struct msg *m)
 	return 0;
 }
 
-/* What the device is */
+/* ---- Properties of the device ---- */
 
 static int do_get_info(struct vfu *srv, struct msg *m)
 {

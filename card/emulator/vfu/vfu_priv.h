@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the server's files share: vfu.c, vfu_msg.c, vfu_region.c. */
+/* Declarations shared by the server's files: vfu.c, vfu_msg.c, vfu_region.c. */
 #ifndef VTA_EMU_VFU_PRIV_H
 #define VTA_EMU_VFU_PRIV_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is done to the card: resets, and, if the card is to fail, all that the
- * emulator can do wrong, with any values.
+ * Actions on the card: resets, and, if the card is to fail, all faults of the
+ * emulator, with any values.
  */
 #include <stdio.h>
 #include <sys/file.h>

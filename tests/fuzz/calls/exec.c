@@ -12,7 +12,7 @@
 
 #include "state.h"
 
-/* What sleeps in a call is woken after that, and again. */
+/* A thread that sleeps in a call is woken after that, and again. */
 #define WAKE_MS		40
 /* Another process is bringing the card back. */
 #define NO_CARD_MS	20

@@ -4,7 +4,7 @@
  * driver to where it has not been yet
  *
  * A program is a list of operations of fixed size, so that lists can be cut and
- * spliced. What the fields of an operation mean is up to its code; any bytes make a
+ * spliced. The code of an operation gives its fields their meaning; any bytes make a
  * valid program. Each worker, a process, takes a program from the pool, changes
  * it, executes it and puts it back into the pool if the kernel's coverage (KCOV) had
  * something new. Without KCOV it continues without learning.
@@ -38,7 +38,7 @@ struct prog {
 	struct op ops[PROG_OPS];
 };
 
-/* What follows @prog->len is not looked at. */
+/* Only the first @prog->len operations are read or written. */
 int prog_read(struct prog *prog, const char *path);
 int prog_write(const struct prog *prog, const char *path);
 

@@ -75,7 +75,7 @@ bool own_map(struct fuzz_map *map);
 void disown_map(struct fuzz_map *map);
 /* Runs @fn, which may fault on what it touches. */
 void daring(void (*fn)(void *arg), void *arg);
-/* Whether this is the thread that signals wake. */
+/* Returns true on the thread that signals wake. */
 bool on_main_thread(void);
 
 /*

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The reader of ONNX models and the passes that need no images: what they make of any
- * bytes is a graph that holds what passes rely on, or a sentence. What is small is run.
+ * bytes is a graph that holds what passes rely on, or a sentence. Small graphs are run.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static int failed(const struct vtac_graph *g)
 	return -1;
 }
 
-/* How long it would run, and that every node has kernels. */
+/* Estimates the time of a run, and checks that every node has kernels. */
 static int work(struct vtac_graph *g, uint64_t *sum)
 {
 	struct vtac_call *calls;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the library and vtactl make of what a kernel, or a card behind it, tells them:
+ * Parsers of the library and vtactl for texts and records of the kernel and the card:
  * the configuration, a fault's record as a sentence, a line of the kernel's trace.
  */
 #include <json-c/json.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What TVM's graph executor leaves: the graph as JSON, a zero, the parameters. What both
+ * Files of TVM's graph executor: the graph as JSON, a zero, the parameters. A file that both
  * readers take becomes C, or there is a reason.
  */
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #include "emit/tvm.h"
 
-/* What is written goes to a directory of this process. */
+/* Files are written to a directory of this process. */
 static char *directory;
 
 static void forget_directory(void)
