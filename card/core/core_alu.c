@@ -7,7 +7,7 @@
 #include "core_impl.h"
 
 /* Results wrap, so they are computed unsigned. */
-static inline int32_t operate(enum vta_isa_alu op, int32_t a, int32_t b)
+static inline int32_t compute_value(enum vta_isa_alu op, int32_t a, int32_t b)
 {
 	switch (op) {
 	case VTA_ISA_MIN:
@@ -43,13 +43,13 @@ void run(const struct core *core, const struct vta_isa_loop *loop, const struct 
 		dst = acc + (uop->dst + base.dst) * values;
 		if (loop->use_imm) {
 			for (i = 0; i < values; i++)
-				dst[i] = operate(op, dst[i], loop->imm);
+				dst[i] = compute_value(op, dst[i], loop->imm);
 			continue;
 		}
 		src = acc + (uop->src + base.src) * values;
 #pragma GCC ivdep
 		for (i = 0; i < values; i++)
-			dst[i] = operate(op, dst[i], src[i]);
+			dst[i] = compute_value(op, dst[i], src[i]);
 	}
 }
 

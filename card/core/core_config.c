@@ -136,7 +136,7 @@ static int read_fields(json_object *root, struct core_config *cfg, char *err, si
 	return 0;
 }
 
-static json_object *parse(const char *text, size_t len, char *err, size_t err_len)
+static json_object *parse_text(const char *text, size_t len, char *err, size_t err_len)
 {
 	json_tokener *tok = json_tokener_new();
 	json_object *root;
@@ -193,7 +193,7 @@ int core_config_load(struct core_config *cfg, const char *path, char *err, size_
 		goto out_file;
 	}
 	text[len] = '\0';
-	root = parse(text, len + 1, err, err_len);
+	root = parse_text(text, len + 1, err, err_len);
 	if (!root)
 		goto out_file;
 	ret = read_fields(root, &read, err, err_len);

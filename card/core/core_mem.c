@@ -200,8 +200,8 @@ static void pack_out(const struct core *core, uint8_t *to, uint32_t index, uint3
  * Moves staged bytes from or to memory. Beyond the 32-bit address space
  * nothing is mapped; a fault there reports the low 32 bits.
  */
-static enum core_result move(struct core_run *run, uint64_t addr, size_t len,
-			     enum vta_access access)
+static enum core_result move_staged(struct core_run *run, uint64_t addr, size_t len,
+				    enum vta_access access)
 {
 	enum vta_fault_reason reason = VTA_FAULT_NONE;
 	uint8_t *buf = run->core->staging;
@@ -240,8 +240,8 @@ static enum core_result move_row(struct core_run *run, enum vta_isa_memory type,
 		piece = n < most ? n : most;
 		if (store)
 			pack_out(core, core->staging, sram, piece);
-		result = move(run, dram * size, piece * size,
-			      store ? VTA_ACCESS_STORE : access_of(type));
+		result = move_staged(run, dram * size, piece * size,
+				     store ? VTA_ACCESS_STORE : access_of(type));
 		if (result == CORE_DONE && !store)
 			core_mem_unpack(core, type, sram, core->staging, piece);
 	}
@@ -249,7 +249,7 @@ static enum core_result move_row(struct core_run *run, enum vta_isa_memory type,
 }
 
 /* Zeroes @n elements from *@sram on, and steps over them. */
-static void zero(struct core_pad *pad, uint32_t *sram, uint32_t n)
+static void zero_elements(struct core_pad *pad, uint32_t *sram, uint32_t n)
 {
 	memset((char *)pad->mem + *sram * pad->elem_size, 0, n * pad->elem_size);
 	*sram += n;
@@ -271,21 +271,21 @@ enum core_result core_mem_load(struct core_run *run, const struct vta_isa_move *
 	if (pad->used < sram + width * height)
 		pad->used = sram + width * height;
 
-	zero(pad, &sram, mem->y_pad_0 * width);
+	zero_elements(pad, &sram, mem->y_pad_0 * width);
 	if (width == mem->x_size && mem->x_stride == mem->x_size) {
 		result = move_row(run, mem->memory_type, sram, row, width * mem->y_size, false);
 		sram += width * mem->y_size;
 	} else {
 		for (y = 0; y < mem->y_size && result == CORE_DONE; y++) {
-			zero(pad, &sram, mem->x_pad_0);
+			zero_elements(pad, &sram, mem->x_pad_0);
 			result = move_row(run, mem->memory_type, sram, row, mem->x_size, false);
 			sram += mem->x_size;
-			zero(pad, &sram, mem->x_pad_1);
+			zero_elements(pad, &sram, mem->x_pad_1);
 			row += mem->x_stride;
 		}
 	}
 	if (result == CORE_DONE)
-		zero(pad, &sram, mem->y_pad_1 * width);
+		zero_elements(pad, &sram, mem->y_pad_1 * width);
 	return result;
 }
 

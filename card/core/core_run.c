@@ -176,7 +176,7 @@ static bool more_to_fetch(const struct stream *s)
 	return s->fetched < s->count;
 }
 
-static void dispatch(struct stream *s, const uint32_t words[4])
+static void dispatch_insn(struct stream *s, const uint32_t words[4])
 {
 	struct core_module *m = &s->run.core->modules[core_insn_module(words)];
 	struct command *cmd;
@@ -191,7 +191,7 @@ static void dispatch(struct stream *s, const uint32_t words[4])
 }
 
 /* Fetches up to the end of a page: that is there as a whole, or not at all. */
-static void fetch(struct stream *s)
+static void fetch_insns(struct stream *s)
 {
 	struct core_run *run = &s->run;
 	uint64_t addr = s->addr + (uint64_t)s->fetched * VTA_ISA_INSN_BYTES;
@@ -225,7 +225,7 @@ static void fetch(struct stream *s)
 	for (i = 0; i < n; i++) {
 		for (j = 0; j < 4; j++)
 			words[i][j] = le32toh(words[i][j]);
-		dispatch(s, words[i]);
+		dispatch_insn(s, words[i]);
 	}
 }
 
@@ -270,7 +270,7 @@ static void token_push(struct core *core, enum token_queue q, uint64_t now)
 
 /* ---- Modules ---- */
 
-static struct command *first(struct core_module *m)
+static struct command *first_command(struct core_module *m)
 {
 	return &m->queue[m->head];
 }
@@ -283,7 +283,7 @@ static bool can_move(struct core *core, enum core_module_id id)
 	if (!m->count)
 		return false;
 	if (!m->decoded) {
-		core_insn_decode(core, first(m)->words, &m->insn);
+		core_insn_decode(core, first_command(m)->words, &m->insn);
 		m->decoded = true;
 	}
 	/* An illegal instruction faults at once. */
@@ -302,7 +302,7 @@ static enum core_result fault_at(struct stream *s, const struct command *cmd)
 	return CORE_FAULT;
 }
 
-static bool fits(struct core *core, const struct core_insn *insn)
+static bool insn_fits(struct core *core, const struct core_insn *insn)
 {
 	switch (insn->op) {
 	case VTA_ISA_LOAD:
@@ -317,7 +317,7 @@ static bool fits(struct core *core, const struct core_insn *insn)
 	return true;
 }
 
-static enum core_result execute(struct core_run *run, const struct core_insn *insn)
+static enum core_result execute_insn(struct core_run *run, const struct core_insn *insn)
 {
 	switch (insn->op) {
 	case VTA_ISA_LOAD:
@@ -334,20 +334,20 @@ static enum core_result execute(struct core_run *run, const struct core_insn *in
 }
 
 /* One instruction of a module that can move. */
-static enum core_result step(struct stream *s, enum core_module_id id)
+static enum core_result step_module(struct stream *s, enum core_module_id id)
 {
 	struct core *core = s->run.core;
 	struct core_stats *stats = s->run.stats;
 	struct core_module *m = &core->modules[id];
 	const struct core_insn *insn = &m->insn;
-	const struct command *cmd = first(m);
+	const struct command *cmd = first_command(m);
 	enum core_result result;
 	uint64_t start, cost, end, token;
 
 	result = CORE_DONE;
 	if (!insn->legal)
 		result = core_run_fault(&s->run, VTA_FAULT_INSN, VTA_ACCESS_NONE, 0);
-	else if (!fits(core, insn))
+	else if (!insn_fits(core, insn))
 		result = core_run_fault(&s->run, VTA_FAULT_BOUNDS, VTA_ACCESS_NONE, 0);
 	if (result != CORE_DONE)
 		return fault_at(s, cmd);
@@ -367,7 +367,7 @@ static enum core_result step(struct stream *s, enum core_module_id id)
 		return fault_at(s, cmd);
 	}
 
-	result = execute(&s->run, insn);
+	result = execute_insn(&s->run, insn);
 	if (result == CORE_FAULT)
 		return fault_at(s, cmd);
 	if (result == CORE_STOPPED)
@@ -406,7 +406,7 @@ static uint64_t random64(struct core *core)
  * Of the modules in @mask, the one whose next instruction stands first in the
  * stream; CORE_MODULES if there is none.
  */
-static enum core_module_id oldest(struct core *core, unsigned int mask)
+static enum core_module_id oldest_module(struct core *core, unsigned int mask)
 {
 	enum core_module_id best = CORE_MODULES;
 	uint32_t index = 0;
@@ -415,9 +415,9 @@ static enum core_module_id oldest(struct core *core, unsigned int mask)
 	for (id = CORE_LOAD; id < CORE_MODULES; id++) {
 		if (!(mask & 1u << id))
 			continue;
-		if (best == CORE_MODULES || first(&core->modules[id])->index < index) {
+		if (best == CORE_MODULES || first_command(&core->modules[id])->index < index) {
 			best = id;
-			index = first(&core->modules[id])->index;
+			index = first_command(&core->modules[id])->index;
 		}
 	}
 	return best;
@@ -444,7 +444,7 @@ static enum core_module_id pick_random(struct stream *s, unsigned int mask)
 }
 
 /* Chooses among the modules that can move; CORE_MODULES if there is none. */
-static enum core_module_id pick(struct stream *s)
+static enum core_module_id pick_module(struct stream *s)
 {
 	struct core *core = s->run.core;
 	unsigned int mask = 0;
@@ -456,7 +456,7 @@ static enum core_module_id pick(struct stream *s)
 	if (mask && core->order == CORE_ORDER_RANDOM)
 		return pick_random(s, mask);
 	if (core->order == CORE_ORDER_INORDER)
-		return oldest(core, mask);
+		return oldest_module(core, mask);
 
 	for (id = CORE_LOAD; id < CORE_MODULES; id++)
 		if (mask & 1u << id)
@@ -467,7 +467,7 @@ static enum core_module_id pick(struct stream *s)
 /* ---- The run ---- */
 
 /* No module can move and nothing more can be fetched. */
-static enum core_result end(struct stream *s)
+static enum core_result end_run(struct stream *s)
 {
 	struct core *core = s->run.core;
 	unsigned int mask = 0;
@@ -480,11 +480,11 @@ static enum core_result end(struct stream *s)
 	for (id = CORE_LOAD; id < CORE_MODULES; id++)
 		if (core->modules[id].count)
 			mask |= 1u << id;
-	id = oldest(core, mask);
+	id = oldest_module(core, mask);
 	if (id == CORE_MODULES)
 		return CORE_DONE;
 	core_run_fault(&s->run, VTA_FAULT_DEADLOCK, VTA_ACCESS_NONE, 0);
-	return fault_at(s, first(&core->modules[id]));
+	return fault_at(s, first_command(&core->modules[id]));
 }
 
 enum core_result core_run(struct core *core, const struct core_mem_ops *ops, void *priv,
@@ -513,16 +513,16 @@ enum core_result core_run(struct core *core, const struct core_mem_ops *ops, voi
 		if (core_run_stopped(&s.run))
 			return CORE_STOPPED;
 		if (more_to_fetch(&s) && s.waiting < FETCH_AHEAD)
-			fetch(&s);
-		id = pick(&s);
+			fetch_insns(&s);
+		id = pick_module(&s);
 		if (id != CORE_MODULES) {
-			result = step(&s, id);
+			result = step_module(&s, id);
 			if (result != CORE_DONE)
 				return result;
 		} else if (more_to_fetch(&s) && s.waiting < WAITING_MAX) {
-			fetch(&s);
+			fetch_insns(&s);
 		} else {
-			return end(&s);
+			return end_run(&s);
 		}
 	}
 }

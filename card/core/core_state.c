@@ -127,8 +127,8 @@ static void pack_acc(const struct core *core, uint8_t *to, uint32_t index, uint3
 	}
 }
 
-static void pack(const struct core *core, enum vta_isa_memory type, uint32_t index, uint8_t *to,
-		 uint32_t n)
+static void pack_pad(const struct core *core, enum vta_isa_memory type, uint32_t index, uint8_t *to,
+		     uint32_t n)
 {
 	switch (type) {
 	case VTA_ISA_UOP:
@@ -144,7 +144,7 @@ static void pack(const struct core *core, enum vta_isa_memory type, uint32_t ind
 
 /* ---- Moving ---- */
 
-static enum core_result move(const struct transfer *t, uint32_t addr, void *buf, size_t len)
+static enum core_result move_bytes(const struct transfer *t, uint32_t addr, void *buf, size_t len)
 {
 	enum vta_fault_reason reason;
 
@@ -173,8 +173,8 @@ static enum core_result move_pad(const struct transfer *t, enum vta_isa_memory t
 	for (done = 0; done < used && result == CORE_DONE; done += n) {
 		n = used - done < most ? used - done : most;
 		if (t->save)
-			pack(core, type, done, core->staging, n);
-		result = move(t, addr + done * size, core->staging, (size_t)n * size);
+			pack_pad(core, type, done, core->staging, n);
+		result = move_bytes(t, addr + done * size, core->staging, (size_t)n * size);
 		if (result == CORE_DONE && !t->save)
 			core_mem_unpack(core, type, done, core->staging, n);
 	}
@@ -211,12 +211,12 @@ enum core_result core_save(struct core *core, const struct core_mem_ops *ops, vo
 		header.tokens[i] = htole32(header.tokens[i]);
 	for (i = 0; i < MEMORIES; i++)
 		header.used[i] = htole32(pad_of(core, memories[i])->used);
-	result = move(&t, addr, &header, sizeof(header));
+	result = move_bytes(&t, addr, &header, sizeof(header));
 	return result == CORE_DONE ? move_pads(&t, addr, &header) : result;
 }
 
 /* As much as there is room for. */
-static void adopt(struct core *core, struct header *header)
+static void adopt_counts(struct core *core, struct header *header)
 {
 	uint32_t tokens[CORE_TOKEN_QUEUES], used;
 	size_t i;
@@ -243,9 +243,9 @@ enum core_result core_restore(struct core *core, const struct core_mem_ops *ops,
 	memset(fault, 0, sizeof(*fault));
 	fault->insn_index = VTA_FAULT_NO_INSN;
 	core_clear(core);
-	result = move(&t, addr, &header, sizeof(header));
+	result = move_bytes(&t, addr, &header, sizeof(header));
 	if (result != CORE_DONE)
 		return result;
-	adopt(core, &header);
+	adopt_counts(core, &header);
 	return move_pads(&t, addr, &header);
 }

@@ -311,7 +311,7 @@ json *ctl_error(const char *text)
 }
 
 /* Splits a line into words. Returns their number; ARGS_MAX + 1 means too many. */
-static unsigned int split(char **args, char **save)
+static unsigned int split_words(char **args, char **save)
 {
 	unsigned int n = 0;
 
@@ -346,7 +346,7 @@ json *ctl_answer(const struct ctl_target *target, char *line)
 	for (unsigned int i = 0; name && i < VERBS; i++) {
 		if (strcmp(name, verbs[i].name))
 			continue;
-		error = check_args(&verbs[i], split(args, &save));
+		error = check_args(&verbs[i], split_words(args, &save));
 		if (error)
 			return ctl_error(error);
 		reply = json_object_new_object();

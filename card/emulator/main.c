@@ -223,7 +223,7 @@ static int catch_signals(void)
 	return 0;
 }
 
-static int serve(struct vfu *srv)
+static int serve_client(struct vfu *srv)
 {
 	int ret;
 
@@ -282,7 +282,7 @@ static int serve_pci(struct emu *emu, const struct options *opt)
 	return ret;
 }
 
-static int fail(const char *what, int err)
+static int report_failure(const char *what, int err)
 {
 	log_error("%s: %s", what, strerror(-err));
 	return 1;
@@ -295,27 +295,27 @@ static void print_counters(const struct emu *emu)
 		       emu->left ? emu->counters[i] : card_counter(emu->card, i));
 }
 
-static int run(struct emu *emu, const struct options *opt)
+static int run_emulator(struct emu *emu, const struct options *opt)
 {
 	int ret;
 
 	ret = catch_signals();
 	if (ret)
-		return fail("cannot catch signals", ret);
+		return report_failure("cannot catch signals", ret);
 	ret = card_new(&emu->card, &opt->card, &host_ops, emu);
 	if (ret)
-		return fail("cannot make the card", ret);
+		return report_failure("cannot make the card", ret);
 	ret = serve_pci(emu, opt);
 	if (ret)
-		return fail(opt->socket, ret);
+		return report_failure(opt->socket, ret);
 	if (opt->control) {
 		ret = ctl_new(&emu->ctl, opt->control, emu->srv, emu->card, emu->pci);
 		if (ret)
-			return fail(opt->control, ret);
+			return report_failure(opt->control, ret);
 	}
-	ret = serve(emu->srv);
+	ret = serve_client(emu->srv);
 	if (ret)
-		return fail(opt->socket, ret);
+		return report_failure(opt->socket, ret);
 	if (opt->counters)
 		print_counters(emu);
 	return 0;
@@ -330,7 +330,7 @@ int main(int argc, char **argv)
 	if (status != CLI_GO)
 		return status;
 	log_set_level(opt.log_level);
-	status = run(&emu, &opt);
+	status = run_emulator(&emu, &opt);
 
 	/* The client's end concerns the card; the card's threads use the server's DMA map. */
 	ctl_free(emu.ctl);

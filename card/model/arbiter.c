@@ -32,7 +32,7 @@ void arbiter_del(struct arbiter *arbiter, unsigned int group, unsigned int queue
 		queue_set_del(&arbiter->ready, group);
 }
 
-static int64_t quantum(const struct arbiter_group *group)
+static int64_t quantum_of(const struct arbiter_group *group)
 {
 	return (int64_t)group->weight * VTA_GROUP_QUANTUM_NS;
 }
@@ -44,11 +44,11 @@ static void drop_rest(struct arbiter_group *group)
 }
 
 /* The round comes to a group so often. */
-static void visit(struct arbiter *arbiter, unsigned int n, int64_t times)
+static void visit_group(struct arbiter *arbiter, unsigned int n, int64_t times)
 {
 	struct arbiter_group *group = &arbiter->groups[n];
 
-	group->credit += times * quantum(group);
+	group->credit += times * quantum_of(group);
 	if (!queue_set_has(&arbiter->ready, n))
 		drop_rest(group);
 }
@@ -56,7 +56,7 @@ static void visit(struct arbiter *arbiter, unsigned int n, int64_t times)
 static void visit_all(struct arbiter *arbiter, int64_t times)
 {
 	for (unsigned int i = 0; times && i < arbiter->count; i++)
-		visit(arbiter, i, times);
+		visit_group(arbiter, i, times);
 }
 
 /* In so many rounds from now on, none would be chosen. */
@@ -66,7 +66,7 @@ static int64_t vain_rounds(const struct arbiter *arbiter)
 
 	for (unsigned int i = 0; i < arbiter->count; i++) {
 		const struct arbiter_group *group = &arbiter->groups[i];
-		int64_t rounds = group->credit > 0 ? 0 : -group->credit / quantum(group);
+		int64_t rounds = group->credit > 0 ? 0 : -group->credit / quantum_of(group);
 
 		if (queue_set_has(&arbiter->ready, i) && rounds < least)
 			least = rounds;
@@ -91,7 +91,7 @@ int arbiter_choose(struct arbiter *arbiter)
 	visit_all(arbiter, vain_rounds(arbiter));
 	do {
 		arbiter->turn = (arbiter->turn + 1) % arbiter->count;
-		visit(arbiter, arbiter->turn, 1);
+		visit_group(arbiter, arbiter->turn, 1);
 	} while (!served(arbiter));
 	return (int)arbiter->turn;
 }
@@ -127,7 +127,7 @@ uint64_t arbiter_idle(struct arbiter *arbiter, uint64_t ns)
 
 	for (unsigned int i = 0; rounds && i < arbiter->count; i++) {
 		/* A queue that has become ready meanwhile was not ready all the time. */
-		visit(arbiter, i, (int64_t)(rounds < enough ? rounds : enough));
+		visit_group(arbiter, i, (int64_t)(rounds < enough ? rounds : enough));
 		drop_rest(&arbiter->groups[i]);
 	}
 	return ns % VTA_GROUP_QUANTUM_NS;

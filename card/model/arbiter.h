@@ -40,7 +40,7 @@ void arbiter_del(struct arbiter *arbiter, unsigned int group, unsigned int queue
 int arbiter_choose(struct arbiter *arbiter);
 /*
  * The next of that group's ready queues, which is no longer ready then.
- * @priority says the priority of a queue.
+ * @priority returns the priority of a queue.
  */
 unsigned int arbiter_take(struct arbiter *arbiter, unsigned int group,
 			  unsigned int (*priority)(const void *priv, unsigned int queue),

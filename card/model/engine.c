@@ -56,7 +56,7 @@ void engine_reset(struct engine *engine)
 }
 
 /* It has begun the descriptor in hand, or ended it. */
-static void move(struct engine *engine, const struct queue *q, uint64_t when)
+static void count_move(struct engine *engine, const struct queue *q, uint64_t when)
 {
 	engine->moves = (engine->moves + 1) & REG_ENGINE_MOVES_MAX;
 	engine->last = q->index;
@@ -81,7 +81,7 @@ static unsigned int priority_of(const void *card, unsigned int queue)
 	return ((const struct card *)card)->queues[queue].priority;
 }
 
-static struct queue *pick(struct engine *engine)
+static struct queue *pick_queue(struct engine *engine)
 {
 	struct card *card = engine->card;
 	bool none = !card_serving(card) || queue_set_empty(&engine->arbiter.ready) ||
@@ -131,7 +131,7 @@ const struct core_mem_ops engine_core_ops = {
 };
 
 /* The smaller limit, of those that are not 0. */
-static uint64_t smaller(uint64_t a, uint64_t b)
+static uint64_t min_of(uint64_t a, uint64_t b)
 {
 	if (!a || !b)
 		return a | b;
@@ -156,7 +156,7 @@ static uint64_t limit_cycles(struct card *card, const struct queue *q)
 
 static struct outcome run_execute(struct card *card, struct queue *q, uint64_t most)
 {
-	uint64_t limit = smaller(q->desc.run.cycle_limit, q->cycles);
+	uint64_t limit = min_of(q->desc.run.cycle_limit, q->cycles);
 	struct mmu_port port = card_port(card, q);
 	struct outcome outcome = OUTCOME_OK;
 	struct core_stats stats = { 0 };
@@ -167,7 +167,7 @@ static struct outcome run_execute(struct card *card, struct queue *q, uint64_t m
 		return outcome;
 	most = most > outcome.state_cycles ? most - outcome.state_cycles : 0;
 	switch (core_run(card->core, &engine_core_ops, &port, q->desc.run.insn_addr,
-			 q->desc.run.insn_count, smaller(limit, most + !most), &stats, &fault)) {
+			 q->desc.run.insn_count, min_of(limit, most + !most), &stats, &fault)) {
 	case CORE_DONE:
 		break;
 	case CORE_FAULT:
@@ -196,7 +196,7 @@ static struct outcome run_execute(struct card *card, struct queue *q, uint64_t m
 
 /* ---- The engine ---- */
 
-static struct outcome execute(struct card *card, struct queue *q)
+static struct outcome execute_desc(struct card *card, struct queue *q)
 {
 	uint64_t most = limit_cycles(card, q);
 
@@ -214,7 +214,7 @@ static struct outcome execute(struct card *card, struct queue *q)
  * In modelled time: until the descriptor's end, or until it is given up. No
  * sleep in real time, where it has ended when it has been executed.
  */
-static void spend(struct engine *engine, const struct queue *q, const struct outcome *outcome)
+static void spend_time(struct engine *engine, const struct queue *q, const struct outcome *outcome)
 {
 	struct card *card = engine->card;
 	uint64_t *due = &card->clock.due[engine - card->engines];
@@ -244,8 +244,8 @@ static void spend(struct engine *engine, const struct queue *q, const struct out
 	*due = UINT64_MAX;
 }
 
-/* The engine was told not to finish what it has. */
-static bool held(const struct engine *engine, const struct queue *q)
+/* True if a fault is injected that keeps the engine from finishing the descriptor. */
+static bool engine_held(const struct engine *engine, const struct queue *q)
 {
 	const struct inject *inject = &engine->card->inject;
 	enum inject_kind kind =
@@ -257,17 +257,17 @@ static bool held(const struct engine *engine, const struct queue *q)
 }
 
 /* Time passes meanwhile. */
-static void hang(struct engine *engine, const struct queue *q)
+static void hang_engine(struct engine *engine, const struct queue *q)
 {
-	if (!held(engine, q))
+	if (!engine_held(engine, q))
 		return;
 	card_release_clock(engine->card);
-	while (held(engine, q))
+	while (engine_held(engine, q))
 		pthread_cond_wait(&engine->card->bus.changed, &engine->card->lock);
 	clock_hold(&engine->card->clock);
 }
 
-static void serve(struct engine *engine, struct queue *q)
+static void serve_queue(struct engine *engine, struct queue *q)
 {
 	struct card *card = engine->card;
 	struct outcome outcome;
@@ -275,21 +275,21 @@ static void serve(struct engine *engine, struct queue *q)
 	queue_own(q);
 	engine->queue = q;
 	queue_begin(card, q);
-	move(engine, q, q->begin);
+	count_move(engine, q, q->begin);
 	q->phase = CARD_PHASE_EXECUTING;
-	hang(engine, q);
+	hang_engine(engine, q);
 	limit_begin(engine, q->begin, q->time_limit);
 	pthread_mutex_unlock(&card->lock);
 	if (inject_take_queue(&card->inject, INJECT_SLOW_ENGINE, q->index))
 		inject_sleep_ms(&card->inject, INJECT_SLOW_ENGINE);
-	outcome = execute(card, q);
+	outcome = execute_desc(card, q);
 	pthread_mutex_lock(&card->lock);
 	if (limit_end(engine))
 		queue_time_out(card, q, &outcome);
-	spend(engine, q, &outcome);
+	spend_time(engine, q, &outcome);
 	queue_finish(card, q, &outcome);
 	arbiter_charge(&engine->arbiter, q->group, q->took);
-	move(engine, q, card_time(card));
+	count_move(engine, q, card_time(card));
 	/*
 	 * The next descriptor is read here and not by the front end, so that
 	 * it takes part in the arbitration that comes now.
@@ -322,9 +322,9 @@ void *engine_main(void *arg)
 
 		if (engine->unit == VTA_UNIT_COMPUTE && state_wants_engine(card))
 			put_away(engine);
-		q = pick(engine);
+		q = pick_queue(engine);
 		if (q)
-			serve(engine, q);
+			serve_queue(engine, q);
 		else
 			engine_sleep(card, engine);
 	}

@@ -2,7 +2,7 @@
 /*
  * The front end: goes round the queues that were kicked, one descriptor each.
  * It alone executes SIGNAL and WAIT, so that no SIGNAL can fall between a WAIT's
- * look and its being held.
+ * check and its being held.
  */
 #include "model.h"
 
@@ -36,7 +36,7 @@ static void wake_waiting(struct card *card)
 		struct queue *q = &card->queues[i];
 
 		if (q->phase == CARD_PHASE_WAITING) {
-			q->look = true;
+			q->check = true;
 			if (queue_wants_front(card, q))
 				front_kick(card, q);
 		}
@@ -63,7 +63,7 @@ static bool do_wait(struct card *card, struct queue *q, struct outcome *outcome)
 	const struct mmu_port port = card_port(card, q);
 	uint64_t val;
 
-	q->look = false;
+	q->check = false;
 	pthread_mutex_unlock(&card->lock);
 	outcome->ret = mmu_read64(&port, q->desc.sync.addr, &val, &outcome->addr);
 	outcome->access = VTA_ACCESS_WAIT;
@@ -71,7 +71,7 @@ static bool do_wait(struct card *card, struct queue *q, struct outcome *outcome)
 	return outcome->ret || val >= q->desc.sync.value;
 }
 
-static void execute(struct card *card, struct queue *q)
+static void execute_desc(struct card *card, struct queue *q)
 {
 	struct outcome outcome = OUTCOME_OK;
 
@@ -104,22 +104,22 @@ static bool executable(const struct card *card, const struct queue *q)
 	if (!queue_live(q))
 		return false;
 	if (q->phase == CARD_PHASE_WAITING)
-		return q->look && !card->fatal;
+		return q->check && !card->fatal;
 	return q->phase == CARD_PHASE_READY && q->unit == VTA_UNIT_FRONT && card_serving(card);
 }
 
-static void serve(struct card *card, struct queue *q)
+static void serve_queue(struct card *card, struct queue *q)
 {
 	queue_own(q);
 	queue_settle(card, q);
 	queue_fetch(card, q);
 	if (executable(card, q))
-		execute(card, q);
+		execute_desc(card, q);
 	queue_release(card, q);
 }
 
-/* It was told to do nothing more. */
-static bool hung(const struct card *card)
+/* True if a fault is injected that stops the front end. */
+static bool front_hangs(const struct card *card)
 {
 	return card->stuck || inject_on(&card->inject, INJECT_HANG_ALL) ||
 	       inject_on(&card->inject, INJECT_HANG_FRONT);
@@ -137,7 +137,7 @@ void *front_main(void *arg)
 			card_finish_reset(card);
 			continue;
 		}
-		n = hung(card) ? -1 : queue_set_next(&card->kicked, card->front_last);
+		n = front_hangs(card) ? -1 : queue_set_next(&card->kicked, card->front_last);
 		if (n < 0) {
 			front_sleep(card);
 			continue;
@@ -145,7 +145,7 @@ void *front_main(void *arg)
 		queue_set_del(&card->kicked, n);
 		card->front_last = n;
 		if (queue_wants_front(card, &card->queues[n]))
-			serve(card, &card->queues[n]);
+			serve_queue(card, &card->queues[n]);
 	}
 	pthread_mutex_unlock(&card->lock);
 	return NULL;

@@ -24,7 +24,7 @@ struct kind {
 	enum value_type type;
 	uint64_t value;		/* if none is given */
 	bool cured;		/* by a reset of the card */
-	bool once;		/* unless told otherwise */
+	bool once;		/* by default */
 	uint32_t reg;		/* for INJECT_REG_ kinds */
 };
 
@@ -193,7 +193,7 @@ void inject_sleep_us(const struct inject *inject, enum inject_kind kind)
 }
 
 /* splitmix64 */
-static uint64_t mix(uint64_t n)
+static uint64_t mix_bits(uint64_t n)
 {
 	n += 0x9e3779b97f4a7c15ull;
 	n = (n ^ n >> 30) * 0xbf58476d1ce4e5b9ull;
@@ -206,8 +206,8 @@ void inject_garbage(struct inject *inject, uint32_t *val)
 {
 	static const uint32_t edges[] = { 0, 1, 0x7fffffff, 0x80000000, 0xffffffff };
 	const struct injection *injection = &inject->kinds[INJECT_GARBAGE];
-	uint64_t random = mix(inject_value(inject, INJECT_GARBAGE) * 0x10001 +
-			      atomic_load(&injection->count));
+	uint64_t random = mix_bits(inject_value(inject, INJECT_GARBAGE) * 0x10001 +
+				   atomic_load(&injection->count));
 	uint32_t high = (uint32_t)(random >> 32);
 
 	switch (random % 4) {
@@ -257,7 +257,7 @@ static bool number(const char *text, uint64_t *val)
 	return *text >= '0' && *text <= '9' && !*end && !errno;
 }
 
-static bool reason(const char *text, uint64_t *val)
+static bool parse_reason(const char *text, uint64_t *val)
 {
 	for (unsigned int i = 1; i < REASONS; i++) {
 		if (!strcmp(text, reasons[i])) {
@@ -274,7 +274,7 @@ static const char *parse_value(const struct kind *kind, const char *text, uint64
 	case NO_VALUE:
 		return "this kind of fault has no value";
 	case A_REASON:
-		return reason(text, val) ? NULL : "no such reason of a fault";
+		return parse_reason(text, val) ? NULL : "no such reason of a fault";
 	case A_TIME:
 		return number(text, val) && *val <= SLEEP_MAX ? NULL : "the time is 0 to 60000";
 	case A_VECTOR:
@@ -360,7 +360,7 @@ static void end_storm(struct inject *inject)
 }
 
 /* Makes the faults that happen at once, and wakes threads that wait for a change. */
-static void apply(struct card *card)
+static void apply_changes(struct card *card)
 {
 	struct inject *inject = &card->inject;
 
@@ -386,7 +386,7 @@ void inject_start(struct card *card, const struct inject_order *order)
 	atomic_store(&injection->left, order->times);
 	atomic_store(&injection->count, 0);
 	atomic_fetch_or(&inject->on, 1ull << order->kind);
-	apply(card);
+	apply_changes(card);
 	pthread_mutex_unlock(&card->lock);
 	if (order->kind == INJECT_IRQ_STORM)
 		inject->storming = !pthread_create(&inject->storm, NULL, storm_main, card);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Faults on demand: a card that breaks the contract (docs/hardware.md) in a way
- * that it was told to, for tests of the driver.
+ * that it was set to, for tests of the driver.
  *
  * A kind of fault is switched on through the control socket and goes off after
  * it has happened so often, or when it is cleared. Each place that can go wrong

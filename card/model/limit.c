@@ -7,9 +7,9 @@
 
 #include "model.h"
 
-/* It does not look more often than that. */
-#define LOOK_NS		100000
-/* So long after a descriptor's begin, at most, its time begins to count. */
+/* The shortest time between two checks. */
+#define CHECK_NS	100000
+/* Start of the CPU-time measurement is delayed by at most this. */
 #define NOTE_NS		10000000
 
 static uint64_t ns_of(const struct timespec *ts)
@@ -37,7 +37,7 @@ void limit_begin(struct engine *engine, uint64_t begin, uint64_t ns)
 		return;
 	engine->limit = (struct limit) { .on = true, .ns = ns };
 	due = clock_to_host(&card->clock, begin) + (ns < NOTE_NS ? ns : NOTE_NS);
-	/* Most often it will look earlier, for a descriptor that has ended since. */
+	/* Most often it checks earlier, for a descriptor that has ended since. */
 	if (due < card->limiter.due) {
 		card->limiter.due = due;
 		pthread_cond_signal(&card->limiter.wake);
@@ -51,7 +51,7 @@ bool limit_end(struct engine *engine)
 }
 
 /* Returns in how many ns it may be over. */
-static uint64_t look(struct card *card, struct engine *engine)
+static uint64_t check_engine(struct card *card, struct engine *engine)
 {
 	struct limit *limit = &engine->limit;
 	uint64_t used, left;
@@ -65,7 +65,7 @@ static uint64_t look(struct card *card, struct engine *engine)
 	used = thread_ns(engine->thread) - limit->begin;
 	if (used < limit->ns) {
 		left = limit->ns - used;
-		return left > LOOK_NS ? left : LOOK_NS;
+		return left > CHECK_NS ? left : CHECK_NS;
 	}
 	if (inject_take_queue(&card->inject, INJECT_LIMIT_NEVER, engine->queue->index)) {
 		limit->on = false;
@@ -95,7 +95,7 @@ static void look_at_all(struct card *card)
 	uint64_t left = UINT64_MAX, now;
 
 	for (unsigned int i = 0; i < VTA_ENGINES; i++) {
-		uint64_t ns = look(card, &card->engines[i]);
+		uint64_t ns = check_engine(card, &card->engines[i]);
 
 		left = ns < left ? ns : left;
 	}
@@ -103,7 +103,7 @@ static void look_at_all(struct card *card)
 	card->limiter.due = left < UINT64_MAX - now ? now + left : UINT64_MAX;
 }
 
-/* A wake-up says that it is due earlier, and not that it is due. */
+/* After a wake-up the check may be due earlier, but need not be due now. */
 void *limiter_main(void *arg)
 {
 	struct card *card = arg;

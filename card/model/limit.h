@@ -6,7 +6,7 @@
  * The limit is on the processor time of the engine's thread. So a busy host, which
  * stops the emulator at any moment, has nothing fault that is as short as ever. Reading that
  * time is a system call, which short descriptors do not make: the time counts from the first
- * look on, which is due 10 ms after the begin at the latest. (In modelled time engine.c knows
+ * check on, which is due 10 ms after the begin at the latest. (In modelled time engine.c knows
  * beforehand what takes too long.)
  *
  * All with the card's lock held.
@@ -27,7 +27,7 @@ struct limit {
 	bool over;
 	bool noted;		/* the begin is */
 	uint64_t ns;
-	uint64_t begin;		/* by the engine's thread's clock, at the first look */
+	uint64_t begin;		/* by the engine's thread's clock, at the first check */
 };
 
 struct limiter {

@@ -67,7 +67,7 @@ static uint64_t context_tag(unsigned int context)
 }
 
 /* Keeps the contexts' pages, which tend to lie alike, out of each other's way. */
-static unsigned int spread(unsigned int context)
+static unsigned int spread_context(unsigned int context)
 {
 	return context * 0x9e5u;
 }
@@ -78,14 +78,14 @@ static _Atomic uint64_t *page_slot(struct mmu *mmu, unsigned int context, uint64
 	uint64_t vpn = addr >> VTA_L2_SHIFT;
 
 	*tag = context_tag(context) | vpn / MMU_TLB_PAGES << TAG_PAGE_SHIFT;
-	return &mmu->pages[(vpn ^ spread(context)) % MMU_TLB_PAGES];
+	return &mmu->pages[(vpn ^ spread_context(context)) % MMU_TLB_PAGES];
 }
 
 static _Atomic uint64_t *table_slot(struct mmu *mmu, unsigned int context, uint64_t addr,
 				    uint64_t *tag)
 {
 	*tag = context_tag(context);
-	return &mmu->tables[(addr >> VTA_L1_SHIFT ^ spread(context)) % MMU_TLB_TABLES];
+	return &mmu->tables[(addr >> VTA_L1_SHIFT ^ spread_context(context)) % MMU_TLB_TABLES];
 }
 
 /* The entry in the slot if it is the tag's, else 0. */
@@ -209,8 +209,8 @@ static uint64_t tlb_leaf(struct mmu *mmu, unsigned int context, uint64_t addr)
 	return entry & VTA_PTE_BLOCK ? block_leaf(entry, addr) : 0;
 }
 
-static int walk(struct mmu *mmu, unsigned int context, uint64_t addr, uint64_t *leaf,
-		bool *walked)
+static int walk_context(struct mmu *mmu, unsigned int context, uint64_t addr, uint64_t *leaf,
+			bool *walked)
 {
 	uint64_t tag, entry;
 	_Atomic uint64_t *slot = page_slot(mmu, context, addr, &tag);
@@ -238,7 +238,7 @@ static int walk(struct mmu *mmu, unsigned int context, uint64_t addr, uint64_t *
 }
 
 /* Returns 0 and the leaf entry of the page at addr, a fault, or -EPERM. */
-static int translate(const struct mmu_port *port, uint64_t addr, bool write, uint64_t *leaf)
+static int translate_address(const struct mmu_port *port, uint64_t addr, bool write, uint64_t *leaf)
 {
 	struct mmu *mmu = port->mmu;
 	bool walked = false;
@@ -246,7 +246,7 @@ static int translate(const struct mmu_port *port, uint64_t addr, bool write, uin
 
 	if (addr >> 32 || addr < VTA_PAGE_SIZE)
 		return VTA_FAULT_PAGE;
-	ret = walk(mmu, port->context, addr, leaf, &walked);
+	ret = walk_context(mmu, port->context, addr, leaf, &walked);
 	if (ret == -EPERM)
 		return ret;
 	if (walked)
@@ -338,7 +338,7 @@ static int io_step(const struct mmu_port *port, void *arg)
 	uint64_t leaf;
 	int ret;
 
-	ret = translate(port, io->addr, !io->in, &leaf);
+	ret = translate_address(port, io->addr, !io->in, &leaf);
 	if (!ret)
 		ret = io->in ? leaf_read(port->mmu, leaf, io->addr, io->in, n) :
 			       leaf_write(port->mmu, leaf, io->addr, io->out, n);
@@ -399,7 +399,7 @@ static int read64_step(const struct mmu_port *port, void *arg)
 	uint64_t leaf;
 	int ret;
 
-	ret = translate(port, word->addr, false, &leaf);
+	ret = translate_address(port, word->addr, false, &leaf);
 	if (ret)
 		return ret;
 	if (!(leaf & VTA_PTE_CARD))
@@ -416,7 +416,7 @@ static int write64_step(const struct mmu_port *port, void *arg)
 	uint64_t leaf;
 	int ret;
 
-	ret = translate(port, word->addr, true, &leaf);
+	ret = translate_address(port, word->addr, true, &leaf);
 	if (ret)
 		return ret;
 	if (!(leaf & VTA_PTE_CARD))
@@ -522,7 +522,7 @@ static int row_translate(const struct mmu_port *port, struct mmu_row *row, bool 
 
 	if (row_hit(port, row, write, len))
 		return 0;
-	ret = translate(port, row->addr, write, &leaf);
+	ret = translate_address(port, row->addr, write, &leaf);
 	if (ret)
 		return ret;
 	row_begin(port, row, leaf, *len);
@@ -553,7 +553,7 @@ static void row_moved(struct mmu_row *row, size_t len)
 		row->host_bytes += len;
 }
 
-static void count(struct mmu *mmu, enum vta_counter counter, uint64_t *n)
+static void count_event(struct mmu *mmu, enum vta_counter counter, uint64_t *n)
 {
 	if (*n)
 		counter_add(mmu->counters, counter, *n);
@@ -563,11 +563,11 @@ static void count(struct mmu *mmu, enum vta_counter counter, uint64_t *n)
 /* Counting takes as long as copying half a page, so it is done once a step. */
 static void row_count(struct mmu *mmu, struct mmu_row *row, bool write)
 {
-	count(mmu, VTA_COUNTER_TLB_HITS, &row->hits);
-	count(mmu, write ? VTA_COUNTER_DMA_WRITE_BYTES : VTA_COUNTER_DMA_READ_BYTES,
-	      &row->host_bytes);
-	count(mmu, write ? VTA_COUNTER_MEM_WRITE_BYTES : VTA_COUNTER_MEM_READ_BYTES,
-	      &row->card_bytes);
+	count_event(mmu, VTA_COUNTER_TLB_HITS, &row->hits);
+	count_event(mmu, write ? VTA_COUNTER_DMA_WRITE_BYTES : VTA_COUNTER_DMA_READ_BYTES,
+		    &row->host_bytes);
+	count_event(mmu, write ? VTA_COUNTER_MEM_WRITE_BYTES : VTA_COUNTER_MEM_READ_BYTES,
+		    &row->card_bytes);
 }
 
 struct move {
@@ -577,7 +577,7 @@ struct move {
 	size_t len;		/* at most */
 	size_t done;
 	bool at_src;
-	struct mmu_piece *piece;	/* not moved: told of */
+	struct mmu_piece *piece;	/* not moved, but reported */
 };
 
 /* Moves @len bytes, or less, between rows that are in runs as long. */

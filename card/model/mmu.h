@@ -28,7 +28,7 @@ struct mmu {
 	struct counters *counters;
 	uint8_t *mem;
 	uint64_t mem_size;
-	pthread_rwlock_t lock;	/* Protects: as told above */
+	pthread_rwlock_t lock;	/* Protects: see above */
 	unsigned int generation;	/* of the TLB, counts invalidations */
 
 	/* Root of each enabled context, with bit 0 set; else 0. */
@@ -95,7 +95,7 @@ static inline struct mmu_row mmu_row(uint64_t addr)
 
 /*
  * Move up to @len bytes, as far as it goes without keeping an invalidation
- * waiting, and advance the rows; *done says how many. When they fault, *at_src
+ * waiting, and advance the rows; *done is their number. When they fault, *at_src
  * tells where.
  */
 int mmu_copy_step(const struct mmu_port *port, struct mmu_row *dst, struct mmu_row *src,

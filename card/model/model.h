@@ -44,7 +44,7 @@ struct engine {
 	enum vta_unit unit;
 	pthread_t thread;
 	pthread_cond_t wake;
-	bool awake;		/* has work or is about to look: holds the clock */
+	bool awake;		/* has work or is about to check for it: holds the clock */
 	struct queue *queue;	/* being served */
 	struct arbiter arbiter;
 	bool idle;		/* had nothing to choose from, since idle_since */
@@ -109,7 +109,7 @@ struct card {
 	pthread_t front_thread;
 	pthread_cond_t front_wake;
 	bool front_awake;	/* as an engine's */
-	struct queue_set kicked;	/* the front end is to look at */
+	struct queue_set kicked;	/* the front end is to check */
 	unsigned int front_last;
 	struct queue *front_queue;	/* whose descriptor it executes */
 
@@ -156,7 +156,7 @@ static inline struct mmu_port card_port(struct card *card, const struct queue *q
 /* ---- front.c ---- */
 
 void *front_main(void *card);
-/* With the lock held: have the front end look at a queue, or at what else there is. */
+/* With the lock held: have the front end check a queue, or everything else. */
 void front_wake(struct card *card);
 void front_kick(struct card *card, struct queue *q);
 

@@ -89,7 +89,7 @@ bool queue_wants_front(struct card *card, const struct queue *q)
 		return card_serving(card) && q->unit == VTA_UNIT_FRONT;
 	case CARD_PHASE_WAITING:
 		/* It has been begun, so it may end even if no more are taken. */
-		return q->look && !card->fatal;
+		return q->check && !card->fatal;
 	default:
 		return false;
 	}
@@ -175,7 +175,7 @@ static int put_done(struct card *card, struct queue *q)
 	return ret ?: bus_write64(&card->bus, q->status, told_seq(card, q));
 }
 
-/* Says that the queue has halted before the record says why. */
+/* Reports that the queue has halted before the fault record has the reason. */
 static int put_torn(struct card *card, struct queue *q)
 {
 	int ret = put_state(card, q, VTA_QUEUE_HALTED, q->fault.reason);
@@ -372,7 +372,7 @@ static bool save_ok(const struct card *card, const struct queue *q, bool kept)
 	       q->save + (uint64_t)core_state_size(&card->config.core) <= 1ull << 32;
 }
 
-static bool startable(const struct card *card, const struct queue *q, bool kept)
+static bool can_start(const struct card *card, const struct queue *q, bool kept)
 {
 	return save_ok(card, q, kept) &&
 	       q->context < card->config.contexts && card->contexts[q->context].enable &&
@@ -419,7 +419,7 @@ bool queue_ctrl(struct card *card, struct queue *q, uint32_t val)
 	}
 	if (!queue_settable(q))
 		return true;
-	if (!startable(card, q, kept))
+	if (!can_start(card, q, kept))
 		return false;
 	if (inject_take_queue(&card->inject, INJECT_START_NEVER, q->index))
 		return true;
@@ -435,7 +435,7 @@ void queue_submit(struct card *card, struct queue *q, uint32_t val)
 	if (!queue_live(q))
 		return;
 	check_submitted(card, q);
-	q->look = true;
+	q->check = true;
 	if (queue_wants_front(card, q))
 		front_kick(card, q);
 }
@@ -452,7 +452,7 @@ bool queue_doorbell(struct card *card, struct queue *q, uint32_t val)
 }
 
 /* Numbers are compared modulo 2^32, half of them ahead and half behind. */
-static bool reached(const struct queue *q, uint32_t number)
+static bool number_reached(const struct queue *q, uint32_t number)
 {
 	return (uint32_t)q->seq - number < 1u << 31;
 }
@@ -463,7 +463,7 @@ void queue_arm(struct card *card, struct queue *q, uint32_t val)
 		return;
 	counter_add(&card->counters, VTA_COUNTER_ARMS, 1);
 	q->arm = val;
-	q->armed = !reached(q, val);
+	q->armed = !number_reached(q, val);
 	if (!q->armed)
 		bus_irq(&card->bus, q->vector);
 }
@@ -615,7 +615,7 @@ static void queue_complete(struct card *card, struct queue *q, uint64_t cycles)
 	q->seq++;
 	if (!waiting(q))	/* a doorbell may have taken it back */
 		q->submitted = q->seq;
-	if (q->armed && reached(q, q->arm)) {
+	if (q->armed && number_reached(q, q->arm)) {
 		q->armed = false;
 		bus_irq(&card->bus, q->vector);
 	}

@@ -65,7 +65,7 @@ struct queue {
 	struct queue_usage usage;
 	bool armed;
 	uint32_t arm;
-	bool look;		/* a WAIT is to look at its word again */
+	bool check;		/* a WAIT is to check its word again */
 	bool held;		/* a WAIT has looked, and was not satisfied */
 	enum queue_kept kept;
 	bool saving;		/* the compute engine writes to the save area */

@@ -285,7 +285,7 @@ static const struct reg engine_regs[] = {
 	HIGH(ENGINE(SINCE_HI), struct engine, since),
 };
 
-static const struct reg *find(const struct reg *regs, size_t n, uint64_t off)
+static const struct reg *find_reg(const struct reg *regs, size_t n, uint64_t off)
 {
 	for (size_t i = 0; i < n; i++)
 		if (regs[i].off == off)
@@ -293,11 +293,11 @@ static const struct reg *find(const struct reg *regs, size_t n, uint64_t off)
 	return NULL;
 }
 
-#define FIND(REGS, OFF)	find(REGS, sizeof(REGS) / sizeof((REGS)[0]), OFF)
+#define FIND(REGS, OFF)	find_reg(REGS, sizeof(REGS) / sizeof((REGS)[0]), OFF)
 
 /* ---- Reading: false when there is no such register ---- */
 
-static bool get(const struct reg *reg, void *block, uint32_t *val)
+static bool get_reg(const struct reg *reg, void *block, uint32_t *val)
 {
 	const void *field;
 
@@ -325,8 +325,8 @@ static bool get(const struct reg *reg, void *block, uint32_t *val)
 
 static bool read_card(struct card *card, uint64_t off, uint32_t *val)
 {
-	return get(FIND(card_regs, off), card, val) ||
-	       (card->config.temperature && get(FIND(sensor_regs, off), card, val));
+	return get_reg(FIND(card_regs, off), card, val) ||
+	       (card->config.temperature && get_reg(FIND(sensor_regs, off), card, val));
 }
 
 static bool read_counter(struct card *card, uint64_t off, uint32_t *val)
@@ -426,7 +426,7 @@ static bool write_context(struct card *card, unsigned int n, uint64_t off, uint3
 	}
 }
 
-static void set(const struct reg *reg, struct queue *q, uint32_t val)
+static void set_reg(const struct reg *reg, struct queue *q, uint32_t val)
 {
 	void *field = (char *)q + reg->field;
 
@@ -453,7 +453,7 @@ static bool write_queue(struct card *card, struct queue *q, uint64_t off, uint32
 		return true;
 	default:
 		if (reg && reg->setting && queue_settable(q))
-			set(reg, q, val);
+			set_reg(reg, q, val);
 		return reg;
 	}
 }
@@ -501,14 +501,14 @@ static bool read32(struct card *card, uint64_t off, uint32_t *val)
 {
 	*val = 0;
 	if (is_context(card, off))
-		return get(FIND(context_regs, (off - REG_CONTEXT(0)) % CONTEXT_SIZE),
-			   &card->contexts[(off - REG_CONTEXT(0)) / CONTEXT_SIZE], val);
+		return get_reg(FIND(context_regs, (off - REG_CONTEXT(0)) % CONTEXT_SIZE),
+			       &card->contexts[(off - REG_CONTEXT(0)) / CONTEXT_SIZE], val);
 	if (is_queue(card, off))
-		return get(FIND(queue_regs, (off - REG_QUEUE(0)) % QUEUE_SIZE),
-			   &card->queues[(off - REG_QUEUE(0)) / QUEUE_SIZE], val);
+		return get_reg(FIND(queue_regs, (off - REG_QUEUE(0)) % QUEUE_SIZE),
+			       &card->queues[(off - REG_QUEUE(0)) / QUEUE_SIZE], val);
 	if (is_engine(off))
-		return get(FIND(engine_regs, (off - REG_ENGINE(0)) % ENGINE_SIZE),
-			   &card->engines[(off - REG_ENGINE(0)) / ENGINE_SIZE], val);
+		return get_reg(FIND(engine_regs, (off - REG_ENGINE(0)) % ENGINE_SIZE),
+			       &card->engines[(off - REG_ENGINE(0)) / ENGINE_SIZE], val);
 	if (is_group(card, off)) {
 		*val = card->weights[(off - REG_GROUP_WEIGHT(0)) / GROUP_SIZE];
 		return true;

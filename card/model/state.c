@@ -28,8 +28,8 @@ bool state_must_be_saved(const struct queue *q)
 	return q->kept == QUEUE_KEPT_CORE;
 }
 
-/* Drops the state of an owner that is not valid any more. */
-static void lose(struct card *card, struct queue *q, const struct core_fault *fault)
+/* Gives up an owner whose state cannot be saved, although it was promised. */
+static void give_up_owner(struct card *card, struct queue *q, const struct core_fault *fault)
 {
 	const struct outcome outcome = {
 		.access = fault->access,
@@ -42,7 +42,7 @@ static void lose(struct card *card, struct queue *q, const struct core_fault *fa
 }
 
 /* The owner's state leaves the core; returns the cycles it took. */
-static uint64_t save(struct card *card, struct queue *q)
+static uint64_t save_owner(struct card *card, struct queue *q)
 {
 	struct mmu_port port = card_port(card, q);
 	struct core_fault fault = { 0 };
@@ -59,7 +59,7 @@ static uint64_t save(struct card *card, struct queue *q)
 		if (result == CORE_DONE)
 			q->kept = QUEUE_KEPT_SAVED;
 		else if (result == CORE_FAULT)
-			lose(card, q, &fault);
+			give_up_owner(card, q, &fault);
 	}
 	if (result == CORE_DONE)
 		counter_add(&card->counters, VTA_COUNTER_STATE_SAVES, 1);
@@ -75,14 +75,14 @@ static uint64_t leave(struct card *card)
 	uint64_t cycles = 0;
 
 	if (q && q->kept == QUEUE_KEPT_CORE)
-		cycles = save(card, q);
+		cycles = save_owner(card, q);
 	core_clear(card->core);
 	card->owner = (struct owner) { 0 };
 	return cycles;
 }
 
 /* The queue's state comes back from its area, as part of its RUN. */
-static void restore(struct card *card, const struct queue *q, struct outcome *outcome)
+static void restore_owner(struct card *card, const struct queue *q, struct outcome *outcome)
 {
 	struct mmu_port port = card_port(card, q);
 	struct core_fault fault = { 0 };
@@ -103,7 +103,7 @@ static void restore(struct card *card, const struct queue *q, struct outcome *ou
 	outcome->addr = fault.addr;
 }
 
-static bool owns(const struct card *card, const struct queue *q, bool keep)
+static bool owns_state(const struct card *card, const struct queue *q, bool keep)
 {
 	const struct owner *owner = &card->owner;
 
@@ -119,7 +119,7 @@ static void take_over(struct card *card, struct queue *q, bool keep, struct outc
 		counter_add(&card->counters, VTA_COUNTER_CONTEXT_SWITCHES, 1);
 	outcome->state_cycles = leave(card);
 	if (keep && q->kept == QUEUE_KEPT_SAVED)
-		restore(card, q, outcome);
+		restore_owner(card, q, outcome);
 	if (outcome->ret)
 		return;
 	card->owner = (struct owner) {
@@ -135,7 +135,7 @@ void state_enter(struct card *card, struct queue *q, struct outcome *outcome)
 	bool keep = q->desc.op_flags & VTA_DESC_KEEP;
 
 	pthread_mutex_lock(&card->lock);
-	if (!owns(card, q, keep))
+	if (!owns_state(card, q, keep))
 		take_over(card, q, keep, outcome);
 	/* A descriptor that was aborted meanwhile has lost its state. */
 	if (keep && !outcome->ret && !atomic_load(&q->give_up)) {

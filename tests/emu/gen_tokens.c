@@ -29,7 +29,7 @@ static const unsigned int push_flag[GEN_MODULES][GEN_MODULES] = {
 	[GEN_STORE] = { [GEN_COMPUTE] = INSN_PUSH_PREV },
 };
 
-static uint32_t units(const struct gen *gen, enum gen_space space)
+static uint32_t units_of(const struct gen *gen, enum gen_space space)
 {
 	switch (space) {
 	case GEN_INP:
@@ -49,8 +49,8 @@ struct gen_order *gen_order_new(const struct gen *gen)
 
 	for (int m = 0; m < GEN_MODULES; m++) {
 		for (int s = 0; s < GEN_SPACES; s++) {
-			o->read[s][m] = gen_must(calloc(units(gen, s), sizeof(uint16_t)));
-			o->write[s][m] = gen_must(calloc(units(gen, s), sizeof(uint16_t)));
+			o->read[s][m] = gen_must(calloc(units_of(gen, s), sizeof(uint16_t)));
+			o->write[s][m] = gen_must(calloc(units_of(gen, s), sizeof(uint16_t)));
 		}
 	}
 	return o;
@@ -79,14 +79,14 @@ void gen_order_begin(struct gen *gen)
 			o->queue[m][n].popped = 0;
 		}
 		for (int s = 0; s < GEN_SPACES; s++) {
-			memset(o->read[s][m], 0, units(gen, s) * sizeof(uint16_t));
-			memset(o->write[s][m], 0, units(gen, s) * sizeof(uint16_t));
+			memset(o->read[s][m], 0, units_of(gen, s) * sizeof(uint16_t));
+			memset(o->write[s][m], 0, units_of(gen, s) * sizeof(uint16_t));
 		}
 	}
 	o->last = GEN_COMPUTE;
 }
 
-static void later(unsigned int *position, unsigned int other)
+static void raise_to(unsigned int *position, unsigned int other)
 {
 	if (other > *position)
 		*position = other;
@@ -105,8 +105,8 @@ struct walk {
 	uint16_t position;
 };
 
-static void touch(struct walk *w, enum gen_space space, uint32_t first, uint32_t count,
-		  bool write)
+static void touch_words(struct walk *w, enum gen_space space, uint32_t first, uint32_t count,
+			bool write)
 {
 	struct gen_order *o = w->gen->order;
 
@@ -119,9 +119,9 @@ static void touch(struct walk *w, enum gen_space space, uint32_t first, uint32_t
 			continue;
 		}
 		for (int m = 0; m < GEN_MODULES; m++) {
-			later(&w->need[m], o->write[space][m][i]);
+			raise_to(&w->need[m], o->write[space][m][i]);
 			if (write)
-				later(&w->need[m], o->read[space][m][i]);
+				raise_to(&w->need[m], o->read[space][m][i]);
 		}
 	}
 }
@@ -136,7 +136,7 @@ static void touch_memory(struct walk *w, const struct insn_move *m, bool write)
 
 		first /= GEN_MEM_WORD;
 		end = (end + GEN_MEM_WORD - 1) / GEN_MEM_WORD;
-		touch(w, GEN_MEM, (uint32_t)first, (uint32_t)(end - first), write);
+		touch_words(w, GEN_MEM, (uint32_t)first, (uint32_t)(end - first), write);
 	}
 }
 
@@ -148,21 +148,21 @@ static void touch_move(struct walk *w, const struct insn_move *m)
 	if (m->x_size == 0)
 		return;
 	if (m->opcode == INSN_STORE) {
-		touch(w, GEN_ACC, m->sram_base, total, false);
+		touch_words(w, GEN_ACC, m->sram_base, total, false);
 		touch_memory(w, m, true);
 		return;
 	}
 	touch_memory(w, m, false);
 	switch (m->memory) {
 	case INSN_INP:
-		touch(w, GEN_INP, m->sram_base, total, true);
+		touch_words(w, GEN_INP, m->sram_base, total, true);
 		break;
 	case INSN_WGT:
-		touch(w, GEN_WGT, m->sram_base, total, true);
+		touch_words(w, GEN_WGT, m->sram_base, total, true);
 		break;
 	case INSN_ACC:
 	case INSN_ACC_8BIT:
-		touch(w, GEN_ACC, m->sram_base, total, true);
+		touch_words(w, GEN_ACC, m->sram_base, total, true);
 		break;
 	}
 }
@@ -177,13 +177,13 @@ static void touch_loop(struct walk *w, const struct insn_loop *l)
 				x.dst += i * l->dst_out + j * l->dst_in;
 				x.src += i * l->src_out + j * l->src_in;
 				x.wgt += i * l->wgt_out + j * l->wgt_in;
-				touch(w, GEN_ACC, x.dst, 1, true);
+				touch_words(w, GEN_ACC, x.dst, 1, true);
 				if (l->opcode == INSN_GEMM && !l->reset) {
-					touch(w, GEN_INP, x.src, 1, false);
-					touch(w, GEN_WGT, x.wgt, 1, false);
+					touch_words(w, GEN_INP, x.src, 1, false);
+					touch_words(w, GEN_WGT, x.wgt, 1, false);
 				}
 				if (l->opcode == INSN_ALU && !l->use_imm)
-					touch(w, GEN_ACC, x.src, 1, false);
+					touch_words(w, GEN_ACC, x.src, 1, false);
 			}
 		}
 	}
@@ -206,13 +206,13 @@ static const unsigned int no_flag[GEN_MODULES] = {
 };
 
 /* Instructions of module @of that module @m knows at its end to be done. */
-static unsigned int known(const struct gen_order *o, enum gen_module m, enum gen_module of)
+static unsigned int known_done(const struct gen_order *o, enum gen_module m, enum gen_module of)
 {
 	return o->clock[m][o->count[m]][of];
 }
 
 /* The stream's next instruction, with exactly these flags. */
-static uint32_t append(struct gen *gen, enum gen_module m, struct insn insn, unsigned int flags)
+static uint32_t put_insn(struct gen *gen, enum gen_module m, struct insn insn, unsigned int flags)
 {
 	struct gen_order *o = gen->order;
 	unsigned int pos = ++o->count[m];
@@ -246,7 +246,7 @@ static uint32_t append(struct gen *gen, enum gen_module m, struct insn insn, uns
 	return index;
 }
 
-static struct insn nothing(struct gen *gen, enum gen_module m)
+static struct insn make_nothing(struct gen *gen, enum gen_module m)
 {
 	struct gen_op op = gen_op_nothing(gen, m);
 
@@ -276,7 +276,7 @@ static unsigned int wait_for(struct gen *gen, enum gen_module m, enum gen_module
 {
 	struct gen_queue *q = &gen->order->queue[from][m];
 
-	while (need > known(gen->order, m, from)) {
+	while (need > known_done(gen->order, m, from)) {
 		/*
 		 * With all tokens taken, the last push came before @need, or
 		 * its pop would have told us: so the new one is the last again.
@@ -286,13 +286,13 @@ static unsigned int wait_for(struct gen *gen, enum gen_module m, enum gen_module
 		if (q->push[q->popped] >= need)
 			return pop_flag[m][from];
 		/* An older token is in front: take it out of the way. */
-		append(gen, m, nothing(gen, m), pop_flag[m][from]);
+		put_insn(gen, m, make_nothing(gen, m), pop_flag[m][from]);
 	}
 	return 0;
 }
 
-static uint32_t emit(struct gen *gen, enum gen_module m, struct insn insn,
-		     const unsigned int need[GEN_MODULES], unsigned int flags);
+static uint32_t emit_insn(struct gen *gen, enum gen_module m, struct insn insn,
+			  const unsigned int need[GEN_MODULES], unsigned int flags);
 
 /* A position of compute that comes after position @need of load or store. */
 static unsigned int compute_after(struct gen *gen, enum gen_module m, unsigned int need)
@@ -304,12 +304,12 @@ static unsigned int compute_after(struct gen *gen, enum gen_module m, unsigned i
 		if (o->clock[GEN_COMPUTE][pos][m] >= need)
 			return pos;
 	needs[m] = need;
-	emit(gen, GEN_COMPUTE, nothing(gen, GEN_COMPUTE), needs, 0);
+	emit_insn(gen, GEN_COMPUTE, make_nothing(gen, GEN_COMPUTE), needs, 0);
 	return o->count[GEN_COMPUTE];
 }
 
-static uint32_t emit(struct gen *gen, enum gen_module m, struct insn insn,
-		     const unsigned int need[GEN_MODULES], unsigned int flags)
+static uint32_t emit_insn(struct gen *gen, enum gen_module m, struct insn insn,
+			  const unsigned int need[GEN_MODULES], unsigned int flags)
 {
 	struct gen_order *o = gen->order;
 	unsigned int after[GEN_MODULES], pops = 0, pushes = 0;
@@ -319,8 +319,8 @@ static uint32_t emit(struct gen *gen, enum gen_module m, struct insn insn,
 	if (m != GEN_COMPUTE) {
 		enum gen_module other = m == GEN_LOAD ? GEN_STORE : GEN_LOAD;
 
-		if (after[other] > known(o, m, other))
-			later(&after[GEN_COMPUTE], compute_after(gen, other, after[other]));
+		if (after[other] > known_done(o, m, other))
+			raise_to(&after[GEN_COMPUTE], compute_after(gen, other, after[other]));
 	}
 	for (int x = 0; x < GEN_MODULES; x++)
 		if (pop_flag[m][x])
@@ -336,7 +336,7 @@ static uint32_t emit(struct gen *gen, enum gen_module m, struct insn insn,
 		if (flags & push || gen_chance(gen, gen->style.extra_push))
 			pushes |= push;
 	}
-	return append(gen, m, insn, pops | pushes);
+	return put_insn(gen, m, insn, pops | pushes);
 }
 
 uint32_t gen_emit(struct gen *gen, const struct gen_op *op, unsigned int flags)
@@ -348,8 +348,8 @@ uint32_t gen_emit(struct gen *gen, const struct gen_op *op, unsigned int flags)
 
 	touch_op(&w, op);
 	if (gen_chance(gen, gen->style.serial))
-		later(&need[o->last], o->count[o->last]);
-	index = emit(gen, op->module, gen_encode(gen, op), need, flags);
+		raise_to(&need[o->last], o->count[o->last]);
+	index = emit_insn(gen, op->module, gen_encode(gen, op), need, flags);
 
 	w.need = NULL;
 	w.position = (uint16_t)o->count[op->module];
@@ -364,7 +364,7 @@ uint32_t gen_emit_raw(struct gen *gen, enum gen_module module, struct insn insn,
 {
 	unsigned int need[GEN_MODULES] = { 0 };
 
-	return emit(gen, module, insn, need, flags);
+	return emit_insn(gen, module, insn, need, flags);
 }
 
 void gen_order_mix(struct gen *gen)

@@ -309,7 +309,7 @@ int streams_main(const struct target *target)
 	enum { TESTS_MAX = 8 };
 	static struct variant variants[TESTS_MAX * CONFIGS_MAX];
 	static struct CMUnitTest tests[TESTS_MAX * CONFIGS_MAX + 1];
-	const struct streams_test *const lists[] = { kinds, target->tests };
+	const struct streams_test *const lists[] = { kinds, target->tests }, *test;
 	size_t n = 0;
 
 	configs_load(&configs);
@@ -319,7 +319,7 @@ int streams_main(const struct target *target)
 		seeds = 1;
 	for (unsigned int c = 0; c < configs.count; c++) {
 		for (unsigned int l = 0; l < 2; l++) {
-			for (const struct streams_test *test = lists[l]; test && test->name; test++) {
+			for (test = lists[l]; test && test->name; test++) {
 				struct variant *v = &variants[n];
 
 				*v = (struct variant){ .target = target, .config = c,

@@ -308,7 +308,7 @@ struct look {
 };
 
 /* As software reads it; false if the engine moved meanwhile. */
-static bool look(struct rig *r, unsigned int e, struct look *l)
+static bool sample_engine(struct rig *r, unsigned int e, struct look *l)
 {
 	l->moves = rig_get(r, REG_ENGINE_MOVES(e));
 	l->queue = rig_get(r, REG_ENGINE_QUEUE(e));
@@ -331,7 +331,7 @@ TEST_F(RIG, engines_report_their_descriptors)
 	rig_do(&copy, rig_fill(DATA, 0, 8));
 	/* It has ended one, and says which it was. */
 	rig_await(b.r, REG_ENGINE_MOVES(VTA_COPY_ENGINE), UINT32_MAX, 2);
-	assert_true(look(b.r, VTA_COPY_ENGINE, &l));
+	assert_true(sample_engine(b.r, VTA_COPY_ENGINE, &l));
 	assert_int_equal(l.queue, 5);
 	assert_true(l.seq == 0x1ffffffff);
 	assert_int_equal(rig_get(b.r, REG_ENGINE_MOVES(VTA_COMPUTE_ENGINE)), 0);
@@ -344,12 +344,12 @@ TEST_F(RIG, engines_report_their_descriptors)
 	await_hand(&copy, VTA_HAND_IN_COPY);
 	await_hand(&b.q, VTA_HAND_IN_COMPUTE);
 	after = rig_get64(b.r, REG_TIME_LO);
-	assert_true(look(b.r, VTA_COPY_ENGINE, &l));
+	assert_true(sample_engine(b.r, VTA_COPY_ENGINE, &l));
 	assert_int_equal(l.moves, 3);
 	assert_int_equal(l.queue, 5);
 	assert_true(l.seq == 0x200000000);
 	assert_true(before < l.since && l.since < after);
-	assert_true(look(b.r, VTA_COMPUTE_ENGINE, &l));
+	assert_true(sample_engine(b.r, VTA_COMPUTE_ENGINE, &l));
 	assert_int_equal(l.moves, 1);
 	assert_int_equal(l.queue, 0);
 	assert_int_equal(l.seq, 42);
@@ -358,7 +358,7 @@ TEST_F(RIG, engines_report_their_descriptors)
 	/* An abort is an end like any other; a fault, too. */
 	rig_queue_stop(&copy, true);
 	rig_await(b.r, REG_ENGINE_MOVES(VTA_COPY_ENGINE), UINT32_MAX, 4);
-	assert_true(look(b.r, VTA_COPY_ENGINE, &l));
+	assert_true(sample_engine(b.r, VTA_COPY_ENGINE, &l));
 	assert_true(l.since > after);
 	rig_queue_start(&copy, 0);
 	rig_fails(&copy, rig_fill(0x7000000, 0, 4), VTA_FAULT_PAGE, VTA_ACCESS_COPY_DST, 0x7000000);
@@ -367,7 +367,7 @@ TEST_F(RIG, engines_report_their_descriptors)
 	assert_int_equal(rig_get(b.r, REG_ENGINE_MOVES(VTA_COMPUTE_ENGINE)), 1);
 	rig_set(b.r, REG_CONTROL, REG_CONTROL_RESET);
 	rig_ready(b.r);
-	assert_true(look(b.r, VTA_COPY_ENGINE, &l));
+	assert_true(sample_engine(b.r, VTA_COPY_ENGINE, &l));
 	assert_int_equal(l.moves | l.queue | l.seq | l.since, 0);
 }
 
@@ -391,7 +391,7 @@ TEST_F(RIG, reading_is_consistent)
 			rig_put(q, rig_fill(DATA, 0, 4000));
 			rig_submit(q);
 		}
-		if (!look(b.r, VTA_COPY_ENGINE, &l) || !l.moves)
+		if (!sample_engine(b.r, VTA_COPY_ENGINE, &l) || !l.moves)
 			continue;
 		assert_true(l.moves >= moves);
 		assert_in_range(l.queue, 0, 1);

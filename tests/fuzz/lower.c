@@ -25,7 +25,7 @@ struct input {
 	size_t size;
 };
 
-static uint32_t take(struct input *in, unsigned int bytes)
+static uint32_t take_bytes(struct input *in, unsigned int bytes)
 {
 	uint32_t value = 0;
 
@@ -37,12 +37,12 @@ static uint32_t take(struct input *in, unsigned int bytes)
 /* Mostly something small; anything at times. */
 static uint32_t number(struct input *in, uint32_t least, uint32_t below)
 {
-	uint32_t value = take(in, 1);
+	uint32_t value = take_bytes(in, 1);
 
-	return value == 0xff ? take(in, 4) : least + value % (below - least);
+	return value == 0xff ? take_bytes(in, 4) : least + value % (below - least);
 }
 
-static void check(bool good, const char *what)
+static void must_hold(bool good, const char *what)
 {
 	if (!good)
 		machine_die("%s", what);
@@ -58,7 +58,7 @@ struct layer {
 	struct vtaops_window window;
 };
 
-static int lower(struct vtaops_builder *b, const void *arg)
+static int lower_layer(struct vtaops_builder *b, const void *arg)
 {
 	static int (*const eltwise[])(struct vtaops_builder *b, const struct vtaops_eltwise *op) = {
 		vtaops_add, vtaops_mul, vtaops_max, vtaops_min, vtaops_shift, vtaops_requantise,
@@ -87,7 +87,7 @@ enum fate {
 };
 
 /* Memory for a tensor; one that cannot be has an address, too. */
-static uint32_t place(struct machine *m, size_t bytes, enum fate *fate)
+static uint32_t reserve(struct machine *m, size_t bytes, enum fate *fate)
 {
 	if (!bytes)
 		*fate = REFUSE;
@@ -96,36 +96,36 @@ static uint32_t place(struct machine *m, size_t bytes, enum fate *fate)
 	return machine_alloc(m, bytes && bytes <= TENSOR_MAX ? bytes : 1);
 }
 
-static void limit(uint64_t work, enum fate *fate)
+static void limit_work(uint64_t work, enum fate *fate)
 {
 	if (work > WORK_MAX && *fate == RUN)
 		*fate = LARGE;
 }
 
-static struct vtaops_post post(struct machine *m, struct input *in, uint32_t channels,
-			       enum fate *fate)
+static struct vtaops_post make_post(struct machine *m, struct input *in, uint32_t channels,
+				    enum fate *fate)
 {
-	unsigned int has = take(in, 1);
+	unsigned int has = take_bytes(in, 1);
 	int top = 1 << ((1 << m->core.log_inp_width) - 1);
 	struct vtaops_post p = {
-		.mul = has & 8 ? (int)(int16_t)take(in, 2) : 0, .round = has >> 4 & 1,
+		.mul = has & 8 ? (int)(int16_t)take_bytes(in, 2) : 0, .round = has >> 4 & 1,
 		.shift = has & 32 ? number(in, 0, 32) : 0, .lo = has & 64 ? 0 : -top, .hi = top - 1,
 	};
 	size_t bytes = vtaops_bias_bytes(&m->core, channels);
 
 	if (has & 1)
-		p.bias = place(m, bytes, fate);
+		p.bias = reserve(m, bytes, fate);
 	if (has & 2 && !p.mul)
-		p.muls = place(m, bytes, fate);
+		p.muls = reserve(m, bytes, fate);
 	if (has & 4 && !p.shift)
-		p.shifts = place(m, bytes, fate);
+		p.shifts = reserve(m, bytes, fate);
 	return p;
 }
 
-static void conv(struct machine *m, struct input *in, struct vtaops_conv2d *op, enum fate *fate)
+static void add_conv(struct machine *m, struct input *in, struct vtaops_conv2d *op, enum fate *fate)
 {
 	const struct vtaops_core *c = &m->core;
-	unsigned int has = take(in, 1);
+	unsigned int has = take_bytes(in, 1);
 	uint32_t oh, ow;
 
 	*op = (struct vtaops_conv2d) {
@@ -147,58 +147,60 @@ static void conv(struct machine *m, struct input *in, struct vtaops_conv2d *op, 
 	}
 	oh = vtaops_conv2d_out_h(op);
 	ow = vtaops_conv2d_out_w(op);
-	op->inp = place(m, vtaops_act_bytes(c, op->n, op->in, op->h, op->w), fate);
-	op->wgt = place(m, vtaops_wgt_groups_bytes(c, op->units, op->in, op->kh, op->kw,
-						   op->groups), fate);
+	op->inp = reserve(m, vtaops_act_bytes(c, op->n, op->in, op->h, op->w), fate);
+	op->wgt = reserve(m, vtaops_wgt_groups_bytes(c, op->units, op->in, op->kh, op->kw,
+						     op->groups), fate);
 	if (has & 8)
-		op->res = place(m, vtaops_act_bytes(c, op->n, op->units, oh, ow), fate);
+		op->res = reserve(m, vtaops_act_bytes(c, op->n, op->units, oh, ow), fate);
 	if (has & 32)
-		op->res_muls = place(m, vtaops_bias_bytes(c, op->units), fate);
-	op->post = post(m, in, op->units, fate);
-	op->out = place(m, vtaops_act_bytes(c, op->n, op->units, oh, ow), fate);
-	limit(ops_count3((uint64_t)oh * ow * op->n, (uint64_t)op->kh * op->kw,
-			 (uint64_t)div_up(op->in, c->block) * div_up(op->units, c->block)), fate);
+		op->res_muls = reserve(m, vtaops_bias_bytes(c, op->units), fate);
+	op->post = make_post(m, in, op->units, fate);
+	op->out = reserve(m, vtaops_act_bytes(c, op->n, op->units, oh, ow), fate);
+	limit_work(ops_count3((uint64_t)oh * ow * op->n, (uint64_t)op->kh * op->kw,
+			      (uint64_t)div_up(op->in, c->block) * div_up(op->units, c->block)),
+		   fate);
 }
 
-static void dense(struct machine *m, struct input *in, struct vtaops_dense *op, enum fate *fate)
+static void add_dense(struct machine *m, struct input *in, struct vtaops_dense *op, enum fate *fate)
 {
 	const struct vtaops_core *c = &m->core;
-	unsigned int has = take(in, 1);
+	unsigned int has = take_bytes(in, 1);
 
 	*op = (struct vtaops_dense) {
 		.n = number(in, 1, 40), .in = number(in, 1, 200), .units = number(in, 1, 200),
 	};
-	op->inp = place(m, vtaops_act_bytes(c, op->n, op->in, 1, 1), fate);
-	op->wgt = place(m, vtaops_wgt_bytes(c, op->units, op->in, 1, 1), fate);
+	op->inp = reserve(m, vtaops_act_bytes(c, op->n, op->in, 1, 1), fate);
+	op->wgt = reserve(m, vtaops_wgt_bytes(c, op->units, op->in, 1, 1), fate);
 	if (has & 1)
-		op->res = place(m, vtaops_act_bytes(c, op->n, op->units, 1, 1), fate);
-	op->post = post(m, in, op->units, fate);
-	op->out = place(m, vtaops_act_bytes(c, op->n, op->units, 1, 1), fate);
-	limit(ops_count3(op->n, div_up(op->in, c->block), div_up(op->units, c->block)), fate);
+		op->res = reserve(m, vtaops_act_bytes(c, op->n, op->units, 1, 1), fate);
+	op->post = make_post(m, in, op->units, fate);
+	op->out = reserve(m, vtaops_act_bytes(c, op->n, op->units, 1, 1), fate);
+	limit_work(ops_count3(op->n, div_up(op->in, c->block), div_up(op->units, c->block)), fate);
 }
 
-static void eltwise(struct machine *m, struct input *in, struct vtaops_eltwise *op, enum fate *fate)
+static void add_eltwise(struct machine *m, struct input *in, struct vtaops_eltwise *op,
+			enum fate *fate)
 {
 	uint64_t bytes;
 
 	*op = (struct vtaops_eltwise) {
 		.elements = number(in, 1, 255), .a_shift = number(in, 0, 8),
-		.b_shift = number(in, 0, 8), .identity = place(m, m->core.wgt_bytes, fate),
-		.offset = 70000 * (int)(take(in, 1) % 9) - 280000,
+		.b_shift = number(in, 0, 8), .identity = reserve(m, m->core.wgt_bytes, fate),
+		.offset = 70000 * (int)(take_bytes(in, 1) % 9) - 280000,
 	};
 	bytes = (uint64_t)op->elements * m->core.inp_bytes;
 	/* More than device addresses reach. */
 	if (bytes > UINT32_MAX)
 		bytes = 0;
-	op->repeat = take(in, 1) & 1 ? number(in, 0, 16) : 0;
-	op->post = post(m, in, 0, fate);
-	op->a = place(m, (size_t)bytes, fate);
-	op->b = place(m, (size_t)bytes, fate);
-	op->out = place(m, (size_t)bytes, fate);
+	op->repeat = take_bytes(in, 1) & 1 ? number(in, 0, 16) : 0;
+	op->post = make_post(m, in, 0, fate);
+	op->a = reserve(m, (size_t)bytes, fate);
+	op->b = reserve(m, (size_t)bytes, fate);
+	op->out = reserve(m, (size_t)bytes, fate);
 }
 
-static void window(struct machine *m, struct input *in, struct vtaops_window *op, bool depthwise,
-		   enum fate *fate)
+static void add_window(struct machine *m, struct input *in, struct vtaops_window *op,
+		       bool depthwise, enum fate *fate)
 {
 	const struct vtaops_core *c = &m->core;
 	uint32_t oh, ow;
@@ -208,25 +210,25 @@ static void window(struct machine *m, struct input *in, struct vtaops_window *op
 		.w = number(in, 1, 16), .kh = number(in, 1, 6), .kw = number(in, 1, 6),
 		.stride_h = number(in, 1, 4), .stride_w = number(in, 1, 4),
 		.pad_h = number(in, 0, 4), .pad_w = number(in, 0, 4), .dil_h = number(in, 0, 3),
-		.dil_w = number(in, 0, 3), .identity = place(m, c->wgt_bytes, fate),
+		.dil_w = number(in, 0, 3), .identity = reserve(m, c->wgt_bytes, fate),
 	};
-	if (take(in, 1) & 1) {
+	if (take_bytes(in, 1) & 1) {
 		op->end_h = (int32_t)number(in, 0, 8) - 4;
 		op->end_w = (int32_t)number(in, 0, 8) - 4;
 	}
 	oh = vtaops_window_out_h(op);
 	ow = vtaops_window_out_w(op);
-	op->inp = place(m, vtaops_act_bytes(c, op->n, op->c, op->h, op->w), fate);
+	op->inp = reserve(m, vtaops_act_bytes(c, op->n, op->c, op->h, op->w), fate);
 	if (depthwise)
-		op->wgt = place(m, vtaops_depthwise_bytes(c, op->c, op->kh, op->kw), fate);
-	op->post = post(m, in, op->c, fate);
-	op->out = place(m, vtaops_act_bytes(c, op->n, op->c, oh, ow), fate);
-	limit(ops_count3((uint64_t)oh * ow * op->n * div_up(op->c, c->block), op->kh, op->kw),
-	      fate);
+		op->wgt = reserve(m, vtaops_depthwise_bytes(c, op->c, op->kh, op->kw), fate);
+	op->post = make_post(m, in, op->c, fate);
+	op->out = reserve(m, vtaops_act_bytes(c, op->n, op->c, oh, ow), fate);
+	limit_work(ops_count3((uint64_t)oh * ow * op->n * div_up(op->c, c->block), op->kh, op->kw),
+		   fate);
 }
 
 /* Nothing but what follows @out up to here may be different. */
-static void run(struct machine *m, const struct layer *l, uint32_t out)
+static void run_layer(struct machine *m, const struct layer *l, uint32_t out)
 {
 	uint32_t end = m->used, all;
 	const char *why = NULL;
@@ -236,58 +238,59 @@ static void run(struct machine *m, const struct layer *l, uint32_t out)
 	machine_alloc(m, GUARD);
 	all = m->used;
 	before = malloc(all);
-	check(before, "out of memory");
+	must_hold(before, "out of memory");
 	memcpy(before, m->mem, all);
-	err = machine_run(m, lower, l, &why);
-	check(!err || (why && why[0]), "a refusal without a reason");
-	check(!memcmp(before, m->mem, out - m->base), "something before the output is written");
-	check(!memcmp(before + end, m->mem + end, all - end), "something behind it is written");
+	err = machine_run(m, lower_layer, l, &why);
+	must_hold(!err || (why && why[0]), "a refusal without a reason");
+	must_hold(!memcmp(before, m->mem, out - m->base), "something before the output is written");
+	must_hold(!memcmp(before + end, m->mem + end, all - end), "something behind it is written");
 	free(before);
 }
 
-static void refuse(const struct machine *m, const struct layer *l)
+static void check_refused(const struct machine *m, const struct layer *l)
 {
 	struct vtaops_builder b;
 
 	vtaops_begin(&b, &m->core, NULL, 0, NULL, 0, 0);
-	check(lower(&b, l) && b.why && b.why[0], "a tensor that cannot be is taken");
+	must_hold(lower_layer(&b, l) && b.why && b.why[0], "a tensor that cannot be is taken");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input in = { data, size };
-	unsigned int block = 1 + take(&in, 1) % 6, batch = take(&in, 1) % 6;
+	unsigned int block = 1 + take_bytes(&in, 1) % 6, batch = take_bytes(&in, 1) % 6;
 	struct core_config cfg = {
-		.log_inp_width = 1 + take(&in, 1) % 3, .log_wgt_width = 1 + take(&in, 1) % 3,
+		.log_inp_width = 1 + take_bytes(&in, 1) % 3,
+		.log_wgt_width = 1 + take_bytes(&in, 1) % 3,
 		.log_acc_width = 5, .log_batch = batch, .log_block = block,
-		.log_uop_buff_size = 2 + take(&in, 1) % 14,
+		.log_uop_buff_size = 2 + take_bytes(&in, 1) % 14,
 	};
-	struct layer l = { .kind = take(&in, 1) % KINDS, .which = take(&in, 1) };
+	struct layer l = { .kind = take_bytes(&in, 1) % KINDS, .which = take_bytes(&in, 1) };
 	enum fate fate = RUN;
 	struct machine m;
 	uint32_t out;
 	char err[256];
 
-	cfg.log_inp_buff_size = batch + block + cfg.log_inp_width - 3 + take(&in, 1) % 17;
-	cfg.log_wgt_buff_size = 2 * block + cfg.log_wgt_width - 3 + take(&in, 1) % 17;
-	cfg.log_acc_buff_size = batch + block + 2 + take(&in, 1) % 12;
+	cfg.log_inp_buff_size = batch + block + cfg.log_inp_width - 3 + take_bytes(&in, 1) % 17;
+	cfg.log_wgt_buff_size = 2 * block + cfg.log_wgt_width - 3 + take_bytes(&in, 1) % 17;
+	cfg.log_acc_buff_size = batch + block + 2 + take_bytes(&in, 1) % 12;
 	if (core_config_check(&cfg, err, sizeof(err)))
 		return 0;
 	emulated_init(&m, &cfg, MEM_SIZE, CORE_ORDER_RANDOM, size);
 	if (l.kind == CONV)
-		conv(&m, &in, &l.conv, &fate);
+		add_conv(&m, &in, &l.conv, &fate);
 	else if (l.kind == DENSE)
-		dense(&m, &in, &l.dense, &fate);
+		add_dense(&m, &in, &l.dense, &fate);
 	else if (l.kind == ELTWISE)
-		eltwise(&m, &in, &l.eltwise, &fate);
+		add_eltwise(&m, &in, &l.eltwise, &fate);
 	else
-		window(&m, &in, &l.window, l.which % 4 == 3, &fate);
+		add_window(&m, &in, &l.window, l.which % 4 == 3, &fate);
 	out = l.kind == CONV ? l.conv.out : l.kind == DENSE ? l.dense.out :
 	      l.kind == ELTWISE ? l.eltwise.out : l.window.out;
 	if (fate == RUN)
-		run(&m, &l, out);
+		run_layer(&m, &l, out);
 	else if (fate == REFUSE)
-		refuse(&m, &l);
+		check_refused(&m, &l);
 	emulated_fini(&m);
 	return 0;
 }
@@ -302,7 +305,7 @@ uint8_t *fuzz_seed(unsigned int i, size_t *size)
 	if (i >= SEEDS)
 		return NULL;
 	seed = malloc(SEED_BYTES);
-	check(seed, "out of memory");
+	must_hold(seed, "out of memory");
 	for (unsigned int j = 0; j < SEED_BYTES; j++) {
 		state = state * 6364136223846793005ull + 1442695040888963407ull;
 		seed[j] = (uint8_t)(state >> 56);

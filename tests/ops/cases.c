@@ -23,7 +23,7 @@ static uint32_t rnd(struct run *r, uint32_t below)
 	return (uint32_t)(r->rng >> 33) % below;
 }
 
-static void *own(struct run *r, size_t bytes)
+static void *alloc_owned(struct run *r, size_t bytes)
 {
 	void *p = calloc(1, bytes);
 
@@ -33,10 +33,10 @@ static void *own(struct run *r, size_t bytes)
 	return p;
 }
 
-static int8_t *values(struct run *r, size_t count, unsigned int log_width)
+static int8_t *new_values(struct run *r, size_t count, unsigned int log_width)
 {
 	int half = 1 << ((1 << log_width) - 1);
-	int8_t *v = own(r, count);
+	int8_t *v = alloc_owned(r, count);
 
 	for (size_t i = 0; i < count; i++)
 		v[i] = (int8_t)((int)rnd(r, (uint32_t)(2 * half)) - half);
@@ -44,9 +44,10 @@ static int8_t *values(struct run *r, size_t count, unsigned int log_width)
 }
 
 /* A shape's packed random values, and the values. */
-static int8_t *tensor(struct run *r, uint32_t *addr, uint32_t n, uint32_t c, uint32_t h, uint32_t w)
+static int8_t *new_tensor(struct run *r, uint32_t *addr, uint32_t n, uint32_t c, uint32_t h,
+			  uint32_t w)
 {
-	int8_t *v = values(r, (size_t)n * c * h * w, r->c->log_inp_width);
+	int8_t *v = new_values(r, (size_t)n * c * h * w, r->c->log_inp_width);
 
 	*addr = machine_alloc(r->m, vtaops_act_bytes(r->c, n, c, h, w));
 	vtaops_pack_act(r->c, machine_at(r->m, *addr), v, n, c, h, w);
@@ -59,10 +60,10 @@ struct post {
 	int lo, hi, round;
 };
 
-static int32_t *vector(struct run *r, uint32_t *addr, uint32_t channels, int32_t value,
-		       int32_t from, uint32_t range)
+static int32_t *new_vector(struct run *r, uint32_t *addr, uint32_t channels, int32_t value,
+			   int32_t from, uint32_t range)
 {
-	int32_t *v = own(r, channels * sizeof(*v));
+	int32_t *v = alloc_owned(r, channels * sizeof(*v));
 
 	*addr = 0;
 	for (uint32_t i = 0; i < channels; i++)
@@ -85,17 +86,17 @@ static struct post random_post(struct run *r, struct vtaops_post *post, uint32_t
 	post->shift = style < 2 ? rnd(r, rnd(r, 4) ? 10 : 24) : 0;
 	post->round = style < 2 && rnd(r, 2);
 	post->mul = style == 1 ? (int)rnd(r, 65536) - 32768 : 0;
-	p.bias = vector(r, &post->bias, channels, 0, -10000, rnd(r, 4) ? 20001 : 0);
-	p.mul = vector(r, &post->muls, channels, post->mul ? post->mul : 1, -1000,
-		       style == 3 ? 2001 : 0);
-	p.shift = vector(r, &post->shifts, channels, (int)post->shift, -3, style >= 2 ? 20 : 0);
+	p.bias = new_vector(r, &post->bias, channels, 0, -10000, rnd(r, 4) ? 20001 : 0);
+	p.mul = new_vector(r, &post->muls, channels, post->mul ? post->mul : 1, -1000,
+			   style == 3 ? 2001 : 0);
+	p.shift = new_vector(r, &post->shifts, channels, (int)post->shift, -3, style >= 2 ? 20 : 0);
 	p.lo = post->lo;
 	p.hi = post->hi;
 	p.round = post->round;
 	return p;
 }
 
-static int8_t finish(const struct post *p, uint32_t channel, uint32_t acc)
+static int8_t finish_value(const struct post *p, uint32_t channel, uint32_t acc)
 {
 	int32_t shift = p->shift[channel], v;
 
@@ -129,7 +130,7 @@ static enum case_result check(struct run *r, lower_fn lower, const void *op, uin
 			      const int8_t *want, uint32_t n, uint32_t c, uint32_t h, uint32_t w)
 {
 	size_t count = (size_t)n * c * h * w, used = strlen(r->text);
-	int8_t *got = own(r, count);
+	int8_t *got = alloc_owned(r, count);
 	const char *why;
 	int err = machine_run(r->m, lower, op, &why);
 
@@ -156,8 +157,8 @@ static int lower_conv(struct vtaops_builder *b, const void *op)
 }
 
 /* Finds the input that an output of a convolution, transposed or not, meets at a tap. */
-static bool meet(const struct vtaops_conv2d *op, uint32_t y, uint32_t x, uint32_t tap,
-		 uint32_t h, uint32_t w, uint32_t *at)
+static bool find_input(const struct vtaops_conv2d *op, uint32_t y, uint32_t x, uint32_t tap,
+		       uint32_t h, uint32_t w, uint32_t *at)
 {
 	uint32_t dh = op->dil_h ? op->dil_h : 1, dw = op->dil_w ? op->dil_w : 1;
 
@@ -175,9 +176,9 @@ static void one_tap(const struct vtaops_conv2d *op, const int8_t *inp, int8_t wg
 
 	for (uint32_t y = 0; y < h; y++)
 		for (uint32_t x = 0; x < w; x++) {
-			if (op->transposed && meet(op, y, x, tap, oh, ow, &at))
+			if (op->transposed && find_input(op, y, x, tap, oh, ow, &at))
 				acc[at] += product(inp[y * w + x], wgt);
-			if (!op->transposed && meet(op, y, x, tap, op->h, op->w, &at))
+			if (!op->transposed && find_input(op, y, x, tap, op->h, op->w, &at))
 				acc[y * w + x] += product(inp[at], wgt);
 		}
 }
@@ -196,13 +197,13 @@ static void conv_sums(const struct vtaops_conv2d *op, const int8_t *inp, const i
 					*wgt++, tap, acc + (size_t)o * oh * ow, oh, ow);
 }
 
-static enum case_result conv(struct run *r, struct vtaops_conv2d *op, bool residual)
+static enum case_result run_conv(struct run *r, struct vtaops_conv2d *op, bool residual)
 {
 	uint32_t oh = vtaops_conv2d_out_h(op), ow = vtaops_conv2d_out_w(op);
 	uint32_t groups = op->groups ? op->groups : 1;
 	size_t image = (size_t)op->units * oh * ow;
-	uint32_t *acc = own(r, op->n * image * sizeof(*acc));
-	int8_t *want = own(r, op->n * image), *inp, *wgt;
+	uint32_t *acc = alloc_owned(r, op->n * image * sizeof(*acc));
+	int8_t *want = alloc_owned(r, op->n * image), *inp, *wgt;
 	struct post post = random_post(r, &op->post, op->units);
 
 	snprintf(r->text, r->len,
@@ -211,9 +212,9 @@ static enum case_result conv(struct run *r, struct vtaops_conv2d *op, bool resid
 		 op->pad_h, op->pad_w, op->end_h, op->end_w, op->dil_h, op->dil_w, op->out_pad_h,
 		 op->out_pad_w, groups,
 		 op->transposed ? "transposed" : residual ? "residual" : "");
-	inp = tensor(r, &op->inp, op->n, op->in, op->h, op->w);
-	wgt = values(r, (size_t)op->units * (op->in / groups) * op->kh * op->kw,
-		     r->c->log_wgt_width);
+	inp = new_tensor(r, &op->inp, op->n, op->in, op->h, op->w);
+	wgt = new_values(r, (size_t)op->units * (op->in / groups) * op->kh * op->kw,
+			 r->c->log_wgt_width);
 	op->wgt = machine_alloc(r->m, vtaops_wgt_groups_bytes(r->c, op->units, op->in, op->kh,
 							      op->kw, groups));
 	if (groups > 1)
@@ -223,9 +224,9 @@ static enum case_result conv(struct run *r, struct vtaops_conv2d *op, bool resid
 		vtaops_pack_wgt(r->c, machine_at(r->m, op->wgt), wgt, op->units, op->in, op->kh,
 				op->kw);
 	if (residual) {
-		const int8_t *res = tensor(r, &op->res, op->n, op->units, oh, ow);
-		const int32_t *muls = vector(r, &op->res_muls, op->units, 1, -1000,
-					     rnd(r, 2) ? 2001 : 0);
+		const int8_t *res = new_tensor(r, &op->res, op->n, op->units, oh, ow);
+		const int32_t *muls = new_vector(r, &op->res_muls, op->units, 1, -1000,
+						 rnd(r, 2) ? 2001 : 0);
 
 		op->res_shift = op->res_muls ? 0 : rnd(r, 8);
 		for (size_t i = 0; i < op->n * image; i++)
@@ -237,7 +238,7 @@ static enum case_result conv(struct run *r, struct vtaops_conv2d *op, bool resid
 		conv_sums(op, inp + (size_t)n * op->in * op->h * op->w, wgt, acc + n * image, oh,
 			  ow);
 	for (size_t i = 0; i < op->n * image; i++)
-		want[i] = finish(&post, (uint32_t)(i / (oh * ow) % op->units), acc[i]);
+		want[i] = finish_value(&post, (uint32_t)(i / (oh * ow) % op->units), acc[i]);
 	return check(r, lower_conv, op, op->out, want, op->n, op->units, oh, ow);
 }
 
@@ -289,7 +290,7 @@ static enum case_result case_conv(struct run *r, enum case_kind kind)
 		reach_w += (op.w - 1) * op.stride_w + op.out_pad_w;
 		op.pad_h = rnd(r, (reach_h + 1) / 2);
 		op.pad_w = rnd(r, (reach_w + 1) / 2);
-		return conv(r, &op, false);
+		return run_conv(r, &op, false);
 	}
 	op.pad_h = rnd(r, reach_h);
 	op.pad_w = rnd(r, reach_w);
@@ -299,7 +300,7 @@ static enum case_result case_conv(struct run *r, enum case_kind kind)
 		op.h = reach_h;
 	if (op.w + 2 * op.pad_w + (uint32_t)op.end_w < reach_w)
 		op.w = reach_w;
-	return conv(r, &op, kind == CASE_RESIDUAL && r->c->log_inp_width == 3);
+	return run_conv(r, &op, kind == CASE_RESIDUAL && r->c->log_inp_width == 3);
 }
 
 static int lower_dense(struct vtaops_builder *b, const void *op)
@@ -311,16 +312,16 @@ static enum case_result case_dense(struct run *r)
 {
 	struct vtaops_dense op = { .n = 1 + rnd(r, 20), .in = 1 + rnd(r, 150),
 				   .units = 1 + rnd(r, 60) };
-	int8_t *inp = tensor(r, &op.inp, op.n, op.in, 1, 1), *res = NULL;
-	int8_t *wgt = values(r, (size_t)op.units * op.in, r->c->log_wgt_width);
-	int8_t *want = own(r, (size_t)op.n * op.units);
+	int8_t *inp = new_tensor(r, &op.inp, op.n, op.in, 1, 1), *res = NULL;
+	int8_t *wgt = new_values(r, (size_t)op.units * op.in, r->c->log_wgt_width);
+	int8_t *want = alloc_owned(r, (size_t)op.n * op.units);
 	struct post post = random_post(r, &op.post, op.units);
 
 	snprintf(r->text, r->len, "dense n=%u in=%u units=%u", op.n, op.in, op.units);
 	op.wgt = machine_alloc(r->m, vtaops_wgt_bytes(r->c, op.units, op.in, 1, 1));
 	vtaops_pack_wgt(r->c, machine_at(r->m, op.wgt), wgt, op.units, op.in, 1, 1);
 	if (r->c->log_inp_width == 3 && !rnd(r, 3)) {
-		res = tensor(r, &op.res, op.n, op.units, 1, 1);
+		res = new_tensor(r, &op.res, op.n, op.units, 1, 1);
 		op.res_shift = rnd(r, 8);
 	}
 	op.out = machine_alloc(r->m, vtaops_act_bytes(r->c, op.n, op.units, 1, 1));
@@ -330,7 +331,7 @@ static enum case_result case_dense(struct run *r)
 
 			for (uint32_t i = 0; i < op.in; i++)
 				acc += product(inp[n * op.in + i], wgt[o * op.in + i]);
-			want[n * op.units + o] = finish(&post, o, acc);
+			want[n * op.units + o] = finish_value(&post, o, acc);
 		}
 	return check(r, lower_dense, &op, op.out, want, op.n, op.units, 1, 1);
 }
@@ -343,7 +344,7 @@ struct choice {
 	unsigned int which;
 };
 
-static uint32_t identity(struct run *r)
+static uint32_t make_identity(struct run *r)
 {
 	uint32_t addr;
 
@@ -365,7 +366,7 @@ static int lower_eltwise(struct vtaops_builder *b, const void *arg)
 }
 
 /* As the ALU's SHR: docs/isa.md, 6. */
-static int32_t shifted(int32_t value, int32_t by)
+static int32_t shift_value(int32_t value, int32_t by)
 {
 	if (by >= 0)
 		return value >> (by > 31 ? 31 : by);
@@ -376,14 +377,14 @@ static enum case_result case_eltwise(struct run *r)
 {
 	static const char * const names[] = { "add", "mul", "max", "min", "shift",
 					       "requantise" };
-	struct vtaops_eltwise op = { .identity = identity(r) };
+	struct vtaops_eltwise op = { .identity = make_identity(r) };
 	struct choice choice = { &op, rnd(r, 6) };
 	uint32_t n = 1 + rnd(r, 3), c = 1 + rnd(r, 60), h = 1 + rnd(r, 8), w = 1 + rnd(r, 8);
 	bool spread = choice.which < 5 && !rnd(r, 3);	/* one of b for each channel */
 	size_t count = (size_t)n * c * h * w, plane = spread ? (size_t)h * w : 1;
-	int8_t *a = tensor(r, &op.a, n, c, h, w);
-	int8_t *b = tensor(r, &op.b, n, c, spread ? 1 : h, spread ? 1 : w);
-	int8_t *want = own(r, count);
+	int8_t *a = new_tensor(r, &op.a, n, c, h, w);
+	int8_t *b = new_tensor(r, &op.b, n, c, spread ? 1 : h, spread ? 1 : w);
+	int8_t *want = alloc_owned(r, count);
 	uint32_t top = 1u << ((1 << r->c->log_inp_width) - 1);
 	struct post post = { .lo = -(int)top, .hi = (int)top - 1 };
 	int32_t zero = 0, mul, shift;
@@ -418,9 +419,9 @@ static enum case_result case_eltwise(struct run *r)
 		int32_t v = choice.which == 0 ? x + y : choice.which == 1 ? x * y :
 			    choice.which == 2 ? (x > y ? x : y) :
 			    choice.which == 3 ? (x < y ? x : y) :
-			    choice.which == 4 ? shifted(x, y) : x;
+			    choice.which == 4 ? shift_value(x, y) : x;
 
-		want[i] = finish(&post, 0, (uint32_t)v + (uint32_t)op.offset);
+		want[i] = finish_value(&post, 0, (uint32_t)v + (uint32_t)op.offset);
 	}
 	return check(r, lower_eltwise, &choice, op.out, want, n, c, h, w);
 }
@@ -460,7 +461,7 @@ static uint32_t window_value(const struct vtaops_window *op, enum case_kind kind
 static enum case_result case_window(struct run *r, enum case_kind kind)
 {
 	struct vtaops_window op = {
-		.identity = identity(r), .n = 1 + rnd(r, 2), .c = 1 + rnd(r, 40),
+		.identity = make_identity(r), .n = 1 + rnd(r, 2), .c = 1 + rnd(r, 40),
 		.kh = 1 + rnd(r, 4), .kw = 1 + rnd(r, 4),
 		.stride_h = 1 + rnd(r, 3), .stride_w = 1 + rnd(r, 3),
 		.dil_h = rnd(r, 3), .dil_w = rnd(r, 3),
@@ -503,9 +504,9 @@ static enum case_result case_window(struct run *r, enum case_kind kind)
 	snprintf(r->text, r->len, "%s n=%u c=%u %ux%u k=%ux%u s=%u,%u p=%u,%u+%d,%d d=%u,%u",
 		 case_name(kind), op.n, op.c, op.h, op.w, op.kh, op.kw, op.stride_h, op.stride_w,
 		 op.pad_h, op.pad_w, op.end_h, op.end_w, op.dil_h, op.dil_w);
-	inp = tensor(r, &op.inp, op.n, op.c, op.h, op.w);
-	wgt = values(r, (size_t)op.c * op.kh * op.kw, r->c->log_wgt_width);
-	want = own(r, (size_t)op.n * op.c * oh * ow);
+	inp = new_tensor(r, &op.inp, op.n, op.c, op.h, op.w);
+	wgt = new_values(r, (size_t)op.c * op.kh * op.kw, r->c->log_wgt_width);
+	want = alloc_owned(r, (size_t)op.n * op.c * oh * ow);
 	post = random_post(r, &op.post, op.c);
 	if (kind == CASE_DEPTHWISE) {
 		op.wgt = machine_alloc(r->m, vtaops_depthwise_bytes(r->c, op.c, op.kh, op.kw));
@@ -537,9 +538,9 @@ static enum case_result case_window(struct run *r, enum case_kind kind)
 	for (uint32_t i = 0; i < op.n * op.c; i++)
 		for (uint32_t y = 0; y < oh; y++)
 			for (uint32_t x = 0; x < ow; x++)
-				*at++ = finish(&post, i % op.c,
-					       window_value(&op, kind, inp + i * plane,
-							    wgt + i % op.c * taps, y, x));
+				*at++ = finish_value(&post, i % op.c,
+						     window_value(&op, kind, inp + i * plane,
+								  wgt + i % op.c * taps, y, x));
 	return check(r, lower_window, &choice, op.out, want, op.n, op.c, oh, ow);
 }
 

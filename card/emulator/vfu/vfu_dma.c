@@ -66,7 +66,7 @@ static size_t range_size(const struct dma_range *r)
 }
 
 /* The index of the first range that ends at or after iova. */
-static size_t find(const struct vfu_dma *dma, uint64_t iova)
+static size_t find_range(const struct vfu_dma *dma, uint64_t iova)
 {
 	size_t lo = 0, hi = dma->count;
 
@@ -132,10 +132,10 @@ static int map_file(struct dma_range *r, int fd, uint64_t offset)
 	return 0;
 }
 
-static int insert(struct vfu_dma *dma, struct dma_range *r, int fd,
-		  uint64_t offset)
+static int insert_range(struct vfu_dma *dma, struct dma_range *r, int fd,
+			uint64_t offset)
 {
-	size_t at = find(dma, r->iova);
+	size_t at = find_range(dma, r->iova);
 	int ret;
 
 	if (at < dma->count && dma->ranges[at].iova <= r->last)
@@ -174,12 +174,12 @@ int vfu_dma_map(struct vfu_dma *dma, uint64_t iova, uint64_t size,
 		return -EINVAL;
 
 	pthread_rwlock_wrlock(&dma->lock);
-	ret = insert(dma, &r, fd, offset);
+	ret = insert_range(dma, &r, fd, offset);
 	pthread_rwlock_unlock(&dma->lock);
 	return ret;
 }
 
-static void drop(struct vfu_dma *dma, size_t first, size_t n)
+static void drop_ranges(struct vfu_dma *dma, size_t first, size_t n)
 {
 	size_t i;
 
@@ -194,7 +194,7 @@ static void drop(struct vfu_dma *dma, size_t first, size_t n)
 
 static int unmap_locked(struct vfu_dma *dma, uint64_t iova, uint64_t last)
 {
-	size_t first = find(dma, iova);
+	size_t first = find_range(dma, iova);
 	size_t end = first;
 
 	while (end < dma->count && dma->ranges[end].iova <= last)
@@ -203,7 +203,7 @@ static int unmap_locked(struct vfu_dma *dma, uint64_t iova, uint64_t last)
 		return 0;
 	if (dma->ranges[first].iova < iova || dma->ranges[end - 1].last > last)
 		return -EINVAL;
-	drop(dma, first, end - first);
+	drop_ranges(dma, first, end - first);
 	return 0;
 }
 
@@ -224,7 +224,7 @@ void vfu_dma_unmap_all(struct vfu_dma *dma)
 {
 	pthread_rwlock_wrlock(&dma->lock);
 	if (dma->count)
-		drop(dma, 0, dma->count);
+		drop_ranges(dma, 0, dma->count);
 	pthread_rwlock_unlock(&dma->lock);
 }
 
@@ -261,8 +261,8 @@ void vfu_dma_end(struct vfu_dma *dma)
 }
 
 /* vfu_dma_at without counting the refusal. */
-static void *lookup(struct vfu_dma *dma, uint64_t iova, size_t *len,
-		    uint32_t flags, int *err)
+static void *lookup_range(struct vfu_dma *dma, uint64_t iova, size_t *len,
+			  uint32_t flags, int *err)
 {
 	const struct dma_range *r;
 	size_t at, left;
@@ -272,7 +272,7 @@ static void *lookup(struct vfu_dma *dma, uint64_t iova, size_t *len,
 		*err = -EPERM;
 		return NULL;
 	}
-	at = find(dma, iova);
+	at = find_range(dma, iova);
 	r = at < dma->count ? &dma->ranges[at] : NULL;
 	if (!r || r->iova > iova || !r->ptr) {
 		*err = -EFAULT;
@@ -296,7 +296,7 @@ static void count_fault(struct vfu_dma *dma)
 void *vfu_dma_at(struct vfu_dma *dma, uint64_t iova, size_t *len,
 		 uint32_t flags, int *err)
 {
-	void *ptr = lookup(dma, iova, len, flags, err);
+	void *ptr = lookup_range(dma, iova, len, flags, err);
 
 	if (!ptr)
 		count_fault(dma);
@@ -314,7 +314,7 @@ static int check_span(struct vfu_dma *dma, uint64_t iova, size_t len,
 	while (len) {
 		size_t run = len;
 
-		if (!lookup(dma, iova, &run, flags, &err))
+		if (!lookup_range(dma, iova, &run, flags, &err))
 			return err;
 		iova += run;
 		len -= run;
@@ -323,8 +323,8 @@ static int check_span(struct vfu_dma *dma, uint64_t iova, size_t len,
 }
 
 /* Reads into dst, or writes from src when dst is NULL. */
-static int copy(struct vfu_dma *dma, uint64_t iova, void *dst, const void *src,
-		size_t len)
+static int copy_range(struct vfu_dma *dma, uint64_t iova, void *dst, const void *src,
+		      size_t len)
 {
 	uint32_t flags = dst ? VFU_DMA_READ : VFU_DMA_WRITE;
 	int err;
@@ -335,7 +335,7 @@ static int copy(struct vfu_dma *dma, uint64_t iova, void *dst, const void *src,
 		count_fault(dma);
 	while (!err && len) {
 		size_t run = len;
-		void *mem = lookup(dma, iova, &run, flags, &err);
+		void *mem = lookup_range(dma, iova, &run, flags, &err);
 
 		if (dst) {
 			memcpy(dst, mem, run);
@@ -353,13 +353,13 @@ static int copy(struct vfu_dma *dma, uint64_t iova, void *dst, const void *src,
 
 int vfu_dma_read(struct vfu_dma *dma, uint64_t iova, void *buf, size_t len)
 {
-	return copy(dma, iova, buf, NULL, len);
+	return copy_range(dma, iova, buf, NULL, len);
 }
 
 int vfu_dma_write(struct vfu_dma *dma, uint64_t iova, const void *buf,
 		  size_t len)
 {
-	return copy(dma, iova, NULL, buf, len);
+	return copy_range(dma, iova, NULL, buf, len);
 }
 
 /* Ranges are page aligned: an aligned word never spans two of them. */

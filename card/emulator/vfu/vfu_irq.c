@@ -30,8 +30,8 @@ struct vfu_irqs {
 	uint8_t table[PCI_MSIX_MAX * PCI_MSIX_ENTRY];
 };
 
-static struct vector *vectors(struct vfu_irqs *irqs, enum vfu_irq_kind kind,
-			      unsigned int *max)
+static struct vector *vectors_of(struct vfu_irqs *irqs, enum vfu_irq_kind kind,
+				 unsigned int *max)
 {
 	switch (kind) {
 	case VFU_IRQ_MSI:
@@ -63,10 +63,10 @@ static bool can_send(const struct vfu_irqs *irqs, const struct vector *v)
 	return irqs->may_send && !irqs->masked && v->fd >= 0;
 }
 
-static void flush(struct vfu_irqs *irqs)
+static void flush_vectors(struct vfu_irqs *irqs)
 {
 	unsigned int i, max;
-	struct vector *v = vectors(irqs, irqs->mode, &max);
+	struct vector *v = vectors_of(irqs, irqs->mode, &max);
 
 	for (i = 0; i < max; i++) {
 		if (!v[i].pending || !can_send(irqs, &v[i]))
@@ -79,7 +79,7 @@ static void flush(struct vfu_irqs *irqs)
 static void forget_pending(struct vfu_irqs *irqs, enum vfu_irq_kind kind)
 {
 	unsigned int i, max;
-	struct vector *v = vectors(irqs, kind, &max);
+	struct vector *v = vectors_of(irqs, kind, &max);
 
 	for (i = 0; i < max; i++)
 		v[i].pending = false;
@@ -148,7 +148,7 @@ void vfu_irqs_sync(struct vfu_irqs *irqs, const struct pci_cfg *pci)
 		forget_pending(irqs, VFU_IRQ_MSIX);
 	}
 	irqs->may_send = pci_may_dma(pci);
-	flush(irqs);
+	flush_vectors(irqs);
 	pthread_mutex_unlock(&irqs->lock);
 }
 
@@ -201,7 +201,7 @@ int vfu_irqs_set(struct vfu_irqs *irqs, enum vfu_irq_kind kind,
 	struct vector *v;
 	unsigned int i, max;
 
-	v = vectors(irqs, kind, &max);
+	v = vectors_of(irqs, kind, &max);
 	if (start > max || count > max - start)
 		return -EINVAL;
 	for (i = 0; fds && i < count; i++)
@@ -214,7 +214,7 @@ int vfu_irqs_set(struct vfu_irqs *irqs, enum vfu_irq_kind kind,
 		if (fds)
 			v[start + i].fd = fds[i];
 	}
-	flush(irqs);
+	flush_vectors(irqs);
 	pthread_mutex_unlock(&irqs->lock);
 	return 0;
 }
@@ -225,7 +225,7 @@ void vfu_irqs_trigger(struct vfu_irqs *irqs, enum vfu_irq_kind kind,
 	struct vector *v;
 	unsigned int max;
 
-	v = vectors(irqs, kind, &max);
+	v = vectors_of(irqs, kind, &max);
 	if (vector >= max)
 		return;
 	pthread_mutex_lock(&irqs->lock);
@@ -251,7 +251,7 @@ static int raise_locked(struct vfu_irqs *irqs, enum vfu_irq_kind kind,
 			unsigned int vector)
 {
 	unsigned int max;
-	struct vector *v = vectors(irqs, kind, &max);
+	struct vector *v = vectors_of(irqs, kind, &max);
 
 	if (kind == VFU_IRQ_NONE || kind != irqs->mode || !irqs->may_send)
 		return -EPERM;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The messages of vfio-user 0.0 as they stand on the socket, in the host's
+ * The messages of vfio-user 0.0 as they are on the socket, in the host's
  * byte order; names and numbers are those of the specification. Flags of the
  * payloads (regions, interrupts, DMA) are those of linux/vfio.h.
  */

@@ -84,7 +84,7 @@ static void config_write(struct vfu *srv, uint64_t offset, const void *buf,
 		ops->bus_master(srv->priv, pci_master(srv->pci));
 }
 
-/* Registers' sizes go in one access: another processor may look at the same. */
+/* Registers' sizes go in one access: another processor may read the same. */
 static void copy_shared(void *dst, const void *src, size_t len)
 {
 	uintptr_t both = (uintptr_t)dst | (uintptr_t)src;

@@ -47,7 +47,7 @@ static struct {
 
 static int tests, failures;
 
-static void result(bool good, const char *what)
+static void print_result(bool good, const char *what)
 {
 	printf("%sok %d %s\n", good ? "" : "not ", ++tests, what);
 	fflush(stdout);
@@ -56,7 +56,7 @@ static void result(bool good, const char *what)
 
 /* ---- Workers ---- */
 
-static void execute(struct worker *self, const struct prog *prog)
+static void execute_prog(struct worker *self, const struct prog *prog)
 {
 	self->now = *prog;
 	exec_prog(&self->now);
@@ -71,7 +71,7 @@ static void replay(struct worker *self, unsigned int number)
 	for (i = (int)number; i < opts.nr_files; i += (int)opts.workers) {
 		if (prog_read(&prog, opts.files[i]) || !prog.len)
 			continue;
-		execute(self, &prog);
+		execute_prog(self, &prog);
 		if (!atomic_load(&pool->learns))
 			pool_add(&prog);
 	}
@@ -87,7 +87,7 @@ static const struct prog *any_prog(uint64_t *random)
 	return n ? &pool->progs[(random_next(random) >> 32) % n] : &none;
 }
 
-static void work(unsigned int number, unsigned int life)
+static void run_worker(unsigned int number, unsigned int life)
 {
 	struct worker *self = &pool->workers[number];
 	uint64_t random = opts.seed * 0x9e3779b97f4a7c15ull + (life * WORKERS_MAX + number + 1);
@@ -105,23 +105,23 @@ static void work(unsigned int number, unsigned int life)
 		if (prog.len > PROG_OPS)	/* it was being replaced */
 			continue;
 		mutate(&prog, any_prog(&random), &random);
-		execute(self, &prog);
+		execute_prog(self, &prog);
 	}
 	_exit(0);
 }
 
-static void start(unsigned int number, unsigned int life)
+static void start_worker(unsigned int number, unsigned int life)
 {
 	pid_t pid = fork();
 
 	if (!pid)
-		work(number, life);
+		run_worker(number, life);
 	pool->workers[number].pid = pid;
 }
 
 /* ---- What becomes of them ---- */
 
-static void keep(const struct prog *prog, const char *dir, unsigned int number)
+static void keep_prog(const struct prog *prog, const char *dir, unsigned int number)
 {
 	char path[256];
 
@@ -139,10 +139,10 @@ static void keep_all_now(void)
 	unsigned int i;
 
 	for (i = 0; i < opts.workers; i++)
-		keep(&pool->workers[i].now, "crashes", i);
+		keep_prog(&pool->workers[i].now, "crashes", i);
 }
 
-static void report(int64_t begin)
+static void report_progress(int64_t begin)
 {
 	printf("# %llu operations, %llu programs, %llu that found no card, "
 	       "%u edges by %u programs, %lld s\n",
@@ -184,11 +184,11 @@ static void look_after(struct watch *w, unsigned int i)
 			return;
 		}
 		printf("# worker %u ended with status 0x%x\n", i, status);
-		keep(&worker->now, "crashes", 100 + w->deaths);
+		keep_prog(&worker->now, "crashes", 100 + w->deaths);
 		if (++w->deaths > DEATHS_MAX)
 			w->wrong = "workers die";
 		else
-			start(i, ++w->lives[i]);
+			start_worker(i, ++w->lives[i]);
 		return;
 	}
 	if (worker->progs != w->progs[i]) {
@@ -208,7 +208,7 @@ static void watch_all(struct watch *w)
 
 	w->running = opts.workers;
 	for (i = 0; i < opts.workers; i++)
-		start(i, 0);
+		start_worker(i, 0);
 	while (w->running && !w->wrong) {
 		sleep_ms(TURN_MS);
 		for (i = 0; i < opts.workers && !w->wrong; i++)
@@ -220,12 +220,12 @@ static void watch_all(struct watch *w)
 		}
 		if (now_ns() - told > REPORT_MS * 1000000ll) {
 			told = now_ns();
-			report(begin);
+			report_progress(begin);
 		}
 	}
 	if (w->wrong)
 		keep_all_now();
-	report(begin);
+	report_progress(begin);
 	atomic_store(&pool->stop, true);
 	for (i = 0; i < opts.workers; i++)
 		if (pool->workers[i].pid > 0)
@@ -272,10 +272,10 @@ static void keep_corpus(void)
 
 	for (i = 0; i < n; i++)
 		if (pool->progs[i].len <= PROG_OPS)
-			keep(&pool->progs[i], "corpus", i);
+			keep_prog(&pool->progs[i], "corpus", i);
 }
 
-static bool parse(int argc, char **argv)
+static bool parse_options(int argc, char **argv)
 {
 	int opt;
 
@@ -310,7 +310,7 @@ int main(int argc, char **argv)
 	struct watch watch = { 0 };
 	char what[160];
 
-	if (pool_create() || !parse(argc, argv))
+	if (pool_create() || !parse_options(argc, argv))
 		return 2;
 	pool->control = open("/tmp/fuzz-control", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (card_find() || !card_bound() || chmod(card_node(), 0666)) {
@@ -323,9 +323,9 @@ int main(int argc, char **argv)
 	snprintf(what, sizeof(what), "%llu operations by %u processes, %u edges of the module%s%s",
 		 (unsigned long long)pool->ops, opts.workers, pool->edges_seen,
 		 watch.wrong ? ": " : "", watch.wrong ? watch.wrong : "");
-	result(!watch.wrong && !watch.deaths && pool->ops >= pool->ops_max, what);
-	result(works(), "the card works");
-	result(nothing_left(), "nothing is left");
+	print_result(!watch.wrong && !watch.deaths && pool->ops >= pool->ops_max, what);
+	print_result(works(), "the card works");
+	print_result(nothing_left(), "nothing is left");
 	keep_corpus();
 	return failures ? 1 : 0;
 }
