@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Networks by calls: each makes a node, whose output has its shape after the pass `shape`. */
+/*
+ * libvtac.h: each call makes a node, whose output has its shape after the pass `shape`.
+ * vtac_net_compile() runs all passes on a copy of the graph.
+ */
 #include <stdlib.h>
 
-#include "net_impl.h"
+#include "emit/emit.h"
+#include "libvtac.h"
+#include "vtac.h"
 
 struct vtac_net *vtac_net_new(void)
 {
@@ -125,8 +130,8 @@ static struct vtac_node *add_node(struct vtac_net *net, enum vtac_op op, const c
 	return node;
 }
 
-static struct vtac_tensor *output(struct vtac_net *net, struct vtac_node *node,
-				  enum vtac_dtype dtype)
+static struct vtac_tensor *add_output(struct vtac_net *net, struct vtac_node *node,
+				      enum vtac_dtype dtype)
 {
 	struct vtac_tensor *t = node ? vtac_tensor_new(net->g, node->name, dtype) : NULL;
 
@@ -136,8 +141,8 @@ static struct vtac_tensor *output(struct vtac_net *net, struct vtac_node *node,
 }
 
 /* A number, or one for each of @n. */
-static struct vtac_tensor *numbers(struct vtac_net *net, enum vtac_dtype dtype, int64_t n,
-				   const void *data)
+static struct vtac_tensor *add_numbers(struct vtac_net *net, enum vtac_dtype dtype, int64_t n,
+				       const void *data)
 {
 	return vtac_tensor_const(net->g, NULL, dtype, n == 1 ? 0 : 1, &n, data, true);
 }
@@ -147,7 +152,7 @@ static struct vtac_tensor *zero_point(struct vtac_net *net, enum vtac_dtype dtyp
 {
 	int8_t byte = (int8_t)zero;
 
-	return numbers(net, dtype, 1, dtype == VTAC_I32 ? (const void *)&zero : &byte);
+	return add_numbers(net, dtype, 1, dtype == VTAC_I32 ? (const void *)&zero : &byte);
 }
 
 static bool is_zero_point(struct vtac_net *net, enum vtac_dtype dtype, int32_t zero)
@@ -172,11 +177,11 @@ struct vtac_tensor *vtac_net_dequantize(struct vtac_net *net, struct vtac_tensor
 		vtac_fail(net->g, NULL, "The scales are neither one nor as many as dimension 0.");
 		return NULL;
 	}
-	in[1] = numbers(net, VTAC_F32, n, scales);
+	in[1] = add_numbers(net, VTAC_F32, n, scales);
 	in[2] = zero ? zero_point(net, x->dtype, zero) : NULL;
 	if (!in[1] || (zero && !in[2]))
 		return NULL;
-	return output(net, add_node(net, VTAC_DEQUANTIZE, NULL, 3, in), VTAC_F32);
+	return add_output(net, add_node(net, VTAC_DEQUANTIZE, NULL, 3, in), VTAC_F32);
 }
 
 struct vtac_tensor *vtac_net_quantize(struct vtac_net *net, struct vtac_tensor *x, float scale,
@@ -188,10 +193,10 @@ struct vtac_tensor *vtac_net_quantize(struct vtac_net *net, struct vtac_tensor *
 
 	if (!x || !find_type(net, type, &dtype) || !is_zero_point(net, dtype, zero))
 		return NULL;
-	in[1] = numbers(net, VTAC_F32, 1, &scale);
+	in[1] = add_numbers(net, VTAC_F32, 1, &scale);
 	in[2] = zero_point(net, dtype, zero);
 	node = in[1] && in[2] ? add_node(net, VTAC_QUANTIZE, NULL, 3, in) : NULL;
-	return output(net, node, dtype);
+	return add_output(net, node, dtype);
 }
 
 static struct vtac_window window_of(const struct vtac_net_window *from)
@@ -218,7 +223,7 @@ struct vtac_tensor *vtac_net_conv2d(struct vtac_net *net, const char *name, stru
 		node->attr.conv.window = window_of(window);
 		node->attr.conv.groups = window->groups ? window->groups : 1;
 	}
-	return output(net, node, VTAC_F32);
+	return add_output(net, node, VTAC_F32);
 }
 
 struct vtac_tensor *vtac_net_dense(struct vtac_net *net, const char *name, struct vtac_tensor *x,
@@ -229,7 +234,7 @@ struct vtac_tensor *vtac_net_dense(struct vtac_net *net, const char *name, struc
 
 	if (node)
 		node->attr.gemm = (struct vtac_gemm) { .trans_w = true, .alpha = 1, .beta = 1 };
-	return output(net, node, VTAC_F32);
+	return add_output(net, node, VTAC_F32);
 }
 
 struct vtac_tensor *vtac_net_binary(struct vtac_net *net, const char *name,
@@ -239,7 +244,7 @@ struct vtac_tensor *vtac_net_binary(struct vtac_net *net, const char *name,
 	static const enum vtac_op ops[] = { VTAC_ADD, VTAC_MUL, VTAC_MAX, VTAC_MIN };
 	struct vtac_tensor *const in[] = { a, b };
 
-	return output(net, a && b ? add_node(net, ops[what], name, 2, in) : NULL, VTAC_F32);
+	return add_output(net, a && b ? add_node(net, ops[what], name, 2, in) : NULL, VTAC_F32);
 }
 
 struct vtac_tensor *vtac_net_clip(struct vtac_net *net, const char *name, struct vtac_tensor *x,
@@ -251,7 +256,7 @@ struct vtac_tensor *vtac_net_clip(struct vtac_net *net, const char *name, struct
 		node->attr.clip.lo = lo;
 		node->attr.clip.hi = hi;
 	}
-	return output(net, node, VTAC_F32);
+	return add_output(net, node, VTAC_F32);
 }
 
 struct vtac_tensor *vtac_net_pool(struct vtac_net *net, const char *name, enum vtac_net_pool what,
@@ -262,7 +267,7 @@ struct vtac_tensor *vtac_net_pool(struct vtac_net *net, const char *name, enum v
 
 	if (node)
 		node->attr.pool = window_of(window);
-	return output(net, node, VTAC_F32);
+	return add_output(net, node, VTAC_F32);
 }
 
 struct vtac_tensor *vtac_net_global_mean(struct vtac_net *net, const char *name,
@@ -274,7 +279,7 @@ struct vtac_tensor *vtac_net_global_mean(struct vtac_net *net, const char *name,
 		node->attr.reduce.axes = 1u << 2 | 1u << 3;
 		node->attr.reduce.keep = true;
 	}
-	return output(net, node, VTAC_F32);
+	return add_output(net, node, VTAC_F32);
 }
 
 struct vtac_tensor *vtac_net_concat(struct vtac_net *net, const char *name, unsigned int n,
@@ -288,7 +293,7 @@ struct vtac_tensor *vtac_net_concat(struct vtac_net *net, const char *name, unsi
 	node = add_node(net, VTAC_CONCAT, name, n, parts);
 	if (node)
 		node->attr.axis.axis = axis;
-	return output(net, node, VTAC_F32);
+	return add_output(net, node, VTAC_F32);
 }
 
 struct vtac_tensor *vtac_net_flatten(struct vtac_net *net, const char *name, struct vtac_tensor *x)
@@ -298,5 +303,86 @@ struct vtac_tensor *vtac_net_flatten(struct vtac_net *net, const char *name, str
 
 	if (node)
 		node->attr.reshape = (struct vtac_reshape) { .kind = VTAC_FLATTEN, .axis = 1 };
-	return output(net, node, VTAC_F32);
+	return add_output(net, node, VTAC_F32);
+}
+
+/* ---- programs ---- */
+
+static int read_image(void *priv, unsigned int i, const struct vtac_tensor *t, float *values)
+{
+	const struct vtac_net_options *how = priv;
+
+	return how->image(how->priv, i, t->name, values, (size_t)vtac_elements(t)) ? -1 : 0;
+}
+
+static int make_image(const struct vtac_program *p, uint8_t **image, size_t *size)
+{
+	struct vtac_report_options how = { .json = false };
+	char *text = vtac_report_text(p, &how), *json;
+	int err;
+
+	how.json = true;
+	json = vtac_report_text(p, &how);
+	err = vtac_image(p, &(struct vtac_image_options) {
+		.text = { [VTAIMAGE_REPORT] = text, [VTAIMAGE_REPORT_JSON] = json } },
+			 image, size);
+	free(text);
+	free(json);
+	return err;
+}
+
+static int compile(struct vtac_graph *g, const struct vtac_options *opt, uint8_t **image,
+		   size_t *size)
+{
+	struct vtac_program p;
+	int err;
+
+	if (vtac_compile(g, opt, &p))
+		return -1;
+	err = make_image(&p, image, size);
+	vtac_program_free(&p);
+	return err;
+}
+
+int vtac_net_compile(struct vtac_net *net, const struct vtac_net_options *how, uint8_t **image,
+		     size_t *size)
+{
+	const struct vtac_images images = {
+		.count = how->images, .read = read_image, .priv = (void *)(uintptr_t)how };
+	const struct vtac_options opt = {
+		.core = *how->core, .no_prune = how->no_prune, .cpu = how->cpu, .n_cpu = how->n_cpu,
+		.images = how->image && how->images ? &images : NULL };
+	struct vtac_graph *g;
+	int err;
+
+	if (net->g->error.text[0])
+		return -1;
+	if (!net->g->n_outputs)
+		return vtac_fail(net->g, NULL, "The network has no output.");
+	g = vtac_graph_clone(net->g);
+	if (!g)
+		return vtac_fail(net->g, NULL, "Out of memory.");
+	if (how->name)
+		g->name = how->name;
+	err = compile(g, &opt, image, size);
+	if (err)
+		net->g->error = g->error;
+	vtac_graph_free(g);
+	return err;
+}
+
+int vtac_net_emit_c(const void *image, size_t size, const char *name, const char *dir, char *why,
+		    size_t why_size)
+{
+	struct vtac_error error = { "", false };
+	struct vtaimage opened;
+
+	if (vtaimage_open(&opened, image, size)) {
+		snprintf(why, why_size, "%s", opened.why);
+		return -1;
+	}
+	if (!vtac_emit_c(&opened, name, dir, &error))
+		return 0;
+	snprintf(why, why_size, "%s", error.text);
+	return -1;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the compiler did, for people and as JSON. */
+/* The report of a program, for people and as JSON. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ struct totals {
 	uint64_t copied;
 };
 
-static struct totals count(const struct vtac_program *p)
+static struct totals count_nodes(const struct vtac_program *p)
 {
 	struct totals t = { 0 };
 
@@ -45,7 +45,7 @@ static struct totals count(const struct vtac_program *p)
 
 /* ---- text ---- */
 
-static void bar(FILE *f, uint64_t part, uint64_t whole)
+static void print_bar(FILE *f, uint64_t part, uint64_t whole)
 {
 	unsigned int n = whole ? (unsigned int)(part * 20 / whole) : 0;
 
@@ -68,7 +68,7 @@ static void print_layer(FILE *f, const struct vtac_program *p, const struct vtac
 	if (node->device == VTAC_CARD) {
 		fprintf(f, " %10" PRIu64 " %5.1f%% ", node->cycles,
 			p->cycles ? 100.0 * (double)node->cycles / (double)p->cycles : 0);
-		bar(f, node->cycles, most);
+		print_bar(f, node->cycles, most);
 	} else {
 		fprintf(f, " %10s %6s %20s", "", "", "");
 	}
@@ -109,7 +109,7 @@ static void print_memory(FILE *f, const char *what, uint64_t bytes, uint64_t bou
 static void report_text(const struct vtac_program *p, const struct vtac_report_options *how,
 			FILE *f)
 {
-	struct totals t = count(p);
+	struct totals t = count_nodes(p);
 	char buf[VTAC_QUANT_TEXT];
 
 	fprintf(f, "Program %s\n\n", p->graph->name[0] ? p->graph->name : "without a name");
@@ -167,7 +167,7 @@ static void json_layer(FILE *f, const struct vtac_node *node,
 static void report_json(const struct vtac_program *p, const struct vtac_report_options *how,
 			FILE *f)
 {
-	struct totals t = count(p);
+	struct totals t = count_nodes(p);
 	char buf[VTAC_QUANT_TEXT];
 	bool first = true;
 
@@ -181,8 +181,8 @@ static void report_json(const struct vtac_program *p, const struct vtac_report_o
 		first = false;
 	}
 	fprintf(f,
-		"\n  ],\n  \"regions\": %u, \"cycles\": %" PRIu64 ", \"copies\": %u,\n", p->n_streams,
-		p->cycles, t.copies);
+		"\n  ],\n  \"regions\": %u, \"cycles\": %" PRIu64 ", \"copies\": %u,\n",
+		p->n_streams, p->cycles, t.copies);
 	fprintf(f,
 		"  \"weight_bytes\": %" PRIu64 ", \"model_bytes\": %" PRIu64 ",\n", p->weight_bytes,
 		p->model.bytes);

@@ -40,6 +40,11 @@ int vtac_run_passes(struct vtac_graph *g, const struct vtac_options *opt, const 
 /* Run all passes, and lower the graph to @p. */
 int vtac_compile(struct vtac_graph *g, const struct vtac_options *opt, struct vtac_program *p);
 
+/* net.c: the net of libvtac.h */
+struct vtac_net {
+	struct vtac_graph *g;
+};
+
 /* report.c: what runs where, and why; cycles and memory. */
 struct vtac_report_options {
 	bool json;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the verbs of vtac have in common. */
+/* Shared by the verbs of vtac. */
 #ifndef VTAC_CMD_H
 #define VTAC_CMD_H
 
@@ -32,6 +32,18 @@ struct cmd_pictures;
 struct cmd_pictures *cmd_pictures_open(const char *path, const struct vtaimage_preprocess *pre);
 const struct vtac_images *cmd_pictures_images(struct cmd_pictures *c);
 void cmd_pictures_close(struct cmd_pictures *c);
+
+/* cmd_output.c */
+struct output_options {
+	const char *model;		/* the model's file, which names the program */
+	const char *labels;		/* a file with a line for each class, or NULL */
+	const struct vtac_report_options *report;
+	const struct vtaimage_preprocess *preprocess;	/* or NULL */
+};
+
+/* Write a program to a file; or with @c as C to a directory. Returns the exit status. */
+int output_program(const struct vtac_program *p, const struct output_options *how, bool c,
+		   const char *path);
 
 /* A progress line on a terminal; ended by cmd_progress_end(). */
 void cmd_progress(void *priv, const char *what, uint64_t done, uint64_t total);

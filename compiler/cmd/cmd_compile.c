@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cmd.h"
-#include "output.h"
 
 #define LIST_MAX	256
 #define NUMBER_MAX	(1u << 24)

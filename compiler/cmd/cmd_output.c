@@ -7,7 +7,6 @@
 
 #include "cmd.h"
 #include "emit/emit.h"
-#include "output.h"
 
 static char *report_text(const struct vtac_program *p, const struct vtac_report_options *how,
 			 bool json)

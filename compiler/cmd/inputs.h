@@ -5,7 +5,7 @@
 
 #include "ir/options.h"
 
-/* npy.c: an array of numpy's, in the order of C. Values are read as float. */
+/* npy.c: an array of numpy's, in C order. Values are read as float. */
 struct vtac_npy {
 	int fd;
 	int rank;
@@ -21,12 +21,12 @@ int vtac_npy_read(struct vtac_npy *npy, int64_t first, int64_t count, float *val
 		  struct vtac_error *error);
 void vtac_npy_close(struct vtac_npy *npy);
 
-/* images.c: images to calibrate with, from .npy files. */
+/* images.c: calibration images, from .npy files */
 struct vtac_image_files;
 struct vtac_image_files *vtac_images_open(const char *path, struct vtac_error *error);
 const struct vtac_images *vtac_images_of(struct vtac_image_files *files);
 void vtac_images_close(struct vtac_image_files *files);
-/* What @count images show: a number on each line of a file. To be freed. */
+/* Read the classes of @count images: a number on each line of a file. To be freed. */
 unsigned int *vtac_classes_read(const char *path, unsigned int count, struct vtac_error *error);
 
 #endif /* VTAC_INPUTS_H */

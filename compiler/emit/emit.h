@@ -2,9 +2,9 @@
 /*
  * emit.h - programs as C, for machines without an operating system
  *
- * What is written is the user's: model.c, model.h, weights.h, main.c and a Makefile, with
- * no licence of this project's but that of the libraries it is linked to (Apache-2.0).
- * The same input gives the same bytes.
+ * The output belongs to the user: model.c, model.h, weights.h, main.c and a Makefile, with no
+ * licence of this project's but that of the libraries it is linked to (Apache-2.0). The same input
+ * gives the same bytes.
  */
 #ifndef VTAC_EMIT_H
 #define VTAC_EMIT_H

@@ -9,7 +9,7 @@
 
 #include "emit.h"
 
-/* Where the card has its memory, and the workspace. */
+/* Addresses of the card's memory, and of the workspace */
 #define MODEL_ADDR	0x40000000u
 #define ARENA_ADDR	0x80000000u
 #define WORKSPACE_ADDR	0xc0000000u

@@ -187,8 +187,8 @@ static int check_devices(struct emitter *e)
 }
 
 /*
- * What functions allocate: at most the sum of a file's largest function. A function begins
- * in the first column; sizes are numbers.
+ * Find the memory that functions allocate: at most the sum of a file's largest function. A function
+ * begins in the first column; sizes are numbers.
  */
 static int scan_scratch(struct emitter *e, const char *text, const char *path)
 {
@@ -350,7 +350,7 @@ static int put_weights(struct emitter *e)
 	return vtac_emit_close(f, e->dir, "weights.h", e->error);
 }
 
-/* Where an entry's values are. */
+/* Write the address of an entry's values. */
 static void put_address(struct emitter *e, FILE *f, uint32_t i)
 {
 	const struct tvm_entry *entry = &e->graph.entries[i];

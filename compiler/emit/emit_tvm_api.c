@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What functions of TVM's C code generator include and call, as far as they do: the
- * layouts of its packed-function calls, and of DLPack, with memory from the caller.
+ * The part of TVM's headers that functions of its C code generator include and call: the layouts of
+ * its packed-function calls, and of DLPack, with memory from the caller.
  */
 #include <errno.h>
 #include <string.h>

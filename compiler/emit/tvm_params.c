@@ -31,7 +31,7 @@ static const uint8_t *take(struct reader *r, uint64_t bytes)
 }
 
 /* Little-endian, of at most 8 bytes; 0 if it is not there. */
-static uint64_t get(struct reader *r, unsigned int bytes)
+static uint64_t read_number(struct reader *r, unsigned int bytes)
 {
 	const uint8_t *p = take(r, bytes);
 	uint64_t value = 0;
@@ -43,7 +43,7 @@ static uint64_t get(struct reader *r, unsigned int bytes)
 
 static int read_name(struct reader *r, struct tvm_param *p)
 {
-	uint64_t bytes = get(r, 8);
+	uint64_t bytes = read_number(r, 8);
 	const uint8_t *name = bytes <= NAME_MAX_BYTES ? take(r, bytes) : NULL;
 
 	if (!name || memchr(name, 0, (size_t)bytes))
@@ -54,20 +54,20 @@ static int read_name(struct reader *r, struct tvm_param *p)
 
 static int read_array(struct reader *r, struct tvm_param *p)
 {
-	if (get(r, 8) != ARRAY_MAGIC)
+	if (read_number(r, 8) != ARRAY_MAGIC)
 		return -1;
-	get(r, 8);
+	read_number(r, 8);
 	/* The device that it was on does not matter. */
-	get(r, 8);
-	p->rank = (uint32_t)get(r, 4);
-	p->type.code = (uint8_t)get(r, 1);
-	p->type.bits = (uint8_t)get(r, 1);
-	p->type.lanes = (uint16_t)get(r, 2);
+	read_number(r, 8);
+	p->rank = (uint32_t)read_number(r, 4);
+	p->type.code = (uint8_t)read_number(r, 1);
+	p->type.bits = (uint8_t)read_number(r, 1);
+	p->type.lanes = (uint16_t)read_number(r, 2);
 	if (p->rank > TVM_RANK_MAX)
 		return -1;
 	for (uint32_t i = 0; i < p->rank; i++)
-		p->dims[i] = (int64_t)get(r, 8);
-	p->bytes = get(r, 8);
+		p->dims[i] = (int64_t)read_number(r, 8);
+	p->bytes = read_number(r, 8);
 	if (r->failed || p->bytes != tvm_bytes(p->type, p->rank, p->dims))
 		return -1;
 	p->data = take(r, p->bytes);
@@ -81,11 +81,11 @@ int tvm_params_read(struct tvm_params *p, const uint8_t *data, size_t size,
 	uint64_t count;
 
 	*p = (struct tvm_params) { .params = NULL };
-	if (get(&r, 8) != LIST_MAGIC)
+	if (read_number(&r, 8) != LIST_MAGIC)
 		return tvm_fail(error, "The parameters are not what relay.save_param_dict() "
 				"writes.");
-	get(&r, 8);
-	count = get(&r, 8);
+	read_number(&r, 8);
+	count = read_number(&r, 8);
 	/* Each has a name of 8 bytes at least. */
 	if (count > PARAMS_MAX || count > r.left / 8)
 		return tvm_fail(error, "There are more than %u parameters, or they are cut off.",
@@ -98,7 +98,7 @@ int tvm_params_read(struct tvm_params *p, const uint8_t *data, size_t size,
 		if (read_name(&r, &p->params[i]))
 			return tvm_fail(error, "The name of parameter %u is cut off, or no "
 					"name.", i);
-	if (get(&r, 8) != count)
+	if (read_number(&r, 8) != count)
 		return tvm_fail(error, "There are not as many parameters as names.");
 	for (uint32_t i = 0; i < p->count; i++)
 		if (read_array(&r, &p->params[i]))

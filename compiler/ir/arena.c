@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph_impl.h"
+#include "graph.h"
 
 #define BLOCK_BYTES	(256u << 10)
 #define ALIGNMENT	64u

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph_impl.h"
+#include "graph.h"
 
 enum colour { WHITE, OPEN, DONE };
 

@@ -14,7 +14,7 @@ struct value {
 	bool is_float;
 };
 
-static struct value get(const void *data, enum vtac_dtype dtype, int64_t at)
+static struct value get_value(const void *data, enum vtac_dtype dtype, int64_t at)
 {
 	struct value v = { 0 };
 
@@ -46,7 +46,7 @@ static int64_t to_integer(struct value v)
 	return v.f >= -9.2e18 && v.f <= 9.2e18 ? (int64_t)v.f : 0;
 }
 
-static void put(void *data, enum vtac_dtype dtype, int64_t at, struct value v)
+static void put_value(void *data, enum vtac_dtype dtype, int64_t at, struct value v)
 {
 	int64_t i = to_integer(v);
 
@@ -68,7 +68,7 @@ static void put(void *data, enum vtac_dtype dtype, int64_t at, struct value v)
 	}
 }
 
-/* Where in @t the value for place @at of @y is, as numpy broadcasts. */
+/* Returns the place in @t of the value for place @at of @y, as numpy broadcasts. */
 static int64_t source(const struct vtac_tensor *t, const struct vtac_tensor *y, int64_t at)
 {
 	int64_t stride = 1, from = 0;
@@ -120,8 +120,9 @@ static void eval_binary(const struct vtac_node *node, const void *const *in, voi
 	const struct vtac_tensor *a = node->in[0], *b = node->in[1], *y = node->out[0];
 
 	for (int64_t i = 0; i < vtac_elements(y); i++)
-		put(out, y->dtype, i, binary(node->op, get(in[0], a->dtype, source(a, y, i)),
-					     get(in[1], b->dtype, source(b, y, i))));
+		put_value(out, y->dtype, i,
+			  binary(node->op, get_value(in[0], a->dtype, source(a, y, i)),
+				 get_value(in[1], b->dtype, source(b, y, i))));
 }
 
 static void eval_where(const struct vtac_node *node, const void *const *in, void *out)
@@ -132,7 +133,8 @@ static void eval_where(const struct vtac_node *node, const void *const *in, void
 		const uint8_t *yes = in[0];
 		int from = yes[source(node->in[0], y, i)] ? 1 : 2;
 
-		put(out, y->dtype, i, get(in[from], y->dtype, source(node->in[from], y, i)));
+		put_value(out, y->dtype, i,
+			  get_value(in[from], y->dtype, source(node->in[from], y, i)));
 	}
 }
 
@@ -143,8 +145,8 @@ static void eval_copy(const struct vtac_node *node, const void *const *in, void 
 	const struct vtac_tensor *x = node->in[from], *y = node->out[0];
 
 	for (int64_t i = 0; i < vtac_elements(y); i++)
-		put(out, y->dtype, i,
-		    get(in[from], x->dtype, from ? 0 : source(x, y, i)));
+		put_value(out, y->dtype, i,
+			  get_value(in[from], x->dtype, from ? 0 : source(x, y, i)));
 }
 
 static void eval_shape(const struct vtac_node *node, void *out)
@@ -172,7 +174,7 @@ static int eval_gather(struct vtac_graph *g, const struct vtac_node *node, const
 	bytes *= (size_t)inner;
 	for (int64_t o = 0; o < outer; o++)
 		for (int64_t k = 0; k < n; k++, to += bytes) {
-			int64_t i = get(in[1], at->dtype, k).i;
+			int64_t i = get_value(in[1], at->dtype, k).i;
 
 			if (i < -dim || i >= dim)
 				return vtac_fail(g, node, "Its index %lld is out of range.",
@@ -190,13 +192,13 @@ static void eval_prod(const struct vtac_node *node, const void *const *in, void 
 	double f = 1;
 
 	for (int64_t i = 0; i < vtac_elements(x); i++) {
-		struct value v = get(in[0], x->dtype, i);
+		struct value v = get_value(in[0], x->dtype, i);
 
 		product *= (uint64_t)v.i;
 		f *= v.f;
 	}
-	put(out, y->dtype, 0, x->dtype == VTAC_F32 ? (struct value){ 0, f, true } :
-	    integer(product));
+	put_value(out, y->dtype, 0, x->dtype == VTAC_F32 ? (struct value){ 0, f, true } :
+		  integer(product));
 }
 
 bool vtac_is_shape_op(enum vtac_op op)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph_impl.h"
+#include "graph.h"
 
 #define ELEMENTS_MAX	(INT64_C(1) << 40)
 #define NODES_MAX	65536u

@@ -27,7 +27,7 @@
 #define VTAC_MEMORY_LIMIT	(4ull << 30)	/* bytes of an arena, if not said otherwise */
 
 enum vtac_dtype { VTAC_F32, VTAC_I8, VTAC_U8, VTAC_I32, VTAC_I64, VTAC_BOOL, VTAC_DTYPES };
-/* EITHER: can be on the card, and goes where its neighbours are; gone after partition. */
+/* EITHER goes where its neighbours are; gone after partition. */
 enum vtac_device { VTAC_CPU, VTAC_CARD, VTAC_EITHER };
 
 /*
@@ -38,9 +38,8 @@ enum vtac_layout { VTAC_PLAIN, VTAC_PACKED, VTAC_PIXELS };
 
 /*
  * Operators. Comments give the inputs; [x] may be NULL. Activations of 4 dimensions are
- * N, C, H, W. What the file says by constant inputs (the shape of a Reshape, the pads of
- * a Pad, the limits of a Clip) is in the attributes once vtac_pass_shape() is done, and
- * the inputs are gone.
+ * N, C, H, W. vtac_pass_shape() moves constant inputs (the shape of a Reshape, the pads of a Pad,
+ * the limits of a Clip) to the attributes.
  */
 enum vtac_op {
 	/* With an output stage (struct vtac_node.act, .post), fused by vtac_pass_fuse() */
@@ -103,7 +102,7 @@ struct vtac_gemm {
 	float alpha, beta;
 };
 
-/* What the file calls it, and what of it is not in a constant input. Gone with shapes. */
+/* The operator in the file, and its attributes. Gone with shapes. */
 enum vtac_reshape_kind { VTAC_TO_SHAPE, VTAC_FLATTEN, VTAC_SQUEEZE, VTAC_UNSQUEEZE };
 struct vtac_reshape {
 	enum vtac_reshape_kind kind;
@@ -163,7 +162,7 @@ union vtac_attr {
 	struct vtac_slice slice;
 };
 
-/* What follows the sum of a node with an output stage. */
+/* The activation of a node with an output stage */
 enum vtac_act { VTAC_ACT_NONE, VTAC_ACT_CLIP, VTAC_ACT_LEAKY };
 struct vtac_activation {
 	enum vtac_act kind;
@@ -379,5 +378,20 @@ const char *vtac_shape_text(const struct vtac_tensor *t, char buf[static 128]);
 
 void vtac_dump_text(const struct vtac_graph *g, FILE *f);
 void vtac_dump_dot(const struct vtac_graph *g, FILE *f);
+
+/* ---- private: arena.c, names.c ---- */
+
+void arena_free(struct vtac_arena *a);
+
+/* Room for one more item after @n in an array of the arena. */
+int array_grow(struct vtac_graph *g, void **items, unsigned int n, unsigned int *max,
+	       size_t size);
+
+/* Names are one space for tensors and another for nodes. */
+enum name_kind { NAME_TENSOR, NAME_NODE };
+void *names_find(const struct vtac_graph *g, enum name_kind kind, const char *name);
+/* The name as it is kept: @name, or with a number if there is one. NULL: no memory. */
+const char *names_add(struct vtac_graph *g, enum name_kind kind, const char *name,
+		      void *item);
 
 #endif /* VTAC_GRAPH_H */

@@ -2,7 +2,7 @@
 /*
  * Run a graph in float, on the CPU's kernels
  *
- * What a network is said to compute: quantisation is measured against it. Tensors with
+ * The float results are the reference that quantisation is measured against. Tensors with
  * a quantisation given by the file (vtac_quant.given) take its values only.
  */
 #ifndef VTAC_INTERP_H

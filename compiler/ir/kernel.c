@@ -426,7 +426,7 @@ static int quantize_calls(struct vtac_graph *g, const struct vtac_node *node,
 	p->has_zero = !!node->in[2];
 	p->lo = is_signed ? -128 : 0;
 	p->hi = is_signed ? 127 : 255;
-	/* What goes to a card stays within the same limits on both sides. */
+	/* Tensors that go to the card have the same limits on both sides. */
 	if (node->post.lo < node->post.hi) {
 		p->lo = node->post.lo;
 		p->hi = node->post.hi;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files that make calls of kernels share. */
+/* Shared by the files that make calls of kernels. */
 #ifndef VTAC_KERNEL_IMPL_H
 #define VTAC_KERNEL_IMPL_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Shapes and types of a node's outputs from its inputs'. What the file says by constant
- * inputs moves to the attributes here.
+ * Set shapes and types of a node's outputs by its inputs', and move constant inputs to the
+ * attributes.
  */
 #include <string.h>
 

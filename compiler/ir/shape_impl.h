@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of shape inference share. */
+/* Shared by the files of shape inference. */
 #ifndef VTAC_SHAPE_IMPL_H
 #define VTAC_SHAPE_IMPL_H
 

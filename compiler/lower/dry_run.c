@@ -23,7 +23,7 @@ static bool is_depthwise(const struct vtac_node *node)
 /* Aligned addresses far from each other: the cycles do not depend on them. */
 #define APART	(INT64_C(128) << 20)
 
-static void place(struct vtac_node *node)
+static void set_offsets(struct vtac_node *node)
 {
 	for (unsigned int i = 0; i < node->n_in; i++)
 		if (node->in[i])
@@ -31,7 +31,7 @@ static void place(struct vtac_node *node)
 	node->out[0]->offset = 7 * APART;
 }
 
-static void unplace(struct vtac_node *node)
+static void clear_offsets(struct vtac_node *node)
 {
 	for (unsigned int i = 0; i < node->n_in; i++)
 		if (node->in[i])
@@ -61,9 +61,9 @@ int vtac_dry_run(struct vtac_graph *g, struct vtac_node *node, const struct vtac
 	l.constants = constants;
 	l.node = node;
 	vtaops_begin(&l.b, &p.core, NULL, 0, NULL, 0, 0);
-	place(node);
+	set_offsets(node);
 	lower_node(&l, node);
-	unplace(node);
+	clear_offsets(node);
 	free(constants);
 	*cycles = l.b.cycles;
 	if (l.b.error)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of lowering share. */
+/* Shared by the files of lowering. */
 #ifndef VTAC_LOWER_IMPL_H
 #define VTAC_LOWER_IMPL_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Where tensors are in memory. Each lives from the step that makes it to the last that
- * reads it; those that live at different times may share memory. Several orders of
- * placing are tried, each at the lowest place that is free, and the smallest result taken.
+ * The memory plan. A tensor's live range begins with the step that makes it and ends with the last
+ * that reads it; tensors with disjoint ranges may share memory. Blocks are placed in several
+ * orders, each at the lowest free offset, and the smallest plan is taken.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -43,14 +43,14 @@ static int compare(const void *pa, const void *pb)
 	return a->b < b->b ? -1 : a->b > b->b;
 }
 
-static bool together(const struct vtac_live_range *a, const struct vtac_live_range *b)
+static bool overlap(const struct vtac_live_range *a, const struct vtac_live_range *b)
 {
 	return a->first <= b->last && b->first <= a->last;
 }
 
-/* The lowest offset of @b that overlaps none of the @n placed before. */
-static uint64_t place(const struct sorted *s, unsigned int n, const struct vtac_live_range *b,
-		      uint64_t align)
+/* Returns the lowest offset of @b that overlaps none of the @n placed before. */
+static uint64_t find_offset(const struct sorted *s, unsigned int n, const struct vtac_live_range *b,
+			    uint64_t align)
 {
 	uint64_t at = 0;
 	bool moved = true;
@@ -60,7 +60,7 @@ static uint64_t place(const struct sorted *s, unsigned int n, const struct vtac_
 		for (unsigned int i = 0; i < n; i++) {
 			const struct vtac_live_range *o = s[i].b;
 
-			if (together(o, b) && at < o->offset + o->bytes &&
+			if (overlap(o, b) && at < o->offset + o->bytes &&
 			    o->offset < at + b->bytes) {
 				at = (o->offset + o->bytes + align - 1) / align * align;
 				moved = true;
@@ -81,7 +81,7 @@ static uint64_t place_all(struct sorted *s, struct vtac_live_range *blocks, unsi
 	for (unsigned int i = 0; i < n; i++) {
 		struct vtac_live_range *b = s[i].b;
 
-		b->offset = place(s, i, b, align);
+		b->offset = find_offset(s, i, b, align);
 		total = b->offset + b->bytes > total ? b->offset + b->bytes : total;
 	}
 	return total;
@@ -160,15 +160,15 @@ static struct vtac_tensor *root_of(struct vtac_tensor *t)
 	return t;
 }
 
-static void live(struct vtac_live_range *b, unsigned int from, unsigned int to)
+static void extend(struct vtac_live_range *b, unsigned int from, unsigned int to)
 {
 	b->first = from < b->first ? from : b->first;
 	b->last = to > b->last ? to : b->last;
 }
 
 /* Step numbers are 1 + the node's place; 0 is before the first, where inputs are. */
-static void lifetimes(struct vtac_graph *g, struct vtac_live_range *blocks,
-		      const unsigned int *block_of)
+static void find_live_ranges(struct vtac_graph *g, struct vtac_live_range *blocks,
+			     const unsigned int *block_of)
 {
 	for (unsigned int i = 0; i < g->n_tensors; i++) {
 		struct vtac_tensor *t = g->tensors[i];
@@ -177,13 +177,13 @@ static void lifetimes(struct vtac_graph *g, struct vtac_live_range *blocks,
 		if (t->data)
 			continue;
 		if (t->producer)
-			live(b, t->producer->id + 1, t->producer->id + 1);
+			extend(b, t->producer->id + 1, t->producer->id + 1);
 		else
-			live(b, 0, 0);
+			extend(b, 0, 0);
 		for (unsigned int k = 0; k < t->n_users; k++)
-			live(b, t->users[k]->id + 1, t->users[k]->id + 1);
+			extend(b, t->users[k]->id + 1, t->users[k]->id + 1);
 		if (vtac_is_output(g, t))
-			live(b, b->last, g->n_nodes + 1);
+			extend(b, b->last, g->n_nodes + 1);
 	}
 }
 
@@ -206,9 +206,9 @@ static int plan_memory(struct vtac_program *p, enum vtac_device device, bool kee
 		blocks[n++] = (struct vtac_live_range) {
 			.bytes = vtac_tensor_bytes(p, t), .first = UINT32_MAX };
 	}
-	lifetimes(g, blocks, block_of);
+	find_live_ranges(g, blocks, block_of);
 	for (unsigned int i = 1; keep_all && i < n; i++)
-		live(&blocks[i], 0, g->n_nodes + 1);
+		extend(&blocks[i], 0, g->n_nodes + 1);
 	if (vtac_plan_ranges(g, blocks + 1, n - 1, align, total, bound))
 		return -1;
 	for (unsigned int i = 0; i < g->n_tensors; i++) {

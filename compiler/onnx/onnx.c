@@ -224,7 +224,7 @@ static int read_outputs(struct onnx_reader *r, const Onnx__GraphProto *p)
 	return p->n_output ? 0 : vtac_fail(r->g, NULL, "The model has no outputs.");
 }
 
-/* What was named but never defined. */
+/* Fail for a tensor that was named but never defined. */
 static int check_defined(struct vtac_graph *g)
 {
 	for (unsigned int i = 0; i < g->n_tensors; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the ONNX reader share. */
+/* Shared by the files of the ONNX reader. */
 #ifndef VTAC_ONNX_IMPL_H
 #define VTAC_ONNX_IMPL_H
 

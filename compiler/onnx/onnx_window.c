@@ -94,7 +94,7 @@ static int read_global_max_pool(struct onnx_node *n)
 	return read_global_pool(n, VTAC_MAX_POOL);
 }
 
-/* Which dimensions are resized, and whether all alike: opset 18. */
+/* Read the dimensions that are resized, and the aspect policy: opset 18. */
 static int read_resize_axes(struct onnx_node *n, struct vtac_resize *r)
 {
 	static const char *const aspects[] = { "stretch", "not_larger", "not_smaller", NULL };
@@ -154,7 +154,7 @@ static int read_resize(struct onnx_node *n)
 	       vtac_node_set_in(n->g, node, 2, n->n_in > 3 ? n->in[3] : NULL);
 }
 
-/* What Resize was called before opset 10. */
+/* Read Upsample, the Resize of opsets before 10. */
 static int read_upsample(struct onnx_node *n)
 {
 	static const char *const modes[] = { "nearest", "linear", NULL };

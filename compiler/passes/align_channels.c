@@ -48,9 +48,7 @@ static bool can_read(const struct vtac_graph *g, const struct vtac_tensor *whole
 	return true;
 }
 
-/* More rows of zeros at the end of dimension 0, or values of @t from @at on moved by @more
- * in dimension 1.
- */
+/* Returns @t with @more zeros in dimension @axis before place @at. */
 static struct vtac_tensor *with_zeros(struct vtac_graph *g, const struct vtac_tensor *t, int axis,
 				      int64_t at, int64_t more)
 {
@@ -103,7 +101,7 @@ int vtac_widen_inputs(struct vtac_graph *g, struct vtac_node *node, int64_t at, 
 	return replace_const(g, node, 1, 1, at, more);
 }
 
-static int widen(struct vtac_graph *g, struct vtac_node *concat, int64_t block)
+static int widen_parts(struct vtac_graph *g, struct vtac_node *concat, int64_t block)
 {
 	struct vtac_tensor *whole = concat->out[0];
 	int64_t at = 0;
@@ -155,9 +153,9 @@ int vtac_pass_align_channels(struct vtac_graph *g, const struct vtac_options *op
 		if (!can_fill(g, node, block)) {
 			node->device = VTAC_CPU;
 			node->why =
-				"Its parts are not whole blocks of channels, and cannot be filled "
-				"up.";
-		} else if (widen(g, node, block)) {
+				"Its parts are not whole blocks of channels, and cannot be "
+				"widened.";
+		} else if (widen_parts(g, node, block)) {
 			return -1;
 		}
 	}

@@ -197,7 +197,7 @@ int fuse_flat_gemm(struct vtac_graph *g, struct vtac_node *node)
 	if (vtac_node_set_in(g, node, 0, flat->in[0]) || vtac_node_set_in(g, node, 1, w))
 		return -1;
 	vtac_node_set_out(node, 0, t);
-	/* What was flat before is now flattened behind. */
+	/* The Flatten moves behind the node. */
 	t->quant = y->quant;
 	if (vtac_node_set_in(g, flat, 0, t))
 		return -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of fusion share. Each rule looks at one node. */
+/* Shared by the files of fusion. Each rule is about one node. */
 #ifndef VTAC_FUSE_IMPL_H
 #define VTAC_FUSE_IMPL_H
 

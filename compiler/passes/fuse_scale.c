@@ -26,7 +26,7 @@ static struct vtac_node *weighted(const struct vtac_graph *g, const struct vtac_
 	return node;
 }
 
-/* Which output channel the weight at @i belongs to. */
+/* Returns the output channel of the weight at @i. */
 static int64_t channel_of(const struct vtac_node *node, int64_t i)
 {
 	const struct vtac_tensor *w = node->in[1];

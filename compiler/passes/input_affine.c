@@ -144,7 +144,7 @@ static bool find_affine(struct affine *c)
 }
 
 /* The only node of the card that reads @t, if it is a convolution; else NULL. */
-static struct vtac_node *reader(const struct vtac_tensor *t)
+static struct vtac_node *only_reader(const struct vtac_tensor *t)
 {
 	struct vtac_node *found = NULL;
 
@@ -191,9 +191,9 @@ static double most_of_offsets(const struct vtac_tensor *w, const struct affine *
 }
 
 /*
- * The fewest channels, and in them the least constant whose weights are no greater than the
- * others, in the last block of channels. Each channel costs the compiler time and memory.
- * False if there is none.
+ * Find the fewest channels, and for them the least constant whose weights are no greater than the
+ * others, in the last block of channels. Each channel costs the compiler time and memory. Returns
+ * false if there are none.
  */
 static bool find_const_channels(const struct vtac_node *node, const struct affine *all,
 				int64_t block, struct const_channels *extra)
@@ -332,7 +332,7 @@ static int change_weights(struct vtac_graph *g, struct vtac_node *node, const st
 static int convert_input(struct vtac_graph *g, const struct vtac_options *opt,
 			 struct vtac_tensor *t)
 {
-	struct vtac_node *node = t->rank == 4 ? reader(t) : NULL;
+	struct vtac_node *node = t->rank == 4 ? only_reader(t) : NULL;
 	struct const_channels extra = { 0 };
 	struct vtac_tensor *y;
 	struct affine *all;

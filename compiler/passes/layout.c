@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The pass `layout`: what a Concat of the card joins is written where the whole is, so
- * that joining does nothing. Parts that are elsewhere too, or of several images that do
- * not stand behind each other, are copied.
+ * The pass `layout`: producers write directly into the Concat's output buffer, so the Concat is
+ * free. Parts that others place too, or of several images that are not contiguous, are copied.
  *
- * And what crosses between host and card is not filled up: an image of three channels is
- * three bytes a pixel on the bus, which the card's copies put into its blocks. What else is
- * in a block is never seen: weights are 0 there. Channels that are added with a constant do
- * not cross at all: the card fills its tensor with their integer before it copies.
+ * Copies between host and card leave out padding channels: an image of three channels is three
+ * bytes a pixel on the bus, which the card's copies put into its blocks. The rest of a block has
+ * weights 0. Channels of a constant do not cross: the card fills its tensor with their integer
+ * before it copies.
  */
 #include <math.h>
 
@@ -37,8 +36,8 @@ static bool same_scale(const struct vtac_tensor *a, const struct vtac_tensor *b)
 	return a->quant.scale && b->quant.scale && a->quant.scale[0] == b->quant.scale[0];
 }
 
-static void place(const struct vtac_graph *g, const struct vtac_node *concat,
-		  const struct vtaops_core *core)
+static void place_parts(const struct vtac_graph *g, const struct vtac_node *concat,
+			const struct vtaops_core *core)
 {
 	struct vtac_packed whole = vtac_packed_shape(concat->out[0]);
 	int64_t offset = 0;
@@ -58,7 +57,7 @@ static void place(const struct vtac_graph *g, const struct vtac_node *concat,
 	}
 }
 
-/* Are the bytes that are not filled up rows of one length? */
+/* Are the bytes without padding channels rows of one length? */
 static bool has_rows(const struct vtaops_core *core, const struct vtac_packed *s)
 {
 	if (core->log_inp_width != 3 || s->c % core->block == 0)
@@ -68,9 +67,9 @@ static bool has_rows(const struct vtaops_core *core, const struct vtac_packed *s
 	return core->batch == 1 && s->n == 1 && s->h == 1 && s->w == 1;
 }
 
-/* Of a copy between host and card, the host's side. */
-static void narrow(const struct vtac_graph *g, const struct vtac_node *copy,
-		   const struct vtaops_core *core)
+/* Leave out padding channels on the host's side of a copy between host and card. */
+static void narrow_host(const struct vtac_graph *g, const struct vtac_node *copy,
+			const struct vtaops_core *core)
 {
 	struct vtac_tensor *host = copy->in[0]->device == VTAC_CPU ? copy->in[0] : copy->out[0];
 	struct vtac_packed s = vtac_packed_shape(host);
@@ -104,7 +103,7 @@ static bool can_fill(const struct vtaops_core *core, const struct vtac_tensor *t
 	return s.c % core->block == 0 && s.n <= core->batch;
 }
 
-/* @node's only input is made by a node of @op for it alone: that one, or NULL. */
+/* Returns the node of @op that makes @node's only input, for it alone; or NULL. */
 static struct vtac_node *made_by(const struct vtac_graph *g, const struct vtac_node *node,
 				 enum vtac_op op)
 {
@@ -113,7 +112,7 @@ static struct vtac_node *made_by(const struct vtac_graph *g, const struct vtac_n
 	return from && from->op == op && vtac_only_user(g, node->in[0]) ? from : NULL;
 }
 
-/* The integer that stands for @value in @t; false if the card has none. */
+/* Sets the integer of @value in @t; false if the card has none. */
 static bool integer_of(const struct vtaops_core *core, const struct vtac_tensor *t, float value,
 		       float *integer)
 {
@@ -126,8 +125,9 @@ static bool integer_of(const struct vtaops_core *core, const struct vtac_tensor 
 	return *integer >= INT8_MIN && *integer <= INT8_MAX;
 }
 
-/* A copy to the card of what a node of the CPU has added channels to adds them itself. */
-static int add_there(struct vtac_graph *g, struct vtac_node *copy, const struct vtaops_core *core)
+/* Let a copy to the card add the channels that a node of the CPU adds. */
+static int fill_on_card(struct vtac_graph *g, struct vtac_node *copy,
+			const struct vtaops_core *core)
 {
 	struct vtac_node *pack, *quantise, *pad;
 	float integer;
@@ -155,12 +155,12 @@ int vtac_pass_layout(struct vtac_graph *g, const struct vtac_options *opt)
 {
 	for (unsigned int i = 0; i < g->n_nodes; i++) {
 		if (g->nodes[i]->op == VTAC_CONCAT && g->nodes[i]->device == VTAC_CARD)
-			place(g, g->nodes[i], &opt->core);
+			place_parts(g, g->nodes[i], &opt->core);
 		if (g->nodes[i]->op != VTAC_COPY)
 			continue;
-		if (add_there(g, g->nodes[i], &opt->core))
+		if (fill_on_card(g, g->nodes[i], &opt->core))
 			return -1;
-		narrow(g, g->nodes[i], &opt->core);
+		narrow_host(g, g->nodes[i], &opt->core);
 	}
 	return vtac_graph_dce(g);
 }

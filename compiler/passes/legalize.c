@@ -21,8 +21,8 @@ bool vtac_has_form(const struct vtac_node *node)
 	}
 }
 
-static struct vtac_tensor *constant(struct vtac_graph *g, const char *name, int64_t channels,
-				    int rank, float value)
+static struct vtac_tensor *fill_const(struct vtac_graph *g, const char *name, int64_t channels,
+				      int rank, float value)
 {
 	int64_t dims[4] = { channels, 1, 1, 1 };
 	float *v = vtac_alloc(g, (uint64_t)channels, sizeof(*v));
@@ -38,8 +38,8 @@ static struct vtac_tensor *constant(struct vtac_graph *g, const char *name, int6
 static int to_affine(struct vtac_graph *g, struct vtac_node *node, float mul, float add)
 {
 	int64_t channels = node->in[0]->dims[1];
-	struct vtac_tensor *w = constant(g, "weights", channels, 4, mul);
-	struct vtac_tensor *b = constant(g, "bias", channels, 1, add);
+	struct vtac_tensor *w = fill_const(g, "weights", channels, 4, mul);
+	struct vtac_tensor *b = fill_const(g, "bias", channels, 1, add);
 
 	if (!w || !b || vtac_node_resize_in(g, node, 3) || vtac_node_set_in(g, node, 1, w) ||
 	    vtac_node_set_in(g, node, 2, b))
@@ -53,7 +53,7 @@ static int to_affine(struct vtac_graph *g, struct vtac_node *node, float mul, fl
 }
 
 /* A node before @node with its input and an output of its own, also on the card. */
-static struct vtac_node *before(struct vtac_graph *g, const struct vtac_node *node)
+static struct vtac_node *insert_before(struct vtac_graph *g, const struct vtac_node *node)
 {
 	const struct vtac_tensor *x = node->in[0];
 	struct vtac_node *first = vtac_node_new(g, VTAC_IDENTITY, node->name, 1, 1);
@@ -68,15 +68,15 @@ static struct vtac_node *before(struct vtac_graph *g, const struct vtac_node *no
 	return first;
 }
 
-static int combine(struct vtac_graph *g, struct vtac_node *node, enum vtac_op op,
-		   struct vtac_node *first)
+static int set_binary(struct vtac_graph *g, struct vtac_node *node, enum vtac_op op,
+		      struct vtac_node *first)
 {
 	node->op = op;
 	node->attr = (union vtac_attr){ 0 };
 	return vtac_node_resize_in(g, node, 2) || vtac_node_set_in(g, node, 1, first->out[0]);
 }
 
-static int express(struct vtac_graph *g, struct vtac_node *node)
+static int legalize_node(struct vtac_graph *g, struct vtac_node *node)
 {
 	const struct vtac_activation unit = { .kind = VTAC_ACT_CLIP, .lo = 0, .hi = 1 };
 	float alpha = node->attr.unary.alpha, beta = node->attr.unary.beta;
@@ -86,13 +86,13 @@ static int express(struct vtac_graph *g, struct vtac_node *node)
 		node->act = unit;
 		return to_affine(g, node, alpha, beta);
 	}
-	first = before(g, node);
+	first = insert_before(g, node);
 	if (!first)
 		return -1;
 	if (node->op == VTAC_LEAKY_RELU)
-		return to_affine(g, first, alpha, 0) || combine(g, node, VTAC_MAX, first);
+		return to_affine(g, first, alpha, 0) || set_binary(g, node, VTAC_MAX, first);
 	first->act = unit;
-	return to_affine(g, first, 1.0f / 6, 0.5f) || combine(g, node, VTAC_MUL, first);
+	return to_affine(g, first, 1.0f / 6, 0.5f) || set_binary(g, node, VTAC_MUL, first);
 }
 
 int vtac_pass_legalize(struct vtac_graph *g, const struct vtac_options *opt)
@@ -102,7 +102,7 @@ int vtac_pass_legalize(struct vtac_graph *g, const struct vtac_options *opt)
 	(void)opt;
 	for (unsigned int i = 0; i < n; i++)
 		if (g->nodes[i]->device == VTAC_CARD && vtac_has_form(g->nodes[i]) &&
-		    express(g, g->nodes[i]))
+		    legalize_node(g, g->nodes[i]))
 			return -1;
 	return vtac_graph_dce(g);
 }

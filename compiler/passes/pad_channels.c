@@ -12,7 +12,7 @@
 
 #include "passes.h"
 
-/* A block of spare channels for so many blocks of others is worth its cycles. */
+/* Blocks of channels for which a block of spare ones is worth its cycles */
 #define WORTH_BLOCKS	8
 
 static bool is_padded(const struct vtac_node *node)
@@ -41,8 +41,8 @@ static bool wants_spare(const struct vtac_graph *g, const struct vtac_tensor *t)
 	return padded;
 }
 
-/* As many spare channels as hold -sum(w), for each output and tap of @node. */
-static int64_t needed(const struct vtac_node *node, int wgt_top)
+/* Returns the spare channels that hold -sum(w), for each output and tap of @node. */
+static int64_t count_needed(const struct vtac_node *node, int wgt_top)
 {
 	const struct vtac_tensor *w = node->in[1];
 	int64_t area = w->dims[2] * w->dims[3], in = w->dims[1], most = 0;
@@ -69,7 +69,7 @@ static int64_t needed(const struct vtac_node *node, int wgt_top)
 	return most > 0 ? most : 1;
 }
 
-/* 0: not worth it, or there is no room. */
+/* Returns 0 if it is not worth the cycles, or there is no room. */
 static int64_t count_spare(const struct vtac_tensor *t, const struct vtac_options *opt)
 {
 	int64_t block = opt->core.block, full = t->dims[1] % block, most = 0;
@@ -77,8 +77,8 @@ static int64_t count_spare(const struct vtac_tensor *t, const struct vtac_option
 	int64_t room = full ? block - full : t->dims[1] / block >= WORTH_BLOCKS ? block : 0;
 
 	for (unsigned int i = 0; i < t->n_users; i++)
-		if (is_padded(t->users[i]) && needed(t->users[i], wgt_top) > most)
-			most = needed(t->users[i], wgt_top);
+		if (is_padded(t->users[i]) && count_needed(t->users[i], wgt_top) > most)
+			most = count_needed(t->users[i], wgt_top);
 	/* Equalised weights may need a little more. */
 	return most > room ? 0 : most * 2 <= room ? most * 2 : room;
 }
@@ -96,7 +96,7 @@ static struct vtac_tensor *padded_tensor(struct vtac_graph *g, struct vtac_tenso
 	if (!pad || !y)
 		return NULL;
 	pad->device = VTAC_CPU;
-	pad->why = "It adds channels of zeros, so that the card can pad exactly.";
+	pad->why = "Adds channels of zeros, so that the card can pad exactly.";
 	pad->attr.pad.after[1] = more;
 	vtac_node_set_out(pad, 0, y);
 	while (t->n_users)
@@ -105,7 +105,7 @@ static struct vtac_tensor *padded_tensor(struct vtac_graph *g, struct vtac_tenso
 	return vtac_node_set_in(g, pad, 0, t) ? NULL : y;
 }
 
-/* What keeps channels apart, between a convolution and @t. */
+/* Does an operator between a convolution and @t keep channels apart? */
 static bool keeps_channels(const struct vtac_node *node)
 {
 	return node->op == VTAC_RESIZE || node->op == VTAC_MAX_POOL;
@@ -151,7 +151,7 @@ static bool can_have(const struct vtac_graph *g, const struct vtac_tensor *t)
 	}
 	if (node && node->device == VTAC_CARD)
 		return vtac_is_plain_conv(node) && (node->n_in < 4 || !node->in[3]);
-	/* What the CPU computes, or the input. */
+	/* A tensor of the CPU, or an input */
 	return node == t->producer && t->dtype == VTAC_F32 && !t->quant.given;
 }
 

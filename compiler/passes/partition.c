@@ -130,7 +130,7 @@ static const char *why_not_resize(const struct vtac_node *node)
 	if (half ? nearest : r->coord == VTAC_ASYMMETRIC &&
 	    (r->round == VTAC_ROUND_FLOOR || (r->round == VTAC_ROUND_PREFER_FLOOR && twice)))
 		return NULL;
-	return "Its way to round coordinates does not repeat each pixel equally often.";
+	return "Its rounding of coordinates does not repeat each pixel equally often.";
 }
 
 /* Values keep their places: the same images, channels and pixels. */
@@ -220,7 +220,7 @@ static struct vtac_node *find_node(struct vtac_graph *g, const char *name)
 	for (unsigned int i = 0; i < g->n_nodes; i++)
 		if (!strcmp(g->nodes[i]->name, name))
 			return g->nodes[i];
-	/* What fusion joined is called as its first node; outputs keep their names. */
+	/* Fused nodes have the name of the first; outputs keep their names. */
 	for (unsigned int i = 0; i < g->n_nodes; i++)
 		for (unsigned int k = 0; k < g->nodes[i]->n_out; k++)
 			if (g->nodes[i]->out[k] && !strcmp(g->nodes[i]->out[k]->name, name))
@@ -231,12 +231,12 @@ static struct vtac_node *find_node(struct vtac_graph *g, const char *name)
 	return NULL;
 }
 
-struct wishes {
+struct choices {
 	bool *after, *before;	/* within --card-from and --card-to; NULL: all */
 	bool *cpu;		/* --cpu */
 };
 
-static int read_wishes(struct vtac_graph *g, const struct vtac_options *opt, struct wishes *w)
+static int read_choices(struct vtac_graph *g, const struct vtac_options *opt, struct choices *w)
 {
 	const struct vtac_node *node;
 
@@ -264,8 +264,8 @@ static int read_wishes(struct vtac_graph *g, const struct vtac_options *opt, str
 	return 0;
 }
 
-static const char *why_not_wished(const struct vtac_node *node, const struct vtac_options *opt,
-				  const struct wishes *w)
+static const char *why_not_chosen(const struct vtac_node *node, const struct vtac_options *opt,
+				  const struct choices *w)
 {
 	if (opt->no_card)
 		return "The user keeps all nodes on the CPU (--no-card).";
@@ -290,18 +290,18 @@ static uint64_t form_cycles(const struct vtac_node *node, const struct vtaops_co
 
 static int annotate(struct vtac_graph *g, const struct vtac_options *opt)
 {
-	struct wishes w = { 0 };
+	struct choices w = { 0 };
 
-	if (read_wishes(g, opt, &w))
+	if (read_choices(g, opt, &w))
 		return -1;
 	for (unsigned int i = 0; i < g->n_nodes; i++) {
 		struct vtac_node *node = g->nodes[i];
 
 		if (vtac_is_shape_op(node->op))
 			return vtac_fail(g, node,
-					 "It depends on the model's input values; only constants can be "
-					 "used with this operator.");
-		node->why = why_not_wished(node, opt, &w);
+					 "It depends on the model's input values; only constants "
+					 "can be used with this operator.");
+		node->why = why_not_chosen(node, opt, &w);
 		if (!node->why)
 			node->why = why_not_op(node);
 		if (!node->why && vtac_has_form(node))

@@ -8,10 +8,10 @@
  *	a copy (quantise, pack, the bus) is COPY_BYTES a cycle
  *	each region costs REGION_CYCLES: a doorbell, an interrupt and a wait
  *
- * First the edges of regions are trimmed: a node that was propagated there goes if the
- * tensors that cross become so much smaller. Then regions (nodes that the card's tensors
- * connect) go that save less than they cost. Both look at the graph as it is, all nodes
- * alike, so that their order does not matter.
+ * First the edges of regions are trimmed: a node that was propagated there goes to the CPU if the
+ * tensors that cross become so much smaller. Then regions (nodes that the card's tensors connect)
+ * go that save less than they cost. Both steps decide for all nodes before they move one, so that
+ * the order of nodes does not matter.
  */
 #include <string.h>
 
@@ -75,7 +75,7 @@ static bool crosses(const struct vtac_graph *g, const struct vtac_tensor *t)
 }
 
 /* Copies of the tensors around @node. */
-static uint64_t around(const struct prune *p, const struct vtac_node *node)
+static uint64_t copies_around(const struct prune *p, const struct vtac_node *node)
 {
 	uint64_t cycles = 0;
 
@@ -108,17 +108,17 @@ static bool at_edge(const struct prune *p, const struct vtac_node *node)
 }
 
 /* Would it cost less on the CPU? */
-static bool goes(const struct prune *p, struct vtac_node *node)
+static bool is_cheaper_on_cpu(const struct prune *p, struct vtac_node *node)
 {
-	uint64_t card = node->cycles + around(p, node), cpu;
+	uint64_t card = node->cycles + copies_around(p, node), cpu;
 
 	node->device = VTAC_CPU;
-	cpu = p->cpu[node->id] + around(p, node);
+	cpu = p->cpu[node->id] + copies_around(p, node);
 	node->device = VTAC_CARD;
 	return cpu < card;
 }
 
-static int trim(struct prune *p)
+static int trim_edges(struct prune *p)
 {
 	struct vtac_graph *g = p->g;
 	bool *go = vtac_alloc(g, g->n_nodes + 1u, sizeof(*go)), changed = go;
@@ -128,7 +128,7 @@ static int trim(struct prune *p)
 	while (changed) {
 		changed = false;
 		for (unsigned int i = 0; i < g->n_nodes; i++) {
-			go[i] = at_edge(p, g->nodes[i]) && goes(p, g->nodes[i]);
+			go[i] = at_edge(p, g->nodes[i]) && is_cheaper_on_cpu(p, g->nodes[i]);
 			changed = changed || go[i];
 		}
 		for (unsigned int i = 0; i < g->n_nodes; i++) {
@@ -179,9 +179,11 @@ static void add_copies(struct prune *p, struct sums *sums)
 			continue;
 		}
 		for (unsigned int k = 0; k < t->n_users; k++) {
-			if (!is_on_card(t->users[k]) || vtac_set_find(p->region, t->users[k]->id) == last)
+			unsigned int region = vtac_set_find(p->region, t->users[k]->id);
+
+			if (!is_on_card(t->users[k]) || region == last)
 				continue;
-			last = vtac_set_find(p->region, t->users[k]->id);
+			last = region;
 			sums[last].copies += copy_cycles(t);
 		}
 	}
@@ -251,5 +253,5 @@ int vtac_prune(struct vtac_graph *g, const struct vtac_options *opt)
 		if (is_on_card(g->nodes[i]) && cpu_cycles(g, g->nodes[i], rate, &p.cpu[i]))
 			return -1;
 	}
-	return trim(&p) || prune_regions(&p) ? -1 : 0;
+	return trim_edges(&p) || prune_regions(&p) ? -1 : 0;
 }

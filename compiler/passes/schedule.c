@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The pass `schedule`: the order in which nodes run. Each time the card is started for as long as it has
- * anything to do, then the CPU: as few changes, and doorbells, as the graph allows. Among
- * nodes that could be next, the graph's order is kept.
+ * The pass `schedule`: the order in which nodes run. The card and the CPU take turns, each with all
+ * nodes that are ready: as few changes, and doorbells, as the graph allows. Nodes that are ready
+ * keep the graph's order.
  */
 #include <string.h>
 

@@ -59,7 +59,7 @@ static int input_shapes(struct vtac_graph *g, const struct vtac_options *opt)
 
 /* ---- folding ---- */
 
-/* What may take long is left to the run; scales stay where quantisation finds them. */
+/* Operators that take long are left to the run; scales stay for quantisation. */
 static bool is_foldable(const struct vtac_node *node)
 {
 	switch (node->op) {

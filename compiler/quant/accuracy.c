@@ -20,14 +20,14 @@ struct measure {
 	int64_t best, best_float;	/* greatest outputs; -1: none yet */
 };
 
-static int input(void *priv, const struct vtac_tensor *t, void *data)
+static int read_input(void *priv, const struct vtac_tensor *t, void *data)
 {
 	struct measure *m = priv;
 
 	return m->images->read(m->images->priv, m->image, t, data);
 }
 
-static void keep(void *priv, const struct vtac_tensor *t, const void *data)
+static void keep_values(void *priv, const struct vtac_tensor *t, const void *data)
 {
 	struct measure *m = priv;
 
@@ -49,7 +49,7 @@ static float real_value(const struct vtac_tensor *t, const void *data, int64_t i
 	       (float)(((const int8_t *)data)[i] - (q->zero ? q->zero[0] : 0));
 }
 
-/* Values of a channel that stand together. */
+/* Returns the number of values of a channel that are contiguous. */
 static int64_t plane_of(const struct vtac_tensor *t)
 {
 	int64_t n = 1;
@@ -69,7 +69,7 @@ static int64_t greatest(const float *v, int64_t n)
 	return best;
 }
 
-/* Signal to noise that is as good as none. */
+/* Signal to noise of results that are exact */
 #define EXACT	100000000000000000000.0
 
 /* Noise of 0 is a ratio that no figure has: 200 dB stand for it. */
@@ -89,7 +89,7 @@ static const struct vtac_tensor *same_tensor(const struct measure *m, const stru
 	return vtac_tensor_find(m->real, t->name);
 }
 
-static void compare(void *priv, const struct vtac_tensor *t, const void *data)
+static void compare_values(void *priv, const struct vtac_tensor *t, const void *data)
 {
 	struct measure *m = priv;
 	const struct vtac_tensor *as = same_tensor(m, t);
@@ -119,8 +119,9 @@ static void compare(void *priv, const struct vtac_tensor *t, const void *data)
 
 static int run_image(struct measure *m, struct vtac_float *real, struct vtac_float *quantised)
 {
-	const struct vtac_interp floats = { .input = input, .tensor = keep, .priv = m };
-	const struct vtac_interp integers = { .input = input, .tensor = compare, .priv = m };
+	const struct vtac_interp floats = { .input = read_input, .tensor = keep_values, .priv = m };
+	const struct vtac_interp integers = {
+		.input = read_input, .tensor = compare_values, .priv = m };
 	int err = vtac_float_run(real, &floats) || vtac_float_run(quantised, &integers);
 
 	for (unsigned int i = 0; i < m->real->next_id; i++) {
@@ -130,7 +131,7 @@ static int run_image(struct measure *m, struct vtac_float *real, struct vtac_flo
 	return err ? -1 : 0;
 }
 
-static void count(const struct measure *m, struct vtac_accuracy *a)
+static void count_answers(const struct measure *m, struct vtac_accuracy *a)
 {
 	const unsigned int *classes = m->images->classes;
 
@@ -152,7 +153,7 @@ static int run_images(struct measure *m, const struct vtac_options *opt, struct 
 		m->best = -1;
 		m->best_float = -1;
 		err = run_image(m, real, quantised);
-		count(m, a);
+		count_answers(m, a);
 		if (opt->progress)
 			opt->progress(opt->progress_priv, "measuring", m->image + 1,
 				      m->images->count);

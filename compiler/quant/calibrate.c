@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The pass `calibrate`: what values tensors have on the images, and how integers are best
- * made of them. What the user does not fix is chosen by measured error: the network is
- * quantised in one way after the other with some of the images, and run on others: first the
- * first layers whole or in two parts, then, with the better of these, how far channels are
- * equalised, residuals added to sums or to outputs, and the ranges of activations.
+ * The pass `calibrate`: collect the ranges of tensors, and search the options of quantisation that
+ * the user leaves open. Each candidate is quantised with a calibration set, and its error is
+ * measured on an evaluation set of other images. The search takes one option after the other: first
+ * layers whole or in two parts, then the equalisation of channels, residuals added to sums or to
+ * outputs, and the ranges of activations.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -12,66 +12,64 @@
 
 #include "quant.h"
 
-/* Images to calibrate a trial with, and others to measure it on. */
-#define TRIAL_IMAGES	12u
-#define JUDGE_IMAGES	8u
-/* A trial has multiplications for so many images of a network with a billion of them. */
-#define TRIAL_WORK	48
-#define JUDGE_WORK	24
-/* What is tried later has to be better by this factor, not by chance. */
+/* Images of the calibration set and of the evaluation set of a candidate */
+#define CALIB_IMAGES	12u
+#define EVAL_IMAGES	8u
+/* Budget of one candidate, in 10^9 multiplications */
+#define CALIB_WORK	48
+#define EVAL_WORK	24
+/* A later candidate must be better by this factor, so that chance does not decide. */
 #define BETTER		0.95
 /* Likewise, if it takes more cycles. */
 #define BETTER_BY_FAR	0.9
-/*
- * Ranges of channels and of tensors are other ones with more images: what a few show does not
- * decide against what is known to be good in most networks.
- */
+/* A few images estimate ranges badly, so overriding the default needs a large improvement. */
 #define BETTER_BEYOND_DOUBT	0.5
 
-/* To split, merge and equalise. */
-#define WAYS	((VTAC_SPLIT_EARLY + 1) * (VTAC_MERGE_SUMS + 1) * (VTAC_EQUALISE_FULL + 1))
+/* Combinations of split, merge and equalise */
+#define CANDIDATES	((VTAC_SPLIT_EARLY + 1) * (VTAC_MERGE_SUMS + 1) * (VTAC_EQUALISE_FULL + 1))
 
-struct trial {
+struct search {
 	const struct vtac_options *opt;
 	struct vtac_graph *g;		/* the float graph, residuals split */
-	struct vtac_images few, judges;
-	/* Split, merged and equalised so far, and calibrated: */
-	struct vtac_graph *made[VTAC_SPLIT_EARLY + 1][VTAC_MERGE_SUMS + 1][VTAC_EQUALISE_FULL + 1];
+	struct vtac_images calib, eval;
+	/* By split, merge and equalise: the calibrated graph, or NULL */
+	struct vtac_graph *graphs[VTAC_SPLIT_EARLY + 1][VTAC_MERGE_SUMS + 1]
+		[VTAC_EQUALISE_FULL + 1];
 	struct vtac_quant_options best;
 	double least;			/* noise / signal with it */
 	unsigned int done;
 };
 
-/* Images that judge are spread over all: number @i of them. */
-static unsigned int judge(const struct trial *t, unsigned int i)
+/* The evaluation set is spread over all images: returns the number of its image @i. */
+static unsigned int eval_image(const struct search *t, unsigned int i)
 {
-	return (unsigned int)((uint64_t)i * t->opt->images->count / t->judges.count);
+	return (unsigned int)((uint64_t)i * t->opt->images->count / t->eval.count);
 }
 
-static int read_judge(void *priv, unsigned int i, const struct vtac_tensor *t, float *values)
+static int read_eval(void *priv, unsigned int i, const struct vtac_tensor *t, float *values)
 {
-	const struct trial *trial = priv;
-	const struct vtac_images *all = trial->opt->images;
+	const struct search *search = priv;
+	const struct vtac_images *all = search->opt->images;
 
-	return all->read(all->priv, judge(trial, i), t, values);
+	return all->read(all->priv, eval_image(search, i), t, values);
 }
 
-/* The others, likewise. */
-static int read_few(void *priv, unsigned int i, const struct vtac_tensor *t, float *values)
+/* The calibration set is spread over the other images. */
+static int read_calib(void *priv, unsigned int i, const struct vtac_tensor *t, float *values)
 {
-	const struct trial *trial = priv;
-	const struct vtac_images *all = trial->opt->images;
-	unsigned int others = all->count - trial->judges.count;
-	unsigned int at = (unsigned int)((uint64_t)i * others / trial->few.count);
+	const struct search *search = priv;
+	const struct vtac_images *all = search->opt->images;
+	unsigned int others = all->count - search->eval.count;
+	unsigned int at = (unsigned int)((uint64_t)i * others / search->calib.count);
 
-	for (unsigned int k = 0; k < trial->judges.count && judge(trial, k) <= at; k++)
+	for (unsigned int k = 0; k < search->eval.count && eval_image(search, k) <= at; k++)
 		at++;
 	return all->read(all->priv, at, t, values);
 }
 
-/* @g as it is to be quantised, with the values that its tensors have on @images. */
-static int prepare(struct vtac_graph *g, const struct vtac_options *opt,
-		   const struct vtac_images *images, const struct vtac_quant_options *how)
+/* Apply the options @how to @g, and collect the stats of its tensors on @images. */
+static int apply_options(struct vtac_graph *g, const struct vtac_options *opt,
+			 const struct vtac_images *images, const struct vtac_quant_options *how)
 {
 	if (how->split >= VTAC_SPLIT_FIRST && vtac_channel_split(g, opt, images, how->split))
 		return -1;
@@ -84,22 +82,22 @@ static int prepare(struct vtac_graph *g, const struct vtac_options *opt,
 	return vtac_collect_stats(g, opt, images, images->count, 0);
 }
 
-/* That of a few images; made once. */
-static struct vtac_graph *calibrated_graph(struct trial *t, const struct vtac_quant_options *how)
+/* Returns the graph of @how, calibrated on the calibration set; made once. */
+static struct vtac_graph *calibrated_graph(struct search *t, const struct vtac_quant_options *how)
 {
-	struct vtac_graph **g = &t->made[how->split][how->merge][how->equalise];
+	struct vtac_graph **g = &t->graphs[how->split][how->merge][how->equalise];
 
 	if (!*g) {
 		*g = vtac_graph_clone(t->g);
-		if (*g && prepare(*g, t->opt, &t->few, how))
+		if (*g && apply_options(*g, t->opt, &t->calib, how))
 			return NULL;
 	}
 	return *g;
 }
 
 /*
- * Of the network's outputs, before what squeezes them on the CPU. The mean of the images' own:
- * one image that is cut off somewhere, by chance, does not decide.
+ * Returns noise / signal of the card's outputs, before the CPU squeezes them. It is the mean of the
+ * images' own ratios, so that one clipped image does not decide.
  */
 static double noise_of(const struct vtac_graph *g, const struct vtac_accuracy *a)
 {
@@ -122,8 +120,8 @@ static double noise_of(const struct vtac_graph *g, const struct vtac_accuracy *a
 	return n ? sum / n : pow(10, -a->output_sqnr / 10);
 }
 
-/* 0 with *noise; 1: this way does not work here; -1 */
-static int try(struct trial *t, const struct vtac_quant_options *how, double *noise)
+/* Returns 0 with *noise, 1 if the candidate cannot be quantised, or -1. */
+static int evaluate(struct search *t, const struct vtac_quant_options *how, double *noise)
 {
 	const struct vtac_graph *from = calibrated_graph(t, how);
 	struct vtac_graph *g = from ? vtac_graph_clone(from) : NULL;
@@ -136,7 +134,7 @@ static int try(struct trial *t, const struct vtac_quant_options *how, double *no
 	opt.quant = how;
 	opt.progress = NULL;
 	err = vtac_pass_quantise(g, &opt) ||
-	      vtac_measure(t->g, g, &opt, &t->judges, &a) ? 1 : 0;
+	      vtac_measure(t->g, g, &opt, &t->eval, &a) ? 1 : 0;
 	if (!err)
 		*noise = noise_of(g, &a);
 	vtac_graph_free(g);
@@ -145,10 +143,10 @@ static int try(struct trial *t, const struct vtac_quant_options *how, double *no
 	return err;
 }
 
-static int consider(struct trial *t, struct vtac_quant_options how, double better)
+static int take_if_better(struct search *t, struct vtac_quant_options how, double better)
 {
 	double noise;
-	int ret = try(t, &how, &noise);
+	int ret = evaluate(t, &how, &noise);
 
 	if (ret < 0)
 		return -1;
@@ -171,7 +169,7 @@ static bool has_residuals(const struct vtac_graph *g)
 }
 
 /* Half way, unless that is far worse; fully only where that is better even with a few images. */
-static int try_equalise(struct trial *t, const struct vtac_quant_options *asked)
+static int search_equalise(struct search *t, const struct vtac_quant_options *asked)
 {
 	struct vtac_quant_options how = t->best;
 	double none = t->least;
@@ -179,59 +177,59 @@ static int try_equalise(struct trial *t, const struct vtac_quant_options *asked)
 	if (asked->equalise != VTAC_EQUALISE_AUTO)
 		return 0;
 	how.equalise = VTAC_EQUALISE_HALF;
-	if (consider(t, how, 1 / BETTER_BEYOND_DOUBT))
+	if (take_if_better(t, how, 1 / BETTER_BEYOND_DOUBT))
 		return -1;
 	how.equalise = VTAC_EQUALISE_FULL;
-	return t->least < none * BETTER ? consider(t, how, BETTER_BEYOND_DOUBT) : 0;
+	return t->least < none * BETTER ? take_if_better(t, how, BETTER_BEYOND_DOUBT) : 0;
 }
 
-static int try_residual(struct trial *t, const struct vtac_quant_options *asked)
+static int search_residual(struct search *t, const struct vtac_quant_options *asked)
 {
 	struct vtac_quant_options how = t->best;
 
 	how.residual = VTAC_RESIDUAL_ADD;
 	return asked->residual == VTAC_RESIDUAL_AUTO && has_residuals(t->g) ?
-		consider(t, how, BETTER) : 0;
+		take_if_better(t, how, BETTER) : 0;
 }
 
-static int try_split(struct trial *t, const struct vtac_quant_options *asked)
+static int search_split(struct search *t, const struct vtac_quant_options *asked)
 {
 	struct vtac_quant_options how = t->best;
 
 	how.split = VTAC_SPLIT_EARLY;
 	return asked->split == VTAC_SPLIT_AUTO && vtac_can_channel_split(t->g) ?
-		consider(t, how, BETTER_BY_FAR) : 0;
+		take_if_better(t, how, BETTER_BY_FAR) : 0;
 }
 
-static int try_range(struct trial *t, const struct vtac_quant_options *asked)
+static int search_range(struct search *t, const struct vtac_quant_options *asked)
 {
 	struct vtac_quant_options how = t->best;
 
 	how.range = how.range == VTAC_RANGE_MSE ? VTAC_RANGE_MAX : VTAC_RANGE_MSE;
-	return asked->range == VTAC_RANGE_AUTO ? consider(t, how, BETTER_BEYOND_DOUBT) : 0;
+	return asked->range == VTAC_RANGE_AUTO ? take_if_better(t, how, BETTER_BEYOND_DOUBT) : 0;
 }
 
-/* One that fits 32 bits, and other limits of the card. */
-static int try_usual(struct trial *t, const struct vtac_quant_options *asked)
+/* Find defaults that fit 32 bits and the other limits of the card. */
+static int search_defaults(struct search *t, const struct vtac_quant_options *asked)
 {
-	if (consider(t, t->best, BETTER))
+	if (take_if_better(t, t->best, BETTER))
 		return -1;
 	if (t->least < INFINITY || asked->merge != VTAC_MERGE_AUTO)
 		return 0;
 	t->best.merge = VTAC_MERGE_NONE;
-	return consider(t, t->best, BETTER);
+	return take_if_better(t, t->best, BETTER);
 }
 
-/* Is the first output a picture? What is bright or dark in it must not be cut off. */
+/* Is the first output a picture? Its brightest and darkest pixels must not be clipped. */
 static bool makes_picture(const struct vtac_graph *g)
 {
 	return g->n_outputs && g->outputs[0]->rank == 4 && g->outputs[0]->dims[2] > 1 &&
 	       g->outputs[0]->dims[3] > 1;
 }
 
-/* What the user leaves open, as it is tried first. */
-static struct vtac_quant_options usual(const struct vtac_graph *g,
-				       const struct vtac_quant_options *asked)
+/* Returns @asked with the defaults of all that the user leaves open. */
+static struct vtac_quant_options default_options(const struct vtac_graph *g,
+						 const struct vtac_quant_options *asked)
 {
 	struct vtac_quant_options how = *asked;
 
@@ -248,7 +246,7 @@ static struct vtac_quant_options usual(const struct vtac_graph *g,
 	return how;
 }
 
-static bool is_open(const struct vtac_quant_options *asked)
+static bool has_auto(const struct vtac_quant_options *asked)
 {
 	return asked->range == VTAC_RANGE_AUTO || asked->residual == VTAC_RESIDUAL_AUTO ||
 	       asked->equalise == VTAC_EQUALISE_AUTO || asked->split == VTAC_SPLIT_AUTO;
@@ -274,42 +272,42 @@ static unsigned int at_most(unsigned int n, double most)
 	return n <= most ? n : most < 2 ? 2 : (unsigned int)most;
 }
 
-/* With the reason in @g, if there was an error. */
-static void free_made(struct trial *t, struct vtac_graph *g, bool err)
+/* Copy the reason to @g if there was an error. */
+static void free_graphs(struct search *t, struct vtac_graph *g, bool err)
 {
-	struct vtac_graph **made = &t->made[0][0][0];
+	struct vtac_graph **graphs = &t->graphs[0][0][0];
 
-	for (unsigned int i = 0; i < WAYS; i++) {
-		if (err && made[i] && made[i]->error.text[0])
-			vtac_fail(g, NULL, "%s", made[i]->error.text);
-		vtac_graph_free(made[i]);
+	for (unsigned int i = 0; i < CANDIDATES; i++) {
+		if (err && graphs[i] && graphs[i]->error.text[0])
+			vtac_fail(g, NULL, "%s", graphs[i]->error.text);
+		vtac_graph_free(graphs[i]);
 	}
 }
 
-static void choose_images(struct trial *t)
+static void choose_sets(struct search *t)
 {
 	unsigned int n = t->opt->images->count;
 	double work = work_of(t->g);
 
 	if (n < 2)
 		return;
-	t->judges = (struct vtac_images) { .count = n / 3 ? n / 3 : 1, .read = read_judge,
+	t->eval = (struct vtac_images) { .count = n / 3 ? n / 3 : 1, .read = read_eval,
 					   .priv = t };
-	t->judges.count = at_most(t->judges.count, fmin(JUDGE_IMAGES, JUDGE_WORK / work));
-	t->few = (struct vtac_images) { .count = n - t->judges.count, .read = read_few,
+	t->eval.count = at_most(t->eval.count, fmin(EVAL_IMAGES, EVAL_WORK / work));
+	t->calib = (struct vtac_images) { .count = n - t->eval.count, .read = read_calib,
 					.priv = t };
-	t->few.count = at_most(t->few.count, fmin(TRIAL_IMAGES, TRIAL_WORK / work));
+	t->calib.count = at_most(t->calib.count, fmin(CALIB_IMAGES, CALIB_WORK / work));
 }
 
-/* @g is prepared in the way that is the best, which is in *@how. */
-static int choose(struct trial *t, struct vtac_graph *g, const struct vtac_quant_options *asked,
-		  struct vtac_quant_options *how)
+/* Apply the best options to @g, and return them in *@how. */
+static int find_best(struct search *t, struct vtac_graph *g, const struct vtac_quant_options *asked,
+		     struct vtac_quant_options *how)
 {
-	if (is_open(asked) && t->judges.count &&
-	    (try_usual(t, asked) || try_split(t, asked) || try_equalise(t, asked) ||
-	     try_residual(t, asked) || try_range(t, asked)))
+	if (has_auto(asked) && t->eval.count &&
+	    (search_defaults(t, asked) || search_split(t, asked) || search_equalise(t, asked) ||
+	     search_residual(t, asked) || search_range(t, asked)))
 		return -1;
-	if (prepare(g, t->opt, t->opt->images, &t->best))
+	if (apply_options(g, t->opt, t->opt->images, &t->best))
 		return -1;
 	if (!vtac_can_merge_conv_add(t->g, t->opt))
 		t->best.merge = VTAC_MERGE_NONE;
@@ -331,7 +329,9 @@ const char *vtac_quant_text(const struct vtac_quant_options *how, char *buf)
 	return buf;
 }
 
-/* Does the file say what all tensors between card nodes are, so that no images are needed? */
+/*
+ * Does the file give the quantisation of all tensors between card nodes? Then no images are needed.
+ */
 static bool all_given(const struct vtac_graph *g)
 {
 	for (unsigned int i = 0; i < g->n_nodes; i++) {
@@ -348,18 +348,18 @@ static bool all_given(const struct vtac_graph *g)
 	return true;
 }
 
-static int choose_for(struct vtac_graph *g, const struct vtac_options *opt,
-		      const struct vtac_quant_options *asked, struct vtac_quant_options *how)
+static int search_options(struct vtac_graph *g, const struct vtac_options *opt,
+			  const struct vtac_quant_options *asked, struct vtac_quant_options *how)
 {
-	struct trial t = { .opt = opt, .best = usual(g, asked), .least = INFINITY };
+	struct search t = { .opt = opt, .best = default_options(g, asked), .least = INFINITY };
 	int err = -1;
 
 	t.g = vtac_graph_clone(g);
 	if (t.g) {
-		choose_images(&t);
-		err = choose(&t, g, asked, how);
+		choose_sets(&t);
+		err = find_best(&t, g, asked, how);
 	}
-	free_made(&t, g, err);
+	free_graphs(&t, g, err);
 	vtac_graph_free(t.g);
 	if (err && !g->error.text[0])
 		vtac_fail(g, NULL, "Out of memory.");
@@ -367,10 +367,10 @@ static int choose_for(struct vtac_graph *g, const struct vtac_options *opt,
 	return err ? -1 : 0;
 }
 
-/* Sums are seen before residuals are added to them. */
+/* Residuals are split off, so that stats show sums without them. */
 int vtac_pass_calibrate(struct vtac_graph *g, const struct vtac_options *opt)
 {
-	static const struct vtac_quant_options all_open = { 0 };
+	static const struct vtac_quant_options all_auto = { 0 };
 	struct vtac_quant_options *how;
 	bool card = false;
 
@@ -387,5 +387,5 @@ int vtac_pass_calibrate(struct vtac_graph *g, const struct vtac_options *opt)
 	how = vtac_alloc(g, 1, sizeof(*how));
 	if (!how || vtac_split_residuals(g))
 		return -1;
-	return choose_for(g, opt, opt->quant ? opt->quant : &all_open, how);
+	return search_options(g, opt, opt->quant ? opt->quant : &all_auto, how);
 }

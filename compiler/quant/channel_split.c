@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Finer steps for small values of the first layers. Their output x, never negative, is computed
- * as two sets of channels, x = low + high with
+ * Finer steps for small values of the first layers. The output x of such a layer, never negative,
+ * is computed as two sets of channels, x = low + high with
  *	low = min(x, t)		high = max(x - t, 0)
  * Both have all integers for their part of the range, and what reads them has the same
- * weights for both. Smooth pictures need it: next to nothing comes out of filters for edges
- * there, and the error of rounding it is noise to all that follows. Greatest values of
- * windows are greatest in both sets, so max pools keep the sum.
+ * weights for both. Smooth pictures need it: filters for edges give values near 0 there, whose
+ * rounding errors are noise in all later layers. Greatest values of windows are greatest in both
+ * sets, so max pools keep the sum.
  *
- * What the first layers lose goes through all others. Twice as many channels take cycles; so it
- * is done for the first layer, which has few, or for so many as a part of the network's
- * multiplications allows.
+ * Errors of the first layers go through all others. Twice as many channels take cycles; so only the
+ * first layer is split, which has few, or as many as a part of the network's multiplications
+ * allows.
  */
 #include <math.h>
 
 #include "passes/passes.h"
 #include "quant.h"
 
-/* The high part is so many times as large as the low one: weights have one scale for both. */
+/* Ratio of the high part to the low one: weights have one scale for both. */
 #define HIGH_PER_LOW	3.0f
-/* Images that are enough to know how large values are, and how much larger others are. */
+/* Images that suffice to estimate the greatest value, and a margin for others */
 #define IMAGES_MAX	8u
 #define MARGIN		1.25f
-/* Of the network's multiplications, what splitting more than the first layer may add. */
+/* Part of the network's multiplications that splitting more than the first layer may add */
 #define MORE_WORK	(1 / 6.0)
 
-/* What convolutions read of @t, behind max pools; NULL: something else reads it. */
+/* Returns the tensor that convolutions read of @t, behind max pools; NULL: others read it. */
 static struct vtac_tensor *read_tensor(const struct vtac_graph *g, struct vtac_tensor *t)
 {
 	const struct vtac_node *user = vtac_only_user(g, t);
@@ -45,7 +45,7 @@ static struct vtac_tensor *read_tensor(const struct vtac_graph *g, struct vtac_t
 	return t;
 }
 
-/* Rows of a constant: those before @n times @low, those behind the same times @high. */
+/* Scale the first half of a constant's rows by @low, and write it less @less times @high behind. */
 static int scale_rows(struct vtac_graph *g, struct vtac_node *node, unsigned int i, float low,
 		      float high, float less)
 {
@@ -63,9 +63,9 @@ static int scale_rows(struct vtac_graph *g, struct vtac_node *node, unsigned int
 	return vtac_node_set_floats(g, node, i, to);
 }
 
-/* Weights of inputs: those of the low part, and behind them the same for the high one. */
-static int read_both(struct vtac_graph *g, struct vtac_node *node, int64_t channels, float low,
-		     float high)
+/* Scale the weights of the low part's inputs, and write those of the high part behind. */
+static int scale_inputs(struct vtac_graph *g, struct vtac_node *node, int64_t channels, float low,
+			float high)
 {
 	const struct vtac_tensor *w = node->in[1];
 	int64_t area = w->dims[2] * w->dims[3], half = channels * area;
@@ -82,8 +82,8 @@ static int read_both(struct vtac_graph *g, struct vtac_node *node, int64_t chann
 	return vtac_node_set_floats(g, node, 1, to);
 }
 
-/* A bias of zeros, where there is none. */
-static int need_bias(struct vtac_graph *g, struct vtac_node *node)
+/* Add a bias of zeros if there is none. */
+static int add_bias(struct vtac_graph *g, struct vtac_node *node)
 {
 	int64_t n = node->out[0]->dims[1];
 	float *zeros = vtac_alloc(g, (uint64_t)n, sizeof(*zeros));
@@ -98,7 +98,7 @@ static int need_bias(struct vtac_graph *g, struct vtac_node *node)
 	return b ? vtac_node_set_in(g, node, 2, b) : -1;
 }
 
-/* What convolutions read of a layer that can be split; NULL: it cannot. */
+/* Returns the tensor that convolutions read of a layer that can be split; NULL: it cannot. */
 static struct vtac_tensor *splittable(const struct vtac_graph *g, const struct vtac_node *node)
 {
 	if (!vtac_is_plain_conv(node) || (node->n_in > 3 && node->in[3]) ||
@@ -108,7 +108,7 @@ static struct vtac_tensor *splittable(const struct vtac_graph *g, const struct v
 	return read_tensor(g, node->out[0]);
 }
 
-/* Does it read what the card has not computed? */
+/* Does @node read a tensor that the card has not computed? */
 static bool is_first(const struct vtac_node *node)
 {
 	return !node->in[0]->producer || node->in[0]->producer->device != VTAC_CARD;
@@ -141,7 +141,7 @@ double vtac_work(const struct vtac_node *node)
 	       (double)w->dims[0];
 }
 
-/* As many multiplications come from splitting @node. */
+/* Returns the multiplications that splitting @node adds. */
 static double more_work(const struct vtac_node *node, const struct vtac_tensor *last)
 {
 	double sum = vtac_work(node);
@@ -156,15 +156,15 @@ bool vtac_can_channel_split(const struct vtac_graph *g)
 	return first_layer(g);
 }
 
-/* @node, whose values reach @most, in two sets of channels, as far as @last. */
-static int split(struct vtac_graph *g, struct vtac_node *node, struct vtac_tensor *last,
-		 float most)
+/* Split @node, whose values reach @most, into two sets of channels, as far as @last. */
+static int split_layer(struct vtac_graph *g, struct vtac_node *node, struct vtac_tensor *last,
+		       float most)
 {
 	const float parts = HIGH_PER_LOW + 1;
 	struct vtac_tensor *t = node->out[0];
 	int64_t channels = t->dims[1];
 
-	if (need_bias(g, node) || vtac_widen_outputs(g, t, channels))
+	if (add_bias(g, node) || vtac_widen_outputs(g, t, channels))
 		return -1;
 	/* low is shown as low * parts, high as high * parts / HIGH_PER_LOW: both from 0 to most. */
 	if (scale_rows(g, node, 1, parts, parts / HIGH_PER_LOW, 0) ||
@@ -175,12 +175,12 @@ static int split(struct vtac_graph *g, struct vtac_node *node, struct vtac_tenso
 		t->users[0]->out[0]->dims[1] += channels;
 	for (unsigned int i = 0; i < last->n_users; i++)
 		if (vtac_widen_inputs(g, last->users[i], channels, channels) ||
-		    read_both(g, last->users[i], channels, 1 / parts, HIGH_PER_LOW / parts))
+		    scale_inputs(g, last->users[i], channels, 1 / parts, HIGH_PER_LOW / parts))
 			return -1;
 	return 0;
 }
 
-/* How many more multiplications there may be. */
+/* Returns the multiplications that splitting may add. */
 static double more_allowed(const struct vtac_graph *g)
 {
 	double all = 0;
@@ -200,7 +200,7 @@ static bool is_wanted(const struct vtac_node *node, const struct vtac_tensor *la
 	return node == first || *left >= 0;
 }
 
-/* How many nodes there are up to the last one that may be split. */
+/* Returns the number of nodes up to the last one that may be split. */
 static unsigned int nodes_to_last(const struct vtac_graph *g, const struct vtac_node *first,
 				  enum vtac_split how)
 {
@@ -213,7 +213,7 @@ static unsigned int nodes_to_last(const struct vtac_graph *g, const struct vtac_
 	return n;
 }
 
-/* Each layer that is split makes the next ones larger: what is allowed is used up sooner. */
+/* Each layer that is split makes the next ones larger, so fewer layers are split than counted. */
 int vtac_channel_split(struct vtac_graph *g, const struct vtac_options *opt,
 		       const struct vtac_images *images, enum vtac_split how)
 {
@@ -231,7 +231,7 @@ int vtac_channel_split(struct vtac_graph *g, const struct vtac_options *opt,
 		float most = last && node->out[0]->stats ? node->out[0]->stats->hi * MARGIN : 0;
 
 		if (most > 0 && is_wanted(node, last, first, how, &left) &&
-		    split(g, node, last, most))
+		    split_layer(g, node, last, most))
 			return -1;
 	}
 	return 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Cross-layer equalisation. Channels of one tensor share a scale, so the greatest channel
- * decides the precision of the others. Where a tensor lies between layers with weights,
- * each channel is divided by a number of its own in the one and multiplied by it in the
- * other: the network computes the same, and every channel uses the whole range.
+ * decides the precision of the others. Between two layers with weights, each channel is divided by
+ * a factor in the first and multiplied by it in the second: the network computes the same, and
+ * every channel uses the whole range.
  *
  * Channels that are added, compared or joined need the same number. So channels are in
  * classes, and a class is left alone if one of its tensors is seen by anything else.
@@ -13,11 +13,11 @@
 
 #include "quant.h"
 
-/* Images that are enough to know how channels compare. */
+/* Images that suffice to compare channels */
 #define IMAGES_MAX	16u
-/* A channel that is next to nothing needs no more than this. */
+/* Least range of a channel, as a part of the tensor's */
 #define LEAST_SHARE	(1.0f / 1024)
-/* Other images may have greater values than these: where a limit follows, it is not met. */
+/* Margin for other images, below an activation's limit */
 #define LIMIT_MARGIN	1.1f
 
 struct equaliser {
@@ -31,7 +31,7 @@ struct equaliser {
 	unsigned int ids;	/* tensors that there were */
 };
 
-static int64_t find(struct equaliser *e, int64_t i)
+static int64_t find_class(struct equaliser *e, int64_t i)
 {
 	while (e->parent[i] != i) {
 		e->parent[i] = e->parent[e->parent[i]];
@@ -50,19 +50,19 @@ static bool has_channels(const struct equaliser *e, const struct vtac_tensor *t)
 	return t && t->id < e->ids && e->first[t->id] >= 0;
 }
 
-static void fix(struct equaliser *e, const struct vtac_tensor *t)
+static void fix_tensor(struct equaliser *e, const struct vtac_tensor *t)
 {
 	if (has_channels(e, t))
 		for (int64_t c = 0; c < channels_of(t); c++)
-			e->fixed[find(e, e->first[t->id] + c)] = true;
+			e->fixed[find_class(e, e->first[t->id] + c)] = true;
 }
 
 static void fix_node(struct equaliser *e, const struct vtac_node *node)
 {
 	for (unsigned int i = 0; i < node->n_in; i++)
-		fix(e, node->in[i]);
+		fix_tensor(e, node->in[i]);
 	for (unsigned int i = 0; i < node->n_out; i++)
-		fix(e, node->out[i]);
+		fix_tensor(e, node->out[i]);
 }
 
 /* Channel @at of @a and channel 0 of @b, and those that follow both. */
@@ -71,12 +71,13 @@ static void unite(struct equaliser *e, const struct vtac_tensor *a, int64_t at,
 {
 	if (!has_channels(e, a) || !has_channels(e, b) ||
 	    at + channels_of(b) > channels_of(a)) {
-		fix(e, a);
-		fix(e, b);
+		fix_tensor(e, a);
+		fix_tensor(e, b);
 		return;
 	}
 	for (int64_t c = 0; c < channels_of(b); c++) {
-		int64_t x = find(e, e->first[a->id] + at + c), y = find(e, e->first[b->id] + c);
+		int64_t x = find_class(e, e->first[a->id] + at + c);
+		int64_t y = find_class(e, e->first[b->id] + c);
 
 		if (x == y)
 			continue;
@@ -88,18 +89,18 @@ static void unite(struct equaliser *e, const struct vtac_tensor *a, int64_t at,
 	}
 }
 
-/* ---- what nodes ask for ---- */
+/* ---- the classes ---- */
 
-static void see_limits(struct equaliser *e, const struct vtac_node *node, float lo, float hi)
+static void add_limits(struct equaliser *e, const struct vtac_node *node, float lo, float hi)
 {
 	const struct vtac_tensor *t = node->out[0];
 
 	if (lo != 0 && lo != -INFINITY) {
-		fix(e, t);
+		fix_tensor(e, t);
 		return;
 	}
 	for (int64_t c = 0; hi < INFINITY && has_channels(e, t) && c < channels_of(t); c++) {
-		int64_t i = find(e, e->first[t->id] + c);
+		int64_t i = find_class(e, e->first[t->id] + c);
 
 		if (!e->limit[i] || hi < e->limit[i])
 			e->limit[i] = hi;
@@ -107,7 +108,7 @@ static void see_limits(struct equaliser *e, const struct vtac_node *node, float 
 }
 
 /* A product has the scale of one factor if the other is from 0 to 1, as a gate is. */
-static void see_product(struct equaliser *e, const struct vtac_node *node)
+static void unite_product(struct equaliser *e, const struct vtac_node *node)
 {
 	for (unsigned int i = 0; i < 2; i++) {
 		const struct vtac_node *gate = node->in[i]->producer;
@@ -115,7 +116,7 @@ static void see_product(struct equaliser *e, const struct vtac_node *node)
 		if (gate && gate->act.kind == VTAC_ACT_CLIP && gate->act.lo == 0 &&
 		    gate->act.hi == 1 && node->in[i] != node->in[1 - i] &&
 		    vtac_same_shape(node->in[1 - i], node->out[0])) {
-			fix(e, node->in[i]);
+			fix_tensor(e, node->in[i]);
 			unite(e, node->out[0], 0, node->in[1 - i]);
 			return;
 		}
@@ -123,7 +124,7 @@ static void see_product(struct equaliser *e, const struct vtac_node *node)
 	fix_node(e, node);
 }
 
-static void see_joined(struct equaliser *e, const struct vtac_node *node)
+static void unite_parts(struct equaliser *e, const struct vtac_node *node)
 {
 	int64_t at = 0;
 
@@ -146,10 +147,10 @@ static bool has_float_weights(const struct vtac_node *node)
 	       (node->n_in < 4 || !node->in[3]);
 }
 
-static void see_node(struct equaliser *e, const struct vtac_node *node)
+static void unite_node(struct equaliser *e, const struct vtac_node *node)
 {
 	if (node->act.kind == VTAC_ACT_CLIP)
-		see_limits(e, node, node->act.lo, node->act.hi);
+		add_limits(e, node, node->act.lo, node->act.hi);
 	if (node->device != VTAC_CARD) {
 		fix_node(e, node);
 		return;
@@ -172,10 +173,10 @@ static void see_node(struct equaliser *e, const struct vtac_node *node)
 		unite(e, node->out[0], 0, node->in[1]);
 		break;
 	case VTAC_MUL:
-		see_product(e, node);
+		unite_product(e, node);
 		break;
 	case VTAC_CLIP:
-		see_limits(e, node, node->attr.clip.lo, node->attr.clip.hi);
+		add_limits(e, node, node->attr.clip.lo, node->attr.clip.hi);
 		unite(e, node->out[0], 0, node->in[0]);
 		break;
 	case VTAC_MAX_POOL:
@@ -186,7 +187,7 @@ static void see_node(struct equaliser *e, const struct vtac_node *node)
 		unite(e, node->out[0], 0, node->in[0]);
 		break;
 	case VTAC_CONCAT:
-		see_joined(e, node);
+		unite_parts(e, node);
 		break;
 	default:
 		fix_node(e, node);
@@ -218,7 +219,7 @@ static int number_channels(struct equaliser *e)
 	return e->parent && e->range && e->limit && e->fixed ? 0 : -1;
 }
 
-static void see_ranges(struct equaliser *e)
+static void add_ranges(struct equaliser *e)
 {
 	for (int64_t i = 0; i < e->n; i++)
 		e->parent[i] = i;
@@ -232,18 +233,18 @@ static void see_ranges(struct equaliser *e)
 			e->range[e->first[t->id] + c] =
 				fmaxf(s->most[c], fmaxf(-s->lo, s->hi) * LEAST_SHARE);
 		if (!t->producer || vtac_is_output(e->g, t) || t->quant.given)
-			fix(e, t);
+			fix_tensor(e, t);
 	}
 }
 
-/* What channel @c of @t is divided by. */
-static float factor(struct equaliser *e, const struct vtac_tensor *t, int64_t c, float power)
+/* Returns the divisor of channel @c of @t. */
+static float divisor_of(struct equaliser *e, const struct vtac_tensor *t, int64_t c, float power)
 {
 	int64_t i;
 
 	if (!has_channels(e, t))
 		return 1;
-	i = find(e, e->first[t->id] + c);
+	i = find_class(e, e->first[t->id] + c);
 	if (e->fixed[i] || !(e->range[i] > 0))
 		return 1;
 	if (e->limit[i] > 0)
@@ -268,7 +269,7 @@ static int scale_weights(struct equaliser *e, struct vtac_node *node, float powe
 		for (int64_t k = 0; k < cols; k++) {
 			int64_t in = transposed ? r : r / (rows / groups) * cols + k;
 			int64_t out = transposed ? r / (rows / groups) * cols + k : r;
-			float by = factor(e, x, in, power) / factor(e, y, out, power);
+			float by = divisor_of(e, x, in, power) / divisor_of(e, y, out, power);
 
 			for (int64_t i = 0; i < area; i++)
 				to[(r * cols + k) * area + i] =
@@ -279,11 +280,11 @@ static int scale_weights(struct equaliser *e, struct vtac_node *node, float powe
 	if (!b)
 		return 0;
 	for (int64_t o = 0; o < outs; o++)
-		bias[o] = ((const float *)b->data)[o] / factor(e, y, o, power);
+		bias[o] = ((const float *)b->data)[o] / divisor_of(e, y, o, power);
 	return vtac_node_set_floats(e->g, node, 2, bias);
 }
 
-/* Tensors remember what they were divided by, so that they can be compared. */
+/* Tensors record the divisors of their channels, for comparisons. */
 static int keep_factors(struct equaliser *e, float power)
 {
 	for (unsigned int i = 0; i < e->g->n_tensors; i++) {
@@ -297,7 +298,7 @@ static int keep_factors(struct equaliser *e, float power)
 		if (!by)
 			return -1;
 		for (int64_t c = 0; c < channels_of(t); c++)
-			by[c] = factor(e, t, c, power);
+			by[c] = divisor_of(e, t, c, power);
 		t->channel_scale = by;
 	}
 	return 0;
@@ -309,9 +310,9 @@ static int equalise(struct vtac_graph *g, float power)
 
 	if (number_channels(&e))
 		return -1;
-	see_ranges(&e);
+	add_ranges(&e);
 	for (unsigned int i = 0; i < g->n_nodes; i++)
-		see_node(&e, g->nodes[i]);
+		unite_node(&e, g->nodes[i]);
 	for (unsigned int i = 0; i < g->n_nodes; i++) {
 		struct vtac_node *node = g->nodes[i];
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Weights rounded together. To round each weight of a sum to the nearest integer is not the
- * best for the sum: neighbouring pixels are alike, so errors of their weights add up, or
- * cancel. What an error e of a channel's weights adds to its output is e'Me in the square,
- * with the moments M = mean(x x') of the values x that the weights are multiplied by. To
- * make that small, weights are rounded one after the other, and what one is wrong by is
- * made up for by those that come after it. With M = LL', from the last weight to the first:
+ * GPTQ: round the weights of a sum together. To round each weight to the nearest integer is not the
+ * best for the sum: neighbouring pixels are alike, so errors of their weights add up, or cancel. A
+ * weight error e adds e'Me to the channel's squared output error, with the Hessian M = mean(x x')
+ * of the values x that the weights are multiplied by. To make that small, weights are rounded one
+ * after the other, and later ones compensate the errors of earlier ones. With M = LL', from the
+ * last weight to the first:
  *	q[k] = round(w[k] + sum over j > k of (w[j] - q[j]) * L[j][k] / L[k][k])
  * This is Babai's nearest plane, and what GPTQ does (Frantar et al., 2022).
  */
@@ -15,15 +15,15 @@
 
 #include "quant.h"
 
-/* More taps take too long, and more values to know their moments than images have. */
+/* More taps take too long, and more values to estimate the Hessian than images have. */
 #define TAPS_MAX	1152
-/* So many values are seen for each tap, at least; with fewer nothing is made of them. */
+/* Fewer values for each tap do not estimate a Hessian. */
 #define ROWS_PER_TAP	2
-/* In all layers together, and no more than a fourth of what memory is left. */
+/* Of all layers, and no more than a fourth of the memory that is left */
 #define BYTES_MAX	(512u << 20)
-/* Rows that are added to the moments at a time. */
+/* Rows that are added to a Hessian at a time */
 #define ROWS		32
-/* M gets so much of its mean diagonal: moments of a sample are not those of all images. */
+/* Part of its mean diagonal that M gets: the Hessian of a sample is not that of all images. */
 #define DAMPING		0.01
 
 struct vtac_hessian {
@@ -37,7 +37,7 @@ struct vtac_gptq {
 	int64_t taps;
 	double *l;			/* [taps][taps]: the part left of the diagonal, and that */
 	int64_t *order;			/* its row i stands for this tap */
-	double *more;			/* what errors so far ask of each weight */
+	double *more;			/* each weight's part of the errors so far */
 };
 
 static bool is_candidate(const struct vtac_node *node)
@@ -49,7 +49,7 @@ static bool is_candidate(const struct vtac_node *node)
 	       vtac_elements(w) <= TAPS_MAX * w->dims[0];
 }
 
-static struct vtac_hessian *moments_new(struct vtac_graph *g, const struct vtac_node *node,
+static struct vtac_hessian *hessian_new(struct vtac_graph *g, const struct vtac_node *node,
 					int64_t images, uint64_t *left)
 {
 	const struct vtac_tensor *w = node->in[1], *y = node->out[0];
@@ -82,14 +82,14 @@ int vtac_gptq_begin(struct vtac_graph *g, unsigned int images)
 	for (unsigned int i = 0; i < g->n_nodes; i++) {
 		struct vtac_node *node = g->nodes[i];
 
-		node->hessian = is_candidate(node) ? moments_new(g, node, images, &left) : NULL;
+		node->hessian = is_candidate(node) ? hessian_new(g, node, images, &left) : NULL;
 	}
 	return g->error.text[0] ? -1 : 0;
 }
 
-/* What the weights of group @group are multiplied by for the output at @y, @x. */
-static void gather(const struct vtac_node *node, const float *data, int64_t group, int64_t n,
-		   int64_t y, int64_t x, float *row)
+/* Gather the values that the weights of @group are multiplied by for the output at @y, @x. */
+static void gather_taps(const struct vtac_node *node, const float *data, int64_t group, int64_t n,
+			int64_t y, int64_t x, float *row)
 {
 	const struct vtac_window *win = &node->attr.conv.window;
 	const struct vtac_tensor *in = node->in[0];
@@ -108,7 +108,7 @@ static void gather(const struct vtac_node *node, const float *data, int64_t grou
 			}
 }
 
-/* @count rows more; a sum of products for each pair of taps. */
+/* Add @count rows: a sum of products for each pair of taps. */
 __attribute__((target_clones("avx2", "default")))
 static void add_rows(float *sum, const float *rows, int64_t taps, int64_t count)
 {
@@ -137,8 +137,8 @@ void vtac_gptq_observe(struct vtac_node *node, const float *data)
 			/* Spread over the image, at other places in each. */
 			int64_t at = (i * all / m->each + m->seen * 7) % all;
 
-			gather(node, data, group, at / plane, at % plane / y->dims[3],
-			       at % y->dims[3], m->rows + count++ * m->taps);
+			gather_taps(node, data, group, at / plane, at % plane / y->dims[3],
+				    at % y->dims[3], m->rows + count++ * m->taps);
 			if (count < ROWS && i + 1 < m->each)
 				continue;
 			memset(m->rows + count * m->taps, 0,
@@ -151,8 +151,8 @@ void vtac_gptq_observe(struct vtac_node *node, const float *data)
 
 /* ---- rounding ---- */
 
-/* Taps with the greatest values last: they are rounded first, and others make up for them. */
-static void put_in_order(int64_t *order, const float *sum, int64_t taps)
+/* Sort taps with the greatest values last: they are rounded first, and others compensate them. */
+static void sort_taps(int64_t *order, const float *sum, int64_t taps)
 {
 	for (int64_t i = 0; i < taps; i++) {
 		int64_t k = i;
@@ -178,7 +178,7 @@ static double dot(const double *a, const double *b, int64_t n)
 }
 
 /* LL' = M, in place. */
-static void factor(double *l, int64_t n)
+static void factorise(double *l, int64_t n)
 {
 	for (int64_t i = 0; i < n; i++) {
 		double *row = l + i * n;
@@ -194,7 +194,7 @@ static void fill_factor(struct vtac_gptq *f, const float *sum)
 	int64_t n = f->taps;
 	double mean = 0;
 
-	put_in_order(f->order, sum, n);
+	sort_taps(f->order, sum, n);
 	for (int64_t i = 0; i < n; i++)
 		mean += sum[i * (n + 1)] / (double)n;
 	for (int64_t i = 0; i < n; i++) {
@@ -205,7 +205,7 @@ static void fill_factor(struct vtac_gptq *f, const float *sum)
 		}
 		f->l[i * (n + 1)] += mean > 0 ? mean * DAMPING : 1;
 	}
-	factor(f->l, n);
+	factorise(f->l, n);
 }
 
 void vtac_gptq_free(struct vtac_gptq *f)
@@ -218,7 +218,7 @@ void vtac_gptq_free(struct vtac_gptq *f)
 	free(f);
 }
 
-/* Sums of great values are infinite, and nothing can be made of them. */
+/* Is the factor finite? Sums of great values are infinite. */
 static bool is_usable(const struct vtac_gptq *f)
 {
 	for (int64_t i = 0; i < f->taps; i++)
@@ -227,8 +227,8 @@ static bool is_usable(const struct vtac_gptq *f)
 	return true;
 }
 
-/* Each weight for itself. */
-static void round_alone(struct vtac_gptq *f)
+/* Round each weight for itself. */
+static void forget_hessian(struct vtac_gptq *f)
 {
 	memset(f->l, 0, (size_t)(f->taps * f->taps) * sizeof(f->l[0]));
 	for (int64_t i = 0; i < f->taps; i++)
@@ -249,7 +249,7 @@ struct vtac_gptq *vtac_gptq_new(const struct vtac_hessian *m, int64_t group)
 	if (f->l && f->order && f->more) {
 		fill_factor(f, m->sum + group * m->taps * m->taps);
 		if (!is_usable(f))
-			round_alone(f);
+			forget_hessian(f);
 		return f;
 	}
 	vtac_gptq_free(f);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The sum of two convolutions as one convolution, of both inputs side by side:
+ * Merge the sum of two convolutions into one convolution, of both inputs side by side:
  *	w * x + v * y = [w, v] * [x, y]
  * So neither is rounded before they are added, nor stored and loaded. ResNet has such sums
  * where a block begins with a convolution on both of its ways.
@@ -15,7 +15,7 @@
 #include "passes/passes.h"
 #include "quant.h"
 
-/* Images that are enough to know how far the inputs reach. */
+/* Images that suffice to estimate the inputs' ranges */
 #define IMAGES_MAX	12u
 
 /* The number that an input is multiplied by, or divided. */
@@ -93,7 +93,7 @@ static bool find_pair(const struct vtac_graph *g, const struct vtaops_core *core
 	return p->of[0]->in[0]->dims[1] % core->block == 0 && can_scale(g, p->of[p->scaled]);
 }
 
-/* How many nodes there are up to the last pair; 0 without one. */
+/* Returns the number of nodes up to the last pair; 0 without one. */
 static unsigned int nodes_to_last(const struct vtac_graph *g, const struct vtac_options *opt)
 {
 	unsigned int n = 0;
@@ -112,9 +112,9 @@ bool vtac_can_merge_conv_add(const struct vtac_graph *g, const struct vtac_optio
 
 /* ---- the number ---- */
 
-/* How far @t's integers are to reach if all of them are on one side of 0. */
-static float reach(const struct vtac_tensor *t, const struct vtac_options *opt,
-		   const struct vtac_quant_options *how)
+/* Returns the range of @t's integers if all of them are on one side of 0. */
+static float range_of(const struct vtac_tensor *t, const struct vtac_options *opt,
+		      const struct vtac_quant_options *how)
 {
 	int levels = (1 << (1 << opt->core.log_inp_width)) - 1;
 
@@ -133,7 +133,7 @@ static int scale_const(struct vtac_graph *g, struct vtac_node *node, unsigned in
 	return vtac_node_set_floats(g, node, i, to);
 }
 
-/* What makes @t makes it times @by; it remembers that, to be compared. */
+/* Scale @t by @by in its producer; @t records that for comparisons. */
 static int scale_input(struct vtac_graph *g, struct vtac_tensor *t, float by)
 {
 	struct vtac_node *node = t->producer;
@@ -197,8 +197,8 @@ static struct vtac_tensor *join_biases(struct vtac_graph *g, const struct pair *
 				      1, &n, to, false) : NULL;
 }
 
-/* The one that @add has first becomes both. */
-static int merge(struct vtac_graph *g, struct pair *p, float by)
+/* The convolution that @add has first becomes both. */
+static int merge_pair(struct vtac_graph *g, struct pair *p, float by)
 {
 	struct vtac_node *node = p->add->in[0]->producer;
 	struct vtac_node *other = p->add->in[1]->producer;
@@ -221,7 +221,7 @@ static int merge(struct vtac_graph *g, struct pair *p, float by)
 	return 0;
 }
 
-/* Behind vtac_equalise(), which changes how far the inputs reach. */
+/* Runs after vtac_equalise(), which changes the ranges of the inputs. */
 int vtac_merge_conv_add(struct vtac_graph *g, const struct vtac_options *opt,
 			const struct vtac_images *images, const struct vtac_quant_options *how)
 {
@@ -237,11 +237,11 @@ int vtac_merge_conv_add(struct vtac_graph *g, const struct vtac_options *opt,
 
 		if (!find_pair(g, &opt->core, g->nodes[i], &p))
 			continue;
-		from = reach(p.of[p.scaled]->in[0], opt, how);
-		to = reach(p.of[1 - p.scaled]->in[0], opt, how);
-		/* What is next to nothing beside the other stays so: floats have limits. */
+		from = range_of(p.of[p.scaled]->in[0], opt, how);
+		to = range_of(p.of[1 - p.scaled]->in[0], opt, how);
+		/* The ratio is limited, as floats are. */
 		by = from > 0 && to > 0 ? fminf(fmaxf(to / from, 1 / BY_MAX), BY_MAX) : 1;
-		if (merge(g, &p, by))
+		if (merge_pair(g, &p, by))
 			return -1;
 	}
 	return vtac_graph_dce(g);

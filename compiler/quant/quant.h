@@ -2,16 +2,16 @@
 /*
  * quant.h - from float to the integers that a card computes with
  *
- * vtac_collect_stats() runs the float graph on images and notes what values its tensors
- * have; vtac_pass_quantise() chooses scales by that, turns weights and biases into
- * integers and fills in each card node's output stage (struct vtac_post), with a proof
- * that no sum leaves 32 bits. What the graph then means is what vtac_float_run() computes
- * of it with the CPU's integer kernels; the card computes the same bits.
+ * vtac_collect_stats() runs the float graph on images and collects the ranges of its tensors;
+ * vtac_pass_quantise() chooses scales by these, turns weights and biases into integers and fills in
+ * each card node's output stage (struct vtac_post), with a proof that no sum leaves 32 bits.
+ * vtac_float_run() computes the quantised graph with the CPU's integer kernels; the card computes
+ * the same bits.
  *
  * Integers on the card are signed, of the core's INP width: real = scale * (integer -
  * zero). With zero point 0 they never take the least value (-128), so that a range is the
- * same in both directions. Where nothing pads with zeros, a tensor that is never negative
- * has the least integer as its zero point, and so twice as many steps.
+ * same in both directions. A tensor that is never negative has the least integer as its zero point,
+ * and so twice as many steps, unless a node pads it with zeros.
  */
 #ifndef VTAC_QUANT_H
 #define VTAC_QUANT_H
@@ -32,7 +32,7 @@ struct vtac_stats {
 };
 
 #define VTAC_QUANT_TEXT	128	/* bytes of a buffer for this: */
-/* The same in words, into @buf. */
+/* Write the options to @buf, for a report. */
 const char *vtac_quant_text(const struct vtac_quant_options *how, char *buf);
 
 /*
@@ -42,44 +42,48 @@ const char *vtac_quant_text(const struct vtac_quant_options *how, char *buf);
 int vtac_collect_stats(struct vtac_graph *g, const struct vtac_options *opt,
 		       const struct vtac_images *images, unsigned int max, unsigned int nodes);
 
-/* equalise.c: @images show how channels compare. Nothing is calibrated afterwards. */
+/* equalise.c: bring channels to one range, by the first of @images. Stats are gone afterwards. */
 int vtac_equalise(struct vtac_graph *g, const struct vtac_options *opt,
 		  const struct vtac_images *images, enum vtac_equalise how);
 
 /*
- * gptq.c: weights rounded together. The next vtac_collect_stats() of @images gathers for them what
- * nodes of the card read, where there is enough of it: such nodes have moments.
+ * gptq.c: give each convolution of the card a Hessian if so many @images suffice for it. The next
+ * vtac_collect_stats() fills it.
  */
 int vtac_gptq_begin(struct vtac_graph *g, unsigned int images);
-/* @node, which has moments, reads @data in an image. */
+/* Add @data, the input of @node in an image, to its Hessian. */
 void vtac_gptq_observe(struct vtac_node *node, const float *data);
-/* What rounding needs of them for the output channels of a group; NULL without memory. */
+/* Returns the factor of the Hessian of @group, for vtac_gptq_round(); NULL without memory. */
 struct vtac_gptq *vtac_gptq_new(const struct vtac_hessian *m, int64_t group);
-/* Integers from -@top to @top for @w, the weights of an output channel, in steps of @step. */
+/* Round @w, the weights of an output channel, in steps of @step to integers from -@top to @top. */
 void vtac_gptq_round(struct vtac_gptq *f, const float *w, float step, int top, int8_t *q);
 void vtac_gptq_free(struct vtac_gptq *f);
 
-/* The largest value that @method lets a tensor of @levels steps (127) have. */
+/* Returns the largest value that @method lets a tensor of @levels steps (127) have. */
 float vtac_stats_range(const struct vtac_stats *s, enum vtac_range method, double percentile,
 		       int levels);
 
-/* channel_split.c: multiplications of a convolution or matrix product. */
+/* channel_split.c: returns the multiplications of a convolution or matrix product. */
 double vtac_work(const struct vtac_node *node);
-/* The first layers in two sets of channels (x = low + high), if the first can be. */
+/* Can the first layer be computed in two sets of channels, x = low + high? */
 bool vtac_can_channel_split(const struct vtac_graph *g);
+/* Split the first layers as @how says, by the ranges on the first of @images. */
 int vtac_channel_split(struct vtac_graph *g, const struct vtac_options *opt,
 		       const struct vtac_images *images, enum vtac_split how);
 
-/* merge_conv_add.c: sums of two convolutions as one convolution, where that can be. */
+/* merge_conv_add.c: can sums of two convolutions become one convolution? After equalise. */
 bool vtac_can_merge_conv_add(const struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_merge_conv_add(struct vtac_graph *g, const struct vtac_options *opt,
 			const struct vtac_images *images, const struct vtac_quant_options *how);
 
-/* residual.c: convolutions with a residual as convolution and addition, and back. */
+/* residual.c: split convolutions with a residual into convolution and addition. */
 int vtac_split_residuals(struct vtac_graph *g);
-/* The convolution whose sum @add alone takes, and the number of the other operand; or NULL. */
+/*
+ * Returns the convolution whose sum @add alone reads, and the number of the other operand; or NULL.
+ */
 struct vtac_node *vtac_residual_sum(const struct vtac_graph *g, const struct vtac_node *add,
 				    unsigned int *other);
+/* Make @add a residual of its convolution again. */
 int vtac_join_residual(struct vtac_graph *g, struct vtac_node *add);
 
 /* accuracy.c: integers against floats, tensor by tensor. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of quantisation share. */
+/* Shared by the files of quantisation. */
 #ifndef VTAC_QUANT_IMPL_H
 #define VTAC_QUANT_IMPL_H
 
@@ -12,39 +12,41 @@ struct quantiser {
 	int in_top, wgt_top;		/* greatest integers of activations and weights: 127 */
 	/* By tensor id: */
 	float *scale;			/* of activations on the card; 0: none yet */
-	int32_t *zero;			/* the integer that stands for 0 */
-	int32_t *lo, *hi;		/* what its integers are proved to be within */
-	bool *fixed;			/* others' scales depend on its */
+	int32_t *zero;			/* the integer of 0 */
+	int32_t *lo, *hi;		/* limits of its integers, proved */
+	bool *fixed;			/* others' scales depend on it */
 	unsigned int ids;
 };
 
 /* Is tensor @t computed or used by the card, and no constant? */
 bool on_card(const struct vtac_tensor *t);
 
-/* The scale that calibration asks for, of a tensor alone whose integers have @levels. */
+/* Returns the scale that calibration gives @t alone, for integers of @levels. */
 float calibrated(const struct quantiser *q, const struct vtac_tensor *t, int levels);
 
-/* The least integer of @t: -127 around 0, for a range that is the same in both directions. */
+/*
+ * Returns the least integer of @t: -127 around 0, for a range that is the same in both directions.
+ */
 int32_t least_of(const struct quantiser *q, const struct vtac_tensor *t);
 
-/* zero_point.c: may @t's integers begin with the least for 0? Of the tensor alone. */
+/* zero_point.c: may @t have a zero point other than 0? Considers @t alone. */
 bool may_shift_zero(const struct quantiser *q, const struct vtac_tensor *t);
-/* Does the node's output have the scale and zero point of its inputs? */
+/* Do outputs of the operator have the scale and zero point of its inputs? */
 bool keeps_scale(enum vtac_op op);
 
 /* scales.c: choose the scale of every activation on the card. */
 int choose_scales(struct quantiser *q);
 
-/* weights.c: integers for a convolution or matrix product, and its output stage. */
+/* weights.c: quantise a convolution or matrix product, and set its output stage. */
 int quantise_sums(struct quantiser *q, struct vtac_node *node);
 
-/* requantize.c: the output stages of nodes without weights. */
+/* requantize.c: set the output stage of a node without weights. */
 int requantize_node(struct quantiser *q, struct vtac_node *node);
 
-/* The output stage's limits: of the activation and of the file, in integers of @t. */
+/* Set the output stage's limits: of the activation and of the file, in integers of @t. */
 int set_limits(struct quantiser *q, struct vtac_node *node, const struct vtac_tensor *t);
 
-/* @count values, all @value. */
+/* Returns @count values, all @value; NULL without memory. */
 int32_t *filled(struct vtac_graph *g, int64_t count, int32_t value);
 
 #endif /* VTAC_QUANT_IMPL_H */

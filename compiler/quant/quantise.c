@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The pass that turns card nodes into integers. What the CPU computes stays float: a
- * QUANTIZE stands where a float tensor goes to the card, a DEQUANTIZE where one comes
- * back or leaves the graph.
+ * The pass `quantise`: integers for the card's nodes. The CPU computes floats: a QUANTIZE stands
+ * before each copy of a float tensor to the card, a DEQUANTIZE behind each copy back or output of
+ * the graph.
  */
 #include <math.h>
 #include <string.h>
 
 #include "quant_impl.h"
 
-static int prepare(struct quantiser *q)
+static int init_tables(struct quantiser *q)
 {
 	q->ids = q->g->next_id;
 	q->scale = vtac_alloc(q->g, q->ids, sizeof(q->scale[0]));
@@ -63,8 +63,8 @@ static int mark_tensor(struct quantiser *q, struct vtac_tensor *t, const struct 
 }
 
 /* A node QUANTIZE or DEQUANTIZE between @from and @to, with the scale of @like. */
-static struct vtac_node *convert(struct quantiser *q, enum vtac_op op, const char *name,
-				 const struct vtac_tensor *like, struct vtac_tensor *to)
+static struct vtac_node *add_conversion(struct quantiser *q, enum vtac_op op, const char *name,
+					const struct vtac_tensor *like, struct vtac_tensor *to)
 {
 	struct vtac_graph *g = q->g;
 	struct vtac_node *node = vtac_node_new(g, op, name, 3, 1);
@@ -94,10 +94,10 @@ static int replace_user(struct vtac_graph *g, struct vtac_node *user, struct vta
 	return 0;
 }
 
-/* A tensor like @t with its integers, where @device and @layout say. */
-static struct vtac_tensor *integers(struct quantiser *q, const struct vtac_tensor *t,
-				    const char *what, enum vtac_device device,
-				    enum vtac_layout layout)
+/* Returns a tensor for the integers of @t, on @device in @layout. */
+static struct vtac_tensor *integers_like(struct quantiser *q, const struct vtac_tensor *t,
+					 const char *what, enum vtac_device device,
+					 enum vtac_layout layout)
 {
 	struct vtac_tensor *made = vtac_tensor_shaped(q->g, vtac_text(q->g, "%s/%s", t->name, what),
 						      VTAC_I8, t->rank, t->dims);
@@ -122,9 +122,9 @@ static int add_copy(struct vtac_graph *g, struct vtac_tensor *from, struct vtac_
 	return vtac_node_set_in(g, node, 0, from);
 }
 
-/* Does @node, of the file, (de)quantise by the scale and zero point that @t has here? */
-static bool is_same(const struct quantiser *q, const struct vtac_node *node, enum vtac_op op,
-		    const struct vtac_tensor *t)
+/* Does the file's @node (de)quantise by the scale and zero point that @t has here? */
+static bool has_same_quant(const struct quantiser *q, const struct vtac_node *node, enum vtac_op op,
+			   const struct vtac_tensor *t)
 {
 	const struct vtac_tensor *ints;
 
@@ -135,25 +135,25 @@ static bool is_same(const struct quantiser *q, const struct vtac_node *node, enu
 }
 
 /* The integers that @t was made of, or a QUANTIZE's. */
-static struct vtac_tensor *made_of(struct quantiser *q, struct vtac_tensor *t)
+static struct vtac_tensor *plain_integers(struct quantiser *q, struct vtac_tensor *t)
 {
 	struct vtac_node *node = t->producer;
 	struct vtac_tensor *plain;
 
-	if (node && is_same(q, node, VTAC_DEQUANTIZE, t))
+	if (node && has_same_quant(q, node, VTAC_DEQUANTIZE, t))
 		return node->in[0];
-	plain = integers(q, t, "int", VTAC_CPU, VTAC_PLAIN);
-	node = plain ? convert(q, VTAC_QUANTIZE, vtac_text(q->g, "%s/quantise", t->name), t,
-			       plain) : NULL;
+	plain = integers_like(q, t, "int", VTAC_CPU, VTAC_PLAIN);
+	node = plain ? add_conversion(q, VTAC_QUANTIZE, vtac_text(q->g, "%s/quantise", t->name), t,
+				      plain) : NULL;
 	return node && !vtac_node_set_in(q->g, node, 0, t) ? plain : NULL;
 }
 
 /* @t, float and of the CPU, as integers for its users on the card. */
-static int enter(struct quantiser *q, struct vtac_tensor *t)
+static int copy_to_card(struct quantiser *q, struct vtac_tensor *t)
 {
-	struct vtac_tensor *plain = made_of(q, t);
-	struct vtac_tensor *packed = integers(q, t, "packed", VTAC_CPU, VTAC_PACKED);
-	struct vtac_tensor *there = integers(q, t, "card", VTAC_CARD, VTAC_PACKED);
+	struct vtac_tensor *plain = plain_integers(q, t);
+	struct vtac_tensor *packed = integers_like(q, t, "packed", VTAC_CPU, VTAC_PACKED);
+	struct vtac_tensor *there = integers_like(q, t, "card", VTAC_CARD, VTAC_PACKED);
 
 	if (!plain || !packed || !there)
 		return -1;
@@ -164,13 +164,13 @@ static int enter(struct quantiser *q, struct vtac_tensor *t)
 	return add_copy(q->g, plain, packed) || add_copy(q->g, packed, there) ? -1 : 0;
 }
 
-/* Those of @t's users that want the integers themselves get @plain. */
+/* Give @plain to those users of @t that read the integers themselves. */
 static int give_integers(struct quantiser *q, struct vtac_tensor *t, struct vtac_tensor *plain)
 {
 	for (unsigned int i = t->n_users; i-- > 0; ) {
 		struct vtac_node *user = t->users[i];
 
-		if (!is_same(q, user, VTAC_QUANTIZE, t))
+		if (!has_same_quant(q, user, VTAC_QUANTIZE, t))
 			continue;
 		if (vtac_tensor_replace(q->g, user->out[0], plain))
 			return -1;
@@ -180,17 +180,17 @@ static int give_integers(struct quantiser *q, struct vtac_tensor *t, struct vtac
 }
 
 /* @t, of the card, as float for its users on the CPU and for the graph's outputs. */
-static int leave(struct quantiser *q, struct vtac_tensor *t)
+static int copy_to_cpu(struct quantiser *q, struct vtac_tensor *t)
 {
 	struct vtac_graph *g = q->g;
-	struct vtac_tensor *packed = integers(q, t, "packed", VTAC_CPU, VTAC_PACKED);
-	struct vtac_tensor *plain = integers(q, t, "int", VTAC_CPU, VTAC_PLAIN), *to;
+	struct vtac_tensor *packed = integers_like(q, t, "packed", VTAC_CPU, VTAC_PACKED);
+	struct vtac_tensor *plain = integers_like(q, t, "int", VTAC_CPU, VTAC_PLAIN), *to;
 	struct vtac_node *node;
 
 	to = vtac_tensor_shaped(g, vtac_text(g, "%s/float", t->name), VTAC_F32, t->rank, t->dims);
 	if (!packed || !plain || !to)
 		return -1;
-	node = convert(q, VTAC_DEQUANTIZE, vtac_text(g, "%s/dequantise", t->name), t, to);
+	node = add_conversion(q, VTAC_DEQUANTIZE, vtac_text(g, "%s/dequantise", t->name), t, to);
 	if (!node)
 		return -1;
 	if (give_integers(q, t, plain))
@@ -224,11 +224,11 @@ static int cross_borders(struct quantiser *q)
 
 		if (t->data || q->scale[t->id] <= 0)
 			continue;
-		if (!made && has_user(q->g, t, VTAC_CARD) && enter(q, t))
+		if (!made && has_user(q->g, t, VTAC_CARD) && copy_to_card(q, t))
 			return -1;
 		if (!made)
 			continue;
-		if (mark_tensor(q, t, t) || (has_user(q->g, t, VTAC_CPU) && leave(q, t)))
+		if (mark_tensor(q, t, t) || (has_user(q->g, t, VTAC_CPU) && copy_to_cpu(q, t)))
 			return -1;
 		t->device = VTAC_CARD;
 		t->layout = VTAC_PACKED;
@@ -325,7 +325,7 @@ static int limit_floats(struct quantiser *q)
 
 /*
  * The residual, multiplied or shifted left, has the scale of the sum that it is added to: it
- * must not be finer than the sum's. Two bits are left for what alignment does to the scales.
+ * must not be finer than the sum's. Two bits are left for the alignment of scales.
  */
 static bool can_join(const struct quantiser *q, const struct vtac_node *node,
 		     const struct vtac_tensor *res)
@@ -339,7 +339,7 @@ static bool can_join(const struct quantiser *q, const struct vtac_node *node,
 	       4 * calibrated(q, node->in[0], q->in_top) * most / (float)q->wgt_top;
 }
 
-/* Which of the additions go back into their convolutions. */
+/* Join additions with their convolutions again where that is exact enough. */
 static int join_residuals(struct quantiser *q)
 {
 	struct vtac_graph *g = q->g;
@@ -368,7 +368,7 @@ int vtac_pass_quantise(struct vtac_graph *g, const struct vtac_options *opt)
 	if (q.how.residual != VTAC_RESIDUAL_ADD && opt->core.log_inp_width == 3 &&
 	    join_residuals(&q))
 		return -1;
-	if (prepare(&q) || choose_scales(&q) || quantise_nodes(&q))
+	if (init_tables(&q) || choose_scales(&q) || quantise_nodes(&q))
 		return -1;
 	return cross_borders(&q) || limit_floats(&q) ? -1 : vtac_graph_dce(g);
 }

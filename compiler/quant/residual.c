@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Residuals, fused or not. Calibration has to see the sum before the residual, so that
- * quantise may choose; so convolutions are split before, and joined where that saves cycles.
+ * Residuals, fused or not. Calibration collects the range of the sum before the residual, so that
+ * quantise may choose. So convolutions are split before calibration, and joined again if that saves
+ * cycles.
  */
 #include "quant.h"
 
-static int split(struct vtac_graph *g, struct vtac_node *node)
+static int split_residual(struct vtac_graph *g, struct vtac_node *node)
 {
 	struct vtac_tensor *out = node->out[0], *sum, *res = node->in[3];
 	struct vtac_node *add;
@@ -36,7 +37,7 @@ int vtac_split_residuals(struct vtac_graph *g)
 
 		if (node->device == VTAC_CARD && !node->dead &&
 		    (node->op == VTAC_CONV || node->op == VTAC_GEMM) && node->n_in > 3 &&
-		    node->in[3] && split(g, node))
+		    node->in[3] && split_residual(g, node))
 			return -1;
 	}
 	return vtac_graph_dce(g);

@@ -48,13 +48,13 @@ static void unite_node(struct classes *c, const struct vtac_node *node)
 }
 
 /*
- * Results are not cut off: the greatest value is what a classifier is asked for, and a
- * picture's brightest pixel is seen. Other images may have greater ones than calibration.
+ * Results are not clipped: a classifier's answer is its greatest value, and a picture's brightest
+ * pixel is visible. Other images may have greater values than those of calibration.
  */
 #define SCORE_MARGIN	2.0f
 #define PICTURE_MARGIN	1.02f
 
-static bool leaves(const struct vtac_graph *g, const struct vtac_tensor *t)
+static bool leaves_card(const struct vtac_graph *g, const struct vtac_tensor *t)
 {
 	for (unsigned int i = 0; i < t->n_users; i++)
 		if (t->users[i]->device != VTAC_CARD && t->producer &&
@@ -64,15 +64,15 @@ static bool leaves(const struct vtac_graph *g, const struct vtac_tensor *t)
 }
 
 /* The greatest |x| that @t's integers have to reach if they have @levels on that side. */
-static float reach(const struct quantiser *q, const struct vtac_tensor *t, int levels)
+static float reach_of(const struct quantiser *q, const struct vtac_tensor *t, int levels)
 {
 	float range;
 
 	if (!t->stats)
 		return 0;
-	range = vtac_stats_range(t->stats, leaves(q->g, t) ? VTAC_RANGE_MAX : q->how.range,
+	range = vtac_stats_range(t->stats, leaves_card(q->g, t) ? VTAC_RANGE_MAX : q->how.range,
 				 q->how.percentile, levels);
-	if (leaves(q->g, t) && q->how.range != VTAC_RANGE_MAX)
+	if (leaves_card(q->g, t) && q->how.range != VTAC_RANGE_MAX)
 		range *= t->rank == 2 ? SCORE_MARGIN : PICTURE_MARGIN;
 	/* Of a tensor that is always 0, anything will do. */
 	return range > 1 / 1e20f ? range : 1;
@@ -80,7 +80,8 @@ static float reach(const struct quantiser *q, const struct vtac_tensor *t, int l
 
 int32_t least_of(const struct quantiser *q, const struct vtac_tensor *t)
 {
-	bool all = q->zero[t->id] || (vtac_is_given(t) && t->quant.type == VTAC_I8 && q->in_top == 127);
+	bool all = q->zero[t->id] ||
+		(vtac_is_given(t) && t->quant.type == VTAC_I8 && q->in_top == 127);
 
 	return all ? -q->in_top - 1 : -q->in_top;
 }
@@ -103,12 +104,12 @@ float calibrated(const struct quantiser *q, const struct vtac_tensor *t, int lev
 		given_span(t, &lo, &hi);
 		return fmaxf(-lo, hi) / (float)levels;
 	}
-	return reach(q, t, levels) / (float)levels;
+	return reach_of(q, t, levels) / (float)levels;
 }
 
-/* Likewise of both sides, for @steps of them in all. 0 is always within. */
-static void span(const struct quantiser *q, const struct vtac_tensor *t, int steps, float *lo,
-		 float *hi)
+/* Sets the range of both sides of 0, for @steps integers in all. It includes 0. */
+static void span_of(const struct quantiser *q, const struct vtac_tensor *t, int steps, float *lo,
+		    float *hi)
 {
 	const struct vtac_stats *s = t->stats;
 	float a = s ? fmaxf(-s->lo, 0) : 0, b = s ? fmaxf(s->hi, 0) : 0, most;
@@ -123,8 +124,8 @@ static void span(const struct quantiser *q, const struct vtac_tensor *t, int ste
 		*hi = 1;
 		return;
 	}
-	most = reach(q, t, (int)((float)steps * fmaxf(a, b) / (a + b)));
-	if (leaves(q->g, t)) {
+	most = reach_of(q, t, (int)((float)steps * fmaxf(a, b) / (a + b)));
+	if (leaves_card(q->g, t)) {
 		float by = most / fmaxf(a, b);
 
 		a *= by;
@@ -135,10 +136,10 @@ static void span(const struct quantiser *q, const struct vtac_tensor *t, int ste
 }
 
 /*
- * An output that is next to nothing, as an activation cuts off nearly all, needs no
- * finer scale than a multiplier reaches.
+ * An output near 0, as an activation clips nearly all, needs no finer scale than a multiplier
+ * reaches.
  */
-static float wanted(const struct classes *c, const struct vtac_tensor *t, unsigned int first)
+static float wanted_scale(const struct classes *c, const struct vtac_tensor *t, unsigned int first)
 {
 	const struct quantiser *q = c->q;
 	const struct vtac_node *node = t->producer;
@@ -181,21 +182,24 @@ static void choose_zeros(struct classes *c)
 
 		if (!on_card(t))
 			continue;
-		span(q, t, 2 * q->in_top + 1, &lo, &hi);
+		span_of(q, t, 2 * q->in_top + 1, &lo, &hi);
 		c->lo[first] = fminf(c->lo[first], lo);
 		c->hi[first] = fmaxf(c->hi[first], hi);
 		if (vtac_is_given(t) && (t->quant.type == VTAC_U8 ||
-				    (t->quant.zero && t->quant.zero[0])))
+					 (t->quant.zero && t->quant.zero[0])))
 			c->given[first] = true;
 	}
-	/* Nearly as far on both sides of 0: nothing is gained, but what the file has. */
+	/*
+	 * A zero point gains nothing for a range that is nearly symmetric, but is kept if the file
+	 * has it.
+	 */
 	for (unsigned int i = 0; i < q->ids; i++)
 		if (!c->given[i] &&
 		    c->hi[i] - c->lo[i] > WORTH_SHIFT * 2 * fmaxf(-c->lo[i], c->hi[i]))
 			c->shifted[i] = false;
 }
 
-static int want_all(struct classes *c)
+static int choose_wanted(struct classes *c)
 {
 	struct quantiser *q = c->q;
 
@@ -206,7 +210,7 @@ static int want_all(struct classes *c)
 
 		if (!on_card(t))
 			continue;
-		want = wanted(c, t, first);
+		want = wanted_scale(c, t, first);
 		if (want <= 0 || !isfinite(want))
 			return vtac_fail(q->g, t->producer,
 					 "Tensor %.120s has no range: it was not calibrated.",
@@ -223,8 +227,8 @@ static float align(float base, float want)
 	return base * exp2f(ceilf(log2f(want / base) - 0.03f));
 }
 
-/* What all members lose together, in bits, if their scales are aligned to @base. */
-static float loss(const struct classes *c, unsigned int group, float base)
+/* Returns the squared bits that all members lose if their scales are aligned to @base. */
+static float alignment_loss(const struct classes *c, unsigned int group, float base)
 {
 	float sum = 0;
 
@@ -237,7 +241,7 @@ static float loss(const struct classes *c, unsigned int group, float base)
 	return sum;
 }
 
-/* What is next to nothing beside the others needs no finer steps than shifts reach. */
+/* Greatest shift between aligned scales: smaller values need no finer steps. */
 #define APART_MAX	12
 
 static void align_group(struct classes *c, unsigned int group)
@@ -246,7 +250,7 @@ static void align_group(struct classes *c, unsigned int group)
 
 	for (unsigned int i = 0; i < c->q->ids; i++)
 		if (c->want[i] > 0 && vtac_set_find(c->aligned, i) == group) {
-			float bits = loss(c, group, c->want[i]);
+			float bits = alignment_loss(c, group, c->want[i]);
 
 			most = fmaxf(most, c->want[i]);
 			if (bits < least) {
@@ -267,7 +271,8 @@ static void align_all(struct classes *c)
 
 	members = vtac_alloc(c->q->g, c->q->ids, sizeof(members[0]));
 	for (unsigned int i = 0; i < c->q->ids; i++) {
-		unsigned int first = vtac_set_find(c->same, i), group = vtac_set_find(c->aligned, i);
+		unsigned int first = vtac_set_find(c->same, i);
+		unsigned int group = vtac_set_find(c->aligned, i);
 
 		if (first != i)
 			vtac_set_unite(c->aligned, first, group);
@@ -293,7 +298,8 @@ static void mark_fixed(struct classes *c)
 	struct quantiser *q = c->q;
 
 	for (unsigned int i = 0; i < q->ids; i++) {
-		unsigned int first = vtac_set_find(c->same, i), group = vtac_set_find(c->aligned, i);
+		unsigned int first = vtac_set_find(c->same, i);
+		unsigned int group = vtac_set_find(c->aligned, i);
 
 		q->scale[i] = c->want[first];
 		if (c->shifted[first] && c->want[first] > 0)
@@ -327,7 +333,7 @@ int choose_scales(struct quantiser *q)
 		if (q->g->nodes[i]->device == VTAC_CARD)
 			unite_node(&c, q->g->nodes[i]);
 	choose_zeros(&c);
-	if (want_all(&c))
+	if (choose_wanted(&c))
 		return -1;
 	align_all(&c);
 	mark_fixed(&c);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What values tensors have: the float graph is run on images, and each value counted. */
+/* Ranges of tensors: run the float graph on images, and count each value. */
 #include <math.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ struct run {
 };
 
 /* Bins twice as wide, until @most is within them. */
-static void widen(struct vtac_stats *s, float most)
+static void widen_bins(struct vtac_stats *s, float most)
 {
 	while (most >= s->range) {
 		for (unsigned int i = 0; i < VTAC_BINS / 2; i++)
@@ -24,7 +24,7 @@ static void widen(struct vtac_stats *s, float most)
 	}
 }
 
-/* Values side by side, which the processor handles at once. */
+/* Values that the processor handles at once */
 #define LANES	8
 
 struct lanes {
@@ -32,7 +32,7 @@ struct lanes {
 	float odd[LANES];		/* 0, but for what is infinite or no number */
 };
 
-static void see_values(struct lanes *at, const float *v, int64_t n)
+static void widen_lanes(struct lanes *at, const float *v, int64_t n)
 {
 	int64_t i = 0;
 
@@ -61,7 +61,7 @@ static bool count_range(const float *v, int64_t n, float *lo, float *hi)
 		at.lo[k] = *lo;
 		at.hi[k] = *hi;
 	}
-	see_values(&at, v, n);
+	widen_lanes(&at, v, n);
 	for (int k = 0; k < LANES; k++) {
 		*lo = at.lo[k] < *lo ? at.lo[k] : *lo;
 		*hi = at.hi[k] > *hi ? at.hi[k] : *hi;
@@ -70,7 +70,7 @@ static bool count_range(const float *v, int64_t n, float *lo, float *hi)
 	return odd == 0;
 }
 
-/* In turn: many values are the same, and each increment waits for the one before. */
+/* Histograms in turn: many values are the same, and each increment waits for the one before. */
 #define TURNS	4
 
 static void count_bins(struct vtac_stats *s, const float *v, int64_t n)
@@ -100,7 +100,7 @@ static bool count_values(struct vtac_stats *s, const float *v, int64_t n)
 		s->range = most > 0 ? most * 1.01f : 0;
 	if (!s->range)
 		return true;
-	widen(s, most);
+	widen_bins(s, most);
 	count_bins(s, v, n);
 	s->count += (uint64_t)n;
 	return true;
@@ -143,7 +143,7 @@ static struct vtac_stats *stats_of(struct run *r, struct vtac_tensor *t)
 	return s;
 }
 
-static void seen(void *priv, const struct vtac_tensor *t, const void *data)
+static void count_tensor(void *priv, const struct vtac_tensor *t, const void *data)
 {
 	struct run *r = priv;
 	int64_t n = vtac_elements(t);
@@ -171,7 +171,7 @@ static void seen(void *priv, const struct vtac_tensor *t, const void *data)
 			vtac_gptq_observe(t->users[i], data);
 }
 
-static int fill(void *priv, const struct vtac_tensor *t, void *data)
+static int read_input(void *priv, const struct vtac_tensor *t, void *data)
 {
 	struct run *r = priv;
 
@@ -183,7 +183,7 @@ static int fill(void *priv, const struct vtac_tensor *t, void *data)
 	return 0;
 }
 
-static void finish(struct vtac_graph *g, unsigned int images)
+static void finish_means(struct vtac_graph *g, unsigned int images)
 {
 	for (unsigned int i = 0; i < g->n_tensors; i++) {
 		struct vtac_stats *s = g->tensors[i]->stats;
@@ -197,7 +197,8 @@ int vtac_collect_stats(struct vtac_graph *g, const struct vtac_options *opt,
 		       const struct vtac_images *images, unsigned int max, unsigned int nodes)
 {
 	struct run r = { .g = g, .images = images };
-	const struct vtac_interp io = { .input = fill, .tensor = seen, .nodes = nodes, .priv = &r };
+	const struct vtac_interp io = { .input = read_input, .tensor = count_tensor,
+					.nodes = nodes, .priv = &r };
 	struct vtac_float *f;
 	unsigned int count = images->count < max ? images->count : max;
 	int err = 0;
@@ -218,7 +219,7 @@ int vtac_collect_stats(struct vtac_graph *g, const struct vtac_options *opt,
 		opt->progress(opt->progress_priv, "calibrating", r.image, count);
 	vtac_float_free(f);
 	if (!err)
-		finish(g, count);
+		finish_means(g, count);
 	return err;
 }
 
@@ -233,7 +234,7 @@ static double error_of(const struct vtac_stats *s, unsigned int bins, int levels
 	for (unsigned int i = 0; i < VTAC_BINS; i++) {
 		double over = (i + 0.5) * width - top;
 
-		/* What rounds to 0 has its own value as error. */
+		/* The error of a value that rounds to 0 is the value. */
 		if (i < bins && (i + 0.5) * width < step / 2)
 			within += s->hist[i] * (i + 0.5) * (i + 0.5) * width * width;
 		else if (i < bins)
@@ -264,11 +265,11 @@ static unsigned int best_bins(const struct vtac_stats *s, int levels)
 
 static unsigned int percentile_bins(const struct vtac_stats *s, double percentile)
 {
-	double left = (double)s->count * (1 - percentile / 100), seen_so_far = 0;
+	double left = (double)s->count * (1 - percentile / 100), counted = 0;
 	unsigned int i = VTAC_BINS;
 
-	while (i > 1 && seen_so_far + s->hist[i - 1] <= left)
-		seen_so_far += s->hist[--i];
+	while (i > 1 && counted + s->hist[i - 1] <= left)
+		counted += s->hist[--i];
 	return i;
 }
 

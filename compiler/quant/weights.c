@@ -90,10 +90,10 @@ static float most_of(const float *w, int64_t n)
 }
 
 /*
- * One weight of channel @c at tap @k a step nearer to 0 or beyond, so that their sum
- * comes down to what the spare channels hold: the one that is wrong the least by it.
+ * Move one weight of channel @c at tap @k by a step, so that their sum comes down to the range of
+ * the spare channels: the weight whose error is the least then.
  */
-static int nudge(struct sums *s, int64_t c, int64_t k, int by)
+static int move_weight(struct sums *s, int64_t c, int64_t k, int by)
 {
 	int64_t best = -1;
 	float least = INFINITY;
@@ -123,7 +123,7 @@ static void fill_spare(struct sums *s, int64_t c)
 		for (int64_t i = k; i < s->taps - s->spare; i += s->per_in)
 			sum += s->wq[first + i];
 		while (sum > room || sum < -room)
-			sum += nudge(s, c, k, sum > 0 ? -1 : 1);
+			sum += move_weight(s, c, k, sum > 0 ? -1 : 1);
 		for (int64_t i = s->taps - s->spare + k; i < s->taps; i += s->per_in) {
 			int64_t part = -sum;
 
@@ -148,8 +148,8 @@ static void round_weights(struct sums *s, int64_t c)
 	fill_spare(s, c);
 }
 
-/* What rounding the weights of channel @c adds to its output on average, in real units. */
-static double drift(const struct sums *s, int64_t c)
+/* Returns the mean error of channel @c's output by rounded weights, in real units. */
+static double rounding_drift(const struct sums *s, int64_t c)
 {
 	const struct vtac_stats *stats = s->node->in[0]->stats;
 	int64_t in = s->taps / s->per_in, first;
@@ -171,14 +171,14 @@ static double drift(const struct sums *s, int64_t c)
 	return sum;
 }
 
-/* What the residual is multiplied by in channel @c. */
+/* Returns the multiplier of the residual in channel @c. */
 static int64_t res_factor(const struct sums *s, int64_t c)
 {
 	return s->res_mul ? s->res_mul[c] : INT64_C(1) << s->node->post.res_shift;
 }
 
 /* The least and greatest sum of channel @c before its multiplier. */
-static void bounds(const struct sums *s, int64_t c, int64_t *least, int64_t *most)
+static void sum_bounds(const struct sums *s, int64_t c, int64_t *least, int64_t *most)
 {
 	int64_t up = 0, down = 0, by = res_factor(s, c);
 
@@ -199,8 +199,8 @@ static void bounds(const struct sums *s, int64_t c, int64_t *least, int64_t *mos
 	}
 }
 
-/* What a sum of channel @c is if all that it is made of stands for 0. */
-static int64_t zeros(const struct sums *s, int64_t c)
+/* Returns the sum of channel @c for inputs of real value 0. */
+static int64_t sum_of_zeros(const struct sums *s, int64_t c)
 {
 	int64_t sum = 0;
 
@@ -209,16 +209,16 @@ static int64_t zeros(const struct sums *s, int64_t c)
 	return sum * s->zx + s->zr * res_factor(s, c);
 }
 
-/* With the shift for channel @c given: all is set but if 32 bits do not hold it. */
+/* Compute offset[c] for shift[c]; false if an accumulator could overflow 32 bits. */
 static bool set_bias(struct sums *s, int64_t c)
 {
 	int shift = s->shift[c];
-	double real = (s->bias ? s->bias[c] : 0) - drift(s, c);
+	double real = (s->bias ? s->bias[c] : 0) - rounding_drift(s, c);
 	double offset = floor(real / s->sy * exp2(shift) + 0.5) + (shift ? exp2(shift - 1) : 0);
 	int64_t least, most, at;
 
-	bounds(s, c, &least, &most);
-	offset += exp2(shift) * s->zy - (double)s->mul[c] * (double)zeros(s, c);
+	sum_bounds(s, c, &least, &most);
+	offset += exp2(shift) * s->zy - (double)s->mul[c] * (double)sum_of_zeros(s, c);
 	if (fabs(offset) > INT32_MAX)
 		return false;
 	at = (int64_t)offset;
@@ -298,7 +298,7 @@ static int free_scales(struct sums *s)
 
 /* ---- integers that the file has ---- */
 
-/* How far a multiplier may be from what the file's scales ask for. */
+/* Greatest relative error of a multiplier for the file's scales */
 #define GIVEN_OFF	(1 / 512.0)
 
 /* The file's integers, and their scales: false if there are none that the card takes. */
@@ -351,7 +351,7 @@ static bool given_scales(struct sums *s)
 
 /* ---- with residual: a multiplier of it for each channel ---- */
 
-/* A residual that is wrong by so little is as good as exact. */
+/* Relative errors of a residual's scale: taken at once, and at most */
 #define RES_OFF		(1 / 8192.0)
 #define RES_OFF_MAX	(1 / 256.0)
 
@@ -532,6 +532,7 @@ int quantise_sums(struct quantiser *q, struct vtac_node *node)
 	node->post.res_mul = s.res_mul;
 	node->post.mul = s.mul;
 	node->post.shift = s.shift;
-	node->post.per_channel = !vtac_all_same(s.mul, s.channels) || !vtac_all_same(s.shift, s.channels);
+	node->post.per_channel = !vtac_all_same(s.mul, s.channels) ||
+		!vtac_all_same(s.shift, s.channels);
 	return set_limits(q, node, node->out[0]);
 }

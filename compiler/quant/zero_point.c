@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Zero points. A tensor whose values lie on one side of 0 wastes half of the integers if
- * 0 stands for 0. It need not where every node takes another zero point exactly: sums
- * fold it into their bias, and with spare channels (pad_channels.c) they pad with it. What
- * multiplies two tensors does not.
+ * Zero points. A tensor whose values lie on one side of 0 wastes half of the integers if its zero
+ * point is 0. A non-zero zero point is used if every producer and consumer supports it exactly:
+ * sums fold it into their bias, and pad with it by spare channels (pad_channels.c). Products of two
+ * tensors do not support it.
  */
 #include <math.h>
 

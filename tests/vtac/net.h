@@ -38,8 +38,9 @@ void net_run(struct net *net);
 void net_pass(struct net *net, vtac_pass_fn run, const struct vtac_options *opt);
 /* The same values before and after it, within what sums in another order lose. */
 void net_keeps_values(struct net *net, vtac_pass_fn run, const struct vtac_options *opt);
-/* How many nodes are of that kind; the node of that name. */
+/* Returns the number of nodes with that operator. */
 unsigned int net_count(const struct net *net, enum vtac_op op);
+/* Returns the node of that name. */
 struct vtac_node *net_find(const struct net *net, const char *name);
 
 /* The core of TVM's default configuration. */

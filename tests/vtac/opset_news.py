@@ -4,7 +4,7 @@
 
     opset_news.py OPSET OUT
 
-What opsets up to OPSET have added becomes tests of OPSET in OUT, as libonnx-testdata has its own:
+Write tests of the additions of opsets up to OPSET to OUT, as libonnx-testdata has its own:
 a directory with model.onnx and test_data_set_0 for each, and OUT/list with their names. Prints
 how many. Debian's python3-onnx may be older than OPSET, so its checker is not asked.
 """

@@ -8,8 +8,8 @@ Of the tests of libonnx-testdata in DATA that LIST names, those whose operators 
 inputs, outputs, attributes and defaults in OPSET (by the definitions of python3-onnx: most
 opsets add types alone) become tests of it in OUT, and OUT/list names them. Prints how many.
 
-python3-onnx may know fewer opsets. What later ones have changed of the operators in LIST is
-here: newer() says it as they do. What else they have added has defaults that mean what was before.
+python3-onnx may know fewer opsets. newer() has the changes of later ones to the operators in
+LIST. Their other additions have defaults with the old meaning.
 """
 import os
 import sys

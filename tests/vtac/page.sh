@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What docs/models.md tells its reader to do, in its order and as it stands there: with
-# MNIST and PP-OCR, up to the classes that the card finds on pictures in the VM. Prints
+# Run the commands of docs/models.md in their order and to the letter: with MNIST and PP-OCR, up to
+# the classes that the card finds on pictures in the VM. Prints
 # TAP. Skipped if the models cannot be had.
 #
 #   tests/vtac/page.sh

@@ -79,7 +79,7 @@ compare() {
 echo "TAP version 13"
 status=0
 "$here/models/fetch" mnist onnxruntime >"$dir/log" 2>&1 || status=$?
-# What the quantised files are made of: ranges of all tensors, by onnxruntime.
+# The quantised files are made by the ranges of all tensors, from onnxruntime.
 if [ "$status" -eq 0 ]; then
 	{
 		"$python" "$here/models/qdq.py" outputs "$cache/mnist.onnx" "$dir/all.onnx" &&

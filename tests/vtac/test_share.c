@@ -85,13 +85,13 @@ TEST(floats)
 {
 	struct vtac_call call = {
 		.kernel = VTACPU_CONV_F32,
-		.p.conv = { .win = window, .has_bias = 1, .has_res = 1,
+		.p.conv_f32 = { .win = window, .has_bias = 1, .has_res = 1,
 			    .act = { VTACPU_ACT_CLIP, 0, 3 } },
 	};
 
 	assert_int_equal(same_bits(&call), 6);
-	call.p.conv.has_bias = 0;
-	call.p.conv.win.transposed = 1;
+	call.p.conv_f32.has_bias = 0;
+	call.p.conv_f32.win.transposed = 1;
 	assert_int_equal(same_bits(&call), 6);
 }
 
@@ -116,25 +116,25 @@ TEST(integers)
 /* Several images, groups, little work, much memory for each thread: by fewer threads, or one. */
 TEST(others_are_not_shared)
 {
-	struct vtac_call call = { .kernel = VTACPU_CONV_F32, .p.conv = { .win = window } };
+	struct vtac_call call = { .kernel = VTACPU_CONV_F32, .p.conv_f32 = { .win = window } };
 
-	call.p.conv.win.n = 2;
+	call.p.conv_f32.win.n = 2;
 	assert_int_equal(same_bits(&call), 1);
-	call.p.conv.win.n = 1;
-	call.p.conv.win.oc = 96;
-	call.p.conv.win.groups = 2;
+	call.p.conv_f32.win.n = 1;
+	call.p.conv_f32.win.oc = 96;
+	call.p.conv_f32.win.groups = 2;
 	assert_int_equal(same_bits(&call), 1);
-	call.p.conv.win.groups = 1;
+	call.p.conv_f32.win.groups = 1;
 	assert_int_equal(same_bits(&call), 6);
-	call.p.conv.win.ih = 2;
-	call.p.conv.win.oh = 2;
+	call.p.conv_f32.win.ih = 2;
+	call.p.conv_f32.win.oh = 2;
 	assert_int_equal(same_bits(&call), 1);
-	call.p.conv.win = window;
-	call.p.conv.win.ic = 16384;
-	call.p.conv.win.oc = 96;
-	call.p.conv.win.oh = 1;
-	call.p.conv.win.ow = 1;
+	call.p.conv_f32.win = window;
+	call.p.conv_f32.win.ic = 16384;
+	call.p.conv_f32.win.oc = 96;
+	call.p.conv_f32.win.oh = 1;
+	call.p.conv_f32.win.ow = 1;
 	assert_int_equal(same_bits(&call), 3);
-	call.p.conv.win.ic = 32768;
+	call.p.conv_f32.win.ic = 32768;
 	assert_int_equal(same_bits(&call), 1);
 }

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What vtac writes as C: compiled and run, without a VM by run.sh, in one by
-# tests/in-vm tests/ops/guest.sh.
+# Compile and run the C that vtac writes, without a VM by run.sh, in one by tests/in-vm
+# tests/ops/guest.sh.
 
 EMIT_TEST_DIR := build/tests/vtac/emit
 EMIT_TESTS := $(EMIT_TEST_DIR)/emit tests/vtac/emit/card.c $(OPS_TEST_DIR)/mixed_files
 EMIT_BIN := $(EMIT_TEST_DIR)/mixed
 EMIT_SRCS := $(wildcard compiler/emit/*.c)
-# What card.c is linked with.
+# card.c is linked with these.
 EMIT_LINK := $(OPS_TEST_LIB_OBJS) $(EMU_ASAN_LIB) $(EMU_LIBS)
 
 $(call program,$(EMIT_TEST_DIR)/emit,tests/vtac/emit/emit.c $(EMIT_SRCS),\

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What vtac writes as C: it is the same each time, needs no operating system, and computes
-# what the program image, or TVM's executor, computed. Prints TAP.
+# The C that vtac writes is the same each time, needs no operating system, and computes the results
+# of the program image, or of TVM's executor. Prints TAP.
 #
 #   tests/vtac/emit/run.sh EMIT CARD.C MIXED_FILES LIBRARY_SOURCE...
 #

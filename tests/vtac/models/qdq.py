@@ -125,7 +125,7 @@ class Writer:
                 continue
             copy = onnx.NodeProto()
             copy.CopyFrom(node)
-            # What only moves values has the integers' values, as its neighbours have.
+            # Operators that move values have the integers' values, as their neighbours have.
             if node.op_type in ('MaxPool', 'Flatten'):
                 copy.input[0] = self.rounded(node.input[0])
             self.nodes.append(copy)

@@ -142,7 +142,7 @@ def held_stamps(folder, labelled, used, count):
     return [found[i * len(found) // count] for i in range(count)]
 
 
-# What ImageNet has of CIFAR's classes: airplane, automobile, bird, cat, deer, dog, frog,
+# ImageNet's classes of each class of CIFAR: airplane, automobile, bird, cat, deer, dog, frog,
 # horse, ship, truck.
 CIFAR_CLASSES = ["404,895", "436,468,511,581,609,627,656,661,751,817", "7-24,80-100,127-146",
                  "281-287", "351-353", "151-275", "30-32", "339",

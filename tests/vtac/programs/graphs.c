@@ -75,7 +75,7 @@ static struct vtac_activation activation(struct maker *m)
 	return acts[rnd(m, 4)];
 }
 
-/* What follows @t in a file: a node of its own. */
+/* Add an activation behind @t as a node, as files have it. */
 static struct vtac_tensor *activated(struct maker *m, struct vtac_tensor *t,
 				     struct vtac_activation act)
 {
@@ -399,7 +399,7 @@ static int add_squeeze(struct maker *m)
 	       !finish(m, node, x->dims[0], x->dims[1], x->dims[2], x->dims[3]) ? -1 : 0;
 }
 
-/* What the card has in another form, or not at all. */
+/* Add an operator that the card has in another form, or not at all. */
 static int add_unary(struct maker *m)
 {
 	static const enum vtac_op ops[] = { VTAC_HARD_SWISH, VTAC_HARD_SIGMOID, VTAC_LEAKY_RELU,
@@ -467,7 +467,7 @@ static int add_transpose(struct maker *m)
 	       !finish(m, node, x->dims[0], x->dims[1], x->dims[3], x->dims[2]) ? -1 : 0;
 }
 
-/* What only a file has; passes make other nodes of it, or leave it to the CPU. */
+/* Add a node that only files have: passes replace it, or leave it to the CPU. */
 static int add_unfused(struct maker *m)
 {
 	switch (rnd(m, 6)) {

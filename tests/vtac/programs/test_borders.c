@@ -8,7 +8,8 @@
 
 #include "../../frame.h"
 #include "native.h"
-#include "api/net_impl.h"
+#include "api/libvtac.h"
+#include "api/vtac.h"
 
 enum { SIDE = 8, OUT_C = 8 };
 
