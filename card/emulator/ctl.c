@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "ctl.h"
-#include "ctl_verbs.h"
 #include "model/log.h"
 #include "vfu/unix_listen.h"
 

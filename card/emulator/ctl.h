@@ -7,6 +7,8 @@
 #ifndef VTA_EMU_CTL_H
 #define VTA_EMU_CTL_H
 
+#include <json-c/json.h>
+
 #include "model/card.h"
 #include "vfu/vfu.h"
 
@@ -21,5 +23,17 @@ int ctl_new(struct ctl **out, const char *path, struct vfu *srv, struct card *ca
 	    struct pci_cfg *pci);
 /* Before vfu_free(), not from within vfu_run(). */
 void ctl_free(struct ctl *ctl);
+
+/* ---- Verbs (ctl_verbs.c) ---- */
+
+struct ctl_target {
+	struct card *card;
+	struct pci_cfg *pci;
+	struct vfu *srv;
+};
+
+/* @line is modified. Never NULL but when memory is short; the caller's to put. */
+struct json_object *ctl_answer(const struct ctl_target *target, char *line);
+struct json_object *ctl_error(const char *text);
 
 #endif

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "model/counters.h"
-#include "ctl_verbs.h"
+#include "ctl.h"
 #include "memcpy_time.h"
 
 #define CFG_COMMAND	0x04

@@ -24,8 +24,23 @@ static inline uint64_t counter_get(const struct counters *c, enum vta_counter i)
 	return atomic_load_explicit(&c->n[i], memory_order_relaxed);
 }
 
-void counters_clear(struct counters *c);
+static inline void counters_clear(struct counters *c)
+{
+	for (unsigned int i = 0; i < VTA_COUNTERS; i++)
+		atomic_store_explicit(&c->n[i], 0, memory_order_relaxed);
+}
+
 /* The contract's name in lower case, as in "mmio_reads". */
-const char *counter_name(enum vta_counter i);
+static inline const char *counter_name(enum vta_counter i)
+{
+	static const char *const names[VTA_COUNTERS] = {
+#define NAME(NAME, name) \
+		[VTA_COUNTER_##NAME] = #name,
+		VTA_COUNTER_LIST(NAME)
+#undef NAME
+	};
+
+	return names[i];
+}
 
 #endif

@@ -9,11 +9,88 @@
 #include <string.h>
 
 #include "test.h"
-#include "test_insn.h"
+#include "vta_isa.h"
+#include "vtadev.h"
 
 #define INSNS_MAX	80
 #define ELEMENTS_MAX	4
 #define PARTS_MAX	16	/* of 2 bits each make 32 */
+
+/* The loop of GEMM and ALU: micro-op @uop, @count times; the step of each index. */
+struct loop {
+	unsigned int uop, count, dst, src;
+};
+
+/* ---- Instructions, little-endian; @head is opcode and flags together ---- */
+
+static struct vta_isa_insn little_endian(struct vta_isa_insn insn)
+{
+	return (struct vta_isa_insn) { { htole64(insn.word[0]), htole64(insn.word[1]) } };
+}
+
+static struct vta_isa_shape shape_of(const struct vtadev_info *core)
+{
+	struct vta_isa_config config = VTA_ISA_CONFIG_OF(core);
+
+	return vta_isa_shape(&config);
+}
+
+static struct vta_isa_insn insn_mem(unsigned int head, unsigned int type, unsigned int sram,
+				    uint32_t dram, unsigned int count)
+{
+	const struct vta_isa_move fields = {
+		.memory_type = type, .sram_base = sram, .dram_base = dram,
+		.y_size = 1, .x_size = count, .x_stride = count,
+	};
+
+	return little_endian(vta_isa_pack_move(head, &fields));
+}
+
+static struct vta_isa_insn insn_finish(unsigned int flags)
+{
+	return little_endian(vta_isa_pack_finish(flags));
+}
+
+static struct vta_isa_loop fields_of(struct loop loop)
+{
+	return (struct vta_isa_loop) {
+		.uop_bgn = loop.uop, .uop_end = loop.uop + 1,
+		.iter_out = loop.count, .iter_in = 1,
+		.dst_factor_out = loop.dst, .src_factor_out = loop.src,
+	};
+}
+
+static struct vta_isa_insn insn_gemm(const struct vtadev_info *core, unsigned int flags,
+				     bool reset, struct loop loop)
+{
+	struct vta_isa_shape s = shape_of(core);
+	struct vta_isa_loop fields = fields_of(loop);
+
+	fields.reset = reset;
+	return little_endian(vta_isa_pack_loop(&s, flags, &fields));
+}
+
+static struct vta_isa_insn insn_alu(const struct vtadev_info *core, unsigned int flags,
+				    enum vta_isa_alu op, bool use_imm, int imm, struct loop loop)
+{
+	struct vta_isa_shape s = shape_of(core);
+	struct vta_isa_loop fields = fields_of(loop);
+
+	fields.alu = true;
+	fields.alu_opcode = op;
+	fields.use_imm = use_imm;
+	fields.imm = imm;
+	return little_endian(vta_isa_pack_loop(&s, flags, &fields));
+}
+
+static uint32_t insn_uop(const struct vtadev_info *core, unsigned int dst, unsigned int src)
+{
+	struct vta_isa_shape s = shape_of(core);
+
+	return htole32(vta_isa_pack_uop(&s, &(struct vta_isa_uop) { .dst = dst, .src = src }));
+}
+
+/* ---- The stream and its buffers ---- */
 
 /* A buffer whose address is a multiple of an element of any kind. */
 struct place {
@@ -172,10 +249,10 @@ static void add_store(struct core_rig *rig)
 
 	for (unsigned int i = 0; i < parts; i++) {
 		add_insn(rig, insn_mem(VTA_ISA_STORE | VTA_ISA_POP_PREV | VTA_ISA_PUSH_PREV,
-				  VTA_ISA_OUT, 0, out + i * rig->count, rig->count));
+				       VTA_ISA_OUT, 0, out + i * rig->count, rig->count));
 		if (i + 1 < parts)
 			add_insn(rig, insn_alu(rig->core, VTA_ISA_POP_NEXT | VTA_ISA_PUSH_NEXT,
-					  VTA_ISA_SHR, true, (int)width, each(rig)));
+					       VTA_ISA_SHR, true, (int)width, each(rig)));
 	}
 	add_insn(rig, insn_finish(VTA_ISA_POP_NEXT));
 }
@@ -262,7 +339,7 @@ static int check_gemm(struct card_test *t, bool reset)
 		if (reset)
 			add_insn(&rig, insn_gemm(rig.core, 0, 1, loop));
 		add_insn(&rig, insn_gemm(rig.core, VTA_ISA_POP_PREV | VTA_ISA_PUSH_NEXT, false,
-				    loop));
+					 loop));
 		add_store(&rig);
 		want_product(&rig, reset);
 		ret = run(&rig, reset ? "GEMM with reset" : "GEMM");
