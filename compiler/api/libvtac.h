@@ -13,19 +13,28 @@
  *
  * The function is a program image (docs/program-image.md), which vtaprog.h loads and runs
  * on a card, in parts on the CPU where the card has no operator: inputs and outputs are
- * plain arrays of the host's. vtac_net_emit_c() makes C of it.
+ * plain arrays of the host. vtac_net_emit_c() makes C of it.
  *
- * Numbers. Calls have the meaning of ONNX's operators, in floats. Integers are said as in
+ * NUMBERS. Calls have the meaning of ONNX's operators, in floats. Integers are expressed as in
  * ONNX's quantised models: dequantize, operator, quantize. Between such, the card computes with
- * the given scales and zero points, and needs no images; weights stay the integers that
- * they are where a multiplier of 15 bits comes within 1/512 of input scale x weight scale /
- * output scale, as every power of two does. Rounding is to the nearest, halves up.
- * Floats without scales are calibrated (struct vtac_net_options).
+ * the given scales and zero points, and needs no images. Weights keep their integers if a
+ * multiplier of 15 bits comes within 1/512 of input scale x weight scale / output scale, as every
+ * power of two does. Rounding is to the nearest, halves up. Floats without scales are calibrated
+ * (struct vtac_net_options).
  *
- * Errors. A call that fails returns NULL or -1, and so does each that is given its NULL:
- * check the last one. The reason is one sentence, which names the node. The first stays.
+ * SHAPES are row-major, each size from 1, with at most 8 dimensions and 2^31 - 1 values. Pictures
+ * are [n][c][h][w]. Operators check shapes when the net is compiled.
  *
- * Threads: a net belongs to one at a time. There is no global state.
+ * ERRORS. Calls return NULL or -1 on failure and propagate a NULL argument, so it is enough to
+ * check the last call. vtac_net_error() has the reason of the first failure, a sentence that names
+ * the node. After it the net cannot be compiled.
+ *
+ * MEMORY. A net owns its tensors and copies all that it is given; vtac_net_free() frees them. It
+ * uses up to 4 GiB.
+ *
+ * THREADS. One thread uses a net at a time. There is no global state: threads may use different
+ * nets at once. Calls return in the caller's thread; vtac_net_compile() starts threads of its own
+ * and ends them.
  */
 #ifndef LIBVTAC_H
 #define LIBVTAC_H
@@ -40,104 +49,191 @@ extern "C" {
 #endif
 
 struct vtac_net;
-struct vtac_tensor;	/* a value of a net; lives as long as that */
+struct vtac_tensor;	/* a value of a net; lives as long as the net */
 
-/* NULL: no memory. */
+/* vtac_net_new() - a net without nodes; NULL without memory */
 struct vtac_net *vtac_net_new(void);
+
+/* vtac_net_free() - free a net, with its tensors, or NULL */
 void vtac_net_free(struct vtac_net *net);
-/* "" if nothing has failed; lives as long as @net. */
+
+/* vtac_net_error() - the reason of the first failure, "" if there is none; lives as long as @net */
 const char *vtac_net_error(const struct vtac_net *net);
 
-/*
- * All of an ONNX model (a ModelProto) of @size bytes. Constants in other files are looked
- * for below @dir; NULL: there are none. Inputs and outputs are the model's.
+/**
+ * vtac_net_read_onnx() - read all of an ONNX model
+ * @net: a net without nodes
+ * @data: a ModelProto of @size bytes, which may be forged; not needed after the call
+ * @size: bytes
+ * @dir: the directory that constants in other files must be below; NULL: there are none
+ *
+ * Inputs and outputs are the model's. Returns 0 or -1.
  */
 int vtac_net_read_onnx(struct vtac_net *net, const void *data, size_t size, const char *dir);
 
-/*
- * Inputs, constants (@data is copied, row-major) and outputs. Types are those of
- * enum vtacpu_type: VTACPU_F32, I8, U8, I32. Names are unique; that of an input or output
- * is the program's tensor's.
+/**
+ * vtac_net_input() - add an input
+ * @net: the net
+ * @name: unique; the name of the program's tensor
+ * @type: enum vtacpu_type: VTACPU_F32, I8, U8 or I32, as for all calls
+ * @rank: number of dimensions, 0 to 8
+ * @dims: sizes
  */
 struct vtac_tensor *vtac_net_input(struct vtac_net *net, const char *name, uint32_t type, int rank,
 				   const int64_t *dims);
+
+/* vtac_net_const() - add a constant of @data, row-major, which is copied; see vtac_net_input() */
 struct vtac_tensor *vtac_net_const(struct vtac_net *net, uint32_t type, int rank,
 				   const int64_t *dims, const void *data);
+
+/**
+ * vtac_net_output() - make a tensor an output
+ * @net: the net
+ * @y: the tensor, no constant
+ * @name: the name of the program's tensor
+ *
+ * Returns 0 or -1.
+ */
 int vtac_net_output(struct vtac_net *net, struct vtac_tensor *y, const char *name);
 
-/*
- * real = scale * (integer - zero). One scale (@n is 1), or one for each place of dimension 0,
- * as weights have. Biases: of int32, with scale(s) input scale x weight scale.
+/**
+ * vtac_net_dequantize() - integers as floats: scale * (integer - zero)
+ * @net: the net
+ * @x: integers, of any shape
+ * @scales: real units of an integer step, above 0
+ * @n: number of @scales: 1, or the size of dimension 0, as weights have
+ * @zero: the integer of 0.0, within @x's type; 0 if @x is of int32
+ *
+ * A bias is of int32, with scales input scale x weight scale.
  */
 struct vtac_tensor *vtac_net_dequantize(struct vtac_net *net, struct vtac_tensor *x,
 					const float *scales, int64_t n, int32_t zero);
-/* To VTACPU_I8 or VTACPU_U8: round(real / scale) + zero, cut off at the type's limits. */
+
+/**
+ * vtac_net_quantize() - floats as integers: round(real / scale) + zero, clamped to the type
+ * @net: the net
+ * @x: floats, of any shape
+ * @scale: real units of an integer step, above 0
+ * @zero: the integer of 0.0, within the type
+ * @type: VTACPU_I8 or VTACPU_U8
+ */
 struct vtac_tensor *vtac_net_quantize(struct vtac_net *net, struct vtac_tensor *x, float scale,
 				      int32_t zero, uint32_t type);
 
-/* [0] is height, [1] width; pad: top, left, bottom, right. 0 for a dilation or groups is 1. */
+/* In elements: [0] is height, [1] width; pad: top, left, bottom, right. Strides are at least 1. */
 struct vtac_net_window {
-	int64_t stride[2], dilation[2], pad[4];
-	int64_t groups;			/* of a convolution */
+	int64_t stride[2];
+	int64_t dilation[2];		/* 0 is 1 */
+	int64_t pad[4];
+	int64_t groups;			/* of a convolution; 0 is 1 */
 	int64_t kernel[2];		/* of a pool */
 };
 
-/* All of floats. @name is the node's, in messages and reports; NULL makes one up. */
+/*
+ * Operators take and return floats. @name is the node's, in messages and reports; NULL makes one
+ * up. The tensors belong to @net.
+ */
 
-/* @x [n][c][h][w], @w [units][c / groups][kh][kw], @bias [units] or NULL */
+/**
+ * vtac_net_conv2d() - convolve
+ * @net: the net
+ * @name: of the node, or NULL
+ * @x: [n][c][h][w]
+ * @w: [units][c / groups][kh][kw]
+ * @bias: [units], or NULL
+ * @window: its kernel is not used: @w has it
+ *
+ * Returns [n][units][oh][ow].
+ */
 struct vtac_tensor *vtac_net_conv2d(struct vtac_net *net, const char *name, struct vtac_tensor *x,
 				    struct vtac_tensor *w, struct vtac_tensor *bias,
 				    const struct vtac_net_window *window);
-/* @x [n][in], @w [units][in], @bias [units] or NULL */
+
+/* vtac_net_dense() - x [n][in] times w [units][in], with bias [units] or NULL: [n][units] */
 struct vtac_tensor *vtac_net_dense(struct vtac_net *net, const char *name, struct vtac_tensor *x,
 				   struct vtac_tensor *w, struct vtac_tensor *bias);
-/* Of one shape, or as numpy broadcasts. */
+
 enum vtac_net_binary { VTAC_NET_ADD, VTAC_NET_MUL, VTAC_NET_MAX, VTAC_NET_MIN };
+
+/* vtac_net_binary() - @a and @b, value by value: of one shape, or as numpy broadcasts */
 struct vtac_tensor *vtac_net_binary(struct vtac_net *net, const char *name,
 				    enum vtac_net_binary what, struct vtac_tensor *a,
 				    struct vtac_tensor *b);
-/* min(max(x, lo), hi); relu is 0 and INFINITY */
+
+/* vtac_net_clip() - min(max(x, lo), hi), of any shape; a relu is 0 and INFINITY */
 struct vtac_tensor *vtac_net_clip(struct vtac_net *net, const char *name, struct vtac_tensor *x,
 				  float lo, float hi);
+
 enum vtac_net_pool { VTAC_NET_MAX_POOL, VTAC_NET_AVG_POOL };
+
+/* vtac_net_pool() - the maximum or mean of windows of [n][c][h][w]; padding is not counted */
 struct vtac_tensor *vtac_net_pool(struct vtac_net *net, const char *name, enum vtac_net_pool what,
 				  struct vtac_tensor *x, const struct vtac_net_window *window);
-/* The mean of each channel: [n][c][1][1] */
+
+/* vtac_net_global_mean() - the mean of each channel of [n][c][h][w]: [n][c][1][1] */
 struct vtac_tensor *vtac_net_global_mean(struct vtac_net *net, const char *name,
 					 struct vtac_tensor *x);
-/* Along dimension @axis */
+
+/**
+ * vtac_net_concat() - join tensors
+ * @net: the net
+ * @name: of the node, or NULL
+ * @n: number of @parts
+ * @parts: tensors whose sizes differ in dimension @axis alone
+ * @axis: from 0
+ */
 struct vtac_tensor *vtac_net_concat(struct vtac_net *net, const char *name, unsigned int n,
 				    struct vtac_tensor *const *parts, int axis);
-/* [n][c * h * w] */
+
+/* vtac_net_flatten() - [n][c][h][w] as [n][c * h * w] */
 struct vtac_tensor *vtac_net_flatten(struct vtac_net *net, const char *name, struct vtac_tensor *x);
 
+/**
+ * struct vtac_net_options - how to compile; zeroed ones but @core are the defaults
+ * @core: the card's, by vtaops_core_init() or vtaprog_core()
+ * @name: of the program; NULL: the model's
+ * @no_prune: also keep nodes on the card that cost more there than on the CPU, with their copies
+ * @cpu: names of nodes that stay on the CPU
+ * @n_cpu: number of @cpu
+ * @images: number of images to calibrate floats with
+ * @image: write the @count values of input @input in image @i, from 0; returns 0, or another number
+ *	to fail. Called in the thread of vtac_net_compile(), more than once for an image. May be
+ *	NULL.
+ * @priv: for @image
+ */
 struct vtac_net_options {
-	const struct vtaops_core *core;	/* by vtaops_core_init() or vtaprog_core() */
-	const char *name;		/* of the program; NULL: the model's */
-	/* Keep on the card what costs more there than on the CPU, its copies included. */
+	const struct vtaops_core *core;
+	const char *name;
 	int no_prune;
-	const char *const *cpu;		/* nodes that stay on the CPU */
+	const char *const *cpu;
 	unsigned int n_cpu;
-	/*
-	 * Images to calibrate floats with: @image writes the @count values of input @input in
-	 * image @i, and returns 0, or another number to give up. May be NULL.
-	 */
 	unsigned int images;
 	int (*image)(void *priv, unsigned int i, const char *input, float *values, size_t count);
 	void *priv;
 };
 
-/*
- * A program image of @net, to be freed with free(), with the report that `vtac report`
- * prints in it. @net stays what it is, and can be compiled for another core. The same net
- * and options give the same bytes.
+/**
+ * vtac_net_compile() - compile a net to a program image
+ * @net: the net, which does not change and can be compiled for another core
+ * @options: for this program
+ * @image: out: the image, to be freed with free(); it includes the report of `vtac report`
+ * @size: out: bytes
+ *
+ * The same net and options give the same bytes. Returns 0 or -1.
  */
 int vtac_net_compile(struct vtac_net *net, const struct vtac_net_options *options,
 		     uint8_t **image, size_t *size);
 
-/*
- * A program image as C in directory @dir, which is made (docs/models.md): @name_run() and
- * what it needs. -1 and the reason in @why of @why_size bytes.
+/**
+ * vtac_net_emit_c() - write a program image as C (docs/c-code.md)
+ * @image: the image, which may be forged
+ * @size: bytes
+ * @name: prefix of its functions, as in NAME_run()
+ * @dir: directory for the files, which is made
+ * @why: out: after an error, a sentence with the reason
+ * @why_size: bytes of @why
+ *
+ * Needs no net; threads may call it at once for different directories. Returns 0 or -1.
  */
 int vtac_net_emit_c(const void *image, size_t size, const char *name, const char *dir, char *why,
 		    size_t why_size);

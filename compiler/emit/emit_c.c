@@ -134,7 +134,7 @@ static int put_header(struct emitter *e)
 		"struct %s_devices {\n\tvoid *card;\t/* first argument of submit */\n"
 		"\tint32_t (*submit)(void *card, const struct vtac_command *commands, "
 		"uint32_t count);\n};\n\n", e->name);
-	fprintf(f, "/* One inference: 0, or what submit returned. Allocates nothing. */\n"
+	fprintf(f, "/* One inference: returns 0, or the error of submit. Allocates nothing. */\n"
 		"int32_t %s_run(const struct %s_inputs *inputs, const struct %s_outputs *outputs,\n"
 		"\t\tconst struct %s_workspace *workspace, const struct %s_devices *devices);\n\n"
 		"#endif\n", e->name, e->name, e->name, e->name, e->name);
@@ -159,7 +159,7 @@ static int put_weights(struct emitter *e)
 		free(placed);
 		return -1;
 	}
-	fputs("/* What the card and the CPU's kernels read; made by vtac. */\n\n", f);
+	fputs("/* Constants of the card and of the CPU's kernels; made by vtac. */\n\n", f);
 	snprintf(name, sizeof(name), "%s_model", e->name);
 	vtac_emit_bytes(f, name, placed, v->model_bytes);
 	fputs("\nstatic ", f);

@@ -307,7 +307,7 @@ static int put_header(struct emitter *e)
 		put_shape(f, &e->graph.entries[e->graph.heads[i]]);
 	}
 	fprintf(f, "};\n\n/* Memory for the tensors of each device (DLDeviceType), aligned to 64 "
-		"bytes; the CPU's\n * is followed by what functions allocate. */\n");
+		"bytes; the CPU's\n * is followed by the memory that functions allocate. */\n");
 	/* The CPU is the first of the devices. */
 	fprintf(f, "#define %s_WORKSPACE_SIZE\t%" PRIu64 "\n", e->name,
 		e->device[0].bytes + e->scratch);
@@ -322,7 +322,7 @@ static int put_header(struct emitter *e)
 		"one. */\nstruct %s_devices {\n\tvoid *handle;\n\tint32_t (*copy)(void *handle, "
 		"void *dst, int32_t dst_device, const void *src,\n\t\t\tint32_t src_device, "
 		"uint64_t bytes);\n};\n\n", e->name);
-	fprintf(f, "/* 0, or what a function or a copy returned. One run at a time. */\n"
+	fprintf(f, "/* Returns 0, or the error of a function or a copy. One run at a time. */\n"
 		"int32_t %s_run(const struct %s_inputs *inputs, const struct %s_outputs *outputs,\n"
 		"\t\tconst struct %s_workspace *workspace, const struct %s_devices *devices);\n\n"
 		"#endif\n", e->name, e->name, e->name, e->name, e->name);

@@ -10,7 +10,7 @@
 #include "tvm.h"
 
 static const char runtime_api[] =
-"/* What functions that TVM generates take and return; made by vtac. */\n"
+"/* Arguments and results of functions that TVM generates; made by vtac. */\n"
 "#ifndef VTAC_C_RUNTIME_API_H\n"
 "#define VTAC_C_RUNTIME_API_H\n"
 "\n"
@@ -53,7 +53,7 @@ static const char runtime_api[] =
 "typedef DLDevice TVMDevice;\n"
 "typedef void *TVMArrayHandle, *TVMFunctionHandle, *TVMModuleHandle;\n"
 "\n"
-"/* An argument, and what it is */\n"
+"/* An argument, and its type */\n"
 "typedef union {\n"
 "\tint64_t v_int64;\n"
 "\tdouble v_float64;\n"
@@ -77,7 +77,7 @@ static const char runtime_api[] =
 "#endif\n";
 
 static const char backend_api[] =
-"/* What functions that TVM generates call; made by vtac. */\n"
+"/* Called by functions that TVM generates; made by vtac. */\n"
 "#ifndef VTAC_C_BACKEND_API_H\n"
 "#define VTAC_C_BACKEND_API_H\n"
 "\n"
@@ -112,7 +112,7 @@ static const char backend_api[] =
 "#endif\n";
 
 static const char backend[] =
-"/* What functions that TVM generates call, without an operating system; made by vtac. */\n"
+"/* Called by functions that TVM generates, without an operating system; made by vtac. */\n"
 "#include \"tvm/runtime/c_backend_api.h\"\n"
 "#include \"scratch.h\"\n"
 "\n"

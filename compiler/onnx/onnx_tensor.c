@@ -235,7 +235,7 @@ static int parse_external(struct vtac_graph *g, const struct vtac_tensor *t,
 	}
 	if (!good || !e->location || !e->location[0])
 		return vtac_fail(g, NULL,
-				 "Constant %.120s: what says where its data is, is damaged.",
+				 "Constant %.120s: the place of its external data is damaged.",
 				 t->name);
 	return 0;
 }

@@ -54,7 +54,7 @@ static const char *why_not_gemm(const struct vtac_node *node)
 	if (a->trans_x || !a->trans_w || a->alpha != 1 || a->beta != 1)
 		return "Its matrices are not constant weights times computed rows.";
 	if (node->n_in > 2 && node->in[2] && node->in[2]->rank != 1)
-		return "What it adds is not one number for each column.";
+		return "Its addend is not one number for each column.";
 	return why_not_weights(node);
 }
 
@@ -272,7 +272,7 @@ static const char *why_not_chosen(const struct vtac_node *node, const struct vta
 	if (w->cpu[node->id])
 		return "The user keeps it on the CPU (--cpu).";
 	if ((w->after && !w->after[node->id]) || (w->before && !w->before[node->id]))
-		return "It is outside of what the user gives to the card (--card-from, --card-to).";
+		return "The user gives other nodes to the card (--card-from, --card-to).";
 	return NULL;
 }
 

@@ -138,8 +138,8 @@ static int trim_edges(struct prune *p)
 				continue;
 			node->device = VTAC_CPU;
 			node->why =
-				"At the edge of what the card does, its tensors would cost more to "
-				"copy than it saves.";
+				"At the edge of a card region, copying its tensors would cost more "
+				"than the card saves.";
 		}
 	}
 	return 0;
