@@ -209,7 +209,7 @@ check-models: test-deps  ## real networks on real images against their goals; 64
 			"$(m)=tests/vtac/programs/models.sh $(VTAC_ACCURACY) $(m)" \
 			"floats-$(m)=tests/vtac/floats.sh $(VTAC_FLOATS) $(m)") \
 		"quantised=tests/vtac/quantised.sh $(VTAC_ACCURACY)" \
-		"graphs=VTAC_GRAPHS=5000 $(VTAC_PROG_DIR)/test_graphs"
+		"graphs=$(VTAC_PROG_DIR)/test_graphs 5000"
 
 # For the inner loop: what finds most, for 90 seconds on two idle processors with a build
 # directory that is there.

@@ -1,10 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# examples.sh [DEVICE]: the examples, the operators and program images on a device in the
-# process ("soft"), without a VM: the same programs as on a card. Prints TAP.
-# Functions are called by check:
-# shellcheck disable=SC2317
+# examples.sh - the examples, the operators and program images on a device in the process, without
+# a VM: the same programs as on a card. Prints TAP.
+#
+#   tests/devices/examples.sh [DEVICE]
+#
+# DEVICE is soft by default.
+# shellcheck disable=SC2317 # functions that check calls
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-devices.XXXXXX")
@@ -14,24 +17,18 @@ export VTADEV_PLUGINS=build/lib VTADEV_DEVICE=$device
 
 # shellcheck source=tests/tap.sh
 . tests/tap.sh
-tap_log=$dir/said
+tap_log=$dir/log
 
-# part NAME COMMAND...: one that prints TAP of its own
+# part NAME COMMAND...: a command that prints TAP of its own
 part() {
 	local name=$1 code=0
 
 	shift
-	n=$((n + 1))
-	"$@" > "$dir/said" 2>&1 < /dev/null || code=$?
-	sed 's/^/    /' "$dir/said"
-	if [ $code -eq 0 ]; then
-		echo "ok $n $name"
-	else
-		failed=1
-		echo "not ok $n $name"
-	fi
+	"$@" > "$dir/log" 2>&1 < /dev/null || code=$?
+	sed 's/^/    /' "$dir/log"
+	result "$name" "$code"
 }
-# refused WORDS ARGUMENTS...: the program does not run, and that is why
+# refused WORDS ARGUMENTS...: the program does not run, and the message has the words
 refused() {
 	local words=$1
 
@@ -39,17 +36,17 @@ refused() {
 	! build/tools/vtactl program run "$dir/digit.vtap" "$@" 2> "$dir/why" &&
 		grep -q -- "$words" "$dir/why"
 }
-# said NAME WORDS: the last check's program said so
-said() {
-	cp "$dir/said" "$dir/before"
+# printed NAME WORDS: the last check's program printed this
+printed() {
+	cp "$dir/log" "$dir/before"
 	check "$1" grep -q -- "$2" "$dir/before"
 }
 
 echo "TAP version 13"
 check "hello" build/examples/hello/hello
-said "hello names the device" "^hello from $device,"
+printed "hello names the device" "^hello from $device,"
 check "digits" build/examples/digits/digits examples/digits/testset.bin
-said "2,000 digits equal the reference bit for bit" '^scores  *exact: 2000 of 2000 '
+printed "2,000 digits equal the reference bit for bit" '^scores  *exact: 2000 of 2000 '
 check "stream" build/examples/stream/stream
 mkdir "$dir/share"
 cp examples/digits/testset.bin examples/aot/scores.bin "$dir/share"
@@ -69,11 +66,11 @@ build/examples/digits/digits-compile -b 1 "$dir/digit.vtap"
 build/tests/ops/digits_raw examples/digits/testset.bin 100 "$dir/images" "$dir/scores"
 check "100 runs go to three devices" build/tools/vtactl program run "$dir/digit.vtap" \
 	--cards "$device,$device,$device" image="$dir/images" scores="$dir/got"
-said "each has answered some" "^$device  *[1-9][0-9]*  *0  *0  up\$"
+printed "each has answered some" "^$device  *[1-9][0-9]*  *0  *0  up\$"
 check "and score as the CPU does" cmp "$dir/got" "$dir/scores"
 check "one of two devices may be missing" build/tools/vtactl program run "$dir/digit.vtap" \
 	--cards "$device,none-such" image="$dir/images" scores="$dir/got"
-said "which is told" '^none-such .*not the index'
+printed "which is told" '^none-such .*not the index'
 head -c 1000 "$dir/images" > "$dir/part"
 check "half an image is refused" \
 	refused "bytes, each run takes 784" --cards "$device" image="$dir/part"

@@ -7,20 +7,17 @@ cd "$(dirname "$0")/../.."
 dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-opencl.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 export VTADEV_PLUGINS=build/lib
-n=0
-status=0
+# shellcheck source=tests/tap.sh
+. tests/tap.sh
+tap_log=$dir/log
 
-# refused NAME WORDS DEVICE: it does not open, and the words are said
+# refused NAME WORDS DEVICE: it does not open, and the message has the words
 refused() {
-	n=$((n + 1))
-	build/tests/devices/why "$3" > "$dir/said" 2>&1 || true
-	if grep -q -- "$2" "$dir/said"; then
-		echo "ok $n $1"
-	else
-		status=1
-		echo "not ok $n $1"
-		sed 's/^/# /' "$dir/said"
-	fi
+	local status=0
+
+	build/tests/devices/why "$3" > "$dir/log" 2>&1 || true
+	grep -q -- "$2" "$dir/log" || status=1
+	result "$1" "$status"
 }
 
 echo "TAP version 13"
@@ -31,4 +28,4 @@ refused "a number that is none is a file's name" "9.: No such file" opencl:9.
 OCL_ICD_VENDORS=$dir refused "no driver at all" "there is no OpenCL driver: install one" opencl
 VTADEV_OPENCL_OPTIONS=-DSTORE=@ refused "the compiler refuses vta.cl" "clBuildProgram: .*error" opencl
 echo "1..$n"
-exit $status
+exit "$failed"

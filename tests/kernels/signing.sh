@@ -1,10 +1,10 @@
 #!/bin/bash
-# shellcheck disable=SC2016,SC2317 # the guest's shell, and functions called by check
 # SPDX-License-Identifier: GPL-2.0-only
+# shellcheck disable=SC2016,SC2317 # the guest's shell, and functions that check calls
 #
-# Signing the module as docs/install.md says, and what a kernel says that wants a
-# signature which it knows: prints TAP. The host's kernel, in a VM. Enrolling a key
-# takes a machine's firmware, which the VM does not have.
+# signing.sh - sign the module as in docs/install.md, and load it on the host's kernel in a VM that
+# asks for known signatures: its messages are the documented ones. Prints TAP. Enrolling a key takes
+# a machine's firmware, which the VM does not have.
 #
 #   tests/kernels/signing.sh VTA.KO
 set -euo pipefail
@@ -20,11 +20,11 @@ trap 'rm -rf "$dir"' EXIT
 # shellcheck source=tests/tap.sh
 . "$top/tests/tap.sh"
 show() {
-	[ ! -e "$dir/said" ] || cat "$dir/said"
+	[ ! -e "$dir/log" ] || cat "$dir/log"
 }
 
-# try OPTION: loads both modules on a kernel with that option.
-try() {
+# load_both OPTION: loads both modules on a kernel with that option
+load_both() {
 	"$vm" run --append "$1" --cards 0 --file "$dir/unsigned.ko:/lib/unsigned.ko" \
 		--file "$dir/vta.ko:/lib/vta.ko" -- sh -c '
 			for name in unsigned vta; do
@@ -32,11 +32,11 @@ try() {
 				echo "$name: $?"
 			done
 			dmesg | grep -iE "rejected|restricted|verification failed|unavailable key"' \
-		>"$dir/said" 2>&1 || true
+		>"$dir/log" 2>&1 || true
 }
 
-said() {
-	grep -qE "$1" "$dir/said"
+printed() {
+	grep -qE "$1" "$dir/log"
 }
 
 is_signed_by() {
@@ -56,18 +56,18 @@ openssl req -new -x509 -newkey rsa:2048 -nodes -days 3650 -subj "/CN=Modules of 
 check "the build does not sign" is_signed_by unsigned.ko ""
 check "modinfo shows the signer" is_signed_by vta.ko "Modules of this machine"
 
-try module.sig_enforce=1
-check "with module.sig_enforce=1: an unsigned module is refused" said '^unsigned: [1-9]'
+load_both module.sig_enforce=1
+check "with module.sig_enforce=1: an unsigned module is refused" printed '^unsigned: [1-9]'
 check "the message is the one in docs/install.md" \
-	said 'Loading of unsigned module is rejected'
+	printed 'Loading of unsigned module is rejected'
 check "a signature by a key that is not enrolled is refused, as documented" \
-	said 'Loading of module with unavailable key is rejected'
+	printed 'Loading of module with unavailable key is rejected'
 
-try lockdown=integrity
+load_both lockdown=integrity
 check "locked down, as by Secure Boot: refused, as documented" \
-	said 'unsigned module loading is restricted; see man kernel_lockdown.7'
+	printed 'unsigned module loading is restricted; see man kernel_lockdown.7'
 
-try module.sig_enforce=0
+load_both module.sig_enforce=0
 check "where signatures are not asked for both are loaded" \
-	eval "said '^unsigned: 0' && said '^vta: 0'"
+	eval "printed '^unsigned: 0' && printed '^vta: 0'"
 exit "$failed"

@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The Python package on the device "soft": its tests, the documents' examples, and memory by
-# valgrind. Prints TAP.
-# Functions are called by check:
-# shellcheck disable=SC2317
+# run.sh - the Python package on the device "soft": its tests, the documents' examples, and memory
+# by valgrind. Prints TAP.
+# shellcheck disable=SC2317 # functions that check calls
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 python=${PYTHON:-/usr/bin/python3}
@@ -15,11 +14,15 @@ fi
 dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-python.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 export PYTHONPATH=$PWD/build/python LD_LIBRARY_PATH=$PWD/build/lib PYTHONDONTWRITEBYTECODE=1
-export VTADEV_PLUGINS=$PWD/build/lib VTADEV_DEVICE=soft
+# Beside soft there is a device that is lost when it shall compute.
+mkdir "$dir/plugins"
+cc -shared -fPIC -Iuapi -Ilibvtadev -o "$dir/plugins/libvtadev-frail.so" tests/devices/frail.c
+cp build/lib/libvtadev-soft.so "$dir/plugins"
+export VTADEV_PLUGINS=$dir/plugins VTADEV_DEVICE=soft
 
 # shellcheck source=tests/tap.sh
 . tests/tap.sh
-tap_log=$dir/said
+tap_log=$dir/log
 example_names_digit() {
 	[ "$("$python" examples/python/digits.py "$dir/digits.vtap" "$dir/digit.raw")" = "the digit is 6" ]
 }
@@ -40,18 +43,11 @@ valgrind_finds_nothing() {
 			/libvtadev|_core\.abi3/ { print; bad = 1 } END { exit bad }'
 }
 
-# A device that is lost when it is to compute.
-mkdir "$dir/plugins"
-cc -shared -fPIC -Iuapi -Ilibvtadev -o "$dir/plugins/libvtadev-frail.so" tests/devices/frail.c
-cp build/lib/libvtadev-soft.so "$dir/plugins"
-export FRAIL_PLUGINS=$dir/plugins
-
 echo "TAP version 13"
-"$python" tests/python/tap.py > "$dir/tap" || failed=1
+status=0
+"$python" tests/python/tap.py > "$dir/tap" || status=1
 sed 's/^/    /' "$dir/tap"
-n=1
-[ $failed -eq 0 ] || printf 'not '
-echo "ok $n the package's tests"
+result "the package's tests" $status
 build/examples/digits/digits-compile -b 1 "$dir/digits.vtap"
 build/tests/ops/digits_raw examples/digits/testset.bin 1 "$dir/digit.raw" "$dir/scores"
 check "the example names a digit" example_names_digit
@@ -59,14 +55,12 @@ check "the document's examples run" "$python" tests/python/document.py "$dir"
 if "$python" -c 'import matplotlib, numpy' 2> /dev/null; then
 	check "the example with pictures makes one" makes_picture
 else
-	n=$((n + 1))
-	echo "ok $n the example with pictures # SKIP there is no python3-matplotlib"
+	skip "the example with pictures makes one" "there is no python3-matplotlib"
 fi
 if command -v valgrind > /dev/null; then
 	check "valgrind finds no leak and no bad access" valgrind_finds_nothing
 else
-	n=$((n + 1))
-	echo "ok $n valgrind # SKIP there is no valgrind"
+	skip "valgrind finds no leak and no bad access" "there is no valgrind"
 fi
 echo "1..$n"
 exit "$failed"

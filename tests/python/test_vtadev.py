@@ -353,14 +353,6 @@ class Faults(WithCard):
 
 
 class Lost(unittest.TestCase):
-    def setUp(self):
-        plugins = os.environ.get("FRAIL_PLUGINS")
-        if not plugins:
-            self.skipTest("FRAIL_PLUGINS names no directory with the device frail")
-        environment = unittest.mock.patch.dict(os.environ, VTADEV_PLUGINS=plugins)
-        environment.start()
-        self.addCleanup(environment.stop)
-
     def test_lost_card_says_what_became_of_it(self):
         for run in (lambda program: program(b"abcd"),
                     lambda program: program.submit(b"abcd").result()):

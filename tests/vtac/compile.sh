@@ -1,13 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The command vtac: exit status and messages, dumps, reports, the same bytes each time.
-# Prints TAP. Without a network and without the cache's models, what needs a real model
-# is skipped.
+# compile.sh - the command vtac: exit status and messages, dumps, reports, the same bytes each time.
+# Prints TAP. Tests of real models are skipped if these are neither cached nor to be fetched.
 #
 #   tests/vtac/compile.sh VTAC
-# Functions are called by check:
-# shellcheck disable=SC2317
+# shellcheck disable=SC2317 # functions that check calls
 set -u
 
 vtac=$1
@@ -20,12 +18,8 @@ trap 'rm -rf "$dir"' EXIT
 # shellcheck source=tests/tap.sh
 . "$here/../tap.sh"
 tap_log=$dir/log
-skip() {
-	n=$((n + 1))
-	echo "ok $n $1 # SKIP $2"
-}
 
-# ends STATUS TEXT ARGUMENT...: with this status, and a message that has the text in it
+# ends STATUS TEXT ARGUMENT...: it ends with this status, and a message that has the text
 ends() {
 	local status=$1 text=$2 got=0
 
@@ -105,7 +99,7 @@ chart() {
 		END { exit wrong || n < 5 }'
 }
 
-# All are, and none is if the file says something else.
+# All answers are right, and none if the file has other classes.
 right() {
 	"$vtac" compile -j "$@" --classes="$models/mnist-test.labels" > "$dir/one" &&
 		"$vtac" compile -j "$@" --classes=<(yes 11 | head -n 4) > "$dir/two" &&

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Real models whose files have int8 already, by onnxruntime and as the card computes them: both
-# classify as many images right, within half a point. Prints TAP.
+# quantised.sh - real models whose files have int8 already, by onnxruntime and as the card computes
+# them: both classify as many images right, within half a point. Prints TAP.
 #
 #   tests/vtac/quantised.sh ACCURACY
 #
@@ -10,7 +10,7 @@
 # activations with zero points, int8 weights by channel. MNIST and PP-OCR are quantised by
 # onnxruntime's own quantiser, which leaves out activations that a scale replaces, and
 # gives each step of a hard swish a scale.
-# shellcheck disable=SC2317 # compare calls what makes the files
+# shellcheck disable=SC2317 # functions that compare calls
 set -euo pipefail
 
 accuracy=$1
@@ -20,17 +20,16 @@ python=/usr/bin/python3		# Debian's, which has Debian's packages
 dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-quantised.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 
-n=0 failed=0
+# shellcheck source=tests/tap.sh
+. "$here/../tap.sh"
+tap_log=$dir/log
 
-# skip_or_fail STATUS NAME: what a failed preparation means, which $dir/log explains
+# skip_or_fail STATUS NAME: the result of a preparation that failed
 skip_or_fail() {
-	n=$((n + 1))
 	if [ "$1" -eq 77 ]; then
-		echo "ok $n $2 # SKIP $(tail -n 1 "$dir/log")"
+		skip "$2" "$(tail -n 1 "$dir/log")"
 	else
-		sed 's/^/# /' "$dir/log"
-		echo "not ok $n $2"
-		failed=1
+		result "$2" "$1"
 	fi
 }
 
@@ -60,20 +59,14 @@ print(round((np.load(sys.argv[1]).argmax(1) == labels).mean() * 1000))' "$dir/$2
 
 # compare MODEL NAME COMMAND...: the command makes the files
 compare() {
-	local model=$1 name=$2
+	local model=$1 name=$2 ort='?' vtac='?' off status=1
 	shift 2
-	n=$((n + 1))
 	if { "$@" && right "$model" "$name"; } >"$dir/log" 2>&1 &&
 	   off=$((10#$vtac - ort)) && [ "${off#-}" -le 5 ]; then
-		echo "# $name: of a thousand images onnxruntime has $ort right, the card $((10#$vtac))"
-		echo "ok $n $name: the card is as accurate as onnxruntime"
-	else
-		failed=1
-		tail -n 30 "$dir/log" | sed 's/^/# /'
-		echo "# onnxruntime ${ort-?}, the card ${vtac-?}, of a thousand"
-		echo "not ok $n $name: the card is as accurate as onnxruntime"
+		status=0
 	fi
-	unset ort vtac
+	echo "# $name: of a thousand images onnxruntime has $ort right, the card $vtac"
+	result "$name: the card is as accurate as onnxruntime" "$status"
 }
 
 echo "TAP version 13"

@@ -23,4 +23,4 @@ $(VTAC_ACCURACY): $(VTAC_PROG_DIR)/obj/accuracy.o $(VTAC_PROG_HELPERS) $(VTAC_IN
 
 CHECKS += \
 	$(foreach t,$(VTAC_PROG_TESTS),"vtac-$(notdir $(t))=$(t)") \
-	"vtac-models=IMAGES=500 tests/vtac/programs/models.sh $(VTAC_ACCURACY) mnist ppocr"
+	"vtac-models=tests/vtac/programs/models.sh -n 500 $(VTAC_ACCURACY) mnist ppocr"

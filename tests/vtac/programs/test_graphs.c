@@ -5,19 +5,22 @@
  * what the interpreter computes, bit for bit. Up to quantisation the passes keep what a
  * model computes.
  *
- * VTAC_GRAPHS=n: so many of each. VTA_SEED=n: that one alone; VTAC_DUMP=1 prints it.
+ *	test_graphs [COUNT]
+ *
+ * COUNT is the number of each. With VTA_SEED=n only that one is tested; VTAC_DUMP=1 prints it.
  */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define FRAME_NO_MAIN
 #include "../../frame.h"
 #include "graphs.h"
 #include "native.h"
 #include "api/vtac.h"
 
-#define GRAPHS	500u
+static uint64_t graphs = 500;
 #define CALIBRATE	4
 
 /* Widths, batch, block, then buffers: uop, inp, wgt, acc. */
@@ -325,20 +328,19 @@ static void one_model(uint64_t seed, unsigned int *on_card)
 	forget(&trial);
 }
 
-/* The range of seeds: one, or so many. */
-static void seeds(uint64_t *first, uint64_t *end)
+static void set_range(uint64_t *first, uint64_t *end)
 {
-	const char *only = getenv("VTA_SEED"), *count = getenv("VTAC_GRAPHS");
+	const char *only = getenv("VTA_SEED");
 
 	*first = only ? strtoull(only, NULL, 0) : 0;
-	*end = only ? *first + 1 : count ? strtoull(count, NULL, 0) : GRAPHS;
+	*end = only ? *first + 1 : graphs;
 }
 
 TEST(card_is_the_interpreter)
 {
 	uint64_t first, end;
 
-	seeds(&first, &end);
+	set_range(&first, &end);
 	for (uint64_t i = first; i < end; i++)
 		one_graph(i);
 	print_message("# %llu networks on %d cores in 3 orders, every tensor bit for bit\n",
@@ -350,7 +352,7 @@ TEST(card_is_the_interpreter_after_all_passes)
 	unsigned int on_card[2] = { 0 };
 	uint64_t first, end;
 
-	seeds(&first, &end);
+	set_range(&first, &end);
 	for (uint64_t i = first; i < end; i++)
 		one_model(i, on_card);
 	print_message("# %llu models on %d cores in 3 orders, every tensor bit for bit; %u of %u "
@@ -358,4 +360,11 @@ TEST(card_is_the_interpreter_after_all_passes)
 		      on_card[0] + on_card[1]);
 	/* Many are borders: quantised, packed, and back. */
 	assert_true(first + 1 == end || 4 * on_card[1] > on_card[0]);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1)
+		graphs = strtoull(argv[1], NULL, 0);
+	return frame_run(NULL);
 }
