@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What make builds again after a change, by make -n: prints TAP.
+# build.sh - the files that make builds again after a change, by make -n. Prints TAP.
 set -euo pipefail
 
 cd "$(dirname "$(realpath "$0")")/.."

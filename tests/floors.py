@@ -25,8 +25,8 @@ import sys
 
 TOP = pathlib.Path(__file__).resolve().parents[1]
 DOCUMENT = "docs/architecture.md"
-# Where the compiler is told to look for headers, of all parts together.
-INCLUDE_PATH = ("card", "compiler", "compiler/api", "contract", "uapi", "libvtadev", *(
+# The include paths of all parts together.
+INCLUDE_PATH = ("card", "compiler", "compiler/api", "contract", "uapi", "tools/cli", "libvtadev", *(
     f"libvtadev/{room}" for room in ("ops", "cpu", "program", "picture", "tvm", "devices")))
 
 

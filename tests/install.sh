@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# make install: everything is below the prefix, what is left to do is said, and
-# make uninstall leaves nothing. Prints TAP.
-# Functions are called by check:
-# shellcheck disable=SC2317
+# install.sh - make install writes below the prefix alone and prints the last steps, and make
+# uninstall leaves nothing. Prints TAP.
+# shellcheck disable=SC2317 # functions that check calls
 set -euo pipefail
 cd "$(dirname "$0")/.."
 unset DESTDIR
@@ -75,7 +74,7 @@ check "says what udev does not find" \
 check "says how the group is made" says "systemd-sysusers $dir/mine/lib/sysusers.d/vta.conf"
 check "says how to reload udev" says 'udevadm trigger --subsystem-match=vta'
 
-# What pip does for a wheel (docs/python.md) but for fetching setuptools.
+# Builds a wheel as pip does (docs/python.md), but does not fetch setuptools.
 wheel_builds() {
 	(cd libvtadev/python && PKG_CONFIG_PATH=$dir/mine/lib/pkgconfig \
 		python3 setup.py -q build --build-base "$dir/wheel" --build-lib "$dir/wheel/lib") &&

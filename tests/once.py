@@ -7,8 +7,8 @@ Run a check on those files that have changed since it passed.
 
 COMMAND gets the files that it has not passed on yet, as last arguments; it passes by
 exit status 0. Files are known by their contents and those of all that they include, by
-KEY (the tool's version) and by COMMAND itself. What passed is remembered in
-$VTA_CACHE/static, which may be deleted; what failed is not.
+KEY (the tool's version) and by COMMAND itself. Files that passed are recorded in
+$VTA_CACHE/static, which may be deleted; those that failed are not.
 
   -c FLAGS  the files are C: what they include counts, with the system's headers
   -s        the files are shell scripts: what they source counts

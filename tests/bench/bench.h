@@ -7,10 +7,9 @@
  *
  *	PART OUT [NAME=VALUE]...
  *
- * What the run was made on comes as NAME=VALUE and goes into the results;
- * quick=yes asks for as little as shows that the part works. Whatever fails
- * ends the program with a line that says what, so that nothing is printed that
- * was not measured. docs/bench.md says how to add a part.
+ * NAME=VALUE describes the machine and goes into the results; quick=yes asks for a run that only
+ * shows that the part works. A failure ends the program with a message, so that only measured
+ * values are printed. docs/bench.md describes how to add a part.
  */
 #ifndef TESTS_BENCH_H
 #define TESTS_BENCH_H
@@ -64,13 +63,13 @@ void bench_close(struct bench *bench);
 /* Closes what is open, and writes the results. */
 void bench_end(struct bench *bench);
 
-/* How often to do what is done @n times. */
+/* The number of repetitions, which is 1 instead of @n in a quick run. */
 static inline unsigned int bench_times(const struct bench *bench, unsigned int n)
 {
 	return bench->quick ? 1 : n;
 }
 
-/* What is aimed at: says whether @value meets it. It is never an error. */
+/* Prints whether @value meets the target @limit. Missing it is no error. */
 enum aim { AT_LEAST, AT_MOST };
 void bench_target(struct bench *bench, const char *what, double value, enum aim aim,
 		  double limit);
@@ -87,7 +86,7 @@ struct times {
 	double median;
 };
 
-/* What was measured so far; more than fits is dropped. */
+/* The values measured so far; more than SAMPLES_MAX are dropped. */
 #define SAMPLES_MAX	8192
 struct samples {
 	double ns[SAMPLES_MAX];
@@ -103,7 +102,7 @@ struct times times_of(double (*fn)(void *arg), void *arg, unsigned int count);
 /* The answer of card @n's emulator to a request; to be put. */
 struct json_object *emulator_ask(unsigned int n, const char *request);
 
-/* What crossed the bus, by the card's own counters. */
+/* Accesses over the bus, by the card's own counters. */
 struct counts {
 	double mmio_reads, mmio_writes;		/* doorbells and arms too */
 	double doorbells, arms, interrupts;

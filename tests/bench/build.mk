@@ -7,10 +7,10 @@
 BENCH_DIR := build/tests/bench
 BENCH_GUEST := floor polling busy scale memory pool
 BENCH_HOST := emulator conv devices $(if $(VTAC_HAVE),model)
-# What a part on the host, PART, has measured in the guest before it: PART_card.
+# A part on the host, PART, shows the values that PART_card measured in the guest before it.
 BENCH_CARD := devices_card
 
-# What each is made of, besides PART.c and bench.c.
+# Sources of each part, besides PART.c and bench.c.
 BENCH_memory := alloc.c choice.c copy.c map.c transfer.c
 BENCH_floor := job.c
 BENCH_polling := job.c
@@ -33,7 +33,7 @@ BENCH_GUEST_BINS := $(addprefix $(BENCH_DIR)/guest/,$(BENCH_GUEST) $(BENCH_CARD)
 BENCH_HOST_BINS := $(BENCH_HOST:%=$(BENCH_DIR)/host/%)
 BENCH_BINS := $(BENCH_GUEST_BINS) $(BENCH_HOST_BINS)
 
-# Which to run: make bench PARTS=floor,scale
+# The parts to run: make bench PARTS=floor,scale
 PARTS := $(shell echo $(BENCH_GUEST) $(BENCH_HOST) | tr ' ' ,)
 
 $(call objects,$(BENCH_DIR)/obj,tests/bench,\

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * devices.c - ResNet-18's layers on all kinds of devices, and how fast each is
+ * devices.c - the speed of all kinds of devices on ResNet-18's layers
  *
- * soft, and every OpenCL device that there is, in turns, layer by layer. What the device can
- * multiply at most (peak.c) is the limit beside it. It runs on the host; beside these it shows what
- * devices_card.c has measured in the guest just before.
+ * Runs soft and every OpenCL device in turns, layer by layer, on the host. The device's peak of
+ * multiplications (peak.c) is the limit. Shows also the values that devices_card.c has measured in
+ * the guest just before.
  */
 #include <string.h>
 
@@ -81,7 +81,7 @@ static unsigned int open_all(struct device *devices, const struct bench *bench)
 	return n;
 }
 
-/* What the guest has measured; NULL: nothing was run there. */
+/* The results of the guest, or NULL if nothing was run there. */
 static struct json_object *card_results(const struct bench *bench)
 {
 	struct json_object *results;

@@ -16,7 +16,7 @@
 
 #define ROUNDS		25u
 #define MEMORY		(2 * MIB)
-/* Where things are in the core's memory. */
+/* Addresses in the core's memory. */
 #define STREAM		0x1000u
 #define UOPS		0x10000u
 #define INP		0x40000u
@@ -176,7 +176,7 @@ static double run_plain(struct setup *s)
 	return now_ns() - start;
 }
 
-/* What STORE gives of both must be the same: low bytes of all accumulators. */
+/* Compares the low bytes of all accumulators, which STORE writes. */
 static void compare(struct setup *s)
 {
 	put(s, OPCODE_STORE | 4ull << 7 | (uint64_t)(OUT / BLOCK) << 26,

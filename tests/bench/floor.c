@@ -6,9 +6,9 @@
  * kernel, that knows nothing but the registers; and by the library, as a program
  * does it. They have a card each, take turns, and then change cards. Both spin on
  * the status page until a NOP is done, and both sleep until the interrupt of a job
- * that is too long to be done before they sleep; where it was done nevertheless,
- * because this machine was elsewhere, the launch does not count. What is compared is without the
- * time that the descriptor itself was executed, by its stamp.
+ * that is too long to be done before they sleep; if it was done nevertheless, because this machine
+ * was busy, the launch does not count. The times compared exclude the descriptor's own execution,
+ * by its stamp.
  */
 #include <endian.h>
 #include <errno.h>
@@ -133,7 +133,7 @@ static void floor_launches(struct setup *s, enum way w, unsigned int launches, b
 		keep(s, w, (double)run.ns[i], (double)run.job_ns[i], run.slept[i]);
 }
 
-/* How often this thread gave up the processor, to wait for something. */
+/* The number of times that this thread gave up the processor to wait. */
 static long times_slept(void)
 {
 	struct rusage usage;

@@ -22,7 +22,7 @@ struct job {
 void job_make(struct vtadev *dev, uint64_t uops, struct job *job);
 void job_free(struct job *job);
 
-/* How many micro-ops take a ns, by the card's stamps, when nothing comes between. */
+/* Micro-ops per ns, by the card's stamps, when nothing comes between. */
 double job_uops_per_ns(struct vtadev *dev, struct vtadev_queue *queue);
 
 #endif /* TESTS_BENCH_JOB_H */

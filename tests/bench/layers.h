@@ -24,7 +24,7 @@ struct layers {
 	double executed_ns;	/* of that by the card's own clock; the least of all rounds, both */
 };
 
-/* @name is vtadev_open()'s. What fails ends the program. */
+/* @name is vtadev_open()'s. An error ends the program. */
 void layers_open(struct layers *on, const char *name, unsigned int rounds);
 void layers_close(struct layers *on);
 

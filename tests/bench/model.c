@@ -62,7 +62,7 @@ static int input(void *priv, const struct vtac_tensor *t, void *data)
 	return read_image(priv, 0, t, data);
 }
 
-/* What a node takes at least: its multiplications, or its bytes at 16 a cycle. */
+/* The least cycles of a node: of its multiplications, or of its bytes at 16 a cycle. */
 static uint64_t roofline(const struct vtac_node *node, const struct vtaops_core *core)
 {
 	struct vtac_packed y = vtac_packed_shape(node->out[0]);

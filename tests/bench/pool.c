@@ -3,10 +3,10 @@
  * pool.c - one program on several cards, by a pool
  *
  * All cards are in modelled time. Requests are submitted ahead, so that cards wait for the
- * pool and not for the caller. How long a card took is its own time, from before the first
- * request to after the last answer; all cards took what the slowest did. What a number of
- * cards does in a second of that is compared with what one does. And with the model in
- * docs/scale.md: a run lasts its cycles on any card.
+ * pool and not for the caller. A card's time is its own, from before the first request to after the
+ * last answer; the time of all cards is that of the slowest. The runs per second of a number of
+ * cards are compared with those of one, and with the model in docs/scale.md: a run lasts its cycles
+ * on any card.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -59,7 +59,7 @@ trap 'rm -rf "$tmp"' EXIT
 mkdir "$tmp/out"
 "$top/tools/vm/deps.sh" need gnuplot-nox
 
-# What the VM will be made of: by the harness's own parts, in a subshell.
+# Facts of the future VM, by the harness's own parts, in a subshell.
 # shellcheck disable=SC2034,SC2154
 facts=$(
 	here=$top/tools/vm
@@ -149,7 +149,7 @@ results() {
 	echo '}'
 }
 
-# What was aimed at and what came out, missed ones last, and how many of each.
+# Prints targets and results, missed ones last, and the number of each.
 targets() {
 	python3 - "$top/build/bench.json" <<-'EOF'
 		import json, sys

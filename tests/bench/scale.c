@@ -4,9 +4,8 @@
  *
  * Every process opens the card and keeps a queue of its own filled: it sleeps
  * until half of the queue is done, and submits as many again. All descriptors are
- * stamped. What is compared is what the card has completed for each of them, by
- * its own time, while all of them had work: from the last one's first start to
- * the first one's last end.
+ * stamped. The completions of each process are compared, by the card's time, while all of them had
+ * work: from the last one's first start to the first one's last end.
  */
 #include <endian.h>
 #include <errno.h>
@@ -32,7 +31,7 @@ static const unsigned int processes[] = { 1, 2, 4, 8, 16, 32, 64 };
 
 #define COUNTS		(sizeof(processes) / sizeof(*processes))
 
-/* What all processes see. */
+/* Memory that all processes share. */
 struct shared {
 	atomic_uint ready;
 	atomic_bool go;
@@ -116,7 +115,7 @@ static void reap(const pid_t *pids, unsigned int n)
 	}
 }
 
-/* Whether they ran at the same time: one may be held up for as long as all work takes. */
+/* True if all ran at the same time: one may be delayed until the others are done. */
 static bool one_run(struct setup *s, unsigned int index)
 {
 	unsigned int n = processes[index], all = 0, most = 0, least = JOBS_MAX;
@@ -266,7 +265,7 @@ static double number_in(const char *path, const char *name)
 	return value;
 }
 
-/* What the driver says that it has for the card, and what objects the kernel has. */
+/* Memory of the driver for the card, by its own report and by the kernel's objects. */
 struct memory {
 	double host, tables, slab;
 };

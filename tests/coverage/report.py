@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""What tests have executed of the module: report.py BUILD PLAIN DIR [LEAST_LINES LEAST_BRANCHES]
+"""Report the coverage of the module by tests.
+
+    report.py BUILD PLAIN DIR [LEAST_LINES LEAST_BRANCHES]
 
 BUILD is where the module was built (*.gcno); DIR has a directory for each boot with
 gcov/*.gcda of it. PLAIN is where it was built once more, without UBSAN. Prints TAP: per
@@ -12,9 +14,9 @@ Branches that count are those of conditions in the module's source. Others are i
 * Macros and inline functions of the kernel (lockdep, rate limits, polling) bring theirs
   to the lines where they are used. So statements count that have a condition (if, while,
   for, switch, for_each, &&, ||, ?), and all others do not.
-* UBSAN looks at each bool and shift, and what it does then must never be executed: it
-  fails the boot. The build without it says how many branches a line has by itself. For each
-  look of UBSAN on top of those, one arm is left out that was not executed, and one that was.
+* UBSAN checks each bool and shift, and its reports must never be executed: they fail the
+  boot. The build without it has the number of branches of the line itself. For each check
+  of UBSAN on top of those, one arm is left out that was not executed, and one that was.
 """
 
 import collections
@@ -84,7 +86,7 @@ def gcov(build, boot=None):
 
 
 def plain_branches(build):
-    """How many branches a line of a file has without UBSAN."""
+    """Count the branches of each line of a file without UBSAN."""
     plain = collections.defaultdict(collections.Counter)
     for name, lines in gcov(build):
         for line in lines:

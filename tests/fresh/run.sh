@@ -13,8 +13,8 @@
 #   user-check   the same with make check
 #   build        as root: what make check asks for, and all that it builds; make demo
 # Steps of one user are in one root, which is deleted at the end. Roots begin as copies of
-# $VTA_CACHE/fresh/SUITE/root.tar; fetched packages are kept in fresh/SUITE.debs. What the
-# commands print is kept in build/check-fresh/SUITE.
+# $VTA_CACHE/fresh/SUITE/root.tar; fetched packages are kept in fresh/SUITE.debs. The output of
+# commands is kept in build/check-fresh/SUITE.
 set -euo pipefail
 
 top=$(realpath "$(dirname "$0")/../..")
@@ -82,9 +82,9 @@ step() {
 	return "$status"
 }
 
-# told COMMAND: an ordinary user is told at once what is missing, before anything is made;
-# root installs that.
-told() {
+# names_missing COMMAND: the command of an ordinary user names missing packages before it makes
+# anything; root installs them
+names_missing() {
 	local name=${1##* } log status=0 install before
 	log=$logs/missing-$name.log
 	before=$(as newcomer newcomer find | sort)
@@ -146,11 +146,11 @@ root_check() {
 }
 
 user_demo() {
-	told 'make demo' && step user-demo newcomer 'make demo'
+	names_missing 'make demo' && step user-demo newcomer 'make demo'
 }
 
 user_check() {
-	told 'make check' && step user-check newcomer 'make check'
+	names_missing 'make check' && step user-check newcomer 'make check'
 }
 
 build() {

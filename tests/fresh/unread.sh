@@ -21,7 +21,7 @@ files() {
 	dpkg-query -L "$1" 2>/dev/null | grep '^/.*/' |
 		grep -v '^/usr/share/\(doc\|man\|lintian\|bug\)' |
 		while read -r file; do
-			# What follows a link reads it.
+			# Following a link reads it.
 			if [ -L "$file" ] || [ ! -d "$file" ]; then echo "$file"; fi
 		done
 }

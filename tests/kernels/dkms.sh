@@ -6,7 +6,7 @@
 #
 #   tests/kernels/dkms.sh SUITE
 #
-# The root has two kernels. What changes in it is forgotten.
+# The root has two kernels. Changes in it are dropped.
 set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")

@@ -11,7 +11,7 @@
 # is booted only if it is of another series (7.2 and 7.3). SUITE-arm64: built across
 # for arm64, library and tools too, and booted in the suites that $programs_of knows.
 # SUITE-i386: 32-bit library, tools and tests, these on the host's kernel in the VM.
-# "signing" is no suite: what is signed, and refused, on the host's kernel.
+# "signing" is no suite: it tests signatures on the host's kernel.
 set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
@@ -111,10 +111,9 @@ suite() {
 	done
 }
 
-# What does not ask for pages of 4 KiB, nor for more than a smaller system has.
+# Tests that need neither pages of 4 KiB nor more than a small system has.
 basics="vta_basic vta_open vta_run vta_wait vta_queue vta_fault vta_close vta_lib vta_ctl"
-# Where a suite's guests have their programs from: the C library that they were built
-# for comes with them.
+# programs_of SUITE: prints the directory of the guests' programs, with their C library
 programs_of() {
 	case $1 in
 	trixie-arm64|trixie-backports-arm64)	echo trixie-backports-arm64 ;;

@@ -6,7 +6,7 @@
 #
 #   tests/kernels/userspace.sh SUITE
 #
-# What is built is in build/cross/SUITE, the tests for a VM (tests/selftests) too.
+# Builds into build/cross/SUITE, the tests for a VM (tests/selftests) too.
 # Programs of arm64 are run by QEMU's user emulation. The sanitizers do not run there,
 # and are left out.
 set -euo pipefail
@@ -41,7 +41,7 @@ in_root() {
 	"$vm" in "$suite" "$dir" "$@"
 }
 
-# What of a test could not be tried, by name.
+# Prints the names of skipped cases.
 skips() {
 	sed -n 's/^\[  SKIPPED \] /, not /p' "$log" | grep -v 'tests:' | sort -u | tr -d '\n'
 }

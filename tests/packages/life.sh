@@ -20,8 +20,7 @@ fail() {
 	return 1
 }
 
-# What is in the system, but for the package manager's own notes and what others
-# bring along.
+# Prints our files in the system, without the package manager's own records and files of others.
 files() {
 	find /usr /etc /var /lib/modules -xdev \( -path /var/lib/dpkg -o -path /var/cache \
 		-o -path /var/log -o -path /usr/share/man -o -path /usr/share/doc \) -prune \
@@ -29,7 +28,7 @@ files() {
 }
 
 install_all() {
-	# What they depend on comes from the distribution.
+	# Their dependencies come from the distribution.
 	apt-get -q -y --no-install-recommends install ./"$1"/*.deb
 }
 

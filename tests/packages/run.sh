@@ -6,7 +6,7 @@
 #   tests/packages/run.sh DIR [SUITE]
 #
 # DIR is where `make deb` left them, SUITE that of the host, which they are made
-# for. What changes in the root is forgotten.
+# for. Changes in the root are dropped.
 set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")

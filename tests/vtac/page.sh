@@ -11,7 +11,7 @@ tree=$(cd "$(dirname "$0")/../.." && pwd)
 page=$tree/docs/models.md
 cache=${VTA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/vta-pcie}
 dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-page.XXXXXX")
-# The programs that the page makes stand in the tree.
+# The commands make programs in the tree.
 trap 'rm -rf "$dir" "$tree/mnist.vtap" "$tree/ppocr.vtap"' EXIT
 
 echo "TAP version 13"

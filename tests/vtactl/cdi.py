@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Whether a file is a specification of the Container Device Interface, as the text of that
-says: its structure, its names, and that its version has all that is used.
+"""Check a specification of the Container Device Interface: its structure, its names, and that
+its version has all that is used.
 
     cdi.py FILE
 
-Prints the first thing that is wrong, and fails.
+Prints the first error, and fails.
 """
 
 import json

@@ -26,7 +26,7 @@ unprivileged() {
 	/root/setpriv --reuid=65534 --regid=65534 --clear-groups timeout 60 "$@" \
 		>/tmp/out 2>/tmp/err </dev/null || status=$?
 }
-# exits N [WORDS]: the status, and words that must have been said on stderr
+# exits N [WORDS]: the last command ended with N, and printed the words to stderr
 exits() { [ "$status" -eq "$1" ] && { [ $# -lt 2 ] || grep -q -- "$2" /tmp/err; }; }
 # says PATTERN [FILE]
 says() { grep -qE -- "$1" "${2:-/tmp/out}"; }
@@ -202,8 +202,8 @@ stop busy
 
 monitor
 worker vta0 fault 3 >/dev/null
-told() { [ "$(grep -c " vta0 fault queue=[0-9]* reason=page left_out=0$" /tmp/monitor)" -eq "$1" ]; }
-check "monitor: each of a few faults" soon told 3
+counted() { [ "$(grep -c " vta0 fault queue=[0-9]* reason=page left_out=0$" /tmp/monitor)" -eq "$1" ]; }
+check "monitor: each of a few faults" soon counted 3
 ctl export
 check "export: when the last fault was" says '^vta_last_fault_timestamp_seconds.card="vta0",reason="page". [0-9]{9,}$'
 ctl status 0
@@ -354,7 +354,7 @@ check "status: after a reset it works again" exits 0
 
 # ---- The documents ----
 
-# What is there below a card: files of ours, not those that every device has.
+# Finds the files of a card, without those that every device has.
 (cd /sys/class/vta/vta0/ && find . -type f) | sed 's@^\./@@' |
 	grep -vE '^(uevent|dev|power/.*)$' | sort >/tmp/out
 # shellcheck disable=SC2016

@@ -10,7 +10,7 @@
 
 #define VTA_FLOOR_LAUNCHES	64
 
-/* What launches and how to wait for it. */
+/* The descriptor and the wait. */
 #define VTA_FLOOR_SLEEP		0x1u	/* until the interrupt; else spin */
 #define VTA_FLOOR_JOB		0x2u	/* RUN of @insns; else a NOP */
 
