@@ -64,6 +64,18 @@ static int read_counter(int dir, const char *file, uint64_t *value)
 	return parse(text, value) ? 0 : -EPROTO;
 }
 
+int dev_doorbells(const struct vtadev *dev, uint64_t *count)
+{
+	struct vtadev_counters values;
+
+	if (!dev->local)
+		return dev->sysfs < 0 ? -EOPNOTSUPP :
+		       read_counter(dev->sysfs, "counters/doorbells", count);
+	local_counters(dev->local, &values);
+	*count = values.doorbells;
+	return 0;
+}
+
 int vtadev_counters(struct vtadev *dev, struct vtadev_counters *out)
 {
 	struct vtadev_counters values;

@@ -35,6 +35,9 @@ void dev_put(struct vtadev *dev);
 void *dev_map(const struct vtadev *dev, size_t size, int prot, uint64_t offset);
 void dev_unmap(const struct vtadev *dev, const volatile void *ptr, size_t size);
 
+/* The card's counter of doorbells. Errors: as vtadev_counters(). */
+int dev_doorbells(const struct vtadev *dev, uint64_t *count);
+
 /* ioctl() that continues after signals and returns a negative errno. */
 int dev_ioctl(const struct vtadev *dev, unsigned long request, void *arg);
 

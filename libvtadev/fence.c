@@ -103,7 +103,7 @@ static int sleep_locally(struct many *m, int64_t deadline, int cancel_fd)
 	return ret ? ret : queue_confirmed(check_fences(m));
 }
 
-static int sleep_for(struct many *m, int64_t deadline, int cancel_fd)
+static int sleep_until(struct many *m, int64_t deadline, int cancel_fd)
 {
 	struct vta_fence raw[VTADEV_FENCES_MAX];
 	struct vta_wait_many req = {
@@ -133,6 +133,35 @@ static int sleep_for(struct many *m, int64_t deadline, int cancel_fd)
 		return ret;
 	}
 	return queue_confirmed(check_fences(m));
+}
+
+/* Ring the doorbells of all queues that are waited for again. */
+static int ring_again(struct many *m)
+{
+	int err;
+
+	for (unsigned int i = 0; i < m->n; i++) {
+		err = queue_ring_again(m->fences[i].queue);
+		if (err) {
+			m->index = i;
+			return err;
+		}
+	}
+	return 0;
+}
+
+/* As sleep_until(), in parts, after each of which doorbells may be rung again. */
+static int sleep_for(struct many *m, int64_t deadline, int cancel_fd)
+{
+	int64_t until;
+	int ret, err;
+
+	do {
+		until = queue_until(deadline);
+		ret = sleep_until(m, until, cancel_fd);
+		err = ret == -ETIMEDOUT ? ring_again(m) : 0;
+	} while (ret == -ETIMEDOUT && !err && until < deadline);
+	return err ? err : ret;
 }
 
 /* As check_fences(); @timeout_ns counts from the start. */

@@ -9,6 +9,8 @@
 #include <sys/mman.h>
 
 #include "arch.h"
+#include "clock.h"
+#include "clock.h"
 #include "dev.h"
 #include "local/local.h"
 #include "queue.h"
@@ -92,6 +94,8 @@ int vtadev_queue_create(struct vtadev *dev, const struct vtadev_queue_opts *opts
 	spin_init(&queue->spin, spin_time(opts->spin_ns), clock_rate(&dev->opened));
 	queue->copy_min = opts->copy_min ? opts->copy_min : VTADEV_COPY_MIN_DEFAULT;
 	queue->page = req.doorbell_size;
+	atomic_init(&queue->submitting, false);
+	atomic_init(&queue->checking, false);
 	atomic_init(&queue->submitted, 0);
 	atomic_init(&queue->seen, 0);
 	atomic_init(&queue->armed, 0);
@@ -246,6 +250,74 @@ void vtadev_kick(struct vtadev_queue *queue)
 	queue_lock(queue);
 	ring_doorbell(queue, vtadev_submitted(queue));
 	queue_unlock(queue);
+}
+
+int64_t queue_until(int64_t deadline)
+{
+	int64_t until = clock_ns() + RING_AGAIN_NS;
+
+	return deadline < until ? deadline : until;
+}
+
+/* Returns true if there has been no progress for RING_AGAIN_NS; then the time begins again. */
+static bool is_stalled(struct vtadev_queue *queue, const struct status *status)
+{
+	struct ring_again *again = &queue->again;
+	uint64_t submitted = vtadev_submitted(queue);
+	int64_t now = clock_ns();
+
+	if (status->state != VTA_QUEUE_ACTIVE || status->seq == submitted ||
+	    status->seq != again->seq || submitted != again->submitted) {
+		*again = (struct ring_again){
+			.seq = status->seq, .submitted = submitted, .since = now,
+		};
+		return false;
+	}
+	if (now - again->since < RING_AGAIN_NS)
+		return false;
+	again->since = now;
+	return true;
+}
+
+/*
+ * Returns false if another thread submits, which rings as well. While no thread can submit, the
+ * number is not below SEQ, at which the queue would halt.
+ */
+static bool ring_if_idle(struct vtadev_queue *queue)
+{
+	if (atomic_exchange_explicit(&queue->submitting, true, memory_order_acquire))
+		return false;
+	ring_doorbell(queue, vtadev_submitted(queue));
+	atomic_store_explicit(&queue->submitting, false, memory_order_release);
+	return true;
+}
+
+/* Ring, and count if the card does not: its counter also counts other queues' doorbells. */
+static void ring_again(struct vtadev_queue *queue)
+{
+	uint64_t before, after;
+	int err = dev_doorbells(queue->dev, &before);
+
+	if (ring_if_idle(queue) && !err && !dev_doorbells(queue->dev, &after) && before == after)
+		queue->again.deaf++;
+	else
+		queue->again.deaf = 0;
+}
+
+int queue_ring_again(struct vtadev_queue *queue)
+{
+	struct status status;
+	int err;
+
+	if (atomic_exchange_explicit(&queue->checking, true, memory_order_acquire))
+		return 0;
+	err = status_read(queue, &status);
+	if (!err && is_stalled(queue, &status))
+		ring_again(queue);
+	if (!err && queue->again.deaf >= RING_AGAIN_MAX)
+		err = -EPROTO;
+	atomic_store_explicit(&queue->checking, false, memory_order_release);
+	return err;
 }
 
 uint32_t vtadev_queue_entries(const struct vtadev_queue *queue)

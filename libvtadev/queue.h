@@ -14,8 +14,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "arch.h"
 #include "spin.h"
 #include "vtadev.h"
+
+/*
+ * A wait that has seen no progress since @since rings the doorbell again, in case the card has lost
+ * it. A card whose counter of doorbells does not move is deaf.
+ */
+#define RING_AGAIN_NS	1000000000
+#define RING_AGAIN_MAX	3			/* times in a row that the card may be deaf */
+
+struct ring_again {
+	uint64_t seq, submitted;		/* at @since */
+	int64_t since;
+	unsigned int deaf;
+};
 
 struct vtadev_queue {
 	struct vtadev *dev;
@@ -24,6 +38,9 @@ struct vtadev_queue {
 	bool shared;				/* submitters take the lock */
 	bool block;				/* and wait when the ring is full */
 	pthread_mutex_t lock;
+	atomic_bool submitting;			/* a thread writes the ring or the doorbell */
+	atomic_bool checking;			/* a thread is in queue_ring_again(), and has ... */
+	struct ring_again again;		/* ... this */
 	struct spin spin;
 	size_t copy_min;			/* transfers by the card, from here on */
 	struct vta_desc *ring;
@@ -38,18 +55,29 @@ struct vtadev_queue {
 	atomic_bool event;			/* an eventfd is signalled, not poll() */
 };
 
+/* One thread submits at a time: only queue_ring_again() contends for @submitting, for a store. */
 static inline void queue_lock(struct vtadev_queue *queue)
 {
 	if (queue->shared)
 		pthread_mutex_lock(&queue->lock);
+	while (atomic_exchange_explicit(&queue->submitting, true, memory_order_acquire))
+		arch_relax();
 }
 
 static inline void queue_unlock(struct vtadev_queue *queue)
 {
+	atomic_store_explicit(&queue->submitting, false, memory_order_release);
 	if (queue->shared)
 		pthread_mutex_unlock(&queue->lock);
 }
 
+/*
+ * Ring the doorbell again if the queue has made no progress for RING_AGAIN_NS. Call it whenever a
+ * wait has not ended for as long. Returns 0, or -EPROTO if the card was deaf RING_AGAIN_MAX times.
+ */
+int queue_ring_again(struct vtadev_queue *queue);
+/* The earlier of @deadline and the time to call queue_ring_again(). */
+int64_t queue_until(int64_t deadline);
 /* vtadev_wait(), without an effect on poll(). */
 int queue_wait(struct vtadev_queue *queue, uint64_t seq, int64_t timeout_ns);
 /* Clear a stale POLLIN: the armed number was already seen complete in user space. */

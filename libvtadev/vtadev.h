@@ -776,6 +776,11 @@ int vtadev_done(struct vtadev_queue *queue, uint64_t seq);
  * vtadev_wait_any() and vtadev_wait_all() can be cancelled. After -ETIMEDOUT the
  * descriptor continues: wait again or destroy the queue.
  *
+ * LOST DOORBELLS. Waits for a queue that has seen no completion or submission for a second ring its
+ * doorbell again, each second. This has no effect on a card that has heard the doorbell. After three
+ * such doorbells that the card's counter of doorbells does not show, waits return -EPROTO until the
+ * queue makes progress: the card is lost.
+ *
  * Errors: -EINVAL (@seq has not been submitted), -ETIMEDOUT, -EIO (the queue
  * halted before @seq), -ENOMEM (the queue already has 1,024 waits), -EPROTO, -ENODEV.
  */
@@ -851,7 +856,8 @@ int vtadev_read_after(struct vtadev_queue *queue, uint64_t seq, struct vtadev_bu
  * Returns 0 if vtadev_fd() will be readable (POLLIN) once the descriptor has completed, until a
  * successful vtadev_arm() or vtadev_wait() (or a variant) of the queue. Returns 1 if the
  * descriptor has already completed; then there is no event. Each queue has one armed
- * number; arming again replaces it. Errors: as vtadev_wait(), but not -ETIMEDOUT.
+ * number; arming again replaces it. Arm again each second in which there is no event: see
+ * vtadev_wait() for lost doorbells. Errors: as vtadev_wait(), but not -ETIMEDOUT.
  */
 int vtadev_arm(struct vtadev_queue *queue, uint64_t seq);
 

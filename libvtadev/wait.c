@@ -93,6 +93,20 @@ void queue_drop_event(struct vtadev_queue *queue)
 	atomic_compare_exchange_strong(&queue->armed, &armed, 0);
 }
 
+/* As sleep_until(), in parts, after each of which the doorbell may be rung again. */
+static int sleep_ringing(struct vtadev_queue *queue, uint64_t seq, int64_t deadline)
+{
+	int64_t until;
+	int ret, err;
+
+	do {
+		until = queue_until(deadline);
+		ret = sleep_until(queue, seq, until);
+		err = ret == -ETIMEDOUT ? queue_ring_again(queue) : 0;
+	} while (ret == -ETIMEDOUT && !err && until < deadline);
+	return err ? err : ret;
+}
+
 int queue_confirmed(int done)
 {
 	if (done > 0)
@@ -118,7 +132,7 @@ static int spin_then_sleep(struct vtadev_queue *queue, uint64_t seq, int64_t tim
 				timeout_ns = 0;
 		}
 	}
-	ret = sleep_until(queue, seq, clock_deadline(timeout_ns));
+	ret = sleep_ringing(queue, seq, clock_deadline(timeout_ns));
 	return ret ? ret : queue_confirmed(vtadev_done(queue, seq));
 }
 
@@ -132,7 +146,7 @@ int queue_wait(struct vtadev_queue *queue, uint64_t seq, int64_t timeout_ns)
 	if (ret)
 		return ret < 0 ? ret : 0;
 	if (!timeout_ns) {
-		ret = sleep_until(queue, seq, clock_deadline(0));
+		ret = sleep_ringing(queue, seq, clock_deadline(0));
 		return ret ? ret : queue_confirmed(vtadev_done(queue, seq));
 	}
 	spin_ns = spin_begin(queue, seq, &start);
@@ -174,7 +188,7 @@ int vtadev_arm(struct vtadev_queue *queue, uint64_t seq)
 		atomic_store(&queue->armed, seq);
 	ret = dev_ioctl(queue->dev, VTA_IOCTL_WAIT, &req);
 	if (ret == -EAGAIN)
-		return 0;
+		return queue_ring_again(queue);
 	atomic_store(&queue->armed, 0);
 	if (ret)
 		return ret;

@@ -17,6 +17,8 @@
 /* Between attempts to open a card that is away, unless an event reports its return. */
 #define DELAY_LEAST_MS	100
 #define DELAY_MOST_MS	2000
+/* A doorbell may be lost: see vtadev_arm(). */
+#define ARM_AGAIN_MS	1000
 
 static bool is_closing(struct pool_card *card)
 {
@@ -407,13 +409,22 @@ static int serve_slot(struct pool_card *card, struct pool_slot *slot)
 	return err ? err : !slot->running;
 }
 
+/* Milliseconds until runs must be checked without an event, or -1. */
+static int check_after(const struct pool_card *card)
+{
+	for (unsigned int i = 0; i < card->pool->depth; i++)
+		if (card->slots[i].running)
+			return ARM_AGAIN_MS;
+	return -1;
+}
+
 /* All slots in turn, for as long as runs of any of them end at once. */
 static void serve(struct pool_card *card)
 {
 	struct pollfd fd = { .fd = card->wake, .events = POLLIN };
 	int ret;
 
-	poll(&fd, 1, -1);
+	poll(&fd, 1, check_after(card));
 	pool_calm(card->wake);
 	do {
 		bool again = false;

@@ -20,6 +20,9 @@
  * has no effect except its outputs, which are copied to the request's memory once, after a run has
  * succeeded. After an error the outputs are unchanged.
  *
+ * A card that loses a doorbell gets it again after one to two seconds; one that counts none within
+ * five seconds is lost (vtadev_wait()).
+ *
  * CARDS COME BACK. The pool opens a lost card again and loads the program again, as soon
  * as the kernel reports the card (a uevent); besides, it tries at least every two
  * seconds. While no card is up, requests wait up to

@@ -161,7 +161,8 @@ int vtaprog_end(struct vtaprog *prog, int64_t timeout_ns);
  * @prog: the program
  *
  * Returns 0 at the end of the run. Returns -ETIMEDOUT if the card is not done: when the queue's
- * eventfd (vtadev_queue_eventfd()) or vtadev_fd() is signalled, call this again. Other errors: as
+ * eventfd (vtadev_queue_eventfd()) or vtadev_fd() is signalled, or after a second without
+ * (vtadev_arm()), call this again. Other errors: as
  * vtaprog_end() and vtadev_arm().
  */
 int vtaprog_poll(struct vtaprog *prog);

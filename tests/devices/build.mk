@@ -64,7 +64,7 @@ define devices-pool
 $(1)/obj/test_pool.o $(1)/obj/pool_image.o: DEVICES_TEST_CFLAGS += $(PROG_CPPFLAGS)
 $(1)/test_pool: $(1)/obj/test_pool.o $(1)/obj/pool_image.o $(3) $(OPS_A) \
 		$(1)/libvtadev-soft.so $(1)/libvtadev-flaky.so
-	$$(CC) $(2) -o $$@ $$(filter %.o %.a,$$^) -lcmocka $(LIB_LIBS)
+	$$(CC) $(2) -Wl,--wrap=local_doorbell -o $$@ $$(filter %.o %.a,$$^) -lcmocka $(LIB_LIBS)
 endef
 $(eval $(call devices-pool,$(DEVICES_TEST_DIR),$(LIB_TEST_SANITIZE),\
 	$(LIB_TEST_LIB_OBJS) $(LIB_TEST_POOL_OBJS)))

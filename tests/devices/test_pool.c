@@ -15,6 +15,7 @@
 
 #include "../frame.h"
 #include "flaky.h"
+#include "local/local.h"
 #include "pool_image.h"
 #include "vtadev_pool.h"
 #include "vtaprog.h"
@@ -31,6 +32,18 @@ static struct flaky *flaky;		/* of the plugin */
 static uint8_t *file;
 static size_t file_size;
 static struct vtaimage image;
+
+/* ---- Doorbells that the card does not hear ---- */
+
+static atomic_int lost_doorbells;
+
+void __real_local_doorbell(struct local_queue *queue);
+void __wrap_local_doorbell(struct local_queue *queue);
+void __wrap_local_doorbell(struct local_queue *queue)
+{
+	if (atomic_fetch_sub(&lost_doorbells, 1) <= 0)
+		__real_local_doorbell(queue);
+}
 
 /* ---- What all tests do ---- */
 
@@ -68,6 +81,7 @@ static int setup(void **state)
 	if (!flaky)
 		find_flaky();
 	memset(flaky, 0, FLAKY_DEVICES * sizeof(*flaky));
+	atomic_store(&lost_doorbells, 0);
 	assert_int_equal(vtadev_open("soft", &dev), 0);
 	assert_int_equal(vtaprog_core(dev, &core), 0);
 	vtadev_close(dev);
@@ -213,6 +227,30 @@ static void run_many(struct vtadev_caller *caller, unsigned int n)
 }
 
 /* ---- Cards that work ---- */
+
+TEST_F(FLAKY, lost_doorbell_is_rung_again)
+{
+	struct vtadev_pool *pool = flaky_pool(2, (struct vtadev_pool_opts){ 0 });
+	struct vtadev_caller *caller = caller_of(pool, RING);
+
+	atomic_store(&lost_doorbells, 1);
+	run_many(caller, 1);
+	assert_int_equal(stats_of(pool, 0).losses + stats_of(pool, 1).losses, 0);
+	vtadev_pool_close(pool);
+}
+
+TEST_F(FLAKY, card_that_hears_no_doorbell_is_lost)
+{
+	struct vtadev_pool *pool = flaky_pool(2, (struct vtadev_pool_opts){ 0 });
+	struct vtadev_caller *caller = caller_of(pool, RING);
+
+	/* The first, and those of three seconds. */
+	atomic_store(&lost_doorbells, 4);
+	run_many(caller, 1);
+	assert_int_equal(stats_of(pool, 0).losses + stats_of(pool, 1).losses, 1);
+	assert_int_equal(stats_of(pool, 0).given_back + stats_of(pool, 1).given_back, 1);
+	vtadev_pool_close(pool);
+}
 
 TEST_F(FLAKY, answers_come_in_order)
 {

@@ -25,6 +25,7 @@ $(LIB_TEST_BINS): $(LIB_TEST_DIR)/%: $(LIB_TEST_DIR)/obj/%.o $(LIB_TEST_OBJS)
 	$(CC) $(LIB_TEST_SANITIZE) -Wl,--wrap=ioctl $(LIB_TEST_WRAP) -o $@ $^ -lcmocka -pthread -ljson-c $(LIB_LIBS)
 
 $(LIB_TEST_DIR)/test_fence: LIB_TEST_WRAP := -Wl,--wrap=vtadev_done
+$(LIB_TEST_DIR)/test_wait: LIB_TEST_WRAP := -Wl,--wrap=clock_gettime
 $(LIB_TEST_DIR)/test_full: LIB_TEST_WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=pthread_mutex_lock
 
 # Pools, and what runs program images for them, by both sanitizers.

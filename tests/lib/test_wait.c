@@ -2,12 +2,19 @@
 /*
  * test_wait.c - waiting and arming: what the kernel is asked, and when it is not
  */
+#include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "../frame.h"
+#include "dev.h"
 #include "fake.h"
 
 static struct vtadev *dev;
@@ -75,10 +82,6 @@ TEST_F(QUEUE, asks_the_kernel)
 TEST_F(QUEUE, deadlines)
 {
 	fake.wait_errno = ETIMEDOUT;
-	assert_int_equal(vtadev_wait(q, 4, -1), -ETIMEDOUT);
-	assert_true(fake.wait.deadline_ns == VTA_WAIT_FOREVER);
-	assert_int_equal(vtadev_wait(q, 4, INT64_MAX), -ETIMEDOUT);
-	assert_true(fake.wait.deadline_ns == VTA_WAIT_FOREVER);
 	assert_int_equal(vtadev_wait(q, 4, 0), -ETIMEDOUT);
 	assert_true(fake.wait.deadline_ns <= now_ns());
 }
@@ -91,14 +94,170 @@ TEST_F(QUEUE, continues_after_signals)
 	assert_int_equal(fake.calls, 4);
 }
 
+/* ---- Doorbells that are lost: one wait of the kernel's is at most a second ---- */
+
+static int64_t skipped_ns;
+static unsigned int parts;		/* of a wait */
+static int counter = -1;		/* of doorbells, as sysfs has it */
+
+int __real_clock_gettime(clockid_t clock, struct timespec *now);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
+{
+	int ret = __real_clock_gettime(clock, now);
+
+	now->tv_sec += skipped_ns / 1000000000;
+	return ret;
+}
+
+/* Nothing happens for a second: a card that has heard no doorbell. */
+static void let_time_pass(struct fake *f)
+{
+	f->wait_errno = ETIMEDOUT;
+	skipped_ns += 1000000000;
+	parts++;
+	assert_true(parts < 100);
+}
+
+static void complete_what_is_rung(struct fake *f)
+{
+	if (*f->doorbell == htole32(4))
+		fake_complete(4);
+	else
+		let_time_pass(f);
+	if (f->status->status.seq)
+		f->wait_errno = 0;
+}
+
+static void lose_doorbell(void (*on_wait)(struct fake *f))
+{
+	*fake.doorbell = 0;
+	parts = 0;
+	fake.on_wait = on_wait;
+}
+
+TEST_F(QUEUE, lost_doorbell_is_rung_again)
+{
+	lose_doorbell(complete_what_is_rung);
+	assert_int_equal(vtadev_wait(q, 4, -1), 0);
+	assert_in_range(parts, 1, 3);
+
+}
+
+TEST_F(QUEUE, lost_doorbell_of_a_fence_is_rung_again)
+{
+	const struct vtadev_fence fence = { q, 4 };
+
+	lose_doorbell(complete_what_is_rung);
+	assert_int_equal(vtadev_wait_all(&fence, 1, -1, -1, NULL), 0);
+	assert_in_range(parts, 1, 3);
+}
+
+TEST_F(QUEUE, lost_doorbell_is_rung_again_by_short_waits)
+{
+	lose_doorbell(let_time_pass);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(vtadev_wait(q, 4, 0), -ETIMEDOUT);
+	assert_int_equal(*fake.doorbell, htole32(4));
+}
+
+TEST_F(QUEUE, lost_doorbell_is_rung_again_by_arming)
+{
+	lose_doorbell(let_time_pass);
+	fake.on_wait = NULL;
+	fake.wait_errno = EAGAIN;
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(vtadev_arm(q, 4), 0);
+		skipped_ns += 1000000000;
+	}
+	assert_int_equal(*fake.doorbell, htole32(4));
+}
+
+static void complete_one(struct fake *f)
+{
+	let_time_pass(f);
+	assert_int_equal(*fake.doorbell, 0);
+	fake_complete(parts);
+	f->wait_errno = parts < 4 ? ETIMEDOUT : 0;
+}
+
+TEST_F(QUEUE, doorbell_is_not_rung_while_there_is_progress)
+{
+	lose_doorbell(complete_one);
+	assert_int_equal(vtadev_wait(q, 4, -1), 0);
+}
+
+static void write_counter(unsigned int value)
+{
+	char text[16];
+	int len = snprintf(text, sizeof(text), "%u\n", value);
+
+	assert_int_equal(pwrite(counter, text, (size_t)len, 0), len);
+}
+
+/* The directory of a card, with that counter alone. */
+static void make_counter(char dir[])
+{
+	assert_non_null(mkdtemp(dir));
+	dev->sysfs = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_true(dev->sysfs >= 0);
+	assert_int_equal(mkdirat(dev->sysfs, "counters", 0700), 0);
+	counter = openat(dev->sysfs, "counters/doorbells", O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+	assert_true(counter >= 0);
+	write_counter(7);
+}
+
+static void remove_counter(const char dir[])
+{
+	close(counter);
+	unlinkat(dev->sysfs, "counters/doorbells", 0);
+	unlinkat(dev->sysfs, "counters", AT_REMOVEDIR);
+	assert_int_equal(rmdir(dir), 0);
+}
+
+TEST_F(QUEUE, card_that_hears_no_doorbell_is_lost)
+{
+	char dir[] = "/tmp/test_wait-XXXXXX";
+	const struct vtadev_fence fence = { q, 4 };
+	unsigned int index = 7;
+
+	make_counter(dir);
+	lose_doorbell(let_time_pass);
+	assert_int_equal(vtadev_wait(q, 4, 3000000000), -ETIMEDOUT);
+	assert_int_equal(vtadev_wait(q, 4, -1), -EPROTO);
+	assert_in_range(parts, 4, 6);
+	assert_int_equal(vtadev_wait_any(&fence, 1, -1, -1, &index), -EPROTO);
+	assert_int_equal(index, 0);
+	/* It was only very slow. */
+	fake_complete(4);
+	assert_int_equal(vtadev_wait(q, 4, -1), 0);
+	remove_counter(dir);
+}
+
+static void count_doorbells(struct fake *f)
+{
+	let_time_pass(f);
+	if (parts > 10)
+		fake_complete(4);
+	f->wait_errno = parts > 10 ? 0 : ETIMEDOUT;
+}
+
+/* Without a counter, no card is found to be lost. */
+TEST_F(QUEUE, card_without_counters_may_take_its_time)
+{
+	lose_doorbell(count_doorbells);
+	assert_int_equal(vtadev_wait(q, 4, -1), 0);
+	assert_int_equal(parts, 11);
+}
+
 TEST_F(QUEUE, passes_errors_on)
 {
 	static const int errors[] = { ETIMEDOUT, EIO, ENODEV, ENOENT };
 
 	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
 		fake.wait_errno = errors[i];
-		assert_int_equal(vtadev_wait(q, 4, -1), -errors[i]);
-		assert_int_equal(vtadev_sync(q, -1), -errors[i]);
+		assert_int_equal(vtadev_wait(q, 4, 1000), -errors[i]);
+		assert_int_equal(vtadev_sync(q, 1000), -errors[i]);
 		assert_int_equal(vtadev_arm(q, 4), -errors[i]);
 	}
 }

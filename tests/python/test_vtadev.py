@@ -16,6 +16,7 @@ import pathlib
 import signal
 import tempfile
 import threading
+import time
 import tracemalloc
 import unittest
 import unittest.mock
@@ -561,6 +562,52 @@ class FullPools(unittest.TestCase):
         close.join()
         self.assertEqual(self.ended(*futures), [True, True])
         self.assertEqual(self.ended(*self.others), [False, True])
+
+
+class SilentSlot:
+    """A _core.Slot whose card has lost the doorbell: a run ends by polling, without an event."""
+
+    def __init__(self, *_):
+        self.job, self.polls = None, 0
+
+    def run(self, *_):
+        """None: the slot is in use, so that calls are futures as well."""
+
+    def begin(self, inputs, job):
+        if self.job:
+            return False
+        self.job, self.polls = job, 0
+        return True
+
+    def poll(self):
+        self.polls += 1
+        if not self.job or self.polls < 3:
+            return None
+        self.job = None
+        return (b"done",)
+
+    def close(self):
+        self.job = None
+
+
+class LostDoorbells(unittest.TestCase):
+    def setUp(self):
+        with unittest.mock.patch.object(_core, "Slot", SilentSlot):
+            self.engine = vtadev._Engine(None, None, 1)
+        self.addCleanup(self.engine.close)
+
+    def test_run_is_polled_by_a_thread(self):
+        self.assertEqual(self.engine.submit(None, ()).result(PATIENCE), b"done")
+        while not self.engine.idle:
+            time.sleep(0.01)
+        self.assertEqual(self.engine.run(None, (), PATIENCE), b"done")
+
+    def test_run_is_polled_by_an_event_loop(self):
+        async def main():
+            return await asyncio.wait_for(self.engine.submit(None, ()), PATIENCE)
+
+        self.assertEqual(asyncio.run(main()), b"done")
+        self.assertIsNone(self.engine.thread)
 
 
 class Waits(WithCard):

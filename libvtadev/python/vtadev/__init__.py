@@ -143,6 +143,10 @@ class Future(concurrent.futures.Future):    # of a Result
         return asyncio.wrap_future(self).__await__()
 
 
+# A doorbell may be lost: runs are polled so often, also without an event.
+_POLL_SECONDS = 1
+
+
 class _Engine:
     """The runs of a program: which are in flight, and which wait for a place.
 
@@ -155,10 +159,12 @@ class _Engine:
     def __init__(self, device, image, runs):
         self.lock = threading.RLock()   # protects what follows
         self.pending = collections.deque()      # jobs without a place yet
+        self.timers = {}                # event loop -> its next _poll_later()
         self.loops = {}                 # event loop -> its descriptor of the eventfd
         self.thread = None
         self.pumper = None              # the thread that is in pump()
         self.wanted = self.closed = False
+        self.idle = False               # the thread waits for an event, however long
         self.pid = os.getpid()
         self.event = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self.places = []
@@ -285,6 +291,7 @@ class _Engine:
             return True
         if begun:
             future.set_running_or_notify_cancel()
+            self._rouse()
             return True
         with self.lock:
             if not self.closed:
@@ -293,15 +300,31 @@ class _Engine:
         _cancel(future)
         return False
 
+    def _rouse(self):
+        """Have an idle thread poll without an event from now on."""
+        with self.lock:
+            if self.idle and not self.closed:
+                self.idle = False
+                os.eventfd_write(self.event, 1)
+
     def watch(self, loop):
         """Have an event loop, of this thread, call pump()."""
         with self.lock:
             for other in [other for other in self.loops if other.is_closed()]:
                 os.close(self.loops.pop(other))
+                del self.timers[other]
             if self.closed or loop in self.loops:
                 return
             self.loops[loop] = os.dup(self.event)
             loop.add_reader(self.loops[loop], self.pump)
+            self.timers[loop] = loop.call_later(_POLL_SECONDS, self._poll_later, loop)
+
+    def _poll_later(self, loop):
+        """In an event loop, without an event, for as long as it has runs."""
+        self.pump()
+        with self.lock:
+            if loop in self.loops:
+                self.timers[loop] = loop.call_later(_POLL_SECONDS, self._poll_later, loop)
 
     def _unwatch(self):
         """Leave this thread's event loop when there is nothing to wait for."""
@@ -310,7 +333,8 @@ class _Engine:
             if loop not in self.loops or self.pending or self._jobs():
                 return
             fd = self.loops.pop(loop)
-        _forget(loop, fd)
+            timer = self.timers.pop(loop)
+        _forget(loop, fd, timer)
 
     def start_thread(self):
         with self.lock:
@@ -323,7 +347,11 @@ class _Engine:
         poller = select.poll()
         poller.register(self.event, select.POLLIN)
         while not self.closed:
-            poller.poll()
+            if not poller.poll(1000 * _POLL_SECONDS):
+                with self.lock:
+                    self.idle = not self._jobs()
+                if self.idle:
+                    poller.poll()
             self.pump()
 
     def close(self):
@@ -344,7 +372,7 @@ class _Engine:
             os.close(self.event)
             loops, self.loops = self.loops, {}
         for loop, fd in loops.items():
-            _leave(loop, fd)
+            _leave(loop, fd, self.timers.pop(loop))
         for future, _, _ in pending:
             _cancel(future)
         for future, _, _ in jobs:
@@ -399,21 +427,22 @@ def _running_loop():
         return None
 
 
-def _forget(loop, fd):
+def _forget(loop, fd, timer):
     """In the event loop's thread."""
+    timer.cancel()
     loop.remove_reader(fd)
     os.close(fd)
 
 
-def _leave(loop, fd):
+def _leave(loop, fd, timer):
     """The same from any thread, of a loop that may have ended."""
     try:
         if loop.is_closed():
             os.close(fd)
         elif loop.is_running() and loop is not _running_loop():
-            loop.call_soon_threadsafe(_forget, loop, fd)
+            loop.call_soon_threadsafe(_forget, loop, fd, timer)
         else:
-            _forget(loop, fd)
+            _forget(loop, fd, timer)
     except RuntimeError:    # it has been closed meanwhile
         os.close(fd)
 
