@@ -268,8 +268,10 @@ static int vta_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-#define VTA_FATE_WORD(_name, _word, _text)	[VTA_FATE_##_name] = _word,
-#define VTA_CAUSE_WORD(_name, _word, _text)	[VTA_CAUSE_##_name] = _word,
+#define VTA_FATE_WORD(_NAME, _word, _text) \
+	[VTA_FATE_##_NAME] = _word,
+#define VTA_CAUSE_WORD(_NAME, _word, _text) \
+	[VTA_CAUSE_##_NAME] = _word,
 
 static void vta_show_lost(struct seq_file *m, const struct vta_lost *lost)
 {

@@ -15,7 +15,6 @@
 #include "clock.h"
 #include "dev.h"
 
-
 #ifndef DMA_BUF_IOCTL_EXPORT_SYNC_FILE	/* headers before Linux 6.0 */
 struct dma_buf_export_sync_file {
 	uint32_t flags;

@@ -131,7 +131,8 @@ void vtacpu_pool_window_f32(const struct vtacpu_pool_window_f32 *p, void *const 
 	}
 }
 
-static int32_t pool_byte(const struct vtacpu_pool_window_i8 *p, const uint8_t *x, const struct place *at)
+static int32_t pool_byte(const struct vtacpu_pool_window_i8 *p, const uint8_t *x,
+			 const struct place *at)
 {
 	bool greatest = p->pool.kind == VTACPU_POOL_MAX;
 	int32_t v = !greatest || p->is_unsigned ? 0 : -128;

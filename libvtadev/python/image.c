@@ -73,7 +73,8 @@ static PyObject *image_cycles(PyObject *object, void *Py_UNUSED(closure))
 
 static PyObject *image_labels(PyObject *object, void *Py_UNUSED(closure))
 {
-	const struct vtaimage_chars *labels = &((struct image *)object)->image.text[VTAIMAGE_LABELS];
+	const struct vtaimage *image = &((struct image *)object)->image;
+	const struct vtaimage_chars *labels = &image->text[VTAIMAGE_LABELS];
 
 	return PyUnicode_FromStringAndSize(labels->text, (Py_ssize_t)labels->bytes);
 }

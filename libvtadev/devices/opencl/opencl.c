@@ -274,7 +274,7 @@ static int ocl_clear(void *device, uint64_t offset, size_t size)
 
 	return check_call(ocl, "clEnqueueFillBuffer",
 			  clEnqueueFillBuffer(ocl->queues[RUNS], ocl->arena, &none, sizeof(none),
-					 (size_t)offset, size, 0, NULL, NULL));
+					      (size_t)offset, size, 0, NULL, NULL));
 }
 
 /* The kernels have the entries when this returns: between two of them. */
@@ -284,8 +284,9 @@ static int ocl_map(void *device, uint32_t first, size_t count, const uint32_t *e
 
 	return check_call(ocl, "clEnqueueWriteBuffer",
 			  clEnqueueWriteBuffer(ocl->queues[RUNS], ocl->pages, CL_TRUE,
-					  first * sizeof(*entries), count * sizeof(*entries),
-					  entries, 0, NULL, NULL));
+					       first * sizeof(*entries),
+					       count * sizeof(*entries), entries, 0, NULL,
+					       NULL));
 }
 
 /* Rows from place to place of the arena: one command would need the same pitch for both. */
