@@ -87,13 +87,13 @@ check "the same graph, the same bytes" diff -r "$dir/tvm" "$dir/tvm2"
 check "it is a program" make -s -C "$dir/tvm" CFLAGS='-O2 -ffp-contract=off'
 for f in model backend; do
 	# shellcheck disable=SC2086
-	try "$f.c needs no operating system" gcc $strict -I"$dir/tvm" -c -o "$dir/$f.o" "$dir/tvm/$f.c"
+	check "$f.c needs no operating system" gcc $strict -I"$dir/tvm" -c -o "$dir/$f.o" "$dir/tvm/$f.c"
 done
 # shellcheck disable=SC2086
 check "for riscv64 too" $bare $strict -I"$dir/tvm" -c -o "$dir/model.o" "$dir/tvm/model.c"
 for i in 0 1 2; do
-	try "input $i gives" "$dir/tvm/main" $tvm/in$i.bin "$dir/out"
-	try "what TVM's executor computed" cmp "$dir/out" $tvm/out$i.bin
+	check "input $i gives" "$dir/tvm/main" $tvm/in$i.bin "$dir/out"
+	check "what TVM's executor computed" cmp "$dir/out" $tvm/out$i.bin
 done
 
 # edited SED-SCRIPT: the graph, changed
