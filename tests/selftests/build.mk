@@ -18,8 +18,8 @@ ISOLATION_NAMES := iso_address iso_stale iso_residue iso_mapping iso_doorbell is
 ISOLATION_TESTS := $(ISOLATION_NAMES:%=$(SELFTEST_DIR)/%)
 SELFTESTS := $(SELFTEST_NAMES:%=$(SELFTEST_DIR)/%) $(ISOLATION_TESTS)
 
-SELFTEST_SHARED := $(SELFTEST_DIR)/obj/vta_selftest.o $(SELFTEST_DIR)/obj/vta_kinds.o \
-	$(SELFTEST_DIR)/obj/vta_emu.o $(SELFTEST_DIR)/obj/vta_foreign.o \
+SELFTEST_SHARED := $(SELFTEST_DIR)/obj/vta_selftest.o $(SELFTEST_DIR)/obj/vta_emu.o \
+	$(SELFTEST_DIR)/obj/vta_foreign.o \
 	$(SELFTEST_DIR)/obj/vta_gates.o $(SELFTEST_DIR)/obj/vta_holder.o
 ISOLATION_SHARED := $(patsubst %,$(SELFTEST_DIR)/obj/isolation/%.o,wall victim writer)
 SELFTEST_OBJS := $(SELFTEST_NAMES:%=$(SELFTEST_DIR)/obj/%.o) $(ISOLATION_SHARED) \

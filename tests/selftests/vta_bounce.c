@@ -5,7 +5,6 @@
  */
 #include "vta_foreign.h"
 #include "vta_harness.h"
-#include "vta_kinds.h"
 
 FIXTURE(bounce) {
 	struct usage before;

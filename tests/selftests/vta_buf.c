@@ -4,7 +4,6 @@
  */
 #include "vta_harness.h"
 
-#define MIB		0x100000ull
 #define ADDR_END	0x100000000ull
 
 FIXTURE(buf) {
@@ -36,12 +35,6 @@ static int alloc(int fd, struct vta_buf_alloc *req, uint64_t size, uint32_t flag
 	return card_ioctl(fd, VTA_IOCTL_BUF_ALLOC, req);
 }
 
-static int release(int fd, uint32_t handle)
-{
-	struct vta_buf_free req = { .handle = handle };
-
-	return card_ioctl(fd, VTA_IOCTL_BUF_FREE, &req);
-}
 
 static bool all_zero(const void *ptr, size_t size)
 {
@@ -63,11 +56,11 @@ TEST_F(buf, size_is_rounded_up_to_pages)
 	EXPECT_NE(0, req.handle);
 	EXPECT_NE(0, req.addr);
 	EXPECT_EQ(0, req.addr % VTA_PAGE_SIZE);
-	EXPECT_EQ(0, release(self->fd, req.handle));
+	EXPECT_EQ(0, buf_release(self->fd, req.handle));
 	ASSERT_EQ(0, alloc(self->fd, &req, page + 1, VTA_BUF_CARD, 0, 0));
 	EXPECT_EQ(2 * page, req.size);
 	EXPECT_EQ(self->before.mem_free - 2 * page, card_usage().mem_free);
-	EXPECT_EQ(0, release(self->fd, req.handle));
+	EXPECT_EQ(0, buf_release(self->fd, req.handle));
 	EXPECT_EQ(self->before.mem_free, card_usage().mem_free);
 }
 
@@ -125,7 +118,7 @@ TEST_F(buf, fixed_overlap_is_eexist)
 	EXPECT_EQ(-EEXIST, alloc(self->fd, &req, MIB, VTA_BUF_FIXED, at - MIB / 2, 0));
 	EXPECT_EQ(0, alloc(self->fd, &req, 4096, VTA_BUF_FIXED, at - 4096, 0));
 	EXPECT_EQ(0, alloc(self->fd, &req, 4096, VTA_BUF_FIXED, at + 8192, 0));
-	ASSERT_EQ(0, release(self->fd, handle));
+	ASSERT_EQ(0, buf_release(self->fd, handle));
 	EXPECT_EQ(0, alloc(self->fd, &req, 8192, VTA_BUF_FIXED, at, 0));
 }
 
@@ -167,15 +160,15 @@ TEST_F(buf, unknown_handles_are_enoent)
 
 	ASSERT_LE(0, other);
 	ASSERT_EQ(0, alloc(self->fd, &req, 4096, VTA_BUF_HOST, 0, 0));
-	EXPECT_EQ(-ENOENT, release(self->fd, 0));
-	EXPECT_EQ(-ENOENT, release(self->fd, req.handle + 1));
-	EXPECT_EQ(-ENOENT, release(self->fd, UINT32_MAX));
+	EXPECT_EQ(-ENOENT, buf_release(self->fd, 0));
+	EXPECT_EQ(-ENOENT, buf_release(self->fd, req.handle + 1));
+	EXPECT_EQ(-ENOENT, buf_release(self->fd, UINT32_MAX));
 	/* Another file's. */
-	EXPECT_EQ(-ENOENT, release(other, req.handle));
+	EXPECT_EQ(-ENOENT, buf_release(other, req.handle));
 	padded.handle = req.handle;
 	EXPECT_EQ(-EINVAL, card_ioctl(self->fd, VTA_IOCTL_BUF_FREE, &padded));
-	EXPECT_EQ(0, release(self->fd, req.handle));
-	EXPECT_EQ(-ENOENT, release(self->fd, req.handle));
+	EXPECT_EQ(0, buf_release(self->fd, req.handle));
+	EXPECT_EQ(-ENOENT, buf_release(self->fd, req.handle));
 	close(other);
 }
 
@@ -201,7 +194,7 @@ TEST_F(buf, card_memory_is_spent_and_comes_back)
 	/* Host memory is not limited by that. */
 	EXPECT_EQ(0, alloc(self->fd, &req, 4096, VTA_BUF_HOST, 0, 0));
 	for (i = 0; i < n; i++)
-		ASSERT_EQ(0, release(self->fd, handles[i]));
+		ASSERT_EQ(0, buf_release(self->fd, handles[i]));
 	EXPECT_EQ(total, card_usage().mem_free);
 	EXPECT_EQ(0, alloc(self->fd, &req, total, VTA_BUF_CARD, 0, 0));
 	EXPECT_EQ(-ENOSPC, alloc(self->fd, &req, 1, VTA_BUF_CARD, 0, 0));
@@ -231,7 +224,7 @@ TEST_F(buf, churn_leaks_nothing)
 	for (unsigned int i = 0; i < 2000; i++) {
 		ASSERT_EQ(0, alloc(self->fd, &req, 4096 * (1 + i % 7),
 				   i & 1 ? VTA_BUF_CARD : VTA_BUF_HOST, 0, 0));
-		ASSERT_EQ(0, release(self->fd, req.handle));
+		ASSERT_EQ(0, buf_release(self->fd, req.handle));
 	}
 	EXPECT_EQ(self->before.mem_free, card_usage().mem_free);
 }
@@ -266,7 +259,7 @@ TEST_F(buf, mmap_beyond_the_buffer_fails)
 	EXPECT_EQ(-EACCES, map(fd, 4096, rw | PROT_EXEC, MAP_SHARED, offset, &ptr));
 	EXPECT_EQ(-EACCES, map(fd, 4096, PROT_READ | PROT_EXEC, MAP_SHARED, offset, &ptr));
 	/* Freed. */
-	ASSERT_EQ(0, release(fd, req.handle));
+	ASSERT_EQ(0, buf_release(fd, req.handle));
 	EXPECT_EQ(-EINVAL, map(fd, 8192, rw, MAP_SHARED, offset, &ptr));
 }
 

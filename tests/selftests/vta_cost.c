@@ -247,6 +247,13 @@ static bool sleeper_start(struct sleeper *s, uint64_t arms)
 	return card_counter("arms") == arms;
 }
 
+/* Returns how often it went to sleep, or an error. */
+static long sleeper_end(struct sleeper *s)
+{
+	pthread_join(s->thread, NULL);
+	return s->ret ? s->ret : s->slept;
+}
+
 TEST_F(cost, one_arm_one_interrupt_one_wakeup)
 {
 	struct vtadev_counters before, after;
@@ -283,9 +290,7 @@ TEST_F(cost, interrupt_wakes_no_waiter_of_another_queue)
 	}
 	for (unsigned int i = 0; i < QUEUES; i++) {
 		open_gate(self, order[i], 1);
-		pthread_join(s[order[i]].thread, NULL);
-		EXPECT_EQ(0, s[order[i]].ret);
-		EXPECT_EQ(1, s[order[i]].slept);
+		EXPECT_EQ(1, sleeper_end(&s[order[i]]));
 	}
 	EXPECT_EQ(arms + QUEUES, card_counter("arms"));
 	EXPECT_EQ(interrupts + QUEUES, card_counter("interrupts"));
@@ -305,9 +310,7 @@ TEST_F(cost, interrupt_wakes_no_waiter_for_a_later_number)
 		ASSERT_TRUE(sleeper_start(&s[i], arms + QUEUES - i));
 	for (unsigned int i = 0; i < QUEUES; i++) {
 		open_gate(self, 0, i + 1);
-		pthread_join(s[i].thread, NULL);
-		EXPECT_EQ(0, s[i].ret);
-		EXPECT_EQ(1, s[i].slept);
+		EXPECT_EQ(1, sleeper_end(&s[i]));
 	}
 	/* Each interrupt but the last arms what is next. */
 	EXPECT_EQ(arms + 2 * QUEUES - 1, card_counter("arms"));
@@ -328,9 +331,7 @@ TEST_F(cost, all_of_several_is_one_wakeup)
 			  card_counter_reaches("interrupts", interrupts + i + 1));
 		sleep_ms(5);
 	}
-	pthread_join(s.thread, NULL);
-	EXPECT_EQ(0, s.ret);
-	EXPECT_EQ(1, s.slept);
+	EXPECT_EQ(1, sleeper_end(&s));
 	EXPECT_EQ(arms + QUEUES, card_counter("arms"));
 }
 
@@ -373,9 +374,7 @@ TEST_F(cost, all_of_two_cards_is_one_wakeup)
 	EXPECT_EQ(0, index);
 	ASSERT_EQ(0, vtadev_buf_write(buf, 0, &one, sizeof(one)));
 	vtadev_kick(queue);
-	pthread_join(s.thread, NULL);
-	EXPECT_EQ(0, s.ret);
-	EXPECT_EQ(1, s.slept);
+	EXPECT_EQ(1, sleeper_end(&s));
 	ASSERT_EQ(0, vtadev_counters(dev, &after[1]));
 	EXPECT_EQ(before[1].arms + 1, after[1].arms);
 	EXPECT_EQ(before[1].interrupts + 1, after[1].interrupts);

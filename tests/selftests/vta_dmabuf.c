@@ -7,7 +7,6 @@
 
 #include "vta_foreign.h"
 #include "vta_harness.h"
-#include "vta_kinds.h"
 
 #define SIZE		(3 * MIB)
 

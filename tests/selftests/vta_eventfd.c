@@ -31,8 +31,7 @@ TEST_F(eventfd, is_signalled_instead_of_poll)
 	EXPECT_EQ(-EAGAIN, queue_poll(&self->g.q[0], 1));
 	EXPECT_EQ(0, event_take(self->g.event));
 	open_gate(&self->g, 0, 1);
-	EXPECT_TRUE(event_comes(self->g.event));
-	EXPECT_EQ(1, event_take(self->g.event));
+	EXPECT_EQ(1, event_next(self->g.event));
 	EXPECT_EQ(0, card_poll(self->g.fd, 0));
 	EXPECT_EQ(0, queue_poll(&self->g.q[0], 1));
 	EXPECT_EQ(0, event_take(self->g.event));
@@ -55,8 +54,7 @@ TEST_F(eventfd, is_signalled_once_a_round_for_hundreds_of_rounds)
 		int err = queue_poll(&self->g.q[0], queue_put(&self->g.q[0], desc_op(VTA_OP_NOP)));
 
 		if (err == -EAGAIN) {
-			ASSERT_TRUE(event_comes(self->g.event));
-			ASSERT_EQ(1, event_take(self->g.event));
+			ASSERT_EQ(1, event_next(self->g.event));
 		} else {
 			ASSERT_EQ(0, err);
 			ASSERT_EQ(0, event_take(self->g.event));
@@ -74,8 +72,7 @@ TEST_F(eventfd, one_eventfd_for_several_queues)
 	}
 	for (unsigned int i = 0; i < QUEUES; i++) {
 		open_gate(&self->g, i, 1);
-		EXPECT_TRUE(event_comes(self->g.event));
-		EXPECT_EQ(1, event_take(self->g.event));
+		EXPECT_EQ(1, event_next(self->g.event));
 	}
 }
 
@@ -84,23 +81,19 @@ TEST_F(eventfd, signals_halts_and_the_end_of_a_queue)
 	/* A halt without a waiter; an earlier halt; and the end of a queue. */
 	ASSERT_EQ(0, queue_event(&self->g.q[0], self->g.event));
 	queue_put(&self->g.q[0], desc_fill(0, 0, 4));
-	EXPECT_TRUE(event_comes(self->g.event));
-	EXPECT_EQ(1, event_take(self->g.event));
+	EXPECT_EQ(1, event_next(self->g.event));
 	EXPECT_EQ(-EIO, queue_poll(&self->g.q[0], 1));
 	EXPECT_EQ(0, event_take(self->g.event));
 	ASSERT_EQ(0, queue_event(&self->g.q[0], self->g.event));
-	EXPECT_TRUE(event_comes(self->g.event));
-	EXPECT_EQ(1, event_take(self->g.event));
+	EXPECT_EQ(1, event_next(self->g.event));
 	ASSERT_EQ(0, queue_close(&self->g.q[0]));
-	EXPECT_TRUE(event_comes(self->g.event));
-	EXPECT_EQ(1, event_take(self->g.event));
+	EXPECT_EQ(1, event_next(self->g.event));
 
 	ASSERT_EQ(0, queue_event(&self->g.q[1], self->g.event));
 	gate(&self->g, 1, 1);
 	EXPECT_EQ(-EAGAIN, queue_poll(&self->g.q[1], 1));
 	ASSERT_EQ(0, queue_close(&self->g.q[1]));
-	EXPECT_TRUE(event_comes(self->g.event));
-	EXPECT_EQ(1, event_take(self->g.event));
+	EXPECT_EQ(1, event_next(self->g.event));
 	EXPECT_EQ(-ENOENT, queue_event(&self->g.q[1], self->g.event));
 }
 
@@ -115,8 +108,7 @@ TEST_F(eventfd, can_be_replaced_and_removed)
 	EXPECT_EQ(-EAGAIN, queue_poll(&self->g.q[0], 1));
 	ASSERT_EQ(0, queue_event(&self->g.q[0], other));
 	open_gate(&self->g, 0, 1);
-	EXPECT_TRUE(event_comes(other));
-	EXPECT_EQ(1, event_take(other));
+	EXPECT_EQ(1, event_next(other));
 	EXPECT_EQ(0, event_take(self->g.event));
 
 	EXPECT_EQ(-EAGAIN, queue_poll(&self->g.q[0], 2));
@@ -173,8 +165,7 @@ TEST_F(eventfd, is_kept_while_its_descriptors_are_closed_and_reused)
 	reused = eventfd(0, EFD_NONBLOCK);
 	EXPECT_EQ(copy, reused);
 	open_gate(&self->g, 0, 1);
-	EXPECT_TRUE(event_comes(self->g.event));
-	EXPECT_EQ(1, event_take(self->g.event));
+	EXPECT_EQ(1, event_next(self->g.event));
 	EXPECT_EQ(0, event_take(reused));
 	close(reused);
 
@@ -205,7 +196,7 @@ TEST_F(eventfd, works_in_a_child)
 		ret = queue_poll(&self->g.q[0], 1);
 		if (write(ends[1], &ret, sizeof(ret)) != sizeof(ret))
 			_exit(1);
-		_exit(event_comes(self->g.event) && event_take(self->g.event) == 1 ? 0 : 2);
+		_exit(event_next(self->g.event) == 1 ? 0 : 2);
 	}
 	close(ends[1]);
 	EXPECT_EQ((ssize_t)sizeof(ret), read(ends[0], &ret, sizeof(ret)));
@@ -229,8 +220,7 @@ TEST_F(eventfd, signals_that_the_file_was_closed)
 	ASSERT_EQ(0, queue_event(&other, self->g.event));
 	queue_unmap(&other);
 	close(fd);
-	EXPECT_TRUE(event_comes(self->g.event));
-	EXPECT_EQ(1, event_take(self->g.event));
+	EXPECT_EQ(1, event_next(self->g.event));
 }
 
 /* ---- A user whose eventfds are slow to signal ---- */
@@ -284,7 +274,7 @@ TEST_F(eventfd, slow_listeners_delay_no_other_file)
 		ASSERT_LE(before, signalled(slow) + 1);
 	}
 	open_gate(&self->g, 0, 1);
-	EXPECT_TRUE(event_comes(self->g.event));
+	EXPECT_LT(0, event_next(self->g.event));
 	EXPECT_EQ(0, waitpid(pid, NULL, WNOHANG));
 	EXPECT_EQ(0, child_kill(pid));
 	EXPECT_EQ(0, chmod(card_node(), 0600));

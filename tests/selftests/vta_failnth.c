@@ -12,7 +12,6 @@
 
 #include "vta_foreign.h"
 #include "vta_harness.h"
-#include "vta_kinds.h"
 
 #define AUTOPROBE	"/sys/bus/pci/drivers_autoprobe"
 #define MODULE		"/lib/vta.ko"

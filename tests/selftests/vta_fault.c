@@ -10,7 +10,6 @@
 
 #include "vta_harness.h"
 #include "vta_insn.h"
-#include "vta_kinds.h"
 
 /* Addresses in the context, so that descriptors can be constants. */
 #define RW	0x10000000u

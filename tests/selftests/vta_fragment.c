@@ -5,7 +5,6 @@
  * memory serves large buffers
  */
 #include "vta_harness.h"
-#include "vta_kinds.h"
 
 #define OPERATIONS	100000
 /* Each is to take its time on a kernel that watches itself. */

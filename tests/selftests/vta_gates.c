@@ -81,11 +81,11 @@ uint64_t event_take(int event)
 	return read(event, &count, sizeof(count)) == sizeof(count) ? count : 0;
 }
 
-bool event_comes(int event)
+uint64_t event_next(int event)
 {
 	struct pollfd pfd = { .fd = event, .events = POLLIN };
 
-	return poll(&pfd, 1, PATIENCE_MS) == 1 && pfd.revents == POLLIN;
+	return poll(&pfd, 1, PATIENCE_MS) == 1 && pfd.revents == POLLIN ? event_take(event) : 0;
 }
 
 enum { LISTENED = 100 };

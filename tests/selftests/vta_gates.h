@@ -30,10 +30,10 @@ void open_gate(struct gates *g, unsigned int i, uint64_t value);
 int queue_event(const struct queue *q, int event);
 int queue_poll(const struct queue *q, uint64_t seq);
 
-/* Take an eventfd's count, add to it, and wait until it is signalled. */
+/* Take an eventfd's count; wait until it is signalled, and take it; add to it. */
 uint64_t event_take(int event);
+uint64_t event_next(int event);
 void event_add(int event);
-bool event_comes(int event);
 
 /*
  * Each write to the eventfd goes through 100 times as many entries of epoll. signalled() returns

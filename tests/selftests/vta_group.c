@@ -10,7 +10,6 @@
 #include <linux/capability.h>
 
 #include "vta_harness.h"
-#include "vta_kinds.h"
 
 enum {
 	HOSTILE = 4000,		/* users */
@@ -210,33 +209,29 @@ static void expect_shares(struct __test_metadata *_metadata, struct user *hostil
 	EXPECT_EQ(mine, le64toh(innocent->q[0].status->status.copy_time));
 }
 
-TEST_F(group, innocent_user_gets_half)
+static void check_half(struct __test_metadata *_metadata, struct _test_data_group *self,
+		       unsigned int jobs, unsigned int ms)
 {
 	for (unsigned int i = 0; i < QUEUES_MAX; i++) {
 		ASSERT_EQ(0, user_queue(&self->hostile, VTA_QUEUE_PRIORITY_MAX));
 		user_submit(&self->hostile, 1, 20);
 	}
 	ASSERT_EQ(0, user_queue(&self->innocent, 0));
-	user_submit(&self->innocent, 25, 20);
+	user_submit(&self->innocent, jobs, ms);
 	ASSERT_EQ(0, release(&self->root));
 	ASSERT_EQ(0, user_wait(&self->hostile));
 	ASSERT_EQ(0, user_wait(&self->innocent));
 	expect_shares(_metadata, &self->hostile, &self->innocent, 1);
 }
 
-/* As above, with short jobs. */
+TEST_F(group, innocent_user_gets_half)
+{
+	check_half(_metadata, self, 25, 20);
+}
+
 TEST_F(group, short_jobs_get_half)
 {
-	for (unsigned int i = 0; i < QUEUES_MAX; i++) {
-		ASSERT_EQ(0, user_queue(&self->hostile, VTA_QUEUE_PRIORITY_MAX));
-		user_submit(&self->hostile, 1, 20);
-	}
-	ASSERT_EQ(0, user_queue(&self->innocent, 0));
-	user_submit(&self->innocent, JOBS_MAX, 2);
-	ASSERT_EQ(0, release(&self->root));
-	ASSERT_EQ(0, user_wait(&self->hostile));
-	ASSERT_EQ(0, user_wait(&self->innocent));
-	expect_shares(_metadata, &self->hostile, &self->innocent, 1);
+	check_half(_metadata, self, JOBS_MAX, 2);
 }
 
 /* In each queue, so that they outlast a machine that is paused for seconds. */

@@ -8,7 +8,6 @@
 #include <linux/capability.h>
 
 #include "vta_hang.h"
-#include "vta_kinds.h"
 
 /* ---- Inject, wait, and count ---- */
 

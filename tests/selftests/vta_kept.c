@@ -5,7 +5,6 @@
  */
 #include "vta_harness.h"
 #include "vta_insn.h"
-#include "vta_kinds.h"
 
 #define FAULTS	PARAMETERS "max_user_faults"
 /* In a user's code buffer. */

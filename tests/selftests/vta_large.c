@@ -8,7 +8,6 @@
 #include <sys/sysinfo.h>
 
 #include "vta_harness.h"
-#include "vta_kinds.h"
 
 #define GIB		(1ull << 30)
 /* Past the middle of the device addresses. Each byte is cleared, which is slow in a VM. */

@@ -8,7 +8,6 @@
 #include <sys/resource.h>
 
 #include "vta_harness.h"
-#include "vta_kinds.h"
 
 #define ANOTHER_USER	1000
 
@@ -198,109 +197,29 @@ TEST_F(limits, hold_for_all_processes_of_a_user)
 	EXPECT_EQ(0, while_all_is_spent(self, in_another_process, NULL));
 }
 
-/* Inside a namespace of its own, a user can have any ID and all capabilities. */
-static int as_another(void)
-{
-	MUST(!setgid(7) && !setuid(7));
-	MUST(getuid() == 7);
-	return is_refused(NULL);
-}
+/* ---- user namespaces ---- */
 
-/* Half of what a user may pin, as one of many IDs, through a file that is open. */
-struct half {
-	int fd;
-	unsigned int uid;
-};
+#define GUEST	100000
+#define OTHER	200000
 
-static int pin_a_half_and_leave(void *arg)
-{
-	const struct half *half = arg;
-	void *ptr = mmap(NULL, MIB / 2, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct vta_buf_pin req;
-
-	MUST(ptr != MAP_FAILED && !setuid(half->uid));
-	return -buf_pin(half->fd, ptr, MIB / 2, 0, &req);
-}
-
-static int pin_as_many(void)
-{
-	const struct rlimit limit = { MIB, MIB };
-	struct half half = { .fd = card_open() };
-
-	MUST(half.fd >= 0 && !setrlimit(RLIMIT_MEMLOCK, &limit));
-	for (half.uid = 1; half.uid <= 2; half.uid++)
-		MUST(!in_child(pin_a_half_and_leave, &half));
-	return HOLDS(in_child(pin_a_half_and_leave, &half) == ENOMEM) ? 0 : 1;
-}
-
-static int in_own_namespace(int ready, int go, int (*with)(void))
-{
-	char byte = 0;
-
-	MUST(!become(NOBODY));
-	/* Until there are maps, the process can write none itself. */
-	MUST(!unshare(CLONE_NEWUSER));
-	MUST(write(ready, &byte, 1) == 1 && read(go, &byte, 1) == 1);
-	return with();
-}
-
-static int in_a_namespace_with(int (*with)(void))
-{
-	int there[2], back[2], status;
-	char byte = 0, path[64];
-	pid_t child;
-
-	MUST(!pipe(there) && !pipe(back));
-	child = fork();
-	if (!child)
-		_exit(in_own_namespace(there[1], back[0], with));
-	close(there[1]);
-	MUST(read(there[0], &byte, 1) == 1);
-	snprintf(path, sizeof(path), "/proc/%d/uid_map", child);
-	MUST(!file_write(path, "0 100000 1000"));
-	snprintf(path, sizeof(path), "/proc/%d/gid_map", child);
-	MUST(!file_write(path, "0 100000 1000"));
-	MUST(write(back[1], &byte, 1) == 1);
-	waitpid(child, &status, 0);
-	close(there[0]);
-	close(back[0]);
-	close(back[1]);
-	return status;
-}
-
-static int in_a_namespace(void *arg)
-{
-	(void)arg;
-	return in_a_namespace_with(as_another);
-}
-
-TEST_F(limits, of_pinned_memory_hold_in_user_namespaces)
-{
-	EXPECT_EQ(0, in_a_namespace_with(pin_as_many));
-}
-
-TEST_F(limits, hold_in_user_namespaces)
-{
-	EXPECT_EQ(0, while_all_is_spent(self, in_a_namespace, NULL));
-}
-
-/* ---- namespaces that root made for others ---- */
-
+/* A process in a namespace of its own, in which it has all capabilities. */
 struct guest {
+	unsigned int maker;	/* of the namespace; 0: root, and the guest becomes its root */
 	unsigned int first;	/* of the kernel's numbers */
 	int (*with)(void *arg);
 	void *arg;
 	int go[2], ready[2];
 };
 
-/* Becomes root of a namespace that root made: a number of the kernel's like any other. */
 static int guest_run(struct guest *g)
 {
 	char byte = 0;
 
+	MUST(!g->maker || !become(g->maker));
+	/* Until there are maps, the process can write none itself. */
 	MUST(!unshare(CLONE_NEWUSER));
 	MUST(write(g->ready[1], &byte, 1) == 1 && read(g->go[0], &byte, 1) == 1);
-	MUST(!setgid(0) && !setuid(0) && !getuid());
+	MUST(g->maker || (!setgid(0) && !setuid(0) && !getuid()));
 	return g->with(g->arg);
 }
 
@@ -338,8 +257,56 @@ static int take_some(void *arg)
 	return HOLDS(fd >= 0) && HOLDS(!take(fd, 4096, NULL) && !take_queue(fd, NULL)) ? 0 : 1;
 }
 
-#define GUEST	100000
-#define OTHER	200000
+/* Inside a namespace of its own, a user can have any ID and all capabilities. */
+static int as_another(void *arg)
+{
+	(void)arg;
+	MUST(!setgid(7) && !setuid(7));
+	MUST(getuid() == 7);
+	return is_refused(NULL);
+}
+
+/* Half of what a user may pin, as one of many IDs, through a file that is open. */
+struct half {
+	int fd;
+	unsigned int uid;
+};
+
+static int pin_a_half_and_leave(void *arg)
+{
+	const struct half *half = arg;
+	void *ptr = mmap(NULL, MIB / 2, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct vta_buf_pin req;
+
+	MUST(ptr != MAP_FAILED && !setuid(half->uid));
+	return -buf_pin(half->fd, ptr, MIB / 2, 0, &req);
+}
+
+static int pin_as_many(void *arg)
+{
+	const struct rlimit limit = { MIB, MIB };
+	struct half half = { .fd = card_open() };
+
+	(void)arg;
+	MUST(half.fd >= 0 && !setrlimit(RLIMIT_MEMLOCK, &limit));
+	for (half.uid = 1; half.uid <= 2; half.uid++)
+		MUST(!in_child(pin_a_half_and_leave, &half));
+	return HOLDS(in_child(pin_a_half_and_leave, &half) == ENOMEM) ? 0 : 1;
+}
+
+TEST_F(limits, of_pinned_memory_hold_in_user_namespaces)
+{
+	struct guest guest = { .maker = NOBODY, .first = GUEST, .with = pin_as_many };
+
+	EXPECT_EQ(0, as_guest(&guest));
+}
+
+TEST_F(limits, hold_in_user_namespaces)
+{
+	struct guest guest = { .maker = NOBODY, .first = GUEST, .with = as_another };
+
+	EXPECT_EQ(0, while_all_is_spent(self, as_guest, &guest));
+}
 
 /* The first has all it may; then the same number has no more, and the other has its own. */
 static int spend_and_wait(void *arg)

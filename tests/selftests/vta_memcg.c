@@ -7,7 +7,6 @@
 #include <sys/mount.h>
 
 #include "vta_harness.h"
-#include "vta_kinds.h"
 
 /* A buffer of so many scattered pages needs many tables. */
 #define PAGES		65536ul

@@ -6,7 +6,6 @@
 #include <sys/socket.h>
 
 #include "vta_harness.h"
-#include "vta_kinds.h"
 
 FIXTURE(open) {
 	struct usage before;

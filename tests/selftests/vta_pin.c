@@ -7,7 +7,6 @@
 #include <sys/resource.h>
 
 #include "vta_harness.h"
-#include "vta_kinds.h"
 
 #define PAGE		4096ul
 /* Memory that a first-level entry of the card's page table maps. */

@@ -10,7 +10,6 @@
 
 #include "vta_emu.h"
 #include "vta_harness.h"
-#include "vta_kinds.h"
 
 /* Of the core: batch 1, blocks of 16, 8 and 32 bits; then its scratchpads. */
 #define CONFIG0	0x40533

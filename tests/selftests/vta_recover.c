@@ -4,7 +4,6 @@
  * often is throttled (kmod/vta_user.c)
  */
 #include "vta_harness.h"
-#include "vta_kinds.h"
 
 #define HOLE		0x40000000u
 #define LIMIT		PARAMETERS "max_user_faults"

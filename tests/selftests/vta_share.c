@@ -7,7 +7,6 @@
  */
 #include "vta_emu.h"
 #include "vta_harness.h"
-#include "vta_kinds.h"
 
 enum {
 	QUEUES_MAX = 64,

@@ -194,7 +194,7 @@ TEST_F(trace, eventfd_is_signalled_with_interrupts_on)
 	ASSERT_EQ(0, queue_open(self->fd, &q, NULL));
 	ASSERT_EQ(0, queue_event(&q, event));
 	EXPECT_EQ(-EIO, queue_do(&q, desc_fill(0x40000000, 0, 4)));
-	EXPECT_TRUE(event_comes(event));
+	EXPECT_LT(0, event_next(event));
 	EXPECT_LT(0, calls("eventfd_signal", false));
 	EXPECT_EQ(0, calls("eventfd_signal", true));
 	trace_no_function();

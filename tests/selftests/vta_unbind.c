@@ -8,7 +8,6 @@
 
 #include "vta_harness.h"
 #include "vta_holder.h"
-#include "vta_kinds.h"
 
 #define MODULE	"/lib/vta.ko"
 

@@ -8,7 +8,6 @@
 #include <sys/epoll.h>
 
 #include "vta_harness.h"
-#include "vta_kinds.h"
 
 #ifndef CLONE_NEWTIME
 #define CLONE_NEWTIME	0x00000080

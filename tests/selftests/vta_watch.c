@@ -8,7 +8,6 @@
 
 #include "vta_hang.h"
 #include "vta_insn.h"
-#include "vta_kinds.h"
 
 /* ---- Faults without an interrupt ---- */
 

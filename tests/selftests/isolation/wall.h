@@ -8,7 +8,6 @@
 #define VTA_WALL_H
 
 #include "../vta_insn.h"
-#include "../vta_kinds.h"
 #include "../vta_selftest.h"
 #include "victim.h"
 
