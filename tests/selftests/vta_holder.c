@@ -4,56 +4,37 @@
 #include <glob.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "vta_holder.h"
 
 #define SIZE	65536
 
-/* Pinned pages of this process, in kB, or -1. */
-static long pinned_kb(void)
-{
-	FILE *file = fopen("/proc/self/status", "r");
-	char line[128];
-	long kb = -1;
-
-	while (file && fgets(line, sizeof(line), file))
-		sscanf(line, "VmPin: %ld kB", &kb);
-	if (file)
-		fclose(file);
-	return kb;
-}
-
 static int export_buf(int fd, const struct mem *mem, int *out, volatile uint32_t **map)
 {
-	struct vta_buf_export arg = { .handle = mem->handle, .flags = O_RDWR | O_CLOEXEC };
-	int err = card_ioctl(fd, VTA_IOCTL_BUF_EXPORT, &arg);
 	void *ptr;
 
-	if (err)
-		return err;
-	*out = arg.fd;
-	ptr = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, arg.fd, 0);
+	*out = buf_export(fd, mem->handle, O_RDWR | O_CLOEXEC);
+	if (*out < 0)
+		return *out;
+	ptr = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, *out, 0);
 	*map = ptr;
 	return ptr == MAP_FAILED ? -errno : 0;
 }
 
 static int pin(struct holder *h)
 {
-	struct vta_buf_pin req = { .size = SIZE };
+	struct vta_buf_pin req;
 
-	h->pinned_kb = pinned_kb();
+	h->pinned_kb = proc_number("status", "VmPin");
 	h->own = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (h->own == MAP_FAILED)
 		return -errno;
-	req.user_addr = (uintptr_t)h->own;
-	return card_ioctl(h->fd, VTA_IOCTL_BUF_PIN, &req);
+	return buf_pin(h->fd, h->own, SIZE, 0, &req);
 }
 
 static int hold(struct holder *h)
@@ -83,7 +64,7 @@ int holder_begin(struct holder *h)
 		return err;
 	h->host_map[0] = 42;
 	h->card_map[0] = 42;
-	if (pinned_kb() != h->pinned_kb + SIZE / 1024)
+	if (proc_number("status", "VmPin") != h->pinned_kb + SIZE / 1024)
 		return -EPROTO;
 	return hold(h);
 }
@@ -117,7 +98,7 @@ const char *holder_loses(struct holder *h)
 		return "card memory in a dma-buf is lost, and reads as zeroes";
 	if (queue_seq(&h->q) || le32toh(h->q.status->status.state) != VTA_QUEUE_DISABLED)
 		return "the status page shows zeroes";
-	if (pinned_kb() != h->pinned_kb)
+	if (proc_number("status", "VmPin") != h->pinned_kb)
 		return "processes get their pinned pages back";
 	touch_all(h);
 	return "";
@@ -187,14 +168,4 @@ pid_t worker_start(void)
 		work_for_ever();
 	}
 	return pid < 0 ? -errno : pid;
-}
-
-int worker_stop(pid_t pid)
-{
-	int status;
-
-	kill(pid, SIGKILL);
-	if (waitpid(pid, &status, 0) != pid)
-		return -errno;
-	return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL ? 0 : -EIO;
 }

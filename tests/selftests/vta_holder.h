@@ -19,7 +19,7 @@ struct holder {
 	int host_fd, card_fd;		/* dma-bufs of these */
 	volatile uint32_t *host_map, *card_map;
 	void *own;			/* pinned */
-	long pinned_kb;			/* before that */
+	uint64_t pinned_kb;		/* before that */
 };
 
 /* Opens the card and takes one of everything. */
@@ -35,7 +35,5 @@ const char *holder_ends(struct holder *h);
 
 /* A process that fills memory of all cards, for ever. */
 pid_t worker_start(void);
-/* 0 if it had made progress until now, and ends on request. */
-int worker_stop(pid_t pid);
 
 #endif /* VTA_HOLDER_H */

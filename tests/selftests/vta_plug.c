@@ -132,7 +132,7 @@ static void put_back(struct __test_metadata *_metadata, struct _test_data_plug *
 	ASSERT_TRUE(soon(is_back, NULL));
 	EXPECT_STREQ("", holder_ends(&self->h));
 	for (unsigned int i = 0; i < WORKERS; i++)
-		EXPECT_EQ(0, worker_stop(self->workers[i]));
+		EXPECT_EQ(0, child_kill(self->workers[i]));
 	EXPECT_TRUE(soon(is_unused, NULL));
 }
 

@@ -238,7 +238,7 @@ TEST_F(unbind, works_twenty_times_under_load)
 		EXPECT_EQ(0, bind(self->address));
 	}
 	for (unsigned int i = 0; i < ARRAY_SIZE(pids); i++)
-		EXPECT_EQ(0, worker_stop(pids[i]));
+		EXPECT_EQ(0, child_kill(pids[i]));
 	EXPECT_EQ(0, card_usage().contexts);
 }
 
