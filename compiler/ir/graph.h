@@ -24,7 +24,7 @@
 #include <stdio.h>
 
 #define VTAC_RANK_MAX		8
-#define VTAC_MEMORY_LIMIT	(4ull << 30)	/* bytes of an arena, if not said otherwise */
+#define VTAC_MEMORY_LIMIT	(4ull << 30)	/* bytes of an arena, by default */
 
 enum vtac_dtype { VTAC_F32, VTAC_I8, VTAC_U8, VTAC_I32, VTAC_I64, VTAC_BOOL, VTAC_DTYPES };
 /* EITHER goes where its neighbours are; gone after partition. */
@@ -63,7 +63,7 @@ enum vtac_op {
 	VTAC_SLICE, VTAC_PAD, VTAC_TRANSPOSE, VTAC_DEPTH_TO_SPACE,	/* x */
 	VTAC_RESHAPE,		/* x; Flatten, Squeeze, Unsqueeze too: the same values */
 	VTAC_IDENTITY,		/* x */
-	/* Quantisation as the file says it: QLinearConv is dequantise, conv, quantise */
+	/* Quantisation of the file: QLinearConv is dequantise, conv, quantise */
 	VTAC_QUANTIZE,		/* x, scale, [zero point] */
 	VTAC_DEQUANTIZE,	/* x, scale, [zero point] */
 	/* Made by passes: */
@@ -235,7 +235,7 @@ struct vtac_node {
 	const char *why;	/* the reason it is not on the card, or NULL */
 	int region;		/* number of the card region, in order; -1: none */
 	uint64_t cycles;	/* the card takes, estimated or exact; 0: not known */
-	struct vtac_hessian *hessian;	/* of what its weights meet (quant.h), or NULL */
+	struct vtac_hessian *hessian;	/* of its weights (quant.h), or NULL */
 	bool dead;		/* removed, until vtac_graph_dce() */
 };
 
@@ -254,7 +254,7 @@ struct vtac_graph {
 	struct vtac_node **nodes;	/* in order */
 	struct vtac_tensor **tensors;	/* those of constants and graph inputs too */
 	struct vtac_tensor **inputs, **outputs;
-	const char **output_names;	/* as the file has them, whatever passes do */
+	const char **output_names;	/* the file's; passes keep them */
 	unsigned int n_nodes, max_nodes, n_tensors, max_tensors;
 	unsigned int n_inputs, max_inputs, n_outputs, max_outputs, max_output_names;
 	unsigned int next_id;

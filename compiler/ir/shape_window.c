@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Shapes of what looks through windows, and of resized pictures. */
+/* Shapes of operators on windows, and of resized pictures */
 #include <math.h>
 
 #include "shape_impl.h"
@@ -93,7 +93,7 @@ static int check_bias(struct vtac_graph *g, const struct vtac_node *node, int64_
 	return 0;
 }
 
-/* The kernel's size is the weights', whatever else the file says. */
+/* The kernel's size is the weights'; the file's attribute does not count. */
 static int check_weights(struct vtac_graph *g, struct vtac_node *node)
 {
 	const struct vtac_tensor *w = node->in[1];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A quantised graph as a program. Each run of card nodes becomes one stream: the node's
- * constants are packed into the model, then libvtaops lowers it. Each node of the CPU is
- * its kernels' calls.
+ * Lower a quantised graph to a program. Each run of card nodes becomes one stream: the nodes'
+ * constants are packed into the model, then libvtaops lowers them. Each node of the CPU becomes its
+ * kernels' calls.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -135,7 +135,7 @@ static int lower_region(struct lowering *l, unsigned int first, unsigned int *en
 
 /* ---- the CPU ---- */
 
-/* The integers that stand for @value, one behind the other. */
+/* Returns 32 bits of integers @value. */
 static uint32_t pattern_of(const struct vtaops_core *core, int32_t value)
 {
 	unsigned int bits = 1u << core->log_inp_width;

@@ -309,7 +309,7 @@ static int copy_elements(struct lowering *l, uint32_t from, uint32_t to, uint32_
 		.post = { .lo = -top, .hi = top - 1 } });
 }
 
-/* Parts of whole blocks stand behind each other, for each image of a batch. */
+/* Parts of whole blocks are contiguous, for each image of a batch. */
 static int lower_concat(struct lowering *l, const struct vtac_node *node)
 {
 	const struct vtaops_core *core = &l->p->core;

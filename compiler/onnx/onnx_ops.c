@@ -5,7 +5,7 @@
 
 #include "onnx_impl.h"
 
-/* Attributes that say nothing to a compiler of inference. */
+/* Ignore attributes that mean nothing for inference. */
 static void ignore_attr(struct onnx_node *n, const char *name)
 {
 	onnx_attr(n, name);
@@ -238,7 +238,7 @@ static int read_in_or_attr(struct onnx_node *n, struct vtac_node *node, unsigned
 	return vtac_node_set_in(n->g, node, i, t);
 }
 
-/* From opset 18 on a Split without sizes says how many parts it makes. */
+/* From opset 18 on a Split without sizes has the number of its parts. */
 static int check_parts(struct onnx_node *n, const struct vtac_node *node)
 {
 	int64_t parts;
@@ -345,7 +345,7 @@ static int read_transpose(struct onnx_node *n)
 		return -1;
 	if (a && a->n_ints > VTAC_RANK_MAX)
 		return onnx_fail(n, "Its perm has %zu dimensions.", a->n_ints);
-	/* Without perm the order is reversed: -1 stands for that until shapes are known. */
+	/* Without perm the order is reversed: -1 marks that until shapes are known. */
 	for (size_t i = 0; i < VTAC_RANK_MAX; i++)
 		node->attr.transpose.perm[i] = a && i < a->n_ints && a->ints[i] >= 0 &&
 			a->ints[i] < VTAC_RANK_MAX ? (int)a->ints[i] : -1;

@@ -5,7 +5,7 @@
  */
 #include "onnx_impl.h"
 
-/* A file that leaves out the zero point says the type of the output in an attribute. */
+/* A file without the zero point has the type of the output in an attribute. */
 static int zero_of_type(struct onnx_node *n, struct vtac_node *node, int64_t type)
 {
 	int dtype = type > 0 && type < 64 ? onnx_dtype((int32_t)type) : -1;

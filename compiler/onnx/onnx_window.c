@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Operators of a file that look at pictures through a window, and those that resize them. */
+/* Read operators on windows of pictures, and those that resize pictures. */
 #include <string.h>
 
 #include "onnx_impl.h"

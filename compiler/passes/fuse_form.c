@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Fusion: other ways to say the same become one form. */
+/* Fusion: equivalent forms of operators become one. */
 #include <math.h>
 #include <string.h>
 

@@ -40,7 +40,7 @@ static int64_t channel_of(const struct vtac_node *node, int64_t i)
 	return i / plane / w->dims[1] / in_of_group * w->dims[1] + i / plane % w->dims[1];
 }
 
-/* y = x * mul + add for each channel, in the weights; NULL stands for 1 or 0. */
+/* y = x * mul + add for each channel, in the weights; NULL is 1 or 0. */
 static int scale_weights(struct vtac_graph *g, struct vtac_node *node, const double *mul,
 			 const double *add)
 {

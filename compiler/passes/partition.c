@@ -92,7 +92,7 @@ static const char *why_not_pair(const struct vtac_node *node)
 	return "Its operands differ in shape other than by a value for each channel.";
 }
 
-/* Parts stand behind each other in whole blocks of channels; see align_channels.c. */
+/* Parts are contiguous in whole blocks of channels; see align_channels.c. */
 static const char *why_not_concat(const struct vtac_node *node)
 {
 	if (node->attr.axis.axis != 1)

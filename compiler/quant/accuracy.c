@@ -72,7 +72,7 @@ static int64_t greatest(const float *v, int64_t n)
 /* Signal to noise of results that are exact */
 #define EXACT	100000000000000000000.0
 
-/* Noise of 0 is a ratio that no figure has: 200 dB stand for it. */
+/* The ratio of a noise of 0 is written as 200 dB. */
 static double ratio(double signal, double noise)
 {
 	if (signal <= 0)

@@ -168,7 +168,9 @@ static bool has_residuals(const struct vtac_graph *g)
 	return false;
 }
 
-/* Half way, unless that is far worse; fully only where that is better even with a few images. */
+/*
+ * Equalise half way, unless that is far worse; fully only if that is better even with a few images.
+ */
 static int search_equalise(struct search *t, const struct vtac_quant_options *asked)
 {
 	struct vtac_quant_options how = t->best;

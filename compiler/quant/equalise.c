@@ -24,7 +24,7 @@ struct equaliser {
 	struct vtac_graph *g;
 	int64_t *first;		/* by tensor id: number of its first channel; -1: none */
 	int64_t n;		/* channels */
-	int64_t *parent;	/* the way to the class' root */
+	int64_t *parent;	/* path to the class' root */
 	float *range;		/* by root: the greatest value */
 	float *limit;		/* by root: an activation's upper limit; 0: none */
 	bool *fixed;		/* by root */

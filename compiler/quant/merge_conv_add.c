@@ -3,7 +3,7 @@
  * Merge the sum of two convolutions into one convolution, of both inputs side by side:
  *	w * x + v * y = [w, v] * [x, y]
  * So neither is rounded before they are added, nor stored and loaded. ResNet has such sums
- * where a block begins with a convolution on both of its ways.
+ * in blocks that begin with a convolution on both branches.
  *
  * Channels that are joined share a scale. So one of the inputs has to be made for this sum
  * alone: then what makes it is multiplied by a number, so that its values reach as far as

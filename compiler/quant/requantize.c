@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The output stages of nodes without weights: one multiplier of 15 bits and a shift. */
+/* Set the output stages of nodes without weights: one multiplier of 15 bits and a shift. */
 #include <math.h>
 #include <stdlib.h>
 

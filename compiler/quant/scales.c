@@ -12,7 +12,7 @@
 
 struct classes {
 	struct quantiser *q;
-	unsigned int *same, *aligned;	/* by tensor id: the way to the class' first tensor */
+	unsigned int *same, *aligned;	/* by tensor id: path to the class' first tensor */
 	float *want;			/* of a class' first tensor */
 	float *lo, *hi;			/* likewise: what its integers have to reach */
 	bool *shifted;			/* likewise: 0 has another integer */

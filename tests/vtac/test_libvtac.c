@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * libvtac.h: networks by calls and from ONNX become programs; what is wrong is said once, at
- * the end of a chain of calls as well.
+ * Tests of libvtac.h: networks by calls and from ONNX become programs; the first error is reported,
+ * at the end of a chain of calls as well.
  */
 #include <math.h>
 #include <stdio.h>

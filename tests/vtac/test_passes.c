@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The compiler's passes on small networks: what they keep, and what they decide. */
+/* Tests of shape, fuse, partition, legalize, align_channels and pad_channels on small networks. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

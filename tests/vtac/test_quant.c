@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Quantisation: passes on small networks. */
+/*
+ * Tests of calibrate, quantise, input_affine, channel_split, merge_conv_add and gptq on small
+ * networks.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -426,7 +429,7 @@ TEST(other_inputs_are_left_alone)
 	struct vtac_images images = { .count = 3, .read = read_pixels, .priv = &p };
 
 	assert_true(are_pixels(&images));
-	/* Fewer than tell a step; more than there are integers. */
+	/* Fewer than show a step; more than there are integers. */
 	p.levels = 31;
 	assert_false(are_pixels(&images));
 	p.levels = 257;
@@ -535,7 +538,7 @@ TEST(merge_keeps_values)
 	}
 }
 
-/* On the card both inputs are written where they stand together: joining takes no cycles. */
+/* On the card both inputs are written into the Concat's buffer, so it takes no cycles. */
 TEST(merged_inputs_are_placed)
 {
 	const struct vtac_quant_options how = { .merge = VTAC_MERGE_SUMS };

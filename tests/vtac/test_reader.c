@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Models that are wrong: each gets a sentence that says what, and nothing else happens. */
+/*
+ * Tests of compiler/onnx: a wrong model gets a sentence with the reason, and nothing else happens.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

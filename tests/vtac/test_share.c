@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Convolutions by several threads: the same bits as by one. */
+/* Test of compiler/ir/share.c: convolutions by several threads give the same bits as by one. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Copies between host and card: a network whose first layer pads, and whose input has
- * another zero point than 0, copies the values of its input and output, and nothing else.
+ * Test of compiler/passes/layout.c, copies between host and card: a network whose first layer pads,
+ * and whose input has another zero point than 0, copies the values of its input and output, and
+ * nothing else.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -137,7 +137,7 @@ static void run_in_order(struct trial *trial, const struct vtac_program *p, enum
 	native_fini(&n);
 }
 
-/* @all: every tensor has memory of its own; else the outputs alone are looked at. */
+/* @all: compare all tensors, each with memory of its own; else the outputs alone. */
 static void run(struct trial *trial, const struct vtac_options *opt, bool all)
 {
 	struct vtac_program p;
