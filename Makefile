@@ -92,7 +92,7 @@ static = $(foreach n,1 2 3 4,"static-$(firstword $($(n)))=tests/static -j 1 $(VM
 # own.
 CHECKS = \
 	$(call static,clang-tidy,checkpatch,module sparse,shellcheck cppcheck reuse kernel-doc mandoc) \
-	"commits=tests/commits.sh" "build=tests/build.sh" "harness=tests/harness.sh" "@vm-harness=tests/vm-harness.sh" \
+	"commits=tests/commits.sh" "words=tests/words.py" "build=tests/build.sh" "harness=tests/harness.sh" "@vm-harness=tests/vm-harness.sh" \
 	"abi=tests/abi/run.sh" \
 	"@docs=tests/docs/run.sh $(VM_MODULE)" \
 	"@selftests-$(UDMABUF_KERNEL)=VM_KERNEL=$(UDMABUF_KERNEL) tests/selftests/run.sh \
