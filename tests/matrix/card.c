@@ -34,7 +34,8 @@ bool card_bound(void)
 		return false;
 	snprintf(node, sizeof(node), "/dev%s", strrchr(found.gl_pathv[0], '/'));
 	globfree(&found);
-	return !setenv("VTA_NODE", node, 1);
+	card_use(node);
+	return true;
 }
 
 int card_bind(void)

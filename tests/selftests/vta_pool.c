@@ -274,10 +274,7 @@ static void *make_chaos(void *arg)
 static bool find_cards(struct chaos *c)
 {
 	for (unsigned int i = 0; i < CARDS; i++) {
-		char node[16];
-
-		snprintf(node, sizeof(node), "/dev/vta%u", i);
-		setenv("VTA_NODE", node, 1);
+		card_select(i);
 		if (card_pci_address(c->address[i], sizeof(c->address[i])))
 			return false;
 	}

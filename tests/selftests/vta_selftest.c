@@ -21,11 +21,16 @@
 
 /* ---- the card ---- */
 
+static char node_path[64] = "/dev/vta0";
+
 const char *card_node(void)
 {
-	const char *node = getenv("VTA_NODE");
+	return node_path;
+}
 
-	return node ? node : "/dev/vta0";
+void card_use(const char *node)
+{
+	snprintf(node_path, sizeof(node_path), "%s", node);
 }
 
 const char *card_name(void)
@@ -122,7 +127,7 @@ int card_choose(const char *serial)
 	if (glob("/dev/vta*", 0, NULL, &nodes))
 		return err;
 	for (size_t i = 0; i < nodes.gl_pathc && err; i++) {
-		setenv("VTA_NODE", nodes.gl_pathv[i], 1);
+		card_use(nodes.gl_pathv[i]);
 		if (card_serial() == strtoull(serial, NULL, 0))
 			err = 0;
 	}
@@ -132,10 +137,7 @@ int card_choose(const char *serial)
 
 void card_select(unsigned int n)
 {
-	char node[32];
-
-	snprintf(node, sizeof(node), "/dev/vta%u", n);
-	setenv("VTA_NODE", node, 1);
+	snprintf(node_path, sizeof(node_path), "/dev/vta%u", n);
 }
 
 uint64_t card_counter(const char *name)

@@ -38,8 +38,9 @@
 
 /* ---- the card ---- */
 
-/* The node under test: VTA_NODE of the environment, or /dev/vta0. */
+/* The node under test: /dev/vta0, or the last one that card_use() was given. */
 const char *card_node(void);
+void card_use(const char *node);
 /* Its name in sysfs: vta0. */
 const char *card_name(void);
 /* Makes the card with that serial number the one under test, or /dev/vta@n. */

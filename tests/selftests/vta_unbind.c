@@ -22,7 +22,8 @@ static int find_node(const char *address)
 		return -ENOENT;
 	snprintf(node, sizeof(node), "/dev/%s", strrchr(found.gl_pathv[0], '/') + 1);
 	globfree(&found);
-	return setenv("VTA_NODE", node, 1);
+	card_use(node);
+	return 0;
 }
 
 static int unbind(const char *address)

@@ -26,8 +26,9 @@ static int make_node(struct wall *w)
 		return -errno;
 	snprintf(path, sizeof(path), "%s%s", w->dir, name);
 	if (mknod(path, S_IFCHR | 0600, st.st_rdev) || chmod(path, 0666) || chmod(w->dir, 0755) ||
-	    chown(w->dir, ATTACKER_UID, ATTACKER_UID) || setenv("VTA_NODE", path, 1))
+	    chown(w->dir, ATTACKER_UID, ATTACKER_UID))
 		return -errno;
+	card_use(path);
 	return 0;
 }
 
