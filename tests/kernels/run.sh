@@ -25,14 +25,14 @@ mkdir -p "$out"
 failed=0
 rows=0
 
-say() {
+report() {
 	printf 'check-kernels: %s\n' "$*"
 }
 
 # failure LOG WHAT...
 failure() {
 	failed=$((failed + 1))
-	say "FAILED: ${*:2} (all of it in ${1#"$top/"})"
+	report "FAILED: ${*:2} (all of it in ${1#"$top/"})"
 	tail -n 40 "$1" | sed 's/^/    /'
 }
 
@@ -46,7 +46,7 @@ compiler() {
 # taken for a warning.
 build() {
 	local log=$out/build-$2.log said
-	say "$2: building, W=1"
+	report "$2: building, W=1"
 	built=FAILED
 	rm -rf "build/module/$2"
 	if ! make -s vm-module VM_KERNEL="$1:$2" >"$log" 2>&1; then
@@ -66,7 +66,7 @@ build() {
 cross='' only=''
 try() {
 	local log=$out/selftests-$3.log line passed bad skipped
-	say "$3: booting, loading, testing, unloading"
+	report "$3: booting, loading, testing, unloading"
 	VM_KERNEL=$1 CROSS=$cross TESTS=$only tests/run -o "$out" \
 		"selftests-$3=tests/selftests/run.sh build/module/$2/vta.ko ${*:4}" \
 		>"$out/sum-$3" || true
@@ -96,7 +96,7 @@ suite() {
 	local releases release newest built loaded tests unloaded dkms log=$out/dkms-$1.log
 	mapfile -t releases < <("$vm" releases "$1")
 	newest=${releases[-1]}
-	say "$1: dkms"
+	report "$1: dkms"
 	dkms=ok
 	"$here/dkms.sh" "$1" >"$log" 2>&1 || { dkms=FAILED; failure "$log" "$1: dkms"; }
 	for release in "${releases[@]}"; do
@@ -125,7 +125,7 @@ programs() {
 	local log=$out/programs-$1.log result=ok count built=FAILED
 	case " $programs " in *" $1 "*) return ;; esac
 	programs+=" $1"
-	say "$1: library and tools"
+	report "$1: library and tools"
 	tests/run -o "$out" "programs-$1=$here/userspace.sh $1" >"$out/sum-$1" || result=FAILED
 	cat "$out/sum-$1"
 	[ "$result" = ok ] || failure "$log" "$1: library and tools"
@@ -163,7 +163,7 @@ suite_i386() {
 
 signing() {
 	local log=$out/signing.log result=ok
-	say "signing"
+	report "signing"
 	tests/run -o "$out" "signing=$here/signing.sh build/module/$("$vm" krelease)/vta.ko" \
 		>"$out/sum-signing" || result=FAILED
 	cat "$out/sum-signing"

@@ -8,14 +8,14 @@ PATH=$PATH:/usr/sbin:/sbin
 
 cache=${VTA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/vta-pcie}
 
-say() {
+report() {
 	printf 'vm: %s\n' "$*" >&2
 }
 
 # die MESSAGE: exits with $fatal, which is 1 for set-up and 125 for a run.
 fatal=1
 die() {
-	say "$*"
+	report "$*"
 	exit "$fatal"
 }
 
@@ -50,23 +50,23 @@ cached() {
 	# A subshell that is not part of a condition, where "set -e" holds, so
 	# that any failure ends it here.
 	(
-		trap 'say "cannot make the $what"; exit "$fatal"' EXIT
+		trap 'report "cannot make the $what"; exit "$fatal"' EXIT
 		exec {lock}>"$dir.lock"
 		flock -n "$lock" || {
-			say "another set-up makes the $what: waiting for it"
+			report "another set-up makes the $what: waiting for it"
 			flock "$lock"
 		}
 		if [ ! -e "$dir" ]; then
 			rm -rf --one-file-system "$dir.tmp"
 			mkdir "$dir.tmp"
-			say "making the $what"
+			report "making the $what"
 			SECONDS=0
 			# Old package lists name files that a mirror has no more. A
 			# list that cannot be had may not matter here.
 			"$here/deps.sh" update || true
 			"$@" "$dir.tmp"
 			mv -T "$dir.tmp" "$dir"
-			say "the $what is ready ($SECONDS s)"
+			report "the $what is ready ($SECONDS s)"
 		fi
 		trap - EXIT
 	)
@@ -104,7 +104,7 @@ fetch() {
 	log=$dir.deb/log
 	if ! (cd "$dir.deb" && apt-get -q download "$@" >"$log" 2>&1); then
 		cat "$log" >&2
-		say "apt-get cannot download $* (are the lists old? apt-get update)"
+		report "apt-get cannot download $* (are the lists old? apt-get update)"
 		return 1
 	fi
 	mkdir -p "$dir"

@@ -69,7 +69,7 @@ kernel_make() {
 	image=$(depends linux-image-amd64 'linux-image-[0-9].*')
 	headers=$(depends linux-headers-amd64 'linux-headers-[0-9].*')
 	if [ -z "$image" ] || [ -z "$headers" ]; then
-		say "apt knows no linux-image-amd64: run apt-get update as root"
+		report "apt knows no linux-image-amd64: run apt-get update as root"
 		return 1
 	fi
 	# shellcheck disable=SC2046 # one word per package
@@ -139,7 +139,7 @@ source_make() {
 	local dir=$1 package
 	package=$(depends linux-source 'linux-source-[0-9].*')
 	if [ -z "$package" ]; then
-		say "apt knows no linux-source: run apt-get update as root"
+		report "apt knows no linux-source: run apt-get update as root"
 		return 1
 	fi
 	fetch "$dir/deb" "$package"

@@ -16,7 +16,7 @@ kernel_debug_find() {
 	kernel_dir=$cache/kernels/$name-${hash:0:12}
 	[ -e "$kernel_dir" ] && return
 	need dpkg xz-utils make gcc libc6-dev bc bison flex libelf-dev cpio kmod binutils
-	[ -n "$naming" ] || say "the kernel $name is built once, which takes 6 minutes on two processors"
+	[ -n "$naming" ] || report "the kernel $name is built once, which takes 6 minutes on two processors"
 	cached "kernels/${kernel_dir##*/}" "kernel $name from $package" \
 		kernel_debug_make "$config" "$package"
 }

@@ -25,7 +25,7 @@ qemu_make() {
 	root_make "$dir" trixie-backports "apt-get -q -y install $package"
 	"${chroot_run[@]}" "$dir" /usr "$qemu_program" -machine none -device help 2>&1 |
 		grep '"vfio-user-pci"' >/dev/null || {
-		say "the QEMU of trixie-backports has no vfio-user-pci"
+		report "the QEMU of trixie-backports has no vfio-user-pci"
 		return 1
 	}
 }
@@ -37,7 +37,7 @@ kvm_works() {
 	[ -r /dev/kvm ] && [ -w /dev/kvm ] || return 1
 	boot=$(cat /proc/sys/kernel/random/boot_id)
 	if [ "$(cut -d' ' -f1 "$file" 2>/dev/null)" != "$boot" ]; then
-		say "trying whether KVM works here (up to 10 s, once per boot of the host)"
+		report "trying whether KVM works here (up to 10 s, once per boot of the host)"
 		answer=no
 		if "$here/vm" run --accel kvm --cards 0 --timeout 10 -- true \
 				>/dev/null 2>&1 </dev/null; then
@@ -45,7 +45,7 @@ kvm_works() {
 		fi
 		echo "$boot $answer" >"$file.$$"
 		mv "$file.$$" "$file"
-		say "KVM works: $answer"
+		report "KVM works: $answer"
 	fi
 	[ "$(cut -d' ' -f2 "$file")" = yes ]
 }

@@ -44,7 +44,7 @@ run() {
 	boot
 	while clock_is_wrong; do
 		[ "$boots" -lt 3 ] || die "the guest's clock is wrong: $clock"
-		say "the guest's clock is wrong, booting again: $clock"
+		report "the guest's clock is wrong, booting again: $clock"
 		boots=$((boots + 1))
 		unboot
 		boot
@@ -530,7 +530,7 @@ timed_out() {
 	local n
 	complaints || log_tail 30
 	for ((n = 0; n < cards; n++)); do emulator_log "$n"; done
-	say "time-out: no more output for $limit s, or not done after 10 times that"
+	report "time-out: no more output for $limit s, or not done after 10 times that"
 	exit 124
 }
 

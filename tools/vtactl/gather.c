@@ -15,7 +15,6 @@
 #include "files.h"
 #include "gather.h"
 #include "holders.h"
-#include "link.h"
 #include "vtadev.h"
 
 static struct json_object *text_of(int dir, const char *file)

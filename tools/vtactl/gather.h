@@ -5,6 +5,8 @@
 #ifndef VTACTL_GATHER_H
 #define VTACTL_GATHER_H
 
+#include <stdbool.h>
+
 struct json_object;
 struct vtadev_card;
 
@@ -16,5 +18,20 @@ struct json_object *gather(const struct vtadev_card *card);
 
 /* Prints it as text. */
 void gather_print(struct json_object *status);
+
+/* A card's PCI Express link. */
+struct link {
+	double speed, speed_max;	/* GT/s a lane; 0 if the code is unknown */
+	unsigned int width, width_max;	/* lanes */
+};
+
+/*
+ * Reads the link of the function at @address ("0000:01:00.0"). False if it has no PCI Express
+ * capability, or the user no permission to read it (Linux shows only root the capabilities).
+ */
+bool link_read(const char *address, struct link *link);
+
+/* The same from files that all users may read; @card is the card's directory. */
+bool link_read_sysfs(int card, struct link *link);
 
 #endif /* VTACTL_GATHER_H */

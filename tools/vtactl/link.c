@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "files.h"
-#include "link.h"
+#include "gather.h"
 
 /* The target of libpci's error callback, which must not return. */
 static jmp_buf failed;
