@@ -162,7 +162,7 @@ bool buf_in_range(const struct vtadev_buf *buf, size_t offset, size_t len)
 	return offset <= buf->size && len <= buf->size - offset;
 }
 
-/* Map @buf and say that the CPU will access it. NULL, and *err, if that fails. */
+/* Map @buf for an access by the CPU. Returns NULL and sets *err if that fails. */
 static char *begin_access(struct vtadev_buf *buf, uint64_t access, int *err)
 {
 	void *ptr = NULL;

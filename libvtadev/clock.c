@@ -8,7 +8,7 @@
 
 /* The two are read together up to so often, and the quickest time counts. */
 #define TRIES		5
-/* Less would be too little to tell the rate from. */
+/* The least interval that gives a rate. */
 #define RATE_NS		100000
 
 int64_t clock_deadline(int64_t timeout_ns)

@@ -10,7 +10,7 @@
 #include "local/local.h"
 #include "queue.h"
 
-/* Rounds of looks between two readings of the counter. */
+/* Rounds of checks between two readings of the counter. */
 #define ROUNDS		8
 
 /* One wait. The caller's arguments do not change. */

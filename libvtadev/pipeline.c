@@ -12,7 +12,7 @@
  * A WAIT is for what earlier batches do, or for earlier stages of its own.
  * Batches are submitted whole and in order, the stages in the order of the
  * list: so whatever is at the head of a queue can move on without anything that
- * is not submitted yet, unless a queue has halted. The CPU looks at all queues
+ * is not submitted yet, unless a queue has halted. The CPU checks all queues
  * whenever it waits, as those that did not halt would wait for ever.
  */
 #include <endian.h>

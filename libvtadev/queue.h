@@ -50,7 +50,7 @@ struct vtadev_queue {
 	struct local_queue *local;		/* NULL: the card is the kernel's */
 	size_t page;				/* bytes mapped of each of the two */
 	atomic_uint_least64_t submitted;	/* written by the submitting thread */
-	atomic_uint_least64_t seen;		/* completed, by the last look */
+	atomic_uint_least64_t seen;		/* completed, at the last check */
 	atomic_uint_least64_t armed;		/* number that poll() reports, or 0 */
 	atomic_bool event;			/* an eventfd is signalled, not poll() */
 };

@@ -75,7 +75,7 @@ void spin_end(struct vtadev_queue *queue, const struct spin_start *start)
 	uint64_t done = seen(queue) - start->seq;
 	uint64_t known;
 
-	if (!done || done > queue->entries)	/* another thread looked meanwhile */
+	if (!done || done > queue->entries)	/* another thread checked meanwhile */
 		return;
 	if (by_card < job)
 		job = by_card;

@@ -2,7 +2,7 @@
 /*
  * spin.h - how long to spin before sleeping
  *
- * struct vtadev_queue_opts says the rule.
+ * struct vtadev_queue_opts has the rule.
  */
 #ifndef VTADEV_SPIN_H
 #define VTADEV_SPIN_H

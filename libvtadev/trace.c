@@ -20,7 +20,7 @@
 #include "trace.h"
 #include "trace_file.h"
 
-/* Descriptors that are kept, some 30 MiB; VTADEV_TRACE_MAX says another. */
+/* Descriptors that are kept, some 30 MiB; VTADEV_TRACE_MAX sets another number. */
 #define KEPT_DEFAULT	(1ull << 18)
 
 /* A place of the ring. */

@@ -126,7 +126,7 @@ static int pin_piece(const struct transfer *t, size_t at, size_t *piece, struct 
 	}
 }
 
-/* By the card, as far as memory can be pinned: *done says how far. */
+/* By the card, as far as memory can be pinned: *done is the number of bytes. */
 static int by_card(const struct transfer *t, size_t *done)
 {
 	struct flight last = { 0 };

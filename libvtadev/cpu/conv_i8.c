@@ -139,7 +139,7 @@ static void add_res(const struct vtacpu_conv_i8 *p, void *const *io, uint32_t ch
 		acc[i] = (int32_t)((uint32_t)acc[i] + (uint32_t)res[at + i] * mul);
 }
 
-/* Outputs of channels from @channel on; @at is where those of the first stand. */
+/* Outputs of channels from @channel on; @at is the place of the first. */
 static void run_strip(const struct vtacpu_conv_i8 *p, const struct layout *l, void *const *io,
 		      uint32_t channel, size_t at, const int16_t *w, const int16_t *cols,
 		      uint32_t n)

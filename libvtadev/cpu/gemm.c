@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Matrix products, of floats and of bytes; operands are where their strides say. */
+/* Matrix products, of floats and of bytes; operands have strides. */
 #include "cpu_impl.h"
 
 #define STRIP	32u		/* rows of bytes at a time */

@@ -141,7 +141,7 @@ void vtacpu_conv_f32(const struct vtacpu_conv_f32 *p, void *const *io, void *scr
 /*
  * x, w, [res: int8, shape of y], [bias], [muls], [shifts: each int32 [oc]] -> y
  *	acc = (res << res_shift) + sum of (x - x_zero) * (w - w_zero), y = post(acc)
- * If has_res is 2, one more operand stands before y, res_muls, int32 [oc]: acc begins with
+ * If has_res is 2, one more operand precedes y, res_muls, int32 [oc]: acc begins with
  * res * res_muls of the channel.
  * x is int8, or uint8 with x_unsigned; w and y likewise. Zero points are in the range of the type.
  */

@@ -5,7 +5,7 @@
 
 #include "cpu_impl.h"
 
-/* Checks a window; says how many values x, w and y have. */
+/* Check a window; count the values of x, w and y. */
 struct window_counts {
 	uint64_t x, w, y;
 	uint64_t work;		/* multiplications */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * config.h - which core a device is to have, as its arguments say it
+ * config.h - the core of a device, by its arguments
  */
 #ifndef VTA_DEVICES_CONFIG_H
 #define VTA_DEVICES_CONFIG_H

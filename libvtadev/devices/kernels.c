@@ -2,7 +2,7 @@
 /*
  * kernels.c - runs of streams by the kernels of vta.cl
  *
- * A run is launches of the two kernels, some ahead, until they say that the stream has
+ * A run is launches of the two kernels, some ahead, until they report that the stream has
  * ended or that the host is to do something: fetch instructions from memory that is not
  * the device's own, or move the rows of a LOAD or STORE from or to it.
  */
@@ -14,7 +14,7 @@
 
 #include "devices/kernels.h"
 
-/* Launches ahead of the host's next look, at most. */
+/* Launches ahead of the host's next check, at most. */
 #define AHEAD_MAX	16u
 #define ADDRESS_END	(UINT64_C(1) << 32)
 
@@ -24,7 +24,7 @@ static_assert(VTADEV_DEVICE_ENTRY_WRITE == VTA_ENTRY_WRITE, "an entry's flag");
 static_assert(VTADEV_DEVICE_ENTRY_SHIFT == VTA_ENTRY_SHIFT, "an entry's page");
 static_assert(VTA_PAGE_SIZE == 1u << VTA_PAGE_LOG, "what an entry is of");
 
-/* The build says where vta.cl is with what it includes; an analyser need not know. */
+/* The build sets the path of vta.cl with its headers; an analyser need not know it. */
 #ifndef VTA_CL
 #define VTA_CL "/dev/null"
 #endif

@@ -52,7 +52,7 @@ struct kernels {
 	const struct kernels_ops *ops;
 	void *core;
 	size_t sizes[KERNELS_BUFFERS];	/* of buffers to make, in bytes */
-	struct vta_state state;		/* as the last look found it */
+	struct vta_state state;		/* at the last check */
 	uint8_t *bounce;
 	uint32_t code[VTA_CODE * 4];
 	unsigned int ahead;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * local.c - a card in the process: its life, its requests, what poll() says
+ * local.c - a card in the process: its lifetime, its ioctls, its result of poll()
  */
 #include <errno.h>
 #include <poll.h>
@@ -41,7 +41,7 @@ static void send_events(struct local *card, uint32_t events)
 		card->fd_end = -1;
 		return;
 	}
-	/* Without urgent bytes (Linux before 5.15), an ordinary one has the program look. */
+	/* Without urgent bytes (Linux before 5.15), an ordinary one makes the program check. */
 	if (events & POLLPRI && send(card->fd_end, "!", 1, MSG_DONTWAIT | MSG_OOB) < 0)
 		events |= POLLIN;
 	if (events & POLLIN)
@@ -73,7 +73,7 @@ int local_fd(const struct local *card)
 
 /* ---- Life ---- */
 
-/* Bytes of a core's state, as docs/hardware.md says them. */
+/* Bytes of a core's state, by docs/hardware.md. */
 static uint32_t save_size(const struct vta_info *info)
 {
 	uint64_t size = 64 + (1ull << info->log_uop_buff_size) +

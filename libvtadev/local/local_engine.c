@@ -4,7 +4,7 @@
  *
  * Three, as in the card: the front executes NOP, SIGNAL and WAIT, the others are the
  * compute and the copy engine. Each goes round the queues that have something for it, with
- * as many descriptors in a turn as the queue's priority says. They sleep when there is
+ * as many descriptors in a turn as the queue's priority allows. They sleep when there is
  * nothing to do.
  */
 #include <errno.h>
@@ -18,7 +18,7 @@
 
 /* Bytes that are copied between two checks whether to stop. */
 #define PIECE		((size_t)1 << 20)
-/* The processor's time is asked for, by a system call, once the other clock says so. */
+/* Reading the processor's time is a system call: only after the other clock's deadline. */
 
 /* A RUN, COPY or FILL under way: what the device asks its memory through. */
 struct vtadev_device_space {

@@ -2,7 +2,7 @@
 /*
  * local_impl.h - what the files of a card in the process share among themselves
  *
- *   local.c         its life, its requests, what poll() says
+ *   local.c         its lifetime, its ioctls, its result of poll()
  *   local_mem.c     its context's memory, by 32-bit addresses
  *   local_arena.c   the device's own memory: which pages of it buffers have
  *   local_queue.c   queues: their records, and the way of one descriptor
@@ -54,7 +54,7 @@ struct local_mem {
 struct local_arena {
 	size_t pages;
 	bool *used;		/* of each page */
-	uint32_t *table;	/* of all device addresses, as map() has told the device */
+	uint32_t *table;	/* of all device addresses, as passed to map() of the device */
 };
 
 struct local_space {
@@ -168,7 +168,7 @@ struct local_queue {
 	struct vta_desc desc;		/* in hand, unless IDLE */
 	enum vta_unit unit;
 	uint64_t begin;
-	bool look;			/* a WAIT is to look at its word again */
+	bool look;			/* a WAIT is to check its word again */
 	atomic_bool give_up;		/* it is being destroyed, or has faulted */
 
 	void *core;			/* with the state that it keeps; NULL: none yet */
@@ -237,7 +237,7 @@ struct local {
 	bool exiting;
 	bool lost;
 	bool started;			/* its threads run */
-	uint32_t events;		/* what poll() says: POLLIN, POLLPRI, POLLHUP */
+	uint32_t events;		/* result of poll(): POLLIN, POLLPRI, POLLHUP */
 	struct local_queue *queues[LOCAL_QUEUES];
 	struct local_engine engines[VTA_UNITS];
 	struct vtadev_counters counters;
@@ -246,7 +246,7 @@ struct local {
 	bool core_stale;		/* another's state came between */
 };
 
-/* With the lock: has poll() say what the queues say now. */
+/* With the lock: update the result of poll() from the queues. */
 void local_poll_update(struct local *card);
 
 #endif /* VTADEV_LOCAL_IMPL_H */

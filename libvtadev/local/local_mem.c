@@ -345,7 +345,7 @@ static int check_memory(void *ptr, size_t size, bool write)
 		return -EFAULT;
 	if (write && !madvise(ptr, size, MADV_POPULATE_READ))
 		return -EACCES;
-	/* Memory that a driver maps, and a kernel before 5.14, cannot be told apart here. */
+	/* Memory that a driver maps, and a kernel before 5.14, cannot be distinguished here. */
 	return check_mapped(ptr, size);
 }
 

@@ -32,7 +32,7 @@ static void put64(__le64 *word, uint64_t value)
 
 static void put_state(struct local_queue *q)
 {
-	/* The reason first: it says nothing until the state does. */
+	/* The reason first: it is not read until the state is set. */
 	__atomic_store_n(&q->status->status.fault_reason, q->fault.reason, __ATOMIC_RELAXED);
 	__atomic_store_n(&q->status->status.state, q->state, __ATOMIC_RELEASE);
 }
@@ -272,7 +272,7 @@ int local_queue_event(struct local *card, const struct vta_queue_event *req)
 
 /* ---- A descriptor's way ---- */
 
-/* It halts. The record is there before the state says so. */
+/* Halt the queue. The record is written before the state. */
 static void halt(struct local_queue *q, const struct local_outcome *outcome)
 {
 	q->fault = (struct vta_fault){

@@ -256,7 +256,7 @@ int local_wait_fences(const struct vtadev_fence *fences, unsigned int n, bool an
 
 /* ---- VTA_IOCTL_WAIT ---- */
 
-/* With the lock: what poll() said of the queue is over; it may be asked anew. */
+/* With the lock: clear the queue's result of poll(); it may be armed again. */
 static int ask_poll(struct local *card, struct local_queue *q, const struct vta_wait *req)
 {
 	int state = state_of(card, q, req->seq);

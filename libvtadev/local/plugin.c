@@ -95,7 +95,7 @@ static bool own_dir(char *dir, size_t size)
 	return good;
 }
 
-/* The i-th directory to look in; false if there are not so many. */
+/* The i-th directory to search; false if there are not so many. */
 static bool dir_at(unsigned int i, char *dir, size_t size)
 {
 	const char *said = secure_getenv("VTADEV_PLUGINS");

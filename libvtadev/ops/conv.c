@@ -66,7 +66,7 @@ int vtaops_dense(struct vtaops_builder *b, const struct vtaops_dense *op)
 	l.y.all = l.y.in;
 	l.ic = div_up(op->in, c->block);
 	l.oc = div_up(op->units, c->block);
-	/* In memory l.ic blocks stand in a row of the matrix, not planes. */
+	/* In memory a row of the matrix has l.ic blocks, not planes. */
 	if (l.ic > SIZE_MAX_16 || l.oc > SIZE_MAX_16)
 		return ops_fail_fit(b, "a row of the matrix", max_u64(l.ic, l.oc), "blocks",
 				    SIZE_MAX_16);

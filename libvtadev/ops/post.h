@@ -16,7 +16,7 @@ struct ops_post {
 	bool in_range;			/* accumulators are within OUT's range before it */
 };
 
-/* @channels: how many elements each vector has. Fails as vtaops.h says. */
+/* @channels: number of elements of each vector. Errors: as vtaops.h. */
 int ops_post_init(struct vtaops_builder *b, struct ops_post *p, const struct vtaops_post *post,
 		  uint64_t channels);
 /* One more vector, at address @muls: what a residual is multiplied by, before the sums. */

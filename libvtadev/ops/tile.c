@@ -218,7 +218,7 @@ static void try_all(struct search *s, uint32_t kh, uint32_t kw, const uint8_t pa
 	}
 }
 
-/* Nothing fits: say what is missing for the smallest tile. */
+/* Nothing fits: report what is missing for the smallest tile. */
 static int fail_layer(struct vtaops_builder *b, const struct layer *l)
 {
 	const struct vtaops_core *c = b->core;

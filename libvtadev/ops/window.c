@@ -2,7 +2,7 @@
 /*
  * Pooling and depthwise convolution by ALU: channels do not meet, so one block
  * of them is worked on at a time. A tile of outputs, the inputs that it needs and
- * per-channel values stand among the accumulators, twice, so that the store
+ * per-channel values are among the accumulators, twice, so that the store
  * module writes one tile while the next is computed.
  *
  * Sums, greatest values and products are made tap by tap: a micro-op for each

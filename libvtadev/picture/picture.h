@@ -33,7 +33,7 @@ int picture_load(struct picture *p, const char *path, char why[PICTURE_WHY_MAX])
 void picture_free(struct picture *p);
 
 /*
- * Make it what @pre says: @values are those of @tensor, plain, [1][C][H][W] or
+ * Convert it as @pre describes: @values are those of @tensor, plain, [1][C][H][W] or
  * [1][H][W][C], of the tensor's type (if it is packed, too). Returns 0, or -1 and the
  * reason.
  */

@@ -151,7 +151,7 @@ static float within(float v)
 	return v < 0 ? 0 : v > 255 ? 255 : v;
 }
 
-/* The pixel at column @i, from the rows that @t says. */
+/* The pixel at column @i, from the rows of @t. */
 static void pixel(const float *rows, uint32_t width, const struct taps *t, uint32_t i,
 		  float rgb[3])
 {

@@ -16,7 +16,7 @@ void pool_wake(int event)
 {
 	const uint64_t one = 1;
 
-	/* It fails if 2^64 wake-ups have not been looked at: one more changes nothing. */
+	/* It fails if 2^64 wake-ups have not been read: one more changes nothing. */
 	(void)!write(event, &one, sizeof(one));
 }
 

@@ -7,7 +7,7 @@
  * the ring. One thread decides how a run has ended: the card's. So a completion cannot race
  * with the loss of its card.
  *
- * One lock protects all that is said to be; nothing that waits or copies happens with it held.
+ * One lock protects the fields that name it; nothing waits or copies with it held.
  */
 #ifndef VTADEV_POOL_IMPL_H
 #define VTADEV_POOL_IMPL_H
@@ -145,7 +145,7 @@ void *pool_card_main(void *card);
 
 /* ---- pool_watch.c: the kernel's events of cards ---- */
 
-/* A file that poll() says POLLIN of when something has happened to a card; -1: there is none. */
+/* A file with POLLIN when something has happened to a card; -1: there is none. */
 struct pool_watch {
 	struct udev *udev;
 	struct udev_monitor *monitor;

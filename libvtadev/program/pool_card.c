@@ -46,7 +46,7 @@ static void unload(struct pool_card *card)
 	}
 	vtadev_close(card->dev);
 	card->dev = NULL;
-	/* Of what the queues told at their end. */
+	/* Of the signals of queues at their end. */
 	pool_calm(card->wake);
 }
 
@@ -78,7 +78,7 @@ static const char *where(const struct pool_card *card)
 	return *card->pci ? card->pci : card->name;
 }
 
-/* Names that are none, and plugins, have more to say than an errno. */
+/* Invalid names and plugins have a longer description than an errno. */
 static void describe_error(const struct pool_card *card, int err, char why[VTADEV_OPEN_TEXT_MAX])
 {
 	if (err == -EINVAL || err == -ELIBACC || err == -ELIBBAD)

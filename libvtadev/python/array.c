@@ -72,7 +72,7 @@ static char order_of(int flags)
 		return 'F';
 	if ((flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS)
 		return 'A';
-	/* A view without shape or strides stands for values in C's order. */
+	/* A view without shape or strides has values in C's order. */
 	if ((flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS ||
 	    (flags & PyBUF_STRIDES) != PyBUF_STRIDES)
 		return 'C';

@@ -75,7 +75,7 @@ struct array {
 	Py_ssize_t shape[ARRAY_RANK_MAX], strides[ARRAY_RANK_MAX];	/* strides in bytes */
 	char format[2];		/* of the struct module */
 	PyObject *name;		/* of the tensor, or None */
-	double scale;		/* a value stands for scale * (value - zero); 0: not known */
+	double scale;		/* a value represents scale * (value - zero); 0: not known */
 	int zero;
 };
 

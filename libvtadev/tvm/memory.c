@@ -68,7 +68,7 @@ static bool can_copy(const char *call, const void *ptr, const void *other, size_
 	return false;
 }
 
-/* @mem is VTAMemAlloc()'s, @other anything at all; @to_mem says which way. */
+/* @mem is VTAMemAlloc()'s, @other anything at all; @to_mem is the direction. */
 static void copy(const char *call, void *mem, void *other, size_t size, bool to_mem)
 {
 	unsigned int generation;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * report.c - say on stderr what went wrong, and not too often
+ * report.c - report errors on stderr, rate-limited
  */
 #include <pthread.h>
 #include <stdarg.h>
@@ -14,10 +14,10 @@
 #define TEXT_MAX	384
 
 /**
- * struct said - a sentence that was said
+ * struct said - a sentence that was printed
  * @hash: of its text; 0: none
- * @at: when it was said last
- * @again: how often it would have been said since
+ * @at: time at which it was printed last
+ * @again: number of times it was left out since
  */
 struct said {
 	uint64_t hash;

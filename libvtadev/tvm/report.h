@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * report.h - say on stderr what went wrong, and not too often
+ * report.h - report errors on stderr, rate-limited
  */
 #ifndef DRIVER_REPORT_H
 #define DRIVER_REPORT_H

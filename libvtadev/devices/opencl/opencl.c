@@ -139,7 +139,7 @@ static int find_device(struct ocl *ocl, unsigned int platform, unsigned int numb
 
 /* ---- The device's life ---- */
 
-/* The line of the compiler's log that says what is wrong. */
+/* The line of the compiler's log with the error. */
 static int fail_build(const struct ocl *ocl, cl_int err)
 {
 	char *log = calloc(1, LOG_MAX), *line;
