@@ -18,12 +18,19 @@ recorded=tests/abi/recorded
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/vta-abi.XXXXXX")
 trap 'rm -rf "$tmp"' EXIT
 
+# fold FILE: a line of its own for each field and each function
+fold() {
+	sed -zEi 's/>\n *<(var-decl|parameter|return)/><\1/g
+		s#/>\n *</(data-member|function-decl|function-type)>#/></\1>#g' "$1"
+}
+
 # dump LIBRARY HEADERS FILE: the functions and data that LIBRARY exports, with the types that
 # its headers in the directory HEADERS define, without places in files
 dump() {
 	abidw --exported-interfaces-only --drop-private-types --headers-dir "$2" --no-show-locs \
 		--no-corpus-path --no-comp-dir-path --no-elf-needed --no-parameter-names \
 		--no-write-default-sizes --out-file "$3" "$1"
+	fold "$3"
 }
 
 # dump_types HEADER FILE: every structure and enumeration of HEADER. A function for each
@@ -42,6 +49,7 @@ dump_types() {
 	abidw --exported-interfaces-only --no-show-locs --no-corpus-path --no-comp-dir-path \
 		--no-elf-needed --no-parameter-names --no-write-default-sizes --out-file "$2" \
 		"$dir/types.so"
+	fold "$2"
 	rm -r "$dir"
 }
 
