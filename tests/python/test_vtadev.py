@@ -14,6 +14,7 @@ import inspect
 import os
 import pathlib
 import signal
+import sys
 import tempfile
 import threading
 import time
@@ -699,8 +700,14 @@ class Waits(WithCard):
         thread.join()
         self.assertIn("closed", errors[0])
 
+    def begun(self, futures):
+        """Returns when the program's thread has begun these runs."""
+        while not all(future.running() for future in futures):
+            time.sleep(0.001)
+
     def test_close_answers_futures(self):
         futures = [self.endless.submit(b"abcd") for _ in range(4)]
+        self.begun(futures[:2])
         self.endless.close()
         for future in futures[:2]:
             self.assertIsInstance(future.exception(), ValueError)
@@ -710,6 +717,7 @@ class Waits(WithCard):
 
     def test_waiting_future_is_cancelled(self):
         futures = [self.endless.submit(b"abcd") for _ in range(3)]
+        self.begun(futures[:2])
         self.assertFalse(futures[0].cancel())
         self.assertTrue(futures[2].cancel())
         with self.assertRaises(concurrent.futures.CancelledError):
@@ -761,6 +769,38 @@ class Futures(WithCard):
         self.assertEqual(self.program.batch(images_of).tolist(), list(range(10)))
         with self.assertRaises(ValueError):
             self.program.batch(b"")
+
+    def test_batch_checks_the_last_as_the_others(self):
+        program = self.card.program(images.echo([("x", "f", (4, 2))]))
+        for wrong in (array.array("i", range(8)), array.array("d", range(8)),
+                      array.array("i", range(4))):
+            view = memoryview(wrong).cast("B").cast(wrong.typecode, (len(wrong) // 2, 2))
+            with self.assertRaises(TypeError):
+                program.batch(view)
+        rows = memoryview(array.array("f", range(6))).cast("B")
+        with self.assertRaises(ValueError):
+            program.batch(rows.cast("f", (2, 3)))
+        self.assertEqual(program.batch(rows.cast("f", (3, 2))).tolist(),
+                         [[0, 1], [2, 3], [4, 5]])
+
+    def test_callback_that_exits_ends_no_thread(self):
+        with vtadev.Pool(ECHO, ["soft"]) as pool:
+            for runner in (self.program, pool):
+                for _ in range(3):
+                    future = runner.submit(b"abcd")
+                    future.add_done_callback(lambda _: sys.exit(1)) if not future.done() else None
+                    self.assertEqual(bytes(future.result(PATIENCE)), b"abcd")
+
+    def test_signals_that_raise_leave_no_future_locked(self):
+        with vtadev.Pool(ECHO, ["soft"]) as pool, handler(signal.SIGALRM, raise_interrupted):
+            for runner in (self.program, pool):
+                for i in range(300):
+                    with contextlib.suppress(Interrupted, RuntimeError):
+                        signal.setitimer(signal.ITIMER_REAL, 50e-6 * (1 + i % 20))
+                        for _ in range(20):     # Python itself may drop an exception
+                            runner.submit(b"abcd").result(20)
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                self.assertEqual(bytes(runner.submit(b"abcd").result(20)), b"abcd")
 
     def test_bad_input_is_the_futures_exception(self):
         self.assertIsInstance(self.program.submit(b"").exception(), TypeError)

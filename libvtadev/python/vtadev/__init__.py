@@ -19,6 +19,7 @@ import collections
 import concurrent.futures
 import os
 import select
+import sys
 import threading
 import weakref
 from typing import (Any, Dict, Generator, Iterable, Iterator, List, NamedTuple, Optional, Tuple,
@@ -115,6 +116,7 @@ class Future(concurrent.futures.Future):    # of a Result
 
     def __init__(self, engine: _Engine) -> None:
         super().__init__()
+        self._condition = _Condition()
         self._engine = engine
 
     def result(self, timeout: Optional[float] = None) -> Result:
@@ -197,7 +199,7 @@ class _Engine:
                     return _one(outputs)
         finally:
             if self.pending:
-                self.pump()
+                self._pump_here_or_there()
         return self._run_later(program, inputs, timeout)
 
     def _run_later(self, program, inputs, timeout):
@@ -219,23 +221,36 @@ class _Engine:
             self.watch(loop)
         else:
             self.start_thread()
-        self.pump()
+        self._pump_here_or_there()
         return future
+
+    def _pump_here_or_there(self):
+        """Call pump(), or have the thread do so: handlers of signals may raise in the main thread,
+        anywhere, but not in an event loop, which calls them itself."""
+        if threading.current_thread() is not threading.main_thread() or _running_loop():
+            self.pump()
+            return
+        self.start_thread()
+        with self.lock:
+            if not self.closed:
+                os.eventfd_write(self.event, 1)
 
     def pump(self):
         """Take what has finished, and begin what waits; one thread at a time."""
-        with self.lock:
-            if self.closed:
-                return
-            try:
-                os.eventfd_read(self.event)
-            except BlockingIOError:
-                pass
-            self.wanted = True
-            if self.pumper:
-                return  # it looks again
-            self.pumper = threading.get_ident()
+        mine = False
         try:
+            with self.lock:
+                if self.closed:
+                    return
+                try:
+                    os.eventfd_read(self.event)
+                except BlockingIOError:
+                    pass
+                self.wanted = True
+                if self.pumper:
+                    return  # it looks again
+                mine = True
+                self.pumper = threading.get_ident()
             while self._wanted():
                 for place in self.places:
                     self._poll(place)
@@ -244,7 +259,8 @@ class _Engine:
                         self._poll(place)
         except BaseException:   # as KeyboardInterrupt: the next one looks again
             with self.lock:
-                self.pumper = None
+                if mine and self.pumper == threading.get_ident():
+                    self.pumper = None
                 if not self.closed:
                     os.eventfd_write(self.event, 1)
             raise
@@ -266,26 +282,32 @@ class _Engine:
             return
         outputs = error = None
         try:
-            outputs = place.poll()
-            if outputs is None:
-                return
-        except Exception as exception:  # which is the future's
-            error = exception
-        _answer(job[0], outputs, error)
+            try:
+                outputs = place.poll()
+                if outputs is None:
+                    return
+            except Exception as exception:  # which is the future's
+                error = exception
+            _answer(job[0], outputs, error)
+        except BaseException as exception:  # of a signal's handler, or a callback
+            if place.job is not job:
+                _answer(job[0], None, exception)
+            raise
 
     def _begin(self, place):
         """Begin a job; False if there is none, or the place is in use: then an event, or the
         thread that uses it, comes."""
-        with self.lock:
-            if self.closed or not self.pending:
-                return False
-            job = self.pending.popleft()
-        future, inputs, _ = job
+        job = None
         try:
+            with self.lock:
+                if self.closed or not self.pending:
+                    return False
+                job = self.pending.popleft()
+            future, inputs, _ = job
             begun = future.cancelled() or place.begin(inputs, job)
         except BaseException as exception:
-            if place.job is not job:
-                _refuse(future, exception)
+            if job and place.job is not job:
+                _refuse(job[0], exception)
             if not isinstance(exception, Exception):
                 raise
             return True
@@ -340,8 +362,9 @@ class _Engine:
         with self.lock:
             if self.closed or self.thread:
                 return
-            self.thread = threading.Thread(target=self._serve, name="vtadev", daemon=True)
-            self.thread.start()
+            thread = threading.Thread(target=self._serve, name="vtadev", daemon=True)
+            thread.start()      # a signal's handler may raise before it is, or after
+            self.thread = thread
 
     def _serve(self):
         poller = select.poll()
@@ -352,7 +375,7 @@ class _Engine:
                     self.idle = not self._jobs()
                 if self.idle:
                     poller.poll()
-            self.pump()
+            _survive(self.pump)
 
     def close(self):
         if self.pid != os.getpid():
@@ -382,6 +405,26 @@ class _Engine:
     def _jobs(self):
         """Those in flight."""
         return [job for job in (place.job for place in self.places) if job]
+
+
+def _survive(function, *args):
+    """Call it in a thread that serves others, which callbacks of futures must not end: not by
+    SystemExit, either."""
+    try:
+        function(*args)
+    except BaseException:
+        threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(),
+                                                       threading.current_thread())))
+
+
+class _Condition(type(threading.RLock())):
+    """threading.Condition of a future whose lock is never left locked: a signal's handler cannot
+    raise between the lock and the block that it is for, as this __enter__() is not Python's."""
+
+    def __init__(self):
+        self._condition = threading.Condition(self)
+        self.wait = self._condition.wait
+        self.notify_all = self._condition.notify_all
 
 
 def _answer(future, outputs, error):
@@ -588,6 +631,7 @@ class _PoolFuture(concurrent.futures.Future):
 
     def __init__(self, engine):
         super().__init__()
+        self._condition = _Condition()
         self._engine = engine
 
     def result(self, timeout=None):
@@ -686,8 +730,8 @@ class _PoolEngine:
             for future, outputs, error in self.core.reap():
                 with self.lock:
                     self.running.discard(future)
-                _answer(future, outputs, error)
-            self._refill()
+                _survive(_answer, future, outputs, error)
+            _survive(self._refill)
 
     def close(self):
         if self.pid != os.getpid():
@@ -767,6 +811,16 @@ def _pieces(view, size):
     """Parts of size images each, the last with zeros behind it."""
     for at in range(0, view.shape[0], size):
         piece = view[at:at + size]
-        missing = size - piece.shape[0]
-        yield piece.tobytes() + bytes(missing * piece.nbytes // piece.shape[0]) \
-            if missing else piece
+        yield piece if piece.shape[0] == size else _filled(piece, size)
+
+
+def _filled(piece, size):
+    """A copy with zeros behind it, of the same type and rows, which are checked as those of
+    whole batches are."""
+    format = piece.format.lstrip("@=<")
+    if piece.format.startswith((">", "!")) or len(format) != 1:
+        raise TypeError(f"batch() takes no values of format {piece.format!r}")
+    whole = Array(format, (size, *piece.shape[1:]))
+    values = piece.tobytes()
+    memoryview(whole).cast("B")[:len(values)] = values
+    return whole
