@@ -378,9 +378,12 @@ static int set_up(struct device *d)
 
 VTADeviceHandle VTADeviceAlloc(void)
 {
-	struct device *d = calloc(1, sizeof(*d));
+	struct device *d;
 	int err = -ENOMEM;
 
+	if (space_is_parents(__func__))
+		return NULL;
+	d = calloc(1, sizeof(*d));
 	if (!d)
 		goto err;
 	err = space_hold();
@@ -409,7 +412,7 @@ void VTADeviceFree(VTADeviceHandle handle)
 {
 	struct device *d;
 
-	if (!handle)
+	if (!handle || space_is_parents(NULL))
 		return;
 	d = device_get(handle);
 	if (!d) {
@@ -428,9 +431,12 @@ int VTADeviceRun(VTADeviceHandle handle, vta_phy_addr_t insn_phy_addr, uint32_t 
 		 uint32_t wait_cycles)
 {
 	const struct work w = { insn_phy_addr, insn_count, wait_cycles };
-	struct device *d = device_get(handle);
 	enum result result;
+	struct device *d;
 
+	if (space_is_parents(__func__))
+		return FAILED;
+	d = device_get(handle);
 	if (!d) {
 		report("%s: %p is not a handle", __func__, handle);
 		return FAILED;
@@ -449,9 +455,12 @@ int VTADeviceRun(VTADeviceHandle handle, vta_phy_addr_t insn_phy_addr, uint32_t 
 /* Waits for the runs of @handle and returns their result; @async: the mode from now on, or NULL. */
 static enum result settle(VTADeviceHandle handle, const char *call, const int *async)
 {
-	struct device *d = device_get(handle);
 	enum result result;
+	struct device *d;
 
+	if (space_is_parents(call))
+		return FAILED;
+	d = device_get(handle);
 	if (!d) {
 		report("%s: %p is not a handle", call, handle);
 		return FAILED;
@@ -509,7 +518,7 @@ void devices_drain(void)
 int VTACounters(struct vtadev_counters *counters)
 {
 	unsigned int generation;
-	int err = space_hold();
+	int err = space_is_parents(__func__) ? -ECHILD : space_hold();
 
 	if (err)
 		return err;

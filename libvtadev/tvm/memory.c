@@ -18,6 +18,8 @@ void *VTAMemAlloc(size_t size, int cached)
 	int err;
 
 	(void)cached;
+	if (space_is_parents(__func__))
+		return NULL;
 	err = space_alloc(size, &ptr);
 	if (!err)
 		return ptr;
@@ -28,7 +30,7 @@ void *VTAMemAlloc(size_t size, int cached)
 
 void VTAMemFree(void *buf)
 {
-	if (!buf)
+	if (!buf || space_is_parents(NULL))
 		return;
 	devices_drain();
 	if (space_free(buf))
@@ -74,7 +76,7 @@ static void copy(const char *call, void *mem, void *other, size_t size, bool to_
 	unsigned int generation;
 	bool can;
 
-	if (!size)
+	if (!size || space_is_parents(call))
 		return;
 	devices_drain();
 	/* While it copies, the memory cannot be freed. */

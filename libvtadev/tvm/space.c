@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <search.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +43,20 @@ static struct {
 	void *by_ptr, *by_addr;		/* trees of struct mem (tsearch) */
 	unsigned int dmabufs;
 } space = { .lock = PTHREAD_RWLOCK_INITIALIZER };
+
+static atomic_int owner;		/* process that has opened @space.dev, or 0 */
+
+bool space_is_parents(const char *call)
+{
+	pid_t pid = atomic_load(&owner);
+
+	if (!pid || pid == getpid())
+		return false;
+	if (call)
+		report("%s: the card was opened by the parent process, before fork(): use it there, "
+		       "or call execve(2) first", call);
+	return true;
+}
 
 static int compare(uint64_t a, uint64_t a_size, uint64_t b, uint64_t b_size)
 {
@@ -142,6 +157,7 @@ static int hold_locked(void)
 		snprintf(space.card, sizeof(space.card), "%s",
 			 *card->pci ? card->pci : card->node);
 		space.generation++;
+		atomic_store(&owner, getpid());
 	}
 	space.holders++;
 	return 0;
@@ -153,6 +169,7 @@ static void drop_locked(void)
 		return;
 	vtadev_close(space.dev);
 	space.dev = NULL;
+	atomic_store(&owner, 0);
 }
 
 int space_hold(void)

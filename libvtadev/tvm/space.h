@@ -6,6 +6,7 @@
 #define DRIVER_SPACE_H
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,6 +35,12 @@ struct mem {
  */
 struct vtadev *space_enter(unsigned int *generation);
 void space_leave(void);
+
+/*
+ * Returns true in a child process whose parent had the card open at fork(). Takes no lock, as
+ * another thread of the parent may have held it. Reports it for @call, unless that is NULL.
+ */
+bool space_is_parents(const char *call);
 
 /* No card could be opened, and stderr has been told why. */
 #define SPACE_SAID	ECANCELED

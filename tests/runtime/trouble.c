@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../frame.h"
@@ -50,6 +51,62 @@ static void assert_said_once(char *text, const char *cause)
 	if (times_in(text, "\n") != 1 || times_in(text, cause) != 1)
 		fail_msg("wanted one line with \"%s\", got \"%s\"", cause, text);
 	free(text);
+}
+
+/* ---- Children ---- */
+
+/* Returns the exit status of a child that calls @function; killed after a while. */
+static int in_child(void (*function)(void))
+{
+	pid_t pid = fork();
+	int status;
+
+	assert_true(pid >= 0);
+	if (!pid) {
+		alarm(60);
+		function();
+		exit(0);	/* with destructors, as a program ends */
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+static VTADeviceHandle parents_device;
+static void *parents_memory;
+
+static void free_parents(void)
+{
+	VTADeviceFree(parents_device);
+	VTAMemFree(parents_memory);
+}
+
+static void run_in_child(void)
+{
+	vta_phy_addr_t addr = VTAMemGetPhyAddr(parents_memory);
+
+	if (VTADeviceRun(parents_device, addr, 1, RT_FOREVER) != 2 || VTADeviceAlloc() ||
+	    VTAMemAlloc(64, VTA_CACHED))
+		_exit(1);
+}
+
+TEST_F(HANDLE, child_frees_nothing_and_does_not_run)
+{
+	char *said;
+
+	parents_device = VTADeviceAlloc();
+	parents_memory = VTAMemAlloc(10000, VTA_CACHED);
+	assert_non_null(parents_device);
+	assert_non_null(parents_memory);
+	assert_int_equal(in_child(free_parents), 0);
+	catch_begin();
+	assert_int_equal(in_child(run_in_child), 0);
+	said = catch_end();
+	assert_int_equal(times_in(said, "before fork()"), 3);
+	free(said);
+	memset(parents_memory, 1, 10000);
+	assert_works(RT_FORWARD);
+	VTAMemFree(parents_memory);
+	VTADeviceFree(parents_device);
 }
 
 /* ---- Bad calls ---- */

@@ -41,7 +41,8 @@
  * with more than 128 pieces of memory loses its memory in a reset,
  * and every later run fails.
  *
- * FORK. A child process must not call this interface.
+ * FORK. In a child of a process that holds memory or handles, functions that free do nothing, and
+ * all others fail, except VTAMemGetPhyAddr(): VTADeviceRun() returns 2.
  */
 #ifndef VTA_DRIVER_H_
 #define VTA_DRIVER_H_
