@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "bench.h"
-#include "native.h"
+#include "programs.h"
 #include "api/vtac.h"
 #include "cmd/inputs.h"
 

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "native.h"
+#include "programs.h"
 #include "api/vtac.h"
 #include "cmd/inputs.h"
 

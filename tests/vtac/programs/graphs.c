@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graphs.h"
+#include "programs.h"
 
 #define LIVE_MAX	24
 

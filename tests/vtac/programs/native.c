@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "native.h"
+#include "programs.h"
 
 /* Address to memory: the model may be read alone. */
 static uint8_t *find(struct native *n, uint32_t addr, size_t len, bool write)

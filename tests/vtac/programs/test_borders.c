@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "../../frame.h"
-#include "native.h"
+#include "programs.h"
 #include "api/libvtac.h"
 #include "api/vtac.h"
 

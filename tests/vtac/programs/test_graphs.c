@@ -16,8 +16,7 @@
 
 #define FRAME_NO_MAIN
 #include "../../frame.h"
-#include "graphs.h"
-#include "native.h"
+#include "programs.h"
 #include "api/vtac.h"
 
 static uint64_t graphs = 500;

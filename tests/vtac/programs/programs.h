@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A program on the emulator's core, without card, library and VM. */
-#ifndef TESTS_VTAC_NATIVE_H
-#define TESTS_VTAC_NATIVE_H
+/* Programs on the emulator's core, without card, library and VM, and random networks. */
+#ifndef TESTS_VTAC_PROGRAMS_H
+#define TESTS_VTAC_PROGRAMS_H
 
 #include "core/core.h"
 #include "ir/interp.h"
@@ -26,4 +26,12 @@ void *native_at(const struct native *n, const struct vtac_tensor *t);
 int native_run(struct native *n, const struct vtac_interp *io);
 void native_fini(struct native *n);
 
-#endif /* TESTS_VTAC_NATIVE_H */
+/* ---- graphs.c: random networks for a core, and images for them ---- */
+
+/* Devices are set; the same seed makes the same network. NULL: no memory. */
+struct vtac_graph *random_graph(const struct vtaops_core *core, uint64_t seed);
+/* As a file has it: activations, norms and pads by themselves, no devices yet. */
+struct vtac_graph *random_model(const struct vtaops_core *core, uint64_t seed);
+void random_image(uint64_t seed, unsigned int i, const struct vtac_tensor *t, float *values);
+
+#endif /* TESTS_VTAC_PROGRAMS_H */
