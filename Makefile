@@ -221,7 +221,7 @@ check-quick: test-deps  ## the tests that find most in a short time
 		$(call static,clang-tidy,checkpatch,module sparse,shellcheck cppcheck reuse kernel-doc mandoc) \
 		"@storm=tests/in-vm tests/storm/guest.sh $(VM_MODULE) -n $(CHECK_STORM)" \
 		$(foreach t,$(QUICK_EMU_TESTS),"emu-$(notdir $(t))=$(t)") \
-		$(foreach t,$(LIB_TESTS),"lib-$(notdir $(t))=$(t)") \
+		$(filter "lib-%,$(CHECKS)) \
 		"abi=tests/abi/run.sh" "contract=tests/contract/documents.py" "floors=tests/floors.py $(VM_MODULE)" \
 		"vtactl-messages=tests/vtactl/messages.py"
 
@@ -336,19 +336,13 @@ check-kernels: test-deps  ## built, tested, installed by DKMS on Linux 5.10 to t
 	+@$(QUIETLY) vm-module userspace check-programs
 	@tests/kernels/run.sh $(SUITES)
 
-# tests/kernels/userspace.sh builds these for other architectures. The emulator and the attacks,
-# which know their addresses, are for 64 bits. The tests of vtactl without a card want umockdev.
-cross-programs: cross-programs-32 userspace $(addprefix $(OPS_TEST_DIR)/,test_image test_pack) \
-		$(ISOLATION_TESTS)
-cross-programs-32: $(filter-out $(EMU_BIN),$(USERSPACE)) $(LIB_TEST_BINS) \
-		$(LIB_TEST_DIR)/test_pipeline $(LIB_TEST_DIR)/test_tracefs $(DIGITS_TESTS) \
-		$(filter-out $(ISOLATION_TESTS),$(SELFTESTS))
+# tests/kernels/userspace.sh builds these for other architectures. The emulator, and
+# CROSS_PROGRAMS_64 of the parts, are for 64 bits.
+cross-programs: cross-programs-32 userspace $(CROSS_PROGRAMS_64)
+cross-programs-32: $(filter-out $(EMU_BIN),$(USERSPACE)) $(CROSS_PROGRAMS)
 
-check-programs: man $(if $(MPI_HAVE),$(MPI_BIN)) $(DEVICES_TEST_DIR)/why $(EMU_ASAN_BIN) $(UDEV_RULES) $(EMU_TESTS) $(LIB_TESTS) $(DEVICES_TESTS) $(OPS_TESTS) \
-		$(OPS_VM_TESTS) $(FUZZ_REPLAYS) $(DIGITS_COMPILE) \
-		$(DIGITS_TESTS) $(STREAM_TESTS) $(VTACTL_TESTS) $(SELFTESTS) $(MATRIX_BIN) \
-		$(VTAC_TEST_BINS) $(VTAC_PROG_TESTS) $(VTAC_ACCURACY) $(EMIT_TESTS) $(EMIT_BIN) $(PARSER_BINS) $(FUZZ_CALLS) $(STORM_BIN) $(BENCH_BINS) \
-		$(RUNTIME_TESTS) $(RUNTIME_VM_TESTS) $(HELLO_BIN) $(DEVICEAPI_TEST) $(BYOC_BIN) $(AOT_BIN)
+# Each part adds its own.
+check-programs: man $(CHECK_PROGRAMS)
 
 bench: build-deps  ## measure; PARTS=memory,... only those; build/bench.json, build/*.svg
 	@echo 'building everything, and the benchmarks'

@@ -4,14 +4,23 @@
 # compiler writes the headers on which an object depends, so parts list only generated ones. Flags
 # are given with $$: they are expanded when a command runs, so that a target can have its own.
 
+# Objects and archives have variants: build/asan/X is build/X for AddressSanitizer and UBSan,
+# build/tsan/X for ThreadSanitizer. tests/kernels/userspace.sh goes without the options.
+SANITIZE_asan := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+SANITIZE_tsan := -fsanitize=thread
+# $(call variant,VARIANT,FILES), and $(call each,FILES) with all of their variants
+variant = $(if $(1),$(2:build/%=build/$(1)/%),$(2))
+each = $(1) $(call variant,asan,$(1)) $(call variant,tsan,$(1))
+
 # Directories of objects. The Makefile includes their dependencies.
-OBJECT_DIRS :=
+OBJECT_DIRS := build/asan build/tsan
 
 # $(call objects,DIR,SOURCE_DIR,FLAGS[,COMPILER]): DIR/%.o of SOURCE_DIR/%.c, or of sources
-# named from the top of the tree if SOURCE_DIR is empty.
-objects = $(eval $(call objects-rule,$(1),$(2:%=%/),$(3),$(or $(4),$$(CC))))
+# named from the top of the tree if SOURCE_DIR is empty; and their variants.
+objects = $(call objects-of,$(1),$(2),$(3),$(4))$(foreach v,asan tsan,$(eval \
+	$(call objects-rule,$(call variant,$(v),$(1)),$(2:%=%/),$(3) $$(SANITIZE_$(v)),$(or $(4),$$(CC)))))
+objects-of = $(eval OBJECT_DIRS += $(1))$(eval $(call objects-rule,$(1),$(2:%=%/),$(3),$(or $(4),$$(CC))))
 define objects-rule
-OBJECT_DIRS += $(1)
 $(1)/%.o: $(2)%.c
 	@mkdir -p $$(@D)
 	$(4) $(3) -MMD -MP -c -o $$@ $$<
@@ -20,8 +29,9 @@ endef
 # A source that has moved is still what objects of an existing build directory depended on.
 %.c: ;
 
-# $(call archive,FILE,OBJECTS)
-archive = $(eval $(call archive-rule,$(1),$(2)))
+# $(call archive,FILE,OBJECTS): and its variants
+archive = $(foreach v,- asan tsan,$(eval \
+	$(call archive-rule,$(call variant,$(v:-=),$(1)),$(call variant,$(v:-=),$(2)))))
 define archive-rule
 $(1): $(2)
 	@mkdir -p $$(@D)
@@ -40,15 +50,34 @@ rm -f $@
 $(AR) rcs $@ $(@D)/obj/$(@F:.a=.ro)
 endef
 
-# $(call program,FILE,SOURCES,FLAGS,OBJECTS,LIBRARIES[,COMPILER]): a program, or with
+# $(call program,FILE,SOURCES,FLAGS,OBJECTS,LIBRARIES[,COMPILER[,VARIANT]]): a program, or with
 # -shared among the libraries a plugin. SOURCES are named from the top of the tree and
 # compiled into FILE.obj for this program alone, OBJECTS are objects and archives of others.
-program = $(call objects,$(1).obj,,$(3),$(6))$(eval $(call program-rule,$(1),$(2),$(4),$(5),$(or $(6),$$(CC))))
+# VARIANT is of both.
+program = $(call objects-of,$(1).obj,,$(3) $(7:%=$$(SANITIZE_%)),$(6))$(eval $(call \
+	program-rule,$(1),$(2),$(call variant,$(7),$(4)),$(5),$(or $(6),$$(CC)) $(7:%=$$(SANITIZE_%))))
 define program-rule
 $(1): $(patsubst %.c,$(1).obj/%.o,$(2)) $(3)
 	@mkdir -p $$(@D)
-	$(5) -pthread -o $$@ $$(filter %.o %.a,$$^) $(4)
+	$(5) -pthread $$(LDFLAGS) -o $$@ $$(filter %.o %.a,$$^) $(4)
 endef
+
+# $(call test,PART,SOURCES,FLAGS,OBJECTS,LIBRARIES[,VARIANT]): a cmocka program that make check
+# builds and runs as PART-NAME. It is build/NAME for the first source NAME.c, and
+# build/tsan/NAME in the variant tsan.
+test = $(call test-file,$(1),$(2),$(3),$(4),$(5),$(6),$(call test-name,$(6),$(firstword $(2))))
+test-name = build/$(addsuffix /,$(filter tsan,$(1)))$(basename $(2))
+test-file = $(call program,$(7),$(2),$(3),$(4),$(5) -lcmocka,,$(6))$(call \
+	checked,$(7),"$(1)-$(notdir $(7))=$(7)")
+# $(call checked,FILE,CHECK): FILE is built for make check, which runs CHECK
+CHECK_PROGRAMS :=
+CROSS_PROGRAMS :=
+CROSS_PROGRAMS_64 :=
+checked = $(eval CHECK_PROGRAMS += $(1))$(eval CHECKS += $(2))
+
+# $(call wrap,FUNCTIONS): has calls go to wrappers, by the linker's --wrap
+comma := ,
+wrap = $(addprefix -Wl$(comma)--wrap=,$(1))
 
 # $(call library,NAME,SONAME,OBJECTS,MAP,HEADERS,PC,LIBRARIES[,INCLUDE]): build/lib/NAME.a and
 # NAME.so.VERSION, with the names that programs load and link by, and install-NAME. Both export

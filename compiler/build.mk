@@ -47,8 +47,8 @@ $(VTAC_CMD_OBJS): VTAC_CPPFLAGS += $(LIB_CPPFLAGS) $(CLI_CPPFLAGS) -Icard -Ilibv
 
 $(call objects,$(VTAC_DIR),card/core,$$(EMU_CPPFLAGS) $$(CPPFLAGS) -std=gnu11 -O2 -g $$(CFLAGS))
 
-$(VTAC_BIN): $(VTAC_CMD_OBJS) $(CLI_OBJ) $(PICTURE_OBJS) $(VTAC_A) $(PROG_A) $(LIB_A)
-	$(CC) $(LDFLAGS) -o $@ $^ $(VTAC_LIBS) $(PICTURE_LIBS) -ljson-c $(LIB_LIBS)
+$(call program,$(VTAC_BIN),,,$(VTAC_CMD_OBJS) $(CLI_OBJ) $(PICTURE_OBJS) $(VTAC_A) $(PROG_A) $(LIB_A),\
+	$$(VTAC_LIBS) $$(PICTURE_LIBS) -ljson-c $$(LIB_LIBS))
 
 # With its packages it is part of what `make` builds.
 VTAC_HAVE := $(and $(wildcard $(ONNX_PROTO)),$(shell command -v protoc-c 2>/dev/null))

@@ -21,9 +21,8 @@ $(call objects,build/examples/digits/obj,examples/digits,\
 build/examples/digits/obj/network.o: examples/digits/weights.bin
 $(call archive,$(DIGITS_A),$(addprefix build/examples/digits/obj/,lower.o network.o testset.o))
 
-DIGITS_TESTS := build/examples/digits/reference_test
-
-$(call program,$(DIGITS_TESTS),examples/digits/reference_test.c,$$(EXAMPLE_CFLAGS),$(DIGITS_A),-lcmocka)
+$(call test,digits,examples/digits/reference_test.c,$$(EXAMPLE_CFLAGS),$(DIGITS_A))
+CROSS_PROGRAMS += build/examples/digits/reference_test
 
 DIGITS_BIN := build/examples/digits/digits
 
@@ -38,8 +37,6 @@ $(call program,$(DIGITS_COMPILE),examples/digits/compile.c,$$(EXAMPLE_CFLAGS),$(
 
 $(DIGITS_VTAP): $(DIGITS_COMPILE)
 	$(DIGITS_COMPILE) $@
-
-CHECKS += $(foreach t,$(DIGITS_TESTS),"digits-$(notdir $(t))=$(t)")
 
 # ---- MPI: not part of make all, as it takes Open MPI or another MPI with mpicc ----
 
@@ -102,3 +99,5 @@ AOT_LIBS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=mmap64 $(LIB_L
 $(call program,$(AOT_BIN),examples/aot/aot.c,\
 	$$(EXAMPLE_CFLAGS) -I$$(AOT_DIR),$(DIGITS_A) $(LIB_A),$$(AOT_LIBS))
 $(AOT_BIN).obj/examples/aot/aot.o: $(AOT_DIR)/model.h
+
+CHECK_PROGRAMS += $(HELLO_BIN) $(DIGITS_COMPILE) $(if $(MPI_HAVE),$(MPI_BIN)) $(DEVICEAPI_TEST) $(BYOC_BIN) $(AOT_BIN)

@@ -24,4 +24,5 @@ install-udev: $(UDEV_RULES) $(UDEV_CDI)
 	if [ '$(UDEV_GROUP)' = vta ]; then \
 		install -m 644 udev/vta.sysusers $(DESTDIR)$(SYSUSERS_DIR)/vta.conf; fi
 
+CHECK_PROGRAMS += $(UDEV_RULES)
 CHECKS += "@udev=tests/in-vm tests/udev/guest.sh $(VM_MODULE) $(UDEV_RULES) $(UDEV_GROUP)"

@@ -11,7 +11,7 @@ PROG_SRCS := $(addprefix libvtadev/program/,pool.c pool_caller.c pool_card.c poo
 PROG_HEADERS := $(addprefix libvtadev/program/,vtadev_pool.h vtaprog.h) $(OPS_HEADERS)
 PROG_OBJS := $(PROG_SRCS:libvtadev/%.c=$(LIB_DIR)/obj/%.o)
 
-$(PROG_OBJS): LIB_CPPFLAGS += $(PROG_CPPFLAGS)
+$(call each,$(PROG_OBJS)): LIB_CPPFLAGS += $(PROG_CPPFLAGS)
 
 $(call library,libvtaprog,$(PROG_SONAME),$(PROG_OBJS) $(OPS_OBJS),libvtadev/program/libvtaprog.map,\
 	$(PROG_HEADERS),libvtadev/program/vtaprog.pc.in,$(LIB_SO) -ludev)

@@ -43,15 +43,9 @@ $(BENCH_DIR)/obj/model.o: LIB_CPPFLAGS += -Icompiler -Itests/vtac/programs
 
 $(BENCH_DIR)/obj/pool.o: LIB_CPPFLAGS += -Itests/devices
 
-# $(call bench-part,PLACE,PART): how to link one
-define bench-part
-$(BENCH_DIR)/$1/$2: $(patsubst %.c,$(BENCH_DIR)/obj/%.o,bench.c $2.c $(BENCH_$2)) \
-		$(BENCH_LIBS_$2) $(PROG_A) $(LIB_A)
-	@mkdir -p $$(@D)
-	$$(CC) -pthread -o $$@ $$^ $(BENCH_LDLIBS_$2) $(LIB_LIBS) -ljson-c
-endef
-$(foreach part,$(BENCH_GUEST) $(BENCH_CARD),$(eval $(call bench-part,guest,$(part))))
-$(foreach part,$(BENCH_HOST),$(eval $(call bench-part,host,$(part))))
+$(foreach bin,$(BENCH_BINS),$(call program,$(bin),,,$(patsubst %.c,$(BENCH_DIR)/obj/%.o,\
+	bench.c $(notdir $(bin)).c $(BENCH_$(notdir $(bin)))) $(BENCH_LIBS_$(notdir $(bin))) $(PROG_A) $(LIB_A),\
+	$(BENCH_LDLIBS_$(notdir $(bin))) $$(LIB_LIBS) -ljson-c))
 
 # The bare module of the part "floor", built as the module is.
 BENCH_MODULE = build/module/$$($(VM) krelease --kernel $(VM_KERNEL))/floor/vta_floor.ko
@@ -64,4 +58,5 @@ bench-module:
 	cp -pru tests/bench/floor_module/* kmod contract uapi "$$dir"; \
 	$(MAKE) $(if $(V),,-s) -C $(VM_KDIR) M="$$dir" W=1 KCFLAGS=-Werror modules
 
+CHECK_PROGRAMS += $(BENCH_BINS)
 CHECKS += "@bench=tests/bench/run.sh --quick $(PARTS) $(VM_MODULE) $(BENCH_MODULE)"

@@ -4,86 +4,28 @@
 # once more by ThreadSanitizer. Programs find the plugin beside themselves.
 
 DEVICES_TEST_DIR := build/tests/devices
-DEVICES_TSAN_DIR := build/tests/devices/threads
-DEVICES_TESTS := $(addprefix $(DEVICES_TEST_DIR)/,test_far test_soft test_same test_names test_streams) \
-	$(DEVICES_TEST_DIR)/test_pool $(DEVICES_TSAN_DIR)/test_soft $(DEVICES_TSAN_DIR)/test_pool
 
 # Tests of others that run on it, too: what needs the kernel says SKIP.
 DEVICES_ON_SOFT := $(addprefix build/tests/selftests/,vta_lib vta_pipeline) \
 	$(addprefix build/tests/runtime/,contract kept trouble) \
 	build/examples/deviceapi/deviceapi_test
 
-DEVICES_TEST_CFLAGS := $(LIB_CPPFLAGS) -Itests/emu -Itests/lib -Icard $(LIB_WARNINGS) -g
+DEVICES_TEST_CFLAGS := $(LIB_CPPFLAGS) $(PROG_CPPFLAGS) -Itests/emu -Itests/lib -Icard $(LIB_WARNINGS) -O1 -g
 
-$(call objects,$(DEVICES_TEST_DIR)/obj,tests/devices,\
-	$$(DEVICES_TEST_CFLAGS) -O1 $$(LIB_TEST_SANITIZE))
+# $(call devices-plugin,VARIANT,NAME,SOURCES,FLAGS,OBJECTS,LIBRARIES): beside the variant's tests
+devices-plugin = $(call program,$(call test-name,$(1),tests/devices/libvtadev-$(2)).so,$(3),$(4),$(5),-shared $(6),,$(1))
+# $(call devices-around,VARIANT,NAME): NAME.c around soft
+devices-around = $(call devices-plugin,$(1),$(2),tests/devices/$(2).c libvtadev/devices/soft/soft.c,\
+	$$(SOFT_CPPFLAGS) -Itests/devices $$(SOFT_CFLAGS) $$(DEVICES_SOFT_NAME),$(filter-out %/soft.o,$(SOFT_OBJS)),$$(EMU_LIBS))
+build/%/libvtadev-far.so.obj/libvtadev/devices/soft/soft.o: DEVICES_SOFT_NAME := -Dvtadev_device_plugin=far_soft
+build/%/libvtadev-flaky.so.obj/libvtadev/devices/soft/soft.o: DEVICES_SOFT_NAME := -Dvtadev_device_plugin=flaky_soft
 
-$(call objects,$(DEVICES_TSAN_DIR)/obj,tests/devices,$$(DEVICES_TEST_CFLAGS) -O1 -fsanitize=thread)
-
-# $(call devices-soft,DIRECTORY,SANITIZERS): the plugin, in a directory
-define devices-soft
-$(call objects,$(1)/soft,,$$(SOFT_CPPFLAGS) $$(SOFT_CFLAGS) $(2))
-$(1)/libvtadev-soft.so: $(SOFT_SRCS:%.c=$(1)/soft/%.o)
-	$$(CC) $(2) -shared -o $$@ $$^ $(EMU_LIBS)
-endef
-$(eval $(call devices-soft,$(DEVICES_TEST_DIR),$(LIB_TEST_SANITIZE)))
-$(eval $(call devices-soft,$(DEVICES_TSAN_DIR),-fsanitize=thread))
-
-$(addprefix $(DEVICES_TEST_DIR)/,test_far test_soft test_names): $(DEVICES_TEST_DIR)/%: \
-		$(DEVICES_TEST_DIR)/obj/%.o $(LIB_TEST_LIB_OBJS) $(DEVICES_TEST_DIR)/libvtadev-soft.so
-	$(CC) $(LIB_TEST_SANITIZE) $(DEVICES_WRAP) -o $@ $(filter %.o,$^) -lcmocka $(LIB_LIBS)
-
-$(addprefix $(DEVICES_TEST_DIR)/,test_far test_soft): $(DEVICES_TEST_DIR)/obj/rig.o
-$(DEVICES_TEST_DIR)/test_soft: DEVICES_WRAP := -Wl,--wrap=clock_gettime
-
-# OpenCL's, sanitized; what its library leaks is not ours.
-$(call program,$(DEVICES_TEST_DIR)/libvtadev-opencl.so,$(OPENCL_SRCS),\
-	$$(OPENCL_CPPFLAGS) $$(SOFT_CFLAGS) $$(LIB_TEST_SANITIZE),,\
-	$$(LIB_TEST_SANITIZE) -shared $$(OPENCL_LIBS))
-$(DEVICES_TEST_DIR)/libvtadev-opencl.so.obj/libvtadev/devices/kernels.o: $(OPENCL_CL)
-$(DEVICES_TEST_DIR)/test_streams: $(DEVICES_TEST_DIR)/libvtadev-opencl.so
-$(DEVICES_TEST_DIR)/test_far: $(DEVICES_TEST_DIR)/libvtadev-opencl.so $(DEVICES_TEST_DIR)/libvtadev-far.so
-
-# $(call devices-around,DIRECTORY,SANITIZERS,NAME): NAME.c around soft
-define devices-around
-$(call program,$(1)/libvtadev-$(3).so,tests/devices/$(3).c libvtadev/devices/soft/soft.c,\
-	$$(SOFT_CPPFLAGS) -Itests/devices $$(SOFT_CFLAGS) $(2) $$(DEVICES_SOFT_NAME),\
-	$(patsubst %.c,$(1)/soft/%.o,$(filter-out %/soft.c,$(SOFT_SRCS))),\
-	$(2) -shared $$(EMU_LIBS))
-$(1)/libvtadev-$(3).so.obj/libvtadev/devices/soft/soft.o: \
-	DEVICES_SOFT_NAME := -Dvtadev_device_plugin=$(3)_soft
-$(1)/libvtadev-$(3).so: $(1)/libvtadev-soft.so
-endef
-# With memory of its own; and one that fails on request.
-$(eval $(call devices-around,$(DEVICES_TEST_DIR),$(LIB_TEST_SANITIZE),far))
-$(eval $(call devices-around,$(DEVICES_TEST_DIR),$(LIB_TEST_SANITIZE),flaky))
-$(eval $(call devices-around,$(DEVICES_TSAN_DIR),-fsanitize=thread,flaky))
-
-# $(call devices-pool,DIRECTORY,SANITIZERS,OBJECTS OF THE LIBRARY)
-define devices-pool
-$(1)/obj/test_pool.o $(1)/obj/pool_image.o: DEVICES_TEST_CFLAGS += $(PROG_CPPFLAGS)
-$(1)/test_pool: $(1)/obj/test_pool.o $(1)/obj/pool_image.o $(3) $(OPS_A) \
-		$(1)/libvtadev-soft.so $(1)/libvtadev-flaky.so
-	$$(CC) $(2) -Wl,--wrap=local_doorbell -o $$@ $$(filter %.o %.a,$$^) -lcmocka $(LIB_LIBS)
-endef
-$(eval $(call devices-pool,$(DEVICES_TEST_DIR),$(LIB_TEST_SANITIZE),\
-	$(LIB_TEST_LIB_OBJS) $(LIB_TEST_POOL_OBJS)))
-$(eval $(call devices-pool,$(DEVICES_TSAN_DIR),-fsanitize=thread,\
-	$(LIB_SRCS:libvtadev/%.c=$(LIB_TEST_DIR)/obj/threads/lib/%.o) $(LIB_TEST_POOL_THREADS_OBJS)))
-
-# $(call devices-opencl,STREAMS): so many, with the options in the environment
-devices-opencl = LSAN_OPTIONS=suppressions=tests/devices/opencl.supp VTA_STREAMS=$(1) \
-	$(DEVICES_TEST_DIR)/test_streams opencl:0.0
-
-# Says why a device does not open.
-$(call program,$(DEVICES_TEST_DIR)/why,tests/devices/why.c,\
-	$$(DEVICES_TEST_CFLAGS),$(LIB_A),$$(LIB_LIBS))
-
-# A device that is lost.
-$(foreach d,$(DEVICES_TEST_DIR) $(DEVICES_TSAN_DIR),$(call program,$(d)/libvtadev-frail.so,\
-	tests/devices/frail.c,$$(DEVICES_TEST_CFLAGS) -fPIC,,-shared))
-$(DEVICES_TEST_DIR)/test_soft: $(DEVICES_TEST_DIR)/libvtadev-frail.so
-$(DEVICES_TSAN_DIR)/test_soft: $(DEVICES_TSAN_DIR)/libvtadev-frail.so
+# The devices: soft; with memory of its own; one that fails on request; one that is lost; and
+# OpenCL's, whose library leaks memory that is not ours.
+$(foreach v,asan tsan,$(call devices-plugin,$(v),soft,,,$(SOFT_OBJS),$$(EMU_LIBS))\
+	$(call devices-around,$(v),far)$(call devices-around,$(v),flaky)\
+	$(call devices-plugin,$(v),frail,tests/devices/frail.c,$$(DEVICES_TEST_CFLAGS) -fPIC))
+$(call devices-plugin,asan,opencl,,,$(OPENCL_OBJS),$$(OPENCL_LIBS))
 
 # Plugins that are refused.
 DEVICES_ODD := $(addprefix $(DEVICES_TEST_DIR)/odd/libvtadev-,newer.so other.so text.so)
@@ -93,20 +35,30 @@ $(foreach odd,$(filter-out %-text.so,$(DEVICES_ODD)),$(call program,$(odd),\
 $(DEVICES_TEST_DIR)/odd/libvtadev-text.so:
 	@mkdir -p $(@D)
 	echo 'not a shared object' > $@
-$(DEVICES_TEST_DIR)/test_names: $(DEVICES_ODD)
+# $(call devices-test,VARIANT,SOURCES,OBJECTS,LIBRARIES): test_same and test_streams compare with
+# the emulated card, which is a process of its own.
+devices-test = $(call test,devices$(addprefix -,$(filter tsan,$(1))),$(2:%=tests/devices/%),$$(DEVICES_TEST_CFLAGS),\
+	$(3) $(LIB_OBJS),$(4) $$(LIB_LIBS),$(1))
+$(call devices-test,asan,test_names.c)
+$(call devices-test,asan,test_far.c rig.c)
+$(foreach t,same streams,$(call devices-test,asan,test_$(t).c,$(EMU_TEST_LIB) $(EMU_LIB),$$(EMU_LIBS)))
+$(foreach v,asan tsan,$(call devices-test,$(v),test_soft.c rig.c,,$(call wrap,clock_gettime))\
+	$(call devices-test,$(v),test_pool.c pool_image.c,$(PROG_OBJS) $(OPS_A),$(call wrap,local_doorbell)))
 
-# The same descriptors on the emulated card, which is a process of its own.
-$(addprefix $(DEVICES_TEST_DIR)/,test_same test_streams): $(DEVICES_TEST_DIR)/%: \
-		$(DEVICES_TEST_DIR)/obj/%.o $(LIB_TEST_LIB_OBJS) \
-		$(DEVICES_TEST_DIR)/libvtadev-soft.so $(EMU_TEST_LIB) $(EMU_ASAN_LIB) $(EMU_ASAN_BIN)
-	$(CC) $(LIB_TEST_SANITIZE) -o $@ $(filter %.o,$^) $(EMU_TEST_LIB) $(EMU_ASAN_LIB) -lcmocka \
-		$(EMU_LIBS) $(LIB_LIBS)
+$(filter $(DEVICES_TEST_DIR)/%,$(CHECK_PROGRAMS)): $(EMU_ASAN_BIN) $(DEVICES_ODD) \
+	$(patsubst %,$(DEVICES_TEST_DIR)/libvtadev-%.so,soft far flaky frail opencl)
+$(filter build/tsan/tests/devices/%,$(CHECK_PROGRAMS)): $(patsubst %,\
+	build/tsan/tests/devices/libvtadev-%.so,soft flaky frail)
 
-$(DEVICES_TSAN_DIR)/test_soft: $(addprefix $(DEVICES_TSAN_DIR)/obj/,test_soft.o rig.o) \
-		$(LIB_SRCS:libvtadev/%.c=$(LIB_TEST_DIR)/obj/threads/lib/%.o) \
-		$(DEVICES_TSAN_DIR)/libvtadev-soft.so
-	$(CC) -fsanitize=thread -Wl,--wrap=clock_gettime -o $@ $(filter %.o,$^) -lcmocka $(LIB_LIBS)
+# $(call devices-opencl,STREAMS): so many, with the options in the environment
+devices-opencl = LSAN_OPTIONS=suppressions=tests/devices/opencl.supp VTA_STREAMS=$(1) \
+	$(DEVICES_TEST_DIR)/test_streams opencl:0.0
 
+# Says why a device does not open.
+$(call program,$(DEVICES_TEST_DIR)/why,tests/devices/why.c,\
+	$$(DEVICES_TEST_CFLAGS),$(LIB_A),$$(LIB_LIBS))
+
+CHECK_PROGRAMS += $(DEVICES_TEST_DIR)/why
 CHECKS += \
 	"devices-examples=tests/devices/examples.sh" \
 	$(foreach t,$(DEVICES_ON_SOFT),"devices-soft-$(notdir $(t))=VTADEV_PLUGINS=$(LIB_DIR) VTADEV_DEVICE=soft $(t)" \
@@ -114,5 +66,4 @@ CHECKS += \
 	"devices-opencl=tests/devices/opencl.sh" \
 	"devices-opencl-examples=tests/devices/examples.sh opencl:0.0" \
 	"devices-opencl-memory=ASAN_OPTIONS=detect_leaks=0 $(DEVICES_TEST_DIR)/test_far opencl" \
-	"devices-opencl-streams=$(call devices-opencl,2160)" \
-	$(foreach t,$(DEVICES_TESTS),"devices-$(subst /,-,$(t:$(DEVICES_TEST_DIR)/%=%))=$(t)")
+	"devices-opencl-streams=$(call devices-opencl,2160)"

@@ -16,17 +16,12 @@ FUZZ_CFLAGS := -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=
 FUZZ_SRCS_image := $(addprefix tests/ops/,emulated.c machine.c mixed.c net.c steps.c) \
 	$(OPS_SRCS) \
 	$(filter-out %/main.c %/opt.c,$(EMU_SRCS))
-FUZZ_OBJS_image := $(addprefix $(OPS_TEST_DIR)/obj/,emulated.o machine.o mixed.o net.o steps.o) \
-	$(OPS_TEST_LIB_OBJS) $(EMU_ASAN_LIB)
+FUZZ_OBJS := $(OPS_TEST_LIB) $(OPS_A) $(EMU_LIB)
 FUZZ_SRCS_lower := $(FUZZ_SRCS_image)
-FUZZ_OBJS_lower := $(FUZZ_OBJS_image)
 FUZZ_CPPFLAGS := $(EMU_CPPFLAGS) $(OPS_TEST_CPPFLAGS) -Itests/fuzz
 
-$(call objects,$(FUZZ_DIR)/obj,tests/fuzz,$$(FUZZ_CPPFLAGS) $$(OPS_TEST_CFLAGS) $$(EMU_SANITIZE))
-
-.SECONDEXPANSION:
-$(FUZZ_REPLAYS): $(FUZZ_DIR)/replay-%: $(FUZZ_DIR)/obj/%.o $(FUZZ_DIR)/obj/replay.o $$(FUZZ_OBJS_%)
-	$(CC) -pthread $(EMU_SANITIZE) -o $@ $^ $(EMU_LIBS)
+$(foreach t,$(FUZZ_TARGETS),$(call program,$(FUZZ_DIR)/replay-$(t),tests/fuzz/$(t).c tests/fuzz/replay.c,\
+	$$(FUZZ_CPPFLAGS) $$(OPS_TEST_CFLAGS),$(FUZZ_OBJS),$$(EMU_LIBS),,asan))
 
 # Clang has other objects than the compiler.
 $(foreach t,$(FUZZ_TARGETS),$(call program,$(FUZZ_DIR)/$(t),tests/fuzz/$(t).c $(FUZZ_SRCS_$(t)),\
@@ -62,11 +57,9 @@ $(patsubst %.c,$(FUZZ_DIR)/clang/%.o,$(VTAC_SRCS)): $(VTAC_DIR)/onnx.pb-c.h
 $(call objects,$(FUZZ_DIR)/clang,,\
 	$$(PARSER_CFLAGS) -Itests/emu $$(EMU_CPPFLAGS) $$(LIB_CPPFLAGS) -iquote tools/vtactl -Ilibvtadev/picture $$(VTAC_CPPFLAGS),$$(FUZZ_CC))
 
-define parser
-$(FUZZ_DIR)/parse-$(1): $(patsubst %.c,$(FUZZ_DIR)/clang/%.o,tests/fuzz/parsers/$(1).c $(PARSER_SRCS_$(1)))
-	$$(FUZZ_CC) -pthread -fsanitize=fuzzer,address,undefined -o $$@ $$^ -ljson-c -ludev $(PARSER_LIBS_$(1))
-endef
-$(foreach name,$(PARSER_NAMES),$(eval $(call parser,$(name))))
+PARSER_LIBS := -fsanitize=fuzzer,address,undefined -ljson-c -ludev
+$(foreach n,$(PARSER_NAMES),$(call program,$(FUZZ_DIR)/parse-$(n),,,$(patsubst %.c,$(FUZZ_DIR)/clang/%.o,\
+	tests/fuzz/parsers/$(n).c $(PARSER_SRCS_$(n))),$$(PARSER_LIBS) $(PARSER_LIBS_$(n)),$$(FUZZ_CC)))
 
 # The share of each in all operations, in percent; a run on the core takes as long as
 # many texts.
@@ -89,14 +82,12 @@ libfuzzer-one = "fuzz-$(3)=tests/fuzz/libfuzzer.sh $(2) build/fuzz/$(3) $$(( $(1
 # ---- calls ----
 
 FUZZ_CALLS := $(FUZZ_DIR)/calls/fuzz
-FUZZ_CALLS_OBJS := $(patsubst tests/fuzz/calls/%.c,$(FUZZ_DIR)/calls/%.o,$(wildcard tests/fuzz/calls/*.c))
 
-$(call objects,$(FUZZ_DIR)/calls,tests/fuzz/calls,\
-	-Itests/matrix -Itests/selftests $$(LIB_CPPFLAGS) $$(SELFTEST_CFLAGS))
+$(call program,$(FUZZ_CALLS),$(wildcard tests/fuzz/calls/*.c),\
+	-Itests/matrix -Itests/selftests $$(LIB_CPPFLAGS) $$(SELFTEST_CFLAGS),\
+	$(MATRIX_DIR)/card.o $(MATRIX_DIR)/log.o $(SELFTEST_SHARED))
 
-$(FUZZ_CALLS): $(FUZZ_CALLS_OBJS) $(MATRIX_DIR)/card.o $(MATRIX_DIR)/log.o $(SELFTEST_SHARED)
-	$(CC) -pthread -o $@ $^
-
+CHECK_PROGRAMS += $(FUZZ_REPLAYS) $(PARSER_BINS) $(FUZZ_CALLS)
 CHECKS += \
 	$(foreach t,$(FUZZ_TARGETS),"fuzz-$(t)=$(FUZZ_DIR)/replay-$(t) -n 3000 \
 		$(wildcard tests/fuzz/corpus/$(t)/*)") \

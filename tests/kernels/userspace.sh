@@ -51,7 +51,7 @@ echo "TAP version 13"
 "$vm" root "$suite" >/dev/null
 status=0
 in_root make -s -j2 CC="$gnu-gcc$flags" LD="$gnu-ld" AR="$gnu-ar" OBJCOPY="$gnu-objcopy" \
-	LIB_TEST_SANITIZE= EMU_SANITIZE= SELFTEST_HARNESS=kselftest "$what" \
+	SANITIZE_asan= SANITIZE_tsan= SELFTEST_HARNESS=kselftest "$what" \
 	>"$log" 2>&1 || status=$?
 [ ! -s "$log" ] || status=1
 result "library, tools and tests are built for $suite without a warning" "$status"

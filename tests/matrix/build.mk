@@ -8,7 +8,5 @@ MATRIX_OBJS := $(patsubst tests/matrix/%.c,$(MATRIX_DIR)/%.o,$(wildcard tests/ma
 
 $(call objects,$(MATRIX_DIR),tests/matrix,$$(LIB_CPPFLAGS) -Itests/selftests $$(SELFTEST_CFLAGS))
 
-$(MATRIX_BIN): $(MATRIX_OBJS) $(SELFTEST_SHARED)
-	$(CC) -pthread -o $@ $^
-
-CHECKS += "@matrix=tests/matrix/run.sh $(VM_MODULE) build/matrix-sample -e 13"
+$(call program,$(MATRIX_BIN),,,$(MATRIX_OBJS) $(SELFTEST_SHARED))
+$(call checked,$(MATRIX_BIN),"@matrix=tests/matrix/run.sh $$(VM_MODULE) build/matrix-sample -e 13")

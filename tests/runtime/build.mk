@@ -13,32 +13,22 @@ RUNTIME_TEST_CFLAGS := -D_GNU_SOURCE -Iuapi -Icontract -Ilibvtadev -Ilibvtadev/t
 
 $(call objects,$(RUNTIME_TEST_DIR)/obj,tests/runtime,$$(RUNTIME_TEST_CFLAGS))
 
-$(RUNTIME_VM_TESTS): $(RUNTIME_TEST_DIR)/%: $(RUNTIME_TEST_DIR)/obj/%.o $(RUNTIME_TEST_SHARED) \
-		$(DRIVER_SO)
-	$(CC) -pthread -o $@ $(filter %.o,$^) -L$(LIB_DIR) -lvta_driver -lcmocka \
-		-Wl,-rpath-link,$(LIB_DIR) \
-		-Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../../lib'
+RUNTIME_VM_LIBS := -L$(LIB_DIR) -lvta_driver -lcmocka -Wl,-rpath-link,$(LIB_DIR) \
+	-Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../../lib'
+$(foreach t,$(RUNTIME_VM_TESTS),$(call program,$(t),$(t:build/%=%.c),$$(RUNTIME_TEST_CFLAGS),\
+	$(RUNTIME_TEST_SHARED),$$(RUNTIME_VM_LIBS)))
+$(RUNTIME_VM_TESTS): $(DRIVER_SO)
 
-RUNTIME_TESTS := $(addprefix $(RUNTIME_TEST_DIR)/,test_report test_device test_exports test_resnet)
-
-RUNTIME_REPORT_LIBS := -Wl,--wrap=clock_gettime -lcmocka
-$(call program,$(RUNTIME_TEST_DIR)/test_report,\
-	tests/runtime/test_report.c tests/runtime/catch.c libvtadev/tvm/report.c,\
-	$$(RUNTIME_TEST_CFLAGS) $$(LIB_TEST_SANITIZE),,$$(LIB_TEST_SANITIZE) $$(RUNTIME_REPORT_LIBS))
-
-RUNTIME_DEVICE_LIBS := -Wl,--wrap=ioctl,--wrap=vtadev_submit -lcmocka
-$(call program,$(RUNTIME_TEST_DIR)/test_device,\
-	tests/runtime/test_device.c tests/runtime/catch.c $(DRIVER_SRCS),\
-	$$(RUNTIME_TEST_CFLAGS) -Itests/lib $$(LIB_TEST_SANITIZE),\
-	$(LIB_TEST_OBJS),$$(LIB_TEST_SANITIZE) $$(RUNTIME_DEVICE_LIBS) $$(LIB_LIBS))
+# $(call runtime-test,SOURCES,FLAGS,OBJECTS,LIBRARIES,VARIANT)
+runtime-test = $(call test,runtime,$(1:%=tests/runtime/%),$$(RUNTIME_TEST_CFLAGS) $(2),$(3),$(4),$(5))
+$(call runtime-test,test_report.c catch.c,,$(DRIVER_DIR)/report.o,$(call wrap,clock_gettime),asan)
+$(call runtime-test,test_device.c catch.c,-Itests/lib,$(DRIVER_OBJS) $(LIB_TEST_OBJS),\
+	$(call wrap,ioctl vtadev_submit) $$(LIB_LIBS),asan)
+$(call runtime-test,test_resnet.c,-Iexamples/digits,$(AOT_NETWORK) $(DIGITS_A))
 
 $(RUNTIME_TEST_DIR)/test_exports: tests/runtime/test_exports.sh $(DRIVER_SO) $(DRIVER_A)
-	@mkdir -p $(@D)
-	install -m 755 $< $@
+	install -m 755 -D $< $@
 
-$(call program,$(RUNTIME_TEST_DIR)/test_resnet,tests/runtime/test_resnet.c,\
-	$$(RUNTIME_TEST_CFLAGS) -Iexamples/digits,$(AOT_NETWORK) $(DIGITS_A),-lcmocka)
-
-CHECKS += \
-	$(foreach t,$(RUNTIME_TESTS),"runtime-$(notdir $(t))=$(t)") \
-	"@runtime=tests/in-vm tests/runtime/guest.sh $(VM_MODULE)"
+CHECK_PROGRAMS += $(RUNTIME_VM_TESTS)
+$(call checked,$(RUNTIME_TEST_DIR)/test_exports,"runtime-test_exports=$(RUNTIME_TEST_DIR)/test_exports")
+CHECKS += "@runtime=tests/in-vm tests/runtime/guest.sh $(VM_MODULE)"

@@ -18,24 +18,17 @@ ISOLATION_NAMES := iso_address iso_stale iso_residue iso_mapping iso_doorbell is
 ISOLATION_TESTS := $(ISOLATION_NAMES:%=$(SELFTEST_DIR)/%)
 SELFTESTS := $(SELFTEST_NAMES:%=$(SELFTEST_DIR)/%) $(ISOLATION_TESTS)
 
-SELFTEST_SHARED := $(SELFTEST_DIR)/obj/vta_selftest.o $(SELFTEST_DIR)/obj/vta_emu.o \
-	$(SELFTEST_DIR)/obj/vta_foreign.o \
-	$(SELFTEST_DIR)/obj/vta_gates.o $(SELFTEST_DIR)/obj/vta_holder.o
+SELFTEST_SHARED := $(patsubst %,$(SELFTEST_DIR)/obj/%.o,vta_selftest vta_emu vta_foreign vta_gates vta_holder)
 ISOLATION_SHARED := $(patsubst %,$(SELFTEST_DIR)/obj/isolation/%.o,wall victim writer)
-SELFTEST_OBJS := $(SELFTEST_NAMES:%=$(SELFTEST_DIR)/obj/%.o) $(ISOLATION_SHARED) \
-	$(ISOLATION_NAMES:%=$(SELFTEST_DIR)/obj/isolation/%.o)
 SELFTEST_CFLAGS := -std=gnu11 -Wall -Wextra -Werror -O2 -g
 
 $(call objects,$(SELFTEST_DIR)/obj,tests/selftests,\
 	$$(LIB_CPPFLAGS) -isystem $$(SELFTEST_HARNESS) $$(SELFTEST_CFLAGS))
 
-$(filter-out $(ISOLATION_TESTS),$(SELFTESTS)): $(SELFTEST_DIR)/%: $(SELFTEST_DIR)/obj/%.o \
-		$(SELFTEST_SHARED)
-	$(CC) -pthread -o $@ $^ $(SELFTEST_LIBS)
-
-$(ISOLATION_TESTS): $(SELFTEST_DIR)/%: $(SELFTEST_DIR)/obj/isolation/%.o $(ISOLATION_SHARED) \
-		$(SELFTEST_SHARED)
-	$(CC) -pthread -o $@ $^
+$(foreach t,$(SELFTEST_NAMES),$(call program,$(SELFTEST_DIR)/$(t),,,\
+	$(SELFTEST_DIR)/obj/$(t).o $(SELFTEST_SHARED),$$(SELFTEST_LIBS)))
+$(foreach t,$(ISOLATION_NAMES),$(call program,$(SELFTEST_DIR)/$(t),,,\
+	$(SELFTEST_DIR)/obj/isolation/$(t).o $(ISOLATION_SHARED) $(SELFTEST_SHARED)))
 
 # The library is tested as a user would have it, the rest goes without it.
 SELFTEST_OF_LIB := $(addprefix $(SELFTEST_DIR)/, vta_lib vta_pipeline vta_pool vta_cost vta_sync)
@@ -51,4 +44,8 @@ $(SELFTEST_DIR)/vta_ctl: SELFTEST_LIBS := -ljson-c
 
 # The boots of the module's tests.
 BOOTS = $(shell tests/selftests/run.sh --boots)
+CROSS_PROGRAMS += $(filter-out $(ISOLATION_TESTS),$(SELFTESTS))
+# The attacks know addresses of 64 bits.
+CROSS_PROGRAMS_64 += $(ISOLATION_TESTS)
+CHECK_PROGRAMS += $(SELFTESTS)
 CHECKS += $(foreach b,$(BOOTS),"@selftests-$(b)=tests/selftests/run.sh $(VM_MODULE) $(b)")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 
-STREAM_TESTS := $(addprefix build/tests/stream/,check_trace threads)
+CHECK_PROGRAMS += $(addprefix build/tests/stream/,check_trace threads)
 
 $(call program,build/tests/stream/check_trace,tests/stream/check_trace.c,\
 	$$(LIB_WARNINGS) -O2 -g -Itests/lib,,-ljson-c)

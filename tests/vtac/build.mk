@@ -10,29 +10,21 @@ ONNX_NODES_DATA := /usr/share/libonnx-testdata/data/node
 ONNX_NODES := $(VTAC_TEST_DIR)/onnx_nodes
 VTAC_FLOATS := $(VTAC_TEST_DIR)/floats
 
-VTAC_TESTS := $(patsubst tests/vtac/%.c,$(VTAC_TEST_DIR)/%,$(wildcard tests/vtac/test_*.c))
-VTAC_TEST_BINS := $(VTAC_BIN) $(ONNX_NODES) $(VTAC_FLOATS) $(VTAC_TESTS)
+$(call objects,$(VTAC_TEST_DIR)/obj,tests/vtac,$$(VTAC_CPPFLAGS) $$(VTAC_TEST_CFLAGS))
 
-$(call objects,$(VTAC_TEST_DIR),tests/vtac,$$(VTAC_CPPFLAGS) $$(VTAC_TEST_CFLAGS))
-
-$(VTAC_TEST_DIR)/%.o: $(VTAC_DIR)/onnx.pb-c.h
-
-$(filter-out %/test_libvtac,$(VTAC_TESTS)): $(VTAC_TEST_DIR)/%: $(VTAC_TEST_DIR)/%.o $(VTAC_TEST_DIR)/net.o \
-		$(VTAC_ARCHIVES)
-	$(CC) -o $@ $^ -lcmocka $(VTAC_LIBS)
-
+# $(call vtac-test,SOURCE,OBJECTS)
+vtac-test = $(call test,vtac,$(1),$$(VTAC_CPPFLAGS) $$(VTAC_TEST_CFLAGS),$(2),$$(VTAC_LIBS))
+$(foreach t,$(filter-out %/test_libvtac.c,$(wildcard tests/vtac/test_*.c)),\
+	$(call vtac-test,$(t),$(VTAC_TEST_DIR)/obj/net.o $(VTAC_ARCHIVES)))
 # The library as others link it; the test makes a model by the schema itself.
-$(VTAC_TEST_DIR)/test_libvtac: $(VTAC_TEST_DIR)/test_libvtac.o $(VTAC_DIR)/onnx.pb-c.o $(VTAC_LIB) $(OPS_A)
-	$(CC) -o $@ $^ -lcmocka $(VTAC_LIBS)
+$(call vtac-test,tests/vtac/test_libvtac.c,$(VTAC_DIR)/onnx.pb-c.o $(VTAC_LIB) $(OPS_A))
+$(foreach t,reader libvtac,$(eval $(VTAC_TEST_DIR)/test_$(t).obj/tests/vtac/test_$(t).o: $(VTAC_DIR)/onnx.pb-c.h))
 
-$(VTAC_FLOATS): $(VTAC_TEST_DIR)/floats.o $(VTAC_ARCHIVES)
-	$(CC) -o $@ $^ $(VTAC_LIBS)
+$(foreach p,$(VTAC_FLOATS) $(ONNX_NODES),$(call program,$(p),$(p:build/%=%.c),\
+	$$(VTAC_CPPFLAGS) $$(VTAC_TEST_CFLAGS),$(VTAC_ARCHIVES),$$(VTAC_LIBS)))
 
-$(ONNX_NODES): $(VTAC_TEST_DIR)/onnx_nodes.o $(VTAC_ARCHIVES)
-	$(CC) -o $@ $^ $(VTAC_LIBS)
-
+CHECK_PROGRAMS += $(VTAC_BIN) $(ONNX_NODES) $(VTAC_FLOATS)
 CHECKS += \
-	$(foreach t,$(VTAC_TESTS),"vtac-$(notdir $(t))=$(t)") \
 	"vtac-completion=tests/cli/completion.sh $(VTAC_BIN)" \
 	"vtac-compile=tests/vtac/compile.sh $(CURDIR)/$(VTAC_BIN)" \
 	"vtac-converted=$(ONNX_NODES) $(dir $(ONNX_NODES_DATA))pytorch-converted tests/vtac/onnx_converted.list" \

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 
-VTACTL_TESTS := build/tests/vtactl/worker
-
-$(call program,$(VTACTL_TESTS),tests/vtactl/worker.c,\
+$(call program,build/tests/vtactl/worker,tests/vtactl/worker.c,\
 	$$(LIB_CPPFLAGS) $$(LIB_WARNINGS) -O2 -g,$(LIB_A),$$(LIB_LIBS))
 
+CHECK_PROGRAMS += build/tests/vtactl/worker
 CHECKS += \
 	"@vtactl=tests/in-vm tests/vtactl/guest.sh $(VM_MODULE)" \
 	"vtactl-messages=tests/vtactl/messages.py" \

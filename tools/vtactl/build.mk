@@ -12,9 +12,7 @@ VTACTL_LIBS := -lpci -ljson-c -lncurses -ltinfo $(PICTURE_LIBS) $(LIB_LIBS)
 $(call objects,$(VTACTL_DIR),tools/vtactl,\
 	$$(LIB_CPPFLAGS) $(PROG_CPPFLAGS) $(CLI_CPPFLAGS) -Ilibvtadev/picture $$(CPPFLAGS) $$(LIB_WARNINGS) -O2 -g $$(CFLAGS))
 
-$(VTACTL_BIN): $(VTACTL_OBJS) $(CLI_OBJ) $(PICTURE_OBJS) $(PROG_A) $(LIB_A)
-	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $^ $(VTACTL_LIBS)
+$(call program,$(VTACTL_BIN),,,$(VTACTL_OBJS) $(CLI_OBJ) $(PICTURE_OBJS) $(PROG_A) $(LIB_A),$$(VTACTL_LIBS))
 
 # Not enabled: docs/operating.md.
 SYSTEMD_DIR ?= $(PREFIX)/lib/systemd/system

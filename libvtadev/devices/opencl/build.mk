@@ -22,7 +22,7 @@ $(OPENCL_CL): $(addprefix libvtadev/devices/opencl/,vta.cl decide.cl state.h) co
 		-e '/^#include "decide.cl"/{r $(<D)/decide.cl' -e 'd}' $< | \
 		sed -e '/^#include "vta_isa.h"/{r contract/vta_isa.h' -e 'd}' > $@
 
-$(OPENCL_DIR)/kernels.o: $(OPENCL_CL)
+$(call each,$(OPENCL_DIR)/kernels.o): $(OPENCL_CL)
 
 $(call objects,$(OPENCL_DIR),libvtadev/devices/opencl,\
 	$$(OPENCL_CPPFLAGS) $$(CPPFLAGS) $$(SOFT_CFLAGS) $$(CFLAGS))
@@ -30,11 +30,4 @@ $(call objects,$(OPENCL_DIR),libvtadev/devices/opencl,\
 $(call objects,$(OPENCL_DIR),libvtadev/devices,\
 	$$(OPENCL_CPPFLAGS) $$(CPPFLAGS) $$(SOFT_CFLAGS) $$(CFLAGS))
 
-$(OPENCL_SO): $(OPENCL_OBJS)
-	@mkdir -p $(@D)
-	$(CC) -shared -Wl,-soname,$(@F) -Wl,-z,defs,-z,relro,-z,now $(LDFLAGS) -o $@ $^ $(OPENCL_LIBS)
-
-.PHONY: install-opencl
-install-opencl: $(OPENCL_SO)
-	install -d $(DESTDIR)$(LIBDIR)
-	install -m 644 $(OPENCL_SO) $(DESTDIR)$(LIBDIR)
+$(call program,$(OPENCL_SO),,,$(OPENCL_OBJS),$$(PLUGIN_LDFLAGS) $$(OPENCL_LIBS))

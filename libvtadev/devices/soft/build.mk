@@ -20,11 +20,9 @@ $(call objects,$(SOFT_DIR),libvtadev/devices,\
 
 $(call objects,$(SOFT_DIR),card/core,$$(EMU_CPPFLAGS) $$(CPPFLAGS) $$(SOFT_CFLAGS) $$(CFLAGS))
 
-$(SOFT_SO): $(SOFT_OBJS)
-	@mkdir -p $(@D)
-	$(CC) -shared -Wl,-soname,$(@F) -Wl,-z,defs,-z,relro,-z,now $(LDFLAGS) -o $@ $^ $(EMU_LIBS)
+PLUGIN_LDFLAGS = -shared -Wl,-soname,$(@F) -Wl,-z,defs,-z,relro,-z,now
+$(call program,$(SOFT_SO),,,$(SOFT_OBJS),$$(PLUGIN_LDFLAGS) $$(EMU_LIBS))
 
-.PHONY: install-soft
-install-soft: $(SOFT_SO)
-	install -d $(DESTDIR)$(LIBDIR)
-	install -m 644 $(SOFT_SO) $(DESTDIR)$(LIBDIR)
+.PHONY: install-soft install-opencl
+install-soft install-opencl: install-%: $(LIB_DIR)/libvtadev-%.so
+	install -m 644 -Dt $(DESTDIR)$(LIBDIR) $<

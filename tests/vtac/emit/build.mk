@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Compile and run the C that vtac writes, without a VM by run.sh, in one by tests/in-vm
-# tests/ops/guest.sh.
+# C that vtac writes: compiled and run, without a VM by run.sh, in one by
+# tests/in-vm tests/ops/guest.sh.
 
 EMIT_TEST_DIR := build/tests/vtac/emit
 EMIT_TESTS := $(EMIT_TEST_DIR)/emit tests/vtac/emit/card.c $(OPS_TEST_DIR)/mixed_files
 EMIT_BIN := $(EMIT_TEST_DIR)/mixed
 EMIT_SRCS := $(wildcard compiler/emit/*.c)
 # card.c is linked with these.
-EMIT_LINK := $(OPS_TEST_LIB_OBJS) $(EMU_ASAN_LIB) $(EMU_LIBS)
+EMIT_LINK := $(call variant,asan,$(OPS_A) $(EMU_LIB)) $(EMU_LIBS)
 
 $(call program,$(EMIT_TEST_DIR)/emit,tests/vtac/emit/emit.c $(EMIT_SRCS),\
-	-D_GNU_SOURCE -Icompiler $(PROG_CPPFLAGS) $$(OPS_TEST_CFLAGS) $$(EMU_SANITIZE),\
-	$(OPS_A),$$(EMU_SANITIZE) -ljson-c)
+	-D_GNU_SOURCE -Icompiler $(PROG_CPPFLAGS) $$(OPS_TEST_CFLAGS),$(OPS_A),-ljson-c,,asan)
 
 # The network of tests/ops/mixed.c as a program for the VM.
 $(EMIT_BIN): $(EMIT_TEST_DIR)/emit $(OPS_TEST_DIR)/mixed_files $(LIB_A) $(PROG_A)
@@ -23,4 +22,5 @@ $(EMIT_BIN): $(EMIT_TEST_DIR)/emit $(OPS_TEST_DIR)/mixed_files $(LIB_A) $(PROG_A
 		LIBS='$(CURDIR)/$(PROG_A) $(CURDIR)/$(LIB_A) $(LIB_LIBS)'
 	cp $(@D)/c/main $@
 
+CHECK_PROGRAMS += $(EMIT_TESTS) $(EMIT_BIN) $(call variant,asan,$(OPS_A) $(EMU_LIB))
 CHECKS += "vtac-emit=LINK='$(EMIT_LINK)' tests/vtac/emit/run.sh $(EMIT_TESTS) $(OPS_SRCS)"
