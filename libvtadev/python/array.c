@@ -199,7 +199,8 @@ static PyObject *array_make(PyTypeObject *Py_UNUSED(type), PyObject *args,
 	if (!PyArg_ParseTuple(args, "sO!:Array", &format, &PyTuple_Type, &sizes))
 		return NULL;
 	rank = PyTuple_Size(sizes);
-	itemsize = strlen(format) == 1 ? PyBuffer_SizeFromFormat(format) : -1;
+	itemsize = strlen(format) == 1 && strchr("bBhHiIlLqQnNefd?", *format) ?
+		   PyBuffer_SizeFromFormat(format) : -1;
 	bytes = itemsize;
 	for (Py_ssize_t i = 0; i < rank && rank <= ARRAY_RANK_MAX && bytes > 0; i++) {
 		shape[i] = PyLong_AsSsize_t(PyTuple_GetItem(sizes, i));

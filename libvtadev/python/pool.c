@@ -110,7 +110,7 @@ static int take_tensors(struct pool *self)
 /* The names in a sequence of str; the strings live as long as it. */
 static int names_of(PyObject *cards, const char **names)
 {
-	Py_ssize_t count = PyTuple_Size(cards);
+	Py_ssize_t count = PyTuple_Size(cards), length;
 
 	if (count < 1 || count > VTADEV_POOL_CARDS_MAX) {
 		PyErr_SetString(PyExc_ValueError, "a pool has 1 to 256 cards");
@@ -123,9 +123,13 @@ static int names_of(PyObject *cards, const char **names)
 			PyErr_Format(PyExc_TypeError, "a card's name is a str, not %R", name);
 			return -1;
 		}
-		names[i] = PyUnicode_AsUTF8AndSize(name, NULL);
+		names[i] = PyUnicode_AsUTF8AndSize(name, &length);
 		if (!names[i])
 			return -1;
+		if (strlen(names[i]) != (size_t)length) {
+			PyErr_Format(PyExc_ValueError, "the name %R has a null character", name);
+			return -1;
+		}
 	}
 	return (int)count;
 }

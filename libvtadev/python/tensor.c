@@ -102,21 +102,35 @@ static PyObject *dims_tuple(const struct vtaimage_tensor *t)
 	return dims;
 }
 
+static PyObject *shape_tuple(const Py_buffer *view)
+{
+	PyObject *shape = PyTuple_New(view->ndim);
+
+	for (int i = 0; shape && i < view->ndim; i++) {
+		PyObject *size = PyLong_FromSsize_t(view->shape[i]);
+
+		if (!size || PyTuple_SetItem(shape, i, size))
+			Py_CLEAR(shape);
+	}
+	return shape;
+}
+
 static int check_view(const struct vtaimage_tensor *t, const Py_buffer *view)
 {
-	PyObject *dims;
+	PyObject *dims, *given;
 
 	if (is_raw(t, view) || (same_type(t, view) && same_shape(t, view)))
 		return 0;
 	dims = dims_tuple(t);
-	if (dims && same_type(t, view))
-		PyErr_Format(PyExc_ValueError, "%s: its shape is %R, not that of this array",
-			     t->name, dims);
-	else if (dims)
+	given = shape_tuple(view);
+	if (dims && given && same_type(t, view))
+		PyErr_Format(PyExc_ValueError, "%s: its shape is %R, not %R", t->name, dims, given);
+	else if (dims && given)
 		PyErr_Format(PyExc_TypeError, "%s: takes values of format '%s' in shape %R, or %zd "
 			     "raw bytes, not %zd bytes of format '%s'", t->name, format_of(t), dims,
 			     bytes_of(t), view->len, view->format ? view->format : "B");
 	Py_XDECREF(dims);
+	Py_XDECREF(given);
 	return -1;
 }
 

@@ -6,6 +6,7 @@ import ast
 import asyncio
 import concurrent.futures
 import contextlib
+import copy
 import ctypes
 import enum
 import errno
@@ -782,6 +783,21 @@ class Futures(WithCard):
             program.batch(rows.cast("f", (2, 3)))
         self.assertEqual(program.batch(rows.cast("f", (3, 2))).tolist(),
                          [[0, 1], [2, 3], [4, 5]])
+
+    def test_odd_arguments_are_refused(self):
+        with self.assertRaisesRegex(ValueError, "null"):
+            vtadev.Pool(ECHO, ["soft\0x"])
+        with self.assertRaises(ValueError):
+            vtadev.Array("x", (4,))
+        with vtadev.Pool(ECHO, ["soft"]) as pool:
+            for runner in (self.program, pool):
+                with self.assertRaisesRegex(ValueError, "nan"):
+                    runner(b"abcd", timeout=float("nan"))
+                for copied in (copy.copy, copy.deepcopy):
+                    with self.assertRaisesRegex(TypeError, "copied"):
+                        copied(runner)
+        with self.assertRaisesRegex(ValueError, r"\(4,\), not \(2, 2\)"):
+            self.program(memoryview(b"abcd").cast("b", (2, 2)))
 
     def test_callback_that_exits_ends_no_thread(self):
         with vtadev.Pool(ECHO, ["soft"]) as pool:

@@ -191,7 +191,7 @@ class _Engine:
     def run(self, program, inputs, timeout):
         """One run in the caller's thread, if there is a place for it."""
         self.check()
-        seconds = -1 if timeout is None else max(timeout, 0)
+        seconds = -1 if timeout is None else max(_number(timeout), 0)
         try:
             for place in [] if self.pending else self.places:
                 outputs = place.run(inputs, seconds)
@@ -459,6 +459,12 @@ def _image(image):
     return _core.Image(image if isinstance(image, bytes) else memoryview(image).tobytes())
 
 
+def _number(timeout):
+    if timeout != timeout:
+        raise ValueError("a timeout is a number of seconds, not nan")
+    return timeout
+
+
 def _one(outputs):
     return outputs[0] if len(outputs) == 1 else outputs
 
@@ -548,6 +554,9 @@ class _Runner:
             to[at:at + len(values)] = values
             at += len(values)
         return whole
+
+    def __reduce__(self):
+        raise TypeError(f"a {type(self).__name__} cannot be copied: load its image again")
 
     def __enter__(self):
         return self
@@ -783,6 +792,8 @@ class Pool(_Runner):
     def __call__(self, *inputs: Input, timeout: Optional[float] = None) -> Result:
         """Run once: an Array, or a tuple of them if the program has several outputs.
         After TimeoutError the run continues, and its result is dropped."""
+        if timeout is not None:
+            _number(timeout)
         future = self.submit(*inputs)
         try:
             return future.result(timeout)
