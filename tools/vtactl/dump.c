@@ -438,7 +438,7 @@ int dump_main(int argc, char **argv)
 {
 	const char *output = "vta-dump.tar";
 	const struct cli_option options[] = { { CLI_TEXT("output", &output) }, { 0 } };
-	struct dump dump;
+	struct dump dump = { .readme = NULL };
 	int ret = cli_options(help, options, 1, &argc, &argv), err;
 
 	if (ret != CLI_GO)
