@@ -99,11 +99,12 @@ def make_targets():
 
 
 def check_tests(document, text):
-    """`file: test`, and the names that follow in a row: tests of that file."""
+    """`file: test`, and the names that follow in a row: tests of that file, or variants."""
     for file, names in re.findall(
             r"`((?:vta|iso)_\w+): (\w+(?:\.\w+)?`(?:(?: \([^)]*\))?,\s`\w+`)*)", text):
         source, = [*(ROOT / "tests/selftests").glob(f"**/{file}.c")] or [None]
-        tests = re.findall(r"^TEST\w*\(([^)]*)", source.read_text(), re.M) if source else []
+        tests = re.findall(r"^(?:TEST\w*|FIXTURE_VARIANT_ADD)\(([^)]*)", source.read_text(),
+                           re.M) if source else []
         tests = {name.split(", ")[1 if ", " in name else 0] for name in tests}
         for name in re.findall(r"(?:\w+\.)?(\w+)`", names):
             if name not in tests:
