@@ -60,13 +60,13 @@
  *	-ELIBBAD	the device's plugin cannot be loaded
  *
  * THREADS. There is no global state, except for a trace if the environment variable
- * VTADEV_TRACE is set (docs/operating.md). Several threads may call functions of one struct vtadev or
- * struct vtadev_buf at once, except for functions that free their argument: no other thread may
- * use the argument during such a call or after it. Only one thread at a time may submit to a
- * queue (vtadev_submit() and its variants, vtadev_kick(), copies, fills, vtadev_upload(),
- * vtadev_download(), vtadev_recover()). Meanwhile, other threads may wait for the queue, query it,
- * and read its fault. A program with several submitting threads gives each thread its own queue,
- * which needs no lock, or creates one queue with VTADEV_QUEUE_SHARED.
+ * VTADEV_TRACE is set (docs/operating.md). Several threads may call functions of one struct
+ * vtadev or struct vtadev_buf at once, except for functions that free their argument: no other
+ * thread may use the argument during such a call or after it. Only one thread at a time may
+ * submit to a queue (vtadev_submit() and its variants, vtadev_kick(), copies, fills,
+ * vtadev_upload(), vtadev_download(), vtadev_recover()). Meanwhile, other threads may wait for
+ * the queue, query it, and read its fault. A program with several submitting threads gives each
+ * thread its own queue, which needs no lock, or creates one queue with VTADEV_QUEUE_SHARED.
  *
  * FORK. A child process cannot use its parent's handles: it must open the card itself. The child
  * must not free the parent's buffers or destroy its queues, as the parent would lose them. It may
@@ -777,9 +777,9 @@ int vtadev_done(struct vtadev_queue *queue, uint64_t seq);
  * descriptor continues: wait again or destroy the queue.
  *
  * LOST DOORBELLS. Waits for a queue that has seen no completion or submission for a second ring its
- * doorbell again, each second. This has no effect on a card that has heard the doorbell. After three
- * such doorbells that the card's counter of doorbells does not show, waits return -EPROTO until the
- * queue makes progress: the card is lost.
+ * doorbell again, each second. This has no effect on a card that has heard the doorbell. After
+ * three such doorbells that the card's counter of doorbells does not show, waits return -EPROTO
+ * until the queue makes progress: the card is lost.
  *
  * Errors: -EINVAL (@seq has not been submitted), -ETIMEDOUT, -EIO (the queue
  * halted before @seq), -ENOMEM (the queue already has 1,024 waits), -EPROTO, -ENODEV.

@@ -53,8 +53,8 @@ bool space_is_parents(const char *call)
 	if (!pid || pid == getpid())
 		return false;
 	if (call)
-		report("%s: the card was opened by the parent process, before fork(): use it there, "
-		       "or call execve(2) first", call);
+		report("%s: the card was opened by the parent process, before fork(): use it "
+		       "there, or call execve(2) first", call);
 	return true;
 }
 

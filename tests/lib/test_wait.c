@@ -141,7 +141,6 @@ TEST_F(QUEUE, lost_doorbell_is_rung_again)
 	lose_doorbell(complete_what_is_rung);
 	assert_int_equal(vtadev_wait(q, 4, -1), 0);
 	assert_in_range(parts, 1, 3);
-
 }
 
 TEST_F(QUEUE, lost_doorbell_of_a_fence_is_rung_again)

@@ -72,7 +72,7 @@ static struct names names_of(const struct holder *h)
 }
 
 static void print_value(FILE *file, const char *name, const struct holder *h, uint64_t value,
-		const char *kind)
+			const char *kind)
 {
 	const struct names n = names_of(h);
 	const struct prom_label labels[] = {

@@ -74,7 +74,7 @@ static bool is_given_up(struct json_object *status)
 }
 
 static int print_status(const struct vtadev_card *cards, size_t count, const struct busy *before,
-		bool json)
+			bool json)
 {
 	struct json_object *array = json_object_new_array();
 	int ret = CTL_OK;

@@ -18,7 +18,10 @@ int tracefs_start(const char **what);
  */
 void tracefs_stop(struct json_object *events, uint64_t *lost);
 
-/* Parses a line of the kernel's text; NULL if it is no event of the driver. Waits have a "ph" of B or E. */
+/*
+ * Parses a line of the kernel's text; NULL if it is no event of the driver. Waits have a "ph" of B
+ * or E.
+ */
 struct json_object *tracefs_parse(char *line);
 
 /*
