@@ -5,6 +5,7 @@
 # built. Prints TAP.
 #
 #   tools/vm/test.sh [NAME...]
+# shellcheck disable=SC2317 # functions that check calls
 set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
