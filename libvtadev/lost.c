@@ -29,11 +29,11 @@ int vtadev_lost(struct vtadev *dev, struct vtadev_lost *lost)
 }
 
 #define FATE(name, word, text) \
-	[VTA_FATE_##name] = text,
+	[VTA_FATE_##name] = (text),
 static const char *const fates[] = { VTA_FATES(FATE) };
 
 #define CAUSE(name, word, text) \
-	[VTA_CAUSE_##name] = text,
+	[VTA_CAUSE_##name] = (text),
 static const char *const causes[] = { VTA_CAUSES(CAUSE) };
 
 int vtadev_lost_text(const struct vtadev_lost *lost, char *text, size_t size)

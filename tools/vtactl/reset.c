@@ -132,7 +132,7 @@ int reset_main(int argc, char **argv)
 {
 	bool force = false;
 	const struct cli_option options[] = { { CLI_FLAG("force", &force) }, { 0 } };
-	struct vtadev_card card;
+	struct vtadev_card card = { 0 };
 	int ret = cli_options(help, options, 1, &argc, &argv), fd;
 
 	if (ret != CLI_GO)
