@@ -265,6 +265,9 @@ TEST_F(FAKE, dma_unmap_is_a_fence)
 		vfc_command(c, PCI_COMMAND_MASTER, 0);
 	}
 	for (i = 0; i < 2; i++) {
+		/* On a busy machine a thread may not have run while there was a mapping. */
+		while (!atomic_load(&e[i].done))
+			sched_yield();
 		atomic_store(&e[i].stop, true);
 		pthread_join(e[i].thread, NULL);
 		assert_true(e[i].done && e[i].refused);
