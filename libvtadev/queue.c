@@ -10,7 +10,6 @@
 
 #include "arch.h"
 #include "clock.h"
-#include "clock.h"
 #include "dev.h"
 #include "local/local.h"
 #include "queue.h"
