@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The pipeline: vtac_read_onnx(), or calls of libvtac.h, make a graph; the passes of this table
- * change it in place; vtac_lower() plans its memory and makes streams and calls of kernels of it;
- * vtac_image() writes the program. calibrate tries equalise, channel_split and merge_conv_add;
- * quantise uses zero_point, gptq and requantize.
+ * change it in place; vtac_lower() makes streams and calls of kernels of it; vtac_image() writes
+ * the program. These two are no rows: they leave the graph as it is. Each row has what holds before
+ * the pass and after it, which is checked after it. calibrate tries the rows behind it, down to
+ * quantise, on copies of the graph.
  */
 #include <string.h>
 
 #include "vtac.h"
 
-#define ALIGNED		(VTAC_SHAPED | VTAC_PARTITIONED | VTAC_LEGAL | VTAC_ALIGNED)
-#define LEGAL		(VTAC_SHAPED | VTAC_PARTITIONED | VTAC_LEGAL)
-#define QUANTISED	(ALIGNED | VTAC_QUANTISED)
+#define PLACED		(VTAC_SHAPED | VTAC_PARTITIONED)
+#define LEGAL		(PLACED | VTAC_LEGAL)
+#define ALIGNED		(LEGAL | VTAC_ALIGNED)
+#define CHOSEN		(ALIGNED | VTAC_CHOSEN)
+#define CALIBRATED	(CHOSEN | VTAC_CALIBRATED)
+#define SCALED		(CALIBRATED | VTAC_SCALED)
+#define REQUANTIZED	(CHOSEN | VTAC_SCALED | VTAC_REQUANTIZED)
+#define QUANTISED	(ALIGNED | VTAC_SCALED | VTAC_REQUANTIZED | VTAC_QUANTISED)
+#define SCHEDULED	(QUANTISED | VTAC_SCHEDULED)
 
 const struct vtac_pass vtac_passes[] = {
 	{ "shape", "computes shapes, and values that depend on constants alone",
@@ -19,23 +26,41 @@ const struct vtac_pass vtac_passes[] = {
 	{ "fuse", "merges batch norms, pads, biases, activations and residuals into other nodes",
 	  vtac_pass_fuse, VTAC_SHAPED, VTAC_SHAPED },
 	{ "partition", "gives each node to the card or to the CPU",
-	  vtac_pass_partition, VTAC_SHAPED, VTAC_SHAPED | VTAC_PARTITIONED },
+	  vtac_pass_partition, VTAC_SHAPED, PLACED },
 	{ "legalize", "replaces activations by operators that the card has",
-	  vtac_pass_legalize, VTAC_SHAPED | VTAC_PARTITIONED, LEGAL },
+	  vtac_pass_legalize, PLACED, LEGAL },
 	{ "input_affine", "makes the card's integers of inputs that are pixels",
 	  vtac_pass_input_affine, LEGAL, LEGAL },
 	{ "align_channels", "fills channels up to whole blocks in joined tensors",
 	  vtac_pass_align_channels, LEGAL, ALIGNED },
 	{ "pad_channels", "adds channels of zeros to inputs of convolutions that pad",
 	  vtac_pass_pad_channels, ALIGNED, ALIGNED },
-	{ "calibrate", "finds the range of each tensor, and the best way to quantise it",
-	  vtac_pass_calibrate, ALIGNED, ALIGNED | VTAC_CALIBRATED },
-	{ "quantise", "makes integers for the card's nodes, and copies at their borders",
-	  vtac_pass_quantise, ALIGNED | VTAC_CALIBRATED, QUANTISED },
+	{ "calibrate", "chooses the best way to quantise, and separates residuals from sums",
+	  vtac_pass_calibrate, ALIGNED, CHOSEN },
+	{ "channel_split", "computes first layers in two sets of channels, for finer steps",
+	  vtac_pass_channel_split, CHOSEN, CHOSEN },
+	{ "equalise", "brings channels of a tensor to one range",
+	  vtac_pass_equalise, CHOSEN, CHOSEN },
+	{ "merge_conv_add", "merges convolutions that are added into one",
+	  vtac_pass_merge_conv_add, CHOSEN, CHOSEN },
+	{ "gptq", "selects convolutions whose weights are rounded together",
+	  vtac_pass_gptq, CHOSEN, CHOSEN },
+	{ "stats", "collects the ranges of tensors on images",
+	  vtac_pass_stats, CHOSEN, CALIBRATED },
+	{ "residual", "adds residuals to sums again, if that is exact enough",
+	  vtac_pass_residual, CALIBRATED, CALIBRATED },
+	{ "zero_point", "chooses scales and zero points of the card's tensors",
+	  vtac_pass_zero_point, CALIBRATED, SCALED },
+	{ "requantize", "makes integers of weights, and output stages of the card's nodes",
+	  vtac_pass_requantize, SCALED, REQUANTIZED },
+	{ "quantise", "makes the card's tensors integers, and copies at their borders",
+	  vtac_pass_quantise, REQUANTIZED, QUANTISED },
 	{ "layout", "places parts of a joined tensor inside of it",
 	  vtac_pass_layout, QUANTISED, QUANTISED },
 	{ "schedule", "orders the nodes",
-	  vtac_pass_schedule, QUANTISED, QUANTISED | VTAC_SCHEDULED },
+	  vtac_pass_schedule, QUANTISED, SCHEDULED },
+	{ "memory_plan", "gives each tensor its place in memory",
+	  vtac_pass_memory_plan, SCHEDULED, SCHEDULED | VTAC_PLANNED },
 	{ NULL, NULL, NULL, 0, 0 },
 };
 

@@ -249,6 +249,11 @@ struct vtac_arena {
 	uint64_t used, limit;	/* bytes */
 };
 
+/* Memory of the tensors, by memory_plan: the bytes, and the least that they could be */
+struct vtac_plan {
+	uint64_t card_bytes, card_bound, host_bytes, host_bound;
+};
+
 struct vtac_graph {
 	const char *name;
 	struct vtac_node **nodes;	/* in order */
@@ -260,7 +265,9 @@ struct vtac_graph {
 	unsigned int next_id;
 	struct vtac_arena arena;
 	struct vtac_names *names;
-	const struct vtac_quant_options *how;	/* what calibrate chose (quant.h), or NULL */
+	struct vtac_quant_options *how;	/* options that calibrate chose (quant.h), or NULL */
+	struct quantiser *quantiser;	/* from zero_point on (quant_impl.h), else NULL */
+	struct vtac_plan plan;
 	struct vtac_error error;
 };
 
@@ -325,9 +332,13 @@ enum vtac_holds {
 	VTAC_PARTITIONED = 1 << 1,	/* every node has a device */
 	VTAC_LEGAL = 1 << 2,		/* the card has the operators of all of its nodes */
 	VTAC_ALIGNED = 1 << 3,		/* parts of a Concat on the card are whole blocks */
-	VTAC_CALIBRATED = 1 << 4,	/* tensors of the card's nodes have ranges */
-	VTAC_QUANTISED = 1 << 5,	/* the card's nodes compute with integers in its memory */
-	VTAC_SCHEDULED = 1 << 6,	/* nodes are in the order of execution, in regions */
+	VTAC_CHOSEN = 1 << 4,		/* the file or calibrate says how to quantise */
+	VTAC_CALIBRATED = 1 << 5,	/* tensors of the card's nodes have ranges */
+	VTAC_SCALED = 1 << 6,		/* ... and scales, which the output stages need */
+	VTAC_REQUANTIZED = 1 << 7,	/* the card's nodes have integer weights, output stages */
+	VTAC_QUANTISED = 1 << 8,	/* the card's nodes compute with integers in its memory */
+	VTAC_SCHEDULED = 1 << 9,	/* nodes are in the order of execution, in regions */
+	VTAC_PLANNED = 1 << 10,		/* tensors have offsets in their device's memory */
 };
 
 /*

@@ -112,6 +112,27 @@ static const char *why_not_calibrated(const struct vtac_graph *g, const struct v
 	return NULL;
 }
 
+static const char *why_not_chosen(const struct vtac_graph *g, const struct vtac_node *node)
+{
+	return node->device == VTAC_CARD && !g->how && !node->out[0]->quant.given ?
+		"nothing says how to quantise it" : NULL;
+}
+
+static const char *why_not_requantized(const struct vtac_node *node)
+{
+	bool sums = node->op == VTAC_CONV || node->op == VTAC_CONV_TRANSPOSE ||
+		    node->op == VTAC_GEMM;
+
+	if (node->device != VTAC_CARD)
+		return NULL;
+	if (sums && node->in[1]->dtype != VTAC_I8)
+		return "its weights are no integers";
+	if ((sums || node->op == VTAC_ADD || node->op == VTAC_MUL || node->op == VTAC_CLIP) &&
+	    (!node->post.mul || !node->post.shift))
+		return "it has no output stage";
+	return node->post.lo > node->post.hi ? "its limits leave no integer" : NULL;
+}
+
 static bool is_card_integer(const struct vtac_tensor *t)
 {
 	return t->dtype == VTAC_I8 && t->quant.scale &&
@@ -130,6 +151,22 @@ static const char *why_not_quantised(const struct vtac_node *node)
 		    t->device == VTAC_CARD)
 			return "the CPU uses a tensor of the card";
 	}
+	return NULL;
+}
+
+static bool has_offset(const struct vtac_tensor *t)
+{
+	return !t || t->data || t->offset >= 0;
+}
+
+static const char *why_not_planned(const struct vtac_node *node)
+{
+	for (unsigned int i = 0; i < node->n_in; i++)
+		if (!has_offset(node->in[i]))
+			return "an input has no place in memory";
+	for (unsigned int i = 0; i < node->n_out; i++)
+		if (!has_offset(node->out[i]))
+			return "an output has no place in memory";
 	return NULL;
 }
 
@@ -159,12 +196,20 @@ static const char *why_not(const struct vtac_graph *g, unsigned int i, unsigned 
 		why = why_not_legal(node);
 	if (!why && (holds & VTAC_ALIGNED))
 		why = why_not_aligned(node, block);
+	if (!why && (holds & VTAC_CHOSEN))
+		why = why_not_chosen(g, node);
 	if (!why && (holds & VTAC_CALIBRATED))
 		why = why_not_calibrated(g, node);
+	if (!why && (holds & VTAC_SCALED) && node->device == VTAC_CARD && !g->quantiser)
+		why = "nothing has chosen scales";
+	if (!why && (holds & VTAC_REQUANTIZED))
+		why = why_not_requantized(node);
 	if (!why && (holds & VTAC_QUANTISED))
 		why = why_not_quantised(node);
 	if (!why && (holds & VTAC_SCHEDULED))
 		why = why_not_scheduled(node, i ? g->nodes[i - 1] : NULL);
+	if (!why && (holds & VTAC_PLANNED))
+		why = why_not_planned(node);
 	return why;
 }
 

@@ -157,10 +157,10 @@ static struct vtaimage_place place_of(const struct vtac_tensor *t)
 static int lower_fill(struct lowering *l, const struct vtac_node *node)
 {
 	const struct vtac_tensor *from = node->in[0], *to = node->out[0];
-	uint64_t skip = from->layout == VTAC_PIXELS ? 0 : vtac_tensor_bytes(l->p, from);
+	uint64_t skip = from->layout == VTAC_PIXELS ? 0 : vtac_tensor_bytes(&l->p->core, from);
 	struct vtaimage_step step = {
 		.kind = VTAIMAGE_FILL, .dst = place_of(to),
-		.bytes = (uint32_t)(vtac_tensor_bytes(l->p, to) - skip),
+		.bytes = (uint32_t)(vtac_tensor_bytes(&l->p->core, to) - skip),
 		.pattern = pattern_of(&l->p->core, (int32_t)node->attr.pad.value) };
 
 	step.dst.offset += (uint32_t)skip;
@@ -175,7 +175,7 @@ static int lower_transfer(struct lowering *l, const struct vtac_node *node)
 	struct vtac_packed s = vtac_packed_shape(host);
 	struct vtaimage_step step = {
 		.kind = VTAIMAGE_COPY, .dst = place_of(to), .src = place_of(from),
-		.bytes = (uint32_t)vtac_tensor_bytes(l->p, host) };
+		.bytes = (uint32_t)vtac_tensor_bytes(&l->p->core, host) };
 
 	if (host->layout == VTAC_PIXELS && step.bytes > s.c) {
 		step.rows = step.bytes / s.c;
@@ -302,28 +302,6 @@ static int lower_all(struct lowering *l)
 	return 0;
 }
 
-/* Reshapes and the like on the card are other names of the same memory. */
-static int alias_all(struct vtac_program *p)
-{
-	struct vtac_graph *g = p->graph;
-
-	for (unsigned int i = 0; i < g->n_nodes; i++) {
-		const struct vtac_node *node = g->nodes[i];
-		struct vtac_tensor *x = node->in[0], *y = node->out[0];
-
-		if (node->device != VTAC_CARD ||
-		    (node->op != VTAC_RESHAPE && node->op != VTAC_IDENTITY &&
-		     node->op != VTAC_COPY))
-			continue;
-		if (!lower_same_place(x, y))
-			return vtac_fail(g, node,
-					 "Its values would be in another order on the card.");
-		y->home = x;
-		y->home_offset = 0;
-	}
-	return 0;
-}
-
 int vtac_lower(struct vtac_graph *g, const struct vtac_options *opt, struct vtac_program *p)
 {
 	struct lowering l = { .g = g, .opt = opt, .p = p };
@@ -332,9 +310,10 @@ int vtac_lower(struct vtac_graph *g, const struct vtac_options *opt, struct vtac
 	*p = (struct vtac_program) { .graph = g, .core = opt->core };
 	l.align = opt->core.wgt_bytes > 64 ? opt->core.wgt_bytes : 64;
 	l.align = opt->core.acc_bytes > l.align ? opt->core.acc_bytes : l.align;
-	if (alias_all(p) || vtac_memory_plan(p, opt))
-		return -1;
-	p->host_bytes = (p->host_bytes + VTAIMAGE_HOST_ALIGN - 1) / VTAIMAGE_HOST_ALIGN *
+	p->card_bytes = g->plan.card_bytes;
+	p->card_bound = g->plan.card_bound;
+	p->host_bound = g->plan.host_bound;
+	p->host_bytes = (g->plan.host_bytes + VTAIMAGE_HOST_ALIGN - 1) / VTAIMAGE_HOST_ALIGN *
 		VTAIMAGE_HOST_ALIGN;
 	l.scratch_at = p->host_bytes;
 	l.constants = vtac_alloc(g, g->n_nodes + 1u, sizeof(l.constants[0]));

@@ -36,9 +36,6 @@ int lower_reserve(struct lowering *l, struct vtac_segment *s, uint64_t bytes, ui
 /* The device address of a tensor on the card. */
 uint32_t lower_tensor(const struct vtac_tensor *t);
 
-/* Are two shapes' values in the same order when packed? */
-bool lower_same_place(const struct vtac_tensor *a, const struct vtac_tensor *b);
-
 /* lower_node.c */
 int lower_constants(struct lowering *l, const struct vtac_node *node);
 int lower_node(struct lowering *l, const struct vtac_node *node);

@@ -348,13 +348,6 @@ static int lower_resize(struct lowering *l, const struct vtac_node *node)
 		.groups = x.c, .transposed = 1, .post = post_of(l, node) });
 }
 
-bool lower_same_place(const struct vtac_tensor *a, const struct vtac_tensor *b)
-{
-	struct vtac_packed x = vtac_packed_shape(a), y = vtac_packed_shape(b);
-
-	return x.n == y.n && x.c == y.c && (uint64_t)x.h * x.w == (uint64_t)y.h * y.w;
-}
-
 int lower_node(struct lowering *l, const struct vtac_node *node)
 {
 	switch (node->op) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The memory plan. A tensor's live range begins with the step that makes it and ends with the last
- * that reads it; tensors with disjoint ranges may share memory. Blocks are placed in several
- * orders, each at the lowest free offset, and the smallest plan is taken.
+ * The pass `memory_plan`: offsets of tensors in memory. A tensor's live range begins with the step
+ * that makes it and ends with the last that reads it; tensors with disjoint ranges may share
+ * memory. Blocks are placed in several orders, each at the lowest free offset, and the smallest
+ * plan is taken.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -144,12 +145,12 @@ struct vtac_packed vtac_packed_shape(const struct vtac_tensor *t)
 	return s;
 }
 
-uint64_t vtac_tensor_bytes(const struct vtac_program *p, const struct vtac_tensor *t)
+uint64_t vtac_tensor_bytes(const struct vtaops_core *core, const struct vtac_tensor *t)
 {
 	struct vtac_packed s = vtac_packed_shape(t);
 
 	if (t->layout == VTAC_PACKED)
-		return vtaops_act_bytes(&p->core, s.n, s.c, s.h, s.w);
+		return vtaops_act_bytes(core, s.n, s.c, s.h, s.w);
 	return (uint64_t)vtac_bytes(t);
 }
 
@@ -187,11 +188,38 @@ static void find_live_ranges(struct vtac_graph *g, struct vtac_live_range *block
 	}
 }
 
-/* All tensors in one memory: the card's, or the host's. */
-static int plan_memory(struct vtac_program *p, enum vtac_device device, bool keep_all,
-		       uint64_t align, uint64_t *total, uint64_t *bound)
+/* Are two shapes' values in the same order when packed? */
+static bool has_same_order(const struct vtac_tensor *a, const struct vtac_tensor *b)
 {
-	struct vtac_graph *g = p->graph;
+	struct vtac_packed x = vtac_packed_shape(a), y = vtac_packed_shape(b);
+
+	return x.n == y.n && x.c == y.c && (uint64_t)x.h * x.w == (uint64_t)y.h * y.w;
+}
+
+/* Reshapes and the like on the card are other names of the same memory. */
+static int alias_all(struct vtac_graph *g)
+{
+	for (unsigned int i = 0; i < g->n_nodes; i++) {
+		const struct vtac_node *node = g->nodes[i];
+		struct vtac_tensor *x = node->in[0], *y = node->out[0];
+
+		if (node->device != VTAC_CARD ||
+		    (node->op != VTAC_RESHAPE && node->op != VTAC_IDENTITY &&
+		     node->op != VTAC_COPY))
+			continue;
+		if (!has_same_order(x, y))
+			return vtac_fail(g, node,
+					 "Its values would be in another order on the card.");
+		y->home = x;
+		y->home_offset = 0;
+	}
+	return 0;
+}
+
+/* All tensors in one memory: the card's, or the host's. */
+static int plan_memory(struct vtac_graph *g, const struct vtac_options *opt,
+		       enum vtac_device device, uint64_t align, uint64_t *total, uint64_t *bound)
+{
 	struct vtac_live_range *blocks = vtac_alloc(g, g->n_tensors + 1u, sizeof(*blocks));
 	unsigned int *block_of = vtac_alloc(g, g->next_id, sizeof(*block_of)), n = 1;
 
@@ -204,10 +232,10 @@ static int plan_memory(struct vtac_program *p, enum vtac_device device, bool kee
 			continue;
 		block_of[t->id] = n;
 		blocks[n++] = (struct vtac_live_range) {
-			.bytes = vtac_tensor_bytes(p, t), .first = UINT32_MAX };
+			.bytes = vtac_tensor_bytes(&opt->core, t), .first = UINT32_MAX };
 	}
 	find_live_ranges(g, blocks, block_of);
-	for (unsigned int i = 1; keep_all && i < n; i++)
+	for (unsigned int i = 1; opt->keep_all && i < n; i++)
 		extend(&blocks[i], 0, g->n_nodes + 1);
 	if (vtac_plan_ranges(g, blocks + 1, n - 1, align, total, bound))
 		return -1;
@@ -220,16 +248,18 @@ static int plan_memory(struct vtac_program *p, enum vtac_device device, bool kee
 	return 0;
 }
 
-int vtac_memory_plan(struct vtac_program *p, const struct vtac_options *opt)
+int vtac_pass_memory_plan(struct vtac_graph *g, const struct vtac_options *opt)
 {
-	struct vtac_graph *g = p->graph;
+	const struct vtaops_core *core = &opt->core;
+	struct vtac_plan *p = &g->plan;
 	uint64_t align = 64;
 
-	align = p->core.inp_bytes > align ? p->core.inp_bytes : align;
-	align = p->core.wgt_bytes > align ? p->core.wgt_bytes : align;
-	align = p->core.acc_bytes > align ? p->core.acc_bytes : align;
-	if (plan_memory(p, VTAC_CARD, opt->keep_all, align, &p->card_bytes, &p->card_bound) ||
-	    plan_memory(p, VTAC_CPU, opt->keep_all, 64, &p->host_bytes, &p->host_bound))
+	align = core->inp_bytes > align ? core->inp_bytes : align;
+	align = core->wgt_bytes > align ? core->wgt_bytes : align;
+	align = core->acc_bytes > align ? core->acc_bytes : align;
+	if (alias_all(g) ||
+	    plan_memory(g, opt, VTAC_CARD, align, &p->card_bytes, &p->card_bound) ||
+	    plan_memory(g, opt, VTAC_CPU, 64, &p->host_bytes, &p->host_bound))
 		return -1;
 	for (unsigned int i = 0; i < g->n_tensors; i++) {
 		struct vtac_tensor *t = g->tensors[i];

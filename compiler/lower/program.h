@@ -2,7 +2,7 @@
 /*
  * program.h - a quantised graph as a program: streams for the card, calls for the CPU
  *
- * Memory, all planned here:
+ * Memory, all planned by memory_plan and here:
  *	model	constants of the card: streams, micro-ops, weights
  *	consts	constants of the CPU
  *	card	tensors of the card, packed as vtaops.h says
@@ -57,10 +57,10 @@ int vtac_dry_run(struct vtac_graph *g, struct vtac_node *node, const struct vtac
 /* Is operand @i of two a value for each channel, and the other of the output's shape? */
 bool vtac_is_channel_operand(const struct vtac_node *node, unsigned int i);
 
-/* Offsets of all tensors (vtac_tensor.offset): memory_plan.c. */
-int vtac_memory_plan(struct vtac_program *p, const struct vtac_options *opt);
+/* memory_plan.c: offsets of all tensors (vtac_tensor.offset), and graph->plan */
+int vtac_pass_memory_plan(struct vtac_graph *g, const struct vtac_options *opt);
 /*
- * Lower a scheduled graph. The program uses the graph; vtac_program_free() frees the rest of it.
+ * Lower a planned graph. The program uses the graph; vtac_program_free() frees the rest of it.
  */
 int vtac_lower(struct vtac_graph *g, const struct vtac_options *opt, struct vtac_program *p);
 void vtac_program_free(struct vtac_program *p);
@@ -79,7 +79,7 @@ int vtac_image(const struct vtac_program *p, const struct vtac_image_options *op
 	       uint8_t **image, size_t *size);
 
 /* Bytes of a tensor in its layout. */
-uint64_t vtac_tensor_bytes(const struct vtac_program *p, const struct vtac_tensor *t);
+uint64_t vtac_tensor_bytes(const struct vtaops_core *core, const struct vtac_tensor *t);
 
 /* A tensor on the card as vtaops.h has it: N, C, H, W. */
 struct vtac_packed {

@@ -39,7 +39,7 @@ static int add_tensor(struct making *m, const struct vtac_tensor *t, const char 
 				 VTAIMAGE_TENSORS_MAX);
 	*to = (struct vtaimage_tensor) {
 		.role = role, .offset = (uint32_t)t->offset,
-		.bytes = (uint32_t)vtac_tensor_bytes(m->p, t),
+		.bytes = (uint32_t)vtac_tensor_bytes(&m->p->core, t),
 		.segment = t->device == VTAC_CARD ? VTAIMAGE_IN_ARENA : VTAIMAGE_IN_HOST,
 		.layout = packed ? VTAIMAGE_PACKED : VTAIMAGE_PLAIN,
 		.type = vtac_cpu_type(t->dtype), .rank = packed ? 4 : (uint32_t)t->rank,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The pass `calibrate`: collect the ranges of tensors, and search the options of quantisation that
- * the user leaves open. Each candidate is quantised with a calibration set, and its error is
+ * The pass `calibrate`: search the options of quantisation that the user leaves open. Each
+ * candidate goes through the passes behind this one with a calibration set, and its error is
  * measured on an evaluation set of other images. The search takes one option after the other: first
  * layers whole or in two parts, then the equalisation of channels, residuals added to sums or to
  * outputs, and the ranges of activations.
@@ -67,19 +67,20 @@ static int read_calib(void *priv, unsigned int i, const struct vtac_tensor *t, f
 	return all->read(all->priv, at, t, values);
 }
 
-/* Apply the options @how to @g, and collect the stats of its tensors on @images. */
+/* Run the passes behind this one on @g up to stats, with options @how and images @images. */
 static int apply_options(struct vtac_graph *g, const struct vtac_options *opt,
-			 const struct vtac_images *images, const struct vtac_quant_options *how)
+			 const struct vtac_images *images, struct vtac_quant_options how)
 {
-	if (how->split >= VTAC_SPLIT_FIRST && vtac_channel_split(g, opt, images, how->split))
-		return -1;
-	if (vtac_equalise(g, opt, images, how->equalise))
-		return -1;
-	if (how->merge == VTAC_MERGE_SUMS && vtac_merge_conv_add(g, opt, images, how))
-		return -1;
-	if (!how->nearest && vtac_gptq_begin(g, images->count))
-		return -1;
-	return vtac_collect_stats(g, opt, images, images->count, 0);
+	struct vtac_options with = *opt;
+	int err;
+
+	with.images = images;
+	g->how = &how;
+	err = vtac_pass_channel_split(g, &with) || vtac_pass_equalise(g, &with) ||
+	      vtac_pass_merge_conv_add(g, &with) || vtac_pass_gptq(g, &with) ||
+	      vtac_pass_stats(g, &with) ? -1 : 0;
+	g->how = NULL;
+	return err;
 }
 
 /* Returns the graph of @how, calibrated on the calibration set; made once. */
@@ -89,7 +90,7 @@ static struct vtac_graph *calibrated_graph(struct search *t, const struct vtac_q
 
 	if (!*g) {
 		*g = vtac_graph_clone(t->g);
-		if (*g && apply_options(*g, t->opt, &t->calib, how))
+		if (*g && apply_options(*g, t->opt, &t->calib, *how))
 			return NULL;
 	}
 	return *g;
@@ -133,7 +134,8 @@ static int evaluate(struct search *t, const struct vtac_quant_options *how, doub
 		return -1;
 	opt.quant = how;
 	opt.progress = NULL;
-	err = vtac_pass_quantise(g, &opt) ||
+	err = vtac_pass_residual(g, &opt) || vtac_pass_zero_point(g, &opt) ||
+	      vtac_pass_requantize(g, &opt) || vtac_pass_quantise(g, &opt) ||
 	      vtac_measure(t->g, g, &opt, &t->eval, &a) ? 1 : 0;
 	if (!err)
 		*noise = noise_of(g, &a);
@@ -301,19 +303,12 @@ static void choose_sets(struct search *t)
 	t->calib.count = at_most(t->calib.count, fmin(CALIB_IMAGES, CALIB_WORK / work));
 }
 
-/* Apply the best options to @g, and return them in *@how. */
-static int find_best(struct search *t, struct vtac_graph *g, const struct vtac_quant_options *asked,
-		     struct vtac_quant_options *how)
+static int find_best(struct search *t, const struct vtac_quant_options *asked)
 {
 	if (has_auto(asked) && t->eval.count &&
 	    (search_defaults(t, asked) || search_split(t, asked) || search_equalise(t, asked) ||
 	     search_residual(t, asked) || search_range(t, asked)))
 		return -1;
-	if (apply_options(g, t->opt, t->opt->images, &t->best))
-		return -1;
-	if (!vtac_can_merge_conv_add(t->g, t->opt))
-		t->best.merge = VTAC_MERGE_NONE;
-	*how = t->best;
 	return 0;
 }
 
@@ -359,12 +354,13 @@ static int search_options(struct vtac_graph *g, const struct vtac_options *opt,
 	t.g = vtac_graph_clone(g);
 	if (t.g) {
 		choose_sets(&t);
-		err = find_best(&t, g, asked, how);
+		err = find_best(&t, asked);
 	}
 	free_graphs(&t, g, err);
 	vtac_graph_free(t.g);
 	if (err && !g->error.text[0])
 		vtac_fail(g, NULL, "Out of memory.");
+	*how = t.best;
 	g->how = err ? NULL : how;
 	return err ? -1 : 0;
 }

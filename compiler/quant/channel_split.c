@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Finer steps for small values of the first layers. The output x of such a layer, never negative,
- * is computed as two sets of channels, x = low + high with
+ * The pass `channel_split`: finer steps for small values of the first layers. The output x of such
+ * a layer, never negative, is computed as two sets of channels, x = low + high with
  *	low = min(x, t)		high = max(x - t, 0)
  * Both have all integers for their part of the range, and what reads them has the same
  * weights for both. Smooth pictures need it: filters for edges give values near 0 there, whose
@@ -214,16 +214,16 @@ static unsigned int nodes_to_last(const struct vtac_graph *g, const struct vtac_
 }
 
 /* Each layer that is split makes the next ones larger, so fewer layers are split than counted. */
-int vtac_channel_split(struct vtac_graph *g, const struct vtac_options *opt,
-		       const struct vtac_images *images, enum vtac_split how)
+int vtac_pass_channel_split(struct vtac_graph *g, const struct vtac_options *opt)
 {
+	enum vtac_split how = g->how ? g->how->split : VTAC_SPLIT_NONE;
 	const struct vtac_node *first = first_layer(g);
-	unsigned int n = first ? nodes_to_last(g, first, how) : 0;
+	unsigned int n = first && how >= VTAC_SPLIT_FIRST ? nodes_to_last(g, first, how) : 0;
 	double left = more_allowed(g);
 
 	if (!n)
 		return 0;
-	if (vtac_collect_stats(g, opt, images, IMAGES_MAX, n))
+	if (vtac_collect_stats(g, opt, IMAGES_MAX, n))
 		return -1;
 	for (unsigned int i = 0; i < n; i++) {
 		struct vtac_node *node = g->nodes[i];

@@ -325,11 +325,12 @@ static int equalise(struct vtac_graph *g, float power)
 	return keep_factors(&e, power) ? -1 : vtac_graph_dce(g);
 }
 
-int vtac_equalise(struct vtac_graph *g, const struct vtac_options *opt,
-		  const struct vtac_images *images, enum vtac_equalise how)
+int vtac_pass_equalise(struct vtac_graph *g, const struct vtac_options *opt)
 {
+	enum vtac_equalise how = g->how ? g->how->equalise : VTAC_EQUALISE_NONE;
+
 	if (how != VTAC_EQUALISE_HALF && how != VTAC_EQUALISE_FULL)
 		return 0;
-	return vtac_collect_stats(g, opt, images, IMAGES_MAX, 0) ||
+	return vtac_collect_stats(g, opt, IMAGES_MAX, 0) ||
 	       equalise(g, how == VTAC_EQUALISE_FULL ? 1 : 0.5f) ? -1 : 0;
 }

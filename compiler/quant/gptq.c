@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * GPTQ: round the weights of a sum together. To round each weight to the nearest integer is not the
- * best for the sum: neighbouring pixels are alike, so errors of their weights add up, or cancel. A
- * weight error e adds e'Me to the channel's squared output error, with the Hessian M = mean(x x')
- * of the values x that the weights are multiplied by. To make that small, weights are rounded one
- * after the other, and later ones compensate the errors of earlier ones. With M = LL', from the
- * last weight to the first:
+ * The pass `gptq`, and GPTQ: round the weights of a sum together. To round each weight to the
+ * nearest integer is not the best for the sum: neighbouring pixels are alike, so errors of their
+ * weights add up, or cancel. A weight error e adds e'Me to the channel's squared output error, with
+ * the Hessian M = mean(x x') of the values x that the weights are multiplied by. To make that
+ * small, weights are rounded one after the other, and later ones compensate the errors of earlier
+ * ones. With M = LL', from the last weight to the first:
  *	q[k] = round(w[k] + sum over j > k of (w[j] - q[j]) * L[j][k] / L[k][k])
  * This is Babai's nearest plane, and what GPTQ does (Frantar et al., 2022).
  */
@@ -73,16 +73,19 @@ static struct vtac_hessian *hessian_new(struct vtac_graph *g, const struct vtac_
 	return m->sum && m->rows ? m : NULL;
 }
 
-int vtac_gptq_begin(struct vtac_graph *g, unsigned int images)
+int vtac_pass_gptq(struct vtac_graph *g, const struct vtac_options *opt)
 {
 	uint64_t left = (g->arena.limit - g->arena.used) / 4;
 
 	left = left < BYTES_MAX ? left : BYTES_MAX;
+	if (!g->how || g->how->nearest)
+		return 0;
 
 	for (unsigned int i = 0; i < g->n_nodes; i++) {
 		struct vtac_node *node = g->nodes[i];
 
-		node->hessian = is_candidate(node) ? hessian_new(g, node, images, &left) : NULL;
+		node->hessian = is_candidate(node) ?
+			hessian_new(g, node, opt->images->count, &left) : NULL;
 	}
 	return g->error.text[0] ? -1 : 0;
 }

@@ -221,16 +221,20 @@ static int merge_pair(struct vtac_graph *g, struct pair *p, float by)
 	return 0;
 }
 
-/* Runs after vtac_equalise(), which changes the ranges of the inputs. */
-int vtac_merge_conv_add(struct vtac_graph *g, const struct vtac_options *opt,
-			const struct vtac_images *images, const struct vtac_quant_options *how)
+/* Runs after equalise, which changes the ranges of the inputs. */
+int vtac_pass_merge_conv_add(struct vtac_graph *g, const struct vtac_options *opt)
 {
+	struct vtac_quant_options *how = g->how;
 	unsigned int n = nodes_to_last(g, opt);
 	struct pair p;
 
-	if (!n)
+	if (!how || how->merge != VTAC_MERGE_SUMS)
 		return 0;
-	if (vtac_collect_stats(g, opt, images, IMAGES_MAX, n))
+	if (!n) {
+		how->merge = VTAC_MERGE_NONE;
+		return 0;
+	}
+	if (vtac_collect_stats(g, opt, IMAGES_MAX, n))
 		return -1;
 	for (unsigned int i = 0; i < n; i++) {
 		float from, to, by;

@@ -2,11 +2,11 @@
 /*
  * quant.h - from float to the integers that a card computes with
  *
- * vtac_collect_stats() runs the float graph on images and collects the ranges of its tensors;
- * vtac_pass_quantise() chooses scales by these, turns weights and biases into integers and fills in
- * each card node's output stage (struct vtac_post), with a proof that no sum leaves 32 bits.
- * vtac_float_run() computes the quantised graph with the CPU's integer kernels; the card computes
- * the same bits.
+ * The pass `stats` runs the float graph on images and collects the ranges of its tensors;
+ * `zero_point` chooses scales by these, `requantize` turns weights and biases into integers and
+ * fills in each card node's output stage (struct vtac_post), with a proof that no sum leaves 32
+ * bits. vtac_float_run() computes the quantised graph with the CPU's integer kernels; the card
+ * computes the same bits.
  *
  * Integers on the card are signed, of the core's INP width: real = scale * (integer -
  * zero). With zero point 0 they never take the least value (-128), so that a range is the
@@ -36,22 +36,13 @@ struct vtac_stats {
 const char *vtac_quant_text(const struct vtac_quant_options *how, char *buf);
 
 /*
- * stats.c: run a float graph on the first @max of @images, and collect the stats of its tensors:
- * inputs, and outputs of the first @nodes nodes, 0 for all. Other tensors have none.
+ * stats.c: run a float graph on the first @max images of @opt, and collect the stats of its
+ * tensors: inputs, and outputs of the first @nodes nodes, 0 for all. Other tensors have none.
  */
-int vtac_collect_stats(struct vtac_graph *g, const struct vtac_options *opt,
-		       const struct vtac_images *images, unsigned int max, unsigned int nodes);
+int vtac_collect_stats(struct vtac_graph *g, const struct vtac_options *opt, unsigned int max,
+		       unsigned int nodes);
 
-/* equalise.c: bring channels to one range, by the first of @images. Stats are gone afterwards. */
-int vtac_equalise(struct vtac_graph *g, const struct vtac_options *opt,
-		  const struct vtac_images *images, enum vtac_equalise how);
-
-/*
- * gptq.c: give each convolution of the card a Hessian if so many @images suffice for it. The next
- * vtac_collect_stats() fills it.
- */
-int vtac_gptq_begin(struct vtac_graph *g, unsigned int images);
-/* Add @data, the input of @node in an image, to its Hessian. */
+/* gptq.c: add @data, the input of @node in an image, to its Hessian. */
 void vtac_gptq_observe(struct vtac_node *node, const float *data);
 /* Returns the factor of the Hessian of @group, for vtac_gptq_round(); NULL without memory. */
 struct vtac_gptq *vtac_gptq_new(const struct vtac_hessian *m, int64_t group);
@@ -67,14 +58,9 @@ float vtac_stats_range(const struct vtac_stats *s, enum vtac_range method, doubl
 double vtac_work(const struct vtac_node *node);
 /* Can the first layer be computed in two sets of channels, x = low + high? */
 bool vtac_can_channel_split(const struct vtac_graph *g);
-/* Split the first layers as @how says, by the ranges on the first of @images. */
-int vtac_channel_split(struct vtac_graph *g, const struct vtac_options *opt,
-		       const struct vtac_images *images, enum vtac_split how);
 
-/* merge_conv_add.c: can sums of two convolutions become one convolution? After equalise. */
+/* merge_conv_add.c: can sums of two convolutions become one convolution? */
 bool vtac_can_merge_conv_add(const struct vtac_graph *g, const struct vtac_options *opt);
-int vtac_merge_conv_add(struct vtac_graph *g, const struct vtac_options *opt,
-			const struct vtac_images *images, const struct vtac_quant_options *how);
 
 /* residual.c: split convolutions with a residual into convolution and addition. */
 int vtac_split_residuals(struct vtac_graph *g);
@@ -83,8 +69,6 @@ int vtac_split_residuals(struct vtac_graph *g);
  */
 struct vtac_node *vtac_residual_sum(const struct vtac_graph *g, const struct vtac_node *add,
 				    unsigned int *other);
-/* Make @add a residual of its convolution again. */
-int vtac_join_residual(struct vtac_graph *g, struct vtac_node *add);
 
 /* accuracy.c: integers against floats, tensor by tensor. */
 struct vtac_accuracy {
@@ -105,7 +89,20 @@ int vtac_measure(struct vtac_graph *real, struct vtac_graph *quantised,
 		 const struct vtac_options *opt, const struct vtac_images *images,
 		 struct vtac_accuracy *accuracy);
 
+/*
+ * Passes, as passes.h has them. Those from channel_split to stats do what graph->how says, and
+ * nothing without it; stats of an earlier one are gone afterwards.
+ */
 int vtac_pass_calibrate(struct vtac_graph *g, const struct vtac_options *opt);
+int vtac_pass_channel_split(struct vtac_graph *g, const struct vtac_options *opt);
+int vtac_pass_equalise(struct vtac_graph *g, const struct vtac_options *opt);
+int vtac_pass_merge_conv_add(struct vtac_graph *g, const struct vtac_options *opt);
+/* Give Hessians to convolutions for which there are enough images; `stats` fills them. */
+int vtac_pass_gptq(struct vtac_graph *g, const struct vtac_options *opt);
+int vtac_pass_stats(struct vtac_graph *g, const struct vtac_options *opt);
+int vtac_pass_residual(struct vtac_graph *g, const struct vtac_options *opt);
+int vtac_pass_zero_point(struct vtac_graph *g, const struct vtac_options *opt);
+int vtac_pass_requantize(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_quantise(struct vtac_graph *g, const struct vtac_options *opt);
 
 #endif /* VTAC_QUANT_H */

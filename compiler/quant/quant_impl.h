@@ -7,7 +7,6 @@
 
 struct quantiser {
 	struct vtac_graph *g;
-	const struct vtac_options *opt;
 	struct vtac_quant_options how;
 	int in_top, wgt_top;		/* greatest integers of activations and weights: 127 */
 	/* By tensor id: */
@@ -17,6 +16,9 @@ struct quantiser {
 	bool *fixed;			/* others' scales depend on it */
 	unsigned int ids;
 };
+
+/* scales.c: options and widths; the tables, which zero_point makes, are NULL. */
+struct quantiser quantiser_of(struct vtac_graph *g, const struct vtac_options *opt);
 
 /* Is tensor @t computed or used by the card, and no constant? */
 bool on_card(const struct vtac_tensor *t);
@@ -40,10 +42,10 @@ int choose_scales(struct quantiser *q);
 /* weights.c: quantise a convolution or matrix product, and set its output stage. */
 int quantise_sums(struct quantiser *q, struct vtac_node *node);
 
-/* requantize.c: set the output stage of a node without weights. */
-int requantize_node(struct quantiser *q, struct vtac_node *node);
-
-/* Set the output stage's limits: of the activation and of the file, in integers of @t. */
+/*
+ * requantize.c: set the output stage's limits: of the activation and of the file, in integers of
+ * @t.
+ */
 int set_limits(struct quantiser *q, struct vtac_node *node, const struct vtac_tensor *t);
 
 /* Returns @count values, all @value; NULL without memory. */

@@ -1,49 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The pass `quantise`: integers for the card's nodes. The CPU computes floats: a QUANTIZE stands
- * before each copy of a float tensor to the card, a DEQUANTIZE behind each copy back or output of
- * the graph.
+ * The pass `quantise`: the card's nodes get integers, and the CPU computes floats: a QUANTIZE
+ * stands before each copy of a float tensor to the card, a DEQUANTIZE behind each copy back or
+ * output of the graph.
  */
-#include <math.h>
-#include <string.h>
-
 #include "quant_impl.h"
-
-static int init_tables(struct quantiser *q)
-{
-	q->ids = q->g->next_id;
-	q->scale = vtac_alloc(q->g, q->ids, sizeof(q->scale[0]));
-	q->zero = vtac_alloc(q->g, q->ids, sizeof(q->zero[0]));
-	q->lo = vtac_alloc(q->g, q->ids, sizeof(q->lo[0]));
-	q->hi = vtac_alloc(q->g, q->ids, sizeof(q->hi[0]));
-	q->fixed = vtac_alloc(q->g, q->ids, sizeof(q->fixed[0]));
-	if (!q->scale || !q->zero || !q->lo || !q->hi || !q->fixed)
-		return -1;
-	for (unsigned int i = 0; i < q->ids; i++) {
-		q->lo[i] = -q->in_top;
-		q->hi[i] = q->in_top;
-	}
-	return 0;
-}
-
-static int quantise_nodes(struct quantiser *q)
-{
-	for (unsigned int i = 0; i < q->g->n_nodes; i++) {
-		struct vtac_node *node = q->g->nodes[i];
-		int err = 0;
-
-		if (node->device != VTAC_CARD)
-			continue;
-		if (node->op == VTAC_CONV || node->op == VTAC_CONV_TRANSPOSE ||
-		    node->op == VTAC_GEMM)
-			err = quantise_sums(q, node);
-		else
-			err = requantize_node(q, node);
-		if (err)
-			return -1;
-	}
-	return 0;
-}
 
 /* @t has integers with the scale of @like. */
 static int mark_tensor(struct quantiser *q, struct vtac_tensor *t, const struct vtac_tensor *like)
@@ -323,52 +284,8 @@ static int limit_floats(struct quantiser *q)
 	return 0;
 }
 
-/*
- * The residual, multiplied or shifted left, has the scale of the sum that it is added to: it
- * must not be finer than the sum's. Two bits are left for the alignment of scales.
- */
-static bool can_join(const struct quantiser *q, const struct vtac_node *node,
-		     const struct vtac_tensor *res)
-{
-	const struct vtac_tensor *w = node->in[1];
-	float most = 0;
-
-	for (int64_t i = 0; i < vtac_elements(w); i++)
-		most = fmaxf(most, fabsf(((const float *)w->data)[i]));
-	return calibrated(q, res, 2 * q->in_top + 1) >
-	       4 * calibrated(q, node->in[0], q->in_top) * most / (float)q->wgt_top;
-}
-
-/* Join additions with their convolutions again where that is exact enough. */
-static int join_residuals(struct quantiser *q)
-{
-	struct vtac_graph *g = q->g;
-
-	for (unsigned int i = 0; i < g->n_nodes; i++) {
-		struct vtac_node *add = g->nodes[i], *node;
-		unsigned int other;
-
-		if (add->op != VTAC_ADD || add->device != VTAC_CARD || add->dead)
-			continue;
-		node = vtac_residual_sum(g, add, &other);
-		if (node && can_join(q, node, add->in[other]) && vtac_join_residual(g, add))
-			return -1;
-	}
-	return vtac_graph_dce(g);
-}
-
 int vtac_pass_quantise(struct vtac_graph *g, const struct vtac_options *opt)
 {
-	struct quantiser q = { .g = g, .opt = opt };
-
-	q.in_top = (1 << ((1 << opt->core.log_inp_width) - 1)) - 1;
-	q.wgt_top = (1 << ((1 << opt->core.log_wgt_width) - 1)) - 1;
-	if (g->how || opt->quant)
-		q.how = g->how ? *g->how : *opt->quant;
-	if (q.how.residual != VTAC_RESIDUAL_ADD && opt->core.log_inp_width == 3 &&
-	    join_residuals(&q))
-		return -1;
-	if (init_tables(&q) || choose_scales(&q) || quantise_nodes(&q))
-		return -1;
-	return cross_borders(&q) || limit_floats(&q) ? -1 : vtac_graph_dce(g);
+	(void)opt;
+	return cross_borders(g->quantiser) || limit_floats(g->quantiser) ? -1 : vtac_graph_dce(g);
 }

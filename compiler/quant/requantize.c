@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Set the output stages of nodes without weights: one multiplier of 15 bits and a shift. */
+/*
+ * The pass `requantize`: integer weights (weights.c) and output stages of the card's nodes. A node
+ * without weights has one multiplier of 15 bits and a shift.
+ */
 #include <math.h>
 #include <stdlib.h>
 
@@ -173,7 +176,7 @@ static int requantize_kept(struct quantiser *q, struct vtac_node *node)
 	return 0;
 }
 
-int requantize_node(struct quantiser *q, struct vtac_node *node)
+static int requantize_node(struct quantiser *q, struct vtac_node *node)
 {
 	switch (node->op) {
 	case VTAC_ADD:
@@ -193,4 +196,26 @@ int requantize_node(struct quantiser *q, struct vtac_node *node)
 		return vtac_fail(q->g, node, "There are no integers for operator %s.",
 				 vtac_op_name(node->op));
 	}
+}
+
+int vtac_pass_requantize(struct vtac_graph *g, const struct vtac_options *opt)
+{
+	struct quantiser *q = g->quantiser;
+
+	(void)opt;
+	for (unsigned int i = 0; i < g->n_nodes; i++) {
+		struct vtac_node *node = g->nodes[i];
+		int err = 0;
+
+		if (node->device != VTAC_CARD)
+			continue;
+		if (node->op == VTAC_CONV || node->op == VTAC_CONV_TRANSPOSE ||
+		    node->op == VTAC_GEMM)
+			err = quantise_sums(q, node);
+		else
+			err = requantize_node(q, node);
+		if (err)
+			return -1;
+	}
+	return 0;
 }

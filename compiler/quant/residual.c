@@ -4,7 +4,9 @@
  * quantise may choose. So convolutions are split before calibration, and joined again if that saves
  * cycles.
  */
-#include "quant.h"
+#include <math.h>
+
+#include "quant_impl.h"
 
 static int split_residual(struct vtac_graph *g, struct vtac_node *node)
 {
@@ -60,7 +62,8 @@ struct vtac_node *vtac_residual_sum(const struct vtac_graph *g, const struct vta
 	return NULL;
 }
 
-int vtac_join_residual(struct vtac_graph *g, struct vtac_node *add)
+/* Make @add a residual of its convolution again. */
+static int join_residual(struct vtac_graph *g, struct vtac_node *add)
 {
 	unsigned int other;
 	struct vtac_node *node = vtac_residual_sum(g, add, &other);
@@ -75,4 +78,40 @@ int vtac_join_residual(struct vtac_graph *g, struct vtac_node *add)
 	vtac_node_remove(add);
 	vtac_node_set_out(node, 0, out);
 	return vtac_node_set_in(g, node, 3, res);
+}
+
+/*
+ * The residual, multiplied or shifted left, has the scale of the sum that it is added to: it
+ * must not be finer than the sum's. Two bits are left for the alignment of scales.
+ */
+static bool can_join(const struct quantiser *q, const struct vtac_node *node,
+		     const struct vtac_tensor *res)
+{
+	const struct vtac_tensor *w = node->in[1];
+	float most = 0;
+
+	for (int64_t i = 0; i < vtac_elements(w); i++)
+		most = fmaxf(most, fabsf(((const float *)w->data)[i]));
+	return calibrated(q, res, 2 * q->in_top + 1) >
+	       4 * calibrated(q, node->in[0], q->in_top) * most / (float)q->wgt_top;
+}
+
+/* Without a way to multiply the residual, integers of other widths keep the addition. */
+int vtac_pass_residual(struct vtac_graph *g, const struct vtac_options *opt)
+{
+	const struct quantiser q = quantiser_of(g, opt);
+
+	if (q.how.residual == VTAC_RESIDUAL_ADD || opt->core.log_inp_width != 3)
+		return 0;
+	for (unsigned int i = 0; i < g->n_nodes; i++) {
+		struct vtac_node *add = g->nodes[i], *node;
+		unsigned int other;
+
+		if (add->op != VTAC_ADD || add->device != VTAC_CARD || add->dead)
+			continue;
+		node = vtac_residual_sum(g, add, &other);
+		if (node && can_join(&q, node, add->in[other]) && join_residual(g, add))
+			return -1;
+	}
+	return vtac_graph_dce(g);
 }

@@ -19,6 +19,17 @@ struct classes {
 	bool *given;			/* likewise: the file has one */
 };
 
+struct quantiser quantiser_of(struct vtac_graph *g, const struct vtac_options *opt)
+{
+	struct quantiser q = { .g = g };
+
+	q.in_top = (1 << ((1 << opt->core.log_inp_width) - 1)) - 1;
+	q.wgt_top = (1 << ((1 << opt->core.log_wgt_width) - 1)) - 1;
+	if (g->how || opt->quant)
+		q.how = g->how ? *g->how : *opt->quant;
+	return q;
+}
+
 bool on_card(const struct vtac_tensor *t)
 {
 	if (t->data)

@@ -193,9 +193,10 @@ static void finish_means(struct vtac_graph *g, unsigned int images)
 	}
 }
 
-int vtac_collect_stats(struct vtac_graph *g, const struct vtac_options *opt,
-		       const struct vtac_images *images, unsigned int max, unsigned int nodes)
+int vtac_collect_stats(struct vtac_graph *g, const struct vtac_options *opt, unsigned int max,
+		       unsigned int nodes)
 {
+	const struct vtac_images *images = opt->images;
 	struct run r = { .g = g, .images = images };
 	const struct vtac_interp io = { .input = read_input, .tensor = count_tensor,
 					.nodes = nodes, .priv = &r };
@@ -221,6 +222,11 @@ int vtac_collect_stats(struct vtac_graph *g, const struct vtac_options *opt,
 	if (!err)
 		finish_means(g, count);
 	return err;
+}
+
+int vtac_pass_stats(struct vtac_graph *g, const struct vtac_options *opt)
+{
+	return g->how ? vtac_collect_stats(g, opt, opt->images->count, 0) : 0;
 }
 
 /* ---- ranges ---- */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Zero points. A tensor whose values lie on one side of 0 wastes half of the integers if its zero
- * point is 0. A non-zero zero point is used if every producer and consumer supports it exactly:
- * sums fold it into their bias, and pad with it by spare channels (pad_channels.c). Products of two
- * tensors do not support it.
+ * The pass `zero_point`: scales (scales.c) and zero points. A tensor whose values lie on one side
+ * of 0 wastes half of the integers if its zero point is 0. A non-zero zero point is used if every
+ * producer and consumer supports it exactly: sums fold it into their bias, and pad with it by spare
+ * channels (pad_channels.c). Products of two tensors do not support it.
  */
 #include <math.h>
 
@@ -90,4 +90,34 @@ bool may_shift_zero(const struct quantiser *q, const struct vtac_tensor *t)
 		if (t->users[i]->device == VTAC_CARD && !user_may(q, t->users[i]))
 			return false;
 	return true;
+}
+
+static int init_tables(struct quantiser *q)
+{
+	q->ids = q->g->next_id;
+	q->scale = vtac_alloc(q->g, q->ids, sizeof(q->scale[0]));
+	q->zero = vtac_alloc(q->g, q->ids, sizeof(q->zero[0]));
+	q->lo = vtac_alloc(q->g, q->ids, sizeof(q->lo[0]));
+	q->hi = vtac_alloc(q->g, q->ids, sizeof(q->hi[0]));
+	q->fixed = vtac_alloc(q->g, q->ids, sizeof(q->fixed[0]));
+	if (!q->scale || !q->zero || !q->lo || !q->hi || !q->fixed)
+		return -1;
+	for (unsigned int i = 0; i < q->ids; i++) {
+		q->lo[i] = -q->in_top;
+		q->hi[i] = q->in_top;
+	}
+	return 0;
+}
+
+int vtac_pass_zero_point(struct vtac_graph *g, const struct vtac_options *opt)
+{
+	struct quantiser *q = vtac_alloc(g, 1, sizeof(*q));
+
+	if (!q)
+		return -1;
+	*q = quantiser_of(g, opt);
+	if (init_tables(q) || choose_scales(q))
+		return -1;
+	g->quantiser = q;
+	return 0;
 }

@@ -486,9 +486,15 @@ TEST(integers_of_bright_pixels_reach_zero)
 static int merge_sums(struct vtac_graph *g, const struct vtac_options *opt)
 {
 	const struct vtac_images images = { .count = 3, .read = random_image };
-	const struct vtac_quant_options how = { .range = VTAC_RANGE_MSE };
+	struct vtac_quant_options how = { .range = VTAC_RANGE_MSE, .merge = VTAC_MERGE_SUMS };
+	struct vtac_options with = *opt;
+	int err;
 
-	return vtac_merge_conv_add(g, opt, &images, &how);
+	with.images = &images;
+	g->how = &how;
+	err = vtac_pass_merge_conv_add(g, &with);
+	g->how = NULL;
+	return err;
 }
 
 /*
@@ -556,6 +562,40 @@ TEST(merged_inputs_are_placed)
 	assert_int_equal(concat->op, VTAC_CONCAT);
 	for (unsigned int i = 0; i < 2; i++)
 		assert_ptr_equal(concat->in[i]->home, concat->out[0]);
+	net_end(&net);
+}
+
+/* Verification finds what a pass of the table would have left out. */
+TEST(missing_properties_are_found)
+{
+	const struct vtac_quant_options how = { .equalise = VTAC_EQUALISE_NONE };
+	const struct vtac_images images = { .count = 1, .read = random_image };
+	struct vtac_options opt = { .no_prune = true, .images = &images, .quant = &how };
+	struct vtac_node *conv;
+	struct net net;
+
+	net_core(&opt);
+	net_begin(&net, 38);
+	net_output(&net, net_conv(&net, net_input(&net, 16, 8, 8), "conv", 16, 16, 3));
+	assert_int_equal(vtac_run_passes(net.g, &opt, "gptq"), 0);
+	assert_int_equal(vtac_graph_verify(net.g, VTAC_CHOSEN, 16), 0);
+	assert_int_equal(vtac_graph_verify(net.g, VTAC_CALIBRATED, 16), -1);
+	assert_int_equal(vtac_graph_verify(net.g, VTAC_SCALED, 16), -1);
+	assert_int_equal(vtac_graph_verify(net.g, VTAC_REQUANTIZED, 16), -1);
+	assert_int_equal(vtac_graph_verify(net.g, VTAC_PLANNED, 16), -1);
+	net.g->how = NULL;
+	assert_int_equal(vtac_graph_verify(net.g, VTAC_CHOSEN, 16), -1);
+	net_end(&net);
+
+	net_begin(&net, 38);
+	net_output(&net, net_conv(&net, net_input(&net, 16, 8, 8), "conv", 16, 16, 3));
+	assert_int_equal(vtac_run_passes(net.g, &opt, NULL), 0);
+	conv = net_find(&net, "conv");
+	conv->post.mul = NULL;
+	assert_int_equal(vtac_graph_verify(net.g, VTAC_PLANNED, 16), 0);
+	assert_int_equal(vtac_graph_verify(net.g, VTAC_REQUANTIZED, 16), -1);
+	conv->out[0]->offset = -1;
+	assert_int_equal(vtac_graph_verify(net.g, VTAC_PLANNED, 16), -1);
 	net_end(&net);
 }
 
