@@ -18,6 +18,7 @@
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
+#include <linux/ratelimit.h>
 #include <linux/scatterlist.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
@@ -167,9 +168,9 @@ static int vta_buf_map_dma(struct vta_buf *buf)
 	if (buf->mem->kind == VTA_MEM_FOREIGN)
 		return 0;
 	sgt = vta_host_map(&buf->mem->host, &vdev->pdev->dev, vta_buf_dir(buf));
-	if (PTR_ERR_OR_ZERO(sgt) == -EOPNOTSUPP)
-		dev_err_ratelimited(&vdev->dev,
-				    "this host would bounce the card's DMA: boot without swiotlb=force or memory encryption, or with an IOMMU\n");
+	if (PTR_ERR_OR_ZERO(sgt) == -EOPNOTSUPP && __ratelimit(&buf->ctx->user->log))
+		dev_err(&vdev->dev,
+			"this host would bounce the card's DMA: boot without swiotlb=force or memory encryption, or with an IOMMU\n");
 	if (IS_ERR(sgt))
 		return PTR_ERR(sgt);
 	buf->sgt = sgt;

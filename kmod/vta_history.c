@@ -3,11 +3,13 @@
  * vta_history.c - the last faults and resets of a card, and their uevents
  *
  * All users may receive uevents, so they do not name a queue's owner (docs/operating.md). Faults
- * occur in interrupts, as often as a user likes. So they are recorded, and a work sends uevents at
- * a limited rate; the next uevent after a pause says how many were left out.
+ * occur in interrupts, as often as a user likes. So they are recorded, and a work sends uevents, at
+ * a limited rate for each user; the next uevent says how many were left out. No user's faults take
+ * the room or the uevents of another's.
  */
 #include <linux/jiffies.h>
 #include <linux/kobject.h>
+#include <linux/ratelimit.h>
 #include <linux/timekeeping.h>
 #include <linux/uidgid.h>
 
@@ -17,10 +19,6 @@
 #include "vta_queue.h"
 #include "vta_user.h"
 
-/* At most VTA_HISTORY_BURST uevents of faults in VTA_HISTORY_WINDOW jiffies. */
-#define VTA_HISTORY_BURST	8
-#define VTA_HISTORY_WINDOW	(10 * HZ)
-
 /* ---- Recording ---- */
 
 static void vta_history_queue_work(struct vta_history *history)
@@ -29,27 +27,73 @@ static void vta_history_queue_work(struct vta_history *history)
 		mod_delayed_work(system_freezable_wq, &history->work, 0);
 }
 
+static unsigned int vta_history_faults_of(const struct vta_history *history, uid_t uid)
+{
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < history->kept_faults; i++)
+		nr += history->faults[i].uid == uid;
+	return nr;
+}
+
+/*
+ * Drops the oldest fault of the user who would have the most with the next one of @uid, if there is
+ * no room. So each of n users keeps VTA_HISTORY / n faults, whatever the others do.
+ */
+static void vta_history_make_room(struct vta_history *history, uid_t uid)
+{
+	struct vta_past_fault *faults = history->faults;
+	unsigned int i, nr, most = 0, drop = 0;
+
+	if (history->kept_faults < VTA_HISTORY)
+		return;
+	for (i = 0; i < VTA_HISTORY; i++) {
+		nr = vta_history_faults_of(history, faults[i].uid) + (faults[i].uid == uid);
+		if (nr <= most)
+			continue;
+		most = nr;
+		drop = i;
+	}
+	history->kept_faults--;
+	memmove(&faults[drop], &faults[drop + 1], (VTA_HISTORY - 1 - drop) * sizeof(*faults));
+}
+
+/* Schedules one uevent for all faults that get none of their own. */
+static void vta_history_suppress(struct vta_history *history)
+{
+	if (history->suppressed || history->closed)
+		return;
+	history->suppressed = true;
+	history->summary = jiffies + VTA_HISTORY_WINDOW;
+	queue_delayed_work(system_freezable_wq, &history->work, VTA_HISTORY_WINDOW);
+}
+
 void vta_history_add_fault(const struct vta_queue *q)
 {
 	const struct vta_ctx *ctx = q->ctx;
 	struct vta_history *history = &ctx->vdev->history;
+	uid_t uid = from_kuid(&init_user_ns, ctx->user->uid);
 	struct vta_past_fault *past;
 	unsigned long flags;
 
 	spin_lock_irqsave(&history->lock, flags);
-	past = &history->faults[history->nr_faults++ % VTA_HISTORY];
+	vta_history_make_room(history, uid);
+	past = &history->faults[history->kept_faults++];
 	*past = (struct vta_past_fault) {
+		.number = history->nr_faults++,
+		.report = __ratelimit(&ctx->user->uevents),
 		.time_ns = ktime_get_boottime_ns(),
 		.queue = q->id,
 		.ctx = ctx->mmu.id,
 		.tgid = ctx->tgid,
-		.uid = from_kuid(&init_user_ns, ctx->user->uid),
+		.uid = uid,
 		.fault = q->fault,
 	};
 	memcpy(past->comm, ctx->comm, sizeof(past->comm));
-	/* While uevents are suppressed, the work is scheduled for the end of the window. */
-	if (!history->suppressed)
+	if (past->report)
 		vta_history_queue_work(history);
+	else
+		vta_history_suppress(history);
 	spin_unlock_irqrestore(&history->lock, flags);
 }
 
@@ -134,41 +178,46 @@ static bool vta_history_next_reset(struct vta_history *history, struct vta_past_
 	return found;
 }
 
-/* Finds the next fault whose uevent is due. If it is too early, *wait is the delay in jiffies. */
+/* Finds the oldest fault, from number @from on, that gets a uevent. */
+static const struct vta_past_fault *vta_history_find(const struct vta_history *history, u64 from)
+{
+	unsigned int i;
+
+	for (i = 0; i < history->kept_faults; i++) {
+		if (history->faults[i].report && history->faults[i].number >= from)
+			return &history->faults[i];
+	}
+	return NULL;
+}
+
+/*
+ * Finds the next fault whose uevent is due, and sets *left_out to the number of faults before it
+ * without one. If there is none, *wait is the delay of the next one in jiffies, or 0.
+ */
 static bool vta_history_next_fault(struct vta_history *history, struct vta_past_fault *past,
 				   u64 *left_out, unsigned long *wait)
 {
+	const struct vta_past_fault *next;
 	unsigned long now = jiffies;
-	u64 keep = VTA_HISTORY;
-	bool found = false;
 
-	*left_out = 0;
 	*wait = 0;
 	spin_lock_irq(&history->lock);
-	if (!history->in_window || time_after(now, history->window_start + VTA_HISTORY_WINDOW)) {
-		history->window_start = now;
-		history->in_window = 0;
-		if (history->suppressed)	/* send the last one for all */
-			keep = 1;
-		history->suppressed = false;
+	next = vta_history_find(history, history->sent_faults);
+	if (!next && history->suppressed) {
+		if (time_before(now, history->summary))
+			*wait = history->summary - now;
+		else	/* the last one stands for all */
+			next = &history->faults[history->kept_faults - 1];
 	}
-	if (history->sent_faults == history->nr_faults)
-		goto out;
-	if (history->in_window == VTA_HISTORY_BURST) {
-		history->suppressed = true;
-		*wait = history->window_start + VTA_HISTORY_WINDOW + 1 - now;
-		goto out;
+	if (next) {
+		*past = *next;
+		*left_out = next->number - history->sent_faults;
+		history->sent_faults = next->number + 1;
+		if (history->sent_faults == history->nr_faults)
+			history->suppressed = false;
 	}
-	if (history->nr_faults - history->sent_faults > keep) {
-		*left_out = history->nr_faults - keep - history->sent_faults;
-		history->sent_faults = history->nr_faults - keep;
-	}
-	*past = history->faults[history->sent_faults++ % VTA_HISTORY];
-	history->in_window++;
-	found = true;
-out:
 	spin_unlock_irq(&history->lock);
-	return found;
+	return next;
 }
 
 static void vta_history_work(struct work_struct *work)
@@ -204,23 +253,21 @@ static void vta_history_print_time(struct vta_text *text, u64 time_ns)
 void vta_history_print_faults(struct vta_device *vdev, bool owners, struct vta_text *text)
 {
 	struct vta_history *history = &vdev->history;
-	struct vta_past_fault past;
-	u64 n, nr;
+	unsigned int i;
 
 	spin_lock_irq(&history->lock);
-	nr = history->nr_faults;
-	for (n = nr > VTA_HISTORY ? nr - VTA_HISTORY : 0; n < nr; n++) {
-		const struct vta_queue_fault *fault = &past.fault;
+	for (i = 0; i < history->kept_faults; i++) {
+		const struct vta_past_fault *past = &history->faults[i];
+		const struct vta_queue_fault *fault = &past->fault;
 
-		past = history->faults[n % VTA_HISTORY];
-		vta_history_print_time(text, past.time_ns);
+		vta_history_print_time(text, past->time_ns);
 		vta_print(text, " queue=%u context=%u reason=%s access=%s addr=%#010x",
-			  past.queue, past.ctx, vta_fault_reason(fault->reason)->name,
+			  past->queue, past->ctx, vta_fault_reason(fault->reason)->name,
 			  vta_fault_access(fault->access)->name, fault->addr);
 		vta_print(text, " seq=%llu insn=%d pid=%d", fault->seq, (int)fault->insn_index,
-			  past.tgid);
+			  past->tgid);
 		if (owners)
-			vta_print(text, " uid=%u comm=%s", past.uid, past.comm);
+			vta_print(text, " uid=%u comm=%s", past->uid, past->comm);
 		vta_print(text, "\n");
 	}
 	spin_unlock_irq(&history->lock);

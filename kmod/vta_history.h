@@ -45,8 +45,14 @@ static inline void vta_print(struct vta_text *text, const char *format, ...)
 
 #define VTA_HISTORY	16
 
+/* At most so many uevents of one user's faults in so many jiffies. */
+#define VTA_HISTORY_BURST	8
+#define VTA_HISTORY_WINDOW	(10 * HZ)
+
 /**
  * struct vta_past_fault - a queue that has halted
+ * @number: number of faults of the card before
+ * @report: a uevent is sent for it
  * @time_ns: time of CLOCK_BOOTTIME
  * @queue: number of the card's queue
  * @ctx: number of the card's context
@@ -56,6 +62,8 @@ static inline void vta_print(struct vta_text *text, const char *format, ...)
  * @fault: the fault
  */
 struct vta_past_fault {
+	u64 number;
+	bool report;
 	u64 time_ns;
 	u32 queue;
 	u32 ctx;
@@ -84,33 +92,33 @@ struct vta_past_reset {
  * @work: sends uevents
  * @lock: Protects: all below; taken with interrupts off, inside any other lock
  * @closed: no more uevents are sent
- * @faults: the last faults, number n at n % VTA_HISTORY
+ * @faults: the last faults, the oldest first; each user has room, see vta_history_make_room()
+ * @kept_faults: number of elements of @faults
  * @nr_faults: number of faults
  * @sent_faults: number of faults whose uevents were sent, or left out
+ * @suppressed: faults after @sent_faults get no uevent of their own
+ * @summary: jiffies when a uevent is sent for all of them, if @suppressed
  * @resets: the last resets, number n at n % VTA_HISTORY
  * @nr_resets: number of resets
  * @sent_resets: number of resets whose uevents were sent, or left out
  * @reason: reason of the requested or current reset, else NULL; may be read without the lock
  * @cause: the same, for the files that lose the card
- * @window_start: jiffies when @in_window was 0
- * @in_window: uevents of faults sent since
- * @suppressed: uevents have been left out since
  */
 struct vta_history {
 	struct delayed_work work;
 	spinlock_t lock; /* Protects: see above */
 	bool closed;
 	struct vta_past_fault faults[VTA_HISTORY];
+	unsigned int kept_faults;
 	u64 nr_faults;
 	u64 sent_faults;
+	bool suppressed;
+	unsigned long summary;
 	struct vta_past_reset resets[VTA_HISTORY];
 	u64 nr_resets;
 	u64 sent_resets;
 	const char *reason;
 	enum vta_cause cause;
-	unsigned long window_start;
-	unsigned int in_window;
-	bool suppressed;
 };
 
 /**

@@ -11,6 +11,7 @@
 #include <linux/dma-mapping.h>
 #include <linux/file.h>
 #include <linux/iommu.h>
+#include <linux/ratelimit.h>
 #include <linux/scatterlist.h>
 
 #include "vta_compat.h"
@@ -18,6 +19,7 @@
 #include "vta_device.h"
 #include "vta_mem.h"
 #include "vta_mmu.h"
+#include "vta_user.h"
 
 /* An exporter that does not return blocks only its own work. */
 static struct workqueue_struct *vta_import_wq;
@@ -115,9 +117,9 @@ static const struct vta_mem_ops vta_import_ops = {
 };
 
 /* Takes over the caller's reference to @dmabuf and its vta_dma_get() on success. */
-static struct vta_mem *vta_import_foreign(struct vta_device *vdev, struct dma_buf *dmabuf,
-					  bool write)
+static struct vta_mem *vta_import_foreign(struct vta_ctx *ctx, struct dma_buf *dmabuf, bool write)
 {
+	struct vta_device *vdev = ctx->vdev;
 	struct vta_mem *mem;
 	int ret;
 
@@ -137,9 +139,10 @@ static struct vta_mem *vta_import_foreign(struct vta_device *vdev, struct dma_bu
 	if (ret == -ENOMEM || ret == -EINTR)
 		return ERR_PTR(ret);
 	/* Exporters use many errors for unsupported imports. */
-	dev_err_ratelimited(&vdev->dev,
-			    "a dma-buf of %s cannot be imported (%d): its driver refuses this card, or this host would bounce the card's DMA\n",
-			    dmabuf->exp_name, ret);
+	if (__ratelimit(&ctx->user->log))
+		dev_err(&vdev->dev,
+			"a dma-buf of %s cannot be imported (%d): its driver refuses this card, or this host would bounce the card's DMA\n",
+			dmabuf->exp_name, ret);
 	return ERR_PTR(-EOPNOTSUPP);
 }
 
@@ -159,7 +162,7 @@ struct vta_mem *vta_import_mem(struct vta_ctx *ctx, int fd, bool write)
 	mem = vta_export_mem(dmabuf);
 	if (!mem) {
 		ret = vta_ctx_get_dma(ctx);
-		mem = ret ? ERR_PTR(ret) : vta_import_foreign(vdev, dmabuf, write);
+		mem = ret ? ERR_PTR(ret) : vta_import_foreign(ctx, dmabuf, write);
 		if (!IS_ERR(mem))
 			return mem;
 		if (!ret)

@@ -7,6 +7,8 @@
  * counts as halted. A fault record is copied once and checked; the copy does not change until the
  * queue is started again.
  */
+#include <linux/ratelimit.h>
+
 #include "vta_ctx.h"
 #include "vta_device.h"
 #include "vta_history.h"
@@ -68,11 +70,12 @@ static void vta_record_report_halt(struct vta_queue *q)
 	atomic64_inc(&ctx->vdev->vectors[VTA_EVENT_VECTOR].credit);
 	vta_user_charge_fault(ctx->user);
 	vta_history_add_fault(q);
-	dev_warn_ratelimited(&ctx->vdev->dev,
-			     "queue %u of %s[%d] halted: %s; descriptor %llu, instruction %d, %s at %#010x\n",
-			     q->id, ctx->comm, ctx->tgid, vta_fault_reason(fault->reason)->text,
-			     fault->seq, (int)fault->insn_index,
-			     vta_fault_access(fault->access)->text, fault->addr);
+	if (__ratelimit(&ctx->user->log))
+		dev_warn(&ctx->vdev->dev,
+			 "queue %u of %s[%d] halted: %s; descriptor %llu, instruction %d, %s at %#010x\n",
+			 q->id, ctx->comm, ctx->tgid, vta_fault_reason(fault->reason)->text,
+			 fault->seq, (int)fault->insn_index,
+			 vta_fault_access(fault->access)->text, fault->addr);
 }
 
 /* Halts the queue for the fault that the card has recorded. */

@@ -20,6 +20,7 @@
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/moduleparam.h>
+#include <linux/ratelimit.h>
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
 
@@ -115,6 +116,10 @@ static struct vta_user *vta_user_alloc(kuid_t uid)
 	user->group = -1;
 	user->weight = 1;
 	vta_notifier_init(&user->notifier);
+	ratelimit_default_init(&user->log);
+	ratelimit_state_init(&user->uevents, VTA_HISTORY_WINDOW, VTA_HISTORY_BURST);
+	/* A uevent says how many were left out. */
+	ratelimit_set_flags(&user->uevents, RATELIMIT_MSG_ON_RELEASE);
 	return user;
 }
 

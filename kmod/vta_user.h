@@ -7,6 +7,7 @@
 
 #include <linux/atomic.h>
 #include <linux/list.h>
+#include <linux/ratelimit_types.h>
 #include <linux/types.h>
 #include <linux/uidgid.h>
 
@@ -42,6 +43,8 @@ enum vta_user_resource {
  * @faults_until: time at which all faults so far would have happened at the allowed rate, and all
  *                time lost to hangs would have passed again, in ns of CLOCK_MONOTONIC; changed
  *                without the lock
+ * @log: rate of the user's lines in the kernel log; has a lock of its own
+ * @uevents: rate of uevents of the user's faults; has a lock of its own
  */
 struct vta_user {
 	struct list_head node;
@@ -53,6 +56,8 @@ struct vta_user {
 	u64 group_until;
 	struct vta_notifier notifier;
 	atomic64_t faults_until;
+	struct ratelimit_state log;
+	struct ratelimit_state uevents;
 };
 
 /**

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * vta_recover - a halted queue continues (kmod/vta_queue.c), and a user whose queues halt too
- * often is throttled (kmod/vta_user.c)
+ * often is throttled (kmod/vta_user.c), and displaces no other's faults (kmod/vta_history.c)
  */
+#include <linux/netlink.h>
+#include <sys/socket.h>
+
 #include "vta_harness.h"
 
 #define HOLE		0x40000000u
@@ -356,6 +359,91 @@ TEST_F(recover, throttled_wait_can_be_killed)
 	/* Lifting the limit also releases the waiter. */
 	ASSERT_EQ(0, file_write(LIMIT, "0"));
 	EXPECT_EQ(0, queue_recover(&q[0]));
+}
+
+/* ---- what is kept and reported of faults ---- */
+
+/* A user who makes @queues queues, the last of which faults @faults times. */
+struct faulter {
+	unsigned int uid, queues, faults;
+};
+
+static int fault_as(void *arg)
+{
+	const struct faulter *faulter = arg;
+	struct client c;
+
+	MUST(!setresuid(faulter->uid, faulter->uid, faulter->uid));
+	MUST(!client_open(&c));
+	for (unsigned int i = 1; i < faulter->queues; i++)
+		MUST(!queue_open(c.fd, &c.q, NULL));
+	MUST(!fault_and_recover(&c.q, faulter->faults));
+	return 0;
+}
+
+static pid_t faults_by(unsigned int uid, unsigned int queues, unsigned int faults)
+{
+	struct faulter faulter = { uid, queues, faults };
+	pid_t pid = child_start(fault_as, &faulter);
+
+	return child_end(pid) ? -1 : pid;
+}
+
+/* Reads a socket or file to its end: the number of messages that have both texts. */
+static unsigned int count_messages(int fd, const char *one, const char *other)
+{
+	char text[4096];
+	unsigned int n = 0;
+	ssize_t len;
+
+	/* EPIPE: old messages have been overwritten. */
+	while ((len = read(fd, text, sizeof(text) - 1)) > 0 || (len < 0 && errno == EPIPE)) {
+		for (ssize_t i = 0; i < len; i++)
+			text[i] = text[i] ? text[i] : ' ';
+		text[len > 0 ? len : 0] = '\0';
+		n += strstr(text, one) && strstr(text, other);
+	}
+	return n;
+}
+
+static int listen_to_uevents(void)
+{
+	struct sockaddr_nl addr = { .nl_family = AF_NETLINK, .nl_groups = 1 };
+	int sock = socket(AF_NETLINK, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
+			  NETLINK_KOBJECT_UEVENT);
+
+	return sock < 0 || bind(sock, (struct sockaddr *)&addr, sizeof(addr)) ? -1 : sock;
+}
+
+TEST_F(recover, faults_of_a_user_displace_none_of_another)
+{
+	int kmsg = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	int uevents = listen_to_uevents();
+	unsigned int reported = 0;
+	char whose[32];
+	pid_t few;
+
+	ASSERT_LE(0, kmsg);
+	ASSERT_LE(0, uevents);
+	ASSERT_LE(0, lseek(kmsg, 0, SEEK_END));
+	ASSERT_EQ(0, chmod(card_node(), 0666));
+	/* All that there is for one user is used up before, and again afterwards. */
+	ASSERT_LT(0, faults_by(1001, 1, 100));
+	few = faults_by(1002, 5, 3);
+	ASSERT_LT(0, few);
+	ASSERT_LT(0, faults_by(1001, 1, 100));
+
+	EXPECT_EQ(3, faults_of(few));
+	snprintf(whose, sizeof(whose), "[%d] halted", few);
+	EXPECT_EQ(3, count_messages(kmsg, whose, ""));
+	for (int64_t end = now_ns() + PATIENCE_MS * 1000000ll; reported < 3 && now_ns() < end;) {
+		reported += count_messages(uevents, "VTA_EVENT=fault", "VTA_QUEUE=5 ");
+		sleep_ms(10);
+	}
+	EXPECT_EQ(3, reported);
+	close(uevents);
+	close(kmsg);
+	EXPECT_EQ(0, chmod(card_node(), 0600));
 }
 
 TEST_HARNESS_MAIN
