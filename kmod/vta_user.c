@@ -57,18 +57,33 @@ MODULE_PARM_DESC(max_user_faults,
 #define VTA_GROUP_DEBT_MAX_NS	BIT_ULL(34)
 
 /*
- * Returns the user to be charged. A user can have many IDs in a user namespace of its own, so
- * charge the owner of the outermost user namespace. Namespaces that root has made for other users
- * do not count: the kernel's IDs distinguish those users.
+ * Returns the user who is charged for all processes of a user namespace: its owner or, if root has
+ * made it, the ID that is root inside. INVALID_UID if there is none, or it is the host's root: such
+ * a namespace is for users of the host, as systemd's PrivateUsers=.
+ */
+static kuid_t vta_user_of_namespace(struct user_namespace *ns)
+{
+	kuid_t root;
+
+	if (!uid_eq(ns->owner, GLOBAL_ROOT_UID))
+		return ns->owner;
+	root = make_kuid(ns, 0);
+	return uid_eq(root, GLOBAL_ROOT_UID) ? INVALID_UID : root;
+}
+
+/*
+ * Returns the user to be charged. A user can have many IDs in a user namespace, and make more
+ * namespaces inside of it, so the outermost namespace decides.
  */
 static kuid_t vta_user_uid(void)
 {
-	struct user_namespace *ns = current_user_ns();
-	kuid_t uid = current_uid();
+	struct user_namespace *ns;
+	kuid_t uid = current_uid(), user;
 
-	for (; ns != &init_user_ns; ns = ns->parent) {
-		if (!uid_eq(ns->owner, GLOBAL_ROOT_UID))
-			uid = ns->owner;
+	for (ns = current_user_ns(); ns != &init_user_ns; ns = ns->parent) {
+		user = vta_user_of_namespace(ns);
+		if (uid_valid(user))
+			uid = user;
 	}
 	return uid;
 }

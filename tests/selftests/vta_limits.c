@@ -236,7 +236,7 @@ static int as_guest(void *arg)
 		_exit(guest_run(g));
 	close(g->ready[1]);
 	MUST(read(g->ready[0], &byte, 1) == 1);
-	snprintf(map, sizeof(map), "0 %u 1000", g->first);
+	snprintf(map, sizeof(map), "0 %u 70000", g->first);
 	snprintf(path, sizeof(path), "/proc/%d/uid_map", child);
 	MUST(!file_write(path, map));
 	snprintf(path, sizeof(path), "/proc/%d/gid_map", child);
@@ -263,6 +263,18 @@ static int as_another(void *arg)
 	(void)arg;
 	MUST(!setgid(7) && !setuid(7));
 	MUST(getuid() == 7);
+	return is_refused(NULL);
+}
+
+/* And a namespace inside, whose owner is that ID. @arg: the group of the user's queues. */
+static int as_another_and_inside(void *arg)
+{
+	int fd;
+
+	MUST(!as_another(NULL));
+	fd = card_open();
+	MUST(fd >= 0 && ctx_number(fd, "vta-group") == *(unsigned char *)arg);
+	MUST(!unshare(CLONE_NEWUSER));
 	return is_refused(NULL);
 }
 
@@ -322,16 +334,18 @@ static int spend_and_wait(void *arg)
 	if (is_refused(NULL))
 		return 1;
 	/* The test checks now. */
+	byte = ctx_number(fd, "vta-group");
 	MUST(write(self->there[1], &byte, 1) == 1 && read(self->back[0], &byte, 1) == 1);
 	return 0;
 }
 
-TEST_F(limits, hold_for_each_user_of_namespaces_that_root_made)
+TEST_F(limits, hold_for_all_ids_of_a_namespace_that_root_made)
 {
+	unsigned char byte = 0;
 	struct guest first = { .first = GUEST, .with = spend_and_wait, .arg = self };
 	struct guest again = { .first = GUEST, .with = is_refused };
+	struct guest another = { .first = GUEST, .with = as_another_and_inside, .arg = &byte };
 	struct guest other = { .first = OTHER, .with = take_some };
-	char byte = 0;
 	pid_t child;
 
 	ASSERT_EQ(0, pipe(self->there));
@@ -342,12 +356,30 @@ TEST_F(limits, hold_for_each_user_of_namespaces_that_root_made)
 	close(self->there[1]);
 	ASSERT_EQ(1, read(self->there[0], &byte, 1));
 	EXPECT_EQ(0, as_guest(&again));
+	EXPECT_EQ(0, as_guest(&another));
 	EXPECT_EQ(0, as_guest(&other));
 	EXPECT_EQ(1, write(self->back[1], &byte, 1));
 	EXPECT_EQ(0, child_end(child));
 	close(self->there[0]);
 	close(self->back[0]);
 	close(self->back[1]);
+}
+
+static int as_nobody_and_as_another(void *arg)
+{
+	unsigned int uid = ANOTHER_USER;
+
+	(void)arg;
+	MUST(!in_child(take_a_page, &uid));
+	return as_nobody_again(NULL);
+}
+
+/* A namespace that has the host's root is for the host's users, as of a service of systemd. */
+TEST_F(limits, hold_for_each_user_of_the_host_in_a_namespace)
+{
+	struct guest guest = { .first = 0, .with = as_nobody_and_as_another };
+
+	EXPECT_EQ(0, while_all_is_spent(self, as_guest, &guest));
 }
 
 /* ---- cgroups ---- */
