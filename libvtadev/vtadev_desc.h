@@ -31,6 +31,7 @@ extern "C" {
 
 /* ---- Descriptors --------------------------------------------------------- */
 
+/* vtadev_desc_op() - a descriptor of operation @op whose other fields are 0 */
 static inline struct vta_desc vtadev_desc_op(enum vta_op op)
 {
 	struct vta_desc d;
@@ -40,15 +41,17 @@ static inline struct vta_desc vtadev_desc_op(enum vta_op op)
 	return d;
 }
 
-/* No operation; it completes in order, and can have a stamp and be waited for. */
+/* vtadev_desc_nop() - no operation; it completes in order, can have a stamp and be waited for */
 static inline struct vta_desc vtadev_desc_nop(void)
 {
 	return vtadev_desc_op(VTA_OP_NOP);
 }
 
-/*
- * Run @insn_count instructions of 128 bits at @insn_addr, a multiple of 16.
- * @cycle_limit: cycles after which the RUN ends with fault CYCLES; 0: the queue's limit.
+/**
+ * vtadev_desc_run() - run a stream of instructions
+ * @insn_addr: of the first instruction, a multiple of 16
+ * @insn_count: instructions, of 128 bits each
+ * @cycle_limit: cycles after which the RUN ends with fault CYCLES; 0: the queue's limit
  */
 static inline struct vta_desc vtadev_desc_run(uint32_t insn_addr,
 					      uint32_t insn_count,
@@ -62,10 +65,16 @@ static inline struct vta_desc vtadev_desc_run(uint32_t insn_addr,
 	return d;
 }
 
-/*
- * Copy @rows rows of @width bytes: row r from @src + r * @src_pitch to
- * @dst + r * @dst_pitch. Source and destination must not overlap. At most
- * 2^32 bytes in total. Pitches are in bytes; that of one row is ignored.
+/**
+ * vtadev_desc_copy2d() - copy a rectangle
+ * @dst: of row 0; row r goes to @dst + r * @dst_pitch
+ * @dst_pitch: bytes from one row to the next; of a single row it is ignored
+ * @src: of row 0; row r comes from @src + r * @src_pitch
+ * @src_pitch: likewise
+ * @width: bytes of a row
+ * @rows: rows; at most 2^32 bytes in total
+ *
+ * Source and destination must not overlap.
  */
 static inline struct vta_desc vtadev_desc_copy2d(uint32_t dst,
 						 uint32_t dst_pitch,
@@ -84,16 +93,20 @@ static inline struct vta_desc vtadev_desc_copy2d(uint32_t dst,
 	return d;
 }
 
-/* Copy @len bytes from @src to @dst, which must not overlap. */
+/* vtadev_desc_copy() - copy @len bytes from @src to @dst, which must not overlap */
 static inline struct vta_desc vtadev_desc_copy(uint32_t dst, uint32_t src,
 					       uint32_t len)
 {
 	return vtadev_desc_copy2d(dst, 0, src, 0, len, 1);
 }
 
-/*
- * Fill @rows rows of @width bytes at @dst + r * @pitch: byte i of each row becomes byte i mod 4
- * of @pattern, the least significant first.
+/**
+ * vtadev_desc_fill2d() - fill a rectangle
+ * @dst: of row 0; row r is at @dst + r * @pitch
+ * @pitch: bytes from one row to the next
+ * @pattern: byte i of each row becomes byte i mod 4 of this, the least significant first
+ * @width: bytes of a row
+ * @rows: rows
  */
 static inline struct vta_desc vtadev_desc_fill2d(uint32_t dst, uint32_t pitch,
 						 uint32_t pattern,
@@ -109,14 +122,14 @@ static inline struct vta_desc vtadev_desc_fill2d(uint32_t dst, uint32_t pitch,
 	return d;
 }
 
-/* Fill @len bytes with @pattern, the least significant byte first. */
+/* vtadev_desc_fill() - fill @len bytes with @pattern, the least significant byte first */
 static inline struct vta_desc vtadev_desc_fill(uint32_t dst, uint32_t pattern,
 					       uint32_t len)
 {
 	return vtadev_desc_fill2d(dst, 0, pattern, len, 1);
 }
 
-/* Store @value in the little-endian 64-bit word at @addr, a multiple of 8. */
+/* vtadev_desc_signal() - store @value in the little-endian 64-bit word at @addr, a multiple of 8 */
 static inline struct vta_desc vtadev_desc_signal(uint32_t addr, uint64_t value)
 {
 	struct vta_desc d = vtadev_desc_op(VTA_OP_SIGNAL);
@@ -126,9 +139,12 @@ static inline struct vta_desc vtadev_desc_signal(uint32_t addr, uint64_t value)
 	return d;
 }
 
-/*
- * Hold the queue until the little-endian 64-bit word at @addr, a multiple of 8, is at least
- * @value (unsigned). Together with vtadev_desc_signal() this orders queues that share a buffer. If
+/**
+ * vtadev_desc_wait() - hold the queue until a word is large enough
+ * @addr: of a little-endian 64-bit word, a multiple of 8
+ * @value: the queue goes on when the word is at least this (unsigned)
+ *
+ * Together with vtadev_desc_signal() this orders queues that share a buffer. If
  * the CPU changes the word, call vtadev_kick() afterwards.
  */
 static inline struct vta_desc vtadev_desc_wait(uint32_t addr, uint64_t value)
@@ -140,8 +156,11 @@ static inline struct vta_desc vtadev_desc_wait(uint32_t addr, uint64_t value)
 	return d;
 }
 
-/*
- * Set the flag KEEP of a RUN: it finds the core's scratchpads and dependency tokens as the
+/**
+ * vtadev_desc_keep() - let a RUN continue with the core's state
+ * @d: a RUN, whose flag KEEP is set
+ *
+ * It finds the core's scratchpads and dependency tokens as the
  * queue's last RUN with KEEP left them, whatever ran in between. The first RUN with KEEP, and the
  * first after the queue halted, find zeroes and no tokens. For queues with
  * VTADEV_QUEUE_KEEP; in other queues, and for other operations, the fault is DESC.
@@ -151,10 +170,11 @@ static inline void vtadev_desc_keep(struct vta_desc *d)
 	d->op_flags |= vtadev_le32(VTA_DESC_KEEP);
 }
 
-/*
- * Set the flag STAMP of a descriptor of any kind: the card writes a struct vta_stamp (start and
- * end in card time, cycles; little-endian) to @addr, a multiple of 8, when the descriptor
- * completes.
+/**
+ * vtadev_desc_stamp() - measure a descriptor
+ * @d: of any kind; its flag STAMP is set
+ * @addr: a multiple of 8; the card writes a struct vta_stamp to it when the descriptor completes:
+ *        start and end in card time, and cycles, little-endian
  */
 static inline void vtadev_desc_stamp(struct vta_desc *d, uint32_t addr)
 {

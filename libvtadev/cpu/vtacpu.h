@@ -75,7 +75,7 @@ enum vtacpu_kernel {
 /* Types of values; the numbers are part of the format, too. */
 enum vtacpu_type { VTACPU_F32 = 1, VTACPU_I8, VTACPU_U8, VTACPU_I32, VTACPU_I64, VTACPU_BOOL };
 
-/* Bytes of a value of @type; 0 for a type that does not exist. */
+/* vtacpu_type_bytes() - bytes of a value of @type; 0 for a type that does not exist */
 uint32_t vtacpu_type_bytes(uint32_t type);
 
 /* ---- parts of parameters ---- */
@@ -128,9 +128,18 @@ struct vtacpu_window {
 	uint32_t groups, transposed;
 };
 
-/* ---- kernels: operands in their order -> output ---- */
+/*
+ * ---- kernels: operands in their order -> output ----
+ *
+ * @p: parameters that vtacpu_need() accepted. @io: addresses of the operands, NULL for one that is
+ * omitted. @scratch: need.scratch bytes, or NULL if that is 0.
+ */
 
-/* x, w [oc][ic / groups][kh][kw] (also if transposed), [bias [oc]], [res: shape of y] -> y */
+/*
+ * vtacpu_conv_f32() - convolve floats
+ *
+ * x, w [oc][ic / groups][kh][kw] (also if transposed), [bias [oc]], [res: shape of y] -> y
+ */
 struct vtacpu_conv_f32 {
 	struct vtacpu_window win;
 	uint32_t has_bias, has_res;	/* act(conv + bias + res) */
@@ -139,6 +148,8 @@ struct vtacpu_conv_f32 {
 void vtacpu_conv_f32(const struct vtacpu_conv_f32 *p, void *const *io, void *scratch);
 
 /*
+ * vtacpu_conv_i8() - convolve integers
+ *
  * x, w, [res: int8, shape of y], [bias], [muls], [shifts: each int32 [oc]] -> y
  *	acc = (res << res_shift) + sum of (x - x_zero) * (w - w_zero), y = post(acc)
  * If has_res is 2, one more operand precedes y, res_muls, int32 [oc]: acc begins with
@@ -167,7 +178,7 @@ struct vtacpu_matrices {
 	uint32_t c_batch[3], c_row, c_col;	/* row: along m; col: along n */
 };
 
-/* a, b, [c] -> y */
+/* vtacpu_gemm_f32() - multiply matrices of floats: a, b, [c] -> y */
 struct vtacpu_gemm_f32 {
 	struct vtacpu_matrices mat;
 	uint32_t has_c;
@@ -177,6 +188,8 @@ struct vtacpu_gemm_f32 {
 void vtacpu_gemm_f32(const struct vtacpu_gemm_f32 *p, void *const *io, void *scratch);
 
 /*
+ * vtacpu_gemm_i8() - multiply matrices of integers
+ *
  * a, b, [c: int8], [bias], [muls], [shifts: int32 [n]] -> y, as
  * vtacpu_conv_i8 with x = a, w = b, res = c; a channel is a column j.
  */
@@ -204,7 +217,11 @@ struct vtacpu_pool_window {
 	uint32_t dil_h, dil_w;
 };
 
-/* x -> y. The result of a window without input values is 0 (MAX: the least float). */
+/*
+ * vtacpu_pool_window_f32() - pool floats: x -> y
+ *
+ * The result of a window without input values is 0 (MAX: the least float).
+ */
 struct vtacpu_pool_window_f32 {
 	struct vtacpu_pool_window pool;
 	struct vtacpu_act act;
@@ -212,6 +229,8 @@ struct vtacpu_pool_window_f32 {
 void vtacpu_pool_window_f32(const struct vtacpu_pool_window_f32 *p, void *const *io, void *scratch);
 
 /*
+ * vtacpu_pool_window_i8() - pool integers
+ *
  * x, [bias], [muls], [shifts: int32 [c]] -> y: post of the greatest value or the sum
  * (kinds MAX and SUM; for an average, vtaops_average() has the fields of post). x and y are int8,
  * or uint8 with is_unsigned. The greatest of no input values is the type's least value.
@@ -234,7 +253,7 @@ struct vtacpu_broadcast {
 	uint32_t a_stride[VTACPU_RANK_MAX], b_stride[VTACPU_RANK_MAX];
 };
 
-/* a, b -> y = act(a op b); in place of an operand with the strides of y */
+/* vtacpu_binary_f32() - a, b -> y = act(a op b); in place of an operand with the strides of y */
 struct vtacpu_binary_f32 {
 	struct vtacpu_broadcast cast;
 	struct vtacpu_act act;
@@ -242,6 +261,8 @@ struct vtacpu_binary_f32 {
 void vtacpu_binary_f32(const struct vtacpu_binary_f32 *p, void *const *io, void *scratch);
 
 /*
+ * vtacpu_binary_i8() - combine integers of two tensors
+ *
  * a, b -> y = post((a * a_mul) op (b * b_mul)), all int8, without DIV and vectors; an a_mul of
  * 1 << n is the card's shift by n. In place as vtacpu_binary_f32.
  */
@@ -252,7 +273,7 @@ struct vtacpu_binary_i8 {
 };
 void vtacpu_binary_i8(const struct vtacpu_binary_i8 *p, void *const *io, void *scratch);
 
-/* x -> y = act(x); in place */
+/* vtacpu_unary_f32() - x -> y = act(x); in place */
 struct vtacpu_unary_f32 {
 	uint32_t count;
 	struct vtacpu_act act;
@@ -260,6 +281,8 @@ struct vtacpu_unary_f32 {
 void vtacpu_unary_f32(const struct vtacpu_unary_f32 *p, void *const *io, void *scratch);
 
 /*
+ * vtacpu_rescale_i8() - apply an output stage
+ *
  * x [outer][channels][inner], [bias], [muls], [shifts: int32 [channels]] -> y
  * y = post(x), with x of x_type (I8, U8 or I32), y of y_type (I8 or U8)
  */
@@ -270,13 +293,15 @@ struct vtacpu_rescale_i8 {
 };
 void vtacpu_rescale_i8(const struct vtacpu_rescale_i8 *p, void *const *io, void *scratch);
 
-/* x, table [256] -> y = table[(uint8_t)x]: any function of one byte; in place of x */
+/* vtacpu_table_i8() - x, table [256] -> y = table[(uint8_t)x]; in place of x */
 struct vtacpu_table_i8 {
 	uint32_t count;
 };
 void vtacpu_table_i8(const struct vtacpu_table_i8 *p, void *const *io, void *scratch);
 
 /*
+ * vtacpu_batch_norm_f32() - normalise channels
+ *
  * x [n][c][plane], scale, bias, mean, variance: each [c] -> y; in place of x
  *	y = act((x - mean) * (scale / sqrt(variance + epsilon)) + bias)
  */
@@ -288,17 +313,23 @@ struct vtacpu_batch_norm_f32 {
 void vtacpu_batch_norm_f32(const struct vtacpu_batch_norm_f32 *p, void *const *io,
 			   void *scratch);
 
-/* x [outer][count][inner] -> y = exp(x - max) / sum of these, both over count; in place */
+/*
+ * vtacpu_softmax_f32() - x [outer][count][inner] -> y = exp(x - max) / sum of these, both over
+ * count; in place
+ */
 struct vtacpu_softmax_f32 {
 	uint32_t outer, count, inner;
 };
 void vtacpu_softmax_f32(const struct vtacpu_softmax_f32 *p, void *const *io, void *scratch);
 
-/* x of dims -> y, reduced over each dimension i with bit i of axes set, which becomes 1 in y */
 enum vtacpu_reduce_op {
 	VTACPU_REDUCE_MEAN = 0, VTACPU_REDUCE_SUM, VTACPU_REDUCE_MAX, VTACPU_REDUCE_MIN,
 	VTACPU_REDUCE_OPS,
 };
+/*
+ * vtacpu_reduce_f32() - x of dims -> y, reduced over each dimension i with bit i of axes set, which
+ * becomes 1 in y
+ */
 struct vtacpu_reduce_f32 {
 	uint32_t op, rank, axes;
 	uint32_t dims[VTACPU_RANK_MAX];
@@ -306,6 +337,8 @@ struct vtacpu_reduce_f32 {
 void vtacpu_reduce_f32(const struct vtacpu_reduce_f32 *p, void *const *io, void *scratch);
 
 /*
+ * vtacpu_resize() - resize planes
+ *
  * x [planes][ih][iw] -> y [planes][oh][ow], resized as by ONNX's operator Resize, with its modes
  * of interpolation, coordinates and rounding. scale is output / input, the attribute of the ONNX
  * file, 10^-6 to 10^6. LINEAR of integers rounds to the nearest, half to even.
@@ -328,6 +361,8 @@ struct vtacpu_resize {
 void vtacpu_resize(const struct vtacpu_resize *p, void *const *io, void *scratch);
 
 /*
+ * vtacpu_move() - move values
+ *
  * x -> y: copy values of @bytes bytes (1, 2, 4 or 8):
  *	y[y_at + sum of i * y_stride] = x[x_at + sum of i * x_stride]
  * for all i below dims; the rest of y is unchanged. Strides and offsets are in values. This
@@ -343,23 +378,38 @@ struct vtacpu_move {
 };
 void vtacpu_move(const struct vtacpu_move *p, void *const *io, void *scratch);
 
-/* @dims is the shape of x. Dimension i of y is dimension perm[i] of x. */
+/*
+ * vtacpu_transpose() - parameters to permute dimensions; @dims is the shape of x, and dimension i
+ * of y is dimension perm[i] of x
+ */
 struct vtacpu_move vtacpu_transpose(uint32_t bytes, uint32_t rank, const uint32_t *dims,
 				    const uint32_t *perm);
-/* x, of @dims, becomes the part of y at position @at of @axis, in which y has size @size. */
+/*
+ * vtacpu_concat_part() - parameters to join tensors: x, of @dims, becomes the part of y at position
+ * @at of @axis, in which y has size @size
+ */
 struct vtacpu_move vtacpu_concat_part(uint32_t bytes, uint32_t rank, const uint32_t *dims,
 				      uint32_t axis, uint32_t at, uint32_t size);
-/* y, of shape @out, is x[start + i * step], with x of shape @dims. For Slice and Split. */
+/*
+ * vtacpu_slice() - parameters for Slice and Split: y, of shape @out, is x[start + i * step], with x
+ * of shape @dims
+ */
 struct vtacpu_move vtacpu_slice(uint32_t bytes, uint32_t rank, const uint32_t *dims,
 				const uint32_t *out, const int32_t *start, const int32_t *step);
-/* x is [n][c][h][w], c a multiple of block²; crd not 0: ONNX's mode CRD instead of DCR. */
+/*
+ * vtacpu_depth_to_space() - parameters for DepthToSpace of x [n][c][h][w], c a multiple of block²;
+ * @crd not 0: ONNX's mode CRD instead of DCR
+ */
 struct vtacpu_move vtacpu_depth_to_space(uint32_t bytes, uint32_t n, uint32_t c, uint32_t h,
 					 uint32_t w, uint32_t block, int crd);
 
-/* x of dims -> y of out: x begins at before in y (negative: cropped); mode fills the rest */
 enum vtacpu_pad_mode {
 	VTACPU_PAD_CONSTANT = 0, VTACPU_PAD_REFLECT, VTACPU_PAD_EDGE, VTACPU_PAD_WRAP,
 };
+/*
+ * vtacpu_pad() - x of dims -> y of out: x begins at before in y (negative: cropped); mode fills the
+ * rest
+ */
 struct vtacpu_pad {
 	uint32_t bytes, rank, mode;
 	uint32_t dims[VTACPU_RANK_MAX], out[VTACPU_RANK_MAX];
@@ -369,6 +419,8 @@ struct vtacpu_pad {
 void vtacpu_pad(const struct vtacpu_pad *p, void *const *io, void *scratch);
 
 /*
+ * vtacpu_quantise() - make integers of floats
+ *
  * x float [outer][channels][inner], scale float [channels], [zero int32 [channels]] -> y
  *	y = clamp(round(x / scale) + zero, lo, hi)
  * rounded half to even; NaN becomes lo. type is that of y: I8 or U8. With one scale for the whole
@@ -381,14 +433,20 @@ struct vtacpu_quantise {
 };
 void vtacpu_quantise(const struct vtacpu_quantise *p, void *const *io, void *scratch);
 
-/* x of type (I8, U8 or I32), scale, [zero] -> y float = (x - zero) * scale; shapes as quantise */
+/*
+ * vtacpu_dequantise() - x of type (I8, U8 or I32), scale, [zero] -> y float = (x - zero) * scale;
+ * shapes as vtacpu_quantise()
+ */
 struct vtacpu_dequantise {
 	uint32_t outer, channels, inner;
 	uint32_t type, has_zero;
 };
 void vtacpu_dequantise(const struct vtacpu_dequantise *p, void *const *io, void *scratch);
 
-/* x plain int8 [n][c][h][w] -> y packed, as vtaops_pack_act(); vtacpu_unpack: the reverse */
+/*
+ * vtacpu_pack() - x plain int8 [n][c][h][w] -> y packed, as vtaops_pack_act()
+ * vtacpu_unpack() - the reverse
+ */
 struct vtacpu_pack {
 	uint32_t log_inp_width, log_batch, log_block;	/* of the core */
 	uint32_t n, c, h, w;
@@ -436,16 +494,29 @@ struct vtacpu_need {
 	const char *why;			/* after an error: a static sentence */
 };
 
-/* Name of @kernel, for example "conv_f32"; NULL for a kernel that does not exist. */
+/* vtacpu_kernel_name() - "conv_f32" and so on; NULL for a kernel that does not exist */
 const char *vtacpu_kernel_name(uint32_t kernel);
 
-/* Bytes of the kernel's parameter struct; 0 for a kernel that does not exist. */
+/* vtacpu_params_bytes() - bytes of the kernel's parameter struct; 0 for one that does not exist */
 size_t vtacpu_params_bytes(uint32_t kernel);
 
-/* Check @params and return the kernel's needs in @need. Returns 0, or -1 and the reason in why. */
+/**
+ * vtacpu_need() - check parameters, and say what the kernel needs
+ * @kernel: enum vtacpu_kernel; any number
+ * @params: vtacpu_params_bytes() bytes, of any content
+ * @need: out: operands and scratch memory, or the reason of the error
+ *
+ * Returns 0, or -1 and the reason in need->why. Any thread may call it.
+ */
 int vtacpu_need(uint32_t kernel, const void *params, struct vtacpu_need *need);
 
-/* Run a kernel with parameters that vtacpu_need() accepted. */
+/**
+ * vtacpu_run() - run a kernel by its number
+ * @kernel: enum vtacpu_kernel
+ * @params: parameters that vtacpu_need() accepted
+ * @io: addresses of the operands
+ * @scratch: need.scratch bytes, aligned to 64; NULL if that is 0
+ */
 void vtacpu_run(uint32_t kernel, const void *params, void *const *io, void *scratch);
 
 #ifdef __cplusplus

@@ -67,8 +67,9 @@ enum vtaops_error {
 };
 
 /*
- * Fill in the derived fields. Returns 0, or -VTAOPS_ECORE if the logarithms
- * are not a valid configuration.
+ * vtaops_core_init() - compute the derived fields of @core from its logarithms
+ *
+ * Returns 0, or -VTAOPS_ECORE if these are not a valid configuration.
  */
 int vtaops_core_init(struct vtaops_core *core);
 
@@ -103,17 +104,23 @@ struct vtaops_builder {
 	char text[120];
 };
 
-/*
- * Start a stream with storage for @insn_max instructions at @insn and @uop_max micro-ops at @uop.
- * @uop_addr is the device address of the micro-ops, a multiple of 4. If @insn or @uop is NULL, the
- * builder only counts instructions or micro-ops, without limit. An error is returned by the next
- * call on the builder.
+/**
+ * vtaops_begin() - start a stream
+ * @b: the builder, of any content
+ * @core: by vtaops_core_init(); it must live as long as the builder is used
+ * @insn: storage for instructions; NULL: they are only counted, without limit
+ * @insn_max: instructions that @insn has room for
+ * @uop: storage for micro-ops; NULL likewise
+ * @uop_max: micro-ops that @uop has room for
+ * @uop_addr: device address of the micro-ops, a multiple of 4
+ *
+ * An error is returned by the next call on the builder.
  */
 void vtaops_begin(struct vtaops_builder *b, const struct vtaops_core *core,
 		  struct vtaops_insn *insn, size_t insn_max,
 		  uint32_t *uop, size_t uop_max, uint32_t uop_addr);
 
-/* End the stream. Returns 0 or the builder's error. */
+/* vtaops_finish() - end the stream. Returns 0 or the builder's error. */
 int vtaops_finish(struct vtaops_builder *b);
 
 /*
@@ -136,13 +143,12 @@ struct vtaops_post {
 };
 
 /*
+ * Operators add instructions and micro-ops to a builder's stream, and return 0 or the builder's
+ * error (enum vtaops_error, negated).
+ *
  * With a residual, a tensor of the output's shape and layout, the sums of a layer begin with
  * res << res_shift, or with res * res_muls of the output channel (only on a core with int8
  * inputs). The output must overlap neither the input nor the residual.
- *
- * Dense: out = post(acc) with
- *	acc[n][o] = (res[n][o] << res_shift) + sum over i of inp[n][i] * wgt[o][i]
- * Matrices and weights are packed (KH = KW = 1).
  */
 struct vtaops_dense {
 	uint32_t inp, wgt, out;		/* device addresses */
@@ -152,11 +158,16 @@ struct vtaops_dense {
 	struct vtaops_post post;
 };
 
+/*
+ * vtaops_dense() - multiply a matrix by weights: out = post(acc) with
+ *	acc[n][o] = (res[n][o] << res_shift) + sum over i of inp[n][i] * wgt[o][i]
+ * inp is [n][in], wgt [units][in], out [n][units]; all are packed (KH = KW = 1).
+ */
 int vtaops_dense(struct vtaops_builder *b, const struct vtaops_dense *op);
 
 /*
- * 2-D convolution (cross-correlation, as usual in machine learning) with
- * zero padding. Activations are packed. The output height is, and the width likewise,
+ * A two-dimensional convolution (cross-correlation, as usual in machine learning) with zero
+ * padding. The output height is, and the width likewise,
  *	(h + 2 pad_h + end_h - (kh - 1) dil_h - 1) / stride_h + 1
  * rounded down. There are pad_h rows of padding above the input and pad_h + end_h below it; each is
  * less than the dilated kernel's size and not negative.
@@ -187,17 +198,30 @@ struct vtaops_conv2d {
 	struct vtaops_post post;
 };
 
+/*
+ * vtaops_conv2d() - convolve: out = post(acc) with res as in vtaops_dense(). inp is [n][in][h][w],
+ * out [n][units][..out_h][..out_w], wgt [units][in][kh][kw]; all are packed.
+ */
 int vtaops_conv2d(struct vtaops_builder *b, const struct vtaops_conv2d *op);
 
-/* Output height and width; 0 for a shape without outputs. */
+/*
+ * vtaops_conv2d_out_h() - output height; 0 for a shape without outputs
+ * vtaops_conv2d_out_w() - output width, likewise
+ */
 uint32_t vtaops_conv2d_out_h(const struct vtaops_conv2d *op);
 uint32_t vtaops_conv2d_out_w(const struct vtaops_conv2d *op);
 
-/*
- * Number of parts in which the card computes a convolution with @groups; each part has whole
- * channel blocks. It is @groups if the channels of a group are multiples of
- * BLOCK; otherwise one part has several groups, with zero weights between them, and the last part
- * may have fewer groups than the others. 0 if the channels are not multiples of @groups.
+/**
+ * vtaops_conv2d_parts() - number of parts in which the card computes a convolution with groups
+ * @core: by vtaops_core_init()
+ * @in: input channels
+ * @units: output channels
+ * @groups: groups of the convolution
+ *
+ * Each part has whole channel blocks. The number is @groups if the channels of a group are
+ * multiples of BLOCK; otherwise one part has several groups, with zero weights between them, and
+ * the last part may have fewer groups than the others. 0 if the channels are not multiples of
+ * @groups.
  */
 uint32_t vtaops_conv2d_parts(const struct vtaops_core *core, uint32_t in, uint32_t units,
 			     uint32_t groups);
@@ -207,13 +231,8 @@ uint32_t vtaops_conv2d_parts(const struct vtaops_core *core, uint32_t in, uint32
  * narrower inputs they use GEMM with the identity as weights, and need the device
  * address of one wgt element of vtaops_pack_identity(); without it they return -VTAOPS_ECORE.
  *
- * Element-wise operators on @elements OUT elements of packed data (any layout). Each
- * operand is first shifted left:
- *	add	out = post((a << a_shift) + (b << b_shift) + offset); mul, max, min likewise
- *	shift	out = post(((a << a_shift) >> (b << b_shift)) + offset); negative: to the left
- *	requantise	out = post((a << a_shift) + offset)
- * offset accounts for zero points of the operands. post must have no vectors (bias, muls, shifts).
- * requantise is a shift, a multiplication by a number, relu or clip, by post. out may be a or b,
+ * Element-wise operators on @elements OUT elements of packed data (any layout). offset accounts for
+ * zero points of the operands. post must have no vectors (bias, muls, shifts). out may be a or b,
  * and overlaps them in no other way.
  *
  * With repeat, each element of b is used for repeat consecutive elements of a: repeat =
@@ -233,22 +252,27 @@ struct vtaops_eltwise {
 /* An offset is added in up to 8 immediates of 16 bits. */
 #define VTAOPS_OFFSET_MAX	(8 * 32767)
 
+/* vtaops_add() - out = post((a << a_shift) + (b << b_shift) + offset) */
 int vtaops_add(struct vtaops_builder *b, const struct vtaops_eltwise *op);
+/* vtaops_mul() - out = post((a << a_shift) * (b << b_shift) + offset) */
 int vtaops_mul(struct vtaops_builder *b, const struct vtaops_eltwise *op);
+/* vtaops_max() - out = post(max(a << a_shift, b << b_shift) + offset) */
 int vtaops_max(struct vtaops_builder *b, const struct vtaops_eltwise *op);
+/* vtaops_min() - out = post(min(a << a_shift, b << b_shift) + offset) */
 int vtaops_min(struct vtaops_builder *b, const struct vtaops_eltwise *op);
+/*
+ * vtaops_shift() - out = post(((a << a_shift) >> (b << b_shift)) + offset); negative: to the left
+ */
 int vtaops_shift(struct vtaops_builder *b, const struct vtaops_eltwise *op);
+/*
+ * vtaops_requantise() - out = post((a << a_shift) + offset): a shift, a multiplication by a number,
+ * relu or clip. b is not read.
+ */
 int vtaops_requantise(struct vtaops_builder *b, const struct vtaops_eltwise *op);
 
 /*
  * Window operators, which treat each channel separately. Activations are packed; sizes are those
  * of a convolution. The output must not overlap the input.
- *	max_pool	out = post(greatest value), padding is ignored
- *	sum_pool	out = post(sum), padding counts as 0
- *	avg_pool	out = sum / (kh * kw), rounded to the nearest (vtaops_average()), clipped
- *			by lo and hi of post, whose other fields must be 0
- *	depthwise	out = post(sum of wgt * inp), by ALU; a convolution with
- *			groups = channels is faster, for BLOCK times the memory
  */
 struct vtaops_window {
 	uint32_t inp, out;		/* device addresses */
@@ -262,22 +286,38 @@ struct vtaops_window {
 	struct vtaops_post post;
 };
 
+/* vtaops_max_pool() - out = post(greatest value of the window); padding is ignored */
 int vtaops_max_pool(struct vtaops_builder *b, const struct vtaops_window *op);
+/* vtaops_sum_pool() - out = post(sum of the window); padding counts as 0 */
 int vtaops_sum_pool(struct vtaops_builder *b, const struct vtaops_window *op);
+/*
+ * vtaops_avg_pool() - out = sum of the window / (kh * kw), rounded to the nearest
+ * (vtaops_average()), clipped by lo and hi of post, whose other fields must be 0
+ */
 int vtaops_avg_pool(struct vtaops_builder *b, const struct vtaops_window *op);
+/*
+ * vtaops_depthwise() - out = post(sum of wgt * inp), by ALU. A vtaops_conv2d() with groups = c is
+ * faster, for BLOCK times the memory.
+ */
 int vtaops_depthwise(struct vtaops_builder *b, const struct vtaops_window *op);
 
-/* Output height and width; 0 for a shape without outputs. */
+/*
+ * vtaops_window_out_h() - output height; 0 for a shape without outputs
+ * vtaops_window_out_w() - output width, likewise
+ */
 uint32_t vtaops_window_out_h(const struct vtaops_window *op);
 uint32_t vtaops_window_out_w(const struct vtaops_window *op);
 
-/* (in + 2 pad - (k - 1) dil - 1) / stride + 1, rounded down; 0 for a shape without outputs. */
+/*
+ * vtaops_out_size() - (in + 2 pad - (k - 1) dil - 1) / stride + 1, rounded down: an output's height
+ * or width; 0 for a shape without outputs
+ */
 uint32_t vtaops_out_size(uint32_t in, uint32_t k, uint32_t dil, uint32_t stride, uint32_t pad);
 
 /*
- * Set mul, shift and round of @post to divide a sum of @count values (1 to 65536) by @count,
- * rounded to the nearest. Before rounding, the error is at most 1/256 for up to 512
- * values, and count / 131072 for more.
+ * vtaops_average() - set mul, shift and round of @post to divide a sum of @count values (1 to
+ * 65536) by @count, rounded to the nearest. Before rounding, the error is at most 1/256 for up to
+ * 512 values, and count / 131072 for more.
  */
 void vtaops_average(struct vtaops_post *post, uint32_t count);
 
@@ -285,40 +325,52 @@ void vtaops_average(struct vtaops_post *post, uint32_t count);
  * Packing, on the host. The functions vtaops_..._bytes() return the bytes of the packed form; 0 if
  * the shape is empty or needs more than 4 GiB, which no card can address. Sources of packing are
  * plain row-major int8 values, [n][c][h][w] or [o][i][kh][kw], of which the low INP or WGT width
- * bits are kept. Source and destination do not overlap.
+ * bits are kept. Source and destination do not overlap. They cannot fail.
  */
+
+/* vtaops_act_bytes() - bytes of packed activations [n][c][h][w] */
 size_t vtaops_act_bytes(const struct vtaops_core *core,
 			uint32_t n, uint32_t c, uint32_t h, uint32_t w);
-/* 1 if the packed form equals the plain form, so that packing can be omitted; else 0. */
+/*
+ * vtaops_act_is_packed() - 1 if the packed form equals the plain form, so that packing can be
+ * omitted; else 0
+ */
 int vtaops_act_is_packed(const struct vtaops_core *core,
 			 uint32_t n, uint32_t c, uint32_t h, uint32_t w);
+/* vtaops_pack_act() - pack activations: vtaops_act_bytes() bytes at @dst */
 void vtaops_pack_act(const struct vtaops_core *core, void *dst, const int8_t *src,
 		     uint32_t n, uint32_t c, uint32_t h, uint32_t w);
+/* vtaops_unpack_act() - the reverse: @n * @c * @h * @w values at @dst */
 void vtaops_unpack_act(const struct vtaops_core *core, int8_t *dst, const void *src,
 		       uint32_t n, uint32_t c, uint32_t h, uint32_t w);
 
+/* vtaops_wgt_bytes() - bytes of packed weights [o][i][kh][kw] */
 size_t vtaops_wgt_bytes(const struct vtaops_core *core,
 			uint32_t o, uint32_t i, uint32_t kh, uint32_t kw);
+/* vtaops_pack_wgt() - pack weights: vtaops_wgt_bytes() bytes at @dst */
 void vtaops_pack_wgt(const struct vtaops_core *core, void *dst, const int8_t *src,
 		     uint32_t o, uint32_t i, uint32_t kh, uint32_t kw);
 
-/* Weights of a convolution with groups and @i inputs in total: @src is [o][i / groups][kh][kw]. */
+/* vtaops_wgt_groups_bytes() - likewise of a convolution with groups and @i inputs in total */
 size_t vtaops_wgt_groups_bytes(const struct vtaops_core *core, uint32_t o, uint32_t i,
 			       uint32_t kh, uint32_t kw, uint32_t groups);
+/* vtaops_pack_wgt_groups() - pack these; @src is [o][i / groups][kh][kw] */
 void vtaops_pack_wgt_groups(const struct vtaops_core *core, void *dst, const int8_t *src,
 			    uint32_t o, uint32_t i, uint32_t kh, uint32_t kw, uint32_t groups);
 
-/* Weights of vtaops_depthwise(): @src is [c][kh][kw]; packed values have 32 bits. */
+/* vtaops_depthwise_bytes() - bytes of packed weights of vtaops_depthwise(), of 32 bits each */
 size_t vtaops_depthwise_bytes(const struct vtaops_core *core, uint32_t c, uint32_t kh,
 			      uint32_t kw);
+/* vtaops_pack_depthwise() - pack these; @src is [c][kh][kw] */
 void vtaops_pack_depthwise(const struct vtaops_core *core, void *dst, const int8_t *src,
 			   uint32_t c, uint32_t kh, uint32_t kw);
 
-/* The identity matrix as one wgt element (core->wgt_bytes bytes). */
+/* vtaops_pack_identity() - the identity matrix as one wgt element: core->wgt_bytes bytes at @dst */
 void vtaops_pack_identity(const struct vtaops_core *core, void *dst);
 
-/* bias, muls or shifts of struct vtaops_post: @src has one value for each of @o channels. */
+/* vtaops_bias_bytes() - bytes of a packed vector: bias, muls or shifts of struct vtaops_post */
 size_t vtaops_bias_bytes(const struct vtaops_core *core, uint32_t o);
+/* vtaops_pack_bias() - pack a vector; @src has one value for each of @o channels */
 void vtaops_pack_bias(const struct vtaops_core *core, void *dst, const int32_t *src,
 		      uint32_t o);
 
