@@ -365,12 +365,13 @@ void vtac_limits(const struct vtac_tensor *t, float *lo, float *hi)
 		vtac_given_range(t, t->quant.type == VTAC_U8 ? 0 : -128, &least, &most);
 	*lo = least;
 	*hi = most;
+	/* The file's range comes last: it limits the limits. */
 	if (node && node->op == VTAC_CLIP) {
-		*lo = fmaxf(least, node->attr.clip.lo);
-		*hi = fminf(most, node->attr.clip.hi);
+		*lo = fminf(fmaxf(least, node->attr.clip.lo), most);
+		*hi = fmaxf(fminf(most, node->attr.clip.hi), least);
 	} else if (node && node->act.kind == VTAC_ACT_CLIP) {
-		*lo = fmaxf(least, node->act.lo);
-		*hi = fminf(most, node->act.hi);
+		*lo = fminf(fmaxf(least, node->act.lo), most);
+		*hi = fmaxf(fminf(most, node->act.hi), least);
 	}
 }
 

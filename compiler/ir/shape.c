@@ -3,6 +3,7 @@
  * Set shapes and types of a node's outputs by its inputs', and move constant inputs to the
  * attributes.
  */
+#include <math.h>
 #include <string.h>
 
 #include "shape_impl.h"
@@ -131,9 +132,15 @@ static int clip_limit(struct vtac_graph *g, const struct vtac_node *node, unsign
 
 static int shape_clip(struct vtac_graph *g, struct vtac_node *node)
 {
-	if (clip_limit(g, node, 1, &node->attr.clip.lo) ||
-	    clip_limit(g, node, 2, &node->attr.clip.hi) || vtac_node_resize_in(g, node, 1))
+	float *lo = &node->attr.clip.lo, *hi = &node->attr.clip.hi;
+
+	if (clip_limit(g, node, 1, lo) || clip_limit(g, node, 2, hi) ||
+	    vtac_node_resize_in(g, node, 1))
 		return -1;
+	if (isnan(*lo) || isnan(*hi))
+		return vtac_fail(g, node, "Its limit is not a number.");
+	/* ONNX: with limits that are crossed, all values are the upper one. */
+	*lo = fminf(*lo, *hi);
 	return shape_same(g, node);
 }
 

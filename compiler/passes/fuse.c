@@ -95,8 +95,7 @@ static int fuse_activation(struct vtac_graph *g, struct vtac_node *node)
 	if (node->op != VTAC_CLIP || !from || !has_stage(from) ||
 	    !fuse_from(g, node->in[0], from->op) || node->in[0]->dtype != VTAC_F32)
 		return 0;
-	if (!(node->attr.clip.lo <= node->attr.clip.hi) ||
-	    !join_clips(&from->act, node->attr.clip.lo, node->attr.clip.hi))
+	if (!join_clips(&from->act, node->attr.clip.lo, node->attr.clip.hi))
 		return 0;
 	return fuse_take(from, node);
 }

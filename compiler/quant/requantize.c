@@ -164,11 +164,11 @@ static int requantize_kept(struct quantiser *q, struct vtac_node *node)
 	}
 	if (set_limits(q, node, node->out[0]))
 		return -1;
-	node->post.lo = node->post.lo > lo ? node->post.lo : lo;
-	node->post.hi = node->post.hi < hi ? node->post.hi : hi;
-	/* A limit that no value reaches leaves one. */
-	if (node->post.lo > node->post.hi)
-		node->post.lo = node->post.hi;
+	/* Narrower by what the inputs have, but within: where these are outside, one value is left. */
+	lo = lo < node->post.lo ? node->post.lo : lo > node->post.hi ? node->post.hi : lo;
+	hi = hi < node->post.lo ? node->post.lo : hi > node->post.hi ? node->post.hi : hi;
+	node->post.lo = lo;
+	node->post.hi = hi;
 	for (unsigned int i = 0; i < node->n_out; i++) {
 		q->lo[node->out[i]->id] = node->post.lo;
 		q->hi[node->out[i]->id] = node->post.hi;

@@ -692,3 +692,107 @@ TEST(tiny_pixels_are_left_alone)
 
 	assert_false(are_pixels(&images));
 }
+
+/* ---- limits ---- */
+
+/* The integers are what the floats are, within a hundredth of their power. */
+static void check_integers_near_floats(struct net *net)
+{
+	const struct vtac_images images = { .count = 4, .read = random_image };
+	const struct vtac_quant_options how = {
+		.range = VTAC_RANGE_MAX, .residual = VTAC_RESIDUAL_FUSED,
+		.equalise = VTAC_EQUALISE_HALF, .split = VTAC_SPLIT_NONE };
+	struct vtac_options opt = { .no_prune = true, .images = &images, .quant = &how };
+	double signal = 0, noise = 0;
+	float *before;
+
+	net_core(&opt);
+	net_pass(net, vtac_pass_shape, &opt);
+	net_run(net);
+	before = net->out;
+	net->out = NULL;
+	if (vtac_run_passes(net->g, &opt, NULL))
+		fail_msg("%s", net->g->error.text);
+	net_run(net);
+	for (int64_t i = 0; i < net->n_out; i++) {
+		signal += pow(before[i], 2);
+		noise += pow(before[i] - net->out[i], 2);
+	}
+	free(before);
+	if (!(noise <= signal / 100))
+		fail_msg("noise %g, signal %g", noise, signal);
+}
+
+static struct vtac_tensor *net_clip(struct net *net, struct vtac_tensor *x, const char *name,
+				    float lo, float hi)
+{
+	struct vtac_node *node = net_node(net, VTAC_CLIP, name, x, NULL, NULL);
+
+	node->attr.clip.lo = lo;
+	node->attr.clip.hi = hi;
+	return node->out[0];
+}
+
+/* With limits that are crossed, all values are the upper one, as in onnxruntime. */
+TEST(crossed_limits_give_the_upper_one)
+{
+	for (int i = 0; i < 2; i++) {
+		struct vtac_tensor *x;
+		struct net net;
+
+		net_begin(&net, 37);
+		x = net_conv(&net, net_input(&net, 16, 8, 8), "conv", 16, 16, 1);
+		/* A Clip of its own, or of the convolution's. */
+		x = net_clip(&net, i ? x : net_relu(&net, x, "relu"), "clip", 0.5f, -0.5f);
+		net_output(&net, x);
+		check_integers_near_floats(&net);
+		for (int64_t k = 0; k < net.n_out; k++)
+			assert_float_equal(net.out[k], -0.5f, 0.01f);
+		net_end(&net);
+	}
+}
+
+/* A pool's output stage has limits that none of its inputs reaches: one value is left. */
+TEST(limits_beyond_all_inputs_leave_the_nearest_limit)
+{
+	for (int below = 0; below < 2; below++) {
+		struct vtac_node *pool;
+		struct vtac_tensor *x;
+		struct net net;
+
+		net_begin(&net, 38);
+		x = net_conv(&net, net_input(&net, 16, 8, 8), "conv", 16, 16, 1);
+		x = net_clip(&net, x, "first", -1, 1);
+		pool = net_node(&net, VTAC_MAX_POOL, "pool", x, NULL, NULL);
+		pool->attr.pool = (struct vtac_window){ .kernel = { 2, 2 }, .stride = { 2, 2 },
+							.dilation = { 1, 1 } };
+		x = net_clip(&net, pool->out[0], "last", below ? -3 : 2, below ? -2 : 3);
+		net_output(&net, x);
+		check_integers_near_floats(&net);
+		for (int64_t k = 0; k < net.n_out; k++)
+			assert_float_equal(net.out[k], below ? -2 : 2, 0.03f);
+		net_end(&net);
+	}
+}
+
+/* The file's integers end before a Clip's limits begin. */
+TEST(the_files_range_limits_limits)
+{
+	struct vtac_tensor t = { 0 };
+	struct vtac_node clip = { .op = VTAC_CLIP };
+	const float scale = 0.01f;
+	float lo, hi;
+
+	t.quant = (struct vtac_quant){ .scale = &scale, .n = 1, .type = VTAC_I8, .given = true };
+	t.producer = &clip;
+	clip.attr.clip.lo = -3;
+	clip.attr.clip.hi = -2;
+	vtac_limits(&t, &lo, &hi);
+	assert_float_equal(lo, -1.28f, 0.0001f);
+	assert_float_equal(hi, -1.28f, 0.0001f);
+	clip.attr.clip.lo = 2;
+	clip.attr.clip.hi = 3;
+	vtac_limits(&t, &lo, &hi);
+	assert_float_equal(lo, 1.27f, 0.0001f);
+	assert_float_equal(hi, 1.27f, 0.0001f);
+}
