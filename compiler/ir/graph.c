@@ -337,6 +337,26 @@ struct vtac_node *vtac_only_user(const struct vtac_graph *g, const struct vtac_t
 	return t->n_users == 1 && !vtac_is_output(g, t) ? t->users[0] : NULL;
 }
 
+bool vtac_moves_values(enum vtac_op op)
+{
+	switch (op) {
+	case VTAC_MAX_POOL:
+	case VTAC_RESIZE:
+	case VTAC_CONCAT:
+	case VTAC_SPLIT:
+	case VTAC_SLICE:
+	case VTAC_PAD:
+	case VTAC_TRANSPOSE:
+	case VTAC_DEPTH_TO_SPACE:
+	case VTAC_RESHAPE:
+	case VTAC_IDENTITY:
+	case VTAC_COPY:
+		return true;
+	default:
+		return false;
+	}
+}
+
 bool vtac_has_padding(const struct vtac_window *w)
 {
 	return w->pad[0] || w->pad[1] || w->pad[2] || w->pad[3];
@@ -345,6 +365,17 @@ bool vtac_has_padding(const struct vtac_window *w)
 bool vtac_is_given(const struct vtac_tensor *t)
 {
 	return t->quant.given && t->quant.scale && t->quant.n == 1 && t->quant.type != VTAC_I32;
+}
+
+bool vtac_same_quant(const struct vtac_quant *a, const struct vtac_quant *b)
+{
+	if (a->n != b->n || a->axis != b->axis || a->type != b->type)
+		return false;
+	for (int64_t i = 0; i < a->n; i++)
+		if (a->scale[i] != b->scale[i] ||
+		    (a->zero ? a->zero[i] : 0) != (b->zero ? b->zero[i] : 0))
+			return false;
+	return true;
 }
 
 void vtac_given_range(const struct vtac_tensor *t, int32_t least, float *lo, float *hi)

@@ -367,10 +367,14 @@ bool vtac_all_same(const int32_t *v, int64_t n);
 /* Disjoint sets: @parent leads to a set's least member, and begins with parent[i] = i. */
 unsigned int vtac_set_find(unsigned int *parent, unsigned int i);
 void vtac_set_unite(unsigned int *parent, unsigned int a, unsigned int b);
+/* Are outputs of the operator values of its inputs, with their scale and zero point? */
+bool vtac_moves_values(enum vtac_op op);
 /* Does a window have any padding? */
 bool vtac_has_padding(const struct vtac_window *w);
 /* Does the file give @t one scale, for integers of 8 bits? */
 bool vtac_is_given(const struct vtac_tensor *t);
+/* Do both have one scale and zero point for each place, and they are equal? */
+bool vtac_same_quant(const struct vtac_quant *a, const struct vtac_quant *b);
 /* The real values of the file's integers for @t, from @least to the greatest. */
 void vtac_given_range(const struct vtac_tensor *t, int32_t least, float *lo, float *hi);
 /*

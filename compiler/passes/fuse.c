@@ -176,5 +176,8 @@ static int exhaust(struct vtac_graph *g, const fuse_rule *list)
 int vtac_pass_fuse(struct vtac_graph *g, const struct vtac_options *opt)
 {
 	(void)opt;
-	return exhaust(g, quant_rules) || exhaust(g, rules) || exhaust(g, last_rules) ? -1 : 0;
+	if (exhaust(g, quant_rules) || exhaust(g, rules) || exhaust(g, last_rules))
+		return -1;
+	fuse_inherit_scales(g);
+	return 0;
 }

@@ -40,5 +40,10 @@ int fuse_transposes(struct vtac_graph *g, struct vtac_node *node);
 int fuse_weights(struct vtac_graph *g, struct vtac_node *node);
 int fuse_quant(struct vtac_graph *g, struct vtac_node *node);
 int fuse_border(struct vtac_graph *g, struct vtac_node *node);
+/*
+ * Give what moves values, or limits them, the scale of its inputs or output. After all rules, which
+ * keep tensors that have one.
+ */
+void fuse_inherit_scales(struct vtac_graph *g);
 
 #endif /* VTAC_FUSE_IMPL_H */

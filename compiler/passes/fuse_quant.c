@@ -57,17 +57,6 @@ int fuse_weights(struct vtac_graph *g, struct vtac_node *node)
 	return 1;
 }
 
-static bool same_quant(const struct vtac_quant *a, const struct vtac_quant *b)
-{
-	if (a->n != b->n || a->axis != b->axis || a->type != b->type)
-		return false;
-	for (int64_t i = 0; i < a->n; i++)
-		if (a->scale[i] != b->scale[i] ||
-		    (a->zero ? a->zero[i] : 0) != (b->zero ? b->zero[i] : 0))
-			return false;
-	return true;
-}
-
 /* Dequantisations of @q's output that undo it. */
 static unsigned int count_undone(const struct vtac_tensor *q)
 {
@@ -126,7 +115,7 @@ int fuse_quant(struct vtac_graph *g, struct vtac_node *node)
 		known = read_quant(g, node, node->in[0]->dtype, &d);
 	if (known <= 0)
 		return known;
-	if (!same_quant(&q, &d))
+	if (!vtac_same_quant(&q, &d))
 		return 0;
 	/* One tensor for all dequantisations of it. */
 	x = rounded(g, quantize);
@@ -181,4 +170,87 @@ int fuse_border(struct vtac_graph *g, struct vtac_node *node)
 	if (known > 0)
 		real->quant = q;
 	return known;
+}
+
+/* ---- scales go through what moves values ---- */
+
+/* Does @node's own activation leave values within the range of the scale that goes through it? */
+static bool passes_scale(const struct vtac_node *node, const struct vtac_tensor *t)
+{
+	float lo, hi, least, most;
+
+	if (node->op == VTAC_PAD ? node->attr.pad.value != 0 :
+	    node->op == VTAC_RESIZE ? node->attr.resize.mode != VTAC_NEAREST :
+	    node->op != VTAC_CLIP && !vtac_moves_values(node->op))
+		return false;
+	vtac_given_range(t, t->quant.type == VTAC_U8 ? 0 : -128, &least, &most);
+	vtac_limits(node->out[0], &lo, &hi);
+	return lo <= most && hi >= least;
+}
+
+/* The computed input whose scale all of them have; else NULL. */
+static const struct vtac_tensor *scaled_input(const struct vtac_node *node)
+{
+	const struct vtac_tensor *first = NULL;
+
+	for (unsigned int i = 0; i < node->n_in; i++) {
+		const struct vtac_tensor *t = node->in[i];
+
+		if (t && (!vtac_is_given(t) ||
+			  (first && !vtac_same_quant(&first->quant, &t->quant))))
+			return NULL;
+		first = t ? t : first;
+	}
+	return first;
+}
+
+static bool lacks_scale(const struct vtac_tensor *t)
+{
+	return t && t->dtype == VTAC_F32 && !t->data && !t->quant.scale;
+}
+
+/* From inputs to outputs. */
+static bool inherit_forward(struct vtac_node *node)
+{
+	const struct vtac_tensor *x = scaled_input(node);
+	bool changed = false;
+
+	if (!x || !passes_scale(node, x))
+		return false;
+	for (unsigned int i = 0; i < node->n_out; i++)
+		if (lacks_scale(node->out[i])) {
+			node->out[i]->quant = x->quant;
+			changed = true;
+		}
+	return changed;
+}
+
+/* From the output to inputs that nothing else reads: to round before or behind is the same. */
+static bool inherit_backward(const struct vtac_graph *g, struct vtac_node *node)
+{
+	const struct vtac_tensor *y = node->out[0];
+	bool changed = false;
+
+	if (node->n_out != 1 || node->op == VTAC_PAD || !vtac_is_given(y) ||
+	    !passes_scale(node, y))
+		return false;
+	for (unsigned int i = 0; i < node->n_in; i++)
+		if (lacks_scale(node->in[i]) && vtac_only_user(g, node->in[i])) {
+			node->in[i]->quant = y->quant;
+			changed = true;
+		}
+	return changed;
+}
+
+void fuse_inherit_scales(struct vtac_graph *g)
+{
+	bool changed = true;
+
+	while (changed) {
+		changed = false;
+		for (unsigned int i = 0; i < g->n_nodes; i++)
+			changed = inherit_forward(g->nodes[i]) || changed;
+		for (unsigned int i = g->n_nodes; i-- > 0; )
+			changed = inherit_backward(g, g->nodes[i]) || changed;
+	}
 }

@@ -68,6 +68,20 @@ static struct vtac_node *insert_before(struct vtac_graph *g, const struct vtac_n
 	return first;
 }
 
+/*
+ * If the file gives the scales around, the new tensor has one too: x's for a part of x, else of
+ * values from 0 to 1.
+ */
+static void give_scale(const struct vtac_node *node, struct vtac_node *first)
+{
+	static const float unit = 1 / 127.0f;
+
+	if (!vtac_is_given(node->in[0]) || !vtac_is_given(node->out[0]))
+		return;
+	first->out[0]->quant = node->op == VTAC_LEAKY_RELU ? node->in[0]->quant :
+		(struct vtac_quant){ .scale = &unit, .n = 1, .type = VTAC_I8, .given = true };
+}
+
 static int set_binary(struct vtac_graph *g, struct vtac_node *node, enum vtac_op op,
 		      struct vtac_node *first)
 {
@@ -89,6 +103,7 @@ static int legalize_node(struct vtac_graph *g, struct vtac_node *node)
 	first = insert_before(g, node);
 	if (!first)
 		return -1;
+	give_scale(node, first);
 	if (node->op == VTAC_LEAKY_RELU)
 		return to_affine(g, first, alpha, 0) || set_binary(g, node, VTAC_MAX, first);
 	first->act = unit;

@@ -190,6 +190,35 @@ static const char *why_not_op(const struct vtac_node *node)
 	return why;
 }
 
+/* ---- what the file quantises ---- */
+
+static bool has_given(const struct vtac_graph *g)
+{
+	for (unsigned int i = 0; i < g->n_tensors; i++)
+		if (!g->tensors[i]->data && vtac_is_given(g->tensors[i]))
+			return true;
+	return false;
+}
+
+/*
+ * Without images, the card has the tensors that the file gives a scale. Others stay float, as
+ * quantisers mean it that leave the last layers alone.
+ */
+static const char *why_not_scaled(struct vtac_graph *g, const struct vtac_node *node)
+{
+	for (unsigned int i = 0; i < node->n_in + node->n_out; i++) {
+		const struct vtac_tensor *t = i < node->n_in ? node->in[i] :
+			node->out[i - node->n_in];
+
+		if (t && !t->data && !vtac_is_given(t))
+			return vtac_text(g,
+					 "The file has no scale for %.120s: it stays float without "
+					 "images to calibrate with.",
+					 t->name);
+	}
+	return NULL;
+}
+
 /* ---- options of the user ---- */
 
 /* Does @from reach a node (down), or a node reach @from (up)? By node id. */
@@ -290,6 +319,7 @@ static uint64_t form_cycles(const struct vtac_node *node, const struct vtaops_co
 
 static int annotate(struct vtac_graph *g, const struct vtac_options *opt)
 {
+	bool by_file = (!opt->images || !opt->images->count) && has_given(g);
 	struct choices w = { 0 };
 
 	if (read_choices(g, opt, &w))
@@ -304,6 +334,8 @@ static int annotate(struct vtac_graph *g, const struct vtac_options *opt)
 		node->why = why_not_chosen(node, opt, &w);
 		if (!node->why)
 			node->why = why_not_op(node);
+		if (!node->why && by_file)
+			node->why = why_not_scaled(g, node);
 		if (!node->why && vtac_has_form(node))
 			node->cycles = form_cycles(node, &opt->core);
 		else if (!node->why && vtac_dry_run(g, node, opt, &node->cycles, &node->why))

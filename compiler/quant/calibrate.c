@@ -326,23 +326,20 @@ const char *vtac_quant_text(const struct vtac_quant_options *how, char *buf)
 	return buf;
 }
 
-/*
- * Does the file give the quantisation of all tensors between card nodes? Then no images are needed.
- */
-static bool all_given(const struct vtac_graph *g)
+/* Returns a tensor of the card that the file gives no scale, so that images are needed; or NULL. */
+static const struct vtac_tensor *lacks_scale(const struct vtac_graph *g)
 {
 	for (unsigned int i = 0; i < g->n_nodes; i++) {
 		const struct vtac_node *node = g->nodes[i];
 
-		if (node->device != VTAC_CARD)
-			continue;
-		if (!node->in[0]->quant.given || !node->out[0]->quant.given)
-			return false;
-		for (unsigned int k = 1; k < node->n_in; k++)
-			if (node->in[k] && !node->in[k]->data && !node->in[k]->quant.given)
-				return false;
+		for (unsigned int k = 0; node->device == VTAC_CARD && k <= node->n_in; k++) {
+			const struct vtac_tensor *t = k < node->n_in ? node->in[k] : node->out[0];
+
+			if (t && !t->data && !vtac_is_given(t))
+				return t;
+		}
 	}
-	return true;
+	return NULL;
 }
 
 static int search_options(struct vtac_graph *g, const struct vtac_options *opt,
@@ -370,18 +367,22 @@ int vtac_pass_calibrate(struct vtac_graph *g, const struct vtac_options *opt)
 {
 	static const struct vtac_quant_options all_auto = { 0 };
 	struct vtac_quant_options *how;
+	bool images = opt->images && opt->images->count;
+	const struct vtac_tensor *lacks;
 	bool card = false;
 
 	for (unsigned int i = 0; i < g->n_nodes; i++)
 		card = card || g->nodes[i]->device == VTAC_CARD;
 	if (!card)
 		return 0;
-	if ((!opt->images || !opt->images->count) && all_given(g))
-		return vtac_split_residuals(g);
-	if (!opt->images || !opt->images->count)
+	lacks = lacks_scale(g);
+	if (!images && lacks)
 		return vtac_fail(g, NULL,
-				 "There are no images to calibrate with: give some by "
-				 "--calibrate.");
+				 "There are no images to calibrate with, and the file has no scale "
+				 "for %.120s: give some by --calibrate.",
+				 lacks->name);
+	if (!images)
+		return vtac_split_residuals(g) || vtac_scale_sums(g) ? -1 : 0;
 	how = vtac_alloc(g, 1, sizeof(*how));
 	if (!how || vtac_split_residuals(g))
 		return -1;

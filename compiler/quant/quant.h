@@ -69,6 +69,8 @@ int vtac_split_residuals(struct vtac_graph *g);
  */
 struct vtac_node *vtac_residual_sum(const struct vtac_graph *g, const struct vtac_node *add,
 				    unsigned int *other);
+/* Give the sums of residuals, whose operand and result have a scale by the file, a scale too. */
+int vtac_scale_sums(struct vtac_graph *g);
 
 /* accuracy.c: integers against floats, tensor by tensor. */
 struct vtac_accuracy {

@@ -33,8 +33,6 @@ int32_t least_of(const struct quantiser *q, const struct vtac_tensor *t);
 
 /* zero_point.c: may @t have a zero point other than 0? Considers @t alone. */
 bool may_shift_zero(const struct quantiser *q, const struct vtac_tensor *t);
-/* Do outputs of the operator have the scale and zero point of its inputs? */
-bool keeps_scale(enum vtac_op op);
 
 /* scales.c: choose the scale of every activation on the card. */
 int choose_scales(struct quantiser *q);

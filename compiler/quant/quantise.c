@@ -226,13 +226,7 @@ static bool may_exceed(const struct vtac_tensor *t)
 		if (node->in[i] && node->in[i]->dtype == VTAC_F32 && !node->in[i]->data &&
 		    !is_within(node->in[i], lo, hi))
 			return true;
-	return !keeps_scale(node->op) || node->op == VTAC_PAD;
-}
-
-static bool same_quant(const struct vtac_quant *a, const struct vtac_quant *b)
-{
-	return a->n == 1 && b->n == 1 && a->type == b->type && a->scale[0] == b->scale[0] &&
-	       (a->zero ? a->zero[0] : 0) == (b->zero ? b->zero[0] : 0);
+	return !vtac_moves_values(node->op) || node->op == VTAC_PAD;
 }
 
 /* Is @t only read to become the integers of its range? These are limited anyhow. */
@@ -240,7 +234,8 @@ static bool becomes_integers(const struct vtac_graph *g, const struct vtac_tenso
 {
 	const struct vtac_node *user = vtac_only_user(g, t);
 
-	return user && user->op == VTAC_QUANTIZE && same_quant(&t->quant, &user->out[0]->quant);
+	return user && user->op == VTAC_QUANTIZE && t->quant.n == 1 &&
+	       vtac_same_quant(&t->quant, &user->out[0]->quant);
 }
 
 /*

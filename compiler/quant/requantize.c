@@ -164,7 +164,7 @@ static int requantize_kept(struct quantiser *q, struct vtac_node *node)
 	}
 	if (set_limits(q, node, node->out[0]))
 		return -1;
-	/* Narrower by what the inputs have, but within: where these are outside, one value is left. */
+	/* Narrower by what the inputs have; if that is outside of the limits, one value is left. */
 	lo = lo < node->post.lo ? node->post.lo : lo > node->post.hi ? node->post.hi : lo;
 	hi = hi < node->post.lo ? node->post.lo : hi > node->post.hi ? node->post.hi : hi;
 	node->post.lo = lo;
@@ -191,7 +191,7 @@ static int requantize_node(struct quantiser *q, struct vtac_node *node)
 	case VTAC_CLIP:
 		return requantize_one(q, node);
 	default:
-		if (keeps_scale(node->op))
+		if (vtac_moves_values(node->op))
 			return requantize_kept(q, node);
 		return vtac_fail(q->g, node, "There are no integers for operator %s.",
 				 vtac_op_name(node->op));

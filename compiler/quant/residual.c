@@ -62,6 +62,37 @@ struct vtac_node *vtac_residual_sum(const struct vtac_graph *g, const struct vta
 	return NULL;
 }
 
+/* Give @sum a scale that reaches as far as @add's output shows: @res' times a power of two. */
+static int scale_sum(struct vtac_graph *g, const struct vtac_node *add, struct vtac_tensor *sum,
+		     const struct vtac_tensor *res)
+{
+	float *scale = vtac_alloc(g, 1, sizeof(*scale)), most, lo, hi, res_lo, res_hi;
+
+	if (!scale)
+		return -1;
+	vtac_given_range(add->out[0], add->out[0]->quant.type == VTAC_U8 ? 0 : -128, &lo, &hi);
+	vtac_given_range(res, res->quant.type == VTAC_U8 ? 0 : -128, &res_lo, &res_hi);
+	most = fmaxf(fabsf(lo - res_hi), fabsf(hi - res_lo));
+	*scale = res->quant.scale[0] * exp2f(ceilf(log2f(most / 127 / res->quant.scale[0])));
+	sum->quant = (struct vtac_quant) { .scale = scale, .n = 1, .type = VTAC_I8, .given = true };
+	return 0;
+}
+
+int vtac_scale_sums(struct vtac_graph *g)
+{
+	for (unsigned int i = 0; i < g->n_nodes; i++) {
+		const struct vtac_node *add = g->nodes[i];
+		unsigned int other;
+
+		if (add->op != VTAC_ADD || add->device != VTAC_CARD ||
+		    !vtac_residual_sum(g, add, &other) || vtac_is_given(add->in[1 - other]))
+			continue;
+		if (scale_sum(g, add, add->in[1 - other], add->in[other]))
+			return -1;
+	}
+	return 0;
+}
+
 /* Make @add a residual of its convolution again. */
 static int join_residual(struct vtac_graph *g, struct vtac_node *add)
 {

@@ -46,7 +46,7 @@ static void unite_node(struct classes *c, const struct vtac_node *node)
 {
 	const struct vtac_tensor *out = node->out[0];
 
-	if (keeps_scale(node->op)) {
+	if (vtac_moves_values(node->op)) {
 		for (unsigned int i = 0; i < node->n_in; i++)
 			if (node->in[i] && !node->in[i]->data)
 				vtac_set_unite(c->same, out->id, node->in[i]->id);

@@ -9,26 +9,6 @@
 
 #include "quant_impl.h"
 
-bool keeps_scale(enum vtac_op op)
-{
-	switch (op) {
-	case VTAC_MAX_POOL:
-	case VTAC_RESIZE:
-	case VTAC_CONCAT:
-	case VTAC_SPLIT:
-	case VTAC_SLICE:
-	case VTAC_PAD:
-	case VTAC_TRANSPOSE:
-	case VTAC_DEPTH_TO_SPACE:
-	case VTAC_RESHAPE:
-	case VTAC_IDENTITY:
-	case VTAC_COPY:
-		return true;
-	default:
-		return false;
-	}
-}
-
 /* Offsets have 18 bits: scales of what is added may differ by 8. */
 #define APART_MAX	256.0f
 
@@ -60,7 +40,7 @@ static bool user_may(const struct quantiser *q, const struct vtac_node *node)
 	case VTAC_CLIP:
 		return are_near(q, node);
 	default:
-		return keeps_scale(node->op) && node->op != VTAC_PAD;
+		return vtac_moves_values(node->op) && node->op != VTAC_PAD;
 	}
 }
 
@@ -76,7 +56,7 @@ static bool producer_may(const struct quantiser *q, const struct vtac_node *node
 	case VTAC_CLIP:
 		return are_near(q, node);
 	default:
-		return keeps_scale(node->op) && node->op != VTAC_PAD;
+		return vtac_moves_values(node->op) && node->op != VTAC_PAD;
 	}
 }
 

@@ -135,6 +135,123 @@ TEST(range_that_replaces_a_relu_limits)
 	}
 }
 
+/* ---- tensors that the file leaves without a scale ---- */
+
+/* @net's passes without images; its values are about as before. */
+static void compile_without_images(struct net *net)
+{
+	struct vtac_options opt = { .no_prune = true };
+	double signal = 0, noise = 0;
+	float *before;
+
+	net_core(&opt);
+	net_pass(net, vtac_pass_shape, &opt);
+	net_run(net);
+	before = net->out;
+	net->out = NULL;
+	if (vtac_run_passes(net->g, &opt, NULL))
+		fail_msg("%s", net->g->error.text);
+	net_run(net);
+	for (int64_t i = 0; i < net->n_out; i++) {
+		signal += pow(before[i], 2);
+		noise += pow(before[i] - net->out[i], 2);
+	}
+	free(before);
+	if (!(noise < signal / 100))
+		fail_msg("noise %g, signal %g", noise, signal);
+}
+
+static struct vtac_tensor *net_pool(struct net *net, struct vtac_tensor *x, const char *name)
+{
+	struct vtac_node *node = net_node(net, VTAC_MAX_POOL, name, x, NULL, NULL);
+
+	node->attr.pool = (struct vtac_window){ .kernel = { 2, 2 }, .stride = { 2, 2 },
+						.dilation = { 1, 1 } };
+	return node->out[0];
+}
+
+/* uint8 -> "first" -> uint8: what follows has that scale. */
+static struct vtac_tensor *net_rounded(struct net *net, uint64_t seed)
+{
+	struct vtac_tensor *x;
+
+	net_begin(net, seed);
+	x = net_uint8(net, net_input(net, 16, 8, 8), 0.0079f, 128);
+	return net_uint8(net, net_conv(net, x, "first", 16, 16, 3), 0.05f, 120);
+}
+
+/* Behind a scale, between two, and before one. */
+TEST(scales_go_through_what_moves_values)
+{
+	struct vtac_tensor *x;
+	struct net net;
+
+	x = net_pool(&net, net_rounded(&net, 40), "pool");
+	x = net_uint8(&net, net_conv(&net, x, "second", 16, 16, 3), 0.1f, 128);
+	net_output(&net, net_relu(&net, x, "relu"));
+	compile_without_images(&net);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(net_find(&net, (const char *[]){ "first", "pool", "second",
+					 "relu" }[i])->device, VTAC_CARD);
+	net_end(&net);
+
+	x = net_conv(&net, net_rounded(&net, 41), "second", 16, 16, 3);
+	x = net_uint8(&net, net_pool(&net, net_pool(&net, x, "pool"), "pool again"), 0.1f, 128);
+	net_output(&net, x);
+	compile_without_images(&net);
+	assert_int_equal(net_find(&net, "second")->device, VTAC_CARD);
+	assert_int_equal(net_find(&net, "pool again")->device, VTAC_CARD);
+	net_end(&net);
+}
+
+/* The last layer's output is float in the file. */
+TEST(a_layer_without_a_scale_stays_float)
+{
+	struct vtac_node *last;
+	struct net net;
+
+	net_output(&net, net_conv(&net, net_rounded(&net, 42), "last", 16, 16, 1));
+	compile_without_images(&net);
+	assert_int_equal(net_find(&net, "first")->device, VTAC_CARD);
+	last = net_find(&net, "last");
+	assert_int_equal(last->device, VTAC_CPU);
+	assert_non_null(strstr(last->why, "no scale for last"));
+	net_end(&net);
+}
+
+/* Operators that become several, and a residual that is added to an output of coarser steps. */
+TEST(tensors_of_the_compiler_have_scales_too)
+{
+	static const enum vtac_op ops[] = { VTAC_LEAKY_RELU, VTAC_HARD_SWISH, VTAC_HARD_SIGMOID };
+	struct vtac_node *node;
+	struct vtac_tensor *x;
+	struct net net;
+
+	for (int i = 0; i < 3; i++) {
+		node = net_node(&net, ops[i], "form", net_rounded(&net, 43), NULL, NULL);
+		node->attr.unary.alpha = 0.2f;
+		node->attr.unary.beta = 0.5f;
+		net_output(&net, net_uint8(&net, node->out[0], i == 2 ? 1 / 255.0f : 0.05f,
+					   i == 2 ? 0 : 120));
+		compile_without_images(&net);
+		assert_int_equal(net_find(&net, "form")->device, VTAC_CARD);
+		net_end(&net);
+	}
+	for (int fine = 0; fine < 2; fine++) {
+		x = net_rounded(&net, 44);
+		node = net_node(&net, VTAC_ADD, "sum", net_conv(&net, x, "second", 16, 16, 3), NULL,
+				NULL);
+		assert_int_equal(vtac_node_resize_in(net.g, node, 2), 0);
+		x = net_uint8(&net, net_conv(&net, x, "third", 16, 16, 1),
+			      fine ? 0.0001f : 0.05f, 128);
+		assert_int_equal(vtac_node_set_in(net.g, node, 1, x), 0);
+		net_output(&net, net_uint8(&net, node->out[0], 0.1f, 128));
+		compile_without_images(&net);
+		assert_int_equal(net_find(&net, "second")->device, VTAC_CARD);
+		net_end(&net);
+	}
+}
+
 /* ---- how to quantise ---- */
 
 static int random_image(void *priv, unsigned int i, const struct vtac_tensor *t, float *values)
