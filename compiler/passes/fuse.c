@@ -111,7 +111,7 @@ static struct vtac_node *residual_conv(const struct vtac_graph *g, const struct 
 	return conv;
 }
 
-/* Of two convolutions the later takes the other's output. */
+/* Of two convolutions the later takes the other's output. The card has no constant of all places. */
 static int fuse_residual(struct vtac_graph *g, struct vtac_node *node)
 {
 	struct vtac_node *a, *b;
@@ -126,7 +126,7 @@ static int fuse_residual(struct vtac_graph *g, struct vtac_node *node)
 		a = NULL;
 	other = a ? node->in[1] : node->in[0];
 	a = a ? a : b;
-	if (!a)
+	if (!a || other->data)
 		return 0;
 	if (vtac_node_resize_in(g, a, 4) || vtac_node_set_in(g, a, 3, other))
 		return -1;

@@ -273,6 +273,29 @@ TEST(residual_blocks_stay_on_the_card)
 	}
 }
 
+/* A constant for each place is no residual: the addition is the CPU's. */
+TEST(constants_of_all_places_are_added_by_the_cpu)
+{
+	struct vtac_options opt = { .no_prune = true };
+	struct vtac_tensor *x;
+	struct vtac_node *add;
+	struct net net;
+
+	net_core(&opt);
+	net_begin(&net, 19);
+	x = net_conv(&net, net_input(&net, 16, 8, 8), "conv", 16, 16, 1);
+	add = net_node(&net, VTAC_ADD, "add", x,
+		       net_const(&net, 4, (const int64_t[]){ 1, 16, 8, 8 }), NULL);
+	net_output(&net, add->out[0]);
+	net_pass(&net, vtac_pass_shape, &opt);
+	net_keeps_values(&net, vtac_pass_fuse, &opt);
+	net_pass(&net, vtac_pass_partition, &opt);
+	assert_int_equal(net_find(&net, "conv")->device, VTAC_CARD);
+	assert_int_equal(net_find(&net, "add")->device, VTAC_CPU);
+	assert_non_null(strstr(net_find(&net, "add")->why, "constant"));
+	net_end(&net);
+}
+
 TEST(every_node_of_the_cpu_has_a_reason)
 {
 	struct net net;

@@ -236,7 +236,9 @@ static int add_pair(struct maker *m)
 	for (unsigned int i = 0; i < m->n; i++)
 		if (vtac_same_shape(m->live[i], a) && rnd(m, 2))
 			b = m->live[i];
-	if (!node)
+	if (m->raw && !rnd(m, 5))
+		b = weights(m, 4, a->dims, a->dims[2] * a->dims[3]);
+	if (!node || !b)
 		return -1;
 	node->act = activation(m);
 	/* Squares of squares would have no end. */
@@ -280,6 +282,8 @@ static int add_clip(struct maker *m)
 		return -1;
 	node->attr.clip.lo = rnd(m, 2) ? 0 : -0.5f;
 	node->attr.clip.hi = rnd(m, 2) ? INFINITY : 1;
+	if (m->raw && !rnd(m, 8))
+		node->attr.clip.hi = -0.75f;
 	return vtac_node_set_in(m->g, node, 0, x) ||
 	       !finish(m, node, x->dims[0], x->dims[1], x->dims[2], x->dims[3]) ? -1 : 0;
 }
