@@ -111,7 +111,7 @@ static struct vtac_node *residual_conv(const struct vtac_graph *g, const struct 
 	return conv;
 }
 
-/* Of two convolutions the later takes the other's output. The card has no constant of all places. */
+/* Of two convolutions the later takes the other's output; none takes a constant of all places. */
 static int fuse_residual(struct vtac_graph *g, struct vtac_node *node)
 {
 	struct vtac_node *a, *b;

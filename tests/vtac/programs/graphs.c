@@ -145,13 +145,15 @@ static void same_window(struct maker *m, const struct vtac_tensor *x, struct vta
 	}
 }
 
-/* The sum of @t and @res, of one shape, behind a convolution that is not fused yet. */
+/* The sum of @t and @res, or a constant, behind a convolution that is not fused yet. */
 static int add_residual(struct maker *m, struct vtac_tensor *t, struct vtac_tensor *res)
 {
 	struct vtac_node *node = vtac_node_new(m->g, VTAC_ADD, NULL, 2, 1);
 	unsigned int first = rnd(m, 2);
 
-	if (!node || vtac_node_set_in(m->g, node, first, t) ||
+	if (!rnd(m, 8))
+		res = weights(m, 4, t->dims, t->dims[2] * t->dims[3]);
+	if (!node || !res || vtac_node_set_in(m->g, node, first, t) ||
 	    vtac_node_set_in(m->g, node, 1 - first, res))
 		return -1;
 	node->act = activation(m);
