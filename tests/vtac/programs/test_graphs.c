@@ -389,11 +389,13 @@ static bool is_rounded(const struct vtac_graph *g, const struct vtac_tensor *t, 
 static void round_model(struct trial *trial, const struct vtac_options *opt)
 {
 	const struct vtac_images images = { .count = CALIBRATE, .read = read_image, .priv = trial };
+	struct vtac_options with = *opt;
 	struct vtac_graph *g = trial->g;
 	uint64_t dice = trial->seed + 1;
 	unsigned int n;
 
-	if (vtac_pass_shape(g, opt) || vtac_collect_stats(g, opt, &images, CALIBRATE, 0))
+	with.images = &images;
+	if (vtac_pass_shape(g, opt) || vtac_collect_stats(g, &with, CALIBRATE, 0))
 		fail_msg("VTA_SEED=%llu: %s", (unsigned long long)trial->seed, g->error.text);
 	n = g->n_tensors;
 	for (unsigned int i = 0; i < n; i++) {
