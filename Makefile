@@ -47,12 +47,13 @@ STORM_CYCLES := 1000
 CHECK_STORM := 20
 SOAK_SECONDS := 1800
 
-# Debian packages that the commands need.
+# Debian packages that the commands need; DEB_PACKAGES are those that debian/control names.
 BUILD_PACKAGES := gcc libc6-dev pkg-config libjson-c-dev libudev-dev libpci-dev libncurses-dev libpng-dev libjpeg-dev \
 	ocl-icd-opencl-dev opencl-c-headers
 TEST_PACKAGES = $(MAN_PACKAGES) $(VTAC_PACKAGES) $(PYTHON_PACKAGES) libonnx-testdata abigail-tools bsdutils clang clang-tidy cppcheck gcc-riscv64-unknown-elf \
 	gnuplot-nox libclang-rt-dev libcmocka-dev libdlpack-dev mandoc perl pocl-opencl-icd procps python3 reuse \
 	python3-numpy shellcheck sparse udev umockdev valgrind zsh $(if $(shell command -v npm),$(MODEL_PACKAGES))
+DEB_PACKAGES = build-essential lintian $(shell sed -n '/^Build-Depends:/,/^[^ ]*:/s/^ \([^ ,]*\).*/\1/p' debian/control)
 # Packages that make test data of real models, if npm is there to fetch these.
 MODEL_PACKAGES := python3-onnx python3-numpy python3-pil
 
@@ -401,7 +402,7 @@ tree-copy = mkdir -p $(1); git ls-files -co --exclude-standard | \
 
 # Debian packages, into build/deb.
 deb:  ## Debian packages, in build/deb
-	@tools/vm/deps.sh need $(BUILD_PACKAGES) $(MAN_PACKAGES) $(PYTHON_PACKAGES) dpkg-dev debhelper dh-dkms dh-python lintian
+	@tools/vm/deps.sh need $(DEB_PACKAGES)
 	@rm -rf build/deb; $(call tree-copy,build/deb/vta-pcie)
 	@cd build/deb/vta-pcie && { dpkg-buildpackage -us -uc -b -j2 >../build.log 2>&1 || { \
 		tail -n 40 ../build.log; echo 'deb: FAILED: build/deb/build.log'; exit 1; }; }
@@ -411,7 +412,7 @@ deb:  ## Debian packages, in build/deb
 
 # On a Debian machine rpmbuild cannot know that what the spec requires is there.
 rpm:  ## RPM packages, in build/rpm
-	@tools/vm/deps.sh need $(BUILD_PACKAGES) $(MAN_PACKAGES) rpm
+	@tools/vm/deps.sh need $(BUILD_PACKAGES) $(MAN_PACKAGES) $(VTAC_PACKAGES) rpm
 	@rm -rf build/rpm; $(call tree-copy,build/rpm/SOURCES/vta-pcie-$(VERSION))
 	@cd build/rpm/SOURCES && tar -czf vta-pcie-$(VERSION).tar.gz --remove-files vta-pcie-$(VERSION)
 	@rpmbuild -bb --define '_topdir $(CURDIR)/build/rpm' --define 'vta_version $(VERSION)' \

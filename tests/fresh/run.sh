@@ -11,6 +11,7 @@
 #   root-check   as root: make check; every package that was installed for it is needed
 #   user-demo    as an ordinary user: what is missing is named at once; with it, make demo
 #   user-check   the same with make check
+#   root-deb     as root: make deb; the packages are installed, upgraded and purged
 #   build        as root: what make check asks for, and all that it builds; make demo
 # Steps of one user are in one root, which is deleted at the end. Roots begin as copies of
 # $VTA_CACHE/fresh/SUITE/root.tar; fetched packages are kept in fresh/SUITE.debs. The output of
@@ -26,13 +27,13 @@ here=$top/tools/vm
 cd "$top"
 
 [ $# -ge 1 ] || {
-	sed -n '7,16s/^# \{0,1\}//p' "$0" >&2
+	sed -n '7,17s/^# \{0,1\}//p' "$0" >&2
 	exit 2
 }
 suite=$1
 shift
 steps=("$@")
-[ $# -gt 0 ] || steps=(root-demo root-check user-demo user-check)
+[ $# -gt 0 ] || steps=(root-demo root-check user-demo user-check root-deb)
 [ "$(id -u)" -eq 0 ] || die "only root can make a root directory with users in it"
 
 base=$cache/fresh/$suite
@@ -153,6 +154,20 @@ user_check() {
 	names_missing 'make check' && step user-check newcomer 'make check'
 }
 
+# In a root of its own, as others may have what is missing. The headers are for DKMS.
+root_deb() {
+	local dir=$work/root/root/packages status=0 versions
+	rm -rf --one-file-system "${work:?}/root"
+	step root-deb root 'make deb && apt-get -q -y install linux-headers-amd64' || return
+	mkdir "$dir"
+	{
+		versions=$(tests/packages/versions.sh "$work/root/root/vta-pcie/build/deb" "$dir") &&
+			as root root "cd packages && ./life.sh $versions"
+	} >"$logs/root-packages.log" 2>&1 || status=$?
+	tap_log=$logs/root-packages.log result "root: its packages are installed, upgraded and purged" \
+		"$status"
+}
+
 build() {
 	step build-install root 'make test-deps' && step build root 'make check-build' &&
 		step build-demo root 'make demo'
@@ -175,6 +190,7 @@ for name in "${steps[@]}"; do
 	root-check)	root_check || : ;;
 	user-demo)	user_demo || : ;;
 	user-check)	user_check || : ;;
+	root-deb)	root_deb || : ;;
 	build)		build || : ;;
 	*)		die "no step $name" ;;
 	esac

@@ -27,6 +27,13 @@ files() {
 		-o \( -type f -o -type l \) -print | grep -i vta | sort
 }
 
+# The documented command would install what is recommended, too.
+no_compiler_of_opencl() {
+	local plan
+	plan=$(apt-get -q -s install ./new/*.deb) || return
+	grep -E '^Inst vtadev-tools ' <<<"$plan" && ! grep -E '^Inst (libllvm|libpocl|pocl)' <<<"$plan"
+}
+
 install_all() {
 	# Their dependencies come from the distribution.
 	apt-get -q -y --no-install-recommends install ./"$1"/*.deb
@@ -112,6 +119,7 @@ files >"$before"
 # Minimal roots leave manuals and documents out.
 rm -f /etc/dpkg/dpkg.cfg.d/*
 check 'the lists of packages are read' apt-get -q update
+check 'no compiler of OpenCL comes with them' no_compiler_of_opencl
 check "version $old is installed" install_all old
 check 'all packages are there' packages_are "$old"
 check 'every kernel has the module' modules_are "$old"
