@@ -12,7 +12,7 @@ LIB_A := $(LIB_DIR)/libvtadev.a
 
 LIB_SRCS := $(addprefix libvtadev/, \
 	buf.c card.c clock.c copy.c counters.c dev.c dmabuf.c error.c fault.c fence.c \
-	info.c lost.c pipeline.c queue.c spin.c status.c trace.c trace_file.c transfer.c wait.c) \
+	info.c lost.c open_text.c pipeline.c queue.c spin.c status.c trace.c trace_file.c transfer.c wait.c) \
 	$(wildcard libvtadev/local/*.c)
 LIB_HEADERS := libvtadev/vtadev.h libvtadev/vtadev_desc.h libvtadev/vtadev_device.h libvtadev/vtadev_pipeline.h uapi/vta.h
 LIB_OBJS := $(LIB_SRCS:libvtadev/%.c=$(LIB_DIR)/obj/%.o)

@@ -94,6 +94,11 @@ static int add_card(struct vtadev_card **cards, size_t *count,
 	return 0;
 }
 
+bool card_has_sysfs(void)
+{
+	return !access("/sys/class", F_OK);
+}
+
 int vtadev_list(struct vtadev_card **cards)
 {
 	struct udev_list_entry *entry;
@@ -103,6 +108,8 @@ int vtadev_list(struct vtadev_card **cards)
 	struct udev *udev;
 	int err = -ENOMEM;
 
+	if (!card_has_sysfs())
+		return -ENOENT;
 	udev = udev_new();
 	if (!udev)
 		return -ENOMEM;
@@ -315,13 +322,13 @@ static int add_devices(const char *name, void *priv)
 
 int vtadev_list_all(struct vtadev_card **out)
 {
-	struct vtadev_card *cards;
+	struct vtadev_card *cards = NULL;
 	struct devices devices = { .cards = &cards };
 	int err = vtadev_list(&cards);
 
-	if (err < 0)
+	if (err < 0 && err != -ENOENT)
 		return err;
-	devices.count = (size_t)err;
+	devices.count = err < 0 ? 0 : (size_t)err;
 	err = plugin_each(add_devices, &devices);
 	if (err) {
 		free(cards);

@@ -130,7 +130,7 @@ static int describe(struct vtadev *dev, const char *node)
 	return 0;
 }
 
-static int open_which(const char *which, struct vtadev **out, char *why, size_t size)
+int dev_open(const char *which, struct vtadev **out, char *why, size_t size)
 {
 	struct vtadev_card card;
 	struct vtadev *dev;
@@ -143,9 +143,6 @@ static int open_which(const char *which, struct vtadev **out, char *why, size_t 
 	node = which;
 	if (!named && !card_is_path(which)) {
 		err = vtadev_find(which, &card);
-		if (err == -EINVAL)
-			snprintf(why, size, "not the index, name, path or PCI address of a card, "
-				 "nor the name of a device");
 		if (err)
 			return err;
 		node = card.node;
@@ -168,20 +165,7 @@ int vtadev_open(const char *which, struct vtadev **out)
 {
 	char why[VTADEV_DEVICE_WHY_MAX];
 
-	return open_which(which, out, why, sizeof(why));
-}
-
-int vtadev_open_text(const char *which, char *text, size_t size)
-{
-	char why[VTADEV_DEVICE_WHY_MAX] = "";
-	struct vtadev *dev;
-	int err;
-
-	err = open_which(which, &dev, why, sizeof(why));
-	if (err)
-		return snprintf(text, size, "%s", *why ? why : vtadev_strerror(err));
-	vtadev_close(dev);
-	return snprintf(text, size, "it can be opened");
+	return dev_open(which, out, why, sizeof(why));
 }
 
 void vtadev_close(struct vtadev *dev)

@@ -28,6 +28,9 @@ struct vtadev {
 	struct vtadev_info info;
 };
 
+/* vtadev_open(); after some errors @why is a sentence, otherwise unchanged. */
+int dev_open(const char *which, struct vtadev **dev, char *why, size_t size);
+
 struct vtadev *dev_get(struct vtadev *dev);
 void dev_put(struct vtadev *dev);
 
@@ -46,6 +49,9 @@ const char *card_or_default(const char *which);
 
 /* Returns true if @which names a card by the path of its node. */
 bool card_is_path(const char *which);
+
+/* Returns false where /sys is not mounted, as in some containers. */
+bool card_has_sysfs(void);
 
 /*
  * Describe the card that is open as @fd. Returns a descriptor of its sysfs directory, or -ENODEV

@@ -18,7 +18,7 @@ const char *vtadev_strerror(int err)
 	case EINVAL:
 		return "malformed request: a size, flag, address or number is not allowed";
 	case ENOENT:
-		return "no such card or queue; is the vta module loaded?";
+		return "no such card, device or queue; vtactl list --all shows cards and devices";
 	case EACCES:
 	case EPERM:
 		return "no permission: to use the card, ask for membership of the group that owns "

@@ -135,7 +135,8 @@ struct vtadev_card {
  * @cards: out: an array by rising index; free with vtadev_list_free(), also
  *         when it is empty
  *
- * Needs no permission to open the cards. Returns the number of cards, or -ENOMEM.
+ * Needs no permission to open the cards. Returns the number of cards, -ENOENT if /sys is not
+ * mounted, or -ENOMEM.
  */
 int vtadev_list(struct vtadev_card **cards);
 
@@ -194,8 +195,10 @@ int vtadev_open(const char *which, struct vtadev **dev);
  * @size: bytes at @text
  *
  * Opens the card or device and closes it again. The sentence is more specific than that of
- * vtadev_strerror(): it names the package of a missing plugin, or the wrong field of a
- * configuration. Returns the length of the whole sentence, as snprintf() does.
+ * vtadev_strerror(): it has the command that helps, such as loading the driver or joining the
+ * node's group, the package of a missing plugin, or the wrong field of a configuration. It names
+ * VTADEV_DEVICE if that was used, but not @which. Returns the length of the whole sentence, as
+ * snprintf() does.
  */
 int vtadev_open_text(const char *which, char *text, size_t size);
 

@@ -42,11 +42,14 @@ int cmd_core_of_file(struct vtaops_core *core, const char *path)
 
 int cmd_core_of_card(struct vtaops_core *core, const char *card)
 {
+	char why[VTADEV_OPEN_TEXT_MAX];
 	struct vtadev *dev;
 	int err = vtadev_open(card, &dev);
 
-	if (err)
-		return cmd_fail(CMD_NO_CARD, card, vtadev_strerror(err));
+	if (err) {
+		vtadev_open_text(card, why, sizeof(why));
+		return cmd_fail(CMD_NO_CARD, card, why);
+	}
 	err = vtaprog_core(dev, core);
 	vtadev_close(dev);
 	return err ? cmd_fail(CMD_NO_CARD, card, vtadev_strerror(err)) : CMD_OK;

@@ -91,18 +91,21 @@ static void put_members(FILE *f, const struct vtaimage *image, const struct vtac
 }
 
 static const char start[] =
-"	err = vtadev_open(NULL, &dev);\n"
-"	if (!err && (vtadev_info(dev)->log_block != %s_LOG_BLOCK ||\n"
-"		     vtadev_info(dev)->log_batch != %s_LOG_BATCH ||\n"
-"		     vtadev_info(dev)->log_inp_width != %s_LOG_INP_WIDTH ||\n"
-"		     vtadev_info(dev)->log_wgt_width != %s_LOG_WGT_WIDTH ||\n"
-"		     vtadev_info(dev)->log_uop_buff_size != %s_LOG_UOP_BUFF_SIZE ||\n"
-"		     vtadev_info(dev)->log_inp_buff_size != %s_LOG_INP_BUFF_SIZE ||\n"
-"		     vtadev_info(dev)->log_wgt_buff_size != %s_LOG_WGT_BUFF_SIZE ||\n"
-"		     vtadev_info(dev)->log_acc_buff_size != %s_LOG_ACC_BUFF_SIZE))\n"
+"	if (vtadev_open(NULL, &dev)) {\n"
+"		vtadev_open_text(NULL, why, sizeof(why));\n"
+"		fprintf(stderr, \"%%s\\n\", why);\n"
+"		return 1;\n"
+"	}\n"
+"	if (vtadev_info(dev)->log_block != %s_LOG_BLOCK ||\n"
+"	    vtadev_info(dev)->log_batch != %s_LOG_BATCH ||\n"
+"	    vtadev_info(dev)->log_inp_width != %s_LOG_INP_WIDTH ||\n"
+"	    vtadev_info(dev)->log_wgt_width != %s_LOG_WGT_WIDTH ||\n"
+"	    vtadev_info(dev)->log_uop_buff_size != %s_LOG_UOP_BUFF_SIZE ||\n"
+"	    vtadev_info(dev)->log_inp_buff_size != %s_LOG_INP_BUFF_SIZE ||\n"
+"	    vtadev_info(dev)->log_wgt_buff_size != %s_LOG_WGT_BUFF_SIZE ||\n"
+"	    vtadev_info(dev)->log_acc_buff_size != %s_LOG_ACC_BUFF_SIZE)\n"
 "		return give_up(\"the card has another configuration\", 0);\n"
-"	if (!err)\n"
-"		err = vtadev_queue_create(dev, &options, &queue);\n";
+"	err = vtadev_queue_create(dev, &options, &queue);\n";
 
 static const char memory[] =
 "	if (!err && %s_%s_SIZE)\n"
@@ -142,6 +145,7 @@ void vtac_emit_main(FILE *f, const char *name, const char *upper,
 	fprintf(f, " };\n\tstruct %s_workspace workspace = { NULL };\n"
 		"\tstruct %s_devices devices = { NULL, submit };\n"
 		"\tconst struct vtadev_queue_opts options = { .ring_entries = BATCH_MAX };\n"
+		"\tchar why[VTADEV_OPEN_TEXT_MAX];\n"
 		"\tstruct vtadev *dev = NULL;\n\tint err;\n\n", name, name);
 	fprintf(f, "\tif (argc != %u)\n"
 		"\t\treturn give_up(\"a file for each input and output\", 0);\n", arguments);

@@ -145,10 +145,14 @@ static int place_all(void)
 
 static bool start(void)
 {
-	int err = vtadev_open(NULL, &dev);
+	char why[VTADEV_OPEN_TEXT_MAX];
+	int err;
 
-	if (err)
-		return failed("opening the first card", err);
+	if (vtadev_open(NULL, &dev)) {
+		vtadev_open_text(NULL, why, sizeof(why));
+		fprintf(stderr, "aot: %s\n", why);
+		return false;
+	}
 	if (!card_matches(vtadev_info(dev)))
 		return false;
 	err = vtadev_queue_create(dev, NULL, &queue);

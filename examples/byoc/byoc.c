@@ -118,6 +118,7 @@ static int run(const struct digits_testset *set, struct vtadev *dev)
 int main(int argc, char **argv)
 {
 	struct digits_testset set;
+	char why[VTADEV_OPEN_TEXT_MAX];
 	struct vtadev *dev;
 	int err, status;
 
@@ -132,8 +133,10 @@ int main(int argc, char **argv)
 	}
 	err = vtadev_open(NULL, &dev);
 	if (err) {
+		vtadev_open_text(NULL, why, sizeof(why));
+		fprintf(stderr, "byoc: %s\n", why);
 		digits_unload(&set);
-		return failed("opening the first card", err);
+		return 1;
 	}
 	status = run(&set, dev);
 	digits_vta_exit();

@@ -65,6 +65,15 @@ static bool failed(struct net *net, const char *what, int err)
 	return false;
 }
 
+static bool not_open(const char *card)
+{
+	char why[VTADEV_OPEN_TEXT_MAX];
+
+	vtadev_open_text(card, why, sizeof(why));
+	fprintf(stderr, "digits: %s\n", why);
+	return false;
+}
+
 /* Lower layer @i; without storage this only counts. */
 static bool lower(struct net *net, unsigned int i, uint8_t *model, struct vtaops_builder *b)
 {
@@ -141,7 +150,7 @@ static bool net_open(struct net *net, const char *card, uint32_t batch)
 
 	err = vtadev_open(card, &net->dev);
 	if (err)
-		return failed(net, card ? card : "opening the first card", err);
+		return not_open(card);
 	info = vtadev_info(net->dev);
 	if (vtaprog_core(net->dev, &net->core) || info->log_inp_width != 3 ||
 	    info->log_wgt_width != 3) {

@@ -24,12 +24,18 @@ int main(int argc, char **argv)
 	struct vtadev_queue *queue;
 	struct vtadev_buf *card, *host;
 	struct vta_desc work[2];
+	/* The first card, or "1", "vta1", "/dev/vta1", "0000:01:00.0", "soft". */
+	const char *which = argc > 1 ? argv[1] : NULL;
+	char why[VTADEV_OPEN_TEXT_MAX];
 	struct vtadev *dev;
 	uint64_t seq;
 	void *map;
 
-	/* The first card, or "1", "vta1", "/dev/vta1", "0000:01:00.0". */
-	check(vtadev_open(argc > 1 ? argv[1] : NULL, &dev), "no card");
+	if (vtadev_open(which, &dev)) {
+		vtadev_open_text(which, why, sizeof(why));
+		fprintf(stderr, "hello: %s\n", why);
+		return 1;
+	}
 	check(vtadev_queue_create(dev, NULL, &queue), "no queue");
 	check(vtadev_buf_alloc(dev, SIZE, VTADEV_CARD, &card), "no card memory");
 	check(vtadev_buf_alloc(dev, SIZE, VTADEV_HOST, &host), "no host memory");

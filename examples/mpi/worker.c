@@ -91,10 +91,13 @@ static bool load(struct worker *w, const char *path)
 
 static bool prepare(struct worker *w, const char *card, const char *path)
 {
+	char why[VTADEV_OPEN_TEXT_MAX];
 	int err = vtadev_open(card, &w->dev);
 
-	if (err)
-		return failed(w, card ? card : "opening a card", vtadev_strerror(err));
+	if (err) {
+		vtadev_open_text(card, why, sizeof(why));
+		return failed(w, card ? card : "opening a card", why);
+	}
 	w->counted = !vtadev_counters(w->dev, &w->first);
 	err = vtadev_queue_create(w->dev, NULL, &w->queue);
 	if (!err)

@@ -307,13 +307,16 @@ static bool finish(const struct stream *s)
 
 static bool stream_open(struct stream *s)
 {
+	char text[VTADEV_OPEN_TEXT_MAX];
 	const struct vtadev_info *info;
 	struct vtaops_core core;
 	const char *why;
-	int err = vtadev_open(s->opt->card, &s->dev);
 
-	if (err)
-		return failed(s->opt->card ? s->opt->card : "opening the first card", err);
+	if (vtadev_open(s->opt->card, &s->dev)) {
+		vtadev_open_text(s->opt->card, text, sizeof(text));
+		fprintf(stderr, "stream: %s\n", text);
+		return false;
+	}
 	info = vtadev_info(s->dev);
 	if (vtaprog_core(s->dev, &core) || info->log_inp_width != 3 || info->log_wgt_width != 3) {
 		fprintf(stderr, "stream: this card's core has no int8 inputs and weights\n");

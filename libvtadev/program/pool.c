@@ -204,15 +204,26 @@ static int make_card(struct vtadev_pool *pool, const char *name)
 	return card->name ? make_slots(pool, card) : -ENOMEM;
 }
 
-/* All that have a node: in a container sysfs has those of the whole machine. */
-static int make_all(struct vtadev_pool *pool)
+/* The device of VTADEV_DEVICE stands for all cards where there are none. */
+static int make_device(struct vtadev_pool *pool, char *why)
 {
-	struct vtadev_card *cards;
+	struct vtadev_card card;
+
+	if (!vtadev_find(NULL, &card) && card.index == UINT_MAX)
+		return make_card(pool, card.node);
+	vtadev_open_text(NULL, why, VTADEV_POOL_WHY_MAX);
+	return -ENOENT;
+}
+
+/* All that have a node: in a container sysfs has those of the whole machine. */
+static int make_all(struct vtadev_pool *pool, char *why)
+{
+	struct vtadev_card *cards = NULL;
 	int count = vtadev_list(&cards), err = 0;
 
-	if (count < 0)
+	if (count < 0 && count != -ENOENT)
 		return count;
-	pool->cards = calloc((size_t)count + 1, sizeof(*pool->cards));
+	pool->cards = calloc(count < 0 ? 1 : (size_t)count + 1, sizeof(*pool->cards));
 	if (!pool->cards)
 		err = -ENOMEM;
 	for (int i = 0; i < count && i < VTADEV_POOL_CARDS_MAX && !err; i++) {
@@ -223,15 +234,15 @@ static int make_all(struct vtadev_pool *pool)
 			err = make_card(pool, name);
 	}
 	vtadev_list_free(cards);
-	return err ? err : pool->card_count ? 0 : -ENOENT;
+	return err || pool->card_count ? err : make_device(pool, why);
 }
 
-static int make_cards(struct vtadev_pool *pool, const struct vtadev_pool_opts *opts)
+static int make_cards(struct vtadev_pool *pool, const struct vtadev_pool_opts *opts, char *why)
 {
 	int err = 0;
 
 	if (!opts->cards)
-		return make_all(pool);
+		return make_all(pool, why);
 	pool->cards = calloc(opts->count, sizeof(*pool->cards));
 	if (!pool->cards)
 		return -ENOMEM;
@@ -316,7 +327,7 @@ int vtadev_pool_open(const struct vtaimage *image, const struct vtadev_pool_opts
 	if (!err)
 		err = take_image(pool, image);
 	if (!err)
-		err = make_cards(pool, opts);
+		err = make_cards(pool, opts, why);
 	if (!err)
 		err = start_threads(pool);
 	if (!err)

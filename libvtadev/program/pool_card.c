@@ -78,22 +78,13 @@ static const char *where(const struct pool_card *card)
 	return *card->pci ? card->pci : card->name;
 }
 
-/* Invalid names and plugins have a longer description than an errno. */
-static void describe_error(const struct pool_card *card, int err, char why[VTADEV_OPEN_TEXT_MAX])
-{
-	if (err == -EINVAL || err == -ELIBACC || err == -ELIBBAD)
-		vtadev_open_text(where(card), why, VTADEV_OPEN_TEXT_MAX);
-	else
-		snprintf(why, VTADEV_OPEN_TEXT_MAX, "%s", vtadev_strerror(err));
-}
-
 static int load_card(struct pool_card *card, char why[VTADEV_OPEN_TEXT_MAX])
 {
 	int err = vtadev_open(where(card), &card->dev);
 
 	if (err) {
 		card->dev = NULL;
-		describe_error(card, err, why);
+		vtadev_open_text(where(card), why, VTADEV_OPEN_TEXT_MAX);
 		return err;
 	}
 	for (unsigned int i = 0; i < card->pool->depth && !err; i++)

@@ -79,7 +79,8 @@ struct vtadev_caller;
 /**
  * struct vtadev_pool_opts - options of a pool; all zero: the defaults
  * @cards: names as for vtadev_open(), each of another card; "soft" may be given several times.
- *         NULL: all cards that have a node in /dev now
+ *         NULL: all cards that have a node in /dev now; if there are none, the device that
+ *         VTADEV_DEVICE names
  * @count: number of names, up to VTADEV_POOL_CARDS_MAX; 0 if @cards is NULL
  * @depth: runs in flight on each card, up to VTADEV_POOL_DEPTH_MAX; 0: 2, so that the card copies
  *         for one run while it computes another. Each takes an arena in card memory, tensors in

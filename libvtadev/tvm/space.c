@@ -130,17 +130,13 @@ static int open_patiently(const char *which, bool was_there, struct vtadev **dev
 
 static int open_first(void)
 {
-	const char *which = secure_getenv("VTADEV_DEVICE");
 	char why[VTADEV_OPEN_TEXT_MAX];
-	int err = open_patiently(which, false, &space.dev);
+	int err = open_patiently(NULL, false, &space.dev);
 
 	if (!err)
 		return 0;
-	snprintf(why, sizeof(why), "%s", vtadev_strerror(err));
-	if (err == -EINVAL || err == -ELIBACC || err == -ELIBBAD)
-		vtadev_open_text(which, why, sizeof(why));
-	report("%s%s: %s", which && *which ? "VTADEV_DEVICE=" : "the first card",
-	       which ? which : "", why);
+	vtadev_open_text(NULL, why, sizeof(why));
+	report("%s", why);
 	return -SPACE_SAID;
 }
 

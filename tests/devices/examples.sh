@@ -36,6 +36,10 @@ refused() {
 	! build/tools/vtactl program run "$dir/digit.vtap" "$@" 2> "$dir/why" &&
 		grep -q -- "$words" "$dir/why"
 }
+# no_card COMMAND...: passes where the driver has a card
+no_card() {
+	[ -e /sys/class/vta ] || "$@"
+}
 # printed NAME WORDS: the last check's program printed this
 printed() {
 	cp "$dir/log" "$dir/before"
@@ -71,13 +75,49 @@ check "and score as the CPU does" cmp "$dir/got" "$dir/scores"
 check "one of two devices may be missing" build/tools/vtactl program run "$dir/digit.vtap" \
 	--cards "$device,none-such" image="$dir/images" scores="$dir/got"
 printed "which is told" '^none-such .*not the index'
+check "all devices are the one of VTADEV_DEVICE, where no card is" no_card \
+	build/tools/vtactl program run "$dir/digit.vtap" --cards all image="$dir/images" scores="$dir/got"
 head -c 1000 "$dir/images" > "$dir/part"
 check "half an image is refused" \
 	refused "bytes, each run takes 784" --cards "$device" image="$dir/part"
-check "a device that is none is refused" refused "not a name of a card" --cards none-such image="$dir/images"
+printed_json() {
+	build/tools/vtactl program run "$dir/digit.vtap" --json --top=2 "$@" image="$dir/digit" |
+		python3 -c 'import json, sys
+a = json.load(sys.stdin)
+sys.exit(len(a["runs"]) != 1 or [sorted(c) for c in a["runs"][0]["classes"]] !=
+	[["class", "name", "value"]] * 2 or len(a.get("cards", [])) != int(sys.argv[1]))' $#
+}
+head -c 784 "$dir/images" > "$dir/digit"
+check "--json prints classes as JSON" printed_json
+check "and cards as well" printed_json "--cards=$device"
+check "a device that is none is refused" refused "not the index" --cards none-such image="$dir/images"
 check "vtactl lists the device" sh -c "build/tools/vtactl list --all | grep -q '^$device.*  -  -\$'"
 check "vtactl has no status of it, and says so" \
 	sh -c "build/tools/vtactl status '$device' 2>&1 | grep -q 'not a card of the driver'"
+
+# says WORDS COMMAND...: fails, and the message has the words
+says() {
+	local words=$1
+
+	shift
+	! VTADEV_DEVICE=nosuch "$@" > "$dir/why" 2>&1 && cat "$dir/why" && grep -q -- "$words" "$dir/why"
+}
+while read -r command; do
+	# shellcheck disable=SC2086
+	check "without its device: ${command##*/}" says 'VTADEV_DEVICE=nosuch: not the index' $command
+done <<END
+build/tools/vtactl program run $dir/digit.vtap image=$dir/digit
+build/tools/vtactl program run $dir/digit.vtap image=$dir/digit --cards=all
+build/tools/vtactl test
+build/tools/vtactl bench
+build/examples/hello/hello
+build/examples/digits/digits examples/digits/testset.bin
+build/examples/stream/stream
+build/examples/byoc/byoc examples/digits/testset.bin
+build/examples/aot/aot examples/digits/testset.bin examples/aot/scores.bin
+END
+check "hello names a card that is not there" says 'no such card; vtactl list --all' build/examples/hello/hello vta4000
+OCL_ICD_VENDORS=/nowhere check "hello without a driver of OpenCL" says 'OpenCL' build/examples/hello/hello opencl
 
 # build-runtime asks for the device's configuration, as TVM writes it.
 c++ -std=c++17 -Wall -Wextra -Werror -Iuapi -Ilibvtadev -o "$dir/card_config" \

@@ -84,6 +84,8 @@ TEST_F(ENVIRONMENT, the_environment_chooses_if_the_program_does_not)
 	assert_int_equal(refused("vta4294967294"), -ENOENT);
 	setenv("VTADEV_DEVICE", "no device", 1);
 	assert_int_equal(refused(NULL), -EINVAL);
+	SAYS(NULL, "VTADEV_DEVICE=no device: not the index");
+	assert_null(strstr(why("nosuch"), "VTADEV_DEVICE"));
 }
 
 static void write_config(const char *path, const char *batch)

@@ -48,8 +48,20 @@ for command in list status; do
 	result "$command: without the driver says to load it, exits 3" $?
 done
 
+for command in list status; do
+	VTADEV_DEVICE=soft with none "$tmp/vtactl" $command
+	[ $status -eq 3 ] && says 'list --all' err && says 'VTADEV_DEVICE=soft' err
+	result "$command: without a card names what needs none" $?
+done
+
+for command in test bench; do
+	VTADEV_DEVICE=nosuch with one "$tmp/vtactl" $command
+	[ $status -eq 2 ] && says 'VTADEV_DEVICE=nosuch: not the index' err
+	result "$command: names what VTADEV_DEVICE says" $?
+done
+
 with none "$tmp/vtactl" status vta0
-[ $status -eq 3 ] && says 'no card vta0' err
+[ $status -eq 3 ] && says 'vta0: there is no such card' err
 result "status vta0: without one exits 3" $?
 
 with one "$tmp/vtactl" list
@@ -193,7 +205,7 @@ cat > "$tmp/gone.py" <<-'END'
 	print(status, said[said.rindex(b"\033[?1049l"):].decode())
 END
 with one python3 "$tmp/gone.py" "$tmp/vtactl"
-says 'there is no card vta0' out && grep -q '^3 ' "$tmp/out"
+says 'vta0: there is no such card' out && grep -q '^3 ' "$tmp/out"
 result "top: says why it ends" $?
 
 # While it asks, another card comes in the place of the one that was meant.
@@ -220,11 +232,11 @@ with unused python3 "$tmp/ask.py" "$tmp/vtactl"
 says 'another card' out
 result "reset: the card that it has asked about, and no other" $?
 
-# denied MODE: run as another user, whose node has that mode
+# denied MODE [GROUP]: run as another user, whose node has that mode and group
 denied() {
 	status=0
 	# shellcheck disable=SC2016
-	setpriv --reuid=65534 --regid=65534 --clear-groups \
+	setpriv --reuid=65534 --regid="${2:-65534}" --clear-groups \
 		umockdev-run --device "$tmp/one" -- \
 		sh -c 'chmod '"$1"' "$UMOCKDEV_DIR/dev/vta0" && exec "$1" status' \
 		sh "$tmp/vtactl" > "$tmp/out" 2> "$tmp/err" || status=$?
@@ -238,10 +250,43 @@ if [ "$(id -u)" -eq 0 ]; then
 	denied 0000
 	[ $status -eq 0 ] && says 'udev rule' err
 	result "status: without permission for any group asks for a rule" $?
+	denied 0060 0
+	[ $status -eq 0 ] && says 'udev rule' err && ! says usermod err
+	result "status: without permission sends nobody to root's group" $?
 else
-	for name in "names the group" "asks for a rule"; do
+	for name in "names the group" "asks for a rule" "sends nobody to root's group"; do
 		skip "status: without permission $name" "needs root"
 	done
+fi
+
+# bare COMMAND...: run where /sys is not mounted, as in some containers
+bare() {
+	status=0
+	# shellcheck disable=SC2016
+	unshare --mount sh -c 'mount -t tmpfs none /sys && exec "$@"' sh "$@" \
+		> "$tmp/out" 2> "$tmp/err" || status=$?
+}
+if bare true && [ $status -eq 0 ] && mknod "$tmp/node" c 1 3 2> /dev/null; then
+	for args in list status export "test" "status vta0"; do
+		# shellcheck disable=SC2086
+		bare "$tmp/vtactl" $args
+		[ $status -ne 0 ] && says '/sys is not mounted' err && [ ! -s "$tmp/out" ]
+		result "without /sys: $args says so" $?
+	done
+	bare "$tmp/vtactl" export -o "$tmp/bare.prom"
+	[ $status -ne 0 ] && [ ! -e "$tmp/bare.prom" ]
+	result "without /sys: export makes no file" $?
+	bare "$tmp/vtactl" status "$tmp/node"
+	[ $status -ne 0 ] && says '/sys is not mounted' err
+	result "without /sys: status of a path says so" $?
+	# The made-up node is no card: it was opened.
+	for command in "test" bench; do
+		bare "$tmp/vtactl" $command "$tmp/node"
+		[ $status -eq 1 ] && says 'this file is not a VTA card' err
+		result "without /sys: $command opens a path" $?
+	done
+else
+	skip "without /sys" "cannot mount"
 fi
 
 for args in "status --watch=0" "status --count=3" "status --watch --count=x" "top -d 0" "top -n x" \
@@ -302,7 +347,7 @@ for args in "" "frob" "list 1" "status 0 1" "status card" "status 0x1" "--frob";
 done
 
 with one "$tmp/vtactl" status /dev/null
-[ $status -eq 1 ] && says 'not a VTA card' err
+[ $status -eq 1 ] && says "not a card of the driver's" err
 result "status /dev/null: not a card, exits 1" $?
 
 with one sh -c "$tmp/vtactl list > /dev/full"

@@ -10,10 +10,10 @@
 set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
-[ $# -eq 2 ] && ls "$1"/vta-dkms_*.deb >/dev/null 2>&1 || {
+if [ $# -ne 2 ] || ! ls "$1"/vta-dkms_*.deb >/dev/null 2>&1; then
 	sed -n '7s/^# *//p' "$0" >&2
 	exit 2
-}
+fi
 dir=$2
 mkdir "$dir/new" "$dir/old"
 find "$1" -maxdepth 1 -name '*.deb' ! -name '*-dbgsym_*' -exec cp -t "$dir/new" {} +

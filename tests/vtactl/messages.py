@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Every message of the module and of vtactl is in docs/troubleshooting.md, and every
-message there is one of theirs.
+"""Every message of the module, of vtactl and of vtadev_open_text() is in
+docs/troubleshooting.md, and every message there is one of theirs.
 
     messages.py
 
@@ -29,6 +29,7 @@ VTACTL = [
     (re.compile(rf"\b(?:ctl_fail|fail|test_says|test_note)\([^;]*?,\s*{LITERALS}\s*[,)]"), "{}"),
     (re.compile(rf"\bfprintf\(stderr,\s*{LITERALS}"), "{}"),
 ]
+OPEN_TEXT = [(re.compile(rf"\bsnprintf\(text, size,\s*{LITERALS}"), "{}")]
 
 
 def text_of(literals):
@@ -46,7 +47,7 @@ def messages(files, patterns):
             for match in pattern.finditer(source):
                 text = form.format(text_of(match[1]))
                 # Formats without words of their own are built elsewhere.
-                if re.sub(r"[….\s:;]|vtactl|trace|try|--help", "", text):
+                if re.sub(r"[….\s:;]|vtactl|VTADEV_DEVICE=|trace|try|--help", "", text):
                     found.setdefault(text, path.relative_to(ROOT))
     return found
 
@@ -56,6 +57,7 @@ def main():
     told = set(re.findall(r"^\| `(.+?)` \|", document, re.M))
     real = messages(sorted((ROOT / "kmod").glob("*.c")), KERNEL)
     real |= messages(sorted((ROOT / "tools/vtactl").glob("*.c")), VTACTL)
+    real |= messages([ROOT / "libvtadev/open_text.c"], OPEN_TEXT)
     results = [(text in told, f"{where}: {text}") for text, where in real.items()]
     results += [(False, f"{DOCUMENT}: not in the sources: {text}") for text in sorted(told - set(real))]
     print("TAP version 13")

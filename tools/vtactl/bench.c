@@ -176,26 +176,28 @@ static int rig_make(struct rig *rig)
 	return err;
 }
 
-static int run(const struct vtadev_card *card, bool json)
+static int run(const char *which, bool json)
 {
 	struct json_object *object, *results;
+	const char *node;
 	struct rig rig = { 0 };
 	int ret, err;
 
-	ret = ctl_open(card, &rig.dev);
+	ret = ctl_open_card(which, &rig.dev);
 	if (ret)
 		return ret;
+	node = vtadev_info(rig.dev)->card.node;
 	object = json_object_new_object();
 	results = json_object_new_array();
 	err = rig_make(&rig);
 	if (err)
-		ret = ctl_error(card->node, err);
+		ret = ctl_error(node, err);
 	else if (!json)
-		printf("%-30s  %10s  %10s  %-4s  %5s\n", card->node, "median", "best", "",
+		printf("%-30s  %10s  %10s  %-4s  %5s\n", node, "median", "best", "",
 		       "rounds");
 	for (size_t i = 0; !ret && i < sizeof(measures) / sizeof(*measures); i++)
 		ret = measure(&rig, i, json, results);
-	json_object_object_add(object, "card", json_object_new_string(card->node));
+	json_object_object_add(object, "card", json_object_new_string(node));
 	json_object_object_add(object, "results", results);
 	if (json && !ret)
 		ret = ctl_print_json(object, false);
@@ -213,11 +215,7 @@ int bench_main(int argc, char **argv)
 {
 	bool json = false;
 	const struct cli_option options[] = { { CLI_FLAG("json", &json) }, { 0 } };
-	struct vtadev_card card;
 	int ret = cli_options(help, options, 1, &argc, &argv);
 
-	if (ret != CLI_GO)
-		return ret;
-	ret = ctl_card(argv[0], &card);
-	return ret ? ret : run(&card, json);
+	return ret == CLI_GO ? run(argv[0], json) : ret;
 }

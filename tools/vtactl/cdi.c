@@ -156,7 +156,7 @@ static int write_specification(const char *path, const struct choice *choice)
 	count = vtadev_list(&cards);
 	if (count < 0) {
 		replace_cancel(&replace);
-		return ctl_error("looking for cards", count);
+		return ctl_not_listed(count);
 	}
 	if (!count) {
 		vtadev_list_free(cards);

@@ -3,13 +3,11 @@
  * ctl.c - code that the verbs of vtactl share
  */
 #include <errno.h>
-#include <grp.h>
 #include <json-c/json.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,9 +19,8 @@ int ctl_fail(const char *subject, const char *why)
 	return CTL_ERROR;
 }
 
-int ctl_error(const char *subject, int err)
+static int status_of(int err)
 {
-	ctl_fail(subject, vtadev_strerror(err));
 	switch (-err) {
 	case EACCES:
 	case EPERM:
@@ -33,6 +30,28 @@ int ctl_error(const char *subject, int err)
 	default:
 		return CTL_ERROR;
 	}
+}
+
+int ctl_error(const char *subject, int err)
+{
+	ctl_fail(subject, vtadev_strerror(err));
+	return status_of(err);
+}
+
+int ctl_refused(const char *subject, const char *why, int err)
+{
+	ctl_fail(subject, why);
+	if (err == -ENODEV || err == -EPROTO)
+		return CTL_BROKEN;
+	return err == -EINVAL ? CLI_USAGE : status_of(err);
+}
+
+int ctl_not_open(const char *which, int err)
+{
+	char why[VTADEV_OPEN_TEXT_MAX];
+
+	vtadev_open_text(which, why, sizeof(why));
+	return ctl_refused(which ? which : "", why, err);
 }
 
 const char *ctl_why(struct vtadev *dev, int err, char text[VTADEV_LOST_TEXT_MAX])
@@ -75,58 +94,36 @@ int ctl_set_seconds(const struct cli_option *option, char *text)
 	return CTL_OK;
 }
 
-/* Prints that there is no card, or not @which, and what to do. */
-static int report_no_card(const char *which)
+int ctl_not_listed(int err)
 {
-	if (which)
-		fprintf(stderr, "vtactl: there is no card %s; vtactl list shows all\n", which);
-	else if (access("/sys/module/vta", F_OK))
-		fprintf(stderr, "vtactl: no card: the driver is not loaded; as root: "
-				"modprobe vta\n");
-	else
-		fprintf(stderr, "vtactl: no card: the driver is loaded but has found none; "
-				"lspci -d 1234:5654 lists cards on the bus, dmesg says if the "
-				"driver refused one\n");
-	return CTL_NO_CARD;
+	if (err != -ENOENT)
+		return ctl_error("looking for cards", err);
+	/* A device that it names is no card of the driver's. */
+	unsetenv("VTADEV_DEVICE");
+	return ctl_not_open(NULL, err);
 }
 
 static int find_all(struct vtadev_card **cards, size_t *count)
 {
 	int found = vtadev_list(cards);
 
-	if (found < 0)
-		return ctl_error("looking for cards", found);
+	if (found <= 0)
+		return ctl_not_listed(found ? found : -ENOENT);
 	*count = (size_t)found;
-	if (found)
-		return CTL_OK;
-	vtadev_list_free(*cards);
-	return report_no_card(NULL);
+	return CTL_OK;
 }
 
 int ctl_card(const char *which, struct vtadev_card *card)
 {
-	char why[VTADEV_OPEN_TEXT_MAX];
 	int err = vtadev_find(which, card);
 
-	if (err == -ENOENT)
-		return report_no_card(which);
 	if (!err && card->index == UINT_MAX)
 		return cli_usage("a device in a program's process, not a card of the driver: %s",
 				 card->node);
-	if (err == -EINVAL)
-		return cli_usage("not a name of a card: %s", which);
-	if (err) {
-		vtadev_open_text(which, why, sizeof(why));
-		return ctl_fail(which ? which : "the first card", why);
-	}
-	return CTL_OK;
-}
-
-int ctl_card_or_device(const char *which, struct vtadev_card *card)
-{
-	if (!vtadev_find(which, card) && card->index == UINT_MAX)
-		return CTL_OK;
-	return ctl_card(which, card);
+	if (err == -ENOTTY)
+		return ctl_fail(which ? which : "VTADEV_DEVICE", "not a card of the driver's, or "
+				"/sys is not mounted, which has its state");
+	return err ? ctl_not_open(which, err) : CTL_OK;
 }
 
 int ctl_cards(const char *which, struct vtadev_card **cards, size_t *count)
@@ -147,39 +144,24 @@ int ctl_cards(const char *which, struct vtadev_card **cards, size_t *count)
 
 void ctl_print_access(const struct vtadev_card *card)
 {
-	struct group *group;
-	struct stat st;
-
-	if (!access(card->node, R_OK | W_OK))
-		return;
-	if (errno != EACCES) {
-		fprintf(stderr, "vtactl: %s: %s; does udev run?\n", card->node,
-			strerror(errno));
-		return;
-	}
-	group = stat(card->node, &st) ? NULL : getgrgid(st.st_gid);
-	if (group && (st.st_mode & 0060) == 0060)
-		fprintf(stderr, "vtactl: you may not open %s: become a member of its group; "
-				"as root: usermod -aG %s USER, then log in again\n",
-			card->node, group->gr_name);
-	else
-		fprintf(stderr, "vtactl: you may not open %s: its mode and group are for an "
-				"administrator to change, by a udev rule\n",
-			card->node);
+	if (access(card->node, R_OK | W_OK))
+		ctl_not_open(card->node, -errno);
 }
 
-int ctl_open(const struct vtadev_card *card, struct vtadev **dev)
+int ctl_open(const char *which, struct vtadev **dev)
 {
-	int err = vtadev_open(card->node, dev);
+	int err = vtadev_open(which, dev);
 
-	if (err == -EACCES) {
-		ctl_print_access(card);
-		return CTL_DENIED;
-	}
-	if (!err)
-		return CTL_OK;
-	ctl_error(card->node, err);
-	return err == -ENODEV || err == -EPROTO ? CTL_BROKEN : CTL_ERROR;
+	return err ? ctl_not_open(which, err) : CTL_OK;
+}
+
+int ctl_open_card(const char *which, struct vtadev **dev)
+{
+	struct vtadev_card card;
+
+	if (!vtadev_find(which, &card) && card.index == UINT_MAX)
+		return ctl_card(which, &card);
+	return ctl_open(which, dev);
 }
 
 int ctl_print_json(struct json_object *object, bool one_line)

@@ -50,14 +50,24 @@ int ctl_cards(const char *which, struct vtadev_card **cards, size_t *count);
 /* Finds the card that @which names, or the first if it is NULL. */
 int ctl_card(const char *which, struct vtadev_card *card);
 
-/* The same; @which may also name a device in the process. */
-int ctl_card_or_device(const char *which, struct vtadev_card *card);
-
 /* If this user may not open the card, prints to stderr how to get permission. */
 void ctl_print_access(const struct vtadev_card *card);
 
-/* Opens the card; or prints the reason and returns an exit status. */
-int ctl_open(const struct vtadev_card *card, struct vtadev **dev);
+/* Prints @why for @subject, which could not be opened; returns the exit status for @err. */
+int ctl_refused(const char *subject, const char *why, int err);
+
+/* Prints why vtadev_list() failed with @err; returns the exit status for it. */
+int ctl_not_listed(int err);
+
+/* Prints why vtadev_open() of @which failed with @err; returns the exit status for it. */
+int ctl_not_open(const char *which, int err);
+
+/*
+ * Opens a card or device, named as for vtadev_open(); or prints the reason and returns an exit
+ * status. ctl_open_card() refuses devices in the process.
+ */
+int ctl_open(const char *which, struct vtadev **dev);
+int ctl_open_card(const char *which, struct vtadev **dev);
 
 struct json_object;
 /* Prints the object, on one line or on many, and frees it. */

@@ -26,15 +26,17 @@ static const char help[] =
 	"vta_cards is 0 then. Metrics of other users' processes, and of the last faults, are\n"
 	"printed for root only.\n";
 
-/* All cards that are there; NULL if there is no memory. */
+/* All cards that are there; NULL, and prints why, if they cannot be listed. */
 static struct json_object *gather_all(void)
 {
 	struct json_object *array, *status;
 	struct vtadev_card *cards;
 	int count = vtadev_list(&cards);
 
-	if (count < 0)
+	if (count < 0) {
+		ctl_not_listed(count);
 		return NULL;
+	}
 	array = json_object_new_array();
 	for (int i = 0; i < count; i++) {
 		status = gather(&cards[i]);
@@ -50,7 +52,7 @@ static int export(FILE *file, bool anonymous)
 	struct json_object *cards = gather_all();
 
 	if (!cards)
-		return ctl_error("looking for cards", -ENOMEM);
+		return CTL_ERROR;
 	metrics_cards(file, cards);
 	json_object_put(cards);
 	return anonymous ? CTL_OK : metrics_users(file);

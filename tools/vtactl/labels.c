@@ -141,32 +141,58 @@ void labels_free(struct labels *l)
 	*l = (struct labels) { .name = NULL };
 }
 
+/* The class after @last by value, or the first; of equal ones, the first comes first. */
+static size_t next_class(const struct vtaimage_tensor *t, const void *values, size_t last)
+{
+	size_t count = (size_t)values_count(t), best = count;
+
+	for (size_t i = 0; i < count; i++) {
+		double v = values_at(t, values, i);
+
+		if (last < count && (v > values_at(t, values, last) ||
+				     (v == values_at(t, values, last) && i <= last)))
+			continue;
+		if (best == count || v > values_at(t, values, best))
+			best = i;
+	}
+	return best;
+}
+
+static const char *name_at(const struct labels *l, size_t i)
+{
+	return i < l->count && l->name[i] && *l->name[i] ? l->name[i] : NULL;
+}
+
 void labels_print(const struct labels *l, const struct vtaimage_tensor *t, const void *values,
 		  uint32_t top)
 {
-	size_t count = (size_t)values_count(t), last = count;
+	size_t count = (size_t)values_count(t), at = count;
 
-	for (uint32_t rank = 0; rank < top && rank < count; rank++) {
-		size_t best = count;
-
-		/* The next in order: of equal values, the first comes first. */
-		for (size_t i = 0; i < count; i++) {
-			double v = values_at(t, values, i);
-
-			if (last < count && (v > values_at(t, values, last) ||
-					     (v == values_at(t, values, last) && i <= last)))
-				continue;
-			if (best == count || v > values_at(t, values, best))
-				best = i;
-		}
-		if (best == count)
-			break;
-		printf("%2u  %10.4f  ", rank + 1, values_at(t, values, best));
-		if (best < l->count && l->name[best] && *l->name[best])
-			put_name(l->name[best]);
+	for (uint32_t rank = 0; rank < top && (at = next_class(t, values, at)) < count; rank++) {
+		printf("%2u  %10.4f  ", rank + 1, values_at(t, values, at));
+		if (name_at(l, at))
+			put_name(name_at(l, at));
 		else
-			printf("class %zu", best);
+			printf("class %zu", at);
 		putchar('\n');
-		last = best;
 	}
+}
+
+struct json_object *labels_json(const struct labels *l, const struct vtaimage_tensor *t,
+				const void *values, uint32_t top)
+{
+	struct json_object *array = json_object_new_array();
+	size_t count = (size_t)values_count(t), at = count;
+
+	for (uint32_t rank = 0; rank < top && (at = next_class(t, values, at)) < count; rank++) {
+		struct json_object *object = json_object_new_object();
+
+		json_object_object_add(object, "class", json_object_new_int64((int64_t)at));
+		json_object_object_add(object, "name", name_at(l, at) ?
+				       json_object_new_string(name_at(l, at)) : NULL);
+		json_object_object_add(object, "value",
+				       json_object_new_double(values_at(t, values, at)));
+		json_object_array_add(array, object);
+	}
+	return array;
 }

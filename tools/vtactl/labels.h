@@ -28,4 +28,9 @@ void labels_free(struct labels *l);
 void labels_print(const struct labels *l, const struct vtaimage_tensor *t, const void *values,
 		  uint32_t top);
 
+struct json_object;
+/* The same as an array of objects: class, name, value. */
+struct json_object *labels_json(const struct labels *l, const struct vtaimage_tensor *t,
+				const void *values, uint32_t top);
+
 #endif /* VTACTL_LABELS_H */

@@ -62,7 +62,7 @@ static int list_all(struct vtadev_card **cards, size_t *count)
 	int found = vtadev_list_all(cards);
 
 	*count = found < 0 ? 0 : (size_t)found;
-	return found < 0 ? ctl_fail("list", vtadev_strerror(found)) : CTL_OK;
+	return found < 0 ? ctl_error("", found) : CTL_OK;
 }
 
 int list_main(int argc, char **argv)

@@ -8,6 +8,8 @@
 
 #include "vtaimage.h"
 
+struct json_object;
+
 struct program_run {
 	const char *path;	/* of the image */
 	const char *cards;	/* "all", or names with commas between; NULL: the first */
@@ -17,6 +19,7 @@ struct program_run {
 	int picture_count;	/* one at most, but with @cards */
 	const char *labels;	/* a file, or NULL: the image's own */
 	uint32_t top;		/* classes to print, or 0 */
+	struct json_object *json;	/* gets what else is printed as text, or NULL */
 };
 
 /* Print the reason if they fail, and return the exit status. */
@@ -34,8 +37,8 @@ const char *program_file_of(const char *name, const struct program_run *run);
 void *program_picture(const struct vtaimage *image, const struct vtaimage_tensor *tensor,
 		      const char *path);
 
-/* Prints the likeliest classes of an output, as many as @run asks for. */
+/* Prints the likeliest classes of run @number's output, as many as @run asks for. */
 int program_print_top(const struct vtaimage *image, const struct vtaimage_tensor *tensor,
-		      const void *values, const struct program_run *run);
+		      const void *values, const struct program_run *run, size_t number);
 
 #endif /* VTACTL_PROGRAM_H */

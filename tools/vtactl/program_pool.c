@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,9 +137,10 @@ static int print_classes(const struct batch *b, const bool *bad)
 	for (size_t i = 0; i < b->count && b->run->top && b->columns > b->inputs && !ret; i++) {
 		if (bad[i])
 			continue;
-		if (i < (size_t)b->run->picture_count)
+		if (i < (size_t)b->run->picture_count && !b->run->json)
 			printf("%s\n", b->run->pictures[i]);
-		ret = program_print_top(b->image, &c->tensor, c->values + i * c->bytes, b->run);
+		ret = program_print_top(b->image, &c->tensor, c->values + i * c->bytes,
+					b->run, i);
 	}
 	return ret;
 }
@@ -206,6 +208,26 @@ static int run_all(struct batch *b, struct vtadev_caller *caller, bool *bad)
 	return err ? ctl_error("running", err) : ret;
 }
 
+static void add_cards(struct vtadev_pool *pool, struct json_object *to)
+{
+	struct json_object *array = json_object_new_array();
+	struct vtadev_pool_stats stats;
+
+	for (unsigned int i = 0; !vtadev_pool_stats(pool, i, &stats); i++) {
+		struct json_object *card = json_object_new_object();
+
+		json_object_object_add(card, "card", json_object_new_string(stats.name));
+		json_object_object_add(card, "answers", json_object_new_uint64(stats.answers));
+		json_object_object_add(card, "lost_runs",
+				       json_object_new_uint64(stats.given_back));
+		json_object_object_add(card, "losses", json_object_new_uint64(stats.losses));
+		json_object_object_add(card, "state",
+				       json_object_new_string(stats.up ? "up" : stats.why));
+		json_object_array_add(array, card);
+	}
+	json_object_object_add(to, "cards", array);
+}
+
 /* A table, if there are several cards. */
 static void print_cards(struct vtadev_pool *pool)
 {
@@ -237,7 +259,10 @@ static int run_batch(struct batch *b)
 		if (!stored)
 			stored = print_classes(b, bad);
 		ret = ret ? ret : stored;
-		print_cards(b->pool);
+		if (b->run->json)
+			add_cards(b->pool, b->run->json);
+		else
+			print_cards(b->pool);
 	}
 	free(bad);
 	return ret;
@@ -292,8 +317,7 @@ static int open_pool(struct batch *b)
 	const char *cards[VTADEV_POOL_CARDS_MAX];
 	struct vtadev_pool_opts opts = { .cards = NULL };
 	char why[VTADEV_POOL_WHY_MAX], *names = strdup(b->run->cards);
-	struct vtadev_card card;
-	int err, ret = CTL_OK;
+	int err;
 
 	if (!names)
 		return ctl_fail(b->run->path, strerror(ENOMEM));
@@ -301,14 +325,9 @@ static int open_pool(struct batch *b)
 		opts.cards = cards;
 		opts.count = split_names(names, cards);
 	}
-	if (opts.count == 1)
-		ret = ctl_card_or_device(cards[0], &card);
-	err = ret ? 0 : vtadev_pool_open(b->image, &opts, &b->pool, why);
+	err = vtadev_pool_open(b->image, &opts, &b->pool, why);
 	free(names);
-	if (!err)
-		return ret;
-	ctl_fail("--cards", why);
-	return err == -ENOENT ? CTL_NO_CARD : err == -EACCES ? CTL_DENIED : CTL_ERROR;
+	return err ? ctl_refused("--cards", why, err) : CTL_OK;
 }
 
 int program_run_pool(const struct program_run *r, const struct vtaimage *image)

@@ -3,6 +3,7 @@
  * program_run.c - vtactl program run: files, or a picture, to a program and back
  */
 #include <errno.h>
+#include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,8 +112,20 @@ static int put_inputs(struct vtaprog *prog, const struct vtaimage *image,
 	return CTL_OK;
 }
 
+static void add_run(const struct program_run *r, size_t number, struct json_object *classes)
+{
+	struct json_object *run = json_object_new_object(), *runs = NULL;
+
+	json_object_object_add(run, "run", json_object_new_int64((int64_t)number + 1));
+	json_object_object_add(run, "picture", number < (size_t)r->picture_count ?
+			       json_object_new_string(r->pictures[number]) : NULL);
+	json_object_object_add(run, "classes", classes);
+	json_object_object_get_ex(r->json, "runs", &runs);
+	json_object_array_add(runs, run);
+}
+
 int program_print_top(const struct vtaimage *image, const struct vtaimage_tensor *t,
-		      const void *values, const struct program_run *r)
+		      const void *values, const struct program_run *r, size_t number)
 {
 	const struct vtaimage_chars *text = &image->text[VTAIMAGE_LABELS];
 	struct labels labels;
@@ -120,7 +133,9 @@ int program_print_top(const struct vtaimage *image, const struct vtaimage_tensor
 
 	ret = r->labels ? labels_load(&labels, r->labels) :
 	      labels_from_text(&labels, text->text, text->bytes);
-	if (!ret)
+	if (!ret && r->json)
+		add_run(r, number, labels_json(&labels, t, values, r->top));
+	else if (!ret)
 		labels_print(&labels, t, values, r->top);
 	labels_free(&labels);
 	return ret;
@@ -147,7 +162,7 @@ static int get_outputs(struct vtaprog *prog, const struct vtaimage *image,
 		if (!ret && path)
 			ret = values_store(path, t, values);
 		if (!ret && print)
-			ret = program_print_top(image, t, values, r);
+			ret = program_print_top(image, t, values, r, 0);
 		free(values);
 		if (ret)
 			return ret;
@@ -198,12 +213,9 @@ static int run_on(struct vtadev *dev, const struct vtaimage *image, const struct
 
 static int run_on_one(const struct program_run *r, const struct vtaimage *image)
 {
-	struct vtadev_card card;
 	struct vtadev *dev;
-	int ret = ctl_card_or_device(NULL, &card);
+	int ret = ctl_open(NULL, &dev);
 
-	if (!ret)
-		ret = ctl_open(&card, &dev);
 	if (ret)
 		return ret;
 	ret = run_on(dev, image, r);

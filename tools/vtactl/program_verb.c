@@ -3,6 +3,7 @@
  * program_verb.c - vtactl program: its command line
  */
 #include <errno.h>
+#include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,19 +29,31 @@ static const char help[] =
 	"  -i, --image=PICTURE  run with PICTURE, and print the five likeliest classes\n"
 	"  -l, --labels=FILE    names of the classes, one a line, or JSON\n"
 	"  -t, --top=COUNT      print COUNT classes of the first output; 0 for none\n"
-	"  -j, --json           print one object\n"
+	"  -j, --json           print one object; of run: runs with their classes, and cards\n"
 	"  -h, --help           print this text\n";
 
 #define TOP_MAX	1000
 
-static int run(struct program_run *r, int argc, char **argv)
+static int run(struct program_run *r, int argc, char **argv, bool json)
 {
+	struct json_object *runs;
+	int ret;
+
 	if (!r->cards && r->picture_count > 1)
 		return cli_usage("several runs take --cards: %s", r->pictures[1]);
 	r->path = argv[1];
 	r->assigns = argv + 2;
 	r->count = argc - 2;
-	return program_run(r);
+	if (!json)
+		return program_run(r);
+	runs = json_object_new_array();
+	r->json = json_object_new_object();
+	json_object_object_add(r->json, "runs", runs);
+	ret = program_run(r);
+	if (!ret || json_object_array_length(runs))
+		return ctl_print_json(r->json, false) ? CTL_ERROR : ret;
+	json_object_put(r->json);
+	return ret;
 }
 
 static int add_picture(const struct cli_option *option, char *path)
@@ -71,7 +84,7 @@ static int parse_and_do(int argc, char **argv, struct program_run *r)
 	if (argc == 2 && !strcmp(argv[0], "info"))
 		return program_info(argv[1], json);
 	if (argc >= 2 && !strcmp(argv[0], "run"))
-		return run(r, argc, argv);
+		return run(r, argc, argv, json);
 	return cli_usage("say info FILE, or run FILE NAME=FILE...");
 }
 

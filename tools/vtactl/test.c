@@ -364,18 +364,18 @@ static int run_parts(struct card_test *t, bool json)
 	return all_ok ? CTL_OK : CTL_BROKEN;
 }
 
-static int run(const struct vtadev_card *card, bool json)
+static int run(const char *which, bool json)
 {
 	const struct vtadev_queue_opts opts = { .spin_ns = -1 };
 	struct card_test t = { .random = 0x2545f4914f6cdd1d };
 	int ret, err;
 
-	ret = ctl_open(card, &t.dev);
+	ret = ctl_open_card(which, &t.dev);
 	if (ret)
 		return ret;
 	err = vtadev_queue_create(t.dev, &opts, &t.queue);
 	if (err) {
-		ret = ctl_error(card->node, err);
+		ret = ctl_error(vtadev_info(t.dev)->card.node, err);
 		ret = err == -ENODEV ? CTL_BROKEN : ret;
 	} else {
 		ret = run_parts(&t, json);
@@ -391,13 +391,11 @@ int test_main(int argc, char **argv)
 	const struct cli_option options[] = {
 		{ CLI_FLAG("full", &full) }, { CLI_FLAG("json", &json) }, { 0 },
 	};
-	struct vtadev_card card;
 	int ret = cli_options(help, options, 1, &argc, &argv);
 
 	if (ret != CLI_GO)
 		return ret;
-	ret = ctl_card(argv[0], &card);
 	if (full)
 		memory_max = MEMORY_FULL;
-	return ret ? ret : run(&card, json);
+	return run(argv[0], json);
 }
