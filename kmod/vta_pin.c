@@ -99,11 +99,26 @@ static const struct vta_mem_ops vta_pin_ops = {
 	.release = vta_pin_release,
 };
 
-/* Refines an -EFAULT of pin_user_pages_fast(): no access, or refused pages of a file. */
+/* True if the page at @addr can be pinned for reading. */
+static bool vta_pin_can_read(unsigned long addr)
+{
+	struct page *page;
+
+	if (pin_user_pages_fast(addr, 1, FOLL_LONGTERM, &page) != 1)
+		return false;
+	unpin_user_page(page);
+	return true;
+}
+
+/*
+ * Refines an -EFAULT of pin_user_pages_fast(): no access, or a page of a shared file that may be
+ * read but not written. No page is there beyond the end of a file.
+ */
 static int vta_pin_map_error(unsigned long addr, bool write, int ret)
 {
 	struct mm_struct *mm = current->mm;
 	struct vm_area_struct *vma;
+	bool shared = false;
 
 	if (ret != -EFAULT)
 		return ret;
@@ -112,11 +127,11 @@ static int vta_pin_map_error(unsigned long addr, bool write, int ret)
 	if (vma && vma->vm_start <= addr && !(vma->vm_flags & (VM_IO | VM_PFNMAP))) {
 		if (!(vma->vm_flags & (write ? VM_WRITE : VM_READ)))
 			ret = -EACCES;
-		else if (write && vma->vm_file && vma->vm_flags & VM_SHARED)
-			ret = -EOPNOTSUPP;
+		else
+			shared = write && vma->vm_file && vma->vm_flags & VM_SHARED;
 	}
 	mmap_read_unlock(mm);
-	return ret;
+	return shared && vta_pin_can_read(addr) ? -EOPNOTSUPP : ret;
 }
 
 /* Pins pages from @addr on, at least one and at most a batch. */

@@ -375,10 +375,10 @@ struct vta_buf_free {
  * and the last page. After fork() the buffer keeps the parent's pages. The buffer has no offset
  * for mmap().
  *
- * Errors: EINVAL, EFAULT (no memory is mapped there, or a driver's memory), EACCES
- * (the memory is not writable for the caller, and READONLY is not set), ENOMEM, ENOSPC, EDQUOT,
- * EEXIST, EINTR, EOPNOTSUPP (also for a shared mapping of a file on a disk without
- * READONLY: the file system would not see the card's writes), ENODEV.
+ * Errors: EINVAL, EFAULT (no memory is mapped there, the file ends before it, or a driver's
+ * memory), EACCES (the memory is not writable for the caller, and READONLY is not set), ENOMEM,
+ * ENOSPC, EDQUOT, EEXIST, EINTR, EOPNOTSUPP (also for a shared mapping of a file on a disk
+ * without READONLY: the file system would not see the card's writes), ENODEV.
  */
 struct vta_buf_pin {
 	__u64 user_addr;

@@ -405,6 +405,30 @@ TEST_F(pin, ranges_without_memory_are_efault)
 	munmap(ptr, 4 * PAGE);
 }
 
+/* The mapping has two pages, and its file has one. */
+TEST_F(pin, pages_beyond_the_end_of_a_file_are_efault)
+{
+	static const int kinds[] = { MAP_SHARED, MAP_PRIVATE };
+	int file = memfd_create("pin", MFD_CLOEXEC);
+	struct vta_buf_pin req;
+	uint8_t *ptr;
+
+	ASSERT_LE(0, file);
+	ASSERT_EQ(0, ftruncate(file, (off_t)PAGE));
+	for (unsigned int i = 0; i < ARRAY_SIZE(kinds); i++) {
+		ptr = map(2 * PAGE, PROT_READ | PROT_WRITE, kinds[i], file);
+		ASSERT_NE(MAP_FAILED, ptr);
+		EXPECT_EQ(-EFAULT, buf_pin(self->fd, ptr, 2 * PAGE, 0, &req));
+		EXPECT_EQ(-EFAULT, buf_pin(self->fd, ptr + PAGE, PAGE, 0, &req));
+		EXPECT_EQ(-EFAULT, buf_pin(self->fd, ptr + PAGE, PAGE, VTA_BUF_READONLY, &req));
+		ASSERT_EQ(0, buf_pin(self->fd, ptr, PAGE, 0, &req));
+		EXPECT_EQ(0, buf_release(self->fd, req.handle));
+		munmap(ptr, 2 * PAGE);
+	}
+	EXPECT_EQ(0, card_attr("pinned_bytes"));
+	close(file);
+}
+
 TEST_F(pin, address_and_alignment_are_as_requested)
 {
 	uint8_t *ptr = map_memory(4 * PAGE);
