@@ -17,11 +17,14 @@
 struct vta_buf;
 struct vta_ctx;
 
-/* Memory of a queue. */
+/*
+ * Memory of a queue. It is removed in this order: as long as the queue is in its context's table,
+ * the driver reads the status page.
+ */
 enum vta_queue_buf {
 	VTA_QUEUE_RING,		/* the user writes, the card reads */
-	VTA_QUEUE_STATUS,	/* the card writes, the user reads */
 	VTA_QUEUE_SAVE,		/* the card saves the core's state, with VTA_QUEUE_KEEP */
+	VTA_QUEUE_STATUS,	/* the card writes, the user reads */
 	VTA_QUEUE_BUFS
 };
 

@@ -127,6 +127,8 @@ static const struct kind kinds[INJECT_KINDS] = {
 	[INJECT_REG_GENERATION] = { "reg-generation", "", A_NUMBER, .reg = REG_GENERATION },
 	[INJECT_REG_SERIAL] = { "reg-serial", "", A_NUMBER, .reg = REG_SERIAL_LO },
 	[INJECT_REG_TIME_HI] = { "reg-time-hi", "", A_NUMBER, .reg = REG_TIME_HI },
+	[INJECT_REG_TLB_INVALIDATE] = { "reg-tlb-invalidate", "", A_NUMBER,
+		.reg = REG_TLB_INVALIDATE },
 };
 
 static const char *const reasons[] = {

@@ -5,6 +5,7 @@
  *
  * Faults are injected through the emulator's control socket, so this runs on card 0 alone.
  */
+#include <inttypes.h>
 #include <linux/capability.h>
 
 #include "vta_hang.h"
@@ -453,6 +454,29 @@ TEST_F(hang, slow_end_of_a_queue_delays_no_other_call)
 	EXPECT_LE(2, waits);
 	EXPECT_LE(2, polls);
 	EXPECT_STEPS(0, tries, 0, 0);
+}
+
+/*
+ * The second invalidation, that of the save area, is not confirmed. The ring is freed by then, and
+ * the reset frees all else. Before it, the driver reads the status page for its core dump.
+ */
+TEST_F(hang, failed_destroy_keeps_the_status_page)
+{
+	struct vta_queue_create create = { .ring_order = 4, .flags = VTA_QUEUE_KEEP };
+	uint64_t before, after;
+	struct queue kept;
+
+	ASSERT_EQ(0, queue_open(self->fd, &kept, &create));
+	queue_unmap(&kept);
+	before = ctx_number(self->fd, "vta-host-bytes");
+	ASSERT_EQ(0, emu_inject("reg-tlb-invalidate=200+1 1"));
+	EXPECT_EQ(-ENODEV, queue_destroy(self->fd, kept.id));
+	after = ctx_number(self->fd, "vta-host-bytes");
+	EXPECT_TRUE(after == before - 4096 || !after) {
+		TH_LOG("%" PRIu64 " of %" PRIu64 " bytes are left", after, before);
+	}
+	EXPECT_STEPS(0, 1, 0, 0);
+	EXPECT_EQ(LOST(VTA_FATE_RESET, VTA_CAUSE_CARD), card_lost(self->fd));
 }
 
 TEST_F(hang, held_queue_is_no_hang)

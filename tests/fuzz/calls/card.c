@@ -74,7 +74,7 @@ void op_break(struct state *s, const struct op *op)
 		"garbage", "garbage", "garbage", "garbage",
 		"reg-magic", "reg-contract", "reg-queues", "reg-contexts", "reg-mem-size",
 		"reg-doorbell-shift", "reg-ring-order-max", "reg-clock-khz", "reg-config0",
-		"reg-config1", "reg-status", "reg-event", "reg-generation",
+		"reg-config1", "reg-status", "reg-event", "reg-generation", "reg-tlb-invalidate",
 		"seq-back", "seq-jump", "state-wild",
 	};
 	static const char *const without[] = {
