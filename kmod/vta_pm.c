@@ -108,6 +108,7 @@ static int vta_pm_restore_card(struct vta_device *vdev)
 	ret = vta_shadow_restore(vdev);
 	if (ret)
 		return ret;
+	vta_user_restore_weights(vdev);	/* no group owes the time of the copies */
 	list_for_each_entry(ctx, &vdev->ctxs, node) {
 		ret = vta_ctx_resume(ctx);
 		if (ret)

@@ -181,6 +181,70 @@ TEST_F(sleep, card_copies_its_memory_itself)
 	EXPECT_EQ(0, queue_do(&self->w.q, desc_op(VTA_OP_NOP)));
 }
 
+/* Jobs of each user, and their duration, for which a turn is too short. */
+#define JOBS	8
+#define JOB	"slow-engine=20"
+
+/* Submits jobs behind a word of the gate, with a stamp of the first (last: of the last) one. */
+static int submit_jobs(struct worker *w, uint32_t gate, bool last)
+{
+	struct vta_desc descs[1 + JOBS] = { desc_wait(gate, 1) };
+
+	for (unsigned int i = 1; i <= JOBS; i++)
+		descs[i] = desc_fill(w->host.addr + 64, 0, 4);
+	descs[last ? JOBS : 1] = desc_stamp(descs[1], w->host.addr);
+	return queue_submit(&w->q, descs, ARRAY_SIZE(descs)) ? 0 : -EIO;
+}
+
+/*
+ * The copies that restore the card's memory take so long that the user whose group they were
+ * billed to would have to wait for all jobs of the other user.
+ */
+TEST_F(sleep, restoring_card_memory_is_billed_to_nobody)
+{
+	const struct vta_stamp *first, *last;
+	struct vta_buf_import gate;
+	struct queue opener;
+	struct worker other;
+	uint32_t addr;
+	int dmabuf;
+
+	SLEEP_ONCE_OR_SKIP(return);
+	ASSERT_EQ(0, ctx_number(self->w.fd, "vta-group"));
+	ASSERT_EQ(0, setresuid(NOBODY, 0, 0));
+	EXPECT_EQ(0, worker_begin(&other));
+	ASSERT_EQ(0, setresuid(0, 0, 0));
+	ASSERT_NE(0, ctx_number(other.fd, "vta-group"));
+	ASSERT_EQ(0, queue_open(self->w.fd, &opener, NULL));
+	addr = self->w.card.addr;
+	*(volatile uint64_t *)self->w.card.ptr = 0;
+	__sync_synchronize();
+	dmabuf = buf_export(self->w.fd, self->w.card.handle, O_RDWR | O_CLOEXEC);
+	ASSERT_LE(0, dmabuf);
+	ASSERT_EQ(0, buf_import(other.fd, dmabuf, 0, &gate));
+	ASSERT_EQ(0, submit_jobs(&self->w, addr, false));
+	ASSERT_EQ(0, submit_jobs(&other, (uint32_t)gate.addr, true));
+
+	/* The first copy saves, the second restores. */
+	ASSERT_EQ(0, emu_inject("slow-engine=4000+1 1"));
+	ASSERT_EQ(0, machine_sleeps(variant->state));
+	ASSERT_EQ(1, emu_injected("slow-engine"));
+	ASSERT_EQ(0, emu_inject(JOB));
+	ASSERT_EQ(0, queue_do(&opener, desc_signal(addr, 1)));
+	EXPECT_EQ(0, queue_wait(&self->w.q, self->w.q.submitted, PATIENCE_MS, NULL));
+	EXPECT_EQ(0, queue_wait(&other.q, other.q.submitted, PATIENCE_MS, NULL));
+	first = self->w.host.ptr;
+	last = other.host.ptr;
+	EXPECT_LT(le64toh(first->end), le64toh(last->start));
+
+	close(dmabuf);
+	munmap(other.host.ptr, other.host.size);
+	munmap(other.card.ptr, other.card.size);
+	queue_unmap(&other.q);
+	queue_unmap(&opener);
+	close(other.fd);
+}
+
 /* It waits again after resume, and the descriptor behind it still completes. */
 TEST_F(sleep, held_queue_survives)
 {
