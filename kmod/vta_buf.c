@@ -84,13 +84,13 @@ static u64 *vta_buf_counter(struct vta_buf *buf)
 }
 
 /*
- * Host memory for a buffer whose own memory is not charged as host memory: the structure, and
- * lists of up to 64 bytes for each page. Without this charge, a user could map a page of card or
- * imported memory a million times for free.
+ * Host memory for a buffer, besides that which it shows to the card: structures, a node of
+ * vta_ctx.bufs, and lists of up to 64 bytes for each page. Without this charge, a user could map a
+ * page a million times for free.
  */
 static u64 vta_buf_overhead(const struct vta_buf *buf)
 {
-	return buf->flags & (VTA_BUF_BORROWED | VTA_BUF_CARD) ? SZ_1K + buf->size / 64 : 0;
+	return SZ_1K + SZ_256 + buf->size / 64;
 }
 
 /* Called with vta_ctx.lock held, and releases it. */
@@ -267,14 +267,14 @@ static int vta_buf_publish_with_tables(struct vta_buf *buf)
 	int ret;
 
 	do {
-		ret = vta_spare_add(&spare, ctx->vdev, missing);
+		ret = vta_spare_add(&spare, &ctx->mmu, missing);
 		if (ret)
 			break;
 		mutex_lock(&ctx->lock);
 		ret = vta_buf_publish_locked(buf, &spare, &missing);
 		mutex_unlock(&ctx->lock);
 	} while (ret == -EAGAIN);
-	vta_spare_free(&spare, ctx->vdev);
+	vta_spare_free(&spare, &ctx->mmu);
 	return ret;
 }
 

@@ -78,6 +78,8 @@ static int vta_ctx_alloc_mmu(struct vta_ctx *ctx)
 	id = ida_alloc_max(&vdev->ctx_ids, vdev->caps.contexts - 1, GFP_KERNEL);
 	if (id < 0)
 		return id;
+	ctx->mmu.user = ctx->user;
+	ctx->mmu.file = ctx->file;
 	ret = vta_mmu_init(&ctx->mmu, vdev, id);
 	if (ret)
 		ida_free(&vdev->ctx_ids, id);
@@ -104,10 +106,10 @@ static struct vta_ctx *vta_ctx_alloc(struct vta_device *vdev, struct file *file)
 	ctx->tgid = task_tgid_nr(current);
 	vta_ctx_set_comm(ctx);
 	mutex_init(&ctx->lock);
-	xa_init(&ctx->bufs);
+	xa_init_flags(&ctx->bufs, XA_FLAGS_ACCOUNT);
 	INIT_LIST_HEAD(&ctx->buf_list);
 	INIT_LIST_HEAD(&ctx->removed);
-	xa_init(&ctx->queues);
+	xa_init_flags(&ctx->queues, XA_FLAGS_ACCOUNT);
 
 	ctx->user = vta_user_get(vdev);
 	if (IS_ERR(ctx->user)) {

@@ -15,6 +15,7 @@
 
 #include "vta_device.h"
 #include "vta_mmu.h"
+#include "vta_user.h"
 
 /* Tables are charged to the caller, and fail instead of starting the OOM killer. */
 #define VTA_TABLE_GFP	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
@@ -67,51 +68,73 @@ static void vta_mmu_free_entries(struct vta_device *vdev, size_t size, __le64 *e
 	atomic64_sub(size, &vdev->table_bytes);
 }
 
-static void vta_table_free(struct vta_device *vdev, struct vta_table *table)
+/* Charges a second-level table to the user, if the address space is one's. */
+static int vta_table_charge(struct vta_mmu *mmu)
 {
-	vta_mmu_free_entries(vdev, VTA_L2_BYTES, table->entries, table->bus);
-	kfree(table);
+	return mmu->user ? vta_user_charge(mmu->vdev, mmu->user, VTA_USER_HOST_MEM, VTA_L2_BYTES,
+					   mmu->file) : 0;
 }
 
-static void vta_tables_free(struct vta_device *vdev, struct list_head *tables)
+static void vta_table_uncharge(struct vta_mmu *mmu)
+{
+	if (mmu->user)
+		vta_user_uncharge(mmu->vdev, mmu->user, VTA_USER_HOST_MEM, VTA_L2_BYTES);
+}
+
+static void vta_table_free(struct vta_mmu *mmu, struct vta_table *table)
+{
+	vta_mmu_free_entries(mmu->vdev, VTA_L2_BYTES, table->entries, table->bus);
+	kfree(table);
+	vta_table_uncharge(mmu);
+}
+
+static void vta_tables_free(struct vta_mmu *mmu, struct list_head *tables)
 {
 	struct vta_table *table, *tmp;
 
 	list_for_each_entry_safe(table, tmp, tables, node)
-		vta_table_free(vdev, table);
+		vta_table_free(mmu, table);
 	INIT_LIST_HEAD(tables);
 }
 
-static struct vta_table *vta_table_alloc(struct vta_device *vdev)
+static struct vta_table *vta_table_alloc(struct vta_mmu *mmu)
 {
-	struct vta_table *table = kzalloc(sizeof(*table), VTA_TABLE_GFP);
+	struct vta_table *table;
+	int ret = vta_table_charge(mmu);
 
+	if (ret)
+		return ERR_PTR(ret);
+	table = kzalloc(sizeof(*table), VTA_TABLE_GFP);
 	if (!table)
-		return NULL;
-	table->entries = vta_mmu_alloc_entries(vdev, VTA_L2_BYTES, &table->bus);
-	if (!table->entries) {
-		kfree(table);
-		return NULL;
-	}
+		goto err_charge;
+	table->entries = vta_mmu_alloc_entries(mmu->vdev, VTA_L2_BYTES, &table->bus);
+	if (!table->entries)
+		goto err_free;
 	return table;
+
+err_free:
+	kfree(table);
+err_charge:
+	vta_table_uncharge(mmu);
+	return ERR_PTR(-ENOMEM);
 }
 
-int vta_spare_add(struct vta_spare *spare, struct vta_device *vdev, unsigned int nr)
+int vta_spare_add(struct vta_spare *spare, struct vta_mmu *mmu, unsigned int nr)
 {
 	for (; spare->nr < nr; spare->nr++) {
-		struct vta_table *table = vta_table_alloc(vdev);
+		struct vta_table *table = vta_table_alloc(mmu);
 
-		if (!table)
-			return -ENOMEM;
+		if (IS_ERR(table))
+			return PTR_ERR(table);
 		list_add(&table->node, &spare->tables);
 		cond_resched();
 	}
 	return 0;
 }
 
-void vta_spare_free(struct vta_spare *spare, struct vta_device *vdev)
+void vta_spare_free(struct vta_spare *spare, struct vta_mmu *mmu)
 {
-	vta_tables_free(vdev, &spare->tables);
+	vta_tables_free(mmu, &spare->tables);
 	spare->nr = 0;
 }
 
@@ -190,10 +213,10 @@ int vta_mmu_map_new(struct vta_mmu *mmu, u64 addr, u64 bus, u64 len, u64 flags)
 	int ret;
 
 	vta_mmu_count_missing(mmu, addr, bus, len, &missing);
-	ret = vta_spare_add(&spare, mmu->vdev, missing.nr);
+	ret = vta_spare_add(&spare, mmu, missing.nr);
 	if (!ret)
 		vta_mmu_map(mmu, addr, bus, len, flags, &spare);
-	vta_spare_free(&spare, mmu->vdev);
+	vta_spare_free(&spare, mmu);
 	return ret;
 }
 
@@ -262,7 +285,7 @@ int vta_mmu_unmap(struct vta_mmu *mmu, u64 addr, u64 len)
 
 	ret = vta_mmu_invalidate(mmu);
 	if (!ret)
-		vta_tables_free(mmu->vdev, &mmu->stale);
+		vta_tables_free(mmu, &mmu->stale);
 	return ret;
 }
 
@@ -300,10 +323,10 @@ void vta_mmu_fini(struct vta_mmu *mmu)
 
 	for (i = 0; i < VTA_L1_ENTRIES; i++) {
 		if (mmu->tables[i])
-			vta_table_free(mmu->vdev, mmu->tables[i]);
+			vta_table_free(mmu, mmu->tables[i]);
 	}
 	kvfree(mmu->tables);
-	vta_tables_free(mmu->vdev, &mmu->stale);
+	vta_tables_free(mmu, &mmu->stale);
 	vta_mmu_free_entries(mmu->vdev, VTA_L1_BYTES, mmu->l1, mmu->l1_bus);
 	mmu->l1 = NULL;
 }

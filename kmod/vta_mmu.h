@@ -10,8 +10,10 @@
 
 #include "vta_regs.h"
 
+struct file;
 struct vta_device;
 struct vta_iova;
+struct vta_user;
 
 #define VTA_L1_SIZE	BIT_ULL(VTA_L1_SHIFT)	/* mapped by a first-level entry */
 #define VTA_L2_SIZE	BIT_ULL(VTA_L2_SHIFT)	/* mapped by a second-level entry */
@@ -25,6 +27,8 @@ struct vta_table;
  * struct vta_mmu - a device address space; protected by vta_ctx.lock
  * @vdev: the card
  * @id: number of the context on the card
+ * @user: the user that second-level tables are charged to; NULL: the driver's own address space
+ * @file: the open file of @user
  * @l1: first-level table
  * @l1_bus: its bus address
  * @tables: second-level tables by first-level index
@@ -33,6 +37,8 @@ struct vta_table;
 struct vta_mmu {
 	struct vta_device *vdev;
 	unsigned int id;
+	struct vta_user *user;
+	const struct file *file;
 	__le64 *l1;
 	dma_addr_t l1_bus;
 	struct vta_table **tables;
@@ -63,7 +69,7 @@ struct vta_missing {
 
 /**
  * vta_mmu_init() - allocate an empty address space
- * @mmu: the address space
+ * @mmu: the address space; the caller has set the user and the file, if any
  * @vdev: the card
  * @id: number of the context on the card
  *
@@ -81,20 +87,20 @@ void vta_mmu_fini(struct vta_mmu *mmu);
 /**
  * vta_spare_add() - allocate spare tables
  * @spare: the spare tables
- * @vdev: the card
+ * @mmu: the address space that will use them
  * @nr: number of tables that @spare has afterwards, at least
  *
  * Context: may sleep for the caller's memory; not under vta_ctx.lock.
- * Return: 0 or -ENOMEM.
+ * Return: 0, -ENOMEM or -EDQUOT.
  */
-int vta_spare_add(struct vta_spare *spare, struct vta_device *vdev, unsigned int nr);
+int vta_spare_add(struct vta_spare *spare, struct vta_mmu *mmu, unsigned int nr);
 
 /**
  * vta_spare_free() - free the remaining spare tables
  * @spare: the spare tables
- * @vdev: the card
+ * @mmu: the address space that they were allocated for
  */
-void vta_spare_free(struct vta_spare *spare, struct vta_device *vdev);
+void vta_spare_free(struct vta_spare *spare, struct vta_mmu *mmu);
 
 /**
  * vta_mmu_enable() - have the card use the address space for its context

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * vta_memcg - a user whose memory cgroup is at its limit waits for memory, and no other user
- * waits for that (kmod/vta_host.c)
+ * waits for that (kmod/vta_host.c); the user's limit counts all that the cgroup counts
  */
 #include <stdatomic.h>
 #include <sys/mount.h>
@@ -178,6 +178,108 @@ TEST_F(memcg, sleeper_does_not_delay_opening)
 	if (kernel_is_before(5, 18))
 		SKIP(return, "this kernel does not let a call sleep for its cgroup");
 	EXPECT_TRUE(ends_meanwhile(&self->pinner, use_card));
+}
+
+/* ---- the cgroup and the limit count the same ---- */
+
+/* Buffers of one page, so far apart that each has a node of its own in the driver's table. */
+#define BUFFERS		3000u
+#define APART		(64 * PAGE)
+/* Two processors hold charges of up to 64 pages each that they do not use. */
+#define UNUSED_CHARGE	(2 * 64 * PAGE)
+
+FIXTURE(count) {
+	char dir[32];
+	char group[64];
+};
+
+FIXTURE_VARIANT(count) {
+	uint32_t flags;
+	bool pin;
+};
+
+FIXTURE_VARIANT_ADD(count, host_memory) { .flags = 0 };
+FIXTURE_VARIANT_ADD(count, card_memory) { .flags = VTA_BUF_CARD };
+FIXTURE_VARIANT_ADD(count, pinned_memory) { .pin = true };
+
+FIXTURE_SETUP(count)
+{
+	strcpy(self->dir, "/tmp/vta-count.XXXXXX");
+	ASSERT_NE(NULL, mkdtemp(self->dir));
+	ASSERT_EQ(0, mount("none", self->dir, "cgroup2", 0, NULL));
+	ASSERT_EQ(0, group_write(self->dir, "cgroup.subtree_control", "+memory"));
+	snprintf(self->group, sizeof(self->group), "%s/user", self->dir);
+	ASSERT_EQ(0, mkdir(self->group, 0755));
+}
+
+FIXTURE_TEARDOWN(count)
+{
+	EXPECT_EQ(0, rmdir(self->group));
+	EXPECT_EQ(0, umount(self->dir));
+	EXPECT_EQ(0, rmdir(self->dir));
+}
+
+struct taker {
+	const char *group;
+	const FIXTURE_VARIANT(count) *variant;
+};
+
+static uint64_t group_bytes(const char *group)
+{
+	char path[128], text[32] = "";
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/memory.current", group);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+		return UINT64_MAX;
+	close(fd);
+	return strtoull(text, NULL, 10);
+}
+
+static int take_buffer(int fd, const FIXTURE_VARIANT(count) *variant, void *page, uint64_t addr)
+{
+	struct vta_buf_alloc alloc = {
+		.size = PAGE, .addr = addr, .flags = VTA_BUF_FIXED | variant->flags,
+	};
+	struct vta_buf_pin pin = {
+		.user_addr = (uintptr_t)page, .size = PAGE, .addr = addr, .flags = VTA_BUF_FIXED,
+	};
+
+	return variant->pin ? card_ioctl(fd, VTA_IOCTL_BUF_PIN, &pin) :
+	       card_ioctl(fd, VTA_IOCTL_BUF_ALLOC, &alloc);
+}
+
+static int take_buffers(void *arg)
+{
+	const struct taker *t = arg;
+	uint64_t taken, counted;
+	void *page;
+	int fd;
+
+	MUST(!group_write(t->group, "cgroup.procs", "0"));
+	page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	MUST(page != MAP_FAILED);
+	fd = card_open();
+	MUST(fd >= 0 && !take_buffer(fd, t->variant, page, APART));
+	taken = group_bytes(t->group);
+	counted = ctx_number(fd, "vta-user-host-bytes");
+	for (uint64_t i = 2; i < BUFFERS; i++)
+		MUST(!take_buffer(fd, t->variant, page, i * APART));
+	taken = group_bytes(t->group) - taken;
+	counted = ctx_number(fd, "vta-user-host-bytes") - counted;
+	printf("# %u buffers: the cgroup counts %llu bytes, the limit %llu\n", BUFFERS - 2,
+	       (unsigned long long)taken, (unsigned long long)counted);
+	fflush(stdout);
+	/* The count is not far too high, either. */
+	return HOLDS(taken <= counted + UNUSED_CHARGE && counted <= 2 * taken) ? 0 : 1;
+}
+
+TEST_F(count, is_no_less_than_what_is_taken)
+{
+	struct taker t = { self->group, variant };
+
+	EXPECT_EQ(0, in_child(take_buffers, &t));
 }
 
 TEST_HARNESS_MAIN
