@@ -63,6 +63,14 @@ static bool find_type(struct vtac_net *net, uint32_t type, enum vtac_dtype *dtyp
 	}
 }
 
+static bool is_name(struct vtac_net *net, const char *name)
+{
+	if (!name || vtac_is_name(name))
+		return true;
+	vtac_fail(net->g, NULL, "A name is not UTF-8, or has control characters.");
+	return false;
+}
+
 /* A shape that the passes take. */
 static bool is_shape(struct vtac_net *net, int rank, const int64_t *dims)
 {
@@ -88,7 +96,7 @@ struct vtac_tensor *vtac_net_input(struct vtac_net *net, const char *name, uint3
 	enum vtac_dtype dtype;
 	struct vtac_tensor *t;
 
-	if (!find_type(net, type, &dtype) || !is_shape(net, rank, dims))
+	if (!is_name(net, name) || !find_type(net, type, &dtype) || !is_shape(net, rank, dims))
 		return NULL;
 	t = vtac_tensor_shaped(net->g, name, dtype, rank, dims);
 	return t && !vtac_graph_input(net->g, t) ? t : NULL;
@@ -106,7 +114,7 @@ struct vtac_tensor *vtac_net_const(struct vtac_net *net, uint32_t type, int rank
 
 int vtac_net_output(struct vtac_net *net, struct vtac_tensor *y, const char *name)
 {
-	const char *kept = y ? vtac_text(net->g, "%s", name) : NULL;
+	const char *kept = y && is_name(net, name) ? vtac_text(net->g, "%s", name) : NULL;
 
 	if (!kept || vtac_graph_output(net->g, y))
 		return -1;
@@ -120,7 +128,8 @@ int vtac_net_output(struct vtac_net *net, struct vtac_tensor *y, const char *nam
 static struct vtac_node *add_node(struct vtac_net *net, enum vtac_op op, const char *name,
 				  unsigned int n, struct vtac_tensor *const *in)
 {
-	struct vtac_node *node = vtac_node_new(net->g, op, name, n, 1);
+	struct vtac_node *node = is_name(net, name) ?
+		vtac_node_new(net->g, op, name, n, 1) : NULL;
 
 	for (unsigned int i = 0; node && i < n; i++)
 		if (vtac_node_set_in(net->g, node, i, in[i]))
@@ -356,6 +365,8 @@ int vtac_net_compile(struct vtac_net *net, const struct vtac_net_options *how, u
 	int err;
 
 	if (net->g->error.text[0])
+		return -1;
+	if (!is_name(net, how->name))
 		return -1;
 	if (!net->g->n_outputs)
 		return vtac_fail(net->g, NULL, "The network has no output.");

@@ -57,13 +57,18 @@ static void print_bar(FILE *f, uint64_t part, uint64_t whole)
 #define SQNR_CHART	20
 #define SQNR_CHART_DB	2.5
 
+#define NAME_CHARS	28u
+
 static void print_layer(FILE *f, const struct vtac_program *p, const struct vtac_node *node,
 			const struct vtac_report_options *how, uint64_t most)
 {
 	double sqnr = sqnr_of(how, node);
+	unsigned int chars = NAME_CHARS;
+	int bytes = vtac_name_cut(node->name, &chars);
 	char buf[128];
 
-	fprintf(f, "%-28.28s %-14s %-16s %-4s", node->name, vtac_op_name(node->op),
+	fprintf(f, "%.*s%*s %-14s %-16s %-4s", bytes, node->name, (int)(NAME_CHARS - chars), "",
+		vtac_op_name(node->op),
 		vtac_shape_text(node->out[0], buf), node->device == VTAC_CARD ? "card" : "CPU");
 	if (node->device == VTAC_CARD) {
 		fprintf(f, " %10" PRIu64 " %5.1f%% ", node->cycles,
@@ -90,8 +95,8 @@ static void print_layers(FILE *f, const struct vtac_program *p,
 	for (unsigned int i = 0; i < p->graph->n_nodes; i++)
 		if (p->graph->nodes[i]->cycles > most)
 			most = p->graph->nodes[i]->cycles;
-	fprintf(f, "%-28s %-14s %-16s %-4s %10s %6s %-20s%s\n", "node", "operator", "output", "on",
-		"cycles", "share", "", how->accuracy ? "    SQNR" : "");
+	fprintf(f, "%-*s %-14s %-16s %-4s %10s %6s %-20s%s\n", (int)NAME_CHARS, "node",
+		"operator", "output", "on", "cycles", "share", "", how->accuracy ? "    SQNR" : "");
 	for (unsigned int i = 0; i < p->graph->n_nodes; i++)
 		if (is_layer(p->graph->nodes[i]))
 			print_layer(f, p, p->graph->nodes[i], how, most);

@@ -298,6 +298,10 @@ struct vtac_tensor *vtac_tensor_shaped(struct vtac_graph *g, const char *name,
 struct vtac_tensor *vtac_tensor_const(struct vtac_graph *g, const char *name,
 				      enum vtac_dtype dtype, int rank, const int64_t *dims,
 				      const void *data, bool copy);
+/* UTF-8 without control characters? Names go to terminals, into reports and generated files. */
+bool vtac_is_name(const char *name);
+/* The bytes of the first *@chars characters, of which there may be fewer: *@chars gets how many. */
+int vtac_name_cut(const char *name, unsigned int *chars);
 struct vtac_tensor *vtac_tensor_find(const struct vtac_graph *g, const char *name);
 int vtac_graph_input(struct vtac_graph *g, struct vtac_tensor *t);
 int vtac_graph_output(struct vtac_graph *g, struct vtac_tensor *t);

@@ -71,3 +71,46 @@ const char *names_add(struct vtac_graph *g, enum name_kind kind, const char *nam
 	g->names->bucket[at] = e;
 	return name;
 }
+
+/* The bytes of the character at @s in UTF-8; 0 if it is none, or one that controls a terminal. */
+static unsigned int char_bytes(const unsigned char *s)
+{
+	unsigned int n = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
+	uint32_t code = s[0] & (0x7fu >> n);
+
+	if (s[0] < 0x80)
+		return s[0] >= 32 && s[0] != 127;
+	if (s[0] < 0xc2 || s[0] > 0xf4)
+		return 0;
+	for (unsigned int i = 1; i < n; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+		code = code << 6 | (s[i] & 0x3f);
+	}
+	if (code < 0xa0 || (n == 3 && code < 0x800) || (n == 4 && code < 0x10000) ||
+	    code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
+		return 0;
+	return n;
+}
+
+bool vtac_is_name(const char *name)
+{
+	const unsigned char *s = (const unsigned char *)name;
+	unsigned int n = 1;
+
+	for (; *s && n; s += n)
+		n = char_bytes(s);
+	return n;
+}
+
+int vtac_name_cut(const char *name, unsigned int *chars)
+{
+	const unsigned char *s = (const unsigned char *)name;
+	unsigned int most = *chars, n;
+
+	for (*chars = 0; *s && *chars < most; ++*chars, s += n) {
+		n = char_bytes(s);
+		n = n ? n : 1;
+	}
+	return (int)(s - (const unsigned char *)name);
+}

@@ -73,6 +73,9 @@ static int add_step(struct lowering *l, const struct vtaimage_step *step)
 {
 	struct vtac_program *p = l->p;
 
+	if (p->n_steps == VTAIMAGE_STEPS_MAX)
+		return vtac_fail(l->g, NULL, "The program has more than %u steps.",
+				 VTAIMAGE_STEPS_MAX);
 	if (grow(l, (void **)&p->steps, p->n_steps, sizeof(*p->steps)))
 		return -1;
 	p->steps[p->n_steps++] = *step;
@@ -93,6 +96,10 @@ static int close_stream(struct lowering *l)
 	if (lower_reserve(l, &p->model, l->b.insns * sizeof(l->insns[0]), 16, &at))
 		return -1;
 	memcpy(p->model.data + at, l->insns, l->b.insns * sizeof(l->insns[0]));
+	if (p->n_streams == VTAIMAGE_STREAMS_MAX)
+		return vtac_fail(l->g, NULL,
+				 "Card and CPU take turns more than %u times.",
+				 VTAIMAGE_STREAMS_MAX);
 	if (grow(l, (void **)&p->streams, p->n_streams, sizeof(*p->streams)))
 		return -1;
 	p->streams[p->n_streams] = (struct vtaimage_stream) {
@@ -219,6 +226,8 @@ static int lower_call(struct lowering *l, const struct vtac_call *c)
 		step.scratch = (uint32_t)l->scratch_at;
 		if (p->host_bytes < l->scratch_at + c->need.scratch)
 			p->host_bytes = l->scratch_at + c->need.scratch;
+		if (p->host_bytes > VTAIMAGE_SEGMENT_MAX)
+			return vtac_fail(l->g, l->node, "The program takes more than 1 GiB.");
 	}
 	for (unsigned int i = 0; i < c->need.operands; i++) {
 		if (c->io[i] && !c->io[i]->data)

@@ -10,9 +10,10 @@ struct making {
 	const struct vtac_image_options *opt;
 	struct vtaimage_source src;
 	struct vtaimage_tensor *tensors;
+	const char *names[VTAIMAGE_TENSORS_MAX];	/* the model's */
 };
 
-/* Printable ASCII without blank and '='. */
+/* Printable ASCII without blank and '=', and not too long. */
 static void set_name(char name[VTAIMAGE_NAME_MAX], const char *from)
 {
 	size_t n = strlen(from);
@@ -25,6 +26,38 @@ static void set_name(char name[VTAIMAGE_NAME_MAX], const char *from)
 		memcpy(name, "tensor", sizeof("tensor"));
 }
 
+static bool has_name(const struct making *m, uint32_t i)
+{
+	return !strcmp(m->tensors[i].name, m->names[i]);
+}
+
+/* Does another tensor have the name of @i, and keep it? */
+static bool is_taken(const struct making *m, uint32_t i)
+{
+	for (uint32_t k = 0; k < m->src.tensor_count; k++)
+		if (k != i && !strcmp(m->tensors[k].name, m->tensors[i].name) &&
+		    (has_name(m, k) == has_name(m, i) ? k < i : has_name(m, k)))
+			return true;
+	return false;
+}
+
+/* Names that are the same, or became it, get a number: x, x_2, x_3, ... */
+static void number_names(struct making *m)
+{
+	for (uint32_t i = 0; i < m->src.tensor_count; i++) {
+		char *name = m->tensors[i].name, end[12];
+		size_t len = strlen(name);
+
+		for (unsigned int n = 2; is_taken(m, i); n++) {
+			size_t more = (size_t)snprintf(end, sizeof(end), "_%u", n);
+
+			if (len + more >= VTAIMAGE_NAME_MAX)
+				len = VTAIMAGE_NAME_MAX - 1 - more;
+			memcpy(name + len, end, more + 1);
+		}
+	}
+}
+
 static int add_tensor(struct making *m, const struct vtac_tensor *t, const char *name,
 		      enum vtaimage_role role)
 {
@@ -32,8 +65,12 @@ static int add_tensor(struct making *m, const struct vtac_tensor *t, const char 
 	struct vtac_packed s = vtac_packed_shape(t);
 	bool packed = t->layout == VTAC_PACKED;
 
-	if (t->data)
-		return vtac_fail(m->p->graph, NULL, "Output %.120s is constant.", t->name);
+	for (int i = 0; i < t->rank; i++)
+		if (t->dims[i] < 1 || t->dims[i] > VTAIMAGE_DIM_MAX)
+			return vtac_fail(m->p->graph, NULL,
+					 "Dimension %d of %.120s is %lld; a program's inputs and "
+					 "outputs have sizes from 1 to %d.",
+					 i, name, (long long)t->dims[i], VTAIMAGE_DIM_MAX);
 	if (m->src.tensor_count == VTAIMAGE_TENSORS_MAX)
 		return vtac_fail(m->p->graph, NULL, "A program has at most %u tensors.",
 				 VTAIMAGE_TENSORS_MAX);
@@ -47,6 +84,7 @@ static int add_tensor(struct making *m, const struct vtac_tensor *t, const char 
 		.zero = t->dtype != VTAC_F32 && t->quant.zero ? t->quant.zero[0] : 0,
 	};
 	set_name(to->name, name);
+	m->names[m->src.tensor_count] = name;
 	for (int i = 0; i < t->rank; i++)
 		to->dims[i] = (uint32_t)t->dims[i];
 	if (packed)
@@ -82,6 +120,7 @@ static int add_tensors(struct making *m)
 		if (g->tensors[i]->device == VTAC_CARD && !g->tensors[i]->data &&
 		    add_tensor(m, g->tensors[i], g->tensors[i]->name, VTAIMAGE_INTERNAL))
 			return -1;
+	number_names(m);
 	return 0;
 }
 
@@ -101,7 +140,10 @@ static int fill_source(struct making *m)
 		.preprocess = m->opt->preprocess, .preprocess_count = m->opt->preprocess_count,
 	};
 	for (unsigned int i = 0; i < VTAIMAGE_TEXTS; i++)
-		if (m->opt->text[i])
+		if (m->opt->text[i] && strlen(m->opt->text[i]) > VTAIMAGE_TEXT_MAX)
+			return vtac_fail(p->graph, NULL, "The %s over 16 MiB.",
+					 i == VTAIMAGE_LABELS ? "labels are" : "report is");
+		else if (m->opt->text[i])
 			m->src.text[i] = (struct vtaimage_chars) {
 				m->opt->text[i], (uint32_t)strlen(m->opt->text[i]) };
 	return add_tensors(m);

@@ -14,13 +14,10 @@
 
 /* ---- names ---- */
 
-/* Names go to terminals and into generated files. */
-static bool is_clean(const char *name)
+static int fail_name(struct vtac_graph *g)
 {
-	for (; *name; name++)
-		if ((unsigned char)*name < 32 || *name == 127)
-			return false;
-	return true;
+	return vtac_fail(g, NULL,
+			 "The model has a name that is not UTF-8, or has control characters.");
 }
 
 struct vtac_tensor *onnx_tensor(struct onnx_reader *r, const char *name)
@@ -29,8 +26,8 @@ struct vtac_tensor *onnx_tensor(struct onnx_reader *r, const char *name)
 
 	if (t)
 		return t;
-	if (!is_clean(name)) {
-		vtac_fail(r->g, NULL, "The model has a name with control characters.");
+	if (!vtac_is_name(name)) {
+		fail_name(r->g);
 		return NULL;
 	}
 	return vtac_tensor_new(r->g, name, VTAC_F32);
@@ -122,8 +119,8 @@ int onnx_read_node(struct onnx_reader *r, const Onnx__NodeProto *p)
 
 	n.stub.name = node_name(p);
 	n.stub.file_op = p->op_type ? p->op_type : "?";
-	if (!is_clean(n.stub.name) || !is_clean(n.stub.file_op))
-		return vtac_fail(r->g, NULL, "The model has a name with control characters.");
+	if (!vtac_is_name(n.stub.name) || !vtac_is_name(n.stub.file_op))
+		return fail_name(r->g);
 	if (p->domain && p->domain[0] && strcmp(p->domain, "ai.onnx"))
 		return onnx_fail(&n, "Operators of the domain %.80s are not supported.", p->domain);
 	if (!op)
@@ -247,9 +244,10 @@ static int check_defined(struct vtac_graph *g)
 static int read_graph(struct onnx_reader *r, const Onnx__GraphProto *p)
 {
 	struct vtac_graph *g = r->g;
+	unsigned int chars = 200;
 
-	if (p->name && is_clean(p->name))
-		g->name = vtac_text(g, "%.200s", p->name);
+	if (p->name && vtac_is_name(p->name))
+		g->name = vtac_text(g, "%.*s", vtac_name_cut(p->name, &chars), p->name);
 	if (!g->name || read_initializers(r, p))
 		return -1;
 	for (size_t i = 0; i < p->n_input; i++)

@@ -173,11 +173,30 @@ static int exhaust(struct vtac_graph *g, const fuse_rule *list)
 	return 0;
 }
 
+/* Outputs that are inputs, or constants, are computed: a program's tensor has one role. */
+static int compute_outputs(struct vtac_graph *g)
+{
+	for (unsigned int i = 0; i < g->n_outputs; i++) {
+		struct vtac_tensor *x = g->outputs[i], *y;
+		struct vtac_node *node;
+
+		if (x->producer)
+			continue;
+		node = vtac_node_new(g, VTAC_IDENTITY, x->name, 1, 1);
+		y = node ? vtac_tensor_shaped(g, x->name, x->dtype, x->rank, x->dims) : NULL;
+		if (!y || vtac_node_set_in(g, node, 0, x))
+			return -1;
+		vtac_node_set_out(node, 0, y);
+		g->outputs[i] = y;
+	}
+	return vtac_graph_dce(g);
+}
+
 int vtac_pass_fuse(struct vtac_graph *g, const struct vtac_options *opt)
 {
 	(void)opt;
 	if (exhaust(g, quant_rules) || exhaust(g, rules) || exhaust(g, last_rules))
 		return -1;
 	fuse_inherit_scales(g);
-	return 0;
+	return compute_outputs(g);
 }

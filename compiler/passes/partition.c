@@ -212,7 +212,7 @@ static const char *why_not_scaled(struct vtac_graph *g, const struct vtac_node *
 
 		if (t && !t->data && !vtac_is_given(t))
 			return vtac_text(g,
-					 "The file has no scale for %.120s: it stays float without "
+					 "The file has no scale for %s: it stays float without "
 					 "images to calibrate with.",
 					 t->name);
 	}

@@ -41,6 +41,7 @@ extern "C" {
 
 #define VTAIMAGE_NAME_MAX	64	/* with the zero at its end */
 #define VTAIMAGE_TENSORS_MAX	1024
+#define VTAIMAGE_DIM_MAX	(1 << 20)
 #define VTAIMAGE_STREAMS_MAX	4096
 #define VTAIMAGE_STEPS_MAX	65536
 #define VTAIMAGE_TEXT_MAX	(16u << 20)	/* bytes of each text */
@@ -82,7 +83,7 @@ struct vtaimage_tensor {
 	enum vtaimage_layout layout;
 	uint32_t type;			/* enum vtacpu_type; packed: VTACPU_I8 */
 	uint32_t rank;			/* 1 to 8; packed: 4 */
-	uint32_t dims[VTACPU_RANK_MAX];	/* 1 to 2^20 each */
+	uint32_t dims[VTACPU_RANK_MAX];	/* 1 to VTAIMAGE_DIM_MAX each */
 	/* An integer represents scale * (value - zero); scale 0: not defined. */
 	float scale;
 	int32_t zero;

@@ -49,6 +49,11 @@ check_digits() {
 	result "info describes it in JSON, too" $?
 	vtactl program run digits.vtap image=images scores=got && cmp got scores
 	result "ten digits by an image, as the CPU scores them" $?
+	rm got
+	vtactl program run digits.vtap @0=images @1=got && cmp got scores
+	result "tensors are named by their numbers" $?
+	refused "a number that is no tensor's is refused" "@9=x" \
+		vtactl program run digits.vtap image=images @9=x
 	refused "a card with another core is refused" \
 		"LOG_[A-Z_]* = [0-9]*, the card has [0-9]*" \
 		vtactl program run --cards "$1" digits.vtap image=images

@@ -113,6 +113,66 @@ TEST(floats_become_a_program)
 	vtac_net_free(net);
 }
 
+#define LONG	"StatefulPartitionedCall/model_with_a_rather_long_name/decoder_b"	/* 63 */
+
+#define TWO	"\303\251\303\251"	/* letters of two bytes */
+#define TEN	TWO TWO TWO TWO TWO
+
+/* Names that are too long, that an image cannot have, or that an input has. */
+TEST(outputs_of_any_name_are_told_apart)
+{
+	static const char *const names[] = { LONG "/one", LONG "/two", LONG "_2", "a b", "a_b",
+					     "a=b", "\303\251", "x", "" };
+	static const char *const found[] = {
+		LONG, "StatefulPartitionedCall/model_with_a_rather_long_name/decoder_2",
+		"StatefulPartitionedCall/model_with_a_rather_long_name/decoder_3", "a_b_2", "a_b",
+		"a_b_3", "__", "x_2", "tensor" };
+	struct vtac_net *net = vtac_net_new();
+	struct vtac_tensor *x = vtac_net_input(net, "x", VTACPU_F32, 4, shape), *y;
+	struct vtaimage_tensor t;
+	struct vtaimage v;
+	uint8_t *image;
+	size_t size;
+
+	for (unsigned int i = 0; i < 9; i++) {
+		/* The report cuts names, between the bytes of a character if it counts these. */
+		y = vtac_net_clip(net, i & 1 ? TEN TEN TEN : "a" TEN TEN TEN, x, 0, (float)i);
+		assert_int_equal(vtac_net_output(net, i == 7 ? x : y, names[i]), 0);
+	}
+	if (vtac_net_compile(net, &options, &image, &size))
+		fail_msg("%s", vtac_net_error(net));
+	open_image(&v, image, size);
+	assert_int_equal(v.tensor_count, 10);
+	for (uint32_t i = 0; i < 9; i++) {
+		vtaimage_tensor(&v, i + 1, &t);
+		assert_int_equal(t.role, VTAIMAGE_OUTPUT);
+		assert_string_equal(t.name, found[i]);
+	}
+	free(image);
+	vtac_net_free(net);
+}
+
+/* A network that computes nothing is a program, too. */
+TEST(an_input_is_an_output)
+{
+	struct vtac_net *net = vtac_net_new();
+	struct vtaimage_tensor x, y;
+	struct vtaimage v;
+	uint8_t *image;
+	size_t size;
+
+	assert_int_equal(vtac_net_output(net, vtac_net_input(net, "x", VTACPU_F32, 4, shape), "y"),
+			 0);
+	if (vtac_net_compile(net, &options, &image, &size))
+		fail_msg("%s", vtac_net_error(net));
+	open_image(&v, image, size);
+	vtaimage_tensor(&v, 0, &x);
+	vtaimage_tensor(&v, 1, &y);
+	assert_int_not_equal(x.offset, y.offset);
+	free(image);
+	vtac_net_free(net);
+}
+
 TEST(a_net_is_compiled_for_another_core)
 {
 	struct vtac_net_options how = options;
@@ -205,6 +265,23 @@ TEST(what_fails_is_said_at_the_end)
 	x = vtac_net_input(net, "x", VTACPU_I8, 4, shape);
 	assert_null(vtac_net_dequantize(net, x, (float[]){ 1, 1 }, 2, 0));
 	fails(net, &options, "neither one nor as many as");
+}
+
+/* A program's tensors, and texts, have limits. */
+TEST(what_an_image_cannot_have_is_refused)
+{
+	static const int64_t line[] = { 1, (1 << 20) + 1 };
+	struct vtac_net_options how = options;
+	struct vtac_net *net = vtac_net_new();
+
+	vtac_net_output(net, vtac_net_clip(net, "\303\251t\303", NULL, 0, 1), "y");
+	vtac_net_clip(net, "\303\251t\303", vtac_net_input(net, "x", VTACPU_F32, 4, shape), 0, 1);
+	fails(net, &options, "name is not UTF-8");
+	how.name = "a\nb";
+	fails(float_net(), &how, "control characters");
+	net = vtac_net_new();
+	vtac_net_output(net, vtac_net_input(net, "long", VTACPU_F32, 2, line), "y");
+	fails(net, &options, "Dimension 1 of long is 1048577");
 }
 
 TEST(floats_without_images_are_refused)

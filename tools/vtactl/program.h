@@ -13,7 +13,7 @@ struct json_object;
 struct program_run {
 	const char *path;	/* of the image */
 	const char *cards;	/* "all", or names with commas between; NULL: the first */
-	char **assigns;		/* NAME=FILE for inputs and for the outputs to be kept */
+	char **assigns;		/* NAME=FILE or @NUMBER=FILE: inputs, and outputs to be kept */
 	int count;
 	char **pictures;	/* files, for the input that has preprocessing */
 	int picture_count;	/* one at most, but with @cards */
@@ -30,8 +30,9 @@ int program_run_pool(const struct program_run *run, const struct vtaimage *image
 /* Open the image of a file. Returns its bytes, to be freed; NULL if it is no image. */
 uint8_t *program_read(const char *path, struct vtaimage *image);
 
-/* The FILE of NAME=FILE for a tensor, or NULL. */
-const char *program_file_of(const char *name, const struct program_run *run);
+/* The FILE of NAME=FILE, or @NUMBER=FILE, for a tensor of the image, or NULL. */
+const char *program_file_of(const struct vtaimage *image, uint32_t tensor,
+			    const struct program_run *run);
 
 /* Converts a picture to plain values of an input, to be freed; NULL if it fails. */
 void *program_picture(const struct vtaimage *image, const struct vtaimage_tensor *tensor,

@@ -284,11 +284,13 @@ static int make_columns(struct batch *b)
 	}
 	for (unsigned int i = 0; i < b->columns; i++) {
 		struct column *c = &b->column[i];
+		uint32_t at;
 
 		vtadev_pool_tensor(b->pool, i, &t);
-		vtaimage_tensor(b->image, (uint32_t)vtaimage_find(b->image, t.name), &c->tensor);
+		at = (uint32_t)vtaimage_find(b->image, t.name);
+		vtaimage_tensor(b->image, at, &c->tensor);
 		c->bytes = t.bytes;
-		c->path = program_file_of(t.name, b->run);
+		c->path = program_file_of(b->image, at, b->run);
 	}
 	return CTL_OK;
 }

@@ -17,13 +17,31 @@
 
 #define RUN_NS		(600 * 1000000000ll)
 
-const char *program_file_of(const char *name, const struct program_run *r)
+/* Returns the number of the tensor that NAME=FILE or @NUMBER=FILE names; -1: none. */
+static int tensor_of(const struct vtaimage *image, const char *assign)
 {
-	size_t len = strlen(name);
+	char name[VTAIMAGE_NAME_MAX], *end;
+	size_t len = strcspn(assign, "=");
+	unsigned long number;
+	int at;
 
+	if (!assign[len] || len >= sizeof(name))
+		return -1;
+	memcpy(name, assign, len);
+	name[len] = '\0';
+	at = vtaimage_find(image, name);
+	if (at >= 0 || name[0] != '@' || name[1] < '0' || name[1] > '9')
+		return at;
+	number = strtoul(name + 1, &end, 10);
+	return !*end && number < image->tensor_count ? (int)number : -1;
+}
+
+const char *program_file_of(const struct vtaimage *image, uint32_t tensor,
+			    const struct program_run *r)
+{
 	for (int i = 0; i < r->count; i++)
-		if (!strncmp(r->assigns[i], name, len) && r->assigns[i][len] == '=')
-			return r->assigns[i] + len + 1;
+		if (tensor_of(image, r->assigns[i]) == (int)tensor)
+			return strchr(r->assigns[i], '=') + 1;
 	return NULL;
 }
 
@@ -44,15 +62,8 @@ static int check_assigns(const struct vtaimage *image, const struct program_run 
 	struct vtaimage_tensor t;
 
 	for (int i = 0; i < r->count; i++) {
-		char name[VTAIMAGE_NAME_MAX];
-		size_t len = strcspn(r->assigns[i], "=");
-		int at = -1;
+		int at = tensor_of(image, r->assigns[i]);
 
-		if (r->assigns[i][len] && len < sizeof(name)) {
-			memcpy(name, r->assigns[i], len);
-			name[len] = '\0';
-			at = vtaimage_find(image, name);
-		}
 		if (at >= 0)
 			vtaimage_tensor(image, (uint32_t)at, &t);
 		if (at < 0 || t.role == VTAIMAGE_INTERNAL)
@@ -63,7 +74,7 @@ static int check_assigns(const struct vtaimage *image, const struct program_run 
 				"input");
 	for (uint32_t i = 0; i < image->tensor_count; i++) {
 		vtaimage_tensor(image, i, &t);
-		if (t.role == VTAIMAGE_INPUT && !program_file_of(t.name, r) &&
+		if (t.role == VTAIMAGE_INPUT && !program_file_of(image, i, r) &&
 		    (!r->picture_count || i != picture_input(image)))
 			return ctl_fail(t.name, "this input needs a file: NAME=FILE");
 	}
@@ -98,7 +109,7 @@ static int put_inputs(struct vtaprog *prog, const struct vtaimage *image,
 {
 	for (uint32_t i = 0; i < vtaprog_tensors(prog); i++) {
 		const struct vtaimage_tensor *t = vtaprog_tensor(prog, i);
-		const char *path = program_file_of(t->name, r);
+		const char *path = program_file_of(image, i, r);
 		void *values;
 
 		if (t->role != VTAIMAGE_INPUT)
@@ -148,7 +159,7 @@ static int get_outputs(struct vtaprog *prog, const struct vtaimage *image,
 
 	for (uint32_t i = 0; i < vtaprog_tensors(prog); i++) {
 		const struct vtaimage_tensor *t = vtaprog_tensor(prog, i);
-		const char *path = program_file_of(t->name, r);
+		const char *path = program_file_of(image, i, r);
 		void *values;
 		int ret, err;
 
