@@ -60,6 +60,7 @@ static void array_dealloc(PyObject *object)
 	if (self->managed)
 		dlpack_release(self->managed);
 	PyMem_Free(self->owned);
+	Py_XDECREF(self->base);
 	Py_XDECREF(self->name);
 	((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
 	Py_DECREF(type);
@@ -125,6 +126,21 @@ static PyObject *array_format(PyObject *object, void *Py_UNUSED(closure))
 	return PyUnicode_FromString(((struct array *)object)->format);
 }
 
+static PyObject *array_dtype(PyObject *object, void *Py_UNUSED(closure))
+{
+	static const struct {
+		char kind;
+		const char *name;
+	} names[] = { { 'i', "int" }, { 'u', "uint" }, { 'f', "float" } };
+	struct array *self = (struct array *)object;
+	const char kind = tensor_kind(self->format);
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (names[i].kind == kind)
+			return PyUnicode_FromFormat("%s%zd", names[i].name, 8 * self->itemsize);
+	return PyUnicode_FromString("bool");
+}
+
 static PyObject *array_nbytes(PyObject *object, void *Py_UNUSED(closure))
 {
 	return PyLong_FromSsize_t(bytes_of((struct array *)object));
@@ -166,14 +182,147 @@ static Py_ssize_t array_length(PyObject *object)
 	return -1;
 }
 
-/* As of a memoryview: one value, or, by a slice, a view of a part. */
-static PyObject *array_subscript(PyObject *object, PyObject *key)
+struct array *array_copy(struct array *array)
+{
+	struct array *copy = array_new(array->format, array->itemsize, array->rank, array->shape);
+	Py_buffer view;
+
+	if (!copy || array_getbuffer((PyObject *)array, &view, PyBUF_FULL_RO))
+		goto err;
+	if (PyBuffer_ToContiguous(copy->data, &view, view.len, 'C')) {
+		PyBuffer_Release(&view);
+		goto err;
+	}
+	PyBuffer_Release(&view);
+	return copy;
+err:
+	Py_XDECREF((PyObject *)copy);
+	return NULL;
+}
+
+/* ---- Parts of an array ---- */
+
+/* Adds dimension @i of @self to @part, as @key takes it: all, some, or one of its values. */
+static int take_dimension(struct array *part, const struct array *self, int i, PyObject *key)
+{
+	Py_ssize_t start = 0, stop = PY_SSIZE_T_MAX, step = 1, count = self->shape[i];
+
+	if (key && PyIndex_Check(key)) {
+		start = PyNumber_AsSsize_t(key, PyExc_IndexError);
+		if (start == -1 && PyErr_Occurred())
+			return -1;
+		start += start < 0 ? count : 0;
+		if (start < 0 || start >= count) {
+			PyErr_Format(PyExc_IndexError, "%R of a dimension of %zd", key, count);
+			return -1;
+		}
+		part->data = (char *)part->data + start * self->strides[i];
+		return 0;
+	}
+	if (key && !PySlice_Check(key)) {
+		PyErr_Format(PyExc_TypeError, "an index is an int or a slice, not %R",
+			     Py_TYPE(key));
+		return -1;
+	}
+	if (key && PySlice_Unpack(key, &start, &stop, &step))
+		return -1;
+	part->shape[part->rank] = PySlice_AdjustIndices(count, &start, &stop, step);
+	part->strides[part->rank++] = step * self->strides[i];
+	part->data = (char *)part->data + start * self->strides[i];
+	return 0;
+}
+
+/* The part at @keys, a tuple; it shares the values. */
+static struct array *part_of(struct array *self, PyObject *keys)
+{
+	struct array *part = array_alloc();
+
+	if (!part)
+		return NULL;
+	if (PyTuple_Size(keys) > self->rank) {
+		PyErr_Format(PyExc_IndexError, "%zd indices of an array of %d dimensions",
+			     PyTuple_Size(keys), self->rank);
+		goto err;
+	}
+	part->base = Py_NewRef((PyObject *)self);
+	part->data = self->data;
+	part->readonly = self->readonly;
+	part->itemsize = self->itemsize;
+	part->format[0] = self->format[0];
+	part->scale = self->scale;
+	part->zero = self->zero;
+	Py_DECREF(part->name);
+	part->name = Py_NewRef(self->name);
+	for (int i = 0; i < self->rank; i++) {
+		PyObject *key = i < PyTuple_Size(keys) ? PyTuple_GetItem(keys, i) : NULL;
+
+		if (take_dimension(part, self, i, key))
+			goto err;
+	}
+	return part;
+err:
+	Py_DECREF((PyObject *)part);
+	return NULL;
+}
+
+/* The value of an array without dimensions. */
+static PyObject *value_of(PyObject *object)
 {
 	PyObject *view = PyMemoryView_FromObject(object);
-	PyObject *item = view ? PyObject_GetItem(view, key) : NULL;
+	PyObject *none = view ? PyTuple_New(0) : NULL;
+	PyObject *value = none ? PyObject_GetItem(view, none) : NULL;
 
+	Py_XDECREF(none);
 	Py_XDECREF(view);
-	return item;
+	return value;
+}
+
+/* One value, or a part, which shares the values. */
+static PyObject *array_subscript(PyObject *object, PyObject *key)
+{
+	PyObject *keys = PyTuple_Check(key) ? Py_NewRef(key) : PyTuple_Pack(1, key);
+	struct array *part = keys ? part_of((struct array *)object, keys) : NULL;
+	PyObject *value = NULL;
+
+	Py_XDECREF(keys);
+	if (!part || part->rank)
+		return (PyObject *)part;
+	value = value_of((PyObject *)part);
+	Py_DECREF((PyObject *)part);
+	return value;
+}
+
+/* Row @i, which iteration takes. */
+static PyObject *array_row(PyObject *object, Py_ssize_t i)
+{
+	PyObject *key = PyLong_FromSsize_t(i);
+	PyObject *row = key ? array_subscript(object, key) : NULL;
+
+	Py_XDECREF(key);
+	return row;
+}
+
+static PyObject *array_iterate(PyObject *object)
+{
+	return array_length(object) < 0 ? NULL : PySeqIter_New(object);
+}
+
+/* Equal: of the same shape, with equal values; also as nested lists. */
+static PyObject *array_compare(PyObject *object, PyObject *other, int op)
+{
+	PyObject *values, *result;
+
+	if (op != Py_EQ && op != Py_NE)
+		Py_RETURN_NOTIMPLEMENTED;
+	if (PyList_Check(other))
+		values = array_tolist(object, NULL);
+	else if (PyObject_CheckBuffer(other))
+		values = PyMemoryView_FromObject(object);
+	else
+		Py_RETURN_NOTIMPLEMENTED;
+	result = values ? PyObject_RichCompare(values, other, op) : NULL;
+	Py_XDECREF(values);
+	return result;
 }
 
 static PyObject *array_repr(PyObject *object)
@@ -219,12 +368,16 @@ static PyObject *array_make(PyTypeObject *Py_UNUSED(type), PyObject *args,
 
 static PyMethodDef methods[] = {
 	{ "tolist", array_tolist, METH_NOARGS, "The values as nested lists." },
+	{ "__dlpack__", (PyCFunction)(void (*)(void))dlpack_give, METH_VARARGS | METH_KEYWORDS,
+	  "The values by DLPack, without a copy." },
+	{ "__dlpack_device__", dlpack_device, METH_NOARGS, "The host's memory, by DLPack." },
 	{ NULL, NULL, 0, NULL },
 };
 
 static PyGetSetDef attributes[] = {
 	{ "shape", array_shape, NULL, "The size of each dimension.", NULL },
 	{ "format", array_format, NULL, "The type of a value, as in the module struct.", NULL },
+	{ "dtype", array_dtype, NULL, "The type of a value, as \"int8\" or \"float32\".", NULL },
 	{ "nbytes", array_nbytes, NULL, "Bytes of all values.", NULL },
 	{ "name", array_name, NULL, "The tensor's name, or None.", NULL },
 	{ "scale", array_scale, NULL, "A value stands for scale * (value - zero); "
@@ -234,15 +387,19 @@ static PyGetSetDef attributes[] = {
 };
 
 static PyType_Slot slots[] = {
-	{ Py_tp_doc, "Values with a shape: numpy.asarray() and memoryview() take them "
-		     "without a copy." },
+	{ Py_tp_doc, "Values with a shape: numpy.asarray(), from_dlpack() and memoryview() take "
+		     "them without a copy." },
 	{ Py_tp_new, array_make },
 	{ Py_tp_dealloc, array_dealloc },
 	{ Py_tp_repr, array_repr },
 	{ Py_tp_methods, methods },
 	{ Py_tp_getset, attributes },
+	{ Py_tp_richcompare, array_compare },
+	{ Py_tp_iter, array_iterate },
 	{ Py_mp_length, array_length },
 	{ Py_mp_subscript, array_subscript },
+	{ Py_sq_length, array_length },
+	{ Py_sq_item, array_row },
 	{ Py_bf_getbuffer, array_getbuffer },
 	{ 0, NULL },
 };

@@ -4,6 +4,9 @@
 
 static PyMethodDef functions[] = {
 	{ "buffer", tensor_buffer, METH_O, "The object, or an array of its __dlpack__()." },
+	{ "stack", tensor_stack, METH_VARARGS, "stack(tensor, images): an array of the images." },
+	{ "quantise", tensor_quantise, METH_VARARGS, "quantise(values, format, scale, zero): an "
+	  "array of integers." },
 	{ NULL, NULL, 0, NULL },
 };
 

@@ -67,8 +67,10 @@ int owner_check(pid_t owner);
 struct array {
 	PyObject_HEAD
 	void *data;
-	void *owned;		/* what PyMem_Free() takes; NULL: @managed has the values */
+	/* One of these has the values: */
+	void *owned;		/* what PyMem_Free() takes, or NULL */
 	void *managed;		/* struct DLManagedTensor, or NULL */
+	PyObject *base;		/* the array that this is a part of, or NULL */
 	bool readonly;
 	int rank;
 	Py_ssize_t itemsize;
@@ -89,16 +91,32 @@ struct array *array_alloc(void);
 struct array *array_new(const char *format, Py_ssize_t itemsize, int rank,
 			const Py_ssize_t *shape);
 
+/* A contiguous copy of the values of @array. */
+struct array *array_copy(struct array *array);
+
 /* dlpack.c: an array of what a __dlpack__() gives, without a copy. */
 PyObject *dlpack_wrap(PyObject *method);
 void dlpack_release(void *managed);
+
+/* The methods __dlpack__() and __dlpack_device__() of an array. */
+PyObject *dlpack_give(PyObject *array, PyObject *args, PyObject *keywords);
+PyObject *dlpack_device(PyObject *array, PyObject *none);
 
 /* ---- Values of tensors (tensor.c) ---- */
 
 int tensor_init(PyObject *module);
 
+/* 'i', 'u', 'f' or '?': the kind of a format's values; 0: another. */
+char tensor_kind(const char *format);
+
 /* The object itself if it has a buffer, or else an array of what its __dlpack__() gives. */
 PyObject *tensor_buffer(PyObject *module, PyObject *object);
+
+/* stack((name, format, shape, scale, zero), images): an array of these images. */
+PyObject *tensor_stack(PyObject *module, PyObject *args);
+
+/* quantise.c: quantise(values, format, scale, zero): an array of integers. */
+PyObject *tensor_quantise(PyObject *module, PyObject *args);
 
 /* Copy @object's values to the program's place for them, packed as the card wants them. */
 int tensor_put(const struct vtaops_core *core, const struct vtaimage_tensor *t, void *to,

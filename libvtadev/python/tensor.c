@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Values of a program's tensors: from buffers of Python's, and to arrays. */
+#include <stdio.h>
 #include <string.h>
 
 #include "core.h"
@@ -32,6 +33,22 @@ static const char *format_of(const struct vtaimage_tensor *t)
 	}
 }
 
+/* The reverse; 0: a format of no tensor. */
+static uint32_t type_of(const char *format)
+{
+	static const enum vtacpu_type types[] = {
+		VTACPU_F32, VTACPU_I8, VTACPU_U8, VTACPU_I32, VTACPU_I64, VTACPU_BOOL,
+	};
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
+		const struct vtaimage_tensor t = { .type = types[i] };
+
+		if (!strcmp(format, format_of(&t)))
+			return types[i];
+	}
+	return 0;
+}
+
 /* Bytes of the plain values. */
 static Py_ssize_t bytes_of(const struct vtaimage_tensor *t)
 {
@@ -42,8 +59,7 @@ static Py_ssize_t bytes_of(const struct vtaimage_tensor *t)
 	return bytes;
 }
 
-/* 'i', 'u', 'f' or '?': the kind of a format's values; 0: another. */
-static char kind_of(const char *format)
+char tensor_kind(const char *format)
 {
 	if (*format && strchr("@=<", *format))
 		format++;
@@ -62,7 +78,7 @@ static bool same_type(const struct vtaimage_tensor *t, const Py_buffer *view)
 {
 	const char *format = view->format ? view->format : "B";
 
-	return kind_of(format) == kind_of(format_of(t)) &&
+	return tensor_kind(format) == tensor_kind(format_of(t)) &&
 	       view->itemsize == (Py_ssize_t)vtacpu_type_bytes(t->type);
 }
 
@@ -87,6 +103,14 @@ static bool is_raw(const struct vtaimage_tensor *t, const Py_buffer *view)
 {
 	return view->ndim == 1 && (!view->format || !strcmp(view->format, "B")) &&
 	       view->len == bytes_of(t);
+}
+
+/* What an input of floats may miss. */
+static const char *hint(const struct vtaimage_tensor *t, const Py_buffer *view)
+{
+	if (!view->format || tensor_kind(view->format) != 'f' || t->scale == 0.0f)
+		return "";
+	return ": Tensor.quantise() makes integers of floats";
 }
 
 static PyObject *dims_tuple(const struct vtaimage_tensor *t)
@@ -127,8 +151,9 @@ static int check_view(const struct vtaimage_tensor *t, const Py_buffer *view)
 		PyErr_Format(PyExc_ValueError, "%s: its shape is %R, not %R", t->name, dims, given);
 	else if (dims && given)
 		PyErr_Format(PyExc_TypeError, "%s: takes values of format '%s' in shape %R, or %zd "
-			     "raw bytes, not %zd bytes of format '%s'", t->name, format_of(t), dims,
-			     bytes_of(t), view->len, view->format ? view->format : "B");
+			     "raw bytes, not format '%s' in shape %R%s", t->name, format_of(t),
+			     dims, bytes_of(t), view->format ? view->format : "B", given,
+			     hint(t, view));
 	Py_XDECREF(dims);
 	Py_XDECREF(given);
 	return -1;
@@ -238,4 +263,64 @@ PyObject *tensor_describe(const struct vtaimage_tensor *t)
 {
 	return Py_BuildValue("(ssNdi)", t->name, format_of(t), dims_tuple(t), (double)t->scale,
 			     t->zero);
+}
+
+/* The tensor of a description by tensor_describe(), but for one image. */
+static int describe_one(PyObject *described, struct vtaimage_tensor *t)
+{
+	const char *name, *format;
+	PyObject *shape;
+	double scale;
+
+	if (!PyArg_ParseTuple(described, "ssO!di", &name, &format, &PyTuple_Type, &shape, &scale,
+			      &t->zero))
+		return -1;
+	snprintf(t->name, sizeof(t->name), "%s", name);
+	t->scale = (float)scale;
+	t->layout = VTAIMAGE_PLAIN;
+	t->type = type_of(format);
+	if (!t->type || PyTuple_Size(shape) < 1 || PyTuple_Size(shape) > ARRAY_RANK_MAX) {
+		PyErr_SetString(PyExc_ValueError, "a format or shape that cannot be");
+		return -1;
+	}
+	t->rank = (uint32_t)PyTuple_Size(shape);
+	t->dims[0] = 1;
+	for (uint32_t i = 1; i < t->rank; i++)
+		t->dims[i] = (uint32_t)PyLong_AsUnsignedLong(PyTuple_GetItem(shape, i));
+	return PyErr_Occurred() ? -1 : 0;
+}
+
+static struct array *stack_array(const struct vtaimage_tensor *t, Py_ssize_t count)
+{
+	Py_ssize_t shape[ARRAY_RANK_MAX] = { count };
+
+	for (uint32_t i = 1; i < t->rank; i++)
+		shape[i] = t->dims[i];
+	if (count && bytes_of(t) <= PY_SSIZE_T_MAX / count)
+		return array_new(format_of(t), vtacpu_type_bytes(t->type), (int)t->rank, shape);
+	PyErr_SetString(PyExc_ValueError, "takes one image or more");
+	return NULL;
+}
+
+PyObject *tensor_stack(PyObject *Py_UNUSED(module), PyObject *args)
+{
+	PyObject *described, *images;
+	struct vtaimage_tensor t = { .type = 0 };
+	struct array *array;
+	char name[41];
+
+	if (!PyArg_ParseTuple(args, "O!O!:stack", &PyTuple_Type, &described, &PyTuple_Type,
+			      &images) || describe_one(described, &t))
+		return NULL;
+	array = stack_array(&t, PyTuple_Size(images));
+	snprintf(name, sizeof(name), "%.40s", t.name);
+	for (Py_ssize_t i = 0; array && i < PyTuple_Size(images); i++) {
+		snprintf(t.name, sizeof(t.name), "%s[%zd]", name, i);
+		if (tensor_put(NULL, &t, (char *)array->data + i * bytes_of(&t),
+			       PyTuple_GetItem(images, i))) {
+			Py_DECREF((PyObject *)array);
+			array = NULL;
+		}
+	}
+	return (PyObject *)array;
 }

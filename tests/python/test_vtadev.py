@@ -15,6 +15,7 @@ import inspect
 import os
 import pathlib
 import signal
+import struct
 import sys
 import tempfile
 import threading
@@ -126,7 +127,7 @@ class Values(WithCard):
             self.echo("b", (4,), array.array("b", [1] * 5))
         with self.assertRaisesRegex(TypeError, "buffer"):
             self.echo("b", (4,), 3)
-        with self.assertRaisesRegex(TypeError, "x: "):
+        with self.assertRaisesRegex(TypeError, r"x: .* \(4,\), or 4 raw .*'B' in shape \(5,\)$"):
             self.echo("b", (4,), b"12345")
 
     def test_result_is_a_buffer_without_a_copy(self):
@@ -144,6 +145,79 @@ class Values(WithCard):
         with vtadev.open() as card, card.program(ECHO) as program:
             result = program(b"abcd")
         self.assertEqual(bytes(result), b"abcd")
+
+    def test_every_type_has_a_name(self):
+        for format, name in {"f": "float32", "b": "int8", "B": "uint8", "i": "int32",
+                             "q": "int64", "?": "bool"}.items():
+            self.assertEqual(self.echo(format, (1,), bytes(struct.calcsize(format))).dtype, name)
+
+    def test_parts_of_an_array_share_its_values(self):
+        result = self.echo("i", (2, 3, 2), array.array("i", range(12)).tobytes())
+        self.assertEqual(result[1].tolist(), [[6, 7], [8, 9], [10, 11]])
+        self.assertEqual((result[-1, 2, 1], result[0][1][0]), (11, 2))
+        self.assertEqual(result[:, 1:, 0].tolist(), [[2, 4], [8, 10]])
+        self.assertEqual(result[::-1, 0, 1].tolist(), [7, 1])
+        self.assertEqual((result[0:0].shape, result[0:0].tolist()), ((0, 3, 2), []))
+        row = result[1, 1]
+        self.assertEqual((row.name, row.scale, row.zero), ("x.out", 0.5, 3))
+        memoryview(result)[1, 1, 0] = 77
+        del result
+        gc.collect()
+        self.assertEqual(row.tolist(), [77, 9])
+
+    def test_bad_indices_are_refused(self):
+        result = self.echo("b", (2, 2), b"abcd")
+        for index in (2, -3, (0, 2), (0, 0, 0)):
+            with self.assertRaises(IndexError):
+                result[index]
+        for index in ("x", 1.0, None, (0, "x"), ...):
+            with self.assertRaises(TypeError):
+                result[index]
+        with self.assertRaises(ValueError):
+            result[::0]
+
+    def test_array_is_iterated_by_rows(self):
+        result = self.echo("b", (2, 3), bytes(range(6)))
+        self.assertEqual([row.tolist() for row in result], [[0, 1, 2], [3, 4, 5]])
+        self.assertEqual([value for row in result for value in row], list(range(6)))
+        self.assertIn(4, result[1])
+
+    def test_arrays_are_compared_by_shape_and_values(self):
+        result = self.echo("b", (2, 2), bytes([1, 2, 3, 255]))
+        self.assertEqual(result, self.echo("b", (2, 2), bytes([1, 2, 3, 255])))
+        self.assertEqual(result, [[1, 2], [3, -1]])
+        self.assertEqual(result, memoryview(bytes([1, 2, 3, 255])).cast("b", (2, 2)))
+        self.assertEqual(result[:, 1], array.array("q", [2, -1]))
+        for other in ([[1, 2], [3, 0]], [1, 2, 3, -1], result[:1], b"\1\2\3\xff", 3, None):
+            self.assertNotEqual(result, other)
+        with self.assertRaises(TypeError):
+            result < result
+        with self.assertRaises(TypeError):      # as its values may change
+            hash(result)
+
+    def test_floats_are_quantised_when_asked(self):
+        with self.card.program(images.echo([("x", "b", (2, 3)), ("y", "B", (2,))])) as program:
+            signed, unsigned = program.inputs       # of scale 0.5 and zero 3
+            floats = array.array("f", [0, 0.25, 0.75, -1, 1000, -1000])
+            quantised = signed.quantise(memoryview(floats).cast("B").cast("f", (2, 3)))
+            self.assertEqual(quantised, [[3, 3, 5], [1, 127, -128]])
+            self.assertEqual((quantised.scale, quantised.zero), (0.5, 3))
+            self.assertEqual(unsigned.quantise(array.array("d", [-9, 126.2])), [0, 255])
+            self.assertEqual(program(quantised, b"ab")[0], quantised)
+            every_other = memoryview(array.array("f", range(20000)))[::2]
+            self.assertEqual(unsigned.quantise(every_other).tolist(),
+                             [min(4 * i + 3, 255) for i in range(10000)])
+            with self.assertRaisesRegex(TypeError, "quantise"):
+                program(floats, b"ab")
+            for bad, error in ((array.array("f", [float("nan")]), ValueError),
+                               (array.array("i", [1]), TypeError), ([1.0], TypeError)):
+                with self.assertRaises(error):
+                    signed.quantise(bad)
+        with self.assertRaisesRegex(TypeError, "'f'"):
+            vtadev.Tensor("x", "f", (1,), 0.5, 0).quantise(floats)
+        for scale in (0.0, -1.0, float("nan")):
+            with self.assertRaisesRegex(ValueError, "scale"):
+                vtadev.Tensor("x", "b", (1,), scale, 0).quantise(floats)
 
     def test_array_refuses_shapes_that_cannot_be(self):
         for shape in ((0,), (-1,), (1 << 62, 1 << 62), (1,) * 9):
@@ -203,6 +277,35 @@ class Numpy(WithCard):
         del values, strided
         gc.collect()
         self.assertIsNone(ended())
+
+    def test_dlpack_gives_results_without_a_copy(self):
+        result = self.program(self.values)
+        for given in (result, result[1], result[:, ::2]):
+            taken = self.np.from_dlpack(given)
+            self.assertEqual(taken.tolist(), given.tolist())
+            self.assertEqual(str(taken.dtype), given.dtype)
+            self.assertTrue(self.np.shares_memory(taken, self.np.asarray(result)))
+        memoryview(result)[0, 0] = 7
+        del result, given
+        gc.collect()
+        self.assertEqual(taken[0, 0], 7)
+
+    def test_dlpack_has_host_memory_and_no_stream(self):
+        result = self.program(self.values)
+        self.assertEqual(result.__dlpack_device__(), (1, 0))
+        for copied in ({}, {"dl_device": (1, 0), "max_version": (1, 0), "stream": None}):
+            result.__dlpack__(**copied)         # a capsule that nobody takes
+        for refused in ({"dl_device": (2, 0)}, {"stream": 1}):
+            with self.assertRaises(BufferError):
+                result.__dlpack__(**refused)
+
+        class Copied:
+            def __dlpack__(self):
+                return result[:, 1:].__dlpack__(copy=True)
+
+        taken = memoryview(_core.buffer(Copied()))
+        memoryview(result)[0, 1] = 9
+        self.assertEqual(taken.tolist(), [[1, 2], [4, 5]])
 
     def test_dlpack_of_truth_values(self):
         class Tensor:
@@ -770,6 +873,23 @@ class Futures(WithCard):
         self.assertEqual(self.program.batch(images_of).tolist(), list(range(10)))
         with self.assertRaises(ValueError):
             self.program.batch(b"")
+
+    def test_batch_of_a_list(self):
+        program = self.card.program(images.echo([("x", "f", (4, 2))]))
+        rows = [array.array("f", [i, -i]) for i in range(7)]
+        rows[2] = rows[2].tobytes()
+        rows[3] = memoryview(rows[3]).cast("B").cast("f", (1, 2))
+        values = [[i, -i] for i in range(7)]
+        with vtadev.Pool(images.echo([("x", "f", (4, 2))]), ["soft"]) as pool:
+            for runner in (program, pool):
+                self.assertEqual(runner.batch(rows), values)
+                self.assertEqual(runner.batch(tuple(rows[:4])), values[:4])
+                self.assertEqual(runner.batch(runner.batch(rows)[1:4]), values[1:4])
+        for bad, error in (([], ValueError), ([rows[0], 3], TypeError),
+                           ([rows[0], array.array("f", [1])], ValueError),
+                           ([rows[0], array.array("i", [1, 2])], TypeError)):
+            with self.assertRaisesRegex(error, r"x\[1\]|image|__dlpack__"):
+                program.batch(bad)
 
     def test_batch_checks_the_last_as_the_others(self):
         program = self.card.program(images.echo([("x", "f", (4, 2))]))

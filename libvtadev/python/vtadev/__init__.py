@@ -62,6 +62,15 @@ class Tensor(NamedTuple):
     scale: float
     zero: int
 
+    def quantise(self, values: Input) -> Array:
+        """The integers that stand for values, of float32 or float64 and in any shape: value /
+        scale, rounded half to even, plus zero; what exceeds the type becomes its least or most."""
+        if self.format not in ("b", "B"):
+            raise TypeError(f"{self.name} is of {self.format!r}: only 'b' and 'B' are quantised")
+        if not self.scale:
+            raise ValueError(f"the program does not say the scale of {self.name}")
+        return _core.quantise(values, self.format, self.scale, self.zero)
+
 
 def cards(all: bool = False) -> List[Card]:
     """The cards that have a driver; with all, also devices in the process, as "soft"."""
@@ -537,12 +546,14 @@ class _Runner:
             for future in window:
                 future.cancel()
 
-    def batch(self, images: Input) -> Array:
-        """Results for an array of any number of images, as one array: it is cut into the
-        program's batches along its first dimension; the last is filled up with zeros. For
+    def batch(self, images: Union[Input, List[Input], Tuple[Input, ...]]) -> Array:
+        """Results for an array or a list of any number of images, as one array: it is cut into
+        the program's batches along its first dimension; the last is filled up with zeros. For
         programs with one input and one output."""
         if len(self.inputs) != 1 or len(self.outputs) != 1:
             raise TypeError("batch() takes programs of one input and one output")
+        if isinstance(images, (list, tuple)):
+            images = _core.stack(self.inputs[0], tuple(images))
         view = memoryview(_core.buffer(images))
         output, size = self.outputs[0], self.inputs[0].shape[0]
         if not view.ndim or not view.shape[0]:
