@@ -23,6 +23,7 @@ import time
 import tracemalloc
 import unittest
 import unittest.mock
+import warnings
 import weakref
 
 import images
@@ -226,7 +227,6 @@ class Values(WithCard):
         with self.assertRaises((ValueError, TypeError)):
             vtadev.Array("q", ("a",))
 
-
     def test_buffer_has_the_order_that_is_asked_for(self):
         array, view = vtadev.Array("b", (2, 3)), (ctypes.c_char * 256)()
         api = ctypes.pythonapi
@@ -360,6 +360,26 @@ class Programs(WithCard):
                 self.card.program(image)
         with self.assertRaises(ValueError):
             self.card.program(ECHO, runs=0)
+
+    def test_image_may_change_while_it_is_loaded(self):
+        image, slot = bytearray(ECHO), _core.Slot
+
+        def loads(*args):
+            image[:] = bytes(len(image))
+            return slot(*args)
+
+        def names():
+            image[:] = bytes(len(image))
+            yield "soft"
+
+        with unittest.mock.patch.object(_core, "Slot", loads), self.card.program(image) as program:
+            self.assertEqual(bytes(program(b"abcd")), b"abcd")
+        image[:] = ECHO
+        with vtadev.Pool(memoryview(image), names()) as pool:
+            self.assertEqual(bytes(pool(b"abcd")), b"abcd")
+        self.assertFalse(any(image))
+        with self.assertRaises(TypeError):      # the extension takes nothing that may change
+            _core.Image(bytearray(ECHO))
 
     def test_several_inputs_in_order_or_by_name(self):
         program = self.card.program(images.echo([("a", "b", (2,)), ("b", "B", (3,))]))
@@ -919,13 +939,131 @@ class Futures(WithCard):
         with self.assertRaisesRegex(ValueError, r"\(4,\), not \(2, 2\)"):
             self.program(memoryview(b"abcd").cast("b", (2, 2)))
 
+    def submit_with_callback(self, runner, callback):
+        """A future whose callback the service thread calls: it needs the lock before that."""
+        with runner._engine.lock:
+            future = runner.submit(b"abcd")
+            future.add_done_callback(callback)
+        return future
+
     def test_callback_that_exits_ends_no_thread(self):
-        with vtadev.Pool(ECHO, ["soft"]) as pool:
+        threads = []
+
+        def callback(_):
+            threads.append(threading.current_thread())
+            sys.exit(1)
+
+        with vtadev.Pool(ECHO, ["soft"]) as pool, \
+                unittest.mock.patch.object(threading, "excepthook") as hook:
             for runner in (self.program, pool):
                 for _ in range(3):
-                    future = runner.submit(b"abcd")
-                    future.add_done_callback(lambda _: sys.exit(1)) if not future.done() else None
+                    future = self.submit_with_callback(runner, callback)
                     self.assertEqual(bytes(future.result(PATIENCE)), b"abcd")
+                self.assertEqual(bytes(runner.submit(b"abcd").result(PATIENCE)), b"abcd")
+                self.assertEqual(set(threads), {runner._engine.thread})
+                self.assertTrue(runner._engine.thread.is_alive())
+                threads.clear()
+            self.assertEqual(hook.call_count, 6)
+            self.assertEqual({call.args[0].exc_type for call in hook.mock_calls}, {SystemExit})
+
+    def test_close_waits_for_no_callback_for_ever(self):
+        go, called = threading.Event(), threading.Event()
+        self.addCleanup(go.set)
+
+        def callback(_):
+            called.set()
+            go.wait()
+
+        for runner in (self.program, vtadev.Pool(ECHO, ["soft"])):
+            self.submit_with_callback(runner, callback)
+            called.wait()
+            others = [runner.submit(b"abcd") for _ in range(5)]
+            with unittest.mock.patch.object(vtadev, "_CLOSE_SECONDS", 0.01), \
+                    self.assertWarnsRegex(RuntimeWarning, "callback"):
+                runner.close()
+            for future in others:
+                self.assertTrue(future.done())
+            go.set()
+            runner._engine.thread.join(PATIENCE)
+            self.assertFalse(runner._engine.thread.is_alive())
+            go.clear()
+            called.clear()
+
+    def test_dropped_program_waits_for_no_callback(self):
+        go, called, files = threading.Event(), threading.Event(), len(os.listdir("/proc/self/fd"))
+        self.addCleanup(go.set)
+
+        def callback(_):
+            called.set()
+            go.wait()
+
+        for make in (lambda: self.card.program(ECHO), lambda: vtadev.Pool(ECHO, ["soft"])):
+            runner = make()
+            self.submit_with_callback(runner, callback)
+            thread = runner._engine.thread
+            called.wait()
+            with warnings.catch_warnings(record=True) as seen:
+                del runner
+                gc.collect()        # which a thread may do that has any lock
+            self.assertEqual(seen, [])
+            self.assertTrue(thread.is_alive())
+            go.set()
+            thread.join(PATIENCE)
+            self.assertFalse(thread.is_alive())
+            go.clear()
+            called.clear()
+        gc.collect()
+        self.assertEqual(len(os.listdir("/proc/self/fd")), files)
+
+    def test_callbacks_that_raise_leave_close_complete(self):
+        free = self.card.mem_free()
+        program = self.card.program(ECHO)
+        with vtadev.Pool(ENDLESS, ["soft"]) as pool:
+            for runner in (self.card.program(ENDLESS), pool):
+                futures = [runner.submit(b"abcd") for _ in range(5)]
+                for future in futures:
+                    future.add_done_callback(lambda _: sys.exit(1))
+                with self.assertRaises(SystemExit):
+                    runner.close()
+                for future in futures:
+                    with self.assertRaises((ValueError, concurrent.futures.CancelledError)):
+                        future.result(PATIENCE)
+                runner.close()
+        program.close()
+        self.assertEqual(self.card.mem_free(), free)
+
+    def test_close_answers_a_run_that_begins_meanwhile(self):
+        program = self.card.program(ENDLESS, runs=1)
+        place = program._engine.places[0]
+
+        class Closing:
+            job = None
+
+            def begin(self, inputs, job):
+                begun = place.begin(inputs, job)
+                program.close()     # which sees no job of this place
+                return begun
+
+            def poll(self):
+                return None
+
+            def close(self):
+                place.close()
+
+        program._engine.places[0] = Closing()
+        with self.assertRaisesRegex(ValueError, "closed"):
+            program.submit(b"abcd").result(PATIENCE)
+
+    def test_timeouts_beyond_what_threads_can_wait(self):
+        with vtadev.Pool(ECHO, ["soft"]) as pool:
+            for runner in (self.program, pool):
+                for timeout in (float("inf"), 1e300, 10 ** 400):
+                    self.assertEqual(bytes(runner(b"abcd", timeout=timeout)), b"abcd")
+                    future = self.submit_with_callback(runner, lambda _: None)
+                    self.assertEqual(bytes(future.result(timeout)), b"abcd")
+                for ask in (runner.submit(b"abcd").result, runner.submit(b"abcd").exception):
+                    with self.assertRaisesRegex(ValueError, "nan"):
+                        ask(float("nan"))
 
     def test_signals_that_raise_leave_no_future_locked(self):
         with vtadev.Pool(ECHO, ["soft"]) as pool, handler(signal.SIGALRM, raise_interrupted):

@@ -15,12 +15,15 @@ docs/python.md is the manual.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import collections
 import concurrent.futures
+import contextlib
 import os
 import select
 import sys
 import threading
+import warnings
 import weakref
 from typing import (Any, Dict, Generator, Iterable, Iterator, List, NamedTuple, Optional, Tuple,
                     Union)
@@ -121,9 +124,10 @@ def open(which: Optional[str] = None) -> Device:
 
 
 class Future(concurrent.futures.Future):    # of a Result
-    """The result of a run. Also awaitable; cancel() works until the run begins."""
+    """The result of a run. Also awaitable; cancel() works until the run begins, or the pool has
+    it."""
 
-    def __init__(self, engine: _Engine) -> None:
+    def __init__(self, engine: Union[_Engine, _PoolEngine]) -> None:
         super().__init__()
         self._condition = _Condition()
         self._engine = engine
@@ -131,27 +135,71 @@ class Future(concurrent.futures.Future):    # of a Result
     def result(self, timeout: Optional[float] = None) -> Result:
         """The result of the run, or its exception; TimeoutError after timeout seconds."""
         self._served()
-        return super().result(timeout)
+        return super().result(_seconds(timeout))
 
     def exception(self, timeout: Optional[float] = None) -> Optional[BaseException]:
         """The run's exception, or None."""
         self._served()
-        return super().exception(timeout)
+        return super().exception(_seconds(timeout))
 
     def _served(self):
-        """A thread that waits keeps no event loop going."""
-        if self.done():
-            return
-        self._engine.check_owner()
-        if self._engine.pumper == threading.get_ident():
-            raise RuntimeError("a future's callback cannot wait for a run of the same program")
-        self._engine.start_thread()
+        if not self.done():
+            self._engine.check_owner()
+            self._engine.serve()
 
     def __await__(self) -> Generator[Any, None, Result]:
         if not self.done():
             self._engine.check_owner()
             self._engine.watch(asyncio.get_running_loop())
         return asyncio.wrap_future(self).__await__()
+
+
+class _Event:
+    """An eventfd, which is closed when nobody has it any more: a thread that polls it may end
+    after its program was closed."""
+
+    def __init__(self):
+        self.fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+
+    def fileno(self):
+        return self.fd
+
+    def set(self):
+        os.eventfd_write(self.fd, 1)
+
+    def clear(self):
+        try:
+            os.eventfd_read(self.fd)
+        except BlockingIOError:
+            pass
+
+    def __del__(self, close=os.close):
+        close(self.fd)
+
+
+# Programs and pools that are ended before the interpreter is.
+_engines: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+@atexit.register
+def _end():
+    for engine in list(_engines):
+        engine.close()
+        engine.join()
+
+
+# close() waits so long for a thread that is in code of others.
+_CLOSE_SECONDS = 10
+
+
+def _join(thread, name):
+    if not thread or thread is threading.current_thread():
+        return
+    thread.join(_CLOSE_SECONDS)
+    if thread.is_alive():
+        warnings.warn(f"{name} is closed, but a callback of a future, an input's __dlpack__() or "
+                      f"a step on the CPU has not returned within {_CLOSE_SECONDS} s: its thread "
+                      "ends after that", RuntimeWarning, stacklevel=4)
 
 
 # A doorbell may be lost: runs are polled so often, also without an event.
@@ -177,12 +225,13 @@ class _Engine:
         self.wanted = self.closed = False
         self.idle = False               # the thread waits for an event, however long
         self.pid = os.getpid()
-        self.event = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self.event = _Event()           # None when it is closed
         self.places = []
+        _engines.add(self)
         try:
             for _ in range(runs):
                 # The first has the weights; the others are its twins.
-                self.places.append(_core.Slot(device, image, self.event, *self.places[:1]))
+                self.places.append(_core.Slot(device, image, self.event.fd, *self.places[:1]))
         except BaseException:
             self.close()
             raise
@@ -200,24 +249,16 @@ class _Engine:
     def run(self, program, inputs, timeout):
         """One run in the caller's thread, if there is a place for it."""
         self.check()
-        seconds = -1 if timeout is None else max(_number(timeout), 0)
+        seconds = _seconds(timeout)
         try:
             for place in [] if self.pending else self.places:
-                outputs = place.run(inputs, seconds)
+                outputs = place.run(inputs, -1 if seconds is None else seconds)
                 if outputs is not None:
                     return _one(outputs)
         finally:
             if self.pending:
                 self._pump_here_or_there()
-        return self._run_later(program, inputs, timeout)
-
-    def _run_later(self, program, inputs, timeout):
-        future = self.submit(program, inputs)
-        try:
-            return future.result(timeout)
-        except BaseException:
-            future.cancel()
-            raise
+        return _result(self.submit(program, inputs), seconds)
 
     def submit(self, program, inputs):
         future = Future(self)
@@ -242,7 +283,7 @@ class _Engine:
         self.start_thread()
         with self.lock:
             if not self.closed:
-                os.eventfd_write(self.event, 1)
+                self.event.set()
 
     def pump(self):
         """Take what has finished, and begin what waits; one thread at a time."""
@@ -251,10 +292,7 @@ class _Engine:
             with self.lock:
                 if self.closed:
                     return
-                try:
-                    os.eventfd_read(self.event)
-                except BlockingIOError:
-                    pass
+                self.event.clear()
                 self.wanted = True
                 if self.pumper:
                     return  # it looks again
@@ -271,7 +309,7 @@ class _Engine:
                 if mine and self.pumper == threading.get_ident():
                     self.pumper = None
                 if not self.closed:
-                    os.eventfd_write(self.event, 1)
+                    self.event.set()
             raise
         self._unwatch()
 
@@ -322,6 +360,8 @@ class _Engine:
             return True
         if begun:
             future.set_running_or_notify_cancel()
+            if self.closed:     # meanwhile: close() may not have seen this job
+                _answer(future, None, ValueError("the program was closed"))
             self._rouse()
             return True
         with self.lock:
@@ -336,7 +376,7 @@ class _Engine:
         with self.lock:
             if self.idle and not self.closed:
                 self.idle = False
-                os.eventfd_write(self.event, 1)
+                self.event.set()
 
     def watch(self, loop):
         """Have an event loop, of this thread, call pump()."""
@@ -346,7 +386,7 @@ class _Engine:
                 del self.timers[other]
             if self.closed or loop in self.loops:
                 return
-            self.loops[loop] = os.dup(self.event)
+            self.loops[loop] = os.dup(self.event.fd)
             loop.add_reader(self.loops[loop], self.pump)
             self.timers[loop] = loop.call_later(_POLL_SECONDS, self._poll_later, loop)
 
@@ -367,17 +407,24 @@ class _Engine:
             timer = self.timers.pop(loop)
         _forget(loop, fd, timer)
 
+    def serve(self):
+        """Have the thread complete futures: a thread that waits keeps no event loop going."""
+        if self.pumper == threading.get_ident():
+            raise RuntimeError("a future's callback cannot wait for a run of the same program")
+        self.start_thread()
+
     def start_thread(self):
         with self.lock:
             if self.closed or self.thread:
                 return
-            thread = threading.Thread(target=self._serve, name="vtadev", daemon=True)
+            thread = threading.Thread(target=self._serve, args=(self.event,), name="vtadev",
+                                      daemon=True)
             thread.start()      # a signal's handler may raise before it is, or after
             self.thread = thread
 
-    def _serve(self):
+    def _serve(self, event):
         poller = select.poll()
-        poller.register(self.event, select.POLLIN)
+        poller.register(event, select.POLLIN)
         while not self.closed:
             if not poller.poll(1000 * _POLL_SECONDS):
                 with self.lock:
@@ -387,29 +434,32 @@ class _Engine:
             _survive(self.pump)
 
     def close(self):
+        """Waits for no other thread, as a garbage collection may call it anywhere: see join()."""
         if self.pid != os.getpid():
             return
         with self.lock:
             if self.closed:
                 return
             self.closed = True
+            event, self.event = self.event, None
             jobs = self._jobs()
             pending, self.pending = self.pending, collections.deque()
-        for place in self.places:
-            place.close()
-        os.eventfd_write(self.event, 1)
-        if self.thread and self.thread is not threading.current_thread():
-            self.thread.join()
-        with self.lock:
-            os.close(self.event)
             loops, self.loops = self.loops, {}
-        for loop, fd in loops.items():
-            _leave(loop, fd, self.timers.pop(loop))
-        for future, _, _ in pending:
-            _cancel(future)
-        for future, _, _ in jobs:
-            if not future.cancel():
-                _answer(future, None, ValueError("the program was closed"))
+        with contextlib.ExitStack() as last:    # calls all, the last one first, if any raises
+            for future, _, _ in jobs:
+                last.callback(_give_up, future, "the program was closed")
+            for future, _, _ in pending:
+                last.callback(_cancel, future)
+            for loop, fd in loops.items():
+                last.callback(_leave, loop, fd, self.timers.pop(loop))
+            last.callback(event.set)
+            for place in self.places:
+                last.callback(place.close)
+
+    def join(self):
+        """After close(): wait for the thread, but not for ever."""
+        if self.pid == os.getpid():
+            _join(self.thread, "a program")
 
     def _jobs(self):
         """Those in flight."""
@@ -447,6 +497,12 @@ def _answer(future, outputs, error):
         pass
 
 
+def _give_up(future, why):
+    """Cancel a future, or, if its run has begun, give it an exception."""
+    if not future.cancel():
+        _answer(future, None, ValueError(why))
+
+
 def _refuse(future, error):
     """The exception for a future whose run does not begin. If the future was cancelled, the
     threads in concurrent.futures.wait() learn of that only here."""
@@ -468,10 +524,22 @@ def _image(image):
     return _core.Image(image if isinstance(image, bytes) else memoryview(image).tobytes())
 
 
-def _number(timeout):
+def _seconds(timeout):
+    """A time-out that threads can wait for; None: longer than that."""
+    if timeout is None or timeout >= threading.TIMEOUT_MAX:
+        return None
     if timeout != timeout:
         raise ValueError("a timeout is a number of seconds, not nan")
-    return timeout
+    return max(timeout, 0)
+
+
+def _result(future, timeout):
+    """The result, for a caller who has no other use of the future."""
+    try:
+        return future.result(timeout)
+    except BaseException:
+        future.cancel()
+        raise
 
 
 def _one(outputs):
@@ -603,6 +671,7 @@ class Program(_Runner):
             raise
         self._own = self.device is not device
         self._finalizer = weakref.finalize(self, self._engine.close)
+        self._finalizer.atexit = False      # see _end()
         self.device._programs.add(self)
 
     def __call__(self, *inputs: Input, timeout: Optional[float] = None) -> Result:
@@ -620,11 +689,14 @@ class Program(_Runner):
         return self._engine.submit(self, self._ordered(inputs))
 
     def close(self) -> None:
-        """Free the program; runs in flight are given up."""
+        """Free the program; runs in flight are given up, and their futures get a ValueError. A
+        RuntimeWarning tells of a callback, or an input's __dlpack__(), that runs on: close()
+        waits ten seconds for it."""
         self._finalizer()
         self.device._programs.discard(self)
         if self._own:
             self.device.close()
+        self._engine.join()
 
     def __repr__(self) -> str:
         return f"<vtadev.Program {self.name}>"
@@ -646,28 +718,6 @@ class CardStats(NamedTuple):
     cycles_in_hand: int
 
 
-class _PoolFuture(concurrent.futures.Future):
-    """Also awaitable; cancel() works until the pool has the request."""
-
-    def __init__(self, engine):
-        super().__init__()
-        self._condition = _Condition()
-        self._engine = engine
-
-    def result(self, timeout=None):
-        self._engine.check_waiter(self)
-        return super().result(timeout)
-
-    def exception(self, timeout=None):
-        self._engine.check_waiter(self)
-        return super().exception(timeout)
-
-    def __await__(self):
-        if not self.done():
-            self._engine.check_owner()
-        return asyncio.wrap_future(self).__await__()
-
-
 class _PoolEngine:
     """The requests of a pool, and the thread that reaps them. pending is for those that the
     pool has no room for."""
@@ -681,24 +731,26 @@ class _PoolEngine:
         self.closed = False
         self.pid = os.getpid()
         self.core = _core.Pool(image, cards, depth, _POOL_REQUESTS)
-        self.wake = os.eventfd(0, os.EFD_CLOEXEC)
-        self.thread = threading.Thread(target=self._serve, name="vtadev-pool", daemon=True)
+        self.wake = _Event()
+        self.thread = threading.Thread(target=self._serve, args=(self.core.fd,),
+                                       name="vtadev-pool", daemon=True)
         self.thread.start()
+        _engines.add(self)
 
     def check_owner(self):
         """Without the lock, which another thread of the parent process may have held."""
         if self.pid != os.getpid():
             raise RuntimeError("the pool was opened before fork(): open one in this process")
 
-    def check_waiter(self, future):
-        if future.done():
-            return
-        self.check_owner()
+    def serve(self):
         if threading.current_thread() is self.thread:
             raise RuntimeError("a future's callback cannot wait for a run of the same pool")
 
+    def watch(self, loop):
+        """An event loop need not do anything: the thread completes futures."""
+
     def submit(self, inputs):
-        future = _PoolFuture(self)
+        future = Future(self)
         self.check_owner()
         with self.lock:
             if self.closed:
@@ -739,39 +791,46 @@ class _PoolEngine:
             if cancelled or error:
                 _refuse(future, error)
 
-    def _serve(self):
+    def _serve(self, fd):
         poller = select.poll()
-        poller.register(self.core.fd, select.POLLIN)
+        poller.register(fd, select.POLLIN)
         poller.register(self.wake, select.POLLIN)
         while not self.closed:
             poller.poll()
-            if self.closed:
-                return
-            for future, outputs, error in self.core.reap():
+            for future, outputs, error in self._reap():
                 with self.lock:
                     self.running.discard(future)
                 _survive(_answer, future, outputs, error)
             _survive(self._refill)
 
+    def _reap(self):
+        try:
+            return self.core.reap()
+        except ValueError:      # it was closed
+            return []
+
     def close(self):
+        """Waits for no other thread, as a garbage collection may call it anywhere: see join()."""
         if self.pid != os.getpid():
             return
         with self.lock:
             if self.closed:
                 return
             self.closed = True
-        os.eventfd_write(self.wake, 1)
-        if self.thread is not threading.current_thread():
-            self.thread.join()
-        self.core.close()
-        os.close(self.wake)
-        for future in {*self.running, *(future for future, _ in self.pending)}:
-            if future.running():
-                _answer(future, None, ValueError("the pool was closed"))
-            else:
-                _cancel(future)
-        self.running.clear()
-        self.pending.clear()
+            running, self.running = self.running, set()
+            pending, self.pending = self.pending, collections.deque()
+        with contextlib.ExitStack() as last:    # calls all, the last one first, if any raises
+            for future in running:
+                last.callback(_give_up, future, "the pool was closed")
+            for future, _ in pending:
+                last.callback(_cancel, future)
+            last.callback(self.core.close)
+            last.callback(self.wake.set)
+
+    def join(self):
+        """After close(): wait for the thread, but not for ever."""
+        if self.pid == os.getpid():
+            _join(self.thread, "a pool")
 
 
 _POOL_REQUESTS = 1024
@@ -798,21 +857,16 @@ class Pool(_Runner):
         super().__init__(opened)
         self._engine = _PoolEngine(opened, None if cards is None else tuple(cards), depth)
         self._finalizer = weakref.finalize(self, self._engine.close)
+        self._finalizer.atexit = False      # see _end()
         self.runs = depth * len(self.stats())
 
     def __call__(self, *inputs: Input, timeout: Optional[float] = None) -> Result:
         """Run once: an Array, or a tuple of them if the program has several outputs.
         After TimeoutError the run continues, and its result is dropped."""
-        if timeout is not None:
-            _number(timeout)
-        future = self.submit(*inputs)
-        try:
-            return future.result(timeout)
-        except BaseException:
-            future.cancel()
-            raise
+        seconds = _seconds(timeout)
+        return _result(self.submit(*inputs), seconds)
 
-    def submit(self, *inputs: Input) -> concurrent.futures.Future:
+    def submit(self, *inputs: Input) -> Future:
         """Begin a run: a future, which can be awaited. Inputs are copied, unless there are so
         many runs that this one has to wait: leave them as they are until it is done."""
         return self._engine.submit(self._ordered(inputs))
@@ -822,8 +876,10 @@ class Pool(_Runner):
         return [CardStats(*stats) for stats in self._engine.core.stats()]
 
     def close(self) -> None:
-        """Free the pool; runs that are not done are given up."""
+        """Free the pool; runs that are not done are given up, and their futures get a ValueError.
+        For callbacks see Program.close()."""
         self._finalizer()
+        self._engine.join()
 
     def __repr__(self) -> str:
         return f"<vtadev.Pool {self.name}>"
