@@ -12,10 +12,12 @@ LIB_A := $(LIB_DIR)/libvtadev.a
 
 LIB_SRCS := $(addprefix libvtadev/, \
 	buf.c card.c clock.c copy.c counters.c dev.c dmabuf.c error.c fault.c fence.c \
-	info.c lost.c open_text.c pipeline.c queue.c spin.c status.c trace.c trace_file.c transfer.c wait.c) \
+	info.c lost.c open_text.c output.c pipeline.c queue.c spin.c status.c trace.c trace_file.c transfer.c wait.c) \
 	$(wildcard libvtadev/local/*.c)
 LIB_HEADERS := libvtadev/vtadev.h libvtadev/vtadev_desc.h libvtadev/vtadev_device.h libvtadev/vtadev_pipeline.h uapi/vta.h
 LIB_OBJS := $(LIB_SRCS:libvtadev/%.c=$(LIB_DIR)/obj/%.o)
+# For programs: the libraries export no part of it.
+OUTPUT_OBJ := $(LIB_DIR)/obj/output.o
 
 LIB_CPPFLAGS := -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Iuapi -Icontract -Ilibvtadev
 # For programs that use operators, program images or the CPU's kernels.

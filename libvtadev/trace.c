@@ -16,6 +16,7 @@
 
 #include "buf.h"
 #include "dev.h"
+#include "output.h"
 #include "queue.h"
 #include "trace.h"
 #include "trace_file.h"
@@ -151,7 +152,7 @@ static bool begin_trace(void)
 	if (!state.path)
 		return false;
 	/* Now, and not after an hour of work. */
-	err = trace_write(state.path, state.pid, NULL, 0);
+	err = output_check(state.path);
 	if (!err)
 		return true;
 	warn("cannot write", state.path, err);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "output.h"
 #include "trace_file.h"
 #include "vta_desc.h"
 
@@ -207,14 +208,9 @@ static void put_other(FILE *file, pid_t pid, const struct trace_track *tracks,
 	fputs("]},\n", file);
 }
 
-int trace_write(const char *path, pid_t pid, const struct trace_track *tracks,
-		unsigned int untraced)
+static void put_trace(FILE *file, pid_t pid, const struct trace_track *tracks,
+		      unsigned int untraced)
 {
-	FILE *file = fopen(path, "we");
-	int err = 0;
-
-	if (!file)
-		return -errno;
 	fputs("{\"displayTimeUnit\":\"ns\",", file);
 	put_other(file, pid, tracks, untraced);
 	fputs("\"traceEvents\":[", file);
@@ -223,9 +219,16 @@ int trace_write(const char *path, pid_t pid, const struct trace_track *tracks,
 		if (t->pid == pid)
 			put_track(file, t);
 	fputs("\n]}\n", file);
-	if (ferror(file) || fflush(file))
-		err = errno ? -errno : -EIO;
-	if (fclose(file) && !err)
-		err = -errno;
-	return err;
+}
+
+int trace_write(const char *path, pid_t pid, const struct trace_track *tracks,
+		unsigned int untraced)
+{
+	struct output out;
+	int err = output_open(&out, path, 0666);
+
+	if (err)
+		return err;
+	put_trace(out.file, pid, tracks, untraced);
+	return output_close(&out);
 }

@@ -24,6 +24,7 @@ $(call lib-test,test_threads,$(LIB_TEST_OBJS),$(call wrap,ioctl),tsan)
 build/tsan/tests/lib/obj/fake.o: SANITIZE_tsan :=
 # Uses the public functions alone, on a toy card.
 $(call lib-test,test_pipeline,$(LIB_TEST_DIR)/obj/toy.o $(LIB_DIR)/obj/pipeline.o,,asan)
+$(call lib-test,test_output,$(OUTPUT_OBJ),,asan)
 # vtactl's traces of texts, and metrics of open files.
 $(call lib-test,test_tracefs,$(addprefix $(VTACTL_DIR)/,merge.o tracefs.o),,asan)
 $(call lib-test,test_metrics,$(addprefix $(VTACTL_DIR)/,metrics_users.o prom.o),,asan)

@@ -6,9 +6,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -488,20 +490,65 @@ static void untraced_body(void)
 	vtadev_close(dev);
 }
 
-static void unwritable_body(void)
+static void warned_once(void (*body)(void))
 {
 	char said[1024] = "";
 	int pipes[2];
 	ssize_t n;
 
 	CHECK(!pipe(pipes) && dup2(pipes[1], 2) == 2);
-	untraced_body();
-	untraced_body();
+	body();
+	body();
 	fflush(stderr);
 	n = read(pipes[0], said, sizeof(said) - 1);
 	/* One line, that names the file and the cause. */
 	CHECK(n > 0 && strchr(said, '\n') == said + n - 1);
 	CHECK(strstr(said, getenv("VTADEV_TRACE")) && strstr(said, "the program continues"));
+}
+
+static void unwritable_body(void)
+{
+	warned_once(untraced_body);
+}
+
+static void traced_once(void)
+{
+	struct vtadev *dev = fake_open();
+	struct vtadev_queue *queue = fake_queue(dev, 8);
+
+	vtadev_queue_destroy(queue);
+	vtadev_close(dev);
+}
+
+static void full_body(void)
+{
+	warned_once(traced_once);
+}
+
+/* No room is known at the end alone. A trace of before stays, and no part of the new one does. */
+static void no_room_body(void)
+{
+	const struct rlimit none = { 0, RLIM_INFINITY };
+
+	signal(SIGXFSZ, SIG_IGN);
+	CHECK(!setrlimit(RLIMIT_FSIZE, &none));
+	full_body();
+}
+
+TEST_F(TRACE, no_room_leaves_the_old_file)
+{
+	char text[8] = "";
+	FILE *file = fopen(path, "we");
+
+	assert_non_null(file);
+	fputs("old", file);
+	assert_int_equal(fclose(file), 0);
+	in_child(no_room_body);
+	file = fopen(path, "re");
+	assert_non_null(file);
+	assert_non_null(fgets(text, sizeof(text), file));
+	fclose(file);
+	assert_string_equal(text, "old");
 }
 
 TEST_F(TRACE, unwritable)
@@ -514,7 +561,7 @@ TEST_F(TRACE, unwritable)
 	setenv("VTADEV_TRACE", dir, 1);
 	in_child(unwritable_body);
 	setenv("VTADEV_TRACE", "/dev/full", 1);
-	in_child(unwritable_body);
+	in_child(full_body);
 }
 
 TEST_F(TRACE, off)
