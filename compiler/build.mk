@@ -10,7 +10,7 @@ VTAC_LIB := build/tools/libvtac.a
 VTAC_A := build/tools/obj/libvtac.a
 VTAC_CMD_SRCS := $(wildcard compiler/cmd/*.c)
 VTAC_SRCS := $(filter-out $(VTAC_CMD_SRCS),$(wildcard compiler/*/*.c))
-VTAC_OBJS := $(VTAC_SRCS:compiler/%.c=$(VTAC_DIR)/%.o) $(VTAC_DIR)/onnx.pb-c.o
+VTAC_OBJS := $(VTAC_SRCS:compiler/%.c=$(VTAC_DIR)/%.o) $(VTAC_DIR)/onnx.pb-c.o $(OUTPUT_OBJ)
 # Files of images and arrays, which the command and the tests read.
 VTAC_INPUT_OBJS := $(VTAC_DIR)/cmd/images.o $(VTAC_DIR)/cmd/npy.o
 VTAC_CPPFLAGS := -Icompiler $(PROG_CPPFLAGS) -I$(VTAC_DIR) -D_GNU_SOURCE
@@ -43,6 +43,7 @@ $(VTAC_LIB): $(VTAC_LIB_OBJS) compiler/build.mk
 VTAC_BIN := build/tools/vtac
 VTAC_CMD_OBJS := $(VTAC_CMD_SRCS:compiler/%.c=$(VTAC_DIR)/%.o) $(VTAC_DIR)/core_config.o
 VTAC_LIBS := -lprotobuf-c -lm -pthread
+$(VTAC_DIR)/emit/emit_file.o: VTAC_CPPFLAGS += -Ilibvtadev
 $(VTAC_CMD_OBJS): VTAC_CPPFLAGS += $(LIB_CPPFLAGS) $(CLI_CPPFLAGS) -Icard -Ilibvtadev/picture
 
 $(call objects,$(VTAC_DIR),card/core,$$(EMU_CPPFLAGS) $$(CPPFLAGS) -std=gnu11 -O2 -g $$(CFLAGS))

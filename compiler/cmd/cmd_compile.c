@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd.h"
+#include "output.h"
 
 #define LIST_MAX	256
 #define NUMBER_MAX	(1u << 24)
@@ -14,7 +15,8 @@ static const char help[] =
 	"\n"
 	"Compile a model, and print which nodes run on the card and which on the CPU.\n"
 	"\n"
-	"  -o, --output=FILE      write the program to FILE (.vtap)\n"
+	"  -o, --output=FILE      write the program to FILE (.vtap), - for standard output; then the\n"
+	"                         report goes to standard error\n"
 	"      --emit=LANGUAGE    write source code to the directory of -o, for a machine without\n"
 	"                         an operating system: c\n"
 	"  -c, --config=FILE      compile for the core that FILE, a vta_config.json, describes\n"
@@ -246,18 +248,19 @@ static int open_images(struct compile *c, unsigned int i, const char *path, unsi
 
 static int dump(const struct compile *c, const struct vtac_graph *g)
 {
-	FILE *f = c->output ? fopen(c->output, "w") : stdout;
+	const char *path = c->output ? c->output : "-";
+	struct output out;
+	int err = output_open(&out, path, 0666);
 
-	if (!f)
-		return cmd_fail(CMD_ERROR, c->output, strerror(errno));
 	cmd_progress_end();
-	if (c->dot)
-		vtac_dump_dot(g, f);
-	else
-		vtac_dump_text(g, f);
-	if (f != stdout && fclose(f))
-		return cmd_fail(CMD_ERROR, c->output, strerror(errno));
-	return CMD_OK;
+	if (!err) {
+		if (c->dot)
+			vtac_dump_dot(g, out.file);
+		else
+			vtac_dump_text(g, out.file);
+		err = output_close(&out);
+	}
+	return err ? cmd_fail(CMD_ERROR, path, strerror(-err)) : CMD_OK;
 }
 
 /*
@@ -298,7 +301,7 @@ static int finish(struct compile *c, struct vtac_graph *g, struct vtac_program *
 			c->output);
 	cmd_progress_end();
 	if (!ret && !c->quiet)
-		vtac_report(p, &how, stdout);
+		vtac_report(p, &how, c->output && output_is_stdout(c->output) ? stderr : stdout);
 	return ret;
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Write programs: to a file beside its place, then in its place. */
+/* Write programs: a file, or C in a directory. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cmd.h"
 #include "emit/emit.h"
+#include "output.h"
 
 static char *report_text(const struct vtac_program *p, const struct vtac_report_options *how,
 			 bool json)
@@ -38,26 +38,14 @@ static char *read_text(const char *path)
 
 static int write_file(const char *path, const void *data, size_t size)
 {
-	char part[4096];
-	FILE *f;
+	struct output out;
+	int err = output_open(&out, path, 0666);
 
-	if (snprintf(part, sizeof(part), "%s.part", path) >= (int)sizeof(part))
-		return cmd_fail(CMD_ERROR, path, "the name is too long");
-	f = fopen(part, "wb");
-	if (!f)
-		return cmd_fail(CMD_ERROR, part, strerror(errno));
-	if (fwrite(data, 1, size, f) != size || fflush(f) || fsync(fileno(f))) {
-		int err = errno;
-
-		fclose(f);
-		unlink(part);
-		return cmd_fail(CMD_ERROR, part, strerror(err));
+	if (!err) {
+		fwrite(data, 1, size, out.file);
+		err = output_close(&out);
 	}
-	if (fclose(f) || rename(part, path)) {
-		unlink(part);
-		return cmd_fail(CMD_ERROR, path, strerror(errno));
-	}
-	return CMD_OK;
+	return err ? cmd_fail(CMD_ERROR, path, strerror(-err)) : CMD_OK;
 }
 
 /* "photos/resnet50.onnx" is the program resnet50. */

@@ -18,7 +18,7 @@
 /*
  * Write an opened image as C into directory @dir, which is made. @name is what its
  * functions begin with; characters that C does not have become '_'. Returns 0, or -1 and
- * the reason.
+ * the reason; then the directory has the files that it had.
  */
 int vtac_emit_c(const struct vtaimage *image, const char *name, const char *dir,
 		struct vtac_error *error);
@@ -48,10 +48,17 @@ struct vtac_c_name {
 struct vtac_c_name vtac_c_name(const char *text, const struct vtac_c_name *taken,
 			       unsigned int n);
 
-/* A file in @dir to write; NULL and the reason. */
-FILE *vtac_emit_open(const char *dir, const char *file, struct vtac_error *error);
-/* Close it; -1 and the reason if something could not be written. */
-int vtac_emit_close(FILE *f, const char *dir, const char *file, struct vtac_error *error);
+/* Files of a directory, which replace those of before when all are written. */
+struct vtac_emit_files {
+	const char *dir;
+	struct vtac_error *error;
+	struct vtac_emit_file *first;	/* the last opened */
+};
+
+/* A file to write, until vtac_emit_end(); NULL and the reason. */
+FILE *vtac_emit_open(struct vtac_emit_files *files, const char *name);
+/* Ends all files. @ret -1: the caller has failed. Returns 0, or -1 and the reason. */
+int vtac_emit_end(struct vtac_emit_files *files, int ret);
 /* "const uint8_t NAME[SIZE]" of these bytes, aligned to 64. */
 void vtac_emit_bytes(FILE *f, const char *name, const uint8_t *data, size_t size);
 

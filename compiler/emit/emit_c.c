@@ -16,8 +16,7 @@
 
 struct emitter {
 	const struct vtaimage *image;
-	const char *dir;
-	struct vtac_error *error;
+	struct vtac_emit_files files;
 	const char *name;
 	char upper[VTAC_C_NAME_MAX];
 	struct vtac_c_name *tensor;	/* of each of the image's */
@@ -105,7 +104,7 @@ static const char commands[] =
 static int put_header(struct emitter *e)
 {
 	const struct vtaimage *v = e->image;
-	FILE *f = vtac_emit_open(e->dir, "model.h", e->error);
+	FILE *f = vtac_emit_open(&e->files, "model.h");
 
 	if (!f)
 		return -1;
@@ -138,7 +137,7 @@ static int put_header(struct emitter *e)
 		"int32_t %s_run(const struct %s_inputs *inputs, const struct %s_outputs *outputs,\n"
 		"\t\tconst struct %s_workspace *workspace, const struct %s_devices *devices);\n\n"
 		"#endif\n", e->name, e->name, e->name, e->name, e->name);
-	return vtac_emit_close(f, e->dir, "model.h", e->error);
+	return 0;
 }
 
 static int put_weights(struct emitter *e)
@@ -149,12 +148,12 @@ static int put_weights(struct emitter *e)
 	FILE *f;
 
 	if (!placed || vtaimage_place(v, MODEL_ADDR, ARENA_ADDR, placed)) {
-		snprintf(e->error->text, sizeof(e->error->text),
+		snprintf(e->files.error->text, sizeof(e->files.error->text),
 			 "The model of %s cannot be placed: no memory.", e->name);
 		free(placed);
 		return -1;
 	}
-	f = vtac_emit_open(e->dir, "weights.h", e->error);
+	f = vtac_emit_open(&e->files, "weights.h");
 	if (!f) {
 		free(placed);
 		return -1;
@@ -165,7 +164,7 @@ static int put_weights(struct emitter *e)
 	fputs("\nstatic ", f);
 	vtac_emit_bytes(f, "consts", v->consts, v->consts_bytes);
 	free(placed);
-	return vtac_emit_close(f, e->dir, "weights.h", e->error);
+	return 0;
 }
 
 static uint32_t device_address(struct vtaimage_place place)
@@ -298,7 +297,7 @@ static void put_run(struct emitter *e, FILE *f)
 
 static int put_model(struct emitter *e)
 {
-	FILE *f = vtac_emit_open(e->dir, "model.c", e->error);
+	FILE *f = vtac_emit_open(&e->files, "model.c");
 	bool open = false;
 
 	if (!f)
@@ -315,32 +314,30 @@ static int put_model(struct emitter *e)
 			fputs(is_card(e, i) ? "};\n\n" : "\n", f);
 	}
 	put_run(e, f);
-	return vtac_emit_close(f, e->dir, "model.c", e->error);
+	return 0;
 }
 
 static int put_main(struct emitter *e)
 {
-	FILE *f = vtac_emit_open(e->dir, "main.c", e->error);
+	FILE *f = vtac_emit_open(&e->files, "main.c");
 
 	if (!f)
 		return -1;
 	vtac_emit_main(f, e->name, e->upper, e->image, e->tensor);
-	if (vtac_emit_close(f, e->dir, "main.c", e->error))
-		return -1;
-	f = vtac_emit_open(e->dir, "Makefile", e->error);
+	f = vtac_emit_open(&e->files, "Makefile");
 	if (!f)
 		return -1;
 	vtac_emit_makefile(f);
-	return vtac_emit_close(f, e->dir, "Makefile", e->error);
+	return 0;
 }
 
 int vtac_emit_c(const struct vtaimage *image, const char *name, const char *dir,
 		struct vtac_error *error)
 {
-	struct emitter e = { .image = image, .dir = dir, .error = error };
+	struct emitter e = { .image = image, .files = { .dir = dir, .error = error } };
 	struct vtac_c_name program = vtac_c_name(name, NULL, 0);
 	struct vtaimage_tensor t;
-	int ret = -1;
+	int ret;
 
 	e.name = program.text;
 	upper_case(e.upper, e.name);
@@ -353,8 +350,8 @@ int vtac_emit_c(const struct vtaimage *image, const char *name, const char *dir,
 		vtaimage_tensor(image, i, &t);
 		e.tensor[i] = vtac_c_name(t.name, e.tensor, i);
 	}
-	if (!put_header(&e) && !put_weights(&e) && !put_model(&e) && !put_main(&e))
-		ret = 0;
+	ret = put_header(&e) || put_weights(&e) || put_model(&e) || put_main(&e) ? -1 : 0;
+	ret = vtac_emit_end(&e.files, ret);
 	free(e.tensor);
 	return ret;
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Writing C: files, names and bytes. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "emit.h"
+#include "output.h"
 
 static bool is_taken(const char *name, const struct vtac_c_name *taken, unsigned int n)
 {
@@ -36,29 +38,63 @@ struct vtac_c_name vtac_c_name(const char *text, const struct vtac_c_name *taken
 	return out;
 }
 
-FILE *vtac_emit_open(const char *dir, const char *file, struct vtac_error *error)
-{
-	char path[4096];
-	FILE *f = NULL;
+struct vtac_emit_file {
+	struct vtac_emit_file *next;
+	struct output output;
+	char name[32];
+};
 
-	if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, file) >= sizeof(path))
-		errno = ENAMETOOLONG;
-	else if (!mkdir(dir, 0777) || errno == EEXIST)
-		f = fopen(path, "we");
-	if (!f)
-		snprintf(error->text, sizeof(error->text), "%.200s/%s: %s.", dir, file,
-			 strerror(errno));
-	return f;
+static int fail(struct vtac_emit_files *files, const char *name, int err)
+{
+	snprintf(files->error->text, sizeof(files->error->text), "%.200s/%s: %s.", files->dir,
+		 name, strerror(-err));
+	return -1;
 }
 
-int vtac_emit_close(FILE *f, const char *dir, const char *file, struct vtac_error *error)
+FILE *vtac_emit_open(struct vtac_emit_files *files, const char *name)
 {
-	bool failed = ferror(f);
+	struct vtac_emit_file *file = malloc(sizeof(*file));
+	char path[4096];
+	int err = file ? 0 : -ENOMEM;
 
-	if (!fclose(f) && !failed)
-		return 0;
-	snprintf(error->text, sizeof(error->text), "%.200s/%s: it cannot be written.", dir, file);
-	return -1;
+	if (!err && (size_t)snprintf(path, sizeof(path), "%s/%s", files->dir, name) >= sizeof(path))
+		err = -ENAMETOOLONG;
+	if (!err && mkdir(files->dir, 0777) && errno != EEXIST)
+		err = -errno;
+	if (!err)
+		err = output_open(&file->output, path, 0666);
+	if (err) {
+		free(file);
+		fail(files, name, err);
+		return NULL;
+	}
+	snprintf(file->name, sizeof(file->name), "%s", name);
+	file->next = files->first;
+	files->first = file;
+	return file->output.file;
+}
+
+int vtac_emit_end(struct vtac_emit_files *files, int ret)
+{
+	int err;
+
+	for (struct vtac_emit_file *f = files->first; f && !ret; f = f->next) {
+		fflush(f->output.file);
+		if (f->output.err)
+			ret = fail(files, f->name, f->output.err);
+	}
+	while (files->first) {
+		struct vtac_emit_file *f = files->first;
+
+		if (ret)
+			output_cancel(&f->output);
+		err = ret ? 0 : output_close(&f->output);
+		if (err)
+			ret = fail(files, f->name, err);
+		files->first = f->next;
+		free(f);
+	}
+	return ret;
 }
 
 /* A string, which compilers read a hundred times faster than a list of numbers. */

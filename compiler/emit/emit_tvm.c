@@ -31,7 +31,7 @@ struct device {
 
 struct emitter {
 	const struct vtac_tvm_files *files;
-	const char *dir;
+	struct vtac_emit_files out;
 	struct vtac_error *error;
 	const char *name;
 	struct tvm_graph graph;
@@ -235,11 +235,9 @@ static int copy_sources(struct emitter *e)
 			return -1;
 		snprintf(name, sizeof(name), "functions%u.c", i);
 		ret = scan_scratch(e, text, path);
-		f = ret ? NULL : vtac_emit_open(e->dir, name, e->error);
-		if (f) {
+		f = ret ? NULL : vtac_emit_open(&e->out, name);
+		if (f)
 			fwrite(text, 1, size, f);
-			ret = vtac_emit_close(f, e->dir, name, e->error);
-		}
 		free(text);
 		if (ret || !f)
 			return -1;
@@ -286,7 +284,7 @@ static void output_name(const struct emitter *e, uint32_t i, char name[32])
 
 static int put_header(struct emitter *e)
 {
-	FILE *f = vtac_emit_open(e->dir, "model.h", e->error);
+	FILE *f = vtac_emit_open(&e->out, "model.h");
 	char name[32];
 
 	if (!f)
@@ -326,12 +324,12 @@ static int put_header(struct emitter *e)
 		"int32_t %s_run(const struct %s_inputs *inputs, const struct %s_outputs *outputs,\n"
 		"\t\tconst struct %s_workspace *workspace, const struct %s_devices *devices);\n\n"
 		"#endif\n", e->name, e->name, e->name, e->name, e->name);
-	return vtac_emit_close(f, e->dir, "model.h", e->error);
+	return 0;
 }
 
 static int put_weights(struct emitter *e)
 {
-	FILE *f = vtac_emit_open(e->dir, "weights.h", e->error);
+	FILE *f = vtac_emit_open(&e->out, "weights.h");
 	char name[32];
 
 	if (!f)
@@ -347,7 +345,7 @@ static int put_weights(struct emitter *e)
 		vtac_emit_bytes(f, name, p->data, (size_t)p->bytes);
 		fputs("\n", f);
 	}
-	return vtac_emit_close(f, e->dir, "weights.h", e->error);
+	return 0;
 }
 
 /* Write the address of an entry's values. */
@@ -518,7 +516,7 @@ static uint32_t most_args(const struct emitter *e)
 
 static int put_model(struct emitter *e)
 {
-	FILE *f = vtac_emit_open(e->dir, "model.c", e->error);
+	FILE *f = vtac_emit_open(&e->out, "model.c");
 
 	if (!f)
 		return -1;
@@ -545,7 +543,7 @@ static int put_model(struct emitter *e)
 	for (uint32_t i = 0; i < e->graph.n_heads; i++)
 		put_output(e, f, i);
 	fputs("\treturn err;\n}\n", f);
-	return vtac_emit_close(f, e->dir, "model.c", e->error);
+	return 0;
 }
 
 static void put_array(FILE *f, const struct tvm_entry *entry, const char *name, const char *prefix)
@@ -622,7 +620,7 @@ static void put_main_body(struct emitter *e, FILE *f)
 
 static int put_main(struct emitter *e)
 {
-	FILE *f = vtac_emit_open(e->dir, "main.c", e->error);
+	FILE *f = vtac_emit_open(&e->out, "main.c");
 	char name[32];
 
 	if (!f)
@@ -646,12 +644,12 @@ static int put_main(struct emitter *e)
 	fputs("\n", f);
 	fputs(transfer, f);
 	put_main_body(e, f);
-	return vtac_emit_close(f, e->dir, "main.c", e->error);
+	return 0;
 }
 
 static int put_makefile(struct emitter *e)
 {
-	FILE *f = vtac_emit_open(e->dir, "Makefile", e->error);
+	FILE *f = vtac_emit_open(&e->out, "Makefile");
 
 	if (!f)
 		return -1;
@@ -662,7 +660,7 @@ static int put_makefile(struct emitter *e)
 	fputs("\n\nmain: $(OBJS)\n\t$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) -lm\n\n"
 	      "%.o: %.c model.h weights.h\n\t$(CC) $(CFLAGS) -I. -c -o $@ $<\n\n"
 	      ".PHONY: clean\nclean:\n\trm -f main $(OBJS)\n", f);
-	return vtac_emit_close(f, e->dir, "Makefile", e->error);
+	return 0;
 }
 
 static int name_inputs(struct emitter *e)
@@ -683,7 +681,7 @@ static int name_inputs(struct emitter *e)
 static int emit(struct emitter *e)
 {
 	return bind_params(e) || find_storage(e) || place_storage(e) || check_devices(e) ||
-	       name_inputs(e) || tvm_emit_api(e->dir, e->error) || copy_sources(e) ||
+	       name_inputs(e) || tvm_emit_api(&e->out) || copy_sources(e) ||
 	       put_header(e) || put_weights(e) || put_model(e) || put_main(e) ||
 	       put_makefile(e) ? -1 : 0;
 }
@@ -691,7 +689,9 @@ static int emit(struct emitter *e)
 int vtac_emit_tvm(const struct vtac_tvm_files *files, const char *name, const char *dir,
 		  struct vtac_error *error)
 {
-	struct emitter e = { .files = files, .dir = dir, .error = error };
+	struct emitter e = {
+		.files = files, .out = { .dir = dir, .error = error }, .error = error,
+	};
 	struct vtac_c_name program = vtac_c_name(name, NULL, 0);
 	size_t graph_size, params_size;
 	char *graph, *params = NULL;
@@ -703,7 +703,7 @@ int vtac_emit_tvm(const struct vtac_tvm_files *files, const char *name, const ch
 		params = read_file(files->params, &params_size, error);
 	if (params && !tvm_graph_read(&e.graph, graph, graph_size, error) &&
 	    !tvm_params_read(&e.params, (const uint8_t *)params, params_size, error))
-		ret = emit(&e);
+		ret = vtac_emit_end(&e.out, emit(&e));
 	tvm_graph_free(&e.graph);
 	tvm_params_free(&e.params);
 	free(e.storage);

@@ -179,29 +179,30 @@ static const char scratch[] =
 "\n"
 "void tvm_scratch_use(void *memory, uint64_t size);\n";
 
-static int put_file(const char *dir, const char *name, const char *text, struct vtac_error *error)
+static int put_file(struct vtac_emit_files *files, const char *name, const char *text)
 {
-	FILE *f = vtac_emit_open(dir, name, error);
+	FILE *f = vtac_emit_open(files, name);
 
 	if (!f)
 		return -1;
 	fputs(text, f);
-	return vtac_emit_close(f, dir, name, error);
+	return 0;
 }
 
-int tvm_emit_api(const char *dir, struct vtac_error *error)
+int tvm_emit_api(struct vtac_emit_files *files)
 {
 	char path[4096];
 
 	for (unsigned int i = 0; i < 3; i++) {
 		static const char * const below[] = { "", "/tvm", "/tvm/runtime" };
 
-		if ((size_t)snprintf(path, sizeof(path), "%s%s", dir, below[i]) >= sizeof(path) ||
-		    (mkdir(path, 0777) && errno != EEXIST))
-			return tvm_fail(error, "%.200s%s: %s.", dir, below[i], strerror(errno));
+		if ((size_t)snprintf(path, sizeof(path), "%s%s", files->dir, below[i]) >=
+		    sizeof(path) || (mkdir(path, 0777) && errno != EEXIST))
+			return tvm_fail(files->error, "%.200s%s: %s.", files->dir, below[i],
+					strerror(errno));
 	}
-	return put_file(dir, "tvm/runtime/c_runtime_api.h", runtime_api, error) ||
-	       put_file(dir, "tvm/runtime/c_backend_api.h", backend_api, error) ||
-	       put_file(dir, "scratch.h", scratch, error) ||
-	       put_file(dir, "backend.c", backend, error) ? -1 : 0;
+	return put_file(files, "tvm/runtime/c_runtime_api.h", runtime_api) ||
+	       put_file(files, "tvm/runtime/c_backend_api.h", backend_api) ||
+	       put_file(files, "scratch.h", scratch) || put_file(files, "backend.c", backend) ?
+	       -1 : 0;
 }

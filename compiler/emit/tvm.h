@@ -72,6 +72,6 @@ int tvm_fail(struct vtac_error *error, const char *format, ...)
 uint64_t tvm_bytes(struct tvm_type type, uint32_t rank, const int64_t *dims);
 
 /* The headers that functions include, and what is behind them: emit_tvm_api.c. */
-int tvm_emit_api(const char *dir, struct vtac_error *error);
+int tvm_emit_api(struct vtac_emit_files *files);
 
 #endif /* VTAC_TVM_H */

@@ -83,8 +83,8 @@ pictures() {
 	EOF
 }
 no_trace() {
-	! "$vtac" compile -q "$1" -o "$dir/never" && [ ! -e "$dir/never" ] &&
-		[ ! -e "$dir/never.part" ]
+	mkdir "$dir/none" && ! "$vtac" compile -q "$1" -o "$dir/none/never" &&
+		[ -z "$(ls -A "$dir/none")" ]
 }
 
 # The chart's length is the figure beside it: a sign for each 2.5 dB, 20 at most.
