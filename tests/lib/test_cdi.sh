@@ -81,12 +81,12 @@ result "no card: exits 3" $?
 mkdir "$tmp/cdi"
 with two "$tmp/vtactl" cdi --output="$tmp/cdi/vta.json"
 [ $status -eq 0 ] && [ ! -s "$tmp/out" ] && is_cdi "$tmp/cdi/vta.json" &&
-	[ "$(devices "$tmp/cdi/vta.json" | wc -l)" -eq 3 ] && [ "$(ls "$tmp/cdi")" = vta.json ]
+	[ "$(devices "$tmp/cdi/vta.json" | wc -l)" -eq 3 ] && [ "$(ls -A "$tmp/cdi")" = vta.json ]
 result "--output: the file and nothing beside it" $?
 
 for _ in 1 2; do
 	with none "$tmp/vtactl" cdi --output="$tmp/cdi/vta.json"
-	[ $status -eq 0 ] && [ -z "$(ls "$tmp/cdi")" ]
+	[ $status -eq 0 ] && [ -z "$(ls -A "$tmp/cdi")" ]
 	result "--output: without a card there is no file: a specification has devices" $?
 done
 

@@ -6,13 +6,13 @@ VTACTL_DIR := build/tools/obj/vtactl
 VTACTL_BIN := build/tools/vtactl
 VTACTL_OBJS := $(addprefix $(VTACTL_DIR)/, bench.o busy.o bundle.o cdi.o ctl.o dump.o export.o files.o gather.o \
 	holders.o labels.o link.o list.o main.o merge.o metrics.o metrics_users.o monitor.o print.o \
-	program.o program_pool.o program_run.o program_verb.o prom.o replace.o reset.o status.o test.o test_core.o top.o trace.o tracefs.o values.o)
+	program.o program_pool.o program_run.o program_verb.o prom.o reset.o status.o test.o test_core.o top.o trace.o tracefs.o values.o)
 VTACTL_LIBS := -lpci -ljson-c -lncurses -ltinfo $(PICTURE_LIBS) $(LIB_LIBS)
 
 $(call objects,$(VTACTL_DIR),tools/vtactl,\
 	$$(LIB_CPPFLAGS) $(PROG_CPPFLAGS) $(CLI_CPPFLAGS) -Ilibvtadev/picture $$(CPPFLAGS) $$(LIB_WARNINGS) -O2 -g $$(CFLAGS))
 
-$(call program,$(VTACTL_BIN),,,$(VTACTL_OBJS) $(CLI_OBJ) $(PICTURE_OBJS) $(PROG_A) $(LIB_A),$$(VTACTL_LIBS))
+$(call program,$(VTACTL_BIN),,,$(VTACTL_OBJS) $(CLI_OBJ) $(OUTPUT_OBJ) $(PICTURE_OBJS) $(PROG_A) $(LIB_A),$$(VTACTL_LIBS))
 
 # Not enabled: docs/operating.md.
 SYSTEMD_DIR ?= $(PREFIX)/lib/systemd/system

@@ -3,7 +3,6 @@
  * bundle.c - files that go into one archive
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <ftw.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -46,38 +45,30 @@ FILE *bundle_file(struct bundle *bundle, const char *name)
 }
 
 /* Uses options that every tar has. */
-int bundle_pack(struct bundle *bundle, const char *name, const char *archive)
+int bundle_pack(struct bundle *bundle, const char *name, int archive)
 {
 	char from[128], to[128];
 	char *argv[8] = { (char *)"tar", (char *)"-c", (char *)"-f", NULL, (char *)"-C",
 			  bundle->dir, NULL, NULL };
 	posix_spawn_file_actions_t actions;
-	int status = 0, err, fd;
+	int status = 0, err;
 	pid_t pid;
 
-	/* The archive is only the caller's, and a name that tar does not read as a host. */
-	fd = open(archive, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -errno;
 	snprintf(from, sizeof(from), "%s/files", bundle->dir);
 	snprintf(to, sizeof(to), "%s/%s", bundle->dir, name);
-	if (rename(from, to)) {
-		err = -errno;
-		close(fd);
-		return err;
-	}
+	if (rename(from, to))
+		return -errno;
+	/* tar reads some names as those of hosts. */
 	argv[3] = (char *)"-";
 	argv[6] = (char *)name;
 	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, fd, STDOUT_FILENO);
+	posix_spawn_file_actions_adddup2(&actions, archive, STDOUT_FILENO);
 	err = -posix_spawnp(&pid, "tar", &actions, NULL, argv, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	if (!err && waitpid(pid, &status, 0) < 0)
 		err = -errno;
 	if (!err && status)
 		err = -EIO;
-	if (close(fd) && !err)
-		err = -errno;
 	return err;
 }
 

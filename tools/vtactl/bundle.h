@@ -17,8 +17,8 @@ struct bundle {
 int bundle_begin(struct bundle *bundle);
 /* A file of that name ("a" or "a/b"), to be closed by fclose(); NULL with errno set. */
 FILE *bundle_file(struct bundle *bundle, const char *name);
-/* Packs all of it into @archive, a tar, as a directory @name; 0 or -errno. */
-int bundle_pack(struct bundle *bundle, const char *name, const char *archive);
+/* Writes a tar of all of it, as a directory @name, to @archive, a descriptor; 0 or -errno. */
+int bundle_pack(struct bundle *bundle, const char *name, int archive);
 /* Removes the directory. */
 void bundle_end(struct bundle *bundle);
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "ctl.h"
-#include "replace.h"
+#include "output.h"
 
 /* Older runtimes (podman 4.3) refuse later versions, of which nothing is used. */
 #define CDI_VERSION	"0.5.0"
@@ -31,7 +31,8 @@ static const char help[] =
 	"  -k, --kind=VENDOR/CLASS  first part of the devices' names (" CDI_KIND ")\n"
 	"  -m, --mount=FILE         also mount FILE of the host in containers with a card, at the\n"
 	"                           same path and read-only: the library, a program\n"
-	"  -o, --output=FILE        replace FILE atomically; if there is no card, remove it\n"
+	"  -o, --output=FILE        replace FILE atomically; if there is no card, remove it;\n"
+	"                           - is standard output\n"
 	"  -h, --help               print this text\n";
 
 /* ---- Names: section "Kind" of the specification ---- */
@@ -147,28 +148,28 @@ static int write_specification(const char *path, const struct choice *choice)
 {
 	struct json_object *spec;
 	struct vtadev_card *cards;
-	struct replace replace;
-	int count, ret;
+	struct output out;
+	int count, err;
 
-	ret = replace_begin(&replace, path);
-	if (ret)
-		return ret;
+	err = output_open_in_turn(&out, path, 0644);
+	if (err)
+		return ctl_written(path, err);
 	count = vtadev_list(&cards);
 	if (count < 0) {
-		replace_cancel(&replace);
+		output_cancel(&out);
 		return ctl_not_listed(count);
 	}
 	if (!count) {
 		vtadev_list_free(cards);
-		return replace_remove(&replace);
+		return ctl_written(path, output_remove(&out));
 	}
 	spec = specification(choice, cards, (size_t)count);
-	fprintf(replace.file, "%s\n",
+	fprintf(out.file, "%s\n",
 		json_object_to_json_string_ext(spec, JSON_C_TO_STRING_PRETTY |
 					       JSON_C_TO_STRING_NOSLASHESCAPE));
 	json_object_put(spec);
 	vtadev_list_free(cards);
-	return replace_end(&replace);
+	return ctl_written(path, output_close(&out));
 }
 
 /* A container without the file would not start. */

@@ -54,6 +54,14 @@ int ctl_not_open(const char *which, int err)
 	return ctl_refused(which ? which : "", why, err);
 }
 
+int ctl_written(const char *path, int err)
+{
+	if (!err)
+		return CTL_OK;
+	ctl_fail(path, strerror(-err));
+	return err == -EACCES || err == -EPERM ? CTL_DENIED : CTL_ERROR;
+}
+
 const char *ctl_why(struct vtadev *dev, int err, char text[VTADEV_LOST_TEXT_MAX])
 {
 	struct vtadev_lost lost;

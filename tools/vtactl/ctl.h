@@ -31,6 +31,9 @@ int ctl_fail(const char *subject, const char *why);
 /* Prints the error that a function of the library returned; returns the exit status for it. */
 int ctl_error(const char *subject, int err);
 
+/* If an output returned an error, prints it; returns the exit status. */
+int ctl_written(const char *path, int err);
+
 /* The text of an error on an open card: if the card was lost, why. */
 const char *ctl_why(struct vtadev *dev, int err, char text[VTADEV_LOST_TEXT_MAX]);
 

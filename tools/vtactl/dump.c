@@ -24,6 +24,7 @@
 #include "files.h"
 #include "gather.h"
 #include "holders.h"
+#include "output.h"
 
 #define FILE_MAX	(256 * 1024)
 #define DEPTH_MAX	2
@@ -40,12 +41,13 @@ static const char help[] =
 	"lists what is missing. Without CARD, includes all cards; without any card, information\n"
 	"on the machine.\n"
 	"\n"
-	"  -o, --output=FILE  write to FILE (vta-dump.tar)\n"
+	"  -o, --output=FILE  write to FILE, - for standard output (vta-dump.tar)\n"
 	"  -h, --help         print this text\n";
 
 struct dump {
 	struct bundle bundle;
 	FILE *readme;
+	int err;		/* of the first file that is not whole */
 };
 
 static FILE *begin_file(struct dump *dump, const char *name)
@@ -55,9 +57,18 @@ static FILE *begin_file(struct dump *dump, const char *name)
 
 	snprintf(path, sizeof(path), "files/%s", name);
 	file = bundle_file(&dump->bundle, path);
-	if (!file)
-		ctl_fail(name, strerror(errno));
+	if (!file && !dump->err)
+		dump->err = -errno;
 	return file;
+}
+
+static void end_file(struct dump *dump, FILE *file)
+{
+	bool bad = ferror(file);
+
+	errno = EIO;
+	if ((fclose(file) || bad) && !dump->err)
+		dump->err = -errno;
 }
 
 static void note_missing(struct dump *dump, const char *what, int err)
@@ -118,7 +129,7 @@ static void copy_file(struct dump *dump, int dir, const char *from, const char *
 		else if (file)
 			fputs(text, file);
 		if (file)
-			fclose(file);
+			end_file(dump, file);
 	}
 	free(text);
 }
@@ -196,7 +207,7 @@ static void put_config_space(struct dump *dump, int card, const char *address, c
 			fprintf(file, " %02x", bytes[i]);
 		}
 		fprintf(file, "\n");
-		fclose(file);
+		end_file(dump, file);
 	}
 	if (fd >= 0)
 		close(fd);
@@ -279,7 +290,7 @@ static void put_status(struct dump *dump, const struct vtadev_card *card, const 
 		fputs(json_object_to_json_string_ext(status, JSON_C_TO_STRING_PRETTY |
 						     JSON_C_TO_STRING_NOSLASHESCAPE), file);
 		fputc('\n', file);
-		fclose(file);
+		end_file(dump, file);
 	}
 	json_object_put(status);
 }
@@ -326,7 +337,7 @@ static void put_parameters(struct dump *dump)
 					break;
 				}
 	}
-	fclose(file);
+	end_file(dump, file);
 }
 
 static void put_versions(struct dump *dump)
@@ -339,7 +350,7 @@ static void put_versions(struct dump *dump)
 	uname(&u);
 	fprintf(file, "vtactl %s\nLinux %s %s %s\n", vtadev_version(), u.release, u.version,
 		u.machine);
-	fclose(file);
+	end_file(dump, file);
 	put_parameters(dump);
 	copy_file(dump, AT_FDCWD, "/etc/os-release", "os-release.txt", NULL);
 	copy_dir(dump, AT_FDCWD, "/sys/module/vta", "module", 0);
@@ -378,7 +389,7 @@ static void put_log(struct dump *dump)
 		fprintf(file, "[%s] %s\n", strtok(record, ";"), text + 1);
 	}
 	if (file)
-		fclose(file);
+		end_file(dump, file);
 	close(fd);
 }
 
@@ -404,7 +415,7 @@ static void put_holders(struct dump *dump)
 			h->compute_ns, h->copy_ns, h->lost);
 	}
 	if (file)
-		fclose(file);
+		end_file(dump, file);
 	free(holders);
 }
 
@@ -416,7 +427,7 @@ static int fill(struct dump *dump, const char *which)
 
 	dump->readme = begin_file(dump, "README.txt");
 	if (!dump->readme)
-		return CTL_ERROR;
+		return ctl_fail(dump->bundle.dir, strerror(-dump->err));
 	fputs("Made by vtactl dump. Nothing of users' memory is in here, and no names of\n"
 	      "users, programs or of the machine.\n\n", dump->readme);
 	put_versions(dump);
@@ -428,10 +439,29 @@ static int fill(struct dump *dump, const char *which)
 			put_card(dump, &cards[i]);
 		vtadev_list_free(cards);
 	}
-	if (fclose(dump->readme))
-		return ctl_fail("README.txt", strerror(errno));
+	end_file(dump, dump->readme);
+	if (dump->err)
+		return ctl_fail(dump->bundle.dir, strerror(-dump->err));
 	/* Without a card, the bundle describes the machine. */
 	return ret == CTL_NO_CARD && !which ? CTL_OK : ret;
+}
+
+static int pack(struct dump *dump, const char *path)
+{
+	struct output out;
+	int err;
+
+	/* The archive is only the caller's. */
+	err = output_open(&out, path, 0600);
+	if (err)
+		return ctl_written(path, err);
+	err = bundle_pack(&dump->bundle, "vta-dump", out.fd);
+	if (!err)
+		return ctl_written(path, output_close(&out));
+	output_cancel(&out);
+	if (err == -ENOENT)
+		return ctl_fail("tar", "not installed");
+	return ctl_fail("tar", strerror(-err));
 }
 
 int dump_main(int argc, char **argv)
@@ -447,15 +477,11 @@ int dump_main(int argc, char **argv)
 	if (err)
 		return ctl_fail("a directory for the bundle", strerror(-err));
 	ret = fill(&dump, argv[0]);
-	if (!ret) {
-		err = bundle_pack(&dump.bundle, "vta-dump", output);
-		if (err == -ENOENT)
-			ret = ctl_fail(output, "no such directory, or tar is not installed");
-		else if (err)
-			ret = ctl_fail(output, strerror(-err));
-		else
-			printf("%s: have a look, then attach it to the bug report\n", output);
-	}
+	if (!ret)
+		ret = pack(&dump, output);
+	if (!ret)
+		fprintf(output_is_stdout(output) ? stderr : stdout,
+			"%s: have a look, then attach it to the bug report\n", output);
 	bundle_end(&dump.bundle);
 	return ret;
 }

@@ -9,7 +9,7 @@
 #include "ctl.h"
 #include "gather.h"
 #include "metrics.h"
-#include "replace.h"
+#include "output.h"
 
 static const char help[] =
 	"Usage: vtactl export [--anonymous] [--output=FILE]\n"
@@ -19,7 +19,7 @@ static const char help[] =
 	"reads files whose names end in .prom.\n"
 	"\n"
 	"  -a, --anonymous    leave out the metrics of users\n"
-	"  -o, --output=FILE  replace FILE atomically\n"
+	"  -o, --output=FILE  replace FILE atomically; - is standard output\n"
 	"  -h, --help         print this text\n"
 	"\n"
 	"export opens no card and wakes no card up. It is not an error if there is no card:\n"
@@ -60,15 +60,15 @@ static int export(FILE *file, bool anonymous)
 
 static int export_to(const char *path, bool anonymous)
 {
-	struct replace replace;
-	int ret = replace_begin(&replace, path);
+	struct output out;
+	int err = output_open_in_turn(&out, path, 0644), ret;
 
-	if (ret)
-		return ret;
-	ret = export(replace.file, anonymous);
+	if (err)
+		return ctl_written(path, err);
+	ret = export(out.file, anonymous);
 	if (!ret)
-		return replace_end(&replace);
-	replace_cancel(&replace);
+		return ctl_written(path, output_close(&out));
+	output_cancel(&out);
 	return ret;
 }
 

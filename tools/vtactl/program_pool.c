@@ -113,19 +113,9 @@ static int make_outputs(struct batch *b)
 
 static int store_column(const struct batch *b, const struct column *c)
 {
-	FILE *file;
-	int ret = CTL_OK;
-
-	if (b->count == 1)
-		return values_store(c->path, &c->tensor, c->values);
-	if (values_is_npy(c->path))
+	if (b->count > 1 && values_is_npy(c->path))
 		return ctl_fail(c->path, "an array holds one run; name a file of values alone");
-	file = fopen(c->path, "w");
-	if (!file || fwrite(c->values, c->bytes, b->count, file) != b->count)
-		ret = ctl_fail(c->path, strerror(errno));
-	if (file && fclose(file) && !ret)
-		ret = ctl_fail(c->path, strerror(errno));
-	return ret;
+	return values_store(c->path, &c->tensor, c->values, b->count);
 }
 
 /* The classes of each run, by the first output. */

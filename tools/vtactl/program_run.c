@@ -171,7 +171,7 @@ static int get_outputs(struct vtaprog *prog, const struct vtaimage *image,
 		err = vtaprog_get(prog, i, values);
 		ret = err ? ctl_error(t->name, err) : CTL_OK;
 		if (!ret && path)
-			ret = values_store(path, t, values);
+			ret = values_store(path, t, values, 1);
 		if (!ret && print)
 			ret = program_print_top(image, t, values, r, 0);
 		free(values);

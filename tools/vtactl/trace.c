@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "ctl.h"
+#include "output.h"
 #include "tracefs.h"
 
 #define OUTPUT_DEFAULT	"vta-trace.json"
@@ -36,7 +37,7 @@ static const char help[] =
 	"docs/operating.md describes its contents.\n"
 	"\n"
 	"  -d, --duration=SECONDS  record for SECONDS, 1 to 86400\n"
-	"  -o, --output=FILE       write to FILE (" OUTPUT_DEFAULT ")\n"
+	"  -o, --output=FILE       write to FILE, - for standard output (" OUTPUT_DEFAULT ")\n"
 	"  -h, --help              print this text\n"
 	"\n"
 	"The exit status is that of COMMAND; without COMMAND 0 done, 1 an error, 2 wrong usage.\n";
@@ -123,6 +124,7 @@ static int run_command(char **command, const char *dir)
 		return ctl_fail("fork", strerror(errno));
 	if (!pid) {
 		sigprocmask(SIG_SETMASK, &before, NULL);
+		signal(SIGXFSZ, SIG_DFL);
 		setenv("VTADEV_TRACE", pattern, 1);
 		execvp(command[0], command);
 		err = errno;
@@ -149,26 +151,23 @@ static void remove_dir(const char *dir)
 	rmdir(dir);
 }
 
-static int write_trace(FILE *file, const char *name, struct json_object *trace)
+static void write_trace(FILE *file, struct json_object *trace)
 {
 	fputs(json_object_to_json_string_ext(trace, JSON_C_TO_STRING_NOSLASHESCAPE), file);
 	fputc('\n', file);
-	if (fflush(file) || ferror(file))
-		return ctl_fail(name, strerror(errno));
-	return CTL_OK;
 }
 
-static int trace_to(FILE *file, const struct request *r)
+/* @written becomes true if there is a trace, whatever the status is. */
+static int trace_to(FILE *file, const struct request *r, bool *written)
 {
 	char dir[] = "/tmp/vtactl-trace-XXXXXX";
 	struct json_object *events, *trace;
 	uint64_t lost = 0;
 	const char *what;
-	int err, ret = CTL_OK, written;
+	int err, ret = CTL_OK;
 
 	if (!mkdtemp(dir))
 		return ctl_fail(dir, strerror(errno));
-	block_signals();
 	err = tracefs_start(&what);
 	if (err) {
 		fprintf(stderr, "vtactl: trace: %s: %s%s\n", what, strerror(-err),
@@ -183,25 +182,31 @@ static int trace_to(FILE *file, const struct request *r)
 	tracefs_stop(events, &lost);
 	trace = merge(events, lost, dir);
 	remove_dir(dir);
-	written = write_trace(file, r->output, trace);
+	*written = r->command || !err;
+	write_trace(file, trace);
 	json_object_put(trace);
-	return ret ? ret : written;
+	return ret;
 }
 
 int trace_main(int argc, char **argv)
 {
 	struct request r = { .output = OUTPUT_DEFAULT };
-	int ret = parse(argc, argv, &r);
-	FILE *file;
+	int ret = parse(argc, argv, &r), err;
+	bool written = false;
+	struct output out;
 
 	if (ret != CLI_GO)
 		return ret;
 	/* Open first: the command runs only if its trace can be written. */
-	file = fopen(r.output, "we");
-	if (!file)
-		return ctl_fail(r.output, strerror(errno));
-	ret = trace_to(file, &r);
-	if (fclose(file) && !ret)
-		ret = ctl_fail(r.output, strerror(errno));
-	return ret;
+	err = output_open(&out, r.output, 0666);
+	if (err)
+		return ctl_written(r.output, err);
+	block_signals();
+	ret = trace_to(out.file, &r, &written);
+	if (written)
+		err = output_close(&out);
+	else
+		output_cancel(&out);
+	err = ctl_written(r.output, err);
+	return ret ? ret : err;
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "ctl.h"
+#include "output.h"
 #include "values.h"
 
 #define FILE_MAX	((size_t)1 << 31)
@@ -181,7 +182,7 @@ void *values_load(const char *path, const struct vtaimage_tensor *t)
 }
 
 /* As numpy writes it: the values begin at a multiple of 64 bytes. */
-static bool write_npy_header(FILE *file, const struct vtaimage_tensor *t)
+static void write_npy_header(FILE *file, const struct vtaimage_tensor *t)
 {
 	char text[256], shape[160];
 	size_t at = 0, length;
@@ -195,23 +196,25 @@ static bool write_npy_header(FILE *file, const struct vtaimage_tensor *t)
 	while ((NPY_FIXED + length + 1) % NPY_ALIGN)
 		text[length++] = ' ';
 	text[length++] = '\n';
-	return fwrite(NPY_MAGIC "\x01", 1, 8, file) == 8 &&
-	       fputc((int)(length & 0xff), file) != EOF && fputc((int)(length >> 8), file) != EOF &&
-	       fwrite(text, 1, length, file) == length;
+	fwrite(NPY_MAGIC "\x01", 1, 8, file);
+	fputc((int)(length & 0xff), file);
+	fputc((int)(length >> 8), file);
+	fwrite(text, 1, length, file);
 }
 
-int values_store(const char *path, const struct vtaimage_tensor *t, const void *values)
+int values_store(const char *path, const struct vtaimage_tensor *t, const void *values,
+		 size_t count)
 {
-	FILE *file = fopen(path, "wbe");
-	size_t bytes = values_bytes(t);
-	int ret = 0;
+	struct output out;
+	int err = output_open(&out, path, 0666);
 
-	if (!file || (values_is_npy(path) && !write_npy_header(file, t)) ||
-	    fwrite(values, 1, bytes, file) != bytes)
-		ret = ctl_fail(path, strerror(errno));
-	if (file && fclose(file) && !ret)
-		ret = ctl_fail(path, strerror(errno));
-	return ret;
+	if (!err) {
+		if (values_is_npy(path))
+			write_npy_header(out.file, t);
+		fwrite(values, values_bytes(t), count, out.file);
+		err = output_close(&out);
+	}
+	return ctl_written(path, err);
 }
 
 double values_at(const struct vtaimage_tensor *t, const void *values, size_t i)
