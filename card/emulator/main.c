@@ -321,7 +321,8 @@ static int run_emulator(struct emu *emu, const struct options *opt)
 	return 0;
 }
 
-int main(int argc, char **argv)
+/* Returns the exit status. */
+static int run(int argc, char **argv)
 {
 	struct options opt;
 	struct emu emu = { 0 };
@@ -340,4 +341,10 @@ int main(int argc, char **argv)
 	vfu_free(emu.srv);
 	pci_cfg_free(emu.pci);
 	return status;
+}
+
+int main(int argc, char **argv)
+{
+	cli_begin("vta-emu");
+	return cli_end(run(argc, argv));
 }

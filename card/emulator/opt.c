@@ -202,7 +202,6 @@ int opt_parse(struct options *opt, int argc, char **argv)
 		.msi = PCI_MSI_MAX,
 		.log_level = LOG_WARN,
 	};
-	cli_set_name("vta-emu", NULL);
 	ret = cli_options(help, options, 0, &argc, &argv);
 	if (ret != CLI_GO)
 		return ret;

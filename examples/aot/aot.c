@@ -272,5 +272,5 @@ int main(int argc, char **argv)
 	end();
 	free(want);
 	digits_unload(&set);
-	return ok ? 0 : 1;
+	return digits_status("aot", ok);
 }

@@ -142,5 +142,5 @@ int main(int argc, char **argv)
 	digits_vta_exit();
 	vtadev_close(dev);
 	digits_unload(&set);
-	return status;
+	return digits_status("byoc", !status);
 }

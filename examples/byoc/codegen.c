@@ -12,6 +12,7 @@
  * all weights, each layer's outputs have its inputs' scale * 2^shift.
  */
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -79,6 +80,7 @@ static int build(struct vtac_net *net)
 static int write_array(const char *path, const uint8_t *image, size_t size)
 {
 	FILE *f = fopen(path, "w");
+	bool bad;
 
 	if (!f)
 		return -1;
@@ -88,7 +90,8 @@ static int write_array(const char *path, const uint8_t *image, size_t size)
 	for (size_t i = 0; i < size; i++)
 		fprintf(f, "%s%u,", i % 16 ? " " : "\n\t", image[i]);
 	fputs("\n};\n", f);
-	return fclose(f);
+	bad = ferror(f);
+	return fclose(f) || bad ? -1 : 0;
 }
 
 int main(int argc, char **argv)
@@ -104,10 +107,13 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	err = build(net) || vtac_net_compile(net, &options, &image, &size);
-	if (err)
+	if (err) {
 		fprintf(stderr, "codegen: %s\n", vtac_net_error(net));
-	else if (write_array(argv[1], image, size))
-		perror(argv[1]);
+	} else {
+		err = write_array(argv[1], image, size);
+		if (err)
+			perror(argv[1]);
+	}
 	free(image);
 	vtac_net_free(net);
 	return err ? 1 : 0;

@@ -378,5 +378,5 @@ int main(int argc, char **argv)
 	}
 	net_close(&net);
 	digits_unload(&set);
-	return ok ? 0 : 1;
+	return digits_status("digits", ok);
 }

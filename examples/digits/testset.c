@@ -93,3 +93,11 @@ unsigned int digits_best(const int8_t scores[DIGITS_CLASSES])
 	}
 	return best;
 }
+
+int digits_status(const char *program, bool ok)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return ok ? 0 : 1;
+	fprintf(stderr, "%s: standard output: not all of it was written\n", program);
+	return 1;
+}

@@ -2,6 +2,7 @@
 /* The labelled images of testset.bin; DATA.md gives the format and the source. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "network.h"
@@ -25,3 +26,6 @@ void digits_unload(struct digits_testset *set);
 
 /* Return the digit that has these scores: the first of the highest. */
 unsigned int digits_best(const int8_t scores[DIGITS_CLASSES]);
+
+/* Return the exit status of a program: 0 if @ok and all of its results could be printed. */
+int digits_status(const char *program, bool ok);

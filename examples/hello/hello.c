@@ -61,5 +61,5 @@ int main(int argc, char **argv)
 	vtadev_buf_free(card);
 	vtadev_queue_destroy(queue);
 	vtadev_close(dev);
-	return 0;
+	return fflush(stdout) ? 1 : 0;
 }

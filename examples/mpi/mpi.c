@@ -251,7 +251,7 @@ int main(int argc, char **argv)
 		if (job.worker)
 			printf("rank %-4d %s\n", job.rank, worker_info(job.worker)->card.node);
 		fflush(stdout);
-		status = run(&job);
+		status = digits_status("digits-mpi", !run(&job));
 	}
 	worker_close(job.worker);
 	digits_unload(&job.set);

@@ -426,5 +426,9 @@ int main(int argc, char **argv)
 		return show_usage();
 	ok = stream_open(&s) && allocate(&s) && make_batches(&s) && run(&s) && finish(&s);
 	stream_close(&s);
+	if (fflush(stdout) || ferror(stdout)) {
+		fprintf(stderr, "stream: standard output: not all of it was written\n");
+		ok = false;
+	}
 	return ok ? 0 : 1;
 }

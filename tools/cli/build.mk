@@ -6,7 +6,7 @@ CLI_CPPFLAGS := -Itools/cli
 CLI_OBJ := build/tools/obj/cli/cli.o
 
 $(call objects,build/tools/obj/cli,tools/cli,\
-	$$(CPPFLAGS) -std=gnu11 -Wall -Wextra -Wshadow -Werror -O2 -g $$(CFLAGS))
+	-D_GNU_SOURCE $$(CPPFLAGS) -std=gnu11 -Wall -Wextra -Wshadow -Werror -O2 -g $$(CFLAGS))
 
 ZSH_DIR ?= $(PREFIX)/share/zsh/site-functions
 

@@ -4,11 +4,14 @@
  */
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 
@@ -18,12 +21,6 @@
 /* ---- Messages ---- */
 
 static const char *program_name = "", *verb_name;
-
-void cli_set_name(const char *program, const char *verb)
-{
-	program_name = program;
-	verb_name = verb;
-}
 
 static const char *joined(const char *separator)
 {
@@ -297,7 +294,7 @@ static int run_verb(const struct cli_program *program, int argc, char **argv)
 		return printf("%s %s\n", program->name, program->version) < 0 ? CLI_ERROR : CLI_OK;
 	for (const struct cli_verb *verb = program->verbs; verb->name; verb++)
 		if (!strcmp(name, verb->name)) {
-			cli_set_name(program->name, verb->name);
+			verb_name = verb->name;
 			return verb->main(argc - 1, argv + 1);
 		}
 	return cli_usage("no such %s: %s", *name == '-' ? "option" : "verb", name);
@@ -305,12 +302,34 @@ static int run_verb(const struct cli_program *program, int argc, char **argv)
 
 int cli_main(const struct cli_program *program, int argc, char **argv)
 {
-	int ret;
+	cli_begin(program->name);
+	return cli_end(run_verb(program, argc, argv));
+}
 
-	cli_set_name(program->name, NULL);
-	ret = run_verb(program, argc, argv);
-	if (!fflush(stdout) && !ferror(stdout))
-		return ret;
-	fprintf(stderr, "%s: output: %s\n", cli_name(), strerror(errno));
-	return CLI_ERROR;
+/* ---- Beginning and end ---- */
+
+void cli_begin(const char *program)
+{
+	int fd;
+
+	program_name = program;
+	signal(SIGXFSZ, SIG_IGN);
+	/* The lowest that is free; nothing can be read from it or written to it. */
+	do {
+		fd = open("/", O_PATH);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
+int cli_end(int status)
+{
+	bool bad = ferror(stdout), failed = fclose(stdout);
+
+	if (!bad && !failed)
+		return status;
+	/* The reason of an earlier write is not known. */
+	fprintf(stderr, "%s: standard output: %s\n", cli_name(),
+		failed ? strerror(errno) : "not all of it was written");
+	return status ? status : CLI_ERROR;
 }

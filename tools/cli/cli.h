@@ -80,8 +80,17 @@ bool cli_number(const char *text, uint64_t min, uint64_t max, uint64_t *value);
 /* Prints "PROGRAM: VERB: " with the message, and which help to read; returns CLI_USAGE. */
 int cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Sets the names for messages; @verb may be NULL. */
-void cli_set_name(const char *program, const char *verb);
+/**
+ * cli_begin() - begin a program, before it opens anything
+ * @program: its name, for messages
+ *
+ * Reserves the descriptors of standard input, output and error: of a file opened in place of one
+ * that is closed, messages would become a part. A write beyond a limit fails instead of ending the
+ * program, so that it can be reported.
+ */
+void cli_begin(const char *program);
+/* Closes stdout. Returns @status, or CLI_ERROR with a message if not all of it was written. */
+int cli_end(int status);
 /* "PROGRAM: VERB", to begin messages with. */
 const char *cli_name(void);
 
