@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "output.h"
 
 #define CONTROL		"/dev/virtio-ports/vta-emu%u"
 #define CARDS_MAX	7
@@ -67,8 +68,6 @@ static void tell_run(struct bench *bench, char **facts)
 
 void bench_begin(struct bench *bench, const char *part, int argc, char **argv)
 {
-	char path[256];
-
 	if (argc < 2) {
 		fprintf(stderr, "usage: %s OUT [NAME=VALUE]...\n", part);
 		exit(2);
@@ -78,8 +77,7 @@ void bench_begin(struct bench *bench, const char *part, int argc, char **argv)
 	printf("==== %s\n", part);
 	tell_run(bench, argv + 2);
 	json_object_object_add(bench->results, "targets", json_object_new_array());
-	snprintf(path, sizeof(path), "%s/%s.dat", bench->out, part);
-	bench->dat = must_ptr(fopen(path, "w"), path);
+	bench->dat = must_ptr(open_memstream(&bench->dat_text, &bench->dat_size), "memory");
 }
 
 void bench_open(struct bench *bench)
@@ -106,18 +104,30 @@ void bench_close(struct bench *bench)
 	bench->dev = NULL;
 }
 
-void bench_end(struct bench *bench)
+static void write_result(const struct bench *bench, const char *ending, const char *text)
 {
+	struct output out;
 	char path[256];
 
+	snprintf(path, sizeof(path), "%s/%s.%s", bench->out, bench->part, ending);
+	must(output_open(&out, path, 0666), path);
+	fputs(text, out.file);
+	must(output_close(&out), path);
+}
+
+void bench_end(struct bench *bench)
+{
 	bench_close(bench);
-	snprintf(path, sizeof(path), "%s/%s.json", bench->out, bench->part);
-	if (json_object_to_file_ext(path, bench->results, JSON_C_TO_STRING_PRETTY) < 0 ||
-	    fclose(bench->dat))
-		die(path, "cannot write");
+	if (fclose(bench->dat))
+		die("memory", strerror(errno));
+	write_result(bench, "dat", bench->dat_text);
+	free(bench->dat_text);
+	write_result(bench, "json", json_object_to_json_string_ext(bench->results,
+								   JSON_C_TO_STRING_PRETTY));
 	json_object_put(bench->results);
 	printf("\n");
-	fflush(stdout);
+	if (fflush(stdout) || ferror(stdout))
+		die("standard output", "not all of it was written");
 }
 
 void bench_target(struct bench *bench, const char *what, double value, enum aim aim,

@@ -34,6 +34,8 @@
  * @queue: a queue of it, with the library's defaults
  * @results: becomes the JSON file
  * @dat: what the chart shows, columns by white space
+ * @dat_text: what @dat has written
+ * @dat_size: its length
  */
 struct bench {
 	const char *part;
@@ -44,6 +46,8 @@ struct bench {
 	struct vtadev_queue *queue;
 	struct json_object *results;
 	FILE *dat;
+	char *dat_text;
+	size_t dat_size;
 };
 
 /* Reads the arguments, says what the run is made on, and starts the results. */

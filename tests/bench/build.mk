@@ -44,7 +44,7 @@ $(BENCH_DIR)/obj/model.o: LIB_CPPFLAGS += -Icompiler -Itests/vtac/programs
 $(BENCH_DIR)/obj/pool.o: LIB_CPPFLAGS += -Itests/devices
 
 $(foreach bin,$(BENCH_BINS),$(call program,$(bin),,,$(patsubst %.c,$(BENCH_DIR)/obj/%.o,\
-	bench.c $(notdir $(bin)).c $(BENCH_$(notdir $(bin)))) $(BENCH_LIBS_$(notdir $(bin))) $(PROG_A) $(LIB_A),\
+	bench.c $(notdir $(bin)).c $(BENCH_$(notdir $(bin)))) $(OUTPUT_OBJ) $(BENCH_LIBS_$(notdir $(bin))) $(PROG_A) $(LIB_A),\
 	$(BENCH_LDLIBS_$(notdir $(bin))) $$(LIB_LIBS) -ljson-c))
 
 # The bare module of the part "floor", built as the module is.
