@@ -3,8 +3,9 @@
 $(call program,build/tests/vtactl/worker,tests/vtactl/worker.c,\
 	$$(LIB_CPPFLAGS) $$(LIB_WARNINGS) -O2 -g,$(LIB_A),$$(LIB_LIBS))
 
-CHECK_PROGRAMS += build/tests/vtactl/worker
+CHECK_PROGRAMS += build/tests/vtactl/worker $(DIGITS_VTAP)
 CHECKS += \
 	"@vtactl=tests/in-vm tests/vtactl/guest.sh $(VM_MODULE)" \
 	"vtactl-messages=tests/vtactl/messages.py" \
+	"outputs=tests/cli/output.sh $(VTAC_BIN) $(VTACTL_BIN) $(EMU_BIN) $(DIGITS_BIN) $(DIGITS_VTAP)" \
 	"vtactl-completion=tests/cli/completion.sh $(VTACTL_BIN)"
