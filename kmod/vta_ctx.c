@@ -92,7 +92,10 @@ static void vta_ctx_free_mmu(struct vta_ctx *ctx)
 	ida_free(&ctx->vdev->ctx_ids, ctx->mmu.id);
 }
 
-/* Allocates all that a context needs besides the card, charged to the user, without a lock. */
+/*
+ * Allocates all that a context needs besides the card, charged to the user, without a lock and
+ * before vta_dma_get(): it takes as long as the user's memory and listeners like.
+ */
 static struct vta_ctx *vta_ctx_alloc(struct vta_device *vdev, struct file *file)
 {
 	struct vta_ctx *ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
@@ -116,30 +119,31 @@ static struct vta_ctx *vta_ctx_alloc(struct vta_device *vdev, struct file *file)
 		ret = PTR_ERR(ctx->user);
 		goto err_free;
 	}
-	vta_notify_init(&ctx->notify, &ctx->user->notifier);
+	ret = vta_notifier_wait(ctx->user->notifier);
+	if (ret)
+		goto err_user;
 	/* First, so that the limit also bounds the allocations that follow. */
 	ret = vta_user_charge(vdev, ctx->user, VTA_USER_CTXS, 1, file);
 	if (ret)
 		goto err_user;
-	ctx->iova = vta_iova_create();
-	if (!ctx->iova) {
-		ret = -ENOMEM;
+	ret = -ENOMEM;
+	ctx->notify = vta_notify_new(ctx->user->notifier);
+	if (!ctx->notify)
 		goto err_charge;
-	}
+	ctx->iova = vta_iova_create();
+	if (!ctx->iova)
+		goto err_notify;
 	ctx->inode = vta_inode_new();
 	if (IS_ERR(ctx->inode)) {
 		ret = PTR_ERR(ctx->inode);
 		goto err_iova;
 	}
-	ret = vta_ctx_alloc_mmu(ctx);
-	if (ret)
-		goto err_inode;
 	return ctx;
 
-err_inode:
-	vta_inode_put(ctx->inode);
 err_iova:
 	vta_iova_destroy(ctx->iova);
+err_notify:
+	vta_notify_close(ctx->notify);
 err_charge:
 	vta_user_uncharge(vdev, ctx->user, VTA_USER_CTXS, 1);
 err_user:
@@ -153,6 +157,7 @@ err_free:
 /* Frees the rest, after vta_ctx_drop(). */
 static void vta_ctx_free(struct vta_ctx *ctx)
 {
+	vta_notify_close(ctx->notify);
 	if (ctx->blank)
 		__free_page(ctx->blank);
 	xa_destroy(&ctx->queues);
@@ -175,14 +180,17 @@ struct vta_ctx *vta_ctx_open(struct vta_device *vdev, struct file *file)
 	ret = vta_card_settle(vdev);
 	if (ret)
 		goto err_pm;
-	ret = vta_ctx_begin_open(vdev);
-	if (ret)
-		goto err_pm;
 	ctx = vta_ctx_alloc(vdev, file);
 	if (IS_ERR(ctx)) {
 		ret = PTR_ERR(ctx);
-		goto err_dma;
+		goto err_pm;
 	}
+	ret = vta_ctx_begin_open(vdev);
+	if (ret)
+		goto err_charge;
+	ret = vta_ctx_alloc_mmu(ctx);
+	if (ret)
+		goto err_dma;
 	ret = vta_card_lock(vdev);
 	if (!ret) {
 		ret = vta_ctx_attach(ctx);
@@ -190,8 +198,8 @@ struct vta_ctx *vta_ctx_open(struct vta_device *vdev, struct file *file)
 	}
 	if (ret) {
 		vta_ctx_drop(ctx);
-		vta_ctx_free(ctx);
-		goto err_dma;
+		vta_dma_put(vdev);
+		goto err_free;
 	}
 	vta_dma_put(vdev);
 	trace_vta_ctx_open(ctx);
@@ -199,6 +207,10 @@ struct vta_ctx *vta_ctx_open(struct vta_device *vdev, struct file *file)
 
 err_dma:
 	vta_dma_put(vdev);
+err_charge:
+	vta_user_uncharge(vdev, ctx->user, VTA_USER_CTXS, 1);
+err_free:
+	vta_ctx_free(ctx);
 err_pm:
 	vta_card_put(vdev);
 	return ERR_PTR(ret);
@@ -262,7 +274,6 @@ void vta_ctx_close(struct vta_ctx *ctx)
 	if (atomic_dec_and_test(&vdev->nr_closing))
 		wake_up_var(&vdev->nr_closing);
 
-	vta_notify_flush(&ctx->notify);
 	vta_ctx_free(ctx);
 	vta_card_put(vdev);
 }
@@ -284,7 +295,7 @@ void vta_ctx_revoke(struct vta_ctx *ctx)
 	xa_for_each(&ctx->queues, handle, q)
 		vta_queue_revoke(q, -ENODEV);
 	mutex_unlock(&ctx->lock);
-	vta_notify_poll(&ctx->notify, EPOLLERR | EPOLLHUP);
+	vta_notify_poll(ctx->notify, EPOLLERR | EPOLLHUP);
 }
 
 void vta_ctx_set_lost(struct vta_ctx *ctx, enum vta_fate fate, enum vta_cause cause)

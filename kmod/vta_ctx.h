@@ -67,7 +67,7 @@ struct vta_ctx {
 	char comm[TASK_COMM_LEN];
 	struct vta_user *user;
 	unsigned int generation;
-	struct vta_notify notify;
+	struct vta_notify *notify;
 	struct vta_iova *iova;
 	struct vta_lost lost;
 	struct vta_usage usage;

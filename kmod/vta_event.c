@@ -12,16 +12,15 @@
 #include "vta_compat.h"
 #include "vta_event.h"
 
-/* Work items that run at a time: the most that all kernels allow. */
-#define VTA_EVENT_WORKERS	512
-/* Work items of one user of a card that run at a time. */
-#define VTA_EVENT_WORKERS_USER	4
+/* Files of one user that have been closed before their last signal was sent; more delay opens. */
+#define VTA_NOTIFIER_CLOSED_MAX	64
 
 static struct workqueue_struct *vta_event_wq;
+static atomic_t vta_notifiers;	/* that are allocated */
 
 /**
  * struct vta_event - an eventfd
- * @ref: held by the queue that has it, and by vta_notify.events
+ * @ref: held by the queue that has it, by vta_notify.events, and while it is signalled
  * @eventfd: the eventfd
  * @node: in vta_notify.events
  */
@@ -33,12 +32,13 @@ struct vta_event {
 
 int vta_event_init(void)
 {
-	vta_event_wq = alloc_workqueue("vta", WQ_UNBOUND, VTA_EVENT_WORKERS);
+	vta_event_wq = alloc_workqueue("vta", WQ_UNBOUND, 0);
 	return vta_event_wq ? 0 : -ENOMEM;
 }
 
 void vta_event_exit(void)
 {
+	wait_var_event(&vta_notifiers, !atomic_read(&vta_notifiers));
 	destroy_workqueue(vta_event_wq);
 }
 
@@ -77,92 +77,118 @@ void vta_event_put(struct vta_event *event)
 
 /* ---- The files of one user ---- */
 
-void vta_notifier_init(struct vta_notifier *notifier)
+static void vta_notifier_work(struct work_struct *work);
+
+struct vta_notifier *vta_notifier_new(void)
 {
+	struct vta_notifier *notifier = kzalloc(sizeof(*notifier), GFP_KERNEL_ACCOUNT);
+
+	if (!notifier)
+		return NULL;
+	kref_init(&notifier->ref);
 	spin_lock_init(&notifier->lock);
-	INIT_LIST_HEAD(&notifier->waiting);
+	INIT_LIST_HEAD(&notifier->due);
+	INIT_WORK(&notifier->work, vta_notifier_work);
+	atomic_inc(&vta_notifiers);
+	return notifier;
 }
 
-/* Queues the file's work, now or when a work of the same user has ended. */
-static void vta_notify_queue_work(struct vta_notify *notify)
+static void vta_notifier_release(struct kref *ref)
 {
-	struct vta_notifier *notifier = notify->notifier;
-
-	if (notify->due)
-		return;
-	notify->due = true;
-	if (notifier->active < VTA_EVENT_WORKERS_USER) {
-		notifier->active++;
-		queue_work(vta_event_wq, &notify->work);
-	} else {
-		list_add_tail(&notify->node, &notifier->waiting);
-	}
+	kfree(container_of(ref, struct vta_notifier, ref));
+	if (atomic_dec_and_test(&vta_notifiers))
+		wake_up_var(&vta_notifiers);
 }
 
-/* Queues the work of the next file, in place of the one that has ended. */
-static void vta_notifier_start_next(struct vta_notifier *notifier)
+void vta_notifier_put(struct vta_notifier *notifier)
 {
-	struct vta_notify *next;
-
-	lockdep_assert_held(&notifier->lock);
-
-	next = list_first_entry_or_null(&notifier->waiting, struct vta_notify, node);
-	if (next) {
-		list_del_init(&next->node);
-		queue_work(vta_event_wq, &next->work);
-	} else {
-		notifier->active--;
-	}
+	kref_put(&notifier->ref, vta_notifier_release);
 }
 
-/* ---- The work of an open file ---- */
-
-static struct vta_event *vta_notify_pop_event(struct vta_notify *notify)
+bool vta_notifier_is_idle(struct vta_notifier *notifier)
 {
-	struct vta_event *event;
-
-	spin_lock_irq(&notify->notifier->lock);
-	event = list_first_entry_or_null(&notify->events, struct vta_event, node);
-	if (event)
-		list_del_init(&event->node);
-	spin_unlock_irq(&notify->notifier->lock);
-	return event;
-}
-
-static void vta_notify_work(struct work_struct *work)
-{
-	struct vta_notify *notify = container_of(work, struct vta_notify, work);
-	struct vta_notifier *notifier = notify->notifier;
-	struct vta_event *event;
-	__poll_t events;
+	bool idle;
 
 	spin_lock_irq(&notifier->lock);
-	notify->due = false;
-	notify->busy = true;
-	events = notify->poll_events;
-	notify->poll_events = 0;
+	idle = !notifier->working;
 	spin_unlock_irq(&notifier->lock);
-	if (events)
-		wake_up_poll(&notify->poll_wq, events);
-	while ((event = vta_notify_pop_event(notify))) {
-		vta_eventfd_signal(event->eventfd);
-		vta_event_put(event);
-		cond_resched();
-	}
-	spin_lock_irq(&notifier->lock);
-	notify->busy = false;
-	vta_notifier_start_next(notifier);
-	spin_unlock_irq(&notifier->lock);
-	wake_up_var(notify);	/* only the address is used: the file may be freed by now */
+	return idle;
 }
 
-void vta_notify_init(struct vta_notify *notify, struct vta_notifier *notifier)
+static bool vta_notifier_may_open(struct vta_notifier *notifier)
 {
+	bool may;
+
+	spin_lock_irq(&notifier->lock);
+	may = notifier->closed < VTA_NOTIFIER_CLOSED_MAX;
+	spin_unlock_irq(&notifier->lock);
+	return may;
+}
+
+int vta_notifier_wait(struct vta_notifier *notifier)
+{
+	return wait_var_event_interruptible(notifier, vta_notifier_may_open(notifier));
+}
+
+/* ---- An open file ---- */
+
+struct vta_notify *vta_notify_new(struct vta_notifier *notifier)
+{
+	struct vta_notify *notify = kzalloc(sizeof(*notify), GFP_KERNEL_ACCOUNT);
+
+	if (!notify)
+		return NULL;
+	kref_init(&notify->ref);
+	kref_get(&notifier->ref);
 	notify->notifier = notifier;
-	INIT_WORK(&notify->work, vta_notify_work);
 	INIT_LIST_HEAD(&notify->node);
 	INIT_LIST_HEAD(&notify->events);
 	init_waitqueue_head(&notify->poll_wq);
+	return notify;
+}
+
+static void vta_notify_release(struct kref *ref)
+{
+	struct vta_notify *notify = container_of(ref, struct vta_notify, ref);
+	struct vta_notifier *notifier = notify->notifier;
+
+	spin_lock_irq(&notifier->lock);
+	notifier->closed--;
+	spin_unlock_irq(&notifier->lock);
+	wake_up_var(notifier);
+	vta_notifier_put(notifier);
+	kfree(notify);
+}
+
+static void vta_notify_put(struct vta_notify *notify)
+{
+	kref_put(&notify->ref, vta_notify_release);
+}
+
+void vta_notify_close(struct vta_notify *notify)
+{
+	spin_lock_irq(&notify->notifier->lock);
+	notify->notifier->closed++;
+	spin_unlock_irq(&notify->notifier->lock);
+	vta_notify_put(notify);
+}
+
+/* Queues the file behind the user's others that have signals to be sent. */
+static void vta_notify_queue(struct vta_notify *notify)
+{
+	struct vta_notifier *notifier = notify->notifier;
+
+	lockdep_assert_held(&notifier->lock);
+
+	if (!list_empty(&notify->node))
+		return;
+	kref_get(&notify->ref);
+	list_add_tail(&notify->node, &notifier->due);
+	if (!notifier->working) {
+		notifier->working = true;
+		kref_get(&notifier->ref);
+		queue_work(vta_event_wq, &notifier->work);
+	}
 }
 
 void vta_notify_event(struct vta_notify *notify, struct vta_event *event)
@@ -174,7 +200,7 @@ void vta_notify_event(struct vta_notify *notify, struct vta_event *event)
 		kref_get(&event->ref);
 		list_add_tail(&event->node, &notify->events);
 	}
-	vta_notify_queue_work(notify);
+	vta_notify_queue(notify);
 	spin_unlock_irqrestore(&notify->notifier->lock, flags);
 }
 
@@ -184,7 +210,7 @@ void vta_notify_poll(struct vta_notify *notify, __poll_t events)
 
 	spin_lock_irqsave(&notify->notifier->lock, flags);
 	notify->poll_events |= events;
-	vta_notify_queue_work(notify);
+	vta_notify_queue(notify);
 	spin_unlock_irqrestore(&notify->notifier->lock, flags);
 }
 
@@ -193,17 +219,79 @@ static bool vta_notify_is_idle(struct vta_notify *notify)
 	bool idle;
 
 	spin_lock_irq(&notify->notifier->lock);
-	idle = !notify->due && !notify->busy;
+	idle = list_empty(&notify->node) && !notify->busy;
 	spin_unlock_irq(&notify->notifier->lock);
 	return idle;
 }
 
 int vta_notify_wait(struct vta_notify *notify)
 {
-	return wait_var_event_killable(notify, vta_notify_is_idle(notify));
+	return wait_var_event_interruptible(notify, vta_notify_is_idle(notify));
 }
 
-void vta_notify_flush(struct vta_notify *notify)
+/* ---- The work of a user ---- */
+
+/* Takes the file that has waited longest, with its reference. */
+static struct vta_notify *vta_notifier_pop(struct vta_notifier *notifier)
 {
-	wait_var_event(notify, vta_notify_is_idle(notify));
+	struct vta_notify *notify = list_first_entry(&notifier->due, struct vta_notify, node);
+
+	lockdep_assert_held(&notifier->lock);
+
+	list_del_init(&notify->node);
+	notify->busy = true;
+	return notify;
+}
+
+/* Takes the file's oldest eventfd, with its reference; NULL if there is none. */
+static struct vta_event *vta_notify_pop(struct vta_notify *notify)
+{
+	struct vta_event *event = list_first_entry_or_null(&notify->events, struct vta_event, node);
+
+	lockdep_assert_held(&notify->notifier->lock);
+
+	if (event)
+		list_del_init(&event->node);
+	return event;
+}
+
+/*
+ * Sends one eventfd's signal and those of poll() of one file, and queues itself again. So a file
+ * that makes new signals all the time delays no other.
+ */
+static void vta_notifier_work(struct work_struct *work)
+{
+	struct vta_notifier *notifier = container_of(work, struct vta_notifier, work);
+	struct vta_notify *notify;
+	struct vta_event *event;
+	__poll_t poll_events;
+	bool more;
+
+	spin_lock_irq(&notifier->lock);
+	notify = vta_notifier_pop(notifier);
+	event = vta_notify_pop(notify);
+	poll_events = notify->poll_events;
+	notify->poll_events = 0;
+	spin_unlock_irq(&notifier->lock);
+
+	if (poll_events)
+		wake_up_poll(&notify->poll_wq, poll_events);
+	if (event) {
+		vta_eventfd_signal(event->eventfd);
+		vta_event_put(event);
+	}
+
+	spin_lock_irq(&notifier->lock);
+	notify->busy = false;
+	if (!list_empty(&notify->events))
+		vta_notify_queue(notify);
+	more = !list_empty(&notifier->due);
+	notifier->working = more;
+	if (more)
+		queue_work(vta_event_wq, work);
+	spin_unlock_irq(&notifier->lock);
+	wake_up_var(notify);
+	vta_notify_put(notify);
+	if (!more)
+		vta_notifier_put(notifier);
 }

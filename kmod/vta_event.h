@@ -2,13 +2,14 @@
 /*
  * vta_event.h - eventfds and poll() are signalled by threads
  *
- * Users decide how long signalling takes: a file can have any number of epoll entries. So each open
- * file has a work item that signals, and only a few work items of one user of a card run at a time.
- * No user waits for the listeners of another.
+ * Users decide how long signalling takes: a file can have any number of epoll entries. So each user
+ * of a card has a work item that signals, file by file. No user waits for the listeners of another,
+ * and no file waits for its signals when it is closed.
  */
 #ifndef VTA_EVENT_H
 #define VTA_EVENT_H
 
+#include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
@@ -18,34 +19,38 @@
 struct vta_event;
 
 /**
- * struct vta_notifier - one user's files with pending signals
+ * struct vta_notifier - one user's files with signals to be sent
+ * @ref: held by the user, by each file's struct vta_notify, and while @working
  * @lock: Protects: all below, and the state of each struct vta_notify; taken with interrupts
  *        off, inside any other lock
- * @active: work items of files that are queued or run
- * @waiting: files whose work items are not queued yet, struct vta_notify
+ * @due: files with signals to be sent, struct vta_notify, the next one first
+ * @work: sends the signals
+ * @working: @work is queued or runs
+ * @closed: files that were closed and have signals to be sent
  */
 struct vta_notifier {
+	struct kref ref;
 	spinlock_t lock; /* Protects: see above */
-	unsigned int active;
-	struct list_head waiting;
+	struct list_head due;
+	struct work_struct work;
+	bool working;
+	unsigned int closed;
 };
 
 /**
- * struct vta_notify - pending signals of one open file
+ * struct vta_notify - signals of one open file
+ * @ref: held by the file, by vta_notifier.due, and while @busy
  * @notifier: of the file's user
- * @work: sends the signals
- * @node: in vta_notifier.waiting
- * @due: signals were added since @work last began; vta_notifier.lock
- * @busy: @work runs; vta_notifier.lock
+ * @node: in vta_notifier.due; vta_notifier.lock
+ * @busy: signals of the file are being sent; vta_notifier.lock
  * @events: eventfds to be signalled, struct vta_event; vta_notifier.lock
  * @poll_wq: wait queue of poll()
  * @poll_events: EPOLL* to be signalled there; vta_notifier.lock
  */
 struct vta_notify {
+	struct kref ref;
 	struct vta_notifier *notifier;
-	struct work_struct work;
 	struct list_head node;
-	bool due;
 	bool busy;
 	struct list_head events;
 	wait_queue_head_t poll_wq;
@@ -61,7 +66,7 @@ struct vta_notify {
 int vta_event_init(void);
 
 /**
- * vta_event_exit() - destroy the workqueue
+ * vta_event_exit() - wait for all notifiers, and destroy the workqueue
  *
  * Context: module unload.
  */
@@ -82,17 +87,50 @@ struct vta_event *vta_event_get(int fd);
 void vta_event_put(struct vta_event *event);
 
 /**
- * vta_notifier_init() - initialise the notifier of a user
- * @notifier: zeroed memory
+ * vta_notifier_new() - make the notifier of a user
+ *
+ * Return: the notifier, with one reference; or NULL.
  */
-void vta_notifier_init(struct vta_notifier *notifier);
+struct vta_notifier *vta_notifier_new(void);
 
 /**
- * vta_notify_init() - initialise the signals of an open file
- * @notify: zeroed memory
- * @notifier: of the file's user
+ * vta_notifier_put() - drop a reference
+ * @notifier: the notifier
+ *
+ * Context: any.
  */
-void vta_notify_init(struct vta_notify *notify, struct vta_notifier *notifier);
+void vta_notifier_put(struct vta_notifier *notifier);
+
+/**
+ * vta_notifier_is_idle() - check that no signals are to be sent
+ * @notifier: the notifier
+ *
+ * Return: true if a new notifier could replace it.
+ */
+bool vta_notifier_is_idle(struct vta_notifier *notifier);
+
+/**
+ * vta_notifier_wait() - wait while many closed files of the user have signals to be sent
+ * @notifier: the notifier
+ *
+ * Context: sleeps for as long as the user's listeners like.
+ * Return: 0, or -ERESTARTSYS if interrupted.
+ */
+int vta_notifier_wait(struct vta_notifier *notifier);
+
+/**
+ * vta_notify_new() - make the signals of an open file
+ * @notifier: of the file's user
+ *
+ * Return: the signals, or NULL.
+ */
+struct vta_notify *vta_notify_new(struct vta_notifier *notifier);
+
+/**
+ * vta_notify_close() - end the use of a file's signals; those that are pending will be sent
+ * @notify: of a file that makes no more signals
+ */
+void vta_notify_close(struct vta_notify *notify);
 
 /**
  * vta_notify_event() - signal an eventfd; pending signals are merged
@@ -117,16 +155,8 @@ void vta_notify_poll(struct vta_notify *notify, __poll_t events);
  * @notify: the file
  *
  * Context: sleeps for as long as the listeners like.
- * Return: 0, or -ERESTARTSYS if the caller is killed.
+ * Return: 0, or -ERESTARTSYS if interrupted.
  */
 int vta_notify_wait(struct vta_notify *notify);
-
-/**
- * vta_notify_flush() - vta_notify_wait(), even if the caller is killed
- * @notify: the file
- *
- * Context: sleeps for as long as the listeners like.
- */
-void vta_notify_flush(struct vta_notify *notify);
 
 #endif /* VTA_EVENT_H */

@@ -238,7 +238,7 @@ static __poll_t vta_poll(struct file *file, poll_table *wait)
 	unsigned long handle;
 	__poll_t mask = 0;
 
-	poll_wait(file, &ctx->notify.poll_wq, wait);
+	poll_wait(file, &ctx->notify->poll_wq, wait);
 
 	if (READ_ONCE(ctx->dead))
 		return EPOLLERR | EPOLLHUP;

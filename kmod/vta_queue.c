@@ -398,7 +398,7 @@ int vta_ioctl_queue_event(struct vta_ctx *ctx, void *data)
 	if (arg->flags || arg->pad || arg->fd < -1)
 		return -EINVAL;
 	/* Limits the number of pending eventfds. */
-	ret = vta_notify_wait(&ctx->notify);
+	ret = vta_notify_wait(ctx->notify);
 	if (ret)
 		return ret;
 	if (arg->fd >= 0) {

@@ -88,14 +88,22 @@ static kuid_t vta_user_uid(void)
 	return uid;
 }
 
-/* True if the user has no references, and its faults and its group have expired. */
+/* True if the user has no references, and its faults, signals and group have ended. */
 static bool vta_user_is_idle(const struct vta_user *user)
 {
 	u64 now = ktime_get_ns();
 
 	return !user->refs && user->weight == 1 &&
 	       (user->group < 0 || user->group_until <= now) &&
-	       atomic64_read(&user->faults_until) <= (s64)now;
+	       atomic64_read(&user->faults_until) <= (s64)now &&
+	       vta_notifier_is_idle(user->notifier);
+}
+
+static void vta_user_free(struct vta_user *user)
+{
+	if (user)
+		vta_notifier_put(user->notifier);
+	kfree(user);
 }
 
 /* Frees idle users; others are kept, so that closing all files does not clear the faults. */
@@ -109,7 +117,7 @@ static void vta_user_free_idle(struct vta_device *vdev)
 		list_del(&user->node);
 		if (user->group >= 0)
 			__clear_bit(user->group, vdev->groups);
-		kfree(user);
+		vta_user_free(user);
 	}
 }
 
@@ -118,7 +126,7 @@ void vta_user_free_all(struct vta_device *vdev)
 	struct vta_user *user, *next;
 
 	list_for_each_entry_safe(user, next, &vdev->users, node)
-		kfree(user);
+		vta_user_free(user);
 }
 
 static struct vta_user *vta_user_alloc(kuid_t uid)
@@ -127,10 +135,14 @@ static struct vta_user *vta_user_alloc(kuid_t uid)
 
 	if (!user)
 		return NULL;
+	user->notifier = vta_notifier_new();
+	if (!user->notifier) {
+		kfree(user);
+		return NULL;
+	}
 	user->uid = uid;
 	user->group = -1;
 	user->weight = 1;
-	vta_notifier_init(&user->notifier);
 	ratelimit_default_init(&user->log);
 	ratelimit_state_init(&user->uevents, VTA_HISTORY_WINDOW, VTA_HISTORY_BURST);
 	/* A uevent says how many were left out. */
@@ -164,7 +176,7 @@ struct vta_user *vta_user_get(struct vta_device *vdev)
 	user = vta_user_find(vdev, &new);
 	user->refs++;
 	spin_unlock(&vdev->users_lock);
-	kfree(new);
+	vta_user_free(new);
 	return user;
 }
 
@@ -189,7 +201,7 @@ int vta_user_set_weight(struct vta_device *vdev, kuid_t uid, unsigned int weight
 	vta_user_write_weight(vdev, user);
 	vta_user_free_idle(vdev);
 	spin_unlock(&vdev->users_lock);
-	kfree(new);
+	vta_user_free(new);
 	return 0;
 }
 

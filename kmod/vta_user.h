@@ -34,12 +34,12 @@ enum vta_user_resource {
  * @node: in vta_device.users
  * @uid: the user's ID (constant)
  * @refs: held by contexts and by each charge in @used; a user without references is kept
- *        until the faults and the group have expired
+ *        until the faults, the signals and the group have ended
  * @used: amounts in use, by enum vta_user_resource
  * @group: the card's group of the user's queues; -1: none
  * @weight: share of the engines, with or without a group
  * @group_until: a user without contexts keeps the group until then, in ns of CLOCK_MONOTONIC
- * @notifier: signals poll() and eventfds of the user's files; has a lock of its own
+ * @notifier: signals poll() and eventfds of the user's files (constant)
  * @faults_until: time at which all faults so far would have happened at the allowed rate, and all
  *                time lost to hangs would have passed again, in ns of CLOCK_MONOTONIC; changed
  *                without the lock
@@ -54,7 +54,7 @@ struct vta_user {
 	int group;
 	unsigned int weight;
 	u64 group_until;
-	struct vta_notifier notifier;
+	struct vta_notifier *notifier;
 	atomic64_t faults_until;
 	struct ratelimit_state log;
 	struct ratelimit_state uevents;

@@ -95,7 +95,7 @@ static int vta_waiters_result(const struct vta_queue *q, u64 seq)
 static void vta_waiters_signal_event(struct vta_queue *q)
 {
 	if (q->waiters.event)
-		vta_notify_event(&q->ctx->notify, q->waiters.event);
+		vta_notify_event(q->ctx->notify, q->waiters.event);
 }
 
 void vta_waiters_wake(struct vta_queue *q, bool was_halted)
@@ -113,7 +113,7 @@ void vta_waiters_wake(struct vta_queue *q, bool was_halted)
 		vta_waiter_end(waiter, ret);
 	}
 	if (q->halted && !was_halted) {
-		vta_notify_poll(&q->ctx->notify, EPOLLPRI);
+		vta_notify_poll(q->ctx->notify, EPOLLPRI);
 		vta_waiters_signal_event(q);
 	}
 	vta_waiters_arm(q);
@@ -229,7 +229,7 @@ static void vta_poller_wake(struct vta_waiter *waiter)
 		vta_waiters_signal_event(q);
 	} else {
 		q->waiters.poll_reached = true;
-		vta_notify_poll(&q->ctx->notify, EPOLLIN | EPOLLRDNORM);
+		vta_notify_poll(q->ctx->notify, EPOLLIN | EPOLLRDNORM);
 	}
 }
 

@@ -65,7 +65,7 @@ static void vta_watch_sample_queue(struct vta_watch *watch, struct vta_queue *q)
 		q->watch.behind = false;
 	}
 	q->watch.waited = false;
-	watch->rearm |= waited || q->waiters.event || wq_has_sleeper(&q->ctx->notify.poll_wq);
+	watch->rearm |= waited || q->waiters.event || wq_has_sleeper(&q->ctx->notify->poll_wq);
 	watch->lost_irq |= vta_watch_check_interrupt(q);
 	if (q->watch.aborting) {
 		watch->rearm = true;

@@ -634,13 +634,12 @@ struct vta_wait_many {
  *
  * The queue holds a reference to the eventfd, even if @fd is closed, until another eventfd replaces
  * it or the queue is destroyed. The eventfd holds no reference to the card's file. A kernel thread
- * signals the eventfds, possibly just after VTA_IOCTL_QUEUE_DESTROY has returned. It signals the
- * eventfds of an open file one after the other, and those of few files of a user at a time; how
- * long this takes depends on the files that poll these eventfds. This call and the last close()
- * wait until all signals that were due before are sent; this call also ends when its thread is
- * killed.
+ * signals the eventfds, possibly just after VTA_IOCTL_QUEUE_DESTROY or close() has returned. It
+ * sends one signal of each file of a user in turn; how long this takes depends on the files that
+ * poll these eventfds. This call waits until all signals of its file that were due before are sent.
+ * open() waits while 64 closed files of the user have signals to be sent.
  *
- * Errors: EINVAL (also a file that is not an eventfd), EBADF, ENOENT, ENODEV.
+ * Errors: EINVAL (also a file that is not an eventfd), EBADF, ENOENT, EINTR, ENODEV.
  */
 struct vta_queue_event {
 	__u32 queue;

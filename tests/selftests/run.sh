@@ -239,7 +239,7 @@ boot_vectors() {
 	boot vectors --cards 11 -- "vta_scarce.sh=11"
 }
 
-# More files of one user than the driver has threads to signal them.
+# Hundreds of files of one user, which take long to be signalled.
 boot_crowd() {
 	boot crowd --mem 1G --cards 3 --emu-arg-0 --queues=256 \
 		--emu-arg-1 --queues=256 --emu-arg-2 --queues=256 -- vta_crowd

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vta_crowd - a user with more files to be signalled than the driver has threads
- * (kmod/vta_event.c)
+ * vta_crowd - a user with hundreds of files to be signalled (kmod/vta_event.c)
  *
  * On three cards at least, each with 256 queues.
  */
@@ -11,7 +10,7 @@
 #include "vta_gates.h"
 #include "vta_harness.h"
 
-/* Three quarters of a card's queues and contexts are a user's: 3 * 190 files, 512 threads. */
+/* Three quarters of a card's queues and contexts are a user's. */
 enum { CARDS = 3, FILES = 190, CROWD = CARDS * FILES, LISTENERS = 150 };
 
 struct crowd {

@@ -14,12 +14,14 @@ FIXTURE(eventfd) {
 
 FIXTURE_SETUP(eventfd)
 {
+	ASSERT_EQ(0, chmod(card_node(), 0666));
 	ASSERT_EQ(0, gates_open(&self->g));
 }
 
 FIXTURE_TEARDOWN(eventfd)
 {
 	gates_close(&self->g);
+	EXPECT_EQ(0, chmod(card_node(), 0600));
 }
 
 TEST_F(eventfd, is_signalled_instead_of_poll)
@@ -223,9 +225,23 @@ TEST_F(eventfd, signals_that_the_file_was_closed)
 	EXPECT_EQ(1, event_next(self->g.event));
 }
 
-/* ---- A user whose eventfds are slow to signal ---- */
+/* ---- Users whose eventfds are slow to signal ---- */
 
-enum { LISTENERS = 50, SIGNALS = 200 };
+enum { LISTENERS = 50, MANY_LISTENERS = 500, SIGNALS = 30 };
+
+/* Each test has its own users, as signals may be pending when it ends. */
+enum { USER_SLOW = 1000, USER_KILLED, USER_CLOSING, USER_REOPENING, USER_NOISY };
+
+/* Makes the process one of that user's, which ends with the test. */
+static int become_slow(unsigned int user)
+{
+	return become(user) ?: prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+static void *shared_page(void)
+{
+	return mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+}
 
 /* A halted queue signals each new eventfd at once. Runs until killed. */
 static int signals_slowly(int event, volatile unsigned int *calls)
@@ -234,9 +250,7 @@ static int signals_slowly(int event, volatile unsigned int *calls)
 	struct queue q;
 	int fd;
 
-	/* A test that fails ends this, too. */
-	if (setresuid(1000, 1000, 1000) || prctl(PR_SET_PDEATHSIG, SIGKILL) ||
-	    listen_often(event, LISTENERS))
+	if (become_slow(USER_SLOW) || listen_often(event, LISTENERS))
 		return 1;
 	fd = card_open();
 	if (fd < 0 || queue_open(fd, &q, NULL) || queue_do(&q, bad) != -EIO)
@@ -252,14 +266,12 @@ static int signals_slowly(int event, volatile unsigned int *calls)
  */
 TEST_F(eventfd, slow_listeners_delay_no_other_file)
 {
-	volatile unsigned int *calls = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-					    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	volatile unsigned int *calls = shared_page();
 	int slow = eventfd(0, EFD_NONBLOCK);
 	unsigned int before = 0;
 	pid_t pid;
 
 	ASSERT_NE(MAP_FAILED, calls);
-	ASSERT_EQ(0, chmod(card_node(), 0666));
 	ASSERT_EQ(0, queue_event(&self->g.q[0], self->g.event));
 	gate(&self->g, 0, 1);
 	ASSERT_EQ(-EAGAIN, queue_poll(&self->g.q[0], 1));
@@ -277,28 +289,39 @@ TEST_F(eventfd, slow_listeners_delay_no_other_file)
 	EXPECT_LT(0, event_next(self->g.event));
 	EXPECT_EQ(0, waitpid(pid, NULL, WNOHANG));
 	EXPECT_EQ(0, child_kill(pid));
-	EXPECT_EQ(0, chmod(card_node(), 0600));
 }
 
-enum { FAULTY = 16, MANY_LISTENERS = 500, TRIES = 20 };
+enum { FAULTY = 16, TRIES = 20 };
+
+/* Opens the card and @queues, all with one slow eventfd. Returns the file, or a negative value. */
+static int open_slow(struct queue queues[FAULTY], int slow)
+{
+	int fd = card_open();
+
+	if (fd < 0 || listen_often(slow, MANY_LISTENERS))
+		return -1;
+	for (int i = 0; i < FAULTY; i++)
+		if (queue_open(fd, &queues[i], NULL) || queue_event(&queues[i], slow))
+			return -1;
+	return fd;
+}
 
 /*
  * The eventfd of queues that have all halted is signalled for one after the other. A process
  * that takes it from one of them waits for that, and is killed. Returns how many signals had
  * been sent when it had ended, or -1. Its files are left open.
  */
-static int kill_a_waiter(void)
+static int kill_a_waiter(void *arg)
 {
-	int slow = eventfd(0, EFD_NONBLOCK), fd = card_open();
+	int slow = eventfd(0, EFD_NONBLOCK);
 	struct queue faulty[FAULTY];
 	bool waited;
 	pid_t pid;
 
-	if (fd < 0 || listen_often(slow, MANY_LISTENERS))
+	(void)arg;
+	/* It may still see where others wait. */
+	if (setreuid(USER_KILLED, 0) || open_slow(faulty, slow) < 0)
 		return -1;
-	for (int i = 0; i < FAULTY; i++)
-		if (queue_open(fd, &faulty[i], NULL) || queue_event(&faulty[i], slow))
-			return -1;
 	for (int i = 0; i < FAULTY; i++)
 		queue_put(&faulty[i], desc_fill(0, 0, 4));
 	for (int i = 0; i < FAULTY; i++)
@@ -320,18 +343,129 @@ static int kill_a_waiter(void)
  */
 TEST_F(eventfd, caller_that_waits_for_listeners_can_be_killed)
 {
-	int i, status = 0, signals = FAULTY;
-	pid_t pid;
+	int signals = FAULTY;
 
-	for (i = 0; i < TRIES && signals == FAULTY; i++) {
-		pid = fork();
-		if (!pid)
-			_exit(kill_a_waiter());
-		ASSERT_EQ(pid, waitpid(pid, &status, 0));
-		signals = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-	}
+	for (int i = 0; i < TRIES && signals == FAULTY; i++)
+		signals = in_child(kill_a_waiter, NULL);
 	EXPECT_LE(0, signals);
 	EXPECT_GT(FAULTY, signals);
+}
+
+/* Returns how many signals had been sent when the file was closed. All are sent in the end. */
+static int close_slow(void *arg)
+{
+	int slow = eventfd(0, EFD_NONBLOCK), fd;
+	struct queue queues[FAULTY];
+	unsigned int signals;
+
+	(void)arg;
+	MUST(!become_slow(USER_CLOSING));
+	fd = open_slow(queues, slow);
+	MUST(fd >= 0);
+	for (int i = 0; i < FAULTY; i++)
+		queue_unmap(&queues[i]);
+	close(fd);
+	signals = signalled(slow);
+	while (signalled(slow) < FAULTY)
+		sleep_ms(10);
+	return (int)signals;
+}
+
+/* Closing signals each queue's eventfd. On a busy machine all may have been sent at its end. */
+TEST_F(eventfd, close_does_not_wait_for_listeners)
+{
+	int signals = FAULTY;
+
+	for (int i = 0; i < TRIES && signals == FAULTY; i++)
+		signals = in_child(close_slow, NULL);
+	EXPECT_LE(0, signals);
+	EXPECT_GT(FAULTY, signals);
+}
+
+static int reopen_slow(void *arg)
+{
+	int slow = eventfd(0, EFD_NONBLOCK);
+	struct queue queue;
+
+	(void)arg;
+	MUST(!become_slow(USER_REOPENING));
+	MUST(!listen_often(slow, MANY_LISTENERS));
+	for (;;) {
+		int fd = card_open();
+
+		MUST(fd >= 0);
+		MUST(!queue_open(fd, &queue, NULL));
+		MUST(!queue_event(&queue, slow));
+		queue_unmap(&queue);
+		close(fd);
+	}
+}
+
+/* So their number is limited. */
+TEST_F(eventfd, opening_waits_for_signals_of_closed_files)
+{
+	pid_t pid = child_start(reopen_slow, NULL);
+
+	EXPECT_TRUE(proc_gets_into(pid, "vta_notifier_wait"));
+	EXPECT_EQ(0, child_kill(pid));
+}
+
+enum { NOISY = 4, NOISES = 5 };
+
+/* New signals come faster than they are sent. Runs until killed. */
+static int make_noise(volatile unsigned int *noises)
+{
+	int slow = eventfd(0, EFD_NONBLOCK), fd;
+	struct queue queues[QUEUES];
+
+	MUST(!become_slow(USER_NOISY));
+	MUST(!listen_often(slow, MANY_LISTENERS));
+	fd = card_open();
+	for (int i = 0; i < QUEUES; i++) {
+		MUST(!queue_open(fd, &queues[i], NULL));
+		MUST(!queue_event(&queues[i], slow));
+	}
+	for (;;) {
+		for (int i = 0; i < QUEUES; i++) {
+			MUST(queue_poll(&queues[i], queues[i].submitted + 1) == -EAGAIN);
+			MUST(!queue_do(&queues[i], desc_op(VTA_OP_NOP)));
+		}
+		if (*noises < NOISES)
+			*noises = signalled(slow);
+	}
+}
+
+static int be_signalled(void *arg)
+{
+	int event = eventfd(0, EFD_NONBLOCK);
+	struct queue queue;
+
+	(void)arg;
+	MUST(!become_slow(USER_NOISY));
+	MUST(!queue_open(card_open(), &queue, NULL));
+	MUST(queue_do(&queue, desc_fill(0, 0, 4)) == -EIO);
+	MUST(!queue_event(&queue, event));
+	while (!event_next(event))
+		;
+	return 0;
+}
+
+TEST_F(eventfd, files_that_signal_all_the_time_delay_no_other)
+{
+	volatile unsigned int *noises = shared_page();
+	pid_t pids[NOISY];
+
+	ASSERT_NE(MAP_FAILED, noises);
+	for (unsigned int i = 0; i < NOISY; i++) {
+		pids[i] = fork();
+		if (!pids[i])
+			_exit(make_noise(&noises[i]));
+	}
+	for (unsigned int i = 0; i < NOISY; i++)
+		EXPECT_TRUE(SOON(noises[i] >= NOISES));
+	EXPECT_EQ(0, in_child(be_signalled, NULL));
+	for (unsigned int i = 0; i < NOISY; i++)
+		EXPECT_EQ(0, child_kill(pids[i]));
 }
 
 TEST_HARNESS_MAIN
