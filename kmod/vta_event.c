@@ -3,8 +3,12 @@
  * vta_event.c - eventfds and poll() are signalled by threads
  */
 #include <linux/eventfd.h>
+#include <linux/jiffies.h>
 #include <linux/kref.h>
+#include <linux/ktime.h>
+#include <linux/minmax.h>
 #include <linux/poll.h>
+#include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
@@ -15,8 +19,18 @@
 /* Files of one user that have been closed before their last signal was sent; more delay opens. */
 #define VTA_NOTIFIER_CLOSED_MAX	64
 
+/*
+ * Signals of one user take at most a tenth of a processor's time, and a tenth of a second at once:
+ * a work counts as nobody's, so it must not take what others would miss.
+ */
+#define VTA_NOTIFIER_SHARE	10
+#define VTA_NOTIFIER_AHEAD_NS	NSEC_PER_SEC
+/* A delayed work checks again after this time, so that unloading the module takes no longer. */
+#define VTA_NOTIFIER_DELAY_NS	(100 * NSEC_PER_MSEC)
+
 static struct workqueue_struct *vta_event_wq;
 static atomic_t vta_notifiers;	/* that are allocated */
+static bool vta_event_ended;	/* the module is unloaded: signals are dropped */
 
 /**
  * struct vta_event - an eventfd
@@ -38,6 +52,7 @@ int vta_event_init(void)
 
 void vta_event_exit(void)
 {
+	WRITE_ONCE(vta_event_ended, true);
 	wait_var_event(&vta_notifiers, !atomic_read(&vta_notifiers));
 	destroy_workqueue(vta_event_wq);
 }
@@ -88,7 +103,7 @@ struct vta_notifier *vta_notifier_new(void)
 	kref_init(&notifier->ref);
 	spin_lock_init(&notifier->lock);
 	INIT_LIST_HEAD(&notifier->due);
-	INIT_WORK(&notifier->work, vta_notifier_work);
+	INIT_DELAYED_WORK(&notifier->work, vta_notifier_work);
 	atomic_inc(&vta_notifiers);
 	return notifier;
 }
@@ -110,7 +125,7 @@ bool vta_notifier_is_idle(struct vta_notifier *notifier)
 	bool idle;
 
 	spin_lock_irq(&notifier->lock);
-	idle = !notifier->working;
+	idle = !notifier->working && notifier->paid_until <= ktime_get_ns();
 	spin_unlock_irq(&notifier->lock);
 	return idle;
 }
@@ -128,6 +143,21 @@ static bool vta_notifier_may_open(struct vta_notifier *notifier)
 int vta_notifier_wait(struct vta_notifier *notifier)
 {
 	return wait_var_event_interruptible(notifier, vta_notifier_may_open(notifier));
+}
+
+/* Returns the delay of the next signal, in jiffies. */
+static unsigned long vta_notifier_delay(const struct vta_notifier *notifier)
+{
+	s64 ahead = notifier->paid_until - ktime_get_ns() - VTA_NOTIFIER_AHEAD_NS;
+
+	if (ahead <= 0 || READ_ONCE(vta_event_ended))
+		return 0;
+	return nsecs_to_jiffies(min_t(s64, ahead, VTA_NOTIFIER_DELAY_NS)) + 1;
+}
+
+static void vta_notifier_queue_work(struct vta_notifier *notifier)
+{
+	queue_delayed_work(vta_event_wq, &notifier->work, vta_notifier_delay(notifier));
 }
 
 /* ---- An open file ---- */
@@ -187,7 +217,7 @@ static void vta_notify_queue(struct vta_notify *notify)
 	if (!notifier->working) {
 		notifier->working = true;
 		kref_get(&notifier->ref);
-		queue_work(vta_event_wq, &notifier->work);
+		vta_notifier_queue_work(notifier);
 	}
 }
 
@@ -255,17 +285,32 @@ static struct vta_event *vta_notify_pop(struct vta_notify *notify)
 	return event;
 }
 
-/*
- * Sends one eventfd's signal and those of poll() of one file, and queues itself again. So a file
- * that makes new signals all the time delays no other.
- */
-static void vta_notifier_work(struct work_struct *work)
+/* Returns the time that the signals took. Most of it has interrupts off, so none is preempted. */
+static u64 vta_notify_send(struct vta_notify *notify, __poll_t poll_events,
+			   struct vta_event *event)
 {
-	struct vta_notifier *notifier = container_of(work, struct vta_notifier, work);
+	u64 start;
+
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		preempt_disable();
+	start = ktime_get_ns();
+	if (poll_events)
+		wake_up_poll(&notify->poll_wq, poll_events);
+	if (event)
+		vta_eventfd_signal(event->eventfd);
+	start = ktime_get_ns() - start;
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		preempt_enable();
+	return start;
+}
+
+/* Sends one eventfd's signal and those of poll() of one file. */
+static void vta_notifier_send(struct vta_notifier *notifier)
+{
 	struct vta_notify *notify;
 	struct vta_event *event;
 	__poll_t poll_events;
-	bool more;
+	u64 ns = 0;
 
 	spin_lock_irq(&notifier->lock);
 	notify = vta_notifier_pop(notifier);
@@ -274,24 +319,40 @@ static void vta_notifier_work(struct work_struct *work)
 	notify->poll_events = 0;
 	spin_unlock_irq(&notifier->lock);
 
-	if (poll_events)
-		wake_up_poll(&notify->poll_wq, poll_events);
-	if (event) {
-		vta_eventfd_signal(event->eventfd);
+	if (!READ_ONCE(vta_event_ended))
+		ns = vta_notify_send(notify, poll_events, event);
+	if (event)
 		vta_event_put(event);
-	}
 
 	spin_lock_irq(&notifier->lock);
+	notifier->sent_ns += ns;
+	notifier->paid_until = max(notifier->paid_until, ktime_get_ns()) +
+			       ns * VTA_NOTIFIER_SHARE;
 	notify->busy = false;
 	if (!list_empty(&notify->events))
 		vta_notify_queue(notify);
-	more = !list_empty(&notifier->due);
-	notifier->working = more;
-	if (more)
-		queue_work(vta_event_wq, work);
 	spin_unlock_irq(&notifier->lock);
 	wake_up_var(notify);
 	vta_notify_put(notify);
+}
+
+/*
+ * Sends signals of one file and queues itself again. So a file that makes new signals all the time
+ * delays no other.
+ */
+static void vta_notifier_work(struct work_struct *work)
+{
+	struct vta_notifier *notifier = container_of(work, struct vta_notifier, work.work);
+	bool more;
+
+	if (!vta_notifier_delay(notifier))
+		vta_notifier_send(notifier);
+	spin_lock_irq(&notifier->lock);
+	more = !list_empty(&notifier->due);
+	if (more)
+		vta_notifier_queue_work(notifier);
+	notifier->working = more;
+	spin_unlock_irq(&notifier->lock);
 	if (!more)
 		vta_notifier_put(notifier);
 }

@@ -3,8 +3,8 @@
  * vta_event.h - eventfds and poll() are signalled by threads
  *
  * Users decide how long signalling takes: a file can have any number of epoll entries. So each user
- * of a card has a work item that signals, file by file. No user waits for the listeners of another,
- * and no file waits for its signals when it is closed.
+ * of a card has a work item that signals, file by file, in a small part of a processor's time. No
+ * user waits for the listeners of another, and no file waits for its signals when it is closed.
  */
 #ifndef VTA_EVENT_H
 #define VTA_EVENT_H
@@ -27,14 +27,19 @@ struct vta_event;
  * @work: sends the signals
  * @working: @work is queued or runs
  * @closed: files that were closed and have signals to be sent
+ * @sent_ns: time that sending signals has taken, in ns
+ * @paid_until: time at which all signals so far would have been sent, had they taken no more than
+ *              their part of a processor, in ns of CLOCK_MONOTONIC
  */
 struct vta_notifier {
 	struct kref ref;
 	spinlock_t lock; /* Protects: see above */
 	struct list_head due;
-	struct work_struct work;
+	struct delayed_work work;
 	bool working;
 	unsigned int closed;
+	u64 sent_ns;
+	u64 paid_until;
 };
 
 /**
@@ -102,7 +107,7 @@ struct vta_notifier *vta_notifier_new(void);
 void vta_notifier_put(struct vta_notifier *notifier);
 
 /**
- * vta_notifier_is_idle() - check that no signals are to be sent
+ * vta_notifier_is_idle() - check that no signals are to be sent, nor their time to be paid
  * @notifier: the notifier
  *
  * Return: true if a new notifier could replace it.

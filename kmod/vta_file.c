@@ -307,6 +307,7 @@ static void vta_show_fdinfo(struct seq_file *m, struct file *file)
 	seq_printf(m, "vta-card-bytes:\t%llu\n", READ_ONCE(ctx->card_bytes));
 	seq_printf(m, "vta-pinned-bytes:\t%llu\n", READ_ONCE(ctx->pinned_bytes));
 	seq_printf(m, "vta-imported-bytes:\t%llu\n", READ_ONCE(ctx->imported_bytes));
+	seq_printf(m, "vta-user-signal-time:\t%llu ns\n", READ_ONCE(ctx->user->notifier->sent_ns));
 	seq_printf(m, "vta-queues:\t%u\n", READ_ONCE(ctx->nr_queues));
 	seq_puts(m, "vta-queue-numbers:\t");
 	xa_lock(&ctx->queues);

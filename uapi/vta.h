@@ -636,8 +636,9 @@ struct vta_wait_many {
  * it or the queue is destroyed. The eventfd holds no reference to the card's file. A kernel thread
  * signals the eventfds, possibly just after VTA_IOCTL_QUEUE_DESTROY or close() has returned. It
  * sends one signal of each file of a user in turn; how long this takes depends on the files that
- * poll these eventfds. This call waits until all signals of its file that were due before are sent.
- * open() waits while 64 closed files of the user have signals to be sent.
+ * poll these eventfds. The signals of a user of a card take at most a tenth of a processor's time,
+ * and 100 ms at once: others come later. This call waits until all signals of its file that were
+ * due before are sent. open() waits while 64 closed files of the user have signals to be sent.
  *
  * Errors: EINVAL (also a file that is not an eventfd), EBADF, ENOENT, EINTR, ENODEV.
  */
