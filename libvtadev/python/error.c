@@ -99,7 +99,7 @@ int error_init(PyObject *module)
 }
 
 /* An instance of an exception's type; OSError's arguments are errno and text. */
-static PyObject *make(PyObject *type, int err, const char *text)
+static PyObject *make_error(PyObject *type, int err, const char *text)
 {
 	return PyObject_CallFunction(type, "is", -err, text);
 }
@@ -133,7 +133,7 @@ PyObject *error_set(int err, const char *text)
 		PyErr_SetString(PyExc_TimeoutError, text);
 		return NULL;
 	}
-	exception = make(error_type, err, text);
+	exception = make_error(error_type, err, text);
 	return raise(exception, exception);
 }
 
@@ -152,7 +152,7 @@ PyObject *error_set_card(int err, struct vtadev *dev)
 	if (unknown)
 		return error_set(err, NULL);
 	vtadev_lost_text(&lost, text, sizeof(text));
-	exception = make(lost_type, err, text);
+	exception = make_error(lost_type, err, text);
 	return raise(exception, exception &&
 		     attribute(exception, "fate", PyLong_FromLong(lost.fate)) &&
 		     attribute(exception, "cause", PyLong_FromLong(lost.cause)));
@@ -164,7 +164,7 @@ PyObject *error_set_fault(const struct vtadev_fault *fault)
 	PyObject *e;
 
 	vtadev_fault_text(fault, text, sizeof(text));
-	e = make(fault_type, -EIO, text);
+	e = make_error(fault_type, -EIO, text);
 	return raise(e, e && attribute(e, "reason", PyLong_FromLong(fault->reason)) &&
 		     attribute(e, "access", PyLong_FromLong(fault->access)) &&
 		     attribute(e, "seq", PyLong_FromUnsignedLongLong(fault->seq)) &&

@@ -14,12 +14,12 @@
 #define TEXT_MAX	384
 
 /**
- * struct said - a sentence that was printed
+ * struct sentence - a sentence that was printed
  * @hash: of its text; 0: none
  * @at: time at which it was printed last
  * @again: number of times it was left out since
  */
-struct said {
+struct sentence {
 	uint64_t hash;
 	int64_t at;
 	unsigned long again;
@@ -27,7 +27,7 @@ struct said {
 
 static struct {
 	pthread_mutex_t lock;		/* Protects: all of it */
-	struct said said[REPORT_MOST];
+	struct sentence printed[REPORT_MOST];
 	int64_t span_from;
 	unsigned int in_span;		/* sentences since then */
 	unsigned long left_out;		/* sentences since then that were too many */
@@ -43,16 +43,16 @@ static uint64_t hash(const char *text)
 	return h ? h : 1;
 }
 
-/* The sentence's entry, or the one that was said the longest time ago. */
-static struct said *find_said(uint64_t h)
+/* The sentence's entry, or the one that was printed the longest time ago. */
+static struct sentence *find_sentence(uint64_t h)
 {
-	struct said *oldest = &state.said[0];
+	struct sentence *oldest = &state.printed[0];
 
 	for (unsigned int i = 0; i < REPORT_MOST; i++) {
-		if (state.said[i].hash == h)
-			return &state.said[i];
-		if (!state.said[i].hash || (oldest->hash && state.said[i].at < oldest->at))
-			oldest = &state.said[i];
+		if (state.printed[i].hash == h)
+			return &state.printed[i];
+		if (!state.printed[i].hash || (oldest->hash && state.printed[i].at < oldest->at))
+			oldest = &state.printed[i];
 	}
 	return oldest;
 }
@@ -95,17 +95,17 @@ static void report_locked(const char *text)
 {
 	uint64_t h = hash(text);
 	int64_t now = clock_ns() / NS_PER_S;
-	struct said *said = find_said(h);
-	bool known = said->hash == h;
+	struct sentence *sentence = find_sentence(h);
+	bool known = sentence->hash == h;
 
-	if (known && now - said->at < REPORT_AGAIN_S) {
-		said->again++;
+	if (known && now - sentence->at < REPORT_AGAIN_S) {
+		sentence->again++;
 		return;
 	}
 	if (too_many(now))
 		return;
-	print_sentence(text, known ? said->again : 0);
-	*said = (struct said) { .hash = h, .at = now };
+	print_sentence(text, known ? sentence->again : 0);
+	*sentence = (struct sentence) { .hash = h, .at = now };
 }
 
 void report(const char *format, ...)

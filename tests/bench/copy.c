@@ -206,9 +206,9 @@ static int width(unsigned int column)
 }
 
 /* One column of a row; the ratios are printed, and go into the results. */
-static void tell(const struct setup *s, struct json_object *entry, unsigned int column,
-		 size_t bytes, struct times yardstick, struct samples *samples,
-		 struct samples *same)
+static void report_results(const struct setup *s, struct json_object *entry, unsigned int column,
+			   size_t bytes, struct times yardstick, struct samples *samples,
+			   struct samples *same)
 {
 	struct json_object *to, *way;
 	struct times times;
@@ -268,14 +268,14 @@ static void one_size(const struct setup *s, size_t bytes, struct json_object *li
 	printf("%8s %6.2f", size_text(bytes), (double)bytes / yardstick.least);
 	fprintf(s->bench->dat, "%zu", bytes);
 	for (unsigned int i = 0; i < COLUMNS; i++)
-		tell(s, entry, i, bytes, yardstick, &columns_ns[i], &same[i]);
+		report_results(s, entry, i, bytes, yardstick, &columns_ns[i], &same[i]);
 	printf("\n");
 	fflush(stdout);
 	fprintf(s->bench->dat, "\n");
 	json_object_array_add(list, entry);
 }
 
-static void make(struct setup *s)
+static void set_up(struct setup *s)
 {
 	struct vtadev *dev = s->bench->dev;
 	int err;
@@ -321,7 +321,7 @@ void bench_copy(struct bench *bench)
 	double worst[COLUMNS] = { 0 };
 	struct setup s = { .bench = bench, .worst = worst };
 
-	make(&s);
+	set_up(&s);
 	printf("\nCopies: speed as a ratio to the emulator's memcpy (least times)\n");
 	printf("%15s %39s %39s %7s\n", "memcpy", "------------- host to card ------------",
 	       "------------- card to host ------------", "card to");

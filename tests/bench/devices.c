@@ -105,8 +105,8 @@ static double number(struct json_object *of, const char *name)
 	return json_object_get_double(value);
 }
 
-static struct json_object *tell(const char *what, struct json_object *results,
-				const struct row *row)
+static struct json_object *report_results(const char *what, struct json_object *results,
+					  const struct row *row)
 {
 	struct json_object *to = json_sub(results, row->device);
 	double rate = row->uops / row->ns * 1e9;
@@ -125,7 +125,7 @@ static struct json_object *tell(const char *what, struct json_object *results,
 static void tell_layer(struct bench *bench, const char *layer, struct json_object *results,
 		       const struct row *row, struct row *sum)
 {
-	tell(layer, results, row);
+	report_results(layer, results, row);
 	fprintf(bench->dat, "%s %g\n", row->device, row->soft_ns / row->ns);
 	sum->device = row->device;
 	sum->ns += row->ns;
@@ -167,7 +167,7 @@ static void tell_sums(struct bench *bench, const struct device *devices, unsigne
 	for (unsigned int d = 0; d <= count && sums[d].device; d++) {
 		double share;
 
-		to = tell("all", results, &sums[d]);
+		to = report_results("all", results, &sums[d]);
 		if (d == count)
 			break;
 		share = sums[d].uops / sums[d].ns * 1e9 / limit_of(&devices[d]);

@@ -88,7 +88,7 @@ static bool never_stop(void *priv)
 
 static const struct core_mem_ops memory_ops = { read_memory, write_memory, never_stop };
 
-static void put(struct setup *s, uint64_t word0, uint64_t word1)
+static void put_insn(struct setup *s, uint64_t word0, uint64_t word1)
 {
 	const uint64_t words[2] = { htole64(word0), htole64(word1) };
 
@@ -97,7 +97,7 @@ static void put(struct setup *s, uint64_t word0, uint64_t word1)
 
 static void put_load(struct setup *s, uint64_t type, uint64_t dram, uint64_t n)
 {
-	put(s, OPCODE_LOAD | type << 7 | dram << 26, 1 | n << 16 | n << 32);
+	put_insn(s, OPCODE_LOAD | type << 7 | dram << 26, 1 | n << 16 | n << 32);
 }
 
 /* Returns the ns of the stream so far, which ends here, and starts a new one. */
@@ -107,7 +107,7 @@ static double run(struct setup *s)
 	struct core_fault fault;
 	double start, ns;
 
-	put(s, OPCODE_FINISH, 0);
+	put_insn(s, OPCODE_FINISH, 0);
 	start = now_ns();
 	must(core_run(s->core, &memory_ops, s->memory, STREAM, s->insns, 0, &stats, &fault) ==
 	     CORE_DONE ? 0 : -1, "running a stream");
@@ -119,13 +119,13 @@ static double run(struct setup *s)
 static void put_gemm(struct setup *s, const struct shape *shape)
 {
 	/* Widths of the default's fields: 13 bits of micro-ops, 11, 11 and 10 of depths. */
-	put(s, OPCODE_GEMM | (uint64_t)shape->uops << 21 | (uint64_t)shape->iter[0] << 35 |
-	    (uint64_t)shape->iter[1] << 49,
-	    shape->dst[0] | shape->dst[1] << 11 | (uint64_t)shape->src[0] << 22 |
-	    (uint64_t)shape->src[1] << 33);
+	put_insn(s, OPCODE_GEMM | (uint64_t)shape->uops << 21 | (uint64_t)shape->iter[0] << 35 |
+		 (uint64_t)shape->iter[1] << 49,
+		 shape->dst[0] | shape->dst[1] << 11 | (uint64_t)shape->src[0] << 22 |
+		 (uint64_t)shape->src[1] << 33);
 }
 
-static void make(struct setup *s)
+static void set_up(struct setup *s)
 {
 	s->core = must_ptr(core_new(&core_config_default, CORE_ORDER_INORDER, 0), "a core");
 	s->memory = must_ptr(calloc(1, MEMORY), "memory");
@@ -179,8 +179,8 @@ static double run_plain(struct setup *s)
 /* Compares the low bytes of all accumulators, which STORE writes. */
 static void compare(struct setup *s)
 {
-	put(s, OPCODE_STORE | 4ull << 7 | (uint64_t)(OUT / BLOCK) << 26,
-	    1 | (uint64_t)ACC_DEPTH << 16 | (uint64_t)ACC_DEPTH << 32);
+	put_insn(s, OPCODE_STORE | 4ull << 7 | (uint64_t)(OUT / BLOCK) << 26,
+		 1 | (uint64_t)ACC_DEPTH << 16 | (uint64_t)ACC_DEPTH << 32);
 	run(s);
 	for (uint32_t i = 0; i < ACC_DEPTH * BLOCK; i++)
 		must(s->memory[OUT + i] == (uint8_t)s->plain.acc[i] ? 0 : -1,
@@ -225,7 +225,7 @@ int main(int argc, char **argv)
 	struct setup s = { 0 };
 
 	bench_begin(&bench, "emulator", argc, argv);
-	make(&s);
+	set_up(&s);
 	printf("\nGEMM: millions of micro-ops (256 multiply-adds each) per second\n");
 	printf("%-8s %16s %16s %8s\n", "loops", "emulated core", "plain loops", "ratio");
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++)

@@ -250,7 +250,7 @@ static void with_floor_on(struct setup *s, unsigned int floor_card)
 
 /* ---- Results ---- */
 
-static void tell(struct setup *s)
+static void report_results(struct setup *s)
 {
 	struct times took[WAYS], net[WAYS];
 
@@ -290,7 +290,7 @@ int main(int argc, char **argv)
 	find_cards(&s);
 	with_floor_on(&s, BENCH_OTHER);
 	with_floor_on(&s, BENCH_CARD);
-	tell(&s);
+	report_results(&s);
 	bench_end(&bench);
 	return 0;
 }

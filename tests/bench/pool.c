@@ -126,7 +126,8 @@ static void measure(struct setup *s, unsigned int d, unsigned int cards)
 
 /* ---- Results ---- */
 
-static void tell(struct setup *s, unsigned int d, unsigned int cards, struct json_object *list)
+static void report_results(struct setup *s, unsigned int d, unsigned int cards,
+			   struct json_object *list)
 {
 	double one = times_in(&s->rates[d][0]).median;
 	double rate = times_in(&s->rates[d][cards - 1]).median;
@@ -172,7 +173,7 @@ int main(int argc, char **argv)
 	       "did most, and the rate over that of the model\n", s.run_ns / 1e6);
 	for (unsigned int d = 0; d < DEPTHS; d++)
 		for (unsigned int cards = 1; cards <= CARDS; cards++)
-			tell(&s, d, cards, list);
+			report_results(&s, d, cards, list);
 	json_object_object_add(bench.results, "cards", list);
 	free(s.bytes);
 	bench_end(&bench);

@@ -205,7 +205,7 @@ static void aim_at(struct bench *bench, unsigned int n, double ratio, double spr
 	bench_target(bench, what, spread, AT_MOST, 1.1);
 }
 
-static struct json_object *tell(struct setup *s, unsigned int index)
+static struct json_object *report_results(struct setup *s, unsigned int index)
 {
 	double alone = times_in(&s->rates[0]).median, rate = times_in(&s->rates[index]).median;
 	double spread = times_in(&s->spreads[index]).median;
@@ -242,7 +242,7 @@ static void one_card(struct bench *bench, unsigned int card, const char *name)
 	       "computes, doorbells and interrupts for a job\n", name, JOB_NS / 1e3);
 	for (unsigned int i = 0; i < sizes; i++) {
 		if (processes[i] <= s.contexts)
-			json_object_array_add(list, tell(&s, i));
+			json_object_array_add(list, report_results(&s, i));
 		else
 			printf("%4u SKIP: the card has %u contexts\n", processes[i], s.contexts);
 	}

@@ -375,11 +375,11 @@ def differences(texts, tree):
     document |= {(f"word of {kind}", name, value) for kind, name, value in header
                  if kind in ("fault", "access")}
     header -= {fact for fact in header if fact[0] == "fault" and fact[1] in NOT_OF_THE_CARD}
-    said = [f"{kind} {name}: {value} in the document alone"
+    wrong = [f"{kind} {name}: {value} in the document alone"
             for kind, name, value in sorted(document - header, key=str)]
-    said += [f"{kind} {name}: {value} in the header alone"
+    wrong += [f"{kind} {name}: {value} in the header alone"
              for kind, name, value in sorted(header - document, key=str)]
-    return said, collections.Counter(kind for kind, *_ in header)
+    return wrong, collections.Counter(kind for kind, *_ in header)
 
 
 def tree_with(name, old, new, tmp):
@@ -449,18 +449,18 @@ def found(name, old, new, want):
             texts[name] = texts[name].replace(old, new, 1)
         else:
             tree = tree_with(name, old, new, pathlib.Path(tmp))
-        said, _ = differences(texts, tree)
-    return any(line.startswith(want + ":") for line in said)
+        wrong, _ = differences(texts, tree)
+    return any(line.startswith(want + ":") for line in wrong)
 
 
 def main():
-    said, counts = differences(texts_of(TOP), TOP)
+    wrong, counts = differences(texts_of(TOP), TOP)
     print(f"TAP version 13\n1..{1 + len(CHANGES)}")
-    for line in said:
+    for line in wrong:
         print(f"# {line}")
-    print(f"{'not ok' if said else 'ok'} 1 documents and headers have the same facts:",
+    print(f"{'not ok' if wrong else 'ok'} 1 documents and headers have the same facts:",
           ", ".join(f"{kind} {count}" for kind, count in sorted(counts.items())))
-    failed = bool(said)
+    failed = bool(wrong)
     for n, change in enumerate(CHANGES, 2):
         ok = found(*change)
         failed = failed or not ok

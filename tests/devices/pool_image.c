@@ -23,7 +23,7 @@ uint8_t pool_weight(unsigned int i)
 	return (uint8_t)(7 * i + 1);
 }
 
-static uint32_t put(uint8_t *model, uint32_t at, uint64_t low, uint64_t high)
+static uint32_t put_insn(uint8_t *model, uint32_t at, uint64_t low, uint64_t high)
 {
 	const uint64_t insn[2] = { htole64(low), htole64(high) };
 
@@ -44,12 +44,12 @@ static struct vtaimage_stream fill_model(const struct pool_program *p, uint8_t *
 	for (unsigned int i = 0; i < POOL_BYTES; i++)
 		model[WEIGHTS_AT + 4 * i] = pool_weight(i);
 	if (p->outer)
-		at = put(model, at, GEMM | 1ull << 21 | (uint64_t)p->outer << 35 |
-			 (uint64_t)p->inner << 49, 0);
-	at = put(model, at, move(LOAD, ACC, VTAIMAGE_MODEL + WEIGHTS_AT, p->core->acc_bytes) |
-		 (p->deadlock ? 0 : PUSH_NEXT), ONE_ROW);
-	at = put(model, at, move(STORE, RESULT, VTAIMAGE_ARENA + W_AT, p->core->inp_bytes) |
-		 POP_PREV, ONE_ROW);
+		at = put_insn(model, at, GEMM | 1ull << 21 | (uint64_t)p->outer << 35 |
+			      (uint64_t)p->inner << 49, 0);
+	at = put_insn(model, at, move(LOAD, ACC, VTAIMAGE_MODEL + WEIGHTS_AT, p->core->acc_bytes) |
+		      (p->deadlock ? 0 : PUSH_NEXT), ONE_ROW);
+	at = put_insn(model, at, move(STORE, RESULT, VTAIMAGE_ARENA + W_AT, p->core->inp_bytes) |
+		      POP_PREV, ONE_ROW);
 	return (struct vtaimage_stream){ 0, at / 16, p->cycles };
 }
 

@@ -12,7 +12,7 @@ struct packer {
 	unsigned int pos;
 };
 
-static void put(struct packer *p, uint64_t value, unsigned int width)
+static void put_field(struct packer *p, uint64_t value, unsigned int width)
 {
 	uint64_t mask = width < 64 ? (1ull << width) - 1 : ~0ull;
 
@@ -30,8 +30,8 @@ static void put(struct packer *p, uint64_t value, unsigned int width)
 
 static void put_head(struct packer *p, unsigned int opcode, unsigned int flags)
 {
-	put(p, opcode, 3);
-	put(p, flags >> 3, 4);
+	put_field(p, opcode, 3);
+	put_field(p, flags >> 3, 4);
 }
 
 unsigned int insn_log_uop_depth(const struct core_config *cfg)
@@ -92,17 +92,17 @@ struct insn insn_move(const struct insn_move *move)
 	struct packer w1 = { .bits = move->junk.word[1] };
 
 	put_head(&w0, move->opcode, move->flags);
-	put(&w0, move->memory, 3);
-	put(&w0, move->sram_base, 16);
-	put(&w0, move->dram_base, 32);
+	put_field(&w0, move->memory, 3);
+	put_field(&w0, move->sram_base, 16);
+	put_field(&w0, move->dram_base, 32);
 
-	put(&w1, move->y_size, 16);
-	put(&w1, move->x_size, 16);
-	put(&w1, move->x_stride, 16);
-	put(&w1, move->y_pad_0, 4);
-	put(&w1, move->y_pad_1, 4);
-	put(&w1, move->x_pad_0, 4);
-	put(&w1, move->x_pad_1, 4);
+	put_field(&w1, move->y_size, 16);
+	put_field(&w1, move->x_size, 16);
+	put_field(&w1, move->x_stride, 16);
+	put_field(&w1, move->y_pad_0, 4);
+	put_field(&w1, move->y_pad_1, 4);
+	put_field(&w1, move->x_pad_0, 4);
+	put_field(&w1, move->x_pad_1, 4);
 	return (struct insn){ { w0.bits, w1.bits } };
 }
 
@@ -116,25 +116,25 @@ struct insn insn_loop(const struct core_config *cfg, const struct insn_loop *loo
 	struct packer w1 = { .bits = loop->junk.word[1] };
 
 	put_head(&w0, loop->opcode, loop->flags);
-	put(&w0, loop->reset, 1);
-	put(&w0, loop->uop_bgn, uop);
-	put(&w0, loop->uop_end, uop + 1);
-	put(&w0, loop->iter_out, 14);
-	put(&w0, loop->iter_in, 14);
+	put_field(&w0, loop->reset, 1);
+	put_field(&w0, loop->uop_bgn, uop);
+	put_field(&w0, loop->uop_end, uop + 1);
+	put_field(&w0, loop->iter_out, 14);
+	put_field(&w0, loop->iter_in, 14);
 
-	put(&w1, loop->dst_out, acc);
-	put(&w1, loop->dst_in, acc);
+	put_field(&w1, loop->dst_out, acc);
+	put_field(&w1, loop->dst_in, acc);
 	if (loop->opcode == INSN_GEMM) {
-		put(&w1, loop->src_out, inp);
-		put(&w1, loop->src_in, inp);
-		put(&w1, loop->wgt_out, wgt);
-		put(&w1, loop->wgt_in, wgt);
+		put_field(&w1, loop->src_out, inp);
+		put_field(&w1, loop->src_in, inp);
+		put_field(&w1, loop->wgt_out, wgt);
+		put_field(&w1, loop->wgt_in, wgt);
 	} else {
-		put(&w1, loop->src_out, acc);
-		put(&w1, loop->src_in, acc);
-		put(&w1, loop->alu_opcode, 3);
-		put(&w1, loop->use_imm, 1);
-		put(&w1, (uint16_t)loop->imm, 16);
+		put_field(&w1, loop->src_out, acc);
+		put_field(&w1, loop->src_in, acc);
+		put_field(&w1, loop->alu_opcode, 3);
+		put_field(&w1, loop->use_imm, 1);
+		put_field(&w1, (uint16_t)loop->imm, 16);
 	}
 	return (struct insn){ { w0.bits, w1.bits } };
 }
@@ -152,9 +152,9 @@ uint32_t insn_uop(const struct core_config *cfg, uint32_t dst, uint32_t src, uin
 {
 	struct packer p = { .bits = junk };
 
-	put(&p, dst, insn_log_acc_depth(cfg));
-	put(&p, src, log_src_width(cfg));
-	put(&p, wgt, insn_log_wgt_depth(cfg));
+	put_field(&p, dst, insn_log_acc_depth(cfg));
+	put_field(&p, src, log_src_width(cfg));
+	put_field(&p, wgt, insn_log_wgt_depth(cfg));
 	if (p.pos > 32) {
 		fprintf(stderr, "insn: micro-op fields take %u bits\n", p.pos);
 		abort();

@@ -102,7 +102,7 @@ static struct vta_desc fill(uint32_t us)
 }
 
 /* Its stamp's place is that of its ring entry. */
-static void put(struct bench *b, unsigned int n, struct vta_desc desc)
+static void submit_stamped(struct bench *b, unsigned int n, struct vta_desc desc)
 {
 	uint32_t at = (uint32_t)(b->q[n].submitted % STAMPS_MAX * sizeof(struct vta_stamp));
 
@@ -124,7 +124,7 @@ static void close_gate(struct bench *b)
 	queue(b, 0, 0, 0, 0);
 	rig_put(&b->q[0], rig_wait(GATE, 1));
 	rig_put(&b->q[0], rig_signal(OPEN, 1));
-	put(b, 0, fill(100));
+	submit_stamped(b, 0, fill(100));
 }
 
 static void open_gate(struct bench *b)
@@ -153,7 +153,7 @@ TEST_F(MODEL, time_limit_is_exact)
 	struct vta_fault fault;
 	uint64_t begin;
 
-	put(b, 1, fill(500));
+	submit_stamped(b, 1, fill(500));
 	rig_submit(q);
 	rig_wait_seq(q, 1);
 	assert_int_equal(stamp(b, 1, 1)->end - stamp(b, 1, 1)->start, 500 * US);
@@ -188,7 +188,7 @@ TEST_F(MODEL, runs_are_limited)
 	struct vta_desc run;
 
 	prog_add_imm(&p, 1, 0);
-	put(b, 1, rig_run(CODE, p.count));
+	submit_stamped(b, 1, rig_run(CODE, p.count));
 	rig_submit(q);
 	rig_wait_seq(q, 1);
 	assert_int_equal(stamp(b, 1, 1)->cycles, 10);
@@ -226,7 +226,7 @@ TEST_F(MODEL, waits_have_no_limit)
 	rig_queue_stop(q, false);
 	rig_set64(b->r, REG_QUEUE_TIME_LIMIT_LO(1), 100 * US);
 	rig_queue_start(q, 0);
-	put(b, 2, fill(50000));
+	submit_stamped(b, 2, fill(50000));
 	rig_submit(&b->q[2]);
 	rig_await(b->r, REG_QUEUE_STATE(2), REG_QUEUE_STATE_HAND, VTA_HAND_IN_COPY << 8);
 	rig_do(q, fill(100));
@@ -246,11 +246,11 @@ static void check_shares(struct bench *b, unsigned int hostile, uint32_t hostile
 	for (unsigned int n = 1; n <= hostile; n++) {
 		gated(b, n, 1, 3);
 		for (unsigned int i = 0; i < 1 + 2 * count * us / hostile_us / hostile; i++)
-			put(b, n, fill(hostile_us));
+			submit_stamped(b, n, fill(hostile_us));
 	}
 	gated(b, innocent, 2, 0);
 	for (unsigned int i = 0; i < count; i++)
-		put(b, innocent, fill(us));
+		submit_stamped(b, innocent, fill(us));
 	open_gate(b);
 
 	last = stamp(b, innocent, 1 + count)->end;
@@ -293,8 +293,8 @@ TEST_F(MODEL, weights_are_shares)
 	gated(b, 1, 3, 0);
 	gated(b, 2, 5, 3);
 	for (unsigned int i = 0; i < 120; i++) {
-		put(b, 1, fill(1000));
-		put(b, 2, fill(1000));
+		submit_stamped(b, 1, fill(1000));
+		submit_stamped(b, 2, fill(1000));
 	}
 	open_gate(b);
 	last = stamp(b, 1, 121)->end;
@@ -359,7 +359,7 @@ static void put_eighty(struct bench *b, uint32_t after)
 	queue(b, 2, 2, 0, 0);
 	rig_put(&b->q[2], rig_wait(after, 1));
 	for (unsigned int i = 0; i < 80; i++)
-		put(b, 2, fill(1000));
+		submit_stamped(b, 2, fill(1000));
 }
 
 /* Group 1 owes 40 ms, and group 3 keeps the engine until group 2 is there, too. */
@@ -367,11 +367,11 @@ TEST_F(MODEL, debts_are_kept)
 {
 	close_gate(b);
 	gated(b, 1, 1, 0);
-	put(b, 1, fill(40000));
+	submit_stamped(b, 1, fill(40000));
 	rig_put(&b->q[1], rig_signal(OPEN + 8, 1));
-	put(b, 1, fill(1000));
+	submit_stamped(b, 1, fill(1000));
 	gated(b, 3, 3, 0);
-	put(b, 3, fill(100000));
+	submit_stamped(b, 3, fill(100000));
 	put_eighty(b, OPEN + 8);
 	open_gate(b);
 	assert_in_range(got_before(b, 1, 4), 40 * MS - 4 * Q, 40 * MS + Q);
@@ -383,7 +383,7 @@ TEST_F(MODEL, idle_time_reduces_negative_credit)
 	uint64_t until;
 
 	queue(b, 1, 1, 0, 0);
-	put(b, 1, fill(40000));
+	submit_stamped(b, 1, fill(40000));
 	rig_submit(&b->q[1]);
 	rig_wait_seq(&b->q[1], 1);
 	until = b->q[1].page->status.time + 45 * MS;
@@ -391,7 +391,7 @@ TEST_F(MODEL, idle_time_reduces_negative_credit)
 		;
 	close_gate(b);
 	rig_put(&b->q[1], rig_wait(OPEN, 1));
-	put(b, 1, fill(1000));
+	submit_stamped(b, 1, fill(1000));
 	put_eighty(b, OPEN);
 	open_gate(b);
 	assert_in_range(got_before(b, 1, 3), 0, Q + MS);
@@ -410,7 +410,7 @@ TEST_F(MODEL, faults_are_charged)
 	/* Another queue of the group continues. */
 	gated(b, 4, 1, 0);
 	for (unsigned int i = 0; i < 10; i++)
-		put(b, 4, fill(1000));
+		submit_stamped(b, 4, fill(1000));
 	put_eighty(b, OPEN);
 	for (unsigned int i = 5; i--; )
 		if (b->used[i])

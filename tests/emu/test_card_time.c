@@ -81,7 +81,7 @@ static int teardown(void **state)
 #define MODEL struct bench *b, setup_model, teardown
 
 /* Puts a descriptor that is stamped; its stamp can be read when it is done. */
-static const struct vta_stamp *put(struct bench *b, unsigned int q, struct vta_desc desc)
+static const struct vta_stamp *submit_stamped(struct bench *b, unsigned int q, struct vta_desc desc)
 {
 	unsigned int n = b->stamps++;
 	const uint32_t at = n * (uint32_t)sizeof(struct vta_stamp);
@@ -104,7 +104,7 @@ static void go(struct bench *b)
 		if (b->q[i].submitted)
 			rig_submit(&b->q[i]);
 	*(uint64_t *)b->data = 1;
-	/* One doorbell opens the gate for its queue, which tells the others. */
+	/* One doorbell opens the gate for its queue, which signals the others. */
 	rig_submit(&b->q[0]);
 	finish(b);
 }
@@ -145,12 +145,12 @@ TEST_F(MODEL, takes_its_cycles)
 	uint64_t at;
 
 	gate(b);
-	s[0] = put(b, 0, rig_copy(CARD, CARD + 0x10000, 1600));
-	s[1] = put(b, 0, rig_fill(CARD, 0, 16));
-	s[2] = put(b, 0, rig_nop());
-	s[3] = put(b, 0, short_run(b));
-	s[4] = put(b, 0, rig_signal(DATA + 64, 1));
-	s[5] = put(b, 0, rig_copy(CARD, CARD + 0x10000, 0));
+	s[0] = submit_stamped(b, 0, rig_copy(CARD, CARD + 0x10000, 1600));
+	s[1] = submit_stamped(b, 0, rig_fill(CARD, 0, 16));
+	s[2] = submit_stamped(b, 0, rig_nop());
+	s[3] = submit_stamped(b, 0, short_run(b));
+	s[4] = submit_stamped(b, 0, rig_signal(DATA + 64, 1));
+	s[5] = submit_stamped(b, 0, rig_copy(CARD, CARD + 0x10000, 0));
 	go(b);
 
 	at = s[0]->start;
@@ -178,8 +178,8 @@ TEST_F(MODEL, engines_work_at_the_same_time)
 
 	gate(b);
 	for (unsigned int i = 0; i < 8; i++) {
-		copy[i] = put(b, 1, rig_copy(CARD, CARD + 0x10000, 16000));
-		run[i] = put(b, 2, short_run(b));
+		copy[i] = submit_stamped(b, 1, rig_copy(CARD, CARD + 0x10000, 16000));
+		run[i] = submit_stamped(b, 2, short_run(b));
 	}
 	go(b);
 	assert_int_equal(copy[0]->start, run[0]->start);
@@ -198,7 +198,7 @@ TEST_F(MODEL, one_engine_takes_turns)
 	gate(b);
 	for (unsigned int i = 0; i < 6; i++)
 		for (unsigned int q = 0; q < 2; q++)
-			s[q][i] = put(b, 1 + q, rig_fill(CARD, 0, 16000));
+			s[q][i] = submit_stamped(b, 1 + q, rig_fill(CARD, 0, 16000));
 	go(b);
 	/* Whichever queue came first, both alternate without a gap. */
 	start = s[0][0]->start < s[1][0]->start ? s[0][0]->start : s[1][0]->start;
@@ -219,11 +219,11 @@ TEST_F(MODEL, signals_take_no_time)
 
 	gate(b);
 	for (unsigned int i = 0; i < 4; i++) {
-		copy[i] = put(b, 1, rig_copy(CARD, CARD + 0x10000, 160));
+		copy[i] = submit_stamped(b, 1, rig_copy(CARD, CARD + 0x10000, 160));
 		rig_put(&b->q[1], rig_signal(DATA + 64, i + 1));
 		rig_put(&b->q[1], rig_wait(DATA + 72, i + 1));
 		rig_put(&b->q[2], rig_wait(DATA + 64, i + 1));
-		run[i] = put(b, 2, short_run(b));
+		run[i] = submit_stamped(b, 2, short_run(b));
 		rig_put(&b->q[2], rig_signal(DATA + 72, i + 1));
 	}
 	go(b);
@@ -251,7 +251,7 @@ static void rest(void)
 
 TEST_F(SLOW_CLOCK, the_host_sees_it_take_its_time)
 {
-	const struct vta_stamp *s = put(b, 0, rig_fill(CARD, 0, 160));
+	const struct vta_stamp *s = submit_stamped(b, 0, rig_fill(CARD, 0, 160));
 	uint64_t begun = host_ns();
 
 	rig_submit(&b->q[0]);
@@ -278,8 +278,8 @@ TEST_F(MODEL, time_passes_when_idle)
 TEST_F(MODEL, idle_takes_no_cpu)
 {
 	rig_is_idle(b->r, 500);
-	put(b, 0, rig_fill(CARD, 0, 160));
-	put(b, 0, rig_wait(GATE, 1));
+	submit_stamped(b, 0, rig_fill(CARD, 0, 160));
+	submit_stamped(b, 0, rig_wait(GATE, 1));
 	rig_submit(&b->q[0]);
 	rig_wait_seq(&b->q[0], 1);
 	rig_is_idle(b->r, 500);
@@ -299,7 +299,7 @@ TEST_F(SCALED, time_passes_more_slowly)
 	assert_int_not_equal(rig_get(b->r, REG_HEARTBEAT), beat);
 
 	/* 20 us of the card's are 20 s of the host's: it is given up before. */
-	s = put(b, 0, rig_fill(CARD, 0, 0));
+	s = submit_stamped(b, 0, rig_fill(CARD, 0, 0));
 	rig_submit(&b->q[0]);
 	rest();
 	assert_int_equal(rig_seq(&b->q[0]), 0);
@@ -338,8 +338,8 @@ TEST_F(SLOW_CLOCK, others_do_not_wait)
 	const struct vta_stamp *s;
 
 	begin_a_minute(b);
-	s = put(b, 1, short_run(b));
-	put(b, 1, rig_nop());
+	s = submit_stamped(b, 1, short_run(b));
+	submit_stamped(b, 1, rig_nop());
 	rig_submit(&b->q[1]);
 	rig_wait_seq(&b->q[1], 2);
 	assert_int_equal(s->end - s->start, RUN_CYCLES * 1000000ull);

@@ -99,7 +99,7 @@ static void run(const uint8_t *data, size_t size)
 	free(copy);
 }
 
-static void put(uint8_t *at, uint32_t value, unsigned int bytes)
+static void put_number(uint8_t *at, uint32_t value, unsigned int bytes)
 {
 	for (unsigned int i = 0; i < bytes; i++)
 		at[i] = (uint8_t)(value >> 8 * i);
@@ -125,13 +125,13 @@ static void change(uint8_t *data, size_t size)
 	case 2:
 		at &= ~(size_t)3;
 		if (size - at >= 4)
-			put(data + at, limits[rnd(sizeof(limits) / sizeof(limits[0]))],
-			    rnd(2) ? 4 : 2);
+			put_number(data + at, limits[rnd(sizeof(limits) / sizeof(limits[0]))],
+				   rnd(2) ? 4 : 2);
 		break;
 	case 3:
 		at &= ~(size_t)3;
 		if (size - at >= 4)
-			put(data + at, data[at] + 256u * data[at + 1] + rnd(9) - 4, 2);
+			put_number(data + at, data[at] + 256u * data[at + 1] + rnd(9) - 4, 2);
 		break;
 	default:
 		memmove(data + at, data + from, len);

@@ -13,7 +13,7 @@
 #include "vtadev_pipeline.h"
 
 #define SLOTS	16
-#define WORK	3	/* descriptors that stand for a stage */
+#define WORK	3	/* descriptors of a stage */
 
 /* Contents of the slots, and the progress of each stage. */
 static struct {
@@ -110,7 +110,7 @@ static int teardown(void **state)
 
 #define TOY void *unused, setup, teardown
 
-static struct vtadev_pipeline *make(const struct vtadev_pipeline_opts *opts)
+static struct vtadev_pipeline *create_pipeline(const struct vtadev_pipeline_opts *opts)
 {
 	struct vtadev_pipeline *p = NULL;
 
@@ -173,7 +173,7 @@ TEST_F(TOY, any_shape)
 		for (unsigned int q = 0; q < VTADEV_STAGES; q++)
 			opts.queues[q].ring_entries = rings[toy_random(4)];
 		model.out_stage = opts.stages == 3;
-		p = make(&opts);
+		p = create_pipeline(&opts);
 		assert_int_equal(stream(p, 1, 100, opts.depth, opts.stages), 0);
 		assert_int_equal(vtadev_pipeline_drain(p, -1), 0);
 		for (unsigned int q = 0; q < opts.stages; q++)
@@ -184,7 +184,7 @@ TEST_F(TOY, any_shape)
 
 TEST_F(TOY, copies_while_computing)
 {
-	struct vtadev_pipeline *p = make(NULL);
+	struct vtadev_pipeline *p = create_pipeline(NULL);
 
 	assert_int_equal(stream(p, 1, 200, 3, 3), 0);
 	assert_int_equal(vtadev_pipeline_drain(p, -1), 0);
@@ -196,7 +196,7 @@ TEST_F(TOY, copies_while_computing)
 TEST_F(TOY, cpu_is_not_needed)
 {
 	const struct vtadev_pipeline_opts opts = { .depth = 2, .ahead = 8 };
-	struct vtadev_pipeline *p = make(&opts);
+	struct vtadev_pipeline *p = create_pipeline(&opts);
 
 	assert_int_equal(stream(p, 1, 8, 2, 3), 0);
 	assert_int_equal(toy.doorbells, 8 * 3);
@@ -208,10 +208,10 @@ TEST_F(TOY, cpu_is_not_needed)
 	vtadev_pipeline_destroy(p);
 }
 
-/* Back-pressure: not more than depth batches, and begin says when. */
+/* Back-pressure: not more than depth batches, and begin reports it. */
 TEST_F(TOY, begin_waits_for_a_slot)
 {
-	struct vtadev_pipeline *p = make(NULL);
+	struct vtadev_pipeline *p = create_pipeline(NULL);
 	unsigned int slot = 99;
 
 	/* The third stage of the first batch can never end. */
@@ -235,7 +235,7 @@ TEST_F(TOY, begin_waits_for_a_slot)
 
 TEST_F(TOY, empty_stages)
 {
-	struct vtadev_pipeline *p = make(NULL);
+	struct vtadev_pipeline *p = create_pipeline(NULL);
 	struct vtadev_batch none = { 0 };
 
 	assert_int_equal(vtadev_pipeline_drain(p, 0), 0);
@@ -265,7 +265,7 @@ TEST_F(TOY, fault_ends_every_wait)
 			opts.queues[q].ring_entries = 1u << toy_random(6);
 			opts.queues[q].flags = toy_random(2) ? VTADEV_QUEUE_BLOCK : 0;
 		}
-		p = make(&opts);
+		p = create_pipeline(&opts);
 		assert_int_equal(stream(p, 1, 20, 3, 3) ?: vtadev_pipeline_drain(p, -1), -EIO);
 		/* And it stays so. */
 		assert_int_equal(vtadev_pipeline_begin(p, 0, &slot), -EIO);
@@ -283,7 +283,7 @@ TEST_F(TOY, fault_ends_every_wait)
 TEST_F(TOY, earlier_batches_are_done)
 {
 	const struct vtadev_pipeline_opts opts = { .depth = 2, .ahead = 8 };
-	struct vtadev_pipeline *p = make(&opts);
+	struct vtadev_pipeline *p = create_pipeline(&opts);
 
 	model.bad_stage = VTADEV_STAGE_RUN;
 	model.bad_batch = 5;
@@ -298,7 +298,7 @@ TEST_F(TOY, earlier_batches_are_done)
 
 TEST_F(TOY, no_fault)
 {
-	struct vtadev_pipeline *p = make(NULL);
+	struct vtadev_pipeline *p = create_pipeline(NULL);
 	enum vtadev_stage stage = VTADEV_STAGE_OUT;
 	struct vtadev_fault fault;
 
@@ -350,7 +350,7 @@ static const struct vtadev_pipeline_ops ops = { fill, done };
 
 TEST_F(TOY, run_calls_in_order)
 {
-	struct vtadev_pipeline *p = make(NULL);
+	struct vtadev_pipeline *p = create_pipeline(NULL);
 	struct calls c = { .depth = 3 };
 
 	assert_int_equal(vtadev_pipeline_run(p, 0, &ops, &c), 0);
@@ -366,7 +366,7 @@ TEST_F(TOY, run_calls_in_order)
 
 TEST_F(TOY, run_ends_with_an_error)
 {
-	struct vtadev_pipeline *p = make(NULL);
+	struct vtadev_pipeline *p = create_pipeline(NULL);
 	struct calls c = { .depth = 3, .fail_fill = 7 };
 
 	assert_int_equal(vtadev_pipeline_run(p, 50, &ops, &c), -ECHILD);
@@ -374,14 +374,14 @@ TEST_F(TOY, run_ends_with_an_error)
 	vtadev_pipeline_destroy(p);
 
 	setup(NULL);
-	p = make(NULL);
+	p = create_pipeline(NULL);
 	c = (struct calls) { .depth = 3, .fail_done = 9 };
 	assert_int_equal(vtadev_pipeline_run(p, 50, &ops, &c), -ECHILD);
 	assert_int_equal(c.done, 9);
 	vtadev_pipeline_destroy(p);
 
 	setup(NULL);
-	p = make(NULL);
+	p = create_pipeline(NULL);
 	c = (struct calls) { .depth = 3 };
 	model.bad_stage = VTADEV_STAGE_OUT;
 	model.bad_batch = 11;
@@ -418,7 +418,7 @@ TEST_F(TOY, bad_options)
 TEST_F(TOY, stage_that_is_not_there)
 {
 	const struct vtadev_pipeline_opts opts = { .stages = 2 };
-	struct vtadev_pipeline *p = make(&opts);
+	struct vtadev_pipeline *p = create_pipeline(&opts);
 
 	assert_int_equal(submit(p, 1, 0, 3), -EINVAL);
 	assert_int_equal(submit(p, 1, 0, 2), 0);

@@ -72,7 +72,7 @@ void driver_write(const char *what, const char *pci)
 	write_file(path, pci);
 }
 
-static void *make(size_t bytes, vta_phy_addr_t *addr)
+static void *alloc_operand(size_t bytes, vta_phy_addr_t *addr)
 {
 	void *ptr = VTAMemAlloc(bytes, VTA_CACHED);
 
@@ -86,9 +86,9 @@ void operands_make(struct operands *o, const struct core *core, unsigned int see
 {
 	size_t rows = (size_t)RT_ROWS * core->block, matrix = (size_t)core->block * core->block;
 
-	o->inp = make(rows, &o->product.inp);
-	o->wgt = make(matrix, &o->product.wgt);
-	o->out = make(rows, &o->product.out);
+	o->inp = alloc_operand(rows, &o->product.inp);
+	o->wgt = alloc_operand(matrix, &o->product.wgt);
+	o->out = alloc_operand(rows, &o->product.out);
 	o->expected = malloc(rows);
 	assert_non_null(o->expected);
 	o->out_bytes = rows;

@@ -32,7 +32,7 @@ static int give(void *priv, const struct vtac_tensor *t, void *data)
 			     &error);
 }
 
-static void look(void *priv, const struct vtac_tensor *t, const void *data)
+static void compare_output(void *priv, const struct vtac_tensor *t, const void *data)
 {
 	struct run *r = priv;
 	int64_t n = vtac_elements(t);
@@ -70,7 +70,7 @@ static int shape(struct run *r)
 
 static bool run(struct run *r, const char *model, bool fuse, unsigned int count)
 {
-	const struct vtac_interp io = { .input = give, .tensor = look, .priv = r };
+	const struct vtac_interp io = { .input = give, .tensor = compare_output, .priv = r };
 	const struct vtac_options opt = { 0 };
 	bool good;
 

@@ -137,7 +137,7 @@ static bool is_close(const struct vtac_tensor *want, const void *data)
 	return true;
 }
 
-static void look(void *priv, const struct vtac_tensor *t, const void *data)
+static void compare_output(void *priv, const struct vtac_tensor *t, const void *data)
 {
 	struct run *r = priv;
 
@@ -155,7 +155,7 @@ static void look(void *priv, const struct vtac_tensor *t, const void *data)
 
 static enum result run_graph(struct run *r, enum way way)
 {
-	struct vtac_interp io = { .input = give, .tensor = look, .priv = r };
+	struct vtac_interp io = { .input = give, .tensor = compare_output, .priv = r };
 	struct vtac_options opt = { 0 };
 
 	r->outputs = calloc(r->g->n_outputs + 1, sizeof(*r->outputs));

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 DOCUMENT = "docs/troubleshooting.md"
 
 LITERAL = r'"(?:[^"\\]|\\.)*"'
-# Literals that follow each other are one; comments and macros are not looked into.
+# Literals that follow each other are one; comments and macros are not read.
 LITERALS = rf"({LITERAL}(?:\s*(?:PRI\w+\s*)?{LITERAL})*)"
 CONVERSION = re.compile(r"%[-+ #0]*[\d*]*(?:\.[\d*]+)?(?:hh|h|ll|l|z)?[a-zA-Z]")
 
@@ -54,12 +54,13 @@ def messages(files, patterns):
 
 def main():
     document = (ROOT / DOCUMENT).read_text()
-    told = set(re.findall(r"^\| `(.+?)` \|", document, re.M))
+    documented = set(re.findall(r"^\| `(.+?)` \|", document, re.M))
     real = messages(sorted((ROOT / "kmod").glob("*.c")), KERNEL)
     real |= messages(sorted((ROOT / "tools/vtactl").glob("*.c")), VTACTL)
     real |= messages([ROOT / "libvtadev/open_text.c"], OPEN_TEXT)
-    results = [(text in told, f"{where}: {text}") for text, where in real.items()]
-    results += [(False, f"{DOCUMENT}: not in the sources: {text}") for text in sorted(told - set(real))]
+    results = [(text in documented, f"{where}: {text}") for text, where in real.items()]
+    results += [(False, f"{DOCUMENT}: not in the sources: {text}")
+                for text in sorted(documented - set(real))]
     print("TAP version 13")
     for n, (ok, name) in enumerate(results, 1):
         print(f"{'ok' if ok else 'not ok'} {n} {name.replace('#', 'No ')}")

@@ -83,7 +83,7 @@ int tracefs_start(const char **what)
 
 /* ---- Lines ---- */
 
-static void put(struct json_object *to, const char *key, struct json_object *value)
+static void add_member(struct json_object *to, const char *key, struct json_object *value)
 {
 	json_object_object_add(to, key, value);
 }
@@ -106,7 +106,7 @@ static void put_args(struct json_object *args, char *text)
 
 		if (!value) {
 			if (!strncmp(word, "vta", 3) && isdigit((unsigned char)word[3]))
-				put(args, "card", json_object_new_int(atoi(word + 3)));
+				add_member(args, "card", json_object_new_int(atoi(word + 3)));
 			else
 				append(words, sizeof(words), word);
 			continue;
@@ -114,11 +114,11 @@ static void put_args(struct json_object *args, char *text)
 		*value++ = '\0';
 		errno = 0;
 		number = strtoll(value, &end, 0);
-		put(args, word, !errno && *value && !*end ? json_object_new_int64(number) :
-							    json_object_new_string(value));
+		add_member(args, word, !errno && *value && !*end ? json_object_new_int64(number) :
+			   json_object_new_string(value));
 	}
 	if (words[0])
-		put(args, "what", json_object_new_string(words));
+		add_member(args, "what", json_object_new_string(words));
 }
 
 /* "  comm-12  (  11) [001] ..... " up to the time: thread and process. */
@@ -194,16 +194,16 @@ struct json_object *tracefs_parse(char *line)
 	}
 	event = json_object_new_object();
 	args = json_object_new_object();
-	put(event, "name", json_object_new_string(name));
-	put(event, "cat", json_object_new_string("driver"));
-	put(event, "ph", json_object_new_string(phase));
+	add_member(event, "name", json_object_new_string(name));
+	add_member(event, "cat", json_object_new_string("driver"));
+	add_member(event, "ph", json_object_new_string(phase));
 	if (phase[0] == 'i')
-		put(event, "s", json_object_new_string("t"));
-	put(event, "pid", json_object_new_int64(tgid));
-	put(event, "tid", json_object_new_int64(tid));
-	put(event, "ts", json_object_new_double(us));
+		add_member(event, "s", json_object_new_string("t"));
+	add_member(event, "pid", json_object_new_int64(tgid));
+	add_member(event, "tid", json_object_new_int64(tid));
+	add_member(event, "ts", json_object_new_double(us));
 	put_args(args, text);
-	put(event, "args", args);
+	add_member(event, "args", args);
 	return event;
 }
 

@@ -42,7 +42,7 @@ void op_rebind(struct state *s, const struct op *op)
 }
 
 /* The control socket takes one at a time. */
-static void tell(const char *text)
+static void inject_fault(const char *text)
 {
 	if (!flock(pool->control, LOCK_EX | LOCK_NB)) {
 		emu_inject(text);
@@ -54,7 +54,7 @@ void card_revive(void)
 {
 	if (!may_reset())
 		return;
-	tell("clear");
+	inject_fault("clear");
 	card_unbind();
 	card_bind();
 }
@@ -95,12 +95,12 @@ void op_break(struct state *s, const struct op *op)
 	else
 		snprintf(text, sizeof(text), "%s+%u %u", without[op->b / 2 % ARRAY_LEN(without)],
 			 skip, times);
-	tell(text);
+	inject_fault(text);
 }
 
 void op_mend(struct state *s, const struct op *op)
 {
 	(void)s;
 	(void)op;
-	tell("clear");
+	inject_fault("clear");
 }

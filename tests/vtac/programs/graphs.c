@@ -519,7 +519,7 @@ static int add_any(struct maker *m)
 	}
 }
 
-static struct vtac_graph *make(const struct vtaops_core *core, uint64_t seed, bool raw)
+static struct vtac_graph *make_graph(const struct vtaops_core *core, uint64_t seed, bool raw)
 {
 	struct maker m = { .g = vtac_graph_new(0), .core = core, .rng = seed * 2 + 1,
 			   .raw = raw };
@@ -557,12 +557,12 @@ fail:
 
 struct vtac_graph *random_graph(const struct vtaops_core *core, uint64_t seed)
 {
-	return make(core, seed, false);
+	return make_graph(core, seed, false);
 }
 
 struct vtac_graph *random_model(const struct vtaops_core *core, uint64_t seed)
 {
-	return make(core, seed, true);
+	return make_graph(core, seed, true);
 }
 
 /* Pixels, all 256 of them possible, less an integer and times a scale for each channel. */
