@@ -530,7 +530,7 @@ int vta_ioctl_buf_import(struct vta_ctx *ctx, void *data)
 	return vta_buf_publish(buf);
 }
 
-/* Looks up a buffer of the user. Returns an ERR_PTR on failure. */
+/* Find a buffer of the user. Returns an ERR_PTR on failure. */
 static struct vta_buf *vta_buf_find(struct vta_ctx *ctx, u32 handle)
 {
 	struct vta_buf *buf;

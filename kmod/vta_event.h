@@ -78,7 +78,7 @@ int vta_event_init(void);
 void vta_event_exit(void);
 
 /**
- * vta_event_get() - look up an eventfd of the caller
+ * vta_event_get() - find an eventfd of the caller
  * @fd: its descriptor
  *
  * Return: the eventfd, with one reference; or an ERR_PTR.

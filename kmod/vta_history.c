@@ -4,8 +4,8 @@
  *
  * All users may receive uevents, so they do not name a queue's owner (docs/operating.md). Faults
  * occur in interrupts, as often as a user likes. So they are recorded, and a work sends uevents, at
- * a limited rate for each user; the next uevent says how many were left out. No user's faults take
- * the room or the uevents of another's.
+ * a limited rate for each user; the next uevent counts those that were left out. No user's faults
+ * take the room or the uevents of another's.
  */
 #include <linux/jiffies.h>
 #include <linux/kobject.h>
@@ -206,7 +206,7 @@ static bool vta_history_next_fault(struct vta_history *history, struct vta_past_
 	if (!next && history->suppressed) {
 		if (time_before(now, history->summary))
 			*wait = history->summary - now;
-		else	/* the last one stands for all */
+		else	/* the last one counts for all */
 			next = &history->faults[history->kept_faults - 1];
 	}
 	if (next) {

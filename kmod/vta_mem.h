@@ -124,7 +124,7 @@ struct vta_mem_ops {
 /**
  * struct vta_mem - memory; constant, except for @ref, @lost and @blank
  * @ref: held by buffers and by exported dma-bufs
- * @kind: the kind, which says which of the following fields are used
+ * @kind: the kind, which decides which of the following fields are used
  * @ops: operations of the kind
  * @vdev: the card that it was made for; holds a reference to the device
  * @size: bytes, a multiple of the CPU's page

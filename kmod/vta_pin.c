@@ -30,7 +30,7 @@
 /*
  * Charges three: the process, as the kernel's own long-term pins do; its user, as io_uring does,
  * because the pins of a process that has ended remain while others hold the file; and the user of
- * the card, which stands for all IDs of a user namespace.
+ * the card, which represents all IDs of a user namespace.
  */
 static int vta_pin_charge(struct vta_mem *mem, struct vta_user *user)
 {

@@ -77,7 +77,7 @@ struct vta_queue {
 };
 
 /**
- * vta_queue_get() - look up a queue
+ * vta_queue_get() - find a queue
  * @ctx: the context
  * @id: number of the queue
  *

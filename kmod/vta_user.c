@@ -145,7 +145,7 @@ static struct vta_user *vta_user_alloc(kuid_t uid)
 	user->weight = 1;
 	ratelimit_default_init(&user->log);
 	ratelimit_state_init(&user->uevents, VTA_HISTORY_WINDOW, VTA_HISTORY_BURST);
-	/* A uevent says how many were left out. */
+	/* A uevent counts those that were left out. */
 	ratelimit_set_flags(&user->uevents, RATELIMIT_MSG_ON_RELEASE);
 	return user;
 }

@@ -70,7 +70,7 @@ struct vta_user {
 u64 vta_user_limit(const struct vta_device *vdev, enum vta_user_resource res);
 
 /**
- * vta_user_get() - look up the caller's user, or make it
+ * vta_user_get() - find the caller's user, or make it
  * @vdev: the card
  *
  * Return: the user with a reference, or ERR_PTR(-ENOMEM).

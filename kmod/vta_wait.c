@@ -4,7 +4,7 @@
  *
  * A thread has a waiter in the tree of each queue (vta_waiter.c), which may belong to several
  * cards. The thread is woken once: by the first waiter that fails, or when one or all of them
- * have succeeded, as VTA_WAIT_ANY says.
+ * have succeeded, as described at VTA_WAIT_ANY.
  */
 #include <linux/eventfd.h>
 #include <linux/file.h>
@@ -231,7 +231,7 @@ struct vta_wait_set {
 	struct vta_wait_entry each[];
 };
 
-/* Looks up the queue of a fence, with references to the queue and to its file. */
+/* Finds the queue of a fence, with references to the queue and to its file. */
 static int vta_wait_entry_open(struct vta_wait_entry *entry, const struct vta_ctx *ctx,
 			       const struct vta_fence *fence)
 {

@@ -233,7 +233,7 @@ static void vta_poller_wake(struct vta_waiter *waiter)
 	}
 }
 
-/* While the call that adds the waiter runs: its result says that the number is reached. */
+/* While the call that adds the waiter runs: its result reports that the number is reached. */
 static void vta_poller_ignore(struct vta_waiter *waiter)
 {
 }

@@ -80,7 +80,7 @@ static void end(struct many *m)
 	}
 }
 
-/* Look for @ns; as check_fences(). */
+/* Poll for @ns; returns as check_fences(). */
 static int spin(struct many *m, int64_t ns, const struct spin_start *start)
 {
 	int ret;

@@ -12,7 +12,7 @@
 /*
  * The order of the reads matters. @submitted last: it never goes back, so a
  * descriptor that has completed is counted in it. @seen before seq: seq never
- * goes back either. The state before seq: when the card has said HALTED it
+ * goes back either. The state before seq: when the card has written HALTED it
  * writes seq no more, so a descriptor is not taken for lost that completed
  * between the two.
  */
@@ -31,7 +31,7 @@ int status_read(struct vtadev_queue *queue, struct status *now)
 	if (seq < seen || seq > submitted) {
 		/*
 		 * After a reset the kernel puts an empty page here, perhaps
-		 * since the state was read. An empty page says DISABLED.
+		 * since the state was read. An empty page means DISABLED.
 		 */
 		state = le32toh(__atomic_load_n(&status->state, __ATOMIC_ACQUIRE));
 		if (state != VTA_QUEUE_DISABLED)

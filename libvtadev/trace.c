@@ -173,7 +173,7 @@ static struct trace_track *new_track(const struct vtadev_queue *queue)
 	t->clock_khz = queue->dev->info.clock_khz;
 	t->card = queue->dev->info.card;
 	if (t->card.index > UINT16_MAX)
-		t->card.index = 0;	/* sysfs does not tell */
+		t->card.index = 0;	/* sysfs does not know it */
 	t->offset_min = INT64_MIN;
 	t->offset_max = INT64_MAX;
 	t->next = state.tracks;

@@ -407,7 +407,7 @@ int vtadev_counters(struct vtadev *dev, struct vtadev_counters *counters);
 
 /*
  * Memory that the card and the CPU access: allocated, pinned memory of the program, or an imported
- * dma-buf. Functions accept all three kinds, except where they say otherwise.
+ * dma-buf. Functions accept all three kinds, with the exceptions that their comments name.
  */
 struct vtadev_buf;
 
@@ -871,7 +871,7 @@ int vtadev_arm(struct vtadev_queue *queue, uint64_t seq);
  *
  * The eventfd's count grows by 1 when the number given to vtadev_arm() has completed;
  * when the queue halts, or at once if it has halted; and when the queue is destroyed or the card
- * is lost. vtadev_fd() then has no POLLIN for this queue. The count does not say which of
+ * is lost. vtadev_fd() then has no POLLIN for this queue. The count does not show which of
  * these has happened: query the queue. The queue keeps the eventfd, even if @fd is closed. Several
  * queues may have the same eventfd.
  *

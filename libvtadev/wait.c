@@ -9,7 +9,7 @@
 #include "dev.h"
 #include "queue.h"
 
-/* Looks between two readings of the counter. */
+/* Polls between two readings of the counter. */
 #define LOOKS		32
 
 int vtadev_completed(struct vtadev_queue *queue, uint64_t *seq)
@@ -19,8 +19,8 @@ int vtadev_completed(struct vtadev_queue *queue, uint64_t *seq)
 
 	/*
 	 * The kernel clears the status page of a lost card with its buffers, under a lock that
-	 * faults of both take. Looking at the page after what the caller has read of a buffer
-	 * tells whether that was the card's.
+	 * faults of both take. Reading the page after the caller has read a buffer
+	 * shows whether its bytes were the card's.
 	 */
 	arch_rmb();
 	err = status_read(queue, &now);
@@ -50,7 +50,7 @@ int vtadev_done(struct vtadev_queue *queue, uint64_t seq)
 	return status_running(queue, &now);
 }
 
-/* Look for @ns from the start; as vtadev_done(). */
+/* Poll for @ns from the start; returns as vtadev_done(). */
 static int spin(struct vtadev_queue *queue, uint64_t seq, int64_t ns,
 		const struct spin_start *start)
 {

@@ -10,7 +10,7 @@ call is a symbol, of a function or of data, that one object needs and another on
 header has inline is no call.
 
 In the house, each room (a folder of sources, or several) includes and calls the rooms that its
-row in the table of the section "The house" lists, all of them, and no other. These rooms stand
+row in the table of the section "The house" lists, all of them, and no other. These rooms are
 in lower rows. Calls are those of the objects in build/lib and build/tools.
 
 Then calls and arrows are made up that go up, or sideways, and each must be found.

@@ -61,7 +61,7 @@ for prefix in /opt/vta /usr/local; do
 	check "$prefix: uninstalls" gone DESTDIR="$dir/root" PREFIX=$prefix
 done
 check "/usr: installs" quietly install DESTDIR="$dir/root" PREFIX=/usr UDEV_GROUP=vta
-check "/usr: rules are where udev looks" test -e "$dir/root/lib/udev/rules.d/60-vta.rules"
+check "/usr: rules are where udev reads them" test -e "$dir/root/lib/udev/rules.d/60-vta.rules"
 check "/usr: the group is where systemd looks" test -e "$dir/root/usr/lib/sysusers.d/vta.conf"
 check "/usr: uninstalls" gone DESTDIR="$dir/root" PREFIX=/usr UDEV_GROUP=vta
 

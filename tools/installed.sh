@@ -24,7 +24,7 @@ fi
 case $udev_dir in
 /lib/udev/*|/usr/lib/udev/*|/usr/local/lib/udev/*|/etc/udev/*) ;;
 *)
-	echo "udev does not look into $udev_dir: as root," \
+	echo "udev does not read $udev_dir: as root," \
 		"ln -s $udev_dir/60-vta.rules /etc/udev/rules.d/"
 	;;
 esac

@@ -629,7 +629,7 @@ struct vta_wait_many {
  * The kernel adds 1 to the eventfd's count when the number of VTA_WAIT_POLL is reached
  * (poll() on the device file then has no POLLIN for the queue);
  * when the queue halts, or at once if it has halted; and when the queue is
- * destroyed or the card is lost. The count does not say which of these has happened.
+ * destroyed or the card is lost. The count does not show which of these has happened.
  * Several queues, of several cards, may have the same eventfd.
  *
  * The queue holds a reference to the eventfd, even if @fd is closed, until another eventfd replaces

@@ -403,7 +403,7 @@ static uint64_t random64(struct core *core)
 }
 
 /*
- * Of the modules in @mask, the one whose next instruction stands first in the
+ * Of the modules in @mask, the one whose next instruction is first in the
  * stream; CORE_MODULES if there is none.
  */
 static enum core_module_id oldest_module(struct core *core, unsigned int mask)

@@ -29,7 +29,7 @@ struct clock {
 	unsigned int slowness;		/* 0: real time */
 	uint64_t base;			/* card time ... */
 	uint64_t base_host;		/* ... and the host's at that moment */
-	unsigned int holders;		/* not 0: it stands at base */
+	unsigned int holders;		/* not 0: it is stopped at base */
 	uint64_t due[VTA_ENGINES];	/* it does not pass these; UINT64_MAX: none */
 };
 

@@ -146,7 +146,7 @@ static inline uint64_t inject_value(const struct inject *inject, enum inject_kin
 	return atomic_load_explicit(&inject->kinds[kind].value, memory_order_relaxed);
 }
 
-/* Sleeps for as many ms or us as the kind's value says. */
+/* Sleeps for the kind's value, in ms or us. */
 void inject_sleep_ms(const struct inject *inject, enum inject_kind kind);
 void inject_sleep_us(const struct inject *inject, enum inject_kind kind);
 

@@ -33,7 +33,7 @@ struct limit {
 struct limiter {
 	pthread_t thread;
 	pthread_cond_t wake;
-	uint64_t due;		/* when it looks again, by the host's clock */
+	uint64_t due;		/* when it samples again, by the host's clock */
 };
 
 void *limiter_main(void *card);

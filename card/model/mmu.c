@@ -11,7 +11,7 @@
 
 /*
  * The bits that must be zero in an entry of either level. The TLB keeps its tag
- * there: the context, and of the page number what its index does not say.
+ * there: the context, and the bits of the page number beyond its index.
  */
 #define TAG_CONTEXT_SHIFT	4
 #define TAG_CONTEXT		0x0000000000000ff0ull

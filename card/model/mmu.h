@@ -96,7 +96,7 @@ static inline struct mmu_row mmu_row(uint64_t addr)
 /*
  * Move up to @len bytes, as far as it goes without keeping an invalidation
  * waiting, and advance the rows; *done is their number. When they fault, *at_src
- * tells where.
+ * has the address.
  */
 int mmu_copy_step(const struct mmu_port *port, struct mmu_row *dst, struct mmu_row *src,
 		  size_t len, size_t *done, bool *at_src, uint32_t *fault_addr);

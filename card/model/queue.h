@@ -55,7 +55,7 @@ struct queue {
 	struct latch seq_latch;
 
 	enum vta_queue_state state;
-	bool unwritten;		/* started, but the status page does not say so */
+	bool unwritten;		/* started, but not yet in the status page */
 	bool stopping;		/* ENABLE was cleared; to be DISABLED */
 	bool owned;
 	enum card_phase phase;
@@ -66,7 +66,7 @@ struct queue {
 	bool armed;
 	uint32_t arm;
 	bool check;		/* a WAIT is to check its word again */
-	bool held;		/* a WAIT has looked, and was not satisfied */
+	bool held;		/* a WAIT has read its word, and was not satisfied */
 	enum queue_kept kept;
 	bool saving;		/* the compute engine writes to the save area */
 

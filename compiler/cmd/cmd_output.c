@@ -17,7 +17,7 @@ static char *report_text(const struct vtac_program *p, const struct vtac_report_
 	return vtac_report_text(p, &as);
 }
 
-/* A text file as it is; NULL: it cannot be read, errno says why. */
+/* A text file as it is; NULL: it cannot be read, errno has the reason. */
 static char *read_text(const char *path)
 {
 	FILE *f = fopen(path, "r");

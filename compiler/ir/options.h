@@ -48,7 +48,7 @@ enum vtac_merge { VTAC_MERGE_AUTO, VTAC_MERGE_NONE, VTAC_MERGE_SUMS };
 /* calibrate.c chooses by measured error for each AUTO. */
 struct vtac_quant_options {
 	enum vtac_range range;
-	double percentile;		/* 0 stands for 99.99 */
+	double percentile;		/* 0: 99.99 */
 	enum vtac_residual residual;
 	enum vtac_equalise equalise;
 	enum vtac_split split;

@@ -194,7 +194,8 @@ static int lower_conv(struct lowering *l, const struct vtac_node *node)
 
 	if (op.transposed) {
 		/*
-		 * Padding is explicit before; behind, the output's size says how much is cut off.
+		 * Padding is explicit before; behind, the output's size decides how much is cut
+		 * off.
 		 */
 		op.out_pad_h = (uint32_t)(node->out[0]->dims[2] + 2 * w->pad[0]) -
 			       ((x.h - 1) * op.stride_h + (op.kh - 1) * op.dil_h + 1);

@@ -120,7 +120,7 @@ static int read_resize_axes(struct onnx_node *n, struct vtac_resize *r)
 }
 
 /*
- * Inputs of the graph's node: x, scales, sizes. Opset 10 has no sizes and no way to say
+ * Inputs of the graph's node: x, scales, sizes. Opset 10 has no sizes and no way to give
  * where coordinates are; the region of interest is for a mode that is not supported.
  */
 static int read_resize(struct onnx_node *n)

@@ -36,7 +36,7 @@ struct vtac_hessian {
 struct vtac_gptq {
 	int64_t taps;
 	double *l;			/* [taps][taps]: the part left of the diagonal, and that */
-	int64_t *order;			/* its row i stands for this tap */
+	int64_t *order;			/* the tap of its row i */
 	double *more;			/* each weight's part of the errors so far */
 };
 

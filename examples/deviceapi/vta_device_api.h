@@ -10,7 +10,7 @@
  * vta_api_address() into instruction streams.
  *
  * A stream is a queue of the card. Each thread has a current stream for each
- * device, the device's default stream at first; NULL stands for it.
+ * device, the device's default stream at first; NULL: that one.
  *
  * Functions return 0 or a negative errno of vtadev.h, and then vta_api_error()
  * has a sentence. They may be called by several threads at once; but one thread at

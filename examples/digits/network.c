@@ -7,7 +7,7 @@
 
 #include "network.h"
 
-/* The build says which network's; an analyser need not know. */
+/* The build defines the network; an analyser need not know. */
 #ifndef WEIGHTS
 #define WEIGHTS "/dev/null"
 #endif

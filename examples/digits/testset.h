@@ -17,7 +17,7 @@ struct digits_testset {
 /*
  * Read a test set. Returns 0, or a negative errno: that of opening or reading the
  * file, -EINVAL if it is not a test set of this network's image size and exactly as
- * long as its header says, -ENOMEM. On failure *set is untouched.
+ * long as its header has it, -ENOMEM. On failure *set is untouched.
  */
 int digits_load(const char *path, struct digits_testset *set);
 

@@ -100,7 +100,7 @@ struct vtacpu_act {
 /*
  * The output stage of integer kernels, bit for bit that of struct vtaops_post:
  *	y = min(max((acc * mul + bias) >> shift, lo), hi)
- * in 32 bits, which wrap. mul 0 stands for 1. The shift is arithmetic; with round it rounds to the
+ * in 32 bits, which wrap. mul 0 counts as 1. The shift is arithmetic; with round it rounds to the
  * nearest (half up). vectors selects which of bias, mul and shift are operands, with an int32 for
  * each channel: such an operand replaces the field, which is 0. A shift in an operand may be
  * negative (to the left), and excludes round. lo and hi are within y's type.
@@ -501,7 +501,7 @@ const char *vtacpu_kernel_name(uint32_t kernel);
 size_t vtacpu_params_bytes(uint32_t kernel);
 
 /**
- * vtacpu_need() - check parameters, and say what the kernel needs
+ * vtacpu_need() - check parameters, and compute the kernel's needs
  * @kernel: enum vtacpu_kernel; any number
  * @params: vtacpu_params_bytes() bytes, of any content
  * @need: out: operands and scratch memory, or the reason of the error

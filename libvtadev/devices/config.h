@@ -11,8 +11,8 @@
 #include "vta.h"
 
 /*
- * The core that the file @path says, a vta_config.json; "": TVM's default. Fills in what
- * the core says of a device's @info, and its clock. 0, or -EINVAL and a sentence in @why.
+ * The core of the file @path, a vta_config.json; "": TVM's default. Fills in what
+ * the core decides of a device's @info, and its clock. 0, or -EINVAL and a sentence in @why.
  */
 int config_open(const char *path, struct core_config *config, struct vta_info *info, char *why,
 		size_t why_size);

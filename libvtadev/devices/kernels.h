@@ -2,7 +2,7 @@
 /*
  * kernels.h - the host's part of a run of vta.cl's kernels, whatever launches them
  *
- * A device that executes vta.cl says how bytes get to and from a core's buffers, and how
+ * A device that executes vta.cl defines how bytes get to and from a core's buffers, and how
  * the kernels are launched. All else of a run is here: what of the state is whose, how many
  * launches are ahead, and the instructions and rows that are in memory of the host's.
  */

@@ -2,9 +2,9 @@
 /*
  * plugin.c - find and load libvtadev-NAME.so
  *
- * It is looked for where VTADEV_PLUGINS says, or else where the library lies, and then
+ * It is searched in VTADEV_PLUGINS, or else in the library's folder, and then
  * where it was to be installed: a program that is linked statically lies elsewhere. A
- * setuid program does not look where its caller says. A plugin is never unloaded: its
+ * setuid program ignores VTADEV_PLUGINS. A plugin is never unloaded: its
  * threads and destructors are not the library's.
  */
 #include <ctype.h>

@@ -7,10 +7,10 @@
  * in parts, so that the load module works on step t + 1 and the store module on
  * tile i - 1 while the compute module does step t of tile i:
  *
- *	load	waits for compute to have left the part that it fills, and tells
+ *	load	waits for compute to have left the part that it fills, and signals
  *		compute when it is filled
- *	compute	waits for each step's data and tells when it is done with it;
- *		waits for store to have left the accumulators, and tells store
+ *	compute	waits for each step's data and signals when it is done with it;
+ *		waits for store to have left the accumulators, and signals store
  *		when a tile is done
  *
  * All tiles of a layer have one size: the last one in each direction is moved

@@ -136,7 +136,7 @@ int vtaops_finish(struct vtaops_builder *b);
 struct vtaops_post {
 	uint32_t bias;		/* device address, 0 for none */
 	uint32_t muls, shifts;	/* likewise; mul or shift must then be 0 */
-	int mul;		/* -32768 to 32767; 0 stands for 1 */
+	int mul;		/* -32768 to 32767; 0: 1 */
 	unsigned int shift;	/* 0 to 31 */
 	int lo, hi;		/* lo <= hi */
 	int round;
@@ -191,8 +191,8 @@ struct vtaops_conv2d {
 	uint32_t units, kh, kw;		/* output channels, kernel */
 	uint32_t stride_h, stride_w, pad_h, pad_w;
 	int32_t end_h, end_w;		/* additional padding below and at the right */
-	uint32_t dil_h, dil_w;		/* 0 stands for 1 */
-	uint32_t groups;		/* 0 stands for 1 */
+	uint32_t dil_h, dil_w;		/* 0: 1 */
+	uint32_t groups;		/* 0: 1 */
 	uint32_t out_pad_h, out_pad_w;	/* only if transposed */
 	int transposed;
 	struct vtaops_post post;
@@ -243,7 +243,7 @@ struct vtaops_eltwise {
 	uint32_t a, b, out;		/* device addresses */
 	uint32_t identity;		/* likewise, 0 for none */
 	uint32_t elements;
-	uint32_t repeat;		/* divides elements; 0 stands for 1 */
+	uint32_t repeat;		/* divides elements; 0: 1 */
 	unsigned int a_shift, b_shift;	/* 0 to 31 */
 	int offset;			/* -VTAOPS_OFFSET_MAX to VTAOPS_OFFSET_MAX */
 	struct vtaops_post post;
@@ -282,7 +282,7 @@ struct vtaops_window {
 	uint32_t kh, kw;		/* window */
 	uint32_t stride_h, stride_w, pad_h, pad_w;
 	int32_t end_h, end_w;		/* additional padding below and at the right */
-	uint32_t dil_h, dil_w;		/* 0 stands for 1 */
+	uint32_t dil_h, dil_w;		/* 0: 1 */
 	struct vtaops_post post;
 };
 

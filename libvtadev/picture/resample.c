@@ -2,7 +2,7 @@
 /*
  * From a picture to a network's input (struct vtaimage_preprocess): first the rows become
  * as wide as the input, then the columns as high. Filters cover all pixels that an output
- * stands for.
+ * represents.
  */
 #include <math.h>
 #include <stdio.h>

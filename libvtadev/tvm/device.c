@@ -26,7 +26,7 @@
 enum result { DONE = 0, TIMEOUT = 1, FAILED = 2 };
 
 #define INSN_BYTES	16u
-/* Between looking and using, a card can be reset once more; not for ever. */
+/* Between check and use, a card can be reset once more; not for ever. */
 #define TRIES		3
 
 struct device {
@@ -194,7 +194,7 @@ static void ended(struct device *d, int err)
 	/* A halted queue stays the handle's: another process might take the last one. */
 	if (err != -EIO || vtadev_recover(d->queue))
 		forget_queue(d);
-	d->kept = false;	/* which this tells */
+	d->kept = false;	/* which this records */
 	d->pending = false;
 }
 
@@ -237,7 +237,7 @@ static bool stream_is_ours(const struct work *w)
 
 /*
  * The queue of the card as it is open now. In the space. It keeps the core's state from
- * run to run: a new one has none, which a program that relies on it must be told.
+ * run to run: a new one has none, which must be reported to a program that relies on it.
  */
 static int have_queue(struct device *d, struct vtadev *dev, unsigned int generation)
 {
@@ -320,7 +320,7 @@ static void start_work(struct device *d, const struct work *w)
 static enum result run_stream(struct device *d, const struct work *w)
 {
 	if (d->result != DONE)
-		return DONE;	/* of an asynchronous handle: it will be told */
+		return DONE;	/* of an asynchronous handle: it will be reported */
 	start_work(d, w);
 	if (d->async)
 		return DONE;

@@ -257,7 +257,7 @@ static int recover_once(void)
 	twalk_r(space.by_addr, move_mem, &move);
 	/*
 	 * Should it fail half way, the buffers are of two contexts, and the old
-	 * one says -ENODEV again: the next attempt moves all of them.
+	 * one returns -ENODEV again: the next attempt moves all of them.
 	 */
 	if (move.err) {
 		vtadev_close(move.dev);

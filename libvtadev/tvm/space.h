@@ -42,7 +42,7 @@ void space_leave(void);
  */
 bool space_is_parents(const char *call);
 
-/* No card could be opened, and stderr has been told why. */
+/* No card could be opened, and the reason is on stderr. */
 #define SPACE_SAID	ECANCELED
 
 /* Hold the card open, or release it. 0 or -SPACE_SAID. */
@@ -50,7 +50,7 @@ int space_hold(void);
 void space_drop(void);
 
 /*
- * Call it when the card that was open in @generation has said -ENODEV: opens
+ * Call it when the card that was open in @generation has returned -ENODEV: opens
  * it again, with all memory where it was. 0, or why not. Not between enter and
  * leave.
  */

@@ -50,7 +50,7 @@ struct bench {
 	size_t dat_size;
 };
 
-/* Reads the arguments, says what the run is made on, and starts the results. */
+/* Reads the arguments, prints the machine and versions, and starts the results. */
 void bench_begin(struct bench *bench, const char *part, int argc, char **argv);
 /*
  * The cards of a run: two in real time, and one in modelled time (docs/testing.md),

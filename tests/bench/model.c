@@ -6,7 +6,7 @@
  * Each model is compiled for TVM's default core, and for ones with blocks of 32 and 64, and
  * an image is run on the emulator's core: the cycles are those of the card's model. It runs
  * on the host, without card and VM. Models that are not in the cache are fetched; those
- * that cannot be are left out, with a line that says so.
+ * that cannot be are left out, with a line that names them.
  *
  * Beside them: onnxruntime in float on one processor of this machine, if npm has it, and the
  * same layers one by one, as the drivers that come with TVM launch them (polling.c).

@@ -19,7 +19,7 @@ struct far {
 	void *soft;
 	bool broken;
 	uint8_t *memory;
-	uint32_t *table;	/* as map() told of it */
+	uint32_t *table;	/* as map() gave it */
 };
 
 static void far_free(struct far *far)

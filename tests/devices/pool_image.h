@@ -2,7 +2,7 @@
 /*
  * pool_image.h - a program for the tests of pools: 16 bytes come back, and 16 of the weights
  *
- * Input "x" and outputs "y" and "w". The stream has a GEMM that lasts as long as it is told
+ * Input "x" and outputs "y" and "w". The stream has a GEMM of a given duration
  * to, loads 64 bytes of weights, and stores their low bytes.
  */
 #ifndef TESTS_DEVICES_POOL_IMAGE_H

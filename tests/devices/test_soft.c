@@ -138,7 +138,7 @@ TEST_F(RIG, freed_memory_is_out_of_sight)
 	assert_int_equal(fails(vtadev_desc_fill(addr, 1, PAGE)).reason, VTA_FAULT_PAGE);
 }
 
-/* By the CPU, while the card may look at the word. */
+/* By the CPU, while the card may read the word. */
 static void store(struct vtadev_buf *words, uint64_t value)
 {
 	void *word;
@@ -162,7 +162,7 @@ TEST_F(RIG, a_queue_waits_for_another)
 	submit(other, vtadev_desc_signal(at, 5));
 	assert_int_equal(vtadev_wait(q, last, FOREVER), 0);
 
-	/* By the CPU, and told of it. */
+	/* By the CPU, with a kick. */
 	last = submit(q, vtadev_desc_wait(at, 9));
 	store(words, 9);
 	vtadev_kick(q);
@@ -204,7 +204,7 @@ TEST_F(RIG, any_and_all)
 	submit(other, vtadev_desc_signal(at, 1));
 	assert_int_equal(vtadev_wait_all(fences, 2, FOREVER, -1, NULL), 0);
 
-	/* A halt ends it, and says which. */
+	/* A halt ends it, and names the queue. */
 	fences[0].seq = submit(q, vtadev_desc_wait(at, 2));
 	fences[1].seq = submit(other, vtadev_desc_fill(0, 1, 4));
 	assert_int_equal(vtadev_wait_all(fences, 2, FOREVER, -1, &index), -EIO);

@@ -25,7 +25,7 @@
 /* Guest memory lies above 4 GiB, where addresses need all their bits. */
 #define RIG_RAM		0x180000000ull
 #define RIG_RAM_SIZE	(24u << 20)
-#define RIG_MEM_SIZE	(8u << 20)	/* of the card, unless told otherwise */
+#define RIG_MEM_SIZE	(8u << 20)	/* of the card, by default */
 #define RIG_DB_SHIFT	16
 
 #define RIG_SOON	30000	/* ms: it will come, even on a busy machine */

@@ -9,7 +9,7 @@ struct flat {
 	uint8_t *bytes;
 	uint32_t base;
 	uint32_t size;
-	uint64_t stop_after;	/* stop() says so from this call on; 0: never */
+	uint64_t stop_after;	/* stop() returns true from this call on; 0: never */
 	uint64_t stops;		/* times that stop() was asked */
 	uint64_t fetched;	/* bytes of instructions that the core has read */
 };

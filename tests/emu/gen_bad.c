@@ -2,7 +2,7 @@
 /*
  * gen_bad.c - streams with exactly one thing wrong
  *
- * The faulty instruction stands in the middle of a valid stream. Whatever
+ * The faulty instruction is in the middle of a valid stream. Whatever
  * another module does before or while it faults is valid, so its fault is the
  * only one there can be.
  */
@@ -114,7 +114,7 @@ static bool bad_uop_range(struct gen *gen, struct bad *bad)
 	struct gen_op op = gen_chance(gen, 50) ? gen_op_gemm(gen) : gen_op_alu(gen);
 	uint32_t depth = gen->depth[INSN_UOP];
 
-	if (depth == 1)		/* uop_end cannot say more than 1 */
+	if (depth == 1)		/* uop_end has no room for more than 1 */
 		return false;
 	/* Micro-ops up to the end are valid with one round and no factors. */
 	op.loop.iter_out = 1;
@@ -227,7 +227,7 @@ static bool bad_address(struct gen *gen, struct bad *bad)
 	case 2:			/* right but for 2^32 */
 		dram = m->dram_base + (1ull << 32) / bytes;
 		break;
-	default:		/* as far away as can be said */
+	default:		/* as far away as the field allows */
 		dram = UINT32_MAX;
 		break;
 	}

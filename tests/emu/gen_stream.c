@@ -82,8 +82,8 @@ static struct gen_op thread_loop(struct gen *gen, enum insn_opcode opcode, uint3
 
 /*
  * Two virtual threads as VTA's compilers write them: each has half of every
- * scratchpad, and tokens that say "filled" go down from load to store while
- * tokens that say "free" come back, so that all three modules work at once.
+ * scratchpad, and tokens for "filled" go down from load to store while
+ * tokens for "free" come back, so that all three modules work at once.
  */
 static void run_threads(struct gen *gen, uint32_t count)
 {
@@ -217,7 +217,7 @@ static uint32_t dump_acc(struct gen *gen, uint32_t offset)
 
 /*
  * Multiply elements with ones and store the products, as many as fit in ACC at
- * a time. The micro-ops at @chunks say where each time starts.
+ * a time. The micro-ops at @chunks have the start of each time.
  */
 static uint32_t dump_products(struct gen *gen, struct insn_loop gemm, uint32_t chunks,
 			      uint32_t depth, uint32_t offset)

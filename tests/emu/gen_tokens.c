@@ -4,10 +4,10 @@
  *
  * Each instruction has a vector clock: how many instructions of each module
  * are known to be done when it starts (its own module's: including itself).
- * The last reader and writer of every scratchpad element and memory word say
+ * The last reader and writer of every scratchpad element and memory word show
  * what an instruction must come after; what its clock does not cover yet gets
  * a token. The k-th pop of a queue takes the k-th push, and a push always
- * stands earlier in the stream than its pop: so stream order is a legal
+ * is earlier in the stream than its pop: so stream order is a legal
  * schedule and no stream can deadlock.
  */
 
@@ -253,7 +253,7 @@ static struct insn make_nothing(struct gen *gen, enum gen_module m)
 	return gen_encode(gen, &op);
 }
 
-/* Let an instruction of @from that already stands there push a token to @to. */
+/* Let an instruction of @from that is already there push a token to @to. */
 static void push_from(struct gen *gen, enum gen_module from, unsigned int first,
 		      enum gen_module to)
 {
@@ -279,7 +279,7 @@ static unsigned int wait_for(struct gen *gen, enum gen_module m, enum gen_module
 	while (need > known_done(gen->order, m, from)) {
 		/*
 		 * With all tokens taken, the last push came before @need, or
-		 * its pop would have told us: so the new one is the last again.
+		 * its pop would have shown it: so the new one is the last again.
 		 */
 		if (q->popped == q->pushed)
 			push_from(gen, from, need, m);

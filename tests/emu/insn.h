@@ -3,7 +3,7 @@
  * insn.h - VTA instructions as tests write them: named fields to 128 bits
  *
  * Field widths depend on the configuration; values that do not fit abort the
- * test, because a truncated operand would test something else than it says.
+ * test, because a truncated operand would test something else than its name.
  */
 #ifndef TESTS_EMU_INSN_H
 #define TESTS_EMU_INSN_H

@@ -111,7 +111,7 @@ enum core_result run(struct bench *b);
 void run_done(struct bench *b);
 void run_fault(struct bench *b, enum vta_fault_reason reason, enum vta_access access,
 	       uint32_t index);
-/* A fault PAGE whose first missing byte is @addr, where the target tells. */
+/* A fault PAGE whose first missing byte is @addr, if the target reports it. */
 void run_page_fault(struct bench *b, enum vta_access access, uint32_t addr);
 
 /* Address of memory at @offset, in elements of @bytes. */

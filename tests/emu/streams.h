@@ -4,7 +4,7 @@
  *
  * A target runs streams on every configuration of tests/emu/configs, in one or several ways, such
  * as orders of the core's modules. streams_main() makes tests of it: valid streams must leave the
- * reference's bytes, invalid ones end in the fault that the generator says.
+ * reference's bytes, invalid ones end in the fault that the generator names.
  *
  * VTA_SEED is the first seed and VTA_STREAMS the number of valid streams, over all configurations
  * together. A failure names both, to see it again. All functions fail the test that calls them.
@@ -70,7 +70,7 @@ struct streams_test {
  * @ways: how many there are
  * @names: their names
  * @seed: first seed,
- * @streams: and number of valid streams, unless the environment says otherwise
+ * @streams: and number of valid streams, unless the environment has another
  * @tests: further tests, up to one without a name; NULL for none
  * @open: make the machines, with memory of @size bytes
  * @close: end them; they may be half open

@@ -135,7 +135,7 @@ static struct vta_desc descriptor(struct chaos *c)
 	return desc;
 }
 
-/* Rings and streams are wherever the tables say: any page may be either. */
+/* Rings and streams are wherever the tables point: any page may be either. */
 static void scribble(struct chaos *c)
 {
 	uint8_t *page = rig_at(c->r, c->pages + below(c, PAGES) * VTA_PAGE_SIZE);

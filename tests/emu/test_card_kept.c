@@ -26,7 +26,7 @@ static const char * const orders[] = { "inorder", "greedy", "random" };
 static struct configs configs;
 static unsigned int pieces_run;
 
-/* Token queues, and for each what says in word 0 that an instruction pushes or pops. */
+/* Token queues, and for each the bit in word 0 of an instruction that pushes or pops. */
 enum { TOKENS = 4 };
 
 static const struct {

@@ -158,7 +158,7 @@ TEST_F(RIG, queue_starts_without_bus)
 	rig_queue_stop(&b.front, false);
 	bus_off(r);
 	bad = rig_counter(r, VTA_COUNTER_BAD_ACCESSES);
-	/* Not ACTIVE before its status page says so, and so takes nothing. */
+	/* Not ACTIVE before it is in its status page, and so takes nothing. */
 	rig_set64(r, REG_QUEUE_START_LO(2), 70);
 	rig_set(r, REG_QUEUE_SUBMITTED(2), 70);
 	rig_set(r, REG_QUEUE_CTRL(2), REG_QUEUE_CTRL_ENABLE);

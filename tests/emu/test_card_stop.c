@@ -125,7 +125,7 @@ TEST_F(RIG, stopped_queue_goes_on)
 	assert_int_equal(submitted(&b.q), 112);
 }
 
-/* However often it looks: a queue that stays at SHORT would be a card that hangs. */
+/* However often it checks: a queue that stays at SHORT would be a card that hangs. */
 TEST_F(RIG, wait_that_checks_again_is_held)
 {
 	struct bench b;
@@ -329,7 +329,7 @@ TEST_F(RIG, engines_report_their_descriptors)
 	rig_queue_start(&copy, 0x1fffffffe);
 	rig_queue_start(&b.q, 41);
 	rig_do(&copy, rig_fill(DATA, 0, 8));
-	/* It has ended one, and says which it was. */
+	/* It has ended one, and reports which it was. */
 	rig_await(b.r, REG_ENGINE_MOVES(VTA_COPY_ENGINE), UINT32_MAX, 2);
 	assert_true(sample_engine(b.r, VTA_COPY_ENGINE, &l));
 	assert_int_equal(l.queue, 5);

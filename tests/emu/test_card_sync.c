@@ -70,7 +70,7 @@ TEST_F(RIG, wait_compares)
 	assert_int_equal(rig_get(r, REG_QUEUE_STATE(0)), VTA_QUEUE_ACTIVE | REG_QUEUE_STATE_BUSY |
 			 VTA_HAND_HELD << 8);
 	assert_int_equal(rig_get(r, REG_STATUS) & REG_STATUS_BUSY, REG_STATUS_BUSY);
-	/* The doorbell with the same value has it look again. */
+	/* The doorbell with the same value has it check again. */
 	rig_submit(&q);
 	assert_waits(&q, 4);
 	words[0]++;
@@ -128,7 +128,7 @@ TEST_F(RIG, signal_orders)
 	}
 }
 
-/* A look that is not satisfied is still a look: its word may go away. */
+/* A check that is not satisfied is still a check: its word may go away. */
 TEST_F(RIG, wait_faults_later)
 {
 	struct rig_queue q;

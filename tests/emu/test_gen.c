@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * test_gen.c - generated streams are what gen.h says, as the reference sees it
+ * test_gen.c - generated streams are as in gen.h, by the reference
  *
  * Valid ones give one result under every schedule, and only because of their
  * tokens; invalid ones end as announced. So when the core disagrees with the

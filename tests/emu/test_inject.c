@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Injected faults (card/model/inject.h): each does what
- * it says, as often as it was told, for the queue it is for, and is over when it
+ * its name says, as often as its count, for its queue, and is over when it
  * is cleared.
  */
 #include <linux/pci_regs.h>

@@ -244,7 +244,7 @@ CASE(illegal_stores_fault, ON_CORES)
 	add_nothing(b, 'c', 0);
 	add_move(b, store);
 	run_fault(b, VTA_FAULT_INSN, VTA_ACCESS_NONE, 1);
-	/* Not before what stands before it there, which waits for ever. */
+	/* Not before its predecessor there, which waits for ever. */
 	add_nothing(b, 's', INSN_POP_PREV);
 	store.flags = 0;
 	add_move(b, store);
@@ -406,7 +406,7 @@ CASE(token_queues, ON_ALL)
 			else
 				run_fault(b, VTA_FAULT_DEADLOCK, VTA_ACCESS_NONE, 1);
 		}
-		/* The pop may stand first in the stream. */
+		/* The pop may be first in the stream. */
 		add_nothing(b, queues[q].to, queues[q].pop);
 		add_nothing(b, queues[q].from, queues[q].push);
 		run_done(b);

@@ -109,7 +109,7 @@ static bool cores_run(struct streams *s, unsigned int o, struct core_fault *faul
 	*cycles = stats->cycles;
 	if (result == CORE_FAULT)
 		return false;
-	/* The order makes no difference to what the card says it did. */
+	/* The order makes no difference to what the card reports. */
 	if (memcmp(stats, &c->stats[0], sizeof(*stats)) || stats->insns != s->stream.count ||
 	    stats->cycles < stats->load_cycles || stats->cycles < stats->compute_cycles ||
 	    stats->cycles < stats->store_cycles)

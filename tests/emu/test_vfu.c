@@ -226,7 +226,7 @@ TEST_F(FAKE, region_info)
 	vfc_close(&c);
 }
 
-/* Parts of a BAR: the short reply says how much room the full one needs. */
+/* Parts of a BAR: the short reply has the size that the full one needs. */
 TEST_F(FAKE, region_sparse)
 {
 	static const struct vfu_area areas[] = {
@@ -410,7 +410,7 @@ TEST_F(FAKE, once)
 	fake_init(&f, 0, 1);
 	f.config.once = true;
 	fake_start(&f);
-	/* One that says nothing is no client yet. */
+	/* One that sends nothing is no client yet. */
 	assert_int_equal(vfc_connect_raw(&c, f.path), 0);
 	vfc_close(&c);
 	assert_int_equal(vfc_connect(&c, f.path), 0);

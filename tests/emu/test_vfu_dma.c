@@ -232,7 +232,7 @@ static void wait_refused(struct engine e[2])
 	for (i = 0; i < 2; i++) {
 		unsigned long seen = atomic_load(&e[i].refused);
 
-		/* The next may have begun before the caller looked. */
+		/* The next may have begun before the caller checked. */
 		while (atomic_load(&e[i].refused) < seen + 2)
 			sched_yield();
 	}

@@ -3,7 +3,7 @@
 #
 # unread.sh DAY PACKAGE...: print those of the packages of which nothing was read since
 # the times of access of all files were set to DAY. A package that has nothing but
-# documentation stands for those that it depends on, python3 for python3-minimal,
+# documentation counts for those that it depends on, python3 for python3-minimal,
 # libpython3-dev for libpython3.13-dev, and a name that others provide for these. Says why
 # and fails if reading leaves no trace here.
 set -eu

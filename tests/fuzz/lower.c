@@ -3,7 +3,7 @@
  * lower.c - operators of any core, with any parameters
  *
  * A layer that is lowered runs on the core without a fault, reads its inputs and writes its
- * output alone, whose memory is as large as the size functions say. The rest is
+ * output alone, whose memory is as large as the size functions return. The rest is
  * refused, with a reason.
  */
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /*
  * fake.h - a driver and card for the library's tests, in this process
  *
- * A memfd stands for the device node: the library opens it by its path in
+ * A memfd is the device node: the library opens it by its path in
  * /proc and maps it as it maps a node; only ioctl() is replaced, by the
  * linker's --wrap. The card does nothing by itself: a test plays it, by what it
  * writes to the status page and by the answers it sets.

@@ -114,7 +114,7 @@ with none "$tmp/vtactl" export -o "$tmp/link"
 	[ "$(ls -A "$tmp/dir")" = vta.prom ]
 result "--output: a link's target is replaced" $?
 
-# The cards are looked for when it is this writer's turn: one that has gone meanwhile is not told of.
+# The cards are listed when it is this writer's turn: one that has gone meanwhile is left out.
 # The process that took the lock lives as long as the lock: in a PID namespace /proc/locks leaves
 # out locks of processes that have ended, with all that wait for them.
 # shellcheck disable=SC2016

@@ -39,7 +39,7 @@ static int teardown(void **state)
 
 #define FENCES void *unused, setup, teardown
 
-/* Looks of the library's, by the linker's --wrap, until all have completed. */
+/* Polls of the library, by the linker's --wrap, until all have completed. */
 static unsigned int looks;
 
 int __real_vtadev_done(struct vtadev_queue *queue, uint64_t seq);
@@ -80,7 +80,7 @@ TEST_F(FENCES, already_done)
 	assert_int_equal(fake.calls, 0);
 }
 
-/* Whenever they complete between the first look and going to sleep. */
+/* Whenever they complete between the first poll and going to sleep. */
 TEST_F(FENCES, done_after_the_first_look)
 {
 	for (unsigned int n = 1; n <= 6; n++) {
@@ -177,7 +177,7 @@ TEST_F(FENCES, halted)
 	assert_int_equal(fake.calls, 0);
 }
 
-/* The kernel says done, and the page does not. */
+/* The kernel reports done, and the page does not. */
 TEST_F(FENCES, kernel_and_card_disagree)
 {
 	assert_int_equal(vtadev_wait_any(fences, 3, -1, -1, NULL), -EPROTO);

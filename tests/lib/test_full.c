@@ -294,7 +294,7 @@ static void *submit_batches(void *arg)
 		unsigned int n = 1 + i % 3;
 		int err;
 
-		/* Each says whose it is, and the how manieth of how many in a row. */
+		/* Each has its owner, its number, and how many are in a row. */
 		for (unsigned int k = 0; k < n; k++)
 			descs[k] = vtadev_desc_fill(s->nr, k << 8 | n, i);
 		do {

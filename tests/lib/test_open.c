@@ -143,7 +143,7 @@ TEST_F(FAKE, version_is_that_of_the_header)
 	assert_string_equal(vtadev_version(), VTADEV_VERSION);
 }
 
-/* ---- Counters: a directory stands for the card's in sysfs ---- */
+/* ---- Counters: a directory in place of the card's in sysfs ---- */
 
 static const char *const counter_names[] = {
 	"mmio_reads", "mmio_writes", "bad_accesses", "doorbells", "arms",
@@ -239,7 +239,7 @@ TEST_F(FAKE, loss_is_reported)
 	vtadev_close(dev);
 }
 
-/* They say ENODEV to it as to all calls, which must not be taken for an answer. */
+/* They fail with ENODEV as all calls, which must not be taken for an answer. */
 TEST_F(FAKE, older_drivers_report_no_loss)
 {
 	struct vtadev_lost lost;

@@ -152,7 +152,7 @@ TEST_F(CARD, imports_map_the_dmabuf)
 	assert_memory_equal(back, "ours", 4);
 	assert_int_equal(vtadev_buf_map(buf, &ptr), 0);
 	assert_memory_equal(ptr, "ours", 4);
-	/* Nothing is moved, nothing is said. */
+	/* Nothing is moved, nothing is reported. */
 	assert_int_equal(vtadev_buf_read(buf, 0, back, 0), 0);
 	assert_int_equal(vtadev_buf_read(buf, SIZE, back, 1), -ERANGE);
 	assert_int_equal(fake.nr_syncs, 0);
@@ -232,7 +232,7 @@ TEST_F(CARD, refusals_of_import)
 	assert_int_equal(fcntl(next, F_GETFD), -1);
 }
 
-/* An eventfd stands for the fences: it can be read when they are done. */
+/* An eventfd in place of the fences: it can be read when they are done. */
 TEST_F(CARD, imports_wait_for_other_devices)
 {
 	int fences = eventfd(0, EFD_CLOEXEC), next = dup(dmabuf);

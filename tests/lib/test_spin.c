@@ -108,7 +108,7 @@ TEST_F(QUEUE, time_is_of_one_descriptor)
 	assert_int_equal(would_spin(6), 0);
 }
 
-/* The card was idle before: its clock says too much. */
+/* The card was idle before: its clock shows too much. */
 TEST_F(QUEUE, less_of_two_clocks_counts)
 {
 	uint64_t job;
@@ -143,7 +143,7 @@ TEST_F(QUEUE, every_sixteenth_wait_spins_again)
 	}
 }
 
-/* Between this thread's look and its decision another thread saw more. */
+/* Between this thread's check and its decision another thread saw more. */
 TEST_F(QUEUE, what_others_have_seen_is_there)
 {
 	struct spin_start start;

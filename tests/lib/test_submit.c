@@ -37,7 +37,7 @@ static int teardown(void **state)
 
 #define QUEUE void *unused, setup, teardown
 
-/* Descriptor that can be told from others. */
+/* Descriptor that differs from others. */
 static struct vta_desc marked(uint32_t mark)
 {
 	return vtadev_desc_fill(0x1000, mark, 4);
@@ -57,7 +57,7 @@ static uint32_t mark_at(unsigned int index)
 	return le32toh(fake.ring[index].fill.pattern);
 }
 
-/* Make the queue look as if @count descriptors had come and gone. */
+/* Set the queue's state as if @count descriptors had come and gone. */
 static void advance_to(uint64_t count)
 {
 	atomic_store(&q->submitted, count);

@@ -148,7 +148,7 @@ static const char *lost_text(unsigned int fate, unsigned int cause, char *text)
 	return text;
 }
 
-/* By what it says what happened, and what to do: no two are the same. */
+/* It reports what happened, and what to do: no two are the same. */
 TEST(every_loss_has_its_own_text)
 {
 	char text[VTADEV_LOST_TEXT_MAX], other[VTADEV_LOST_TEXT_MAX];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * test_threads.c - threads that submit to, wait for and look at one queue; under
- * ThreadSanitizer, which tells of whatever two of them do to the same memory
+ * test_threads.c - threads that submit to, wait for and poll one queue; under
+ * ThreadSanitizer, which reports whatever two of them do to the same memory
  * without order
  *
  * The card is a thread, too, but not to the sanitizer: what it sees is ordered by
@@ -112,7 +112,7 @@ static void *look_on(void *arg)
 	return arg;
 }
 
-/* As many threads submit, as others look on. */
+/* As many threads submit as poll. */
 static void run(uint32_t flags, unsigned int submitters)
 {
 	struct vtadev_queue_opts opts = {

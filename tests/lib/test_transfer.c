@@ -372,7 +372,7 @@ TEST_F(QUEUE, halts_in_a_large_one)
 
 /*
  * The wait for the last piece fails, though a later one will not, by what the card
- * says then: its bytes are missing.
+ * reports then: its bytes are missing.
  */
 TEST_F(QUEUE, halts_that_others_recover)
 {

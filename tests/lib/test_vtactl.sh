@@ -173,7 +173,7 @@ with bad "$tmp/vtactl" status
 [ $status -eq 0 ] && says 'free of unknown' out
 result "status: garbage as text" $?
 
-# Another card comes in the place of one that was looked at a second ago.
+# Another card comes in the place of one that was sampled a second ago.
 sed '/^A: counters.doorbells/a\
 A: usage/run_ns=9000000000\\n\
 A: usage/copy_ns=9000000000\\n' "$tmp/one" > "$tmp/used"

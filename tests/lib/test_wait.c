@@ -279,7 +279,7 @@ TEST_F(QUEUE, halted)
 	assert_int_equal(fake.calls, 0);
 }
 
-/* The kernel says done, and the page does not. */
+/* The kernel reports done, and the page does not. */
 TEST_F(QUEUE, kernel_and_card_disagree)
 {
 	assert_int_equal(vtadev_wait(q, 4, -1), -EPROTO);
@@ -313,7 +313,7 @@ TEST_F(QUEUE, arm)
 	assert_int_equal(fake.wait.flags, VTA_WAIT_POLL);
 	assert_int_equal(fake.wait.seq, 4);
 
-	fake.wait_errno = 0;	/* done between the look and the call */
+	fake.wait_errno = 0;	/* done between the check and the call */
 	fake.on_wait = complete_all;
 	assert_int_equal(vtadev_arm(q, 4), 1);
 

@@ -16,7 +16,7 @@ float rnd_float(void);		/* -2 to 2 */
 
 /*
  * A kernel's operands, filled at random; those of 4 bytes hold floats if @floats. They
- * are of the size that vtacpu_need() says, so that the sanitizer sees what goes beyond.
+ * are of the size that vtacpu_need() returns, so that the sanitizer sees what goes beyond.
  */
 struct call {
 	struct vtacpu_need need;

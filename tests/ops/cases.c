@@ -104,7 +104,7 @@ static int8_t finish_value(const struct post *p, uint32_t channel, uint32_t acc)
 	if (p->round && shift > 0 && shift < 16)
 		acc += 1u << (shift - 1);
 	v = shift < 0 ? (int32_t)(acc << -shift) : (int32_t)acc >> shift;
-	/* A large half would not have fitted an immediate: what has been cut off tells. */
+	/* A large half would not have fitted an immediate: what has been cut off shows it. */
 	if (p->round && shift >= 16)
 		v += acc >> (shift - 1) & 1;
 	v = v < p->lo ? p->lo : v;
@@ -125,7 +125,7 @@ static bool says_what_fits(const char *why)
 	       strtoul(takes + 7, NULL, 10) > strtoul(fit + 2, NULL, 10);
 }
 
-/* Run and compare with @want; a refusal must say what would fit. */
+/* Run and compare with @want; a refusal must name what fits. */
 static enum case_result check(struct run *r, lower_fn lower, const void *op, uint32_t out,
 			      const int8_t *want, uint32_t n, uint32_t c, uint32_t h, uint32_t w)
 {

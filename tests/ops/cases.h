@@ -17,7 +17,7 @@ enum case_kind {
 enum case_result {
 	CASE_EXACT,
 	CASE_REFUSED,	/* no tile fits, and the reason has numbers */
-	CASE_WRONG,	/* text says what */
+	CASE_WRONG,	/* text has the difference */
 };
 
 /* Memory that any case needs on cores of usual size, and on any core of the tests. */

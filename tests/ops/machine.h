@@ -27,7 +27,7 @@ struct machine {
 
 typedef int (*lower_fn)(struct vtaops_builder *b, const void *op);
 
-/* Ends the program, with a line that says why. */
+/* Ends the program, with the reason in a line. */
 void machine_die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 /* Memory for the core, a device address; machine_reset() frees all. */
@@ -37,7 +37,7 @@ void *machine_at(struct machine *m, uint32_t addr);
 
 /*
  * Lower twice, to count and to make, and run. Returns the builder's error, and
- * its reason in @why. That a run takes the cycles that the builder says is
+ * its reason in @why. That a run takes the cycles that the builder counts is
  * checked here.
  */
 int machine_run(struct machine *m, lower_fn lower, const void *op, const char **why);

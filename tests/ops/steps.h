@@ -10,7 +10,7 @@ struct steps {
 	struct machine *machine;
 	struct vtaimage image;
 	uint32_t model, arena;		/* device addresses */
-	uint8_t *host, *consts;		/* of the sizes that the image says, aligned */
+	uint8_t *host, *consts;		/* of the image's sizes, aligned */
 };
 
 /* Open @data, which stays, and place it. Ends the program if it is not valid. */

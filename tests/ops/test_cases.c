@@ -4,8 +4,8 @@
  * all kinds, cores that differ in everything that may, all interleavings of a
  * core's modules.
  *
- * VTA_SEED=n runs one case, as a failure says. Cases are numbered by kind, core and seed, then
- * those on random cores.
+ * VTA_SEED=n runs one case, the n that a failure prints. Cases are numbered by kind, core and seed,
+ * then those on random cores.
  */
 #include <setjmp.h>
 #include <stdarg.h>

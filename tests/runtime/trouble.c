@@ -194,7 +194,7 @@ TEST_F(HANDLE, a_failed_copy_fails_the_next_run)
 	rt_push_product(&q, &o.product, RT_FORWARD);
 	assert_int_equal(rt_run(&q, RT_FOREVER), 2);
 	assert_said_once(catch_end(), "a copy to or from VTAMemAlloc's memory has failed");
-	/* This holds for each handle: nothing tells whose operand it was. */
+	/* This holds for each handle: nothing shows whose operand it was. */
 	rt_push_product(&other, &o.product, RT_FORWARD);
 	assert_int_equal(rt_run(&other, RT_FOREVER), 2);
 	/* Neither run has loaded its kernel. */

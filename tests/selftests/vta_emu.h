@@ -14,7 +14,7 @@ void emu_choose(unsigned int card);
 
 /*
  * Sends one request, as "inject heartbeat", to the card's emulator. 0, or a negative
- * errno: EPROTO if it says no.
+ * errno: EPROTO if it refuses.
  */
 int emu_tell(const char *request);
 
@@ -35,7 +35,7 @@ bool qemu_is_there(void);
 
 /*
  * Has QEMU execute a command with its arguments, a JSON object. 0, or a negative errno:
- * EPROTO if it says no.
+ * EPROTO if it refuses.
  */
 int qemu_tell(const char *command, const char *arguments);
 

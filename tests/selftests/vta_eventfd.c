@@ -341,7 +341,7 @@ static int kill_a_waiter(void *arg)
 
 /*
  * It dies on request and not after all signals. On a busy machine all may have been sent
- * before the signal to end was: then that try says nothing.
+ * before the signal to end was: then that try proves nothing.
  */
 TEST_F(eventfd, caller_that_waits_for_listeners_can_be_killed)
 {

@@ -28,7 +28,7 @@ struct foreign_fence {
 
 /*
  * Has vgem put a fence into a dma-buf, as a device that writes or only reads it; the fence is
- * done when this says so, or by itself after 10 s.
+ * done when this returns it, or by itself after 10 s.
  */
 int foreign_begin(int dmabuf, bool writes, struct foreign_fence *fence);
 int foreign_end(const struct foreign_fence *fence);

@@ -538,7 +538,7 @@ static int reset_unprivileged(void *arg)
 	return !HOLDS(card_reset() == -EACCES);
 }
 
-/* Root of a container, say. */
+/* Such as root of a container. */
 static int reset_without_capabilities(void *arg)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };

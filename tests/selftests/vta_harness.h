@@ -23,7 +23,7 @@
 #include "vta_selftest.h"
 
 /*
- * Ends a test that hangs. The harness says 30 s, but on the kernel "debug", emulated on a busy
+ * Ends a test that hangs. The harness has 30 s, but on the kernel "debug", emulated on a busy
  * machine, tests have taken 60 times as long as elsewhere.
  */
 #undef TEST_TIMEOUT_DEFAULT

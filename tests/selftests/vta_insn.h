@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * vta_insn.h - instructions of the VTA core, as they stand in memory (docs/isa.md)
+ * vta_insn.h - instructions of the VTA core, as they are in memory (docs/isa.md)
  */
 #ifndef VTA_INSN_H
 #define VTA_INSN_H

@@ -130,7 +130,7 @@ TEST_F(kept, each_queue_of_a_file_has_its_own)
 	EXPECT_EQ(0x11, value(a, &a->q, true));
 }
 
-/* In a child: overwrite what the core holds until told to stop. */
+/* In a child: overwrite what the core holds until a stop is asked for. */
 static void disturb(void)
 {
 	struct user u;

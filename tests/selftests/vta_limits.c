@@ -661,7 +661,7 @@ TEST_F(limits, hold_for_contexts)
 	EXPECT_EQ(0, in_child(open_all, &one));
 }
 
-/* Those whose card was reset count no more, though they are open. @full: tell when. */
+/* Those whose card was reset count no more, though they are open. @full: notify when. */
 static int open_again(uint64_t n, int full)
 {
 	struct vta_info info;

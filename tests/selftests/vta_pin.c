@@ -143,7 +143,7 @@ TEST_F(pin, memfd_is_shared)
 }
 
 /*
- * Of a file that the file system cleans (ramfs says that it does): shared only
+ * Of a file that the file system cleans (ramfs claims to): shared only
  * for reading, privately also for writing.
  */
 TEST_F(pin, mapped_file_is_pinned_as_the_mapping_allows)

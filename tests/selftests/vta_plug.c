@@ -149,7 +149,7 @@ TEST_F(plug, card_unplugged_with_notice_works_when_it_is_back)
 
 /*
  * The machine takes the card out when the slot's power goes off. The port does so behind
- * the kernel's back, and has its power back before it may tell: the kernel only sees a link that
+ * the kernel's back, and has its power back before it may report: the kernel only sees a link that
  * is down and a function that does not answer, as when a card is pulled.
  */
 static int pull(const char *port)

@@ -113,7 +113,7 @@ TEST_F(probe, card_with_invalid_registers_is_not_bound)
 		unsigned int before = times_said(lie->said);
 
 		ASSERT_EQ(0, emu_inject(lie->kind));
-		/* Older kernels say the same whatever a probe came to. */
+		/* Older kernels report the same whatever a probe came to. */
 		EXPECT_EQ(kernel_is_before(5, 14) ? -ENODEV : lie->err,
 			  file_write(DRIVER "bind", self->address)) {
 			TH_LOG("%s", lie->kind);

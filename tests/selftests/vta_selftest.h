@@ -154,7 +154,7 @@ struct queue {
 	volatile uint32_t *doorbell;
 };
 
-/* Creates a queue as @create says (NULL: 64 descriptors) and maps all of it. */
+/* Creates a queue by @create (NULL: 64 descriptors) and maps all of it. */
 int queue_open(int fd, struct queue *q, const struct vta_queue_create *create);
 void queue_unmap(struct queue *q);
 int queue_close(struct queue *q);

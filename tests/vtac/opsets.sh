@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Each opset from 7 to 22: what the operators compute that are said in it as they are in
+# Each opset from 7 to 22: what the operators compute that it has as they are in
 # libonnx-testdata's tests of them, most of which are of opset 13; and what opsets from 18 on
 # have added to them. Prints TAP.
 #

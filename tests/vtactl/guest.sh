@@ -219,7 +219,7 @@ echo 0 >/sys/module/vta/parameters/max_user_faults
 uptime_s() { cut -d. -f1 /proc/uptime; }
 begin=$(uptime_s)
 worker vta0 fault 100 >/dev/null
-# all told of, or counted as left out
+# all listed, or counted as left out
 total() {
 	sed -n 's/.* vta0 fault .*left_out=//p' /tmp/monitor | {
 		sum=0

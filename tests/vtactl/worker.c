@@ -7,7 +7,7 @@
  *	worker CARD fault N		N faults, one after the other
  *	worker CARD recovered		2 RUNs, a fault, 1 COPY; until stdin ends
  *
- * Says "ready" when there is something to see.
+ * Prints "ready" when there is something to see.
  */
 #include <errno.h>
 #include <poll.h>

@@ -227,7 +227,7 @@ static int print_help(const char *help)
 int cli_options(const char *help, const struct cli_option *options, int operands, int *argc,
 		char ***argv)
 {
-	/* ":": getopt_long() prints nothing, and tells a missing argument from a wrong option. */
+	/* ":": getopt_long() prints nothing, and separates missing arguments from wrong options. */
 	char letters[3 * OPTIONS_MAX + 3] = "+:";
 	struct option longs[OPTIONS_MAX + 1];
 	int value, ret = CLI_OK;

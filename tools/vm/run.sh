@@ -417,7 +417,7 @@ watch() {
 # On a busy host, QEMU without KVM may be paused while the kernel measures the TSC against
 # the PIT. The kernel then takes it for slower by any factor, trusts the PIT rather than the
 # HPET ("PIT calibration deviates from HPET" in its log), and its clock is faster by
-# that factor. So it is told the rate; init finds out before it runs anything if that was
+# that factor. So it is given the rate; init finds out before it runs anything if that was
 # wrong, and the next boot measures.
 
 # The option for that. QEMU's TSC is the host's, and the host's kernel states twice its MHz
@@ -462,7 +462,7 @@ written_ns() {
 }
 
 # The same time for the guest as for the host, from "start" to "exit"; a guest that has
-# booted another kernel in between began anew, and a command may have been too quick to tell.
+# booted another kernel in between began anew, and a command may have been too quick to notice.
 clock_check() {
 	local seen
 	[ "$mode" = run ] && [ "$(grep -c '^start ' "$run/status")" -eq 1 ] && [ -n "${start_ns-}" ] || return 0

@@ -310,7 +310,7 @@ test_programs() {
 }
 
 # A kernel that takes the TSC for much slower than it is: its clock runs away. With KVM
-# it has another clock. The kernel's looks for CPUs that make no progress go by that clock,
+# it has another clock. The kernel's checks for CPUs without progress go by that clock,
 # which a busy host makes them fail: they are turned off.
 # clock_runs_away SAID OPTIONS COMMAND...
 clock_runs_away() {

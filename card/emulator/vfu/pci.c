@@ -2,7 +2,7 @@
 /*
  * Configuration space as data: the build_ functions below lay out the reset
  * values and masks once, and a write is then the same few lines for every
- * register. Only what has an effect is looked at by name (pci_cfg_write).
+ * register. Only fields with an effect are checked by name (pci_cfg_write).
  */
 #include <errno.h>
 #include <linux/pci_regs.h>

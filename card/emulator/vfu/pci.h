@@ -5,7 +5,7 @@
  * byte, and the few bits that do something when written.
  *
  * This model makes no calls. A write returns its effects as PCI_EV_ flags; the transport (vfu.c)
- * closes or opens the DMA and interrupt gates first and tells the device afterwards. Not locked:
+ * closes or opens the DMA and interrupt gates first and notifies the device afterwards. Not locked:
  * one thread (the server's) owns it.
  *
  * Section names below are those of the PCI Express Base Specification.

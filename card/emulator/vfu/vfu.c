@@ -81,7 +81,7 @@ static int remove_stale(const struct sockaddr_un *addr)
 	int fd, err;
 
 	if (lstat(addr->sun_path, &st) || !S_ISSOCK(st.st_mode))
-		return 0;	/* bind will say what is wrong, if anything */
+		return 0;	/* bind reports the error, if there is one */
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;

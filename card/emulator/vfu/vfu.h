@@ -13,8 +13,8 @@
  * accesses never do).
  *
  * Messages are refused with an errno in the error reply; the client is still
- * served unless it says hang-up:
- *   hang-up             a header that says less than 16 bytes, or a message
+ * served unless the table has hang-up:
+ *   hang-up             a header with a size below 16 bytes, or a message
  *                       that is not a command: the framing is lost
  *   EMSGSIZE + hang-up  a message larger than VFU_MSG_MAX
  *   EPROTONOSUPPORT + hang-up   a major version other than 0
@@ -27,7 +27,7 @@
  *                       kind, unknown flags, an index or range outside the
  *                       device, an offset that overflows, bad JSON
  *   EEXIST, ENOSPC      DMA_MAP over a mapped range, or too many ranges
- *   what mmap says      DMA_MAP of memory that cannot be mapped
+ *   the errno of mmap   DMA_MAP of memory that cannot be mapped
  * A message that is refused has changed nothing, and every file descriptor
  * that came with it is closed. A refused message with No_reply is dropped.
  */
@@ -157,7 +157,7 @@ void vfu_set_absence(struct vfu *srv, enum pci_absence absence);
  * Interrupts. The client gives an eventfd per vector and masks vectors by
  * itself; the host's driver chooses MSI-X or MSI in config space.
  *
- * vfu_irq_mode tells which is enabled now and sets *count to the vectors the
+ * vfu_irq_mode returns the one that is enabled now and sets *count to the vectors the
  * host granted (MSI may grant fewer than asked for); count may be NULL.
  *
  * vfu_irq raises a vector: 0 when sent; -EAGAIN when it is kept pending (the

@@ -38,7 +38,7 @@ void vfu_dma_free(struct vfu_dma *dma);
  * memory for it, as QEMU does for ROMs and other devices' BARs).
  * Returns 0, -EINVAL (not page aligned, empty, wraps around, unknown flags,
  * not a regular file, file too short), -EEXIST (overlaps a range), -ENOSPC
- * (too many ranges), or what mmap says.
+ * (too many ranges), or the errno of mmap.
  */
 int vfu_dma_map(struct vfu_dma *dma, uint64_t iova, uint64_t size,
 		uint32_t flags, int fd, uint64_t offset);

@@ -250,7 +250,7 @@ static int do_get_info(struct vfu *srv, struct msg *m)
 	return 0;
 }
 
-/* A partly mappable region says which parts, if the client has room for it. */
+/* A partly mappable region lists its parts, if the client has room for it. */
 static void reply_sparse(struct msg *m, const struct vfu_backing *bar,
 			 struct vfu_region_info *info, uint32_t room)
 {
@@ -394,7 +394,7 @@ static int do_set_irqs(struct vfu *srv, struct msg *m)
 		return -EINVAL;
 	if (action == VFIO_IRQ_SET_ACTION_MASK ||
 	    action == VFIO_IRQ_SET_ACTION_UNMASK)
-		return -EOPNOTSUPP;	/* GET_IRQ_INFO says not maskable */
+		return -EOPNOTSUPP;	/* GET_IRQ_INFO reports it as not maskable */
 	if (action != VFIO_IRQ_SET_ACTION_TRIGGER)
 		return -EINVAL;
 

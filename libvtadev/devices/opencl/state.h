@@ -87,7 +87,7 @@ struct vta_state {
 	vta_u64 free[VTA_MODULES];	/* the cycle at which the last one ended */
 
 	/* The instruction in hand. */
-	vta_u32 in_hand;		/* it has begun, and waits for what @status says */
+	vta_u32 in_hand;		/* it has begun, and waits for the event of @status */
 	vta_u32 module;
 	vta_u64 end;			/* its last cycle */
 	struct vta_command command;

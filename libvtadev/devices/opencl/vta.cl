@@ -13,7 +13,7 @@
  * ahead: the one that has nothing to do ends at once. The host moves data of its own memory,
  * through @bounce and @code.
  *
- * Order. Modules take turns as instructions stand in the stream, the oldest that can move
+ * Order. Modules take turns in the order of instructions in the stream, the oldest that can move
  * first. Within a GEMM sums may be taken in any order, since they wrap. Within an ALU each
  * value of an element is computed from the same value of others, so values are executed
  * side by side, and micro-ops too where they do not depend on each other.
@@ -66,7 +66,7 @@
 #endif
 
 #define PAGE_INSNS	(1u << (VTA_PAGE_LOG - 4))
-/* Multiplications after which vta_stream lets the host look, and what an instruction counts. */
+/* Multiplications after which vta_stream lets the host check, and what an instruction counts. */
 #define STREAM_WORK	(1u << 24)
 #define INSN_WORK	(1u << 16)
 #define NOWHERE		(~0ul)

@@ -57,7 +57,7 @@ class Card(NamedTuple):
 
 
 class Tensor(NamedTuple):
-    """An input or output of a program. A value stands for scale * (value - zero)."""
+    """An input or output of a program. A value is scale * (value - zero)."""
 
     name: str
     format: str
@@ -295,7 +295,7 @@ class _Engine:
                 self.event.clear()
                 self.wanted = True
                 if self.pumper:
-                    return  # it looks again
+                    return  # it checks again
                 mine = True
                 self.pumper = threading.get_ident()
             while self._wanted():
@@ -304,7 +304,7 @@ class _Engine:
                 for place in self.places:
                     while self._begin(place):
                         self._poll(place)
-        except BaseException:   # as KeyboardInterrupt: the next one looks again
+        except BaseException:   # as KeyboardInterrupt: the next one checks again
             with self.lock:
                 if mine and self.pumper == threading.get_ident():
                     self.pumper = None

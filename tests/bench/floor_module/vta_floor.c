@@ -4,7 +4,7 @@
  *
  * Programs one queue of a card with nothing around it: no users, no checks, no
  * locks, no recovery. /dev/vta_floor launches a descriptor and waits for it, by
- * looking at the status page or by the interrupt, and tells how long each took inside
+ * polling the status page or by the interrupt, and reports how long each took inside
  * the kernel. For the bench alone: the process that opens it owns the card. It binds to cards
  * that it is forced upon (driver_override), one at a time.
  */

@@ -55,7 +55,7 @@ struct kcov {
 	uint64_t *area;
 };
 
-/* False if this kernel cannot tell. */
+/* False if this kernel cannot show it. */
 bool kcov_open(struct kcov *kcov);
 void kcov_begin(struct kcov *kcov);	/* on the thread that is to be followed */
 void kcov_end(struct kcov *kcov);

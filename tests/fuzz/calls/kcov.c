@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * KCOV (Documentation/dev-tools/kcov.rst): the first word of the area counts the
- * addresses that follow. Only the module under test is built to tell.
+ * addresses that follow. Only the module under test is built to report them.
  */
 #include <fcntl.h>
 #include <linux/kcov.h>

@@ -60,7 +60,7 @@ typedef void op_fn(struct state *s, const struct op *op);
 /* ---- What operations are made of: exec.c ---- */
 
 struct fuzz_file *the_file(struct state *s, const struct op *op);
-/* Of the file: as op->b says, and with few of them one that is not there. */
+/* Of the file: by op->b, and with few of them one that is not there. */
 struct fuzz_buf *the_buf(struct fuzz_file *f, const struct op *op);
 struct fuzz_queue *the_queue(struct fuzz_file *f, const struct op *op);
 int the_fd(const struct state *s, uint32_t n);

@@ -2,7 +2,7 @@
 /*
  * PNG and JPEG files: they become an input of a network, or there is a reason. Sums over
  * parts of a PNG file are made right first: nearly all that is changed would end there.
- * The last bytes say what input it is made.
+ * The last bytes choose the input that it becomes.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -43,7 +43,7 @@ static void log_nothing(void *priv, const char *line)
 	(void)line;
 }
 
-/* The card's own accesses to what the client says is memory. */
+/* The card's own accesses to what the client maps as memory. */
 static void use_memory(struct vfu *srv)
 {
 	struct vfu_dma *dma = vfu_get_dma(srv);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * iso_address - everything that the card can be told to read, write, fetch or
+ * iso_address - everything that the card can be made to read, write, fetch or
  * wait for, aimed at memory that is not the attacker's
  */
 #include "../vta_harness.h"
